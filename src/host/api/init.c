@@ -1,0 +1,109 @@
+/* init.c - entry points of set-up, exit and queries. */
+#include "host/api/def.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/ops/team.h"
+#include "host/util/log.h"
+
+SHI_DEF(void, shmem_init, (void))
+{
+    shi_world_up(__func__, SHMEM_THREAD_SINGLE);
+}
+
+SHI_DEF(int, shmem_init_thread, (int requested, int *provided))
+{
+    if (requested < SHMEM_THREAD_SINGLE || requested > SHMEM_THREAD_MULTIPLE)
+        shi_die(__func__, "requested = %d is no SHMEM_THREAD_ level", requested);
+    shi_world_up(__func__, requested);
+    *provided = shi_world.thread_level;
+    return 0;
+}
+
+SHI_DEF(void, start_pes, (int npes))
+{
+    (void)npes; /* ignored, as the specification says: the launcher decides */
+    shi_world_up(__func__, SHMEM_THREAD_SINGLE);
+}
+
+SHI_DEF(void, shmem_query_thread, (int *provided))
+{
+    shi_need_up(__func__);
+    *provided = shi_world.thread_level;
+}
+
+SHI_DEF(void, shmem_query_initialized, (int *initialized))
+{
+    *initialized = shi_world.up;
+}
+
+SHI_DEF(void, shmem_finalize, (void))
+{
+    shi_world_down(__func__);
+}
+
+void shmem_global_exit(int status) __attribute__((weak, alias("pshmem_global_exit")));
+void pshmem_global_exit(int status)
+{
+    shi_need_up(__func__);
+    shi_world_exit(status);
+}
+
+SHI_DEF(int, shmem_my_pe, (void))
+{
+    shi_need_up(__func__);
+    return shi_world.pe;
+}
+
+SHI_DEF(int, shmem_n_pes, (void))
+{
+    shi_need_up(__func__);
+    return shi_world.n_pes;
+}
+
+SHI_DEF(int, _my_pe, (void))
+{
+    return pshmem_my_pe();
+}
+
+SHI_DEF(int, _num_pes, (void))
+{
+    return pshmem_n_pes();
+}
+
+SHI_DEF(int, shmem_pe_accessible, (int pe))
+{
+    shi_need_up(__func__);
+    return pe >= 0 && pe < shi_world.n_pes;
+}
+
+SHI_DEF(int, shmem_addr_accessible, (const void *addr, int pe))
+{
+    shi_need_up(__func__);
+    return pe >= 0 && pe < shi_world.n_pes && shi_reach(&shi_world.peer[pe], addr, 1) != NULL;
+}
+
+SHI_DEF(void *, shmem_ptr, (const void *dest, int pe))
+{
+    shi_need_up(__func__);
+    if (pe < 0 || pe >= shi_world.n_pes)
+        shi_die(__func__, "pe = %d: not one of PEs 0 to %d", pe, shi_world.n_pes - 1);
+    return shi_reach(&shi_world.peer[pe], dest, 1);
+}
+
+SHI_DEF(void, shmem_info_get_version, (int *major, int *minor))
+{
+    *major = SHMEM_MAJOR_VERSION;
+    *minor = SHMEM_MINOR_VERSION;
+}
+
+SHI_DEF(void, shmem_info_get_name, (char *name))
+{
+    strcpy(name, SHMEM_VENDOR_STRING); /* the caller gives SHMEM_MAX_NAME_LEN bytes, which is more */
+}
+
+SHI_DEF(void, shmem_pcontrol, (int level, ...))
+{
+    (void)level; /* for a profiling library that interposes; the library itself has nothing to control */
+}

@@ -1,0 +1,144 @@
+/* mem.c - entry points of symmetric memory management. All are collective over the world and end in a barrier. */
+#include "host/api/def.h"
+
+#include <string.h>
+
+#include "host/ops/heap.h"
+#include "host/ops/team.h"
+#include "host/util/log.h"
+
+static void *at_offset(size_t off)
+{
+    return (void *)(shi_world.heap_lo + off);
+}
+
+/* The offset of the block ptr, or death: a pointer that is no block means a broken program on every PE. */
+static size_t offset_of(const char *routine, const void *ptr)
+{
+    size_t off = (uintptr_t)ptr - shi_world.heap_lo;
+    if (off >= shi_world.heap_bytes || shi_heap_length(off) == 0)
+        shi_die(routine, "ptr = %p was not returned by a shmem allocation, or is free already (pe = %d)", ptr,
+                shi_world.pe);
+    return off;
+}
+
+static void quiet_barrier(void)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    shi_team_barrier(&shi_team_world);
+}
+
+/* NULL without a barrier for no bytes; NULL on every PE alike when the heap is full. */
+static void *get(const char *routine, size_t bytes, size_t align)
+{
+    shi_need_up(routine);
+    if (bytes == 0)
+        return NULL;
+    size_t off;
+    int err = shi_heap_get(bytes, align, &off);
+    if (err)
+        shi_log_debug("%s: no room for %zu bytes in the symmetric heap of %zu; SHMEM_SYMMETRIC_SIZE sets it", routine,
+                      bytes, shi_world.heap_bytes);
+    quiet_barrier();
+    return err ? NULL : at_offset(off);
+}
+
+/* Others may still be storing into the block: it is free only once all have come here. */
+static void put(const char *routine, void *ptr)
+{
+    shi_need_up(routine);
+    if (!ptr)
+        return;
+    size_t off = offset_of(routine, ptr);
+    quiet_barrier();
+    shi_heap_put(off);
+}
+
+static void *resize(const char *routine, void *ptr, size_t bytes)
+{
+    shi_need_up(routine);
+    if (!ptr)
+        return get(routine, bytes, SHI_HEAP_ALIGN);
+    if (bytes == 0) {
+        put(routine, ptr);
+        return NULL;
+    }
+    size_t off = offset_of(routine, ptr), had = shi_heap_length(off), to;
+    quiet_barrier();
+    if (shi_heap_resize(off, bytes) == 0) {
+        to = off;
+    } else if (shi_heap_get(bytes, SHI_HEAP_ALIGN, &to) == 0) {
+        memcpy(at_offset(to), ptr, had < bytes ? had : bytes);
+        shi_heap_put(off);
+    } else {
+        ptr = NULL; /* no room: the old block stays as it was */
+    }
+    quiet_barrier();
+    return ptr ? at_offset(to) : NULL;
+}
+
+SHI_DEF(void *, shmem_malloc, (size_t size))
+{
+    return get(__func__, size, SHI_HEAP_ALIGN);
+}
+
+SHI_DEF(void *, shmem_malloc_with_hints, (size_t size, long hints))
+{
+    if (hints & ~(SHMEM_MALLOC_ATOMICS_REMOTE | SHMEM_MALLOC_SIGNAL_REMOTE))
+        shi_die(__func__, "hints = %#lx has bits that are no SHMEM_MALLOC_ hint", (unsigned long)hints);
+    return get(__func__, size, SHI_HEAP_ALIGN); /* heap words serve atomics and signals alike */
+}
+
+SHI_DEF(void *, shmem_calloc, (size_t count, size_t size))
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes))
+        bytes = SIZE_MAX; /* more than any heap: NULL, after the barrier that the others are in */
+    shi_need_up(__func__);
+    if (bytes == 0)
+        return NULL;
+    size_t off;
+    int err = shi_heap_get(bytes, SHI_HEAP_ALIGN, &off);
+    if (!err)
+        memset(at_offset(off), 0, bytes);
+    quiet_barrier();
+    return err ? NULL : at_offset(off);
+}
+
+SHI_DEF(void *, shmem_align, (size_t alignment, size_t size))
+{
+    shi_need_up(__func__);
+    if (alignment < sizeof(void *) || (alignment & (alignment - 1)))
+        return NULL;
+    return get(__func__, size, alignment);
+}
+
+SHI_DEF(void *, shmem_realloc, (void *ptr, size_t size))
+{
+    return resize(__func__, ptr, size);
+}
+
+SHI_DEF(void, shmem_free, (void *ptr))
+{
+    put(__func__, ptr);
+}
+
+SHI_DEF(void *, shmalloc, (size_t size))
+{
+    return get(__func__, size, SHI_HEAP_ALIGN);
+}
+
+SHI_DEF(void *, shmemalign, (size_t alignment, size_t size))
+{
+    return pshmem_align(alignment, size);
+}
+
+SHI_DEF(void *, shrealloc, (void *ptr, size_t size))
+{
+    return resize(__func__, ptr, size);
+}
+
+SHI_DEF(void, shfree, (void *ptr))
+{
+    put(__func__, ptr);
+}

@@ -1,0 +1,124 @@
+/* sync.c - entry points of ordering, barriers, signals and point-to-point waits. */
+#include "host/api/def.h"
+
+#include "host/ops/p2p.h"
+#include "host/ops/rma.h"
+#include "host/ops/team.h"
+#include "host/util/log.h"
+
+#define ONE(T) (&(struct shi_cond){__func__, ivar, 1, NULL, cmp, &cmp_value, 0, SHI_WORD_OF(T)})
+#define MANY(T) (&(struct shi_cond){__func__, ivars, nelems, status, cmp, &cmp_value, 0, SHI_WORD_OF(T)})
+#define VECTOR(T) (&(struct shi_cond){__func__, ivars, nelems, status, cmp, cmp_values, 1, SHI_WORD_OF(T)})
+
+#define DO_wait_until(T, E) shi_p2p_wait(ONE(T));
+#define DO_test(T, E) return shi_p2p_test(ONE(T));
+#define DO_wait_until_all(T, E) shi_p2p_wait_all(MANY(T));
+#define DO_wait_until_any(T, E) return shi_p2p_wait_any(MANY(T));
+#define DO_wait_until_some(T, E) return shi_p2p_wait_some(MANY(T), indices);
+#define DO_wait_until_all_vector(T, E) shi_p2p_wait_all(VECTOR(T));
+#define DO_wait_until_any_vector(T, E) return shi_p2p_wait_any(VECTOR(T));
+#define DO_wait_until_some_vector(T, E) return shi_p2p_wait_some(VECTOR(T), indices);
+#define DO_test_all(T, E) return shi_p2p_test_all(MANY(T));
+#define DO_test_any(T, E) return shi_p2p_test_any(MANY(T));
+#define DO_test_some(T, E) return shi_p2p_test_some(MANY(T), indices);
+#define DO_test_all_vector(T, E) return shi_p2p_test_all(VECTOR(T));
+#define DO_test_any_vector(T, E) return shi_p2p_test_any(VECTOR(T));
+#define DO_test_some_vector(T, E) return shi_p2p_test_some(VECTOR(T), indices);
+
+#define ROW(F, N, T, RMA, AMO, EXT, BIT, WT, ...)                                                                    \
+    SHMEM_IF_##WT(SHMEM_API_WT(F##_C, F##_P, N, T)) SHMEM_IF_##AMO(SHMEM_API_SYN(F##_C, F##_P, N, T))
+SHMEM_TYPES(ROW, SHI_DEF)
+
+/* ---- signals ---------------------------------------------------------------------------------------------------- */
+
+SHI_DEF(uint64_t, shmem_signal_fetch, (const uint64_t *sig_addr))
+{
+    const struct shmem_ctx *const c = SHI_CTX_DEFAULT;
+    uint64_t *at = shi_at(__func__, c, "sig_addr", sig_addr, sizeof *sig_addr, shi_world.pe);
+    return __atomic_load_n(at, __ATOMIC_ACQUIRE);
+}
+
+SHI_DEF(uint64_t, shmem_signal_wait_until, (uint64_t *sig_addr, int cmp, uint64_t cmp_value))
+{
+    return shi_p2p_wait_signal(__func__, sig_addr, cmp, cmp_value);
+}
+
+SHI_DEF_BOTH(void, shmem_signal_add, shmem_ctx_signal_add, (uint64_t *sig_addr, uint64_t signal, int pe),
+             shi_signal(__func__, c, sig_addr, signal, SHMEM_SIGNAL_ADD, pe);)
+SHI_DEF_BOTH(void, shmem_signal_set, shmem_ctx_signal_set, (uint64_t *sig_addr, uint64_t signal, int pe),
+             shi_signal(__func__, c, sig_addr, signal, SHMEM_SIGNAL_SET, pe);)
+
+/* ---- ordering ---------------------------------------------------------------------------------------------------- */
+
+static void need_ctx(const char *routine, const struct shmem_ctx *c)
+{
+    shi_need_up(routine);
+    if (!c->team)
+        shi_die(routine, "ctx is SHMEM_CTX_INVALID");
+}
+
+/* Stores to one PE's memory: earlier ones first. */
+static void fence(const char *routine, const struct shmem_ctx *c)
+{
+    need_ctx(routine, c);
+    __atomic_thread_fence(__ATOMIC_ACQ_REL);
+}
+
+/* All stores done and visible before anything that follows, loads included. */
+static void quiet(const char *routine, const struct shmem_ctx *c)
+{
+    need_ctx(routine, c);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+static void pe_quiet(const char *routine, const struct shmem_ctx *c, const int *target_pes, size_t npes)
+{
+    need_ctx(routine, c);
+    for (size_t i = 0; i < npes; i++)
+        if ((unsigned)target_pes[i] >= c->n_pes)
+            shi_die(routine, "target_pes[%zu]: pe = %d: not a PE of the context, which has PEs 0 to %d", i,
+                    target_pes[i], (int)c->n_pes - 1);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+SHI_DEF(void, shmem_fence, (void))
+{
+    fence(__func__, SHI_CTX_DEFAULT);
+}
+
+SHI_DEF(void, shmem_ctx_fence, (shmem_ctx_t ctx))
+{
+    fence(__func__, shi_ctx_of(ctx));
+}
+
+SHI_DEF(void, shmem_quiet, (void))
+{
+    quiet(__func__, SHI_CTX_DEFAULT);
+}
+
+SHI_DEF(void, shmem_ctx_quiet, (shmem_ctx_t ctx))
+{
+    quiet(__func__, shi_ctx_of(ctx));
+}
+
+SHI_DEF(void, shmem_pe_quiet, (const int *target_pes, size_t npes))
+{
+    pe_quiet(__func__, SHI_CTX_DEFAULT, target_pes, npes);
+}
+
+SHI_DEF(void, shmem_ctx_pe_quiet, (shmem_ctx_t ctx, const int *target_pes, size_t npes))
+{
+    pe_quiet(__func__, shi_ctx_of(ctx), target_pes, npes);
+}
+
+SHI_DEF(void, shmem_barrier_all, (void))
+{
+    quiet(__func__, SHI_CTX_DEFAULT);
+    shi_team_barrier(&shi_team_world);
+}
+
+SHI_DEF(void, shmem_sync_all, (void))
+{
+    shi_need_up(__func__);
+    shi_team_barrier(&shi_team_world);
+}

@@ -1,0 +1,40 @@
+/*
+ * boot.h - who we are and who the others are, and a way to hand them a few bytes before any transport exists.
+ *
+ * Backends: boot_pmix.c under a launcher with a PMIx server, boot_single.c alone.
+ */
+#ifndef SHI_BOOT_H
+#define SHI_BOOT_H
+
+#include <stddef.h>
+
+struct shi_boot {
+    int pe, n_pes;
+    int n_local;      /* PEs of this node, this one included */
+    int local_index;  /* this PE's place among them */
+    int *local_pe;    /* their PE numbers, ascending; owned by the backend */
+    char job[256];    /* a name no other running job of this user has */
+    const struct shi_boot_ops *ops;
+};
+
+struct shi_boot_ops {
+    const char *name;
+    /* Make bytes known to every PE under key. 0 or -errno. */
+    int (*publish)(const char *key, const void *data, size_t bytes);
+    /* Wait until PE pe has published key and copy it. 0, or -errno; -EMSGSIZE when it is not `bytes` long. */
+    int (*lookup)(int pe, const char *key, void *data, size_t bytes);
+    /* Return once every PE has called it. 0 or -errno. */
+    int (*fence)(void);
+    /* End the whole job with this status. Returns only when the launcher cannot be reached. */
+    void (*abort_job)(int status);
+    void (*down)(void);
+};
+
+/* Find the launcher, or be a job of one PE. 0, or -errno after one logged line. Pair: out->ops->down. */
+int shi_boot_up(struct shi_boot *out);
+
+/* Backends. */
+int shi_boot_pmix_up(struct shi_boot *out);
+int shi_boot_single_up(struct shi_boot *out);
+
+#endif

@@ -1,0 +1,182 @@
+/* boot_pmix.c - the PMIx client: rank, size, who shares the node, a few published bytes, a fence, an abort. */
+#include "host/boot/boot.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pmix.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "host/util/log.h"
+
+static pmix_proc_t self;
+static int *local_pe;
+
+/* Log the one line of a failed PMIx call and turn it into -errno. */
+static int failed(const char *call, pmix_status_t rc)
+{
+    shi_log_error("%s failed: %s", call, PMIx_Error_string(rc));
+    return rc == PMIX_ERR_UNREACH ? -ECONNREFUSED : -EIO;
+}
+
+/* Engines disagree on the integer type of a key: take any. 0 and *out, or -1. */
+static int as_long(const pmix_value_t *v, long *out)
+{
+    switch (v->type) {
+    case PMIX_UINT32: *out = v->data.uint32; return 0;
+    case PMIX_INT32: *out = v->data.int32; return 0;
+    case PMIX_INT: *out = v->data.integer; return 0;
+    case PMIX_UINT: *out = v->data.uint; return 0;
+    case PMIX_UINT64: *out = (long)v->data.uint64; return 0;
+    case PMIX_INT64: *out = v->data.int64; return 0;
+    case PMIX_UINT16: *out = v->data.uint16; return 0;
+    case PMIX_INT16: *out = v->data.int16; return 0;
+    case PMIX_SIZE: *out = (long)v->data.size; return 0;
+    case PMIX_PROC_RANK: *out = v->data.rank; return 0;
+    default: return -1;
+    }
+}
+
+static int publish(const char *key, const void *data, size_t bytes)
+{
+    pmix_value_t v = {.type = PMIX_BYTE_OBJECT};
+    v.data.bo.bytes = (char *)data;
+    v.data.bo.size = bytes;
+    pmix_status_t rc = PMIx_Put(PMIX_GLOBAL, key, &v);
+    if (rc == PMIX_SUCCESS)
+        rc = PMIx_Commit();
+    return rc == PMIX_SUCCESS ? 0 : failed("PMIx_Put", rc);
+}
+
+static int lookup(int pe, const char *key, void *data, size_t bytes)
+{
+    pmix_proc_t p;
+    PMIX_LOAD_PROCID(&p, self.nspace, pe);
+    pmix_value_t *v = NULL;
+    pmix_status_t rc = PMIx_Get(&p, key, NULL, 0, &v);
+    if (rc != PMIX_SUCCESS)
+        return failed("PMIx_Get", rc);
+    int err = v->type == PMIX_BYTE_OBJECT && v->data.bo.size == bytes ? 0 : -EMSGSIZE;
+    if (!err)
+        memcpy(data, v->data.bo.bytes, bytes);
+    PMIX_VALUE_RELEASE(v);
+    return err;
+}
+
+static int fence(void)
+{
+    pmix_status_t rc = PMIx_Fence(NULL, 0, NULL, 0);
+    return rc == PMIX_SUCCESS ? 0 : failed("PMIx_Fence", rc);
+}
+
+static void abort_job(int status)
+{
+    PMIx_Abort(status, "", NULL, 0);
+}
+
+static void down(void)
+{
+    PMIx_Finalize(NULL, 0);
+    free(local_pe);
+    local_pe = NULL;
+}
+
+static const struct shi_boot_ops ops = {"pmix", publish, lookup, fence, abort_job, down};
+
+static int job_size(int *out)
+{
+    pmix_proc_t all;
+    PMIX_LOAD_PROCID(&all, self.nspace, PMIX_RANK_WILDCARD);
+    pmix_value_t *v = NULL;
+    pmix_status_t rc = PMIx_Get(&all, PMIX_JOB_SIZE, NULL, 0, &v);
+    if (rc != PMIX_SUCCESS)
+        return failed("PMIx_Get(PMIX_JOB_SIZE)", rc);
+    long n = 0;
+    int bad = as_long(v, &n) || n < 1 || n > INT_MAX;
+    PMIX_VALUE_RELEASE(v);
+    if (bad) {
+        shi_log_error("the launcher gives no usable job size (PMIX_JOB_SIZE)");
+        return -EPROTO;
+    }
+    *out = (int)n;
+    return 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    int x = *(const int *)a, y = *(const int *)b;
+    return (x > y) - (x < y);
+}
+
+/* Parse "0,1,4-7" into local_pe. 0 and the count, or -EPROTO. */
+static int parse_peers(const char *text, int n_pes, int *n_out)
+{
+    int n = 0;
+    for (const char *p = text; *p;) {
+        char *end;
+        long lo = strtol(p, &end, 10), hi = lo;
+        if (end == p)
+            return -EPROTO;
+        if (*end == '-')
+            hi = strtol(end + 1, &end, 10);
+        if (lo < 0 || hi < lo || hi >= n_pes || n + (hi - lo) + 1 > n_pes)
+            return -EPROTO;
+        for (long r = lo; r <= hi; r++)
+            local_pe[n++] = (int)r;
+        p = *end == ',' ? end + 1 : end;
+        if (p == end && *end)
+            return -EPROTO;
+    }
+    qsort(local_pe, n, sizeof *local_pe, by_number);
+    *n_out = n;
+    return 0;
+}
+
+/* Node locality comes from PMIX_LOCAL_PEERS only; without it every PE is a node of its own. */
+static int find_local(struct shi_boot *b)
+{
+    local_pe = malloc(b->n_pes * sizeof *local_pe);
+    if (!local_pe)
+        return -ENOMEM;
+    pmix_proc_t all;
+    PMIX_LOAD_PROCID(&all, self.nspace, PMIX_RANK_WILDCARD);
+    pmix_value_t *v = NULL;
+    int err = 0;
+    if (PMIx_Get(&all, PMIX_LOCAL_PEERS, NULL, 0, &v) == PMIX_SUCCESS && v->type == PMIX_STRING) {
+        err = parse_peers(v->data.string, b->n_pes, &b->n_local);
+        if (err)
+            shi_log_error("PMIX_LOCAL_PEERS=\"%s\" is not a list of ranks", v->data.string);
+    } else {
+        local_pe[0] = b->pe;
+        b->n_local = 1;
+    }
+    if (v)
+        PMIX_VALUE_RELEASE(v);
+    for (int i = 0; !err && i < b->n_local; i++)
+        if (local_pe[i] == b->pe)
+            b->local_index = i;
+    b->local_pe = local_pe;
+    return err;
+}
+
+int shi_boot_pmix_up(struct shi_boot *out)
+{
+    pmix_status_t rc = PMIx_Init(&self, NULL, 0);
+    if (rc != PMIX_SUCCESS) {
+        shi_log_error("PMIx_Init failed: %s; the launcher's PMIx server cannot be reached", PMIx_Error_string(rc));
+        return -ECONNREFUSED;
+    }
+    struct shi_boot b = {.pe = (int)self.rank, .ops = &ops};
+    snprintf(b.job, sizeof b.job, "%s", self.nspace);
+    int err = job_size(&b.n_pes);
+    if (!err)
+        err = find_local(&b);
+    if (err) {
+        down();
+        return err;
+    }
+    *out = b;
+    return 0;
+}

@@ -1,0 +1,245 @@
+/*
+ * net_shm.c - set up the shared memory of a node; after that it is loads and stores, and nothing here runs.
+ *
+ *   word (control block)  written by                read by    order
+ *   reserved_off          every PE, fetch-add       every PE   relaxed: hands out file ranges
+ *   arrived               every PE, fetch-add       every PE   R1 -> A1
+ *   region[i]             local PE i, before R1     every PE   plain, after A1
+ *   abort                 first PE to abort, CAS    every PE   relaxed: the value is all there is to know
+ *
+ * R1 -> A1  a PE's region record, heap mapping and static data are in the file before any peer looks at them.
+ */
+#include "host/net/net_shm.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "host/util/base.h"
+#include "host/util/log.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+enum { CONTROL_MAGIC = 0x466c6d72 };
+
+struct control {
+    uint32_t magic;
+    int32_t abort;
+    uint64_t reserved_off;
+    _Alignas(SHI_LINE_BYTES) uint32_t arrived; /* a futex word */
+    _Alignas(SHI_LINE_BYTES) struct shi_shm_region region[];
+};
+
+/* What the first PE of a node tells the others. */
+struct rendezvous {
+    int pid, fd;
+};
+
+static const uint64_t file_bytes = 1ull << 46; /* i_size only: pages exist once touched */
+
+static size_t control_bytes(int n)
+{
+    return shi_round_up(sizeof(struct control) + n * sizeof(struct shi_shm_region), SHI_HUGE_BYTES);
+}
+
+static int failed(const char *what)
+{
+    int err = -errno;
+    shi_log_error("%s: %s", what, strerror(-err));
+    return err;
+}
+
+/* Open another process's descriptor: through /proc, which Yama allows between siblings, else pidfd_getfd. */
+static int open_peer_fd(int pid, int fd)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", pid, fd);
+    int mine = open(path, O_RDWR | O_CLOEXEC);
+    if (mine >= 0)
+        return mine;
+    int proc_errno = errno;
+    int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    mine = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
+    if (pidfd >= 0)
+        close(pidfd);
+    if (mine < 0) {
+        int err = -errno;
+        shi_log_error("cannot share memory with process %d of this node: %s: %s; pidfd_getfd: %s; PEs of a node need "
+                      "one PID namespace and one user", pid, path, strerror(proc_errno), strerror(-err));
+        return err;
+    }
+    return mine;
+}
+
+/* The first local PE makes the file, the others open it. The descriptor, or -errno. */
+static int open_node_file(const struct shi_boot *boot)
+{
+    char key[64];
+    snprintf(key, sizeof key, "fulmar.node.%d", boot->local_pe[0]);
+    struct rendezvous r;
+    if (boot->local_index > 0) {
+        int err = boot->ops->lookup(boot->local_pe[0], key, &r, sizeof r);
+        return err ? err : open_peer_fd(r.pid, r.fd);
+    }
+    int fd = (int)syscall(SYS_memfd_create, "fulmar", MFD_CLOEXEC);
+    if (fd < 0)
+        return failed("memfd_create");
+    if (ftruncate(fd, file_bytes))
+        return failed("ftruncate of the node's shared memory (see ulimit -f)");
+    struct control *c = mmap(NULL, control_bytes(boot->n_local), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (c == MAP_FAILED)
+        return failed("mmap of the node's control block");
+    c->reserved_off = control_bytes(boot->n_local);
+    c->magic = CONTROL_MAGIC;
+    munmap(c, control_bytes(boot->n_local));
+    r = (struct rendezvous){.pid = getpid(), .fd = fd};
+    int err = boot->n_local > 1 ? boot->ops->publish(key, &r, sizeof r) : 0;
+    if (err) {
+        close(fd);
+        return err;
+    }
+    return fd;
+}
+
+/* Map this PE's heap, at the same address on every PE where that is free: programs that pass symmetric pointers
+ * around then work, though the specification does not promise it. */
+static int map_heap(int fd, const struct shi_shm_want *want, uint64_t off, uintptr_t *lo)
+{
+    static const uintptr_t candidates[] = {0x200000000000, 0x300000000000, 0x100000000000, 0x7e0000000000};
+    void *p = MAP_FAILED;
+    size_t bytes = want->heap_bytes ? want->heap_bytes : SHI_PAGE_BYTES;
+    for (size_t i = 0; p == MAP_FAILED && i < sizeof candidates / sizeof *candidates; i++) {
+        p = mmap((void *)candidates[i], bytes, PROT_READ | PROT_WRITE,
+                 MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, fd, (off_t)off);
+        if (p != MAP_FAILED && (uintptr_t)p != candidates[i]) { /* a kernel that takes it as a hint */
+            munmap(p, bytes);
+            p = MAP_FAILED;
+        }
+    }
+    if (p == MAP_FAILED) { /* anywhere, but aligned for huge pages and shmem_align */
+        void *space = mmap(NULL, bytes + SHI_HUGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (space != MAP_FAILED)
+            p = mmap((void *)shi_round_up((uintptr_t)space, SHI_HUGE_BYTES), bytes, PROT_READ | PROT_WRITE,
+                     MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, (off_t)off);
+    }
+    if (p == MAP_FAILED)
+        return failed("mmap of the symmetric heap (SHMEM_SYMMETRIC_SIZE, ulimit -v)");
+    if (want->huge_pages)
+        madvise(p, bytes, MADV_HUGEPAGE); /* a request: kernels without it go on with small pages */
+    if (want->prefault && madvise(p, bytes, MADV_POPULATE_WRITE) && errno != EINVAL)
+        return failed("SHMEM_PREFAULT=1: touching the whole symmetric heap");
+    *lo = (uintptr_t)p;
+    return 0;
+}
+
+/* Sleep until everybody of the node came here for the phase-th time; PEs that still start need the cores. */
+static void node_barrier(struct control *c, int n, uint32_t phase)
+{
+    uint32_t all = n * phase, seen = __atomic_add_fetch(&c->arrived, 1, __ATOMIC_ACQ_REL); /* R1, A1 */
+    if (seen == all)
+        syscall(SYS_futex, &c->arrived, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    while ((seen = __atomic_load_n(&c->arrived, __ATOMIC_ACQUIRE)) < all) /* A1 */
+        syscall(SYS_futex, &c->arrived, FUTEX_WAIT, seen, NULL, NULL, 0);
+}
+
+/* Reserve this PE's range of the file and fill it. */
+static int bring_region(struct control *c, const struct shi_boot *boot, const struct shi_shm_want *want, int fd,
+                        uintptr_t *heap_lo)
+{
+    size_t heap = shi_round_up(want->heap_bytes, SHI_HUGE_BYTES), sync = shi_round_up(want->sync_bytes, SHI_HUGE_BYTES);
+    size_t total = sync + heap + shi_round_up(want->data_bytes, SHI_HUGE_BYTES);
+    uint64_t off = __atomic_fetch_add(&c->reserved_off, total, __ATOMIC_RELAXED);
+    if (total > file_bytes || off + total > file_bytes) {
+        shi_log_error("SHMEM_SYMMETRIC_SIZE=%zu: the heaps of a node do not fit into %llu TiB", want->heap_bytes,
+                      (unsigned long long)(file_bytes >> 40));
+        return -ENOMEM;
+    }
+    struct shi_shm_region *r = &c->region[boot->local_index];
+    *r = (struct shi_shm_region){.sync_off = off, .heap_off = off + sync, .data_off = off + sync + heap,
+                                 .heap_bytes = want->heap_bytes, .data_bytes = want->data_bytes,
+                                 .exe_id = want->exe_id, .pe = boot->pe, .pid = getpid()};
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof set, &set) == 0)
+        memcpy(r->cpus, &set, sizeof r->cpus);
+    int err = map_heap(fd, want, r->heap_off, heap_lo);
+    return !err && want->data_bytes ? want->remap(fd, r->data_off) : err;
+}
+
+/* More PEs than cores that any of them may use? Masks beyond 1024 cores count as enough cores. */
+static int is_crowded(const struct shi_shm_region *r, int n)
+{
+    int cpus = 0;
+    for (size_t w = 0; w < sizeof r->cpus / sizeof *r->cpus; w++) {
+        uint64_t any = 0;
+        for (int i = 0; i < n; i++)
+            any |= r[i].cpus[w];
+        cpus += __builtin_popcountll(any);
+    }
+    return cpus > 0 && n > cpus;
+}
+
+int shi_shm_up(const struct shi_boot *boot, const struct shi_shm_want *want, struct shi_shm *out)
+{
+    struct shi_shm s = {.n = boot->n_local};
+    s.fd = open_node_file(boot);
+    if (s.fd < 0)
+        return s.fd;
+    size_t head = control_bytes(s.n);
+    struct control *c = mmap(NULL, head, PROT_READ | PROT_WRITE, MAP_SHARED, s.fd, 0);
+    if (c == MAP_FAILED)
+        return failed("mmap of the node's control block");
+    if (c->magic != CONTROL_MAGIC) {
+        shi_log_error("the node's shared memory is not Fulmar's: another library version in the same job?");
+        return -EPROTO;
+    }
+    int err = bring_region(c, boot, want, s.fd, &s.heap_lo);
+    if (err)
+        return err; /* the caller ends the job, which releases everything */
+    node_barrier(c, s.n, 1);
+    s.bytes = __atomic_load_n(&c->reserved_off, __ATOMIC_RELAXED);
+    munmap(c, head);
+    s.base = mmap(NULL, s.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, s.fd, 0);
+    if (s.base == MAP_FAILED)
+        return failed("mmap of the node's shared memory (ulimit -v)");
+    madvise(s.base, s.bytes, MADV_DONTDUMP); /* a core file needs this PE's heap, not everybody's */
+    s.region = ((struct control *)s.base)->region;
+    s.crowded = is_crowded(s.region, s.n);
+    *out = s;
+    return 0;
+}
+
+void shi_shm_down(struct shi_shm *s)
+{
+    munmap(s->base, s->bytes);
+    s->base = NULL;
+}
+
+void shi_shm_drop_heap(const struct shi_shm *s, size_t heap_bytes)
+{
+    if (heap_bytes)
+        madvise((void *)s->heap_lo, heap_bytes, MADV_REMOVE);
+}
+
+int shi_shm_aborted(const struct shi_shm *s)
+{
+    return __atomic_load_n(&((struct control *)s->base)->abort, __ATOMIC_RELAXED);
+}
+
+void shi_shm_abort(const struct shi_shm *s, int status)
+{
+    int32_t none = 0;
+    __atomic_compare_exchange_n(&((struct control *)s->base)->abort, &none, (status & 0xff) + 1, 0, __ATOMIC_RELAXED,
+                                __ATOMIC_RELAXED);
+}

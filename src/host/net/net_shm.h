@@ -1,0 +1,55 @@
+/*
+ * net_shm.h - the memory that the PEs of one node share: every heap, every PE's static data, the words they meet at.
+ *
+ * One memfd a node holds it all: a control block, then a region for each PE (sync area, heap, static data). A PE
+ * maps the whole file once, so a peer's memory is an offset away, and nothing outlives the last process.
+ */
+#ifndef SHI_NET_SHM_H
+#define SHI_NET_SHM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "host/boot/boot.h"
+
+/* What one PE brings. Addresses are its own; offsets count from the start of the node's file. */
+struct shi_shm_region {
+    uint64_t sync_off, heap_off, data_off;
+    uint64_t heap_bytes, data_bytes;
+    uint64_t exe_id;    /* equal where static data has the same layout */
+    uint64_t cpus[16];  /* affinity mask */
+    int pe, pid;
+};
+
+struct shi_shm {
+    int fd;                       /* close-on-exec; kept open for fork and for peers that still attach */
+    char *base;                   /* the whole file, mapped */
+    size_t bytes;
+    int n;                        /* PEs of this node */
+    const struct shi_shm_region *region; /* [n], in the order of boot->local_pe */
+    uintptr_t heap_lo;            /* this PE's heap, at an address of its own outside base */
+    int crowded;                  /* more PEs than the cores they may run on together */
+};
+
+/* What a PE asks for. remap puts the static data [data_lo, + data_bytes) onto the file: 0 or -errno. */
+struct shi_shm_want {
+    size_t sync_bytes, heap_bytes, data_bytes;
+    uint64_t exe_id;
+    int huge_pages, prefault;
+    int (*remap)(int fd, uint64_t off);
+};
+
+/* Collective over the node. 0 and *out, or -errno after one logged line. Pair: shi_shm_down. */
+int shi_shm_up(const struct shi_boot *boot, const struct shi_shm_want *want, struct shi_shm *out);
+
+/* Unmap the peers and this PE's heap. Static data stays where it is: the program goes on using it. */
+void shi_shm_down(struct shi_shm *s);
+
+/* Give the pages of this PE's heap back to the system; it reads as zeros afterwards. */
+void shi_shm_drop_heap(const struct shi_shm *s, size_t heap_bytes);
+
+/* The job's end, told through memory: wait loops of the node look here. 0, or the exit status plus 1. */
+int shi_shm_aborted(const struct shi_shm *s);
+void shi_shm_abort(const struct shi_shm *s, int status);
+
+#endif

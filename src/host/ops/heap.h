@@ -1,0 +1,26 @@
+/* heap.h - the symmetric heap's allocator: offsets only. */
+#ifndef SHI_HEAP_H
+#define SHI_HEAP_H
+
+#include <stddef.h>
+
+enum { SHI_HEAP_ALIGN = 64 }; /* a cache line: neighbours' signals do not share one */
+
+/* Every PE must make the same calls in the same order; callers see to the collective part and to one caller at a time. */
+
+int shi_heap_up(size_t bytes);
+void shi_heap_down(void);
+
+/* Offset of a new block of at least `bytes` bytes (> 0), aligned to the power of two `align`. 0 and *off, or -ENOMEM. */
+int shi_heap_get(size_t bytes, size_t align, size_t *off);
+
+/* Release the block that starts at off. 0, or -EINVAL when none does. */
+int shi_heap_put(size_t off);
+
+/* Length of the block that starts at off, or 0 when none does. */
+size_t shi_heap_length(size_t off);
+
+/* Give the block at off a new length without moving it. 0, or -ENOMEM when its neighbour is in use. */
+int shi_heap_resize(size_t off, size_t bytes);
+
+#endif

@@ -1,0 +1,172 @@
+/* p2p.c - wait for, or test, words that other PEs update; every load is an acquire. */
+#include "host/ops/p2p.h"
+
+#include "host/ops/wait.h"
+#include "host/ops/world.h"
+#include "host/util/log.h"
+
+static const uint64_t sign = 1ull << 63;
+
+static inline size_t width(enum shi_word k)
+{
+    return k < SHI_S32 ? 2 : k < SHI_S64 ? 4 : 8;
+}
+
+/* The word in an order in which unsigned comparison is the type's own. */
+static inline uint64_t load(enum shi_word k, const void *p)
+{
+    switch (k) {
+    case SHI_S16: return (uint64_t)(int64_t)__atomic_load_n((const int16_t *)p, __ATOMIC_ACQUIRE) ^ sign;
+    case SHI_U16: return __atomic_load_n((const uint16_t *)p, __ATOMIC_ACQUIRE);
+    case SHI_S32: return (uint64_t)(int64_t)__atomic_load_n((const int32_t *)p, __ATOMIC_ACQUIRE) ^ sign;
+    case SHI_U32: return __atomic_load_n((const uint32_t *)p, __ATOMIC_ACQUIRE);
+    case SHI_S64: return (uint64_t)__atomic_load_n((const int64_t *)p, __ATOMIC_ACQUIRE) ^ sign;
+    default: return __atomic_load_n((const uint64_t *)p, __ATOMIC_ACQUIRE);
+    }
+}
+
+static inline int holds(uint64_t a, int cmp, uint64_t b)
+{
+    switch (cmp) {
+    case SHMEM_CMP_EQ: return a == b;
+    case SHMEM_CMP_NE: return a != b;
+    case SHMEM_CMP_GT: return a > b;
+    case SHMEM_CMP_LE: return a <= b;
+    case SHMEM_CMP_LT: return a < b;
+    default: return a >= b;
+    }
+}
+
+static void check(const struct shi_cond *c)
+{
+    shi_need_up(c->routine);
+    if (c->cmp < SHMEM_CMP_EQ || c->cmp > SHMEM_CMP_GE)
+        shi_die(c->routine, "cmp = %d is no SHMEM_CMP_ operator", c->cmp);
+    const struct shi_peer *me = &shi_world.peer[shi_world.pe];
+    if (shi_unlikely(shi_world.check) && c->n && c->n <= SIZE_MAX / 8 &&
+        !shi_reach(me, c->ivars, c->n * width(c->word)))
+        shi_die(c->routine, "ivar = %p, %zu elements, is not symmetric (pe = %d)", c->ivars, c->n, shi_world.pe);
+}
+
+static inline int excluded(const struct shi_cond *c, size_t i)
+{
+    return c->status && c->status[i];
+}
+
+static inline int satisfied(const struct shi_cond *c, size_t i)
+{
+    size_t w = width(c->word);
+    uint64_t value = load(c->word, (const char *)c->values + (c->vector ? i * w : 0));
+    return holds(load(c->word, (const char *)c->ivars + i * w), c->cmp, value);
+}
+
+static int all_excluded(const struct shi_cond *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (!excluded(c, i))
+            return 0;
+    return 1;
+}
+
+void shi_p2p_wait(const struct shi_cond *c)
+{
+    check(c);
+    uint64_t value = load(c->word, c->values);
+    struct shi_wait w = SHI_WAIT_INIT;
+    while (!holds(load(c->word, c->ivars), c->cmp, value))
+        shi_wait_step(&w);
+}
+
+uint64_t shi_p2p_wait_signal(const char *routine, const uint64_t *sig, int cmp, uint64_t value)
+{
+    check(&(struct shi_cond){.routine = routine, .ivars = sig, .n = 1, .cmp = cmp, .word = SHI_U64});
+    struct shi_wait w = SHI_WAIT_INIT;
+    uint64_t now;
+    while (!holds(now = load(SHI_U64, sig), cmp, value))
+        shi_wait_step(&w);
+    return now;
+}
+
+int shi_p2p_test(const struct shi_cond *c)
+{
+    check(c);
+    return satisfied(c, 0);
+}
+
+static int all_satisfied(const struct shi_cond *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (!excluded(c, i) && !satisfied(c, i))
+            return 0;
+    return 1;
+}
+
+static size_t any_satisfied(const struct shi_cond *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (!excluded(c, i) && satisfied(c, i))
+            return i;
+    return SIZE_MAX;
+}
+
+static size_t some_satisfied(const struct shi_cond *c, size_t *indices)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < c->n; i++)
+        if (!excluded(c, i) && satisfied(c, i))
+            indices[n++] = i;
+    return n;
+}
+
+/* A word that held once counts, even if it changes while the others are awaited. */
+void shi_p2p_wait_all(const struct shi_cond *c)
+{
+    check(c);
+    for (size_t i = 0; i < c->n; i++) {
+        struct shi_wait w = SHI_WAIT_INIT;
+        while (!excluded(c, i) && !satisfied(c, i))
+            shi_wait_step(&w);
+    }
+}
+
+size_t shi_p2p_wait_any(const struct shi_cond *c)
+{
+    check(c);
+    if (all_excluded(c))
+        return SIZE_MAX;
+    struct shi_wait w = SHI_WAIT_INIT;
+    size_t i;
+    while ((i = any_satisfied(c)) == SIZE_MAX)
+        shi_wait_step(&w);
+    return i;
+}
+
+size_t shi_p2p_wait_some(const struct shi_cond *c, size_t *indices)
+{
+    check(c);
+    if (all_excluded(c))
+        return 0;
+    struct shi_wait w = SHI_WAIT_INIT;
+    size_t n;
+    while ((n = some_satisfied(c, indices)) == 0)
+        shi_wait_step(&w);
+    return n;
+}
+
+int shi_p2p_test_all(const struct shi_cond *c)
+{
+    check(c);
+    return all_satisfied(c);
+}
+
+size_t shi_p2p_test_any(const struct shi_cond *c)
+{
+    check(c);
+    return any_satisfied(c);
+}
+
+size_t shi_p2p_test_some(const struct shi_cond *c, size_t *indices)
+{
+    check(c);
+    return some_satisfied(c, indices);
+}

@@ -1,0 +1,88 @@
+/* rma.c - the longer parts of put and get: strides, signals, argument checks. */
+#include "host/ops/rma.h"
+
+#include "host/util/log.h"
+
+void shi_rma_check(const char *routine, const void *dest, const void *source, size_t bytes, int pe)
+{
+    uintptr_t d = (uintptr_t)dest, s = (uintptr_t)source;
+    if (bytes && !source)
+        shi_die(routine, "the local buffer is NULL (pe = %d)", pe);
+    if (d < s + bytes && s < d + bytes)
+        shi_die(routine, "dest and source overlap: %p and %p, %zu bytes (pe = %d)", dest, source, bytes, pe);
+}
+
+/* Bytes from the first to past the last element of one side, or SIZE_MAX on overflow. */
+static size_t span(const struct shi_strided *s, ptrdiff_t stride)
+{
+    size_t gaps, elems;
+    if (s->count == 0 || s->block == 0)
+        return 0;
+    if (__builtin_mul_overflow(s->count - 1, (size_t)stride, &gaps) || __builtin_add_overflow(gaps, s->block, &elems))
+        return SIZE_MAX;
+    return shi_bytes(elems, s->elem);
+}
+
+static void check_strides(const char *routine, const struct shi_strided *s, int pe)
+{
+    ptrdiff_t least = s->block > 1 && s->block <= PTRDIFF_MAX ? (ptrdiff_t)s->block : 1;
+    if (s->dst < 1 || s->sst < 1)
+        shi_die(routine, "strides dst = %td and sst = %td must be at least 1 (pe = %d)", s->dst, s->sst, pe);
+    if (s->count > 1 && (s->dst < least || s->sst < least))
+        shi_die(routine, "strides dst = %td and sst = %td are shorter than a block, bsize = %zu (pe = %d)", s->dst,
+                s->sst, s->block, pe);
+}
+
+/* One element size a loop, so that the compiler makes each copy a move. */
+#define COPY_ELEMENTS(B)                                                                                             \
+    for (size_t i = 0; i < s->count; i++, to += s->dst * (B), from += s->sst * (B))                                  \
+    memcpy(to, from, B)
+
+static void copy_strided(char *to, const char *from, const struct shi_strided *s)
+{
+    size_t elem = s->block == 1 ? s->elem : 0, bytes = s->block * s->elem;
+    switch (elem) {
+    case 1: COPY_ELEMENTS(1); break;
+    case 2: COPY_ELEMENTS(2); break;
+    case 4: COPY_ELEMENTS(4); break;
+    case 8: COPY_ELEMENTS(8); break;
+    case 16: COPY_ELEMENTS(16); break;
+    default:
+        for (size_t i = 0; i < s->count; i++, to += s->dst * (ptrdiff_t)s->elem, from += s->sst * (ptrdiff_t)s->elem)
+            memcpy(to, from, bytes);
+    }
+}
+
+void shi_rma_put_strided(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source,
+                         const struct shi_strided *s, int pe)
+{
+    if (s->count && s->block)
+        check_strides(routine, s, pe);
+    size_t bytes = span(s, s->dst);
+    void *at = shi_at(routine, ctx, "dest", dest, bytes, pe);
+    if (bytes)
+        copy_strided(at, source, s);
+}
+
+void shi_rma_get_strided(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source,
+                         const struct shi_strided *s, int pe)
+{
+    if (s->count && s->block)
+        check_strides(routine, s, pe);
+    size_t bytes = span(s, s->sst);
+    const void *at = shi_at(routine, ctx, "source", source, bytes, pe);
+    if (bytes)
+        copy_strided(dest, at, s);
+}
+
+void shi_signal(const char *routine, const struct shmem_ctx *ctx, uint64_t *sig_addr, uint64_t signal, int sig_op,
+                int pe)
+{
+    uint64_t *at = shi_at(routine, ctx, "sig_addr", sig_addr, sizeof *sig_addr, pe);
+    if (sig_op == SHMEM_SIGNAL_SET)
+        __atomic_store_n(at, signal, __ATOMIC_RELEASE);
+    else if (sig_op == SHMEM_SIGNAL_ADD)
+        __atomic_fetch_add(at, signal, __ATOMIC_ACQ_REL);
+    else
+        shi_die(routine, "sig_op = %d is neither SHMEM_SIGNAL_SET nor SHMEM_SIGNAL_ADD (pe = %d)", sig_op, pe);
+}

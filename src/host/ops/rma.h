@@ -1,0 +1,64 @@
+/* rma.h - put, get and their strided forms, on memory that loads and stores reach. */
+#ifndef SHI_RMA_H
+#define SHI_RMA_H
+
+#include <string.h>
+
+#include "host/ops/world.h"
+
+/* Copy with the commonest small sizes as single moves: a call of memcpy costs as much as the rest of an 8-byte put. */
+static inline void shi_copy(void *to, const void *from, size_t bytes)
+{
+    if (bytes == 8)
+        memcpy(to, from, 8);
+    else if (bytes == 4)
+        memcpy(to, from, 4);
+    else
+        memcpy(to, from, bytes);
+}
+
+/* Bytes of n elements, or SIZE_MAX, which no address range holds, when that overflows. */
+static inline size_t shi_bytes(size_t n, size_t elem)
+{
+    size_t bytes;
+    return __builtin_mul_overflow(n, elem, &bytes) ? SIZE_MAX : bytes;
+}
+
+/* SHMEM_CHECK=1: die when the two ranges overlap. `at` is where dest lies in this process. */
+void shi_rma_check(const char *routine, const void *dest, const void *source, size_t bytes, int pe);
+
+static inline void shi_rma_put(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source,
+                               size_t bytes, int pe)
+{
+    void *at = shi_at(routine, ctx, "dest", dest, bytes, pe);
+    if (shi_unlikely(shi_world.check))
+        shi_rma_check(routine, at, source, bytes, pe);
+    shi_copy(at, source, bytes);
+}
+
+static inline void shi_rma_get(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source,
+                               size_t bytes, int pe)
+{
+    const void *at = shi_at(routine, ctx, "source", source, bytes, pe);
+    if (shi_unlikely(shi_world.check))
+        shi_rma_check(routine, dest, at, bytes, pe);
+    shi_copy(dest, at, bytes);
+}
+
+/* How a strided transfer lies in memory: `count` blocks of `block` elements of `elem` bytes, a block every `dst` and
+ * `sst` elements. iput and iget have blocks of one element. */
+struct shi_strided {
+    ptrdiff_t dst, sst;
+    size_t block, count, elem;
+};
+
+void shi_rma_put_strided(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source,
+                         const struct shi_strided *s, int pe);
+void shi_rma_get_strided(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source,
+                         const struct shi_strided *s, int pe);
+
+/* After the data: set (SHMEM_SIGNAL_SET) or add to the signal, as one atomic update that carries the data with it. */
+void shi_signal(const char *routine, const struct shmem_ctx *ctx, uint64_t *sig_addr, uint64_t signal, int sig_op,
+                int pe);
+
+#endif

@@ -1,0 +1,206 @@
+/*
+ * statics.c - the executable's .data and .bss, moved in place onto shared memory.
+ *
+ * After the move a peer loads, stores and updates a global exactly as it does a heap word. A child made by fork would
+ * write into its parent's globals, so the fork handler gives it a private copy before fork returns in it.
+ *
+ *   word      written by              read by    order
+ *   copied    child, after its copy   parent     R1 -> A1: the parent goes on once the child has its copy
+ */
+#include "host/ops/statics.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "host/util/base.h"
+#include "host/util/log.h"
+
+static struct shi_statics range;
+static struct {
+    int fd;
+    uint64_t off;
+    uint32_t *copied; /* in a page that parent and child share */
+} place;
+
+static uint64_t mix(uint64_t h, const void *data, size_t bytes)
+{
+    const unsigned char *p = data;
+    for (size_t i = 0; i < bytes; i++)
+        h = (h ^ p[i]) * 0x100000001b3; /* FNV-1a */
+    return h;
+}
+
+static uint64_t mix_build_id(uint64_t h, const char *note, size_t bytes)
+{
+    while (bytes >= sizeof(ElfW(Nhdr))) {
+        const ElfW(Nhdr) *n = (const void *)note;
+        size_t name = shi_round_up(n->n_namesz, 4), desc = shi_round_up(n->n_descsz, 4);
+        if (sizeof *n + name + desc > bytes)
+            break;
+        if (n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 && memcmp(note + sizeof *n, "GNU", 4) == 0)
+            return mix(h, note + sizeof *n + name, n->n_descsz);
+        note += sizeof *n + name + desc;
+        bytes -= sizeof *n + name + desc;
+    }
+    return h;
+}
+
+/* dl_iterate_phdr names the executable first. */
+static int examine_executable(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    (void)size, (void)arg;
+    uintptr_t lo = UINTPTR_MAX, hi = 0, file_hi = 0, relro_hi = 0;
+    uint64_t id = 0xcbf29ce484222325;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        uintptr_t at = info->dlpi_addr + p->p_vaddr;
+        if (p->p_type == PT_LOAD && (p->p_flags & PF_W)) {
+            lo = at < lo ? at : lo;
+            if (at + p->p_memsz > hi) {
+                hi = at + p->p_memsz;
+                file_hi = at + p->p_filesz;
+            }
+            id = mix(id, &p->p_vaddr, sizeof p->p_vaddr);
+            id = mix(id, &p->p_memsz, sizeof p->p_memsz);
+        } else if (p->p_type == PT_GNU_RELRO) {
+            relro_hi = at + p->p_memsz;
+        } else if (p->p_type == PT_NOTE) {
+            id = mix_build_id(id, (const char *)at, p->p_memsz);
+        }
+    }
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    lo &= -page;
+    relro_hi &= -page;
+    lo = relro_hi > lo ? relro_hi : lo;
+    hi = shi_round_up(hi, page);
+    file_hi = shi_round_up(file_hi, page);
+    if (hi > lo)
+        range = (struct shi_statics){lo, hi - lo, file_hi > lo ? file_hi - lo : 0, id};
+    return 1;
+}
+
+const struct shi_statics *shi_statics_find(void)
+{
+    if (!range.lo)
+        dl_iterate_phdr(examine_executable, NULL);
+    return &range;
+}
+
+/* write(2) by its system call: under AddressSanitizer the wrapper refuses the red zones between globals. */
+static int write_out(int fd, uint64_t off, uintptr_t from, size_t bytes)
+{
+    while (bytes > 0) {
+        ssize_t n = syscall(SYS_pwrite64, fd, from, bytes, off);
+        if (n < 0)
+            return -errno;
+        from += n, off += n, bytes -= n;
+    }
+    return 0;
+}
+
+/* Copy those pages of .bss that were ever touched: a large untouched array must stay sparse. */
+static int write_out_bss(int fd, uint64_t off, uintptr_t from, size_t bytes)
+{
+    enum { BATCH = 512 };
+    static const uint64_t present_or_swapped = 3ull << 62;
+    uint64_t entry[BATCH];
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    int map = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC), err = 0;
+    for (size_t done = 0; !err && done < bytes;) {
+        size_t n = (bytes - done) / page < BATCH ? (bytes - done) / page : BATCH;
+        ssize_t got = map < 0 ? -1 : pread(map, entry, n * sizeof *entry, (off_t)((from + done) / page * sizeof *entry));
+        int known = got == (ssize_t)(n * sizeof *entry);
+        for (size_t i = 0; !err && i < n; i++, done += page)
+            if (!known || (entry[i] & present_or_swapped))
+                err = write_out(fd, off + done, from + done, page);
+    }
+    if (map >= 0)
+        close(map);
+    return err;
+}
+
+/* Copy what the file holds of the static data; holes stay holes. Runs in the child, on the stack only. */
+static int copy_from_file(char *to)
+{
+    uint64_t end = place.off + range.bytes;
+    for (off_t at = (off_t)place.off; (uint64_t)at < end;) {
+        off_t data = lseek(place.fd, at, SEEK_DATA);
+        if (data < 0 || (uint64_t)data >= end)
+            break;
+        off_t hole = lseek(place.fd, data, SEEK_HOLE);
+        size_t n = (size_t)((uint64_t)hole < end ? hole - data : (off_t)end - data);
+        char *dst = to + ((uint64_t)data - place.off);
+        for (size_t done = 0; done < n;) {
+            ssize_t got = syscall(SYS_pread64, place.fd, dst + done, n - done, data + (off_t)done);
+            if (got <= 0)
+                return -1;
+            done += (size_t)got;
+        }
+        at = data + (off_t)n;
+    }
+    return 0;
+}
+
+/* A child of a child finds its data private already: place.copied is NULL there and the handlers do nothing. */
+static void before_fork(void)
+{
+    if (place.copied)
+        __atomic_store_n(place.copied, 0, __ATOMIC_RELAXED);
+}
+
+static void in_child(void)
+{
+    if (!place.copied)
+        return;
+    char *copy = mmap(NULL, range.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    int ok = copy != MAP_FAILED && copy_from_file(copy) == 0 &&
+             mremap(copy, range.bytes, range.bytes, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)range.lo) != MAP_FAILED;
+    __atomic_store_n(place.copied, 1, __ATOMIC_RELEASE); /* R1 */
+    syscall(SYS_futex, place.copied, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    if (!ok) {
+        shi_log_error("no memory for a forked child's copy of the static data; the child ends");
+        _exit(127);
+    }
+    place.copied = NULL;
+}
+
+static void in_parent(void)
+{
+    /* A child killed before its copy never answers: two seconds are far beyond any copy of touched pages. */
+    struct timespec most = {.tv_sec = 2};
+    if (place.copied && __atomic_load_n(place.copied, __ATOMIC_ACQUIRE) == 0) /* A1 */
+        syscall(SYS_futex, place.copied, FUTEX_WAIT, 0, &most, NULL, 0);
+}
+
+int shi_statics_remap(int fd, uint64_t off)
+{
+    int first = !place.copied;
+    if (first) {
+        void *page = mmap(NULL, SHI_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        if (page == MAP_FAILED)
+            return -errno;
+        place.copied = page;
+    }
+    place.fd = fd; /* before the copy: in a static link these words move too */
+    place.off = off;
+    int err = write_out(fd, off, range.lo, range.file_bytes);
+    if (!err)
+        err = write_out_bss(fd, off + range.file_bytes, range.lo + range.file_bytes, range.bytes - range.file_bytes);
+    if (!err && mmap((void *)range.lo, range.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, (off_t)off) ==
+                    MAP_FAILED)
+        err = -errno;
+    if (!err && first)
+        err = -pthread_atfork(before_fork, in_parent, in_child);
+    if (err)
+        shi_log_error("static data (%zu bytes) cannot become shared memory: %s", range.bytes, strerror(-err));
+    return err;
+}

@@ -1,0 +1,241 @@
+/* world.c - from a started process to a PE among others and back; and what to say when an address leads nowhere. */
+#include "host/ops/world.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "host/ops/heap.h"
+#include "host/ops/statics.h"
+#include "host/ops/team.h"
+#include "host/ops/wait.h"
+#include "host/util/log.h"
+
+struct shi_world shi_world;
+struct shmem_ctx shi_ctx_small[2];
+
+static struct shi_peer *peers;
+static struct shi_peer *no_peers; /* the same length, nothing reachable: SHMEM_CHECK=1 */
+static long main_thread;
+static pid_t init_pid;
+
+static long thread_id(void)
+{
+    static _Thread_local long id;
+    if (!id)
+        id = syscall(SYS_gettid);
+    return id;
+}
+
+/* ---- up --------------------------------------------------------------------------------------------------------- */
+
+static int fill_peers(const struct shi_statics *st)
+{
+    const struct shi_shm *shm = &shi_world.shm;
+    peers = calloc(shi_world.n_pes, sizeof *peers);
+    no_peers = calloc(shi_world.n_pes, sizeof *no_peers);
+    if (!peers || !no_peers)
+        return -ENOMEM;
+    for (int i = 0; i < shm->n; i++) {
+        const struct shi_shm_region *r = &shm->region[i];
+        struct shi_peer *p = &peers[r->pe];
+        p->heap_bytes = r->heap_bytes < shi_world.heap_bytes ? r->heap_bytes : shi_world.heap_bytes;
+        p->heap_delta = (ptrdiff_t)((uintptr_t)shm->base + r->heap_off - shm->heap_lo);
+        p->data_bytes = r->exe_id == st->exe_id ? r->data_bytes : 0; /* another program's globals are not ours */
+        p->data_delta = (ptrdiff_t)((uintptr_t)shm->base + r->data_off - st->lo);
+    }
+    peers[shi_world.pe].heap_delta = peers[shi_world.pe].data_delta = 0;
+    shi_world.peer = peers;
+    return 0;
+}
+
+static void abort_now(int status)
+{
+    if (shi_world.shm.base)
+        shi_shm_abort(&shi_world.shm, status);
+    if (shi_world.boot.ops)
+        shi_world.boot.ops->abort_job(status);
+    _exit(status);
+}
+
+static void greet(void)
+{
+    if (shi_world.pe == 0 && shi_world.config.version)
+        printf("%s, OpenSHMEM %d.%d\n", SHMEM_VENDOR_STRING, SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION);
+    if (shi_world.pe == 0 && shi_world.config.info)
+        shi_config_print(&shi_world.config, stdout);
+    shi_log_debug("%d of %d on this node by %s%s; heap %zu bytes at %#lx, static data %zu bytes", shi_world.shm.n,
+                  shi_world.n_pes, shi_world.boot.ops->name, shi_world.shm.crowded ? ", more PEs than cores" : "",
+                  shi_world.heap_bytes, (unsigned long)shi_world.heap_lo, shi_world.data_bytes);
+}
+
+/* A program may end without shmem_finalize: a return from main completes what is outstanding, an error ends the job. */
+static void at_exit(int status, void *arg)
+{
+    (void)arg;
+    if (getpid() != init_pid)
+        return; /* a forked child ends; the PE lives on */
+    if (shi_world.up && status == 0)
+        shi_world_down("exit");
+    else if (shi_world.up)
+        abort_now(status);
+    shi_world.boot.ops->down();
+}
+
+static void in_forked_child(void)
+{
+    shi_world.up = 0;
+    SHI_CTX_DEFAULT->n_pes = 0;
+}
+
+/* What happens once in a process, whatever the number of init and finalize pairs. */
+static int join_job(void)
+{
+    int err = shi_boot_up(&shi_world.boot);
+    if (err)
+        return err;
+    shi_log_set(shi_world.boot.pe, shi_world.config.debug);
+    shi_log_set_abort(abort_now);
+    const struct shi_statics *st = shi_statics_find();
+    struct shi_shm_want want = {.sync_bytes = SHI_SLOTS * sizeof(struct shi_slot),
+                                .heap_bytes = shi_world.config.heap_bytes, .data_bytes = st->bytes,
+                                .exe_id = st->exe_id, .huge_pages = shi_world.config.huge_pages,
+                                .prefault = shi_world.config.prefault, .remap = shi_statics_remap};
+    struct shi_shm shm;
+    err = shi_shm_up(&shi_world.boot, &want, &shm);
+    if (err)
+        return err;
+    shi_world.shm = shm;
+    if (shi_world.boot.n_local != shi_world.boot.n_pes) {
+        shi_log_error("%d of %d PEs are on other nodes, which this build cannot reach", shi_world.boot.n_pes -
+                      shi_world.boot.n_local, shi_world.boot.n_pes);
+        return -EHOSTUNREACH;
+    }
+    init_pid = getpid();
+    if (on_exit(at_exit, NULL) || pthread_atfork(NULL, NULL, in_forked_child))
+        return -ENOMEM;
+    return 0;
+}
+
+void shi_world_up(const char *routine, int thread_level)
+{
+    if (shi_world.up)
+        return; /* a second call without finalize has no effect */
+    int err = 0;
+    if (!shi_world.ever_up) {
+        err = shi_config_read(&shi_world.config);
+        if (!err)
+            err = join_job();
+    }
+    const struct shi_statics *st = shi_statics_find();
+    shi_world.pe = shi_world.boot.pe;
+    shi_world.n_pes = shi_world.boot.n_pes;
+    shi_world.heap_lo = shi_world.shm.heap_lo;
+    shi_world.heap_bytes = shi_world.config.heap_bytes;
+    shi_world.data_lo = st->lo;
+    shi_world.data_bytes = st->bytes;
+    shi_world.check = shi_world.config.check;
+    shi_world.thread_level = thread_level;
+    if (!err)
+        err = fill_peers(st);
+    if (!err)
+        err = shi_heap_up(shi_world.heap_bytes);
+    if (!err)
+        err = shi_team_up();
+    if (err) {
+        shi_log_error("%s: cannot start: %s", routine, strerror(-err));
+        abort_now(1);
+    }
+    shi_wait_set(shi_world.config.spin, shi_world.shm.crowded);
+    main_thread = thread_id();
+    *SHI_CTX_DEFAULT = (struct shmem_ctx){.peer = shi_world.check ? no_peers : peers, .n_pes = shi_world.n_pes,
+                                          .team = &shi_team_world};
+    shi_world.up = 1;
+    if (!shi_world.ever_up)
+        greet();
+    shi_world.ever_up = 1;
+    shi_team_barrier(&shi_team_world);
+}
+
+/* ---- down ------------------------------------------------------------------------------------------------------- */
+
+void shi_world_down(const char *routine)
+{
+    shi_need_up(routine);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    shi_team_barrier(&shi_team_world);
+    SHI_CTX_DEFAULT->n_pes = 0;
+    shi_world.up = 0;
+    shi_shm_drop_heap(&shi_world.shm, shi_world.heap_bytes);
+    shi_heap_down();
+    shi_team_down();
+    free(peers);
+    free(no_peers);
+    peers = no_peers = NULL;
+}
+
+void shi_world_exit(int status)
+{
+    if (shi_world.shm.base)
+        shi_shm_abort(&shi_world.shm, status);
+    fflush(NULL);
+    abort_now(status);
+    _exit(status);
+}
+
+/* ---- what went wrong -------------------------------------------------------------------------------------------- */
+
+void shi_need_up(const char *routine)
+{
+    if (shi_likely(shi_world.up))
+        return;
+    if (init_pid && getpid() != init_pid)
+        shi_die(routine, "called in a forked child, which is not a PE");
+    shi_die(routine, shi_world.ever_up ? "called after shmem_finalize" : "called before shmem_init");
+}
+
+void *shi_reach(const struct shi_peer *p, const void *addr, size_t bytes)
+{
+    uintptr_t a = (uintptr_t)addr, heap = a - shi_world.heap_lo, data = a - shi_world.data_lo;
+    if (heap < p->heap_bytes && bytes <= p->heap_bytes - heap)
+        return (void *)(a + p->heap_delta);
+    if (data < p->data_bytes && bytes <= p->data_bytes - data)
+        return (void *)(a + p->data_delta);
+    return NULL;
+}
+
+static _Noreturn void not_symmetric(const char *routine, const char *arg, const void *addr, size_t bytes, int pe)
+{
+    uintptr_t heap = (uintptr_t)addr - shi_world.heap_lo, data = (uintptr_t)addr - shi_world.data_lo;
+    if (bytes > PTRDIFF_MAX)
+        shi_die(routine, "%s = %p: %zu bytes: the size overflows (pe = %d)", arg, addr, bytes, pe);
+    if (heap < shi_world.heap_bytes)
+        shi_die(routine, "%s = %p: %zu bytes run past the end of the symmetric heap by %zu (pe = %d)", arg, addr, bytes,
+                heap + bytes - shi_world.heap_bytes, pe);
+    if (data < shi_world.data_bytes && bytes > shi_world.data_bytes - data)
+        shi_die(routine, "%s = %p: %zu bytes run past the end of the static data by %zu (pe = %d)", arg, addr, bytes,
+                data + bytes - shi_world.data_bytes, pe);
+    if (data < shi_world.data_bytes)
+        shi_die(routine, "%s = %p: static data of another program than PE %d runs", arg, addr, pe);
+    shi_die(routine, "%s = %p is not symmetric: neither in the symmetric heap nor in static data (pe = %d)", arg, addr,
+            pe);
+}
+
+void *shi_miss(const char *routine, const struct shmem_ctx *ctx, const char *arg, const void *addr, size_t bytes, int pe)
+{
+    shi_need_up(routine);
+    if (!ctx->team)
+        shi_die(routine, "ctx is SHMEM_CTX_INVALID");
+    if ((unsigned)pe >= ctx->n_pes)
+        shi_die(routine, "pe = %d: not a PE of the context, which has PEs 0 to %d", pe, (int)ctx->n_pes - 1);
+    if (shi_world.thread_level <= SHMEM_THREAD_FUNNELED && thread_id() != main_thread)
+        shi_die(routine, "called by a second thread; shmem_init_thread was given SHMEM_THREAD_%s",
+                shi_world.thread_level == SHMEM_THREAD_SINGLE ? "SINGLE" : "FUNNELED");
+    void *at = bytes ? shi_reach(&ctx->team->peer[pe], addr, bytes) : (void *)addr;
+    if (!at && bytes)
+        not_symmetric(routine, arg, addr, bytes, pe);
+    return at;
+}

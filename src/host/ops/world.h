@@ -1,0 +1,97 @@
+/*
+ * world.h - what every operation needs to know: who takes part, and where their memory is.
+ *
+ * Address translation is the fast path and the check at once. A context's table holds, for each PE that loads and
+ * stores can reach, how far away its heap and its static data are and how long they are. An address inside is moved
+ * there; everything else (bad PE, not symmetric, past the end, library not initialised, a PE of another node) misses
+ * and is sorted out by shi_miss. SHMEM_CHECK=1 empties the table, so that every operation takes the checked path.
+ */
+#ifndef SHI_WORLD_H
+#define SHI_WORLD_H
+
+#include <shmem.h>
+
+#include "host/boot/boot.h"
+#include "host/net/net_shm.h"
+#include "host/util/base.h"
+#include "host/util/config.h"
+
+/* One reachable PE. Lengths 0: not reachable by load and store. */
+struct shi_peer {
+    ptrdiff_t heap_delta, data_delta; /* add to an own symmetric address to get the peer's */
+    size_t heap_bytes, data_bytes;
+};
+
+/* Constants between init and finalize. The first line is what the data path reads. */
+struct shi_world {
+    uintptr_t heap_lo, data_lo;
+    int pe, n_pes;
+    int up;                      /* between shmem_init and shmem_finalize */
+    int check;                   /* SHMEM_CHECK */
+    int thread_level;
+    int ever_up;
+    size_t heap_bytes, data_bytes;
+    const struct shi_peer *peer; /* [n_pes], complete even when SHMEM_CHECK=1 */
+    struct shi_shm shm;
+    struct shi_boot boot;
+    struct shi_config config;
+};
+extern struct shi_world shi_world;
+
+/* A context: what the fast path may reach, and the team its PE numbers count in. */
+struct shmem_ctx {
+    const struct shi_peer *peer; /* [n_pes] by team PE; all lengths 0 when every access is to be checked */
+    unsigned n_pes;              /* 0: no operation is allowed */
+    long options;
+    struct shmem_team *team;
+    struct shmem_ctx *next;      /* of the team's other contexts */
+};
+
+/* The small handles of shmem.h: 0 is SHMEM_CTX_INVALID, 1 is SHMEM_CTX_DEFAULT. */
+extern struct shmem_ctx shi_ctx_small[2];
+#define SHI_CTX_DEFAULT (&shi_ctx_small[1])
+
+static inline struct shmem_ctx *shi_ctx_of(shmem_ctx_t handle)
+{
+    return shi_unlikely((uintptr_t)handle < 2) ? &shi_ctx_small[(uintptr_t)handle] : handle;
+}
+
+/* Bring the library up; `routine` names the caller in messages. Ends the job with one line when it cannot. */
+void shi_world_up(const char *routine, int thread_level);
+
+/* Complete and leave; the job's last act together. */
+void shi_world_down(const char *routine);
+
+/* End the job with this status, from any PE at any time. */
+_Noreturn void shi_world_exit(int status);
+
+/* Die unless the library is up. */
+void shi_need_up(const char *routine);
+
+/*
+ * The slow half of shi_at: diagnose what missed the fast table, or, with SHMEM_CHECK=1, translate after every check.
+ * Returns an address to load from and store to; never NULL. `arg` names the argument.
+ */
+void *shi_miss(const char *routine, const struct shmem_ctx *ctx, const char *arg, const void *addr, size_t bytes,
+               int pe);
+
+/* Where loads and stores reach [addr, + bytes) of PE pe of the context's team; dies when they cannot. */
+static inline void *shi_at(const char *routine, const struct shmem_ctx *ctx, const char *arg, const void *addr,
+                           size_t bytes, int pe)
+{
+    if (shi_likely((unsigned)pe < ctx->n_pes)) {
+        const struct shi_peer *p = &ctx->peer[pe];
+        uintptr_t a = (uintptr_t)addr, off = a - shi_world.heap_lo;
+        if (shi_likely(off < p->heap_bytes && bytes <= p->heap_bytes - off))
+            return (void *)(a + p->heap_delta);
+        off = a - shi_world.data_lo;
+        if (off < p->data_bytes && bytes <= p->data_bytes - off)
+            return (void *)(a + p->data_delta);
+    }
+    return shi_miss(routine, ctx, arg, addr, bytes, pe);
+}
+
+/* The peer's address of [addr, + bytes), or NULL when it is not symmetric or pe is out of reach; never dies. */
+void *shi_reach(const struct shi_peer *p, const void *addr, size_t bytes);
+
+#endif

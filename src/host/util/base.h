@@ -1,0 +1,29 @@
+/* base.h - the few words every file uses: branch hints, alignment, the pause instruction. */
+#ifndef SHI_BASE_H
+#define SHI_BASE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define shi_likely(x) __builtin_expect(!!(x), 1)
+#define shi_unlikely(x) __builtin_expect(!!(x), 0)
+
+enum { SHI_LINE_BYTES = 64, SHI_PAGE_BYTES = 4096, SHI_HUGE_BYTES = 2 << 20 };
+
+/* Round n up to a multiple of the power of two a. */
+static inline size_t shi_round_up(size_t n, size_t a)
+{
+    return (n + a - 1) & ~(a - 1);
+}
+
+/* Tell the core that this is a spin loop. */
+static inline void shi_relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ __volatile__("yield");
+#endif
+}
+
+#endif

@@ -1,0 +1,146 @@
+/* config.c - settings from the environment. A bad value stops the start: running with a guess would hide it. */
+#include "host/util/config.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "host/util/log.h"
+
+static const char *lookup(const char *name, const char *old)
+{
+    const char *v = getenv(name);
+    if (!v && old)
+        v = getenv(old);
+    return v && *v ? v : NULL;
+}
+
+/* Is the word one of the ways to say no (0) or yes (1)? Else -1. */
+static int truth(const char *v)
+{
+    static const char *const no[] = {"0", "n", "no", "off", "false"}, *const yes[] = {"1", "y", "yes", "on", "true"};
+    for (size_t i = 0; i < sizeof no / sizeof *no; i++) {
+        if (strcasecmp(v, no[i]) == 0)
+            return 0;
+        if (strcasecmp(v, yes[i]) == 0)
+            return 1;
+    }
+    return -1;
+}
+
+int shi_config_parse_size(const char *text, size_t *bytes)
+{
+    char *end;
+    if (!isdigit((unsigned char)*text) && *text != '.')
+        return -EINVAL; /* strtod would take signs, blanks, inf, nan and hexadecimal */
+    if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
+        return -EINVAL;
+    errno = 0;
+    double v = strtod(text, &end);
+    if (end == text || errno)
+        return -EINVAL;
+    static const char units[] = "kmgt";
+    if (*end) {
+        const char *u = strchr(units, tolower((unsigned char)*end));
+        if (!u || end[1])
+            return -EINVAL;
+        v = ldexp(v, 10 * (int)(u - units + 1));
+    }
+    if (!(v < ldexp(1, 62)))
+        return -EINVAL;
+    *bytes = (size_t)ceil(v);
+    return 0;
+}
+
+static int parse_flag(const char *v, int *out)
+{
+    *out = truth(v) != 0;
+    return 0;
+}
+
+static int parse_bool(const char *v, int *out)
+{
+    int t = truth(v);
+    if (t < 0)
+        return -EINVAL;
+    *out = t;
+    return 0;
+}
+
+static int parse_size(const char *v, size_t *out)
+{
+    return shi_config_parse_size(v, out);
+}
+
+static int parse_count(const char *v, long *out)
+{
+    char *end;
+    if (strcmp(v, "auto") == 0) {
+        *out = SHI_CONFIG_AUTO;
+        return 0;
+    }
+    errno = 0;
+    long n = strtol(v, &end, 10);
+    if (errno || end == v || *end || n < 0)
+        return -EINVAL;
+    *out = n;
+    return 0;
+}
+
+static const char what_flag[] = "any value";
+static const char what_bool[] = "0 or 1";
+static const char what_size[] = "bytes, with an optional suffix K, M, G or T, as in 512M or 1.5G";
+static const char what_count[] = "a whole number or auto";
+
+int shi_config_read(struct shi_config *out)
+{
+    struct shi_config c;
+    const char *v;
+#define X(field, kind, name, old, def, help)                                                                         \
+    v = lookup(name, old);                                                                                           \
+    if (parse_##kind(v ? v : def, &c.field)) {                                                                       \
+        shi_log_error(name "=%s: not accepted; give %s (default " def ")", v, what_##kind);                          \
+        return -EINVAL;                                                                                              \
+    }
+#include "host/util/config.def"
+#undef X
+    *out = c;
+    return 0;
+}
+
+static void print_flag(FILE *f, int v)
+{
+    fprintf(f, "%d", v);
+}
+
+static void print_bool(FILE *f, int v)
+{
+    fprintf(f, "%d", v);
+}
+
+static void print_size(FILE *f, size_t v)
+{
+    fprintf(f, "%zu", v);
+}
+
+static void print_count(FILE *f, long v)
+{
+    if (v == SHI_CONFIG_AUTO)
+        fputs("auto", f);
+    else
+        fprintf(f, "%ld", v);
+}
+
+void shi_config_print(const struct shi_config *c, FILE *f)
+{
+#define X(field, kind, name, old, def, help)                                                                         \
+    fprintf(f, "%-22s ", name);                                                                                      \
+    print_##kind(f, c->field);                                                                                       \
+    fprintf(f, " (default " def "): " help "\n");
+#include "host/util/config.def"
+#undef X
+}

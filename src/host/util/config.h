@@ -1,0 +1,31 @@
+/* config.h - settings from the environment, read once at start; config.def lists them. */
+#ifndef SHI_CONFIG_H
+#define SHI_CONFIG_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+enum { SHI_CONFIG_AUTO = -1 };
+
+typedef int shi_config_flag;
+typedef int shi_config_bool;
+typedef size_t shi_config_size;
+typedef long shi_config_count; /* SHI_CONFIG_AUTO where the default is "auto" */
+
+struct shi_config {
+#define X(field, kind, name, old, def, help) shi_config_##kind field;
+#include "host/util/config.def"
+#undef X
+};
+
+/* Read the environment into *out. 0, or -EINVAL after one logged line that names the variable, its value and what
+ * would be accepted. */
+int shi_config_read(struct shi_config *out);
+
+/* Parse a size such as 64, 512k, 1.5G. 0 and *bytes, or -EINVAL. */
+int shi_config_parse_size(const char *text, size_t *bytes);
+
+/* Print every variable with value, default and help, one a line. */
+void shi_config_print(const struct shi_config *c, FILE *f);
+
+#endif

@@ -1,0 +1,67 @@
+/* log.c - lines to the user. Each is assembled first and written by one call, so that PEs cannot mix inside one. */
+#include "host/util/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int log_pe = -1;
+static int log_level;
+static void (*log_abort)(int status);
+
+void shi_log_set(int pe, int debug_level)
+{
+    log_pe = pe;
+    log_level = debug_level;
+}
+
+void shi_log_set_abort(void (*abort_job)(int status))
+{
+    log_abort = abort_job;
+}
+
+static void write_line(const char *routine, const char *fmt, va_list ap)
+{
+    char line[1024];
+    size_t room = sizeof line - 1; /* keeps a place for the newline */
+    int n = log_pe < 0 ? snprintf(line, room, "fulmar: ") : snprintf(line, room, "fulmar: PE %d: ", log_pe);
+    if (routine)
+        n += snprintf(line + n, room - n, "%s: ", routine);
+    n += vsnprintf(line + n, room - n, fmt, ap);
+    if ((size_t)n >= room)
+        n = room - 1;
+    line[n++] = '\n';
+    if (write(STDERR_FILENO, line, n) < 0)
+        return; /* nobody is left to be told */
+}
+
+void shi_log_error(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    write_line(NULL, fmt, ap);
+    va_end(ap);
+}
+
+void shi_log_debug(const char *fmt, ...)
+{
+    if (log_level <= 0)
+        return;
+    va_list ap;
+    va_start(ap, fmt);
+    write_line(NULL, fmt, ap);
+    va_end(ap);
+}
+
+void shi_die(const char *routine, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    write_line(strncmp(routine, "pshmem", 6) == 0 ? routine + 1 : routine, fmt, ap);
+    va_end(ap);
+    if (log_abort)
+        log_abort(1);
+    _exit(1);
+}
