@@ -152,8 +152,8 @@
 #define SHMEM_API_TOALL1_(P, N, T, OP)                                                                               \
     P(void, OP##_to_all, N, T,                                                                                       \
       (T *dest, const T *source, int nreduce, int PE_start, int logPE_stride, int PE_size, T *pWrk, long *pSync))
-#define SHMEM_API_OW(C, P, N, T)                                                                                     \
-    P(void, _wait, N, T, (T *ivar, T cmp_value))                                                                     \
+#define SHMEM_API_OW(C, P, N, T) P(void, _wait, N, T, (T *ivar, T cmp_value))
+#define SHMEM_API_OB(C, P, N, T)                                                                                     \
     SHMEM_API_TOALL1_(P, N, T, _and) SHMEM_API_TOALL1_(P, N, T, _or) SHMEM_API_TOALL1_(P, N, T, _xor)
 #define SHMEM_API_OM(C, P, N, T) SHMEM_API_TOALL1_(P, N, T, _max) SHMEM_API_TOALL1_(P, N, T, _min)
 #define SHMEM_API_OS(C, P, N, T) SHMEM_API_TOALL1_(P, N, T, _sum) SHMEM_API_TOALL1_(P, N, T, _prod)
@@ -308,7 +308,7 @@
     SHMEM_IF_##SUM(SHMEM_API_SUM(F##_C, F##_P, N, T))                                                                \
     SHMEM_IF_##OA(SHMEM_API_OA(F##_C, F##_P, N, T))                                                                  \
     SHMEM_IF_##OX(SHMEM_API_OX(F##_C, F##_P, N, T))                                                                  \
-    SHMEM_IF_##OW(SHMEM_API_OW(F##_C, F##_P, N, T))                                                                  \
+    SHMEM_IF_##OW(SHMEM_API_OW(F##_C, F##_P, N, T) SHMEM_API_OB(F##_C, F##_P, N, T))                                 \
     SHMEM_IF_##OM(SHMEM_API_OM(F##_C, F##_P, N, T))                                                                  \
     SHMEM_IF_##OS(SHMEM_API_OS(F##_C, F##_P, N, T))
 #define SHMEM_FOR_EACH_TYPED(F) SHMEM_TYPES(SHMEM_ROW_, F)

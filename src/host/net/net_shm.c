@@ -82,16 +82,9 @@ static int open_peer_fd(int pid, int fd)
     return mine;
 }
 
-/* The first local PE makes the file, the others open it. The descriptor, or -errno. */
-static int open_node_file(const struct shi_boot *boot)
+/* A new file with an empty control block. The descriptor, or -errno. */
+static int create_node_file(const struct shi_boot *boot)
 {
-    char key[64];
-    snprintf(key, sizeof key, "fulmar.node.%d", boot->local_pe[0]);
-    struct rendezvous r;
-    if (boot->local_index > 0) {
-        int err = boot->ops->lookup(boot->local_pe[0], key, &r, sizeof r);
-        return err ? err : open_peer_fd(r.pid, r.fd);
-    }
     int fd = (int)syscall(SYS_memfd_create, "fulmar", MFD_CLOEXEC);
     if (fd < 0)
         return failed("memfd_create");
@@ -103,13 +96,28 @@ static int open_node_file(const struct shi_boot *boot)
     c->reserved_off = control_bytes(boot->n_local);
     c->magic = CONTROL_MAGIC;
     munmap(c, control_bytes(boot->n_local));
-    r = (struct rendezvous){.pid = getpid(), .fd = fd};
-    int err = boot->n_local > 1 ? boot->ops->publish(key, &r, sizeof r) : 0;
-    if (err) {
-        close(fd);
-        return err;
-    }
     return fd;
+}
+
+/* The first local PE makes the file, the others open it once all have come. The descriptor, or -errno. */
+static int open_node_file(const struct shi_boot *boot)
+{
+    char key[] = "fulmar.node";
+    struct rendezvous r = {.pid = getpid(), .fd = -1};
+    int first = boot->local_index == 0, err = 0;
+    if (first) {
+        r.fd = create_node_file(boot);
+        if (r.fd < 0)
+            return r.fd;
+        err = boot->ops->publish(key, &r, sizeof r);
+    }
+    if (!err)
+        err = boot->ops->fence(); /* servers may answer "not found" for what is not published yet */
+    if (!err && !first)
+        err = boot->ops->lookup(boot->local_pe[0], key, &r, sizeof r);
+    if (err)
+        return err;
+    return first ? r.fd : open_peer_fd(r.pid, r.fd);
 }
 
 /* Map this PE's heap, at the same address on every PE where that is free: programs that pass symmetric pointers

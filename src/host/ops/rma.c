@@ -38,7 +38,7 @@ static void check_strides(const char *routine, const struct shi_strided *s, int 
     for (size_t i = 0; i < s->count; i++, to += s->dst * (B), from += s->sst * (B))                                  \
     memcpy(to, from, B)
 
-static void copy_strided(char *to, const char *from, const struct shi_strided *s)
+void shi_copy_strided(char *to, const char *from, const struct shi_strided *s)
 {
     size_t elem = s->block == 1 ? s->elem : 0, bytes = s->block * s->elem;
     switch (elem) {
@@ -61,7 +61,7 @@ void shi_rma_put_strided(const char *routine, const struct shmem_ctx *ctx, void 
     size_t bytes = span(s, s->dst);
     void *at = shi_at(routine, ctx, "dest", dest, bytes, pe);
     if (bytes)
-        copy_strided(at, source, s);
+        shi_copy_strided(at, source, s);
 }
 
 void shi_rma_get_strided(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source,
@@ -72,7 +72,7 @@ void shi_rma_get_strided(const char *routine, const struct shmem_ctx *ctx, void 
     size_t bytes = span(s, s->sst);
     const void *at = shi_at(routine, ctx, "source", source, bytes, pe);
     if (bytes)
-        copy_strided(dest, at, s);
+        shi_copy_strided(dest, at, s);
 }
 
 void shi_signal(const char *routine, const struct shmem_ctx *ctx, uint64_t *sig_addr, uint64_t signal, int sig_op,

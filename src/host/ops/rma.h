@@ -52,6 +52,9 @@ struct shi_strided {
     size_t block, count, elem;
 };
 
+/* The copy itself, between addresses of this process. */
+void shi_copy_strided(char *to, const char *from, const struct shi_strided *s);
+
 void shi_rma_put_strided(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source,
                          const struct shi_strided *s, int pe);
 void shi_rma_get_strided(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source,

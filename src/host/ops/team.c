@@ -1,66 +1,261 @@
-/* team.c - the world team and the barrier of a team. */
+/* team.c - making and unmaking teams: membership, slots, configuration. What members do together is in meet.c. */
 #include "host/ops/team.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "host/ops/wait.h"
+#include "host/util/log.h"
 
-struct shmem_team shi_team_world;
+struct shmem_team shi_team_world, shi_team_shared;
+struct shmem_team *const shi_team_small[3] = {NULL, &shi_team_world, &shi_team_shared};
 
-int shi_team_up(void)
+static uint64_t slot_free[SHI_SLOTS / 64];
+static uint64_t clock_max; /* the highest epoch of a destroyed team */
+static struct shmem_team *sets;
+
+/* ---- slots ------------------------------------------------------------------------------------------------------ */
+
+static size_t slot_bytes(int n_pes)
+{
+    size_t one = SHI_BOX_BYTES * (size_t)n_pes, boxes = one > SHI_BOXES_BYTES ? one : SHI_BOXES_BYTES;
+    size_t from = shi_round_up(n_pes * sizeof(uint64_t), SHI_LINE_BYTES);
+    return shi_round_up(sizeof(struct shi_slot) + from + 2 * boxes, SHI_PAGE_BYTES);
+}
+
+size_t shi_team_sync_bytes(int n_pes)
+{
+    return slot_bytes(n_pes) * (SHI_SLOTS + SHI_SETS);
+}
+
+static struct shi_slot *slot_of(int world_pe, int index)
 {
     const struct shi_shm *shm = &shi_world.shm;
-    struct shi_slot **slot = calloc(shi_world.n_pes, sizeof *slot);
-    if (!slot)
+    for (int i = 0; i < shm->n; i++) /* at team creation only */
+        if (shm->region[i].pe == world_pe)
+            return (struct shi_slot *)(shm->base + shm->region[i].sync_off + index * slot_bytes(shi_world.n_pes));
+    return NULL;
+}
+
+/* ---- membership -------------------------------------------------------------------------------------------------- */
+
+int shi_team_member(const struct shmem_team *t, int world_pe)
+{
+    int d = world_pe - t->start;
+    if (t->n == 1)
+        return d == 0 ? 0 : -1;
+    return d % t->stride == 0 && d / t->stride >= 0 && d / t->stride < t->n ? d / t->stride : -1;
+}
+
+shmem_team_t shi_team_handle(struct shmem_team *t)
+{
+    return t == &shi_team_world ? SHMEM_TEAM_WORLD : t == &shi_team_shared ? SHMEM_TEAM_SHARED : t;
+}
+
+/* Fill the tables of a team whose members, number and slot are set. 0 or -ENOMEM. */
+static int fill(struct shmem_team *t)
+{
+    struct shi_peer *peer = calloc(t->n, sizeof *peer);
+    t->slot = calloc(t->n, sizeof *t->slot);
+    t->peer = peer;
+    if (!peer || !t->slot)
         return -ENOMEM;
-    for (int i = 0; i < shm->n; i++) {
-        const struct shi_shm_region *r = &shm->region[i];
-        slot[r->pe] = (struct shi_slot *)(shm->base + r->sync_off) + SHI_SLOT_WORLD;
+    for (int i = 0; i < t->n; i++) {
+        int pe = shi_team_world_pe(t, i);
+        peer[i] = shi_world.peer[pe];
+        t->slot[i] = slot_of(pe, t->index);
     }
-    shi_team_world = (struct shmem_team){.peer = shi_world.peer, .slot = slot, .n = shi_world.n_pes,
-                                         .me = shi_world.pe, .stride = 1, .index = SHI_SLOT_WORLD,
-                                         .crowded = shm->crowded, .epoch = shi_team_world.epoch};
+    t->me = shi_team_member(t, shi_world.pe);
+    t->crowded = shi_world.shm.crowded;
+    t->box_bytes = SHI_BOXES_BYTES / t->n / SHI_LINE_BYTES * SHI_LINE_BYTES;
+    if (t->box_bytes < SHI_BOX_BYTES)
+        t->box_bytes = SHI_BOX_BYTES;
+    return 0;
+}
+
+static void empty(struct shmem_team *t)
+{
+    while (t->ctxs) {
+        struct shmem_ctx *c = t->ctxs;
+        t->ctxs = c->next;
+        free(c);
+    }
+    free((void *)t->peer);
+    free(t->slot);
+    t->peer = NULL;
+    t->slot = NULL;
+    t->n = 0;
+}
+
+/* Local numbers of PEs of one node need not be evenly spaced; SHARED is the world where all PEs share the node, which
+ * is the only case without a network. */
+int shi_team_up(void)
+{
+    memset(slot_free, 0xff, sizeof slot_free);
+    slot_free[0] &= ~(1ull << SHI_SLOT_WORLD | 1ull << SHI_SLOT_SHARED);
+    struct shmem_team *t[] = {&shi_team_world, &shi_team_shared};
+    for (int i = 0; i < 2; i++) { /* epochs go on where an earlier shmem_init left them */
+        *t[i] = (struct shmem_team){.n = shi_world.n_pes, .stride = 1, .index = i ? SHI_SLOT_SHARED : SHI_SLOT_WORLD,
+                                    .epoch = t[i]->epoch, .exchanges = t[i]->exchanges};
+        if (fill(t[i]))
+            return -ENOMEM;
+    }
     return 0;
 }
 
 void shi_team_down(void)
 {
-    free(shi_team_world.slot);
-    shi_team_world.slot = NULL;
-    shi_team_world.n = 0;
-}
-
-/* Each round tells the member 2^r further on and hears from the one 2^r back: one line crosses per round. */
-static void barrier_dissemination(struct shmem_team *t, uint64_t epoch)
-{
-    struct shi_slot *mine = t->slot[t->me];
-    for (int r = 0, step = 1; step < t->n; r++, step *= 2) {
-        int to = t->me + step < t->n ? t->me + step : t->me + step - t->n;
-        __atomic_store_n(&t->slot[to]->flag[r].seen, epoch, __ATOMIC_RELEASE); /* R1 */
-        shi_wait_ge(&mine->flag[r].seen, epoch);                               /* A1 */
+    while (sets) {
+        struct shmem_team *t = sets;
+        sets = t->next;
+        empty(t);
+        free(t);
     }
+    empty(&shi_team_world);
+    empty(&shi_team_shared);
 }
 
-/* With more members than cores every round costs a switch of processes, so there is only one. */
-static void barrier_counting(struct shmem_team *t, uint64_t epoch)
+/* ---- split ------------------------------------------------------------------------------------------------------- */
+
+/* What each member of the parent tells the others about itself. */
+struct offer {
+    uint64_t slot_free[SHI_SLOTS / 64];
+    uint64_t clock;
+    int32_t ok, pad;
+};
+_Static_assert(sizeof(struct offer) <= SHI_BOX_BYTES, "a split needs one exchange");
+
+/* A team this PE is a member of, or NULL without memory. */
+static struct shmem_team *create(const struct shmem_team *parent, const struct shi_subset *s, int index, uint64_t clock)
 {
-    struct shi_slot *root = t->slot[0];
-    if (__atomic_add_fetch(&root->arrived, 1, __ATOMIC_ACQ_REL) == (uint64_t)t->n) { /* R2, A2 */
-        __atomic_store_n(&root->arrived, 0, __ATOMIC_RELAXED);
-        __atomic_store_n(&root->released, epoch, __ATOMIC_RELEASE); /* R3 */
-    } else {
-        shi_wait_ge(&root->released, epoch); /* A3 */
+    struct shmem_team *t = calloc(1, sizeof *t);
+    if (!t)
+        return NULL;
+    t->start = shi_team_world_pe(parent, s->start);
+    t->stride = s->size > 1 ? s->stride * parent->stride : 1;
+    t->n = s->size;
+    t->index = index;
+    t->epoch = clock;
+    if (s->mask & SHMEM_TEAM_NUM_CONTEXTS)
+        t->config.num_contexts = s->config->num_contexts;
+    if (fill(t)) {
+        empty(t);
+        free(t);
+        return NULL;
     }
+    slot_free[index / 64] &= ~(1ull << (index % 64));
+    return t;
 }
 
-void shi_team_barrier(struct shmem_team *t)
+static int contains(const struct shi_subset *s, int pe)
 {
-    uint64_t epoch = ++t->epoch;
-    if (t->n == 1)
-        return;
-    if (t->crowded)
-        barrier_counting(t, epoch);
-    else
-        barrier_dissemination(t, epoch);
+    int d = pe - s->start;
+    if (s->size == 1)
+        return d == 0;
+    return d % s->stride == 0 && d / s->stride >= 0 && d / s->stride < s->size;
+}
+
+/* Agree on the lowest slots that are free on every member, and on a clock above everybody's. 0 or -errno. */
+static int agree(struct shmem_team *parent, int n_slots, int ok, int *index, uint64_t *clock)
+{
+    struct offer mine = {.clock = clock_max, .ok = ok}, all = {.ok = 1};
+    memcpy(mine.slot_free, slot_free, sizeof slot_free);
+    memset(all.slot_free, 0xff, sizeof all.slot_free);
+    shi_team_exchange(parent, &mine, sizeof mine);
+    for (int i = 0; i < parent->n; i++) {
+        const struct offer *o = shi_team_box(parent, parent->me, i);
+        for (int w = 0; w < SHI_SLOTS / 64; w++)
+            all.slot_free[w] &= o->slot_free[w];
+        all.clock = o->clock > all.clock ? o->clock : all.clock;
+        all.ok &= o->ok;
+    }
+    if (!all.ok)
+        return -EINVAL;
+    *clock = all.clock;
+    for (int s = 0, found = 0; s < SHI_SLOTS; s++) {
+        if (all.slot_free[s / 64] >> (s % 64) & 1)
+            index[found++] = s;
+        if (found == n_slots)
+            return 0;
+    }
+    return -ENOSPC;
+}
+
+int shi_team_split(struct shmem_team *parent, const struct shi_subset *subset, int n_subsets, int ok)
+{
+    int index[2];
+    uint64_t clock;
+    for (int i = 0; i < n_subsets; i++)
+        *subset[i].out = NULL;
+    int err = agree(parent, n_subsets, ok, index, &clock);
+    for (int i = 0; !err && i < n_subsets; i++) {
+        if (!contains(&subset[i], parent->me))
+            continue;
+        *subset[i].out = create(parent, &subset[i], index[i], clock);
+        if (!*subset[i].out)
+            shi_die("shmem_team_split", "out of memory for a team of %d PEs", subset[i].size);
+    }
+    return err;
+}
+
+void shi_team_destroy(struct shmem_team *t)
+{
+    clock_max = t->epoch > clock_max ? t->epoch : clock_max;
+    slot_free[t->index / 64] |= 1ull << (t->index % 64);
+    empty(t);
+    free(t);
+}
+
+/* ---- active sets -------------------------------------------------------------------------------------------------- */
+
+/* The first member takes a slot that no other set has and tells the others through pSync, which ends as it began. */
+static int agree_on_set(const char *routine, const struct shmem_team *t, long *psync)
+{
+    if (t->me > 0) {
+        long told;
+        struct shi_wait w = SHI_WAIT_INIT;
+        while ((told = __atomic_load_n(psync, __ATOMIC_ACQUIRE)) == SHMEM_SYNC_VALUE)
+            shi_wait_step(&w);
+        __atomic_store_n(psync, SHMEM_SYNC_VALUE, __ATOMIC_RELAXED);
+        return (int)told;
+    }
+    uint64_t n = __atomic_fetch_add(&slot_of(0, SHI_SLOT_WORLD)->sets_used, 1, __ATOMIC_RELAXED);
+    if (n >= SHI_SETS)
+        shi_die(routine, "more than %d different active sets in one job; use teams", SHI_SETS);
+    int index = SHI_SLOTS + (int)n;
+    for (int i = 1; i < t->n; i++) {
+        long *at = shi_at(routine, SHI_CTX_DEFAULT, "pSync", psync, sizeof *psync, shi_team_world_pe(t, i));
+        __atomic_store_n(at, index, __ATOMIC_RELEASE);
+    }
+    return index;
+}
+
+struct shmem_team *shi_team_of_set(const char *routine, int start, int log_stride, int size, long *psync)
+{
+    shi_need_up(routine);
+    int bad = start < 0 || log_stride < 0 || log_stride > 30 || size < 1;
+    if (bad || start + ((int64_t)(size - 1) << log_stride) >= shi_world.n_pes)
+        shi_die(routine, "PE_start = %d, logPE_stride = %d, PE_size = %d is no active set of %d PEs", start, log_stride,
+                size, shi_world.n_pes);
+    int stride = size > 1 ? 1 << log_stride : 1;
+    if (start == 0 && stride == 1 && size == shi_world.n_pes)
+        return &shi_team_world;
+    for (struct shmem_team *t = sets; t; t = t->next)
+        if (t->start == start && t->stride == stride && t->n == size)
+            return t;
+    struct shmem_team *t = calloc(1, sizeof *t);
+    if (!t)
+        shi_die(routine, "out of memory for an active set of %d PEs", size);
+    *t = (struct shmem_team){.start = start, .stride = stride, .n = size, .next = sets};
+    t->me = shi_team_member(t, shi_world.pe);
+    if (t->me < 0)
+        shi_die(routine, "PE %d is not in the active set PE_start = %d, logPE_stride = %d, PE_size = %d", shi_world.pe,
+                start, log_stride, size);
+    t->index = agree_on_set(routine, t, psync);
+    if (fill(t))
+        shi_die(routine, "out of memory for an active set of %d PEs", size);
+    sets = t;
+    return t;
 }

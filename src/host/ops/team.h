@@ -1,22 +1,36 @@
 /*
  * team.h - teams: who belongs, what number each has, and the sync slot the members meet in.
  *
- * Every PE's sync area is an array of slots; a team uses the slot of the same index on each member. Words of a slot
- * only grow: a team starts counting above all that any member ever counted (shi_team_clock), so a slot is never
- * cleared and a late reader of an older team's word is released, never confused.
+ * Every PE's sync area is an array of slots; a team uses the slot of the same index on each member. Epochs only grow:
+ * a new team starts above all that any member ever counted, so a slot is never cleared, and whoever still looks at an
+ * older team's word finds it larger and is released, never confused. A member that left an operation has received
+ * every store of that operation into its own slot, which is why a slot may be reused at once.
  */
 #ifndef SHI_TEAM_H
 #define SHI_TEAM_H
 
 #include "host/ops/world.h"
 
-enum { SHI_SLOTS = 1024, SHI_SLOT_WORLD = 0, SHI_SLOT_SHARED = 1, SHI_ROUNDS = 24 };
+enum {
+    SHI_ROUNDS = 24,      /* of the dissemination barrier: 2^24 members */
+    SHI_SLOTS = 512,      /* world, shared, and the teams a PE may belong to at one time */
+    SHI_SLOT_WORLD = 0,
+    SHI_SLOT_SHARED = 1,
+    SHI_SETS = 1024,      /* active sets of the deprecated routines, one slot each for ever; they follow the teams */
+    SHI_BOX_BYTES = 128,  /* the least a member can send another through a box */
+    SHI_BOXES_BYTES = 8192
+};
 
 /*
  *   word            written by                        read by         order
  *   flag[r].seen    partner of round r                owner of slot   R1 -> A1 dissemination barrier
  *   arrived         members, fetch-add, last resets   members         R2 -> A2 counting barrier, slot of member 0
  *   released        last to arrive                    members         R3 -> A3
+ *   from[i]         member i                          owner of slot   R4 -> A4 what i stored for this epoch is here
+ *   box[p][i]       member i, before from[i]          owner of slot   plain, after A4; p alternates, so that a member
+ *                                                                     one exchange ahead cannot overwrite it
+ *   sets_used       PEs, fetch-add; world slot of     PEs             relaxed: hands out slots of active sets
+ *                   PE 0 only
  *
  * R1 -> A1, R2 -> A2 -> R3 -> A3  all that a member did before the barrier is seen by every member after it.
  */
@@ -26,9 +40,9 @@ struct shi_slot {
     } flag[SHI_ROUNDS];
     _Alignas(SHI_LINE_BYTES) uint64_t arrived;
     _Alignas(SHI_LINE_BYTES) uint64_t released;
-    _Alignas(SHI_LINE_BYTES) char room[4096 - (SHI_ROUNDS + 2) * SHI_LINE_BYTES];
+    _Alignas(SHI_LINE_BYTES) uint64_t sets_used;
+    _Alignas(SHI_LINE_BYTES) uint64_t from[]; /* [n_pes], then the boxes */
 };
-_Static_assert(sizeof(struct shi_slot) == 4096, "a slot is a page, so that unused ones cost nothing");
 
 struct shmem_team {
     const struct shi_peer *peer; /* [n] by team PE */
@@ -36,18 +50,84 @@ struct shmem_team {
     int n, me;
     int start, stride;           /* world PE of team PE i is start + i * stride */
     int index;                   /* of its slot */
-    int crowded;                 /* its members outnumber the cores */
-    uint64_t epoch;              /* of the last barrier */
+    int crowded;                 /* its members may outnumber the cores */
+    uint64_t epoch;              /* of the last barrier or collective */
+    uint64_t exchanges;          /* its last bit chooses the box */
+    size_t box_bytes;            /* of one member's box */
     shmem_team_config_t config;
+    struct shmem_ctx *ctxs;      /* shareable contexts, destroyed with the team */
+    struct shmem_team *next;     /* of the active sets */
 };
 
-extern struct shmem_team shi_team_world;
+extern struct shmem_team shi_team_world, shi_team_shared;
 
-/* Set up the world team from shi_world; 0 or -errno. Pair: shi_team_down. */
+/* Bytes of one PE's sync area in a job of n_pes. */
+size_t shi_team_sync_bytes(int n_pes);
+
+/* Set up the predefined teams from shi_world; 0 or -errno. Pair: shi_team_down, which frees what the program left. */
 int shi_team_up(void);
 void shi_team_down(void);
 
+/* The team behind a handle, or NULL for SHMEM_TEAM_INVALID. */
+static inline struct shmem_team *shi_team_of(shmem_team_t handle)
+{
+    extern struct shmem_team *const shi_team_small[3];
+    return shi_unlikely((uintptr_t)handle < 3) ? shi_team_small[(uintptr_t)handle] : handle;
+}
+
+/* The handle of a team, as the program knows it. */
+shmem_team_t shi_team_handle(struct shmem_team *t);
+
+/* World number of a member, and the member number of a world PE or -1. */
+static inline int shi_team_world_pe(const struct shmem_team *t, int pe)
+{
+    return t->start + pe * t->stride;
+}
+int shi_team_member(const struct shmem_team *t, int world_pe);
+
+/* One subset of a split; members are start + i * stride in the parent. *out is NULL on non-members. */
+struct shi_subset {
+    int start, stride, size;
+    const shmem_team_config_t *config;
+    long mask;
+    struct shmem_team **out;
+};
+
+/* Collective over the parent: make a team of each subset this PE is asked about, all or none. ok = 0 joins in but
+ * makes the split fail on every member. 0 or -errno, the same on all. */
+int shi_team_split(struct shmem_team *parent, const struct shi_subset *subset, int n_subsets, int ok);
+void shi_team_destroy(struct shmem_team *t);
+
+/* The team of a deprecated active set, made at first use, which must have every member in it; dies on a bad triplet. */
+struct shmem_team *shi_team_of_set(const char *routine, int start, int log_stride, int size, long *psync);
+
 /* Barrier among the members: nobody leaves before everybody came, and what was stored before is seen after. */
 void shi_team_barrier(struct shmem_team *t);
+
+/* ---- for collectives -------------------------------------------------------------------------------------------- */
+
+/* Tell member `to` that all I store for it in this epoch is there. */
+static inline void shi_team_tell(const struct shmem_team *t, int to, uint64_t epoch)
+{
+    __atomic_store_n(&t->slot[to]->from[t->me], epoch, __ATOMIC_RELEASE); /* R4 */
+}
+
+/* Wait until member `of` has told me. */
+void shi_team_hear(const struct shmem_team *t, int of, uint64_t epoch);
+
+/* Tell all others, hear all others. */
+void shi_team_tell_all(const struct shmem_team *t, uint64_t epoch);
+void shi_team_hear_all(const struct shmem_team *t, uint64_t epoch);
+
+/* Where member `from`'s box lies in the slot of member `to`, for the exchange that is under way. */
+static inline void *shi_team_box(const struct shmem_team *t, int to, int from)
+{
+    char *boxes = (char *)t->slot[to]->from + shi_round_up(shi_world.n_pes * sizeof(uint64_t), SHI_LINE_BYTES);
+    return boxes + ((t->exchanges & 1) * (size_t)t->n + (size_t)from) * t->box_bytes;
+}
+
+/* Give `bytes` (at most box_bytes) to every member; then shi_team_box(t, t->me, i) holds member i's until the
+ * exchange after the next. */
+void shi_team_exchange(struct shmem_team *t, const void *data, size_t bytes);
 
 #endif

@@ -100,7 +100,7 @@ static int join_job(void)
     shi_log_set(shi_world.boot.pe, shi_world.config.debug);
     shi_log_set_abort(abort_now);
     const struct shi_statics *st = shi_statics_find();
-    struct shi_shm_want want = {.sync_bytes = SHI_SLOTS * sizeof(struct shi_slot),
+    struct shi_shm_want want = {.sync_bytes = shi_team_sync_bytes(shi_world.boot.n_pes),
                                 .heap_bytes = shi_world.config.heap_bytes, .data_bytes = st->bytes,
                                 .exe_id = st->exe_id, .huge_pages = shi_world.config.huge_pages,
                                 .prefault = shi_world.config.prefault, .remap = shi_statics_remap};

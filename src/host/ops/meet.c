@@ -1,0 +1,70 @@
+/* meet.c - what the members of a team do to meet: barrier, tell and hear, exchange of a few bytes. */
+#include <string.h>
+
+#include "host/ops/team.h"
+#include "host/ops/wait.h"
+
+/* Each round tells the member 2^r further on and hears from the one 2^r back: one line crosses per round. */
+static void barrier_dissemination(struct shmem_team *t, uint64_t epoch)
+{
+    struct shi_slot *mine = t->slot[t->me];
+    for (int r = 0, step = 1; step < t->n; r++, step *= 2) {
+        int to = t->me + step < t->n ? t->me + step : t->me + step - t->n;
+        __atomic_store_n(&t->slot[to]->flag[r].seen, epoch, __ATOMIC_RELEASE); /* R1 */
+        shi_wait_ge(&mine->flag[r].seen, epoch);                               /* A1 */
+    }
+}
+
+/* With more members than cores every round costs a switch of processes, so there is only one. */
+static void barrier_counting(struct shmem_team *t, uint64_t epoch)
+{
+    struct shi_slot *root = t->slot[0];
+    if (__atomic_add_fetch(&root->arrived, 1, __ATOMIC_ACQ_REL) == (uint64_t)t->n) { /* R2, A2 */
+        __atomic_store_n(&root->arrived, 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&root->released, epoch, __ATOMIC_RELEASE); /* R3 */
+    } else {
+        shi_wait_ge(&root->released, epoch); /* A3 */
+    }
+}
+
+void shi_team_barrier(struct shmem_team *t)
+{
+    uint64_t epoch = ++t->epoch;
+    if (t->n == 1)
+        return;
+    if (t->crowded)
+        barrier_counting(t, epoch);
+    else
+        barrier_dissemination(t, epoch);
+}
+
+void shi_team_hear(const struct shmem_team *t, int of, uint64_t epoch)
+{
+    shi_wait_ge(&t->slot[t->me]->from[of], epoch); /* A4 */
+}
+
+/* Everybody starts with the next member, so that not all tell the same one at once. */
+void shi_team_tell_all(const struct shmem_team *t, uint64_t epoch)
+{
+    for (int i = t->me + 1; i < t->n; i++)
+        shi_team_tell(t, i, epoch);
+    for (int i = 0; i < t->me; i++)
+        shi_team_tell(t, i, epoch);
+}
+
+void shi_team_hear_all(const struct shmem_team *t, uint64_t epoch)
+{
+    for (int i = 0; i < t->n; i++)
+        if (i != t->me)
+            shi_team_hear(t, i, epoch);
+}
+
+void shi_team_exchange(struct shmem_team *t, const void *data, size_t bytes)
+{
+    uint64_t epoch = ++t->epoch;
+    t->exchanges++;
+    for (int i = 0; i < t->n; i++)
+        memcpy(shi_team_box(t, i, t->me), data, bytes);
+    shi_team_tell_all(t, epoch);
+    shi_team_hear_all(t, epoch);
+}

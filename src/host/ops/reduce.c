@@ -1,0 +1,139 @@
+/*
+ * reduce.c - reductions and prefix sums of a team.
+ *
+ * Short ones: every member gives its elements to all, and all combine for themselves. Long ones: each member combines
+ * one part of the array from everybody's source and stores the result into everybody's dest; no other member touches
+ * that part, so dest may be source.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/ops/coll.h"
+#include "host/ops/rma.h"
+#include "host/util/log.h"
+
+enum { BLOCK_BYTES = 8192 }; /* combined at a time: stays in the first-level cache */
+
+static const char *box(const struct shmem_team *t, int of)
+{
+    return shi_team_box(t, t->me, of);
+}
+
+/* ---- reduction ---------------------------------------------------------------------------------------------------- */
+
+static void reduce_short(struct shmem_team *t, void *dest, const void *source, size_t n, const struct shi_reduction *r)
+{
+    _Alignas(16) char acc[SHI_BOXES_BYTES];
+    size_t bytes = n * r->elem;
+    shi_team_exchange(t, source, bytes);
+    memcpy(acc, box(t, 0), bytes);
+    for (int i = 1; i < t->n; i++)
+        r->combine(acc, box(t, i), n);
+    memcpy(dest, acc, bytes);
+}
+
+/* Combine elements [first, last) of every source, block by block, into every dest. */
+static void reduce_part(const struct shmem_team *t, void *dest, const void *source, size_t first, size_t last,
+                        const struct shi_reduction *r)
+{
+    _Alignas(64) char acc[BLOCK_BYTES];
+    size_t block = BLOCK_BYTES / r->elem;
+    for (size_t at = first; at < last; at += block) {
+        size_t n = last - at < block ? last - at : block, off = at * r->elem;
+        memcpy(acc, (char *)shi_coll_at(t, source, 0) + off, n * r->elem);
+        for (int i = 1; i < t->n; i++)
+            r->combine(acc, (char *)shi_coll_at(t, source, i) + off, n);
+        for (int i = 0; i < t->n; i++)
+            memcpy((char *)shi_coll_at(t, dest, i) + off, acc, n * r->elem);
+    }
+}
+
+static void reduce_long(struct shmem_team *t, void *dest, const void *source, size_t n, const struct shi_reduction *r)
+{
+    /* Parts begin on cache lines of the array, so that members do not store into the same line. */
+    size_t line = SHI_LINE_BYTES / r->elem ? SHI_LINE_BYTES / r->elem : 1;
+    size_t part = shi_round_up((n + (size_t)t->n - 1) / (size_t)t->n, line);
+    size_t first = part * (size_t)t->me < n ? part * (size_t)t->me : n;
+    size_t last = n - first < part ? n : first + part;
+    shi_team_barrier(t); /* every source is ready */
+    reduce_part(t, dest, source, first, last, r);
+    shi_team_barrier(t); /* every dest is complete, every source read */
+}
+
+static void check_both(const char *routine, const struct shmem_team *t, const void *dest, const void *source, size_t n,
+                       size_t elem)
+{
+    size_t bytes = shi_bytes(n, elem);
+    shi_coll_check(routine, t, "dest", dest, bytes);
+    shi_coll_check(routine, t, "source", source, bytes);
+    if (shi_world.check && dest != source)
+        shi_rma_check(routine, dest, source, bytes, shi_world.pe);
+}
+
+void shi_coll_reduce(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t n,
+                     const struct shi_reduction *r)
+{
+    check_both(routine, t, dest, source, n, r->elem);
+    if (n == 0)
+        return;
+    if (t->n == 1) {
+        memmove(dest, source, n * r->elem);
+        t->epoch++;
+    } else if (n * r->elem <= t->box_bytes) {
+        reduce_short(t, dest, source, n, r);
+    } else {
+        reduce_long(t, dest, source, n, r);
+    }
+}
+
+/* ---- prefix sums --------------------------------------------------------------------------------------------------- */
+
+static void scan_short(struct shmem_team *t, void *dest, const void *source, size_t n, const struct shi_reduction *r,
+                       int last)
+{
+    _Alignas(16) char acc[SHI_BOXES_BYTES];
+    size_t bytes = n * r->elem;
+    shi_team_exchange(t, source, bytes);
+    if (last < 0)
+        memset(acc, 0, bytes); /* all-zero bytes are zero in every type of the table */
+    else
+        memcpy(acc, box(t, 0), bytes);
+    for (int i = 1; i <= last; i++)
+        r->combine(acc, box(t, i), n);
+    memcpy(dest, acc, bytes);
+}
+
+/* Others read my source until all are done, so a sum in place waits in private memory. */
+static void scan_long(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t n,
+                      const struct shi_reduction *r, int last)
+{
+    size_t bytes = n * r->elem;
+    char *sum = dest == source ? malloc(bytes) : dest;
+    if (!sum)
+        shi_die(routine, "out of memory for %zu bytes of a scan in place", bytes);
+    shi_team_barrier(t);
+    if (last < 0)
+        memset(sum, 0, bytes);
+    else
+        memcpy(sum, shi_coll_at(t, source, 0), bytes);
+    for (int i = 1; i <= last; i++)
+        r->combine(sum, shi_coll_at(t, source, i), n);
+    shi_team_barrier(t);
+    if (sum != dest) {
+        memcpy(dest, sum, bytes);
+        free(sum);
+    }
+}
+
+void shi_coll_scan(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t n,
+                   const struct shi_reduction *r, int exclusive)
+{
+    check_both(routine, t, dest, source, n, r->elem);
+    if (n == 0)
+        return;
+    int last = exclusive ? t->me - 1 : t->me;
+    if (n * r->elem <= t->box_bytes)
+        scan_short(t, dest, source, n, r, last);
+    else
+        scan_long(routine, t, dest, source, n, r, last);
+}
