@@ -1,0 +1,115 @@
+/*
+ * oshrun.h - what the files of the launcher share: the job, its programs and its PEs.
+ *
+ * oshrun.c owns the job and its end, oshrun_opt.c the command line, oshrun_spawn.c processes and cores,
+ * oshrun_io.c output lines and standard input, oshrun_pmix.c the PMIx server. Nothing here is part of the library.
+ */
+#ifndef OSHRUN_H
+#define OSHRUN_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+enum { EXIT_USAGE = 2, EXIT_TIMEOUT = 124, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
+
+enum bind { BIND_DEFAULT, BIND_NONE, BIND_CORE };
+
+/* One program of the job, between two ':' of the command line. */
+struct app {
+    char **argv;
+    char *wdir;  /* NULL: where oshrun was started */
+    char **env;  /* VAR=VALUE pairs of -x */
+    int nenv;
+    int npes;    /* 0 until the default is known */
+};
+
+struct options {
+    struct app *apps;
+    int napps;
+    int npes;    /* of all programs together */
+    bool label;
+    enum bind bind;
+    double timeout_s; /* 0: none */
+};
+
+/*
+ *   word       written by         read by      order
+ *   pmix       PMIx thread        main thread  acquire-release: P1 -> M1, so that a PE which finalized before it
+ *                                              exited is seen finalized when its exit is seen
+ *   the rest   main thread        main thread  none
+ */
+enum pmix_state { PMIX_NEVER, PMIX_CONNECTED, PMIX_FINALIZED };
+
+struct pe {
+    const struct app *app;
+    int appnum;
+    int rank;
+    pid_t pid;       /* 0 until started; the zombie is kept, so the number stays ours until oshrun ends */
+    bool exited;
+    void *cpuset;    /* hwloc_cpuset_t of its core, NULL when not bound */
+    size_t nmask;    /* the same as a cpu_set_t of this many bytes */
+    void *mask;
+    _Atomic int pmix;
+};
+
+/* oshrun_opt.c */
+
+/* Fill *opt from the command line; ends the process after --help, --version or a usage error. */
+void opt_parse(struct options *opt, int argc, char **argv);
+_Noreturn void usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* oshrun_spawn.c */
+
+/* Start the guardian, which ends the process groups told to it when oshrun dies without a word. Call before any
+ * thread exists. Returns 0 or -errno. */
+int guardian_up(void);
+void guardian_down(void);
+
+/* Choose a core for each PE (or none) and load the topology if that needs it. Returns the hwloc topology, never NULL. */
+void *cores_assign(struct pe *pe, int npes, enum bind bind);
+
+/* Start one PE in a process group of its own, with fd[0..2] as its standard files and env as its environment; the
+ * guardian is told. Returns 0 or the -errno of chdir or exec, whose name is then in *what. */
+int pe_spawn(struct pe *pe, const int fd[3], char **env, const char **what);
+
+/* oshrun_io.c */
+
+/* Where lines end up: standard output or standard error of oshrun. */
+struct sink;
+/* A pipe from one PE, cut into lines. */
+struct stream;
+
+extern struct sink *const sink_out, *const sink_err;
+
+void io_up(int npes, bool label);
+/* Create the pipe of a stream (0 output, 1 error) and return the end for the PE, or -errno. */
+int stream_open(int rank, int which);
+/* Number of streams a PE, or one of its children, may still write to. */
+int streams_left(void);
+/* Queue one line of oshrun itself on standard error. */
+void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Return the descriptor that PE 0 gets as standard input, or -errno. A terminal is read by oshrun, since PE 0 is
+ * never in its foreground group; anything else is handed over as it is, so that what PE 0 does not read stays unread. */
+int stdin_open(void);
+/* Wait up to timeout_ms for input, output or one of the nfds descriptors in fds, whose revents are filled; move the bytes. */
+struct pollfd;
+void io_wait(struct pollfd *fds, int nfds, int timeout_ms);
+/* Read what is there without waiting, complete last lines and close the streams. */
+void io_drain(void);
+/* True while bytes wait for a slow reader. */
+bool output_left(void);
+/* Standard output of oshrun was closed by its reader. */
+bool out_broken(void);
+
+/* oshrun_pmix.c */
+
+/* Start the server for the job: afterwards clients may connect. Sets *wake_fd, readable after an abort. */
+int server_up(struct pe *pe, int npes, int napps, void *topology, int *wake_fd);
+/* Append what a PE needs to find the server to its environment. Returns 0 or -errno. */
+int server_env(const struct pe *pe, char ***env);
+/* True once some PE called PMIx_Abort; then who, with which status and words. */
+bool server_aborted(int *rank, int *status, const char **words);
+
+#endif

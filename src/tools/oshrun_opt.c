@@ -1,0 +1,307 @@
+/*
+ * oshrun_opt.c - the command line of oshrun: options, programs, host lists. It starts nothing.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#include "oshrun.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifndef PACKAGE_VERSION
+#define PACKAGE_VERSION "(not configured)"
+#endif
+
+enum { MAX_PES = 1 << 15 };
+
+enum key { NP, LABEL, ENV, BIND, TIMEOUT, WDIR, HOST, HOSTFILE, HELP, SHOW_VERSION };
+
+/* One row an option; --help is printed from here. Names of more than one letter take one or two dashes. */
+static const struct row {
+    enum key key;
+    const char *names[3];
+    const char *arg;
+    const char *help;
+} rows[] = {
+    {NP, {"n", "np"}, "N", "number of PEs of this program (default: one per core)"},
+    {LABEL, {"l", "label"}, NULL, "begin each line of output with the rank, as in \"[3] \""},
+    {ENV, {"x"}, "VAR[=VALUE]", "give this variable to the PEs of this program (repeatable)"},
+    {BIND, {"bind-to"}, "core|none", "one core a PE, or any (default: core if each PE gets its own)"},
+    {TIMEOUT, {"timeout"}, "S", "end the job after S seconds, with exit status 124"},
+    {WDIR, {"wdir", "wd"}, "DIR", "directory in which this program starts"},
+    {HOST, {"H", "host"}, "HOST[:SLOTS],...", "where to run; only this machine for now"},
+    {HOSTFILE, {"hostfile", "machinefile"}, "FILE", "the same, one host a line"},
+    {HELP, {"h", "help"}, NULL, "print this and exit"},
+    {SHOW_VERSION, {"V", "version"}, NULL, "print the version and exit"},
+};
+enum { NROWS = sizeof rows / sizeof *rows };
+
+void usage_error(const char *format, ...)
+{
+    va_list ap;
+
+    va_start(ap, format);
+    fprintf(stderr, "oshrun: ");
+    vfprintf(stderr, format, ap);
+    fprintf(stderr, " (oshrun --help lists the options)\n");
+    va_end(ap);
+    exit(EXIT_USAGE);
+}
+
+static _Noreturn void out_of_memory(void)
+{
+    fprintf(stderr, "oshrun: out of memory\n");
+    exit(1);
+}
+
+static _Noreturn void help(void)
+{
+    printf("usage: oshrun [OPTIONS] PROGRAM [ARGUMENTS] [: [OPTIONS] PROGRAM [ARGUMENTS]]...\n"
+           "Start an OpenSHMEM job on this machine.\n\n");
+    for (int i = 0; i < NROWS; i++) {
+        char left[64] = "";
+        size_t n = 0;
+        for (int k = 0; k < 3 && rows[i].names[k]; k++)
+            n += snprintf(left + n, sizeof left - n, "%s%s%s", k ? ", " : "", rows[i].names[k][1] ? "--" : "-",
+                          rows[i].names[k]);
+        snprintf(left + n, sizeof left - n, " %s", rows[i].arg ? rows[i].arg : "");
+        printf("  %-31s %s\n", left, rows[i].help);
+    }
+    printf("  %-31s %s\n", "--", "end of options");
+    printf("\nStandard input goes to PE 0. The exit status is that of the first PE that failed: 128 + N after signal N,\n"
+           "%d for a program that cannot be executed, %d for one not found, %d after --timeout, %d for a usage error.\n",
+           EXIT_NOT_EXECUTABLE, EXIT_NOT_FOUND, EXIT_TIMEOUT, EXIT_USAGE);
+    exit(0);
+}
+
+/* Return the row of an argument that begins with '-', and in *value what stands behind a '=', or NULL. */
+static const struct row *find(const char *arg, const char **value)
+{
+    const char *name = arg + 1 + (arg[1] == '-');
+    const char *equals = strchr(name, '=');
+    size_t len = equals ? (size_t)(equals - name) : strlen(name);
+    bool two_dashes = arg[1] == '-';
+
+    for (int i = 0; i < NROWS; i++)
+        for (int k = 0; k < 3 && rows[i].names[k]; k++)
+            if (strlen(rows[i].names[k]) == len && !strncmp(rows[i].names[k], name, len) &&
+                (len > 1 || (!two_dashes && !equals))) {
+                *value = equals ? equals + 1 : NULL;
+                return &rows[i];
+            }
+    return NULL;
+}
+
+static int count(const char *what, const char *text)
+{
+    char *end;
+    long n;
+
+    errno = 0;
+    n = strtol(text, &end, 10);
+    if (!isdigit((unsigned char)*text) || *end || errno || n < 1 || n > MAX_PES)
+        usage_error("%s must be a number from 1 to %d, not '%s'", what, MAX_PES, text);
+    return n;
+}
+
+static double seconds(const char *text)
+{
+    char *end;
+    double s;
+
+    errno = 0;
+    s = strtod(text, &end);
+    if (!isdigit((unsigned char)*text) || *end || errno || !(s > 0 && s < 1e9))
+        usage_error("--timeout takes a number of seconds greater than 0, not '%s'", text);
+    return s;
+}
+
+static void add_env(struct app *app, const char *text)
+{
+    const char *value = strchr(text, '=') ? "" : getenv(text);
+    char *pair;
+
+    if (!*text || *text == '=')
+        usage_error("-x takes VAR or VAR=VALUE, not '%s'", text);
+    if (!value) {
+        fprintf(stderr, "oshrun: warning: -x %s: no such variable here, so none for the PEs\n", text);
+        return;
+    }
+    if (asprintf(&pair, strchr(text, '=') ? "%s%s" : "%s=%s", text, value) < 0 ||
+        !(app->env = realloc(app->env, (app->nenv + 1) * sizeof *app->env)))
+        out_of_memory();
+    app->env[app->nenv++] = pair;
+}
+
+static int cores_online(void)
+{
+    cpu_set_t set;
+
+    if (sched_getaffinity(0, sizeof set, &set) == 0)
+        return CPU_COUNT(&set);
+    return sysconf(_SC_NPROCESSORS_ONLN) > 0 ? sysconf(_SC_NPROCESSORS_ONLN) : 1;
+}
+
+static bool host_is_here(const char *host)
+{
+    char own[256] = "";
+    size_t len = strlen(host);
+
+    gethostname(own, sizeof own - 1);
+    return !strcmp(host, "localhost") || !strncmp(host, "127.", 4) || !strcmp(host, "::1") || !strcmp(host, own) ||
+           (len && !strncmp(host, own, len) && own[len] == '.');
+}
+
+/* Take one HOST[:SLOTS] and return its slots, or slots when it names none. */
+static int host_slots(char *host, int slots)
+{
+    char *colon = strrchr(host, ':');
+
+    if (colon && colon > host && colon[-1] != ':') {
+        slots = count("the slots of a host", colon + 1);
+        *colon = 0;
+    }
+    if (!host_is_here(host))
+        usage_error("host '%s' is not this machine: jobs on several hosts are not supported yet", host);
+    return slots;
+}
+
+static int host_list(const char *text)
+{
+    char *list = strdup(text), *next = list, *host;
+    int slots = 0;
+
+    if (!list)
+        out_of_memory();
+    while ((host = strsep(&next, ",")))
+        if (*host)
+            slots += host_slots(host, 1);
+    free(list);
+    if (!slots)
+        usage_error("--host names no host");
+    return slots;
+}
+
+/* Lines are HOST[:SLOTS] or HOST slots=N; '#' begins a comment. */
+static int host_file(const char *path)
+{
+    FILE *f = fopen(path, "re");
+    char line[1024];
+    int slots = 0;
+
+    if (!f)
+        usage_error("cannot read the host file '%s': %s", path, strerror(errno));
+    while (fgets(line, sizeof line, f)) {
+        char *save, *host, *word;
+        line[strcspn(line, "#\n")] = 0;
+        if (!(host = strtok_r(line, " \t", &save)))
+            continue;
+        int here = host_slots(host, cores_online());
+        while ((word = strtok_r(NULL, " \t", &save)))
+            if (!strncmp(word, "slots=", 6))
+                here = count("slots=", word + 6);
+        slots += here;
+    }
+    fclose(f);
+    if (!slots)
+        usage_error("the host file '%s' names no host", path);
+    return slots;
+}
+
+static void apply(struct options *opt, struct app *app, const struct row *row, const char *value, int *slots)
+{
+    switch (row->key) {
+    case NP:
+        app->npes = count("-n", value);
+        break;
+    case LABEL:
+        opt->label = true;
+        break;
+    case ENV:
+        add_env(app, value);
+        break;
+    case BIND:
+        if (strcmp(value, "core") && strcmp(value, "none"))
+            usage_error("--bind-to takes core or none, not '%s'", value);
+        opt->bind = *value == 'c' ? BIND_CORE : BIND_NONE;
+        break;
+    case TIMEOUT:
+        opt->timeout_s = seconds(value);
+        break;
+    case WDIR:
+        app->wdir = strdup(value);
+        break;
+    case HOST:
+        *slots += host_list(value);
+        break;
+    case HOSTFILE:
+        *slots += host_file(value);
+        break;
+    case HELP:
+        help();
+    case SHOW_VERSION:
+        printf("oshrun (Fulmar) %s\n", PACKAGE_VERSION);
+        exit(0);
+    }
+}
+
+/* Parse one program from argv[i] to the next ':' and return the index behind it. */
+static int parse_app(struct options *opt, struct app *app, int argc, char **argv, int i, int *slots)
+{
+    for (; i < argc && argv[i][0] == '-' && argv[i][1]; i++) {
+        const char *value, *arg = argv[i];
+        if (!strcmp(arg, "--")) {
+            i++;
+            break;
+        }
+        const struct row *row = find(arg, &value);
+        if (!row)
+            usage_error("unknown option '%s'", arg);
+        if (value && !row->arg)
+            usage_error("option '%s' takes no value", arg);
+        if (row->arg && !value && !(value = argv[++i]))
+            usage_error("option '%s' needs a value: %s", arg, row->arg);
+        apply(opt, app, row, value, slots);
+    }
+    if (i >= argc || !*argv[i] || !strcmp(argv[i], ":"))
+        usage_error("no program to run");
+    app->argv = &argv[i];
+    while (i < argc && strcmp(argv[i], ":"))
+        i++;
+    if (i == argc)
+        return i;
+    argv[i] = NULL;
+    if (i + 1 == argc)
+        usage_error("no program behind ':'");
+    return i + 1;
+}
+
+void opt_parse(struct options *opt, int argc, char **argv)
+{
+    int slots = 0, i = 1;
+
+    memset(opt, 0, sizeof *opt);
+    do {
+        if (!(opt->apps = realloc(opt->apps, (opt->napps + 1) * sizeof *opt->apps)))
+            out_of_memory();
+        struct app *app = &opt->apps[opt->napps++];
+        memset(app, 0, sizeof *app);
+        i = parse_app(opt, app, argc, argv, i, &slots);
+    } while (i < argc);
+    for (int a = 0; a < opt->napps; a++) {
+        if (!opt->apps[a].npes && opt->napps > 1)
+            usage_error("with several programs each needs its own -n; '%s' has none", opt->apps[a].argv[0]);
+        if (!opt->apps[a].npes)
+            opt->apps[a].npes = slots ? slots : cores_online();
+        opt->npes += opt->apps[a].npes;
+        if (opt->npes > MAX_PES)
+            usage_error("more than %d PEs in all", MAX_PES);
+    }
+}

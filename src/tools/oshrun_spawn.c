@@ -1,0 +1,178 @@
+/*
+ * oshrun_spawn.c - processes of the launcher: cores for the PEs, the PEs themselves, and the guardian that ends them
+ * when oshrun is killed. It does not watch them; oshrun.c does.
+ */
+#include "oshrun.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <hwloc.h>
+#include <hwloc/glibc-sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static pid_t guardian;
+static int guardian_fd = -1;
+
+/* Take process groups from fd; a 0 means that all is well, the end of file that oshrun is gone. */
+static _Noreturn void guard(int fd)
+{
+    pid_t *group = NULL, pid;
+    size_t n = 0;
+
+    setsid();
+    prctl(PR_SET_NAME, "oshrun-guard");
+    while (read(fd, &pid, sizeof pid) == sizeof pid) {
+        pid_t *more = realloc(group, (n + 1) * sizeof *group);
+        if (pid == 0 || !more)
+            _exit(0);
+        group = more;
+        group[n++] = pid;
+    }
+    while (n--)
+        kill(-group[n], SIGKILL);
+    _exit(0);
+}
+
+int guardian_up(void)
+{
+    sigset_t all, old;
+    int fd[2];
+
+    if (pipe2(fd, O_CLOEXEC))
+        return -errno;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &old);
+    guardian = fork();
+    if (guardian == 0) {
+        if (dup2(fd[0], 0) < 0)
+            _exit(1);
+        close_range(1, ~0U, 0);
+        guard(0);
+    }
+    int err = errno;
+    sigprocmask(SIG_SETMASK, &old, NULL);
+    close(fd[0]);
+    guardian_fd = fd[1];
+    return guardian < 0 ? -err : 0;
+}
+
+static void guardian_tell(pid_t pid)
+{
+    while (write(guardian_fd, &pid, sizeof pid) < 0 && errno == EINTR)
+        ;
+}
+
+void guardian_down(void)
+{
+    guardian_tell(0);
+    waitpid(guardian, NULL, 0);
+}
+
+/* PMIx wants some topology and would else read the whole machine, PCI included. */
+static hwloc_topology_t topology_made_up(void)
+{
+    hwloc_topology_t t;
+
+    if (hwloc_topology_init(&t) || hwloc_topology_set_synthetic(t, "pu:1") || hwloc_topology_load(t))
+        abort();
+    return t;
+}
+
+static hwloc_topology_t topology_of_machine(void)
+{
+    hwloc_topology_t t;
+
+    if (hwloc_topology_init(&t))
+        return topology_made_up();
+    hwloc_topology_set_io_types_filter(t, HWLOC_TYPE_FILTER_KEEP_NONE);
+    if (!hwloc_topology_load(t))
+        return t;
+    hwloc_topology_destroy(t);
+    return topology_made_up();
+}
+
+static void pe_bind(struct pe *pe, hwloc_topology_t t, hwloc_obj_t core)
+{
+    int cpus = hwloc_bitmap_last(core->cpuset) + 1;
+
+    pe->mask = CPU_ALLOC(cpus);
+    if (!pe->mask || hwloc_cpuset_to_glibc_sched_affinity(t, core->cpuset, pe->mask, CPU_ALLOC_SIZE(cpus)))
+        return;
+    pe->nmask = CPU_ALLOC_SIZE(cpus);
+    pe->cpuset = core->cpuset;
+}
+
+void *cores_assign(struct pe *pe, int npes, enum bind bind)
+{
+    cpu_set_t cpus;
+    hwloc_topology_t t;
+    int ncores;
+
+    if (bind == BIND_NONE || (bind == BIND_DEFAULT && !sched_getaffinity(0, sizeof cpus, &cpus) && CPU_COUNT(&cpus) < npes))
+        return topology_made_up();
+    t = topology_of_machine();
+    ncores = hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_CORE);
+    if (ncores < 1 || (bind == BIND_DEFAULT && ncores < npes))
+        return t;
+    for (int i = 0; i < npes; i++)
+        pe_bind(&pe[i], t, hwloc_get_obj_by_type(t, HWLOC_OBJ_CORE, i % ncores));
+    return t;
+}
+
+/* The child's half of pe_spawn. It shares the parent's memory until exec, so it writes nothing but *error and *what. */
+static _Noreturn void become(struct pe *pe, const int fd[3], char **env, pid_t parent, volatile int *error,
+                             const char *volatile *what)
+{
+    static const int defaults[] = {SIGPIPE, SIGTTIN, SIGTTOU};
+    sigset_t none;
+
+    setpgid(0, 0);
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
+        _exit(1);
+    for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++)
+        signal(defaults[i], SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    if (pe->nmask)
+        sched_setaffinity(0, pe->nmask, pe->mask);
+    *what = NULL;
+    for (int i = 0; i < 3; i++)
+        if (fd[i] != i && dup2(fd[i], i) < 0)
+            *what = "dup2";
+    if (pe->app->wdir && chdir(pe->app->wdir))
+        *what = pe->app->wdir;
+    if (!*what) {
+        *what = pe->app->argv[0];
+        execvpe(pe->app->argv[0], pe->app->argv, env);
+    }
+    *error = errno;
+    _exit(EXIT_NOT_FOUND);
+}
+
+int pe_spawn(struct pe *pe, const int fd[3], char **env, const char **what)
+{
+    volatile int error = 0;
+    const char *volatile failed = NULL;
+    pid_t parent = getpid(), pid = vfork();
+
+    if (pid == 0)
+        become(pe, fd, env, parent, &error, &failed);
+    if (pid < 0) {
+        *what = "vfork";
+        return -errno;
+    }
+    if (error) {
+        waitpid(pid, NULL, 0);
+        *what = failed;
+        return -error;
+    }
+    pe->pid = pid;
+    guardian_tell(pid);
+    return 0;
+}
