@@ -136,9 +136,11 @@ void shmem_global_exit(int status);
 }
 #endif
 
-/* ---- C11 type-generic forms; SHMEM_NO_GENERICS keeps them out of the way of files that define the routines ---- */
+/* ---- type-generic forms; SHMEM_NO_GENERICS keeps them out of the way of files that define the routines ---- */
 
-#if defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L && !defined(__cplusplus) && !defined(SHMEM_NO_GENERICS)
+#if !defined(SHMEM_NO_GENERICS) && defined(__cplusplus) && __cplusplus >= 201103L
+#include "shmem_generic_cxx.h"
+#elif !defined(SHMEM_NO_GENERICS) && defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
 #include "shmem_generic.h"
 #endif
 

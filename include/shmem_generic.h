@@ -14,26 +14,22 @@ void shmem_no_such_type_(void);
 #define SHMEM_ARG2_(a, b, ...) b
 
 #define SHMEM_BOTH_(T, FUNC) T * : FUNC, const T * : FUNC,
-#define SHMEM_ASSOC_RMA(F, N, T, RMA, AMO, EXT, BIT, WT, AND, MAX, SUM, OA, OX, OW, OM, OS, GEN)                     \
+#define SHMEM_ASSOC_RMA(F, N, T, RMA, AMO, EXT, BIT, WT, AND, MAX, SUM, OW, OM, OS, GEN)                     \
     SHMEM_IF_##GEN(SHMEM_IF_##RMA(SHMEM_BOTH_(T, F(N))))
-#define SHMEM_ASSOC_AMO(F, N, T, RMA, AMO, EXT, BIT, WT, AND, MAX, SUM, OA, OX, OW, OM, OS, GEN)                     \
+#define SHMEM_ASSOC_AMO(F, N, T, RMA, AMO, EXT, BIT, WT, AND, MAX, SUM, OW, OM, OS, GEN)                     \
     SHMEM_IF_##GEN(SHMEM_IF_##AMO(SHMEM_BOTH_(T, F(N))))
-#define SHMEM_ASSOC_EXT(F, N, T, RMA, AMO, EXT, BIT, WT, AND, MAX, SUM, OA, OX, OW, OM, OS, GEN)                     \
+#define SHMEM_ASSOC_EXT(F, N, T, RMA, AMO, EXT, BIT, WT, AND, MAX, SUM, OW, OM, OS, GEN)                     \
     SHMEM_IF_##GEN(SHMEM_IF_##EXT(SHMEM_BOTH_(T, F(N))))
-#define SHMEM_ASSOC_WT(F, N, T, RMA, AMO, EXT, BIT, WT, AND, MAX, SUM, OA, OX, OW, OM, OS, GEN)                      \
+#define SHMEM_ASSOC_WT(F, N, T, RMA, AMO, EXT, BIT, WT, AND, MAX, SUM, OW, OM, OS, GEN)                      \
     SHMEM_IF_##GEN(SHMEM_IF_##WT(SHMEM_BOTH_(T, F(N))))
-#define SHMEM_ASSOC_MAX(F, N, T, RMA, AMO, EXT, BIT, WT, AND, MAX, SUM, OA, OX, OW, OM, OS, GEN)                     \
+#define SHMEM_ASSOC_MAX(F, N, T, RMA, AMO, EXT, BIT, WT, AND, MAX, SUM, OW, OM, OS, GEN)                     \
     SHMEM_IF_##GEN(SHMEM_IF_##MAX(SHMEM_BOTH_(T, F(N))))
-#define SHMEM_ASSOC_SUM(F, N, T, RMA, AMO, EXT, BIT, WT, AND, MAX, SUM, OA, OX, OW, OM, OS, GEN)                     \
+#define SHMEM_ASSOC_SUM(F, N, T, RMA, AMO, EXT, BIT, WT, AND, MAX, SUM, OW, OM, OS, GEN)                     \
     SHMEM_IF_##GEN(SHMEM_IF_##SUM(SHMEM_BOTH_(T, F(N))))
-#define SHMEM_ASSOC_OA(F, N, T, RMA, AMO, EXT, BIT, WT, AND, MAX, SUM, OA, OX, OW, OM, OS, GEN)                      \
-    SHMEM_IF_##OA(SHMEM_BOTH_(T, F(N)))
-#define SHMEM_ASSOC_OX(F, N, T, RMA, AMO, EXT, BIT, WT, AND, MAX, SUM, OA, OX, OW, OM, OS, GEN)                      \
-    SHMEM_IF_##OX(SHMEM_BOTH_(T, F(N)))
 /* The fixed-width signed types have no base type in these two classes: int and long stand for int32_t and int64_t. */
-#define SHMEM_ASSOC_BIT(F, N, T, RMA, AMO, EXT, BIT, WT, AND, MAX, SUM, OA, OX, OW, OM, OS, GEN)                     \
+#define SHMEM_ASSOC_BIT(F, N, T, RMA, AMO, EXT, BIT, WT, AND, MAX, SUM, OW, OM, OS, GEN)                     \
     SHMEM_IF_##GEN(SHMEM_IF_##BIT(SHMEM_BOTH_(T, F(N))))
-#define SHMEM_ASSOC_AND(F, N, T, RMA, AMO, EXT, BIT, WT, AND, MAX, SUM, OA, OX, OW, OM, OS, GEN)                     \
+#define SHMEM_ASSOC_AND(F, N, T, RMA, AMO, EXT, BIT, WT, AND, MAX, SUM, OW, OM, OS, GEN)                     \
     SHMEM_IF_##GEN(SHMEM_IF_##AND(SHMEM_BOTH_(T, F(N))))
 #define SHMEM_MORE_BIT(F) SHMEM_BOTH_(int32_t, F(int32)) SHMEM_BOTH_(int64_t, F(int64))
 #define SHMEM_MORE_AND(F)                                                                                            \
@@ -44,8 +40,6 @@ void shmem_no_such_type_(void);
 #define SHMEM_MORE_WT(F)
 #define SHMEM_MORE_MAX(F)
 #define SHMEM_MORE_SUM(F)
-#define SHMEM_MORE_OA(F)
-#define SHMEM_MORE_OX(F)
 
 #define SHMEM_SELECT_(CLASS, F, sel)                                                                                 \
     _Generic((sel), SHMEM_TYPES(SHMEM_ASSOC_##CLASS, F) SHMEM_MORE_##CLASS(F) default : shmem_no_such_type_)
@@ -164,29 +158,29 @@ void shmem_no_such_type_(void);
 #define SHMEM_N_test(N) shmem_##N##_test
 #define shmem_test(...) SHMEM_PLAIN_(WT, SHMEM_N_test, __VA_ARGS__)
 #define SHMEM_N_wait_until_all(N) shmem_##N##_wait_until_all
-#define shmem_wait_until_all(...) SHMEM_PLAIN_(AMO, SHMEM_N_wait_until_all, __VA_ARGS__)
+#define shmem_wait_until_all(...) SHMEM_PLAIN_(WT, SHMEM_N_wait_until_all, __VA_ARGS__)
 #define SHMEM_N_wait_until_all_vector(N) shmem_##N##_wait_until_all_vector
-#define shmem_wait_until_all_vector(...) SHMEM_PLAIN_(AMO, SHMEM_N_wait_until_all_vector, __VA_ARGS__)
+#define shmem_wait_until_all_vector(...) SHMEM_PLAIN_(WT, SHMEM_N_wait_until_all_vector, __VA_ARGS__)
 #define SHMEM_N_wait_until_any(N) shmem_##N##_wait_until_any
-#define shmem_wait_until_any(...) SHMEM_PLAIN_(AMO, SHMEM_N_wait_until_any, __VA_ARGS__)
+#define shmem_wait_until_any(...) SHMEM_PLAIN_(WT, SHMEM_N_wait_until_any, __VA_ARGS__)
 #define SHMEM_N_wait_until_any_vector(N) shmem_##N##_wait_until_any_vector
-#define shmem_wait_until_any_vector(...) SHMEM_PLAIN_(AMO, SHMEM_N_wait_until_any_vector, __VA_ARGS__)
+#define shmem_wait_until_any_vector(...) SHMEM_PLAIN_(WT, SHMEM_N_wait_until_any_vector, __VA_ARGS__)
 #define SHMEM_N_wait_until_some(N) shmem_##N##_wait_until_some
-#define shmem_wait_until_some(...) SHMEM_PLAIN_(AMO, SHMEM_N_wait_until_some, __VA_ARGS__)
+#define shmem_wait_until_some(...) SHMEM_PLAIN_(WT, SHMEM_N_wait_until_some, __VA_ARGS__)
 #define SHMEM_N_wait_until_some_vector(N) shmem_##N##_wait_until_some_vector
-#define shmem_wait_until_some_vector(...) SHMEM_PLAIN_(AMO, SHMEM_N_wait_until_some_vector, __VA_ARGS__)
+#define shmem_wait_until_some_vector(...) SHMEM_PLAIN_(WT, SHMEM_N_wait_until_some_vector, __VA_ARGS__)
 #define SHMEM_N_test_all(N) shmem_##N##_test_all
-#define shmem_test_all(...) SHMEM_PLAIN_(AMO, SHMEM_N_test_all, __VA_ARGS__)
+#define shmem_test_all(...) SHMEM_PLAIN_(WT, SHMEM_N_test_all, __VA_ARGS__)
 #define SHMEM_N_test_all_vector(N) shmem_##N##_test_all_vector
-#define shmem_test_all_vector(...) SHMEM_PLAIN_(AMO, SHMEM_N_test_all_vector, __VA_ARGS__)
+#define shmem_test_all_vector(...) SHMEM_PLAIN_(WT, SHMEM_N_test_all_vector, __VA_ARGS__)
 #define SHMEM_N_test_any(N) shmem_##N##_test_any
-#define shmem_test_any(...) SHMEM_PLAIN_(AMO, SHMEM_N_test_any, __VA_ARGS__)
+#define shmem_test_any(...) SHMEM_PLAIN_(WT, SHMEM_N_test_any, __VA_ARGS__)
 #define SHMEM_N_test_any_vector(N) shmem_##N##_test_any_vector
-#define shmem_test_any_vector(...) SHMEM_PLAIN_(AMO, SHMEM_N_test_any_vector, __VA_ARGS__)
+#define shmem_test_any_vector(...) SHMEM_PLAIN_(WT, SHMEM_N_test_any_vector, __VA_ARGS__)
 #define SHMEM_N_test_some(N) shmem_##N##_test_some
-#define shmem_test_some(...) SHMEM_PLAIN_(AMO, SHMEM_N_test_some, __VA_ARGS__)
+#define shmem_test_some(...) SHMEM_PLAIN_(WT, SHMEM_N_test_some, __VA_ARGS__)
 #define SHMEM_N_test_some_vector(N) shmem_##N##_test_some_vector
-#define shmem_test_some_vector(...) SHMEM_PLAIN_(AMO, SHMEM_N_test_some_vector, __VA_ARGS__)
+#define shmem_test_some_vector(...) SHMEM_PLAIN_(WT, SHMEM_N_test_some_vector, __VA_ARGS__)
 #define SHMEM_N_broadcast(N) shmem_##N##_broadcast
 #define shmem_broadcast(...) SHMEM_TEAMED_(RMA, SHMEM_N_broadcast, __VA_ARGS__)
 #define SHMEM_N_collect(N) shmem_##N##_collect
@@ -216,21 +210,21 @@ void shmem_no_such_type_(void);
 #define SHMEM_N_sum_exscan(N) shmem_##N##_sum_exscan
 #define shmem_sum_exscan(...) SHMEM_TEAMED_(SUM, SHMEM_N_sum_exscan, __VA_ARGS__)
 #define SHMEM_N_inc(N) shmem_##N##_inc
-#define shmem_inc(...) SHMEM_PLAIN_(OA, SHMEM_N_inc, __VA_ARGS__)
+#define shmem_inc(...) SHMEM_PLAIN_(AMO, SHMEM_N_inc, __VA_ARGS__)
 #define SHMEM_N_add(N) shmem_##N##_add
-#define shmem_add(...) SHMEM_PLAIN_(OA, SHMEM_N_add, __VA_ARGS__)
+#define shmem_add(...) SHMEM_PLAIN_(AMO, SHMEM_N_add, __VA_ARGS__)
 #define SHMEM_N_finc(N) shmem_##N##_finc
-#define shmem_finc(...) SHMEM_PLAIN_(OA, SHMEM_N_finc, __VA_ARGS__)
+#define shmem_finc(...) SHMEM_PLAIN_(AMO, SHMEM_N_finc, __VA_ARGS__)
 #define SHMEM_N_fadd(N) shmem_##N##_fadd
-#define shmem_fadd(...) SHMEM_PLAIN_(OA, SHMEM_N_fadd, __VA_ARGS__)
+#define shmem_fadd(...) SHMEM_PLAIN_(AMO, SHMEM_N_fadd, __VA_ARGS__)
 #define SHMEM_N_cswap(N) shmem_##N##_cswap
-#define shmem_cswap(...) SHMEM_PLAIN_(OA, SHMEM_N_cswap, __VA_ARGS__)
+#define shmem_cswap(...) SHMEM_PLAIN_(AMO, SHMEM_N_cswap, __VA_ARGS__)
 #define SHMEM_N_fetch(N) shmem_##N##_fetch
-#define shmem_fetch(...) SHMEM_PLAIN_(OX, SHMEM_N_fetch, __VA_ARGS__)
+#define shmem_fetch(...) SHMEM_PLAIN_(EXT, SHMEM_N_fetch, __VA_ARGS__)
 #define SHMEM_N_set(N) shmem_##N##_set
-#define shmem_set(...) SHMEM_PLAIN_(OX, SHMEM_N_set, __VA_ARGS__)
+#define shmem_set(...) SHMEM_PLAIN_(EXT, SHMEM_N_set, __VA_ARGS__)
 #define SHMEM_N_swap(N) shmem_##N##_swap
-#define shmem_swap(...) SHMEM_PLAIN_(OX, SHMEM_N_swap, __VA_ARGS__)
+#define shmem_swap(...) SHMEM_PLAIN_(EXT, SHMEM_N_swap, __VA_ARGS__)
 
 #define shmem_signal_add(...)                                                                                        \
     _Generic((SHMEM_ARG1_(__VA_ARGS__, 0)), shmem_ctx_t : shmem_ctx_signal_add, default : shmem_signal_add)(__VA_ARGS__)

@@ -17,40 +17,40 @@
 
 /*
  * One row a type; a 1 puts it in that class.
- *   RMA put, get, ...          AMO add, inc, compare_swap, wait and test vectors   EXT fetch, set, swap
- *   BIT atomic and, or, xor    WT  wait_until, test                                AND and, or, xor reduce
+ *   RMA put, get, ...          AMO add, inc, compare_swap   EXT fetch, set, swap
+ *   BIT atomic and, or, xor    WT  wait_until, test, all, any, some   AND and, or, xor reduce
  *   MAX min, max reduce        SUM sum, prod, scans
- *   OA OX deprecated AMO and EXT names   OW shmem_T_wait, and/or/xor_to_all   OM min, max_to_all   OS sum, prod_to_all
+ *   deprecated: OW shmem_T_wait, and, or, xor_to_all   OM min, max_to_all   OS sum, prod_to_all
  *   GEN the base types, which a _Generic may list without naming one type twice
  */
 #define SHMEM_TYPES(X, F)                                                                           \
-    /*   NAME        TYPE                RMA AMO EXT BIT WT AND MAX SUM OA OX OW OM OS GEN */       \
-    X(F, float,      float,               1,  0,  1,  0, 0,  0,  1,  1, 0, 1, 0, 1, 1, 1)           \
-    X(F, double,     double,              1,  0,  1,  0, 0,  0,  1,  1, 0, 1, 0, 1, 1, 1)           \
-    X(F, longdouble, long double,         1,  0,  0,  0, 0,  0,  1,  1, 0, 0, 0, 1, 1, 1)           \
-    X(F, char,       char,                1,  0,  0,  0, 0,  0,  1,  1, 0, 0, 0, 0, 0, 1)           \
-    X(F, schar,      signed char,         1,  0,  0,  0, 0,  0,  1,  1, 0, 0, 0, 0, 0, 1)           \
-    X(F, short,      short,               1,  0,  0,  0, 1,  0,  1,  1, 0, 0, 1, 1, 1, 1)           \
-    X(F, int,        int,                 1,  1,  1,  0, 1,  0,  1,  1, 1, 1, 1, 1, 1, 1)           \
-    X(F, long,       long,                1,  1,  1,  0, 1,  0,  1,  1, 1, 1, 1, 1, 1, 1)           \
-    X(F, longlong,   long long,           1,  1,  1,  0, 1,  0,  1,  1, 1, 1, 1, 1, 1, 1)           \
-    X(F, uchar,      unsigned char,       1,  0,  0,  0, 0,  1,  1,  1, 0, 0, 0, 0, 0, 1)           \
-    X(F, ushort,     unsigned short,      1,  0,  0,  0, 1,  1,  1,  1, 0, 0, 0, 0, 0, 1)           \
-    X(F, uint,       unsigned int,        1,  1,  1,  1, 1,  1,  1,  1, 0, 0, 0, 0, 0, 1)           \
-    X(F, ulong,      unsigned long,       1,  1,  1,  1, 1,  1,  1,  1, 0, 0, 0, 0, 0, 1)           \
-    X(F, ulonglong,  unsigned long long,  1,  1,  1,  1, 1,  1,  1,  1, 0, 0, 0, 0, 0, 1)           \
-    X(F, int8,       int8_t,              1,  0,  0,  0, 0,  1,  1,  1, 0, 0, 0, 0, 0, 0)           \
-    X(F, int16,      int16_t,             1,  0,  0,  0, 0,  1,  1,  1, 0, 0, 0, 0, 0, 0)           \
-    X(F, int32,      int32_t,             1,  1,  1,  1, 1,  1,  1,  1, 0, 0, 0, 0, 0, 0)           \
-    X(F, int64,      int64_t,             1,  1,  1,  1, 1,  1,  1,  1, 0, 0, 0, 0, 0, 0)           \
-    X(F, uint8,      uint8_t,             1,  0,  0,  0, 0,  1,  1,  1, 0, 0, 0, 0, 0, 0)           \
-    X(F, uint16,     uint16_t,            1,  0,  0,  0, 0,  1,  1,  1, 0, 0, 0, 0, 0, 0)           \
-    X(F, uint32,     uint32_t,            1,  1,  1,  1, 1,  1,  1,  1, 0, 0, 0, 0, 0, 0)           \
-    X(F, uint64,     uint64_t,            1,  1,  1,  1, 1,  1,  1,  1, 0, 0, 0, 0, 0, 0)           \
-    X(F, size,       size_t,              1,  1,  1,  0, 1,  1,  1,  1, 0, 0, 0, 0, 0, 0)           \
-    X(F, ptrdiff,    ptrdiff_t,           1,  1,  1,  0, 1,  0,  1,  1, 0, 0, 0, 0, 0, 0)           \
-    X(F, complexf,   shmem_complexf_t_,   0,  0,  0,  0, 0,  0,  0,  1, 0, 0, 0, 0, 1, 1)           \
-    X(F, complexd,   shmem_complexd_t_,   0,  0,  0,  0, 0,  0,  0,  1, 0, 0, 0, 0, 1, 1)
+    /*   NAME        TYPE                RMA AMO EXT BIT WT AND MAX SUM OW OM OS GEN */             \
+    X(F, float,      float,               1,  0,  1,  0, 0,  0,  1,  1, 0, 1, 1, 1)                 \
+    X(F, double,     double,              1,  0,  1,  0, 0,  0,  1,  1, 0, 1, 1, 1)                 \
+    X(F, longdouble, long double,         1,  0,  0,  0, 0,  0,  1,  1, 0, 1, 1, 1)                 \
+    X(F, char,       char,                1,  0,  0,  0, 0,  0,  1,  1, 0, 0, 0, 1)                 \
+    X(F, schar,      signed char,         1,  0,  0,  0, 0,  0,  1,  1, 0, 0, 0, 1)                 \
+    X(F, short,      short,               1,  0,  0,  0, 1,  0,  1,  1, 1, 1, 1, 1)                 \
+    X(F, int,        int,                 1,  1,  1,  0, 1,  0,  1,  1, 1, 1, 1, 1)                 \
+    X(F, long,       long,                1,  1,  1,  0, 1,  0,  1,  1, 1, 1, 1, 1)                 \
+    X(F, longlong,   long long,           1,  1,  1,  0, 1,  0,  1,  1, 1, 1, 1, 1)                 \
+    X(F, uchar,      unsigned char,       1,  0,  0,  0, 0,  1,  1,  1, 0, 0, 0, 1)                 \
+    X(F, ushort,     unsigned short,      1,  0,  0,  0, 1,  1,  1,  1, 0, 0, 0, 1)                 \
+    X(F, uint,       unsigned int,        1,  1,  1,  1, 1,  1,  1,  1, 0, 0, 0, 1)                 \
+    X(F, ulong,      unsigned long,       1,  1,  1,  1, 1,  1,  1,  1, 0, 0, 0, 1)                 \
+    X(F, ulonglong,  unsigned long long,  1,  1,  1,  1, 1,  1,  1,  1, 0, 0, 0, 1)                 \
+    X(F, int8,       int8_t,              1,  0,  0,  0, 0,  1,  1,  1, 0, 0, 0, 0)                 \
+    X(F, int16,      int16_t,             1,  0,  0,  0, 0,  1,  1,  1, 0, 0, 0, 0)                 \
+    X(F, int32,      int32_t,             1,  1,  1,  1, 1,  1,  1,  1, 0, 0, 0, 0)                 \
+    X(F, int64,      int64_t,             1,  1,  1,  1, 1,  1,  1,  1, 0, 0, 0, 0)                 \
+    X(F, uint8,      uint8_t,             1,  0,  0,  0, 0,  1,  1,  1, 0, 0, 0, 0)                 \
+    X(F, uint16,     uint16_t,            1,  0,  0,  0, 0,  1,  1,  1, 0, 0, 0, 0)                 \
+    X(F, uint32,     uint32_t,            1,  1,  1,  1, 1,  1,  1,  1, 0, 0, 0, 0)                 \
+    X(F, uint64,     uint64_t,            1,  1,  1,  1, 1,  1,  1,  1, 0, 0, 0, 0)                 \
+    X(F, size,       size_t,              1,  1,  1,  0, 1,  1,  1,  1, 0, 0, 0, 0)                 \
+    X(F, ptrdiff,    ptrdiff_t,           1,  1,  1,  0, 1,  0,  1,  1, 0, 0, 0, 0)                 \
+    X(F, complexf,   shmem_complexf_t_,   0,  0,  0,  0, 0,  0,  0,  1, 0, 0, 1, 1)                 \
+    X(F, complexd,   shmem_complexd_t_,   0,  0,  0,  0, 0,  0,  0,  1, 0, 0, 1, 1)
 
 /* ---- typed routines, one line each ------------------------------------------------------------------------- */
 
@@ -138,7 +138,8 @@
     P(int, _sum_inscan, N, T, (shmem_team_t team, T *dest, const T *source, size_t nelems))                          \
     P(int, _sum_exscan, N, T, (shmem_team_t team, T *dest, const T *source, size_t nelems))
 
-/* Deprecated typed names. */
+/* Deprecated typed names. The specification lists OA and OX, and SYN above, for fewer types;
+ * programs use them for all of their class. */
 #define SHMEM_API_OA(C, P, N, T)                                                                                     \
     P(void, _inc, N, T, (T *dest, int pe))                                                                           \
     P(void, _add, N, T, (T *dest, T value, int pe))                                                                  \
@@ -297,17 +298,15 @@
     SHMEM_API_COLLMEM(U) SHMEM_API_OLD(U)
 
 /* Every typed routine through the emitters F_C and F_P. */
-#define SHMEM_ROW_(F, N, T, RMA, AMO, EXT, BIT, WT, AND, MAX, SUM, OA, OX, OW, OM, OS, GEN)                          \
+#define SHMEM_ROW_(F, N, T, RMA, AMO, EXT, BIT, WT, AND, MAX, SUM, OW, OM, OS, GEN)                          \
     SHMEM_IF_##RMA(SHMEM_API_RMA(F##_C, F##_P, N, T) SHMEM_API_COLL(F##_C, F##_P, N, T))                             \
-    SHMEM_IF_##AMO(SHMEM_API_AMO(F##_C, F##_P, N, T) SHMEM_API_SYN(F##_C, F##_P, N, T))                              \
-    SHMEM_IF_##EXT(SHMEM_API_EXT(F##_C, F##_P, N, T))                                                                \
+    SHMEM_IF_##AMO(SHMEM_API_AMO(F##_C, F##_P, N, T) SHMEM_API_OA(F##_C, F##_P, N, T))                               \
+    SHMEM_IF_##EXT(SHMEM_API_EXT(F##_C, F##_P, N, T) SHMEM_API_OX(F##_C, F##_P, N, T))                               \
     SHMEM_IF_##BIT(SHMEM_API_BIT(F##_C, F##_P, N, T))                                                                \
-    SHMEM_IF_##WT(SHMEM_API_WT(F##_C, F##_P, N, T))                                                                  \
+    SHMEM_IF_##WT(SHMEM_API_WT(F##_C, F##_P, N, T) SHMEM_API_SYN(F##_C, F##_P, N, T))                                \
     SHMEM_IF_##AND(SHMEM_API_AND(F##_C, F##_P, N, T))                                                                \
     SHMEM_IF_##MAX(SHMEM_API_MAX(F##_C, F##_P, N, T))                                                                \
     SHMEM_IF_##SUM(SHMEM_API_SUM(F##_C, F##_P, N, T))                                                                \
-    SHMEM_IF_##OA(SHMEM_API_OA(F##_C, F##_P, N, T))                                                                  \
-    SHMEM_IF_##OX(SHMEM_API_OX(F##_C, F##_P, N, T))                                                                  \
     SHMEM_IF_##OW(SHMEM_API_OW(F##_C, F##_P, N, T) SHMEM_API_OB(F##_C, F##_P, N, T))                                 \
     SHMEM_IF_##OM(SHMEM_API_OM(F##_C, F##_P, N, T))                                                                  \
     SHMEM_IF_##OS(SHMEM_API_OS(F##_C, F##_P, N, T))

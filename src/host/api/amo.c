@@ -66,8 +66,8 @@ void shi_amo_check(const char *routine, const void *addr, size_t bytes, int pe)
 #define DO_set(T, E) ON_DEFAULT(DO_atomic_set(T, E))
 #define DO_swap(T, E) ON_DEFAULT(DO_atomic_swap(T, E))
 
-#define ROW(F, N, T, RMA, AMO, EXT, BIT, WT, AND, MAX, SUM, OA, OX, ...)                                             \
-    SHMEM_IF_##AMO(SHMEM_API_AMO(F##_C, F##_P, N, T)) SHMEM_IF_##EXT(SHMEM_API_EXT(F##_C, F##_P, N, T))              \
-    SHMEM_IF_##BIT(SHMEM_API_BIT(F##_C, F##_P, N, T)) SHMEM_IF_##OA(SHMEM_API_OA(F##_C, F##_P, N, T))                \
-    SHMEM_IF_##OX(SHMEM_API_OX(F##_C, F##_P, N, T))
+#define ROW(F, N, T, RMA, AMO, EXT, BIT, ...)                                                                        \
+    SHMEM_IF_##AMO(SHMEM_API_AMO(F##_C, F##_P, N, T) SHMEM_API_OA(F##_C, F##_P, N, T))                               \
+    SHMEM_IF_##EXT(SHMEM_API_EXT(F##_C, F##_P, N, T) SHMEM_API_OX(F##_C, F##_P, N, T))                               \
+    SHMEM_IF_##BIT(SHMEM_API_BIT(F##_C, F##_P, N, T))
 SHMEM_TYPES(ROW, SHI_DEF)

@@ -58,7 +58,7 @@
 #define DO_min_to_all(T, E) TO_ALL(MAX, min, T)
 #define DO_sum_to_all(T, E) TO_ALL(SUM, sum, T)
 #define DO_prod_to_all(T, E) TO_ALL(SUM, prod, T)
-#define ROW(F, N, T, RMA, AMO, EXT, BIT, WT, AND, MAX, SUM, OA, OX, OW, OM, OS, GEN)                                 \
+#define ROW(F, N, T, RMA, AMO, EXT, BIT, WT, AND, MAX, SUM, OW, OM, OS, GEN)                                 \
     SHMEM_IF_##RMA(SHMEM_API_COLL(F##_C, F##_P, N, T)) SHMEM_IF_##AND(SHMEM_API_AND(F##_C, F##_P, N, T))             \
     SHMEM_IF_##MAX(SHMEM_API_MAX(F##_C, F##_P, N, T)) SHMEM_IF_##SUM(SHMEM_API_SUM(F##_C, F##_P, N, T))              \
     SHMEM_IF_##OW(SHMEM_API_OB(F##_C, F##_P, N, T)) SHMEM_IF_##OM(SHMEM_API_OM(F##_C, F##_P, N, T))                 \

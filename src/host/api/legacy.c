@@ -8,7 +8,7 @@
 
 /* shmem_wait: until the word no longer has the value. */
 #define DO_wait(T, E) shi_p2p_wait(ONE(SHMEM_CMP_NE, T));
-#define ROW(F, N, T, RMA, AMO, EXT, BIT, WT, AND, MAX, SUM, OA, OX, OW, ...)                                         \
+#define ROW(F, N, T, RMA, AMO, EXT, BIT, WT, AND, MAX, SUM, OW, ...)                                         \
     SHMEM_IF_##OW(SHMEM_API_OW(F##_C, F##_P, N, T))
 SHMEM_TYPES(ROW, SHI_DEF)
 

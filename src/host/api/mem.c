@@ -84,9 +84,8 @@ SHI_DEF(void *, shmem_malloc, (size_t size))
 
 SHI_DEF(void *, shmem_malloc_with_hints, (size_t size, long hints))
 {
-    if (hints & ~(SHMEM_MALLOC_ATOMICS_REMOTE | SHMEM_MALLOC_SIGNAL_REMOTE))
-        shi_die(__func__, "hints = %#lx has bits that are no SHMEM_MALLOC_ hint", (unsigned long)hints);
-    return get(__func__, size, SHI_HEAP_ALIGN); /* heap words serve atomics and signals alike */
+    (void)hints; /* heap words serve atomics and signals alike; unknown hints are no error */
+    return get(__func__, size, SHI_HEAP_ALIGN);
 }
 
 SHI_DEF(void *, shmem_calloc, (size_t count, size_t size))
@@ -108,7 +107,7 @@ SHI_DEF(void *, shmem_calloc, (size_t count, size_t size))
 SHI_DEF(void *, shmem_align, (size_t alignment, size_t size))
 {
     shi_need_up(__func__);
-    if (alignment < sizeof(void *) || (alignment & (alignment - 1)))
+    if (alignment == 0 || (alignment & (alignment - 1)))
         return NULL;
     return get(__func__, size, alignment);
 }

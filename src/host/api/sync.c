@@ -26,7 +26,7 @@
 #define DO_test_some_vector(T, E) return shi_p2p_test_some(VECTOR(T), indices);
 
 #define ROW(F, N, T, RMA, AMO, EXT, BIT, WT, ...)                                                                    \
-    SHMEM_IF_##WT(SHMEM_API_WT(F##_C, F##_P, N, T)) SHMEM_IF_##AMO(SHMEM_API_SYN(F##_C, F##_P, N, T))
+    SHMEM_IF_##WT(SHMEM_API_WT(F##_C, F##_P, N, T) SHMEM_API_SYN(F##_C, F##_P, N, T))
 SHMEM_TYPES(ROW, SHI_DEF)
 
 /* ---- signals ---------------------------------------------------------------------------------------------------- */
@@ -50,55 +50,49 @@ SHI_DEF_BOTH(void, shmem_signal_set, shmem_ctx_signal_set, (uint64_t *sig_addr, 
 
 /* ---- ordering ---------------------------------------------------------------------------------------------------- */
 
-static void need_ctx(const char *routine, const struct shmem_ctx *c)
+/* Stores to one PE's memory: earlier ones first. On SHMEM_CTX_INVALID none of these does anything. */
+static void fence(const char *routine)
 {
     shi_need_up(routine);
-    if (!c->team)
-        shi_die(routine, "ctx is SHMEM_CTX_INVALID");
-}
-
-/* Stores to one PE's memory: earlier ones first. */
-static void fence(const char *routine, const struct shmem_ctx *c)
-{
-    need_ctx(routine, c);
     __atomic_thread_fence(__ATOMIC_ACQ_REL);
 }
 
 /* All stores done and visible before anything that follows, loads included. */
-static void quiet(const char *routine, const struct shmem_ctx *c)
+static void quiet(const char *routine)
 {
-    need_ctx(routine, c);
+    shi_need_up(routine);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
 static void pe_quiet(const char *routine, const struct shmem_ctx *c, const int *target_pes, size_t npes)
 {
-    need_ctx(routine, c);
-    for (size_t i = 0; i < npes; i++)
+    for (size_t i = 0; c->team && i < npes; i++)
         if ((unsigned)target_pes[i] >= c->n_pes)
             shi_die(routine, "target_pes[%zu]: pe = %d: not a PE of the context, which has PEs 0 to %d", i,
                     target_pes[i], (int)c->n_pes - 1);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    quiet(routine);
 }
 
 SHI_DEF(void, shmem_fence, (void))
 {
-    fence(__func__, SHI_CTX_DEFAULT);
+    fence(__func__);
 }
 
 SHI_DEF(void, shmem_ctx_fence, (shmem_ctx_t ctx))
 {
-    fence(__func__, shi_ctx_of(ctx));
+    if (ctx != SHMEM_CTX_INVALID)
+        fence(__func__);
 }
 
 SHI_DEF(void, shmem_quiet, (void))
 {
-    quiet(__func__, SHI_CTX_DEFAULT);
+    quiet(__func__);
 }
 
 SHI_DEF(void, shmem_ctx_quiet, (shmem_ctx_t ctx))
 {
-    quiet(__func__, shi_ctx_of(ctx));
+    if (ctx != SHMEM_CTX_INVALID)
+        quiet(__func__);
 }
 
 SHI_DEF(void, shmem_pe_quiet, (const int *target_pes, size_t npes))
@@ -113,7 +107,7 @@ SHI_DEF(void, shmem_ctx_pe_quiet, (shmem_ctx_t ctx, const int *target_pes, size_
 
 SHI_DEF(void, shmem_barrier_all, (void))
 {
-    quiet(__func__, SHI_CTX_DEFAULT);
+    quiet(__func__);
     shi_team_barrier(&shi_team_world);
 }
 

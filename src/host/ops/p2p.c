@@ -101,11 +101,18 @@ static int all_satisfied(const struct shi_cond *c)
     return 1;
 }
 
+/* Fair: the search goes on behind the last one found, so that no word is passed over for ever. */
 static size_t any_satisfied(const struct shi_cond *c)
 {
-    for (size_t i = 0; i < c->n; i++)
-        if (!excluded(c, i) && satisfied(c, i))
+    static _Thread_local size_t turn;
+    size_t start = c->n ? turn % c->n : 0;
+    for (size_t k = 0; k < c->n; k++) {
+        size_t i = start + k < c->n ? start + k : start + k - c->n;
+        if (!excluded(c, i) && satisfied(c, i)) {
+            turn = i + 1;
             return i;
+        }
+    }
     return SIZE_MAX;
 }
 
