@@ -1,0 +1,48 @@
+# setup.sh - what ./start and ./check share: the packages Fulmar needs, and a configured and built folder.
+
+# Install the missing ones of our packages and of those named; without root or apt say which, and fail.
+need_packages() {
+    missing=
+    for p in gcc g++ make autoconf automake libtool pkg-config libpmix-dev libhwloc-dev "$@"; do
+        have "$p" || missing="$missing $p"
+    done
+    [ -z "$missing" ] && return 0
+    if [ "$(id -u)" = 0 ] && command -v apt-get > /dev/null; then
+        echo "== installing$missing"
+        apt-get update -qq > /dev/null 2>&1 || true
+        # shellcheck disable=SC2086
+        if DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $missing > /dev/null; then
+            return 0
+        fi
+    fi
+    echo "missing packages; as root: apt-get install$missing" >&2
+    return 1
+}
+
+# Is what a package is needed for there, from wherever it came?
+have() {
+    case $1 in
+    gcc | g++ | make | autoconf | automake | pkg-config | clang) command -v "$1" > /dev/null ;;
+    libtool) command -v libtoolize > /dev/null ;;
+    libpmix-dev) pkg-config --exists pmix 2> /dev/null ;;
+    libhwloc-dev) pkg-config --exists hwloc 2> /dev/null ;;
+    *) dpkg -s "$1" > /dev/null 2>&1 ;;
+    esac
+}
+
+# Configure (once for the same arguments) and build in a folder of the source tree; what make says only on failure.
+build() { # folder, arguments of configure
+    dir=$1
+    shift
+    [ configure -nt configure.ac ] && [ configure -nt Makefile.am ] || autoreconf -i > /dev/null 2>&1 || autoreconf -i
+    mkdir -p "$dir"
+    if [ ! -f "$dir/Makefile" ] || [ "$(cat "$dir/.configured" 2> /dev/null)" != "$*" ]; then
+        echo "== configuring $dir"
+        (cd "$dir" && ../configure -q "$@" && echo "$*" > .configured) || return 1
+    fi
+    echo "== building $dir"
+    make -C "$dir" -j"$(nproc)" > "$dir/build.log" 2>&1 || {
+        tail -40 "$dir/build.log"
+        return 1
+    }
+}
