@@ -1,0 +1,61 @@
+/* thread.c - SHMEM_THREAD_MULTIPLE: threads of every PE communicate at the same time, each on its own context. */
+#include "../tap_pes.h"
+
+#include <pthread.h>
+
+enum { THREADS = 4, ROUNDS = 20000 };
+
+static long counter, slot[THREADS];
+static uint64_t signal_word[THREADS];
+static int bad[THREADS];
+
+static void *work(void *arg)
+{
+    int id = (int)(intptr_t)arg;
+    shmem_ctx_t ctx;
+    if (shmem_ctx_create(id % 2 ? SHMEM_CTX_PRIVATE : SHMEM_CTX_SERIALIZED, &ctx)) {
+        bad[id]++;
+        return NULL;
+    }
+    for (long i = 1; i <= ROUNDS; i++) {
+        shmem_ctx_long_atomic_inc(ctx, &counter, 0);
+        shmem_ctx_long_put_signal(ctx, &slot[id], &i, 1, &signal_word[id], (uint64_t)i, SHMEM_SIGNAL_SET, next_pe());
+        if (i % 100 == 0) {
+            shmem_ctx_quiet(ctx);
+            shmem_signal_wait_until(&signal_word[id], SHMEM_CMP_GE, (uint64_t)i);
+            if (__atomic_load_n(&slot[id], __ATOMIC_RELAXED) < i)
+                bad[id]++; /* the data came after its signal */
+        }
+    }
+    shmem_ctx_destroy(ctx);
+    return NULL;
+}
+
+/* Catches: state shared between contexts, a lost update, data behind its signal. */
+static void test_contexts(void)
+{
+    pthread_t t[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        CHECK(pthread_create(&t[i], NULL, work, (void *)(intptr_t)i) == 0);
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(t[i], NULL);
+        CHECKF(bad[i] == 0, "thread %d: %d failures", i, bad[i]);
+    }
+    shmem_barrier_all();
+    if (me == 0)
+        CHECKF(counter == (long)THREADS * ROUNDS * n_pes, "counter %ld", counter);
+}
+
+int main(void)
+{
+    int provided = -1;
+    shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided);
+    tap_pes_begin();
+    if (provided == SHMEM_THREAD_MULTIPLE)
+        RUN(test_contexts, "threads with contexts of their own");
+    else
+        tap_skip("test_contexts", "SHMEM_THREAD_MULTIPLE is not provided");
+    int status = tap_end();
+    shmem_finalize();
+    return status;
+}
