@@ -4,8 +4,10 @@
  * An extension that other libraries have too; the specification defines the forms for C11 alone. The first pointer
  * chooses the routine, the other arguments are passed on as they come.
  */
-#ifndef SHMEM_GENERIC_CXX_H
+#if !defined(SHMEM_GENERIC_CXX_H) && defined(__cplusplus) && __cplusplus >= 201103L
 #define SHMEM_GENERIC_CXX_H
+
+#include "shmem.h"
 
 #define SHMEM_CXX1_(R, NAME, N, Q)                                                                                   \
     template <class... A> inline R shmem##NAME(Q *first, A... rest) { return shmem_##N##NAME(first, rest...); }

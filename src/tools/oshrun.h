@@ -67,6 +67,9 @@ _Noreturn void usage_error(const char *format, ...) __attribute__((format(printf
 int guardian_up(void);
 void guardian_down(void);
 
+/* Number of cores oshrun may use, at least 1. */
+int cores_count(void);
+
 /* Choose a core for each PE (or none) and load the topology if that needs it. Returns the hwloc topology, never NULL. */
 void *cores_assign(struct pe *pe, int npes, enum bind bind);
 

@@ -105,7 +105,8 @@ static void sink_add(struct sink *k, const char *data, size_t n)
     if (k->broken)
         return;
     if (k->head + k->len + n > k->cap) {
-        memmove(k->queue, k->queue + k->head, k->len);
+        if (k->head)
+            memmove(k->queue, k->queue + k->head, k->len);
         k->head = 0;
         if (k->len + n > k->cap) {
             k->cap = 2 * (k->len + n);

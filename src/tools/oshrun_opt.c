@@ -8,7 +8,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +32,7 @@ static const struct row {
     {NP, {"n", "np"}, "N", "number of PEs of this program (default: one per core)"},
     {LABEL, {"l", "label"}, NULL, "begin each line of output with the rank, as in \"[3] \""},
     {ENV, {"x"}, "VAR[=VALUE]", "give this variable to the PEs of this program (repeatable)"},
-    {BIND, {"bind-to"}, "core|none", "one core a PE, or any (default: core if each PE gets its own)"},
+    {BIND, {"bind-to"}, "core|none", "one core a PE, or any (default: core for 2 PEs or more, if each gets its own)"},
     {TIMEOUT, {"timeout"}, "S", "end the job after S seconds, with exit status 124"},
     {WDIR, {"wdir", "wd"}, "DIR", "directory in which this program starts"},
     {HOST, {"H", "host"}, "HOST[:SLOTS],...", "where to run; only this machine for now"},
@@ -140,15 +139,6 @@ static void add_env(struct app *app, const char *text)
     app->env[app->nenv++] = pair;
 }
 
-static int cores_online(void)
-{
-    cpu_set_t set;
-
-    if (sched_getaffinity(0, sizeof set, &set) == 0)
-        return CPU_COUNT(&set);
-    return sysconf(_SC_NPROCESSORS_ONLN) > 0 ? sysconf(_SC_NPROCESSORS_ONLN) : 1;
-}
-
 static bool host_is_here(const char *host)
 {
     char own[256] = "";
@@ -203,7 +193,7 @@ static int host_file(const char *path)
         line[strcspn(line, "#\n")] = 0;
         if (!(host = strtok_r(line, " \t", &save)))
             continue;
-        int here = host_slots(host, cores_online());
+        int here = host_slots(host, cores_count());
         while ((word = strtok_r(NULL, " \t", &save)))
             if (!strncmp(word, "slots=", 6))
                 here = count("slots=", word + 6);
@@ -299,7 +289,7 @@ void opt_parse(struct options *opt, int argc, char **argv)
         if (!opt->apps[a].npes && opt->napps > 1)
             usage_error("with several programs each needs its own -n; '%s' has none", opt->apps[a].argv[0]);
         if (!opt->apps[a].npes)
-            opt->apps[a].npes = slots ? slots : cores_online();
+            opt->apps[a].npes = slots ? slots : cores_count();
         opt->npes += opt->apps[a].npes;
         if (opt->npes > MAX_PES)
             usage_error("more than %d PEs in all", MAX_PES);

@@ -15,6 +15,7 @@
 #include "oshrun.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pmix.h>
 #include <pmix_server.h>
 #include <pthread.h>
@@ -265,6 +266,28 @@ static pmix_status_t register_clients(struct pe *pe, int npes)
     return await(&a);
 }
 
+/* Start libpmix so that what it says on standard error stops once it is up: a PE that dies while it connects would
+ * otherwise be told twice. Who sets PMIX_OUTPUT_STDERR_FD sees it all. */
+static pmix_status_t init_then_hush(pmix_info_t *info, size_t ninfo)
+{
+    bool chosen = getenv("PMIX_OUTPUT_STDERR_FD");
+    int fd = chosen ? -1 : fcntl(2, F_DUPFD_CLOEXEC, 3), nothing;
+    char number[16];
+    pmix_status_t rc;
+
+    snprintf(number, sizeof number, "%d", fd);
+    if (fd >= 0)
+        setenv("PMIX_OUTPUT_STDERR_FD", number, 1);
+    rc = PMIx_server_init(&module, info, ninfo);
+    if (fd < 0)
+        return rc;
+    unsetenv("PMIX_OUTPUT_STDERR_FD");
+    nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    dup3(nothing, fd, O_CLOEXEC);
+    close(nothing);
+    return rc;
+}
+
 int server_up(struct pe *pe, int npes, int napps, void *topology, int *wake_fd)
 {
     pmix_topology_t topo = {.source = (char *)"hwloc", .topology = topology};
@@ -274,10 +297,11 @@ int server_up(struct pe *pe, int npes, int napps, void *topology, int *wake_fd)
     gethostname(hostname, sizeof hostname - 1);
     snprintf(nspace, sizeof nspace, "oshrun-%.128s-%d", hostname, (int)getpid());
     wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    setenv("PMIX_MCA_gds", "hash", 0);
+    /* the other stores lie in files, which would outlive a killed oshrun */
+    setenv("PMIX_MCA_gds", "hash", 1);
     setenv("OMPI_MCA_orte_local_daemon_uri", NOT_ALONE, 0);
     PMIX_INFO_LOAD(&info[0], PMIX_TOPOLOGY2, &topo, PMIX_TOPO);
-    rc = PMIx_server_init(&module, info, 1);
+    rc = init_then_hush(info, 1);
     if (rc == PMIX_SUCCESS)
         rc = register_job(pe, npes, napps);
     if (rc == PMIX_SUCCESS)

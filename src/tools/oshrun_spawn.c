@@ -84,17 +84,33 @@ static hwloc_topology_t topology_made_up(void)
     return t;
 }
 
+/* The cores oshrun may use itself: not those outside its container or its taskset. */
 static hwloc_topology_t topology_of_machine(void)
 {
-    hwloc_topology_t t;
+    static hwloc_topology_t t;
+    hwloc_bitmap_t mine;
 
-    if (hwloc_topology_init(&t))
-        return topology_made_up();
-    hwloc_topology_set_io_types_filter(t, HWLOC_TYPE_FILTER_KEEP_NONE);
-    if (!hwloc_topology_load(t))
+    if (t)
         return t;
-    hwloc_topology_destroy(t);
-    return topology_made_up();
+    if (hwloc_topology_init(&t))
+        return t = topology_made_up();
+    hwloc_topology_set_io_types_filter(t, HWLOC_TYPE_FILTER_KEEP_NONE);
+    if (hwloc_topology_load(t)) {
+        hwloc_topology_destroy(t);
+        return t = topology_made_up();
+    }
+    mine = hwloc_bitmap_alloc();
+    if (mine && !hwloc_get_cpubind(t, mine, HWLOC_CPUBIND_PROCESS))
+        hwloc_topology_restrict(t, mine, 0);
+    hwloc_bitmap_free(mine);
+    return t;
+}
+
+int cores_count(void)
+{
+    int n = hwloc_get_nbobjs_by_type(topology_of_machine(), HWLOC_OBJ_CORE);
+
+    return n > 0 ? n : 1;
 }
 
 static void pe_bind(struct pe *pe, hwloc_topology_t t, hwloc_obj_t core)
@@ -114,7 +130,9 @@ void *cores_assign(struct pe *pe, int npes, enum bind bind)
     hwloc_topology_t t;
     int ncores;
 
-    if (bind == BIND_NONE || (bind == BIND_DEFAULT && !sched_getaffinity(0, sizeof cpus, &cpus) && CPU_COUNT(&cpus) < npes))
+    /* by default a lone PE is free: jobs of one PE side by side would all sit on the first core */
+    if (bind == BIND_NONE || (bind == BIND_DEFAULT && npes == 1) ||
+        (bind == BIND_DEFAULT && !sched_getaffinity(0, sizeof cpus, &cpus) && CPU_COUNT(&cpus) < npes))
         return topology_made_up();
     t = topology_of_machine();
     ncores = hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_CORE);

@@ -9,14 +9,14 @@
 
 SHI_DEF(void, shmem_init, (void))
 {
-    shi_world_up(__func__, SHMEM_THREAD_SINGLE);
+    shi_world_up(SHMEM_THREAD_SINGLE);
 }
 
 SHI_DEF(int, shmem_init_thread, (int requested, int *provided))
 {
     if (requested < SHMEM_THREAD_SINGLE || requested > SHMEM_THREAD_MULTIPLE)
         shi_die(__func__, "requested = %d is no SHMEM_THREAD_ level", requested);
-    shi_world_up(__func__, requested);
+    shi_world_up(requested);
     *provided = shi_world.thread_level;
     return 0;
 }
@@ -24,7 +24,7 @@ SHI_DEF(int, shmem_init_thread, (int requested, int *provided))
 SHI_DEF(void, start_pes, (int npes))
 {
     (void)npes; /* ignored, as the specification says: the launcher decides */
-    shi_world_up(__func__, SHMEM_THREAD_SINGLE);
+    shi_world_up(SHMEM_THREAD_SINGLE);
 }
 
 SHI_DEF(void, shmem_query_thread, (int *provided))

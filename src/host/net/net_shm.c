@@ -228,12 +228,6 @@ int shi_shm_up(const struct shi_boot *boot, const struct shi_shm_want *want, str
     return 0;
 }
 
-void shi_shm_down(struct shi_shm *s)
-{
-    munmap(s->base, s->bytes);
-    s->base = NULL;
-}
-
 void shi_shm_drop_heap(const struct shi_shm *s, size_t heap_bytes)
 {
     if (heap_bytes)

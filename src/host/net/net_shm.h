@@ -39,11 +39,9 @@ struct shi_shm_want {
     int (*remap)(int fd, uint64_t off);
 };
 
-/* Collective over the node. 0 and *out, or -errno after one logged line. Pair: shi_shm_down. */
+/* Collective over the node. 0 and *out, or -errno after one logged line. The memory stays to the process's
+ * end: the program goes on using its static data, and a later shmem_init its heap. */
 int shi_shm_up(const struct shi_boot *boot, const struct shi_shm_want *want, struct shi_shm *out);
-
-/* Unmap the peers and this PE's heap. Static data stays where it is: the program goes on using it. */
-void shi_shm_down(struct shi_shm *s);
 
 /* Give the pages of this PE's heap back to the system; it reads as zeros afterwards. */
 void shi_shm_drop_heap(const struct shi_shm *s, size_t heap_bytes);

@@ -31,7 +31,8 @@ static void copy(void *to, const void *from, size_t bytes)
 
 /* ---- broadcast ---------------------------------------------------------------------------------------------------- */
 
-static void broadcast_push(struct shmem_team *t, void *dest, const void *source, size_t bytes, uint64_t epoch)
+static void broadcast_push(struct shmem_team *t, void *dest, const void *source, size_t bytes, int with_root,
+                           uint64_t epoch)
 {
     for (int i = 0; i < t->n; i++) {
         if (i == t->me)
@@ -39,13 +40,18 @@ static void broadcast_push(struct shmem_team *t, void *dest, const void *source,
         shi_copy(shi_coll_at(t, dest, i), source, bytes);
         shi_team_tell(t, i, epoch);
     }
+    if (with_root)
+        copy(dest, source, bytes);
 }
 
 /* Members read the root's source at the same time; the root keeps it until all have. */
-static void broadcast_pull(struct shmem_team *t, void *dest, const void *source, size_t bytes, int root, uint64_t epoch)
+static void broadcast_pull(struct shmem_team *t, void *dest, const void *source, size_t bytes, int root, int with_root,
+                           uint64_t epoch)
 {
     if (t->me == root) {
         shi_team_tell_all(t, epoch);
+        if (with_root)
+            copy(dest, source, bytes);
         shi_team_hear_all(t, epoch);
     } else {
         shi_team_hear(t, root, epoch);
@@ -65,13 +71,11 @@ void shi_coll_broadcast(const char *routine, struct shmem_team *t, void *dest, c
     if (bytes == 0)
         return;
     if (bytes >= PULL_BYTES)
-        broadcast_pull(t, dest, source, bytes, root, epoch);
+        broadcast_pull(t, dest, source, bytes, root, with_root, epoch);
     else if (t->me == root)
-        broadcast_push(t, dest, source, bytes, epoch);
+        broadcast_push(t, dest, source, bytes, with_root, epoch);
     else
         shi_team_hear(t, root, epoch);
-    if (t->me == root && with_root)
-        copy(dest, source, bytes);
 }
 
 /* ---- everybody to everybody --------------------------------------------------------------------------------------- */

@@ -30,6 +30,7 @@ static struct {
     uint64_t off;
     uint32_t *copied; /* in a page that parent and child share */
 } place;
+static pthread_mutex_t forking = PTHREAD_MUTEX_INITIALIZER; /* one fork at a time has the word `copied` */
 
 static uint64_t mix(uint64_t h, const void *data, size_t bytes)
 {
@@ -153,14 +154,17 @@ static int copy_from_file(char *to)
 /* A child of a child finds its data private already: place.copied is NULL there and the handlers do nothing. */
 static void before_fork(void)
 {
+    pthread_mutex_lock(&forking);
     if (place.copied)
         __atomic_store_n(place.copied, 0, __ATOMIC_RELAXED);
 }
 
 static void in_child(void)
 {
-    if (!place.copied)
+    if (!place.copied) {
+        pthread_mutex_unlock(&forking);
         return;
+    }
     char *copy = mmap(NULL, range.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     int ok = copy != MAP_FAILED && copy_from_file(copy) == 0 &&
              mremap(copy, range.bytes, range.bytes, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)range.lo) != MAP_FAILED;
@@ -171,6 +175,7 @@ static void in_child(void)
         _exit(127);
     }
     place.copied = NULL;
+    pthread_mutex_unlock(&forking);
 }
 
 static void in_parent(void)
@@ -179,6 +184,7 @@ static void in_parent(void)
     struct timespec most = {.tv_sec = 2};
     if (place.copied && __atomic_load_n(place.copied, __ATOMIC_ACQUIRE) == 0) /* A1 */
         syscall(SYS_futex, place.copied, FUTEX_WAIT, 0, &most, NULL, 0);
+    pthread_mutex_unlock(&forking);
 }
 
 int shi_statics_remap(int fd, uint64_t off)

@@ -26,8 +26,10 @@ static uint64_t now_ns(void)
 void shi_wait_slow(struct shi_wait *w)
 {
     int aborted = shi_shm_aborted(&shi_world.shm);
-    if (shi_unlikely(aborted))
-        _exit(aborted - 1); /* the PE that aborted has said why */
+    if (shi_unlikely(aborted)) { /* the PE that aborted has said why; the launcher ends us, with its status */
+        sleep(2);
+        _exit(aborted - 1);
+    }
     if (w->sleep_us == 0) {
         sched_yield();
         uint64_t now = now_ns();

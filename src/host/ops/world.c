@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -76,13 +77,14 @@ static void greet(void)
 static void at_exit(int status, void *arg)
 {
     (void)arg;
-    if (getpid() != init_pid)
-        return; /* a forked child ends; the PE lives on */
-    if (shi_world.up && status == 0)
+    if (getpid() != init_pid || !shi_world.up)
+        return; /* in a forked child the PE lives on elsewhere */
+    if (status == 0) {
         shi_world_down("exit");
-    else if (shi_world.up)
+    } else {
+        fflush(NULL); /* stdio's own flush comes after this handler, which does not return */
         abort_now(status);
-    shi_world.boot.ops->down();
+    }
 }
 
 static void in_forked_child(void)
@@ -91,27 +93,35 @@ static void in_forked_child(void)
     SHI_CTX_DEFAULT->n_pes = 0;
 }
 
-/* What happens once in a process, whatever the number of init and finalize pairs. */
-static int join_job(void)
+/* Settings are the same on most PEs, and so are mistakes in them: PE 0 speaks, and ends the job, before the others do. */
+static int read_settings(void)
 {
-    int err = shi_boot_up(&shi_world.boot);
-    if (err)
-        return err;
-    shi_log_set(shi_world.boot.pe, shi_world.config.debug);
-    shi_log_set_abort(abort_now);
+    char why[512];
+    int err = shi_config_read(&shi_world.config, why, sizeof why);
+    if (err) {
+        if (shi_world.boot.pe != 0)
+            sleep(1);
+        shi_log_error("%s", why);
+    }
+    return err;
+}
+
+/* What happens once in a process, whatever the number of init and finalize pairs: the memory stays. */
+static int join_node(void)
+{
     const struct shi_statics *st = shi_statics_find();
     struct shi_shm_want want = {.sync_bytes = shi_team_sync_bytes(shi_world.boot.n_pes),
                                 .heap_bytes = shi_world.config.heap_bytes, .data_bytes = st->bytes,
                                 .exe_id = st->exe_id, .huge_pages = shi_world.config.huge_pages,
                                 .prefault = shi_world.config.prefault, .remap = shi_statics_remap};
     struct shi_shm shm;
-    err = shi_shm_up(&shi_world.boot, &want, &shm);
+    int err = shi_shm_up(&shi_world.boot, &want, &shm);
     if (err)
         return err;
     shi_world.shm = shm;
     if (shi_world.boot.n_local != shi_world.boot.n_pes) {
-        shi_log_error("%d of %d PEs are on other nodes, which this build cannot reach", shi_world.boot.n_pes -
-                      shi_world.boot.n_local, shi_world.boot.n_pes);
+        shi_log_error("%d of %d PEs are on other nodes, which this build cannot reach",
+                      shi_world.boot.n_pes - shi_world.boot.n_local, shi_world.boot.n_pes);
         return -EHOSTUNREACH;
     }
     init_pid = getpid();
@@ -120,16 +130,26 @@ static int join_job(void)
     return 0;
 }
 
-void shi_world_up(const char *routine, int thread_level)
+/* 0, or -errno with the cause logged where it was known. */
+static int join_job(void)
 {
-    if (shi_world.up)
-        return; /* a second call without finalize has no effect */
-    int err = 0;
-    if (!shi_world.ever_up) {
-        err = shi_config_read(&shi_world.config);
-        if (!err)
-            err = join_job();
+    int err = shi_boot_up(&shi_world.boot);
+    if (err)
+        return err;
+    shi_log_set(shi_world.boot.pe, 0);
+    shi_log_set_abort(abort_now);
+    if (shi_world.ever_up)
+        return 0;
+    err = read_settings();
+    if (!err) {
+        shi_log_set(shi_world.boot.pe, shi_world.config.debug);
+        err = join_node();
     }
+    return err;
+}
+
+static int build_world(int thread_level)
+{
     const struct shi_statics *st = shi_statics_find();
     shi_world.pe = shi_world.boot.pe;
     shi_world.n_pes = shi_world.boot.n_pes;
@@ -139,16 +159,22 @@ void shi_world_up(const char *routine, int thread_level)
     shi_world.data_bytes = st->bytes;
     shi_world.check = shi_world.config.check;
     shi_world.thread_level = thread_level;
-    if (!err)
-        err = fill_peers(st);
-    if (!err)
-        err = shi_heap_up(shi_world.heap_bytes);
-    if (!err)
-        err = shi_team_up();
-    if (err) {
-        shi_log_error("%s: cannot start: %s", routine, strerror(-err));
-        abort_now(1);
+    if (fill_peers(st) || shi_heap_up(shi_world.heap_bytes) || shi_team_up()) {
+        shi_log_error("out of memory for the tables of %d PEs", shi_world.n_pes);
+        return -ENOMEM;
     }
+    return 0;
+}
+
+void shi_world_up(int thread_level)
+{
+    if (shi_world.up)
+        return; /* a second call without finalize has no effect */
+    int err = join_job();
+    if (!err)
+        err = build_world(thread_level);
+    if (err)
+        abort_now(1);
     shi_wait_set(shi_world.config.spin, shi_world.shm.crowded);
     main_thread = thread_id();
     *SHI_CTX_DEFAULT = (struct shmem_ctx){.peer = shi_world.check ? no_peers : peers, .n_pes = shi_world.n_pes,
@@ -175,6 +201,7 @@ void shi_world_down(const char *routine)
     free(peers);
     free(no_peers);
     peers = no_peers = NULL;
+    shi_world.boot.ops->down(); /* now, not at exit: from here on the launcher takes any kind of end */
 }
 
 void shi_world_exit(int status)

@@ -4,18 +4,18 @@
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
+#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "host/util/log.h"
-
-static const char *lookup(const char *name, const char *old)
+/* The value under either name, or NULL when neither is set to anything; *name becomes the one that is. */
+static const char *lookup(const char **name, const char *old)
 {
-    const char *v = getenv(name);
-    if (!v && old)
-        v = getenv(old);
+    const char *v = getenv(*name);
+    if (!v && old && (v = getenv(old)))
+        *name = old;
     return v && *v ? v : NULL;
 }
 
@@ -39,8 +39,12 @@ int shi_config_parse_size(const char *text, size_t *bytes)
         return -EINVAL; /* strtod would take signs, blanks, inf, nan and hexadecimal */
     if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
         return -EINVAL;
+    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* 1.5G has a point whatever the program's locale */
+    if (!c)
+        return -ENOMEM;
     errno = 0;
-    double v = strtod(text, &end);
+    double v = strtod_l(text, &end, c);
+    freelocale(c);
     if (end == text || errno)
         return -EINVAL;
     static const char units[] = "kmgt";
@@ -85,7 +89,7 @@ static int parse_count(const char *v, long *out)
     }
     errno = 0;
     long n = strtol(v, &end, 10);
-    if (errno || end == v || *end || n < 0)
+    if (!isdigit((unsigned char)*v) || errno || *end || n > INT_MAX)
         return -EINVAL;
     *out = n;
     return 0;
@@ -96,14 +100,15 @@ static const char what_bool[] = "0 or 1";
 static const char what_size[] = "bytes, with an optional suffix K, M, G or T, as in 512M or 1.5G";
 static const char what_count[] = "a whole number or auto";
 
-int shi_config_read(struct shi_config *out)
+int shi_config_read(struct shi_config *out, char *why, size_t bytes)
 {
     struct shi_config c;
-    const char *v;
+    const char *v, *named;
 #define X(field, kind, name, old, def, help)                                                                         \
-    v = lookup(name, old);                                                                                           \
+    named = name;                                                                                                    \
+    v = lookup(&named, old);                                                                                         \
     if (parse_##kind(v ? v : def, &c.field)) {                                                                       \
-        shi_log_error(name "=%s: not accepted; give %s (default " def ")", v, what_##kind);                          \
+        snprintf(why, bytes, "%s=%s: not accepted; give %s (default " def ")", named, v, what_##kind);               \
         return -EINVAL;                                                                                              \
     }
 #include "host/util/config.def"

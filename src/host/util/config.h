@@ -18,9 +18,9 @@ struct shi_config {
 #undef X
 };
 
-/* Read the environment into *out. 0, or -EINVAL after one logged line that names the variable, its value and what
+/* Read the environment into *out. 0, or -EINVAL and in why[bytes] one line that names the variable, its value and what
  * would be accepted. */
-int shi_config_read(struct shi_config *out);
+int shi_config_read(struct shi_config *out, char *why, size_t bytes);
 
 /* Parse a size such as 64, 512k, 1.5G. 0 and *bytes, or -EINVAL. */
 int shi_config_parse_size(const char *text, size_t *bytes);

@@ -1,0 +1,107 @@
+#!/bin/sh
+# check.sh - every misuse ends the job with one line that names routine, argument, value and PE; bad settings do not
+# start. Catches: a check that is missing, that only SHMEM_CHECK=1 makes, or whose line helps nobody.
+. "${top_srcdir:=.}/test/tap.sh"
+misuse=$top_builddir/test/fault/misuse
+dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$dir"' EXIT
+SHMEM_SYMMETRIC_SIZE=1m
+export SHMEM_SYMMETRIC_SIZE
+
+# refused PEs CHECK MODE PATTERN: one line of ours, which matches; a status that is neither success nor a timeout.
+refused() {
+    SHMEM_CHECK=$2 timeout -k 5 20 $OSHRUN -n "$1" "$misuse" "$3" >"$dir/out" 2>&1
+    status=$?
+    grep '^fulmar:' "$dir/out" >"$dir/ours"
+    [ $status -ne 0 ] && [ $status -ne 124 ] && [ "$(wc -l <"$dir/ours")" -eq 1 ] && grep -Eq "$4" "$dir/ours"
+    r=$?
+    [ $r -eq 0 ] || echo "status $status, wanted one line: $4" >>"$dir/out"
+    ok $r "$3, SHMEM_CHECK=$2" "$dir/out"
+}
+
+# Found with and without SHMEM_CHECK=1.
+while read -r mode pattern; do
+    refused 2 0 "$mode" "^fulmar: PE 1: $pattern" </dev/null
+    refused 2 1 "$mode" "^fulmar: PE 1: $pattern" </dev/null
+done <<'EOF'
+pe_negative shmem_int_p: pe = -1\>
+pe_large shmem_long_get: pe = 2\>
+pe_of_nothing shmem_putmem: pe = 2\>
+pe_amo shmem_int_atomic_fetch_add: pe = 1073741824\>
+pe_signal shmem_signal_set: pe = -7\>
+pe_quiet shmem_pe_quiet: target_pes\[1\].* 77\>
+pe_ptr shmem_ptr: pe = -2\>
+dest_on_stack shmem_int_put: dest = 0x[0-9a-f]+ is not symmetric.*pe = 0
+source_on_stack shmem_int_g: source = 0x[0-9a-f]+ is not symmetric.*pe = 0
+dest_null shmem_char_put: dest = .* is not symmetric.*pe = 0
+amo_on_stack shmem_int_atomic_inc: dest = 0x[0-9a-f]+ is not symmetric.*pe = 0
+past_heap shmem_putmem: dest = 0x[0-9a-f]+: 2097152 bytes run past the end of the symmetric heap.*pe = 0
+past_static shmem_getmem: source = 0x[0-9a-f]+: 1073741824 bytes run past the end of the static data.*pe = 0
+overflow_long shmem_long_put: dest = .* overflows .*pe = 0
+overflow_int shmem_int_get: source = .* overflows .*pe = 0
+overflow_stride shmem_long_iput: dest = .* overflows .*pe = 0
+stride_zero shmem_int_iget: .*dst = 0\>.*pe = 0
+stride_short shmem_int_ibput: .*dst = 3\>.*pe = 0
+ctx_invalid shmem_ctx_int_p: ctx\>.*SHMEM_CTX_INVALID
+bad_cmp shmem_int_test: cmp = 7\>
+bad_cmp_wait shmem_ulong_wait_until_any: cmp = 0\>
+bad_sig_op shmem_int_put_signal: sig_op = 3\>.*pe = 0
+free_foreign shmem_free: ptr = 0x[0-9a-f]+\>
+free_inside shmem_free: ptr = 0x[0-9a-f]+\>
+realloc_foreign shmem_realloc: ptr = 0x[0-9a-f]+\>
+free_twice shmem_free: ptr = 0x[0-9a-f]+\>
+forked shmem_int_p: called in a forked child
+after_finalize shmem_int_p: called after shmem_finalize
+after_finalize_barrier shmem_barrier_all: called after shmem_finalize
+after_finalize_malloc shmem_malloc: called after shmem_finalize
+EOF
+
+# What costs too much to look at every time.
+while read -r mode pattern; do
+    refused 2 1 "$mode" "^fulmar: PE 1: $pattern" </dev/null
+done <<'EOF'
+signal_on_stack shmem_putmem_signal: sig_addr = 0x[0-9a-f]+ is not .*pe = 0
+wait_on_stack shmem_int_wait_until: ivar = 0x[0-9a-f]+.* is not symmetric.*pe = 1
+overlap shmem_int_put: dest and source overlap.* 16 bytes.*pe = 1
+misaligned shmem_long_atomic_inc: .*0x[0-9a-f]+4 is not aligned to 8 bytes.*pe = 0
+second_thread shmem_int_p: called by a second thread.*SHMEM_THREAD_SINGLE
+EOF
+
+# Nobody has a number yet, so one PE makes the call.
+while read -r mode pattern; do
+    refused 1 0 "$mode" "^fulmar: $pattern" </dev/null
+done <<'EOF'
+before_init shmem_int_p: called before shmem_init
+before_init_ctx shmem_ctx_quiet: called before shmem_init
+before_init_pe shmem_my_pe: called before shmem_init
+before_init_amo shmem_int_atomic_inc: called before shmem_init
+before_init_wait shmem_int_wait_until: called before shmem_init
+before_init_malloc shmem_malloc: called before shmem_init
+bad_level shmem_init_thread: requested = 17\>
+EOF
+
+# Settings: refused with one line that repeats them, alone and in a job; good ones start.
+while read -r setting; do
+    env "$setting" timeout 20 "$misuse" >"$dir/out" 2>&1 </dev/null
+    status=$?
+    [ $status -ne 0 ] && [ $status -ne 124 ] && [ "$(wc -l <"$dir/out")" -eq 1 ] && grep -Fq -e "$setting" "$dir/out"
+    ok $? "refused: $setting" "$dir/out"
+done <<'EOF'
+SHMEM_SYMMETRIC_SIZE=junk
+SHMEM_SYMMETRIC_SIZE=-1
+SHMEM_SYMMETRIC_SIZE=0x1000
+SHMEM_SYMMETRIC_SIZE=10Q
+SHMEM_SYMMETRIC_SIZE=99999999999999999999
+SHMEM_SYMMETRIC_SIZE=109951162777600
+SHMEM_CHECK=maybe
+SHMEM_SPIN=many
+EOF
+SHMEM_SYMMETRIC_SIZE=junk timeout 20 $OSHRUN -n 2 "$misuse" >"$dir/out" 2>&1
+status=$?
+[ $status -ne 0 ] && [ $status -ne 124 ] && grep -q SHMEM_SYMMETRIC_SIZE=junk "$dir/out"
+ok $? "refused in a job of 2: SHMEM_SYMMETRIC_SIZE=junk" "$dir/out"
+for size in 64k 1.5G .5m 128; do # the last: two blocks of 64 bytes
+    SHMEM_SYMMETRIC_SIZE=$size timeout 20 $OSHRUN -n 2 "$misuse" >"$dir/out" 2>&1
+    ok $? "started: SHMEM_SYMMETRIC_SIZE=$size" "$dir/out"
+done
+plan

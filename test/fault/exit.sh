@@ -1,0 +1,81 @@
+#!/bin/sh
+# exit.sh - however a PE ends, the job ends with it, with the right status, and leaves nothing behind. Catches: PEs left
+# in a barrier, a status lost on the way, output lost at exit, files and processes that stay.
+. "${top_srcdir:=.}/test/tap.sh"
+dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$dir"' EXIT
+mkdir "$dir/tmp" "$dir/bin"
+cp "$top_builddir/test/fault/leave" "$dir/bin/leave" # a path of our own, to find its processes by
+TMPDIR=$dir/tmp
+export TMPDIR
+
+# What is left of the job: its processes, its files.
+left() {
+    for p in /proc/[0-9]*; do
+        [ "$(readlink "$p/exe" 2>/dev/null)" != "$dir/bin/leave" ] || echo "process $p"
+    done
+    find "$dir/tmp" -mindepth 1
+    find /dev/shm /tmp -maxdepth 1 -newer "$dir/start" \( -name '*fulmar*' -o -name '*oshrun*' -o -name '*shmem*' \)
+}
+
+# ends PEs MODE STATUS [LINES]: that status, within the time, nothing left, and output of so many PEs.
+ends() {
+    touch "$dir/start"
+    timeout -k 5 20 $OSHRUN -n "$1" "$dir/bin/leave" "$2" >"$dir/out" 2>"$dir/err" </dev/null
+    status=$?
+    sleep 0.1 # an oshrun that has been killed has children that notice a moment later
+    left >"$dir/left"
+    [ $status -eq "$3" ] && [ ! -s "$dir/left" ] && [ "$(grep -c 'was here' "$dir/out")" -ge "${4:-0}" ]
+    r=$?
+    [ $r -eq 0 ] || echo "status $status; lines of output: $(grep -c 'was here' "$dir/out"), wanted ${4:-0}" |
+        cat - "$dir/left" >>"$dir/err"
+    ok $r "$2 of one of $1 PEs: status $3" "$dir/err"
+}
+
+ends 3 all_exit_0 0 3
+ends 3 all_return 0 3
+ends 3 exit_0_others_finalize 0 3
+ends 1 exit_3 3 1
+ends 3 exit_3 3 1
+ends 3 exit_3_wait 3
+ends 3 exit_3_compute 3
+ends 3 quick_exit_4 4
+ends 3 abort 134
+ends 3 segv 139
+ends 3 kill 137
+ends 3 kill_compute 137
+ends 1 global_exit_7 7 1
+ends 3 global_exit_7 7 1
+ends 3 global_exit_7_compute 7 1
+ends 3 global_exit_7_all 7
+ends 2 global_exit_0 0
+ends 3 finalize_then_5 5 1
+ends 3 finalize_then_quick_0 0 2
+ends 3 child_exits 0 3
+ends 3 child_quick_exits 0 3
+ends 3 no_init_9 9
+
+# Gone without a word, with status 0, while the others still count on it: any failure will do, but not success.
+timeout -k 5 20 $OSHRUN -n 3 "$dir/bin/leave" quick_exit_0 >"$dir/out" 2>&1 </dev/null
+status=$?
+[ $status -ne 0 ] && [ $status -ne 124 ]
+ok $? "quick_exit_0 of one of 3 PEs: neither success nor a hang (status $status)" "$dir/out"
+
+# The launcher itself killed: its PEs must not stay.
+touch "$dir/start"
+$OSHRUN -n 3 "$dir/bin/leave" killed_asleep >"$dir/out" 2>&1 </dev/null &
+pid=$!
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    [ "$(left | grep -c process)" -lt 3 ] || break
+    sleep 0.2
+done
+kill -9 $pid
+wait $pid 2>/dev/null
+for i in 1 2 3 4 5 6 7 8 9 10; do
+    [ "$(left | grep -c process)" -gt 0 ] || break
+    sleep 0.2
+done
+left | grep process >"$dir/left"
+[ ! -s "$dir/left" ]
+ok $? "oshrun killed: no PE stays" "$dir/left"
+plan

@@ -1,0 +1,118 @@
+/*
+ * misuse.c - one wrong call a mode, made by the last PE while the others wait in a barrier; check.sh knows the answers.
+ */
+#include <pthread.h>
+#include <shmem.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int word, words[16];
+static uint64_t sig;
+static long *block; /* a heap block of 64 bytes */
+
+static void *put_once(void *arg)
+{
+    shmem_int_p(&word, 1, 0);
+    return arg;
+}
+
+static void second_thread(void)
+{
+    pthread_t t;
+    pthread_create(&t, NULL, put_once, NULL);
+    pthread_join(t, NULL);
+}
+
+static void forked(void)
+{
+    pid_t pid = fork();
+    if (pid == 0)
+        put_once(NULL);
+    waitpid(pid, NULL, 0);
+}
+
+#define MODES(M)                                                                                                     \
+    M(pe_negative, shmem_int_p(&word, 1, -1))                                                                        \
+    M(pe_large, shmem_long_get(block, block, 1, shmem_n_pes()))                                                      \
+    M(pe_of_nothing, shmem_putmem(block, &word, 0, shmem_n_pes()))                                                   \
+    M(pe_amo, shmem_int_atomic_fetch_add(&word, 1, 1 << 30))                                                         \
+    M(pe_signal, shmem_signal_set(&sig, 1, -7))                                                                      \
+    M(pe_quiet, shmem_pe_quiet((int[]){0, 77}, 2))                                                                   \
+    M(pe_ptr, shmem_ptr(&word, -2))                                                                                  \
+    M(dest_on_stack, shmem_int_put(&on_stack, &word, 1, 0))                                                          \
+    M(source_on_stack, shmem_int_g(&on_stack, 0))                                                                    \
+    M(dest_null, shmem_char_put(NULL, (char *)words, 1, 0))                                                          \
+    M(amo_on_stack, shmem_int_atomic_inc(&on_stack, 0))                                                              \
+    M(signal_on_stack, shmem_putmem_signal(block, words, 8, (uint64_t *)&on_stack, 1, SHMEM_SIGNAL_SET, 0))          \
+    M(wait_on_stack, shmem_int_wait_until(&on_stack, SHMEM_CMP_EQ, 0))                                               \
+    M(past_heap, shmem_putmem(block, words, (size_t)2 << 20, 0))                                                     \
+    M(past_static, shmem_getmem(block, words, (size_t)1 << 30, 0))                                                   \
+    M(overflow_long, shmem_long_put(block, block, SIZE_MAX / 4, 0))                                                  \
+    M(overflow_int, shmem_int_get(words, words, SIZE_MAX / 4, 0))                                                    \
+    M(overflow_stride, shmem_long_iput(block, block, PTRDIFF_MAX / 2, 1, 9, 0))                                      \
+    M(stride_zero, shmem_int_iget(words, words, 0, 1, 4, 0))                                                         \
+    M(stride_short, shmem_int_ibput(words, words, 3, 4, 4, 2, 0))                                                    \
+    M(ctx_invalid, shmem_ctx_int_p(SHMEM_CTX_INVALID, &word, 1, 0))                                                  \
+    M(bad_cmp, shmem_int_test(&word, 7, 0))                                                                          \
+    M(bad_cmp_wait, shmem_ulong_wait_until_any((unsigned long *)block, 1, NULL, 0, 0))                               \
+    M(bad_sig_op, shmem_int_put_signal(words, &word, 1, &sig, 1, 3, 0))                                              \
+    M(overlap, shmem_int_put(&words[1], &words[0], 4, shmem_my_pe()))                                                \
+    M(misaligned, shmem_long_atomic_inc((long *)((char *)block + 4), 0))                                             \
+    M(free_foreign, shmem_free(&on_stack))                                                                           \
+    M(free_inside, shmem_free(block + 1))                                                                            \
+    M(realloc_foreign, (void)!shmem_realloc(&word, 8))                                                               \
+    M(free_twice, (shmem_free(once), shmem_free(once)))                                                              \
+    M(second_thread, second_thread())                                                                                \
+    M(forked, forked())                                                                                              \
+    M(after_finalize, shmem_int_p(&word, 1, 0))                                                                      \
+    M(after_finalize_barrier, shmem_barrier_all())                                                                   \
+    M(after_finalize_malloc, (void)!shmem_malloc(8))                                                                 \
+    M(before_init, shmem_int_p(&word, 1, 0))                                                                         \
+    M(before_init_ctx, shmem_ctx_quiet(SHMEM_CTX_DEFAULT))                                                           \
+    M(before_init_pe, printf("%d\n", shmem_my_pe()))                                                                 \
+    M(before_init_amo, shmem_int_atomic_inc(&word, 0))                                                               \
+    M(before_init_wait, shmem_int_wait_until(&word, SHMEM_CMP_EQ, 0))                                                \
+    M(before_init_malloc, (void)!shmem_malloc(8))                                                                    \
+    M(bad_level, shmem_init_thread(17, &word))
+
+/* The compiler need not tell us. */
+#pragma GCC diagnostic ignored "-Wpragmas"
+#pragma GCC diagnostic ignored "-Wunknown-warning-option"
+#pragma GCC diagnostic ignored "-Wstringop-overflow"
+#pragma GCC diagnostic ignored "-Wuse-after-free"
+
+int main(int argc, char **argv)
+{
+    const char *mode = argc > 1 ? argv[1] : "";
+    int on_stack = 0, early = strncmp(mode, "before", 6) == 0 || strcmp(mode, "bad_level") == 0;
+    void *once = NULL;
+    if (!early) {
+        shmem_init();
+        once = shmem_malloc(64);
+        block = shmem_malloc(64);
+        if (!block) { /* for the tests of sizes alone */
+            puts("no room");
+            return 9;
+        }
+        memset(block, 0, 64);
+        shmem_barrier_all();
+        if (strcmp(mode, "free_twice") == 0 && shmem_my_pe() != shmem_n_pes() - 1)
+            shmem_free(once);
+    }
+    int last = early || shmem_my_pe() == shmem_n_pes() - 1;
+    if (strncmp(mode, "after_finalize", 14) == 0)
+        shmem_finalize();
+    else if (!last && *mode)
+        shmem_barrier_all();
+#define M(NAME, CALL)                                                                                                \
+    if (last && strcmp(mode, #NAME) == 0)                                                                            \
+        (void)(CALL);
+    MODES(M)
+#undef M
+    if (last && *mode)
+        printf("%s was let through\n", mode);
+    return 0;
+}

@@ -1,0 +1,127 @@
+/*
+ * client.c - a PE that knows PMIx and not the library, for the tests of the launcher. Its first argument says what it does.
+ *
+ * Every mode prints at most one line a PE, and ends with status 0 unless the mode is about something else.
+ */
+#include <pmix.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static pmix_proc_t me;
+
+static void check(const char *what, pmix_status_t rc)
+{
+    if (rc == PMIX_SUCCESS)
+        return;
+    fprintf(stderr, "client: rank %u: %s: %s\n", me.rank, what, PMIx_Error_string(rc));
+    _exit(9);
+}
+
+static unsigned job_size(void)
+{
+    pmix_proc_t all;
+    pmix_value_t *value;
+    unsigned n;
+
+    PMIX_LOAD_PROCID(&all, me.nspace, PMIX_RANK_WILDCARD);
+    check("job size", PMIx_Get(&all, PMIX_JOB_SIZE, NULL, 0, &value));
+    n = value->data.uint32;
+    PMIX_VALUE_RELEASE(value);
+    return n;
+}
+
+static void put(unsigned number)
+{
+    pmix_value_t value;
+
+    PMIX_VALUE_LOAD(&value, &number, PMIX_UINT32);
+    check("put", PMIx_Put(PMIX_GLOBAL, "test.number", &value));
+    check("commit", PMIx_Commit());
+}
+
+static unsigned get(unsigned rank)
+{
+    pmix_proc_t from;
+    pmix_value_t *value;
+    unsigned number;
+
+    PMIX_LOAD_PROCID(&from, me.nspace, rank);
+    check("get", PMIx_Get(&from, "test.number", NULL, 0, &value));
+    number = value->data.uint32;
+    PMIX_VALUE_RELEASE(value);
+    return number;
+}
+
+/* Everybody reads what PE 0 wrote, with no fence between. */
+static void modex(void)
+{
+    if (me.rank == 0)
+        put(4711);
+    printf("rank %u of %u got %u\n", me.rank, job_size(), get(0));
+}
+
+/* Everybody writes, and after the fence reads everybody. */
+static void fence(bool collect)
+{
+    pmix_info_t info;
+    unsigned n = job_size(), wrong = 0;
+
+    put(100 + me.rank);
+    PMIX_INFO_LOAD(&info, PMIX_COLLECT_DATA, &collect, PMIX_BOOL);
+    check("fence", PMIx_Fence(NULL, 0, &info, 1));
+    for (unsigned i = 0; i < n; i++)
+        wrong += get(i) != 100 + i;
+    printf("rank %u of %u found %u wrong\n", me.rank, n, wrong);
+}
+
+/* What the launcher does not offer must be refused, not waited for. */
+static void refused(void)
+{
+    char *argv[] = {(char *)"true", NULL};
+    char nspace[PMIX_MAX_NSLEN + 1];
+    pmix_app_t app = {.cmd = argv[0], .argv = argv, .maxprocs = 1};
+    pmix_pdata_t data;
+
+    PMIX_PDATA_CONSTRUCT(&data);
+    PMIX_LOAD_KEY(data.key, "test.nothing");
+    int spawned = PMIx_Spawn(NULL, 0, &app, 1, nspace) == PMIX_SUCCESS;
+    int found = PMIx_Lookup(&data, 1, NULL, 0) == PMIX_SUCCESS;
+    printf("spawned %d found %d\n", spawned, found);
+}
+
+int main(int argc, char **argv)
+{
+    const char *mode = argc > 1 ? argv[1] : "";
+    int code = argc > 2 ? atoi(argv[2]) : 0;
+
+    check("init", PMIx_Init(&me, NULL, 0));
+    if (!strcmp(mode, "modex"))
+        modex();
+    else if (!strcmp(mode, "fence"))
+        fence(false);
+    else if (!strcmp(mode, "collect"))
+        fence(true);
+    else if (!strcmp(mode, "refused"))
+        refused();
+    else if (!strcmp(mode, "abort")) { /* PE 1 ends the job while the others wait */
+        if (me.rank == 1)
+            PMIx_Abort(code, "as told", NULL, 0);
+        sleep(60);
+    } else if (!strcmp(mode, "signal")) { /* PE 1 dies of a signal while the others wait */
+        if (me.rank == 1)
+            kill(getpid(), code);
+        sleep(60);
+    } else if (!strcmp(mode, "leave")) { /* PE 1 goes without a word while the others wait */
+        if (me.rank == 1)
+            _exit(0);
+        sleep(60);
+    } else if (!strcmp(mode, "status") && me.rank == 1) {
+        check("finalize", PMIx_Finalize(NULL, 0));
+        return code;
+    }
+    check("finalize", PMIx_Finalize(NULL, 0));
+    return 0;
+}

@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# oshcc.t.sh - the compiler wrappers: what they print, what they pass on, and that their programs build and run.
+#
+# OSHCC, OSHCXX and OSHRUN name the tools under test.
+top=${top_builddir:-.}
+oshcc=${OSHCC:-$top/src/tools/oshcc}
+oshcxx=${OSHCXX:-$top/src/tools/oshc++}
+oshrun=${OSHRUN:-$top/src/tools/oshrun}
+work=$(mktemp -d) || exit 99
+trap 'rm -rf "$work"' EXIT
+tests=0
+
+ok() { # 0 or 1 as of $?, name
+    tests=$((tests + 1))
+    if [ "$1" -eq 0 ]; then
+        echo "ok $tests - $2"
+    else
+        echo "not ok $tests - $2"
+        sed 's/^/# /' "$work/log" | tail -8
+    fi
+}
+
+cat >"$work/hello.c" <<'END'
+#include <shmem.h>
+#include <stdio.h>
+#ifndef TEXT
+#define TEXT "plain"
+#endif
+int main(void)
+{
+    shmem_init();
+    printf("%s %d\n", TEXT, shmem_n_pes());
+    shmem_finalize();
+    return 0;
+}
+END
+cp "$work/hello.c" "$work/hello.cc"
+echo 'int twice(int x) { return 2 * x; }' >"$work/lib.c"
+: >"$work/log"
+
+runs() { # program, expected first word: two PEs print it
+    [ "$(timeout 60 "$oshrun" -n 2 "$1" 2>>"$work/log" | sort -u)" = "$2 2" ]
+}
+
+# A wrapper that finds neither header nor library.
+"$oshcc" "$work/hello.c" -o "$work/hello" >"$work/log" 2>&1 && runs "$work/hello" plain
+ok $? "oshcc builds a program that runs"
+
+"$oshcxx" "$work/hello.cc" -o "$work/hello++" >"$work/log" 2>&1 && runs "$work/hello++" plain
+ok $? "oshc++ builds a program that runs"
+
+# A static program that still needs libfulmar.so.
+"$oshcc" --static-shmem "$work/hello.c" -o "$work/static" >"$work/log" 2>&1 && runs "$work/static" plain &&
+    ! ldd "$work/static" | grep -q libfulmar
+ok $? "--static-shmem links the library into the program"
+
+OSHCC_STATIC=1 "$oshcc" "$work/hello.c" -o "$work/static" >"$work/log" 2>&1 && ! ldd "$work/static" | grep -q libfulmar
+ok $? "OSHCC_STATIC=1 does the same"
+
+# Arguments split at blanks, or quotes eaten by a second evaluation.
+text='it'\''s "two"  $words `x` \\ *'
+printf '#include <stdio.h>\nint main(void) { puts(TEXT); return 0; }\n' >"$work/a b.c"
+escaped=$(printf '%s' "$text" | sed 's/[\\"]/\\&/g')
+"$oshcc" "-DTEXT=\"$escaped\"" "$work/a b.c" -o "$work/a b" >"$work/log" 2>&1 &&
+    [ "$("$work/a b")" = "$text" ]
+ok $? "blanks, quotes and dollars in arguments survive"
+
+# A printed command that is not the one that runs, or that a shell reads differently.
+"$oshcc" -show "-DTEXT=\"shown words\"" "$work/hello.c" -o "$work/shown" >"$work/line" 2>"$work/log"
+[ ! -e "$work/shown" ] && [ "$(wc -l <"$work/line")" -eq 1 ] && eval "$(cat "$work/line")" >>"$work/log" 2>&1 &&
+    runs "$work/shown" "shown words"
+ok $? "-show prints a command that does the same"
+
+[ "$("$oshcc" -show x.c)" = "$("$oshcc" --showme x.c)" ] && [ "$("$oshcc" -show x.c)" = "$("$oshcc" --show x.c)" ]
+ok $? "-show, --show and --showme agree"
+
+# Build systems that ask for the flags and call the compiler themselves.
+cc=$("$oshcc" -show | cut -d' ' -f1)
+eval "$cc $("$oshcc" --showme:compile) -c '$work/hello.c' -o '$work/by-hand.o'" >"$work/log" 2>&1 &&
+    eval "$cc '$work/by-hand.o' -o '$work/by-hand' $("$oshcc" --showme:link)" >>"$work/log" 2>&1 && runs "$work/by-hand" plain
+ok $? "--showme:compile and --showme:link are enough to build"
+
+# Warnings about unused linker input, or a link where none was asked for.
+"$oshcc" -Werror -c "$work/lib.c" -o "$work/lib.o" >"$work/log" 2>&1 && [ ! -s "$work/log" ] &&
+    "$oshcc" -E "$work/lib.c" 2>&1 | grep -q twice && "$oshcc" -MM "$work/lib.c" | grep -q lib.o &&
+    ! "$oshcc" -show -c x.c | grep -q -- -lfulmar
+ok $? "-c, -E and -MM do not link"
+
+# An option without a file that ends in a failed link.
+"$oshcc" --version >"$work/log" 2>&1 && "$oshcc" -v >>"$work/log" 2>&1
+ok $? "--version and -v of the compiler work"
+
+# The value of an option taken for an option of ours, or for a file.
+"$oshcc" -show -o -c x.c | grep -q -- -lfulmar && "$oshcc" -show -MF -show -c x.c >"$work/log" 2>&1
+ok $? "values of options are left alone"
+
+OSHCC_CC='echo used' "$oshcc" x.c >"$work/log" 2>&1 && grep -q '^used .*x.c' "$work/log"
+ok $? "OSHCC_CC names the compiler"
+
+# The status of the compiler lost.
+! "$oshcc" "$work/none.c" >"$work/log" 2>&1
+ok $? "a failed compilation fails"
+
+"$oshcc" --help >"$work/log" 2>&1 && grep -q -- --static-shmem "$work/log" && grep -q OSHCC_CC "$work/log"
+ok $? "--help"
+
+echo "1..$tests"

@@ -1,0 +1,356 @@
+#!/usr/bin/env bash
+# oshrun.t.sh - the launcher: options, output, input, exit statuses, ends of jobs, and what is left behind (nothing).
+#
+# OSHRUN and CLIENT (test/launch/client.c) name the programs under test. Times are generous: only "hangs" fails.
+top=${top_builddir:-.}
+oshrun=${OSHRUN:-$top/src/tools/oshrun}
+client=${CLIENT:-$top/test/launch/client}
+work=$(mktemp -d) || exit 99
+mark=74.$$ # an argument of sleep by which our processes are known
+trap 'rm -rf "$work"' EXIT
+tests=0
+case $oshrun in */*) oshrun=$(cd "$(dirname "$oshrun")" && pwd)/${oshrun##*/} ;; esac
+case $client in */*) client=$(cd "$(dirname "$client")" && pwd)/${client##*/} ;; esac
+
+ok() { # 0 or 1 as of $?, name
+    tests=$((tests + 1))
+    if [ "$1" -eq 0 ]; then
+        echo "ok $tests - $2"
+    else
+        echo "not ok $tests - $2"
+        sed 's/^/# out: /' "$work/out" | tail -5
+        sed 's/^/# err: /' "$work/err" | tail -5
+        echo "# status $status after $took s"
+    fi
+}
+
+skip() { # name, reason
+    tests=$((tests + 1))
+    echo "ok $tests - $1 # SKIP $2"
+}
+
+# Run oshrun and leave $work/out, $work/err, $status and $took.
+run() {
+    local begin=$SECONDS
+    timeout -k 5 30 "$oshrun" "$@" >"$work/out" 2>"$work/err" </dev/null
+    status=$?
+    took=$((SECONDS - begin))
+}
+
+# The status, at most so many lines on stderr, and no more than 5 s.
+ended() { # status, lines of stderr
+    [ "$status" -eq "$1" ] && [ "$(wc -l <"$work/err")" -eq "$2" ] && [ "$took" -lt 5 ]
+}
+
+ours() { # print the processes that carry the mark
+    local p
+    for p in /proc/[0-9]*; do
+        if tr '\0' ' ' 2>/dev/null <"$p/cmdline" | grep -q "^sleep $mark"; then echo "${p#/proc/}"; fi
+    done
+}
+
+# Wait until the processes with the mark are as many as $1; fail after 5 s.
+until_ours() {
+    local i
+    for i in $(seq 100); do
+        [ "$(ours | wc -l)" -eq "$1" ] && return 0
+        sleep 0.05
+    done
+    return 1
+}
+
+files_of() { # the pid of an oshrun: print files that carry its number or name
+    find /tmp /dev/shm -maxdepth 2 \( -name "*oshrun*$1*" -o -name "*pmix*$1*" -o -name "*.$1" \) 2>/dev/null
+}
+
+# An option that is swallowed, or taken for the program.
+run -n 3 sh -c 'echo $PMIX_RANK'
+[ "$(sort "$work/out" | tr '\n' ' ')" = "0 1 2 " ] && ended 0 0
+ok $? "-n starts so many PEs, each with its rank"
+
+# Options in the forms that users of mpirun write.
+run --np 2 echo a && a=$(wc -l <"$work/out") && run -np=2 echo a && b=$(wc -l <"$work/out") && run --np=2 -- echo a &&
+    [ "$a$b$(wc -l <"$work/out")" = 222 ]
+ok $? "--np 2, -np=2, --np=2 and -- are understood"
+
+# Without -n a count of 0 or 1 instead of the cores.
+run echo a
+[ "$(wc -l <"$work/out")" -eq "$(nproc)" ]
+ok $? "without -n there is one PE a core"
+
+# A label inside a line, or missing on one of several lines that come in one read.
+run -l -n 2 sh -c 'echo a; echo b'
+[ "$(sort "$work/out" | tr '\n' ' ')" = "[0] a [0] b [1] a [1] b " ]
+ok $? "-l labels every line"
+
+# A label in the middle of a line longer than the line buffer.
+run -l -n 1 sh -c 'head -c 200000 /dev/zero | tr "\0" x'
+[ "$(wc -c <"$work/out")" -eq 200005 ] && [ "$(grep -o '\[' "$work/out" | wc -l)" -eq 1 ]
+ok $? "a line of 200 kB without an end has one label and gets an end"
+
+# PEs that mix inside a line because output is passed on as it is read.
+run -n 4 sh -c 'i=0; while [ $i -lt 300 ]; do printf "%s-%s" $PMIX_RANK $PMIX_RANK; printf "%s\n" -$PMIX_RANK; i=$((i+1)); done'
+[ "$(sort "$work/out" | uniq -c | awk '{print $1 $2}' | tr '\n' ' ')" = "3000-0-0 3001-1-1 3002-2-2 3003-3-3 " ]
+ok $? "lines written in two pieces by 4 PEs stay whole"
+
+# A long line cut by another PE's output.
+run -n 3 sh -c 'for i in 1 2 3 4 5; do head -c 60000 /dev/zero | tr "\0" $PMIX_RANK; echo; done'
+[ "$(awk '{ print length($0), substr($0, 1, 1) }' "$work/out" | sort | uniq -c | awk '{print $1 "x" $2 ":" $3}' | tr '\n' ' ')" = \
+    "5x60000:0 5x60000:1 5x60000:2 " ]
+ok $? "lines of 60 kB of 3 PEs stay whole"
+
+# Standard error that ends up in standard output, and the other way.
+run -n 2 sh -c 'echo o; echo e >&2'
+[ "$(tr '\n' ' ' <"$work/out")" = "o o " ] && [ "$(tr '\n' ' ' <"$work/err")" = "e e " ]
+ok $? "output and errors stay apart"
+
+# Output lost when a PE ends right after writing much of it.
+run -n 2 seq 50000
+[ "$(wc -l <"$work/out")" -eq 100000 ]
+ok $? "nothing of 100,000 lines is lost"
+
+# A slow reader that makes oshrun drop the rest once all PEs are gone.
+[ "$("$oshrun" -n 2 seq 200000 2>"$work/err" | { sleep 1; wc -l; })" -eq 400000 ]
+ok $? "nothing is lost to a slow reader"
+
+# Input given to all PEs, or to none.
+printf 'one\ntwo\n' | timeout 30 "$oshrun" -l -n 2 cat >"$work/out" 2>"$work/err"
+[ "$(tr '\n' ' ' <"$work/out")" = "[0] one [0] two " ]
+ok $? "standard input goes to PE 0 alone, with its end"
+
+# A job that waits until somebody reads the input, or an oshrun that dies of SIGPIPE.
+yes 2>"$work/err" | timeout -k 5 30 "$oshrun" -n 2 true >"$work/out" 2>>"$work/err"
+[ "${PIPESTATUS[1]}" -eq 0 ]
+ok $? "endless input that PE 0 does not read changes nothing"
+
+# Input that oshrun takes although no PE asked for it (it would be missing in a shell loop).
+printf 'one\ntwo\n' | { "$oshrun" -n 1 true; cat; } >"$work/out" 2>"$work/err"
+[ "$(wc -l <"$work/out")" -eq 2 ]
+ok $? "what PE 0 does not read is left for the next command"
+
+# A job that goes on for ever when nobody reads its output any more.
+begin=$SECONDS
+timeout -k 5 30 "$oshrun" -n 2 yes 2>"$work/err" | head -1 >"$work/out"
+status=${PIPESTATUS[0]} took=$((SECONDS - begin))
+[ "$status" -eq 141 ] && [ "$took" -lt 5 ] && [ ! -s "$work/err" ]
+ok $? "the job ends quietly when the reader of its output is gone"
+
+# An exit status that is lost, or that of a PE ended because of the first.
+run -n 3 sh -c '[ $PMIX_RANK = 1 ] && exit 7; sleep 60'
+ended 7 1 && grep -q 'PE 1 .*pid [0-9]* on .*exited with status 7' "$work/err"
+ok $? "a PE's status 7 ends the job with 7 and one line"
+
+# The second failure in time reported instead of the first, by lower rank.
+run -n 2 sh -c '[ $PMIX_RANK = 1 ] && exit 5; sleep 1; exit 6'
+[ "$status" -eq 5 ]
+ok $? "the first failure in time decides"
+
+run -n 3 sh -c '[ $PMIX_RANK = 2 ] && kill -9 $$; sleep 60'
+ended 137 1 && grep -q 'PE 2 .*SIGKILL (Killed)' "$work/err"
+ok $? "a killed PE ends the job with 137 and one line"
+
+run -n 1 sh -c 'kill -SEGV $$'
+ended 139 1 && grep -q 'SIGSEGV (Segmentation fault)' "$work/err"
+ok $? "the line names the signal of a single PE too"
+
+# Found out only after part of the job has run.
+run -n 4 "$work/no such program"
+ended 127 1 && grep -q 'no such program' "$work/err"
+ok $? "a program that does not exist: 127, one line"
+
+run -n 2 no-such-program-in-path
+ended 127 1
+ok $? "the same for a name looked up in PATH"
+
+echo data >"$work/data"
+run -n 2 "$work/data"
+ended 126 1
+ok $? "a file that is not executable: 126, one line"
+
+# Ends only the PEs themselves and not what they started; PEs that ignore SIGTERM.
+run -n 2 sh -c "trap '' TERM; [ \$PMIX_RANK = 1 ] && { sleep 0.5; exit 3; }; sleep $mark & wait; wait"
+ended 3 1 && until_ours 0
+ok $? "PEs that ignore SIGTERM are ended with their children"
+
+# A background child that holds the pipe, and oshrun with it.
+run -n 2 sh -c "sleep $mark & echo x"
+ended 0 0 && [ "$(wc -l <"$work/out")" -eq 2 ] && until_ours 0
+ok $? "children that PEs leave behind do not outlive the job"
+
+# oshrun itself killed: PEs, and what they started, that live on.
+"$oshrun" -n 2 sh -c "sleep $mark; true" >"$work/out" 2>"$work/err" &
+pid=$!
+until_ours 2 && { kill -9 $pid; wait $pid 2>/dev/null; until_ours 0; } && [ -z "$(files_of $pid)" ]
+ok $? "SIGKILL of oshrun leaves no process and no file"
+
+"$oshrun" -n 2 sleep "$mark" >"$work/out" 2>"$work/err" &
+pid=$!
+until_ours 2 && kill -9 "$(ours | tail -1)" && wait $pid
+status=$?
+[ $status -eq 137 ] && until_ours 0 && [ -z "$(files_of $pid)" ]
+ok $? "SIGKILL of a PE leaves no process and no file"
+
+# A signal that ends oshrun and not the PEs, or that they never see. set -m: background jobs take SIGINT.
+set -m
+for sig in INT TERM HUP; do
+    "$oshrun" -n 2 bash -c "trap 'echo got; kill \$!; exit 0' $sig; sleep $mark & wait" >"$work/out" 2>"$work/err" &
+    pid=$!
+    until_ours 2 && kill -$sig $pid && wait $pid
+    status=$?
+    [ $status -eq $((128 + $(kill -l $sig))) ] && until_ours 0 && [ "$(grep -c got "$work/out")" -eq 2 ]
+    ok $? "SIG$sig is forwarded, and is the status"
+done
+
+# A second Ctrl-C that waits for PEs which ignore the first.
+"$oshrun" -n 2 bash -c "trap '' INT; sleep $mark & wait; wait" >"$work/out" 2>"$work/err" &
+pid=$!
+until_ours 2 && kill -INT $pid && sleep 0.2 && kill -INT $pid && wait $pid
+[ $? -eq 130 ] && until_ours 0
+ok $? "a second SIGINT ends the job at once"
+
+# A signal for the program that ends the job instead.
+"$oshrun" -n 2 bash -c "trap 'echo usr1; kill \$!; exit 0' USR1; sleep $mark & wait" >"$work/out" 2>"$work/err" &
+pid=$!
+until_ours 2 && kill -USR1 $pid && wait $pid && [ "$(grep -c usr1 "$work/out")" -eq 2 ]
+ok $? "SIGUSR1 is passed on and ends nothing"
+set +m
+
+run --timeout 0.5 -n 2 sleep "$mark"
+ended 124 1 && until_ours 0
+ok $? "--timeout ends the job with 124 and one line"
+
+run --timeout 20 -n 2 true
+ended 0 0
+ok $? "--timeout says nothing when the job is faster"
+
+# A program looked up from the old directory, or the directory of another program.
+mkdir "$work/dir" && printf '#!/bin/sh\npwd\n' >"$work/dir/where" && chmod +x "$work/dir/where"
+run -n 1 --wdir "$work/dir" ./where : -n 1 pwd
+[ "$(sort "$work/out")" = "$(printf '%s\n' "$work/dir" "$PWD" | sort)" ]
+ok $? "--wdir holds for its own program, before the program is looked up"
+
+run -n 2 --wdir "$work/nowhere" true
+[ "$status" -ne 0 ] && grep -q nowhere "$work/err"
+ok $? "a directory that does not exist is named"
+
+# A value cut at a second '=', or the variable of one program in another.
+export FROM_HERE='a b'
+run -n 1 -x FROM_HERE -x 'NEW=1=2' sh -c 'echo "$FROM_HERE,$NEW"' : -n 1 -x NEW=3 sh -c 'echo "$NEW"'
+[ "$(sort "$work/out" | tr '\n' ' ')" = "3 a b,1=2 " ]
+ok $? "-x gives variables, by program"
+
+run -l -n 1 echo one : -n 2 echo two
+[ "$(sort "$work/out" | tr '\n' ' ')" = "[0] one [1] two [2] two " ]
+ok $? "several programs share the ranks in order"
+
+# A host list that is ignored: the job would run here whatever it names.
+run -H "localhost:2,127.0.0.1,$(hostname)" echo a
+ended 0 0 && [ "$(wc -l <"$work/out")" -eq 4 ]
+ok $? "-H with this machine's names is taken, slots count"
+
+printf '# hosts\nlocalhost slots=3 # three\n\n' >"$work/hosts"
+run --hostfile "$work/hosts" echo a
+ended 0 0 && [ "$(wc -l <"$work/out")" -eq 3 ]
+ok $? "--hostfile is taken, slots count"
+
+run -n 2 -host localhost,elsewhere.example true
+ended 2 1 && grep -q elsewhere.example "$work/err"
+ok $? "another host is refused with one line that names it"
+
+# Wrong use that starts something, or that is not told.
+bad=
+for args in "-n 0 true" "-n x true" "-n 2x true" "-n -1 true" "-n" "-n 2" "--bogus true" "-n4 true" "--bind-to socket true" \
+    "--timeout 0 true" "--timeout soon true" "-n 1 true :" "-n 1 true : true" "" "-x =1 true" "--label=1 true" "-H , true" \
+    "--hostfile $work/none true" "-H localhost:0 true"; do
+    # shellcheck disable=SC2086
+    run $args
+    ended 2 1 && grep -q '^oshrun: ' "$work/err" || bad="$bad [$args]"
+done
+[ -z "$bad" ]
+ok $? "wrong use gets one line and status 2$bad"
+
+run --help && grep -q -- --bind-to "$work/out" && run --version && grep -q '[0-9]\.[0-9]' "$work/out"
+ok $? "--help and --version"
+
+# Two PEs on one core, or all PEs on the first.
+if [ "$(nproc)" -lt 2 ]; then
+    skip "--bind-to core gives distinct cores" "one core here"
+else
+    run -n 2 --bind-to core grep Cpus_allowed: /proc/self/status
+    ended 0 0 && [ "$(sort -u "$work/out" | wc -l)" -eq 2 ]
+    ok $? "--bind-to core gives distinct cores"
+fi
+
+run -n 2 --bind-to none grep Cpus_allowed: /proc/self/status
+[ "$(sort -u "$work/out")" = "$(grep Cpus_allowed: /proc/self/status)" ]
+ok $? "--bind-to none leaves the cores alone"
+
+# PEs bound to cores that a batch system gave to somebody else.
+last=$(($(nproc) - 1))
+if ! command -v taskset >/dev/null || ! taskset -c $last true 2>/dev/null; then
+    skip "binding stays inside the cores oshrun was given" "no taskset here, or not this CPU"
+else
+    status=0 took=0
+    taskset -c $last timeout 30 "$oshrun" -n 2 --bind-to core grep Cpus_allowed_list: /proc/self/status >"$work/out" 2>"$work/err"
+    [ "$(sort -u "$work/out" | awk '{print $2}')" = $last ]
+    ok $? "binding stays inside the cores oshrun was given"
+fi
+
+run --bind-to core -n 5 true
+ended 0 0
+ok $? "--bind-to core with more PEs than cores shares them"
+
+if ! [ -x "$client" ]; then
+    for name in modex fence collect refused abort0 abort7 signal leave status many; do
+        skip "PMIx: $name" "no $client"
+    done
+    echo "1..$tests"
+    exit
+fi
+
+# A get that is never answered when it comes before the put, or before all PEs are known (16 PEs: some come late).
+bad=
+for i in 1 2 3 4 5; do
+    run -n 16 "$client" modex
+    ended 0 0 && [ "$(grep -c 'of 16 got 4711' "$work/out")" -eq 16 ] || bad="$bad $i"
+done
+[ -z "$bad" ]
+ok $? "PMIx: a get without a fence is answered$bad"
+
+run -n 5 "$client" fence
+ended 0 0 && [ "$(grep -c 'of 5 found 0 wrong' "$work/out")" -eq 5 ]
+ok $? "PMIx: fence without data"
+
+run -n 5 "$client" collect
+ended 0 0 && [ "$(grep -c 'of 5 found 0 wrong' "$work/out")" -eq 5 ]
+ok $? "PMIx: fence with data"
+
+run -n 1 "$client" refused
+ended 0 0 && grep -q 'spawned 0 found 0' "$work/out"
+ok $? "PMIx: spawn and lookup are refused"
+
+run -n 3 "$client" abort 0
+ended 0 0
+ok $? "PMIx: abort with 0 ends the job with 0, silently"
+
+run -n 3 "$client" abort 7
+ended 7 1 && grep -q 'PE 1 .*status 7.*as told' "$work/err"
+ok $? "PMIx: abort with 7 ends the job with 7 and one line"
+
+run -n 3 "$client" signal 11
+ended 139 1 && grep -q 'PE 1 .*SIGSEGV' "$work/err"
+ok $? "PMIx: a PE that dies of a signal ends the job with one line"
+
+run -n 3 "$client" leave
+ended 1 1 && grep -q 'PE 1 ' "$work/err"
+ok $? "PMIx: a PE that leaves without finalize ends the job"
+
+run -n 3 "$client" status 4
+[ "$status" -eq 4 ]
+ok $? "PMIx: a status after finalize counts"
+
+run -n 64 "$client" modex
+ended 0 0 && [ "$(grep -c 'of 64 got 4711' "$work/out")" -eq 64 ]
+ok $? "PMIx: 64 PEs"
+
+echo "1..$tests"

@@ -1,0 +1,28 @@
+#!/bin/sh
+# headers.sh - every header compiles alone and twice; public ones also as pedantic C99, C11 and C++. Catches: a header
+# that needs another before it, has no guard, or holds what a user's stricter compiler refuses.
+. "${top_srcdir:=.}/test/tap.sh"
+out=$(mktemp) || exit 99
+trap 'rm -f "$out"' EXIT
+
+compiles() { # HEADER LANGUAGE DESCRIPTION COMPILER...
+    header=$1 language=$2 what=$3
+    shift 3
+    printf '#include "%s"\n#include "%s"\nextern int nothing_else;\n' "$header" "$header" |
+        "$@" -x "$language" -I"$top_srcdir/include" -I"$top_srcdir/src" -fsyntax-only -Wall -Wextra -Werror - >"$out" 2>&1
+    ok $? "$header, $what" "$out"
+}
+
+for h in $(cd "$top_srcdir" && find src -name '*.h' ! -path 'src/tools/*' ! -path 'src/device/lib/*' | sort); do
+    compiles "${h#src/}" c C ${CC:-cc} -std=gnu11 -D_GNU_SOURCE
+done
+for h in $(cd "$top_srcdir" && find src/tools -name '*.h' | sort); do
+    compiles "${h#src/}" c C ${CC:-cc} -std=gnu11 -D_GNU_SOURCE $PMIX_CFLAGS $HWLOC_CFLAGS
+done
+for h in $(cd "$top_srcdir" && find include -name '*.h' | sort); do
+    compiles "${h#include/}" c C99 ${CC:-cc} -std=c99 -pedantic
+    compiles "${h#include/}" c C11 ${CC:-cc} -std=c11 -pedantic
+    compiles "${h#include/}" c++ C++11 ${CXX:-c++} -std=c++11 -pedantic
+    compiles "${h#include/}" c++ C++20 ${CXX:-c++} -std=c++2a -pedantic
+done
+plan

@@ -1,0 +1,52 @@
+#!/bin/sh
+# symbols.sh - what the library exports: exactly symbols.txt, all of the table twice, nothing without a prefix. Catches:
+# a routine that was not written, a helper that leaked, a name that went away. --update writes symbols.txt anew.
+. "${top_srcdir:=.}/test/tap.sh"
+dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$dir"' EXIT
+list=$top_srcdir/test/lint/symbols.txt
+LC_ALL=C
+export LC_ALL
+
+table() { # every routine's name, and the same with p
+    printf '%s\n' '#include "shmem_table.h"' '#define SHMEM_FN(R, NAME, PARAMS) @NAME@' \
+        'SHMEM_FN(,shmem_global_exit,) SHMEM_FOR_EACH_UNTYPED(SHMEM_FN)' \
+        'SHMEM_FOR_EACH_TYPED(SHMEM_EMIT) SHMEM_API_SIZED(SHMEM_EMIT_S)' |
+        ${CC:-cc} -E -P -I"$top_srcdir/include" - | tr -d ' \n' | tr -s '@' '\n' | sed -n 's/^[a-z_].*/&\np&/p' | sort
+}
+
+exported() { # LIBRARY [nm option]: defined symbols that others can link to
+    ${NM:-nm} -g --defined-only -P $2 "$1" | awk 'NF >= 3 && $2 != "N" { sub(/@.*/, "", $1); print $1 }' | sort -u
+}
+
+no_prefix() { # names that are none of ours
+    grep -Ev '^p?(shmem|shmalloc$|shfree$|shrealloc$|start_pes$|_my_pe$|_num_pes$)'
+}
+
+lib=$top_builddir/.libs/libfulmar.so
+archive=$top_builddir/.libs/libfulmar.a
+table >"$dir/table"
+[ "$(wc -l <"$dir/table")" -gt 3000 ] && [ "$(uniq -d "$dir/table" | wc -l)" -eq 0 ]
+ok $? "the table gives $(wc -l <"$dir/table") names, none twice"
+if [ -f "$lib" ]; then
+    exported "$lib" -D >"$dir/exported"
+    [ "$1" != --update ] || cp "$dir/exported" "$list"
+    diff "$list" "$dir/exported" >"$dir/out" 2>&1
+    ok $? "exported symbols equal symbols.txt" "$dir/out"
+    comm -23 "$dir/table" "$dir/exported" >"$dir/out"
+    [ ! -s "$dir/out" ]
+    ok $? "every name of the table is exported" "$dir/out"
+    no_prefix <"$dir/exported" >"$dir/out"
+    [ ! -s "$dir/out" ]
+    ok $? "no symbol without a prefix" "$dir/out"
+else
+    ok 0 "exported symbols # SKIP built without a shared library"
+fi
+if [ -f "$archive" ]; then
+    exported "$archive" | no_prefix | grep -Ev '^(shi_|__)' >"$dir/out"
+    [ ! -s "$dir/out" ]
+    ok $? "no linkable name of the static library without a prefix" "$dir/out"
+else
+    ok 0 "static library # SKIP built without one"
+fi
+plan

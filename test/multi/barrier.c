@@ -1,0 +1,73 @@
+/*
+ * barrier.c - barriers: nobody leaves before everybody came, and what was written before is there after.
+ */
+#include "../tap_pes.h"
+
+enum { ROUNDS = 10000 };
+
+static long came, from_before[2], own[2];
+static unsigned state;
+
+/*
+ * The count of arrivals tells who came: after round r at least n (r + 1), and at most one more from each other PE.
+ * `puts`: the barrier also completes puts; else only own stores are visible to others.
+ */
+static void rounds(void (*barrier)(void), int puts)
+{
+    state = 17 + (unsigned)me;
+    came = 0;
+    shmem_barrier_all();
+    for (long r = 0; r < ROUNDS; r++) {
+        if (r % 8 == me % 8)
+            linger(&state);
+        own[r % 2] = r;
+        if (puts)
+            shmem_long_put_nbi(&from_before[r % 2], &r, 1, next_pe());
+        shmem_long_atomic_inc(&came, 0);
+        barrier();
+        long now = shmem_long_atomic_fetch(&came, 0);
+        if (!CHECKF(now >= n_pes * (r + 1) && now <= n_pes * (r + 1) + n_pes - 1, "round %ld: %ld arrivals", r, now))
+            break;
+        long there = shmem_long_g(&own[r % 2], next_pe());
+        CHECKF(there == r, "round %ld: the next PE's own store is still %ld", r, there);
+        CHECKF(!puts || from_before[r % 2] == r, "round %ld: the put of the PE before is missing", r);
+    }
+    shmem_barrier_all();
+}
+
+/* A barrier that lets one out early, only now and then, or that does not complete puts. */
+static void barrier_all(void)
+{
+    rounds(shmem_barrier_all, 1);
+}
+
+static void sync_all(void)
+{
+    rounds(shmem_sync_all, 0);
+}
+
+static void either(void)
+{
+    static int turn;
+    if (turn++ % 2)
+        shmem_barrier_all();
+    else
+        shmem_sync_all();
+}
+
+/* Two kinds in turn on the same words: a late PE takes the one for the other. */
+static void in_turn(void)
+{
+    rounds(either, 0);
+}
+
+int main(void)
+{
+    shmem_init();
+    tap_pes_begin();
+    RUN(barrier_all, "10^4 rounds with delays");
+    RUN(sync_all, "10^4 rounds with delays");
+    RUN(in_turn, "sync_all and barrier_all in turn");
+    shmem_finalize();
+    return tap_end();
+}

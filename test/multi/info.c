@@ -1,0 +1,105 @@
+/*
+ * info.c - queries and life cycle: version, name, thread levels, init and finalize more than once.
+ */
+#include "../tap_pes.h"
+
+/* Version and name as the header says; a name that is not closed inside its array. */
+static void version_and_name(void)
+{
+    int major = -1, minor = -1;
+    char name[SHMEM_MAX_NAME_LEN + 1];
+    memset(name, 'x', sizeof name);
+    shmem_info_get_version(&major, &minor);
+    shmem_info_get_name(name);
+    CHECK(major == SHMEM_MAJOR_VERSION && major == 1);
+    CHECK(minor == SHMEM_MINOR_VERSION && minor == 6);
+    CHECK(memchr(name, '\0', SHMEM_MAX_NAME_LEN) != NULL && strcmp(name, SHMEM_VENDOR_STRING) == 0);
+    CHECK(name[SHMEM_MAX_NAME_LEN] == 'x');
+}
+
+/* Two PEs with one number, or a number nobody has. */
+static void numbers(void)
+{
+    static int there[1024];
+    CHECK(me >= 0 && me < n_pes);
+    if (me < 1024)
+        shmem_int_atomic_inc(&there[me], 0);
+    shmem_barrier_all();
+    for (int i = 0; me == 0 && i < n_pes && i < 1024; i++)
+        CHECKF(there[i] == 1, "%d PEs have number %d", there[i], i);
+    CHECK(_my_pe() == me && _num_pes() == n_pes);
+}
+
+/* A second init that starts over: the heap would be empty, the level another. */
+static void init_twice(void)
+{
+    int before = -1, after = -1, provided = -1;
+    long *word = shmem_malloc(sizeof *word);
+    *word = 42;
+    shmem_query_thread(&before);
+    shmem_init();
+    CHECK(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided) == 0);
+    start_pes(0);
+    shmem_query_thread(&after);
+    CHECK(before == after && provided == before);
+    CHECK(*word == 42 && shmem_ptr(word, me) == word);
+    long *other = shmem_malloc(sizeof *other);
+    CHECK(other && other != word);
+    shmem_free(other);
+    shmem_free(word);
+}
+
+/* A second life on what the first left behind: barrier words, heap contents, addresses of peers. */
+static void lives(void)
+{
+    static long kept;
+    for (int life = 0; life < 6; life++) {
+        int level = life % 4, provided = -1, up = -1;
+        kept = life * 10 + me;
+        long *old = shmem_malloc(100000);
+        memset(old, 0xff, 100000);
+        shmem_finalize();
+        shmem_query_initialized(&up);
+        CHECK(up == 0);
+        CHECK(kept == life * 10 + me);
+        if (life == 4)
+            shmem_init();
+        else
+            CHECK(shmem_init_thread(level, &provided) == 0 && provided >= level);
+        shmem_query_initialized(&up);
+        CHECK(up == 1 && shmem_my_pe() == me && shmem_n_pes() == n_pes);
+        shmem_query_thread(&level);
+        CHECK(life == 4 ? level == SHMEM_THREAD_SINGLE : level == provided);
+        long *word = shmem_calloc(1, sizeof *word);
+        shmem_long_p(word, life + me, next_pe());
+        shmem_barrier_all();
+        CHECK(*word == life + (me + n_pes - 1) % n_pes);
+        CHECK(shmem_long_g(&kept, next_pe()) == life * 10 + next_pe());
+        shmem_free(word);
+    }
+}
+
+static int up_before = -1;
+
+/* query_initialized that needs the library up to answer. */
+static void before_init(void)
+{
+    CHECK(up_before == 0);
+    int up = -1;
+    shmem_query_initialized(&up);
+    CHECK(up == 1);
+}
+
+int main(void)
+{
+    shmem_query_initialized(&up_before);
+    shmem_init();
+    tap_pes_begin();
+    RUN(before_init, "query_initialized before and after init");
+    RUN(version_and_name, "version and name");
+    RUN(numbers, "PE numbers");
+    RUN(init_twice, "init when it is up");
+    RUN(lives, "finalize and init again, every thread level");
+    shmem_finalize();
+    return tap_end();
+}

@@ -1,0 +1,124 @@
+/*
+ * order.c - litmus tests of fence and quiet between PE 0 and PE 1; the others only take cores away.
+ *
+ * The two sides run free and meet only now and then: a handshake each time would order what is to be tested.
+ */
+#include "../tap_pes.h"
+
+enum { ROUNDS = 1000000, WORDS = 8, BLOCK = 2000 };
+
+static long static_data[WORDS], static_flag;
+static long *heap_data, *heap_flag;
+static int *mine, *theirs; /* [ROUNDS]: what each side did and saw */
+
+/* Data newer than or as new as the flag that follows it, whatever the kind of memory and of put. */
+static void pass(long *data, long *flag, int nbi)
+{
+    shmem_barrier_all();
+    memset(data, 0, WORDS * sizeof *data);
+    *flag = 0;
+    shmem_barrier_all();
+    for (long i = 1; me == 0 && i <= ROUNDS; i++) {
+        long block[WORDS] = {i, i, i, i, i, i, i, i};
+        if (i % 3 == 0 && nbi)
+            shmem_long_put_nbi(data, block, WORDS, 1);
+        else if (i % 3 == 0)
+            shmem_long_put(data, block, WORDS, 1);
+        else
+            for (int k = 0; k < WORDS; k++)
+                shmem_long_p(&data[k], i, 1);
+        if (nbi)
+            shmem_quiet();
+        else
+            shmem_fence();
+        shmem_long_p(flag, i, 1);
+    }
+    for (long seen = 0; me == 1 && seen < ROUNDS;) {
+        shmem_long_wait_until(flag, SHMEM_CMP_GT, seen);
+        seen = shmem_long_atomic_fetch(flag, 1);
+        for (int k = 0; k < WORDS; k++) {
+            long now = shmem_long_atomic_fetch(&data[k], 1);
+            if (!CHECKF(now >= seen, "flag %ld, but data[%d] is %ld", seen, k, now))
+                break;
+        }
+    }
+    shmem_barrier_all();
+    CHECK(me != 1 || (data[0] == ROUNDS && *flag == ROUNDS));
+}
+
+/* A fence that lets the flag overtake the data. */
+static void message_passing(void)
+{
+    pass(heap_data, heap_flag, 0);
+    pass(static_data, &static_flag, 0);
+}
+
+/* The same for quiet after nonblocking puts. */
+static void message_passing_quiet(void)
+{
+    pass(heap_data, heap_flag, 1);
+    pass(static_data, heap_flag, 1);
+}
+
+/*
+ * Store buffering: each side puts its word to the other, then quiet (or a session's other way to complete), then gets
+ * the other's word. Both gets may not miss both puts: quiet that only orders stores lets them.
+ */
+static void buffering(void (*complete)(void))
+{
+    int you = 1 - me;
+    shmem_barrier_all();
+    memset(mine, 0, ROUNDS * sizeof *mine);
+    memset(theirs, 0, ROUNDS * sizeof *theirs);
+    int *got = me < 2 ? malloc(ROUNDS * sizeof *got) : NULL;
+    shmem_barrier_all();
+    for (int i = 0; me < 2 && i < ROUNDS; i++) {
+        if (i % BLOCK == 0) { /* stay together: the window is a few nanoseconds */
+            shmem_int_atomic_add(&theirs[i], 1, you);
+            shmem_int_wait_until(&theirs[i], SHMEM_CMP_NE, 0);
+        }
+        shmem_int_p(&mine[i], 1, you);      /* lands at the other side */
+        complete();
+        got[i] = shmem_int_g(&mine[i], me); /* what the other side has put here */
+    }
+    shmem_barrier_all();
+    if (me < 2)
+        shmem_int_put(theirs, got, ROUNDS, you);
+    shmem_barrier_all();
+    for (int i = 0; me < 2 && i < ROUNDS; i++)
+        if (!CHECKF(got[i] || theirs[i], "round %d: neither saw the other's put", i))
+            break;
+    free(got);
+}
+
+static void everybody_quiet(void)
+{
+    static const int both[] = {0, 1};
+    shmem_pe_quiet(both, 2);
+}
+
+/* Both missed: quiet returned before the put was visible. */
+static void store_buffering(void)
+{
+    buffering(shmem_quiet);
+    buffering(everybody_quiet);
+}
+
+int main(void)
+{
+    shmem_init();
+    tap_pes_begin();
+    heap_data = shmem_align(64, WORDS * sizeof *heap_data);
+    heap_flag = shmem_align(64, sizeof *heap_flag);
+    mine = shmem_malloc(ROUNDS * sizeof *mine);
+    theirs = shmem_malloc(ROUNDS * sizeof *theirs);
+    if (n_pes > 1) {
+        RUN(message_passing, "put, fence, put flag");
+        RUN(message_passing_quiet, "put_nbi, quiet, put flag");
+        RUN(store_buffering, "put, quiet, get on both sides");
+    } else {
+        tap_skip("order", "needs a second PE to look");
+    }
+    shmem_finalize();
+    return tap_end();
+}

@@ -1,0 +1,90 @@
+/*
+ * ptr.c - shmem_ptr and the accessibility queries: what leads to a peer's memory, and what must not.
+ */
+#include "../tap_pes.h"
+
+static long static_word = 1, bss_word;
+static const long constant = 5;
+
+/* One word on every PE: writing through the pointer must change the peer's word and no other. */
+static void write_and_look(long *word)
+{
+    *word = -1;
+    shmem_barrier_all();
+    long *there = shmem_ptr(word, next_pe());
+    if (CHECK(there != NULL)) {
+        CHECK(*there == -1);
+        __atomic_store_n(there, 1000 + me, __ATOMIC_RELAXED);
+    }
+    shmem_barrier_all();
+    CHECK(*word == 1000 + (me + n_pes - 1) % n_pes);
+    CHECK(shmem_ptr(word, me) == word);
+    for (int pe = 0; pe < n_pes; pe++) {
+        there = shmem_ptr(word, pe);
+        CHECKF(there && *there == 1000 + (pe + n_pes - 1) % n_pes, "PE %d's word seen wrong", pe);
+        CHECK(shmem_addr_accessible(word, pe) == 1);
+    }
+    shmem_barrier_all();
+}
+
+/* A distance between mappings applied to the wrong segment or PE. */
+static void symmetric(void)
+{
+    static long function_word;
+    long *block = shmem_malloc(1 << 20);
+    write_and_look(&block[0]);
+    write_and_look(&block[(1 << 17) - 1]);
+    write_and_look(&static_word);
+    write_and_look(&bss_word);
+    write_and_look(&function_word);
+    shmem_free(block);
+}
+
+/* Stack, private heap, code and constants are nobody else's: a pointer for them would lead anywhere. */
+static void private(void)
+{
+    long on_stack = 0, *on_heap = malloc(sizeof *on_heap);
+    const void *no[] = {&on_stack, on_heap, &constant, (const void *)(uintptr_t)&private, NULL, (void *)UINTPTR_MAX};
+    for (int i = 0; i < 6; i++)
+        for (int pe = 0; pe < n_pes; pe++) {
+            CHECKF(shmem_ptr(no[i], pe) == NULL, "shmem_ptr of private address %d, PE %d", i, pe);
+            CHECKF(shmem_addr_accessible(no[i], pe) == 0, "private address %d of PE %d accessible", i, pe);
+        }
+    free(on_heap);
+}
+
+/* A PE number off by one at either end. */
+static void which_pes(void)
+{
+    for (int pe = 0; pe < n_pes; pe++)
+        CHECK(shmem_pe_accessible(pe) == 1);
+    CHECK(shmem_pe_accessible(-1) == 0);
+    CHECK(shmem_pe_accessible(n_pes) == 0);
+    CHECK(shmem_addr_accessible(&static_word, -1) == 0);
+    CHECK(shmem_addr_accessible(&static_word, n_pes) == 0);
+}
+
+/* CPU atomics through the pointer and the library's on the same word must count together. */
+static void atomics_agree(void)
+{
+    static long count;
+    long *there = shmem_ptr(&count, 0);
+    for (int i = 0; there && i < 2000; i++) {
+        __atomic_fetch_add(there, 1, __ATOMIC_RELAXED);
+        shmem_long_atomic_inc(&count, 0);
+    }
+    shmem_barrier_all();
+    CHECK(me || count == 4000L * n_pes);
+}
+
+int main(void)
+{
+    shmem_init();
+    tap_pes_begin();
+    RUN(symmetric, "heap, .data, .bss and function statics of every PE");
+    RUN(private, "NULL for private addresses");
+    RUN(which_pes, "pe_accessible and addr_accessible at the ends");
+    RUN(atomics_agree, "atomics through shmem_ptr and by routine");
+    shmem_finalize();
+    return tap_end();
+}

@@ -1,0 +1,77 @@
+/*
+ * tap.h - results of C tests as TAP; tap_pes.h adds programs of several PEs.
+ *
+ * RUN runs one test: any number of CHECKs, each told on stderr when it fails, then one line of TAP.
+ */
+#ifndef TAP_H
+#define TAP_H
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static int tap_pe_ = -1;             /* set by tap_pes.h */
+static int (*tap_combine_)(int bad); /* all PEs' failures together, on PE 0 */
+static int tap_tests_, tap_bad_now_, tap_bad_;
+
+/* Count a failure of the running test; the first few are described. Returns cond. */
+__attribute__((format(printf, 4, 5), unused)) static int tap_check_(int cond, const char *file, int line,
+                                                                    const char *fmt, ...)
+{
+    if (!cond && tap_bad_now_++ < 5) {
+        char text[600];
+        int n = tap_pe_ < 0 ? 0 : snprintf(text, sizeof text, "# PE %d: ", tap_pe_);
+        n += snprintf(text + n, sizeof text - n, "# %s:%d: " + 2 * (tap_pe_ >= 0), file, line);
+        va_list ap;
+        va_start(ap, fmt);
+        n += vsnprintf(text + n, sizeof text - n - 1, fmt, ap);
+        va_end(ap);
+        fprintf(stderr, "%.*s\n", n < 598 ? n : 598, text);
+    }
+    return cond;
+}
+#define CHECK(cond) tap_check_(!!(cond), __FILE__, __LINE__, "not so: %s", #cond)
+/* The same, with a description of the case instead of the expression. */
+#define CHECKF(cond, ...) tap_check_(!!(cond), __FILE__, __LINE__, __VA_ARGS__)
+
+static void tap_run_(void (*test)(void), const char *what)
+{
+    tap_bad_now_ = 0;
+    test();
+    tap_bad_ += tap_bad_now_;
+    int bad = tap_combine_ ? tap_combine_(tap_bad_now_) : tap_bad_now_;
+    tap_tests_++;
+    if (tap_pe_ <= 0)
+        printf("%sok %d - %s\n", bad ? "not " : "", tap_tests_, what);
+    fflush(stdout);
+}
+#define RUN(test, what) tap_run_(test, #test ": " what)
+
+/* A test that this run cannot make, and why. */
+__attribute__((unused)) static void tap_skip(const char *what, const char *why)
+{
+    tap_tests_++;
+    if (tap_pe_ <= 0)
+        printf("ok %d - %s # SKIP %s\n", tap_tests_, what, why);
+}
+
+/* The plan, last: a program that ends early has none. Returns the exit status: nonzero on a PE that saw a failure,
+ * for the harness of several PEs; alone, the TAP has said it. */
+static int tap_end(void)
+{
+    if (tap_pe_ <= 0)
+        printf("1..%d\n", tap_tests_);
+    fflush(stdout);
+    return tap_pe_ >= 0 && tap_bad_ != 0;
+}
+
+/* A small generator, so that every run and every PE can make the same numbers. */
+__attribute__((unused)) static unsigned tap_random(unsigned *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 17;
+    *state ^= *state << 5;
+    return *state;
+}
+
+#endif

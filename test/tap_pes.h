@@ -1,0 +1,52 @@
+/*
+ * tap_pes.h - TAP of a program of several PEs: failures are summed on PE 0, which alone prints.
+ *
+ * The sum itself uses the library under test. Should it be lost, the PE that saw the failure has told it on stderr
+ * and ends with a nonzero status, which test/pes reports.
+ */
+#ifndef TAP_PES_H
+#define TAP_PES_H
+
+#include <shmem.h>
+#include <stdlib.h>
+
+#include "tap.h"
+
+static int me, n_pes;
+static int tap_sum_;
+
+static int tap_sum_up_(int bad)
+{
+    shmem_barrier_all();
+    shmem_int_atomic_add(&tap_sum_, bad, 0);
+    shmem_barrier_all();
+    int all = shmem_int_atomic_fetch(&tap_sum_, 0);
+    shmem_barrier_all();
+    shmem_int_atomic_set(&tap_sum_, 0, 0);
+    return all;
+}
+
+/* After shmem_init; again after a second one. */
+__attribute__((unused)) static void tap_pes_begin(void)
+{
+    me = shmem_my_pe();
+    n_pes = shmem_n_pes();
+    tap_pe_ = me;
+    tap_combine_ = tap_sum_up_;
+    shmem_barrier_all();
+}
+
+/* The next PE round the ring, this one when it is alone. */
+__attribute__((unused)) static int next_pe(void)
+{
+    return (me + 1) % n_pes;
+}
+
+/* A PE waits here before it goes on, differently each time: real time would be slower and tell no more. */
+__attribute__((unused)) static void linger(unsigned *state)
+{
+    for (volatile unsigned i = tap_random(state) % 2000; i > 0; i--)
+        ;
+}
+
+#endif

@@ -1,0 +1,89 @@
+/*
+ * barrier.c - both barriers of a team, and the exchange, with threads as members: whatever the number of cores, so that
+ * every round of the dissemination barrier is used on a small machine too.
+ */
+#include "host/ops/team.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "../tap.h"
+
+enum { MOST = 9, ROUNDS = 3000 };
+
+/* What the linked sources want to know of the rest. */
+struct shi_world shi_world;
+int shi_shm_aborted(const struct shi_shm *s)
+{
+    (void)s;
+    return 0;
+}
+
+static struct shi_slot *slots[MOST];
+static struct shmem_team members[MOST];
+static long came, early, torn;
+
+static void *member(void *arg)
+{
+    struct shmem_team *t = arg;
+    unsigned state = 5 + (unsigned)t->me;
+    for (long r = 1; r <= ROUNDS; r++) {
+        for (volatile unsigned i = tap_random(&state) % 500; i > 0; i--)
+            ;
+        __atomic_fetch_add(&came, 1, __ATOMIC_RELAXED);
+        shi_team_barrier(t);
+        long now = __atomic_load_n(&came, __ATOMIC_RELAXED);
+        if (now < r * t->n || now > r * t->n + t->n - 1)
+            __atomic_fetch_add(&early, 1, __ATOMIC_RELAXED);
+        long mine = r * 100 + t->me;
+        if (r % 3 == 0) {
+            shi_team_exchange(t, &mine, sizeof mine);
+            for (int i = 0; i < t->n; i++)
+                if (*(long *)shi_team_box(t, t->me, i) != r * 100 + i)
+                    __atomic_fetch_add(&torn, 1, __ATOMIC_RELAXED);
+        }
+    }
+    return NULL;
+}
+
+static void every_size(int crowded)
+{
+    for (int n = 1; n <= MOST; n++) {
+        pthread_t thread[MOST];
+        shi_world.n_pes = n;
+        came = early = torn = 0;
+        for (int i = 0; i < n; i++) {
+            slots[i] = aligned_alloc(SHI_LINE_BYTES, 1 << 16);
+            memset(slots[i], 0, 1 << 16);
+            members[i] = (struct shmem_team){.slot = slots, .n = n, .me = i, .stride = 1, .crowded = crowded,
+                                             .box_bytes = SHI_BOX_BYTES};
+        }
+        for (int i = 0; i < n; i++)
+            CHECK(pthread_create(&thread[i], NULL, member, &members[i]) == 0);
+        for (int i = 0; i < n; i++)
+            pthread_join(thread[i], NULL);
+        CHECKF(early == 0, "%d members: %ld times one left before all had come", n, early);
+        CHECKF(torn == 0, "%d members: %ld exchanged words were old", n, torn);
+        for (int i = 0; i < n; i++)
+            free(slots[i]);
+    }
+}
+
+/* A round too few, or a partner outside the power of two. */
+static void dissemination(void)
+{
+    every_size(0);
+}
+
+/* A counter reset after the release, or released by the last but one. */
+static void counting(void)
+{
+    every_size(1);
+}
+
+int main(void)
+{
+    RUN(dissemination, "1 to 9 members, more cores than members");
+    RUN(counting, "1 to 9 members, fewer cores than members");
+    return tap_end();
+}

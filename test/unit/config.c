@@ -1,0 +1,120 @@
+/*
+ * config.c - settings from the environment: what each form means, and what is refused.
+ */
+#include "host/util/config.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "../tap.h"
+
+/* A suffix off by 2^10, a fraction cut off, a value rounded down: the specification asks for at least that much. */
+static void sizes(void)
+{
+    static const struct {
+        const char *text;
+        size_t bytes;
+    } good[] = {{"0", 0}, {"1", 1}, {"64", 64}, {"64k", 65536}, {"64K", 65536}, {"1.5G", 1610612736}, {".5m", 524288},
+                {"0.5M", 524288}, {"2t", (size_t)2 << 40}, {"1.1", 2}, {"0.001k", 2}, {"3.", 3}, {"007", 7},
+                {"1e3", 1000}, {"1e3k", 1024000}, {"4194303T", (size_t)4194303 << 40}};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        size_t bytes = 99;
+        CHECKF(shi_config_parse_size(good[i].text, &bytes) == 0 && bytes == good[i].bytes, "\"%s\" gave %zu",
+               good[i].text, bytes);
+    }
+}
+
+/* A number read up to where it stops making sense; a sign, blank or base that strtod takes. */
+static void not_sizes(void)
+{
+    static const char *const bad[] = {"", " ", "junk", "-1", "+1", "-0", " 1", "1 ", "1 k", "k", ".", ".k", "1kk", "1kb",
+                                      "1q", "0x10", "0X10", "nan", "inf", "1.5.5", "1,5", "1e", "1e999", "5000000T",
+                                      "1e30k", "--1", "1\n"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        size_t bytes = 99;
+        CHECKF(shi_config_parse_size(bad[i], &bytes) == -EINVAL && bytes == 99, "\"%s\" gave %zu", bad[i], bytes);
+    }
+}
+
+static char why[512];
+
+/* Read with one variable set. */
+static int read_with(const char *name, const char *value, struct shi_config *c)
+{
+    setenv(name, value, 1);
+    int err = shi_config_read(c, why, sizeof why);
+    unsetenv(name);
+    return err;
+}
+
+/* A default other than documented, an empty value taken for one, the old name ignored or stronger than the new. */
+static void names(void)
+{
+    struct shi_config c;
+    CHECK(shi_config_read(&c, why, sizeof why) == 0);
+    CHECK(c.heap_bytes == (size_t)1 << 30 && !c.check && !c.version && !c.debug && c.spin == SHI_CONFIG_AUTO);
+    CHECK(read_with("SHMEM_SYMMETRIC_SIZE", "", &c) == 0 && c.heap_bytes == (size_t)1 << 30);
+    CHECK(read_with("SMA_SYMMETRIC_SIZE", "3m", &c) == 0 && c.heap_bytes == 3 << 20);
+    setenv("SMA_SYMMETRIC_SIZE", "3m", 1);
+    CHECK(read_with("SHMEM_SYMMETRIC_SIZE", "2m", &c) == 0 && c.heap_bytes == 2 << 20);
+    unsetenv("SMA_SYMMETRIC_SIZE");
+}
+
+/* "off" that switches on, a word misread, a count with something behind it. */
+static void other_kinds(void)
+{
+    struct shi_config c;
+    static const char *const off[] = {"0", "n", "no", "OFF", "False"}, *const on[] = {"1", "y", "YES", "on", "True"};
+    for (int i = 0; i < 5; i++) {
+        CHECKF(read_with("SHMEM_CHECK", off[i], &c) == 0 && c.check == 0, "SHMEM_CHECK=%s", off[i]);
+        CHECKF(read_with("SHMEM_CHECK", on[i], &c) == 0 && c.check == 1, "SHMEM_CHECK=%s", on[i]);
+        CHECKF(read_with("SHMEM_VERSION", off[i], &c) == 0 && c.version == 0, "SHMEM_VERSION=%s", off[i]);
+    }
+    CHECK(read_with("SHMEM_VERSION", "anything", &c) == 0 && c.version == 1);
+    CHECK(read_with("SHMEM_SPIN", "12", &c) == 0 && c.spin == 12);
+    CHECK(read_with("SHMEM_SPIN", "auto", &c) == 0 && c.spin == SHI_CONFIG_AUTO);
+}
+
+/* A bad value that is passed over in silence, or that leaves half a configuration behind. */
+static void refused(void)
+{
+    static const char *const bad[][2] = {{"SHMEM_SYMMETRIC_SIZE", "junk"}, {"SHMEM_CHECK", "2"}, {"SHMEM_SPIN", "-1"},
+                                         {"SHMEM_SPIN", "1x"}, {"SHMEM_SPIN", " 1"}, {"SHMEM_SPIN", "+1"},
+                                         {"SHMEM_SPIN", "99999999999999999999"}, {"SHMEM_SPIN", "4294967296"},
+                                         {"SHMEM_PREFAULT", "maybe"}, {"SMA_SYMMETRIC_SIZE", "-5"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct shi_config c, before;
+        memset(&c, 0x77, sizeof c);
+        before = c;
+        CHECKF(read_with(bad[i][0], bad[i][1], &c) == -EINVAL, "%s=%s taken", bad[i][0], bad[i][1]);
+        CHECKF(memcmp(&c, &before, sizeof c) == 0, "%s=%s: outputs set", bad[i][0], bad[i][1]);
+    }
+}
+
+/* A program that has called setlocale: in half of Europe strtod then stops at the point. */
+static void comma_locale(void)
+{
+    size_t bytes = 0;
+    CHECK(shi_config_parse_size("1.5k", &bytes) == 0 && bytes == 1536);
+    setlocale(LC_ALL, "C");
+}
+
+int main(void)
+{
+    static const char *const commas[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "fr_FR.utf8", "de_DE", "ru_RU.UTF-8"};
+    size_t i = 0;
+    RUN(sizes, "sizes with suffixes and fractions");
+    RUN(not_sizes, "what is no size");
+    RUN(names, "defaults, empty values, deprecated names");
+    RUN(other_kinds, "flags, bools and counts");
+    RUN(refused, "bad values");
+    while (i < sizeof commas / sizeof *commas && !setlocale(LC_NUMERIC, commas[i]))
+        i++;
+    if (i < sizeof commas / sizeof *commas)
+        RUN(comma_locale, "a locale with a decimal comma");
+    else
+        tap_skip("comma_locale", "no locale with a decimal comma is installed");
+    return tap_end();
+}
