@@ -20,8 +20,9 @@ __attribute__((format(printf, 4, 5), unused)) static int tap_check_(int cond, co
 {
     if (!cond && tap_bad_now_++ < 5) {
         char text[600];
-        int n = tap_pe_ < 0 ? 0 : snprintf(text, sizeof text, "# PE %d: ", tap_pe_);
-        n += snprintf(text + n, sizeof text - n, "# %s:%d: " + 2 * (tap_pe_ >= 0), file, line);
+        int n = snprintf(text, sizeof text, "# %s:%d: ", file, line);
+        if (tap_pe_ >= 0)
+            n += snprintf(text + n, sizeof text - n, "PE %d: ", tap_pe_);
         va_list ap;
         va_start(ap, fmt);
         n += vsnprintf(text + n, sizeof text - n - 1, fmt, ap);

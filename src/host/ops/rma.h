@@ -13,7 +13,7 @@ static inline void shi_copy(void *to, const void *from, size_t bytes)
         memcpy(to, from, 8);
     else if (bytes == 4)
         memcpy(to, from, 4);
-    else
+    else if (bytes) /* a transfer of nothing may name NULL */
         memcpy(to, from, bytes);
 }
 
