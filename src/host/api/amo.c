@@ -4,10 +4,14 @@
 #include "host/ops/amo.h"
 #include "host/util/log.h"
 
-void shi_amo_check(const char *routine, const void *addr, size_t bytes, int pe)
+void *shi_amo_miss(const char *routine, const struct shmem_ctx *ctx, const char *arg, const void *addr, size_t bytes,
+                   int pe)
 {
+    void *at = shi_miss(routine, ctx, arg, addr, bytes, pe);
     if ((uintptr_t)addr % bytes)
-        shi_die(routine, "%p is not aligned to %zu bytes, so no update of it is atomic (pe = %d)", addr, bytes, pe);
+        shi_die(routine, "%s = %p is not aligned to %zu bytes, so no update of it is atomic (pe = %d)", arg, addr,
+                bytes, pe);
+    return at;
 }
 
 #define AT(T, arg) ((T *)shi_amo_at(__func__, c, #arg, arg, sizeof *arg, pe))

@@ -9,15 +9,15 @@
 
 #include "host/ops/world.h"
 
-/* SHMEM_CHECK=1: die when the word is not aligned to its size; a split one is not atomic. */
-void shi_amo_check(const char *routine, const void *addr, size_t bytes, int pe);
+/* What missed the fast table: die, also when the word is not aligned to its size, for a split one is not atomic. */
+void *shi_amo_miss(const char *routine, const struct shmem_ctx *ctx, const char *arg, const void *addr, size_t bytes,
+                   int pe);
 
 static inline void *shi_amo_at(const char *routine, const struct shmem_ctx *ctx, const char *arg, const void *addr,
                                size_t bytes, int pe)
 {
-    if (shi_unlikely(shi_world.check))
-        shi_amo_check(routine, addr, bytes, pe);
-    return shi_at(routine, ctx, arg, addr, bytes, pe);
+    void *at = shi_fast(ctx, addr, bytes, pe);
+    return shi_likely(at != NULL) ? at : shi_amo_miss(routine, ctx, arg, addr, bytes, pe);
 }
 
 #endif

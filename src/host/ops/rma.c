@@ -12,6 +12,22 @@ void shi_rma_check(const char *routine, const void *dest, const void *source, si
         shi_die(routine, "dest and source overlap: %p and %p, %zu bytes (pe = %d)", dest, source, bytes, pe);
 }
 
+void shi_rma_put_slow(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source, size_t bytes,
+                      int pe)
+{
+    void *at = shi_miss(routine, ctx, "dest", dest, bytes, pe);
+    shi_rma_check(routine, at, source, bytes, pe);
+    shi_copy(at, source, bytes);
+}
+
+void shi_rma_get_slow(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source, size_t bytes,
+                      int pe)
+{
+    const void *at = shi_miss(routine, ctx, "source", source, bytes, pe);
+    shi_rma_check(routine, dest, at, bytes, pe);
+    shi_copy(dest, at, bytes);
+}
+
 /* Bytes from the first to past the last element of one side, or SIZE_MAX on overflow. */
 static size_t span(const struct shi_strided *s, ptrdiff_t stride)
 {

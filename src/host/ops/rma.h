@@ -24,25 +24,33 @@ static inline size_t shi_bytes(size_t n, size_t elem)
     return __builtin_mul_overflow(n, elem, &bytes) ? SIZE_MAX : bytes;
 }
 
-/* SHMEM_CHECK=1: die when the two ranges overlap. `at` is where dest lies in this process. */
+/* What missed the fast table: the same after every check, or death. */
+void shi_rma_put_slow(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source, size_t bytes,
+                      int pe);
+void shi_rma_get_slow(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source, size_t bytes,
+                      int pe);
+
+/* SHMEM_CHECK=1: die when the two ranges, both addresses of this process, overlap. */
 void shi_rma_check(const char *routine, const void *dest, const void *source, size_t bytes, int pe);
 
 static inline void shi_rma_put(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source,
                                size_t bytes, int pe)
 {
-    void *at = shi_at(routine, ctx, "dest", dest, bytes, pe);
-    if (shi_unlikely(shi_world.check))
-        shi_rma_check(routine, at, source, bytes, pe);
-    shi_copy(at, source, bytes);
+    void *at = shi_fast(ctx, dest, bytes, pe);
+    if (shi_likely(at != NULL))
+        shi_copy(at, source, bytes);
+    else
+        shi_rma_put_slow(routine, ctx, dest, source, bytes, pe);
 }
 
 static inline void shi_rma_get(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source,
                                size_t bytes, int pe)
 {
-    const void *at = shi_at(routine, ctx, "source", source, bytes, pe);
-    if (shi_unlikely(shi_world.check))
-        shi_rma_check(routine, dest, at, bytes, pe);
-    shi_copy(dest, at, bytes);
+    const void *at = shi_fast(ctx, source, bytes, pe);
+    if (shi_likely(at != NULL))
+        shi_copy(dest, at, bytes);
+    else
+        shi_rma_get_slow(routine, ctx, dest, source, bytes, pe);
 }
 
 /* How a strided transfer lies in memory: `count` blocks of `block` elements of `elem` bytes, a block every `dst` and

@@ -69,26 +69,33 @@ _Noreturn void shi_world_exit(int status);
 void shi_need_up(const char *routine);
 
 /*
- * The slow half of shi_at: diagnose what missed the fast table, or, with SHMEM_CHECK=1, translate after every check.
+ * The slow half: diagnose what missed the fast table, or, with SHMEM_CHECK=1, translate after every check.
  * Returns an address to load from and store to; never NULL. `arg` names the argument.
  */
 void *shi_miss(const char *routine, const struct shmem_ctx *ctx, const char *arg, const void *addr, size_t bytes,
                int pe);
 
-/* Where loads and stores reach [addr, + bytes) of PE pe of the context's team; dies when they cannot. */
+/* Where loads and stores reach [addr, + bytes) of PE pe of the context's team, or NULL when the table does not say. */
+static inline void *shi_fast(const struct shmem_ctx *ctx, const void *addr, size_t bytes, int pe)
+{
+    if (shi_unlikely((unsigned)pe >= ctx->n_pes))
+        return NULL;
+    const struct shi_peer *p = &ctx->peer[pe];
+    uintptr_t a = (uintptr_t)addr, off = a - shi_world.heap_lo;
+    if (shi_likely(off < p->heap_bytes && bytes <= p->heap_bytes - off))
+        return (void *)(a + p->heap_delta);
+    off = a - shi_world.data_lo;
+    if (shi_likely(off < p->data_bytes && bytes <= p->data_bytes - off))
+        return (void *)(a + p->data_delta);
+    return NULL;
+}
+
+/* The same, but dies when there is no such place. */
 static inline void *shi_at(const char *routine, const struct shmem_ctx *ctx, const char *arg, const void *addr,
                            size_t bytes, int pe)
 {
-    if (shi_likely((unsigned)pe < ctx->n_pes)) {
-        const struct shi_peer *p = &ctx->peer[pe];
-        uintptr_t a = (uintptr_t)addr, off = a - shi_world.heap_lo;
-        if (shi_likely(off < p->heap_bytes && bytes <= p->heap_bytes - off))
-            return (void *)(a + p->heap_delta);
-        off = a - shi_world.data_lo;
-        if (off < p->data_bytes && bytes <= p->data_bytes - off)
-            return (void *)(a + p->data_delta);
-    }
-    return shi_miss(routine, ctx, arg, addr, bytes, pe);
+    void *at = shi_fast(ctx, addr, bytes, pe);
+    return shi_likely(at != NULL) ? at : shi_miss(routine, ctx, arg, addr, bytes, pe);
 }
 
 /* The peer's address of [addr, + bytes), or NULL when it is not symmetric or pe is out of reach; never dies. */
