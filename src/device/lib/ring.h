@@ -1,0 +1,172 @@
+/*
+ * ring.h - the ring through which a device asks the host for what it cannot do by load and store.
+ *
+ * Many producers (work-items), one consumer (the proxy thread). A request is a header and seven words. Each of the
+ * slot's eight words carries the phase bit of its lap, so the consumer knows each word for itself: no release, no
+ * fence and no order among the words is needed for what travels inside. All eight are always written and checked.
+ *
+ *   word         written by                      read by     order
+ *   head         producers, fetch-add            producers   relaxed: hands out tickets, publishes nothing
+ *   epoch        producers, fetch-add (fence)    producers   relaxed: read before the ticket is taken
+ *   slot word    owner of the ticket             proxy       A1 by the phase bit; R1 -> A1 for memory it points to
+ *   tail         proxy                           producers   R2 -> A2
+ *   done         proxy                           producers   R3 -> A3
+ *   heartbeat    proxy                           producers   relaxed
+ *   abort        proxy                           producers   relaxed: nothing follows from it but leaving
+ *   cell.value   proxy, before cell.tag          owner       plain, after A4
+ *   cell.tag     proxy sets (R4), owner clears   both        R4 -> A4; R5 (clear) -> A5 (proxy may reuse)
+ *
+ * R1 -> A1  data that a request points to is whole before the proxy reads it (inline payloads need no R1).
+ * R2 -> A2  the proxy has copied the slot before the owner of ticket + N overwrites it.
+ * R3 -> A3  everything up to the ticket has completed, and what it stored is visible, before the producer goes on.
+ *
+ * Checked by test/model/ring.pml, fence.pml, retire.pml and lanes.pml.
+ */
+#ifndef SHI_RING_H
+#define SHI_RING_H
+
+#include "device/lib/dialect.h"
+
+enum { SHI_RING_WORDS = 8, SHI_RING_ARGS = 7, SHI_INLINE_PUT = 48, SHI_INLINE_SIGNAL = 32 };
+
+/* What is asked for. Arguments: see proxy/request.c. */
+enum shi_op { SHI_OP_PUT, SHI_OP_PUT_INLINE, SHI_OP_PUT_SIGNAL, SHI_OP_PUT_SIGNAL_INLINE, SHI_OP_GET, SHI_OP_AMO };
+
+/* The proxy writes these together; done last. */
+struct shi_ring_line {
+    shi_u64 tail;      /* tickets below it have left their slots */
+    shi_u64 done;      /* tickets below it have completed */
+    shi_u64 heartbeat; /* grows while the proxy lives */
+    shi_u64 abort;     /* nonzero: the job ends, with this status plus 1 */
+    shi_u64 pad[4];
+};
+
+/* Where the result of a fetching operation comes back: cell ticket % N. */
+struct shi_ring_cell {
+    shi_u64 value;
+    shi_u64 tag; /* ticket + 1 while a result waits to be taken, else 0 */
+};
+
+/* One ring. Addresses, not pointers, so that host and device agree on the layout. */
+struct shi_ring {
+    shi_u64 head;
+    shi_u64 pad0[7];
+    shi_u64 epoch;
+    shi_u64 pad1[7];
+    shi_u64 slots; /* shi_u64 [N][8], in host-visible memory, zero but for the phase bit of the lap before head's */
+    shi_u64 cells; /* struct shi_ring_cell [N] */
+    shi_u64 line;  /* struct shi_ring_line */
+    shi_u64 log_n; /* N = 2^log_n slots */
+    shi_u64 pad2[4];
+};
+
+#ifndef __OPENCL_VERSION__
+#ifndef __CUDACC__
+_Static_assert(sizeof(struct shi_ring_line) == 64, "the line is published as one");
+_Static_assert(sizeof(struct shi_ring) == 192, "host and device agree");
+#endif
+#endif
+
+/* A request, outside the ring. The header has 56 bits: op, pe, epoch. */
+struct shi_request {
+    shi_u32 op, pe, epoch;
+    shi_u64 arg[SHI_RING_ARGS];
+};
+
+enum { SHI_EPOCH_BITS = 24, SHI_PE_BITS = 24 };
+
+SHI_FN shi_u64 shi_ring_phase(shi_u64 ticket, shi_u64 log_n)
+{
+    return ~(ticket >> log_n) & 1;
+}
+
+SHI_FN SHI_GLOBAL struct shi_ring_line *shi_ring_line(const SHI_GLOBAL struct shi_ring *r)
+{
+    return (SHI_GLOBAL struct shi_ring_line *)r->line;
+}
+
+SHI_FN SHI_GLOBAL shi_u64 *shi_ring_slot(const SHI_GLOBAL struct shi_ring *r, shi_u64 ticket)
+{
+    shi_u64 mask = ((shi_u64)1 << r->log_n) - 1;
+    return (SHI_GLOBAL shi_u64 *)r->slots + (ticket & mask) * SHI_RING_WORDS;
+}
+
+/* ---- producers ---------------------------------------------------------------------------------------------------- */
+
+/* Wait until tickets below `ticket` have completed. 0, or the abort word. */
+SHI_FN shi_u64 shi_ring_wait_done(const SHI_GLOBAL struct shi_ring *r, shi_u64 ticket)
+{
+    SHI_GLOBAL struct shi_ring_line *line = shi_ring_line(r);
+    while ((shi_u64)(shi_load_acquire(&line->done) - ticket) >> 63) { /* A3; differences survive the counter's wrap */
+        shi_u64 aborted = shi_load_relaxed(&line->abort);
+        if (aborted)
+            return aborted;
+        shi_pause();
+    }
+    return 0;
+}
+
+/* Wait until the slot of `ticket` is free. 0, or the abort word. */
+SHI_FN shi_u64 shi_ring_wait_credit(const SHI_GLOBAL struct shi_ring *r, shi_u64 ticket)
+{
+    SHI_GLOBAL struct shi_ring_line *line = shi_ring_line(r);
+    while ((ticket - shi_load_acquire(&line->tail)) >> r->log_n) { /* A2 */
+        shi_u64 aborted = shi_load_relaxed(&line->abort);
+        if (aborted)
+            return aborted;
+        shi_pause();
+    }
+    return 0;
+}
+
+/* Post one request to which memory written before belongs only if the caller has made R1 (shi_fence_release).
+ * The ticket in *ticket; 0, or the abort word, and then nothing was posted. */
+SHI_FN shi_u64 shi_ring_post(SHI_GLOBAL struct shi_ring *r, shi_u32 op, shi_u32 pe, const shi_u64 *arg, shi_u64 *ticket)
+{
+    shi_u64 epoch = shi_load_relaxed(&r->epoch) & (((shi_u64)1 << SHI_EPOCH_BITS) - 1); /* before the ticket */
+    shi_u64 t = shi_add_relaxed(&r->head, 1);
+    *ticket = t;
+    shi_u64 aborted = shi_ring_wait_credit(r, t);
+    if (aborted)
+        return aborted;
+    SHI_GLOBAL shi_u64 *word = shi_ring_slot(r, t);
+    shi_u64 phase = shi_ring_phase(t, r->log_n), low = 0;
+    for (int i = 0; i < SHI_RING_ARGS; i++) {
+        shi_store_relaxed(&word[i + 1], (arg[i] & ~(shi_u64)1) | phase);
+        low |= (arg[i] & 1) << (i + 1); /* the bit that the phase displaced */
+    }
+    shi_u64 header = ((shi_u64)op << (SHI_PE_BITS + SHI_EPOCH_BITS) | (shi_u64)pe << SHI_EPOCH_BITS | epoch) << 8;
+    shi_store_relaxed(&word[0], header | low | phase);
+    return 0;
+}
+
+/* Order: what this work-item posts afterwards comes after what it posted before, to each PE. No message. */
+SHI_FN void shi_ring_fence(SHI_GLOBAL struct shi_ring *r)
+{
+    shi_fence_release();
+    shi_add_relaxed(&r->epoch, 1);
+}
+
+/* Completion of all that was posted before. No message. 0, or the abort word. */
+SHI_FN shi_u64 shi_ring_quiet(const SHI_GLOBAL struct shi_ring *r)
+{
+    return shi_ring_wait_done(r, shi_load_relaxed(&r->head));
+}
+
+/* Wait for the result of a fetching request and take it. 0 and *value, or the abort word. */
+SHI_FN shi_u64 shi_ring_take_result(const SHI_GLOBAL struct shi_ring *r, shi_u64 ticket, shi_u64 *value)
+{
+    shi_u64 mask = ((shi_u64)1 << r->log_n) - 1;
+    SHI_GLOBAL struct shi_ring_cell *cell = (SHI_GLOBAL struct shi_ring_cell *)r->cells + (ticket & mask);
+    while (shi_load_acquire(&cell->tag) != ticket + 1) { /* A4 */
+        shi_u64 aborted = shi_load_relaxed(&shi_ring_line(r)->abort);
+        if (aborted)
+            return aborted;
+        shi_pause();
+    }
+    *value = cell->value;
+    shi_store_release(&cell->tag, 0); /* R5 */
+    return 0;
+}
+
+#endif
