@@ -92,10 +92,16 @@ static hwloc_topology_t topology_of_machine(void)
 
     if (t)
         return t;
+    bool quiet = !getenv("HWLOC_HIDE_ERRORS");
+    if (quiet) /* a container without sysfs is no error of the user's */
+        setenv("HWLOC_HIDE_ERRORS", "2", 1);
     if (hwloc_topology_init(&t))
         return t = topology_made_up();
     hwloc_topology_set_io_types_filter(t, HWLOC_TYPE_FILTER_KEEP_NONE);
-    if (hwloc_topology_load(t)) {
+    bool failed = hwloc_topology_load(t) != 0;
+    if (quiet) /* the PEs must not inherit it */
+        unsetenv("HWLOC_HIDE_ERRORS");
+    if (failed) {
         hwloc_topology_destroy(t);
         return t = topology_made_up();
     }

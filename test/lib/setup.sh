@@ -22,7 +22,9 @@ need_packages() {
 # Is what a package is needed for there, from wherever it came?
 have() {
     case $1 in
-    gcc | g++ | make | autoconf | automake | pkg-config | clang) command -v "$1" > /dev/null ;;
+    gcc | g++ | make | autoconf | automake | pkg-config | clang | python3 | spin) command -v "$1" > /dev/null ;;
+    openmpi-bin) command -v mpirun > /dev/null ;;
+    libopenmpi-dev) command -v mpicc > /dev/null ;;
     libtool) command -v libtoolize > /dev/null ;;
     libpmix-dev) pkg-config --exists pmix 2> /dev/null ;;
     libhwloc-dev) pkg-config --exists hwloc 2> /dev/null ;;

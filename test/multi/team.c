@@ -1,6 +1,8 @@
 /* team.c - teams and contexts: who is in, with which number, and that what was destroyed is really gone. */
 #include "../tap_pes.h"
 
+#include <pthread.h>
+
 static unsigned rnd = 99;
 
 /* Catches: wrong members or order for negative strides, stride 0, sub-teams of sub-teams. */
@@ -174,6 +176,67 @@ static void test_ctx(void)
     shmem_ctx_destroy(SHMEM_CTX_INVALID);
 }
 
+/* Catches: a team that the program left behind lending its slot, with its high epochs, to one of the next session. */
+static void test_left_behind(void)
+{
+    static shmem_team_t left, team;
+    static long one = 1, sum;
+    CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n_pes, NULL, 0, &left) == 0);
+    for (int i = 0; i < 500; i++)
+        shmem_team_sync(left);
+    shmem_finalize();
+    shmem_init();
+    for (int k = 0; k < 20; k++) {
+        CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n_pes, NULL, 0, &team) == 0);
+        for (int i = 0; i < 20; i++) {
+            linger(&rnd);
+            sum = -1;
+            shmem_team_sync(team);
+            shmem_long_sum_reduce(team, &sum, &one, 1);
+            CHECKF(sum == n_pes, "sum %ld in round %d", sum, i);
+            shmem_team_sync(team);
+        }
+    }
+}
+
+/* Threads of every PE split teams of their own at the same time. */
+static shmem_team_t parents[3];
+static long sums[3], ones = 1;
+
+static void *split_often(void *arg)
+{
+    int id = (int)(intptr_t)arg, bad = 0;
+    for (int i = 0; i < 300; i++) {
+        shmem_team_t team;
+        bad += shmem_team_split_strided(parents[id], n_pes - 1, -1, n_pes, NULL, 0, &team) != 0;
+        sums[id] = 0;
+        shmem_team_sync(team);
+        shmem_long_sum_reduce(team, &sums[id], &ones, 1);
+        bad += sums[id] != n_pes;
+        shmem_team_sync(team);
+        shmem_team_destroy(team);
+    }
+    return (void *)(intptr_t)bad;
+}
+
+/* Catches: two threads' splits given the same slot. */
+static void test_threads(void)
+{
+    pthread_t t[3];
+    int provided;
+    shmem_finalize();
+    shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided);
+    for (int i = 0; i < 3; i++)
+        CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n_pes, NULL, 0, &parents[i]) == 0);
+    for (int i = 0; i < 3; i++)
+        pthread_create(&t[i], NULL, split_often, (void *)(intptr_t)i);
+    for (int i = 0; i < 3; i++) {
+        void *bad;
+        pthread_join(t[i], &bad);
+        CHECKF(!bad, "thread %d: %d failures", i, (int)(intptr_t)bad);
+    }
+}
+
 int main(void)
 {
     shmem_init();
@@ -185,6 +248,8 @@ int main(void)
     RUN(test_many, "teams made, used and destroyed without barriers");
     RUN(test_limit, "the limit is the same on every member, and teams come back after it");
     RUN(test_ctx, "contexts of a team");
+    RUN(test_left_behind, "teams left behind by an earlier shmem_init");
+    RUN(test_threads, "threads that split at the same time");
     int status = tap_end();
     shmem_finalize();
     return status;

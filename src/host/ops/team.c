@@ -2,7 +2,7 @@
 #include "host/ops/team.h"
 
 #include <errno.h>
-#include <limits.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,9 +12,11 @@
 struct shmem_team shi_team_world, shi_team_shared;
 struct shmem_team *const shi_team_small[3] = {NULL, &shi_team_world, &shi_team_shared};
 
+/* Threads may split different teams at the same time; none of these is touched by what members do together. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t slot_free[SHI_SLOTS / 64];
 static uint64_t clock_max; /* the highest epoch of a destroyed team */
-static struct shmem_team *sets;
+static struct shmem_team *teams, *sets;
 
 /* ---- slots ------------------------------------------------------------------------------------------------------ */
 
@@ -107,6 +109,8 @@ int shi_team_up(void)
 
 void shi_team_down(void)
 {
+    while (teams)
+        shi_team_destroy(teams);
     while (sets) {
         struct shmem_team *t = sets;
         sets = t->next;
@@ -145,7 +149,10 @@ static struct shmem_team *create(const struct shmem_team *parent, const struct s
         free(t);
         return NULL;
     }
-    slot_free[index / 64] &= ~(1ull << (index % 64));
+    pthread_mutex_lock(&lock);
+    t->next = teams;
+    teams = t;
+    pthread_mutex_unlock(&lock);
     return t;
 }
 
@@ -157,30 +164,76 @@ static int contains(const struct shi_subset *s, int pe)
     return d % s->stride == 0 && d / s->stride >= 0 && d / s->stride < s->size;
 }
 
-/* Agree on the lowest slots that are free on every member, and on a clock above everybody's. 0 or -errno. */
-static int agree(struct shmem_team *parent, int n_slots, int ok, int *index, uint64_t *clock)
+/* Combine what the members offer. 0, or -EINVAL when one of them is not ok. */
+static int gather(struct shmem_team *parent, const struct offer *mine, struct offer *all)
 {
-    struct offer mine = {.clock = clock_max, .ok = ok}, all = {.ok = 1};
-    memcpy(mine.slot_free, slot_free, sizeof slot_free);
-    memset(all.slot_free, 0xff, sizeof all.slot_free);
-    shi_team_exchange(parent, &mine, sizeof mine);
+    shi_team_exchange(parent, mine, sizeof *mine);
+    *all = *mine;
     for (int i = 0; i < parent->n; i++) {
         const struct offer *o = shi_team_box(parent, parent->me, i);
         for (int w = 0; w < SHI_SLOTS / 64; w++)
-            all.slot_free[w] &= o->slot_free[w];
-        all.clock = o->clock > all.clock ? o->clock : all.clock;
-        all.ok &= o->ok;
+            all->slot_free[w] &= o->slot_free[w];
+        all->clock = o->clock > all->clock ? o->clock : all->clock;
+        all->ok &= o->ok;
     }
-    if (!all.ok)
-        return -EINVAL;
-    *clock = all.clock;
+    return all->ok ? 0 : -EINVAL;
+}
+
+/* The lowest free slots. 0 or -ENOSPC. */
+static int choose(const struct offer *all, int n_slots, int *index)
+{
     for (int s = 0, found = 0; s < SHI_SLOTS; s++) {
-        if (all.slot_free[s / 64] >> (s % 64) & 1)
+        if (all->slot_free[s / 64] >> (s % 64) & 1)
             index[found++] = s;
         if (found == n_slots)
             return 0;
     }
     return -ENOSPC;
+}
+
+/* Take the slots, all or none; another thread's split may have been faster. */
+static int claim(const int *index, int n_slots)
+{
+    int ok = 1;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < n_slots; i++)
+        ok &= (int)(slot_free[index[i] / 64] >> (index[i] % 64) & 1);
+    for (int i = 0; ok && i < n_slots; i++)
+        slot_free[index[i] / 64] &= ~(1ull << (index[i] % 64));
+    pthread_mutex_unlock(&lock);
+    return ok;
+}
+
+static void give_back(int index)
+{
+    pthread_mutex_lock(&lock);
+    slot_free[index / 64] |= 1ull << (index % 64);
+    pthread_mutex_unlock(&lock);
+}
+
+/* Agree on slots that are free on every member, and take them, and on a clock above everybody's. 0 or -errno, the
+ * same on all. Only with several threads can a slot be gone between offer and claim: then all try again. */
+static int agree(struct shmem_team *parent, int n_slots, int ok, int *index, uint64_t *clock)
+{
+    for (;;) {
+        struct offer mine = {.ok = ok}, all;
+        pthread_mutex_lock(&lock);
+        mine.clock = clock_max;
+        memcpy(mine.slot_free, slot_free, sizeof slot_free);
+        pthread_mutex_unlock(&lock);
+        int err = gather(parent, &mine, &all);
+        if (!err)
+            err = choose(&all, n_slots, index);
+        if (err)
+            return err;
+        *clock = all.clock;
+        mine.ok = claim(index, n_slots);
+        int claimed = mine.ok;
+        if (shi_world.thread_level < SHMEM_THREAD_MULTIPLE || gather(parent, &mine, &all) == 0)
+            return 0;
+        for (int i = 0; claimed && i < n_slots; i++)
+            give_back(index[i]);
+    }
 }
 
 int shi_team_split(struct shmem_team *parent, const struct shi_subset *subset, int n_subsets, int ok)
@@ -191,8 +244,10 @@ int shi_team_split(struct shmem_team *parent, const struct shi_subset *subset, i
         *subset[i].out = NULL;
     int err = agree(parent, n_subsets, ok, index, &clock);
     for (int i = 0; !err && i < n_subsets; i++) {
-        if (!contains(&subset[i], parent->me))
+        if (!contains(&subset[i], parent->me)) {
+            give_back(index[i]);
             continue;
+        }
         *subset[i].out = create(parent, &subset[i], index[i], clock);
         if (!*subset[i].out)
             shi_die("shmem_team_split", "out of memory for a team of %d PEs", subset[i].size);
@@ -202,8 +257,14 @@ int shi_team_split(struct shmem_team *parent, const struct shi_subset *subset, i
 
 void shi_team_destroy(struct shmem_team *t)
 {
+    pthread_mutex_lock(&lock);
     clock_max = t->epoch > clock_max ? t->epoch : clock_max;
-    slot_free[t->index / 64] |= 1ull << (t->index % 64);
+    struct shmem_team **at = &teams;
+    while (*at != t)
+        at = &(*at)->next;
+    *at = t->next;
+    pthread_mutex_unlock(&lock);
+    give_back(t->index);
     empty(t);
     free(t);
 }

@@ -56,7 +56,7 @@ struct shmem_team {
     size_t box_bytes;            /* of one member's box */
     shmem_team_config_t config;
     struct shmem_ctx *ctxs;      /* shareable contexts, destroyed with the team */
-    struct shmem_team *next;     /* of the active sets */
+    struct shmem_team *next;     /* of the teams, or of the active sets */
 };
 
 extern struct shmem_team shi_team_world, shi_team_shared;

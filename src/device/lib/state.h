@@ -1,0 +1,36 @@
+/*
+ * state.h - what a kernel knows of its PE: written by the host before the launch, read by the device.
+ *
+ * Addresses are the device's, as integers, so that host and device agree on the layout whatever the pointer size of
+ * an address space. Everything is constant during a kernel but the ring and the sync words.
+ */
+#ifndef SHI_STATE_H
+#define SHI_STATE_H
+
+#include "device/lib/ring.h"
+
+enum { SHI_DEV_VERSION = 1, SHI_DEV_ROUNDS = 24 };
+
+/* A team as the device sees it: world PE of member i is start + i * stride. */
+struct shi_dev_team {
+    int start, stride, n, me;
+    shi_u64 epoch; /* of the last sync; one work-item at a time may sync a team */
+    shi_u64 flags; /* offset in every PE's device heap of shi_u64 [SHI_DEV_ROUNDS], this team's dissemination flags */
+};
+
+/* A context. SHMEM_CTX_DEFAULT of a kernel is the one that the host passes or patches in. */
+struct shi_dev_ctx {
+    shi_u64 version;    /* SHI_DEV_VERSION; anything else: the module was not patched */
+    shi_u64 ring;       /* struct shi_ring, in host-visible memory */
+    shi_u64 heap;       /* this PE's device heap */
+    shi_u64 heap_bytes;
+    shi_u64 peer_heap;  /* shi_u64 [n_pes]: where PE i's heap is for loads and stores of this device, 0: only by ring */
+    shi_u64 world;      /* struct shi_dev_team, of all PEs */
+    int me, n_pes;
+    shi_u64 fault;      /* shi_u64: the device's first complaint, see SHI_FAULT_ below; 0: none */
+};
+
+/* What a device routine complains of; the host prints it in words. Bits 0-7 the kind, the rest the culprit. */
+enum { SHI_FAULT_NONE, SHI_FAULT_PE, SHI_FAULT_ADDRESS, SHI_FAULT_OPERATOR };
+
+#endif
