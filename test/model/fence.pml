@@ -1,0 +1,126 @@
+/*
+ * fence.pml - models the fence of ARCHITECTURE section 6: an epoch in each operation instead of a message in the ring.
+ *
+ *   model        protocol
+ *   epoch        of the context; fence = increment. An operation reads it, then takes its ticket
+ *   op[t]        slot of ticket t, here never reused (ring.pml has the slots): epoch, target PE, signal
+ *   last[pe]     epoch of the PE's last operation; one that differs is ordered after all before it
+ *   wait[x]      transfers that transfer x lets go first (a mask): those before the last ordered one of its PE
+ *   landed       transfers that have landed at their PE (a mask), in any order that wait allows
+ *   fences       ghost: fences made. from and to are its values when an operation began and when it was in the ring
+ *   must[x]      ghost: transfers that the specification wants before x
+ *
+ * Asserted: what was in the ring before a fence lands before what began after it, for the same PE, whichever of the
+ * context's producers made the three; a signal lands after its data. No end state but one where all has landed.
+ * Bound: 2 producers, 2 operations each, to any of 2 PEs, a fence or none before each; ticket 0 or none has a signal.
+ *
+ * mutant 1  assert  epochs are ignored
+ * mutant 2  assert  fence waits until the proxy has taken all before (tail), and leaves the epoch alone
+ * mutant 3  assert  one last epoch for all PEs
+ * mutant 4  assert  ordered if newer than any before, with the epoch read after the ticket (either alone is harmless)
+ * mutant 5  assert  fence increments by load and store: a slow producer takes the epoch back
+ * mutant 6  assert  an ordered operation waits, those behind it do not
+ * mutant 7  assert  the signal is not ordered after its data
+ */
+#define M(n) (MUTANT == n)
+#define PRODUCERS 2
+#define TURNS 2
+#define TICKETS (PRODUCERS * TURNS)
+#define TRANSFERS (TICKETS + 1)
+#define PES 2
+
+byte head, tail, epoch, fences;
+typedef ops {
+    byte epoch, pe, from, to, transfers; /* transfers: a mask */
+    bit there
+};
+ops op[TICKETS];
+byte last[PES], posted[PES], before[PES]; /* masks of transfers: posted to the PE; those before the last ordered one */
+byte wait[TRANSFERS], must[TRANSFERS], transfers, landed;
+bit signal;
+
+inline fence() {
+    if
+    :: M(2) -> seen = head; tail >= seen; fences++
+    :: M(5) -> seen = epoch; atomic { epoch = seen + 1; fences++ }
+    :: !M(2) && !M(5) -> atomic { epoch++; fences++ }
+    fi
+}
+
+inline issue() {
+    if
+    :: M(4) -> d_step { began = fences; ticket = head; head++ }; seen = epoch
+    :: else -> d_step { began = fences; seen = epoch }; d_step { ticket = head; head++ }
+    fi;
+    atomic {
+        op[ticket].epoch = seen;
+        op[ticket].from = began;
+        op[ticket].to = fences;
+        if :: op[ticket].pe = 0 :: op[ticket].pe = 1 fi;
+        op[ticket].there = 1;
+        ticket = 0; seen = 0; began = 0
+    }
+}
+
+proctype producer() {
+    byte ticket, seen, began, turn;
+    for (turn : 1 .. TURNS) {
+        if :: fence() :: skip fi;
+        issue()
+    }
+}
+
+/* Hand a transfer of op[k] to the network. */
+inline post(ordered) {
+    if :: ordered -> before[pe] = posted[pe] :: else fi;
+    wait[transfers] = (M(6) && !ordered -> 0 : before[pe]);
+    must[transfers] = op[k].transfers;
+    for (i : 0 .. k) {
+        must[transfers] = must[transfers] | (op[i].pe == pe && op[i].to < op[k].from -> op[i].transfers : 0)
+    }
+    op[k].transfers = op[k].transfers | 1 << transfers;
+    posted[pe] = posted[pe] | 1 << transfers;
+    transfers++
+}
+
+proctype proxy() {
+    byte k, pe, i;
+    bit other;
+    do
+    :: d_step {
+        k < TICKETS && op[k].there ->
+        pe = op[k].pe;
+        i = (M(3) -> 0 : pe);
+        other = (M(4) -> op[k].epoch > last[i] : op[k].epoch != last[i]) && !M(1);
+        last[i] = (M(4) && !other -> last[i] : op[k].epoch);
+        post(other);
+        if :: k == 0 && signal -> post(!M(7)) :: else fi;
+        k++;
+        tail = k;
+        pe = 0; i = 0; other = 0
+       }
+    :: k == TICKETS -> break
+    od
+}
+
+inline land(x) {
+    d_step {
+        x < transfers && !(landed & 1 << x) && !(wait[x] & ~landed) ->
+        assert(!(must[x] & ~landed));
+        landed = landed | 1 << x
+    }
+}
+
+proctype network() {
+    do
+    :: land(0) :: land(1) :: land(2) :: land(3) :: land(4)
+    :: landed == (1 << (TICKETS + signal)) - 1 -> break
+    od
+}
+
+init {
+    atomic {
+        if :: signal = 0 :: signal = 1 fi;
+        run producer(); run producer(); run proxy(); run network()
+    }
+}

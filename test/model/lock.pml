@@ -1,0 +1,83 @@
+/*
+ * lock.pml - models src/host/ops/lock.c: one PE in the section at a time, in the order of the queue, nobody forgotten.
+ *
+ *   model       code
+ *   tail        home->tail, PE + 1
+ *   place[pe]   mine->place: WAITS, and the next PE + 1
+ *   queue       ghost: PEs in the order in which they got the tail; they leave it with their section
+ *   set, test, clear   shi_lock_set, shi_lock_test, shi_lock_clear; a wait loop is a statement that blocks
+ *
+ * Asserted: who enters is first in the queue (mutual exclusion and FIFO); next is a PE. A lost wake-up is an invalid
+ * end state.
+ * Bound: 3 PEs, 3 turns each, every turn a set or a test.
+ *
+ * mutant 1  end     place is set to WAITS after the swap: it may wipe out the next PE, who then waits for ever
+ * mutant 2  end     clear does not wait for the next PE that has swapped but not yet told its name
+ * mutant 3  assert  test ignores that its compare-swap lost
+ * mutant 4  end     set with a free lock stores 0 instead of taking WAITS off: it may wipe out the next PE
+ * mutant 5  assert  the next PE stores its name instead of adding it: the predecessor stops waiting
+ * mutant 6  assert  neither clear nor test empties the place (either would do): the next PE adds to an old one
+ * mutant 7  assert  clear looks at the tail and empties it in two steps: it drops the PE that came between
+ */
+#define M(n) (MUTANT == n)
+#define PES 3
+#define TURNS 3
+#define WAITS 128
+
+byte tail;
+byte place[PES + 1];
+chan queue = [PES] of { byte };
+
+inline set() {
+    if :: M(1) -> skip :: else -> place[me] = WAITS fi;
+    atomic { before = tail; tail = me; queue!me } /* R1, A1 */
+    if :: M(1) -> place[me] = WAITS :: else fi;
+    if
+    :: before -> place[before] = (M(5) -> me : place[before] + me); /* R2 */
+        (place[me] & WAITS) == 0 /* A3 */
+    :: else -> place[me] = (M(4) -> 0 : place[me] & ~WAITS)
+    fi;
+    before = 0;
+    in = 1
+}
+
+inline test() {
+    if
+    :: tail == 0 ->
+        place[me] = (M(6) -> place[me] : 0);
+        atomic { /* A1 */
+            if :: tail == 0 -> tail = me; queue!me; in = 1 :: else -> in = M(3) fi
+        }
+    :: tail != 0 -> in = 0
+    fi
+}
+
+inline clear() {
+    queue?eval(me);
+    if
+    :: M(7) && tail == me -> tail = 0
+    :: atomic { !M(7) && tail == me -> tail = 0 } /* R1 */
+    :: tail != me ->
+        (place[me] || M(2)); /* A2 */
+        next = place[me];
+        assert(next <= PES);
+        place[me] = (M(6) -> place[me] : 0);
+        if
+        :: next -> place[next] = place[next] & ~WAITS /* R3 */
+        :: next == 0 && M(2) -> skip
+        fi;
+        next = 0
+    fi;
+    in = 0
+}
+
+proctype pe(byte me) {
+    byte before, next, turn;
+    bit in;
+    for (turn : 1 .. TURNS) {
+        if :: set() :: test() fi;
+        if :: in -> assert(queue?[eval(me)]); clear() :: else fi
+    }
+}
+
+init { atomic { run pe(1); run pe(2); run pe(3) } }

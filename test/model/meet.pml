@@ -1,0 +1,174 @@
+/*
+ * meet.pml - models src/host/ops/meet.c and the slot of team.h: barriers, exchange, and a slot that a later team uses.
+ *
+ *   model            code
+ *   slot[pe]         struct shi_slot of one index on each PE: flag, arrived, released, from, box
+ *   offer            struct offer.clock: the highest epoch of a destroyed team
+ *   crowded          the same; counting barrier or dissemination
+ *   epoch, exchanges struct shmem_team, the same names
+ *   step, plan       ghost: operations of the job; who comes first to one chooses which, for all
+ *   came[pe]         ghost: operations this PE has begun
+ *
+ * PE 1 has been in another team that left high epochs in its slot. Then PEs 0 1 2 make a team, and after it PEs 0 1,
+ * who may be through with it while PE 2 is still in the first. Making a team is an exchange on its parent, which is
+ * shown here by its effect alone: nobody goes on before all have offered. A store to memory of another PE is one
+ * step, and so is each look, in the order of the program: its release and acquire edges; mutant 9 drops one.
+ * Asserted: who leaves a barrier finds that all have come; a box holds what this exchange put there; a broadcast has
+ * arrived. A member that waits for ever is an invalid end state.
+ * Bound: 3 operations of the first team, 2 of the second; each a barrier, an exchange or a broadcast.
+ *
+ * mutant 1  end     counting barrier: released before arrived is reset, so that an early comer is forgotten
+ * mutant 2  end     waits compare with == and miss the epoch that a faster member has overwritten
+ * mutant 3  assert  dissemination: one flag for all rounds, so that one member is heard twice and another never
+ * mutant 4  assert  one box instead of two: a member one exchange ahead overwrites it
+ * mutant 5  assert  the box is chosen by the epoch: the same one on both sides of a broadcast
+ * mutant 6  assert  a new team counts from 0: the slot's old epochs let members through
+ * mutant 7  end     a new team counts from its own PE's clock, not from the highest of all
+ * mutant 8  end     a new team clears its slot: what a faster member has stored is lost
+ * mutant 9  assert  told before stored (R4 weakened)
+ */
+#define M(n) (MUTANT == n)
+#define PES 3
+#define FIRST 3 /* operations of the first team */
+#define ALL 5
+#define OLD 2 /* epoch that PE 1's slot has seen */
+
+mtype = { none, barrier, exchange, broadcast };
+typedef slots {
+    byte flag[2], arrived, released, from[PES], box[2 * PES], dest
+};
+slots slot[PES];
+mtype plan[ALL] = none;
+byte came[PES], offer[2 * PES], offers[2];
+bit crowded;
+
+#define round(i) (M(3) -> 0 : i - 1) /* i, the distance, is 1 and then 2 */
+#define box_store(to) slot[to].box[which * PES + me] = step + 1
+#define tell(to) slot[to].from[me] = epoch /* R4 */
+#define wait_ge(word, value) (word == value || !M(2) && word > value)
+
+inline all_came() { assert(came[0] > step && came[1] > step && (n == 2 || came[2] > step)) }
+
+inline box_store_all() {
+    do
+    :: atomic { i < n -> box_store((me + i) % n); i++ }
+    :: else -> i = 1; break
+    od
+}
+
+inline tell_all() {
+    do
+    :: atomic { i < n -> tell((me + i) % n); i++ }
+    :: else -> i = 1; break
+    od
+}
+
+inline barrier_counting() {
+    atomic { /* R2, A2 */
+        slot[0].arrived++;
+        last = slot[0].arrived == n
+    }
+    if
+    :: last && M(1) -> slot[0].released = epoch; slot[0].arrived = 0
+    :: last && !M(1) -> slot[0].arrived = 0; slot[0].released = epoch /* R3 */
+    :: !last -> wait_ge(slot[0].released, epoch) /* A3 */
+    fi
+}
+
+inline barrier_dissemination() {
+    do
+    :: atomic { i < n -> slot[(me + i) % n].flag[round(i)] = epoch } /* R1 */
+        atomic { wait_ge(slot[me].flag[round(i)], epoch); i = i * 2 } /* A1 */
+    :: else -> break
+    od
+}
+
+inline exchange_boxes() {
+    atomic {
+        exchanges++;
+        which = (M(4) -> 0 : (M(5) -> epoch & 1 : exchanges & 1));
+        box_store(me)
+    }
+    if :: M(9) -> tell_all(); box_store_all() :: !M(9) -> box_store_all(); tell_all() fi;
+    do
+    :: atomic { i < n -> wait_ge(slot[me].from[(me + i) % n], epoch); i++ } /* A4 */
+    :: else -> i = 0; break
+    od;
+    do
+    :: atomic { i < n -> assert(slot[me].box[which * PES + i] == step + 1); i++ }
+    :: else -> break
+    od
+}
+
+inline broadcast_push() {
+    do
+    :: me == 0 && i < n -> slot[i].dest = step + 1; atomic { tell(i); i++ }
+    :: me == 0 && i == n -> break
+    :: me != 0 -> atomic { wait_ge(slot[me].from[0], epoch); assert(slot[me].dest >= step + 1); break }
+    od
+}
+
+inline operation() {
+    atomic {
+        if
+        :: plan[step] == none ->
+            if
+            :: plan[step] = barrier
+            :: plan[step] = exchange
+            :: plan[step] = broadcast
+            fi
+        :: else
+        fi;
+        came[me] = step + 1;
+        epoch++;
+        i = 1
+    }
+    if
+    :: plan[step] == barrier && crowded -> barrier_counting(); all_came()
+    :: plan[step] == barrier && !crowded -> barrier_dissemination(); all_came()
+    :: plan[step] == exchange -> exchange_boxes()
+    :: plan[step] == broadcast -> broadcast_push()
+    fi;
+    atomic { i = 0; which = 0; last = 0; step++ }
+}
+
+/* Be member of the team of PEs 0 to members - 1. The offers of the second team lie in boxes of their own. */
+inline join(members, team, old_clock) {
+    atomic { offer[team * PES + me] = old_clock; offers[team]++ }
+    offers[team] == members;
+    d_step {
+        epoch = offer[team * PES];
+        if :: offer[team * PES + 1] > epoch -> epoch = offer[team * PES + 1] :: else fi;
+        if :: M(6) || M(8) -> epoch = 0 :: M(7) -> epoch = old_clock :: else fi;
+        n = members;
+        exchanges = 0
+    }
+    if
+    :: M(8) -> d_step {
+        slot[me].flag[0] = 0; slot[me].flag[1] = 0; slot[me].arrived = 0; slot[me].released = 0;
+        slot[me].from[0] = 0; slot[me].from[1] = 0; slot[me].from[2] = 0 }
+    :: else
+    fi
+}
+
+proctype pe(byte me) {
+    byte n, epoch, exchanges, step, i, which;
+    bit last;
+    join(3, 0, (me == 1 -> OLD : 0));
+    do :: step < FIRST -> operation() :: else -> break od;
+    if
+    :: me < 2 ->
+        join(2, 1, epoch);
+        do :: step < ALL -> operation() :: else -> break od
+    :: else
+    fi
+}
+
+init {
+    atomic {
+        slot[1].flag[0] = OLD; slot[1].flag[1] = OLD; slot[1].released = OLD;
+        slot[1].from[0] = OLD; slot[1].from[1] = OLD; slot[1].from[2] = OLD;
+        if :: crowded = 0 :: crowded = 1 fi;
+        run pe(0); run pe(1); run pe(2)
+    }
+}

@@ -1,0 +1,88 @@
+/*
+ * ring.pml - models the request ring of ARCHITECTURE section 6: many producers, one proxy, slots that validate
+ * themselves word by word, and credit from the proxy's tail.
+ *
+ *   model        protocol
+ *   head         tickets, one fetch-add each
+ *   bit_of, body the slot's words: lap phase bit and the rest; a word is one load or store, so both go together
+ *   tail         published by the proxy: slots it is done with
+ *   ticket       of a producer; its number is the body, so that a stale or foreign word shows
+ *
+ * A producer's words become visible in any order and the proxy looks at them in any order, which is more than any
+ * memory model allows it: the words need no order among themselves. Two edges are left:
+ * E1  a word with the phase of lap p / N is the word of p (checked for each word alone)
+ * E2  R2 tail is published after the last word was read -> A2 the owner of p writes when p < tail + N
+ * Asserted: every word of ticket k is k's. A ticket that is never taken is an invalid end state.
+ * Bound: 3 producers, 2 tickets each, 2 slots of 3 words (the code: 8): 3 laps.
+ *
+ * mutant 1  assert  the phase bit of word 0 vouches for the whole slot
+ * mutant 2  assert  no credit check
+ * mutant 3  end     credit for one slot too many: words are overwritten and the proxy waits for a lap that is gone
+ * mutant 4  end     tail is published when the first word was read (R2 weakened): the same
+ * mutant 5  assert  a valid bit that is the same on each lap
+ * mutant 6  assert  tickets by load and store
+ * mutant 7  assert  a short operation leaves its last word unwritten, and the proxy, told so by word 0, unchecked
+ */
+#define M(n) (MUTANT == n)
+#define N 2
+#define WORDS 3
+#define WHOLE 7 /* a mask of words */
+#define PRODUCERS 3
+#define TURNS 2
+#define TICKETS (PRODUCERS * TURNS)
+
+byte head, tail;
+bit bit_of[N * WORDS];
+byte body[N * WORDS];
+bit brief[N]; /* mutant 7, part of word 0 */
+
+#define phase(t) (M(5) -> 1 : 1 - (t / N) % 2)
+#define at(t, w) ((t % N) * WORDS + w)
+
+inline write(w) {
+    d_step {
+        (todo & (1 << w)) ->
+        body[at(ticket, w)] = ticket;
+        bit_of[at(ticket, w)] = phase(ticket);
+        if :: M(7) && w == 0 -> brief[ticket % N] = turn == 1 :: else fi;
+        todo = todo & ~(1 << w)
+    }
+}
+
+inline read(w) {
+    d_step {
+        (todo & (1 << w)) && (bit_of[at(k, w)] == phase(k) || M(1) && w && !(todo & 1)) ->
+        assert(body[at(k, w)] == k);
+        todo = todo & ~(1 << w);
+        if :: M(7) && w == 0 && brief[k % N] -> todo = todo & ~4 :: else fi;
+        if :: M(4) -> tail = k + 1 :: else fi
+    }
+}
+
+proctype producer() {
+    byte ticket, todo, turn;
+    for (turn : 0 .. TURNS - 1) {
+        if :: M(6) -> ticket = head; head = ticket + 1 :: else -> d_step { ticket = head; head++ } fi;
+        (ticket < tail + N || M(2) || M(3) && ticket == tail + N); /* A2 */
+        todo = (M(7) && turn == 1 -> WHOLE & ~4 : WHOLE);
+        do
+        :: write(0) :: write(1) :: write(2)
+        :: todo == 0 -> break
+        od;
+        ticket = 0
+    }
+}
+
+proctype proxy() {
+    byte k, todo;
+    for (k : 0 .. TICKETS - 1) {
+        todo = WHOLE;
+        do
+        :: read(0) :: read(1) :: read(2)
+        :: todo == 0 -> break
+        od;
+        tail = k + 1 /* R2 */
+    }
+}
+
+init { atomic { run producer(); run producer(); run producer(); run proxy() } }
