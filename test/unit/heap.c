@@ -10,6 +10,7 @@
 #include "../tap.h"
 
 enum { UNITS = 1 << 16, LIVE = 600, CALLS = 100000 };
+static struct shi_heap *heap;
 static const size_t heap_bytes = (size_t)UNITS * SHI_HEAP_ALIGN;
 
 static unsigned short owner[UNITS + 1]; /* 0: free; the last one never is */
@@ -51,7 +52,7 @@ static int has_room(size_t bytes, size_t align)
 static void get(int i, size_t bytes, size_t align)
 {
     size_t off = 1;
-    int err = shi_heap_get(bytes, align, &off);
+    int err = shi_heap_get(heap, bytes, align, &off);
     if (err) {
         CHECK(err == -ENOMEM && off == 1);
         CHECKF(!has_room(bytes, align), "refused %zu bytes aligned to %zu, though there is room", bytes, align);
@@ -59,7 +60,7 @@ static void get(int i, size_t bytes, size_t align)
     }
     CHECKF(off % align == 0 && off % SHI_HEAP_ALIGN == 0, "offset %zu is not aligned to %zu", off, align);
     CHECKF(off + bytes <= heap_bytes && is_free(off / SHI_HEAP_ALIGN, units(bytes)), "[%zu, + %zu) overlaps", off, bytes);
-    CHECK(shi_heap_length(off) >= bytes);
+    CHECK(shi_heap_length(heap, off) >= bytes);
     live[i] = (struct block){off, bytes};
     mark(off, bytes, i + 1);
 }
@@ -69,11 +70,11 @@ static void resize(int i, size_t bytes)
     struct block *b = &live[i];
     size_t first = b->off / SHI_HEAP_ALIGN, had = units(b->bytes), want = units(bytes);
     int fits = want <= had || is_free(first + had, want - had);
-    int err = shi_heap_resize(b->off, bytes);
+    int err = shi_heap_resize(heap, b->off, bytes);
     CHECKF(err == (fits ? 0 : -ENOMEM), "resize from %zu to %zu gave %d", b->bytes, bytes, err);
     if (err)
         return;
-    CHECK(shi_heap_length(b->off) >= bytes);
+    CHECK(shi_heap_length(heap, b->off) >= bytes);
     mark(b->off, b->bytes, 0);
     b->bytes = bytes;
     mark(b->off, bytes, i + 1);
@@ -81,7 +82,7 @@ static void resize(int i, size_t bytes)
 
 static void put(int i)
 {
-    CHECK(shi_heap_put(live[i].off) == 0);
+    CHECK(shi_heap_put(heap, live[i].off) == 0);
     mark(live[i].off, live[i].bytes, 0);
     live[i].bytes = 0;
 }
@@ -99,7 +100,7 @@ static uint64_t play(unsigned state)
     memset(owner, 0, sizeof owner);
     memset(live, 0, sizeof live);
     owner[UNITS] = 1;
-    CHECK(shi_heap_up(heap_bytes) == 0);
+    CHECK((heap = shi_heap_up(heap_bytes)) != NULL);
     for (int k = 0; k < CALLS; k++) {
         unsigned r = tap_random(&state);
         int i = (int)(tap_random(&state) % LIVE);
@@ -119,20 +120,20 @@ static uint64_t play(unsigned state)
 static void against_model(void)
 {
     play(2024);
-    shi_heap_down();
+    shi_heap_down(heap);
 }
 
 /* A choice that depends on an address, on time or on what an earlier heap left behind: PEs would part. */
 static void same_calls_same_offsets(void)
 {
     uint64_t first = play(5);
-    shi_heap_down();
+    shi_heap_down(heap);
     void *shift = malloc(12345); /* private addresses differ between PEs */
     uint64_t second = play(5);
-    shi_heap_down();
+    shi_heap_down(heap);
     CHECK(first == second);
     CHECK(play(6) != first); /* the hash does look at the offsets */
-    shi_heap_down();
+    shi_heap_down(heap);
     free(shift);
 }
 
@@ -144,32 +145,32 @@ static void all_free_is_one(void)
     for (int i = 0; i < LIVE; i++)
         if (live[i].bytes)
             put(i);
-    CHECK(shi_heap_get(heap_bytes, SHI_HEAP_ALIGN, &off) == 0 && off == 0);
-    CHECK(shi_heap_get(1, SHI_HEAP_ALIGN, &off) == -ENOMEM);
-    CHECK(shi_heap_put(0) == 0);
-    shi_heap_down();
+    CHECK(shi_heap_get(heap, heap_bytes, SHI_HEAP_ALIGN, &off) == 0 && off == 0);
+    CHECK(shi_heap_get(heap, 1, SHI_HEAP_ALIGN, &off) == -ENOMEM);
+    CHECK(shi_heap_put(heap, 0) == 0);
+    shi_heap_down(heap);
 }
 
 /* Offsets that are no block's start, and sizes that wrap round when they are rounded up. */
 static void refused(void)
 {
     size_t off, other = 0;
-    CHECK(shi_heap_length(0) == 0);
-    CHECK(shi_heap_up(4096 + 63) == 0);
-    CHECK(shi_heap_get(SIZE_MAX, 64, &off) == -ENOMEM);
-    CHECK(shi_heap_get(SIZE_MAX - 62, 64, &off) == -ENOMEM);
-    CHECK(shi_heap_get(64, (size_t)1 << 63, &off) == -ENOMEM);
-    CHECK(shi_heap_get(4097, 64, &off) == -ENOMEM);
-    CHECK(shi_heap_get(200, 64, &off) == 0 && shi_heap_get(200, 64, &other) == 0);
-    CHECK(shi_heap_put(off + 64) == -EINVAL && shi_heap_length(off + 64) == 0);
-    CHECK(shi_heap_put(off) == 0);
-    CHECK(shi_heap_put(off) == -EINVAL);
-    CHECK(shi_heap_resize(off, 64) == -EINVAL);
-    CHECK(shi_heap_resize(other, SIZE_MAX) == -ENOMEM && shi_heap_length(other) >= 200);
-    shi_heap_down();
-    CHECK(shi_heap_up(0) == 0);
-    CHECK(shi_heap_get(1, 64, &off) == -ENOMEM);
-    shi_heap_down();
+    CHECK((heap = shi_heap_up(4096 + 63)) != NULL);
+    CHECK(shi_heap_length(heap, 0) == 0);
+    CHECK(shi_heap_get(heap, SIZE_MAX, 64, &off) == -ENOMEM);
+    CHECK(shi_heap_get(heap, SIZE_MAX - 62, 64, &off) == -ENOMEM);
+    CHECK(shi_heap_get(heap, 64, (size_t)1 << 63, &off) == -ENOMEM);
+    CHECK(shi_heap_get(heap, 4097, 64, &off) == -ENOMEM);
+    CHECK(shi_heap_get(heap, 200, 64, &off) == 0 && shi_heap_get(heap, 200, 64, &other) == 0);
+    CHECK(shi_heap_put(heap, off + 64) == -EINVAL && shi_heap_length(heap, off + 64) == 0);
+    CHECK(shi_heap_put(heap, off) == 0);
+    CHECK(shi_heap_put(heap, off) == -EINVAL);
+    CHECK(shi_heap_resize(heap, off, 64) == -EINVAL);
+    CHECK(shi_heap_resize(heap, other, SIZE_MAX) == -ENOMEM && shi_heap_length(heap, other) >= 200);
+    shi_heap_down(heap);
+    CHECK((heap = shi_heap_up(0)) != NULL);
+    CHECK(shi_heap_get(heap, 1, 64, &off) == -ENOMEM);
+    shi_heap_down(heap);
 }
 
 int main(void)

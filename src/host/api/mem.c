@@ -16,7 +16,7 @@ static void *at_offset(size_t off)
 static size_t offset_of(const char *routine, const void *ptr)
 {
     size_t off = (uintptr_t)ptr - shi_world.heap_lo;
-    if (off >= shi_world.heap_bytes || shi_heap_length(off) == 0)
+    if (off >= shi_world.heap_bytes || shi_heap_length(shi_world.heap, off) == 0)
         shi_die(routine, "ptr = %p was not returned by a shmem allocation, or is free already (pe = %d)", ptr,
                 shi_world.pe);
     return off;
@@ -35,7 +35,7 @@ static void *get(const char *routine, size_t bytes, size_t align)
     if (bytes == 0)
         return NULL;
     size_t off;
-    int err = shi_heap_get(bytes, align, &off);
+    int err = shi_heap_get(shi_world.heap, bytes, align, &off);
     if (err)
         shi_log_debug("%s: no room for %zu bytes in the symmetric heap of %zu; SHMEM_SYMMETRIC_SIZE sets it", routine,
                       bytes, shi_world.heap_bytes);
@@ -51,7 +51,7 @@ static void put(const char *routine, void *ptr)
         return;
     size_t off = offset_of(routine, ptr);
     quiet_barrier();
-    shi_heap_put(off);
+    shi_heap_put(shi_world.heap, off);
 }
 
 static void *resize(const char *routine, void *ptr, size_t bytes)
@@ -63,13 +63,13 @@ static void *resize(const char *routine, void *ptr, size_t bytes)
         put(routine, ptr);
         return NULL;
     }
-    size_t off = offset_of(routine, ptr), had = shi_heap_length(off), to;
+    size_t off = offset_of(routine, ptr), had = shi_heap_length(shi_world.heap, off), to;
     quiet_barrier();
-    if (shi_heap_resize(off, bytes) == 0) {
+    if (shi_heap_resize(shi_world.heap, off, bytes) == 0) {
         to = off;
-    } else if (shi_heap_get(bytes, SHI_HEAP_ALIGN, &to) == 0) {
+    } else if (shi_heap_get(shi_world.heap, bytes, SHI_HEAP_ALIGN, &to) == 0) {
         memcpy(at_offset(to), ptr, had < bytes ? had : bytes);
-        shi_heap_put(off);
+        shi_heap_put(shi_world.heap, off);
     } else {
         ptr = NULL; /* no room: the old block stays as it was */
     }
@@ -97,7 +97,7 @@ SHI_DEF(void *, shmem_calloc, (size_t count, size_t size))
     if (bytes == 0)
         return NULL;
     size_t off;
-    int err = shi_heap_get(bytes, SHI_HEAP_ALIGN, &off);
+    int err = shi_heap_get(shi_world.heap, bytes, SHI_HEAP_ALIGN, &off);
     if (!err)
         memset(at_offset(off), 0, bytes);
     quiet_barrier();

@@ -14,7 +14,6 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "host/util/base.h"
 
@@ -27,11 +26,13 @@ struct span {
 
 enum { STEPS = 8, BINS = 64 * STEPS };
 
-static struct span *bins[BINS];
-static uint64_t bin_full[BINS / 64];
-static struct span **chains;
-static size_t n_chains, n_used;
-static struct span *first;
+struct shi_heap {
+    struct span *bins[BINS];
+    uint64_t bin_full[BINS / 64];
+    struct span **chains;
+    size_t n_chains, n_used;
+    struct span *first;
+};
 
 /* The bin of spans of this length: bins are ordered, and equal bins differ by less than an eighth. */
 static int bin_of(size_t bytes)
@@ -62,89 +63,89 @@ static void list_remove(struct span **head, struct span *s)
         s->next->prev = s->prev;
 }
 
-static void bin_add(struct span *s)
+static void bin_add(struct shi_heap *h, struct span *s)
 {
     int b = bin_of(s->bytes);
-    list_add(&bins[b], s);
-    bin_full[b / 64] |= 1ull << (b % 64);
+    list_add(&h->bins[b], s);
+    h->bin_full[b / 64] |= 1ull << (b % 64);
 }
 
-static void bin_remove(struct span *s)
+static void bin_remove(struct shi_heap *h, struct span *s)
 {
     int b = bin_of(s->bytes);
-    list_remove(&bins[b], s);
-    if (!bins[b])
-        bin_full[b / 64] &= ~(1ull << (b % 64));
+    list_remove(&h->bins[b], s);
+    if (!h->bins[b])
+        h->bin_full[b / 64] &= ~(1ull << (b % 64));
 }
 
-static size_t hash(size_t off)
+static size_t hash(const struct shi_heap *h, size_t off)
 {
-    return (off / SHI_HEAP_ALIGN * 0x9e3779b97f4a7c15) >> 20 & (n_chains - 1);
+    return (off / SHI_HEAP_ALIGN * 0x9e3779b97f4a7c15) >> 20 & (h->n_chains - 1);
 }
 
-static struct span *find_used(size_t off)
+static struct span *find_used(const struct shi_heap *h, size_t off)
 {
-    if (!n_chains)
-        return NULL;
-    struct span *s = chains[hash(off)];
+    struct span *s = h->chains[hash(h, off)];
     while (s && s->off != off)
         s = s->next;
     return s;
 }
 
 /* Keep chains short. Failing to grow costs time, nothing else. */
-static void grow_chains(void)
+static void grow_chains(struct shi_heap *h)
 {
-    struct span **old = chains;
-    size_t n_old = n_chains;
+    struct span **old = h->chains;
+    size_t n_old = h->n_chains;
     struct span **wider = calloc(n_old * 2, sizeof *wider);
     if (!wider)
         return;
-    chains = wider;
-    n_chains = n_old * 2;
+    h->chains = wider;
+    h->n_chains = n_old * 2;
     for (size_t i = 0; i < n_old; i++) {
         for (struct span *s = old[i], *next; s; s = next) {
             next = s->next;
-            list_add(&chains[hash(s->off)], s);
+            list_add(&h->chains[hash(h, s->off)], s);
         }
     }
     free(old);
 }
 
-static void mark_used(struct span *s)
+static void mark_used(struct shi_heap *h, struct span *s)
 {
     s->used = 1;
-    if (++n_used > n_chains * 2)
-        grow_chains();
-    list_add(&chains[hash(s->off)], s);
+    if (++h->n_used > h->n_chains * 2)
+        grow_chains(h);
+    list_add(&h->chains[hash(h, s->off)], s);
 }
 
-int shi_heap_up(size_t bytes)
+struct shi_heap *shi_heap_up(size_t bytes)
 {
-    n_chains = 256;
-    n_used = 0;
-    chains = calloc(n_chains, sizeof *chains);
-    first = calloc(1, sizeof *first);
-    if (!chains || !first)
-        return -ENOMEM;
-    first->bytes = bytes / SHI_HEAP_ALIGN * SHI_HEAP_ALIGN;
-    if (first->bytes)
-        bin_add(first);
-    return 0;
+    struct shi_heap *h = calloc(1, sizeof *h);
+    if (!h)
+        return NULL;
+    h->n_chains = 256;
+    h->chains = calloc(h->n_chains, sizeof *h->chains);
+    h->first = calloc(1, sizeof *h->first);
+    if (!h->chains || !h->first) {
+        shi_heap_down(h);
+        return NULL;
+    }
+    h->first->bytes = bytes / SHI_HEAP_ALIGN * SHI_HEAP_ALIGN;
+    if (h->first->bytes)
+        bin_add(h, h->first);
+    return h;
 }
 
-void shi_heap_down(void)
+void shi_heap_down(struct shi_heap *h)
 {
-    for (struct span *s = first, *above; s; s = above) {
+    if (!h)
+        return;
+    for (struct span *s = h->first, *above; s; s = above) {
         above = s->above;
         free(s);
     }
-    free(chains);
-    chains = NULL;
-    first = NULL;
-    n_chains = 0;
-    memset(bins, 0, sizeof bins);
-    memset(bin_full, 0, sizeof bin_full);
+    free(h->chains);
+    free(h);
 }
 
 /* Cut s after `bytes` and return the new upper part, in no list yet, or NULL without memory. */
@@ -179,78 +180,78 @@ static int fits(const struct span *s, size_t bytes, size_t align)
 }
 
 /* A free span that fits, or NULL: the first of the lowest bin that cannot disappoint, else a look at the bins below. */
-static struct span *find_free(size_t bytes, size_t align)
+static struct span *find_free(const struct shi_heap *h, size_t bytes, size_t align)
 {
     size_t most = bytes + (align > SHI_HEAP_ALIGN ? align : 0);
     int sure = bin_of(most) + 1;
     for (int w = sure / 64; w < BINS / 64; w++) {
-        uint64_t full = bin_full[w] & (w == sure / 64 ? ~0ull << (sure % 64) : ~0ull);
+        uint64_t full = h->bin_full[w] & (w == sure / 64 ? ~0ull << (sure % 64) : ~0ull);
         if (full)
-            return bins[w * 64 + __builtin_ctzll(full)];
+            return h->bins[w * 64 + __builtin_ctzll(full)];
     }
     for (int b = bin_of(bytes); b < sure; b++)
-        for (struct span *s = bins[b]; s; s = s->next)
+        for (struct span *s = h->bins[b]; s; s = s->next)
             if (fits(s, bytes, align))
                 return s;
     return NULL;
 }
 
-int shi_heap_get(size_t bytes, size_t align, size_t *off)
+int shi_heap_get(struct shi_heap *h, size_t bytes, size_t align, size_t *off)
 {
     if (bytes > SIZE_MAX / 4 || align > SIZE_MAX / 4)
         return -ENOMEM;
     bytes = shi_round_up(bytes, SHI_HEAP_ALIGN);
     align = align > SHI_HEAP_ALIGN ? align : SHI_HEAP_ALIGN;
-    struct span *s = find_free(bytes, align);
+    struct span *s = find_free(h, bytes, align);
     if (!s)
         return -ENOMEM;
-    bin_remove(s);
+    bin_remove(h, s);
     size_t skip = shi_round_up(s->off, align) - s->off;
     struct span *mine = skip ? cut(s, skip) : s;
     if (!mine) {
-        bin_add(s);
+        bin_add(h, s);
         return -ENOMEM;
     }
     if (mine != s)
-        bin_add(s);
+        bin_add(h, s);
     struct span *rest = mine->bytes > bytes ? cut(mine, bytes) : NULL;
     if (rest)
-        bin_add(rest);
-    mark_used(mine);
+        bin_add(h, rest);
+    mark_used(h, mine);
     *off = mine->off;
     return 0;
 }
 
-int shi_heap_put(size_t off)
+int shi_heap_put(struct shi_heap *h, size_t off)
 {
-    struct span *s = find_used(off);
+    struct span *s = find_used(h, off);
     if (!s)
         return -EINVAL;
-    list_remove(&chains[hash(off)], s);
-    n_used--;
+    list_remove(&h->chains[hash(h, off)], s);
+    h->n_used--;
     s->used = 0;
     if (s->above && !s->above->used) {
-        bin_remove(s->above);
+        bin_remove(h, s->above);
         join(s);
     }
     if (s->below && !s->below->used) {
         s = s->below;
-        bin_remove(s);
+        bin_remove(h, s);
         join(s);
     }
-    bin_add(s);
+    bin_add(h, s);
     return 0;
 }
 
-size_t shi_heap_length(size_t off)
+size_t shi_heap_length(const struct shi_heap *h, size_t off)
 {
-    struct span *s = find_used(off);
+    struct span *s = find_used(h, off);
     return s ? s->bytes : 0;
 }
 
-int shi_heap_resize(size_t off, size_t bytes)
+int shi_heap_resize(struct shi_heap *h, size_t off, size_t bytes)
 {
-    struct span *s = find_used(off);
+    struct span *s = find_used(h, off);
     if (!s)
         return -EINVAL;
     if (bytes > SIZE_MAX / 4)
@@ -261,11 +262,11 @@ int shi_heap_resize(size_t off, size_t bytes)
     if (room < bytes)
         return -ENOMEM;
     if (above_free) {
-        bin_remove(s->above);
+        bin_remove(h, s->above);
         join(s);
     }
     struct span *rest = s->bytes > bytes ? cut(s, bytes) : NULL;
     if (rest)
-        bin_add(rest);
+        bin_add(h, rest);
     return 0;
 }

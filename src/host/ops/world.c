@@ -159,7 +159,8 @@ static int build_world(int thread_level)
     shi_world.data_bytes = st->bytes;
     shi_world.check = shi_world.config.check;
     shi_world.thread_level = thread_level;
-    if (fill_peers(st) || shi_heap_up(shi_world.heap_bytes) || shi_team_up()) {
+    shi_world.heap = shi_heap_up(shi_world.heap_bytes);
+    if (!shi_world.heap || fill_peers(st) || shi_team_up()) {
         shi_log_error("out of memory for the tables of %d PEs", shi_world.n_pes);
         return -ENOMEM;
     }
@@ -196,7 +197,7 @@ void shi_world_down(const char *routine)
     SHI_CTX_DEFAULT->n_pes = 0;
     shi_world.up = 0;
     shi_shm_drop_heap(&shi_world.shm, shi_world.heap_bytes);
-    shi_heap_down();
+    shi_heap_down(shi_world.heap);
     shi_team_down();
     free(peers);
     free(no_peers);

@@ -31,6 +31,7 @@ struct shi_world {
     int thread_level;
     int ever_up;
     size_t heap_bytes, data_bytes;
+    struct shi_heap *heap;       /* where blocks lie in the symmetric heap */
     const struct shi_peer *peer; /* [n_pes], complete even when SHMEM_CHECK=1 */
     struct shi_shm shm;
     struct shi_boot boot;
