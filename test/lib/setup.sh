@@ -3,7 +3,7 @@
 # Install the missing ones of our packages and of those named; without root or apt say which, and fail.
 need_packages() {
     missing=
-    for p in gcc g++ make autoconf automake libtool pkg-config libpmix-dev libhwloc-dev "$@"; do
+    for p in gcc g++ make autoconf automake libtool pkg-config libpmix-dev libhwloc-dev libze-dev "$@"; do
         have "$p" || missing="$missing $p"
     done
     [ -z "$missing" ] && return 0
@@ -28,6 +28,7 @@ have() {
     libtool) command -v libtoolize > /dev/null ;;
     libpmix-dev) pkg-config --exists pmix 2> /dev/null ;;
     libhwloc-dev) pkg-config --exists hwloc 2> /dev/null ;;
+    libze-dev) pkg-config --exists libze_loader 2> /dev/null ;;
     *) dpkg -s "$1" > /dev/null 2>&1 ;;
     esac
 }

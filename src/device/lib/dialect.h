@@ -3,16 +3,30 @@
  *
  * C11 is the host: the proxy's side of every shared word, and threads that stand for work-items in tests.
  * Scope is the system everywhere: the other side of a word is a host thread or another device.
+ *
+ *   SHI_GLOBAL         address space of memory that others can reach; a pointer without it may point anywhere
+ *   SHI_FN             a function of the library; SHI_NOINLINE: one that must not take its callers' registers
+ *   SHI_PROGRAM_SCOPE  a variable of the module, which the host finds by its name
+ *   shi_a8 .. shi_a128 units that memory of any type may be copied in
+ *   shi_to_global      NULL for private and local memory, which neither proxy nor peer can reach
+ *   shi_atom32_, 64_   relaxed; the result is the value before
  */
 #ifndef SHI_DIALECT_H
 #define SHI_DIALECT_H
 
-#if defined(__OPENCL_VERSION__)
+#if defined(__OPENCL_C_VERSION__)
 
 #define SHI_GLOBAL __global
 #define SHI_FN static inline
+#define SHI_NOINLINE static __attribute__((noinline, unused))
+#define SHI_PROGRAM_SCOPE __global
 typedef ulong shi_u64;
 typedef uint shi_u32;
+typedef uchar __attribute__((may_alias)) shi_a8;
+typedef ushort __attribute__((may_alias)) shi_a16;
+typedef uint __attribute__((may_alias)) shi_a32;
+typedef ulong __attribute__((may_alias)) shi_a64;
+typedef ulong2 __attribute__((may_alias)) shi_a128;
 #define SHI_ATOM_(p) ((volatile __global atomic_ulong *)(p))
 #define SHI_SYSTEM_ memory_scope_all_svm_devices
 SHI_FN shi_u64 shi_load_relaxed(const SHI_GLOBAL shi_u64 *p)
@@ -35,21 +49,81 @@ SHI_FN shi_u64 shi_add_relaxed(SHI_GLOBAL shi_u64 *p, shi_u64 v)
 {
     return atomic_fetch_add_explicit(SHI_ATOM_(p), v, memory_order_relaxed, SHI_SYSTEM_);
 }
+SHI_FN shi_u64 shi_add_release(SHI_GLOBAL shi_u64 *p, shi_u64 v)
+{
+    return atomic_fetch_add_explicit(SHI_ATOM_(p), v, memory_order_release, SHI_SYSTEM_);
+}
 SHI_FN void shi_fence_release(void)
 {
     atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_release, SHI_SYSTEM_);
 }
+SHI_FN void shi_fence_both(void)
+{
+    atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_acq_rel, SHI_SYSTEM_);
+}
 SHI_FN void shi_pause(void)
 {
 }
+SHI_FN shi_u32 shi_load32_acquire(const SHI_GLOBAL shi_u32 *p)
+{
+    return atomic_load_explicit((volatile __global atomic_uint *)p, memory_order_acquire, SHI_SYSTEM_);
+}
+SHI_FN SHI_GLOBAL void *shi_to_global(const void *p)
+{
+    return to_global((void *)p);
+}
+#define SHI_ATOMICS_(W, T, A)                                                                                         \
+    SHI_FN T shi_atom##W##_fetch(SHI_GLOBAL T *p)                                                                     \
+    {                                                                                                                 \
+        return atomic_load_explicit((volatile __global A *)p, memory_order_relaxed, SHI_SYSTEM_);                     \
+    }                                                                                                                 \
+    SHI_FN void shi_atom##W##_set(SHI_GLOBAL T *p, T v)                                                               \
+    {                                                                                                                 \
+        atomic_store_explicit((volatile __global A *)p, v, memory_order_relaxed, SHI_SYSTEM_);                        \
+    }                                                                                                                 \
+    SHI_FN T shi_atom##W##_swap(SHI_GLOBAL T *p, T v)                                                                 \
+    {                                                                                                                 \
+        return atomic_exchange_explicit((volatile __global A *)p, v, memory_order_relaxed, SHI_SYSTEM_);              \
+    }                                                                                                                 \
+    SHI_FN T shi_atom##W##_add(SHI_GLOBAL T *p, T v)                                                                  \
+    {                                                                                                                 \
+        return atomic_fetch_add_explicit((volatile __global A *)p, v, memory_order_relaxed, SHI_SYSTEM_);             \
+    }                                                                                                                 \
+    SHI_FN T shi_atom##W##_and(SHI_GLOBAL T *p, T v)                                                                  \
+    {                                                                                                                 \
+        return atomic_fetch_and_explicit((volatile __global A *)p, v, memory_order_relaxed, SHI_SYSTEM_);             \
+    }                                                                                                                 \
+    SHI_FN T shi_atom##W##_or(SHI_GLOBAL T *p, T v)                                                                   \
+    {                                                                                                                 \
+        return atomic_fetch_or_explicit((volatile __global A *)p, v, memory_order_relaxed, SHI_SYSTEM_);              \
+    }                                                                                                                 \
+    SHI_FN T shi_atom##W##_xor(SHI_GLOBAL T *p, T v)                                                                  \
+    {                                                                                                                 \
+        return atomic_fetch_xor_explicit((volatile __global A *)p, v, memory_order_relaxed, SHI_SYSTEM_);             \
+    }                                                                                                                 \
+    SHI_FN T shi_atom##W##_cswap(SHI_GLOBAL T *p, T cond, T v)                                                        \
+    {                                                                                                                 \
+        atomic_compare_exchange_strong_explicit((volatile __global A *)p, &cond, v, memory_order_relaxed,             \
+                                                memory_order_relaxed, SHI_SYSTEM_);                                   \
+        return cond;                                                                                                  \
+    }
+SHI_ATOMICS_(32, shi_u32, atomic_uint)
+SHI_ATOMICS_(64, shi_u64, atomic_ulong)
 
 #elif defined(__CUDACC__)
 
 #include <cuda/atomic>
 #define SHI_GLOBAL
 #define SHI_FN static inline __device__
+#define SHI_NOINLINE static __noinline__ __device__
+#define SHI_PROGRAM_SCOPE __device__
 typedef unsigned long long shi_u64;
 typedef unsigned int shi_u32;
+typedef unsigned char shi_a8;
+typedef unsigned short shi_a16;
+typedef unsigned int shi_a32;
+typedef unsigned long long shi_a64;
+typedef ulonglong2 shi_a128;
 typedef cuda::atomic_ref<shi_u64, cuda::thread_scope_system> shi_ref_;
 SHI_FN shi_u64 shi_load_relaxed(const shi_u64 *p)
 {
@@ -71,14 +145,67 @@ SHI_FN shi_u64 shi_add_relaxed(shi_u64 *p, shi_u64 v)
 {
     return shi_ref_(*p).fetch_add(v, cuda::memory_order_relaxed);
 }
+SHI_FN shi_u64 shi_add_release(SHI_GLOBAL shi_u64 *p, shi_u64 v)
+{
+    return shi_ref_(*p).fetch_add(v, cuda::memory_order_release);
+}
 SHI_FN void shi_fence_release(void)
 {
     cuda::atomic_thread_fence(cuda::memory_order_release, cuda::thread_scope_system);
+}
+SHI_FN void shi_fence_both(void)
+{
+    cuda::atomic_thread_fence(cuda::memory_order_acq_rel, cuda::thread_scope_system);
 }
 SHI_FN void shi_pause(void)
 {
     __nanosleep(20);
 }
+typedef cuda::atomic_ref<shi_u32, cuda::thread_scope_system> shi_ref32_;
+SHI_FN shi_u32 shi_load32_acquire(const shi_u32 *p)
+{
+    return shi_ref32_(*const_cast<shi_u32 *>(p)).load(cuda::memory_order_acquire);
+}
+SHI_FN void *shi_to_global(const void *p)
+{
+    return __isGlobal(p) ? const_cast<void *>(p) : 0;
+}
+#define SHI_ATOMICS_(W, T, A)                                                                                         \
+    SHI_FN T shi_atom##W##_fetch(T *p)                                                                                \
+    {                                                                                                                 \
+        return A(*p).load(cuda::memory_order_relaxed);                                                                \
+    }                                                                                                                 \
+    SHI_FN void shi_atom##W##_set(T *p, T v)                                                                          \
+    {                                                                                                                 \
+        A(*p).store(v, cuda::memory_order_relaxed);                                                                   \
+    }                                                                                                                 \
+    SHI_FN T shi_atom##W##_swap(T *p, T v)                                                                            \
+    {                                                                                                                 \
+        return A(*p).exchange(v, cuda::memory_order_relaxed);                                                         \
+    }                                                                                                                 \
+    SHI_FN T shi_atom##W##_add(T *p, T v)                                                                             \
+    {                                                                                                                 \
+        return A(*p).fetch_add(v, cuda::memory_order_relaxed);                                                        \
+    }                                                                                                                 \
+    SHI_FN T shi_atom##W##_and(T *p, T v)                                                                             \
+    {                                                                                                                 \
+        return A(*p).fetch_and(v, cuda::memory_order_relaxed);                                                        \
+    }                                                                                                                 \
+    SHI_FN T shi_atom##W##_or(T *p, T v)                                                                              \
+    {                                                                                                                 \
+        return A(*p).fetch_or(v, cuda::memory_order_relaxed);                                                         \
+    }                                                                                                                 \
+    SHI_FN T shi_atom##W##_xor(T *p, T v)                                                                             \
+    {                                                                                                                 \
+        return A(*p).fetch_xor(v, cuda::memory_order_relaxed);                                                        \
+    }                                                                                                                 \
+    SHI_FN T shi_atom##W##_cswap(T *p, T cond, T v)                                                                   \
+    {                                                                                                                 \
+        A(*p).compare_exchange_strong(cond, v, cuda::memory_order_relaxed, cuda::memory_order_relaxed);               \
+        return cond;                                                                                                  \
+    }
+SHI_ATOMICS_(32, shi_u32, shi_ref32_)
+SHI_ATOMICS_(64, shi_u64, shi_ref_)
 
 #else
 
@@ -86,36 +213,102 @@ SHI_FN void shi_pause(void)
 #include <stdint.h>
 #define SHI_GLOBAL
 #define SHI_FN static inline
+#define SHI_NOINLINE static __attribute__((noinline, unused))
+#define SHI_PROGRAM_SCOPE static _Thread_local __attribute__((unused)) /* a thread is a work-item of some PE */
 typedef uint64_t shi_u64;
 typedef uint32_t shi_u32;
+typedef uint8_t __attribute__((may_alias)) shi_a8;
+typedef uint16_t __attribute__((may_alias)) shi_a16;
+typedef uint32_t __attribute__((may_alias)) shi_a32;
+typedef uint64_t __attribute__((may_alias)) shi_a64;
+typedef struct {
+    uint64_t x, y;
+} __attribute__((may_alias, aligned(16))) shi_a128;
 SHI_FN shi_u64 shi_load_relaxed(const shi_u64 *p)
 {
-    return __atomic_load_n(p, __ATOMIC_RELAXED);
+    return __atomic_load_n((const shi_a64 *)p, __ATOMIC_RELAXED);
 }
 SHI_FN shi_u64 shi_load_acquire(const shi_u64 *p)
 {
-    return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+    return __atomic_load_n((const shi_a64 *)p, __ATOMIC_ACQUIRE);
 }
 SHI_FN void shi_store_relaxed(shi_u64 *p, shi_u64 v)
 {
-    __atomic_store_n(p, v, __ATOMIC_RELAXED);
+    __atomic_store_n((shi_a64 *)p, v, __ATOMIC_RELAXED);
 }
 SHI_FN void shi_store_release(shi_u64 *p, shi_u64 v)
 {
-    __atomic_store_n(p, v, __ATOMIC_RELEASE);
+    __atomic_store_n((shi_a64 *)p, v, __ATOMIC_RELEASE);
 }
 SHI_FN shi_u64 shi_add_relaxed(shi_u64 *p, shi_u64 v)
 {
-    return __atomic_fetch_add(p, v, __ATOMIC_RELAXED);
+    return __atomic_fetch_add((shi_a64 *)p, v, __ATOMIC_RELAXED);
+}
+SHI_FN shi_u64 shi_add_release(SHI_GLOBAL shi_u64 *p, shi_u64 v)
+{
+    return __atomic_fetch_add((shi_a64 *)p, v, __ATOMIC_RELEASE);
 }
 SHI_FN void shi_fence_release(void)
 {
     __atomic_thread_fence(__ATOMIC_RELEASE);
 }
+SHI_FN void shi_fence_both(void)
+{
+    __atomic_thread_fence(__ATOMIC_ACQ_REL);
+}
 SHI_FN void shi_pause(void)
 {
     sched_yield();
 }
+SHI_FN shi_u32 shi_load32_acquire(const shi_u32 *p)
+{
+    return __atomic_load_n((const shi_a32 *)p, __ATOMIC_ACQUIRE);
+}
+/* What stands for private memory: none unless the thread says so. */
+static _Thread_local __attribute__((unused)) struct {
+    uintptr_t from, to;
+} shi_private;
+SHI_FN void *shi_to_global(const void *p)
+{
+    return (uintptr_t)p >= shi_private.from && (uintptr_t)p < shi_private.to ? (void *)0 : (void *)p;
+}
+#define SHI_ATOMICS_(W, T, A)                                                                                         \
+    SHI_FN T shi_atom##W##_fetch(T *p)                                                                                \
+    {                                                                                                                 \
+        return __atomic_load_n((A *)p, __ATOMIC_RELAXED);                                                             \
+    }                                                                                                                 \
+    SHI_FN void shi_atom##W##_set(T *p, T v)                                                                          \
+    {                                                                                                                 \
+        __atomic_store_n((A *)p, v, __ATOMIC_RELAXED);                                                                \
+    }                                                                                                                 \
+    SHI_FN T shi_atom##W##_swap(T *p, T v)                                                                            \
+    {                                                                                                                 \
+        return __atomic_exchange_n((A *)p, v, __ATOMIC_RELAXED);                                                      \
+    }                                                                                                                 \
+    SHI_FN T shi_atom##W##_add(T *p, T v)                                                                             \
+    {                                                                                                                 \
+        return __atomic_fetch_add((A *)p, v, __ATOMIC_RELAXED);                                                       \
+    }                                                                                                                 \
+    SHI_FN T shi_atom##W##_and(T *p, T v)                                                                             \
+    {                                                                                                                 \
+        return __atomic_fetch_and((A *)p, v, __ATOMIC_RELAXED);                                                       \
+    }                                                                                                                 \
+    SHI_FN T shi_atom##W##_or(T *p, T v)                                                                              \
+    {                                                                                                                 \
+        return __atomic_fetch_or((A *)p, v, __ATOMIC_RELAXED);                                                        \
+    }                                                                                                                 \
+    SHI_FN T shi_atom##W##_xor(T *p, T v)                                                                             \
+    {                                                                                                                 \
+        return __atomic_fetch_xor((A *)p, v, __ATOMIC_RELAXED);                                                       \
+    }                                                                                                                 \
+    SHI_FN T shi_atom##W##_cswap(T *p, T cond, T v)                                                                   \
+    {                                                                                                                 \
+        A seen = cond;                                                                                                \
+        __atomic_compare_exchange_n((A *)p, &seen, v, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);                         \
+        return seen;                                                                                                  \
+    }
+SHI_ATOMICS_(32, shi_u32, shi_a32)
+SHI_ATOMICS_(64, shi_u64, shi_a64)
 
 #endif
 #endif

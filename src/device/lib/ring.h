@@ -29,8 +29,11 @@
 
 enum { SHI_RING_WORDS = 8, SHI_RING_ARGS = 7, SHI_INLINE_PUT = 48, SHI_INLINE_SIGNAL = 32 };
 
-/* What is asked for. Arguments: see proxy/request.c. */
-enum shi_op { SHI_OP_PUT, SHI_OP_PUT_INLINE, SHI_OP_PUT_SIGNAL, SHI_OP_PUT_SIGNAL_INLINE, SHI_OP_GET, SHI_OP_AMO };
+/* What is asked for. Arguments: see request.h. */
+enum shi_op {
+    SHI_OP_PUT, SHI_OP_PUT_INLINE, SHI_OP_PUT_SIGNAL, SHI_OP_PUT_SIGNAL_INLINE, SHI_OP_GET, SHI_OP_AMO,
+    SHI_OP_GET_INLINE
+};
 
 /* The proxy writes these together; done last. */
 struct shi_ring_line {
@@ -60,7 +63,7 @@ struct shi_ring {
     shi_u64 pad2[4];
 };
 
-#ifndef __OPENCL_VERSION__
+#ifndef __OPENCL_C_VERSION__
 #ifndef __CUDACC__
 _Static_assert(sizeof(struct shi_ring_line) == 64, "the line is published as one");
 _Static_assert(sizeof(struct shi_ring) == 192, "host and device agree");
@@ -119,16 +122,16 @@ SHI_FN shi_u64 shi_ring_wait_credit(const SHI_GLOBAL struct shi_ring *r, shi_u64
     return 0;
 }
 
-/* Post one request to which memory written before belongs only if the caller has made R1 (shi_fence_release).
- * The ticket in *ticket; 0, or the abort word, and then nothing was posted. */
-SHI_FN shi_u64 shi_ring_post(SHI_GLOBAL struct shi_ring *r, shi_u32 op, shi_u32 pe, const shi_u64 *arg, shi_u64 *ticket)
+/* The epoch of what is posted now. To be read before the ticket is taken. */
+SHI_FN shi_u64 shi_ring_epoch(const SHI_GLOBAL struct shi_ring *r)
 {
-    shi_u64 epoch = shi_load_relaxed(&r->epoch) & (((shi_u64)1 << SHI_EPOCH_BITS) - 1); /* before the ticket */
-    shi_u64 t = shi_add_relaxed(&r->head, 1);
-    *ticket = t;
-    shi_u64 aborted = shi_ring_wait_credit(r, t);
-    if (aborted)
-        return aborted;
+    return shi_load_relaxed(&r->epoch) & (((shi_u64)1 << SHI_EPOCH_BITS) - 1);
+}
+
+/* Fill the slot of a ticket that has credit. */
+SHI_FN void shi_ring_write(const SHI_GLOBAL struct shi_ring *r, shi_u64 t, shi_u64 epoch, shi_u32 op, shi_u32 pe,
+                           const shi_u64 *arg)
+{
     SHI_GLOBAL shi_u64 *word = shi_ring_slot(r, t);
     shi_u64 phase = shi_ring_phase(t, r->log_n), low = 0;
     for (int i = 0; i < SHI_RING_ARGS; i++) {
@@ -137,7 +140,19 @@ SHI_FN shi_u64 shi_ring_post(SHI_GLOBAL struct shi_ring *r, shi_u32 op, shi_u32 
     }
     shi_u64 header = ((shi_u64)op << (SHI_PE_BITS + SHI_EPOCH_BITS) | (shi_u64)pe << SHI_EPOCH_BITS | epoch) << 8;
     shi_store_relaxed(&word[0], header | low | phase);
-    return 0;
+}
+
+/* Post one request to which memory written before belongs only if the caller has made R1 (shi_fence_release).
+ * The ticket in *ticket; 0, or the abort word, and then nothing was posted. */
+SHI_FN shi_u64 shi_ring_post(SHI_GLOBAL struct shi_ring *r, shi_u32 op, shi_u32 pe, const shi_u64 *arg, shi_u64 *ticket)
+{
+    shi_u64 epoch = shi_ring_epoch(r);
+    shi_u64 t = shi_add_relaxed(&r->head, 1);
+    *ticket = t;
+    shi_u64 aborted = shi_ring_wait_credit(r, t);
+    if (!aborted)
+        shi_ring_write(r, t, epoch, op, pe, arg);
+    return aborted;
 }
 
 /* Order: what this work-item posts afterwards comes after what it posted before, to each PE. No message. */

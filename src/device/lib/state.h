@@ -14,8 +14,9 @@ enum { SHI_DEV_VERSION = 1, SHI_DEV_ROUNDS = 24 };
 /* A team as the device sees it: world PE of member i is start + i * stride. */
 struct shi_dev_team {
     int start, stride, n, me;
-    shi_u64 epoch; /* of the last sync; one work-item at a time may sync a team */
-    shi_u64 flags; /* offset in every PE's device heap of shi_u64 [SHI_DEV_ROUNDS], this team's dissemination flags */
+    shi_u64 epoch; /* syncs so far; one work-item at a time may sync a team */
+    shi_u64 flags; /* offset in every PE's device heap of shi_u64 [SHI_DEV_ROUNDS], this team's dissemination flags:
+                    * flag r counts the syncs that the member 2^r before this one has come to. All zero at first */
 };
 
 /* A context. SHMEM_CTX_DEFAULT of a kernel is the one that the host passes or patches in. */
@@ -28,9 +29,18 @@ struct shi_dev_ctx {
     shi_u64 world;      /* struct shi_dev_team, of all PEs */
     int me, n_pes;
     shi_u64 fault;      /* shi_u64: the device's first complaint, see SHI_FAULT_ below; 0: none */
+    shi_u64 shared;     /* struct shi_dev_team, of the PEs on this node */
+    shi_u64 lockstep;   /* nonzero: the lanes of a sub-group wait for each other at branches, see group.h */
 };
 
 /* What a device routine complains of; the host prints it in words. Bits 0-7 the kind, the rest the culprit. */
-enum { SHI_FAULT_NONE, SHI_FAULT_PE, SHI_FAULT_ADDRESS, SHI_FAULT_OPERATOR };
+enum { SHI_FAULT_NONE, SHI_FAULT_PE, SHI_FAULT_ADDRESS, SHI_FAULT_OPERATOR, SHI_FAULT_CONTEXT, SHI_FAULT_TEAM };
+
+#ifndef __OPENCL_C_VERSION__
+#ifndef __CUDACC__
+_Static_assert(sizeof(struct shi_dev_team) == 32, "host and device agree");
+_Static_assert(sizeof(struct shi_dev_ctx) == 80, "host and device agree");
+#endif
+#endif
 
 #endif

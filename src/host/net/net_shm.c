@@ -12,20 +12,17 @@
 #include "host/net/net_shm.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "host/util/base.h"
 #include "host/util/log.h"
+#include "host/util/peer_fd.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -58,28 +55,6 @@ static int failed(const char *what)
     int err = -errno;
     shi_log_error("%s: %s", what, strerror(-err));
     return err;
-}
-
-/* Open another process's descriptor: through /proc, which Yama allows between siblings, else pidfd_getfd. */
-static int open_peer_fd(int pid, int fd)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", pid, fd);
-    int mine = open(path, O_RDWR | O_CLOEXEC);
-    if (mine >= 0)
-        return mine;
-    int proc_errno = errno;
-    int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-    mine = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
-    if (pidfd >= 0)
-        close(pidfd);
-    if (mine < 0) {
-        int err = -errno;
-        shi_log_error("cannot share memory with process %d of this node: %s: %s; pidfd_getfd: %s; PEs of a node need "
-                      "one PID namespace and one user", pid, path, strerror(proc_errno), strerror(-err));
-        return err;
-    }
-    return mine;
 }
 
 /* A new file with an empty control block. The descriptor, or -errno. */
@@ -117,7 +92,7 @@ static int open_node_file(const struct shi_boot *boot)
         err = boot->ops->lookup(boot->local_pe[0], key, &r, sizeof r);
     if (err)
         return err;
-    return first ? r.fd : open_peer_fd(r.pid, r.fd);
+    return first ? r.fd : shi_peer_fd_open(r.pid, r.fd);
 }
 
 /* Map this PE's heap, at the same address on every PE where that is free: programs that pass symmetric pointers

@@ -1,6 +1,7 @@
 /* rma.c - the longer parts of put and get: strides, signals, argument checks. */
 #include "host/ops/rma.h"
 
+#include "host/ops/dheap.h"
 #include "host/util/log.h"
 
 void shi_rma_check(const char *routine, const void *dest, const void *source, size_t bytes, int pe)
@@ -12,20 +13,26 @@ void shi_rma_check(const char *routine, const void *dest, const void *source, si
         shi_die(routine, "dest and source overlap: %p and %p, %zu bytes (pe = %d)", dest, source, bytes, pe);
 }
 
+/* With a device whose memory the host cannot touch, either side may be such memory: the device copies. */
+static void copy_slow(const char *routine, void *to, const void *from, size_t bytes, int pe)
+{
+    shi_rma_check(routine, to, from, bytes, pe);
+    if (shi_world.dev_private && bytes)
+        shi_dheap_copy(routine, to, from, bytes);
+    else
+        shi_copy(to, from, bytes);
+}
+
 void shi_rma_put_slow(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source, size_t bytes,
                       int pe)
 {
-    void *at = shi_miss(routine, ctx, "dest", dest, bytes, pe);
-    shi_rma_check(routine, at, source, bytes, pe);
-    shi_copy(at, source, bytes);
+    copy_slow(routine, shi_miss_copy(routine, ctx, "dest", dest, bytes, pe), source, bytes, pe);
 }
 
 void shi_rma_get_slow(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source, size_t bytes,
                       int pe)
 {
-    const void *at = shi_miss(routine, ctx, "source", source, bytes, pe);
-    shi_rma_check(routine, dest, at, bytes, pe);
-    shi_copy(dest, at, bytes);
+    copy_slow(routine, dest, shi_miss_copy(routine, ctx, "source", source, bytes, pe), bytes, pe);
 }
 
 /* Bytes from the first to past the last element of one side, or SIZE_MAX on overflow. */

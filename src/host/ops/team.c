@@ -59,7 +59,7 @@ shmem_team_t shi_team_handle(struct shmem_team *t)
 /* Fill the tables of a team whose members, number and slot are set. 0 or -ENOMEM. */
 static int fill(struct shmem_team *t)
 {
-    struct shi_peer *peer = calloc(t->n, sizeof *peer);
+    struct shi_peer *peer = aligned_alloc(SHI_LINE_BYTES, (size_t)t->n * sizeof *peer);
     t->slot = calloc(t->n, sizeof *t->slot);
     t->peer = peer;
     if (!peer || !t->slot)
@@ -89,6 +89,25 @@ static void empty(struct shmem_team *t)
     t->peer = NULL;
     t->slot = NULL;
     t->n = 0;
+}
+
+static void refresh(struct shmem_team *t)
+{
+    struct shi_peer *peer = (struct shi_peer *)t->peer;
+    for (int i = 0; i < t->n; i++)
+        peer[i] = shi_world.peer[shi_team_world_pe(t, i)];
+    for (struct shmem_ctx *c = t->ctxs; c; c = c->next)
+        c->peer = shi_world.dev_private ? SHI_CTX_DEFAULT->peer : c->peer;
+}
+
+void shi_team_refresh(void)
+{
+    refresh(&shi_team_world);
+    refresh(&shi_team_shared);
+    for (struct shmem_team *t = teams; t; t = t->next)
+        refresh(t);
+    for (struct shmem_team *t = sets; t; t = t->next)
+        refresh(t);
 }
 
 /* Local numbers of PEs of one node need not be evenly spaced; SHARED is the world where all PEs share the node, which

@@ -61,6 +61,9 @@ struct shmem_team {
 
 extern struct shmem_team shi_team_world, shi_team_shared;
 
+/* The world's table of peers, or the world's default context, has changed: teams and contexts follow. */
+void shi_team_refresh(void);
+
 /* Bytes of one PE's sync area in a job of n_pes. */
 size_t shi_team_sync_bytes(int n_pes);
 

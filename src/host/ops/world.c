@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "host/ops/dheap.h"
 #include "host/ops/heap.h"
 #include "host/ops/statics.h"
 #include "host/ops/team.h"
@@ -36,10 +37,13 @@ static long thread_id(void)
 static int fill_peers(const struct shi_statics *st)
 {
     const struct shi_shm *shm = &shi_world.shm;
-    peers = calloc(shi_world.n_pes, sizeof *peers);
-    no_peers = calloc(shi_world.n_pes, sizeof *no_peers);
+    size_t table = (size_t)shi_world.n_pes * sizeof *peers;
+    peers = aligned_alloc(SHI_LINE_BYTES, table);
+    no_peers = aligned_alloc(SHI_LINE_BYTES, table);
     if (!peers || !no_peers)
         return -ENOMEM;
+    memset(peers, 0, table);
+    memset(no_peers, 0, table);
     for (int i = 0; i < shm->n; i++) {
         const struct shi_shm_region *r = &shm->region[i];
         struct shi_peer *p = &peers[r->pe];
@@ -187,6 +191,19 @@ void shi_world_up(int thread_level)
     shi_team_barrier(&shi_team_world);
 }
 
+void shi_world_add_device(void *base, size_t bytes, void *const *mapped, int host_access)
+{
+    shi_world.dev_lo = (uintptr_t)base;
+    shi_world.dev_private = !host_access;
+    for (int i = 0; i < shi_world.n_pes; i++) {
+        peers[i].dev_delta = (char *)mapped[i] - (char *)base;
+        peers[i].dev_bytes = bytes;
+    }
+    if (shi_world.dev_private)
+        SHI_CTX_DEFAULT->peer = no_peers;
+    shi_team_refresh();
+}
+
 /* ---- down ------------------------------------------------------------------------------------------------------- */
 
 void shi_world_down(const char *routine)
@@ -196,6 +213,9 @@ void shi_world_down(const char *routine)
     shi_team_barrier(&shi_team_world);
     SHI_CTX_DEFAULT->n_pes = 0;
     shi_world.up = 0;
+    shi_dheap_down();
+    shi_world.dev_lo = 0;
+    shi_world.dev_private = 0;
     shi_shm_drop_heap(&shi_world.shm, shi_world.heap_bytes);
     shi_heap_down(shi_world.heap);
     shi_team_down();
@@ -225,6 +245,12 @@ void shi_need_up(const char *routine)
     shi_die(routine, shi_world.ever_up ? "called after shmem_finalize" : "called before shmem_init");
 }
 
+static void *reach_device(const struct shi_peer *p, const void *addr, size_t bytes)
+{
+    uintptr_t a = (uintptr_t)addr, off = a - shi_world.dev_lo;
+    return off < p->dev_bytes && bytes <= p->dev_bytes - off ? (void *)(a + p->dev_delta) : NULL;
+}
+
 void *shi_reach(const struct shi_peer *p, const void *addr, size_t bytes)
 {
     uintptr_t a = (uintptr_t)addr, heap = a - shi_world.heap_lo, data = a - shi_world.data_lo;
@@ -232,7 +258,7 @@ void *shi_reach(const struct shi_peer *p, const void *addr, size_t bytes)
         return (void *)(a + p->heap_delta);
     if (data < p->data_bytes && bytes <= p->data_bytes - data)
         return (void *)(a + p->data_delta);
-    return NULL;
+    return shi_world.dev_private ? NULL : reach_device(p, addr, bytes);
 }
 
 static _Noreturn void not_symmetric(const char *routine, const char *arg, const void *addr, size_t bytes, int pe)
@@ -252,7 +278,7 @@ static _Noreturn void not_symmetric(const char *routine, const char *arg, const 
             pe);
 }
 
-void *shi_miss(const char *routine, const struct shmem_ctx *ctx, const char *arg, const void *addr, size_t bytes, int pe)
+static void check_call(const char *routine, const struct shmem_ctx *ctx, int pe)
 {
     shi_need_up(routine);
     if (!ctx->team)
@@ -262,8 +288,25 @@ void *shi_miss(const char *routine, const struct shmem_ctx *ctx, const char *arg
     if (shi_world.thread_level <= SHMEM_THREAD_FUNNELED && thread_id() != main_thread)
         shi_die(routine, "called by a second thread; shmem_init_thread was given SHMEM_THREAD_%s",
                 shi_world.thread_level == SHMEM_THREAD_SINGLE ? "SINGLE" : "FUNNELED");
-    void *at = bytes ? shi_reach(&ctx->team->peer[pe], addr, bytes) : (void *)addr;
-    if (!at && bytes)
-        not_symmetric(routine, arg, addr, bytes, pe);
-    return at;
+}
+
+void *shi_miss(const char *routine, const struct shmem_ctx *ctx, const char *arg, const void *addr, size_t bytes, int pe)
+{
+    check_call(routine, ctx, pe);
+    const struct shi_peer *p = &ctx->team->peer[pe];
+    void *at = bytes ? shi_reach(p, addr, bytes) : (void *)addr;
+    if (at || !bytes)
+        return at;
+    if (shi_world.dev_private && reach_device(p, addr, bytes))
+        shi_die(routine, "%s = %p is device memory that the host cannot load and store; put and get copy it (pe = %d)",
+                arg, addr, pe);
+    not_symmetric(routine, arg, addr, bytes, pe);
+}
+
+void *shi_miss_copy(const char *routine, const struct shmem_ctx *ctx, const char *arg, const void *addr, size_t bytes,
+                    int pe)
+{
+    check_call(routine, ctx, pe);
+    void *at = shi_world.dev_private && bytes ? reach_device(&ctx->team->peer[pe], addr, bytes) : NULL;
+    return at ? at : shi_miss(routine, ctx, arg, addr, bytes, pe);
 }

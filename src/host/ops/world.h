@@ -20,7 +20,9 @@
 struct shi_peer {
     ptrdiff_t heap_delta, data_delta; /* add to an own symmetric address to get the peer's */
     size_t heap_bytes, data_bytes;
-};
+    ptrdiff_t dev_delta; /* the same for the device heap, which the fast path does not look at */
+    size_t dev_bytes;
+} __attribute__((aligned(SHI_LINE_BYTES)));
 
 /* Constants between init and finalize. The first line is what the data path reads. */
 struct shi_world {
@@ -31,6 +33,8 @@ struct shi_world {
     int thread_level;
     int ever_up;
     size_t heap_bytes, data_bytes;
+    uintptr_t dev_lo;            /* this PE's device heap, 0: none yet */
+    int dev_private;             /* the host cannot load and store it */
     struct shi_heap *heap;       /* where blocks lie in the symmetric heap */
     const struct shi_peer *peer; /* [n_pes], complete even when SHMEM_CHECK=1 */
     struct shi_shm shm;
@@ -63,6 +67,10 @@ void shi_world_up(int thread_level);
 /* Complete and leave; the job's last act together. */
 void shi_world_down(const char *routine);
 
+/* The device heap has come up: base is this PE's, mapped[pe] everybody's. From now on host routines reach them, by load
+ * and store, or, where the host cannot do that, by copies on the slow path, which all operations then take. */
+void shi_world_add_device(void *base, size_t bytes, void *const *mapped, int host_access);
+
 /* End the job with this status, from any PE at any time. */
 _Noreturn void shi_world_exit(int status);
 
@@ -75,6 +83,10 @@ void shi_need_up(const char *routine);
  */
 void *shi_miss(const char *routine, const struct shmem_ctx *ctx, const char *arg, const void *addr, size_t bytes,
                int pe);
+
+/* The same for copies: also device memory that the host cannot load and store. */
+void *shi_miss_copy(const char *routine, const struct shmem_ctx *ctx, const char *arg, const void *addr, size_t bytes,
+                    int pe);
 
 /* Where loads and stores reach [addr, + bytes) of PE pe of the context's team, or NULL when the table does not say. */
 static inline void *shi_fast(const struct shmem_ctx *ctx, const void *addr, size_t bytes, int pe)

@@ -1,0 +1,82 @@
+/*
+ * amo.h - atomic operations on 4 and 8 bytes of a PE's heap: the device's own atomics, or the proxy's.
+ *
+ * Both must not be used on one word at a time: what the proxy does goes through the host or the network.
+ */
+#ifndef SHI_AMO_H
+#define SHI_AMO_H
+
+#include "device/lib/rma.h"
+
+#define SHI_AMO_SWITCH_(W, T)                                                                                         \
+    SHI_FN T shi_amo_direct##W(SHI_GLOBAL T *p, int amo, T value, T cond)                                             \
+    {                                                                                                                 \
+        switch (amo) {                                                                                                \
+        case SHI_AMO_FETCH:                                                                                           \
+            return shi_atom##W##_fetch(p);                                                                            \
+        case SHI_AMO_CSWAP:                                                                                           \
+            return shi_atom##W##_cswap(p, cond, value);                                                               \
+        case SHI_AMO_ADD:                                                                                             \
+            return shi_atom##W##_add(p, value);                                                                       \
+        case SHI_AMO_AND:                                                                                             \
+            return shi_atom##W##_and(p, value);                                                                       \
+        case SHI_AMO_OR:                                                                                              \
+            return shi_atom##W##_or(p, value);                                                                        \
+        case SHI_AMO_XOR:                                                                                             \
+            return shi_atom##W##_xor(p, value);                                                                       \
+        default:                                                                                                      \
+            return shi_atom##W##_swap(p, value);                                                                      \
+        }                                                                                                             \
+    }
+SHI_AMO_SWITCH_(32, shi_u32)
+SHI_AMO_SWITCH_(64, shi_u64)
+
+SHI_FN shi_u64 shi_amo_direct(SHI_GLOBAL char *p, int amo, shi_u64 bytes, shi_u64 value, shi_u64 cond)
+{
+    if (bytes == 8)
+        return shi_amo_direct64((SHI_GLOBAL shi_u64 *)p, amo, value, cond);
+    return shi_amo_direct32((SHI_GLOBAL shi_u32 *)p, amo, (shi_u32)value, (shi_u32)cond);
+}
+
+SHI_NOINLINE shi_u64 shi_amo_by_ring(shmem_ctx_t ctx, int pe, int amo, shi_u64 target, shi_u64 bytes, shi_u64 value,
+                                     shi_u64 cond, shi_u64 fetch, int result)
+{
+    struct shi_request q;
+    shi_request_amo(&q, amo, target, bytes, value, cond, fetch, result);
+    if (result == SHI_RESULT_CELL)
+        return shi_post_and_take(ctx, &q, pe);
+    if (result == SHI_RESULT_ADDRESS)
+        shi_fence_release(); /* R1: no store to fetch of before may land on what the proxy stores */
+    shi_post_and_wait(ctx, &q, pe, 0);
+    return 0;
+}
+
+/* The value before if asked with SHI_RESULT_CELL; 0 when it is refused. */
+SHI_FN shi_u64 shi_amo(shmem_ctx_t ctx, int amo, const void *dest, shi_u64 bytes, shi_u64 value, shi_u64 cond, int pe,
+                       int result)
+{
+    struct shi_place to;
+    if (!shi_find(ctx, dest, bytes, bytes, pe, &to))
+        return 0;
+    return to.direct ? shi_amo_direct(to.direct, amo, bytes, value, cond)
+                     : shi_amo_by_ring(ctx, pe, amo, to.offset, bytes, value, cond, 0, result);
+}
+
+/* The value before is in *fetch after the next quiet. */
+SHI_FN void shi_amo_nbi(shmem_ctx_t ctx, int amo, void *fetch, const void *dest, shi_u64 bytes, shi_u64 value,
+                        shi_u64 cond, int pe)
+{
+    struct shi_place to;
+    if (!shi_find(ctx, dest, bytes, bytes, pe, &to))
+        return;
+    shi_u64 address = (shi_u64)shi_to_global(fetch);
+    if (!to.direct && address) {
+        shi_amo_by_ring(ctx, pe, amo, to.offset, bytes, value, cond, address, SHI_RESULT_ADDRESS);
+        return;
+    }
+    shi_u64 before = to.direct ? shi_amo_direct(to.direct, amo, bytes, value, cond)
+                               : shi_amo_by_ring(ctx, pe, amo, to.offset, bytes, value, cond, 0, SHI_RESULT_CELL);
+    shi_scatter(fetch, before, bytes);
+}
+
+#endif

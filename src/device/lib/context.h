@@ -1,0 +1,104 @@
+/*
+ * context.h - from a context and an object's address to where the object is; what is wrong is recorded, never done.
+ *
+ *   word                  written by                   read by  order
+ *   shmemg_ctx_default_   host, before the launch      device   the launch
+ *   shmemg_fault_         device, compare-and-swap     host     the kernel's end
+ *   *ctx->fault           device, compare-and-swap     host     relaxed: a complaint, nothing follows from it
+ */
+#ifndef SHI_CONTEXT_H
+#define SHI_CONTEXT_H
+
+#include "device/lib/state.h"
+
+typedef SHI_GLOBAL struct shi_dev_ctx *shmem_ctx_t;
+typedef SHI_GLOBAL struct shi_dev_team *shmem_team_t;
+
+/* The address of the struct shi_dev_ctx that routines without a context use. The host writes it once per module. */
+SHI_PROGRAM_SCOPE shi_u64 shmemg_ctx_default_ = 0;
+/* The first complaint of a routine that had no good context to tell it to. As *ctx->fault. */
+SHI_PROGRAM_SCOPE shi_u64 shmemg_fault_ = 0;
+
+/* Where an object is. */
+struct shi_place {
+    shi_u64 offset;         /* in every PE's heap */
+    SHI_GLOBAL char *direct; /* for loads and stores, or NULL: by the ring only */
+};
+
+SHI_FN void shi_fault(shmem_ctx_t ctx, int kind, shi_u64 culprit)
+{
+    SHI_GLOBAL shi_u64 *word = ctx && ctx->fault ? (SHI_GLOBAL shi_u64 *)ctx->fault : &shmemg_fault_;
+    shi_atom64_cswap(word, 0, culprit << 8 | (shi_u64)kind);
+}
+
+SHI_FN int shi_ctx_good(shmem_ctx_t ctx)
+{
+    if (ctx && ctx->version == SHI_DEV_VERSION)
+        return 1;
+    shi_fault(0, SHI_FAULT_CONTEXT, (shi_u64)ctx);
+    return 0;
+}
+
+/* The offset of bytes of this PE's heap. 0 and a fault when it is not there, or its address no multiple of align. */
+SHI_FN int shi_offset(shmem_ctx_t ctx, const void *object, shi_u64 bytes, shi_u64 align, shi_u64 *out)
+{
+    shi_u64 address = (shi_u64)shi_to_global(object), offset = address - ctx->heap;
+    if (bytes && (offset >= ctx->heap_bytes || bytes > ctx->heap_bytes - offset || (address & (align - 1)))) {
+        shi_fault(ctx, SHI_FAULT_ADDRESS, (shi_u64)object);
+        return 0;
+    }
+    *out = offset;
+    return 1;
+}
+
+/* Find the object of PE pe that has this address here. 0 and a fault when there is none. */
+SHI_FN int shi_find(shmem_ctx_t ctx, const void *object, shi_u64 bytes, shi_u64 align, int pe, struct shi_place *out)
+{
+    shi_u64 offset;
+    if (!shi_ctx_good(ctx))
+        return 0;
+    if (pe < 0 || pe >= ctx->n_pes) {
+        shi_fault(ctx, SHI_FAULT_PE, (shi_u32)pe);
+        return 0;
+    }
+    if (!shi_offset(ctx, object, bytes, align, &offset))
+        return 0;
+    shi_u64 base = ((const SHI_GLOBAL shi_u64 *)ctx->peer_heap)[pe];
+    out->offset = offset;
+    out->direct = base ? (SHI_GLOBAL char *)(base + offset) : 0;
+    return 1;
+}
+
+SHI_FN SHI_GLOBAL struct shi_ring *shi_ctx_ring(shmem_ctx_t ctx)
+{
+    return (SHI_GLOBAL struct shi_ring *)ctx->ring;
+}
+
+SHI_FN int shi_my_pe(shmem_ctx_t ctx)
+{
+    return shi_ctx_good(ctx) ? ctx->me : -1;
+}
+
+SHI_FN int shi_n_pes(shmem_ctx_t ctx)
+{
+    return shi_ctx_good(ctx) ? ctx->n_pes : -1;
+}
+
+/* Where PE pe's object is for this device's loads and stores, or NULL. */
+SHI_FN void *shi_ptr(shmem_ctx_t ctx, const void *object, int pe)
+{
+    struct shi_place at;
+    return shi_find(ctx, object, 1, 1, pe, &at) ? (void *)at.direct : (void *)0;
+}
+
+SHI_FN shmem_team_t shi_team_world(shmem_ctx_t ctx)
+{
+    return shi_ctx_good(ctx) ? (shmem_team_t)ctx->world : (shmem_team_t)0;
+}
+
+SHI_FN shmem_team_t shi_team_shared(shmem_ctx_t ctx)
+{
+    return shi_ctx_good(ctx) ? (shmem_team_t)ctx->shared : (shmem_team_t)0;
+}
+
+#endif

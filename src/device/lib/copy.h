@@ -1,0 +1,88 @@
+/*
+ * copy.h - memory to memory, by one work-item or by a group, and small data to and from words.
+ *
+ * A group copies in the largest unit that both addresses share the alignment of, neighbours on neighbouring lanes; so
+ * an aligned element is never torn.
+ */
+#ifndef SHI_COPY_H
+#define SHI_COPY_H
+
+#include "device/lib/dialect.h"
+
+#define SHI_COPY_UNITS_(BITS)                                                                                         \
+    SHI_FN void shi_copy_##BITS##_(void *dest, const void *source, shi_u64 n, shi_u32 rank, shi_u32 lanes)            \
+    {                                                                                                                 \
+        shi_a##BITS *d = (shi_a##BITS *)dest;                                                                         \
+        const shi_a##BITS *s = (const shi_a##BITS *)source;                                                           \
+        for (shi_u64 i = rank; i < n; i += lanes)                                                                     \
+            d[i] = s[i];                                                                                              \
+    }
+SHI_COPY_UNITS_(8)
+SHI_COPY_UNITS_(16)
+SHI_COPY_UNITS_(32)
+SHI_COPY_UNITS_(64)
+SHI_COPY_UNITS_(128)
+
+/* This lane's part of a copy by `lanes`. Source and dest do not overlap. */
+SHI_FN void shi_copy(void *dest, const void *source, shi_u64 bytes, shi_u32 rank, shi_u32 lanes)
+{
+    shi_u64 differ = ((shi_u64)dest ^ (shi_u64)source) & 15;
+    shi_u64 unit = differ ? differ & (~differ + 1) : 16;
+    shi_u64 head = (~(shi_u64)dest + 1) & (unit - 1);
+    head = head < bytes ? head : bytes;
+    shi_u64 n = (bytes - head) / unit, tail = bytes - head - n * unit;
+    char *d = (char *)dest + head;
+    const char *s = (const char *)source + head;
+    if (head)
+        shi_copy_8_(dest, source, head, rank, lanes);
+    if (unit == 16)
+        shi_copy_128_(d, s, n, rank, lanes);
+    else if (unit == 8)
+        shi_copy_64_(d, s, n, rank, lanes);
+    else if (unit == 4)
+        shi_copy_32_(d, s, n, rank, lanes);
+    else if (unit == 2)
+        shi_copy_16_(d, s, n, rank, lanes);
+    else
+        shi_copy_8_(d, s, n, rank, lanes);
+    if (tail)
+        shi_copy_8_(d + n * unit, s + n * unit, tail, rank, lanes);
+}
+
+/* Up to 8 bytes as a word, the first in its low byte, the rest 0. */
+SHI_FN shi_u64 shi_gather(const void *source, shi_u64 bytes)
+{
+    if (bytes == 8 && !((shi_u64)source & 7))
+        return *(const shi_a64 *)source;
+    if (bytes == 4 && !((shi_u64)source & 3))
+        return *(const shi_a32 *)source;
+    shi_u64 v = 0;
+    for (shi_u64 i = 0; i < bytes; i++)
+        v |= (shi_u64)((const shi_a8 *)source)[i] << 8 * i;
+    return v;
+}
+
+SHI_FN void shi_scatter(void *dest, shi_u64 v, shi_u64 bytes)
+{
+    if (bytes == 8 && !((shi_u64)dest & 7)) {
+        *(shi_a64 *)dest = v;
+        return;
+    }
+    if (bytes == 4 && !((shi_u64)dest & 3)) {
+        *(shi_a32 *)dest = (shi_u32)v;
+        return;
+    }
+    for (shi_u64 i = 0; i < bytes; i++)
+        ((shi_a8 *)dest)[i] = (shi_a8)(v >> 8 * i);
+}
+
+/* The first `bytes` of source into `words` words. */
+SHI_FN void shi_gather_words(shi_u64 *word, int words, const void *source, shi_u64 bytes)
+{
+    for (int i = 0; i < words; i++) {
+        shi_u64 at = 8 * (shi_u64)i, left = bytes > at ? bytes - at : 0;
+        word[i] = left ? shi_gather((const char *)source + at, left < 8 ? left : 8) : 0;
+    }
+}
+
+#endif

@@ -1,0 +1,178 @@
+/*
+ * request.h - what the arguments of a request mean: written by the device, read by the proxy.
+ *
+ *   op                 arg 0     1       2      3               4                5                6
+ *   PUT                target    source  bytes
+ *   PUT_INLINE         data      data    data   data            data             data             bytes + target
+ *   PUT_SIGNAL         target    source  bytes  sig_op + signal value
+ *   PUT_SIGNAL_INLINE  data      data    data   data            bytes + target   sig_op + signal  value
+ *   GET                target    dest    bytes
+ *   GET_INLINE         bytes + target                                                             -> the ticket's cell
+ *   AMO                amo + target  bytes  value  cond         fetch            result           -> see result
+ *
+ * target, signal  offset of the object in the device heap, the same on every PE; below 2^56
+ * source, dest, fetch  an address of the posting device
+ * a + b           a in bits 56-63, b below
+ * data            the payload's bytes in order, the first in the low byte of argument 0; the rest of them is 0
+ * bytes           of PUT_INLINE at most 48, PUT_SIGNAL_INLINE 32 (0: only the signal), GET_INLINE 8, AMO 4 or 8
+ * value, cond     unsigned, in the low bytes; an increment is an addition of 1
+ * result          enum shi_amo_result: of an AMO to nobody, through the ticket's cell, or to the address fetch
+ */
+#ifndef SHI_REQUEST_H
+#define SHI_REQUEST_H
+
+#include "device/lib/ring.h"
+
+enum shi_amo {
+    SHI_AMO_FETCH, SHI_AMO_SET, SHI_AMO_SWAP, SHI_AMO_CSWAP, SHI_AMO_ADD, SHI_AMO_AND, SHI_AMO_OR, SHI_AMO_XOR, SHI_AMOS
+};
+enum shi_amo_result { SHI_RESULT_NONE, SHI_RESULT_CELL, SHI_RESULT_ADDRESS, SHI_RESULTS };
+
+/* ---- device ------------------------------------------------------------------------------------------------------- */
+
+SHI_FN shi_u64 shi_request_pair(shi_u64 high, shi_u64 low)
+{
+    return high << 56 | low;
+}
+
+SHI_FN void shi_request_put(struct shi_request *q, shi_u64 target, shi_u64 source, shi_u64 bytes)
+{
+    q->op = SHI_OP_PUT;
+    q->arg[0] = target;
+    q->arg[1] = source;
+    q->arg[2] = bytes;
+    q->arg[3] = q->arg[4] = q->arg[5] = q->arg[6] = 0;
+}
+
+/* The payload is in arg 0 to 5 already. */
+SHI_FN void shi_request_put_inline(struct shi_request *q, shi_u64 target, shi_u64 bytes)
+{
+    q->op = SHI_OP_PUT_INLINE;
+    q->arg[6] = shi_request_pair(bytes, target);
+}
+
+SHI_FN void shi_request_put_signal(struct shi_request *q, shi_u64 target, shi_u64 source, shi_u64 bytes,
+                                   shi_u64 signal, shi_u64 value, int sig_op)
+{
+    shi_request_put(q, target, source, bytes);
+    q->op = SHI_OP_PUT_SIGNAL;
+    q->arg[3] = shi_request_pair((shi_u64)sig_op, signal);
+    q->arg[4] = value;
+}
+
+/* The payload is in arg 0 to 3 already. */
+SHI_FN void shi_request_put_signal_inline(struct shi_request *q, shi_u64 target, shi_u64 bytes, shi_u64 signal,
+                                          shi_u64 value, int sig_op)
+{
+    q->op = SHI_OP_PUT_SIGNAL_INLINE;
+    q->arg[4] = shi_request_pair(bytes, target);
+    q->arg[5] = shi_request_pair((shi_u64)sig_op, signal);
+    q->arg[6] = value;
+}
+
+SHI_FN void shi_request_get(struct shi_request *q, shi_u64 dest, shi_u64 target, shi_u64 bytes)
+{
+    shi_request_put(q, target, dest, bytes);
+    q->op = SHI_OP_GET;
+}
+
+SHI_FN void shi_request_get_inline(struct shi_request *q, shi_u64 target, shi_u64 bytes)
+{
+    shi_request_put(q, shi_request_pair(bytes, target), 0, 0);
+    q->op = SHI_OP_GET_INLINE;
+}
+
+SHI_FN void shi_request_amo(struct shi_request *q, int amo, shi_u64 target, shi_u64 bytes, shi_u64 value, shi_u64 cond,
+                            shi_u64 fetch, int result)
+{
+    q->op = SHI_OP_AMO;
+    q->arg[0] = shi_request_pair((shi_u64)amo, target);
+    q->arg[1] = bytes;
+    q->arg[2] = value;
+    q->arg[3] = cond;
+    q->arg[4] = fetch;
+    q->arg[5] = (shi_u64)result;
+    q->arg[6] = 0;
+}
+
+/* ---- host --------------------------------------------------------------------------------------------------------- */
+
+#if !defined(__OPENCL_C_VERSION__) && !defined(__CUDACC__)
+/* A request in words. What its op has not is 0. */
+struct shi_request_view {
+    shi_u64 target, bytes;
+    shi_u64 local;       /* source, dest or fetch: an address of the device, or 0 where there is none */
+    const void *payload; /* inline data, in the request */
+    shi_u64 signal, signal_value;
+    int sig_op;
+    int amo, result; /* enum shi_amo, enum shi_amo_result */
+    shi_u64 value, cond;
+};
+
+SHI_FN shi_u64 shi_request_low_(shi_u64 pair)
+{
+    return pair & (((shi_u64)1 << 56) - 1);
+}
+
+SHI_FN int shi_request_view_inline_(const struct shi_request *q, struct shi_request_view *v, int pair, shi_u64 limit)
+{
+    v->payload = q->arg;
+    v->target = shi_request_low_(q->arg[pair]);
+    v->bytes = q->arg[pair] >> 56;
+    return v->bytes <= limit ? 0 : -1;
+}
+
+SHI_FN int shi_request_view_amo_(const struct shi_request *q, struct shi_request_view *v)
+{
+    v->target = shi_request_low_(q->arg[0]);
+    v->bytes = q->arg[1];
+    v->value = q->arg[2];
+    v->cond = q->arg[3];
+    v->local = q->arg[4];
+    v->amo = (int)(q->arg[0] >> 56);
+    v->result = (int)(q->arg[5] < SHI_RESULTS ? q->arg[5] : SHI_RESULTS);
+    return (v->bytes == 4 || v->bytes == 8) && v->amo < SHI_AMOS && v->result < SHI_RESULTS ? 0 : -1;
+}
+
+/* Read a request. 0, or -1 when it is none of the table above; whether its addresses are good is the caller's to see. */
+SHI_FN int shi_request_view(const struct shi_request *q, struct shi_request_view *out)
+{
+    struct shi_request_view v = {0};
+    int bad = 0;
+    switch (q->op) {
+    case SHI_OP_PUT_INLINE:
+        bad = shi_request_view_inline_(q, &v, 6, SHI_INLINE_PUT);
+        break;
+    case SHI_OP_PUT_SIGNAL_INLINE:
+        bad = shi_request_view_inline_(q, &v, 4, SHI_INLINE_SIGNAL);
+        v.signal = shi_request_low_(q->arg[5]);
+        v.sig_op = (int)(q->arg[5] >> 56);
+        v.signal_value = q->arg[6];
+        break;
+    case SHI_OP_PUT_SIGNAL:
+        v.signal = shi_request_low_(q->arg[3]);
+        v.sig_op = (int)(q->arg[3] >> 56);
+        v.signal_value = q->arg[4]; /* fall through */
+    case SHI_OP_PUT:
+    case SHI_OP_GET:
+        v.target = q->arg[0];
+        v.local = q->arg[1];
+        v.bytes = q->arg[2];
+        break;
+    case SHI_OP_GET_INLINE:
+        bad = shi_request_view_inline_(q, &v, 0, 8);
+        v.payload = 0;
+        break;
+    case SHI_OP_AMO:
+        bad = shi_request_view_amo_(q, &v);
+        break;
+    default:
+        bad = -1;
+    }
+    if (!bad)
+        *out = v;
+    return bad;
+}
+#endif
+
+#endif

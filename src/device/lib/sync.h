@@ -1,0 +1,167 @@
+/*
+ * sync.h - order, completion, waiting for a word of this PE's heap, and the meeting of a team's PEs.
+ *
+ * Whoever waits leaves when the ring's abort word is set.
+ */
+#ifndef SHI_SYNC_H
+#define SHI_SYNC_H
+
+#include "device/lib/rma.h"
+
+enum { SHI_CMP_EQ = 1, SHI_CMP_NE, SHI_CMP_GT, SHI_CMP_LE, SHI_CMP_LT, SHI_CMP_GE }; /* SHMEM_CMP_ */
+
+SHI_FN shi_u64 shi_aborted(shmem_ctx_t ctx)
+{
+    return shi_load_relaxed(&shi_ring_line(shi_ctx_ring(ctx))->abort);
+}
+
+/* ---- order ---------------------------------------------------------------------------------------------------------- */
+
+SHI_FN void shi_fence(shmem_ctx_t ctx, int g)
+{
+    if (!shi_ctx_good(ctx))
+        return;
+    shi_meet(g);
+    if (shi_rank(g) == 0)
+        shi_ring_fence(shi_ctx_ring(ctx));
+    shi_meet(g);
+}
+
+/* 0, or the abort word, for rank 0. */
+SHI_FN shi_u64 shi_quiet(shmem_ctx_t ctx, int g)
+{
+    shi_u64 aborted = 0;
+    if (!shi_ctx_good(ctx))
+        return 0;
+    shi_fence_both();
+    shi_meet(g);
+    if (shi_rank(g) == 0)
+        aborted = shi_ring_quiet(shi_ctx_ring(ctx));
+    shi_meet(g);
+    return aborted;
+}
+
+/* ---- wait ----------------------------------------------------------------------------------------------------------- */
+
+/* A value as a number that compares unsigned as the value does in its type. */
+SHI_FN shi_u64 shi_rankable(shi_u64 v, shi_u64 bytes, int is_signed)
+{
+    if (!is_signed)
+        return v;
+    shi_u64 top = (shi_u64)1 << (8 * bytes - 1);
+    return ((v ^ top) - top) ^ (shi_u64)1 << 63;
+}
+
+SHI_FN int shi_compare(shi_u64 a, int cmp, shi_u64 b)
+{
+    switch (cmp) {
+    case SHI_CMP_EQ:
+        return a == b;
+    case SHI_CMP_NE:
+        return a != b;
+    case SHI_CMP_GT:
+        return a > b;
+    case SHI_CMP_LE:
+        return a <= b;
+    case SHI_CMP_LT:
+        return a < b;
+    default:
+        return a >= b;
+    }
+}
+
+SHI_FN int shi_may_wait(shmem_ctx_t ctx, const void *ivar, shi_u64 bytes, int cmp)
+{
+    shi_u64 offset;
+    if (!shi_ctx_good(ctx) || !shi_offset(ctx, ivar, bytes, bytes, &offset))
+        return 0;
+    if (cmp >= SHI_CMP_EQ && cmp <= SHI_CMP_GE)
+        return 1;
+    shi_fault(ctx, SHI_FAULT_OPERATOR, (shi_u32)cmp);
+    return 0;
+}
+
+/* Pairs with the release of a signal, and with the proxy's. */
+SHI_FN shi_u64 shi_watch(const SHI_GLOBAL void *p, shi_u64 bytes)
+{
+    return bytes == 8 ? shi_load_acquire((const SHI_GLOBAL shi_u64 *)p)
+                      : shi_load32_acquire((const SHI_GLOBAL shi_u32 *)p);
+}
+
+/* Wait until *ivar, of 4 or 8 bytes, compares so. The value that did; after an abort or a fault any. */
+SHI_FN shi_u64 shi_wait_until(shmem_ctx_t ctx, int g, const void *ivar, shi_u64 bytes, int is_signed, int cmp,
+                              shi_u64 cmp_value)
+{
+    shi_u64 v = 0, than = shi_rankable(cmp_value, bytes, is_signed);
+    if (!shi_may_wait(ctx, ivar, bytes, cmp))
+        return 0;
+    if (shi_rank(g) == 0) {
+        const SHI_GLOBAL void *p = shi_to_global(ivar);
+        v = shi_watch(p, bytes);
+        while (!shi_compare(shi_rankable(v, bytes, is_signed), cmp, than) && !shi_aborted(ctx)) {
+            shi_pause();
+            v = shi_watch(p, bytes);
+        }
+    }
+    shi_meet(g);
+    return shi_tell(g, v);
+}
+
+SHI_FN int shi_test(shmem_ctx_t ctx, int g, const void *ivar, shi_u64 bytes, int is_signed, int cmp, shi_u64 cmp_value)
+{
+    int so = 0;
+    if (!shi_may_wait(ctx, ivar, bytes, cmp))
+        return 0;
+    if (shi_rank(g) == 0)
+        so = shi_compare(shi_rankable(shi_watch(shi_to_global(ivar), bytes), bytes, is_signed), cmp,
+                         shi_rankable(cmp_value, bytes, is_signed));
+    shi_meet(g);
+    return (int)shi_tell(g, (shi_u64)so);
+}
+
+SHI_FN shi_u64 shi_signal_fetch(shmem_ctx_t ctx, const void *sig_addr)
+{
+    return shi_may_wait(ctx, sig_addr, 8, SHI_CMP_EQ) ? shi_watch(shi_to_global(sig_addr), 8) : 0;
+}
+
+/* ---- meet ----------------------------------------------------------------------------------------------------------- */
+
+/* Dissemination: in round r each member tells the one 2^r after it that it, and all that it has heard of, are here. A
+ * flag is added to, never set, so that what two syncs say may arrive in either order. */
+SHI_FN int shi_disseminate(shmem_ctx_t ctx, shmem_team_t team)
+{
+    shi_u64 epoch = team->epoch + 1;
+    team->epoch = epoch;
+    for (int r = 0, ahead = 1; ahead < team->n; r++, ahead *= 2) {
+        SHI_GLOBAL shi_u64 *flag = (SHI_GLOBAL shi_u64 *)(ctx->heap + team->flags) + r;
+        int to = team->start + (int)(((long)team->me + ahead) % team->n) * team->stride;
+        shi_put_signal(ctx, SHI_THREAD, flag, flag, 0, flag, 1, SHI_SIGNAL_ADD, to, 1);
+        while ((shi_u64)(shi_load_acquire(flag) - epoch) >> 63) {
+            if (shi_aborted(ctx))
+                return -1;
+            shi_pause();
+        }
+    }
+    return 0;
+}
+
+/* 0 when all PEs of the team have come; -1 after an abort or a fault. */
+SHI_FN int shi_sync(shmem_ctx_t ctx, int g, shmem_team_t team)
+{
+    shi_u64 bad = 0, offset;
+    if (!shi_ctx_good(ctx))
+        return -1;
+    if (!team || team->n < 1 || (shi_u32)team->me >= (shi_u32)team->n) {
+        shi_fault(ctx, SHI_FAULT_TEAM, (shi_u64)team);
+        return -1;
+    }
+    if (!shi_offset(ctx, (SHI_GLOBAL char *)(ctx->heap + team->flags), SHI_DEV_ROUNDS * 8, 8, &offset))
+        return -1;
+    shi_meet(g);
+    if (shi_rank(g) == 0)
+        bad = (shi_u64)-shi_disseminate(ctx, team);
+    shi_meet(g);
+    return -(int)shi_tell(g, bad);
+}
+
+#endif

@@ -1,0 +1,200 @@
+/*
+ * ze.c - the Level Zero backend: one context, one device, one list for copies.
+ *
+ * The loader is a library of the system, opened at first use: programs without devices do not pay for it. Without a
+ * GPU's driver the loader is pointed at libze_cpu.so, which lies beside this library. That is decided before zeInit:
+ * loaders crash in the calls after a failed one.
+ */
+#include "device/device.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <level_zero/ze_api.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "host/util/log.h"
+#include "host/util/peer_fd.h"
+
+enum { ALIGN = 1 << 16 };
+
+#define ZE_CALLS(X)                                                                                                  \
+    X(zeInit) X(zeDriverGet) X(zeDeviceGet) X(zeDeviceGetProperties) X(zeContextCreate) X(zeContextDestroy)          \
+    X(zeCommandListCreateImmediate) X(zeCommandListDestroy) X(zeCommandListAppendMemoryCopy) X(zeMemAllocDevice)     \
+    X(zeMemFree) X(zeMemGetIpcHandle) X(zeMemOpenIpcHandle) X(zeMemCloseIpcHandle)
+
+static struct {
+#define X(call) __typeof__(&call) call;
+    ZE_CALLS(X)
+#undef X
+} ze;
+
+static ze_context_handle_t context;
+static ze_device_handle_t device;
+static ze_command_list_handle_t copies; /* immediate and synchronous */
+static pthread_mutex_t copies_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static int failed(const char *call, ze_result_t r)
+{
+    shi_log_error("Level Zero: %s failed with %#x", call, (unsigned)r);
+    return r == ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY || r == ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY ? -ENOMEM : -EIO;
+}
+
+/* The driver on the CPU, beside this library or, in a build tree, wherever the build put both. */
+static int find_cpu_driver(char *path, size_t bytes)
+{
+    Dl_info here;
+    if (!dladdr((void *)find_cpu_driver, &here) || !here.dli_fname)
+        return -ENOENT;
+    const char *slash = strrchr(here.dli_fname, '/');
+    int dir = slash ? (int)(slash - here.dli_fname) : 1;
+    snprintf(path, bytes, "%.*s/libze_cpu.so", dir, slash ? here.dli_fname : ".");
+    return access(path, R_OK) ? -ENOENT : 0;
+}
+
+static int has_gpu_driver(void)
+{
+    void *so = dlopen("libze_intel_gpu.so.1", RTLD_LAZY | RTLD_LOCAL);
+    if (so)
+        dlclose(so);
+    return so != NULL && access("/dev/dri", R_OK) == 0;
+}
+
+static int choose_driver(void)
+{
+    char path[512];
+    if (getenv("ZE_ENABLE_ALT_DRIVERS") || has_gpu_driver())
+        return 0;
+    if (find_cpu_driver(path, sizeof path)) {
+        shi_log_error("no GPU driver for Level Zero was found, and libze_cpu.so is not beside libfulmar.so");
+        return -ENODEV;
+    }
+    setenv("ZE_ENABLE_ALT_DRIVERS", path, 1);
+    shi_log_debug("no GPU found: kernels run on the CPU by %s", path);
+    return 0;
+}
+
+static int open_loader(void)
+{
+    void *so = dlopen("libze_loader.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!so) {
+        shi_log_error("the Level Zero loader is missing (install libze1): %s", dlerror());
+        return -ENOENT;
+    }
+#define X(call)                                                                                                      \
+    ze.call = (__typeof__(ze.call))dlsym(so, #call);                                                                 \
+    if (!ze.call) {                                                                                                  \
+        shi_log_error("the Level Zero loader has no " #call);                                                        \
+        return -ENOSYS;                                                                                              \
+    }
+    ZE_CALLS(X)
+#undef X
+    return 0;
+}
+
+static int find_device(ze_driver_handle_t *driver)
+{
+    uint32_t n = 1;
+    ze_result_t r = ze.zeInit(ZE_INIT_FLAG_GPU_ONLY);
+    if (r)
+        return failed("zeInit", r);
+    r = ze.zeDriverGet(&n, driver);
+    if (r || n == 0)
+        return failed("zeDriverGet", r);
+    n = 1;
+    r = ze.zeDeviceGet(*driver, &n, &device);
+    return r || n == 0 ? failed("zeDeviceGet", r) : 0;
+}
+
+static int up(int *host_access)
+{
+    ze_driver_handle_t driver;
+    int err = choose_driver();
+    if (!err)
+        err = open_loader();
+    if (!err)
+        err = find_device(&driver);
+    if (err)
+        return err;
+    ze_context_desc_t c = {.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC};
+    ze_result_t r = ze.zeContextCreate(driver, &c, &context);
+    if (r)
+        return failed("zeContextCreate", r);
+    ze_command_queue_desc_t q = {.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC,
+                                 .mode = ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS};
+    r = ze.zeCommandListCreateImmediate(context, device, &q, &copies);
+    if (r)
+        return failed("zeCommandListCreateImmediate", r);
+    ze_device_properties_t p = {.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES};
+    r = ze.zeDeviceGetProperties(device, &p);
+    if (r)
+        return failed("zeDeviceGetProperties", r);
+    *host_access = (p.flags & ZE_DEVICE_PROPERTY_FLAG_INTEGRATED) != 0;
+    shi_log_debug("device: %s", p.name);
+    return 0;
+}
+
+static void down(void)
+{
+    ze.zeCommandListDestroy(copies);
+    ze.zeContextDestroy(context);
+}
+
+static int alloc(size_t bytes, void **addr)
+{
+    ze_device_mem_alloc_desc_t d = {.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC};
+    ze_result_t r = ze.zeMemAllocDevice(context, &d, bytes, ALIGN, device, addr);
+    return r ? failed("zeMemAllocDevice (SHMEM_DEVICE_SYMMETRIC_SIZE)", r) : 0;
+}
+
+static void release(void *addr)
+{
+    ze.zeMemFree(context, addr);
+}
+
+_Static_assert(sizeof(ze_ipc_mem_handle_t) <= sizeof((struct shi_device_share *)0)->handle, "a handle fits");
+
+static int share(void *addr, struct shi_device_share *out)
+{
+    ze_ipc_mem_handle_t h;
+    ze_result_t r = ze.zeMemGetIpcHandle(context, addr, &h);
+    if (r)
+        return failed("zeMemGetIpcHandle", r);
+    memcpy(out->handle, &h, sizeof h);
+    out->pid = getpid();
+    return 0;
+}
+
+/* Bytes 0 to 3 of a handle are the exporter's descriptor: open ours, put it in, and close it after the mapping. */
+static int map(const struct shi_device_share *s, void **addr)
+{
+    ze_ipc_mem_handle_t h;
+    int fd;
+    memcpy(&h, s->handle, sizeof h);
+    memcpy(&fd, &h, sizeof fd);
+    fd = shi_peer_fd_open(s->pid, fd);
+    if (fd < 0)
+        return fd;
+    memcpy(&h, &fd, sizeof fd);
+    ze_result_t r = ze.zeMemOpenIpcHandle(context, device, h, 0, addr);
+    close(fd);
+    return r ? failed("zeMemOpenIpcHandle", r) : 0;
+}
+
+static void unmap(void *addr)
+{
+    ze.zeMemCloseIpcHandle(context, addr);
+}
+
+static int copy(void *to, const void *from, size_t bytes)
+{
+    pthread_mutex_lock(&copies_lock);
+    ze_result_t r = ze.zeCommandListAppendMemoryCopy(copies, to, from, bytes, NULL, 0, NULL);
+    pthread_mutex_unlock(&copies_lock);
+    return r ? failed("zeCommandListAppendMemoryCopy", r) : 0;
+}
+
+const struct shi_device_ops shi_device = {"ze", up, down, alloc, release, share, map, unmap, copy};

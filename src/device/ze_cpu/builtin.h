@@ -1,0 +1,60 @@
+/*
+ * builtin.h - functions that operations of the machine call by pointer: conversions, classification, and the built-in
+ * functions of OpenCL.std.
+ */
+#ifndef ZC_BUILTIN_H
+#define ZC_BUILTIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum zc_number { NUMBER_UNSIGNED, NUMBER_SIGNED, NUMBER_FLOAT };
+
+/* How a conversion rounds: SPIR-V's FP rounding modes plus one, 0 for the default. */
+enum { ZC_ROUND_RTE = 1, ZC_ROUND_RTZ, ZC_ROUND_RTP, ZC_ROUND_RTN };
+
+/* One component: *d = f(*s). */
+typedef void (*zc_converter)(void *d, const void *s);
+/* NULL when there is no such conversion. Widths in bytes. */
+zc_converter zc_math_converter(enum zc_number from, unsigned from_width, enum zc_number to, unsigned to_width,
+                               bool saturates);
+const void *zc_math_classify(uint32_t op, unsigned width); /* a zc_converter to bool */
+
+typedef float (*zc_f1)(float);
+typedef float (*zc_f2)(float, float);
+typedef float (*zc_f3)(float, float, float);
+typedef double (*zc_d1)(double);
+typedef double (*zc_d2)(double, double);
+typedef double (*zc_d3)(double, double, double);
+/* Integers of `width` bytes, zero extended; the result is cut to that width. */
+typedef uint64_t (*zc_bits)(uint64_t a, uint64_t b, uint64_t c, unsigned width);
+/* Results of two parts: the second goes to memory. x: operands, out: second result; one component. */
+typedef void (*zc_split)(void *d, const void *a, const void *b, void *out);
+
+const void *zc_math_round(int mode, unsigned width);         /* zc_f1 or zc_d1, to an integer */
+const void *zc_math_remainder(bool floored, unsigned width); /* zc_f2 or zc_d2 */
+zc_bits zc_math_bits(uint32_t op);                           /* of SPIR-V's own instructions */
+
+/* The kinds of functions: 1-3 operands of floating point, 11-13 of integers; the rest are a zc_split. */
+enum {
+    ZC_SPLIT = 20, /* second result of the same type */
+    ZC_SPLIT_INT,  /* second result int */
+    ZC_SPLIT2_INT, /* two operands, second result int */
+    ZC_WITH_INT,   /* second operand int */
+    ZC_TO_INT,     /* result int */
+    ZC_FROM_INT,   /* operand an integer of the same width */
+};
+
+struct zc_math {
+    const void *f32, *f64; /* zc_f1 ... zc_d3; of integers only f32: a zc_bits */
+    uint8_t args;
+};
+/* NULL when OpenCL.std's instruction n is not such a function. */
+const struct zc_math *zc_math_find(uint32_t n);
+
+zc_bits zc_math_select(void); /* c ? b : a, for scalars */
+
+uint16_t zc_half_from(double v, int how);
+double zc_half_to(uint16_t h);
+
+#endif

@@ -1,0 +1,129 @@
+/*
+ * ze_cpu.h - what the driver's files share: settings, devices, memory, events and command queues.
+ *
+ * ze_cpu is a Level Zero driver that executes kernels on the processor's cores. It is a library of its own, found by the
+ * loader through ZE_ENABLE_ALT_DRIVERS, and uses nothing else of this project.
+ */
+#ifndef ZE_CPU_H
+#define ZE_CPU_H
+
+#include <level_zero/ze_api.h>
+#include <level_zero/ze_ddi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "entries.h"
+
+enum { ZC_DEVICES = 16, ZC_PATTERN = 128 };
+
+/* From the environment, set once by zeInit. */
+struct zc_config {
+    unsigned devices, threads;   /* ZE_CPU_DEVICES, ZE_CPU_THREADS */
+    bool check, private_memory;  /* ZE_CPU_CHECK, ZE_CPU_PRIVATE */
+    bool reorder;                /* ZE_CPU_REORDER */
+};
+extern struct zc_config zc_config;
+
+struct _ze_driver_handle_t {
+    int unused;
+};
+struct _ze_device_handle_t {
+    uint32_t index;
+};
+struct _ze_context_handle_t {
+    int unused;
+};
+
+/* Time in nanoseconds: that of events, timestamps and time limits. */
+uint64_t zc_now_ns(void);
+
+/* ---- mem.c ---------------------------------------------------------------------------------------------------------- */
+
+struct zc_alloc {
+    uint8_t *base; /* as kernels and the host name it */
+    size_t size, mapped;
+    ze_memory_type_t type;
+    uint64_t id;
+    int fd; /* the memory's file, -1 without */
+    bool imported;
+    ze_device_handle_t device;
+};
+
+void zc_mem_up(void);
+/* The allocation that holds an address, copied out. */
+bool zc_mem_find(const void *p, struct zc_alloc *out);
+/* Changes whenever an allocation is freed: what was found before may be gone. */
+uint64_t zc_mem_changes(void);
+/* Where device and copy engine find p: elsewhere than the host only for device memory under ZE_CPU_PRIVATE. */
+void *zc_mem_device_view(void *p);
+
+/* ---- event.c -------------------------------------------------------------------------------------------------------- */
+
+enum zc_flag_value { FLAG_CLEAR, FLAG_DONE, FLAG_LOST };
+
+/* A word that is set once and wakes those who wait; may lie in memory of several processes. */
+struct zc_flag {
+    _Atomic uint32_t value; /* enum zc_flag_value */
+    _Atomic uint32_t waiters;
+};
+void zc_flag_set(struct zc_flag *f, enum zc_flag_value v);
+enum zc_flag_value zc_flag_get(struct zc_flag *f);
+/* Success once the flag is done, device lost when it says so, not ready when the time ran out. */
+ze_result_t zc_flag_wait(struct zc_flag *f, uint64_t timeout_ns);
+
+/* The part of an event that processes share. */
+struct zc_event_state {
+    struct zc_flag flag;
+    uint64_t began_ns, ended_ns;
+};
+struct _ze_event_handle_t {
+    struct zc_event_state *state;
+};
+struct _ze_fence_handle_t {
+    struct zc_flag flag;
+};
+
+/* ---- kernel.c ------------------------------------------------------------------------------------------------------- */
+
+struct zc_launch;
+/* What a launch of k needs, as k's arguments are now; freed by free(). The launch refers to memory in the same block. */
+ze_result_t zc_kernel_capture(ze_kernel_handle_t k, const ze_group_count_t *count, bool cooperative,
+                              struct zc_launch **out);
+
+/* ---- queue.c -------------------------------------------------------------------------------------------------------- */
+
+enum zc_command_kind { COMMAND_BARRIER, COMMAND_COPY, COMMAND_REGION, COMMAND_FILL, COMMAND_KERNEL, COMMAND_NOTHING,
+                       COMMAND_RESET, COMMAND_TIME, COMMAND_QUERY };
+
+/* A command in a list; list.c makes them, queue.c executes them. */
+struct zc_command {
+    struct zc_command *next;
+    enum zc_command_kind kind;
+    void *to;
+    const void *from;
+    size_t size;
+    uint8_t *pattern; /* of a fill */
+    size_t pattern_size;
+    size_t rows, slices, to_pitch, to_slice_pitch, from_pitch, from_slice_pitch; /* of a region; size: of a row */
+    struct zc_launch *launch;
+    const ze_group_count_t *indirect; /* group counts, read when the kernel starts */
+    ze_event_handle_t signal, reset;
+    uint32_t waits, queries;
+    ze_event_handle_t *wait, *query;
+    const size_t *offsets; /* of queried timestamps, or NULL */
+};
+void zc_command_free(struct zc_command *c);
+
+struct zc_queue;
+struct zc_queue *zc_queue_new(bool synchronous);
+void zc_queue_free(struct zc_queue *q);
+/* Execute the chain c, then set the fence. owned: the commands are freed afterwards. Waits on synchronous queues. */
+ze_result_t zc_queue_submit(struct zc_queue *q, struct zc_command *c, ze_fence_handle_t fence, bool owned);
+ze_result_t zc_queue_wait(struct zc_queue *q, uint64_t timeout_ns);
+
+struct _ze_command_queue_handle_t {
+    struct zc_queue *q;
+};
+
+#endif

@@ -1,0 +1,60 @@
+/* device.c - entry points of the device symmetric heap. */
+#include "host/api/def.h"
+
+#include <shmemx.h>
+
+#include "host/ops/dheap.h"
+#include "host/ops/heap.h"
+#include "host/ops/team.h"
+#include "host/util/log.h"
+
+static void quiet_barrier(void)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    shi_team_barrier(&shi_team_world);
+}
+
+static void *get(const char *routine, size_t bytes, size_t align, int clear)
+{
+    shi_need_up(routine);
+    if (bytes == 0 || shi_dheap_up())
+        return NULL;
+    void *p = NULL;
+    if (shi_dheap_get(bytes, align, &p))
+        shi_log_debug("%s: no room for %zu bytes in the device heap of %zu; SHMEM_DEVICE_SYMMETRIC_SIZE sets it", routine,
+                      bytes, shi_world.config.device_heap_bytes);
+    else if (clear)
+        shi_dheap_clear(routine, p, bytes);
+    quiet_barrier();
+    return p;
+}
+
+void *shmemg_malloc(size_t size)
+{
+    return get(__func__, size, SHI_HEAP_ALIGN, 0);
+}
+
+void *shmemg_calloc(size_t count, size_t size)
+{
+    size_t bytes;
+    return get(__func__, __builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes, SHI_HEAP_ALIGN, 1);
+}
+
+void *shmemg_align(size_t alignment, size_t size)
+{
+    shi_need_up(__func__);
+    if (alignment == 0 || (alignment & (alignment - 1)))
+        return NULL;
+    return get(__func__, size, alignment, 0);
+}
+
+void shmemg_free(void *ptr)
+{
+    shi_need_up(__func__);
+    if (!ptr)
+        return;
+    quiet_barrier();
+    if (shi_dheap_put(ptr))
+        shi_die(__func__, "ptr = %p was not returned by a shmemg_ allocation, or is free already (pe = %d)", ptr,
+                shi_world.pe);
+}

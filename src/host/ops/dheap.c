@@ -1,0 +1,141 @@
+/* dheap.c - the device symmetric heap. Peers' heaps enter the tables of world.h, so host routines reach them too. */
+#include "host/ops/dheap.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/device.h"
+#include "host/ops/heap.h"
+#include "host/ops/team.h"
+#include "host/util/log.h"
+
+static const struct shi_device_ops *const device = &shi_device;
+static struct shi_heap *heap;
+static char *base;
+static void **mapped; /* [n_pes], this PE's own among them */
+static int host_access;
+
+/* What PEs tell each other; err as of the teller. */
+struct offer {
+    struct shi_device_share share;
+    int err;
+};
+_Static_assert(sizeof(struct offer) <= SHI_BOX_BYTES, "one exchange tells all");
+
+/* 0 when everybody's err is 0, else the first of them. */
+static int agree(struct offer *mine)
+{
+    struct shmem_team *world = &shi_team_world;
+    shi_team_exchange(world, mine, sizeof *mine);
+    for (int i = 0; i < world->n; i++) {
+        const struct offer *o = shi_team_box(world, world->me, i);
+        if (o->err)
+            return o->err;
+    }
+    return 0;
+}
+
+/* Own memory. 0 or -errno. */
+static int bring(struct shi_device_share *share)
+{
+    size_t bytes = shi_world.config.device_heap_bytes;
+    int err = device->up(&host_access);
+    if (err)
+        return err;
+    void *p;
+    err = device->alloc(bytes, &p);
+    if (err)
+        return err;
+    base = p;
+    heap = shi_heap_up(bytes);
+    mapped = calloc((size_t)shi_world.n_pes, sizeof *mapped);
+    return heap && mapped ? device->share(base, share) : -ENOMEM;
+}
+
+/* Everybody's, from the boxes of the exchange that has just been. */
+static int map_peers(void)
+{
+    const struct shmem_team *world = &shi_team_world;
+    for (int i = 0; i < world->n; i++) {
+        const struct offer *o = shi_team_box(world, world->me, i);
+        int err = 0;
+        if (i == world->me)
+            mapped[i] = base;
+        else
+            err = device->map(&o->share, &mapped[i]);
+        if (err)
+            return err;
+    }
+    return 0;
+}
+
+int shi_dheap_up(void)
+{
+    if (heap)
+        return 0;
+    struct offer mine = {.err = bring(&mine.share)};
+    int err = agree(&mine);
+    if (err)
+        return err;
+    mine.err = map_peers();
+    err = agree(&mine);
+    if (!err)
+        shi_world_add_device(base, shi_world.config.device_heap_bytes, mapped, host_access);
+    return err;
+}
+
+void shi_dheap_down(void)
+{
+    if (!heap)
+        return;
+    for (int i = 0; i < shi_world.n_pes; i++)
+        if (mapped[i] && mapped[i] != base)
+            device->unmap(mapped[i]);
+    device->release(base);
+    device->down();
+    shi_heap_down(heap);
+    free(mapped);
+    heap = NULL;
+    mapped = NULL;
+    base = NULL;
+}
+
+int shi_dheap_get(size_t bytes, size_t align, void **addr)
+{
+    size_t off;
+    int err = shi_heap_get(heap, bytes, align, &off);
+    if (!err)
+        *addr = base + off;
+    return err;
+}
+
+int shi_dheap_put(void *addr)
+{
+    return heap && shi_dheap_holds(addr, 1) ? shi_heap_put(heap, (size_t)((char *)addr - base)) : -EINVAL;
+}
+
+int shi_dheap_holds(const void *addr, size_t bytes)
+{
+    uintptr_t off = (uintptr_t)addr - (uintptr_t)base;
+    return base && off < shi_world.config.device_heap_bytes && bytes <= shi_world.config.device_heap_bytes - off;
+}
+
+void shi_dheap_copy(const char *routine, void *to, const void *from, size_t bytes)
+{
+    int err = device->copy(to, from, bytes);
+    if (err)
+        shi_die(routine, "the device failed to copy %zu bytes from %p to %p: %s", bytes, from, to, strerror(-err));
+}
+
+void shi_dheap_clear(const char *routine, void *addr, size_t bytes)
+{
+    static const char zeros[65536];
+    if (host_access) {
+        memset(addr, 0, bytes);
+        return;
+    }
+    for (size_t done = 0; done < bytes; done += sizeof zeros)
+        shi_dheap_copy(routine, (char *)addr + done, zeros, bytes - done < sizeof zeros ? bytes - done : sizeof zeros);
+}

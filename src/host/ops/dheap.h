@@ -1,0 +1,29 @@
+/*
+ * dheap.h - the device symmetric heap: memory of this PE's device, at the same offsets on every PE, mapped by all PEs of
+ * the node. It comes up with the first allocation, which is collective.
+ */
+#ifndef SHI_DHEAP_H
+#define SHI_DHEAP_H
+
+#include <stddef.h>
+
+struct shmem_ctx;
+
+/* Collective. 0 when every PE has its device heap; else -errno on all, and the PE that failed has said why. */
+int shi_dheap_up(void);
+void shi_dheap_down(void);
+
+/* Offsets as in heap.h; callers hold the collective order. */
+int shi_dheap_get(size_t bytes, size_t align, void **addr);
+int shi_dheap_put(void *addr);
+
+/* Is the range in this PE's own device heap? */
+int shi_dheap_holds(const void *addr, size_t bytes);
+
+/* Copy where one side or both are device memory that the host cannot load and store. Dies when the device fails. */
+void shi_dheap_copy(const char *routine, void *to, const void *from, size_t bytes);
+
+/* Fill this PE's own device memory with zeros. */
+void shi_dheap_clear(const char *routine, void *addr, size_t bytes);
+
+#endif
