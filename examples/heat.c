@@ -1,36 +1,27 @@
 /*
- * heat.c - heat flow in a square plate, computed by all PEs together and checked against one PE's own solution.
+ * heat.c - heat flow in a square plate, computed by kernels on every PE's device and checked against a serial solution.
  *
- * Each PE owns a band of rows. Before every step it stores its outer rows into its neighbours' halo rows with
- * put-with-signal and waits for theirs: no barrier, no receive. Two grids alternate, and so do the halos, so a
- * neighbour one step ahead cannot overwrite what is still read.
+ * Each PE owns a band of rows in its device heap. One kernel a step: it stores its outer rows into its neighbours'
+ * halo rows with put-with-signal, waits for theirs, and computes (heat.cl). The host only starts kernels. Two grids
+ * alternate, and so do the halos, so a neighbour one step ahead cannot overwrite what is still read.
  *
- *   usage: oshrun -n 4 heat [SIZE [STEPS]]        SIZE x SIZE inner points, default 512; STEPS default 400
+ *   usage: oshrun -n 4 heat [SIZE [STEPS [PICTURE.png]]]     SIZE x SIZE inner points, default 192; STEPS default 400
  */
 #include <math.h>
+#include <png.h>
 #include <shmem.h>
+#include <shmemx.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t from_above, from_below; /* steps whose halo row has arrived; static data is symmetric */
+enum { GROUPS = 4, ITEMS = 16 };
 
 /* The plate starts cold; its upper edge is kept at 100 degrees in the middle third. */
 static void set_edge(double *row, int size)
 {
     for (int x = 0; x < size + 2; x++)
         row[x] = x > size / 3 && x <= 2 * size / 3 ? 100.0 : 0.0;
-}
-
-/* One step of rows [1, rows]; row 0 and row rows + 1 are edges or halos. */
-static void step(double *restrict to, const double *restrict from, int rows, int width)
-{
-    for (int y = 1; y <= rows; y++) {
-        const double *r = from + (size_t)y * width;
-        double *t = to + (size_t)y * width;
-        for (int x = 1; x < width - 1; x++)
-            t[x] = r[x] + 0.2 * (r[x - 1] + r[x + 1] + r[x - width] + r[x + width] - 4 * r[x]);
-    }
 }
 
 /* The whole plate on one PE. */
@@ -41,7 +32,9 @@ static double *serial(int size, int steps)
     set_edge(a, size);
     set_edge(b, size);
     for (int s = 0; s < steps; s++) {
-        step(b, a, size, width);
+        for (int i = width + 1; i < width * (width - 1) - 1; i++)
+            if (i % width != 0 && i % width != width - 1)
+                b[i] = a[i] + 0.2 * (a[i - 1] + a[i + 1] + a[i - width] + a[i + width] - 4 * a[i]);
         double *t = a;
         a = b, b = t;
     }
@@ -49,35 +42,62 @@ static double *serial(int size, int steps)
     return a;
 }
 
-static void exchange(double *grid, int rows, int width, uint64_t done, int me, int n)
+static int launch_step(double *from, double *to, uint64_t *arrived, int rows, int width, uint64_t step)
 {
-    if (me > 0)
-        shmem_double_put_signal(grid + (size_t)(rows + 1) * width, grid + width, (size_t)width, &from_below, done,
-                                SHMEM_SIGNAL_SET, me - 1);
-    if (me < n - 1)
-        shmem_double_put_signal(grid, grid + (size_t)rows * width, (size_t)width, &from_above, done, SHMEM_SIGNAL_SET,
-                                me + 1);
-    if (me > 0)
-        shmem_signal_wait_until(&from_above, SHMEM_CMP_GE, done);
-    if (me < n - 1)
-        shmem_signal_wait_until(&from_below, SHMEM_CMP_GE, done);
+    const size_t groups[3] = {GROUPS, 1, 1}, items[3] = {ITEMS, 1, 1};
+    void *const args[] = {&from, &to, &arrived, &rows, &width, &step};
+    const size_t bytes[] = {sizeof from, sizeof to, sizeof arrived, sizeof rows, sizeof width, sizeof step};
+    return shmemx_launch("heat_step", groups, items, args, bytes, 6);
 }
 
-/* The largest difference between this PE's rows and the serial solution. */
-static double compare(const double *grid, int rows, int width, const double *all, int first_row)
+/* Black over red and yellow to white. */
+static int write_picture(const char *path, const double *plate, int size)
 {
-    double worst = 0;
-    for (int y = 1; y <= rows; y++)
-        for (int x = 0; x < width; x++)
-            worst = fmax(worst, fabs(grid[(size_t)y * width + x] - all[(size_t)(first_row + y) * width + x]));
-    return worst;
+    unsigned char *rgb = malloc((size_t)size * size * 3);
+    for (int y = 0; y < size; y++)
+        for (int x = 0; x < size; x++) {
+            double heat = sqrt(plate[(size_t)(y + 1) * (size + 2) + x + 1] / 100.0) * 3;
+            for (int c = 0; c < 3; c++)
+                rgb[((size_t)y * size + x) * 3 + c] = (unsigned char)(255 * fmin(1, fmax(0, heat - c)));
+        }
+    png_image image = {.version = PNG_IMAGE_VERSION, .width = size, .height = size, .format = PNG_FORMAT_RGB};
+    int ok = png_image_write_to_file(&image, path, 0, rgb, 0, NULL);
+    if (!ok)
+        fprintf(stderr, "heat: %s: %s\n", path, image.message);
+    free(rgb);
+    return ok;
+}
+
+/* Collect the bands on PE 0, which compares them with the serial solution and draws them. */
+static int finish(const double *band, int rows, int size, int steps, const char *picture)
+{
+    int me = shmem_my_pe(), n = shmem_n_pes(), width = size + 2;
+    if (me != 0)
+        return 1;
+    double *plate = calloc((size_t)width * width, sizeof *plate), *right = serial(size, steps), worst = 0;
+    set_edge(plate, size);
+    for (int pe = 0; pe < n; pe++)
+        shmem_double_get(plate + (size_t)(pe * rows + 1) * width, band + width, (size_t)rows * width, pe);
+    for (int i = 0; i < width * width; i++)
+        worst = fmax(worst, fabs(plate[i] - right[i]));
+    int ok = worst < 1e-9;
+    printf("heat: %d x %d points, %d steps, %d PEs: largest difference from the serial solution %.1e: %s\n", size, size,
+           steps, n, worst, ok ? "right" : "WRONG");
+    if (write_picture(picture, plate, size))
+        printf("heat: the field is in %s\n", picture);
+    else
+        ok = 0;
+    free(plate);
+    free(right);
+    return ok;
 }
 
 int main(int argc, char **argv)
 {
     shmem_init();
     int me = shmem_my_pe(), n = shmem_n_pes();
-    int size = argc > 1 ? atoi(argv[1]) : 512, steps = argc > 2 ? atoi(argv[2]) : 400;
+    int size = argc > 1 ? atoi(argv[1]) : 192, steps = argc > 2 ? atoi(argv[2]) : 400;
+    const char *picture = argc > 3 ? argv[3] : "heat.png";
     if (size < n || size % n || steps < 1) {
         if (me == 0)
             fprintf(stderr, "heat: SIZE must be a multiple of the %d PEs, STEPS at least 1\n", n);
@@ -85,28 +105,31 @@ int main(int argc, char **argv)
         return 2;
     }
     int rows = size / n, width = size + 2;
-    double *a = shmem_calloc((size_t)(rows + 2) * width, sizeof *a), *b = shmem_calloc((size_t)(rows + 2) * width, sizeof *b);
-    double *worst = shmem_malloc(sizeof *worst);
+    size_t bytes = (size_t)(rows + 2) * width * sizeof(double);
+    double *a = shmemg_calloc(1, bytes), *b = shmemg_calloc(1, bytes), *edge = malloc(width * sizeof *edge);
+    uint64_t *arrived = shmemg_calloc(2, sizeof *arrived);
+    if (!a || !b || !arrived)
+        shmem_global_exit(1); /* the library has said why */
     if (me == 0) {
-        set_edge(a, size);
-        set_edge(b, size);
+        set_edge(edge, size);
+        shmem_double_put(a, edge, (size_t)width, 0);
+        shmem_double_put(b, edge, (size_t)width, 0);
     }
     for (int s = 1; s <= steps; s++) {
-        exchange(a, rows, width, (uint64_t)s, me, n);
-        step(b, a, rows, width);
+        if (launch_step(a, b, arrived, rows, width, (uint64_t)s))
+            shmem_global_exit(1);
         double *t = a;
         a = b, b = t;
-        if (me == 0 && s % (steps >= 4 ? steps / 4 : 1) == 0)
-            printf("step %d of %d\n", s, steps);
+        if (s % (steps >= 4 ? steps / 4 : 1) == 0) {
+            shmemx_device_sync();
+            if (me == 0)
+                printf("step %d of %d\n", s, steps);
+        }
     }
-    double *all = serial(size, steps);
-    *worst = compare(a, rows, width, all, me * rows);
-    shmem_double_max_reduce(SHMEM_TEAM_WORLD, worst, worst, 1);
-    if (me == 0)
-        printf("heat: %d x %d points, %d steps, %d PEs: largest difference from the serial solution %g: %s\n", size,
-               size, steps, n, *worst, *worst == 0 ? "equal" : "WRONG");
-    int status = *worst == 0 ? 0 : 1;
-    free(all);
+    shmemx_device_sync();
+    shmem_barrier_all();
+    int ok = finish(a, rows, size, steps, picture);
+    free(edge);
     shmem_finalize();
-    return status;
+    return !ok;
 }

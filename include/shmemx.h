@@ -1,7 +1,7 @@
 /*
  * shmemx.h - Fulmar's extensions to OpenSHMEM, and the host's part of the GPU auxiliary draft (shmemg_).
  *
- * All routines here are collective over SHMEM_TEAM_WORLD unless they say otherwise.
+ * Allocation is collective over SHMEM_TEAM_WORLD, as in shmem.h.
  */
 #ifndef SHMEMX_H
 #define SHMEMX_H
@@ -24,6 +24,23 @@ void *shmemg_malloc(size_t size);
 void *shmemg_calloc(size_t count, size_t size);
 void *shmemg_align(size_t alignment, size_t size);
 void shmemg_free(void *ptr);
+
+/*
+ * Kernels. oshcc compiles .cl files among its arguments to SPIR-V and registers them with the program; they are built
+ * for the device at the first launch. None of these is collective; shmemg_malloc must have come before the first launch.
+ *
+ * shmemx_launch starts `groups` work-groups of `items` work-items each, in three dimensions, behind the kernels started
+ * before. Argument i is the arg_bytes[i] bytes at args[i]; they are copied. 0, or a negative errno after one line that
+ * says why: -ENOENT when there is no such kernel.
+ * shmemx_device_sync waits for all kernels; a PE, address or operator that the device library refused ends the job here.
+ * shmemx_device_ctx is the context for routines shmemg_ctx_, to be passed to a kernel as a pointer.
+ * shmemx_kernels_register adds SPIR-V of one's own; it is not copied and must stay.
+ */
+int shmemx_launch(const char *kernel, const size_t groups[3], const size_t items[3], void *const *args,
+                  const size_t *arg_bytes, int n_args);
+int shmemx_device_sync(void);
+void *shmemx_device_ctx(void);
+void shmemx_kernels_register(const void *spirv, size_t bytes);
 
 #ifdef __GNUC__
 #pragma GCC visibility pop

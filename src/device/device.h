@@ -1,5 +1,5 @@
 /*
- * device.h - the contract of a device backend: memory of its own, shared between PEs of the node, and copies.
+ * device.h - the contract of a device backend: memory of its own, shared between PEs of the node, copies, kernels.
  *
  * A PE has one device; several PEs may share one. Every call returns 0 or -errno, and has logged one line then.
  */
@@ -14,6 +14,11 @@ struct shi_device_share {
     int pid;
 };
 
+/* How many work-groups, of how many work-items. */
+struct shi_device_grid {
+    size_t groups[3], items[3];
+};
+
 struct shi_device_ops {
     const char *name;
     /* Find a device and get ready. *host_access: the host may load and store its memory. */
@@ -26,6 +31,17 @@ struct shi_device_ops {
     void (*unmap)(void *addr);
     /* Either side may be device or host memory; complete on return. */
     int (*copy)(void *to, const void *from, size_t bytes);
+    /* Host memory that the device reads and writes at the same address; zero. Freed with the device. */
+    int (*alloc_shared)(size_t bytes, void **addr);
+    /* SPIR-V, built for the device. Freed with the device. */
+    int (*load)(const void *image, size_t bytes, void **module);
+    /* Where a program-scope variable of a module is, or -ENOENT, which is not logged. */
+    int (*variable)(void *module, const char *name, void **addr);
+    /* Start a kernel behind those started before. -ENOENT, not logged, when the module has none of that name. */
+    int (*launch)(void *module, const char *kernel, const struct shi_device_grid *grid, void *const *args,
+                  const size_t *arg_bytes, int n_args);
+    /* All kernels have ended. */
+    int (*sync)(void);
 };
 
 /* Which one was built: Level Zero (a GPU driver where there is one, else our driver on the CPU), or none. */

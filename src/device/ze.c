@@ -1,5 +1,5 @@
 /*
- * ze.c - the Level Zero backend: one context, one device, one list for copies.
+ * ze.c - the Level Zero backend: one context, one device, one list for copies, one queue for kernels.
  *
  * The loader is a library of the system, opened at first use: programs without devices do not pay for it. Without a
  * GPU's driver the loader is pointed at libze_cpu.so, which lies beside this library. That is decided before zeInit:
@@ -24,7 +24,12 @@ enum { ALIGN = 1 << 16 };
 #define ZE_CALLS(X)                                                                                                  \
     X(zeInit) X(zeDriverGet) X(zeDeviceGet) X(zeDeviceGetProperties) X(zeContextCreate) X(zeContextDestroy)          \
     X(zeCommandListCreateImmediate) X(zeCommandListDestroy) X(zeCommandListAppendMemoryCopy) X(zeMemAllocDevice)     \
-    X(zeMemFree) X(zeMemGetIpcHandle) X(zeMemOpenIpcHandle) X(zeMemCloseIpcHandle)
+    X(zeMemFree) X(zeMemGetIpcHandle) X(zeMemOpenIpcHandle) X(zeMemCloseIpcHandle) X(zeMemAllocHost)               \
+    X(zeModuleCreate) X(zeModuleDestroy) X(zeModuleBuildLogGetString) X(zeModuleBuildLogDestroy)                     \
+    X(zeModuleGetGlobalPointer) X(zeKernelCreate) X(zeKernelDestroy) X(zeKernelSetGroupSize)                         \
+    X(zeKernelSetArgumentValue) X(zeKernelSetIndirectAccess) X(zeCommandListAppendLaunchKernel)                      \
+    X(zeCommandQueueCreate) X(zeCommandQueueDestroy) X(zeCommandQueueExecuteCommandLists)                            \
+    X(zeCommandQueueSynchronize) X(zeCommandListCreate) X(zeCommandListClose)
 
 static struct {
 #define X(call) __typeof__(&call) call;
@@ -36,6 +41,15 @@ static ze_context_handle_t context;
 static ze_device_handle_t device;
 static ze_command_list_handle_t copies; /* immediate and synchronous */
 static pthread_mutex_t copies_lock = PTHREAD_MUTEX_INITIALIZER;
+static ze_command_queue_handle_t kernels;
+
+/* What lives until the queue is idle, or until the device goes down. */
+struct kept {
+    enum { KEPT_LIST, KEPT_KERNEL, KEPT_MODULE, KEPT_SHARED } kind;
+    void *handle;
+    struct kept *next;
+};
+static struct kept *launched, *owned;
 
 static int failed(const char *call, ze_result_t r)
 {
@@ -128,6 +142,10 @@ static int up(int *host_access)
     r = ze.zeCommandListCreateImmediate(context, device, &q, &copies);
     if (r)
         return failed("zeCommandListCreateImmediate", r);
+    q.mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS;
+    r = ze.zeCommandQueueCreate(context, device, &q, &kernels);
+    if (r)
+        return failed("zeCommandQueueCreate", r);
     ze_device_properties_t p = {.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES};
     r = ze.zeDeviceGetProperties(device, &p);
     if (r)
@@ -137,8 +155,35 @@ static int up(int *host_access)
     return 0;
 }
 
+static int keep(struct kept **list, int kind, void *handle)
+{
+    struct kept *k = malloc(sizeof *k);
+    if (!k)
+        return -ENOMEM;
+    *k = (struct kept){.kind = kind, .handle = handle, .next = *list};
+    *list = k;
+    return 0;
+}
+
+static void let_go(struct kept **list)
+{
+    for (struct kept *k; (k = *list); free(k)) {
+        *list = k->next;
+        switch (k->kind) {
+        case KEPT_LIST: ze.zeCommandListDestroy(k->handle); break;
+        case KEPT_KERNEL: ze.zeKernelDestroy(k->handle); break;
+        case KEPT_MODULE: ze.zeModuleDestroy(k->handle); break;
+        case KEPT_SHARED: ze.zeMemFree(context, k->handle); break;
+        }
+    }
+}
+
 static void down(void)
 {
+    ze.zeCommandQueueSynchronize(kernels, UINT64_MAX);
+    let_go(&launched);
+    let_go(&owned);
+    ze.zeCommandQueueDestroy(kernels);
     ze.zeCommandListDestroy(copies);
     ze.zeContextDestroy(context);
 }
@@ -197,4 +242,101 @@ static int copy(void *to, const void *from, size_t bytes)
     return r ? failed("zeCommandListAppendMemoryCopy", r) : 0;
 }
 
-const struct shi_device_ops shi_device = {"ze", up, down, alloc, release, share, map, unmap, copy};
+static int alloc_shared(size_t bytes, void **addr)
+{
+    ze_host_mem_alloc_desc_t d = {.stype = ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC};
+    ze_result_t r = ze.zeMemAllocHost(context, &d, bytes, ALIGN, addr);
+    if (r)
+        return failed("zeMemAllocHost", r);
+    memset(*addr, 0, bytes);
+    return keep(&owned, KEPT_SHARED, *addr);
+}
+
+/* ---- kernels ------------------------------------------------------------------------------------------------------ */
+
+static void log_build(ze_module_build_log_handle_t log)
+{
+    char text[700];
+    size_t n = 0;
+    if (ze.zeModuleBuildLogGetString(log, &n, NULL) || n == 0)
+        return;
+    char *all = malloc(n);
+    if (all && ze.zeModuleBuildLogGetString(log, &n, all) == ZE_RESULT_SUCCESS) {
+        snprintf(text, sizeof text, "%s", all);
+        shi_log_error("the device does not build the kernels: %s", text);
+    }
+    free(all);
+}
+
+static int load(const void *image, size_t bytes, void **module)
+{
+    ze_module_desc_t d = {.stype = ZE_STRUCTURE_TYPE_MODULE_DESC, .format = ZE_MODULE_FORMAT_IL_SPIRV,
+                          .inputSize = bytes, .pInputModule = image, .pBuildFlags = ""};
+    ze_module_handle_t m;
+    ze_module_build_log_handle_t log = NULL;
+    ze_result_t r = ze.zeModuleCreate(context, device, &d, &m, &log);
+    if (r && log)
+        log_build(log);
+    if (log)
+        ze.zeModuleBuildLogDestroy(log);
+    if (r)
+        return failed("zeModuleCreate", r);
+    *module = m;
+    return keep(&owned, KEPT_MODULE, m);
+}
+
+static int variable(void *module, const char *name, void **addr)
+{
+    size_t bytes;
+    return ze.zeModuleGetGlobalPointer(module, name, &bytes, addr) ? -ENOENT : 0;
+}
+
+/* A list of its own for each launch: appended to the queue, they run in order. */
+static int start(ze_kernel_handle_t k, const struct shi_device_grid *g)
+{
+    ze_command_list_desc_t d = {.stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC};
+    ze_command_list_handle_t list;
+    ze_result_t r = ze.zeCommandListCreate(context, device, &d, &list);
+    if (r)
+        return failed("zeCommandListCreate", r);
+    int err = keep(&launched, KEPT_LIST, list);
+    ze_group_count_t groups = {(uint32_t)g->groups[0], (uint32_t)g->groups[1], (uint32_t)g->groups[2]};
+    if (!err && (r = ze.zeCommandListAppendLaunchKernel(list, k, &groups, NULL, 0, NULL)))
+        err = failed("zeCommandListAppendLaunchKernel", r);
+    if (!err && (r = ze.zeCommandListClose(list)))
+        err = failed("zeCommandListClose", r);
+    if (!err && (r = ze.zeCommandQueueExecuteCommandLists(kernels, 1, &list, NULL)))
+        err = failed("zeCommandQueueExecuteCommandLists", r);
+    return err;
+}
+
+static int launch(void *module, const char *kernel, const struct shi_device_grid *grid, void *const *args,
+                  const size_t *arg_bytes, int n_args)
+{
+    ze_kernel_desc_t d = {.stype = ZE_STRUCTURE_TYPE_KERNEL_DESC, .pKernelName = kernel};
+    ze_kernel_handle_t k;
+    if (ze.zeKernelCreate(module, &d, &k))
+        return -ENOENT;
+    int err = keep(&launched, KEPT_KERNEL, k);
+    ze_result_t r = ze.zeKernelSetGroupSize(k, (uint32_t)grid->items[0], (uint32_t)grid->items[1],
+                                            (uint32_t)grid->items[2]);
+    if (r)
+        return failed("zeKernelSetGroupSize", r);
+    r = ze.zeKernelSetIndirectAccess(k, ZE_KERNEL_INDIRECT_ACCESS_FLAG_HOST | ZE_KERNEL_INDIRECT_ACCESS_FLAG_DEVICE);
+    if (r)
+        return failed("zeKernelSetIndirectAccess", r);
+    for (int i = 0; !err && i < n_args; i++)
+        if ((r = ze.zeKernelSetArgumentValue(k, (uint32_t)i, arg_bytes[i], args[i])))
+            err = failed("zeKernelSetArgumentValue", r);
+    return err ? err : start(k, grid);
+}
+
+static int finish(void)
+{
+    ze_result_t r = ze.zeCommandQueueSynchronize(kernels, UINT64_MAX);
+    let_go(&launched);
+    return r ? failed("zeCommandQueueSynchronize", r) : 0;
+}
+
+const struct shi_device_ops shi_device = {"ze", up, down, alloc, release, share, map, unmap, copy,
+                                          alloc_shared, load, variable, launch, finish};

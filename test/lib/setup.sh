@@ -23,6 +23,10 @@ need_packages() {
 have() {
     case $1 in
     gcc | g++ | make | autoconf | automake | pkg-config | clang | python3 | spin) command -v "$1" > /dev/null ;;
+    clang-14) command -v clang-14 > /dev/null ;;
+    llvm-14) command -v opt-14 > /dev/null ;;
+    llvm-spirv-14) command -v llvm-spirv-14 > /dev/null ;;
+    libpng-dev) pkg-config --exists libpng 2> /dev/null ;;
     openmpi-bin) command -v mpirun > /dev/null ;;
     libopenmpi-dev) command -v mpicc > /dev/null ;;
     libtool) command -v libtoolize > /dev/null ;;

@@ -196,7 +196,7 @@ SHI_FN shi_u64 shi_vote_add(struct shi_vote vote, shi_u64 *p, shi_u64 v)
 
 #endif
 
-/* ---- tickets ------------------------------------------------------------------------------------------------------ */
+/* ---- tickets ---------------------------------------------------------------------------------------------------- */
 
 #if defined(SHI_VOTES)
 /* Post for the lanes of a sub-group that are together here; those with `mine` have a request. As shi_ring_post, but
@@ -211,11 +211,10 @@ SHI_FN shi_u64 shi_ring_post_group(SHI_GLOBAL struct shi_ring *r, shi_u32 op, sh
     for (shi_u32 from = 0; from < vote.n; from += slots) {
         shi_u32 n = vote.n - from < slots ? vote.n - from : slots;
         shi_u64 first = shi_vote_add(vote, &r->head, n);
-        shi_u64 why = shi_ring_wait_credit(r, first + n - 1);
-        if (mine && vote.index - from < n) {
+        if (mine && vote.index - from < n) { /* for others the last ticket may be long over */
             *ticket = first + (vote.index - from);
-            aborted = why;
-            if (!why)
+            aborted = shi_ring_wait_credit(r, first + n - 1);
+            if (!aborted)
                 shi_ring_write(r, *ticket, epoch, op, pe, arg);
         }
     }

@@ -28,7 +28,7 @@ enum shi_amo {
 };
 enum shi_amo_result { SHI_RESULT_NONE, SHI_RESULT_CELL, SHI_RESULT_ADDRESS, SHI_RESULTS };
 
-/* ---- device ------------------------------------------------------------------------------------------------------- */
+/* ---- device ----------------------------------------------------------------------------------------------------- */
 
 SHI_FN shi_u64 shi_request_pair(shi_u64 high, shi_u64 low)
 {
@@ -95,7 +95,7 @@ SHI_FN void shi_request_amo(struct shi_request *q, int amo, shi_u64 target, shi_
     q->arg[6] = 0;
 }
 
-/* ---- host --------------------------------------------------------------------------------------------------------- */
+/* ---- host ------------------------------------------------------------------------------------------------------- */
 
 #if !defined(__OPENCL_C_VERSION__) && !defined(__CUDACC__)
 /* A request in words. What its op has not is 0. */

@@ -94,7 +94,7 @@ SHI_FN SHI_GLOBAL shi_u64 *shi_ring_slot(const SHI_GLOBAL struct shi_ring *r, sh
     return (SHI_GLOBAL shi_u64 *)r->slots + (ticket & mask) * SHI_RING_WORDS;
 }
 
-/* ---- producers ---------------------------------------------------------------------------------------------------- */
+/* ---- producers -------------------------------------------------------------------------------------------------- */
 
 /* Wait until tickets below `ticket` have completed. 0, or the abort word. */
 SHI_FN shi_u64 shi_ring_wait_done(const SHI_GLOBAL struct shi_ring *r, shi_u64 ticket)

@@ -47,7 +47,7 @@ SHI_FN shi_u64 shi_post_and_take(shmem_ctx_t ctx, const struct shi_request *q, i
     return value;
 }
 
-/* ---- put ------------------------------------------------------------------------------------------------------------ */
+/* ---- put -------------------------------------------------------------------------------------------------------- */
 
 /* Put all in inline requests, shared among the group. */
 SHI_FN void shi_put_in_pieces(shmem_ctx_t ctx, int g, int pe, shi_u64 target, const void *source, shi_u64 bytes)
@@ -123,7 +123,7 @@ SHI_FN void shi_p(shmem_ctx_t ctx, void *dest, shi_u64 value, shi_u64 bytes, int
         shi_scatter(to.direct, value, bytes);
 }
 
-/* ---- get ------------------------------------------------------------------------------------------------------------ */
+/* ---- get -------------------------------------------------------------------------------------------------------- */
 
 SHI_NOINLINE shi_u64 shi_g_by_ring(shmem_ctx_t ctx, int pe, shi_u64 target, shi_u64 bytes)
 {
@@ -186,7 +186,7 @@ SHI_FN shi_u64 shi_g(shmem_ctx_t ctx, const void *source, shi_u64 bytes, int pe)
     return shi_gather(from.direct, bytes);
 }
 
-/* ---- put with signal ------------------------------------------------------------------------------------------------ */
+/* ---- put with signal -------------------------------------------------------------------------------------------- */
 
 SHI_NOINLINE void shi_put_signal_by_ring(shmem_ctx_t ctx, int g, int pe, shi_u64 target, const void *source,
                                          shi_u64 bytes, shi_u64 signal, shi_u64 value, int sig_op, int nbi)

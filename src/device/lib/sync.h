@@ -15,7 +15,7 @@ SHI_FN shi_u64 shi_aborted(shmem_ctx_t ctx)
     return shi_load_relaxed(&shi_ring_line(shi_ctx_ring(ctx))->abort);
 }
 
-/* ---- order ---------------------------------------------------------------------------------------------------------- */
+/* ---- order ------------------------------------------------------------------------------------------------------ */
 
 SHI_FN void shi_fence(shmem_ctx_t ctx, int g)
 {
@@ -41,7 +41,7 @@ SHI_FN shi_u64 shi_quiet(shmem_ctx_t ctx, int g)
     return aborted;
 }
 
-/* ---- wait ----------------------------------------------------------------------------------------------------------- */
+/* ---- wait ------------------------------------------------------------------------------------------------------- */
 
 /* A value as a number that compares unsigned as the value does in its type. */
 SHI_FN shi_u64 shi_rankable(shi_u64 v, shi_u64 bytes, int is_signed)
@@ -124,7 +124,7 @@ SHI_FN shi_u64 shi_signal_fetch(shmem_ctx_t ctx, const void *sig_addr)
     return shi_may_wait(ctx, sig_addr, 8, SHI_CMP_EQ) ? shi_watch(shi_to_global(sig_addr), 8) : 0;
 }
 
-/* ---- meet ----------------------------------------------------------------------------------------------------------- */
+/* ---- meet ------------------------------------------------------------------------------------------------------- */
 
 /* Dissemination: in round r each member tells the one 2^r after it that it, and all that it has heard of, are here. A
  * flag is added to, never set, so that what two syncs say may arrive in either order. */

@@ -69,7 +69,8 @@ int zc_run(struct zc_worker *w, struct zc_launch *l)
     uint64_t others = l->total ? l->total - 1 : 0;
     l->wanted = others < zc_config.threads - 1 ? (unsigned)others : zc_config.threads - 1;
     l->workers = l->wanted + 1;
-    if (l->wanted) {
+    bool helped = l->wanted; /* from here on helpers change it */
+    if (helped) {
         pthread_mutex_lock(&lock);
         l->waiting = launches;
         launches = l;
@@ -77,7 +78,6 @@ int zc_run(struct zc_worker *w, struct zc_launch *l)
         pthread_cond_broadcast(&work);
         pthread_mutex_unlock(&lock);
     }
-    bool helped = l->wanted;
     zc_run_groups(w, l);
     if (helped) {
         pthread_mutex_lock(&lock);

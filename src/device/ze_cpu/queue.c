@@ -45,6 +45,23 @@ void zc_command_free(struct zc_command *c)
 
 /* ---- one command ---------------------------------------------------------------------------------------------------- */
 
+/* Bytes to memory that kernels may be polling: an aligned word of 4 or 8 bytes arrives whole and publishes what came
+ * before it. */
+static void move_bytes(void *to, const void *from, size_t size)
+{
+    uint32_t w4;
+    uint64_t w8;
+    if (size == sizeof w8 && !((uintptr_t)to % sizeof w8)) {
+        memcpy(&w8, from, sizeof w8);
+        __atomic_store_n((u64 *)to, w8, __ATOMIC_RELEASE);
+    } else if (size == sizeof w4 && !((uintptr_t)to % sizeof w4)) {
+        memcpy(&w4, from, sizeof w4);
+        __atomic_store_n((u32 *)to, w4, __ATOMIC_RELEASE);
+    } else {
+        memmove(to, from, size);
+    }
+}
+
 static void copy_region(const struct zc_command *c)
 {
     uint8_t *to = zc_mem_device_view(c->to);
@@ -63,7 +80,7 @@ static void fill(const struct zc_command *c)
         return;
     }
     for (size_t at = 0; at < c->size; at += c->pattern_size)
-        memcpy(to + at, c->pattern, c->pattern_size < c->size - at ? c->pattern_size : c->size - at);
+        move_bytes(to + at, c->pattern, c->pattern_size < c->size - at ? c->pattern_size : c->size - at);
 }
 
 static int launch(struct zc_queue *q, const struct zc_command *c)
@@ -96,7 +113,7 @@ static int perform(struct zc_queue *q, const struct zc_command *c)
     uint64_t now;
     switch (c->kind) {
     case COMMAND_COPY:
-        memmove(zc_mem_device_view(c->to), zc_mem_device_view((void *)(uintptr_t)c->from), c->size);
+        move_bytes(zc_mem_device_view(c->to), zc_mem_device_view((void *)(uintptr_t)c->from), c->size);
         return 0;
     case COMMAND_REGION:
         copy_region(c);

@@ -16,6 +16,8 @@ static struct shi_heap *heap;
 static char *base;
 static void **mapped; /* [n_pes], this PE's own among them */
 static int host_access;
+static void (*stops[4])(void);
+static int n_stops;
 
 /* What PEs tell each other; err as of the teller. */
 struct offer {
@@ -51,7 +53,14 @@ static int bring(struct shi_device_share *share)
     base = p;
     heap = shi_heap_up(bytes);
     mapped = calloc((size_t)shi_world.n_pes, sizeof *mapped);
-    return heap && mapped ? device->share(base, share) : -ENOMEM;
+    size_t head;
+    if (!heap || !mapped || shi_heap_get(heap, SHI_DHEAP_HEAD_BYTES, SHI_HEAP_ALIGN, &head)) {
+        shi_log_error("SHMEM_DEVICE_SYMMETRIC_SIZE=%zu: no room for the device library's %d bytes", bytes,
+                      SHI_DHEAP_HEAD_BYTES);
+        return -ENOMEM;
+    }
+    shi_dheap_clear("shmemg_malloc", base, SHI_DHEAP_HEAD_BYTES);
+    return device->share(base, share);
 }
 
 /* Everybody's, from the boxes of the exchange that has just been. */
@@ -90,6 +99,8 @@ void shi_dheap_down(void)
 {
     if (!heap)
         return;
+    while (n_stops)
+        stops[--n_stops]();
     for (int i = 0; i < shi_world.n_pes; i++)
         if (mapped[i] && mapped[i] != base)
             device->unmap(mapped[i]);
@@ -100,6 +111,16 @@ void shi_dheap_down(void)
     heap = NULL;
     mapped = NULL;
     base = NULL;
+}
+
+void shi_dheap_on_down(void (*stop)(void))
+{
+    stops[n_stops++] = stop;
+}
+
+void *shi_dheap_of(int pe)
+{
+    return mapped[pe];
 }
 
 int shi_dheap_get(size_t bytes, size_t align, void **addr)

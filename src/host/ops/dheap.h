@@ -13,6 +13,15 @@ struct shmem_ctx;
 int shi_dheap_up(void);
 void shi_dheap_down(void);
 
+/* Have stop called, once, before the device heap goes down; the last registered first. */
+void shi_dheap_on_down(void (*stop)(void));
+
+/* Where PE pe's device heap is for this PE's device. */
+void *shi_dheap_of(int pe);
+
+/* What the device library keeps at the start of every device heap: zero at first. */
+enum { SHI_DHEAP_HEAD_BYTES = 4096 };
+
 /* Offsets as in heap.h; callers hold the collective order. */
 int shi_dheap_get(size_t bytes, size_t align, void **addr);
 int shi_dheap_put(void *addr);

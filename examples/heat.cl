@@ -1,0 +1,34 @@
+/*
+ * heat.cl - one step of heat flow on this PE's band of rows; the kernel itself exchanges the outer rows.
+ *
+ * Each work-group owns some rows. The first and the last send this PE's outer rows into the neighbours' halo rows and
+ * wait for theirs; the groups between never wait. Rows are `width` doubles; row 0 and row rows + 1 are halos or edges.
+ */
+#include <shmemg.h>
+
+/* arrived[0]: steps whose row has come from above; arrived[1]: from below. */
+__kernel void heat_step(__global double *from, __global double *to, __global ulong *arrived, int rows, int width,
+                        ulong step)
+{
+    int group = (int)get_group_id(0), groups = (int)get_num_groups(0);
+    int first = rows * group / groups + 1, last = rows * (group + 1) / groups;
+    int above = shmemg_my_pe() - 1, below = shmemg_my_pe() + 1;
+    size_t bytes = (size_t)width * sizeof(double);
+    if (below == shmemg_n_pes())
+        below = -1;
+    if (first == 1 && above >= 0)
+        shmemg_putmem_signal_tg(from + (rows + 1) * width, from + width, bytes, arrived + 1, step, SHMEM_SIGNAL_SET,
+                                above);
+    if (last == rows && below >= 0)
+        shmemg_putmem_signal_tg(from, from + rows * width, bytes, arrived, step, SHMEM_SIGNAL_SET, below);
+    if (first == 1 && above >= 0)
+        shmemg_signal_wait_until_tg(arrived, SHMEM_CMP_GE, step);
+    if (last == rows && below >= 0)
+        shmemg_signal_wait_until_tg(arrived + 1, SHMEM_CMP_GE, step);
+    for (int y = first; y <= last; y++) {
+        __global const double *r = from + y * width;
+        __global double *t = to + y * width;
+        for (int x = 1 + (int)get_local_id(0); x < width - 1; x += (int)get_local_size(0))
+            t[x] = r[x] + 0.2 * (r[x - 1] + r[x + 1] + r[x - width] + r[x + width] - 4 * r[x]);
+    }
+}

@@ -1,0 +1,225 @@
+/*
+ * shmemg.h - OpenSHMEM for GPU kernels: puts, gets, signals, atomics, waiting, ordering and sync, called by the device.
+ *
+ * Source: OpenSHMEM GPU auxiliary specification, draft 0.1. The names follow it:
+ *   shmemg_NAME(...)           by the default context, which the host writes into the module
+ *   shmemg_ctx_NAME(ctx, ...)  by a context that the kernel was given as an argument; here every routine has this form
+ *   NAME_tg, NAME_htg          all work-items of the work-group, of the sub-group, call together with equal arguments;
+ *                              they leave together
+ * Beyond the draft: typed put, get and put_signal; signal_set and signal_add; fetch, set and swap of float and double.
+ * Not here: longdouble_p and _g. OpenCL C has no such type, and CUDA's is not the host's.
+ *
+ * dest of a put, source of a get, atomics and signals: objects of the device's symmetric heap. What a routine refuses
+ * (a PE out of range, another address, an unknown operator, no context) it does not do; the host reports the first such
+ * complaint.
+ *
+ * The language is OpenCL C 2.0 or CUDA C++. With SHMEMG_HOST_ITEMS defined it is C11, and threads stand for
+ * work-items (tests). Elsewhere this header is empty.
+ */
+#ifndef SHMEMG_H
+#define SHMEMG_H
+
+#if defined(__OPENCL_C_VERSION__) || defined(__CUDACC__) || defined(SHMEMG_HOST_ITEMS)
+
+#include "shmem_table.h"
+
+#if defined(__OPENCL_C_VERSION__)
+typedef char int8_t;
+typedef short int16_t;
+typedef int int32_t;
+typedef long int64_t;
+typedef uchar uint8_t;
+typedef ushort uint16_t;
+typedef uint uint32_t;
+typedef ulong uint64_t;
+#define SHMEMG_DEVICE
+#define SHMEMG_SPELL_longlong ~, long /* OpenCL C's long long would have 128 bits */
+#define SHMEMG_SPELL_ulonglong ~, unsigned long
+#elif defined(__CUDACC__)
+#include <stddef.h>
+#include <stdint.h>
+#define SHMEMG_DEVICE __device__
+#else
+#include <stddef.h>
+#include <stdint.h>
+#define SHMEMG_DEVICE
+#endif
+
+#include "device/lib/amo.h"
+#include "device/lib/sync.h"
+
+/* As in shmem.h; test/device/compile.sh compares them. */
+#define SHMEM_CMP_EQ 1
+#define SHMEM_CMP_NE 2
+#define SHMEM_CMP_GT 3
+#define SHMEM_CMP_LE 4
+#define SHMEM_CMP_LT 5
+#define SHMEM_CMP_GE 6
+#define SHMEM_SIGNAL_SET 1
+#define SHMEM_SIGNAL_ADD 2
+
+#define SHMEM_DEVICE_CTX_DEFAULT ((shmem_ctx_t)shmemg_ctx_default_)
+#define SHMEM_DEVICE_TEAM_WORLD shi_team_world(SHMEM_DEVICE_CTX_DEFAULT)
+#define SHMEM_DEVICE_TEAM_SHARED shi_team_shared(SHMEM_DEVICE_CTX_DEFAULT)
+
+/* ---- emitters --------------------------------------------------------------------------------------------------- */
+
+/* Both forms of a routine; the body knows ctx and the parameters. NAME leads with an underscore, so that and, or and
+ * xor stay out of the token stream. */
+#define SHMEMG_FN0_(R, NAME, ...)                                                                                     \
+    SHI_FN R shmemg_ctx##NAME(shmem_ctx_t ctx)                                                                        \
+    {                                                                                                                 \
+        __VA_ARGS__;                                                                                                  \
+    }                                                                                                                 \
+    SHI_FN R shmemg##NAME(void)                                                                                       \
+    {                                                                                                                 \
+        shmem_ctx_t ctx = SHMEM_DEVICE_CTX_DEFAULT;                                                                   \
+        __VA_ARGS__;                                                                                                  \
+    }
+#define SHMEMG_FN_(R, NAME, PARAMS, ...)                                                                              \
+    SHI_FN R shmemg_ctx##NAME(shmem_ctx_t ctx, SHMEM_UNWRAP PARAMS)                                                   \
+    {                                                                                                                 \
+        __VA_ARGS__;                                                                                                  \
+    }                                                                                                                 \
+    SHI_FN R shmemg##NAME PARAMS                                                                                      \
+    {                                                                                                                 \
+        shmem_ctx_t ctx = SHMEM_DEVICE_CTX_DEFAULT;                                                                   \
+        __VA_ARGS__;                                                                                                  \
+    }
+
+/* E for the work-item, the sub-group and the work-group: suffix and enum shi_group before its other arguments. */
+#define SHMEMG_GROUPS_(E, ...)                                                                                        \
+    E(, SHI_THREAD, __VA_ARGS__) E(_htg, SHI_HTG, __VA_ARGS__) E(_tg, SHI_TG, __VA_ARGS__)
+
+/* The spelling of the type N here: T, or the dialect's exception. */
+#define SHMEMG_SECOND_(A, B, ...) B
+#define SHMEMG_SPELL_1_(...) SHMEMG_SECOND_(__VA_ARGS__)
+#define SHMEMG_SPELL_(N, T) SHMEMG_SPELL_1_(SHMEMG_SPELL_##N, T, )
+/* 1 for a type that the device has. */
+#define SHMEMG_LACKS_longdouble ~, 0
+#define SHMEMG_HAS_(N) SHMEMG_SPELL_1_(SHMEMG_LACKS_##N, 1, )
+#define SHMEMG_IF_1_(BIT) SHMEM_IF_##BIT
+#define SHMEMG_IF_(BIT) SHMEMG_IF_1_(BIT)
+
+/* ---- query, order, sync ----------------------------------------------------------------------------------------- */
+
+SHMEMG_FN0_(int, _my_pe, return shi_my_pe(ctx))
+SHMEMG_FN0_(int, _n_pes, return shi_n_pes(ctx))
+SHMEMG_FN_(void *, _ptr, (const void *dest, int pe), return shi_ptr(ctx, dest, pe))
+
+#define SHMEMG_ORDER_(S, G, ...)                                                                                      \
+    SHMEMG_FN0_(void, _fence##S, shi_fence(ctx, G))                                                                   \
+    SHMEMG_FN0_(void, _quiet##S, shi_quiet(ctx, G))                                                                   \
+    SHMEMG_FN0_(int, _sync_all##S, return shi_sync(ctx, G, shi_team_world(ctx)))                                      \
+    SHMEMG_FN_(int, _team_sync##S, (shmem_team_t team), return shi_sync(ctx, G, team))
+SHMEMG_GROUPS_(SHMEMG_ORDER_, )
+
+/* ---- memory and signals ----------------------------------------------------------------------------------------- */
+
+/* N is `_put` and the like with its type or `mem`: P put, Q get, names; B bytes an element. */
+#define SHMEMG_RMA_(S, G, N, P, Q, D, B)                                                                              \
+    SHMEMG_FN_(void, N##P##S, (D * dest, const D *source, size_t nelems, int pe),                                     \
+               shi_put(ctx, G, dest, source, nelems * (B), pe, 0))                                                    \
+    SHMEMG_FN_(void, N##P##_nbi##S, (D * dest, const D *source, size_t nelems, int pe),                               \
+               shi_put(ctx, G, dest, source, nelems * (B), pe, 1))                                                    \
+    SHMEMG_FN_(void, N##Q##S, (D * dest, const D *source, size_t nelems, int pe),                                     \
+               shi_get(ctx, G, dest, source, nelems * (B), pe, 0))                                                    \
+    SHMEMG_FN_(void, N##Q##_nbi##S, (D * dest, const D *source, size_t nelems, int pe),                               \
+               shi_get(ctx, G, dest, source, nelems * (B), pe, 1))                                                    \
+    SHMEMG_FN_(void, N##P##_signal##S,                                                                                \
+               (D * dest, const D *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe),   \
+               shi_put_signal(ctx, G, dest, source, nelems * (B), sig_addr, signal, sig_op, pe, 0))                   \
+    SHMEMG_FN_(void, N##P##_signal_nbi##S,                                                                            \
+               (D * dest, const D *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe),   \
+               shi_put_signal(ctx, G, dest, source, nelems * (B), sig_addr, signal, sig_op, pe, 1))
+SHMEMG_GROUPS_(SHMEMG_RMA_, , _putmem, _getmem, void, 1)
+
+SHMEMG_FN_(uint64_t, _signal_fetch, (const uint64_t *sig_addr), return shi_signal_fetch(ctx, sig_addr))
+SHMEMG_FN_(void, _signal_set, (uint64_t *sig_addr, uint64_t signal, int pe),
+           shi_put_signal(ctx, SHI_THREAD, sig_addr, sig_addr, 0, sig_addr, signal, SHI_SIGNAL_SET, pe, 1))
+SHMEMG_FN_(void, _signal_add, (uint64_t *sig_addr, uint64_t signal, int pe),
+           shi_put_signal(ctx, SHI_THREAD, sig_addr, sig_addr, 0, sig_addr, signal, SHI_SIGNAL_ADD, pe, 1))
+#define SHMEMG_SIGNAL_WAIT_(S, G, ...)                                                                                \
+    SHMEMG_FN_(uint64_t, _signal_wait_until##S, (uint64_t *sig_addr, int cmp, uint64_t cmp_value),                    \
+               return shi_wait_until(ctx, G, sig_addr, 8, 0, cmp, cmp_value))
+SHMEMG_GROUPS_(SHMEMG_SIGNAL_WAIT_, )
+
+/* ---- typed routines --------------------------------------------------------------------------------------------- */
+
+/* A value as bits and back. */
+#define SHMEMG_BITS_(N, T)                                                                                            \
+    SHI_FN shi_u64 shmemg_bits_##N##_(T value)                                                                        \
+    {                                                                                                                 \
+        union {                                                                                                       \
+            T value;                                                                                                  \
+            shi_u64 bits;                                                                                             \
+        } u;                                                                                                          \
+        u.bits = 0;                                                                                                   \
+        u.value = value;                                                                                              \
+        return u.bits;                                                                                                \
+    }                                                                                                                 \
+    SHI_FN T shmemg_value_##N##_(shi_u64 bits)                                                                        \
+    {                                                                                                                 \
+        union {                                                                                                       \
+            T value;                                                                                                  \
+            shi_u64 bits;                                                                                             \
+        } u;                                                                                                          \
+        u.bits = bits;                                                                                                \
+        return u.value;                                                                                               \
+    }
+
+#define SHMEMG_TYPED_RMA_(N, T)                                                                                       \
+    SHMEMG_BITS_(N, T)                                                                                                \
+    SHMEMG_FN_(void, _##N##_p, (T * dest, T value, int pe),                                                           \
+               shi_p(ctx, dest, shmemg_bits_##N##_(value), sizeof(T), pe))                                            \
+    SHMEMG_FN_(T, _##N##_g, (const T *source, int pe),                                                                \
+               return shmemg_value_##N##_(shi_g(ctx, source, sizeof(T), pe)))                                         \
+    SHMEMG_GROUPS_(SHMEMG_RMA_, _##N, _put, _get, T, sizeof(T))
+
+/* An operation on dest: nothing back, the value before, the value before later. V: the operand, C: the condition, O:
+ * what the draft calls the object, of type D. */
+#define SHMEMG_AMO_(N, T, NAME, OP, PARAMS, V)                                                                        \
+    SHMEMG_FN_(void, _##N##_atomic##NAME, (T * dest, SHMEM_UNWRAP PARAMS int pe),                                     \
+               shi_amo(ctx, OP, dest, sizeof(T), V, 0, pe, SHI_RESULT_NONE))
+#define SHMEMG_AMO_FETCH_(N, T, NAME, OP, D, O, PARAMS, V, C)                                                         \
+    SHMEMG_FN_(T, _##N##_atomic##NAME, (D * O, SHMEM_UNWRAP PARAMS int pe),                                           \
+               return shmemg_value_##N##_(shi_amo(ctx, OP, O, sizeof(T), V, C, pe, SHI_RESULT_CELL)))                 \
+    SHMEMG_FN_(void, _##N##_atomic##NAME##_nbi, (T * fetch, D * O, SHMEM_UNWRAP PARAMS int pe),                       \
+               shi_amo_nbi(ctx, OP, fetch, O, sizeof(T), V, C, pe))
+#define SHMEMG_VALUE_(N) shmemg_bits_##N##_(value)
+
+#define SHMEMG_TYPED_EXT_(N, T)                                                                                       \
+    SHMEMG_AMO_(N, T, _set, SHI_AMO_SET, (T value, ), SHMEMG_VALUE_(N))                                               \
+    SHMEMG_AMO_FETCH_(N, T, _fetch, SHI_AMO_FETCH, const T, source, (), 0, 0)                                         \
+    SHMEMG_AMO_FETCH_(N, T, _swap, SHI_AMO_SWAP, T, dest, (T value, ), SHMEMG_VALUE_(N), 0)
+
+#define SHMEMG_BITWISE_(N, T, NAME, OP)                                                                               \
+    SHMEMG_AMO_(N, T, NAME, OP, (T value, ), SHMEMG_VALUE_(N))                                                        \
+    SHMEMG_AMO_FETCH_(N, T, _fetch##NAME, OP, T, dest, (T value, ), SHMEMG_VALUE_(N), 0)
+
+#define SHMEMG_WAIT_(S, G, N, T)                                                                                      \
+    SHMEMG_FN_(void, _##N##_wait_until##S, (T * ivar, int cmp, T cmp_value),                                          \
+               shi_wait_until(ctx, G, ivar, sizeof(T), (T)-1 < (T)1, cmp, shmemg_bits_##N##_(cmp_value)))             \
+    SHMEMG_FN_(int, _##N##_test##S, (T * ivar, int cmp, T cmp_value),                                                 \
+               return shi_test(ctx, G, ivar, sizeof(T), (T)-1 < (T)1, cmp, shmemg_bits_##N##_(cmp_value)))
+
+/* The types of column AMO have all atomics and all waits. */
+#define SHMEMG_TYPED_AMO_(N, T)                                                                                       \
+    SHMEMG_AMO_(N, T, _inc, SHI_AMO_ADD, (), 1)                                                                       \
+    SHMEMG_AMO_FETCH_(N, T, _fetch_inc, SHI_AMO_ADD, T, dest, (), 1, 0)                                               \
+    SHMEMG_AMO_FETCH_(N, T, _compare_swap, SHI_AMO_CSWAP, T, dest, (T cond, T value, ), SHMEMG_VALUE_(N),             \
+                      shmemg_bits_##N##_(cond))                                                                       \
+    SHMEMG_BITWISE_(N, T, _add, SHI_AMO_ADD)                                                                          \
+    SHMEMG_BITWISE_(N, T, _and, SHI_AMO_AND)                                                                          \
+    SHMEMG_BITWISE_(N, T, _or, SHI_AMO_OR)                                                                            \
+    SHMEMG_BITWISE_(N, T, _xor, SHI_AMO_XOR)                                                                          \
+    SHMEMG_GROUPS_(SHMEMG_WAIT_, N, T)
+
+#define SHMEMG_ROW_(F, N, T, RMA, AMO, EXT, ...)                                                                      \
+    SHMEMG_IF_(SHMEMG_HAS_(N))(SHMEM_IF_##RMA(SHMEMG_TYPED_RMA_(N, SHMEMG_SPELL_(N, T)))                              \
+                               SHMEM_IF_##EXT(SHMEMG_TYPED_EXT_(N, SHMEMG_SPELL_(N, T)))                              \
+                               SHMEM_IF_##AMO(SHMEMG_TYPED_AMO_(N, SHMEMG_SPELL_(N, T))))
+SHMEM_TYPES(SHMEMG_ROW_, )
+
+#endif
+#endif

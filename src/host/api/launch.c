@@ -1,0 +1,95 @@
+/* launch.c - entry points of kernels: register, launch, wait. */
+#include "host/api/def.h"
+
+#include <errno.h>
+#include <shmemx.h>
+#include <stdlib.h>
+
+#include "device/device.h"
+#include "host/ops/dheap.h"
+#include "host/util/log.h"
+#include "proxy/proxy.h"
+
+/* Images are registered before main, by what oshcc adds to the program; modules are built at the first launch. */
+static struct image {
+    const void *bytes;
+    size_t n;
+    void *module;
+    struct image *next;
+} *images;
+static int registered; /* to be told when the device goes down */
+
+void shmemx_kernels_register(const void *spirv, size_t bytes)
+{
+    struct image *i = malloc(sizeof *i);
+    if (!i)
+        shi_die(__func__, "out of memory");
+    *i = (struct image){.bytes = spirv, .n = bytes, .next = images};
+    images = i;
+}
+
+/* The device has gone, and its modules with it: a later shmem_init builds them anew. */
+static void forget_modules(void)
+{
+    for (struct image *i = images; i; i = i->next)
+        i->module = NULL;
+    registered = 0;
+}
+
+/* Build what is not built, and tell each module where the default context is. */
+static void build_modules(const char *routine)
+{
+    for (struct image *i = images; i; i = i->next) {
+        void *at;
+        if (i->module)
+            continue;
+        if (shi_device.load(i->bytes, i->n, &i->module))
+            shi_die(routine, "%zu bytes of SPIR-V were refused by the device", i->n);
+        void *ctx = shi_proxy_ctx();
+        if (shi_device.variable(i->module, "shmemg_ctx_default_", &at) == 0)
+            shi_dheap_copy(routine, at, &ctx, sizeof ctx);
+    }
+}
+
+static void need_device(const char *routine)
+{
+    shi_need_up(routine);
+    if (!shi_world.dev_lo)
+        shi_die(routine, "no device memory yet: shmemg_malloc, which is collective, comes first");
+    if (shi_proxy_up())
+        shi_die(routine, "the device is not ready");
+    if (!registered)
+        shi_dheap_on_down(forget_modules);
+    registered = 1;
+}
+
+void *shmemx_device_ctx(void)
+{
+    need_device(__func__);
+    return shi_proxy_ctx();
+}
+
+int shmemx_launch(const char *kernel, const size_t groups[3], const size_t items[3], void *const *args,
+                  const size_t *arg_bytes, int n_args)
+{
+    need_device(__func__);
+    build_modules(__func__);
+    const struct shi_device_grid g = {{groups[0], groups[1], groups[2]}, {items[0], items[1], items[2]}};
+    for (const struct image *i = images; i; i = i->next) {
+        int err = shi_device.launch(i->module, kernel, &g, args, arg_bytes, n_args);
+        if (err != -ENOENT)
+            return err;
+    }
+    shi_log_error("shmemx_launch: no kernel \"%s\" among those that were compiled in or registered", kernel);
+    return -ENOENT;
+}
+
+int shmemx_device_sync(void)
+{
+    need_device(__func__);
+    int err = shi_device.sync();
+    const char *fault = shi_proxy_fault();
+    if (fault)
+        shi_die(__func__, "a kernel was refused: %s", fault);
+    return err;
+}

@@ -1,0 +1,19 @@
+/*
+ * proxy.h - what kernels need on the host: the context they are given, the ring behind it, the thread that serves it.
+ */
+#ifndef SHI_PROXY_H
+#define SHI_PROXY_H
+
+/* Bring up this PE's ring, context and proxy thread, once; the device heap must be up. 0 or -errno after one line. */
+int shi_proxy_up(void);
+
+/* Stop the thread. All kernels must have ended. */
+void shi_proxy_down(void);
+
+/* The context that kernels are given: struct shi_dev_ctx in memory that host and device share. */
+void *shi_proxy_ctx(void);
+
+/* What a kernel complained of since the last call, as words for one line, or NULL. Not for two threads at once. */
+const char *shi_proxy_fault(void);
+
+#endif

@@ -1,0 +1,120 @@
+/*
+ * request.c - carry one request out, on targets that the host reaches by load and store. Every request completes in the
+ * call; the arguments are those of device/lib/request.h.
+ */
+#include "proxy/request.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "device/lib/request.h"
+#include "host/ops/world.h"
+#include "host/util/log.h"
+
+static void *target_of(uint32_t pe, uint64_t off, size_t bytes)
+{
+    return shi_reach(&shi_world.peer[pe], (const char *)shi_world.dev_lo + off, bytes);
+}
+
+static struct shi_ring_cell *cell_of(const struct shi_proxy_place *p, uint64_t ticket)
+{
+    return (struct shi_ring_cell *)p->ring->cells + (ticket & ((1ull << p->ring->log_n) - 1));
+}
+
+/* Give a result to the owner of the ticket. -EAGAIN while an earlier one there is not taken: nothing was done then. */
+static int cell_free(const struct shi_proxy_place *p, uint64_t ticket)
+{
+    return shi_load_acquire(&cell_of(p, ticket)->tag) == 0; /* A5 */
+}
+
+static void cell_give(const struct shi_proxy_place *p, uint64_t ticket, uint64_t value)
+{
+    struct shi_ring_cell *c = cell_of(p, ticket);
+    c->value = value;
+    shi_store_release(&c->tag, ticket + 1); /* R4 */
+}
+
+#define ATOMIC(T)                                                                                                    \
+    static uint64_t atomic_##T(T *at, int amo, T value, T cond)                                                      \
+    {                                                                                                                \
+        switch (amo) {                                                                                               \
+        case SHI_AMO_FETCH: return __atomic_load_n(at, __ATOMIC_SEQ_CST);                                            \
+        case SHI_AMO_SET: __atomic_store_n(at, value, __ATOMIC_SEQ_CST); return 0;                                   \
+        case SHI_AMO_SWAP: return __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST);                                  \
+        case SHI_AMO_ADD: return __atomic_fetch_add(at, value, __ATOMIC_SEQ_CST);                                    \
+        case SHI_AMO_AND: return __atomic_fetch_and(at, value, __ATOMIC_SEQ_CST);                                    \
+        case SHI_AMO_OR: return __atomic_fetch_or(at, value, __ATOMIC_SEQ_CST);                                      \
+        case SHI_AMO_XOR: return __atomic_fetch_xor(at, value, __ATOMIC_SEQ_CST);                                    \
+        default:                                                                                                     \
+            __atomic_compare_exchange_n(at, &cond, value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                    \
+            return cond;                                                                                             \
+        }                                                                                                            \
+    }
+ATOMIC(uint32_t)
+ATOMIC(uint64_t)
+
+static int do_amo(const struct shi_proxy_place *p, uint64_t ticket, const struct shi_request_view *v, void *at)
+{
+    if ((uintptr_t)at % v->bytes)
+        return -EINVAL;
+    if (v->result == SHI_RESULT_CELL && !cell_free(p, ticket))
+        return -EAGAIN;
+    uint64_t old = v->bytes == 4 ? atomic_uint32_t(at, v->amo, (uint32_t)v->value, (uint32_t)v->cond)
+                                 : atomic_uint64_t(at, v->amo, v->value, v->cond);
+    if (v->result == SHI_RESULT_CELL)
+        cell_give(p, ticket, old);
+    else if (v->result == SHI_RESULT_ADDRESS)
+        memcpy((void *)v->local, &old, v->bytes); /* little-endian: the low bytes */
+    return 0;
+}
+
+static int do_get_inline(const struct shi_proxy_place *p, uint64_t ticket, const void *at, size_t bytes)
+{
+    uint64_t value = 0;
+    if (!cell_free(p, ticket))
+        return -EAGAIN;
+    memcpy(&value, at, bytes);
+    cell_give(p, ticket, value);
+    return 0;
+}
+
+static int do_signal(uint32_t pe, const struct shi_request_view *v)
+{
+    uint64_t *at = target_of(pe, v->signal, sizeof *at);
+    if (!at || (uintptr_t)at % sizeof *at)
+        return -EFAULT;
+    if (v->sig_op == SHMEM_SIGNAL_SET)
+        __atomic_store_n(at, v->signal_value, __ATOMIC_RELEASE);
+    else if (v->sig_op == SHMEM_SIGNAL_ADD)
+        __atomic_fetch_add(at, v->signal_value, __ATOMIC_ACQ_REL);
+    else
+        return -EINVAL;
+    return 0;
+}
+
+static int perform(const struct shi_proxy_place *p, const struct shi_engine_op *op, const struct shi_request_view *v)
+{
+    const struct shi_request *q = &op->request;
+    void *at = v->bytes ? target_of(q->pe, v->target, v->bytes) : NULL;
+    if (v->bytes && !at)
+        return -EFAULT;
+    switch (q->op) {
+    case SHI_OP_AMO: return do_amo(p, op->ticket, v, at);
+    case SHI_OP_GET_INLINE: return do_get_inline(p, op->ticket, at, v->bytes);
+    case SHI_OP_GET: memcpy((void *)v->local, at, v->bytes); return 0;
+    }
+    if (v->bytes)
+        memcpy(at, v->payload ? v->payload : (const void *)v->local, v->bytes);
+    return q->op == SHI_OP_PUT_SIGNAL || q->op == SHI_OP_PUT_SIGNAL_INLINE ? do_signal(q->pe, v) : 0;
+}
+
+int shi_proxy_issue(void *place, struct shi_engine_op *op)
+{
+    struct shi_request_view v;
+    int err = op->request.pe >= (uint32_t)shi_world.n_pes || shi_request_view(&op->request, &v) ? -EINVAL
+                                                                                                : perform(place, op, &v);
+    if (err && err != -EAGAIN)
+        shi_log_error("a kernel asked for what cannot be done: operation %u on PE %u, offset %#lx: %s", op->request.op,
+                      op->request.pe, (unsigned long)(op->request.arg[0] & ((1ull << 56) - 1)), strerror(-err));
+    return err;
+}

@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# kernels.sh - kernels compiled by oshcc, launched on every PE's device, talking to each other.
+#
+# Each program runs with peers' memory loaded and stored directly, and with everything through ring and proxy.
+if ! command -v clang-14 > /dev/null || ! command -v llvm-spirv-14 > /dev/null; then
+    echo "1..0 # SKIP clang-14 and llvm-spirv-14 compile kernels; they are not installed"
+    exit 0
+fi
+if [ ! -f "$top_builddir/.libs/libze_cpu.so" ]; then
+    echo "1..0 # SKIP this build has no device backend (libze-dev)"
+    exit 0
+fi
+work=$(mktemp -d) || exit 99
+trap 'rm -rf "$work"' EXIT
+n=0
+result() { # status, name
+    n=$((n + 1))
+    if [ "$1" = 0 ]; then echo "ok $n - $2"; else
+        tail -5 "$work/log" | sed 's/^/# /'
+        echo "not ok $n - $2"
+    fi
+}
+run() { # PEs, direct, program, arguments
+    SHMEM_DEVICE_DIRECT=$2 SHMEM_DEVICE_SYMMETRIC_SIZE=8M timeout 60 $OSHRUN -n "$1" "${@:3}" > "$work/log" 2>&1
+}
+
+# Catches: a kernel not found, arguments in the wrong order, the default context of a module not set, an operation of
+# the device library that differs between loads and stores and the ring.
+cat > "$work/all.cl" << 'END'
+#include <shmemg.h>
+__kernel void everything(__global ulong *w, __global ulong *sig, __global shi_u64 *given, int to)
+{
+    shmem_ctx_t ctx = (shmem_ctx_t)given;
+    ulong mine[4] = {10 + shmemg_my_pe(), 20, 30, 40}, got[4];
+    if (get_global_id(0) == 0) {
+        shmemg_putmem(w, mine, sizeof mine, to);
+        shmemg_ctx_uint64_p(ctx, w + 4, 50, to);
+        shmemg_uint64_atomic_add(w + 5, 7, to);
+        shmemg_fence();
+        shmemg_putmem_signal(w + 6, mine, 8, sig, 1, SHMEM_SIGNAL_ADD, to);
+        shmemg_signal_wait_until(sig, SHMEM_CMP_GE, 1);
+        shmemg_quiet();
+        shmemg_getmem(got, w, sizeof got, to);
+        w[8] = got[0] == mine[0] && got[3] == 40;
+        w[9] = shmemg_uint64_atomic_fetch_add(w + 10, 1, 0);
+        w[11] = shmemg_uint64_g(w + 4, to);
+    }
+    shmemg_sync_all_tg();
+}
+__kernel void wrong(__global ulong *w) { shmemg_uint64_p(w, 1, 1000); }
+END
+cat > "$work/all.c" << 'END'
+#include <shmem.h>
+#include <shmemx.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    (void)argv;
+    shmem_init();
+    int me = shmem_my_pe(), n = shmem_n_pes(), to = (me + 1) % n, from = (me + n - 1) % n;
+    uint64_t *w = shmemg_calloc(16, 8), *sig = shmemg_calloc(1, 8), v[16];
+    void *ctx = shmemx_device_ctx(), *args[] = {&w, &sig, &ctx, &to};
+    const size_t one[3] = {1, 1, 1}, items[3] = {8, 1, 1}, bytes[] = {8, 8, 8, 4};
+    if (argc > 1)
+        return shmemx_launch("wrong", one, one, args, bytes, 1) || shmemx_device_sync();
+    if (shmemx_launch("everything", one, items, args, bytes, 4) || shmemx_device_sync())
+        return 1;
+    shmem_barrier_all();
+    shmem_getmem(v, w, sizeof v, me);
+    int ok = v[0] == 10u + (unsigned)from && v[3] == 40 && v[4] == 50 && v[5] == 7 && v[6] == v[0] && v[8] == 1 &&
+             v[9] < (uint64_t)n && v[11] == 50 && (me != 0 || v[10] == (uint64_t)n);
+    if (!ok)
+        for (int i = 0; i < 12; i++)
+            printf("PE %d: w[%d] = %lu\n", me, i, (unsigned long)v[i]);
+    ok &= shmemx_launch("no_such_kernel", one, items, args, bytes, 4) < 0;
+    shmem_finalize();
+    return !ok;
+}
+END
+$OSHCC -O2 "$work/all.c" "$work/all.cl" -o "$work/all" > "$work/log" 2>&1
+result $? "oshcc compiles C and OpenCL C together"
+for direct in 1 0; do
+    for pes in 1 2 3; do
+        run $pes $direct "$work/all"
+        result $? "operations of a kernel, $pes PEs, direct=$direct"
+    done
+done
+
+# Catches: a device library that does what it cannot, or a refusal that nobody is told of.
+run 2 1 "$work/all" wrong
+[ $? != 0 ] && [ "$(grep -c 'PE 1000 does not exist' "$work/log")" -ge 1 ]
+result $? "a bad PE in a kernel ends the job with a line"
+
+# Catches: halos that arrive late or in the wrong grid.
+if pkg-config --exists libpng; then
+    # shellcheck disable=SC2046
+    $OSHCC -O2 "$top_srcdir/examples/heat.c" "$top_srcdir/examples/heat.cl" -o "$work/heat" \
+        $(pkg-config --cflags --libs libpng) -lm > "$work/log" 2>&1
+    result $? "the heat example compiles"
+    for direct in 1 0; do
+        run 3 $direct "$work/heat" 48 60 "$work/heat.png" && grep -q right "$work/log" && [ -s "$work/heat.png" ]
+        result $? "the heat example is right, 3 PEs, direct=$direct"
+    done
+else
+    n=$((n + 1))
+    echo "ok $n - the heat example # SKIP libpng-dev is not installed"
+fi
+
+# Catches: a compiler error that is lost, temporary files left behind.
+printf '__kernel void bad( {}' > "$work/bad.cl"
+TMPDIR=$work $OSHCC "$work/all.c" "$work/bad.cl" -o "$work/bad" > "$work/log" 2>&1
+[ $? != 0 ] && [ ! -e "$work/bad" ] && [ "$(find "$work" -maxdepth 1 -type d | wc -l)" = 1 ]
+result $? "a kernel that does not compile fails the link and leaves nothing"
+echo "1..$n"
