@@ -32,7 +32,7 @@ void shmemg_free(void *ptr);
  * shmemx_launch starts `groups` work-groups of `items` work-items each, in three dimensions, behind the kernels started
  * before. Argument i is the arg_bytes[i] bytes at args[i]; they are copied. 0, or a negative errno after one line that
  * says why: -ENOENT when there is no such kernel.
- * shmemx_device_sync waits for all kernels; a PE, address or operator that the device library refused ends the job here.
+ * shmemx_device_sync waits for all kernels and completes all that they started; a PE, address or operator that the device library refused ends the job here.
  * shmemx_device_ctx is the context for routines shmemg_ctx_, to be passed to a kernel as a pointer.
  * shmemx_kernels_register adds SPIR-V of one's own; it is not copied and must stay.
  */

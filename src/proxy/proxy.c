@@ -113,7 +113,7 @@ int shi_proxy_up(void)
     if (err)
         return err;
     shared = p;
-    shi_dheap_on_down(shi_proxy_down);
+    shi_dheap_on_down(shi_proxy_quiet, shi_proxy_down);
     fill_shared();
     place.ring = &shared->ring;
     const struct shi_engine_exec exec = {shi_proxy_issue, NULL, &place};
@@ -123,6 +123,14 @@ int shi_proxy_up(void)
     if (err)
         shi_log_error("the proxy thread cannot start: %s", strerror(-err));
     return err;
+}
+
+void shi_proxy_quiet(void)
+{
+    struct shi_wait w = SHI_WAIT_INIT;
+    uint64_t head = shi_load_relaxed(&shared->ring.head);
+    while ((uint64_t)(shi_load_acquire(&shared->line.done) - head) >> 63) /* A3 */
+        shi_wait_step(&w);
 }
 
 void shi_proxy_down(void)

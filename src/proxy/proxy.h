@@ -7,6 +7,9 @@
 /* Bring up this PE's ring, context and proxy thread, once; the device heap must be up. 0 or -errno after one line. */
 int shi_proxy_up(void);
 
+/* Wait until all that kernels have asked for so far is complete. A kernel's end alone does not mean that. */
+void shi_proxy_quiet(void);
+
 /* Stop the thread. All kernels must have ended. */
 void shi_proxy_down(void);
 

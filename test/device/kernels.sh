@@ -91,6 +91,41 @@ run 2 1 "$work/all" wrong
 [ $? != 0 ] && [ "$(grep -c 'PE 1000 does not exist' "$work/log")" -ge 1 ]
 result $? "a bad PE in a kernel ends the job with a line"
 
+# Catches: a finalize that stops the proxy under a kernel that still needs it.
+cat > "$work/late.cl" << 'END'
+#include <shmemg.h>
+__kernel void late(__global ulong *w, int to)
+{
+    for (ulong i = 1; i <= 2000; i++)
+        shmemg_uint64_p(w, i, to);
+    shmemg_quiet();
+    shmemg_uint64_atomic_add(w + 1, 1, to);
+}
+END
+cat > "$work/late.c" << 'END'
+#include <shmem.h>
+#include <shmemx.h>
+int main(void)
+{
+    shmem_init();
+    int to = (shmem_my_pe() + 1) % shmem_n_pes();
+    uint64_t *w = shmemg_calloc(2, 8);
+    void *args[] = {&w, &to};
+    const size_t one[3] = {1, 1, 1}, bytes[] = {8, 4};
+    int err = shmemx_launch("late", one, one, args, bytes, 2);
+    shmem_finalize();
+    shmem_init(); /* and once more, with the module built anew */
+    w = shmemg_calloc(2, 8);
+    err |= shmemx_launch("late", one, one, args, bytes, 2) || shmemx_device_sync();
+    shmem_barrier_all();
+    err |= shmem_uint64_g(w + 1, to) != 1 || shmem_uint64_g(w, to) != 2000;
+    shmem_finalize();
+    return err;
+}
+END
+$OSHCC "$work/late.c" "$work/late.cl" -o "$work/late" > "$work/log" 2>&1 && run 2 0 "$work/late"
+result $? "finalize waits for kernels, and a second session works"
+
 # Catches: halos that arrive late or in the wrong grid.
 if pkg-config --exists libpng; then
     # shellcheck disable=SC2046

@@ -134,7 +134,7 @@ SHI_FN int shi_request_view_amo_(const struct shi_request *q, struct shi_request
     return (v->bytes == 4 || v->bytes == 8) && v->amo < SHI_AMOS && v->result < SHI_RESULTS ? 0 : -1;
 }
 
-/* Read a request. 0, or -1 when it is none of the table above; whether its addresses are good is the caller's to see. */
+/* Read a request. 0, or -1 when it is none of the table above; its addresses are the caller's to check. */
 SHI_FN int shi_request_view(const struct shi_request *q, struct shi_request_view *out)
 {
     struct shi_request_view v = {0};

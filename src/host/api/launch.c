@@ -59,7 +59,7 @@ static void need_device(const char *routine)
     if (shi_proxy_up())
         shi_die(routine, "the device is not ready");
     if (!registered)
-        shi_dheap_on_down(forget_modules);
+        shi_dheap_on_down(NULL, forget_modules);
     registered = 1;
 }
 
@@ -88,6 +88,7 @@ int shmemx_device_sync(void)
 {
     need_device(__func__);
     int err = shi_device.sync();
+    shi_proxy_quiet();
     const char *fault = shi_proxy_fault();
     if (fault)
         shi_die(__func__, "a kernel was refused: %s", fault);

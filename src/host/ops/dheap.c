@@ -16,8 +16,10 @@ static struct shi_heap *heap;
 static char *base;
 static void **mapped; /* [n_pes], this PE's own among them */
 static int host_access;
-static void (*stops[4])(void);
-static int n_stops;
+static struct {
+    void (*finish)(void), (*stop)(void);
+} above[4]; /* what the layers above have running */
+static int n_above;
 
 /* What PEs tell each other; err as of the teller. */
 struct offer {
@@ -95,12 +97,22 @@ int shi_dheap_up(void)
     return err;
 }
 
+void shi_dheap_finish(void)
+{
+    if (!heap)
+        return;
+    device->sync();
+    for (int i = n_above - 1; i >= 0; i--)
+        if (above[i].finish)
+            above[i].finish();
+}
+
 void shi_dheap_down(void)
 {
     if (!heap)
         return;
-    while (n_stops)
-        stops[--n_stops]();
+    while (n_above)
+        above[--n_above].stop();
     for (int i = 0; i < shi_world.n_pes; i++)
         if (mapped[i] && mapped[i] != base)
             device->unmap(mapped[i]);
@@ -113,9 +125,10 @@ void shi_dheap_down(void)
     base = NULL;
 }
 
-void shi_dheap_on_down(void (*stop)(void))
+void shi_dheap_on_down(void (*finish)(void), void (*stop)(void))
 {
-    stops[n_stops++] = stop;
+    above[n_above].finish = finish;
+    above[n_above++].stop = stop;
 }
 
 void *shi_dheap_of(int pe)

@@ -13,8 +13,13 @@ struct shmem_ctx;
 int shi_dheap_up(void);
 void shi_dheap_down(void);
 
-/* Have stop called, once, before the device heap goes down; the last registered first. */
-void shi_dheap_on_down(void (*stop)(void));
+/* Wait for this PE's kernels, which may need the proxy and other PEs' kernels until they end, and for what they asked
+ * of the proxy. */
+void shi_dheap_finish(void);
+
+/* Have finish called when this PE's kernels have ended and their work is to be complete, and stop, once, before the
+ * device heap goes down; the last registered first. finish may be NULL. */
+void shi_dheap_on_down(void (*finish)(void), void (*stop)(void));
 
 /* Where PE pe's device heap is for this PE's device. */
 void *shi_dheap_of(int pe);

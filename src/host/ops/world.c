@@ -209,6 +209,7 @@ void shi_world_add_device(void *base, size_t bytes, void *const *mapped, int hos
 void shi_world_down(const char *routine)
 {
     shi_need_up(routine);
+    shi_dheap_finish();
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     shi_team_barrier(&shi_team_world);
     SHI_CTX_DEFAULT->n_pes = 0;
