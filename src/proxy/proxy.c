@@ -149,7 +149,12 @@ void *shi_proxy_ctx(void)
     return &shared->ctx;
 }
 
-const char *shi_proxy_fault(void)
+uint64_t shi_proxy_fault(void)
+{
+    return __atomic_exchange_n(&shared->fault, 0, __ATOMIC_ACQ_REL);
+}
+
+const char *shi_proxy_fault_words(uint64_t fault)
 {
     static char text[128];
     static const char *const words[] = {
@@ -159,7 +164,6 @@ const char *shi_proxy_fault(void)
         [SHI_FAULT_CONTEXT] = "context %#lx is none of this library's",
         [SHI_FAULT_TEAM] = "team %#lx is none of this PE's",
     };
-    uint64_t fault = __atomic_exchange_n(&shared->fault, 0, __ATOMIC_ACQ_REL);
     unsigned kind = fault & 0xff;
     if (!fault)
         return NULL;

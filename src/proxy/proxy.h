@@ -4,6 +4,8 @@
 #ifndef SHI_PROXY_H
 #define SHI_PROXY_H
 
+#include <stdint.h>
+
 /* Bring up this PE's ring, context and proxy thread, once; the device heap must be up. 0 or -errno after one line. */
 int shi_proxy_up(void);
 
@@ -16,7 +18,10 @@ void shi_proxy_down(void);
 /* The context that kernels are given: struct shi_dev_ctx in memory that host and device share. */
 void *shi_proxy_ctx(void);
 
-/* What a kernel complained of since the last call, as words for one line, or NULL. Not for two threads at once. */
-const char *shi_proxy_fault(void);
+/* What kernels complained of through the context since the last call: a fault word of device/lib/state.h, or 0. */
+uint64_t shi_proxy_fault(void);
+
+/* The same in words for one line; NULL for 0. Not for two threads at once. */
+const char *shi_proxy_fault_words(uint64_t fault);
 
 #endif

@@ -48,6 +48,7 @@ __kernel void everything(__global ulong *w, __global ulong *sig, __global shi_u6
     shmemg_sync_all_tg();
 }
 __kernel void wrong(__global ulong *w) { shmemg_uint64_p(w, 1, 1000); }
+__kernel void wrong_context(__global ulong *w) { shmemg_ctx_uint64_p((shmem_ctx_t)w, w, 1, 0); }
 END
 cat > "$work/all.c" << 'END'
 #include <shmem.h>
@@ -62,7 +63,7 @@ int main(int argc, char **argv)
     void *ctx = shmemx_device_ctx(), *args[] = {&w, &sig, &ctx, &to};
     const size_t one[3] = {1, 1, 1}, items[3] = {8, 1, 1}, bytes[] = {8, 8, 8, 4};
     if (argc > 1)
-        return shmemx_launch("wrong", one, one, args, bytes, 1) || shmemx_device_sync();
+        return shmemx_launch(argc > 2 ? "wrong_context" : "wrong", one, one, args, bytes, 1) || shmemx_device_sync();
     if (shmemx_launch("everything", one, items, args, bytes, 4) || shmemx_device_sync())
         return 1;
     shmem_barrier_all();
@@ -90,6 +91,11 @@ done
 run 2 1 "$work/all" wrong
 [ $? != 0 ] && [ "$(grep -c 'PE 1000 does not exist' "$work/log")" -ge 1 ]
 result $? "a bad PE in a kernel ends the job with a line"
+
+# Catches: a context that is none taken for one, and nobody told.
+run 1 1 "$work/all" wrong context
+[ $? != 0 ] && grep -q "none of this library's" "$work/log"
+result $? "a context that is none of ours ends the job with a line"
 
 # Catches: a finalize that stops the proxy under a kernel that still needs it.
 cat > "$work/late.cl" << 'END'

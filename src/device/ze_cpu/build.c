@@ -1,10 +1,10 @@
 /* build.c - builds a module: takes a copy of its words, parses and lowers them; a failure anywhere in that ends here. */
-#include "build.h"
+#include "device/ze_cpu/build.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "module.h"
+#include "device/ze_cpu/module.h"
 
 void zc_module_free(struct zc_module *m)
 {

@@ -1,43 +1,43 @@
 /* builtin.c - the built-in functions of OpenCL.std and of bits, one component each, by pointer from the machine. */
-#include "builtin.h"
+#include "device/ze_cpu/builtin.h"
 
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
 
-#include "spirv.h"
+#include "device/ze_cpu/spirv.h"
 
-/* ---- floating point ------------------------------------------------------------------------------------------------- */
+/* ---- floating point --------------------------------------------------------------------------------------------- */
 
 /* name(args) in both precisions; F(f) is the C function f of that precision. */
 #define F32(f) f##f
 #define F64(f) f
-#define FN1(name, expr32, expr64)                                                                                      \
-    static float name##_32(float x)                                                                                    \
-    {                                                                                                                  \
-        return expr32;                                                                                                 \
-    }                                                                                                                  \
-    static double name##_64(double x)                                                                                  \
-    {                                                                                                                  \
-        return expr64;                                                                                                 \
+#define FN1(name, expr32, expr64)                                                                                     \
+    static float name##_32(float x)                                                                                   \
+    {                                                                                                                 \
+        return expr32;                                                                                                \
+    }                                                                                                                 \
+    static double name##_64(double x)                                                                                 \
+    {                                                                                                                 \
+        return expr64;                                                                                                \
     }
-#define FN2(name, expr32, expr64)                                                                                      \
-    static float name##_32(float x, float y)                                                                           \
-    {                                                                                                                  \
-        return expr32;                                                                                                 \
-    }                                                                                                                  \
-    static double name##_64(double x, double y)                                                                        \
-    {                                                                                                                  \
-        return expr64;                                                                                                 \
+#define FN2(name, expr32, expr64)                                                                                     \
+    static float name##_32(float x, float y)                                                                          \
+    {                                                                                                                 \
+        return expr32;                                                                                                \
+    }                                                                                                                 \
+    static double name##_64(double x, double y)                                                                       \
+    {                                                                                                                 \
+        return expr64;                                                                                                \
     }
-#define FN3(name, expr32, expr64)                                                                                      \
-    static float name##_32(float x, float y, float z)                                                                  \
-    {                                                                                                                  \
-        return expr32;                                                                                                 \
-    }                                                                                                                  \
-    static double name##_64(double x, double y, double z)                                                              \
-    {                                                                                                                  \
-        return expr64;                                                                                                 \
+#define FN3(name, expr32, expr64)                                                                                     \
+    static float name##_32(float x, float y, float z)                                                                 \
+    {                                                                                                                 \
+        return expr32;                                                                                                \
+    }                                                                                                                 \
+    static double name##_64(double x, double y, double z)                                                             \
+    {                                                                                                                 \
+        return expr64;                                                                                                \
     }
 
 #define PI 3.14159265358979323846
@@ -73,8 +73,20 @@ FN1(exp10_, (float)pow(10, (double)x), pow(10, x))
 FN1(rsqrt, (float)(1 / sqrt((double)x)), 1 / sqrt(x))
 FN1(recip, 1 / x, 1 / x)
 FN2(divide, x / y, x / y)
-FN2(maxmag, fabsf(x) > fabsf(y) ? x : fabsf(y) > fabsf(x) ? y : fmaxf(x, y), fabs(x) > fabs(y) ? x : fabs(y) > fabs(x) ? y : fmax(x, y))
-FN2(minmag, fabsf(x) < fabsf(y) ? x : fabsf(y) < fabsf(x) ? y : fminf(x, y), fabs(x) < fabs(y) ? x : fabs(y) < fabs(x) ? y : fmin(x, y))
+FN2(maxmag,
+    fabsf(x) > fabsf(y)   ? x
+    : fabsf(y) > fabsf(x) ? y
+                          : fmaxf(x, y),
+    fabs(x) > fabs(y)   ? x
+    : fabs(y) > fabs(x) ? y
+                        : fmax(x, y))
+FN2(minmag,
+    fabsf(x) < fabsf(y)   ? x
+    : fabsf(y) < fabsf(x) ? y
+                          : fminf(x, y),
+    fabs(x) < fabs(y)   ? x
+    : fabs(y) < fabs(x) ? y
+                        : fmin(x, y))
 FN1(degrees, 180 / PIF * x, 180 / PI * x)
 FN1(radians, PIF / 180 * x, PI / 180 * x)
 FN1(sign, x > 0 ? 1 : x < 0 ? -1 : x == 0 ? x : 0, x > 0 ? 1 : x < 0 ? -1 : x == 0 ? x : 0)
@@ -108,18 +120,18 @@ const void *zc_math_remainder(bool is_floored, unsigned width)
     return width == 8 ? (const void *)fmod : (const void *)fmodf;
 }
 
-/* ---- with a second result, or operands of another type -------------------------------------------------------------- */
+/* ---- with a second result, or operands of another type ---------------------------------------------------------- */
 
-#define SPLIT(name, T, body)                                                                                           \
-    static void name(void *d, const void *a, const void *b, void *out)                                                 \
-    {                                                                                                                  \
-        T x, y = 0, r, second = 0;                                                                                     \
-        int n = 0;                                                                                                     \
-        memcpy(&x, a, sizeof x);                                                                                       \
-        (void)b, (void)y, (void)n;                                                                                     \
-        body;                                                                                                          \
-        memcpy(d, &r, sizeof r);                                                                                       \
-        (void)out, (void)second;                                                                                       \
+#define SPLIT(name, T, body)                                                                                          \
+    static void name(void *d, const void *a, const void *b, void *out)                                                \
+    {                                                                                                                 \
+        T x, y = 0, r, second = 0;                                                                                    \
+        int n = 0;                                                                                                    \
+        memcpy(&x, a, sizeof x);                                                                                      \
+        (void)b, (void)y, (void)n;                                                                                    \
+        body;                                                                                                         \
+        memcpy(d, &r, sizeof r);                                                                                      \
+        (void)out, (void)second;                                                                                      \
     }
 #define OUT memcpy(out, &second, sizeof second)
 #define OUT_INT memcpy(out, &n, sizeof n)
@@ -187,15 +199,15 @@ static void nan_64(void *d, const void *a, const void *b, void *out)
     (void)b, (void)out;
 }
 
-/* ---- integers ------------------------------------------------------------------------------------------------------- */
+/* ---- integers --------------------------------------------------------------------------------------------------- */
 
-#define BITS(name, expr)                                                                                               \
-    static uint64_t name(uint64_t a, uint64_t b, uint64_t c, unsigned width)                                           \
-    {                                                                                                                  \
-        unsigned n = 8 * width, s = 64 - n;                                                                            \
-        int64_t sa = (int64_t)(a << s) >> s, sb = (int64_t)(b << s) >> s, sc = (int64_t)(c << s) >> s;                 \
-        (void)sa, (void)sb, (void)sc;                                                                                  \
-        return (uint64_t)(expr);                                                                                       \
+#define BITS(name, expr)                                                                                              \
+    static uint64_t name(uint64_t a, uint64_t b, uint64_t c, unsigned width)                                          \
+    {                                                                                                                 \
+        unsigned n = 8 * width, s = 64 - n;                                                                           \
+        int64_t sa = (int64_t)(a << s) >> s, sb = (int64_t)(b << s) >> s, sc = (int64_t)(c << s) >> s;                \
+        (void)sa, (void)sb, (void)sc;                                                                                 \
+        return (uint64_t)(expr);                                                                                      \
     }
 typedef __int128 wide;
 typedef unsigned __int128 uwide;
@@ -271,7 +283,7 @@ zc_bits zc_math_bits(uint32_t op)
     }
 }
 
-/* ---- the table ------------------------------------------------------------------------------------------------------ */
+/* ---- the table -------------------------------------------------------------------------------------------------- */
 
 #define LIB(n, name) {(const void *)name##f, (const void *)name, n}
 #define OWN(n, name) {(const void *)name##_32, (const void *)name##_64, n}

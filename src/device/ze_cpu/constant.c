@@ -5,7 +5,7 @@
  * an offset, marked `local`: each resident group adds its own base. A constant gets a slot, copied into every frame,
  * only when a function uses it as a value.
  */
-#include "module.h"
+#include "device/ze_cpu/module.h"
 
 #include <string.h>
 
@@ -80,7 +80,7 @@ static void composite(struct zc_module *m, const uint32_t *p)
     }
 }
 
-/* ---- operations on constants ---------------------------------------------------------------------------------------- */
+/* ---- operations on constants ------------------------------------------------------------------------------------ */
 
 static void op_chain(struct zc_module *m, const uint32_t *p)
 {
@@ -243,7 +243,7 @@ void zc_constant(struct zc_module *m, const uint32_t *p)
     }
 }
 
-/* ---- variables of the module ---------------------------------------------------------------------------------------- */
+/* ---- variables of the module ------------------------------------------------------------------------------------ */
 
 static void local_variable(struct zc_module *m, const uint32_t *p, uint64_t size, uint64_t align)
 {

@@ -3,11 +3,11 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "builtin.h"
-#include "module.h"
-#include "spirv.h"
+#include "device/ze_cpu/builtin.h"
+#include "device/ze_cpu/module.h"
+#include "device/ze_cpu/spirv.h"
 
-/* ---- half precision ------------------------------------------------------------------------------------------------- */
+/* ---- half precision --------------------------------------------------------------------------------------------- */
 
 double zc_half_to(uint16_t h)
 {
@@ -56,11 +56,11 @@ uint16_t zc_half_from(double v, int how)
     return (uint16_t)(sign | (f < 1024 ? f : (e + 14) << 10 | (f - 1024)));
 }
 
-/* ---- the conversions ------------------------------------------------------------------------------------------------ */
+/* ---- the conversions -------------------------------------------------------------------------------------------- */
 
-#define TYPES(X, ...) X(u8, ##__VA_ARGS__) X(u16, ##__VA_ARGS__) X(u32, ##__VA_ARGS__) X(u64, ##__VA_ARGS__)           \
+#define TYPES(X, ...) X(u8, ##__VA_ARGS__) X(u16, ##__VA_ARGS__) X(u32, ##__VA_ARGS__) X(u64, ##__VA_ARGS__)          \
     X(s8, ##__VA_ARGS__) X(s16, ##__VA_ARGS__) X(s32, ##__VA_ARGS__) X(s64, ##__VA_ARGS__)
-#define TYPES_AGAIN(X, ...) X(u8, ##__VA_ARGS__) X(u16, ##__VA_ARGS__) X(u32, ##__VA_ARGS__) X(u64, ##__VA_ARGS__)     \
+#define TYPES_AGAIN(X, ...) X(u8, ##__VA_ARGS__) X(u16, ##__VA_ARGS__) X(u32, ##__VA_ARGS__) X(u64, ##__VA_ARGS__)    \
     X(s8, ##__VA_ARGS__) X(s16, ##__VA_ARGS__) X(s32, ##__VA_ARGS__) X(s64, ##__VA_ARGS__)
 
 /* Least and greatest of each type, as 128-bit integers hold them all. */
@@ -82,29 +82,29 @@ typedef __int128 wide;
 #define MAX_s32 INT32_MAX
 #define MAX_s64 INT64_MAX
 
-#define INT_TO_INT(T, F)                                                                                               \
-    static void F##_##T(void *d, const void *s)                                                                        \
-    {                                                                                                                  \
-        *(T *)d = (T) * (const F *)s;                                                                                  \
-    }                                                                                                                  \
-    static void F##_sat_##T(void *d, const void *s)                                                                    \
-    {                                                                                                                  \
-        wide v = *(const F *)s;                                                                                        \
-        *(T *)d = (T)(v < (wide)MIN_##T ? (wide)MIN_##T : v > (wide)MAX_##T ? (wide)MAX_##T : v);                      \
+#define INT_TO_INT(T, F)                                                                                              \
+    static void F##_##T(void *d, const void *s)                                                                       \
+    {                                                                                                                 \
+        *(T *)d = (T) * (const F *)s;                                                                                 \
+    }                                                                                                                 \
+    static void F##_sat_##T(void *d, const void *s)                                                                   \
+    {                                                                                                                 \
+        wide v = *(const F *)s;                                                                                       \
+        *(T *)d = (T)(v < (wide)MIN_##T ? (wide)MIN_##T : v > (wide)MAX_##T ? (wide)MAX_##T : v);                     \
     }
-#define INT_FROM(F)                                                                                                    \
-    TYPES_AGAIN(INT_TO_INT, F)                                                                                         \
-    static void F##_f16(void *d, const void *s)                                                                        \
-    {                                                                                                                  \
-        *(u16 *)d = zc_half_from((double)*(const F *)s, 0);                                                            \
-    }                                                                                                                  \
-    static void F##_f32(void *d, const void *s)                                                                        \
-    {                                                                                                                  \
-        *(f32 *)d = (float)*(const F *)s;                                                                              \
-    }                                                                                                                  \
-    static void F##_f64(void *d, const void *s)                                                                        \
-    {                                                                                                                  \
-        *(f64 *)d = (double)*(const F *)s;                                                                             \
+#define INT_FROM(F)                                                                                                   \
+    TYPES_AGAIN(INT_TO_INT, F)                                                                                        \
+    static void F##_f16(void *d, const void *s)                                                                       \
+    {                                                                                                                 \
+        *(u16 *)d = zc_half_from((double)*(const F *)s, 0);                                                           \
+    }                                                                                                                 \
+    static void F##_f32(void *d, const void *s)                                                                       \
+    {                                                                                                                 \
+        *(f32 *)d = (float)*(const F *)s;                                                                             \
+    }                                                                                                                 \
+    static void F##_f64(void *d, const void *s)                                                                       \
+    {                                                                                                                 \
+        *(f64 *)d = (double)*(const F *)s;                                                                            \
     }
 TYPES(INT_FROM)
 
@@ -124,28 +124,28 @@ static double read_f64(const void *s)
 }
 
 /* Out of range is left open by OpenCL; here it saturates, and no conversion is undefined. */
-#define FLOAT_TO_INT(T, F)                                                                                             \
-    static void F##_##T(void *d, const void *s)                                                                        \
-    {                                                                                                                  \
-        double v = read_##F(s);                                                                                        \
-        *(T *)d = v != v                      ? 0                                                                      \
-                  : v <= (double)MIN_##T      ? (T)MIN_##T                                                             \
-                  : v >= (double)MAX_##T      ? (T)MAX_##T                                                             \
-                                              : (T)v;                                                                  \
+#define FLOAT_TO_INT(T, F)                                                                                            \
+    static void F##_##T(void *d, const void *s)                                                                       \
+    {                                                                                                                 \
+        double v = read_##F(s);                                                                                       \
+        *(T *)d = v != v                      ? 0                                                                     \
+                  : v <= (double)MIN_##T      ? (T)MIN_##T                                                            \
+                  : v >= (double)MAX_##T      ? (T)MAX_##T                                                            \
+                                              : (T)v;                                                                 \
     }
-#define FLOAT_FROM(F)                                                                                                  \
-    TYPES_AGAIN(FLOAT_TO_INT, F)                                                                                       \
-    static void F##_f16(void *d, const void *s)                                                                        \
-    {                                                                                                                  \
-        *(u16 *)d = zc_half_from(read_##F(s), 0);                                                                      \
-    }                                                                                                                  \
-    static void F##_f32(void *d, const void *s)                                                                        \
-    {                                                                                                                  \
-        *(f32 *)d = (float)read_##F(s);                                                                                \
-    }                                                                                                                  \
-    static void F##_f64(void *d, const void *s)                                                                        \
-    {                                                                                                                  \
-        *(f64 *)d = read_##F(s);                                                                                       \
+#define FLOAT_FROM(F)                                                                                                 \
+    TYPES_AGAIN(FLOAT_TO_INT, F)                                                                                      \
+    static void F##_f16(void *d, const void *s)                                                                       \
+    {                                                                                                                 \
+        *(u16 *)d = zc_half_from(read_##F(s), 0);                                                                     \
+    }                                                                                                                 \
+    static void F##_f32(void *d, const void *s)                                                                       \
+    {                                                                                                                 \
+        *(f32 *)d = (float)read_##F(s);                                                                               \
+    }                                                                                                                 \
+    static void F##_f64(void *d, const void *s)                                                                       \
+    {                                                                                                                 \
+        *(f64 *)d = read_##F(s);                                                                                      \
     }
 FLOAT_FROM(f16)
 FLOAT_FROM(f32)
@@ -175,17 +175,18 @@ zc_converter zc_math_converter(enum zc_number from, unsigned from_width, enum zc
     return convert[f][t];
 }
 
-/* ---- classification ------------------------------------------------------------------------------------------------- */
+/* ---- classification --------------------------------------------------------------------------------------------- */
 
-#define CLASS(name, T, expr)                                                                                           \
-    static void name##_##T(void *d, const void *s)                                                                     \
-    {                                                                                                                  \
-        T x = *(const T *)s;                                                                                           \
-        *(u8 *)d = (expr) != 0;                                                                                        \
+#define CLASS(name, T, expr)                                                                                          \
+    static void name##_##T(void *d, const void *s)                                                                    \
+    {                                                                                                                 \
+        T x = *(const T *)s;                                                                                          \
+        *(u8 *)d = (expr) != 0;                                                                                       \
     }
-#define CLASSES(T)                                                                                                     \
-    CLASS(is_nan, T, isnan(x))                                                                                         \
-    CLASS(is_inf, T, isinf(x)) CLASS(is_finite, T, isfinite(x)) CLASS(is_normal, T, isnormal(x)) CLASS(sign, T, signbit(x))
+#define CLASSES(T)                                                                                                    \
+    CLASS(is_nan, T, isnan(x))                                                                                        \
+    CLASS(is_inf, T, isinf(x))                                                                                        \
+    CLASS(is_finite, T, isfinite(x)) CLASS(is_normal, T, isnormal(x)) CLASS(sign, T, signbit(x))
 CLASSES(f32)
 CLASSES(f64)
 

@@ -10,7 +10,7 @@
 #include <level_zero/zet_ddi.h>
 #include <string.h>
 
-#include "ze_cpu.h"
+#include "device/ze_cpu/ze_cpu.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -29,24 +29,24 @@ static void set_behind(ze_api_version_t version, ze_api_version_t since, void *l
 }
 #define BEHIND(minor, last, fn) set_behind(version, ZE_MAKE_VERSION(1, minor), &table->last, (const void *)fn)
 
-#define SET(T, name, major, minor)                                                                                     \
-    if (version >= ZE_MAKE_VERSION(major, minor))                                                                      \
+#define SET(T, name, major, minor)                                                                                    \
+    if (version >= ZE_MAKE_VERSION(major, minor))                                                                     \
         table->pfn##name = zc_##T##name;
 
 /* later: statements for entries beyond the headers */
-#define TABLE(T, type, later)                                                                                          \
-    EXPORT ze_result_t ZE_APICALL zeGet##T##ProcAddrTable(ze_api_version_t version, type *table)                       \
-    {                                                                                                                  \
-        ze_result_t r = check(version, table);                                                                         \
-        if (r)                                                                                                         \
-            return r;                                                                                                  \
-        ZC_##T(SET, T) later;                                                                                          \
-        return ZE_RESULT_SUCCESS;                                                                                      \
+#define TABLE(T, type, later)                                                                                         \
+    EXPORT ze_result_t ZE_APICALL zeGet##T##ProcAddrTable(ze_api_version_t version, type *table)                      \
+    {                                                                                                                 \
+        ze_result_t r = check(version, table);                                                                        \
+        if (r)                                                                                                        \
+            return r;                                                                                                 \
+        ZC_##T(SET, T) later;                                                                                         \
+        return ZE_RESULT_SUCCESS;                                                                                     \
     }
-#define EMPTY(ns, T, type)                                                                                             \
-    EXPORT ze_result_t ZE_APICALL ns##Get##T##ProcAddrTable(ze_api_version_t version, type *table)                     \
-    {                                                                                                                  \
-        return check(version, table);                                                                                  \
+#define EMPTY(ns, T, type)                                                                                            \
+    EXPORT ze_result_t ZE_APICALL ns##Get##T##ProcAddrTable(ze_api_version_t version, type *table)                    \
+    {                                                                                                                 \
+        return check(version, table);                                                                                 \
     }
 
 EXPORT ze_result_t ZE_APICALL zeGetGlobalProcAddrTable(ze_api_version_t version, ze_global_dditable_t *table)
@@ -63,7 +63,8 @@ TABLE(Driver, ze_driver_dditable_t, )
 TABLE(Device, ze_device_dditable_t, )
 TABLE(Context, ze_context_dditable_t, )
 TABLE(CommandQueue, ze_command_queue_dditable_t, )
-TABLE(CommandList, ze_command_list_dditable_t, BEHIND(6, pfnAppendImageCopyFromMemoryExt, zc_CommandListHostSynchronize))
+TABLE(CommandList, ze_command_list_dditable_t,
+      BEHIND(6, pfnAppendImageCopyFromMemoryExt, zc_CommandListHostSynchronize))
 TABLE(Fence, ze_fence_dditable_t, )
 TABLE(EventPool, ze_event_pool_dditable_t, )
 TABLE(Event, ze_event_dditable_t, )

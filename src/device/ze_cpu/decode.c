@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "module.h"
-#include "op.h"
+#include "device/ze_cpu/module.h"
+#include "device/ze_cpu/op.h"
 
 enum { FIX_D, FIX_B, FIX_C, FIX_EXTRA };
 enum { PHIS_MAX = 512, SCAN_MAX = 200 };
@@ -40,7 +40,7 @@ void zc_move(struct zc_module *m, uint32_t d, uint32_t s, uint64_t size)
     zc_emit(m, plain ? OP_MOV_1 + zc_log2((unsigned)size) : OP_MOV_N, d, s, (uint32_t)size);
 }
 
-/* ---- slots of values ------------------------------------------------------------------------------------------------ */
+/* ---- slots of values -------------------------------------------------------------------------------------------- */
 
 uint32_t zc_value(struct zc_module *m, uint32_t id)
 {
@@ -162,7 +162,7 @@ uint32_t zc_result_phi(struct zc_module *m, const uint32_t *p)
     return s;
 }
 
-/* ---- edges ---------------------------------------------------------------------------------------------------------- */
+/* ---- edges ------------------------------------------------------------------------------------------------------ */
 
 struct move {
     uint32_t d, s, size;
@@ -313,7 +313,7 @@ static void branch_switch(struct zc_module *m, const uint32_t *p)
     edge(m, p[2], e + n * 3, FIX_EXTRA);
 }
 
-/* ---- calls ---------------------------------------------------------------------------------------------------------- */
+/* ---- calls ------------------------------------------------------------------------------------------------------ */
 
 static struct zc_call *call_at(struct zc_module *m, uint32_t word)
 {
@@ -368,7 +368,7 @@ static void return_value(struct zc_module *m, const uint32_t *p)
     zc_emit(m, OP_RETV, 0, zc_value(m, p[1]), (uint32_t)zc_type_of(m, p[1])->size);
 }
 
-/* ---- functions ------------------------------------------------------------------------------------------------------ */
+/* ---- functions -------------------------------------------------------------------------------------------------- */
 
 static bool control(struct zc_module *m, const uint32_t *p)
 {

@@ -6,8 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "module.h"
-#include "ze_cpu.h"
+#include "device/ze_cpu/module.h"
+#include "device/ze_cpu/ze_cpu.h"
 
 enum { THREADS_MAX = 256, MEMORY_BITS = 34 };
 
@@ -119,7 +119,7 @@ ze_result_t zc_DriverGetExtensionFunctionAddress(ze_driver_handle_t d, const cha
     return ZE_RESULT_ERROR_INVALID_ARGUMENT;
 }
 
-/* ---- devices -------------------------------------------------------------------------------------------------------- */
+/* ---- devices ---------------------------------------------------------------------------------------------------- */
 
 ze_result_t zc_DeviceGet(ze_driver_handle_t d, uint32_t *count, ze_device_handle_t *out)
 {
@@ -281,7 +281,7 @@ ze_result_t zc_DevicePciGetPropertiesExt(ze_device_handle_t d, ze_pci_ext_proper
     return ZE_RESULT_SUCCESS;
 }
 
-/* ---- contexts ------------------------------------------------------------------------------------------------------- */
+/* ---- contexts --------------------------------------------------------------------------------------------------- */
 
 ze_result_t zc_ContextCreate(ze_driver_handle_t d, const ze_context_desc_t *desc, ze_context_handle_t *out)
 {

@@ -1,9 +1,9 @@
 /*
  * entries.h - every entry point that this driver has, by table: the part of its name after the table's, and the API
- * version that appended it. Entries of Level Zero that are not here are not supported: they stay NULL in the tables, and
- * the loader answers ZE_RESULT_ERROR_UNSUPPORTED_FEATURE for them. Those are: images, samplers, virtual and physical
- * memory, fabric, caches, native binaries, function pointers, sub-device partitions beyond "none", tools (zet) and
- * system management (zes).
+ * version that appended it. Entries of Level Zero that are not here are not supported: they stay NULL in the tables,
+ * and the loader answers ZE_RESULT_ERROR_UNSUPPORTED_FEATURE for them. Those are: images, samplers, virtual and
+ * physical memory, fabric, cache reservation and advice, native binaries, function pointers, link inspection, several
+ * indirect launches at once, scheduling hints, tools (zet) and system management (zes).
  */
 #ifndef ZC_ENTRIES_H
 #define ZC_ENTRIES_H
@@ -12,48 +12,48 @@
 
 /* clang-format off */
 #define ZC_Driver(X, T)                                                                                               \
-    X(T, Get, 1, 0) X(T, GetApiVersion, 1, 0) X(T, GetProperties, 1, 0) X(T, GetIpcProperties, 1, 0)                   \
+    X(T, Get, 1, 0) X(T, GetApiVersion, 1, 0) X(T, GetProperties, 1, 0) X(T, GetIpcProperties, 1, 0)                  \
     X(T, GetExtensionProperties, 1, 0) X(T, GetExtensionFunctionAddress, 1, 1)
 #define ZC_Device(X, T)                                                                                               \
-    X(T, Get, 1, 0) X(T, GetSubDevices, 1, 0) X(T, GetProperties, 1, 0) X(T, GetComputeProperties, 1, 0)               \
-    X(T, GetModuleProperties, 1, 0) X(T, GetCommandQueueGroupProperties, 1, 0) X(T, GetMemoryProperties, 1, 0)         \
-    X(T, GetMemoryAccessProperties, 1, 0) X(T, GetCacheProperties, 1, 0) X(T, GetExternalMemoryProperties, 1, 0)       \
-    X(T, GetP2PProperties, 1, 0) X(T, CanAccessPeer, 1, 0) X(T, GetStatus, 1, 0) X(T, GetGlobalTimestamps, 1, 1)       \
+    X(T, Get, 1, 0) X(T, GetSubDevices, 1, 0) X(T, GetProperties, 1, 0) X(T, GetComputeProperties, 1, 0)              \
+    X(T, GetModuleProperties, 1, 0) X(T, GetCommandQueueGroupProperties, 1, 0) X(T, GetMemoryProperties, 1, 0)        \
+    X(T, GetMemoryAccessProperties, 1, 0) X(T, GetCacheProperties, 1, 0) X(T, GetExternalMemoryProperties, 1, 0)      \
+    X(T, GetP2PProperties, 1, 0) X(T, CanAccessPeer, 1, 0) X(T, GetStatus, 1, 0) X(T, GetGlobalTimestamps, 1, 1)      \
     X(T, PciGetPropertiesExt, 1, 2)
 #define ZC_Context(X, T)                                                                                              \
-    X(T, Create, 1, 0) X(T, Destroy, 1, 0) X(T, GetStatus, 1, 0) X(T, SystemBarrier, 1, 0)                             \
+    X(T, Create, 1, 0) X(T, Destroy, 1, 0) X(T, GetStatus, 1, 0) X(T, SystemBarrier, 1, 0)                            \
     X(T, MakeMemoryResident, 1, 0) X(T, EvictMemory, 1, 0) X(T, CreateEx, 1, 1)
 #define ZC_CommandQueue(X, T)                                                                                         \
     X(T, Create, 1, 0) X(T, Destroy, 1, 0) X(T, ExecuteCommandLists, 1, 0) X(T, Synchronize, 1, 0)
 #define ZC_CommandList(X, T)                                                                                          \
-    X(T, Create, 1, 0) X(T, CreateImmediate, 1, 0) X(T, Destroy, 1, 0) X(T, Close, 1, 0) X(T, Reset, 1, 0)             \
-    X(T, AppendWriteGlobalTimestamp, 1, 0) X(T, AppendBarrier, 1, 0) X(T, AppendMemoryRangesBarrier, 1, 0)             \
-    X(T, AppendMemoryCopy, 1, 0) X(T, AppendMemoryFill, 1, 0) X(T, AppendMemoryCopyRegion, 1, 0)                       \
-    X(T, AppendMemoryCopyFromContext, 1, 0) X(T, AppendMemoryPrefetch, 1, 0) X(T, AppendMemAdvise, 1, 0)               \
-    X(T, AppendSignalEvent, 1, 0) X(T, AppendWaitOnEvents, 1, 0) X(T, AppendEventReset, 1, 0)                          \
-    X(T, AppendQueryKernelTimestamps, 1, 0) X(T, AppendLaunchKernel, 1, 0)                                             \
+    X(T, Create, 1, 0) X(T, CreateImmediate, 1, 0) X(T, Destroy, 1, 0) X(T, Close, 1, 0) X(T, Reset, 1, 0)            \
+    X(T, AppendWriteGlobalTimestamp, 1, 0) X(T, AppendBarrier, 1, 0) X(T, AppendMemoryRangesBarrier, 1, 0)            \
+    X(T, AppendMemoryCopy, 1, 0) X(T, AppendMemoryFill, 1, 0) X(T, AppendMemoryCopyRegion, 1, 0)                      \
+    X(T, AppendMemoryCopyFromContext, 1, 0) X(T, AppendMemoryPrefetch, 1, 0) X(T, AppendMemAdvise, 1, 0)              \
+    X(T, AppendSignalEvent, 1, 0) X(T, AppendWaitOnEvents, 1, 0) X(T, AppendEventReset, 1, 0)                         \
+    X(T, AppendQueryKernelTimestamps, 1, 0) X(T, AppendLaunchKernel, 1, 0)                                            \
     X(T, AppendLaunchCooperativeKernel, 1, 0) X(T, AppendLaunchKernelIndirect, 1, 0)
 #define ZC_Fence(X, T)                                                                                                \
     X(T, Create, 1, 0) X(T, Destroy, 1, 0) X(T, HostSynchronize, 1, 0) X(T, QueryStatus, 1, 0) X(T, Reset, 1, 0)
 #define ZC_EventPool(X, T)                                                                                            \
     X(T, Create, 1, 0) X(T, Destroy, 1, 0) X(T, GetIpcHandle, 1, 0) X(T, OpenIpcHandle, 1, 0) X(T, CloseIpcHandle, 1, 0)
 #define ZC_Event(X, T)                                                                                                \
-    X(T, Create, 1, 0) X(T, Destroy, 1, 0) X(T, HostSignal, 1, 0) X(T, HostSynchronize, 1, 0) X(T, QueryStatus, 1, 0)  \
+    X(T, Create, 1, 0) X(T, Destroy, 1, 0) X(T, HostSignal, 1, 0) X(T, HostSynchronize, 1, 0) X(T, QueryStatus, 1, 0) \
     X(T, HostReset, 1, 0) X(T, QueryKernelTimestamp, 1, 0)
 #define ZC_Module(X, T)                                                                                               \
-    X(T, Create, 1, 0) X(T, Destroy, 1, 0) X(T, DynamicLink, 1, 0) X(T, GetGlobalPointer, 1, 0)                        \
+    X(T, Create, 1, 0) X(T, Destroy, 1, 0) X(T, DynamicLink, 1, 0) X(T, GetGlobalPointer, 1, 0)                       \
     X(T, GetKernelNames, 1, 0) X(T, GetProperties, 1, 0)
 #define ZC_ModuleBuildLog(X, T) X(T, Destroy, 1, 0) X(T, GetString, 1, 0)
 #define ZC_Kernel(X, T)                                                                                               \
-    X(T, Create, 1, 0) X(T, Destroy, 1, 0) X(T, SetCacheConfig, 1, 0) X(T, SetGroupSize, 1, 0)                         \
-    X(T, SuggestGroupSize, 1, 0) X(T, SuggestMaxCooperativeGroupCount, 1, 0) X(T, SetArgumentValue, 1, 0)              \
-    X(T, SetIndirectAccess, 1, 0) X(T, GetIndirectAccess, 1, 0) X(T, GetSourceAttributes, 1, 0)                        \
+    X(T, Create, 1, 0) X(T, Destroy, 1, 0) X(T, SetCacheConfig, 1, 0) X(T, SetGroupSize, 1, 0)                        \
+    X(T, SuggestGroupSize, 1, 0) X(T, SuggestMaxCooperativeGroupCount, 1, 0) X(T, SetArgumentValue, 1, 0)             \
+    X(T, SetIndirectAccess, 1, 0) X(T, GetIndirectAccess, 1, 0) X(T, GetSourceAttributes, 1, 0)                       \
     X(T, GetProperties, 1, 0) X(T, GetName, 1, 0)
 #define ZC_KernelExp(X, T) X(T, SetGlobalOffsetExp, 1, 1)
 #define ZC_Mem(X, T)                                                                                                  \
-    X(T, AllocShared, 1, 0) X(T, AllocDevice, 1, 0) X(T, AllocHost, 1, 0) X(T, Free, 1, 0) X(T, GetAllocProperties, 1, 0) \
-    X(T, GetAddressRange, 1, 0) X(T, GetIpcHandle, 1, 0) X(T, OpenIpcHandle, 1, 0) X(T, CloseIpcHandle, 1, 0)          \
-    X(T, FreeExt, 1, 3)
+    X(T, AllocShared, 1, 0) X(T, AllocDevice, 1, 0) X(T, AllocHost, 1, 0) X(T, Free, 1, 0)                            \
+    X(T, GetAllocProperties, 1, 0) X(T, GetAddressRange, 1, 0) X(T, GetIpcHandle, 1, 0) X(T, OpenIpcHandle, 1, 0)     \
+    X(T, CloseIpcHandle, 1, 0) X(T, FreeExt, 1, 3)
 /* clang-format on */
 
 #define ZC_DECLARE(T, name, major, minor) __typeof__(ze##T##name) zc_##T##name;

@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ze_cpu.h"
+#include "device/ze_cpu/ze_cpu.h"
 
 void zc_flag_set(struct zc_flag *f, enum zc_flag_value v)
 {
@@ -56,7 +56,7 @@ ze_result_t zc_flag_wait(struct zc_flag *f, uint64_t timeout_ns)
     return result(zc_flag_get(f));
 }
 
-/* ---- pools ---------------------------------------------------------------------------------------------------------- */
+/* ---- pools ------------------------------------------------------------------------------------------------------ */
 
 struct _ze_event_pool_handle_t {
     struct zc_event_state *states;
@@ -138,7 +138,7 @@ ze_result_t zc_EventPoolCloseIpcHandle(ze_event_pool_handle_t p)
     return zc_EventPoolDestroy(p);
 }
 
-/* ---- events --------------------------------------------------------------------------------------------------------- */
+/* ---- events ----------------------------------------------------------------------------------------------------- */
 
 ze_result_t zc_EventCreate(ze_event_pool_handle_t p, const ze_event_desc_t *desc, ze_event_handle_t *out)
 {
@@ -189,7 +189,7 @@ ze_result_t zc_EventQueryKernelTimestamp(ze_event_handle_t e, ze_kernel_timestam
     return ZE_RESULT_SUCCESS;
 }
 
-/* ---- fences --------------------------------------------------------------------------------------------------------- */
+/* ---- fences ----------------------------------------------------------------------------------------------------- */
 
 ze_result_t zc_FenceCreate(ze_command_queue_handle_t q, const ze_fence_desc_t *desc, ze_fence_handle_t *out)
 {

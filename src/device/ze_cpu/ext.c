@@ -1,7 +1,7 @@
 /* ext.c - lowers the instructions of the OpenCL.std extended set. */
-#include "builtin.h"
-#include "module.h"
-#include "op.h"
+#include "device/ze_cpu/builtin.h"
+#include "device/ze_cpu/module.h"
+#include "device/ze_cpu/op.h"
 
 /* Those that builtin.c does not compute: they touch memory, or change the shape of vectors. */
 enum {
@@ -13,10 +13,16 @@ enum {
 };
 enum { FIRST = 5 }; /* word of the first operand */
 
-static struct zc_shape shape_of(struct zc_module *m, uint32_t id)
+/* The words of OpExtInst are not known to be ids before this. */
+static uint32_t type_id(struct zc_module *m, uint32_t id)
 {
     zc_type_of(m, id);
-    return zc_shape(m, m->id[id].type);
+    return m->id[id].type;
+}
+
+static struct zc_shape shape_of(struct zc_module *m, uint32_t id)
+{
+    return zc_shape(m, type_id(m, id));
 }
 
 static void need(struct zc_module *m, bool so)
@@ -30,7 +36,7 @@ static void operands(struct zc_module *m, const uint32_t *p, uint32_t n)
     need(m, ZC_WORDS(p) == FIRST + n);
 }
 
-/* ---- one component at a time ---------------------------------------------------------------------------------------- */
+/* ---- one component at a time ------------------------------------------------------------------------------------ */
 
 static unsigned fast_op(uint32_t n, struct zc_shape s)
 {
@@ -153,7 +159,7 @@ static void choose(struct zc_module *m, const uint32_t *p)
     i->ptr = p[4] == SELECT && r.n == 1 ? (const void *)zc_math_select() : zc_math_find(p[4])->f32;
 }
 
-/* ---- geometry ------------------------------------------------------------------------------------------------------- */
+/* ---- geometry --------------------------------------------------------------------------------------------------- */
 
 static void square_root_of_squares(struct zc_module *m, uint32_t d, uint32_t s, struct zc_shape v)
 {
@@ -175,7 +181,7 @@ static void geometry(struct zc_module *m, const uint32_t *p)
     bool vector = p[4] == CROSS || p[4] == NORMALIZE || p[4] == FAST_NORMALIZE;
     unsigned wide = v.width == 8;
     need(m, v.kind == KIND_FLOAT && v.width >= 4 && r.kind == KIND_FLOAT && r.width == v.width &&
-                r.n == (vector ? v.n : 1) && m->id[p[FIRST + n - 1]].type == m->id[p[FIRST]].type);
+                r.n == (vector ? v.n : 1) && type_id(m, p[FIRST + n - 1]) == type_id(m, p[FIRST]));
     uint32_t a = zc_value(m, p[FIRST]), b = zc_value(m, p[FIRST + n - 1]), d = zc_result(m, p);
     uint32_t t = zc_slot_new(m, 32u * v.width, v.width);
     if (p[4] == CROSS) {
@@ -201,7 +207,7 @@ static void geometry(struct zc_module *m, const uint32_t *p)
         zc_emit(m, OP_FDIV_4 + wide, d + i * v.width, a + i * v.width, len);
 }
 
-/* ---- vectors in memory ---------------------------------------------------------------------------------------------- */
+/* ---- vectors in memory ------------------------------------------------------------------------------------------ */
 
 /* ptr + offset * stride, in a new slot. */
 static uint32_t element(struct zc_module *m, uint32_t offset, uint32_t ptr, int64_t stride)
@@ -217,7 +223,7 @@ static void vector_memory(struct zc_module *m, const uint32_t *p)
 {
     bool is_load = p[4] == VLOADN;
     operands(m, p, 3);
-    uint32_t type = is_load ? p[1] : (zc_type_of(m, p[FIRST]), m->id[p[FIRST]].type);
+    uint32_t type = is_load ? p[1] : type_id(m, p[FIRST]);
     struct zc_shape v = zc_shape(m, type);
     uint32_t size = (uint32_t)v.n * v.width;
     uint32_t at = element(m, p[FIRST + !is_load], p[FIRST + 1 + !is_load], size);
@@ -230,7 +236,7 @@ static void half_memory(struct zc_module *m, const uint32_t *p)
     uint32_t op = p[4], words = ZC_WORDS(p);
     bool is_load = op == VLOAD_HALF || op == VLOAD_HALFN || op == VLOADA_HALFN, aligned = op >= VLOADA_HALFN;
     need(m, words >= FIRST + 2u + !is_load);
-    uint32_t type = is_load ? p[1] : (zc_type_of(m, p[FIRST]), m->id[p[FIRST]].type);
+    uint32_t type = is_load ? p[1] : type_id(m, p[FIRST]);
     struct zc_shape v = zc_shape(m, type);
     need(m, v.kind == KIND_FLOAT && v.width >= 4);
     bool rounds = op == VSTORE_HALF_R || op == VSTORE_HALFN_R || op == VSTOREA_HALFN_R;
@@ -244,7 +250,7 @@ static void half_memory(struct zc_module *m, const uint32_t *p)
     i->c = rounds && p[FIRST + 3] < 4 ? p[FIRST + 3] + 1 : 0;
 }
 
-/* ---- components rearranged ------------------------------------------------------------------------------------------ */
+/* ---- components rearranged -------------------------------------------------------------------------------------- */
 
 static void shuffle(struct zc_module *m, const uint32_t *p)
 {
@@ -252,7 +258,7 @@ static void shuffle(struct zc_module *m, const uint32_t *p)
     operands(m, p, 2u + two);
     struct zc_shape r = zc_shape(m, p[1]), x = shape_of(m, p[FIRST]), k = shape_of(m, p[FIRST + 1 + two]);
     need(m, r.width == x.width && k.kind == KIND_INT && k.n == r.n && r.n > 1 && x.n > 1);
-    need(m, !two || m->id[p[FIRST]].type == m->id[p[FIRST + 1]].type);
+    need(m, !two || type_id(m, p[FIRST]) == type_id(m, p[FIRST + 1]));
     uint32_t s = zc_value(m, p[FIRST]), size = (uint32_t)x.n * x.width;
     if (two) {
         uint32_t both = zc_slot_new(m, 2u * size, x.width), s2 = zc_value(m, p[FIRST + 1]);

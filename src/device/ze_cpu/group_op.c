@@ -5,12 +5,12 @@
  * other item of the scope can still arrive: all others have ended, or wait elsewhere. Where items wait at several
  * instructions, those least far in the code go first, so that they can come together again.
  */
-#include "group_op.h"
+#include "device/ze_cpu/group_op.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "vm.h"
+#include "device/ze_cpu/vm.h"
 
 struct set {
     struct zc_group *g;
@@ -38,7 +38,7 @@ static void put(const struct set *s, uint32_t k, uint64_t v, unsigned width)
     memcpy(frame(s, k) + s->i->d, &v, width);
 }
 
-/* ---- arithmetic ----------------------------------------------------------------------------------------------------- */
+/* ---- arithmetic ------------------------------------------------------------------------------------------------- */
 
 static double real(uint64_t v, unsigned width)
 {
@@ -144,7 +144,7 @@ static void arithmetic(const struct set *s)
     }
 }
 
-/* ---- votes ---------------------------------------------------------------------------------------------------------- */
+/* ---- votes ------------------------------------------------------------------------------------------------------ */
 
 static void vote(const struct set *s, unsigned what)
 {
@@ -163,11 +163,14 @@ static void vote(const struct set *s, unsigned what)
         if (what == GROUP_BALLOT)
             memcpy(frame(s, k) + i->d, ballot, sizeof ballot);
         else
-            frame(s, k)[i->d] = what == GROUP_ELECT ? k == 0 : what == GROUP_ALL ? all : what == GROUP_ANY ? any : equal;
+            frame(s, k)[i->d] = what == GROUP_ELECT ? k == 0
+                                : what == GROUP_ALL ? all
+                                : what == GROUP_ANY ? any
+                                                    : equal;
     }
 }
 
-/* ---- values of other lanes ------------------------------------------------------------------------------------------ */
+/* ---- values of other lanes -------------------------------------------------------------------------------------- */
 
 /* The lane that a broadcast names: in a work-group by its coordinates. */
 static uint64_t named_lane(const struct set *s, const struct zc_launch *l)
@@ -230,7 +233,7 @@ static void compute(const struct set *s, const struct zc_launch *l)
         vote(s, what);
 }
 
-/* ---- who takes part ------------------------------------------------------------------------------------------------- */
+/* ---- who takes part --------------------------------------------------------------------------------------------- */
 
 bool zc_group_pass(struct zc_group *g, const struct zc_launch *l, uint32_t first, uint32_t end, unsigned scope,
                    bool stalled)

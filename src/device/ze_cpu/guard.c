@@ -1,12 +1,12 @@
 /*
- * guard.c - the addresses a kernel may use, when they are checked (ZE_CPU_CHECK) or differ from those that the host sees
- * (ZE_CPU_PRIVATE): its own frame and local memory, the module's variables, and USM.
+ * guard.c - the addresses a kernel may use, when they are checked (ZE_CPU_CHECK) or differ from those that the host
+ * sees (ZE_CPU_PRIVATE): its own frame and local memory, the module's variables, and USM.
  */
 #include <stdio.h>
 #include <string.h>
 
-#include "vm.h"
-#include "ze_cpu.h"
+#include "device/ze_cpu/vm.h"
+#include "device/ze_cpu/ze_cpu.h"
 
 static bool within(uint64_t addr, uint64_t bytes, const void *base, uint64_t size)
 {
@@ -58,8 +58,8 @@ void zc_vm_report(const struct zc_vm *x, const struct zc_item *it)
     const struct zc_group *g = x->g;
     const uint32_t *l = it->lid;
     char where[200];
-    snprintf(where, sizeof where, "kernel %s, work-item (%u,%u,%u) of group (%u,%u,%u)", x->l->k->name, l[0], l[1], l[2],
-             g->id[0], g->id[1], g->id[2]);
+    snprintf(where, sizeof where, "kernel %s, work-item (%u,%u,%u) of group (%u,%u,%u)", x->l->k->name, l[0], l[1],
+             l[2], g->id[0], g->id[1], g->id[2]);
     if (!x->bad_bytes)
         fprintf(stderr, "ze_cpu: %s: %s\n", where, x->what);
     else

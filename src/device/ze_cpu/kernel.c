@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "build.h"
-#include "vm.h"
-#include "ze_cpu.h"
+#include "device/ze_cpu/build.h"
+#include "device/ze_cpu/vm.h"
+#include "device/ze_cpu/ze_cpu.h"
 
 struct _ze_module_handle_t {
     struct zc_module *m;
@@ -23,7 +23,7 @@ struct _ze_kernel_handle_t {
     ze_kernel_indirect_access_flags_t indirect;
 };
 
-/* ---- modules -------------------------------------------------------------------------------------------------------- */
+/* ---- modules ---------------------------------------------------------------------------------------------------- */
 
 static ze_module_build_log_handle_t build_log(const char *text)
 {
@@ -135,7 +135,7 @@ ze_result_t zc_ModuleDynamicLink(uint32_t n, ze_module_handle_t *modules, ze_mod
     return ZE_RESULT_SUCCESS;
 }
 
-/* ---- kernels -------------------------------------------------------------------------------------------------------- */
+/* ---- kernels ---------------------------------------------------------------------------------------------------- */
 
 ze_result_t zc_KernelCreate(ze_module_handle_t h, const ze_kernel_desc_t *desc, ze_kernel_handle_t *out)
 {
@@ -168,7 +168,8 @@ ze_result_t zc_KernelDestroy(ze_kernel_handle_t k)
 ze_result_t zc_KernelSetGroupSize(ze_kernel_handle_t k, uint32_t x, uint32_t y, uint32_t z)
 {
     const uint32_t *need = k->info->group;
-    if (!x || !y || !z || x > ZC_GROUP_MAX || y > ZC_GROUP_MAX || z > ZC_GROUP_MAX || (uint64_t)x * y * z > ZC_GROUP_MAX)
+    if (!x || !y || !z || x > ZC_GROUP_MAX || y > ZC_GROUP_MAX || z > ZC_GROUP_MAX ||
+        (uint64_t)x * y * z > ZC_GROUP_MAX)
         return ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION;
     if (need[0] && (x != need[0] || y != need[1] || z != need[2]))
         return ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION;
@@ -280,7 +281,7 @@ ze_result_t zc_KernelGetProperties(ze_kernel_handle_t k, ze_kernel_properties_t 
     return ZE_RESULT_SUCCESS;
 }
 
-/* ---- launches ------------------------------------------------------------------------------------------------------- */
+/* ---- launches --------------------------------------------------------------------------------------------------- */
 
 ze_result_t zc_kernel_capture(ze_kernel_handle_t k, const ze_group_count_t *count, bool cooperative,
                               struct zc_launch **out)

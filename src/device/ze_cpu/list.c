@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ze_cpu.h"
+#include "device/ze_cpu/ze_cpu.h"
 
 struct _ze_command_list_handle_t {
     struct zc_command *head, **tail;
@@ -10,7 +10,7 @@ struct _ze_command_list_handle_t {
     struct zc_queue *immediate; /* or NULL */
 };
 
-/* ---- lists ---------------------------------------------------------------------------------------------------------- */
+/* ---- lists ------------------------------------------------------------------------------------------------------ */
 
 static ze_result_t create(struct zc_queue *immediate, ze_command_list_handle_t *out)
 {
@@ -87,7 +87,7 @@ ze_result_t zc_CommandQueueExecuteCommandLists(ze_command_queue_handle_t h, uint
     return ZE_RESULT_SUCCESS;
 }
 
-/* ---- commands ------------------------------------------------------------------------------------------------------- */
+/* ---- commands --------------------------------------------------------------------------------------------------- */
 
 /* NULL without memory. */
 static struct zc_command *command(enum zc_command_kind kind, ze_event_handle_t signal, uint32_t n,
@@ -217,7 +217,8 @@ ze_result_t zc_CommandListAppendMemoryCopyRegion(ze_command_list_handle_t l, voi
     struct zc_command *c = command(COMMAND_REGION, signal, n, wait);
     if (c) {
         c->to = (uint8_t *)to + (size_t)tr->originZ * to_slice + (size_t)tr->originY * to_pitch + tr->originX;
-        c->from = (const uint8_t *)from + (size_t)fr->originZ * from_slice + (size_t)fr->originY * from_pitch + fr->originX;
+        c->from =
+            (const uint8_t *)from + (size_t)fr->originZ * from_slice + (size_t)fr->originY * from_pitch + fr->originX;
         c->size = tr->width;
         c->rows = tr->height ? tr->height : 1;
         c->slices = tr->depth ? tr->depth : 1;
@@ -266,7 +267,8 @@ ze_result_t zc_CommandListAppendMemAdvise(ze_command_list_handle_t l, ze_device_
 }
 
 static ze_result_t launch(ze_command_list_handle_t l, ze_kernel_handle_t k, const ze_group_count_t *count,
-                          bool cooperative, bool indirect, ze_event_handle_t signal, uint32_t n, ze_event_handle_t *wait)
+                          bool cooperative, bool indirect, ze_event_handle_t signal, uint32_t n,
+                          ze_event_handle_t *wait)
 {
     static const ze_group_count_t none;
     struct zc_launch *made;

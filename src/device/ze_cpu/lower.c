@@ -1,11 +1,11 @@
 /* lower.c - lowers arithmetic, comparisons, selection and composites to operations of the machine. */
 #include <string.h>
 
-#include "builtin.h"
-#include "module.h"
-#include "op.h"
+#include "device/ze_cpu/builtin.h"
+#include "device/ze_cpu/module.h"
+#include "device/ze_cpu/op.h"
 
-/* ---- one operation for one instruction ------------------------------------------------------------------------------ */
+/* ---- one operation for one instruction -------------------------------------------------------------------------- */
 
 enum rule { RULE_NONE, INT2, BOOL2, SHIFT, ICMP, FLT2, FCMP, INT1, FLT1 };
 
@@ -118,7 +118,7 @@ static void by_rule(struct zc_module *m, const uint32_t *p, struct arith how)
     zc_emit(m, family(how.vm, a), d, sa, sb)->n = a.n;
 }
 
-/* ---- operations that call a function on each component -------------------------------------------------------------- */
+/* ---- operations that call a function on each component ---------------------------------------------------------- */
 
 static void classify(struct zc_module *m, const uint32_t *p)
 {
@@ -283,7 +283,7 @@ bool zc_lower_arith(struct zc_module *m, const uint32_t *p)
     return false;
 }
 
-/* ---- composites ----------------------------------------------------------------------------------------------------- */
+/* ---- composites ------------------------------------------------------------------------------------------------- */
 
 /* Follow literal indices from word `first` on; the offset is added to *off. Returns the member's type. */
 static uint32_t walk(struct zc_module *m, const uint32_t *p, uint32_t type, uint32_t first, uint64_t *off)
@@ -349,7 +349,8 @@ static void shuffle(struct zc_module *m, const uint32_t *p)
 static void dynamic(struct zc_module *m, const uint32_t *p)
 {
     bool put = ZC_OP(p) == OpVectorInsertDynamic;
-    struct zc_shape v = shape_of(m, p[3]), x = shape_of(m, p[put ? 5 : 4]), e = put ? shape_of(m, p[4]) : zc_shape(m, p[1]);
+    struct zc_shape v = shape_of(m, p[3]), x = shape_of(m, p[put ? 5 : 4]),
+                    e = put ? shape_of(m, p[4]) : zc_shape(m, p[1]);
     need(m, v.n > 1 && x.kind == KIND_INT && x.n == 1 && e.n == 1 && e.width == v.width);
     need(m, !put || m->id[p[3]].type == p[1]);
     uint32_t s = zc_value(m, p[3]), at = zc_resize(m, zc_value(m, p[put ? 5 : 4]), x.width, 8, false);

@@ -1,7 +1,7 @@
 /* lower_conv.c - lowers conversions between scalar and vector types; those that change no bit cost nothing. */
-#include "builtin.h"
-#include "module.h"
-#include "op.h"
+#include "device/ze_cpu/builtin.h"
+#include "device/ze_cpu/module.h"
+#include "device/ze_cpu/op.h"
 
 /* A scalar integer at `slot` in another width; narrowing needs no instruction, as the low bytes come first. */
 uint32_t zc_resize(struct zc_module *m, uint32_t slot, unsigned from, unsigned to, bool sign)

@@ -6,9 +6,9 @@
  *   d, a  result, operand; b second operand (lane, delta, mask, previous value), c third; n scope, w width
  *   u[0]  what (enum zc_group_op) + mode << 8 + kind << 16 + components << 24; u[1] width of b
  */
-#include "group_op.h"
-#include "module.h"
-#include "op.h"
+#include "device/ze_cpu/group_op.h"
+#include "device/ze_cpu/module.h"
+#include "device/ze_cpu/op.h"
 
 struct row {
     uint16_t op;

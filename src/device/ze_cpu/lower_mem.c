@@ -6,8 +6,8 @@
  */
 #include <string.h>
 
-#include "module.h"
-#include "op.h"
+#include "device/ze_cpu/module.h"
+#include "device/ze_cpu/op.h"
 
 static struct zc_type *pointee(struct zc_module *m, uint32_t id)
 {
@@ -42,7 +42,7 @@ uint32_t zc_flat(struct zc_module *m, uint32_t id, int64_t *imm)
     return a.base;
 }
 
-/* ---- variables and address arithmetic ------------------------------------------------------------------------------- */
+/* ---- variables and address arithmetic --------------------------------------------------------------------------- */
 
 static void variable(struct zc_module *m, const uint32_t *p)
 {
@@ -70,7 +70,7 @@ static struct zc_addr add_index(struct zc_module *m, struct zc_addr a, uint32_t 
     if (t->kind != KIND_INT)
         zc_fail(m, "index %u is no integer", id);
     if (m->id[id].what == ID_CONSTANT && !m->id[id].local) {
-        a.imm += (int64_t)((uint64_t)zc_constant_s64(m, id) * stride);
+        a.imm = (int64_t)((uint64_t)a.imm + (uint64_t)zc_constant_s64(m, id) * stride);
         return a;
     }
     uint32_t slot = zc_resize(m, zc_value(m, id), (unsigned)t->size, 8, true);
@@ -95,7 +95,7 @@ static void chain(struct zc_module *m, const uint32_t *p)
         } else if (t->kind == KIND_STRUCT) {
             uint64_t off = 0;
             type = zc_step(m, type, zc_constant_u64(m, p[i]), &off);
-            a.imm += (int64_t)off;
+            a.imm = (int64_t)((uint64_t)a.imm + off);
         } else if (t->kind == KIND_ARRAY || t->kind == KIND_VECTOR) {
             type = t->elem;
             a = add_index(m, a, p[i], zc_type(m, type)->size);
@@ -116,7 +116,7 @@ static void chain(struct zc_module *m, const uint32_t *p)
         zc_emit(m, OP_PADD, d, a.base, 0)->imm = a.imm;
 }
 
-/* ---- loads and stores ----------------------------------------------------------------------------------------------- */
+/* ---- loads and stores ------------------------------------------------------------------------------------------- */
 
 /* The bytes a value has in memory: a vector of three does not touch its fourth component. */
 static uint64_t bytes(struct zc_module *m, uint32_t type)
@@ -228,7 +228,7 @@ bool zc_lower_memory(struct zc_module *m, const uint32_t *p)
     return false;
 }
 
-/* ---- atomics -------------------------------------------------------------------------------------------------------- */
+/* ---- atomics ---------------------------------------------------------------------------------------------------- */
 
 enum { SEM_ACQUIRE = 2, SEM_RELEASE = 4, SEM_ACQ_REL = 8, SEM_SEQ_CST = 16 };
 

@@ -1,9 +1,9 @@
 /*
  * mem.c - USM allocations and their IPC handles.
  *
- * Device memory is a memfd, so that other processes can map it. Under ZE_CPU_PRIVATE the address that everyone names lies
- * in a window without access, and device and copy engine add a constant to reach the memory: a host access faults, as
- * on a discrete GPU.
+ * Device memory is a memfd, so that other processes can map it. Under ZE_CPU_PRIVATE the address that everyone names
+ * lies in a window without access, and device and copy engine add a constant to reach the memory: a host access
+ * faults, as on a discrete GPU.
  *
  * All state lies under `lock`, but for:
  *   word     written by             read by        order
@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ze_cpu.h"
+#include "device/ze_cpu/ze_cpu.h"
 
 enum { PAGE = 4096, ALIGN_MAX = 1 << 21, WINDOW_BITS = 40, SLOT = 1 << 21 };
 
@@ -57,7 +57,7 @@ uint64_t zc_mem_changes(void)
     return atomic_load_explicit(&changes, memory_order_relaxed) + 1;
 }
 
-/* ---- the table ------------------------------------------------------------------------------------------------------ */
+/* ---- the table -------------------------------------------------------------------------------------------------- */
 
 /* How many allocations start at or below an address. */
 static size_t place(const void *p)
@@ -122,7 +122,7 @@ static bool take(const void *p, bool imported_only, struct zc_alloc *out)
     return found;
 }
 
-/* ---- mapping -------------------------------------------------------------------------------------------------------- */
+/* ---- mapping ---------------------------------------------------------------------------------------------------- */
 
 /* Map a file, or memory of its own without (-1), at an aligned address. */
 static uint8_t *map_aligned(size_t mapped, size_t align, int fd)
@@ -153,14 +153,16 @@ static uint8_t *map_private(size_t mapped, int fd)
     pthread_rwlock_unlock(&lock);
     if (!fits)
         return NULL;
-    void *p = mmap((void *)(uintptr_t)(at + window.delta), mapped, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+    void *p =
+        mmap((void *)(uintptr_t)(at + window.delta), mapped, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
     return p == MAP_FAILED ? NULL : (uint8_t *)(uintptr_t)at;
 }
 
 static void unmap(const struct zc_alloc *a)
 {
     if (a->type == ZE_MEMORY_TYPE_DEVICE && window.lo)
-        mmap(zc_mem_device_view(a->base), a->mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+        mmap(zc_mem_device_view(a->base), a->mapped, PROT_NONE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     else
         munmap(a->base, a->mapped);
     if (a->fd >= 0)
@@ -212,7 +214,7 @@ static ze_result_t allocate(ze_memory_type_t type, size_t size, size_t align, ze
     return ZE_RESULT_SUCCESS;
 }
 
-/* ---- entry points --------------------------------------------------------------------------------------------------- */
+/* ---- entry points ----------------------------------------------------------------------------------------------- */
 
 ze_result_t zc_MemAllocHost(ze_context_handle_t c, const ze_host_mem_alloc_desc_t *desc, size_t size, size_t align,
                             void **out)
@@ -222,8 +224,8 @@ ze_result_t zc_MemAllocHost(ze_context_handle_t c, const ze_host_mem_alloc_desc_
 }
 
 ze_result_t zc_MemAllocShared(ze_context_handle_t c, const ze_device_mem_alloc_desc_t *desc,
-                              const ze_host_mem_alloc_desc_t *host, size_t size, size_t align, ze_device_handle_t device,
-                              void **out)
+                              const ze_host_mem_alloc_desc_t *host, size_t size, size_t align,
+                              ze_device_handle_t device, void **out)
 {
     (void)c, (void)desc, (void)host;
     return allocate(ZE_MEMORY_TYPE_SHARED, size, align, device, -1, out);

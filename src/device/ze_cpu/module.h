@@ -3,8 +3,8 @@
  * (parse.c, constant.c), lower (decode.c, lower*.c, ext.c) and run it (vm.c, group.c).
  *
  * Every value has a slot: a byte offset into the frame of its work-item. The frame starts with the constants and
- * built-in values, equal for all functions; above lie the functions' own slots. OpenCL knows no recursion, so a function
- * gets one place, above the end of all its callers, and slots are plain numbers.
+ * built-in values, equal for all functions; above lie the functions' own slots. OpenCL knows no recursion, so a
+ * function gets one place, above the end of all its callers, and slots are plain numbers.
  */
 #ifndef ZC_MODULE_H
 #define ZC_MODULE_H
@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "spirv.h"
+#include "device/ze_cpu/spirv.h"
 
 typedef uint8_t __attribute__((may_alias)) u8;
 typedef uint16_t __attribute__((may_alias)) u16;
@@ -132,10 +132,10 @@ struct zc_slot_of {
 };
 
 /* A growing array of T; zc_push returns the new last element, zeroed. */
-#define ZC_LIST(T)                                                                                                     \
-    struct {                                                                                                           \
-        T *v;                                                                                                          \
-        uint32_t n, cap;                                                                                               \
+#define ZC_LIST(T)                                                                                                    \
+    struct {                                                                                                          \
+        T *v;                                                                                                         \
+        uint32_t n, cap;                                                                                              \
     }
 
 struct zc_module {
@@ -164,7 +164,7 @@ struct zc_module {
 };
 
 #define zc_push(m, list) ((__typeof__((list).v))zc_grow(m, &(list).v, &(list).n, &(list).cap, sizeof *(list).v, 1))
-#define zc_push_n(m, list, count)                                                                                      \
+#define zc_push_n(m, list, count)                                                                                     \
     ((__typeof__((list).v))zc_grow(m, &(list).v, &(list).n, &(list).cap, sizeof *(list).v, count))
 
 #define ZC_OP(p) ((p)[0] & 0xffffu)

@@ -11,23 +11,23 @@
 /* clang-format off */
 /* Of integers: name, whether they are signed, value. Division by zero gives zero, as it may not trap. */
 #define ZC_INT2(X)                                                                                                    \
-    X(ADD, u, a + b) X(SUB, u, a - b) X(MUL, u, (uint64_t)a * b) X(AND, u, a & b) X(OR, u, a | b) X(XOR, u, a ^ b)     \
-    X(SHL, u, (uint64_t)a << (b & (sizeof a * 8 - 1))) X(SHR, u, a >> (b & (sizeof a * 8 - 1)))                        \
-    X(UDIV, u, b ? a / b : 0) X(UREM, u, b ? a % b : 0) X(UMIN, u, a < b ? a : b) X(UMAX, u, a > b ? a : b)            \
-    X(ASR, s, a >> (b & (s64)(sizeof a * 8 - 1))) X(SDIV, s, b == -1 ? (s64)(0 - (u64)a) : b ? a / b : 0)              \
-    X(SREM, s, b == -1 || !b ? 0 : a % b)                                                                              \
-    X(SMOD, s, b == -1 || !b ? 0 : a % b && ((a % b) ^ b) < 0 ? a % b + b : a % b)                                     \
+    X(ADD, u, a + b) X(SUB, u, a - b) X(MUL, u, (uint64_t)a * b) X(AND, u, a & b) X(OR, u, a | b) X(XOR, u, a ^ b)    \
+    X(SHL, u, (uint64_t)a << (b & (sizeof a * 8 - 1))) X(SHR, u, a >> (b & (sizeof a * 8 - 1)))                       \
+    X(UDIV, u, b ? a / b : 0) X(UREM, u, b ? a % b : 0) X(UMIN, u, a < b ? a : b) X(UMAX, u, a > b ? a : b)           \
+    X(ASR, s, a >> (b & (s64)(sizeof a * 8 - 1))) X(SDIV, s, b == -1 ? (s64)(0 - (u64)a) : b ? a / b : 0)             \
+    X(SREM, s, b == -1 || !b ? 0 : a % b)                                                                             \
+    X(SMOD, s, b == -1 || !b ? 0 : a % b && ((a % b) ^ b) < 0 ? a % b + b : a % b)                                    \
     X(SMIN, s, a < b ? a : b) X(SMAX, s, a > b ? a : b)
 #define ZC_ICMP(X)                                                                                                    \
-    X(EQ, u, a == b) X(NE, u, a != b) X(UGT, u, a > b) X(UGE, u, a >= b) X(ULT, u, a < b) X(ULE, u, a <= b)            \
+    X(EQ, u, a == b) X(NE, u, a != b) X(UGT, u, a > b) X(UGE, u, a >= b) X(ULT, u, a < b) X(ULE, u, a <= b)           \
     X(SGT, s, a > b) X(SGE, s, a >= b) X(SLT, s, a < b) X(SLE, s, a <= b)
 #define ZC_INT1(X) X(NEG, u, 0 - a) X(NOT, u, ~a)
 #define ZC_FLT2(X)                                                                                                    \
-    X(FADD, a + b) X(FSUB, a - b) X(FMUL, a * b) X(FDIV, a / b) X(FMIN, b < a || a != a ? b : a)                       \
+    X(FADD, a + b) X(FSUB, a - b) X(FMUL, a * b) X(FDIV, a / b) X(FMIN, b < a || a != a ? b : a)                      \
     X(FMAX, b > a || a != a ? b : a)
 #define ZC_FCMP(X)                                                                                                    \
-    X(FOEQ, a == b) X(FUEQ, !(a < b || a > b)) X(FONE, a < b || a > b) X(FUNE, a != b) X(FOLT, a < b)                  \
-    X(FULT, !(a >= b)) X(FOGT, a > b) X(FUGT, !(a <= b)) X(FOLE, a <= b) X(FULE, !(a > b)) X(FOGE, a >= b)             \
+    X(FOEQ, a == b) X(FUEQ, !(a < b || a > b)) X(FONE, a < b || a > b) X(FUNE, a != b) X(FOLT, a < b)                 \
+    X(FULT, !(a >= b)) X(FOGT, a > b) X(FUGT, !(a <= b)) X(FOLE, a <= b) X(FULE, !(a > b)) X(FOGE, a >= b)            \
     X(FUGE, !(a < b)) X(FORD, a == a && b == b) X(FUNO, a != a || b != b)
 #define ZC_FLT1(X) X(FNEG, -a) X(FSQRT, zc_sqrt(a)) X(FABS, zc_abs(a))
 #define ZC_FLT3(X) X(FMAD, a * b + c) X(FMA, zc_fma(a, b, c))
@@ -39,18 +39,18 @@
 #define ZC_W2V(name, ...) ZC_W2(name) ZC_ROW(name##_4V) ZC_ROW(name##_8V)
 #define ZC_BR_W2(name, ...) ZC_ROW(BR_##name##_4) ZC_ROW(BR_##name##_8)
 #define ZC_OPS                                                                                                        \
-    ZC_ROW(TRAP) ZC_INT2(ZC_W4V) ZC_ICMP(ZC_W4V) ZC_INT1(ZC_W4V) ZC_FLT2(ZC_W2V) ZC_FCMP(ZC_W2V) ZC_FLT1(ZC_W2V)       \
-    ZC_FLT3(ZC_W2V) ZC_ICMP(ZC_BR_W2)                                                                                  \
-    ZC_W4(LD) ZC_ROW(LD_N) ZC_W4(LDX) ZC_W4(ST) ZC_ROW(ST_N) ZC_W4(STX) ZC_W4(LDV) ZC_W4(STV)                          \
-    ZC_W4(MOV) ZC_ROW(MOV_N) ZC_ROW(ZERO) ZC_ROW(LEA) ZC_ROW(PADD) ZC_ROW(PMAD) ZC_ROW(COPY) ZC_ROW(COPY_SIZED)        \
-    ZC_ROW(ZX_1_2) ZC_ROW(ZX_1_4) ZC_ROW(ZX_1_8) ZC_ROW(ZX_2_4) ZC_ROW(ZX_2_8) ZC_ROW(ZX_4_8)                          \
-    ZC_ROW(SX_1_2) ZC_ROW(SX_1_4) ZC_ROW(SX_1_8) ZC_ROW(SX_2_4) ZC_ROW(SX_2_8) ZC_ROW(SX_4_8)                          \
-    ZC_ROW(CONVERT) ZC_ROW(LNOT) ZC_W4(SEL) ZC_ROW(SEL_N) ZC_ROW(SEL_V) ZC_ROW(ANY) ZC_ROW(ALL) ZC_ROW(EXTRACT)        \
-    ZC_ROW(INSERT) ZC_ROW(CALL_1) ZC_ROW(CALL_2) ZC_ROW(CALL_3) ZC_ROW(CALL_INT) ZC_ROW(CALL_PTR) ZC_ROW(GATHER)       \
-    ZC_W2(ALOAD_RLX) ZC_W2(ALOAD_ACQ) ZC_W2(ALOAD_SEQ) ZC_W2(ASTORE_RLX) ZC_W2(ASTORE_REL) ZC_W2(ASTORE_SEQ)           \
-    ZC_W2(AXCHG) ZC_W2(AADD) ZC_W2(ASUB) ZC_W2(AAND) ZC_W2(AOR) ZC_W2(AXOR) ZC_W2(ASMIN) ZC_W2(AUMIN) ZC_W2(ASMAX)     \
-    ZC_W2(AUMAX) ZC_W2(ACAS) ZC_ROW(AFLAG) ZC_ROW(FENCE)                                                               \
-    ZC_ROW(BR) ZC_ROW(BRC) ZC_ROW(SWITCH) ZC_ROW(CALL) ZC_ROW(RET) ZC_ROW(RETV) ZC_ROW(BARRIER) ZC_ROW(GROUP)          \
+    ZC_ROW(TRAP) ZC_INT2(ZC_W4V) ZC_ICMP(ZC_W4V) ZC_INT1(ZC_W4V) ZC_FLT2(ZC_W2V) ZC_FCMP(ZC_W2V) ZC_FLT1(ZC_W2V)      \
+    ZC_FLT3(ZC_W2V) ZC_ICMP(ZC_BR_W2)                                                                                 \
+    ZC_W4(LD) ZC_ROW(LD_N) ZC_W4(LDX) ZC_W4(ST) ZC_ROW(ST_N) ZC_W4(STX) ZC_W4(LDV) ZC_W4(STV)                         \
+    ZC_W4(MOV) ZC_ROW(MOV_N) ZC_ROW(ZERO) ZC_ROW(LEA) ZC_ROW(PADD) ZC_ROW(PMAD) ZC_ROW(COPY) ZC_ROW(COPY_SIZED)       \
+    ZC_ROW(ZX_1_2) ZC_ROW(ZX_1_4) ZC_ROW(ZX_1_8) ZC_ROW(ZX_2_4) ZC_ROW(ZX_2_8) ZC_ROW(ZX_4_8)                         \
+    ZC_ROW(SX_1_2) ZC_ROW(SX_1_4) ZC_ROW(SX_1_8) ZC_ROW(SX_2_4) ZC_ROW(SX_2_8) ZC_ROW(SX_4_8)                         \
+    ZC_ROW(CONVERT) ZC_ROW(LNOT) ZC_W4(SEL) ZC_ROW(SEL_N) ZC_ROW(SEL_V) ZC_ROW(ANY) ZC_ROW(ALL) ZC_ROW(EXTRACT)       \
+    ZC_ROW(INSERT) ZC_ROW(CALL_1) ZC_ROW(CALL_2) ZC_ROW(CALL_3) ZC_ROW(CALL_INT) ZC_ROW(CALL_PTR) ZC_ROW(GATHER)      \
+    ZC_W2(ALOAD_RLX) ZC_W2(ALOAD_ACQ) ZC_W2(ALOAD_SEQ) ZC_W2(ASTORE_RLX) ZC_W2(ASTORE_REL) ZC_W2(ASTORE_SEQ)          \
+    ZC_W2(AXCHG) ZC_W2(AADD) ZC_W2(ASUB) ZC_W2(AAND) ZC_W2(AOR) ZC_W2(AXOR) ZC_W2(ASMIN) ZC_W2(AUMIN) ZC_W2(ASMAX)    \
+    ZC_W2(AUMAX) ZC_W2(ACAS) ZC_ROW(AFLAG) ZC_ROW(FENCE)                                                              \
+    ZC_ROW(BR) ZC_ROW(BRC) ZC_ROW(SWITCH) ZC_ROW(CALL) ZC_ROW(RET) ZC_ROW(RETV) ZC_ROW(BARRIER) ZC_ROW(GROUP)         \
     ZC_ROW(PRINTF) ZC_ROW(TO_SPACE) ZC_ROW(HALF_LD) ZC_ROW(HALF_ST) ZC_ROW(ASYNC_COPY)
 /* clang-format on */
 

@@ -4,7 +4,7 @@
  *
  * Whether operands have types that fit is for the lowering to check.
  */
-#include "module.h"
+#include "device/ze_cpu/module.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 enum { BOUND_MAX = 1 << 22, TYPE_BYTES_MAX = 1 << 30, VALUE_BYTES_MAX = 1 << 16, FRAME_MAX = 1 << 24,
        LIST_BYTES_MAX = 1 << 29 };
 
-/* ---- what is known of each instruction ------------------------------------------------------------------------------ */
+/* ---- what is known of each instruction -------------------------------------------------------------------------- */
 
 struct op {
     const char *name, *shape;
@@ -46,7 +46,7 @@ void zc_fail(struct zc_module *m, const char *fmt, ...)
     longjmp(m->give_up, 1);
 }
 
-/* ---- memory --------------------------------------------------------------------------------------------------------- */
+/* ---- memory ----------------------------------------------------------------------------------------------------- */
 
 void *zc_grow(struct zc_module *m, void *v, uint32_t *n, uint32_t *cap, size_t each, size_t count)
 {
@@ -91,7 +91,7 @@ uint32_t zc_slot_new(struct zc_module *m, uint64_t size, uint64_t align)
     return (uint32_t)at;
 }
 
-/* ---- types ---------------------------------------------------------------------------------------------------------- */
+/* ---- types ------------------------------------------------------------------------------------------------------ */
 
 struct zc_type *zc_type(struct zc_module *m, uint32_t id)
 {
@@ -260,7 +260,7 @@ static void type_forward(struct zc_module *m, const uint32_t *p)
                                              .elem = ZC_NONE};
 }
 
-/* ---- operands ------------------------------------------------------------------------------------------------------- */
+/* ---- operands --------------------------------------------------------------------------------------------------- */
 
 static uint32_t id_of(struct zc_module *m, uint32_t id)
 {
@@ -363,7 +363,7 @@ static void check(struct zc_module *m, const uint32_t *p)
         zc_fail(m, "%u words, the instruction has %u", words, word);
 }
 
-/* ---- the sections --------------------------------------------------------------------------------------------------- */
+/* ---- the sections ----------------------------------------------------------------------------------------------- */
 
 static void decorate(struct zc_module *m, const uint32_t *p)
 {

@@ -5,8 +5,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "vm.h"
-#include "ze_cpu.h"
+#include "device/ze_cpu/vm.h"
+#include "device/ze_cpu/ze_cpu.h"
 
 /*
  * All under `lock`:

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "builtin.h"
-#include "vm.h"
+#include "device/ze_cpu/builtin.h"
+#include "device/ze_cpu/vm.h"
 
 enum { OUT_BYTES = 4096, SPEC_BYTES = 40 };
 

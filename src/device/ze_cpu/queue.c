@@ -10,8 +10,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "vm.h"
-#include "ze_cpu.h"
+#include "device/ze_cpu/vm.h"
+#include "device/ze_cpu/ze_cpu.h"
 
 enum { WINDOW = 64, GATHER_NS = 200000 };
 
@@ -43,7 +43,7 @@ void zc_command_free(struct zc_command *c)
     free(c);
 }
 
-/* ---- one command ---------------------------------------------------------------------------------------------------- */
+/* ---- one command ------------------------------------------------------------------------------------------------ */
 
 /* Bytes to memory that kernels may be polling: an aligned word of 4 or 8 bytes arrives whole and publishes what came
  * before it. */
@@ -156,7 +156,7 @@ static bool execute(struct zc_queue *q, const struct zc_command *c)
     return bad;
 }
 
-/* ---- a chain of commands -------------------------------------------------------------------------------------------- */
+/* ---- a chain of commands ---------------------------------------------------------------------------------------- */
 
 static bool is_ready(const struct zc_command *c)
 {
@@ -207,7 +207,7 @@ static bool chain(struct zc_queue *q, const struct zc_command *c)
     return bad;
 }
 
-/* ---- the thread ----------------------------------------------------------------------------------------------------- */
+/* ---- the thread ------------------------------------------------------------------------------------------------- */
 
 /* Take what is to be executed next; under reordering the commands of immediate lists that are there form one chain. */
 static struct work *take(struct zc_queue *q)
@@ -348,7 +348,7 @@ ze_result_t zc_queue_wait(struct zc_queue *q, uint64_t timeout_ns)
     return r;
 }
 
-/* ---- entry points --------------------------------------------------------------------------------------------------- */
+/* ---- entry points ----------------------------------------------------------------------------------------------- */
 
 ze_result_t zc_CommandQueueCreate(ze_context_handle_t c, ze_device_handle_t d, const ze_command_queue_desc_t *desc,
                                   ze_command_queue_handle_t *out)

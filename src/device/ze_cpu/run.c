@@ -15,12 +15,12 @@
 #include <string.h>
 #include <time.h>
 
-#include "vm.h"
-#include "ze_cpu.h"
+#include "device/ze_cpu/vm.h"
+#include "device/ze_cpu/ze_cpu.h"
 
 enum { MODEST = 8, PATIENCE = 16, BUSY_ROUNDS = 32, YIELD_ROUNDS = 4000, NAP_NS = 20000, SUBGROUP_ROUNDS = 64 };
 
-/* ---- frames --------------------------------------------------------------------------------------------------------- */
+/* ---- frames ----------------------------------------------------------------------------------------------------- */
 
 static uint64_t round_up(uint64_t v, uint64_t to)
 {
@@ -76,7 +76,8 @@ static void builtin(const struct zc_launch *l, const struct zc_group *g, const s
                     uint32_t slot, bool each)
 {
     uint64_t v[3] = {0, 0, 0};
-    uint32_t sub = it->index / ZC_SUBGROUP, lane = it->index % ZC_SUBGROUP, subs = (g->items + ZC_SUBGROUP - 1) / ZC_SUBGROUP;
+    uint32_t sub = it->index / ZC_SUBGROUP, lane = it->index % ZC_SUBGROUP,
+             subs = (g->items + ZC_SUBGROUP - 1) / ZC_SUBGROUP;
     uint64_t left = g->items - sub * ZC_SUBGROUP, all = (1ull << ZC_SUBGROUP) - 1;
     bool varies = what == BUILTIN_GROUP_ID || what == BUILTIN_GLOBAL_ID || what == BUILTIN_GLOBAL_INDEX;
     if (varies != each)
@@ -169,7 +170,7 @@ static void start(struct zc_group *g, const struct zc_launch *l, uint64_t id)
     }
 }
 
-/* ---- turns ---------------------------------------------------------------------------------------------------------- */
+/* ---- turns ------------------------------------------------------------------------------------------------------ */
 
 struct round {
     bool moved, ended; /* anything changed; an item ended */
@@ -257,7 +258,7 @@ static bool group_round(struct zc_vm *x, struct zc_group *g, struct round *all)
     return true;
 }
 
-/* ---- groups --------------------------------------------------------------------------------------------------------- */
+/* ---- groups ----------------------------------------------------------------------------------------------------- */
 
 /* Start the launch's next group in a free place. Returns 1, 0 when none is left, -1 without memory. */
 static int admit(struct zc_worker *w, struct zc_launch *l)

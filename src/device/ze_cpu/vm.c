@@ -8,14 +8,14 @@
  * A plain access of a kernel is a plain access here, an atomic one has the order that the kernel asked for: a
  * thread sanitizer sees in the machine the races of the kernel.
  */
-#include "vm.h"
+#include "device/ze_cpu/vm.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "builtin.h"
-#include "group_op.h"
-#include "op.h"
+#include "device/ze_cpu/builtin.h"
+#include "device/ze_cpu/group_op.h"
+#include "device/ze_cpu/op.h"
 
 enum { QUANTUM = 4096, SPINS = 3 };
 
@@ -32,181 +32,182 @@ typedef UNALIGNED(u64) m64;
 
 #define R(T, slot) (*(T *)(f + (slot)))
 /* Every operation ends by going to the next one itself: that predicts better than one place for all. */
-#define NEXT                                                                                                           \
-    {                                                                                                                  \
-        i++;                                                                                                           \
-        goto *label[i->op];                                                                                            \
+#define NEXT                                                                                                          \
+    {                                                                                                                 \
+        i++;                                                                                                          \
+        goto *label[i->op];                                                                                           \
     }
-#define JUMP(to)                                                                                                       \
-    {                                                                                                                  \
-        const struct zc_ins *t_ = code + (to);                                                                         \
-        if (t_ <= i && --quantum <= 0) {                                                                               \
-            it->pc = t_;                                                                                               \
-            return STOP_QUANTUM;                                                                                       \
-        }                                                                                                              \
-        i = t_;                                                                                                        \
-        goto *label[i->op];                                                                                            \
+#define JUMP(to)                                                                                                      \
+    {                                                                                                                 \
+        const struct zc_ins *t_ = code + (to);                                                                        \
+        if (t_ <= i && --quantum <= 0) {                                                                              \
+            it->pc = t_;                                                                                              \
+            return STOP_QUANTUM;                                                                                      \
+        }                                                                                                             \
+        i = t_;                                                                                                       \
+        goto *label[i->op];                                                                                           \
     }
 /* The memory at an address of the kernel. */
-#define MEM(T, addr, bytes, kind)                                                                                      \
-    ({                                                                                                                 \
-        uint64_t a_ = (addr);                                                                                          \
-        if (guarded) {                                                                                                 \
-            a_ = zc_vm_guard(x, it, a_, bytes, kind);                                                                  \
-            if (!a_)                                                                                                   \
-                goto fault;                                                                                            \
-        }                                                                                                              \
-        (T *)a_;                                                                                                       \
+#define MEM(T, addr, bytes, kind)                                                                                     \
+    ({                                                                                                                \
+        uint64_t a_ = (addr);                                                                                         \
+        if (guarded) {                                                                                                \
+            a_ = zc_vm_guard(x, it, a_, bytes, kind);                                                                 \
+            if (!a_)                                                                                                  \
+                goto fault;                                                                                           \
+        }                                                                                                             \
+        (T *)a_;                                                                                                      \
     })
 /* The value polled at this instruction; gives up the turn when it was the same several times. */
-#define POLLED(value)                                                                                                  \
-    {                                                                                                                  \
-        uint64_t v_ = (value);                                                                                         \
-        if (i != it->spin_pc || v_ != it->spin_value) {                                                                \
-            it->spin_pc = i;                                                                                           \
-            it->spin_value = v_;                                                                                       \
-            it->spins = 0;                                                                                             \
-            fresh = true;                                                                                              \
-        } else if (++it->spins >= SPINS) {                                                                             \
-            it->spins = SPINS - 1;                                                                                     \
-            it->pc = i + 1;                                                                                            \
-            return fresh ? STOP_QUANTUM : STOP_SPIN;                                                                   \
-        }                                                                                                              \
+#define POLLED(value)                                                                                                 \
+    {                                                                                                                 \
+        uint64_t v_ = (value);                                                                                        \
+        if (i != it->spin_pc || v_ != it->spin_value) {                                                               \
+            it->spin_pc = i;                                                                                          \
+            it->spin_value = v_;                                                                                      \
+            it->spins = 0;                                                                                            \
+            fresh = true;                                                                                             \
+        } else if (++it->spins >= SPINS) {                                                                            \
+            it->spins = SPINS - 1;                                                                                    \
+            it->pc = i + 1;                                                                                           \
+            return fresh ? STOP_QUANTUM : STOP_SPIN;                                                                  \
+        }                                                                                                             \
     }
 
-#define INT2_ONE(NAME, W, T, expr)                                                                                     \
-    on_##NAME##_##W: {                                                                                            \
-        T a = R(T, i->a), b = R(T, i->b);                                                                              \
-        R(T, i->d) = (T)(expr);                                                                                        \
-        NEXT                                                                                                           \
-    }                                                                                                                  \
-    on_##NAME##_##W##V:                                                                                           \
-        for (unsigned n = 0; n < i->n; n++) {                                                                          \
-            T a = (&R(T, i->a))[n], b = (&R(T, i->b))[n];                                                              \
-            (&R(T, i->d))[n] = (T)(expr);                                                                              \
-        }                                                                                                              \
+#define INT2_ONE(NAME, W, T, expr)                                                                                    \
+    on_##NAME##_##W: {                                                                                                \
+        T a = R(T, i->a), b = R(T, i->b);                                                                             \
+        R(T, i->d) = (T)(expr);                                                                                       \
+        NEXT                                                                                                          \
+    }                                                                                                                 \
+    on_##NAME##_##W##V:                                                                                               \
+        for (unsigned n = 0; n < i->n; n++) {                                                                         \
+            T a = (&R(T, i->a))[n], b = (&R(T, i->b))[n];                                                             \
+            (&R(T, i->d))[n] = (T)(expr);                                                                             \
+        }                                                                                                             \
         NEXT
-#define INT2(NAME, s, expr)                                                                                            \
-    INT2_ONE(NAME, 1, s##8, expr)                                                                                      \
+#define INT2(NAME, s, expr)                                                                                           \
+    INT2_ONE(NAME, 1, s##8, expr)                                                                                     \
     INT2_ONE(NAME, 2, s##16, expr) INT2_ONE(NAME, 4, s##32, expr) INT2_ONE(NAME, 8, s##64, expr)
-#define CMP_ONE(NAME, W, T, expr)                                                                                      \
-    on_##NAME##_##W: {                                                                                            \
-        T a = R(T, i->a), b = R(T, i->b);                                                                              \
-        R(u8, i->d) = (expr) != 0;                                                                                     \
-        NEXT                                                                                                           \
-    }                                                                                                                  \
-    on_##NAME##_##W##V:                                                                                           \
-        for (unsigned n = 0; n < i->n; n++) {                                                                          \
-            T a = (&R(T, i->a))[n], b = (&R(T, i->b))[n];                                                              \
-            (&R(u8, i->d))[n] = (expr) != 0;                                                                           \
-        }                                                                                                              \
+#define CMP_ONE(NAME, W, T, expr)                                                                                     \
+    on_##NAME##_##W: {                                                                                                \
+        T a = R(T, i->a), b = R(T, i->b);                                                                             \
+        R(u8, i->d) = (expr) != 0;                                                                                    \
+        NEXT                                                                                                          \
+    }                                                                                                                 \
+    on_##NAME##_##W##V:                                                                                               \
+        for (unsigned n = 0; n < i->n; n++) {                                                                         \
+            T a = (&R(T, i->a))[n], b = (&R(T, i->b))[n];                                                             \
+            (&R(u8, i->d))[n] = (expr) != 0;                                                                          \
+        }                                                                                                             \
         NEXT
-#define ICMP(NAME, s, expr)                                                                                            \
-    CMP_ONE(NAME, 1, s##8, expr)                                                                                       \
+#define ICMP(NAME, s, expr)                                                                                           \
+    CMP_ONE(NAME, 1, s##8, expr)                                                                                      \
     CMP_ONE(NAME, 2, s##16, expr) CMP_ONE(NAME, 4, s##32, expr) CMP_ONE(NAME, 8, s##64, expr)
-#define BRANCH_ONE(NAME, W, T, expr)                                                                                   \
-    on_BR_##NAME##_##W: {                                                                                         \
-        T a = R(T, i->a), b = R(T, i->b);                                                                              \
-        JUMP((expr) ? i->c : i->d)                                                                                     \
+#define BRANCH_ONE(NAME, W, T, expr)                                                                                  \
+    on_BR_##NAME##_##W: {                                                                                             \
+        T a = R(T, i->a), b = R(T, i->b);                                                                             \
+        JUMP((expr) ? i->c : i->d)                                                                                    \
     }
 #define BRANCH(NAME, s, expr) BRANCH_ONE(NAME, 4, s##32, expr) BRANCH_ONE(NAME, 8, s##64, expr)
 #define FCMP(NAME, expr) CMP_ONE(NAME, 4, f32, expr) CMP_ONE(NAME, 8, f64, expr)
 #define FLT2(NAME, expr) INT2_ONE(NAME, 4, f32, expr) INT2_ONE(NAME, 8, f64, expr)
 
-#define ONE(NAME, W, T, expr)                                                                                          \
-    on_##NAME##_##W: {                                                                                            \
-        T a = R(T, i->a);                                                                                              \
-        R(T, i->d) = (T)(expr);                                                                                        \
-        NEXT                                                                                                           \
-    }                                                                                                                  \
-    on_##NAME##_##W##V:                                                                                           \
-        for (unsigned n = 0; n < i->n; n++) {                                                                          \
-            T a = (&R(T, i->a))[n];                                                                                    \
-            (&R(T, i->d))[n] = (T)(expr);                                                                              \
-        }                                                                                                              \
+#define ONE(NAME, W, T, expr)                                                                                         \
+    on_##NAME##_##W: {                                                                                                \
+        T a = R(T, i->a);                                                                                             \
+        R(T, i->d) = (T)(expr);                                                                                       \
+        NEXT                                                                                                          \
+    }                                                                                                                 \
+    on_##NAME##_##W##V:                                                                                               \
+        for (unsigned n = 0; n < i->n; n++) {                                                                         \
+            T a = (&R(T, i->a))[n];                                                                                   \
+            (&R(T, i->d))[n] = (T)(expr);                                                                             \
+        }                                                                                                             \
         NEXT
-#define INT1(NAME, s, expr) ONE(NAME, 1, s##8, expr) ONE(NAME, 2, s##16, expr) ONE(NAME, 4, s##32, expr) ONE(NAME, 8, s##64, expr)
+#define INT1(NAME, s, expr)                                                                                           \
+    ONE(NAME, 1, s##8, expr) ONE(NAME, 2, s##16, expr) ONE(NAME, 4, s##32, expr) ONE(NAME, 8, s##64, expr)
 #define FLT1(NAME, expr) ONE(NAME, 4, f32, expr) ONE(NAME, 8, f64, expr)
-#define THREE(NAME, W, T, expr)                                                                                        \
-    on_##NAME##_##W: {                                                                                            \
-        T a = R(T, i->a), b = R(T, i->b), c = R(T, i->c);                                                              \
-        R(T, i->d) = (T)(expr);                                                                                        \
-        NEXT                                                                                                           \
-    }                                                                                                                  \
-    on_##NAME##_##W##V:                                                                                           \
-        for (unsigned n = 0; n < i->n; n++) {                                                                          \
-            T a = (&R(T, i->a))[n], b = (&R(T, i->b))[n], c = (&R(T, i->c))[n];                                        \
-            (&R(T, i->d))[n] = (T)(expr);                                                                              \
-        }                                                                                                              \
+#define THREE(NAME, W, T, expr)                                                                                       \
+    on_##NAME##_##W: {                                                                                                \
+        T a = R(T, i->a), b = R(T, i->b), c = R(T, i->c);                                                             \
+        R(T, i->d) = (T)(expr);                                                                                       \
+        NEXT                                                                                                          \
+    }                                                                                                                 \
+    on_##NAME##_##W##V:                                                                                               \
+        for (unsigned n = 0; n < i->n; n++) {                                                                         \
+            T a = (&R(T, i->a))[n], b = (&R(T, i->b))[n], c = (&R(T, i->c))[n];                                       \
+            (&R(T, i->d))[n] = (T)(expr);                                                                             \
+        }                                                                                                             \
         NEXT
 #define FLT3(NAME, expr) THREE(NAME, 4, f32, expr) THREE(NAME, 8, f64, expr)
 
 /* Loads and stores: d value; address a + imm, or a + b * c + imm. */
 #define ADDR (R(u64, i->a) + (uint64_t)i->imm)
 #define ADDRX (R(u64, i->a) + R(u64, i->b) * i->c + (uint64_t)i->imm)
-#define ACCESS(W, T, M)                                                                                                \
-    on_LD_##W:                                                                                                    \
-        R(T, i->d) = *MEM(M, ADDR, W, "load");                                                                         \
-        NEXT                                                                                                           \
-    on_LDX_##W:                                                                                                   \
-        R(T, i->d) = *MEM(M, ADDRX, W, "load");                                                                        \
-        NEXT                                                                                                           \
-    on_ST_##W:                                                                                                    \
-        *MEM(M, ADDR, W, "store") = R(T, i->d);                                                                        \
-        NEXT                                                                                                           \
-    on_STX_##W:                                                                                                   \
-        *MEM(M, ADDRX, W, "store") = R(T, i->d);                                                                       \
-        NEXT                                                                                                           \
-    on_LDV_##W: {                                                                                                 \
-        T v = __atomic_load_n(MEM(T, ADDR, W, "load"), __ATOMIC_RELAXED);                                              \
-        R(T, i->d) = v;                                                                                                \
-        POLLED(v)                                                                                                      \
-        NEXT                                                                                                           \
-    }                                                                                                                  \
-    on_STV_##W:                                                                                                   \
-        __atomic_store_n(MEM(T, ADDR, W, "store"), R(T, i->d), __ATOMIC_RELAXED);                                      \
-        NEXT                                                                                                           \
-    on_MOV_##W:                                                                                                   \
-        R(T, i->d) = R(T, i->a);                                                                                       \
-        NEXT                                                                                                           \
-    on_SEL_##W:                                                                                                   \
-        R(T, i->d) = R(u8, i->a) ? R(T, i->b) : R(T, i->c);                                                            \
+#define ACCESS(W, T, M)                                                                                               \
+    on_LD_##W:                                                                                                        \
+        R(T, i->d) = *MEM(M, ADDR, W, "load");                                                                        \
+        NEXT                                                                                                          \
+    on_LDX_##W:                                                                                                       \
+        R(T, i->d) = *MEM(M, ADDRX, W, "load");                                                                       \
+        NEXT                                                                                                          \
+    on_ST_##W:                                                                                                        \
+        *MEM(M, ADDR, W, "store") = R(T, i->d);                                                                       \
+        NEXT                                                                                                          \
+    on_STX_##W:                                                                                                       \
+        *MEM(M, ADDRX, W, "store") = R(T, i->d);                                                                      \
+        NEXT                                                                                                          \
+    on_LDV_##W: {                                                                                                     \
+        T v = __atomic_load_n(MEM(T, ADDR, W, "load"), __ATOMIC_RELAXED);                                             \
+        R(T, i->d) = v;                                                                                               \
+        POLLED(v)                                                                                                     \
+        NEXT                                                                                                          \
+    }                                                                                                                 \
+    on_STV_##W:                                                                                                       \
+        __atomic_store_n(MEM(T, ADDR, W, "store"), R(T, i->d), __ATOMIC_RELAXED);                                     \
+        NEXT                                                                                                          \
+    on_MOV_##W:                                                                                                       \
+        R(T, i->d) = R(T, i->a);                                                                                      \
+        NEXT                                                                                                          \
+    on_SEL_##W:                                                                                                       \
+        R(T, i->d) = R(u8, i->a) ? R(T, i->b) : R(T, i->c);                                                           \
         NEXT
 
-#define EXTEND(F, FT, TW, TT, s, NAME)                                                                                 \
-    on_##NAME##_##F##_##TW:                                                                                       \
-        R(s##TT, i->d) = R(s##FT, i->a);                                                                               \
+#define EXTEND(F, FT, TW, TT, s, NAME)                                                                                \
+    on_##NAME##_##F##_##TW:                                                                                           \
+        R(s##TT, i->d) = R(s##FT, i->a);                                                                              \
         NEXT
-#define EXTENDS(s, NAME)                                                                                               \
-    EXTEND(1, 8, 2, 16, s, NAME)                                                                                       \
-    EXTEND(1, 8, 4, 32, s, NAME) EXTEND(1, 8, 8, 64, s, NAME) EXTEND(2, 16, 4, 32, s, NAME)                            \
+#define EXTENDS(s, NAME)                                                                                              \
+    EXTEND(1, 8, 2, 16, s, NAME)                                                                                      \
+    EXTEND(1, 8, 4, 32, s, NAME) EXTEND(1, 8, 8, 64, s, NAME) EXTEND(2, 16, 4, 32, s, NAME)                           \
     EXTEND(2, 16, 8, 64, s, NAME) EXTEND(4, 32, 8, 64, s, NAME)
 
 /* An atomic call in the order o, known only now. */
-#define ORDERED(o, call)                                                                                               \
-    ((o) == __ATOMIC_RELAXED   ? call(__ATOMIC_RELAXED)                                                                \
-     : (o) == __ATOMIC_ACQUIRE ? call(__ATOMIC_ACQUIRE)                                                                \
-     : (o) == __ATOMIC_RELEASE ? call(__ATOMIC_RELEASE)                                                                \
-     : (o) == __ATOMIC_ACQ_REL ? call(__ATOMIC_ACQ_REL)                                                                \
+#define ORDERED(o, call)                                                                                              \
+    ((o) == __ATOMIC_RELAXED   ? call(__ATOMIC_RELAXED)                                                               \
+     : (o) == __ATOMIC_ACQUIRE ? call(__ATOMIC_ACQUIRE)                                                               \
+     : (o) == __ATOMIC_RELEASE ? call(__ATOMIC_RELEASE)                                                               \
+     : (o) == __ATOMIC_ACQ_REL ? call(__ATOMIC_ACQ_REL)                                                               \
                                : call(__ATOMIC_SEQ_CST))
-#define LOAD_AS(T, W, NAME, o)                                                                                         \
-    on_ALOAD_##NAME##_##W: {                                                                                      \
-        T v = __atomic_load_n(MEM(T, ADDR, W, "atomic load"), o);                                                      \
-        R(T, i->d) = v;                                                                                                \
-        POLLED(v)                                                                                                      \
-        NEXT                                                                                                           \
+#define LOAD_AS(T, W, NAME, o)                                                                                        \
+    on_ALOAD_##NAME##_##W: {                                                                                          \
+        T v = __atomic_load_n(MEM(T, ADDR, W, "atomic load"), o);                                                     \
+        R(T, i->d) = v;                                                                                               \
+        POLLED(v)                                                                                                     \
+        NEXT                                                                                                          \
     }
-#define STORE_AS(T, W, NAME, o)                                                                                        \
-    on_ASTORE_##NAME##_##W:                                                                                       \
-        __atomic_store_n(MEM(T, ADDR, W, "atomic store"), R(T, i->d), o);                                              \
+#define STORE_AS(T, W, NAME, o)                                                                                       \
+    on_ASTORE_##NAME##_##W:                                                                                           \
+        __atomic_store_n(MEM(T, ADDR, W, "atomic store"), R(T, i->d), o);                                             \
         NEXT
 /* d: the old value; b: the operand; w: the order. */
-#define FETCH(T, W, NAME, fn)                                                                                          \
-    on_##NAME##_##W: {                                                                                            \
-        T *p = MEM(T, ADDR, W, "atomic");                                                                              \
-        T v = R(T, i->b);                                                                                              \
-        R(T, i->d) = ORDERED(i->w, fn);                                                                                \
-        NEXT                                                                                                           \
+#define FETCH(T, W, NAME, fn)                                                                                         \
+    on_##NAME##_##W: {                                                                                                \
+        T *p = MEM(T, ADDR, W, "atomic");                                                                             \
+        T v = R(T, i->b);                                                                                             \
+        R(T, i->d) = ORDERED(i->w, fn);                                                                               \
+        NEXT                                                                                                          \
     }
 #define DO_ADD(o) __atomic_fetch_add(p, v, o)
 #define DO_SUB(o) __atomic_fetch_sub(p, v, o)
@@ -214,42 +215,46 @@ typedef UNALIGNED(u64) m64;
 #define DO_OR(o) __atomic_fetch_or(p, v, o)
 #define DO_XOR(o) __atomic_fetch_xor(p, v, o)
 #define DO_XCHG(o) __atomic_exchange_n(p, v, o)
-#define DO_CAS(o) __atomic_compare_exchange_n(p, &old, v, false, o, (o) == __ATOMIC_ACQ_REL || (o) == __ATOMIC_ACQUIRE ? __ATOMIC_ACQUIRE : (o) == __ATOMIC_SEQ_CST ? __ATOMIC_SEQ_CST : __ATOMIC_RELAXED)
-#define EXTREME(T, W, NAME, CT, better)                                                                                \
-    on_##NAME##_##W: {                                                                                            \
-        T *p = MEM(T, ADDR, W, "atomic");                                                                              \
-        T arg = R(T, i->b), v, old = __atomic_load_n(p, __ATOMIC_RELAXED);                                             \
-        do                                                                                                             \
-            v = (CT)arg better(CT) old ? arg : old;                                                                    \
-        while (!ORDERED(i->w, DO_CAS));                                                                                \
-        R(T, i->d) = old;                                                                                              \
-        NEXT                                                                                                           \
+#define DO_CAS(o)                                                                                                     \
+    __atomic_compare_exchange_n(p, &old, v, false, o,                                                                 \
+                                (o) == __ATOMIC_ACQ_REL || (o) == __ATOMIC_ACQUIRE ? __ATOMIC_ACQUIRE                 \
+                                : (o) == __ATOMIC_SEQ_CST                          ? __ATOMIC_SEQ_CST                 \
+                                                                                   : __ATOMIC_RELAXED)
+#define EXTREME(T, W, NAME, CT, better)                                                                               \
+    on_##NAME##_##W: {                                                                                                \
+        T *p = MEM(T, ADDR, W, "atomic");                                                                             \
+        T arg = R(T, i->b), v, old = __atomic_load_n(p, __ATOMIC_RELAXED);                                            \
+        do                                                                                                            \
+            v = (CT)arg better(CT) old ? arg : old;                                                                   \
+        while (!ORDERED(i->w, DO_CAS));                                                                               \
+        R(T, i->d) = old;                                                                                             \
+        NEXT                                                                                                          \
     }
-#define ATOMICS(T, ST, W)                                                                                              \
-    LOAD_AS(T, W, RLX, __ATOMIC_RELAXED)                                                                               \
-    LOAD_AS(T, W, ACQ, __ATOMIC_ACQUIRE) LOAD_AS(T, W, SEQ, __ATOMIC_SEQ_CST)                                          \
-    STORE_AS(T, W, RLX, __ATOMIC_RELAXED) STORE_AS(T, W, REL, __ATOMIC_RELEASE)                                        \
-    STORE_AS(T, W, SEQ, __ATOMIC_SEQ_CST) FETCH(T, W, AADD, DO_ADD) FETCH(T, W, ASUB, DO_SUB)                          \
-    FETCH(T, W, AAND, DO_AND) FETCH(T, W, AOR, DO_OR) FETCH(T, W, AXOR, DO_XOR)                                        \
-    EXTREME(T, W, ASMIN, ST, <) EXTREME(T, W, AUMIN, T, <) EXTREME(T, W, ASMAX, ST, >) EXTREME(T, W, AUMAX, T, >)      \
-    on_AXCHG_##W: {                                                                                               \
-        T *p = MEM(T, ADDR, W, "atomic");                                                                              \
-        T v = R(T, i->b), old = ORDERED(i->w, DO_XCHG);                                                                \
-        R(T, i->d) = old;                                                                                              \
-        POLLED(old)                                                                                                    \
-        NEXT                                                                                                           \
-    }                                                                                                                  \
-    on_ACAS_##W: {                                                                                                \
-        T *p = MEM(T, ADDR, W, "atomic");                                                                              \
-        T v = R(T, i->b), old = R(T, i->c);                                                                            \
-        bool done = ORDERED(i->w, DO_CAS);                                                                             \
-        R(T, i->d) = old;                                                                                              \
-        if (!done)                                                                                                     \
-            POLLED(old)                                                                                                \
-        NEXT                                                                                                           \
+#define ATOMICS(T, ST, W)                                                                                             \
+    LOAD_AS(T, W, RLX, __ATOMIC_RELAXED)                                                                              \
+    LOAD_AS(T, W, ACQ, __ATOMIC_ACQUIRE) LOAD_AS(T, W, SEQ, __ATOMIC_SEQ_CST)                                         \
+    STORE_AS(T, W, RLX, __ATOMIC_RELAXED) STORE_AS(T, W, REL, __ATOMIC_RELEASE)                                       \
+    STORE_AS(T, W, SEQ, __ATOMIC_SEQ_CST) FETCH(T, W, AADD, DO_ADD) FETCH(T, W, ASUB, DO_SUB)                         \
+    FETCH(T, W, AAND, DO_AND) FETCH(T, W, AOR, DO_OR) FETCH(T, W, AXOR, DO_XOR)                                       \
+    EXTREME(T, W, ASMIN, ST, <) EXTREME(T, W, AUMIN, T, <) EXTREME(T, W, ASMAX, ST, >) EXTREME(T, W, AUMAX, T, >)     \
+    on_AXCHG_##W: {                                                                                                   \
+        T *p = MEM(T, ADDR, W, "atomic");                                                                             \
+        T v = R(T, i->b), old = ORDERED(i->w, DO_XCHG);                                                               \
+        R(T, i->d) = old;                                                                                             \
+        POLLED(old)                                                                                                   \
+        NEXT                                                                                                          \
+    }                                                                                                                 \
+    on_ACAS_##W: {                                                                                                    \
+        T *p = MEM(T, ADDR, W, "atomic");                                                                             \
+        T v = R(T, i->b), old = R(T, i->c);                                                                           \
+        bool done = ORDERED(i->w, DO_CAS);                                                                            \
+        R(T, i->d) = old;                                                                                             \
+        if (!done)                                                                                                    \
+            POLLED(old)                                                                                               \
+        NEXT                                                                                                          \
     }
 
-/* ---- operations that are not worth a place in the loop -------------------------------------------------------------- */
+/* ---- operations that are not worth a place in the loop ---------------------------------------------------------- */
 
 static const struct zc_ins *switch_to(const struct zc_module *m, const struct zc_ins *i, const uint8_t *f)
 {
@@ -275,9 +280,9 @@ static void pass_arguments(const struct zc_module *m, const struct zc_ins *i, ui
     }
 }
 
-#define EACH(T, W, expr)                                                                                               \
-    for (unsigned n = 0; n < i->n; n++)                                                                                \
-        (&R(T, i->d))[n] = (expr);                                                                                     \
+#define EACH(T, W, expr)                                                                                              \
+    for (unsigned n = 0; n < i->n; n++)                                                                               \
+        (&R(T, i->d))[n] = (expr);                                                                                    \
     break;
 #define AT(T, slot) ((&R(T, i->slot))[n])
 
@@ -392,7 +397,7 @@ static bool async_copy(struct zc_vm *x, const struct zc_item *it, const struct z
     return true;
 }
 
-/* ---- the loop ------------------------------------------------------------------------------------------------------- */
+/* ---- the loop --------------------------------------------------------------------------------------------------- */
 
 enum zc_stop zc_vm_run(struct zc_vm *x, struct zc_item *it)
 {

@@ -4,7 +4,7 @@
 
 #include <stdatomic.h>
 
-#include "module.h"
+#include "device/ze_cpu/module.h"
 
 /* One execution of a kernel. Filled in by whoever launches; shared by the threads that work on it. */
 struct zc_launch {

@@ -1,8 +1,8 @@
 /*
  * ze_cpu.h - what the driver's files share: settings, devices, memory, events and command queues.
  *
- * ze_cpu is a Level Zero driver that executes kernels on the processor's cores. It is a library of its own, found by the
- * loader through ZE_ENABLE_ALT_DRIVERS, and uses nothing else of this project.
+ * ze_cpu is a Level Zero driver that executes kernels on the processor's cores. It is a library of its own, found by
+ * the loader through ZE_ENABLE_ALT_DRIVERS, and uses nothing else of this project.
  */
 #ifndef ZE_CPU_H
 #define ZE_CPU_H
@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "entries.h"
+#include "device/ze_cpu/entries.h"
 
 enum { ZC_DEVICES = 16, ZC_PATTERN = 128 };
 
@@ -38,7 +38,7 @@ struct _ze_context_handle_t {
 /* Time in nanoseconds: that of events, timestamps and time limits. */
 uint64_t zc_now_ns(void);
 
-/* ---- mem.c ---------------------------------------------------------------------------------------------------------- */
+/* ---- mem.c ------------------------------------------------------------------------------------------------------ */
 
 struct zc_alloc {
     uint8_t *base; /* as kernels and the host name it */
@@ -58,7 +58,7 @@ uint64_t zc_mem_changes(void);
 /* Where device and copy engine find p: elsewhere than the host only for device memory under ZE_CPU_PRIVATE. */
 void *zc_mem_device_view(void *p);
 
-/* ---- event.c -------------------------------------------------------------------------------------------------------- */
+/* ---- event.c ---------------------------------------------------------------------------------------------------- */
 
 enum zc_flag_value { FLAG_CLEAR, FLAG_DONE, FLAG_LOST };
 
@@ -84,14 +84,15 @@ struct _ze_fence_handle_t {
     struct zc_flag flag;
 };
 
-/* ---- kernel.c ------------------------------------------------------------------------------------------------------- */
+/* ---- kernel.c --------------------------------------------------------------------------------------------------- */
 
 struct zc_launch;
-/* What a launch of k needs, as k's arguments are now; freed by free(). The launch refers to memory in the same block. */
+/* What a launch of k needs, as k's arguments are now; freed by free(). The launch refers to memory in the same block.
+ */
 ze_result_t zc_kernel_capture(ze_kernel_handle_t k, const ze_group_count_t *count, bool cooperative,
                               struct zc_launch **out);
 
-/* ---- queue.c -------------------------------------------------------------------------------------------------------- */
+/* ---- queue.c ---------------------------------------------------------------------------------------------------- */
 
 enum zc_command_kind { COMMAND_BARRIER, COMMAND_COPY, COMMAND_REGION, COMMAND_FILL, COMMAND_KERNEL, COMMAND_NOTHING,
                        COMMAND_RESET, COMMAND_TIME, COMMAND_QUERY };

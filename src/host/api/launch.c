@@ -84,13 +84,25 @@ int shmemx_launch(const char *kernel, const size_t groups[3], const size_t items
     return -ENOENT;
 }
 
+/* What a module's kernels complained of without a good context to tell it to. */
+static uint64_t module_fault(const char *routine, const struct image *i)
+{
+    uint64_t fault = 0;
+    void *at;
+    if (i->module && shi_device.variable(i->module, "shmemg_fault_", &at) == 0)
+        shi_dheap_copy(routine, &fault, at, sizeof fault);
+    return fault;
+}
+
 int shmemx_device_sync(void)
 {
     need_device(__func__);
     int err = shi_device.sync();
     shi_proxy_quiet();
-    const char *fault = shi_proxy_fault();
+    uint64_t fault = shi_proxy_fault();
+    for (const struct image *i = images; !fault && i; i = i->next)
+        fault = module_fault(__func__, i);
     if (fault)
-        shi_die(__func__, "a kernel was refused: %s", fault);
+        shi_die(__func__, "a kernel was refused: %s", shi_proxy_fault_words(fault));
     return err;
 }

@@ -1,0 +1,143 @@
+#!/bin/sh
+# compile.sh - the device library compiles for a device: a kernel that calls every routine becomes valid SPIR-V, and
+# PTX; names and prototypes are the draft's; constants are shmem.h's. Catches: what C11 forgives and OpenCL C or the
+# translator do not, a routine that is missing or has other arguments, constants that part from the host's.
+. "${top_srcdir:=.}/test/tap.sh"
+dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$dir"' EXIT
+include="-I$top_srcdir/include -I$top_srcdir/src"
+tsv=${top_srcdir}/../shared/spec/gpu-aux-api.tsv
+cc=${CC:-cc}
+
+skip() { # DESCRIPTION REASON
+    tests=$((tests + 1))
+    echo "ok $tests - $1 # SKIP $2"
+}
+
+# R NAME(PARAMS) of every shmemg_ function in preprocessed text, one a line, without needless blanks.
+prototypes() {
+    tr '\n' ' ' | sed 's/ *(/(/g; s/[{};]/\n/g' |
+        sed -n 's/.*static inline \(__attribute__(([^)]*)) \)*\([^=(]*shmemg_[a-z0-9_]*([^()]*)\) *$/\2/p' |
+        grep -v '_(' | sed 's/  */ /g; s/ \* */ */g; s/( /(/g; s/ )/)/g' | sort -u
+}
+
+echo '#include "shmemg.h"' | $cc -std=gnu11 -E -P -DSHMEMG_HOST_ITEMS $include -x c - 2>"$dir/out" |
+    prototypes >"$dir/c11"
+[ "$(wc -l <"$dir/c11")" -gt 769 ]
+ok $? "routines are found in the header" "$dir/out"
+
+if [ -r "$tsv" ]; then
+    # Handles on a device; shmemg_*longdouble_* see shmemg.h.
+    awk -F'\t' '$3 == "device" { print $5 }' "$tsv" | grep -v longdouble |
+        sed 's/  */ /g; s/ \* */ */g' | sort -u >"$dir/draft"
+    comm -23 "$dir/draft" "$dir/c11" >"$dir/out"
+    [ -s "$dir/draft" ] && [ ! -s "$dir/out" ]
+    ok $? "every routine of the draft has its prototype" "$dir/out"
+else
+    skip "every routine of the draft has its prototype" "the draft's table is not here"
+fi
+
+names='SHMEM_CMP_EQ SHMEM_CMP_NE SHMEM_CMP_GT SHMEM_CMP_LE SHMEM_CMP_LT SHMEM_CMP_GE SHMEM_SIGNAL_SET SHMEM_SIGNAL_ADD'
+(echo '#include <shmem.h>'; echo "values $names") | $cc -E -P $include -x c - | grep '^values' >"$dir/host"
+(echo '#include <shmemg.h>'; echo "values $names") | $cc -E -P -DSHMEMG_HOST_ITEMS $include -x c - | grep '^values' |
+    cmp -s - "$dir/host"
+ok $? "constants are those of shmem.h"
+cat >"$dir/same.c" <<'EOF'
+#define SHMEMG_HOST_ITEMS
+#include "shmemg.h"
+_Static_assert(SHMEM_CMP_EQ == SHI_CMP_EQ && SHMEM_CMP_NE == SHI_CMP_NE && SHMEM_CMP_GT == SHI_CMP_GT, "");
+_Static_assert(SHMEM_CMP_LE == SHI_CMP_LE && SHMEM_CMP_LT == SHI_CMP_LT && SHMEM_CMP_GE == SHI_CMP_GE, "");
+_Static_assert(SHMEM_SIGNAL_SET == SHI_SIGNAL_SET && SHMEM_SIGNAL_ADD == SHI_SIGNAL_ADD, "");
+EOF
+$cc -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror $include -fsyntax-only "$dir/same.c" >"$dir/out" 2>&1
+ok $? "the library's constants are the header's" "$dir/out"
+
+for h in "$top_srcdir"/src/device/lib/*.h; do
+    printf '#include "%s"\n#include "%s"\nextern int nothing_else;\n' "$h" "$h" |
+        $cc -x c -std=gnu11 -D_GNU_SOURCE $include -fsyntax-only -Wall -Wextra -Werror - >"$dir/out" 2>&1
+    ok $? "${h##*/} alone and twice" "$dir/out"
+done
+
+# A kernel with one call of each routine in FILE; a parameter of type T gets an argument of that type.
+kernel() { # FILE DECLARATION
+    awk -v declaration="$2" '
+        BEGIN { print "#include \"shmemg.h\""; print declaration; print "    void *pointer = object;" }
+        {   open = index($0, "("); head = substr($0, 1, open - 1); list = substr($0, open + 1, length($0) - open - 1)
+            match(head, /shmemg_[a-z0-9_]*$/); call = "    " substr(head, RSTART) "("
+            n = list == "void" ? 0 : split(list, p, ",")
+            for (i = 1; i <= n; i++) {
+                sub(/^ */, "", p[i]); type = p[i]; sub(/[a-z_0-9A-Z]*$/, "", type)
+                a = type ~ /shmem_ctx_t/ ? "ctx" : type ~ /shmem_team_t/ ? "team" \
+                    : "(" type ")" (type ~ /\*/ ? "pointer" : "value")
+                call = call (i > 1 ? ", " : "") a
+            }
+            print call ");" }
+        END { print "}" }' "$1"
+}
+
+# ---- CUDA C++: nvcc -------------------------------------------------------------------------------------------------
+
+if command -v nvcc >/dev/null; then
+    grep shmemg_ctx_long_ "$dir/c11" >"$dir/cu"
+    kernel "$dir/cu" '__global__ void call_all(shmem_ctx_t ctx, shmem_team_t team, size_t *object, long value) {' \
+        >"$dir/all.cu" # all types take minutes
+    nvcc -std=c++17 -arch=sm_80 -G -Werror all-warnings $include -ptx "$dir/all.cu" -o "$dir/all.ptx" >"$dir/out" 2>&1
+    ok $? "a kernel that calls every routine of a type compiles as CUDA C++" "$dir/out"
+else
+    skip "a kernel that calls every routine of a type compiles as CUDA C++" "not installed: nvcc"
+fi
+
+# ---- SPIR-V: clang-14, opt-14, llvm-spirv-14; spirv-val where it is -------------------------------------------------
+
+missing=
+for tool in clang-14 opt-14 llvm-spirv-14; do
+    command -v $tool >/dev/null || missing="$missing $tool"
+done
+if [ "$missing" ]; then
+    skip "a kernel that calls every routine compiles to SPIR-V" "not installed:$missing"
+    plan
+    exit
+fi
+clang_cl="clang-14 -target spir64 -x cl -cl-std=CL2.0 -O2 -Wall -Wextra -Werror"
+clang_cl="$clang_cl $include -Xclang -finclude-default-header"
+
+spirv() { # FILE.cl FILE.spv
+    $clang_cl -Xclang -disable-llvm-passes -emit-llvm -c "$1" -o "$dir/a.bc" &&
+        opt-14 -passes='function(sroa,early-cse,simplifycfg)' "$dir/a.bc" -o "$dir/b.bc" &&
+        llvm-spirv-14 "$dir/b.bc" -o "$2"
+}
+
+echo '#include "shmemg.h"' >"$dir/h.cl"
+$clang_cl -E -P "$dir/h.cl" 2>"$dir/out" | prototypes >"$dir/cl"
+kernel "$dir/cl" 'kernel void call_all(shmem_ctx_t ctx, shmem_team_t team, global ulong *object, long value) {' \
+        >"$dir/all.cl"
+calls=$(grep -c '^    shmemg_' "$dir/all.cl")
+[ "$calls" -eq "$(wc -l <"$dir/c11")" ] && spirv "$dir/all.cl" "$dir/all.spv" >>"$dir/out" 2>&1
+ok $? "a kernel that calls all $calls routines compiles to SPIR-V" "$dir/out"
+
+cat >"$dir/one.cl" <<'EOF'
+#include "shmemg.h"
+kernel void one(shmem_ctx_t ctx, global int *x, global ulong *sig, int pe)
+{
+    int mine = 7;
+    local int ours[64];
+    ours[get_local_id(0)] = mine;
+    shmemg_ctx_int_put(ctx, x, &mine, 1, pe);
+    shmemg_int_put_signal_tg(x, ours, 64, sig, 1, SHMEM_SIGNAL_ADD, pe);
+    shmemg_signal_wait_until_tg(sig, SHMEM_CMP_GE, 1);
+    shmemg_team_sync_tg(SHMEM_DEVICE_TEAM_WORLD);
+}
+EOF
+spirv "$dir/one.cl" "$dir/one.spv" >"$dir/out" 2>&1
+ok $? "arguments in every address space" "$dir/out"
+
+if command -v spirv-val >/dev/null; then
+    (spirv-val "$dir/all.spv" && spirv-val "$dir/one.spv") >"$dir/out" 2>&1
+    ok $? "the modules are valid" "$dir/out"
+else
+    skip "the modules are valid" "not installed: spirv-val"
+fi
+strings=$(LC_ALL=C tr -c 'a-z_' '\n' <"$dir/one.spv" | grep -c -x -e shmemg_ctx_default_ -e shmemg_fault_)
+[ "$strings" -ge 2 ]
+ok $? "the host can find the module's variables"
+plan

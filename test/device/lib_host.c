@@ -1,0 +1,550 @@
+/*
+ * lib_host.c - the device library as C11: every routine for every type against what C computes, by loads and stores and
+ * by the ring, with requests that end at once or late and in any order.
+ */
+#define SHMEMG_HOST_ITEMS
+#include "world.h"
+
+/* ---- every routine, every type ---------------------------------------------------------------------------------- */
+
+enum { N = 20 };
+
+static char *mine; /* scratch of PE 0: objects at fixed places of its heap */
+#define AT(T, place) ((T *)(mine + (place)))
+#define SAY(N, what) "%s of %s", what, #N
+
+/* Put, get and put_signal in one of their forms, with every count up to 20, on the other PE and on itself. */
+#define TEST_RMA(S, G, N_, T)                                                                                        \
+    for (int pe = 0; pe < 2; pe++)                                                                                   \
+        for (size_t n = 0; n <= N; n++) {                                                                            \
+            T *a = AT(T, 0), *b = AT(T, 1024), *back = AT(T, 2048), *r = there(pe, b);                               \
+            uint64_t *s = AT(uint64_t, 4096), *rs = there(pe, s);                                                    \
+            for (size_t i = 0; i <= N; i++)                                                                          \
+                a[i] = (T)(i * 37 + n + 5), r[i] = back[i] = (T)3;                                                   \
+            *rs = 10;                                                                                                \
+            shmemg_##N_##_put##S(b, a, n, pe);                                                                       \
+            shmemg_quiet##S();                                                                                       \
+            CHECKF(!memcmp(r, a, n * sizeof *a) && r[n] == (T)3, SAY(N_, "put" #S));                                 \
+            shmemg_##N_##_get##S(back, b, n, pe);                                                                    \
+            CHECKF(!memcmp(back, a, n * sizeof *a) && back[n] == (T)3, SAY(N_, "get" #S));                           \
+            memset(r, 0, sizeof(T) * N), memset(back, 0, sizeof(T) * N);                                             \
+            shmemg_ctx_##N_##_put_nbi##S(ctx, b, a, n, pe);                                                          \
+            shmemg_ctx_quiet##S(ctx);                                                                                \
+            shmemg_ctx_##N_##_get_nbi##S(ctx, back, b, n, pe);                                                       \
+            shmemg_ctx_quiet##S(ctx);                                                                                \
+            CHECKF(!memcmp(r, a, n * sizeof *a) && !memcmp(back, a, n * sizeof *a), SAY(N_, "nbi" #S));              \
+            memset(r, 0, sizeof(T) * N);                                                                             \
+            shmemg_##N_##_put_signal##S(b, a, n, s, n, SHMEM_SIGNAL_SET, pe);                                        \
+            shmemg_quiet##S();                                                                                       \
+            CHECKF(!memcmp(r, a, n * sizeof *a) && *rs == n, SAY(N_, "put_signal" #S));                              \
+            memset(r, 0, sizeof(T) * N);                                                                             \
+            shmemg_ctx_##N_##_put_signal_nbi##S(ctx, b, a, n, s, 7, SHMEM_SIGNAL_ADD, pe);                           \
+            shmemg_ctx_quiet##S(ctx);                                                                                \
+            CHECKF(!memcmp(r, a, n * sizeof *a) && *rs == n + 7, SAY(N_, "put_signal_nbi" #S));                      \
+        }
+
+#define TEST_PG(N_, T)                                                                                               \
+    for (int pe = 0; pe < 2; pe++) {                                                                                 \
+        T *b = AT(T, 1024), *r = there(pe, b);                                                                       \
+        r[0] = r[2] = (T)3;                                                                                          \
+        shmemg_##N_##_p(b + 1, (T)-7, pe);                                                                           \
+        shmemg_ctx_##N_##_p(ctx, b + 3, (T)8, pe);                                                                   \
+        shmemg_quiet();                                                                                              \
+        CHECKF(r[0] == (T)3 && r[1] == (T)-7 && r[2] == (T)3 && r[3] == (T)8, SAY(N_, "p"));                         \
+        CHECKF(shmemg_##N_##_g(b + 1, pe) == (T)-7 && shmemg_ctx_##N_##_g(ctx, b + 3, pe) == (T)8, SAY(N_, "g"));    \
+    }
+
+/* One operation in its three forms, both times with and without a context. V0 before, V1 after; ARGS as ", x". */
+#define TEST_FETCHING(N_, T, NAME, ARGS, V0, V1)                                                                     \
+    for (int pe = 0; pe < 2; pe++) {                                                                                 \
+        T *x = AT(T, 1024), *r = there(pe, x), *f = AT(T, 2048);                                                     \
+        *r = (V0);                                                                                                   \
+        T got = shmemg_##N_##_atomic##NAME(x SHMEM_UNWRAP ARGS, pe);                                                 \
+        CHECKF(got == (V0) && *r == (V1), SAY(N_, "atomic" #NAME));                                                  \
+        *r = (V0);                                                                                                   \
+        got = shmemg_ctx_##N_##_atomic##NAME(ctx, x SHMEM_UNWRAP ARGS, pe);                                          \
+        CHECKF(got == (V0) && *r == (V1), SAY(N_, "ctx_atomic" #NAME));                                              \
+        *r = (V0), f[0] = f[1] = (T)99;                                                                              \
+        shmemg_##N_##_atomic##NAME##_nbi(f, x SHMEM_UNWRAP ARGS, pe);                                                \
+        shmemg_quiet();                                                                                              \
+        CHECKF(f[0] == (V0) && f[1] == (T)99 && *r == (V1), SAY(N_, "atomic" #NAME "_nbi"));                         \
+        *r = (V0), f[0] = (T)99;                                                                                     \
+        shmemg_ctx_##N_##_atomic##NAME##_nbi(ctx, f, x SHMEM_UNWRAP ARGS, pe);                                       \
+        shmemg_ctx_quiet(ctx);                                                                                       \
+        CHECKF(f[0] == (V0) && *r == (V1), SAY(N_, "ctx_atomic" #NAME "_nbi"));                                      \
+    }
+#define TEST_PLAIN(N_, T, NAME, ARGS, V0, V1)                                                                        \
+    for (int pe = 0; pe < 2; pe++) {                                                                                 \
+        T *x = AT(T, 1024), *r = there(pe, x);                                                                       \
+        r[0] = (V0), r[1] = (T)99;                                                                                   \
+        shmemg_##N_##_atomic##NAME(x SHMEM_UNWRAP ARGS, pe);                                                         \
+        shmemg_quiet();                                                                                              \
+        CHECKF(r[0] == (V1) && r[1] == (T)99, SAY(N_, "atomic" #NAME));                                              \
+        *r = (V0);                                                                                                   \
+        shmemg_ctx_##N_##_atomic##NAME(ctx, x SHMEM_UNWRAP ARGS, pe);                                                \
+        shmemg_quiet();                                                                                              \
+        CHECKF(*r == (V1), SAY(N_, "ctx_atomic" #NAME));                                                             \
+    }
+#define TEST_BOTH(N_, T, NAME, ARGS, V0, V1)                                                                         \
+    TEST_PLAIN(N_, T, NAME, ARGS, V0, V1) TEST_FETCHING(N_, T, _fetch##NAME, ARGS, V0, V1)
+
+#define TEST_EXT(N_, T)                                                                                              \
+    TEST_PLAIN(N_, T, _set, (, (T)-5), (T)7, (T)-5)                                                                  \
+    TEST_FETCHING(N_, T, _swap, (, (T)-5), (T)7, (T)-5)                                                              \
+    TEST_FETCHING(N_, T, _fetch, (), (T)-7, (T)-7)
+#define TEST_AMO(N_, T)                                                                                              \
+    TEST_BOTH(N_, T, _inc, (), (T)-1, (T)0)                                                                          \
+    TEST_BOTH(N_, T, _add, (, (T)-9), (T)4, (T)-5)                                                                   \
+    TEST_BOTH(N_, T, _and, (, (T)12), (T)-6, (T)8)                                                                   \
+    TEST_BOTH(N_, T, _or, (, (T)12), (T)-6, (T)((T)-6 | 12))                                                         \
+    TEST_BOTH(N_, T, _xor, (, (T)-1), (T)5, (T)~5)                                                                   \
+    TEST_FETCHING(N_, T, _compare_swap, (, (T)-2, (T)6), (T)-2, (T)6)                                                \
+    TEST_FETCHING(N_, T, _compare_swap, (, (T)2, (T)6), (T)-2, (T)-2)
+
+/* C's own operators say what holds. */
+#define HOLDS(a, cmp, b)                                                                                             \
+    ((cmp) == SHMEM_CMP_EQ   ? (a) == (b)                                                                            \
+     : (cmp) == SHMEM_CMP_NE ? (a) != (b)                                                                            \
+     : (cmp) == SHMEM_CMP_GT ? (a) > (b)                                                                             \
+     : (cmp) == SHMEM_CMP_LE ? (a) <= (b)                                                                            \
+     : (cmp) == SHMEM_CMP_LT ? (a) < (b)                                                                             \
+                             : (a) >= (b))
+#define TEST_WAIT(S, G, N_, T)                                                                                       \
+    for (int cmp = SHMEM_CMP_EQ; cmp <= SHMEM_CMP_GE; cmp++)                                                         \
+        for (int i = 0; i < 25; i++) {                                                                               \
+            const T v[] = {(T)-1, 0, 1, (T)((T)1 << (sizeof(T) * 8 - 2)), (T)~((T)1 << (sizeof(T) * 8 - 2))};        \
+            T *x = AT(T, 1024), a = v[i / 5], b = v[i % 5];                                                          \
+            x[0] = a, x[1] = (T)~a;                                                                                  \
+            int so = HOLDS(a, cmp, b);                                                                               \
+            CHECKF(shmemg_##N_##_test##S(x, cmp, b) == so, SAY(N_, "test" #S));                                      \
+            CHECKF(shmemg_ctx_##N_##_test##S(ctx, x, cmp, b) == so, SAY(N_, "ctx_test" #S));                         \
+            if (so)                                                                                                  \
+                shmemg_##N_##_wait_until##S(x, cmp, b), shmemg_ctx_##N_##_wait_until##S(ctx, x, cmp, b);             \
+        }
+
+#define TEST_RMA_ROW(N_, T)                                                                                          \
+    static void rma_##N_(shmem_ctx_t ctx)                                                                            \
+    {                                                                                                                \
+        TEST_RMA(, 0, N_, T) TEST_RMA(_htg, 0, N_, T) TEST_RMA(_tg, 0, N_, T) TEST_PG(N_, T)                         \
+    }
+#define TEST_EXT_ROW(N_, T)                                                                                          \
+    static void ext_##N_(shmem_ctx_t ctx)                                                                            \
+    {                                                                                                                \
+        TEST_EXT(N_, T)                                                                                              \
+    }
+#define TEST_AMO_ROW(N_, T)                                                                                          \
+    static void amo_##N_(shmem_ctx_t ctx)                                                                            \
+    {                                                                                                                \
+        TEST_AMO(N_, T) TEST_WAIT(, 0, N_, T) TEST_WAIT(_htg, 0, N_, T) TEST_WAIT(_tg, 0, N_, T)                     \
+    }
+#define ROW(F, N_, T, RMA, AMO, EXT, ...)                                                                            \
+    SHMEMG_IF_(SHMEMG_HAS_(N_))(SHMEM_IF_##RMA(TEST_RMA_ROW(N_, T)) SHMEM_IF_##EXT(TEST_EXT_ROW(N_, T))              \
+                                SHMEM_IF_##AMO(TEST_AMO_ROW(N_, T)))
+SHMEM_TYPES(ROW, )
+#define CALL_ROW(F, N_, T, RMA, AMO, EXT, ...)                                                                       \
+    SHMEMG_IF_(SHMEMG_HAS_(N_))(SHMEM_IF_##RMA(rma_##N_(ctx);) SHMEM_IF_##EXT(ext_##N_(ctx);)                        \
+                                SHMEM_IF_##AMO(amo_##N_(ctx);))
+
+static void all_types(void)
+{
+    on_pe(0);
+    mine = world[0].heap;
+    shmem_ctx_t ctx = &world[0].ctx;
+    SHMEM_TYPES(CALL_ROW, )
+    CHECK(shmemg_my_pe() == 0 && shmemg_n_pes() == 2 && shmemg_ctx_my_pe(&world[1].ctx) == 1);
+}
+
+static int all_asked(void)
+{
+    int n = 0;
+    for (int op = 0; op <= SHI_OP_GET_INLINE; op++)
+        n += asked(0, op);
+    return n;
+}
+
+/* Catches: a wrong operation, width, sign or operand of one type in one form; a request where none is needed. */
+static void test_types_direct(void)
+{
+    world_up(2, 1, 4, 0);
+    all_types();
+    CHECK(shmemg_ptr(mine + 40, 1) == world[1].heap + 40 && shmemg_ptr(mine, 0) == mine);
+    CHECK(all_asked() == 0);
+    world_down();
+}
+
+/* Catches: an argument in the wrong place of a request, a result in the wrong cell, a quiet that does not cover all. */
+static void test_types_ring(void)
+{
+    world_up(2, 0, 4, 0);
+    all_types();
+    CHECK(shmemg_ptr(mine, 1) == NULL);
+    for (int op = 0; op <= SHI_OP_GET_INLINE; op++)
+        CHECKF(asked(0, op) > 0, "request %d never asked for", op);
+    world_down();
+}
+
+/* ---- lengths and alignments ------------------------------------------------------------------------------------- */
+
+/* Put, get and signalled put of bytes between odd addresses; source is overwritten once a blocking put returns. */
+static void bytes(size_t n, size_t from, size_t to)
+{
+    static const size_t edge = 16;
+    char *a = mine + 4096 + from, *b = mine + 8192 + to, *back = mine + 12288 + from, *r = there(1, b);
+    uint64_t *s = AT(uint64_t, 0), *rs = there(1, s);
+    for (int signalled = 0; signalled < 2; signalled++) {
+        memset(r - edge, 1, n + 2 * edge), memset(back - edge, 1, n + 2 * edge);
+        for (size_t i = 0; i < n; i++)
+            a[i] = (char)(i * 7 + n);
+        if (signalled)
+            shmemg_putmem_signal(b, a, n, s, n, SHMEM_SIGNAL_SET, 1);
+        else
+            shmemg_putmem(b, a, n, 1);
+        memset(a, 0x55, n);
+        shmemg_quiet();
+        int wrong = r[-1] != 1 || r[n] != 1 || (signalled && *rs != n);
+        for (size_t i = 0; i < n; i++)
+            wrong |= r[i] != (char)(i * 7 + n);
+        CHECKF(!wrong, "%zu bytes from %zu to %zu, signal %d", n, from, to, signalled);
+        shmemg_getmem(back, b, n, 1);
+        CHECKF(!memcmp(back, r, n) && back[-1] == 1 && back[n] == 1, "get of %zu bytes to %zu from %zu", n, from, to);
+    }
+}
+
+static void lengths(int direct)
+{
+    static const size_t length[] = {0, 1, 7, 8, 15, 31, 32, 33, 47, 48, 49, 64, 100, 1000};
+    world_up(2, direct, 4, 1);
+    on_pe(0);
+    mine = world[0].heap;
+    for (size_t i = 0; i < sizeof length / sizeof *length; i++) {
+        int before[4] = {asked(0, 0), asked(0, 1), asked(0, 2), asked(0, 3)};
+        size_t n = length[i];
+        for (size_t k = 0; k < 36; k++)
+            bytes(n, k % 6 * 3, 16 + k / 6 * 3);
+        int want[4] = {n > 48, n && n <= 48, n > 32, n <= 32};
+        for (int op = 0; op < 4; op++)
+            CHECKF(asked(0, op) - before[op] == (direct ? 0 : want[op] * 36), "%zu bytes: request %d", n, op);
+    }
+    world_down();
+}
+
+/* Catches: heads and tails of a copy lost or one too long, payloads cut at 48 or 32, a blocking put that returns before
+ * its source was read, requests of no bytes. */
+static void test_lengths(void)
+{
+    lengths(1);
+    lengths(0);
+}
+
+/* ---- groups ----------------------------------------------------------------------------------------------------- */
+
+enum { LANES = 8, WIDTH = 4 };
+
+static char group_source[2][1024]; /* of each sub-group; the whole work-group uses the first */
+
+static void fill(char *p, size_t n, int seed)
+{
+    for (size_t i = 0; i < n; i++)
+        p[i] = (char)((int)i * 3 + seed);
+}
+static int is_filled(const char *p, size_t n, int seed)
+{
+    int wrong = 0;
+    for (size_t i = 0; i < n; i++)
+        wrong |= p[i] != (char)((int)i * 3 + seed);
+    return !wrong;
+}
+
+/* One lane makes the source just before all put it; another looks at the result just after. */
+#define GROUP_ROUND(S, G, GROUP, PLACE)                                                                              \
+    for (size_t n = 0; n < 700; n = n * 2 + 5) {                                                                     \
+        char *dest = world[0].heap + (PLACE), *source = group_source[GROUP], *r = there(1, dest);                    \
+        uint64_t *s = (uint64_t *)(world[0].heap + (PLACE) + 2048), *rs = there(1, s);                               \
+        int first = shi_rank(G) == 0, last = shi_rank(G) == shi_lanes(G) - 1;                                        \
+        if (last)                                                                                                    \
+            fill(source, n, (int)n), *rs = 0;                                                                        \
+        shmemg_putmem##S(dest, source, n, 1);                                                                        \
+        shmemg_quiet##S();                                                                                           \
+        if (last)                                                                                                    \
+            CHECKF(is_filled(r, n, (int)n), "putmem" #S " of %zu", n), fill(source, n, 9);                           \
+        shmemg_putmem_signal_nbi##S(dest, source, n, s, 5, SHMEM_SIGNAL_ADD, 1);                                     \
+        shmemg_quiet##S();                                                                                           \
+        if (first)                                                                                                   \
+            CHECKF(is_filled(r, n, 9) && *rs == 5, "putmem_signal_nbi" #S " of %zu", n);                             \
+        shmemg_getmem##S(source, dest, n, 1);                                                                        \
+        if (last)                                                                                                    \
+            CHECKF(is_filled(source, n, 9), "getmem" #S " of %zu", n), *(uint64_t *)(dest + 2056) = n;               \
+        shmemg_fence##S();                                                                                           \
+        CHECKF(shmemg_signal_wait_until##S((uint64_t *)(dest + 2056), SHMEM_CMP_EQ, n) == n, "wait" #S);             \
+        CHECKF(shmemg_ulong_test##S((unsigned long *)(dest + 2056), SHMEM_CMP_GT, n) == 0, "test" #S);               \
+    }
+
+static void work_group(void)
+{
+    GROUP_ROUND(_tg, SHI_TG, 0, 4096)
+}
+static void sub_groups(void)
+{
+    GROUP_ROUND(_htg, SHI_HTG, my_lane / WIDTH, 8192 + my_lane / WIDTH * 4096)
+}
+static void private_source(void)
+{
+    shi_private.from = (uintptr_t)group_source;
+    shi_private.to = (uintptr_t)(group_source + 2);
+    sub_groups();
+    shmemg_quiet_tg();
+    work_group();
+}
+
+static void groups(int direct, unsigned log_n, int late, int lockstep)
+{
+    world_up(2, direct, log_n, late);
+    world[0].ctx.lockstep = (uint64_t)lockstep;
+    run_lanes(1, LANES, WIDTH, lockstep ? sub_groups : work_group);
+    run_lanes(1, LANES, WIDTH, sub_groups);
+    world_down();
+}
+
+/* Catches: parts of a copy left to no lane, a group that posts before all have written or leaves before the end. */
+static void test_groups(void)
+{
+    groups(1, 4, 0, 0);
+    groups(0, 4, 1, 0);
+    groups(0, 1, 1, 0);
+}
+
+/* Catches: an address that the proxy cannot read sent to it; tickets of a group beyond the ring's slots. */
+static void test_private(void)
+{
+    for (unsigned log_n = 1; log_n < 5; log_n++) {
+        world_up(2, 0, log_n, 1);
+        run_lanes(1, LANES, WIDTH, private_source);
+        CHECK(asked(0, SHI_OP_PUT) == 0 && asked(0, SHI_OP_PUT_SIGNAL) == 0 && asked(0, SHI_OP_GET) == 0);
+        world_down();
+    }
+}
+
+static void alone(void)
+{
+    mine = world[0].heap;
+    world[0].ctx.lockstep = 1;
+    bytes(48, 0, 16);
+    bytes(100, 3, 16);
+    shi_private.from = (uintptr_t)world[0].heap + 4096;
+    shi_private.to = shi_private.from + 4096;
+    bytes(1000, 3, 16);
+    long f = 0, *x = AT(long, 0);
+    shi_private.from = (uintptr_t)&f;
+    shi_private.to = shi_private.from + sizeof f;
+    *(long *)there(1, x) = 3;
+    shmemg_long_atomic_fetch_add_nbi(&f, x, 4, 1);
+    CHECK(f == 3 && shmemg_long_atomic_fetch(x, 1) == 7);
+}
+
+/* Catches: the path of hardware in lock step lost, a result for private memory sent to its address. */
+static void test_lockstep(void)
+{
+    world_up(2, 0, 3, 1);
+    run_lanes(1, 1, 1, alone);
+    world_down();
+}
+
+/* ---- order ------------------------------------------------------------------------------------------------------ */
+
+enum { ROUNDS = 400 };
+
+/* PE 0 sends, PE 1 checks as soon as the signal is there and answers. Three ways to say that data are there. */
+static void ping(void)
+{
+    shmem_ctx_t ctx = (shmem_ctx_t)shmemg_ctx_default_;
+    char *data = (char *)ctx->heap + 1024, *source = (char *)ctx->heap + 8192;
+    uint64_t *there_is = (uint64_t *)ctx->heap, *answer = there_is + 1, *added = there_is + 2, sum = 0;
+    for (uint64_t i = 1; i <= ROUNDS; i++) {
+        size_t n = 1 + i * 13 % 600;
+        if (ctx->me == 0) {
+            fill(source, n, (int)i);
+            shi_private.from = (uintptr_t)source;
+            shi_private.to = shi_private.from + i / 3 % 2 * 1024; /* in pieces, every other time */
+            if (i % 3 == 0) {
+                shmemg_putmem_signal(data, source, n, there_is, i, SHMEM_SIGNAL_SET, 1);
+            } else if (i % 3 == 1) {
+                shmemg_putmem_nbi(data, source, n, 1);
+                shmemg_fence();
+                shmemg_signal_set(there_is, i, 1);
+                shmemg_quiet();
+            } else {
+                shmemg_putmem(data, source, n, 1);
+                shmemg_quiet();
+                shmemg_ctx_ulong_p(ctx, there_is, i, 1);
+            }
+            shmemg_signal_wait_until(answer, SHMEM_CMP_EQ, i);
+        } else {
+            CHECK(shmemg_signal_wait_until(there_is, SHMEM_CMP_GE, i) == i);
+            CHECKF(is_filled(data, n, (int)i), "signal %lu before its data", (unsigned long)i);
+            shmemg_signal_add(added, i, 0);
+            shmemg_fence();
+            shmemg_signal_set(answer, i, 0);
+        }
+        sum += i;
+    }
+    CHECK(ctx->me == 1 || shmemg_signal_fetch(added) == sum);
+}
+
+/* Catches: a signal that can be seen before its data, or before all pieces of them, a fence that orders nothing, a
+ * quiet that returns too soon. */
+static void test_order(void)
+{
+    for (int how = 0; how < 3; how++) {
+        world_up(2, how == 0, 3, how == 2);
+        run_lanes(2, 1, 1, ping);
+        world_down();
+    }
+}
+
+/* ---- sync ------------------------------------------------------------------------------------------------------- */
+
+static int came;
+
+static void meet_all(void)
+{
+    int all = world_n, even = world_n / 2 + 1, me = shmemg_my_pe(), lanes = (int)shi_lanes(SHI_TG);
+    for (int i = 1; i <= 60; i++) {
+        int (*const sync[])(void) = {shmemg_sync_all, shmemg_sync_all_htg, shmemg_sync_all_tg};
+        int (*const team[])(shmem_team_t) = {shmemg_team_sync, shmemg_team_sync_htg, shmemg_team_sync_tg};
+        int form = lanes > 1 ? 2 : i % 3;
+        __atomic_fetch_add(&came, 1, __ATOMIC_RELAXED);
+        CHECK(sync[form]() == 0);
+        CHECKF(__atomic_load_n(&came, __ATOMIC_RELAXED) >= i * all * lanes, "sync %d left too soon", i);
+        CHECK(sync[form]() == 0);
+        if (me % 2 == 0)
+            CHECK(team[form](SHMEM_DEVICE_TEAM_SHARED) == 0 && even > 0);
+        CHECK(team[form](SHMEM_DEVICE_TEAM_WORLD) == 0);
+    }
+}
+
+/* Catches: PEs that leave before all have come, flags of one sync taken for the next's, a team's PEs miscounted. */
+static void test_sync(void)
+{
+    for (int how = 0; how < 3; how++)
+        for (int n = 1; n <= WORLD_MAX; n += 2) {
+            world_up(n, how == 0, 3, how == 2);
+            came = 0;
+            run_lanes(n, n == 3 ? 4 : 1, n == 3 ? 4 : 1, meet_all);
+            world_down();
+        }
+}
+
+/* ---- what is refused -------------------------------------------------------------------------------------------- */
+
+/* The call complains of this, touches nothing and asks for nothing. */
+#define REFUSED(kind, culprit, call)                                                                                 \
+    do {                                                                                                             \
+        int asked_before = all_asked();                                                                              \
+        world[0].fault = shmemg_fault_ = 0;                                                                          \
+        (void)(call);                                                                                                \
+        uint64_t fault = world[0].fault | shmemg_fault_, say = (uint64_t)(culprit) << 8 | (kind);                    \
+        CHECKF(fault == say, #call ": %#lx, not %#lx", (unsigned long)fault, (unsigned long)say);                    \
+        CHECK(all_asked() == asked_before);                                                                          \
+        world[0].fault = shmemg_fault_ = 0;                                                                          \
+    } while (0)
+
+static void refuse(void)
+{
+    long stack = 0, *x = AT(long, 64), f = 4;
+    uint64_t *s = AT(uint64_t, 0);
+    char *end = mine + HEAP_BYTES, *low = mine - 1;
+    REFUSED(SHI_FAULT_PE, 2, shmemg_long_p(x, 1, 2));
+    REFUSED(SHI_FAULT_PE, 0xffffffff, shmemg_long_put(x, x, 1, -1));
+    REFUSED(SHI_FAULT_PE, 1 << 30, shmemg_long_g(x, 1 << 30));
+    REFUSED(SHI_FAULT_ADDRESS, (uint64_t)&stack, shmemg_long_put(&stack, x, 1, 1));
+    REFUSED(SHI_FAULT_ADDRESS, (uint64_t)&stack, shmemg_long_get(x, &stack, 1, 1));
+    REFUSED(SHI_FAULT_ADDRESS, (uint64_t)(end - 4), shmemg_putmem_nbi(end - 4, x, 5, 1));
+    REFUSED(SHI_FAULT_ADDRESS, (uint64_t)low, shmemg_putmem_tg(low, x, 8, 1));
+    REFUSED(SHI_FAULT_ADDRESS, (uint64_t)x, shmemg_putmem(x, x, SIZE_MAX, 1));
+    REFUSED(SHI_FAULT_ADDRESS, (uint64_t)(mine + 2), shmemg_int_atomic_inc((int *)(mine + 2), 1));
+    REFUSED(SHI_FAULT_ADDRESS, (uint64_t)end, shmemg_long_atomic_fetch_inc_nbi(&f, (long *)end, 1));
+    REFUSED(SHI_FAULT_ADDRESS, (uint64_t)&stack, shmemg_long_wait_until(&stack, SHMEM_CMP_EQ, 1));
+    REFUSED(SHI_FAULT_ADDRESS, (uint64_t)end, shmemg_putmem_signal(x, x, 8, (uint64_t *)end, 1, SHMEM_SIGNAL_SET, 1));
+    REFUSED(SHI_FAULT_OPERATOR, 3, shmemg_putmem_signal(x, x, 8, s, 1, 3, 1));
+    REFUSED(SHI_FAULT_OPERATOR, 7, shmemg_long_wait_until(x, 7, 1));
+    REFUSED(SHI_FAULT_OPERATOR, 0, shmemg_signal_wait_until_htg(s, 0, 1));
+    REFUSED(SHI_FAULT_TEAM, 0, shmemg_team_sync(NULL));
+    CHECK(f == 4 && stack == 0);
+    world[0].ctx.version++;
+    REFUSED(SHI_FAULT_CONTEXT, (uint64_t)&world[0].ctx, shmemg_quiet());
+    REFUSED(SHI_FAULT_CONTEXT, (uint64_t)&world[0].ctx, CHECK(shmemg_long_atomic_fetch(x, 1) == 0));
+    world[0].ctx.version--;
+    shmemg_ctx_default_ = 0;
+    REFUSED(SHI_FAULT_CONTEXT, 0, CHECK(shmemg_my_pe() == -1));
+    REFUSED(SHI_FAULT_CONTEXT, 0, shmemg_long_p(x, 1, 1));
+    REFUSED(SHI_FAULT_CONTEXT, 0, shmemg_fence_tg());
+    REFUSED(SHI_FAULT_CONTEXT, 0, CHECK(shmemg_sync_all() == -1));
+    REFUSED(SHI_FAULT_CONTEXT, 0, shmemg_signal_wait_until(s, SHMEM_CMP_EQ, 1));
+    REFUSED(SHI_FAULT_CONTEXT, 0, shmemg_ctx_putmem(NULL, x, x, 8, 1));
+}
+
+/* Catches: a wild access where a complaint is due; the second complaint in place of the first; an unpatched module. */
+static void test_faults(void)
+{
+    for (int direct = 0; direct < 2; direct++) {
+        world_up(2, direct, 4, 0);
+        on_pe(0);
+        mine = world[0].heap;
+        refuse();
+        on_pe(0);
+        shmemg_long_p(AT(long, 0), 1, 5);
+        shmemg_long_p(AT(long, 0), 1, 6);
+        CHECK(world[0].fault == (5 << 8 | SHI_FAULT_PE));
+        world[0].fault = 0;
+        world_down();
+    }
+}
+
+static void wait_for_ever(void)
+{
+    uint64_t *s = AT(uint64_t, 0);
+    if (my_lane == 0)
+        shmemg_signal_wait_until(s, SHMEM_CMP_EQ, 1);
+    else if (my_lane == 1)
+        CHECK(shmemg_sync_all() != 0);
+    else if (my_lane == 2)
+        shmemg_quiet();
+    else
+        shmemg_long_atomic_fetch(AT(long, 64), 1);
+}
+
+static void *abort_soon(void *arg)
+{
+    for (int i = 0; i < 200; i++)
+        sched_yield();
+    shi_engine_abort(world[0].engine, 3);
+    return arg;
+}
+
+/* Catches: a work-item that waits for ever after the job's end. */
+static void test_abort(void)
+{
+    world_up(2, 0, 2, 0);
+    mine = world[0].heap;
+    world[0].ring.head = 1; /* a ticket whose slot is never written: nothing ends any more */
+    pthread_t t;
+    pthread_create(&t, NULL, abort_soon, NULL);
+    run_lanes(1, 4, 4, wait_for_ever);
+    pthread_join(t, NULL);
+    world_down();
+}
+
+int main(void)
+{
+    RUN(test_types_direct, "every routine and type by loads and stores");
+    RUN(test_types_ring, "every routine and type by the ring");
+    RUN(test_lengths, "lengths around the inline limits, odd addresses");
+    RUN(test_groups, "work-groups and sub-groups copy together");
+    RUN(test_private, "memory that only a work-item or its group can reach");
+    RUN(test_lockstep, "lanes in lock step");
+    RUN(test_order, "data before signal, fence and quiet");
+    RUN(test_sync, "all PEs and teams of them meet");
+    RUN(test_faults, "what is refused is recorded and not done");
+    RUN(test_abort, "an abort releases every waiter");
+    return tap_end();
+}

@@ -1,0 +1,218 @@
+/*
+ * world.h - PEs in one process for tests of the device library: a heap, a ring and an engine each, one proxy thread for
+ * all, and a transport that carries requests out on the other heap, at once or later and in any order.
+ *
+ * Threads of the test stand for work-items; on_pe makes the calling thread one of a PE's.
+ */
+#ifndef WORLD_H
+#define WORLD_H
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "../tap.h"
+#include "proxy/engine.h"
+#include "shmemg.h"
+
+enum { WORLD_MAX = 5, HEAP_BYTES = 1 << 16, FLAGS_AT = HEAP_BYTES - 2 * SHI_DEV_ROUNDS * 8, LATE = 8, OPS = 64 };
+
+struct pe {
+    _Alignas(64) char heap[HEAP_BYTES];
+    struct shi_ring ring;
+    _Alignas(64) struct shi_ring_line line;
+    struct shi_dev_ctx ctx;
+    struct shi_dev_team team, some; /* all, and the even ones */
+    uint64_t peers[WORLD_MAX], fault;
+    struct shi_engine *engine;
+    struct shi_engine_op *late[LATE]; /* in progress */
+    int asked[SHI_OP_GET_INLINE + 1]; /* requests by op */
+};
+
+static struct pe *world;
+static int world_n, world_late, world_bad;
+static unsigned world_random = 9;
+static int world_stop;
+static pthread_t world_proxy;
+
+static uint64_t world_amo(void *p, const struct shi_request_view *v)
+{
+    return shi_amo_direct(p, v->amo, v->bytes, v->value, v->cond);
+}
+
+/* Carry a request of PE `from` out. 0, or -EAGAIN while the cell holds a result. */
+static int perform(struct pe *from, const struct shi_engine_op *op)
+{
+    struct shi_request_view v;
+    if (shi_request_view(&op->request, &v) || v.target + v.bytes > HEAP_BYTES) {
+        world_bad++;
+        return 0;
+    }
+    char *target = world[op->request.pe].heap + v.target;
+    uint64_t mask = (1ull << from->ring.log_n) - 1;
+    struct shi_ring_cell *cell = (struct shi_ring_cell *)from->ring.cells + (op->ticket & mask);
+    int by_cell = op->request.op == SHI_OP_GET_INLINE || v.result == SHI_RESULT_CELL;
+    if (by_cell && shi_load_acquire(&cell->tag)) /* A5 */
+        return -EAGAIN;
+    if (op->request.op == SHI_OP_GET) {
+        memcpy((void *)v.local, target, v.bytes);
+    } else if (op->request.op == SHI_OP_GET_INLINE) {
+        cell->value = shi_gather(target, v.bytes);
+    } else if (op->request.op == SHI_OP_AMO) {
+        uint64_t before = world_amo(target, &v);
+        if (v.result == SHI_RESULT_ADDRESS)
+            memcpy((void *)v.local, &before, v.bytes);
+        if (by_cell)
+            cell->value = before;
+    } else {
+        memcpy(target, v.payload ? v.payload : (void *)v.local, v.bytes);
+        uint64_t *signal = (uint64_t *)(world[op->request.pe].heap + v.signal);
+        if (v.sig_op == SHMEM_SIGNAL_SET)
+            shi_store_release(signal, v.signal_value);
+        if (v.sig_op == SHMEM_SIGNAL_ADD)
+            shi_add_release(signal, v.signal_value);
+    }
+    if (by_cell)
+        shi_store_release(&cell->tag, op->ticket + 1); /* R4 */
+    __atomic_fetch_add(&from->asked[op->request.op], 1, __ATOMIC_RELAXED);
+    return 0;
+}
+
+static int issue_now_or_late(void *arg, struct shi_engine_op *op)
+{
+    struct pe *from = arg;
+    for (int i = 0; world_late && i < LATE; i++)
+        if (!from->late[i]) {
+            from->late[i] = op;
+            return -EINPROGRESS;
+        }
+    return world_late ? -EAGAIN : perform(from, op);
+}
+
+static void end_some(void *arg)
+{
+    struct pe *from = arg;
+    struct shi_engine_op *op = from->late[tap_random(&world_random) % LATE];
+    if (!op || tap_random(&world_random) % 2 || perform(from, op))
+        return;
+    for (int i = 0; i < LATE; i++)
+        if (from->late[i] == op)
+            from->late[i] = NULL;
+    shi_engine_complete(from->engine, op, 0);
+}
+
+static void *proxy(void *arg)
+{
+    (void)arg;
+    while (!__atomic_load_n(&world_stop, __ATOMIC_ACQUIRE)) {
+        int idle = 1;
+        for (int i = 0; i < world_n; i++)
+            idle &= shi_engine_poll(world[i].engine) == 0;
+        if (idle)
+            sched_yield();
+    }
+    return NULL;
+}
+
+static void ring_up(struct pe *pe, unsigned log_n)
+{
+    size_t n = (size_t)1 << log_n;
+    pe->ring = (struct shi_ring){.slots = (uint64_t)aligned_alloc(64, n * 64), .line = (uint64_t)&pe->line,
+                                 .cells = (uint64_t)calloc(n, sizeof(struct shi_ring_cell)), .log_n = log_n};
+    for (size_t i = 0; i < n * SHI_RING_WORDS; i++)
+        ((uint64_t *)pe->ring.slots)[i] = ~shi_ring_phase(0, log_n) & 1;
+}
+
+/* n PEs that reach each other directly, or by rings of 2^log_n slots whose requests end at once or late. */
+static void world_up(int n, int direct, unsigned log_n, int late)
+{
+    world = aligned_alloc(64, (size_t)n * sizeof *world);
+    memset(world, 0, (size_t)n * sizeof *world);
+    world_n = n;
+    world_late = late;
+    world_bad = world_stop = 0;
+    for (int i = 0; i < n; i++) {
+        struct pe *pe = &world[i];
+        ring_up(pe, log_n);
+        for (int k = 0; direct && k < n; k++)
+            pe->peers[k] = (uint64_t)world[k].heap;
+        pe->team = (struct shi_dev_team){.stride = 1, .n = n, .me = i, .flags = FLAGS_AT};
+        pe->some = (struct shi_dev_team){.stride = 2, .n = (n + 1) / 2, .me = i / 2,
+                                         .flags = FLAGS_AT + SHI_DEV_ROUNDS * 8};
+        pe->ctx = (struct shi_dev_ctx){.version = SHI_DEV_VERSION, .ring = (uint64_t)&pe->ring,
+                                       .heap = (uint64_t)pe->heap, .heap_bytes = HEAP_BYTES,
+                                       .peer_heap = (uint64_t)pe->peers, .world = (uint64_t)&pe->team,
+                                       .shared = (uint64_t)&pe->some, .me = i, .n_pes = n,
+                                       .fault = (uint64_t)&pe->fault};
+        const struct shi_engine_exec exec = {issue_now_or_late, end_some, pe};
+        pe->engine = shi_engine_up(&pe->ring, &exec, n, OPS);
+    }
+    pthread_create(&world_proxy, NULL, proxy, NULL);
+}
+
+static void world_down(void)
+{
+    __atomic_store_n(&world_stop, 1, __ATOMIC_RELEASE);
+    pthread_join(world_proxy, NULL);
+    CHECKF(world_bad == 0, "%d requests that mean nothing", world_bad);
+    for (int i = 0; i < world_n; i++) {
+        CHECKF(world[i].fault == 0, "PE %d complains: %#lx", i, (unsigned long)world[i].fault);
+        shi_engine_down(world[i].engine);
+        free((void *)world[i].ring.slots);
+        free((void *)world[i].ring.cells);
+    }
+    free(world);
+}
+
+static void on_pe(int pe)
+{
+    shmemg_ctx_default_ = (uint64_t)&world[pe].ctx;
+}
+
+/* The same object on another PE. */
+static void *there(int pe, const void *mine)
+{
+    return world[pe].heap + ((const char *)mine - (const char *)((shmem_ctx_t)shmemg_ctx_default_)->heap);
+}
+
+static int asked(int pe, int op)
+{
+    return __atomic_load_n(&world[pe].asked[op], __ATOMIC_RELAXED);
+}
+
+/* Run a thread for each work-item of `n_pes` PEs: `lanes` in a work-group, in sub-groups of `width`. */
+struct lane {
+    pthread_t thread;
+    struct shi_item item[3];
+    int pe;
+    void (*work)(void);
+};
+static _Thread_local int my_lane;
+
+static void *lane(void *arg)
+{
+    struct lane *l = arg;
+    on_pe(l->pe);
+    memcpy(shi_item, l->item, sizeof shi_item);
+    my_lane = (int)l->item[SHI_TG].rank;
+    l->work();
+    return NULL;
+}
+
+static void run_lanes(int n_pes, int lanes, int width, void (*work)(void))
+{
+    struct lane l[WORLD_MAX * 16];
+    struct shi_meeting tg[WORLD_MAX] = {{0, 0}}, htg[WORLD_MAX * 16] = {{0, 0}};
+    for (int i = 0; i < n_pes * lanes; i++) {
+        int pe = i / lanes, k = i % lanes, sub = k / width;
+        l[i] = (struct lane){.pe = pe, .work = work};
+        l[i].item[SHI_THREAD] = (struct shi_item){0, 1, 0};
+        l[i].item[SHI_HTG] = (struct shi_item){(shi_u32)(k % width), (shi_u32)width, &htg[pe * 16 + sub]};
+        l[i].item[SHI_TG] = (struct shi_item){(shi_u32)k, (shi_u32)lanes, &tg[pe]};
+        pthread_create(&l[i].thread, NULL, lane, &l[i]);
+    }
+    for (int i = 0; i < n_pes * lanes; i++)
+        pthread_join(l[i].thread, NULL);
+}
+
+#endif

@@ -1,0 +1,166 @@
+/*
+ * fuzz.c - modules that are broken in one place or several: building one fails with a log or succeeds, and never
+ * takes the process down. Each thousand of them is built by a process of its own, so that a crash names its seed.
+ *
+ * FUZZ_ROUNDS: how many modules (default 100,000); FUZZ_SEED: where to start.
+ */
+#include "zt.h"
+
+enum { BATCH = 1000, INSTRUCTIONS = 20000 };
+
+struct sample {
+    uint32_t *words;
+    uint32_t n, at[INSTRUCTIONS], count; /* where instructions start */
+};
+static struct sample sample[3];
+
+static void prepare(struct sample *s, const char *name)
+{
+    size_t bytes;
+    s->words = (uint32_t *)zt_spirv(name, &bytes);
+    s->n = (uint32_t)(bytes / 4);
+    for (uint32_t i = 5; i < s->n && s->count < INSTRUCTIONS && s->words[i] >> 16; i += s->words[i] >> 16)
+        s->at[s->count++] = i;
+}
+
+/* One change to the copy w; returns its length in words afterwards. */
+static uint32_t change(const struct sample *s, uint32_t *w, uint32_t n, unsigned *r)
+{
+    uint32_t i = s->at[tap_random(r) % s->count], words = s->words[i] >> 16, at = i + tap_random(r) % words;
+    uint32_t j = s->at[tap_random(r) % s->count];
+    if (at >= n || i + words > n)
+        return n;
+    switch (tap_random(r) % 8) {
+    case 0:
+        w[at] ^= 1u << tap_random(r) % 32;
+        return n;
+    case 1: /* another id */
+        w[at] = tap_random(r) % (w[3] ? w[3] : 1);
+        return n;
+    case 2:
+        w[at] = tap_random(r) % 8;
+        return n;
+    case 3: /* another instruction of the same length */
+        w[i] = (w[i] & 0xffff0000u) | (s->words[j] & 0xffffu);
+        return n;
+    case 4:
+        w[i] = (w[i] & 0xffffu) | (words + tap_random(r) % 3 - 1) << 16;
+        return n;
+    case 5: /* leave it out */
+        memmove(w + i, w + i + words, (n - i - words) * 4u);
+        return n - words;
+    case 6:
+        w[at] = tap_random(r);
+        return n;
+    default:
+        return tap_random(r) % 16 ? n : tap_random(r) % n;
+    }
+}
+
+static unsigned build(const uint32_t *w, uint32_t n, unsigned *failed)
+{
+    char log[700];
+    ze_module_handle_t m;
+    const char *name;
+    uint32_t one = 1;
+    if (zt_build(w, n * 4u, &m, log, sizeof log)) {
+        ++*failed;
+        return log[0] != 0;
+    }
+    if (!zeModuleGetKernelNames(m, &one, &name) && one) {
+        ze_kernel_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_KERNEL_DESC, .pKernelName = name};
+        ze_kernel_handle_t k;
+        if (!zeKernelCreate(m, &desc, &k))
+            zeKernelDestroy(k);
+    }
+    zeModuleDestroy(m);
+    return 1;
+}
+
+/* Exit status: 0 when every failure had a log. */
+static void batch(unsigned seed)
+{
+    zt_up();
+    unsigned r = seed * 2654435761u + 1, failed = 0, explained = 0;
+    for (int i = 0; i < BATCH; i++) {
+        const struct sample *s = &sample[i % 16 ? 1 + i % 2 : 0];
+        uint32_t n = s->n, *w = malloc(n * 4u);
+        memcpy(w, s->words, n * 4u);
+        for (unsigned k = 0; k <= tap_random(&r) % 4; k++)
+            n = change(s, w, n, &r);
+        explained += build(w, n, &failed);
+        free(w);
+    }
+    _exit(explained == BATCH && failed > BATCH / 8 && failed < BATCH ? 0 : 1);
+}
+
+static void mutations(void)
+{
+    const char *rounds = getenv("FUZZ_ROUNDS"), *from = getenv("FUZZ_SEED");
+    unsigned first = from ? (unsigned)atoi(from) : 1, n = (rounds ? (unsigned)atoi(rounds) : 100000u) / BATCH;
+    for (unsigned seed = first; seed < first + n; seed++) {
+        pid_t p = fork();
+        if (!p) {
+            alarm(60);
+            batch(seed);
+        }
+        int status = -1;
+        waitpid(p, &status, 0);
+        CHECKF(!status, "FUZZ_SEED=%u: status %x", seed, (unsigned)status);
+    }
+}
+
+static void expect_log(const uint32_t *w, uint32_t n, const char *part)
+{
+    char log[700] = "";
+    ze_module_handle_t m;
+    CHECKF(zt_build(w, n * 4u, &m, log, sizeof log) == ZE_RESULT_ERROR_MODULE_BUILD_FAILURE, "%s", part);
+    CHECKF(strstr(log, part), "%s, not %s", log, part);
+}
+
+static void say_why(int unused)
+{
+    (void)unused;
+    zt_up();
+    const struct sample *s = &sample[1];
+    uint32_t *w = malloc(s->n * 4u), bad[6] = {0x07230203, 0x10000, 0, 10, 0, 0x1ffff};
+    for (uint32_t i = 0; i < s->count; i++) { /* an integer addition of unknown operands */
+        if ((s->words[s->at[i]] & 0xffff) != 128)
+            continue;
+        char where[64];
+        snprintf(where, sizeof where, "OpIAdd (opcode 128) at word %u", s->at[i]);
+        memcpy(w, s->words, s->n * 4u);
+        w[s->at[i] + 3] = w[3] + 7;
+        expect_log(w, s->n, where);
+        break;
+    }
+    memcpy(w, s->words, s->n * 4u);
+    w[s->at[0]] = 2 << 16 | 7777;
+    expect_log(w, s->n, "opcode 7777");
+    expect_log(bad, 6, "opcode 65535");
+    bad[0] = 1;
+    expect_log(bad, 6, "magic");
+    free(w);
+    _exit(tap_bad_now_ ? 1 : 0);
+}
+
+/* A log that does not name the instruction. */
+static void logs(void)
+{
+    pid_t p = fork();
+    if (!p)
+        say_why(0);
+    int status = -1;
+    waitpid(p, &status, 0);
+    CHECK(!status);
+}
+
+int main(void)
+{
+    prepare(&sample[0], "kernels");
+    prepare(&sample[1], "progress");
+    prepare(&sample[2], "fault");
+    RUN(logs, "the build log names the instruction");
+    RUN(mutations, "no broken module crashes the build");
+    return tap_end();
+}

@@ -1,0 +1,218 @@
+/* progress.c - all items make progress, also while others wait for them; and how fast. Figures go to stderr. */
+#include <sched.h>
+
+#include "zt.h"
+
+static ze_module_handle_t module;
+static _Atomic uint32_t *words;
+
+static void peers(const char *name)
+{
+    static const uint32_t shape[][2] = {{64, 64}, {8, 1}, {256, 16}, {1024, 4}};
+    ze_kernel_handle_t k = zt_kernel(module, name);
+    zt_arg(k, 0, sizeof words, &words);
+    for (int i = 0; i < 4; i++) {
+        memset((void *)words, 0, 65536);
+        CHECKF(!zt_run(k, shape[i][0], shape[i][1]), "%s", name);
+        for (uint32_t j = 0; j < shape[i][0]; j++)
+            CHECKF(words[j], "%s, item %u", name, j);
+    }
+}
+
+/* An item that polls keeps its turn, or a group that others wait for is not started. */
+static void peers_wait(void)
+{
+    peers("peer");
+    peers("peer_volatile");
+    peers("peer_busy");
+}
+
+static void groups_wait(void)
+{
+    const char *const name[] = {"last", "half_group"};
+    for (int i = 0; i < 2; i++) {
+        ze_kernel_handle_t k = zt_kernel(module, name[i]);
+        _Atomic uint32_t *done = words + 64;
+        memset((void *)words, 0, 4096);
+        zt_arg(k, 0, sizeof words, &words);
+        zt_arg(k, 1, sizeof done, &done);
+        CHECKF(!zt_run(k, 2048, 16), "%s", name[i]);
+        CHECKF(*done == 2048, "%s: %u items", name[i], *done);
+    }
+}
+
+/* The host's stores and the kernel's reach each other while the kernel runs. */
+static void host_and_kernel(void)
+{
+    enum { TIMES = 2000 };
+    uint32_t n = TIMES;
+    ze_kernel_handle_t k = zt_kernel(module, "answer");
+    _Atomic uint32_t *reply = words + 64;
+    memset((void *)words, 0, 4096);
+    zt_arg(k, 0, sizeof words, &words);
+    zt_arg(k, 1, sizeof reply, &reply);
+    zt_arg(k, 2, sizeof n, &n);
+    ze_event_handle_t e = zt_start(k, 1, 1);
+    double t = zt_now();
+    for (uint32_t i = 1; i <= TIMES; i++) {
+        atomic_store(words, i);
+        while (atomic_load(reply) != i && zt_now() - t < 20)
+            sched_yield();
+    }
+    CHECK(!zeEventHostSynchronize(e, LIMIT_NS));
+    fprintf(stderr, "# host to kernel and back: %.2f us\n", (zt_now() - t) / TIMES * 1e6);
+}
+
+/* A kernel that waits in one queue holds up copies and kernels of others. */
+static void queues(void)
+{
+    enum { SPINNERS = 4 };
+    ze_kernel_handle_t spin = zt_kernel(module, "spin"), inc = zt_kernel(module, "inc");
+    ze_event_handle_t e[SPINNERS];
+    _Atomic uint32_t *done = words + 64, *data = words + 128;
+    memset((void *)words, 0, 4096);
+    zt_arg(spin, 0, sizeof words, &words);
+    zt_arg(spin, 1, sizeof done, &done);
+    zt_arg(inc, 0, sizeof data, &data);
+    for (int i = 0; i < SPINNERS; i++)
+        e[i] = zt_start(spin, 64, 8);
+    CHECK(!zt_run(inc, 64, 16));
+    CHECK(zeEventQueryStatus(e[0]) == ZE_RESULT_NOT_READY);
+    uint32_t one = 1;
+    ze_event_handle_t filled = zt_event();
+    ZE(zeCommandListAppendMemoryFill(zt_immediate(), (void *)words, &one, 4, 4, filled, 0, NULL));
+    for (int i = 0; i < SPINNERS; i++)
+        CHECK(!zeEventHostSynchronize(e[i], LIMIT_NS));
+    CHECK(*done == SPINNERS * 64 && data[63] == 1);
+}
+
+/* ---- the ring --------------------------------------------------------------------------------------------------- */
+
+struct command {
+    uint64_t op, dst, val, len, addr, sig;
+    uint32_t pe, item;
+    _Atomic uint64_t turn;
+};
+struct ring {
+    _Atomic uint64_t *head;
+    struct command *slot;
+    _Atomic uint64_t *done;
+    uint64_t mask;
+};
+static struct ring *ring;
+static uint64_t total, wrong;
+
+static void *proxy(void *unused)
+{
+    unsigned idle = 0;
+    double began = zt_now();
+    for (uint64_t t = 0; t < total;) {
+        struct command *c = &ring->slot[t & ring->mask];
+        if (atomic_load_explicit(&c->turn, memory_order_acquire) != t + 1) {
+            if (++idle % 256 == 0) {
+                sched_yield();
+                if (zt_now() - began > 20)
+                    return unused;
+            }
+            continue;
+        }
+        uint64_t *to = (uint64_t *)c->dst;
+        wrong += c->sig != (t ^ 0x5555) || c->op != 1 || *to + 1 != c->val;
+        *to = c->val;
+        uint32_t item = c->item;
+        atomic_store_explicit(&c->turn, t + ring->mask + 1, memory_order_release);
+        atomic_fetch_add_explicit(&ring->done[item * 8], 1, memory_order_release);
+        t++;
+    }
+    return unused;
+}
+
+/* Data that is seen after its publication is whole; the figure of issue 4. */
+static double ring_time(uint32_t items, uint32_t group, uint32_t n, uint32_t each, uint32_t slots)
+{
+    ring = zt_host(sizeof *ring);
+    *ring = (struct ring){zt_host(64), zt_host(slots * sizeof *ring->slot), zt_host(items * 64u), slots - 1};
+    uint64_t *to = zt_host(items * 8u);
+    for (uint32_t i = 0; i < slots; i++)
+        ring->slot[i].turn = i;
+    total = (uint64_t)items * n;
+    wrong = 0;
+    ze_kernel_handle_t k = zt_kernel(module, "ring");
+    zt_arg(k, 0, sizeof ring, &ring);
+    zt_arg(k, 1, sizeof n, &n);
+    zt_arg(k, 2, sizeof to, &to);
+    zt_arg(k, 3, sizeof each, &each);
+    pthread_t t;
+    pthread_create(&t, NULL, proxy, NULL);
+    double began = zt_now();
+    CHECK(!zt_run(k, items, group));
+    double took = zt_now() - began;
+    pthread_join(t, NULL);
+    CHECK(!wrong);
+    for (uint32_t i = 0; i < items; i++)
+        CHECKF(to[i] == n, "item %u: %llu", i, (unsigned long long)to[i]);
+    return took;
+}
+
+static void rings(void)
+{
+    double t = ring_time(64, 32, 10000, 0, 1024);
+    fprintf(stderr, "# ring, 64 items: %.1f M commands/s\n", 64 * 10000 / t / 1e6);
+    t = ring_time(1, 1, 20000, 1, 1024);
+    fprintf(stderr, "# ring, one item, round trip: %.2f us\n", t / 20000 * 1e6);
+    ring_time(2048, 64, 4, 1, 16); /* far more items than slots */
+}
+
+static void loop_speed(void)
+{
+    enum { N = 65536, TIMES = 200 };
+    float *x = zt_host(N * 4), *y = zt_host(N * 4), a = 2;
+    int times = TIMES;
+    for (int i = 0; i < N; i++)
+        x[i] = 1, y[i] = (float)i;
+    ze_kernel_handle_t k = zt_kernel(module, "saxpy");
+    zt_arg(k, 0, sizeof y, &y);
+    zt_arg(k, 1, sizeof x, &x);
+    zt_arg(k, 2, sizeof a, &a);
+    zt_arg(k, 3, sizeof times, &times);
+    struct timespec c0, c1;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &c0);
+    CHECK(!zt_run(k, N, 256));
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &c1);
+    for (int i = 0; i < N; i++)
+        CHECKF(y[i] == (float)i + 2 * TIMES, "item %d", i);
+    double ns = (double)(c1.tv_sec - c0.tv_sec) * 1e9 + (double)(c1.tv_nsec - c0.tv_nsec);
+    fprintf(stderr, "# saxpy: %.1f ns of one core an iteration\n", ns / N / TIMES);
+}
+
+static void build_time(void)
+{
+    size_t bytes;
+    uint8_t *spirv = zt_spirv("progress", &bytes);
+    ze_module_handle_t m;
+    double best = 1;
+    for (int i = 0; i < 20; i++) {
+        double t = zt_now();
+        CHECK(!zt_build(spirv, bytes, &m, NULL, 0));
+        t = zt_now() - t;
+        best = t < best ? t : best;
+        ZE(zeModuleDestroy(m));
+    }
+    fprintf(stderr, "# module of %zu bytes: %.3f ms to build\n", bytes, best * 1e3);
+    CHECK(best < 0.05);
+}
+
+int main(void)
+{
+    zt_up();
+    module = zt_module("progress");
+    words = zt_host(65536);
+    RUN(peers_wait, "items wait for items of their group and of others");
+    RUN(groups_wait, "groups wait for groups that are not started yet");
+    RUN(host_and_kernel, "host and kernel answer each other");
+    RUN(queues, "queues do not wait for each other");
+    RUN(rings, "a ring from all items to the host");
+    RUN(loop_speed, "a loop of arithmetic");
+    RUN(build_time, "building a module");
+    return tap_end();
+}
