@@ -57,15 +57,20 @@ static int failed(const char *call, ze_result_t r)
     return r == ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY || r == ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY ? -ENOMEM : -EIO;
 }
 
-/* The driver on the CPU, beside this library or, in a build tree, wherever the build put both. */
+/* The driver on the CPU: beside this library, as in a build tree, or where both were to be installed, for programs that
+ * hold this library themselves. */
 static int find_cpu_driver(char *path, size_t bytes)
 {
     Dl_info here;
-    if (!dladdr((void *)find_cpu_driver, &here) || !here.dli_fname)
-        return -ENOENT;
-    const char *slash = strrchr(here.dli_fname, '/');
-    int dir = slash ? (int)(slash - here.dli_fname) : 1;
-    snprintf(path, bytes, "%.*s/libze_cpu.so", dir, slash ? here.dli_fname : ".");
+    const char *slash = NULL;
+    if (dladdr((void *)find_cpu_driver, &here) && here.dli_fname)
+        slash = strrchr(here.dli_fname, '/');
+    if (slash) {
+        snprintf(path, bytes, "%.*s/libze_cpu.so", (int)(slash - here.dli_fname), here.dli_fname);
+        if (access(path, R_OK) == 0)
+            return 0;
+    }
+    snprintf(path, bytes, SHI_LIBDIR "/libze_cpu.so");
     return access(path, R_OK) ? -ENOENT : 0;
 }
 
@@ -83,7 +88,7 @@ static int choose_driver(void)
     if (getenv("ZE_ENABLE_ALT_DRIVERS") || has_gpu_driver())
         return 0;
     if (find_cpu_driver(path, sizeof path)) {
-        shi_log_error("no GPU driver for Level Zero was found, and libze_cpu.so is not beside libfulmar.so");
+        shi_log_error("no GPU driver for Level Zero was found, and libze_cpu.so is neither beside libfulmar.so nor in " SHI_LIBDIR);
         return -ENODEV;
     }
     setenv("ZE_ENABLE_ALT_DRIVERS", path, 1);

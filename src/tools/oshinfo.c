@@ -12,6 +12,14 @@
 #include "config.h"
 #include "host/util/config.h"
 
+#ifdef HAVE_ZE
+static const char devices[] = "Level Zero: a GPU, or the CPU by libze_cpu.so where no GPU driver is found";
+static const char devices_json[] = "\"ze\"";
+#else
+static const char devices[] = "none in this build (libze-dev was missing)";
+static const char devices_json[] = "";
+#endif
+
 struct variable {
     const char *name, *old, *kind, *standard, *help;
 };
@@ -30,7 +38,7 @@ static int print_people(void)
     printf("Fulmar %s, OpenSHMEM %d.%d\n", PACKAGE_VERSION, SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION);
     printf("reach      PEs of one node, by loads and stores through shared memory\n");
     printf("launchers  oshrun; any PMIx server (Open MPI's mpirun, prterun, srun --mpi=pmix); none for one PE\n");
-    printf("devices    none in this build\n\nEnvironment, as a program started here would see it:\n");
+    printf("devices    %s\n\nEnvironment, as a program started here would see it:\n", devices);
     if (shi_config_read(&c, why, sizeof why)) {
         fprintf(stderr, "oshinfo: %s\n", why);
         return 1;
@@ -41,8 +49,8 @@ static int print_people(void)
 
 static void print_json(void)
 {
-    printf("{\"version\": \"%s\", \"openshmem\": \"%d.%d\", \"transports\": [\"shm\"], \"devices\": [],\n", PACKAGE_VERSION,
-           SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION);
+    printf("{\"version\": \"%s\", \"openshmem\": \"%d.%d\", \"transports\": [\"shm\"], \"devices\": [%s],\n", PACKAGE_VERSION,
+           SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION, devices_json);
     printf(" \"environment\": [\n");
     for (int i = 0; i < N_VARIABLES; i++) {
         const struct variable *v = &variables[i];
