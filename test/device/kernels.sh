@@ -12,14 +12,7 @@ if [ ! -f "$top_builddir/.libs/libze_cpu.so" ]; then
 fi
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
-n=0
-result() { # status, name
-    n=$((n + 1))
-    if [ "$1" = 0 ]; then echo "ok $n - $2"; else
-        tail -5 "$work/log" | sed 's/^/# /'
-        echo "not ok $n - $2"
-    fi
-}
+. "${top_srcdir:=.}/test/tap.sh"
 run() { # PEs, direct, program, arguments
     SHMEM_DEVICE_DIRECT=$2 SHMEM_DEVICE_SYMMETRIC_SIZE=8M timeout 60 $OSHRUN -n "$1" "${@:3}" > "$work/log" 2>&1
 }
@@ -79,23 +72,23 @@ int main(int argc, char **argv)
 }
 END
 $OSHCC -O2 "$work/all.c" "$work/all.cl" -o "$work/all" > "$work/log" 2>&1
-result $? "oshcc compiles C and OpenCL C together"
+ok $? "oshcc compiles C and OpenCL C together" "$work/log"
 for direct in 1 0; do
     for pes in 1 2 3; do
         run $pes $direct "$work/all"
-        result $? "operations of a kernel, $pes PEs, direct=$direct"
+        ok $? "operations of a kernel, $pes PEs, direct=$direct" "$work/log"
     done
 done
 
 # Catches: a device library that does what it cannot, or a refusal that nobody is told of.
 run 2 1 "$work/all" wrong
 [ $? != 0 ] && [ "$(grep -c 'PE 1000 does not exist' "$work/log")" -ge 1 ]
-result $? "a bad PE in a kernel ends the job with a line"
+ok $? "a bad PE in a kernel ends the job with a line" "$work/log"
 
 # Catches: a context that is none taken for one, and nobody told.
 run 1 1 "$work/all" wrong context
 [ $? != 0 ] && grep -q "none of this library's" "$work/log"
-result $? "a context that is none of ours ends the job with a line"
+ok $? "a context that is none of ours ends the job with a line" "$work/log"
 
 # Catches: a finalize that stops the proxy under a kernel that still needs it.
 cat > "$work/late.cl" << 'END'
@@ -130,26 +123,26 @@ int main(void)
 }
 END
 $OSHCC "$work/late.c" "$work/late.cl" -o "$work/late" > "$work/log" 2>&1 && run 2 0 "$work/late"
-result $? "finalize waits for kernels, and a second session works"
+ok $? "finalize waits for kernels, and a second session works" "$work/log"
 
 # Catches: halos that arrive late or in the wrong grid.
 if pkg-config --exists libpng; then
     # shellcheck disable=SC2046
     $OSHCC -O2 "$top_srcdir/examples/heat.c" "$top_srcdir/examples/heat.cl" -o "$work/heat" \
         $(pkg-config --cflags --libs libpng) -lm > "$work/log" 2>&1
-    result $? "the heat example compiles"
+    ok $? "the heat example compiles" "$work/log"
     for direct in 1 0; do
         run 3 $direct "$work/heat" 48 60 "$work/heat.png" && grep -q right "$work/log" && [ -s "$work/heat.png" ]
-        result $? "the heat example is right, 3 PEs, direct=$direct"
+        ok $? "the heat example is right, 3 PEs, direct=$direct" "$work/log"
     done
 else
-    n=$((n + 1))
-    echo "ok $n - the heat example # SKIP libpng-dev is not installed"
+    tests=$((tests + 1))
+    echo "ok $tests - the heat example # SKIP libpng-dev is not installed"
 fi
 
 # Catches: a compiler error that is lost, temporary files left behind.
 printf '__kernel void bad( {}' > "$work/bad.cl"
 TMPDIR=$work $OSHCC "$work/all.c" "$work/bad.cl" -o "$work/bad" > "$work/log" 2>&1
 [ $? != 0 ] && [ ! -e "$work/bad" ] && [ "$(find "$work" -maxdepth 1 -type d | wc -l)" = 1 ]
-result $? "a kernel that does not compile fails the link and leaves nothing"
-echo "1..$n"
+ok $? "a kernel that does not compile fails the link and leaves nothing" "$work/log"
+plan

@@ -10,26 +10,19 @@ if [ ! -f "$spec/proto16.c" ]; then
 fi
 out=$(mktemp -d) || exit 99
 trap 'rm -rf "$out"' EXIT
-n=0
-result() { # status, name
-    n=$((n + 1))
-    if [ "$1" = 0 ]; then echo "ok $n - $2"; else
-        head -5 "$out/log" | sed 's/^/# /'
-        echo "not ok $n - $2"
-    fi
-}
+. "${top_srcdir:=.}/test/tap.sh"
 for cc in gcc clang; do
     if ! command -v $cc > /dev/null; then
-        n=$((n + 1))
-        echo "ok $n - $cc # SKIP $cc is not installed"
+        tests=$((tests + 1))
+        echo "ok $tests - $cc # SKIP $cc is not installed"
         continue
     fi
     flags="-Wall -Wextra -pedantic -Werror -I$top_srcdir/include -L$top_builddir/.libs -Wl,-rpath,$top_builddir/.libs"
     # shellcheck disable=SC2086
     $cc -std=c99 $flags "$spec/proto16.c" -o "$out/proto" -lfulmar > "$out/log" 2>&1 && "$out/proto"
-    result $? "prototypes, $cc -std=c99"
+    ok $? "prototypes, $cc -std=c99" "$out/log"
     # shellcheck disable=SC2086
     $cc -std=c11 $flags "$spec/c11_16.c" -o "$out/generic" -lfulmar > "$out/log" 2>&1
-    result $? "generic forms, $cc -std=c11"
+    ok $? "generic forms, $cc -std=c11" "$out/log"
 done
-echo "1..$n"
+plan

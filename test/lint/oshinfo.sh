@@ -1,28 +1,24 @@
 #!/bin/sh
 # oshinfo.sh - what oshinfo prints: valid JSON, the manual page as committed, every variable of config.def.
 info=$top_builddir/src/tools/oshinfo
-n=0
-result() { # status, name
-    n=$((n + 1))
-    [ "$1" = 0 ] && echo "ok $n - $2" || echo "not ok $n - $2"
-}
-echo 1..5
+. "${top_srcdir:=.}/test/tap.sh"
 # A quote or comma out of place.
 "$info" --json | python3 -c 'import json, sys; json.load(sys.stdin)'
-result $? "--json is JSON"
+ok $? "--json is JSON"
 # A variable added or reworded without its manual page.
 "$info" --man | cmp -s - "$top_srcdir/man/shmem_environment.7"
-result $? "man/shmem_environment.7 is what oshinfo --man prints"
+ok $? "man/shmem_environment.7 is what oshinfo --man prints"
 # A variable that one of the outputs leaves out.
 missing=0
 for v in $(sed -n 's/^X([a-z_]*, [a-z]*, "\([A-Z_]*\)".*/\1/p' "$top_srcdir/src/host/util/config.def"); do
     "$info" | grep -q "^$v " && "$info" --json | grep -q "\"$v\"" || missing=1
 done
-result $missing "every variable is printed"
+ok $missing "every variable is printed"
 # A bad value that is passed over in silence.
 SHMEM_SYMMETRIC_SIZE=junk "$info" > /dev/null 2>&1
 [ $? = 1 ]
-result $? "a bad value is refused"
+ok $? "a bad value is refused"
 "$info" --nonsense > /dev/null 2>&1
 [ $? = 2 ]
-result $? "an unknown option is refused"
+ok $? "an unknown option is refused"
+plan

@@ -143,6 +143,5 @@ SHI_DEF(void, shmem_sync, (int PE_start, int logPE_stride, int PE_size, long *pS
 
 SHI_DEF(void, shmem_barrier, (int PE_start, int logPE_stride, int PE_size, long *pSync))
 {
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    shi_team_barrier(SET);
+    shi_team_quiet_barrier(SET);
 }

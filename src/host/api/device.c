@@ -8,12 +8,6 @@
 #include "host/ops/team.h"
 #include "host/util/log.h"
 
-static void quiet_barrier(void)
-{
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    shi_team_barrier(&shi_team_world);
-}
-
 static void *get(const char *routine, size_t bytes, size_t align, int clear)
 {
     shi_need_up(routine);
@@ -25,7 +19,7 @@ static void *get(const char *routine, size_t bytes, size_t align, int clear)
                       bytes, shi_world.config.device_heap_bytes);
     else if (clear)
         shi_dheap_clear(routine, p, bytes);
-    quiet_barrier();
+    shi_team_quiet_barrier(&shi_team_world);
     return p;
 }
 
@@ -53,7 +47,7 @@ void shmemg_free(void *ptr)
     shi_need_up(__func__);
     if (!ptr)
         return;
-    quiet_barrier();
+    shi_team_quiet_barrier(&shi_team_world);
     if (shi_dheap_put(ptr))
         shi_die(__func__, "ptr = %p was not returned by a shmemg_ allocation, or is free already (pe = %d)", ptr,
                 shi_world.pe);

@@ -22,14 +22,8 @@ static size_t offset_of(const char *routine, const void *ptr)
     return off;
 }
 
-static void quiet_barrier(void)
-{
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    shi_team_barrier(&shi_team_world);
-}
-
 /* NULL without a barrier for no bytes; NULL on every PE alike when the heap is full. */
-static void *get(const char *routine, size_t bytes, size_t align)
+static void *get(const char *routine, size_t bytes, size_t align, int clear)
 {
     shi_need_up(routine);
     if (bytes == 0)
@@ -39,7 +33,9 @@ static void *get(const char *routine, size_t bytes, size_t align)
     if (err)
         shi_log_debug("%s: no room for %zu bytes in the symmetric heap of %zu; SHMEM_SYMMETRIC_SIZE sets it", routine,
                       bytes, shi_world.heap_bytes);
-    quiet_barrier();
+    else if (clear)
+        memset(at_offset(off), 0, bytes);
+    shi_team_quiet_barrier(&shi_team_world);
     return err ? NULL : at_offset(off);
 }
 
@@ -50,7 +46,7 @@ static void put(const char *routine, void *ptr)
     if (!ptr)
         return;
     size_t off = offset_of(routine, ptr);
-    quiet_barrier();
+    shi_team_quiet_barrier(&shi_team_world);
     shi_heap_put(shi_world.heap, off);
 }
 
@@ -58,13 +54,13 @@ static void *resize(const char *routine, void *ptr, size_t bytes)
 {
     shi_need_up(routine);
     if (!ptr)
-        return get(routine, bytes, SHI_HEAP_ALIGN);
+        return get(routine, bytes, SHI_HEAP_ALIGN, 0);
     if (bytes == 0) {
         put(routine, ptr);
         return NULL;
     }
     size_t off = offset_of(routine, ptr), had = shi_heap_length(shi_world.heap, off), to;
-    quiet_barrier();
+    shi_team_quiet_barrier(&shi_team_world);
     if (shi_heap_resize(shi_world.heap, off, bytes) == 0) {
         to = off;
     } else if (shi_heap_get(shi_world.heap, bytes, SHI_HEAP_ALIGN, &to) == 0) {
@@ -73,19 +69,19 @@ static void *resize(const char *routine, void *ptr, size_t bytes)
     } else {
         ptr = NULL; /* no room: the old block stays as it was */
     }
-    quiet_barrier();
+    shi_team_quiet_barrier(&shi_team_world);
     return ptr ? at_offset(to) : NULL;
 }
 
 SHI_DEF(void *, shmem_malloc, (size_t size))
 {
-    return get(__func__, size, SHI_HEAP_ALIGN);
+    return get(__func__, size, SHI_HEAP_ALIGN, 0);
 }
 
 SHI_DEF(void *, shmem_malloc_with_hints, (size_t size, long hints))
 {
     (void)hints; /* heap words serve atomics and signals alike; unknown hints are no error */
-    return get(__func__, size, SHI_HEAP_ALIGN);
+    return get(__func__, size, SHI_HEAP_ALIGN, 0);
 }
 
 SHI_DEF(void *, shmem_calloc, (size_t count, size_t size))
@@ -93,15 +89,7 @@ SHI_DEF(void *, shmem_calloc, (size_t count, size_t size))
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes))
         bytes = SIZE_MAX; /* more than any heap: NULL, after the barrier that the others are in */
-    shi_need_up(__func__);
-    if (bytes == 0)
-        return NULL;
-    size_t off;
-    int err = shi_heap_get(shi_world.heap, bytes, SHI_HEAP_ALIGN, &off);
-    if (!err)
-        memset(at_offset(off), 0, bytes);
-    quiet_barrier();
-    return err ? NULL : at_offset(off);
+    return get(__func__, bytes, SHI_HEAP_ALIGN, 1);
 }
 
 SHI_DEF(void *, shmem_align, (size_t alignment, size_t size))
@@ -109,7 +97,7 @@ SHI_DEF(void *, shmem_align, (size_t alignment, size_t size))
     shi_need_up(__func__);
     if (alignment == 0 || (alignment & (alignment - 1)))
         return NULL;
-    return get(__func__, size, alignment);
+    return get(__func__, size, alignment, 0);
 }
 
 SHI_DEF(void *, shmem_realloc, (void *ptr, size_t size))
@@ -124,7 +112,7 @@ SHI_DEF(void, shmem_free, (void *ptr))
 
 SHI_DEF(void *, shmalloc, (size_t size))
 {
-    return get(__func__, size, SHI_HEAP_ALIGN);
+    return get(__func__, size, SHI_HEAP_ALIGN, 0);
 }
 
 SHI_DEF(void *, shmemalign, (size_t alignment, size_t size))

@@ -107,6 +107,13 @@ struct shmem_team *shi_team_of_set(const char *routine, int start, int log_strid
 /* Barrier among the members: nobody leaves before everybody came, and what was stored before is seen after. */
 void shi_team_barrier(struct shmem_team *t);
 
+/* The same, after this thread's operations are complete. */
+static inline void shi_team_quiet_barrier(struct shmem_team *t)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    shi_team_barrier(t);
+}
+
 /* ---- for collectives -------------------------------------------------------------------------------------------- */
 
 /* Tell member `to` that all I store for it in this epoch is there. */

@@ -210,8 +210,7 @@ void shi_world_down(const char *routine)
 {
     shi_need_up(routine);
     shi_dheap_finish();
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    shi_team_barrier(&shi_team_world);
+    shi_team_quiet_barrier(&shi_team_world);
     SHI_CTX_DEFAULT->n_pes = 0;
     shi_world.up = 0;
     shi_dheap_down();
