@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "host/net/progress.h"
 #include "host/ops/world.h"
 
 enum { POLLS_ALONE = 4000, YIELD_NS = 2000000, FIRST_SLEEP_US = 20, LAST_SLEEP_US = 1000 };
@@ -29,6 +30,10 @@ void shi_wait_slow(struct shi_wait *w)
     if (shi_unlikely(aborted)) { /* the PE that aborted has said why; the launcher ends us, with its status */
         sleep(2);
         _exit(aborted - 1);
+    }
+    if (shi_progress()) { /* something came: perhaps what we wait for */
+        *w = SHI_WAIT_INIT;
+        return;
     }
     if (w->sleep_us == 0) {
         sched_yield();

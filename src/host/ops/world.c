@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "host/net/progress.h"
 #include "host/ops/dheap.h"
 #include "host/ops/heap.h"
 #include "host/ops/statics.h"
@@ -211,6 +212,7 @@ void shi_world_down(const char *routine)
     shi_need_up(routine);
     shi_dheap_finish();
     shi_team_quiet_barrier(&shi_team_world);
+    shi_progress_stop();
     SHI_CTX_DEFAULT->n_pes = 0;
     shi_world.up = 0;
     shi_dheap_down();

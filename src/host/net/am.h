@@ -1,0 +1,67 @@
+/*
+ * am.h - active messages: a few bytes to a PE, which hands them to a handler as it makes progress.
+ *
+ * What one PE sends another arrives once and in the order of sending, whatever the id. Stores and puts on the default
+ * context that came before a message are complete at the target when the handler runs, if a fence stood between.
+ * Nothing here waits or retries: what cannot go now is refused and nothing of it is kept (the contract of a
+ * transport's short and bcopy sends, see net.h). On one node messages travel through shared memory, between nodes
+ * through the network's stream.
+ *
+ * Handlers run inside shi_progress_poll, on whatever thread calls it, one at a time. They may send (and queue what
+ * finds no room), fetch and expose; they may not wait, nor call shi_progress_poll.
+ */
+#ifndef SHI_AM_H
+#define SHI_AM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum shi_am_id { SHI_AM_TAG, SHI_AM_GPC, SHI_AM_IDS };
+
+enum { SHI_AM_MAX_BYTES = 8192 }; /* of one message */
+
+/* msg is 8-byte aligned and valid until the handler returns. */
+typedef void shi_am_handler(int pe, const void *msg, size_t bytes);
+
+/* Who gets messages of this id. Before any PE may send one: set it in every PE's init. */
+void shi_am_handle(enum shi_am_id id, shi_am_handler *handler);
+
+/* Room for a message of at most SHI_AM_MAX_BYTES, 8-byte aligned, or NULL: no room now, or others wait for room before
+ * us. It goes when the same thread calls shi_am_end, with no other call of this file between; `bytes` of the end may
+ * be less than was asked for. World PE numbers; a PE may send to itself. */
+void *shi_am_begin(int pe, enum shi_am_id id, size_t bytes);
+void shi_am_end(int pe, size_t bytes);
+
+/*
+ * Turns for room. A send that was refused may queue: retry is called from shi_progress_poll once there may be room, in
+ * the order of queueing for each PE, PEs in turn. It returns 0 when it has sent all it wants to, and is then out of the
+ * queue and its owner's again; -EAGAIN keeps its place at the head. While a PE's queue is not empty, shi_am_begin for
+ * that PE refuses everybody but the retry that is running.
+ */
+struct shi_am_turn {
+    struct shi_am_turn *next;
+    int (*retry)(struct shi_am_turn *self);
+};
+void shi_am_queue(int pe, struct shi_am_turn *turn);
+
+/*
+ * Rendezvous: memory of this PE (symmetric, device heap, or private) that PE pe may read until it is withdrawn. The
+ * description travels inside a message. -EOPNOTSUPP: that PE cannot read this memory, the data must be sent.
+ */
+struct shi_am_src {
+    uint64_t addr, key; /* key: the transport's own */
+    uint64_t bytes;
+    uint64_t handle;    /* of the exposing PE */
+};
+int shi_am_expose(int pe, const void *addr, size_t bytes, struct shi_am_src *out);
+void shi_am_withdraw(const struct shi_am_src *src);
+
+/* Read [off, + bytes) of what PE pe exposed. 0: done; -EINPROGRESS: done is called once, from shi_progress_poll;
+ * -EAGAIN: no room, nothing kept; another -errno: it failed. `f` is embedded in the caller's request. */
+struct shi_am_fetch {
+    void (*done)(struct shi_am_fetch *self, int err);
+    uint64_t priv[24]; /* the transport's, while in progress */
+};
+int shi_am_fetch(int pe, const struct shi_am_src *src, size_t off, void *to, size_t bytes, struct shi_am_fetch *f);
+
+#endif

@@ -1,0 +1,117 @@
+/*
+ * progress.c - the sources of progress and the thread that polls them when nobody else does.
+ *
+ *   word      written by             read by     order
+ *   polls     program's threads      thread      relaxed: it only has to differ after a while
+ *   stop      shi_progress_stop      thread      R1 -> A1; the join orders everything else
+ *   sources   shi_progress_add       all         n_sources: R2 -> A2 a source is whole before it is counted
+ *
+ * The thread looks once a millisecond whether the program polls by itself; while it does, the thread touches nothing.
+ * When the program has stopped polling, the thread rests in the network's own wait and serves what comes.
+ */
+#include "host/net/progress.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+
+enum { MAX_SOURCES = 4, LOOK_NS = 1000000, LAST_NS = 8000000, REST_MS = 50 };
+
+int shi_progress_on;
+
+static struct shi_progress_source sources[MAX_SOURCES];
+static int n_sources;
+static unsigned long polls;
+static int stop, running;
+static pthread_t thread;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* add and stop */
+
+static int poll_all(void)
+{
+    int handled = 0, n = __atomic_load_n(&n_sources, __ATOMIC_ACQUIRE); /* A2 */
+    for (int i = 0; i < n; i++)
+        handled += sources[i].poll();
+    return handled;
+}
+
+int shi_progress_poll(void)
+{
+    __atomic_store_n(&polls, __atomic_load_n(&polls, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+    return poll_all();
+}
+
+static void pause_ns(long ns)
+{
+    struct timespec t = {.tv_nsec = ns};
+    nanosleep(&t, NULL);
+}
+
+/* Sleep until something may have come: in the network's wait where there is one, else longer and longer. */
+static void rest(long *idle_ns)
+{
+    int n = __atomic_load_n(&n_sources, __ATOMIC_ACQUIRE); /* A2 */
+    for (int i = 0; i < n; i++)
+        if (sources[i].rest) {
+            sources[i].rest(n == 1 ? REST_MS : 1); /* the others have no wait: look at them in between */
+            return;
+        }
+    pause_ns(*idle_ns);
+    *idle_ns = *idle_ns * 2 < LAST_NS ? *idle_ns * 2 : LAST_NS;
+}
+
+static void *serve(void *arg)
+{
+    unsigned long seen = 0;
+    long idle_ns = LOOK_NS;
+    while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE)) { /* A1 */
+        unsigned long now = __atomic_load_n(&polls, __ATOMIC_RELAXED);
+        if (now != seen) {
+            seen = now;
+            pause_ns(LOOK_NS);
+        } else if (poll_all()) {
+            idle_ns = LOOK_NS;
+        } else {
+            rest(&idle_ns);
+        }
+    }
+    return arg;
+}
+
+/* Signals are the program's: none is delivered here. */
+static int start_thread(void)
+{
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    __atomic_store_n(&stop, 0, __ATOMIC_RELAXED);
+    int err = pthread_create(&thread, NULL, serve, NULL);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return -err;
+}
+
+int shi_progress_add(const struct shi_progress_source *source)
+{
+    pthread_mutex_lock(&lock);
+    int err = n_sources < MAX_SOURCES ? 0 : -ENOSPC;
+    if (!err) {
+        sources[n_sources] = *source;
+        __atomic_store_n(&n_sources, n_sources + 1, __ATOMIC_RELEASE); /* R2 */
+        shi_progress_on = 1;
+        if (!running)
+            err = start_thread();
+        running = !err;
+    }
+    pthread_mutex_unlock(&lock);
+    return err;
+}
+
+void shi_progress_stop(void)
+{
+    pthread_mutex_lock(&lock);
+    __atomic_store_n(&stop, 1, __ATOMIC_RELEASE); /* R1 */
+    if (running)
+        pthread_join(thread, NULL);
+    running = n_sources = shi_progress_on = 0;
+    pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,37 @@
+/*
+ * progress.h - who moves messages on: every waiting call, and a thread for programs that compute and never call.
+ *
+ * Put, get and atomics on one node need none of this. Once messages or a network are in use, sources of progress are
+ * registered here, wait loops poll them, and the thread polls them whenever the program has not done so lately.
+ */
+#ifndef SHI_PROGRESS_H
+#define SHI_PROGRESS_H
+
+#include <stdint.h>
+
+/* A source: poll handles what has come and returns how much that was, without waiting. Calls overlap: a source that
+ * somebody else polls right now returns 0. rest, which may be NULL, sleeps until something may have come, at most
+ * timeout_ms, or until shi_progress_stop; the thread calls it, and at most one source has one. */
+struct shi_progress_source {
+    int (*poll)(void);
+    void (*rest)(int timeout_ms);
+};
+
+/* Add a source and start the thread with the first. 0 or -errno. */
+int shi_progress_add(const struct shi_progress_source *source);
+
+/* Stop the thread and forget the sources. */
+void shi_progress_stop(void);
+
+extern int shi_progress_on; /* there is a source; set and cleared when no other thread polls */
+
+/* For the program's threads: poll every source once. How much was handled; 0 is idle. */
+int shi_progress_poll(void);
+
+/* The same where most programs have no source. */
+static inline int shi_progress(void)
+{
+    return __builtin_expect(shi_progress_on, 0) ? shi_progress_poll() : 0;
+}
+
+#endif
