@@ -95,10 +95,32 @@ static int parse_count(const char *v, long *out)
     return 0;
 }
 
+static int parse_text(const char *v, shi_config_text *out)
+{
+    if (strlen(v) >= sizeof out->text)
+        return -EINVAL;
+    strcpy(out->text, v);
+    return 0;
+}
+
+static const char *const transports[] = {"auto", "ofi"};
+
+static int parse_transport(const char *v, enum shi_transport *out)
+{
+    for (int i = 0; i < 2; i++)
+        if (strcmp(v, transports[i]) == 0) {
+            *out = (enum shi_transport)i;
+            return 0;
+        }
+    return -EINVAL;
+}
+
 static const char what_flag[] = "any value";
 static const char what_bool[] = "0 or 1";
 static const char what_size[] = "bytes, with an optional suffix K, M, G or T, as in 512M or 1.5G";
 static const char what_count[] = "a whole number or auto";
+static const char what_text[] = "at most 199 characters";
+static const char what_transport[] = "auto or ofi";
 
 int shi_config_read(struct shi_config *out, char *why, size_t bytes)
 {
@@ -138,6 +160,16 @@ static void print_count(FILE *f, long v)
         fputs("auto", f);
     else
         fprintf(f, "%ld", v);
+}
+
+static void print_text(FILE *f, shi_config_text v)
+{
+    fputs(v.text, f);
+}
+
+static void print_transport(FILE *f, enum shi_transport v)
+{
+    fputs(transports[v], f);
 }
 
 void shi_config_print(const struct shi_config *c, FILE *f)

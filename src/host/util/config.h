@@ -11,6 +11,10 @@ typedef int shi_config_flag;
 typedef int shi_config_bool;
 typedef size_t shi_config_size;
 typedef long shi_config_count; /* SHI_CONFIG_AUTO where the default is "auto" */
+typedef struct {
+    char text[200]; /* "": nothing */
+} shi_config_text;
+typedef enum shi_transport { SHI_TRANSPORT_AUTO, SHI_TRANSPORT_OFI } shi_config_transport;
 
 struct shi_config {
 #define X(field, kind, name, old, def, help) shi_config_##kind field;
