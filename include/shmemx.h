@@ -26,6 +26,12 @@ void *shmemg_align(size_t alignment, size_t size);
 void shmemg_free(void *ptr);
 
 /*
+ * The i-th device that SHMEM_DEVICE can name here, as "ze:0 NAME": 0, or -1 past the last. Needs no shmem_init. Only the
+ * kinds that one process can use together are told: with a GPU's Level Zero driver there is no cpu.
+ */
+int shmemx_device_describe(int i, char *text, size_t bytes);
+
+/*
  * Kernels. oshcc compiles .cl files among its arguments to SPIR-V and registers them with the program; they are built
  * for the device at the first launch. None of these is collective; shmemg_malloc must have come before the first launch.
  *

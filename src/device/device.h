@@ -1,12 +1,15 @@
 /*
  * device.h - the contract of a device backend: memory of its own, shared between PEs of the node, copies, kernels.
  *
- * A PE has one device; several PEs may share one. Every call returns 0 or -errno, and has logged one line then.
+ * A PE has one device; several PEs may share one. Unless said otherwise a call returns 0 or -errno, and has logged one
+ * line then.
  */
 #ifndef SHI_DEVICE_H
 #define SHI_DEVICE_H
 
 #include <stddef.h>
+
+#include "host/util/config.h"
 
 /* What another PE of the node needs to map an allocation; small enough for one exchange. */
 struct shi_device_share {
@@ -20,9 +23,13 @@ struct shi_device_grid {
 };
 
 struct shi_device_ops {
-    const char *name;
-    /* Find a device and get ready. *host_access: the host may load and store its memory. */
-    int (*up)(int *host_access);
+    const char *name; /* as SHMEM_DEVICE says it */
+    /* Count the devices: 0 where there is none of this kind, which is not logged; or -errno. Once found they stay. */
+    int (*probe)(void);
+    /* What people call device i of those. */
+    void (*describe)(int i, char *text, size_t bytes);
+    /* Take device i and get ready. *host_access: the host may load and store its memory. */
+    int (*up)(int i, int *host_access);
     void (*down)(void);
     int (*alloc)(size_t bytes, void **addr);
     void (*release)(void *addr);
@@ -33,7 +40,7 @@ struct shi_device_ops {
     int (*copy)(void *to, const void *from, size_t bytes);
     /* Host memory that the device reads and writes at the same address; zero. Freed with the device. */
     int (*alloc_shared)(size_t bytes, void **addr);
-    /* SPIR-V, built for the device. Freed with the device. */
+    /* A module's image, built for the device. Freed with the device. */
     int (*load)(const void *image, size_t bytes, void **module);
     /* Where a program-scope variable of a module is, or -ENOENT, which is not logged. */
     int (*variable)(void *module, const char *name, void **addr);
@@ -44,7 +51,17 @@ struct shi_device_ops {
     int (*sync)(void);
 };
 
-/* Which one was built: Level Zero (a GPU driver where there is one, else our driver on the CPU), or none. */
-extern const struct shi_device_ops shi_device;
+/* Backends: Level Zero with the system's drivers, and with our own driver on the CPU. */
+extern const struct shi_device_ops shi_device_ze, shi_device_cpu;
+
+/* The backend of the device that this PE took last; NULL before. */
+extern const struct shi_device_ops *shi_device;
+
+/* Take the device that SHMEM_DEVICE names. Where it leaves that open: of the first backend that finds any, the one of
+ * number `local_index`, counted round. Pair: shi_device->down. */
+int shi_device_take(const shi_config_device *choice, int local_index, int *host_access);
+
+/* The i-th device of all backends, as SHMEM_DEVICE would name it and in words. 0, or -ENOENT past the last, not logged. */
+int shi_device_describe(int i, char *text, size_t bytes);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * ze.c - the Level Zero backend: one context, one device, one list for copies, one queue for kernels.
  *
- * The loader is a library of the system, opened at first use: programs without devices do not pay for it. Without a
- * GPU's driver the loader is pointed at libze_cpu.so, which lies beside this library. That is decided before zeInit:
- * loaders crash in the calls after a failed one.
+ * The loader is a library of the system, opened at first use: programs without devices do not pay for it. It opens the
+ * drivers once in a process, so the two backends here, the system's drivers and libze_cpu.so, which lies beside this
+ * library, exclude each other. Which it is must be decided before zeInit: loaders crash in the calls after a failed one.
  */
 #include "device/device.h"
 
@@ -19,7 +19,7 @@
 #include "host/util/log.h"
 #include "host/util/peer_fd.h"
 
-enum { ALIGN = 1 << 16 };
+enum { ALIGN = 1 << 16, MAX_DRIVERS = 8, MAX_DEVICES = 64 };
 
 #define ZE_CALLS(X)                                                                                                  \
     X(zeInit) X(zeDriverGet) X(zeDeviceGet) X(zeDeviceGetProperties) X(zeContextCreate) X(zeContextDestroy)          \
@@ -36,6 +36,14 @@ static struct {
     ZE_CALLS(X)
 #undef X
 } ze;
+
+/* What the loader opened, and the devices of all its drivers; they stay to the process's end. */
+static const struct shi_device_ops *opened;
+static struct found {
+    ze_driver_handle_t driver;
+    ze_device_handle_t device;
+} found[MAX_DEVICES];
+static int n_found;
 
 static ze_context_handle_t context;
 static ze_device_handle_t device;
@@ -74,25 +82,30 @@ static int find_cpu_driver(char *path, size_t bytes)
     return access(path, R_OK) ? -ENOENT : 0;
 }
 
-static int has_gpu_driver(void)
+/* ZE_ENABLE_ALT_DRIVERS is the loader's own word for drivers that are to be taken. */
+static int has_driver(void)
 {
+    if (getenv("ZE_ENABLE_ALT_DRIVERS"))
+        return 1;
     void *so = dlopen("libze_intel_gpu.so.1", RTLD_LAZY | RTLD_LOCAL);
     if (so)
         dlclose(so);
     return so != NULL && access("/dev/dri", R_OK) == 0;
 }
 
-static int choose_driver(void)
+/* Point the loader at the driver on the CPU. 0 or -errno. */
+static int choose_cpu_driver(void)
 {
     char path[512];
-    if (getenv("ZE_ENABLE_ALT_DRIVERS") || has_gpu_driver())
+    const char *set = getenv("ZE_ENABLE_ALT_DRIVERS");
+    if (set && strstr(set, "libze_cpu.so"))
         return 0;
     if (find_cpu_driver(path, sizeof path)) {
-        shi_log_error("no GPU driver for Level Zero was found, and libze_cpu.so is neither beside libfulmar.so nor in " SHI_LIBDIR);
+        shi_log_error("libze_cpu.so, the Level Zero driver on the CPU, is neither beside libfulmar.so nor in " SHI_LIBDIR);
         return -ENODEV;
     }
     setenv("ZE_ENABLE_ALT_DRIVERS", path, 1);
-    shi_log_debug("no GPU found: kernels run on the CPU by %s", path);
+    shi_log_debug("kernels run on the CPU by %s", path);
     return 0;
 }
 
@@ -114,32 +127,70 @@ static int open_loader(void)
     return 0;
 }
 
-static int find_device(ze_driver_handle_t *driver)
+static int find_devices(void)
 {
-    uint32_t n = 1;
+    ze_driver_handle_t driver[MAX_DRIVERS];
+    ze_device_handle_t of[MAX_DEVICES];
+    uint32_t n_drivers = MAX_DRIVERS;
     ze_result_t r = ze.zeInit(ZE_INIT_FLAG_GPU_ONLY);
     if (r)
         return failed("zeInit", r);
-    r = ze.zeDriverGet(&n, driver);
-    if (r || n == 0)
+    r = ze.zeDriverGet(&n_drivers, driver);
+    if (r)
         return failed("zeDriverGet", r);
-    n = 1;
-    r = ze.zeDeviceGet(*driver, &n, &device);
-    return r || n == 0 ? failed("zeDeviceGet", r) : 0;
+    for (uint32_t d = 0; d < n_drivers; d++) {
+        uint32_t n = (uint32_t)(MAX_DEVICES - n_found);
+        r = ze.zeDeviceGet(driver[d], &n, of);
+        if (r)
+            return failed("zeDeviceGet", r);
+        for (uint32_t i = 0; i < n; i++)
+            found[n_found++] = (struct found){driver[d], of[i]};
+    }
+    return n_found;
 }
 
-static int up(int *host_access)
+static int probe(const struct shi_device_ops *ops)
 {
-    ze_driver_handle_t driver;
-    int err = choose_driver();
+    if (opened)
+        return opened == ops ? n_found : 0;
+    int err = ops == &shi_device_cpu ? choose_cpu_driver() : 0;
     if (!err)
         err = open_loader();
-    if (!err)
-        err = find_device(&driver);
     if (err)
         return err;
+    opened = ops;
+    return find_devices();
+}
+
+static int probe_ze(void)
+{
+    return opened || has_driver() ? probe(&shi_device_ze) : 0;
+}
+
+static int probe_cpu(void)
+{
+    return probe(&shi_device_cpu);
+}
+
+static ze_device_properties_t properties(ze_device_handle_t d)
+{
+    ze_device_properties_t p = {.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES};
+    ze_result_t r = ze.zeDeviceGetProperties(d, &p);
+    if (r)
+        failed("zeDeviceGetProperties", r);
+    return p;
+}
+
+static void describe(int i, char *text, size_t bytes)
+{
+    snprintf(text, bytes, "%s", properties(found[i].device).name);
+}
+
+static int up(int i, int *host_access)
+{
+    device = found[i].device;
     ze_context_desc_t c = {.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC};
-    ze_result_t r = ze.zeContextCreate(driver, &c, &context);
+    ze_result_t r = ze.zeContextCreate(found[i].driver, &c, &context);
     if (r)
         return failed("zeContextCreate", r);
     ze_command_queue_desc_t q = {.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC,
@@ -151,12 +202,7 @@ static int up(int *host_access)
     r = ze.zeCommandQueueCreate(context, device, &q, &kernels);
     if (r)
         return failed("zeCommandQueueCreate", r);
-    ze_device_properties_t p = {.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES};
-    r = ze.zeDeviceGetProperties(device, &p);
-    if (r)
-        return failed("zeDeviceGetProperties", r);
-    *host_access = (p.flags & ZE_DEVICE_PROPERTY_FLAG_INTEGRATED) != 0;
-    shi_log_debug("device: %s", p.name);
+    *host_access = (properties(device).flags & ZE_DEVICE_PROPERTY_FLAG_INTEGRATED) != 0;
     return 0;
 }
 
@@ -343,5 +389,6 @@ static int finish(void)
     return r ? failed("zeCommandQueueSynchronize", r) : 0;
 }
 
-const struct shi_device_ops shi_device = {"ze", up, down, alloc, release, share, map, unmap, copy,
-                                          alloc_shared, load, variable, launch, finish};
+#define ZE_OPS                                                                                                       \
+    describe, up, down, alloc, release, share, map, unmap, copy, alloc_shared, load, variable, launch, finish
+const struct shi_device_ops shi_device_ze = {"ze", probe_ze, ZE_OPS}, shi_device_cpu = {"cpu", probe_cpu, ZE_OPS};

@@ -109,7 +109,7 @@ int shi_proxy_up(void)
     if (shared)
         return 0;
     void *p;
-    int err = shi_device.alloc_shared(sizeof *shared + (size_t)shi_world.n_pes * sizeof(uint64_t), &p);
+    int err = shi_device->alloc_shared(sizeof *shared + (size_t)shi_world.n_pes * sizeof(uint64_t), &p);
     if (err)
         return err;
     shared = p;

@@ -3,22 +3,15 @@
  *
  *   oshinfo          for people      oshinfo --json   for programs      oshinfo --man   the manual page's source
  *
- * Variables come from config.def, with the values that a program started here would see.
+ * Variables come from config.def, with the values that a program started here would see; devices from the library.
  */
 #include <shmem.h>
+#include <shmemx.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "config.h"
 #include "host/util/config.h"
-
-#ifdef HAVE_ZE
-static const char devices[] = "Level Zero: a GPU, or the CPU by libze_cpu.so where no GPU driver is found";
-static const char devices_json[] = "\"ze\"";
-#else
-static const char devices[] = "none in this build (libze-dev was missing)";
-static const char devices_json[] = "";
-#endif
 
 struct variable {
     const char *name, *old, *kind, *standard, *help;
@@ -31,6 +24,16 @@ static const struct variable variables[] = {
 };
 enum { N_VARIABLES = sizeof variables / sizeof *variables };
 
+/* Each device, after `first` or, from the second on, `next`, and before `end`. How many. */
+static int print_devices(const char *first, const char *next, const char *end)
+{
+    char text[256];
+    int n = 0;
+    for (; shmemx_device_describe(n, text, sizeof text) == 0; n++)
+        printf("%s%s%s", n ? next : first, text, end);
+    return n;
+}
+
 static int print_people(void)
 {
     struct shi_config c;
@@ -38,7 +41,9 @@ static int print_people(void)
     printf("Fulmar %s, OpenSHMEM %d.%d\n", PACKAGE_VERSION, SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION);
     printf("reach      PEs of one node, by loads and stores through shared memory\n");
     printf("launchers  oshrun; any PMIx server (Open MPI's mpirun, prterun, srun --mpi=pmix); none for one PE\n");
-    printf("devices    %s\n\nEnvironment, as a program started here would see it:\n", devices);
+    if (print_devices("devices    ", "           ", "\n") == 0)
+        printf("devices    none\n");
+    printf("\nEnvironment, as a program started here would see it:\n");
     if (shi_config_read(&c, why, sizeof why)) {
         fprintf(stderr, "oshinfo: %s\n", why);
         return 1;
@@ -49,8 +54,10 @@ static int print_people(void)
 
 static void print_json(void)
 {
-    printf("{\"version\": \"%s\", \"openshmem\": \"%d.%d\", \"transports\": [\"shm\"], \"devices\": [%s],\n", PACKAGE_VERSION,
-           SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION, devices_json);
+    printf("{\"version\": \"%s\", \"openshmem\": \"%d.%d\", \"transports\": [\"shm\"], \"devices\": [", PACKAGE_VERSION,
+           SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION);
+    print_devices("\"", ", \"", "\"");
+    printf("],\n");
     printf(" \"environment\": [\n");
     for (int i = 0; i < N_VARIABLES; i++) {
         const struct variable *v = &variables[i];

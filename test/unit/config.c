@@ -77,13 +77,32 @@ static void other_kinds(void)
     CHECK(read_with("SHMEM_SPIN", "auto", &c) == 0 && c.spin == SHI_CONFIG_AUTO);
 }
 
+/* A kind cut or misread, a number taken for a kind, a place by number where none was asked for. */
+static void devices(void)
+{
+    static const struct {
+        const char *text, *backend;
+        int index;
+    } good[] = {{"auto", "", SHI_CONFIG_AUTO}, {"ze", "ze", SHI_CONFIG_AUTO}, {"CUDA", "cuda", SHI_CONFIG_AUTO},
+                {"cpu:0", "cpu", 0}, {"ze:12", "ze", 12}, {"3", "", 3}};
+    struct shi_config c;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        CHECKF(read_with("SHMEM_DEVICE", good[i].text, &c) == 0 && strcmp(c.device.backend, good[i].backend) == 0 &&
+                   c.device.index == good[i].index, "SHMEM_DEVICE=%s gave \"%s\" %d", good[i].text, c.device.backend,
+               c.device.index);
+    CHECK(shi_config_read(&c, why, sizeof why) == 0 && !c.device.backend[0] && c.device.index == SHI_CONFIG_AUTO);
+}
+
 /* A bad value that is passed over in silence, or that leaves half a configuration behind. */
 static void refused(void)
 {
     static const char *const bad[][2] = {{"SHMEM_SYMMETRIC_SIZE", "junk"}, {"SHMEM_CHECK", "2"}, {"SHMEM_SPIN", "-1"},
                                          {"SHMEM_SPIN", "1x"}, {"SHMEM_SPIN", " 1"}, {"SHMEM_SPIN", "+1"},
                                          {"SHMEM_SPIN", "99999999999999999999"}, {"SHMEM_SPIN", "4294967296"},
-                                         {"SHMEM_PREFAULT", "maybe"}, {"SMA_SYMMETRIC_SIZE", "-5"}};
+                                         {"SHMEM_PREFAULT", "maybe"}, {"SMA_SYMMETRIC_SIZE", "-5"},
+                                         {"SHMEM_DEVICE", "gpu"}, {"SHMEM_DEVICE", "ze:"}, {"SHMEM_DEVICE", "ze:x"},
+                                         {"SHMEM_DEVICE", "ze:auto"}, {"SHMEM_DEVICE", ":1"}, {"SHMEM_DEVICE", "-1"},
+                                         {"SHMEM_DEVICE", "ze:-1"}, {"SHMEM_DEVICE", "1:ze"}, {"SHMEM_DEVICE", "z"}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct shi_config c, before;
         memset(&c, 0x77, sizeof c);
@@ -109,6 +128,7 @@ int main(void)
     RUN(not_sizes, "what is no size");
     RUN(names, "defaults, empty values, deprecated names");
     RUN(other_kinds, "flags, bools and counts");
+    RUN(devices, "kinds and numbers of devices");
     RUN(refused, "bad values");
     while (i < sizeof commas / sizeof *commas && !setlocale(LC_NUMERIC, commas[i]))
         i++;

@@ -3,6 +3,7 @@
 
 #include <shmemx.h>
 
+#include "device/device.h"
 #include "host/ops/dheap.h"
 #include "host/ops/heap.h"
 #include "host/ops/team.h"
@@ -51,4 +52,9 @@ void shmemg_free(void *ptr)
     if (shi_dheap_put(ptr))
         shi_die(__func__, "ptr = %p was not returned by a shmemg_ allocation, or is free already (pe = %d)", ptr,
                 shi_world.pe);
+}
+
+int shmemx_device_describe(int i, char *text, size_t bytes)
+{
+    return i >= 0 && shi_device_describe(i, text, bytes) == 0 ? 0 : -1;
 }

@@ -43,10 +43,10 @@ static void build_modules(const char *routine)
         void *at;
         if (i->module)
             continue;
-        if (shi_device.load(i->bytes, i->n, &i->module))
+        if (shi_device->load(i->bytes, i->n, &i->module))
             shi_die(routine, "%zu bytes of SPIR-V were refused by the device", i->n);
         void *ctx = shi_proxy_ctx();
-        if (shi_device.variable(i->module, "shmemg_ctx_default_", &at) == 0)
+        if (shi_device->variable(i->module, "shmemg_ctx_default_", &at) == 0)
             shi_dheap_copy(routine, at, &ctx, sizeof ctx);
     }
 }
@@ -76,7 +76,7 @@ int shmemx_launch(const char *kernel, const size_t groups[3], const size_t items
     build_modules(__func__);
     const struct shi_device_grid g = {{groups[0], groups[1], groups[2]}, {items[0], items[1], items[2]}};
     for (const struct image *i = images; i; i = i->next) {
-        int err = shi_device.launch(i->module, kernel, &g, args, arg_bytes, n_args);
+        int err = shi_device->launch(i->module, kernel, &g, args, arg_bytes, n_args);
         if (err != -ENOENT)
             return err;
     }
@@ -89,7 +89,7 @@ static uint64_t module_fault(const char *routine, const struct image *i)
 {
     uint64_t fault = 0;
     void *at;
-    if (i->module && shi_device.variable(i->module, "shmemg_fault_", &at) == 0)
+    if (i->module && shi_device->variable(i->module, "shmemg_fault_", &at) == 0)
         shi_dheap_copy(routine, &fault, at, sizeof fault);
     return fault;
 }
@@ -97,7 +97,7 @@ static uint64_t module_fault(const char *routine, const struct image *i)
 int shmemx_device_sync(void)
 {
     need_device(__func__);
-    int err = shi_device.sync();
+    int err = shi_device->sync();
     shi_proxy_quiet();
     uint64_t fault = shi_proxy_fault();
     for (const struct image *i = images; !fault && i; i = i->next)

@@ -11,7 +11,6 @@
 #include "host/ops/team.h"
 #include "host/util/log.h"
 
-static const struct shi_device_ops *const device = &shi_device;
 static struct shi_heap *heap;
 static char *base;
 static void **mapped; /* [n_pes], this PE's own among them */
@@ -45,11 +44,11 @@ static int agree(struct offer *mine)
 static int bring(struct shi_device_share *share)
 {
     size_t bytes = shi_world.config.device_heap_bytes;
-    int err = device->up(&host_access);
+    int err = shi_device_take(&shi_world.config.device, shi_world.boot.local_index, &host_access);
     if (err)
         return err;
     void *p;
-    err = device->alloc(bytes, &p);
+    err = shi_device->alloc(bytes, &p);
     if (err)
         return err;
     base = p;
@@ -62,7 +61,7 @@ static int bring(struct shi_device_share *share)
         return -ENOMEM;
     }
     shi_dheap_clear("shmemg_malloc", base, SHI_DHEAP_HEAD_BYTES);
-    return device->share(base, share);
+    return shi_device->share(base, share);
 }
 
 /* Everybody's, from the boxes of the exchange that has just been. */
@@ -75,7 +74,7 @@ static int map_peers(void)
         if (i == world->me)
             mapped[i] = base;
         else
-            err = device->map(&o->share, &mapped[i]);
+            err = shi_device->map(&o->share, &mapped[i]);
         if (err)
             return err;
     }
@@ -101,7 +100,7 @@ void shi_dheap_finish(void)
 {
     if (!heap)
         return;
-    device->sync();
+    shi_device->sync();
     for (int i = n_above - 1; i >= 0; i--)
         if (above[i].finish)
             above[i].finish();
@@ -115,9 +114,9 @@ void shi_dheap_down(void)
         above[--n_above].stop();
     for (int i = 0; i < shi_world.n_pes; i++)
         if (mapped[i] && mapped[i] != base)
-            device->unmap(mapped[i]);
-    device->release(base);
-    device->down();
+            shi_device->unmap(mapped[i]);
+    shi_device->release(base);
+    shi_device->down();
     shi_heap_down(heap);
     free(mapped);
     heap = NULL;
@@ -158,7 +157,7 @@ int shi_dheap_holds(const void *addr, size_t bytes)
 
 void shi_dheap_copy(const char *routine, void *to, const void *from, size_t bytes)
 {
-    int err = device->copy(to, from, bytes);
+    int err = shi_device->copy(to, from, bytes);
     if (err)
         shi_die(routine, "the device failed to copy %zu bytes from %p to %p: %s", bytes, from, to, strerror(-err));
 }

@@ -115,12 +115,33 @@ static int parse_transport(const char *v, enum shi_transport *out)
     return -EINVAL;
 }
 
+/* auto, KIND, KIND:N or N. */
+static int parse_device(const char *v, shi_config_device *out)
+{
+    static const char *const kinds[] = {"ze", "cuda", "cpu"};
+    shi_config_device d = {"", SHI_CONFIG_AUTO};
+    size_t n = strcspn(v, ":");
+    const char *number = v[n] ? v + n + 1 : isdigit((unsigned char)*v) ? v : NULL;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strlen(kinds[i]) == n && strncasecmp(v, kinds[i], n) == 0)
+            snprintf(d.backend, sizeof d.backend, "%s", kinds[i]);
+    if (!d.backend[0] && number != v && strcmp(v, "auto") != 0)
+        return -EINVAL;
+    long index = SHI_CONFIG_AUTO;
+    if (number && (!isdigit((unsigned char)*number) || parse_count(number, &index)))
+        return -EINVAL;
+    d.index = (int)index;
+    *out = d;
+    return 0;
+}
+
 static const char what_flag[] = "any value";
 static const char what_bool[] = "0 or 1";
 static const char what_size[] = "bytes, with an optional suffix K, M, G or T, as in 512M or 1.5G";
 static const char what_count[] = "a whole number or auto";
 static const char what_text[] = "at most 199 characters";
 static const char what_transport[] = "auto or ofi";
+static const char what_device[] = "auto, ze, cuda or cpu, one of these and a number as in ze:1, or a number";
 
 int shi_config_read(struct shi_config *out, char *why, size_t bytes)
 {
@@ -170,6 +191,14 @@ static void print_text(FILE *f, shi_config_text v)
 static void print_transport(FILE *f, enum shi_transport v)
 {
     fputs(transports[v], f);
+}
+
+static void print_device(FILE *f, shi_config_device d)
+{
+    const char *kind = d.backend[0] || d.index != SHI_CONFIG_AUTO ? d.backend : "auto";
+    fputs(kind, f);
+    if (d.index != SHI_CONFIG_AUTO)
+        fprintf(f, "%s%d", d.backend[0] ? ":" : "", d.index);
 }
 
 void shi_config_print(const struct shi_config *c, FILE *f)

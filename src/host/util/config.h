@@ -15,6 +15,10 @@ typedef struct {
     char text[200]; /* "": nothing */
 } shi_config_text;
 typedef enum shi_transport { SHI_TRANSPORT_AUTO, SHI_TRANSPORT_OFI } shi_config_transport;
+typedef struct {
+    char backend[8]; /* "": any */
+    int index;       /* SHI_CONFIG_AUTO: by the PE's place on its node */
+} shi_config_device;
 
 struct shi_config {
 #define X(field, kind, name, old, def, help) shi_config_##kind field;

@@ -1,0 +1,76 @@
+/* pick.c - which device a PE takes: the backends of this build, in the order in which they are asked. */
+#include "device/device.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config.h"
+#include "host/util/log.h"
+
+static const struct shi_device_ops *const backends[] = {
+#ifdef HAVE_ZE
+    &shi_device_ze,
+    &shi_device_cpu,
+#endif
+    NULL,
+};
+
+const struct shi_device_ops *shi_device;
+
+/* The backend of that name, or the first that finds devices; and how many. 0 or -errno. */
+static int find(const shi_config_device *choice, const struct shi_device_ops **out, int *n)
+{
+    int named = 0;
+    for (int i = 0; backends[i]; i++) {
+        if (choice->backend[0] && strcmp(choice->backend, backends[i]->name) != 0)
+            continue;
+        named = 1;
+        *n = backends[i]->probe();
+        *out = backends[i];
+        if (*n)
+            return *n < 0 ? *n : 0;
+    }
+    if (named)
+        shi_log_error("SHMEM_DEVICE=%s: no device was found", choice->backend[0] ? choice->backend : "auto");
+    else
+        shi_log_error("SHMEM_DEVICE=%s: this build has no such backend; libze-dev (the Level Zero loader's headers) when "
+                      "configure runs gives it ze and cpu", choice->backend[0] ? choice->backend : "auto");
+    return -ENODEV;
+}
+
+int shi_device_take(const shi_config_device *choice, int local_index, int *host_access)
+{
+    const struct shi_device_ops *ops;
+    char text[256];
+    int n, err = find(choice, &ops, &n);
+    if (err)
+        return err;
+    int i = choice->index != SHI_CONFIG_AUTO ? choice->index : local_index % n;
+    if (i >= n) {
+        shi_log_error("SHMEM_DEVICE=%s:%d: there are %d, from 0", ops->name, i, n);
+        return -ENODEV;
+    }
+    err = ops->up(i, host_access);
+    if (err)
+        return err;
+    shi_device = ops;
+    ops->describe(i, text, sizeof text);
+    shi_log_debug("device %s:%d of %d: %s", ops->name, i, n, text);
+    return 0;
+}
+
+int shi_device_describe(int i, char *text, size_t bytes)
+{
+    for (int b = 0; backends[b]; b++) {
+        int n = backends[b]->probe();
+        if (i < n) {
+            int at = snprintf(text, bytes, "%s:%d ", backends[b]->name, i);
+            if (at >= 0 && (size_t)at < bytes)
+                backends[b]->describe(i, text + at, bytes - (size_t)at);
+            return 0;
+        }
+        i -= n > 0 ? n : 0;
+    }
+    return -ENOENT;
+}
