@@ -8,13 +8,16 @@
  * through the network's stream.
  *
  * Handlers run inside shi_progress_poll, on whatever thread calls it, one at a time. They may send (and queue what
- * finds no room), fetch and expose; they may not wait, nor call shi_progress_poll.
+ * finds no room), fetch and expose; they may not wait, nor call shi_progress_poll. Retries and the ends of fetches run
+ * there too, one at a time with the handlers.
  */
 #ifndef SHI_AM_H
 #define SHI_AM_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include "host/net/net_shm.h"
 
 enum shi_am_id { SHI_AM_TAG, SHI_AM_GPC, SHI_AM_IDS };
 
@@ -23,8 +26,13 @@ enum { SHI_AM_MAX_BYTES = 8192 }; /* of one message */
 /* msg is 8-byte aligned and valid until the handler returns. */
 typedef void shi_am_handler(int pe, const void *msg, size_t bytes);
 
-/* Who gets messages of this id. Before any PE may send one: set it in every PE's init. */
+/* Who gets messages of this id: set in every PE's init, after shi_am_up. Costs nothing until shi_am_start. */
 void shi_am_handle(enum shi_am_id id, shi_am_handler *handler);
+
+/* From now on this PE polls for messages and may send; earlier ones have waited where they are. Called again, it does
+ * nothing. Every layer calls it before its first use of what follows, and at the latest when it waits for messages: so
+ * programs without messages have neither thread nor tables. 0, or -errno after one logged line. Any thread. */
+int shi_am_start(void);
 
 /* Room for a message of at most SHI_AM_MAX_BYTES, 8-byte aligned, or NULL: no room now, or others wait for room before
  * us. It goes when the same thread calls shi_am_end, with no other call of this file between; `bytes` of the end may
@@ -32,11 +40,14 @@ void shi_am_handle(enum shi_am_id id, shi_am_handler *handler);
 void *shi_am_begin(int pe, enum shi_am_id id, size_t bytes);
 void shi_am_end(int pe, size_t bytes);
 
+/* The most bytes that travel to PE pe in one cache line, with the least latency. */
+enum { SHI_AM_SHORT_BYTES = 56 };
+
 /*
  * Turns for room. A send that was refused may queue: retry is called from shi_progress_poll once there may be room, in
  * the order of queueing for each PE, PEs in turn. It returns 0 when it has sent all it wants to, and is then out of the
- * queue and its owner's again; -EAGAIN keeps its place at the head. While a PE's queue is not empty, shi_am_begin for
- * that PE refuses everybody but the retry that is running.
+ * queue and its owner's again (it may be freed inside retry); -EAGAIN keeps its place at the head. While a PE's queue is
+ * not empty, shi_am_begin for that PE refuses everybody but the retry that is running.
  */
 struct shi_am_turn {
     struct shi_am_turn *next;
@@ -54,14 +65,36 @@ struct shi_am_src {
     uint64_t handle;    /* of the exposing PE */
 };
 int shi_am_expose(int pe, const void *addr, size_t bytes, struct shi_am_src *out);
-void shi_am_withdraw(const struct shi_am_src *src);
+void shi_am_withdraw(int pe, const struct shi_am_src *src);
 
 /* Read [off, + bytes) of what PE pe exposed. 0: done; -EINPROGRESS: done is called once, from shi_progress_poll;
- * -EAGAIN: no room, nothing kept; another -errno: it failed. `f` is embedded in the caller's request. */
+ * -EAGAIN: no room, nothing kept; another -errno: it failed. `f` is embedded in the caller's request. `to` may be any
+ * memory of this PE, its device heap too. */
 struct shi_am_fetch {
     void (*done)(struct shi_am_fetch *self, int err);
     uint64_t priv[24]; /* the transport's, while in progress */
 };
 int shi_am_fetch(int pe, const struct shi_am_src *src, size_t off, void *to, size_t bytes, struct shi_am_fetch *f);
+
+/* ---- set up ------------------------------------------------------------------------------------------------------- */
+
+/* What messages must know of the process, valid until shi_am_down. The last three are about the device heap. */
+struct shi_am_world {
+    int pe, n_pes, local; /* local: this PE's place in shm->region */
+    const struct shi_shm *shm;
+    uintptr_t data_lo; /* of this PE's static data; heap_lo is in shm */
+    int (*in_device)(const void *addr, size_t bytes); /* is this range in this PE's? */
+    void *(*device_of)(int pe);                       /* where PE pe's is mapped here */
+    void (*device_copy)(void *to, const void *from, size_t bytes); /* either side may be in one */
+};
+
+/* Bytes of shared memory each PE of a node of n must bring (struct shi_shm_want); touched only when used. */
+size_t shi_am_shared_bytes(int n);
+
+/* Remember the world; nothing else happens before shi_am_start. */
+void shi_am_up(const struct shi_am_world *w);
+
+/* Drop what has arrived and what is queued. Nobody of the node sends any more, and progress has stopped. */
+void shi_am_down(void);
 
 #endif

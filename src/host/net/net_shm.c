@@ -140,8 +140,10 @@ static void node_barrier(struct control *c, int n, uint32_t phase)
 static int bring_region(struct control *c, const struct shi_boot *boot, const struct shi_shm_want *want, int fd,
                         uintptr_t *heap_lo)
 {
-    size_t heap = shi_round_up(want->heap_bytes, SHI_HUGE_BYTES), sync = shi_round_up(want->sync_bytes, SHI_HUGE_BYTES);
-    size_t total = sync + heap + shi_round_up(want->data_bytes, SHI_HUGE_BYTES);
+    size_t am = shi_round_up(want->sync_bytes, SHI_PAGE_BYTES);
+    size_t head = shi_round_up(am + want->am_bytes, SHI_HUGE_BYTES);
+    size_t heap = shi_round_up(want->heap_bytes, SHI_HUGE_BYTES);
+    size_t total = head + heap + shi_round_up(want->data_bytes, SHI_HUGE_BYTES);
     uint64_t off = __atomic_fetch_add(&c->reserved_off, total, __ATOMIC_RELAXED);
     if (total > file_bytes || off + total > file_bytes) {
         shi_log_error("SHMEM_SYMMETRIC_SIZE=%zu: the heaps of a node do not fit into %llu TiB", want->heap_bytes,
@@ -149,9 +151,9 @@ static int bring_region(struct control *c, const struct shi_boot *boot, const st
         return -ENOMEM;
     }
     struct shi_shm_region *r = &c->region[boot->local_index];
-    *r = (struct shi_shm_region){.sync_off = off, .heap_off = off + sync, .data_off = off + sync + heap,
-                                 .heap_bytes = want->heap_bytes, .data_bytes = want->data_bytes,
-                                 .exe_id = want->exe_id, .pe = boot->pe, .pid = getpid()};
+    *r = (struct shi_shm_region){.sync_off = off, .am_off = off + am, .heap_off = off + head,
+                                 .data_off = off + head + heap, .heap_bytes = want->heap_bytes,
+                                 .data_bytes = want->data_bytes, .exe_id = want->exe_id, .pe = boot->pe, .pid = getpid()};
     cpu_set_t set;
     CPU_ZERO(&set);
     if (sched_getaffinity(0, sizeof set, &set) == 0)

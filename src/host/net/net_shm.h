@@ -1,7 +1,7 @@
 /*
  * net_shm.h - the memory that the PEs of one node share: every heap, every PE's static data, the words they meet at.
  *
- * One memfd a node holds it all: a control block, then a region for each PE (sync area, heap, static data). A PE
+ * One memfd a node holds it all: a control block, then a region for each PE (sync area, messages, heap, static data). A PE
  * maps the whole file once, so a peer's memory is an offset away, and nothing outlives the last process.
  */
 #ifndef SHI_NET_SHM_H
@@ -14,7 +14,7 @@
 
 /* What one PE brings. Addresses are its own; offsets count from the start of the node's file. */
 struct shi_shm_region {
-    uint64_t sync_off, heap_off, data_off;
+    uint64_t sync_off, am_off, heap_off, data_off;
     uint64_t heap_bytes, data_bytes;
     uint64_t exe_id;    /* equal where static data has the same layout */
     uint64_t cpus[16];  /* affinity mask */
@@ -33,7 +33,7 @@ struct shi_shm {
 
 /* What a PE asks for. remap puts the static data [data_lo, + data_bytes) onto the file: 0 or -errno. */
 struct shi_shm_want {
-    size_t sync_bytes, heap_bytes, data_bytes;
+    size_t sync_bytes, am_bytes, heap_bytes, data_bytes;
     uint64_t exe_id;
     int huge_pages, prefault;
     int (*remap)(int fd, uint64_t off);

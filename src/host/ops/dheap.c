@@ -162,6 +162,14 @@ void shi_dheap_copy(const char *routine, void *to, const void *from, size_t byte
         shi_die(routine, "the device failed to copy %zu bytes from %p to %p: %s", bytes, from, to, strerror(-err));
 }
 
+void shi_dheap_move(void *to, const void *from, size_t bytes)
+{
+    if (host_access)
+        memcpy(to, from, bytes);
+    else
+        shi_dheap_copy("message", to, from, bytes);
+}
+
 void shi_dheap_clear(const char *routine, void *addr, size_t bytes)
 {
     static const char zeros[65536];

@@ -37,6 +37,9 @@ int shi_dheap_holds(const void *addr, size_t bytes);
 /* Copy where one side or both are device memory that the host cannot load and store. Dies when the device fails. */
 void shi_dheap_copy(const char *routine, void *to, const void *from, size_t bytes);
 
+/* Copy where either side may be in a device heap, this PE's or a mapped one. */
+void shi_dheap_move(void *to, const void *from, size_t bytes);
+
 /* Fill this PE's own device memory with zeros. */
 void shi_dheap_clear(const char *routine, void *addr, size_t bytes);
 

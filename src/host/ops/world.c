@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "host/net/am.h"
 #include "host/net/progress.h"
 #include "host/ops/dheap.h"
 #include "host/ops/heap.h"
@@ -116,6 +117,7 @@ static int join_node(void)
 {
     const struct shi_statics *st = shi_statics_find();
     struct shi_shm_want want = {.sync_bytes = shi_team_sync_bytes(shi_world.boot.n_pes),
+                                .am_bytes = shi_am_shared_bytes(shi_world.boot.n_local),
                                 .heap_bytes = shi_world.config.heap_bytes, .data_bytes = st->bytes,
                                 .exe_id = st->exe_id, .huge_pages = shi_world.config.huge_pages,
                                 .prefault = shi_world.config.prefault, .remap = shi_statics_remap};
@@ -153,6 +155,14 @@ static int join_job(void)
     return err;
 }
 
+static void prepare_messages(void)
+{
+    const struct shi_am_world w = {.pe = shi_world.pe, .n_pes = shi_world.n_pes, .local = shi_world.boot.local_index,
+                                   .shm = &shi_world.shm, .data_lo = shi_world.data_lo, .in_device = shi_dheap_holds,
+                                   .device_of = shi_dheap_of, .device_copy = shi_dheap_move};
+    shi_am_up(&w);
+}
+
 static int build_world(int thread_level)
 {
     const struct shi_statics *st = shi_statics_find();
@@ -169,6 +179,7 @@ static int build_world(int thread_level)
         shi_log_error("out of memory for the tables of %d PEs", shi_world.n_pes);
         return -ENOMEM;
     }
+    prepare_messages();
     return 0;
 }
 
@@ -213,6 +224,8 @@ void shi_world_down(const char *routine)
     shi_dheap_finish();
     shi_team_quiet_barrier(&shi_team_world);
     shi_progress_stop();
+    shi_team_barrier(&shi_team_world); /* nobody sends messages any more */
+    shi_am_down();
     SHI_CTX_DEFAULT->n_pes = 0;
     shi_world.up = 0;
     shi_dheap_down();

@@ -1,0 +1,264 @@
+/*
+ * am.c - active messages, whatever carries them: handlers, turns for room, one poll at a time.
+ *
+ *   word                    written by              read by         order
+ *   peer.lock               senders, poll           the same        spin.h; guards the rest of struct peer and carrier's
+ *                                                                   begin and end
+ *   waiting.lock            senders, poll           the same        spin.h; guards the list of PEs with turns
+ *   waiting.n               under waiting.lock      poll            relaxed: a hint, seen by a later poll at the latest
+ *   polling                 pollers                 pollers         spin.h; whoever finds it taken goes away
+ *   started                 the first to start      all             R1 -> A1 tables are whole
+ */
+#include "host/net/am.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "host/net/am_carrier.h"
+#include "host/net/progress.h"
+#include "host/util/log.h"
+#include "host/util/spin.h"
+
+enum { BUDGET = 64, TURNS = 8 }; /* of one poll: messages, and for each PE turns */
+
+struct peer {
+    uint8_t lock;
+    uint8_t running;           /* a retry of its queue's first is under way */
+    uint8_t listed;            /* among those waiting */
+    uint8_t id;                /* of the message begun */
+    int pe;
+    const struct shi_am_carrier *by;
+    struct shi_am_turn *first, **last;
+    struct peer *next_waiting;
+} __attribute__((aligned(SHI_LINE_BYTES)));
+
+static struct shi_am_world world;
+static shi_am_handler *handlers[SHI_AM_IDS];
+static const struct shi_am_carrier *far;
+static struct peer *peers; /* [n_pes], kept from one shmem_init to the next */
+static uint8_t polling;
+static int started;
+static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+    uint8_t lock;
+    int n;
+    struct peer *first, **last;
+} waiting;
+static _Thread_local int running_pe = -1; /* whose queue's retry this thread runs */
+
+void shi_am_handle(enum shi_am_id id, shi_am_handler *handler)
+{
+    handlers[id] = handler;
+}
+
+void shi_am_set_far(const struct shi_am_carrier *carrier)
+{
+    far = carrier;
+}
+
+void shi_am_deliver(int pe, enum shi_am_id id, const void *msg, size_t bytes)
+{
+    assert(id < SHI_AM_IDS && handlers[id]);
+    handlers[id](pe, msg, bytes);
+}
+
+/* ---- sending ------------------------------------------------------------------------------------------------------ */
+
+static int has_turns(const struct peer *p)
+{
+    return p->first || p->running;
+}
+
+void *shi_am_begin(int pe, enum shi_am_id id, size_t bytes)
+{
+    struct peer *p = &peers[pe];
+    shi_spin_lock(&p->lock);
+    if (shi_likely(!has_turns(p)) || running_pe == pe) {
+        void *room = p->by->begin(pe, bytes);
+        if (shi_likely(room != NULL)) {
+            p->id = (uint8_t)id;
+            return room;
+        }
+    }
+    shi_spin_unlock(&p->lock);
+    return NULL;
+}
+
+void shi_am_end(int pe, size_t bytes)
+{
+    struct peer *p = &peers[pe];
+    p->by->end(pe, p->id, bytes);
+    shi_spin_unlock(&p->lock);
+}
+
+/* ---- turns -------------------------------------------------------------------------------------------------------- */
+
+static void list(struct peer *p)
+{
+    shi_spin_lock(&waiting.lock);
+    p->next_waiting = NULL;
+    *waiting.last = p;
+    waiting.last = &p->next_waiting;
+    __atomic_store_n(&waiting.n, waiting.n + 1, __ATOMIC_RELAXED);
+    shi_spin_unlock(&waiting.lock);
+}
+
+static struct peer *unlist(void)
+{
+    shi_spin_lock(&waiting.lock);
+    struct peer *p = waiting.first;
+    if (p) {
+        waiting.first = p->next_waiting;
+        if (!waiting.first)
+            waiting.last = &waiting.first;
+        __atomic_store_n(&waiting.n, waiting.n - 1, __ATOMIC_RELAXED);
+    }
+    shi_spin_unlock(&waiting.lock);
+    return p;
+}
+
+void shi_am_queue(int pe, struct shi_am_turn *turn)
+{
+    struct peer *p = &peers[pe];
+    turn->next = NULL;
+    shi_spin_lock(&p->lock);
+    *p->last = turn;
+    p->last = &turn->next;
+    int is_listed = p->listed;
+    p->listed = 1;
+    shi_spin_unlock(&p->lock);
+    if (!is_listed)
+        list(p);
+}
+
+/* Let the first of a PE's queue, which has one, try. It is out of the queue meanwhile, for it may free itself. 0 when
+ * it is through; *more: the queue is not empty. */
+static int run_first(struct peer *p, int *more)
+{
+    shi_spin_lock(&p->lock);
+    struct shi_am_turn *turn = p->first;
+    p->first = turn->next;
+    if (!p->first)
+        p->last = &p->first;
+    p->running = 1;
+    shi_spin_unlock(&p->lock);
+    running_pe = p->pe;
+    int err = turn->retry(turn);
+    running_pe = -1;
+    shi_spin_lock(&p->lock);
+    p->running = 0;
+    if (err) {
+        turn->next = p->first;
+        if (!p->first)
+            p->last = &turn->next;
+        p->first = turn;
+    }
+    *more = p->listed = p->first != NULL;
+    shi_spin_unlock(&p->lock);
+    return err;
+}
+
+/* Every waiting PE once. How many turns are through. */
+static int run_turns(void)
+{
+    int through = 0;
+    for (int n = __atomic_load_n(&waiting.n, __ATOMIC_RELAXED); n > 0; n--) {
+        struct peer *p = unlist();
+        int more = 1, err = 0;
+        for (int i = 0; i < TURNS && more && !err; i++) {
+            err = run_first(p, &more);
+            through += !err;
+        }
+        if (more)
+            list(p);
+    }
+    return through;
+}
+
+/* ---- receiving ---------------------------------------------------------------------------------------------------- */
+
+static int poll_once(void)
+{
+    if (!shi_spin_try(&polling))
+        return 0;
+    int n = shi_am_shm.poll(BUDGET);
+    if (far)
+        n += far->poll(BUDGET);
+    if (__atomic_load_n(&waiting.n, __ATOMIC_RELAXED))
+        n += run_turns();
+    shi_spin_unlock(&polling);
+    return n;
+}
+
+/* ---- memory that others read ---------------------------------------------------------------------------------------- */
+
+int shi_am_expose(int pe, const void *addr, size_t bytes, struct shi_am_src *out)
+{
+    return peers[pe].by->expose(pe, addr, bytes, out);
+}
+
+void shi_am_withdraw(int pe, const struct shi_am_src *src)
+{
+    peers[pe].by->withdraw(pe, src);
+}
+
+int shi_am_fetch(int pe, const struct shi_am_src *src, size_t off, void *to, size_t bytes, struct shi_am_fetch *f)
+{
+    return peers[pe].by->fetch(pe, src, off, to, bytes, f);
+}
+
+/* ---- up and down ---------------------------------------------------------------------------------------------------- */
+
+void shi_am_up(const struct shi_am_world *w)
+{
+    world = *w;
+}
+
+/* Tables of all PEs. 0 or -errno. */
+static int make_tables(void)
+{
+    size_t bytes = (size_t)world.n_pes * sizeof *peers;
+    if (!peers)
+        peers = aligned_alloc(SHI_LINE_BYTES, bytes);
+    if (!peers) {
+        shi_log_error("out of memory for messages between %d PEs", world.n_pes);
+        return -ENOMEM;
+    }
+    for (int i = 0; i < world.n_pes; i++) {
+        peers[i] = (struct peer){.pe = i, .by = shi_am_shm_is_near(i) ? &shi_am_shm : far};
+        peers[i].last = &peers[i].first;
+    }
+    waiting.n = 0;
+    waiting.first = NULL;
+    waiting.last = &waiting.first;
+    return 0;
+}
+
+int shi_am_start(void)
+{
+    if (shi_likely(__atomic_load_n(&started, __ATOMIC_ACQUIRE))) /* A1 */
+        return 0;
+    int err = 0;
+    pthread_mutex_lock(&starting);
+    if (!started) {
+        err = shi_am_shm_up(&world);
+        if (!err)
+            err = make_tables();
+        if (!err) {
+            struct shi_progress_source source = {.poll = poll_once, .rest = far ? far->rest : NULL};
+            err = shi_progress_add(&source);
+        }
+        __atomic_store_n(&started, !err, __ATOMIC_RELEASE); /* R1 */
+    }
+    pthread_mutex_unlock(&starting);
+    return err;
+}
+
+void shi_am_down(void)
+{
+    shi_am_shm_drop(&world);
+    started = 0;
+    far = NULL;
+}

@@ -1,0 +1,409 @@
+/*
+ * am_shm.c - active messages between PEs of one node: a FIFO for each ordered pair, in the receiver's part of the file.
+ *
+ * A message of at most SHI_AM_SHORT_BYTES is in its slot, one cache line; a longer one is in the FIFO's bytes, and the
+ * slot says where. Slots carry their ticket, so that the receiver looks at the line in which the next message will be,
+ * and at nothing else. Memory is touched by the first message of a pair.
+ *
+ *   word                  written by           read by     order
+ *   inbox.heard[w]        senders, fetch-or    receiver    R3 -> A3; a bit a sender, once and for ever
+ *   slot.head             sender               receiver    R1 -> A1 says the ticket, the id and the length
+ *   slot.body, data       sender, before R1    receiver    plain, after A1
+ *   taken.slots, .bytes   receiver             sender      R2 -> A2
+ *
+ * E1 (R1 -> A1)  the message is whole before the handler reads it.
+ * E2 (R2 -> A2)  its handler has returned before the sender writes there again.
+ * E3 (R3 -> A3)  the FIFO's first message is there when its receiver begins to look (it would be found later anyway).
+ * The sender of a FIFO is whoever holds the PE's lock of am.c, its receiver whoever polls there.
+ * Checked by test/model/am.pml, which must fail when one of R1 A1 R2 A2 is weakened.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "host/net/am_carrier.h"
+#include "host/util/base.h"
+#include "host/util/log.h"
+
+#ifndef PR_SET_PTRACER
+#define PR_SET_PTRACER 0x59616d61
+#endif
+
+enum {
+    SLOTS = 256,
+    DATA_BYTES = 65536,
+    VISIT = 32,         /* messages of one FIFO in a row, at most */
+    HOT = 8,            /* so many FIFOs are looked at by every poll, however idle they are */
+    PATIENCE = 1000,    /* idle polls until a FIFO beyond those is looked at less often */
+    COLD_LOOKS = 4      /* FIFOs looked at by a poll of those that are looked at less often */
+};
+
+struct slot {
+    uint64_t head; /* ticket + 1 in the low half, 16 bits of length, 8 of id, in_data */
+    union {
+        char body[SHI_AM_SHORT_BYTES];
+        uint64_t at; /* in_data: where the message is in data, counted from the first byte ever sent */
+    };
+};
+_Static_assert(sizeof(struct slot) == SHI_LINE_BYTES, "a slot is a line");
+_Static_assert(2 * SHI_AM_MAX_BYTES <= DATA_BYTES, "a message fits into an empty FIFO wherever the last one ended");
+static const uint64_t in_data = 1ull << 63;
+
+struct fifo {
+    _Alignas(SHI_LINE_BYTES) struct {
+        uint64_t slots, bytes;
+    } taken;
+    _Alignas(SHI_LINE_BYTES) struct slot slot[SLOTS];
+    _Alignas(SHI_LINE_BYTES) char data[DATA_BYTES];
+};
+
+/* Of a PE: who has ever written to it, then a FIFO for each PE of the node. */
+struct inbox {
+    uint64_t heard[SHI_PAGE_BYTES / sizeof(uint64_t)];
+};
+_Static_assert(sizeof(struct inbox) % SHI_LINE_BYTES == 0, "FIFOs follow");
+
+/* The sender's side of a FIFO. */
+struct out {
+    struct fifo *fifo;
+    uint64_t ticket, sent;             /* of the next message; where data sent so far ends */
+    uint64_t taken_slots, taken_bytes; /* as last read */
+    uint64_t at;                       /* of the message begun */
+    uint64_t *heard;                   /* the receiver's word with our bit */
+    uint8_t is_long;                   /* the message begun is in data */
+    uint8_t announced;                 /* our bit is set */
+    int readable;                      /* our private memory, by that PE: 0 not asked yet, 1, or -errno */
+} __attribute__((aligned(SHI_LINE_BYTES)));
+
+/* The receiver's. */
+struct in {
+    struct fifo *fifo;
+    uint64_t ticket;
+    int pe;
+    int idle; /* polls that found nothing */
+};
+
+static struct shi_am_world world;
+static int n, local;      /* PEs of the node; this one's place among them */
+static int *local_of;     /* [n_pes] place of a PE, or -1 */
+static struct out *outs;  /* [n] */
+static struct in *ins;    /* [n], the first n_in are in use: n_hot that every poll looks at, then the others */
+static int n_in, n_hot, cold_next;
+static uint64_t *seen;    /* of our inbox.heard, what has entered ins */
+
+static size_t fifo_stride(void)
+{
+    return shi_round_up(sizeof(struct fifo), SHI_PAGE_BYTES);
+}
+
+size_t shi_am_shared_bytes(int n_local)
+{
+    return sizeof(struct inbox) + (size_t)n_local * fifo_stride();
+}
+
+static struct inbox *inbox_of(int place)
+{
+    return (struct inbox *)(world.shm->base + world.shm->region[place].am_off);
+}
+
+static struct fifo *fifo_of(int receiver, int sender)
+{
+    return (struct fifo *)((char *)(inbox_of(receiver) + 1) + (size_t)sender * fifo_stride());
+}
+
+int shi_am_shm_is_near(int pe)
+{
+    return local_of[pe] >= 0;
+}
+
+/* ---- up and down ---------------------------------------------------------------------------------------------------- */
+
+/* Tickets go on from one shmem_init to the next, as the FIFOs do. */
+int shi_am_shm_up(const struct shi_am_world *w)
+{
+    world = *w;
+    if (outs)
+        return 0;
+    n = w->shm->n;
+    local = w->local;
+    local_of = malloc((size_t)w->n_pes * sizeof *local_of);
+    ins = calloc((size_t)n, sizeof *ins);
+    seen = calloc((size_t)(n + 63) / 64, sizeof *seen);
+    outs = aligned_alloc(SHI_LINE_BYTES, (size_t)n * sizeof *outs);
+    if (!local_of || !ins || !seen || !outs || n > (int)sizeof(struct inbox) * 8) {
+        shi_log_error("no memory for messages between the %d PEs of a node", n);
+        return -ENOMEM;
+    }
+    for (int i = 0; i < w->n_pes; i++)
+        local_of[i] = -1;
+    for (int i = 0; i < n; i++)
+        local_of[w->shm->region[i].pe] = i;
+    prctl(PR_SET_PTRACER, getppid(), 0, 0, 0); /* where Yama asks: the launcher's children may read our memory */
+    for (int i = 0; i < n; i++)
+        outs[i] = (struct out){.fifo = fifo_of(i, local), .heard = &inbox_of(i)->heard[local / 64]};
+    return 0;
+}
+
+/* ---- sending -------------------------------------------------------------------------------------------------------- */
+
+static int has_slot(struct out *o)
+{
+    if (shi_likely(o->ticket - o->taken_slots < SLOTS))
+        return 1;
+    o->taken_slots = __atomic_load_n(&o->fifo->taken.slots, __ATOMIC_ACQUIRE); /* A2 */
+    return o->ticket - o->taken_slots < SLOTS;
+}
+
+/* Where `bytes` may go in one piece, behind what was sent. 0 when there is no room. */
+static int has_data(struct out *o, size_t bytes)
+{
+    size_t to_edge = DATA_BYTES - o->sent % DATA_BYTES;
+    o->at = o->sent + (bytes <= to_edge ? 0 : to_edge);
+    if (o->at + bytes - o->taken_bytes <= DATA_BYTES)
+        return 1;
+    o->taken_bytes = __atomic_load_n(&o->fifo->taken.bytes, __ATOMIC_ACQUIRE); /* A2 */
+    return o->at + bytes - o->taken_bytes <= DATA_BYTES;
+}
+
+static void *begin(int pe, size_t bytes)
+{
+    struct out *o = &outs[local_of[pe]];
+    if (!has_slot(o))
+        return NULL;
+    o->is_long = bytes > SHI_AM_SHORT_BYTES;
+    if (!o->is_long)
+        return o->fifo->slot[o->ticket % SLOTS].body;
+    return has_data(o, shi_round_up(bytes, SHI_LINE_BYTES)) ? o->fifo->data + o->at % DATA_BYTES : NULL;
+}
+
+static void end(int pe, enum shi_am_id id, size_t bytes)
+{
+    struct out *o = &outs[local_of[pe]];
+    struct slot *s = &o->fifo->slot[o->ticket++ % SLOTS];
+    uint64_t head = (uint32_t)o->ticket | (uint64_t)bytes << 32 | (uint64_t)id << 48;
+    if (o->is_long) {
+        head |= in_data;
+        s->at = o->at;
+        o->sent = o->at + shi_round_up(bytes, SHI_LINE_BYTES);
+    }
+    __atomic_store_n(&s->head, head, __ATOMIC_RELEASE); /* R1 */
+    if (shi_unlikely(!o->announced)) {
+        __atomic_fetch_or(o->heard, 1ull << local % 64, __ATOMIC_RELEASE); /* R3 */
+        o->announced = 1;
+    }
+}
+
+/* ---- receiving ------------------------------------------------------------------------------------------------------ */
+
+/* The next message of a FIFO, or NULL. */
+static const struct slot *next(const struct in *f, uint64_t *head)
+{
+    const struct slot *s = &f->fifo->slot[f->ticket % SLOTS];
+    *head = __atomic_load_n(&s->head, __ATOMIC_ACQUIRE); /* A1 */
+    return (uint32_t)*head == (uint32_t)(f->ticket + 1) ? s : NULL;
+}
+
+/* Hand on what is there, at most `most` messages. Room in data is scarce and given back at once. */
+static int visit(struct in *f, int most)
+{
+    const struct slot *s;
+    uint64_t head;
+    int count = 0;
+    for (; count < most && (s = next(f, &head)); count++) {
+        size_t bytes = head >> 32 & 0xffff;
+        enum shi_am_id id = head >> 48 & 0xff;
+        f->ticket++;
+        if (!(head & in_data)) {
+            shi_am_deliver(f->pe, id, s->body, bytes);
+            continue;
+        }
+        uint64_t at = s->at;
+        shi_am_deliver(f->pe, id, f->fifo->data + at % DATA_BYTES, bytes);
+        __atomic_store_n(&f->fifo->taken.bytes, at + shi_round_up(bytes, SHI_LINE_BYTES), __ATOMIC_RELEASE); /* R2 */
+    }
+    if (count)
+        __atomic_store_n(&f->fifo->taken.slots, f->ticket, __ATOMIC_RELEASE); /* R2 */
+    return count;
+}
+
+/* Begin to look at the FIFOs of those who have written for the first time. */
+static void meet_new(void)
+{
+    struct inbox *mine = inbox_of(local);
+    for (int w = 0; w < (n + 63) / 64; w++) {
+        uint64_t fresh = __atomic_load_n(&mine->heard[w], __ATOMIC_ACQUIRE) & ~seen[w]; /* A3 */
+        seen[w] |= fresh;
+        for (; fresh; fresh &= fresh - 1) {
+            int sender = w * 64 + __builtin_ctzll(fresh);
+            ins[n_in] = ins[n_hot];
+            struct fifo *f = fifo_of(local, sender);
+            ins[n_hot++] = (struct in){.fifo = f, .pe = world.shm->region[sender].pe,
+                                       .ticket = __atomic_load_n(&f->taken.slots, __ATOMIC_RELAXED)};
+            n_in++;
+        }
+    }
+}
+
+static void swap(int a, int b)
+{
+    struct in x = ins[a];
+    ins[a] = ins[b];
+    ins[b] = x;
+}
+
+/* Look at some of the FIFOs that have long been idle; those that no longer are move to the others. */
+static int look_at_cold(int most)
+{
+    int count = 0, looks = n_in - n_hot < COLD_LOOKS ? n_in - n_hot : COLD_LOOKS;
+    for (; looks > 0 && count < most; looks--) {
+        cold_next = cold_next + 1 < n_in && cold_next >= n_hot ? cold_next + 1 : n_hot;
+        int some = visit(&ins[cold_next], most - count);
+        count += some;
+        if (some) {
+            ins[cold_next].idle = 0;
+            swap(cold_next, n_hot++);
+        }
+    }
+    return count;
+}
+
+static int poll_once(int budget)
+{
+    static int first; /* so that no sender is always served before another */
+    int count = 0;
+    meet_new();
+    first = first + 1 < n_hot ? first + 1 : 0;
+    for (int k = 0, i = first; k < n_hot && count < budget; k++, i = i + 1 < n_hot ? i + 1 : 0) {
+        int some = visit(&ins[i], budget - count < VISIT ? budget - count : VISIT);
+        count += some;
+        ins[i].idle = some ? 0 : ins[i].idle + 1;
+        if (shi_unlikely(ins[i].idle > PATIENCE) && n_hot > HOT)
+            swap(i, --n_hot);
+    }
+    return n_in > n_hot ? count + look_at_cold(budget - count) : count;
+}
+
+void shi_am_shm_drop(const struct shi_am_world *w)
+{
+    const struct inbox *mine = (struct inbox *)(w->shm->base + w->shm->region[w->local].am_off);
+    uint64_t any = 0, head;
+    for (int i = 0; i < (w->shm->n + 63) / 64; i++)
+        any |= __atomic_load_n(&mine->heard[i], __ATOMIC_RELAXED);
+    if (!any || shi_am_shm_up(w))
+        return;
+    meet_new();
+    for (int i = 0; i < n_in; i++) {
+        struct in *f = &ins[i];
+        for (const struct slot *s; (s = next(f, &head)); f->ticket++)
+            if (head & in_data)
+                f->fifo->taken.bytes = s->at + shi_round_up(head >> 32 & 0xffff, SHI_LINE_BYTES);
+        __atomic_store_n(&f->fifo->taken.slots, f->ticket, __ATOMIC_RELEASE); /* R2; a barrier follows */
+    }
+}
+
+/* ---- memory that others read ------------------------------------------------------------------------------------------ */
+
+enum key { IN_FILE, IN_DEVICE, IN_PROCESS }; /* addr: offset in the node's file, in the device heap, or an address */
+
+/* May PE pe read our private memory? Its rights over us are ours over it (one user, each tracer of its siblings), so
+ * we try: address 0 is refused with EFAULT where rights are not. */
+static int ask_readable(struct out *o, int place)
+{
+    char byte;
+    struct iovec to = {&byte, 1}, from = {NULL, 1};
+    pid_t pid = world.shm->region[place].pid;
+    int ok = place == local || process_vm_readv(pid, &to, 1, &from, 1, 0) == 1 || errno == EFAULT;
+    o->readable = ok ? 1 : -EOPNOTSUPP;
+    if (!ok)
+        shi_log_debug("process_vm_readv of process %d is refused: %s; private memory is copied twice", (int)pid,
+                      strerror(errno));
+    return o->readable;
+}
+
+/* Is [addr, + bytes) in this part of our region? */
+static int is_in(uintptr_t addr, size_t bytes, uintptr_t lo, size_t length)
+{
+    return addr - lo < length && bytes <= length - (addr - lo);
+}
+
+static int expose(int pe, const void *addr, size_t bytes, struct shi_am_src *out)
+{
+    const struct shi_shm_region *r = &world.shm->region[local];
+    uintptr_t a = (uintptr_t)addr;
+    struct out *o = &outs[local_of[pe]];
+    if (is_in(a, bytes, world.shm->heap_lo, r->heap_bytes)) {
+        *out = (struct shi_am_src){.addr = r->heap_off + (a - world.shm->heap_lo), .key = IN_FILE, .bytes = bytes};
+    } else if (is_in(a, bytes, world.data_lo, r->data_bytes)) {
+        *out = (struct shi_am_src){.addr = r->data_off + (a - world.data_lo), .key = IN_FILE, .bytes = bytes};
+    } else if (world.in_device(addr, bytes)) {
+        *out = (struct shi_am_src){.addr = a - (uintptr_t)world.device_of(world.pe), .key = IN_DEVICE, .bytes = bytes};
+    } else {
+        if ((o->readable ? o->readable : ask_readable(o, local_of[pe])) < 0)
+            return o->readable;
+        *out = (struct shi_am_src){.addr = a, .key = IN_PROCESS, .bytes = bytes};
+    }
+    return 0;
+}
+
+static void withdraw(int pe, const struct shi_am_src *src)
+{
+    (void)pe;
+    (void)src;
+}
+
+/* From another process's private memory. */
+static int read_process(pid_t pid, char *to, uint64_t from, size_t bytes)
+{
+    while (bytes) {
+        struct iovec here = {to, bytes}, there = {(void *)(uintptr_t)from, bytes};
+        ssize_t got = process_vm_readv(pid, &here, 1, &there, 1, 0);
+        if (got <= 0)
+            return got < 0 ? -errno : -EIO;
+        to += got;
+        from += (uint64_t)got;
+        bytes -= (size_t)got;
+    }
+    return 0;
+}
+
+/* The same into device memory, through a buffer of ours. */
+static int read_process_to_device(pid_t pid, char *to, uint64_t from, size_t bytes)
+{
+    static char bounce[65536]; /* fetches come one at a time: from handlers and retries */
+    for (size_t done = 0, some; done < bytes; done += some) {
+        some = bytes - done < sizeof bounce ? bytes - done : sizeof bounce;
+        int err = read_process(pid, bounce, from + done, some);
+        if (err)
+            return err;
+        world.device_copy(to + done, bounce, some);
+    }
+    return 0;
+}
+
+static int fetch(int pe, const struct shi_am_src *src, size_t off, void *to, size_t bytes, struct shi_am_fetch *f)
+{
+    (void)f; /* always done at once */
+    int place = local_of[pe], to_device = world.in_device(to, bytes);
+    uint64_t addr = src->addr + off;
+    const void *from;
+    if (src->key == IN_PROCESS && place != local) {
+        pid_t pid = world.shm->region[place].pid;
+        return to_device ? read_process_to_device(pid, to, addr, bytes) : read_process(pid, to, addr, bytes);
+    }
+    if (src->key == IN_FILE)
+        from = world.shm->base + addr;
+    else if (src->key == IN_DEVICE)
+        from = (char *)world.device_of(pe) + addr;
+    else
+        from = (void *)(uintptr_t)addr;
+    if (src->key == IN_DEVICE || to_device)
+        world.device_copy(to, from, bytes);
+    else
+        memcpy(to, from, bytes);
+    return 0;
+}
+
+const struct shi_am_carrier shi_am_shm = {begin, end, poll_once, NULL, expose, withdraw, fetch};

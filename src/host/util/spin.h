@@ -1,0 +1,39 @@
+/*
+ * spin.h - a lock of one byte for critical sections of a few dozen instructions; 0 is unlocked.
+ *
+ *   word   written by   read by   order
+ *   lock   all          all       R1 -> A1  what the holder did is seen by the next one
+ *
+ * The holder may have lost its core, so whoever waits soon yields its own.
+ */
+#ifndef SHI_SPIN_H
+#define SHI_SPIN_H
+
+#include <sched.h>
+#include <stdint.h>
+
+#include "host/util/base.h"
+
+/* 1: ours now, 0: somebody else's. */
+static inline int shi_spin_try(uint8_t *lock)
+{
+    return !__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE); /* A1 */
+}
+
+static inline void shi_spin_lock(uint8_t *lock)
+{
+    for (unsigned turns = 0; shi_unlikely(!shi_spin_try(lock));)
+        while (__atomic_load_n(lock, __ATOMIC_RELAXED)) {
+            if (++turns < 100)
+                shi_relax();
+            else
+                sched_yield();
+        }
+}
+
+static inline void shi_spin_unlock(uint8_t *lock)
+{
+    __atomic_store_n(lock, 0, __ATOMIC_RELEASE); /* R1 */
+}
+
+#endif
