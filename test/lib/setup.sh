@@ -3,7 +3,7 @@
 # Install the missing ones of our packages and of those named; without root or apt say which, and fail.
 need_packages() {
     missing=
-    for p in gcc g++ make autoconf automake libtool pkg-config libpmix-dev libhwloc-dev libze-dev "$@"; do
+    for p in gcc g++ make autoconf automake libtool pkg-config libpmix-dev libhwloc-dev libze-dev libfabric-dev "$@"; do
         have "$p" || missing="$missing $p"
     done
     [ -z "$missing" ] && return 0

@@ -4,21 +4,25 @@
 #include "host/ops/rma.h"
 
 /* On memory that stores reach, a nonblocking transfer is complete when it returns. */
-#define DO_p(T, E) *(T *)shi_at(__func__, c, "dest", dest, E, pe) = value;
-#define DO_g(T, E) return *(const T *)shi_at(__func__, c, "source", source, E, pe);
-#define DO_put(T, E) shi_rma_put(__func__, c, dest, source, shi_bytes(nelems, E), pe);
-#define DO_get(T, E) shi_rma_get(__func__, c, dest, source, shi_bytes(nelems, E), pe);
-#define DO_put_nbi(T, E) DO_put(T, E)
-#define DO_get_nbi(T, E) DO_get(T, E)
+#define DO_p(T, E) shi_rma_put(__func__, c, dest, &value, E, pe, 0);
+#define DO_g(T, E)                                                                                                   \
+    T value;                                                                                                         \
+    shi_rma_get(__func__, c, &value, source, E, pe, 0);                                                              \
+    return value;
+#define DO_put(T, E) shi_rma_put(__func__, c, dest, source, shi_bytes(nelems, E), pe, 0);
+#define DO_get(T, E) shi_rma_get(__func__, c, dest, source, shi_bytes(nelems, E), pe, 0);
+#define DO_put_nbi(T, E) shi_rma_put(__func__, c, dest, source, shi_bytes(nelems, E), pe, 1);
+#define DO_get_nbi(T, E) shi_rma_get(__func__, c, dest, source, shi_bytes(nelems, E), pe, 1);
 #define STRIDED(...) (&(const struct shi_strided){dst, sst, __VA_ARGS__})
 #define DO_iput(T, E) shi_rma_put_strided(__func__, c, dest, source, STRIDED(1, nelems, E), pe);
 #define DO_iget(T, E) shi_rma_get_strided(__func__, c, dest, source, STRIDED(1, nelems, E), pe);
 #define DO_ibput(T, E) shi_rma_put_strided(__func__, c, dest, source, STRIDED(bsize, nblocks, E), pe);
 #define DO_ibget(T, E) shi_rma_get_strided(__func__, c, dest, source, STRIDED(bsize, nblocks, E), pe);
-#define DO_put_signal(T, E)                                                                                          \
-    shi_rma_put(__func__, c, dest, source, shi_bytes(nelems, E), pe);                                                \
+#define PUT_SIGNAL(E, NBI)                                                                                           \
+    shi_rma_put(__func__, c, dest, source, shi_bytes(nelems, E), pe, NBI);                                           \
     shi_signal(__func__, c, sig_addr, signal, sig_op, pe);
-#define DO_put_signal_nbi(T, E) DO_put_signal(T, E)
+#define DO_put_signal(T, E) PUT_SIGNAL(E, 0)
+#define DO_put_signal_nbi(T, E) PUT_SIGNAL(E, 1)
 
 #define ROW(F, N, T, RMA, ...) SHMEM_IF_##RMA(SHMEM_API_RMA(F##_C, F##_P, N, T))
 SHMEM_TYPES(ROW, SHI_DEF)

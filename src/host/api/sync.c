@@ -1,6 +1,8 @@
 /* sync.c - entry points of ordering, barriers, signals and point-to-point waits. */
 #include "host/api/def.h"
 
+#include "host/net/progress.h"
+#include "host/ops/far.h"
 #include "host/ops/p2p.h"
 #include "host/ops/rma.h"
 #include "host/ops/team.h"
@@ -35,6 +37,7 @@ SHI_DEF(uint64_t, shmem_signal_fetch, (const uint64_t *sig_addr))
 {
     const struct shmem_ctx *const c = SHI_CTX_DEFAULT;
     uint64_t *at = shi_at(__func__, c, "sig_addr", sig_addr, sizeof *sig_addr, shi_world.pe);
+    shi_progress(); /* programs call this in loops */
     return __atomic_load_n(at, __ATOMIC_ACQUIRE);
 }
 
@@ -51,48 +54,53 @@ SHI_DEF_BOTH(void, shmem_signal_set, shmem_ctx_signal_set, (uint64_t *sig_addr, 
 /* ---- ordering ---------------------------------------------------------------------------------------------------- */
 
 /* Stores to one PE's memory: earlier ones first. On SHMEM_CTX_INVALID none of these does anything. */
-static void fence(const char *routine)
+static void fence(const char *routine, const struct shmem_ctx *c)
 {
     shi_need_up(routine);
     __atomic_thread_fence(__ATOMIC_ACQ_REL);
+    shi_far_fence(c->lane);
 }
 
 /* All stores done and visible before anything that follows, loads included. */
-static void quiet(const char *routine)
+static void quiet(const char *routine, const struct shmem_ctx *c)
 {
     shi_need_up(routine);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    shi_far_quiet(c->lane);
 }
 
 static void pe_quiet(const char *routine, const struct shmem_ctx *c, const int *target_pes, size_t npes)
 {
+    shi_need_up(routine);
     for (size_t i = 0; c->team && i < npes; i++)
         if ((unsigned)target_pes[i] >= c->n_pes)
             shi_die(routine, "target_pes[%zu]: pe = %d: not a PE of the context, which has PEs 0 to %d", i,
                     target_pes[i], (int)c->n_pes - 1);
-    quiet(routine);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    for (size_t i = 0; c->lane && i < npes; i++)
+        shi_far_quiet_pe(c->lane, shi_team_world_pe(c->team, target_pes[i]));
 }
 
 SHI_DEF(void, shmem_fence, (void))
 {
-    fence(__func__);
+    fence(__func__, SHI_CTX_DEFAULT);
 }
 
 SHI_DEF(void, shmem_ctx_fence, (shmem_ctx_t ctx))
 {
     if (ctx != SHMEM_CTX_INVALID)
-        fence(__func__);
+        fence(__func__, shi_ctx_of(ctx));
 }
 
 SHI_DEF(void, shmem_quiet, (void))
 {
-    quiet(__func__);
+    quiet(__func__, SHI_CTX_DEFAULT);
 }
 
 SHI_DEF(void, shmem_ctx_quiet, (shmem_ctx_t ctx))
 {
     if (ctx != SHMEM_CTX_INVALID)
-        quiet(__func__);
+        quiet(__func__, shi_ctx_of(ctx));
 }
 
 SHI_DEF(void, shmem_pe_quiet, (const int *target_pes, size_t npes))
@@ -107,7 +115,7 @@ SHI_DEF(void, shmem_ctx_pe_quiet, (shmem_ctx_t ctx, const int *target_pes, size_
 
 SHI_DEF(void, shmem_barrier_all, (void))
 {
-    quiet(__func__);
+    quiet(__func__, SHI_CTX_DEFAULT);
     shi_team_barrier(&shi_team_world);
 }
 

@@ -60,6 +60,17 @@ static void rest(long *idle_ns)
     *idle_ns = *idle_ns * 2 < LAST_NS ? *idle_ns * 2 : LAST_NS;
 }
 
+int shi_progress_rest(void)
+{
+    int n = __atomic_load_n(&n_sources, __ATOMIC_ACQUIRE); /* A2 */
+    for (int i = 0; i < n; i++)
+        if (sources[i].rest) {
+            sources[i].rest(1);
+            return 1;
+        }
+    return 0;
+}
+
 static void *serve(void *arg)
 {
     unsigned long seen = 0;

@@ -28,6 +28,9 @@ extern int shi_progress_on; /* there is a source; set and cleared when no other 
 /* For the program's threads: poll every source once. How much was handled; 0 is idle. */
 int shi_progress_poll(void);
 
+/* Sleep a millisecond, or less when something comes over the network; 0 at once without one. */
+int shi_progress_rest(void);
+
 /* The same where most programs have no source. */
 static inline int shi_progress(void)
 {

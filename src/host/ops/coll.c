@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "host/ops/far.h"
 #include "host/ops/rma.h"
 #include "host/util/log.h"
 
@@ -14,7 +15,7 @@ void shi_coll_check(const char *routine, const struct shmem_team *t, const char 
     shi_need_up(routine);
     if (!t)
         shi_die(routine, "team is SHMEM_TEAM_INVALID");
-    if (bytes && !shi_reach(&t->peer[t->me], addr, bytes))
+    if (bytes && !shi_reach(&shi_world.peer[shi_world.pe], addr, bytes))
         shi_miss(routine, SHI_CTX_DEFAULT, arg, addr, bytes, shi_world.pe);
 }
 
@@ -29,34 +30,103 @@ static void copy(void *to, const void *from, size_t bytes)
         shi_copy(to, from, bytes);
 }
 
-/* ---- broadcast ---------------------------------------------------------------------------------------------------- */
-
-static void broadcast_push(struct shmem_team *t, void *dest, const void *source, size_t bytes, int with_root,
-                           uint64_t epoch)
+static struct shi_spot spot_of(const struct shmem_team *t, const void *addr, size_t bytes, int pe)
 {
-    for (int i = 0; i < t->n; i++) {
-        if (i == t->me)
-            continue;
-        shi_copy(shi_coll_at(t, dest, i), source, bytes);
-        shi_team_tell(t, i, epoch);
-    }
-    if (with_root)
-        copy(dest, source, bytes);
+    struct shi_spot s;
+    if (shi_far_spot(&t->peer[pe], addr, bytes, &s))
+        shi_not_symmetric("collective", "address", addr, bytes, pe);
+    return s;
 }
 
-/* Members read the root's source at the same time; the root keeps it until all have. */
-static void broadcast_pull(struct shmem_team *t, void *dest, const void *source, size_t bytes, int root, int with_root,
-                           uint64_t epoch)
+void shi_coll_put(const struct shmem_team *t, void *dest, const void *source, size_t bytes, int pe)
 {
-    if (t->me == root) {
-        shi_team_tell_all(t, epoch);
-        if (with_root)
-            copy(dest, source, bytes);
-        shi_team_hear_all(t, epoch);
+    if (!t->peer[pe].far) {
+        copy(shi_coll_at(t, dest, pe), source, bytes);
     } else {
-        shi_team_hear(t, root, epoch);
-        memcpy(dest, shi_coll_at(t, source, root), bytes);
-        shi_team_tell(t, root, epoch);
+        struct shi_spot to = spot_of(t, dest, bytes, pe);
+        shi_far_put(shi_world.lane, &to, source, bytes, 1);
+    }
+}
+
+void shi_coll_get(const struct shmem_team *t, void *dest, const void *source, size_t bytes, int pe)
+{
+    if (!t->peer[pe].far) {
+        copy(dest, shi_coll_at(t, source, pe), bytes);
+    } else {
+        struct shi_spot from = spot_of(t, source, bytes, pe);
+        shi_far_get(shi_world.lane, &from, dest, bytes, 1);
+    }
+}
+
+void shi_coll_local(const struct shmem_team *t)
+{
+    if (t->n_nodes > 1)
+        shi_far_local(shi_world.lane);
+}
+
+/* ---- broadcast ---------------------------------------------------------------------------------------------------- */
+
+/* What one member of a node gives the others of it: pushed, or, when long, read by all at the same time while the giver
+ * keeps it. The giver's data is at `source` on every member that is to read it. */
+struct gift {
+    void *dest;
+    const void *source;
+    size_t bytes;
+    int giver;
+    uint64_t epoch;
+};
+
+static void give_node(struct shmem_team *t, const struct gift *g)
+{
+    const struct shi_node *here = &t->node[t->my_node];
+    int pulled = g->bytes >= PULL_BYTES;
+    for (int k = 0; k < here->n; k++) {
+        int i = here->member[k];
+        if (i == t->me)
+            continue;
+        if (!pulled)
+            shi_copy(shi_coll_at(t, g->dest, i), g->source, g->bytes);
+        shi_team_tell(t, i, g->epoch);
+    }
+    for (int k = 0; pulled && k < here->n; k++)
+        if (here->member[k] != t->me)
+            shi_team_hear(t, here->member[k], g->epoch);
+}
+
+static void take_gift(struct shmem_team *t, const struct gift *g)
+{
+    shi_team_hear(t, g->giver, g->epoch);
+    if (g->bytes >= PULL_BYTES) {
+        memcpy(g->dest, shi_coll_at(t, g->source, g->giver), g->bytes);
+        shi_team_tell(t, g->giver, g->epoch);
+    }
+}
+
+/* Who gets the data for a node: the root for its own, else the node's first member. */
+static int agent_of(const struct shmem_team *t, int node, int root_node, int root)
+{
+    return node == root_node ? root : t->node[node].member[0];
+}
+
+/* A binomial tree over the nodes, from agent to agent, dest to dest; position 0 is the root's node. */
+static void broadcast_nodes(struct shmem_team *t, void *dest, const void *source, size_t bytes, int root, uint64_t epoch)
+{
+    int n = t->n_nodes, root_node = 0, low = 1;
+    for (int k = 0; k < n; k++)
+        for (int j = 0; j < t->node[k].n; j++)
+            if (t->node[k].member[j] == root)
+                root_node = k;
+    int me = (t->my_node - root_node + n) % n;
+    while (low < n && !(me & low))
+        low *= 2;
+    if (me)
+        shi_team_hear(t, agent_of(t, (me - low + root_node) % n, root_node, root), epoch);
+    for (int step = low / 2; step > 0; step /= 2) {
+        if (me + step >= n)
+            continue;
+        int to = agent_of(t, (me + step + root_node) % n, root_node, root);
+        shi_coll_put(t, dest, me ? dest : source, bytes, to);
+        shi_team_tell(t, to, epoch);
     }
 }
 
@@ -67,15 +137,23 @@ void shi_coll_broadcast(const char *routine, struct shmem_team *t, void *dest, c
     shi_coll_check(routine, t, "source", source, bytes);
     if (root < 0 || root >= t->n)
         shi_die(routine, "PE_root = %d: not a PE of the team, which has PEs 0 to %d", root, t->n - 1);
-    uint64_t epoch = ++t->epoch;
+    struct gift g = {.dest = dest, .source = source, .bytes = bytes, .giver = root, .epoch = ++t->epoch};
     if (bytes == 0)
         return;
-    if (bytes >= PULL_BYTES)
-        broadcast_pull(t, dest, source, bytes, root, with_root, epoch);
-    else if (t->me == root)
-        broadcast_push(t, dest, source, bytes, with_root, epoch);
-    else
-        shi_team_hear(t, root, epoch);
+    if (t->peer[root].far) {
+        g.giver = t->node[t->my_node].member[0];
+        g.source = dest;
+    }
+    if (t->me != g.giver) {
+        take_gift(t, &g);
+        return;
+    }
+    if (t->n_nodes > 1)
+        broadcast_nodes(t, dest, source, bytes, root, g.epoch);
+    give_node(t, &g);
+    if (with_root && t->me == root)
+        copy(dest, source, bytes);
+    shi_coll_local(t);
 }
 
 /* ---- everybody to everybody --------------------------------------------------------------------------------------- */
@@ -86,10 +164,11 @@ static void store_everywhere(struct shmem_team *t, void *dest, size_t off, const
     uint64_t epoch = ++t->epoch;
     for (int k = 0; k < t->n && bytes; k++) {
         int i = t->me + k < t->n ? t->me + k : t->me + k - t->n;
-        copy((char *)shi_coll_at(t, dest, i) + off, source, bytes);
+        shi_coll_put(t, (char *)dest + off, source, bytes, i);
     }
     shi_team_tell_all(t, epoch);
     shi_team_hear_all(t, epoch);
+    shi_coll_local(t);
 }
 
 void shi_coll_fcollect(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t bytes)
@@ -120,10 +199,21 @@ void shi_coll_alltoall(const char *routine, struct shmem_team *t, void *dest, co
     uint64_t epoch = ++t->epoch;
     for (int k = 0; k < t->n && bytes; k++) {
         int i = t->me + k < t->n ? t->me + k : t->me + k - t->n;
-        copy((char *)shi_coll_at(t, dest, i) + bytes * (size_t)t->me, (const char *)source + bytes * (size_t)i, bytes);
+        shi_coll_put(t, (char *)dest + bytes * (size_t)t->me, (const char *)source + bytes * (size_t)i, bytes, i);
     }
     shi_team_tell_all(t, epoch);
     shi_team_hear_all(t, epoch);
+    shi_coll_local(t);
+}
+
+static void put_strided(const struct shmem_team *t, char *dest, const char *source, const struct shi_strided *s, int pe)
+{
+    if (!t->peer[pe].far) {
+        shi_copy_strided(shi_coll_at(t, dest, pe), source, s);
+    } else {
+        struct shi_spot to = spot_of(t, dest, ((s->count - 1) * (size_t)s->dst + 1) * s->elem, pe);
+        shi_far_put_strided(shi_world.lane, &to, source, s);
+    }
 }
 
 void shi_coll_alltoalls(const char *routine, struct shmem_team *t, void *dest, const void *source, ptrdiff_t dst,
@@ -140,8 +230,9 @@ void shi_coll_alltoalls(const char *routine, struct shmem_team *t, void *dest, c
     const struct shi_strided s = {dst, sst, 1, nelems, elem};
     for (int k = 0; k < t->n && nelems; k++) {
         int i = t->me + k < t->n ? t->me + k : t->me + k - t->n;
-        shi_copy_strided((char *)shi_coll_at(t, dest, i) + to_me, (const char *)source + from_him * (size_t)i, &s);
+        put_strided(t, (char *)dest + to_me, (const char *)source + from_him * (size_t)i, &s, i);
     }
     shi_team_tell_all(t, epoch);
     shi_team_hear_all(t, epoch);
+    shi_coll_local(t);
 }

@@ -1,9 +1,10 @@
 /*
- * coll.h - collectives of a team, on memory that loads and stores reach.
+ * coll.h - collectives of a team.
  *
  * The specification has dest ready on every member before anyone calls, and source ready on the caller. So data goes
  * straight from the owner's source into the others' dest, and one word tells that it is there. Only where a member
- * reads another's source (long broadcasts, long reductions) does it first hear that the other has come.
+ * reads another's source (long broadcasts, long reductions) does it first hear that the other has come. Between nodes
+ * the same data goes over the network, once for a node where all of it wants the same.
  */
 #ifndef SHI_COLL_H
 #define SHI_COLL_H
@@ -37,8 +38,13 @@ void shi_coll_reduce(const char *routine, struct shmem_team *t, void *dest, cons
 void shi_coll_scan(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t n,
                    const struct shi_reduction *r, int exclusive);
 
-/* The member's address of a symmetric one, checked by the caller. */
+/* The address, on a near member, of a symmetric one, checked by the caller. */
 void *shi_coll_at(const struct shmem_team *t, const void *addr, int pe);
+
+/* Copy to or from a member's symmetric memory, near or far; shi_coll_local ends what went to or came from far ones. */
+void shi_coll_put(const struct shmem_team *t, void *dest, const void *source, size_t bytes, int pe);
+void shi_coll_get(const struct shmem_team *t, void *dest, const void *source, size_t bytes, int pe);
+void shi_coll_local(const struct shmem_team *t);
 
 /* Die unless the team is valid and [addr, + bytes) is symmetric. */
 void shi_coll_check(const char *routine, const struct shmem_team *t, const char *arg, const void *addr, size_t bytes);

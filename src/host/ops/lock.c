@@ -14,6 +14,7 @@
 #include "host/ops/lock.h"
 
 #include "host/ops/amo.h"
+#include "host/ops/far.h"
 #include "host/ops/wait.h"
 #include "host/util/log.h"
 
@@ -24,30 +25,38 @@ struct halves {
 };
 _Static_assert(sizeof(struct halves) == sizeof(long), "a lock is a long");
 
-static struct halves *lock_of(const char *routine, long *lock, int pe)
+/* One update of a half of PE pe's copy; the old value. */
+static uint32_t update(const char *routine, long *lock, int pe, int tail, int op, uint32_t value, uint32_t cond)
 {
-    return shi_amo_at(routine, SHI_CTX_DEFAULT, "lock", lock, sizeof *lock, pe);
+    struct halves *h = (struct halves *)lock;
+    const struct shi_amo_call call = {routine, "lock", op, value, cond};
+    return (uint32_t)shi_amo_fetch(SHI_CTX_DEFAULT, tail ? &h->tail : &h->place, sizeof(uint32_t), pe, &call);
+}
+
+static struct halves *mine_of(const char *routine, long *lock)
+{
+    return shi_at(routine, SHI_CTX_DEFAULT, "lock", lock, sizeof *lock, shi_world.pe);
 }
 
 /* Locks spread over the PEs by their offset, which is the same everywhere; addresses need not be. */
-static struct halves *home_of(const char *routine, long *lock)
+static int home_of(long *lock)
 {
     uintptr_t a = (uintptr_t)lock, off = a - shi_world.heap_lo;
     if (off >= shi_world.heap_bytes)
         off = a - shi_world.data_lo;
-    return lock_of(routine, lock, (int)(off / sizeof *lock % (unsigned)shi_world.n_pes));
+    return (int)(off / sizeof *lock % (unsigned)shi_world.n_pes);
 }
 
 void shi_lock_set(const char *routine, long *lock)
 {
-    struct halves *mine = lock_of(routine, lock, shi_world.pe), *home = home_of(routine, lock);
+    struct halves *mine = mine_of(routine, lock);
     uint32_t me = (uint32_t)shi_world.pe + 1;
     __atomic_store_n(&mine->place, waits, __ATOMIC_RELAXED);
-    uint32_t before = __atomic_exchange_n(&home->tail, me, __ATOMIC_ACQ_REL); /* R1, A1 */
+    uint32_t before = update(routine, lock, home_of(lock), 1, SHI_AMO_SWAP, me, 0); /* R1, A1 */
     if (before == me)
         shi_die(routine, "lock = %p is held by this PE already", (void *)lock);
     if (before) {
-        __atomic_fetch_add(&lock_of(routine, lock, (int)before - 1)->place, me, __ATOMIC_ACQ_REL); /* R2 */
+        update(routine, lock, (int)before - 1, 0, SHI_AMO_ADD, me, 0); /* R2 */
         struct shi_wait w = SHI_WAIT_INIT;
         while (__atomic_load_n(&mine->place, __ATOMIC_ACQUIRE) & waits) /* A3 */
             shi_wait_step(&w);
@@ -58,21 +67,21 @@ void shi_lock_set(const char *routine, long *lock)
 
 int shi_lock_test(const char *routine, long *lock)
 {
-    struct halves *mine = lock_of(routine, lock, shi_world.pe), *home = home_of(routine, lock);
-    uint32_t none = 0;
-    if (__atomic_load_n(&home->tail, __ATOMIC_RELAXED))
+    struct halves *mine = mine_of(routine, lock);
+    if (update(routine, lock, home_of(lock), 1, SHI_AMO_FETCH, 0, 0))
         return 1;
     __atomic_store_n(&mine->place, 0, __ATOMIC_RELAXED);
-    return !__atomic_compare_exchange_n(&home->tail, &none, (uint32_t)shi_world.pe + 1, 0, __ATOMIC_ACQ_REL, /* A1 */
-                                        __ATOMIC_RELAXED);
+    return update(routine, lock, home_of(lock), 1, SHI_AMO_CSWAP, (uint32_t)shi_world.pe + 1, 0) != 0; /* A1 */
 }
 
 void shi_lock_clear(const char *routine, long *lock)
 {
-    struct halves *mine = lock_of(routine, lock, shi_world.pe), *home = home_of(routine, lock);
-    uint32_t me = (uint32_t)shi_world.pe + 1, last = me, next;
+    struct halves *mine = mine_of(routine, lock);
+    uint32_t me = (uint32_t)shi_world.pe + 1, next;
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (__atomic_compare_exchange_n(&home->tail, &last, 0, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) /* R1 */
+    shi_far_quiet(shi_world.lane);
+    uint32_t last = update(routine, lock, home_of(lock), 1, SHI_AMO_CSWAP, 0, me); /* R1 */
+    if (last == me)
         return;
     if (last == 0)
         shi_die(routine, "lock = %p is not held", (void *)lock);
@@ -80,5 +89,5 @@ void shi_lock_clear(const char *routine, long *lock)
     while ((next = __atomic_load_n(&mine->place, __ATOMIC_ACQUIRE)) == 0) /* A2 */
         shi_wait_step(&w);
     __atomic_store_n(&mine->place, 0, __ATOMIC_RELAXED);
-    __atomic_fetch_and(&lock_of(routine, lock, (int)next - 1)->place, ~waits, __ATOMIC_ACQ_REL); /* R3 */
+    update(routine, lock, (int)next - 1, 0, SHI_AMO_AND, ~waits, 0); /* R3 */
 }

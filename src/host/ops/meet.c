@@ -1,6 +1,7 @@
 /* meet.c - what the members of a team do to meet: barrier, tell and hear, exchange of a few bytes. */
 #include <string.h>
 
+#include "host/ops/far.h"
 #include "host/ops/team.h"
 #include "host/ops/wait.h"
 
@@ -27,15 +28,51 @@ static void barrier_counting(struct shmem_team *t, uint64_t epoch)
     }
 }
 
+/* One of each node meets those of the others; the rest of the node waits for it. */
+static void barrier_far(struct shmem_team *t, uint64_t epoch)
+{
+    const struct shi_node *here = &t->node[t->my_node];
+    struct shi_slot *mine = t->slot[t->me], *first = t->slot[here->member[0]];
+    if (first != mine) {
+        __atomic_add_fetch(&first->arrived, 1, __ATOMIC_ACQ_REL); /* R2 */
+        shi_wait_ge(&first->released, epoch);                     /* A3 */
+        return;
+    }
+    shi_wait_ge(&mine->arrived, (uint64_t)here->n - 1); /* A2 */
+    __atomic_store_n(&mine->arrived, 0, __ATOMIC_RELAXED);
+    for (int r = 0, step = 1; step < t->n_nodes; r++, step *= 2) {
+        int to = t->node[(t->my_node + step) % t->n_nodes].member[0];
+        shi_team_store_far(t, to, &mine->flag[r].seen, &epoch, sizeof epoch); /* R1 */
+        shi_wait_ge(&mine->flag[r].seen, epoch);                              /* A1 */
+    }
+    __atomic_store_n(&mine->released, epoch, __ATOMIC_RELEASE); /* R3 */
+}
+
 void shi_team_barrier(struct shmem_team *t)
 {
     uint64_t epoch = ++t->epoch;
     if (t->n == 1)
         return;
-    if (t->crowded)
+    if (t->n_nodes > 1)
+        barrier_far(t, epoch);
+    else if (t->crowded)
         barrier_counting(t, epoch);
     else
         barrier_dissemination(t, epoch);
+}
+
+void shi_team_quiet_barrier(struct shmem_team *t)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    shi_far_quiet(shi_world.lane);
+    shi_team_barrier(t);
+}
+
+void shi_team_store_far(const struct shmem_team *t, int to, const void *mine, const void *from, size_t bytes)
+{
+    const struct shi_shm_region *r = &shi_world.shm.region[shi_world.boot.local_index];
+    size_t off = (size_t)((const char *)mine - (shi_world.shm.base + r->sync_off));
+    shi_far_sync_store(t->peer[to].pe, off, from, bytes);
 }
 
 void shi_team_hear(const struct shmem_team *t, int of, uint64_t epoch)
@@ -59,12 +96,21 @@ void shi_team_hear_all(const struct shmem_team *t, uint64_t epoch)
             shi_team_hear(t, i, epoch);
 }
 
+void shi_team_give(struct shmem_team *t, int to, const void *data, size_t bytes, uint64_t epoch)
+{
+    if (t->slot[to])
+        memcpy(shi_team_box(t, to, t->me), data, bytes);
+    else
+        shi_team_store_far(t, to, shi_team_box(t, t->me, t->me), data, bytes);
+    shi_team_tell(t, to, epoch);
+}
+
 void shi_team_exchange(struct shmem_team *t, const void *data, size_t bytes)
 {
     uint64_t epoch = ++t->epoch;
     t->exchanges++;
-    for (int i = 0; i < t->n; i++)
-        memcpy(shi_team_box(t, i, t->me), data, bytes);
-    shi_team_tell_all(t, epoch);
+    memcpy(shi_team_box(t, t->me, t->me), data, bytes);
+    for (int k = 1; k < t->n; k++) /* the next member first, so that not all give to the same one at once */
+        shi_team_give(t, (t->me + k) % t->n, data, bytes, epoch);
     shi_team_hear_all(t, epoch);
 }

@@ -1,6 +1,7 @@
 /* p2p.c - wait for, or test, words that other PEs update; every load is an acquire. */
 #include "host/ops/p2p.h"
 
+#include "host/net/progress.h"
 #include "host/ops/wait.h"
 #include "host/ops/world.h"
 #include "host/util/log.h"
@@ -90,7 +91,7 @@ uint64_t shi_p2p_wait_signal(const char *routine, const uint64_t *sig, int cmp, 
 int shi_p2p_test(const struct shi_cond *c)
 {
     check(c);
-    return satisfied(c, 0);
+    return satisfied(c, 0) || (shi_progress() && satisfied(c, 0));
 }
 
 static int all_satisfied(const struct shi_cond *c)
@@ -163,17 +164,20 @@ size_t shi_p2p_wait_some(const struct shi_cond *c, size_t *indices)
 int shi_p2p_test_all(const struct shi_cond *c)
 {
     check(c);
+    shi_progress(); /* programs test in loops */
     return all_satisfied(c);
 }
 
 size_t shi_p2p_test_any(const struct shi_cond *c)
 {
     check(c);
+    shi_progress();
     return any_satisfied(c);
 }
 
 size_t shi_p2p_test_some(const struct shi_cond *c, size_t *indices)
 {
     check(c);
+    shi_progress();
     return some_satisfied(c, indices);
 }

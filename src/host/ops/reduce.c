@@ -12,7 +12,10 @@
 #include "host/ops/rma.h"
 #include "host/util/log.h"
 
-enum { BLOCK_BYTES = 8192 }; /* combined at a time: stays in the first-level cache */
+enum {
+    BLOCK_BYTES = 8192,      /* combined at a time: stays in the first-level cache */
+    FAR_BLOCK_BYTES = 131072 /* with far members: long enough for the network, short enough for the second level */
+};
 
 static const char *box(const struct shmem_team *t, int of)
 {
@@ -32,6 +35,44 @@ static void reduce_short(struct shmem_team *t, void *dest, const void *source, s
     memcpy(dest, acc, bytes);
 }
 
+/* The first member of each node combines for it, meets the other firsts, and gives the node the result. */
+static void reduce_short_nodes(struct shmem_team *t, void *dest, const void *source, size_t n,
+                               const struct shi_reduction *r)
+{
+    _Alignas(16) char acc[SHI_BOXES_BYTES], all[SHI_BOXES_BYTES];
+    const struct shi_node *here = &t->node[t->my_node];
+    int first = here->member[0];
+    size_t bytes = n * r->elem;
+    uint64_t epoch = ++t->epoch;
+    t->exchanges++;
+    if (t->me != first) {
+        shi_team_give(t, first, source, bytes, epoch);
+        shi_team_hear(t, first, epoch);
+        memcpy(dest, box(t, first), bytes);
+        return;
+    }
+    memcpy(acc, source, bytes);
+    for (int k = 1; k < here->n; k++) {
+        shi_team_hear(t, here->member[k], epoch);
+        r->combine(acc, box(t, here->member[k]), n);
+    }
+    memcpy(shi_team_box(t, t->me, t->me), acc, bytes);
+    for (int k = 1; k < t->n_nodes; k++)
+        shi_team_give(t, t->node[(t->my_node + k) % t->n_nodes].member[0], acc, bytes, epoch);
+    for (int k = 0; k < t->n_nodes; k++) { /* in the order of nodes, the same everywhere */
+        int of = t->node[k].member[0];
+        if (of != t->me)
+            shi_team_hear(t, of, epoch);
+        if (k == 0)
+            memcpy(all, box(t, of), bytes);
+        else
+            r->combine(all, box(t, of), n);
+    }
+    for (int k = 1; k < here->n; k++)
+        shi_team_give(t, here->member[k], all, bytes, epoch);
+    memcpy(dest, all, bytes);
+}
+
 /* Combine elements [first, last) of every source, block by block, into every dest. */
 static void reduce_part(const struct shmem_team *t, void *dest, const void *source, size_t first, size_t last,
                         const struct shi_reduction *r)
@@ -48,6 +89,28 @@ static void reduce_part(const struct shmem_team *t, void *dest, const void *sour
     }
 }
 
+/* The same with far members: blocks are longer, and all sources of one come at the same time. */
+static void reduce_part_far(const struct shmem_team *t, void *dest, const void *source, size_t first, size_t last,
+                            const struct shi_reduction *r)
+{
+    size_t block = FAR_BLOCK_BYTES / r->elem;
+    char *in = malloc((size_t)t->n * FAR_BLOCK_BYTES);
+    if (!in)
+        shi_die("reduce", "out of memory for %zu bytes", (size_t)t->n * FAR_BLOCK_BYTES);
+    for (size_t at = first; at < last; at += block) {
+        size_t n = last - at < block ? last - at : block, off = at * r->elem;
+        for (int i = 0; i < t->n; i++)
+            shi_coll_get(t, in + (size_t)i * FAR_BLOCK_BYTES, (const char *)source + off, n * r->elem, i);
+        shi_coll_local(t);
+        for (int i = 1; i < t->n; i++)
+            r->combine(in, in + (size_t)i * FAR_BLOCK_BYTES, n);
+        for (int i = 0; i < t->n; i++)
+            shi_coll_put(t, (char *)dest + off, in, n * r->elem, i);
+        shi_coll_local(t);
+    }
+    free(in);
+}
+
 static void reduce_long(struct shmem_team *t, void *dest, const void *source, size_t n, const struct shi_reduction *r)
 {
     /* Parts begin on cache lines of the array, so that members do not store into the same line. */
@@ -56,8 +119,11 @@ static void reduce_long(struct shmem_team *t, void *dest, const void *source, si
     size_t first = part * (size_t)t->me < n ? part * (size_t)t->me : n;
     size_t last = n - first < part ? n : first + part;
     shi_team_barrier(t); /* every source is ready */
-    reduce_part(t, dest, source, first, last, r);
-    shi_team_barrier(t); /* every dest is complete, every source read */
+    if (t->n_nodes > 1)
+        reduce_part_far(t, dest, source, first, last, r);
+    else
+        reduce_part(t, dest, source, first, last, r);
+    shi_team_quiet_barrier(t); /* every dest is complete, every source read */
 }
 
 static void check_both(const char *routine, const struct shmem_team *t, const void *dest, const void *source, size_t n,
@@ -80,7 +146,7 @@ void shi_coll_reduce(const char *routine, struct shmem_team *t, void *dest, cons
         memmove(dest, source, n * r->elem);
         t->epoch++;
     } else if (n * r->elem <= t->box_bytes) {
-        reduce_short(t, dest, source, n, r);
+        (t->n_nodes > 1 ? reduce_short_nodes : reduce_short)(t, dest, source, n, r);
     } else {
         reduce_long(t, dest, source, n, r);
     }
@@ -103,6 +169,26 @@ static void scan_short(struct shmem_team *t, void *dest, const void *source, siz
     memcpy(dest, acc, bytes);
 }
 
+/* Combine member i's source into sum; member 0's begins it. */
+static void add_source(const char *routine, const struct shmem_team *t, char *sum, const void *source, size_t n,
+                       const struct shi_reduction *r, int i)
+{
+    const char *from = t->peer[i].far ? NULL : shi_coll_at(t, source, i);
+    char *copy = from ? NULL : malloc(n * r->elem);
+    if (!from && !copy)
+        shi_die(routine, "out of memory for %zu bytes of a scan", n * r->elem);
+    if (!from) {
+        shi_coll_get(t, copy, source, n * r->elem, i);
+        shi_coll_local(t);
+        from = copy;
+    }
+    if (i == 0)
+        memcpy(sum, from, n * r->elem);
+    else
+        r->combine(sum, from, n);
+    free(copy);
+}
+
 /* Others read my source until all are done, so a sum in place waits in private memory. */
 static void scan_long(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t n,
                       const struct shi_reduction *r, int last)
@@ -115,9 +201,9 @@ static void scan_long(const char *routine, struct shmem_team *t, void *dest, con
     if (last < 0)
         memset(sum, 0, bytes);
     else
-        memcpy(sum, shi_coll_at(t, source, 0), bytes);
+        add_source(routine, t, sum, source, n, r, 0);
     for (int i = 1; i <= last; i++)
-        r->combine(sum, shi_coll_at(t, source, i), n);
+        add_source(routine, t, sum, source, n, r, i);
     shi_team_barrier(t);
     if (sum != dest) {
         memcpy(dest, sum, bytes);

@@ -1,7 +1,9 @@
 /* rma.c - the longer parts of put and get: strides, signals, argument checks. */
 #include "host/ops/rma.h"
 
+#include "host/net/amo_word.h"
 #include "host/ops/dheap.h"
+#include "host/ops/far.h"
 #include "host/util/log.h"
 
 void shi_rma_check(const char *routine, const void *dest, const void *source, size_t bytes, int pe)
@@ -24,15 +26,23 @@ static void copy_slow(const char *routine, void *to, const void *from, size_t by
 }
 
 void shi_rma_put_slow(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source, size_t bytes,
-                      int pe)
+                      int pe, int nbi)
 {
-    copy_slow(routine, shi_miss_copy(routine, ctx, "dest", dest, bytes, pe), source, bytes, pe);
+    struct shi_spot to;
+    if (shi_far(routine, ctx, "dest", dest, bytes, pe, &to))
+        shi_far_put(ctx->lane, &to, source, bytes, nbi);
+    else
+        copy_slow(routine, shi_miss_copy(routine, ctx, "dest", dest, bytes, pe), source, bytes, pe);
 }
 
 void shi_rma_get_slow(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source, size_t bytes,
-                      int pe)
+                      int pe, int nbi)
 {
-    copy_slow(routine, dest, shi_miss_copy(routine, ctx, "source", source, bytes, pe), bytes, pe);
+    struct shi_spot from;
+    if (shi_far(routine, ctx, "source", source, bytes, pe, &from))
+        shi_far_get(ctx->lane, &from, dest, bytes, nbi);
+    else
+        copy_slow(routine, dest, shi_miss_copy(routine, ctx, "source", source, bytes, pe), bytes, pe);
 }
 
 /* Bytes from the first to past the last element of one side, or SIZE_MAX on overflow. */
@@ -82,7 +92,13 @@ void shi_rma_put_strided(const char *routine, const struct shmem_ctx *ctx, void 
     if (s->count && s->block)
         check_strides(routine, s, pe);
     size_t bytes = span(s, s->dst);
-    void *at = shi_at(routine, ctx, "dest", dest, bytes, pe);
+    void *at = shi_fast(ctx, dest, bytes, pe);
+    struct shi_spot to;
+    if (!at && shi_far(routine, ctx, "dest", dest, bytes, pe, &to)) {
+        shi_far_put_strided(ctx->lane, &to, source, s);
+        return;
+    }
+    at = at ? at : shi_miss(routine, ctx, "dest", dest, bytes, pe);
     if (bytes)
         shi_copy_strided(at, source, s);
 }
@@ -93,7 +109,13 @@ void shi_rma_get_strided(const char *routine, const struct shmem_ctx *ctx, void 
     if (s->count && s->block)
         check_strides(routine, s, pe);
     size_t bytes = span(s, s->sst);
-    const void *at = shi_at(routine, ctx, "source", source, bytes, pe);
+    const void *at = shi_fast(ctx, source, bytes, pe);
+    struct shi_spot from;
+    if (!at && shi_far(routine, ctx, "source", source, bytes, pe, &from)) {
+        shi_far_get_strided(ctx->lane, &from, dest, s);
+        return;
+    }
+    at = at ? at : shi_miss(routine, ctx, "source", source, bytes, pe);
     if (bytes)
         shi_copy_strided(dest, at, s);
 }
@@ -101,11 +123,18 @@ void shi_rma_get_strided(const char *routine, const struct shmem_ctx *ctx, void 
 void shi_signal(const char *routine, const struct shmem_ctx *ctx, uint64_t *sig_addr, uint64_t signal, int sig_op,
                 int pe)
 {
-    uint64_t *at = shi_at(routine, ctx, "sig_addr", sig_addr, sizeof *sig_addr, pe);
+    uint64_t *at = shi_fast(ctx, sig_addr, sizeof *sig_addr, pe);
+    struct shi_spot spot;
+    if (sig_op != SHMEM_SIGNAL_SET && sig_op != SHMEM_SIGNAL_ADD)
+        shi_die(routine, "sig_op = %d is neither SHMEM_SIGNAL_SET nor SHMEM_SIGNAL_ADD (pe = %d)", sig_op, pe);
+    if (!at && shi_far(routine, ctx, "sig_addr", sig_addr, sizeof *sig_addr, pe, &spot)) {
+        shi_far_update(ctx->lane, &spot, sizeof *sig_addr, sig_op == SHMEM_SIGNAL_SET ? SHI_AMO_SET : SHI_AMO_ADD, signal,
+                       1);
+        return;
+    }
+    at = at ? at : shi_miss(routine, ctx, "sig_addr", sig_addr, sizeof *sig_addr, pe);
     if (sig_op == SHMEM_SIGNAL_SET)
         __atomic_store_n(at, signal, __ATOMIC_RELEASE);
-    else if (sig_op == SHMEM_SIGNAL_ADD)
-        __atomic_fetch_add(at, signal, __ATOMIC_ACQ_REL);
     else
-        shi_die(routine, "sig_op = %d is neither SHMEM_SIGNAL_SET nor SHMEM_SIGNAL_ADD (pe = %d)", sig_op, pe);
+        __atomic_fetch_add(at, signal, __ATOMIC_ACQ_REL);
 }

@@ -1,4 +1,4 @@
-/* rma.h - put, get and their strided forms, on memory that loads and stores reach. */
+/* rma.h - put, get, their strided forms and signals: by loads and stores where those reach. */
 #ifndef SHI_RMA_H
 #define SHI_RMA_H
 
@@ -24,33 +24,33 @@ static inline size_t shi_bytes(size_t n, size_t elem)
     return __builtin_mul_overflow(n, elem, &bytes) ? SIZE_MAX : bytes;
 }
 
-/* What missed the fast table: the same after every check, or death. */
+/* What missed the fast table: over the network, or the same after every check, or death. nbi: as the nbi forms. */
 void shi_rma_put_slow(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source, size_t bytes,
-                      int pe);
+                      int pe, int nbi);
 void shi_rma_get_slow(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source, size_t bytes,
-                      int pe);
+                      int pe, int nbi);
 
 /* SHMEM_CHECK=1: die when the two ranges, both addresses of this process, overlap. */
 void shi_rma_check(const char *routine, const void *dest, const void *source, size_t bytes, int pe);
 
 static inline void shi_rma_put(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source,
-                               size_t bytes, int pe)
+                               size_t bytes, int pe, int nbi)
 {
     void *at = shi_fast(ctx, dest, bytes, pe);
     if (shi_likely(at != NULL))
         shi_copy(at, source, bytes);
     else
-        shi_rma_put_slow(routine, ctx, dest, source, bytes, pe);
+        shi_rma_put_slow(routine, ctx, dest, source, bytes, pe, nbi);
 }
 
 static inline void shi_rma_get(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source,
-                               size_t bytes, int pe)
+                               size_t bytes, int pe, int nbi)
 {
     const void *at = shi_fast(ctx, source, bytes, pe);
     if (shi_likely(at != NULL))
         shi_copy(dest, at, bytes);
     else
-        shi_rma_get_slow(routine, ctx, dest, source, bytes, pe);
+        shi_rma_get_slow(routine, ctx, dest, source, bytes, pe, nbi);
 }
 
 /* How a strided transfer lies in memory: `count` blocks of `block` elements of `elem` bytes, a block every `dst` and

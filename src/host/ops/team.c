@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/ops/amo.h"
+#include "host/ops/far.h"
 #include "host/ops/wait.h"
 #include "host/util/log.h"
 
@@ -32,9 +34,12 @@ size_t shi_team_sync_bytes(int n_pes)
     return slot_bytes(n_pes) * (SHI_SLOTS + SHI_SETS);
 }
 
+/* NULL: that PE is far. */
 static struct shi_slot *slot_of(int world_pe, int index)
 {
     const struct shi_shm *shm = &shi_world.shm;
+    if (shi_world.peer[world_pe].far)
+        return NULL;
     for (int i = 0; i < shm->n; i++) /* at team creation only */
         if (shm->region[i].pe == world_pe)
             return (struct shi_slot *)(shm->base + shm->region[i].sync_off + index * slot_bytes(shi_world.n_pes));
@@ -45,6 +50,11 @@ static struct shi_slot *slot_of(int world_pe, int index)
 
 int shi_team_member(const struct shmem_team *t, int world_pe)
 {
+    for (int i = 0; t->list && i < t->n; i++)
+        if (shi_team_world_pe(t, i) == world_pe)
+            return i;
+    if (t->list)
+        return -1;
     int d = world_pe - t->start;
     if (t->n == 1)
         return d == 0 ? 0 : -1;
@@ -54,6 +64,48 @@ int shi_team_member(const struct shmem_team *t, int world_pe)
 shmem_team_t shi_team_handle(struct shmem_team *t)
 {
     return t == &shi_team_world ? SHMEM_TEAM_WORLD : t == &shi_team_shared ? SHMEM_TEAM_SHARED : t;
+}
+
+/* The number of a PE's node; PEs that only the network reaches from each other are nodes of their own. */
+static int node_of(int world_pe)
+{
+    int forced = shi_world.config.transport == SHI_TRANSPORT_OFI;
+    return !shi_world.lane ? 0 : forced ? world_pe : shi_stream_node(world_pe);
+}
+
+static struct shi_node *node_with(struct shmem_team *t, int number)
+{
+    for (int k = 0; k < t->n_nodes; k++)
+        if (node_of(shi_team_world_pe(t, t->node[k].member[0])) == number)
+            return &t->node[k];
+    return NULL;
+}
+
+/* Sort the members by node, nodes by their first member. 0 or -ENOMEM. */
+static int find_nodes(struct shmem_team *t)
+{
+    t->node = calloc((size_t)t->n, sizeof *t->node);
+    t->members = calloc((size_t)t->n, sizeof *t->members);
+    if (!t->node || !t->members)
+        return -ENOMEM;
+    int placed = 0;
+    for (int i = 0; i < t->n; i++) {
+        int number = node_of(shi_team_world_pe(t, i));
+        if (node_with(t, number))
+            continue;
+        struct shi_node *k = &t->node[t->n_nodes];
+        k->member = t->members + placed;
+        for (int j = i; j < t->n; j++) {
+            if (node_of(shi_team_world_pe(t, j)) != number)
+                continue;
+            if (j == t->me)
+                t->my_node = t->n_nodes;
+            k->member[k->n++] = j;
+        }
+        placed += k->n;
+        t->n_nodes++;
+    }
+    return 0;
 }
 
 /* Fill the tables of a team whose members, number and slot are set. 0 or -ENOMEM. */
@@ -74,7 +126,7 @@ static int fill(struct shmem_team *t)
     t->box_bytes = SHI_BOXES_BYTES / t->n / SHI_LINE_BYTES * SHI_LINE_BYTES;
     if (t->box_bytes < SHI_BOX_BYTES)
         t->box_bytes = SHI_BOX_BYTES;
-    return 0;
+    return find_nodes(t);
 }
 
 static void empty(struct shmem_team *t)
@@ -82,10 +134,16 @@ static void empty(struct shmem_team *t)
     while (t->ctxs) {
         struct shmem_ctx *c = t->ctxs;
         t->ctxs = c->next;
+        shi_far_quiet(c->lane);
         free(c);
     }
     free((void *)t->peer);
     free(t->slot);
+    free(t->node);
+    free(t->members);
+    t->node = NULL;
+    t->members = NULL;
+    t->n_nodes = 0;
     t->peer = NULL;
     t->slot = NULL;
     t->n = 0;
@@ -110,16 +168,32 @@ void shi_team_refresh(void)
         refresh(t);
 }
 
-/* Local numbers of PEs of one node need not be evenly spaced; SHARED is the world where all PEs share the node, which
- * is the only case without a network. */
+/* The PEs that load and store each other's memory. Their numbers need not be evenly spaced. */
+static struct shmem_team shared(void)
+{
+    const struct shi_boot *b = &shi_world.boot;
+    if (shi_world.config.transport == SHI_TRANSPORT_OFI)
+        return (struct shmem_team){.n = 1, .start = shi_world.pe, .stride = 1};
+    struct shmem_team t = {.n = b->n_local, .stride = 1, .start = b->local_pe[0]};
+    if (t.n > 1)
+        t.stride = b->local_pe[1] - b->local_pe[0];
+    for (int i = 0; i < t.n; i++)
+        if (b->local_pe[i] != t.start + i * t.stride)
+            return (struct shmem_team){.n = b->n_local, .stride = 1, .list = b->local_pe};
+    return t;
+}
+
 int shi_team_up(void)
 {
     memset(slot_free, 0xff, sizeof slot_free);
     slot_free[0] &= ~(1ull << SHI_SLOT_WORLD | 1ull << SHI_SLOT_SHARED);
     struct shmem_team *t[] = {&shi_team_world, &shi_team_shared};
+    struct shmem_team is[] = {{.n = shi_world.n_pes, .stride = 1, .index = SHI_SLOT_WORLD}, shared()};
+    is[1].index = SHI_SLOT_SHARED;
     for (int i = 0; i < 2; i++) { /* epochs go on where an earlier shmem_init left them */
-        *t[i] = (struct shmem_team){.n = shi_world.n_pes, .stride = 1, .index = i ? SHI_SLOT_SHARED : SHI_SLOT_WORLD,
-                                    .epoch = t[i]->epoch, .exchanges = t[i]->exchanges};
+        is[i].epoch = t[i]->epoch;
+        is[i].exchanges = t[i]->exchanges;
+        *t[i] = is[i];
         if (fill(t[i]))
             return -ENOMEM;
     }
@@ -148,6 +222,7 @@ struct offer {
     uint64_t clock;
     int32_t ok, pad;
 };
+_Static_assert(SHI_SLOT_WORLD == 0, "the world's slot begins a sync area");
 _Static_assert(sizeof(struct offer) <= SHI_BOX_BYTES, "a split needs one exchange");
 
 /* A team this PE is a member of, or NULL without memory. */
@@ -156,7 +231,8 @@ static struct shmem_team *create(const struct shmem_team *parent, const struct s
     struct shmem_team *t = calloc(1, sizeof *t);
     if (!t)
         return NULL;
-    t->start = shi_team_world_pe(parent, s->start);
+    t->list = parent->list;
+    t->start = parent->start + s->start * parent->stride;
     t->stride = s->size > 1 ? s->stride * parent->stride : 1;
     t->n = s->size;
     t->index = index;
@@ -301,15 +377,17 @@ static int agree_on_set(const char *routine, const struct shmem_team *t, long *p
         __atomic_store_n(psync, SHMEM_SYNC_VALUE, __ATOMIC_RELAXED);
         return (int)told;
     }
-    uint64_t n = __atomic_fetch_add(&slot_of(0, SHI_SLOT_WORLD)->sets_used, 1, __ATOMIC_RELAXED);
+    struct shi_slot *first = slot_of(0, SHI_SLOT_WORLD);
+    const struct shi_spot spot = {0, SHI_REGION_SYNC, offsetof(struct shi_slot, sets_used)};
+    uint64_t n = first ? __atomic_fetch_add(&first->sets_used, 1, __ATOMIC_RELAXED)
+                       : shi_far_fetch(shi_world.lane, &spot, sizeof first->sets_used, SHI_AMO_ADD, 1, 0);
     if (n >= SHI_SETS)
         shi_die(routine, "more than %d different active sets in one job; use teams", SHI_SETS);
-    int index = SHI_SLOTS + (int)n;
-    for (int i = 1; i < t->n; i++) {
-        long *at = shi_at(routine, SHI_CTX_DEFAULT, "pSync", psync, sizeof *psync, shi_team_world_pe(t, i));
-        __atomic_store_n(at, index, __ATOMIC_RELEASE);
-    }
-    return index;
+    long index = SHI_SLOTS + (long)n;
+    for (int i = 1; i < t->n; i++)
+        shi_amo_update(SHI_CTX_DEFAULT, psync, sizeof *psync, shi_team_world_pe(t, i),
+                       &(struct shi_amo_call){routine, "pSync", SHI_AMO_SET, (uint64_t)index, 0});
+    return (int)index;
 }
 
 struct shmem_team *shi_team_of_set(const char *routine, int start, int log_stride, int size, long *psync)

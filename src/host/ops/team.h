@@ -32,6 +32,8 @@ enum {
  *   sets_used       PEs, fetch-add; world slot of     PEs             relaxed: hands out slots of active sets
  *                   PE 0 only
  *
+ * A far member's words are stored by the network's progress there, with a release; the stream keeps them in order.
+ *
  * R1 -> A1, R2 -> A2 -> R3 -> A3  all that a member did before the barrier is seen by every member after it.
  */
 struct shi_slot {
@@ -44,11 +46,21 @@ struct shi_slot {
     _Alignas(SHI_LINE_BYTES) uint64_t from[]; /* [n_pes], then the boxes */
 };
 
+/* Members of a team that share memory; the first is who speaks for them. */
+struct shi_node {
+    int *member; /* [n] ascending */
+    int n;
+};
+
 struct shmem_team {
     const struct shi_peer *peer; /* [n] by team PE */
-    struct shi_slot **slot;      /* [n] by team PE: that member's slot, mapped here */
+    struct shi_slot **slot;      /* [n] by team PE: that member's slot, mapped here, or NULL for a far one */
     int n, me;
-    int start, stride;           /* world PE of team PE i is start + i * stride */
+    int start, stride;           /* world PE of team PE i is start + i * stride... */
+    const int *list;             /* ...or list[start + i * stride], where the PEs of a node are not evenly spaced */
+    struct shi_node *node;       /* [n_nodes] where its members are; this PE's node is node[my_node] */
+    int n_nodes, my_node;        /* n_nodes 1: none is far */
+    int *members;                /* [n] by node, for struct shi_node */
     int index;                   /* of its slot */
     int crowded;                 /* its members may outnumber the cores */
     uint64_t epoch;              /* of the last barrier or collective */
@@ -84,7 +96,8 @@ shmem_team_t shi_team_handle(struct shmem_team *t);
 /* World number of a member, and the member number of a world PE or -1. */
 static inline int shi_team_world_pe(const struct shmem_team *t, int pe)
 {
-    return t->start + pe * t->stride;
+    int at = t->start + pe * t->stride;
+    return t->list ? t->list[at] : at;
 }
 int shi_team_member(const struct shmem_team *t, int world_pe);
 
@@ -108,18 +121,20 @@ struct shmem_team *shi_team_of_set(const char *routine, int start, int log_strid
 void shi_team_barrier(struct shmem_team *t);
 
 /* The same, after this thread's operations are complete. */
-static inline void shi_team_quiet_barrier(struct shmem_team *t)
-{
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    shi_team_barrier(t);
-}
+void shi_team_quiet_barrier(struct shmem_team *t);
 
 /* ---- for collectives -------------------------------------------------------------------------------------------- */
+
+/* Store into a far member's slot, behind all that the default context sent it. `mine`: the place in our own slot. */
+void shi_team_store_far(const struct shmem_team *t, int to, const void *mine, const void *from, size_t bytes);
 
 /* Tell member `to` that all I store for it in this epoch is there. */
 static inline void shi_team_tell(const struct shmem_team *t, int to, uint64_t epoch)
 {
-    __atomic_store_n(&t->slot[to]->from[t->me], epoch, __ATOMIC_RELEASE); /* R4 */
+    if (shi_likely(t->slot[to] != NULL))
+        __atomic_store_n(&t->slot[to]->from[t->me], epoch, __ATOMIC_RELEASE); /* R4 */
+    else
+        shi_team_store_far(t, to, &t->slot[t->me]->from[t->me], &epoch, sizeof epoch);
 }
 
 /* Wait until member `of` has told me. */
@@ -129,7 +144,7 @@ void shi_team_hear(const struct shmem_team *t, int of, uint64_t epoch);
 void shi_team_tell_all(const struct shmem_team *t, uint64_t epoch);
 void shi_team_hear_all(const struct shmem_team *t, uint64_t epoch);
 
-/* Where member `from`'s box lies in the slot of member `to`, for the exchange that is under way. */
+/* Where member `from`'s box lies in the slot of member `to`, who is near, for the exchange that is under way. */
 static inline void *shi_team_box(const struct shmem_team *t, int to, int from)
 {
     char *boxes = (char *)t->slot[to]->from + shi_round_up(shi_world.n_pes * sizeof(uint64_t), SHI_LINE_BYTES);
@@ -139,5 +154,8 @@ static inline void *shi_team_box(const struct shmem_team *t, int to, int from)
 /* Give `bytes` (at most box_bytes) to every member; then shi_team_box(t, t->me, i) holds member i's until the
  * exchange after the next. */
 void shi_team_exchange(struct shmem_team *t, const void *data, size_t bytes);
+
+/* One member's part of it: put `bytes` into my box in the slot of member `to`, near or far, and tell. */
+void shi_team_give(struct shmem_team *t, int to, const void *data, size_t bytes, uint64_t epoch);
 
 #endif

@@ -8,13 +8,16 @@
 #include "host/net/progress.h"
 #include "host/ops/world.h"
 
-enum { POLLS_ALONE = 4000, YIELD_NS = 2000000, FIRST_SLEEP_US = 20, LAST_SLEEP_US = 1000 };
+enum { POLLS_ALONE = 4000, POLLS_A_LOOK = 16, YIELD_NS = 2000000, FIRST_SLEEP_US = 20, LAST_SLEEP_US = 1000 };
 
 unsigned shi_wait_polls = POLLS_ALONE;
+static unsigned looks; /* at the network, before the core is yielded */
 
-void shi_wait_set(long configured, int crowded)
+void shi_wait_set(long configured, int crowded, int network)
 {
-    shi_wait_polls = configured != SHI_CONFIG_AUTO ? (unsigned)configured : crowded ? 0 : POLLS_ALONE;
+    unsigned polls = configured != SHI_CONFIG_AUTO ? (unsigned)configured : crowded ? 0 : POLLS_ALONE;
+    shi_wait_polls = network && polls > POLLS_A_LOOK ? POLLS_A_LOOK : polls;
+    looks = network ? polls / POLLS_A_LOOK : 0;
 }
 
 static uint64_t now_ns(void)
@@ -35,6 +38,11 @@ void shi_wait_slow(struct shi_wait *w)
         *w = SHI_WAIT_INIT;
         return;
     }
+    w->polls = looks ? 0 : w->polls;
+    if (w->looks < looks) {
+        w->looks++;
+        return;
+    }
     if (w->sleep_us == 0) {
         sched_yield();
         uint64_t now = now_ns();
@@ -44,6 +52,8 @@ void shi_wait_slow(struct shi_wait *w)
             w->sleep_us = FIRST_SLEEP_US;
         return;
     }
+    if (shi_progress_rest())
+        return;
     struct timespec t = {.tv_nsec = w->sleep_us * 1000L};
     nanosleep(&t, NULL);
     w->sleep_us = w->sleep_us * 2 < LAST_SLEEP_US ? w->sleep_us * 2 : LAST_SLEEP_US;

@@ -12,19 +12,22 @@
 #include "host/util/base.h"
 
 struct shi_wait {
-    unsigned polls;
+    unsigned polls;    /* since the last look at the network */
+    unsigned looks;    /* at the network, in vain */
     uint32_t sleep_us; /* 0 while yielding */
     uint64_t since_ns; /* first yield, 0 before */
 };
 
-#define SHI_WAIT_INIT ((struct shi_wait){0, 0, 0})
+#define SHI_WAIT_INIT ((struct shi_wait){0, 0, 0, 0})
 
 extern unsigned shi_wait_polls; /* set once at init */
 
-/* Set shi_wait_polls from SHMEM_SPIN and from whether PEs outnumber cores. */
-void shi_wait_set(long configured, int crowded);
+/* Set shi_wait_polls from SHMEM_SPIN, from whether PEs outnumber cores, and from whether a network is in use, which wait
+ * loops then look at every few polls. */
+void shi_wait_set(long configured, int crowded, int network);
 
-/* Yield or sleep once; leaves the process when the job was aborted. */
+/* Make progress; without any, yield or sleep once. Leaves the process when the job was aborted. Wait loops for what
+ * only progress brings call it directly. */
 void shi_wait_slow(struct shi_wait *w);
 
 /* One step of a wait loop whose condition was found false. */

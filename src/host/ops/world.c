@@ -10,8 +10,11 @@
 #include <unistd.h>
 
 #include "host/net/am.h"
+#include "host/net/am_far.h"
 #include "host/net/progress.h"
+#include "host/net/stream.h"
 #include "host/ops/dheap.h"
+#include "host/ops/far.h"
 #include "host/ops/heap.h"
 #include "host/ops/statics.h"
 #include "host/ops/team.h"
@@ -46,9 +49,14 @@ static int fill_peers(const struct shi_statics *st)
         return -ENOMEM;
     memset(peers, 0, table);
     memset(no_peers, 0, table);
+    for (int pe = 0; pe < shi_world.n_pes; pe++)
+        peers[pe] = (struct shi_peer){.pe = pe, .far = 1, .same_program = !shi_world.lane || shi_stream_same_program(pe)};
     for (int i = 0; i < shm->n; i++) {
         const struct shi_shm_region *r = &shm->region[i];
         struct shi_peer *p = &peers[r->pe];
+        if (shi_world.config.transport == SHI_TRANSPORT_OFI && r->pe != shi_world.pe)
+            continue;
+        p->far = 0;
         p->heap_bytes = r->heap_bytes < shi_world.heap_bytes ? r->heap_bytes : shi_world.heap_bytes;
         p->heap_delta = (ptrdiff_t)((uintptr_t)shm->base + r->heap_off - shm->heap_lo);
         p->data_bytes = r->exe_id == st->exe_id ? r->data_bytes : 0; /* another program's globals are not ours */
@@ -126,11 +134,6 @@ static int join_node(void)
     if (err)
         return err;
     shi_world.shm = shm;
-    if (shi_world.boot.n_local != shi_world.boot.n_pes) {
-        shi_log_error("%d of %d PEs are on other nodes, which this build cannot reach",
-                      shi_world.boot.n_pes - shi_world.boot.n_local, shi_world.boot.n_pes);
-        return -EHOSTUNREACH;
-    }
     init_pid = getpid();
     if (on_exit(at_exit, NULL) || pthread_atfork(NULL, NULL, in_forked_child))
         return -ENOMEM;
@@ -155,12 +158,32 @@ static int join_job(void)
     return err;
 }
 
+/* The network, where there is somebody whom it alone reaches. */
+static int join_network(const struct shi_statics *st)
+{
+    const struct shi_shm *shm = &shi_world.shm;
+    const struct shi_shm_region *mine = &shm->region[shi_world.boot.local_index];
+    int forced = shi_world.config.transport == SHI_TRANSPORT_OFI && shi_world.n_pes > 1;
+    if (shi_world.boot.n_local == shi_world.n_pes && !forced)
+        return 0;
+    const struct shi_stream_region own[SHI_REGIONS] = {
+        [SHI_REGION_HEAP] = {.base = (char *)shi_world.heap_lo, .bytes = shi_world.heap_bytes},
+        [SHI_REGION_DATA] = {.base = (char *)st->lo, .bytes = st->bytes},
+        [SHI_REGION_SYNC] = {.base = shm->base + mine->sync_off, .bytes = shi_team_sync_bytes(shi_world.n_pes)}};
+    int err = shi_stream_up(&shi_world.boot, &shi_world.config, own, st->exe_id);
+    if (!err)
+        shi_world.lane = shi_stream_lane(0);
+    return err;
+}
+
 static void prepare_messages(void)
 {
     const struct shi_am_world w = {.pe = shi_world.pe, .n_pes = shi_world.n_pes, .local = shi_world.boot.local_index,
                                    .shm = &shi_world.shm, .data_lo = shi_world.data_lo, .in_device = shi_dheap_holds,
                                    .device_of = shi_dheap_of, .device_copy = shi_dheap_move};
     shi_am_up(&w);
+    if (shi_world.lane)
+        shi_am_far_up();
 }
 
 static int build_world(int thread_level)
@@ -175,6 +198,9 @@ static int build_world(int thread_level)
     shi_world.check = shi_world.config.check;
     shi_world.thread_level = thread_level;
     shi_world.heap = shi_heap_up(shi_world.heap_bytes);
+    int err = join_network(st);
+    if (err)
+        return err;
     if (!shi_world.heap || fill_peers(st) || shi_team_up()) {
         shi_log_error("out of memory for the tables of %d PEs", shi_world.n_pes);
         return -ENOMEM;
@@ -192,10 +218,10 @@ void shi_world_up(int thread_level)
         err = build_world(thread_level);
     if (err)
         abort_now(1);
-    shi_wait_set(shi_world.config.spin, shi_world.shm.crowded);
+    shi_wait_set(shi_world.config.spin, shi_world.shm.crowded, shi_world.lane != NULL);
     main_thread = thread_id();
     *SHI_CTX_DEFAULT = (struct shmem_ctx){.peer = shi_world.check ? no_peers : peers, .n_pes = shi_world.n_pes,
-                                          .team = &shi_team_world};
+                                          .team = &shi_team_world, .lane = shi_world.lane};
     shi_world.up = 1;
     if (!shi_world.ever_up)
         greet();
@@ -206,6 +232,7 @@ void shi_world_up(int thread_level)
 void shi_world_add_device(void *base, size_t bytes, void *const *mapped, int host_access)
 {
     shi_world.dev_lo = (uintptr_t)base;
+    shi_world.dev_bytes = bytes;
     shi_world.dev_private = !host_access;
     for (int i = 0; i < shi_world.n_pes; i++) {
         peers[i].dev_delta = (char *)mapped[i] - (char *)base;
@@ -218,14 +245,35 @@ void shi_world_add_device(void *base, size_t bytes, void *const *mapped, int hos
 
 /* ---- down ------------------------------------------------------------------------------------------------------- */
 
+/* Nobody sends any more once all have stopped their progress. Over the network the launcher carries the last barriers:
+ * the first while progress still serves those who have not come so far. */
+static void leave_network(void)
+{
+    if (shi_world.lane) {
+        shi_stream_close();
+        shi_world.boot.ops->fence();
+    }
+    shi_progress_stop();
+    if (shi_world.lane)
+        shi_world.boot.ops->fence();
+    else
+        shi_team_barrier(&shi_team_world);
+}
+
 void shi_world_down(const char *routine)
 {
     shi_need_up(routine);
     shi_dheap_finish();
+    for (int i = 0; shi_world.lane && i < shi_stream_lanes(); i++)
+        shi_far_quiet(shi_stream_lane(i));
     shi_team_quiet_barrier(&shi_team_world);
-    shi_progress_stop();
-    shi_team_barrier(&shi_team_world); /* nobody sends messages any more */
+    leave_network();
     shi_am_down();
+    if (shi_world.lane) {
+        shi_am_far_down();
+        shi_stream_down();
+        shi_world.lane = NULL;
+    }
     SHI_CTX_DEFAULT->n_pes = 0;
     shi_world.up = 0;
     shi_dheap_down();
@@ -276,7 +324,7 @@ void *shi_reach(const struct shi_peer *p, const void *addr, size_t bytes)
     return shi_world.dev_private ? NULL : reach_device(p, addr, bytes);
 }
 
-static _Noreturn void not_symmetric(const char *routine, const char *arg, const void *addr, size_t bytes, int pe)
+_Noreturn void shi_not_symmetric(const char *routine, const char *arg, const void *addr, size_t bytes, int pe)
 {
     uintptr_t heap = (uintptr_t)addr - shi_world.heap_lo, data = (uintptr_t)addr - shi_world.data_lo;
     if (bytes > PTRDIFF_MAX)
@@ -293,7 +341,7 @@ static _Noreturn void not_symmetric(const char *routine, const char *arg, const 
             pe);
 }
 
-static void check_call(const char *routine, const struct shmem_ctx *ctx, int pe)
+void shi_check_call(const char *routine, const struct shmem_ctx *ctx, int pe)
 {
     shi_need_up(routine);
     if (!ctx->team)
@@ -307,7 +355,7 @@ static void check_call(const char *routine, const struct shmem_ctx *ctx, int pe)
 
 void *shi_miss(const char *routine, const struct shmem_ctx *ctx, const char *arg, const void *addr, size_t bytes, int pe)
 {
-    check_call(routine, ctx, pe);
+    shi_check_call(routine, ctx, pe);
     const struct shi_peer *p = &ctx->team->peer[pe];
     void *at = bytes ? shi_reach(p, addr, bytes) : (void *)addr;
     if (at || !bytes)
@@ -315,13 +363,13 @@ void *shi_miss(const char *routine, const struct shmem_ctx *ctx, const char *arg
     if (shi_world.dev_private && reach_device(p, addr, bytes))
         shi_die(routine, "%s = %p is device memory that the host cannot load and store; put and get copy it (pe = %d)",
                 arg, addr, pe);
-    not_symmetric(routine, arg, addr, bytes, pe);
+    shi_not_symmetric(routine, arg, addr, bytes, pe);
 }
 
 void *shi_miss_copy(const char *routine, const struct shmem_ctx *ctx, const char *arg, const void *addr, size_t bytes,
                     int pe)
 {
-    check_call(routine, ctx, pe);
+    shi_check_call(routine, ctx, pe);
     void *at = shi_world.dev_private && bytes ? reach_device(&ctx->team->peer[pe], addr, bytes) : NULL;
     return at ? at : shi_miss(routine, ctx, arg, addr, bytes, pe);
 }

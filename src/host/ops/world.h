@@ -22,6 +22,9 @@ struct shi_peer {
     size_t heap_bytes, data_bytes;
     ptrdiff_t dev_delta; /* the same for the device heap, which the fast path does not look at */
     size_t dev_bytes;
+    int pe;              /* world number */
+    short far;           /* only the network reaches it: far.h */
+    short same_program;  /* its static data is laid out like ours */
 } __attribute__((aligned(SHI_LINE_BYTES)));
 
 /* Constants between init and finalize. The first line is what the data path reads. */
@@ -34,7 +37,9 @@ struct shi_world {
     int ever_up;
     size_t heap_bytes, data_bytes;
     uintptr_t dev_lo;            /* this PE's device heap, 0: none yet */
+    size_t dev_bytes;
     int dev_private;             /* the host cannot load and store it */
+    struct shi_lane *lane;       /* the default context's way over the network; NULL: no PE is far */
     struct shi_heap *heap;       /* where blocks lie in the symmetric heap */
     const struct shi_peer *peer; /* [n_pes], complete even when SHMEM_CHECK=1 */
     struct shi_shm shm;
@@ -49,6 +54,7 @@ struct shmem_ctx {
     unsigned n_pes;              /* 0: no operation is allowed */
     long options;
     struct shmem_team *team;
+    struct shi_lane *lane;       /* NULL: no PE is far */
     struct shmem_ctx *next;      /* of the team's other contexts */
 };
 
@@ -83,6 +89,12 @@ void shi_need_up(const char *routine);
  */
 void *shi_miss(const char *routine, const struct shmem_ctx *ctx, const char *arg, const void *addr, size_t bytes,
                int pe);
+
+/* What both begin with: die unless the library is up, the context valid, pe one of its PEs, the thread allowed. */
+void shi_check_call(const char *routine, const struct shmem_ctx *ctx, int pe);
+
+/* What they end with: say why the address is no place on PE pe. */
+_Noreturn void shi_not_symmetric(const char *routine, const char *arg, const void *addr, size_t bytes, int pe);
 
 /* The same for copies: also device memory that the host cannot load and store. */
 void *shi_miss_copy(const char *routine, const struct shmem_ctx *ctx, const char *arg, const void *addr, size_t bytes,

@@ -1,0 +1,85 @@
+/*
+ * am_far.c - between the stream and the handlers: messages that have come wait here until am.c polls, which keeps them
+ * in turn with those of the node and lets none run before shi_am_start.
+ */
+#include "host/net/am_far.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/net/am_carrier.h"
+#include "host/net/stream.h"
+#include "host/util/log.h"
+
+struct kept {
+    struct kept *next;
+    size_t bytes;
+    int pe;
+    unsigned id;
+    uint64_t msg[];
+};
+
+static struct kept *first, **last = &first;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void shi_am_far_arrived(int pe, unsigned id, const void *msg, size_t bytes)
+{
+    struct kept *k = malloc(sizeof *k + bytes);
+    if (!k || id >= SHI_AM_IDS)
+        shi_die("network", "no room or no handler for an active message of PE %d (%u, %zu bytes)", pe, id, bytes);
+    k->next = NULL;
+    k->bytes = bytes;
+    k->pe = pe;
+    k->id = id;
+    memcpy(k->msg, msg, bytes);
+    pthread_mutex_lock(&lock);
+    *last = k;
+    last = &k->next;
+    pthread_mutex_unlock(&lock);
+}
+
+static struct kept *take(void)
+{
+    pthread_mutex_lock(&lock);
+    struct kept *k = first;
+    if (k && !(first = k->next))
+        last = &first;
+    pthread_mutex_unlock(&lock);
+    return k;
+}
+
+static int deliver(int budget)
+{
+    int n = 0;
+    for (struct kept *k; n < budget && __atomic_load_n(&first, __ATOMIC_RELAXED) && (k = take()); n++) {
+        shi_am_deliver(k->pe, (enum shi_am_id)k->id, k->msg, k->bytes);
+        free(k);
+    }
+    return n;
+}
+
+static int expose(int pe, const void *addr, size_t bytes, struct shi_am_src *out)
+{
+    (void)pe;
+    return shi_stream_expose(addr, bytes, out);
+}
+
+static void withdraw(int pe, const struct shi_am_src *src)
+{
+    (void)pe;
+    shi_stream_withdraw(src);
+}
+
+void shi_am_far_up(void)
+{
+    static const struct shi_am_carrier carrier = {.begin = shi_stream_am_begin, .end = shi_stream_am_end, .poll = deliver,
+                                                  .expose = expose, .withdraw = withdraw, .fetch = shi_stream_fetch};
+    shi_am_set_far(&carrier);
+}
+
+void shi_am_far_down(void)
+{
+    for (struct kept *k; (k = take());)
+        free(k);
+}

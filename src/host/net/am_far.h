@@ -1,0 +1,14 @@
+/* am_far.h - active messages between nodes: the network's stream as a carrier of am.h. */
+#ifndef SHI_AM_FAR_H
+#define SHI_AM_FAR_H
+
+#include <stddef.h>
+
+/* Be the carrier. After shi_stream_up and shi_am_up. Pair: shi_am_far_down, after shi_am_down. */
+void shi_am_far_up(void);
+void shi_am_far_down(void);
+
+/* A message has come; it is kept until somebody polls for messages. Any thread. */
+void shi_am_far_arrived(int pe, unsigned id, const void *msg, size_t bytes);
+
+#endif

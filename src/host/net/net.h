@@ -1,0 +1,99 @@
+/*
+ * net.h - contract of a transport between nodes: messages, and writes and reads of registered memory.
+ *
+ * Send-side completion (after the UCX design note on send progress):
+ *   short     complete when it returns 0, or -EAGAIN, which keeps nothing.
+ *   zcopy     message, write, read. -EINPROGRESS: the request embedded in the caller's structure is called back once;
+ *             -EAGAIN: no room, nothing kept. Without a request the end shows by a later one's of the same PE, or by a
+ *             flush: callbacks of one PE come in the order of posting, whatever order the provider completes in.
+ *   flush     calls back when all that was posted to this PE before has ended; 0 when it has already.
+ * Completion is local: the buffer is the caller's again. With SHI_NET_SAW and SHI_NET_WAW messages and writes arrive
+ * behind earlier writes; without them a write's completion means that its data is in place.
+ *
+ * One PE may have `peer_cap` operations in flight on a lane and all together `lane_cap`, which is below the length of
+ * the completion queue; more is -EAGAIN, so that a slow PE leaves room for the others.
+ *
+ * A lane is an endpoint with its queue. The caller holds the lane's lock for every call but poll and rest; poll calls
+ * back, and hands messages to `arrive`, without it, on one thread at a time.
+ */
+#ifndef SHI_NET_H
+#define SHI_NET_H
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "host/boot/boot.h"
+#include "host/util/config.h"
+
+struct shi_net_req {
+    _Alignas(16) char provider[64];                   /* the provider's while posted */
+    void (*done)(struct shi_net_req *self, int err); /* err 0 or -errno */
+    struct shi_net_req *next;                         /* posted behind this one to the same PE */
+    int pe, err;
+    unsigned char ended, pooled;
+};
+
+/* Memory of a PE as its peers name it in writes and reads. */
+struct shi_net_memory {
+    uint64_t base, key; /* base: what to add to an offset */
+    uint64_t handle;    /* of the registering PE */
+};
+
+struct shi_net_address {
+    uint32_t bytes;
+    char data[124];
+};
+
+struct shi_net_lane {
+    pthread_mutex_t lock;
+    int index;
+};
+
+enum { SHI_NET_SAW = 1, SHI_NET_WAW = 2 };
+enum { SHI_NET_MESSAGE_BYTES = 16384 }; /* the longest message */
+
+/* Constants after up. */
+struct shi_net_limits {
+    size_t short_bytes; /* of a short message */
+    size_t rma_bytes;   /* of one write or read */
+    int ordered;        /* SHI_NET_* */
+    int lane_cap, peer_cap;
+};
+
+/* A message has come; it is gone when this returns. msg is 8-byte aligned. NULL ends every poll. */
+typedef void shi_net_arrive(const void *msg, size_t bytes);
+
+struct shi_net_ops {
+    const char *name;
+    const char *(*provider)(void); /* once it is up */
+    /* Open the first lane. 0 or -errno after one line. */
+    int (*up)(const struct shi_boot *boot, const struct shi_config *config, shi_net_arrive *arrive,
+              struct shi_net_limits *limits);
+    /* This PE's address; and every other's, before anything is sent to it. */
+    int (*address)(struct shi_net_address *out);
+    int (*connect)(int pe, const struct shi_net_address *a);
+    void (*down)(void);
+    /* Register [base, + bytes) for writes and reads by peers. */
+    int (*expose)(const void *base, size_t bytes, struct shi_net_memory *out);
+    void (*withdraw)(const struct shi_net_memory *m);
+    /* Lane i, opened at first use; lane 0 where no more can be opened. Messages always arrive on lane 0. */
+    struct shi_net_lane *(*lane)(int i);
+    int (*send_short)(struct shi_net_lane *l, int pe, const void *msg, size_t bytes);
+    int (*send)(struct shi_net_lane *l, int pe, const void *msg, size_t bytes, struct shi_net_req *req);
+    int (*write)(struct shi_net_lane *l, int pe, const struct shi_net_memory *to, uint64_t off, const void *from,
+                 size_t bytes, struct shi_net_req *req);
+    int (*read)(struct shi_net_lane *l, int pe, const struct shi_net_memory *from, uint64_t off, void *to, size_t bytes,
+                struct shi_net_req *req);
+    int (*flush)(struct shi_net_lane *l, int pe, struct shi_net_req *req);
+    /* What has completed or come, on all lanes; how many. */
+    int (*poll)(void);
+    /* Sleep until something may have, at most timeout_ms. */
+    void (*rest)(int timeout_ms);
+    /* A first message went to or came from somebody: connections that this opened are kept from exec'd children. */
+    void (*met)(void);
+};
+
+extern const struct shi_net_ops shi_net_ofi;
+
+#endif

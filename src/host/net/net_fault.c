@@ -1,0 +1,236 @@
+/*
+ * net_fault.c - stands between net_ofi.c and libfabric by replacing entries of the endpoint's and the queue's tables.
+ *
+ *   delay=N      a completion shows N looks at the queue after it came
+ *   reorder=SEED completions that are ready come in a random order
+ *   again=N      every Nth call that starts a transfer is refused for want of room
+ *   error=N      the Nth completion of this process is a failure
+ *   window=N     N operations in flight, so that the queue is always nearly full
+ *   unordered=N  the provider promises no order, and indeed starts each write N looks late
+ *
+ * Only the holder of the lane's lock comes here, as for the endpoint itself.
+ */
+#include "host/net/net_fault.h"
+
+#include <errno.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_SHIMS = 8, HELD = 2048 };
+
+static struct {
+    long delay, reorder, again, error, window, unordered;
+} fault;
+
+struct held_entry {
+    struct fi_cq_msg_entry entry;
+    long due;
+};
+
+struct held_write {
+    struct fi_msg_rma msg;
+    struct iovec local;
+    struct fi_rma_iov remote;
+    uint64_t flags;
+    long due;
+};
+
+/* One endpoint with its queue, and the provider's own calls. */
+struct shim {
+    struct fid_ep *ep;
+    struct fid_cq *cq;
+    struct fi_ops_cq cq_ops;
+    struct fi_ops_msg msg_ops;
+    struct fi_ops_rma rma_ops;
+    const struct fi_ops_cq *real_cq;
+    const struct fi_ops_msg *real_msg;
+    const struct fi_ops_rma *real_rma;
+    struct held_entry held[HELD];
+    struct held_write write[HELD];
+    int n_held, n_write;
+    struct fi_cq_msg_entry failing;
+    int has_failing;
+    long looks;
+};
+
+static struct shim *shims[MAX_SHIMS];
+static int n_shims;
+static long posts, completions;
+static uint64_t random_state;
+
+/* ---- what is asked for ---------------------------------------------------------------------------------------------- */
+
+static long *place_of(const char *name, size_t length)
+{
+    static const struct {
+        const char *name;
+        long *at;
+    } known[] = {{"delay", &fault.delay}, {"reorder", &fault.reorder}, {"again", &fault.again},
+                 {"error", &fault.error}, {"window", &fault.window}, {"unordered", &fault.unordered}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strlen(known[i].name) == length && strncmp(known[i].name, name, length) == 0)
+            return known[i].at;
+    return NULL;
+}
+
+int shi_net_fault_set(const char *text, char *why, size_t bytes)
+{
+    memset(&fault, 0, sizeof fault);
+    for (const char *p = text; *p;) {
+        size_t length = strcspn(p, "=,");
+        long *at = place_of(p, length);
+        char *end = (char *)p;
+        long value = at && p[length] == '=' ? strtol(p + length + 1, &end, 10) : -1;
+        if (value < 0 || end == p + length + 1 || (*end && *end != ',')) {
+            snprintf(why, bytes, "SHMEM_NET_FAULT=%s: not accepted; give delay, reorder, again, error, window, unordered, "
+                     "each as NAME=N, with commas between", text);
+            return -EINVAL;
+        }
+        *at = value;
+        p = *end ? end + 1 : end;
+    }
+    random_state = (uint64_t)fault.reorder * 0x9e3779b97f4a7c15 + 1;
+    posts = completions = 0;
+    n_shims = 0;
+    return 0;
+}
+
+void shi_net_fault_limits(struct shi_net_limits *limits)
+{
+    if (fault.window)
+        limits->lane_cap = limits->peer_cap = (int)fault.window;
+    if (fault.unordered)
+        limits->ordered = 0;
+}
+
+/* ---- in between ------------------------------------------------------------------------------------------------------ */
+
+static struct shim *shim_of(const struct fid_ep *ep, const struct fid_cq *cq)
+{
+    for (int i = 0; i < n_shims; i++)
+        if (shims[i]->ep == ep || shims[i]->cq == cq)
+            return shims[i];
+    abort(); /* the table that led here belongs to one of them */
+}
+
+static int refused(void)
+{
+    return fault.again && ++posts % fault.again == 0;
+}
+
+static ssize_t send(struct fid_ep *ep, const void *buf, size_t len, void *desc, fi_addr_t to, void *context)
+{
+    return refused() ? -FI_EAGAIN : shim_of(ep, NULL)->real_msg->send(ep, buf, len, desc, to, context);
+}
+
+static ssize_t inject(struct fid_ep *ep, const void *buf, size_t len, fi_addr_t to)
+{
+    return refused() ? -FI_EAGAIN : shim_of(ep, NULL)->real_msg->inject(ep, buf, len, to);
+}
+
+static ssize_t read(struct fid_ep *ep, void *buf, size_t len, void *desc, fi_addr_t from, uint64_t addr, uint64_t key,
+                    void *context)
+{
+    return refused() ? -FI_EAGAIN : shim_of(ep, NULL)->real_rma->read(ep, buf, len, desc, from, addr, key, context);
+}
+
+static ssize_t writemsg(struct fid_ep *ep, const struct fi_msg_rma *msg, uint64_t flags)
+{
+    struct shim *s = shim_of(ep, NULL);
+    if (refused() || s->n_write == HELD)
+        return -FI_EAGAIN;
+    if (!fault.unordered)
+        return s->real_rma->writemsg(ep, msg, flags);
+    struct held_write *w = &s->write[s->n_write++];
+    *w = (struct held_write){*msg, *msg->msg_iov, *msg->rma_iov, flags, s->looks + fault.unordered};
+    return 0;
+}
+
+static void start_writes(struct shim *s)
+{
+    for (int i = 0; i < s->n_write;) {
+        struct held_write *w = &s->write[i];
+        w->msg.msg_iov = &w->local;
+        w->msg.rma_iov = &w->remote;
+        if (w->due > s->looks || s->real_rma->writemsg(s->ep, &w->msg, w->flags))
+            i++;
+        else
+            memmove(w, w + 1, (size_t)(--s->n_write - i) * sizeof *w);
+    }
+}
+
+static int below(int n)
+{
+    random_state = random_state * 6364136223846793005 + 1442695040888963407;
+    return (int)((random_state >> 33) % (uint64_t)n);
+}
+
+/* A held entry that is due: the first, or any when they come out of order. -1: none. */
+static int due(const struct shim *s)
+{
+    int ready[HELD], n = 0;
+    for (int i = 0; i < s->n_held; i++)
+        if (s->held[i].due <= s->looks)
+            ready[n++] = i;
+    return n == 0 ? -1 : fault.reorder ? ready[below(n)] : ready[0];
+}
+
+static ssize_t cq_read(struct fid_cq *cq, void *buf, size_t count)
+{
+    struct shim *s = shim_of(NULL, cq);
+    struct fi_cq_msg_entry *out = buf;
+    size_t n = 0;
+    s->looks++;
+    start_writes(s);
+    if (s->has_failing)
+        return -FI_EAVAIL;
+    ssize_t rc = s->n_held + (int)count <= HELD ? s->real_cq->read(cq, buf, count) : -FI_EAGAIN;
+    if (rc < 0 && rc != -FI_EAGAIN)
+        return rc;
+    for (ssize_t i = 0; i < rc; i++)
+        s->held[s->n_held++] = (struct held_entry){out[i], s->looks + fault.delay};
+    for (int i; n < count && !s->has_failing && (i = due(s)) >= 0;) {
+        struct fi_cq_msg_entry e = s->held[i].entry;
+        memmove(&s->held[i], &s->held[i + 1], (size_t)(--s->n_held - i) * sizeof s->held[i]);
+        s->has_failing = fault.error && !(e.flags & FI_RECV) && ++completions == fault.error;
+        if (s->has_failing)
+            s->failing = e;
+        else
+            out[n++] = e;
+    }
+    return n ? (ssize_t)n : s->has_failing ? -FI_EAVAIL : -FI_EAGAIN;
+}
+
+static ssize_t cq_readerr(struct fid_cq *cq, struct fi_cq_err_entry *buf, uint64_t flags)
+{
+    struct shim *s = shim_of(NULL, cq);
+    if (!s->has_failing)
+        return s->real_cq->readerr(cq, buf, flags);
+    s->has_failing = 0;
+    *buf = (struct fi_cq_err_entry){.op_context = s->failing.op_context, .err = FI_EIO, .flags = s->failing.flags};
+    return 1;
+}
+
+void shi_net_fault_on(struct fid_ep *ep, struct fid_cq *cq)
+{
+    if (!(fault.delay || fault.reorder || fault.again || fault.error || fault.unordered) || n_shims == MAX_SHIMS)
+        return;
+    struct shim *s = calloc(1, sizeof *s);
+    if (!s)
+        return;
+    *s = (struct shim){.ep = ep, .cq = cq, .cq_ops = *cq->ops, .msg_ops = *ep->msg, .rma_ops = *ep->rma,
+                       .real_cq = cq->ops, .real_msg = ep->msg, .real_rma = ep->rma};
+    s->cq_ops.read = cq_read;
+    s->cq_ops.readerr = cq_readerr;
+    s->msg_ops.send = send;
+    s->msg_ops.inject = inject;
+    s->rma_ops.read = read;
+    s->rma_ops.writemsg = writemsg;
+    cq->ops = &s->cq_ops;
+    ep->msg = &s->msg_ops;
+    ep->rma = &s->rma_ops;
+    shims[n_shims++] = s;
+}

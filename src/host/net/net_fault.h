@@ -1,0 +1,19 @@
+/* net_fault.h - for tests: a libfabric endpoint that misbehaves as providers do, though seldom. SHMEM_NET_FAULT. */
+#ifndef SHI_NET_FAULT_H
+#define SHI_NET_FAULT_H
+
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_eq.h>
+
+#include "host/net/net.h"
+
+/* The faults in `text`, "" for none. 0, or -EINVAL and in why[bytes] one line. */
+int shi_net_fault_set(const char *text, char *why, size_t bytes);
+
+/* Put them between us and this endpoint with its queue; nothing happens without faults. */
+void shi_net_fault_on(struct fid_ep *ep, struct fid_cq *cq);
+
+/* Limits as the faults leave them. */
+void shi_net_fault_limits(struct shi_net_limits *limits);
+
+#endif

@@ -1,0 +1,480 @@
+/*
+ * net_ofi.c - the transport over libfabric: endpoints, completion in order, registered memory.
+ *
+ *   what                 owner                                       order
+ *   lane, its lines      holder of the lane's lock                   the lock
+ *   posted request       its lane, from -EINPROGRESS to the callback  the lock, then the callback's thread
+ *   receive buffer       libfabric while posted, else the poller     receiving
+ *   n_lanes              shi_net_ofi.lane under `opening`            R1 -> A1 a lane is whole before it is counted
+ *
+ * A line is what one lane has posted to one PE and not yet given back. The provider may end the requests of a line in any
+ * order; they are called back from its head. Lock order: receiving, then opening, then a lane's lock.
+ */
+#include "host/net/net.h"
+
+#include <errno.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/net/net_fault.h"
+#include "host/net/ofi.h"
+#include "host/net/ofi_fd.h"
+#include "host/util/log.h"
+
+enum { MAX_LANES = 8, RECVS = 64, POOL = 64, EVENTS = 16, PEER_CAP = 64, LANE_CAP = 1024 };
+
+struct line {
+    struct shi_net_req *head, *tail;
+    int n;
+};
+
+struct lane {
+    struct shi_net_lane pub;
+    struct fid_ep *ep;
+    struct fid_cq *cq;
+    struct line *line;        /* [n_pes] */
+    struct shi_net_req *pool; /* for operations without a request */
+    int in_flight;
+};
+
+struct recv {
+    struct fi_context2 context;
+    struct recv *next; /* to be posted again */
+    _Alignas(16) char data[SHI_NET_MESSAGE_BYTES];
+};
+
+static struct fi_info *info;
+static struct fid_fabric *fabric;
+static struct fid_domain *domain;
+static struct fid_av *av;
+static fi_addr_t *address_of; /* [n_pes] */
+static int n_pes;
+static struct lane lanes[MAX_LANES];
+static int n_lanes;
+static struct shi_net_req pool[MAX_LANES][POOL];
+static struct recv *recvs, *idle_recvs;
+static pthread_mutex_t receiving = PTHREAD_MUTEX_INITIALIZER, opening = PTHREAD_MUTEX_INITIALIZER;
+static shi_net_arrive *arrive;
+static struct shi_net_limits limits;
+static uint64_t next_key = 1;
+
+_Static_assert(sizeof(struct fi_context2) <= sizeof ((struct shi_net_req *)0)->provider, "a request embeds the provider's");
+
+static int failed(const char *what, ssize_t rc)
+{
+    shi_log_error("libfabric %s (%s, %s): %s", what, info->fabric_attr->prov_name, info->domain_attr->name,
+                  shi_ofi.error((int)-rc));
+    return -EIO;
+}
+
+/* ---- lanes ------------------------------------------------------------------------------------------------------ */
+
+static int open_lane(int i)
+{
+    struct lane *l = &lanes[i];
+    size_t depth = LANE_CAP + (i == 0 ? RECVS : 0);
+    struct fi_cq_attr want = {.format = FI_CQ_FORMAT_MSG, .size = depth, .wait_obj = i ? FI_WAIT_NONE : FI_WAIT_UNSPEC};
+    *l = (struct lane){.pub = {PTHREAD_MUTEX_INITIALIZER, i}, .line = calloc((size_t)n_pes, sizeof *l->line)};
+    if (!l->line)
+        return -ENOMEM;
+    for (int k = 0; k < POOL; k++) {
+        pool[i][k] = (struct shi_net_req){.next = l->pool, .pooled = 1};
+        l->pool = &pool[i][k];
+    }
+    int rc = fi_cq_open(domain, &want, &l->cq, NULL);
+    if (!rc)
+        rc = fi_endpoint(domain, info, &l->ep, NULL);
+    if (!rc)
+        rc = fi_ep_bind(l->ep, &av->fid, 0);
+    if (!rc)
+        rc = fi_ep_bind(l->ep, &l->cq->fid, FI_TRANSMIT | FI_RECV);
+    if (!rc)
+        rc = fi_enable(l->ep);
+    if (rc)
+        return failed("cannot open an endpoint", rc);
+    shi_net_fault_on(l->ep, l->cq);
+    __atomic_store_n(&n_lanes, i + 1, __ATOMIC_RELEASE); /* R1 */
+    return 0;
+}
+
+static struct shi_net_lane *lane(int i)
+{
+    pthread_mutex_lock(&opening);
+    if (i >= n_lanes && n_lanes < MAX_LANES && open_lane(n_lanes)) {
+        shi_log_debug("%d endpoints are open and no more can be: contexts share them", n_lanes);
+        i = 0;
+    }
+    int n = n_lanes;
+    pthread_mutex_unlock(&opening);
+    return &lanes[i % n].pub;
+}
+
+/* ---- up and down -------------------------------------------------------------------------------------------------- */
+
+static int post_recv(struct recv *r)
+{
+    return (int)fi_recv(lanes[0].ep, r->data, sizeof r->data, NULL, FI_ADDR_UNSPEC, &r->context);
+}
+
+static int post_recvs(void)
+{
+    if (posix_memalign((void **)&recvs, 64, RECVS * sizeof *recvs))
+        return -ENOMEM;
+    for (int i = 0; i < RECVS; i++) {
+        int rc = post_recv(&recvs[i]);
+        if (rc)
+            return failed("cannot post a receive", rc);
+    }
+    return 0;
+}
+
+static int open_domain(void)
+{
+    struct fi_av_attr table = {.type = FI_AV_TABLE, .count = (size_t)n_pes};
+    int rc = shi_ofi.fabric(info->fabric_attr, &fabric, NULL);
+    if (!rc)
+        rc = fi_domain(fabric, info, &domain, NULL);
+    if (!rc)
+        rc = fi_av_open(domain, &table, &av, NULL);
+    return rc ? failed("cannot open the domain", rc) : 0;
+}
+
+static void tell(void *arg, const char *provider, const char *name, const char *why_not)
+{
+    (void)arg;
+    if (!why_not)
+        shi_log_debug("network by libfabric's provider %s on %s; oshinfo tells of the others", provider, name);
+}
+
+static void set_limits(void)
+{
+    uint64_t order = info->tx_attr->msg_order & info->rx_attr->msg_order;
+    limits = (struct shi_net_limits){.short_bytes = info->tx_attr->inject_size, .rma_bytes = info->ep_attr->max_msg_size,
+                                     .lane_cap = LANE_CAP, .peer_cap = PEER_CAP};
+    if (order & FI_ORDER_SAW)
+        limits.ordered |= SHI_NET_SAW;
+    if (order & FI_ORDER_WAW)
+        limits.ordered |= SHI_NET_WAW;
+    shi_net_fault_limits(&limits);
+}
+
+static int up(const struct shi_boot *boot, const struct shi_config *config, shi_net_arrive *on_arrival,
+              struct shi_net_limits *out)
+{
+    struct shi_ofi_wish wish = {config->ofi_provider.text, config->ofi_domain.text, boot->n_local == boot->n_pes};
+    char why[512];
+    int err = shi_ofi_open(why, sizeof why);
+    if (!err)
+        err = shi_ofi_pick(&wish, tell, NULL, &info, why, sizeof why);
+    if (!err)
+        err = shi_net_fault_set(config->net_fault.text, why, sizeof why);
+    if (err) {
+        shi_log_error("%s", why);
+        return err;
+    }
+    n_pes = boot->n_pes;
+    arrive = on_arrival;
+    set_limits();
+    struct shi_ofi_fds before;
+    shi_ofi_fds_note(&before);
+    address_of = calloc((size_t)n_pes, sizeof *address_of);
+    err = address_of ? open_domain() : -ENOMEM;
+    if (!err)
+        err = open_lane(0);
+    if (!err)
+        err = post_recvs();
+    shi_ofi_fds_close_on_exec(&before);
+    *out = limits;
+    return err;
+}
+
+static const char *provider(void)
+{
+    return info->fabric_attr->prov_name;
+}
+
+static int address(struct shi_net_address *out)
+{
+    size_t bytes = sizeof out->data;
+    int rc = fi_getname(&lanes[0].ep->fid, out->data, &bytes);
+    if (rc)
+        return failed("gives no address of the endpoint", rc);
+    out->bytes = (uint32_t)bytes;
+    if (info->addr_format == FI_SOCKADDR_IN || info->addr_format == FI_SOCKADDR_IN6)
+        shi_ofi_fds_own(out->data, bytes);
+    return 0;
+}
+
+static int connect_to(int pe, const struct shi_net_address *a)
+{
+    int rc = fi_av_insert(av, a->data, 1, &address_of[pe], 0, NULL);
+    return rc == 1 ? 0 : failed("does not take a PE's address", rc < 0 ? rc : -FI_EINVAL);
+}
+
+static void down(void)
+{
+    for (int i = 0; i < n_lanes; i++)
+        fi_close(&lanes[i].ep->fid);
+    for (int i = 0; i < n_lanes; i++) {
+        fi_close(&lanes[i].cq->fid);
+        free(lanes[i].line);
+    }
+    fi_close(&av->fid);
+    fi_close(&domain->fid);
+    fi_close(&fabric->fid);
+    shi_ofi.freeinfo(info);
+    free(address_of);
+    free(recvs);
+    n_lanes = 0;
+    idle_recvs = NULL;
+}
+
+/* ---- registered memory -------------------------------------------------------------------------------------------- */
+
+static int expose(const void *base, size_t bytes, struct shi_net_memory *out)
+{
+    struct fid_mr *mr;
+    int mode = info->domain_attr->mr_mode;
+    uint64_t key = __atomic_fetch_add(&next_key, 1, __ATOMIC_RELAXED);
+    int rc = fi_mr_reg(domain, base, bytes, FI_REMOTE_READ | FI_REMOTE_WRITE, 0, key, 0, &mr, NULL);
+    if (!rc && mode & FI_MR_ENDPOINT) {
+        rc = fi_mr_bind(mr, &lanes[0].ep->fid, 0);
+        if (!rc)
+            rc = fi_mr_enable(mr);
+    }
+    if (rc)
+        return failed("cannot register memory", rc);
+    *out = (struct shi_net_memory){.base = mode & FI_MR_VIRT_ADDR ? (uint64_t)base : 0, .key = fi_mr_key(mr),
+                                   .handle = (uint64_t)mr};
+    return 0;
+}
+
+static void withdraw(const struct shi_net_memory *m)
+{
+    fi_close(&((struct fid_mr *)m->handle)->fid);
+}
+
+/* ---- posting ------------------------------------------------------------------------------------------------------ */
+
+static void append(struct lane *l, int pe, struct shi_net_req *r)
+{
+    struct line *q = &l->line[pe];
+    r->next = NULL;
+    r->pe = pe;
+    r->err = 0;
+    *(q->tail ? &q->tail->next : &q->head) = r;
+    q->tail = r;
+    q->n++;
+    l->in_flight++;
+}
+
+/* A request to post with: the caller's, or one of the lane's. NULL: no room. */
+static struct shi_net_req *room(struct lane *l, int pe, struct shi_net_req *req)
+{
+    if (l->in_flight >= limits.lane_cap || l->line[pe].n >= limits.peer_cap)
+        return NULL;
+    if (!req && (req = l->pool))
+        l->pool = req->next;
+    if (req)
+        req->ended = 0;
+    return req;
+}
+
+/* Back-pressure has several names among providers. */
+static int posted(struct lane *l, int pe, struct shi_net_req *r, ssize_t rc)
+{
+    if (rc == 0) {
+        append(l, pe, r);
+        return -EINPROGRESS;
+    }
+    if (r->pooled) {
+        r->next = l->pool;
+        l->pool = r;
+    }
+    return rc == -FI_EAGAIN || rc == -FI_ENOMEM ? -EAGAIN : failed("cannot start a transfer", rc);
+}
+
+static int post_short(struct shi_net_lane *pub, int pe, const void *msg, size_t bytes)
+{
+    struct lane *l = (struct lane *)pub;
+    ssize_t rc = fi_inject(l->ep, msg, bytes, address_of[pe]);
+    return rc == 0 ? 0 : rc == -FI_EAGAIN || rc == -FI_ENOMEM ? -EAGAIN : failed("cannot send", rc);
+}
+
+static int post_send(struct shi_net_lane *pub, int pe, const void *msg, size_t bytes, struct shi_net_req *req)
+{
+    struct lane *l = (struct lane *)pub;
+    struct shi_net_req *r = room(l, pe, req);
+    return r ? posted(l, pe, r, fi_send(l->ep, msg, bytes, NULL, address_of[pe], r->provider)) : -EAGAIN;
+}
+
+static int post_write(struct shi_net_lane *pub, int pe, const struct shi_net_memory *to, uint64_t off, const void *from,
+                 size_t bytes, struct shi_net_req *req)
+{
+    struct lane *l = (struct lane *)pub;
+    struct shi_net_req *r = room(l, pe, req);
+    if (!r)
+        return -EAGAIN;
+    struct iovec local = {(void *)from, bytes};
+    struct fi_rma_iov remote = {to->base + off, bytes, to->key};
+    struct fi_msg_rma m = {.msg_iov = &local, .iov_count = 1, .addr = address_of[pe], .rma_iov = &remote,
+                           .rma_iov_count = 1, .context = r->provider};
+    uint64_t in_place = limits.ordered & SHI_NET_SAW ? 0 : FI_DELIVERY_COMPLETE;
+    return posted(l, pe, r, fi_writemsg(l->ep, &m, FI_COMPLETION | in_place));
+}
+
+static int post_read(struct shi_net_lane *pub, int pe, const struct shi_net_memory *from, uint64_t off, void *to,
+                size_t bytes, struct shi_net_req *req)
+{
+    struct lane *l = (struct lane *)pub;
+    struct shi_net_req *r = room(l, pe, req);
+    return r ? posted(l, pe, r, fi_read(l->ep, to, bytes, NULL, address_of[pe], from->base + off, from->key, r->provider))
+             : -EAGAIN;
+}
+
+static int post_flush(struct shi_net_lane *pub, int pe, struct shi_net_req *req)
+{
+    struct lane *l = (struct lane *)pub;
+    if (!l->line[pe].head)
+        return 0;
+    append(l, pe, req);
+    req->ended = 1;
+    return -EINPROGRESS;
+}
+
+/* ---- completion --------------------------------------------------------------------------------------------------- */
+
+/* What one look at a lane found, to be handled without its lock. */
+struct found {
+    struct shi_net_req *first, *last;
+    struct {
+        struct recv *recv;
+        size_t bytes;
+    } message[EVENTS];
+    int n_messages, n;
+};
+
+/* The request behind a context of ours has ended: what now stands ended at the head of its line is found. */
+static void end(struct lane *l, struct shi_net_req *r, int err, struct found *f)
+{
+    struct line *q = &l->line[r->pe];
+    r->ended = 1;
+    r->err = err;
+    while ((r = q->head) && r->ended) {
+        q->head = r->next;
+        if (!q->head)
+            q->tail = NULL;
+        q->n--;
+        l->in_flight--;
+        if (r->pooled && !r->err) {
+            r->next = l->pool;
+            l->pool = r;
+            continue;
+        }
+        r->next = NULL;
+        *(f->last ? &f->last->next : &f->first) = r;
+        f->last = r;
+    }
+}
+
+static void end_badly(struct lane *l, struct found *f)
+{
+    struct fi_cq_err_entry e = {0};
+    if (fi_cq_readerr(l->cq, &e, 0) < 1 || e.err == FI_ECANCELED)
+        return;
+    if (e.flags & FI_RECV || !e.op_context)
+        shi_log_error("libfabric: a receive failed: %s", shi_ofi.error(e.err));
+    else
+        end(l, (struct shi_net_req *)e.op_context, e.err == FI_EAGAIN ? -EIO : -e.err, f);
+    f->n++;
+}
+
+static int is_recv(const void *context)
+{
+    return (const char *)context >= (const char *)recvs && (const char *)context < (const char *)(recvs + RECVS);
+}
+
+static void look(struct lane *l, struct found *f)
+{
+    struct fi_cq_msg_entry e[EVENTS];
+    ssize_t n = fi_cq_read(l->cq, e, EVENTS);
+    if (n == -FI_EAVAIL)
+        end_badly(l, f);
+    for (ssize_t i = 0; i < n; i++) {
+        f->n++;
+        if (!is_recv(e[i].op_context)) {
+            end(l, (struct shi_net_req *)e[i].op_context, 0, f);
+            continue;
+        }
+        f->message[f->n_messages].recv = (struct recv *)e[i].op_context;
+        f->message[f->n_messages++].bytes = e[i].len;
+    }
+}
+
+/* Receives go back at once; one that finds no room is tried at the next look. */
+static void post_again(void)
+{
+    pthread_mutex_lock(&lanes[0].pub.lock);
+    while (idle_recvs && post_recv(idle_recvs) == 0)
+        idle_recvs = idle_recvs->next;
+    pthread_mutex_unlock(&lanes[0].pub.lock);
+}
+
+static int poll_lane(struct lane *l)
+{
+    struct found f = {0};
+    pthread_mutex_lock(&l->pub.lock);
+    look(l, &f);
+    pthread_mutex_unlock(&l->pub.lock);
+    while (f.first) {
+        struct shi_net_req *r = f.first;
+        f.first = r->next;
+        if (r->pooled)
+            shi_die("network", "a transfer to PE %d failed: %s", r->pe, shi_ofi.error(-r->err));
+        r->done(r, r->err);
+    }
+    for (int i = 0; i < f.n_messages; i++) {
+        struct recv *r = f.message[i].recv;
+        arrive(r->data, f.message[i].bytes);
+        r->next = idle_recvs;
+        idle_recvs = r;
+    }
+    if (idle_recvs)
+        post_again();
+    return f.n;
+}
+
+static int poll_lanes(void)
+{
+    if (pthread_mutex_trylock(&receiving))
+        return 0;
+    int handled = 0, n = __atomic_load_n(&n_lanes, __ATOMIC_ACQUIRE); /* A1 */
+    for (int i = 0; i < n; i++)
+        handled += poll_lane(&lanes[i]);
+    arrive(NULL, 0);
+    pthread_mutex_unlock(&receiving);
+    return handled;
+}
+
+/* Asks for no entry, so that none is taken from whoever polls. */
+static void rest(int timeout_ms)
+{
+    struct fi_cq_msg_entry none;
+    fi_cq_sread(lanes[0].cq, &none, 0, NULL, timeout_ms);
+}
+
+static void met(void)
+{
+    shi_ofi_fds_close_on_exec(NULL);
+}
+
+const struct shi_net_ops shi_net_ofi = {
+    .name = "ofi", .provider = provider, .up = up, .address = address, .connect = connect_to, .down = down, .expose = expose,
+    .withdraw = withdraw, .lane = lane, .send_short = post_short, .send = post_send, .write = post_write, .read = post_read,
+    .flush = post_flush, .poll = poll_lanes, .rest = rest, .met = met,
+};

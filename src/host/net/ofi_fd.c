@@ -1,0 +1,90 @@
+/* ofi_fd.c - mark libfabric's descriptors: those opened in a span of time, and connections by their addresses. */
+#include "host/net/ofi_fd.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+static struct sockaddr_storage own;
+
+/* Call f for every open descriptor. */
+static void each(void (*f)(int fd, void *arg), void *arg)
+{
+    DIR *d = opendir("/proc/self/fd");
+    if (!d)
+        return;
+    for (struct dirent *e; (e = readdir(d));)
+        if (e->d_name[0] != '.' && atoi(e->d_name) != dirfd(d))
+            f(atoi(e->d_name), arg);
+    closedir(d);
+}
+
+static void note(int fd, void *arg)
+{
+    struct shi_ofi_fds *f = arg;
+    if (fd < SHI_OFI_FDS)
+        f->open[fd / 8] |= (unsigned char)(1 << fd % 8);
+}
+
+void shi_ofi_fds_note(struct shi_ofi_fds *out)
+{
+    memset(out, 0, sizeof *out);
+    each(note, out);
+}
+
+void shi_ofi_fds_own(const void *address, size_t bytes)
+{
+    memcpy(&own, address, bytes < sizeof own ? bytes : sizeof own);
+}
+
+static void mark(int fd)
+{
+    int flags = fcntl(fd, F_GETFD);
+    if (flags >= 0 && !(flags & FD_CLOEXEC))
+        fcntl(fd, F_SETFD, flags | FD_CLOEXEC);
+}
+
+static void mark_new(int fd, void *arg)
+{
+    const struct shi_ofi_fds *before = arg;
+    if (fd < SHI_OFI_FDS && !(before->open[fd / 8] >> fd % 8 & 1))
+        mark(fd);
+}
+
+static int same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
+{
+    if (a->ss_family != b->ss_family)
+        return 0;
+    if (a->ss_family == AF_INET) {
+        const struct sockaddr_in *x = (const void *)a, *y = (const void *)b;
+        return x->sin_addr.s_addr == y->sin_addr.s_addr;
+    }
+    const struct sockaddr_in6 *x = (const void *)a, *y = (const void *)b;
+    return a->ss_family == AF_INET6 && memcmp(&x->sin6_addr, &y->sin6_addr, sizeof x->sin6_addr) == 0;
+}
+
+/* A stream from the endpoint's own address. A connection of the program's own on the same interface is marked as well;
+ * programs that pass sockets to exec'd children without saying so by dup2 are the rarer kind. */
+static void mark_connection(int fd, void *arg)
+{
+    struct sockaddr_storage local;
+    socklen_t bytes = sizeof local;
+    int listens = 0;
+    socklen_t n = sizeof listens;
+    (void)arg;
+    if (getsockname(fd, (struct sockaddr *)&local, &bytes) || !same_host(&local, &own))
+        return;
+    if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &n) == 0 && !listens)
+        mark(fd);
+}
+
+void shi_ofi_fds_close_on_exec(const struct shi_ofi_fds *before)
+{
+    if (before)
+        each(mark_new, (void *)before);
+    else if (own.ss_family == AF_INET || own.ss_family == AF_INET6)
+        each(mark_connection, NULL);
+}

@@ -1,0 +1,254 @@
+/* stream_up.c - the streams' beginning and end: addresses and memory of all PEs, lanes, memory exposed for a time. */
+#include "host/net/stream.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/net/progress.h"
+#include "host/net/stream_wire.h"
+#include "host/util/log.h"
+
+#define NET (shi_stream_net.ops)
+
+enum { WIRE_VERSION = 1, BCOPY_BYTES = 8192 };
+
+/* What a PE publishes of itself. */
+struct card {
+    uint32_t version, order; /* order: a number that reads differently in another byte order */
+    uint64_t exe_id;
+    int64_t node;            /* its node's first PE */
+    char provider[24];
+    struct shi_net_address address;
+    struct shi_net_memory memory[SHI_REGION_DEVICE];
+};
+
+static size_t bcopy_bytes;
+static char key[32];
+static unsigned ups; /* a process may do this several times, and a key is for ever */
+static struct told {
+    int node, same_program;
+} *told; /* [n_pes] */
+
+/* ---- lanes ------------------------------------------------------------------------------------------------------ */
+
+static struct shi_lane *make_lane(struct shi_net_lane *n)
+{
+    size_t pes = (size_t)shi_stream_net.n_pes;
+    struct shi_lane *l = calloc(1, sizeof *l);
+    if (!l)
+        return NULL;
+    l->net = n;
+    l->index = n->index;
+    l->to = calloc(pes, sizeof *l->to);
+    l->open = calloc(3 * pes, sizeof *l->open);
+    l->dirty = l->open + pes;
+    l->waiting = l->dirty + pes;
+    for (int i = 0; i < MAX_REPLIES; i++)
+        l->free_reply[l->n_free_replies++] = MAX_REPLIES - 1 - i;
+    if (l->to && l->open)
+        return l;
+    free(l->to);
+    free(l->open);
+    free(l);
+    return NULL;
+}
+
+struct shi_lane *shi_stream_lane(int i)
+{
+    static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+    struct shi_net_lane *n = NET->lane(i);
+    pthread_mutex_lock(&making);
+    if (n->index == shi_stream_net.n_lanes && n->index < MAX_LANES) {
+        struct shi_lane *made = make_lane(n);
+        if (made) {
+            shi_stream_net.lane[n->index] = made;
+            __atomic_store_n(&shi_stream_net.n_lanes, n->index + 1, __ATOMIC_RELEASE);
+        }
+    }
+    int index = n->index < shi_stream_net.n_lanes ? n->index : 0;
+    pthread_mutex_unlock(&making);
+    return shi_stream_net.lane[index];
+}
+
+int shi_stream_lanes(void)
+{
+    return __atomic_load_n(&shi_stream_net.n_lanes, __ATOMIC_ACQUIRE);
+}
+
+static void free_lane(struct shi_lane *l)
+{
+    for (int pe = 0; pe < shi_stream_net.n_pes; pe++)
+        free(l->to[pe].open);
+    while (l->free) {
+        struct batch *b = l->free;
+        l->free = b->next;
+        free(b);
+    }
+    free(l->to);
+    free(l->open);
+    free(l);
+}
+
+/* ---- up --------------------------------------------------------------------------------------------------------- */
+
+static int make_card(struct card *c)
+{
+    snprintf(c->provider, sizeof c->provider, "%s", NET->provider());
+    int err = NET->address(&c->address);
+    for (int r = 0; !err && r < SHI_REGION_DEVICE; r++)
+        if (shi_stream_net.own[r].bytes)
+            err = NET->expose(shi_stream_net.own[r].base, shi_stream_net.own[r].bytes, &c->memory[r]);
+    memcpy(shi_stream_net.memory[shi_stream_net.me], c->memory, sizeof c->memory);
+    return err;
+}
+
+static int meet(const struct shi_boot *boot, const struct card *mine)
+{
+    for (int pe = 0; pe < boot->n_pes; pe++) {
+        struct card c = *mine;
+        int err = pe == boot->pe ? 0 : boot->ops->lookup(pe, key, &c, sizeof c);
+        if (err)
+            return err;
+        if (c.version != mine->version || c.order != mine->order || strcmp(c.provider, mine->provider) != 0) {
+            shi_log_error("PE %d has another version of Fulmar, another byte order, or another libfabric provider (%s, here "
+                          "%s); SHMEM_OFI_PROVIDER chooses one for all", pe, c.provider, mine->provider);
+            return -EPROTO;
+        }
+        err = NET->connect(pe, &c.address);
+        if (err)
+            return err;
+        memcpy(shi_stream_net.memory[pe], c.memory, sizeof c.memory);
+        told[pe] = (struct told){(int)c.node, c.exe_id == mine->exe_id};
+    }
+    return 0;
+}
+
+int shi_stream_up(const struct shi_boot *boot, const struct shi_config *config,
+                  const struct shi_stream_region own[SHI_REGIONS], uint64_t exe_id)
+{
+    struct card mine = {.version = WIRE_VERSION, .order = 0x01020304, .exe_id = exe_id, .node = boot->local_pe[0]};
+    snprintf(key, sizeof key, "fulmar.net.%u", ups++);
+    shi_stream_net = (struct shi_stream_net){.ops = &shi_net_ofi, .me = boot->pe, .n_pes = boot->n_pes};
+    memcpy(shi_stream_net.own, own, sizeof shi_stream_net.own);
+    shi_stream_net.memory = calloc((size_t)boot->n_pes, sizeof *shi_stream_net.memory);
+    shi_stream_net.heard = calloc((size_t)boot->n_pes, sizeof *shi_stream_net.heard);
+    shi_stream_net.silence_ns = config->heartbeat > 0 ? (uint64_t)config->heartbeat * 1000000000 : 0;
+    bcopy_bytes = config->bcopy_bytes == SHI_CONFIG_AUTO ? BCOPY_BYTES : (size_t)config->bcopy_bytes;
+    if (bcopy_bytes > SHI_STREAM_PUT_BYTES)
+        bcopy_bytes = SHI_STREAM_PUT_BYTES;
+    told = calloc((size_t)boot->n_pes, sizeof *told);
+    if (!told || !shi_stream_net.memory || !shi_stream_net.heard || shi_stream_receive(boot->n_pes)) {
+        shi_log_error("out of memory for the streams to %d PEs", boot->n_pes);
+        return -ENOMEM;
+    }
+    int err = NET->up(boot, config, shi_stream_arrive, &shi_stream_net.limits);
+    if (!err)
+        err = shi_stream_lane(0) ? make_card(&mine) : -ENOMEM;
+    if (!err)
+        err = boot->ops->publish(key, &mine, sizeof mine);
+    if (!err)
+        err = boot->ops->fence();
+    if (!err)
+        err = meet(boot, &mine);
+    if (!err)
+        err = shi_progress_add(&(struct shi_progress_source){NET->poll, NET->rest});
+    return err;
+}
+
+void shi_stream_down(void)
+{
+    for (int i = 0; i < shi_stream_net.n_lanes; i++)
+        free_lane(shi_stream_net.lane[i]);
+    shi_stream_forget();
+    NET->down();
+    free(shi_stream_net.memory);
+    free(shi_stream_net.heard);
+    free(told);
+}
+
+int shi_stream_same_program(int pe)
+{
+    return told[pe].same_program;
+}
+
+int shi_stream_node(int pe)
+{
+    return told[pe].node;
+}
+
+/* Everybody has said all that matters: from now on connections may go. */
+void shi_stream_close(void)
+{
+    shi_stream_net.closing = 1;
+}
+
+/* ---- memory that comes later -------------------------------------------------------------------------------------- */
+
+int shi_stream_describe(enum shi_region region, const struct shi_stream_region *own, struct shi_net_memory *out)
+{
+    shi_stream_net.own[region] = *own;
+    *out = (struct shi_net_memory){0};
+    return own->copy ? 0 : NET->expose(own->base, own->bytes, out);
+}
+
+void shi_stream_learn(int pe, enum shi_region region, const struct shi_net_memory *memory)
+{
+    shi_stream_net.memory[pe][region] = *memory;
+}
+
+int shi_stream_expose(const void *addr, size_t bytes, struct shi_am_src *out)
+{
+    struct shi_net_memory m;
+    int err = NET->expose(addr, bytes, &m);
+    if (!err)
+        *out = (struct shi_am_src){.addr = m.base, .key = m.key, .bytes = bytes, .handle = m.handle};
+    return err;
+}
+
+void shi_stream_withdraw(const struct shi_am_src *src)
+{
+    NET->withdraw(&(struct shi_net_memory){.handle = src->handle});
+}
+
+/* ---- reading what a PE exposed ------------------------------------------------------------------------------------- */
+
+_Static_assert(sizeof(struct shi_net_req) + 16 <= sizeof ((struct shi_am_fetch *)0)->priv, "a fetch embeds a request");
+
+/* The request inside a fetch, on a boundary that libfabric's contexts like. */
+static struct shi_net_req *req_of(struct shi_am_fetch *f)
+{
+    return (struct shi_net_req *)shi_round_up((uintptr_t)f->priv, 16);
+}
+
+static void fetched(struct shi_net_req *req, int err)
+{
+    struct shi_am_fetch *f;
+    memcpy(&f, req + 1, sizeof f);
+    f->done(f, err);
+}
+
+int shi_stream_fetch(int pe, const struct shi_am_src *src, size_t off, void *to, size_t bytes, struct shi_am_fetch *f)
+{
+    struct shi_lane *l = shi_stream_net.lane[0];
+    struct shi_net_req *req = req_of(f);
+    *req = (struct shi_net_req){.done = fetched};
+    memcpy(req + 1, &f, sizeof f);
+    pthread_mutex_lock(&l->net->lock);
+    int rc = NET->read(l->net, pe, &(struct shi_net_memory){.base = src->addr, .key = src->key}, off, to, bytes, req);
+    pthread_mutex_unlock(&l->net->lock);
+    return rc;
+}
+
+/* ---- figures ------------------------------------------------------------------------------------------------------- */
+
+size_t shi_stream_rma_bytes(void)
+{
+    return shi_stream_net.limits.rma_bytes < (size_t)1 << 30 ? shi_stream_net.limits.rma_bytes : (size_t)1 << 30;
+}
+
+size_t shi_stream_bcopy_bytes(void)
+{
+    return bcopy_bytes;
+}

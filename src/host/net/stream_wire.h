@@ -1,0 +1,133 @@
+/* stream_wire.h - the stream's messages and state, for stream.c (sends) and stream_rx.c (applies) only. */
+#ifndef SHI_STREAM_WIRE_H
+#define SHI_STREAM_WIRE_H
+
+#include "host/net/am.h"
+#include "host/net/stream.h"
+#include "host/util/base.h"
+
+enum { MAX_LANES = 8, MAX_REPLIES = 1024 };
+
+/* ---- on the wire: host byte order, checked equal when PEs exchange their addresses ------------------------------------ */
+
+enum { ACK_SOON = 1, ACK_NOW = 2 }; /* what the sender asks for */
+
+struct head {
+    uint32_t pe;      /* sender */
+    uint16_t lane;    /* its stream */
+    uint16_t ack_lane;
+    uint32_t flags;   /* ACK_ */
+    uint32_t bytes;   /* of the message, this head included */
+    uint64_t seq;     /* messages of this stream count from 1 */
+    uint64_t ack;     /* messages applied of the receiver's stream ack_lane */
+};
+
+enum { OP_PUT, OP_PUT_BLOCKS, OP_AMO, OP_GET_BLOCKS, OP_REPLY, OP_AM };
+
+/* A record; its payload follows, 8-byte aligned, its length rounded up to 8. */
+struct record {
+    uint8_t op, region;
+    uint8_t what;    /* OP_AMO: enum shi_amo; OP_AM: enum shi_am_id */
+    uint8_t width;   /* OP_AMO: bytes of the word; bit 7: its old value is wanted */
+    uint32_t bytes;  /* of the payload */
+    uint64_t off;    /* OP_REPLY: the cookie */
+};
+
+struct amo_payload {
+    uint64_t value, cond, cookie; /* sent as far as the operation needs them */
+};
+
+struct blocks_payload {
+    struct shi_blocks blocks;
+    uint64_t cookie; /* OP_GET_BLOCKS */
+};
+
+_Static_assert(sizeof(struct head) == 32 && sizeof(struct record) == 16, "the wire has no holes");
+_Static_assert(sizeof(struct head) + sizeof(struct record) + sizeof(struct blocks_payload) + SHI_STREAM_PUT_BYTES <=
+                   SHI_NET_MESSAGE_BYTES, "the longest record fits into a message");
+_Static_assert(SHI_AM_MAX_BYTES + sizeof(struct head) + sizeof(struct record) <= SHI_NET_MESSAGE_BYTES, "and so does "
+               "an active message");
+
+/* ---- state ------------------------------------------------------------------------------------------------------------ */
+
+struct batch {
+    struct shi_net_req req;
+    struct batch *next;
+    struct shi_lane *lane;
+    size_t bytes;
+    _Alignas(16) char data[SHI_NET_MESSAGE_BYTES];
+};
+
+/* What a lane has sent to one PE. Counts are of messages. */
+struct stream {
+    struct batch *open;                 /* being filled */
+    struct batch *ready, *last_ready;   /* closed, in order, waiting for room */
+    int n_ready;
+    unsigned char listed, dirty, waiting; /* in the lane's lists */
+    unsigned char wrote;   /* writes that no asked-for message follows yet */
+    unsigned char rma;     /* writes or reads that no flush covers yet */
+    unsigned char flushing;
+    unsigned char ask;     /* somebody waits: the next message asks at once */
+    uint64_t made;         /* closed */
+    uint64_t need;         /* the last one with something that quiet waits for; made + 1: the open one */
+    uint64_t asked;        /* the last one that asked for an acknowledgement */
+    uint64_t acked;
+    uint64_t epoch;        /* the lane's fences when the last record came */
+    uint64_t fenced;       /* need when that epoch began: what a write must not overtake */
+    uint64_t write_epoch;
+    struct shi_net_req flush;
+    struct shi_after *after, *last_after; /* waiting for acked */
+};
+
+struct shi_lane {
+    struct shi_net_lane *net;
+    struct stream *to;  /* [n_pes] */
+    uint64_t fences;
+    int *open, n_open;     /* PEs whose open batch has something */
+    int *dirty, n_dirty;   /* PEs that quiet has to look at */
+    int *waiting, n_waiting, turn; /* PEs whose batches wait for room */
+    struct batch *free;
+    int n_batches, index;
+    struct shi_reply *reply[MAX_REPLIES]; /* by cookie */
+    struct shi_reply own[MAX_REPLIES];
+    int free_reply[MAX_REPLIES], n_free_replies;
+    int fetching; /* replies that only quiet waits for */
+};
+
+/* What has been applied of the streams of one PE. */
+struct heard {
+    uint64_t seq[MAX_LANES];
+    struct stashed *early; /* messages that came before their turn */
+    uint64_t owed_at;      /* the look that found an acknowledgement owed; 0: none */
+    uint16_t owed_lane;
+    unsigned char now, met;
+    uint64_t alive_ns, pinged_ns;
+};
+
+/* The network and its parties; set by shi_stream_up. */
+struct shi_stream_net {
+    const struct shi_net_ops *ops;
+    struct shi_net_limits limits;
+    int me, n_pes;
+    struct shi_stream_region own[SHI_REGIONS];
+    struct shi_net_memory (*memory)[SHI_REGIONS]; /* [n_pes] */
+    struct heard *heard;                          /* [n_pes] */
+    struct shi_lane *lane[MAX_LANES];
+    int n_lanes;
+    uint64_t silence_ns; /* SHMEM_HEARTBEAT; 0: any */
+    int closing;         /* failures of connections are the end of the job, not of a PE */
+};
+extern struct shi_stream_net shi_stream_net;
+
+/* stream.c, for stream_rx.c; the lane's lock is held. */
+void *shi_stream_append(struct shi_lane *l, int pe, const struct record *r, int forced);
+void shi_stream_commit(struct shi_lane *l, int pe);
+void shi_stream_send_open(struct shi_lane *l, int pe, uint32_t flags);
+void shi_stream_round(struct shi_lane *l);
+
+/* stream_rx.c, for stream.c. */
+void shi_stream_arrive(const void *msg, size_t bytes);
+int shi_stream_receive(int n_pes);
+void shi_stream_forget(void);
+
+#endif

@@ -1,0 +1,52 @@
+/* amo.c - atomic memory operations that missed the fast table. */
+#include "host/ops/amo.h"
+
+#include "host/ops/far.h"
+#include "host/util/log.h"
+
+/* Where loads and stores reach the word, or NULL and *spot, where the network does. */
+static void *find(const struct shmem_ctx *ctx, const void *addr, size_t width, int pe, const struct shi_amo_call *call,
+                  struct shi_spot *spot)
+{
+    void *at = shi_fast(ctx, addr, width, pe); /* callers that have not looked */
+    if (at)
+        return at;
+    int far = shi_far(call->routine, ctx, call->arg, addr, width, pe, spot);
+    if (!far)
+        at = shi_miss(call->routine, ctx, call->arg, addr, width, pe);
+    if ((uintptr_t)addr % width)
+        shi_die(call->routine, "%s = %p is not aligned to %zu bytes, so no update of it is atomic (pe = %d)", call->arg,
+                addr, width, pe);
+    return at;
+}
+
+void shi_amo_update(const struct shmem_ctx *ctx, void *addr, size_t width, int pe, const struct shi_amo_call *call)
+{
+    struct shi_spot spot;
+    void *at = find(ctx, addr, width, pe, call, &spot);
+    if (at)
+        shi_amo_word(at, width, call->op, call->value, call->cond);
+    else
+        shi_far_update(ctx->lane, &spot, width, call->op, call->value, 0);
+}
+
+uint64_t shi_amo_fetch(const struct shmem_ctx *ctx, void *addr, size_t width, int pe, const struct shi_amo_call *call)
+{
+    struct shi_spot spot;
+    void *at = find(ctx, addr, width, pe, call, &spot);
+    return at ? shi_amo_word(at, width, call->op, call->value, call->cond)
+              : shi_far_fetch(ctx->lane, &spot, width, call->op, call->value, call->cond);
+}
+
+void shi_amo_fetch_nbi(const struct shmem_ctx *ctx, void *addr, size_t width, int pe, const struct shi_amo_call *call,
+                       void *fetch)
+{
+    struct shi_spot spot;
+    void *at = find(ctx, addr, width, pe, call, &spot);
+    if (!at) {
+        shi_far_fetch_nbi(ctx->lane, &spot, width, call->op, call->value, call->cond, fetch);
+        return;
+    }
+    uint64_t old = shi_amo_word(at, width, call->op, call->value, call->cond);
+    memcpy(fetch, &old, width); /* the low bytes come first on every machine this runs on */
+}

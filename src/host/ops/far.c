@@ -1,0 +1,267 @@
+/* far.c - put, get, atomics and order over the network's streams; waits are loops of polls. */
+#include "host/ops/far.h"
+
+#include <errno.h>
+
+#include "host/ops/dheap.h"
+#include "host/ops/team.h"
+#include "host/ops/wait.h"
+#include "host/util/log.h"
+
+/* ---- where -------------------------------------------------------------------------------------------------------- */
+
+static int inside(uintptr_t lo, size_t length, const void *addr, size_t bytes, uint64_t *off)
+{
+    *off = (uintptr_t)addr - lo;
+    return *off < length && bytes <= length - *off;
+}
+
+int shi_far_spot(const struct shi_peer *p, const void *addr, size_t bytes, struct shi_spot *out)
+{
+    out->pe = p->pe;
+    if (inside(shi_world.heap_lo, shi_world.heap_bytes, addr, bytes, &out->off))
+        out->region = SHI_REGION_HEAP;
+    else if (inside(shi_world.data_lo, p->same_program ? shi_world.data_bytes : 0, addr, bytes, &out->off))
+        out->region = SHI_REGION_DATA;
+    else if (shi_world.dev_lo && inside(shi_world.dev_lo, shi_world.dev_bytes, addr, bytes, &out->off))
+        out->region = SHI_REGION_DEVICE;
+    else
+        return -EFAULT;
+    return 0;
+}
+
+int shi_far(const char *routine, const struct shmem_ctx *ctx, const char *arg, const void *addr, size_t bytes, int pe,
+            struct shi_spot *out)
+{
+    shi_check_call(routine, ctx, pe);
+    const struct shi_peer *p = &ctx->team->peer[pe];
+    if (!p->far || bytes == 0)
+        return 0;
+    if (shi_far_spot(p, addr, bytes, out))
+        shi_not_symmetric(routine, arg, addr, bytes, pe);
+    return 1;
+}
+
+/* Memory that neither we nor the network's hardware can touch goes in pieces that the device copies. */
+static int by_hand(const struct shi_spot *s, const void *local)
+{
+    uint64_t off;
+    return shi_world.dev_private &&
+           (s->region == SHI_REGION_DEVICE || inside(shi_world.dev_lo, shi_world.dev_bytes, local, 1, &off));
+}
+
+/* ---- put ---------------------------------------------------------------------------------------------------------- */
+
+struct transfer {
+    struct shi_net_req req;
+    int ended;
+};
+
+static void transfer_ended(struct shi_net_req *req, int err)
+{
+    if (err)
+        shi_die("network", "a transfer with PE %d failed: %s", req->pe, strerror(-err));
+    __atomic_store_n(&((struct transfer *)req)->ended, 1, __ATOMIC_RELEASE);
+}
+
+static void put_record(struct shi_lane *l, const struct shi_spot *to, const void *source, size_t bytes)
+{
+    struct shi_wait w = SHI_WAIT_INIT;
+    while (shi_stream_put(l, to, source, bytes, 0) == -EAGAIN)
+        shi_wait_slow(&w);
+}
+
+static void put_by_hand(struct shi_lane *l, struct shi_spot to, const char *source, size_t bytes)
+{
+    char piece[SHI_STREAM_PUT_BYTES];
+    for (size_t n; bytes; bytes -= n, source += n, to.off += n) {
+        n = bytes < sizeof piece ? bytes : sizeof piece;
+        shi_dheap_copy("put", piece, source, n);
+        put_record(l, &to, piece, n);
+    }
+}
+
+static void put_written(struct shi_lane *l, struct shi_spot to, const char *source, size_t bytes, int nbi)
+{
+    struct transfer t = {.req.done = transfer_ended};
+    for (size_t n; bytes; bytes -= n, source += n, to.off += n) {
+        struct shi_wait w = SHI_WAIT_INIT;
+        n = bytes < shi_stream_rma_bytes() ? bytes : shi_stream_rma_bytes();
+        t.ended = 0;
+        while (shi_stream_write(l, &to, source, n, nbi ? NULL : &t.req) == -EAGAIN)
+            shi_wait_slow(&w);
+        while (!nbi && !__atomic_load_n(&t.ended, __ATOMIC_ACQUIRE))
+            shi_wait_slow(&w);
+    }
+}
+
+void shi_far_put(struct shi_lane *l, const struct shi_spot *to, const void *source, size_t bytes, int nbi)
+{
+    if (shi_unlikely(by_hand(to, source)))
+        put_by_hand(l, *to, source, bytes);
+    else if (bytes <= shi_stream_bcopy_bytes())
+        put_record(l, to, source, bytes);
+    else
+        put_written(l, *to, source, bytes, nbi);
+}
+
+/* ---- get ---------------------------------------------------------------------------------------------------------- */
+
+struct answer {
+    struct shi_reply reply;
+    int came;
+};
+
+static void answer_came(struct shi_reply *r)
+{
+    __atomic_store_n(&((struct answer *)r)->came, 1, __ATOMIC_RELEASE);
+}
+
+static void get_record(struct shi_lane *l, const struct shi_spot *from, const struct shi_blocks *b, char *to,
+                       size_t block, ptrdiff_t stride)
+{
+    struct answer a = {.reply = {.to = to, .block = block, .stride = stride, .done = answer_came}};
+    struct shi_wait w = SHI_WAIT_INIT;
+    while (shi_stream_get_blocks(l, from, b, &a.reply) == -EAGAIN)
+        shi_wait_slow(&w);
+    while (!__atomic_load_n(&a.came, __ATOMIC_ACQUIRE))
+        shi_wait_slow(&w);
+}
+
+static void get_by_hand(struct shi_lane *l, struct shi_spot from, char *dest, size_t bytes)
+{
+    char piece[SHI_STREAM_REPLY_BYTES];
+    for (size_t n; bytes; bytes -= n, dest += n, from.off += n) {
+        n = bytes < sizeof piece ? bytes : sizeof piece;
+        get_record(l, &from, &(struct shi_blocks){(uint32_t)n, 1, 0}, piece, n, 0);
+        shi_dheap_copy("get", dest, piece, n);
+    }
+}
+
+void shi_far_get(struct shi_lane *l, const struct shi_spot *from, void *dest, size_t bytes, int nbi)
+{
+    struct transfer t = {.req.done = transfer_ended};
+    struct shi_spot at = *from;
+    if (shi_unlikely(by_hand(from, dest))) {
+        get_by_hand(l, at, dest, bytes);
+        return;
+    }
+    for (size_t n; bytes; bytes -= n, dest = (char *)dest + n, at.off += n) {
+        struct shi_wait w = SHI_WAIT_INIT;
+        n = bytes < shi_stream_rma_bytes() ? bytes : shi_stream_rma_bytes();
+        t.ended = 0;
+        while (shi_stream_read(l, &at, dest, n, nbi ? NULL : &t.req) == -EAGAIN)
+            shi_wait_slow(&w);
+        while (!nbi && !__atomic_load_n(&t.ended, __ATOMIC_ACQUIRE))
+            shi_wait_slow(&w);
+    }
+}
+
+/* ---- strides ------------------------------------------------------------------------------------------------------ */
+
+/* How many blocks go into one record of at most `bytes`; 0: a block is longer than that. */
+static size_t blocks_in(const struct shi_strided *s, size_t bytes)
+{
+    return bytes / (s->block * s->elem);
+}
+
+void shi_far_put_strided(struct shi_lane *l, const struct shi_spot *to, const void *source, const struct shi_strided *s)
+{
+    struct shi_spot at = *to;
+    const char *from = source;
+    size_t block = s->block * s->elem, many = blocks_in(s, SHI_STREAM_PUT_BYTES - sizeof(struct shi_blocks));
+    ptrdiff_t there = s->dst * (ptrdiff_t)s->elem, here = s->sst * (ptrdiff_t)s->elem;
+    for (size_t left = s->count, n; left; left -= n, from += (ptrdiff_t)n * here, at.off += (uint64_t)n * (uint64_t)there) {
+        struct shi_wait w = SHI_WAIT_INIT;
+        n = left < many ? left : many;
+        if (n == 0) {
+            shi_far_put(l, &at, from, block, 0);
+            n = 1;
+            continue;
+        }
+        struct shi_blocks b = {(uint32_t)block, (uint32_t)n, there};
+        while (shi_stream_put_blocks(l, &at, &b, from, here) == -EAGAIN)
+            shi_wait_slow(&w);
+    }
+}
+
+void shi_far_get_strided(struct shi_lane *l, const struct shi_spot *from, void *dest, const struct shi_strided *s)
+{
+    struct shi_spot at = *from;
+    char *to = dest;
+    size_t block = s->block * s->elem, many = blocks_in(s, SHI_STREAM_REPLY_BYTES);
+    ptrdiff_t here = s->dst * (ptrdiff_t)s->elem, there = s->sst * (ptrdiff_t)s->elem;
+    for (size_t left = s->count, n; left; left -= n, to += (ptrdiff_t)n * here, at.off += (uint64_t)n * (uint64_t)there) {
+        n = left < many ? left : many;
+        if (n)
+            get_record(l, &at, &(struct shi_blocks){(uint32_t)block, (uint32_t)n, there}, to, block, here);
+        else
+            shi_far_get(l, &at, to, block, 0);
+        n = n ? n : 1;
+    }
+}
+
+/* ---- atomics -------------------------------------------------------------------------------------------------------- */
+
+void shi_far_update(struct shi_lane *l, const struct shi_spot *at, size_t width, int op, uint64_t value, int after_put)
+{
+    struct shi_wait w = SHI_WAIT_INIT;
+    while (shi_stream_amo(l, at, (int)width, op, value, 0, NULL, after_put) == -EAGAIN)
+        shi_wait_slow(&w);
+}
+
+uint64_t shi_far_fetch(struct shi_lane *l, const struct shi_spot *at, size_t width, int op, uint64_t value, uint64_t cond)
+{
+    uint64_t old = 0;
+    struct answer a = {.reply = {.to = (char *)&old, .block = sizeof old, .done = answer_came}};
+    struct shi_wait w = SHI_WAIT_INIT;
+    while (shi_stream_amo(l, at, (int)width, op, value, cond, &a.reply, 0) == -EAGAIN)
+        shi_wait_slow(&w);
+    while (!__atomic_load_n(&a.came, __ATOMIC_ACQUIRE))
+        shi_wait_slow(&w);
+    return old;
+}
+
+void shi_far_fetch_nbi(struct shi_lane *l, const struct shi_spot *at, size_t width, int op, uint64_t value,
+                       uint64_t cond, void *fetch)
+{
+    struct shi_reply r = {.to = fetch, .block = width};
+    struct shi_wait w = SHI_WAIT_INIT;
+    while (shi_stream_amo(l, at, (int)width, op, value, cond, &r, 0) == -EAGAIN)
+        shi_wait_slow(&w);
+}
+
+/* ---- order ---------------------------------------------------------------------------------------------------------- */
+
+void shi_far_fence(struct shi_lane *l)
+{
+    if (l)
+        shi_stream_fence(l);
+}
+
+void shi_far_quiet(struct shi_lane *l)
+{
+    shi_far_quiet_pe(l, -1);
+}
+
+void shi_far_quiet_pe(struct shi_lane *l, int world_pe)
+{
+    struct shi_wait w = SHI_WAIT_INIT;
+    while (l && !shi_stream_quiet(l, world_pe))
+        shi_wait_slow(&w);
+}
+
+void shi_far_local(struct shi_lane *l)
+{
+    struct shi_wait w = SHI_WAIT_INIT;
+    while (l && !shi_stream_local(l))
+        shi_wait_slow(&w);
+}
+
+void shi_far_sync_store(int world_pe, uint64_t off, const void *from, size_t bytes)
+{
+    struct shi_spot to = {world_pe, SHI_REGION_SYNC, off};
+    struct shi_wait w = SHI_WAIT_INIT;
+    while (shi_stream_put(shi_world.lane, &to, from, bytes, 1) == -EAGAIN)
+        shi_wait_slow(&w);
+}
