@@ -353,4 +353,9 @@ run -n 64 "$client" modex
 ended 0 0 && [ "$(grep -c 'of 64 got 4711' "$work/out")" -eq 64 ]
 ok $? "PMIx: 64 PEs"
 
+# Cards of a few KB that arrive cut, of the wrong PE or not at all; a list of local PEs that misses some.
+run -n 5 "${client%/*}/boot"
+ended 0 0 && [ "$(grep -c 'node 0 1 2 3 4, hosts .*, 0 wrong' "$work/out")" -eq 5 ]
+ok $? "boot: 4 KB of each PE reach all, everybody shares the node"
+
 echo "1..$tests"

@@ -19,12 +19,15 @@ struct shi_boot {
 
 struct shi_boot_ops {
     const char *name;
-    /* Make bytes known to every PE under key. 0 or -errno. */
+    /* Make bytes (a few KB at most) known to every PE under key. 0 or -errno. */
     int (*publish)(const char *key, const void *data, size_t bytes);
-    /* Wait until PE pe has published key and copy it. 0, or -errno; -EMSGSIZE when it is not `bytes` long. */
+    /* Copy what PE pe published under key, which takes no message to its host after a fence; before one this may wait,
+     * or fail. 0, or -errno; -EMSGSIZE when it is not `bytes` long. */
     int (*lookup)(int pe, const char *key, void *data, size_t bytes);
-    /* Return once every PE has called it. 0 or -errno. */
+    /* Return once every PE has called it and what they published before is here. 0 or -errno. */
     int (*fence)(void);
+    /* The name of the host of PE pe, "?" when the launcher does not tell. Any thread, at any time before down. */
+    void (*host)(int pe, char *name, size_t bytes);
     /* End the whole job with this status. Returns only when the launcher cannot be reached. */
     void (*abort_job)(int status);
     void (*down)(void);

@@ -67,8 +67,26 @@ static int lookup(int pe, const char *key, void *data, size_t bytes)
 
 static int fence(void)
 {
-    pmix_status_t rc = PMIx_Fence(NULL, 0, NULL, 0);
+    bool yes = true;
+    pmix_info_t collect;
+    PMIX_INFO_LOAD(&collect, PMIX_COLLECT_DATA, &yes, PMIX_BOOL);
+    pmix_status_t rc = PMIx_Fence(NULL, 0, &collect, 1);
     return rc == PMIX_SUCCESS ? 0 : failed("PMIx_Fence", rc);
+}
+
+/* Asks nobody: a PE whose host is to be told may have lost it. */
+static void host(int pe, char *name, size_t bytes)
+{
+    bool yes = true;
+    pmix_info_t here;
+    pmix_proc_t p;
+    pmix_value_t *v = NULL;
+    PMIX_LOAD_PROCID(&p, self.nspace, pe);
+    PMIX_INFO_LOAD(&here, PMIX_OPTIONAL, &yes, PMIX_BOOL);
+    bool told = PMIx_Get(&p, PMIX_HOSTNAME, &here, 1, &v) == PMIX_SUCCESS && v->type == PMIX_STRING;
+    snprintf(name, bytes, "%s", told ? v->data.string : "?");
+    if (v)
+        PMIX_VALUE_RELEASE(v);
 }
 
 static void abort_job(int status)
@@ -83,7 +101,7 @@ static void down(void)
     local_pe = NULL;
 }
 
-static const struct shi_boot_ops ops = {"pmix", publish, lookup, fence, abort_job, down};
+static const struct shi_boot_ops ops = {"pmix", publish, lookup, fence, host, abort_job, down};
 
 static int job_size(int *out)
 {

@@ -24,6 +24,14 @@ static int fence(void)
     return 0;
 }
 
+static void host(int pe, char *name, size_t bytes)
+{
+    (void)pe;
+    if (gethostname(name, bytes))
+        snprintf(name, bytes, "?");
+    name[bytes - 1] = 0;
+}
+
 static void abort_job(int status)
 {
     _exit(status);
@@ -33,7 +41,7 @@ static void down(void)
 {
 }
 
-static const struct shi_boot_ops ops = {"single", publish, lookup, fence, abort_job, down};
+static const struct shi_boot_ops ops = {"single", publish, lookup, fence, host, abort_job, down};
 
 int shi_boot_single_up(struct shi_boot *out)
 {

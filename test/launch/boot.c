@@ -1,0 +1,83 @@
+/*
+ * boot.c - the library's own bootstrap without the library: who are we, and do a few KB of each PE reach all others.
+ *
+ * Every PE prints "PE 1 of 4 on h1, node 0 1, hosts h1 h1 h2 h2, 0 wrong". With an argument FOLDER it goes on after the
+ * fence only when FOLDER/go exists, and says so by FOLDER/fenced.PE: meanwhile the test stops the other host's daemons.
+ */
+#include "host/boot/boot.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CARD_BYTES = 4096 };
+
+static struct shi_boot boot;
+
+static void fill(unsigned char *card, int pe)
+{
+    for (int i = 0; i < CARD_BYTES; i++)
+        card[i] = (unsigned char)(pe * 7 + i * 13 + (i >> 8));
+}
+
+static int wrong_cards(void)
+{
+    unsigned char card[CARD_BYTES], want[CARD_BYTES];
+    int wrong = 0;
+
+    for (int pe = 0; pe < boot.n_pes; pe++) {
+        fill(want, pe);
+        memset(card, 0, sizeof card);
+        wrong += boot.ops->lookup(pe, "test.card", card, sizeof card) || memcmp(card, want, sizeof card);
+    }
+    return wrong;
+}
+
+static void wait_for_go(const char *folder)
+{
+    char path[4096];
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/fenced.%d", folder, boot.pe);
+    if ((f = fopen(path, "w")))
+        fclose(f);
+    snprintf(path, sizeof path, "%s/go", folder);
+    for (int i = 0; i < 1500 && access(path, F_OK); i++)
+        usleep(10000);
+}
+
+static void print(int wrong)
+{
+    char line[4096], host[64];
+    int n;
+
+    boot.ops->host(boot.pe, host, sizeof host);
+    n = sprintf(line, "PE %d of %d on %s, node", boot.pe, boot.n_pes, host);
+    for (int i = 0; i < boot.n_local; i++)
+        n += sprintf(line + n, " %d", boot.local_pe[i]);
+    n += sprintf(line + n, ", hosts");
+    for (int pe = 0; pe < boot.n_pes && n < 3000; pe++) {
+        boot.ops->host(pe, host, sizeof host);
+        n += sprintf(line + n, " %s", host);
+    }
+    printf("%s, %d wrong\n", line, wrong);
+}
+
+int main(int argc, char **argv)
+{
+    unsigned char card[CARD_BYTES];
+
+    if (shi_boot_up(&boot))
+        return 1;
+    fill(card, boot.pe);
+    if (boot.ops->publish("test.card", card, sizeof card) || boot.ops->fence())
+        return 1;
+    if (argc > 1)
+        wait_for_go(argv[1]);
+    int wrong = wrong_cards();
+    print(wrong);
+    if (boot.ops->fence())
+        return 1;
+    boot.ops->down();
+    return wrong != 0;
+}
