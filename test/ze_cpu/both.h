@@ -77,7 +77,7 @@ INLINE ulong both_ints(uint a, uint b)
     return r;
 }
 
-/* Phis that change places, and values that live beyond the loop. */
+/* Phis that change places, values that live beyond the loop, and two loops that begin with the same value. */
 INLINE ulong both_loops(uint a, uint b)
 {
     uint x = a & 255, y = b & 255, z = 1, last = 0;
@@ -99,6 +99,13 @@ INLINE ulong both_loops(uint a, uint b)
         ulong h = f + g;
         f = g;
         g = h;
+    }
+    for (uint k = 0; k < 3; k++) {
+        uint from = k * 5 + (b & 3);
+        for (uint at = from; at < 40; at += 7)
+            f += at;
+        for (uint at = from; at < 60; at += 9)
+            g ^= at;
     }
     return x + 1000ul * y + 1000000ul * z + last + f * 3 + g;
 }

@@ -128,9 +128,10 @@ static const uint32_t *next(const uint32_t *q)
 }
 
 /*
- * The slot of p's result. When the block jumps to a loop head whose phi takes this very value, and nothing between here
- * and the jump needs the phi's old value, both share one slot and the jump needs no move. Only for results that are
- * written by one instruction after it has read its operands.
+ * The slot of p's result. When the block jumps back to a loop head whose phi takes this very value, and nothing between
+ * here and the jump needs the phi's old value, both share one slot and the jump needs no move: after the jump the value
+ * is the phi's. (A jump forward is another matter: the loop changes its phi, and others may need the value it began
+ * with.) Only for results that are written by one instruction after it has read its operands.
  */
 uint32_t zc_result_phi(struct zc_module *m, const uint32_t *p)
 {
@@ -147,7 +148,7 @@ uint32_t zc_result_phi(struct zc_module *m, const uint32_t *p)
     for (const uint32_t *r = head; is_phi_or_line(r); r = next(r))
         if (ZC_OP(r) == OpPhi && r[1] == p[1] && incoming(m, r) == p[2])
             phi = r;
-    if (!phi || !m->id[phi[2]].slotted)
+    if (!phi || head > p || !m->id[phi[2]].slotted)
         return zc_result(m, p);
     uint32_t s = m->id[phi[2]].slot, size = (uint32_t)zc_type(m, p[1])->size;
     for (const uint32_t *r = next(p); r < q; r = next(r))
