@@ -54,29 +54,36 @@
 
 /* ---- typed routines, one line each ------------------------------------------------------------------------- */
 
-#define SHMEM_API_RMA(C, P, N, T)                                                                                    \
+#define SHMEM_API_ONE(C, P, N, T)                                                                                    \
     C(void, _p, N, T, (T *dest, T value, int pe))                                                                    \
-    C(T, _g, N, T, (const T *source, int pe))                                                                        \
+    C(T, _g, N, T, (const T *source, int pe))
+#define SHMEM_API_PUTGET(C, P, N, T)                                                                                 \
     C(void, _put, N, T, (T *dest, const T *source, size_t nelems, int pe))                                           \
     C(void, _get, N, T, (T *dest, const T *source, size_t nelems, int pe))                                           \
     C(void, _put_nbi, N, T, (T *dest, const T *source, size_t nelems, int pe))                                       \
     C(void, _get_nbi, N, T, (T *dest, const T *source, size_t nelems, int pe))                                       \
     C(void, _iput, N, T, (T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe))            \
     C(void, _iget, N, T, (T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe))            \
-    C(void, _ibput, N, T,                                                                                            \
-      (T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe))                \
-    C(void, _ibget, N, T,                                                                                            \
-      (T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe))                \
     C(void, _put_signal, N, T,                                                                                       \
       (T *dest, const T *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe))            \
     C(void, _put_signal_nbi, N, T,                                                                                   \
       (T *dest, const T *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe))
+#define SHMEM_API_BLOCK(C, P, N, T)                                                                                  \
+    C(void, _ibput, N, T,                                                                                            \
+      (T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe))                \
+    C(void, _ibget, N, T,                                                                                            \
+      (T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe))
+#define SHMEM_API_RMA(C, P, N, T)                                                                                    \
+    SHMEM_API_ONE(C, P, N, T) SHMEM_API_PUTGET(C, P, N, T) SHMEM_API_BLOCK(C, P, N, T)
 
-#define SHMEM_API_COLL(C, P, N, T)                                                                                   \
-    P(int, _broadcast, N, T, (shmem_team_t team, T *dest, const T *source, size_t nelems, int PE_root))              \
+#define SHMEM_API_GATHER(C, P, N, T)                                                                                 \
     P(int, _collect, N, T, (shmem_team_t team, T *dest, const T *source, size_t nelems))                             \
     P(int, _fcollect, N, T, (shmem_team_t team, T *dest, const T *source, size_t nelems))                            \
-    P(int, _alltoall, N, T, (shmem_team_t team, T *dest, const T *source, size_t nelems))                            \
+    P(int, _alltoall, N, T, (shmem_team_t team, T *dest, const T *source, size_t nelems))
+#define SHMEM_API_BROADCAST(C, P, N, T)                                                                              \
+    P(int, _broadcast, N, T, (shmem_team_t team, T *dest, const T *source, size_t nelems, int PE_root))
+#define SHMEM_API_COLL(C, P, N, T)                                                                                   \
+    SHMEM_API_BROADCAST(C, P, N, T) SHMEM_API_GATHER(C, P, N, T)                                                     \
     P(int, _alltoalls, N, T,                                                                                         \
       (shmem_team_t team, T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems))
 
@@ -174,16 +181,18 @@
     S(void, iput##Z, _iput, B,                                                                                       \
       (void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe))                         \
     S(void, iget##Z, _iget, B,                                                                                       \
-      (void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe))                         \
+      (void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe))
+#define SHMEM_API_BLOCK1_(S, Z, B)                                                                                   \
     S(void, ibput##Z, _ibput, B,                                                                                     \
       (void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe))          \
     S(void, ibget##Z, _ibget, B,                                                                                     \
       (void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe))
-#define SHMEM_API_SIZED(S)                                                                                           \
-    SHMEM_API_SIZED1_(S, 8, 1) SHMEM_API_SIZED1_(S, 16, 2) SHMEM_API_SIZED1_(S, 32, 4)                               \
-    SHMEM_API_SIZED1_(S, 64, 8) SHMEM_API_SIZED1_(S, 128, 16) SHMEM_API_SIZED1_(S, mem, 1)                           \
-    SHMEM_API_STRIDED1_(S, 8, 1) SHMEM_API_STRIDED1_(S, 16, 2) SHMEM_API_STRIDED1_(S, 32, 4)                         \
-    SHMEM_API_STRIDED1_(S, 64, 8) SHMEM_API_STRIDED1_(S, 128, 16)
+
+#define SHMEM_SIZES_(X, S) X(S, 8, 1) X(S, 16, 2) X(S, 32, 4) X(S, 64, 8) X(S, 128, 16)
+#define SHMEM_API_SIZED_PUTGET(S)                                                                                    \
+    SHMEM_SIZES_(SHMEM_API_SIZED1_, S) SHMEM_API_SIZED1_(S, mem, 1) SHMEM_SIZES_(SHMEM_API_STRIDED1_, S)
+#define SHMEM_API_SIZED_BLOCK(S) SHMEM_SIZES_(SHMEM_API_BLOCK1_, S)
+#define SHMEM_API_SIZED(S) SHMEM_API_SIZED_PUTGET(S) SHMEM_API_SIZED_BLOCK(S)
 
 /* ---- untyped routines: U(R, NAME, PARAMS) --------------------------------------------------------------------- */
 
