@@ -25,7 +25,7 @@
 enum { LOG_SLOTS = 10, MAX_OPS = 4096 };
 static const uint64_t patience_ns = 2000000000;
 
-_Static_assert(2 * SHI_DEV_ROUNDS * sizeof(uint64_t) <= SHI_DHEAP_HEAD_BYTES, "two teams' flags head the heap");
+_Static_assert(2 * SHI_DEV_TEAM_WORDS * sizeof(uint64_t) <= SHI_DHEAP_HEAD_BYTES, "two teams' flags head the heap");
 
 /* Everything that host and device share, in one allocation. */
 struct shared {
@@ -94,7 +94,7 @@ static void fill_shared(void)
     s->ring = (struct shi_ring){.slots = (uint64_t)s->slots, .cells = (uint64_t)s->cells, .line = (uint64_t)&s->line,
                                 .log_n = LOG_SLOTS};
     fill_team(&s->world, 0);
-    fill_team(&s->node, SHI_DEV_ROUNDS * sizeof(uint64_t));
+    fill_team(&s->node, SHI_DEV_TEAM_WORDS * sizeof(uint64_t));
     for (int i = 0; i < shi_world.n_pes; i++)
         s->peer_heap[i] = shi_world.config.device_direct ? (uint64_t)shi_dheap_of(i) : 0;
     s->ctx = (struct shi_dev_ctx){.version = SHI_DEV_VERSION, .ring = (uint64_t)&s->ring, .heap = shi_world.dev_lo,

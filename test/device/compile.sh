@@ -14,15 +14,15 @@ skip() { # DESCRIPTION REASON
     echo "ok $tests - $1 # SKIP $2"
 }
 
-# R NAME(PARAMS) of every shmemg_ function in preprocessed text, one a line, without needless blanks.
-prototypes() {
+# R NAME(PARAMS) of every function whose name starts so, in preprocessed text, one a line, without needless blanks.
+prototypes() { # PREFIX
     tr '\n' ' ' | sed 's/ *(/(/g; s/[{};]/\n/g' |
-        sed -n 's/.*static inline \(__attribute__(([^)]*)) \)*\([^=(]*shmemg_[a-z0-9_]*([^()]*)\) *$/\2/p' |
+        sed -n 's/.*static inline \(__attribute__(([^)]*)) \)*\([^=(]*[ *]'"$1"'[a-z0-9_]*([^()]*)\) *$/\2/p' |
         grep -v '_(' | sed 's/  */ /g; s/ \* */ */g; s/( /(/g; s/ )/)/g' | sort -u
 }
 
 echo '#include "shmemg.h"' | $cc -std=gnu11 -E -P -DSHMEMG_HOST_ITEMS $include -x c - 2>"$dir/out" |
-    prototypes >"$dir/c11"
+    prototypes shmemg_ >"$dir/c11"
 [ "$(wc -l <"$dir/c11")" -gt 769 ]
 ok $? "routines are found in the header" "$dir/out"
 
@@ -59,11 +59,11 @@ for h in "$top_srcdir"/src/device/lib/*.h; do
 done
 
 # A kernel with one call of each routine in FILE; a parameter of type T gets an argument of that type.
-kernel() { # FILE DECLARATION
-    awk -v declaration="$2" '
-        BEGIN { print "#include \"shmemg.h\""; print declaration; print "    void *pointer = object;" }
+kernel() { # FILE DECLARATION HEADER
+    awk -v declaration="$2" -v header="$3" '
+        BEGIN { print "#include \"" header "\""; print declaration; print "    void *pointer = object;" }
         {   open = index($0, "("); head = substr($0, 1, open - 1); list = substr($0, open + 1, length($0) - open - 1)
-            match(head, /shmemg_[a-z0-9_]*$/); call = "    " substr(head, RSTART) "("
+            match(head, /[a-z0-9_]*$/); call = "    " substr(head, RSTART) "("
             n = list == "void" ? 0 : split(list, p, ",")
             for (i = 1; i <= n; i++) {
                 sub(/^ */, "", p[i]); type = p[i]; sub(/[a-z_0-9A-Z]*$/, "", type)
@@ -80,7 +80,7 @@ kernel() { # FILE DECLARATION
 if command -v nvcc >/dev/null; then
     grep shmemg_ctx_long_ "$dir/c11" >"$dir/cu"
     kernel "$dir/cu" '__global__ void call_all(shmem_ctx_t ctx, shmem_team_t team, size_t *object, long value) {' \
-        >"$dir/all.cu" # all types take minutes
+        shmemg.h >"$dir/all.cu" # all types take minutes
     nvcc -std=c++17 -arch=sm_80 -G -Werror all-warnings $include -ptx "$dir/all.cu" -o "$dir/all.ptx" >"$dir/out" 2>&1
     ok $? "a kernel that calls every routine of a type compiles as CUDA C++" "$dir/out"
 else
@@ -108,9 +108,9 @@ spirv() { # FILE.cl FILE.spv
 }
 
 echo '#include "shmemg.h"' >"$dir/h.cl"
-$clang_cl -E -P "$dir/h.cl" 2>"$dir/out" | prototypes >"$dir/cl"
-kernel "$dir/cl" 'kernel void call_all(shmem_ctx_t ctx, shmem_team_t team, global ulong *object, long value) {' \
-        >"$dir/all.cl"
+$clang_cl -E -P "$dir/h.cl" 2>"$dir/out" | prototypes shmemg_ >"$dir/cl"
+opening='kernel void call_all(shmem_ctx_t ctx, shmem_team_t team, global ulong *object, long value) {'
+kernel "$dir/cl" "$opening" shmemg.h >"$dir/all.cl"
 calls=$(grep -c '^    shmemg_' "$dir/all.cl")
 [ "$calls" -eq "$(wc -l <"$dir/c11")" ] && spirv "$dir/all.cl" "$dir/all.spv" >>"$dir/out" 2>&1
 ok $? "a kernel that calls all $calls routines compiles to SPIR-V" "$dir/out"
@@ -131,8 +131,24 @@ EOF
 spirv "$dir/one.cl" "$dir/one.spv" >"$dir/out" 2>&1
 ok $? "arguments in every address space" "$dir/out"
 
+# Intel SHMEM's names, the overloads of one type being enough.
+echo '#include "ishmemx.h"' >"$dir/h.cl"
+$clang_cl -E -P "$dir/h.cl" 2>"$dir/out" | prototypes ishmem | grep -v longlong >"$dir/icl"
+kernel "$dir/icl" 'kernel void call_all(shmem_team_t team, global ulong *object, long value) {' ishmemx.h >"$dir/iall.cl"
+calls=$(grep -c '^    ishmem' "$dir/iall.cl")
+[ "$calls" -gt 3000 ] && spirv "$dir/iall.cl" "$dir/iall.spv" >>"$dir/out" 2>&1
+ok $? "a kernel that calls $calls of Intel SHMEM's names compiles to SPIR-V" "$dir/out"
+if command -v nvcc >/dev/null; then
+    grep 'ishmemx*_long_' "$dir/icl" >"$dir/icu"
+    kernel "$dir/icu" '__global__ void call_all(shmem_team_t team, size_t *object, long value) {' ishmemx.h >"$dir/iall.cu"
+    nvcc -std=c++17 -arch=sm_80 -G -Werror all-warnings $include -ptx "$dir/iall.cu" -o "$dir/iall.ptx" >"$dir/out" 2>&1
+    ok $? "Intel SHMEM's names of a type compile as CUDA C++" "$dir/out"
+else
+    skip "Intel SHMEM's names of a type compile as CUDA C++" "not installed: nvcc"
+fi
+
 if command -v spirv-val >/dev/null; then
-    (spirv-val "$dir/all.spv" && spirv-val "$dir/one.spv") >"$dir/out" 2>&1
+    (spirv-val "$dir/all.spv" && spirv-val "$dir/one.spv" && spirv-val "$dir/iall.spv") >"$dir/out" 2>&1
     ok $? "the modules are valid" "$dir/out"
 else
     skip "the modules are valid" "not installed: spirv-val"

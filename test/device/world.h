@@ -15,7 +15,7 @@
 #include "proxy/engine.h"
 #include "shmemg.h"
 
-enum { WORLD_MAX = 5, HEAP_BYTES = 1 << 16, FLAGS_AT = HEAP_BYTES - 2 * SHI_DEV_ROUNDS * 8, LATE = 8, OPS = 64 };
+enum { WORLD_MAX = 5, HEAP_BYTES = 1 << 16, FLAGS_AT = HEAP_BYTES - 2 * SHI_DEV_TEAM_WORDS * 8, LATE = 8, OPS = 64 };
 
 struct pe {
     _Alignas(64) char heap[HEAP_BYTES];
@@ -138,7 +138,7 @@ static void world_up(int n, int direct, unsigned log_n, int late)
             pe->peers[k] = (uint64_t)world[k].heap;
         pe->team = (struct shi_dev_team){.stride = 1, .n = n, .me = i, .flags = FLAGS_AT};
         pe->some = (struct shi_dev_team){.stride = 2, .n = (n + 1) / 2, .me = i / 2,
-                                         .flags = FLAGS_AT + SHI_DEV_ROUNDS * 8};
+                                         .flags = FLAGS_AT + SHI_DEV_TEAM_WORDS * 8};
         pe->ctx = (struct shi_dev_ctx){.version = SHI_DEV_VERSION, .ring = (uint64_t)&pe->ring,
                                        .heap = (uint64_t)pe->heap, .heap_bytes = HEAP_BYTES,
                                        .peer_heap = (uint64_t)pe->peers, .world = (uint64_t)&pe->team,

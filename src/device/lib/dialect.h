@@ -113,6 +113,7 @@ SHI_ATOMICS_(64, shi_u64, atomic_ulong)
 #elif defined(__CUDACC__)
 
 #include <cuda/atomic>
+#include <stddef.h>
 #define SHI_GLOBAL
 #define SHI_FN static inline __device__
 #define SHI_NOINLINE static __noinline__ __device__
@@ -210,6 +211,7 @@ SHI_ATOMICS_(64, shi_u64, shi_ref_)
 #else
 
 #include <sched.h>
+#include <stddef.h>
 #include <stdint.h>
 #define SHI_GLOBAL
 #define SHI_FN static inline

@@ -9,13 +9,14 @@
 
 #include "device/lib/ring.h"
 
-enum { SHI_DEV_VERSION = 1, SHI_DEV_ROUNDS = 24 };
+/* A team has SHI_DEV_ROUNDS flags and, behind them, the offset word of coll.h. */
+enum { SHI_DEV_VERSION = 2, SHI_DEV_ROUNDS = 24, SHI_DEV_TEAM_WORDS };
 
 /* A team as the device sees it: world PE of member i is start + i * stride. */
 struct shi_dev_team {
     int start, stride, n, me;
     shi_u64 epoch; /* syncs so far; one work-item at a time may sync a team */
-    shi_u64 flags; /* offset in every PE's device heap of shi_u64 [SHI_DEV_ROUNDS], this team's dissemination flags:
+    shi_u64 flags; /* offset in every PE's device heap of shi_u64 [SHI_DEV_TEAM_WORDS], this team's dissemination flags:
                     * flag r counts the syncs that the member 2^r before this one has come to. All zero at first */
 };
 

@@ -70,10 +70,11 @@ SHI_FN int shi_compare(shi_u64 a, int cmp, shi_u64 b)
     }
 }
 
-SHI_FN int shi_may_wait(shmem_ctx_t ctx, const void *ivar, shi_u64 bytes, int cmp)
+/* May n words of `bytes` bytes each be compared so? */
+SHI_FN int shi_may_wait(shmem_ctx_t ctx, const void *ivars, shi_u64 bytes, size_t n, int cmp)
 {
     shi_u64 offset;
-    if (!shi_ctx_good(ctx) || !shi_offset(ctx, ivar, bytes, bytes, &offset))
+    if (!shi_ctx_good(ctx) || !shi_offset(ctx, ivars, n * bytes, bytes, &offset))
         return 0;
     if (cmp >= SHI_CMP_EQ && cmp <= SHI_CMP_GE)
         return 1;
@@ -93,7 +94,7 @@ SHI_FN shi_u64 shi_wait_until(shmem_ctx_t ctx, int g, const void *ivar, shi_u64 
                               shi_u64 cmp_value)
 {
     shi_u64 v = 0, than = shi_rankable(cmp_value, bytes, is_signed);
-    if (!shi_may_wait(ctx, ivar, bytes, cmp))
+    if (!shi_may_wait(ctx, ivar, bytes, 1, cmp))
         return 0;
     if (shi_rank(g) == 0) {
         const SHI_GLOBAL void *p = shi_to_global(ivar);
@@ -110,7 +111,7 @@ SHI_FN shi_u64 shi_wait_until(shmem_ctx_t ctx, int g, const void *ivar, shi_u64 
 SHI_FN int shi_test(shmem_ctx_t ctx, int g, const void *ivar, shi_u64 bytes, int is_signed, int cmp, shi_u64 cmp_value)
 {
     int so = 0;
-    if (!shi_may_wait(ctx, ivar, bytes, cmp))
+    if (!shi_may_wait(ctx, ivar, bytes, 1, cmp))
         return 0;
     if (shi_rank(g) == 0)
         so = shi_compare(shi_rankable(shi_watch(shi_to_global(ivar), bytes), bytes, is_signed), cmp,
@@ -121,7 +122,7 @@ SHI_FN int shi_test(shmem_ctx_t ctx, int g, const void *ivar, shi_u64 bytes, int
 
 SHI_FN shi_u64 shi_signal_fetch(shmem_ctx_t ctx, const void *sig_addr)
 {
-    return shi_may_wait(ctx, sig_addr, 8, SHI_CMP_EQ) ? shi_watch(shi_to_global(sig_addr), 8) : 0;
+    return shi_may_wait(ctx, sig_addr, 8, 1, SHI_CMP_EQ) ? shi_watch(shi_to_global(sig_addr), 8) : 0;
 }
 
 /* ---- meet ------------------------------------------------------------------------------------------------------- */
@@ -155,7 +156,7 @@ SHI_FN int shi_sync(shmem_ctx_t ctx, int g, shmem_team_t team)
         shi_fault(ctx, SHI_FAULT_TEAM, (shi_u64)team);
         return -1;
     }
-    if (!shi_offset(ctx, (SHI_GLOBAL char *)(ctx->heap + team->flags), SHI_DEV_ROUNDS * 8, 8, &offset))
+    if (!shi_offset(ctx, (SHI_GLOBAL char *)(ctx->heap + team->flags), SHI_DEV_TEAM_WORDS * 8, 8, &offset))
         return -1;
     shi_meet(g);
     if (shi_rank(g) == 0)

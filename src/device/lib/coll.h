@@ -1,0 +1,170 @@
+/*
+ * coll.h - collectives of a team's PEs, called by one work-item or one group of each: data go straight to their places
+ * in every member's dest, reductions are pulled from every member's source, and syncs stand between.
+ *
+ *   word           written by                                  read by        order
+ *   team's offset  the member before this one, put-with-signal  this member  release -> acquire of the watch
+ *                  this member, back to 0                                    before the sync that ends the collect
+ */
+#ifndef SHI_COLL_H
+#define SHI_COLL_H
+
+#include "device/lib/sync.h"
+
+SHI_FN int shi_member(shmem_team_t team, int i)
+{
+    return team->start + i * team->stride;
+}
+
+/* This PE's number in the team, or -1. */
+SHI_FN int shi_member_of(shmem_team_t team, int world_pe)
+{
+    int off = team && team->stride ? world_pe - team->start : -1;
+    return off >= 0 && off % team->stride == 0 && off / team->stride < team->n ? off / team->stride : -1;
+}
+
+SHI_FN int shi_team_good(shmem_ctx_t ctx, shmem_team_t team)
+{
+    if (!shi_ctx_good(ctx))
+        return 0;
+    if (team && team->n >= 1 && (shi_u32)team->me < (shi_u32)team->n)
+        return 1;
+    shi_fault(ctx, SHI_FAULT_TEAM, (shi_u64)team);
+    return 0;
+}
+
+/* All that this PE put is where it belongs, and so is what the others put here. */
+SHI_FN int shi_quiet_sync(shmem_ctx_t ctx, int g, shmem_team_t team)
+{
+    shi_quiet(ctx, g);
+    return shi_sync(ctx, g, team);
+}
+
+/* ---- moving --------------------------------------------------------------------------------------------------------- */
+
+SHI_FN int shi_broadcast(shmem_ctx_t ctx, int g, shmem_team_t team, void *dest, const void *source, shi_u64 bytes,
+                         int root)
+{
+    if (!shi_team_good(ctx, team))
+        return -1;
+    if (root < 0 || root >= team->n) {
+        shi_fault(ctx, SHI_FAULT_PE, (shi_u32)root);
+        return -1;
+    }
+    for (int i = 0; root == team->me && i < team->n; i++)
+        if (i != root || dest != source)
+            shi_put(ctx, g, dest, source, bytes, shi_member(team, i), 1);
+    return shi_quiet_sync(ctx, g, team);
+}
+
+/* Member m's block lies at m * bytes of every dest. */
+SHI_FN int shi_fcollect(shmem_ctx_t ctx, int g, shmem_team_t team, void *dest, const void *source, shi_u64 bytes)
+{
+    if (!shi_team_good(ctx, team))
+        return -1;
+    for (int i = 0; i < team->n; i++)
+        shi_put(ctx, g, (char *)dest + (shi_u64)team->me * bytes, source, bytes, shi_member(team, i), 1);
+    return shi_quiet_sync(ctx, g, team);
+}
+
+SHI_FN int shi_alltoall(shmem_ctx_t ctx, int g, shmem_team_t team, void *dest, const void *source, shi_u64 bytes)
+{
+    if (!shi_team_good(ctx, team))
+        return -1;
+    for (int i = 0; i < team->n; i++)
+        shi_put(ctx, g, (char *)dest + (shi_u64)team->me * bytes, (const char *)source + (shi_u64)i * bytes, bytes,
+                shi_member(team, i), 1);
+    return shi_quiet_sync(ctx, g, team);
+}
+
+/* Where this member's block starts: the one before says so, with 1 added, and the one behind is told. */
+SHI_FN shi_u64 shi_offset_by_chain(shmem_ctx_t ctx, shmem_team_t team, shi_u64 bytes)
+{
+    SHI_GLOBAL shi_u64 *word = (SHI_GLOBAL shi_u64 *)(ctx->heap + team->flags) + SHI_DEV_ROUNDS;
+    shi_u64 at = 1;
+    if (team->me) {
+        while (!(at = shi_load_acquire(word)) && !shi_aborted(ctx))
+            shi_pause();
+        shi_store_relaxed(word, 0);
+    }
+    if (team->me + 1 < team->n)
+        shi_put_signal(ctx, SHI_THREAD, word, word, 0, word, at + bytes, SHI_SIGNAL_SET,
+                       shi_member(team, team->me + 1), 1);
+    return at - 1;
+}
+
+/* Blocks of different lengths, one behind the other. */
+SHI_FN int shi_collect(shmem_ctx_t ctx, int g, shmem_team_t team, void *dest, const void *source, shi_u64 bytes)
+{
+    shi_u64 at = 0;
+    if (!shi_team_good(ctx, team))
+        return -1;
+    if (shi_rank(g) == 0)
+        at = shi_offset_by_chain(ctx, team, bytes);
+    shi_meet(g);
+    at = shi_tell(g, at);
+    for (int i = 0; i < team->n; i++)
+        shi_put(ctx, g, (char *)dest + at, source, bytes, shi_member(team, i), 1);
+    return shi_quiet_sync(ctx, g, team);
+}
+
+/* ---- combining -------------------------------------------------------------------------------------------------------- */
+
+enum { SHI_FOLD_MAX, SHI_FOLD_MIN, SHI_FOLD_SUM, SHI_FOLD_PROD, SHI_FOLD_AND, SHI_FOLD_OR, SHI_FOLD_XOR };
+enum { SHI_FOLD_PART = 8 }; /* elements that a work-item holds at a time */
+
+#define SHI_FOLD_BITS_0(a, b)
+#define SHI_FOLD_BITS_1(a, b)                                                                                         \
+    case SHI_FOLD_AND:                                                                                                \
+        return (a) & (b);                                                                                             \
+    case SHI_FOLD_OR:                                                                                                 \
+        return (a) | (b);                                                                                             \
+    case SHI_FOLD_XOR:                                                                                                \
+        return (a) ^ (b);
+
+/*
+ * For the type T: shi_fold_N combines members 0 to last - 1 of a team, in that order, element by element; of no member
+ * it is 0. VALUE makes a T of bits. Sources are read by all, so dest is written once all have read: at the end, or, when
+ * dest is source, part by part.
+ */
+#define SHI_FOLD_(N, T, VALUE, BITWISE)                                                                               \
+    SHI_FN T shi_combine_##N##_(int op, T a, T b)                                                                     \
+    {                                                                                                                 \
+        switch (op) {                                                                                                 \
+        case SHI_FOLD_MAX:                                                                                            \
+            return a < b ? b : a;                                                                                     \
+        case SHI_FOLD_MIN:                                                                                            \
+            return b < a ? b : a;                                                                                     \
+        case SHI_FOLD_PROD:                                                                                           \
+            return a * b;                                                                                             \
+            SHI_FOLD_BITS_##BITWISE(a, b)                                                                             \
+        default:                                                                                                      \
+            return a + b;                                                                                             \
+        }                                                                                                             \
+    }                                                                                                                 \
+    SHI_FN T shi_fold_one_##N##_(shmem_ctx_t ctx, shmem_team_t team, const T *source, int op, int last)               \
+    {                                                                                                                 \
+        T all = last ? VALUE(shi_g(ctx, source, sizeof(T), shi_member(team, 0))) : (T)0;                              \
+        for (int i = 1; i < last; i++)                                                                                \
+            all = shi_combine_##N##_(op, all, VALUE(shi_g(ctx, source, sizeof(T), shi_member(team, i))));             \
+        return all;                                                                                                   \
+    }                                                                                                                 \
+    SHI_FN int shi_fold_##N##_(shmem_ctx_t ctx, int g, shmem_team_t team, T *dest, const T *source, size_t n, int op, \
+                               int last)                                                                              \
+    {                                                                                                                 \
+        size_t lanes = shi_lanes(g), rank = shi_rank(g);                                                              \
+        if (!shi_team_good(ctx, team) || shi_quiet_sync(ctx, g, team))                                                \
+            return -1;                                                                                                \
+        for (size_t from = 0; from < n; from += lanes * SHI_FOLD_PART) {                                              \
+            T part[SHI_FOLD_PART];                                                                                    \
+            for (size_t k = 0, at = from + rank; k < SHI_FOLD_PART && at < n; k++, at += lanes)                       \
+                part[k] = shi_fold_one_##N##_(ctx, team, source + at, op, last);                                      \
+            if (dest == source && shi_sync(ctx, g, team))                                                             \
+                return -1;                                                                                            \
+            for (size_t k = 0, at = from + rank; k < SHI_FOLD_PART && at < n; k++, at += lanes)                       \
+                dest[at] = part[k];                                                                                   \
+        }                                                                                                             \
+        return shi_sync(ctx, g, team);                                                                                \
+    }
+
+#endif

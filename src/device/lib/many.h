@@ -1,0 +1,92 @@
+/*
+ * many.h - waits for and tests of several words of this PE's heap at once.
+ *
+ * Words with status[i] not 0 are left out. One work-item of a group looks; indices is written by it alone, so the group
+ * gives memory that all of it can read.
+ */
+#ifndef SHI_MANY_H
+#define SHI_MANY_H
+
+#include "device/lib/sync.h"
+
+/* What is asked for. Values are `vector` ? values[i] : value. */
+struct shi_many {
+    const SHI_GLOBAL char *ivars;
+    const char *values;
+    const int *status;
+    size_t n;
+    shi_u64 bytes, value;
+    int is_signed, cmp, vector;
+};
+
+enum { SHI_MANY_ALL, SHI_MANY_ANY, SHI_MANY_SOME };
+
+SHI_FN int shi_many_holds(const struct shi_many *m, size_t i)
+{
+    shi_u64 than = m->vector ? shi_gather(m->values + i * m->bytes, m->bytes) : m->value;
+    return shi_compare(shi_rankable(shi_watch(m->ivars + i * m->bytes, m->bytes), m->bytes, m->is_signed), m->cmp,
+                       shi_rankable(than, m->bytes, m->is_signed));
+}
+
+/* 1 when all hold. A word that held once counts, even if it changes while the others are awaited. */
+SHI_FN shi_u64 shi_many_all(shmem_ctx_t ctx, const struct shi_many *m, int wait)
+{
+    for (size_t i = 0; i < m->n; i++)
+        while (!(m->status && m->status[i]) && !shi_many_holds(m, i)) {
+            if (!wait || shi_aborted(ctx))
+                return 0;
+            shi_pause();
+        }
+    return 1;
+}
+
+/* How many hold, their indices in order; without indices the first one's place counted from 1. 0: none. *asked: how
+ * many were looked at. */
+SHI_FN shi_u64 shi_many_look(const struct shi_many *m, size_t *indices, shi_u64 *asked)
+{
+    shi_u64 n = 0;
+    *asked = 0;
+    for (size_t i = 0; i < m->n; i++) {
+        if (m->status && m->status[i])
+            continue;
+        ++*asked;
+        if (!shi_many_holds(m, i))
+            continue;
+        if (!indices)
+            return i + 1;
+        indices[n++] = i;
+    }
+    return n;
+}
+
+/* ALL: 1 or 0. ANY: the index of one that holds, or SIZE_MAX. SOME: how many hold, and which. */
+SHI_FN shi_u64 shi_many(shmem_ctx_t ctx, int g, int wait, int kind, const void *ivars, shi_u64 bytes, int is_signed,
+                        size_t n, size_t *indices, const int *status, int cmp, shi_u64 value, const void *values)
+{
+    shi_u64 found = 0, asked;
+    if (!shi_may_wait(ctx, ivars, bytes, n, cmp))
+        return 0;
+    if (shi_rank(g) == 0) {
+        struct shi_many m;
+        m.ivars = (const SHI_GLOBAL char *)shi_to_global(ivars);
+        m.values = (const char *)values;
+        m.status = status;
+        m.n = n;
+        m.bytes = bytes;
+        m.value = value;
+        m.is_signed = is_signed;
+        m.cmp = cmp;
+        m.vector = values != 0;
+        if (kind == SHI_MANY_ALL)
+            found = shi_many_all(ctx, &m, wait);
+        else
+            while (!(found = shi_many_look(&m, kind == SHI_MANY_SOME ? indices : 0, &asked)) && wait && asked &&
+                   !shi_aborted(ctx))
+                shi_pause();
+    }
+    shi_meet(g);
+    found = shi_tell(g, found);
+    return kind == SHI_MANY_ANY ? found - 1 : found;
+}
+
+#endif
