@@ -6,12 +6,14 @@
  *   head         tickets, one fetch-add each
  *   bit_of, body the slot's words: lap phase bit and the rest; a word is one load or store, so both go together
  *   tail         published by the proxy: slots it is done with
+ *   seen         a value of tail that a producer read and left for the others
  *   ticket       of a producer; its number is the body, so that a stale or foreign word shows
  *
  * A producer's words become visible in any order and the proxy looks at them in any order, which is more than any
  * memory model allows it: the words need no order among themselves. Two edges are left:
  * E1  a word with the phase of lap p / N is the word of p (checked for each word alone)
- * E2  R2 tail is published after the last word was read -> A2 the owner of p writes when p < tail + N
+ * E2  R2 tail is published after the last word was read -> A2 the owner of p writes when p < tail + N, or
+ *     R7 seen is a tail of before -> A7 when p < seen + N
  * Asserted: every word of ticket k is k's. A ticket that is never taken is an invalid end state.
  * Bound: 3 producers, 2 tickets each, 2 slots of 3 words (the code: 8): 3 laps.
  *
@@ -22,6 +24,7 @@
  * mutant 5  assert  a valid bit that is the same on each lap
  * mutant 6  assert  tickets by load and store
  * mutant 7  assert  a short operation leaves its last word unwritten, and the proxy, told so by word 0, unchecked
+ * mutant 8  end     who had credit says in seen that its own slot is free: the same as mutant 3
  */
 #define M(n) (MUTANT == n)
 #define N 2
@@ -31,7 +34,7 @@
 #define TURNS 2
 #define TICKETS (PRODUCERS * TURNS)
 
-byte head, tail;
+byte head, tail, seen;
 bit bit_of[N * WORDS];
 byte body[N * WORDS];
 bit brief[N]; /* mutant 7, part of word 0 */
@@ -60,10 +63,16 @@ inline read(w) {
 }
 
 proctype producer() {
-    byte ticket, todo, turn;
+    byte ticket, todo, turn, last;
     for (turn : 0 .. TURNS - 1) {
         if :: M(6) -> ticket = head; head = ticket + 1 :: else -> d_step { ticket = head; head++ } fi;
-        (ticket < tail + N || M(2) || M(3) && ticket == tail + N); /* A2 */
+        if
+        :: ticket < seen + N -> skip /* A7 */
+        :: else ->
+            d_step { (ticket < tail + N || M(2) || M(3) && ticket == tail + N); last = (M(8) -> ticket + 1 : tail) } /* A2 */
+            seen = last; /* R7 */
+            last = 0
+        fi;
         todo = (M(7) && turn == 1 -> WHOLE & ~4 : WHOLE);
         do
         :: write(0) :: write(1) :: write(2)

@@ -10,6 +10,7 @@
  *   shi_a8 .. shi_a128 units that memory of any type may be copied in
  *   shi_to_global      NULL for private and local memory, which neither proxy nor peer can reach
  *   shi_atom32_, 64_   relaxed; the result is the value before
+ *   shi_store_pair     two relaxed stores, 16 bytes aligned, in no order; one packet to the host where there is such a store
  */
 #ifndef SHI_DIALECT_H
 #define SHI_DIALECT_H
@@ -44,6 +45,11 @@ SHI_FN void shi_store_relaxed(SHI_GLOBAL shi_u64 *p, shi_u64 v)
 SHI_FN void shi_store_release(SHI_GLOBAL shi_u64 *p, shi_u64 v)
 {
     atomic_store_explicit(SHI_ATOM_(p), v, memory_order_release, SHI_SYSTEM_);
+}
+SHI_FN void shi_store_pair(SHI_GLOBAL shi_u64 *p, shi_u64 v0, shi_u64 v1)
+{
+    shi_store_relaxed(p, v0);
+    shi_store_relaxed(p + 1, v1);
 }
 SHI_FN shi_u64 shi_add_relaxed(SHI_GLOBAL shi_u64 *p, shi_u64 v)
 {
@@ -117,7 +123,11 @@ SHI_ATOMICS_(64, shi_u64, atomic_ulong)
 #define SHI_GLOBAL
 #define SHI_FN static inline __device__
 #define SHI_NOINLINE static __noinline__ __device__
+#ifdef __CUDACC_RDC__
+#define SHI_PROGRAM_SCOPE inline __device__ /* one of all files that are linked */
+#else
 #define SHI_PROGRAM_SCOPE __device__
+#endif
 typedef unsigned long long shi_u64;
 typedef unsigned int shi_u32;
 typedef unsigned char shi_a8;
@@ -141,6 +151,10 @@ SHI_FN void shi_store_relaxed(shi_u64 *p, shi_u64 v)
 SHI_FN void shi_store_release(shi_u64 *p, shi_u64 v)
 {
     shi_ref_(*p).store(v, cuda::memory_order_release);
+}
+SHI_FN void shi_store_pair(shi_u64 *p, shi_u64 v0, shi_u64 v1)
+{
+    asm volatile("st.relaxed.sys.v2.b64 [%0], {%1, %2};" ::"l"(p), "l"(v0), "l"(v1) : "memory");
 }
 SHI_FN shi_u64 shi_add_relaxed(shi_u64 *p, shi_u64 v)
 {
@@ -241,6 +255,11 @@ SHI_FN void shi_store_relaxed(shi_u64 *p, shi_u64 v)
 SHI_FN void shi_store_release(shi_u64 *p, shi_u64 v)
 {
     __atomic_store_n((shi_a64 *)p, v, __ATOMIC_RELEASE);
+}
+SHI_FN void shi_store_pair(shi_u64 *p, shi_u64 v0, shi_u64 v1)
+{
+    shi_store_relaxed(p, v0);
+    shi_store_relaxed(p + 1, v1);
 }
 SHI_FN shi_u64 shi_add_relaxed(shi_u64 *p, shi_u64 v)
 {

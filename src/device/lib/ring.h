@@ -10,6 +10,7 @@
  *   epoch        producers, fetch-add (fence)    producers   relaxed: read before the ticket is taken
  *   slot word    owner of the ticket             proxy       A1 by the phase bit; R1 -> A1 for memory it points to
  *   tail         proxy                           producers   R2 -> A2
+ *   seen         producers, any value of tail    producers   R7 -> A7: carries R2 -> A2 on, near the device
  *   done         proxy                           producers   R3 -> A3
  *   heartbeat    proxy                           producers   relaxed
  *   abort        proxy                           producers   relaxed: nothing follows from it but leaving
@@ -17,7 +18,8 @@
  *   cell.tag     proxy sets (R4), owner clears   both        R4 -> A4; R5 (clear) -> A5 (proxy may reuse)
  *
  * R1 -> A1  data that a request points to is whole before the proxy reads it (inline payloads need no R1).
- * R2 -> A2  the proxy has copied the slot before the owner of ticket + N overwrites it.
+ * R2 -> A2  the proxy has copied the slot before the owner of ticket + N overwrites it. tail is far from a device, so
+ *           who has read it leaves it in seen; there it may be old, or become older, but never ahead of tail.
  * R3 -> A3  everything up to the ticket has completed, and what it stored is visible, before the producer goes on.
  *
  * Checked by test/model/ring.pml, fence.pml, retire.pml and lanes.pml.
@@ -55,8 +57,10 @@ struct shi_ring {
     shi_u64 head;
     shi_u64 pad0[7];
     shi_u64 epoch;
-    shi_u64 pad1[7];
-    shi_u64 slots; /* shi_u64 [N][8], in host-visible memory, zero but for the phase bit of the lap before head's */
+    shi_u64 seen;
+    shi_u64 pad1[6];
+    shi_u64 slots; /* shi_u64 [N][8], in host-visible memory, 16 bytes aligned, zero but for the phase bit of the lap
+                    * before head's */
     shi_u64 cells; /* struct shi_ring_cell [N] */
     shi_u64 line;  /* struct shi_ring_line */
     shi_u64 log_n; /* N = 2^log_n slots */
@@ -110,15 +114,19 @@ SHI_FN shi_u64 shi_ring_wait_done(const SHI_GLOBAL struct shi_ring *r, shi_u64 t
 }
 
 /* Wait until the slot of `ticket` is free. 0, or the abort word. */
-SHI_FN shi_u64 shi_ring_wait_credit(const SHI_GLOBAL struct shi_ring *r, shi_u64 ticket)
+SHI_FN shi_u64 shi_ring_wait_credit(SHI_GLOBAL struct shi_ring *r, shi_u64 ticket)
 {
     SHI_GLOBAL struct shi_ring_line *line = shi_ring_line(r);
-    while ((ticket - shi_load_acquire(&line->tail)) >> r->log_n) { /* A2 */
+    shi_u64 tail = shi_load_acquire(&r->seen); /* A7 */
+    if (!((ticket - tail) >> r->log_n))
+        return 0;
+    while ((ticket - (tail = shi_load_acquire(&line->tail))) >> r->log_n) { /* A2 */
         shi_u64 aborted = shi_load_relaxed(&line->abort);
         if (aborted)
             return aborted;
         shi_pause();
     }
+    shi_store_release(&r->seen, tail); /* R7 */
     return 0;
 }
 
@@ -132,14 +140,15 @@ SHI_FN shi_u64 shi_ring_epoch(const SHI_GLOBAL struct shi_ring *r)
 SHI_FN void shi_ring_write(const SHI_GLOBAL struct shi_ring *r, shi_u64 t, shi_u64 epoch, shi_u32 op, shi_u32 pe,
                            const shi_u64 *arg)
 {
-    SHI_GLOBAL shi_u64 *word = shi_ring_slot(r, t);
-    shi_u64 phase = shi_ring_phase(t, r->log_n), low = 0;
+    SHI_GLOBAL shi_u64 *slot = shi_ring_slot(r, t);
+    shi_u64 word[SHI_RING_WORDS], phase = shi_ring_phase(t, r->log_n);
+    word[0] = ((shi_u64)op << (SHI_PE_BITS + SHI_EPOCH_BITS) | (shi_u64)pe << SHI_EPOCH_BITS | epoch) << 8 | phase;
     for (int i = 0; i < SHI_RING_ARGS; i++) {
-        shi_store_relaxed(&word[i + 1], (arg[i] & ~(shi_u64)1) | phase);
-        low |= (arg[i] & 1) << (i + 1); /* the bit that the phase displaced */
+        word[i + 1] = (arg[i] & ~(shi_u64)1) | phase;
+        word[0] |= (arg[i] & 1) << (i + 1); /* the bit that the phase displaced */
     }
-    shi_u64 header = ((shi_u64)op << (SHI_PE_BITS + SHI_EPOCH_BITS) | (shi_u64)pe << SHI_EPOCH_BITS | epoch) << 8;
-    shi_store_relaxed(&word[0], header | low | phase);
+    for (int i = 0; i < SHI_RING_WORDS; i += 2)
+        shi_store_pair(slot + i, word[i], word[i + 1]);
 }
 
 /* Post one request to which memory written before belongs only if the caller has made R1 (shi_fence_release).
