@@ -42,6 +42,15 @@ __attribute__((unused)) static int next_pe(void)
     return (me + 1) % n_pes;
 }
 
+/* Is some PE out of the reach of loads and stores? Tests of a million rounds take fewer then. */
+__attribute__((unused)) static int far_pes(void)
+{
+    for (int pe = 0; pe < n_pes; pe++)
+        if (!shmem_ptr(&tap_sum_, pe))
+            return 1;
+    return 0;
+}
+
 /* A PE waits here before it goes on, differently each time: real time would be slower and tell no more. */
 __attribute__((unused)) static void linger(unsigned *state)
 {

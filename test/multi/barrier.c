@@ -23,7 +23,10 @@ static void rounds(void (*barrier)(void), int puts)
         own[r % 2] = r;
         if (puts)
             shmem_long_put_nbi(&from_before[r % 2], &r, 1, next_pe());
-        shmem_long_atomic_inc(&came, 0);
+        if (puts)
+            shmem_long_atomic_inc(&came, 0);
+        else
+            shmem_long_atomic_fetch_inc(&came, 0); /* complete before a sync that completes nothing */
         barrier();
         long now = shmem_long_atomic_fetch(&came, 0);
         if (!CHECKF(now >= n_pes * (r + 1) && now <= n_pes * (r + 1) + n_pes - 1, "round %ld: %ld arrivals", r, now))

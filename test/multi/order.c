@@ -5,7 +5,8 @@
  */
 #include "../tap_pes.h"
 
-enum { ROUNDS = 1000000, WORDS = 8, BLOCK = 2000 };
+enum { ROUNDS = 1000000, FAR_ROUNDS = 30000, WORDS = 8, BLOCK = 2000 };
+static int rounds = ROUNDS;
 
 static long static_data[WORDS], static_flag;
 static long *heap_data, *heap_flag;
@@ -18,7 +19,7 @@ static void pass(long *data, long *flag, int nbi)
     memset(data, 0, WORDS * sizeof *data);
     *flag = 0;
     shmem_barrier_all();
-    for (long i = 1; me == 0 && i <= ROUNDS; i++) {
+    for (long i = 1; me == 0 && i <= rounds; i++) {
         long block[WORDS] = {i, i, i, i, i, i, i, i};
         if (i % 3 == 0 && nbi)
             shmem_long_put_nbi(data, block, WORDS, 1);
@@ -33,7 +34,7 @@ static void pass(long *data, long *flag, int nbi)
             shmem_fence();
         shmem_long_p(flag, i, 1);
     }
-    for (long seen = 0; me == 1 && seen < ROUNDS;) {
+    for (long seen = 0; me == 1 && seen < rounds;) {
         shmem_long_wait_until(flag, SHMEM_CMP_GT, seen);
         seen = shmem_long_atomic_fetch(flag, 1);
         for (int k = 0; k < WORDS; k++) {
@@ -43,7 +44,7 @@ static void pass(long *data, long *flag, int nbi)
         }
     }
     shmem_barrier_all();
-    CHECK(me != 1 || (data[0] == ROUNDS && *flag == ROUNDS));
+    CHECK(me != 1 || (data[0] == rounds && *flag == rounds));
 }
 
 /* A fence that lets the flag overtake the data. */
@@ -68,11 +69,11 @@ static void buffering(void (*complete)(void))
 {
     int you = 1 - me;
     shmem_barrier_all();
-    memset(mine, 0, ROUNDS * sizeof *mine);
-    memset(theirs, 0, ROUNDS * sizeof *theirs);
-    int *got = me < 2 ? malloc(ROUNDS * sizeof *got) : NULL;
+    memset(mine, 0, (size_t)rounds * sizeof *mine);
+    memset(theirs, 0, (size_t)rounds * sizeof *theirs);
+    int *got = me < 2 ? malloc((size_t)rounds * sizeof *got) : NULL;
     shmem_barrier_all();
-    for (int i = 0; me < 2 && i < ROUNDS; i++) {
+    for (int i = 0; me < 2 && i < rounds; i++) {
         if (i % BLOCK == 0) { /* stay together: the window is a few nanoseconds */
             shmem_int_atomic_add(&theirs[i], 1, you);
             shmem_int_wait_until(&theirs[i], SHMEM_CMP_NE, 0);
@@ -83,9 +84,9 @@ static void buffering(void (*complete)(void))
     }
     shmem_barrier_all();
     if (me < 2)
-        shmem_int_put(theirs, got, ROUNDS, you);
+        shmem_int_put(theirs, got, (size_t)rounds, you);
     shmem_barrier_all();
-    for (int i = 0; me < 2 && i < ROUNDS; i++)
+    for (int i = 0; me < 2 && i < rounds; i++)
         if (!CHECKF(got[i] || theirs[i], "round %d: neither saw the other's put", i))
             break;
     free(got);
@@ -110,8 +111,9 @@ int main(void)
     tap_pes_begin();
     heap_data = shmem_align(64, WORDS * sizeof *heap_data);
     heap_flag = shmem_align(64, sizeof *heap_flag);
-    mine = shmem_malloc(ROUNDS * sizeof *mine);
-    theirs = shmem_malloc(ROUNDS * sizeof *theirs);
+    rounds = far_pes() ? FAR_ROUNDS : ROUNDS;
+    mine = shmem_malloc((size_t)rounds * sizeof *mine);
+    theirs = shmem_malloc((size_t)rounds * sizeof *theirs);
     if (n_pes > 1) {
         RUN(message_passing, "put, fence, put flag");
         RUN(message_passing_quiet, "put_nbi, quiet, put flag");

@@ -73,7 +73,6 @@ struct shi_net_ops {
     /* This PE's address; and every other's, before anything is sent to it. */
     int (*address)(struct shi_net_address *out);
     int (*connect)(int pe, const struct shi_net_address *a);
-    void (*down)(void);
     /* Register [base, + bytes) for writes and reads by peers. */
     int (*expose)(const void *base, size_t bytes, struct shi_net_memory *out);
     void (*withdraw)(const struct shi_net_memory *m);

@@ -114,7 +114,7 @@ static struct shi_net_lane *lane(int i)
     return &lanes[i % n].pub;
 }
 
-/* ---- up and down -------------------------------------------------------------------------------------------------- */
+/* ---- up -------------------------------------------------------------------------------------------------------- */
 
 static int post_recv(struct recv *r)
 {
@@ -214,24 +214,6 @@ static int connect_to(int pe, const struct shi_net_address *a)
 {
     int rc = fi_av_insert(av, a->data, 1, &address_of[pe], 0, NULL);
     return rc == 1 ? 0 : failed("does not take a PE's address", rc < 0 ? rc : -FI_EINVAL);
-}
-
-static void down(void)
-{
-    for (int i = 0; i < n_lanes; i++)
-        fi_close(&lanes[i].ep->fid);
-    for (int i = 0; i < n_lanes; i++) {
-        fi_close(&lanes[i].cq->fid);
-        free(lanes[i].line);
-    }
-    fi_close(&av->fid);
-    fi_close(&domain->fid);
-    fi_close(&fabric->fid);
-    shi_ofi.freeinfo(info);
-    free(address_of);
-    free(recvs);
-    n_lanes = 0;
-    idle_recvs = NULL;
 }
 
 /* ---- registered memory -------------------------------------------------------------------------------------------- */
@@ -474,7 +456,7 @@ static void met(void)
 }
 
 const struct shi_net_ops shi_net_ofi = {
-    .name = "ofi", .provider = provider, .up = up, .address = address, .connect = connect_to, .down = down, .expose = expose,
+    .name = "ofi", .provider = provider, .up = up, .address = address, .connect = connect_to, .expose = expose,
     .withdraw = withdraw, .lane = lane, .send_short = post_short, .send = post_send, .write = post_write, .read = post_read,
     .flush = post_flush, .poll = poll_lanes, .rest = rest, .met = met,
 };

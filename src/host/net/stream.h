@@ -62,12 +62,14 @@ struct shi_after {
 
 enum { SHI_STREAM_PUT_BYTES = 8192, SHI_STREAM_REPLY_BYTES = 8192 }; /* of one record */
 
-/* Bring up the network for this job: lane 0, everybody's addresses and memory. Collective. 0 or -errno after one line.
- * Pair: shi_stream_close on every PE, a fence of boot, shi_progress_stop, shi_stream_down. */
+/* Bring up the network for this job, once in a process: lane 0, everybody's addresses and memory. Like the shared memory
+ * of a node it stays: a later shmem_init goes on with it. Collective. 0 or -errno after one line. */
 int shi_stream_up(const struct shi_boot *boot, const struct shi_config *config,
                   const struct shi_stream_region own[SHI_REGIONS], uint64_t exe_id);
-void shi_stream_close(void);
-void shi_stream_down(void);
+
+/* Let progress serve it, and stop to mind connections that end: the last part of a PE's life, once its quiet is done. */
+int shi_stream_resume(void);
+void shi_stream_pause(void);
 
 /* What PE pe said of itself: is its static data laid out like ours, and who is the first PE of its node. */
 int shi_stream_same_program(int pe);

@@ -350,14 +350,3 @@ int shi_stream_receive(int n_pes)
     looked_ns = now_ns();
     return owed ? 0 : -ENOMEM;
 }
-
-void shi_stream_forget(void)
-{
-    for (int pe = 0; pe < shi_stream_net.n_pes; pe++)
-        while (shi_stream_net.heard[pe].early) {
-            struct stashed *s = shi_stream_net.heard[pe].early;
-            shi_stream_net.heard[pe].early = s->next;
-            free(s);
-        }
-    free(owed);
-}

@@ -25,8 +25,7 @@ struct card {
 };
 
 static size_t bcopy_bytes;
-static char key[32];
-static unsigned ups; /* a process may do this several times, and a key is for ever */
+static const char key[] = "fulmar.net";
 static struct told {
     int node, same_program;
 } *told; /* [n_pes] */
@@ -77,20 +76,6 @@ int shi_stream_lanes(void)
     return __atomic_load_n(&shi_stream_net.n_lanes, __ATOMIC_ACQUIRE);
 }
 
-static void free_lane(struct shi_lane *l)
-{
-    for (int pe = 0; pe < shi_stream_net.n_pes; pe++)
-        free(l->to[pe].open);
-    while (l->free) {
-        struct batch *b = l->free;
-        l->free = b->next;
-        free(b);
-    }
-    free(l->to);
-    free(l->open);
-    free(l);
-}
-
 /* ---- up --------------------------------------------------------------------------------------------------------- */
 
 static int make_card(struct card *c)
@@ -129,7 +114,6 @@ int shi_stream_up(const struct shi_boot *boot, const struct shi_config *config,
                   const struct shi_stream_region own[SHI_REGIONS], uint64_t exe_id)
 {
     struct card mine = {.version = WIRE_VERSION, .order = 0x01020304, .exe_id = exe_id, .node = boot->local_pe[0]};
-    snprintf(key, sizeof key, "fulmar.net.%u", ups++);
     shi_stream_net = (struct shi_stream_net){.ops = &shi_net_ofi, .me = boot->pe, .n_pes = boot->n_pes};
     memcpy(shi_stream_net.own, own, sizeof shi_stream_net.own);
     shi_stream_net.memory = calloc((size_t)boot->n_pes, sizeof *shi_stream_net.memory);
@@ -152,20 +136,7 @@ int shi_stream_up(const struct shi_boot *boot, const struct shi_config *config,
         err = boot->ops->fence();
     if (!err)
         err = meet(boot, &mine);
-    if (!err)
-        err = shi_progress_add(&(struct shi_progress_source){NET->poll, NET->rest});
     return err;
-}
-
-void shi_stream_down(void)
-{
-    for (int i = 0; i < shi_stream_net.n_lanes; i++)
-        free_lane(shi_stream_net.lane[i]);
-    shi_stream_forget();
-    NET->down();
-    free(shi_stream_net.memory);
-    free(shi_stream_net.heard);
-    free(told);
 }
 
 int shi_stream_same_program(int pe)
@@ -178,8 +149,13 @@ int shi_stream_node(int pe)
     return told[pe].node;
 }
 
-/* Everybody has said all that matters: from now on connections may go. */
-void shi_stream_close(void)
+int shi_stream_resume(void)
+{
+    shi_stream_net.closing = 0;
+    return shi_progress_add(&(struct shi_progress_source){NET->poll, NET->rest});
+}
+
+void shi_stream_pause(void)
 {
     shi_stream_net.closing = 1;
 }

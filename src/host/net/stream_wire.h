@@ -128,6 +128,5 @@ void shi_stream_round(struct shi_lane *l);
 /* stream_rx.c, for stream.c. */
 void shi_stream_arrive(const void *msg, size_t bytes);
 int shi_stream_receive(int n_pes);
-void shi_stream_forget(void);
 
 #endif

@@ -164,15 +164,19 @@ static int join_network(const struct shi_statics *st)
     const struct shi_shm *shm = &shi_world.shm;
     const struct shi_shm_region *mine = &shm->region[shi_world.boot.local_index];
     int forced = shi_world.config.transport == SHI_TRANSPORT_OFI && shi_world.n_pes > 1;
+    static int up; /* the network stays, as the memory does */
     if (shi_world.boot.n_local == shi_world.n_pes && !forced)
         return 0;
     const struct shi_stream_region own[SHI_REGIONS] = {
         [SHI_REGION_HEAP] = {.base = (char *)shi_world.heap_lo, .bytes = shi_world.heap_bytes},
         [SHI_REGION_DATA] = {.base = (char *)st->lo, .bytes = st->bytes},
         [SHI_REGION_SYNC] = {.base = shm->base + mine->sync_off, .bytes = shi_team_sync_bytes(shi_world.n_pes)}};
-    int err = shi_stream_up(&shi_world.boot, &shi_world.config, own, st->exe_id);
+    int err = up ? 0 : shi_stream_up(&shi_world.boot, &shi_world.config, own, st->exe_id);
+    if (!err)
+        err = shi_stream_resume();
     if (!err)
         shi_world.lane = shi_stream_lane(0);
+    up = !err;
     return err;
 }
 
@@ -250,7 +254,7 @@ void shi_world_add_device(void *base, size_t bytes, void *const *mapped, int hos
 static void leave_network(void)
 {
     if (shi_world.lane) {
-        shi_stream_close();
+        shi_stream_pause();
         shi_world.boot.ops->fence();
     }
     shi_progress_stop();
@@ -269,11 +273,8 @@ void shi_world_down(const char *routine)
     shi_team_quiet_barrier(&shi_team_world);
     leave_network();
     shi_am_down();
-    if (shi_world.lane) {
-        shi_am_far_down();
-        shi_stream_down();
-        shi_world.lane = NULL;
-    }
+    shi_am_far_down();
+    shi_world.lane = NULL;
     SHI_CTX_DEFAULT->n_pes = 0;
     shi_world.up = 0;
     shi_dheap_down();
