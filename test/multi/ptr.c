@@ -6,22 +6,31 @@
 static long static_word = 1, bss_word;
 static const long constant = 5;
 
+/* Is PE pe one of those that share memory with this one? */
+static int near(int pe)
+{
+    return shmem_team_translate_pe(SHMEM_TEAM_WORLD, pe, SHMEM_TEAM_SHARED) >= 0;
+}
+
 /* One word on every PE: writing through the pointer must change the peer's word and no other. */
 static void write_and_look(long *word)
 {
     *word = -1;
     shmem_barrier_all();
     long *there = shmem_ptr(word, next_pe());
-    if (CHECK(there != NULL)) {
+    CHECK((there != NULL) == near(next_pe()));
+    if (there) {
         CHECK(*there == -1);
         __atomic_store_n(there, 1000 + me, __ATOMIC_RELAXED);
+    } else {
+        shmem_long_p(word, 1000 + me, next_pe());
     }
     shmem_barrier_all();
     CHECK(*word == 1000 + (me + n_pes - 1) % n_pes);
     CHECK(shmem_ptr(word, me) == word);
     for (int pe = 0; pe < n_pes; pe++) {
         there = shmem_ptr(word, pe);
-        CHECKF(there && *there == 1000 + (pe + n_pes - 1) % n_pes, "PE %d's word seen wrong", pe);
+        CHECKF(there ? near(pe) && *there == 1000 + (pe + n_pes - 1) % n_pes : !near(pe), "PE %d's word seen wrong", pe);
         CHECK(shmem_addr_accessible(word, pe) == 1);
     }
     shmem_barrier_all();

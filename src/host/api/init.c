@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/ops/far.h"
 #include "host/ops/team.h"
 #include "host/util/log.h"
 
@@ -81,7 +82,11 @@ SHI_DEF(int, shmem_pe_accessible, (int pe))
 SHI_DEF(int, shmem_addr_accessible, (const void *addr, int pe))
 {
     shi_need_up(__func__);
-    return pe >= 0 && pe < shi_world.n_pes && shi_reach(&shi_world.peer[pe], addr, 1) != NULL;
+    if (pe < 0 || pe >= shi_world.n_pes)
+        return 0;
+    const struct shi_peer *p = &shi_world.peer[pe];
+    struct shi_spot spot;
+    return p->far ? shi_far_spot(p, addr, 1, &spot) == 0 : shi_reach(p, addr, 1) != NULL;
 }
 
 SHI_DEF(void *, shmem_ptr, (const void *dest, int pe))

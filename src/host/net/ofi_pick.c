@@ -19,6 +19,8 @@ int shi_ofi_open(char *why, size_t bytes)
 {
     if (shi_ofi.error)
         return 0;
+    setenv("IPATH_NO_BACKTRACE", "1", 0); /* libraries of old networks, which libfabric brings along, else handle signals */
+    setenv("HFI_NO_BACKTRACE", "1", 0);
     void *lib = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!lib) {
         snprintf(why, bytes, "libfabric cannot be loaded (%s); install libfabric1", dlerror());

@@ -202,12 +202,12 @@ void *shi_stream_append(struct shi_lane *l, int pe, const struct record *r, int 
 }
 
 /* The record is whole: it goes now, or with others. */
-void shi_stream_commit(struct shi_lane *l, int pe)
+void shi_stream_commit(struct shi_lane *l, int pe, int more)
 {
     struct stream *s = &l->to[pe];
     const struct record *r = (const struct record *)(s->open->data + s->open->bytes);
     s->open->bytes += sizeof *r + shi_round_up(r->bytes, 8);
-    if (r->op != OP_REPLY) {
+    if (r->op < OP_REPLY && r->region != SHI_REGION_SYNC) { /* what quiet and fence are about */
         if (s->epoch != l->fences) {
             s->fenced = s->need;
             s->epoch = l->fences;
@@ -215,7 +215,7 @@ void shi_stream_commit(struct shi_lane *l, int pe)
         s->need = s->made + 1;
         list_dirty(l, pe);
     }
-    if (s->made - s->acked < WINDOW && !s->ready)
+    if (!more && s->made - s->acked < WINDOW && !s->ready)
         shi_stream_send_open(l, pe, 0);
     else
         list_open(l, pe);
@@ -299,7 +299,7 @@ static int settled(struct shi_lane *l, int pe)
 int shi_stream_quiet(struct shi_lane *l, int pe)
 {
     lock(l);
-    int all = l->fetching == 0;
+    int all = __atomic_load_n(&l->fetching, __ATOMIC_ACQUIRE) == 0;
     for (int i = 0; i < l->n_dirty;) {
         int d = l->dirty[i];
         if (settled(l, d)) {
@@ -317,7 +317,7 @@ int shi_stream_quiet(struct shi_lane *l, int pe)
 int shi_stream_local(struct shi_lane *l)
 {
     lock(l);
-    int all = 1;
+    int all = __atomic_load_n(&l->fetching, __ATOMIC_ACQUIRE) == 0;
     for (int i = 0; i < l->n_dirty; i++)
         all &= rma_ended(l, l->dirty[i]);
     unlock(l);
@@ -350,31 +350,31 @@ int shi_stream_after(struct shi_lane *l, int pe, struct shi_after *a)
 /* ---- what callers ask for ----------------------------------------------------------------------------------------- */
 
 /* A record with its payload's place, behind what it must follow; the lane stays locked. NULL: not now, unlocked. */
-static void *begin(struct shi_lane *l, const struct shi_spot *to, struct record r, int after_writes)
+static void *begin(struct shi_lane *l, const struct shi_spot *to, struct record r, int flags)
 {
     r.region = (uint8_t)to->region;
     r.off = to->off;
     lock(l);
-    void *p = behind_writes(l, to->pe, after_writes) ? shi_stream_append(l, to->pe, &r, 0) : NULL;
+    void *p = behind_writes(l, to->pe, flags & SHI_STREAM_AFTER_WRITES) ? shi_stream_append(l, to->pe, &r, 0) : NULL;
     if (!p)
         unlock(l);
     return p;
 }
 
-static int end(struct shi_lane *l, int pe)
+static int end(struct shi_lane *l, int pe, int flags)
 {
-    shi_stream_commit(l, pe);
+    shi_stream_commit(l, pe, flags & SHI_STREAM_MORE);
     unlock(l);
     return 0;
 }
 
-int shi_stream_put(struct shi_lane *l, const struct shi_spot *to, const void *from, size_t bytes, int after_writes)
+int shi_stream_put(struct shi_lane *l, const struct shi_spot *to, const void *from, size_t bytes, int flags)
 {
-    void *p = begin(l, to, (struct record){.op = OP_PUT, .bytes = (uint32_t)bytes}, after_writes);
+    void *p = begin(l, to, (struct record){.op = OP_PUT, .bytes = (uint32_t)bytes}, flags);
     if (!p)
         return -EAGAIN;
     memcpy(p, from, bytes);
-    return end(l, to->pe);
+    return end(l, to->pe, flags);
 }
 
 int shi_stream_put_blocks(struct shi_lane *l, const struct shi_spot *to, const struct shi_blocks *b, const void *from,
@@ -388,7 +388,7 @@ int shi_stream_put_blocks(struct shi_lane *l, const struct shi_spot *to, const s
     char *out = (char *)(p + 1);
     for (uint32_t i = 0; i < b->count; i++, out += b->block)
         memcpy(out, (const char *)from + (ptrdiff_t)i * from_stride, b->block);
-    return end(l, to->pe);
+    return end(l, to->pe, 0);
 }
 
 /* A number for the reply; the lane is locked. -1: too many are under way. */
@@ -402,7 +402,7 @@ static int expect(struct shi_lane *l, const struct shi_reply *reply)
     } else {
         l->own[cookie] = *reply;
         l->reply[cookie] = &l->own[cookie];
-        l->fetching++;
+        __atomic_fetch_add(&l->fetching, 1, __ATOMIC_RELAXED);
     }
     return cookie;
 }
@@ -410,7 +410,7 @@ static int expect(struct shi_lane *l, const struct shi_reply *reply)
 /* Send the record that fetches at once: somebody waits for what it brings. */
 static int end_fetch(struct shi_lane *l, int pe)
 {
-    shi_stream_commit(l, pe);
+    shi_stream_commit(l, pe, 1);
     if (l->to[pe].open)
         shi_stream_send_open(l, pe, 0);
     unlock(l);
@@ -418,25 +418,25 @@ static int end_fetch(struct shi_lane *l, int pe)
 }
 
 int shi_stream_amo(struct shi_lane *l, const struct shi_spot *at, int width, enum shi_amo op, uint64_t value,
-                   uint64_t cond, struct shi_reply *reply, int after_writes)
+                   uint64_t cond, struct shi_reply *reply, int flags)
 {
     size_t bytes = reply ? sizeof(struct amo_payload) : op == SHI_AMO_CSWAP ? 2 * sizeof value : sizeof value;
     struct amo_payload *p = begin(l, at, (struct record){.op = OP_AMO, .what = (uint8_t)op, .bytes = (uint32_t)bytes,
-                                                         .width = (uint8_t)(width | (reply ? 0x80 : 0))}, after_writes);
+                                                         .width = (uint8_t)(width | (reply ? 0x80 : 0))}, flags);
     if (!p)
         return -EAGAIN;
     p->value = value;
     if (bytes > sizeof value)
         p->cond = cond;
     if (!reply)
-        return end(l, at->pe);
+        return end(l, at->pe, 0);
     int cookie = expect(l, reply);
     if (cookie < 0) {
         unlock(l);
         return -EAGAIN;
     }
     p->cookie = (uint64_t)cookie;
-    return reply->done ? end_fetch(l, at->pe) : end(l, at->pe);
+    return reply->done ? end_fetch(l, at->pe) : end(l, at->pe, 0);
 }
 
 int shi_stream_get_blocks(struct shi_lane *l, const struct shi_spot *from, const struct shi_blocks *b,
@@ -451,7 +451,7 @@ int shi_stream_get_blocks(struct shi_lane *l, const struct shi_spot *from, const
         return -EAGAIN;
     }
     *p = (struct blocks_payload){*b, (uint64_t)cookie};
-    return end_fetch(l, from->pe);
+    return reply->done ? end_fetch(l, from->pe) : end(l, from->pe, 0);
 }
 
 int shi_stream_write(struct shi_lane *l, const struct shi_spot *to, const void *from, size_t bytes,
@@ -498,5 +498,5 @@ void shi_stream_am_end(int pe, enum shi_am_id id, size_t bytes)
     struct record *r = (struct record *)(s->open->data + s->open->bytes);
     r->what = (uint8_t)id;
     r->bytes = (uint32_t)bytes;
-    end(l, pe);
+    end(l, pe, 0);
 }

@@ -83,15 +83,18 @@ void shi_stream_learn(int pe, enum shi_region region, const struct shi_net_memor
 struct shi_lane *shi_stream_lane(int i);
 int shi_stream_lanes(void); /* how many there are */
 
-/* Up to SHI_STREAM_PUT_BYTES from `from`, copied. after_writes: behind this PE's earlier writes even where no fence stands
- * between (put-with-signal). Strided: the blocks are packed from `from`, `from_stride` apart. */
-int shi_stream_put(struct shi_lane *l, const struct shi_spot *to, const void *from, size_t bytes, int after_writes);
+/* AFTER_WRITES: behind this PE's earlier writes even where no fence stands between (put-with-signal). MORE: the caller's
+ * next record to this PE comes at once, so this one need not leave before it. */
+enum { SHI_STREAM_AFTER_WRITES = 1, SHI_STREAM_MORE = 2 };
+
+/* Up to SHI_STREAM_PUT_BYTES from `from`, copied. Strided: the blocks are packed from `from`, `from_stride` apart. */
+int shi_stream_put(struct shi_lane *l, const struct shi_spot *to, const void *from, size_t bytes, int flags);
 int shi_stream_put_blocks(struct shi_lane *l, const struct shi_spot *to, const struct shi_blocks *b, const void *from,
                           ptrdiff_t from_stride);
 
 /* Update a word of 1, 2, 4 or 8 bytes; with a reply, its old value comes back. */
 int shi_stream_amo(struct shi_lane *l, const struct shi_spot *at, int width, enum shi_amo op, uint64_t value,
-                   uint64_t cond, struct shi_reply *reply, int after_writes);
+                   uint64_t cond, struct shi_reply *reply, int flags);
 
 /* Blocks of at most SHI_STREAM_REPLY_BYTES in all, by the target's hand. */
 int shi_stream_get_blocks(struct shi_lane *l, const struct shi_spot *from, const struct shi_blocks *b,

@@ -78,7 +78,7 @@ static void *begin_reply(const struct head *h, uint64_t cookie, size_t bytes)
 static void send_reply(const struct head *h)
 {
     struct shi_lane *l = shi_stream_net.lane[0];
-    shi_stream_commit(l, (int)h->pe);
+    shi_stream_commit(l, (int)h->pe, 0);
     pthread_mutex_unlock(&l->net->lock);
 }
 

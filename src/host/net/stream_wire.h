@@ -22,7 +22,7 @@ struct head {
     uint64_t ack;     /* messages applied of the receiver's stream ack_lane */
 };
 
-enum { OP_PUT, OP_PUT_BLOCKS, OP_AMO, OP_GET_BLOCKS, OP_REPLY, OP_AM };
+enum { OP_PUT, OP_PUT_BLOCKS, OP_AMO, OP_GET_BLOCKS, OP_REPLY, OP_AM }; /* the last two are not the program's */
 
 /* A record; its payload follows, 8-byte aligned, its length rounded up to 8. */
 struct record {
@@ -121,7 +121,7 @@ extern struct shi_stream_net shi_stream_net;
 
 /* stream.c, for stream_rx.c; the lane's lock is held. */
 void *shi_stream_append(struct shi_lane *l, int pe, const struct record *r, int forced);
-void shi_stream_commit(struct shi_lane *l, int pe);
+void shi_stream_commit(struct shi_lane *l, int pe, int more);
 void shi_stream_send_open(struct shi_lane *l, int pe, uint32_t flags);
 void shi_stream_round(struct shi_lane *l);
 

@@ -64,10 +64,10 @@ static void transfer_ended(struct shi_net_req *req, int err)
     __atomic_store_n(&((struct transfer *)req)->ended, 1, __ATOMIC_RELEASE);
 }
 
-static void put_record(struct shi_lane *l, const struct shi_spot *to, const void *source, size_t bytes)
+static void put_record(struct shi_lane *l, const struct shi_spot *to, const void *source, size_t bytes, int flags)
 {
     struct shi_wait w = SHI_WAIT_INIT;
-    while (shi_stream_put(l, to, source, bytes, 0) == -EAGAIN)
+    while (shi_stream_put(l, to, source, bytes, flags) == -EAGAIN)
         shi_wait_slow(&w);
 }
 
@@ -77,7 +77,7 @@ static void put_by_hand(struct shi_lane *l, struct shi_spot to, const char *sour
     for (size_t n; bytes; bytes -= n, source += n, to.off += n) {
         n = bytes < sizeof piece ? bytes : sizeof piece;
         shi_dheap_copy("put", piece, source, n);
-        put_record(l, &to, piece, n);
+        put_record(l, &to, piece, n, 0);
     }
 }
 
@@ -95,14 +95,14 @@ static void put_written(struct shi_lane *l, struct shi_spot to, const char *sour
     }
 }
 
-void shi_far_put(struct shi_lane *l, const struct shi_spot *to, const void *source, size_t bytes, int nbi)
+void shi_far_put(struct shi_lane *l, const struct shi_spot *to, const void *source, size_t bytes, int how)
 {
     if (shi_unlikely(by_hand(to, source)))
         put_by_hand(l, *to, source, bytes);
     else if (bytes <= shi_stream_bcopy_bytes())
-        put_record(l, to, source, bytes);
+        put_record(l, to, source, bytes, how & SHI_MORE ? SHI_STREAM_MORE : 0);
     else
-        put_written(l, *to, source, bytes, nbi);
+        put_written(l, *to, source, bytes, how & SHI_NBI);
 }
 
 /* ---- get ---------------------------------------------------------------------------------------------------------- */
@@ -128,6 +128,14 @@ static void get_record(struct shi_lane *l, const struct shi_spot *from, const st
         shi_wait_slow(&w);
 }
 
+static void get_record_nbi(struct shi_lane *l, const struct shi_spot *from, const struct shi_blocks *b, char *to)
+{
+    struct shi_reply r = {.to = to, .block = b->block};
+    struct shi_wait w = SHI_WAIT_INIT;
+    while (shi_stream_get_blocks(l, from, b, &r) == -EAGAIN)
+        shi_wait_slow(&w);
+}
+
 static void get_by_hand(struct shi_lane *l, struct shi_spot from, char *dest, size_t bytes)
 {
     char piece[SHI_STREAM_REPLY_BYTES];
@@ -138,12 +146,21 @@ static void get_by_hand(struct shi_lane *l, struct shi_spot from, char *dest, si
     }
 }
 
-void shi_far_get(struct shi_lane *l, const struct shi_spot *from, void *dest, size_t bytes, int nbi)
+void shi_far_get(struct shi_lane *l, const struct shi_spot *from, void *dest, size_t bytes, int how)
 {
+    int nbi = how & SHI_NBI;
     struct transfer t = {.req.done = transfer_ended};
     struct shi_spot at = *from;
     if (shi_unlikely(by_hand(from, dest))) {
         get_by_hand(l, at, dest, bytes);
+        return;
+    }
+    if (bytes <= shi_stream_bcopy_bytes()) { /* a reply takes half the time of a read where software serves both */
+        struct shi_blocks b = {(uint32_t)bytes, 1, 0};
+        if (nbi)
+            get_record_nbi(l, from, &b, dest);
+        else
+            get_record(l, from, &b, dest, bytes, 0);
         return;
     }
     for (size_t n; bytes; bytes -= n, dest = (char *)dest + n, at.off += n) {
@@ -206,7 +223,7 @@ void shi_far_get_strided(struct shi_lane *l, const struct shi_spot *from, void *
 void shi_far_update(struct shi_lane *l, const struct shi_spot *at, size_t width, int op, uint64_t value, int after_put)
 {
     struct shi_wait w = SHI_WAIT_INIT;
-    while (shi_stream_amo(l, at, (int)width, op, value, 0, NULL, after_put) == -EAGAIN)
+    while (shi_stream_amo(l, at, (int)width, op, value, 0, NULL, after_put ? SHI_STREAM_AFTER_WRITES : 0) == -EAGAIN)
         shi_wait_slow(&w);
 }
 
@@ -262,6 +279,6 @@ void shi_far_sync_store(int world_pe, uint64_t off, const void *from, size_t byt
 {
     struct shi_spot to = {world_pe, SHI_REGION_SYNC, off};
     struct shi_wait w = SHI_WAIT_INIT;
-    while (shi_stream_put(shi_world.lane, &to, from, bytes, 1) == -EAGAIN)
+    while (shi_stream_put(shi_world.lane, &to, from, bytes, SHI_STREAM_AFTER_WRITES) == -EAGAIN)
         shi_wait_slow(&w);
 }

@@ -17,9 +17,9 @@ int shi_far(const char *routine, const struct shmem_ctx *ctx, const char *arg, c
 /* Where a symmetric address lies on a peer; 0, or -EFAULT: it is not symmetric. */
 int shi_far_spot(const struct shi_peer *p, const void *addr, size_t bytes, struct shi_spot *out);
 
-/* nbi: return at once; quiet tells when source may change, or dest is complete. */
-void shi_far_put(struct shi_lane *l, const struct shi_spot *to, const void *source, size_t bytes, int nbi);
-void shi_far_get(struct shi_lane *l, const struct shi_spot *from, void *dest, size_t bytes, int nbi);
+/* SHI_NBI: return at once; quiet tells when source may change, or dest is complete. SHI_MORE: a record follows. */
+void shi_far_put(struct shi_lane *l, const struct shi_spot *to, const void *source, size_t bytes, int how);
+void shi_far_get(struct shi_lane *l, const struct shi_spot *from, void *dest, size_t bytes, int how);
 void shi_far_put_strided(struct shi_lane *l, const struct shi_spot *to, const void *source, const struct shi_strided *s);
 void shi_far_get_strided(struct shi_lane *l, const struct shi_spot *from, void *dest, const struct shi_strided *s);
 

@@ -26,21 +26,21 @@ static void copy_slow(const char *routine, void *to, const void *from, size_t by
 }
 
 void shi_rma_put_slow(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source, size_t bytes,
-                      int pe, int nbi)
+                      int pe, int how)
 {
     struct shi_spot to;
     if (shi_far(routine, ctx, "dest", dest, bytes, pe, &to))
-        shi_far_put(ctx->lane, &to, source, bytes, nbi);
+        shi_far_put(ctx->lane, &to, source, bytes, how);
     else
         copy_slow(routine, shi_miss_copy(routine, ctx, "dest", dest, bytes, pe), source, bytes, pe);
 }
 
 void shi_rma_get_slow(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source, size_t bytes,
-                      int pe, int nbi)
+                      int pe, int how)
 {
     struct shi_spot from;
     if (shi_far(routine, ctx, "source", source, bytes, pe, &from))
-        shi_far_get(ctx->lane, &from, dest, bytes, nbi);
+        shi_far_get(ctx->lane, &from, dest, bytes, how);
     else
         copy_slow(routine, dest, shi_miss_copy(routine, ctx, "source", source, bytes, pe), bytes, pe);
 }

@@ -24,33 +24,36 @@ static inline size_t shi_bytes(size_t n, size_t elem)
     return __builtin_mul_overflow(n, elem, &bytes) ? SIZE_MAX : bytes;
 }
 
-/* What missed the fast table: over the network, or the same after every check, or death. nbi: as the nbi forms. */
+/* How a transfer is asked for: as the nbi forms; with a signal to follow, which may share its message. */
+enum { SHI_NBI = 1, SHI_MORE = 2 };
+
+/* What missed the fast table: over the network, or the same after every check, or death. how: SHI_NBI, SHI_MORE. */
 void shi_rma_put_slow(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source, size_t bytes,
-                      int pe, int nbi);
+                      int pe, int how);
 void shi_rma_get_slow(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source, size_t bytes,
-                      int pe, int nbi);
+                      int pe, int how);
 
 /* SHMEM_CHECK=1: die when the two ranges, both addresses of this process, overlap. */
 void shi_rma_check(const char *routine, const void *dest, const void *source, size_t bytes, int pe);
 
 static inline void shi_rma_put(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source,
-                               size_t bytes, int pe, int nbi)
+                               size_t bytes, int pe, int how)
 {
     void *at = shi_fast(ctx, dest, bytes, pe);
     if (shi_likely(at != NULL))
         shi_copy(at, source, bytes);
     else
-        shi_rma_put_slow(routine, ctx, dest, source, bytes, pe, nbi);
+        shi_rma_put_slow(routine, ctx, dest, source, bytes, pe, how);
 }
 
 static inline void shi_rma_get(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source,
-                               size_t bytes, int pe, int nbi)
+                               size_t bytes, int pe, int how)
 {
     const void *at = shi_fast(ctx, source, bytes, pe);
     if (shi_likely(at != NULL))
         shi_copy(dest, at, bytes);
     else
-        shi_rma_get_slow(routine, ctx, dest, source, bytes, pe, nbi);
+        shi_rma_get_slow(routine, ctx, dest, source, bytes, pe, how);
 }
 
 /* How a strided transfer lies in memory: `count` blocks of `block` elements of `elem` bytes, a block every `dst` and
