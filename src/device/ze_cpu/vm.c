@@ -368,8 +368,9 @@ static void half_store(const struct zc_ins *i, uint8_t *f, m16 *to)
 /* The address of the named storage class, or null. */
 static uint64_t to_space(const struct zc_vm *x, const struct zc_item *it, uint64_t a, uint32_t storage)
 {
-    uint64_t l = (uint64_t)(uintptr_t)x->g->local, p = (uint64_t)(uintptr_t)it->f;
-    bool local = l && a - l < x->g->bytes, own = a - p < x->l->k->frame;
+    const struct zc_group *g = x->g;
+    uint64_t l = (uint64_t)(uintptr_t)g->local, p = (uint64_t)(uintptr_t)it->f;
+    bool local = l && a - l < (uint64_t)(g->frames + g->bytes - g->local), own = a - p < x->l->k->frame;
     return (storage == STORAGE_LOCAL ? local : storage == STORAGE_FUNCTION ? own : !local && !own) ? a : 0;
 }
 
