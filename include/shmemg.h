@@ -6,7 +6,8 @@
  *   shmemg_ctx_NAME(ctx, ...)  by a context that the kernel was given as an argument; here every routine has this form
  *   NAME_tg, NAME_htg          all work-items of the work-group, of the sub-group, call together with equal arguments;
  *                              they leave together
- * Beyond the draft: typed put, get and put_signal; signal_set and signal_add; fetch, set and swap of float and double.
+ * Beyond the draft: typed put, get and put_signal; signal_set and signal_add; fetch, set and swap of float and double;
+ * team_my_pe, team_n_pes, team_translate_pe. Contexts and teams come from the host, see shmemx_device_ctx_create.
  * Not here: longdouble_p and _g. OpenCL C has no such type, and CUDA's is not the host's.
  *
  * dest of a put, source of a get, atomics and signals: objects of the device's symmetric heap. What a routine refuses
@@ -105,6 +106,18 @@ typedef ulong uint64_t;
 
 SHMEMG_FN0_(int, _my_pe, return shi_my_pe(ctx))
 SHMEMG_FN0_(int, _n_pes, return shi_n_pes(ctx))
+SHI_FN int shmemg_team_my_pe(shmem_team_t team)
+{
+    return shi_team_my_pe(team);
+}
+SHI_FN int shmemg_team_n_pes(shmem_team_t team)
+{
+    return shi_team_n_pes(team);
+}
+SHI_FN int shmemg_team_translate_pe(shmem_team_t src_team, int src_pe, shmem_team_t dest_team)
+{
+    return shi_team_translate(src_team, src_pe, dest_team);
+}
 SHMEMG_FN_(void *, _ptr, (const void *dest, int pe), return shi_ptr(ctx, dest, pe))
 
 #define SHMEMG_ORDER_(S, G, ...)                                                                                      \

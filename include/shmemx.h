@@ -38,15 +38,33 @@ int shmemx_device_describe(int i, char *text, size_t bytes);
  * shmemx_launch starts `groups` work-groups of `items` work-items each, in three dimensions, behind the kernels started
  * before. Argument i is the arg_bytes[i] bytes at args[i]; they are copied. 0, or a negative errno after one line that
  * says why: -ENOENT when there is no such kernel.
- * shmemx_device_sync waits for all kernels and completes all that they started; a PE, address or operator that the device library refused ends the job here.
- * shmemx_device_ctx is the context for routines shmemg_ctx_, to be passed to a kernel as a pointer.
+ * shmemx_device_sync waits for all kernels and completes all that they started; a PE, address or operator that the
+ * device library refused ends the job here.
  * shmemx_kernels_register adds SPIR-V of one's own; it is not copied and must stay.
  */
 int shmemx_launch(const char *kernel, const size_t groups[3], const size_t items[3], void *const *args,
                   const size_t *arg_bytes, int n_args);
 int shmemx_device_sync(void);
-void *shmemx_device_ctx(void);
 void shmemx_kernels_register(const void *spirv, size_t bytes);
+
+/*
+ * Contexts and teams for kernels, which get them as pointer arguments and take them for shmem_ctx_t and shmem_team_t.
+ * None of these is collective; shmemg_malloc must have come before.
+ *
+ * shmemx_device_ctx is the default context, which shmemg_ routines without one use too.
+ * shmemx_device_ctx_create makes one whose PE numbers count in the team, with order and completion of its own: fence and
+ * quiet by it concern what was asked by it. With SHMEM_CTX_SERIALIZED or SHMEM_CTX_PRIVATE no two calls by it may
+ * overlap, and it costs no atomic operation; a _tg or _htg call is one call. SHMEM_CTX_NOSTORE is accepted. 0, or a
+ * negative errno with *ctx = NULL.
+ * shmemx_device_ctx_destroy completes what was asked by it; no kernel may use it any more. What is left goes with
+ * shmem_finalize.
+ * shmemx_device_team is the team for shmemg_team_ routines, good until the team is destroyed, or NULL for
+ * SHMEM_TEAM_INVALID. One work-item, or one group by a _tg or _htg call, at a time may sync a team.
+ */
+void *shmemx_device_ctx(void);
+int shmemx_device_ctx_create(shmem_team_t team, long options, void **ctx);
+void shmemx_device_ctx_destroy(void *ctx);
+void *shmemx_device_team(shmem_team_t team);
 
 #ifdef __GNUC__
 #pragma GCC visibility pop

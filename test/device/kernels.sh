@@ -2,20 +2,7 @@
 # kernels.sh - kernels compiled by oshcc, launched on every PE's device, talking to each other.
 #
 # Each program runs with peers' memory loaded and stored directly, and with everything through ring and proxy.
-if ! command -v clang-14 > /dev/null || ! command -v llvm-spirv-14 > /dev/null; then
-    echo "1..0 # SKIP clang-14 and llvm-spirv-14 compile kernels; they are not installed"
-    exit 0
-fi
-if [ ! -f "$top_builddir/.libs/libze_cpu.so" ]; then
-    echo "1..0 # SKIP this build has no device backend (libze-dev)"
-    exit 0
-fi
-work=$(mktemp -d) || exit 99
-trap 'rm -rf "$work"' EXIT
-. "${top_srcdir:=.}/test/tap.sh"
-run() { # PEs, direct, program, arguments
-    SHMEM_DEVICE_DIRECT=$2 SHMEM_DEVICE_SYMMETRIC_SIZE=8M timeout 60 $OSHRUN -n "$1" "${@:3}" > "$work/log" 2>&1
-}
+. "${top_srcdir:=.}/test/device/run.sh"
 
 # Catches: a kernel not found, arguments in the wrong order, the default context of a module not set, an operation of
 # the device library that differs between loads and stores and the ring.

@@ -183,6 +183,67 @@ static void test_types_ring(void)
     world_down();
 }
 
+/* Catches: a ticket or an epoch that a context of one caller at a time loses or gives twice. */
+static void test_types_single(void)
+{
+    world_up(2, 0, 4, 1);
+    world[0].ctx.single = 1;
+    all_types();
+    CHECK(world[0].ring.head == (uint64_t)all_asked());
+    world_down();
+}
+
+/* ---- contexts of teams ------------------------------------------------------------------------------------------ */
+
+/* Each kind of operation on member 1 of the even PEs, which is PE 2 of the world. */
+static void by_team(void)
+{
+    shmem_ctx_t even = &world[0].even;
+    long *x = AT(long, 0), *r = there(2, x), *other = there(1, x), from[100] = {0}, back[100], f;
+    uint64_t *s = AT(uint64_t, 2048);
+    for (int i = 0; i < 100; i++)
+        from[i] = i + 1, other[i] = -1;
+    shmemg_ctx_long_p(even, x, 4, 1);
+    shmemg_ctx_quiet(even);
+    CHECK(r[0] == 4 && shmemg_ctx_long_g(even, x, 1) == 4);
+    shmemg_ctx_long_put(even, x, from, 100, 1);
+    shmemg_ctx_fence(even);
+    shmemg_ctx_long_put_signal(even, x, from, 3, s, 6, SHMEM_SIGNAL_SET, 1);
+    shmemg_ctx_long_atomic_add(even, x, 5, 1);
+    shmemg_ctx_long_get(even, back, x, 100, 1);
+    CHECK(shmemg_ctx_long_atomic_fetch_add(even, x, 7, 1) == 6 && back[99] == 100);
+    shmemg_ctx_long_atomic_fetch_add_nbi(even, &f, x, 1, 1);
+    shmemg_ctx_quiet(even);
+    CHECK(f == 13 && r[0] == 14 && r[99] == 100 && *(uint64_t *)there(2, s) == 6);
+    for (int i = 0; i < 100; i++)
+        CHECK(other[i] == -1);
+    CHECK(shmemg_ctx_my_pe(even) == 0 && shmemg_ctx_n_pes(even) == 3);
+    CHECK(shmemg_ctx_ptr(even, x, 1) == shmemg_ptr(x, 2));
+}
+
+/* Catches: a team's PE number taken for the world's, in loads and stores, in requests, or when it is checked. */
+static void test_teams(void)
+{
+    for (int direct = 0; direct < 2; direct++) {
+        world_up(5, direct, 4, 1);
+        on_pe(0);
+        mine = world[0].heap;
+        by_team();
+        shmemg_ctx_long_p(&world[0].even, AT(long, 0), 1, 3);
+        CHECK(world[0].fault == (3 << 8 | SHI_FAULT_PE));
+        world[0].fault = 0;
+        shmem_team_t all = SHMEM_DEVICE_TEAM_WORLD, even = SHMEM_DEVICE_TEAM_SHARED;
+        CHECK(shmemg_team_n_pes(even) == 3 && shmemg_team_my_pe(even) == 0 && shmemg_team_n_pes(NULL) == -1);
+        CHECK(shmemg_team_translate_pe(even, 2, all) == 4 && shmemg_team_translate_pe(all, 2, even) == 1);
+        CHECK(shmemg_team_translate_pe(all, 1, even) == -1 && shmemg_team_translate_pe(even, 3, all) == -1);
+        CHECK(shmemg_team_translate_pe(all, -1, all) == -1 && shmemg_team_translate_pe(all, 0, NULL) == -1);
+        struct shi_dev_team back = {.start = 4, .stride = -2, .n = 2, .me = -1};
+        CHECK(shmemg_team_translate_pe(&back, 1, even) == 1 && shmemg_team_translate_pe(even, 0, &back) == -1);
+        CHECK(shmemg_team_translate_pe(even, 2, &back) == 0);
+        world_down();
+    }
+}
+
 /* ---- lengths and alignments ------------------------------------------------------------------------------------- */
 
 /* Put, get and signalled put of bytes between odd addresses; source is overwritten once a blocking put returns. */
@@ -299,7 +360,7 @@ static void private_source(void)
 static void groups(int direct, unsigned log_n, int late, int lockstep)
 {
     world_up(2, direct, log_n, late);
-    world[0].ctx.lockstep = (uint64_t)lockstep;
+    world[0].ctx.lockstep = lockstep;
     run_lanes(1, LANES, WIDTH, lockstep ? sub_groups : work_group);
     run_lanes(1, LANES, WIDTH, sub_groups);
     world_down();
@@ -422,7 +483,21 @@ static void meet_all(void)
     }
 }
 
-/* Catches: PEs that leave before all have come, flags of one sync taken for the next's, a team's PEs miscounted. */
+/* A later team, of all, that has the flags of the even PEs' team. */
+static void meet_again(void)
+{
+    int me = shmemg_my_pe();
+    struct shi_dev_team *later = &world[me].some;
+    for (int i = 1; i <= 20; i++) {
+        __atomic_fetch_add(&came, 1, __ATOMIC_RELAXED);
+        CHECK(shmemg_team_sync(later) == 0);
+        CHECKF(__atomic_load_n(&came, __ATOMIC_RELAXED) >= i * world_n, "sync %d of a later team left too soon", i);
+        CHECK(shmemg_team_sync(later) == 0);
+    }
+}
+
+/* Catches: PEs that leave before all have come, flags of one sync taken for the next's, a team's PEs miscounted, flags
+ * of an earlier team taken for a later one's. */
 static void test_sync(void)
 {
     for (int how = 0; how < 3; how++)
@@ -430,6 +505,12 @@ static void test_sync(void)
             world_up(n, how == 0, 3, how == 2);
             came = 0;
             run_lanes(n, n == 3 ? 4 : 1, n == 3 ? 4 : 1, meet_all);
+            came = 0;
+            for (int i = 0; i < n; i++) {
+                struct shi_dev_team *t = &world[i].some;
+                t->start = n - 1, t->stride = -1, t->n = n, t->me = n - 1 - i;
+            }
+            run_lanes(n, 1, 1, meet_again);
             world_down();
         }
 }
@@ -538,6 +619,8 @@ int main(void)
 {
     RUN(test_types_direct, "every routine and type by loads and stores");
     RUN(test_types_ring, "every routine and type by the ring");
+    RUN(test_types_single, "every routine and type by a context of one caller at a time");
+    RUN(test_teams, "contexts and numbers of teams");
     RUN(test_lengths, "lengths around the inline limits, odd addresses");
     RUN(test_groups, "work-groups and sub-groups copy together");
     RUN(test_private, "memory that only a work-item or its group can reach");

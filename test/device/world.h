@@ -21,7 +21,7 @@ struct pe {
     _Alignas(64) char heap[HEAP_BYTES];
     struct shi_ring ring;
     _Alignas(64) struct shi_ring_line line;
-    struct shi_dev_ctx ctx;
+    struct shi_dev_ctx ctx, even;   /* of all; of the even ones, by the same ring */
     struct shi_dev_team team, some; /* all, and the even ones */
     uint64_t peers[WORLD_MAX], fault;
     struct shi_engine *engine;
@@ -142,8 +142,12 @@ static void world_up(int n, int direct, unsigned log_n, int late)
         pe->ctx = (struct shi_dev_ctx){.version = SHI_DEV_VERSION, .ring = (uint64_t)&pe->ring,
                                        .heap = (uint64_t)pe->heap, .heap_bytes = HEAP_BYTES,
                                        .peer_heap = (uint64_t)pe->peers, .world = (uint64_t)&pe->team,
-                                       .shared = (uint64_t)&pe->some, .me = i, .n_pes = n,
+                                       .shared = (uint64_t)&pe->some, .me = i, .n_pes = n, .stride = 1,
                                        .fault = (uint64_t)&pe->fault};
+        pe->even = pe->ctx;
+        pe->even.me = i / 2;
+        pe->even.n_pes = (n + 1) / 2;
+        pe->even.stride = 2;
         const struct shi_engine_exec exec = {issue_now_or_late, end_some, pe};
         pe->engine = shi_engine_up(&pe->ring, &exec, n, OPS);
     }

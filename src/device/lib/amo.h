@@ -59,7 +59,7 @@ SHI_FN shi_u64 shi_amo(shmem_ctx_t ctx, int amo, const void *dest, shi_u64 bytes
     if (!shi_find(ctx, dest, bytes, bytes, pe, &to))
         return 0;
     return to.direct ? shi_amo_direct(to.direct, amo, bytes, value, cond)
-                     : shi_amo_by_ring(ctx, pe, amo, to.offset, bytes, value, cond, 0, result);
+                     : shi_amo_by_ring(ctx, to.pe, amo, to.offset, bytes, value, cond, 0, result);
 }
 
 /* The value before is in *fetch after the next quiet. */
@@ -71,11 +71,11 @@ SHI_FN void shi_amo_nbi(shmem_ctx_t ctx, int amo, void *fetch, const void *dest,
         return;
     shi_u64 address = (shi_u64)shi_to_global(fetch);
     if (!to.direct && address) {
-        shi_amo_by_ring(ctx, pe, amo, to.offset, bytes, value, cond, address, SHI_RESULT_ADDRESS);
+        shi_amo_by_ring(ctx, to.pe, amo, to.offset, bytes, value, cond, address, SHI_RESULT_ADDRESS);
         return;
     }
     shi_u64 before = to.direct ? shi_amo_direct(to.direct, amo, bytes, value, cond)
-                               : shi_amo_by_ring(ctx, pe, amo, to.offset, bytes, value, cond, 0, SHI_RESULT_CELL);
+                               : shi_amo_by_ring(ctx, to.pe, amo, to.offset, bytes, value, cond, 0, SHI_RESULT_CELL);
     shi_scatter(fetch, before, bytes);
 }
 

@@ -1,6 +1,7 @@
 /*
  * coll.h - collectives of a team's PEs, called by one work-item or one group of each: data go straight to their places
- * in every member's dest, reductions are pulled from every member's source, and syncs stand between.
+ * in every member's dest, reductions are pulled from every member's source, and syncs stand between. The context must
+ * count PEs in the world.
  *
  *   word           written by                                  read by        order
  *   team's offset  the member before this one, put-with-signal  this member  release -> acquire of the watch
@@ -10,18 +11,6 @@
 #define SHI_COLL_H
 
 #include "device/lib/sync.h"
-
-SHI_FN int shi_member(shmem_team_t team, int i)
-{
-    return team->start + i * team->stride;
-}
-
-/* This PE's number in the team, or -1. */
-SHI_FN int shi_member_of(shmem_team_t team, int world_pe)
-{
-    int off = team && team->stride ? world_pe - team->start : -1;
-    return off >= 0 && off % team->stride == 0 && off / team->stride < team->n ? off / team->stride : -1;
-}
 
 SHI_FN int shi_team_good(shmem_ctx_t ctx, shmem_team_t team)
 {

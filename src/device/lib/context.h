@@ -21,7 +21,8 @@ SHI_PROGRAM_SCOPE shi_u64 shmemg_fault_ = 0;
 
 /* Where an object is. */
 struct shi_place {
-    shi_u64 offset;         /* in every PE's heap */
+    int pe;                  /* of the world */
+    shi_u64 offset;          /* in every PE's heap */
     SHI_GLOBAL char *direct; /* for loads and stores, or NULL: by the ring only */
 };
 
@@ -51,22 +52,30 @@ SHI_FN int shi_offset(shmem_ctx_t ctx, const void *object, shi_u64 bytes, shi_u6
     return 1;
 }
 
-/* Find the object of PE pe that has this address here. 0 and a fault when there is none. */
-SHI_FN int shi_find(shmem_ctx_t ctx, const void *object, shi_u64 bytes, shi_u64 align, int pe, struct shi_place *out)
+/* Find the object of a PE of the world that has this address here. 0 and a fault when there is none. */
+SHI_FN int shi_find_world(shmem_ctx_t ctx, const void *object, shi_u64 bytes, shi_u64 align, int pe,
+                          struct shi_place *out)
 {
     shi_u64 offset;
+    if (!shi_offset(ctx, object, bytes, align, &offset))
+        return 0;
+    shi_u64 base = ((const SHI_GLOBAL shi_u64 *)ctx->peer_heap)[pe];
+    out->pe = pe;
+    out->offset = offset;
+    out->direct = base ? (SHI_GLOBAL char *)(base + offset) : 0;
+    return 1;
+}
+
+/* The same of PE pe of the context's team. */
+SHI_FN int shi_find(shmem_ctx_t ctx, const void *object, shi_u64 bytes, shi_u64 align, int pe, struct shi_place *out)
+{
     if (!shi_ctx_good(ctx))
         return 0;
     if (pe < 0 || pe >= ctx->n_pes) {
         shi_fault(ctx, SHI_FAULT_PE, (shi_u32)pe);
         return 0;
     }
-    if (!shi_offset(ctx, object, bytes, align, &offset))
-        return 0;
-    shi_u64 base = ((const SHI_GLOBAL shi_u64 *)ctx->peer_heap)[pe];
-    out->offset = offset;
-    out->direct = base ? (SHI_GLOBAL char *)(base + offset) : 0;
-    return 1;
+    return shi_find_world(ctx, object, bytes, align, ctx->start + pe * ctx->stride, out);
 }
 
 SHI_FN SHI_GLOBAL struct shi_ring *shi_ctx_ring(shmem_ctx_t ctx)
@@ -99,6 +108,35 @@ SHI_FN shmem_team_t shi_team_world(shmem_ctx_t ctx)
 SHI_FN shmem_team_t shi_team_shared(shmem_ctx_t ctx)
 {
     return shi_ctx_good(ctx) ? (shmem_team_t)ctx->shared : (shmem_team_t)0;
+}
+
+/* -1 for what is no team, and for who is no member. */
+SHI_FN int shi_team_my_pe(shmem_team_t team)
+{
+    return team ? team->me : -1;
+}
+
+SHI_FN int shi_team_n_pes(shmem_team_t team)
+{
+    return team ? team->n : -1;
+}
+
+/* The world's number of a member, and the member's number of a PE of the world, or -1. */
+SHI_FN int shi_member(shmem_team_t team, int i)
+{
+    return team->start + i * team->stride;
+}
+SHI_FN int shi_member_of(shmem_team_t team, int world_pe)
+{
+    if (!team || !team->stride || (world_pe - team->start) % team->stride)
+        return -1;
+    int i = (world_pe - team->start) / team->stride;
+    return i >= 0 && i < team->n ? i : -1;
+}
+
+SHI_FN int shi_team_translate(shmem_team_t from, int pe, shmem_team_t to)
+{
+    return from && pe >= 0 && pe < from->n ? shi_member_of(to, shi_member(from, pe)) : -1;
 }
 
 #endif

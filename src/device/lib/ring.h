@@ -1,13 +1,14 @@
 /*
  * ring.h - the ring through which a device asks the host for what it cannot do by load and store.
  *
- * Many producers (work-items), one consumer (the proxy thread). A request is a header and seven words. Each of the
+ * Many producers (work-items), one consumer (the proxy thread). Where no two calls overlap, head and epoch are added to
+ * by a load and a store. A request is a header and seven words. Each of the
  * slot's eight words carries the phase bit of its lap, so the consumer knows each word for itself: no release, no
  * fence and no order among the words is needed for what travels inside. All eight are always written and checked.
  *
  *   word         written by                      read by     order
- *   head         producers, fetch-add            producers   relaxed: hands out tickets, publishes nothing
- *   epoch        producers, fetch-add (fence)    producers   relaxed: read before the ticket is taken
+ *   head         producers, fetch-add or alone   producers   relaxed: hands out tickets, publishes nothing
+ *   epoch        the same, by fence              producers   relaxed: read before the ticket is taken
  *   slot word    owner of the ticket             proxy       A1 by the phase bit; R1 -> A1 for memory it points to
  *   tail         proxy                           producers   R2 -> A2
  *   seen         producers, any value of tail    producers   R7 -> A7: carries R2 -> A2 on, near the device
@@ -164,11 +165,30 @@ SHI_FN shi_u64 shi_ring_post(SHI_GLOBAL struct shi_ring *r, shi_u32 op, shi_u32 
     return aborted;
 }
 
+/* The same where nobody else posts to this ring or fences it meanwhile. */
+SHI_FN shi_u64 shi_ring_post_alone(SHI_GLOBAL struct shi_ring *r, shi_u32 op, shi_u32 pe, const shi_u64 *arg,
+                                   shi_u64 *ticket)
+{
+    shi_u64 epoch = shi_ring_epoch(r), t = shi_load_relaxed(&r->head);
+    shi_store_relaxed(&r->head, t + 1);
+    *ticket = t;
+    shi_u64 aborted = shi_ring_wait_credit(r, t);
+    if (!aborted)
+        shi_ring_write(r, t, epoch, op, pe, arg);
+    return aborted;
+}
+
 /* Order: what this work-item posts afterwards comes after what it posted before, to each PE. No message. */
 SHI_FN void shi_ring_fence(SHI_GLOBAL struct shi_ring *r)
 {
     shi_fence_release();
     shi_add_relaxed(&r->epoch, 1);
+}
+
+SHI_FN void shi_ring_fence_alone(SHI_GLOBAL struct shi_ring *r)
+{
+    shi_fence_release();
+    shi_store_relaxed(&r->epoch, shi_load_relaxed(&r->epoch) + 1);
 }
 
 /* Completion of all that was posted before. No message. 0, or the abort word. */

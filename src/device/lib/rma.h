@@ -1,7 +1,8 @@
 /*
  * rma.h - put, get, put-with-signal: by load and store where this device reaches the PE's heap, else by the ring.
  *
- * What goes by the ring is in functions of its own that are never inlined, so that the direct path keeps its registers.
+ * What goes by the ring is in functions of its own that are never inlined, so that the direct path keeps its registers;
+ * they count PEs in the world, as the proxy does.
  * Private and local memory, which the proxy cannot reach, travels inside requests and results.
  */
 #ifndef SHI_RMA_H
@@ -17,12 +18,23 @@ enum { SHI_SIGNAL_SET = 1, SHI_SIGNAL_ADD = 2 }; /* SHMEM_SIGNAL_ */
 /* Post for one work-item. The abort word, or 0 and the ticket. */
 SHI_FN shi_u64 shi_post(shmem_ctx_t ctx, const struct shi_request *q, int pe, shi_u64 *ticket)
 {
+    if (ctx->single)
+        return shi_ring_post_alone(shi_ctx_ring(ctx), q->op, (shi_u32)pe, q->arg, ticket);
     if (ctx->lockstep)
         return shi_ring_post_group(shi_ctx_ring(ctx), q->op, (shi_u32)pe, q->arg, 1, ticket);
     return shi_ring_post(shi_ctx_ring(ctx), q->op, (shi_u32)pe, q->arg, ticket);
 }
 
-/* Post for the items of a group that have a request; all of them call. */
+SHI_FN void shi_fence_ring(shmem_ctx_t ctx)
+{
+    if (ctx->single)
+        shi_ring_fence_alone(shi_ctx_ring(ctx));
+    else
+        shi_ring_fence(shi_ctx_ring(ctx));
+}
+
+/* Post for the items of a group that have a request; all of them call. By a context of one caller at a time too, the
+ * items of a group come together. */
 SHI_FN shi_u64 shi_post_each(shmem_ctx_t ctx, int g, const struct shi_request *q, int pe, int mine, shi_u64 *ticket)
 {
     if (g == SHI_HTG || ctx->lockstep)
@@ -94,7 +106,7 @@ SHI_FN void shi_put(shmem_ctx_t ctx, int g, void *dest, const void *source, shi_
     if (to.direct)
         shi_copy(to.direct, source, bytes, shi_rank(g), shi_lanes(g));
     else
-        shi_put_by_ring(ctx, g, pe, to.offset, source, bytes, nbi);
+        shi_put_by_ring(ctx, g, to.pe, to.offset, source, bytes, nbi);
     shi_meet(g);
 }
 
@@ -114,7 +126,7 @@ SHI_FN void shi_p(shmem_ctx_t ctx, void *dest, shi_u64 value, shi_u64 bytes, int
     if (!shi_find(ctx, dest, bytes, bytes, pe, &to))
         return;
     if (!to.direct)
-        shi_p_by_ring(ctx, pe, to.offset, value, bytes);
+        shi_p_by_ring(ctx, to.pe, to.offset, value, bytes);
     else if (bytes == 8)
         shi_store_relaxed((SHI_GLOBAL shi_u64 *)to.direct, value);
     else if (bytes == 4)
@@ -167,7 +179,7 @@ SHI_FN void shi_get(shmem_ctx_t ctx, int g, void *dest, const void *source, shi_
     if (from.direct)
         shi_copy(dest, from.direct, bytes, shi_rank(g), shi_lanes(g));
     else
-        shi_get_by_ring(ctx, g, pe, dest, from.offset, bytes, nbi);
+        shi_get_by_ring(ctx, g, from.pe, dest, from.offset, bytes, nbi);
     shi_meet(g);
 }
 
@@ -178,7 +190,7 @@ SHI_FN shi_u64 shi_g(shmem_ctx_t ctx, const void *source, shi_u64 bytes, int pe)
     if (!shi_find(ctx, source, bytes, bytes, pe, &from))
         return 0;
     if (!from.direct)
-        return shi_g_by_ring(ctx, pe, from.offset, bytes);
+        return shi_g_by_ring(ctx, from.pe, from.offset, bytes);
     if (bytes == 8)
         return shi_load_relaxed((SHI_GLOBAL shi_u64 *)from.direct);
     if (bytes == 4)
@@ -197,7 +209,7 @@ SHI_NOINLINE void shi_put_signal_by_ring(shmem_ctx_t ctx, int g, int pe, shi_u64
         shi_put_in_pieces(ctx, g, pe, target, source, bytes);
         shi_meet(g);
         if (shi_rank(g) == 0)
-            shi_ring_fence(shi_ctx_ring(ctx));
+            shi_fence_ring(ctx);
         bytes = 0;
     }
     if (shi_rank(g) != 0)
@@ -225,7 +237,7 @@ SHI_FN void shi_put_signal(shmem_ctx_t ctx, int g, void *dest, const void *sourc
     }
     shi_meet(g);
     if (!signal.direct) {
-        shi_put_signal_by_ring(ctx, g, pe, bytes ? to.offset : 0, source, bytes, signal.offset, value, sig_op, nbi);
+        shi_put_signal_by_ring(ctx, g, signal.pe, bytes ? to.offset : 0, source, bytes, signal.offset, value, sig_op, nbi);
     } else {
         if (bytes)
             shi_copy(to.direct, source, bytes, shi_rank(g), shi_lanes(g));

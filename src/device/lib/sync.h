@@ -23,7 +23,7 @@ SHI_FN void shi_fence(shmem_ctx_t ctx, int g)
         return;
     shi_meet(g);
     if (shi_rank(g) == 0)
-        shi_ring_fence(shi_ctx_ring(ctx));
+        shi_fence_ring(ctx);
     shi_meet(g);
 }
 
@@ -127,17 +127,28 @@ SHI_FN shi_u64 shi_signal_fetch(shmem_ctx_t ctx, const void *sig_addr)
 
 /* ---- meet ------------------------------------------------------------------------------------------------------- */
 
+/* Add 1 to a flag of a PE of the world. */
+SHI_FN void shi_raise(shmem_ctx_t ctx, SHI_GLOBAL shi_u64 *flag, int world_pe)
+{
+    struct shi_place at;
+    if (!shi_find_world(ctx, flag, 8, 8, world_pe, &at))
+        return;
+    if (at.direct)
+        shi_add_release((SHI_GLOBAL shi_u64 *)at.direct, 1);
+    else
+        shi_put_signal_by_ring(ctx, SHI_THREAD, at.pe, 0, flag, 0, at.offset, 1, SHI_SIGNAL_ADD, 1);
+}
+
 /* Dissemination: in round r each member tells the one 2^r after it that it, and all that it has heard of, are here. A
  * flag is added to, never set, so that what two syncs say may arrive in either order. */
 SHI_FN int shi_disseminate(shmem_ctx_t ctx, shmem_team_t team)
 {
-    shi_u64 epoch = team->epoch + 1;
-    team->epoch = epoch;
     for (int r = 0, ahead = 1; ahead < team->n; r++, ahead *= 2) {
         SHI_GLOBAL shi_u64 *flag = (SHI_GLOBAL shi_u64 *)(ctx->heap + team->flags) + r;
         int to = team->start + (int)(((long)team->me + ahead) % team->n) * team->stride;
-        shi_put_signal(ctx, SHI_THREAD, flag, flag, 0, flag, 1, SHI_SIGNAL_ADD, to, 1);
-        while ((shi_u64)(shi_load_acquire(flag) - epoch) >> 63) {
+        shi_u64 seen = ++team->seen[r];
+        shi_raise(ctx, flag, to);
+        while ((shi_u64)(shi_load_acquire(flag) - seen) >> 63) {
             if (shi_aborted(ctx))
                 return -1;
             shi_pause();

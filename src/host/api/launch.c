@@ -8,6 +8,8 @@
 #include "device/device.h"
 #include "host/ops/dheap.h"
 #include "host/util/log.h"
+#include "host/ops/team.h"
+#include "proxy/handle.h"
 #include "proxy/proxy.h"
 
 /* Images are registered before main, by what oshcc adds to the program; modules are built at the first launch. */
@@ -45,7 +47,7 @@ static void build_modules(const char *routine)
             continue;
         if (shi_device->load(i->bytes, i->n, &i->module))
             shi_die(routine, "%zu bytes of SPIR-V were refused by the device", i->n);
-        void *ctx = shi_proxy_ctx();
+        void *ctx = shi_handle_ctx();
         if (shi_device->variable(i->module, "shmemg_ctx_default_", &at) == 0)
             shi_dheap_copy(routine, at, &ctx, sizeof ctx);
     }
@@ -56,7 +58,7 @@ static void need_device(const char *routine)
     shi_need_up(routine);
     if (!shi_world.dev_lo)
         shi_die(routine, "no device memory yet: shmemg_malloc, which is collective, comes first");
-    if (shi_proxy_up())
+    if (shi_handle_up())
         shi_die(routine, "the device is not ready");
     if (!registered)
         shi_dheap_on_down(NULL, forget_modules);
@@ -66,7 +68,33 @@ static void need_device(const char *routine)
 void *shmemx_device_ctx(void)
 {
     need_device(__func__);
-    return shi_proxy_ctx();
+    return shi_handle_ctx();
+}
+
+int shmemx_device_ctx_create(shmem_team_t team, long options, void **ctx)
+{
+    need_device(__func__);
+    const struct shmem_team *t = shi_team_of(team);
+    *ctx = NULL;
+    if (!t || (options & ~(SHMEM_CTX_SERIALIZED | SHMEM_CTX_PRIVATE | SHMEM_CTX_NOSTORE)))
+        return -EINVAL;
+    return shi_handle_ctx_create(t, options, ctx);
+}
+
+void shmemx_device_ctx_destroy(void *ctx)
+{
+    need_device(__func__);
+    if (ctx == shi_handle_ctx())
+        shi_die(__func__, "the default context cannot be destroyed");
+    if (ctx)
+        shi_handle_ctx_destroy(ctx);
+}
+
+void *shmemx_device_team(shmem_team_t team)
+{
+    need_device(__func__);
+    const struct shmem_team *t = shi_team_of(team);
+    return t ? shi_handle_team(t) : NULL;
 }
 
 int shmemx_launch(const char *kernel, const size_t groups[3], const size_t items[3], void *const *args,
@@ -99,10 +127,10 @@ int shmemx_device_sync(void)
     need_device(__func__);
     int err = shi_device->sync();
     shi_proxy_quiet();
-    uint64_t fault = shi_proxy_fault();
+    uint64_t fault = shi_handle_fault();
     for (const struct image *i = images; !fault && i; i = i->next)
         fault = module_fault(__func__, i);
     if (fault)
-        shi_die(__func__, "a kernel was refused: %s", shi_proxy_fault_words(fault));
+        shi_die(__func__, "a kernel was refused: %s", shi_handle_fault_words(fault));
     return err;
 }

@@ -24,8 +24,8 @@ void shi_dheap_on_down(void (*finish)(void), void (*stop)(void));
 /* Where PE pe's device heap is for this PE's device. */
 void *shi_dheap_of(int pe);
 
-/* What the device library keeps at the start of every device heap: zero at first. */
-enum { SHI_DHEAP_HEAD_BYTES = 4096 };
+/* What the device library keeps at the start of every device heap, zero at first: a few words for each team. */
+enum { SHI_DHEAP_HEAD_BYTES = 512 * 25 * 8 };
 
 /* Offsets as in heap.h; callers hold the collective order. */
 int shi_dheap_get(size_t bytes, size_t align, void **addr);
