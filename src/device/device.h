@@ -49,6 +49,7 @@ struct shi_device_ops {
                   const size_t *arg_bytes, int n_args);
     /* All kernels have ended. */
     int (*sync)(void);
+    int on_cores; /* kernels run on the host's cores */
 };
 
 /* Backends: Level Zero with the system's drivers, and with our own driver on the CPU. */
