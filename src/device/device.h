@@ -55,6 +55,9 @@ struct shi_device_ops {
 /* Backends: Level Zero with the system's drivers, and with our own driver on the CPU. */
 extern const struct shi_device_ops shi_device_ze, shi_device_cpu;
 
+/* The backend of that name, or the first that finds devices, and how many it has. 0, or -errno after one line. */
+int shi_device_find(const shi_config_device *choice, const struct shi_device_ops **out, int *n);
+
 /* The backend of the device that this PE took last; NULL before. */
 extern const struct shi_device_ops *shi_device;
 

@@ -18,8 +18,7 @@ static const struct shi_device_ops *const backends[] = {
 
 const struct shi_device_ops *shi_device;
 
-/* The backend of that name, or the first that finds devices; and how many. 0 or -errno. */
-static int find(const shi_config_device *choice, const struct shi_device_ops **out, int *n)
+int shi_device_find(const shi_config_device *choice, const struct shi_device_ops **out, int *n)
 {
     int named = 0;
     for (int i = 0; backends[i]; i++) {
@@ -43,7 +42,7 @@ int shi_device_take(const shi_config_device *choice, int local_index, int *host_
 {
     const struct shi_device_ops *ops;
     char text[256];
-    int n, err = find(choice, &ops, &n);
+    int n, err = shi_device_find(choice, &ops, &n);
     if (err)
         return err;
     int i = choice->index != SHI_CONFIG_AUTO ? choice->index : local_index % n;

@@ -5,11 +5,10 @@
  * drivers once in a process, so the two backends here, the system's drivers and libze_cpu.so, which lies beside this
  * library, exclude each other. Which it is must be decided before zeInit: loaders crash in the calls after a failed one.
  */
-#include "device/device.h"
+#include "device/ze.h"
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <level_zero/ze_api.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,8 +41,10 @@ static const struct shi_device_ops *opened;
 static struct found {
     ze_driver_handle_t driver;
     ze_device_handle_t device;
+    ze_context_handle_t lent; /* the program's, to be used the next time; else NULL */
 } found[MAX_DEVICES];
 static int n_found;
+static struct found *taken;
 
 static ze_context_handle_t context;
 static ze_device_handle_t device;
@@ -82,11 +83,17 @@ static int find_cpu_driver(char *path, size_t bytes)
     return access(path, R_OK) ? -ENOENT : 0;
 }
 
-/* ZE_ENABLE_ALT_DRIVERS is the loader's own word for drivers that are to be taken. */
+/* Does the loader's own word for the drivers to be taken name the one on the CPU? */
+static int names_cpu_driver(const char *set)
+{
+    return set && strstr(set, "libze_cpu.so");
+}
+
 static int has_driver(void)
 {
-    if (getenv("ZE_ENABLE_ALT_DRIVERS"))
-        return 1;
+    const char *set = getenv("ZE_ENABLE_ALT_DRIVERS");
+    if (set)
+        return !names_cpu_driver(set);
     void *so = dlopen("libze_intel_gpu.so.1", RTLD_LAZY | RTLD_LOCAL);
     if (so)
         dlclose(so);
@@ -97,8 +104,7 @@ static int has_driver(void)
 static int choose_cpu_driver(void)
 {
     char path[512];
-    const char *set = getenv("ZE_ENABLE_ALT_DRIVERS");
-    if (set && strstr(set, "libze_cpu.so"))
+    if (names_cpu_driver(getenv("ZE_ENABLE_ALT_DRIVERS")))
         return 0;
     if (find_cpu_driver(path, sizeof path)) {
         shi_log_error("libze_cpu.so, the Level Zero driver on the CPU, is neither beside libfulmar.so nor in " SHI_LIBDIR);
@@ -144,7 +150,7 @@ static int find_devices(void)
         if (r)
             return failed("zeDeviceGet", r);
         for (uint32_t i = 0; i < n; i++)
-            found[n_found++] = (struct found){driver[d], of[i]};
+            found[n_found++] = (struct found){driver[d], of[i], NULL};
     }
     return n_found;
 }
@@ -186,11 +192,42 @@ static void describe(int i, char *text, size_t bytes)
     snprintf(text, bytes, "%s", properties(found[i].device).name);
 }
 
+int shi_ze_is(const struct shi_device_ops *ops)
+{
+    return ops == &shi_device_ze || ops == &shi_device_cpu;
+}
+
+int shi_ze_lend(ze_driver_handle_t driver, ze_context_handle_t ctx, ze_device_handle_t dev, shi_config_device *choice)
+{
+    int i = 0;
+    while (i < n_found && found[i].device != dev)
+        i++;
+    if (i == MAX_DEVICES) {
+        shi_log_error("Level Zero: more than %d devices", MAX_DEVICES);
+        return -ENOSPC;
+    }
+    if (i == n_found) /* part of a device, say */
+        n_found++;
+    found[i] = (struct found){driver, dev, ctx};
+    *choice = (shi_config_device){.index = i};
+    snprintf(choice->backend, sizeof choice->backend, "%s", opened->name);
+    return 0;
+}
+
+void shi_ze_handles(ze_driver_handle_t *driver, ze_context_handle_t *ctx, ze_device_handle_t *dev)
+{
+    *driver = taken->driver;
+    *ctx = context;
+    *dev = device;
+}
+
 static int up(int i, int *host_access)
 {
-    device = found[i].device;
+    taken = &found[i];
+    device = taken->device;
+    context = taken->lent;
     ze_context_desc_t c = {.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC};
-    ze_result_t r = ze.zeContextCreate(found[i].driver, &c, &context);
+    ze_result_t r = context ? ZE_RESULT_SUCCESS : ze.zeContextCreate(taken->driver, &c, &context);
     if (r)
         return failed("zeContextCreate", r);
     ze_command_queue_desc_t q = {.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC,
@@ -236,7 +273,9 @@ static void down(void)
     let_go(&owned);
     ze.zeCommandQueueDestroy(kernels);
     ze.zeCommandListDestroy(copies);
-    ze.zeContextDestroy(context);
+    if (!taken->lent)
+        ze.zeContextDestroy(context);
+    taken->lent = NULL;
 }
 
 static int alloc(size_t bytes, void **addr)

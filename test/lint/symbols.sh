@@ -31,7 +31,8 @@ ok $? "the table gives $(wc -l <"$dir/table") names, none twice"
 if [ -f "$lib" ]; then
     exported "$lib" -D >"$dir/exported"
     [ "$1" != --update ] || cp "$dir/exported" "$list"
-    diff "$list" "$dir/exported" >"$dir/out" 2>&1
+    grep -q shmemx_ze_ "$dir/exported" && cat "$list" >"$dir/list" || grep -v shmemx_ze_ "$list" >"$dir/list"
+    diff "$dir/list" "$dir/exported" >"$dir/out" 2>&1
     ok $? "exported symbols equal symbols.txt" "$dir/out"
     comm -23 "$dir/table" "$dir/exported" >"$dir/out"
     [ ! -s "$dir/out" ]

@@ -1,5 +1,5 @@
 #!/bin/sh
-# cl.sh FILE.cl OUT.spv - compile OpenCL C to SPIR-V with the distribution's tools; exit 77 when one is missing.
+# cl.sh FILE.cl OUT.spv [OPTION...] - compile OpenCL C to SPIR-V with the distribution's tools; exit 77 when one is missing.
 # Full -O2 can make integers of odd widths, which the translator refuses: so only the passes named here.
 : "${CLANG:=clang-14}" "${OPT:=opt-14}" "${LLVM_SPIRV:=llvm-spirv-14}"
 for tool in "$CLANG" "$OPT" "$LLVM_SPIRV"; do
@@ -7,8 +7,10 @@ for tool in "$CLANG" "$OPT" "$LLVM_SPIRV"; do
 done
 tmp=$(mktemp) || exit 1
 trap 'rm -f "$tmp" "$tmp.opt"' EXIT
+file=$1 out=$2
+shift 2
 sub_groups=-cl-ext=+all
 "$CLANG" -target spir64 -x cl -cl-std=CL2.0 -O2 -Xclang -finclude-default-header -Xclang -disable-llvm-passes \
-    -Xclang "$sub_groups" -emit-llvm -c "$1" -o "$tmp" &&
+    -Xclang "$sub_groups" "$@" -emit-llvm -c "$file" -o "$tmp" &&
     "$OPT" -passes='function(sroa,early-cse,simplifycfg)' "$tmp" -o "$tmp.opt" &&
-    "$LLVM_SPIRV" "$tmp.opt" -o "$2"
+    "$LLVM_SPIRV" "$tmp.opt" -o "$out"

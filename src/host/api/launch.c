@@ -1,20 +1,22 @@
 /* launch.c - entry points of kernels: register, launch, wait. */
-#include "host/api/def.h"
+#include "host/api/launch.h"
 
 #include <errno.h>
 #include <shmemx.h>
 #include <stdlib.h>
 
 #include "device/device.h"
+#include "host/api/def.h"
 #include "host/ops/dheap.h"
 #include "host/util/log.h"
 #include "host/ops/team.h"
 #include "proxy/handle.h"
 #include "proxy/proxy.h"
 
-/* Images are registered before main, by what oshcc adds to the program; modules are built at the first launch. */
+/* Images are registered before main, by what oshcc adds to the program; modules are built at the first launch, or come
+ * from the program. */
 static struct image {
-    const void *bytes;
+    const void *bytes; /* NULL: the module is the program's */
     size_t n;
     void *module;
     struct image *next;
@@ -33,27 +35,41 @@ void shmemx_kernels_register(const void *spirv, size_t bytes)
 /* The device has gone, and its modules with it: a later shmem_init builds them anew. */
 static void forget_modules(void)
 {
-    for (struct image *i = images; i; i = i->next)
+    for (struct image *i, **at = &images; (i = *at);) {
         i->module = NULL;
+        if (i->bytes) {
+            at = &i->next;
+        } else {
+            *at = i->next;
+            free(i);
+        }
+    }
     registered = 0;
 }
 
-/* Build what is not built, and tell each module where the default context is. */
+/* Tell a module where the default context is. 0, or -ENOENT when it has no device library in it. */
+static int tell_module(const char *routine, void *module)
+{
+    void *at, *ctx = shi_handle_ctx();
+    int err = shi_device->variable(module, "shmemg_ctx_default_", &at);
+    if (!err)
+        shi_dheap_copy(routine, at, &ctx, sizeof ctx);
+    return err;
+}
+
+/* Build what is not built; kernels that do not communicate are welcome too. */
 static void build_modules(const char *routine)
 {
     for (struct image *i = images; i; i = i->next) {
-        void *at;
         if (i->module)
             continue;
         if (shi_device->load(i->bytes, i->n, &i->module))
             shi_die(routine, "%zu bytes of SPIR-V were refused by the device", i->n);
-        void *ctx = shi_handle_ctx();
-        if (shi_device->variable(i->module, "shmemg_ctx_default_", &at) == 0)
-            shi_dheap_copy(routine, at, &ctx, sizeof ctx);
+        tell_module(routine, i->module);
     }
 }
 
-static void need_device(const char *routine)
+void shi_need_device(const char *routine)
 {
     shi_need_up(routine);
     if (!shi_world.dev_lo)
@@ -67,13 +83,13 @@ static void need_device(const char *routine)
 
 void *shmemx_device_ctx(void)
 {
-    need_device(__func__);
+    shi_need_device(__func__);
     return shi_handle_ctx();
 }
 
 int shmemx_device_ctx_create(shmem_team_t team, long options, void **ctx)
 {
-    need_device(__func__);
+    shi_need_device(__func__);
     const struct shmem_team *t = shi_team_of(team);
     *ctx = NULL;
     if (!t || (options & ~(SHMEM_CTX_SERIALIZED | SHMEM_CTX_PRIVATE | SHMEM_CTX_NOSTORE)))
@@ -83,7 +99,7 @@ int shmemx_device_ctx_create(shmem_team_t team, long options, void **ctx)
 
 void shmemx_device_ctx_destroy(void *ctx)
 {
-    need_device(__func__);
+    shi_need_device(__func__);
     if (ctx == shi_handle_ctx())
         shi_die(__func__, "the default context cannot be destroyed");
     if (ctx)
@@ -92,7 +108,7 @@ void shmemx_device_ctx_destroy(void *ctx)
 
 void *shmemx_device_team(shmem_team_t team)
 {
-    need_device(__func__);
+    shi_need_device(__func__);
     const struct shmem_team *t = shi_team_of(team);
     return t ? shi_handle_team(t) : NULL;
 }
@@ -100,7 +116,7 @@ void *shmemx_device_team(shmem_team_t team)
 int shmemx_launch(const char *kernel, const size_t groups[3], const size_t items[3], void *const *args,
                   const size_t *arg_bytes, int n_args)
 {
-    need_device(__func__);
+    shi_need_device(__func__);
     build_modules(__func__);
     const struct shi_device_grid g = {{groups[0], groups[1], groups[2]}, {items[0], items[1], items[2]}};
     for (const struct image *i = images; i; i = i->next) {
@@ -110,6 +126,34 @@ int shmemx_launch(const char *kernel, const size_t groups[3], const size_t items
     }
     shi_log_error("shmemx_launch: no kernel \"%s\" among those that were compiled in or registered", kernel);
     return -ENOENT;
+}
+
+/* Where the module is, or where the list ends. */
+static struct image **find_module(const void *module)
+{
+    struct image **at = &images;
+    while (*at && (*at)->module != module)
+        at = &(*at)->next;
+    return at;
+}
+
+int shi_module_enter(const char *routine, void *module)
+{
+    if (*find_module(module)) {
+        shi_log_error("%s: the module was entered before", routine);
+        return -EALREADY;
+    }
+    struct image *i = malloc(sizeof *i);
+    if (!i)
+        return -ENOMEM;
+    if (tell_module(routine, module)) {
+        free(i);
+        shi_log_error("%s: the module has no shmemg_ctx_default_: it includes no shmemg.h, or calls nothing of it", routine);
+        return -EINVAL;
+    }
+    *i = (struct image){.module = module, .next = images};
+    images = i;
+    return 0;
 }
 
 /* What a module's kernels complained of without a good context to tell it to. */
@@ -122,15 +166,34 @@ static uint64_t module_fault(const char *routine, const struct image *i)
     return fault;
 }
 
-int shmemx_device_sync(void)
+/* Complete what ended kernels asked for; die of what was refused. */
+static void complete(const char *routine)
 {
-    need_device(__func__);
-    int err = shi_device->sync();
     shi_proxy_quiet();
     uint64_t fault = shi_handle_fault();
     for (const struct image *i = images; !fault && i; i = i->next)
-        fault = module_fault(__func__, i);
+        fault = module_fault(routine, i);
     if (fault)
-        shi_die(__func__, "a kernel was refused: %s", shi_handle_fault_words(fault));
+        shi_die(routine, "a kernel was refused: %s", shi_handle_fault_words(fault));
+}
+
+int shi_module_leave(const char *routine, void *module)
+{
+    struct image **at = find_module(module), *i = *at;
+    if (!i || i->bytes) {
+        shi_log_error("%s: the module was not entered", routine);
+        return -EINVAL;
+    }
+    complete(routine);
+    *at = i->next;
+    free(i);
+    return 0;
+}
+
+int shmemx_device_sync(void)
+{
+    shi_need_device(__func__);
+    int err = shi_device->sync();
+    complete(__func__);
     return err;
 }

@@ -14,7 +14,9 @@
 static struct shi_heap *heap;
 static char *base;
 static void **mapped; /* [n_pes], this PE's own among them */
-static int host_access;
+static int host_access, taken;
+static shi_config_device choice; /* good when chosen */
+static int chosen;
 static struct {
     void (*finish)(void), (*stop)(void);
 } above[4]; /* what the layers above have running */
@@ -40,11 +42,31 @@ static int agree(struct offer *mine)
     return 0;
 }
 
+int shi_dheap_take(void)
+{
+    if (taken)
+        return 0;
+    int err = shi_device_take(chosen ? &choice : &shi_world.config.device, shi_world.boot.local_index, &host_access);
+    taken = !err;
+    return err;
+}
+
+int shi_dheap_choose(const shi_config_device *c)
+{
+    if (taken)
+        return -EBUSY;
+    if (c) {
+        choice = *c;
+        chosen = 1;
+    }
+    return 0;
+}
+
 /* Own memory. 0 or -errno. */
 static int bring(struct shi_device_share *share)
 {
     size_t bytes = shi_world.config.device_heap_bytes;
-    int err = shi_device_take(&shi_world.config.device, shi_world.boot.local_index, &host_access);
+    int err = shi_dheap_take();
     if (err)
         return err;
     void *p;
@@ -98,7 +120,7 @@ int shi_dheap_up(void)
 
 void shi_dheap_finish(void)
 {
-    if (!heap)
+    if (!taken)
         return;
     shi_device->sync();
     for (int i = n_above - 1; i >= 0; i--)
@@ -108,20 +130,22 @@ void shi_dheap_finish(void)
 
 void shi_dheap_down(void)
 {
-    if (!heap)
-        return;
     while (n_above)
         above[--n_above].stop();
-    for (int i = 0; i < shi_world.n_pes; i++)
-        if (mapped[i] && mapped[i] != base)
-            shi_device->unmap(mapped[i]);
-    shi_device->release(base);
-    shi_device->down();
-    shi_heap_down(heap);
-    free(mapped);
+    if (heap) {
+        for (int i = 0; i < shi_world.n_pes; i++)
+            if (mapped[i] && mapped[i] != base)
+                shi_device->unmap(mapped[i]);
+        shi_device->release(base);
+        shi_heap_down(heap);
+        free(mapped);
+    }
     heap = NULL;
     mapped = NULL;
     base = NULL;
+    if (taken)
+        shi_device->down();
+    taken = chosen = 0;
 }
 
 void shi_dheap_on_down(void (*finish)(void), void (*stop)(void))

@@ -7,7 +7,14 @@
 
 #include <stddef.h>
 
+#include "host/util/config.h"
+
 struct shmem_ctx;
+
+/* Take this PE's device if that has not been. 0, or -errno after one line. shi_dheap_choose says which it will be, in
+ * place of SHMEM_DEVICE, until it goes down; NULL: no change. -EBUSY, not logged, when one is taken. */
+int shi_dheap_take(void);
+int shi_dheap_choose(const shi_config_device *choice);
 
 /* Collective. 0 when every PE has its device heap; else -errno on all, and the PE that failed has said why. */
 int shi_dheap_up(void);
