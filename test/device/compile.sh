@@ -77,14 +77,28 @@ kernel() { # FILE DECLARATION HEADER
 
 # ---- CUDA C++: nvcc -------------------------------------------------------------------------------------------------
 
+# Every routine is checked by including the header; machine code is made of two types' (all take minutes), as of any.
 if command -v nvcc >/dev/null; then
-    grep shmemg_ctx_long_ "$dir/c11" >"$dir/cu"
+    grep -E 'shmemg_ctx_(long|float|putmem|getmem|signal|fence|quiet|sync|team|my|n|ptr)' "$dir/c11" >"$dir/cu"
     kernel "$dir/cu" '__global__ void call_all(shmem_ctx_t ctx, shmem_team_t team, size_t *object, long value) {' \
-        shmemg.h >"$dir/all.cu" # all types take minutes
-    nvcc -std=c++17 -arch=sm_80 -G -Werror all-warnings $include -ptx "$dir/all.cu" -o "$dir/all.ptx" >"$dir/out" 2>&1
-    ok $? "a kernel that calls every routine of a type compiles as CUDA C++" "$dir/out"
+        shmemg.h >"$dir/all.cu"
+    nvcc -std=c++17 -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 -Xcicc -O0 -Xptxas -O0 \
+        -Werror all-warnings $include -fatbin "$dir/all.cu" -o "$dir/all.fatbin" >"$dir/out" 2>&1
+    ok $? "a kernel that calls every routine compiles as CUDA C++ for sm_80 and sm_90" "$dir/out"
+
+    # Catches: two files of a program whose variables of the library clash, linked alone or as one module.
+    for k in a b; do
+        echo "#include <shmemg.h>
+        SHMEMG_KERNEL void $k(long *x, int pe) { shmemg_long_p(x, 7, pe); }" >"$dir/$k.cu"
+    done
+    echo 'int main() { return 0; }' >"$dir/main.cu"
+    for whole in false true; do
+        nvcc -rdc=$whole -std=c++17 -arch=sm_90 -Xcicc -O0 $include "$dir/a.cu" "$dir/b.cu" "$dir/main.cu" \
+            -o "$dir/program" >"$dir/out" 2>&1
+        ok $? "two files of kernels in one program, -rdc=$whole" "$dir/out"
+    done
 else
-    skip "a kernel that calls every routine of a type compiles as CUDA C++" "not installed: nvcc"
+    skip "a kernel that calls every routine compiles as CUDA C++" "not installed: nvcc"
 fi
 
 # ---- SPIR-V: clang-14, opt-14, llvm-spirv-14; spirv-val where it is -------------------------------------------------

@@ -7,7 +7,8 @@
  * Tickets. Where the lanes of a sub-group run in lock step (ctx->lockstep), a ticket a lane would deadlock: a lane that
  * spins for credit keeps from running the one whose slot the proxy waits for (test/model/lanes.pml, mutants 1 and 2).
  * There the lanes that are together take their tickets with one fetch-add, and none writes before the last ticket has
- * credit. Elsewhere each takes its own: to wait for lanes that are elsewhere would undo their independence.
+ * credit; so they do where SHI_AGGREGATE says that this is cheap without a wait for lanes that are elsewhere. Otherwise
+ * each takes its own: such a wait would undo their independence.
  */
 #ifndef SHI_GROUP_H
 #define SHI_GROUP_H
@@ -25,6 +26,7 @@ struct shi_vote {
 #if defined(__OPENCL_C_VERSION__)
 
 #pragma OPENCL EXTENSION cl_khr_subgroups : enable
+enum { SHI_AGGREGATE = 0 };
 SHI_FN shi_u32 shi_rank(int g)
 {
     return g == SHI_THREAD ? 0 : g == SHI_HTG ? get_sub_group_local_id() : (shi_u32)get_local_linear_id();
@@ -71,6 +73,7 @@ SHI_FN shi_u64 shi_vote_add(struct shi_vote vote, SHI_GLOBAL shi_u64 *p, shi_u64
 
 #elif defined(__CUDACC__)
 
+enum { SHI_AGGREGATE = 1 };
 SHI_FN shi_u32 shi_rank(int g)
 {
     shi_u32 i = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
@@ -110,17 +113,16 @@ SHI_FN struct shi_vote shi_vote(int hand)
 {
     struct shi_vote vote;
     vote.lanes = __activemask();
-    shi_u32 up = __ballot_sync((shi_u32)vote.lanes, hand), me = threadIdx.x + blockDim.x * (threadIdx.y +
-                 blockDim.y * threadIdx.z);
+    shi_u32 up = __ballot_sync((shi_u32)vote.lanes, hand);
     vote.n = __popc(up);
-    vote.index = __popc(up & ((1u << me % 32) - 1));
+    vote.index = __popc(up & ((1u << shi_rank(SHI_HTG)) - 1));
     return vote;
 }
 SHI_FN shi_u64 shi_vote_add(struct shi_vote vote, shi_u64 *p, shi_u64 v)
 {
     shi_u32 lanes = (shi_u32)vote.lanes, first = __ffs(lanes) - 1;
     shi_u64 before = 0;
-    if (shi_rank(SHI_TG) % 32 == first)
+    if (shi_rank(SHI_HTG) == first)
         before = shi_add_relaxed(p, v);
     return __shfl_sync(lanes, before, first);
 }
@@ -135,6 +137,7 @@ SHI_FN shi_u64 shi_vote_add(struct shi_vote vote, shi_u64 *p, shi_u64 v)
  *   arrived  every item, fetch-add   the items  R6 -> A6: what an item did before it came is visible to who leaves
  *   said     rank 0, hands           the items  plain; between two meetings
  */
+enum { SHI_AGGREGATE = 0 };
 struct shi_meeting {
     shi_u64 arrived, said;
 };

@@ -20,7 +20,7 @@ SHI_FN shi_u64 shi_post(shmem_ctx_t ctx, const struct shi_request *q, int pe, sh
 {
     if (ctx->single)
         return shi_ring_post_alone(shi_ctx_ring(ctx), q->op, (shi_u32)pe, q->arg, ticket);
-    if (ctx->lockstep)
+    if (SHI_AGGREGATE || ctx->lockstep)
         return shi_ring_post_group(shi_ctx_ring(ctx), q->op, (shi_u32)pe, q->arg, 1, ticket);
     return shi_ring_post(shi_ctx_ring(ctx), q->op, (shi_u32)pe, q->arg, ticket);
 }
@@ -37,7 +37,7 @@ SHI_FN void shi_fence_ring(shmem_ctx_t ctx)
  * items of a group come together. */
 SHI_FN shi_u64 shi_post_each(shmem_ctx_t ctx, int g, const struct shi_request *q, int pe, int mine, shi_u64 *ticket)
 {
-    if (g == SHI_HTG || ctx->lockstep)
+    if (SHI_AGGREGATE || g == SHI_HTG || ctx->lockstep)
         return shi_ring_post_group(shi_ctx_ring(ctx), q->op, (shi_u32)pe, q->arg, mine, ticket);
     return mine ? shi_ring_post(shi_ctx_ring(ctx), q->op, (shi_u32)pe, q->arg, ticket) : 0;
 }
