@@ -3,14 +3,15 @@
  *
  * Each work-group owns some rows. The first and the last send this PE's outer rows into the neighbours' halo rows and
  * wait for theirs; the groups between never wait. Rows are `width` doubles; row 0 and row rows + 1 are halos or edges.
+ * In the words of shmemg.h: OpenCL C and CUDA C++ at once (oshcc --kernels=spirv,cuda).
  */
 #include <shmemg.h>
 
 /* arrived[0]: steps whose row has come from above; arrived[1]: from below. */
-__kernel void heat_step(__global double *from, __global double *to, __global ulong *arrived, int rows, int width,
-                        ulong step)
+SHMEMG_KERNEL void heat_step(SHMEMG_GLOBAL double *from, SHMEMG_GLOBAL double *to, SHMEMG_GLOBAL uint64_t *arrived,
+                             int rows, int width, uint64_t step)
 {
-    int group = (int)get_group_id(0), groups = (int)get_num_groups(0);
+    int group = (int)shmemg_group_id(0), groups = (int)shmemg_num_groups(0);
     int first = rows * group / groups + 1, last = rows * (group + 1) / groups;
     int above = shmemg_my_pe() - 1, below = shmemg_my_pe() + 1;
     size_t bytes = (size_t)width * sizeof(double);
@@ -26,9 +27,9 @@ __kernel void heat_step(__global double *from, __global double *to, __global ulo
     if (last == rows && below >= 0)
         shmemg_signal_wait_until_tg(arrived + 1, SHMEM_CMP_GE, step);
     for (int y = first; y <= last; y++) {
-        __global const double *r = from + y * width;
-        __global double *t = to + y * width;
-        for (int x = 1 + (int)get_local_id(0); x < width - 1; x += (int)get_local_size(0))
+        SHMEMG_GLOBAL const double *r = from + y * width;
+        SHMEMG_GLOBAL double *t = to + y * width;
+        for (int x = 1 + (int)shmemg_local_id(0); x < width - 1; x += (int)shmemg_local_size(0))
             t[x] = r[x] + 0.2 * (r[x - 1] + r[x + 1] + r[x - width] + r[x + width] - 4 * r[x]);
     }
 }

@@ -16,6 +16,13 @@
  *
  * The language is OpenCL C 2.0 or CUDA C++. With SHMEMG_HOST_ITEMS defined it is C11, and threads stand for
  * work-items (tests). Elsewhere this header is empty.
+ *
+ * A file that both languages compile uses these words in place of a language's own (oshcc --kernels=spirv,cuda):
+ *   SHMEMG_KERNEL void f(...)     a kernel, launched by its name
+ *   SHMEMG_GLOBAL, SHMEMG_LOCAL   before the type: memory of the device, of the work-group
+ *   shmemg_global_id(d), _local_id, _group_id, _global_size, _local_size, _num_groups   of dimension d, 0 to 2
+ *   shmemg_barrier()              the work-items of a work-group meet
+ *   uint64_t and its like         OpenCL C has no long long, CUDA no ulong
  */
 #ifndef SHMEMG_H
 #define SHMEMG_H
@@ -34,12 +41,33 @@ typedef ushort uint16_t;
 typedef uint uint32_t;
 typedef ulong uint64_t;
 #define SHMEMG_DEVICE
+#define SHMEMG_KERNEL __kernel
+#define SHMEMG_GLOBAL __global
+#define SHMEMG_LOCAL __local
+#define shmemg_global_id(d) get_global_id(d)
+#define shmemg_local_id(d) get_local_id(d)
+#define shmemg_group_id(d) get_group_id(d)
+#define shmemg_global_size(d) get_global_size(d)
+#define shmemg_local_size(d) get_local_size(d)
+#define shmemg_num_groups(d) get_num_groups(d)
+#define shmemg_barrier() work_group_barrier(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE)
 #define SHMEMG_SPELL_longlong ~, long /* OpenCL C's long long would have 128 bits */
 #define SHMEMG_SPELL_ulonglong ~, unsigned long
 #elif defined(__CUDACC__)
 #include <stddef.h>
 #include <stdint.h>
 #define SHMEMG_DEVICE __device__
+#define SHMEMG_KERNEL extern "C" __global__
+#define SHMEMG_GLOBAL
+#define SHMEMG_LOCAL __shared__
+#define shmemg_dim_(v, d) ((size_t)((d) == 0 ? (v).x : (d) == 1 ? (v).y : (v).z))
+#define shmemg_global_id(d) (shmemg_group_id(d) * shmemg_local_size(d) + shmemg_local_id(d))
+#define shmemg_local_id(d) shmemg_dim_(threadIdx, d)
+#define shmemg_group_id(d) shmemg_dim_(blockIdx, d)
+#define shmemg_global_size(d) (shmemg_num_groups(d) * shmemg_local_size(d))
+#define shmemg_local_size(d) shmemg_dim_(blockDim, d)
+#define shmemg_num_groups(d) shmemg_dim_(gridDim, d)
+#define shmemg_barrier() __syncthreads()
 #else
 #include <stddef.h>
 #include <stdint.h>

@@ -32,20 +32,22 @@ void shmemg_free(void *ptr);
 int shmemx_device_describe(int i, char *text, size_t bytes);
 
 /*
- * Kernels. oshcc compiles .cl files among its arguments to SPIR-V and registers them with the program; they are built
- * for the device at the first launch. None of these is collective; shmemg_malloc must have come before the first launch.
+ * Kernels. oshcc compiles .cl files among its arguments to SPIR-V, .cu files to a CUDA fatbin, and registers them with the
+ * program; those in a form that the device takes are built for it at the first launch. None of these is collective;
+ * shmemg_malloc must have come before the first launch.
  *
  * shmemx_launch starts `groups` work-groups of `items` work-items each, in three dimensions, behind the kernels started
  * before. Argument i is the arg_bytes[i] bytes at args[i]; they are copied. 0, or a negative errno after one line that
  * says why: -ENOENT when there is no such kernel.
  * shmemx_device_sync waits for all kernels and completes all that they started; a PE, address or operator that the
  * device library refused ends the job here.
- * shmemx_kernels_register adds SPIR-V of one's own; it is not copied and must stay.
+ * shmemx_kernels_register adds an image of one's own, SPIR-V, a fatbin, a cubin or PTX with a zero byte behind it; it is
+ * not copied and must stay.
  */
 int shmemx_launch(const char *kernel, const size_t groups[3], const size_t items[3], void *const *args,
                   const size_t *arg_bytes, int n_args);
 int shmemx_device_sync(void);
-void shmemx_kernels_register(const void *spirv, size_t bytes);
+void shmemx_kernels_register(const void *image, size_t bytes);
 
 /*
  * Contexts and teams for kernels, which get them as pointer arguments and take them for shmem_ctx_t and shmem_team_t.

@@ -40,7 +40,8 @@ struct shi_device_ops {
     int (*copy)(void *to, const void *from, size_t bytes);
     /* Host memory that the device reads and writes at the same address; zero. Freed with the device. */
     int (*alloc_shared)(size_t bytes, void **addr);
-    /* A module's image, built for the device. Freed with the device. */
+    /* An image of kernels, built for the device. Freed with the device. -ENOEXEC, not logged, when it is in a form for
+     * another kind of device. */
     int (*load)(const void *image, size_t bytes, void **module);
     /* Where a program-scope variable of a module is, or -ENOENT, which is not logged. */
     int (*variable)(void *module, const char *name, void **addr);

@@ -360,6 +360,9 @@ static void log_build(ze_module_build_log_handle_t log)
 
 static int load(const void *image, size_t bytes, void **module)
 {
+    static const unsigned spirv = 0x07230203;
+    if (bytes < sizeof spirv || memcmp(image, &spirv, sizeof spirv))
+        return -ENOEXEC;
     ze_module_desc_t d = {.stype = ZE_STRUCTURE_TYPE_MODULE_DESC, .format = ZE_MODULE_FORMAT_IL_SPIRV,
                           .inputSize = bytes, .pInputModule = image, .pBuildFlags = ""};
     ze_module_handle_t m;

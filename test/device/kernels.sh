@@ -8,11 +8,12 @@
 # the device library that differs between loads and stores and the ring.
 cat > "$work/all.cl" << 'END'
 #include <shmemg.h>
-__kernel void everything(__global ulong *w, __global ulong *sig, __global shi_u64 *given, int to)
+SHMEMG_KERNEL void everything(SHMEMG_GLOBAL uint64_t *w, SHMEMG_GLOBAL uint64_t *sig, SHMEMG_GLOBAL shi_u64 *given,
+                              int to)
 {
     shmem_ctx_t ctx = (shmem_ctx_t)given;
-    ulong mine[4] = {10 + shmemg_my_pe(), 20, 30, 40}, got[4];
-    if (get_global_id(0) == 0) {
+    uint64_t mine[4] = {10 + (uint64_t)shmemg_my_pe(), 20, 30, 40}, got[4];
+    if (shmemg_global_id(0) == 0) {
         shmemg_putmem(w, mine, sizeof mine, to);
         shmemg_ctx_uint64_p(ctx, w + 4, 50, to);
         shmemg_uint64_atomic_add(w + 5, 7, to);
@@ -27,8 +28,8 @@ __kernel void everything(__global ulong *w, __global ulong *sig, __global shi_u6
     }
     shmemg_sync_all_tg();
 }
-__kernel void wrong(__global ulong *w) { shmemg_uint64_p(w, 1, 1000); }
-__kernel void wrong_context(__global ulong *w) { shmemg_ctx_uint64_p((shmem_ctx_t)w, w, 1, 0); }
+SHMEMG_KERNEL void wrong(SHMEMG_GLOBAL uint64_t *w) { shmemg_uint64_p(w, 1, 1000); }
+SHMEMG_KERNEL void wrong_context(SHMEMG_GLOBAL uint64_t *w) { shmemg_ctx_uint64_p((shmem_ctx_t)w, w, 1, 0); }
 END
 cat > "$work/all.c" << 'END'
 #include <shmem.h>
@@ -80,9 +81,9 @@ ok $? "a context that is none of ours ends the job with a line" "$work/log"
 # Catches: a finalize that stops the proxy under a kernel that still needs it.
 cat > "$work/late.cl" << 'END'
 #include <shmemg.h>
-__kernel void late(__global ulong *w, int to)
+SHMEMG_KERNEL void late(SHMEMG_GLOBAL uint64_t *w, int to)
 {
-    for (ulong i = 1; i <= 2000; i++)
+    for (uint64_t i = 1; i <= 2000; i++)
         shmemg_uint64_p(w, i, to);
     shmemg_quiet();
     shmemg_uint64_atomic_add(w + 1, 1, to);
@@ -128,8 +129,30 @@ else
 fi
 
 # Catches: a compiler error that is lost, temporary files left behind.
-printf '__kernel void bad( {}' > "$work/bad.cl"
+printf 'SHMEMG_KERNEL void bad( {}' > "$work/bad.cl"
 TMPDIR=$work $OSHCC "$work/all.c" "$work/bad.cl" -o "$work/bad" > "$work/log" 2>&1
 [ $? != 0 ] && [ ! -e "$work/bad" ] && [ "$(find "$work" -maxdepth 1 -type d | wc -l)" = 1 ]
 ok $? "a kernel that does not compile fails the link and leaves nothing" "$work/log"
+
+# Catches: an image of the wrong form handed to the device, or taken for a kernel that is missing; kernels compiled
+# elsewhere that are not embedded; a missing compiler that nobody names.
+if command -v nvcc > /dev/null; then
+    $OSHCC --kernels=spirv,cuda "$work/late.c" "$work/late.cl" -o "$work/both" > "$work/log" 2>&1 && run 2 1 "$work/both"
+    ok $? "one file of kernels in two forms, of which the device takes its own" "$work/log"
+    $OSHCC --kernels=cuda "$work/late.c" "$work/late.cl" -o "$work/other" > "$work/log" 2>&1
+    ! run 1 1 "$work/other" && grep -q 'another kind of device' "$work/log"
+    ok $? "kernels of another form only: one line says so" "$work/log"
+else
+    tests=$((tests + 1))
+    echo "ok $tests - kernels in two forms # SKIP nvcc is not installed"
+fi
+cp "$work/late.cl" "$work/late.cu"
+NVCC=$work/none $OSHCC "$work/late.c" "$work/late.cu" -o "$work/bad" > "$work/log" 2>&1
+[ $? != 0 ] && [ ! -e "$work/bad" ] && [ "$(grep -c 'install the package nvidia-cuda-toolkit' "$work/log")" = 1 ]
+ok $? "a missing nvcc is named" "$work/log"
+printf '\003\002#\007no more' > "$work/late.spv"
+$OSHCC "$work/late.c" "$work/late.spv" -o "$work/image" > "$work/log" 2>&1 && grep -q 'no more' "$work/image"
+ok $? "an image made elsewhere is embedded" "$work/log"
+! $OSHCC --kernels=metal "$work/late.c" "$work/late.cl" -o "$work/image" > "$work/log" 2>&1 && grep -q metal "$work/log"
+ok $? "an unknown form is refused by name" "$work/log"
 plan

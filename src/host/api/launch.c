@@ -23,12 +23,12 @@ static struct image {
 } *images;
 static int registered; /* to be told when the device goes down */
 
-void shmemx_kernels_register(const void *spirv, size_t bytes)
+void shmemx_kernels_register(const void *image, size_t bytes)
 {
     struct image *i = malloc(sizeof *i);
     if (!i)
         shi_die(__func__, "out of memory");
-    *i = (struct image){.bytes = spirv, .n = bytes, .next = images};
+    *i = (struct image){.bytes = image, .n = bytes, .next = images};
     images = i;
 }
 
@@ -63,8 +63,11 @@ static void build_modules(const char *routine)
     for (struct image *i = images; i; i = i->next) {
         if (i->module)
             continue;
-        if (shi_device->load(i->bytes, i->n, &i->module))
-            shi_die(routine, "%zu bytes of SPIR-V were refused by the device", i->n);
+        int err = shi_device->load(i->bytes, i->n, &i->module);
+        if (err == -ENOEXEC)
+            continue;
+        if (err)
+            shi_die(routine, "%zu bytes of kernels were refused by the device", i->n);
         tell_module(routine, i->module);
     }
 }
@@ -119,12 +122,18 @@ int shmemx_launch(const char *kernel, const size_t groups[3], const size_t items
     shi_need_device(__func__);
     build_modules(__func__);
     const struct shi_device_grid g = {{groups[0], groups[1], groups[2]}, {items[0], items[1], items[2]}};
+    int usable = 0;
     for (const struct image *i = images; i; i = i->next) {
-        int err = shi_device->launch(i->module, kernel, &g, args, arg_bytes, n_args);
+        int err = i->module ? shi_device->launch(i->module, kernel, &g, args, arg_bytes, n_args) : -ENOENT;
         if (err != -ENOENT)
             return err;
+        usable |= i->module != NULL;
     }
-    shi_log_error("shmemx_launch: no kernel \"%s\" among those that were compiled in or registered", kernel);
+    if (images && !usable)
+        shi_log_error("shmemx_launch: all kernels are for another kind of device than %s: see oshcc --kernels",
+                      shi_device->name);
+    else
+        shi_log_error("shmemx_launch: no kernel \"%s\" among those that were compiled in or registered", kernel);
     return -ENOENT;
 }
 
