@@ -50,11 +50,13 @@ struct shi_device_ops {
                   const size_t *arg_bytes, int n_args);
     /* All kernels have ended. */
     int (*sync)(void);
+    /* Is device i near the cores that this process may run on? NULL: nothing is known, all are. */
+    int (*is_near)(int i);
     int on_cores; /* kernels run on the host's cores */
 };
 
-/* Backends: Level Zero with the system's drivers, and with our own driver on the CPU. */
-extern const struct shi_device_ops shi_device_ze, shi_device_cpu;
+/* Backends: Level Zero with the system's drivers, NVIDIA's driver, and Level Zero with our own driver on the CPU. */
+extern const struct shi_device_ops shi_device_ze, shi_device_cuda, shi_device_cpu;
 
 /* The backend of that name, or the first that finds devices, and how many it has. 0, or -errno after one line. */
 int shi_device_find(const shi_config_device *choice, const struct shi_device_ops **out, int *n);
@@ -62,8 +64,8 @@ int shi_device_find(const shi_config_device *choice, const struct shi_device_ops
 /* The backend of the device that this PE took last; NULL before. */
 extern const struct shi_device_ops *shi_device;
 
-/* Take the device that SHMEM_DEVICE names. Where it leaves that open: of the first backend that finds any, the one of
- * number `local_index`, counted round. Pair: shi_device->down. */
+/* Take the device that SHMEM_DEVICE names. Where it leaves that open: of the first backend that finds any, among those
+ * near this process's cores, the one of number `local_index`, counted round. Pair: shi_device->down. */
 int shi_device_take(const shi_config_device *choice, int local_index, int *host_access);
 
 /* The i-th device of all backends, as SHMEM_DEVICE would name it and in words. 0, or -ENOENT past the last, not logged. */

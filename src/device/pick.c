@@ -11,6 +11,9 @@
 static const struct shi_device_ops *const backends[] = {
 #ifdef HAVE_ZE
     &shi_device_ze,
+#endif
+    &shi_device_cuda,
+#ifdef HAVE_ZE
     &shi_device_cpu,
 #endif
     NULL,
@@ -38,6 +41,20 @@ int shi_device_find(const shi_config_device *choice, const struct shi_device_ops
     return -ENODEV;
 }
 
+/* Of n devices the one for this PE: the near ones in turn, or all when none is. */
+static int choose(const struct shi_device_ops *ops, int n, int local_index)
+{
+    int n_near = 0;
+    for (int i = 0; ops->is_near && i < n; i++)
+        n_near += ops->is_near(i);
+    if (n_near == 0 || n_near == n)
+        return local_index % n;
+    int left = local_index % n_near;
+    for (int i = 0;; i++)
+        if (ops->is_near(i) && left-- == 0)
+            return i;
+}
+
 int shi_device_take(const shi_config_device *choice, int local_index, int *host_access)
 {
     const struct shi_device_ops *ops;
@@ -45,7 +62,7 @@ int shi_device_take(const shi_config_device *choice, int local_index, int *host_
     int n, err = shi_device_find(choice, &ops, &n);
     if (err)
         return err;
-    int i = choice->index != SHI_CONFIG_AUTO ? choice->index : local_index % n;
+    int i = choice->index != SHI_CONFIG_AUTO ? choice->index : choose(ops, n, local_index);
     if (i >= n) {
         shi_log_error("SHMEM_DEVICE=%s:%d: there are %d, from 0", ops->name, i, n);
         return -ENODEV;

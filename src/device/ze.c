@@ -432,5 +432,5 @@ static int finish(void)
 }
 
 #define ZE_OPS                                                                                                       \
-    describe, up, down, alloc, release, share, map, unmap, copy, alloc_shared, load, variable, launch, finish
+    describe, up, down, alloc, release, share, map, unmap, copy, alloc_shared, load, variable, launch, finish, NULL
 const struct shi_device_ops shi_device_ze = {"ze", probe_ze, ZE_OPS, 0}, shi_device_cpu = {"cpu", probe_cpu, ZE_OPS, 1};

@@ -83,7 +83,7 @@ static int bring(struct shi_device_share *share)
         return -ENOMEM;
     }
     shi_dheap_clear("shmemg_malloc", base, SHI_DHEAP_HEAD_BYTES);
-    return shi_device->share(base, share);
+    return shi_world.n_pes > 1 ? shi_device->share(base, share) : 0; /* not every system lets a device share */
 }
 
 /* Everybody's, from the boxes of the exchange that has just been. */

@@ -1,0 +1,99 @@
+/*
+ * cuda_driver.h - the calls of NVIDIA's driver library that cuda.c makes, declared by ourselves: a build needs no toolkit.
+ *
+ * Source: the CUDA driver API's reference manual, as of driver version 12.0. X(name, parameters) for each. Where NVIDIA's
+ * own header is there, test/device/cuda.sh compares.
+ */
+#ifndef SHI_CUDA_DRIVER_H
+#define SHI_CUDA_DRIVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifndef __cuda_cuda_h__
+typedef int CUresult, CUdevice, CUdevice_attribute, CUjit_option, CUdriverProcAddressQueryResult;
+typedef unsigned long long CUdeviceptr;
+typedef struct CUctx_st *CUcontext;
+typedef struct CUmod_st *CUmodule;
+typedef struct CUfunc_st *CUfunction;
+typedef struct CUstream_st *CUstream;
+typedef struct CUevent_st *CUevent;
+typedef struct {
+    char reserved[64];
+} CUipcMemHandle;
+
+enum {
+    CUDA_SUCCESS = 0,
+    CUDA_ERROR_INVALID_VALUE = 1,
+    CUDA_ERROR_OUT_OF_MEMORY = 2,
+    CUDA_ERROR_STUB_LIBRARY = 34,
+    CUDA_ERROR_DEVICE_UNAVAILABLE = 46,
+    CUDA_ERROR_NO_DEVICE = 100,
+    CUDA_ERROR_INVALID_DEVICE = 101,
+    CUDA_ERROR_INVALID_IMAGE = 200,
+    CUDA_ERROR_INVALID_CONTEXT = 201,
+    CUDA_ERROR_NO_BINARY_FOR_GPU = 209,
+    CUDA_ERROR_PEER_ACCESS_UNSUPPORTED = 217,
+    CUDA_ERROR_NOT_FOUND = 500,
+    CUDA_ERROR_NOT_READY = 600,
+    CUDA_ERROR_NOT_SUPPORTED = 801,
+
+    CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
+    CU_DEVICE_ATTRIBUTE_COMPUTE_MODE = 20,
+    CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING = 41,
+    CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
+    CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
+
+    CU_COMPUTEMODE_EXCLUSIVE_PROCESS = 3,
+    CU_STREAM_NON_BLOCKING = 1,
+    CU_EVENT_DISABLE_TIMING = 2,
+    CU_MEMHOSTALLOC_PORTABLE = 1,
+    CU_MEMHOSTALLOC_DEVICEMAP = 2,
+    CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS = 1,
+    CU_JIT_ERROR_LOG_BUFFER = 5,
+    CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6
+};
+#endif
+enum { CU_API_VERSION = 12000, CU_API_VERSION_12_4 = 12040 }; /* whose variant of each call is asked for */
+
+#define CUDA_CALLS(X)                                                                                                \
+    X(cuInit, (unsigned flags))                                                                                      \
+    X(cuGetErrorName, (CUresult error, const char **name))                                                           \
+    X(cuDeviceGetCount, (int *n))                                                                                    \
+    X(cuDeviceGet, (CUdevice * device, int ordinal))                                                                 \
+    X(cuDeviceGetName, (char *name, int bytes, CUdevice device))                                                     \
+    X(cuDeviceGetPCIBusId, (char *id, int bytes, CUdevice device))                                                   \
+    X(cuDeviceGetAttribute, (int *value, CUdevice_attribute attribute, CUdevice device))                                            \
+    X(cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice device))                                              \
+    X(cuDevicePrimaryCtxRelease, (CUdevice device))                                                                  \
+    X(cuCtxPushCurrent, (CUcontext context))                                                                         \
+    X(cuCtxPopCurrent, (CUcontext * context))                                                                        \
+    X(cuStreamCreate, (CUstream * stream, unsigned flags))                                                           \
+    X(cuStreamDestroy, (CUstream stream))                                                                            \
+    X(cuStreamSynchronize, (CUstream stream))                                                                        \
+    X(cuStreamQuery, (CUstream stream))                                                                              \
+    X(cuMemAlloc, (CUdeviceptr * at, size_t bytes))                                                                  \
+    X(cuMemFree, (CUdeviceptr at))                                                                                   \
+    X(cuMemHostAlloc, (void **at, size_t bytes, unsigned flags))                                                     \
+    X(cuMemFreeHost, (void *at))                                                                                     \
+    X(cuMemcpyAsync, (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream))                              \
+    X(cuIpcGetMemHandle, (CUipcMemHandle * handle, CUdeviceptr at))                                                  \
+    X(cuIpcOpenMemHandle, (CUdeviceptr * at, CUipcMemHandle handle, unsigned flags))                                 \
+    X(cuIpcCloseMemHandle, (CUdeviceptr at))                                                                         \
+    X(cuModuleLoadDataEx, (CUmodule * module, const void *image, unsigned n, CUjit_option *option, void **value))             \
+    X(cuModuleUnload, (CUmodule module))                                                                             \
+    X(cuModuleGetFunction, (CUfunction * function, CUmodule module, const char *name))                               \
+    X(cuModuleGetGlobal, (CUdeviceptr * at, size_t *bytes, CUmodule module, const char *name))                       \
+    X(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int *n, CUfunction function, int items, size_t shared_bytes))    \
+    X(cuLaunchKernel, (CUfunction function, unsigned groups_x, unsigned groups_y, unsigned groups_z,                 \
+                       unsigned items_x, unsigned items_y, unsigned items_z, unsigned shared_bytes, CUstream stream, \
+                       void **args, void **extra))
+
+/* Not every driver has these. */
+#define CUDA_CALLS_SINCE_12_4(X) X(cuFuncGetParamInfo, (CUfunction function, size_t i, size_t *offset, size_t *bytes))
+
+/* How the others are found. `found` may be NULL. */
+typedef CUresult cuGetProcAddress_v2_t(const char *name, void **call, int version, uint64_t flags,
+                                       CUdriverProcAddressQueryResult *found);
+
+#endif

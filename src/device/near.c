@@ -1,0 +1,46 @@
+/* near.c - a device's NUMA node, that node's cores, and this process's own. */
+#include "device/near.h"
+
+#include <ctype.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* The first line of a file. 0 when there is none. */
+static int read_line(const char *path, char *line, int bytes)
+{
+    FILE *f = fopen(path, "re");
+    int ok = f && fgets(line, bytes, f);
+    if (f)
+        fclose(f);
+    return ok;
+}
+
+/* Does a list like 0-3,8 name a core of the set? */
+static int holds_one(const char *list, const cpu_set_t *cores)
+{
+    while (isdigit((unsigned char)*list)) {
+        char *end;
+        long from = strtol(list, &end, 10), to = *end == '-' ? strtol(end + 1, &end, 10) : from;
+        for (long c = from; c <= to && c < CPU_SETSIZE; c++)
+            if (CPU_ISSET((size_t)c, cores))
+                return 1;
+        list = *end == ',' ? end + 1 : end;
+    }
+    return 0;
+}
+
+int shi_near(const char *sysfs, const char *id)
+{
+    char path[512], line[4096];
+    cpu_set_t mine;
+    int n = snprintf(path, sizeof path, "%s/bus/pci/devices/", sysfs);
+    for (; *id && n < (int)sizeof path - 16; id++)
+        path[n++] = (char)tolower((unsigned char)*id);
+    snprintf(path + n, sizeof path - (size_t)n, "/numa_node");
+    int node = read_line(path, line, sizeof line) ? atoi(line) : -1;
+    snprintf(path, sizeof path, "%s/devices/system/node/node%d/cpulist", sysfs, node);
+    if (node < 0 || !read_line(path, line, sizeof line) || sched_getaffinity(0, sizeof mine, &mine))
+        return 1;
+    return holds_one(line, &mine);
+}

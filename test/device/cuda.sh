@@ -1,0 +1,113 @@
+#!/usr/bin/env bash
+# cuda.sh - the CUDA backend against a test double of the driver (test/device/fake/cuda.c): what it asks for, what it makes
+# of failures, what it says. No kernel runs here and nothing is learned of a GPU; test/gpu/run.sh is for that.
+work=$(mktemp -d) || exit 99
+trap 'rm -rf "$work"' EXIT
+. "${top_srcdir:=.}/test/tap.sh"
+cc=${CC:-cc}
+export LD_LIBRARY_PATH="$work"
+$cc -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -fPIC -shared -fvisibility=hidden -Wl,-soname,libcuda.so.1 \
+    "-I$top_srcdir/src" "$top_srcdir/test/device/fake/cuda.c" -o "$work/libcuda.so.1" > "$work/log" 2>&1
+ok $? "the test double compiles" "$work/log"
+calls() { # environment, then arguments of cuda_calls
+    env SHMEM_DEBUG=1 SHMEM_DEVICE_SYMMETRIC_SIZE=8M "$@" > "$work/log" 2>&1
+}
+program=$top_builddir/test/device/cuda_calls
+
+# Catches: calls outside a context, streams that wait for the default one, memory or contexts left behind.
+calls "$program"
+sed -n 's/^\(not \)\{0,1\}ok [0-9]* - /&/p' "$work/log" | while read -r line; do echo "# $line"; done
+! grep -q '^not ok' "$work/log" && grep -q '^1\.\.5$' "$work/log"
+ok $? "memory, sharing, images, launches" "$work/log"
+! grep -q '^fake:' "$work/log"
+ok $? "nothing is left behind and no stream waits for the default one" "$work/log"
+
+# Catches: a machine without a GPU that gets an error, a crash, or two lines.
+none() { # DESCRIPTION, text of the line, environment
+    d=$1 text=$2
+    shift 2
+    calls "$@" "$program" probe
+    [ "$(grep -v '^fulmar' "$work/log")" = 0 ] && [ "$(grep -c 'no CUDA device: ' "$work/log")" = 1 ] &&
+        grep -q "$text" "$work/log"
+    ok $? "no device: $d" "$work/log"
+}
+none "the toolkit's stub (error 34)" "stub (error 34)" FAKE_CUDA_FAIL=cuInit=34
+none "a stub that finds nothing" "stub (error 34)" FAKE_CUDA_FAIL=cuGetProcAddress=34
+none "a driver without a GPU (error 100)" "the driver says 100" FAKE_CUDA_FAIL=cuInit=100
+none "a driver that counts none" "counts none" FAKE_CUDA_DEVICES=0
+none "an old driver without a call" "the driver has no cuStreamQuery" FAKE_CUDA_MISSING=cuStreamQuery
+none "no driver" "libcuda.so.1" LD_LIBRARY_PATH="$work/none"
+stub=$(ls /usr/local/cuda/lib64/stubs/libcuda.so /usr/local/cuda*/lib/stubs/libcuda.so 2> /dev/null | head -1)
+if [ "$stub" ]; then
+    mkdir "$work/stub" && ln -s "$stub" "$work/stub/libcuda.so.1"
+    none "NVIDIA's own stub" "stub (error 34)" LD_LIBRARY_PATH="$work/stub"
+fi
+
+# Catches: an error whose cause is not told, or told twice.
+says() { # DESCRIPTION, text, environment and arguments
+    d=$1 text=$2
+    shift 2
+    calls "$@" && [ "$(grep -v 'device:' "$work/log" | grep -c "$text")" = 1 ]
+    ok $? "$d" "$work/log"
+}
+says "a GPU in exclusive mode" "which is in exclusive mode" FAKE_CUDA_MODE=mode=3 \
+    FAKE_CUDA_FAIL=cuDevicePrimaryCtxRetain=46 "$program" up
+says "IPC that is refused" "cuIpcGetMemHandle.* CUDA_ERROR_NOT_SUPPORTED" FAKE_CUDA_FAIL=cuIpcGetMemHandle=801 \
+    "$program" share
+says "kernels without code for this GPU" "which is sm_75" FAKE_CUDA_FAIL=cuModuleLoadDataEx=209 "$program" load
+says "a launch of more groups than fit, that takes long" "has 9 work-groups and the device runs at most 8 at once" \
+    FAKE_CUDA_BUSY=100000 "$program" launch
+calls "$program" launch && ! grep -q 'it never ends' "$work/log"
+ok $? "the same when it ends soon: no line" "$work/log"
+
+# Catches: a missing call of a newer driver that is then called.
+calls FAKE_CUDA_MISSING=cuFuncGetParamInfo "$program" launch
+ok $? "a driver of before 12.4 launches" "$work/log"
+
+# Catches: PEs on a far device, a list of cores read wrongly, an unknown place taken for a far one.
+sysfs=$work/sys
+mine=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*\([0-9]*\).*/\1/p' /proc/self/status)
+mkdir -p "$sysfs/devices/system/node/node"{0,1,2} "$sysfs/bus/pci/devices/0000:"{0a,0b,0c,0d}:00.0
+echo "$mine-$((mine + 1))" > "$sysfs/devices/system/node/node0/cpulist"
+echo "900-910,1000" > "$sysfs/devices/system/node/node1/cpulist"
+echo "900,$mine" > "$sysfs/devices/system/node/node2/cpulist"
+for i in 0 1 2; do echo $i > "$sysfs/bus/pci/devices/0000:0$(echo abc | cut -c$((i + 1))):00.0/numa_node"; done
+echo -1 > "$sysfs/bus/pci/devices/0000:0d:00.0/numa_node"
+near() { taskset -c "$mine" "$program" near "$sysfs" "$1"; }
+near 0000:0A:00.0 && ! near 0000:0B:00.0 && near 0000:0C:00.0 && near 0000:0D:00.0 && near 0000:0E:00.0
+ok $? "near and far by NUMA node"
+
+# The library with it: heaps of several PEs, shared by handles, and host routines on memory that the host cannot touch.
+for pes in 1 2 3; do
+    calls SHMEM_DEVICE=cuda timeout 60 $OSHRUN -n $pes "$top_builddir/test/multi/device_private.pes"
+    ok $? "device heaps of $pes PEs" "$work/log"
+done
+! grep -q '^fake:' "$work/log" && grep -q 'device cuda:1 of 2: test double 1' "$work/log"
+ok $? "PEs take devices in turn and leave nothing behind" "$work/log"
+calls SHMEM_DEVICE=cuda FAKE_CUDA_FAIL=cuIpcOpenMemHandle=217 timeout 60 $OSHRUN -n 2 "$top_builddir/test/multi/device_private.pes"
+[ $? != 0 ] && [ "$(grep -c 'cuIpcOpenMemHandle.*failed with 217' "$work/log")" -ge 1 ]
+ok $? "a peer's memory that cannot be mapped is an error on all PEs" "$work/log"
+calls SHMEM_DEVICE=cuda FAKE_CUDA_FAIL=cuIpcGetMemHandle=801 timeout 60 $OSHRUN -n 1 "$top_builddir/test/multi/device_private.pes"
+ok $? "a PE alone needs no sharing" "$work/log"
+
+# Catches: a declaration of ours that is not the driver's.
+header=$(ls /usr/local/cuda*/include/cuda.h /usr/include/cuda.h 2> /dev/null | head -1)
+if [ "$header" ]; then
+    {
+        echo "#include \"$header\""
+        echo '#include "device/cuda_driver.h"'
+        sed -n 's/^    \(CU[A-Z_]* = [0-9]*\),\{0,1\}$/\1/p' "$top_srcdir/src/device/cuda_driver.h" |
+            sed 's/\(.*\) = \(.*\)/_Static_assert(\1 == \2, "\1");/'
+        echo '#define X(call, params) _Static_assert(__builtin_types_compatible_p(__typeof__(call), CUresult params), #call);'
+        echo 'CUDA_CALLS(X) CUDA_CALLS_SINCE_12_4(X)'
+        echo '_Static_assert(__builtin_types_compatible_p(__typeof__(cuGetProcAddress), cuGetProcAddress_v2_t), "");'
+        echo '_Static_assert(sizeof(CUipcMemHandle) == 64, "");'
+    } > "$work/same.c"
+    [ "$(grep -c 'CU.*==' "$work/same.c")" -gt 20 ] &&
+        $cc -std=gnu11 "-I$top_srcdir/src" -fsyntax-only "$work/same.c" > "$work/log" 2>&1
+    ok $? "constants and prototypes are those of $header" "$work/log"
+else
+    tests=$((tests + 1))
+    echo "ok $tests - constants and prototypes are those of cuda.h # SKIP it is not installed"
+fi
+plan

@@ -1,0 +1,156 @@
+/*
+ * cuda_calls.c - what cuda.c asks of the driver, and what it makes of its answers. Run by cuda.sh with a test double in
+ * place of the driver: no kernel runs, and nothing is learned of a GPU.
+ *
+ *   usage: cuda_calls [probe | up | share | load | launch | near SYSFS ID]
+ */
+#include "../tap.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "device/device.h"
+#include "device/near.h"
+#include "host/util/log.h"
+
+static const struct shi_device_ops *const cuda = &shi_device_cuda;
+static const char ptx[] = "//\n.version 8.0\n.target sm_80\n.visible .entry store .entry empty .global shmemg_ctx_default_";
+
+/* Catches: a copy that goes one way only or is not complete, memory that is not returned, neighbours in one page. */
+static void test_memory(void)
+{
+    char *a, *b, in[300], out[300] = "";
+    int host_access = 1;
+    CHECK(cuda->up(1, &host_access) == 0 && host_access == 0);
+    CHECK(cuda->alloc(100, (void **)&a) == 0 && cuda->alloc(3 << 20, (void **)&b) == 0);
+    CHECK((size_t)(b > a ? b - a : a - b) >= 2 << 20);
+    memset(in, 7, sizeof in);
+    CHECK(cuda->copy(a, in, 300) == 0 && cuda->copy(b + (2 << 20), a, 300) == 0);
+    CHECK(cuda->copy(out, b + (2 << 20), 300) == 0 && memcmp(in, out, 300) == 0);
+    cuda->release(a);
+    cuda->release(b);
+    cuda->down();
+}
+
+/* Catches: pinned memory that is not zero, or that only one context may use. */
+static void test_shared(void)
+{
+    int host_access;
+    uint64_t *p;
+    CHECK(cuda->up(0, &host_access) == 0 && cuda->alloc_shared(4096, (void **)&p) == 0);
+    for (int i = 0; i < 512; i++)
+        CHECK(p[i] == 0);
+    cuda->down();
+    CHECK(cuda->up(0, &host_access) == 0); /* and once more */
+    cuda->down();
+}
+
+static int child_of(const struct shi_device_share *s)
+{
+    int host_access, ok;
+    char *p, seen[4] = "", *mine;
+    ok = cuda->up(0, &host_access) == 0 && cuda->map(s, (void **)&p) == 0 && cuda->copy(seen, p, 4) == 0 &&
+         strcmp(seen, "abc") == 0 && cuda->alloc(8, (void **)&mine) == 0 && cuda->copy(p, "xyz", 4) == 0;
+    cuda->unmap(p);
+    cuda->release(mine);
+    cuda->down();
+    return !ok;
+}
+
+/* Catches: a handle that names something else, a mapping that is a copy, a process that maps its own. */
+static void test_sharing(void)
+{
+    struct shi_device_share s;
+    char *p, seen[4] = "";
+    int host_access, status;
+    fflush(NULL);
+    int pipe_of[2];
+    CHECK(pipe(pipe_of) == 0);
+    pid_t child = fork(); /* before the driver is up, as PEs are */
+    if (child == 0) {
+        _exit(read(pipe_of[0], &s, sizeof s) != sizeof s || child_of(&s));
+    }
+    CHECK(cuda->up(0, &host_access) == 0 && cuda->alloc(4096, (void **)&p) == 0);
+    CHECK(cuda->copy(p, "abc", 4) == 0 && cuda->share(p, &s) == 0);
+    void *again;
+    CHECK(cuda->map(&s, &again) == -EINVAL);
+    CHECK(write(pipe_of[1], &s, sizeof s) == sizeof s && waitpid(child, &status, 0) == child && status == 0);
+    CHECK(cuda->copy(seen, p, 4) == 0 && strcmp(seen, "xyz") == 0);
+    cuda->release(p);
+    cuda->down();
+}
+
+/* Catches: SPIR-V or an executable handed to the driver, a form of CUDA that is not known, a log that is lost. */
+static void test_images(void)
+{
+    static const unsigned char spirv[40] = {3, 2, 0x23, 7}, elf[40] = {0x7f, 'E', 'L', 'F', [18] = 62},
+                               cubin[40] = {0x7f, 'E', 'L', 'F', [18] = 190}, fatbin[40] = {0x50, 0xed, 0x55, 0xba};
+    void *m, *at;
+    int host_access;
+    CHECK(cuda->up(0, &host_access) == 0);
+    CHECK(cuda->load(spirv, sizeof spirv, &m) == -ENOEXEC && cuda->load(elf, sizeof elf, &m) == -ENOEXEC);
+    CHECK(cuda->load("text of another kind, long enough for a look", 40, &m) == -ENOEXEC);
+    CHECK(cuda->load("", 0, &m) == -ENOEXEC);
+    CHECK(cuda->load(cubin, sizeof cubin, &m) == 0 && cuda->load(fatbin, sizeof fatbin, &m) == 0);
+    CHECK(cuda->load("\n.version 8.0 broken, and so on for a while", 40, &m) == -EIO);
+    CHECK(cuda->load(ptx, sizeof ptx, &m) == 0);
+    CHECK(cuda->variable(m, "shmemg_ctx_default_", &at) == 0 && cuda->variable(m, "none", &at) == -ENOENT);
+    CHECK(cuda->copy(at, &m, sizeof m) == 0);
+    cuda->down();
+}
+
+static int launch(void *m, const char *name, size_t groups, void *const *args, const size_t *bytes, int n)
+{
+    const struct shi_device_grid g = {{groups, 1, 1}, {32, 1, 1}};
+    return cuda->launch(m, name, &g, args, bytes, n);
+}
+
+/* Catches: arguments out of order, too many, too few or of another size; a kernel of another module. */
+static void test_launch(void)
+{
+    void *m, *p;
+    int host_access, seven = 7, out[2] = {0, 0};
+    CHECK(cuda->up(0, &host_access) == 0 && cuda->load(ptx, sizeof ptx, &m) == 0 && cuda->alloc(64, &p) == 0);
+    void *const args[] = {&p, &seven, &seven};
+    const size_t bytes[] = {8, 4, 4}, wrong[] = {8, 8, 4};
+    CHECK(launch(m, "store", 3, args, bytes, 2) == 0 && cuda->sync() == 0);
+    CHECK(cuda->copy(out, p, sizeof out) == 0 && out[0] == 3 && out[1] == 7);
+    CHECK(launch(m, "none", 1, args, bytes, 2) == -ENOENT);
+    CHECK(launch(m, "store", 1, args, bytes, 1) == -EINVAL && launch(m, "store", 1, args, bytes, 3) == -EINVAL);
+    CHECK(launch(m, "store", 1, args, wrong, 2) == -EINVAL);
+    CHECK(launch(m, "empty", 8, NULL, NULL, 0) == 0 && cuda->sync() == 0); /* all 4 x 2 fit */
+    cuda->release(p);
+    cuda->down();
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+    void *m, *p;
+    int host_access;
+    struct shi_device_share s;
+    if (!strcmp(what, "near"))
+        return argc < 4 || !shi_near(argv[2], argv[3]);
+    shi_log_set(0, 1);
+    int n = cuda->probe();
+    if (!strcmp(what, "probe"))
+        return printf("%d\n", n) < 0;
+    if (!strcmp(what, "up"))
+        return cuda->up(0, &host_access) == 0;
+    if (*what) /* each of these is to fail */
+        return cuda->up(0, &host_access) || cuda->alloc(8, &p) ||
+               !((!strcmp(what, "share") && cuda->share(p, &s) == -EIO) ||
+                 (!strcmp(what, "load") && cuda->load(ptx, sizeof ptx, &m) == -EINVAL) ||
+                 (!strcmp(what, "launch") && cuda->load(ptx, sizeof ptx, &m) == 0 &&
+                  launch(m, "empty", 9, NULL, NULL, 0) == 0 && cuda->sync() == 0));
+    CHECK(n == 2);
+    RUN(test_sharing, "memory is shared between processes");
+    RUN(test_memory, "device memory and copies");
+    RUN(test_shared, "pinned memory");
+    RUN(test_images, "forms of images, and variables");
+    RUN(test_launch, "kernels and their arguments");
+    return tap_end();
+}

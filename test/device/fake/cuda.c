@@ -1,0 +1,414 @@
+/*
+ * cuda.c - a libcuda.so.1 for tests of src/device/cuda.c: the driver's calls on host memory, strict about what a caller
+ * must have done before, and failing where a test wants that. It runs no kernels: what it launches it can only record,
+ * but for `store`, which it knows. So nothing here shows that kernels, their memory order or their speed are right.
+ *
+ * Device memory is mapped so that the host faults when it touches it; copies go by a second mapping. An IPC handle
+ * names the file behind it, and cannot be opened by the process that made it, as the real one cannot.
+ *
+ *   FAKE_CUDA_DEVICES  how many (2)
+ *   FAKE_CUDA_FAIL     CALL=ERROR, ...: these calls fail
+ *   FAKE_CUDA_MISSING  CALL, ...: these are not there
+ *   FAKE_CUDA_BUSY     a stream with kernels is busy for so many queries
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "device/cuda_driver.h"
+
+enum { MAX_BLOCKS = 64, PAGE = 4096, MAX_GROUPS_EACH = 2, PROCESSORS = 4 };
+
+struct CUctx_st {
+    int device, taken;
+};
+struct CUstream_st {
+    unsigned flags;
+    int kernels, queries;
+};
+struct CUmod_st {
+    const char *image;
+    CUdeviceptr variable;
+};
+static struct block {
+    char *at, *alias; /* the device's address, which the host cannot touch, and ours */
+    size_t bytes;
+    int fd, foreign;
+} blocks[MAX_BLOCKS];
+static struct CUctx_st contexts[8];
+static __thread CUcontext stack[8];
+static __thread int depth;
+static int ready, streams, modules, pinned;
+
+/* The number behind CALL= in a list, 0 when it is not there, -1 when it is there without one. */
+static int listed(const char *variable, const char *call)
+{
+    const char *list = getenv(variable);
+    size_t n = strlen(call);
+    for (const char *p = list; p && *p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
+        if (strncmp(p, call, n) == 0 && (p[n] == '=' || p[n] == ',' || p[n] == 0))
+            return p[n] == '=' ? atoi(p + n + 1) : -1;
+    return 0;
+}
+
+/* Before a call's body: what it needs, and whether the test wants it to fail. */
+#define NEEDS(call, cond, error)                                                                                     \
+    do {                                                                                                             \
+        int wanted = listed("FAKE_CUDA_FAIL", #call);                                                                \
+        if (wanted)                                                                                                  \
+            return wanted;                                                                                           \
+        if (!(cond))                                                                                                 \
+            return error;                                                                                            \
+    } while (0)
+#define NEEDS_CONTEXT(call) NEEDS(call, depth > 0 && stack[depth - 1]->taken, CUDA_ERROR_INVALID_CONTEXT)
+#define NEEDS_INIT(call) NEEDS(call, ready, 3)
+
+static struct block *block_of(CUdeviceptr p)
+{
+    for (struct block *b = blocks; b < blocks + MAX_BLOCKS; b++)
+        if (b->at && p >= (CUdeviceptr)b->at && p - (CUdeviceptr)b->at < b->bytes)
+            return b;
+    return NULL;
+}
+
+static void *reach(CUdeviceptr p)
+{
+    struct block *b = block_of(p);
+    return b ? b->alias + (p - (CUdeviceptr)b->at) : (void *)p;
+}
+
+static CUresult enter(int fd, size_t bytes, int foreign, CUdeviceptr *at)
+{
+    for (struct block *b = blocks; b < blocks + MAX_BLOCKS; b++)
+        if (!b->at) {
+            b->alias = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+            b->at = mmap(NULL, bytes, PROT_NONE, MAP_SHARED, fd, 0);
+            b->bytes = bytes;
+            b->fd = fd;
+            b->foreign = foreign;
+            *at = (CUdeviceptr)b->at;
+            return CUDA_SUCCESS;
+        }
+    return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static CUresult leave(CUdeviceptr at, int foreign)
+{
+    struct block *b = block_of(at);
+    if (!b || (CUdeviceptr)b->at != at || b->foreign != foreign)
+        return CUDA_ERROR_INVALID_VALUE;
+    munmap(b->at, b->bytes);
+    munmap(b->alias, b->bytes);
+    close(b->fd);
+    b->at = NULL;
+    return CUDA_SUCCESS;
+}
+
+static CUresult cuInit(unsigned flags)
+{
+    NEEDS(cuInit, flags == 0, CUDA_ERROR_INVALID_VALUE);
+    ready = 1;
+    return CUDA_SUCCESS;
+}
+
+static CUresult cuGetErrorName(CUresult error, const char **name)
+{
+    *name = error == CUDA_ERROR_NOT_SUPPORTED ? "CUDA_ERROR_NOT_SUPPORTED" : "CUDA_ERROR_OF_SOME_KIND";
+    return CUDA_SUCCESS;
+}
+
+static int count(void)
+{
+    const char *n = getenv("FAKE_CUDA_DEVICES");
+    return n ? atoi(n) : 2;
+}
+
+static CUresult cuDeviceGetCount(int *n)
+{
+    NEEDS_INIT(cuDeviceGetCount);
+    *n = count();
+    return CUDA_SUCCESS;
+}
+
+static CUresult cuDeviceGet(CUdevice *device, int ordinal)
+{
+    NEEDS(cuDeviceGet, ready && ordinal >= 0 && ordinal < count(), CUDA_ERROR_INVALID_DEVICE);
+    *device = ordinal;
+    return CUDA_SUCCESS;
+}
+
+static CUresult cuDeviceGetName(char *name, int bytes, CUdevice device)
+{
+    NEEDS_INIT(cuDeviceGetName);
+    snprintf(name, (size_t)bytes, "test double %d", device);
+    return CUDA_SUCCESS;
+}
+
+static CUresult cuDeviceGetPCIBusId(char *id, int bytes, CUdevice device)
+{
+    NEEDS_INIT(cuDeviceGetPCIBusId);
+    snprintf(id, (size_t)bytes, "FFFF:%02X:00.0", device);
+    return CUDA_SUCCESS;
+}
+
+static CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device)
+{
+    NEEDS_INIT(cuDeviceGetAttribute);
+    (void)device;
+    *value = attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT     ? PROCESSORS
+             : attribute == CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING     ? 1
+             : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 7
+             : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? 5
+             : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_MODE           ? listed("FAKE_CUDA_MODE", "mode")
+                                                                       : 0;
+    return CUDA_SUCCESS;
+}
+
+static CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
+{
+    NEEDS_INIT(cuDevicePrimaryCtxRetain);
+    contexts[device] = (struct CUctx_st){device, 1};
+    *context = &contexts[device];
+    return CUDA_SUCCESS;
+}
+
+static CUresult cuDevicePrimaryCtxRelease(CUdevice device)
+{
+    int left = streams + modules + pinned, used = 0;
+    NEEDS(cuDevicePrimaryCtxRelease, contexts[device].taken, CUDA_ERROR_INVALID_CONTEXT);
+    for (int i = 0; i < MAX_BLOCKS; i++)
+        used += blocks[i].at != NULL;
+    if (left + used || depth)
+        fprintf(stderr, "fake: left behind: %d streams, modules and pinned, %d allocations, %d contexts pushed\n", left,
+                used, depth);
+    contexts[device].taken = 0;
+    return CUDA_SUCCESS;
+}
+
+static CUresult cuCtxPushCurrent(CUcontext context)
+{
+    NEEDS(cuCtxPushCurrent, context && context->taken && depth < 8, CUDA_ERROR_INVALID_CONTEXT);
+    stack[depth++] = context;
+    return CUDA_SUCCESS;
+}
+
+static CUresult cuCtxPopCurrent(CUcontext *context)
+{
+    NEEDS(cuCtxPopCurrent, depth > 0, CUDA_ERROR_INVALID_CONTEXT);
+    *context = stack[--depth];
+    return CUDA_SUCCESS;
+}
+
+static CUresult cuStreamCreate(CUstream *stream, unsigned flags)
+{
+    NEEDS_CONTEXT(cuStreamCreate);
+    *stream = calloc(1, sizeof **stream);
+    (*stream)->flags = flags;
+    streams++;
+    if (flags != CU_STREAM_NON_BLOCKING)
+        fprintf(stderr, "fake: a stream that waits for the default stream\n");
+    return CUDA_SUCCESS;
+}
+
+static CUresult cuStreamDestroy(CUstream stream)
+{
+    NEEDS_CONTEXT(cuStreamDestroy);
+    free(stream);
+    streams--;
+    return CUDA_SUCCESS;
+}
+
+static CUresult cuStreamSynchronize(CUstream stream)
+{
+    NEEDS_CONTEXT(cuStreamSynchronize);
+    stream->kernels = stream->queries = 0;
+    return CUDA_SUCCESS;
+}
+
+static CUresult cuStreamQuery(CUstream stream)
+{
+    NEEDS_CONTEXT(cuStreamQuery);
+    const char *busy = getenv("FAKE_CUDA_BUSY");
+    return stream->kernels && stream->queries++ < (busy ? atoi(busy) : 0) ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+}
+
+static CUresult cuMemAlloc(CUdeviceptr *at, size_t bytes)
+{
+    NEEDS_CONTEXT(cuMemAlloc);
+    int fd = memfd_create("fake device memory", MFD_CLOEXEC);
+    if (bytes == 0 || fd < 0 || ftruncate(fd, (off_t)bytes))
+        return CUDA_ERROR_INVALID_VALUE;
+    return enter(fd, bytes, 0, at);
+}
+
+static CUresult cuMemFree(CUdeviceptr at)
+{
+    NEEDS_CONTEXT(cuMemFree);
+    return leave(at, 0);
+}
+
+static CUresult cuMemHostAlloc(void **at, size_t bytes, unsigned flags)
+{
+    NEEDS_CONTEXT(cuMemHostAlloc);
+    if (flags != (CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP) || posix_memalign(at, PAGE, bytes))
+        return CUDA_ERROR_INVALID_VALUE;
+    memset(*at, 0xee, bytes); /* the driver promises nothing */
+    pinned++;
+    return CUDA_SUCCESS;
+}
+
+static CUresult cuMemFreeHost(void *at)
+{
+    NEEDS_CONTEXT(cuMemFreeHost);
+    free(at);
+    pinned--;
+    return CUDA_SUCCESS;
+}
+
+static CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
+{
+    NEEDS_CONTEXT(cuMemcpyAsync);
+    if (!stream)
+        return CUDA_ERROR_INVALID_VALUE;
+    memmove(reach(to), reach(from), bytes);
+    return CUDA_SUCCESS;
+}
+
+/* ---- sharing ------------------------------------------------------------------------------------------------------ */
+
+struct handle {
+    int pid, fd;
+    size_t bytes;
+};
+
+static CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr at)
+{
+    NEEDS_CONTEXT(cuIpcGetMemHandle);
+    struct block *b = block_of(at);
+    if (!b || b->foreign)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct handle h = {getpid(), b->fd, b->bytes};
+    memset(handle, 0, sizeof *handle);
+    memcpy(handle, &h, sizeof h);
+    return CUDA_SUCCESS;
+}
+
+static CUresult cuIpcOpenMemHandle(CUdeviceptr *at, CUipcMemHandle handle, unsigned flags)
+{
+    NEEDS_CONTEXT(cuIpcOpenMemHandle);
+    struct handle h;
+    char path[64];
+    memcpy(&h, &handle, sizeof h);
+    if (h.pid == getpid() || flags != CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", h.pid, h.fd);
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    return fd < 0 ? CUDA_ERROR_INVALID_VALUE : enter(fd, h.bytes, 1, at);
+}
+
+static CUresult cuIpcCloseMemHandle(CUdeviceptr at)
+{
+    NEEDS_CONTEXT(cuIpcCloseMemHandle);
+    return leave(at, 1);
+}
+
+/* ---- modules ------------------------------------------------------------------------------------------------------ */
+
+static CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned n, CUjit_option *option, void **value)
+{
+    NEEDS(cuModuleLoadDataEx, depth > 0 && n == 2 && option[0] == CU_JIT_ERROR_LOG_BUFFER, CUDA_ERROR_INVALID_CONTEXT);
+    if (strstr(image, "broken")) {
+        snprintf(value[0], (size_t)value[1], "line 7: broken");
+        return CUDA_ERROR_INVALID_IMAGE;
+    }
+    *module = calloc(1, sizeof **module);
+    (*module)->image = image;
+    modules++;
+    return cuMemAlloc(&(*module)->variable, PAGE);
+}
+
+static CUresult cuModuleUnload(CUmodule module)
+{
+    NEEDS_CONTEXT(cuModuleUnload);
+    leave(module->variable, 0);
+    free(module);
+    modules--;
+    return CUDA_SUCCESS;
+}
+
+/* A kernel or variable is there when the image says its name. */
+static CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
+{
+    NEEDS_CONTEXT(cuModuleGetFunction);
+    *function = (CUfunction)(size_t)(strstr(module->image, name) ? strcmp(name, "store") == 0 ? 1 : 2 : 0);
+    return *function ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+static CUresult cuModuleGetGlobal(CUdeviceptr *at, size_t *bytes, CUmodule module, const char *name)
+{
+    NEEDS_CONTEXT(cuModuleGetGlobal);
+    *at = module->variable;
+    *bytes = 8;
+    return strstr(module->image, name) ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+/* store takes a pointer and 4 bytes; other kernels take nothing. */
+static CUresult cuFuncGetParamInfo(CUfunction function, size_t i, size_t *offset, size_t *bytes)
+{
+    NEEDS_CONTEXT(cuFuncGetParamInfo);
+    *offset = 8 * i;
+    *bytes = i == 0 ? 8 : 4;
+    return (size_t)function == 1 && i < 2 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *n, CUfunction function, int items, size_t shared_bytes)
+{
+    NEEDS_CONTEXT(cuOccupancyMaxActiveBlocksPerMultiprocessor);
+    (void)function, (void)items, (void)shared_bytes;
+    *n = MAX_GROUPS_EACH;
+    return CUDA_SUCCESS;
+}
+
+/* store: the groups' number into its first word, the argument into its second. */
+static CUresult cuLaunchKernel(CUfunction function, unsigned groups_x, unsigned groups_y, unsigned groups_z, unsigned items_x,
+                            unsigned items_y, unsigned items_z, unsigned shared_bytes, CUstream stream, void **args,
+                            void **extra)
+{
+    NEEDS_CONTEXT(cuLaunchKernel);
+    if (!stream || shared_bytes || extra || !items_x || !items_y || !items_z)
+        return CUDA_ERROR_INVALID_VALUE;
+    stream->kernels++;
+    if ((size_t)function != 1)
+        return CUDA_SUCCESS;
+    int *out = reach(*(CUdeviceptr *)args[0]);
+    out[0] = (int)(groups_x * groups_y * groups_z);
+    out[1] = *(int *)args[1];
+    return CUDA_SUCCESS;
+}
+
+/* The only name that a caller needs of the library itself. */
+__attribute__((visibility("default"))) cuGetProcAddress_v2_t cuGetProcAddress_v2;
+CUresult cuGetProcAddress_v2(const char *name, void **call, int version, uint64_t flags,
+                             CUdriverProcAddressQueryResult *found)
+{
+    static const struct {
+        const char *name;
+        void *call;
+    } all[] = {
+#define X(f, params) {#f, (void *)f},
+        CUDA_CALLS(X) CUDA_CALLS_SINCE_12_4(X)
+#undef X
+    };
+    (void)found;
+    *call = NULL;
+    NEEDS(cuGetProcAddress, 1, 0);
+    if (flags || version < CU_API_VERSION)
+        return CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (strcmp(all[i].name, name) == 0 && !listed("FAKE_CUDA_MISSING", name))
+            *call = all[i].call;
+    return *call ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
