@@ -1,5 +1,6 @@
 /*
- * cuda.c - the CUDA backend: one device's primary context, a stream for copies, a stream for kernels.
+ * cuda.c - the CUDA backend: one device's primary context, a stream for copies, one for the proxy's copies, one for
+ * kernels.
  *
  * The driver library is the system's and is opened at first use; nothing of the toolkit is needed to build or to run.
  * The context is the one that the runtime API uses, so that a program's own CUDA code shares memory with us, and it is
@@ -32,7 +33,11 @@ static struct {
 static int n_devices = -1; /* as found by probe */
 static CUdevice device;
 static CUcontext context;
-static CUstream copies, kernels;
+static CUstream copies, requests, kernels;
+
+/* The proxy's copies: how many were started, how many of them the event stands for, how many have ended. */
+static CUevent mark;
+static uint64_t n_started, n_marked, n_ended;
 
 /* What lives until the device goes down. */
 struct kept {
@@ -175,6 +180,30 @@ static int take_context(void)
     return r ? failed("cuDevicePrimaryCtxRetain", r) : 0;
 }
 
+static int make_streams(void)
+{
+    CUstream *const all[] = {&copies, &requests, &kernels};
+    CUresult r = CUDA_SUCCESS;
+    for (int i = 0; !r && i < 3; i++)
+        r = WITHIN(cu.cuStreamCreate(all[i], CU_STREAM_NON_BLOCKING));
+    if (!r)
+        r = WITHIN(cu.cuEventCreate(&mark, CU_EVENT_DISABLE_TIMING));
+    return r ? failed("cuStreamCreate", r) : 0;
+}
+
+static void drop_streams(void)
+{
+    CUstream *const all[] = {&copies, &requests, &kernels};
+    for (int i = 0; i < 3; i++) {
+        if (*all[i])
+            WITHIN(cu.cuStreamDestroy(*all[i]));
+        *all[i] = NULL;
+    }
+    if (mark)
+        WITHIN(cu.cuEventDestroy(mark));
+    mark = NULL;
+}
+
 static int up(int i, int *host_access)
 {
     CUresult r = cu.cuDeviceGet(&device, i);
@@ -187,12 +216,12 @@ static int up(int i, int *host_access)
     int err = take_context();
     if (err)
         return err;
-    r = WITHIN(cu.cuStreamCreate(&copies, CU_STREAM_NON_BLOCKING));
-    if (!r && (r = WITHIN(cu.cuStreamCreate(&kernels, CU_STREAM_NON_BLOCKING))))
-        WITHIN(cu.cuStreamDestroy(copies));
-    if (r) {
+    n_started = n_marked = n_ended = 0;
+    err = make_streams();
+    if (err) {
+        drop_streams();
         cu.cuDevicePrimaryCtxRelease(device);
-        return failed("cuStreamCreate", r);
+        return err;
     }
     *host_access = 0;
     return 0;
@@ -218,8 +247,7 @@ static void down(void)
         else
             WITHIN(cu.cuMemFreeHost(k->handle));
     }
-    WITHIN(cu.cuStreamDestroy(kernels));
-    WITHIN(cu.cuStreamDestroy(copies));
+    drop_streams();
     cu.cuDevicePrimaryCtxRelease(device);
     crowded.groups = 0;
 }
@@ -282,6 +310,27 @@ static int copy(void *to, const void *from, size_t bytes)
     if (!r)
         r = WITHIN(cu.cuStreamSynchronize(copies));
     return r ? failed("cuMemcpyAsync", r) : 0;
+}
+
+static int copy_start(void *to, const void *from, size_t bytes)
+{
+    CUresult r = WITHIN(cu.cuMemcpyAsync((CUdeviceptr)to, (CUdeviceptr)from, bytes, requests));
+    n_started += r == CUDA_SUCCESS;
+    return r ? failed("cuMemcpyAsync, for a kernel's request,", r) : 0;
+}
+
+/* One event at a time stands for all that was started before it. */
+static int copies_ended(uint64_t *n)
+{
+    CUresult r = n_marked > n_ended ? WITHIN(cu.cuEventQuery(mark)) : CUDA_SUCCESS;
+    if (!r)
+        n_ended = n_marked;
+    if (!r && n_started > n_ended) {
+        r = WITHIN(cu.cuEventRecord(mark, requests));
+        n_marked = n_started;
+    }
+    *n = n_ended;
+    return r && r != CUDA_ERROR_NOT_READY ? failed("cuEventQuery, for kernels' requests,", r) : 0;
 }
 
 /* Pinned memory has one address for the host and for every device, where addresses are unified. */
@@ -424,4 +473,5 @@ static int finish(void)
 }
 
 const struct shi_device_ops shi_device_cuda = {"cuda", probe, describe, up, down, alloc, release, share, map, unmap, copy,
-                                               alloc_shared, load, variable, launch, finish, is_near, 0};
+                                               copy_start, copies_ended, alloc_shared, load, variable, launch, finish, is_near,
+                                               0};

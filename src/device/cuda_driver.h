@@ -72,6 +72,10 @@ enum { CU_API_VERSION = 12000, CU_API_VERSION_12_4 = 12040 }; /* whose variant o
     X(cuStreamDestroy, (CUstream stream))                                                                            \
     X(cuStreamSynchronize, (CUstream stream))                                                                        \
     X(cuStreamQuery, (CUstream stream))                                                                              \
+    X(cuEventCreate, (CUevent * event, unsigned flags))                                                              \
+    X(cuEventDestroy, (CUevent event))                                                                               \
+    X(cuEventRecord, (CUevent event, CUstream stream))                                                               \
+    X(cuEventQuery, (CUevent event))                                                                                 \
     X(cuMemAlloc, (CUdeviceptr * at, size_t bytes))                                                                  \
     X(cuMemFree, (CUdeviceptr at))                                                                                   \
     X(cuMemHostAlloc, (void **at, size_t bytes, unsigned flags))                                                     \

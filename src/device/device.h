@@ -8,6 +8,7 @@
 #define SHI_DEVICE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "host/util/config.h"
 
@@ -38,6 +39,10 @@ struct shi_device_ops {
     void (*unmap)(void *addr);
     /* Either side may be device or host memory; complete on return. */
     int (*copy)(void *to, const void *from, size_t bytes);
+    /* Start a copy behind those started so, in memory of the device or of alloc_shared; for one thread. */
+    int (*copy_start)(void *to, const void *from, size_t bytes);
+    /* How many of them have ended since up, in the order of their start. */
+    int (*copies_ended)(uint64_t *n);
     /* Host memory that the device reads and writes at the same address; zero. Freed with the device. */
     int (*alloc_shared)(size_t bytes, void **addr);
     /* An image of kernels, built for the device. Freed with the device. -ENOEXEC, not logged, when it is in a form for

@@ -50,6 +50,7 @@ static ze_context_handle_t context;
 static ze_device_handle_t device;
 static ze_command_list_handle_t copies; /* immediate and synchronous */
 static pthread_mutex_t copies_lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t n_copied; /* for the proxy, each at once */
 static ze_command_queue_handle_t kernels;
 
 /* What lives until the queue is idle, or until the device goes down. */
@@ -226,6 +227,7 @@ static int up(int i, int *host_access)
     taken = &found[i];
     device = taken->device;
     context = taken->lent;
+    n_copied = 0;
     ze_context_desc_t c = {.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC};
     ze_result_t r = context ? ZE_RESULT_SUCCESS : ze.zeContextCreate(taken->driver, &c, &context);
     if (r)
@@ -332,6 +334,19 @@ static int copy(void *to, const void *from, size_t bytes)
     return r ? failed("zeCommandListAppendMemoryCopy", r) : 0;
 }
 
+static int copy_start(void *to, const void *from, size_t bytes)
+{
+    int err = copy(to, from, bytes);
+    n_copied += !err;
+    return err;
+}
+
+static int copies_ended(uint64_t *n)
+{
+    *n = n_copied;
+    return 0;
+}
+
 static int alloc_shared(size_t bytes, void **addr)
 {
     ze_host_mem_alloc_desc_t d = {.stype = ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC};
@@ -432,5 +447,6 @@ static int finish(void)
 }
 
 #define ZE_OPS                                                                                                       \
-    describe, up, down, alloc, release, share, map, unmap, copy, alloc_shared, load, variable, launch, finish, NULL
+    describe, up, down, alloc, release, share, map, unmap, copy, copy_start, copies_ended, alloc_shared, load,   \
+        variable, launch, finish, NULL
 const struct shi_device_ops shi_device_ze = {"ze", probe_ze, ZE_OPS, 0}, shi_device_cpu = {"cpu", probe_cpu, ZE_OPS, 1};

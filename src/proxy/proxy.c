@@ -12,8 +12,8 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sched.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -24,13 +24,13 @@
 #include "host/ops/world.h"
 #include "host/util/log.h"
 #include "proxy/request.h"
+#include "proxy/staged.h"
 
 enum { MAX_OPS = 1024, POLLS = 200, NAP_US = 20, LAST_NAP_US = 160, LONG_IDLE = 1000, SLICE_NS = 100000 };
 static const uint64_t patience_ns = 2000000000;
 
 struct served {
     struct shi_proxy_place place;
-    struct shi_engine *engine;
     struct served *next;
 };
 
@@ -50,7 +50,7 @@ static int poll_all(void)
 {
     int done = 0;
     for (struct served *s = __atomic_load_n(&rings, __ATOMIC_ACQUIRE); s; s = s->next) { /* A1 */
-        int n = shi_engine_poll(s->engine);
+        int n = shi_engine_poll(s->place.engine);
         if (n < 0)
             shi_die("proxy", "a request of a kernel failed: %s", strerror(-n));
         done += n;
@@ -62,7 +62,7 @@ static void look_for_dead(void)
 {
     uint64_t now = now_ns();
     for (struct served *s = __atomic_load_n(&rings, __ATOMIC_ACQUIRE); s; s = s->next) { /* A1 */
-        int64_t stuck = shi_engine_stuck(s->engine, now, patience_ns);
+        int64_t stuck = shi_engine_stuck(s->place.engine, now, patience_ns);
         if (stuck >= 0)
             shi_die("proxy", "a kernel took ticket %ld of the ring and never filled its slot: it was killed or has hung",
                     (long)stuck);
@@ -129,10 +129,13 @@ static void *serve(void *arg)
 static int start_thread(void)
 {
     sigset_t all, old;
+    int err = shi_staged_up();
+    if (err)
+        return err;
     stop = 0;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    int err = pthread_create(&thread, NULL, serve, NULL);
+    err = pthread_create(&thread, NULL, serve, NULL);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     running = !err;
     return -err;
@@ -143,11 +146,11 @@ int shi_proxy_serve(struct shi_ring *ring)
     struct served *s = malloc(sizeof *s);
     int err = -ENOMEM;
     if (s) {
-        *s = (struct served){.place = {ring}, .next = rings};
-        const struct shi_engine_exec exec = {shi_proxy_issue, NULL, &s->place};
-        s->engine = shi_engine_up(ring, &exec, shi_world.n_pes, MAX_OPS);
+        *s = (struct served){.place = {.ring = ring}, .next = rings};
+        const struct shi_engine_exec exec = {shi_proxy_issue, shi_staged_poll, &s->place};
+        s->place.engine = shi_engine_up(ring, &exec, shi_world.n_pes, MAX_OPS);
     }
-    if (s && s->engine) {
+    if (s && s->place.engine) {
         __atomic_store_n(&rings, s, __ATOMIC_RELEASE); /* R1 */
         err = running ? 0 : start_thread();
     } else {
@@ -178,8 +181,9 @@ void shi_proxy_down(void)
     if (running)
         pthread_join(thread, NULL);
     running = 0;
+    shi_staged_down();
     for (struct served *s; (s = rings); free(s)) {
         rings = s->next;
-        shi_engine_down(s->engine);
+        shi_engine_down(s->place.engine);
     }
 }

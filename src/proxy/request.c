@@ -1,6 +1,6 @@
 /*
- * request.c - carry one request out, on targets that the host reaches by load and store. Every request completes in the
- * call; the arguments are those of device/lib/request.h.
+ * request.c - carry one request out: at once on targets that the host reaches by load and store, by staged.c on others.
+ * The arguments are those of device/lib/request.h.
  */
 #include "proxy/request.h"
 
@@ -10,10 +10,14 @@
 #include "device/lib/request.h"
 #include "host/ops/world.h"
 #include "host/util/log.h"
+#include "proxy/staged.h"
 
 static void *target_of(uint32_t pe, uint64_t off, size_t bytes)
 {
-    return shi_reach(&shi_world.peer[pe], (const char *)shi_world.dev_lo + off, bytes);
+    const struct shi_peer *p = &shi_world.peer[pe];
+    if (!shi_world.dev_private)
+        return shi_reach(p, (const char *)shi_world.dev_lo + off, bytes);
+    return off < p->dev_bytes && bytes <= p->dev_bytes - off ? (char *)shi_world.dev_lo + p->dev_delta + off : NULL;
 }
 
 static struct shi_ring_cell *cell_of(const struct shi_proxy_place *p, uint64_t ticket)
@@ -21,13 +25,12 @@ static struct shi_ring_cell *cell_of(const struct shi_proxy_place *p, uint64_t t
     return (struct shi_ring_cell *)p->ring->cells + (ticket & ((1ull << p->ring->log_n) - 1));
 }
 
-/* Give a result to the owner of the ticket. -EAGAIN while an earlier one there is not taken: nothing was done then. */
-static int cell_free(const struct shi_proxy_place *p, uint64_t ticket)
+int shi_proxy_cell_free(const struct shi_proxy_place *p, uint64_t ticket)
 {
     return shi_load_acquire(&cell_of(p, ticket)->tag) == 0; /* A5 */
 }
 
-static void cell_give(const struct shi_proxy_place *p, uint64_t ticket, uint64_t value)
+void shi_proxy_cell_give(const struct shi_proxy_place *p, uint64_t ticket, uint64_t value)
 {
     struct shi_ring_cell *c = cell_of(p, ticket);
     c->value = value;
@@ -53,16 +56,19 @@ static void cell_give(const struct shi_proxy_place *p, uint64_t ticket, uint64_t
 ATOMIC(uint32_t)
 ATOMIC(uint64_t)
 
+uint64_t shi_proxy_amo(void *at, const struct shi_request_view *v)
+{
+    return v->bytes == 4 ? atomic_uint32_t(at, v->amo, (uint32_t)v->value, (uint32_t)v->cond)
+                         : atomic_uint64_t(at, v->amo, v->value, v->cond);
+}
+
 static int do_amo(const struct shi_proxy_place *p, uint64_t ticket, const struct shi_request_view *v, void *at)
 {
-    if ((uintptr_t)at % v->bytes)
-        return -EINVAL;
-    if (v->result == SHI_RESULT_CELL && !cell_free(p, ticket))
+    if (v->result == SHI_RESULT_CELL && !shi_proxy_cell_free(p, ticket))
         return -EAGAIN;
-    uint64_t old = v->bytes == 4 ? atomic_uint32_t(at, v->amo, (uint32_t)v->value, (uint32_t)v->cond)
-                                 : atomic_uint64_t(at, v->amo, v->value, v->cond);
+    uint64_t old = shi_proxy_amo(at, v);
     if (v->result == SHI_RESULT_CELL)
-        cell_give(p, ticket, old);
+        shi_proxy_cell_give(p, ticket, old);
     else if (v->result == SHI_RESULT_ADDRESS)
         memcpy((void *)v->local, &old, v->bytes); /* little-endian: the low bytes */
     return 0;
@@ -71,33 +77,35 @@ static int do_amo(const struct shi_proxy_place *p, uint64_t ticket, const struct
 static int do_get_inline(const struct shi_proxy_place *p, uint64_t ticket, const void *at, size_t bytes)
 {
     uint64_t value = 0;
-    if (!cell_free(p, ticket))
+    if (!shi_proxy_cell_free(p, ticket))
         return -EAGAIN;
     memcpy(&value, at, bytes);
-    cell_give(p, ticket, value);
+    shi_proxy_cell_give(p, ticket, value);
     return 0;
 }
 
-static int do_signal(uint32_t pe, const struct shi_request_view *v)
+static int do_signal(const struct shi_request_view *v, uint64_t *at)
 {
-    uint64_t *at = target_of(pe, v->signal, sizeof *at);
-    if (!at || (uintptr_t)at % sizeof *at)
-        return -EFAULT;
     if (v->sig_op == SHMEM_SIGNAL_SET)
         __atomic_store_n(at, v->signal_value, __ATOMIC_RELEASE);
-    else if (v->sig_op == SHMEM_SIGNAL_ADD)
-        __atomic_fetch_add(at, v->signal_value, __ATOMIC_ACQ_REL);
     else
-        return -EINVAL;
+        __atomic_fetch_add(at, v->signal_value, __ATOMIC_ACQ_REL);
     return 0;
 }
 
-static int perform(const struct shi_proxy_place *p, const struct shi_engine_op *op, const struct shi_request_view *v)
+static int perform(struct shi_proxy_place *p, struct shi_engine_op *op, const struct shi_request_view *v)
 {
     const struct shi_request *q = &op->request;
+    int signals = q->op == SHI_OP_PUT_SIGNAL || q->op == SHI_OP_PUT_SIGNAL_INLINE;
     void *at = v->bytes ? target_of(q->pe, v->target, v->bytes) : NULL;
-    if (v->bytes && !at)
+    uint64_t *signal = signals ? target_of(q->pe, v->signal, sizeof *signal) : NULL;
+    if ((v->bytes && !at) || (signals && !signal))
         return -EFAULT;
+    if ((uintptr_t)signal % sizeof *signal || (q->op == SHI_OP_AMO && (uintptr_t)at % v->bytes) ||
+        (signals && v->sig_op != SHMEM_SIGNAL_SET && v->sig_op != SHMEM_SIGNAL_ADD))
+        return -EINVAL;
+    if (shi_world.dev_private)
+        return shi_staged_issue(p, op, v, at, signal);
     switch (q->op) {
     case SHI_OP_AMO: return do_amo(p, op->ticket, v, at);
     case SHI_OP_GET_INLINE: return do_get_inline(p, op->ticket, at, v->bytes);
@@ -105,7 +113,7 @@ static int perform(const struct shi_proxy_place *p, const struct shi_engine_op *
     }
     if (v->bytes)
         memcpy(at, v->payload ? v->payload : (const void *)v->local, v->bytes);
-    return q->op == SHI_OP_PUT_SIGNAL || q->op == SHI_OP_PUT_SIGNAL_INLINE ? do_signal(q->pe, v) : 0;
+    return signals ? do_signal(v, signal) : 0;
 }
 
 int shi_proxy_issue(void *place, struct shi_engine_op *op)
@@ -113,7 +121,7 @@ int shi_proxy_issue(void *place, struct shi_engine_op *op)
     struct shi_request_view v;
     int err = op->request.pe >= (uint32_t)shi_world.n_pes || shi_request_view(&op->request, &v) ? -EINVAL
                                                                                                 : perform(place, op, &v);
-    if (err && err != -EAGAIN)
+    if (err && err != -EAGAIN && err != -EINPROGRESS)
         shi_log_error("a kernel asked for what cannot be done: operation %u on PE %u, offset %#lx: %s", op->request.op,
                       op->request.pe, (unsigned long)(op->request.arg[0] & ((1ull << 56) - 1)), strerror(-err));
     return err;

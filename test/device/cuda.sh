@@ -17,7 +17,7 @@ program=$top_builddir/test/device/cuda_calls
 # Catches: calls outside a context, streams that wait for the default one, memory or contexts left behind.
 calls "$program"
 sed -n 's/^\(not \)\{0,1\}ok [0-9]* - /&/p' "$work/log" | while read -r line; do echo "# $line"; done
-! grep -q '^not ok' "$work/log" && grep -q '^1\.\.5$' "$work/log"
+! grep -q '^not ok' "$work/log" && grep -q '^1\.\.6$' "$work/log"
 ok $? "memory, sharing, images, launches" "$work/log"
 ! grep -q '^fake:' "$work/log"
 ok $? "nothing is left behind and no stream waits for the default one" "$work/log"

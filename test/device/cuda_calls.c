@@ -35,6 +35,28 @@ static void test_memory(void)
     cuda->down();
 }
 
+/* Catches: a copy said to have ended that has not, one that ends and is never told, one that waits for another stream. */
+static void test_requests(void)
+{
+    int host_access;
+    uint64_t *host, n = 9, out = 0;
+    char *a;
+    CHECK(cuda->up(0, &host_access) == 0 && cuda->alloc(4096, (void **)&a) == 0);
+    CHECK(cuda->alloc_shared(4096, (void **)&host) == 0);
+    CHECK(cuda->copies_ended(&n) == 0 && n == 0);
+    for (uint64_t i = 1; i <= 20; i++) {
+        host[0] = i;
+        CHECK(cuda->copy_start(a, host, 8) == 0 && cuda->copy_start(host + 1, a, 8) == 0);
+        int polls = 0;
+        do
+            CHECK(cuda->copies_ended(&n) == 0 && n <= 2 * i && (n < 2 * i || host[1] == i));
+        while (n < 2 * i && ++polls < 100);
+        CHECK(polls < 100 && cuda->copy(&out, a, 8) == 0 && out == i);
+    }
+    cuda->release(a);
+    cuda->down();
+}
+
 /* Catches: pinned memory that is not zero, or that only one context may use. */
 static void test_shared(void)
 {
@@ -149,6 +171,7 @@ int main(int argc, char **argv)
     CHECK(n == 2);
     RUN(test_sharing, "memory is shared between processes");
     RUN(test_memory, "device memory and copies");
+    RUN(test_requests, "copies that are waited for by looking");
     RUN(test_shared, "pinned memory");
     RUN(test_images, "forms of images, and variables");
     RUN(test_launch, "kernels and their arguments");

@@ -222,3 +222,8 @@ void shi_shm_abort(const struct shi_shm *s, int status)
     __atomic_compare_exchange_n(&((struct control *)s->base)->abort, &none, (status & 0xff) + 1, 0, __ATOMIC_RELAXED,
                                 __ATOMIC_RELAXED);
 }
+
+uint64_t *shi_shm_held(const struct shi_shm *s, int i)
+{
+    return (uint64_t *)&s->region[i].held;
+}

@@ -19,6 +19,7 @@ struct shi_shm_region {
     uint64_t exe_id;    /* equal where static data has the same layout */
     uint64_t cpus[16];  /* affinity mask */
     int pe, pid;
+    uint64_t held;      /* one proxy's while it changes a word of this PE's device heap, see proxy/staged.c */
 };
 
 struct shi_shm {
@@ -45,6 +46,9 @@ int shi_shm_up(const struct shi_boot *boot, const struct shi_shm_want *want, str
 
 /* Give the pages of this PE's heap back to the system; it reads as zeros afterwards. */
 void shi_shm_drop_heap(const struct shi_shm *s, size_t heap_bytes);
+
+/* That word of the node's i-th PE. */
+uint64_t *shi_shm_held(const struct shi_shm *s, int i);
 
 /* The job's end, told through memory: wait loops of the node look here. 0, or the exit status plus 1. */
 int shi_shm_aborted(const struct shi_shm *s);

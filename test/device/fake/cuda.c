@@ -10,6 +10,9 @@
  *   FAKE_CUDA_FAIL     CALL=ERROR, ...: these calls fail
  *   FAKE_CUDA_MISSING  CALL, ...: these are not there
  *   FAKE_CUDA_BUSY     a stream with kernels is busy for so many queries
+ *
+ * A copy is made as late as the driver may make it: when its stream is waited for, or an event behind it has happened,
+ * which takes two queries.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -27,7 +30,15 @@ struct CUctx_st {
 };
 struct CUstream_st {
     unsigned flags;
-    int kernels, queries;
+    int kernels, queries, n; /* n copies not made yet */
+    struct {
+        CUdeviceptr to, from;
+        size_t bytes;
+    } copy[1024];
+};
+struct CUevent_st {
+    CUstream stream;
+    int behind, queries; /* how many of the stream's copies it waits for */
 };
 struct CUmod_st {
     const char *image;
@@ -221,9 +232,52 @@ static CUresult cuStreamDestroy(CUstream stream)
     return CUDA_SUCCESS;
 }
 
+static void make_copies(CUstream s, int n)
+{
+    for (int i = 0; i < n; i++)
+        memmove(reach(s->copy[i].to), reach(s->copy[i].from), s->copy[i].bytes);
+    s->n -= n;
+    memmove(s->copy, s->copy + n, (size_t)s->n * sizeof *s->copy);
+}
+
+static CUresult cuEventCreate(CUevent *event, unsigned flags)
+{
+    NEEDS_CONTEXT(cuEventCreate);
+    *event = calloc(1, sizeof **event);
+    streams++;
+    return flags == CU_EVENT_DISABLE_TIMING ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult cuEventDestroy(CUevent event)
+{
+    NEEDS_CONTEXT(cuEventDestroy);
+    free(event);
+    streams--;
+    return CUDA_SUCCESS;
+}
+
+static CUresult cuEventRecord(CUevent event, CUstream stream)
+{
+    NEEDS_CONTEXT(cuEventRecord);
+    *event = (struct CUevent_st){stream, stream->n, 0};
+    return CUDA_SUCCESS;
+}
+
+static CUresult cuEventQuery(CUevent event)
+{
+    NEEDS_CONTEXT(cuEventQuery);
+    if (event->stream && event->queries++ < 1)
+        return CUDA_ERROR_NOT_READY;
+    if (event->stream)
+        make_copies(event->stream, event->behind);
+    event->stream = NULL;
+    return CUDA_SUCCESS;
+}
+
 static CUresult cuStreamSynchronize(CUstream stream)
 {
     NEEDS_CONTEXT(cuStreamSynchronize);
+    make_copies(stream, stream->n);
     stream->kernels = stream->queries = 0;
     return CUDA_SUCCESS;
 }
@@ -271,9 +325,11 @@ static CUresult cuMemFreeHost(void *at)
 static CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
 {
     NEEDS_CONTEXT(cuMemcpyAsync);
-    if (!stream)
+    if (!stream || stream->n == (int)(sizeof stream->copy / sizeof *stream->copy))
         return CUDA_ERROR_INVALID_VALUE;
-    memmove(reach(to), reach(from), bytes);
+    stream->copy[stream->n].to = to;
+    stream->copy[stream->n].from = from;
+    stream->copy[stream->n++].bytes = bytes;
     return CUDA_SUCCESS;
 }
 

@@ -1,0 +1,198 @@
+/*
+ * staged.c - requests on device memory that the host cannot load and store: started as copies, which the device makes in
+ * order, and looked after until they have ended.
+ *
+ * Data and a signal that is set are two copies. What depends on the word's value (atomics, a signal that is added to) is
+ * a copy here, then one there. Between the two the proxy holds the target PE's word `held`, as for every change of a
+ * word that others may change so: proxies agree among each other. A kernel's own atomics do not know of it, see amo.h.
+ *
+ *   word   written by                 read by   order
+ *   held   proxies, compare-and-swap  proxies   R8 (free) -> A8 (taken): the last change of a word has ended
+ */
+#include "proxy/staged.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/device.h"
+#include "host/ops/world.h"
+
+enum { N_STAGED = 512, OLD = 6, NEW = 7 }; /* where in `data` the word of an atomic or a signal is kept */
+
+/* A request on its way. */
+struct staged {
+    struct shi_proxy_place *place;
+    struct shi_engine_op *op;
+    struct shi_request_view v;
+    enum { LAST, SIGNAL_ADD, AMO, GIVE } next_step; /* what to do when its copies have ended */
+    uint64_t after;                                 /* how many copies those are, of all */
+    char *at;
+    uint64_t *signal, *held, *data; /* data: 8 words that the device's copies reach */
+    struct staged *next;
+};
+
+static struct staged *all, *unused_ones, *first, **last = &first; /* first to last: by `after` */
+static uint64_t **held_of;                                         /* [n_pes]; NULL: not of this node */
+static uint64_t n_started;
+
+int shi_staged_up(void)
+{
+    void *data;
+    if (!shi_world.dev_private)
+        return 0;
+    int err = shi_device->alloc_shared(N_STAGED * 8 * sizeof(uint64_t), &data);
+    if (err)
+        return err;
+    all = calloc(N_STAGED, sizeof *all);
+    held_of = calloc((size_t)shi_world.n_pes, sizeof *held_of);
+    if (!all || !held_of) {
+        shi_staged_down();
+        return -ENOMEM;
+    }
+    for (int i = 0; i < shi_world.shm.n; i++)
+        held_of[shi_world.shm.region[i].pe] = shi_shm_held(&shi_world.shm, i);
+    for (int i = 0; i < N_STAGED; i++) {
+        all[i].data = (uint64_t *)data + 8 * i;
+        all[i].next = unused_ones;
+        unused_ones = &all[i];
+    }
+    n_started = 0;
+    return 0;
+}
+
+void shi_staged_down(void)
+{
+    free(all);
+    free(held_of);
+    all = unused_ones = first = NULL;
+    last = &first;
+    held_of = NULL;
+}
+
+static int start(void *to, const void *from, size_t bytes)
+{
+    int err = shi_device->copy_start(to, from, bytes);
+    n_started += !err;
+    return err;
+}
+
+/* Unless err, have next_step done when what was started so far has ended. err. */
+static int then(int err, struct staged *s, int next_step)
+{
+    if (err)
+        return err;
+    s->next_step = next_step;
+    s->after = n_started;
+    s->next = NULL;
+    *last = s;
+    last = &s->next;
+    return 0;
+}
+
+static void forget(struct staged *s)
+{
+    if (s->held)
+        shi_store_release(s->held, 0); /* R8 */
+    s->next = unused_ones;
+    unused_ones = s;
+}
+
+/* ---- the first step ----------------------------------------------------------------------------------------------- */
+
+static int begin_put(struct staged *s)
+{
+    const struct shi_request_view *v = &s->v;
+    if (v->payload)
+        memcpy(s->data, v->payload, v->bytes);
+    int err = v->bytes ? start(s->at, v->payload ? s->data : (const void *)v->local, v->bytes) : 0;
+    if (err || !s->signal)
+        return then(err, s, LAST);
+    if (v->sig_op == SHMEM_SIGNAL_ADD)
+        return then(start(&s->data[OLD], s->signal, sizeof *s->signal), s, SIGNAL_ADD);
+    s->data[NEW] = v->signal_value;
+    return then(start(s->signal, &s->data[NEW], sizeof *s->signal), s, LAST);
+}
+
+static int begin(struct staged *s)
+{
+    const struct shi_request_view *v = &s->v;
+    s->data[OLD] = 0;
+    switch (s->op->request.op) {
+    case SHI_OP_GET: return then(start((void *)v->local, s->at, v->bytes), s, LAST);
+    case SHI_OP_GET_INLINE: return then(start(&s->data[OLD], s->at, v->bytes), s, GIVE);
+    case SHI_OP_AMO: return then(start(&s->data[OLD], s->at, v->bytes), s, AMO);
+    default: return begin_put(s);
+    }
+}
+
+int shi_staged_issue(struct shi_proxy_place *p, struct shi_engine_op *op, const struct shi_request_view *v, char *at,
+                     uint64_t *signal)
+{
+    uint64_t nobody = 0, *held = NULL;
+    struct staged *s = unused_ones;
+    if (v->bytes == 0 && !signal)
+        return 0;
+    if (!s)
+        return -EAGAIN;
+    if (signal || (op->request.op == SHI_OP_AMO && v->amo != SHI_AMO_FETCH))
+        held = held_of[op->request.pe];
+    if (held && !__atomic_compare_exchange_n(held, &nobody, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) /* A8 */
+        return -EAGAIN;
+    unused_ones = s->next;
+    *s = (struct staged){.place = p, .op = op, .v = *v, .at = at, .signal = signal, .held = held, .data = s->data};
+    int err = begin(s);
+    if (err)
+        forget(s);
+    return err ? err : -EINPROGRESS;
+}
+
+/* ---- the others --------------------------------------------------------------------------------------------------- */
+
+static int change(struct staged *s)
+{
+    const struct shi_request_view *v = &s->v;
+    int err = 0;
+    s->data[NEW] = s->data[OLD];
+    if (s->next_step == SIGNAL_ADD) {
+        s->data[NEW] += v->signal_value;
+        return then(start(s->signal, &s->data[NEW], sizeof *s->signal), s, LAST);
+    }
+    shi_proxy_amo(&s->data[NEW], v);
+    if (v->amo != SHI_AMO_FETCH)
+        err = start(s->at, &s->data[NEW], v->bytes);
+    if (!err && v->result == SHI_RESULT_ADDRESS)
+        err = start((void *)v->local, &s->data[OLD], v->bytes);
+    return then(err, s, v->result == SHI_RESULT_CELL ? GIVE : LAST);
+}
+
+/* Take the next step of the first. 0 when it must be tried again. */
+static int go_on(struct staged *s, int err)
+{
+    if (!err && s->next_step == GIVE && !shi_proxy_cell_free(s->place, s->op->ticket))
+        return 0;
+    first = s->next;
+    if (!first)
+        last = &first;
+    int more = s->next_step == SIGNAL_ADD || s->next_step == AMO;
+    if (!err && more && !(err = change(s)))
+        return 1;
+    if (!err && s->next_step == GIVE)
+        shi_proxy_cell_give(s->place, s->op->ticket, s->data[OLD]);
+    struct shi_engine_op *op = s->op;
+    struct shi_engine *engine = s->place->engine;
+    forget(s);
+    shi_engine_complete(engine, op, err);
+    return 1;
+}
+
+void shi_staged_poll(void *unused)
+{
+    uint64_t ended = 0;
+    (void)unused;
+    if (!first)
+        return;
+    int err = shi_device->copies_ended(&ended);
+    while (first && (err || first->after <= ended) && go_on(first, err))
+        ;
+}
