@@ -89,8 +89,8 @@ check() { # arch
     before '^fence.acq_rel.sys' '^atom.add.relaxed.sys' && [ "$(count '^slot$|^ld.acquire')" -eq 0 ]
     ok $? "$1: fence is a fence and an epoch, and no message" "$dir/order"
     order entry quiet >"$dir/order"
-    before '^fence.acq_rel.sys' '^ld.acquire.sys' && [ "$(count '^slot$')" -eq 0 ]
-    ok $? "$1: quiet waits for done (A3) and sends nothing" "$dir/order"
+    before '^fence.sc.sys' '^ld.acquire.sys' && [ "$(count '^slot$')" -eq 0 ]
+    ok $? "$1: quiet completes stores, waits for done (A3) and sends nothing" "$dir/order"
 
     # Catches: the ring's code inlined into the direct path, its registers taken from the user's kernel, arguments in
     # local memory.

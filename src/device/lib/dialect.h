@@ -8,6 +8,7 @@
  *   SHI_FN             a function of the library; SHI_NOINLINE: one that must not take its callers' registers
  *   SHI_PROGRAM_SCOPE  a variable of the module, which the host finds by its name
  *   shi_a8 .. shi_a128 units that memory of any type may be copied in
+ *   shi_fence_release  what comes after is seen after; shi_fence_total: what came before has been seen by all
  *   shi_to_global      NULL for private and local memory, which neither proxy nor peer can reach
  *   shi_atom32_, 64_   relaxed; the result is the value before
  *   shi_store_pair     two relaxed stores, 16 bytes aligned, in no order; one packet to the host where there is such a store
@@ -63,9 +64,9 @@ SHI_FN void shi_fence_release(void)
 {
     atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_release, SHI_SYSTEM_);
 }
-SHI_FN void shi_fence_both(void)
+SHI_FN void shi_fence_total(void)
 {
-    atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_acq_rel, SHI_SYSTEM_);
+    atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_seq_cst, SHI_SYSTEM_);
 }
 SHI_FN void shi_pause(void)
 {
@@ -168,9 +169,9 @@ SHI_FN void shi_fence_release(void)
 {
     cuda::atomic_thread_fence(cuda::memory_order_release, cuda::thread_scope_system);
 }
-SHI_FN void shi_fence_both(void)
+SHI_FN void shi_fence_total(void)
 {
-    cuda::atomic_thread_fence(cuda::memory_order_acq_rel, cuda::thread_scope_system);
+    cuda::atomic_thread_fence(cuda::memory_order_seq_cst, cuda::thread_scope_system);
 }
 SHI_FN void shi_pause(void)
 {
@@ -273,9 +274,9 @@ SHI_FN void shi_fence_release(void)
 {
     __atomic_thread_fence(__ATOMIC_RELEASE);
 }
-SHI_FN void shi_fence_both(void)
+SHI_FN void shi_fence_total(void)
 {
-    __atomic_thread_fence(__ATOMIC_ACQ_REL);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 SHI_FN void shi_pause(void)
 {

@@ -33,7 +33,7 @@ SHI_FN shi_u64 shi_quiet(shmem_ctx_t ctx, int g)
     shi_u64 aborted = 0;
     if (!shi_ctx_good(ctx))
         return 0;
-    shi_fence_both();
+    shi_fence_total(); /* stores are complete, not only in order: what others stored before they did this is seen after */
     shi_meet(g);
     if (shi_rank(g) == 0)
         aborted = shi_ring_quiet(shi_ctx_ring(ctx));

@@ -1,0 +1,134 @@
+/*
+ * litmus.c - starts each kernel of litmus.cl as often as told and counts what must not happen. Several PEs: messages go
+ * to the next one, everything else stays at home.
+ *
+ *   usage: oshrun -n N litmus ROUNDS      environment as ever: SHMEM_DEVICE_DIRECT=0 sends everything through the ring
+ */
+#include "../tap_pes.h"
+
+#include <shmemx.h>
+
+enum { WORDS = 24, SLOTS = 64, GROUPS = 8, ITEMS = 32, MAX_ROUNDS_AT_ONCE = 20000 };
+static uint64_t rounds, *bad, *data, *source, *told, *answer;
+
+static int launch(const char *kernel, size_t groups, size_t items, void *const *args, const size_t *bytes, int n)
+{
+    const size_t g[3] = {groups, 1, 1}, i[3] = {items, 1, 1};
+    return shmemx_launch(kernel, g, i, args, bytes, n);
+}
+
+static void *fresh(size_t n)
+{
+    void *p = shmemg_calloc(n, sizeof(uint64_t));
+    if (!p)
+        shmem_global_exit(1); /* the library has said why */
+    return p;
+}
+
+static uint64_t look(const uint64_t *p)
+{
+    uint64_t v;
+    shmem_getmem(&v, p, sizeof v, me);
+    return v;
+}
+
+/* Long runs in parts, so that no kernel runs for minutes. */
+static void messages(int words, int how)
+{
+    int to = next_pe(), back = (me + n_pes - 1) % n_pes;
+    uint64_t first = look(told) + 1;
+    shmem_barrier_all();
+    for (uint64_t left = rounds; left;) {
+        uint64_t now = left < MAX_ROUNDS_AT_ONCE ? left : MAX_ROUNDS_AT_ONCE;
+        void *const args[] = {&bad, &data, &source, &told, &answer, &words, &how, &to, &back, &first, &now};
+        const size_t bytes[] = {8, 8, 8, 8, 8, 4, 4, 4, 4, 8, 8};
+        if (!CHECK(launch("message", 2, how & 4 ? ITEMS : 1, args, bytes, 11) == 0 && shmemx_device_sync() == 0))
+            return;
+        first += now;
+        left -= now;
+    }
+    shmem_barrier_all();
+    CHECKF(look(bad) == 0, "%lu words were not there when their signal was: %d words, way %d", (unsigned long)look(bad),
+           words, how);
+}
+
+/* Catches: a signal seen before its data, a fence or quiet without order, one lane's signal before another's copy. */
+static void test_message_one(void)
+{
+    for (int how = 0; how < 3; how++)
+        messages(1, how);
+}
+static void test_message_many(void)
+{
+    for (int how = 0; how < 3; how++)
+        messages(WORDS, how);
+    messages(WORDS, 4);
+}
+
+/* Catches: a quiet that orders stores and does not complete them. */
+static void test_buffering(void)
+{
+    uint64_t n = rounds < MAX_ROUNDS_AT_ONCE ? rounds : MAX_ROUNDS_AT_ONCE, neither = 0;
+    uint64_t *seen = fresh(2 * n), *word = fresh(16), *turn = fresh(16), *v = malloc(2 * n * sizeof *v), zero[16] = {0};
+    for (uint64_t done = 0; done < rounds; done += n) {
+        void *const args[] = {&seen, &word, &turn, &me, &n};
+        const size_t bytes[] = {8, 8, 8, 4, 8};
+        shmem_putmem(word, zero, sizeof zero, me);
+        shmem_putmem(turn, zero, sizeof zero, me);
+        if (!CHECK(launch("buffering", 2, 1, args, bytes, 5) == 0 && shmemx_device_sync() == 0))
+            break;
+        shmem_getmem(v, seen, 2 * n * sizeof *v, me);
+        for (uint64_t i = 0; i < n; i++)
+            neither += v[i] < i + 1 && v[n + i] < i + 1;
+    }
+    CHECKF(neither == 0, "%lu times neither group saw what the other had completed", (unsigned long)neither);
+    shmem_barrier_all();
+    free(v);
+    shmemg_free(turn), shmemg_free(word), shmemg_free(seen);
+}
+
+/* Catches: a slot overwritten before it was read or read before it was whole, a result that is another ticket's. */
+static void test_laps(void)
+{
+    uint64_t each = rounds / (GROUPS * ITEMS) / 16 * 16 + 16, *place = fresh(GROUPS * ITEMS), *total = fresh(1);
+    uint64_t v[GROUPS * ITEMS];
+    void *const args[] = {&bad, &place, &total, &me, &each};
+    const size_t bytes[] = {8, 8, 8, 4, 8};
+    CHECK(launch("laps", GROUPS, ITEMS, args, bytes, 5) == 0 && shmemx_device_sync() == 0);
+    shmem_getmem(v, place, sizeof v, me);
+    for (int i = 0; i < GROUPS * ITEMS; i++)
+        CHECKF(v[i] == each, "work-item %d: %lu of %lu", i, (unsigned long)v[i], (unsigned long)each);
+    CHECK(look(total) == each / 8 * GROUPS * ITEMS);
+    CHECKF(look(bad) == 0, "%lu results out of order or values not there", (unsigned long)look(bad));
+    shmem_barrier_all();
+    shmemg_free(total), shmemg_free(place);
+}
+
+/* Catches: a source read by the proxy before the kernel's stores are there, a completion before its data. */
+static void test_there_and_back(void)
+{
+    int slots = SLOTS;
+    uint64_t *from = fresh(SLOTS * WORDS), *far = fresh(SLOTS * WORDS), *back = fresh(SLOTS * WORDS);
+    void *const args[] = {&bad, &from, &far, &back, &slots, &me, &rounds};
+    const size_t bytes[] = {8, 8, 8, 8, 4, 4, 8};
+    CHECK(launch("there_and_back", 1, 1, args, bytes, 7) == 0 && shmemx_device_sync() == 0);
+    CHECKF(look(bad) == 0, "%lu words came back old", (unsigned long)look(bad));
+    shmem_barrier_all();
+    shmemg_free(back), shmemg_free(far), shmemg_free(from);
+}
+
+int main(int argc, char **argv)
+{
+    shmem_init();
+    rounds = argc > 1 ? strtoull(argv[1], NULL, 0) : 1000;
+    tap_pes_begin();
+    bad = fresh(1), data = fresh(WORDS), source = fresh(WORDS), told = fresh(1), answer = fresh(1);
+    RUN(test_message_one, "message passing, one word");
+    RUN(test_message_many, "message passing, many words; signal after data");
+    RUN(test_buffering, "store buffering");
+    RUN(test_laps, "lap reuse");
+    RUN(test_there_and_back, "there and back");
+    int status = tap_end();
+    shmem_finalize();
+    return status;
+}

@@ -1,0 +1,138 @@
+/*
+ * litmus.cl - one kernel for each ordering edge of the device library, many times over: two work-groups, or two PEs, and
+ * one word that counts what must not have been seen. In the words of shmemg.h: OpenCL C and CUDA C++.
+ *
+ * bad[0] counts violations of this PE. Every kernel ends on its own when the job is aborted.
+ */
+#include <shmemg.h>
+
+enum { WORDS = 24 }; /* of a payload: more than one request holds inline */
+
+/* How many of n words are not this value. */
+static inline SHMEMG_DEVICE int others(SHMEMG_GLOBAL uint64_t *p, int n, uint64_t value)
+{
+    int count = 0;
+    for (int i = 0; i < n; i++)
+        count += shi_load_relaxed((SHMEMG_GLOBAL shi_u64 *)p + i) != value;
+    return count;
+}
+
+static inline SHMEMG_DEVICE void count(SHMEMG_GLOBAL uint64_t *bad, int n)
+{
+    if (n)
+        shi_atom64_add((SHMEMG_GLOBAL shi_u64 *)bad, (shi_u64)n);
+}
+
+/*
+ * Message passing and signal after data. Group 0 sends i in `words` words to group 1 of PE `to`, which looks as soon as it
+ * is told and answers. how: 0 put_signal, 1 put_nbi, fence, signal_set, 2 put, quiet, p; + 4: by all items of the group.
+ */
+SHMEMG_KERNEL void message(SHMEMG_GLOBAL uint64_t *bad, SHMEMG_GLOBAL uint64_t *data, SHMEMG_GLOBAL uint64_t *source,
+                           SHMEMG_GLOBAL uint64_t *told, SHMEMG_GLOBAL uint64_t *answer, int words, int how, int to,
+                           int back, uint64_t first, uint64_t rounds)
+{
+    int mine = shmemg_local_id(0) == 0, all = (how & 4) != 0;
+    if (!all && !mine)
+        return;
+    for (uint64_t i = first; i < first + rounds; i++) {
+        if (shmemg_group_id(0) == 0) {
+            if (mine)
+                for (int w = 0; w < words; w++)
+                    source[w] = i;
+            if (how == 4)
+                shmemg_uint64_put_signal_tg(data, source, (size_t)words, told, i, SHMEM_SIGNAL_SET, to);
+            else if (how == 0)
+                shmemg_uint64_put_signal(data, source, (size_t)words, told, i, SHMEM_SIGNAL_SET, to);
+            else if (how == 1) {
+                shmemg_uint64_put_nbi(data, source, (size_t)words, to);
+                shmemg_fence();
+                shmemg_signal_set(told, i, to);
+                shmemg_quiet(); /* source is written again */
+            } else {
+                shmemg_uint64_put(data, source, (size_t)words, to);
+                shmemg_quiet();
+                shmemg_uint64_p(told, i, to);
+            }
+            if (all)
+                shmemg_signal_wait_until_tg(answer, SHMEM_CMP_GE, i);
+            else
+                shmemg_signal_wait_until(answer, SHMEM_CMP_GE, i);
+        } else {
+            if (all)
+                shmemg_signal_wait_until_tg(told, SHMEM_CMP_GE, i);
+            else
+                shmemg_signal_wait_until(told, SHMEM_CMP_GE, i);
+            if (mine) {
+                count(bad, others(data, words, i));
+                shmemg_signal_set(answer, i, back);
+            }
+            if (all)
+                shmemg_barrier();
+        }
+    }
+}
+
+/*
+ * Store buffering. Groups 0 and 1 each store i to a word of PE `to`, complete that, and read the other's. Both may not
+ * read what was there before. seen[g * rounds + i] is what group g read; the host looks at them.
+ */
+SHMEMG_KERNEL void buffering(SHMEMG_GLOBAL uint64_t *seen, SHMEMG_GLOBAL uint64_t *word, SHMEMG_GLOBAL uint64_t *turn,
+                             int to, uint64_t rounds)
+{
+    uint64_t g = shmemg_group_id(0);
+    if (shmemg_local_id(0) != 0)
+        return;
+    for (uint64_t i = 1; i <= rounds; i++) {
+        shmemg_uint64_p(turn + 8 * !g, i, to);
+        shmemg_signal_wait_until(turn + 8 * g, SHMEM_CMP_GE, i);
+        shmemg_uint64_p(word + 8 * g, i, to);
+        shmemg_quiet();
+        seen[g * rounds + i - 1] = shmemg_uint64_g(word + 8 * !g, to);
+    }
+}
+
+/*
+ * Lap reuse. Every work-item of every group posts to a ring far smaller than what they post, and each request must arrive
+ * once and whole: a place of its own counts up by puts, and a common word by fetching additions, whose results to one
+ * work-item must grow.
+ */
+SHMEMG_KERNEL void laps(SHMEMG_GLOBAL uint64_t *bad, SHMEMG_GLOBAL uint64_t *place, SHMEMG_GLOBAL uint64_t *total, int to,
+                        uint64_t rounds)
+{
+    size_t me = shmemg_global_id(0);
+    uint64_t seen = 0;
+    for (uint64_t i = 1; i <= rounds; i++) {
+        shmemg_uint64_p(place + me, i, to);
+        if (i % 8 == 0) {
+            uint64_t before = shmemg_uint64_atomic_fetch_add(total, 1, to) + 1;
+            count(bad, before <= seen);
+            seen = before;
+        }
+        if (i % 16 == 0) {
+            shmemg_fence();
+            count(bad, shmemg_uint64_g(place + me, to) != i);
+        }
+    }
+    shmemg_quiet();
+}
+
+/*
+ * The host and a kernel: the kernel writes data in its own heap and asks the proxy to move them; the proxy reads them
+ * through R1, and the kernel finds its own word back through R3. Each round uses the next of `slots` places.
+ */
+SHMEMG_KERNEL void there_and_back(SHMEMG_GLOBAL uint64_t *bad, SHMEMG_GLOBAL uint64_t *source, SHMEMG_GLOBAL uint64_t *far,
+                                  SHMEMG_GLOBAL uint64_t *back, int slots, int to, uint64_t rounds)
+{
+    if (shmemg_global_id(0) != 0)
+        return;
+    for (uint64_t i = 1; i <= rounds; i++) {
+        uint64_t at = i % (uint64_t)slots * WORDS;
+        for (int w = 0; w < WORDS; w++)
+            source[at + w] = i;
+        shmemg_uint64_put_nbi(far + at, source + at, WORDS, to);
+        shmemg_fence();
+        shmemg_uint64_get_nbi(back + at, far + at, WORDS, to);
+        shmemg_quiet();
+        count(bad, others(back + at, WORDS, i));
+    }
+}
