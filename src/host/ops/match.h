@@ -1,0 +1,67 @@
+/*
+ * match.h - who matches whom among tagged messages, at a cost that does not grow with how many wait.
+ *
+ * Two sides use it: receives that were posted (each with a mask, and perhaps any source), asked by a message; and
+ * messages that arrived (exact), asked by a receive. Either way the answer is the earliest that may match. Entries are
+ * embedded in what waits; nothing here locks.
+ *
+ * A tuple space: for each class (mask, any source or not) a growing hash table of what the mask leaves of the key, with
+ * a FIFO of those that have it in common. A posted receive is in the table of its own class, and a message asks each
+ * class in use. An arrived message is in the tables of all classes that receives ask by, made at the first question and
+ * dropped when nobody asks any more. Up to SHI_MATCH_SHORT entries are simply looked through.
+ */
+#ifndef SHI_MATCH_H
+#define SHI_MATCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SHI_MATCH_SHORT = 12, SHI_MATCH_ANY = -1 };
+
+struct shi_match_key {
+    uint64_t tag, mask; /* bits outside the mask do not count */
+    uint32_t team;      /* exact */
+    int32_t source;     /* or SHI_MATCH_ANY */
+};
+
+/* An entry's place in one class. */
+struct shi_match_node {
+    struct shi_match_entry *entry;
+    struct shi_match_class *class;         /* NULL: not in use */
+    struct shi_match_node *after, *before; /* ring of those with the same key, the earliest first */
+    struct shi_match_node *down, **up;     /* of the earliest: chain of the bucket; others have up = NULL */
+    struct shi_match_node *more;           /* the entry's next node, or the next free one */
+};
+
+struct shi_match_entry {
+    struct shi_match_key key;
+    uint64_t seq; /* the order of coming */
+    struct shi_match_entry *next, *prev;
+    struct shi_match_node own;
+};
+
+struct shi_match {
+    struct shi_match_entry *first, *last; /* all, in the order of coming */
+    size_t n;
+    uint64_t seq;
+    struct shi_match_class **classes;
+    int n_classes, room;
+    int live;     /* classes in use; 0: the list is looked through */
+    int arrived;  /* which of the two sides */
+    struct shi_match_node *free;
+    struct shi_match_slab *slabs;
+};
+
+/* arrived: 0 for posted receives, 1 for arrived messages. */
+void shi_match_up(struct shi_match *m, int arrived);
+void shi_match_down(struct shi_match *m);
+
+/* e->key is set. */
+void shi_match_add(struct shi_match *m, struct shi_match_entry *e);
+
+/* The earliest entry that may match, or NULL; it stays. Among posted receives the key must be exact. */
+struct shi_match_entry *shi_match_find(struct shi_match *m, const struct shi_match_key *key);
+
+void shi_match_remove(struct shi_match *m, struct shi_match_entry *e);
+
+#endif
