@@ -6,6 +6,7 @@
 #ifndef SHMEMX_H
 #define SHMEMX_H
 #include "shmem.h"
+#include "shmemx_tag.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -93,6 +93,11 @@ void shi_am_end(int pe, size_t bytes)
     shi_spin_unlock(&p->lock);
 }
 
+size_t shi_am_eager_bytes(int pe)
+{
+    return peers[pe].by->eager_bytes;
+}
+
 /* ---- turns -------------------------------------------------------------------------------------------------------- */
 
 static void list(struct peer *p)

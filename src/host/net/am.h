@@ -43,6 +43,9 @@ void shi_am_end(int pe, size_t bytes);
 /* The most bytes that travel to PE pe in one cache line, with the least latency. */
 enum { SHI_AM_SHORT_BYTES = 56 };
 
+/* The longest message to PE pe that is better copied there than fetched by it. */
+size_t shi_am_eager_bytes(int pe);
+
 /*
  * Turns for room. A send that was refused may queue: retry is called from shi_progress_poll once there may be room, in
  * the order of queueing for each PE, PEs in turn. It returns 0 when it has sent all it wants to, and is then out of the

@@ -12,6 +12,9 @@
 #include "host/net/stream.h"
 #include "host/util/log.h"
 
+/* A message of this length takes as long in parts as by header and read (a round trip more, a copy less). */
+enum { EAGER_BYTES = 65536 };
+
 struct kept {
     struct kept *next;
     size_t bytes;
@@ -74,6 +77,7 @@ static void withdraw(int pe, const struct shi_am_src *src)
 void shi_am_far_up(void)
 {
     static const struct shi_am_carrier carrier = {.begin = shi_stream_am_begin, .end = shi_stream_am_end, .poll = deliver,
+                                                  .eager_bytes = EAGER_BYTES,
                                                   .expose = expose, .withdraw = withdraw, .fetch = shi_stream_fetch};
     shi_am_set_far(&carrier);
 }

@@ -38,6 +38,7 @@ enum {
     VISIT = 32,         /* messages of one FIFO in a row, at most */
     HOT = 8,            /* so many FIFOs are looked at by every poll, however idle they are */
     PATIENCE = 1000,    /* idle polls until a FIFO beyond those is looked at less often */
+    EAGER_BYTES = SHI_AM_MAX_BYTES - 40, /* with a header one message; see bench/tag.c */
     COLD_LOOKS = 4      /* FIFOs looked at by a poll of those that are looked at less often */
 };
 
@@ -406,4 +407,4 @@ static int fetch(int pe, const struct shi_am_src *src, size_t off, void *to, siz
     return 0;
 }
 
-const struct shi_am_carrier shi_am_shm = {begin, end, poll_once, NULL, expose, withdraw, fetch};
+const struct shi_am_carrier shi_am_shm = {begin, end, poll_once, NULL, EAGER_BYTES, expose, withdraw, fetch};

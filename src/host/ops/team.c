@@ -8,6 +8,7 @@
 
 #include "host/ops/amo.h"
 #include "host/ops/far.h"
+#include "host/ops/tag.h"
 #include "host/ops/wait.h"
 #include "host/util/log.h"
 
@@ -18,6 +19,7 @@ struct shmem_team *const shi_team_small[3] = {NULL, &shi_team_world, &shi_team_s
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t slot_free[SHI_SLOTS / 64];
 static uint64_t clock_max; /* the highest epoch of a destroyed team */
+static uint32_t generations; /* the highest there has been here */
 static struct shmem_team *teams, *sets;
 
 /* ---- slots ------------------------------------------------------------------------------------------------------ */
@@ -220,13 +222,15 @@ void shi_team_down(void)
 struct offer {
     uint64_t slot_free[SHI_SLOTS / 64];
     uint64_t clock;
-    int32_t ok, pad;
+    int32_t ok;
+    uint32_t generation;
 };
 _Static_assert(SHI_SLOT_WORLD == 0, "the world's slot begins a sync area");
 _Static_assert(sizeof(struct offer) <= SHI_BOX_BYTES, "a split needs one exchange");
 
 /* A team this PE is a member of, or NULL without memory. */
-static struct shmem_team *create(const struct shmem_team *parent, const struct shi_subset *s, int index, uint64_t clock)
+static struct shmem_team *create(const struct shmem_team *parent, const struct shi_subset *s, int index,
+                                 const struct offer *all)
 {
     struct shmem_team *t = calloc(1, sizeof *t);
     if (!t)
@@ -236,7 +240,8 @@ static struct shmem_team *create(const struct shmem_team *parent, const struct s
     t->stride = s->size > 1 ? s->stride * parent->stride : 1;
     t->n = s->size;
     t->index = index;
-    t->epoch = clock;
+    t->epoch = all->clock;
+    t->generation = all->generation;
     if (s->mask & SHMEM_TEAM_NUM_CONTEXTS)
         t->config.num_contexts = s->config->num_contexts;
     if (fill(t)) {
@@ -269,6 +274,7 @@ static int gather(struct shmem_team *parent, const struct offer *mine, struct of
         for (int w = 0; w < SHI_SLOTS / 64; w++)
             all->slot_free[w] &= o->slot_free[w];
         all->clock = o->clock > all->clock ? o->clock : all->clock;
+        all->generation = o->generation > all->generation ? o->generation : all->generation;
         all->ok &= o->ok;
     }
     return all->ok ? 0 : -EINVAL;
@@ -287,12 +293,13 @@ static int choose(const struct offer *all, int n_slots, int *index)
 }
 
 /* Take the slots, all or none; another thread's split may have been faster. */
-static int claim(const int *index, int n_slots)
+static int claim(const int *index, int n_slots, uint32_t generation)
 {
     int ok = 1;
     pthread_mutex_lock(&lock);
     for (int i = 0; i < n_slots; i++)
         ok &= (int)(slot_free[index[i] / 64] >> (index[i] % 64) & 1);
+    generations = generation > generations ? generation : generations;
     for (int i = 0; ok && i < n_slots; i++)
         slot_free[index[i] / 64] &= ~(1ull << (index[i] % 64));
     pthread_mutex_unlock(&lock);
@@ -306,25 +313,25 @@ static void give_back(int index)
     pthread_mutex_unlock(&lock);
 }
 
-/* Agree on slots that are free on every member, and take them, and on a clock above everybody's. 0 or -errno, the
- * same on all. Only with several threads can a slot be gone between offer and claim: then all try again. */
-static int agree(struct shmem_team *parent, int n_slots, int ok, int *index, uint64_t *clock)
+/* Agree on slots that are free on every member, and take them; *all has a clock above everybody's, and a generation. 0
+ * or -errno, the same on all. Only with several threads can a slot be gone between offer and claim: then all try again. */
+static int agree(struct shmem_team *parent, int n_slots, int ok, int *index, struct offer *all)
 {
     for (;;) {
-        struct offer mine = {.ok = ok}, all;
+        struct offer mine = {.ok = ok}, again;
         pthread_mutex_lock(&lock);
         mine.clock = clock_max;
+        mine.generation = generations;
         memcpy(mine.slot_free, slot_free, sizeof slot_free);
         pthread_mutex_unlock(&lock);
-        int err = gather(parent, &mine, &all);
+        int err = gather(parent, &mine, all);
         if (!err)
-            err = choose(&all, n_slots, index);
+            err = choose(all, n_slots, index);
         if (err)
             return err;
-        *clock = all.clock;
-        mine.ok = claim(index, n_slots);
+        mine.ok = claim(index, n_slots, ++all->generation);
         int claimed = mine.ok;
-        if (shi_world.thread_level < SHMEM_THREAD_MULTIPLE || gather(parent, &mine, &all) == 0)
+        if (shi_world.thread_level < SHMEM_THREAD_MULTIPLE || gather(parent, &mine, &again) == 0)
             return 0;
         for (int i = 0; claimed && i < n_slots; i++)
             give_back(index[i]);
@@ -334,16 +341,16 @@ static int agree(struct shmem_team *parent, int n_slots, int ok, int *index, uin
 int shi_team_split(struct shmem_team *parent, const struct shi_subset *subset, int n_subsets, int ok)
 {
     int index[2];
-    uint64_t clock;
+    struct offer all;
     for (int i = 0; i < n_subsets; i++)
         *subset[i].out = NULL;
-    int err = agree(parent, n_subsets, ok, index, &clock);
+    int err = agree(parent, n_subsets, ok, index, &all);
     for (int i = 0; !err && i < n_subsets; i++) {
         if (!contains(&subset[i], parent->me)) {
             give_back(index[i]);
             continue;
         }
-        *subset[i].out = create(parent, &subset[i], index[i], clock);
+        *subset[i].out = create(parent, &subset[i], index[i], &all);
         if (!*subset[i].out)
             shi_die("shmem_team_split", "out of memory for a team of %d PEs", subset[i].size);
     }
@@ -359,6 +366,7 @@ void shi_team_destroy(struct shmem_team *t)
         at = &(*at)->next;
     *at = t->next;
     pthread_mutex_unlock(&lock);
+    shi_tag_forget(t);
     give_back(t->index);
     empty(t);
     free(t);

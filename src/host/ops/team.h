@@ -62,6 +62,7 @@ struct shmem_team {
     int n_nodes, my_node;        /* n_nodes 1: none is far */
     int *members;                /* [n] by node, for struct shi_node */
     int index;                   /* of its slot */
+    uint32_t generation;         /* above that of every team before it that one of its members was in */
     int crowded;                 /* its members may outnumber the cores */
     uint64_t epoch;              /* of the last barrier or collective */
     uint64_t exchanges;          /* its last bit chooses the box */

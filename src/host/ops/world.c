@@ -17,6 +17,7 @@
 #include "host/ops/far.h"
 #include "host/ops/heap.h"
 #include "host/ops/statics.h"
+#include "host/ops/tag.h"
 #include "host/ops/team.h"
 #include "host/ops/wait.h"
 #include "host/util/log.h"
@@ -188,6 +189,7 @@ static void prepare_messages(void)
     shi_am_up(&w);
     if (shi_world.lane)
         shi_am_far_up();
+    shi_tag_prepare();
 }
 
 static int build_world(int thread_level)
@@ -272,6 +274,7 @@ void shi_world_down(const char *routine)
         shi_far_quiet(shi_stream_lane(i));
     shi_team_quiet_barrier(&shi_team_world);
     leave_network();
+    shi_tag_down();
     shi_am_down();
     shi_am_far_down();
     shi_world.lane = NULL;

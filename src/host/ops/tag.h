@@ -1,0 +1,194 @@
+/*
+ * tag.h - tagged messages: requests, and what the parts of the protocol (tag.c, tag_send.c, tag_recv.c) share.
+ *
+ * A message of at most the eager limit travels with its header and costs the receiver memory until it is matched; for
+ * that every sender has a window at every receiver, given back by CREDIT. A longer one, or one that finds the window
+ * shut, sends its header only, of which so many may be unmatched; then sends wait at the sender. Headers of one PE
+ * arrive in the order of sending, and they alone match.
+ *
+ *   word                       written by                    read by         order
+ *   request.done               who completes it              its owner       R1 -> A1 the result is whole; nobody touches
+ *                                                                            a request after that but its owner
+ *   up                         the first call                all             R2 -> A2 the tables are whole
+ *   posted, arrived, .posted,  under lock                    under lock      spin.h
+ *   .claimed, peer.owed, dead
+ *   peer.used, .headers        sender with the PE's room     senders         relaxed; see room_for in tag_send.c
+ *   peer.returned, .matched    handlers                      senders         relaxed: windows may look smaller, never larger
+ *   peer.first, .queued        under peer.lock               the same        spin.h; `first` is also looked at without
+ *   peer.flows                 handlers                      handlers        one at a time
+ */
+#ifndef SHI_TAG_H
+#define SHI_TAG_H
+
+#include <shmemx_tag.h>
+
+#include "host/net/am.h"
+#include "host/ops/match.h"
+#include "host/ops/tag_wire.h"
+#include "host/ops/team.h"
+#include "host/util/spin.h"
+
+/* One buffer or many. */
+struct shi_tag_data {
+    shmemx_tag_iov_t one;
+    const shmemx_tag_iov_t *iov; /* NULL: one */
+    int n;
+    size_t bytes; /* of all */
+};
+
+/* A message whose parts still come: to a request, or to memory of a message that nobody has asked for yet. */
+struct shi_tag_flow {
+    struct shi_tag_flow *next;
+    uint32_t id;
+    struct shmemx_tag_request *recv; /* or NULL */
+    struct shmemx_tag_message *to;
+    size_t total, got;
+};
+
+struct shmemx_tag_request {
+    struct shi_match_entry entry; /* of a receive */
+    int done;
+    int is_send, pe;              /* world PE: of a send, or once a receive has matched */
+    struct shi_tag_data data;
+    shmemx_tag_status_t status;
+    struct shmemx_tag_request *next; /* of those waiting to be sent, or of the free */
+    /* send */
+    uint32_t team, id;
+    int source, sync, started;    /* started: parts of it are gone */
+    uint64_t tag;
+    size_t at, end;               /* [at, end) is still to be sent */
+    uint64_t recv;                /* who asked for it */
+    int headed;                   /* its header counts in peer.headers */
+    int exposed;
+    struct shi_am_src src;        /* of a receive: what it fetches */
+    /* receive */
+    int posted;
+    uint64_t send;                /* to be told FIN, or 0 */
+    struct shi_tag_flow flow;
+    struct shi_am_turn turn;
+    struct shi_am_fetch fetch;
+    void (*then)(void *arg);      /* instead of `done`, for who does not wait: called once, from progress or at once */
+    void *arg;
+};
+
+/* A message that no receive was posted for. */
+struct shmemx_tag_message {
+    struct shi_match_entry entry;
+    int pe;
+    enum shi_tag_kind kind;
+    size_t total;
+    size_t cost;        /* of the sender's window, 0 for a header */
+    uint64_t send;      /* to be told FIN, or 0 */
+    int fetchable;
+    struct shi_am_src src;
+    struct shi_tag_flow flow;
+    int whole;          /* all parts are here */
+    struct shmemx_tag_request *claimed; /* by a receive that waits for them */
+    _Alignas(8) char payload[];
+};
+
+/* What this PE and another have going. */
+struct shi_tag_peer {
+    uint8_t lock, queued;               /* queued: turn is */
+    uint32_t next_id;
+    size_t window, eager;               /* bytes: unexpected memory there for us; the longest eager message */
+    uint64_t header_window;
+    uint64_t used, headers;             /* what we have sent */
+    uint64_t returned, matched;         /* what has been given back of it */
+    uint64_t owed;                      /* of its window at us, not yet told */
+    struct shmemx_tag_request *first, **last; /* sends that wait for room or a window */
+    struct shi_am_turn turn;
+    struct shi_tag_flow *flows;
+} __attribute__((aligned(SHI_LINE_BYTES)));
+
+extern struct shi_tag {
+    uint8_t lock;
+    int up;
+    struct shi_match posted, arrived;
+    struct shi_tag_peer *peer; /* [n_pes] by world PE */
+} shi_tag;
+
+/* ---- for the entry points -------------------------------------------------------------------------------------------- */
+
+/* In every init: who handles the messages. Nothing else is there until the first call. */
+void shi_tag_prepare(void);
+
+/* Get ready on this PE; dies when it cannot, or the library is not up. */
+void shi_tag_start_slow(const char *routine);
+static inline void shi_tag_start(const char *routine)
+{
+    if (shi_unlikely(!__atomic_load_n(&shi_tag.up, __ATOMIC_ACQUIRE))) /* A2 */
+        shi_tag_start_slow(routine);
+}
+
+/* Messages that nobody received are gone. Progress has stopped. */
+void shi_tag_down(void);
+
+/* A team has ended: so have its messages that were not received. */
+void shi_tag_forget(const struct shmem_team *t);
+
+/* Fill in and start. r is the caller's until it is done. */
+void shi_tag_send(struct shmemx_tag_request *r, const struct shmem_team *t, const struct shi_tag_data *data, uint64_t tag,
+                  int pe, int sync);
+void shi_tag_recv(struct shmemx_tag_request *r, const struct shi_match_key *key, const struct shi_tag_data *data);
+void shi_tag_recv_message(struct shmemx_tag_request *r, struct shmemx_tag_message *m, const struct shi_tag_data *data);
+
+/* The earliest message that matches, taken out when asked to, or NULL. */
+struct shmemx_tag_message *shi_tag_look(const struct shi_match_key *key, int take, shmemx_tag_status_t *status);
+
+/* Take a receive back, if nothing has matched it. */
+void shi_tag_cancel(struct shmemx_tag_request *r);
+
+/* A request from the pool, and back. Dies without memory. */
+struct shmemx_tag_request *shi_tag_request_get(const char *routine);
+void shi_tag_request_put(struct shmemx_tag_request *r);
+
+static inline int shi_tag_is_done(const struct shmemx_tag_request *r)
+{
+    return __atomic_load_n(&r->done, __ATOMIC_ACQUIRE); /* A1 */
+}
+
+/* ---- between the parts ----------------------------------------------------------------------------------------------- */
+
+/* The result is in r: give it to its owner. */
+static inline void shi_tag_complete(struct shmemx_tag_request *r)
+{
+    if (shi_unlikely(r->then != NULL)) {
+        r->then(r->arg);
+        return;
+    }
+    __atomic_store_n(&r->done, 1, __ATOMIC_RELEASE); /* R1 */
+}
+
+/* Copy [at, + bytes) of a message out of its buffers, or into those that have room for it. */
+void shi_tag_gather(const struct shi_tag_data *d, size_t at, void *to, size_t bytes);
+void shi_tag_scatter(const struct shi_tag_data *d, size_t at, const void *from, size_t bytes);
+
+/* The piece at `at` in one stretch: its address, and how long it is at most. */
+void *shi_tag_piece(const struct shi_tag_data *d, size_t at, size_t *bytes);
+
+/* Send a note, now or as soon as there is room. */
+void shi_tag_tell(int pe, const struct shi_tag_note *note);
+
+/* What the receiver's window has to bear for an eager message. */
+static inline size_t shi_tag_cost(size_t bytes)
+{
+    return bytes + sizeof(struct shmemx_tag_message);
+}
+
+/* Handlers of tag_send.c. */
+void shi_tag_on_fin(int pe, const struct shi_tag_note *note);
+void shi_tag_on_clear(int pe, const struct shi_tag_note *note);
+void shi_tag_on_credit(int pe, const struct shi_tag_note *note);
+
+/* Handlers of tag_recv.c; bytes: of the whole active message. */
+void shi_tag_on_head(int pe, const void *msg, size_t bytes);
+void shi_tag_on_part(int pe, const struct shi_tag_part *part, size_t bytes);
+
+/* The number of a team in messages: no two teams that have a member in common ever have the same. */
+static inline uint32_t shi_tag_team(const struct shmem_team *t)
+{
+    return t->generation * SHI_SLOTS + (uint32_t)t->index;
+}
+
+#endif

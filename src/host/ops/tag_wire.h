@@ -1,0 +1,61 @@
+/*
+ * tag_wire.h - what tagged messages say to each other through active messages, all of id SHI_AM_TAG.
+ *
+ * Every one begins with its kind. `send` and `recv` are requests of the PE that is told so: it gets back what it gave.
+ */
+#ifndef SHI_TAG_WIRE_H
+#define SHI_TAG_WIRE_H
+
+#include "host/net/am.h"
+
+enum shi_tag_kind {
+    SHI_TAG_EAGER,      /* head, payload */
+    SHI_TAG_EAGER_SYNC, /* long head without total, payload: FIN when it has matched */
+    SHI_TAG_EAGER_LONG, /* long head, the first of the payload; the rest follows in parts */
+    SHI_TAG_READY,      /* rts: the receiver fetches the payload, then FIN; or asks for it (CLEAR) */
+    SHI_TAG_PART,       /* part, more payload of an EAGER_LONG, or what was asked for */
+    SHI_TAG_FIN,        /* note: send has been received, or, if it was eager, has matched */
+    SHI_TAG_CLEAR,      /* note: send the payload in parts */
+    SHI_TAG_CREDIT      /* note: `bytes` of unexpected memory are free again */
+};
+
+struct shi_tag_head {
+    uint32_t kind;
+    uint32_t team;
+    int32_t source; /* PE of the team */
+    uint32_t id;    /* of an EAGER_LONG, whose parts have it too */
+    uint64_t tag;
+};
+_Static_assert(sizeof(struct shi_tag_head) == 24, "32 bytes of payload fit into a line with it");
+
+struct shi_tag_long_head {
+    struct shi_tag_head head;
+    uint64_t total; /* bytes of the message */
+    uint64_t send;  /* 0: no FIN, please */
+};
+_Static_assert(sizeof(struct shi_tag_long_head) == 40, "no padding");
+
+struct shi_tag_rts {
+    struct shi_tag_long_head head;
+    uint64_t fetchable; /* 0: src is empty, only CLEAR gets the payload */
+    struct shi_am_src src;
+};
+_Static_assert(sizeof(struct shi_tag_rts) == 80, "no padding");
+
+struct shi_tag_part {
+    uint32_t kind;
+    uint32_t id;   /* of the EAGER_LONG that it belongs to, if recv is 0 */
+    uint64_t recv;
+    uint64_t at;   /* offset in the message */
+};
+_Static_assert(sizeof(struct shi_tag_part) == 24, "no padding");
+
+struct shi_tag_note {
+    uint32_t kind;
+    uint32_t pad;
+    uint64_t send, recv;
+    uint64_t at, bytes; /* CLEAR: which; CREDIT: how many */
+};
+_Static_assert(sizeof(struct shi_tag_note) == 40, "no padding");
+
+#endif
