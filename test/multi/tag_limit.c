@@ -1,0 +1,189 @@
+/*
+ * tag_limit.c - floods of tagged messages that nobody receives: what they cost, who gets through, and what is left after.
+ */
+#include "../tap_pes.h"
+
+#include <malloc.h>
+#include <shmemx.h>
+#include <unistd.h>
+
+enum { WINDOW = 1 << 20, HEADERS = 1000, FLOOD = 100000, BYTES = 1024 };
+
+static const shmem_team_t world = SHMEM_TEAM_WORLD;
+static shmemx_tag_request_t *sends;
+static unsigned char *buffer; /* symmetric */
+
+static size_t resident_bytes(void)
+{
+    long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    CHECK(f && fscanf(f, "%*s %ld", &pages) == 1);
+    if (f)
+        fclose(f);
+    return (size_t)pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* What malloc has given out; 0 with an allocator that does not tell. */
+static size_t allocated_bytes(void)
+{
+    return mallinfo2().uordblks;
+}
+
+/* The documented bound for one sender's messages, and what a program grows by anyway. */
+static size_t bound(int senders)
+{
+    return (size_t)senders * (WINDOW + HEADERS * 400) + (2 << 20);
+}
+
+static int is_sender(void)
+{
+    return n_pes == 1 || me > 0;
+}
+
+static int senders(void)
+{
+    return n_pes == 1 ? 1 : n_pes - 1;
+}
+
+static void start_flood(int n, uint64_t tag)
+{
+    for (int i = 0; is_sender() && i < n; i++)
+        shmemx_tag_isend(world, buffer, BYTES, tag, 0, &sends[i]);
+}
+
+/* Let everything arrive that can. */
+static void soak(void)
+{
+    for (int i = 0; i < 20; i++) {
+        for (int k = 0; k < 500; k++)
+            shmemx_tag_iprobe(world, 99, SHMEMX_TAG_EXACT, SHMEMX_TAG_ANY_SOURCE, NULL);
+        usleep(1000);
+    }
+}
+
+/* Receive n messages of each sender. */
+static void drain(int n, uint64_t tag)
+{
+    static unsigned char in[BYTES];
+    shmemx_tag_status_t status;
+    for (long i = 0; me == 0 && i < (long)n * senders(); i++) {
+        shmemx_tag_recv(world, in, sizeof in, tag, SHMEMX_TAG_EXACT, SHMEMX_TAG_ANY_SOURCE, &status);
+        CHECKF(status.bytes == BYTES && in[0] == 0x5a && in[BYTES - 1] == 0x5a, "message %ld", i);
+    }
+    if (is_sender())
+        shmemx_tag_wait_all(n, sends, NULL);
+    shmem_barrier_all();
+}
+
+/* Catches: unexpected messages kept without bound (100,000 of 1 KiB are 98 MiB), a bound that does not hold for headers,
+ * memory kept after the drain, a flood that is not drained because a window does not open again. */
+static void test_bound(void)
+{
+    size_t after[3];
+    int n = FLOOD / senders();
+    for (int turn = 0; turn < 3; turn++) {
+        static unsigned char unused[1];
+        shmemx_tag_request_t r; /* so that requests and tables are there before */
+        shmemx_tag_irecv(world, unused, 1, 98, SHMEMX_TAG_EXACT, SHMEMX_TAG_ANY_SOURCE, &r);
+        size_t at_first = resident_bytes();
+        shmem_barrier_all();
+        if (n_pes > 1)
+            start_flood(n, 1);
+        else
+            start_flood(n = 3000, 1); /* here the requests would count */
+        soak();
+        if (me == 0 && n_pes > 1) {
+            size_t grown = resident_bytes() - at_first;
+            CHECKF(resident_bytes() < at_first + bound(senders()), "grown by %zu bytes; %d senders may make it %zu", grown,
+                   senders(), bound(senders()));
+        }
+        drain(n, 1);
+        shmemx_tag_cancel(&r);
+        shmemx_tag_wait(&r, NULL);
+        after[turn] = allocated_bytes();
+    }
+    CHECKF(me || after[2] <= after[0] + 65536, "%zu bytes after the first drain, %zu after the third", after[0], after[2]);
+}
+
+/* Catches: a message that is wanted and waits behind those that are not. */
+static void test_live(void)
+{
+    enum { N = 1500 }; /* more than the window has room for, fewer than window and headers */
+    long x = 77, y = 0;
+    start_flood(N, 1);
+    shmemx_tag_request_t s;
+    if (is_sender())
+        shmemx_tag_isend(world, &x, sizeof x, 2, 0, &s);
+    for (int i = 0; me == 0 && i < senders(); i++) {
+        shmemx_tag_recv(world, &y, sizeof y, 2, SHMEMX_TAG_EXACT, SHMEMX_TAG_ANY_SOURCE, NULL);
+        CHECKF(y == 77, "%ld", y);
+        y = 0;
+    }
+    if (is_sender())
+        shmemx_tag_wait(&s, NULL);
+    drain(N, 1);
+}
+
+/* Catches: memory that one sender takes from another. PE 1 has used up all it may; PE 2's sends still complete though
+ * nobody receives them. */
+static void test_fair(void)
+{
+    enum { N = 5000, OTHERS = 300 };
+    if (n_pes < 3)
+        return;
+    for (int i = 0; me == 1 && i < N; i++)
+        shmemx_tag_isend(world, buffer, BYTES, 1, 0, &sends[i]);
+    soak();
+    shmem_barrier_all();
+    for (int i = 0; me == 2 && i < OTHERS; i++)
+        shmemx_tag_send(world, buffer, BYTES, 3, 0);
+    shmem_barrier_all();
+    for (int i = 0; me == 0 && i < OTHERS; i++)
+        shmemx_tag_recv(world, buffer, BYTES, 3, SHMEMX_TAG_EXACT, 2, NULL);
+    for (int i = 0; me == 0 && i < N; i++)
+        shmemx_tag_recv(world, buffer, BYTES, 1, SHMEMX_TAG_EXACT, 1, NULL);
+    if (me == 1)
+        shmemx_tag_wait_all(N, sends, NULL);
+    shmem_barrier_all();
+}
+
+/* Catches: an order that changes when messages go from eager to header to waiting at the sender and back. */
+static void test_order(void)
+{
+    enum { N = 6000 };
+    static long x[N];
+    long y;
+    shmemx_tag_status_t status;
+    int to = next_pe(), from = (me + n_pes - 1) % n_pes;
+    for (long i = 0; i < N; i++) { /* of lengths by turns, all PEs at once */
+        x[i] = i;
+        memcpy(buffer + 8 * i, &i, sizeof i);
+        shmemx_tag_isend(world, i % 3 ? (unsigned char *)&x[i] : buffer + 8 * i, i % 7 ? 8 : 20000, 4, to, &sends[i]);
+    }
+    for (long i = 0; i < N; i++) {
+        shmemx_tag_recv(world, &y, sizeof y, 4, SHMEMX_TAG_EXACT, from, &status);
+        if (!CHECKF(y == i && status.bytes == (i % 7 ? 8 : 20000), "receive %ld got message %ld of %zu bytes", i, y,
+                    status.bytes))
+            break;
+    }
+    shmemx_tag_wait_all(N, sends, NULL);
+    shmem_barrier_all();
+}
+
+int main(void)
+{
+    setenv("SHMEM_TAG_UNEXPECTED_PER_PEER", "1M", 1);
+    setenv("SHMEM_TAG_UNEXPECTED_HEADERS_PER_PEER", "1000", 1);
+    shmem_init();
+    tap_pes_begin();
+    sends = calloc(FLOOD, sizeof *sends);
+    buffer = shmem_malloc(1 << 20);
+    memset(buffer, 0x5a, 1 << 20);
+    RUN(test_bound, "100,000 messages of 1 KiB unexpected, three times");
+    RUN(test_live, "what is wanted gets through at the limit");
+    RUN(test_fair, "one flood leaves the others' share alone");
+    RUN(test_order, "order across the limits, both ways at once");
+    int status = tap_end();
+    shmem_finalize();
+    return status;
+}
