@@ -112,6 +112,7 @@ static void *serve(void *arg)
     unsigned idle = 0;
     prctl(PR_SET_TIMERSLACK, 1000); /* naps are short; the default adds 50 us */
     ask_for_short_slices();
+    shi_progress_own = 1;
     while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
         if (poll_all()) {
             w = SHI_WAIT_INIT;

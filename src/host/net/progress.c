@@ -19,6 +19,7 @@
 enum { MAX_SOURCES = 4, LOOK_NS = 1000000, LAST_NS = 8000000, REST_MS = 50 };
 
 int shi_progress_on;
+_Thread_local int shi_progress_own;
 
 static struct shi_progress_source sources[MAX_SOURCES];
 static int n_sources;
@@ -75,6 +76,7 @@ static void *serve(void *arg)
 {
     unsigned long seen = 0;
     long idle_ns = LOOK_NS;
+    shi_progress_own = 1;
     while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE)) { /* A1 */
         unsigned long now = __atomic_load_n(&polls, __ATOMIC_RELAXED);
         if (now != seen) {

@@ -23,6 +23,8 @@ int shi_progress_add(const struct shi_progress_source *source);
 /* Stop the thread and forget the sources. */
 void shi_progress_stop(void);
 
+extern _Thread_local int shi_progress_own; /* this thread is one of the library's, not of the program's */
+
 extern int shi_progress_on; /* there is a source; set and cleared when no other thread polls */
 
 /* For the program's threads: poll every source once. How much was handled; 0 is idle. */

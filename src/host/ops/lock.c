@@ -49,6 +49,7 @@ static int home_of(long *lock)
 
 void shi_lock_set(const char *routine, long *lock)
 {
+    shi_wait_allow(routine);
     struct halves *mine = mine_of(routine, lock);
     uint32_t me = (uint32_t)shi_world.pe + 1;
     __atomic_store_n(&mine->place, waits, __ATOMIC_RELAXED);

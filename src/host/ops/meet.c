@@ -50,6 +50,7 @@ static void barrier_far(struct shmem_team *t, uint64_t epoch)
 
 void shi_team_barrier(struct shmem_team *t)
 {
+    shi_wait_allow("shmem_barrier, sync or a collective");
     uint64_t epoch = ++t->epoch;
     if (t->n == 1)
         return;
@@ -77,6 +78,7 @@ void shi_team_store_far(const struct shmem_team *t, int to, const void *mine, co
 
 void shi_team_hear(const struct shmem_team *t, int of, uint64_t epoch)
 {
+    shi_wait_allow("a collective");
     shi_wait_ge(&t->slot[t->me]->from[of], epoch); /* A4 */
 }
 

@@ -49,6 +49,12 @@ static void check(const struct shi_cond *c)
         shi_die(c->routine, "ivar = %p, %zu elements, is not symmetric (pe = %d)", c->ivars, c->n, shi_world.pe);
 }
 
+static void check_wait(const struct shi_cond *c)
+{
+    shi_wait_allow(c->routine);
+    check(c);
+}
+
 static inline int excluded(const struct shi_cond *c, size_t i)
 {
     return c->status && c->status[i];
@@ -71,7 +77,7 @@ static int all_excluded(const struct shi_cond *c)
 
 void shi_p2p_wait(const struct shi_cond *c)
 {
-    check(c);
+    check_wait(c);
     uint64_t value = load(c->word, c->values);
     struct shi_wait w = SHI_WAIT_INIT;
     while (!holds(load(c->word, c->ivars), c->cmp, value))
@@ -80,7 +86,7 @@ void shi_p2p_wait(const struct shi_cond *c)
 
 uint64_t shi_p2p_wait_signal(const char *routine, const uint64_t *sig, int cmp, uint64_t value)
 {
-    check(&(struct shi_cond){.routine = routine, .ivars = sig, .n = 1, .cmp = cmp, .word = SHI_U64});
+    check_wait(&(struct shi_cond){.routine = routine, .ivars = sig, .n = 1, .cmp = cmp, .word = SHI_U64});
     struct shi_wait w = SHI_WAIT_INIT;
     uint64_t now;
     while (!holds(now = load(SHI_U64, sig), cmp, value))
@@ -129,7 +135,7 @@ static size_t some_satisfied(const struct shi_cond *c, size_t *indices)
 /* A word that held once counts, even if it changes while the others are awaited. */
 void shi_p2p_wait_all(const struct shi_cond *c)
 {
-    check(c);
+    check_wait(c);
     for (size_t i = 0; i < c->n; i++) {
         struct shi_wait w = SHI_WAIT_INIT;
         while (!excluded(c, i) && !satisfied(c, i))
@@ -139,7 +145,7 @@ void shi_p2p_wait_all(const struct shi_cond *c)
 
 size_t shi_p2p_wait_any(const struct shi_cond *c)
 {
-    check(c);
+    check_wait(c);
     if (all_excluded(c))
         return SIZE_MAX;
     struct shi_wait w = SHI_WAIT_INIT;
@@ -151,7 +157,7 @@ size_t shi_p2p_wait_any(const struct shi_cond *c)
 
 size_t shi_p2p_wait_some(const struct shi_cond *c, size_t *indices)
 {
-    check(c);
+    check_wait(c);
     if (all_excluded(c))
         return 0;
     struct shi_wait w = SHI_WAIT_INIT;

@@ -5,19 +5,24 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "host/net/progress.h"
 #include "host/ops/world.h"
+#include "host/util/log.h"
 
 enum { POLLS_ALONE = 4000, POLLS_A_LOOK = 16, YIELD_NS = 2000000, FIRST_SLEEP_US = 20, LAST_SLEEP_US = 1000 };
 
-unsigned shi_wait_polls = POLLS_ALONE;
-static unsigned looks; /* at the network, before the core is yielded */
+unsigned shi_wait_polls[2] = {POLLS_ALONE, 0};
+int (*shi_wait_work)(void);
+_Thread_local const char *shi_wait_inside;
+static unsigned looks = POLLS_ALONE; /* at the messages, before the core is yielded */
 
+/* A look at shared memory costs no more than a poll, one at the network several. */
 void shi_wait_set(long configured, int crowded, int network)
 {
     unsigned polls = configured != SHI_CONFIG_AUTO ? (unsigned)configured : crowded ? 0 : POLLS_ALONE;
-    shi_wait_polls = network && polls > POLLS_A_LOOK ? POLLS_A_LOOK : polls;
-    looks = network ? polls / POLLS_A_LOOK : 0;
+    unsigned a_look = network ? POLLS_A_LOOK : 0;
+    shi_wait_polls[0] = polls;
+    shi_wait_polls[1] = polls < a_look ? polls : a_look;
+    looks = network ? polls / POLLS_A_LOOK : polls;
 }
 
 static uint64_t now_ns(void)
@@ -27,6 +32,11 @@ static uint64_t now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
+void shi_wait_refuse(const char *routine)
+{
+    shi_die(routine, "a wait for other PEs inside %s, which might never end", shi_wait_inside);
+}
+
 void shi_wait_slow(struct shi_wait *w)
 {
     int aborted = shi_shm_aborted(&shi_world.shm);
@@ -34,13 +44,17 @@ void shi_wait_slow(struct shi_wait *w)
         sleep(2);
         _exit(aborted - 1);
     }
-    if (shi_progress()) { /* something came: perhaps what we wait for */
+    int some = shi_progress();
+    if (shi_unlikely(shi_wait_work != NULL) && !shi_progress_own)
+        some += shi_wait_work();
+    if (some) { /* something came: perhaps what we wait for */
         *w = SHI_WAIT_INIT;
         return;
     }
-    w->polls = looks ? 0 : w->polls;
-    if (w->looks < looks) {
+    if (shi_progress_on && w->looks < looks) {
+        w->polls = 0;
         w->looks++;
+        shi_relax();
         return;
     }
     if (w->sleep_us == 0) {

@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "host/net/progress.h"
 #include "host/util/base.h"
 
 struct shi_wait {
@@ -20,20 +21,34 @@ struct shi_wait {
 
 #define SHI_WAIT_INIT ((struct shi_wait){0, 0, 0, 0})
 
-extern unsigned shi_wait_polls; /* set once at init */
+extern unsigned shi_wait_polls[2]; /* between two looks at the messages, set once at init; [0]: none are in use */
 
-/* Set shi_wait_polls from SHMEM_SPIN, from whether PEs outnumber cores, and from whether a network is in use, which wait
- * loops then look at every few polls. */
+/* From SHMEM_SPIN, from whether PEs outnumber cores, and from whether there is a network. */
 void shi_wait_set(long configured, int crowded, int network);
 
-/* Make progress; without any, yield or sleep once. Leaves the process when the job was aborted. Wait loops for what
- * only progress brings call it directly. */
+/* What this PE does for others while the program's threads wait, outside progress: how much went on. NULL: nothing.
+ * Changes only when nobody waits. */
+extern int (*shi_wait_work)(void);
+
+/* Not NULL while this thread runs something of the program's inside shi_wait_work, and its name: a wait for what other
+ * PEs' programs do might then never end. shi_wait_allow, at the start of each such wait, ends the job there. */
+extern _Thread_local const char *shi_wait_inside __attribute__((tls_model("initial-exec")));
+void shi_wait_refuse(const char *routine) __attribute__((noreturn));
+
+static inline void shi_wait_allow(const char *routine)
+{
+    if (shi_unlikely(shi_wait_inside != NULL))
+        shi_wait_refuse(routine);
+}
+
+/* Make progress and work; without any, yield or sleep once. Leaves the process when the job was aborted. Wait loops for
+ * what only progress brings call it directly. */
 void shi_wait_slow(struct shi_wait *w);
 
 /* One step of a wait loop whose condition was found false. */
 static inline void shi_wait_step(struct shi_wait *w)
 {
-    if (shi_likely(w->polls < shi_wait_polls)) {
+    if (shi_likely(w->polls < shi_wait_polls[shi_progress_on])) {
         w->polls++;
         shi_relax();
     } else {
