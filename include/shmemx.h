@@ -7,6 +7,7 @@
 #define SHMEMX_H
 #include "shmem.h"
 #include "shmemx_tag.h"
+#include "shmemx_gpc.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -48,6 +48,18 @@ static struct shi_slot *slot_of(int world_pe, int index)
     return NULL;
 }
 
+struct shmem_team *shi_team_at(int index)
+{
+    if (index < 2)
+        return index ? &shi_team_shared : &shi_team_world;
+    pthread_mutex_lock(&lock);
+    struct shmem_team *t = teams;
+    while (t && t->index != index)
+        t = t->next;
+    pthread_mutex_unlock(&lock);
+    return t;
+}
+
 /* ---- membership -------------------------------------------------------------------------------------------------- */
 
 int shi_team_member(const struct shmem_team *t, int world_pe)
@@ -380,6 +392,7 @@ static int agree_on_set(const char *routine, const struct shmem_team *t, long *p
     if (t->me > 0) {
         long told;
         struct shi_wait w = SHI_WAIT_INIT;
+        shi_wait_allow(routine);
         while ((told = __atomic_load_n(psync, __ATOMIC_ACQUIRE)) == SHMEM_SYNC_VALUE)
             shi_wait_step(&w);
         __atomic_store_n(psync, SHMEM_SYNC_VALUE, __ATOMIC_RELAXED);

@@ -94,6 +94,9 @@ static inline struct shmem_team *shi_team_of(shmem_team_t handle)
 /* The handle of a team, as the program knows it. */
 shmem_team_t shi_team_handle(struct shmem_team *t);
 
+/* The team with this slot, or NULL; no active set. Any thread. */
+struct shmem_team *shi_team_at(int index);
+
 /* World number of a member, and the member number of a world PE or -1. */
 static inline int shi_team_world_pe(const struct shmem_team *t, int pe)
 {

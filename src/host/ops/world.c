@@ -15,6 +15,7 @@
 #include "host/net/stream.h"
 #include "host/ops/dheap.h"
 #include "host/ops/far.h"
+#include "host/ops/gpc.h"
 #include "host/ops/heap.h"
 #include "host/ops/statics.h"
 #include "host/ops/tag.h"
@@ -270,9 +271,11 @@ void shi_world_down(const char *routine)
 {
     shi_need_up(routine);
     shi_dheap_finish();
+    shi_gpc_finish(routine);
     for (int i = 0; shi_world.lane && i < shi_stream_lanes(); i++)
         shi_far_quiet(shi_stream_lane(i));
     shi_team_quiet_barrier(&shi_team_world);
+    shi_gpc_down();
     leave_network();
     shi_tag_down();
     shi_am_down();
@@ -352,7 +355,7 @@ void shi_check_call(const char *routine, const struct shmem_ctx *ctx, int pe)
         shi_die(routine, "ctx is SHMEM_CTX_INVALID");
     if ((unsigned)pe >= ctx->n_pes)
         shi_die(routine, "pe = %d: not a PE of the context, which has PEs 0 to %d", pe, (int)ctx->n_pes - 1);
-    if (shi_world.thread_level <= SHMEM_THREAD_FUNNELED && thread_id() != main_thread)
+    if (shi_world.thread_level <= SHMEM_THREAD_FUNNELED && thread_id() != main_thread && !shi_wait_inside)
         shi_die(routine, "called by a second thread; shmem_init_thread was given SHMEM_THREAD_%s",
                 shi_world.thread_level == SHMEM_THREAD_SINGLE ? "SINGLE" : "FUNNELED");
 }

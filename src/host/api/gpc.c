@@ -1,0 +1,223 @@
+/* gpc.c - entry points of global procedure calls: arguments are checked here, before anything is sent. */
+#include "host/api/def.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "host/ops/gpc.h"
+#include "host/ops/gpc_handle.h"
+#include "host/ops/gpc_tree.h"
+#include "host/ops/wait.h"
+#include "host/util/log.h"
+
+/* ---- handles of functions ------------------------------------------------------------------------------------------- */
+
+static int enter(const char *routine, enum shi_gpc_kind kind, union shi_gpc_entry entry)
+{
+    shi_need_up(routine);
+    if (!entry.func)
+        shi_die(routine, "the function is NULL");
+    if (shi_gpc_up())
+        shi_die(routine, "no messages, so no calls");
+    int handle = shi_gpc_register(routine, kind, entry);
+    if (handle < 0)
+        shi_log_error("%s: all %d handles are in use", routine, SHI_GPC_HANDLES - SHI_GPC_FIRST_HANDLE);
+    return handle;
+}
+
+int shmemx_gpc_register(shmemx_gpc_func_t func)
+{
+    return enter(__func__, SHI_GPC_FUNC, (union shi_gpc_entry){.func = func});
+}
+
+int shmemx_gpc_register_callback(shmemx_gpc_func_t callback)
+{
+    return enter(__func__, SHI_GPC_CALLBACK, (union shi_gpc_entry){.func = callback});
+}
+
+int shmemx_gpc_register_tree(shmemx_gpc_tree_t tree)
+{
+    return enter(__func__, SHI_GPC_TREE, (union shi_gpc_entry){.tree = tree});
+}
+
+int shmemx_gpc_release(int handle)
+{
+    shi_need_up(__func__);
+    int err = shi_gpc_release(__func__, handle);
+    if (err)
+        shi_log_error("%s: handle = %d is none", __func__, handle);
+    return err;
+}
+
+void shmemx_gpc_limits(shmemx_gpc_limits_t *limits)
+{
+    *limits = (shmemx_gpc_limits_t){.hlen = SHI_GPC_HLEN, .rhlen = SHI_GPC_HLEN, .dlen = SHI_GPC_DLEN,
+                                    .rdlen = SHI_GPC_DLEN, .handles = SHI_GPC_HANDLES - SHI_GPC_FIRST_HANDLE,
+                                    .in_flight = SHI_GPC_IN_FLIGHT};
+}
+
+/* ---- what is under way ---------------------------------------------------------------------------------------------- */
+
+void shmemx_gpc_nbh_init(shmemx_gpc_nbh_t *nbh)
+{
+    *nbh = (shmemx_gpc_nbh_t){0, 0, 0, 0};
+}
+
+static int busy(const shmemx_gpc_nbh_t *nbh)
+{
+    return __atomic_load_n(&nbh->busy, __ATOMIC_ACQUIRE); /* A1 of gpc.c */
+}
+
+int shmemx_gpc_test(shmemx_gpc_nbh_t *nbh)
+{
+    shi_need_up(__func__);
+    if (busy(nbh))
+        shi_gpc_step();
+    return !busy(nbh);
+}
+
+static int inside(const char *routine)
+{
+    if (shi_likely(!shi_wait_inside))
+        return 0;
+    shi_log_error("%s: waits for a GPC inside %s, which might never end", routine, shi_wait_inside);
+    return -EDEADLK;
+}
+
+static int wait_for(const shmemx_gpc_nbh_t *nbh)
+{
+    struct shi_wait w = SHI_WAIT_INIT;
+    while (busy(nbh))
+        if (shi_gpc_step())
+            w = SHI_WAIT_INIT;
+        else
+            shi_wait_step(&w);
+    return nbh->status;
+}
+
+int shmemx_gpc_wait(shmemx_gpc_nbh_t *nbh)
+{
+    shi_need_up(__func__);
+    return inside(__func__) ? -EDEADLK : wait_for(nbh);
+}
+
+/* ---- exec ------------------------------------------------------------------------------------------------------------ */
+
+static int check_length(const char *routine, const char *name, const void *at, const char *length, size_t bytes,
+                        size_t most)
+{
+    if (bytes <= most && (at || !bytes))
+        return 0;
+    if (bytes > most)
+        shi_log_error("%s: %s = %zu is over the limit of %zu", routine, length, bytes, most);
+    else
+        shi_log_error("%s: %s = NULL with %s = %zu", routine, name, length, bytes);
+    return -EINVAL;
+}
+
+static int check(const char *routine, const struct shi_gpc_want *w)
+{
+    union shi_gpc_entry e;
+    if (!w->team) {
+        shi_log_error("%s: team is SHMEM_TEAM_INVALID: this PE is no member", routine);
+        return -EINVAL;
+    }
+    if (!shi_gpc_find(w->func, SHI_GPC_FUNC, &e)) {
+        shi_log_error("%s: func = %d is no handle of a function", routine, w->func);
+        return -EINVAL;
+    }
+    if (w->callback != SHMEMX_GPC_NONE && !shi_gpc_find(w->callback, SHI_GPC_CALLBACK, &e)) {
+        shi_log_error("%s: callback = %d is no handle of a callback, nor SHMEMX_GPC_NONE", routine, w->callback);
+        return -EINVAL;
+    }
+    if (w->nbh && busy(w->nbh)) {
+        shi_log_error("%s: nbh = %p is in use by a GPC that has not completed", routine, (void *)w->nbh);
+        return -EBUSY;
+    }
+    int bad = check_length(routine, "hdr", w->hdr, "hlen", w->hlen, SHI_GPC_HLEN);
+    bad = bad ? bad : check_length(routine, "data", w->data, "dlen", w->dlen, SHI_GPC_DLEN);
+    bad = bad ? bad : check_length(routine, "rhdr", w->rhdr, "rhlen", w->rhlen, SHI_GPC_HLEN);
+    bad = bad ? bad : check_length(routine, "rdata", w->rdata, "rdlen", w->rdlen, SHI_GPC_DLEN);
+    return bad || w->nbh ? bad : inside(routine);
+}
+
+/* Start, and wait if there is no handle to wait with later. */
+static int start(const char *routine, struct shi_gpc_want *w)
+{
+    shmemx_gpc_nbh_t own = {0, 0, 0, 0};
+    int blocking = !w->nbh;
+    if (blocking)
+        w->nbh = &own;
+    int err = shi_gpc_start(w);
+    if (err)
+        shi_log_error("%s: out of memory", routine);
+    return err || !blocking ? err : wait_for(&own);
+}
+
+int shmemx_gpc_exec(shmem_team_t team, int func, int pe, const void *hdr, size_t hlen, const void *data, size_t dlen,
+                    void *rhdr, size_t rhlen, void *rdata, size_t rdlen, shmemx_gpc_nbh_t *nbh)
+{
+    shi_need_up(__func__);
+    struct shi_gpc_want w = {.team = shi_team_of(team), .func = func, .callback = SHMEMX_GPC_NONE,
+                             .tree = SHMEMX_GPC_NONE, .plain = 1, .pe = pe, .hdr = hdr, .hlen = hlen, .data = data,
+                             .dlen = dlen, .rhdr = rhdr, .rhlen = rhlen, .rdata = rdata, .rdlen = rdlen, .nbh = nbh};
+    int err = check(__func__, &w);
+    if (!err && (pe < 0 || pe >= w.team->n)) {
+        shi_log_error("%s: pe = %d: not a PE of the team, which has PEs 0 to %d", __func__, pe, w.team->n - 1);
+        err = -EINVAL;
+    }
+    return err ? err : start(__func__, &w);
+}
+
+/* The list and, for a program's tree, its shape, in scratch[3 * idlen]. 0 or -errno after one line. */
+static int shape(const char *routine, struct shi_gpc_want *w, const int *idlst, int *scratch)
+{
+    struct shi_gpc_fault fault = {"out of memory for %d ids", w->idlen};
+    union shi_gpc_entry e;
+    int *ids = scratch, *below = scratch + w->idlen, *list = below + w->idlen, err = 0;
+    int built_in = w->tree == SHMEMX_GPC_BINARY || w->tree == SHMEMX_GPC_BINOMIAL;
+    if (!built_in && !shi_gpc_find(w->tree, SHI_GPC_TREE, &e)) {
+        shi_log_error("%s: tree = %d is no handle of a tree", routine, w->tree);
+        return -EINVAL;
+    }
+    int n = shi_gpc_list(w->team->n, w->team->me, w->idlen, idlst, built_in ? ids : list, &fault);
+    if (n >= 0 && !built_in)
+        err = shi_gpc_tree(e.tree, w->team->n, w->team->me, n, list, ids, below, &fault);
+    w->ids = ids;
+    w->below = built_in ? NULL : below;
+    w->idlen = n;
+    if (n >= 0 && !err)
+        return 0;
+    char words[160];
+    snprintf(words, sizeof words, fault.words, fault.id);
+    shi_log_error("%s: %s", routine, words);
+    return n < 0 ? n : err;
+}
+
+int shmemx_gpc_chained_exec(shmem_team_t team, int func, int callback, const void *hdr, size_t hlen, const void *data,
+                            size_t dlen, void *rhdr, size_t rhlen, void *rdata, size_t rdlen, int idlen,
+                            const int *idlst, shmemx_gpc_nbh_t *nbh, int tree)
+{
+    shi_need_up(__func__);
+    struct shi_gpc_want w = {.team = shi_team_of(team), .func = func, .callback = callback, .tree = tree, .hdr = hdr,
+                             .hlen = hlen, .data = data, .dlen = dlen, .rhdr = rhdr, .rhlen = rhlen, .rdata = rdata,
+                             .rdlen = rdlen, .idlen = idlen, .nbh = nbh};
+    int err = check(__func__, &w);
+    if (err)
+        return err;
+    if (idlen < 0 || (idlen > 0 && !idlst)) {
+        shi_log_error("%s: idlen = %d with idlst = %p", __func__, idlen, (const void *)idlst);
+        return -EINVAL;
+    }
+    int few[3 * 64], *scratch = idlen <= 64 ? few : malloc(3 * (size_t)idlen * sizeof *scratch);
+    if (!scratch) {
+        shi_log_error("%s: out of memory for %d ids", __func__, idlen);
+        return -ENOMEM;
+    }
+    err = shape(__func__, &w, idlst, scratch);
+    if (!err)
+        err = start(__func__, &w);
+    if (scratch != few)
+        free(scratch);
+    return err;
+}

@@ -1,0 +1,133 @@
+/*
+ * gpc_wire.h - what the messages of GPCs look like, and how one that is longer than an active message travels: in
+ * pieces, its data fetched by the receiver where that is possible.
+ *
+ * All state here belongs to one agent at a time: a message being sent to its sender until shi_gpc_send, then to progress
+ * until `sent` is called; one being received to progress until `whole` is called. See also gpc.c.
+ */
+#ifndef SHI_GPC_WIRE_H
+#define SHI_GPC_WIRE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "host/net/am.h"
+
+enum { SHI_GPC_START, SHI_GPC_REPLY, SHI_GPC_PIECE, SHI_GPC_FIN };
+enum { SHI_GPC_FETCH = 1 }; /* flag: a struct shi_am_src follows, and the data is not in the message */
+enum { SHI_GPC_NOBODY = 0xffff }; /* a handle that is none */
+
+/* To a child. Behind it: hdr, ids, below (a program's tree), data. */
+struct shi_gpc_start {
+    uint8_t kind, flags;
+    uint16_t func, callback, tree;
+    uint64_t token;        /* the sender's, given back by the reply */
+    uint64_t id;
+    uint16_t hlen, rhlen;
+    uint32_t idlen;
+    uint32_t dlen, rdlen;
+    uint16_t team, pad;    /* its slot */
+    uint32_t team_members; /* shi_gpc_members of it: the slot may hold another team here */
+};
+
+/* To the parent. Behind it: reply header, reply data. */
+struct shi_gpc_reply {
+    uint8_t kind, flags;
+    uint16_t rhsize;
+    int32_t status;
+    uint64_t token;
+    uint32_t rdsize, pad;
+    uint64_t fin; /* FETCH: what the parent gives back when it has fetched */
+};
+
+/* The next bytes of the START or REPLY with this token. */
+struct shi_gpc_piece {
+    uint8_t kind, of;
+    uint8_t pad[6];
+    uint64_t token;
+};
+
+struct shi_gpc_fin {
+    uint8_t kind;
+    uint8_t pad[7];
+    uint64_t fin;
+};
+
+union shi_gpc_head {
+    uint8_t kind;
+    struct shi_gpc_start start;
+    struct shi_gpc_reply reply;
+    struct shi_gpc_piece piece;
+    struct shi_gpc_fin fin;
+};
+_Static_assert(sizeof(struct shi_gpc_start) == 48 && offsetof(struct shi_gpc_start, team_members) == 44, "wire format");
+_Static_assert(sizeof(struct shi_gpc_reply) == 32 && offsetof(struct shi_gpc_reply, fin) == 24, "wire format");
+_Static_assert(sizeof(struct shi_gpc_piece) == 16 && sizeof(struct shi_gpc_fin) == 16, "wire format");
+
+/* ---- scattered bytes ---------------------------------------------------------------------------------------------- */
+
+/* Bytes that lie in several places and travel as one row. */
+struct shi_gpc_row {
+    struct {
+        char *at; /* NULL: what comes for here is dropped */
+        size_t bytes;
+    } part[4];
+    int n, now;   /* parts; the one whose turn it is */
+    size_t left;
+};
+
+void shi_gpc_row_add(struct shi_gpc_row *r, const void *at, size_t bytes);
+
+/* Move the next `bytes` (at most left) out to a message, or in from one. */
+void shi_gpc_row_out(struct shi_gpc_row *r, void *msg, size_t bytes);
+void shi_gpc_row_in(struct shi_gpc_row *r, const void *msg, size_t bytes);
+
+/* ---- sending ------------------------------------------------------------------------------------------------------ */
+
+struct shi_gpc_out {
+    struct shi_am_turn turn;
+    int pe;                   /* of the world */
+    union shi_gpc_head head;
+    struct shi_am_src src;    /* flag FETCH */
+    struct shi_gpc_row row;
+    void (*sent)(struct shi_gpc_out *self); /* the last byte has gone; may free it; NULL: nobody cares */
+};
+
+/* Fill row, data last; then: data that does not fit the message is exposed where PE pe can fetch it, else added. Returns
+ * whether it was exposed: shi_gpc_withdraw when it has been fetched. */
+int shi_gpc_out_data(struct shi_gpc_out *o, const void *data, size_t bytes);
+void shi_gpc_withdraw(struct shi_gpc_out *o);
+
+/* Send now, or when there is room. */
+void shi_gpc_send(struct shi_gpc_out *o);
+
+/* Bytes of a head. */
+size_t shi_gpc_head_bytes(const union shi_gpc_head *head);
+
+/* ---- receiving ---------------------------------------------------------------------------------------------------- */
+
+struct shi_gpc_in {
+    struct shi_gpc_in *next; /* of those in pieces, or that wait to fetch */
+    struct shi_am_turn turn;
+    struct shi_am_fetch fetch;
+    struct shi_am_src src;   /* bytes 0: nothing to fetch */
+    void *data;              /* where to */
+    struct shi_gpc_row row;  /* the rest, as the sender filled it */
+    uint64_t token;
+    int pe, of, err;
+    int fetching;            /* it has one of the FETCHES; see shi_gpc_fetched */
+    void (*whole)(struct shi_gpc_in *self); /* all there, or err */
+};
+
+/* A message has begun to arrive; pe, of, token, row, data and whole are set. The rest of it is at msg. */
+void shi_gpc_receive(struct shi_gpc_in *in, uint8_t flags, const void *msg, size_t bytes);
+void shi_gpc_receive_piece(int pe, const struct shi_gpc_piece *p, size_t bytes);
+
+/* What was fetched has found its use: another may be. Does nothing when it was not. */
+void shi_gpc_fetched(struct shi_gpc_in *in);
+
+/* Messages sent and received so far. */
+void shi_gpc_traffic(uint64_t *sent, uint64_t *received);
+void shi_gpc_count_received(void);
+
+#endif

@@ -1,0 +1,633 @@
+/*
+ * gpc.c - global procedure calls against an oracle: every PE starts random calls at the same time, and each compares what
+ * happened with a simulation of its tree. Trees here are made by an own rule, not by the library's.
+ */
+#include <errno.h>
+#include <shmemx.h>
+
+#include "../tap_pes.h"
+
+enum { MOST = 64, PARALLEL = 3, FILL = 100000, DATA = 300000 };
+
+/* What goes wrong where. */
+enum fault { NOTHING, FUNC_FAILS, CALLBACK_FAILS, LONG_HEADER, LONG_DATA, FAULTS };
+
+/* What an id tells of itself. */
+struct record {
+    int ran, parent, ids, callbacks, bad;
+    unsigned list; /* of the ids below, in order */
+};
+
+struct header {
+    int n, root, slot;
+    enum fault fault;
+    int where, pending; /* the id that fails; how often func says PENDING */
+    unsigned seed;
+    size_t fill; /* bytes of reply data behind the records */
+};
+
+static int h_func, h_stages, h_callback, h_user, h_chain, h_bad;
+static long *runs;              /* [PARALLEL]: of this root's GPCs, added to by every id */
+static unsigned state;
+static int user_parent[MOST];   /* the program's tree of this moment */
+static shmem_team_t teams[2];
+static int n_teams;
+
+static int rounds(int few)
+{
+    return n_pes > 16 ? few / 10 + 1 : few;
+}
+
+static unsigned hash(unsigned h, unsigned x)
+{
+    return (h ^ x) * 16777619u + 0x9e3779b9u;
+}
+
+static char pattern(unsigned seed, size_t i)
+{
+    return (char)(hash(seed, (unsigned)i) >> 13);
+}
+
+static int differs(unsigned seed, const char *p, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i += i < 64 || i + 64 > bytes ? 1 : 61)
+        if (p[i] != pattern(seed, i))
+            return 1;
+    return 0;
+}
+
+/* ---- functions ------------------------------------------------------------------------------------------------------ */
+
+/* Plain copies: the header may lie at any address. */
+static struct header header_of(const shmemx_gpc_call_t *c)
+{
+    struct header h;
+    memcpy(&h, c->hdr, sizeof h);
+    return h;
+}
+
+static int my_id(const shmemx_gpc_call_t *c)
+{
+    return shmem_team_my_pe(c->team);
+}
+
+/* Record what this id sees; its answer is the records of all below. */
+static int record(shmemx_gpc_call_t *c)
+{
+    struct header h = header_of(c);
+    int id = my_id(c);
+    struct record r = {.ran = 1, .parent = c->from, .ids = c->idlen, .list = 1};
+    for (int i = 0; i < c->idlen; i++)
+        r.list = hash(r.list, (unsigned)c->idlst[i]);
+    r.bad = c->root != h.root || c->stage != (h.pending ? SHMEMX_GPC_PROBE : SHMEMX_GPC_INIT) ||
+            differs(h.seed, c->data, c->dlen) || differs(h.seed + 1, (const char *)c->hdr + sizeof h, c->hlen - sizeof h) ||
+            (id == h.root) != (c->from == id && c->root == id);
+    struct record *all = c->rdata;
+    memset(all, 0, (size_t)h.n * sizeof *all);
+    all[id] = r;
+    for (size_t i = 0; i < h.fill; i++)
+        ((char *)(all + h.n))[i] = pattern(h.seed + 2, i);
+    *(int *)c->rhdr = id;
+    c->rhsize = sizeof(int);
+    c->rdsize = (size_t)h.n * sizeof *all + h.fill;
+    shmem_long_atomic_inc(&runs[h.slot], shmem_team_translate_pe(c->team, c->root, SHMEM_TEAM_WORLD));
+    if (id != h.where)
+        return SHMEMX_GPC_DONE;
+    c->rhsize = h.fault == LONG_HEADER ? c->rhlen + 1 : c->rhsize;
+    c->rdsize = h.fault == LONG_DATA ? c->rdlen + 1 : c->rdsize;
+    return h.fault == FUNC_FAILS ? -1 : SHMEMX_GPC_DONE;
+}
+
+/* Add what a child tells. */
+static int add(shmemx_gpc_call_t *c)
+{
+    struct header h = header_of(c);
+    struct record *all = c->rdata, *mine = &all[my_id(c)];
+    const char *child = c->cdata;
+    mine->callbacks++;
+    mine->bad |= c->stage != SHMEMX_GPC_WAIT || c->chlen != sizeof(int) || *(const int *)c->chdr != c->from ||
+                 c->cdlen != (size_t)h.n * sizeof *all + h.fill ||
+                 differs(h.seed + 2, child + (size_t)h.n * sizeof *all, h.fill);
+    for (int i = 0; i < h.n; i++) {
+        struct record r;
+        memcpy(&r, child + (size_t)i * sizeof r, sizeof r);
+        if (r.ran) {
+            mine->bad |= all[i].ran; /* called twice */
+            all[i] = r;
+        }
+    }
+    return h.fault == CALLBACK_FAILS && my_id(c) == h.where ? -1 : 0;
+}
+
+/* The form without a callback, and with work that takes several calls. */
+static int stages(shmemx_gpc_call_t *c)
+{
+    struct header h = header_of(c);
+    if (c->stage == SHMEMX_GPC_WAIT)
+        return add(c);
+    size_t calls = (size_t)c->state;
+    c->state = (void *)(calls + 1);
+    if ((int)calls < h.pending)
+        return SHMEMX_GPC_PENDING;
+    return record(c);
+}
+
+static int tree_of_program(int root, int id, int idlen, const int *idlst, int *children)
+{
+    int k = 0;
+    (void)root;
+    for (int i = 0; i < idlen; i++)
+        if (user_parent[idlst[i]] == id)
+            children[k++] = idlst[i];
+    return k;
+}
+
+/* ---- the oracle ----------------------------------------------------------------------------------------------------- */
+
+struct oracle {
+    int parent[MOST], ids[MOST], children[MOST], depth[MOST], in[MOST];
+    unsigned list[MOST];
+    int n_ran, n_messages, deepest;
+};
+
+/* `id` has list[0, n) below it. The nodes of a subtree follow its head. */
+static void simulate(struct oracle *o, int tree, int id, const int *list, int n)
+{
+    o->in[id] = 1;
+    o->ids[id] = n;
+    o->list[id] = 1;
+    for (int i = 0; i < n; i++)
+        o->list[id] = hash(o->list[id], (unsigned)list[i]);
+    o->deepest = o->depth[id] > o->deepest ? o->depth[id] : o->deepest;
+    for (int at = 0; at < n;) {
+        int nodes = tree == SHMEMX_GPC_BINOMIAL ? (n - at + 1) / 2 : at == 0 ? (n + 1) / 2 : n - at;
+        if (tree == h_user)
+            for (nodes = 1; at + nodes < n && user_parent[list[at + nodes]] != id; nodes++)
+                ;
+        int child = list[at];
+        o->parent[child] = id;
+        o->depth[child] = o->depth[id] + 1;
+        o->children[id]++;
+        simulate(o, tree, child, list + at + 1, nodes - 1);
+        at += nodes;
+    }
+}
+
+/* Not called when an id above has failed before it called its children. */
+static int is_called(const struct oracle *o, const struct header *h, int id)
+{
+    int before = h->fault == FUNC_FAILS || h->fault == LONG_HEADER || h->fault == LONG_DATA;
+    for (int up = id; o->in[id] && up != h->root;) {
+        up = o->parent[up];
+        if (before && up == h->where)
+            return 0;
+    }
+    return o->in[id];
+}
+
+static int log2_of(int x)
+{
+    int l = 0;
+    while (x >>= 1)
+        l++;
+    return l;
+}
+
+/* ---- one call ------------------------------------------------------------------------------------------------------- */
+
+struct call {
+    struct header h;
+    struct oracle o;
+    shmemx_gpc_nbh_t nbh;
+    int tree, form, n_ids, list[MOST], status;
+    char hdr[1024], *data, *reply;
+    size_t hlen, dlen, rdlen;
+    int rhdr;
+};
+static struct call calls[PARALLEL];
+
+static int below(int n)
+{
+    return (int)(tap_random(&state) % (unsigned)n);
+}
+
+/* In the order of a walk: what the library must make of a program's tree. */
+static int walk_order(int id, int n, const int *list, int *out)
+{
+    int k = 0;
+    for (int i = 0; i < n; i++)
+        if (user_parent[list[i]] == id) {
+            out[k++] = list[i];
+            k += walk_order(list[i], n, list, out + k);
+        }
+    return k;
+}
+
+static void choose(struct call *c, shmem_team_t team, int fault)
+{
+    static const size_t sizes[] = {0, 1, 8, 100, 5000, 8100, 9000, 70000, DATA}, fills[] = {0, 0, 3, 8000, FILL};
+    static const size_t hlens[] = {sizeof(struct header), sizeof(struct header) + 5, 1024};
+    int n = shmem_team_n_pes(team), all[MOST], order[MOST];
+    c->h = (struct header){.n = n, .root = shmem_team_my_pe(team), .slot = (int)(c - calls), .fault = fault,
+                           .where = -1, .seed = tap_random(&state), .fill = fills[below(n_pes > 16 ? 3 : 5)]};
+    c->hlen = hlens[below(3)];
+    c->dlen = sizes[below(n_pes > 16 ? 6 : 9)];
+    c->tree = below(3);
+    c->tree = c->tree == 2 ? h_user : c->tree;
+    c->form = below(2);
+    c->h.pending = c->form ? below(3) : 0;
+    for (int i = 0; i < n; i++)
+        all[i] = i;
+    c->n_ids = below(n + 1); /* the root in it, or not */
+    for (int i = 0; i < c->n_ids; i++) {
+        int j = i + below(n - i), x = all[j];
+        all[j] = all[i];
+        c->list[i] = all[i] = x;
+    }
+    int without[MOST], k = 0;
+    for (int i = 0; i < c->n_ids; i++)
+        if (c->list[i] != c->h.root)
+            without[k++] = c->list[i];
+    for (int i = 0; i < k; i++) { /* for a program's tree: under the root or anything before */
+        int up = below(i + 1);
+        user_parent[without[i]] = up ? without[up - 1] : c->h.root;
+    }
+    if (c->tree == h_user) {
+        walk_order(c->h.root, k, without, order);
+        memcpy(without, order, sizeof order);
+    }
+    memset(&c->o, 0, sizeof c->o);
+    simulate(&c->o, c->tree, c->h.root, without, k);
+    if (c->tree != h_user)
+        CHECKF(c->o.deepest == log2_of(k + 1), "tree %d over %d ids is %d deep", c->tree, k, c->o.deepest);
+    if (fault != NOTHING) {
+        int pick = below(k + 1);
+        c->h.where = pick ? without[pick - 1] : c->h.root;
+    }
+}
+
+static void start(struct call *c, shmem_team_t team, int blocking)
+{
+    memcpy(c->hdr, &c->h, sizeof c->h);
+    for (size_t i = sizeof c->h; i < c->hlen; i++)
+        c->hdr[i] = pattern(c->h.seed + 1, i - sizeof c->h);
+    for (size_t i = 0; i < c->dlen; i++)
+        c->data[i] = pattern(c->h.seed, i);
+    c->rdlen = (size_t)c->h.n * sizeof(struct record) + c->h.fill;
+    memset(c->reply, 0, c->rdlen);
+    runs[c->h.slot] = 0;
+    c->status = shmemx_gpc_chained_exec(team, c->form ? h_stages : h_func, c->form ? SHMEMX_GPC_NONE : h_callback, c->hdr,
+                                        c->hlen, c->data, c->dlen, &c->rhdr, sizeof c->rhdr, c->reply, c->rdlen,
+                                        c->n_ids, c->list, blocking ? NULL : &c->nbh, c->tree);
+    memset(c->hdr, 0x55, sizeof c->hdr); /* ours again */
+    CHECK(blocking || c->status == 0);
+}
+
+/* What the records of all ids say of the tree. */
+static void compare(const struct call *c)
+{
+    const struct record *all = (const struct record *)c->reply;
+    int messages = 0, wanted = 0;
+    for (int i = 0; i < c->h.n; i++) {
+        const struct record *r = &all[i];
+        messages += 2 * r->callbacks; /* a call and an answer for each */
+        wanted += c->o.in[i] && i != c->h.root ? 2 : 0;
+        CHECKF(r->ran == c->o.in[i], "id %d ran %d times, not %d", i, r->ran, c->o.in[i]);
+        if (!r->ran)
+            continue;
+        CHECKF(!r->bad, "id %d saw wrong arguments or data (tree %d, %zu bytes)", i, c->tree, c->dlen);
+        CHECKF(i == c->h.root || r->parent == c->o.parent[i], "id %d was called by %d, not by %d", i, r->parent,
+               c->o.parent[i]);
+        CHECKF(r->ids == c->o.ids[i] && r->list == c->o.list[i], "id %d: another list than the %d below it", i,
+               c->o.ids[i]);
+        CHECKF(r->callbacks == c->o.children[i], "id %d: %d callbacks for %d children", i, r->callbacks,
+               c->o.children[i]);
+    }
+    CHECKF(messages == wanted, "%d messages, not %d", messages, wanted);
+    CHECKF(!differs(c->h.seed + 2, c->reply + (size_t)c->h.n * sizeof *all, c->h.fill), "reply data");
+}
+
+static void finish(struct call *c, int blocking)
+{
+    int failed = c->h.fault != NOTHING, called = 0;
+    if (c->h.fault == CALLBACK_FAILS)
+        failed = c->o.children[c->h.where] > 0;
+    if (!blocking)
+        c->status = shmemx_gpc_wait(&c->nbh);
+    CHECKF(c->status == (failed ? -EIO : 0), "status %d, fault %d at %d", c->status, c->h.fault, c->h.where);
+    for (int i = 0; i < c->h.n; i++)
+        called += is_called(&c->o, &c->h, i);
+    shmem_long_wait_until(&runs[c->h.slot], SHMEM_CMP_GE, called);
+    CHECKF(runs[c->h.slot] == called, "%ld ids called, not %d", runs[c->h.slot], called);
+    if (!failed)
+        compare(c);
+}
+
+static void random_calls(int with_faults, int n_rounds)
+{
+    for (int r = 0; r < n_rounds; r++) {
+        for (int t = 0; t < n_teams; t++) {
+            if (teams[t] == SHMEM_TEAM_INVALID)
+                continue;
+            int blocking = below(4) == 0, n = blocking ? 1 : PARALLEL;
+            for (int i = 0; i < n; i++) {
+                choose(&calls[i], teams[t], with_faults ? below(FAULTS) : NOTHING);
+                start(&calls[i], teams[t], blocking);
+            }
+            for (int i = n - 1; i >= 0; i--)
+                finish(&calls[i], blocking);
+        }
+    }
+    shmem_barrier_all();
+}
+
+/* ---- tests ---------------------------------------------------------------------------------------------------------- */
+
+/* An id left out or called twice, by the wrong parent, with another's list or data; a callback too few. */
+static void chained(void)
+{
+    random_calls(0, rounds(60));
+}
+
+/* A failure that is lost on its way up, stops a sibling, or does not stop those below; a handle that still listens to
+ * the answers of its last use. */
+static void failures(void)
+{
+    random_calls(1, rounds(100));
+}
+
+/* Data cut, swapped or delivered late, at every length around that of a message and of a piece. */
+static int echo(shmemx_gpc_call_t *c)
+{
+    if (c->dlen > c->rdlen || c->hlen > c->rhlen)
+        return -1;
+    if (c->hlen)
+        memcpy(c->rhdr, c->hdr, c->hlen);
+    if (c->dlen)
+        memcpy(c->rdata, c->data, c->dlen);
+    c->rhsize = c->hlen;
+    c->rdsize = c->dlen;
+    return c->from == c->root ? SHMEMX_GPC_DONE : -1;
+}
+static int h_echo;
+
+static void plain(void)
+{
+    static char hdr[1024], rhdr[1024];
+    static const size_t around[] = {0, 8, 56, 7000, 8192, 16300, 16384, 250000};
+    char *data = malloc(DATA), *reply = malloc(DATA);
+    for (size_t k = 0; k < sizeof around / sizeof *around; k++)
+        for (int d = -2; d <= 2; d++) {
+            size_t dlen = around[k] + (size_t)(d + 2), hlen = (dlen * 7 + (size_t)d + 2) % 1025;
+            unsigned seed = tap_random(&state);
+            shmemx_gpc_nbh_t nbh;
+            shmemx_gpc_nbh_init(&nbh);
+            for (size_t i = 0; i < dlen; i++)
+                data[i] = pattern(seed, i);
+            for (size_t i = 0; i < hlen; i++)
+                hdr[i] = pattern(seed + 1, i);
+            memset(reply, 0, dlen);
+            CHECK(shmemx_gpc_exec(SHMEM_TEAM_WORLD, h_echo, (me + (int)k) % n_pes, hdr, hlen, data, dlen, rhdr, 1024,
+                                  reply, DATA, &nbh) == 0);
+            CHECK(shmemx_gpc_wait(&nbh) == 0);
+            CHECKF(nbh.rhsize == hlen && nbh.rdsize == dlen && !differs(seed, reply, dlen) &&
+                       !differs(seed + 1, rhdr, hlen), "%zu and %zu bytes, %zu and %zu back", hlen, dlen, nbh.rhsize,
+                   nbh.rdsize);
+            int too_short = shmemx_gpc_exec(SHMEM_TEAM_WORLD, h_echo, (me + (int)k) % n_pes, hdr, hlen, data, dlen, rhdr,
+                                            1024, reply, dlen ? dlen - 1 : 0, NULL);
+            CHECKF(too_short == (dlen ? -EIO : 0), "a reply longer than its room: %d", too_short);
+        }
+    free(data);
+    free(reply);
+    shmem_barrier_all();
+}
+
+/* More than may be in flight, with more data than FIFOs hold; one that waits for its turn and never gets it. */
+static int count(shmemx_gpc_call_t *c)
+{
+    unsigned sum = 0;
+    for (size_t i = 0; i < c->dlen; i++)
+        sum = hash(sum, ((const unsigned char *)c->data)[i]);
+    memcpy(c->rdata, &sum, sizeof sum);
+    c->rdsize = sizeof sum;
+    return 0;
+}
+static int h_count;
+
+static void many(void)
+{
+    enum { N = 300, BYTES = 5000 };
+    static shmemx_gpc_nbh_t nbh[N];
+    static unsigned sum[N], wanted[N];
+    unsigned char *data = malloc(N * BYTES);
+    for (int i = 0; i < N; i++) {
+        wanted[i] = 0;
+        for (int k = 0; k < BYTES; k++) {
+            data[i * BYTES + k] = (unsigned char)tap_random(&state);
+            wanted[i] = hash(wanted[i], data[i * BYTES + k]);
+        }
+        shmemx_gpc_nbh_init(&nbh[i]);
+        CHECK(shmemx_gpc_exec(SHMEM_TEAM_WORLD, h_count, below(n_pes), NULL, 0, data + i * BYTES, BYTES, NULL, 0,
+                              &sum[i], sizeof sum[i], &nbh[i]) == 0);
+    }
+    for (int i = 0; i < N; i++) {
+        while (i % 2 && !shmemx_gpc_test(&nbh[i]))
+            ;
+        CHECK(shmemx_gpc_wait(&nbh[i]) == 0 && nbh[i].rdsize == sizeof(unsigned) && sum[i] == wanted[i]);
+    }
+    free(data);
+    shmem_barrier_all();
+}
+
+/* Inside a function: a wait that is let through, or a nonblocking exec that is not. */
+static shmemx_gpc_nbh_t inner;
+static int inner_started, inner_reply;
+
+static int hop(shmemx_gpc_call_t *c)
+{
+    *(int *)c->rdata = 4711 + my_id(c);
+    c->rdsize = sizeof(int);
+    return 0;
+}
+static int h_hop;
+
+static int chain(shmemx_gpc_call_t *c)
+{
+    if (c->stage == SHMEMX_GPC_INIT) {
+        inner_started = shmemx_gpc_exec(SHMEM_TEAM_WORLD, h_hop, next_pe(), NULL, 0, NULL, 0, NULL, 0, &inner_reply,
+                                        sizeof inner_reply, &inner);
+        if (inner_started != 0 || shmemx_gpc_wait(&inner) != -EDEADLK ||
+            shmemx_gpc_exec(SHMEM_TEAM_WORLD, h_hop, 0, NULL, 0, NULL, 0, NULL, 0, &inner_reply, sizeof inner_reply,
+                            NULL) != -EDEADLK)
+            return -1;
+    }
+    if (!shmemx_gpc_test(&inner))
+        return SHMEMX_GPC_PENDING;
+    memcpy(c->rdata, &inner_reply, sizeof inner_reply);
+    c->rdsize = sizeof inner_reply;
+    return inner.status;
+}
+
+static void nested(void)
+{
+    int reply = 0, at = (me + 1) % n_pes;
+    shmemx_gpc_nbh_init(&inner);
+    shmem_barrier_all();
+    int err = shmemx_gpc_exec(SHMEM_TEAM_WORLD, h_chain, at, NULL, 0, NULL, 0, NULL, 0, &reply, sizeof reply, NULL);
+    CHECKF(err == 0 && reply == 4711 + (at + 1) % n_pes, "%d, reply %d", err, reply);
+    shmem_barrier_all();
+}
+
+/* ---- what is refused ------------------------------------------------------------------------------------------------ */
+
+static int bad_tree(int root, int id, int idlen, const int *idlst, int *children)
+{
+    (void)idlen;
+    children[0] = idlst[0];
+    return id != root || root < 0; /* nobody is reached */
+}
+
+static int nothing_ran;
+
+static int ran(shmemx_gpc_call_t *c)
+{
+    (void)c;
+    __atomic_store_n(&nothing_ran, 0, __ATOMIC_RELAXED);
+    return 0;
+}
+static int h_ran;
+
+#define CHAINED(FUNC, CALLBACK, HLEN, DLEN, RHLEN, RDLEN, N, LIST, TREE)                                             \
+    shmemx_gpc_chained_exec(SHMEM_TEAM_WORLD, FUNC, CALLBACK, buf, HLEN, buf, DLEN, buf, RHLEN, buf, RDLEN, N, LIST, \
+                            NULL, TREE)
+
+static void refused(void)
+{
+    static char buf[2048];
+    shmemx_gpc_limits_t most;
+    const int twice[] = {0, n_pes > 1 ? 1 : 0, 0}, outside[] = {n_pes}, negative[] = {-1}, one[] = {next_pe()};
+    shmemx_gpc_limits(&most);
+    nothing_ran = 1;
+    shmem_barrier_all();
+    CHECK(CHAINED(h_ran, -1, 0, 0, 0, 0, 3, twice, 0) == -EINVAL);
+    CHECK(CHAINED(h_ran, -1, 0, 0, 0, 0, 1, outside, 1) == -EINVAL);
+    CHECK(CHAINED(h_ran, -1, 0, 0, 0, 0, 1, negative, 1) == -EINVAL);
+    CHECK(CHAINED(h_ran, -1, 0, 0, 0, 0, -1, one, 1) == -EINVAL);
+    CHECK(CHAINED(h_ran, -1, 0, 0, 0, 0, 1, NULL, 1) == -EINVAL);
+    CHECK(CHAINED(h_ran, -1, most.hlen + 1, 0, 0, 0, 1, one, 0) == -EINVAL);
+    CHECK(CHAINED(h_ran, -1, 0, most.dlen + 1, 0, 0, 1, one, 0) == -EINVAL);
+    CHECK(CHAINED(h_ran, -1, 0, 0, most.rhlen + 1, 0, 1, one, 0) == -EINVAL);
+    CHECK(CHAINED(h_ran, -1, 0, 0, 0, most.rdlen + 1, 1, one, 0) == -EINVAL);
+    CHECK(CHAINED(h_callback, -1, 0, 0, 0, 0, 1, one, 0) == -EINVAL);
+    CHECK(CHAINED(h_ran, h_ran, 0, 0, 0, 0, 1, one, 0) == -EINVAL);
+    CHECK(CHAINED(h_ran, -1, 0, 0, 0, 0, 1, one, h_ran) == -EINVAL);
+    CHECK(CHAINED(h_ran, -1, 0, 0, 0, 0, 1, one, 200) == -EINVAL);
+    CHECK(n_pes == 1 || CHAINED(h_ran, -1, 0, 0, 0, 0, 1, one, h_bad) == -EINVAL);
+    CHECK(shmemx_gpc_chained_exec(SHMEM_TEAM_WORLD, h_ran, -1, NULL, 5, NULL, 0, NULL, 0, NULL, 0, 1, one, NULL, 0) ==
+          -EINVAL);
+    CHECK(shmemx_gpc_chained_exec(SHMEM_TEAM_INVALID, h_ran, -1, NULL, 0, NULL, 0, NULL, 0, NULL, 0, 1, one, NULL, 0) ==
+          -EINVAL);
+    CHECK(shmemx_gpc_exec(SHMEM_TEAM_WORLD, h_ran, n_pes, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL) == -EINVAL);
+    CHECK(shmemx_gpc_exec(SHMEM_TEAM_WORLD, h_ran, -1, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL) == -EINVAL);
+    CHECK(shmemx_gpc_exec(SHMEM_TEAM_WORLD, 12345, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL) == -EINVAL);
+    shmem_barrier_all();
+    CHECK(nothing_ran);
+    shmem_barrier_all();
+}
+
+/* Handles that differ between PEs, are lost on release, or serve after it. */
+static void handles(void)
+{
+    static int first, of_all[MOST];
+    first = shmemx_gpc_register(ran);
+    int second = shmemx_gpc_register_callback(ran), third = shmemx_gpc_register_tree(bad_tree);
+    CHECK(first >= 2 && second == first + 1 && third == first + 2);
+    shmem_int_fcollect(SHMEM_TEAM_WORLD, of_all, &first, 1);
+    for (int i = 0; i < n_pes; i++)
+        CHECK(of_all[i] == first);
+    CHECK(shmemx_gpc_release(first) == 0);
+    CHECK(shmemx_gpc_release(first) == -EINVAL);
+    CHECK(shmemx_gpc_exec(SHMEM_TEAM_WORLD, first, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL) == -EINVAL);
+    CHECK(shmemx_gpc_register_tree(bad_tree) == first);
+    CHECK(shmemx_gpc_release(first) == 0 && shmemx_gpc_release(second) == 0 && shmemx_gpc_release(third) == 0);
+    int got = 0, some[256];
+    shmemx_gpc_limits_t most;
+    shmemx_gpc_limits(&most);
+    while (got < 256 && (some[got] = shmemx_gpc_register(ran)) > 0)
+        got++;
+    CHECKF(got > 200 && got < most.handles && some[got] == -ENOSPC, "%d handles", got);
+    while (got > 0)
+        CHECK(shmemx_gpc_release(some[--got]) == 0);
+}
+
+/* A handle used again at once after a failure hears the rest of the old tree. */
+static int slow_or_bad(shmemx_gpc_call_t *c)
+{
+    size_t calls = (size_t)c->state;
+    c->state = (void *)(calls + 1);
+    if (my_id(c) == c->root)
+        return 0;
+    if (my_id(c) == *(const int *)c->hdr)
+        return -1;
+    return calls < 20 ? SHMEMX_GPC_PENDING : 0;
+}
+static int h_slow;
+
+static void reuse(void)
+{
+    int list[MOST], reply, bad = next_pe();
+    shmemx_gpc_nbh_t nbh;
+    shmemx_gpc_nbh_init(&nbh);
+    for (int i = 0; i < n_pes; i++)
+        list[i] = i;
+    for (int r = 0; n_pes > 1 && r < rounds(100); r++) {
+        CHECK(shmemx_gpc_chained_exec(SHMEM_TEAM_WORLD, h_slow, SHMEMX_GPC_NONE, &bad, sizeof bad, NULL, 0, NULL, 0,
+                                      &reply, sizeof reply, n_pes, list, &nbh, r % 2) == 0);
+        CHECK(shmemx_gpc_exec(SHMEM_TEAM_WORLD, h_hop, 0, NULL, 0, NULL, 0, NULL, 0, &reply, sizeof reply, &nbh) ==
+              -EBUSY);
+        CHECK(shmemx_gpc_wait(&nbh) == -EIO && nbh.rdsize == 0);
+        reply = 0;
+        int at = below(n_pes);
+        CHECK(shmemx_gpc_exec(SHMEM_TEAM_WORLD, h_hop, at, NULL, 0, NULL, 0, NULL, 0, &reply, sizeof reply, &nbh) == 0);
+        CHECK(shmemx_gpc_wait(&nbh) == 0 && nbh.rdsize == sizeof reply && reply == 4711 + at);
+    }
+    shmem_barrier_all();
+}
+
+int main(void)
+{
+    shmem_init();
+    tap_pes_begin();
+    state = 12345u + 7919u * (unsigned)me;
+    runs = shmem_calloc(PARALLEL, sizeof *runs);
+    h_func = shmemx_gpc_register(record);
+    h_stages = shmemx_gpc_register(stages);
+    h_callback = shmemx_gpc_register_callback(add);
+    h_user = shmemx_gpc_register_tree(tree_of_program);
+    h_echo = shmemx_gpc_register(echo);
+    h_count = shmemx_gpc_register(count);
+    h_hop = shmemx_gpc_register(hop);
+    h_chain = shmemx_gpc_register(chain);
+    h_ran = shmemx_gpc_register(ran);
+    h_slow = shmemx_gpc_register(slow_or_bad);
+    h_bad = shmemx_gpc_register_tree(bad_tree);
+    teams[0] = SHMEM_TEAM_WORLD;
+    shmem_team_split_strided(SHMEM_TEAM_WORLD, n_pes > 1 ? 1 : 0, n_pes > 3 ? 2 : 1, n_pes > 1 ? n_pes / 2 : 1, NULL, 0,
+                             &teams[1]);
+    n_teams = 2;
+    for (int i = 0; i < PARALLEL; i++) {
+        calls[i].data = malloc(DATA);
+        calls[i].reply = malloc(FILL + MOST * sizeof(struct record));
+        shmemx_gpc_nbh_init(&calls[i].nbh);
+    }
+    RUN(plain, "an echo of every length");
+    RUN(chained, "random trees, lists and sizes, all PEs are roots at the same time");
+    RUN(failures, "the same with failures at random ids");
+    RUN(many, "more than may be in flight");
+    RUN(nested, "calls inside a function");
+    RUN(refused, "wrong arguments, and nothing is sent");
+    RUN(handles, "register and release");
+    RUN(reuse, "a handle again at once");
+    shmem_finalize();
+    return tap_end();
+}
