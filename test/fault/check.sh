@@ -51,6 +51,9 @@ free_inside shmem_free: ptr = 0x[0-9a-f]+\>
 realloc_foreign shmem_realloc: ptr = 0x[0-9a-f]+\>
 free_twice shmem_free: ptr = 0x[0-9a-f]+\>
 forked shmem_int_p: called in a forked child
+gpc_barrier shmem_barrier, sync or a collective: a wait for other PEs inside a function of a GPC
+gpc_wait_until shmem_int_wait_until: a wait for other PEs inside a function of a GPC
+gpc_lock shmem_set_lock: a wait for other PEs inside a function of a GPC
 after_finalize shmem_int_p: called after shmem_finalize
 after_finalize_barrier shmem_barrier_all: called after shmem_finalize
 after_finalize_malloc shmem_malloc: called after shmem_finalize

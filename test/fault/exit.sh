@@ -44,6 +44,7 @@ ends 3 abort 134
 ends 3 segv 139
 ends 3 kill 137
 ends 3 kill_compute 137
+ends 3 kill_gpc 137
 ends 1 global_exit_7 7 1
 ends 3 global_exit_7 7 1
 ends 3 global_exit_7_compute 7 1

@@ -1,7 +1,7 @@
 /*
  * leave.c - one way to end a mode, taken by the last PE while the others wait, compute or finish; exit.sh knows the rest.
  */
-#include <shmem.h>
+#include <shmemx.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +23,19 @@ static void in_child(void (*end)(int))
     if (fork() == 0)
         end(6);
     wait(NULL);
+}
+
+static int h_die;
+
+static int die(shmemx_gpc_call_t *c)
+{
+    (void)c;
+    return raise(SIGKILL);
+}
+
+static void call_last(void)
+{
+    shmemx_gpc_exec(SHMEM_TEAM_WORLD, h_die, shmem_n_pes() - 1, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL);
 }
 
 /* M(mode, what the last PE does, what the others do) */
@@ -47,6 +60,7 @@ static void in_child(void (*end)(int))
     M(finalize_then_quick_0, (shmem_finalize(), _exit(0)), shmem_finalize())                                         \
     M(child_exits, child_exits(), shmem_barrier_all(); shmem_finalize())                                             \
     M(child_quick_exits, in_child(_exit), shmem_barrier_all(); shmem_finalize())                                     \
+    M(kill_gpc, shmem_barrier_all(), call_last())                                                                    \
     M(killed_asleep, sleep(30), sleep(30))
 
 int main(int argc, char **argv)
@@ -58,6 +72,8 @@ int main(int argc, char **argv)
     shmem_init();
     word = shmem_calloc(1, sizeof *word);
     *word = 0;
+    if (strcmp(mode, "kill_gpc") == 0)
+        h_die = shmemx_gpc_register(die);
     printf("PE %d was here\n", shmem_my_pe());
     shmem_barrier_all();
     int last = shmem_my_pe() == shmem_n_pes() - 1;

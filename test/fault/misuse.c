@@ -2,7 +2,7 @@
  * misuse.c - one wrong call a mode, made by the last PE while the others wait in a barrier; check.sh knows the answers.
  */
 #include <pthread.h>
-#include <shmem.h>
+#include <shmemx.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +32,32 @@ static void forked(void)
     if (pid == 0)
         put_once(NULL);
     waitpid(pid, NULL, 0);
+}
+
+static void (*inside)(void); /* what a function of a GPC does */
+static int h_inside;
+
+static int call_inside(shmemx_gpc_call_t *c)
+{
+    (void)c;
+    inside();
+    return 0;
+}
+
+static void in_gpc(void (*what)(void))
+{
+    inside = what;
+    shmemx_gpc_exec(SHMEM_TEAM_WORLD, h_inside, shmem_my_pe(), NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL);
+}
+
+static void wait_for_word(void)
+{
+    shmem_int_wait_until(&word, SHMEM_CMP_EQ, 0); /* even if it holds already */
+}
+
+static void lock_block(void)
+{
+    shmem_set_lock(block);
 }
 
 #define MODES(M)                                                                                                     \
@@ -70,6 +96,9 @@ static void forked(void)
     M(after_finalize, shmem_int_p(&word, 1, 0))                                                                      \
     M(after_finalize_barrier, shmem_barrier_all())                                                                   \
     M(after_finalize_malloc, (void)!shmem_malloc(8))                                                                 \
+    M(gpc_barrier, in_gpc(shmem_barrier_all))                                                                        \
+    M(gpc_wait_until, in_gpc(wait_for_word))                                                                         \
+    M(gpc_lock, in_gpc(lock_block))                                                                                  \
     M(before_init, shmem_int_p(&word, 1, 0))                                                                         \
     M(before_init_ctx, shmem_ctx_quiet(SHMEM_CTX_DEFAULT))                                                           \
     M(before_init_pe, printf("%d\n", shmem_my_pe()))                                                                 \
@@ -98,6 +127,8 @@ int main(int argc, char **argv)
             return 9;
         }
         memset(block, 0, 64);
+        if (strncmp(mode, "gpc", 3) == 0)
+            h_inside = shmemx_gpc_register(call_inside);
         shmem_barrier_all();
         if (strcmp(mode, "free_twice") == 0 && shmem_my_pe() != shmem_n_pes() - 1)
             shmem_free(once);
