@@ -1,6 +1,7 @@
 # setup.sh - what ./start and ./check share: the packages Fulmar needs, and a configured and built folder.
 
-# Install the missing ones of our packages and of those named; without root or apt say which, and fail.
+# Install the missing ones of our packages and of those named, with apt_options if set; without root or apt say which,
+# and fail.
 need_packages() {
     missing=
     for p in gcc g++ make autoconf automake libtool pkg-config libpmix-dev libhwloc-dev libze-dev libfabric-dev "$@"; do
@@ -11,7 +12,7 @@ need_packages() {
         echo "== installing$missing"
         apt-get update -qq > /dev/null 2>&1 || true
         # shellcheck disable=SC2086
-        if DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $missing > /dev/null; then
+        if DEBIAN_FRONTEND=noninteractive apt-get install -y -qq ${apt_options:-} $missing > /dev/null; then
             return 0
         fi
     fi
@@ -29,6 +30,10 @@ have() {
     libpng-dev) pkg-config --exists libpng 2> /dev/null ;;
     openmpi-bin) command -v mpirun > /dev/null ;;
     libopenmpi-dev) command -v mpicc > /dev/null ;;
+    iproute2) command -v ip > /dev/null ;;
+    slurmctld | slurmd) command -v $1 > /dev/null || [ -x "/usr/sbin/$1" ] ;;
+    slurm-client) command -v srun > /dev/null ;;
+    munge) command -v munged > /dev/null || [ -x /usr/sbin/munged ] ;;
     libtool) command -v libtoolize > /dev/null ;;
     libpmix-dev) pkg-config --exists pmix 2> /dev/null ;;
     libhwloc-dev) pkg-config --exists hwloc 2> /dev/null ;;

@@ -1,0 +1,122 @@
+#!/bin/sh
+# hosts.sh - two fake hosts, h1 and h2, on this machine: what tests of jobs on several hosts run in.
+#
+#   hosts.sh can                 0, or one line that says why there can be none here
+#   hosts.sh run COMMAND...      make the hosts, run COMMAND outside of both, and end everything
+#   hosts.sh in HOST COMMAND...  run COMMAND on a host (inside run)
+#   hosts.sh rsh HOST WORDS...   the same as ssh does it, for launchers that ask for an rsh agent
+#   hosts.sh pids HOST           the processes on a host
+#   hosts.sh kill HOST           end all of them at once, as a power cut does
+#
+# A host is a network, UTS, IPC and mount namespace: its own name, /etc/hosts, and empty /tmp and /dev/shm, in which
+# only the source, build and work folders are those of outside, as a cluster's home folder is. A veth pair joins the
+# two (eth0, 10.77.0.1 and 10.77.0.2). None of it has a name outside, so any number of runs go side by side; all
+# processes share one PID namespace whose first is `hosts.sh`, so however a run ends, nothing of it stays.
+set -eu
+self=$(cd "$(dirname "$0")" && pwd)/${0##*/}
+
+# The process that keeps a host's namespaces.
+keeper() {
+    cat "$FAKE_HOSTS/$1.pid"
+}
+
+# The paths below /tmp that a host must see: tests build and work there.
+shared() {
+    for p in "${top_srcdir:-$PWD}" "${top_builddir:-$PWD}" "$FAKE_HOSTS"; do
+        p=$(cd "$p" && pwd -P)
+        case $p/ in /tmp/?*) echo "$p" ;; esac
+    done | sort -u
+}
+
+# Become host $1, whose namespaces are new; stay until the end.
+host() {
+    hostname "$1"
+    printf '127.0.0.1 localhost\n10.77.0.1 h1\n10.77.0.2 h2\n' >"$FAKE_HOSTS/hosts"
+    mount --bind "$FAKE_HOSTS/hosts" /etc/hosts
+    new=$FAKE_HOSTS/$1.tmp
+    mkdir "$new"
+    mount -t tmpfs -o mode=1777 tmp "$new"
+    shared | while read -r p; do
+        mkdir -p "$new${p#/tmp}"
+        mount --bind "$p" "$new${p#/tmp}"
+    done
+    mount --move "$new" /tmp
+    mount -t tmpfs -o mode=1777 shm /dev/shm
+    ip link set lo up
+    echo $$ >"$FAKE_HOSTS/$1.new"
+    mv "$FAKE_HOSTS/$1.new" "$FAKE_HOSTS/$1.pid"
+    exec sleep infinity
+}
+
+# The first process of a run: make the hosts, run the command.
+cluster() {
+    mkdir "$FAKE_HOSTS"
+    for h in h1 h2; do
+        unshare --net --uts --ipc --mount --propagation private "$self" host $h </dev/null &
+    done
+    for h in h1 h2; do
+        until [ -s "$FAKE_HOSTS/$h.pid" ]; do
+            [ -d /proc/$! ] || exit 1
+            sleep 0.02
+        done
+    done
+    nsenter -t "$(keeper h1)" -n ip link add eth0 type veth peer name eth0 netns "$(keeper h2)"
+    for n in 1 2; do
+        nsenter -t "$(keeper h$n)" -n sh -c "ip addr add 10.77.0.$n/24 dev eth0 && ip link set eth0 up"
+    done
+    status=0
+    "$@" || status=$?
+    exit $status
+}
+
+case ${1:-} in
+can)
+    [ "$(id -u)" = 0 ] || { echo "fake hosts need root"; exit 1; }
+    command -v ip >/dev/null || { echo "fake hosts need the command ip (iproute2)"; exit 1; }
+    unshare --pid --fork --net --uts --ipc --mount --propagation private sh -c '
+        mount -t tmpfs tmp /tmp && ip link add eth0 type veth peer name eth1' >/dev/null 2>&1 ||
+        { echo "fake hosts need namespaces and mounts, which are refused here"; exit 1; }
+    ;;
+run)
+    shift
+    work=$(mktemp -d)
+    trap 'rm -rf "$work"' EXIT
+    trap 'exit 1' HUP INT TERM
+    FAKE_HOSTS=$work/cluster
+    export FAKE_HOSTS
+    status=0
+    unshare --pid --fork --kill-child --mount --mount-proc --propagation private "$self" cluster "$@" || status=$?
+    exit $status
+    ;;
+cluster | host)
+    "$@"
+    ;;
+in)
+    h=$2
+    shift 2
+    exec nsenter -t "$(keeper "$h")" --net --uts --ipc --mount --wd="$PWD" -- "$@"
+    ;;
+rsh)
+    shift
+    while [ "${1#-}" != "$1" ]; do shift; done
+    h=$1
+    shift
+    exec "$self" in "$h" sh -c "$*"
+    ;;
+pids)
+    k=$(keeper "$2")
+    stat -L -c '%i %n' /proc/[0-9]*/ns/uts 2>/dev/null | awk -F '[ /]' -v keeper="$k" -v own="$(stat -L -c %i "/proc/$k/ns/uts")" '
+        $1 == own && $4 != keeper { print $4 }'
+    ;;
+kill)
+    for i in 1 2 3; do # some may have been starting others
+        pids=$("$self" pids "$2")
+        # shellcheck disable=SC2086
+        [ -z "$pids" ] || kill -KILL $pids 2>/dev/null || true
+    done
+    ;;
+*)
+    sed -n '2,/^$/s/^# \{0,1\}//p' "$0" >&2
+    exit 2
+    ;;
+esac
