@@ -1,8 +1,10 @@
 /*
- * oshrun.c - start an OpenSHMEM job on this machine, watch it, and end it: the job and its event loop.
+ * oshrun.c - start an OpenSHMEM job, watch it, and end it: the job and its event loop.
  *
  * One thread does everything but answer PMIx clients. Signals arrive through a signalfd, so nothing here runs in a
  * handler. The first failure in time decides the exit status; whatever fails while the job is being ended is silent.
+ *
+ * In ROLE_FRONT the one process watched is the engine, in ROLE_PE the one PE.
  */
 #include "oshrun.h"
 
@@ -10,10 +12,12 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,14 +26,18 @@ extern char **environ;
 
 #define GRACE_S 0.4      /* from SIGTERM to SIGKILL after a failure */
 #define USER_GRACE_S 2.0 /* the same when a signal to oshrun ends the job */
+#define ENGINE_GRACE_S 6.0 /* the same for an engine, which ends the job on all hosts */
+#define ENGINE_KILL_US 300000 /* an engine that kills a PE kills its oshrun next, which then reports nothing */
 #define OUTPUT_S 0.25    /* for children of PEs that still hold a pipe when all PEs are gone */
 
 static struct options opt;
 static struct pe *pes;
-static int live, status;
+static int npes, live, status; /* npes: of this process, 1 but in ROLE_JOB */
 static bool ending;
 static double kill_at, timeout_at; /* 0: not set */
-static int signal_fd, wake_fd;
+static int signal_fd;
+static int wake_fd = -1; /* readable after a PE called for an abort; in ROLE_PE when the engine's daemon is gone */
+static siginfo_t engine_end;
 
 static double now(void)
 {
@@ -41,7 +49,7 @@ static double now(void)
 
 static void signal_groups(int sig)
 {
-    for (int i = 0; i < opt.npes; i++)
+    for (int i = 0; i < npes; i++)
         if (pes[i].pid)
             kill(-pes[i].pid, sig);
 }
@@ -53,9 +61,27 @@ static void end_job(int exit_status, int sig, double grace_s)
         return;
     ending = true;
     status = exit_status;
-    kill_at = now() + grace_s;
+    kill_at = now() + (opt.role == ROLE_FRONT ? ENGINE_GRACE_S : grace_s);
     signal_groups(sig);
     signal_groups(SIGCONT);
+}
+
+/* End the job after a failure, and say why. */
+__attribute__((format(printf, 2, 3))) static void fail(int exit_status, const char *format, ...)
+{
+    char text[1024];
+    va_list ap;
+
+    if (ending)
+        return;
+    va_start(ap, format);
+    vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    if (opt.role == ROLE_PE)
+        engine_report(exit_status, text);
+    else
+        say("oshrun: %s", text);
+    end_job(exit_status, SIGTERM, GRACE_S);
 }
 
 static const char *whereabouts(const struct pe *pe)
@@ -74,41 +100,58 @@ static bool check_abort(void)
 
     if (ending || !server_aborted(&rank, &code, &words))
         return false;
+    int exit_status = code & 0xff ? code & 0xff : code != 0;
     if (code)
-        say("oshrun: %s ended the job with status %d%s%s", whereabouts(&pes[rank]), code, *words ? ": " : "", words);
-    end_job(code & 0xff ? code & 0xff : code != 0, SIGTERM, GRACE_S);
+        fail(exit_status, "%s ended the job with status %d%s%s", whereabouts(&pes[rank]), code, *words ? ": " : "", words);
+    else
+        end_job(exit_status, SIGTERM, GRACE_S);
     return true;
+}
+
+/* The engine is gone, and all it had to say was read: its status is that of the job when no PE told another. */
+static void engine_ended(void)
+{
+    if (ending)
+        return;
+    status = engine_end.si_code == CLD_EXITED ? engine_end.si_status : 128 + engine_end.si_status;
+    const char *reason = engine_reason();
+    if (reason && !status) /* the PEs that were left were ended, which is no failure of theirs */
+        status = 1;
+    if (status)
+        fail(status, "%s ended the job with status %d%s%s", opt.engine, status, reason ? ": " : "", reason ? reason : "");
 }
 
 static void pe_exited(struct pe *pe, const siginfo_t *how)
 {
-    const char *rest = live ? "; ending the others" : "";
+    const char *rest = live || opt.role == ROLE_PE ? "; ending the others" : "";
 
     if (check_abort() || ending)
         return;
     if (how->si_code != CLD_EXITED) {
+        if (opt.role == ROLE_PE && how->si_status == SIGKILL)
+            usleep(ENGINE_KILL_US);
         const char *name = sigabbrev_np(how->si_status), *words = sigdescr_np(how->si_status);
-        say("oshrun: %s was killed by SIG%s (%s)%s", whereabouts(pe), name ? name : "?", words ? words : "unknown", rest);
-        end_job(128 + how->si_status, SIGTERM, GRACE_S);
-    } else if (how->si_status) {
-        say("oshrun: %s exited with status %d%s", whereabouts(pe), how->si_status, rest);
-        end_job(how->si_status, SIGTERM, GRACE_S);
-    } else if (live && atomic_load_explicit(&pe->pmix, memory_order_acquire) == PMIX_CONNECTED) { /* M1 of oshrun_pmix.c */
-        say("oshrun: %s exited with status 0 but without shmem_finalize%s", whereabouts(pe), rest);
-        end_job(1, SIGTERM, GRACE_S);
-    }
+        fail(128 + how->si_status, "%s was killed by SIG%s (%s)%s", whereabouts(pe), name ? name : "?",
+             words ? words : "unknown", rest);
+    } else if (how->si_status)
+        fail(how->si_status, "%s exited with status %d%s", whereabouts(pe), how->si_status, rest);
+    else if (live && atomic_load_explicit(&pe->pmix, memory_order_acquire) == PMIX_CONNECTED) /* M1 of oshrun_pmix.c */
+        fail(1, "%s exited with status 0 but without shmem_finalize%s", whereabouts(pe), rest);
 }
 
 /* See who exited, and leave the zombies: their process groups can then be signalled without hitting a stranger. */
 static void look_at_pes(void)
 {
-    for (int i = 0; i < opt.npes; i++) {
+    for (int i = 0; i < npes; i++) {
         siginfo_t how = {.si_pid = 0};
         if (!pes[i].pid || pes[i].exited || waitid(P_PID, pes[i].pid, &how, WEXITED | WNOHANG | WNOWAIT) || !how.si_pid)
             continue;
         pes[i].exited = true;
         live--;
-        pe_exited(&pes[i], &how);
+        if (opt.role != ROLE_FRONT)
+            pe_exited(&pes[i], &how);
+        else
+            engine_end = how;
     }
 }
 
@@ -124,7 +167,10 @@ static void on_signal(int sig)
     case SIGQUIT:
         if (ending)
             kill_at = now();
-        end_job(128 + sig, sig, USER_GRACE_S);
+        if (opt.role == ROLE_JOB)
+            end_job(128 + sig, sig, USER_GRACE_S);
+        else /* an engine that ends a PE is no failure of this PE */
+            end_job(opt.role == ROLE_PE ? 0 : 128 + sig, SIGTERM, GRACE_S);
         break;
     case SIGTSTP:
         signal_groups(SIGTSTP);
@@ -155,10 +201,9 @@ static void signals_up(void)
 
 static void *need(void *p)
 {
-    if (p)
-        return p;
-    fputs("oshrun: out of memory\n", stderr);
-    exit(1);
+    if (!p)
+        out_of_memory();
+    return p;
 }
 
 /* Return a copy of the environment with the -x variables of the program. */
@@ -191,7 +236,7 @@ static int pe_start(struct pe *pe, int input)
     char **env = env_of(pe->app);
     int err = fd[0] < 0 ? fd[0] : fd[1] < 0 ? fd[1] : fd[2] < 0 ? fd[2] : 0;
 
-    if (!err) {
+    if (!err && opt.role == ROLE_JOB) {
         what = "environment";
         err = server_env(pe, &env);
     }
@@ -208,9 +253,8 @@ static int pe_start(struct pe *pe, int input)
         live++;
         return 0;
     }
-    say("oshrun: cannot start PE %d: %s: %s", pe->rank, what, strerror(-err));
-    end_job(what != pe->app->argv[0] ? 1 : err == -ENOENT || err == -ENOTDIR ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE, SIGTERM,
-            GRACE_S);
+    fail(what != pe->app->argv[0] ? 1 : err == -ENOENT || err == -ENOTDIR ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE,
+         "cannot start PE %d: %s: %s", pe->rank, what, strerror(-err));
     return err;
 }
 
@@ -218,8 +262,8 @@ static void start_all(void)
 {
     int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC), input = stdin_open();
 
-    for (int i = 0; i < opt.npes; i++)
-        if (pe_start(&pes[i], i ? nothing : input))
+    for (int i = 0; i < npes; i++)
+        if (pe_start(&pes[i], pes[i].rank ? nothing : input))
             break;
     if (input > 2)
         close(input);
@@ -246,16 +290,18 @@ static void step(double until)
     if (!ending && timeout_at && (!until || timeout_at < until))
         until = timeout_at;
     io_wait(fds, 2, until ? wait_ms(until) : -1);
-    if (fds[1].revents && read(wake_fd, &count, sizeof count) > 0)
+    if (opt.role == ROLE_FRONT && engine_failure())
+        end_job(engine_failure(), 0, GRACE_S); /* the engine ends the others */
+    if (opt.role == ROLE_PE && fds[1].revents)
+        end_job(0, SIGTERM, GRACE_S); /* nobody is left to care for this PE */
+    else if (fds[1].revents && read(wake_fd, &count, sizeof count) > 0)
         check_abort();
     while (fds[0].revents && read(signal_fd, &info, sizeof info) == sizeof info)
         on_signal(info.ssi_signo);
     if (out_broken())
         end_job(128 + SIGPIPE, SIGTERM, GRACE_S);
-    if (!ending && timeout_at && now() >= timeout_at) {
-        say("oshrun: the job ran longer than --timeout and is ended");
-        end_job(EXIT_TIMEOUT, SIGTERM, GRACE_S);
-    }
+    if (timeout_at && now() >= timeout_at)
+        fail(EXIT_TIMEOUT, "the job ran longer than --timeout and is ended");
     if (kill_at && now() >= kill_at) {
         signal_groups(SIGKILL);
         kill_at = now() + 1e9;
@@ -272,6 +318,8 @@ static void run(void)
         step(last);
     signal_groups(SIGKILL);
     io_drain();
+    if (opt.role == ROLE_FRONT)
+        engine_ended();
     for (last = now() + USER_GRACE_S; output_left() && (!ending || now() < last);)
         step(ending ? last : 0);
 }
@@ -289,34 +337,45 @@ static void standard_files(void)
 
 static void pes_up(void)
 {
-    int rank = 0;
+    static struct app engine;
+    const char *own = getenv("PMIX_RANK");
+    int rank = 0, mine = opt.role == ROLE_PE && own ? atoi(own) : 0;
 
-    pes = need(calloc(opt.npes, sizeof *pes));
+    npes = opt.role == ROLE_JOB ? opt.npes : 1;
+    pes = need(calloc(npes, sizeof *pes));
+    if (opt.role == ROLE_FRONT) {
+        opt.engine = engine_command(&opt, &engine);
+        pes[0].app = &engine;
+        return;
+    }
     for (int a = 0; a < opt.napps; a++)
-        for (int i = 0; i < opt.apps[a].npes; i++, rank++) {
-            pes[rank].app = &opt.apps[a];
-            pes[rank].appnum = a;
-            pes[rank].rank = rank;
-        }
+        for (int i = 0; i < opt.apps[a].npes; i++, rank++)
+            if (opt.role == ROLE_JOB || rank == mine)
+                pes[opt.role == ROLE_JOB ? rank : 0] = (struct pe){
+                    .app = &opt.apps[a], .appnum = a, .rank = rank, .death_sig = SIGKILL};
+    if (!pes[0].app || (opt.role == ROLE_PE && !own))
+        usage_error("what started this PE gave it no rank of the job (PMIX_RANK)");
 }
 
 int main(int argc, char **argv)
 {
-    void *topology;
     int err;
 
     standard_files();
     opt_parse(&opt, argc, argv);
     timeout_at = opt.timeout_s ? now() + opt.timeout_s : 0;
     pes_up();
-    io_up(opt.npes, opt.label);
+    io_up(pes[0].rank, npes, opt.label && opt.role != ROLE_FRONT, opt.role == ROLE_FRONT ? engine_heard : NULL);
     signals_up();
-    if ((err = guardian_up())) {
+    if ((err = guardian_up(opt.role == ROLE_FRONT ? ENGINE_GRACE_S : 0))) {
         say("oshrun: cannot fork: %s", strerror(-err));
         return 1;
     }
-    topology = cores_assign(pes, opt.npes, opt.bind);
-    if (server_up(pes, opt.npes, opt.napps, topology, &wake_fd))
+    if (opt.role == ROLE_PE) {
+        close_range(3, ~0U, CLOSE_RANGE_CLOEXEC); /* Slurm's step daemon leaves a socket open */
+        wake_fd = syscall(SYS_pidfd_open, getppid(), 0);
+    }
+    if (opt.role == ROLE_JOB && server_up(pes, npes, opt.napps, cores_assign(pes, npes, opt.bind), &wake_fd))
         status = 1;
     else {
         start_all();

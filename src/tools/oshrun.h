@@ -2,7 +2,8 @@
  * oshrun.h - what the files of the launcher share: the job, its programs and its PEs.
  *
  * oshrun.c owns the job and its end, oshrun_opt.c the command line, oshrun_spawn.c processes and cores,
- * oshrun_io.c output lines and standard input, oshrun_pmix.c the PMIx server. Nothing here is part of the library.
+ * oshrun_io.c output lines and standard input, oshrun_pmix.c the PMIx server, oshrun_engine.c launchers of several
+ * hosts. Nothing here is part of the library.
  */
 #ifndef OSHRUN_H
 #define OSHRUN_H
@@ -13,6 +14,10 @@
 #include <sys/types.h>
 
 enum { EXIT_USAGE = 2, EXIT_TIMEOUT = 124, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
+
+/* What this oshrun starts: all PEs of a job on this machine; an engine (srun, mpirun) for a job on several; or, started
+ * by an engine, one PE of such a job, whose output and end it treats as those on one machine are treated. */
+enum role { ROLE_JOB, ROLE_FRONT, ROLE_PE };
 
 enum bind { BIND_DEFAULT, BIND_NONE, BIND_CORE };
 
@@ -25,7 +30,16 @@ struct app {
     int npes;    /* 0 until the default is known */
 };
 
+struct host {
+    char *name;
+    int slots; /* 0: not said */
+};
+
 struct options {
+    enum role role;
+    const char *engine; /* of ROLE_FRONT; NULL: any */
+    struct host *hosts; /* of ROLE_FRONT: as many slots as PEs; none: the engine knows */
+    int nhosts;
     struct app *apps;
     int napps;
     int npes;    /* of all programs together */
@@ -46,6 +60,7 @@ struct pe {
     const struct app *app;
     int appnum;
     int rank;
+    int death_sig;   /* what it gets when oshrun dies, besides what the guardian sends; 0: nothing */
     pid_t pid;       /* 0 until started; the zombie is kept, so the number stays ours until oshrun ends */
     bool exited;
     void *cpuset;    /* hwloc_cpuset_t of its core, NULL when not bound */
@@ -58,13 +73,16 @@ struct pe {
 
 /* Fill *opt from the command line; ends the process after --help, --version or a usage error. */
 void opt_parse(struct options *opt, int argc, char **argv);
+/* The value of --bind-to, NULL for the default. */
+const char *bind_name(enum bind bind);
+_Noreturn void out_of_memory(void);
 _Noreturn void usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* oshrun_spawn.c */
 
-/* Start the guardian, which ends the process groups told to it when oshrun dies without a word. Call before any
- * thread exists. Returns 0 or -errno. */
-int guardian_up(void);
+/* Start the guardian, which ends the process groups told to it when oshrun dies without a word: with SIGTERM, and
+ * SIGKILL after so many seconds. Call before any thread exists. Returns 0 or -errno. */
+int guardian_up(double grace_s);
 void guardian_down(void);
 
 /* Number of cores oshrun may use, at least 1. */
@@ -86,7 +104,8 @@ struct stream;
 
 extern struct sink *const sink_out, *const sink_err;
 
-void io_up(int npes, bool label);
+/* For npes PEs from rank first. heard (or NULL) is shown every line of error output and keeps it by returning true. */
+void io_up(int first, int npes, bool label, bool (*heard)(const char *line, size_t n));
 /* Create the pipe of a stream (0 output, 1 error) and return the end for the PE, or -errno. */
 int stream_open(int rank, int which);
 /* Number of streams a PE, or one of its children, may still write to. */
@@ -105,6 +124,22 @@ void io_drain(void);
 bool output_left(void);
 /* Standard output of oshrun was closed by its reader. */
 bool out_broken(void);
+
+/* oshrun_engine.c */
+
+/* Make *app the command that has an engine start the job, and return its name; ends the process when there is none. */
+const char *engine_command(const struct options *opt, struct app *app);
+/* A line of the engine, or of one of its PEs, on standard error: true when it is not to be passed on. */
+bool engine_heard(const char *line, size_t n);
+/* The status of the first PE that failed, 0 while there is none. */
+int engine_failure(void);
+/* When all was heard: why the engine ended the job, NULL if it did not say. */
+const char *engine_reason(void);
+/* In ROLE_PE: undo the coding of the command line, which starts behind AS_PE. */
+#define AS_PE "--as-pe"
+void engine_decode(int argc, char **argv);
+/* In ROLE_PE: tell the front, in its words, how this PE failed. */
+void engine_report(int status, const char *text);
 
 /* oshrun_pmix.c */
 

@@ -43,8 +43,9 @@ struct sink *const sink_out = &sinks[0], *const sink_err = &sinks[1];
 static struct stream *streams;
 static struct pollfd *polled;
 static struct stream **polled_stream;
-static int nstreams, open_streams;
+static int first_rank, nstreams, open_streams;
 static bool labels;
+static bool (*heard)(const char *line, size_t n);
 
 /* A terminal on its way to PE 0. to < 0: nothing to forward. */
 static struct {
@@ -55,31 +56,31 @@ static struct {
 
 static void *need(void *p)
 {
-    if (!p) {
-        fputs("oshrun: out of memory\n", stderr);
-        exit(1);
-    }
+    if (!p)
+        out_of_memory();
     return p;
 }
 
-void io_up(int npes, bool label)
+void io_up(int first, int npes, bool label, bool (*listener)(const char *line, size_t n))
 {
     struct stat st;
 
+    first_rank = first;
     labels = label;
+    heard = listener;
     nstreams = 2 * npes;
     streams = need(calloc(nstreams, sizeof *streams));
     polled = need(calloc(nstreams + 16, sizeof *polled));
     polled_stream = need(calloc(nstreams, sizeof *polled_stream));
     for (int i = 0; i < nstreams; i++)
-        streams[i] = (struct stream){.fd = -1, .rank = i / 2, .sink = &sinks[i % 2]};
+        streams[i] = (struct stream){.fd = -1, .rank = first + i / 2, .sink = &sinks[i % 2]};
     for (int i = 0; i < 2; i++)
         sinks[i].regular = !fstat(sinks[i].fd, &st) && S_ISREG(st.st_mode);
 }
 
 int stream_open(int rank, int which)
 {
-    struct stream *s = &streams[2 * rank + which];
+    struct stream *s = &streams[2 * (rank - first_rank) + which];
     int fd[2];
 
     if (pipe2(fd, O_CLOEXEC))
@@ -177,13 +178,14 @@ static void emit_lines(struct stream *s)
 {
     char *from = s->buf, *end = s->buf + s->len, *last = memrchr(s->buf, '\n', s->len), *newline;
 
-    if (last && !labels) {
+    if (last && !labels && !(heard && s->sink == sink_err)) {
         emit(s, from, last + 1 - from);
         from = last + 1;
     }
     for (; last && from <= last; from = newline + 1) {
         newline = memchr(from, '\n', end - from);
-        emit(s, from, newline + 1 - from);
+        if (labels || !heard(from, newline - from))
+            emit(s, from, newline + 1 - from);
     }
     if (end - from == LINE) {
         emit(s, from, LINE);

@@ -20,7 +20,7 @@
 
 enum { MAX_PES = 1 << 15 };
 
-enum key { NP, LABEL, ENV, BIND, TIMEOUT, WDIR, HOST, HOSTFILE, HELP, SHOW_VERSION };
+enum key { NP, LABEL, ENV, BIND, TIMEOUT, WDIR, HOST, HOSTFILE, ENGINE, HELP, SHOW_VERSION };
 
 /* One row an option; --help is printed from here. Names of more than one letter take one or two dashes. */
 static const struct row {
@@ -29,14 +29,15 @@ static const struct row {
     const char *arg;
     const char *help;
 } rows[] = {
-    {NP, {"n", "np"}, "N", "number of PEs of this program (default: one per core)"},
+    {NP, {"n", "np"}, "N", "number of PEs of this program (default: one per slot, or per core)"},
     {LABEL, {"l", "label"}, NULL, "begin each line of output with the rank, as in \"[3] \""},
     {ENV, {"x"}, "VAR[=VALUE]", "give this variable to the PEs of this program (repeatable)"},
     {BIND, {"bind-to"}, "core|none", "one core a PE, or any (default: core for 2 PEs or more, if each gets its own)"},
     {TIMEOUT, {"timeout"}, "S", "end the job after S seconds, with exit status 124"},
     {WDIR, {"wdir", "wd"}, "DIR", "directory in which this program starts"},
-    {HOST, {"H", "host"}, "HOST[:SLOTS],...", "where to run; only this machine for now"},
-    {HOSTFILE, {"hostfile", "machinefile"}, "FILE", "the same, one host a line"},
+    {HOST, {"H", "host"}, "HOST[:SLOTS],...", "where to run, filled in this order (default: 1 slot each)"},
+    {HOSTFILE, {"hostfile", "machinefile"}, "FILE", "the same, a line each: HOST, HOST:SLOTS or HOST slots=SLOTS"},
+    {ENGINE, {"engine"}, "srun|prterun|mpirun", "what starts a job on several hosts (default: the first one found)"},
     {HELP, {"h", "help"}, NULL, "print this and exit"},
     {SHOW_VERSION, {"V", "version"}, NULL, "print the version and exit"},
 };
@@ -54,7 +55,7 @@ void usage_error(const char *format, ...)
     exit(EXIT_USAGE);
 }
 
-static _Noreturn void out_of_memory(void)
+void out_of_memory(void)
 {
     fprintf(stderr, "oshrun: out of memory\n");
     exit(1);
@@ -63,7 +64,7 @@ static _Noreturn void out_of_memory(void)
 static _Noreturn void help(void)
 {
     printf("usage: oshrun [OPTIONS] PROGRAM [ARGUMENTS] [: [OPTIONS] PROGRAM [ARGUMENTS]]...\n"
-           "Start an OpenSHMEM job on this machine.\n\n");
+           "Start an OpenSHMEM job, on this machine or on several.\n\n");
     for (int i = 0; i < NROWS; i++) {
         char left[64] = "";
         size_t n = 0;
@@ -77,6 +78,9 @@ static _Noreturn void help(void)
     printf("\nStandard input goes to PE 0. The exit status is that of the first PE that failed: 128 + N after signal N,\n"
            "%d for a program that cannot be executed, %d for one not found, %d after --timeout, %d for a usage error.\n",
            EXIT_NOT_EXECUTABLE, EXIT_NOT_FOUND, EXIT_TIMEOUT, EXIT_USAGE);
+    printf("\nA job on other hosts is started by Slurm's srun --mpi=pmix, prterun or Open MPI's mpirun. Labels, statuses and the\n"
+           "end of a job are as on one machine, and oshrun must have the same path everywhere. The PEs are given the SHMEM_, SMA_,\n"
+           "FI_ and ZE_ variables and LD_LIBRARY_PATH. In a Slurm job of several nodes, oshrun without -H uses all of them.\n");
     exit(0);
 }
 
@@ -122,6 +126,11 @@ static double seconds(const char *text)
     return s;
 }
 
+const char *bind_name(enum bind bind)
+{
+    return bind == BIND_CORE ? "core" : bind == BIND_NONE ? "none" : NULL;
+}
+
 static void add_env(struct app *app, const char *text)
 {
     const char *value = strchr(text, '=') ? "" : getenv(text);
@@ -149,42 +158,55 @@ static bool host_is_here(const char *host)
            (len && !strncmp(host, own, len) && own[len] == '.');
 }
 
-/* Take one HOST[:SLOTS] and return its slots, or slots when it names none. */
+/* Add a host, or slots to one named before. slots 0: as long as nothing is said. */
+static void host_add(struct options *opt, const char *name, int slots)
+{
+    int h = 0;
+
+    while (h < opt->nhosts && strcmp(opt->hosts[h].name, name))
+        h++;
+    if (h == opt->nhosts) {
+        if (!(opt->hosts = realloc(opt->hosts, (h + 1) * sizeof *opt->hosts)) || !(opt->hosts[h].name = strdup(name)))
+            out_of_memory();
+        opt->hosts[opt->nhosts++].slots = 0;
+    }
+    opt->hosts[h].slots += slots;
+}
+
+/* Cut ":SLOTS" off host and return the slots, or those given. */
 static int host_slots(char *host, int slots)
 {
     char *colon = strrchr(host, ':');
 
-    if (colon && colon > host && colon[-1] != ':') {
-        slots = count("the slots of a host", colon + 1);
-        *colon = 0;
-    }
-    if (!host_is_here(host))
-        usage_error("host '%s' is not this machine: jobs on several hosts are not supported yet", host);
-    return slots;
+    if (!colon || colon == host || colon[-1] == ':')
+        return slots;
+    *colon = 0;
+    return count("the slots of a host", colon + 1);
 }
 
-static int host_list(const char *text)
+static void host_list(struct options *opt, const char *text)
 {
     char *list = strdup(text), *next = list, *host;
-    int slots = 0;
+    int before = opt->nhosts;
 
     if (!list)
         out_of_memory();
     while ((host = strsep(&next, ",")))
-        if (*host)
-            slots += host_slots(host, 1);
+        if (*host) {
+            int slots = host_slots(host, 1);
+            host_add(opt, host, slots);
+        }
     free(list);
-    if (!slots)
+    if (opt->nhosts == before)
         usage_error("--host names no host");
-    return slots;
 }
 
-/* Lines are HOST[:SLOTS] or HOST slots=N; '#' begins a comment. */
-static int host_file(const char *path)
+/* Lines are HOST[:SLOTS] or HOST slots=N, other words are ignored; '#' begins a comment. */
+static void host_file(struct options *opt, const char *path)
 {
     FILE *f = fopen(path, "re");
     char line[1024];
-    int slots = 0;
+    int before = opt->nhosts;
 
     if (!f)
         usage_error("cannot read the host file '%s': %s", path, strerror(errno));
@@ -193,19 +215,18 @@ static int host_file(const char *path)
         line[strcspn(line, "#\n")] = 0;
         if (!(host = strtok_r(line, " \t", &save)))
             continue;
-        int here = host_slots(host, cores_count());
+        int slots = host_slots(host, 0);
         while ((word = strtok_r(NULL, " \t", &save)))
             if (!strncmp(word, "slots=", 6))
-                here = count("slots=", word + 6);
-        slots += here;
+                slots = count("slots=", word + 6);
+        host_add(opt, host, slots);
     }
     fclose(f);
-    if (!slots)
+    if (opt->nhosts == before)
         usage_error("the host file '%s' names no host", path);
-    return slots;
 }
 
-static void apply(struct options *opt, struct app *app, const struct row *row, const char *value, int *slots)
+static void apply(struct options *opt, struct app *app, const struct row *row, const char *value)
 {
     switch (row->key) {
     case NP:
@@ -218,9 +239,9 @@ static void apply(struct options *opt, struct app *app, const struct row *row, c
         add_env(app, value);
         break;
     case BIND:
-        if (strcmp(value, "core") && strcmp(value, "none"))
+        opt->bind = !strcmp(value, "core") ? BIND_CORE : BIND_NONE;
+        if (strcmp(value, bind_name(opt->bind)))
             usage_error("--bind-to takes core or none, not '%s'", value);
-        opt->bind = *value == 'c' ? BIND_CORE : BIND_NONE;
         break;
     case TIMEOUT:
         opt->timeout_s = seconds(value);
@@ -229,10 +250,15 @@ static void apply(struct options *opt, struct app *app, const struct row *row, c
         app->wdir = strdup(value);
         break;
     case HOST:
-        *slots += host_list(value);
+        host_list(opt, value);
         break;
     case HOSTFILE:
-        *slots += host_file(value);
+        host_file(opt, value);
+        break;
+    case ENGINE:
+        if (strcmp(value, "srun") && strcmp(value, "prterun") && strcmp(value, "mpirun"))
+            usage_error("--engine takes srun, prterun or mpirun, not '%s'", value);
+        opt->engine = strdup(value);
         break;
     case HELP:
         help();
@@ -243,7 +269,7 @@ static void apply(struct options *opt, struct app *app, const struct row *row, c
 }
 
 /* Parse one program from argv[i] to the next ':' and return the index behind it. */
-static int parse_app(struct options *opt, struct app *app, int argc, char **argv, int i, int *slots)
+static int parse_app(struct options *opt, struct app *app, int argc, char **argv, int i)
 {
     for (; i < argc && argv[i][0] == '-' && argv[i][1]; i++) {
         const char *value, *arg = argv[i];
@@ -258,7 +284,7 @@ static int parse_app(struct options *opt, struct app *app, int argc, char **argv
             usage_error("option '%s' takes no value", arg);
         if (row->arg && !value && !(value = argv[++i]))
             usage_error("option '%s' needs a value: %s", arg, row->arg);
-        apply(opt, app, row, value, slots);
+        apply(opt, app, row, value);
     }
     if (i >= argc || !*argv[i] || !strcmp(argv[i], ":"))
         usage_error("no program to run");
@@ -273,25 +299,89 @@ static int parse_app(struct options *opt, struct app *app, int argc, char **argv
     return i + 1;
 }
 
+/* Slots of a Slurm job over several nodes in which oshrun was started, 0 when it was not: what --ntasks asked for, or
+ * its CPUs, "4,2(x3)". PEs of such a job have a rank and start local jobs. */
+static int slurm_slots(void)
+{
+    const char *nodes = getenv("SLURM_JOB_NUM_NODES"), *tasks = getenv("SLURM_NTASKS"), *p = getenv("SLURM_JOB_CPUS_PER_NODE");
+    int total = 0;
+
+    if (!getenv("SLURM_JOB_ID") || !nodes || atoi(nodes) < 2 || getenv("PMIX_RANK"))
+        return 0;
+    if (tasks)
+        return count("SLURM_NTASKS", tasks);
+    while (p && isdigit((unsigned char)*p)) {
+        char *end;
+        int cpus = strtol(p, &end, 10), times = strncmp(end, "(x", 2) ? 1 : strtol(end + 2, &end, 10);
+        total += cpus * times;
+        p = end + strcspn(end, ",");
+        p += *p == ',';
+    }
+    return total ? total : atoi(nodes);
+}
+
+/* Decide what this oshrun starts. Returns the default number of PEs. */
+static int choose_role(struct options *opt)
+{
+    int slots = 0, elsewhere = 0, tasks = opt->nhosts ? 0 : slurm_slots();
+
+    for (int h = 0; h < opt->nhosts; h++)
+        elsewhere += !host_is_here(opt->hosts[h].name);
+    for (int h = 0; h < opt->nhosts; h++) {
+        if (!opt->hosts[h].slots)
+            opt->hosts[h].slots = elsewhere ? 1 : cores_count();
+        slots += opt->hosts[h].slots;
+    }
+    if (opt->engine || elsewhere || tasks)
+        opt->role = ROLE_FRONT;
+    if (tasks && !opt->engine)
+        opt->engine = "srun";
+    return slots ? slots : tasks ? tasks : cores_count();
+}
+
+/* Make the slots of all hosts as many as there are PEs: take them in order, or add one to each in turn. */
+static void spread(struct options *opt)
+{
+    int left = opt->npes;
+
+    for (int h = 0; h < opt->nhosts; h++) {
+        if (opt->hosts[h].slots > left)
+            opt->hosts[h].slots = left;
+        left -= opt->hosts[h].slots;
+    }
+    for (int h = 0; opt->nhosts && left; left--, h = (h + 1) % opt->nhosts)
+        opt->hosts[h].slots++;
+    while (opt->nhosts && !opt->hosts[opt->nhosts - 1].slots)
+        opt->nhosts--;
+}
+
 void opt_parse(struct options *opt, int argc, char **argv)
 {
-    int slots = 0, i = 1;
+    int i = 1, slots = 0;
 
     memset(opt, 0, sizeof *opt);
+    if (argc > 1 && !strcmp(argv[1], AS_PE)) {
+        opt->role = ROLE_PE;
+        i++;
+        engine_decode(argc - i, argv + i);
+    }
     do {
         if (!(opt->apps = realloc(opt->apps, (opt->napps + 1) * sizeof *opt->apps)))
             out_of_memory();
         struct app *app = &opt->apps[opt->napps++];
         memset(app, 0, sizeof *app);
-        i = parse_app(opt, app, argc, argv, i, &slots);
+        i = parse_app(opt, app, argc, argv, i);
     } while (i < argc);
+    if (opt->role != ROLE_PE)
+        slots = choose_role(opt);
     for (int a = 0; a < opt->napps; a++) {
         if (!opt->apps[a].npes && opt->napps > 1)
             usage_error("with several programs each needs its own -n; '%s' has none", opt->apps[a].argv[0]);
         if (!opt->apps[a].npes)
-            opt->apps[a].npes = slots ? slots : cores_count();
+            opt->apps[a].npes = slots;
         opt->npes += opt->apps[a].npes;
         if (opt->npes > MAX_PES)
             usage_error("more than %d PEs in all", MAX_PES);
     }
+    spread(opt);
 }

@@ -19,8 +19,24 @@
 static pid_t guardian;
 static int guardian_fd = -1;
 
+static void end_groups(const pid_t *group, size_t n, double grace_s)
+{
+    size_t left = n;
+
+    for (size_t i = 0; i < n; i++)
+        kill(-group[i], SIGTERM);
+    for (int i = 0; left && i < grace_s * 20; i++) {
+        usleep(50000);
+        left = 0;
+        for (size_t k = 0; k < n; k++)
+            left += !kill(-group[k], 0);
+    }
+    for (size_t i = 0; i < n; i++)
+        kill(-group[i], SIGKILL);
+}
+
 /* Take process groups from fd; a 0 means that all is well, the end of file that oshrun is gone. */
-static _Noreturn void guard(int fd)
+static _Noreturn void guard(int fd, double grace_s)
 {
     pid_t *group = NULL, pid;
     size_t n = 0;
@@ -34,12 +50,11 @@ static _Noreturn void guard(int fd)
         group = more;
         group[n++] = pid;
     }
-    while (n--)
-        kill(-group[n], SIGKILL);
+    end_groups(group, n, grace_s);
     _exit(0);
 }
 
-int guardian_up(void)
+int guardian_up(double grace_s)
 {
     sigset_t all, old;
     int fd[2];
@@ -53,7 +68,7 @@ int guardian_up(void)
         if (dup2(fd[0], 0) < 0)
             _exit(1);
         close_range(1, ~0U, 0);
-        guard(0);
+        guard(0, grace_s);
     }
     int err = errno;
     sigprocmask(SIG_SETMASK, &old, NULL);
@@ -157,7 +172,7 @@ static _Noreturn void become(struct pe *pe, const int fd[3], char **env, pid_t p
     sigset_t none;
 
     setpgid(0, 0);
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
+    if (prctl(PR_SET_PDEATHSIG, pe->death_sig) || getppid() != parent)
         _exit(1);
     for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++)
         signal(defaults[i], SIG_DFL);

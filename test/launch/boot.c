@@ -2,7 +2,8 @@
  * boot.c - the library's own bootstrap without the library: who are we, and do a few KB of each PE reach all others.
  *
  * Every PE prints "PE 1 of 4 on h1, node 0 1, hosts h1 h1 h2 h2, 0 wrong". With an argument FOLDER it goes on after the
- * fence only when FOLDER/go exists, and says so by FOLDER/fenced.PE: meanwhile the test stops the other host's daemons.
+ * fence only when FOLDER/go exists; FOLDER/fenced.PE and found.PE say how far it is. The test stops the other host's
+ * daemons meanwhile.
  */
 #include "host/boot/boot.h"
 
@@ -33,14 +34,20 @@ static int wrong_cards(void)
     return wrong;
 }
 
-static void wait_for_go(const char *folder)
+static void mark(const char *folder, const char *what)
 {
     char path[4096];
     FILE *f;
 
-    snprintf(path, sizeof path, "%s/fenced.%d", folder, boot.pe);
+    snprintf(path, sizeof path, "%s/%s.%d", folder, what, boot.pe);
     if ((f = fopen(path, "w")))
         fclose(f);
+}
+
+static void wait_for_go(const char *folder)
+{
+    char path[4096];
+
     snprintf(path, sizeof path, "%s/go", folder);
     for (int i = 0; i < 1500 && access(path, F_OK); i++)
         usleep(10000);
@@ -72,9 +79,13 @@ int main(int argc, char **argv)
     fill(card, boot.pe);
     if (boot.ops->publish("test.card", card, sizeof card) || boot.ops->fence())
         return 1;
-    if (argc > 1)
+    if (argc > 1) {
+        mark(argv[1], "fenced");
         wait_for_go(argv[1]);
+    }
     int wrong = wrong_cards();
+    if (argc > 1 && !wrong)
+        mark(argv[1], "found");
     print(wrong);
     if (boot.ops->fence())
         return 1;

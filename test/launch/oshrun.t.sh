@@ -253,9 +253,34 @@ run --hostfile "$work/hosts" echo a
 ended 0 0 && [ "$(wc -l <"$work/out")" -eq 3 ]
 ok $? "--hostfile is taken, slots count"
 
-run -n 2 -host localhost,elsewhere.example true
-ended 2 1 && grep -q elsewhere.example "$work/err"
-ok $? "another host is refused with one line that names it"
+# Engines that are none: nothing on PATH, or another MPI's mpirun.
+mkdir "$work/bin" && printf '#!/bin/sh\necho HYDRA build details\n' >"$work/bin/mpirun" && chmod +x "$work/bin/mpirun"
+begin=$SECONDS
+PATH=$work/bin "$oshrun" -n 2 -host localhost,elsewhere.example true >"$work/out" 2>"$work/err"
+status=$? took=$((SECONDS - begin))
+ended 2 1 && grep -q "elsewhere.example.*srun (not on PATH), prterun (not on PATH), mpirun (not Open MPI's)" "$work/err"
+ok $? "without an engine for another host, one line names it and what was looked for"
+
+# An engine that gets another job than the one described, or words it takes for its own.
+cat >"$work/bin/prterun" <<'END'
+#!/bin/bash
+while [ "$1" != --as-pe ]; do
+    [ "$1" != --hostfile ] || { shift; set -- "" $(<"$1") "${@:2}"; }
+    printf '%s ' "${1/#\/*\//}"
+    shift
+done
+printf '\n'
+printf '[%s]' "$@"
+END
+chmod +x "$work/bin/prterun"
+(
+    unset LD_LIBRARY_PATH
+    PATH=$work/bin:$PATH "$oshrun" -H a:2,b --bind-to core -l -n 2 -x V='1 2' p : -n 2 --wdir /d q -n >"$work/out" 2>"$work/err"
+)
+status=$? took=0
+[ "$(cat "$work/out")" = "-n 4  a a a b --map-by seq --bind-to core oshrun 
+[--as-pe][=-n][=2][=-l][=-x][=V=1 2][=--][=p][=:][=-n][=2][=-l][=--wdir][=/d][=--][=q][=-n]" ]
+ok $? "--engine prterun: the job in its words"
 
 # Wrong use that starts something, or that is not told.
 bad=

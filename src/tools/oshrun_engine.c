@@ -1,0 +1,339 @@
+/*
+ * oshrun_engine.c - jobs on several hosts: which launcher starts them, how it is asked, and what its words mean.
+ *
+ * The engine starts one `oshrun --as-pe` for each PE, with the options and programs of the user's command line; so
+ * labels, whole lines, -x, --wdir, several programs and exit statuses do not depend on the engine, which only gets the
+ * number of PEs, the hosts and --bind-to. The oshrun of a PE that fails says so in a line on standard error that begins
+ * with a mark and the status. The first such line decides: it is the first failure in time that got here.
+ */
+#include "oshrun.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define MARK "\036oshrun "
+#define RULE "--------------------------------------------------------------------------"
+#define NO_FINALIZE "a PE ended without shmem_finalize"
+#define HOST_LOST "a host was lost, or cannot be reached"
+
+/* What an engine says that is no news: a line with this part, or the block between two rules that it begins, is dropped.
+ * reason: how the user is told when no PE has said why the job failed. */
+struct words {
+    const char *part, *reason;
+};
+
+static const struct words of_srun[] = {
+    {"srun: job ", NULL},
+    {"srun: Job step aborted", NULL},
+    {"srun: forcing job termination", NULL},
+    {"srun: got SIG", NULL},
+    {"srun: launch/slurm: _step_signal", NULL},
+    {"srun: error: Timed out waiting for job step", NULL},
+    {"srun: Force Terminated", NULL},
+    {"srun: error: Node failure on", HOST_LOST},
+    {": task", NULL},
+    {"_errhandler: ", NO_FINALIZE},
+    {" CANCELLED AT ", NULL},
+    {NULL, NULL},
+};
+
+static const struct words of_mpirun[] = {
+    {"Primary job ", NULL},
+    {" noticed that process rank ", NULL},
+    {" detected that one or more processes exited", NULL},
+    {": Forwarding signal", NULL},
+    {"Abort is in progress", NULL},
+    {"plm:rsh: Warning: setpgid", NULL},
+    {" has exited due to process rank ", NO_FINALIZE},
+    {" was unable to reliably start one or more daemons", HOST_LOST},
+    {" has lost communication with a remote daemon", HOST_LOST},
+    {NULL, NULL},
+};
+
+static const char *srun_missing(void);
+static const char *mpirun_missing(void);
+static const char *prterun_missing(void);
+static void srun_command(const struct options *opt, struct app *app);
+static void mpirun_command(const struct options *opt, struct app *app);
+
+/* In the order in which they are tried. missing says why it cannot be used, NULL: it can. own[]: how its own lines begin,
+ * those in blocks (which begin with a rule) apart. */
+static const struct engine {
+    const char *name;
+    const char *(*missing)(void);
+    void (*command)(const struct options *opt, struct app *app);
+    const struct words *words;
+    const char *own[4];
+    bool blocks;
+} engines[] = {
+    {"srun", srun_missing, srun_command, of_srun, {"srun: ", "slurmstepd"}, false},
+    {"prterun", prterun_missing, mpirun_command, of_mpirun, {"mpirun: ", "(null): ", "Abort is in progress", "["}, true},
+    {"mpirun", mpirun_missing, mpirun_command, of_mpirun, {"mpirun: ", "(null): ", "Abort is in progress", "["}, true},
+};
+enum { NENGINES = sizeof engines / sizeof *engines };
+
+static const struct engine *engine;
+static int failure;
+static const char *reason;
+static enum { OUTSIDE, RULE_SEEN, INSIDE } block;
+
+static bool on_path(const char *name)
+{
+    const char *p = getenv("PATH");
+    char file[4096];
+
+    while (p && *p) {
+        int n = strcspn(p, ":");
+        snprintf(file, sizeof file, "%.*s/%s", n, p, name);
+        if (!access(file, X_OK))
+            return true;
+        p += n + (p[n] == ':');
+    }
+    return false;
+}
+
+static const char *srun_missing(void)
+{
+    if (!on_path("srun"))
+        return "not on PATH";
+    if (getenv("SLURM_JOB_ID") || getenv("SLURM_CONF") || !access("/etc/slurm/slurm.conf", R_OK) ||
+        !access("/run/slurm/conf/slurm.conf", R_OK))
+        return NULL;
+    return "no Slurm is configured here";
+}
+
+static const char *prterun_missing(void)
+{
+    return on_path("prterun") ? NULL : "not on PATH";
+}
+
+static const char *mpirun_missing(void)
+{
+    char line[256] = "";
+    FILE *f;
+
+    if (!on_path("mpirun"))
+        return "not on PATH";
+    if ((f = popen("mpirun --version 2>/dev/null", "re"))) {
+        fgets(line, sizeof line, f);
+        pclose(f);
+    }
+    return strstr(line, "Open MPI") || strstr(line, "PRTE") || strstr(line, "PRRTE") ? NULL : "not Open MPI's";
+}
+
+/* Append a word to the command line of app. */
+__attribute__((format(printf, 2, 3))) static void add(struct app *app, const char *format, ...)
+{
+    int n = 0;
+    va_list ap;
+
+    while (app->argv && app->argv[n])
+        n++;
+    app->argv = realloc(app->argv, (n + 2) * sizeof *app->argv);
+    va_start(ap, format);
+    if (!app->argv || vasprintf(&app->argv[n], format, ap) < 0)
+        out_of_memory();
+    va_end(ap);
+    app->argv[n + 1] = NULL;
+}
+
+/* A file with a host for each PE, the one way to say exact places that engines share. They open it by the name that is
+ * returned; a memfd leaves nothing behind. */
+static const char *places(const struct options *opt)
+{
+    static char name[32];
+    int fd = memfd_create("hosts", 0);
+
+    for (int h = 0; h < opt->nhosts; h++)
+        for (int i = 0; i < opt->hosts[h].slots; i++)
+            if (dprintf(fd, "%s\n", opt->hosts[h].name) < 0)
+                usage_error("cannot write a list of hosts: %s", strerror(errno));
+    snprintf(name, sizeof name, "/dev/fd/%d", fd);
+    return name;
+}
+
+static void mpirun_command(const struct options *opt, struct app *app)
+{
+    add(app, "-n");
+    add(app, "%d", opt->npes);
+    if (opt->nhosts) {
+        add(app, "--hostfile");
+        add(app, "%s", places(opt));
+        add(app, "--map-by");
+        add(app, "seq");
+    }
+    if (bind_name(opt->bind)) {
+        add(app, "--bind-to");
+        add(app, "%s", bind_name(opt->bind));
+    }
+}
+
+static void srun_command(const struct options *opt, struct app *app)
+{
+    add(app, "--mpi=pmix");
+    add(app, "--kill-on-bad-exit=1");
+    add(app, "--input=0");
+    add(app, "--ntasks=%d", opt->npes);
+    if (bind_name(opt->bind))
+        add(app, "--cpu-bind=%s", opt->bind == BIND_CORE ? "cores" : "none");
+    if (!opt->nhosts)
+        return;
+    add(app, "--nodes=%d", opt->nhosts);
+    add(app, "--distribution=arbitrary");
+    app->env = calloc(1, sizeof *app->env);
+    if (!app->env || asprintf(&app->env[app->nenv++], "SLURM_HOSTFILE=%s", places(opt)) < 0)
+        out_of_memory();
+}
+
+/* The variables that PEs get without -x, engines differ in that. */
+static bool is_ours(const char *pair)
+{
+    static const char *const names[] = {"SHMEM_", "SMA_", "FI_", "ZE_", "LD_LIBRARY_PATH="};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strncmp(pair, names[i], strlen(names[i])))
+            return true;
+    return false;
+}
+
+/* Append what engine_decode undoes: each word behind a '=', so that none is an option or a ':' to the engine. */
+static void add_program(const struct app *program, bool label, struct app *app)
+{
+    add(app, "=-n");
+    add(app, "=%d", program->npes);
+    if (label)
+        add(app, "=-l");
+    for (char **e = environ; *e; e++)
+        if (is_ours(*e)) {
+            add(app, "=-x");
+            add(app, "=%s", *e);
+        }
+    for (int i = 0; i < program->nenv; i++) {
+        add(app, "=-x");
+        add(app, "=%s", program->env[i]);
+    }
+    if (program->wdir) {
+        add(app, "=--wdir");
+        add(app, "=%s", program->wdir);
+    }
+    add(app, "=--");
+    for (char **word = program->argv; *word; word++)
+        add(app, "=%s", *word);
+}
+
+void engine_decode(int argc, char **argv)
+{
+    for (int i = 0; i < argc; i++)
+        argv[i] += argv[i][0] == '=';
+}
+
+/* Find the engine asked for, or the first that can be used. */
+static const struct engine *choose(const struct options *opt)
+{
+    char why[512] = "";
+    const char *missing;
+    size_t n = 0;
+
+    for (int i = 0; i < NENGINES; i++)
+        if (opt->engine && !strcmp(opt->engine, engines[i].name)) {
+            if (!on_path(opt->engine))
+                usage_error("%s, which is to start the job, is not on PATH", opt->engine);
+            return &engines[i];
+        }
+    for (int i = 0; i < NENGINES; i++) {
+        if (!(missing = engines[i].missing()))
+            return &engines[i];
+        n += snprintf(why + n, sizeof why - n, "%s%s (%s)", i ? ", " : "", engines[i].name, missing);
+    }
+    usage_error("nothing can start a job on %s: looked for %s", opt->hosts[opt->nhosts - 1].name, why);
+}
+
+const char *engine_command(const struct options *opt, struct app *app)
+{
+    char self[4096] = "";
+
+    engine = choose(opt);
+    add(app, "%s", engine->name);
+    engine->command(opt, app);
+    if (readlink("/proc/self/exe", self, sizeof self - 1) < 0)
+        usage_error("/proc is not there");
+    add(app, "%s", self);
+    add(app, AS_PE);
+    for (int a = 0; a < opt->napps; a++) {
+        if (a)
+            add(app, "=:");
+        add_program(&opt->apps[a], opt->label, app);
+    }
+    return engine->name;
+}
+
+void engine_report(int status, const char *text)
+{
+    say(MARK "%d %s", status, text);
+}
+
+/* A PE's report: only the first is shown. */
+static void heard_report(const char *text)
+{
+    int status = atoi(text);
+
+    if (failure || status < 1)
+        return;
+    failure = status;
+    text += strcspn(text, " ");
+    say("oshrun:%s", text);
+}
+
+static const struct words *known(const char *text, bool opened)
+{
+    for (int i = 0; i < 4 && engine->own[i] && !opened; i++)
+        opened = !strncmp(text, engine->own[i], strlen(engine->own[i]));
+    for (const struct words *w = engine->words; opened && w->part; w++)
+        if (strstr(text, w->part))
+            return w;
+    return NULL;
+}
+
+bool engine_heard(const char *line, size_t n)
+{
+    char text[1024];
+    const struct words *w;
+    bool rule = engine->blocks && n == strlen(RULE) && !memcmp(line, RULE, n);
+    bool opened = block == RULE_SEEN;
+
+    snprintf(text, sizeof text, "%.*s", (int)n, line);
+    if (block == INSIDE) {
+        block = rule ? OUTSIDE : INSIDE;
+        return true;
+    }
+    if (!strncmp(text, MARK, strlen(MARK))) {
+        heard_report(text + strlen(MARK));
+        return true;
+    }
+    if ((w = known(text, opened))) {
+        block = opened ? INSIDE : OUTSIDE;
+        reason = reason ? reason : w->reason;
+        return true;
+    }
+    if (opened)
+        say(RULE);
+    block = rule ? RULE_SEEN : OUTSIDE;
+    return rule;
+}
+
+int engine_failure(void)
+{
+    return failure;
+}
+
+const char *engine_reason(void)
+{
+    if (block == RULE_SEEN)
+        say(RULE);
+    return reason;
+}

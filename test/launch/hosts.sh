@@ -1,0 +1,225 @@
+# hosts.sh - jobs over two fake hosts under one engine; sourced by hosts_mpirun.t.sh and hosts_slurm.t.sh, which set
+# engine and the command `direct` (the engine without oshrun, for 2 + 2 PEs).
+boot=$top_builddir/test/launch/boot
+client=$top_builddir/test/launch/client
+
+in_h1() {
+    "$hosts" in h1 "$@"
+}
+
+# Run oshrun on h1 with two slots on either host; leaves $work/out, $work/err, $status and $took.
+run() {
+    local begin=$SECONDS
+    in_h1 timeout -k 10 40 "$OSHRUN" --engine $engine -H h1:2,h2:2 "$@" >"$work/out" 2>"$work/err" </dev/null
+    status=$?
+    took=$((SECONDS - begin))
+}
+
+# The status, at most so many lines on stderr, and no hang.
+limit=20
+ended() { # status, lines of stderr
+    [ $status -eq "$1" ] && [ "$(wc -l <"$work/err")" -le "$2" ] && [ $took -lt $limit ]
+}
+
+result() { # status, description: ok with all there is to see
+    { cat "$work/out" "$work/err"; echo "status $status after $took s"; } >"$work/seen"
+    ok "$1" "$2" "$work/seen"
+}
+
+sorted() {
+    sort "$work/out" | tr '\n' '|'
+}
+
+pes_of() { # host: its PEs that sleep
+    "$hosts" pids "$1" | sed 's|.*|/proc/&/comm|' | xargs -r grep -lsx sleep | cut -d/ -f3
+}
+
+until_pes() { # on h1, on h2: wait until there are so many
+    local i
+    for i in $(seq 150); do
+        [ "$(pes_of h1 | wc -l) $(pes_of h2 | wc -l)" = "$1 $2" ] && return 0
+        sleep 0.1
+    done
+    return 1
+}
+
+two_and_two="PE 0 of 4 on h1, node 0 1, hosts h1 h1 h2 h2, 0 wrong|PE 1 of 4 on h1, node 0 1, hosts h1 h1 h2 h2, 0 wrong|\
+PE 2 of 4 on h2, node 2 3, hosts h1 h1 h2 h2, 0 wrong|PE 3 of 4 on h2, node 2 3, hosts h1 h1 h2 h2, 0 wrong|"
+
+# Ranks by turns instead of by host, peers of another host taken for local ones, cards that do not come across.
+test_places() {
+    run "$boot"
+    ended 0 0 && [ "$(sorted)" = "$two_and_two" ]
+    result $? "2 + 2 PEs: ranks fill the hosts in order, and the boot layer sees who is where"
+
+    status=0 took=0
+    direct "$boot" >"$work/out" 2>"$work/err" </dev/null && [ "$(sorted)" = "$two_and_two" ]
+    result $? "the same without oshrun"
+
+    printf '# two hosts\nh2 slots=1\n\nh1:1 # the second\n' >"$work/file"
+    in_h1 "$OSHRUN" --engine $engine --hostfile "$work/file" -l hostname >"$work/out" 2>"$work/err" </dev/null
+    [ "$(sorted)" = "[0] h2|[1] h1|" ]
+    result $? "--hostfile: both styles, in its order"
+
+    run -l -n 5 hostname
+    [ "$(sorted)" = "[0] h1|[1] h1|[2] h1|[3] h2|[4] h2|" ]
+    result $? "more PEs than slots go round"
+
+    run -l -n 2 hostname && [ "$(sorted)" = "[0] h1|[1] h1|" ]
+    result $? "fewer PEs than slots take the first"
+}
+
+# A look-up after the fence that asks the PE's own host: its daemons are stopped meanwhile, and it would wait for them.
+test_lookup() { # name of the engine's daemons
+    local folder=$work/lookup i p
+    mkdir "$folder"
+    in_h1 timeout 40 "$OSHRUN" --engine $engine -H h1:1,h2:1 "$boot" "$folder" >"$work/out" 2>"$work/err" </dev/null &
+    for i in $(seq 100); do
+        [ ! -e "$folder/fenced.0" ] || [ ! -e "$folder/fenced.1" ] || break
+        sleep 0.1
+    done
+    stopped=$("$hosts" pids h2 | sed 's|.*|/proc/&/comm|' | xargs grep -ls "^$1" | cut -d/ -f3)
+    # shellcheck disable=SC2086
+    kill -STOP $stopped
+    touch "$folder/go"
+    for i in $(seq 50); do
+        [ ! -e "$folder/found.0" ] || break
+        sleep 0.1
+    done
+    [ -n "$stopped" ] && [ -e "$folder/found.0" ]
+    i=$?
+    # shellcheck disable=SC2086
+    kill -CONT $stopped
+    wait $!
+    status=$? took=0
+    [ $i$status = 00 ] && [ "$(grep -c '0 wrong' "$work/out")" = 2 ]
+    result $? "what was published before a fence is found while the other host's daemons are stopped"
+}
+
+# Options that an engine takes for its own, or that stay behind on this host.
+test_options() {
+    run -l sh -c 'printf a; sleep 0.2; printf b; echo; echo err >&2'
+    [ "$(sorted)" = "[0] ab|[1] ab|[2] ab|[3] ab|" ] && [ "$(sort "$work/err" | tr '\n' '|')" = "[0] err|[1] err|[2] err|[3] err|" ]
+    result $? "-l labels whole lines, output and errors apart"
+
+    SHMEM_SPIN=77 run -l -n 1 -x "A=1 2:" --wdir /usr sh -c 'pwd; echo "$A $SHMEM_SPIN"' a b : -n 2 sh -c 'echo "$PMIX_RANK $0 $1 $A"' -n '=:'
+    [ "$(sorted)" = "[0] /usr|[0] 1 2: 77|[1] 1 -n =: |[2] 2 -n =: |" ]
+    result $? "several programs, -x, --wdir, SHMEM_ variables, and words that engines know"
+
+    seq 3 | in_h1 timeout 40 "$OSHRUN" --engine $engine -H h1:1,h2:1 -l cat >"$work/out" 2>"$work/err"
+    [ "$(sorted)" = "[0] 1|[0] 2|[0] 3|" ]
+    result $? "standard input goes to PE 0 alone, with its end"
+
+    run --bind-to none -n 2 true && ended 0 1 # a Slurm without binding says so
+    result $? "--bind-to none is understood"
+
+    run -n 4 sh -c 'ls /proc/self/fd; for f in 0 1 2; do readlink /proc/$$/fd/$f; done'
+    ended 0 0 && [ "$(sort -u "$work/out" | sed 's/pipe:.*/pipe/' | sort -u | tr '\n' ' ')" = "/dev/null 0 1 2 3 pipe " ]
+    result $? "no descriptor of a launcher reaches a PE"
+}
+
+# The status of a PE that was ended because of the first, an engine's own words and codes, jobs that go on.
+test_ends() {
+    run "$client" status 4
+    ended 4 1 && grep -q '^oshrun: PE 1 .* on h1, .* exited with status 4; ending the others$' "$work/err"
+    result $? "a status is that of the first PE that failed, with one line"
+
+    run sh -c '[ $PMIX_RANK = 2 ] && exit 7; trap "" TERM; sleep 30'
+    ended 7 1 && grep -q '^oshrun: PE 2 .* on h2, ' "$work/err"
+    result $? "the same when the others do not listen to SIGTERM"
+
+    run "$client" signal 9
+    ended 137 1 && grep -q 'PE 1 .* was killed by SIGKILL' "$work/err"
+    result $? "a killed PE: 137 and one line"
+
+    run "$client" abort 7
+    ended 7 1 && grep -q 'status 7' "$work/err"
+    result $? "PMIx abort with 7: 7 and one line"
+
+    run "$client" leave
+    [ $status -ne 0 ] && ended $status 1 && grep -q 'without shmem_finalize' "$work/err"
+    result $? "a PE that leaves without finalize: one line that says so"
+
+    run ./nothing_here
+    ended 127 1 && grep -q 'nothing_here: No such file' "$work/err"
+    result $? "a program that is not there: 127 and one line"
+
+    run --timeout 1 sleep 75
+    ended 124 1 && until_pes 0 0
+    result $? "--timeout: 124 and no PE left"
+}
+
+# In the background: what happens from outside while PEs sleep. Leaves the status after `what` was done to the job.
+disturb() { # what, words of it...
+    local begin
+    in_h1 timeout -k 10 60 "$OSHRUN" --engine $engine -H h1:2,h2:2 sleep 75 >"$work/out" 2>"$work/err" </dev/null &
+    job=$!
+    if ! until_pes 2 2; then
+        echo "the PEs did not start" >>"$work/err"
+        kill $job
+        wait $job
+        status=255 took=0
+        return
+    fi
+    begin=$SECONDS
+    "$@"
+    wait $job 2>>"$work/out"
+    status=$?
+    took=$((SECONDS - begin))
+}
+
+kill_pe_of_h2() {
+    kill -9 "$(pes_of h2 | head -1)"
+}
+
+oshrun_of_job() { # the one that has an engine: its words are the only ones without a '='
+    "$hosts" pids h1 | sed 's|.*|/proc/&/cmdline|' | xargs grep -lszx -e --engine | cut -d/ -f3 | while read -r p; do
+        if [ "$(cat "/proc/$p/comm")" = oshrun ]; then echo "$p"; fi
+    done | head -1
+}
+
+kill_oshrun() {
+    kill -9 "$(oshrun_of_job)"
+}
+
+interrupt_oshrun() {
+    kill -INT "$(oshrun_of_job)"
+}
+
+test_disturbed() {
+    disturb kill_pe_of_h2
+    ended 137 1 && grep -q '^oshrun: PE [23] (pid [0-9]* on h2, sleep) was killed by SIGKILL' "$work/err" && until_pes 0 0
+    result $? "a PE killed from outside: 137, one line, no PE left"
+
+    disturb interrupt_oshrun
+    ended 130 0 && until_pes 0 0
+    result $? "SIGINT to oshrun: 130, no word, no PE left"
+
+    disturb kill_oshrun
+    [ $status -eq 137 ] && until_pes 0 0
+    result $? "oshrun killed: no PE left"
+}
+
+# A host that is gone at once, with its daemons; nothing there can say so.
+test_host_killed() {
+    disturb "$hosts" kill h2
+    [ $status -ne 0 ] && ended $status 1 && grep -q 'a host was lost' "$work/err" && until_pes 0 0
+    result $? "a host killed: one line, no PE left"
+}
+
+# Files and processes that stay on the hosts.
+test_left() { # names of daemons that may stay
+    local i
+    for i in $(seq 50); do
+        for h in h1 h2; do
+            "$hosts" in $h find /tmp /dev/shm -mindepth 1 -maxdepth 1 -newer "$work/begin" ! -name "${work##*/}" |
+                sed "s/^/$h: /"
+            "$hosts" pids $h | sed 's|.*|/proc/&/comm|' | xargs -r grep -Hs . | sed "s/^/$h: /"
+        done >"$work/left"
+        grep -Ev ":(${1:-nothing})\$" "$work/left" >"$work/err"
+        [ -s "$work/err" ] || break
+        sleep 0.2
+    done
+    [ ! -s "$work/err" ]
+    result $? "nothing is left behind: no process, nothing in /tmp and /dev/shm"
+}

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# hosts_slurm.t.sh - jobs over two fake hosts, started by Slurm: a private cluster with its own daemons, key and files.
+. "${top_srcdir:=.}/test/tap.sh"
+need_hosts "$0"
+slurm=$top_srcdir/test/lib/slurm.sh
+why=$("$slurm" can) || skip_all "$why"
+work=$FAKE_HOSTS
+engine=srun
+. "$top_srcdir/test/launch/hosts.sh"
+"$slurm" up >"$work/slurm.out" 2>&1
+ok $? "a private Slurm of two nodes comes up" "$work/slurm.out"
+export SLURM_CONF="$FAKE_HOSTS/slurm.conf"
+
+direct() {
+    in_h1 timeout 40 srun --quiet --mpi=pmix --nodes=2 --ntasks-per-node=2 "$@"
+}
+
+# Inside an allocation: all of it without -H, a part of it with.
+test_allocation() {
+    status=0 took=0
+    in_h1 timeout 40 salloc -Q -N 2 --ntasks-per-node=2 "$OSHRUN" "$boot" >"$work/out" 2>"$work/err" </dev/null
+    [ "$(sorted)" = "$two_and_two" ]
+    result $? "oshrun in an allocation of two nodes uses both"
+
+    in_h1 timeout 40 salloc -Q -N 2 --ntasks-per-node=2 "$OSHRUN" -H h2:1,h1:1 -l hostname >"$work/out" 2>"$work/err" </dev/null
+    [ "$(sorted)" = "[0] h2|[1] h1|" ]
+    result $? "-H in an allocation chooses among its nodes"
+
+    in_h1 timeout 40 salloc -Q -N 2 --ntasks-per-node=2 "$OSHRUN" -H h1:3 -l hostname >"$work/out" 2>"$work/err" </dev/null
+    [ "$(sorted)" = "[0] h1|[1] h1|[2] h1|" ]
+    result $? "-H with this machine's name stays here"
+}
+
+touch "$work/begin"
+test_places
+test_allocation
+test_lookup slurmstepd
+test_options
+test_ends
+test_disturbed
+test_left 'slurmd|slurmctld|slurmscriptd'
+limit=60 # Slurm itself finds out, after its SlurmdTimeout and two pings
+test_host_killed
+plan
