@@ -36,8 +36,8 @@ void shi_rma_get_slow(const char *routine, const struct shmem_ctx *ctx, void *de
 /* SHMEM_CHECK=1: die when the two ranges, both addresses of this process, overlap. */
 void shi_rma_check(const char *routine, const void *dest, const void *source, size_t bytes, int pe);
 
-static inline void shi_rma_put(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source,
-                               size_t bytes, int pe, int how)
+SHI_INLINE void shi_rma_put(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source,
+                            size_t bytes, int pe, int how)
 {
     void *at = shi_fast(ctx, dest, bytes, pe);
     if (shi_likely(at != NULL))
@@ -46,8 +46,8 @@ static inline void shi_rma_put(const char *routine, const struct shmem_ctx *ctx,
         shi_rma_put_slow(routine, ctx, dest, source, bytes, pe, how);
 }
 
-static inline void shi_rma_get(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source,
-                               size_t bytes, int pe, int how)
+SHI_INLINE void shi_rma_get(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source,
+                            size_t bytes, int pe, int how)
 {
     const void *at = shi_fast(ctx, source, bytes, pe);
     if (shi_likely(at != NULL))

@@ -101,7 +101,7 @@ void *shi_miss_copy(const char *routine, const struct shmem_ctx *ctx, const char
                     int pe);
 
 /* Where loads and stores reach [addr, + bytes) of PE pe of the context's team, or NULL when the table does not say. */
-static inline void *shi_fast(const struct shmem_ctx *ctx, const void *addr, size_t bytes, int pe)
+SHI_INLINE void *shi_fast(const struct shmem_ctx *ctx, const void *addr, size_t bytes, int pe)
 {
     if (shi_unlikely((unsigned)pe >= ctx->n_pes))
         return NULL;
@@ -116,8 +116,8 @@ static inline void *shi_fast(const struct shmem_ctx *ctx, const void *addr, size
 }
 
 /* The same, but dies when there is no such place. */
-static inline void *shi_at(const char *routine, const struct shmem_ctx *ctx, const char *arg, const void *addr,
-                           size_t bytes, int pe)
+SHI_INLINE void *shi_at(const char *routine, const struct shmem_ctx *ctx, const char *arg, const void *addr,
+                        size_t bytes, int pe)
 {
     void *at = shi_fast(ctx, addr, bytes, pe);
     return shi_likely(at != NULL) ? at : shi_miss(routine, ctx, arg, addr, bytes, pe);
