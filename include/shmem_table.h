@@ -140,10 +140,11 @@
 #define SHMEM_API_AND(C, P, N, T)                                                                                    \
     SHMEM_API_RED1_(P, N, T, _and) SHMEM_API_RED1_(P, N, T, _or) SHMEM_API_RED1_(P, N, T, _xor)
 #define SHMEM_API_MAX(C, P, N, T) SHMEM_API_RED1_(P, N, T, _max) SHMEM_API_RED1_(P, N, T, _min)
-#define SHMEM_API_SUM(C, P, N, T)                                                                                    \
-    SHMEM_API_RED1_(P, N, T, _sum) SHMEM_API_RED1_(P, N, T, _prod)                                                   \
+#define SHMEM_API_SCAN(C, P, N, T)                                                                                   \
     P(int, _sum_inscan, N, T, (shmem_team_t team, T *dest, const T *source, size_t nelems))                          \
     P(int, _sum_exscan, N, T, (shmem_team_t team, T *dest, const T *source, size_t nelems))
+#define SHMEM_API_SUM(C, P, N, T)                                                                                    \
+    SHMEM_API_RED1_(P, N, T, _sum) SHMEM_API_RED1_(P, N, T, _prod) SHMEM_API_SCAN(C, P, N, T)
 
 /* Deprecated typed names. The specification lists OA and OX, and SYN above, for fewer types;
  * programs use them for all of their class. */

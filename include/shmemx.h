@@ -28,6 +28,24 @@ void *shmemg_align(size_t alignment, size_t size);
 void shmemg_free(void *ptr);
 
 /*
+ * Device memory of the program's own as the device symmetric heap, instead of shmemg_malloc's: shmemx_heap_preinit or
+ * _preinit_thread, which are shmem_init and shmem_init_thread; then shmemx_heap_create on every PE with as many bytes;
+ * then shmemx_heap_postinit, which is collective. From there on routines take addresses in it. The memory is the
+ * program's to free, after shmem_finalize. device_index is not looked at. Errors end the job.
+ */
+enum { SHMEMX_EXTERNAL_HEAP_ZE };
+void shmemx_heap_preinit(void);
+int shmemx_heap_preinit_thread(int requested, int *provided);
+void shmemx_heap_create(void *base, size_t bytes, int device_type, int device_index);
+void shmemx_heap_postinit(void);
+
+/* Names that other libraries gave routines of 1.6 before it. */
+#define SHMEMX_FN_(R, NAME, N, T, PARAMS) R shmemx_##N##NAME PARAMS;
+#define SHMEMX_ROW_(F, N, T, RMA, AMO, EXT, BIT, WT, AND, MAX, SUM, ...)                                              \
+    SHMEM_IF_##RMA(SHMEM_API_BLOCK(F, , N, T)) SHMEM_IF_##SUM(SHMEM_API_SCAN(, F, N, T))
+SHMEM_TYPES(SHMEMX_ROW_, SHMEMX_FN_)
+
+/*
  * The i-th device that SHMEM_DEVICE can name here, as "ze:0 NAME": 0, or -1 past the last. Needs no shmem_init. Only the
  * kinds that one process can use together are told: with a GPU's Level Zero driver there is no cpu.
  */

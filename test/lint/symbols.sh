@@ -20,7 +20,7 @@ exported() { # LIBRARY [nm option]: defined symbols that others can link to
 }
 
 no_prefix() { # names that are none of ours
-    grep -Ev '^p?(shmem|shmalloc$|shfree$|shrealloc$|start_pes$|_my_pe$|_num_pes$)'
+    grep -Ev '^p?(shmem|SHMEMX?_TEAM_|shmalloc$|shfree$|shrealloc$|start_pes$|_my_pe$|_num_pes$)'
 }
 
 lib=$top_builddir/.libs/libfulmar.so
@@ -37,6 +37,9 @@ if [ -f "$lib" ]; then
     comm -23 "$dir/table" "$dir/exported" >"$dir/out"
     [ ! -s "$dir/out" ]
     ok $? "every name of the table is exported" "$dir/out"
+    comm -23 "$top_srcdir/test/lint/backend.txt" "$dir/exported" >"$dir/out"
+    [ "$(wc -l <"$top_srcdir/test/lint/backend.txt")" -eq 389 ] && [ ! -s "$dir/out" ]
+    ok $? "every symbol that Intel SHMEM loads from its OpenSHMEM library is exported" "$dir/out"
     no_prefix <"$dir/exported" >"$dir/out"
     [ ! -s "$dir/out" ]
     ok $? "no symbol without a prefix" "$dir/out"

@@ -77,6 +77,8 @@ void shi_need_device(const char *routine)
     shi_need_up(routine);
     if (!shi_world.dev_lo)
         shi_die(routine, "no device memory yet: shmemg_malloc, which is collective, comes first");
+    if (shi_dheap_adopted())
+        shi_die(routine, "the device heap is the program's own (shmemx_heap_create), which has no room for kernels' words");
     if (shi_handle_up())
         shi_die(routine, "the device is not ready");
     if (!registered)

@@ -13,6 +13,8 @@
 
 static struct shi_heap *heap;
 static char *base;
+static size_t base_bytes;
+static int adopted; /* base is the program's, not ours to divide or to free */
 static void **mapped; /* [n_pes], this PE's own among them */
 static int host_access, taken;
 static shi_config_device choice; /* good when chosen */
@@ -26,6 +28,7 @@ static int n_above;
 struct offer {
     struct shi_device_share share;
     int err;
+    size_t bytes;
 };
 _Static_assert(sizeof(struct offer) <= SHI_BOX_BYTES, "one exchange tells all");
 
@@ -62,27 +65,37 @@ int shi_dheap_choose(const shi_config_device *c)
     return 0;
 }
 
-/* Own memory. 0 or -errno. */
-static int bring(struct shi_device_share *share)
+/* This PE's device, and memory of it unless the program gave some. 0 or -errno. */
+static int take_memory(void)
 {
-    size_t bytes = shi_world.config.device_heap_bytes;
     int err = shi_dheap_take();
-    if (err)
+    if (err || adopted)
         return err;
     void *p;
-    err = shi_device->alloc(bytes, &p);
+    err = shi_device->alloc(shi_world.config.device_heap_bytes, &p);
     if (err)
         return err;
     base = p;
-    heap = shi_heap_up(bytes);
+    base_bytes = shi_world.config.device_heap_bytes;
+    return 0;
+}
+
+/* The allocator and what is taken from the start: the device library's words, or all of the program's memory. */
+static int bring(struct shi_device_share *share)
+{
+    int err = take_memory();
+    if (err)
+        return err;
+    size_t off, head = adopted ? base_bytes / SHI_HEAP_ALIGN * SHI_HEAP_ALIGN : SHI_DHEAP_HEAD_BYTES;
+    heap = shi_heap_up(base_bytes);
     mapped = calloc((size_t)shi_world.n_pes, sizeof *mapped);
-    size_t head;
-    if (!heap || !mapped || shi_heap_get(heap, SHI_DHEAP_HEAD_BYTES, SHI_HEAP_ALIGN, &head)) {
-        shi_log_error("SHMEM_DEVICE_SYMMETRIC_SIZE=%zu: no room for the device library's %d bytes", bytes,
+    if (!heap || !mapped || (head && shi_heap_get(heap, head, 1, &off))) {
+        shi_log_error("SHMEM_DEVICE_SYMMETRIC_SIZE=%zu: no room for the device library's %d bytes", base_bytes,
                       SHI_DHEAP_HEAD_BYTES);
         return -ENOMEM;
     }
-    shi_dheap_clear("shmemg_malloc", base, SHI_DHEAP_HEAD_BYTES);
+    if (!adopted)
+        shi_dheap_clear("shmemg_malloc", base, head);
     return shi_world.n_pes > 1 ? shi_device->share(base, share) : 0; /* not every system lets a device share */
 }
 
@@ -93,6 +106,10 @@ static int map_peers(void)
     for (int i = 0; i < world->n; i++) {
         const struct offer *o = shi_team_box(world, world->me, i);
         int err = 0;
+        if (o->bytes != base_bytes) {
+            shi_log_error("the device heap has %zu bytes here and %zu on PE %d", base_bytes, o->bytes, i);
+            return -EINVAL;
+        }
         if (i == world->me)
             mapped[i] = base;
         else
@@ -108,14 +125,30 @@ int shi_dheap_up(void)
     if (heap)
         return 0;
     struct offer mine = {.err = bring(&mine.share)};
+    mine.bytes = base_bytes;
     int err = agree(&mine);
     if (err)
         return err;
     mine.err = map_peers();
     err = agree(&mine);
     if (!err)
-        shi_world_add_device(base, shi_world.config.device_heap_bytes, mapped, host_access);
+        shi_world_add_device(base, base_bytes, mapped, host_access);
     return err;
+}
+
+int shi_dheap_adopt(void *addr, size_t bytes)
+{
+    if (heap || adopted)
+        return -EBUSY;
+    base = addr;
+    base_bytes = bytes;
+    adopted = 1;
+    return 0;
+}
+
+int shi_dheap_adopted(void)
+{
+    return adopted;
 }
 
 void shi_dheap_finish(void)
@@ -136,10 +169,12 @@ void shi_dheap_down(void)
         for (int i = 0; i < shi_world.n_pes; i++)
             if (mapped[i] && mapped[i] != base)
                 shi_device->unmap(mapped[i]);
-        shi_device->release(base);
+        if (!adopted)
+            shi_device->release(base);
         shi_heap_down(heap);
         free(mapped);
     }
+    adopted = 0;
     heap = NULL;
     mapped = NULL;
     base = NULL;
@@ -176,7 +211,7 @@ int shi_dheap_put(void *addr)
 int shi_dheap_holds(const void *addr, size_t bytes)
 {
     uintptr_t off = (uintptr_t)addr - (uintptr_t)base;
-    return base && off < shi_world.config.device_heap_bytes && bytes <= shi_world.config.device_heap_bytes - off;
+    return base && off < base_bytes && bytes <= base_bytes - off;
 }
 
 void shi_dheap_copy(const char *routine, void *to, const void *from, size_t bytes)

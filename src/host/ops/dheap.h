@@ -20,6 +20,11 @@ int shi_dheap_choose(const shi_config_device *choice);
 int shi_dheap_up(void);
 void shi_dheap_down(void);
 
+/* Before it comes up: these bytes of the program's own device memory are to be the heap, until shi_dheap_down. Nothing is
+ * written to them, so kernels of the device library have no place there. 0, or -EBUSY when there is one already. */
+int shi_dheap_adopt(void *addr, size_t bytes);
+int shi_dheap_adopted(void);
+
 /* Wait for this PE's kernels, which may need the proxy and other PEs' kernels until they end, and for what they asked
  * of the proxy. */
 void shi_dheap_finish(void);

@@ -1,0 +1,66 @@
+/*
+ * older.c - what Intel SHMEM and others load from an OpenSHMEM library beside 1.6's routines: handles as symbols, heaps
+ * of the caller's own memory, and names that routines had before 1.6.
+ */
+#include "host/api/def.h"
+
+#include <errno.h>
+#include <shmemx.h>
+
+#include "host/ops/dheap.h"
+#include "host/ops/team.h"
+#include "host/util/log.h"
+
+/* ---- handles, for dlsym --------------------------------------------------------------------------------------------- */
+
+#define HANDLE(NAME, VALUE)                                                                                          \
+    extern const shmem_team_t NAME##_ __asm__(#NAME) __attribute__((visibility("default")));                         \
+    const shmem_team_t NAME##_ = VALUE
+HANDLE(SHMEM_TEAM_WORLD, SHMEM_TEAM_WORLD);
+HANDLE(SHMEM_TEAM_SHARED, SHMEM_TEAM_SHARED);
+HANDLE(SHMEMX_TEAM_NODE, SHMEM_TEAM_SHARED);
+
+/* ---- a heap of the caller's own memory --------------------------------------------------------------------------- */
+
+void shmemx_heap_preinit(void)
+{
+    pshmem_init();
+}
+
+int shmemx_heap_preinit_thread(int requested, int *provided)
+{
+    return pshmem_init_thread(requested, provided);
+}
+
+void shmemx_heap_create(void *base, size_t bytes, int device_type, int device_index)
+{
+    (void)device_index; /* which device it is, the memory knows */
+    shi_need_up(__func__);
+    if (!base || bytes == 0)
+        shi_die(__func__, "base = %p, bytes = %zu: no memory", base, bytes);
+    if (device_type != SHMEMX_EXTERNAL_HEAP_ZE)
+        shi_die(__func__, "device_type = %d is not SHMEMX_EXTERNAL_HEAP_ZE (%d)", device_type, SHMEMX_EXTERNAL_HEAP_ZE);
+    if (shi_dheap_adopt(base, bytes))
+        shi_die(__func__, "base = %p: there is a device symmetric heap already", base);
+}
+
+void shmemx_heap_postinit(void)
+{
+    shi_need_up(__func__);
+    if (shi_dheap_adopted() && shi_dheap_up())
+        shi_die(__func__, "the memory that shmemx_heap_create was given cannot be shared (pe = %d)", shi_world.pe);
+    shi_team_quiet_barrier(&shi_team_world);
+}
+
+/* ---- older names ----------------------------------------------------------------------------------------------------- */
+
+#define DO_ibput(N) pshmem_##N##_ibput(dest, source, dst, sst, bsize, nblocks, pe);
+#define DO_ibget(N) pshmem_##N##_ibget(dest, source, dst, sst, bsize, nblocks, pe);
+#define DO_sum_inscan(N) return pshmem_##N##_sum_inscan(team, dest, source, nelems);
+#define DO_sum_exscan(N) return pshmem_##N##_sum_exscan(team, dest, source, nelems);
+#define OLDER(R, NAME, N, T, PARAMS)                                                                                  \
+    R shmemx_##N##NAME PARAMS                                                                                        \
+    {                                                                                                                \
+        DO##NAME(N)                                                                                                  \
+    }
+SHMEM_TYPES(SHMEMX_ROW_, OLDER)

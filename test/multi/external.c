@@ -1,0 +1,106 @@
+/* external.c - device memory of the program's own as the device symmetric heap, as Intel SHMEM brings it. */
+#include "../tap_pes.h"
+
+#include <dlfcn.h>
+#include <shmemx.h>
+
+#include "../ze_cpu/zt.h"
+
+enum { WORDS = (1 << 16) - 3 }; /* no multiple of what the allocator counts in */
+static long *ours; /* WORDS words of the device */
+static int provided;
+
+/* Catches: a heap that PEs do not reach, that is shifted by what the library keeps there, or that ends too early. */
+static void transfers(void)
+{
+    static long sent[WORDS], got[WORDS];
+    for (int i = 0; i < WORDS; i++)
+        sent[i] = me * 1000000L + i;
+    shmem_long_put(ours, sent, WORDS, next_pe());
+    shmem_barrier_all();
+    shmem_long_get(got, ours, WORDS, me);
+    for (int i = 0; i < WORDS; i++)
+        CHECKF(got[i] == (me + n_pes - 1) % n_pes * 1000000L + i, "word %d", i);
+    shmem_barrier_all();
+    long *last = ours + WORDS - 1;
+    shmem_long_p(last, 5, next_pe());
+    shmem_barrier_all();
+    CHECK(shmem_long_g(last, me) == 5 && shmem_addr_accessible(last, next_pe()) && !shmem_addr_accessible(last + 1, me));
+}
+
+/* The same for what the host does in it by loads and stores, where it can. */
+static void updates(void)
+{
+    if (!shmem_ptr(ours, me))
+        return;
+    shmem_long_atomic_set(ours, 0, me);
+    shmem_barrier_all();
+    shmem_long_atomic_add(ours, me + 1, 0);
+    shmem_uint8_put_signal((uint8_t *)(ours + 1), (uint8_t *)&me, 1, (uint64_t *)ours + 2, 9, SHMEM_SIGNAL_SET, next_pe());
+    shmem_signal_wait_until((uint64_t *)ours + 2, SHMEM_CMP_EQ, 9);
+    shmem_barrier_all();
+    CHECK(shmem_long_atomic_fetch(ours, 0) == n_pes * (n_pes + 1) / 2);
+    shmem_barrier_all();
+    ours[4] = me;
+    shmem_long_sum_reduce(SHMEM_TEAM_WORLD, ours + 5, ours + 4, 1);
+    CHECK(ours[5] == n_pes * (n_pes - 1) / 2);
+}
+
+/* Catches: the program's memory handed out as the library's, handles that dlsym does not find, an older name of another
+ * type. */
+static void around(void)
+{
+    CHECK(shmemg_malloc(8) == NULL);
+    static const char *const names[] = {"SHMEM_TEAM_WORLD", "SHMEM_TEAM_SHARED", "SHMEMX_TEAM_NODE"};
+    for (int i = 0; i < 3; i++) {
+        shmem_team_t *handle = (shmem_team_t *)dlsym(RTLD_DEFAULT, names[i]);
+        CHECKF(handle && shmem_team_n_pes(*handle) == n_pes && shmem_team_my_pe(*handle) == me, "%s", names[i]);
+    }
+    static uint32_t from[4] = {1, 2, 3, 4}, to[8];
+    shmemx_uint32_ibput(to, from, 3, 2, 2, 2, next_pe());
+    shmem_barrier_all();
+    CHECK(to[0] == 1 && to[1] == 2 && to[2] == 0 && to[3] == 3 && to[4] == 4);
+    shmemx_uint32_sum_exscan(SHMEM_TEAM_WORLD, to + 5, from + 1, 1);
+    CHECK(to[5] == 2u * (unsigned)me);
+    shmemx_uint32_sum_inscan(SHMEM_TEAM_WORLD, to + 5, from + 1, 1);
+    CHECK(to[5] == 2u * (unsigned)me + 2);
+}
+
+static void begin(void)
+{
+    CHECK(provided == SHMEM_THREAD_MULTIPLE && shmem_n_pes() == n_pes); /* before the heap is there */
+    shmemx_heap_create(ours, WORDS * sizeof *ours, SHMEMX_EXTERNAL_HEAP_ZE, 0);
+    shmemx_heap_postinit();
+}
+
+/* Catches: a session that keeps the memory of the one before. */
+static void afterwards(void)
+{
+    long *p = shmemg_calloc(4, sizeof *p);
+    CHECK(p && !(p >= ours && p < ours + WORDS) && !shmem_addr_accessible(ours, me));
+    if (p)
+        shmem_long_p(p, 1, next_pe());
+    shmemg_free(p);
+}
+
+int main(void)
+{
+    zt_up();
+    ze_device_mem_alloc_desc_t d = {.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC};
+    ZE(zeMemAllocDevice(zt_context, &d, WORDS * sizeof *ours, 1 << 16, zt_device, (void **)&ours));
+    shmemx_heap_preinit_thread(SHMEM_THREAD_MULTIPLE, &provided);
+    tap_pes_begin();
+    RUN(begin, "preinit, create, postinit");
+    RUN(transfers, "put and get");
+    RUN(updates, "atomics, signals, reductions");
+    RUN(around, "handles, older names, shmemg_malloc");
+    shmem_finalize();
+    memset(&tap_sum_, 0, sizeof tap_sum_);
+    ZE(zeMemFree(zt_context, ours)); /* still the program's */
+    shmemx_heap_preinit();
+    tap_pes_begin();
+    RUN(afterwards, "a session without it");
+    int status = tap_end();
+    shmem_finalize();
+    return status;
+}
