@@ -1,0 +1,63 @@
+#!/bin/sh
+# man.sh - the manual: every routine, option and program has its page, every page formats without a warning, and every
+# page that another one names is there. Catches: a routine or option that was added without a word, a page that went away.
+. "${top_srcdir:=.}/test/tap.sh"
+dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$dir"' EXIT
+LC_ALL=C
+export LC_ALL
+src=$top_srcdir/man
+links=$top_builddir/man/links
+
+[ "$(wc -l <"$links")" -gt 1800 ]
+ok $? "$(wc -l <"$links") routines are described"
+# Exported names but the profiling ones, which are the same with p, and the handles.
+sort "$top_srcdir/test/lint/symbols.txt" | awk '{ name[$0] } END { for (n in name)
+    if (n ~ /^SHMEM/ || (n ~ /^p/ && substr(n, 2) in name)) ; else print n }' | sort >"$dir/routines"
+cut -d' ' -f1 "$links" | sort -u | comm -23 "$dir/routines" - >"$dir/out"
+[ ! -s "$dir/out" ]
+ok $? "every routine has a page" "$dir/out"
+cut -d' ' -f1 "$links" | sort | uniq -d >"$dir/out"
+[ ! -s "$dir/out" ]
+ok $? "no routine has two" "$dir/out"
+
+# Options and variables of the programs, from what they print.
+for program in oshrun oshcc oshinfo; do
+    "$top_builddir/src/tools/$program" --help | grep -oE '(^|[ ,|[])-?-[A-Za-z][a-z:-]*|OSHCC_[A-Z]*' |
+        grep -oE -e '-?-[A-Za-z][a-z:-]*|OSHCC_[A-Z]*' | sort -u >"$dir/options"
+    tr ' ' '\n' <"$src/$program.1" | sort -u | sed 's/[|,.]$//' >"$dir/words"
+    while read -r option; do
+        grep -qx -e "$option" -e "-$option" -e "${option#-}" "$dir/words" || echo "$option"
+    done <"$dir/options" >"$dir/out"
+    [ -s "$dir/options" ] && [ ! -s "$dir/out" ]
+    ok $? "$program.1 has the $(wc -l <"$dir/options") options of $program" "$dir/out"
+done
+
+pages=$(ls "$top_builddir"/man/*.3 "$src"/*.[17])
+for page in $pages; do
+    sed -n 's/^\.Xr \([^ ]*\) \([0-9]\).*/\1 \2/p; s/^\.BR \([a-z_]*\) (\([0-9]\)).*/\1 \2/p' "$page" |
+        while read -r name section; do
+            case $name.$section in dlsym.3 | fork.2) continue ;; esac
+            [ -f "$src/$name.$section" ] || { [ "$section" = 3 ] && grep -q "^$name " "$links"; } ||
+                echo "${page##*/} names $name($section)"
+        done
+done >"$dir/out"
+[ ! -s "$dir/out" ]
+ok $? "pages name pages that are there" "$dir/out"
+
+if command -v groff >/dev/null; then
+    for page in $pages; do
+        groff -mandoc -ww -Tutf8 -z "$page" 2>&1 | sed "s|^|${page##*/}: |"
+    done >"$dir/out"
+    [ ! -s "$dir/out" ]
+    ok $? "pages format without a warning" "$dir/out"
+else
+    tests=$((tests + 1))
+    echo "ok $tests - pages format without a warning # SKIP groff is not installed"
+fi
+if command -v mandoc >/dev/null; then
+    # shellcheck disable=SC2086
+    mandoc -T lint -W warning $pages >"$dir/out" 2>&1
+    ok $? "mandoc finds nothing" "$dir/out"
+fi
+plan
