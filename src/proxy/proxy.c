@@ -23,6 +23,7 @@
 #include "host/ops/wait.h"
 #include "host/ops/world.h"
 #include "host/util/log.h"
+#include "proxy/remote.h"
 #include "proxy/request.h"
 #include "proxy/staged.h"
 
@@ -142,13 +143,19 @@ static int start_thread(void)
     return -err;
 }
 
+static void go_on(void *place)
+{
+    shi_staged_poll(place);
+    shi_remote_poll();
+}
+
 int shi_proxy_serve(struct shi_ring *ring)
 {
     struct served *s = malloc(sizeof *s);
     int err = -ENOMEM;
     if (s) {
         *s = (struct served){.place = {.ring = ring}, .next = rings};
-        const struct shi_engine_exec exec = {shi_proxy_issue, shi_staged_poll, &s->place};
+        const struct shi_engine_exec exec = {shi_proxy_issue, go_on, &s->place};
         s->place.engine = shi_engine_up(ring, &exec, shi_world.n_pes, MAX_OPS);
     }
     if (s && s->place.engine) {

@@ -1,5 +1,6 @@
 /*
- * request.c - carry one request out: at once on targets that the host reaches by load and store, by staged.c on others.
+ * request.c - carry one request out: at once on targets that the host reaches by load and store, by staged.c on memory that
+ * only a device reaches, by remote.c on PEs that only the network reaches.
  * The arguments are those of device/lib/request.h.
  */
 #include "proxy/request.h"
@@ -8,8 +9,10 @@
 #include <string.h>
 
 #include "device/lib/request.h"
+#include "host/net/amo_word.h"
 #include "host/ops/world.h"
 #include "host/util/log.h"
+#include "proxy/remote.h"
 #include "proxy/staged.h"
 
 static void *target_of(uint32_t pe, uint64_t off, size_t bytes)
@@ -37,36 +40,11 @@ void shi_proxy_cell_give(const struct shi_proxy_place *p, uint64_t ticket, uint6
     shi_store_release(&c->tag, ticket + 1); /* R4 */
 }
 
-#define ATOMIC(T)                                                                                                    \
-    static uint64_t atomic_##T(T *at, int amo, T value, T cond)                                                      \
-    {                                                                                                                \
-        switch (amo) {                                                                                               \
-        case SHI_AMO_FETCH: return __atomic_load_n(at, __ATOMIC_SEQ_CST);                                            \
-        case SHI_AMO_SET: __atomic_store_n(at, value, __ATOMIC_SEQ_CST); return 0;                                   \
-        case SHI_AMO_SWAP: return __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST);                                  \
-        case SHI_AMO_ADD: return __atomic_fetch_add(at, value, __ATOMIC_SEQ_CST);                                    \
-        case SHI_AMO_AND: return __atomic_fetch_and(at, value, __ATOMIC_SEQ_CST);                                    \
-        case SHI_AMO_OR: return __atomic_fetch_or(at, value, __ATOMIC_SEQ_CST);                                      \
-        case SHI_AMO_XOR: return __atomic_fetch_xor(at, value, __ATOMIC_SEQ_CST);                                    \
-        default:                                                                                                     \
-            __atomic_compare_exchange_n(at, &cond, value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                    \
-            return cond;                                                                                             \
-        }                                                                                                            \
-    }
-ATOMIC(uint32_t)
-ATOMIC(uint64_t)
-
-uint64_t shi_proxy_amo(void *at, const struct shi_request_view *v)
-{
-    return v->bytes == 4 ? atomic_uint32_t(at, v->amo, (uint32_t)v->value, (uint32_t)v->cond)
-                         : atomic_uint64_t(at, v->amo, v->value, v->cond);
-}
-
 static int do_amo(const struct shi_proxy_place *p, uint64_t ticket, const struct shi_request_view *v, void *at)
 {
     if (v->result == SHI_RESULT_CELL && !shi_proxy_cell_free(p, ticket))
         return -EAGAIN;
-    uint64_t old = shi_proxy_amo(at, v);
+    uint64_t old = shi_amo_word(at, v->bytes, v->amo, v->value, v->cond);
     if (v->result == SHI_RESULT_CELL)
         shi_proxy_cell_give(p, ticket, old);
     else if (v->result == SHI_RESULT_ADDRESS)
@@ -96,6 +74,8 @@ static int do_signal(const struct shi_request_view *v, uint64_t *at)
 static int perform(struct shi_proxy_place *p, struct shi_engine_op *op, const struct shi_request_view *v)
 {
     const struct shi_request *q = &op->request;
+    if (shi_world.peer[q->pe].far)
+        return shi_remote_issue(p, op, v);
     int signals = q->op == SHI_OP_PUT_SIGNAL || q->op == SHI_OP_PUT_SIGNAL_INLINE;
     void *at = v->bytes ? target_of(q->pe, v->target, v->bytes) : NULL;
     uint64_t *signal = signals ? target_of(q->pe, v->signal, sizeof *signal) : NULL;

@@ -15,9 +15,6 @@ struct shi_proxy_place {
 int shi_proxy_cell_free(const struct shi_proxy_place *p, uint64_t ticket);
 void shi_proxy_cell_give(const struct shi_proxy_place *p, uint64_t ticket, uint64_t value);
 
-/* Do v's atomic operation at `at`. The value before. */
-uint64_t shi_proxy_amo(void *at, const struct shi_request_view *v);
-
 /* shi_engine_exec.issue; place is a struct shi_proxy_place. */
 int shi_proxy_issue(void *place, struct shi_engine_op *op);
 

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "device/device.h"
+#include "host/net/amo_word.h"
 #include "host/ops/world.h"
 
 enum { N_STAGED = 512, OLD = 6, NEW = 7 }; /* where in `data` the word of an atomic or a signal is kept */
@@ -158,7 +159,7 @@ static int change(struct staged *s)
         s->data[NEW] += v->signal_value;
         return then(start(s->signal, &s->data[NEW], sizeof *s->signal), s, LAST);
     }
-    shi_proxy_amo(&s->data[NEW], v);
+    shi_amo_word(&s->data[NEW], v->bytes, v->amo, v->value, v->cond);
     if (v->amo != SHI_AMO_FETCH)
         err = start(s->at, &s->data[NEW], v->bytes);
     if (!err && v->result == SHI_RESULT_ADDRESS)

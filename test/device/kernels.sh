@@ -70,6 +70,10 @@ for direct in 1 0; do
     done
 done
 
+# Catches: a request that only works where memory is mapped; a get, an update or a signal lost between nodes.
+SHMEM_TRANSPORT=ofi run 2 1 "$work/all"
+ok $? "the same over the network" "$work/log"
+
 # Catches: proxies that lose each other's changes of one word, a signal ahead of its data, a result for another ticket.
 cat > "$work/many.cl" << 'END'
 #include <shmemg.h>
@@ -122,6 +126,8 @@ for private in 0 1; do
     ZE_CPU_PRIVATE=$private run 3 0 "$work/many"
     ok $? "many changes of one word through the ring, private=$private" "$work/log"
 done
+SHMEM_TRANSPORT=ofi run 3 0 "$work/many"
+ok $? "many changes of one word over the network" "$work/log"
 
 # Catches: a device library that does what it cannot, or a refusal that nobody is told of.
 run 2 1 "$work/all" wrong

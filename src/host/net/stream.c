@@ -328,6 +328,10 @@ int shi_stream_after(struct shi_lane *l, int pe, struct shi_after *a)
 {
     struct stream *s = &l->to[pe];
     lock(l);
+    if (!(shi_stream_net.limits.ordered & SHI_NET_SAW) && !rma_ended(l, pe)) {
+        unlock(l);
+        return -EAGAIN;
+    }
     if (s->wrote)
         s->need = s->made + 1;
     a->seq = s->need;

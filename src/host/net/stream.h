@@ -116,7 +116,8 @@ int shi_stream_quiet(struct shi_lane *l, int pe);
 /* Have all writes and reads ended here, so that their buffers are the caller's? As for quiet. */
 int shi_stream_local(struct shi_lane *l);
 
-/* Is all that the lane sent pe so far complete there? 0, or -EINPROGRESS: a is called back when it is. */
+/* Is all that the lane sent pe so far complete there? 0; -EINPROGRESS: a is called back when it is; -EAGAIN: ask
+ * again. */
 int shi_stream_after(struct shi_lane *l, int pe, struct shi_after *a);
 
 /* Longest transfer of one write or read, and from which length on puts are better written. */

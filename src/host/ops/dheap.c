@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "device/device.h"
+#include "host/net/stream.h"
 #include "host/ops/heap.h"
 #include "host/ops/team.h"
 #include "host/util/log.h"
@@ -27,6 +28,7 @@ static int n_above;
 /* What PEs tell each other; err as of the teller. */
 struct offer {
     struct shi_device_share share;
+    struct shi_net_memory memory; /* for PEs of other nodes */
     int err;
     size_t bytes;
 };
@@ -112,6 +114,8 @@ static int map_peers(void)
         }
         if (i == world->me)
             mapped[i] = base;
+        else if (shi_world.peer[i].far)
+            shi_stream_learn(i, SHI_REGION_DEVICE, &o->memory);
         else
             err = shi_device->map(&o->share, &mapped[i]);
         if (err)
@@ -126,6 +130,9 @@ int shi_dheap_up(void)
         return 0;
     struct offer mine = {.err = bring(&mine.share)};
     mine.bytes = base_bytes;
+    const struct shi_stream_region mine_to_all = {base, base_bytes, mine.err || host_access ? NULL : shi_device->copy};
+    if (!mine.err && shi_world.lane)
+        mine.err = shi_stream_describe(SHI_REGION_DEVICE, &mine_to_all, &mine.memory);
     int err = agree(&mine);
     if (err)
         return err;

@@ -242,8 +242,8 @@ void shi_world_add_device(void *base, size_t bytes, void *const *mapped, int hos
     shi_world.dev_bytes = bytes;
     shi_world.dev_private = !host_access;
     for (int i = 0; i < shi_world.n_pes; i++) {
-        peers[i].dev_delta = (char *)mapped[i] - (char *)base;
-        peers[i].dev_bytes = bytes;
+        peers[i].dev_delta = mapped[i] ? (char *)mapped[i] - (char *)base : 0;
+        peers[i].dev_bytes = mapped[i] ? bytes : 0;
     }
     if (shi_world.dev_private)
         SHI_CTX_DEFAULT->peer = no_peers;
