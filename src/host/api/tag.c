@@ -49,12 +49,15 @@ static struct shi_match_key key(const char *routine, shmem_team_t team, uint64_t
 
 /* ---- waiting -------------------------------------------------------------------------------------------------------- */
 
+/* A poll takes as long as a pause: it needs none besides. */
 static void step(struct shi_wait *w)
 {
     if (shi_progress_poll())
         *w = SHI_WAIT_INIT;
+    else if (w->polls < shi_wait_polls)
+        w->polls++;
     else
-        shi_wait_step(w);
+        shi_wait_slow(w);
 }
 
 static void wait_for(const struct shmemx_tag_request *r)
@@ -66,12 +69,21 @@ static void wait_for(const struct shmemx_tag_request *r)
 
 /* ---- send ----------------------------------------------------------------------------------------------------------- */
 
-static void start_send(const char *routine, struct shmemx_tag_request *r, shmem_team_t team,
-                       const struct shi_tag_data *data, uint64_t tag, int pe, int sync)
+static struct shmemx_tag_request gone = {.done = 1, .is_send = 1}; /* every send that needed no request */
+
+/* The team, if the message takes a request; NULL when it is gone. */
+static const struct shmem_team *try_send(const char *routine, shmem_team_t team, const struct shi_tag_data *data,
+                                         uint64_t tag, int pe, int sync)
 {
     const struct shmem_team *t = team_of(routine, team);
     if (shi_unlikely((unsigned)pe >= (unsigned)t->n))
         shi_die(routine, "pe = %d: not a PE of the team, which has PEs 0 to %d", pe, t->n - 1);
+    return !sync && shi_tag_send_now(t, data, tag, pe) ? NULL : t;
+}
+
+static void start_send(struct shmemx_tag_request *r, const struct shmem_team *t, const struct shi_tag_data *data,
+                       uint64_t tag, int pe, int sync)
+{
     r->done = 0;
     r->then = NULL;
     r->posted = 0;
@@ -83,15 +95,20 @@ static void send_and_wait(const char *routine, shmem_team_t team, const struct s
                           int sync)
 {
     struct shmemx_tag_request r;
-    start_send(routine, &r, team, data, tag, pe, sync);
+    const struct shmem_team *t = try_send(routine, team, data, tag, pe, sync);
+    if (!t)
+        return;
+    start_send(&r, t, data, tag, pe, sync);
     wait_for(&r);
 }
 
 static void send_later(const char *routine, shmem_team_t team, const struct shi_tag_data *data, uint64_t tag, int pe,
                        int sync, shmemx_tag_request_t *request)
 {
-    struct shmemx_tag_request *r = shi_tag_request_get(routine);
-    start_send(routine, r, team, data, tag, pe, sync);
+    const struct shmem_team *t = try_send(routine, team, data, tag, pe, sync);
+    struct shmemx_tag_request *r = t ? shi_tag_request_get(routine) : &gone;
+    if (t)
+        start_send(r, t, data, tag, pe, sync);
     *request = r;
 }
 
@@ -205,7 +222,7 @@ static void finish(shmemx_tag_request_t *request, shmemx_tag_status_t *status)
     struct shmemx_tag_request *r = *request;
     if (status)
         *status = r && !r->is_send ? r->status : empty_status;
-    if (r)
+    if (r && r != &gone)
         shi_tag_request_put(r);
     *request = SHMEMX_TAG_REQUEST_NULL;
 }
@@ -305,7 +322,7 @@ static struct shmemx_tag_message *look_until(const struct shi_match_key *k, int 
     struct shi_wait w = SHI_WAIT_INIT;
     struct shmemx_tag_message *m;
     while (!(m = look(k, takes, status)))
-        shi_wait_step(&w);
+        step(&w);
     return m;
 }
 

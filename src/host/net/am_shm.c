@@ -34,7 +34,7 @@
 
 enum {
     SLOTS = 256,
-    DATA_BYTES = 65536,
+    DATA_BYTES = 32768, /* small: the lines of a FIFO that is emptied as it fills stay in the caches */
     VISIT = 32,         /* messages of one FIFO in a row, at most */
     HOT = 8,            /* so many FIFOs are looked at by every poll, however idle they are */
     PATIENCE = 1000,    /* idle polls until a FIFO beyond those is looked at less often */

@@ -16,7 +16,8 @@ struct shi_tag shi_tag;
 
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 
-/* Requests of the program that are free, in blocks that are never given back: as many as were ever open at a time. */
+/* Requests of the program that are free, in blocks that are never given back: as many as were ever open at a time. Only
+ * the program's threads come here, so that there is a lock where there are several. */
 static struct {
     uint8_t lock;
     struct shmemx_tag_request *free;
@@ -28,9 +29,15 @@ static struct {
 
 /* ---- requests ------------------------------------------------------------------------------------------------------ */
 
+static void lock_pool(void)
+{
+    if (shi_world.thread_level == SHMEM_THREAD_MULTIPLE)
+        shi_spin_lock(&pool.lock);
+}
+
 struct shmemx_tag_request *shi_tag_request_get(const char *routine)
 {
-    shi_spin_lock(&pool.lock);
+    lock_pool();
     if (!pool.free) {
         struct block *b = malloc(sizeof *b);
         if (!b)
@@ -50,7 +57,7 @@ struct shmemx_tag_request *shi_tag_request_get(const char *routine)
 
 void shi_tag_request_put(struct shmemx_tag_request *r)
 {
-    shi_spin_lock(&pool.lock);
+    lock_pool();
     r->next = pool.free;
     pool.free = r;
     shi_spin_unlock(&pool.lock);

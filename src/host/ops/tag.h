@@ -127,6 +127,9 @@ void shi_tag_down(void);
 /* A team has ended: so have its messages that were not received. */
 void shi_tag_forget(const struct shmem_team *t);
 
+/* Send without a request: 1 when the message is gone, 0 when it takes more, and nothing was done. */
+int shi_tag_send_now(const struct shmem_team *t, const struct shi_tag_data *data, uint64_t tag, int pe);
+
 /* Fill in and start. r is the caller's until it is done. */
 void shi_tag_send(struct shmemx_tag_request *r, const struct shmem_team *t, const struct shi_tag_data *data, uint64_t tag,
                   int pe, int sync);

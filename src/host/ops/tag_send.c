@@ -199,6 +199,23 @@ static void wake_line(struct shi_tag_peer *p, int pe)
 
 /* ---- sends ------------------------------------------------------------------------------------------------------------- */
 
+int shi_tag_send_now(const struct shmem_team *t, const struct shi_tag_data *data, uint64_t tag, int pe)
+{
+    int world_pe = shi_team_world_pe(t, pe);
+    struct shi_tag_peer *p = &shi_tag.peer[world_pe];
+    size_t bytes = data->bytes, all = sizeof(struct shi_tag_head) + bytes;
+    if (bytes > p->eager || all > SHI_AM_MAX_BYTES || __atomic_load_n(&p->first, __ATOMIC_RELAXED) || !has_window(p, bytes))
+        return 0;
+    struct shi_tag_head *room = shi_am_begin(world_pe, SHI_AM_TAG, all);
+    if (!room)
+        return 0;
+    count(&p->used, shi_tag_cost(bytes));
+    *room = (struct shi_tag_head){.kind = SHI_TAG_EAGER, .team = shi_tag_team(t), .source = t->me, .tag = tag};
+    shi_tag_gather(data, 0, room + 1, bytes);
+    shi_am_end(world_pe, all);
+    return 1;
+}
+
 void shi_tag_send(struct shmemx_tag_request *r, const struct shmem_team *t, const struct shi_tag_data *data, uint64_t tag,
                   int pe, int sync)
 {
