@@ -25,7 +25,7 @@ ok $? "no routine has two" "$dir/out"
 for program in oshrun oshcc oshinfo; do
     "$top_builddir/src/tools/$program" --help | grep -oE '(^|[ ,|[])-?-[A-Za-z][a-z:-]*|OSHCC_[A-Z]*' |
         grep -oE -e '-?-[A-Za-z][a-z:-]*|OSHCC_[A-Z]*' | sort -u >"$dir/options"
-    tr ' ' '\n' <"$src/$program.1" | sort -u | sed 's/[|,.]$//' >"$dir/words"
+    tr ' =' '\n\n' <"$src/$program.1" | sort -u | sed 's/[|,.]$//' >"$dir/words"
     while read -r option; do
         grep -qx -e "$option" -e "-$option" -e "${option#-}" "$dir/words" || echo "$option"
     done <"$dir/options" >"$dir/out"
