@@ -88,6 +88,31 @@ int shmemx_device_ctx_create(shmem_team_t team, long options, void **ctx);
 void shmemx_device_ctx_destroy(void *ctx);
 void *shmemx_device_team(shmem_team_t team);
 
+/*
+ * Calls of the host in order with the kernels of shmemx_launch: each begins when all that was started before has ended,
+ * and what is started afterwards waits for it. They run one after the other on a thread of the library's, which may be
+ * in them whatever the thread level; a function of the program's own must not use shmemx_launch or these. Arguments are
+ * copied, what they point to is not. shmemx_device_sync waits for them. 0, or a negative errno after one line.
+ */
+int shmemx_host_on_queue(void (*fn)(void *), void *arg);
+int shmemx_putmem_on_queue(void *dest, const void *source, size_t nelems, int pe);
+int shmemx_getmem_on_queue(void *dest, const void *source, size_t nelems, int pe);
+int shmemx_putmem_signal_on_queue(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal,
+                                  int sig_op, int pe);
+int shmemx_signal_wait_until_on_queue(uint64_t *sig_addr, int cmp, uint64_t cmp_value);
+int shmemx_quiet_on_queue(void);
+int shmemx_barrier_all_on_queue(void);
+int shmemx_team_sync_on_queue(shmem_team_t team);
+int shmemx_broadcastmem_on_queue(shmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root);
+int shmemx_collectmem_on_queue(shmem_team_t team, void *dest, const void *source, size_t nelems);
+int shmemx_fcollectmem_on_queue(shmem_team_t team, void *dest, const void *source, size_t nelems);
+int shmemx_alltoallmem_on_queue(shmem_team_t team, void *dest, const void *source, size_t nelems);
+#define SHMEMX_ON_QUEUE_(R, NAME, N, T, PARAMS) R shmemx_##N##NAME##_on_queue PARAMS;
+#define SHMEMX_REDUCE_ROW_(F, N, T, RMA, AMO, EXT, BIT, WT, AND, MAX, SUM, ...)                                       \
+    SHMEM_IF_##AND(SHMEM_API_AND(, F, N, T)) SHMEM_IF_##MAX(SHMEM_API_MAX(, F, N, T))                                 \
+    SHMEM_IF_##SUM(SHMEM_API_SUM(, F, N, T))
+SHMEM_TYPES(SHMEMX_REDUCE_ROW_, SHMEMX_ON_QUEUE_)
+
 #ifdef __GNUC__
 #pragma GCC visibility pop
 #endif

@@ -47,12 +47,14 @@ function emit_one(key, text, generic, f) {
         prototype(f[4], "shmem_ctx_" f[2], with_ctx(f[5]))
     } else if (f[1] == "untyped" && !generic) {
         prototype(f[3], f[2], f[4])
+    } else if (f[1] == "queued" && !generic) {
+        prototype(f[4], f[3], f[5])
     }
 }
 function is_typed(keys, n, k, i) {
     n = split(keys, k, " ")
     for (i = 1; i <= n; i++)
-        if (k[i] ~ /^_/ && k[i] !~ /^_(my_pe|num_pes)$/)
+        if (k[i] ~ /^_/ && k[i] !~ /^_(my_pe|num_pes|.*_on_queue)$/)
             return 1
     return 0
 }
@@ -63,7 +65,8 @@ function head(i, n, k, name) {
     print ".Dd November 21, 2026\n.Dt " toupper(page) " " section "\n.Os Fulmar\n.Sh NAME"
     n = split(routines, k, " ")
     for (i = 1; i <= n; i++) {
-        name = k[i] ~ /^_/ ? "shmem" k[i] : k[i]
+        name = k[i] ~ /_on_queue$/ ? "shmemx_TYPENAME" k[i] : k[i] ~ /^_/ ? "shmem" k[i] : k[i]
+        sub(/^shmemx_TYPENAMEshmemx/, "shmemx", name)
         print ".Nm " name (i < n ? " ," : "")
     }
     print ".Nd " what "\n.Sh SYNOPSIS\n.In " header
@@ -92,6 +95,7 @@ NR == FNR {
     split($0, r, "|")
     if (r[1] == "typed") record[r[2], ++known[r[2]]] = $0
     if (r[1] == "sized") record[r[3], ++known[r[3]]] = $0
+    if (r[1] == "queued") record[r[2], ++known[r[2]]] = $0
     if (r[1] == "untyped") record[r[2], ++known[r[2]]] = $0
     if (r[1] == "name") names[r[2]] = names[r[2]] " " r[3]
     if (r[1] == "type") { types++; typename[types] = r[2]; type[types] = r[3]; columns[types] = r[4] }
@@ -105,7 +109,7 @@ FNR == 1 { header = "shmem.h"; headed = 0; deprecated = routines = "" }
 links && /^\.Sh DESCRIPTION/ {
     n = split(routines " " deprecated, k, " ")
     for (i = 1; i <= n; i++) {
-        m = split((k[i] ~ /^_/ && k[i] in names ? "shmem" k[i] : k[i]) names[k[i]], each, " ")
+        m = split((k[i] ~ /^_/ && k[i] in names ? (k[i] ~ /_on_queue$/ ? "" : "shmem" k[i]) : k[i]) names[k[i]], each, " ")
         for (j = 1; j <= m; j++)
             if (each[j] != page)
                 print each[j], page "." section

@@ -8,4 +8,4 @@ echo
 (echo '#include "shmemx.h"' && grep -v '^#include' "$dir/../include/shmemx_ze.h") | ${CC:-cc} -E -P -DSHMEM_NO_GENERICS -I"$dir/../include" -x c - | grep -v '^#' |
     tr '\n' ' ' | sed 's/  */ /g; s/[;{}]/\n/g' |
     sed -n 's/^ *\([a-z0-9_ ]*[ *]\)\(shmem[gx][a-z0-9_]*\) \{0,1\}\((.*)\) *$/untyped|\2|\1|\3/p' |
-    grep -vE '_ib(put|get)\||_sum_(in|ex)scan\|'
+    grep -vE '_ib(put|get)\||_sum_(in|ex)scan(_on_queue)?\||_reduce_on_queue\|'

@@ -4,6 +4,7 @@
  *   typed|_name|C or P|R|(PARAMS)   C: also with a context
  *   sized|name|_key|R|(PARAMS)
  *   untyped|name|R|(PARAMS)
+ *   queued|_key|full name|R|(PARAMS)
  *   name|_key|full name     every routine that the key stands for
  *   type|TYPENAME|TYPE|in_COLUMN...
  */
@@ -30,6 +31,14 @@ SHMEM_API_SIZED(ALL_S)
 #define OLDER_ROW(F, N, T, RMA, AMO, EXT, BIT, WT, AND, MAX, SUM, ...)                                                \
     SHMEM_IF_##RMA(SHMEM_API_BLOCK(F, , N, T)) SHMEM_IF_##SUM(SHMEM_API_SCAN(, F, N, T))
 SHMEM_TYPES(OLDER_ROW, OLDER)
+
+#define ON_QUEUE(R, NAME, N, T, PARAMS) @name|NAME##_on_queue|shmemx_##N##NAME##_on_queue
+#define ON_QUEUE_ROW(F, N, T, RMA, AMO, EXT, BIT, WT, AND, MAX, SUM, ...)                                             \
+    SHMEM_IF_##AND(SHMEM_API_AND(, F, N, T)) SHMEM_IF_##MAX(SHMEM_API_MAX(, F, N, T))                                 \
+    SHMEM_IF_##SUM(SHMEM_API_SUM(, F, N, T))
+SHMEM_TYPES(ON_QUEUE_ROW, ON_QUEUE)
+#define MAN_Q(R, NAME, N, T, PARAMS) @queued|NAME##_on_queue|shmemx_TYPENAME##NAME##_on_queue|R|PARAMS
+SHMEM_API_AND(, MAN_Q, , TYPE) SHMEM_API_MAX(, MAN_Q, , TYPE) SHMEM_API_SUM(, MAN_Q, , TYPE)
 
 #define TYPE_ROW(F, N, T, RMA, AMO, EXT, BIT, WT, AND, MAX, SUM, OW, OM, OS, GEN)                                     \
     @type|N|T|SHMEM_IF_##RMA(in_RMA) SHMEM_IF_##AMO(in_AMO) SHMEM_IF_##EXT(in_EXT) SHMEM_IF_##BIT(in_BIT)             \

@@ -53,8 +53,11 @@ struct shi_device_ops {
     /* Start a kernel behind those started before. -ENOENT, not logged, when the module has none of that name. */
     int (*launch)(void *module, const char *kernel, const struct shi_device_grid *grid, void *const *args,
                   const size_t *arg_bytes, int n_args);
-    /* All kernels have ended. */
+    /* All kernels and host calls have ended. */
     int (*sync)(void);
+    /* Call fn(arg) on a thread of the backend's behind what was started before; what is started afterwards waits for it.
+     * One call at a time, in order. NULL: this backend has no such thread. */
+    int (*host_call)(void (*fn)(void *), void *arg);
     /* Is device i near the cores that this process may run on? NULL: nothing is known, all are. */
     int (*is_near)(int i);
     int on_cores; /* kernels run on the host's cores */

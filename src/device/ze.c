@@ -1,5 +1,6 @@
 /*
- * ze.c - the Level Zero backend: one context, one device, one list for copies, one queue for kernels.
+ * ze.c - the Level Zero backend: one context, one device, one list for copies, one queue for kernels and for the calls
+ * of the host between them.
  *
  * The loader is a library of the system, opened at first use: programs without devices do not pay for it. It opens the
  * drivers once in a process, so the two backends here, the system's drivers and libze_cpu.so, which lies beside this
@@ -10,6 +11,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +30,9 @@ enum { ALIGN = 1 << 16, MAX_DRIVERS = 8, MAX_DEVICES = 64 };
     X(zeModuleGetGlobalPointer) X(zeKernelCreate) X(zeKernelDestroy) X(zeKernelSetGroupSize)                         \
     X(zeKernelSetArgumentValue) X(zeKernelSetIndirectAccess) X(zeCommandListAppendLaunchKernel)                      \
     X(zeCommandQueueCreate) X(zeCommandQueueDestroy) X(zeCommandQueueExecuteCommandLists)                            \
-    X(zeCommandQueueSynchronize) X(zeCommandListCreate) X(zeCommandListClose)
+    X(zeCommandQueueSynchronize) X(zeCommandListCreate) X(zeCommandListClose)                                       \
+    X(zeCommandListAppendSignalEvent) X(zeCommandListAppendWaitOnEvents) X(zeEventPoolCreate) X(zeEventPoolDestroy)  \
+    X(zeEventCreate) X(zeEventDestroy) X(zeEventHostSynchronize) X(zeEventHostSignal)
 
 static struct {
 #define X(call) __typeof__(&call) call;
@@ -55,7 +59,7 @@ static ze_command_queue_handle_t kernels;
 
 /* What lives until the queue is idle, or until the device goes down. */
 struct kept {
-    enum { KEPT_LIST, KEPT_KERNEL, KEPT_MODULE, KEPT_SHARED } kind;
+    enum { KEPT_LIST, KEPT_KERNEL, KEPT_MODULE, KEPT_SHARED, KEPT_EVENT, KEPT_POOL } kind;
     void *handle;
     struct kept *next;
 };
@@ -245,6 +249,9 @@ static int up(int i, int *host_access)
     return 0;
 }
 
+static int finish(void);
+static void stop_caller(void);
+
 static int keep(struct kept **list, int kind, void *handle)
 {
     struct kept *k = malloc(sizeof *k);
@@ -264,14 +271,16 @@ static void let_go(struct kept **list)
         case KEPT_KERNEL: ze.zeKernelDestroy(k->handle); break;
         case KEPT_MODULE: ze.zeModuleDestroy(k->handle); break;
         case KEPT_SHARED: ze.zeMemFree(context, k->handle); break;
+        case KEPT_EVENT: ze.zeEventDestroy(k->handle); break;
+        case KEPT_POOL: ze.zeEventPoolDestroy(k->handle); break;
         }
     }
 }
 
 static void down(void)
 {
-    ze.zeCommandQueueSynchronize(kernels, UINT64_MAX);
-    let_go(&launched);
+    finish();
+    stop_caller();
     let_go(&owned);
     ze.zeCommandQueueDestroy(kernels);
     ze.zeCommandListDestroy(copies);
@@ -399,23 +408,32 @@ static int variable(void *module, const char *name, void **addr)
     return ze.zeModuleGetGlobalPointer(module, name, &bytes, addr) ? -ENOENT : 0;
 }
 
-/* A list of its own for each launch: appended to the queue, they run in order. */
-static int start(ze_kernel_handle_t k, const struct shi_device_grid *g)
+/* A list of its own for each launch or host call: appended to the queue, they run in order. */
+static int open_list(ze_command_list_handle_t *list)
 {
     ze_command_list_desc_t d = {.stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC};
-    ze_command_list_handle_t list;
-    ze_result_t r = ze.zeCommandListCreate(context, device, &d, &list);
+    ze_result_t r = ze.zeCommandListCreate(context, device, &d, list);
+    return r ? failed("zeCommandListCreate", r) : keep(&launched, KEPT_LIST, *list);
+}
+
+static int execute(ze_command_list_handle_t list)
+{
+    ze_result_t r = ze.zeCommandListClose(list);
     if (r)
-        return failed("zeCommandListCreate", r);
-    int err = keep(&launched, KEPT_LIST, list);
+        return failed("zeCommandListClose", r);
+    r = ze.zeCommandQueueExecuteCommandLists(kernels, 1, &list, NULL);
+    return r ? failed("zeCommandQueueExecuteCommandLists", r) : 0;
+}
+
+static int start(ze_kernel_handle_t k, const struct shi_device_grid *g)
+{
+    ze_command_list_handle_t list;
+    int err = open_list(&list);
+    if (err)
+        return err;
     ze_group_count_t groups = {(uint32_t)g->groups[0], (uint32_t)g->groups[1], (uint32_t)g->groups[2]};
-    if (!err && (r = ze.zeCommandListAppendLaunchKernel(list, k, &groups, NULL, 0, NULL)))
-        err = failed("zeCommandListAppendLaunchKernel", r);
-    if (!err && (r = ze.zeCommandListClose(list)))
-        err = failed("zeCommandListClose", r);
-    if (!err && (r = ze.zeCommandQueueExecuteCommandLists(kernels, 1, &list, NULL)))
-        err = failed("zeCommandQueueExecuteCommandLists", r);
-    return err;
+    ze_result_t r = ze.zeCommandListAppendLaunchKernel(list, k, &groups, NULL, 0, NULL);
+    return r ? failed("zeCommandListAppendLaunchKernel", r) : execute(list);
 }
 
 static int launch(void *module, const char *kernel, const struct shi_device_grid *grid, void *const *args,
@@ -439,14 +457,148 @@ static int launch(void *module, const char *kernel, const struct shi_device_grid
     return err ? err : start(k, grid);
 }
 
+/* ---- host calls between kernels -------------------------------------------------------------------------------------- */
+
+/* A call waits for the queue to reach it, and the queue for the call to be done. */
+struct call {
+    void (*fn)(void *);
+    void *arg;
+    ze_event_handle_t reached, done;
+    struct call *next;
+};
+
+static struct {
+    pthread_mutex_t lock; /* of all below */
+    pthread_cond_t changed;
+    pthread_t thread;
+    struct call *first, *last;
+    int up, stop, busy;
+} caller = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static void *serve_calls(void *none)
+{
+    pthread_mutex_lock(&caller.lock);
+    for (;;) {
+        while (!caller.first && !caller.stop)
+            pthread_cond_wait(&caller.changed, &caller.lock);
+        struct call *c = caller.first;
+        if (!c)
+            break;
+        caller.first = c->next;
+        caller.busy = 1;
+        pthread_mutex_unlock(&caller.lock);
+        ze.zeEventHostSynchronize(c->reached, UINT64_MAX);
+        c->fn(c->arg);
+        ze.zeEventHostSignal(c->done);
+        free(c);
+        pthread_mutex_lock(&caller.lock);
+        caller.busy = 0;
+        pthread_cond_broadcast(&caller.changed);
+    }
+    pthread_mutex_unlock(&caller.lock);
+    return none;
+}
+
+/* Signals are the program's: none is delivered here. */
+static int start_caller(void)
+{
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    int err = pthread_create(&caller.thread, NULL, serve_calls, NULL);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    caller.up = !err;
+    return -err;
+}
+
+static void wait_for_calls(void)
+{
+    pthread_mutex_lock(&caller.lock);
+    while (caller.first || caller.busy)
+        pthread_cond_wait(&caller.changed, &caller.lock);
+    pthread_mutex_unlock(&caller.lock);
+}
+
+static void stop_caller(void)
+{
+    if (!caller.up)
+        return;
+    pthread_mutex_lock(&caller.lock);
+    caller.stop = 1;
+    pthread_cond_broadcast(&caller.changed);
+    pthread_mutex_unlock(&caller.lock);
+    pthread_join(caller.thread, NULL);
+    caller.up = caller.stop = 0;
+}
+
+static int make_events(struct call *c)
+{
+    ze_event_pool_desc_t d = {.stype = ZE_STRUCTURE_TYPE_EVENT_POOL_DESC, .flags = ZE_EVENT_POOL_FLAG_HOST_VISIBLE,
+                              .count = 2};
+    ze_event_desc_t e = {.stype = ZE_STRUCTURE_TYPE_EVENT_DESC, .signal = ZE_EVENT_SCOPE_FLAG_HOST,
+                         .wait = ZE_EVENT_SCOPE_FLAG_HOST};
+    ze_event_pool_handle_t pool;
+    ze_result_t r = ze.zeEventPoolCreate(context, &d, 1, &device, &pool);
+    if (r)
+        return failed("zeEventPoolCreate", r);
+    int err = keep(&launched, KEPT_POOL, pool);
+    for (e.index = 0; !err && e.index < 2; e.index++) {
+        ze_event_handle_t *event = e.index ? &c->done : &c->reached;
+        r = ze.zeEventCreate(pool, &e, event);
+        err = r ? failed("zeEventCreate", r) : keep(&launched, KEPT_EVENT, *event);
+    }
+    return err;
+}
+
+static int append_call(const struct call *c)
+{
+    ze_command_list_handle_t list;
+    ze_event_handle_t done = c->done;
+    int err = open_list(&list);
+    if (err)
+        return err;
+    ze_result_t r = ze.zeCommandListAppendSignalEvent(list, c->reached);
+    if (r)
+        return failed("zeCommandListAppendSignalEvent", r);
+    r = ze.zeCommandListAppendWaitOnEvents(list, 1, &done);
+    return r ? failed("zeCommandListAppendWaitOnEvents", r) : execute(list);
+}
+
+static int host_call(void (*fn)(void *), void *arg)
+{
+    struct call *c = malloc(sizeof *c);
+    if (!c)
+        return -ENOMEM;
+    *c = (struct call){.fn = fn, .arg = arg};
+    int err = caller.up ? 0 : start_caller();
+    if (!err)
+        err = make_events(c);
+    if (!err)
+        err = append_call(c);
+    if (err) {
+        free(c);
+        return err;
+    }
+    pthread_mutex_lock(&caller.lock);
+    if (caller.first)
+        caller.last->next = c;
+    else
+        caller.first = c;
+    caller.last = c;
+    pthread_cond_broadcast(&caller.changed);
+    pthread_mutex_unlock(&caller.lock);
+    return 0;
+}
+
 static int finish(void)
 {
     ze_result_t r = ze.zeCommandQueueSynchronize(kernels, UINT64_MAX);
+    wait_for_calls();
     let_go(&launched);
     return r ? failed("zeCommandQueueSynchronize", r) : 0;
 }
 
 #define ZE_OPS                                                                                                       \
     describe, up, down, alloc, release, share, map, unmap, copy, copy_start, copies_ended, alloc_shared, load,   \
-        variable, launch, finish, NULL
+        variable, launch, finish, host_call, NULL
 const struct shi_device_ops shi_device_ze = {"ze", probe_ze, ZE_OPS, 0}, shi_device_cpu = {"cpu", probe_cpu, ZE_OPS, 1};

@@ -29,6 +29,7 @@ struct shmem_ctx shi_ctx_small[2];
 static struct shi_peer *peers;
 static struct shi_peer *no_peers; /* the same length, nothing reachable: SHMEM_CHECK=1 */
 static long main_thread;
+static _Thread_local int is_ours;
 static pid_t init_pid;
 
 static long thread_id(void)
@@ -315,6 +316,11 @@ void shi_need_up(const char *routine)
     shi_die(routine, shi_world.ever_up ? "called after shmem_finalize" : "called before shmem_init");
 }
 
+void shi_allow_thread(void)
+{
+    is_ours = 1;
+}
+
 static void *reach_device(const struct shi_peer *p, const void *addr, size_t bytes)
 {
     uintptr_t a = (uintptr_t)addr, off = a - shi_world.dev_lo;
@@ -356,6 +362,7 @@ void shi_check_call(const char *routine, const struct shmem_ctx *ctx, int pe)
     if ((unsigned)pe >= ctx->n_pes)
         shi_die(routine, "pe = %d: not a PE of the context, which has PEs 0 to %d", pe, (int)ctx->n_pes - 1);
     if (shi_world.thread_level <= SHMEM_THREAD_FUNNELED && thread_id() != main_thread && !shi_wait_inside)
+    if (shi_world.thread_level <= SHMEM_THREAD_FUNNELED && thread_id() != main_thread && !is_ours)
         shi_die(routine, "called by a second thread; shmem_init_thread was given SHMEM_THREAD_%s",
                 shi_world.thread_level == SHMEM_THREAD_SINGLE ? "SINGLE" : "FUNNELED");
 }

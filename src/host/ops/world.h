@@ -80,6 +80,9 @@ void shi_world_add_device(void *base, size_t bytes, void *const *mapped, int hos
 /* End the job with this status, from any PE at any time. */
 _Noreturn void shi_world_exit(int status);
 
+/* The calling thread is one of the library's: it may be in routines whatever the program's thread level. */
+void shi_allow_thread(void);
+
 /* Die unless the library is up. */
 void shi_need_up(const char *routine);
 
