@@ -6,6 +6,8 @@
  *   word           written by                                  read by        order
  *   team's offset  the member before this one, put-with-signal  this member  release -> acquire of the watch
  *                  this member, back to 0                                    before the sync that ends the collect
+ *
+ * Checked by test/model/collect.pml.
  */
 #ifndef SHI_COLL_H
 #define SHI_COLL_H

@@ -39,7 +39,8 @@ static int enqueue(const char *routine, const struct call *c)
     struct call *kept = malloc(sizeof *kept);
     int err = !kept ? -ENOMEM : shi_device->host_call ? 0 : -ENOTSUP;
     if (err) {
-        shi_log_error("%s: %s", routine, kept ? "this kind of device runs no calls of the host in its queue" : "out of memory");
+        shi_log_error("%s: %s", routine,
+                      kept ? "this kind of device runs no calls of the host in its queue" : "out of memory");
         free(kept);
         return err;
     }
