@@ -75,7 +75,7 @@ ok $? "-show prints a command that does the same"
 ok $? "-show, --show and --showme agree"
 
 # Build systems that ask for the flags and call the compiler themselves.
-cc=$("$oshcc" -show | cut -d' ' -f1)
+cc=$("$oshcc" -show | sed 's/ -I.*//') # may be two words
 eval "$cc $("$oshcc" --showme:compile) -c '$work/hello.c' -o '$work/by-hand.o'" >"$work/log" 2>&1 &&
     eval "$cc '$work/by-hand.o' -o '$work/by-hand' $("$oshcc" --showme:link)" >>"$work/log" 2>&1 && runs "$work/by-hand" plain
 ok $? "--showme:compile and --showme:link are enough to build"
