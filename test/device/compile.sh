@@ -115,9 +115,10 @@ fi
 clang_cl="clang-14 -target spir64 -x cl -cl-std=CL2.0 -O2 -Wall -Wextra -Werror"
 clang_cl="$clang_cl $include -Xclang -finclude-default-header"
 
+eval "$(sed -n '/^passes=/,/"$/p' "$top_srcdir/src/tools/oshcc.in")" # as oshcc has them
 spirv() { # FILE.cl FILE.spv
     $clang_cl -Xclang -disable-llvm-passes -emit-llvm -c "$1" -o "$dir/a.bc" &&
-        opt-14 -passes='function(sroa,early-cse,simplifycfg)' "$dir/a.bc" -o "$dir/b.bc" &&
+        opt-14 -passes="$passes" "$dir/a.bc" -o "$dir/b.bc" &&
         llvm-spirv-14 "$dir/b.bc" -o "$2"
 }
 
