@@ -42,7 +42,7 @@ enum shi_op {
 struct shi_ring_line {
     shi_u64 tail;      /* tickets below it have left their slots */
     shi_u64 done;      /* tickets below it have completed */
-    shi_u64 heartbeat; /* grows while the proxy lives */
+    shi_u64 heartbeat; /* grows while the proxy lives and has nothing to do */
     shi_u64 abort;     /* nonzero: the job ends, with this status plus 1 */
     shi_u64 pad[4];
 };
