@@ -23,6 +23,7 @@
 #include "host/ops/wait.h"
 #include "host/ops/world.h"
 #include "host/util/log.h"
+#include "proxy/cpu.h"
 #include "proxy/remote.h"
 #include "proxy/request.h"
 #include "proxy/staged.h"
@@ -114,6 +115,8 @@ static void *serve(void *arg)
     prctl(PR_SET_TIMERSLACK, 1000); /* naps are short; the default adds 50 us */
     ask_for_short_slices();
     shi_progress_own = 1;
+    if (!shi_device->on_cores)
+        shi_cpu_leave_busy();
     while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
         if (poll_all()) {
             w = SHI_WAIT_INIT;
