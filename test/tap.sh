@@ -13,6 +13,11 @@ ok() {
     fi
 }
 
+skip() { # DESCRIPTION REASON
+    tests=$((tests + 1))
+    echo "ok $tests - $1 # SKIP $2"
+}
+
 plan() {
     echo "1..$tests"
 }

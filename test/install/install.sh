@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# install.sh - make install into a staging folder, which is then moved; everything must work from where it lies then.
+#
+# Catches: a path of the source tree, of the build tree or of the prefix that something installed still needs.
+. "${top_srcdir:=.}/test/tap.sh"
+work=$(mktemp -d) || exit 99
+trap 'rm -rf "$work"' EXIT
+log=$work/log
+
+make -C "$top_builddir" install DESTDIR="$work/stage" prefix=/opt/fulmar > "$log" 2>&1
+ok $? "make install DESTDIR= prefix=" "$log"
+mv "$work/stage/opt/fulmar" "$work/a place"
+if [ -n "$(ls "$work/stage/opt")" ] || [ "$(ls "$work/stage")" != opt ]; then
+    find "$work/stage" > "$log"
+    false
+fi
+ok $? "nothing outside the prefix" "$log"
+at=$work/moved
+mv "$work/a place" "$at"
+run() { # program, expected lines
+    env -u LD_LIBRARY_PATH timeout 60 "$at/bin/oshrun" -n 2 "$1" > "$work/out" 2>> "$log" && [ "$(sort "$work/out")" = "$2" ]
+}
+
+cp "$top_srcdir/examples/hello.c" "$work"
+hello=$(printf 'Hello from PE %d of 2\n' 0 1)
+"$at/bin/oshcc" "$work/hello.c" -o "$work/hello" > "$log" 2>&1 && run "$work/hello" "$hello"
+ok $? "oshcc builds a program that runs" "$log"
+! ldd "$work/hello" | grep -v "$at/lib/libfulmar.so.1 " | grep libfulmar > "$log"
+ok $? "the program finds the moved library, by its soname" "$log"
+if [ -f "$at/lib/libfulmar.a" ]; then
+    "$at/bin/oshcc" --static-shmem "$work/hello.c" -o "$work/static" > "$log" 2>&1 && run "$work/static" "$hello"
+    ok $? "oshcc --static-shmem" "$log"
+fi
+"$at/bin/oshinfo" > "$log" 2>&1
+ok $? "oshinfo finds the library" "$log"
+
+PKG_CONFIG_PATH=$at/lib/pkgconfig && export PKG_CONFIG_PATH
+# shellcheck disable=SC2046
+${CC:-cc} "$work/hello.c" -o "$work/by-pc" $(pkg-config --define-prefix --cflags --libs fulmar) "-Wl,-rpath,$at/lib" \
+    > "$log" 2>&1 && run "$work/by-pc" "$hello"
+ok $? "pkg-config gives the flags" "$log"
+[ "$(pkg-config --define-prefix --variable=oshrun fulmar)" = "$at/bin/oshrun" ] && pkg-config --validate fulmar > "$log" 2>&1
+ok $? "pkg-config names the launcher" "$log"
+
+# Kernels need clang and a device backend; without them only the host's part is built.
+kernels=OFF
+command -v llvm-spirv-14 > /dev/null && command -v clang-14 > /dev/null && [ -f "$at/lib/libze_cpu.so" ] && kernels=ON
+if command -v cmake > /dev/null; then
+    cp "$top_srcdir"/test/install/CMakeLists.txt "$top_srcdir"/test/install/kernel.* "$work"
+    cmake -S "$work" -B "$work/b" -DCMAKE_PREFIX_PATH="$at" -DKERNELS=$kernels > "$log" 2>&1 && cmake --build "$work/b" >> "$log" 2>&1
+    ok $? "find_package(Fulmar) and a build with it" "$log"
+    (cd "$work/b" && ctest --no-tests=error --output-on-failure) > "$log" 2>&1
+    ok $? "its programs run" "$log"
+    for wrong in 0.2 1 99.9; do
+        sed "s/Fulmar 0.1/Fulmar $wrong/" "$top_srcdir/test/install/CMakeLists.txt" > "$work/CMakeLists.txt"
+        ! cmake -S "$work" -B "$work/wrong" -DCMAKE_PREFIX_PATH="$at" > "$log" 2>&1
+        ok $? "find_package refuses version $wrong" "$log"
+    done
+else
+    skip "find_package(Fulmar)" "cmake is not installed"
+fi
+if [ $kernels = ON ]; then
+    "$at/bin/oshcc" "$top_srcdir/test/install/kernel.c" "$top_srcdir/test/install/kernel.cl" -o "$work/kernel" > "$log" 2>&1 &&
+        run "$work/kernel" "$(printf 'right\nright')"
+    ok $? "a kernel runs on the CPU driver that moved along" "$log"
+else
+    skip "a kernel from the moved place" "clang-14, llvm-spirv-14 or the device backend is missing"
+fi
+plan
