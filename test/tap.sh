@@ -2,14 +2,14 @@
 tests=0
 : "${OSHRUN:=oshrun}" "${top_builddir:=.}" "${top_srcdir:=.}"
 
-# ok STATUS DESCRIPTION [FILE]: one test; when it failed, FILE is shown.
+# ok STATUS DESCRIPTION [FILE]: one test; when it failed, the end of FILE is shown.
 ok() {
     tests=$((tests + 1))
     if [ "$1" -eq 0 ]; then
         echo "ok $tests - $2"
     else
         echo "not ok $tests - $2"
-        [ -z "$3" ] || sed 's/^/# /' "$3"
+        [ -z "$3" ] || tail -n 30 "$3" | sed 's/^/# /'
     fi
 }
 

@@ -34,6 +34,12 @@ fi
 "$at/bin/oshinfo" > "$log" 2>&1
 ok $? "oshinfo finds the library" "$log"
 
+( # as bash-completion loads it when oshinfo is first completed
+    . "$at/share/bash-completion/completions/oshinfo" && COMP_LINE='oshinfo --js' COMP_POINT=12 &&
+        _fulmar "$at/bin/oshinfo" && [ "${COMPREPLY[0]}" = --json ]
+) > "$log" 2>&1
+ok $? "the completion is there" "$log"
+
 PKG_CONFIG_PATH=$at/lib/pkgconfig && export PKG_CONFIG_PATH
 # shellcheck disable=SC2046
 ${CC:-cc} "$work/hello.c" -o "$work/by-pc" $(pkg-config --define-prefix --cflags --libs fulmar) "-Wl,-rpath,$at/lib" \

@@ -1,0 +1,61 @@
+# completion.bash - completion of oshrun, oshcc, oshc++ and oshinfo in bash.
+#
+# Options, and what kind of value each takes, are read from the command's own --help, so they cannot fall behind it.
+
+# The option lines of a help text on standard input: "list" prints every option, "value OPTION" what its value is called.
+_fulmar_help() {
+    awk -v what="$1" -v option="$2" '
+        /^usage:/ && what == "list" { while (match($0, /--[a-z][-a-z]*/)) {
+                                          print substr($0, RSTART, RLENGTH)
+                                          $0 = substr($0, RSTART + RLENGTH) } }
+        /^ +-/ { sub(/^ +/, "")
+                 sub(/  .*/, "")
+                 found = value = ""
+                 n = split($0, word, /,? /)
+                 for (i = 1; i <= n; i++)
+                     if (word[i] !~ /^-/) value = word[i]
+                     else if (what == "list") print word[i]
+                     else if (word[i] == option) found = 1
+                 if (found) print value }'
+}
+
+# What a value called so may be.
+_fulmar_values() { # VALUE, what is typed of it
+    case $1 in
+    *'|'*) compgen -W "${1//|/ }" -- "$2" ;;
+    *FILE*) compgen -f -- "$2" ;;
+    DIR*) compgen -d -- "$2" ;;
+    HOST*) compgen -P "${2%"${2##*,}"}" -A hostname -- "${2##*,}" ;;
+    VAR*) compgen -e -- "$2"; compgen -W "$(oshinfo 2> /dev/null | grep -o '^SHMEM_[A-Z_]*')" -- "$2" ;;
+    esac
+}
+
+_fulmar() {
+    local line=${COMP_LINE:0:COMP_POINT} current='' words=() help value='' at=option i
+    read -ra words <<< "$line"
+    [[ $line == *[[:space:]] ]] || { current=${words[-1]} && unset 'words[-1]'; }
+    help=$("$1" --help 2> /dev/null)
+    for ((i = 1; i < ${#words[@]}; i++)); do
+        case $at,${words[i]} in
+        value,*) at=option ;;
+        option,--) at=program ;;
+        option,-*=*) ;;
+        option,-*) value=$(_fulmar_help value "${words[i]}" <<< "$help") && [[ $value ]] && at=value ;;
+        argument,:) at=option ;;
+        option,* | program,*) [[ ${1##*/} != oshrun ]] || at=argument ;;
+        esac
+    done
+    case $at,$current in
+    value,*) mapfile -t COMPREPLY < <(_fulmar_values "$value" "$current") ;;
+    option,-*=*)
+        value=$(_fulmar_help value "${current%%=*}" <<< "$help")
+        mapfile -t COMPREPLY < <(_fulmar_values "$value" "${current#*=}")
+        return ;;
+    option,-*) mapfile -t COMPREPLY < <(compgen -W "$(_fulmar_help list <<< "$help")" -- "$current") ;;
+    option,* | program,*) [[ ${1##*/} != oshrun ]] || mapfile -t COMPREPLY < <(compgen -c -- "$current") ;;
+    esac
+    # The shell has split the word at colons, and replaces what stands behind the last.
+    [[ $current != *:* || $COMP_WORDBREAKS != *:* ]] || COMPREPLY=("${COMPREPLY[@]#"${current%"${current##*:}"}"}")
+}
+
+complete -o bashdefault -o default -F _fulmar oshrun oshcc oshc++ oshinfo
