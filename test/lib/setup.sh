@@ -23,7 +23,9 @@ need_packages() {
 # Is what a package is needed for there, from wherever it came?
 have() {
     case $1 in
-    gcc | g++ | make | autoconf | automake | pkg-config | clang | python3 | spin) command -v "$1" > /dev/null ;;
+    gcc | g++ | make | autoconf | automake | pkg-config | clang | python3 | spin | cmake | gdb) command -v "$1" > /dev/null ;;
+    dpkg-dev) command -v dpkg-buildpackage > /dev/null ;;
+    debhelper) command -v dh > /dev/null ;;
     clang-14) command -v clang-14 > /dev/null ;;
     llvm-14) command -v opt-14 > /dev/null ;;
     llvm-spirv-14) command -v llvm-spirv-14 > /dev/null ;;

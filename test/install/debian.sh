@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# debian.sh - the Debian packages: built from a distribution, checked by lintian, unpacked, and used. ./check runs it; it
+# takes a whole build.
+#
+# Catches: a file that no package ships, or a distribution lacks; a place in the packages that only the build machine has.
+if ! command -v dpkg-buildpackage > /dev/null || ! command -v dh > /dev/null; then
+    echo "1..0 # SKIP dpkg-dev and debhelper build Debian packages; they are not installed"
+    exit 0
+fi
+. "${top_srcdir:=.}/test/tap.sh"
+work=$(mktemp -d) || exit 99
+trap 'rm -rf "$work"' EXIT
+log=$work/log
+
+make -C "$top_builddir" distdir distdir="$work/fulmar" > "$log" 2>&1 && cd "$work/fulmar" && chmod -R u+w . &&
+    DEB_BUILD_OPTIONS="nocheck parallel=$(nproc)" dpkg-buildpackage -us -uc -b -d >> "$log" 2>&1
+ok $? "dpkg-buildpackage" "$log"
+[ "$(dpkg-parsechangelog -S Version)" = "$(sed -n 's/^AC_INIT(\[fulmar\], \[\(.*\)\])/\1/p' configure.ac)" ]
+ok $? "debian/changelog has the version of configure.ac"
+if command -v lintian > /dev/null; then
+    lintian --fail-on error ../fulmar_*.changes > "$log" 2>&1
+    ok $? "lintian finds no error" "$log"
+else
+    skip "lintian" "it is not installed"
+fi
+
+root=$work/root
+for package in fulmar-bin libfulmar1 libfulmar-dev libze-cpu; do
+    dpkg -x "$work/${package}"_[0-9]*.deb "$root" || break
+done
+ok $? "the packages unpack"
+"$root/usr/bin/oshcc" examples/hello.c -o hello > "$log" 2>&1 && "$root/usr/bin/oshrun" -n 2 ./hello > out 2>> "$log" &&
+    [ "$(sort out)" = "$(printf 'Hello from PE %d of 2\n' 0 1)" ]
+ok $? "a program builds and runs with them" "$log"
+if command -v clang-14 > /dev/null && command -v llvm-spirv-14 > /dev/null; then
+    "$root/usr/bin/oshcc" test/install/kernel.c test/install/kernel.cl -o kernel > "$log" 2>&1 &&
+        "$root/usr/bin/oshrun" -n 2 ./kernel > out 2>> "$log" && [ "$(sort -u out)" = right ]
+    ok $? "so does one with a kernel" "$log"
+else
+    skip "a program with a kernel" "clang-14 or llvm-spirv-14 is not installed"
+fi
+! find "$root/usr/lib" "$root/usr/bin" -type f -exec readelf -d {} + 2> "$log" | grep -E 'R(UN)?PATH' >> "$log"
+ok $? "nothing in them has a search path of its own" "$log"
+plan
