@@ -1,117 +1,66 @@
 /*
- * pipeline.c - a pipeline of PEs: blocks of work pass from stage to stage as tagged messages, several under way at once.
+ * pipeline.c - every PE is a stage: blocks of a file come from the PE before, are worked on, and go to the PE behind, as
+ * tagged messages. The tag is the number of the block; a block without bytes is the end.
  *
- *   oshcc -O2 examples/pipeline.c -o pipeline && oshrun -n 4 ./pipeline [blocks] [words of a block]
+ * The next receive is posted before a block is worked on, and a block travels while the next is worked on, so all stages
+ * are busy at once. The work: each stage moves letters on by one place, so 13 PEs turn a text into its rot13.
  *
- * The first PE makes blocks, each stage in between changes them, the last one checks them. A block's tag is its number,
- * so that a stage may take blocks in another order: here the last one takes the second of each pair first. Every stage
- * keeps DEPTH blocks under way, and a block is received straight into the buffer in which it is worked on.
+ *   usage: oshrun -n 4 pipeline FILE > TEXT
  */
 #include <shmem.h>
 #include <shmemx.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 
-enum { DEPTH = 4, LAG = DEPTH / 2 };
+enum { BLOCK = 4096, AHEAD = 2 };
 
-struct slot {
-    uint64_t *words;
-    shmemx_tag_request_t request; /* the receive into it, or the send out of it */
-};
-
-static double now_s(void)
+static void work(char *to, const char *from, size_t bytes)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-/* The work of one stage: what the last PE expects is `stages` times this. */
-static void work(uint64_t *words, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        words[i] = words[i] * 3 + 1;
-}
-
-static uint64_t expected(uint64_t word, int stages)
-{
-    for (int i = 0; i < stages; i++)
-        word = word * 3 + 1;
-    return word;
-}
-
-static void produce(struct slot *slots, int blocks, size_t n, int to)
-{
-    for (int b = 0; b < blocks; b++) {
-        struct slot *s = &slots[b % DEPTH];
-        shmemx_tag_wait(&s->request, NULL); /* the block that was sent from here before */
-        for (size_t i = 0; i < n; i++)
-            s->words[i] = (uint64_t)b + i;
-        shmemx_tag_isend(SHMEM_TEAM_WORLD, s->words, n * sizeof *s->words, (uint64_t)b, to, &s->request);
+    for (size_t i = 0; i < bytes; i++) {
+        char c = from[i], first = c >= 'a' && c <= 'z' ? 'a' : c >= 'A' && c <= 'Z' ? 'A' : 0;
+        to[i] = first ? (char)(first + (c - first + 1) % 26) : c;
     }
-}
-
-/* Receives are LAG blocks ahead of the work, and sends have as long again to complete before their buffer is used. */
-static void pass_on(struct slot *slots, int blocks, size_t n, int from, int to)
-{
-    for (int b = 0; b < blocks + LAG; b++) {
-        struct slot *coming = &slots[b % DEPTH], *here = &slots[(b + DEPTH - LAG) % DEPTH];
-        if (b >= LAG) {
-            shmemx_tag_status_t status;
-            shmemx_tag_wait(&here->request, &status);
-            work(here->words, n);
-            shmemx_tag_isend(SHMEM_TEAM_WORLD, here->words, status.bytes, status.tag, to, &here->request);
-        }
-        if (b < blocks) {
-            shmemx_tag_wait(&coming->request, NULL);
-            shmemx_tag_irecv(SHMEM_TEAM_WORLD, coming->words, n * sizeof *coming->words, (uint64_t)b, SHMEMX_TAG_EXACT,
-                             from, &coming->request);
-        }
-    }
-}
-
-/* How many words are wrong. */
-static long consume(uint64_t *words, int blocks, size_t n, int from, int stages)
-{
-    long wrong = 0;
-    for (int i = 0; i < blocks; i++) {
-        int b = (i ^ 1) < blocks ? i ^ 1 : i;
-        shmemx_tag_recv(SHMEM_TEAM_WORLD, words, n * sizeof *words, (uint64_t)b, SHMEMX_TAG_EXACT, from, NULL);
-        for (size_t k = 0; k < n; k++)
-            wrong += words[k] != expected((uint64_t)b + k, stages);
-    }
-    return wrong;
 }
 
 int main(int argc, char **argv)
 {
-    int blocks = argc > 1 ? atoi(argv[1]) : 1000;
-    size_t n = argc > 2 ? (size_t)atol(argv[2]) : 8192;
+    static char in[AHEAD][BLOCK], out[AHEAD][BLOCK];
+    shmemx_tag_request_t coming[AHEAD] = {SHMEMX_TAG_REQUEST_NULL}, going[AHEAD] = {SHMEMX_TAG_REQUEST_NULL};
+    shmemx_tag_status_t status;
+    FILE *f = NULL;
+
     shmem_init();
     int me = shmem_my_pe(), last = shmem_n_pes() - 1;
-    struct slot slots[DEPTH];
-    for (int i = 0; i < DEPTH; i++) { /* symmetric memory, which the next stage reads without a copy in between */
-        slots[i].words = shmem_malloc(n * sizeof(uint64_t));
-        slots[i].request = SHMEMX_TAG_REQUEST_NULL;
+    if (me == 0 && (argc != 2 || !(f = fopen(argv[1], "rb")))) {
+        fprintf(stderr, "pipeline: %s\n", argc == 2 ? "the file cannot be read" : "usage: oshrun -n N pipeline FILE");
+        shmem_global_exit(1);
     }
-    shmem_barrier_all();
-    double start = now_s();
-    long wrong = 0;
-    if (last == 0)
-        printf("a pipeline has two stages at least: oshrun -n 2 ./pipeline\n");
-    else if (me == 0)
-        produce(slots, blocks, n, 1);
-    else if (me < last)
-        pass_on(slots, blocks, n, me - 1, me + 1);
-    else
-        wrong = consume(slots[0].words, blocks, n, me - 1, last - 1);
-    for (int i = 0; i < DEPTH; i++)
-        shmemx_tag_wait(&slots[i].request, NULL);
-    double took = now_s() - start;
-    if (last > 0 && me == last)
-        printf("%d blocks of %zu bytes through %d stages: %.2f GB/s, %ld words wrong\n", blocks, n * sizeof(uint64_t),
-               last + 1, (double)blocks * (double)n * sizeof(uint64_t) / took * 1e-9, wrong);
+    for (uint64_t b = 0; me > 0 && b < AHEAD; b++)
+        shmemx_tag_irecv(SHMEM_TEAM_WORLD, in[b], BLOCK, b, SHMEMX_TAG_EXACT, me - 1, &coming[b]);
+    size_t bytes = 1;
+    for (uint64_t b = 0; bytes; b++) {
+        int k = b % AHEAD;
+        if (me == 0) {
+            bytes = fread(in[k], 1, BLOCK, f);
+        } else {
+            shmemx_tag_wait(&coming[k], &status);
+            bytes = status.bytes;
+        }
+        shmemx_tag_wait(&going[k], NULL); /* out[k] may be written again */
+        work(out[k], in[k], bytes);
+        if (me > 0 && bytes)
+            shmemx_tag_irecv(SHMEM_TEAM_WORLD, in[k], BLOCK, b + AHEAD, SHMEMX_TAG_EXACT, me - 1, &coming[k]);
+        if (me < last)
+            shmemx_tag_isend(SHMEM_TEAM_WORLD, out[k], bytes, b, me + 1, &going[k]);
+        else
+            fwrite(out[k], 1, bytes, stdout);
+    }
+    for (int k = 0; k < AHEAD; k++)
+        if (coming[k] != SHMEMX_TAG_REQUEST_NULL)
+            shmemx_tag_cancel(&coming[k]); /* what was posted for blocks behind the end */
+    shmemx_tag_wait_all(AHEAD, coming, NULL);
+    shmemx_tag_wait_all(AHEAD, going, NULL);
+    if (f)
+        fclose(f);
     shmem_finalize();
-    return wrong != 0;
+    return 0;
 }
