@@ -2,7 +2,7 @@
 # examples.sh - every example builds without a warning and computes what somebody else computes too.
 #
 # Catches: an example that no longer builds, or is right only for one number of PEs. heat is in test/device/kernels.sh,
-# hello in test/install, client.py in test/shmem4py.sh.
+# hello and pass in test/install, client.py in test/shmem4py.sh.
 . "${top_srcdir:=.}/test/tap.sh"
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
@@ -61,6 +61,19 @@ printf '1\nsecond\n' > words
 timeout 60 $OSHRUN -n 2 ./sort words > out 2> "$log"
 [ $? = 1 ] && [ ! -s out ] && grep -q words "$log"
 ok $? "sort refuses what is no number" "$log"
+
+# README shows three of the examples.
+block=0
+for file in first.c pass.cl pass.c; do
+    block=$((block + 1))
+    awk -v block=$block '/^```$/ { inside = 0 } inside { print } /^```c$/ { inside = ++n == block }' "$top_srcdir/README.md" |
+        diff "$top_srcdir/examples/$file" - > "$log"
+    ok $? "README has $file as it is" "$log"
+done
+build "$OSHCC" first.c
+timeout 60 $OSHRUN -n 4 ./first 2> "$log" | sort > out
+[ "$(cat out)" = "$(printf 'PE %d of 4: 4 hits\n' 0 1 2 3)" ]
+ok $? "./first, 4 PEs" out
 
 if command -v mpicc > /dev/null && command -v mpirun > /dev/null; then
     OSHCC_CC=mpicc && export OSHCC_CC

@@ -52,7 +52,7 @@ ok $? "pkg-config names the launcher" "$log"
 kernels=OFF
 command -v llvm-spirv-14 > /dev/null && command -v clang-14 > /dev/null && [ -f "$at/lib/libze_cpu.so" ] && kernels=ON
 if command -v cmake > /dev/null; then
-    cp "$top_srcdir"/test/install/CMakeLists.txt "$top_srcdir"/test/install/kernel.* "$work"
+    cp "$top_srcdir"/test/install/CMakeLists.txt "$top_srcdir"/examples/pass.c* "$work"
     cmake -S "$work" -B "$work/b" -DCMAKE_PREFIX_PATH="$at" -DKERNELS=$kernels > "$log" 2>&1 && cmake --build "$work/b" >> "$log" 2>&1
     ok $? "find_package(Fulmar) and a build with it" "$log"
     (cd "$work/b" && ctest --no-tests=error --output-on-failure) > "$log" 2>&1
@@ -66,8 +66,8 @@ else
     skip "find_package(Fulmar)" "cmake is not installed"
 fi
 if [ $kernels = ON ]; then
-    "$at/bin/oshcc" "$top_srcdir/test/install/kernel.c" "$top_srcdir/test/install/kernel.cl" -o "$work/kernel" > "$log" 2>&1 &&
-        run "$work/kernel" "$(printf 'right\nright')"
+    "$at/bin/oshcc" "$work/pass.c" "$work/pass.cl" -o "$work/pass" > "$log" 2>&1 &&
+        run "$work/pass" "$(printf 'PE %d of 2: %d\n' 0 10 1 0)"
     ok $? "a kernel runs on the CPU driver that moved along" "$log"
 else
     skip "a kernel from the moved place" "clang-14, llvm-spirv-14 or the device backend is missing"
