@@ -75,6 +75,7 @@ typedef ulong uint64_t;
 #endif
 
 #include "device/lib/amo.h"
+#include "device/lib/gpc.h"
 #include "device/lib/sync.h"
 
 /* As in shmem.h; test/device/compile.sh compares them. */
@@ -129,6 +130,33 @@ typedef ulong uint64_t;
 #define SHMEMG_HAS_(N) SHMEMG_SPELL_1_(SHMEMG_LACKS_##N, 1, )
 #define SHMEMG_IF_1_(BIT) SHMEM_IF_##BIT
 #define SHMEMG_IF_(BIT) SHMEMG_IF_1_(BIT)
+
+/* ---- global procedure calls, beyond the draft ------------------------------------------------------------------- */
+
+/*
+ * Run func, a handle of shmemx_gpc_register, at PE pe of the context's team; see shmemx_gpc.h. hdr has at most 40 bytes.
+ * shmemxg_gpc_exec waits: 0 and the reply header in rhdr, memory of the device, or a negative number; the reply's size is
+ * not told. shmemxg_gpc_exec_nbi does not wait: the next quiet does.
+ */
+SHI_FN int shmemxg_ctx_gpc_exec(shmem_ctx_t ctx, int func, int pe, const void *hdr, size_t hlen, void *rhdr, size_t rhlen)
+{
+    return shi_gpc(ctx, func, pe, hdr, hlen, rhdr, rhlen, 1);
+}
+
+SHI_FN int shmemxg_gpc_exec(int func, int pe, const void *hdr, size_t hlen, void *rhdr, size_t rhlen)
+{
+    return shmemxg_ctx_gpc_exec(SHMEM_DEVICE_CTX_DEFAULT, func, pe, hdr, hlen, rhdr, rhlen);
+}
+
+SHI_FN void shmemxg_ctx_gpc_exec_nbi(shmem_ctx_t ctx, int func, int pe, const void *hdr, size_t hlen)
+{
+    shi_gpc(ctx, func, pe, hdr, hlen, 0, 0, 0);
+}
+
+SHI_FN void shmemxg_gpc_exec_nbi(int func, int pe, const void *hdr, size_t hlen)
+{
+    shmemxg_ctx_gpc_exec_nbi(SHMEM_DEVICE_CTX_DEFAULT, func, pe, hdr, hlen);
+}
 
 /* ---- query, order, sync ----------------------------------------------------------------------------------------- */
 

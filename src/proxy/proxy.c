@@ -23,6 +23,7 @@
 #include "host/ops/wait.h"
 #include "host/ops/world.h"
 #include "host/util/log.h"
+#include "proxy/call.h"
 #include "proxy/cpu.h"
 #include "proxy/remote.h"
 #include "proxy/request.h"
@@ -146,10 +147,12 @@ static int start_thread(void)
     return -err;
 }
 
+/* What was not complete when it was issued. */
 static void go_on(void *place)
 {
     shi_staged_poll(place);
     shi_remote_poll();
+    shi_proxy_call_poll(place);
 }
 
 int shi_proxy_serve(struct shi_ring *ring)

@@ -1,7 +1,6 @@
 /*
  * request.c - carry one request out: at once on targets that the host reaches by load and store, by staged.c on memory that
- * only a device reaches, by remote.c on PEs that only the network reaches.
- * The arguments are those of device/lib/request.h.
+ * only a device reaches, by remote.c on PEs that only the network reaches; GPCs by call.c. The arguments are those of device/lib/request.h.
  */
 #include "proxy/request.h"
 
@@ -12,6 +11,7 @@
 #include "host/net/amo_word.h"
 #include "host/ops/world.h"
 #include "host/util/log.h"
+#include "proxy/call.h"
 #include "proxy/remote.h"
 #include "proxy/staged.h"
 
@@ -74,9 +74,11 @@ static int do_signal(const struct shi_request_view *v, uint64_t *at)
 static int perform(struct shi_proxy_place *p, struct shi_engine_op *op, const struct shi_request_view *v)
 {
     const struct shi_request *q = &op->request;
+    int signals = q->op == SHI_OP_PUT_SIGNAL || q->op == SHI_OP_PUT_SIGNAL_INLINE;
+    if (q->op == SHI_OP_GPC)
+        return shi_proxy_call(p, op, v);
     if (shi_world.peer[q->pe].far)
         return shi_remote_issue(p, op, v);
-    int signals = q->op == SHI_OP_PUT_SIGNAL || q->op == SHI_OP_PUT_SIGNAL_INLINE;
     void *at = v->bytes ? target_of(q->pe, v->target, v->bytes) : NULL;
     uint64_t *signal = signals ? target_of(q->pe, v->signal, sizeof *signal) : NULL;
     if ((v->bytes && !at) || (signals && !signal))

@@ -5,10 +5,13 @@
 #include "device/lib/request.h"
 #include "proxy/engine.h"
 
+struct shi_proxy_call;
+
 /* Where the request came from. */
 struct shi_proxy_place {
     struct shi_ring *ring;
     struct shi_engine *engine;
+    struct shi_proxy_call *calls; /* GPCs under way, see call.h */
 };
 
 /* Give a result to the owner of the ticket, once the last one in its cell has been taken. */

@@ -9,14 +9,16 @@
  *   GET                target    dest    bytes
  *   GET_INLINE         bytes + target                                                             -> the ticket's cell
  *   AMO                amo + target  bytes  value  cond         fetch            result           -> see result
+ *   GPC                func + hlen + rhlen + result  rhdr  data  data  data  data  data   -> the ticket's cell, if asked
  *
  * target, signal  offset of the object in the device heap, the same on every PE; below 2^56
- * source, dest, fetch  an address of the posting device
+ * source, dest, fetch, rhdr  an address of the posting device
  * a + b           a in bits 56-63, b below
  * data            the payload's bytes in order, the first in the low byte of argument 0; the rest of them is 0
  * bytes           of PUT_INLINE at most 48, PUT_SIGNAL_INLINE 32 (0: only the signal), GET_INLINE 8, AMO 4 or 8
  * value, cond     unsigned, in the low bytes; an increment is an addition of 1
  * result          enum shi_amo_result: of an AMO to nobody, through the ticket's cell, or to the address fetch
+ * func + ...      of GPC 16 bits each; hlen at most 40, rhlen at most 1024. The cell's result is the status
  */
 #ifndef SHI_REQUEST_H
 #define SHI_REQUEST_H
@@ -26,6 +28,7 @@
 enum shi_amo {
     SHI_AMO_FETCH, SHI_AMO_SET, SHI_AMO_SWAP, SHI_AMO_CSWAP, SHI_AMO_ADD, SHI_AMO_AND, SHI_AMO_OR, SHI_AMO_XOR, SHI_AMOS
 };
+enum { SHI_INLINE_GPC = 40 };
 enum shi_amo_result { SHI_RESULT_NONE, SHI_RESULT_CELL, SHI_RESULT_ADDRESS, SHI_RESULTS };
 
 /* ---- device ----------------------------------------------------------------------------------------------------- */
@@ -95,6 +98,14 @@ SHI_FN void shi_request_amo(struct shi_request *q, int amo, shi_u64 target, shi_
     q->arg[6] = 0;
 }
 
+/* hdr is in arg 2 to 6 already. */
+SHI_FN void shi_request_gpc(struct shi_request *q, int func, shi_u64 hlen, shi_u64 rhdr, shi_u64 rhlen, int result)
+{
+    q->op = SHI_OP_GPC;
+    q->arg[0] = (shi_u64)(func & 0xffff) | hlen << 16 | rhlen << 32 | (shi_u64)result << 48;
+    q->arg[1] = rhdr;
+}
+
 /* ---- host ------------------------------------------------------------------------------------------------------- */
 
 #if !defined(__OPENCL_C_VERSION__) && !defined(__CUDACC__)
@@ -107,6 +118,8 @@ struct shi_request_view {
     int sig_op;
     int amo, result; /* enum shi_amo, enum shi_amo_result */
     shi_u64 value, cond;
+    int func;            /* of GPC; bytes of payload are hdr, local is rhdr */
+    shi_u64 rhlen;
 };
 
 SHI_FN shi_u64 shi_request_low_(shi_u64 pair)
@@ -132,6 +145,17 @@ SHI_FN int shi_request_view_amo_(const struct shi_request *q, struct shi_request
     v->amo = (int)(q->arg[0] >> 56);
     v->result = (int)(q->arg[5] < SHI_RESULTS ? q->arg[5] : SHI_RESULTS);
     return (v->bytes == 4 || v->bytes == 8) && v->amo < SHI_AMOS && v->result < SHI_RESULTS ? 0 : -1;
+}
+
+SHI_FN int shi_request_view_gpc_(const struct shi_request *q, struct shi_request_view *v)
+{
+    v->func = (int)(q->arg[0] & 0xffff);
+    v->bytes = q->arg[0] >> 16 & 0xffff;
+    v->rhlen = q->arg[0] >> 32 & 0xffff;
+    v->result = (int)(q->arg[0] >> 48);
+    v->local = q->arg[1];
+    v->payload = q->arg + 2;
+    return v->bytes <= SHI_INLINE_GPC && v->rhlen <= 1024 && v->result <= SHI_RESULT_CELL ? 0 : -1;
 }
 
 /* Read a request. 0, or -1 when it is none of the table above; its addresses are the caller's to check. */
@@ -165,6 +189,9 @@ SHI_FN int shi_request_view(const struct shi_request *q, struct shi_request_view
         break;
     case SHI_OP_AMO:
         bad = shi_request_view_amo_(q, &v);
+        break;
+    case SHI_OP_GPC:
+        bad = shi_request_view_gpc_(q, &v);
         break;
     default:
         bad = -1;

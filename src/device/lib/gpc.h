@@ -1,0 +1,46 @@
+/*
+ * gpc.h - global procedure calls from kernels: the proxy starts them, and gives back what comes.
+ *
+ * The header travels in the request; a reply is written where the kernel says before the cell tells of it (R4 -> A4).
+ */
+#ifndef SHI_DEVICE_GPC_H
+#define SHI_DEVICE_GPC_H
+
+#include "device/lib/rma.h"
+
+/* 0 and a fault for what cannot be asked. */
+SHI_FN int shi_gpc_asked(shmem_ctx_t ctx, int pe, const void *hdr, shi_u64 hlen, shi_u64 rhdr, shi_u64 rhlen)
+{
+    if (!shi_ctx_good(ctx))
+        return 0;
+    if (pe < 0 || pe >= ctx->n_pes)
+        shi_fault(ctx, SHI_FAULT_PE, (shi_u32)pe);
+    else if (hlen > SHI_INLINE_GPC)
+        shi_fault(ctx, SHI_FAULT_ADDRESS, (shi_u64)hdr);
+    else if (rhlen && !rhdr)
+        shi_fault(ctx, SHI_FAULT_ADDRESS, rhdr);
+    else
+        return 1;
+    return 0;
+}
+
+/* wait: the status of the call, else 0. -22 (EINVAL) when it is refused, -5 (EIO) after an abort. */
+SHI_NOINLINE int shi_gpc(shmem_ctx_t ctx, int func, int pe, const void *hdr, shi_u64 hlen, void *rhdr, shi_u64 rhlen,
+                         int wait)
+{
+    struct shi_request q;
+    shi_u64 ticket, status = 0, reply = (shi_u64)shi_to_global(rhdr);
+    if (!shi_gpc_asked(ctx, pe, hdr, hlen, reply, rhlen))
+        return -22;
+    shi_gather_words(q.arg + 2, SHI_INLINE_GPC / 8, hdr, hlen);
+    shi_request_gpc(&q, func, hlen, reply, rhlen, wait ? SHI_RESULT_CELL : SHI_RESULT_NONE);
+    if (rhlen)
+        shi_fence_release(); /* R1: no store to rhdr of before may land on what the proxy stores */
+    if (shi_post(ctx, &q, ctx->start + pe * ctx->stride, &ticket))
+        return -5;
+    if (wait && shi_ring_take_result(shi_ctx_ring(ctx), ticket, &status))
+        return -5;
+    return (int)status;
+}
+
+#endif

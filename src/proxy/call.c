@@ -1,0 +1,82 @@
+/*
+ * call.c - global procedure calls that kernels ask for. Only the proxy thread touches the list.
+ *
+ * A call is answered in progress, by whatever thread; nbh.busy tells (R1 -> A1 of gpc.c). While one is under way each
+ * round of the proxy makes progress, for the program may compute.
+ */
+#include "proxy/call.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/net/progress.h"
+#include "host/ops/dheap.h"
+#include "host/ops/gpc.h"
+#include "host/ops/gpc_handle.h"
+#include "host/util/log.h"
+
+struct shi_proxy_call {
+    struct shi_proxy_call *next;
+    struct shi_engine_op *op;
+    shmemx_gpc_nbh_t nbh;
+    void *rhdr; /* the kernel's */
+    int to_cell;
+    char reply[]; /* [rhlen] */
+};
+
+int shi_proxy_call(struct shi_proxy_place *p, struct shi_engine_op *op, const struct shi_request_view *v)
+{
+    union shi_gpc_entry e;
+    if (!shi_gpc_find(v->func, SHI_GPC_FUNC, &e))
+        return -EINVAL;
+    struct shi_proxy_call *c = calloc(1, sizeof *c + v->rhlen); /* as many as kernels wait for */
+    if (!c)
+        return -ENOMEM;
+    c->op = op;
+    c->rhdr = (void *)v->local;
+    c->to_cell = v->result == SHI_RESULT_CELL;
+    const struct shi_gpc_want w = {.team = &shi_team_world, .func = v->func, .callback = SHMEMX_GPC_NONE,
+                                   .tree = SHMEMX_GPC_NONE, .plain = 1, .pe = (int)op->request.pe, .hdr = v->payload,
+                                   .hlen = v->bytes, .rhdr = c->reply, .rhlen = v->rhlen, .nbh = &c->nbh};
+    int err = shi_gpc_start(&w);
+    if (err) {
+        free(c);
+        return err;
+    }
+    c->next = p->calls;
+    p->calls = c;
+    return -EINPROGRESS;
+}
+
+/* 0 while the cell holds a result that has not been taken. */
+static int give(const struct shi_proxy_place *p, const struct shi_proxy_call *c)
+{
+    if (c->to_cell && !shi_proxy_cell_free(p, c->op->ticket))
+        return 0;
+    if (shi_world.dev_private)
+        shi_dheap_copy("shmemxg_gpc_exec", c->rhdr, c->reply, c->nbh.rhsize);
+    else
+        memcpy(c->rhdr, c->reply, c->nbh.rhsize);
+    if (c->to_cell)
+        shi_proxy_cell_give(p, c->op->ticket, (uint64_t)(int64_t)c->nbh.status);
+    else if (c->nbh.status)
+        shi_log_error("a global procedure call that a kernel started on PE %u has failed", c->op->request.pe);
+    return 1;
+}
+
+void shi_proxy_call_poll(void *place)
+{
+    struct shi_proxy_place *p = place;
+    if (p->calls)
+        shi_progress();
+    for (struct shi_proxy_call **at = &p->calls, *c; (c = *at);) {
+        if (__atomic_load_n(&c->nbh.busy, __ATOMIC_ACQUIRE) || !give(p, c)) { /* A1 */
+            at = &c->next;
+            continue;
+        }
+        *at = c->next;
+        shi_engine_complete(p->engine, c->op, 0);
+        free(c);
+    }
+}

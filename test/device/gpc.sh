@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# gpc.sh - global procedure calls that kernels start, fire and wait, to host functions of every PE.
+if ! command -v clang-14 > /dev/null || ! command -v llvm-spirv-14 > /dev/null; then
+    echo "1..0 # SKIP clang-14 and llvm-spirv-14 compile kernels; they are not installed"
+    exit 0
+fi
+if [ ! -f "$top_builddir/.libs/libze_cpu.so" ]; then
+    echo "1..0 # SKIP this build has no device backend (libze-dev)"
+    exit 0
+fi
+work=$(mktemp -d) || exit 99
+trap 'rm -rf "$work"' EXIT
+. "${top_srcdir:=.}/test/tap.sh"
+
+# Every work-item calls every PE, waits for some and fires the others; the host functions count and answer.
+cat > "$work/calls.cl" << 'END'
+#include <shmemg.h>
+__kernel void calls(__global ulong *reply, __global ulong *bad, int add, int fails)
+{
+    ulong item = get_global_id(0);
+    for (int pe = 0; pe < shmemg_n_pes(); pe++) {
+        ulong hdr[5] = {item, 1, 2, 3, 1000 * shmemg_my_pe() + pe};
+        if (item % 2) {
+            shmemxg_gpc_exec_nbi(add, pe, hdr, sizeof hdr);
+            continue;
+        }
+        reply[item] = 0;
+        if (shmemxg_gpc_exec(add, pe, hdr, sizeof hdr, &reply[item], 8) != 0 || reply[item] != 7 * item + hdr[4])
+            shi_atom64_add(bad, 1);
+        if (shmemxg_gpc_exec(fails, pe, hdr, 8, 0, 0) >= 0)
+            shi_atom64_add(bad, 1);
+    }
+    shmemg_quiet();
+}
+__kernel void wrong(int add) { shmemxg_gpc_exec_nbi(add, 1000, 0, 0); }
+END
+cat > "$work/calls.c" << 'END'
+#include <shmemx.h>
+#include <stdio.h>
+static long came, sum;
+static int add(shmemx_gpc_call_t *c)
+{
+    const uint64_t *h = c->hdr;
+    __atomic_fetch_add(&came, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&sum, (long)h[0], __ATOMIC_RELAXED);
+    if (c->hlen != 40 || h[1] != 1 || h[2] != 2 || h[3] != 3 || h[4] != 1000u * (unsigned)c->from + (unsigned)shmem_my_pe())
+        return -1;
+    if (c->rhlen) {
+        *(uint64_t *)c->rhdr = 7 * h[0] + h[4];
+        c->rhsize = 8;
+    }
+    return 0;
+}
+static int fails(shmemx_gpc_call_t *c) { return c->rhlen ? 0 : -7; }
+int main(int argc, char **argv)
+{
+    (void)argv;
+    enum { ITEMS = 32 };
+    shmem_init();
+    int n = shmem_n_pes(), h[2] = {shmemx_gpc_register(add), shmemx_gpc_register(fails)};
+    uint64_t *reply = shmemg_calloc(ITEMS, 8), *bad = shmemg_calloc(1, 8);
+    void *args[] = {&reply, &bad, &h[0], &h[1]}, *wrong[] = {&h[0]};
+    const size_t groups[3] = {4, 1, 1}, items[3] = {ITEMS / 4, 1, 1}, one[3] = {1, 1, 1}, bytes[] = {8, 8, 4, 4}, four[] = {4};
+    if (argc > 1)
+        return shmemx_launch("wrong", one, one, wrong, four, 1) || shmemx_device_sync();
+    int err = shmemx_launch("calls", groups, items, args, bytes, 4) || shmemx_device_sync();
+    shmem_barrier_all();
+    long all = (long)n * ITEMS, items_sum = (long)n * ITEMS * (ITEMS - 1) / 2;
+    err |= *bad != 0 || came != all || sum != items_sum;
+    if (err)
+        printf("PE %d: %ld bad, %ld calls of %ld, sum %ld of %ld\n", shmem_my_pe(), (long)*bad, came, all, sum, items_sum);
+    shmem_finalize();
+    return err;
+}
+END
+$OSHCC -O2 "$work/calls.c" "$work/calls.cl" -o "$work/calls" > "$work/log" 2>&1
+ok $? "oshcc compiles them" "$work/log"
+# Catches: a call lost, a header or reply cut or mixed up, a quiet that does not wait for answers, a status lost.
+for pes in 1 2 3; do
+    SHMEM_DEVICE_SYMMETRIC_SIZE=8M timeout 60 "$OSHRUN" -n $pes "$work/calls" > "$work/log" 2>&1 && ! grep -q fulmar "$work/log"
+    ok $? "kernels call functions of $pes PEs" "$work/log"
+done
+# Catches: a PE out of range asked for.
+SHMEM_DEVICE_SYMMETRIC_SIZE=8M timeout 60 "$OSHRUN" -n 2 "$work/calls" wrong > "$work/log" 2>&1
+[ $? != 0 ] && grep -q 'PE 1000 does not exist' "$work/log"
+ok $? "a bad PE ends the job with a line" "$work/log"
+plan
