@@ -59,8 +59,11 @@ static double round_us(int crowd, int what, size_t groups, size_t items, uint64_
     return us[TIMES / 2];
 }
 
+/* A median below nothing means that the machine's noise was larger than what was measured. */
 static void tell(const char *name, const char *unit, double value, double goal, const char *way)
 {
+    if (value <= 0)
+        value = 0, unit = "noise";
     printf("%-52s %10.3f %-8s %s\n", name, value, unit, way);
     printf("{\"bench\": \"%s\", \"way\": \"%s\", \"unit\": \"%s\", \"value\": %.4f, \"goal\": %.2f}\n", name, way, unit, value,
            goal);

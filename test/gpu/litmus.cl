@@ -73,21 +73,29 @@ SHMEMG_KERNEL void message(SHMEMG_GLOBAL uint64_t *bad, SHMEMG_GLOBAL uint64_t *
 }
 
 /*
- * Store buffering. Groups 0 and 1 each store i to a word of PE `to`, complete that, and read the other's. Both may not
- * read what was there before. seen[g * rounds + i] is what group g read; the host looks at them.
+ * Store buffering. Groups 0 and 1 each store to a word of PE `to`, complete that, and read the other's word; both may not
+ * find what was there before. `cells` pairs of words in a row, so that in some of them both groups are at the same one.
+ * word and seen: [2][cells] words 64 bytes apart.
  */
-SHMEMG_KERNEL void buffering(SHMEMG_GLOBAL uint64_t *seen, SHMEMG_GLOBAL uint64_t *word, SHMEMG_GLOBAL uint64_t *turn,
-                             int to, uint64_t rounds)
+SHMEMG_KERNEL void buffering(SHMEMG_GLOBAL uint64_t *bad, SHMEMG_GLOBAL uint64_t *word, SHMEMG_GLOBAL uint64_t *seen,
+                             SHMEMG_GLOBAL uint64_t *turn, int cells, int to, uint64_t first, uint64_t rounds)
 {
-    uint64_t g = shmemg_group_id(0);
+    int g = (int)shmemg_group_id(0), other = !g;
     if (shmemg_local_id(0) != 0)
         return;
-    for (uint64_t i = 1; i <= rounds; i++) {
-        shmemg_uint64_p(turn + 8 * !g, i, to);
-        shmemg_signal_wait_until(turn + 8 * g, SHMEM_CMP_GE, i);
-        shmemg_uint64_p(word + 8 * g, i, to);
+    for (uint64_t i = first; i < first + rounds; i++) {
+        shmemg_signal_set(turn + 8 * other, 2 * i, to);
+        shmemg_signal_wait_until(turn + 8 * g, SHMEM_CMP_GE, 2 * i);
+        for (int c = 0; c < cells; c++) {
+            shmemg_uint64_p(word + 8 * (g * cells + c), i, to);
+            shmemg_quiet();
+            seen[8 * (g * cells + c)] = shmemg_uint64_g(word + 8 * (other * cells + c), to);
+        }
         shmemg_quiet();
-        seen[g * rounds + i - 1] = shmemg_uint64_g(word + 8 * !g, to);
+        shmemg_signal_set(turn + 8 * other, 2 * i + 1, to);
+        shmemg_signal_wait_until(turn + 8 * g, SHMEM_CMP_GE, 2 * i + 1);
+        for (int c = 0; g == 0 && c < cells; c++)
+            count(bad, seen[8 * c] < i && seen[8 * (cells + c)] < i);
     }
 }
 

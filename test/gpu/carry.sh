@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# carry.sh - collect what run.sh needs on a machine with a GPU that reaches no package registry: packages to unpack, a
+# tarball with configure, kernels compiled to fatbins where nvcc is here. Run it on a machine with apt and a build of this
+# tree, then copy the folder along with the sources. It stays small: libraries of the launcher and their headers only.
+#
+#   usage: test/gpu/carry.sh BUILD [DIR]      from the root of a source tree; DIR defaults to test/gpu/carried
+set -eu
+build=${1:?usage: test/gpu/carry.sh BUILD [DIR]} dir=${2:-test/gpu/carried}
+mkdir -p "$dir"
+dir=$(realpath "$dir") build=$(realpath "$build")
+top=$PWD
+# PMIx with what it is linked to (libevent, hwloc, munge, zlib stay with the system where it has them).
+(cd "$dir" && rm -f ./*.deb &&
+    apt-get download libpmix2 libpmix-dev libhwloc15 libhwloc-dev libevent-core-2.1-7 libevent-pthreads-2.1-7 libmunge2 \
+        libudev1 > /dev/null)
+make -C "$build" dist > "$dir/dist.log" 2>&1 && rm -f "$dir"/fulmar-*.tar.gz && mv "$build"/fulmar-*.tar.gz "$dir" && rm "$dir/dist.log"
+if command -v nvcc > /dev/null; then
+    for k in litmus bench; do
+        nvcc -x cu -std=c++17 -O3 -fatbin -gencode arch=compute_80,code=sm_80 \
+            -gencode "arch=compute_90,code=[sm_90,compute_90]" "-I$top/include" "-I$top/src" "$top/test/gpu/$k.cl" -o "$dir/$k.fatbin"
+    done
+else
+    echo "carry.sh: no nvcc here: the machine with the GPU must have it" >&2
+fi
+du -sh "$dir"

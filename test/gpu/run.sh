@@ -1,0 +1,165 @@
+#!/usr/bin/env bash
+# run.sh - everything that needs an NVIDIA GPU, in one command of under ten minutes: build, device tests on CUDA, litmus
+# tests at many rounds, compute-sanitizer, benchmarks. Prints a table at its end and writes results.json beside the logs.
+# Run it on a machine with a GPU; nothing is installed and no setting of the GPU is touched. What that machine lacks can
+# be carried: see carry.sh.
+#
+#   usage: test/gpu/run.sh [-c CARRIED] [-o OUT] [-r ROUNDS]      from the root of a source tree
+#     -c  folder made by carry.sh (default test/gpu/carried)
+#     -o  where logs and results.json go (default gpu-results)
+#     -r  rounds of each litmus test (default 1000000; a twentieth of that between PEs that take turns on one GPU)
+#
+# Exit: 0 all passed, 1 something failed, 77 no GPU here.
+set -u
+carried=test/gpu/carried out=gpu-results rounds=1000000
+while getopts c:o:r: option; do
+    case $option in
+    c) carried=$OPTARG ;; o) out=$OPTARG ;; r) rounds=$OPTARG ;;
+    *) sed -n '3,13s/^# \{0,1\}//p' "$0" && exit 2 ;;
+    esac
+done
+if ! [ -e /dev/nvidia0 ] && ! nvidia-smi -L > /dev/null 2>&1; then
+    echo "run.sh: no NVIDIA GPU here (neither /dev/nvidia0 nor an answer of nvidia-smi): nothing was run"
+    exit 77
+fi
+[ -f configure.ac ] || { echo "run.sh: start it from the root of the source tree" >&2; exit 2; }
+mkdir -p "$out" && out=$(realpath "$out")
+json=$out/results.json table=$out/table
+: > "$json"
+: > "$table"
+failed=0
+result() { # NAME, pass|fail|skip, DETAIL
+    printf '%-58s %-5s %s\n' "$1" "$2" "$3" | tee -a "$table"
+    printf '{"test": "%s", "result": "%s", "detail": "%s"}\n' "$1" "$2" "$(echo "$3" | tr '"\\' "'/")" >> "$json"
+    [ "$2" != fail ] || failed=1
+}
+# A command of at most so many seconds; its TAP, or else its exit status, says whether it passed.
+check() { # NAME, LOG, SECONDS, COMMAND...
+    local name=$1 log=$out/$2 status n bad
+    timeout -k 5 "$3" "${@:4}" > "$log" 2>&1
+    status=$?
+    n=$(grep -c '^ok ' "$log") bad=$(grep -c '^not ok ' "$log")
+    if [ $status = 0 ] && [ "$bad" = 0 ]; then
+        result "$name" pass "${n/#0/} $(grep -c '# SKIP' "$log" | sed 's/^0$//; s/^[0-9]*$/(& skipped)/')"
+    else
+        result "$name" fail "exit $status, $bad of $((n + bad)) not ok: $2"
+        grep -A3 '^not ok ' "$log" | head -12
+    fi
+}
+
+# ---- build ----------------------------------------------------------------------------------------------------------
+
+# Libraries that are not installed come from the carried packages, unpacked beside the build. A tarball of the same tree
+# brings configure where there is no autoconf.
+build=$out/build prefix=$out/prefix
+mkdir -p "$build"
+if ! pkg-config --exists pmix hwloc 2> /dev/null; then
+    ls "$carried"/*.deb > /dev/null 2>&1 || { result "build" fail "no libpmix here, and no packages in $carried: carry.sh"; exit 1; }
+    for p in "$carried"/*.deb; do dpkg -x "$p" "$prefix" || exit 1; done
+    lib=$(dirname "$(find "$prefix" -name 'libpmix.so.2' | head -1)")
+    # Debian keeps a second PMIx version's files aside; take the ones that are there.
+    pmix=$(dirname "$(find "$prefix" -name pmix.h | head -1)") || exit 1
+    export PMIX_CFLAGS="-I$pmix" PMIX_LIBS="-L$lib -lpmix" HWLOC_CFLAGS="-I$prefix/usr/include" HWLOC_LIBS="-L$lib -lhwloc"
+    export LD_LIBRARY_PATH="$lib:$prefix/usr/lib/x86_64-linux-gnu${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" LDFLAGS="-Wl,-rpath-link,$lib"
+    components=$(dirname "$(find "$prefix" -name 'mca_*.so' -path '*pmix*' | head -1)")
+    [ "$components" = . ] || export PMIX_MCA_mca_base_component_path="$components"
+    data=$(find "$prefix" -type d -path '*share/pmix*' | head -1)
+    [ -z "$data" ] || export PMIX_MCA_pmix_data_dir="$data"
+fi
+source=$PWD
+if [ ! -x configure ] && ! command -v autoreconf > /dev/null; then
+    tar -xzf "$carried"/fulmar-*.tar.gz -C "$out" && source=$(echo "$out"/fulmar-*/) ||
+        { result "build" fail "neither configure nor autoreconf, and no tarball in $carried"; exit 1; }
+elif [ ! -x configure ]; then
+    autoreconf -i > "$out/autoreconf.log" 2>&1
+fi
+(cd "$build" && "$source/configure" && make -j"$(nproc)") > "$out/build.log" 2>&1 ||
+    { result "build" fail "build.log"; tail -5 "$out/build.log"; exit 1; }
+result "build" pass ""
+export top_srcdir=$source top_builddir=$build OSHRUN=$build/src/tools/oshrun OSHCC=$build/src/tools/oshcc CC=${CC:-cc}
+export SHMEM_DEVICE=cuda OSHCC_KERNELS=cuda
+found=$("$build/src/tools/oshinfo" | grep -o 'cuda:.*' | head -1)
+if [ -z "$found" ]; then
+    result "device" fail "$(SHMEM_DEBUG=1 "$build/src/tools/oshinfo" 2>&1 | grep -o 'no CUDA device.*' | head -1)"
+    exit 1
+fi
+result "device" pass "$found, driver $(cat /sys/module/nvidia/version 2> /dev/null || nvidia-smi --query-gpu=driver_version --format=csv,noheader 2> /dev/null)"
+
+# A program of this folder with its kernels: compiled here, or the images carried.
+program() { # NAME
+    local kernels=$source/test/gpu/$1.cl
+    command -v nvcc > /dev/null || [ -x /usr/local/cuda/bin/nvcc ] || kernels=$carried/$1.fatbin
+    "$OSHCC" -O2 "$source/test/gpu/$1.c" "$kernels" -o "$out/$1" > "$out/$1.build.log" 2>&1
+}
+nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2> /dev/null)
+
+# ---- tests ----------------------------------------------------------------------------------------------------------
+
+(cd "$build" && make test/multi/device_private.pes test/device/cuda_calls) > "$out/tests.build.log" 2>&1
+for n in 1 2 3; do
+    check "device heap and host routines, $n PEs" heap$n.log 60 "$OSHRUN" -n $n "$build/test/multi/device_private.pes"
+done
+if [ "$nvcc" ]; then
+    check "kernels, direct and by the ring (kernels.sh)" kernels.log 240 bash "$source/test/device/kernels.sh"
+    check "contexts and teams (contexts.sh)" contexts.log 120 bash "$source/test/device/contexts.sh"
+    check "PTX of the ordering edges (ptx.sh)" ptx.log 100 sh "$source/test/device/ptx.sh"
+else
+    result "kernels.sh, contexts.sh, ptx.sh" skip "no nvcc: their kernels are compiled as they run"
+fi
+
+if program litmus; then
+    for way in direct ring; do
+        direct=$([ $way = ring ]; echo $?)
+        # A request that changes memory of the device is a copy: tens of microseconds.
+        many=$([ $way = ring ] && echo $((rounds / 50)) || echo "$rounds")
+        check "litmus, 1 PE, $way, $many rounds" litmus-$way.log 150 env SHMEM_DEVICE_DIRECT=$direct \
+            "$OSHRUN" -n 1 "$out/litmus" "$many"
+        check "litmus, 2 PEs in turns on one GPU, $way" litmus2-$way.log 150 env SHMEM_DEVICE_DIRECT=$direct \
+            "$OSHRUN" -n 2 "$out/litmus" "$((many / 20000 + 5))"
+    done
+    if command -v nvidia-cuda-mps-control > /dev/null; then
+        export CUDA_MPS_PIPE_DIRECTORY=$out/mps CUDA_MPS_LOG_DIRECTORY=$out/mps
+        mkdir -p "$out/mps"
+        if nvidia-cuda-mps-control -d > "$out/mps.log" 2>&1; then
+            for way in direct ring; do
+                check "litmus, 2 PEs together by MPS, $way" litmus2-mps-$way.log 100 \
+                    env SHMEM_DEVICE_DIRECT=$([ $way = ring ]; echo $?) "$OSHRUN" -n 2 "$out/litmus" $((rounds / 100))
+            done
+            echo quit | nvidia-cuda-mps-control > /dev/null 2>&1
+        else
+            result "2 PEs together by MPS" skip "MPS does not start: $(tail -1 "$out/mps.log")"
+        fi
+        unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY
+    else
+        result "2 PEs together by MPS" skip "nvidia-cuda-mps-control is not installed"
+    fi
+    for tool in memcheck racecheck; do
+        if command -v compute-sanitizer > /dev/null; then
+            for way in direct ring; do
+                check "compute-sanitizer $tool, litmus, $way" $tool-$way.log 100 env \
+                    SHMEM_DEVICE_DIRECT=$([ $way = ring ]; echo $?) \
+                    compute-sanitizer --tool $tool --error-exitcode 9 "$out/litmus" 20
+            done
+        else
+            result "compute-sanitizer $tool" skip "it is not installed"
+        fi
+    done
+else
+    result "litmus" fail "does not build: litmus.build.log"
+fi
+
+# ---- benchmarks -----------------------------------------------------------------------------------------------------
+
+if program bench; then
+    for way in ring direct; do
+        check "bench, $way" bench-$way.log 100 env SHMEM_DEVICE_DIRECT=$([ $way = ring ]; echo $?) "$OSHRUN" -n 1 "$out/bench"
+        grep '^{' "$out/bench-$way.log" >> "$json"
+        grep -E ' (us|million|%|x) +(ring|direct)$' "$out/bench-$way.log" >> "$table"
+    done
+else
+    result "bench" fail "does not build: bench.build.log"
+fi
+printf '\n== %s\n' "$found"
+cat "$table"
+echo "logs and results.json: $out"
+exit $failed
