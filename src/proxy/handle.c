@@ -1,6 +1,10 @@
 /*
  * handle.c - contexts and teams for kernels: filled in here, read by the device, served by the proxy.
  *
+ * What only kernels read and write (ring heads, contexts, teams) is to be near them: where the host cannot touch a device's
+ * memory it is there, and what is here is the host's copy, from which changes are shown. What the proxy shares with kernels
+ * (slots, results, the line) is in host memory always. `at` below is the device's address of a structure here.
+ *
  * A destroyed context's memory serves the next one: tickets and epochs go on where they are, so that nothing has to be
  * cleared and the proxy never forgets a ring.
  */
@@ -21,10 +25,12 @@ _Static_assert(SHI_SLOTS * FLAG_BYTES <= SHI_DHEAP_HEAD_BYTES, "every team's fla
 
 /* A context, with all that belongs to its ring behind it. */
 struct one {
-    struct shi_ring ring;
-    struct shi_ring_line line;
-    struct shi_dev_ctx ctx;
-    struct one *next_free;
+    struct shown {
+        struct shi_ring ring;
+        struct shi_dev_ctx ctx;
+    } shown, *at;
+    _Alignas(64) struct shi_ring_line line;
+    struct one *next, *next_free;
     _Alignas(64) uint64_t slots[]; /* [n][SHI_RING_WORDS], then struct shi_ring_cell [n] */
 };
 
@@ -35,10 +41,30 @@ struct common {
     uint64_t peer_heap[];                /* [n_pes] */
 };
 
-static struct common *common;
-static struct one *standard, *free_ones;
+static struct common *common, *common_at;
+static struct one *standard, *all, *free_ones;
 static unsigned log_slots;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* making and unmaking contexts; the data path never takes it */
+
+/* Memory for what kernels are shown of the structure `here`. 0 or -errno after one line. */
+static int place(void *here, size_t bytes, void **at)
+{
+    *at = here;
+    return shi_world.dev_private ? shi_device->alloc(bytes, at) : 0;
+}
+
+static void drop(void *here, void *at)
+{
+    if (at && at != here)
+        shi_device->release(at);
+}
+
+/* Let kernels see bytes of a structure here; `at` is where theirs are. */
+static void show(const void *here, void *at, size_t bytes)
+{
+    if (at != here)
+        shi_dheap_copy("shmemx_device_ctx", at, here, bytes);
+}
 
 static int read_ring_slots(void)
 {
@@ -60,6 +86,7 @@ static void fill_team(const struct shmem_team *t)
     d->n = t->n;
     d->me = t->me;
     d->flags = (uint64_t)t->index * FLAG_BYTES;
+    show(d, &common_at->team[t->index], offsetof(struct shi_dev_team, seen));
 }
 
 /* A new context's memory, its ring already served. NULL after one line. */
@@ -70,44 +97,59 @@ static struct one *make(void)
     if (shi_device->alloc_shared(sizeof(struct one) + n * (SHI_RING_WORDS * 8 + sizeof(struct shi_ring_cell)), &p))
         return NULL;
     struct one *o = p;
-    o->ring = (struct shi_ring){.slots = (uint64_t)o->slots, .cells = (uint64_t)(o->slots + n * SHI_RING_WORDS),
-                                .line = (uint64_t)&o->line, .log_n = log_slots};
-    return shi_proxy_serve(&o->ring) ? NULL : o;
+    o->next = all;
+    all = o;
+    if (place(&o->shown, sizeof o->shown, &p))
+        return NULL;
+    o->at = p;
+    o->shown.ring = (struct shi_ring){.slots = (uint64_t)o->slots, .cells = (uint64_t)(o->slots + n * SHI_RING_WORDS),
+                                      .line = (uint64_t)&o->line, .log_n = log_slots};
+    show(&o->shown.ring, &o->at->ring, sizeof o->shown.ring);
+    return shi_proxy_serve(&o->shown.ring, &o->at->ring) ? NULL : o;
 }
 
 /* Every field; what an earlier user of the memory left is overwritten. */
 static void fill(struct one *o, const struct shmem_team *t, long options)
 {
-    o->ctx = (struct shi_dev_ctx){
-        .version = SHI_DEV_VERSION, .ring = (uint64_t)&o->ring, .heap = shi_world.dev_lo,
-        .heap_bytes = shi_world.config.device_heap_bytes, .peer_heap = (uint64_t)common->peer_heap,
-        .world = (uint64_t)&common->team[SHI_SLOT_WORLD], .shared = (uint64_t)&common->team[SHI_SLOT_SHARED],
-        .me = t->me, .n_pes = t->n, .start = t->start, .stride = t->stride, .fault = (uint64_t)&common->fault,
+    o->shown.ctx = (struct shi_dev_ctx){
+        .version = SHI_DEV_VERSION, .ring = (uint64_t)&o->at->ring, .heap = shi_world.dev_lo,
+        .heap_bytes = shi_world.config.device_heap_bytes, .peer_heap = (uint64_t)common_at->peer_heap,
+        .world = (uint64_t)&common_at->team[SHI_SLOT_WORLD], .shared = (uint64_t)&common_at->team[SHI_SLOT_SHARED],
+        .me = t->me, .n_pes = t->n, .start = t->start, .stride = t->stride, .fault = (uint64_t)&common_at->fault,
         .single = (options & (SHMEM_CTX_PRIVATE | SHMEM_CTX_SERIALIZED)) != 0};
+    show(&o->shown.ctx, &o->at->ctx, sizeof o->shown.ctx);
 }
 
 /* The device, and the memory with it, is about to go. */
 static void down(void)
 {
     shi_proxy_down();
-    common = NULL;
-    standard = free_ones = NULL;
+    for (struct one *o = all; o; o = o->next)
+        drop(&o->shown, o->at);
+    drop(common, common_at);
+    common = common_at = NULL;
+    standard = all = free_ones = NULL;
 }
 
 int shi_handle_up(void)
 {
     if (common)
         return 0;
-    void *p;
+    void *p, *at;
+    size_t bytes = sizeof *common + (size_t)shi_world.n_pes * sizeof(uint64_t);
     int err = read_ring_slots();
     if (!err)
-        err = shi_device->alloc_shared(sizeof *common + (size_t)shi_world.n_pes * sizeof(uint64_t), &p);
+        err = shi_device->alloc_shared(bytes, &p);
+    if (!err)
+        err = place(p, bytes, &at);
     if (err)
         return err;
     common = p;
+    common_at = at;
     shi_dheap_on_down(shi_proxy_quiet, down);
     for (int i = 0; i < shi_world.n_pes; i++)
         common->peer_heap[i] = shi_world.config.device_direct ? (uint64_t)shi_dheap_of(i) : 0;
+    show(common, common_at, bytes);
     fill_team(&shi_team_world);
     fill_team(&shi_team_shared);
     standard = make();
@@ -119,7 +161,7 @@ int shi_handle_up(void)
 
 void *shi_handle_ctx(void)
 {
-    return &standard->ctx;
+    return &standard->at->ctx;
 }
 
 int shi_handle_ctx_create(const struct shmem_team *t, long options, void **out)
@@ -134,15 +176,22 @@ int shi_handle_ctx_create(const struct shmem_team *t, long options, void **out)
     if (!o)
         return -ENOMEM;
     fill(o, t, options);
-    *out = &o->ctx;
+    *out = &o->at->ctx;
     return 0;
 }
 
 void shi_handle_ctx_destroy(void *ctx)
 {
-    struct one *o = (struct one *)((char *)ctx - offsetof(struct one, ctx));
-    shi_proxy_quiet_ring(&o->ring);
-    o->ctx.version = 0; /* a kernel that still uses it is told */
+    pthread_mutex_lock(&lock);
+    struct one *o = all;
+    while (o && &o->at->ctx != ctx)
+        o = o->next;
+    pthread_mutex_unlock(&lock);
+    if (!o)
+        shi_die("shmemx_device_ctx_destroy", "ctx = %p is no context for kernels (pe = %d)", ctx, shi_world.pe);
+    shi_proxy_quiet_ring(&o->shown.ring);
+    o->shown.ctx.version = 0; /* a kernel that still uses it is told */
+    show(&o->shown.ctx.version, &o->at->ctx.version, sizeof o->shown.ctx.version);
     pthread_mutex_lock(&lock);
     o->next_free = free_ones;
     free_ones = o;
@@ -154,12 +203,19 @@ void *shi_handle_team(const struct shmem_team *t)
     if (t->index >= SHI_SLOTS)
         return NULL; /* an active set of the deprecated routines: no handle names one */
     fill_team(t);
-    return &common->team[t->index];
+    return &common_at->team[t->index];
 }
 
 uint64_t shi_handle_fault(void)
 {
-    return __atomic_exchange_n(&common->fault, 0, __ATOMIC_ACQ_REL);
+    static const uint64_t none = 0;
+    if (common_at == common)
+        return __atomic_exchange_n(&common->fault, 0, __ATOMIC_ACQ_REL);
+    uint64_t fault = 0;
+    shi_dheap_copy("shmemx_device_sync", &fault, &common_at->fault, sizeof fault);
+    if (fault)
+        shi_dheap_copy("shmemx_device_sync", &common_at->fault, &none, sizeof none);
+    return fault;
 }
 
 const char *shi_handle_fault_words(uint64_t fault)

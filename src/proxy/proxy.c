@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "device/device.h"
+#include "host/ops/dheap.h"
 #include "host/ops/wait.h"
 #include "host/ops/world.h"
 #include "host/util/log.h"
@@ -61,10 +62,22 @@ static int poll_all(void)
     return done;
 }
 
+/* Tickets that were handed out by now; the host's copy of the ring learns it too. */
+static uint64_t head_of(const struct shi_proxy_place *p)
+{
+    uint64_t head;
+    if (p->device_ring == p->ring)
+        return shi_load_relaxed(&p->ring->head);
+    shi_dheap_copy("proxy", &head, &p->device_ring->head, sizeof head);
+    shi_store_relaxed(&p->ring->head, head);
+    return head;
+}
+
 static void look_for_dead(void)
 {
     uint64_t now = now_ns();
     for (struct served *s = __atomic_load_n(&rings, __ATOMIC_ACQUIRE); s; s = s->next) { /* A1 */
+        head_of(&s->place);
         int64_t stuck = shi_engine_stuck(s->place.engine, now, patience_ns);
         if (stuck >= 0)
             shi_die("proxy", "a kernel took ticket %ld of the ring and never filled its slot: it was killed or has hung",
@@ -155,12 +168,12 @@ static void go_on(void *place)
     shi_proxy_call_poll(place);
 }
 
-int shi_proxy_serve(struct shi_ring *ring)
+int shi_proxy_serve(struct shi_ring *ring, const struct shi_ring *device_ring)
 {
     struct served *s = malloc(sizeof *s);
     int err = -ENOMEM;
     if (s) {
-        *s = (struct served){.place = {.ring = ring}, .next = rings};
+        *s = (struct served){.place = {.ring = ring, .device_ring = device_ring}, .next = rings};
         const struct shi_engine_exec exec = {shi_proxy_issue, go_on, &s->place};
         s->place.engine = shi_engine_up(ring, &exec, shi_world.n_pes, MAX_OPS);
     }
@@ -175,18 +188,25 @@ int shi_proxy_serve(struct shi_ring *ring)
     return err;
 }
 
-void shi_proxy_quiet_ring(const struct shi_ring *ring)
+static void quiet(const struct shi_proxy_place *p)
 {
     struct shi_wait w = SHI_WAIT_INIT;
-    uint64_t head = shi_load_relaxed(&ring->head);
-    while ((uint64_t)(shi_load_acquire(&shi_ring_line(ring)->done) - head) >> 63) /* A3 */
+    uint64_t head = head_of(p);
+    while ((uint64_t)(shi_load_acquire(&shi_ring_line(p->ring)->done) - head) >> 63) /* A3 */
         shi_wait_step(&w);
+}
+
+void shi_proxy_quiet_ring(const struct shi_ring *ring)
+{
+    for (struct served *s = __atomic_load_n(&rings, __ATOMIC_ACQUIRE); s; s = s->next) /* A1 */
+        if (s->place.ring == ring)
+            quiet(&s->place);
 }
 
 void shi_proxy_quiet(void)
 {
     for (struct served *s = __atomic_load_n(&rings, __ATOMIC_ACQUIRE); s; s = s->next) /* A1 */
-        shi_proxy_quiet_ring(s->place.ring);
+        quiet(&s->place);
 }
 
 void shi_proxy_down(void)

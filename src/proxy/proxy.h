@@ -4,8 +4,9 @@
 
 #include "device/lib/ring.h"
 
-/* Serve a ring from now on until shi_proxy_down; the first starts the thread. 0, or -errno after one line. */
-int shi_proxy_serve(struct shi_ring *ring);
+/* Serve a ring from now on until shi_proxy_down; the first starts the thread. device_ring is where kernels have it: the
+ * same, or in memory that the host cannot touch. 0, or -errno after one line. */
+int shi_proxy_serve(struct shi_ring *ring, const struct shi_ring *device_ring);
 
 /* Wait until all that was posted so far, on any ring or on this one, is complete. A kernel's end alone does not mean
  * that. */

@@ -9,7 +9,8 @@ struct shi_proxy_call;
 
 /* Where the request came from. */
 struct shi_proxy_place {
-    struct shi_ring *ring;
+    struct shi_ring *ring;             /* as the host has it; kernels add to the head of theirs, which is this one or ... */
+    const struct shi_ring *device_ring; /* ... in memory that the host cannot touch */
     struct shi_engine *engine;
     struct shi_proxy_call *calls; /* GPCs under way, see call.h */
 };

@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# carry.sh - collect what run.sh needs on a machine with a GPU that reaches no package registry: packages to unpack, a
-# tarball with configure, kernels compiled to fatbins where nvcc is here. Run it on a machine with apt and a build of this
-# tree, then copy the folder along with the sources. It stays small: libraries of the launcher and their headers only.
+# carry.sh - collect what run.sh needs on a machine with a GPU that reaches no package registry: packages to unpack,
+# configure and what belongs to it, kernels compiled to fatbins where nvcc is here. Run it on a machine with apt, after
+# autoreconf -i, then copy the folder along with the sources. It holds the libraries of the launcher and their headers.
 #
-#   usage: test/gpu/carry.sh BUILD [DIR]      from the root of a source tree; DIR defaults to test/gpu/carried
+#   usage: test/gpu/carry.sh [DIR]      from the root of a source tree; DIR defaults to test/gpu/carried
 set -eu
-build=${1:?usage: test/gpu/carry.sh BUILD [DIR]} dir=${2:-test/gpu/carried}
+dir=${1:-test/gpu/carried}
 mkdir -p "$dir"
-dir=$(realpath "$dir") build=$(realpath "$build")
+dir=$(realpath "$dir")
 top=$PWD
 # PMIx with what it is linked to (libevent, hwloc, munge, zlib stay with the system where it has them).
 (cd "$dir" && rm -f ./*.deb &&
     apt-get download libpmix2 libpmix-dev libhwloc15 libhwloc-dev libevent-core-2.1-7 libevent-pthreads-2.1-7 libmunge2 \
         libudev1 > /dev/null)
-make -C "$build" dist > "$dir/dist.log" 2>&1 && rm -f "$dir"/fulmar-*.tar.gz && mv "$build"/fulmar-*.tar.gz "$dir" && rm "$dir/dist.log"
+tar -czhf "$dir/configure.tar.gz" configure config.h.in Makefile.in aclocal.m4 build-aux m4
 if command -v nvcc > /dev/null; then
     for k in litmus bench; do
         nvcc -x cu -std=c++17 -O3 -fatbin -gencode arch=compute_80,code=sm_80 \

@@ -49,29 +49,25 @@ check() { # NAME, LOG, SECONDS, COMMAND...
 
 # ---- build ----------------------------------------------------------------------------------------------------------
 
-# Libraries that are not installed come from the carried packages, unpacked beside the build. A tarball of the same tree
-# brings configure where there is no autoconf.
+# Libraries that are not installed come from the carried packages, unpacked beside the build; so does configure.
 build=$out/build prefix=$out/prefix
 mkdir -p "$build"
 if ! pkg-config --exists pmix hwloc 2> /dev/null; then
     ls "$carried"/*.deb > /dev/null 2>&1 || { result "build" fail "no libpmix here, and no packages in $carried: carry.sh"; exit 1; }
     for p in "$carried"/*.deb; do dpkg -x "$p" "$prefix" || exit 1; done
     lib=$(dirname "$(find "$prefix" -name 'libpmix.so.2' | head -1)")
-    # Debian keeps a second PMIx version's files aside; take the ones that are there.
     pmix=$(dirname "$(find "$prefix" -name pmix.h | head -1)") || exit 1
     export PMIX_CFLAGS="-I$pmix" PMIX_LIBS="-L$lib -lpmix" HWLOC_CFLAGS="-I$prefix/usr/include" HWLOC_LIBS="-L$lib -lhwloc"
     export LD_LIBRARY_PATH="$lib:$prefix/usr/lib/x86_64-linux-gnu${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" LDFLAGS="-Wl,-rpath-link,$lib"
-    components=$(dirname "$(find "$prefix" -name 'mca_*.so' -path '*pmix*' | head -1)")
-    [ "$components" = . ] || export PMIX_MCA_mca_base_component_path="$components"
-    data=$(find "$prefix" -type d -path '*share/pmix*' | head -1)
-    [ -z "$data" ] || export PMIX_MCA_pmix_data_dir="$data"
 fi
 source=$PWD
-if [ ! -x configure ] && ! command -v autoreconf > /dev/null; then
-    tar -xzf "$carried"/fulmar-*.tar.gz -C "$out" && source=$(echo "$out"/fulmar-*/) ||
-        { result "build" fail "neither configure nor autoreconf, and no tarball in $carried"; exit 1; }
-elif [ ! -x configure ]; then
+if [ ! -x configure ] && command -v autoreconf > /dev/null; then
     autoreconf -i > "$out/autoreconf.log" 2>&1
+elif [ ! -x configure ]; then
+    tar -xzf "$carried/configure.tar.gz" ||
+        { result "build" fail "neither configure nor autoreconf, and no configure.tar.gz in $carried"; exit 1; }
+    # In the order in which they are made of each other, or make would want automake.
+    touch aclocal.m4 && sleep 1 && touch configure config.h.in Makefile.in
 fi
 (cd "$build" && "$source/configure" && make -j"$(nproc)") > "$out/build.log" 2>&1 ||
     { result "build" fail "build.log"; tail -5 "$out/build.log"; exit 1; }
