@@ -54,7 +54,7 @@ static void step(struct shi_wait *w)
 {
     if (shi_progress_poll())
         *w = SHI_WAIT_INIT;
-    else if (w->polls < shi_wait_polls)
+    else if (w->polls < shi_wait_polls[1])
         w->polls++;
     else
         shi_wait_slow(w);
