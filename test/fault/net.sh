@@ -1,0 +1,48 @@
+#!/bin/sh
+# net.sh - the network of one host, made to misbehave as providers may: completions late and out of order, no room at
+# every third call, a queue that is nearly full, no order between writes and messages, a failed transfer.
+. "${top_srcdir:=.}/test/tap.sh"
+work=$(mktemp -d) || exit 99
+trap 'rm -rf "$work"' EXIT
+export SHMEM_TRANSPORT=ofi
+
+run() { # faults, PEs, program...
+    SHMEM_NET_FAULT=$1
+    export SHMEM_NET_FAULT
+    n=$2
+    shift 2
+    timeout -k 5 200 $OSHRUN -n "$n" "$@" > "$work/log" 2>&1
+}
+
+# Catches: a callback out of turn, a request used again while it is under way, a refused call counted as done, a record
+# or a write that overtakes a fence, a signal ahead of its data.
+for fault in delay=5 reorder=7,delay=3 again=3 window=4 unordered=3 reorder=2,delay=2,again=5,unordered=2; do
+    for program in conf/rma conf/signal conf/amo; do
+        run $fault 2 "$top_builddir/test/$program.pes"
+        ok $? "$program with $fault" "$work/log"
+    done
+done
+
+# Catches: a failed transfer that nobody is told of, or a job that goes on without it.
+run error=20 2 "$top_builddir/test/conf/rma.pes"
+[ $? != 0 ] && [ $? != 124 ] && grep -q 'PE [01].*network' "$work/log"
+ok $? "a failed transfer ends the job with a line" "$work/log"
+
+# Catches: a list of faults that is not understood and silently left out.
+run late=3 2 "$top_builddir/test/conf/rma.pes"
+[ $? != 0 ] && grep -q 'SHMEM_NET_FAULT=late=3: not accepted' "$work/log"
+ok $? "an unknown fault is refused" "$work/log"
+
+# Catches: a provider that is not there taken for another, and nobody told what was looked for.
+SHMEM_OFI_PROVIDER=nosuch run '' 2 "$top_builddir/test/conf/rma.pes"
+[ $? != 0 ] && grep -q 'SHMEM_OFI_PROVIDER=nosuch' "$work/log"
+ok $? "a provider that is not there is named" "$work/log"
+
+# Catches: order that one provider gives and another does not.
+for provider in 'tcp;ofi_rxm' shm; do
+    SHMEM_OFI_PROVIDER=$provider run '' 2 "$top_builddir/test/conf/rma.pes"
+    ok $? "conf/rma over $provider" "$work/log"
+    SHMEM_OFI_PROVIDER=$provider run '' 2 "$top_builddir/test/conf/signal.pes"
+    ok $? "conf/signal over $provider" "$work/log"
+done
+plan
