@@ -168,10 +168,14 @@ void shi_dheap_finish(void)
             above[i].finish();
 }
 
-void shi_dheap_down(void)
+void shi_dheap_stop(void)
 {
     while (n_above)
         above[--n_above].stop();
+}
+
+void shi_dheap_down(void)
+{
     if (heap) {
         for (int i = 0; i < shi_world.n_pes; i++)
             if (mapped[i] && mapped[i] != base)

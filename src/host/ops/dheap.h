@@ -29,9 +29,10 @@ int shi_dheap_adopted(void);
  * of the proxy. */
 void shi_dheap_finish(void);
 
-/* Have finish called when this PE's kernels have ended and their work is to be complete, and stop, once, before the
- * device heap goes down; the last registered first. finish may be NULL. */
+/* Have finish called when this PE's kernels have ended and their work is to be complete, and stop, once, by
+ * shi_dheap_stop, before progress stops and the device heap goes down; the last registered first. finish may be NULL. */
 void shi_dheap_on_down(void (*finish)(void), void (*stop)(void));
+void shi_dheap_stop(void);
 
 /* Where PE pe's device heap is for this PE's device. */
 void *shi_dheap_of(int pe);

@@ -277,6 +277,7 @@ void shi_world_down(const char *routine)
         shi_far_quiet(shi_stream_lane(i));
     shi_team_quiet_barrier(&shi_team_world);
     shi_gpc_down();
+    shi_dheap_stop(); /* the proxy polls progress, too */
     leave_network();
     shi_tag_down();
     shi_am_down();
