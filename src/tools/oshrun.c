@@ -27,7 +27,7 @@ extern char **environ;
 #define GRACE_S 0.4      /* from SIGTERM to SIGKILL after a failure */
 #define USER_GRACE_S 2.0 /* the same when a signal to oshrun ends the job */
 #define ENGINE_GRACE_S 6.0 /* the same for an engine, which ends the job on all hosts */
-#define ENGINE_KILL_US 300000 /* an engine that kills a PE kills its oshrun next, which then reports nothing */
+#define ENGINE_KILL_US 300000 /* from a signal of an engine to a PE until its oshrun got the same */
 #define OUTPUT_S 0.25    /* for children of PEs that still hold a pipe when all PEs are gone */
 
 static struct options opt;
@@ -60,6 +60,8 @@ static void end_job(int exit_status, int sig, double grace_s)
     if (ending)
         return;
     ending = true;
+    if (opt.role == ROLE_FRONT)
+        engine_hush();
     status = exit_status;
     kill_at = now() + (opt.role == ROLE_FRONT ? ENGINE_GRACE_S : grace_s);
     signal_groups(sig);
@@ -121,6 +123,18 @@ static void engine_ended(void)
         fail(status, "%s ended the job with status %d%s%s", opt.engine, status, reason ? ": " : "", reason ? reason : "");
 }
 
+/* Engines signal all processes of a step, in any order: a PE that died so was ended, and did not fail. Of SIGKILL its
+ * oshrun does not come back to tell. */
+static bool ended_by_engine(int sig)
+{
+    sigset_t pending;
+
+    if (sig != SIGKILL && sig != SIGTERM)
+        return false;
+    usleep(ENGINE_KILL_US);
+    return !sigpending(&pending) && sigismember(&pending, SIGTERM);
+}
+
 static void pe_exited(struct pe *pe, const siginfo_t *how)
 {
     const char *rest = live || opt.role == ROLE_PE ? "; ending the others" : "";
@@ -128,8 +142,10 @@ static void pe_exited(struct pe *pe, const siginfo_t *how)
     if (check_abort() || ending)
         return;
     if (how->si_code != CLD_EXITED) {
-        if (opt.role == ROLE_PE && how->si_status == SIGKILL)
-            usleep(ENGINE_KILL_US);
+        if (opt.role == ROLE_PE && ended_by_engine(how->si_status)) {
+            end_job(0, SIGTERM, GRACE_S);
+            return;
+        }
         const char *name = sigabbrev_np(how->si_status), *words = sigdescr_np(how->si_status);
         fail(128 + how->si_status, "%s was killed by SIG%s (%s)%s", whereabouts(pe), name ? name : "?",
              words ? words : "unknown", rest);

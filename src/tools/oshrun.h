@@ -131,6 +131,8 @@ bool out_broken(void);
 const char *engine_command(const struct options *opt, struct app *app);
 /* A line of the engine, or of one of its PEs, on standard error: true when it is not to be passed on. */
 bool engine_heard(const char *line, size_t n);
+/* From now on the engine's own lines are no news: the job is being ended. */
+void engine_hush(void);
 /* The status of the first PE that failed, 0 while there is none. */
 int engine_failure(void);
 /* When all was heard: why the engine ended the job, NULL if it did not say. */

@@ -80,6 +80,7 @@ enum { NENGINES = sizeof engines / sizeof *engines };
 static const struct engine *engine;
 static int failure;
 static const char *reason;
+static bool hushed;
 static enum { OUTSIDE, RULE_SEEN, INSIDE } block;
 
 static bool on_path(const char *name)
@@ -289,14 +290,18 @@ static void heard_report(const char *text)
     say("oshrun:%s", text);
 }
 
+/* What a line of the engine itself, or the first of a block, means; NULL: pass it on. */
 static const struct words *known(const char *text, bool opened)
 {
-    for (int i = 0; i < 4 && engine->own[i] && !opened; i++)
-        opened = !strncmp(text, engine->own[i], strlen(engine->own[i]));
-    for (const struct words *w = engine->words; opened && w->part; w++)
+    static const struct words noise = {"", NULL};
+    bool own = false;
+
+    for (int i = 0; i < 4 && engine->own[i] && !own; i++)
+        own = !strncmp(text, engine->own[i], strlen(engine->own[i]));
+    for (const struct words *w = engine->words; (own || opened) && w->part; w++)
         if (strstr(text, w->part))
             return w;
-    return NULL;
+    return own && hushed && *text != '[' ? &noise : NULL; /* labels of PEs begin so, too */
 }
 
 bool engine_heard(const char *line, size_t n)
@@ -324,6 +329,11 @@ bool engine_heard(const char *line, size_t n)
         say(RULE);
     block = rule ? RULE_SEEN : OUTSIDE;
     return rule;
+}
+
+void engine_hush(void)
+{
+    hushed = true;
 }
 
 int engine_failure(void)

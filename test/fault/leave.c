@@ -61,7 +61,7 @@ static void call_last(void)
     M(child_exits, child_exits(), shmem_barrier_all(); shmem_finalize())                                             \
     M(child_quick_exits, in_child(_exit), shmem_barrier_all(); shmem_finalize())                                     \
     M(kill_gpc, shmem_barrier_all(), call_last())                                                                    \
-    M(killed_asleep, sleep(30), sleep(30))
+    M(killed_asleep, (fflush(stdout), sleep(30)), (fflush(stdout), sleep(30)))
 
 int main(int argc, char **argv)
 {

@@ -2,6 +2,7 @@
 # engine and the command `direct` (the engine without oshrun, for 2 + 2 PEs).
 boot=$top_builddir/test/launch/boot
 client=$top_builddir/test/launch/client
+leave=$top_builddir/test/fault/leave
 
 in_h1() {
     "$hosts" in h1 "$@"
@@ -31,7 +32,7 @@ sorted() {
 }
 
 pes_of() { # host: its PEs that sleep
-    "$hosts" pids "$1" | sed 's|.*|/proc/&/comm|' | xargs -r grep -lsx sleep | cut -d/ -f3
+    "$hosts" pids "$1" | sed 's|.*|/proc/&/comm|' | xargs -r grep -lsx "sleep\|leave" | cut -d/ -f3
 }
 
 until_pes() { # on h1, on h2: wait until there are so many
@@ -140,6 +141,10 @@ test_ends() {
     [ $status -ne 0 ] && ended $status 1 && grep -q 'without shmem_finalize' "$work/err"
     result $? "a PE that leaves without finalize: one line that says so"
 
+    run "$leave" global_exit_7
+    ended 7 1 && grep -q 'PE 3 .* on h2, .*status 7' "$work/err"
+    result $? "shmem_global_exit(7): 7 and one line"
+
     run ./nothing_here
     ended 127 1 && grep -q 'nothing_here: No such file' "$work/err"
     result $? "a program that is not there: 127 and one line"
@@ -150,11 +155,13 @@ test_ends() {
 }
 
 # In the background: what happens from outside while PEs sleep. Leaves the status after `what` was done to the job.
+pes="sleep 75" up=true # the PEs, and a command that waits until they are up
 disturb() { # what, words of it...
     local begin
-    in_h1 timeout -k 10 60 "$OSHRUN" --engine $engine -H h1:2,h2:2 sleep 75 >"$work/out" 2>"$work/err" </dev/null &
+    # shellcheck disable=SC2086
+    in_h1 timeout -k 10 60 "$OSHRUN" --engine $engine -H h1:2,h2:2 $pes >"$work/out" 2>"$work/err" </dev/null &
     job=$!
-    if ! until_pes 2 2; then
+    if ! until_pes 2 2 || ! $up; then
         echo "the PEs did not start" >>"$work/err"
         kill $job
         wait $job
@@ -205,6 +212,24 @@ test_host_killed() {
     disturb "$hosts" kill h2
     [ $status -ne 0 ] && ended $status 1 && grep -q 'a host was lost' "$work/err" && until_pes 0 0
     result $? "a host killed: one line, no PE left"
+}
+
+until_here() {
+    local i
+    for i in $(seq 300); do
+        [ "$(grep -c 'was here' "$work/out")" -lt 4 ] || return 0
+        sleep 0.1
+    done
+    return 1
+}
+
+# The same when only the library can find out, by its heartbeat: the engine has nothing to say for long.
+test_host_killed_heartbeat() {
+    pes="-x SHMEM_HEARTBEAT=8 $leave killed_asleep" up=until_here
+    disturb "$hosts" kill h2
+    pes="sleep 75" up=true
+    [ $status -eq 1 ] && ended 1 2 && grep -q 'PE [23] has not answered' "$work/err" && until_pes 0 0
+    result $? "a host killed: the heartbeat of those left ends the job, no PE left"
 }
 
 # Files and processes that stay on the hosts.

@@ -39,6 +39,9 @@ test_options
 test_ends
 test_disturbed
 test_left 'slurmd|slurmctld|slurmscriptd'
+test_host_killed_heartbeat
+"$slurm" back h2 >"$work/slurm.out" 2>&1
+ok $? "the host comes back" "$work/slurm.out"
 limit=60 # Slurm itself finds out, after its SlurmdTimeout and two pings
 test_host_killed
 plan

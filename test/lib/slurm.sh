@@ -3,6 +3,7 @@
 #
 #   slurm.sh can   0, or one line that says what is missing
 #   slurm.sh up    start munged, slurmctld and a slurmd a host inside `hosts.sh run`, and return when srun can be used
+#   slurm.sh back HOST  start slurmd again on a host that was killed
 #
 # Users set SLURM_CONF=$FAKE_HOSTS/slurm.conf. No cgroups, no accounting; all files lie in $FAKE_HOSTS.
 set -eu
@@ -41,6 +42,17 @@ configure() {
     chmod 400 "$FAKE_HOSTS/munge.key"
 }
 
+# Start slurmd on these hosts, and wait until both nodes are idle.
+nodes_up() {
+    for h in "$@"; do "$hosts" in "$h" slurmd; done
+    i=0
+    until [ "$("$hosts" in h1 sinfo -h -t idle -o %D 2>/dev/null)" = 2 ]; do
+        i=$((i + 1))
+        [ $i -lt 150 ] || { echo "the two nodes did not come up" >&2; tail -5 "$FAKE_HOSTS"/*.log >&2; exit 1; }
+        sleep 0.2
+    done
+}
+
 case ${1:-} in
 can)
     for c in munged slurmctld slurmd srun sinfo; do
@@ -53,13 +65,10 @@ up)
     munged --force --socket="$FAKE_HOSTS/munge.socket" --key-file="$FAKE_HOSTS/munge.key" --pid-file="$FAKE_HOSTS/munge.pid" \
         --log-file="$FAKE_HOSTS/munge.log" --seed-file="$FAKE_HOSTS/munge.seed" >"$FAKE_HOSTS/munge.out" 2>&1
     "$hosts" in h1 slurmctld
-    for h in h1 h2; do "$hosts" in $h slurmd; done
-    i=0
-    until [ "$("$hosts" in h1 sinfo -h -t idle -o %D 2>/dev/null)" = 2 ]; do
-        i=$((i + 1))
-        [ $i -lt 150 ] || { echo "the two nodes did not come up" >&2; tail -5 "$FAKE_HOSTS"/*.log >&2; exit 1; }
-        sleep 0.2
-    done
+    nodes_up h1 h2
+    ;;
+back)
+    nodes_up "$2"
     ;;
 *)
     sed -n '2,/^$/s/^# \{0,1\}//p' "$0" >&2
