@@ -12,6 +12,7 @@
 
 #include "config.h"
 #include "host/util/config.h"
+#include "oshinfo_net.h"
 
 struct variable {
     const char *name, *old, *kind, *standard, *help;
@@ -39,7 +40,8 @@ static int print_people(void)
     struct shi_config c;
     char why[512];
     printf("Fulmar %s, OpenSHMEM %d.%d\n", PACKAGE_VERSION, SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION);
-    printf("reach      PEs of one node, by loads and stores through shared memory\n");
+    printf("reach      PEs of one node, by loads and stores through shared memory; others by libfabric\n");
+    oshinfo_net_people("network    ");
     printf("launchers  oshrun; any PMIx server (Open MPI's mpirun, prterun, srun --mpi=pmix); none for one PE\n");
     if (print_devices("devices    ", "           ", "\n") == 0)
         printf("devices    none\n");
@@ -54,8 +56,10 @@ static int print_people(void)
 
 static void print_json(void)
 {
-    printf("{\"version\": \"%s\", \"openshmem\": \"%d.%d\", \"transports\": [\"shm\"], \"devices\": [", PACKAGE_VERSION,
-           SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION);
+    printf("{\"version\": \"%s\", \"openshmem\": \"%d.%d\", \"transports\": [\"shm\", \"ofi\"], \"providers\": ",
+           PACKAGE_VERSION, SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION);
+    oshinfo_net_json();
+    printf(", \"devices\": [");
     print_devices("\"", ", \"", "\"");
     printf("],\n");
     printf(" \"environment\": [\n");
