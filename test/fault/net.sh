@@ -25,8 +25,23 @@ done
 
 # Catches: a failed transfer that nobody is told of, or a job that goes on without it.
 run error=20 2 "$top_builddir/test/conf/rma.pes"
-[ $? != 0 ] && [ $? != 124 ] && grep -q 'PE [01].*network' "$work/log"
+status=$?
+[ $status != 0 ] && [ $status != 124 ] && grep -q 'PE [01].*network' "$work/log"
 ok $? "a failed transfer ends the job with a line" "$work/log"
+
+# Catches: puts, gets and quiet that hang while their target computes.
+run '' 3 "$top_builddir/test/multi/progress.pes"
+ok $? "a PE that only computes serves the network" "$work/log"
+
+# Catches: a host that goes silent without its connections being closed, waited for for ever.
+SHMEM_HEARTBEAT=2 run '' 2 "$top_builddir/test/fault/silent" stop
+status=$?
+[ $status != 0 ] && [ $status != 124 ] && grep -q 'PE 0: network: PE 1 .*has not answered for 2 s' "$work/log"
+ok $? "a PE that goes silent ends the job with a line" "$work/log"
+
+# Catches: sockets of the library that a program started by a PE inherits.
+run '' 2 "$top_builddir/test/fault/silent" fds
+ok $? "no descriptor of the network reaches exec'd children" "$work/log"
 
 # Catches: a list of faults that is not understood and silently left out.
 run late=3 2 "$top_builddir/test/conf/rma.pes"

@@ -1,0 +1,46 @@
+/*
+ * progress.c - a PE that computes and never calls the library still serves the others.
+ */
+#include "../tap_pes.h"
+
+enum { ROUNDS = 200, WORDS = 4096 }; /* WORDS: longer than what a message carries */
+
+static long words[WORDS], long_block[4 * WORDS], count, sum, done;
+static uint64_t sig;
+
+/* The others work on PE 0's memory, whose program only looks at a word of its own: puts short and long, gets, strides,
+ * updates, fetches, signals, and the quiet that needs an answer. Without progress there nothing of it ends. */
+static void idle_target(void)
+{
+    static long mine[WORDS];
+    shmem_barrier_all();
+    if (me == 0) {
+        while (__atomic_load_n(&done, __ATOMIC_ACQUIRE) < n_pes - 1)
+            ;
+        CHECK(count == (long)ROUNDS * (n_pes - 1) && sig == (uint64_t)ROUNDS * (uint64_t)(n_pes - 1));
+        return;
+    }
+    for (int i = 0; i < ROUNDS; i++) {
+        shmem_long_atomic_inc(&count, 0);
+        shmem_long_p(&words[me], i, 0);
+        shmem_quiet();
+        CHECK(shmem_long_g(&words[me], 0) == i);
+        shmem_long_iget(mine, &words[me], 1, 64, 2, 0);
+        sum += shmem_long_atomic_fetch_add(&words[0], 1, 0);
+        shmem_long_put_signal(&words[1024 + 2 * me], mine, 2, &sig, 1, SHMEM_SIGNAL_ADD, 0);
+    }
+    shmem_long_get(mine, long_block, WORDS, 0);
+    shmem_long_put(long_block + (me - 1) % 4 * WORDS, mine, WORDS, 0);
+    shmem_quiet();
+    shmem_long_atomic_inc(&done, 0);
+}
+
+int main(void)
+{
+    shmem_init();
+    tap_pes_begin();
+    RUN(idle_target, "a PE that only computes");
+    shmem_barrier_all();
+    shmem_finalize();
+    return tap_end();
+}
