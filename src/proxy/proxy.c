@@ -42,13 +42,6 @@ static struct served *rings;
 static pthread_t thread;
 static int running, stop;
 
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 /* One round over all rings; how much was done. */
 static int poll_all(void)
 {
@@ -75,7 +68,7 @@ static uint64_t head_of(const struct shi_proxy_place *p)
 
 static void look_for_dead(void)
 {
-    uint64_t now = now_ns();
+    uint64_t now = shi_now_ns();
     for (struct served *s = __atomic_load_n(&rings, __ATOMIC_ACQUIRE); s; s = s->next) { /* A1 */
         head_of(&s->place);
         int64_t stuck = shi_engine_stuck(s->place.engine, now, patience_ns);
@@ -190,10 +183,9 @@ int shi_proxy_serve(struct shi_ring *ring, const struct shi_ring *device_ring)
 
 static void quiet(const struct shi_proxy_place *p)
 {
-    struct shi_wait w = SHI_WAIT_INIT;
     uint64_t head = head_of(p);
-    while ((uint64_t)(shi_load_acquire(&shi_ring_line(p->ring)->done) - head) >> 63) /* A3 */
-        shi_wait_step(&w);
+    SHI_WAIT_UNTIL(!((uint64_t)(shi_load_acquire(&shi_ring_line(p->ring)->done) - head) >> 63), /* A3 */
+                   .routine = "shmemx_device_sync", .kind = SHI_FOR_OTHER, .words = "requests of kernels are not complete");
 }
 
 void shi_proxy_quiet_ring(const struct shi_ring *ring)

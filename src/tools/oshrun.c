@@ -25,6 +25,7 @@
 extern char **environ;
 
 #define GRACE_S 0.4      /* from SIGTERM to SIGKILL after a failure */
+#define REPORT_S 0.3     /* for PEs to say where they wait, before --timeout ends them */
 #define USER_GRACE_S 2.0 /* the same when a signal to oshrun ends the job */
 #define ENGINE_GRACE_S 6.0 /* the same for an engine, which ends the job on all hosts */
 #define ENGINE_KILL_US 300000 /* from a signal of an engine to a PE until its oshrun got the same */
@@ -34,7 +35,7 @@ static struct options opt;
 static struct pe *pes;
 static int npes, live, status; /* npes: of this process, 1 but in ROLE_JOB */
 static bool ending;
-static double kill_at, timeout_at; /* 0: not set */
+static double kill_at, timeout_at, report_at; /* 0: not set; report_at: until when PEs may report */
 static int signal_fd;
 static int wake_fd = -1; /* readable after a PE called for an abort; in ROLE_PE when the engine's daemon is gone */
 static siginfo_t engine_end;
@@ -84,6 +85,26 @@ __attribute__((format(printf, 2, 3))) static void fail(int exit_status, const ch
     else
         say("oshrun: %s", text);
     end_job(exit_status, SIGTERM, GRACE_S);
+}
+
+/* End the job with EXIT_TIMEOUT. Where all of it is here, those PEs that have come to the library first say where they
+ * wait. */
+static void time_out(void)
+{
+    static const char words[] = "the job ran longer than --timeout and is ended";
+
+    timeout_at = 0;
+    if (opt.role != ROLE_JOB) {
+        fail(EXIT_TIMEOUT, "%s", words);
+        return;
+    }
+    say("oshrun: %s", words);
+    ending = true; /* what happens from now on is no failure of its own */
+    status = EXIT_TIMEOUT;
+    report_at = now() + REPORT_S;
+    for (int i = 0; i < npes; i++)
+        if (pes[i].pid && atomic_load_explicit(&pes[i].pmix, memory_order_acquire) == PMIX_CONNECTED) /* M1 */
+            kill(-pes[i].pid, SIGUSR1);
 }
 
 static const char *whereabouts(const struct pe *pe)
@@ -303,6 +324,8 @@ static void step(double until)
 
     if (kill_at && (!until || kill_at < until))
         until = kill_at;
+    if (report_at && (!until || report_at < until))
+        until = report_at;
     if (!ending && timeout_at && (!until || timeout_at < until))
         until = timeout_at;
     io_wait(fds, 2, until ? wait_ms(until) : -1);
@@ -316,8 +339,13 @@ static void step(double until)
         on_signal(info.ssi_signo);
     if (out_broken())
         end_job(128 + SIGPIPE, SIGTERM, GRACE_S);
-    if (timeout_at && now() >= timeout_at)
-        fail(EXIT_TIMEOUT, "the job ran longer than --timeout and is ended");
+    if (!ending && timeout_at && now() >= timeout_at)
+        time_out();
+    if (report_at && now() >= report_at) {
+        report_at = 0;
+        ending = false;
+        end_job(EXIT_TIMEOUT, SIGTERM, GRACE_S);
+    }
     if (kill_at && now() >= kill_at) {
         signal_groups(SIGKILL);
         kill_at = now() + 1e9;

@@ -33,7 +33,7 @@ static const struct row {
     {LABEL, {"l", "label"}, NULL, "begin each line of output with the rank, as in \"[3] \""},
     {ENV, {"x"}, "VAR[=VALUE]", "give this variable to the PEs of this program (repeatable)"},
     {BIND, {"bind-to"}, "core|none", "one core a PE, or any (default: core for 2 PEs or more, if each gets its own)"},
-    {TIMEOUT, {"timeout"}, "S", "end the job after S seconds, with exit status 124"},
+    {TIMEOUT, {"timeout"}, "S", "after S seconds have PEs say where they wait, and end the job with status 124"},
     {WDIR, {"wdir", "wd"}, "DIR", "directory in which this program starts"},
     {HOST, {"H", "host"}, "HOST[:SLOTS],...", "where to run, filled in this order (default: 1 slot each)"},
     {HOSTFILE, {"hostfile", "machinefile"}, "FILE", "the same, a line each: HOST, HOST:SLOTS or HOST slots=SLOTS"},

@@ -44,7 +44,7 @@ static void *member(void *arg)
         for (volatile unsigned i = tap_random(&state) % 500; i > 0; i--)
             ;
         __atomic_fetch_add(&came, 1, __ATOMIC_RELAXED);
-        shi_team_barrier(t);
+        shi_team_barrier("barrier", t);
         long now = __atomic_load_n(&came, __ATOMIC_RELAXED);
         if (now < r * t->n || now > r * t->n + t->n - 1)
             __atomic_fetch_add(&early, 1, __ATOMIC_RELAXED);

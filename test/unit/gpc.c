@@ -34,9 +34,9 @@ int shi_shm_aborted(const struct shi_shm *s)
     return 0;
 }
 
-void shi_team_barrier(struct shmem_team *t)
+void shi_team_barrier(const char *routine, struct shmem_team *t)
 {
-    (void)t;
+    (void)routine, (void)t;
 }
 
 void shi_team_exchange(struct shmem_team *t, const void *data, size_t bytes)

@@ -132,16 +132,16 @@ OLD_SIZED(64)
 SHI_DEF(int, shmem_team_sync, (shmem_team_t team))
 {
     shi_coll_check(__func__, TEAM, "", NULL, 0);
-    shi_team_barrier(TEAM);
+    shi_team_barrier(__func__, TEAM);
     return 0;
 }
 
 SHI_DEF(void, shmem_sync, (int PE_start, int logPE_stride, int PE_size, long *pSync))
 {
-    shi_team_barrier(SET);
+    shi_team_barrier(__func__, SET);
 }
 
 SHI_DEF(void, shmem_barrier, (int PE_start, int logPE_stride, int PE_size, long *pSync))
 {
-    shi_team_quiet_barrier(SET);
+    shi_team_quiet_barrier(__func__, SET);
 }

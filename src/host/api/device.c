@@ -20,7 +20,7 @@ static void *get(const char *routine, size_t bytes, size_t align, int clear)
                       bytes, shi_world.config.device_heap_bytes);
     else if (clear)
         shi_dheap_clear(routine, p, bytes);
-    shi_team_quiet_barrier(&shi_team_world);
+    shi_team_quiet_barrier(routine, &shi_team_world);
     return p;
 }
 
@@ -48,7 +48,7 @@ void shmemg_free(void *ptr)
     shi_need_up(__func__);
     if (!ptr)
         return;
-    shi_team_quiet_barrier(&shi_team_world);
+    shi_team_quiet_barrier(__func__, &shi_team_world);
     if (shi_dheap_put(ptr))
         shi_die(__func__, "ptr = %p was not returned by a shmemg_ allocation, or is free already (pe = %d)", ptr,
                 shi_world.pe);

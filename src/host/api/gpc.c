@@ -7,7 +7,6 @@
 #include "host/ops/gpc.h"
 #include "host/ops/gpc_handle.h"
 #include "host/ops/gpc_tree.h"
-#include "host/ops/wait.h"
 #include "host/util/log.h"
 
 /* ---- handles of functions ------------------------------------------------------------------------------------------- */
@@ -86,12 +85,8 @@ static int inside(const char *routine)
 
 static int wait_for(const shmemx_gpc_nbh_t *nbh)
 {
-    struct shi_wait w = SHI_WAIT_INIT;
-    while (busy(nbh))
-        if (shi_gpc_step())
-            w = SHI_WAIT_INIT;
-        else
-            shi_wait_step(&w);
+    SHI_WAIT_LOOP(shi_gpc_wait_step, !busy(nbh), .routine = "shmemx_gpc_wait", .kind = SHI_FOR_OTHER,
+                  .words = "a GPC has not been answered");
     return nbh->status;
 }
 

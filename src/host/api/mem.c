@@ -35,7 +35,7 @@ static void *get(const char *routine, size_t bytes, size_t align, int clear)
                       bytes, shi_world.heap_bytes);
     else if (clear)
         memset(at_offset(off), 0, bytes);
-    shi_team_quiet_barrier(&shi_team_world);
+    shi_team_quiet_barrier(routine, &shi_team_world);
     return err ? NULL : at_offset(off);
 }
 
@@ -46,7 +46,7 @@ static void put(const char *routine, void *ptr)
     if (!ptr)
         return;
     size_t off = offset_of(routine, ptr);
-    shi_team_quiet_barrier(&shi_team_world);
+    shi_team_quiet_barrier(routine, &shi_team_world);
     shi_heap_put(shi_world.heap, off);
 }
 
@@ -60,7 +60,7 @@ static void *resize(const char *routine, void *ptr, size_t bytes)
         return NULL;
     }
     size_t off = offset_of(routine, ptr), had = shi_heap_length(shi_world.heap, off), to;
-    shi_team_quiet_barrier(&shi_team_world);
+    shi_team_quiet_barrier(routine, &shi_team_world);
     if (shi_heap_resize(shi_world.heap, off, bytes) == 0) {
         to = off;
     } else if (shi_heap_get(shi_world.heap, bytes, SHI_HEAP_ALIGN, &to) == 0) {
@@ -69,7 +69,7 @@ static void *resize(const char *routine, void *ptr, size_t bytes)
     } else {
         ptr = NULL; /* no room: the old block stays as it was */
     }
-    shi_team_quiet_barrier(&shi_team_world);
+    shi_team_quiet_barrier(routine, &shi_team_world);
     return ptr ? at_offset(to) : NULL;
 }
 

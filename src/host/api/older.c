@@ -49,7 +49,7 @@ void shmemx_heap_postinit(void)
     shi_need_up(__func__);
     if (shi_dheap_adopted() && shi_dheap_up())
         shi_die(__func__, "the memory that shmemx_heap_create was given cannot be shared (pe = %d)", shi_world.pe);
-    shi_team_quiet_barrier(&shi_team_world);
+    shi_team_quiet_barrier(__func__, &shi_team_world);
 }
 
 /* ---- older names ----------------------------------------------------------------------------------------------------- */

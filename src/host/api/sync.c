@@ -115,12 +115,12 @@ SHI_DEF(void, shmem_ctx_pe_quiet, (shmem_ctx_t ctx, const int *target_pes, size_
 
 SHI_DEF(void, shmem_barrier_all, (void))
 {
-    quiet(__func__, SHI_CTX_DEFAULT);
-    shi_team_barrier(&shi_team_world);
+    shi_need_up(__func__);
+    shi_team_quiet_barrier(__func__, &shi_team_world);
 }
 
 SHI_DEF(void, shmem_sync_all, (void))
 {
     shi_need_up(__func__);
-    shi_team_barrier(&shi_team_world);
+    shi_team_barrier(__func__, &shi_team_world);
 }

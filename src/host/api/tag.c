@@ -49,12 +49,14 @@ static struct shi_match_key key(const char *routine, shmem_team_t team, uint64_t
 
 /* ---- waiting -------------------------------------------------------------------------------------------------------- */
 
+static const char no_tag_done[] = "no tagged message has been sent, or has come";
+
 /* A poll takes as long as a pause: it needs none besides. */
 static void step(struct shi_wait *w)
 {
     if (shi_progress_poll())
-        *w = SHI_WAIT_INIT;
-    else if (w->polls < shi_wait_polls[1])
+        shi_wait_anew(w);
+    else if (w->polls < shi_wait_polls[shi_progress_on])
         w->polls++;
     else
         shi_wait_slow(w);
@@ -62,9 +64,8 @@ static void step(struct shi_wait *w)
 
 static void wait_for(const struct shmemx_tag_request *r)
 {
-    struct shi_wait w = SHI_WAIT_INIT;
-    while (!shi_tag_is_done(r))
-        step(&w);
+    SHI_WAIT_LOOP(step, shi_tag_is_done(r), .routine = "shmemx_tag_wait", .kind = SHI_FOR_OTHER,
+                  .words = "a tagged message has not been sent, or has not come");
 }
 
 /* ---- send ----------------------------------------------------------------------------------------------------------- */
@@ -262,7 +263,7 @@ static int next_done(int n, shmemx_tag_request_t *requests, int from, int *open)
 int shmemx_tag_wait_any(int n, shmemx_tag_request_t *requests, shmemx_tag_status_t *status)
 {
     shi_tag_start(__func__);
-    struct shi_wait w = SHI_WAIT_INIT;
+    struct shi_wait w __attribute__((cleanup(shi_wait_end))) = SHI_WAIT_INIT;
     for (;;) {
         int open = 0, i = next_done(n, requests, 0, &open);
         if (i < n) {
@@ -275,13 +276,14 @@ int shmemx_tag_wait_any(int n, shmemx_tag_request_t *requests, shmemx_tag_status
             return -1;
         }
         step(&w);
+        SHI_WAIT_TELL(&w, .routine = __func__, .kind = SHI_FOR_OTHER, .words = no_tag_done);
     }
 }
 
 int shmemx_tag_wait_some(int n, shmemx_tag_request_t *requests, int *indices, shmemx_tag_status_t *statuses)
 {
     shi_tag_start(__func__);
-    struct shi_wait w = SHI_WAIT_INIT;
+    struct shi_wait w __attribute__((cleanup(shi_wait_end))) = SHI_WAIT_INIT;
     for (;;) {
         int open = 0, count = 0;
         for (int i = 0; (i = next_done(n, requests, i, &open)) < n; i++, count++) {
@@ -291,6 +293,7 @@ int shmemx_tag_wait_some(int n, shmemx_tag_request_t *requests, int *indices, sh
         if (count || !open)
             return count;
         step(&w);
+        SHI_WAIT_TELL(&w, .routine = __func__, .kind = SHI_FOR_OTHER, .words = no_tag_done);
     }
 }
 
@@ -319,10 +322,9 @@ static struct shmemx_tag_message *look(const struct shi_match_key *k, int takes,
 
 static struct shmemx_tag_message *look_until(const struct shi_match_key *k, int takes, shmemx_tag_status_t *status)
 {
-    struct shi_wait w = SHI_WAIT_INIT;
     struct shmemx_tag_message *m;
-    while (!(m = look(k, takes, status)))
-        step(&w);
+    SHI_WAIT_LOOP(step, (m = look(k, takes, status)) != NULL, .routine = "shmemx_tag_probe", .kind = SHI_FOR_OTHER,
+                  .words = "no such tagged message has come");
     return m;
 }
 

@@ -10,11 +10,12 @@
 
 enum { PULL_BYTES = 8192 }; /* broadcasts from here on are read by the members side by side */
 
-void shi_coll_check(const char *routine, const struct shmem_team *t, const char *arg, const void *addr, size_t bytes)
+void shi_coll_check(const char *routine, struct shmem_team *t, const char *arg, const void *addr, size_t bytes)
 {
     shi_need_up(routine);
     if (!t)
         shi_die(routine, "team is SHMEM_TEAM_INVALID");
+    t->routine = routine;
     if (bytes && !shi_reach(&shi_world.peer[shi_world.pe], addr, bytes))
         shi_miss(routine, SHI_CTX_DEFAULT, arg, addr, bytes, shi_world.pe);
 }

@@ -46,7 +46,7 @@ void shi_coll_put(const struct shmem_team *t, void *dest, const void *source, si
 void shi_coll_get(const struct shmem_team *t, void *dest, const void *source, size_t bytes, int pe);
 void shi_coll_local(const struct shmem_team *t);
 
-/* Die unless the team is valid and [addr, + bytes) is symmetric. */
-void shi_coll_check(const char *routine, const struct shmem_team *t, const char *arg, const void *addr, size_t bytes);
+/* Die unless the team is valid and [addr, + bytes) is symmetric. The team is in the routine from then on. */
+void shi_coll_check(const char *routine, struct shmem_team *t, const char *arg, const void *addr, size_t bytes);
 
 #endif

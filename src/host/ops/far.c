@@ -8,6 +8,10 @@
 #include "host/ops/wait.h"
 #include "host/util/log.h"
 
+/* Poll until the condition holds: the network takes what goes to PE pe (a world PE; -1: any), or brings what it sends. */
+#define AWAIT(CONDITION, WHAT, PE)                                                                                   \
+    SHI_WAIT_PROGRESS(CONDITION, .routine = WHAT, .kind = SHI_FOR_NETWORK, .of = PE)
+
 /* ---- where -------------------------------------------------------------------------------------------------------- */
 
 static int inside(uintptr_t lo, size_t length, const void *addr, size_t bytes, uint64_t *off)
@@ -66,9 +70,7 @@ static void transfer_ended(struct shi_net_req *req, int err)
 
 static void put_record(struct shi_lane *l, const struct shi_spot *to, const void *source, size_t bytes, int flags)
 {
-    struct shi_wait w = SHI_WAIT_INIT;
-    while (shi_stream_put(l, to, source, bytes, flags) == -EAGAIN)
-        shi_wait_slow(&w);
+    AWAIT(shi_stream_put(l, to, source, bytes, flags) != -EAGAIN, "put", to->pe);
 }
 
 static void put_by_hand(struct shi_lane *l, struct shi_spot to, const char *source, size_t bytes)
@@ -85,13 +87,10 @@ static void put_written(struct shi_lane *l, struct shi_spot to, const char *sour
 {
     struct transfer t = {.req.done = transfer_ended};
     for (size_t n; bytes; bytes -= n, source += n, to.off += n) {
-        struct shi_wait w = SHI_WAIT_INIT;
         n = bytes < shi_stream_rma_bytes() ? bytes : shi_stream_rma_bytes();
         t.ended = 0;
-        while (shi_stream_write(l, &to, source, n, nbi ? NULL : &t.req) == -EAGAIN)
-            shi_wait_slow(&w);
-        while (!nbi && !__atomic_load_n(&t.ended, __ATOMIC_ACQUIRE))
-            shi_wait_slow(&w);
+        AWAIT(shi_stream_write(l, &to, source, n, nbi ? NULL : &t.req) != -EAGAIN, "put", to.pe);
+        AWAIT(nbi || __atomic_load_n(&t.ended, __ATOMIC_ACQUIRE), "put", to.pe);
     }
 }
 
@@ -121,19 +120,14 @@ static void get_record(struct shi_lane *l, const struct shi_spot *from, const st
                        size_t block, ptrdiff_t stride)
 {
     struct answer a = {.reply = {.to = to, .block = block, .stride = stride, .done = answer_came}};
-    struct shi_wait w = SHI_WAIT_INIT;
-    while (shi_stream_get_blocks(l, from, b, &a.reply) == -EAGAIN)
-        shi_wait_slow(&w);
-    while (!__atomic_load_n(&a.came, __ATOMIC_ACQUIRE))
-        shi_wait_slow(&w);
+    AWAIT(shi_stream_get_blocks(l, from, b, &a.reply) != -EAGAIN, "get", from->pe);
+    AWAIT(__atomic_load_n(&a.came, __ATOMIC_ACQUIRE), "get", from->pe);
 }
 
 static void get_record_nbi(struct shi_lane *l, const struct shi_spot *from, const struct shi_blocks *b, char *to)
 {
     struct shi_reply r = {.to = to, .block = b->block};
-    struct shi_wait w = SHI_WAIT_INIT;
-    while (shi_stream_get_blocks(l, from, b, &r) == -EAGAIN)
-        shi_wait_slow(&w);
+    AWAIT(shi_stream_get_blocks(l, from, b, &r) != -EAGAIN, "get", from->pe);
 }
 
 static void get_by_hand(struct shi_lane *l, struct shi_spot from, char *dest, size_t bytes)
@@ -164,13 +158,10 @@ void shi_far_get(struct shi_lane *l, const struct shi_spot *from, void *dest, si
         return;
     }
     for (size_t n; bytes; bytes -= n, dest = (char *)dest + n, at.off += n) {
-        struct shi_wait w = SHI_WAIT_INIT;
         n = bytes < shi_stream_rma_bytes() ? bytes : shi_stream_rma_bytes();
         t.ended = 0;
-        while (shi_stream_read(l, &at, dest, n, nbi ? NULL : &t.req) == -EAGAIN)
-            shi_wait_slow(&w);
-        while (!nbi && !__atomic_load_n(&t.ended, __ATOMIC_ACQUIRE))
-            shi_wait_slow(&w);
+        AWAIT(shi_stream_read(l, &at, dest, n, nbi ? NULL : &t.req) != -EAGAIN, "get", at.pe);
+        AWAIT(nbi || __atomic_load_n(&t.ended, __ATOMIC_ACQUIRE), "get", at.pe);
     }
 }
 
@@ -189,7 +180,6 @@ void shi_far_put_strided(struct shi_lane *l, const struct shi_spot *to, const vo
     size_t block = s->block * s->elem, many = blocks_in(s, SHI_STREAM_PUT_BYTES - sizeof(struct shi_blocks));
     ptrdiff_t there = s->dst * (ptrdiff_t)s->elem, here = s->sst * (ptrdiff_t)s->elem;
     for (size_t left = s->count, n; left; left -= n, from += (ptrdiff_t)n * here, at.off += (uint64_t)n * (uint64_t)there) {
-        struct shi_wait w = SHI_WAIT_INIT;
         n = left < many ? left : many;
         if (n == 0) {
             shi_far_put(l, &at, from, block, 0);
@@ -197,8 +187,7 @@ void shi_far_put_strided(struct shi_lane *l, const struct shi_spot *to, const vo
             continue;
         }
         struct shi_blocks b = {(uint32_t)block, (uint32_t)n, there};
-        while (shi_stream_put_blocks(l, &at, &b, from, here) == -EAGAIN)
-            shi_wait_slow(&w);
+        AWAIT(shi_stream_put_blocks(l, &at, &b, from, here) != -EAGAIN, "put", at.pe);
     }
 }
 
@@ -222,20 +211,16 @@ void shi_far_get_strided(struct shi_lane *l, const struct shi_spot *from, void *
 
 void shi_far_update(struct shi_lane *l, const struct shi_spot *at, size_t width, int op, uint64_t value, int after_put)
 {
-    struct shi_wait w = SHI_WAIT_INIT;
-    while (shi_stream_amo(l, at, (int)width, op, value, 0, NULL, after_put ? SHI_STREAM_AFTER_WRITES : 0) == -EAGAIN)
-        shi_wait_slow(&w);
+    AWAIT(shi_stream_amo(l, at, (int)width, op, value, 0, NULL, after_put ? SHI_STREAM_AFTER_WRITES : 0) != -EAGAIN,
+          "put", at->pe);
 }
 
 uint64_t shi_far_fetch(struct shi_lane *l, const struct shi_spot *at, size_t width, int op, uint64_t value, uint64_t cond)
 {
     uint64_t old = 0;
     struct answer a = {.reply = {.to = (char *)&old, .block = sizeof old, .done = answer_came}};
-    struct shi_wait w = SHI_WAIT_INIT;
-    while (shi_stream_amo(l, at, (int)width, op, value, cond, &a.reply, 0) == -EAGAIN)
-        shi_wait_slow(&w);
-    while (!__atomic_load_n(&a.came, __ATOMIC_ACQUIRE))
-        shi_wait_slow(&w);
+    AWAIT(shi_stream_amo(l, at, (int)width, op, value, cond, &a.reply, 0) != -EAGAIN, "fetching atomic", at->pe);
+    AWAIT(__atomic_load_n(&a.came, __ATOMIC_ACQUIRE), "fetching atomic", at->pe);
     return old;
 }
 
@@ -243,9 +228,7 @@ void shi_far_fetch_nbi(struct shi_lane *l, const struct shi_spot *at, size_t wid
                        uint64_t cond, void *fetch)
 {
     struct shi_reply r = {.to = fetch, .block = width};
-    struct shi_wait w = SHI_WAIT_INIT;
-    while (shi_stream_amo(l, at, (int)width, op, value, cond, &r, 0) == -EAGAIN)
-        shi_wait_slow(&w);
+    AWAIT(shi_stream_amo(l, at, (int)width, op, value, cond, &r, 0) != -EAGAIN, "fetching atomic", at->pe);
 }
 
 /* ---- order ---------------------------------------------------------------------------------------------------------- */
@@ -263,22 +246,16 @@ void shi_far_quiet(struct shi_lane *l)
 
 void shi_far_quiet_pe(struct shi_lane *l, int world_pe)
 {
-    struct shi_wait w = SHI_WAIT_INIT;
-    while (l && !shi_stream_quiet(l, world_pe))
-        shi_wait_slow(&w);
+    AWAIT(!l || shi_stream_quiet(l, world_pe), "quiet", world_pe);
 }
 
 void shi_far_local(struct shi_lane *l)
 {
-    struct shi_wait w = SHI_WAIT_INIT;
-    while (l && !shi_stream_local(l))
-        shi_wait_slow(&w);
+    AWAIT(!l || shi_stream_local(l), "collective", -1);
 }
 
 void shi_far_sync_store(int world_pe, uint64_t off, const void *from, size_t bytes)
 {
     struct shi_spot to = {world_pe, SHI_REGION_SYNC, off};
-    struct shi_wait w = SHI_WAIT_INIT;
-    while (shi_stream_put(shi_world.lane, &to, from, bytes, SHI_STREAM_AFTER_WRITES) == -EAGAIN)
-        shi_wait_slow(&w);
+    AWAIT(shi_stream_put(shi_world.lane, &to, from, bytes, SHI_STREAM_AFTER_WRITES) != -EAGAIN, "collective", world_pe);
 }

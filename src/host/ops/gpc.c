@@ -34,7 +34,6 @@
 #include "host/ops/gpc_run.h"
 #include "host/ops/gpc_tree.h"
 #include "host/ops/gpc_wire.h"
-#include "host/ops/wait.h"
 #include "host/util/log.h"
 #include "host/util/spin.h"
 
@@ -563,14 +562,18 @@ int shi_gpc_up(void)
     return err;
 }
 
+void shi_gpc_wait_step(struct shi_wait *w)
+{
+    if (shi_gpc_step())
+        shi_wait_anew(w);
+    else
+        shi_wait_step(w);
+}
+
 static void wait_for_own(void)
 {
-    struct shi_wait w = SHI_WAIT_INIT;
-    while (__atomic_load_n(&live, __ATOMIC_ACQUIRE))
-        if (shi_gpc_step())
-            w = SHI_WAIT_INIT;
-        else
-            shi_wait_step(&w);
+    SHI_WAIT_LOOP(shi_gpc_wait_step, __atomic_load_n(&live, __ATOMIC_ACQUIRE) == 0, .routine = "shmem_finalize",
+                  .kind = SHI_FOR_OTHER, .words = "GPCs of this PE have not been answered");
 }
 
 /* What each PE tells the others: messages so far. */

@@ -47,14 +47,14 @@ int shi_gpc_register(const char *routine, enum shi_gpc_kind kind, union shi_gpc_
         entries[handle].what = entry;
         __atomic_store_n(&entries[handle].kind, kind, __ATOMIC_RELEASE); /* R1 */
     }
-    shi_team_barrier(&shi_team_world); /* nobody calls what is not yet known everywhere */
+    shi_team_barrier(routine, &shi_team_world); /* nobody calls what is not yet known everywhere */
     return handle;
 }
 
 int shi_gpc_release(const char *routine, int handle)
 {
     agree(routine, SHI_GPC_FREE, handle);
-    shi_team_barrier(&shi_team_world);
+    shi_team_barrier(routine, &shi_team_world);
     if (handle < SHI_GPC_FIRST_HANDLE || handle >= SHI_GPC_HANDLES || entries[handle].kind == SHI_GPC_FREE)
         return -EINVAL;
     __atomic_store_n(&entries[handle].kind, SHI_GPC_FREE, __ATOMIC_RELEASE);

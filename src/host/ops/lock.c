@@ -58,9 +58,8 @@ void shi_lock_set(const char *routine, long *lock)
         shi_die(routine, "lock = %p is held by this PE already", (void *)lock);
     if (before) {
         update(routine, lock, (int)before - 1, 0, SHI_AMO_ADD, me, 0); /* R2 */
-        struct shi_wait w = SHI_WAIT_INIT;
-        while (__atomic_load_n(&mine->place, __ATOMIC_ACQUIRE) & waits) /* A3 */
-            shi_wait_step(&w);
+        SHI_WAIT_UNTIL(!(__atomic_load_n(&mine->place, __ATOMIC_ACQUIRE) & waits), /* A3 */
+                       .routine = routine, .kind = SHI_FOR_LOCK, .addr = lock, .of = (int)before - 1);
     } else {
         __atomic_fetch_and(&mine->place, ~waits, __ATOMIC_ACQ_REL);
     }
@@ -86,9 +85,9 @@ void shi_lock_clear(const char *routine, long *lock)
         return;
     if (last == 0)
         shi_die(routine, "lock = %p is not held", (void *)lock);
-    struct shi_wait w = SHI_WAIT_INIT; /* somebody swapped the tail and is about to say who */
-    while ((next = __atomic_load_n(&mine->place, __ATOMIC_ACQUIRE)) == 0) /* A2 */
-        shi_wait_step(&w);
+    /* somebody swapped the tail and is about to say who */
+    SHI_WAIT_UNTIL((next = __atomic_load_n(&mine->place, __ATOMIC_ACQUIRE)) != 0, /* A2 */
+                   .routine = routine, .kind = SHI_FOR_LOCK, .addr = lock, .of = (int)last - 1);
     __atomic_store_n(&mine->place, 0, __ATOMIC_RELAXED);
     update(routine, lock, (int)next - 1, 0, SHI_AMO_AND, ~waits, 0); /* R3 */
 }

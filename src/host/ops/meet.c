@@ -5,14 +5,19 @@
 #include "host/ops/team.h"
 #include "host/ops/wait.h"
 
+/* Until *word >= value, in the barrier that the team's epoch counts now. */
+#define AWAIT_BARRIER(t, word, value)                                                                                \
+    SHI_WAIT_UNTIL(__atomic_load_n(word, __ATOMIC_ACQUIRE) >= (value), .routine = (t)->routine,                      \
+                   .kind = SHI_FOR_BARRIER, .team = (t), .epoch = (t)->epoch)
+
 /* Each round tells the member 2^r further on and hears from the one 2^r back: one line crosses per round. */
 static void barrier_dissemination(struct shmem_team *t, uint64_t epoch)
 {
-    struct shi_slot *mine = t->slot[t->me];
+    const struct shi_slot *mine = t->slot[t->me];
     for (int r = 0, step = 1; step < t->n; r++, step *= 2) {
         int to = t->me + step < t->n ? t->me + step : t->me + step - t->n;
         __atomic_store_n(&t->slot[to]->flag[r].seen, epoch, __ATOMIC_RELEASE); /* R1 */
-        shi_wait_ge(&mine->flag[r].seen, epoch);                               /* A1 */
+        AWAIT_BARRIER(t, &mine->flag[r].seen, epoch);                          /* A1 */
     }
 }
 
@@ -20,11 +25,12 @@ static void barrier_dissemination(struct shmem_team *t, uint64_t epoch)
 static void barrier_counting(struct shmem_team *t, uint64_t epoch)
 {
     struct shi_slot *root = t->slot[0];
+    __atomic_store_n(&t->slot[t->me]->came, epoch, __ATOMIC_RELAXED);
     if (__atomic_add_fetch(&root->arrived, 1, __ATOMIC_ACQ_REL) == (uint64_t)t->n) { /* R2, A2 */
         __atomic_store_n(&root->arrived, 0, __ATOMIC_RELAXED);
         __atomic_store_n(&root->released, epoch, __ATOMIC_RELEASE); /* R3 */
     } else {
-        shi_wait_ge(&root->released, epoch); /* A3 */
+        AWAIT_BARRIER(t, &root->released, epoch); /* A3 */
     }
 }
 
@@ -33,25 +39,36 @@ static void barrier_far(struct shmem_team *t, uint64_t epoch)
 {
     const struct shi_node *here = &t->node[t->my_node];
     struct shi_slot *mine = t->slot[t->me], *first = t->slot[here->member[0]];
+    __atomic_store_n(&mine->came, epoch, __ATOMIC_RELAXED);
     if (first != mine) {
         __atomic_add_fetch(&first->arrived, 1, __ATOMIC_ACQ_REL); /* R2 */
-        shi_wait_ge(&first->released, epoch);                     /* A3 */
+        AWAIT_BARRIER(t, &first->released, epoch);                /* A3 */
         return;
     }
-    shi_wait_ge(&mine->arrived, (uint64_t)here->n - 1); /* A2 */
+    AWAIT_BARRIER(t, &mine->arrived, (uint64_t)here->n - 1); /* A2 */
     __atomic_store_n(&mine->arrived, 0, __ATOMIC_RELAXED);
     for (int r = 0, step = 1; step < t->n_nodes; r++, step *= 2) {
         int to = t->node[(t->my_node + step) % t->n_nodes].member[0];
         shi_team_store_far(t, to, &mine->flag[r].seen, &epoch, sizeof epoch); /* R1 */
-        shi_wait_ge(&mine->flag[r].seen, epoch);                              /* A1 */
+        AWAIT_BARRIER(t, &mine->flag[r].seen, epoch);                         /* A1 */
     }
     __atomic_store_n(&mine->released, epoch, __ATOMIC_RELEASE); /* R3 */
 }
 
-void shi_team_barrier(struct shmem_team *t)
+int shi_team_came(const struct shmem_team *t, int member, uint64_t epoch)
+{
+    const struct shi_slot *next = t->slot[member + 1 < t->n ? member + 1 : 0];
+    if (!t->slot[member])
+        return -1;
+    const uint64_t *word = t->crowded || t->n_nodes > 1 ? &t->slot[member]->came : &next->flag[0].seen;
+    return __atomic_load_n(word, __ATOMIC_RELAXED) >= epoch;
+}
+
+void shi_team_barrier(const char *routine, struct shmem_team *t)
 {
     shi_wait_allow("shmem_barrier, sync or a collective");
     uint64_t epoch = ++t->epoch;
+    t->routine = routine;
     if (t->n == 1)
         return;
     if (t->n_nodes > 1)
@@ -62,11 +79,11 @@ void shi_team_barrier(struct shmem_team *t)
         barrier_dissemination(t, epoch);
 }
 
-void shi_team_quiet_barrier(struct shmem_team *t)
+void shi_team_quiet_barrier(const char *routine, struct shmem_team *t)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     shi_far_quiet(shi_world.lane);
-    shi_team_barrier(t);
+    shi_team_barrier(routine, t);
 }
 
 void shi_team_store_far(const struct shmem_team *t, int to, const void *mine, const void *from, size_t bytes)
@@ -79,7 +96,8 @@ void shi_team_store_far(const struct shmem_team *t, int to, const void *mine, co
 void shi_team_hear(const struct shmem_team *t, int of, uint64_t epoch)
 {
     shi_wait_allow("a collective");
-    shi_wait_ge(&t->slot[t->me]->from[of], epoch); /* A4 */
+    SHI_WAIT_UNTIL(__atomic_load_n(&t->slot[t->me]->from[of], __ATOMIC_ACQUIRE) >= epoch, /* A4 */
+                   .routine = t->routine, .kind = SHI_FOR_MEMBERS, .team = t, .epoch = epoch, .of = of);
 }
 
 /* Everybody starts with the next member, so that not all tell the same one at once. */

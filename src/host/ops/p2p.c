@@ -26,6 +26,11 @@ static inline uint64_t load(enum shi_word k, const void *p)
     }
 }
 
+uint64_t shi_p2p_bits(enum shi_word k, const void *p)
+{
+    return load(k, p) ^ (k % 2 ? 0 : sign);
+}
+
 static inline int holds(uint64_t a, int cmp, uint64_t b)
 {
     switch (cmp) {
@@ -67,6 +72,12 @@ static inline int satisfied(const struct shi_cond *c, size_t i)
     return holds(load(c->word, (const char *)c->ivars + i * w), c->cmp, value);
 }
 
+/* What a wait for the words from i on tells. */
+#define FOR_WORDS(i, count)                                                                                          \
+    .routine = c->routine, .kind = SHI_FOR_WORDS, .word = (int)c->word, .cmp = c->cmp,                               \
+    .addr = (const char *)c->ivars + (i) * width(c->word), .n = (count),                                             \
+    .value = shi_p2p_bits(c->word, (const char *)c->values + (c->vector ? (i) * width(c->word) : 0))
+
 static int all_excluded(const struct shi_cond *c)
 {
     for (size_t i = 0; i < c->n; i++)
@@ -79,18 +90,15 @@ void shi_p2p_wait(const struct shi_cond *c)
 {
     check_wait(c);
     uint64_t value = load(c->word, c->values);
-    struct shi_wait w = SHI_WAIT_INIT;
-    while (!holds(load(c->word, c->ivars), c->cmp, value))
-        shi_wait_step(&w);
+    SHI_WAIT_UNTIL(holds(load(c->word, c->ivars), c->cmp, value), FOR_WORDS(0, 1));
 }
 
 uint64_t shi_p2p_wait_signal(const char *routine, const uint64_t *sig, int cmp, uint64_t value)
 {
     check_wait(&(struct shi_cond){.routine = routine, .ivars = sig, .n = 1, .cmp = cmp, .word = SHI_U64});
-    struct shi_wait w = SHI_WAIT_INIT;
     uint64_t now;
-    while (!holds(now = load(SHI_U64, sig), cmp, value))
-        shi_wait_step(&w);
+    SHI_WAIT_UNTIL(holds(now = load(SHI_U64, sig), cmp, value), .routine = routine, .kind = SHI_FOR_WORDS,
+                   .word = SHI_U64, .cmp = cmp, .addr = sig, .n = 1, .value = value);
     return now;
 }
 
@@ -136,11 +144,8 @@ static size_t some_satisfied(const struct shi_cond *c, size_t *indices)
 void shi_p2p_wait_all(const struct shi_cond *c)
 {
     check_wait(c);
-    for (size_t i = 0; i < c->n; i++) {
-        struct shi_wait w = SHI_WAIT_INIT;
-        while (!excluded(c, i) && !satisfied(c, i))
-            shi_wait_step(&w);
-    }
+    for (size_t i = 0; i < c->n; i++)
+        SHI_WAIT_UNTIL(excluded(c, i) || satisfied(c, i), FOR_WORDS(i, 1));
 }
 
 size_t shi_p2p_wait_any(const struct shi_cond *c)
@@ -148,10 +153,8 @@ size_t shi_p2p_wait_any(const struct shi_cond *c)
     check_wait(c);
     if (all_excluded(c))
         return SIZE_MAX;
-    struct shi_wait w = SHI_WAIT_INIT;
     size_t i;
-    while ((i = any_satisfied(c)) == SIZE_MAX)
-        shi_wait_step(&w);
+    SHI_WAIT_UNTIL((i = any_satisfied(c)) != SIZE_MAX, FOR_WORDS(0, c->n));
     return i;
 }
 
@@ -160,10 +163,8 @@ size_t shi_p2p_wait_some(const struct shi_cond *c, size_t *indices)
     check_wait(c);
     if (all_excluded(c))
         return 0;
-    struct shi_wait w = SHI_WAIT_INIT;
     size_t n;
-    while ((n = some_satisfied(c, indices)) == 0)
-        shi_wait_step(&w);
+    SHI_WAIT_UNTIL((n = some_satisfied(c, indices)) != 0, FOR_WORDS(0, c->n));
     return n;
 }
 

@@ -27,6 +27,9 @@ struct shi_cond {
     enum shi_word word;
 };
 
+/* The word itself, extended to 64 bits. Async-signal-safe. */
+uint64_t shi_p2p_bits(enum shi_word k, const void *p);
+
 void shi_p2p_wait(const struct shi_cond *c);     /* n == 1, no status */
 uint64_t shi_p2p_wait_signal(const char *routine, const uint64_t *sig, int cmp, uint64_t value);
 int shi_p2p_test(const struct shi_cond *c);      /* n == 1, no status */

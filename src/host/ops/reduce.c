@@ -118,15 +118,15 @@ static void reduce_long(struct shmem_team *t, void *dest, const void *source, si
     size_t part = shi_round_up((n + (size_t)t->n - 1) / (size_t)t->n, line);
     size_t first = part * (size_t)t->me < n ? part * (size_t)t->me : n;
     size_t last = n - first < part ? n : first + part;
-    shi_team_barrier(t); /* every source is ready */
+    shi_team_barrier(t->routine, t); /* every source is ready */
     if (t->n_nodes > 1)
         reduce_part_far(t, dest, source, first, last, r);
     else
         reduce_part(t, dest, source, first, last, r);
-    shi_team_quiet_barrier(t); /* every dest is complete, every source read */
+    shi_team_quiet_barrier(t->routine, t); /* every dest is complete, every source read */
 }
 
-static void check_both(const char *routine, const struct shmem_team *t, const void *dest, const void *source, size_t n,
+static void check_both(const char *routine, struct shmem_team *t, const void *dest, const void *source, size_t n,
                        size_t elem)
 {
     size_t bytes = shi_bytes(n, elem);
@@ -197,14 +197,14 @@ static void scan_long(const char *routine, struct shmem_team *t, void *dest, con
     char *sum = dest == source ? malloc(bytes) : dest;
     if (!sum)
         shi_die(routine, "out of memory for %zu bytes of a scan in place", bytes);
-    shi_team_barrier(t);
+    shi_team_barrier(t->routine, t);
     if (last < 0)
         memset(sum, 0, bytes);
     else
         add_source(routine, t, sum, source, n, r, 0);
     for (int i = 1; i <= last; i++)
         add_source(routine, t, sum, source, n, r, i);
-    shi_team_barrier(t);
+    shi_team_barrier(t->routine, t);
     if (sum != dest) {
         memcpy(dest, sum, bytes);
         free(sum);

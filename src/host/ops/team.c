@@ -9,6 +9,7 @@
 #include "host/ops/amo.h"
 #include "host/ops/far.h"
 #include "host/ops/tag.h"
+#include "host/ops/p2p.h"
 #include "host/ops/wait.h"
 #include "host/util/log.h"
 
@@ -354,6 +355,7 @@ int shi_team_split(struct shmem_team *parent, const struct shi_subset *subset, i
 {
     int index[2];
     struct offer all;
+    parent->routine = "shmem_team_split";
     for (int i = 0; i < n_subsets; i++)
         *subset[i].out = NULL;
     int err = agree(parent, n_subsets, ok, index, &all);
@@ -391,10 +393,10 @@ static int agree_on_set(const char *routine, const struct shmem_team *t, long *p
 {
     if (t->me > 0) {
         long told;
-        struct shi_wait w = SHI_WAIT_INIT;
         shi_wait_allow(routine);
-        while ((told = __atomic_load_n(psync, __ATOMIC_ACQUIRE)) == SHMEM_SYNC_VALUE)
-            shi_wait_step(&w);
+        SHI_WAIT_UNTIL((told = __atomic_load_n(psync, __ATOMIC_ACQUIRE)) != SHMEM_SYNC_VALUE, .routine = routine,
+                       .kind = SHI_FOR_WORDS, .word = SHI_S64, .cmp = SHMEM_CMP_NE, .addr = psync, .n = 1,
+                       .value = (uint64_t)SHMEM_SYNC_VALUE);
         __atomic_store_n(psync, SHMEM_SYNC_VALUE, __ATOMIC_RELAXED);
         return (int)told;
     }

@@ -24,6 +24,8 @@ enum {
 /*
  *   word            written by                        read by         order
  *   flag[r].seen    partner of round r                owner of slot   R1 -> A1 dissemination barrier
+ *   came            owner of slot, in barriers that   reports         relaxed: shi_team_came
+ *                   count
  *   arrived         members, fetch-add, last resets   members         R2 -> A2 counting barrier, slot of member 0
  *   released        last to arrive                    members         R3 -> A3
  *   from[i]         member i                          owner of slot   R4 -> A4 what i stored for this epoch is here
@@ -43,6 +45,7 @@ struct shi_slot {
     _Alignas(SHI_LINE_BYTES) uint64_t arrived;
     _Alignas(SHI_LINE_BYTES) uint64_t released;
     _Alignas(SHI_LINE_BYTES) uint64_t sets_used;
+    uint64_t came;
     _Alignas(SHI_LINE_BYTES) uint64_t from[]; /* [n_pes], then the boxes */
 };
 
@@ -66,6 +69,7 @@ struct shmem_team {
     int crowded;                 /* its members may outnumber the cores */
     uint64_t epoch;              /* of the last barrier or collective */
     uint64_t exchanges;          /* its last bit chooses the box */
+    const char *routine;         /* of the last barrier or collective, for reports of waits */
     size_t box_bytes;            /* of one member's box */
     shmem_team_config_t config;
     struct shmem_ctx *ctxs;      /* shareable contexts, destroyed with the team */
@@ -122,10 +126,13 @@ void shi_team_destroy(struct shmem_team *t);
 struct shmem_team *shi_team_of_set(const char *routine, int start, int log_stride, int size, long *psync);
 
 /* Barrier among the members: nobody leaves before everybody came, and what was stored before is seen after. */
-void shi_team_barrier(struct shmem_team *t);
+void shi_team_barrier(const char *routine, struct shmem_team *t);
 
 /* The same, after this thread's operations are complete. */
-void shi_team_quiet_barrier(struct shmem_team *t);
+void shi_team_quiet_barrier(const char *routine, struct shmem_team *t);
+
+/* Has the member come to the barrier of this epoch? -1: it is far. For reports: nothing else may follow from it. */
+int shi_team_came(const struct shmem_team *t, int member, uint64_t epoch);
 
 /* ---- for collectives -------------------------------------------------------------------------------------------- */
 

@@ -1,8 +1,15 @@
-/* wait.c - the slow half of wait loops: yield, sleep, notice an abort. */
+/*
+ * wait.c - the slow half of wait loops: yield, sleep, notice an abort, tell what is waited for.
+ *
+ *   word          written by                            read by          order
+ *   told.state    owner: compare-swap FREE to TAKEN,    waiters,         R1 -> A1 (what is told is whole);
+ *                 then TOLD, FREE                       signal handler   the rest relaxed
+ *   told.what     owner while TAKEN                     signal handler   plain, after A1; it looks at the state again
+ *   told.since_ns same                                  same             same
+ */
 #include "host/ops/wait.h"
 
 #include <sched.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "host/ops/world.h"
@@ -15,6 +22,15 @@ int (*shi_wait_work)(void);
 _Thread_local const char *shi_wait_inside;
 static unsigned looks = POLLS_ALONE; /* at the messages, before the core is yielded */
 
+/* More threads than places: their waits are not told. */
+enum { TOLD_MAX = 64 };
+enum { FREE, TAKEN, TOLD };
+static struct {
+    uint32_t state;
+    uint64_t since_ns;
+    struct shi_wait_for what;
+} told[TOLD_MAX];
+
 /* A look at shared memory costs no more than a poll, one at the network several. */
 void shi_wait_set(long configured, int crowded, int network)
 {
@@ -23,13 +39,6 @@ void shi_wait_set(long configured, int crowded, int network)
     shi_wait_polls[0] = polls;
     shi_wait_polls[1] = polls < a_look ? polls : a_look;
     looks = network ? polls / POLLS_A_LOOK : polls;
-}
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
 void shi_wait_refuse(const char *routine)
@@ -48,7 +57,7 @@ void shi_wait_slow(struct shi_wait *w)
     if (shi_unlikely(shi_wait_work != NULL) && !shi_progress_own)
         some += shi_wait_work();
     if (some) { /* something came: perhaps what we wait for */
-        *w = SHI_WAIT_INIT;
+        shi_wait_anew(w);
         return;
     }
     if (shi_progress_on && w->looks < looks) {
@@ -59,7 +68,7 @@ void shi_wait_slow(struct shi_wait *w)
     }
     if (w->sleep_us == 0) {
         sched_yield();
-        uint64_t now = now_ns();
+        uint64_t now = shi_now_ns();
         if (w->since_ns == 0)
             w->since_ns = now;
         else if (now - w->since_ns > YIELD_NS)
@@ -71,4 +80,40 @@ void shi_wait_slow(struct shi_wait *w)
     struct timespec t = {.tv_nsec = w->sleep_us * 1000L};
     nanosleep(&t, NULL);
     w->sleep_us = w->sleep_us * 2 < LAST_SLEEP_US ? w->sleep_us * 2 : LAST_SLEEP_US;
+}
+
+void shi_wait_tell(struct shi_wait *w, const struct shi_wait_for *what)
+{
+    w->told = -1;
+    for (int i = 0; i < TOLD_MAX; i++) {
+        uint32_t is = FREE;
+        if (!__atomic_compare_exchange_n(&told[i].state, &is, TAKEN, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            continue;
+        told[i].what = *what;
+        told[i].since_ns = w->since_ns;
+        __atomic_store_n(&told[i].state, TOLD, __ATOMIC_RELEASE); /* R1 */
+        w->told = i + 1;
+        return;
+    }
+}
+
+void shi_wait_untell(struct shi_wait *w)
+{
+    if (w->told > 0)
+        __atomic_store_n(&told[w->told - 1].state, FREE, __ATOMIC_RELAXED);
+    w->told = 0;
+}
+
+int shi_wait_told(int *at, struct shi_wait_for *out, uint64_t *since_ns)
+{
+    while (*at < TOLD_MAX) {
+        int i = (*at)++;
+        if (__atomic_load_n(&told[i].state, __ATOMIC_ACQUIRE) != TOLD) /* A1 */
+            continue;
+        *out = told[i].what;
+        *since_ns = told[i].since_ns;
+        if (__atomic_load_n(&told[i].state, __ATOMIC_RELAXED) == TOLD)
+            return 1;
+    }
+    return 0;
 }

@@ -1,5 +1,6 @@
 /*
- * wait.h - how to wait: poll briefly, then yield the core, then sleep; notice an abort on the way.
+ * wait.h - how to wait: poll briefly, then yield the core, then sleep; notice an abort on the way; tell a wait that lasts,
+ * so that a signal can have it reported.
  *
  * Writers of the awaited words are plain stores of other PEs, which wake nobody, so the sleep is timed. A waiter costs
  * a core only for the first milliseconds.
@@ -12,14 +13,38 @@
 #include "host/net/progress.h"
 #include "host/util/base.h"
 
+struct shmem_team;
+
+/* What a wait is for. PEs are world PEs. */
+struct shi_wait_for {
+    const char *routine;
+    enum { SHI_FOR_WORDS, SHI_FOR_BARRIER, SHI_FOR_MEMBERS, SHI_FOR_LOCK, SHI_FOR_NETWORK, SHI_FOR_OTHER } kind;
+    int word, cmp;                 /* WORDS: enum shi_word, SHMEM_CMP_* */
+    const void *addr;              /* WORDS: the first; LOCK: the lock */
+    size_t n;                      /* WORDS: how many of which one is to satisfy */
+    uint64_t value;                /* WORDS: wanted, extended to 64 bits */
+    const struct shmem_team *team; /* BARRIER, MEMBERS */
+    uint64_t epoch;                /* BARRIER, MEMBERS: what the others' words have to reach */
+    int of;                        /* MEMBERS: the member that is heard now; LOCK: the PE ahead in the queue;
+                                    * NETWORK: the PE that is to take or to answer, or -1 */
+    const char *words;             /* OTHER: what has not happened yet */
+};
+
 struct shi_wait {
     unsigned polls;    /* since the last look at the network */
     unsigned looks;    /* at the network, in vain */
     uint32_t sleep_us; /* 0 while yielding */
     uint64_t since_ns; /* first yield, 0 before */
+    int told;          /* its place among the waits that are told, plus 1; -1: there was none left; 0: not told */
 };
 
-#define SHI_WAIT_INIT ((struct shi_wait){0, 0, 0, 0})
+#define SHI_WAIT_INIT ((struct shi_wait){.polls = 0})
+
+/* Something went on: poll, yield and sleep as at the start. */
+static inline void shi_wait_anew(struct shi_wait *w)
+{
+    *w = (struct shi_wait){.told = w->told};
+}
 
 extern unsigned shi_wait_polls[2]; /* between two looks at the messages, set once at init; [0]: none are in use */
 
@@ -56,12 +81,42 @@ static inline void shi_wait_step(struct shi_wait *w)
     }
 }
 
-/* Wait until *word >= value, by acquire loads. */
-static inline void shi_wait_ge(const uint64_t *word, uint64_t value)
+/* Enter a wait that lasts among those that are told, and take it out again. */
+void shi_wait_tell(struct shi_wait *w, const struct shi_wait_for *what);
+void shi_wait_untell(struct shi_wait *w);
+
+/* The next wait told at or after place *at, which moves on; 0 when there is none. Async-signal-safe; what is read while
+ * the wait ends may mix two waits, but names memory that is mapped. */
+int shi_wait_told(int *at, struct shi_wait_for *out, uint64_t *since_ns);
+
+/* Wait until CONDITION, which loads with acquire. The rest initialises a struct shi_wait_for, and is evaluated only
+ * once the wait sleeps. */
+#define SHI_WAIT_UNTIL(CONDITION, ...) SHI_WAIT_LOOP(shi_wait_step, CONDITION, __VA_ARGS__)
+
+/* The same for what only progress brings. */
+#define SHI_WAIT_PROGRESS(CONDITION, ...) SHI_WAIT_LOOP(shi_wait_slow, CONDITION, __VA_ARGS__)
+
+#define SHI_WAIT_LOOP(STEP, CONDITION, ...)                                                                          \
+    do {                                                                                                             \
+        struct shi_wait w_ = SHI_WAIT_INIT;                                                                          \
+        while (!(CONDITION)) {                                                                                       \
+            STEP(&w_);                                                                                               \
+            SHI_WAIT_TELL(&w_, __VA_ARGS__);                                                                         \
+        }                                                                                                            \
+        shi_wait_end(&w_);                                                                                           \
+    } while (0)
+
+/* The parts of it, for loops of other forms: after each step, and at the end. */
+#define SHI_WAIT_TELL(W, ...)                                                                                        \
+    do {                                                                                                             \
+        if (shi_unlikely((W)->sleep_us && !(W)->told))                                                               \
+            shi_wait_tell(W, &(const struct shi_wait_for){__VA_ARGS__});                                             \
+    } while (0)
+
+static inline void shi_wait_end(struct shi_wait *w)
 {
-    struct shi_wait w = SHI_WAIT_INIT;
-    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) < value)
-        shi_wait_step(&w);
+    if (shi_unlikely(w->told))
+        shi_wait_untell(w);
 }
 
 #endif

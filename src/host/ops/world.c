@@ -17,6 +17,7 @@
 #include "host/ops/far.h"
 #include "host/ops/gpc.h"
 #include "host/ops/heap.h"
+#include "host/ops/report.h"
 #include "host/ops/statics.h"
 #include "host/ops/tag.h"
 #include "host/ops/team.h"
@@ -231,10 +232,11 @@ void shi_world_up(int thread_level)
     *SHI_CTX_DEFAULT = (struct shmem_ctx){.peer = shi_world.check ? no_peers : peers, .n_pes = shi_world.n_pes,
                                           .team = &shi_team_world, .lane = shi_world.lane};
     shi_world.up = 1;
+    shi_report_up();
     if (!shi_world.ever_up)
         greet();
     shi_world.ever_up = 1;
-    shi_team_barrier(&shi_team_world);
+    shi_team_barrier("shmem_init", &shi_team_world);
 }
 
 void shi_world_add_device(void *base, size_t bytes, void *const *mapped, int host_access)
@@ -255,7 +257,7 @@ void shi_world_add_device(void *base, size_t bytes, void *const *mapped, int hos
 
 /* Nobody sends any more once all have stopped their progress. Over the network the launcher carries the last barriers:
  * the first while progress still serves those who have not come so far. */
-static void leave_network(void)
+static void leave_network(const char *routine)
 {
     if (shi_world.lane) {
         shi_stream_pause();
@@ -265,7 +267,7 @@ static void leave_network(void)
     if (shi_world.lane)
         shi_world.boot.ops->fence();
     else
-        shi_team_barrier(&shi_team_world);
+        shi_team_barrier(routine, &shi_team_world);
 }
 
 void shi_world_down(const char *routine)
@@ -275,16 +277,17 @@ void shi_world_down(const char *routine)
     shi_gpc_finish(routine);
     for (int i = 0; shi_world.lane && i < shi_stream_lanes(); i++)
         shi_far_quiet(shi_stream_lane(i));
-    shi_team_quiet_barrier(&shi_team_world);
+    shi_team_quiet_barrier(routine, &shi_team_world);
     shi_gpc_down();
     shi_dheap_stop(); /* the proxy polls progress, too */
-    leave_network();
+    leave_network(routine);
     shi_tag_down();
     shi_am_down();
     shi_am_far_down();
     shi_world.lane = NULL;
     SHI_CTX_DEFAULT->n_pes = 0;
     shi_world.up = 0;
+    shi_report_down();
     shi_dheap_down();
     shi_world.dev_lo = 0;
     shi_world.dev_private = 0;

@@ -1,9 +1,10 @@
-/* base.h - the few words every file uses: branch hints, alignment, the pause instruction. */
+/* base.h - the few words every file uses: branch hints, alignment, the clock, the pause instruction. */
 #ifndef SHI_BASE_H
 #define SHI_BASE_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #define shi_likely(x) __builtin_expect(!!(x), 1)
 #define shi_unlikely(x) __builtin_expect(!!(x), 0)
@@ -17,6 +18,14 @@ enum { SHI_LINE_BYTES = 64, SHI_PAGE_BYTES = 4096, SHI_HUGE_BYTES = 2 << 20 };
 static inline size_t shi_round_up(size_t n, size_t a)
 {
     return (n + a - 1) & ~(a - 1);
+}
+
+/* Nanoseconds of a clock that never goes back and is the same on all PEs of a node. Async-signal-safe. */
+static inline uint64_t shi_now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
 /* Tell the core that this is a spin loop. */

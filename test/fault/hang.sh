@@ -1,0 +1,64 @@
+#!/bin/sh
+# hang.sh - a job that hangs says where: on SIGUSR1, and when --timeout ends it. Catches: a wait that is not told, one told
+# with the wrong word, value or PE, or one still told after it ended.
+. "${top_srcdir:=.}/test/tap.sh"
+hang=$top_builddir/test/fault/hang
+dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$dir"' EXIT
+
+until_grep() { # PATTERN FILE [PID to send SIGUSR1 to on the way]: 1 after some 40 s
+    for _ in $(seq 200); do
+        if [ -n "$3" ]; then kill -USR1 "$3"; fi
+        sleep 0.2
+        ! grep -Eq "$1" "$2" || return 0
+    done
+    return 1
+}
+
+# The job hangs in MODE; ask it until every pattern has been seen; WRONG must not be said.
+says() { # PEs MODE WRONG PATTERN...
+    pes=$1 mode=$2 wrong=$3
+    shift 3
+    $OSHRUN -n "$pes" "$hang" "$mode" >"$dir/out" 2>&1 &
+    pid=$!
+    bad=1
+    if until_grep '^ready' "$dir/out"; then
+        bad=0
+        for pattern; do
+            until_grep "^fulmar: $pattern" "$dir/out" $pid || bad=1
+        done
+        ! grep -E "^fulmar: $wrong" "$dir/out" || bad=1
+    fi
+    kill -TERM $pid
+    wait $pid
+    [ $? -eq 143 ] || bad=1
+    ok $bad "$mode, $pes PEs" "$dir/out"
+}
+
+says 2 signal 'PE 0: waits in shmem_s' \
+    'PE 1: waits in shmem_signal_wait_until for [0-9.]+ s: 0x[0-9a-f]+ \(static data \+ 0x[0-9a-f]+\) is 41, wanted >= 42$' \
+    'PE 0: waits in no routine of the library$'
+says 1 until x 'PE 0: waits in shmem_long_wait_until for .* is -5, wanted > -1$'
+says 1 any x 'PE 0: waits in shmem_long_wait_until_any for .* one of 3 words from 0x.* the first is 0, wanted != 0$'
+says 1 all x 'PE 0: waits in shmem_long_wait_until_all for .* is -5, wanted == 0$'
+# Both barriers: the counting one has more PEs than cores.
+says 2 barrier x 'PE 0: waits in shmem_barrier_all for .* not come: PE 1 \(of 2 in the world\)$'
+says 70 barrier 'PE 69: waits in shmem' 'PE 0: waits in shmem_barrier_all for .* not come: PE 69 \(of 70 in the world\)$' \
+    'PE 68: waits in shmem_barrier_all for .* not come: PE 69 \('
+says 3 collect x 'PE 1: waits in shmem_long_fcollect for .* not heard from: PE 0 \(of 3' 'PE 2: .* from: PE 0 \(of 3'
+says 2 lock x 'PE 1: waits in shmem_set_lock for .* lock 0x.*, PE 0 is ahead in its queue$'
+says 3 malloc x 'PE 0: waits in shmem_malloc for .* not come: PE 1 \(' 'PE 2: .* not come: PE 1 \('
+says 1 threads x 'PE 0: waits in shmem_signal_wait_until for .* is 41, wanted == 1$' \
+    'PE 0: waits in shmem_long_wait_until for .* is 0, wanted == 70$'
+
+# --timeout: one line of oshrun's, a line of each PE, status 124. A busy machine may need longer to get there.
+for seconds in 1 5 25; do
+    $OSHRUN --timeout $seconds -n 2 "$hang" barrier >"$dir/out" 2>&1
+    status=$?
+    [ $status -ne 124 ] || ! grep -q 'PE 0: waits in shmem_barrier_all' "$dir/out" || break
+done
+[ $status -eq 124 ] && [ "$(grep -c '^oshrun: ' "$dir/out")" -eq 1 ] &&
+    grep -q '^fulmar: PE 0: waits in shmem_barrier_all for .* not come: PE 1 (of 2 in the world)$' "$dir/out" &&
+    grep -q '^fulmar: PE 1: waits in no routine' "$dir/out"
+ok $? "--timeout has every PE say where it waits, and ends with 124" "$dir/out"
+plan
