@@ -21,6 +21,7 @@
 
 #include "device/device.h"
 #include "host/ops/dheap.h"
+#include "host/ops/stats.h"
 #include "host/ops/wait.h"
 #include "host/ops/world.h"
 #include "host/util/log.h"
@@ -50,6 +51,8 @@ static int poll_all(void)
         int n = shi_engine_poll(s->place.engine);
         if (n < 0)
             shi_die("proxy", "a request of a kernel failed: %s", strerror(-n));
+        if (n > 0)
+            shi_stats_ring(n, shi_engine_pending(s->place.engine));
         done += n;
     }
     return done;

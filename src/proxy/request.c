@@ -9,7 +9,7 @@
 
 #include "device/lib/request.h"
 #include "host/net/amo_word.h"
-#include "host/ops/world.h"
+#include "host/ops/stats.h"
 #include "host/util/log.h"
 #include "proxy/call.h"
 #include "proxy/remote.h"
@@ -98,11 +98,23 @@ static int perform(struct shi_proxy_place *p, struct shi_engine_op *op, const st
     return signals ? do_signal(v, signal) : 0;
 }
 
+static enum shi_family family_of(uint32_t op)
+{
+    return op == SHI_OP_AMO ? SHI_ATOMICS : op == SHI_OP_GET || op == SHI_OP_GET_INLINE ? SHI_GETS : SHI_PUTS;
+}
+
 int shi_proxy_issue(void *place, struct shi_engine_op *op)
 {
-    struct shi_request_view v;
+    static const char *const name[] = {[SHI_PUTS] = "kernel_put", [SHI_GETS] = "kernel_get", [SHI_ATOMICS] = "kernel_atomic"};
+    struct shi_request_view v = {.bytes = 0};
+    enum shi_family family = family_of(op->request.op);
+    SHI_SPAN(span, family, name[family], NULL, (int)op->request.pe, 0);
     int err = op->request.pe >= (uint32_t)shi_world.n_pes || shi_request_view(&op->request, &v) ? -EINVAL
                                                                                                 : perform(place, op, &v);
+    span.way = SHI_BY_RING;
+    span.bytes = v.bytes;
+    if (err && err != -EINPROGRESS)
+        span.began_ns = 0;
     if (err && err != -EAGAIN && err != -EINPROGRESS)
         shi_log_error("a kernel asked for what cannot be done: operation %u on PE %u, offset %#lx: %s", op->request.op,
                       op->request.pe, (unsigned long)(op->request.arg[0] & ((1ull << 56) - 1)), strerror(-err));

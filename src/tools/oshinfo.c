@@ -13,6 +13,7 @@
 #include "config.h"
 #include "host/util/config.h"
 #include "oshinfo_net.h"
+#include "host/util/telling.h"
 
 struct variable {
     const char *name, *old, *kind, *standard, *help;
@@ -92,6 +93,18 @@ static void print_man(void)
     printf(".SH SEE ALSO\n.BR oshinfo (1),\n.BR oshrun (1)\n");
 }
 
+static int join(const char *path)
+{
+    int n_pes;
+    uint64_t lost;
+    int found = shi_trace_join(path, &n_pes, &lost);
+    if (found < 0)
+        fprintf(stderr, "oshinfo: %s: no parts of a trace that can be joined: %s\n", path, strerror(-found));
+    else
+        printf("%s: %d of %d PEs\n", path, found, n_pes);
+    return found < 0;
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 1)
@@ -104,6 +117,8 @@ int main(int argc, char **argv)
         print_man();
         return 0;
     }
+    if (argc == 3 && strcmp(argv[1], "--join") == 0)
+        return join(argv[2]);
     int help = argc == 2 && strcmp(argv[1], "--help") == 0;
     fprintf(help ? stdout : stderr, "usage: oshinfo [--json | --man | --help]\n");
     return help ? 0 : 2;

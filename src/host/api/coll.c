@@ -4,6 +4,7 @@
 #include "host/ops/coll.h"
 #include "host/ops/combine.h"
 #include "host/ops/rma.h"
+#include "host/ops/stats.h"
 #include "host/util/log.h"
 
 /* ---- typed, by the table -------------------------------------------------------------------------------------------- */
@@ -132,16 +133,19 @@ OLD_SIZED(64)
 SHI_DEF(int, shmem_team_sync, (shmem_team_t team))
 {
     shi_coll_check(__func__, TEAM, "", NULL, 0);
+    SHI_SPAN(span, SHI_BARRIERS, __func__, NULL, SHI_TO_NONE, 0);
     shi_team_barrier(__func__, TEAM);
     return 0;
 }
 
 SHI_DEF(void, shmem_sync, (int PE_start, int logPE_stride, int PE_size, long *pSync))
 {
+    SHI_SPAN(span, SHI_BARRIERS, __func__, NULL, SHI_TO_NONE, 0);
     shi_team_barrier(__func__, SET);
 }
 
 SHI_DEF(void, shmem_barrier, (int PE_start, int logPE_stride, int PE_size, long *pSync))
 {
+    SHI_SPAN(span, SHI_BARRIERS, __func__, NULL, SHI_TO_NONE, 0);
     shi_team_quiet_barrier(__func__, SET);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "host/ops/heap.h"
+#include "host/ops/stats.h"
 #include "host/ops/team.h"
 #include "host/util/log.h"
 
@@ -28,6 +29,7 @@ static void *get(const char *routine, size_t bytes, size_t align, int clear)
     shi_need_up(routine);
     if (bytes == 0)
         return NULL;
+    SHI_SPAN(span, SHI_MEMORY, routine, NULL, SHI_TO_NONE, bytes);
     size_t off;
     int err = shi_heap_get(shi_world.heap, bytes, align, &off);
     if (err)
@@ -45,6 +47,7 @@ static void put(const char *routine, void *ptr)
     shi_need_up(routine);
     if (!ptr)
         return;
+    SHI_SPAN(span, SHI_MEMORY, routine, NULL, SHI_TO_NONE, 0);
     size_t off = offset_of(routine, ptr);
     shi_team_quiet_barrier(routine, &shi_team_world);
     shi_heap_put(shi_world.heap, off);
@@ -59,6 +62,7 @@ static void *resize(const char *routine, void *ptr, size_t bytes)
         put(routine, ptr);
         return NULL;
     }
+    SHI_SPAN(span, SHI_MEMORY, routine, NULL, SHI_TO_NONE, bytes);
     size_t off = offset_of(routine, ptr), had = shi_heap_length(shi_world.heap, off), to;
     shi_team_quiet_barrier(routine, &shi_team_world);
     if (shi_heap_resize(shi_world.heap, off, bytes) == 0) {

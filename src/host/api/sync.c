@@ -5,6 +5,7 @@
 #include "host/ops/far.h"
 #include "host/ops/p2p.h"
 #include "host/ops/rma.h"
+#include "host/ops/stats.h"
 #include "host/ops/team.h"
 #include "host/util/log.h"
 
@@ -57,6 +58,7 @@ SHI_DEF_BOTH(void, shmem_signal_set, shmem_ctx_signal_set, (uint64_t *sig_addr, 
 static void fence(const char *routine, const struct shmem_ctx *c)
 {
     shi_need_up(routine);
+    SHI_SPAN(span, SHI_ORDERS, routine, NULL, SHI_TO_NONE, 0);
     __atomic_thread_fence(__ATOMIC_ACQ_REL);
     shi_far_fence(c->lane);
 }
@@ -65,6 +67,7 @@ static void fence(const char *routine, const struct shmem_ctx *c)
 static void quiet(const char *routine, const struct shmem_ctx *c)
 {
     shi_need_up(routine);
+    SHI_SPAN(span, SHI_ORDERS, routine, NULL, SHI_TO_NONE, 0);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     shi_far_quiet(c->lane);
 }
@@ -116,11 +119,13 @@ SHI_DEF(void, shmem_ctx_pe_quiet, (shmem_ctx_t ctx, const int *target_pes, size_
 SHI_DEF(void, shmem_barrier_all, (void))
 {
     shi_need_up(__func__);
+    SHI_SPAN(span, SHI_BARRIERS, __func__, NULL, SHI_TO_NONE, 0);
     shi_team_quiet_barrier(__func__, &shi_team_world);
 }
 
 SHI_DEF(void, shmem_sync_all, (void))
 {
     shi_need_up(__func__);
+    SHI_SPAN(span, SHI_BARRIERS, __func__, NULL, SHI_TO_NONE, 0);
     shi_team_barrier(__func__, &shi_team_world);
 }

@@ -2,6 +2,7 @@
 #include "host/ops/amo.h"
 
 #include "host/ops/far.h"
+#include "host/ops/stats.h"
 #include "host/util/log.h"
 
 /* Where loads and stores reach the word, or NULL and *spot, where the network does. */
@@ -14,7 +15,7 @@ static void *find(const struct shmem_ctx *ctx, const void *addr, size_t width, i
     int far = shi_far(call->routine, ctx, call->arg, addr, width, pe, spot);
     if (!far)
         at = shi_miss(call->routine, ctx, call->arg, addr, width, pe);
-    if ((uintptr_t)addr % width)
+    if ((far || shi_world.check) && (uintptr_t)addr % width)
         shi_die(call->routine, "%s = %p is not aligned to %zu bytes, so no update of it is atomic (pe = %d)", call->arg,
                 addr, width, pe);
     return at;
@@ -22,6 +23,7 @@ static void *find(const struct shmem_ctx *ctx, const void *addr, size_t width, i
 
 void shi_amo_update(const struct shmem_ctx *ctx, void *addr, size_t width, int pe, const struct shi_amo_call *call)
 {
+    SHI_SPAN(span, SHI_ATOMICS, call->routine, ctx->team, pe, width);
     struct shi_spot spot;
     void *at = find(ctx, addr, width, pe, call, &spot);
     if (at)
@@ -32,6 +34,7 @@ void shi_amo_update(const struct shmem_ctx *ctx, void *addr, size_t width, int p
 
 uint64_t shi_amo_fetch(const struct shmem_ctx *ctx, void *addr, size_t width, int pe, const struct shi_amo_call *call)
 {
+    SHI_SPAN(span, SHI_ATOMICS, call->routine, ctx->team, pe, width);
     struct shi_spot spot;
     void *at = find(ctx, addr, width, pe, call, &spot);
     return at ? shi_amo_word(at, width, call->op, call->value, call->cond)
@@ -41,6 +44,7 @@ uint64_t shi_amo_fetch(const struct shmem_ctx *ctx, void *addr, size_t width, in
 void shi_amo_fetch_nbi(const struct shmem_ctx *ctx, void *addr, size_t width, int pe, const struct shi_amo_call *call,
                        void *fetch)
 {
+    SHI_SPAN(span, SHI_ATOMICS, call->routine, ctx->team, pe, width);
     struct shi_spot spot;
     void *at = find(ctx, addr, width, pe, call, &spot);
     if (!at) {

@@ -19,8 +19,8 @@ struct shi_amo_call {
     uint64_t value, cond;
 };
 
-/* What missed the fast table: over the network, or here after every check, or death, also when the word is not aligned to
- * its size, for a split one is not atomic. */
+/* What missed the fast table: over the network, or here after every check, or death, with SHMEM_CHECK=1 also when the word
+ * is not aligned to its size, for a split one is not atomic. */
 void shi_amo_update(const struct shmem_ctx *ctx, void *addr, size_t width, int pe, const struct shi_amo_call *call);
 uint64_t shi_amo_fetch(const struct shmem_ctx *ctx, void *addr, size_t width, int pe, const struct shi_amo_call *call);
 

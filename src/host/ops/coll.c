@@ -6,6 +6,7 @@
 
 #include "host/ops/far.h"
 #include "host/ops/rma.h"
+#include "host/ops/stats.h"
 #include "host/util/log.h"
 
 enum { PULL_BYTES = 8192 }; /* broadcasts from here on are read by the members side by side */
@@ -138,6 +139,7 @@ void shi_coll_broadcast(const char *routine, struct shmem_team *t, void *dest, c
     shi_coll_check(routine, t, "source", source, bytes);
     if (root < 0 || root >= t->n)
         shi_die(routine, "PE_root = %d: not a PE of the team, which has PEs 0 to %d", root, t->n - 1);
+    SHI_SPAN(span, SHI_COLLECTIVES, routine, t, SHI_TO_ALL, t->me == root ? bytes : 0);
     struct gift g = {.dest = dest, .source = source, .bytes = bytes, .giver = root, .epoch = ++t->epoch};
     if (bytes == 0)
         return;
@@ -176,12 +178,14 @@ void shi_coll_fcollect(const char *routine, struct shmem_team *t, void *dest, co
 {
     shi_coll_check(routine, t, "source", source, bytes);
     shi_coll_check(routine, t, "dest", dest, shi_bytes(bytes, (size_t)t->n));
+    SHI_SPAN(span, SHI_COLLECTIVES, routine, t, SHI_TO_ALL, bytes);
     store_everywhere(t, dest, bytes * (size_t)t->me, source, bytes);
 }
 
 void shi_coll_collect(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t bytes)
 {
     shi_coll_check(routine, t, "source", source, bytes);
+    SHI_SPAN(span, SHI_COLLECTIVES, routine, t, SHI_TO_ALL, bytes);
     shi_team_exchange(t, &bytes, sizeof bytes);
     size_t before = 0, all = 0;
     for (int i = 0; i < t->n; i++) {
@@ -197,6 +201,7 @@ void shi_coll_alltoall(const char *routine, struct shmem_team *t, void *dest, co
 {
     shi_coll_check(routine, t, "dest", dest, shi_bytes(bytes, t ? (size_t)t->n : 0));
     shi_coll_check(routine, t, "source", source, shi_bytes(bytes, (size_t)t->n));
+    SHI_SPAN(span, SHI_COLLECTIVES, routine, t, SHI_TO_ALL, bytes);
     uint64_t epoch = ++t->epoch;
     for (int k = 0; k < t->n && bytes; k++) {
         int i = t->me + k < t->n ? t->me + k : t->me + k - t->n;
@@ -226,6 +231,7 @@ void shi_coll_alltoalls(const char *routine, struct shmem_team *t, void *dest, c
     size_t last = nelems ? shi_bytes(nelems, (size_t)t->n) - 1 : 0;
     shi_coll_check(routine, t, "dest", dest, nelems ? shi_bytes(shi_bytes(last, (size_t)dst) + 1, elem) : 0);
     shi_coll_check(routine, t, "source", source, nelems ? shi_bytes(shi_bytes(last, (size_t)sst) + 1, elem) : 0);
+    SHI_SPAN(span, SHI_COLLECTIVES, routine, t, SHI_TO_ALL, nelems * elem);
     uint64_t epoch = ++t->epoch;
     size_t to_me = nelems * elem * (size_t)t->me * (size_t)dst, from_him = nelems * elem * (size_t)sst;
     const struct shi_strided s = {dst, sst, 1, nelems, elem};

@@ -29,7 +29,7 @@ int shi_ctx_create(struct shmem_team *t, long options, struct shmem_ctx **out)
     struct shmem_ctx *c = malloc(sizeof *c);
     if (!c)
         return -ENOMEM;
-    *c = (struct shmem_ctx){.peer = shi_world.check || shi_world.dev_private ? SHI_CTX_DEFAULT->peer : t->peer, .n_pes = (unsigned)t->n,
+    *c = (struct shmem_ctx){.peer = shi_all_miss() ? SHI_CTX_DEFAULT->peer : t->peer, .n_pes = (unsigned)t->n,
                             .options = options, .team = t, .lane = lane_for(options)};
     pthread_mutex_lock(&list_lock);
     c->next = t->ctxs;

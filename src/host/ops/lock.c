@@ -15,6 +15,7 @@
 
 #include "host/ops/amo.h"
 #include "host/ops/far.h"
+#include "host/ops/stats.h"
 #include "host/ops/wait.h"
 #include "host/util/log.h"
 
@@ -50,6 +51,7 @@ static int home_of(long *lock)
 void shi_lock_set(const char *routine, long *lock)
 {
     shi_wait_allow(routine);
+    SHI_SPAN(span, SHI_LOCKS, routine, NULL, SHI_TO_NONE, 0);
     struct halves *mine = mine_of(routine, lock);
     uint32_t me = (uint32_t)shi_world.pe + 1;
     __atomic_store_n(&mine->place, waits, __ATOMIC_RELAXED);

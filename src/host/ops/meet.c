@@ -50,7 +50,9 @@ static void barrier_far(struct shmem_team *t, uint64_t epoch)
     for (int r = 0, step = 1; step < t->n_nodes; r++, step *= 2) {
         int to = t->node[(t->my_node + step) % t->n_nodes].member[0];
         shi_team_store_far(t, to, &mine->flag[r].seen, &epoch, sizeof epoch); /* R1 */
-        AWAIT_BARRIER(t, &mine->flag[r].seen, epoch);                         /* A1 */
+        int from = t->node[(t->my_node - step + t->n_nodes) % t->n_nodes].member[0];
+        SHI_WAIT_UNTIL(__atomic_load_n(&mine->flag[r].seen, __ATOMIC_ACQUIRE) >= epoch, /* A1 */
+                       .routine = t->routine, .kind = SHI_FOR_NETWORK, .of = t->peer[from].pe);
     }
     __atomic_store_n(&mine->released, epoch, __ATOMIC_RELEASE); /* R3 */
 }

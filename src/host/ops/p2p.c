@@ -2,6 +2,7 @@
 #include "host/ops/p2p.h"
 
 #include "host/net/progress.h"
+#include "host/ops/stats.h"
 #include "host/ops/wait.h"
 #include "host/ops/world.h"
 #include "host/util/log.h"
@@ -89,6 +90,7 @@ static int all_excluded(const struct shi_cond *c)
 void shi_p2p_wait(const struct shi_cond *c)
 {
     check_wait(c);
+    SHI_SPAN(span, SHI_WAITS, c->routine, NULL, SHI_TO_NONE, 0);
     uint64_t value = load(c->word, c->values);
     SHI_WAIT_UNTIL(holds(load(c->word, c->ivars), c->cmp, value), FOR_WORDS(0, 1));
 }
@@ -96,6 +98,7 @@ void shi_p2p_wait(const struct shi_cond *c)
 uint64_t shi_p2p_wait_signal(const char *routine, const uint64_t *sig, int cmp, uint64_t value)
 {
     check_wait(&(struct shi_cond){.routine = routine, .ivars = sig, .n = 1, .cmp = cmp, .word = SHI_U64});
+    SHI_SPAN(span, SHI_WAITS, routine, NULL, SHI_TO_NONE, 0);
     uint64_t now;
     SHI_WAIT_UNTIL(holds(now = load(SHI_U64, sig), cmp, value), .routine = routine, .kind = SHI_FOR_WORDS,
                    .word = SHI_U64, .cmp = cmp, .addr = sig, .n = 1, .value = value);
@@ -144,6 +147,7 @@ static size_t some_satisfied(const struct shi_cond *c, size_t *indices)
 void shi_p2p_wait_all(const struct shi_cond *c)
 {
     check_wait(c);
+    SHI_SPAN(span, SHI_WAITS, c->routine, NULL, SHI_TO_NONE, 0);
     for (size_t i = 0; i < c->n; i++)
         SHI_WAIT_UNTIL(excluded(c, i) || satisfied(c, i), FOR_WORDS(i, 1));
 }
@@ -153,6 +157,7 @@ size_t shi_p2p_wait_any(const struct shi_cond *c)
     check_wait(c);
     if (all_excluded(c))
         return SIZE_MAX;
+    SHI_SPAN(span, SHI_WAITS, c->routine, NULL, SHI_TO_NONE, 0);
     size_t i;
     SHI_WAIT_UNTIL((i = any_satisfied(c)) != SIZE_MAX, FOR_WORDS(0, c->n));
     return i;
@@ -163,6 +168,7 @@ size_t shi_p2p_wait_some(const struct shi_cond *c, size_t *indices)
     check_wait(c);
     if (all_excluded(c))
         return 0;
+    SHI_SPAN(span, SHI_WAITS, c->routine, NULL, SHI_TO_NONE, 0);
     size_t n;
     SHI_WAIT_UNTIL((n = some_satisfied(c, indices)) != 0, FOR_WORDS(0, c->n));
     return n;

@@ -10,6 +10,7 @@
 
 #include "host/ops/coll.h"
 #include "host/ops/rma.h"
+#include "host/ops/stats.h"
 #include "host/util/log.h"
 
 enum {
@@ -140,6 +141,7 @@ void shi_coll_reduce(const char *routine, struct shmem_team *t, void *dest, cons
                      const struct shi_reduction *r)
 {
     check_both(routine, t, dest, source, n, r->elem);
+    SHI_SPAN(span, SHI_COLLECTIVES, routine, t, SHI_TO_ALL, n * r->elem);
     if (n == 0)
         return;
     if (t->n == 1) {
@@ -215,6 +217,7 @@ void shi_coll_scan(const char *routine, struct shmem_team *t, void *dest, const 
                    const struct shi_reduction *r, int exclusive)
 {
     check_both(routine, t, dest, source, n, r->elem);
+    SHI_SPAN(span, SHI_COLLECTIVES, routine, t, SHI_TO_ALL, n * r->elem);
     if (n == 0)
         return;
     int last = exclusive ? t->me - 1 : t->me;

@@ -191,7 +191,7 @@ static void report(int sig)
     }
     if (n == 0) {
         begin(&l);
-        put(&l, "waits in no routine of the library");
+        put(&l, shi_world.up ? "waits in no routine of the library" : "is in shmem_init");
         end(&l);
     }
     errno = saved;

@@ -4,6 +4,7 @@
 #include "host/net/amo_word.h"
 #include "host/ops/dheap.h"
 #include "host/ops/far.h"
+#include "host/ops/stats.h"
 #include "host/util/log.h"
 
 void shi_rma_check(const char *routine, const void *dest, const void *source, size_t bytes, int pe)
@@ -15,38 +16,43 @@ void shi_rma_check(const char *routine, const void *dest, const void *source, si
         shi_die(routine, "dest and source overlap: %p and %p, %zu bytes (pe = %d)", dest, source, bytes, pe);
 }
 
-/* With a device whose memory the host cannot touch, either side may be such memory: the device copies. */
-static void copy_slow(const char *routine, void *to, const void *from, size_t bytes, int pe)
+/* With a device whose memory the host cannot touch, either side may be such memory: the device copies. The way taken. */
+static enum shi_way copy_slow(const char *routine, void *to, const void *from, size_t bytes, int pe)
 {
-    shi_rma_check(routine, to, from, bytes, pe);
-    if (shi_world.dev_private && bytes)
+    if (shi_world.check)
+        shi_rma_check(routine, to, from, bytes, pe);
+    if (shi_world.dev_private && bytes) {
         shi_dheap_copy(routine, to, from, bytes);
-    else
-        shi_copy(to, from, bytes);
+        return SHI_BY_DEVICE;
+    }
+    shi_copy(to, from, bytes);
+    return SHI_BY_STORES;
 }
 
 void shi_rma_put_slow(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source, size_t bytes,
                       int pe, int how)
 {
+    SHI_SPAN(span, SHI_PUTS, routine, ctx->team, pe, bytes);
     struct shi_spot to;
     if (shi_far(routine, ctx, "dest", dest, bytes, pe, &to))
         shi_far_put(ctx->lane, &to, source, bytes, how);
     else
-        copy_slow(routine, shi_miss_copy(routine, ctx, "dest", dest, bytes, pe), source, bytes, pe);
+        span.way = copy_slow(routine, shi_miss_copy(routine, ctx, "dest", dest, bytes, pe), source, bytes, pe);
 }
 
 void shi_rma_get_slow(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source, size_t bytes,
                       int pe, int how)
 {
+    SHI_SPAN(span, SHI_GETS, routine, ctx->team, pe, bytes);
     struct shi_spot from;
     if (shi_far(routine, ctx, "source", source, bytes, pe, &from))
         shi_far_get(ctx->lane, &from, dest, bytes, how);
     else
-        copy_slow(routine, dest, shi_miss_copy(routine, ctx, "source", source, bytes, pe), bytes, pe);
+        span.way = copy_slow(routine, dest, shi_miss_copy(routine, ctx, "source", source, bytes, pe), bytes, pe);
 }
 
 /* Bytes from the first to past the last element of one side, or SIZE_MAX on overflow. */
-static size_t span(const struct shi_strided *s, ptrdiff_t stride)
+static size_t reach(const struct shi_strided *s, ptrdiff_t stride)
 {
     size_t gaps, elems;
     if (s->count == 0 || s->block == 0)
@@ -89,9 +95,10 @@ void shi_copy_strided(char *to, const char *from, const struct shi_strided *s)
 void shi_rma_put_strided(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source,
                          const struct shi_strided *s, int pe)
 {
+    SHI_SPAN(span, SHI_PUTS, routine, ctx->team, pe, s->count * s->block * s->elem);
     if (s->count && s->block)
         check_strides(routine, s, pe);
-    size_t bytes = span(s, s->dst);
+    size_t bytes = reach(s, s->dst);
     void *at = shi_fast(ctx, dest, bytes, pe);
     struct shi_spot to;
     if (!at && shi_far(routine, ctx, "dest", dest, bytes, pe, &to)) {
@@ -106,9 +113,10 @@ void shi_rma_put_strided(const char *routine, const struct shmem_ctx *ctx, void 
 void shi_rma_get_strided(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source,
                          const struct shi_strided *s, int pe)
 {
+    SHI_SPAN(span, SHI_GETS, routine, ctx->team, pe, s->count * s->block * s->elem);
     if (s->count && s->block)
         check_strides(routine, s, pe);
-    size_t bytes = span(s, s->sst);
+    size_t bytes = reach(s, s->sst);
     const void *at = shi_fast(ctx, source, bytes, pe);
     struct shi_spot from;
     if (!at && shi_far(routine, ctx, "source", source, bytes, pe, &from)) {
@@ -123,6 +131,7 @@ void shi_rma_get_strided(const char *routine, const struct shmem_ctx *ctx, void 
 void shi_signal(const char *routine, const struct shmem_ctx *ctx, uint64_t *sig_addr, uint64_t signal, int sig_op,
                 int pe)
 {
+    SHI_SPAN(span, SHI_SIGNALS, routine, ctx->team, pe, sizeof *sig_addr);
     uint64_t *at = shi_fast(ctx, sig_addr, sizeof *sig_addr, pe);
     struct shi_spot spot;
     if (sig_op != SHMEM_SIGNAL_SET && sig_op != SHMEM_SIGNAL_ADD)

@@ -27,7 +27,7 @@ static inline size_t shi_bytes(size_t n, size_t elem)
 /* How a transfer is asked for: as the nbi forms; with a signal to follow, which may share its message. */
 enum { SHI_NBI = 1, SHI_MORE = 2 };
 
-/* What missed the fast table: over the network, or the same after every check, or death. how: SHI_NBI, SHI_MORE. */
+/* What missed the fast table: over the network, or the same after every check, counted, or death. how: SHI_NBI, SHI_MORE. */
 void shi_rma_put_slow(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source, size_t bytes,
                       int pe, int how);
 void shi_rma_get_slow(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source, size_t bytes,

@@ -19,6 +19,7 @@
 #include "host/ops/heap.h"
 #include "host/ops/report.h"
 #include "host/ops/statics.h"
+#include "host/ops/stats.h"
 #include "host/ops/tag.h"
 #include "host/ops/team.h"
 #include "host/ops/wait.h"
@@ -28,7 +29,7 @@ struct shi_world shi_world;
 struct shmem_ctx shi_ctx_small[2];
 
 static struct shi_peer *peers;
-static struct shi_peer *no_peers; /* the same length, nothing reachable: SHMEM_CHECK=1 */
+static struct shi_peer *no_peers; /* the same length, nothing reachable: shi_all_miss */
 static long main_thread;
 static _Thread_local int is_ours;
 static pid_t init_pid;
@@ -75,6 +76,8 @@ static void abort_now(int status)
 {
     if (shi_world.shm.base)
         shi_shm_abort(&shi_world.shm, status);
+    if (status)
+        shi_stats_abort();
     if (shi_world.boot.ops)
         shi_world.boot.ops->abort_job(status);
     _exit(status);
@@ -151,6 +154,8 @@ static int join_job(void)
     if (err)
         return err;
     shi_log_set(shi_world.boot.pe, 0);
+    shi_world.pe = shi_world.boot.pe;
+    shi_report_up();
     shi_log_set_abort(abort_now);
     if (shi_world.ever_up)
         return 0;
@@ -215,7 +220,7 @@ static int build_world(int thread_level)
         return -ENOMEM;
     }
     prepare_messages();
-    return 0;
+    return shi_stats_up();
 }
 
 void shi_world_up(int thread_level)
@@ -229,10 +234,9 @@ void shi_world_up(int thread_level)
         abort_now(1);
     shi_wait_set(shi_world.config.spin, shi_world.shm.crowded, shi_world.lane != NULL);
     main_thread = thread_id();
-    *SHI_CTX_DEFAULT = (struct shmem_ctx){.peer = shi_world.check ? no_peers : peers, .n_pes = shi_world.n_pes,
+    *SHI_CTX_DEFAULT = (struct shmem_ctx){.peer = shi_all_miss() ? no_peers : peers, .n_pes = shi_world.n_pes,
                                           .team = &shi_team_world, .lane = shi_world.lane};
     shi_world.up = 1;
-    shi_report_up();
     if (!shi_world.ever_up)
         greet();
     shi_world.ever_up = 1;
@@ -278,6 +282,7 @@ void shi_world_down(const char *routine)
     for (int i = 0; shi_world.lane && i < shi_stream_lanes(); i++)
         shi_far_quiet(shi_stream_lane(i));
     shi_team_quiet_barrier(routine, &shi_team_world);
+    shi_stats_down(routine);
     shi_gpc_down();
     shi_dheap_stop(); /* the proxy polls progress, too */
     leave_network(routine);
@@ -365,8 +370,9 @@ void shi_check_call(const char *routine, const struct shmem_ctx *ctx, int pe)
         shi_die(routine, "ctx is SHMEM_CTX_INVALID");
     if ((unsigned)pe >= ctx->n_pes)
         shi_die(routine, "pe = %d: not a PE of the context, which has PEs 0 to %d", pe, (int)ctx->n_pes - 1);
-    if (shi_world.thread_level <= SHMEM_THREAD_FUNNELED && thread_id() != main_thread && !shi_wait_inside)
-    if (shi_world.thread_level <= SHMEM_THREAD_FUNNELED && thread_id() != main_thread && !is_ours)
+    int checked = shi_world.check || !shi_world.watched; /* who is only watched may do what goes unnoticed otherwise */
+    if (checked && shi_world.thread_level <= SHMEM_THREAD_FUNNELED && thread_id() != main_thread && !shi_wait_inside &&
+        !is_ours)
         shi_die(routine, "called by a second thread; shmem_init_thread was given SHMEM_THREAD_%s",
                 shi_world.thread_level == SHMEM_THREAD_SINGLE ? "SINGLE" : "FUNNELED");
 }

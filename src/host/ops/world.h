@@ -4,7 +4,8 @@
  * Address translation is the fast path and the check at once. A context's table holds, for each PE that loads and
  * stores can reach, how far away its heap and its static data are and how long they are. An address inside is moved
  * there; everything else (bad PE, not symmetric, past the end, library not initialised, a PE of another node) misses
- * and is sorted out by shi_miss. SHMEM_CHECK=1 empties the table, so that every operation takes the checked path.
+ * and is sorted out by shi_miss. SHMEM_CHECK=1, SHMEM_STATS and SHMEM_TRACE empty the table, so that every operation
+ * takes the slow path, which alone checks and counts.
  */
 #ifndef SHI_WORLD_H
 #define SHI_WORLD_H
@@ -33,6 +34,7 @@ struct shi_world {
     int pe, n_pes;
     int up;                      /* between shmem_init and shmem_finalize */
     int check;                   /* SHMEM_CHECK */
+    int watched;                 /* SHMEM_STATS or SHMEM_TRACE: stats.h counts every call */
     int thread_level;
     int ever_up;
     size_t heap_bytes, data_bytes;
@@ -41,7 +43,7 @@ struct shi_world {
     int dev_private;             /* the host cannot load and store it */
     struct shi_lane *lane;       /* the default context's way over the network; NULL: no PE is far */
     struct shi_heap *heap;       /* where blocks lie in the symmetric heap */
-    const struct shi_peer *peer; /* [n_pes], complete even when SHMEM_CHECK=1 */
+    const struct shi_peer *peer; /* [n_pes], complete even when the fast table is empty */
     struct shi_shm shm;
     struct shi_boot boot;
     struct shi_config config;
@@ -50,7 +52,7 @@ extern struct shi_world shi_world;
 
 /* A context: what the fast path may reach, and the team its PE numbers count in. */
 struct shmem_ctx {
-    const struct shi_peer *peer; /* [n_pes] by team PE; all lengths 0 when every access is to be checked */
+    const struct shi_peer *peer; /* [n_pes] by team PE; all lengths 0 when every access is to take the slow path */
     unsigned n_pes;              /* 0: no operation is allowed */
     long options;
     struct shmem_team *team;
@@ -87,7 +89,8 @@ void shi_allow_thread(void);
 void shi_need_up(const char *routine);
 
 /*
- * The slow half: diagnose what missed the fast table, or, with SHMEM_CHECK=1, translate after every check.
+ * The slow half: diagnose what missed the fast table, or translate where it is empty, with SHMEM_CHECK=1 after every
+ * check.
  * Returns an address to load from and store to; never NULL. `arg` names the argument.
  */
 void *shi_miss(const char *routine, const struct shmem_ctx *ctx, const char *arg, const void *addr, size_t bytes,
@@ -124,6 +127,12 @@ SHI_INLINE void *shi_at(const char *routine, const struct shmem_ctx *ctx, const 
 {
     void *at = shi_fast(ctx, addr, bytes, pe);
     return shi_likely(at != NULL) ? at : shi_miss(routine, ctx, arg, addr, bytes, pe);
+}
+
+/* Whether contexts get the empty table. */
+static inline int shi_all_miss(void)
+{
+    return shi_world.check || shi_world.watched || shi_world.dev_private;
 }
 
 /* The peer's address of [addr, + bytes), or NULL when it is not symmetric or pe is out of reach; never dies. */

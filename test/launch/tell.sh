@@ -1,0 +1,89 @@
+#!/bin/sh
+# tell.sh - SHMEM_STATS and SHMEM_TRACE: what they say is what the program did, nothing is lost when a PE is killed, and
+# programs do the same under them. Catches: a call counted twice or not at all, bytes of gaps, team numbers taken for
+# world numbers, a file that is not JSON, an operation that the slow half does differently.
+. "${top_srcdir:=.}/test/tap.sh"
+tell=$top_builddir/test/launch/tell
+info=$top_builddir/src/tools/oshinfo
+dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$dir"' EXIT
+
+SHMEM_STATS=$dir/stats.json $OSHRUN -n 3 "$tell" >"$dir/out" 2>&1 && python3 - "$dir/stats.json" >>"$dir/out" 2>&1 <<'EOF'
+import json, sys
+pes = json.load(open(sys.argv[1]))
+assert [p["pe"] for p in pes] == [0, 1, 2], pes
+for p in pes:
+    me, right = p["pe"], (p["pe"] + 1) % 3
+    def family(name): return p["families"][name]["calls"], p["families"][name]["bytes"]
+    def to(pe, name): return next(((t[name]["calls"], t[name]["bytes"]) for t in p["to"] if t["pe"] == pe and name in t), None)
+    assert family("put") == (13, 8000 + 8 + 40 + 16) == to(right, "put"), p
+    assert family("get") == (2, 40), p
+    assert to(right, "get") == ((2, 40) if right == 0 else (1, 8)), p
+    assert family("atomic") == (2, 16) == to(0, "atomic"), p
+    assert family("signal") == (1, 8) == to(right, "signal"), p
+    assert family("collective") == (1, 48) and to(right, "collective") == (1, 24) and to(me, "collective") is None, p
+    assert [family(f)[0] for f in ("barrier", "wait", "order", "lock", "memory")] == [1, 1, 1, 0, 0], p
+    assert p["ways"]["stores"]["calls"] == 13 + 2 + 2 + 1 + 2 and p["ways"]["ring"]["calls"] == 0, p
+    assert p["families"]["put"]["ns"] > 0 and p["ns"] > p["families"]["put"]["ns"], p
+EOF
+ok $? "SHMEM_STATS=file counts calls, bytes and targets" "$dir/out"
+
+SHMEM_STATS="$dir/of_%p.json" $OSHRUN -n 2 "$tell" >"$dir/out" 2>&1 &&
+    python3 -c 'import json, sys; assert [json.load(open(f))["pe"] for f in sys.argv[1:]] == [0, 1]' \
+        "$dir/of_0.json" "$dir/of_1.json" >>"$dir/out" 2>&1
+ok $? "%p in the file's name gives one file a PE" "$dir/out"
+
+SHMEM_STATS=1 $OSHRUN -n 2 "$tell" >"$dir/out" 2>&1 &&
+    grep -Eq '^fulmar: PE 1: put +13 +7.88 KiB .* ms +to PE 0 7.88 KiB$' "$dir/out" &&
+    grep -Eq '^fulmar: PE 0: by stores +19 ' "$dir/out"
+ok $? "SHMEM_STATS=1 prints them" "$dir/out"
+
+# trace FILE PEs: JSON, the events of each PE, each with its time and target.
+trace() {
+    python3 - "$1" "$2" >>"$dir/out" 2>&1 <<'EOF'
+import json, sys
+n = int(sys.argv[2])
+events = [e for e in json.load(open(sys.argv[1]))["traceEvents"] if e["ph"] == "X"]
+for pe in range(n):
+    mine = [e for e in events if e["pid"] == pe]
+    names = [e["name"] for e in mine]
+    assert names.count("shmem_long_put") == 10 and names.count("shmem_long_fcollect") == 1, names
+    assert len(names) == 13 + 2 + 2 + 1 + 1 + 1 + 1 + 1, names
+    assert all(e["args"]["to"] == (pe + 1) % n and e["args"]["bytes"] == 800 for e in mine if e["name"] == "shmem_long_put")
+    ends = [e["ts"] + e["dur"] for e in mine]
+    assert ends == sorted(ends) and all(e["dur"] >= 0 and e["ts"] >= 0 for e in mine), mine
+EOF
+}
+
+SHMEM_TRACE=$dir/trace.json $OSHRUN -n 3 "$tell" >"$dir/out" 2>&1 && trace "$dir/trace.json" 3 && [ -z "$(ls "$dir"/*.part 2>/dev/null)" ]
+ok $? "SHMEM_TRACE=file writes one file with every PE's events" "$dir/out"
+
+SHMEM_TRACE=$dir/dead.json $OSHRUN -n 2 "$tell" die >"$dir/out" 2>&1
+[ $? -eq 137 ] && "$info" --join "$dir/dead.json" >>"$dir/out" 2>&1 && trace "$dir/dead.json" 2 && [ ! -e "$dir/dead.json.1.part" ]
+ok $? "events of a job whose PE was killed are all there" "$dir/out"
+
+: >"$dir/junk.json.0.part"
+"$info" --join "$dir/junk.json" >"$dir/out" 2>&1
+[ $? -eq 1 ] && [ "$(wc -l <"$dir/out")" -eq 1 ]
+ok $? "what is no part of a trace is refused in one line" "$dir/out"
+
+SHMEM_TRACE=$dir/no/where.json $OSHRUN -n 2 "$tell" >"$dir/out" 2>&1
+[ $? -ne 0 ] && grep -q '^fulmar: PE .*SHMEM_TRACE=.*No such file' "$dir/out"
+ok $? "a trace that cannot be written stops the start" "$dir/out"
+
+# Fewer events than were told: the newest stay.
+SHMEM_TRACE=$dir/small.json SHMEM_TRACE_SIZE=1 $OSHRUN -n 2 "$tell" many >"$dir/out" 2>&1 && python3 - "$dir/small.json" >>"$dir/out" 2>&1 <<'EOF'
+import json, sys
+names = [e["name"] for e in json.load(open(sys.argv[1]))["traceEvents"] if e["ph"] == "X" and e["pid"] == 1]
+assert len(names) == 16384 and names[-1] == "shmem_long_fcollect" and names[0] == "shmem_long_p", (len(names), names[0], names[-1])
+EOF
+[ $? -eq 0 ] && grep -q 'SHMEM_TRACE_SIZE' "$dir/out"
+ok $? "a trace above SHMEM_TRACE_SIZE keeps the newest events and says so" "$dir/out"
+
+for program in conf/rma conf/amo conf/signal conf/coll multi/team multi/lock multi/thread multi/device multi/device_private; do
+    [ -x "$top_builddir/test/$program.pes" ] || continue
+    SHMEM_STATS=$dir/s.json SHMEM_TRACE=$dir/t.json SHMEM_TRACE_SIZE=4M timeout -k 5 120 $OSHRUN -n 3 "$top_builddir/test/$program.pes" >"$dir/out" 2>&1 &&
+        ! grep -q '^not ok' "$dir/out" && grep -q '^ok' "$dir/out" && python3 -m json.tool "$dir/s.json" >"$dir/pretty" 2>>"$dir/out"
+    ok $? "$program does the same when it is watched" "$dir/out"
+done
+plan
