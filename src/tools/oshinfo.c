@@ -1,19 +1,20 @@
 /*
- * oshinfo.c - say what this build of Fulmar is: version, what it can reach, every environment variable.
- *
- *   oshinfo          for people      oshinfo --json   for programs      oshinfo --man   the manual page's source
+ * oshinfo.c - say what this build of Fulmar is and what it finds here, and show what a job did.
  *
  * Variables come from config.def, with the values that a program started here would see; devices from the library.
  */
 #include <shmem.h>
 #include <shmemx.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "config.h"
 #include "host/util/config.h"
 #include "oshinfo_net.h"
 #include "host/util/telling.h"
+#include "tools/plot.h"
+#include "tools/topology.h"
 
 struct variable {
     const char *name, *old, *kind, *standard, *help;
@@ -26,26 +27,94 @@ static const struct variable variables[] = {
 };
 enum { N_VARIABLES = sizeof variables / sizeof *variables };
 
-/* Each device, after `first` or, from the second on, `next`, and before `end`. How many. */
-static int print_devices(const char *first, const char *next, const char *end)
+/* A string of JSON: quotes and backslashes escaped, control characters left out. */
+static void print_string(const char *before, const char *text)
+{
+    printf("%s\"", before);
+    for (; *text; text++)
+        if ((unsigned char)*text >= ' ')
+            printf(*text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
+    putchar('"');
+}
+
+/* ---- sections: each for people, or as members of a JSON object ----------------------------------------------------- */
+
+#ifdef HAVE_ZE
+#define WITH_ZE 1
+#else
+#define WITH_ZE 0
+#endif
+
+/* What this build can do, and what to install for what it cannot. */
+static const struct {
+    const char *name;
+    int is;
+    const char *what, *without;
+} features[] = {
+    {"shared memory", 1, "PEs of one node, by loads and stores", ""},
+    {"network", 1, "PEs of other nodes, by libfabric", ""},
+    {"launchers", 1, "oshrun; any PMIx server (Open MPI's mpirun, prterun, srun --mpi=pmix); none for one PE", ""},
+    {"Level Zero", WITH_ZE, "device memory and kernels on GPUs, or on the CPU", "built without libze-dev"},
+    {"statistics", 1, "SHMEM_STATS, SHMEM_TRACE, oshinfo --plot", ""},
+    {"threads", 1, "SHMEM_THREAD_MULTIPLE", ""},
+};
+enum { N_FEATURES = sizeof features / sizeof *features };
+
+static void print_features(int json)
+{
+    for (int i = 0; i < N_FEATURES; i++) {
+        const char *words = features[i].is ? features[i].what : features[i].without;
+        if (json) {
+            print_string(i ? ", " : "", features[i].name);
+            printf(": %s", features[i].is ? "true" : "false");
+        } else {
+            printf("%s %-14s %s%s\n", i ? "          " : "features  ", features[i].name, features[i].is ? "" : "no: ", words);
+        }
+    }
+}
+
+static void print_devices(int json)
 {
     char text[256];
     int n = 0;
-    for (; shmemx_device_describe(n, text, sizeof text) == 0; n++)
-        printf("%s%s%s", n ? next : first, text, end);
-    return n;
+    for (; shmemx_device_describe(n, text, sizeof text) == 0; n++) {
+        if (json)
+            print_string(n ? ", " : "", text);
+        else
+            printf("%s%s\n", n ? "           " : "devices    ", text);
+    }
+    if (n == 0 && !json)
+        printf("devices    none\n");
+}
+
+static void print_environment_json(void)
+{
+    for (int i = 0; i < N_VARIABLES; i++) {
+        const struct variable *v = &variables[i];
+        print_string(i ? ",\n  {\"name\": " : "  {\"name\": ", v->name);
+        printf(", \"deprecated_name\": ");
+        printf(v->old ? "\"%s\"" : "null", v->old);
+        print_string(", \"kind\": ", v->kind);
+        print_string(", \"default\": ", v->standard);
+        print_string(", \"help\": ", v->help);
+        const char *now = getenv(v->name);
+        if (!now && v->old)
+            now = getenv(v->old);
+        if (now)
+            print_string(", \"set\": ", now);
+        printf("}");
+    }
 }
 
 static int print_people(void)
 {
     struct shi_config c;
     char why[512];
-    printf("Fulmar %s, OpenSHMEM %d.%d\n", PACKAGE_VERSION, SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION);
-    printf("reach      PEs of one node, by loads and stores through shared memory; others by libfabric\n");
+    printf("Fulmar %s, OpenSHMEM %d.%d\n\n", PACKAGE_VERSION, SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION);
+    print_features(0);
     oshinfo_net_people("network    ");
-    printf("launchers  oshrun; any PMIx server (Open MPI's mpirun, prterun, srun --mpi=pmix); none for one PE\n");
-    if (print_devices("devices    ", "           ", "\n") == 0)
-        printf("devices    none\n");
+    print_devices(0);
+    topology_print(0);
     printf("\nEnvironment, as a program started here would see it:\n");
     if (shi_config_read(&c, why, sizeof why)) {
         fprintf(stderr, "oshinfo: %s\n", why);
@@ -55,27 +124,25 @@ static int print_people(void)
     return 0;
 }
 
-static void print_json(void)
+static int print_json(void)
 {
-    printf("{\"version\": \"%s\", \"openshmem\": \"%d.%d\", \"transports\": [\"shm\", \"ofi\"], \"providers\": ",
-           PACKAGE_VERSION, SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION);
+    printf("{\"version\": \"%s\", \"openshmem\": \"%d.%d\",\n \"features\": {", PACKAGE_VERSION, SHMEM_MAJOR_VERSION,
+           SHMEM_MINOR_VERSION);
+    print_features(1);
+    printf("},\n \"providers\": ");
     oshinfo_net_json();
-    printf(", \"devices\": [");
-    print_devices("\"", ", \"", "\"");
-    printf("],\n");
-    printf(" \"environment\": [\n");
-    for (int i = 0; i < N_VARIABLES; i++) {
-        const struct variable *v = &variables[i];
-        printf("  {\"name\": \"%s\", \"deprecated_name\": ", v->name);
-        printf(v->old ? "\"%s\"" : "null", v->old);
-        printf(", \"kind\": \"%s\", \"default\": \"%s\", \"help\": \"%s\"}%s\n", v->kind, v->standard, v->help,
-               i + 1 < N_VARIABLES ? "," : "");
-    }
-    printf(" ]}\n");
+    printf(",\n \"devices\": [");
+    print_devices(1);
+    printf("],\n \"node\": {");
+    topology_print(1);
+    printf("},\n \"environment\": [\n");
+    print_environment_json();
+    printf("\n ]}\n");
+    return 0;
 }
 
 /* man/shmem_environment.7 is this; test/lint compares them. */
-static void print_man(void)
+static int print_man(void)
 {
     printf(".\\\" Written by oshinfo --man from config.def.\n"
            ".TH SHMEM_ENVIRONMENT 7 \"\" \"Fulmar\" \"OpenSHMEM\"\n"
@@ -86,11 +153,12 @@ static void print_man(void)
            "a size is in bytes, may have a fraction, and takes the suffixes K, M, G and T; a count is a whole number.\n");
     for (int i = 0; i < N_VARIABLES; i++) {
         const struct variable *v = &variables[i];
-        printf(".TP\n.BR %s \" (%s, default %s)\"\n%s.\n", v->name, v->kind, v->standard, v->help);
+        printf(".TP\n.BR %s \" (%s, default %s)\"\n%s.\n", v->name, v->kind, *v->standard ? v->standard : "empty", v->help);
         if (v->old)
             printf("The deprecated name\n.B %s\nis read when this one is not set.\n", v->old);
     }
     printf(".SH SEE ALSO\n.BR oshinfo (1),\n.BR oshrun (1)\n");
+    return 0;
 }
 
 static int join(const char *path)
@@ -105,21 +173,28 @@ static int join(const char *path)
     return found < 0;
 }
 
+static int usage(FILE *f)
+{
+    fprintf(f, "usage: oshinfo                              version, features, devices, this node, environment\n"
+               "       oshinfo --json                       the same for programs\n"
+               "       oshinfo --plot PICTURE FILE...       draw what SHMEM_STATS and SHMEM_TRACE wrote, as .svg or .png\n"
+               "       oshinfo --join TRACE                 make one file of the parts that a job left when it died\n"
+               "       oshinfo --man                        source of the manual page shmem_environment(7)\n");
+    return f == stdout ? 0 : 2;
+}
+
 int main(int argc, char **argv)
 {
+    const char *what = argc > 1 ? argv[1] : "";
     if (argc == 1)
         return print_people();
-    if (argc == 2 && strcmp(argv[1], "--json") == 0) {
-        print_json();
-        return 0;
-    }
-    if (argc == 2 && strcmp(argv[1], "--man") == 0) {
-        print_man();
-        return 0;
-    }
-    if (argc == 3 && strcmp(argv[1], "--join") == 0)
+    if (argc == 2 && strcmp(what, "--json") == 0)
+        return print_json();
+    if (argc == 2 && strcmp(what, "--man") == 0)
+        return print_man();
+    if (argc == 3 && strcmp(what, "--join") == 0)
         return join(argv[2]);
-    int help = argc == 2 && strcmp(argv[1], "--help") == 0;
-    fprintf(help ? stdout : stderr, "usage: oshinfo [--json | --man | --help]\n");
-    return help ? 0 : 2;
+    if (argc > 3 && strcmp(what, "--plot") == 0)
+        return plot(argv[2], argv + 3, argc - 3);
+    return usage(argc == 2 && strcmp(what, "--help") == 0 ? stdout : stderr);
 }

@@ -1,4 +1,4 @@
-/* tell.c - a program whose operations are counted beforehand, for statistics and traces. "die": PE 1 kills itself; "many": 20,000 more puts. */
+/* tell.c - a program whose operations are counted beforehand, for statistics and traces. "die": one barrier more, then PE 1 kills itself; "many": 20,000 more puts. */
 #include <shmem.h>
 #include <signal.h>
 #include <string.h>
@@ -28,6 +28,8 @@ int main(int argc, char **argv)
     shmem_quiet();                                  /* 1 order */
     shmem_barrier_all();                            /* 1 barrier */
     shmem_long_fcollect(SHMEM_TEAM_WORLD, gathered, b, 3); /* 1 collective: 24 to each other PE */
+    if (argc > 1 && strcmp(argv[1], "die") == 0)
+        shmem_barrier_all();
     if (argc > 1 && strcmp(argv[1], "die") == 0 && me == 1)
         kill(getpid(), SIGKILL);
     shmem_finalize();

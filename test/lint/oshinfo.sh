@@ -5,6 +5,15 @@ info=$top_builddir/src/tools/oshinfo
 # A quote or comma out of place.
 "$info" --json | python3 -c 'import json, sys; json.load(sys.stdin)'
 ok $? "--json is JSON"
+# A section that is empty or that only people see.
+SHMEM_DEBUG='a"\b' "$info" --json | python3 -c '
+import json, sys
+d = json.load(sys.stdin)
+assert d["features"]["shared memory"] is True and d["node"]["threads"] >= d["node"]["cores"] >= 1 and d["node"]["numa"], d
+assert {"SHMEM_STATS", "SHMEM_TRACE"} <= {v["name"] for v in d["environment"] if v["help"]}, d
+assert [v["set"] for v in d["environment"] if v["name"] == "SHMEM_DEBUG"] == ["a\"\\b"], d
+' && "$info" | grep -q '^processor .* core' && "$info" | grep -q '^features '
+ok $? "features, node and environment, for programs and for people"
 # A variable added or reworded without its manual page.
 "$info" --man | cmp -s - "$top_srcdir/man/shmem_environment.7"
 ok $? "man/shmem_environment.7 is what oshinfo --man prints"

@@ -206,7 +206,7 @@ void shi_config_print(const struct shi_config *c, FILE *f)
 #define X(field, kind, name, old, def, help)                                                                         \
     fprintf(f, "%-22s ", name);                                                                                      \
     print_##kind(f, c->field);                                                                                       \
-    fprintf(f, " (default %s): %s\n", def, help);
+    fprintf(f, " (default %s): %s\n", *def ? def : "empty", help);
 #include "host/util/config.def"
 #undef X
 }

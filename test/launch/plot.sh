@@ -1,0 +1,62 @@
+#!/bin/sh
+# plot.sh - oshinfo --plot: the picture shows what statistics and traces say. Catches: a file that is no SVG, bytes of a get
+# drawn the wrong way round, events outside the page, junk that is drawn.
+. "${top_srcdir:=.}/test/tap.sh"
+info=$top_builddir/src/tools/oshinfo
+dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$dir"' EXIT
+SHMEM_STATS=$dir/s.json SHMEM_TRACE=$dir/t.json $OSHRUN -n 4 "$top_builddir/test/launch/tell" >"$dir/out" 2>&1
+ok $? "a job to draw" "$dir/out"
+
+# drawn PICTURE TIMELINE: well-formed, all rectangles on the page, a square for each pair that talked.
+drawn() {
+    python3 - "$1" "$2" >"$dir/out" 2>&1 <<'EOF'
+import sys, xml.etree.ElementTree as xml
+root = xml.parse(sys.argv[1]).getroot()
+ns = "{http://www.w3.org/2000/svg}"
+wide, tall = float(root.get("width")), float(root.get("height"))
+boxes = [r for r in root.iter(ns + "rect") if r.get("x")]
+for r in boxes:
+    assert 0 <= float(r.get("x")) and float(r.get("x")) + float(r.get("width")) <= wide + 0.1, r.attrib
+    assert 0 <= float(r.get("y")) and float(r.get("y")) + float(r.get("height")) <= tall + 0.1, r.attrib
+words = [t.text for t in root.iter(ns + "text")]
+assert any(w.startswith("4 PEs moved") for w in words), words
+assert any(w.startswith("Timeline") for w in words) == (sys.argv[2] == "1"), words
+assert {"put", "get", "atomic", "signal", "collective", "barrier", "wait"} <= set(words), words
+# Row by row: 8064 B of puts and 8 B of signals to the next PE, 24 B of a collective to each other, 16 B of atomics to PE 0;
+# data of gets comes back, 8 B from the next PE and 32 B from PE 0. A PE sends itself nothing, but PE 0 does.
+cells = [w for w in words[1:] if w.endswith(" B") or w.endswith("KiB")][:13]
+assert cells == ["48 B", "7.94 KiB", "56 B", "64 B", "48 B", "7.91 KiB", "24 B", "40 B", "32 B", "7.91 KiB", "7.92 KiB",
+                 "24 B", "32 B"], cells
+EOF
+    ok $? "$3" "$dir/out"
+}
+"$info" --plot "$dir/both.svg" "$dir/s.json" "$dir/t.json" && drawn "$dir/both.svg" 1 "statistics and trace"
+"$info" --plot "$dir/stats.svg" "$dir/s.json" && drawn "$dir/stats.svg" 0 "statistics alone"
+"$info" --plot "$dir/trace.svg" "$dir/t.json" && drawn "$dir/trace.svg" 1 "a trace alone"
+
+# A PNG where rsvg-convert is found, one line where not.
+mkdir "$dir/bin" && printf '#!/bin/sh\ncat >"$2"\n' >"$dir/bin/rsvg-convert" && chmod +x "$dir/bin/rsvg-convert"
+PATH=$dir/bin:$PATH "$info" --plot "$dir/p.png" "$dir/s.json" && cmp -s "$dir/p.png" "$dir/stats.svg"
+ok $? "a PNG is made of the SVG by rsvg-convert"
+printf '#!/bin/sh\nexit 127\n' >"$dir/bin/rsvg-convert"
+PATH=$dir/bin:$PATH "$info" --plot "$dir/q.png" "$dir/s.json" >"$dir/out" 2>&1
+[ $? -eq 1 ] && [ "$(wc -l <"$dir/out")" -eq 1 ] && grep -q rsvg-convert "$dir/out"
+ok $? "without it one line names it" "$dir/out"
+
+# Files that are none of ours, cut short, or absent; each refused in one line.
+printf '{"traceEvents":[{"ph":"X"' >"$dir/cut.json"
+printf '[1, 2, {"a": "b"}]' >"$dir/other.json"
+printf 'not json' >"$dir/junk.json"
+: >"$dir/empty.json"
+bad=
+for f in cut other junk empty absent; do
+    "$info" --plot "$dir/x.svg" "$dir/$f.json" >"$dir/out" 2>&1
+    [ $? -eq 1 ] && [ "$(wc -l <"$dir/out")" -eq 1 ] && grep -q "$f.json" "$dir/out" || bad="$bad $f"
+done
+[ -z "$bad" ] && [ ! -e "$dir/x.svg" ]
+ok $? "what is neither is refused:$bad" "$dir/out"
+"$info" --plot "$dir/x.gif" "$dir/s.json" >"$dir/out" 2>&1
+[ $? -eq 2 ] && grep -q '.svg or .png' "$dir/out"
+ok $? "another kind of picture is refused" "$dir/out"
+plan
