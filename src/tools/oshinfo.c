@@ -175,11 +175,13 @@ static int join(const char *path)
 
 static int usage(FILE *f)
 {
-    fprintf(f, "usage: oshinfo                              version, features, devices, this node, environment\n"
-               "       oshinfo --json                       the same for programs\n"
-               "       oshinfo --plot PICTURE FILE...       draw what SHMEM_STATS and SHMEM_TRACE wrote, as .svg or .png\n"
-               "       oshinfo --join TRACE                 make one file of the parts that a job left when it died\n"
-               "       oshinfo --man                        source of the manual page shmem_environment(7)\n");
+    fprintf(f, "usage: oshinfo [OPTION]\n"
+               "Tell version, features, devices, this node and the environment of the OpenSHMEM library.\n\n"
+               "  --json                        the same for programs\n"
+               "  --plot PICTURE FILE...        draw what SHMEM_STATS and SHMEM_TRACE wrote, as .svg or .png\n"
+               "  --join TRACE                  make one file of the parts that a job left when it died\n"
+               "  --man                         print the source of the manual page shmem_environment(7)\n"
+               "  --help                        print this\n");
     return f == stdout ? 0 : 2;
 }
 

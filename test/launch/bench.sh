@@ -1,0 +1,62 @@
+#!/bin/sh
+# bench.sh - the benchmarks compile and run, and bench/report draws what they say. Catches: a program that no longer builds,
+# a page that is not well-formed, ratios the wrong way round. Times are not judged.
+. "${top_srcdir:=.}/test/tap.sh"
+dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$dir"' EXIT
+
+"$top_srcdir/bench/compare" --ours "$OSHCC" "$OSHRUN" --rounds 1 --startup-pes 2 --json "$dir/rows.json" rate hello >"$dir/out" 2>&1 &&
+    grep -q '^startup ' "$dir/out" && grep -q '^rate_put ' "$dir/out"
+ok $? "bench/compare measures" "$dir/out"
+bad=
+for program in "$top_srcdir"/bench/*.c; do
+    case $program in */issue.c) continue ;; esac # built with the device library; its first comment says how
+    $OSHCC -std=gnu11 -Wall -Wextra -Werror -I"$top_srcdir/bench" -c -o "$dir/p.o" "$program" >>"$dir/out" 2>&1 || bad="$bad $program"
+done
+[ -z "$bad" ]
+ok $? "every program compiles without a warning$bad" "$dir/out"
+
+# Made up: twice the time and twice the rate of a baseline; a peer; sizes; PE counts.
+cat >"$dir/made.py" <<'EOF'
+import json, sys
+factor = float(sys.argv[1])
+def row(bench, place, size, pes, unit, ours):
+    ours *= factor
+    return {"bench": bench, "place": place, "bytes": size, "pes": pes, "unit": unit, "ours": ours, "peer": 3 * ours,
+            "ratio": 3 if unit in ("us", "s") else 1 / 3}
+rows = [row(b, p, n, 2, "us", 0.01 + n / 1e4) for b in ("put", "get", "put_signal") for p in ("heap", "static") for n in (8, 512, 65536)]
+rows += [row(b, "heap", 8, 2, "us", 0.004) for b in ("fetch_add", "add", "pingpong_p")] + [row("rate_put", "heap", 8, 2, "M/s", 300)]
+rows += [row(b, "-", 0, n, "us", n) for b in ("barrier_all", "team_sync") for n in (2, 4)] + [row("startup", "-", 0, n, "s", n / 100) for n in (2, 16)]
+rows += [row("reduce_sum", "heap", n, pes, "us", n) for n in (8, 1024) for pes in (2, 4)]
+rows += [row("device_p_1_item", "ring", 8, 2, "M/s", 5), row("device_g", "ring", 8, 2, "us", 0.6)]
+json.dump(rows, open(sys.argv[2], "w"))
+EOF
+python3 "$dir/made.py" 1 "$dir/one.json" && python3 "$dir/made.py" 2 "$dir/two.json"
+report() { # ROWS [ARGUMENTS]
+    file=$1
+    shift
+    "$top_srcdir/bench/report" "$dir/$file.json" -o "$dir/$file.html" --baselines "$dir/baseline" --peer-name 'a <peer>' "$@" >"$dir/out" 2>&1
+}
+report one --save-baseline && ! grep -q 'Against the baseline' "$dir/one.html" && [ "$(ls "$dir/baseline" | wc -l)" -eq 1 ]
+ok $? "a baseline is kept for this machine" "$dir/out"
+report two && grep -q 'worst 0.50, best 2.00' "$dir/out" && grep -q 'Against the baseline' "$dir/two.html"
+ok $? "twice the time is half as good, twice the rate twice as good" "$dir/out"
+python3 - "$dir/two.html" >"$dir/out" 2>&1 <<'EOF'
+import re, sys, xml.etree.ElementTree as xml
+page = open(sys.argv[1], encoding="utf-8").read()
+plots = [xml.fromstring(text) for text in re.findall(r"<svg.*?</svg>", page, re.S)]
+names = [plot.get("aria-label") for plot in plots]
+assert {"Put: one blocking call", "Atomics: one call", "Barrier", "Start of a job", "One work-item", "Reduce sum"} <= set(names), names
+for plot in plots:
+    wide, tall = float(plot.get("width")), float(plot.get("height"))
+    for mark in plot.iter():
+        for x, y in (("x", "y"), ("cx", "cy"), ("x1", "y1"), ("x2", "y2")):
+            if mark.get(x):
+                assert 0 <= float(mark.get(x)) <= wide and 0 <= float(mark.get(y)) <= tall, (plot.get("aria-label"), mark.attrib)
+assert "http://" not in page.replace("http://www.w3.org/2000/svg", "") and "https://" not in page and "<script" not in page
+assert "a &lt;peer&gt;" in page and "a <peer>" not in page
+EOF
+ok $? "the page is well-formed, and needs nothing from outside" "$dir/out"
+report rows
+ok $? "what was measured here is drawn too" "$dir/out"
+plan
