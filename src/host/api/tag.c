@@ -51,20 +51,20 @@ static struct shi_match_key key(const char *routine, shmem_team_t team, uint64_t
 
 static const char no_tag_done[] = "no tagged message has been sent, or has come";
 
-/* A poll takes as long as a pause: it needs none besides. */
+enum { POLLS = 64 }; /* back to back, before abort, cores and others' calls are thought of: a poll takes as long as a pause */
+
 static void step(struct shi_wait *w)
 {
-    if (shi_progress_poll())
+    if (w->polls++ < POLLS && shi_progress_poll())
         shi_wait_anew(w);
-    else if (w->polls < shi_wait_polls[shi_progress_on])
-        w->polls++;
-    else
+    else if (w->polls > POLLS)
         shi_wait_slow(w);
 }
 
-static void wait_for(const struct shmemx_tag_request *r)
+static void wait_for(const char *routine, const struct shmemx_tag_request *r)
 {
-    SHI_WAIT_LOOP(step, shi_tag_is_done(r), .routine = "shmemx_tag_wait", .kind = SHI_FOR_OTHER,
+    shi_wait_allow(routine);
+    SHI_WAIT_LOOP(step, shi_tag_is_done(r), .routine = routine, .kind = SHI_FOR_OTHER,
                   .words = "a tagged message has not been sent, or has not come");
 }
 
@@ -86,7 +86,6 @@ static void start_send(struct shmemx_tag_request *r, const struct shmem_team *t,
                        uint64_t tag, int pe, int sync)
 {
     r->done = 0;
-    r->then = NULL;
     r->posted = 0;
     r->is_send = 1;
     shi_tag_send(r, t, data, tag, pe, sync);
@@ -100,7 +99,7 @@ static void send_and_wait(const char *routine, shmem_team_t team, const struct s
     if (!t)
         return;
     start_send(&r, t, data, tag, pe, sync);
-    wait_for(&r);
+    wait_for(routine, &r);
 }
 
 static void send_later(const char *routine, shmem_team_t team, const struct shi_tag_data *data, uint64_t tag, int pe,
@@ -157,17 +156,17 @@ void shmemx_tag_isendv(shmem_team_t team, const shmemx_tag_iov_t *iov, int n, ui
 static void begin_recv(struct shmemx_tag_request *r)
 {
     r->done = 0;
-    r->then = NULL;
     r->is_send = 0;
     r->posted = 0;
 }
 
-static void recv_and_wait(const struct shi_match_key *k, const struct shi_tag_data *data, shmemx_tag_status_t *status)
+static void recv_and_wait(const char *routine, const struct shi_match_key *k, const struct shi_tag_data *data,
+                          shmemx_tag_status_t *status)
 {
     struct shmemx_tag_request r;
     begin_recv(&r);
     shi_tag_recv(&r, k, data);
-    wait_for(&r);
+    wait_for(routine, &r);
     if (status)
         *status = r.status;
 }
@@ -186,7 +185,7 @@ void shmemx_tag_recv(shmem_team_t team, void *dest, size_t bytes, uint64_t tag, 
 {
     const struct shi_match_key k = key(__func__, team, tag, mask, pe);
     const struct shi_tag_data d = one(__func__, dest, bytes);
-    recv_and_wait(&k, &d, status);
+    recv_and_wait(__func__, &k, &d, status);
 }
 
 void shmemx_tag_recvv(shmem_team_t team, const shmemx_tag_iov_t *iov, int n, uint64_t tag, uint64_t mask, int pe,
@@ -194,7 +193,7 @@ void shmemx_tag_recvv(shmem_team_t team, const shmemx_tag_iov_t *iov, int n, uin
 {
     const struct shi_match_key k = key(__func__, team, tag, mask, pe);
     const struct shi_tag_data d = many(__func__, iov, n);
-    recv_and_wait(&k, &d, status);
+    recv_and_wait(__func__, &k, &d, status);
 }
 
 void shmemx_tag_irecv(shmem_team_t team, void *dest, size_t bytes, uint64_t tag, uint64_t mask, int pe,
@@ -243,7 +242,7 @@ void shmemx_tag_wait(shmemx_tag_request_t *request, shmemx_tag_status_t *status)
 {
     shi_tag_start(__func__);
     if (*request)
-        wait_for(*request);
+        wait_for(__func__, *request);
     finish(request, status);
 }
 
@@ -264,6 +263,7 @@ int shmemx_tag_wait_any(int n, shmemx_tag_request_t *requests, shmemx_tag_status
 {
     shi_tag_start(__func__);
     struct shi_wait w __attribute__((cleanup(shi_wait_end))) = SHI_WAIT_INIT;
+    shi_wait_allow(__func__);
     for (;;) {
         int open = 0, i = next_done(n, requests, 0, &open);
         if (i < n) {
@@ -284,6 +284,7 @@ int shmemx_tag_wait_some(int n, shmemx_tag_request_t *requests, int *indices, sh
 {
     shi_tag_start(__func__);
     struct shi_wait w __attribute__((cleanup(shi_wait_end))) = SHI_WAIT_INIT;
+    shi_wait_allow(__func__);
     for (;;) {
         int open = 0, count = 0;
         for (int i = 0; (i = next_done(n, requests, i, &open)) < n; i++, count++) {
@@ -320,10 +321,12 @@ static struct shmemx_tag_message *look(const struct shi_match_key *k, int takes,
     return shi_tag_look(k, takes, status ? status : &unwanted);
 }
 
-static struct shmemx_tag_message *look_until(const struct shi_match_key *k, int takes, shmemx_tag_status_t *status)
+static struct shmemx_tag_message *look_until(const char *routine, const struct shi_match_key *k, int takes,
+                                             shmemx_tag_status_t *status)
 {
+    shi_wait_allow(routine);
     struct shmemx_tag_message *m;
-    SHI_WAIT_LOOP(step, (m = look(k, takes, status)) != NULL, .routine = "shmemx_tag_probe", .kind = SHI_FOR_OTHER,
+    SHI_WAIT_LOOP(step, (m = look(k, takes, status)) != NULL, .routine = routine, .kind = SHI_FOR_OTHER,
                   .words = "no such tagged message has come");
     return m;
 }
@@ -337,7 +340,7 @@ int shmemx_tag_iprobe(shmem_team_t team, uint64_t tag, uint64_t mask, int pe, sh
 void shmemx_tag_probe(shmem_team_t team, uint64_t tag, uint64_t mask, int pe, shmemx_tag_status_t *status)
 {
     const struct shi_match_key k = key(__func__, team, tag, mask, pe);
-    look_until(&k, 0, status);
+    look_until(__func__, &k, 0, status);
 }
 
 int shmemx_tag_improbe(shmem_team_t team, uint64_t tag, uint64_t mask, int pe, shmemx_tag_message_t *message,
@@ -352,7 +355,7 @@ void shmemx_tag_mprobe(shmem_team_t team, uint64_t tag, uint64_t mask, int pe, s
                        shmemx_tag_status_t *status)
 {
     const struct shi_match_key k = key(__func__, team, tag, mask, pe);
-    *message = look_until(&k, 1, status);
+    *message = look_until(__func__, &k, 1, status);
 }
 
 static struct shmemx_tag_message *message_of(const char *routine, shmemx_tag_message_t *message)
@@ -372,7 +375,7 @@ void shmemx_tag_mrecv(shmemx_tag_message_t *message, void *dest, size_t bytes, s
     struct shmemx_tag_request r;
     begin_recv(&r);
     shi_tag_recv_message(&r, m, &d);
-    wait_for(&r);
+    wait_for(__func__, &r);
     if (status)
         *status = r.status;
 }

@@ -67,8 +67,6 @@ struct shmemx_tag_request {
     struct shi_tag_flow flow;
     struct shi_am_turn turn;
     struct shi_am_fetch fetch;
-    void (*then)(void *arg);      /* instead of `done`, for who does not wait: called once, from progress or at once */
-    void *arg;
 };
 
 /* A message that no receive was posted for. */
@@ -156,10 +154,6 @@ static inline int shi_tag_is_done(const struct shmemx_tag_request *r)
 /* The result is in r: give it to its owner. */
 static inline void shi_tag_complete(struct shmemx_tag_request *r)
 {
-    if (shi_unlikely(r->then != NULL)) {
-        r->then(r->arg);
-        return;
-    }
     __atomic_store_n(&r->done, 1, __ATOMIC_RELEASE); /* R1 */
 }
 
