@@ -77,6 +77,7 @@ typedef ulong uint64_t;
 #include "device/lib/amo.h"
 #include "device/lib/gpc.h"
 #include "device/lib/sync.h"
+#include "device/lib/tag.h"
 
 /* As in shmem.h; test/device/compile.sh compares them. */
 #define SHMEM_CMP_EQ 1
@@ -112,6 +113,18 @@ typedef ulong uint64_t;
         __VA_ARGS__;                                                                                                  \
     }                                                                                                                 \
     SHI_FN R shmemg##NAME PARAMS                                                                                      \
+    {                                                                                                                 \
+        shmem_ctx_t ctx = SHMEM_DEVICE_CTX_DEFAULT;                                                                   \
+        __VA_ARGS__;                                                                                                  \
+    }
+
+/* The same for an extension. */
+#define SHMEMG_FN_X_(R, NAME, PARAMS, ...)                                                                            \
+    SHI_FN R shmemxg_ctx_##NAME(shmem_ctx_t ctx, SHMEM_UNWRAP PARAMS)                                                 \
+    {                                                                                                                 \
+        __VA_ARGS__;                                                                                                  \
+    }                                                                                                                 \
+    SHI_FN R shmemxg_##NAME PARAMS                                                                                    \
     {                                                                                                                 \
         shmem_ctx_t ctx = SHMEM_DEVICE_CTX_DEFAULT;                                                                   \
         __VA_ARGS__;                                                                                                  \
@@ -157,6 +170,18 @@ SHI_FN void shmemxg_gpc_exec_nbi(int func, int pe, const void *hdr, size_t hlen)
 {
     shmemxg_ctx_gpc_exec_nbi(SHMEM_DEVICE_CTX_DEFAULT, func, pe, hdr, hlen);
 }
+
+/* ---- tagged messages, beyond the draft -------------------------------------------------------------------------- */
+
+/*
+ * Send `bytes` bytes to PE pe of the context's team, whose host receives them as a message of SHMEM_TEAM_WORLD; see
+ * shmemx_tag.h. More than 40 bytes must lie in the device symmetric heap. tag_send returns when source may be written
+ * again; tag_send_nbi does not wait for that: the next quiet does. Messages of one work-item to one PE keep their order.
+ */
+SHMEMG_FN_X_(void, tag_send, (const void *source, size_t bytes, uint64_t tag, int pe),
+             shi_tag_by_ring(ctx, source, bytes, tag, pe, 0))
+SHMEMG_FN_X_(void, tag_send_nbi, (const void *source, size_t bytes, uint64_t tag, int pe),
+             shi_tag_by_ring(ctx, source, bytes, tag, pe, 1))
 
 /* ---- query, order, sync ----------------------------------------------------------------------------------------- */
 

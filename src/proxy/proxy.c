@@ -29,6 +29,7 @@
 #include "proxy/cpu.h"
 #include "proxy/remote.h"
 #include "proxy/request.h"
+#include "proxy/send.h"
 #include "proxy/staged.h"
 
 enum { MAX_OPS = 1024, POLLS = 200, NAP_US = 20, LAST_NAP_US = 160, LONG_IDLE = 1000, SLICE_NS = 100000 };
@@ -162,6 +163,7 @@ static void go_on(void *place)
     shi_staged_poll(place);
     shi_remote_poll();
     shi_proxy_call_poll(place);
+    shi_proxy_send_poll(place);
 }
 
 int shi_proxy_serve(struct shi_ring *ring, const struct shi_ring *device_ring)

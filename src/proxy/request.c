@@ -1,6 +1,6 @@
 /*
  * request.c - carry one request out: at once on targets that the host reaches by load and store, by staged.c on memory that
- * only a device reaches, by remote.c on PEs that only the network reaches; GPCs by call.c. The arguments are those of device/lib/request.h.
+ * only a device reaches, by remote.c on PEs that only the network reaches; GPCs by call.c, tagged messages by send.c. The arguments are those of device/lib/request.h.
  */
 #include "proxy/request.h"
 
@@ -13,6 +13,7 @@
 #include "host/util/log.h"
 #include "proxy/call.h"
 #include "proxy/remote.h"
+#include "proxy/send.h"
 #include "proxy/staged.h"
 
 static void *target_of(uint32_t pe, uint64_t off, size_t bytes)
@@ -77,6 +78,8 @@ static int perform(struct shi_proxy_place *p, struct shi_engine_op *op, const st
     int signals = q->op == SHI_OP_PUT_SIGNAL || q->op == SHI_OP_PUT_SIGNAL_INLINE;
     if (q->op == SHI_OP_GPC)
         return shi_proxy_call(p, op, v);
+    if (q->op == SHI_OP_TAG || q->op == SHI_OP_TAG_INLINE)
+        return shi_proxy_send(p, op, v);
     if (shi_world.peer[q->pe].far)
         return shi_remote_issue(p, op, v);
     void *at = v->bytes ? target_of(q->pe, v->target, v->bytes) : NULL;

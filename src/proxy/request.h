@@ -6,6 +6,7 @@
 #include "proxy/engine.h"
 
 struct shi_proxy_call;
+struct shi_proxy_message;
 
 /* Where the request came from. */
 struct shi_proxy_place {
@@ -13,6 +14,7 @@ struct shi_proxy_place {
     const struct shi_ring *device_ring; /* ... in memory that the host cannot touch */
     struct shi_engine *engine;
     struct shi_proxy_call *calls; /* GPCs under way, see call.h */
+    struct shi_proxy_message *messages; /* tagged messages, see send.h */
 };
 
 /* Give a result to the owner of the ticket, once the last one in its cell has been taken. */

@@ -10,6 +10,8 @@
  *   GET_INLINE         bytes + target                                                             -> the ticket's cell
  *   AMO                amo + target  bytes  value  cond         fetch            result           -> see result
  *   GPC                func + hlen + rhlen + result  rhdr  data  data  data  data  data   -> the ticket's cell, if asked
+ *   TAG                tag       source  bytes
+ *   TAG_INLINE         tag       bytes   data   data            data             data             data
  *
  * target, signal  offset of the object in the device heap, the same on every PE; below 2^56
  * source, dest, fetch, rhdr  an address of the posting device
@@ -28,7 +30,7 @@
 enum shi_amo {
     SHI_AMO_FETCH, SHI_AMO_SET, SHI_AMO_SWAP, SHI_AMO_CSWAP, SHI_AMO_ADD, SHI_AMO_AND, SHI_AMO_OR, SHI_AMO_XOR, SHI_AMOS
 };
-enum { SHI_INLINE_GPC = 40 };
+enum { SHI_INLINE_GPC = 40, SHI_INLINE_TAG = 40 };
 enum shi_amo_result { SHI_RESULT_NONE, SHI_RESULT_CELL, SHI_RESULT_ADDRESS, SHI_RESULTS };
 
 /* ---- device ----------------------------------------------------------------------------------------------------- */
@@ -106,6 +108,19 @@ SHI_FN void shi_request_gpc(struct shi_request *q, int func, shi_u64 hlen, shi_u
     q->arg[1] = rhdr;
 }
 
+/* Inline: the payload is in arg 2 to 6 already. */
+SHI_FN void shi_request_tag(struct shi_request *q, shi_u64 tag, shi_u64 source, shi_u64 bytes)
+{
+    shi_request_put(q, tag, source, bytes);
+    q->op = SHI_OP_TAG;
+}
+SHI_FN void shi_request_tag_inline(struct shi_request *q, shi_u64 tag, shi_u64 bytes)
+{
+    q->op = SHI_OP_TAG_INLINE;
+    q->arg[0] = tag;
+    q->arg[1] = bytes;
+}
+
 /* ---- host ------------------------------------------------------------------------------------------------------- */
 
 #if !defined(__OPENCL_C_VERSION__) && !defined(__CUDACC__)
@@ -118,6 +133,7 @@ struct shi_request_view {
     int sig_op;
     int amo, result; /* enum shi_amo, enum shi_amo_result */
     shi_u64 value, cond;
+    shi_u64 tag;
     int func;            /* of GPC; bytes of payload are hdr, local is rhdr */
     shi_u64 rhlen;
 };
@@ -192,6 +208,17 @@ SHI_FN int shi_request_view(const struct shi_request *q, struct shi_request_view
         break;
     case SHI_OP_GPC:
         bad = shi_request_view_gpc_(q, &v);
+        break;
+    case SHI_OP_TAG:
+        v.tag = q->arg[0];
+        v.local = q->arg[1];
+        v.bytes = q->arg[2];
+        break;
+    case SHI_OP_TAG_INLINE:
+        v.tag = q->arg[0];
+        v.bytes = q->arg[1];
+        v.payload = q->arg + 2;
+        bad = v.bytes > SHI_INLINE_TAG;
         break;
     default:
         bad = -1;

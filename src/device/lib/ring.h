@@ -35,7 +35,7 @@ enum { SHI_RING_WORDS = 8, SHI_RING_ARGS = 7, SHI_INLINE_PUT = 48, SHI_INLINE_SI
 /* What is asked for. Arguments: see request.h. */
 enum shi_op {
     SHI_OP_PUT, SHI_OP_PUT_INLINE, SHI_OP_PUT_SIGNAL, SHI_OP_PUT_SIGNAL_INLINE, SHI_OP_GET, SHI_OP_AMO,
-    SHI_OP_GET_INLINE, SHI_OP_GPC
+    SHI_OP_GET_INLINE, SHI_OP_GPC, SHI_OP_TAG, SHI_OP_TAG_INLINE
 };
 
 /* The proxy writes these together; done last. */
