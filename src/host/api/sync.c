@@ -55,21 +55,45 @@ SHI_DEF_BOTH(void, shmem_signal_set, shmem_ctx_signal_set, (uint64_t *sig_addr, 
 /* ---- ordering ---------------------------------------------------------------------------------------------------- */
 
 /* Stores to one PE's memory: earlier ones first. On SHMEM_CTX_INVALID none of these does anything. */
-static void fence(const char *routine, const struct shmem_ctx *c)
+static inline void order(const struct shmem_ctx *c)
 {
-    shi_need_up(routine);
-    SHI_SPAN(span, SHI_ORDERS, routine, NULL, SHI_TO_NONE, 0);
     __atomic_thread_fence(__ATOMIC_ACQ_REL);
-    shi_far_fence(c->lane);
+    if (shi_unlikely(c->lane != NULL))
+        shi_far_fence(c->lane);
 }
 
 /* All stores done and visible before anything that follows, loads included. */
+static inline void complete(const struct shmem_ctx *c)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (shi_unlikely(c->lane != NULL))
+        shi_far_quiet(c->lane);
+}
+
+/* Counted from outside: beside a fence even a span that is not taken shows. */
+static __attribute__((cold, noinline)) void count(const char *routine, const struct shmem_ctx *c,
+                                                  void (*what)(const struct shmem_ctx *))
+{
+    SHI_SPAN(span, SHI_ORDERS, routine, NULL, SHI_TO_NONE, 0);
+    what(c);
+}
+
+static void fence(const char *routine, const struct shmem_ctx *c)
+{
+    shi_need_up(routine);
+    if (shi_unlikely(shi_world.watched))
+        count(routine, c, order);
+    else
+        order(c);
+}
+
 static void quiet(const char *routine, const struct shmem_ctx *c)
 {
     shi_need_up(routine);
-    SHI_SPAN(span, SHI_ORDERS, routine, NULL, SHI_TO_NONE, 0);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    shi_far_quiet(c->lane);
+    if (shi_unlikely(shi_world.watched))
+        count(routine, c, complete);
+    else
+        complete(c);
 }
 
 static void pe_quiet(const char *routine, const struct shmem_ctx *c, const int *target_pes, size_t npes)
@@ -79,6 +103,7 @@ static void pe_quiet(const char *routine, const struct shmem_ctx *c, const int *
         if ((unsigned)target_pes[i] >= c->n_pes)
             shi_die(routine, "target_pes[%zu]: pe = %d: not a PE of the context, which has PEs 0 to %d", i,
                     target_pes[i], (int)c->n_pes - 1);
+    SHI_SPAN(span, SHI_ORDERS, routine, NULL, SHI_TO_NONE, 0);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     for (size_t i = 0; c->lane && i < npes; i++)
         shi_far_quiet_pe(c->lane, shi_team_world_pe(c->team, target_pes[i]));

@@ -246,12 +246,14 @@ void shi_far_quiet(struct shi_lane *l)
 
 void shi_far_quiet_pe(struct shi_lane *l, int world_pe)
 {
-    AWAIT(!l || shi_stream_quiet(l, world_pe), "quiet", world_pe);
+    if (l)
+        AWAIT(shi_stream_quiet(l, world_pe), "quiet", world_pe);
 }
 
 void shi_far_local(struct shi_lane *l)
 {
-    AWAIT(!l || shi_stream_local(l), "collective", -1);
+    if (l)
+        AWAIT(shi_stream_local(l), "collective", -1);
 }
 
 void shi_far_sync_store(int world_pe, uint64_t off, const void *from, size_t bytes)
