@@ -12,7 +12,7 @@ struct shi_am_carrier {
     void *(*begin)(int pe, size_t bytes);
     void (*end)(int pe, enum shi_am_id id, size_t bytes);
     int (*poll)(int budget);       /* hand at most so many messages to shi_am_deliver; how many, and other progress */
-    void (*rest)(int timeout_ms);  /* as in struct shi_progress_source; may be NULL */
+    int (*rest)(int timeout_ms);   /* as in struct shi_progress_source; may be NULL */
     size_t eager_bytes;            /* longer data is better fetched than sent */
     int (*expose)(int pe, const void *addr, size_t bytes, struct shi_am_src *out);
     void (*withdraw)(int pe, const struct shi_am_src *src);

@@ -55,7 +55,7 @@ static struct fid_av *av;
 static fi_addr_t *address_of; /* [n_pes] */
 static int n_pes;
 static struct lane lanes[MAX_LANES];
-static int n_lanes;
+static int n_lanes, can_rest; /* lane 0's queue has a wait */
 static struct shi_net_req pool[MAX_LANES][POOL];
 static struct recv *recvs, *idle_recvs;
 static pthread_mutex_t receiving = PTHREAD_MUTEX_INITIALIZER, opening = PTHREAD_MUTEX_INITIALIZER;
@@ -78,7 +78,7 @@ static int open_lane(int i)
 {
     struct lane *l = &lanes[i];
     size_t depth = LANE_CAP + (i == 0 ? RECVS : 0);
-    struct fi_cq_attr want = {.format = FI_CQ_FORMAT_MSG, .size = depth, .wait_obj = i ? FI_WAIT_NONE : FI_WAIT_UNSPEC};
+    struct fi_cq_attr want = {.format = FI_CQ_FORMAT_MSG, .size = depth, .wait_obj = i ? FI_WAIT_NONE : FI_WAIT_FD};
     *l = (struct lane){.pub = {PTHREAD_MUTEX_INITIALIZER, i}, .line = calloc((size_t)n_pes, sizeof *l->line)};
     if (!l->line)
         return -ENOMEM;
@@ -87,6 +87,12 @@ static int open_lane(int i)
         l->pool = &pool[i][k];
     }
     int rc = fi_cq_open(domain, &want, &l->cq, NULL);
+    if (rc && i == 0) {
+        want.wait_obj = FI_WAIT_NONE; /* of other kinds some spin, and heed no timeout: shm's of 1.17 */
+        rc = fi_cq_open(domain, &want, &l->cq, NULL);
+    }
+    if (i == 0)
+        can_rest = want.wait_obj == FI_WAIT_FD;
     if (!rc)
         rc = fi_endpoint(domain, info, &l->ep, NULL);
     if (!rc)
@@ -444,10 +450,12 @@ static int poll_lanes(void)
 }
 
 /* Asks for no entry, so that none is taken from whoever polls. */
-static void rest(int timeout_ms)
+static int rest(int timeout_ms)
 {
     struct fi_cq_msg_entry none;
-    fi_cq_sread(lanes[0].cq, &none, 0, NULL, timeout_ms);
+    if (can_rest)
+        fi_cq_sread(lanes[0].cq, &none, 0, NULL, timeout_ms);
+    return can_rest;
 }
 
 static void met(void)

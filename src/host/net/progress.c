@@ -53,10 +53,8 @@ static void rest(long *idle_ns)
 {
     int n = __atomic_load_n(&n_sources, __ATOMIC_ACQUIRE); /* A2 */
     for (int i = 0; i < n; i++)
-        if (sources[i].rest) {
-            sources[i].rest(n == 1 ? REST_MS : 1); /* the others have no wait: look at them in between */
+        if (sources[i].rest && sources[i].rest(n == 1 ? REST_MS : 1)) /* the others have no wait: look at them in between */
             return;
-        }
     pause_ns(*idle_ns);
     *idle_ns = *idle_ns * 2 < LAST_NS ? *idle_ns * 2 : LAST_NS;
 }
@@ -65,10 +63,8 @@ int shi_progress_rest(void)
 {
     int n = __atomic_load_n(&n_sources, __ATOMIC_ACQUIRE); /* A2 */
     for (int i = 0; i < n; i++)
-        if (sources[i].rest) {
-            sources[i].rest(1);
+        if (sources[i].rest && sources[i].rest(1))
             return 1;
-        }
     return 0;
 }
 
