@@ -1,11 +1,11 @@
 /*
  * rate.c - millions of 8 B operations a second from PE 0 to PE 1, heap and static data.
  *
- * Each batch is closed by one quiet. bare_rate stores through the address that shmem_ptr gives.
+ * Each batch is closed by one quiet, burst's every 16 puts, which may be announced as a session. bare_rate stores through the address that shmem_ptr gives.
  */
 #include "bench.h"
 
-enum { WORDS = 64 }; /* neighbouring calls write neighbouring words */
+enum { WORDS = 64, BURST = 16 }; /* neighbouring calls write neighbouring words */
 
 static long area[WORDS] __attribute__((aligned(4096)));
 
@@ -35,6 +35,27 @@ static void loop_p(void *arg, long calls)
         shmem_long_p(remote + i % WORDS, i, 1);
     shmem_quiet();
 }
+
+static void loop_burst(void *arg, long calls)
+{
+    long *remote = arg;
+
+    for (long i = 0; i < calls; i++) {
+        shmem_long_p(remote + i % WORDS, i, 1);
+        if (i % BURST == BURST - 1)
+            shmem_quiet();
+    }
+    shmem_quiet();
+}
+
+#ifdef SHMEM_CTX_SESSION_BATCH
+static void loop_session(void *arg, long calls)
+{
+    shmem_ctx_session_start(SHMEM_CTX_DEFAULT, SHMEM_CTX_SESSION_BATCH, NULL, 0);
+    loop_burst(arg, calls);
+    shmem_ctx_session_stop(SHMEM_CTX_DEFAULT);
+}
+#endif
 
 static void loop_g(void *arg, long calls)
 {
@@ -71,12 +92,17 @@ int main(void)
         {"rate_p", "static", limit, BENCH_MILLION_PER_S, 8, 1, loop_p, area, 0, {0}},
         {"rate_g", "heap", NULL, BENCH_MILLION_PER_S, 8, 1, loop_g, heap, 0, {0}},
         {"rate_g", "static", NULL, BENCH_MILLION_PER_S, 8, 1, loop_g, area, 0, {0}},
+        {"burst_p", "heap", NULL, BENCH_MILLION_PER_S, 8, 1, loop_burst, heap, 0, {0}},
+#ifdef SHMEM_CTX_SESSION_BATCH
+        {"burst_p_session", "heap", NULL, BENCH_MILLION_PER_S, 8, 1, loop_session, heap, 0, {0}},
+#endif
         {"bare_rate", "heap", NULL, BENCH_MILLION_PER_S, 8, 1, loop_bare, bare, 0, {0}},
     };
+    int n_cases = sizeof cases / sizeof *cases;
 
     shmem_barrier_all();
     if (shmem_my_pe() == 0)
-        bench_local(cases, bare ? 9 : 8);
+        bench_local(cases, bare ? n_cases : n_cases - 1);
     shmem_barrier_all();
     shmem_free(heap);
     shmem_finalize();

@@ -2,6 +2,7 @@
 #include "../tap_pes.h"
 
 #include <pthread.h>
+#include <sched.h>
 
 static unsigned rnd = 99;
 
@@ -178,6 +179,29 @@ static void test_ctx(void)
     shmem_ctx_destroy(SHMEM_CTX_INVALID);
 }
 
+/* Catches: what a session holds back held for ever, or past fence, by a PE that calls nothing more; a session that
+ * outlives its context or the library. */
+static void test_session(void)
+{
+    static long word[3];
+    const int to = (me + 1) % n_pes;
+    shmem_ctx_t ctx;
+    CHECK(shmem_ctx_create(SHMEM_CTX_PRIVATE, &ctx) == 0);
+    shmem_barrier_all();
+    shmem_ctx_session_start(ctx, SHMEM_CTX_SESSION_BATCH, NULL, 0);
+    shmem_ctx_session_start(SHMEM_CTX_DEFAULT, SHMEM_CTX_SESSION_BATCH,
+                            &(shmem_ctx_session_config_t){.total_ops = 2}, SHMEM_CTX_SESSION_TOTAL_OPS);
+    shmem_long_p(&word[0], 1, to);
+    shmem_fence();
+    shmem_long_atomic_add(&word[1], 1, to);
+    shmem_ctx_long_p(ctx, &word[2], 1, to);
+    for (volatile long *seen = word; !seen[1] || !seen[2];)
+        sched_yield();
+    CHECK(word[0] == 1);
+    shmem_ctx_destroy(ctx);
+    shmem_barrier_all();
+}
+
 /* Catches: a team that the program left behind lending its slot, with its high epochs, to one of the next session. */
 static void test_left_behind(void)
 {
@@ -250,6 +274,7 @@ int main(void)
     RUN(test_many, "teams made, used and destroyed without barriers");
     RUN(test_limit, "the limit is the same on every member, and teams come back after it");
     RUN(test_ctx, "contexts of a team");
+    RUN(test_session, "sessions that batch");
     RUN(test_left_behind, "teams left behind by an earlier shmem_init");
     RUN(test_threads, "threads that split at the same time");
     int status = tap_end();

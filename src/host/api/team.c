@@ -150,21 +150,22 @@ SHI_DEF(int, shmem_ctx_get_team, (shmem_ctx_t ctx, shmem_team_t *team))
     return c->team ? 0 : -1;
 }
 
-/* Sessions hint at batching; stores to a mapped peer have nothing to batch. */
+/* Sessions hint at batching: over the network, for stores to a mapped peer have nothing to batch. */
 SHI_DEF(void, shmem_ctx_session_start,
         (shmem_ctx_t ctx, long options, const shmem_ctx_session_config_t *config, long config_mask))
 {
     shi_need_up(__func__);
-    (void)ctx, (void)config;
+    (void)config;
     if (options & ~SHMEM_CTX_SESSION_BATCH)
         shi_die(__func__, "options = %#lx has bits that are no SHMEM_CTX_SESSION_ option", (unsigned long)options);
     if (config_mask & ~SHMEM_CTX_SESSION_TOTAL_OPS)
         shi_die(__func__, "config_mask = %#lx has bits that are no SHMEM_CTX_SESSION_ field",
                 (unsigned long)config_mask);
+    shi_ctx_session(shi_ctx_of(ctx), options & SHMEM_CTX_SESSION_BATCH ? 1 : 0);
 }
 
 SHI_DEF(void, shmem_ctx_session_stop, (shmem_ctx_t ctx))
 {
     shi_need_up(__func__);
-    (void)ctx;
+    shi_ctx_session(shi_ctx_of(ctx), 0);
 }

@@ -207,7 +207,8 @@ void shi_stream_commit(struct shi_lane *l, int pe, int more)
     struct stream *s = &l->to[pe];
     const struct record *r = (const struct record *)(s->open->data + s->open->bytes);
     s->open->bytes += sizeof *r + shi_round_up(r->bytes, 8);
-    if (r->op < OP_REPLY && r->region != SHI_REGION_SYNC) { /* what quiet and fence are about */
+    if (r->op < OP_REPLY && r->region != SHI_REGION_SYNC) { /* what quiet, fence and sessions are about */
+        more |= l->sessions;
         if (s->epoch != l->fences) {
             s->fenced = s->need;
             s->epoch = l->fences;
@@ -219,6 +220,15 @@ void shi_stream_commit(struct shi_lane *l, int pe, int more)
         shi_stream_send_open(l, pe, 0);
     else
         list_open(l, pe);
+}
+
+void shi_stream_session(struct shi_lane *l, int change)
+{
+    lock(l);
+    l->sessions += change;
+    if (change < 0)
+        shi_stream_round(l);
+    unlock(l);
 }
 
 /* ---- order ------------------------------------------------------------------------------------------------------ */

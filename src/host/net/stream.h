@@ -2,7 +2,8 @@
  * stream.h - what one PE asks of another over the network: records in order, many to a message.
  *
  * A lane has a stream to each PE. Records go into a batch; a batch is sent at once while few messages of the stream are
- * unacknowledged, else when it is full, when somebody polls, or when completion is asked for. So a lone put leaves with
+ * unacknowledged and no session says that more will come, else when it is full, when somebody polls, or when completion
+ * is asked for. So a lone put leaves with
  * its call, and a flood shares messages. The target applies records in order with its own loads, stores and atomics.
  * Acknowledgements count messages; they travel in the head of every message the other way.
  *
@@ -82,6 +83,10 @@ void shi_stream_learn(int pe, enum shi_region region, const struct shi_net_memor
 /* A lane for a context; contexts may share one, the first is everybody's. NULL without memory. */
 struct shi_lane *shi_stream_lane(int i);
 int shi_stream_lanes(void); /* how many there are */
+
+/* One more (1) or one less (-1) of the lane's contexts is in a session that batches: while any is, the program's records
+ * wait for others, a poll, quiet or the end of the session even where nothing else is under way. */
+void shi_stream_session(struct shi_lane *l, int change);
 
 /* AFTER_WRITES: behind this PE's earlier writes even where no fence stands between (put-with-signal). MORE: the caller's
  * next record to this PE comes at once, so this one need not leave before it. */

@@ -39,8 +39,16 @@ int shi_ctx_create(struct shmem_team *t, long options, struct shmem_ctx **out)
     return 0;
 }
 
+void shi_ctx_session(struct shmem_ctx *c, int batching)
+{
+    if (c->lane && c->batching != batching)
+        shi_stream_session(c->lane, batching ? 1 : -1);
+    c->batching = batching;
+}
+
 void shi_ctx_destroy(struct shmem_ctx *c)
 {
+    shi_ctx_session(c, 0);
     shi_far_quiet(c->lane); /* completes what was issued on it */
     pthread_mutex_lock(&list_lock);
     struct shmem_ctx **at = &c->team->ctxs;

@@ -8,4 +8,7 @@
 int shi_ctx_create(struct shmem_team *t, long options, struct shmem_ctx **out);
 void shi_ctx_destroy(struct shmem_ctx *c);
 
+/* Begin (1) or end (0) a session that batches what goes over the network; what is so already stays. */
+void shi_ctx_session(struct shmem_ctx *c, int batching);
+
 #endif

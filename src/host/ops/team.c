@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "host/ops/amo.h"
+#include "host/ops/ctx.h"
 #include "host/ops/far.h"
 #include "host/ops/tag.h"
 #include "host/ops/p2p.h"
@@ -146,12 +147,8 @@ static int fill(struct shmem_team *t)
 
 static void empty(struct shmem_team *t)
 {
-    while (t->ctxs) {
-        struct shmem_ctx *c = t->ctxs;
-        t->ctxs = c->next;
-        shi_far_quiet(c->lane);
-        free(c);
-    }
+    while (t->ctxs)
+        shi_ctx_destroy(t->ctxs);
     free((void *)t->peer);
     free(t->slot);
     free(t->node);

@@ -13,6 +13,7 @@
 #include "host/net/am_far.h"
 #include "host/net/progress.h"
 #include "host/net/stream.h"
+#include "host/ops/ctx.h"
 #include "host/ops/dheap.h"
 #include "host/ops/far.h"
 #include "host/ops/gpc.h"
@@ -281,6 +282,7 @@ void shi_world_down(const char *routine)
     shi_gpc_finish(routine);
     for (int i = 0; shi_world.lane && i < shi_stream_lanes(); i++)
         shi_far_quiet(shi_stream_lane(i));
+    shi_ctx_session(SHI_CTX_DEFAULT, 0);
     shi_team_quiet_barrier(routine, &shi_team_world);
     shi_stats_down(routine);
     shi_gpc_down();

@@ -55,6 +55,7 @@ struct shmem_ctx {
     const struct shi_peer *peer; /* [n_pes] by team PE; all lengths 0 when every access is to take the slow path */
     unsigned n_pes;              /* 0: no operation is allowed */
     long options;
+    int batching;                /* in a session that batches */
     struct shmem_team *team;
     struct shi_lane *lane;       /* NULL: no PE is far */
     struct shmem_ctx *next;      /* of the team's other contexts */
