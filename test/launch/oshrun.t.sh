@@ -190,10 +190,12 @@ status=$?
 [ $status -eq 137 ] && until_ours 0 && [ -z "$(files_of $pid)" ]
 ok $? "SIGKILL of a PE leaves no process and no file"
 
-# A signal that ends oshrun and not the PEs, or that they never see. set -m: background jobs take SIGINT.
+# A signal that ends oshrun and not the PEs, or that they never see. set -m: background jobs take SIGINT;
+# env: so do they where whoever started the tests had it ignored.
 set -m
+taking="env --default-signal=INT,TERM,HUP"
 for sig in INT TERM HUP; do
-    "$oshrun" -n 2 bash -c "trap 'echo got; kill \$!; exit 0' $sig; sleep $mark & wait" >"$work/out" 2>"$work/err" &
+    $taking "$oshrun" -n 2 bash -c "trap 'echo got; kill \$!; exit 0' $sig; sleep $mark & wait" >"$work/out" 2>"$work/err" &
     pid=$!
     until_ours 2 && kill -$sig $pid && wait $pid
     status=$?
@@ -202,7 +204,7 @@ for sig in INT TERM HUP; do
 done
 
 # A second Ctrl-C that waits for PEs which ignore the first.
-"$oshrun" -n 2 bash -c "trap '' INT; sleep $mark & wait; wait" >"$work/out" 2>"$work/err" &
+$taking "$oshrun" -n 2 bash -c "trap '' INT; sleep $mark & wait; wait" >"$work/out" 2>"$work/err" &
 pid=$!
 until_ours 2 && kill -INT $pid && sleep 0.2 && kill -INT $pid && wait $pid
 [ $? -eq 130 ] && until_ours 0

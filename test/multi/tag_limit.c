@@ -150,19 +150,19 @@ static void test_fair(void)
 /* Catches: an order that changes when messages go from eager to header to waiting at the sender and back. */
 static void test_order(void)
 {
-    enum { N = 6000 };
-    static long x[N];
+    enum { N = 6000, LONG = 20000 };
+    static long x[N + LONG / sizeof(long)];
     long y;
     shmemx_tag_status_t status;
     int to = next_pe(), from = (me + n_pes - 1) % n_pes;
     for (long i = 0; i < N; i++) { /* of lengths by turns, all PEs at once */
         x[i] = i;
         memcpy(buffer + 8 * i, &i, sizeof i);
-        shmemx_tag_isend(world, i % 3 ? (unsigned char *)&x[i] : buffer + 8 * i, i % 7 ? 8 : 20000, 4, to, &sends[i]);
+        shmemx_tag_isend(world, i % 3 ? (unsigned char *)&x[i] : buffer + 8 * i, i % 7 ? 8 : LONG, 4, to, &sends[i]);
     }
     for (long i = 0; i < N; i++) {
         shmemx_tag_recv(world, &y, sizeof y, 4, SHMEMX_TAG_EXACT, from, &status);
-        if (!CHECKF(y == i && status.bytes == (i % 7 ? 8 : 20000), "receive %ld got message %ld of %zu bytes", i, y,
+        if (!CHECKF(y == i && status.bytes == (i % 7 ? 8 : LONG), "receive %ld got message %ld of %zu bytes", i, y,
                     status.bytes))
             break;
     }

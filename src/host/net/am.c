@@ -37,6 +37,7 @@ struct peer {
 static struct shi_am_world world;
 static shi_am_handler *handlers[SHI_AM_IDS];
 static const struct shi_am_carrier *far;
+static int all_far;
 static struct peer *peers; /* [n_pes], kept from one shmem_init to the next */
 static uint8_t polling;
 static int started;
@@ -53,9 +54,10 @@ void shi_am_handle(enum shi_am_id id, shi_am_handler *handler)
     handlers[id] = handler;
 }
 
-void shi_am_set_far(const struct shi_am_carrier *carrier)
+void shi_am_set_far(const struct shi_am_carrier *carrier, int all)
 {
     far = carrier;
+    all_far = all;
 }
 
 void shi_am_deliver(int pe, enum shi_am_id id, const void *msg, size_t bytes)
@@ -201,6 +203,8 @@ static int poll_once(void)
 
 int shi_am_expose(int pe, const void *addr, size_t bytes, struct shi_am_src *out)
 {
+    if (peers[pe].by == far && world.hidden(addr, bytes))
+        return -EOPNOTSUPP;
     return peers[pe].by->expose(pe, addr, bytes, out);
 }
 
@@ -211,6 +215,8 @@ void shi_am_withdraw(int pe, const struct shi_am_src *src)
 
 int shi_am_fetch(int pe, const struct shi_am_src *src, size_t off, void *to, size_t bytes, struct shi_am_fetch *f)
 {
+    if (peers[pe].by == far && world.hidden(to, bytes))
+        return -EOPNOTSUPP;
     return peers[pe].by->fetch(pe, src, off, to, bytes, f);
 }
 
@@ -232,7 +238,8 @@ static int make_tables(void)
         return -ENOMEM;
     }
     for (int i = 0; i < world.n_pes; i++) {
-        peers[i] = (struct peer){.pe = i, .by = shi_am_shm_is_near(i) ? &shi_am_shm : far};
+        int near = i == world.pe || (!all_far && shi_am_shm_is_near(i));
+        peers[i] = (struct peer){.pe = i, .by = near ? &shi_am_shm : far};
         peers[i].last = &peers[i].first;
     }
     waiting.n = 0;
@@ -251,10 +258,8 @@ int shi_am_start(void)
         err = shi_am_shm_up(&world);
         if (!err)
             err = make_tables();
-        if (!err) {
-            struct shi_progress_source source = {.poll = poll_once, .rest = far ? far->rest : NULL};
-            err = shi_progress_add(&source);
-        }
+        if (!err)
+            err = shi_progress_add(&(struct shi_progress_source){.poll = poll_once});
         __atomic_store_n(&started, !err, __ATOMIC_RELEASE); /* R1 */
     }
     pthread_mutex_unlock(&starting);
@@ -264,6 +269,6 @@ int shi_am_start(void)
 void shi_am_down(void)
 {
     shi_am_shm_drop(&world);
-    started = 0;
+    started = all_far = 0;
     far = NULL;
 }

@@ -12,15 +12,15 @@ struct shi_am_carrier {
     void *(*begin)(int pe, size_t bytes);
     void (*end)(int pe, enum shi_am_id id, size_t bytes);
     int (*poll)(int budget);       /* hand at most so many messages to shi_am_deliver; how many, and other progress */
-    int (*rest)(int timeout_ms);   /* as in struct shi_progress_source; may be NULL */
     size_t eager_bytes;            /* longer data is better fetched than sent */
     int (*expose)(int pe, const void *addr, size_t bytes, struct shi_am_src *out);
     void (*withdraw)(int pe, const struct shi_am_src *src);
     int (*fetch)(int pe, const struct shi_am_src *src, size_t off, void *to, size_t bytes, struct shi_am_fetch *f);
 };
 
-/* Who carries messages to PEs of other nodes. Before shi_am_start; forgotten by shi_am_down. */
-void shi_am_set_far(const struct shi_am_carrier *carrier);
+/* Who carries messages to PEs of other nodes, or, with all, to all other PEs. Before shi_am_start; forgotten by
+ * shi_am_down. */
+void shi_am_set_far(const struct shi_am_carrier *carrier, int all);
 
 /* Call the handler. Only from poll. */
 void shi_am_deliver(int pe, enum shi_am_id id, const void *msg, size_t bytes);

@@ -74,12 +74,12 @@ static void withdraw(int pe, const struct shi_am_src *src)
     shi_stream_withdraw(src);
 }
 
-void shi_am_far_up(void)
+void shi_am_far_up(int all)
 {
     static const struct shi_am_carrier carrier = {.begin = shi_stream_am_begin, .end = shi_stream_am_end, .poll = deliver,
                                                   .eager_bytes = EAGER_BYTES,
                                                   .expose = expose, .withdraw = withdraw, .fetch = shi_stream_fetch};
-    shi_am_set_far(&carrier);
+    shi_am_set_far(&carrier, all);
 }
 
 void shi_am_far_down(void)

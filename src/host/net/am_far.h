@@ -4,8 +4,9 @@
 
 #include <stddef.h>
 
-/* Be the carrier. After shi_stream_up and shi_am_up. Pair: shi_am_far_down, after shi_am_down. */
-void shi_am_far_up(void);
+/* Be the carrier, with all also between PEs of one node. After shi_stream_up and shi_am_up. Pair: shi_am_far_down, after
+ * shi_am_down. */
+void shi_am_far_up(int all);
 void shi_am_far_down(void);
 
 /* A message has come; it is kept until somebody polls for messages. Any thread. */

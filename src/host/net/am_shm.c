@@ -407,4 +407,4 @@ static int fetch(int pe, const struct shi_am_src *src, size_t off, void *to, siz
     return 0;
 }
 
-const struct shi_am_carrier shi_am_shm = {begin, end, poll_once, NULL, EAGER_BYTES, expose, withdraw, fetch};
+const struct shi_am_carrier shi_am_shm = {begin, end, poll_once, EAGER_BYTES, expose, withdraw, fetch};

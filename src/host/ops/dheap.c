@@ -226,6 +226,11 @@ int shi_dheap_holds(const void *addr, size_t bytes)
     return base && off < base_bytes && bytes <= base_bytes - off;
 }
 
+int shi_dheap_hides(const void *addr, size_t bytes)
+{
+    return shi_world.dev_private && shi_dheap_holds(addr, bytes);
+}
+
 void shi_dheap_copy(const char *routine, void *to, const void *from, size_t bytes)
 {
     int err = shi_device->copy(to, from, bytes);

@@ -47,6 +47,9 @@ int shi_dheap_put(void *addr);
 /* Is the range in this PE's own device heap? */
 int shi_dheap_holds(const void *addr, size_t bytes);
 
+/* The same, and neither the host nor the network can touch it? */
+int shi_dheap_hides(const void *addr, size_t bytes);
+
 /* Copy where one side or both are device memory that the host cannot load and store. Dies when the device fails. */
 void shi_dheap_copy(const char *routine, void *to, const void *from, size_t bytes);
 

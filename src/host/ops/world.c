@@ -194,10 +194,10 @@ static void prepare_messages(void)
 {
     const struct shi_am_world w = {.pe = shi_world.pe, .n_pes = shi_world.n_pes, .local = shi_world.boot.local_index,
                                    .shm = &shi_world.shm, .data_lo = shi_world.data_lo, .in_device = shi_dheap_holds,
-                                   .device_of = shi_dheap_of, .device_copy = shi_dheap_move};
+                                   .hidden = shi_dheap_hides, .device_of = shi_dheap_of, .device_copy = shi_dheap_move};
     shi_am_up(&w);
     if (shi_world.lane)
-        shi_am_far_up();
+        shi_am_far_up(shi_world.config.transport == SHI_TRANSPORT_OFI);
     shi_tag_prepare();
 }
 
