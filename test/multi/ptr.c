@@ -73,13 +73,17 @@ static void which_pes(void)
     CHECK(shmem_addr_accessible(&static_word, n_pes) == 0);
 }
 
-/* CPU atomics through the pointer and the library's on the same word must count together. */
+/* CPU atomics through the pointer and the library's on the same word must count together, also those of PEs that have no
+ * pointer. */
 static void atomics_agree(void)
 {
     static long count;
     long *there = shmem_ptr(&count, 0);
-    for (int i = 0; there && i < 2000; i++) {
-        __atomic_fetch_add(there, 1, __ATOMIC_RELAXED);
+    for (int i = 0; i < 2000; i++) {
+        if (there)
+            __atomic_fetch_add(there, 1, __ATOMIC_RELAXED);
+        else
+            shmem_long_atomic_add(&count, 1, 0);
         shmem_long_atomic_inc(&count, 0);
     }
     shmem_barrier_all();

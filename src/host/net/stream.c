@@ -2,7 +2,10 @@
  * stream.c - the sending side of the streams: batches, order, what is complete. See stream.h for what holds.
  *
  * Everything of a lane is touched under its lock, by the program's threads, by the proxy and by whoever polls; callbacks
- * run without it. heard[pe].seq is written by the receiving side and read here, relaxed: an acknowledgement may be late.
+ * run without it. Of the receiving side's state only two words of heard[pe] are touched here:
+ *
+ *   seq[lane]      written by the receiving side; read relaxed: without R1 -> A1 an acknowledgement may be late
+ *   owed_lanes     bits set by the receiving side (R1, after seq), cleared by the sender of the next message (A1)
  */
 #include "host/net/stream.h"
 
@@ -102,13 +105,22 @@ static void wait_for_room(struct shi_lane *l, int pe, struct batch *b)
     s->waiting = 1;
 }
 
+/* The stream of PE pe that the next message to it acknowledges: one that waits for it, if any. */
+static int acknowledge(int pe)
+{
+    uint32_t *owed = &shi_stream_net.heard[pe].owed_lanes, lanes = __atomic_load_n(owed, __ATOMIC_RELAXED);
+    int lane = lanes ? __builtin_ctz(lanes) : 0;
+    if (lanes)
+        __atomic_fetch_and(owed, ~(1U << lane), __ATOMIC_ACQUIRE); /* A1 */
+    return lane;
+}
+
 /* Close the open batch, empty or not, and send it behind those that wait. */
 void shi_stream_send_open(struct shi_lane *l, int pe, uint32_t flags)
 {
     struct stream *s = &l->to[pe];
     struct batch *b = s->open ? s->open : batch_get(l, 1);
-    const struct heard *h = &shi_stream_net.heard[pe];
-    uint16_t ack_lane = __atomic_load_n(&h->owed_lane, __ATOMIC_RELAXED);
+    int ack_lane = acknowledge(pe);
     s->open = NULL;
     s->made++;
     if (s->ask)
@@ -120,9 +132,10 @@ void shi_stream_send_open(struct shi_lane *l, int pe, uint32_t flags)
         s->ask = s->wrote = 0;
     }
     *(struct head *)b->data = (struct head){.pe = (uint32_t)shi_stream_net.me, .lane = (uint16_t)l->index,
-                                            .ack_lane = ack_lane, .flags = flags, .bytes = (uint32_t)b->bytes,
+                                            .ack_lane = (uint16_t)ack_lane, .flags = flags, .bytes = (uint32_t)b->bytes,
                                             .seq = s->made,
-                                            .ack = __atomic_load_n(&h->seq[ack_lane], __ATOMIC_RELAXED)};
+                                            .ack = __atomic_load_n(&shi_stream_net.heard[pe].seq[ack_lane],
+                                                                   __ATOMIC_RELAXED)};
     if (s->ready || hand_over(l, pe, b))
         wait_for_room(l, pe, b);
 }

@@ -175,7 +175,7 @@ static void owe(const struct head *h)
         owed[n_owed++] = (int)h->pe;
     x->owed_at = looks;
     x->now |= (h->flags & ACK_NOW) != 0;
-    __atomic_store_n(&x->owed_lane, h->lane, __ATOMIC_RELAXED);
+    __atomic_fetch_or(&x->owed_lanes, 1U << h->lane, __ATOMIC_RELEASE); /* R1 */
 }
 
 /* What our stream to that PE has seen applied; those who waited for it are told. */
@@ -206,19 +206,21 @@ static void take_ack(const struct head *h)
     }
 }
 
-/* Acknowledge what is asked for now, and what was asked for before the last look: the program had time to send a
- * message of its own, which would have carried it. */
+/* Acknowledge what is asked for now, and what was asked for before the last look: the program had time to send messages
+ * of its own, which would have carried it. */
 static void pay(void)
 {
     struct shi_lane *l = shi_stream_net.lane[0];
     for (int i = 0; i < n_owed;) {
         struct heard *x = &shi_stream_net.heard[owed[i]];
-        if (!x->now && x->owed_at >= looks) {
+        uint32_t lanes = __atomic_load_n(&x->owed_lanes, __ATOMIC_RELAXED);
+        if (lanes && !x->now && x->owed_at >= looks) {
             i++;
             continue;
         }
         pthread_mutex_lock(&l->net->lock);
-        shi_stream_send_open(l, owed[i], 0);
+        for (; lanes; lanes &= lanes - 1)
+            shi_stream_send_open(l, owed[i], 0);
         pthread_mutex_unlock(&l->net->lock);
         x->owed_at = x->now = 0;
         owed[i] = owed[--n_owed];

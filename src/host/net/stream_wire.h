@@ -99,8 +99,8 @@ struct shi_lane {
 struct heard {
     uint64_t seq[MAX_LANES];
     struct stashed *early; /* messages that came before their turn */
-    uint64_t owed_at;      /* the look that found an acknowledgement owed; 0: none */
-    uint16_t owed_lane;
+    uint64_t owed_at;      /* the look that found an acknowledgement owed; 0: not in the list of those owed */
+    uint32_t owed_lanes;   /* a bit each: set by the receiving side, cleared by the message that takes it along */
     unsigned char now, met;
     uint64_t alive_ns, pinged_ns;
 };
