@@ -64,6 +64,9 @@ cluster() {
     for n in 1 2; do
         nsenter -t "$(keeper h$n)" -n sh -c "ip addr add 10.77.0.$n/24 dev eth0 && ip link set eth0 up"
     done
+    for h in h1 h2; do # a link comes up a moment after its interface
+        until nsenter -t "$(keeper $h)" -n ip -o link show eth0 | grep -q 'state UP'; do sleep 0.02; done
+    done
     status=0
     "$@" || status=$?
     exit $status
