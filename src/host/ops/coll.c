@@ -2,6 +2,7 @@
 #include "host/ops/coll.h"
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "host/ops/far.h"
@@ -161,16 +162,71 @@ void shi_coll_broadcast(const char *routine, struct shmem_team *t, void *dest, c
 
 /* ---- everybody to everybody --------------------------------------------------------------------------------------- */
 
-/* Store my `bytes` at offset `off` of every member's dest, then tell and hear all. */
-static void store_everywhere(struct shmem_team *t, void *dest, size_t off, const void *source, size_t bytes)
+/* Where the members' blocks lie in dest: member i's from at[i] to at[i + 1], or each of `each` bytes. */
+struct layout {
+    const size_t *at;
+    size_t each;
+};
+
+static size_t start_of(const struct layout *l, int i)
+{
+    return l->at ? l->at[i] : l->each * (size_t)i;
+}
+
+/* Store my block into every member's dest, then tell and hear all. */
+static void store_everywhere(struct shmem_team *t, void *dest, const void *source, const struct layout *l)
 {
     uint64_t epoch = ++t->epoch;
+    size_t off = start_of(l, t->me), bytes = start_of(l, t->me + 1) - off;
     for (int k = 0; k < t->n && bytes; k++) {
         int i = t->me + k < t->n ? t->me + k : t->me + k - t->n;
-        shi_coll_put(t, (char *)dest + off, source, bytes, i);
+        copy(shi_coll_at(t, (char *)dest + off, i), source, bytes);
     }
     shi_team_tell_all(t, epoch);
     shi_team_hear_all(t, epoch);
+}
+
+/* Of the node's members the one that gets member i's block over the network for all. */
+static int agent_for(const struct shmem_team *t, int node, int i)
+{
+    return t->node[node].member[t->place[i] % t->node[node].n];
+}
+
+/* Copy what came for this node to its other members. */
+static void hand_on(struct shmem_team *t, void *dest, const struct layout *l, uint64_t epoch)
+{
+    const struct shi_node *here = &t->node[t->my_node];
+    for (int i = 0; i < t->n; i++) {
+        if (!t->peer[i].far || agent_for(t, t->my_node, i) != t->me)
+            continue;
+        const char *block = (char *)dest + start_of(l, i);
+        shi_team_hear(t, i, epoch);
+        for (int k = 0; k < here->n; k++)
+            copy(shi_coll_at(t, block, here->member[k]), block, start_of(l, i + 1) - start_of(l, i));
+    }
+}
+
+/* The same with far members: a block crosses once for each node, to one of its members, which hands it on. */
+static void store_nodes(struct shmem_team *t, void *dest, const void *source, const struct layout *l)
+{
+    const struct shi_node *here = &t->node[t->my_node];
+    uint64_t epoch = t->epoch + 1;
+    size_t off = start_of(l, t->me), bytes = start_of(l, t->me + 1) - off;
+    t->epoch += 2;
+    for (int k = 1; k < t->n_nodes; k++) {
+        int to = agent_for(t, (t->my_node + k) % t->n_nodes, t->me);
+        shi_coll_put(t, (char *)dest + off, source, bytes, to);
+        shi_team_tell(t, to, epoch);
+    }
+    for (int k = 0; k < here->n; k++)
+        copy(shi_coll_at(t, (char *)dest + off, here->member[k]), source, bytes);
+    hand_on(t, dest, l, epoch);
+    for (int k = 0; k < here->n; k++)
+        if (here->member[k] != t->me)
+            shi_team_tell(t, here->member[k], t->epoch);
+    for (int k = 0; k < here->n; k++)
+        if (here->member[k] != t->me)
+            shi_team_hear(t, here->member[k], t->epoch);
     shi_coll_local(t);
 }
 
@@ -179,22 +235,23 @@ void shi_coll_fcollect(const char *routine, struct shmem_team *t, void *dest, co
     shi_coll_check(routine, t, "source", source, bytes);
     shi_coll_check(routine, t, "dest", dest, shi_bytes(bytes, (size_t)t->n));
     SHI_SPAN(span, SHI_COLLECTIVES, routine, t, SHI_TO_ALL, bytes);
-    store_everywhere(t, dest, bytes * (size_t)t->me, source, bytes);
+    (t->n_nodes > 1 ? store_nodes : store_everywhere)(t, dest, source, &(struct layout){.each = bytes});
 }
 
 void shi_coll_collect(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t bytes)
 {
     shi_coll_check(routine, t, "source", source, bytes);
     SHI_SPAN(span, SHI_COLLECTIVES, routine, t, SHI_TO_ALL, bytes);
+    size_t *at = malloc(((size_t)t->n + 1) * sizeof *at);
+    if (!at)
+        shi_die(routine, "out of memory for the lengths of %d PEs", t->n);
     shi_team_exchange(t, &bytes, sizeof bytes);
-    size_t before = 0, all = 0;
-    for (int i = 0; i < t->n; i++) {
-        size_t his = *(const size_t *)shi_team_box(t, t->me, i);
-        before += i < t->me ? his : 0;
-        all += his;
-    }
-    shi_coll_check(routine, t, "dest", dest, all);
-    store_everywhere(t, dest, before, source, bytes);
+    at[0] = 0;
+    for (int i = 0; i < t->n; i++)
+        at[i + 1] = at[i] + *(const size_t *)shi_team_box(t, t->me, i);
+    shi_coll_check(routine, t, "dest", dest, at[t->n]);
+    (t->n_nodes > 1 ? store_nodes : store_everywhere)(t, dest, source, &(struct layout){.at = at});
+    free(at);
 }
 
 void shi_coll_alltoall(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t bytes)

@@ -3,7 +3,7 @@
  *
  * Short ones: every member gives its elements to all, and all combine for themselves. Long ones: each member combines
  * one part of the array from everybody's source and stores the result into everybody's dest; no other member touches
- * that part, so dest may be source.
+ * that part, so dest may be source. Between nodes both go in two levels, on the node first.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -74,14 +74,28 @@ static void reduce_short_nodes(struct shmem_team *t, void *dest, const void *sou
     memcpy(dest, all, bytes);
 }
 
-/* Combine elements [first, last) of every source, block by block, into every dest. */
-static void reduce_part(const struct shmem_team *t, void *dest, const void *source, size_t first, size_t last,
+/* Elements [first, last) of an array. */
+struct range {
+    size_t first, last;
+};
+
+/* Part i of so many. Parts begin on cache lines of the array, so that members do not store into the same line. */
+static struct range cut(struct range all, int parts, int i, size_t elem)
+{
+    size_t line = SHI_LINE_BYTES / elem ? SHI_LINE_BYTES / elem : 1, n = all.last - all.first;
+    size_t part = shi_round_up((n + (size_t)parts - 1) / (size_t)parts, line), skip = part * (size_t)i;
+    size_t first = all.first + (skip < n ? skip : n);
+    return (struct range){first, all.last - first < part ? all.last : first + part};
+}
+
+/* Combine a part of every source, block by block, into every dest. */
+static void reduce_part(const struct shmem_team *t, void *dest, const void *source, struct range part,
                         const struct shi_reduction *r)
 {
     _Alignas(64) char acc[BLOCK_BYTES];
     size_t block = BLOCK_BYTES / r->elem;
-    for (size_t at = first; at < last; at += block) {
-        size_t n = last - at < block ? last - at : block, off = at * r->elem;
+    for (size_t at = part.first; at < part.last; at += block) {
+        size_t n = part.last - at < block ? part.last - at : block, off = at * r->elem;
         memcpy(acc, (char *)shi_coll_at(t, source, 0) + off, n * r->elem);
         for (int i = 1; i < t->n; i++)
             r->combine(acc, (char *)shi_coll_at(t, source, i) + off, n);
@@ -90,41 +104,73 @@ static void reduce_part(const struct shmem_team *t, void *dest, const void *sour
     }
 }
 
-/* The same with far members: blocks are longer, and all sources of one come at the same time. */
-static void reduce_part_far(const struct shmem_team *t, void *dest, const void *source, size_t first, size_t last,
-                            const struct shi_reduction *r)
+static void reduce_long(struct shmem_team *t, void *dest, const void *source, size_t n, const struct shi_reduction *r)
+{
+    shi_team_barrier(t->routine, t); /* every source is ready */
+    reduce_part(t, dest, source, cut((struct range){0, n}, t->n, t->me, r->elem), r);
+    shi_team_barrier(t->routine, t); /* every dest is complete, every source read */
+}
+
+/* Combine a part of every source of this node into my dest. */
+static void reduce_here(const struct shmem_team *t, void *dest, const void *source, struct range part,
+                        const struct shi_reduction *r)
+{
+    _Alignas(64) char acc[BLOCK_BYTES];
+    const struct shi_node *here = &t->node[t->my_node];
+    size_t block = BLOCK_BYTES / r->elem;
+    for (size_t at = part.first; at < part.last; at += block) {
+        size_t n = part.last - at < block ? part.last - at : block, off = at * r->elem;
+        memcpy(acc, (char *)shi_coll_at(t, source, here->member[0]) + off, n * r->elem);
+        for (int k = 1; k < here->n; k++)
+            r->combine(acc, (char *)shi_coll_at(t, source, here->member[k]) + off, n);
+        memcpy((char *)dest + off, acc, n * r->elem);
+    }
+}
+
+/* Combine a part of the dests of the nodes' k-th members into all of them; all blocks of one step come at a time. */
+static void reduce_between(const struct shmem_team *t, void *dest, int k, struct range part, const struct shi_reduction *r)
 {
     size_t block = FAR_BLOCK_BYTES / r->elem;
-    char *in = malloc((size_t)t->n * FAR_BLOCK_BYTES);
+    char *in = malloc((size_t)t->n_nodes * FAR_BLOCK_BYTES);
     if (!in)
-        shi_die("reduce", "out of memory for %zu bytes", (size_t)t->n * FAR_BLOCK_BYTES);
-    for (size_t at = first; at < last; at += block) {
-        size_t n = last - at < block ? last - at : block, off = at * r->elem;
-        for (int i = 0; i < t->n; i++)
-            shi_coll_get(t, in + (size_t)i * FAR_BLOCK_BYTES, (const char *)source + off, n * r->elem, i);
+        shi_die(t->routine, "out of memory for %zu bytes", (size_t)t->n_nodes * FAR_BLOCK_BYTES);
+    for (size_t at = part.first; at < part.last; at += block) {
+        size_t n = part.last - at < block ? part.last - at : block, off = at * r->elem;
+        for (int i = 0; i < t->n_nodes; i++)
+            shi_coll_get(t, in + (size_t)i * FAR_BLOCK_BYTES, (char *)dest + off, n * r->elem, t->node[i].member[k]);
         shi_coll_local(t);
-        for (int i = 1; i < t->n; i++)
+        for (int i = 1; i < t->n_nodes; i++)
             r->combine(in, in + (size_t)i * FAR_BLOCK_BYTES, n);
-        for (int i = 0; i < t->n; i++)
-            shi_coll_put(t, (char *)dest + off, in, n * r->elem, i);
+        for (int i = 0; i < t->n_nodes; i++)
+            shi_coll_put(t, (char *)dest + off, in, n * r->elem, t->node[i].member[k]);
         shi_coll_local(t);
     }
     free(in);
 }
 
-static void reduce_long(struct shmem_team *t, void *dest, const void *source, size_t n, const struct shi_reduction *r)
+/* The k-th members of all nodes see to part k: each combines it for its node, then they combine theirs, a piece each,
+ * then the node's other members read it. So an element crosses between two nodes once each way. In each step one member
+ * alone reads and stores what it changes, so dest may be source. */
+static void reduce_long_nodes(struct shmem_team *t, void *dest, const void *source, size_t n, const struct shi_reduction *r)
 {
-    /* Parts begin on cache lines of the array, so that members do not store into the same line. */
-    size_t line = SHI_LINE_BYTES / r->elem ? SHI_LINE_BYTES / r->elem : 1;
-    size_t part = shi_round_up((n + (size_t)t->n - 1) / (size_t)t->n, line);
-    size_t first = part * (size_t)t->me < n ? part * (size_t)t->me : n;
-    size_t last = n - first < part ? n : first + part;
-    shi_team_barrier(t->routine, t); /* every source is ready */
-    if (t->n_nodes > 1)
-        reduce_part_far(t, dest, source, first, last, r);
-    else
-        reduce_part(t, dest, source, first, last, r);
-    shi_team_quiet_barrier(t->routine, t); /* every dest is complete, every source read */
+    const struct shi_node *here = &t->node[t->my_node];
+    const struct range all = {0, n};
+    int workers = here->n, k = t->place[t->me];
+    for (int i = 0; i < t->n_nodes; i++)
+        workers = t->node[i].n < workers ? t->node[i].n : workers;
+    struct range part = k < workers ? cut(all, workers, k, r->elem) : (struct range){0, 0};
+    shi_team_barrier(t->routine, t);
+    reduce_here(t, dest, source, part, r);
+    shi_team_barrier(t->routine, t);
+    reduce_between(t, dest, k, cut(part, t->n_nodes, t->my_node, r->elem), r);
+    shi_team_quiet_barrier(t->routine, t);
+    for (int w = 0; w < workers; w++) {
+        struct range theirs = cut(all, workers, w, r->elem);
+        size_t off = theirs.first * r->elem;
+        if (w != k)
+            shi_coll_get(t, (char *)dest + off, (char *)dest + off, (theirs.last - theirs.first) * r->elem, here->member[w]);
+    }
+    shi_team_barrier(t->routine, t);
 }
 
 static void check_both(const char *routine, struct shmem_team *t, const void *dest, const void *source, size_t n,
@@ -150,7 +196,7 @@ void shi_coll_reduce(const char *routine, struct shmem_team *t, void *dest, cons
     } else if (n * r->elem <= t->box_bytes) {
         (t->n_nodes > 1 ? reduce_short_nodes : reduce_short)(t, dest, source, n, r);
     } else {
-        reduce_long(t, dest, source, n, r);
+        (t->n_nodes > 1 ? reduce_long_nodes : reduce_long)(t, dest, source, n, r);
     }
 }
 

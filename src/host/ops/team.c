@@ -101,9 +101,10 @@ static struct shi_node *node_with(struct shmem_team *t, int number)
 static int find_nodes(struct shmem_team *t)
 {
     t->node = calloc((size_t)t->n, sizeof *t->node);
-    t->members = calloc((size_t)t->n, sizeof *t->members);
+    t->members = calloc((size_t)t->n, 2 * sizeof *t->members);
     if (!t->node || !t->members)
         return -ENOMEM;
+    t->place = t->members + t->n;
     int placed = 0;
     for (int i = 0; i < t->n; i++) {
         int number = node_of(shi_team_world_pe(t, i));
@@ -116,6 +117,7 @@ static int find_nodes(struct shmem_team *t)
                 continue;
             if (j == t->me)
                 t->my_node = t->n_nodes;
+            t->place[j] = k->n;
             k->member[k->n++] = j;
         }
         placed += k->n;

@@ -64,6 +64,7 @@ struct shmem_team {
     struct shi_node *node;       /* [n_nodes] where its members are; this PE's node is node[my_node] */
     int n_nodes, my_node;        /* n_nodes 1: none is far */
     int *members;                /* [n] by node, for struct shi_node */
+    int *place;                  /* [n] by team PE: where that member stands in its node */
     int index;                   /* of its slot */
     uint32_t generation;         /* above that of every team before it that one of its members was in */
     int crowded;                 /* its members may outnumber the cores */
