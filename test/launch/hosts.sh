@@ -233,6 +233,16 @@ test_host_killed_heartbeat() {
     result $? "a host killed: the heartbeat of those left ends the job, no PE left"
 }
 
+# Both hosts live on and cannot reach each other: PEs of either find out alone, even of the host that the engine has lost.
+test_link_cut() {
+    pes="-x SHMEM_HEARTBEAT=3 $leave killed_asleep" up=until_here
+    disturb "$hosts" in h2 ip link set eth0 down
+    pes="sleep 75" up=true
+    [ $status -eq 1 ] && ended 1 2 && grep -q 'PE [23] has not answered for 3 s' "$work/err" && until_pes 0 0
+    result $? "a link cut: the heartbeat ends the job on both hosts"
+    "$hosts" in h2 ip link set eth0 up
+}
+
 # Files and processes that stay on the hosts.
 test_left() { # names of daemons that may stay
     local i

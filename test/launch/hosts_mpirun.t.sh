@@ -20,4 +20,5 @@ test_ends
 test_disturbed
 test_left
 test_host_killed
+test_link_cut
 plan

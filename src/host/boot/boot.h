@@ -12,7 +12,7 @@ struct shi_boot {
     int pe, n_pes;
     int n_local;      /* PEs of this node, this one included */
     int local_index;  /* this PE's place among them */
-    int *local_pe;    /* their PE numbers, ascending; owned by the backend */
+    int *local_pe;    /* their PE numbers, ascending; the backend's, to the process's end */
     char job[256];    /* a name no other running job of this user has */
     const struct shi_boot_ops *ops;
 };
@@ -30,7 +30,7 @@ struct shi_boot_ops {
     void (*host)(int pe, char *name, size_t bytes);
     /* End the whole job with this status. Returns only when the launcher cannot be reached. */
     void (*abort_job)(int status);
-    void (*down)(void);
+    void (*down)(void); /* the launcher is left, once in a process */
 };
 
 /* Find the launcher, or be a job of one PE. 0, or -errno after one logged line. Pair: out->ops->down. */

@@ -97,8 +97,6 @@ static void abort_job(int status)
 static void down(void)
 {
     PMIx_Finalize(NULL, 0);
-    free(local_pe);
-    local_pe = NULL;
 }
 
 static const struct shi_boot_ops ops = {"pmix", publish, lookup, fence, host, abort_job, down};

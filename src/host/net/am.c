@@ -259,7 +259,7 @@ int shi_am_start(void)
         if (!err)
             err = make_tables();
         if (!err)
-            err = shi_progress_add(&(struct shi_progress_source){.poll = poll_once});
+            err = shi_progress_add(&(struct shi_progress_source){.poll = poll_once, .every_ms = 1});
         __atomic_store_n(&started, !err, __ATOMIC_RELEASE); /* R1 */
     }
     pthread_mutex_unlock(&starting);

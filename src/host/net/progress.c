@@ -12,11 +12,12 @@
 #include "host/net/progress.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <time.h>
 
-enum { MAX_SOURCES = 4, LOOK_NS = 1000000, LAST_NS = 8000000, REST_MS = 50 };
+enum { MAX_SOURCES = 4, LOOK_NS = 1000000, LAST_NS = 8000000 };
 
 int shi_progress_on;
 _Thread_local int shi_progress_own;
@@ -51,9 +52,11 @@ static void pause_ns(long ns)
 /* Sleep until something may have come: in the network's wait where there is one, else longer and longer. */
 static void rest(long *idle_ns)
 {
-    int n = __atomic_load_n(&n_sources, __ATOMIC_ACQUIRE); /* A2 */
+    int n = __atomic_load_n(&n_sources, __ATOMIC_ACQUIRE), ms = INT_MAX; /* A2 */
     for (int i = 0; i < n; i++)
-        if (sources[i].rest && sources[i].rest(n == 1 ? REST_MS : 1)) /* the others have no wait: look at them in between */
+        ms = sources[i].every_ms < ms ? sources[i].every_ms : ms;
+    for (int i = 0; i < n; i++)
+        if (sources[i].rest && sources[i].rest(ms))
             return;
     pause_ns(*idle_ns);
     *idle_ns = *idle_ns * 2 < LAST_NS ? *idle_ns * 2 : LAST_NS;

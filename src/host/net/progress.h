@@ -12,10 +12,11 @@
 /* A source: poll handles what has come and returns how much that was, without waiting. Calls overlap: a source that
  * somebody else polls right now returns 0. rest, which may be NULL, sleeps until something may have come, at most
  * timeout_ms, and returns 1, or 0 at once where that cannot be done; the thread calls it, and at most one source has
- * one. */
+ * one. every_ms: how long the thread may leave the source alone meanwhile. */
 struct shi_progress_source {
     int (*poll)(void);
     int (*rest)(int timeout_ms);
+    int every_ms;
 };
 
 /* Add a source and start the thread with the first. 0 or -errno. */

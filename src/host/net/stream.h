@@ -68,9 +68,14 @@ enum { SHI_STREAM_PUT_BYTES = 8192, SHI_STREAM_REPLY_BYTES = 8192 }; /* of one r
 int shi_stream_up(const struct shi_boot *boot, const struct shi_config *config,
                   const struct shi_stream_region own[SHI_REGIONS], uint64_t exe_id);
 
-/* Let progress serve it, and stop to mind connections that end: the last part of a PE's life, once its quiet is done. */
+/* Let progress serve it, and nothing else, for a new life of the library. 0 or -errno. */
 int shi_stream_resume(void);
+
+/* Stop to mind connections that end: the last part of a life, once its quiet is done. */
 void shi_stream_pause(void);
+
+/* Let progress serve it for others after that. 0 or -errno. */
+int shi_stream_serve(void);
 
 /* What PE pe said of itself: is its static data laid out like ours, and who is the first PE of its node. */
 int shi_stream_same_program(int pe);

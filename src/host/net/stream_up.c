@@ -12,7 +12,7 @@
 
 #define NET (shi_stream_net.ops)
 
-enum { WIRE_VERSION = 1, BCOPY_BYTES = 8192 };
+enum { WIRE_VERSION = 1, BCOPY_BYTES = 8192, LISTEN_MS = 50 };
 
 /* What a PE publishes of itself. */
 struct card {
@@ -151,8 +151,14 @@ int shi_stream_node(int pe)
 
 int shi_stream_resume(void)
 {
+    shi_progress_stop();
     shi_stream_net.closing = 0;
-    return shi_progress_add(&(struct shi_progress_source){NET->poll, NET->rest});
+    return shi_stream_serve();
+}
+
+int shi_stream_serve(void)
+{
+    return shi_progress_add(&(struct shi_progress_source){NET->poll, NET->rest, LISTEN_MS});
 }
 
 void shi_stream_pause(void)

@@ -149,7 +149,7 @@ static int start_thread(void)
 
 int shi_gpc_run_up(void)
 {
-    static const struct shi_progress_source source = {.poll = nudge};
+    static const struct shi_progress_source source = {.poll = nudge, .every_ms = 1};
     int err = shi_world.config.gpc_thread ? start_thread() : 0;
     if (!err)
         err = shi_progress_add(&source);

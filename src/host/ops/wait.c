@@ -46,13 +46,19 @@ void shi_wait_refuse(const char *routine)
     shi_die(routine, "a wait for other PEs inside %s, which might never end", shi_wait_inside);
 }
 
-void shi_wait_slow(struct shi_wait *w)
+int shi_wait_aborted(void)
 {
     int aborted = shi_shm_aborted(&shi_world.shm);
     if (shi_unlikely(aborted)) { /* the PE that aborted has said why; the launcher ends us, with its status */
         sleep(2);
         _exit(aborted - 1);
     }
+    return 0;
+}
+
+void shi_wait_slow(struct shi_wait *w)
+{
+    shi_wait_aborted();
     int some = shi_progress();
     if (shi_unlikely(shi_wait_work != NULL) && !shi_progress_own)
         some += shi_wait_work();

@@ -66,6 +66,9 @@ static inline void shi_wait_allow(const char *routine)
         shi_wait_refuse(routine);
 }
 
+/* 0, or does not return: the job was aborted. A source of progress, for PEs that do not wait. */
+int shi_wait_aborted(void);
+
 /* Make progress and work; without any, yield or sleep once. Leaves the process when the job was aborted. Wait loops for
  * what only progress brings call it directly. */
 void shi_wait_slow(struct shi_wait *w);

@@ -148,10 +148,11 @@ static int join_node(void)
     return 0;
 }
 
-/* 0, or -errno with the cause logged where it was known. */
+/* The launcher is joined once: left and joined again while others still leave, PMIx 4.2's server counts wrong and ends
+ * fences early or never. 0, or -errno with the cause logged where it was known. */
 static int join_job(void)
 {
-    int err = shi_boot_up(&shi_world.boot);
+    int err = shi_world.ever_up ? 0 : shi_boot_up(&shi_world.boot);
     if (err)
         return err;
     shi_log_set(shi_world.boot.pe, 0);
@@ -184,6 +185,8 @@ static int join_network(const struct shi_statics *st)
     int err = up ? 0 : shi_stream_up(&shi_world.boot, &shi_world.config, own, st->exe_id);
     if (!err)
         err = shi_stream_resume();
+    if (!err) /* a launcher that has lost this host ends nobody here */
+        err = shi_progress_add(&(struct shi_progress_source){.poll = shi_wait_aborted, .every_ms = 100});
     if (!err)
         shi_world.lane = shi_stream_lane(0);
     up = !err;
@@ -260,19 +263,27 @@ void shi_world_add_device(void *base, size_t bytes, void *const *mapped, int hos
 
 /* ---- down ------------------------------------------------------------------------------------------------------- */
 
-/* Nobody sends any more once all have stopped their progress. Over the network the launcher carries the last barriers:
- * the first while progress still serves those who have not come so far. */
+/* Nobody sends any more once all have stopped their progress. Over the network the launcher carries the last barriers,
+ * the first while progress still serves those who have not come so far, and is left. After a later shmem_init there is
+ * no launcher: the network carries the barrier, and is served to the process's end for those who are still in it. */
 static void leave_network(const char *routine)
 {
-    if (shi_world.lane) {
-        shi_stream_pause();
-        shi_world.boot.ops->fence();
-    }
-    shi_progress_stop();
+    static int left;
+    int by_launcher = shi_world.lane && !left;
     if (shi_world.lane)
+        shi_stream_pause();
+    if (by_launcher)
+        shi_world.boot.ops->fence();
+    shi_progress_stop();
+    if (shi_world.lane && !by_launcher)
+        shi_stream_serve();
+    if (by_launcher)
         shi_world.boot.ops->fence();
     else
         shi_team_barrier(routine, &shi_team_world);
+    if (!left)
+        shi_world.boot.ops->down(); /* now, not at exit: from here on the launcher takes any kind of end */
+    left = 1;
 }
 
 void shi_world_down(const char *routine)
@@ -304,7 +315,6 @@ void shi_world_down(const char *routine)
     free(peers);
     free(no_peers);
     peers = no_peers = NULL;
-    shi_world.boot.ops->down(); /* now, not at exit: from here on the launcher takes any kind of end */
 }
 
 void shi_world_exit(int status)
