@@ -2,8 +2,8 @@
  * wait.c - the slow half of wait loops: yield, sleep, notice an abort, tell what is waited for.
  *
  *   word          written by                            read by          order
- *   told.state    owner: compare-swap FREE to TAKEN,    waiters,         R1 -> A1 (what is told is whole);
- *                 then TOLD, FREE                       signal handler   the rest relaxed
+ *   told.state    owner: compare-swap FREE to TAKEN,    waiters,         R1 -> A1 what is told is whole
+ *                 then TOLD, FREE                       signal handler   R2 -> A2 the next owner's writes come after
  *   told.what     owner while TAKEN                     signal handler   plain, after A1; it looks at the state again
  *   told.since_ns same                                  same             same
  */
@@ -93,7 +93,7 @@ void shi_wait_tell(struct shi_wait *w, const struct shi_wait_for *what)
     w->told = -1;
     for (int i = 0; i < TOLD_MAX; i++) {
         uint32_t is = FREE;
-        if (!__atomic_compare_exchange_n(&told[i].state, &is, TAKEN, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        if (!__atomic_compare_exchange_n(&told[i].state, &is, TAKEN, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) /* A2 */
             continue;
         told[i].what = *what;
         told[i].since_ns = w->since_ns;
@@ -106,7 +106,7 @@ void shi_wait_tell(struct shi_wait *w, const struct shi_wait_for *what)
 void shi_wait_untell(struct shi_wait *w)
 {
     if (w->told > 0)
-        __atomic_store_n(&told[w->told - 1].state, FREE, __ATOMIC_RELAXED);
+        __atomic_store_n(&told[w->told - 1].state, FREE, __ATOMIC_RELEASE); /* R2 */
     w->told = 0;
 }
 
