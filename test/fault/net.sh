@@ -39,6 +39,10 @@ status=$?
 [ $status != 0 ] && [ $status != 124 ] && grep -q 'PE 0: network: PE 1 .*has not answered for 2 s' "$work/log"
 ok $? "a PE that goes silent ends the job with a line" "$work/log"
 
+# Catches: a PE that takes nothing and so keeps others from getting what is theirs.
+SHMEM_HEARTBEAT=60 run '' 3 "$top_builddir/test/fault/silent" slow
+ok $? "a PE that has stopped holds up nobody else" "$work/log"
+
 # Catches: sockets of the library that a program started by a PE inherits.
 run '' 2 "$top_builddir/test/fault/silent" fds
 ok $? "no descriptor of the network reaches exec'd children" "$work/log"

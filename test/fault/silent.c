@@ -1,12 +1,16 @@
 /*
- * silent.c - what a PE does on a network of one host: "stop" stops PE 1 as a host that hangs would; "fds" looks at the
- * descriptors that a program started by each PE inherits.
+ * silent.c - what a PE does on a network of one host: "stop" stops PE 1 as a host that hangs would; "slow" stops PE 2 of
+ * three while PE 0 floods it and talks to PE 1, which lets it go on; "fds" looks at the descriptors that a program
+ * started by each PE inherits.
  */
+#include <pthread.h>
+#include <sched.h>
 #include <shmem.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static long word;
 
@@ -26,10 +30,75 @@ static int look(void)
     return bad || !f;
 }
 
+enum { FLOOD = 20000, PIECE = 1024, ROUNDS = 2000 };
+static char area[PIECE];
+static long pid, flooded, turn;
+
+static void *flood(void *arg)
+{
+    for (int i = 0; i < FLOOD; i++)
+        shmem_putmem(area, area, PIECE, 2);
+    shmem_long_atomic_inc(&flooded, 2);
+    return arg;
+}
+
+static int is_stopped(long p)
+{
+    char path[64], state = 0;
+    snprintf(path, sizeof path, "/proc/%ld/stat", p);
+    FILE *f = fopen(path, "re");
+    if (f) {
+        if (fscanf(f, "%*d %*s %c", &state) != 1)
+            state = 0;
+        fclose(f);
+    }
+    return state == 'T';
+}
+
+/* A thread of PE 0 cannot go on; its other thread's messages must. */
+static int slow(int me)
+{
+    pthread_t t;
+    if (me == 2) {
+        shmem_long_p(&pid, getpid(), 1);
+        shmem_quiet();
+        raise(SIGSTOP);
+        shmem_long_wait_until(&flooded, SHMEM_CMP_EQ, 1);
+    } else if (me == 0) {
+        pthread_create(&t, NULL, flood, NULL);
+        for (long r = 1; r <= ROUNDS; r++) {
+            shmem_long_p(&turn, r, 1);
+            shmem_long_wait_until(&turn, SHMEM_CMP_EQ, r);
+        }
+        shmem_quiet();
+        pthread_join(t, NULL);
+    } else {
+        shmem_long_wait_until(&pid, SHMEM_CMP_NE, 0);
+        while (!is_stopped(pid))
+            sched_yield();
+        for (long r = 1; r <= ROUNDS; r++) {
+            shmem_long_wait_until(&turn, SHMEM_CMP_EQ, r);
+            shmem_long_p(&turn, r, 0);
+        }
+        shmem_quiet();
+        if (!is_stopped(pid))
+            return 1;
+        kill((pid_t)pid, SIGCONT);
+    }
+    shmem_barrier_all();
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
-    shmem_init();
+    int provided;
+    shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided);
     int me = shmem_my_pe(), bad = 0;
+    if (argc > 1 && strcmp(argv[1], "slow") == 0) {
+        bad = slow(me);
+        shmem_finalize();
+        return bad;
+    }
     shmem_long_p(&word, 1, 1 - me); /* both have met */
     shmem_long_wait_until(&word, SHMEM_CMP_EQ, 1);
     shmem_barrier_all();

@@ -454,13 +454,17 @@ static int poll_lanes(void)
     return handled;
 }
 
-/* Asks for no entry, so that none is taken from whoever polls. */
+/* Asks for no entry, so that none is taken from whoever polls. One thread at a time: those of tcp would share the places
+ * where poll(2) tells each what it saw. */
 static int rest(int timeout_ms)
 {
+    static int resting;
     struct fi_cq_msg_entry none;
-    if (can_rest)
-        fi_cq_sread(lanes[0].cq, &none, 0, NULL, timeout_ms);
-    return can_rest;
+    if (!can_rest || __atomic_exchange_n(&resting, 1, __ATOMIC_ACQUIRE))
+        return 0;
+    fi_cq_sread(lanes[0].cq, &none, 0, NULL, timeout_ms);
+    __atomic_store_n(&resting, 0, __ATOMIC_RELEASE);
+    return 1;
 }
 
 static void met(void)
