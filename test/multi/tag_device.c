@@ -1,5 +1,5 @@
 /*
- * tag_device.c - tagged messages from and to the device heap.
+ * tag_device.c - tagged messages, and the data and answers of GPCs, from and to the device heap.
  *
  * Built twice, as device.c is: PRIVATE_MEMORY asks for device memory that the host cannot touch.
  */
@@ -68,6 +68,35 @@ static void test_every_way(void)
             send_round(lengths[i], k & 1, k >> 1 & 1, k >> 2 & 1, k >> 3);
 }
 
+/* The answer is the data with every byte one more. */
+static int add_one(shmemx_gpc_call_t *c)
+{
+    for (size_t i = 0; i < c->dlen; i++)
+        ((unsigned char *)c->rdata)[i] = (unsigned char)(((const unsigned char *)c->data)[i] + 1);
+    c->rdsize = c->dlen;
+    return SHMEMX_GPC_DONE;
+}
+
+/* Catches: the same for what travels inside a message, in pieces, and by a fetch, and for the answer. */
+static void test_calls(void)
+{
+    int func = shmemx_gpc_register(add_one);
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        size_t n = lengths[i];
+        fill(back, n, (unsigned)me);
+        shmem_putmem(dev, back, n, me);
+        memset(back, 0, n);
+        shmem_putmem(dev + MOST, back, n, me);
+        CHECK(shmemx_gpc_exec(SHMEM_TEAM_WORLD, func, next_pe(), NULL, 0, dev, n, NULL, 0, dev + MOST, n, NULL) == 0);
+        shmem_getmem(back, dev + MOST, n, me);
+        for (size_t k = 0; k < n; k++)
+            back[k]--;
+        CHECKF(is_filled(back, n, (unsigned)me), "%zu bytes", n);
+        shmem_barrier_all();
+    }
+    shmemx_gpc_release(func);
+}
+
 int main(void)
 {
     if (PRIVATE_MEMORY)
@@ -82,6 +111,7 @@ int main(void)
         return 1;
     }
     RUN(test_every_way, "between host and device memory, expected or not, whole or in pieces");
+    RUN(test_calls, "data and answers of GPCs in device memory");
     int status = tap_end();
     shmem_finalize();
     return status;

@@ -49,6 +49,23 @@ void shi_team_exchange(struct shmem_team *t, const void *data, size_t bytes)
     memcpy(shi_team_box(t, 0, 0), data, bytes);
 }
 
+/* There is no device. */
+int shi_dheap_hides(const void *addr, size_t bytes)
+{
+    (void)addr, (void)bytes;
+    return 0;
+}
+
+int shi_dheap_holds(const void *addr, size_t bytes)
+{
+    return shi_dheap_hides(addr, bytes);
+}
+
+void shi_dheap_move(void *to, const void *from, size_t bytes)
+{
+    memcpy(to, from, bytes);
+}
+
 shmem_team_t shi_team_handle(struct shmem_team *t)
 {
     return t == &shi_team_world ? SHMEM_TEAM_WORLD : SHMEM_TEAM_INVALID;

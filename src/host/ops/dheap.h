@@ -6,7 +6,9 @@
 #define SHI_DHEAP_H
 
 #include <stddef.h>
+#include <string.h>
 
+#include "host/ops/world.h"
 #include "host/util/config.h"
 
 struct shmem_ctx;
@@ -55,6 +57,15 @@ void shi_dheap_copy(const char *routine, void *to, const void *from, size_t byte
 
 /* Copy where either side may be in a device heap, this PE's or a mapped one. */
 void shi_dheap_move(void *to, const void *from, size_t bytes);
+
+/* memcpy, where either side may be in this PE's device heap. */
+static inline void shi_dheap_memcpy(void *to, const void *from, size_t bytes)
+{
+    if (shi_unlikely(shi_world.dev_private) && (shi_dheap_holds(to, bytes) || shi_dheap_holds(from, bytes)))
+        shi_dheap_move(to, from, bytes);
+    else
+        memcpy(to, from, bytes);
+}
 
 /* Fill this PE's own device memory with zeros. */
 void shi_dheap_clear(const char *routine, void *addr, size_t bytes);

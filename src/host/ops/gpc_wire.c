@@ -15,8 +15,10 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "host/ops/dheap.h"
 #include "host/util/base.h"
 #include "host/util/spin.h"
 
@@ -60,9 +62,9 @@ static void move(struct shi_gpc_row *r, char *msg, size_t bytes, int out)
         size_t part = r->part[r->now].bytes, now = part < bytes ? part : bytes;
         char *at = r->part[r->now].at;
         if (out)
-            memcpy(msg, at, now);
+            shi_dheap_memcpy(msg, at, now);
         else if (at)
-            memcpy(at, msg, now);
+            shi_dheap_memcpy(at, msg, now);
         r->part[r->now].at = at ? at + now : NULL;
         r->part[r->now].bytes -= now;
         r->now += now == part;
@@ -169,6 +171,9 @@ static void end_fetch(struct shi_am_fetch *f, int err)
 {
     struct shi_gpc_in *in = (struct shi_gpc_in *)((char *)f - offsetof(struct shi_gpc_in, fetch));
     in->err = in->err ? in->err : err;
+    if (in->bounce && !err)
+        shi_dheap_move(in->data, in->bounce, in->src.bytes);
+    free(in->bounce);
     in->whole(in);
 }
 
@@ -176,7 +181,10 @@ static void end_fetch(struct shi_am_fetch *f, int err)
 static int try_fetch(struct shi_gpc_in *in)
 {
     in->fetch.done = end_fetch;
-    int err = in->data ? shi_am_fetch(in->pe, &in->src, 0, in->data, in->src.bytes, &in->fetch) : -ENOMEM;
+    void *to = in->data;
+    if (to && shi_dheap_hides(to, in->src.bytes))
+        to = in->bounce = in->bounce ? in->bounce : malloc(in->src.bytes);
+    int err = to ? shi_am_fetch(in->pe, &in->src, 0, to, in->src.bytes, &in->fetch) : -ENOMEM;
     if (err != -EINPROGRESS && err != -EAGAIN)
         end_fetch(&in->fetch, err);
     return err == -EAGAIN ? err : 0;

@@ -110,6 +110,7 @@ struct shi_gpc_in {
     struct shi_gpc_in *next; /* of those in pieces, or that wait to fetch */
     struct shi_am_turn turn;
     struct shi_am_fetch fetch;
+    void *bounce; /* where data is fetched to when only the device can store it where it belongs */
     struct shi_am_src src;   /* bytes 0: nothing to fetch */
     void *data;              /* where to */
     struct shi_gpc_row row;  /* the rest, as the sender filled it */

@@ -76,20 +76,12 @@ void *shi_tag_piece(const struct shi_tag_data *d, size_t at, size_t *bytes)
     return (char *)v->base + at;
 }
 
-static void copy(void *to, const void *from, size_t bytes)
-{
-    if (shi_unlikely(shi_world.dev_private) && (shi_dheap_holds(to, bytes) || shi_dheap_holds(from, bytes)))
-        shi_dheap_move(to, from, bytes);
-    else
-        memcpy(to, from, bytes);
-}
-
 void shi_tag_gather(const struct shi_tag_data *d, size_t at, void *to, size_t bytes)
 {
     for (size_t some; bytes; bytes -= some, at += some, to = (char *)to + some) {
         const void *from = shi_tag_piece(d, at, &some);
         some = some < bytes ? some : bytes;
-        copy(to, from, some);
+        shi_dheap_memcpy(to, from, some);
     }
 }
 
@@ -101,7 +93,7 @@ void shi_tag_scatter(const struct shi_tag_data *d, size_t at, const void *from, 
     for (size_t some; bytes; bytes -= some, at += some, from = (const char *)from + some) {
         void *to = shi_tag_piece(d, at, &some);
         some = some < bytes ? some : bytes;
-        copy(to, from, some);
+        shi_dheap_memcpy(to, from, some);
     }
 }
 
