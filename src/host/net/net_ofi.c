@@ -88,7 +88,7 @@ static int open_lane(int i)
     struct lane *l = &lanes[i];
     size_t depth = LANE_CAP + (i == 0 ? RECVS : 0);
     struct fi_cq_attr want = {.format = FI_CQ_FORMAT_MSG, .size = depth, .wait_obj = i ? FI_WAIT_NONE : FI_WAIT_UNSPEC};
-    *l = (struct lane){.pub = {PTHREAD_MUTEX_INITIALIZER, i}, .line = calloc((size_t)n_pes, sizeof *l->line)};
+    *l = (struct lane){.pub = {PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP, i}, .line = calloc((size_t)n_pes, sizeof *l->line)};
     if (!l->line)
         return -ENOMEM;
     for (int k = 0; k < POOL; k++) {

@@ -214,7 +214,7 @@ static void pay(void)
     for (int i = 0; i < n_owed;) {
         struct heard *x = &shi_stream_net.heard[owed[i]];
         uint32_t lanes = __atomic_load_n(&x->owed_lanes, __ATOMIC_RELAXED);
-        if (lanes && !x->now && x->owed_at >= looks) {
+        if (lanes && !x->now && x->owed_at + 1 >= looks) {
             i++;
             continue;
         }
