@@ -121,9 +121,9 @@ static void bare_up(void)
     check(fi_ep_bind(ep, &av->fid, 0), "fi_ep_bind");
     check(fi_ep_bind(ep, &cq->fid, FI_TRANSMIT | FI_RECV), "fi_ep_bind");
     check(fi_enable(ep), "fi_enable");
-    check(fi_mr_reg(domain, area, BIG, FI_REMOTE_READ | FI_REMOTE_WRITE, 0, (uint64_t)me + 1, 0, &mr, NULL), "fi_mr_reg");
+    check(fi_mr_reg(domain, heap, BIG, FI_REMOTE_READ | FI_REMOTE_WRITE, 0, (uint64_t)me + 1, 0, &mr, NULL), "fi_mr_reg");
     struct card c = {.address_bytes = sizeof c.address, .key = fi_mr_key(mr),
-                     .base = info->domain_attr->mr_mode & FI_MR_VIRT_ADDR ? (uint64_t)area : 0};
+                     .base = info->domain_attr->mr_mode & FI_MR_VIRT_ADDR ? (uint64_t)heap : 0};
     check(fi_getname(&ep->fid, c.address, &c.address_bytes), "fi_getname");
     for (int pe = 0; pe < 2; pe++)
         shmem_putmem(&cards[me], &c, sizeof c, pe);
@@ -207,33 +207,47 @@ static void transfer(int writes, size_t bytes, int i)
     started++;
 }
 
-static void bare_windows(int writes, size_t bytes, long calls, int window)
+static void bare_window(int writes, size_t bytes, int window)
 {
-    for (; shmem_my_pe() == 0 && calls > 0; calls--) {
-        for (int i = 0; i < window; i++)
-            transfer(writes, bytes, i);
-        while (ended < started)
-            poll_bare();
-    }
+    for (int i = 0; i < window; i++)
+        transfer(writes, bytes, i);
+    while (ended < started)
+        poll_bare();
+}
+
+static void bare_reads(size_t bytes, long calls, int window)
+{
+    for (; shmem_my_pe() == 0 && calls > 0; calls--)
+        bare_window(0, bytes, window);
     through_bare();
 }
 
 static void loop_bare_get(void *arg, long calls)
 {
     (void)arg;
-    bare_windows(0, WORD, calls, 1);
+    bare_reads(WORD, calls, 1);
 }
 
+/* A window is complete, as after a quiet, when a message behind it has been answered. */
 static void loop_bare_write_big(void *arg, long calls)
 {
     (void)arg;
-    bare_windows(1, BIG, calls, WINDOW);
+    for (; calls > 0; calls--) {
+        if (shmem_my_pe() == 0) {
+            bare_window(1, BIG, WINDOW);
+            message();
+            await_messages(1);
+        } else {
+            await_messages(1);
+            message();
+        }
+    }
 }
 
 static void loop_bare_read_big(void *arg, long calls)
 {
     (void)arg;
-    bare_windows(0, BIG, calls, WINDOW);
+    bare_reads(BIG, calls, WINDOW);
 }
 
 static void loop_get(void *arg, long calls)

@@ -2,12 +2,14 @@
  * progress.c - the sources of progress and the thread that polls them when nobody else does.
  *
  *   word      written by             read by     order
- *   polls     program's threads      thread      relaxed: it only has to differ after a while
+ *   polls,    program's threads      thread      relaxed: they only have to differ after a while
+ *   posts
  *   stop      shi_progress_stop      thread      R1 -> A1; the join orders everything else
  *   sources   shi_progress_add       all         n_sources: R2 -> A2 a source is whole before it is counted
  *
  * The thread looks once a millisecond whether the program polls by itself; while it does, the thread touches nothing.
- * When the program has stopped polling, the thread rests in the network's own wait and serves what comes.
+ * While the program only posts, the thread polls once a millisecond; when it does neither, the thread rests in the
+ * network's own wait and serves what comes.
  */
 #include "host/net/progress.h"
 
@@ -25,6 +27,7 @@ _Thread_local int shi_progress_own;
 static struct shi_progress_source sources[MAX_SOURCES];
 static int n_sources;
 static unsigned long polls;
+unsigned long shi_progress_posts;
 static int stop, running;
 static pthread_t thread;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* add and stop */
@@ -73,13 +76,18 @@ int shi_progress_rest(void)
 
 static void *serve(void *arg)
 {
-    unsigned long seen = 0;
+    unsigned long polled = 0, posted = 0;
     long idle_ns = LOOK_NS;
     shi_progress_own = 1;
     while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE)) { /* A1 */
-        unsigned long now = __atomic_load_n(&polls, __ATOMIC_RELAXED);
-        if (now != seen) {
-            seen = now;
+        unsigned long polled_now = __atomic_load_n(&polls, __ATOMIC_RELAXED);
+        unsigned long posted_now = __atomic_load_n(&shi_progress_posts, __ATOMIC_RELAXED);
+        if (polled_now != polled) {
+            polled = polled_now;
+            pause_ns(LOOK_NS);
+        } else if (posted_now != posted) { /* it wants the locks and the core, and will poll */
+            posted = posted_now;
+            poll_all();
             pause_ns(LOOK_NS);
         } else if (poll_all()) {
             idle_ns = LOOK_NS;

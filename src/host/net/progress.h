@@ -32,6 +32,13 @@ extern int shi_progress_on; /* there is a source; set and cleared when no other 
 /* For the program's threads: poll every source once. How much was handled; 0 is idle. */
 int shi_progress_poll(void);
 
+/* The program starts something in the network, with locks that the thread would contend for. */
+extern unsigned long shi_progress_posts;
+static inline void shi_progress_post(void)
+{
+    __atomic_store_n(&shi_progress_posts, __atomic_load_n(&shi_progress_posts, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+}
+
 /* Sleep a millisecond, or less when something comes over the network; 0 at once without one. */
 int shi_progress_rest(void);
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/net/progress.h"
 #include "host/net/stream_wire.h"
 #include "host/util/log.h"
 
@@ -381,6 +382,7 @@ static void *begin(struct shi_lane *l, const struct shi_spot *to, struct record 
 {
     r.region = (uint8_t)to->region;
     r.off = to->off;
+    shi_progress_post();
     lock(l);
     void *p = behind_writes(l, to->pe, flags & SHI_STREAM_AFTER_WRITES) ? shi_stream_append(l, to->pe, &r, 0) : NULL;
     if (!p)
@@ -486,6 +488,7 @@ int shi_stream_write(struct shi_lane *l, const struct shi_spot *to, const void *
 {
     struct stream *s = &l->to[to->pe];
     int rc = -EAGAIN;
+    shi_progress_post();
     lock(l);
     if (behind_fence(l, to->pe))
         rc = NET->write(l->net, to->pe, &shi_stream_net.memory[to->pe][to->region], to->off, from, bytes, req);
@@ -500,6 +503,7 @@ int shi_stream_write(struct shi_lane *l, const struct shi_spot *to, const void *
 
 int shi_stream_read(struct shi_lane *l, const struct shi_spot *from, void *to, size_t bytes, struct shi_net_req *req)
 {
+    shi_progress_post();
     lock(l);
     int rc = NET->read(l->net, from->pe, &shi_stream_net.memory[from->pe][from->region], from->off, to, bytes, req);
     if (rc == -EINPROGRESS && !req) {
