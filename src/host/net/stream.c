@@ -338,6 +338,15 @@ int shi_stream_quiet(struct shi_lane *l, int pe)
     return all;
 }
 
+int shi_stream_idle(struct shi_lane *l, int pe)
+{
+    lock(l);
+    const struct stream *s = &l->to[pe];
+    int idle = s->acked >= s->need && !s->wrote && !s->rma;
+    unlock(l);
+    return idle;
+}
+
 int shi_stream_local(struct shi_lane *l)
 {
     lock(l);

@@ -116,6 +116,9 @@ int shi_stream_write(struct shi_lane *l, const struct shi_spot *to, const void *
                      struct shi_net_req *req);
 int shi_stream_read(struct shi_lane *l, const struct shi_spot *from, void *to, size_t bytes, struct shi_net_req *req);
 
+/* Is all that the lane sent pe known to be complete there? A read then overtakes nothing. */
+int shi_stream_idle(struct shi_lane *l, int pe);
+
 /* Later records and writes to a PE stay behind earlier ones. */
 void shi_stream_fence(struct shi_lane *l);
 

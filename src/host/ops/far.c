@@ -140,29 +140,70 @@ static void get_by_hand(struct shi_lane *l, struct shi_spot from, char *dest, si
     }
 }
 
-void shi_far_get(struct shi_lane *l, const struct shi_spot *from, void *dest, size_t bytes, int how)
+static void get_replied(struct shi_lane *l, const struct shi_spot *from, void *dest, size_t bytes, int nbi)
 {
-    int nbi = how & SHI_NBI;
+    struct shi_blocks b = {(uint32_t)bytes, 1, 0};
+    if (nbi)
+        get_record_nbi(l, from, &b, dest);
+    else
+        get_record(l, from, &b, dest, bytes, 0);
+}
+
+static void get_read(struct shi_lane *l, struct shi_spot at, void *dest, size_t bytes, int nbi)
+{
     struct transfer t = {.req.done = transfer_ended};
-    struct shi_spot at = *from;
-    if (shi_unlikely(by_hand(from, dest))) {
-        get_by_hand(l, at, dest, bytes);
-        return;
-    }
-    if (bytes <= shi_stream_bcopy_bytes()) { /* a reply takes half the time of a read where software serves both */
-        struct shi_blocks b = {(uint32_t)bytes, 1, 0};
-        if (nbi)
-            get_record_nbi(l, from, &b, dest);
-        else
-            get_record(l, from, &b, dest, bytes, 0);
-        return;
-    }
     for (size_t n; bytes; bytes -= n, dest = (char *)dest + n, at.off += n) {
         n = bytes < shi_stream_rma_bytes() ? bytes : shi_stream_rma_bytes();
         t.ended = 0;
         AWAIT(shi_stream_read(l, &at, dest, n, nbi ? NULL : &t.req) != -EAGAIN, "get", at.pe);
         AWAIT(nbi || __atomic_load_n(&t.ended, __ATOMIC_ACQUIRE), "get", at.pe);
     }
+}
+
+/* Short gets: a record with its reply, or a read. Which is quicker is the provider's: on one host 1.4 against 2.4 us by
+ * shm, 23 against 15 by tcp;ofi_rxm. So the first of either length are timed both ways by turns, and the best time of
+ * each decides. Threads may lose a try to each other. Nonblocking ones share messages, so they are records. */
+enum { REPLIED, READ, WAYS, TRIES = 8, SHORTER = 2048 };
+static struct lengths {
+    unsigned tries;
+    uint64_t least_ns[WAYS];
+} get_lengths[2] = {{.least_ns = {UINT64_MAX, UINT64_MAX}}, {.least_ns = {UINT64_MAX, UINT64_MAX}}};
+
+static void get_short(struct shi_lane *l, const struct shi_spot *from, void *dest, size_t bytes)
+{
+    struct lengths *k = &get_lengths[bytes > SHORTER];
+    unsigned tries = __atomic_load_n(&k->tries, __ATOMIC_RELAXED);
+    uint64_t least[WAYS] = {__atomic_load_n(&k->least_ns[REPLIED], __ATOMIC_RELAXED),
+                            __atomic_load_n(&k->least_ns[READ], __ATOMIC_RELAXED)};
+    int timed = tries < WAYS * TRIES;
+    int way = timed ? (int)(tries % WAYS) : least[READ] < least[REPLIED];
+    if (way == READ && !shi_stream_idle(l, from->pe)) { /* a read would overtake what the program put before */
+        get_replied(l, from, dest, bytes, 0);
+        return;
+    }
+    uint64_t begin = timed ? shi_now_ns() : 0;
+    if (way == READ)
+        get_read(l, *from, dest, bytes, 0);
+    else
+        get_replied(l, from, dest, bytes, 0);
+    if (!timed)
+        return;
+    uint64_t ns = shi_now_ns() - begin;
+    if (ns < least[way])
+        __atomic_store_n(&k->least_ns[way], ns, __ATOMIC_RELAXED);
+    __atomic_store_n(&k->tries, tries + 1, __ATOMIC_RELAXED);
+}
+
+void shi_far_get(struct shi_lane *l, const struct shi_spot *from, void *dest, size_t bytes, int how)
+{
+    if (shi_unlikely(by_hand(from, dest)))
+        get_by_hand(l, *from, dest, bytes);
+    else if (bytes > shi_stream_bcopy_bytes())
+        get_read(l, *from, dest, bytes, how & SHI_NBI);
+    else if (how & SHI_NBI)
+        get_replied(l, from, dest, bytes, 1);
+    else
+        get_short(l, from, dest, bytes);
 }
 
 /* ---- strides ------------------------------------------------------------------------------------------------------ */
