@@ -105,6 +105,27 @@ static void store_buffering(void)
     buffering(everybody_quiet);
 }
 
+/* The specification wants a quiet in between; programs that leave it out find what they put all the same. Catches: a get
+ * that overtakes this PE's own put, by whichever way it goes. */
+static void own_put(void)
+{
+    long *word = shmem_malloc(sizeof *word), got = 0;
+    *word = 0;
+    shmem_barrier_all();
+    for (int i = 1; i <= 200; i++)
+        shmem_getmem(&got, word, sizeof got, me == 0); /* the library has its choice of ways now */
+    for (long i = 1; me == 0 && i <= rounds / 4; i++) {
+        shmem_long_p(word, i, 1);
+        got = shmem_long_g(word, 1);
+        if (!CHECKF(got == i, "put %ld, got %ld", i, got))
+            break;
+        if (i % 8 == 0) /* the ways have nothing to wait for */
+            shmem_quiet();
+    }
+    shmem_barrier_all();
+    shmem_free(word);
+}
+
 int main(void)
 {
     shmem_init();
@@ -118,6 +139,7 @@ int main(void)
         RUN(message_passing, "put, fence, put flag");
         RUN(message_passing_quiet, "put_nbi, quiet, put flag");
         RUN(store_buffering, "put, quiet, get on both sides");
+        RUN(own_put, "put, get");
     } else {
         tap_skip("order", "needs a second PE to look");
     }
