@@ -126,7 +126,9 @@ static void *serve(void *arg)
     prctl(PR_SET_TIMERSLACK, 1000); /* naps are short; the default adds 50 us */
     ask_for_short_slices();
     shi_progress_own = 1;
-    if (!shi_device->on_cores)
+    if (shi_device->on_cores)
+        shi_shm_spread(&shi_world.shm);
+    else
         shi_cpu_leave_busy();
     while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
         if (poll_all()) {

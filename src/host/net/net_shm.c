@@ -164,16 +164,33 @@ static int bring_region(struct control *c, const struct shi_boot *boot, const st
 }
 
 /* More PEs than cores that any of them may use? Masks beyond 1024 cores count as enough cores. */
-static int is_crowded(const struct shi_shm_region *r, int n)
+enum { CPU_WORDS = sizeof((struct shi_shm_region *)0)->cpus / sizeof(uint64_t) };
+
+/* The cores of all PEs together; how many. */
+static int all_cpus(const struct shi_shm_region *r, int n, uint64_t all[CPU_WORDS])
 {
     int cpus = 0;
-    for (size_t w = 0; w < sizeof r->cpus / sizeof *r->cpus; w++) {
-        uint64_t any = 0;
+    for (size_t w = 0; w < CPU_WORDS; w++) {
+        all[w] = 0;
         for (int i = 0; i < n; i++)
-            any |= r[i].cpus[w];
-        cpus += __builtin_popcountll(any);
+            all[w] |= r[i].cpus[w];
+        cpus += __builtin_popcountll(all[w]);
     }
+    return cpus;
+}
+
+static int is_crowded(const struct shi_shm_region *r, int n)
+{
+    uint64_t all[CPU_WORDS];
+    int cpus = all_cpus(r, n, all);
     return cpus > 0 && n > cpus;
+}
+
+void shi_shm_spread(const struct shi_shm *s)
+{
+    uint64_t all[CPU_WORDS];
+    if (all_cpus(s->region, s->n, all))
+        sched_setaffinity(0, sizeof all, (const cpu_set_t *)all);
 }
 
 int shi_shm_up(const struct shi_boot *boot, const struct shi_shm_want *want, struct shi_shm *out)

@@ -44,6 +44,9 @@ struct shi_shm_want {
  * end: the program goes on using its static data, and a later shmem_init its heap. */
 int shi_shm_up(const struct shi_boot *boot, const struct shi_shm_want *want, struct shi_shm *out);
 
+/* Let the calling thread run on every core that some PE of the node may run on, where the system lets us. */
+void shi_shm_spread(const struct shi_shm *s);
+
 /* Give the pages of this PE's heap back to the system; it reads as zeros afterwards. */
 void shi_shm_drop_heap(const struct shi_shm *s, size_t heap_bytes);
 

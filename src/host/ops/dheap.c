@@ -2,6 +2,7 @@
 #include "host/ops/dheap.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,8 +53,13 @@ int shi_dheap_take(void)
 {
     if (taken)
         return 0;
+    cpu_set_t own;
+    int restore = sched_getaffinity(0, sizeof own, &own) == 0;
+    shi_shm_spread(&shi_world.shm); /* threads that run kernels start here, and would share this PE's core with it */
     int err = shi_device_take(chosen ? &choice : &shi_world.config.device, shi_world.boot.local_index, &host_access);
     taken = !err;
+    if (restore)
+        sched_setaffinity(0, sizeof own, &own);
     return err;
 }
 
