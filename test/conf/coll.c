@@ -419,6 +419,16 @@ static void test_back_to_back(void)
     }
 }
 
+/* Catches: addresses looked at where there is nothing to move. */
+static void test_nothing(void)
+{
+    const shmem_team_t t = SHMEM_TEAM_WORLD;
+    CHECK(shmem_int_broadcast(t, NULL, NULL, 0, n_pes - 1) == 0 && shmem_int_collect(t, NULL, NULL, 0) == 0 &&
+          shmem_int_fcollect(t, NULL, NULL, 0) == 0 && shmem_int_alltoall(t, NULL, NULL, 0) == 0 &&
+          shmem_int_alltoalls(t, NULL, NULL, 1, 1, 0) == 0 && shmem_int_sum_reduce(t, NULL, NULL, 0) == 0 &&
+          shmem_int_sum_inscan(t, NULL, NULL, 0) == 0);
+}
+
 int main(void)
 {
     shmem_init();
@@ -433,6 +443,7 @@ int main(void)
     add_group(n_pes - 1, 0, 1);
     if (n_pes >= 5)
         add_group(1, 3, (n_pes + 1) / 3);
+    RUN(test_nothing, "collectives of no elements, with NULL for addresses");
     RUN(test_reductions, "every reduction and scan against the model");
     RUN(test_identical, "all members get the same bits");
     RUN(test_extremes, "the extreme values of signed and unsigned types");

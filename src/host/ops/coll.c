@@ -45,7 +45,7 @@ void shi_coll_put(const struct shmem_team *t, void *dest, const void *source, si
 {
     if (!t->peer[pe].far) {
         copy(shi_coll_at(t, dest, pe), source, bytes);
-    } else {
+    } else if (bytes) {
         struct shi_spot to = spot_of(t, dest, bytes, pe);
         shi_far_put(shi_world.lane, &to, source, bytes, 1);
     }
@@ -55,7 +55,7 @@ void shi_coll_get(const struct shmem_team *t, void *dest, const void *source, si
 {
     if (!t->peer[pe].far) {
         copy(dest, shi_coll_at(t, source, pe), bytes);
-    } else {
+    } else if (bytes) {
         struct shi_spot from = spot_of(t, source, bytes, pe);
         shi_far_get(shi_world.lane, &from, dest, bytes, 1);
     }
