@@ -4,8 +4,6 @@
 
 #include "host/net/net_shm.h"
 
-enum { SHI_CPU_WORDS = sizeof((struct shi_shm_region *)0)->cpus / sizeof(uint64_t) };
-
 /* A core that PE number `me` of the n in region[], in the node's order, may give its proxy; `near` are the cores of its
  * processor, 0 to look at its own cores only. Best is one that no PE is bound to; else one of those that the PE shares
  * with others, from the end, when these are twice as many as they. -1 where there is none to spare. PEs that ask alike

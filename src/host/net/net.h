@@ -87,8 +87,8 @@ struct shi_net_ops {
     int (*flush)(struct shi_net_lane *l, int pe, struct shi_net_req *req);
     /* What has completed or come, on all lanes; how many. */
     int (*poll)(void);
-    /* Sleep until something may have, at most timeout_ms. 1, or 0 at once where the provider cannot
-     * or another thread does. */
+    /* Sleep until something may have, at most timeout_ms. 1, or 0 at once where the provider cannot or another
+     * thread does. */
     int (*rest)(int timeout_ms);
     /* A first message went to or came from somebody: connections that this opened are kept from exec'd children. */
     void (*met)(void);

@@ -163,14 +163,11 @@ static int bring_region(struct control *c, const struct shi_boot *boot, const st
     return !err && want->data_bytes ? want->remap(fd, r->data_off) : err;
 }
 
-/* More PEs than cores that any of them may use? Masks beyond 1024 cores count as enough cores. */
-enum { CPU_WORDS = sizeof((struct shi_shm_region *)0)->cpus / sizeof(uint64_t) };
-
 /* The cores of all PEs together; how many. */
-static int all_cpus(const struct shi_shm_region *r, int n, uint64_t all[CPU_WORDS])
+static int all_cpus(const struct shi_shm_region *r, int n, uint64_t all[SHI_CPU_WORDS])
 {
     int cpus = 0;
-    for (size_t w = 0; w < CPU_WORDS; w++) {
+    for (size_t w = 0; w < SHI_CPU_WORDS; w++) {
         all[w] = 0;
         for (int i = 0; i < n; i++)
             all[w] |= r[i].cpus[w];
@@ -179,16 +176,17 @@ static int all_cpus(const struct shi_shm_region *r, int n, uint64_t all[CPU_WORD
     return cpus;
 }
 
+/* More PEs than cores that any of them may use? Masks beyond 1024 cores count as enough cores. */
 static int is_crowded(const struct shi_shm_region *r, int n)
 {
-    uint64_t all[CPU_WORDS];
+    uint64_t all[SHI_CPU_WORDS];
     int cpus = all_cpus(r, n, all);
     return cpus > 0 && n > cpus;
 }
 
 void shi_shm_spread(const struct shi_shm *s)
 {
-    uint64_t all[CPU_WORDS];
+    uint64_t all[SHI_CPU_WORDS];
     if (all_cpus(s->region, s->n, all))
         sched_setaffinity(0, sizeof all, (const cpu_set_t *)all);
 }

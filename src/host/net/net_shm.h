@@ -12,12 +12,14 @@
 
 #include "host/boot/boot.h"
 
+enum { SHI_CPU_WORDS = 16 }; /* of a mask of cores: 1,024 of them */
+
 /* What one PE brings. Addresses are its own; offsets count from the start of the node's file. */
 struct shi_shm_region {
     uint64_t sync_off, am_off, heap_off, data_off;
     uint64_t heap_bytes, data_bytes;
     uint64_t exe_id;    /* equal where static data has the same layout */
-    uint64_t cpus[16];  /* affinity mask */
+    uint64_t cpus[SHI_CPU_WORDS]; /* affinity mask */
     int pe, pid;
     uint64_t held;      /* one proxy's while it changes a word of this PE's device heap, see proxy/staged.c */
 };

@@ -3,8 +3,8 @@
  *
  * A lane has a stream to each PE. Records go into a batch; a batch is sent at once while few messages of the stream are
  * unacknowledged and no session says that more will come, else when it is full, when somebody polls, or when completion
- * is asked for. So a lone put leaves with
- * its call, and a flood shares messages. The target applies records in order with its own loads, stores and atomics.
+ * is asked for. So a lone put leaves with its call, and a flood shares messages. The target applies records in order
+ * with its own loads, stores and atomics.
  * Acknowledgements count messages; they travel in the head of every message the other way.
  *
  * Large transfers bypass the stream as writes and reads of registered memory; the functions here keep what fence and

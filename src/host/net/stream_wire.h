@@ -83,7 +83,7 @@ struct shi_lane {
     struct shi_net_lane *net;
     struct stream *to;  /* [n_pes] */
     uint64_t fences;
-    int sessions; /* of its contexts, that batch */
+    int sessions;          /* of its contexts, that batch */
     int *open, n_open;     /* PEs whose open batch has something */
     int *dirty, n_dirty;   /* PEs that quiet has to look at */
     int *waiting, n_waiting, turn; /* PEs whose batches wait for room */

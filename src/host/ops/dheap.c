@@ -55,7 +55,8 @@ int shi_dheap_take(void)
         return 0;
     cpu_set_t own;
     int restore = sched_getaffinity(0, sizeof own, &own) == 0;
-    shi_shm_spread(&shi_world.shm); /* threads that run kernels start here, and would share this PE's core with it */
+    if (restore) /* threads that run kernels start here, and would share this PE's core with it */
+        shi_shm_spread(&shi_world.shm);
     int err = shi_device_take(chosen ? &choice : &shi_world.config.device, shi_world.boot.local_index, &host_access);
     taken = !err;
     if (restore)

@@ -88,32 +88,9 @@ static struct range cut(struct range all, int parts, int i, size_t elem)
     return (struct range){first, all.last - first < part ? all.last : first + part};
 }
 
-/* Combine a part of every source, block by block, into every dest. */
+/* Combine a part of every source of this node, block by block, into my dest, or into every dest of it. */
 static void reduce_part(const struct shmem_team *t, void *dest, const void *source, struct range part,
-                        const struct shi_reduction *r)
-{
-    _Alignas(64) char acc[BLOCK_BYTES];
-    size_t block = BLOCK_BYTES / r->elem;
-    for (size_t at = part.first; at < part.last; at += block) {
-        size_t n = part.last - at < block ? part.last - at : block, off = at * r->elem;
-        memcpy(acc, (char *)shi_coll_at(t, source, 0) + off, n * r->elem);
-        for (int i = 1; i < t->n; i++)
-            r->combine(acc, (char *)shi_coll_at(t, source, i) + off, n);
-        for (int i = 0; i < t->n; i++)
-            memcpy((char *)shi_coll_at(t, dest, i) + off, acc, n * r->elem);
-    }
-}
-
-static void reduce_long(struct shmem_team *t, void *dest, const void *source, size_t n, const struct shi_reduction *r)
-{
-    shi_team_barrier(t->routine, t); /* every source is ready */
-    reduce_part(t, dest, source, cut((struct range){0, n}, t->n, t->me, r->elem), r);
-    shi_team_barrier(t->routine, t); /* every dest is complete, every source read */
-}
-
-/* Combine a part of every source of this node into my dest. */
-static void reduce_here(const struct shmem_team *t, void *dest, const void *source, struct range part,
-                        const struct shi_reduction *r)
+                        const struct shi_reduction *r, int every)
 {
     _Alignas(64) char acc[BLOCK_BYTES];
     const struct shi_node *here = &t->node[t->my_node];
@@ -123,8 +100,17 @@ static void reduce_here(const struct shmem_team *t, void *dest, const void *sour
         memcpy(acc, (char *)shi_coll_at(t, source, here->member[0]) + off, n * r->elem);
         for (int k = 1; k < here->n; k++)
             r->combine(acc, (char *)shi_coll_at(t, source, here->member[k]) + off, n);
-        memcpy((char *)dest + off, acc, n * r->elem);
+        for (int k = 0; k < here->n; k++)
+            if (every || here->member[k] == t->me)
+                memcpy((char *)shi_coll_at(t, dest, here->member[k]) + off, acc, n * r->elem);
     }
+}
+
+static void reduce_long(struct shmem_team *t, void *dest, const void *source, size_t n, const struct shi_reduction *r)
+{
+    shi_team_barrier(t->routine, t); /* every source is ready */
+    reduce_part(t, dest, source, cut((struct range){0, n}, t->n, t->me, r->elem), r, 1);
+    shi_team_barrier(t->routine, t); /* every dest is complete, every source read */
 }
 
 /* Combine a part of the dests of the nodes' k-th members into all of them; all blocks of one step come at a time. */
@@ -160,7 +146,7 @@ static void reduce_long_nodes(struct shmem_team *t, void *dest, const void *sour
         workers = t->node[i].n < workers ? t->node[i].n : workers;
     struct range part = k < workers ? cut(all, workers, k, r->elem) : (struct range){0, 0};
     shi_team_barrier(t->routine, t);
-    reduce_here(t, dest, source, part, r);
+    reduce_part(t, dest, source, part, r, 0);
     shi_team_barrier(t->routine, t);
     reduce_between(t, dest, k, cut(part, t->n_nodes, t->my_node, r->elem), r);
     shi_team_quiet_barrier(t->routine, t);
