@@ -57,11 +57,15 @@ SHMEM_OFI_PROVIDER=nosuch run '' 2 "$top_builddir/test/conf/rma.pes"
 [ $? != 0 ] && grep -q 'SHMEM_OFI_PROVIDER=nosuch' "$work/log"
 ok $? "a provider that is not there is named" "$work/log"
 
-# Catches: order that one provider gives and another does not.
+# Catches: order that one provider gives and another does not; files that a provider leaves where nobody closes.
+touch "$work/begin"
 for provider in 'tcp;ofi_rxm' shm; do
     SHMEM_OFI_PROVIDER=$provider run '' 2 "$top_builddir/test/conf/rma.pes"
     ok $? "conf/rma over $provider" "$work/log"
     SHMEM_OFI_PROVIDER=$provider run '' 2 "$top_builddir/test/conf/signal.pes"
     ok $? "conf/signal over $provider" "$work/log"
 done
+find /dev/shm -maxdepth 1 -name '*:*:*' -newer "$work/begin" >"$work/log"
+[ ! -s "$work/log" ]
+ok $? "no file of a provider stays" "$work/log"
 plan

@@ -92,6 +92,8 @@ struct shi_net_ops {
     int (*rest)(int timeout_ms);
     /* A first message went to or came from somebody: connections that this opened are kept from exec'd children. */
     void (*met)(void);
+    /* Close the endpoints, which have files of their own with some providers. The last call; nobody polls any more. */
+    void (*down)(void);
 };
 
 extern const struct shi_net_ops shi_net_ofi;

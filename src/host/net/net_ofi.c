@@ -472,8 +472,15 @@ static void met(void)
     shi_ofi_fds_close_on_exec(NULL);
 }
 
+static void down(void)
+{
+    for (int i = 0; i < n_lanes; i++)
+        fi_close(&lanes[i].ep->fid);
+    n_lanes = 0;
+}
+
 const struct shi_net_ops shi_net_ofi = {
     .name = "ofi", .provider = provider, .up = up, .address = address, .connect = connect_to, .expose = expose,
     .withdraw = withdraw, .lane = lane, .send_short = post_short, .send = post_send, .write = post_write, .read = post_read,
-    .flush = post_flush, .poll = poll_lanes, .rest = rest, .met = met,
+    .flush = post_flush, .poll = poll_lanes, .rest = rest, .met = met, .down = down,
 };

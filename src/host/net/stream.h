@@ -77,6 +77,9 @@ void shi_stream_pause(void);
 /* Let progress serve it for others after that. 0 or -errno. */
 int shi_stream_serve(void);
 
+/* The process ends. Does nothing where there was no network. */
+void shi_stream_down(void);
+
 /* What PE pe said of itself: is its static data laid out like ours, and who is the first PE of its node. */
 int shi_stream_same_program(int pe);
 int shi_stream_node(int pe);

@@ -161,6 +161,14 @@ int shi_stream_serve(void)
     return shi_progress_add(&(struct shi_progress_source){NET->poll, NET->rest, LISTEN_MS});
 }
 
+void shi_stream_down(void)
+{
+    if (!NET)
+        return;
+    shi_progress_stop();
+    NET->down();
+}
+
 void shi_stream_pause(void)
 {
     shi_stream_net.closing = 1;

@@ -99,14 +99,15 @@ static void greet(void)
 static void at_exit(int status, void *arg)
 {
     (void)arg;
-    if (getpid() != init_pid || !shi_world.up)
+    if (getpid() != init_pid)
         return; /* in a forked child the PE lives on elsewhere */
-    if (status == 0) {
-        shi_world_down("exit");
-    } else {
+    if (shi_world.up && status) {
         fflush(NULL); /* stdio's own flush comes after this handler, which does not return */
         abort_now(status);
     }
+    if (shi_world.up)
+        shi_world_down("exit");
+    shi_stream_down();
 }
 
 static void in_forked_child(void)
