@@ -18,6 +18,8 @@ trap 'rm -rf "$work"' EXIT
 log=$work/log
 cp -r "$SHMEM4PY" "$work/shmem4py" && cd "$work/shmem4py" && rm -rf build src/shmem4py/*.so || exit 99
 
+unset CC # of two words, such as "ccache gcc", shmem4py replaces the first only
+
 # It knows vendors by name and takes every other library for one of OpenSHMEM 1.4. Sandia's is the vendor of which it
 # assumes all of 1.5, and no more than that.
 OSHCC="$OSHCC -DPySHMEM_VENDOR_Sandia" $python setup.py build build_ext --inplace > "$log" 2>&1
