@@ -1,28 +1,29 @@
 /*
  * am.pml - models a FIFO of active messages between two PEs of a node (src/host/net/am_shm.c): slots that carry their
- * ticket, and bytes in which longer messages lie in one piece.
+ * ticket, and cells in which longer messages lie in one piece.
  *
  *   model                  code
  *   head                   slot.head: ticket + 1
  *   body, cells_of, at_of  the rest of the slot; the message is its ticket, so that a stale or foreign one shows
- *   data                   a cell for each line of the FIFO's bytes, holding the ticket too
- *   slots, bytes           taken.slots and taken.bytes
+ *   data                   the cells, holding the ticket too
+ *   slots, cells           taken.slots and taken.cells
  *
  * The words of a message become visible in any order before its head, and are read in any order after it.
  * E1  R1 the head is written after the message -> A1 it is read before the message
  * E2  R2 taken is written after the message was read -> A2 the sender writes where taken says that it may
  * Asserted: all that is read of message k is k's. A sender or receiver that waits for ever is an invalid end state.
- * Bound: 6 messages of 0 (in the slot), 1 or 2 cells, 2 slots (3 laps), 4 cells; taken.slots is told now or later.
+ * Bound: 6 messages of 0 (in the slot), 1 or 2 cells, 2 slots (3 laps), 4 cells; taken is told now or, where the
+ * next message is there, later.
  *
  * mutant 1  assert  the head is written with the message (R1 weakened)
  * mutant 2  assert  the message is read with the head (A1 weakened)
  * mutant 3  assert  the sender writes before it has looked for a slot (A2 weakened)
- * mutant 4  assert  the same for bytes
+ * mutant 4  assert  the same for cells
  * mutant 5  assert  taken.slots is told before the message was read (R2 weakened)
- * mutant 6  assert  the same for taken.bytes
+ * mutant 6  assert  the same for taken.cells
  * mutant 7  assert  a head that says "there" instead of its ticket
- * mutant 8  end     messages longer than half of the bytes: skipping to the edge leaves too little, for ever
- * mutant 9  end     taken.slots is told only when all slots are
+ * mutant 8  end     messages longer than half of the cells: skipping to the edge leaves too little, for ever
+ * mutant 9  end     taken is told only when all slots are
  */
 #define M(n) (MUTANT == n)
 #define N 2
@@ -32,7 +33,7 @@
 
 byte head[N], body[N], cells_of[N], at_of[N];
 byte data[CELLS];
-byte slots, bytes;
+byte slots, cells;
 
 #define slot(k) ((k) % N)
 #define need(at, l) (at + (l <= CELLS - at % CELLS -> 0 : CELLS - at % CELLS)) /* where it lies in one piece */
@@ -43,7 +44,7 @@ proctype sender() {
         select(l : 0 .. MOST);
         (k - slots < N || M(3)); /* A2 */
         at = need(sent, l);
-        (l == 0 || at + l - bytes <= CELLS || M(4)); /* A2 */
+        (l == 0 || at + l - cells <= CELLS || M(4)); /* A2 */
         todo = (M(1) -> 3 : 1) | (l > 0 -> 4 : 0) | (l > 1 -> 8 : 0) | (l > 2 -> 16 : 0);
         do
         :: d_step { todo & 1 -> body[slot(k)] = k; cells_of[slot(k)] = l; at_of[slot(k)] = at; todo = todo & ~1 }
@@ -62,13 +63,13 @@ proctype sender() {
 #define is_there(k) (M(7) && head[slot(k)] || head[slot(k)] == k + 1)
 
 proctype receiver() {
-    byte k, l, at, todo;
+    byte k, l, at, used, todo;
     for (k : 0 .. MESSAGES - 1) {
         if :: M(2) -> l = cells_of[slot(k)]; at = at_of[slot(k)]; todo = body[slot(k)] :: else fi;
         is_there(k); /* A1 */
         if :: M(2) -> assert(todo == k) :: else -> l = cells_of[slot(k)]; at = at_of[slot(k)] fi;
         if :: M(5) -> slots = k + 1 :: else fi;
-        if :: M(6) && l -> bytes = at + l :: else fi;
+        if :: M(6) && l -> cells = at + l :: else fi;
         todo = 1 | (l > 0 -> 4 : 0) | (l > 1 -> 8 : 0) | (l > 2 -> 16 : 0);
         do
         :: d_step { todo & 1 -> assert(body[slot(k)] == k); todo = todo & ~1 }
@@ -77,9 +78,9 @@ proctype receiver() {
         :: d_step { todo & 16 -> assert(data[(at + 2) % CELLS] == k); todo = todo & ~16 }
         :: todo == 0 -> break
         od;
-        if :: l -> bytes = at + l :: else fi; /* R2 */
+        if :: l -> used = at + l :: else fi;
         if
-        :: !M(9) || k % N == 0 && k -> slots = k + 1 /* R2 */
+        :: !M(9) || k % N == 0 && k -> cells = used; slots = k + 1 /* R2 */
         :: head[slot(k + 1)] == k + 2 || M(9) /* the next is there: tell later */
         fi;
         l = 0; at = 0

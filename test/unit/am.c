@@ -398,7 +398,7 @@ static void end_and_begin(void)
     shi_am_handle(SHI_AM_TAG, count);
     if (me == 0) {
         CHECK(shi_am_start() == 0);
-        for (int i = 0; i < 150; i++) /* more than half of a FIFO, long and short */
+        for (int i = 0; i < 90; i++) /* more than half of a FIFO, long and short */
             if (shi_am_begin(1, SHI_AM_TAG, i % 50 ? 8 : 8000))
                 shi_am_end(1, i % 50 ? 8 : 8000);
     }
@@ -410,12 +410,12 @@ static void end_and_begin(void)
     CHECKF(source.poll() == 0 && arrived[0] == 0, "%d messages of the last job", arrived[0]);
     meet(3);
     if (me == 0)
-        for (int i = 0; i < 250; i++) {
+        for (int i = 0; i < 120; i++) {
             CHECKF(shi_am_begin(1, SHI_AM_TAG, 8) != NULL, "no room for message %d", i);
             shi_am_end(1, 8);
         }
     meet(4);
-    while (me == 1 && arrived[0] < 250)
+    while (me == 1 && arrived[0] < 120)
         source.poll();
 }
 

@@ -1,15 +1,17 @@
 /*
  * am_shm.c - active messages between PEs of one node: a FIFO for each ordered pair, in the receiver's part of the file.
  *
- * A message of at most SHI_AM_SHORT_BYTES is in its slot, one cache line; a longer one is in the FIFO's bytes, and the
- * slot says where. Slots carry their ticket, so that the receiver looks at the line in which the next message will be,
- * and at nothing else. Memory is touched by the first message of a pair.
+ * A message of at most SHI_AM_SHORT_BYTES is in the first cache line of its slot, one that is a little longer in both
+ * lines, any other in cells, and the slot says where. Slots carry their ticket, so that the receiver looks at the line
+ * in which the next message will be, and at nothing else. Memory is touched by the first message of a pair.
+ * A cell is a page because processors that read lines in order prefetch the lines behind them, but not beyond a page:
+ * messages in one piece behind each other were taken from their sender while it wrote them (src/DECISIONS.md).
  *
  *   word                  written by           read by     order
  *   inbox.heard[w]        senders, fetch-or    receiver    R3 -> A3; a bit a sender, once and for ever
  *   slot.head             sender               receiver    R1 -> A1 says the ticket, the id and the length
- *   slot.body, data       sender, before R1    receiver    plain, after A1
- *   taken.slots, .bytes   receiver             sender      R2 -> A2
+ *   slot.body, cell       sender, before R1    receiver    plain, after A1
+ *   taken.slots, .cells   receiver             sender      R2 -> A2
  *
  * E1 (R1 -> A1)  the message is whole before the handler reads it.
  * E2 (R2 -> A2)  its handler has returned before the sender writes there again.
@@ -33,8 +35,11 @@
 #endif
 
 enum {
-    SLOTS = 256,
-    DATA_BYTES = 32768, /* small: the lines of a FIFO that is emptied as it fills stay in the caches */
+    SLOTS = 128,        /* few: the lines of a FIFO that is emptied as it fills stay in the caches */
+    SLOT_BYTES = 2 * SHI_LINE_BYTES,
+    CELLS = 32,
+    CELL_BYTES = 4096,  /* a page, beyond which no processor prefetches */
+    PREFETCH = 1536,    /* bytes of a message, at most */
     VISIT = 32,         /* messages of one FIFO in a row, at most */
     HOT = 8,            /* so many FIFOs are looked at by every poll, however idle they are */
     PATIENCE = 1000,    /* idle polls until a FIFO beyond those is looked at less often */
@@ -45,20 +50,21 @@ enum {
 struct slot {
     uint64_t head; /* ticket + 1 in the low half, 16 bits of length, 8 of id, in_data */
     union {
-        char body[SHI_AM_SHORT_BYTES];
-        uint64_t at; /* in_data: where the message is in data, counted from the first byte ever sent */
+        char body[SLOT_BYTES - sizeof(uint64_t)];
+        uint64_t at; /* in_cells: the first of the message's cells, counted from the first ever used */
     };
 };
-_Static_assert(sizeof(struct slot) == SHI_LINE_BYTES, "a slot is a line");
-_Static_assert(2 * SHI_AM_MAX_BYTES <= DATA_BYTES, "a message fits into an empty FIFO wherever the last one ended");
-static const uint64_t in_data = 1ull << 63;
+_Static_assert(sizeof(struct slot) == SLOT_BYTES, "slots are lines");
+#define CELLS_OF(bytes) (((bytes) + CELL_BYTES - 1) / CELL_BYTES)
+_Static_assert(2 * CELLS_OF(SHI_AM_MAX_BYTES) <= CELLS, "a message fits into an empty FIFO wherever the last one ended");
+static const uint64_t in_cells = 1ull << 63;
 
 struct fifo {
     _Alignas(SHI_LINE_BYTES) struct {
-        uint64_t slots, bytes;
+        uint64_t slots, cells;
     } taken;
-    _Alignas(SHI_LINE_BYTES) struct slot slot[SLOTS];
-    _Alignas(SHI_LINE_BYTES) char data[DATA_BYTES];
+    _Alignas(SLOT_BYTES) struct slot slot[SLOTS];
+    _Alignas(CELL_BYTES) char cell[CELLS][CELL_BYTES];
 };
 
 /* Of a PE: who has ever written to it, then a FIFO for each PE of the node. */
@@ -70,11 +76,11 @@ _Static_assert(sizeof(struct inbox) % SHI_LINE_BYTES == 0, "FIFOs follow");
 /* The sender's side of a FIFO. */
 struct out {
     struct fifo *fifo;
-    uint64_t ticket, sent;             /* of the next message; where data sent so far ends */
-    uint64_t taken_slots, taken_bytes; /* as last read */
-    uint64_t at;                       /* of the message begun */
+    uint64_t ticket, sent;             /* of the next message; cells used so far */
+    uint64_t taken_slots, taken_cells; /* as last read */
+    uint64_t at;                       /* the first cell of the message begun */
     uint64_t *heard;                   /* the receiver's word with our bit */
-    uint8_t is_long;                   /* the message begun is in data */
+    uint8_t is_long;                   /* the message begun is in cells */
     uint8_t announced;                 /* our bit is set */
     int readable;                      /* our private memory, by that PE: 0 not asked yet, 1, or -errno */
 } __attribute__((aligned(SHI_LINE_BYTES)));
@@ -82,7 +88,8 @@ struct out {
 /* The receiver's. */
 struct in {
     struct fifo *fifo;
-    uint64_t ticket;
+    uint64_t ticket, cells;    /* of the next message; cells read so far */
+    uint64_t told, told_cells; /* what the sender may know of that */
     int pe;
     int idle; /* polls that found nothing */
 };
@@ -158,26 +165,27 @@ static int has_slot(struct out *o)
     return o->ticket - o->taken_slots < SLOTS;
 }
 
-/* Where `bytes` may go in one piece, behind what was sent. 0 when there is no room. */
-static int has_data(struct out *o, size_t bytes)
+/* Where a message in so many cells may be in one piece. 0 when there is no room. */
+static int has_cells(struct out *o, size_t cells)
 {
-    size_t to_edge = DATA_BYTES - o->sent % DATA_BYTES;
-    o->at = o->sent + (bytes <= to_edge ? 0 : to_edge);
-    if (o->at + bytes - o->taken_bytes <= DATA_BYTES)
+    size_t to_edge = CELLS - o->sent % CELLS;
+    o->at = o->sent + (cells <= to_edge ? 0 : to_edge);
+    if (o->at + cells - o->taken_cells <= CELLS)
         return 1;
-    o->taken_bytes = __atomic_load_n(&o->fifo->taken.bytes, __ATOMIC_ACQUIRE); /* A2 */
-    return o->at + bytes - o->taken_bytes <= DATA_BYTES;
+    o->taken_cells = __atomic_load_n(&o->fifo->taken.cells, __ATOMIC_ACQUIRE); /* A2 */
+    return o->at + cells - o->taken_cells <= CELLS;
 }
 
 static void *begin(int pe, size_t bytes)
 {
     struct out *o = &outs[local_of[pe]];
+    struct slot *s = &o->fifo->slot[o->ticket % SLOTS];
     if (!has_slot(o))
         return NULL;
-    o->is_long = bytes > SHI_AM_SHORT_BYTES;
+    o->is_long = bytes > sizeof s->body;
     if (!o->is_long)
-        return o->fifo->slot[o->ticket % SLOTS].body;
-    return has_data(o, shi_round_up(bytes, SHI_LINE_BYTES)) ? o->fifo->data + o->at % DATA_BYTES : NULL;
+        return s->body;
+    return has_cells(o, CELLS_OF(bytes)) ? o->fifo->cell[o->at % CELLS] : NULL;
 }
 
 static void end(int pe, enum shi_am_id id, size_t bytes)
@@ -186,9 +194,9 @@ static void end(int pe, enum shi_am_id id, size_t bytes)
     struct slot *s = &o->fifo->slot[o->ticket++ % SLOTS];
     uint64_t head = (uint32_t)o->ticket | (uint64_t)bytes << 32 | (uint64_t)id << 48;
     if (o->is_long) {
-        head |= in_data;
+        head |= in_cells;
         s->at = o->at;
-        o->sent = o->at + shi_round_up(bytes, SHI_LINE_BYTES);
+        o->sent = o->at + CELLS_OF(bytes);
     }
     __atomic_store_n(&s->head, head, __ATOMIC_RELEASE); /* R1 */
     if (shi_unlikely(!o->announced)) {
@@ -207,7 +215,23 @@ static const struct slot *next(const struct in *f, uint64_t *head)
     return (uint32_t)*head == (uint32_t)(f->ticket + 1) ? s : NULL;
 }
 
-/* Hand on what is there, at most `most` messages. Room in data is scarce and given back at once. */
+static void tell(struct in *f)
+{
+    f->told = f->ticket;
+    f->told_cells = f->cells;
+    __atomic_store_n(&f->fifo->taken.cells, f->cells, __ATOMIC_RELEASE); /* R2 */
+    __atomic_store_n(&f->fifo->taken.slots, f->ticket, __ATOMIC_RELEASE); /* R2 */
+}
+
+/* Its lines come while the handler finds out what to do with them. */
+static const void *prefetch(const char *msg, size_t bytes)
+{
+    for (size_t i = 0; i < bytes && i < PREFETCH; i += SHI_LINE_BYTES)
+        __builtin_prefetch(msg + i);
+    return msg;
+}
+
+/* Hand on what is there, at most `most` messages. A sender that waits for room gets much of it at a time. */
 static int visit(struct in *f, int most)
 {
     const struct slot *s;
@@ -217,16 +241,18 @@ static int visit(struct in *f, int most)
         size_t bytes = head >> 32 & 0xffff;
         enum shi_am_id id = head >> 48 & 0xff;
         f->ticket++;
-        if (!(head & in_data)) {
-            shi_am_deliver(f->pe, id, s->body, bytes);
+        if (!(head & in_cells)) {
+            shi_am_deliver(f->pe, id, prefetch(s->body, bytes), bytes);
             continue;
         }
         uint64_t at = s->at;
-        shi_am_deliver(f->pe, id, f->fifo->data + at % DATA_BYTES, bytes);
-        __atomic_store_n(&f->fifo->taken.bytes, at + shi_round_up(bytes, SHI_LINE_BYTES), __ATOMIC_RELEASE); /* R2 */
+        shi_am_deliver(f->pe, id, prefetch(f->fifo->cell[at % CELLS], bytes), bytes);
+        f->cells = at + CELLS_OF(bytes);
+        if (f->cells - f->told_cells >= CELLS / 4)
+            tell(f);
     }
-    if (count)
-        __atomic_store_n(&f->fifo->taken.slots, f->ticket, __ATOMIC_RELEASE); /* R2 */
+    if (f->ticket != f->told)
+        tell(f);
     return count;
 }
 
@@ -241,8 +267,10 @@ static void meet_new(void)
             int sender = w * 64 + __builtin_ctzll(fresh);
             ins[n_in] = ins[n_hot];
             struct fifo *f = fifo_of(local, sender);
-            ins[n_hot++] = (struct in){.fifo = f, .pe = world.shm->region[sender].pe,
-                                       .ticket = __atomic_load_n(&f->taken.slots, __ATOMIC_RELAXED)};
+            uint64_t ticket = __atomic_load_n(&f->taken.slots, __ATOMIC_RELAXED);
+            uint64_t cells = __atomic_load_n(&f->taken.cells, __ATOMIC_RELAXED);
+            ins[n_hot++] = (struct in){.fifo = f, .pe = world.shm->region[sender].pe, .ticket = ticket, .cells = cells,
+                                       .told = ticket, .told_cells = cells};
             n_in++;
         }
     }
@@ -299,9 +327,9 @@ void shi_am_shm_drop(const struct shi_am_world *w)
     for (int i = 0; i < n_in; i++) {
         struct in *f = &ins[i];
         for (const struct slot *s; (s = next(f, &head)); f->ticket++)
-            if (head & in_data)
-                f->fifo->taken.bytes = s->at + shi_round_up(head >> 32 & 0xffff, SHI_LINE_BYTES);
-        __atomic_store_n(&f->fifo->taken.slots, f->ticket, __ATOMIC_RELEASE); /* R2; a barrier follows */
+            if (head & in_cells)
+                f->cells = s->at + CELLS_OF(head >> 32 & 0xffff);
+        tell(f); /* a barrier follows */
     }
 }
 
