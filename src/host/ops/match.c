@@ -5,9 +5,9 @@
 
 #include "host/util/base.h"
 
-enum { FIRST_LOG = 6, KEEP_LOG = 12, SLAB = 64 };
+enum { FIRST_LOG = 6, KEEP_LOG = 12, SLAB = 64, FIRST_LOOKS = 4 };
 
-/* A table. Live: every entry that belongs is in it. */
+/* A table. Live: every entry that belongs is in it, but those from m->fresh on. */
 struct shi_match_class {
     uint64_t mask;
     int any;    /* the source does not count */
@@ -291,6 +291,7 @@ static void give_up_tables(struct shi_match *m)
     for (int i = 0; i < m->n_classes; i++)
         if (m->classes[i]->live)
             drop_class(m, m->classes[i]);
+    m->fresh = m->first;
 }
 
 /* Put an entry into a class. 0, or -1 when there was no memory and now there are no tables. */
@@ -307,18 +308,28 @@ static int enter(struct shi_match *m, struct shi_match_class *c, struct shi_matc
 
 /* ---- both sides ----------------------------------------------------------------------------------------------------- */
 
-/* An arrived message goes to every class that receives still ask by. */
-static void enter_all(struct shi_match *m, struct shi_match_entry *e)
+/* An arrived message goes to every class that receives still ask by. 0, or -1 as above. */
+static int enter_all(struct shi_match *m, struct shi_match_entry *e)
 {
-    for (int i = 0; i < m->n_classes && m->live; i++) {
+    for (int i = 0; i < m->n_classes; i++) {
         struct shi_match_class *c = m->classes[i];
         if (!c->live)
             continue;
         if (++c->unasked > 256 + 2 * m->n)
             drop_class(m, c);
         else if (enter(m, c, e))
-            return;
+            return -1;
     }
+    return 0;
+}
+
+/* Put those into tables that are in none yet. 0, or -1 as above. */
+static int enter_fresh(struct shi_match *m)
+{
+    for (struct shi_match_entry *e; (e = m->fresh); m->fresh = e->next)
+        if (m->arrived ? enter_all(m, e) : enter(m, class_for(m, &e->key), e))
+            return -1;
+    return 0;
 }
 
 void shi_match_add(struct shi_match *m, struct shi_match_entry *e)
@@ -331,15 +342,8 @@ void shi_match_add(struct shi_match *m, struct shi_match_entry *e)
     *(m->last ? &m->last->next : &m->first) = e;
     m->last = e;
     m->n++;
-    if (m->arrived) {
-        enter_all(m, e);
-    } else if (m->live) {
-        enter(m, class_for(m, &e->key), e);
-    } else if (m->n > SHI_MATCH_SHORT) {
-        for (e = m->first; e; e = e->next)
-            if (enter(m, class_for(m, &e->key), e))
-                return;
-    }
+    if (!m->fresh)
+        m->fresh = e;
 }
 
 void shi_match_remove(struct shi_match *m, struct shi_match_entry *e)
@@ -352,6 +356,8 @@ void shi_match_remove(struct shi_match *m, struct shi_match_entry *e)
         take(x);
         free_node(m, x);
     }
+    if (m->fresh == e)
+        m->fresh = e->next;
     *(e->prev ? &e->prev->next : &m->first) = e->next;
     *(e->next ? &e->next->prev : &m->last) = e->prev;
     if (--m->n == 0 && m->live)
@@ -362,11 +368,13 @@ void shi_match_remove(struct shi_match *m, struct shi_match_entry *e)
     }
 }
 
-static struct shi_match_entry *look_through(const struct shi_match *m, const struct shi_match_key *key)
+/* The earliest that may match among the first so many. */
+static struct shi_match_entry *look_through(const struct shi_match *m, const struct shi_match_key *key, size_t most)
 {
     struct shi_match_entry *e = m->first;
-    while (e && !may_match(&e->key, key))
-        e = e->next;
+    for (; e && !may_match(&e->key, key); e = e->next)
+        if (most-- == 1)
+            return NULL;
     return e;
 }
 
@@ -390,7 +398,7 @@ static struct shi_match_entry *find_arrived(struct shi_match *m, const struct sh
         c = class_for(m, key);
         for (struct shi_match_entry *e = m->first; e; e = e->next)
             if (enter(m, c, e))
-                return look_through(m, key);
+                return look_through(m, key, m->n);
     }
     c->unasked = 0;
     struct shi_match_node *x = first_of(c, key);
@@ -399,7 +407,13 @@ static struct shi_match_entry *find_arrived(struct shi_match *m, const struct sh
 
 struct shi_match_entry *shi_match_find(struct shi_match *m, const struct shi_match_key *key)
 {
-    if (m->live == 0 && (m->n <= SHI_MATCH_SHORT || !m->arrived))
-        return m->n ? look_through(m, key) : NULL;
+    if (m->n == 0)
+        return NULL;
+    int is_short = m->n <= SHI_MATCH_SHORT;
+    struct shi_match_entry *e = look_through(m, key, is_short ? SHI_MATCH_SHORT : FIRST_LOOKS);
+    if (e || is_short)
+        return e;
+    if (enter_fresh(m))
+        return look_through(m, key, m->n);
     return m->arrived ? find_arrived(m, key) : find_posted(m, key);
 }

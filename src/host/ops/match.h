@@ -8,7 +8,9 @@
  * A tuple space: for each class (mask, any source or not) a growing hash table of what the mask leaves of the key, with
  * a FIFO of those that have it in common. A posted receive is in the table of its own class, and a message asks each
  * class in use. An arrived message is in the tables of all classes that receives ask by, made at the first question and
- * dropped when nobody asks any more. Up to SHI_MATCH_SHORT entries are simply looked through.
+ * dropped when nobody asks any more. Up to SHI_MATCH_SHORT entries, and the first few of more, are simply looked through;
+ * an entry goes into tables only when a question has got beyond those, so that what matches in the order of coming never
+ * does.
  */
 #ifndef SHI_MATCH_H
 #define SHI_MATCH_H
@@ -42,11 +44,12 @@ struct shi_match_entry {
 
 struct shi_match {
     struct shi_match_entry *first, *last; /* all, in the order of coming */
+    struct shi_match_entry *fresh;        /* from here on they are in no table */
     size_t n;
     uint64_t seq;
     struct shi_match_class **classes;
     int n_classes, room;
-    int live;     /* classes in use; 0: the list is looked through */
+    int live;     /* classes in use */
     int arrived;  /* which of the two sides */
     struct shi_match_node *free;
     struct shi_match_slab *slabs;

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/ops/dheap.h"
 #include "host/util/log.h"
 
 enum { POOL_STEP = 32 };
@@ -76,7 +75,7 @@ void *shi_tag_piece(const struct shi_tag_data *d, size_t at, size_t *bytes)
     return (char *)v->base + at;
 }
 
-void shi_tag_gather(const struct shi_tag_data *d, size_t at, void *to, size_t bytes)
+void shi_tag_gather_pieces(const struct shi_tag_data *d, size_t at, void *to, size_t bytes)
 {
     for (size_t some; bytes; bytes -= some, at += some, to = (char *)to + some) {
         const void *from = shi_tag_piece(d, at, &some);
@@ -85,11 +84,8 @@ void shi_tag_gather(const struct shi_tag_data *d, size_t at, void *to, size_t by
     }
 }
 
-void shi_tag_scatter(const struct shi_tag_data *d, size_t at, const void *from, size_t bytes)
+void shi_tag_scatter_pieces(const struct shi_tag_data *d, size_t at, const void *from, size_t bytes)
 {
-    if (at >= d->bytes)
-        return;
-    bytes = bytes < d->bytes - at ? bytes : d->bytes - at;
     for (size_t some; bytes; bytes -= some, at += some, from = (const char *)from + some) {
         void *to = shi_tag_piece(d, at, &some);
         some = some < bytes ? some : bytes;

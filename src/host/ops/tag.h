@@ -23,6 +23,7 @@
 #include <shmemx_tag.h>
 
 #include "host/net/am.h"
+#include "host/ops/dheap.h"
 #include "host/ops/match.h"
 #include "host/ops/tag_wire.h"
 #include "host/ops/team.h"
@@ -49,8 +50,10 @@ struct shmemx_tag_request {
     struct shi_match_entry entry; /* of a receive */
     int done;
     int is_send, pe;              /* world PE: of a send, or once a receive has matched */
+    int posted;                   /* a receive that nothing has matched */
     struct shi_tag_data data;
     shmemx_tag_status_t status;
+    uint64_t send;                /* of a receive: to be told FIN, or 0 */
     struct shmemx_tag_request *next; /* of those waiting to be sent, or of the free */
     /* send */
     uint32_t team, id;
@@ -62,8 +65,6 @@ struct shmemx_tag_request {
     int exposed;
     struct shi_am_src src;        /* of a receive: what it fetches */
     /* receive */
-    int posted;
-    uint64_t send;                /* to be told FIN, or 0 */
     struct shi_tag_flow flow;
     struct shi_am_turn turn;
     struct shi_am_fetch fetch;
@@ -157,12 +158,31 @@ static inline void shi_tag_complete(struct shmemx_tag_request *r)
     __atomic_store_n(&r->done, 1, __ATOMIC_RELEASE); /* R1 */
 }
 
-/* Copy [at, + bytes) of a message out of its buffers, or into those that have room for it. */
-void shi_tag_gather(const struct shi_tag_data *d, size_t at, void *to, size_t bytes);
-void shi_tag_scatter(const struct shi_tag_data *d, size_t at, const void *from, size_t bytes);
-
 /* The piece at `at` in one stretch: its address, and how long it is at most. */
 void *shi_tag_piece(const struct shi_tag_data *d, size_t at, size_t *bytes);
+
+/* Copy [at, + bytes) of a message out of its buffers, or into those that have room for it. */
+void shi_tag_gather_pieces(const struct shi_tag_data *d, size_t at, void *to, size_t bytes);
+void shi_tag_scatter_pieces(const struct shi_tag_data *d, size_t at, const void *from, size_t bytes);
+
+static inline void shi_tag_gather(const struct shi_tag_data *d, size_t at, void *to, size_t bytes)
+{
+    if (shi_likely(!d->iov && bytes))
+        shi_dheap_memcpy(to, (const char *)d->one.base + at, bytes);
+    else
+        shi_tag_gather_pieces(d, at, to, bytes);
+}
+
+static inline void shi_tag_scatter(const struct shi_tag_data *d, size_t at, const void *from, size_t bytes)
+{
+    if (at >= d->bytes)
+        return;
+    bytes = bytes < d->bytes - at ? bytes : d->bytes - at;
+    if (shi_likely(!d->iov))
+        shi_dheap_memcpy((char *)d->one.base + at, from, bytes);
+    else
+        shi_tag_scatter_pieces(d, at, from, bytes);
+}
 
 /* Send a note, now or as soon as there is room. */
 void shi_tag_tell(int pe, const struct shi_tag_note *note);
