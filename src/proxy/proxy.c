@@ -52,7 +52,7 @@ static int poll_all(void)
         int n = shi_engine_poll(s->place.engine);
         if (n < 0)
             shi_die("proxy", "a request of a kernel failed: %s", strerror(-n));
-        if (n > 0)
+        if (n > 0 && shi_unlikely(shi_world.watched))
             shi_stats_ring(n, shi_engine_pending(s->place.engine));
         done += n;
     }

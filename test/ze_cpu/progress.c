@@ -41,6 +41,36 @@ static void groups_wait(void)
     }
 }
 
+/* Catches: a wait that looks at two words in turn taken for work, which keeps its turn for thousands of looks. */
+static void two_words(void)
+{
+    ze_kernel_handle_t k = zt_kernel(module, "two_words");
+    _Atomic uint32_t *looks = words + 64;
+    memset((void *)words, 0, 4096);
+    zt_arg(k, 0, sizeof words, &words);
+    zt_arg(k, 1, sizeof looks, &looks);
+    CHECK(!zt_run(k, 2, 2));
+    CHECKF(*looks < 20, "%u looks in one turn", *looks);
+}
+
+/* Catches: an operation of all items that goes on without those that poll. */
+static void all_are_told(void)
+{
+    ze_kernel_handle_t k = zt_kernel(module, "told");
+    _Atomic uint32_t *heard = words + 64;
+    memset((void *)words, 0, 4096);
+    zt_arg(k, 0, sizeof words, &words);
+    zt_arg(k, 1, sizeof heard, &heard);
+    ze_event_handle_t e = zt_start(k, 16, 8);
+    for (uint32_t i = 1; i <= 3; i++) {
+        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+        atomic_store(words, i);
+    }
+    CHECK(!zeEventHostSynchronize(e, LIMIT_NS));
+    for (int i = 0; i < 16; i++)
+        CHECKF(heard[i] == 3097, "item %d heard %u", i, heard[i]);
+}
+
 /* The host's stores and the kernel's reach each other while the kernel runs. */
 static void host_and_kernel(void)
 {
@@ -208,6 +238,8 @@ int main(void)
     module = zt_module("progress");
     words = zt_host(65536);
     RUN(peers_wait, "items wait for items of their group and of others");
+    RUN(two_words, "a wait for one of two words gives up its turn");
+    RUN(all_are_told, "operations of all items wait for those that poll");
     RUN(groups_wait, "groups wait for groups that are not started yet");
     RUN(host_and_kernel, "host and kernel answer each other");
     RUN(queues, "queues do not wait for each other");

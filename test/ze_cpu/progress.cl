@@ -32,6 +32,35 @@ __kernel void peer_busy(volatile __global uint *flags)
     flags[g] = x | 1;
 }
 
+/* Counts how often the first item looks at two words before the second one gets a turn. */
+__kernel void two_words(__global uint *flags, __global uint *looks)
+{
+    uint n = 0;
+    if (get_local_id(0) != 0)
+        STORE(&flags[1], 1);
+    else
+        while (!LOAD(&flags[0]) && !LOAD(&flags[1]))
+            n++;
+    if (get_local_id(0) == 0)
+        *looks = n;
+}
+
+/* The first item of each group waits for the host, the others for what it says. */
+__kernel void told(__global uint *flag, __global uint *heard)
+{
+    uint first = get_local_id(0) == 0, v = 0;
+    while (first && LOAD(flag) < 1)
+        ;
+    v = work_group_broadcast(first * 7, 0);
+    while (first && LOAD(flag) < 2)
+        ;
+    v += sub_group_broadcast(first * 90, 0);
+    while (first && LOAD(flag) < 3)
+        ;
+    sub_group_barrier(CLK_GLOBAL_MEM_FENCE, memory_scope_all_svm_devices);
+    heard[get_global_id(0)] = v + LOAD(flag) * 1000;
+}
+
 /* The first group waits for the last one. */
 __kernel void last(__global uint *flag, __global uint *done)
 {

@@ -5,7 +5,8 @@
  * Scope is the system everywhere: the other side of a word is a host thread or another device.
  *
  *   SHI_GLOBAL         address space of memory that others can reach; a pointer without it may point anywhere
- *   SHI_FN             a function of the library; SHI_NOINLINE: one that must not take its callers' registers
+ *   SHI_FN             a function of the library; SHI_NOINLINE: one that must not take its callers' registers; SHI_HOT: one
+ *                      that is worth its code at each place, for there its request stays in registers
  *   SHI_PROGRAM_SCOPE  a variable of the module, which the host finds by its name
  *   shi_a8 .. shi_a128 units that memory of any type may be copied in
  *   shi_fence_release  what comes after is seen after; shi_fence_total: what came before has been seen by all
@@ -20,6 +21,7 @@
 
 #define SHI_GLOBAL __global
 #define SHI_FN static inline
+#define SHI_HOT static inline __attribute__((always_inline))
 #define SHI_NOINLINE static __attribute__((noinline, unused))
 #define SHI_PROGRAM_SCOPE __global
 typedef ulong shi_u64;
@@ -123,6 +125,7 @@ SHI_ATOMICS_(64, shi_u64, atomic_ulong)
 #include <stddef.h>
 #define SHI_GLOBAL
 #define SHI_FN static inline __device__
+#define SHI_HOT SHI_FN
 #define SHI_NOINLINE static __noinline__ __device__
 #ifdef __CUDACC_RDC__
 #define SHI_PROGRAM_SCOPE inline __device__ /* one of all files that are linked */
@@ -230,6 +233,7 @@ SHI_ATOMICS_(64, shi_u64, shi_ref_)
 #include <stdint.h>
 #define SHI_GLOBAL
 #define SHI_FN static inline
+#define SHI_HOT SHI_FN
 #define SHI_NOINLINE static __attribute__((noinline, unused))
 #define SHI_PROGRAM_SCOPE static _Thread_local __attribute__((unused)) /* a thread is a work-item of some PE */
 typedef uint64_t shi_u64;

@@ -205,8 +205,8 @@ SHI_FN shi_u64 shi_vote_add(struct shi_vote vote, shi_u64 *p, shi_u64 v)
 /* Post for the lanes of a sub-group that are together here; those with `mine` have a request. As shi_ring_post, but
  * one fetch-add for all, and no lane writes before the last ticket has credit. A ring smaller than the group is filled
  * in turns. */
-SHI_FN shi_u64 shi_ring_post_group(SHI_GLOBAL struct shi_ring *r, shi_u32 op, shi_u32 pe, const shi_u64 *arg, int mine,
-                                   shi_u64 *ticket)
+SHI_HOT shi_u64 shi_ring_post_group(SHI_GLOBAL struct shi_ring *r, shi_u32 op, shi_u32 pe, const shi_u64 *arg, int mine,
+                                    shi_u64 *ticket)
 {
     shi_u64 epoch = shi_ring_epoch(r), aborted = 0;
     struct shi_vote vote = shi_vote(mine);
@@ -224,8 +224,8 @@ SHI_FN shi_u64 shi_ring_post_group(SHI_GLOBAL struct shi_ring *r, shi_u32 op, sh
     return aborted;
 }
 #else
-SHI_FN shi_u64 shi_ring_post_group(SHI_GLOBAL struct shi_ring *r, shi_u32 op, shi_u32 pe, const shi_u64 *arg, int mine,
-                                   shi_u64 *ticket)
+SHI_HOT shi_u64 shi_ring_post_group(SHI_GLOBAL struct shi_ring *r, shi_u32 op, shi_u32 pe, const shi_u64 *arg, int mine,
+                                    shi_u64 *ticket)
 {
     return mine ? shi_ring_post(r, op, pe, arg, ticket) : 0;
 }

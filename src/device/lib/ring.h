@@ -138,8 +138,8 @@ SHI_FN shi_u64 shi_ring_epoch(const SHI_GLOBAL struct shi_ring *r)
 }
 
 /* Fill the slot of a ticket that has credit. */
-SHI_FN void shi_ring_write(const SHI_GLOBAL struct shi_ring *r, shi_u64 t, shi_u64 epoch, shi_u32 op, shi_u32 pe,
-                           const shi_u64 *arg)
+SHI_HOT void shi_ring_write(const SHI_GLOBAL struct shi_ring *r, shi_u64 t, shi_u64 epoch, shi_u32 op, shi_u32 pe,
+                            const shi_u64 *arg)
 {
     SHI_GLOBAL shi_u64 *slot = shi_ring_slot(r, t);
     shi_u64 word[SHI_RING_WORDS], phase = shi_ring_phase(t, r->log_n);
@@ -154,7 +154,7 @@ SHI_FN void shi_ring_write(const SHI_GLOBAL struct shi_ring *r, shi_u64 t, shi_u
 
 /* Post one request to which memory written before belongs only if the caller has made R1 (shi_fence_release).
  * The ticket in *ticket; 0, or the abort word, and then nothing was posted. */
-SHI_FN shi_u64 shi_ring_post(SHI_GLOBAL struct shi_ring *r, shi_u32 op, shi_u32 pe, const shi_u64 *arg, shi_u64 *ticket)
+SHI_HOT shi_u64 shi_ring_post(SHI_GLOBAL struct shi_ring *r, shi_u32 op, shi_u32 pe, const shi_u64 *arg, shi_u64 *ticket)
 {
     shi_u64 epoch = shi_ring_epoch(r);
     shi_u64 t = shi_add_relaxed(&r->head, 1);
@@ -166,8 +166,8 @@ SHI_FN shi_u64 shi_ring_post(SHI_GLOBAL struct shi_ring *r, shi_u32 op, shi_u32 
 }
 
 /* The same where nobody else posts to this ring or fences it meanwhile. */
-SHI_FN shi_u64 shi_ring_post_alone(SHI_GLOBAL struct shi_ring *r, shi_u32 op, shi_u32 pe, const shi_u64 *arg,
-                                   shi_u64 *ticket)
+SHI_HOT shi_u64 shi_ring_post_alone(SHI_GLOBAL struct shi_ring *r, shi_u32 op, shi_u32 pe, const shi_u64 *arg,
+                                    shi_u64 *ticket)
 {
     shi_u64 epoch = shi_ring_epoch(r), t = shi_load_relaxed(&r->head);
     shi_store_relaxed(&r->head, t + 1);

@@ -16,7 +16,7 @@
 enum { SHI_SIGNAL_SET = 1, SHI_SIGNAL_ADD = 2 }; /* SHMEM_SIGNAL_ */
 
 /* Post for one work-item. The abort word, or 0 and the ticket. */
-SHI_FN shi_u64 shi_post(shmem_ctx_t ctx, const struct shi_request *q, int pe, shi_u64 *ticket)
+SHI_HOT shi_u64 shi_post(shmem_ctx_t ctx, const struct shi_request *q, int pe, shi_u64 *ticket)
 {
     if (ctx->single)
         return shi_ring_post_alone(shi_ctx_ring(ctx), q->op, (shi_u32)pe, q->arg, ticket);
@@ -43,7 +43,7 @@ SHI_FN shi_u64 shi_post_each(shmem_ctx_t ctx, int g, const struct shi_request *q
 }
 
 /* Post, and wait for completion if asked. */
-SHI_FN void shi_post_and_wait(shmem_ctx_t ctx, const struct shi_request *q, int pe, int wait)
+SHI_HOT void shi_post_and_wait(shmem_ctx_t ctx, const struct shi_request *q, int pe, int wait)
 {
     shi_u64 ticket;
     if (!shi_post(ctx, q, pe, &ticket) && wait)

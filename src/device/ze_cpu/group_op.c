@@ -124,7 +124,7 @@ static uint64_t identity(unsigned what, unsigned w, bool boolean)
 static void arithmetic(const struct set *s)
 {
     const struct zc_ins *i = s->i;
-    unsigned what = i->u[0] & 255, mode = i->u[0] >> 8 & 255, w = i->w;
+    unsigned what = i->u[0] & 255, mode = i->u[0] >> 8 & 127, w = i->w;
     uint64_t one = identity(what, w, (i->u[0] >> 16 & 255) == KIND_BOOL), acc = one;
     uint64_t cluster = mode == GROUP_CLUSTERED ? get(s, 0, i->b, i->u[1] & 255) : 0;
     uint32_t from = 0;
@@ -239,11 +239,15 @@ bool zc_group_pass(struct zc_group *g, const struct zc_launch *l, uint32_t first
                    bool stalled)
 {
     const struct zc_ins *at = NULL;
+    bool polls = false;
+    for (uint32_t k = first; k < end; k++)
+        polls |= g->item[k].state == ITEM_RUN;
+    if (polls && !stalled)
+        return false;
     for (uint32_t k = first; k < end; k++) {
         const struct zc_item *it = &g->item[k];
-        if (it->state == ITEM_RUN && !stalled)
-            return false;
-        if (it->state == ITEM_GROUP && it->pc->n == scope && (!at || it->pc < at))
+        if (it->state == ITEM_GROUP && it->pc->n == scope && (!at || it->pc < at) &&
+            !(polls && it->pc->u[0] >> 8 & GROUP_UNIFORM))
             at = it->pc;
     }
     if (!at)

@@ -11,6 +11,10 @@ enum zc_group_op {
     GROUP_FADD, GROUP_FMUL, GROUP_FMIN, GROUP_FMAX,
 };
 
+/* With the mode: all items of the scope come to it by the rules, so that it waits for those that poll, too. The others
+ * are of those that happen to be there. */
+enum { GROUP_UNIFORM = 0x80 };
+
 enum zc_ballot_op { BALLOT_INVERSE, BALLOT_EXTRACT, BALLOT_COUNT, BALLOT_LOW, BALLOT_HIGH };
 
 #endif

@@ -104,7 +104,8 @@ static void lower(struct zc_module *m, const uint32_t *p, const struct row *r)
         zc_fail(m, "the result is of another type");
     if (lane == at + 2 && m->id[p[at + 1]].type != p[1])
         zc_fail(m, "the operands are of different types");
-    struct zc_ins *i = group(m, zc_result(m, p), a, b, r->what, mode);
+    unsigned uniform = r->op < OpGroupNonUniformElect ? GROUP_UNIFORM : 0;
+    struct zc_ins *i = group(m, zc_result(m, p), a, b, r->what, mode | uniform);
     i->c = c;
     i->n = (uint8_t)where;
     i->w = s.width;
@@ -140,7 +141,7 @@ static void barrier(struct zc_module *m, const uint32_t *p)
         zc_emit(m, OP_BARRIER, 0, 0, 0);
         return;
     }
-    struct zc_ins *i = group(m, 0, 0, 0, GROUP_BARRIER, 0);
+    struct zc_ins *i = group(m, 0, 0, 0, GROUP_BARRIER, GROUP_UNIFORM);
     i->n = SCOPE_SUBGROUP;
 }
 

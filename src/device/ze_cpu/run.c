@@ -18,7 +18,7 @@
 #include "device/ze_cpu/vm.h"
 #include "device/ze_cpu/ze_cpu.h"
 
-enum { MODEST = 8, PATIENCE = 16, BUSY_ROUNDS = 32, YIELD_ROUNDS = 4000, NAP_NS = 20000, SUBGROUP_ROUNDS = 64 };
+enum { MODEST = 8, PATIENCE = 16, BUSY_TURNS = 32, YIELD_ROUNDS = 4000, NAP_NS = 20000, SUBGROUP_ROUNDS = 64 };
 
 /* ---- frames ----------------------------------------------------------------------------------------------------- */
 
@@ -160,7 +160,8 @@ static void start(struct zc_group *g, const struct zc_launch *l, uint64_t id)
     for (uint32_t k = 0; k < g->items; k++) {
         struct zc_item *it = &g->item[k];
         it->pc = l->m->code.v + l->m->fns.v[l->k->fn].pc;
-        it->spin_pc = NULL;
+        memset(it->polled, 0, sizeof it->polled);
+        it->spins = 0;
         it->sp = 0;
         it->state = ITEM_RUN;
         builtins(l, g, it, true);
@@ -247,7 +248,7 @@ static bool group_round(struct zc_vm *x, struct zc_group *g, struct round *all)
         r.moved = true;
     }
     if (g->live && g->at_barrier < g->live && is_waiting(g)) {
-        bool stalled = !r.moved; /* the rest only polls: those who wait go on without it */
+        bool stalled = !r.moved; /* the rest only polls: those who wait go on without it, where they may */
         r.moved |= zc_group_pass(g, x->l, 0, g->items, SCOPE_WORKGROUP, stalled);
         for (uint32_t i = 0; stalled && i < g->items; i += ZC_SUBGROUP)
             r.moved |= zc_group_pass(g, x->l, i, i + ZC_SUBGROUP < g->items ? i + ZC_SUBGROUP : g->items,
@@ -284,9 +285,9 @@ static int admit(struct zc_worker *w, struct zc_launch *l)
     return 1;
 }
 
-static void rest(unsigned idle)
+static void rest(unsigned idle, unsigned turns)
 {
-    if (idle < BUSY_ROUNDS)
+    if (turns < BUSY_TURNS)
         return;
     if (idle < YIELD_ROUNDS) {
         sched_yield();
@@ -311,7 +312,7 @@ static int rounds(struct zc_worker *w, struct zc_vm *x, struct round *r)
 static bool work(struct zc_worker *w, struct zc_launch *l, struct zc_vm *x)
 {
     int live = 0, more = 1;
-    unsigned idle = 0, since = 0, want = l->cooperative ? (unsigned)(l->total / l->workers + 1) : 1;
+    unsigned idle = 0, turns = 0, since = 0, want = l->cooperative ? (unsigned)(l->total / l->workers + 1) : 1;
     while (!atomic_load_explicit(&l->fault, memory_order_relaxed)) {
         for (; more > 0 && (unsigned)live < want; live += more > 0)
             more = admit(w, l);
@@ -328,7 +329,8 @@ static bool work(struct zc_worker *w, struct zc_launch *l, struct zc_vm *x)
             want = (unsigned)live + 1;
             since = 0;
         }
-        rest(idle);
+        turns = r.moved ? 0 : turns + (unsigned)live * w->group[0].items;
+        rest(idle, turns);
     }
     return true;
 }

@@ -1,9 +1,10 @@
 /*
  * vm.c - the machine: runs one work-item until it ends, waits, or has had its share.
  *
- * An item gives up its turn at barriers and group operations, after QUANTUM jumps backwards, and as soon as it polls a
- * word that does not change (the same atomic or volatile load, failed compare-exchange or exchange gives the same value
- * again). So an item that waits for another costs the others little, and all resident items make progress.
+ * An item gives up its turn at barriers and group operations, after QUANTUM jumps backwards, and as soon as it polls
+ * words that do not change: the same atomic or volatile loads, failed compare-exchanges or exchanges, up to ZC_POLLED of
+ * them, give the same values again and nothing is written between them. So an item that waits for another costs the
+ * others little, and all resident items make progress.
  *
  * A plain access of a kernel is a plain access here, an atomic one has the order that the kernel asked for: a
  * thread sanitizer sees in the machine the races of the kernel.
@@ -58,13 +59,10 @@ typedef UNALIGNED(u64) m64;
         }                                                                                                             \
         (T *)a_;                                                                                                      \
     })
-/* The value polled at this instruction; gives up the turn when it was the same several times. */
+/* The value polled at this instruction; gives up the turn when all that is polled was the same several times. */
 #define POLLED(value)                                                                                                 \
     {                                                                                                                 \
-        uint64_t v_ = (value);                                                                                        \
-        if (i != it->spin_pc || v_ != it->spin_value) {                                                               \
-            it->spin_pc = i;                                                                                          \
-            it->spin_value = v_;                                                                                      \
+        if (is_new(it, i, value)) {                                                                                   \
             it->spins = 0;                                                                                            \
             fresh = true;                                                                                             \
         } else if (++it->spins >= SPINS) {                                                                            \
@@ -73,6 +71,8 @@ typedef UNALIGNED(u64) m64;
             return fresh ? STOP_QUANTUM : STOP_SPIN;                                                                  \
         }                                                                                                             \
     }
+/* Whoever writes does not only poll. */
+#define WRITES it->spins = 0;
 
 #define INT2_ONE(NAME, W, T, expr)                                                                                    \
     on_##NAME##_##W: {                                                                                                \
@@ -153,9 +153,11 @@ typedef UNALIGNED(u64) m64;
         R(T, i->d) = *MEM(M, ADDRX, W, "load");                                                                       \
         NEXT                                                                                                          \
     on_ST_##W:                                                                                                        \
+        WRITES                                                                                                        \
         *MEM(M, ADDR, W, "store") = R(T, i->d);                                                                       \
         NEXT                                                                                                          \
     on_STX_##W:                                                                                                       \
+        WRITES                                                                                                        \
         *MEM(M, ADDRX, W, "store") = R(T, i->d);                                                                      \
         NEXT                                                                                                          \
     on_LDV_##W: {                                                                                                     \
@@ -165,6 +167,7 @@ typedef UNALIGNED(u64) m64;
         NEXT                                                                                                          \
     }                                                                                                                 \
     on_STV_##W:                                                                                                       \
+        WRITES                                                                                                        \
         __atomic_store_n(MEM(T, ADDR, W, "store"), R(T, i->d), __ATOMIC_RELAXED);                                     \
         NEXT                                                                                                          \
     on_MOV_##W:                                                                                                       \
@@ -199,6 +202,7 @@ typedef UNALIGNED(u64) m64;
     }
 #define STORE_AS(T, W, NAME, o)                                                                                       \
     on_ASTORE_##NAME##_##W:                                                                                           \
+        WRITES                                                                                                        \
         __atomic_store_n(MEM(T, ADDR, W, "atomic store"), R(T, i->d), o);                                             \
         NEXT
 /* d: the old value; b: the operand; w: the order. */
@@ -206,6 +210,7 @@ typedef UNALIGNED(u64) m64;
     on_##NAME##_##W: {                                                                                                \
         T *p = MEM(T, ADDR, W, "atomic");                                                                             \
         T v = R(T, i->b);                                                                                             \
+        WRITES                                                                                                        \
         R(T, i->d) = ORDERED(i->w, fn);                                                                               \
         NEXT                                                                                                          \
     }
@@ -253,6 +258,20 @@ typedef UNALIGNED(u64) m64;
             POLLED(old)                                                                                               \
         NEXT                                                                                                          \
     }
+
+static inline bool is_new(struct zc_item *it, const struct zc_ins *i, uint64_t value)
+{
+    for (unsigned k = 0; k < ZC_POLLED; k++)
+        if (it->polled[k].pc == i) {
+            bool changed = it->polled[k].value != value;
+            it->polled[k].value = value;
+            return changed;
+        }
+    unsigned k = it->oldest++ % ZC_POLLED;
+    it->polled[k].pc = i;
+    it->polled[k].value = value;
+    return true;
+}
 
 /* ---- operations that are not worth a place in the loop ---------------------------------------------------------- */
 
@@ -432,6 +451,7 @@ on_LD_N:
     memcpy(f + i->d, MEM(u8, ADDR, i->b, "load"), i->b);
     NEXT
 on_ST_N:
+    WRITES
     memcpy(MEM(u8, ADDR, i->b, "store"), f + i->d, i->b);
     NEXT
 on_COPY: {

@@ -24,14 +24,19 @@ struct zc_launch {
 
 enum zc_state { ITEM_RUN, ITEM_BARRIER, ITEM_GROUP, ITEM_DONE };
 
+enum { ZC_POLLED = 4 };
+
 /* A work-item between two steps. Only the thread that holds its group touches it. */
 struct zc_item {
     uint8_t *f; /* frame */
-    const struct zc_ins *pc, *spin_pc;
+    const struct zc_ins *pc;
     const struct zc_ins **stack; /* calls; behind the frame */
-    uint64_t spin_value;
+    struct {
+        const struct zc_ins *pc;
+        uint64_t value;
+    } polled[ZC_POLLED]; /* the last words polled */
     uint32_t sp, index, lid[3];
-    uint8_t state, spins;
+    uint8_t state, spins, oldest; /* spins: polls since something was new or written; oldest: of polled */
 };
 
 struct zc_group {

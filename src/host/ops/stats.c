@@ -91,8 +91,6 @@ void shi_span_add(const struct shi_span *s)
 
 void shi_stats_ring(int n, uint64_t waiting)
 {
-    if (!shi_world.watched)
-        return;
     __atomic_fetch_add(&all.ring.requests, (uint64_t)n, __ATOMIC_RELAXED);
     __atomic_fetch_add(&all.ring.rounds, 1, __ATOMIC_RELAXED);
     uint64_t deep = (uint64_t)n + waiting;
