@@ -5,12 +5,12 @@
 cat > "$work/team.cl" << 'END'
 #include <shmemg.h>
 /* Member i of the team tells the next one its number by a context of the team, then all meet. */
-__kernel void pass(__global void *c, __global void *t, __global ulong *w, ulong seed)
+SHMEMG_KERNEL void pass(SHMEMG_GLOBAL void *c, SHMEMG_GLOBAL void *t, SHMEMG_GLOBAL uint64_t *w, uint64_t seed)
 {
-    shmem_ctx_t ctx = c;
-    shmem_team_t team = t;
+    shmem_ctx_t ctx = (shmem_ctx_t)c;
+    shmem_team_t team = (shmem_team_t)t;
     int me = shmemg_team_my_pe(team), n = shmemg_team_n_pes(team);
-    if (get_global_id(0) == 0) {
+    if (shmemg_global_id(0) == 0) {
         shmemg_ctx_uint64_p(ctx, w, seed + me, (me + 1) % n);
         shmemg_ctx_quiet(ctx);
         if (shmemg_ctx_my_pe(ctx) != me || shmemg_ctx_n_pes(ctx) != n ||
@@ -23,7 +23,10 @@ __kernel void pass(__global void *c, __global void *t, __global ulong *w, ulong 
         w[1] = 3;
     shmemg_ctx_team_sync_tg(ctx, team);
 }
-__kernel void use(__global void *ctx, __global ulong *w) { shmemg_ctx_uint64_p(ctx, w, 1, 0); }
+SHMEMG_KERNEL void use(SHMEMG_GLOBAL void *ctx, SHMEMG_GLOBAL uint64_t *w)
+{
+    shmemg_ctx_uint64_p((shmem_ctx_t)ctx, w, 1, 0);
+}
 END
 cat > "$work/team.c" << 'END'
 #include <errno.h>
@@ -105,9 +108,9 @@ ok $? "a context that was destroyed is refused" "$work/log"
 cat > "$work/many.cl" << 'END'
 #include <shmemg.h>
 /* Each work-item takes a number from the next PE and puts its own there; a few ask for a value back, too. */
-__kernel void many(__global ulong *number, __global ulong *count, __global ulong *w)
+SHMEMG_KERNEL void many(SHMEMG_GLOBAL uint64_t *number, SHMEMG_GLOBAL uint64_t *count, SHMEMG_GLOBAL uint64_t *w)
 {
-    size_t i = get_global_id(0);
+    size_t i = shmemg_global_id(0);
     int to = (shmemg_my_pe() + 1) % shmemg_n_pes();
     number[i] = shmemg_uint64_atomic_fetch_inc(count, to);
     if (i % 64 == 5) {

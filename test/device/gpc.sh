@@ -1,25 +1,15 @@
 #!/usr/bin/env bash
 # gpc.sh - global procedure calls that kernels start, fire and wait, to host functions of every PE.
-if ! command -v clang-14 > /dev/null || ! command -v llvm-spirv-14 > /dev/null; then
-    echo "1..0 # SKIP clang-14 and llvm-spirv-14 compile kernels; they are not installed"
-    exit 0
-fi
-if [ ! -f "$top_builddir/.libs/libze_cpu.so" ]; then
-    echo "1..0 # SKIP this build has no device backend (libze-dev)"
-    exit 0
-fi
-work=$(mktemp -d) || exit 99
-trap 'rm -rf "$work"' EXIT
-. "${top_srcdir:=.}/test/tap.sh"
+. "${top_srcdir:=.}/test/device/run.sh"
 
 # Every work-item calls every PE, waits for some and fires the others; the host functions count and answer.
 cat > "$work/calls.cl" << 'END'
 #include <shmemg.h>
-__kernel void calls(__global ulong *reply, __global ulong *bad, int add, int fails)
+SHMEMG_KERNEL void calls(SHMEMG_GLOBAL uint64_t *reply, SHMEMG_GLOBAL shi_u64 *bad, int add, int fails)
 {
-    ulong item = get_global_id(0);
+    uint64_t item = shmemg_global_id(0);
     for (int pe = 0; pe < shmemg_n_pes(); pe++) {
-        ulong hdr[5] = {item, 1, 2, 3, 1000 * shmemg_my_pe() + pe};
+        uint64_t hdr[5] = {item, 1, 2, 3, 1000 * (uint64_t)shmemg_my_pe() + (uint64_t)pe};
         if (item % 2) {
             shmemxg_gpc_exec_nbi(add, pe, hdr, sizeof hdr);
             continue;
@@ -32,7 +22,7 @@ __kernel void calls(__global ulong *reply, __global ulong *bad, int add, int fai
     }
     shmemg_quiet();
 }
-__kernel void wrong(int add) { shmemxg_gpc_exec_nbi(add, 1000, 0, 0); }
+SHMEMG_KERNEL void wrong(int add) { shmemxg_gpc_exec_nbi(add, 1000, 0, 0); }
 END
 cat > "$work/calls.c" << 'END'
 #include <shmemx.h>

@@ -1,10 +1,14 @@
 # run.sh - for tests that compile kernels and run them on every PE's device: sourced first. Skips the whole test where
 # that cannot be; gives $work, a folder that goes at the end, and run.
-if ! command -v clang-14 > /dev/null || ! command -v llvm-spirv-14 > /dev/null; then
+if [ "${OSHCC_KERNELS:-spirv}" = cuda ]; then
+    if ! command -v "${NVCC:-nvcc}" > /dev/null && [ ! -x /usr/local/cuda/bin/nvcc ]; then
+        echo "1..0 # SKIP nvcc compiles kernels for CUDA; it is not installed"
+        exit 0
+    fi
+elif ! command -v clang-14 > /dev/null || ! command -v llvm-spirv-14 > /dev/null; then
     echo "1..0 # SKIP clang-14 and llvm-spirv-14 compile kernels; they are not installed"
     exit 0
-fi
-if [ ! -f "$top_builddir/.libs/libze_cpu.so" ]; then
+elif [ ! -f "$top_builddir/.libs/libze_cpu.so" ]; then
     echo "1..0 # SKIP this build has no device backend (libze-dev)"
     exit 0
 fi

@@ -5,15 +5,15 @@
 # Work-item i sends the next PE messages of every length, each filled with a number of its own, while the host receives.
 cat > "$work/send.cl" << 'END'
 #include <shmemg.h>
-__kernel void send(__global uchar *buffer, ulong room)
+SHMEMG_KERNEL void send(SHMEMG_GLOBAL uint8_t *buffer, uint64_t room)
 {
-    const ulong lengths[] = {0, 8, 40, 41, 3000, 9000, 60000};
-    ulong item = get_global_id(0);
+    const uint64_t lengths[] = {0, 8, 40, 41, 3000, 9000, 60000};
+    uint64_t item = shmemg_global_id(0);
     int to = (shmemg_my_pe() + 1) % shmemg_n_pes();
-    __global uchar *mine = buffer + item * room;
-    for (ulong k = 0; k < 7; k++) {
-        uchar value = (uchar)(item * 16 + k + 3 * shmemg_my_pe());
-        for (ulong i = 0; i < lengths[k]; i++)
+    SHMEMG_GLOBAL uint8_t *mine = buffer + item * room;
+    for (uint64_t k = 0; k < 7; k++) {
+        uint8_t value = (uint8_t)(item * 16 + k + 3 * shmemg_my_pe());
+        for (uint64_t i = 0; i < lengths[k]; i++)
             mine[i] = value;
         if (k % 2)
             shmemxg_tag_send(mine, lengths[k], item, to); /* the buffer is written again at once */
@@ -22,15 +22,15 @@ __kernel void send(__global uchar *buffer, ulong room)
             shmemg_quiet();
         }
     }
-    ulong last[3] = {item, 7, 9}; /* private memory */
+    uint64_t last[3] = {item, 7, 9}; /* private memory */
     shmemxg_tag_send(last, sizeof last, 1000 + item, to);
 }
-__kernel void wrong(__global uchar *buffer, ulong where)
+SHMEMG_KERNEL void wrong(SHMEMG_GLOBAL uint8_t *buffer, uint64_t where)
 {
     if (where == 0)
         shmemxg_tag_send(buffer, 8, 1, 1000);
     else
-        shmemxg_tag_send((__global uchar *)where, 100, 1, 0);
+        shmemxg_tag_send((SHMEMG_GLOBAL uint8_t *)where, 100, 1, 0);
 }
 END
 cat > "$work/send.c" << 'END'

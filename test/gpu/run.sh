@@ -98,9 +98,11 @@ done
 if [ "$nvcc" ]; then
     check "kernels, direct and by the ring (kernels.sh)" kernels.log 240 bash "$source/test/device/kernels.sh"
     check "contexts and teams (contexts.sh)" contexts.log 120 bash "$source/test/device/contexts.sh"
+    check "tagged messages of kernels (tag.sh)" tag.log 120 bash "$source/test/device/tag.sh"
+    check "calls of kernels (gpc.sh)" gpc.log 120 bash "$source/test/device/gpc.sh"
     check "PTX of the ordering edges (ptx.sh)" ptx.log 100 sh "$source/test/device/ptx.sh"
 else
-    result "kernels.sh, contexts.sh, ptx.sh" skip "no nvcc: their kernels are compiled as they run"
+    result "kernels.sh, contexts.sh, tag.sh, gpc.sh, ptx.sh" skip "no nvcc: their kernels are compiled as they run"
 fi
 
 if program litmus; then
