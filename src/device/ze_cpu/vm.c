@@ -229,6 +229,7 @@ typedef UNALIGNED(u64) m64;
     on_##NAME##_##W: {                                                                                                \
         T *p = MEM(T, ADDR, W, "atomic");                                                                             \
         T arg = R(T, i->b), v, old = __atomic_load_n(p, __ATOMIC_RELAXED);                                            \
+        WRITES                                                                                                        \
         do                                                                                                            \
             v = (CT)arg better(CT) old ? arg : old;                                                                   \
         while (!ORDERED(i->w, DO_CAS));                                                                               \
@@ -256,6 +257,8 @@ typedef UNALIGNED(u64) m64;
         R(T, i->d) = old;                                                                                             \
         if (!done)                                                                                                    \
             POLLED(old)                                                                                               \
+        else                                                                                                          \
+            WRITES                                                                                                    \
         NEXT                                                                                                          \
     }
 
@@ -456,6 +459,7 @@ on_ST_N:
     NEXT
 on_COPY: {
     u8 *d = MEM(u8, R(u64, i->d), i->b, "copy"), *s = MEM(u8, R(u64, i->a), i->b, "copy");
+    WRITES
     memmove(d, s, i->b);
     NEXT
 }
@@ -463,6 +467,7 @@ on_COPY_SIZED: {
     uint64_t n = R(u64, i->b);
     if (n) {
         u8 *d = MEM(u8, R(u64, i->d), n, "copy"), *s = MEM(u8, R(u64, i->a), n, "copy");
+        WRITES
         memmove(d, s, n);
     }
     NEXT

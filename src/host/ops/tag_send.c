@@ -36,17 +36,17 @@ static int has_window(const struct shi_tag_peer *p, size_t bytes)
     return unreturned(&p->used, &p->returned) + shi_tag_cost(bytes) <= p->window;
 }
 
-/* Payload [at, + bytes) behind a head of so many bytes, which the caller writes next. A receiver looks at the first line
- * of a message all the time, and takes it away from a sender who is not done with it: that line is written last. */
-static void fill(char *room, size_t head, const struct shi_tag_data *d, size_t at, size_t bytes)
+/* The payload, behind a head of so many bytes, which the caller writes next. A receiver looks at the first line of a
+ * message all the time, and takes it away from a sender who is not done with it: that line is written last. */
+static void fill(char *room, size_t head, const struct shi_tag_data *d)
 {
-    size_t first = SHI_AM_SHORT_BYTES - head;
+    size_t bytes = d->bytes, first = SHI_AM_SHORT_BYTES - head;
     if (bytes > first) {
-        shi_tag_gather(d, at + first, room + SHI_AM_SHORT_BYTES, bytes - first);
+        shi_tag_gather(d, first, room + SHI_AM_SHORT_BYTES, bytes - first);
         bytes = first;
         __atomic_signal_fence(__ATOMIC_RELEASE);
     }
-    shi_tag_gather(d, at, room + head, bytes);
+    shi_tag_gather(d, 0, room + head, bytes);
 }
 
 /* ---- one active message each: GONE, ANSWERED, or -EAGAIN when there is no room for it ---------------------------------- */
@@ -59,7 +59,7 @@ static int send_eager(struct shmemx_tag_request *r, struct shi_tag_peer *p)
     if (!room)
         return -EAGAIN;
     count(&p->used, shi_tag_cost(bytes));
-    fill(room, head, &r->data, 0, bytes);
+    fill(room, head, &r->data);
     if (sync)
         *(struct shi_tag_long_head *)room = long_head_of(r, SHI_TAG_EAGER_SYNC);
     else
@@ -223,7 +223,7 @@ int shi_tag_send_now(const struct shmem_team *t, const struct shi_tag_data *data
     if (!room)
         return 0;
     count(&p->used, shi_tag_cost(bytes));
-    fill((char *)room, sizeof *room, data, 0, bytes);
+    fill((char *)room, sizeof *room, data);
     *room = (struct shi_tag_head){.kind = SHI_TAG_EAGER, .team = shi_tag_team(t), .source = t->me, .tag = tag};
     shi_am_end(world_pe, all);
     return 1;
