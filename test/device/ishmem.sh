@@ -1,18 +1,8 @@
-#!/bin/sh
+#!/usr/bin/env bash
 # ishmem.sh - Intel SHMEM's names in kernels: strided transfers, several words awaited, teams and collectives, by one
 # work-item and by groups, through loads and stores and through ring and proxy. What they share with shmemg.h is tested
 # there.
-if ! command -v clang-14 >/dev/null || ! command -v llvm-spirv-14 >/dev/null; then
-    echo "1..0 # SKIP clang-14 and llvm-spirv-14 compile kernels; they are not installed"
-    exit 0
-fi
-if [ ! -f "$top_builddir/.libs/libze_cpu.so" ]; then
-    echo "1..0 # SKIP this build has no device backend (libze-dev)"
-    exit 0
-fi
-work=$(mktemp -d) || exit 99
-trap 'rm -rf "$work"' EXIT
-. "${top_srcdir:=.}/test/tap.sh"
+. "${top_srcdir:=.}/test/device/run.sh"
 
 cat >"$work/k.cl" <<'END'
 #include <ishmemx.h>

@@ -1,17 +1,7 @@
-#!/bin/sh
+#!/usr/bin/env bash
 # queue.sh - calls of the host in order with kernels (shmemx_*_on_queue): a pipeline round the ring of PEs in which every
 # step needs the one before, with nothing between but the queue.
-if ! command -v clang-14 >/dev/null || ! command -v llvm-spirv-14 >/dev/null; then
-    echo "1..0 # SKIP clang-14 and llvm-spirv-14 compile kernels; they are not installed"
-    exit 0
-fi
-if [ ! -f "$top_builddir/.libs/libze_cpu.so" ]; then
-    echo "1..0 # SKIP this build has no device backend (libze-dev)"
-    exit 0
-fi
-work=$(mktemp -d) || exit 99
-trap 'rm -rf "$work"' EXIT
-. "${top_srcdir:=.}/test/tap.sh"
+. "${top_srcdir:=.}/test/device/run.sh"
 
 cat >"$work/k.cl" <<'END'
 /* Slow, so that a call that did not wait would come too early. */

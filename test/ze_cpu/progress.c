@@ -27,15 +27,23 @@ static void peers_wait(void)
     peers("peer_busy");
 }
 
+/* A kernel that takes `words`, which are 0 now, and *second, a place behind those that it polls. */
+static ze_kernel_handle_t with_words(const char *name, _Atomic uint32_t **second)
+{
+    ze_kernel_handle_t k = zt_kernel(module, name);
+    *second = words + 64;
+    memset((void *)words, 0, 4096);
+    zt_arg(k, 0, sizeof words, &words);
+    zt_arg(k, 1, sizeof *second, second);
+    return k;
+}
+
 static void groups_wait(void)
 {
     const char *const name[] = {"last", "half_group"};
     for (int i = 0; i < 2; i++) {
-        ze_kernel_handle_t k = zt_kernel(module, name[i]);
-        _Atomic uint32_t *done = words + 64;
-        memset((void *)words, 0, 4096);
-        zt_arg(k, 0, sizeof words, &words);
-        zt_arg(k, 1, sizeof done, &done);
+        _Atomic uint32_t *done;
+        ze_kernel_handle_t k = with_words(name[i], &done);
         CHECKF(!zt_run(k, 2048, 16), "%s", name[i]);
         CHECKF(*done == 2048, "%s: %u items", name[i], *done);
     }
@@ -44,11 +52,8 @@ static void groups_wait(void)
 /* Catches: a wait that looks at two words in turn taken for work, which keeps its turn for thousands of looks. */
 static void two_words(void)
 {
-    ze_kernel_handle_t k = zt_kernel(module, "two_words");
-    _Atomic uint32_t *looks = words + 64;
-    memset((void *)words, 0, 4096);
-    zt_arg(k, 0, sizeof words, &words);
-    zt_arg(k, 1, sizeof looks, &looks);
+    _Atomic uint32_t *looks;
+    ze_kernel_handle_t k = with_words("two_words", &looks);
     CHECK(!zt_run(k, 2, 2));
     CHECKF(*looks < 20, "%u looks in one turn", *looks);
 }
@@ -56,11 +61,8 @@ static void two_words(void)
 /* Catches: an operation of all items that goes on without those that poll. */
 static void all_are_told(void)
 {
-    ze_kernel_handle_t k = zt_kernel(module, "told");
-    _Atomic uint32_t *heard = words + 64;
-    memset((void *)words, 0, 4096);
-    zt_arg(k, 0, sizeof words, &words);
-    zt_arg(k, 1, sizeof heard, &heard);
+    _Atomic uint32_t *heard;
+    ze_kernel_handle_t k = with_words("told", &heard);
     ze_event_handle_t e = zt_start(k, 16, 8);
     for (uint32_t i = 1; i <= 3; i++) {
         nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
@@ -76,11 +78,8 @@ static void host_and_kernel(void)
 {
     enum { TIMES = 2000 };
     uint32_t n = TIMES;
-    ze_kernel_handle_t k = zt_kernel(module, "answer");
-    _Atomic uint32_t *reply = words + 64;
-    memset((void *)words, 0, 4096);
-    zt_arg(k, 0, sizeof words, &words);
-    zt_arg(k, 1, sizeof reply, &reply);
+    _Atomic uint32_t *reply;
+    ze_kernel_handle_t k = with_words("answer", &reply);
     zt_arg(k, 2, sizeof n, &n);
     ze_event_handle_t e = zt_start(k, 1, 1);
     double t = zt_now();
@@ -97,12 +96,9 @@ static void host_and_kernel(void)
 static void queues(void)
 {
     enum { SPINNERS = 4 };
-    ze_kernel_handle_t spin = zt_kernel(module, "spin"), inc = zt_kernel(module, "inc");
+    _Atomic uint32_t *done, *data = words + 128;
+    ze_kernel_handle_t spin = with_words("spin", &done), inc = zt_kernel(module, "inc");
     ze_event_handle_t e[SPINNERS];
-    _Atomic uint32_t *done = words + 64, *data = words + 128;
-    memset((void *)words, 0, 4096);
-    zt_arg(spin, 0, sizeof words, &words);
-    zt_arg(spin, 1, sizeof done, &done);
     zt_arg(inc, 0, sizeof data, &data);
     for (int i = 0; i < SPINNERS; i++)
         e[i] = zt_start(spin, 64, 8);

@@ -240,8 +240,8 @@ bool zc_group_pass(struct zc_group *g, const struct zc_launch *l, uint32_t first
 {
     const struct zc_ins *at = NULL;
     bool polls = false;
-    for (uint32_t k = first; k < end; k++)
-        polls |= g->item[k].state == ITEM_RUN;
+    for (uint32_t k = first; k < end && !polls; k++)
+        polls = g->item[k].state == ITEM_RUN;
     if (polls && !stalled)
         return false;
     for (uint32_t k = first; k < end; k++) {

@@ -4,7 +4,7 @@
  * One instruction OP_GROUP describes them all: its items wait until those of the scope have arrived, then group.c
  * computes all results at once. It holds two instructions' worth of fields:
  *   d, a  result, operand; b second operand (lane, delta, mask, previous value), c third; n scope, w width
- *   u[0]  what (enum zc_group_op) + mode << 8 + kind << 16 + components << 24; u[1] width of b
+ *   u[0]  what (enum zc_group_op) + (mode | GROUP_UNIFORM) << 8 + kind << 16 + components << 24; u[1] width of b
  */
 #include "device/ze_cpu/group_op.h"
 #include "device/ze_cpu/module.h"

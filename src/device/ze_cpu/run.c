@@ -285,9 +285,10 @@ static int admit(struct zc_worker *w, struct zc_launch *l)
     return 1;
 }
 
-static void rest(unsigned idle, unsigned turns)
+/* After so many rounds in a row in which each of so many items only polled. */
+static void rest(unsigned idle, uint64_t items)
 {
-    if (turns < BUSY_TURNS)
+    if (idle * items < BUSY_TURNS)
         return;
     if (idle < YIELD_ROUNDS) {
         sched_yield();
@@ -312,7 +313,7 @@ static int rounds(struct zc_worker *w, struct zc_vm *x, struct round *r)
 static bool work(struct zc_worker *w, struct zc_launch *l, struct zc_vm *x)
 {
     int live = 0, more = 1;
-    unsigned idle = 0, turns = 0, since = 0, want = l->cooperative ? (unsigned)(l->total / l->workers + 1) : 1;
+    unsigned idle = 0, since = 0, want = l->cooperative ? (unsigned)(l->total / l->workers + 1) : 1;
     while (!atomic_load_explicit(&l->fault, memory_order_relaxed)) {
         for (; more > 0 && (unsigned)live < want; live += more > 0)
             more = admit(w, l);
@@ -329,8 +330,7 @@ static bool work(struct zc_worker *w, struct zc_launch *l, struct zc_vm *x)
             want = (unsigned)live + 1;
             since = 0;
         }
-        turns = r.moved ? 0 : turns + (unsigned)live * w->group[0].items;
-        rest(idle, turns);
+        rest(idle, (uint64_t)live * w->group[0].items);
     }
     return true;
 }

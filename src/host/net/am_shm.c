@@ -88,8 +88,8 @@ struct out {
 /* The receiver's. */
 struct in {
     struct fifo *fifo;
-    uint64_t ticket, cells;    /* of the next message; cells read so far */
-    uint64_t told, told_cells; /* what the sender may know of that */
+    uint64_t ticket, cells; /* of the next message; cells read so far */
+    uint64_t told;          /* cells that the sender may know to be read */
     int pe;
     int idle; /* polls that found nothing */
 };
@@ -217,8 +217,7 @@ static const struct slot *next(const struct in *f, uint64_t *head)
 
 static void tell(struct in *f)
 {
-    f->told = f->ticket;
-    f->told_cells = f->cells;
+    f->told = f->cells;
     __atomic_store_n(&f->fifo->taken.cells, f->cells, __ATOMIC_RELEASE); /* R2 */
     __atomic_store_n(&f->fifo->taken.slots, f->ticket, __ATOMIC_RELEASE); /* R2 */
 }
@@ -248,10 +247,10 @@ static int visit(struct in *f, int most)
         uint64_t at = s->at;
         shi_am_deliver(f->pe, id, prefetch(f->fifo->cell[at % CELLS], bytes), bytes);
         f->cells = at + CELLS_OF(bytes);
-        if (f->cells - f->told_cells >= CELLS / 4)
+        if (f->cells - f->told >= CELLS / 4)
             tell(f);
     }
-    if (f->ticket != f->told)
+    if (count)
         tell(f);
     return count;
 }
@@ -270,7 +269,7 @@ static void meet_new(void)
             uint64_t ticket = __atomic_load_n(&f->taken.slots, __ATOMIC_RELAXED);
             uint64_t cells = __atomic_load_n(&f->taken.cells, __ATOMIC_RELAXED);
             ins[n_hot++] = (struct in){.fifo = f, .pe = world.shm->region[sender].pe, .ticket = ticket, .cells = cells,
-                                       .told = ticket, .told_cells = cells};
+                                       .told = cells};
             n_in++;
         }
     }
