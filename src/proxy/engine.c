@@ -211,7 +211,7 @@ void shi_engine_complete(struct shi_engine *e, struct shi_engine_op *op, int err
 
 /* ---- take ----------------------------------------------------------------------------------------------------------- */
 
-/* Copy the request of the next ticket. 0 when a word of it is not written yet. */
+/* Copy the request of the next ticket. 0 when a word of it is not written yet; out is as it was. */
 static int read_slot(const struct shi_engine *e, struct shi_request *out)
 {
     const uint64_t *slot = shi_ring_slot(e->ring, e->next);
@@ -232,13 +232,13 @@ static int read_slot(const struct shi_engine *e, struct shi_request *out)
 
 static void take(struct shi_engine *e)
 {
-    struct shi_request r;
-    for (int n = 0; n < BATCH && e->free_ops && read_slot(e, &r); n++) {
+    for (int n = 0; n < BATCH && e->free_ops && read_slot(e, &e->free_ops->request); n++) {
         if (!e->open)
             cohort_open(e);
         struct shi_engine_op *op = e->free_ops;
         e->free_ops = op->next;
-        *op = (struct shi_engine_op){.request = r, .ticket = e->next++, .cohort = e->open};
+        op->ticket = e->next++;
+        op->cohort = e->open;
         e->open->left++;
         e->open->end = e->next;
         submit(e, op);

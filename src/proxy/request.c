@@ -109,10 +109,10 @@ static enum shi_family family_of(uint32_t op)
 int shi_proxy_issue(void *place, struct shi_engine_op *op)
 {
     static const char *const name[] = {[SHI_PUTS] = "kernel_put", [SHI_GETS] = "kernel_get", [SHI_ATOMICS] = "kernel_atomic"};
-    struct shi_request_view v = {.bytes = 0};
+    struct shi_request_view v;
     enum shi_family family = family_of(op->request.op);
     SHI_SPAN(span, family, name[family], NULL, (int)op->request.pe, 0);
-    int err = op->request.pe >= (uint32_t)shi_world.n_pes || shi_request_view(&op->request, &v) ? -EINVAL
+    int err = shi_request_view(&op->request, &v) || op->request.pe >= (uint32_t)shi_world.n_pes ? -EINVAL
                                                                                                 : perform(place, op, &v);
     span.way = SHI_BY_RING;
     span.bytes = v.bytes;

@@ -33,6 +33,11 @@ for program in oshrun oshcc oshinfo; do
     ok $? "$program.1 has the $(wc -l <"$dir/options") options of $program" "$dir/out"
 done
 
+# Those of the driver on cores, from its code.
+grep -oh 'ZE_CPU_[A-Z]*"' "$top_srcdir"/src/device/ze_cpu/*.c | tr -d '"' | sort -u >"$dir/out"
+sed -n 's/^\.It Ev \(ZE_CPU_.*\)/\1/p' "$src/shmemg.7" | cmp - "$dir/out" >"$dir/differ" 2>&1
+ok $? "shmemg.7 has the $(wc -l <"$dir/out") variables of the driver on cores" "$dir/differ"
+
 pages=$(ls "$top_builddir"/man/*.3 "$src"/*.[17])
 for page in $pages; do
     sed -n 's/^\.Xr \([^ ]*\) \([0-9]\).*/\1 \2/p; s/^\.BR \([a-z_]*\) (\([0-9]\)).*/\1 \2/p' "$page" |

@@ -104,14 +104,13 @@ __attribute__((unused)) static void zt_copy(void *to, const void *from, size_t b
 
 /* ---- modules and kernels ---------------------------------------------------------------------------------------- */
 
-/* The SPIR-V of test/ze_cpu/NAME.cl; the program ends as skipped when the compiler is missing. */
-static uint8_t *zt_spirv(const char *name, size_t *bytes)
+/* The SPIR-V of a file; the program ends as skipped when the compiler is missing. */
+static uint8_t *zt_spirv_of(const char *file, size_t *bytes)
 {
     const char *top = getenv("top_srcdir");
     char out[] = "/tmp/ztXXXXXX", cmd[8192];
     int fd = mkstemp(out);
-    snprintf(cmd, sizeof cmd, "sh %s/test/ze_cpu/cl.sh %s/test/ze_cpu/%s.cl %s", top ? top : ".", top ? top : ".",
-             name, out);
+    snprintf(cmd, sizeof cmd, "sh %s/test/ze_cpu/cl.sh %s %s", top ? top : ".", file, out);
     int status = fd < 0 ? -1 : system(cmd);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
         printf("1..0 # SKIP clang-14, llvm-14 or llvm-spirv-14 is not installed\n");
@@ -121,13 +120,22 @@ static uint8_t *zt_spirv(const char *name, size_t *bytes)
     off_t n = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
     uint8_t *b = malloc((size_t)n + 1);
     if (status || !b || n <= 0 || pread(fd, b, (size_t)n, 0) != n) {
-        fprintf(stderr, "# %s.cl does not compile\n", name);
+        fprintf(stderr, "# %s does not compile\n", file);
         exit(1);
     }
     close(fd);
     unlink(out);
     *bytes = (size_t)n;
     return b;
+}
+
+/* That of test/ze_cpu/NAME.cl. */
+__attribute__((unused)) static uint8_t *zt_spirv(const char *name, size_t *bytes)
+{
+    const char *top = getenv("top_srcdir");
+    char file[4096];
+    snprintf(file, sizeof file, "%s/test/ze_cpu/%s.cl", top ? top : ".", name);
+    return zt_spirv_of(file, bytes);
 }
 
 static ze_result_t zt_build(const void *spirv, size_t bytes, ze_module_handle_t *out, char *log, size_t room)
@@ -142,16 +150,23 @@ static ze_result_t zt_build(const void *spirv, size_t bytes, ze_module_handle_t 
     return r;
 }
 
+/* Of words that can be built. */
+__attribute__((unused)) static ze_module_handle_t zt_module_of(const uint8_t *spirv, size_t bytes)
+{
+    char log[1000];
+    ze_module_handle_t m;
+    if (zt_build(spirv, bytes, &m, log, sizeof log)) {
+        fprintf(stderr, "# the module: %s", log);
+        exit(1);
+    }
+    return m;
+}
+
 __attribute__((unused)) static ze_module_handle_t zt_module(const char *name)
 {
     size_t bytes;
-    char log[1000];
     uint8_t *spirv = zt_spirv(name, &bytes);
-    ze_module_handle_t m;
-    if (zt_build(spirv, bytes, &m, log, sizeof log)) {
-        fprintf(stderr, "# %s.cl: %s", name, log);
-        exit(1);
-    }
+    ze_module_handle_t m = zt_module_of(spirv, bytes);
     free(spirv);
     return m;
 }

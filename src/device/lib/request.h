@@ -174,57 +174,57 @@ SHI_FN int shi_request_view_gpc_(const struct shi_request *q, struct shi_request
     return v->bytes <= SHI_INLINE_GPC && v->rhlen <= 1024 && v->result <= SHI_RESULT_CELL ? 0 : -1;
 }
 
-/* Read a request. 0, or -1 when it is none of the table above; its addresses are the caller's to check. */
-SHI_FN int shi_request_view(const struct shi_request *q, struct shi_request_view *out)
+/* Read a request. 0, or -1 when it is none of the table above, and then v means nothing; its addresses are the caller's
+ * to check. */
+SHI_FN int shi_request_view(const struct shi_request *q, struct shi_request_view *v)
 {
-    struct shi_request_view v = {0};
+    const struct shi_request_view none = {0};
     int bad = 0;
+    *v = none;
     switch (q->op) {
     case SHI_OP_PUT_INLINE:
-        bad = shi_request_view_inline_(q, &v, 6, SHI_INLINE_PUT);
+        bad = shi_request_view_inline_(q, v, 6, SHI_INLINE_PUT);
         break;
     case SHI_OP_PUT_SIGNAL_INLINE:
-        bad = shi_request_view_inline_(q, &v, 4, SHI_INLINE_SIGNAL);
-        v.signal = shi_request_low_(q->arg[5]);
-        v.sig_op = (int)(q->arg[5] >> 56);
-        v.signal_value = q->arg[6];
+        bad = shi_request_view_inline_(q, v, 4, SHI_INLINE_SIGNAL);
+        v->signal = shi_request_low_(q->arg[5]);
+        v->sig_op = (int)(q->arg[5] >> 56);
+        v->signal_value = q->arg[6];
         break;
     case SHI_OP_PUT_SIGNAL:
-        v.signal = shi_request_low_(q->arg[3]);
-        v.sig_op = (int)(q->arg[3] >> 56);
-        v.signal_value = q->arg[4]; /* fall through */
+        v->signal = shi_request_low_(q->arg[3]);
+        v->sig_op = (int)(q->arg[3] >> 56);
+        v->signal_value = q->arg[4]; /* fall through */
     case SHI_OP_PUT:
     case SHI_OP_GET:
-        v.target = q->arg[0];
-        v.local = q->arg[1];
-        v.bytes = q->arg[2];
+        v->target = q->arg[0];
+        v->local = q->arg[1];
+        v->bytes = q->arg[2];
         break;
     case SHI_OP_GET_INLINE:
-        bad = shi_request_view_inline_(q, &v, 0, 8);
-        v.payload = 0;
+        bad = shi_request_view_inline_(q, v, 0, 8);
+        v->payload = 0;
         break;
     case SHI_OP_AMO:
-        bad = shi_request_view_amo_(q, &v);
+        bad = shi_request_view_amo_(q, v);
         break;
     case SHI_OP_GPC:
-        bad = shi_request_view_gpc_(q, &v);
+        bad = shi_request_view_gpc_(q, v);
         break;
     case SHI_OP_TAG:
-        v.tag = q->arg[0];
-        v.local = q->arg[1];
-        v.bytes = q->arg[2];
+        v->tag = q->arg[0];
+        v->local = q->arg[1];
+        v->bytes = q->arg[2];
         break;
     case SHI_OP_TAG_INLINE:
-        v.tag = q->arg[0];
-        v.bytes = q->arg[1];
-        v.payload = q->arg + 2;
-        bad = v.bytes > SHI_INLINE_TAG;
+        v->tag = q->arg[0];
+        v->bytes = q->arg[1];
+        v->payload = q->arg + 2;
+        bad = v->bytes > SHI_INLINE_TAG;
         break;
     default:
         bad = -1;
     }
-    if (!bad)
-        *out = v;
     return bad;
 }
 #endif

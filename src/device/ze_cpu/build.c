@@ -3,8 +3,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "device/ze_cpu/module.h"
+#include "device/ze_cpu/ze_cpu.h"
 
 void zc_module_free(struct zc_module *m)
 {
@@ -26,6 +28,8 @@ void zc_module_free(struct zc_module *m)
     free(m->code.v);
     free(m->extra.v);
     free(m->fixes.v);
+    if (m->native)
+        munmap(m->native, m->native_bytes);
     free(m->log);
     free(m);
 }
@@ -36,6 +40,8 @@ static bool is_built(struct zc_module *m)
         return false;
     zc_parse(m);
     zc_decode(m);
+    if (zc_config.native)
+        zc_native(m);
     return true;
 }
 

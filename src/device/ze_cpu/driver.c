@@ -11,6 +11,15 @@
 
 enum { THREADS_MAX = 256, MEMORY_BITS = 34 };
 
+/* Sanitizers see what the machine accesses for a kernel, and nothing of what translated code does. */
+#if defined(__has_feature)
+#define ZC_SANITIZED (__has_feature(thread_sanitizer) || __has_feature(address_sanitizer))
+#elif defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define ZC_SANITIZED 1
+#else
+#define ZC_SANITIZED 0
+#endif
+
 struct zc_config zc_config;
 static struct _ze_driver_handle_t driver;
 static struct _ze_device_handle_t devices[ZC_DEVICES];
@@ -31,6 +40,8 @@ static void up(void)
     zc_config.check = env("ZE_CPU_CHECK", 0, 0, 1);
     zc_config.private_memory = env("ZE_CPU_PRIVATE", 0, 0, 1);
     zc_config.reorder = env("ZE_CPU_REORDER", 0, 0, 1);
+    zc_config.native =
+        env("ZE_CPU_NATIVE", 1, 0, 1) && !zc_config.check && !zc_config.private_memory && !ZC_SANITIZED;
     for (uint32_t i = 0; i < ZC_DEVICES; i++)
         devices[i].index = i;
     zc_mem_up();

@@ -156,6 +156,8 @@ struct zc_module {
     ZC_LIST(void *) blobs;   /* what to free with the module */
     uint32_t frame;          /* end of the slots given out so far */
     uint64_t local_bytes, global_bytes;
+    void *native; /* translated code, or NULL */
+    size_t native_bytes;
     uint32_t ext_opencl;
     uint32_t cur, cur_fn; /* word and function (1 + index) being read */
     uint32_t block, block_pc; /* label of the block being lowered, and its first instruction */
@@ -202,6 +204,9 @@ void zc_alias(struct zc_module *m, const uint32_t *p, uint32_t slot); /* p's res
 uint32_t zc_temp(struct zc_module *m, unsigned width);
 void zc_move(struct zc_module *m, uint32_t d, uint32_t s, uint64_t size);
 unsigned zc_log2(unsigned width);
+
+/* native.c: translate the code where this processor's is known. */
+void zc_native(struct zc_module *m);
 
 /* lower.c, lower_mem.c, lower_group.c, ext.c: each lowers the instructions it knows and returns whether it did. */
 bool zc_lower_arith(struct zc_module *m, const uint32_t *p);

@@ -39,7 +39,7 @@
 #define ZC_W2V(name, ...) ZC_W2(name) ZC_ROW(name##_4V) ZC_ROW(name##_8V)
 #define ZC_BR_W2(name, ...) ZC_ROW(BR_##name##_4) ZC_ROW(BR_##name##_8)
 #define ZC_OPS                                                                                                        \
-    ZC_ROW(TRAP) ZC_INT2(ZC_W4V) ZC_ICMP(ZC_W4V) ZC_INT1(ZC_W4V) ZC_FLT2(ZC_W2V) ZC_FCMP(ZC_W2V) ZC_FLT1(ZC_W2V)      \
+    ZC_ROW(TRAP) ZC_ROW(NATIVE) ZC_INT2(ZC_W4V) ZC_ICMP(ZC_W4V) ZC_INT1(ZC_W4V) ZC_FLT2(ZC_W2V) ZC_FCMP(ZC_W2V) ZC_FLT1(ZC_W2V)      \
     ZC_FLT3(ZC_W2V) ZC_ICMP(ZC_BR_W2)                                                                                 \
     ZC_W4(LD) ZC_ROW(LD_N) ZC_W4(LDX) ZC_W4(ST) ZC_ROW(ST_N) ZC_W4(STX) ZC_W4(LDV) ZC_W4(STV)                         \
     ZC_W4(MOV) ZC_ROW(MOV_N) ZC_ROW(ZERO) ZC_ROW(LEA) ZC_ROW(PADD) ZC_ROW(PMAD) ZC_ROW(COPY) ZC_ROW(COPY_SIZED)       \

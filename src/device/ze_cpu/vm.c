@@ -18,7 +18,7 @@
 #include "device/ze_cpu/group_op.h"
 #include "device/ze_cpu/op.h"
 
-enum { QUANTUM = 4096, SPINS = 3 };
+enum { QUANTUM = 4096 };
 
 /* Addresses in kernels need not be aligned to what they point to. */
 #define UNALIGNED(T) T __attribute__((aligned(1)))
@@ -59,17 +59,12 @@ typedef UNALIGNED(u64) m64;
         }                                                                                                             \
         (T *)a_;                                                                                                      \
     })
-/* The value polled at this instruction; gives up the turn when all that is polled was the same several times. */
+/* The value polled at this instruction. */
 #define POLLED(value)                                                                                                 \
     {                                                                                                                 \
-        if (is_new(it, i, value)) {                                                                                   \
-            it->spins = 0;                                                                                            \
-            fresh = true;                                                                                             \
-        } else if (++it->spins >= SPINS) {                                                                            \
-            it->spins = SPINS - 1;                                                                                    \
-            it->pc = i + 1;                                                                                           \
-            return fresh ? STOP_QUANTUM : STOP_SPIN;                                                                  \
-        }                                                                                                             \
+        enum zc_stop s_ = polled(it, i, value);                                                                       \
+        if (s_)                                                                                                       \
+            return s_;                                                                                                \
     }
 /* Whoever writes does not only poll. */
 #define WRITES it->spins = 0;
@@ -276,6 +271,26 @@ static inline bool is_new(struct zc_item *it, const struct zc_ins *i, uint64_t v
     return true;
 }
 
+/* Gives up the turn when all that is polled was the same several times. */
+static inline enum zc_stop polled(struct zc_item *it, const struct zc_ins *i, uint64_t value)
+{
+    if (is_new(it, i, value)) {
+        it->spins = 0;
+        it->fresh = true;
+        return STOP_NOT;
+    }
+    if (++it->spins < ZC_SPINS)
+        return STOP_NOT;
+    it->spins = ZC_SPINS - 1;
+    it->pc = i + 1;
+    return it->fresh ? STOP_QUANTUM : STOP_SPIN;
+}
+
+enum zc_stop zc_vm_polled(struct zc_item *it, const struct zc_ins *i, uint64_t value)
+{
+    return polled(it, i, value);
+}
+
 /* ---- operations that are not worth a place in the loop ---------------------------------------------------------- */
 
 static const struct zc_ins *switch_to(const struct zc_module *m, const struct zc_ins *i, const uint8_t *f)
@@ -428,8 +443,8 @@ enum zc_stop zc_vm_run(struct zc_vm *x, struct zc_item *it)
     const struct zc_ins *i = it->pc, *const code = m->code.v;
     uint8_t *const f = it->f;
     const bool guarded = x->guarded;
-    bool fresh = false; /* polled something new in this turn */
     int quantum = QUANTUM;
+    it->fresh = false;
 #define ZC_ROW(name) &&on_##name,
     static const void *const label[] = {ZC_OPS};
     goto *label[i->op];
@@ -450,6 +465,14 @@ enum zc_stop zc_vm_run(struct zc_vm *x, struct zc_item *it)
     EXTENDS(s, SX)
     ATOMICS(u32, s32, 4)
     ATOMICS(u64, s64, 8)
+on_NATIVE: {
+    struct zc_step s = ((zc_native_code)(uintptr_t)i->ptr)(f, it, (uint64_t)quantum);
+    if (!s.next)
+        return (enum zc_stop)s.left;
+    quantum = (int)s.left;
+    i = s.next;
+    goto *label[i->op];
+}
 on_LD_N:
     memcpy(f + i->d, MEM(u8, ADDR, i->b, "load"), i->b);
     NEXT

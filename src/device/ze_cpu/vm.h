@@ -24,7 +24,7 @@ struct zc_launch {
 
 enum zc_state { ITEM_RUN, ITEM_BARRIER, ITEM_GROUP, ITEM_DONE };
 
-enum { ZC_POLLED = 4 };
+enum { ZC_POLLED = 4, ZC_SPINS = 3 };
 
 /* A work-item between two steps. Only the thread that holds its group touches it. */
 struct zc_item {
@@ -37,6 +37,7 @@ struct zc_item {
     } polled[ZC_POLLED]; /* the last words polled */
     uint32_t sp, index, lid[3];
     uint8_t state, spins, oldest; /* spins: polls since something was new or written; oldest: of polled */
+    bool fresh;                   /* polled something new in this turn */
 };
 
 struct zc_group {
@@ -55,8 +56,8 @@ struct zc_worker {
     uint32_t groups;
 };
 
-/* Why an item stopped. SPIN: it polls memory that does not change. */
-enum zc_stop { STOP_DONE, STOP_BARRIER, STOP_GROUP, STOP_QUANTUM, STOP_SPIN, STOP_FAULT };
+/* Why an item stopped. NOT: it goes on. SPIN: it polls memory that does not change. */
+enum zc_stop { STOP_NOT, STOP_DONE, STOP_BARRIER, STOP_GROUP, STOP_QUANTUM, STOP_SPIN, STOP_FAULT };
 
 struct zc_vm {
     const struct zc_launch *l;
@@ -70,6 +71,14 @@ struct zc_vm {
 
 /* vm.c: run an item until it stops. */
 enum zc_stop zc_vm_run(struct zc_vm *x, struct zc_item *it);
+/* i has polled value: whether the item gives up its turn. Then its pc is behind i. */
+enum zc_stop zc_vm_polled(struct zc_item *it, const struct zc_ins *i, uint64_t value);
+/* What OP_NATIVE calls. Returns the instruction to go on with and the jumps left; or none, and why it stopped, pc set. */
+struct zc_step {
+    const struct zc_ins *next;
+    uint64_t left; /* or enum zc_stop */
+};
+typedef struct zc_step (*zc_native_code)(uint8_t *frame, struct zc_item *it, uint64_t left);
 /* guard.c: the address to use for one that the kernel named, or 0 after noting a fault. */
 uint64_t zc_vm_guard(struct zc_vm *x, const struct zc_item *it, uint64_t addr, uint64_t bytes, const char *what);
 void zc_vm_report(const struct zc_vm *x, const struct zc_item *it);

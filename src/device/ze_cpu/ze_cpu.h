@@ -22,6 +22,7 @@ struct zc_config {
     unsigned devices, threads;   /* ZE_CPU_DEVICES, ZE_CPU_THREADS */
     bool check, private_memory;  /* ZE_CPU_CHECK, ZE_CPU_PRIVATE */
     bool reorder;                /* ZE_CPU_REORDER */
+    bool native;                 /* ZE_CPU_NATIVE, and nobody checks what kernels access */
 };
 extern struct zc_config zc_config;
 
