@@ -12,6 +12,7 @@
  *   shi_fence_release  what comes after is seen after; shi_fence_total: what came before has been seen by all
  *   shi_to_global      NULL for private and local memory, which neither proxy nor peer can reach
  *   shi_atom32_, 64_   relaxed; the result is the value before
+ *   shi_prefetch_write a hint, for processors with caches: the line will be written soon
  *   shi_store_pair     two relaxed stores, 16 bytes aligned, in no order; one packet to the host where there is such a store
  */
 #ifndef SHI_DIALECT_H
@@ -48,6 +49,10 @@ SHI_FN void shi_store_relaxed(SHI_GLOBAL shi_u64 *p, shi_u64 v)
 SHI_FN void shi_store_release(SHI_GLOBAL shi_u64 *p, shi_u64 v)
 {
     atomic_store_explicit(SHI_ATOM_(p), v, memory_order_release, SHI_SYSTEM_);
+}
+SHI_FN void shi_prefetch_write(SHI_GLOBAL shi_u64 *p)
+{
+    prefetch(p, 0);
 }
 SHI_FN void shi_store_pair(SHI_GLOBAL shi_u64 *p, shi_u64 v0, shi_u64 v1)
 {
@@ -156,6 +161,10 @@ SHI_FN void shi_store_release(shi_u64 *p, shi_u64 v)
 {
     shi_ref_(*p).store(v, cuda::memory_order_release);
 }
+SHI_FN void shi_prefetch_write(const shi_u64 *p)
+{
+    (void)p;
+}
 SHI_FN void shi_store_pair(shi_u64 *p, shi_u64 v0, shi_u64 v1)
 {
     asm volatile("st.relaxed.sys.v2.b64 [%0], {%1, %2};" ::"l"(p), "l"(v0), "l"(v1) : "memory");
@@ -260,6 +269,10 @@ SHI_FN void shi_store_relaxed(shi_u64 *p, shi_u64 v)
 SHI_FN void shi_store_release(shi_u64 *p, shi_u64 v)
 {
     __atomic_store_n((shi_a64 *)p, v, __ATOMIC_RELEASE);
+}
+SHI_FN void shi_prefetch_write(const shi_u64 *p)
+{
+    __builtin_prefetch(p, 1);
 }
 SHI_FN void shi_store_pair(shi_u64 *p, shi_u64 v0, shi_u64 v1)
 {

@@ -30,7 +30,7 @@
 
 #include "device/lib/dialect.h"
 
-enum { SHI_RING_WORDS = 8, SHI_RING_ARGS = 7, SHI_INLINE_PUT = 48, SHI_INLINE_SIGNAL = 32 };
+enum { SHI_RING_WORDS = 8, SHI_RING_ARGS = 7, SHI_RING_AHEAD = 8, SHI_INLINE_PUT = 48, SHI_INLINE_SIGNAL = 32 };
 
 /* What is asked for. Arguments: see request.h. */
 enum shi_op {
@@ -137,11 +137,13 @@ SHI_FN shi_u64 shi_ring_epoch(const SHI_GLOBAL struct shi_ring *r)
     return shi_load_relaxed(&r->epoch) & (((shi_u64)1 << SHI_EPOCH_BITS) - 1);
 }
 
-/* Fill the slot of a ticket that has credit. */
+/* Fill the slot of a ticket that has credit. The line of a later one is asked for, as it has to come from the consumer's
+ * cache: else the next fetch-add, before which all stores must be done, waits for the line of this one. */
 SHI_HOT void shi_ring_write(const SHI_GLOBAL struct shi_ring *r, shi_u64 t, shi_u64 epoch, shi_u32 op, shi_u32 pe,
                             const shi_u64 *arg)
 {
     SHI_GLOBAL shi_u64 *slot = shi_ring_slot(r, t);
+    shi_prefetch_write(shi_ring_slot(r, t + SHI_RING_AHEAD));
     shi_u64 word[SHI_RING_WORDS], phase = shi_ring_phase(t, r->log_n);
     word[0] = ((shi_u64)op << (SHI_PE_BITS + SHI_EPOCH_BITS) | (shi_u64)pe << SHI_EPOCH_BITS | epoch) << 8 | phase;
     for (int i = 0; i < SHI_RING_ARGS; i++) {

@@ -304,6 +304,15 @@ static void print(struct zc_module *m, const uint32_t *p)
     zc_emit(m, OP_PRINTF, zc_result(m, p), fmt, e)->c = n;
 }
 
+/* Of no elements: the address will be written. Others say what will be read, and the processor sees that itself. */
+static void prefetch(struct zc_module *m, const uint32_t *p)
+{
+    operands(m, p, 2);
+    need(m, zc_type_of(m, p[FIRST])->kind == KIND_POINTER);
+    if (m->id[p[FIRST + 1]].what == ID_CONSTANT && zc_constant_u64(m, p[FIRST + 1]) == 0)
+        zc_emit(m, OP_PREFETCH, 0, zc_value(m, p[FIRST]), 0);
+}
+
 bool zc_lower_ext(struct zc_module *m, const uint32_t *p)
 {
     if (ZC_OP(p) != OpExtInst)
@@ -335,7 +344,9 @@ bool zc_lower_ext(struct zc_module *m, const uint32_t *p)
         upsample(m, p);
     else if (n == PRINTF)
         print(m, p);
-    else if (n != PREFETCH)
+    else if (n == PREFETCH)
+        prefetch(m, p);
+    else
         zc_fail(m, "OpenCL.std instruction %u is not supported", n);
     return true;
 }

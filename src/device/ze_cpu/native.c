@@ -655,6 +655,14 @@ static bool fence(struct gen *g, const struct zc_ins *i, unsigned k)
     return true;
 }
 
+static bool prefetch(struct gen *g, const struct zc_ins *i, unsigned k)
+{
+    (void)k;
+    get(g, RAX, i->a, 8, false);
+    x_mem(&g->o, X_PREFETCH, false, PREFETCH_WRITE, RAX, 0);
+    return true;
+}
+
 static bool load_many(struct gen *g, const struct zc_ins *i, unsigned k)
 {
     (void)k;
@@ -803,7 +811,7 @@ static const struct row {
     ROW(COPY, COPY, copy), ROW(ZX_1_2, ZX_4_8, extend_zero), ROW(SX_1_2, SX_4_8, extend_sign),
     ROW(CONVERT, CONVERT, convert), ROW(LNOT, LNOT, logical_not), ROW(SEL_1, SEL_8, select_one),
     ROW(ALOAD_RLX_4, ALOAD_SEQ_8, load_atomic), ROW(ASTORE_RLX_4, ASTORE_SEQ_8, store_atomic),
-    ROW(AXCHG_4, ASUB_8, fetch), ROW(ACAS_4, ACAS_8, compare_exchange), ROW(FENCE, FENCE, fence),
+    ROW(AXCHG_4, ASUB_8, fetch), ROW(ACAS_4, ACAS_8, compare_exchange), ROW(FENCE, FENCE, fence), ROW(PREFETCH, PREFETCH, prefetch),
     ROW(BR, BR, jump_always), ROW(BRC, BRC, jump_if), ROW(CALL, CALL, call_function), ROW(RET, RETV, return_from),
 };
 

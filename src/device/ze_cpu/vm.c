@@ -571,6 +571,9 @@ on_AFLAG: {
 on_FENCE:
     fence(i->w);
     NEXT
+on_PREFETCH:
+    __builtin_prefetch((const void *)R(u64, i->a), 1);
+    NEXT
 on_BR:
     JUMP(i->d)
 on_BRC:

@@ -21,6 +21,7 @@ enum zc_x86 {
     X_SHIFT = 0xd3, X_SHIFT_IMM = 0xc1, SHIFT_LEFT = 4, SHIFT_RIGHT = 5, SHIFT_ARITHMETIC = 7,
     X_GROUP3 = 0xf7, GROUP3_NOT = 2, GROUP3_NEG = 3,
     X_GROUP5 = 0xff, GROUP5_DEC = 1, GROUP5_CALL = 2, GROUP5_JUMP = 4,
+    X_PREFETCH = 0x0f0d, PREFETCH_WRITE = 1,
     X_BIT = 0x0fba, BIT_RESET = 6, BIT_COMPLEMENT = 7,
     /* of one byte, the register added */
     X_PUSH = 0x50, X_POP = 0x58, X_MOV_IMM = 0xb8, X_RET = 0xc3, X_CALL = 0xe8, X_JUMP = 0xe9
