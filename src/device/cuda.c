@@ -474,4 +474,4 @@ static int finish(void)
 
 const struct shi_device_ops shi_device_cuda = {"cuda", probe, describe, up, down, alloc, release, share, map, unmap, copy,
                                                copy_start, copies_ended, alloc_shared, load, variable, launch, finish, NULL,
-                                               is_near, 0};
+                                               is_near, NULL};

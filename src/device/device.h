@@ -60,7 +60,9 @@ struct shi_device_ops {
     int (*host_call)(void (*fn)(void *), void *arg);
     /* Is device i near the cores that this process may run on? NULL: nothing is known, all are. */
     int (*is_near)(int i);
-    int on_cores; /* kernels run on the host's cores */
+    /* From now on, threads that run kernels and have nothing to do but to wait call fn, which returns how much it did;
+     * NULL: no longer. NULL: kernels do not run on threads of the host. */
+    void (*while_idle)(int (*fn)(void));
 };
 
 /* Backends: Level Zero with the system's drivers, NVIDIA's driver, and Level Zero with our own driver on the CPU. */

@@ -23,7 +23,7 @@
 enum { ALIGN = 1 << 16, MAX_DRIVERS = 8, MAX_DEVICES = 64 };
 
 #define ZE_CALLS(X)                                                                                                  \
-    X(zeInit) X(zeDriverGet) X(zeDeviceGet) X(zeDeviceGetProperties) X(zeContextCreate) X(zeContextDestroy)          \
+    X(zeInit) X(zeDriverGet) X(zeDriverGetExtensionFunctionAddress) X(zeDeviceGet) X(zeDeviceGetProperties) X(zeContextCreate) X(zeContextDestroy)          \
     X(zeCommandListCreateImmediate) X(zeCommandListDestroy) X(zeCommandListAppendMemoryCopy) X(zeMemAllocDevice)     \
     X(zeMemFree) X(zeMemGetIpcHandle) X(zeMemOpenIpcHandle) X(zeMemCloseIpcHandle) X(zeMemAllocHost)               \
     X(zeModuleCreate) X(zeModuleDestroy) X(zeModuleBuildLogGetString) X(zeModuleBuildLogDestroy)                     \
@@ -598,7 +598,15 @@ static int finish(void)
     return r ? failed("zeCommandQueueSynchronize", r) : 0;
 }
 
+static void while_idle(int (*fn)(void))
+{
+    void (*set)(int (*)(void)) = NULL;
+    if (!ze.zeDriverGetExtensionFunctionAddress(taken->driver, "zexCpuWhileIdle", (void **)&set) && set)
+        set(fn);
+}
+
 #define ZE_OPS                                                                                                       \
     describe, up, down, alloc, release, share, map, unmap, copy, copy_start, copies_ended, alloc_shared, load,   \
         variable, launch, finish, host_call, NULL
-const struct shi_device_ops shi_device_ze = {"ze", probe_ze, ZE_OPS, 0}, shi_device_cpu = {"cpu", probe_cpu, ZE_OPS, 1};
+const struct shi_device_ops shi_device_ze = {"ze", probe_ze, ZE_OPS, NULL},
+                            shi_device_cpu = {"cpu", probe_cpu, ZE_OPS, while_idle};

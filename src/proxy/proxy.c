@@ -2,9 +2,13 @@
  * proxy.c - the proxy thread of a PE: polls the rings, yields and then sleeps when nothing comes, notices kernels that
  * died between ticket and slot.
  *
+ * Where kernels run on threads of the host, those poll, too, while they have nothing to do but to wait: what they wait for
+ * need not go to another core and back, and the thread sleeps meanwhile. Who polls holds `turn`; nobody waits for it.
+ *
  *   word     written by          read by    order
  *   rings    shi_proxy_serve     thread     R1 -> A1: a ring is whole before it is served; none leaves before the thread
  *   stop     shi_proxy_down      thread     relaxed: the join orders everything else
+ *   waiting  kernels' threads    thread     relaxed: a hint
  */
 #include "proxy/proxy.h"
 
@@ -32,7 +36,7 @@
 #include "proxy/send.h"
 #include "proxy/staged.h"
 
-enum { MAX_OPS = 1024, POLLS = 200, NAP_US = 20, LAST_NAP_US = 160, LONG_IDLE = 1000, SLICE_NS = 100000 };
+enum { MAX_OPS = 1024, MUCH = 64, POLLS = 200, NAP_US = 20, LAST_NAP_US = 160, LONG_IDLE = 1000, SLICE_NS = 100000 };
 static const uint64_t patience_ns = 2000000000;
 
 struct served {
@@ -42,7 +46,8 @@ struct served {
 
 static struct served *rings;
 static pthread_t thread;
-static int running, stop;
+static int running, stop, waiting;
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 
 /* One round over all rings; how much was done. */
 static int poll_all(void)
@@ -70,9 +75,40 @@ static uint64_t head_of(const struct shi_proxy_place *p)
     return head;
 }
 
+static int poll_in_turn(void)
+{
+    if (pthread_mutex_trylock(&turn))
+        return 0;
+    int done = poll_all();
+    pthread_mutex_unlock(&turn);
+    return done;
+}
+
+/* For threads of kernels. */
+static int while_idle(void)
+{
+    int own = shi_progress_own;
+    __atomic_store_n(&waiting, 1, __ATOMIC_RELAXED);
+    shi_progress_own = 1;
+    int done = poll_in_turn() + (shi_progress_on ? shi_progress() : 0);
+    shi_progress_own = own;
+    return done;
+}
+
+/* Have they done so since the last time? Then they see to what comes, if it is not much. */
+static int kernels_wait(void)
+{
+    int yes = __atomic_load_n(&waiting, __ATOMIC_RELAXED);
+    if (yes)
+        __atomic_store_n(&waiting, 0, __ATOMIC_RELAXED);
+    return yes;
+}
+
 static void look_for_dead(void)
 {
     uint64_t now = shi_now_ns();
+    if (pthread_mutex_trylock(&turn))
+        return;
     for (struct served *s = __atomic_load_n(&rings, __ATOMIC_ACQUIRE); s; s = s->next) { /* A1 */
         head_of(&s->place);
         int64_t stuck = shi_engine_stuck(s->place.engine, now, patience_ns);
@@ -80,6 +116,7 @@ static void look_for_dead(void)
             shi_die("proxy", "a kernel took ticket %ld of the ring and never filled its slot: it was killed or has hung",
                     (long)stuck);
     }
+    pthread_mutex_unlock(&turn);
 }
 
 /* Nothing came in `idle` rounds. Where kernels or PEs leave no core to spare, sleep soon: who wakes from sleep gets a
@@ -87,7 +124,7 @@ static void look_for_dead(void)
 static void rest(struct shi_wait *w, unsigned idle)
 {
     int crowded = shi_world.shm.crowded;
-    if (!crowded && !shi_device->on_cores) {
+    if (!crowded && !shi_device->while_idle) {
         shi_wait_step(w);
         return;
     }
@@ -126,16 +163,18 @@ static void *serve(void *arg)
     prctl(PR_SET_TIMERSLACK, 1000); /* naps are short; the default adds 50 us */
     ask_for_short_slices();
     shi_progress_own = 1;
-    if (shi_device->on_cores)
+    if (shi_device->while_idle)
         shi_shm_spread(&shi_world.shm);
     else
         shi_cpu_leave_busy();
     while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
-        if (poll_all()) {
+        int done = poll_in_turn(), others = kernels_wait();
+        if (done > (others ? MUCH : 0)) {
             w = SHI_WAIT_INIT;
             idle = 0;
             continue;
         }
+        idle = others ? POLLS : idle;
         rest(&w, idle++);
         if (w.sleep_us)
             look_for_dead();
@@ -156,6 +195,8 @@ static int start_thread(void)
     err = pthread_create(&thread, NULL, serve, NULL);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     running = !err;
+    if (running && shi_device->while_idle && !shi_world.dev_private)
+        shi_device->while_idle(while_idle);
     return -err;
 }
 
@@ -210,6 +251,8 @@ void shi_proxy_quiet(void)
 
 void shi_proxy_down(void)
 {
+    if (running && shi_device->while_idle)
+        shi_device->while_idle(NULL);
     __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
     if (running)
         pthread_join(thread, NULL);

@@ -93,6 +93,43 @@ static void host_and_kernel(void)
 }
 
 /* A kernel that waits in one queue holds up copies and kernels of others. */
+/* Threads with nothing to do but to wait do not call who asked for it, or go on calling when told not to. */
+static _Atomic uint32_t calls;
+
+static int store_later(void)
+{
+    uint32_t n = atomic_fetch_add(&calls, 1);
+    if (n == 100)
+        atomic_store((_Atomic uint32_t *)words + 1, 1);
+    return n == 100;
+}
+
+static void while_idle(void)
+{
+    void (*set)(int (*)(void)) = NULL;
+    CHECK(zeDriverGetExtensionFunctionAddress(zt_driver, "zexNone", (void **)&set) && !set);
+    ZE(zeDriverGetExtensionFunctionAddress(zt_driver, "zexCpuWhileIdle", (void **)&set));
+    set(store_later);
+    memset(words, 0, 8);
+    ze_kernel_handle_t k = zt_kernel(module, "peer_volatile");
+    zt_arg(k, 0, sizeof words, &words);
+    ze_event_handle_t e = zt_start(k, 1, 1); /* does not wait */
+    ZE(zeEventHostSynchronize(e, LIMIT_NS));
+    CHECK(calls == 0);
+    k = zt_kernel(module, "until_one");
+    zt_arg(k, 0, sizeof words, &words);
+    CHECK(!zt_run(k, 1, 1));
+    CHECK(calls > 100);
+    set(NULL);
+    calls = 0;
+    memset(words, 0, 8);
+    e = zt_start(k, 1, 1);
+    usleep(2000);
+    CHECK(calls == 0);
+    atomic_store((_Atomic uint32_t *)words + 1, 1);
+    ZE(zeEventHostSynchronize(e, LIMIT_NS));
+}
+
 static void queues(void)
 {
     enum { SPINNERS = 4 };
@@ -238,6 +275,7 @@ int main(void)
     RUN(all_are_told, "operations of all items wait for those that poll");
     RUN(groups_wait, "groups wait for groups that are not started yet");
     RUN(host_and_kernel, "host and kernel answer each other");
+    RUN(while_idle, "what waits for nobody else is served by those who wait");
     RUN(queues, "queues do not wait for each other");
     RUN(rings, "a ring from all items to the host");
     RUN(loop_speed, "a loop of arithmetic");

@@ -23,6 +23,12 @@ __kernel void peer_volatile(volatile __global uint *flags)
     flags[g] = g + 1;
 }
 
+__kernel void until_one(__global uint *flags)
+{
+    while (LOAD(&flags[1]) != 1)
+        ;
+}
+
 /* The poll is not alone in its loop, and looks at two words. */
 __kernel void peer_busy(volatile __global uint *flags)
 {

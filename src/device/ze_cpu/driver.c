@@ -125,9 +125,9 @@ ze_result_t zc_DriverGetExtensionProperties(ze_driver_handle_t d, uint32_t *coun
 
 ze_result_t zc_DriverGetExtensionFunctionAddress(ze_driver_handle_t d, const char *name, void **fn)
 {
-    (void)d, (void)name;
-    *fn = NULL;
-    return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+    (void)d;
+    *fn = strcmp(name, "zexCpuWhileIdle") ? NULL : (void *)(uintptr_t)zc_while_idle;
+    return *fn ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_INVALID_ARGUMENT;
 }
 
 /* ---- devices ---------------------------------------------------------------------------------------------------- */

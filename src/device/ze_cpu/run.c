@@ -9,6 +9,7 @@
  *   word          written by            read by            order
  *   launch.next   threads, fetch-add    the same           relaxed: hands out numbers, publishes nothing
  *   launch.fault  the thread that saw   all threads        relaxed: a hint to stop; who launched reads it after joining
+ *   while_idle    zc_while_idle         all threads        R1 -> A1: what it needs is there
  */
 #include <sched.h>
 #include <stdlib.h>
@@ -285,6 +286,20 @@ static int admit(struct zc_worker *w, struct zc_launch *l)
     return 1;
 }
 
+static int (*while_idle)(void);
+
+void zc_while_idle(int (*fn)(void))
+{
+    __atomic_store_n(&while_idle, fn, __ATOMIC_RELEASE); /* R1 */
+}
+
+/* Nobody here can go on: do what others may wait for. Whether anything was done. */
+static bool serve_others(void)
+{
+    int (*fn)(void) = __atomic_load_n(&while_idle, __ATOMIC_ACQUIRE); /* A1 */
+    return fn && fn();
+}
+
 /* After so many rounds in a row in which each of so many items only polled. */
 static void rest(unsigned idle, uint64_t items)
 {
@@ -324,7 +339,7 @@ static bool work(struct zc_worker *w, struct zc_launch *l, struct zc_vm *x)
         if (live < 0)
             return false;
         since = r.ended ? 0 : since + 1;
-        idle = r.moved ? 0 : idle + 1;
+        idle = r.moved || serve_others() ? 0 : idle + 1;
         want = l->cooperative ? want : 1;
         if (more && live && (idle > 1 || (since > PATIENCE && live < MODEST))) {
             want = (unsigned)live + 1;

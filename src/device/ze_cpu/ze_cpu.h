@@ -87,6 +87,10 @@ struct _ze_fence_handle_t {
 
 /* ---- kernel.c --------------------------------------------------------------------------------------------------- */
 
+/* run.c. The extension zexCpuWhileIdle: threads of kernels whose items all poll memory that does not change call fn in
+ * between, which returns whether it did anything; NULL: no longer. */
+void zc_while_idle(int (*fn)(void));
+
 struct zc_launch;
 /* What a launch of k needs, as k's arguments are now; freed by free(). The launch refers to memory in the same block.
  */
