@@ -205,7 +205,7 @@ uint32_t zc_temp(struct zc_module *m, unsigned width);
 void zc_move(struct zc_module *m, uint32_t d, uint32_t s, uint64_t size);
 unsigned zc_log2(unsigned width);
 
-/* native.c: translate the code where this processor's is known. */
+/* native.c: translate the code, where that of this processor is known. */
 void zc_native(struct zc_module *m);
 
 /* lower.c, lower_mem.c, lower_group.c, ext.c: each lowers the instructions it knows and returns whether it did. */
