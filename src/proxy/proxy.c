@@ -47,6 +47,7 @@ struct served {
 static struct served *rings;
 static pthread_t thread;
 static int running, stop, waiting;
+enum { RUN, WAIT, SERVED }; /* of waiting: since the thread looked last, threads of kernels ran, waited, served */
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 
 /* One round over all rings; how much was done. */
@@ -88,20 +89,21 @@ static int poll_in_turn(void)
 static int while_idle(void)
 {
     int own = shi_progress_own;
-    __atomic_store_n(&waiting, 1, __ATOMIC_RELAXED);
     shi_progress_own = 1;
-    int done = poll_in_turn() + (shi_progress_on ? shi_progress() : 0);
+    int served = poll_in_turn(), came = shi_progress();
     shi_progress_own = own;
-    return done;
+    if (__atomic_load_n(&waiting, __ATOMIC_RELAXED) < (served ? SERVED : WAIT))
+        __atomic_store_n(&waiting, served ? SERVED : WAIT, __ATOMIC_RELAXED);
+    return served + came;
 }
 
-/* Have they done so since the last time? Then they see to what comes, if it is not much. */
+/* What they have done since the last time. If anything, they see to what comes, unless it is much. */
 static int kernels_wait(void)
 {
-    int yes = __atomic_load_n(&waiting, __ATOMIC_RELAXED);
-    if (yes)
-        __atomic_store_n(&waiting, 0, __ATOMIC_RELAXED);
-    return yes;
+    int what = __atomic_load_n(&waiting, __ATOMIC_RELAXED);
+    if (what)
+        __atomic_store_n(&waiting, RUN, __ATOMIC_RELAXED);
+    return what;
 }
 
 static void look_for_dead(void)
@@ -174,7 +176,8 @@ static void *serve(void *arg)
             idle = 0;
             continue;
         }
-        idle = others ? POLLS : idle;
+        if (others == SERVED || (others == WAIT && idle < POLLS))
+            idle = POLLS;
         rest(&w, idle++);
         if (w.sleep_us)
             look_for_dead();
