@@ -2,11 +2,12 @@
  * proxy.c - the proxy thread of a PE: polls the rings, yields and then sleeps when nothing comes, notices kernels that
  * died between ticket and slot.
  *
- * Where kernels run on threads of the host, those poll, too, while they have nothing to do but to wait: what they wait for
- * need not go to another core and back, and the thread sleeps meanwhile. Who polls holds `turn`; nobody waits for it.
+ * Where kernels run on threads of the host, those poll, too, while they have nothing to do but to wait: what they wait
+ * for need not go to another core and back, and the thread sleeps meanwhile. So does who waits for all kernels' requests.
+ * Who polls holds `turn`; nobody waits for it.
  *
  *   word     written by          read by    order
- *   rings    shi_proxy_serve     thread     R1 -> A1: a ring is whole before it is served; none leaves before the thread
+ *   rings    shi_proxy_serve     who polls  R1 -> A1: a ring is whole before it is served; none leaves before all are done
  *   stop     shi_proxy_down      thread     relaxed: the join orders everything else
  *   waiting  kernels' threads    thread     relaxed: a hint
  */
@@ -46,8 +47,9 @@ struct served {
 
 static struct served *rings;
 static pthread_t thread;
-static int running, stop, waiting;
-enum { RUN, WAIT, SERVED }; /* of waiting: since the thread looked last, threads of kernels ran, waited, served */
+static int running, stop;
+static int waiting;
+enum { RUN, WAIT, SERVED }; /* what threads of kernels did since the proxy's looked last */
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 
 /* One round over all rings; how much was done. */
@@ -65,6 +67,16 @@ static int poll_all(void)
     return done;
 }
 
+/* The same, unless another thread is at it. */
+static int poll_in_turn(void)
+{
+    if (pthread_mutex_trylock(&turn))
+        return 0;
+    int done = poll_all();
+    pthread_mutex_unlock(&turn);
+    return done;
+}
+
 /* Tickets that were handed out by now; the host's copy of the ring learns it too. */
 static uint64_t head_of(const struct shi_proxy_place *p)
 {
@@ -74,15 +86,6 @@ static uint64_t head_of(const struct shi_proxy_place *p)
     shi_dheap_copy("proxy", &head, &p->device_ring->head, sizeof head);
     shi_store_relaxed(&p->ring->head, head);
     return head;
-}
-
-static int poll_in_turn(void)
-{
-    if (pthread_mutex_trylock(&turn))
-        return 0;
-    int done = poll_all();
-    pthread_mutex_unlock(&turn);
-    return done;
 }
 
 /* For threads of kernels. */
@@ -232,10 +235,16 @@ int shi_proxy_serve(struct shi_ring *ring, const struct shi_ring *device_ring)
     return err;
 }
 
+static int is_done(const struct shi_proxy_place *p, uint64_t head)
+{
+    return !((uint64_t)(shi_load_acquire(&shi_ring_line(p->ring)->done) - head) >> 63); /* A3 */
+}
+
+/* Does what the thread would, as that may sleep. */
 static void quiet(const struct shi_proxy_place *p)
 {
     uint64_t head = head_of(p);
-    SHI_WAIT_UNTIL(!((uint64_t)(shi_load_acquire(&shi_ring_line(p->ring)->done) - head) >> 63), /* A3 */
+    SHI_WAIT_UNTIL(is_done(p, head) || (poll_in_turn() && is_done(p, head)),
                    .routine = "shmemx_device_sync", .kind = SHI_FOR_OTHER, .words = "requests of kernels are not complete");
 }
 
