@@ -1,9 +1,11 @@
 /*
  * progress.c - a PE that computes and never calls the library still serves the others.
  */
+#include <time.h>
+
 #include "../tap_pes.h"
 
-enum { ROUNDS = 200, WORDS = 4096 }; /* WORDS: longer than what a message carries */
+enum { ROUNDS = 200, WORDS = 4096, POLLED_MS = 60 }; /* WORDS: longer than what a message carries */
 
 static long words[WORDS], long_block[4 * WORDS], count, sum, done;
 static uint64_t sig;
@@ -13,6 +15,8 @@ static uint64_t sig;
 static void idle_target(void)
 {
     static long mine[WORDS];
+    count = done = 0;
+    sig = 0;
     shmem_barrier_all();
     if (me == 0) {
         while (__atomic_load_n(&done, __ATOMIC_ACQUIRE) < n_pes - 1)
@@ -35,11 +39,24 @@ static void idle_target(void)
     shmem_long_atomic_inc(&done, 0);
 }
 
+/* The same once PE 0 has polled for so long that its thread seldom looks whether it still does. */
+static void idle_after_polls(void)
+{
+    struct timespec now, begin;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    do {
+        shmem_long_test(&done, SHMEM_CMP_LT, 0);
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    } while (me == 0 && (now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < POLLED_MS);
+    idle_target();
+}
+
 int main(void)
 {
     shmem_init();
     tap_pes_begin();
     RUN(idle_target, "a PE that only computes");
+    RUN(idle_after_polls, "a PE that only computes, and has polled before");
     shmem_barrier_all();
     shmem_finalize();
     return tap_end();

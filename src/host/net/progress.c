@@ -7,9 +7,10 @@
  *   stop      shi_progress_stop      thread      R1 -> A1; the join orders everything else
  *   sources   shi_progress_add       all         n_sources: R2 -> A2 a source is whole before it is counted
  *
- * The thread looks once a millisecond whether the program polls by itself; while it does, the thread touches nothing.
- * While the program only posts, the thread polls once a millisecond; when it does neither, the thread rests in the
- * network's own wait and serves what comes.
+ * The thread looks once a millisecond whether the program polls by itself; while it does, the thread touches nothing, and
+ * looks less often the longer that lasts, for each look takes the core from the program. While the program only posts,
+ * the thread polls once a millisecond; when it does neither, the thread rests in the network's own wait and serves what
+ * comes.
  */
 #include "host/net/progress.h"
 
@@ -19,7 +20,12 @@
 #include <signal.h>
 #include <time.h>
 
-enum { MAX_SOURCES = 4, LOOK_NS = 1000000, LAST_NS = 8000000 };
+enum { MAX_SOURCES = 4, LOOK_NS = 1000000, RARE_NS = 4000000, LAST_NS = 8000000, OFTEN_NS = 20000 };
+
+/* How long the program has polled by itself, and the thread's last nap of that. */
+struct alone {
+    long for_ns, nap_ns;
+};
 
 int shi_progress_on;
 _Thread_local int shi_progress_own;
@@ -52,6 +58,16 @@ static void pause_ns(long ns)
     nanosleep(&t, NULL);
 }
 
+/* Sleep while the program polls by itself: while it does so often, longer and longer, but for no more than an eighth of the
+ * time for which it has, so that what comes once it computes waits little in comparison. */
+static void leave_alone(struct alone *a, unsigned long polls_since)
+{
+    int often = polls_since * OFTEN_NS >= (unsigned long)a->nap_ns;
+    a->for_ns = often ? a->for_ns + a->nap_ns : 0;
+    a->nap_ns = a->for_ns / 8 < LOOK_NS ? LOOK_NS : a->for_ns / 8 < RARE_NS ? a->for_ns / 8 : RARE_NS;
+    pause_ns(a->nap_ns);
+}
+
 /* Sleep until something may have come: in the network's wait where there is one, else longer and longer. */
 static void rest(long *idle_ns)
 {
@@ -76,6 +92,7 @@ int shi_progress_rest(void)
 
 static void *serve(void *arg)
 {
+    struct alone alone = {0};
     unsigned long polled = 0, posted = 0;
     long idle_ns = LOOK_NS;
     shi_progress_own = 1;
@@ -83,9 +100,12 @@ static void *serve(void *arg)
         unsigned long polled_now = __atomic_load_n(&polls, __ATOMIC_RELAXED);
         unsigned long posted_now = __atomic_load_n(&shi_progress_posts, __ATOMIC_RELAXED);
         if (polled_now != polled) {
+            leave_alone(&alone, polled_now - polled);
             polled = polled_now;
-            pause_ns(LOOK_NS);
-        } else if (posted_now != posted) { /* it wants the locks and the core, and will poll */
+            continue;
+        }
+        alone = (struct alone){0};
+        if (posted_now != posted) { /* it wants the locks and the core, and will poll */
             posted = posted_now;
             poll_all();
             pause_ns(LOOK_NS);
