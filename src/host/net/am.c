@@ -6,7 +6,7 @@
  *                                                                   begin and end
  *   waiting.lock            senders, poll           the same        spin.h; guards the list of PEs with turns
  *   waiting.n               under waiting.lock      poll            relaxed: a hint, seen by a later poll at the latest
- *   polling                 pollers                 pollers         spin.h; whoever finds it taken goes away
+ *   polling                 who calls handlers      the same        spin.h; whoever finds it taken goes away
  *   started                 the first to start      all             R1 -> A1 tables are whole
  */
 #include "host/net/am.h"
@@ -197,6 +197,15 @@ static int poll_once(void)
         n += run_turns();
     shi_spin_unlock(&polling);
     return n;
+}
+
+int shi_am_deliver_now(int pe, enum shi_am_id id, const void *msg, size_t bytes)
+{
+    if (!__atomic_load_n(&started, __ATOMIC_ACQUIRE) || !shi_spin_try(&polling)) /* A1 */
+        return 0;
+    shi_am_deliver(pe, id, msg, bytes);
+    shi_spin_unlock(&polling);
+    return 1;
 }
 
 /* ---- memory that others read ---------------------------------------------------------------------------------------- */

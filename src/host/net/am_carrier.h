@@ -25,6 +25,10 @@ void shi_am_set_far(const struct shi_am_carrier *carrier, int all);
 /* Call the handler. Only from poll. */
 void shi_am_deliver(int pe, enum shi_am_id id, const void *msg, size_t bytes);
 
+/* The same from elsewhere, where no earlier message waits. 1, or 0 and nothing done: somebody polls, or shi_am_start has not
+ * been called. */
+int shi_am_deliver_now(int pe, enum shi_am_id id, const void *msg, size_t bytes);
+
 /* The node's. up: 0 or -errno after one logged line; is_near: does it carry to PE pe? */
 extern const struct shi_am_carrier shi_am_shm;
 int shi_am_shm_up(const struct shi_am_world *w);

@@ -1,6 +1,12 @@
 /*
- * am_far.c - between the stream and the handlers: messages that have come wait here until am.c polls, which keeps them
- * in turn with those of the node and lets none run before shi_am_start.
+ * am_far.c - between the stream and the handlers: a message that has come is handed over at once, or, where a handler runs
+ * just now or shi_am_start has not been called, waits here with all behind it until am.c polls.
+ *
+ *   word    written by                    read by   order
+ *   first   arrivals and poll, with lock  the same  lock; arrivals look at it without. They come one at a time, so what
+ *                                                   they saw empty stays so, and whoever emptied it has handed over its
+ *                                                   last message before shi_am_deliver_now finds nobody polling
+ *   last    arrivals and poll, with lock  the same  lock
  */
 #include "host/net/am_far.h"
 
@@ -28,6 +34,9 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 void shi_am_far_arrived(int pe, unsigned id, const void *msg, size_t bytes)
 {
+    if (id < SHI_AM_IDS && !__atomic_load_n(&first, __ATOMIC_RELAXED) &&
+        shi_am_deliver_now(pe, (enum shi_am_id)id, msg, bytes))
+        return;
     struct kept *k = malloc(sizeof *k + bytes);
     if (!k || id >= SHI_AM_IDS)
         shi_die("network", "no room or no handler for an active message of PE %d (%u, %zu bytes)", pe, id, bytes);
@@ -37,7 +46,7 @@ void shi_am_far_arrived(int pe, unsigned id, const void *msg, size_t bytes)
     k->id = id;
     memcpy(k->msg, msg, bytes);
     pthread_mutex_lock(&lock);
-    *last = k;
+    __atomic_store_n(last, k, __ATOMIC_RELAXED);
     last = &k->next;
     pthread_mutex_unlock(&lock);
 }
@@ -46,7 +55,9 @@ static struct kept *take(void)
 {
     pthread_mutex_lock(&lock);
     struct kept *k = first;
-    if (k && !(first = k->next))
+    if (k)
+        __atomic_store_n(&first, k->next, __ATOMIC_RELAXED);
+    if (!first)
         last = &first;
     pthread_mutex_unlock(&lock);
     return k;

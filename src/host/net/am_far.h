@@ -9,7 +9,7 @@
 void shi_am_far_up(int all);
 void shi_am_far_down(void);
 
-/* A message has come; it is kept until somebody polls for messages. Any thread. */
+/* A message has come: its handler is called, now or when somebody polls for messages. Any thread, one at a time. */
 void shi_am_far_arrived(int pe, unsigned id, const void *msg, size_t bytes);
 
 #endif
