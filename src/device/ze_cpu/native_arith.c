@@ -189,6 +189,20 @@ static bool convert(struct zc_gen *g, const struct zc_ins *i, unsigned k)
     return true;
 }
 
+static bool to_space(struct zc_gen *g, const struct zc_ins *i, unsigned k)
+{
+    (void)k;
+    n_get(g, RAX, i->a, 8, false);
+    n_push(g);
+    x_reg(&g->o, X_MOV, true, RDI, RSI); /* zc_vm_to_space(item, address, storage) */
+    x_reg(&g->o, X_MOV, true, RSI, RAX);
+    x_imm64(&g->o, RDX, i->b);
+    n_call(g, (const void *)(uintptr_t)zc_vm_to_space);
+    n_pop(g);
+    n_put(g, RAX, i->d, 8);
+    return true;
+}
+
 static bool extend(struct zc_gen *g, const struct zc_ins *i, unsigned k, bool sign)
 {
     static const uint8_t from[] = {1, 1, 1, 2, 2, 4}, to[] = {2, 4, 8, 4, 8, 8};
@@ -258,6 +272,7 @@ static const struct zc_row rows[] = {
     ZC_TRANSLATES(FMAD_4, FMA_8V, float3), ZC_TRANSLATES(BR_EQ_4, BR_SLE_8, compare_and_branch),
     ZC_TRANSLATES(LEA, PMAD, pointer), ZC_TRANSLATES(ZX_1_2, ZX_4_8, extend_zero),
     ZC_TRANSLATES(SX_1_2, SX_4_8, extend_sign), ZC_TRANSLATES(CONVERT, CONVERT, convert),
+    ZC_TRANSLATES(TO_SPACE, TO_SPACE, to_space),
     ZC_TRANSLATES(LNOT, LNOT, logical_not), ZC_TRANSLATES(SEL_1, SEL_8, select_one),
 };
 

@@ -63,6 +63,8 @@ static int make_room(struct zc_group *g, const struct zc_launch *l, uint32_t ite
     for (uint32_t k = 0; k < items; k++) {
         g->item[k].f = g->frames + each * k;
         g->item[k].stack = (void *)(g->item[k].f + round_up(l->k->frame, 8));
+        g->item[k].local = g->local;
+        g->item[k].local_bytes = (uint64_t)(g->frames + g->bytes - g->local);
     }
     return 0;
 }

@@ -402,12 +402,10 @@ static void half_store(const struct zc_ins *i, uint8_t *f, m16 *to)
         to[n] = zc_half_from(i->w == 8 ? AT(f64, d) : (double)AT(f32, d), (int)i->c);
 }
 
-/* The address of the named storage class, or null. */
-static uint64_t to_space(const struct zc_vm *x, const struct zc_item *it, uint64_t a, uint32_t storage)
+uint64_t zc_vm_to_space(const struct zc_item *it, uint64_t a, uint32_t storage)
 {
-    const struct zc_group *g = x->g;
-    uint64_t l = (uint64_t)(uintptr_t)g->local, p = (uint64_t)(uintptr_t)it->f;
-    bool local = l && a - l < (uint64_t)(g->frames + g->bytes - g->local), own = a - p < x->l->k->frame;
+    bool local = a - (uint64_t)(uintptr_t)it->local < it->local_bytes;
+    bool own = a - (uint64_t)(uintptr_t)it->f < (uint64_t)((const uint8_t *)it->stack - it->f);
     return (storage == STORAGE_LOCAL ? local : storage == STORAGE_FUNCTION ? own : !local && !own) ? a : 0;
 }
 
@@ -612,7 +610,7 @@ on_PRINTF:
         goto fault;
     NEXT
 on_TO_SPACE:
-    R(u64, i->d) = to_space(x, it, R(u64, i->a), i->b);
+    R(u64, i->d) = zc_vm_to_space(it, R(u64, i->a), i->b);
     NEXT
 on_HALF_LD:
     half_load(i, f, MEM(m16, R(u64, i->a), i->n * 2u, "load"));

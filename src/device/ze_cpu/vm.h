@@ -30,11 +30,13 @@ enum { ZC_POLLED = 4, ZC_SPINS = 3 };
 struct zc_item {
     uint8_t *f; /* frame */
     const struct zc_ins *pc;
-    const struct zc_ins **stack; /* calls; behind the frame */
+    const struct zc_ins **stack; /* calls; right behind the frame */
     struct {
         const struct zc_ins *pc;
         uint64_t value;
     } polled[ZC_POLLED]; /* the last words polled */
+    const uint8_t *local; /* the group's memory */
+    uint64_t local_bytes;
     uint32_t sp, index, lid[3];
     uint8_t state, spins, oldest; /* spins: polls since something was new or written; oldest: of polled */
     bool fresh;                   /* polled something new in this turn */
@@ -73,6 +75,8 @@ struct zc_vm {
 enum zc_stop zc_vm_run(struct zc_vm *x, struct zc_item *it);
 /* i has polled value: whether the item gives up its turn. Then its pc is behind i. */
 enum zc_stop zc_vm_polled(struct zc_item *it, const struct zc_ins *i, uint64_t value);
+/* The address a if it is of that storage class for the item, or 0. */
+uint64_t zc_vm_to_space(const struct zc_item *it, uint64_t a, uint32_t storage);
 /* What OP_NATIVE calls. Returns the instruction to go on with and the jumps left; or none, and why it stopped, pc set. */
 struct zc_step {
     const struct zc_ins *next;
