@@ -60,7 +60,7 @@ int shmemx_device_describe(int i, char *text, size_t bytes);
  * before. Argument i is the arg_bytes[i] bytes at args[i]; they are copied. 0, or a negative errno after one line that
  * says why: -ENOENT when there is no such kernel.
  * shmemx_device_sync waits for all kernels and completes all that they started; a PE, address or operator that the
- * device library refused ends the job here.
+ * device library refused ends the job here. Several threads may launch and wait; each waits for what was launched before.
  * shmemx_kernels_register adds an image of one's own, SPIR-V, a fatbin, a cubin or PTX with a zero byte behind it; it is
  * not copied and must stay.
  */

@@ -64,6 +64,7 @@ struct kept {
     struct kept *next;
 };
 static struct kept *launched, *owned;
+static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER; /* what is in launched is in the queue once it is free */
 
 static int failed(const char *call, ze_result_t r)
 {
@@ -436,8 +437,8 @@ static int start(ze_kernel_handle_t k, const struct shi_device_grid *g)
     return r ? failed("zeCommandListAppendLaunchKernel", r) : execute(list);
 }
 
-static int launch(void *module, const char *kernel, const struct shi_device_grid *grid, void *const *args,
-                  const size_t *arg_bytes, int n_args)
+static int start_kernel(void *module, const char *kernel, const struct shi_device_grid *grid, void *const *args,
+                        const size_t *arg_bytes, int n_args)
 {
     ze_kernel_desc_t d = {.stype = ZE_STRUCTURE_TYPE_KERNEL_DESC, .pKernelName = kernel};
     ze_kernel_handle_t k;
@@ -455,6 +456,15 @@ static int launch(void *module, const char *kernel, const struct shi_device_grid
         if ((r = ze.zeKernelSetArgumentValue(k, (uint32_t)i, arg_bytes[i], args[i])))
             err = failed("zeKernelSetArgumentValue", r);
     return err ? err : start(k, grid);
+}
+
+static int launch(void *module, const char *kernel, const struct shi_device_grid *grid, void *const *args,
+                  const size_t *arg_bytes, int n_args)
+{
+    pthread_mutex_lock(&starting);
+    int err = start_kernel(module, kernel, grid, args, arg_bytes, n_args);
+    pthread_mutex_unlock(&starting);
+    return err;
 }
 
 /* ---- host calls between kernels -------------------------------------------------------------------------------------- */
@@ -564,7 +574,7 @@ static int append_call(const struct call *c)
     return r ? failed("zeCommandListAppendWaitOnEvents", r) : execute(list);
 }
 
-static int host_call(void (*fn)(void *), void *arg)
+static int start_call(void (*fn)(void *), void *arg)
 {
     struct call *c = malloc(sizeof *c);
     if (!c)
@@ -590,11 +600,23 @@ static int host_call(void (*fn)(void *), void *arg)
     return 0;
 }
 
+static int host_call(void (*fn)(void *), void *arg)
+{
+    pthread_mutex_lock(&starting);
+    int err = start_call(fn, arg);
+    pthread_mutex_unlock(&starting);
+    return err;
+}
+
 static int finish(void)
 {
+    pthread_mutex_lock(&starting);
+    struct kept *before = launched; /* what other threads start from now on is theirs to wait for */
+    launched = NULL;
+    pthread_mutex_unlock(&starting);
     ze_result_t r = ze.zeCommandQueueSynchronize(kernels, UINT64_MAX);
     wait_for_calls();
-    let_go(&launched);
+    let_go(&before);
     return r ? failed("zeCommandQueueSynchronize", r) : 0;
 }
 

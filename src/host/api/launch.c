@@ -2,6 +2,7 @@
 #include "host/api/launch.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <shmemx.h>
 #include <stdlib.h>
 
@@ -22,14 +23,17 @@ static struct image {
     struct image *next;
 } *images;
 static int registered; /* to be told when the device goes down */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all above */
 
 void shmemx_kernels_register(const void *image, size_t bytes)
 {
     struct image *i = malloc(sizeof *i);
     if (!i)
         shi_die(__func__, "out of memory");
+    pthread_mutex_lock(&lock);
     *i = (struct image){.bytes = image, .n = bytes, .next = images};
     images = i;
+    pthread_mutex_unlock(&lock);
 }
 
 /* The device has gone, and its modules with it: a later shmem_init builds them anew. */
@@ -79,11 +83,13 @@ void shi_need_device(const char *routine)
         shi_die(routine, "no device memory yet: shmemg_malloc, which is collective, comes first");
     if (shi_dheap_adopted())
         shi_die(routine, "the device heap is the program's own (shmemx_heap_create), which has no room for kernels' words");
+    pthread_mutex_lock(&lock);
     if (shi_handle_up())
         shi_die(routine, "the device is not ready");
     if (!registered)
         shi_dheap_on_down(NULL, forget_modules);
     registered = 1;
+    pthread_mutex_unlock(&lock);
 }
 
 void *shmemx_device_ctx(void)
@@ -122,16 +128,19 @@ int shmemx_launch(const char *kernel, const size_t groups[3], const size_t items
                   const size_t *arg_bytes, int n_args)
 {
     shi_need_device(__func__);
-    build_modules(__func__);
     const struct shi_device_grid g = {{groups[0], groups[1], groups[2]}, {items[0], items[1], items[2]}};
-    int usable = 0;
-    for (const struct image *i = images; i; i = i->next) {
-        int err = i->module ? shi_device->launch(i->module, kernel, &g, args, arg_bytes, n_args) : -ENOENT;
-        if (err != -ENOENT)
-            return err;
+    int any, usable = 0, err = -ENOENT;
+    pthread_mutex_lock(&lock);
+    build_modules(__func__);
+    any = images != NULL;
+    for (const struct image *i = images; i && err == -ENOENT; i = i->next) {
+        err = i->module ? shi_device->launch(i->module, kernel, &g, args, arg_bytes, n_args) : -ENOENT;
         usable |= i->module != NULL;
     }
-    if (images && !usable)
+    pthread_mutex_unlock(&lock);
+    if (err != -ENOENT)
+        return err;
+    if (any && !usable)
         shi_log_error("shmemx_launch: all kernels are for another kind of device than %s: see oshcc --kernels",
                       shi_device->name);
     else
@@ -148,7 +157,7 @@ static struct image **find_module(const void *module)
     return at;
 }
 
-int shi_module_enter(const char *routine, void *module)
+static int enter(const char *routine, void *module)
 {
     if (*find_module(module)) {
         shi_log_error("%s: the module was entered before", routine);
@@ -167,6 +176,14 @@ int shi_module_enter(const char *routine, void *module)
     return 0;
 }
 
+int shi_module_enter(const char *routine, void *module)
+{
+    pthread_mutex_lock(&lock);
+    int err = enter(routine, module);
+    pthread_mutex_unlock(&lock);
+    return err;
+}
+
 /* What a module's kernels complained of without a good context to tell it to. */
 static uint64_t module_fault(const char *routine, const struct image *i)
 {
@@ -182,21 +199,29 @@ static void complete(const char *routine)
 {
     shi_proxy_quiet();
     uint64_t fault = shi_handle_fault();
+    pthread_mutex_lock(&lock);
     for (const struct image *i = images; !fault && i; i = i->next)
         fault = module_fault(routine, i);
+    pthread_mutex_unlock(&lock);
     if (fault)
         shi_die(routine, "a kernel was refused: %s", shi_handle_fault_words(fault));
 }
 
 int shi_module_leave(const char *routine, void *module)
 {
+    pthread_mutex_lock(&lock);
     struct image **at = find_module(module), *i = *at;
-    if (!i || i->bytes) {
+    int known = i && !i->bytes;
+    pthread_mutex_unlock(&lock);
+    if (!known) {
         shi_log_error("%s: the module was not entered", routine);
         return -EINVAL;
     }
     complete(routine);
+    pthread_mutex_lock(&lock);
+    at = find_module(module); /* others may have come and gone */
     *at = i->next;
+    pthread_mutex_unlock(&lock);
     free(i);
     return 0;
 }
