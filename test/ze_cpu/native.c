@@ -86,7 +86,8 @@ static void assign_integer(unsigned t)
         break;
     default: {
         unsigned o = below(vector ? 6 : 8);
-        operand(t), say(" %s ", op[o]), say("(%s)(", types[t]), operand(t), say("%s)", o >= 6 ? " & 15 | 1" : "");
+        operand(t), say(" %s ", op[o]), say("(%s)(", types[t]), operand(t);
+        say("%s)", o < 6 || below(4) == 0 ? "" : below(2) ? " & 15 | 1" : " | 1"); /* by 0 and by -1, too */
     }
     }
     say(");\n");

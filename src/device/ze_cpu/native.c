@@ -16,10 +16,10 @@
 
 #if defined(__x86_64__)
 
-enum { BYTES_EACH = 80, STUB_MAX = 16, ARGS_MAX = 16, ARG_MAX = 64 };
+enum { BYTES_EACH = 80, STUB_MAX = 16, ARGS_MAX = 16, ARG_MAX = 64, CASES_MAX = 32 };
 enum { ONE_MAX = 4096 }; /* bytes that one instruction can become */
 
-/* ---- ends ------------------------------------------------------------------------------------------------------- */
+/* ---- turns ------------------------------------------------------------------------------------------------------ */
 
 /* Back to the machine, for this instruction. */
 static void leave(struct zc_gen *g)
@@ -70,9 +70,9 @@ static void poll_same(struct zc_gen *g, const uint8_t *slow)
     x_byte(&g->o, X_RET);
 }
 
-/* The ends: stop has the instruction to go on with in rax; poll, which is called, the value in rax and the instruction
- * that polled it in r8. */
-static void ends(struct zc_gen *g)
+/* What all code shares: stop has the instruction to go on with in rax; poll, which is called, the value in rax and the
+ * instruction that polled it in r8. */
+static void shared_code(struct zc_gen *g)
 {
     g->stop = g->o.at;
     x_store(&g->o, RAX, RSI, ITEM(pc), 8);
@@ -112,6 +112,26 @@ static bool jump_if(struct zc_gen *g, const struct zc_ins *i, unsigned k)
     (void)k;
     n_compare_zero(g, i->a);
     return n_branch(g, CC_NE, i->b, i->c);
+}
+
+/* One comparison a case; the table is triples of low and high word and target, then the target of all others. */
+static bool jump_by_value(struct zc_gen *g, const struct zc_ins *i, unsigned k)
+{
+    (void)k;
+    const uint32_t *t = g->m->extra.v + i->c;
+    for (uint32_t n = 0; n < i->b; n++)
+        if (i->b > CASES_MAX || (i->w == 8 && t[n * 3 + 1] != ((int32_t)t[n * 3] < 0 ? UINT32_MAX : 0)))
+            return false;
+    n_get(g, RAX, i->a, i->w, false);
+    for (uint32_t n = 0; n < i->b; n++, t += 3) {
+        x_reg(&g->o, X_IMM, i->w == 8, IMM_CMP, RAX);
+        x_u32(&g->o, t[0]);
+        uint8_t *other = x_branch_later(&g->o, CC_NE);
+        n_go(g, t[2]);
+        x_set_distance(other, g->o.at);
+    }
+    n_jump(g, t[0]);
+    return true;
 }
 
 /* The item's stack of calls: rcx becomes how many there are, r10 where they are. */
@@ -173,8 +193,9 @@ static bool return_from(struct zc_gen *g, const struct zc_ins *i, unsigned k)
 /* ---- modules ---------------------------------------------------------------------------------------------------- */
 
 static const struct zc_row rows[] = {
-    ZC_TRANSLATES(BR, BR, jump_always), ZC_TRANSLATES(BRC, BRC, jump_if), ZC_TRANSLATES(CALL, CALL, call_function),
-    ZC_TRANSLATES(RET, RETV, return_from),
+    ZC_TRANSLATES(BR, BR, jump_always), ZC_TRANSLATES(BRC, BRC, jump_if),
+    ZC_TRANSLATES(SWITCH, SWITCH, jump_by_value),
+    ZC_TRANSLATES(CALL, CALL, call_function), ZC_TRANSLATES(RET, RETV, return_from),
 };
 
 static bool translate(struct zc_gen *g, const struct zc_ins *i)
@@ -204,7 +225,7 @@ static void find_targets(struct zc_gen *g)
 static void translate_all(struct zc_gen *g)
 {
     find_targets(g);
-    ends(g);
+    shared_code(g);
     for (g->pc = 0; g->pc < g->m->code.n; g->pc++) {
         const struct zc_ins *i = &g->m->code.v[g->pc];
         uint64_t left = (uint64_t)(g->end - g->o.at), stubs = (uint64_t)(g->m->code.n - g->pc) * STUB_MAX;
@@ -232,9 +253,9 @@ void zc_native(struct zc_module *m)
     g.native = malloc(n * sizeof *g.native);
     g.is_target = calloc(n, 2 * sizeof(bool));
     g.is_native = g.is_target + n;
-    g.fix = malloc(n * 2 * sizeof *g.fix);
+    g.fix = malloc((n * 2 + m->extra.n) * sizeof *g.fix);
     uint8_t *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (g.native && g.is_target && g.fix && base != MAP_FAILED && m->frame <= INT32_MAX && n) {
+    if (g.native && g.is_target && g.fix && base != MAP_FAILED) {
         g.o.at = base;
         g.end = base + bytes;
         translate_all(&g);

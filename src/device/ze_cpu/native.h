@@ -24,7 +24,7 @@ struct zc_gen {
         uint32_t to;
     } *fix;
     uint32_t fixes;
-    uint8_t *poll, *stop; /* common ends */
+    uint8_t *poll, *stop; /* what all code shares: native.c */
     struct held {
         uint32_t slot, width; /* of what rax holds; width 0: nothing */
     } was, held;              /* before and after the instruction being translated */
@@ -55,6 +55,7 @@ bool zc_native_memory(struct zc_gen *g, const struct zc_ins *i);
 
 /* ---- values ----------------------------------------------------------------------------------------------------- */
 
+/* The value of a slot into a register. */
 static inline void n_get(struct zc_gen *g, enum zc_reg reg, uint32_t slot, unsigned width, bool sign)
 {
     bool have = g->was.width == width && g->was.slot == slot && width >= 4;
@@ -152,10 +153,9 @@ static inline void n_fix(struct zc_gen *g, uint8_t *place, uint32_t to)
     g->fix[g->fixes++] = (struct fix){place, to};
 }
 
-static inline void n_jump(struct zc_gen *g, uint32_t to)
+/* Goes there; behind it nothing runs. */
+static inline void n_go(struct zc_gen *g, uint32_t to)
 {
-    if (to == g->pc + 1)
-        return;
     if (to > g->pc) {
         n_fix(g, x_jump_later(&g->o), to);
         return;
@@ -164,6 +164,13 @@ static inline void n_jump(struct zc_gen *g, uint32_t to)
     n_fix(g, x_branch_later(&g->o, CC_G), to);
     x_imm64(&g->o, RAX, n_address_of(g, to));
     x_jump(&g->o, X_JUMP, g->stop);
+}
+
+/* The same, if it is not the next instruction anyway. */
+static inline void n_jump(struct zc_gen *g, uint32_t to)
+{
+    if (to != g->pc + 1)
+        n_go(g, to);
 }
 
 static inline bool n_branch(struct zc_gen *g, enum zc_cc cc, uint32_t yes, uint32_t no)

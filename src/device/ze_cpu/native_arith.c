@@ -39,6 +39,36 @@ static void shift(struct zc_gen *g, unsigned kind, uint32_t a, uint32_t b, unsig
     x_reg(&g->o, X_SHIFT, width == 8, kind, RAX);
 }
 
+/* a by b in rax: the quotient or what is left. By 0 it is 0, and nothing traps. rdx, which is in use, is kept in r8. */
+static void divide(struct zc_gen *g, uint32_t a, uint32_t b, unsigned width, bool sign, bool rest)
+{
+    bool wide = width == 8;
+    n_get(g, RCX, b, width, false);
+    n_get(g, RAX, a, width, false);
+    x_reg(&g->o, X_MOV, false, R8, RDX);
+    x_reg(&g->o, X_XOR, false, RDX, RDX);
+    x_reg(&g->o, X_TEST, wide, RCX, RCX);
+    uint8_t *some = x_branch_later(&g->o, CC_NE);
+    x_reg(&g->o, X_XOR, false, RAX, RAX);
+    uint8_t *none = x_jump_later(&g->o), *negated = none;
+    x_set_distance(some, g->o.at);
+    if (sign) {
+        x_reg(&g->o, X_IMM, wide, IMM_CMP, RCX);
+        x_u32(&g->o, UINT32_MAX); /* -1, by which the least cannot be divided */
+        uint8_t *other = x_branch_later(&g->o, CC_NE);
+        x_reg(&g->o, X_GROUP3, wide, GROUP3_NEG, RAX);
+        negated = x_jump_later(&g->o);
+        x_set_distance(other, g->o.at);
+        x_op(&g->o, X_SIGN_TO_RDX, wide, 0, 0);
+    }
+    x_reg(&g->o, X_GROUP3, wide, sign ? GROUP3_IDIV : GROUP3_DIV, RCX);
+    x_set_distance(none, g->o.at);
+    x_set_distance(negated, g->o.at);
+    if (rest)
+        x_reg(&g->o, X_MOV, wide, RAX, RDX);
+    x_reg(&g->o, X_MOV, false, RDX, R8);
+}
+
 /* Of one component, to rax. */
 static void integer_one(struct zc_gen *g, struct shape s, uint32_t a, uint32_t b)
 {
@@ -46,6 +76,10 @@ static void integer_one(struct zc_gen *g, struct shape s, uint32_t a, uint32_t b
     bool wide = s.width == 8, sign = s.family >= INT_ASR;
     if (s.family < INT_SHL) {
         n_combine(g, simple[s.family], a, b, s.width, false);
+        return;
+    }
+    if (s.family == INT_UDIV || s.family == INT_UREM || s.family == INT_SDIV || s.family == INT_SREM) {
+        divide(g, a, b, s.width, sign, s.family == INT_UREM || s.family == INT_SREM);
         return;
     }
     if (s.family == INT_SHL || s.family == INT_SHR || s.family == INT_ASR) {
@@ -63,7 +97,8 @@ static void integer_one(struct zc_gen *g, struct shape s, uint32_t a, uint32_t b
 static bool integer(struct zc_gen *g, const struct zc_ins *i, unsigned k)
 {
     struct shape s = integers(i, k);
-    if (s.family == INT_UDIV || s.family == INT_UREM || (s.family >= INT_SDIV && s.family <= INT_SMOD))
+    bool divides = s.family == INT_UDIV || s.family == INT_UREM || s.family == INT_SDIV || s.family == INT_SREM;
+    if (s.family == INT_SMOD || (divides && s.width < 4))
         return false;
     for (uint32_t at = 0; at < s.n * s.width; at += s.width) {
         integer_one(g, s, i->a + at, i->b + at);

@@ -19,12 +19,12 @@ enum zc_x86 {
     /* with an operation in the place of the register */
     X_IMM = 0x81, X_IMM8 = 0x80, IMM_ADD = 0, IMM_AND = 4, IMM_SUB = 5, IMM_CMP = 7,
     X_SHIFT = 0xd3, X_SHIFT_IMM = 0xc1, SHIFT_LEFT = 4, SHIFT_RIGHT = 5, SHIFT_ARITHMETIC = 7,
-    X_GROUP3 = 0xf7, GROUP3_NOT = 2, GROUP3_NEG = 3,
+    X_GROUP3 = 0xf7, GROUP3_NOT = 2, GROUP3_NEG = 3, GROUP3_DIV = 6, GROUP3_IDIV = 7,
     X_GROUP5 = 0xff, GROUP5_DEC = 1, GROUP5_CALL = 2, GROUP5_JUMP = 4,
     X_PREFETCH = 0x0f0d, PREFETCH_WRITE = 1,
     X_BIT = 0x0fba, BIT_RESET = 6, BIT_COMPLEMENT = 7,
     /* of one byte, the register added */
-    X_PUSH = 0x50, X_POP = 0x58, X_MOV_IMM = 0xb8, X_RET = 0xc3, X_CALL = 0xe8, X_JUMP = 0xe9
+    X_SIGN_TO_RDX = 0x99, X_PUSH = 0x50, X_POP = 0x58, X_MOV_IMM = 0xb8, X_RET = 0xc3, X_CALL = 0xe8, X_JUMP = 0xe9
 };
 /* Conditions; c ^ 1 is the opposite. */
 enum zc_cc { CC_B = 2, CC_AE, CC_E, CC_NE, CC_BE, CC_A, CC_L = 12, CC_GE, CC_LE, CC_G };
