@@ -41,7 +41,7 @@ SHI_FN int shi_ctx_good(shmem_ctx_t ctx)
 }
 
 /* The offset of bytes of this PE's heap. 0 and a fault when it is not there, or its address no multiple of align. */
-SHI_FN int shi_offset(shmem_ctx_t ctx, const void *object, shi_u64 bytes, shi_u64 align, shi_u64 *out)
+SHI_HOT int shi_offset(shmem_ctx_t ctx, const void *object, shi_u64 bytes, shi_u64 align, shi_u64 *out)
 {
     shi_u64 address = (shi_u64)shi_to_global(object), offset = address - ctx->heap;
     if (bytes && (offset >= ctx->heap_bytes || bytes > ctx->heap_bytes - offset || (address & (align - 1)))) {
@@ -53,7 +53,7 @@ SHI_FN int shi_offset(shmem_ctx_t ctx, const void *object, shi_u64 bytes, shi_u6
 }
 
 /* Find the object of a PE of the world that has this address here. 0 and a fault when there is none. */
-SHI_FN int shi_find_world(shmem_ctx_t ctx, const void *object, shi_u64 bytes, shi_u64 align, int pe,
+SHI_HOT int shi_find_world(shmem_ctx_t ctx, const void *object, shi_u64 bytes, shi_u64 align, int pe,
                           struct shi_place *out)
 {
     shi_u64 offset;
@@ -67,7 +67,7 @@ SHI_FN int shi_find_world(shmem_ctx_t ctx, const void *object, shi_u64 bytes, sh
 }
 
 /* The same of PE pe of the context's team. */
-SHI_FN int shi_find(shmem_ctx_t ctx, const void *object, shi_u64 bytes, shi_u64 align, int pe, struct shi_place *out)
+SHI_HOT int shi_find(shmem_ctx_t ctx, const void *object, shi_u64 bytes, shi_u64 align, int pe, struct shi_place *out)
 {
     if (!shi_ctx_good(ctx))
         return 0;
