@@ -23,7 +23,6 @@ enum { CALLS = 3000, PARALLEL = 100, MOST = 60000, QUEUE = 8, FETCHES = 4 };
 
 struct shi_world shi_world = {.up = 1, .n_pes = 1};
 struct shmem_team shi_team_world = {.n = 1, .stride = 1};
-static char box[SHI_BOX_BYTES];
 int shi_progress_on = 1;
 _Thread_local int shi_progress_own;
 static struct shi_progress_source source;
@@ -45,7 +44,7 @@ void shi_team_exchange(struct shmem_team *t, const void *data, size_t bytes)
     t->slot = &slot;
     if (!slot)
         slot = calloc(1, sizeof *slot + 4096);
-    t->box_bytes = sizeof box;
+    t->box_bytes = SHI_BOX_BYTES;
     memcpy(shi_team_box(t, 0, 0), data, bytes);
 }
 
