@@ -9,7 +9,8 @@
  *   word     written by          read by    order
  *   rings    shi_proxy_serve     who polls  R1 -> A1: a ring is whole before it is served; none leaves before all are done
  *   stop     shi_proxy_down      thread     relaxed: the join orders everything else
- *   waiting  kernels' threads    thread     relaxed: a hint
+ *   waiting  kernels' threads,   the same   relaxed: a hint
+ *            cleared by thread
  */
 #include "proxy/proxy.h"
 
@@ -88,15 +89,16 @@ static uint64_t head_of(const struct shi_proxy_place *p)
     return head;
 }
 
-/* For threads of kernels. */
+/* What threads of kernels call. Tells the proxy's thread that they look themselves, and whether they found something. */
 static int while_idle(void)
 {
     int own = shi_progress_own;
     shi_progress_own = 1;
     int served = poll_in_turn(), came = shi_progress();
     shi_progress_own = own;
-    if (__atomic_load_n(&waiting, __ATOMIC_RELAXED) < (served ? SERVED : WAIT))
-        __atomic_store_n(&waiting, served ? SERVED : WAIT, __ATOMIC_RELAXED);
+    int what = served ? SERVED : WAIT;
+    if (__atomic_load_n(&waiting, __ATOMIC_RELAXED) < what)
+        __atomic_store_n(&waiting, what, __ATOMIC_RELAXED);
     return served + came;
 }
 
@@ -111,9 +113,9 @@ static int kernels_wait(void)
 
 static void look_for_dead(void)
 {
-    uint64_t now = shi_now_ns();
     if (pthread_mutex_trylock(&turn))
         return;
+    uint64_t now = shi_now_ns();
     for (struct served *s = __atomic_load_n(&rings, __ATOMIC_ACQUIRE); s; s = s->next) { /* A1 */
         head_of(&s->place);
         int64_t stuck = shi_engine_stuck(s->place.engine, now, patience_ns);

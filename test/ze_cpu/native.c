@@ -16,7 +16,10 @@ enum { ITEMS = 64, VARS = 4, DEPTH = 3, STATEMENTS = 24, OUT = 16384 };
 static const char *const types[] = {"char", "uchar", "short", "ushort", "int", "uint", "long", "ulong",
                                     "float", "double", "uchar8", "short4", "int4", "ulong2", "uint3",
                                     "float4", "double2"};
-enum { SCALARS = 8, FLOATS = 8, VECTORS = 10, FLOAT_VECTORS = 15, TYPES = 17 };
+static const char *const component[] = {"char", "uchar", "short", "ushort", "int", "uint", "long", "ulong",
+                                        "float", "double", "uchar", "short", "int", "ulong", "uint",
+                                        "float", "double"};
+enum { SCALARS = 8, VECTORS = 10, FLOAT_VECTORS = 15, TYPES = 17 };
 static const unsigned width[] = {8, 8, 16, 16, 32, 32, 64, 64, 0, 0, 8, 16, 32, 64, 32};
 
 static FILE *source;
@@ -37,6 +40,11 @@ static void say(const char *fmt, ...)
     va_start(ap, fmt);
     vfprintf(source, fmt, ap);
     va_end(ap);
+}
+
+static bool is_float(unsigned t)
+{
+    return (t >= SCALARS && t < VECTORS) || t >= FLOAT_VECTORS;
 }
 
 static unsigned any(unsigned least, unsigned end)
@@ -104,9 +112,9 @@ static void assign_float(unsigned t)
         say("-"), operand(t);
     else if (kind == 2)
         say("mad("), operand(t), say(", "), operand(t), say(", "), operand(t), say(")");
-    else if (kind == 3 && t < FLOATS + 2)
+    else if (kind == 3 && t < VECTORS)
         say("(%s)", types[t]), operand(any(0, VECTORS));
-    else if (kind == 4 && t < FLOATS + 2)
+    else if (kind == 4 && t < VECTORS)
         operand(t), say(" %s ", below(2) ? "<" : below(2) ? ">=" : "!="), operand(t), say(" ? "), operand(t), say(" : "),
             operand(t);
     else
@@ -188,7 +196,7 @@ static void statement(int depth)
         operand(t), say(", int_%u, double_%u);\n", below(VARS), below(VARS));
         break;
     default:
-        (t == 8 || t == 9 || t >= FLOAT_VECTORS ? assign_float : assign_integer)(t);
+        (is_float(t) ? assign_float : assign_integer)(t);
     }
 }
 
@@ -210,9 +218,8 @@ static void kernel(uint32_t seed)
         "volatile __global atomic_ulong *w64 = (volatile __global atomic_ulong *)(words + me * 2);\n"
         "volatile __global atomic_uint *w32 = (volatile __global atomic_uint *)(words + me * 2 + 1);\n", OUT);
     for (unsigned t = 0; t < TYPES; t++) {
-        say("%s pm_%s[8];\nfor (int i = 0; i < 8; i++) pm_%s[i] = (%s)(%sin[i + me]);\n", types[t], types[t], types[t],
-            types[t], t >= VECTORS ? t >= FLOAT_VECTORS ? (t == FLOAT_VECTORS ? "(float)" : "(double)")
-            : t == 10 ? "(uchar)" : t == 11 ? "(short)" : t == 12 ? "(int)" : t == 13 ? "" : "(uint)" : "");
+        say("%s pm_%s[8];\nfor (int i = 0; i < 8; i++) pm_%s[i] = (%s)((%s)in[i + me]);\n", types[t], types[t], types[t],
+            types[t], component[t]);
         for (unsigned v = 0; v < VARS; v++)
             say("%s %s_%u = pm_%s[%u];\n", types[t], types[t], v, types[t], v);
     }
@@ -221,9 +228,9 @@ static void kernel(uint32_t seed)
     say("}\nfor (uint i = 0; i < 5000; i++)\nuint_0 = uint_0 * 1664525 + i;\n"); /* more than one turn */
     for (unsigned t = 0; t < TYPES; t++)
         for (unsigned v = 0; v < VARS; v++) {
-            if (t == 8 || t == 9) /* which of two NaN comes out is nobody's business */
+            if (is_float(t) && t < VECTORS) /* which of two NaN comes out is nobody's business */
                 say("%s_%u = %s_%u == %s_%u ? %s_%u : 0;\n", types[t], v, types[t], v, types[t], v, types[t], v);
-            else if (t >= FLOAT_VECTORS)
+            else if (is_float(t))
                 say("%s_%u = select((%s)0, %s_%u, isequal(%s_%u, %s_%u));\n", types[t], v, types[t], types[t], v, types[t],
                     v, types[t], v);
             if (t == FLOAT_VECTORS - 1) /* three components: the fourth is anything */

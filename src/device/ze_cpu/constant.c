@@ -284,10 +284,10 @@ void zc_module_variable(struct zc_module *m, const uint32_t *p)
         local_variable(m, p, size, align);
     } else if (p[3] == STORAGE_INPUT) {
         struct zc_id *id = &m->id[p[2]];
-        if (!id->builtin || size > 32)
+        if (!id->builtin || size > ZC_BUILTIN_BYTES)
             zc_fail(m, "an input that is no built-in variable");
         make(m, p[2]); /* never used as bytes: loads read the slot */
-        id->slot = zc_slot_new(m, 32, 32);
+        id->slot = zc_slot_new(m, ZC_BUILTIN_BYTES, ZC_BUILTIN_BYTES);
         *zc_push(m, m->builtins) = (struct zc_slot_of){id->slot, id->builtin - 1};
     } else if (p[3] == STORAGE_CONSTANT || p[3] == STORAGE_GLOBAL) {
         global_variable(m, p, size);

@@ -27,6 +27,7 @@ typedef int64_t __attribute__((may_alias)) s64;
 typedef float __attribute__((may_alias)) f32;
 typedef double __attribute__((may_alias)) f64;
 
+enum { ZC_BUILTIN_BYTES = 32 }; /* of a built-in value in the frame, at most */
 enum { ZC_ARGS = 64, ZC_SUBGROUP = 16, ZC_GROUP_MAX = 1024, ZC_CALLS = 64 };
 #define ZC_NONE UINT32_MAX
 

@@ -119,8 +119,10 @@ static bool jump_by_value(struct zc_gen *g, const struct zc_ins *i, unsigned k)
 {
     (void)k;
     const uint32_t *t = g->m->extra.v + i->c;
+    if (i->b > CASES_MAX)
+        return false;
     for (uint32_t n = 0; n < i->b; n++)
-        if (i->b > CASES_MAX || (i->w == 8 && t[n * 3 + 1] != ((int32_t)t[n * 3] < 0 ? UINT32_MAX : 0)))
+        if (i->w == 8 && t[n * 3 + 1] != ((int32_t)t[n * 3] < 0 ? UINT32_MAX : 0)) /* more than 32 bits, extended */
             return false;
     n_get(g, RAX, i->a, i->w, false);
     for (uint32_t n = 0; n < i->b; n++, t += 3) {
@@ -145,8 +147,10 @@ static bool call_function(struct zc_gen *g, const struct zc_ins *i, unsigned k)
 {
     (void)k;
     const uint32_t *x = g->m->extra.v + i->b;
+    if (i->c > ARGS_MAX)
+        return false;
     for (uint32_t n = 0; n < i->c; n++)
-        if (i->c > ARGS_MAX || x[n * 3 + 2] > ARG_MAX)
+        if (x[n * 3 + 2] > ARG_MAX)
             return false;
     for (uint32_t n = 0; n < i->c; n++, x += 3)
         x_copy(&g->o, RDI, x[0], RDI, x[1], x[2]);

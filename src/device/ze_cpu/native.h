@@ -10,7 +10,6 @@
 #include "device/ze_cpu/x86.h"
 
 enum { ZC_COPY_MAX = 128 }; /* bytes that are moved without a loop */
-enum { BUILTIN_BYTES = 24 }; /* of a built-in value in the frame */
 
 struct zc_gen {
     struct zc_x86_out o;
@@ -81,7 +80,7 @@ static inline bool n_is_constant(const struct zc_gen *g, uint32_t slot, unsigned
     if (slot + width > m->image.n)
         return false;
     for (uint32_t k = 0; k < m->builtins.n; k++)
-        if (m->builtins.v[k].slot < slot + width && slot < m->builtins.v[k].slot + BUILTIN_BYTES)
+        if (m->builtins.v[k].slot < slot + width && slot < m->builtins.v[k].slot + ZC_BUILTIN_BYTES)
             return false;
     for (uint32_t k = 0; k < m->locals.n; k++)
         if (m->locals.v[k].slot < slot + width && slot < m->locals.v[k].slot + 8)

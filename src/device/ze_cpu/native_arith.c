@@ -69,6 +69,11 @@ static void divide(struct zc_gen *g, uint32_t a, uint32_t b, unsigned width, boo
     x_reg(&g->o, X_MOV, false, RDX, R8);
 }
 
+static bool is_division(unsigned family)
+{
+    return family == INT_UDIV || family == INT_UREM || family == INT_SDIV || family == INT_SREM;
+}
+
 /* Of one component, to rax. */
 static void integer_one(struct zc_gen *g, struct shape s, uint32_t a, uint32_t b)
 {
@@ -78,7 +83,7 @@ static void integer_one(struct zc_gen *g, struct shape s, uint32_t a, uint32_t b
         n_combine(g, simple[s.family], a, b, s.width, false);
         return;
     }
-    if (s.family == INT_UDIV || s.family == INT_UREM || s.family == INT_SDIV || s.family == INT_SREM) {
+    if (is_division(s.family)) {
         divide(g, a, b, s.width, sign, s.family == INT_UREM || s.family == INT_SREM);
         return;
     }
@@ -97,8 +102,7 @@ static void integer_one(struct zc_gen *g, struct shape s, uint32_t a, uint32_t b
 static bool integer(struct zc_gen *g, const struct zc_ins *i, unsigned k)
 {
     struct shape s = integers(i, k);
-    bool divides = s.family == INT_UDIV || s.family == INT_UREM || s.family == INT_SDIV || s.family == INT_SREM;
-    if (s.family == INT_SMOD || (divides && s.width < 4))
+    if (s.family == INT_SMOD || (is_division(s.family) && s.width < 4))
         return false;
     for (uint32_t at = 0; at < s.n * s.width; at += s.width) {
         integer_one(g, s, i->a + at, i->b + at);

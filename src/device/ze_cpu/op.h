@@ -39,8 +39,8 @@
 #define ZC_W2V(name, ...) ZC_W2(name) ZC_ROW(name##_4V) ZC_ROW(name##_8V)
 #define ZC_BR_W2(name, ...) ZC_ROW(BR_##name##_4) ZC_ROW(BR_##name##_8)
 #define ZC_OPS                                                                                                        \
-    ZC_ROW(TRAP) ZC_ROW(NATIVE) ZC_INT2(ZC_W4V) ZC_ICMP(ZC_W4V) ZC_INT1(ZC_W4V) ZC_FLT2(ZC_W2V) ZC_FCMP(ZC_W2V) ZC_FLT1(ZC_W2V)      \
-    ZC_FLT3(ZC_W2V) ZC_ICMP(ZC_BR_W2)                                                                                 \
+    ZC_ROW(TRAP) ZC_ROW(NATIVE) ZC_INT2(ZC_W4V) ZC_ICMP(ZC_W4V) ZC_INT1(ZC_W4V) ZC_FLT2(ZC_W2V) ZC_FCMP(ZC_W2V)       \
+    ZC_FLT1(ZC_W2V) ZC_FLT3(ZC_W2V) ZC_ICMP(ZC_BR_W2)                                                                 \
     ZC_W4(LD) ZC_ROW(LD_N) ZC_W4(LDX) ZC_W4(ST) ZC_ROW(ST_N) ZC_W4(STX) ZC_W4(LDV) ZC_W4(STV)                         \
     ZC_W4(MOV) ZC_ROW(MOV_N) ZC_ROW(ZERO) ZC_ROW(LEA) ZC_ROW(PADD) ZC_ROW(PMAD) ZC_ROW(COPY) ZC_ROW(COPY_SIZED)       \
     ZC_ROW(ZX_1_2) ZC_ROW(ZX_1_4) ZC_ROW(ZX_1_8) ZC_ROW(ZX_2_4) ZC_ROW(ZX_2_8) ZC_ROW(ZX_4_8)                         \
@@ -49,7 +49,7 @@
     ZC_ROW(INSERT) ZC_ROW(CALL_1) ZC_ROW(CALL_2) ZC_ROW(CALL_3) ZC_ROW(CALL_INT) ZC_ROW(CALL_PTR) ZC_ROW(GATHER)      \
     ZC_W2(ALOAD_RLX) ZC_W2(ALOAD_ACQ) ZC_W2(ALOAD_SEQ) ZC_W2(ASTORE_RLX) ZC_W2(ASTORE_REL) ZC_W2(ASTORE_SEQ)          \
     ZC_W2(AXCHG) ZC_W2(AADD) ZC_W2(ASUB) ZC_W2(AAND) ZC_W2(AOR) ZC_W2(AXOR) ZC_W2(ASMIN) ZC_W2(AUMIN) ZC_W2(ASMAX)    \
-    ZC_W2(AUMAX) ZC_W2(ACAS) ZC_ROW(AFLAG) ZC_ROW(FENCE) ZC_ROW(PREFETCH)                                                              \
+    ZC_W2(AUMAX) ZC_W2(ACAS) ZC_ROW(AFLAG) ZC_ROW(FENCE) ZC_ROW(PREFETCH)                                             \
     ZC_ROW(BR) ZC_ROW(BRC) ZC_ROW(SWITCH) ZC_ROW(CALL) ZC_ROW(RET) ZC_ROW(RETV) ZC_ROW(BARRIER) ZC_ROW(GROUP)         \
     ZC_ROW(PRINTF) ZC_ROW(TO_SPACE) ZC_ROW(HALF_LD) ZC_ROW(HALF_ST) ZC_ROW(ASYNC_COPY)
 /* clang-format on */

@@ -62,7 +62,7 @@ typedef UNALIGNED(u64) m64;
 /* The value polled at this instruction. */
 #define POLLED(value)                                                                                                 \
     {                                                                                                                 \
-        enum zc_stop s_ = polled(it, i, value);                                                                       \
+        enum zc_stop s_ = zc_vm_polled(it, i, value);                                                                 \
         if (s_)                                                                                                       \
             return s_;                                                                                                \
     }
@@ -272,7 +272,7 @@ static inline bool is_new(struct zc_item *it, const struct zc_ins *i, uint64_t v
 }
 
 /* Gives up the turn when all that is polled was the same several times. */
-static inline enum zc_stop polled(struct zc_item *it, const struct zc_ins *i, uint64_t value)
+enum zc_stop zc_vm_polled(struct zc_item *it, const struct zc_ins *i, uint64_t value)
 {
     if (is_new(it, i, value)) {
         it->spins = 0;
@@ -284,11 +284,6 @@ static inline enum zc_stop polled(struct zc_item *it, const struct zc_ins *i, ui
     it->spins = ZC_SPINS - 1;
     it->pc = i + 1;
     return it->fresh ? STOP_QUANTUM : STOP_SPIN;
-}
-
-enum zc_stop zc_vm_polled(struct zc_item *it, const struct zc_ins *i, uint64_t value)
-{
-    return polled(it, i, value);
 }
 
 /* ---- operations that are not worth a place in the loop ---------------------------------------------------------- */

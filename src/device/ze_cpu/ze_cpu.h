@@ -85,11 +85,13 @@ struct _ze_fence_handle_t {
     struct zc_flag flag;
 };
 
-/* ---- kernel.c --------------------------------------------------------------------------------------------------- */
+/* ---- run.c ------------------------------------------------------------------------------------------------------ */
 
-/* run.c. The extension zexCpuWhileIdle: threads of kernels whose items all poll memory that does not change call fn in
+/* The extension zexCpuWhileIdle: threads of kernels whose items all poll memory that does not change call fn in
  * between, which returns whether it did anything; NULL: no longer. */
 void zc_while_idle(int (*fn)(void));
+
+/* ---- kernel.c --------------------------------------------------------------------------------------------------- */
 
 struct zc_launch;
 /* What a launch of k needs, as k's arguments are now; freed by free(). The launch refers to memory in the same block.
