@@ -67,7 +67,7 @@ static void test_order(void)
     if (me == 0)
         shmem_set_lock(&lock);
     shmem_barrier_all();
-    if (me > 0) { /* ask one after the other: the queue is known once the asker's place is marked as waiting */
+    if (me > 0) { /* ask one after the other: who has queued is written down at who is before (ops/lock.c) */
         shmem_long_wait_until(&asked, SHMEM_CMP_EQ, me);
         shmem_set_lock(&lock);
         long t = shmem_long_atomic_fetch_inc(&turn, 0);
@@ -76,11 +76,7 @@ static void test_order(void)
     } else {
         for (int p = 1; p < n_pes; p++) {
             shmem_long_p(&asked, p, p);
-            while (shmem_long_atomic_fetch(&lock, p) == 0) /* not queued yet */
-                sched_yield();
-            while (shmem_long_atomic_fetch(&lock, p - 1) == 0 && p > 1)
-                sched_yield();
-            for (int spin = 0; spin < 2000; spin++)
+            while ((shmem_long_atomic_fetch(&lock, p - 1) & 0x7fffffff) != p + 1)
                 sched_yield();
         }
         shmem_clear_lock(&lock);
