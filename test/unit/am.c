@@ -17,7 +17,7 @@
 #include "host/net/progress.h"
 #include "host/util/base.h"
 
-enum { MOST = 9, HEAP = 1 << 20 };
+enum { MOST = 9, HEAP = 2 << 20 };
 
 /* What the linked sources want of the rest: the test itself is the one who polls. */
 static struct shi_progress_source source;
@@ -391,6 +391,127 @@ static void memory(void)
     as_pes(4, read_memory);
 }
 
+/* ---- much of it, copied by both sides ---------------------------------------------------------------------------------- */
+
+enum { MUCH = 3 << 20, ROUNDS = 100, READS = 6 /* of a PE at a time: more than there are jobs */ };
+
+static unsigned char from_private[MUCH], to_private[READS][MUCH + 2];
+
+/* Nowhere the same a piece further on. */
+static unsigned char byte_at(size_t i, unsigned pattern)
+{
+    return (unsigned char)(pattern + i * 7 + (i >> 12) * 31 + (i >> 17) * 101);
+}
+
+static void fill(unsigned char *p, size_t bytes, unsigned pattern)
+{
+    for (size_t i = 0; i < bytes; i++)
+        p[i] = byte_at(i, pattern);
+}
+
+struct read {
+    struct shi_am_fetch f;
+    size_t off, bytes;
+    int over, err;
+};
+
+static void note_end(struct shi_am_fetch *f, int err)
+{
+    struct read *r = (struct read *)f;
+    r->err = err;
+    r->over++;
+}
+
+static void begin_read(struct read *r, int owner, const struct shi_am_src *src, unsigned char *to)
+{
+    *r = (struct read){.f.done = note_end, .off = r->bytes % 5000, .bytes = r->bytes};
+    memset(to, 0x5a, r->bytes + 2);
+    int err = shi_am_fetch(owner, src, r->off, to + 1, r->bytes, &r->f);
+    if (err != -EINPROGRESS)
+        note_end(&r->f, err);
+}
+
+static void check_read(const struct read *r, const unsigned char *to, unsigned pattern)
+{
+    size_t wrong = 0;
+    CHECKF(r->over == 1 && r->err == 0, "%zu bytes: %d ends, %d", r->bytes, r->over, r->err);
+    for (size_t i = 0; i < r->bytes; i++)
+        wrong += to[1 + i] != byte_at(r->off + i, pattern);
+    CHECKF(!wrong, "%zu of %zu bytes from %zu are wrong", wrong, r->bytes, r->off);
+    CHECKF(to[0] == 0x5a && to[r->bytes + 1] == 0x5a, "a byte beside %zu", r->bytes);
+}
+
+/* What `reader` may read of `owner`: its private memory and its heap. */
+static struct shi_am_src *src_of(int owner, int reader, int heap)
+{
+    return (struct shi_am_src *)(shared + 4096) + (owner * MOST + reader) * 2 + heap;
+}
+
+static void own_much(void)
+{
+    fill(from_private, MUCH, 11 + (unsigned)me);
+    fill((unsigned char *)shm.heap_lo, HEAP, 22 + (unsigned)me);
+    for (int i = 0; i < shm.n; i++) {
+        CHECK(shi_am_expose(i, (char *)shm.heap_lo, HEAP, src_of(me, i, 1)) == 0);
+        int err = shi_am_expose(i, from_private, MUCH, src_of(me, i, 0));
+        CHECKF(err == 0 || err == -EOPNOTSUPP, "private memory: %d", err);
+        if (err)
+            *src_of(me, i, 0) = *src_of(me, i, 1);
+    }
+}
+
+static void read_round(int owner, unsigned *random)
+{
+    static struct read r[READS];
+    int n = 1 + (int)(tap_random(random) % READS);
+    const struct shi_am_src *from = src_of(owner, me, tap_random(random) % 2);
+    for (int i = 0; i < n; i++) {
+        r[i].bytes = 1 + tap_random(random) % (from->bytes - 5000);
+        begin_read(&r[i], owner, from, to_private[i]);
+    }
+    for (int i = 0; i < n; i++) {
+        while (!r[i].over)
+            if (!source.poll())
+                sched_yield();
+        check_read(&r[i], to_private[i], (from->bytes == HEAP ? 22 : 11) + (unsigned)owner);
+    }
+}
+
+/* PEs 0 and 2 read from PE 1 and each other, a few reads at a time. PE 1 polls, then it does not, then it may not write. */
+static void read_much(void)
+{
+    int *helps = (int *)shared + 1, *done = helps + 1;
+    unsigned random = 17u + (unsigned)me;
+    CHECK(shi_am_start() == 0);
+    own_much();
+    meet(1);
+    for (int phase = 0; phase < 3; phase++) {
+        if (me == 1 && phase == 2)
+            for (int i = 0; i < shm.n; i += 2)
+                ((struct shi_shm_region *)shm.region)[shm.n - 1 - i].pid = 0x7ffffff0;
+        meet(2 + 2 * phase);
+        for (int round = 0; me != 1 && round < ROUNDS; round++)
+            read_round(round % 2 && phase < 2 ? 2 - me : 1, &random);
+        if (me != 1)
+            __atomic_fetch_add(done, 1, __ATOMIC_RELEASE);
+        while (me == 1 && phase != 1 && __atomic_load_n(done, __ATOMIC_ACQUIRE) < 2 * (phase + 1)) {
+            int n = source.poll();
+            *helps += n;
+            if (!n)
+                sched_yield();
+        }
+        meet(3 + 2 * phase);
+    }
+    CHECKF(*helps > 20, "the owner took %d pieces", *helps);
+}
+
+/* Catches: a piece forgotten, doubled or in the wrong place, bytes beside it; a reader that ends before its owner's pieces
+ * are there, or waits for one who does not poll or may not write; a job reused too early; a bound on reads at a time. */
+static void much(void)
+{
+    as_pes(3, read_much);
+}
+
 /* ---- an end and a new beginning ---------------------------------------------------------------------------------------- */
 
 static void end_and_begin(void)
@@ -525,6 +646,7 @@ int main(void)
     RUN(cold, "FIFOs that are idle for long");
     RUN(turns, "who waits for room goes first");
     RUN(memory, "memory that others read");
+    RUN(much, "2 PEs read much of one that helps, that does not, that cannot");
     RUN(again, "down and up");
     RUN(threads, "4 threads send, 2 poll");
     return tap_end();

@@ -22,17 +22,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include "host/net/am_carrier.h"
+#include "host/net/am_pull.h"
 #include "host/util/base.h"
 #include "host/util/log.h"
-
-#ifndef PR_SET_PTRACER
-#define PR_SET_PTRACER 0x59616d61
-#endif
 
 enum {
     SLOTS = 128,        /* few: the lines of a FIFO that is emptied as it fills stay in the caches */
@@ -82,7 +76,6 @@ struct out {
     uint64_t *heard;                   /* the receiver's word with our bit */
     uint8_t is_long;                   /* the message begun is in cells */
     uint8_t announced;                 /* our bit is set */
-    int readable;                      /* our private memory, by that PE: 0 not asked yet, 1, or -errno */
 } __attribute__((aligned(SHI_LINE_BYTES)));
 
 /* The receiver's. */
@@ -109,12 +102,17 @@ static size_t fifo_stride(void)
 
 size_t shi_am_shared_bytes(int n_local)
 {
-    return sizeof(struct inbox) + (size_t)n_local * fifo_stride();
+    return shi_am_pull_shared_bytes() + sizeof(struct inbox) + (size_t)n_local * fifo_stride();
+}
+
+static struct inbox *inbox_at(const struct shi_am_world *w, int place)
+{
+    return (struct inbox *)(w->shm->base + w->shm->region[place].am_off + shi_am_pull_shared_bytes());
 }
 
 static struct inbox *inbox_of(int place)
 {
-    return (struct inbox *)(world.shm->base + world.shm->region[place].am_off);
+    return inbox_at(&world, place);
 }
 
 static struct fifo *fifo_of(int receiver, int sender)
@@ -133,15 +131,16 @@ int shi_am_shm_is_near(int pe)
 int shi_am_shm_up(const struct shi_am_world *w)
 {
     world = *w;
-    if (outs)
-        return 0;
+    int err = shi_am_pull_up(w);
+    if (err || outs)
+        return err;
     n = w->shm->n;
     local = w->local;
     local_of = malloc((size_t)w->n_pes * sizeof *local_of);
     ins = calloc((size_t)n, sizeof *ins);
     seen = calloc((size_t)(n + 63) / 64, sizeof *seen);
     outs = aligned_alloc(SHI_LINE_BYTES, (size_t)n * sizeof *outs);
-    if (!local_of || !ins || !seen || !outs || n > (int)sizeof(struct inbox) * 8) {
+    if (!local_of || !ins || !seen || !outs) {
         shi_log_error("no memory for messages between the %d PEs of a node", n);
         return -ENOMEM;
     }
@@ -149,7 +148,6 @@ int shi_am_shm_up(const struct shi_am_world *w)
         local_of[i] = -1;
     for (int i = 0; i < n; i++)
         local_of[w->shm->region[i].pe] = i;
-    prctl(PR_SET_PTRACER, getppid(), 0, 0, 0); /* where Yama asks: the launcher's children may read our memory */
     for (int i = 0; i < n; i++)
         outs[i] = (struct out){.fifo = fifo_of(i, local), .heard = &inbox_of(i)->heard[local / 64]};
     return 0;
@@ -311,13 +309,15 @@ static int poll_once(int budget)
         if (shi_unlikely(ins[i].idle > PATIENCE) && n_hot > HOT)
             swap(i, --n_hot);
     }
-    return n_in > n_hot ? count + look_at_cold(budget - count) : count;
+    count += n_in > n_hot ? look_at_cold(budget - count) : 0;
+    return count + shi_am_pull_poll();
 }
 
 void shi_am_shm_drop(const struct shi_am_world *w)
 {
-    const struct inbox *mine = (struct inbox *)(w->shm->base + w->shm->region[w->local].am_off);
+    const struct inbox *mine = inbox_at(w, w->local);
     uint64_t any = 0, head;
+    shi_am_pull_drop();
     for (int i = 0; i < (w->shm->n + 63) / 64; i++)
         any |= __atomic_load_n(&mine->heard[i], __ATOMIC_RELAXED);
     if (!any || shi_am_shm_up(w))
@@ -334,46 +334,9 @@ void shi_am_shm_drop(const struct shi_am_world *w)
 
 /* ---- memory that others read ------------------------------------------------------------------------------------------ */
 
-enum key { IN_FILE, IN_DEVICE, IN_PROCESS }; /* addr: offset in the node's file, in the device heap, or an address */
-
-/* May PE pe read our private memory? Its rights over us are ours over it (one user, each tracer of its siblings), so
- * we try: address 0 is refused with EFAULT where rights are not. */
-static int ask_readable(struct out *o, int place)
-{
-    char byte;
-    struct iovec to = {&byte, 1}, from = {NULL, 1};
-    pid_t pid = world.shm->region[place].pid;
-    int ok = place == local || process_vm_readv(pid, &to, 1, &from, 1, 0) == 1 || errno == EFAULT;
-    o->readable = ok ? 1 : -EOPNOTSUPP;
-    if (!ok)
-        shi_log_debug("process_vm_readv of process %d is refused: %s; private memory is copied twice", (int)pid,
-                      strerror(errno));
-    return o->readable;
-}
-
-/* Is [addr, + bytes) in this part of our region? */
-static int is_in(uintptr_t addr, size_t bytes, uintptr_t lo, size_t length)
-{
-    return addr - lo < length && bytes <= length - (addr - lo);
-}
-
 static int expose(int pe, const void *addr, size_t bytes, struct shi_am_src *out)
 {
-    const struct shi_shm_region *r = &world.shm->region[local];
-    uintptr_t a = (uintptr_t)addr;
-    struct out *o = &outs[local_of[pe]];
-    if (is_in(a, bytes, world.shm->heap_lo, r->heap_bytes)) {
-        *out = (struct shi_am_src){.addr = r->heap_off + (a - world.shm->heap_lo), .key = IN_FILE, .bytes = bytes};
-    } else if (is_in(a, bytes, world.data_lo, r->data_bytes)) {
-        *out = (struct shi_am_src){.addr = r->data_off + (a - world.data_lo), .key = IN_FILE, .bytes = bytes};
-    } else if (world.in_device(addr, bytes)) {
-        *out = (struct shi_am_src){.addr = a - (uintptr_t)world.device_of(world.pe), .key = IN_DEVICE, .bytes = bytes};
-    } else {
-        if ((o->readable ? o->readable : ask_readable(o, local_of[pe])) < 0)
-            return o->readable;
-        *out = (struct shi_am_src){.addr = a, .key = IN_PROCESS, .bytes = bytes};
-    }
-    return 0;
+    return shi_am_pull_expose(local_of[pe], addr, bytes, out);
 }
 
 static void withdraw(int pe, const struct shi_am_src *src)
@@ -382,56 +345,9 @@ static void withdraw(int pe, const struct shi_am_src *src)
     (void)src;
 }
 
-/* From another process's private memory. */
-static int read_process(pid_t pid, char *to, uint64_t from, size_t bytes)
-{
-    while (bytes) {
-        struct iovec here = {to, bytes}, there = {(void *)(uintptr_t)from, bytes};
-        ssize_t got = process_vm_readv(pid, &here, 1, &there, 1, 0);
-        if (got <= 0)
-            return got < 0 ? -errno : -EIO;
-        to += got;
-        from += (uint64_t)got;
-        bytes -= (size_t)got;
-    }
-    return 0;
-}
-
-/* The same into device memory, through a buffer of ours. */
-static int read_process_to_device(pid_t pid, char *to, uint64_t from, size_t bytes)
-{
-    static char bounce[65536]; /* fetches come one at a time: from handlers and retries */
-    for (size_t done = 0, some; done < bytes; done += some) {
-        some = bytes - done < sizeof bounce ? bytes - done : sizeof bounce;
-        int err = read_process(pid, bounce, from + done, some);
-        if (err)
-            return err;
-        world.device_copy(to + done, bounce, some);
-    }
-    return 0;
-}
-
 static int fetch(int pe, const struct shi_am_src *src, size_t off, void *to, size_t bytes, struct shi_am_fetch *f)
 {
-    (void)f; /* always done at once */
-    int place = local_of[pe], to_device = world.in_device(to, bytes);
-    uint64_t addr = src->addr + off;
-    const void *from;
-    if (src->key == IN_PROCESS && place != local) {
-        pid_t pid = world.shm->region[place].pid;
-        return to_device ? read_process_to_device(pid, to, addr, bytes) : read_process(pid, to, addr, bytes);
-    }
-    if (src->key == IN_FILE)
-        from = world.shm->base + addr;
-    else if (src->key == IN_DEVICE)
-        from = (char *)world.device_of(pe) + addr;
-    else
-        from = (void *)(uintptr_t)addr;
-    if (src->key == IN_DEVICE || to_device)
-        world.device_copy(to, from, bytes);
-    else
-        memcpy(to, from, bytes);
-    return 0;
+    return shi_am_pull_fetch(local_of[pe], src, off, to, bytes, f);
 }
 
 const struct shi_am_carrier shi_am_shm = {begin, end, poll_once, EAGER_BYTES, expose, withdraw, fetch};

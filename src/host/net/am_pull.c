@@ -1,0 +1,398 @@
+/*
+ * am_pull.c - memory of a PE that another PE of its node reads, in one copy. Much of it is copied by both: the reader
+ * takes pieces, and so does the memory's owner whenever it polls, writing into the reader's memory. The reader never
+ * waits for pieces that nobody has taken.
+ *
+ * A PE has a few jobs, each a read of its own that is under way, and a bit for each PE that has asked it for help.
+ *
+ *   word                            written by        read by      order
+ *   job.left  owner, and pieces     reader, owner     the same     R1 -> A1 the reader has written the job. A piece taken
+ *             that nobody has       (compare and                   is of the job that is there then: it cannot end
+ *             taken                 swap)                          before the piece is done
+ *   job.from .to .bytes .piece      reader, before R1 owner        relaxed, between A1 and R2
+ *     .in_file
+ *   job.done  the owner's pieces;   owner; 0 by the   reader       R2 -> A2 the owner has copied them
+ *             in the high half,     reader before R1
+ *             those it could not
+ *   asked[w]  a bit for each reader reader, fetch-or  owner        R3 -> A3 the job is there. Help unseen is help
+ *                                                                  not given: nobody depends on it
+ *   mine.busy                       readers' threads  the same     spin.h; the rest of mine is who holds it
+ *   mine.f                          reader's thread   its poll     R4 -> A4 the reader has copied its pieces and counted
+ *                                                                  them; from there on mine is the poll's
+ * Checked by test/model/pull.pml, which must fail when one of R1 A1 R2 A2 is weakened.
+ */
+#include "host/net/am_pull.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "host/util/base.h"
+#include "host/util/log.h"
+#include "host/util/spin.h"
+
+#ifndef PR_SET_PTRACER
+#define PR_SET_PTRACER 0x59616d61
+#endif
+
+/* What is worth sharing, from the symmetric heap and from private memory, where a copy is slower; pieces, of which one too
+ * many is waited for, and one too few costs a call. See src/DECISIONS.md. */
+enum { FILE_BYTES = 1 << 20, PRIVATE_BYTES = 256 << 10, PIECE_LEAST = 128 << 10, PIECE_MOST = 512 << 10 };
+enum { JOBS = 4, WORDS = 512 };
+
+enum key { IN_FILE, IN_DEVICE, IN_PROCESS }; /* addr: offset in the node's file, in the device heap, or an address */
+
+struct job {
+    _Alignas(SHI_LINE_BYTES) uint64_t left; /* see pack */
+    uint64_t from, to, bytes, piece, in_file; /* from: as in struct shi_am_src; to: the reader's address */
+    _Alignas(SHI_LINE_BYTES) uint64_t done; /* the low half: pieces; the high half: of these, failures */
+};
+
+struct shared {
+    uint64_t asked[WORDS];
+    struct job job[JOBS];
+};
+
+/* The reader's side of a job. */
+struct mine {
+    uint8_t busy;
+    struct shi_am_fetch *f; /* to be told the end, once the owner has it */
+    uint32_t helped;        /* pieces that the owner took */
+    int place, err;
+    struct shi_am_src src;  /* of the whole, for when the owner's help fails */
+    char *to;
+};
+
+static struct shi_am_world world;
+static int local;
+static struct mine mine[JOBS];
+static int n_open;     /* jobs that a poll will end */
+static int *may;       /* [n] may we and that PE read and write each other's private memory? 0 not asked yet, 1, or -errno */
+
+static struct shared *shared_of(int place)
+{
+    return (struct shared *)(world.shm->base + world.shm->region[place].am_off);
+}
+
+size_t shi_am_pull_shared_bytes(void)
+{
+    return shi_round_up(sizeof(struct shared), SHI_PAGE_BYTES);
+}
+
+int shi_am_pull_up(const struct shi_am_world *w)
+{
+    world = *w;
+    local = w->local;
+    if (may)
+        return 0;
+    may = calloc((size_t)w->shm->n, sizeof *may);
+    if (!may || w->shm->n > WORDS * 64) {
+        shi_log_error("no memory for messages between the %d PEs of a node", w->shm->n);
+        return -ENOMEM;
+    }
+    prctl(PR_SET_PTRACER, getppid(), 0, 0, 0); /* where Yama asks: the launcher's children may read our memory */
+    return 0;
+}
+
+void shi_am_pull_drop(void)
+{
+    memset(mine, 0, sizeof mine);
+    n_open = 0;
+}
+
+/* ---- exposing ------------------------------------------------------------------------------------------------------- */
+
+/* Its rights over us are ours over it (one user, each tracer of its siblings), so we try: address 0 is refused with
+ * EFAULT where rights are not. */
+static int ask(int place)
+{
+    char byte;
+    struct iovec to = {&byte, 1}, from = {NULL, 1};
+    pid_t pid = world.shm->region[place].pid;
+    int ok = place == local || process_vm_readv(pid, &to, 1, &from, 1, 0) == 1 || errno == EFAULT;
+    if (!ok)
+        shi_log_debug("process_vm_readv of process %d is refused: %s; private memory is copied twice", (int)pid,
+                      strerror(errno));
+    int answer = ok ? 1 : -EOPNOTSUPP;
+    __atomic_store_n(&may[place], answer, __ATOMIC_RELAXED);
+    return answer;
+}
+
+static int may_touch(int place)
+{
+    int known = __atomic_load_n(&may[place], __ATOMIC_RELAXED);
+    return known ? known : ask(place);
+}
+
+/* Is [addr, + bytes) in this part of our region? */
+static int is_in(uintptr_t addr, size_t bytes, uintptr_t lo, size_t length)
+{
+    return addr - lo < length && bytes <= length - (addr - lo);
+}
+
+int shi_am_pull_expose(int place, const void *addr, size_t bytes, struct shi_am_src *out)
+{
+    const struct shi_shm_region *r = &world.shm->region[local];
+    uintptr_t a = (uintptr_t)addr;
+    if (is_in(a, bytes, world.shm->heap_lo, r->heap_bytes)) {
+        *out = (struct shi_am_src){.addr = r->heap_off + (a - world.shm->heap_lo), .key = IN_FILE, .bytes = bytes};
+    } else if (is_in(a, bytes, world.data_lo, r->data_bytes)) {
+        *out = (struct shi_am_src){.addr = r->data_off + (a - world.data_lo), .key = IN_FILE, .bytes = bytes};
+    } else if (world.in_device(addr, bytes)) {
+        *out = (struct shi_am_src){.addr = a - (uintptr_t)world.device_of(world.pe), .key = IN_DEVICE, .bytes = bytes};
+    } else {
+        int answer = may_touch(place);
+        if (answer < 0)
+            return answer;
+        *out = (struct shi_am_src){.addr = a, .key = IN_PROCESS, .bytes = bytes};
+    }
+    return 0;
+}
+
+/* ---- copying -------------------------------------------------------------------------------------------------------- */
+
+/* process_vm_readv or process_vm_writev. */
+typedef ssize_t move(pid_t pid, const struct iovec *here, unsigned long n_here, const struct iovec *there,
+                     unsigned long n_there, unsigned long flags);
+
+/* Between our memory and another process's. */
+static int move_all(move *call, int place, const void *here, uint64_t there, size_t bytes)
+{
+    pid_t pid = world.shm->region[place].pid;
+    for (size_t done = 0; done < bytes;) {
+        struct iovec ours = {(char *)here + done, bytes - done};
+        struct iovec theirs = {(void *)(uintptr_t)(there + done), bytes - done};
+        ssize_t got = call(pid, &ours, 1, &theirs, 1, 0);
+        if (got <= 0)
+            return got < 0 ? -errno : -EIO;
+        done += (size_t)got;
+    }
+    return 0;
+}
+
+/* From another process's private memory into device memory, through a buffer of ours. */
+static int read_to_device(int place, char *to, uint64_t from, size_t bytes)
+{
+    char bounce[16384];
+    for (size_t done = 0, some; done < bytes; done += some) {
+        some = bytes - done < sizeof bounce ? bytes - done : sizeof bounce;
+        int err = move_all(process_vm_readv, place, bounce, from + done, some);
+        if (err)
+            return err;
+        world.device_copy(to + done, bounce, some);
+    }
+    return 0;
+}
+
+/* All by ourselves. */
+static int read_alone(int place, const struct shi_am_src *src, size_t off, void *to, size_t bytes)
+{
+    int to_device = world.in_device(to, bytes);
+    uint64_t addr = src->addr + off;
+    const void *from;
+    if (src->key == IN_PROCESS && place != local)
+        return to_device ? read_to_device(place, to, addr, bytes) : move_all(process_vm_readv, place, to, addr, bytes);
+    if (src->key == IN_FILE)
+        from = world.shm->base + addr;
+    else if (src->key == IN_DEVICE)
+        from = (char *)world.device_of(world.shm->region[place].pe) + addr;
+    else
+        from = (void *)(uintptr_t)addr;
+    if (src->key == IN_DEVICE || to_device)
+        world.device_copy(to, from, bytes);
+    else
+        memcpy(to, from, bytes);
+    return 0;
+}
+
+/* ---- pieces --------------------------------------------------------------------------------------------------------- */
+
+static uint64_t word(const uint64_t *w)
+{
+    return __atomic_load_n(w, __ATOMIC_RELAXED);
+}
+
+static void set(uint64_t *w, uint64_t value)
+{
+    __atomic_store_n(w, value, __ATOMIC_RELAXED);
+}
+
+static uint64_t pack(int owner, uint64_t pieces)
+{
+    return (uint64_t)owner << 32 | pieces;
+}
+
+static uint64_t pieces_of(uint64_t left)
+{
+    return (uint32_t)left;
+}
+
+static int owner_of(uint64_t left)
+{
+    return (int)(left >> 32);
+}
+
+/* Take a piece: its number, or -1 when no more are left for this owner. */
+static int64_t take(struct job *j, int owner)
+{
+    uint64_t left = word(&j->left);
+    while (pieces_of(left) && owner_of(left) == owner)
+        if (__atomic_compare_exchange_n(&j->left, &left, left - 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) /* A1 */
+            return (int64_t)pieces_of(left) - 1;
+    return -1;
+}
+
+/* Where piece k begins, and how long it is. */
+static uint64_t place_of(const struct job *j, int64_t k, size_t *bytes)
+{
+    uint64_t piece = word(&j->piece), at = (uint64_t)k * piece, rest = word(&j->bytes) - at;
+    *bytes = rest < piece ? rest : piece;
+    return at;
+}
+
+
+/* ---- the reader ----------------------------------------------------------------------------------------------------- */
+
+/* All pieces are done: the fetch's result. */
+static int end(struct mine *m, uint64_t done)
+{
+    uint64_t failures = done >> 32;
+    return m->err || !failures ? m->err : read_alone(m->place, &m->src, 0, m->to, m->src.bytes);
+}
+
+/* How many pieces. */
+static uint64_t publish(struct job *j, const struct mine *m)
+{
+    size_t bytes = m->src.bytes, piece = shi_round_up(bytes / 4, SHI_PAGE_BYTES);
+    piece = piece < PIECE_LEAST ? PIECE_LEAST : piece > PIECE_MOST ? PIECE_MOST : piece;
+    uint64_t pieces = (bytes + piece - 1) / piece;
+    set(&j->from, m->src.addr);
+    set(&j->to, (uint64_t)m->to);
+    set(&j->bytes, bytes);
+    set(&j->piece, piece);
+    set(&j->in_file, m->src.key == IN_FILE);
+    set(&j->done, 0);
+    __atomic_store_n(&j->left, pack(m->place, pieces), __ATOMIC_RELEASE); /* R1 */
+    uint64_t *asked = &shared_of(m->place)->asked[local / 64];
+    __atomic_fetch_or(asked, 1ull << local % 64, __ATOMIC_RELEASE); /* R3 */
+    return pieces;
+}
+
+/* Copy pieces until nobody has to. How many. */
+static uint64_t read_pieces(struct job *j, struct mine *m)
+{
+    uint64_t n = 0;
+    for (int64_t k; (k = take(j, m->place)) >= 0; n++) {
+        size_t bytes, at = place_of(j, k, &bytes);
+        if (!m->err)
+            m->err = read_alone(m->place, &m->src, at, m->to + at, bytes);
+    }
+    return n;
+}
+
+/* Is the owner through with its pieces? */
+static int is_whole(const struct job *j, const struct mine *m, uint64_t *done)
+{
+    *done = __atomic_load_n(&j->done, __ATOMIC_ACQUIRE); /* A2 */
+    return (uint32_t)*done == m->helped;
+}
+
+static int read_together(struct job *j, struct mine *m, struct shi_am_fetch *f)
+{
+    uint64_t done, pieces = publish(j, m);
+    m->helped = (uint32_t)(pieces - read_pieces(j, m));
+    if (is_whole(j, m, &done)) {
+        int err = end(m, done);
+        shi_spin_unlock(&m->busy);
+        return err;
+    }
+    __atomic_fetch_add(&n_open, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&m->f, f, __ATOMIC_RELEASE); /* R4 */
+    return -EINPROGRESS;
+}
+
+static int is_worth_sharing(int place, const struct shi_am_src *src, const void *to, size_t bytes)
+{
+    if (place == local || src->key == IN_DEVICE || bytes < (src->key == IN_FILE ? FILE_BYTES : PRIVATE_BYTES))
+        return 0;
+    return !world.in_device(to, bytes);
+}
+
+int shi_am_pull_fetch(int place, const struct shi_am_src *src, size_t off, void *to, size_t bytes, struct shi_am_fetch *f)
+{
+    for (int i = 0; i < JOBS && is_worth_sharing(place, src, to, bytes); i++) {
+        struct mine *m = &mine[i];
+        if (!shi_spin_try(&m->busy))
+            continue;
+        m->place = place;
+        m->err = 0;
+        m->src = (struct shi_am_src){.addr = src->addr + off, .key = src->key, .bytes = bytes};
+        m->to = to;
+        return read_together(&shared_of(local)->job[i], m, f);
+    }
+    return read_alone(place, src, off, to, bytes);
+}
+
+/* End what owners are through with. How many. */
+static int end_some(void)
+{
+    int ended = 0;
+    for (int i = 0; i < JOBS; i++) {
+        struct mine *m = &mine[i];
+        uint64_t done;
+        struct shi_am_fetch *f = __atomic_load_n(&m->f, __ATOMIC_ACQUIRE); /* A4 */
+        if (!f || !is_whole(&shared_of(local)->job[i], m, &done))
+            continue;
+        int err = end(m, done);
+        m->f = NULL;
+        __atomic_fetch_sub(&n_open, 1, __ATOMIC_RELAXED);
+        shi_spin_unlock(&m->busy);
+        f->done(f, err);
+        ended++;
+    }
+    return ended;
+}
+
+/* ---- the owner ------------------------------------------------------------------------------------------------------ */
+
+/* Copy pieces of this job of a reader's while there are some for us. How many. */
+static int help(struct job *j, int reader)
+{
+    int n = 0;
+    for (int64_t k; (k = take(j, local)) >= 0; n++) {
+        size_t bytes;
+        uint64_t at = place_of(j, k, &bytes), from = word(&j->from) + at;
+        const void *here = word(&j->in_file) ? world.shm->base + from : (const void *)(uintptr_t)from;
+        int err = move_all(process_vm_writev, reader, here, word(&j->to) + at, bytes);
+        if (err)
+            shi_log_debug("process_vm_writev to process %d: %s; it reads alone", (int)world.shm->region[reader].pid,
+                          strerror(-err));
+        __atomic_fetch_add(&j->done, err ? 1ull << 32 | 1 : 1, __ATOMIC_RELEASE); /* R2 */
+    }
+    return n;
+}
+
+static int help_all(void)
+{
+    int n = 0;
+    uint64_t *asked = shared_of(local)->asked;
+    for (int w = 0; w < (world.shm->n + 63) / 64; w++) {
+        if (shi_likely(!word(&asked[w])))
+            continue;
+        for (uint64_t who = __atomic_exchange_n(&asked[w], 0, __ATOMIC_ACQUIRE); who; who &= who - 1) { /* A3 */
+            int reader = w * 64 + __builtin_ctzll(who);
+            for (int i = 0; i < JOBS && may_touch(reader) > 0; i++)
+                n += help(&shared_of(reader)->job[i], reader);
+        }
+    }
+    return n;
+}
+
+int shi_am_pull_poll(void)
+{
+    int n = help_all();
+    return shi_likely(!__atomic_load_n(&n_open, __ATOMIC_RELAXED)) ? n : n + end_some();
+}

@@ -1,0 +1,30 @@
+/*
+ * am_pull.h - memory of a PE that another PE of its node reads: where it is, and who of the two copies it.
+ *
+ * A PE is known by its place among those of the node (struct shi_shm). Any thread may expose and fetch; polls come one
+ * at a time.
+ */
+#ifndef SHI_AM_PULL_H
+#define SHI_AM_PULL_H
+
+#include "host/net/am.h"
+
+/* Bytes at the start of each PE's am_off, whole pages; zeros at first. */
+size_t shi_am_pull_shared_bytes(void);
+
+/* 0 or -errno after one logged line. */
+int shi_am_pull_up(const struct shi_am_world *w);
+
+/* Nobody copies any more, here or there. */
+void shi_am_pull_drop(void);
+
+/* See shi_am_expose. Nothing is to be withdrawn. */
+int shi_am_pull_expose(int place, const void *addr, size_t bytes, struct shi_am_src *out);
+
+/* See shi_am_fetch: 0, -EINPROGRESS or another -errno. */
+int shi_am_pull_fetch(int place, const struct shi_am_src *src, size_t off, void *to, size_t bytes, struct shi_am_fetch *f);
+
+/* Help those who read much from us, and end what others have helped us with. How many of both. */
+int shi_am_pull_poll(void);
+
+#endif
