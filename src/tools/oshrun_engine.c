@@ -35,6 +35,7 @@ static const struct words of_srun[] = {
     {"srun: launch/slurm: _step_signal", NULL},
     {"srun: error: Timed out waiting for job step", NULL},
     {"srun: Force Terminated", NULL},
+    {" aborted before step completely launched", NULL},
     {"srun: error: Node failure on", HOST_LOST},
     {": task", NULL},
     {"_errhandler: ", NO_FINALIZE},
