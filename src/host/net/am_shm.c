@@ -31,7 +31,7 @@
 enum {
     SLOTS = 128,        /* few: the lines of a FIFO that is emptied as it fills stay in the caches */
     SLOT_BYTES = 2 * SHI_LINE_BYTES,
-    CELLS = 32,
+    CELLS = 64,
     CELL_BYTES = 4096,  /* a page, beyond which no processor prefetches */
     PREFETCH = 1536,    /* bytes of a message, at most */
     VISIT = 32,         /* messages of one FIFO in a row, at most */
