@@ -14,6 +14,8 @@ enum { SIZES = sizeof sizes / sizeof *sizes };
 struct transfer {
     char *out, *in;
     size_t bytes;
+    int any_source; /* of its receives */
+    int masked;
 };
 
 static int is_pair(void)
@@ -26,15 +28,22 @@ static int peer(void)
     return 1 - shmem_my_pe();
 }
 
+static uint64_t mask_of(int masked)
+{
+    return masked ? UINT32_MAX : SHMEMX_TAG_EXACT;
+}
+
 /* One call is a round trip. */
 static void loop_latency(void *arg, long calls)
 {
     const struct transfer *t = arg;
+    const uint64_t mask = mask_of(t->masked);
+    const int from = t->any_source ? SHMEMX_TAG_ANY_SOURCE : peer();
 
     for (; is_pair() && calls > 0; calls--) {
         if (shmem_my_pe() == 0)
             shmemx_tag_send(SHMEM_TEAM_WORLD, t->out, t->bytes, 1, peer());
-        shmemx_tag_recv(SHMEM_TEAM_WORLD, t->in, t->bytes, 1, SHMEMX_TAG_EXACT, peer(), NULL);
+        shmemx_tag_recv(SHMEM_TEAM_WORLD, t->in, t->bytes, 1, mask, from, NULL);
         if (shmem_my_pe() == 1)
             shmemx_tag_send(SHMEM_TEAM_WORLD, t->out, t->bytes, 1, peer());
     }
@@ -63,12 +72,13 @@ static void loop_window(void *arg, long calls)
 
 /* ---- matching among others --------------------------------------------------------------------------------------------- */
 
-/* How the others differ from what is measured; they are receives at PE 1, or messages that wait there. */
+/* The others: messages that wait at PE 1, or receives there. */
 struct crowd {
     const char *name;
-    int n, arrived;
-    int any_source; /* the others, if they are receives */
-    int strided;    /* tags a bad hash puts together */
+    int arrived;
+    int strided;            /* tags that a bad hash puts together */
+    int any_source, masked; /* the others, if they are receives, else the receive that is measured */
+    int n;
     char *out, *in;
     shmemx_tag_request_t *r;
 };
@@ -82,7 +92,7 @@ static void crowd_comes(const struct crowd *c)
 {
     for (int i = 0; i < c->n; i++) {
         if (shmem_my_pe() == 1 && !c->arrived)
-            shmemx_tag_irecv(SHMEM_TEAM_WORLD, c->in, 8, crowd_tag(c, i), SHMEMX_TAG_EXACT,
+            shmemx_tag_irecv(SHMEM_TEAM_WORLD, c->in, 8, crowd_tag(c, i), mask_of(c->masked),
                              c->any_source ? SHMEMX_TAG_ANY_SOURCE : 0, &c->r[i]);
         if (shmem_my_pe() == 0 && c->arrived)
             shmemx_tag_isend(SHMEM_TEAM_WORLD, c->out, 8, crowd_tag(c, i), 1, &c->r[i]);
@@ -101,25 +111,61 @@ static void crowd_goes(const struct crowd *c)
         shmemx_tag_wait_all(c->n, c->r, NULL);
 }
 
+/* One call: a crowd comes, is there, and goes. */
+static void loop_drain(void *arg, long calls)
+{
+    const struct crowd *c = arg;
+    const int first = c->arrived ? 0 : 1; /* who says that it is there */
+
+    for (; is_pair() && calls > 0; calls--) {
+        crowd_comes(c);
+        if (shmem_my_pe() == first)
+            shmemx_tag_send(SHMEM_TEAM_WORLD, c->out, 1, 2, peer());
+        else
+            shmemx_tag_recv(SHMEM_TEAM_WORLD, c->in, 1, 2, SHMEMX_TAG_EXACT, peer(), NULL);
+        crowd_goes(c);
+    }
+}
+
 static void measure_crowds(char *out, char *in)
 {
     static const int depths[] = {0, 65536};
-    struct transfer t = {out, in, 8};
+    static struct crowd crowds[] = {
+        {.name = "match_posted"},
+        {.name = "match_posted_any", .any_source = 1},
+        {.name = "match_posted_masked", .masked = 1},
+        {.name = "match_posted_stride", .strided = 1},
+        {.name = "match_arrived", .arrived = 1},
+        {.name = "match_arrived_any", .arrived = 1, .any_source = 1},
+        {.name = "match_arrived_masked", .arrived = 1, .masked = 1},
+        {.name = "match_arrived_stride", .arrived = 1, .strided = 1},
+    };
     shmemx_tag_request_t *r = malloc(65536 * sizeof *r);
-    struct crowd crowds[] = {{"match_posted", 0, 0, 0, 0, out, in, r},   {"match_posted_any", 0, 0, 1, 0, out, in, r},
-                             {"match_posted_stride", 0, 0, 0, 1, out, in, r}, {"match_arrived", 0, 1, 0, 0, out, in, r},
-                             {"match_arrived_stride", 0, 1, 0, 1, out, in, r}};
 
     for (size_t k = 0; k < sizeof crowds / sizeof *crowds; k++)
         for (int d = 0; d < 2; d++) {
-            struct bench_case c = {crowds[k].name, d ? "65536" : "0", NULL, BENCH_US, 8, 2, loop_latency, &t, 0, {0}};
+            struct crowd *c = &crowds[k];
+            struct transfer t = {out, in, 8, c->arrived && c->any_source, c->arrived && c->masked};
+            struct bench_case one = {c->name, d ? "65536" : "0", NULL, BENCH_US, 8, 2, loop_latency, &t, 0, {0}};
 
-            crowds[k].n = depths[d];
-            crowd_comes(&crowds[k]);
-            bench_joint(&c, 1);
-            crowd_goes(&crowds[k]);
+            c->n = depths[d];
+            c->out = out;
+            c->in = in;
+            c->r = r;
+            crowd_comes(c);
+            bench_joint(&one, 1);
+            crowd_goes(c);
             shmem_barrier_all();
         }
+    for (int arrived = 0; arrived < 2; arrived++) {
+        struct crowd few = {.arrived = arrived, .n = 64, .out = out, .in = in, .r = r}, many = few;
+        const char *name = arrived ? "drain_arrived" : "drain_posted";
+        struct bench_case both[] = {{name, "64", NULL, BENCH_US, 8, 64, loop_drain, &few, 0, {0}},
+                                    {name, "65536", NULL, BENCH_US, 8, 65536, loop_drain, &many, 0, {0}}};
+
+        many.n = 65536;
+        bench_joint(both, 2);
+    }
     free(r);
 }
 
@@ -131,7 +177,8 @@ int main(int argc, char **argv)
     char *heap = bench_symmetric(2 * BYTES_MAX), *local = bench_private(2 * BYTES_MAX);
 
     for (int k = 0; k < SIZES; k++) {
-        struct transfer on_heap = {heap, heap + BYTES_MAX, sizes[k]}, alone = {local, local + BYTES_MAX, sizes[k]};
+        struct transfer on_heap = {heap, heap + BYTES_MAX, sizes[k], 0, 0};
+        struct transfer alone = {local, local + BYTES_MAX, sizes[k], 0, 0};
         struct bench_case cases[] = {
             {"tag_latency", "heap", NULL, BENCH_US, sizes[k], 2, loop_latency, &on_heap, 0, {0}},
             {"tag_latency", "private", NULL, BENCH_US, sizes[k], 2, loop_latency, &alone, 0, {0}},

@@ -1,4 +1,7 @@
-/* shmemx.h - as much of the tagged messages as bench/tag.c uses, on MPI. Masks do not exist there: 0 is MPI_ANY_TAG. */
+/*
+ * shmemx.h - as much of the tagged messages as bench/tag.c uses, on MPI. Masks do not exist there: 0 is MPI_ANY_TAG,
+ * any other is exact.
+ */
 #ifndef BENCH_MPI_SHMEMX_H
 #define BENCH_MPI_SHMEMX_H
 
