@@ -101,15 +101,15 @@ static void unchain(struct shi_match_node *x)
     x->up = NULL;
 }
 
-/* Twice the buckets; as it was when there is no memory. */
+/* Four times the buckets; as it was when there is no memory. */
 static void grow(struct shi_match_class *c)
 {
     size_t n = (size_t)1 << c->log;
-    struct shi_match_node **old = c->bucket, **bucket = calloc(n * 2, sizeof *bucket);
+    struct shi_match_node **old = c->bucket, **bucket = calloc(n * 4, sizeof *bucket);
     if (!bucket)
         return;
     c->bucket = bucket;
-    c->log++;
+    c->log += 2;
     for (size_t i = 0; i < n; i++)
         for (struct shi_match_node *x = old[i], *down; x; x = down) {
             down = x->down;
