@@ -68,6 +68,8 @@ struct mine {
 
 static struct shi_am_world world;
 static int local;
+static struct shared *ours; /* this PE's */
+static int words;           /* of it, those of asked in use */
 static struct mine mine[JOBS];
 static int n_open;     /* jobs that a poll will end */
 static int *may;       /* [n] may we and that PE read and write each other's private memory? 0 not asked yet, 1, or -errno */
@@ -86,10 +88,12 @@ int shi_am_pull_up(const struct shi_am_world *w)
 {
     world = *w;
     local = w->local;
+    ours = shared_of(local);
+    words = (w->shm->n + 63) / 64;
     if (may)
         return 0;
     may = calloc((size_t)w->shm->n, sizeof *may);
-    if (!may || w->shm->n > WORDS * 64) {
+    if (!may || words > WORDS) {
         shi_log_error("no memory for messages between the %d PEs of a node", w->shm->n);
         return -ENOMEM;
     }
@@ -331,7 +335,7 @@ int shi_am_pull_fetch(int place, const struct shi_am_src *src, size_t off, void 
         m->err = 0;
         m->src = (struct shi_am_src){.addr = src->addr + off, .key = src->key, .bytes = bytes};
         m->to = to;
-        return read_together(&shared_of(local)->job[i], m, f);
+        return read_together(&ours->job[i], m, f);
     }
     return read_alone(place, src, off, to, bytes);
 }
@@ -344,7 +348,7 @@ static int end_some(void)
         struct mine *m = &mine[i];
         uint64_t done;
         struct shi_am_fetch *f = __atomic_load_n(&m->f, __ATOMIC_ACQUIRE); /* A4 */
-        if (!f || !is_whole(&shared_of(local)->job[i], m, &done))
+        if (!f || !is_whole(&ours->job[i], m, &done))
             continue;
         int err = end(m, done);
         m->f = NULL;
@@ -378,11 +382,10 @@ static int help(struct job *j, int reader)
 static int help_all(void)
 {
     int n = 0;
-    uint64_t *asked = shared_of(local)->asked;
-    for (int w = 0; w < (world.shm->n + 63) / 64; w++) {
-        if (shi_likely(!word(&asked[w])))
+    for (int w = 0; w < words; w++) {
+        if (shi_likely(!word(&ours->asked[w])))
             continue;
-        for (uint64_t who = __atomic_exchange_n(&asked[w], 0, __ATOMIC_ACQUIRE); who; who &= who - 1) { /* A3 */
+        for (uint64_t who = __atomic_exchange_n(&ours->asked[w], 0, __ATOMIC_ACQUIRE); who; who &= who - 1) { /* A3 */
             int reader = w * 64 + __builtin_ctzll(who);
             for (int i = 0; i < JOBS && may_touch(reader) > 0; i++)
                 n += help(&shared_of(reader)->job[i], reader);

@@ -89,6 +89,8 @@ struct in {
 
 static struct shi_am_world world;
 static int n, local;      /* PEs of the node; this one's place among them */
+static struct inbox *ours; /* this PE's */
+static int words;         /* of ours->heard in use */
 static int *local_of;     /* [n_pes] place of a PE, or -1 */
 static struct out *outs;  /* [n] */
 static struct in *ins;    /* [n], the first n_in are in use: n_hot that every poll looks at, then the others */
@@ -136,9 +138,11 @@ int shi_am_shm_up(const struct shi_am_world *w)
         return err;
     n = w->shm->n;
     local = w->local;
+    ours = inbox_of(local);
+    words = (n + 63) / 64;
     local_of = malloc((size_t)w->n_pes * sizeof *local_of);
     ins = calloc((size_t)n, sizeof *ins);
-    seen = calloc((size_t)(n + 63) / 64, sizeof *seen);
+    seen = calloc((size_t)words, sizeof *seen);
     outs = aligned_alloc(SHI_LINE_BYTES, (size_t)n * sizeof *outs);
     if (!local_of || !ins || !seen || !outs) {
         shi_log_error("no memory for messages between the %d PEs of a node", n);
@@ -256,9 +260,8 @@ static int visit(struct in *f, int most)
 /* Begin to look at the FIFOs of those who have written for the first time. */
 static void meet_new(void)
 {
-    struct inbox *mine = inbox_of(local);
-    for (int w = 0; w < (n + 63) / 64; w++) {
-        uint64_t fresh = __atomic_load_n(&mine->heard[w], __ATOMIC_ACQUIRE) & ~seen[w]; /* A3 */
+    for (int w = 0; w < words; w++) {
+        uint64_t fresh = __atomic_load_n(&ours->heard[w], __ATOMIC_ACQUIRE) & ~seen[w]; /* A3 */
         seen[w] |= fresh;
         for (; fresh; fresh &= fresh - 1) {
             int sender = w * 64 + __builtin_ctzll(fresh);
