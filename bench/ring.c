@@ -81,8 +81,8 @@ int main(void)
 
     if (!w || !dsignal || shmemx_device_ctx_create(SHMEM_TEAM_WORLD, SHMEM_CTX_PRIVATE, &alone))
         shmem_global_exit(2);
-    struct kernel many = {"puts", 64, shared, w, NULL, 0}, one = {"puts", 1, shared, w, NULL, 0},
-                  private = {"puts", 1, alone, w, NULL, 0}, trip = {"trips", 1, alone, w, NULL, 0},
+    struct kernel many = {"post", 64, shared, w, NULL, 0}, one = {"post", 1, shared, w, NULL, 0},
+                  private = {"post", 1, alone, w, NULL, 0}, trip = {"trips", 1, alone, w, NULL, 0},
                   ping = {"ping", 1, alone, w, dsignal, 0}, host = {NULL, 0, NULL, hw, hsignal, 0};
     struct bench_case local[] = {
         {"device_p_64_items", place, NULL, BENCH_MILLION_PER_S, 8, OPS, loop_alone, &many, 0, {0}},

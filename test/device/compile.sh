@@ -86,6 +86,24 @@ if command -v nvcc >/dev/null; then
         -Werror all-warnings $include -fatbin "$dir/all.cu" -o "$dir/all.fatbin" >"$dir/out" 2>&1
     ok $? "a kernel that calls every routine compiles as CUDA C++ for sm_80 and sm_90" "$dir/out"
 
+    # Catches: kernels of ours that only OpenCL C understands: of the tests, the examples, the benchmarks. Those that are
+    # about that language do not say SHMEMG_KERNEL.
+    for test in "$top_srcdir"/test/device/*.sh; do
+        awk -v base="$dir/of-$(basename "$test" .sh)-" '
+            match($0, /^cat *>+ *"\$work\/[a-z_]*\.cl"/) {
+                file = $0; gsub(/.*\/|".*/, "", file); sub(/.*\$work\//, "", file); file = base file; next }
+            /^END$/ { file = "" }
+            file { print > file }' "$test"
+    done
+    grep -l SHMEMG_KERNEL "$dir"/of-*.cl "$top_srcdir"/examples/*.cl "$top_srcdir"/bench/*.cl "$top_srcdir"/test/gpu/*.cl \
+        >"$dir/kernels"
+    [ "$(wc -l <"$dir/kernels")" -ge 14 ]
+    ok $? "kernels are found in the tests" "$dir/kernels"
+    while read -r file; do
+        nvcc -x cu -std=c++17 -arch=sm_90 -Xcicc -O0 -Xptxas -O0 $include -cubin "$file" -o "$dir/of.cubin" >"$dir/out" 2>&1
+        ok $? "kernels of ${file##*/} compile as CUDA C++" "$dir/out"
+    done <"$dir/kernels"
+
     # Catches: two files of a program whose variables of the library clash, linked alone or as one module.
     for k in a b; do
         echo "#include <shmemg.h>

@@ -10,7 +10,7 @@ cat >"$work/k.cl" <<'END'
 #define EXPECT(x) do { if (!(x) && *bad == 0) *bad = __LINE__; } while (0)
 #define N 20 /* elements: more than one part of a fold by one item */
 
-static void by_group(__global int *d, __global int *s, __global int *bad, int rank, int step, int group)
+SHMEMG_DEVICE static void by_group(SHMEMG_GLOBAL int *d, SHMEMG_GLOBAL int *s, SHMEMG_GLOBAL int *bad, int rank, int step, int group)
 {
     int me = ishmem_my_pe(), n = ishmem_n_pes();
     for (int i = rank; i < 4 * N; i += step)
@@ -32,7 +32,7 @@ static void by_group(__global int *d, __global int *s, __global int *bad, int ra
     ishmemx_sync_all_work_group(group);
     EXPECT(ishmemx_int_sum_reduce_work_group(d, s, N, group) == 0);
     EXPECT(ishmemx_int_max_reduce_work_group(d + N, s, N, group) == 0);
-    EXPECT(ishmemx_uint_or_reduce_work_group((__global uint *)d + 2 * N, (__global uint *)s, N, group) == 0);
+    EXPECT(ishmemx_uint_or_reduce_work_group((SHMEMG_GLOBAL unsigned *)d + 2 * N, (SHMEMG_GLOBAL unsigned *)s, N, group) == 0);
     EXPECT(ishmemx_int_sum_exscan_work_group(d + 3 * N, s, N, group) == 0);
     EXPECT(ishmemx_int_min_reduce_work_group(ISHMEM_TEAM_SHARED, s, s, N, group) == 0); /* in place */
     for (int i = 0; rank == 0 && i < N; i++) {
@@ -44,7 +44,7 @@ static void by_group(__global int *d, __global int *s, __global int *bad, int ra
     }
 }
 
-static void alone(__global int *d, __global int *s, __global int *bad)
+SHMEMG_DEVICE static void alone(SHMEMG_GLOBAL int *d, SHMEMG_GLOBAL int *s, SHMEMG_GLOBAL int *bad)
 {
     int me = ishmem_my_pe(), n = ishmem_n_pes();
     for (int i = 0; i < N; i++)
@@ -52,7 +52,7 @@ static void alone(__global int *d, __global int *s, __global int *bad)
     ishmem_barrier_all();
     EXPECT(ishmem_int_prod_reduce(d, s + 1, 1) == 0);
     EXPECT(ishmem_sum_inscan(d + 1, s, 2) == 0);
-    EXPECT(ishmem_float_max_reduce((__global float *)d + 4, (__global float *)d + 5, 0) == 0);
+    EXPECT(ishmem_float_max_reduce((SHMEMG_GLOBAL float *)d + 4, (SHMEMG_GLOBAL float *)d + 5, 0) == 0);
     EXPECT(ishmem_collectmem(d + 8, s, 4 * (me == 0)) == 0 && d[8] == 0);
     int product = 1;
     for (int p = 0; p < n; p++)
@@ -61,10 +61,10 @@ static void alone(__global int *d, __global int *s, __global int *bad)
     EXPECT(ishmem_broadcast(d, s, 1, n) == -1); /* a root that is no member: refused, and told to the host */
 }
 
-static void strided(__global int *d, __global int *s, __global int *bad, int rank, int group)
+SHMEMG_DEVICE static void strided(SHMEMG_GLOBAL int *d, SHMEMG_GLOBAL int *s, SHMEMG_GLOBAL int *bad, int rank, int group)
 {
     int to = (ishmem_my_pe() + 1) % ishmem_n_pes();
-    for (int i = rank; i < 4 * N; i += (int)get_local_size(0))
+    for (int i = rank; i < 4 * N; i += (int)shmemg_local_size(0))
         s[i] = i, d[i] = -1;
     ishmemx_barrier_all_work_group(group);
     ishmemx_int_iput_work_group(d, s, 2, 3, 4, to, group);
@@ -78,18 +78,18 @@ static void strided(__global int *d, __global int *s, __global int *bad, int ran
         ishmem_iget(s + N, d, 1, 2, 4, to);
         ishmemx_ibget32(s + 2 * N, d + 10, 2, 3, 2, 3, to);
         EXPECT(s[N + 3] == 9 && s[2 * N + 5] == 9 && s[2 * N + 2] == 4);
-        ishmem_iput64((__global long *)d + 10, (__global long *)s, 1, 2, 2, to);
+        ishmem_iput64((SHMEMG_GLOBAL uint64_t *)d + 10, (SHMEMG_GLOBAL uint64_t *)s, 1, 2, 2, to);
         ishmem_quiet();
     }
     ishmemx_barrier_all_work_group(group);
     EXPECT(rank || (d[20] == 0 && d[21] == 1 && d[22] == 4 && d[23] == 5));
 }
 
-static void waits(__global int *d, __global int *s, __global int *bad, int rank, int group)
+SHMEMG_DEVICE static void waits(SHMEMG_GLOBAL int *d, SHMEMG_GLOBAL int *s, SHMEMG_GLOBAL int *bad, int rank, int group)
 {
     int to = (ishmem_my_pe() + 1) % ishmem_n_pes();
-    __global size_t *where = (__global size_t *)s;
-    for (int i = rank; i < N; i += (int)get_local_size(0))
+    SHMEMG_GLOBAL size_t *where = (SHMEMG_GLOBAL size_t *)s;
+    for (int i = rank; i < N; i += (int)shmemg_local_size(0))
         d[i] = 0;
     if (rank == 0)
         d[N] = 0, d[N + 1] = 1, d[N + 2] = 0, d[N + 3] = 7, d[N + 4] = 8, d[N + 5] = -9;
@@ -114,7 +114,7 @@ static void waits(__global int *d, __global int *s, __global int *bad, int rank,
     }
 }
 
-static void teams(__global int *bad)
+SHMEMG_DEVICE static void teams(SHMEMG_GLOBAL int *bad)
 {
     ishmem_team_config_t config = {3};
     char name[ISHMEM_MAX_NAME_LEN];
@@ -129,12 +129,12 @@ static void teams(__global int *bad)
     EXPECT(name[0] == 'F' && major == ISHMEM_MAJOR_VERSION && minor == ISHMEM_MINOR_VERSION);
 }
 
-__kernel void everything(__global int *d, __global int *s, __global int *bad)
+SHMEMG_KERNEL void everything(SHMEMG_GLOBAL int *d, SHMEMG_GLOBAL int *s, SHMEMG_GLOBAL int *bad)
 {
-    int rank = (int)get_local_id(0), width = (int)get_local_size(0);
+    int rank = (int)shmemg_local_id(0), width = (int)shmemg_local_size(0);
     by_group(d, s, bad, rank, width, ISHMEMX_WORK_GROUP);
     ishmemx_barrier_all_work_group(ISHMEMX_WORK_GROUP);
-    if (get_num_sub_groups() == 1) {
+    if (shi_lanes(SHI_HTG) == (shi_u32)width) {
         by_group(d, s, bad, rank, width, ISHMEMX_SUB_GROUP);
         ishmemx_barrier_all_work_group(ISHMEMX_SUB_GROUP);
     }
@@ -145,7 +145,7 @@ __kernel void everything(__global int *d, __global int *s, __global int *bad)
     if (rank == 0)
         teams(bad);
 }
-__kernel void refused(__global int *d, __global int *s, __global int *bad) { alone(d, s, bad); }
+SHMEMG_KERNEL void refused(SHMEMG_GLOBAL int *d, SHMEMG_GLOBAL int *s, SHMEMG_GLOBAL int *bad) { alone(d, s, bad); }
 END
 cat >"$work/k.c" <<'END'
 #include <ishmem.h>

@@ -4,10 +4,11 @@
 . "${top_srcdir:=.}/test/device/run.sh"
 
 cat >"$work/k.cl" <<'END'
+#include <shmemg.h>
 /* Slow, so that a call that did not wait would come too early. */
-__kernel void step(__global long *w, int to, int from, long add)
+SHMEMG_KERNEL void step(SHMEMG_GLOBAL int64_t *w, int to, int from, int64_t add)
 {
-    long v = w[from];
+    int64_t v = w[from];
     for (int i = 0; i < 2000; i++)
         v = (v * 3 + 1) ^ (v >> 5);
     w[63] = v; /* keeps the loop */

@@ -4,10 +4,10 @@
 
 cat >"$work/k.cl" <<'END'
 #include <shmemg.h>
-__kernel void add(__global long *w, __global long *sum, int to)
+SHMEMG_KERNEL void add(SHMEMG_GLOBAL int64_t *w, SHMEMG_GLOBAL int64_t *sum, int to)
 {
-    atom_inc(w);
-    shmemg_long_atomic_add(sum, 1, to);
+    shmemg_int64_atomic_inc(w, shmemg_my_pe());
+    shmemg_int64_atomic_add(sum, 1, to);
 }
 END
 cat >"$work/k.c" <<'END'

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # carry.sh - collect what run.sh needs on a machine with a GPU that reaches no package registry: packages to unpack,
 # configure and what belongs to it, kernels compiled to fatbins where nvcc is here. Run it on a machine with apt, after
-# autoreconf -i, then copy the folder along with the sources. It holds the libraries of the launcher and their headers.
+# autoreconf -i, then copy the folder along with the sources. It holds the libraries of the launcher and of the 2-D heat
+# equation, and their headers.
 #
 #   usage: test/gpu/carry.sh [DIR]      from the root of a source tree; DIR defaults to test/gpu/carried
 set -eu
@@ -12,12 +13,13 @@ top=$PWD
 # PMIx with what it is linked to (libevent, hwloc, munge, zlib stay with the system where it has them).
 (cd "$dir" && rm -f ./*.deb &&
     apt-get download libpmix2 libpmix-dev libhwloc15 libhwloc-dev libevent-core-2.1-7 libevent-pthreads-2.1-7 libmunge2 \
-        libudev1 > /dev/null)
+        libudev1 libfabric-dev libpng16-16 libpng-dev > /dev/null)
 tar -czhf "$dir/configure.tar.gz" configure config.h.in Makefile.in aclocal.m4 build-aux m4
 if command -v nvcc > /dev/null; then
-    for k in litmus bench; do
-        nvcc -x cu -std=c++17 -O3 -fatbin -gencode arch=compute_80,code=sm_80 \
-            -gencode "arch=compute_90,code=[sm_90,compute_90]" "-I$top/include" "-I$top/src" "$top/test/gpu/$k.cl" -o "$dir/$k.fatbin"
+    for k in test/gpu/litmus test/gpu/bench examples/heat bench/ring; do
+        nvcc -x cu -std=c++17 -O3 -t 3 -fatbin -gencode arch=compute_80,code=sm_80 \
+            -gencode "arch=compute_90,code=[sm_90,compute_90]" "-I$top/include" "-I$top/src" "$top/$k.cl" \
+            -o "$dir/${k##*/}.fatbin"
     done
 else
     echo "carry.sh: no nvcc here: the machine with the GPU must have it" >&2

@@ -8,14 +8,16 @@ skip() { # DESCRIPTION, REASON
 }
 
 # Catches: a litmus test or benchmark that does not build, or that fails where the order is known to be right.
-for k in litmus bench; do
-    $OSHCC -O2 "$top_srcdir/test/gpu/$k.c" "$top_srcdir/test/gpu/$k.cl" -o "$work/$k" > "$work/log" 2>&1
-    ok $? "$k compiles" "$work/log"
+for k in test/gpu/litmus test/gpu/bench bench/ring; do
+    name=${k##*/}
+    $OSHCC -O2 "-I$top_srcdir/bench" "$top_srcdir/$k.c" "$top_srcdir/$k.cl" -o "$work/$name" > "$work/log" 2>&1
+    ok $? "$name compiles" "$work/log"
     if command -v nvcc > /dev/null; then
-        $OSHCC --kernels=cuda -O2 "$top_srcdir/test/gpu/$k.c" "$top_srcdir/test/gpu/$k.cl" -o "$work/$k.cuda" > "$work/log" 2>&1
-        ok $? "$k compiles with nvcc" "$work/log"
+        $OSHCC --kernels=cuda -O2 "-I$top_srcdir/bench" "$top_srcdir/$k.c" "$top_srcdir/$k.cl" -o "$work/$name.cuda" \
+            > "$work/log" 2>&1
+        ok $? "$name compiles with nvcc" "$work/log"
     else
-        skip "$k compiles with nvcc" "not installed: nvcc"
+        skip "$name compiles with nvcc" "not installed: nvcc"
     fi
 done
 for pes in 1 2; do

@@ -40,7 +40,7 @@ check() { # NAME, LOG, SECONDS, COMMAND...
     status=$?
     n=$(grep -c '^ok ' "$log") bad=$(grep -c '^not ok ' "$log")
     if [ $status = 0 ] && [ "$bad" = 0 ]; then
-        result "$name" pass "${n/#0/} $(grep -c '# SKIP' "$log" | sed 's/^0$//; s/^[0-9]*$/(& skipped)/')"
+        result "$name" pass "${n/#0/} $(grep -c '# SKIP' "$log" | sed 's/^0$//; s/^[0-9]\{1,\}$/(& skipped)/')"
     else
         result "$name" fail "exit $status, $bad of $((n + bad)) not ok: $2"
         grep -A3 '^not ok ' "$log" | head -12
@@ -52,12 +52,16 @@ check() { # NAME, LOG, SECONDS, COMMAND...
 # Libraries that are not installed come from the carried packages, unpacked beside the build; so does configure.
 build=$out/build prefix=$out/prefix
 mkdir -p "$build"
-if ! pkg-config --exists pmix hwloc 2> /dev/null; then
-    ls "$carried"/*.deb > /dev/null 2>&1 || { result "build" fail "no libpmix here, and no packages in $carried: carry.sh"; exit 1; }
+png=$(pkg-config --cflags --libs libpng 2> /dev/null)
+if ! pkg-config --exists pmix hwloc libfabric libpng 2> /dev/null; then
+    ls "$carried"/*.deb > /dev/null 2>&1 ||
+        { result "build" fail "libpmix, libhwloc, libfabric or libpng is not here, and no packages are in $carried: carry.sh"; exit 1; }
     for p in "$carried"/*.deb; do dpkg -x "$p" "$prefix" || exit 1; done
     lib=$(dirname "$(find "$prefix" -name 'libpmix.so.2' | head -1)")
     pmix=$(dirname "$(find "$prefix" -name pmix.h | head -1)") || exit 1
     export PMIX_CFLAGS="-I$pmix" PMIX_LIBS="-L$lib -lpmix" HWLOC_CFLAGS="-I$prefix/usr/include" HWLOC_LIBS="-L$lib -lhwloc"
+    export OFI_CFLAGS="-I$prefix/usr/include" OFI_LIBS=-ldl # headers alone: a job on one machine opens no libfabric
+    png="-I$(dirname "$(find "$prefix" -name png.h | head -1)") -L$(dirname "$(find "$prefix" -name libpng16.so)") -lpng16"
     export LD_LIBRARY_PATH="$lib:$prefix/usr/lib/x86_64-linux-gnu${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" LDFLAGS="-Wl,-rpath-link,$lib"
 fi
 source=$PWD
@@ -81,11 +85,11 @@ if [ -z "$found" ]; then
 fi
 result "device" pass "$found, driver $(cat /sys/module/nvidia/version 2> /dev/null || nvidia-smi --query-gpu=driver_version --format=csv,noheader 2> /dev/null)"
 
-# A program of this folder with its kernels: compiled here, or the images carried.
-program() { # NAME
-    local kernels=$source/test/gpu/$1.cl
-    command -v nvcc > /dev/null || [ -x /usr/local/cuda/bin/nvcc ] || kernels=$carried/$1.fatbin
-    "$OSHCC" -O2 "$source/test/gpu/$1.c" "$kernels" -o "$out/$1" > "$out/$1.build.log" 2>&1
+# A program with its kernels: compiled here, or the images carried.
+program() { # FOLDER, NAME, more for the compiler
+    local kernels=$source/$1/$2.cl
+    command -v nvcc > /dev/null || [ -x /usr/local/cuda/bin/nvcc ] || kernels=$carried/$2.fatbin
+    "$OSHCC" -O2 "$source/$1/$2.c" "$kernels" -o "$out/$2" "${@:3}" > "$out/$2.build.log" 2>&1
 }
 nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2> /dev/null)
 
@@ -100,12 +104,27 @@ if [ "$nvcc" ]; then
     check "contexts and teams (contexts.sh)" contexts.log 120 bash "$source/test/device/contexts.sh"
     check "tagged messages of kernels (tag.sh)" tag.log 120 bash "$source/test/device/tag.sh"
     check "calls of kernels (gpc.sh)" gpc.log 120 bash "$source/test/device/gpc.sh"
+    check "calls of the host in the kernels' queue (queue.sh)" queue.log 120 bash "$source/test/device/queue.sh"
+    check "kernels of several threads (threads.sh)" threads.log 120 bash "$source/test/device/threads.sh"
+    check "Intel SHMEM's names (ishmem.sh)" ishmem.log 180 bash "$source/test/device/ishmem.sh"
     check "PTX of the ordering edges (ptx.sh)" ptx.log 100 sh "$source/test/device/ptx.sh"
 else
-    result "kernels.sh, contexts.sh, tag.sh, gpc.sh, ptx.sh" skip "no nvcc: their kernels are compiled as they run"
+    result "kernels, contexts, tag, gpc, queue, threads, ishmem, ptx" skip "no nvcc: their kernels are compiled as they run"
 fi
 
-if program litmus; then
+# shellcheck disable=SC2086
+if program examples heat $png -lm; then
+    for n in 1 2 4; do # PEs that take turns on one GPU wait for each other in each step
+        for way in direct ring; do
+            check "2-D heat equation, $n PEs, $way" heat-$way$n.log 60 env SHMEM_DEVICE_DIRECT=$([ $way = ring ]; echo $?) \
+                "$OSHRUN" -n $n "$out/heat" 96 100 "$out/heat.png"
+        done
+    done
+else
+    result "2-D heat equation" fail "does not build: heat.build.log"
+fi
+
+if program test/gpu litmus; then
     for way in direct ring; do
         direct=$([ $way = ring ]; echo $?)
         # A request that changes memory of the device is a copy: tens of microseconds.
@@ -123,6 +142,12 @@ if program litmus; then
                 check "litmus, 2 PEs together by MPS, $way" litmus2-mps-$way.log 100 \
                     env SHMEM_DEVICE_DIRECT=$([ $way = ring ]; echo $?) "$OSHRUN" -n 2 "$out/litmus" $((rounds / 100))
             done
+            if program bench ring "-I$source/bench"; then # in turns each trip would wait for two turns
+                check "bench/ring, 2 PEs together by MPS" bench-2.log 100 "$OSHRUN" -n 2 "$out/ring"
+                grep '^{' "$out/bench-2.log" >> "$json"
+            else
+                result "bench/ring" fail "does not build: ring.build.log"
+            fi
             echo quit | nvidia-cuda-mps-control > /dev/null 2>&1
         else
             result "2 PEs together by MPS" skip "MPS does not start: $(tail -1 "$out/mps.log")"
@@ -148,7 +173,7 @@ fi
 
 # ---- benchmarks -----------------------------------------------------------------------------------------------------
 
-if program bench; then
+if program test/gpu bench; then
     for way in ring direct; do
         check "bench, $way" bench-$way.log 100 env SHMEM_DEVICE_DIRECT=$([ $way = ring ]; echo $?) "$OSHRUN" -n 1 "$out/bench"
         grep '^{' "$out/bench-$way.log" >> "$json"
