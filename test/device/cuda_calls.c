@@ -22,7 +22,7 @@ static const char ptx[] = "//\n.version 8.0\n.target sm_80\n.visible .entry stor
 /* Catches: a copy that goes one way only or is not complete, memory that is not returned, neighbours in one page. */
 static void test_memory(void)
 {
-    char *a, *b, in[300], out[300] = "";
+    char *a, *b = NULL, in[300], out[300] = "";
     int host_access = 1;
     CHECK(cuda->up(1, &host_access) == 0 && host_access == 0);
     CHECK(cuda->alloc(100, (void **)&a) == 0 && cuda->alloc(3 << 20, (void **)&b) == 0);
@@ -73,7 +73,7 @@ static void test_shared(void)
 static int child_of(const struct shi_device_share *s)
 {
     int host_access, ok;
-    char *p, seen[4] = "", *mine;
+    char *p = NULL, seen[4] = "", *mine = NULL;
     ok = cuda->up(0, &host_access) == 0 && cuda->map(s, (void **)&p) == 0 && cuda->copy(seen, p, 4) == 0 &&
          strcmp(seen, "abc") == 0 && cuda->alloc(8, (void **)&mine) == 0 && cuda->copy(p, "xyz", 4) == 0;
     cuda->unmap(p);
@@ -86,7 +86,7 @@ static int child_of(const struct shi_device_share *s)
 static void test_sharing(void)
 {
     struct shi_device_share s;
-    char *p, seen[4] = "";
+    char *p = NULL, seen[4] = "";
     int host_access, status;
     fflush(NULL);
     int pipe_of[2];
@@ -133,7 +133,7 @@ static int launch(void *m, const char *name, size_t groups, void *const *args, c
 /* Catches: arguments out of order, too many, too few or of another size; a kernel of another module. */
 static void test_launch(void)
 {
-    void *m, *p;
+    void *m = NULL, *p;
     int host_access, seven = 7, out[2] = {0, 0};
     CHECK(cuda->up(0, &host_access) == 0 && cuda->load(ptx, sizeof ptx, &m) == 0 && cuda->alloc(64, &p) == 0);
     void *const args[] = {&p, &seven, &seven};
