@@ -19,7 +19,7 @@
 
 #include "host/net/net_shm.h"
 
-enum shi_am_id { SHI_AM_TAG, SHI_AM_GPC, SHI_AM_IDS };
+enum shi_am_id { SHI_AM_TAG, SHI_AM_GPC, SHI_AM_PULL /* am_pull.c's own */, SHI_AM_IDS };
 
 enum { SHI_AM_MAX_BYTES = 8192 }; /* of one message */
 

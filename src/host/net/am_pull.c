@@ -1,9 +1,10 @@
 /*
  * am_pull.c - memory of a PE that another PE of its node reads, in one copy. Much of it is copied by both: the reader
- * takes pieces, and so does the memory's owner whenever it polls, writing into the reader's memory. The reader never
- * waits for pieces that nobody has taken.
+ * takes pieces, and so does the memory's owner if it polls, writing into the reader's memory. The reader never waits for
+ * pieces that nobody has taken.
  *
- * A PE has a few jobs, each a read of its own that is under way, and a bit for each PE that has asked it for help.
+ * A PE has a few jobs, each a read of its own that is under way. A message tells the owner; help that finds no room for it,
+ * or comes late, is help not given.
  *
  *   word                            written by        read by      order
  *   job.left  owner, and pieces     reader, owner     the same     R1 -> A1 the reader has written the job. A piece taken
@@ -14,10 +15,8 @@
  *   job.done  the owner's pieces;   owner; 0 by the   reader       R2 -> A2 the owner has copied them
  *             in the high half,     reader before R1
  *             those it could not
- *   asked[w]  a bit for each reader reader, fetch-or  owner        R3 -> A3 the job is there. Help unseen is help
- *                                                                  not given: nobody depends on it
  *   mine.busy                       readers' threads  the same     spin.h; the rest of mine is who holds it
- *   mine.f                          reader's thread   its poll     R4 -> A4 the reader has copied its pieces and counted
+ *   mine.f                          reader's thread   its poll     R3 -> A3 the reader has copied its pieces and counted
  *                                                                  them; from there on mine is the poll's
  * Checked by test/model/pull.pml, which must fail when one of R1 A1 R2 A2 is weakened.
  */
@@ -41,7 +40,7 @@
 /* What is worth sharing, from the symmetric heap and from private memory, where a copy is slower; pieces, of which one too
  * many is waited for, and one too few costs a call. See src/DECISIONS.md. */
 enum { FILE_BYTES = 1 << 20, PRIVATE_BYTES = 256 << 10, PIECE_LEAST = 128 << 10, PIECE_MOST = 512 << 10 };
-enum { JOBS = 4, WORDS = 512 };
+enum { JOBS = 4 };
 
 enum key { IN_FILE, IN_DEVICE, IN_PROCESS }; /* addr: offset in the node's file, in the device heap, or an address */
 
@@ -51,9 +50,9 @@ struct job {
     _Alignas(SHI_LINE_BYTES) uint64_t done; /* the low half: pieces; the high half: of these, failures */
 };
 
-struct shared {
-    uint64_t asked[WORDS];
-    struct job job[JOBS];
+/* Which of whose jobs. */
+struct asked {
+    uint32_t reader, job;
 };
 
 /* The reader's side of a job. */
@@ -68,32 +67,31 @@ struct mine {
 
 static struct shi_am_world world;
 static int local;
-static struct shared *ours; /* this PE's */
-static int words;           /* of it, those of asked in use */
 static struct mine mine[JOBS];
-static int n_open;     /* jobs that a poll will end */
-static int *may;       /* [n] may we and that PE read and write each other's private memory? 0 not asked yet, 1, or -errno */
+static int n_open; /* jobs that a poll will end */
+static int *may;   /* [n] may we and that PE read and write each other's private memory? 0 not asked yet, 1, or -errno */
 
-static struct shared *shared_of(int place)
+static struct job *jobs_of(int place)
 {
-    return (struct shared *)(world.shm->base + world.shm->region[place].am_off);
+    return (struct job *)(world.shm->base + world.shm->region[place].am_off);
 }
 
 size_t shi_am_pull_shared_bytes(void)
 {
-    return shi_round_up(sizeof(struct shared), SHI_PAGE_BYTES);
+    return shi_round_up(JOBS * sizeof(struct job), SHI_PAGE_BYTES);
 }
+
+static shi_am_handler help;
 
 int shi_am_pull_up(const struct shi_am_world *w)
 {
     world = *w;
     local = w->local;
-    ours = shared_of(local);
-    words = (w->shm->n + 63) / 64;
+    shi_am_handle(SHI_AM_PULL, help);
     if (may)
         return 0;
     may = calloc((size_t)w->shm->n, sizeof *may);
-    if (!may || words > WORDS) {
+    if (!may) {
         shi_log_error("no memory for messages between the %d PEs of a node", w->shm->n);
         return -ENOMEM;
     }
@@ -280,9 +278,17 @@ static uint64_t publish(struct job *j, const struct mine *m)
     set(&j->in_file, m->src.key == IN_FILE);
     set(&j->done, 0);
     __atomic_store_n(&j->left, pack(m->place, pieces), __ATOMIC_RELEASE); /* R1 */
-    uint64_t *asked = &shared_of(m->place)->asked[local / 64];
-    __atomic_fetch_or(asked, 1ull << local % 64, __ATOMIC_RELEASE); /* R3 */
     return pieces;
+}
+
+static void ask_for_help(int place, int job)
+{
+    int pe = world.shm->region[place].pe;
+    struct asked *room = shi_am_begin(pe, SHI_AM_PULL, sizeof *room);
+    if (!room)
+        return;
+    *room = (struct asked){(uint32_t)local, (uint32_t)job};
+    shi_am_end(pe, sizeof *room);
 }
 
 /* Copy pieces until nobody has to. How many. */
@@ -304,9 +310,12 @@ static int is_whole(const struct job *j, const struct mine *m, uint64_t *done)
     return (uint32_t)*done == m->helped;
 }
 
-static int read_together(struct job *j, struct mine *m, struct shi_am_fetch *f)
+static int read_together(int i, struct shi_am_fetch *f)
 {
+    struct job *j = &jobs_of(local)[i];
+    struct mine *m = &mine[i];
     uint64_t done, pieces = publish(j, m);
+    ask_for_help(m->place, i);
     m->helped = (uint32_t)(pieces - read_pieces(j, m));
     if (is_whole(j, m, &done)) {
         int err = end(m, done);
@@ -314,7 +323,7 @@ static int read_together(struct job *j, struct mine *m, struct shi_am_fetch *f)
         return err;
     }
     __atomic_fetch_add(&n_open, 1, __ATOMIC_RELAXED);
-    __atomic_store_n(&m->f, f, __ATOMIC_RELEASE); /* R4 */
+    __atomic_store_n(&m->f, f, __ATOMIC_RELEASE); /* R3 */
     return -EINPROGRESS;
 }
 
@@ -335,7 +344,7 @@ int shi_am_pull_fetch(int place, const struct shi_am_src *src, size_t off, void 
         m->err = 0;
         m->src = (struct shi_am_src){.addr = src->addr + off, .key = src->key, .bytes = bytes};
         m->to = to;
-        return read_together(&ours->job[i], m, f);
+        return read_together(i, f);
     }
     return read_alone(place, src, off, to, bytes);
 }
@@ -347,8 +356,8 @@ static int end_some(void)
     for (int i = 0; i < JOBS; i++) {
         struct mine *m = &mine[i];
         uint64_t done;
-        struct shi_am_fetch *f = __atomic_load_n(&m->f, __ATOMIC_ACQUIRE); /* A4 */
-        if (!f || !is_whole(&ours->job[i], m, &done))
+        struct shi_am_fetch *f = __atomic_load_n(&m->f, __ATOMIC_ACQUIRE); /* A3 */
+        if (!f || !is_whole(&jobs_of(local)[i], m, &done))
             continue;
         int err = end(m, done);
         m->f = NULL;
@@ -362,12 +371,16 @@ static int end_some(void)
 
 /* ---- the owner ------------------------------------------------------------------------------------------------------ */
 
-/* Copy pieces of this job of a reader's while there are some for us. How many. */
-static int help(struct job *j, int reader)
+/* The handler: copy pieces of this job of a reader's while there are some for us. */
+static void help(int pe, const void *msg, size_t bytes)
 {
-    int n = 0;
-    for (int64_t k; (k = take(j, local)) >= 0; n++) {
-        size_t bytes;
+    const struct asked *asked = msg;
+    int reader = (int)asked->reader;
+    (void)pe;
+    if (may_touch(reader) < 0)
+        return;
+    struct job *j = &jobs_of(reader)[asked->job];
+    for (int64_t k; (k = take(j, local)) >= 0;) {
         uint64_t at = place_of(j, k, &bytes), from = word(&j->from) + at;
         const void *here = word(&j->in_file) ? world.shm->base + from : (const void *)(uintptr_t)from;
         int err = move_all(process_vm_writev, reader, here, word(&j->to) + at, bytes);
@@ -376,26 +389,9 @@ static int help(struct job *j, int reader)
                           strerror(-err));
         __atomic_fetch_add(&j->done, err ? 1ull << 32 | 1 : 1, __ATOMIC_RELEASE); /* R2 */
     }
-    return n;
-}
-
-static int help_all(void)
-{
-    int n = 0;
-    for (int w = 0; w < words; w++) {
-        if (shi_likely(!word(&ours->asked[w])))
-            continue;
-        for (uint64_t who = __atomic_exchange_n(&ours->asked[w], 0, __ATOMIC_ACQUIRE); who; who &= who - 1) { /* A3 */
-            int reader = w * 64 + __builtin_ctzll(who);
-            for (int i = 0; i < JOBS && may_touch(reader) > 0; i++)
-                n += help(&shared_of(reader)->job[i], reader);
-        }
-    }
-    return n;
 }
 
 int shi_am_pull_poll(void)
 {
-    int n = help_all();
-    return shi_likely(!__atomic_load_n(&n_open, __ATOMIC_RELAXED)) ? n : n + end_some();
+    return shi_likely(!__atomic_load_n(&n_open, __ATOMIC_RELAXED)) ? 0 : end_some();
 }

@@ -24,7 +24,7 @@ int shi_am_pull_expose(int place, const void *addr, size_t bytes, struct shi_am_
 /* See shi_am_fetch: 0, -EINPROGRESS or another -errno. */
 int shi_am_pull_fetch(int place, const struct shi_am_src *src, size_t off, void *to, size_t bytes, struct shi_am_fetch *f);
 
-/* Help those who read much from us, and end what others have helped us with. How many of both. */
+/* End what others have helped us with. How many. */
 int shi_am_pull_poll(void);
 
 #endif

@@ -257,13 +257,14 @@ static int visit(struct in *f, int most)
     return count;
 }
 
-/* Begin to look at the FIFOs of those who have written for the first time. */
-static void meet_new(void)
+/* Begin to look at the FIFOs of those who have written for the first time. How many. */
+static int meet_new(void)
 {
+    int met = 0;
     for (int w = 0; w < words; w++) {
         uint64_t fresh = __atomic_load_n(&ours->heard[w], __ATOMIC_ACQUIRE) & ~seen[w]; /* A3 */
         seen[w] |= fresh;
-        for (; fresh; fresh &= fresh - 1) {
+        for (; fresh; fresh &= fresh - 1, met++) {
             int sender = w * 64 + __builtin_ctzll(fresh);
             ins[n_in] = ins[n_hot];
             struct fifo *f = fifo_of(local, sender);
@@ -274,6 +275,7 @@ static void meet_new(void)
             n_in++;
         }
     }
+    return met;
 }
 
 static void swap(int a, int b)
@@ -299,19 +301,27 @@ static int look_at_cold(int most)
     return count;
 }
 
-static int poll_once(int budget)
+static int look_at_hot(int most)
 {
     static int first; /* so that no sender is always served before another */
     int count = 0;
-    meet_new();
     first = first + 1 < n_hot ? first + 1 : 0;
-    for (int k = 0, i = first; k < n_hot && count < budget; k++, i = i + 1 < n_hot ? i + 1 : 0) {
-        int some = visit(&ins[i], budget - count < VISIT ? budget - count : VISIT);
+    for (int k = 0, i = first; k < n_hot && count < most; k++, i = i + 1 < n_hot ? i + 1 : 0) {
+        int some = visit(&ins[i], most - count < VISIT ? most - count : VISIT);
         count += some;
         ins[i].idle = some ? 0 : ins[i].idle + 1;
         if (shi_unlikely(ins[i].idle > PATIENCE) && n_hot > HOT)
             swap(i, --n_hot);
     }
+    return count;
+}
+
+static int poll_once(int budget)
+{
+    static unsigned busy;
+    int count = look_at_hot(budget);
+    if ((!count || ++busy % 4 == 0) && meet_new()) /* who waits for what has just come does not wait for this */
+        count += look_at_hot(budget - count);
     count += n_in > n_hot ? look_at_cold(budget - count) : 0;
     return count + shi_am_pull_poll();
 }
