@@ -255,7 +255,6 @@ static uint64_t place_of(const struct job *j, int64_t k, size_t *bytes)
     return at;
 }
 
-
 /* ---- the reader ----------------------------------------------------------------------------------------------------- */
 
 /* All pieces are done: the fetch's result. */
