@@ -277,9 +277,7 @@ uint64_t shi_engine_pending(const struct shi_engine *e)
 
 int64_t shi_engine_stuck(struct shi_engine *e, uint64_t now_ns, uint64_t patience_ns)
 {
-    struct shi_ring_line *line = shi_ring_line(e->ring);
     struct shi_request r;
-    shi_store_relaxed(&line->heartbeat, line->heartbeat + 1);
     int waits = shi_load_relaxed(&e->ring->head) != e->next && e->free_ops && !read_slot(e, &r);
     if (!waits || e->stuck_ticket != e->next || !e->stuck_since_ns) {
         e->stuck_ticket = e->next;

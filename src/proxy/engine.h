@@ -49,8 +49,7 @@ void shi_engine_abort(struct shi_engine *e, int status);
 uint64_t shi_engine_pending(const struct shi_engine *e);
 
 /* A ticket that was taken long ago and whose slot is still not written, or -1: its kernel died between the two.
- * now_ns is the caller's clock; the time counts from the first look that found it so. This is the heartbeat, too: the
- * line that producers poll stays as it is in rounds that changed nothing. */
+ * now_ns is the caller's clock; the time counts from the first look that found it so. */
 int64_t shi_engine_stuck(struct shi_engine *e, uint64_t now_ns, uint64_t patience_ns);
 
 #endif

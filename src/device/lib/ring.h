@@ -13,7 +13,6 @@
  *   tail         proxy                           producers   R2 -> A2
  *   seen         producers, any value of tail    producers   R7 -> A7: carries R2 -> A2 on, near the device
  *   done         proxy                           producers   R3 -> A3
- *   heartbeat    proxy                           producers   relaxed
  *   abort        proxy                           producers   relaxed: nothing follows from it but leaving
  *   cell.value   proxy, before cell.tag          owner       plain, after A4
  *   cell.tag     proxy sets (R4), owner clears   both        R4 -> A4; R5 (clear) -> A5 (proxy may reuse)
@@ -40,11 +39,10 @@ enum shi_op {
 
 /* The proxy writes these together; done last. */
 struct shi_ring_line {
-    shi_u64 tail;      /* tickets below it have left their slots */
-    shi_u64 done;      /* tickets below it have completed */
-    shi_u64 heartbeat; /* grows while the proxy lives and has nothing to do */
-    shi_u64 abort;     /* nonzero: the job ends, with this status plus 1 */
-    shi_u64 pad[4];
+    shi_u64 tail;  /* tickets below it have left their slots */
+    shi_u64 done;  /* tickets below it have completed */
+    shi_u64 abort; /* nonzero: the job ends, with this status plus 1 */
+    shi_u64 pad[5];
 };
 
 /* Where the result of a fetching operation comes back: cell ticket % N. */
