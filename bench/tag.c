@@ -130,7 +130,7 @@ static void loop_drain(void *arg, long calls)
 static void measure_crowds(char *out, char *in)
 {
     static const int depths[] = {0, 65536};
-    static struct crowd crowds[] = {
+    static const struct crowd crowds[] = {
         {.name = "match_posted"},
         {.name = "match_posted_any", .any_source = 1},
         {.name = "match_posted_masked", .masked = 1},
@@ -144,17 +144,17 @@ static void measure_crowds(char *out, char *in)
 
     for (size_t k = 0; k < sizeof crowds / sizeof *crowds; k++)
         for (int d = 0; d < 2; d++) {
-            struct crowd *c = &crowds[k];
-            struct transfer t = {out, in, 8, c->arrived && c->any_source, c->arrived && c->masked};
-            struct bench_case one = {c->name, d ? "65536" : "0", NULL, BENCH_US, 8, 2, loop_latency, &t, 0, {0}};
+            struct crowd c = crowds[k];
+            struct transfer t = {out, in, 8, c.arrived && c.any_source, c.arrived && c.masked};
+            struct bench_case one = {c.name, d ? "65536" : "0", NULL, BENCH_US, 8, 2, loop_latency, &t, 0, {0}};
 
-            c->n = depths[d];
-            c->out = out;
-            c->in = in;
-            c->r = r;
-            crowd_comes(c);
+            c.n = depths[d];
+            c.out = out;
+            c.in = in;
+            c.r = r;
+            crowd_comes(&c);
             bench_joint(&one, 1);
-            crowd_goes(c);
+            crowd_goes(&c);
             shmem_barrier_all();
         }
     for (int arrived = 0; arrived < 2; arrived++) {

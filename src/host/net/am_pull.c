@@ -49,6 +49,7 @@ struct job {
     uint64_t from, to, bytes, piece, in_file; /* from: as in struct shi_am_src; to: the reader's address */
     _Alignas(SHI_LINE_BYTES) uint64_t done; /* the low half: pieces; the high half: of these, failures */
 };
+_Static_assert(JOBS * sizeof(struct job) <= SHI_AM_PULL_BYTES, "the jobs of a PE have room");
 
 /* Which of whose jobs. */
 struct asked {
@@ -74,11 +75,6 @@ static int *may;   /* [n] may we and that PE read and write each other's private
 static struct job *jobs_of(int place)
 {
     return (struct job *)(world.shm->base + world.shm->region[place].am_off);
-}
-
-size_t shi_am_pull_shared_bytes(void)
-{
-    return shi_round_up(JOBS * sizeof(struct job), SHI_PAGE_BYTES);
 }
 
 static shi_am_handler help;
@@ -248,7 +244,7 @@ static int64_t take(struct job *j, int owner)
 }
 
 /* Where piece k begins, and how long it is. */
-static uint64_t place_of(const struct job *j, int64_t k, size_t *bytes)
+static uint64_t start_of(const struct job *j, int64_t k, size_t *bytes)
 {
     uint64_t piece = word(&j->piece), at = (uint64_t)k * piece, rest = word(&j->bytes) - at;
     *bytes = rest < piece ? rest : piece;
@@ -295,7 +291,7 @@ static uint64_t read_pieces(struct job *j, struct mine *m)
 {
     uint64_t n = 0;
     for (int64_t k; (k = take(j, m->place)) >= 0; n++) {
-        size_t bytes, at = place_of(j, k, &bytes);
+        size_t bytes, at = start_of(j, k, &bytes);
         if (!m->err)
             m->err = read_alone(m->place, &m->src, at, m->to + at, bytes);
     }
@@ -335,7 +331,8 @@ static int is_worth_sharing(int place, const struct shi_am_src *src, const void 
 
 int shi_am_pull_fetch(int place, const struct shi_am_src *src, size_t off, void *to, size_t bytes, struct shi_am_fetch *f)
 {
-    for (int i = 0; i < JOBS && is_worth_sharing(place, src, to, bytes); i++) {
+    int shares = is_worth_sharing(place, src, to, bytes);
+    for (int i = 0; shares && i < JOBS; i++) {
         struct mine *m = &mine[i];
         if (!shi_spin_try(&m->busy))
             continue;
@@ -380,7 +377,7 @@ static void help(int pe, const void *msg, size_t bytes)
         return;
     struct job *j = &jobs_of(reader)[asked->job];
     for (int64_t k; (k = take(j, local)) >= 0;) {
-        uint64_t at = place_of(j, k, &bytes), from = word(&j->from) + at;
+        uint64_t at = start_of(j, k, &bytes), from = word(&j->from) + at;
         const void *here = word(&j->in_file) ? world.shm->base + from : (const void *)(uintptr_t)from;
         int err = move_all(process_vm_writev, reader, here, word(&j->to) + at, bytes);
         if (err)

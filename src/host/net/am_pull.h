@@ -8,9 +8,9 @@
 #define SHI_AM_PULL_H
 
 #include "host/net/am.h"
+#include "host/util/base.h"
 
-/* Bytes at the start of each PE's am_off, whole pages; zeros at first. */
-size_t shi_am_pull_shared_bytes(void);
+enum { SHI_AM_PULL_BYTES = SHI_PAGE_BYTES }; /* shared, at the start of each PE's am_off; zeros at first */
 
 /* 0 or -errno after one logged line. */
 int shi_am_pull_up(const struct shi_am_world *w);

@@ -21,7 +21,6 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "host/net/am_carrier.h"
 #include "host/net/am_pull.h"
@@ -89,8 +88,6 @@ struct in {
 
 static struct shi_am_world world;
 static int n, local;      /* PEs of the node; this one's place among them */
-static struct inbox *ours; /* this PE's */
-static int words;         /* of ours->heard in use */
 static int *local_of;     /* [n_pes] place of a PE, or -1 */
 static struct out *outs;  /* [n] */
 static struct in *ins;    /* [n], the first n_in are in use: n_hot that every poll looks at, then the others */
@@ -104,17 +101,12 @@ static size_t fifo_stride(void)
 
 size_t shi_am_shared_bytes(int n_local)
 {
-    return shi_am_pull_shared_bytes() + sizeof(struct inbox) + (size_t)n_local * fifo_stride();
-}
-
-static struct inbox *inbox_at(const struct shi_am_world *w, int place)
-{
-    return (struct inbox *)(w->shm->base + w->shm->region[place].am_off + shi_am_pull_shared_bytes());
+    return SHI_AM_PULL_BYTES + sizeof(struct inbox) + (size_t)n_local * fifo_stride();
 }
 
 static struct inbox *inbox_of(int place)
 {
-    return inbox_at(&world, place);
+    return (struct inbox *)(world.shm->base + world.shm->region[place].am_off + SHI_AM_PULL_BYTES);
 }
 
 static struct fifo *fifo_of(int receiver, int sender)
@@ -138,13 +130,11 @@ int shi_am_shm_up(const struct shi_am_world *w)
         return err;
     n = w->shm->n;
     local = w->local;
-    ours = inbox_of(local);
-    words = (n + 63) / 64;
     local_of = malloc((size_t)w->n_pes * sizeof *local_of);
     ins = calloc((size_t)n, sizeof *ins);
-    seen = calloc((size_t)words, sizeof *seen);
+    seen = calloc((size_t)(n + 63) / 64, sizeof *seen);
     outs = aligned_alloc(SHI_LINE_BYTES, (size_t)n * sizeof *outs);
-    if (!local_of || !ins || !seen || !outs) {
+    if (!local_of || !ins || !seen || !outs || n > (int)sizeof(struct inbox) * 8) {
         shi_log_error("no memory for messages between the %d PEs of a node", n);
         return -ENOMEM;
     }
@@ -260,9 +250,10 @@ static int visit(struct in *f, int most)
 /* Begin to look at the FIFOs of those who have written for the first time. How many. */
 static int meet_new(void)
 {
+    struct inbox *mine = inbox_of(local);
     int met = 0;
-    for (int w = 0; w < words; w++) {
-        uint64_t fresh = __atomic_load_n(&ours->heard[w], __ATOMIC_ACQUIRE) & ~seen[w]; /* A3 */
+    for (int w = 0; w < (n + 63) / 64; w++) {
+        uint64_t fresh = __atomic_load_n(&mine->heard[w], __ATOMIC_ACQUIRE) & ~seen[w]; /* A3 */
         seen[w] |= fresh;
         for (; fresh; fresh &= fresh - 1, met++) {
             int sender = w * 64 + __builtin_ctzll(fresh);
@@ -328,8 +319,9 @@ static int poll_once(int budget)
 
 void shi_am_shm_drop(const struct shi_am_world *w)
 {
-    const struct inbox *mine = inbox_at(w, w->local);
     uint64_t any = 0, head;
+    world = *w; /* it may never have been up */
+    const struct inbox *mine = inbox_of(w->local);
     shi_am_pull_drop();
     for (int i = 0; i < (w->shm->n + 63) / 64; i++)
         any |= __atomic_load_n(&mine->heard[i], __ATOMIC_RELAXED);
