@@ -434,9 +434,13 @@ static void begin_read(struct read *r, int owner, const struct shi_am_src *src, 
     helped += err == -EINPROGRESS;
 }
 
-static void check_read(const struct read *r, const unsigned char *to, unsigned pattern)
+static void end_read(struct read *r, int owner, const struct shi_am_src *from, const unsigned char *to)
 {
+    unsigned pattern = (from->bytes == HEAP ? 22 : 11) + (unsigned)owner;
     size_t wrong = 0;
+    while (!r->over)
+        if (!source.poll())
+            sched_yield();
     CHECKF(r->over == 1 && r->err == 0, "%zu bytes: %d ends, %d", r->bytes, r->over, r->err);
     for (size_t i = 0; i < r->bytes; i++)
         wrong += to[1 + i] != byte_at(r->off + i, pattern);
@@ -472,12 +476,8 @@ static void read_round(int owner, unsigned *random)
         r[i].bytes = 1 + tap_random(random) % (from->bytes - 5000);
         begin_read(&r[i], owner, from, to_private[i]);
     }
-    for (int i = 0; i < n; i++) {
-        while (!r[i].over)
-            if (!source.poll())
-                sched_yield();
-        check_read(&r[i], to_private[i], (from->bytes == HEAP ? 22 : 11) + (unsigned)owner);
-    }
+    for (int i = 0; i < n; i++)
+        end_read(&r[i], owner, from, to_private[i]);
 }
 
 /* PEs 0 and 2 read from PE 1 and each other, a few reads at a time. PE 1 polls, then it does not, then it may not write. */
@@ -515,6 +515,36 @@ static void read_much(void)
 static void much(void)
 {
     as_pes(3, read_much);
+}
+
+/* PE 1 hears late that PE 0 wants help, when the same job is a read from PE 2. */
+static void read_late(void)
+{
+    int *turn = (int *)shared + 1;
+    CHECK(shi_am_start() == 0);
+    own_much();
+    meet(1);
+    for (int round = 1; round <= ROUNDS; round++) {
+        for (int owner = 1; me == 0 && owner <= 2; owner++) {
+            struct read r = {.bytes = MUCH - 5000};
+            __atomic_store_n(turn, owner == 2 ? round : 0, __ATOMIC_RELEASE);
+            begin_read(&r, owner, src_of(owner, 0, 0), to_private[0]);
+            end_read(&r, owner, src_of(owner, 0, 0), to_private[0]);
+        }
+        while (me == 1 && __atomic_load_n(turn, __ATOMIC_ACQUIRE) < round)
+            sched_yield();
+        for (uint64_t until = shi_now_ns() + 50000u * (unsigned)(round % 16); shi_now_ns() < until;)
+            shi_relax();
+        if (me == 1)
+            source.poll();
+        meet(1 + round);
+    }
+}
+
+/* Catches: help with a job that is another's by now. */
+static void late(void)
+{
+    as_pes(3, read_late);
 }
 
 /* ---- an end and a new beginning ---------------------------------------------------------------------------------------- */
@@ -652,6 +682,7 @@ int main(void)
     RUN(turns, "who waits for room goes first");
     RUN(memory, "memory that others read");
     RUN(much, "2 PEs read much of one that helps, that does not, that cannot");
+    RUN(late, "help that comes when it is no longer asked for");
     RUN(again, "down and up");
     RUN(threads, "4 threads send, 2 poll");
     return tap_end();
