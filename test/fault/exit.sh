@@ -52,6 +52,7 @@ ends 3 global_exit_7_all 7
 ends 2 global_exit_0 0
 ends 3 finalize_then_5 5 1
 ends 3 finalize_then_quick_0 0 2
+ends 3 finalize_one_of_two 0 3
 ends 3 child_exits 0 3
 ends 3 child_quick_exits 0 3
 ends 3 no_init_9 9

@@ -38,6 +38,17 @@ static void call_last(void)
     shmemx_gpc_exec(SHMEM_TEAM_WORLD, h_die, shmem_n_pes() - 1, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL);
 }
 
+/* An initialisation that is left open: the return from main completes and ends it. */
+static void finalize_one_of_two(void)
+{
+    shmem_init();
+    shmem_finalize();
+    shmem_long_atomic_inc(word, 0);
+    shmem_barrier_all();
+    if (shmem_long_atomic_fetch(word, 0) != shmem_n_pes())
+        exit(8);
+}
+
 /* M(mode, what the last PE does, what the others do) */
 #define MODES(M)                                                                                                     \
     M(all_exit_0, exit(0), exit(0))                                                                                  \
@@ -58,6 +69,7 @@ static void call_last(void)
     M(global_exit_0, shmem_global_exit(0), shmem_barrier_all())                                                      \
     M(finalize_then_5, (shmem_finalize(), exit(5)), (shmem_finalize(), exit(0)))                                     \
     M(finalize_then_quick_0, (shmem_finalize(), _exit(0)), shmem_finalize())                                         \
+    M(finalize_one_of_two, finalize_one_of_two(), finalize_one_of_two())                                             \
     M(child_exits, child_exits(), shmem_barrier_all(); shmem_finalize())                                             \
     M(child_quick_exits, in_child(_exit), shmem_barrier_all(); shmem_finalize())                                     \
     M(kill_gpc, shmem_barrier_all(), call_last())                                                                    \

@@ -45,8 +45,38 @@ static void init_twice(void)
     CHECK(*word == 42 && shmem_ptr(word, me) == word);
     long *other = shmem_malloc(sizeof *other);
     CHECK(other && other != word);
+    shmem_finalize();
     shmem_free(other);
+    shmem_finalize();
     shmem_free(word);
+}
+
+/* An inner shmem_finalize that ends the library, frees memory or teams, or is no barrier or no quiet; start_pes counted. */
+static void inner_finalize(void)
+{
+    enum { DEPTH = 3, N = 20000 };
+    static long from[N];
+    long *to = shmem_calloc(N, sizeof *to);
+    shmem_team_t all;
+    CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n_pes, NULL, 0, &all) == 0);
+    for (int depth = 0; depth < DEPTH; depth++) {
+        shmem_init();
+        start_pes(0);
+    }
+    for (int depth = 0; depth < DEPTH; depth++) {
+        int up = -1, wrong = 0;
+        for (int i = 0; i < N; i++)
+            from[i] = depth * N + i + me;
+        shmem_long_put_nbi(to, from, N, next_pe());
+        shmem_finalize();
+        shmem_query_initialized(&up);
+        for (int i = 0; i < N; i++)
+            wrong += to[i] != depth * N + i + (me + n_pes - 1) % n_pes;
+        CHECK(up == 1 && wrong == 0);
+        shmem_team_sync(all);
+    }
+    shmem_team_destroy(all);
+    shmem_free(to);
 }
 
 /* A second life on what the first left behind: barrier words, heap contents, addresses of peers. */
@@ -62,14 +92,20 @@ static void lives(void)
         shmem_query_initialized(&up);
         CHECK(up == 0);
         CHECK(kept == life * 10 + me);
-        if (life == 4)
-            shmem_init();
-        else
+        if (life < 4) {
             CHECK(shmem_init_thread(level, &provided) == 0 && provided >= level);
+        } else {
+            level = provided = SHMEM_THREAD_SINGLE;
+            if (life == 4)
+                start_pes(0);
+            shmem_init(); /* in life 4 a pair inside that of start_pes */
+            if (life == 4)
+                shmem_finalize();
+        }
         shmem_query_initialized(&up);
         CHECK(up == 1 && shmem_my_pe() == me && shmem_n_pes() == n_pes);
         shmem_query_thread(&level);
-        CHECK(life == 4 ? level == SHMEM_THREAD_SINGLE : level == provided);
+        CHECK(level == provided);
         long *word = shmem_calloc(1, sizeof *word);
         shmem_long_p(word, life + me, next_pe());
         shmem_barrier_all();
@@ -99,6 +135,7 @@ int main(void)
     RUN(version_and_name, "version and name");
     RUN(numbers, "PE numbers");
     RUN(init_twice, "init when it is up");
+    RUN(inner_finalize, "finalize of an inner pair");
     RUN(lives, "finalize and init again, every thread level");
     shmem_finalize();
     return tap_end();

@@ -5,19 +5,33 @@
 #include <string.h>
 
 #include "host/ops/far.h"
+#include "host/ops/stats.h"
 #include "host/ops/team.h"
 #include "host/util/log.h"
 
+/* Calls to initialise that still need their shmem_finalize. The first decides the thread level. */
+static int open_inits;
+
+static void initialise(int thread_level)
+{
+    if (shi_world.up) {
+        open_inits++;
+        return;
+    }
+    shi_world_up(thread_level);
+    open_inits = 1;
+}
+
 SHI_DEF(void, shmem_init, (void))
 {
-    shi_world_up(SHMEM_THREAD_SINGLE);
+    initialise(SHMEM_THREAD_SINGLE);
 }
 
 SHI_DEF(int, shmem_init_thread, (int requested, int *provided))
 {
     if (requested < SHMEM_THREAD_SINGLE || requested > SHMEM_THREAD_MULTIPLE)
         shi_die(__func__, "requested = %d is no SHMEM_THREAD_ level", requested);
-    shi_world_up(requested);
+    initialise(requested);
     *provided = shi_world.thread_level;
     return 0;
 }
@@ -25,7 +39,8 @@ SHI_DEF(int, shmem_init_thread, (int requested, int *provided))
 SHI_DEF(void, start_pes, (int npes))
 {
     (void)npes; /* ignored, as the specification says: the launcher decides */
-    shi_world_up(SHMEM_THREAD_SINGLE);
+    if (!shi_world.up)
+        initialise(SHMEM_THREAD_SINGLE); /* counted, so that other pairs do not end it; a further call has no effect */
 }
 
 SHI_DEF(void, shmem_query_thread, (int *provided))
@@ -39,9 +54,17 @@ SHI_DEF(void, shmem_query_initialized, (int *initialized))
     *initialized = shi_world.up;
 }
 
+/* Only the last one of nested pairs releases anything: OpenSHMEM 1.6, shmem_finalize. */
 SHI_DEF(void, shmem_finalize, (void))
 {
-    shi_world_down(__func__);
+    shi_need_up(__func__);
+    if (open_inits == 1) {
+        shi_world_down(__func__);
+        return;
+    }
+    open_inits--;
+    SHI_SPAN(span, SHI_BARRIERS, __func__, NULL, SHI_TO_NONE, 0);
+    shi_team_quiet_barrier(__func__, &shi_team_world);
 }
 
 void shmem_global_exit(int status) __attribute__((weak, alias("pshmem_global_exit")));

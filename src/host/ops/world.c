@@ -230,8 +230,6 @@ static int build_world(int thread_level)
 
 void shi_world_up(int thread_level)
 {
-    if (shi_world.up)
-        return; /* a second call without finalize has no effect */
     int err = join_job();
     if (!err)
         err = build_world(thread_level);

@@ -70,7 +70,7 @@ static inline struct shmem_ctx *shi_ctx_of(shmem_ctx_t handle)
     return shi_unlikely((uintptr_t)handle < 2) ? &shi_ctx_small[(uintptr_t)handle] : handle;
 }
 
-/* Bring the library up. Ends the job, with one line that says why, when it cannot. */
+/* Bring the library up, which is down. Ends the job, with one line that says why, when it cannot. */
 void shi_world_up(int thread_level);
 
 /* Complete and leave; the job's last act together. */
