@@ -70,6 +70,16 @@ misaligned shmem_long_atomic_inc: .*0x[0-9a-f]+4 is not aligned to 8 bytes.*pe =
 second_thread shmem_int_p: called by a second thread.*SHMEM_THREAD_SINGLE
 EOF
 
+# No error, but named. Catches: hints that end the job, and those whose misspelling nobody hears of.
+for check in 0 1; do
+    SHMEM_CHECK=$check timeout -k 5 20 $OSHRUN -n 1 "$misuse" unknown_hints >"$dir/out" 2>&1
+    status=$?
+    grep '^fulmar:' "$dir/out" >"$dir/ours"
+    [ $status -eq 0 ] && grep -q 'let through' "$dir/out" && [ "$(wc -l <"$dir/ours")" -eq $((2 * check)) ] &&
+        [ "$(grep -Ec 'PE 0: shmem_ctx_session_start: (options = 0x11|config_mask = 0x20): ' "$dir/ours")" -eq $((2 * check)) ]
+    ok $? "unknown_hints, SHMEM_CHECK=$check: not refused" "$dir/out"
+done
+
 # Nobody has a number yet, so one PE makes the call.
 while read -r mode pattern; do
     refused 1 0 "$mode" "^fulmar: $pattern" </dev/null

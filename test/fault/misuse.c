@@ -91,6 +91,7 @@ static void lock_block(void)
     M(free_inside, shmem_free(block + 1))                                                                            \
     M(realloc_foreign, (void)!shmem_realloc(&word, 8))                                                               \
     M(free_twice, (shmem_free(once), shmem_free(once)))                                                              \
+    M(unknown_hints, shmem_ctx_session_start(SHMEM_CTX_DEFAULT, 0x11, NULL, 0x20))                                   \
     M(second_thread, second_thread())                                                                                \
     M(forked, forked())                                                                                              \
     M(after_finalize, shmem_int_p(&word, 1, 0))                                                                      \

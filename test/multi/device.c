@@ -42,7 +42,12 @@ static void test_heap(void)
     for (int i = 0; i < 4000; i++)
         CHECKF(back[i] == 0, "byte %d of calloc is %d", i, back[i]);
     CHECK(shmemg_malloc(0) == NULL && shmemg_malloc((size_t)1 << 40) == NULL && shmemg_align(3, 8) == NULL);
-    CHECK(shmemg_calloc(SIZE_MAX / 2, 3) == NULL);
+    CHECK(shmemg_calloc(SIZE_MAX / 2, 3) == NULL && shmemg_align(0, 8) == NULL);
+    for (int bit = 3; bit < 64; bit++) {
+        char *p = shmemg_align((size_t)1 << bit, 8);
+        CHECKF((uintptr_t)p % ((size_t)1 << bit) == 0 && (p || bit > 12), "shmemg_align(2^%d) gave %p", bit, (void *)p);
+        shmemg_free(p);
+    }
     shmemg_free(NULL);
     shmemg_free(zero);
     char *again = shmemg_malloc(4000);

@@ -1,6 +1,8 @@
 /*
  * heap.c - symmetric allocation across PEs: a block is the same one everywhere, and nobody else's.
  */
+#include <sys/mman.h>
+
 #include "../tap_pes.h"
 
 enum { HEAP = 64 << 20, LIVE = 40 };
@@ -109,6 +111,27 @@ static void too_much(void)
     shmem_free(b.at);
 }
 
+/* A block that is no multiple of an alignment above that of the heap's base, or that only some PEs get. */
+static void alignments(void)
+{
+    static int got[64];
+    for (int bit = 3; bit < 64; bit++) {
+        size_t align = (size_t)1 << bit;
+        char *p = shmem_align(align, 100);
+        got[bit] = p != NULL;
+        CHECKF((uintptr_t)p % align == 0, "shmem_align(2^%d) gave %p", bit, (void *)p);
+        CHECKF(p || bit > 21, "shmem_align(2^%d) gave NULL", bit);
+        CHECKF(!p || is_symmetric((unsigned char *)p, 100), "a block at a multiple of 2^%d", bit);
+        shmem_free(p);
+    }
+    shmem_barrier_all();
+    for (int bit = 3; bit < 64; bit++)
+        CHECKF(shmem_int_g(&got[bit], next_pe()) == got[bit], "shmem_align(2^%d): NULL on some PEs", bit);
+    shmem_barrier_all();
+    CHECK(shmem_align(SIZE_MAX / 2 + 1, SIZE_MAX) == NULL && shmem_align(0, 64) == NULL);
+    CHECK(shmem_malloc_with_hints(SIZE_MAX - 1, ~0L) == NULL);
+}
+
 /* Exhaustion on one PE only; free space that does not grow together again. */
 static void full(void)
 {
@@ -130,14 +153,25 @@ static void full(void)
     shmem_free(all);
 }
 
+/* Take the addresses that the heap prefers on every other PE, so that bases differ. */
+static void spread_bases(void)
+{
+    static const uintptr_t preferred[] = {0x200000000000, 0x300000000000, 0x100000000000};
+    const char *rank = getenv("PMIX_RANK");
+    for (int i = 0; rank && atoi(rank) % 2 && i < 3; i++)
+        mmap((void *)preferred[i], 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
 int main(void)
 {
     setenv("SHMEM_SYMMETRIC_SIZE", "64M", 1);
+    spread_bases();
     shmem_init();
     tap_pes_begin();
     RUN(random_calls, "1500 collective calls, every block symmetric and whole");
     RUN(nothing, "size 0, free(NULL), bad alignment");
     RUN(too_much, "more than there is: NULL on every PE, nothing lost");
+    RUN(alignments, "every alignment: a multiple of it or NULL, on every PE alike");
     RUN(full, "the heap filled, freed and filled again");
     shmem_finalize();
     return tap_end();

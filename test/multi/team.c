@@ -180,7 +180,7 @@ static void test_ctx(void)
 }
 
 /* Catches: what a session holds back held for ever, or past fence, by a PE that calls nothing more; a session that
- * outlives its context or the library. */
+ * outlives its context or the library; unknown hints refused. */
 static void test_session(void)
 {
     static long word[3];
@@ -191,6 +191,8 @@ static void test_session(void)
     shmem_ctx_session_start(ctx, SHMEM_CTX_SESSION_BATCH, NULL, 0);
     shmem_ctx_session_start(SHMEM_CTX_DEFAULT, SHMEM_CTX_SESSION_BATCH,
                             &(shmem_ctx_session_config_t){.total_ops = 2}, SHMEM_CTX_SESSION_TOTAL_OPS);
+    shmem_ctx_session_start(ctx, ~0L, NULL, ~0L);
+    shmem_ctx_session_start(SHMEM_CTX_INVALID, ~0L, NULL, ~0L);
     shmem_long_p(&word[0], 1, to);
     shmem_fence();
     shmem_long_atomic_add(&word[1], 1, to);

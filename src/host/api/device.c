@@ -15,9 +15,10 @@ static void *get(const char *routine, size_t bytes, size_t align, int clear)
     if (bytes == 0 || shi_dheap_up())
         return NULL;
     void *p = NULL;
-    if (shi_dheap_get(bytes, align, &p))
-        shi_log_debug("%s: no room for %zu bytes in the device heap of %zu; SHMEM_DEVICE_SYMMETRIC_SIZE sets it", routine,
-                      bytes, shi_world.config.device_heap_bytes);
+    int serves = align == SHI_HEAP_ALIGN || shi_team_all(routine, &shi_team_world, shi_world.dev_lo % align == 0);
+    if (!serves || shi_dheap_get(bytes, align, &p))
+        shi_log_debug("%s: no room for %zu bytes at a multiple of %zu in the device heap of %zu; "
+                      "SHMEM_DEVICE_SYMMETRIC_SIZE sets it", routine, bytes, align, shi_world.config.device_heap_bytes);
     else if (clear)
         shi_dheap_clear(routine, p, bytes);
     shi_team_quiet_barrier(routine, &shi_team_world);

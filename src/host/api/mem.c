@@ -1,6 +1,7 @@
 /* mem.c - entry points of symmetric memory management. All are collective over the world and end in a barrier. */
 #include "host/api/def.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "host/ops/heap.h"
@@ -23,6 +24,12 @@ static size_t offset_of(const char *routine, const void *ptr)
     return off;
 }
 
+/* Can offsets give addresses that are multiples of `align` on every PE? The heaps may have different bases. */
+static int base_serves(const char *routine, size_t align)
+{
+    return align <= SHI_HUGE_BYTES || shi_team_all(routine, &shi_team_world, shi_world.heap_lo % align == 0);
+}
+
 /* NULL without a barrier for no bytes; NULL on every PE alike when the heap is full. */
 static void *get(const char *routine, size_t bytes, size_t align, int clear)
 {
@@ -31,10 +38,10 @@ static void *get(const char *routine, size_t bytes, size_t align, int clear)
         return NULL;
     SHI_SPAN(span, SHI_MEMORY, routine, NULL, SHI_TO_NONE, bytes);
     size_t off;
-    int err = shi_heap_get(shi_world.heap, bytes, align, &off);
+    int err = base_serves(routine, align) ? shi_heap_get(shi_world.heap, bytes, align, &off) : -ENOMEM;
     if (err)
-        shi_log_debug("%s: no room for %zu bytes in the symmetric heap of %zu; SHMEM_SYMMETRIC_SIZE sets it", routine,
-                      bytes, shi_world.heap_bytes);
+        shi_log_debug("%s: no room for %zu bytes at a multiple of %zu in the symmetric heap of %zu; SHMEM_SYMMETRIC_SIZE "
+                      "sets it", routine, bytes, align, shi_world.heap_bytes);
     else if (clear)
         memset(at_offset(off), 0, bytes);
     shi_team_quiet_barrier(routine, &shi_team_world);

@@ -150,18 +150,21 @@ SHI_DEF(int, shmem_ctx_get_team, (shmem_ctx_t ctx, shmem_team_t *team))
     return c->team ? 0 : -1;
 }
 
-/* Sessions hint at batching: over the network, for stores to a mapped peer have nothing to batch. */
+/* Sessions hint at batching: over the network, for stores to a mapped peer have nothing to batch. No options or mask are
+ * an error; those of further calls add to the session's. */
 SHI_DEF(void, shmem_ctx_session_start,
         (shmem_ctx_t ctx, long options, const shmem_ctx_session_config_t *config, long config_mask))
 {
     shi_need_up(__func__);
     (void)config;
-    if (options & ~SHMEM_CTX_SESSION_BATCH)
-        shi_die(__func__, "options = %#lx has bits that are no SHMEM_CTX_SESSION_ option", (unsigned long)options);
-    if (config_mask & ~SHMEM_CTX_SESSION_TOTAL_OPS)
-        shi_die(__func__, "config_mask = %#lx has bits that are no SHMEM_CTX_SESSION_ field",
-                (unsigned long)config_mask);
-    shi_ctx_session(shi_ctx_of(ctx), options & SHMEM_CTX_SESSION_BATCH ? 1 : 0);
+    if (shi_world.check && options & ~SHMEM_CTX_SESSION_BATCH)
+        shi_log_error("shmem_ctx_session_start: options = %#lx: bits that are no SHMEM_CTX_SESSION_ option are ignored",
+                      (unsigned long)options);
+    if (shi_world.check && config_mask & ~SHMEM_CTX_SESSION_TOTAL_OPS)
+        shi_log_error("shmem_ctx_session_start: config_mask = %#lx: bits that are no SHMEM_CTX_SESSION_ field are ignored",
+                      (unsigned long)config_mask);
+    if (options & SHMEM_CTX_SESSION_BATCH)
+        shi_ctx_session(shi_ctx_of(ctx), 1);
 }
 
 SHI_DEF(void, shmem_ctx_session_stop, (shmem_ctx_t ctx))

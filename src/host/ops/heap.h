@@ -14,7 +14,8 @@ struct shi_heap;
 struct shi_heap *shi_heap_up(size_t bytes);
 void shi_heap_down(struct shi_heap *h);
 
-/* Offset of a new block of at least `bytes` bytes (> 0), aligned to the power of two `align`. 0 and *off, or -ENOMEM. */
+/* Offset of a new block of at least `bytes` bytes (> 0), a multiple of the power of two `align`; the address is one too
+ * if the heap's base is. 0 and *off, or -ENOMEM. */
 int shi_heap_get(struct shi_heap *h, size_t bytes, size_t align, size_t *off);
 
 /* Release the block that starts at off. 0, or -EINVAL when none does. */

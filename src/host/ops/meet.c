@@ -136,3 +136,12 @@ void shi_team_exchange(struct shmem_team *t, const void *data, size_t bytes)
         shi_team_give(t, (t->me + k) % t->n, data, bytes, epoch);
     shi_team_hear_all(t, epoch);
 }
+
+int shi_team_all(const char *routine, struct shmem_team *t, int holds)
+{
+    t->routine = routine;
+    shi_team_exchange(t, &holds, sizeof holds);
+    for (int i = 0; i < t->n; i++)
+        holds &= *(const int *)shi_team_box(t, t->me, i);
+    return holds;
+}

@@ -167,6 +167,9 @@ static inline void *shi_team_box(const struct shmem_team *t, int to, int from)
  * exchange after the next. */
 void shi_team_exchange(struct shmem_team *t, const void *data, size_t bytes);
 
+/* Does it hold (1, not 0) on every member? The members get the same answer. */
+int shi_team_all(const char *routine, struct shmem_team *t, int holds);
+
 /* One member's part of it: put `bytes` into my box in the slot of member `to`, near or far, and tell. */
 void shi_team_give(struct shmem_team *t, int to, const void *data, size_t bytes, uint64_t epoch);
 
