@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -29,16 +30,18 @@ extern char **environ;
 #define USER_GRACE_S 2.0 /* the same when a signal to oshrun ends the job */
 #define ENGINE_GRACE_S 6.0 /* the same for an engine, which ends the job on all hosts */
 #define ENGINE_KILL_US 300000 /* from a signal of an engine to a PE until its oshrun got the same */
+#define DYING_S 2.0        /* for a PE that dies to be gone */
 #define OUTPUT_S 0.25    /* for children of PEs that still hold a pipe when all PEs are gone */
 
 static struct options opt;
 static struct pe *pes;
 static int npes, live, status; /* npes: of this process, 1 but in ROLE_JOB */
 static bool ending;
-static double kill_at, timeout_at, report_at; /* 0: not set; report_at: until when PEs may report */
+static double kill_at, timeout_at; /* 0: not set */
+static double report_at;           /* until when PEs may report; 0: not set */
+static double dying_until;         /* until when the exit of a PE that dies is waited for; 0: not set */
 static int signal_fd;
 static int wake_fd = -1; /* readable after a PE called for an abort; in ROLE_PE when the engine's daemon is gone */
-static siginfo_t engine_end;
 
 static double now(void)
 {
@@ -46,6 +49,11 @@ static double now(void)
 
     clock_gettime(CLOCK_MONOTONIC, &t);
     return t.tv_sec + 1e-9 * t.tv_nsec;
+}
+
+static int pmix_of(const struct pe *pe)
+{
+    return atomic_load_explicit(&pe->pmix, memory_order_acquire); /* M1 of oshrun_pmix.c */
 }
 
 static void signal_groups(int sig)
@@ -103,7 +111,7 @@ static void time_out(void)
     status = EXIT_TIMEOUT;
     report_at = now() + REPORT_S;
     for (int i = 0; i < npes; i++)
-        if (pes[i].pid && atomic_load_explicit(&pes[i].pmix, memory_order_acquire) == PMIX_CONNECTED) /* M1 */
+        if (pes[i].pid && pmix_of(&pes[i]) == PMIX_CONNECTED)
             kill(-pes[i].pid, SIGUSR1);
 }
 
@@ -116,19 +124,15 @@ static const char *whereabouts(const struct pe *pe)
     return text;
 }
 
-static bool check_abort(void)
+static void judge_abort(const struct abort_record *a)
 {
-    const char *words;
-    int rank, code;
+    int exit_status = a->status & 0xff ? a->status & 0xff : a->status != 0;
 
-    if (ending || !server_aborted(&rank, &code, &words))
-        return false;
-    int exit_status = code & 0xff ? code & 0xff : code != 0;
-    if (code)
-        fail(exit_status, "%s ended the job with status %d%s%s", whereabouts(&pes[rank]), code, *words ? ": " : "", words);
+    if (a->status)
+        fail(exit_status, "%s ended the job with status %d%s%s", whereabouts(&pes[a->rank]), a->status,
+             *a->words ? ": " : "", a->words);
     else
         end_job(exit_status, SIGTERM, GRACE_S);
-    return true;
 }
 
 /* The engine is gone, and all it had to say was read: its status is that of the job when no PE told another. */
@@ -136,7 +140,7 @@ static void engine_ended(void)
 {
     if (ending)
         return;
-    status = engine_end.si_code == CLD_EXITED ? engine_end.si_status : 128 + engine_end.si_status;
+    status = pes[0].end.si_code == CLD_EXITED ? pes[0].end.si_status : 128 + pes[0].end.si_status;
     const char *reason = engine_reason();
     if (reason && !status) /* the PEs that were left were ended, which is no failure of theirs */
         status = 1;
@@ -156,12 +160,14 @@ static bool ended_by_engine(int sig)
     return !sigpending(&pending) && sigismember(&pending, SIGTERM);
 }
 
-static void pe_exited(struct pe *pe, const siginfo_t *how)
+static void judge_exit(struct pe *pe)
 {
     const char *rest = live || opt.role == ROLE_PE ? "; ending the others" : "";
+    const siginfo_t *how = &pe->end;
 
-    if (check_abort() || ending)
+    if (ending)
         return;
+    pe->ended = END_JUDGED;
     if (how->si_code != CLD_EXITED) {
         if (opt.role == ROLE_PE && ended_by_engine(how->si_status)) {
             end_job(0, SIGTERM, GRACE_S);
@@ -172,8 +178,70 @@ static void pe_exited(struct pe *pe, const siginfo_t *how)
              words ? words : "unknown", rest);
     } else if (how->si_status)
         fail(how->si_status, "%s exited with status %d%s", whereabouts(pe), how->si_status, rest);
-    else if (live && atomic_load_explicit(&pe->pmix, memory_order_acquire) == PMIX_CONNECTED) /* M1 of oshrun_pmix.c */
+    else if (live && pmix_of(pe) == PMIX_CONNECTED)
         fail(1, "%s exited with status 0 but without shmem_finalize%s", whereabouts(pe), rest);
+}
+
+/* Standard output takes no more. A reader that went away wants no words. */
+static void lose_output(void)
+{
+    if (out_error() == EPIPE)
+        end_job(128 + SIGPIPE, SIGTERM, GRACE_S);
+    else
+        fail(1, "cannot write standard output: %s%s", strerror(out_error()), live ? "; ending the job" : "");
+}
+
+/* Is the process on its way out? Its sockets close, which other PEs may notice, before it can be waited for. */
+static bool dying(const struct pe *pe)
+{
+    enum { PF_EXITING = 4 }; /* Linux, include/linux/sched.h */
+    unsigned flags = 0;
+    char path[32], text[512];
+
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pe->pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    text[n > 0 ? n : 0] = 0;
+    const char *behind_name = strrchr(text, ')');
+    return behind_name && sscanf(behind_name, ") %*c %*d %*d %*d %*d %*d %u", &flags) == 1 && (flags & PF_EXITING);
+}
+
+/* Is a PE that called for no abort dying? Then it may be the cause of what others did, and its exit is waited for. */
+static bool cause_is_dying(void)
+{
+    bool found = false;
+
+    for (int i = 0; i < npes && !found; i++)
+        found = pes[i].pid && !pes[i].ended && pmix_of(&pes[i]) != PMIX_ABORTED && dying(&pes[i]);
+    if (found && !dying_until)
+        dying_until = now() + DYING_S;
+    return found && now() < dying_until;
+}
+
+static bool killed(const struct pe *pe)
+{
+    return pe->end.si_code != CLD_EXITED;
+}
+
+/* Decide the job's status by the PEs that ended and the first call for an abort. Several may be new here: a PE that died
+ * without calling for one comes before the abort, to which its death may have led, and of those a killed one first. */
+static void judge(void)
+{
+    const struct abort_record *a = server_aborted();
+    bool failed = a;
+
+    for (int i = 0; i < npes; i++)
+        failed |= pes[i].ended == END_SEEN && (killed(&pes[i]) || pes[i].end.si_status);
+    if (opt.role == ROLE_FRONT || ending || (failed && cause_is_dying()))
+        return;
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < npes; i++)
+            if (pes[i].ended == END_SEEN && pmix_of(&pes[i]) != PMIX_ABORTED && (pass || killed(&pes[i])))
+                judge_exit(&pes[i]);
+    if (a && !ending)
+        judge_abort(a);
 }
 
 /* See who exited, and leave the zombies: their process groups can then be signalled without hitting a stranger. */
@@ -181,15 +249,13 @@ static void look_at_pes(void)
 {
     for (int i = 0; i < npes; i++) {
         siginfo_t how = {.si_pid = 0};
-        if (!pes[i].pid || pes[i].exited || waitid(P_PID, pes[i].pid, &how, WEXITED | WNOHANG | WNOWAIT) || !how.si_pid)
+        if (!pes[i].pid || pes[i].ended || waitid(P_PID, pes[i].pid, &how, WEXITED | WNOHANG | WNOWAIT) || !how.si_pid)
             continue;
-        pes[i].exited = true;
+        pes[i].ended = END_SEEN;
+        pes[i].end = how;
         live--;
-        if (opt.role != ROLE_FRONT)
-            pe_exited(&pes[i], &how);
-        else
-            engine_end = how;
     }
+    judge();
 }
 
 static void on_signal(int sig)
@@ -328,17 +394,21 @@ static void step(double until)
         until = report_at;
     if (!ending && timeout_at && (!until || timeout_at < until))
         until = timeout_at;
+    if (!ending && dying_until > now() && (!until || dying_until < until))
+        until = dying_until;
     io_wait(fds, 2, until ? wait_ms(until) : -1);
     if (opt.role == ROLE_FRONT && engine_failure())
         end_job(engine_failure(), 0, GRACE_S); /* the engine ends the others */
     if (opt.role == ROLE_PE && fds[1].revents)
         end_job(0, SIGTERM, GRACE_S); /* nobody is left to care for this PE */
     else if (fds[1].revents && read(wake_fd, &count, sizeof count) > 0)
-        check_abort();
+        judge();
     while (fds[0].revents && read(signal_fd, &info, sizeof info) == sizeof info)
         on_signal(info.ssi_signo);
-    if (out_broken())
-        end_job(128 + SIGPIPE, SIGTERM, GRACE_S);
+    if (out_error())
+        lose_output();
+    if (!ending && dying_until && now() >= dying_until)
+        judge();
     if (!ending && timeout_at && now() >= timeout_at)
         time_out();
     if (report_at && now() >= report_at) {
@@ -366,6 +436,10 @@ static void run(void)
         engine_ended();
     for (last = now() + USER_GRACE_S; output_left() && (!ending || now() < last);)
         step(ending ? last : 0);
+    if (out_error())
+        lose_output();
+    if (!status && output_lost())
+        status = 1;
 }
 
 /* Descriptors 0 to 2 must exist, or the first pipe would become somebody's standard output. */
@@ -401,6 +475,19 @@ static void pes_up(void)
         usage_error("what started this PE gave it no rank of the job (PMIX_RANK)");
 }
 
+/* Check what libpmix needs and would report in words of its own. 0, or -errno after one line. */
+static int machine_check(void)
+{
+    char folder[PATH_MAX];
+    bool stay = false;
+
+    for (int a = 0; a < opt.napps; a++)
+        stay |= !opt.apps[a].wdir;
+    if (stay && !getcwd(folder, sizeof folder) && errno == ENOENT)
+        say("oshrun: warning: the current directory was removed: change to one that exists, or use --wdir");
+    return files_up(opt.npes);
+}
+
 int main(int argc, char **argv)
 {
     int err;
@@ -419,7 +506,8 @@ int main(int argc, char **argv)
         close_range(3, ~0U, CLOSE_RANGE_CLOEXEC); /* Slurm's step daemon leaves a socket open */
         wake_fd = syscall(SYS_pidfd_open, getppid(), 0);
     }
-    if (opt.role == ROLE_JOB && server_up(pes, npes, opt.napps, cores_assign(pes, npes, opt.bind), &wake_fd))
+    if (opt.role == ROLE_JOB &&
+        (machine_check() || server_up(pes, npes, opt.napps, cores_assign(pes, npes, opt.bind), &wake_fd)))
         status = 1;
     else {
         start_all();

@@ -8,6 +8,7 @@
 #ifndef OSHRUN_H
 #define OSHRUN_H
 
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,7 +55,10 @@ struct options {
  *                                              exited is seen finalized when its exit is seen
  *   the rest   main thread        main thread  none
  */
-enum pmix_state { PMIX_NEVER, PMIX_CONNECTED, PMIX_FINALIZED };
+enum pmix_state { PMIX_NEVER, PMIX_CONNECTED, PMIX_FINALIZED, PMIX_ABORTED };
+
+/* END_SEEN: its exit is known; END_JUDGED: and what it means for the job's status. */
+enum end_state { END_NOT, END_SEEN, END_JUDGED };
 
 struct pe {
     const struct app *app;
@@ -62,7 +66,8 @@ struct pe {
     int rank;
     int death_sig;   /* what it gets when oshrun dies, besides what the guardian sends; 0: nothing */
     pid_t pid;       /* 0 until started; the zombie is kept, so the number stays ours until oshrun ends */
-    bool exited;
+    enum end_state ended;
+    siginfo_t end;   /* once it ended */
     void *cpuset;    /* hwloc_cpuset_t of its core, NULL when not bound */
     size_t nmask;    /* the same as a cpu_set_t of this many bytes */
     void *mask;
@@ -84,6 +89,10 @@ _Noreturn void usage_error(const char *format, ...) __attribute__((format(printf
  * SIGKILL after so many seconds. Call before any thread exists. Returns 0 or -errno. */
 int guardian_up(double grace_s);
 void guardian_down(void);
+
+/* Have room for the descriptors of a job of npes PEs, which start with the limit that oshrun was given. 0, or -errno
+ * after one line. */
+int files_up(int npes);
 
 /* Number of cores oshrun may use, at least 1. */
 int cores_count(void);
@@ -122,8 +131,10 @@ void io_wait(struct pollfd *fds, int nfds, int timeout_ms);
 void io_drain(void);
 /* True while bytes wait for a slow reader. */
 bool output_left(void);
-/* Standard output of oshrun was closed by its reader. */
-bool out_broken(void);
+/* The errno that ended writing to standard output, 0 while there is none. */
+int out_error(void);
+/* What is left to write was lost, on either file, and not because its reader went away. */
+bool output_lost(void);
 
 /* oshrun_engine.c */
 
@@ -149,7 +160,13 @@ void engine_report(int status, const char *text);
 int server_up(struct pe *pe, int npes, int napps, void *topology, int *wake_fd);
 /* Append what a PE needs to find the server to its environment. Returns 0 or -errno. */
 int server_env(const struct pe *pe, char ***env);
-/* True once some PE called PMIx_Abort; then who, with which status and words. */
-bool server_aborted(int *rank, int *status, const char **words);
+/* What a PE said that called PMIx_Abort. */
+struct abort_record {
+    int rank, status;
+    char words[256];
+};
+
+/* Of the first PE that called PMIx_Abort; NULL while there is none. */
+const struct abort_record *server_aborted(void);
 
 #endif

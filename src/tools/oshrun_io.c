@@ -24,7 +24,8 @@ enum {
 
 struct sink {
     int fd;
-    bool broken, regular;
+    int error; /* errno of the write after which nothing more is tried */
+    bool regular;
     struct stream *midline; /* who left a line without its end */
     char *queue;
     size_t head, len, cap; /* queue[head .. head + len) waits */
@@ -96,14 +97,19 @@ int streams_left(void)
     return open_streams;
 }
 
-bool out_broken(void)
+int out_error(void)
 {
-    return sink_out->broken;
+    return sink_out->error;
+}
+
+bool output_lost(void)
+{
+    return (sink_out->error && sink_out->error != EPIPE) || (sink_err->error && sink_err->error != EPIPE);
 }
 
 static void sink_add(struct sink *k, const char *data, size_t n)
 {
-    if (k->broken)
+    if (k->error)
         return;
     if (k->head + k->len + n > k->cap) {
         if (k->head)
@@ -121,7 +127,7 @@ static void sink_add(struct sink *k, const char *data, size_t n)
 /* Write what the sink takes without blocking. */
 static void sink_flush(struct sink *k)
 {
-    while (k->len && !k->broken) {
+    while (k->len && !k->error) {
         struct pollfd p = {.fd = k->fd, .events = POLLOUT};
         size_t n = k->regular || k->len < ATOMIC_WRITE ? k->len : ATOMIC_WRITE;
         ssize_t done;
@@ -131,7 +137,7 @@ static void sink_flush(struct sink *k)
         if (done < 0 && (errno == EAGAIN || errno == EINTR))
             return;
         if (done < 0) {
-            k->broken = true;
+            k->error = errno;
             k->len = 0;
             return;
         }

@@ -61,6 +61,16 @@ void out_of_memory(void)
     exit(1);
 }
 
+/* End after what --help or --version printed. */
+static _Noreturn void printed(void)
+{
+    if (fflush(stdout)) {
+        fprintf(stderr, "oshrun: cannot write standard output: %s\n", strerror(errno));
+        exit(1);
+    }
+    exit(0);
+}
+
 static _Noreturn void help(void)
 {
     printf("usage: oshrun [OPTIONS] PROGRAM [ARGUMENTS] [: [OPTIONS] PROGRAM [ARGUMENTS]]...\n"
@@ -81,7 +91,7 @@ static _Noreturn void help(void)
     printf("\nA job on other hosts is started by Slurm's srun --mpi=pmix, prterun or Open MPI's mpirun. Labels, statuses and the\n"
            "end of a job are as on one machine, and oshrun must have the same path everywhere. The PEs are given the SHMEM_, SMA_,\n"
            "FI_ and ZE_ variables and LD_LIBRARY_PATH. In a Slurm job of several nodes, oshrun without -H uses all of them.\n");
-    exit(0);
+    printed();
 }
 
 /* Return the row of an argument that begins with '-', and in *value what stands behind a '=', or NULL. */
@@ -264,7 +274,7 @@ static void apply(struct options *opt, struct app *app, const struct row *row, c
         help();
     case SHOW_VERSION:
         printf("oshrun (Fulmar) %s\n", PACKAGE_VERSION);
-        exit(0);
+        printed();
     }
 }
 

@@ -16,6 +16,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <pmix.h>
 #include <pmix_server.h>
 #include <pthread.h>
@@ -31,10 +33,7 @@
 
 static char nspace[PMIX_MAX_NSLEN + 1], hostname[PMIX_MAX_NSLEN + 1];
 static int wake = -1;
-static struct {
-    int rank, status;
-    char words[256];
-} record;
+static struct abort_record record;
 static atomic_int aborted;
 
 /* A call to the server that answers from its thread. */
@@ -88,7 +87,10 @@ static pmix_status_t on_finalized(const pmix_proc_t *proc, void *object, pmix_op
 static pmix_status_t on_abort(const pmix_proc_t *proc, void *object, int status, const char msg[], pmix_proc_t procs[],
                               size_t nprocs, pmix_op_cbfunc_t done, void *arg)
 {
-    (void)object, (void)procs, (void)nprocs, (void)done, (void)arg;
+    struct pe *pe = object;
+
+    (void)procs, (void)nprocs, (void)done, (void)arg;
+    atomic_store_explicit(&pe->pmix, PMIX_ABORTED, memory_order_release); /* P1 */
     if (!atomic_load_explicit(&aborted, memory_order_relaxed)) {
         record.rank = proc->rank;
         record.status = status;
@@ -213,6 +215,16 @@ static char *rank_list(int npes)
     return list;
 }
 
+/* libpmix up to 4.2 overruns a buffer of 50 bytes when it compresses a long name; "raw:" is its form without. */
+static pmix_status_t node_map(char **out)
+{
+    enum { COMPRESSED = 49 };
+
+    if (strlen(hostname) <= COMPRESSED)
+        return PMIx_generate_regex(hostname, out);
+    return asprintf(out, "raw:%s", hostname) < 0 ? PMIX_ERR_NOMEM : PMIX_SUCCESS;
+}
+
 static pmix_status_t register_job(struct pe *pe, int npes, int napps)
 {
     struct answer a = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 1, PMIX_SUCCESS};
@@ -225,7 +237,7 @@ static pmix_status_t register_job(struct pe *pe, int npes, int napps)
 
     if (!ranks)
         return PMIX_ERR_NOMEM;
-    if ((rc = PMIx_generate_regex(hostname, &nodes)) || (rc = PMIx_generate_ppn(ranks, &procs)))
+    if ((rc = node_map(&nodes)) || (rc = PMIx_generate_ppn(ranks, &procs)))
         return rc;
     PMIX_INFO_CREATE(job.info, most);
     key_add(&job, PMIX_JOBID, nspace, PMIX_STRING);
@@ -266,26 +278,49 @@ static pmix_status_t register_clients(struct pe *pe, int npes)
     return await(&a);
 }
 
-/* Start libpmix so that what it says on standard error stops once it is up: a PE that dies while it connects would
- * otherwise be told twice. Who sets PMIX_OUTPUT_STDERR_FD sees it all. */
-static pmix_status_t init_then_hush(pmix_info_t *info, size_t ninfo)
+/* Start libpmix without what it writes to standard error, now (help texts go to descriptor 2) and later; a user who sets
+ * PMIX_OUTPUT_STDERR_FD sees it all. */
+static pmix_status_t init_hushed(pmix_info_t *info, size_t ninfo)
 {
     bool chosen = getenv("PMIX_OUTPUT_STDERR_FD");
-    int fd = chosen ? -1 : fcntl(2, F_DUPFD_CLOEXEC, 3), nothing;
+    int fd = chosen ? -1 : open("/dev/null", O_WRONLY | O_CLOEXEC), own = fd < 0 ? -1 : fcntl(2, F_DUPFD_CLOEXEC, 3);
     char number[16];
     pmix_status_t rc;
 
     snprintf(number, sizeof number, "%d", fd);
     if (fd >= 0)
         setenv("PMIX_OUTPUT_STDERR_FD", number, 1);
+    if (own >= 0)
+        dup2(fd, 2);
     rc = PMIx_server_init(&module, info, ninfo);
-    if (fd < 0)
-        return rc;
-    unsetenv("PMIX_OUTPUT_STDERR_FD");
-    nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    dup3(nothing, fd, O_CLOEXEC);
-    close(nothing);
+    if (own >= 0) {
+        dup2(own, 2);
+        close(own);
+    }
+    if (fd >= 0)
+        unsetenv("PMIX_OUTPUT_STDERR_FD");
     return rc;
+}
+
+static bool have_interface(void)
+{
+    struct ifaddrs *all = NULL, *i;
+
+    if (getifaddrs(&all))
+        return true; /* not known */
+    for (i = all; i && !((i->ifa_flags & IFF_UP) && i->ifa_addr && i->ifa_addr->sa_family == AF_INET);)
+        i = i->ifa_next;
+    freeifaddrs(all);
+    return i;
+}
+
+static void say_why(pmix_status_t rc)
+{
+    if (!have_interface())
+        say("oshrun: cannot start the PMIx server: no network interface is up, not even the loopback (ip link set lo up)");
+    else
+        say("oshrun: cannot start the PMIx server: %s (PMIX_OUTPUT_STDERR_FD=2 shows what libpmix says)",
+            PMIx_Error_string(rc));
 }
 
 int server_up(struct pe *pe, int npes, int napps, void *topology, int *wake_fd)
@@ -301,13 +336,13 @@ int server_up(struct pe *pe, int npes, int napps, void *topology, int *wake_fd)
     setenv("PMIX_MCA_gds", "hash", 1);
     setenv("OMPI_MCA_orte_local_daemon_uri", NOT_ALONE, 0);
     PMIX_INFO_LOAD(&info[0], PMIX_TOPOLOGY2, &topo, PMIX_TOPO);
-    rc = init_then_hush(info, 1);
+    rc = init_hushed(info, 1);
     if (rc == PMIX_SUCCESS)
         rc = register_job(pe, npes, napps);
     if (rc == PMIX_SUCCESS)
         rc = register_clients(pe, npes);
     if (rc != PMIX_SUCCESS) {
-        say("oshrun: cannot start the PMIx server: %s", PMIx_Error_string(rc));
+        say_why(rc);
         return -1;
     }
     *wake_fd = wake;
@@ -322,12 +357,7 @@ int server_env(const struct pe *pe, char ***env)
     return PMIx_server_setup_fork(&proc, env) == PMIX_SUCCESS ? 0 : -EIO;
 }
 
-bool server_aborted(int *rank, int *status, const char **words)
+const struct abort_record *server_aborted(void)
 {
-    if (!atomic_load_explicit(&aborted, memory_order_acquire)) /* M2 */
-        return false;
-    *rank = record.rank;
-    *status = record.status;
-    *words = record.words;
-    return true;
+    return atomic_load_explicit(&aborted, memory_order_acquire) ? &record : NULL; /* M2 */
 }

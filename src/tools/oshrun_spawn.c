@@ -13,11 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 static pid_t guardian;
 static int guardian_fd = -1;
+static struct rlimit inherited; /* of open files */
+static bool raised;
 
 static void end_groups(const pid_t *group, size_t n, double grace_s)
 {
@@ -75,6 +78,27 @@ int guardian_up(double grace_s)
     close(fd[0]);
     guardian_fd = fd[1];
     return guardian < 0 ? -err : 0;
+}
+
+int files_up(int npes)
+{
+    enum { OWN = 15, OF_PE = 3 }; /* OWN: mostly libpmix's; of a PE: two pipes and a connection */
+    struct rlimit most;
+    rlim_t need = OWN + OF_PE * (rlim_t)npes;
+
+    for (int fd = 3; fd < 256; fd++)
+        need += fcntl(fd, F_GETFD) >= 0;
+    if (getrlimit(RLIMIT_NOFILE, &inherited) || inherited.rlim_cur >= need)
+        return 0;
+    most = inherited;
+    most.rlim_cur = need < most.rlim_max ? need : most.rlim_max;
+    if (most.rlim_cur < need || setrlimit(RLIMIT_NOFILE, &most)) {
+        say("oshrun: %d PEs need %d open files, and only %d are allowed: raise that with ulimit -n", npes, (int)need,
+            (int)most.rlim_max);
+        return -EMFILE;
+    }
+    raised = true;
+    return 0;
 }
 
 static void guardian_tell(pid_t pid)
@@ -180,6 +204,8 @@ static _Noreturn void become(struct pe *pe, const int fd[3], char **env, pid_t p
     sigprocmask(SIG_SETMASK, &none, NULL);
     if (pe->nmask)
         sched_setaffinity(0, pe->nmask, pe->mask);
+    if (raised)
+        setrlimit(RLIMIT_NOFILE, &inherited);
     *what = NULL;
     for (int i = 0; i < 3; i++)
         if (fd[i] != i && dup2(fd[i], i) < 0)

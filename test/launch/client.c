@@ -92,6 +92,19 @@ static void refused(void)
     printf("spawned %d found %d\n", spawned, found);
 }
 
+/* PE 1 dies while the others are in a fence, which fails: they end at once, PE 0 by an abort. */
+static void lost(int code)
+{
+    if (me.rank == 1) {
+        usleep(100000);
+        _exit(code);
+    }
+    if (PMIx_Fence(NULL, 0, NULL, 0) != PMIX_SUCCESS && me.rank == 0)
+        PMIx_Abort(8, "", NULL, 0);
+    sleep(me.rank == 0);
+    _exit(9);
+}
+
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
@@ -118,7 +131,9 @@ int main(int argc, char **argv)
         if (me.rank == 1)
             _exit(0);
         sleep(60);
-    } else if (!strcmp(mode, "status") && me.rank == 1) {
+    } else if (!strcmp(mode, "lost"))
+        lost(code);
+    else if (!strcmp(mode, "status") && me.rank == 1) {
         check("finalize", PMIx_Finalize(NULL, 0));
         return code;
     }

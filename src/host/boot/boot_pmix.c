@@ -2,6 +2,7 @@
 #include "host/boot/boot.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <pmix.h>
 #include <stdio.h>
@@ -10,6 +11,8 @@
 #include <unistd.h>
 
 #include "host/util/log.h"
+
+enum { ENDED_S = 2 }; /* the longest that a launcher takes to end the PEs of a job that has failed */
 
 static pmix_proc_t self;
 static int *local_pe;
@@ -71,7 +74,10 @@ static int fence(void)
     pmix_info_t collect;
     PMIX_INFO_LOAD(&collect, PMIX_COLLECT_DATA, &yes, PMIX_BOOL);
     pmix_status_t rc = PMIx_Fence(NULL, 0, &collect, 1);
-    return rc == PMIX_SUCCESS ? 0 : failed("PMIx_Fence", rc);
+    if (rc == PMIX_SUCCESS)
+        return 0;
+    sleep(ENDED_S); /* a PE was lost: the launcher names it and ends the others, in whose lines there is no news */
+    return failed("PMIx_Fence", rc);
 }
 
 /* Asks nobody: a PE whose host is to be told may have lost it. */
@@ -177,11 +183,29 @@ static int find_local(struct shi_boot *b)
     return err;
 }
 
+/* Join without libpmix's own lines about the environment; those that it writes later reach standard error. A user who
+ * sets PMIX_OUTPUT_STDERR_FD sees all. */
+static pmix_status_t init_hushed(void)
+{
+    int fd = getenv("PMIX_OUTPUT_STDERR_FD") ? -1 : open("/dev/null", O_WRONLY | O_CLOEXEC);
+    char number[16];
+    snprintf(number, sizeof number, "%d", fd);
+    if (fd >= 0)
+        setenv("PMIX_OUTPUT_STDERR_FD", number, 1);
+    pmix_status_t rc = PMIx_Init(&self, NULL, 0);
+    if (fd >= 0) {
+        unsetenv("PMIX_OUTPUT_STDERR_FD");
+        dup3(STDERR_FILENO, fd, O_CLOEXEC);
+    }
+    return rc;
+}
+
 int shi_boot_pmix_up(struct shi_boot *out)
 {
-    pmix_status_t rc = PMIx_Init(&self, NULL, 0);
+    pmix_status_t rc = init_hushed();
     if (rc != PMIX_SUCCESS) {
-        shi_log_error("PMIx_Init failed: %s; the launcher's PMIx server cannot be reached", PMIx_Error_string(rc));
+        shi_log_error("PMIx_Init failed: %s; the launcher's PMIx server cannot be reached (PMIX_OUTPUT_STDERR_FD=2 shows "
+                      "what libpmix says)", PMIx_Error_string(rc));
         return -ECONNREFUSED;
     }
     struct shi_boot b = {.pe = (int)self.rank, .ops = &ops};
