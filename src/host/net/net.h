@@ -7,8 +7,9 @@
  *             -EAGAIN: no room, nothing kept. Without a request the end shows by a later one's of the same PE, or by a
  *             flush: callbacks of one PE come in the order of posting, whatever order the provider completes in.
  *   flush     calls back when all that was posted to this PE before has ended; 0 when it has already.
- * Completion is local: the buffer is the caller's again. With SHI_NET_SAW and SHI_NET_WAW messages and writes arrive
- * behind earlier writes; without them a write's completion means that its data is in place.
+ * Completion is local: the buffer is the caller's again. With SHI_NET_WAW writes arrive behind earlier writes; with
+ * SHI_NET_SAW, which implies it, messages do too. Without SHI_NET_SAW a write's completion means that its data is in
+ * place.
  *
  * One PE may have `peer_cap` operations in flight on a lane and all together `lane_cap`, which is below the length of
  * the completion queue; more is -EAGAIN, so that a slow PE leaves room for the others.

@@ -130,6 +130,7 @@ void shi_stream_send_open(struct shi_lane *l, int pe, uint32_t flags)
         flags = ACK_SOON;
     if (flags) {
         s->asked = s->made;
+        s->placed = s->wrote ? s->made : s->placed;
         s->ask = s->wrote = 0;
     }
     *(struct head *)b->data = (struct head){.pe = (uint32_t)shi_stream_net.me, .lane = (uint16_t)l->index,
@@ -305,19 +306,20 @@ void shi_stream_fence(struct shi_lane *l)
     unlock(l);
 }
 
+/* The message whose acknowledgement says that all records and writes so far are complete; the next one while no message
+ * that asks follows the last write. */
+static uint64_t complete_at(const struct stream *s)
+{
+    return s->wrote ? s->made + 1 : s->need > s->placed ? s->need : s->placed;
+}
+
 /* All that went to pe is complete there; else what is needed for it has been started. */
 static int settled(struct shi_lane *l, int pe)
 {
     struct stream *s = &l->to[pe];
     int rma = rma_ended(l, pe);
-    if (s->wrote && shi_stream_net.limits.ordered & SHI_NET_SAW) {
-        s->need = s->made + 1; /* a message behind the writes: acknowledged, they are in place */
-        shi_stream_send_open(l, pe, ACK_NOW);
-    }
-    if (rma)
-        s->wrote = 0;
-    ask_for(l, pe, s->need);
-    return rma && s->acked >= s->need;
+    ask_for(l, pe, complete_at(s));
+    return rma && s->acked >= complete_at(s);
 }
 
 int shi_stream_quiet(struct shi_lane *l, int pe)
@@ -342,7 +344,7 @@ int shi_stream_idle(struct shi_lane *l, int pe)
 {
     lock(l);
     const struct stream *s = &l->to[pe];
-    int idle = s->acked >= s->need && !s->wrote && !s->rma;
+    int idle = s->acked >= complete_at(s) && !s->rma && !__atomic_load_n(&s->flushing, __ATOMIC_ACQUIRE);
     unlock(l);
     return idle;
 }
@@ -365,9 +367,7 @@ int shi_stream_after(struct shi_lane *l, int pe, struct shi_after *a)
         unlock(l);
         return -EAGAIN;
     }
-    if (s->wrote)
-        s->need = s->made + 1;
-    a->seq = s->need;
+    a->seq = complete_at(s);
     a->next = NULL;
     int done = s->acked >= a->seq;
     if (!done) {
@@ -502,8 +502,10 @@ int shi_stream_write(struct shi_lane *l, const struct shi_spot *to, const void *
     if (behind_fence(l, to->pe))
         rc = NET->write(l->net, to->pe, &shi_stream_net.memory[to->pe][to->region], to->off, from, bytes, req);
     if (rc == -EINPROGRESS) {
-        s->wrote = s->rma = 1;
-        s->write_epoch = l->fences;
+        if (!s->rma && !__atomic_load_n(&s->flushing, __ATOMIC_ACQUIRE))
+            s->write_epoch = l->fences;
+        s->wrote = (shi_stream_net.limits.ordered & SHI_NET_SAW) != 0;
+        s->rma = 1;
         list_dirty(l, to->pe);
     }
     unlock(l);

@@ -22,10 +22,6 @@ struct stashed {
     uint64_t data[];
 };
 
-static uint64_t looks = 1;      /* ends of polls */
-static uint64_t looked_ns;      /* when silence was last looked for */
-static int *owed, n_owed;       /* PEs that wait for an acknowledgement */
-
 /* ---- memory of this PE ---------------------------------------------------------------------------------------------- */
 
 static char *place(const struct head *h, int region, uint64_t off, size_t bytes)
@@ -172,8 +168,8 @@ static void owe(const struct head *h)
 {
     struct heard *x = &shi_stream_net.heard[h->pe];
     if (!x->owed_at)
-        owed[n_owed++] = (int)h->pe;
-    x->owed_at = looks;
+        shi_stream_net.owed[shi_stream_net.n_owed++] = (int)h->pe;
+    x->owed_at = shi_stream_net.looks;
     x->now |= (h->flags & ACK_NOW) != 0;
     __atomic_fetch_or(&x->owed_lanes, 1U << h->lane, __ATOMIC_RELEASE); /* R1 */
 }
@@ -211,10 +207,11 @@ static void take_ack(const struct head *h)
 static void pay(void)
 {
     struct shi_lane *l = shi_stream_net.lane[0];
-    for (int i = 0; i < n_owed;) {
+    int *owed = shi_stream_net.owed;
+    for (int i = 0; i < shi_stream_net.n_owed;) {
         struct heard *x = &shi_stream_net.heard[owed[i]];
         uint32_t lanes = __atomic_load_n(&x->owed_lanes, __ATOMIC_RELAXED);
-        if (lanes && !x->now && x->owed_at + 1 >= looks) {
+        if (lanes && !x->now && x->owed_at + 1 >= shi_stream_net.looks) {
             i++;
             continue;
         }
@@ -223,7 +220,7 @@ static void pay(void)
             shi_stream_send_open(l, owed[i], 0);
         pthread_mutex_unlock(&l->net->lock);
         x->owed_at = x->now = 0;
-        owed[i] = owed[--n_owed];
+        owed[i] = owed[--shi_stream_net.n_owed];
     }
 }
 
@@ -240,10 +237,10 @@ static uint64_t now_ns(void)
 static void listen(void)
 {
     uint64_t now = now_ns(), limit = shi_stream_net.silence_ns;
-    if (!limit || now - looked_ns < limit / 16)
+    if (!limit || now - shi_stream_net.looked_ns < limit / 16)
         return;
-    int overslept = now - looked_ns > limit / 3; /* this PE was stopped itself: nobody else is to blame */
-    looked_ns = now;
+    int overslept = now - shi_stream_net.looked_ns > limit / 3; /* this PE was stopped itself: nobody else is to blame */
+    shi_stream_net.looked_ns = now;
     for (int pe = 0; pe < shi_stream_net.n_pes; pe++) {
         struct heard *x = &shi_stream_net.heard[pe];
         if (!x->met && !__atomic_load_n(&shi_stream_net.lane[0]->to[pe].made, __ATOMIC_RELAXED))
@@ -308,7 +305,7 @@ static int apply_stashed(struct heard *x, int lane)
 
 static void end_of_look(void)
 {
-    looks++;
+    shi_stream_net.looks++;
     pay();
     listen();
     for (int i = 0; i < shi_stream_net.n_lanes; i++) {
@@ -347,8 +344,8 @@ void shi_stream_arrive(const void *msg, size_t bytes)
 
 int shi_stream_receive(int n_pes)
 {
-    owed = calloc((size_t)n_pes, sizeof *owed);
-    n_owed = 0;
-    looked_ns = now_ns();
-    return owed ? 0 : -ENOMEM;
+    shi_stream_net.owed = calloc((size_t)n_pes, sizeof *shi_stream_net.owed);
+    shi_stream_net.looks = 1;
+    shi_stream_net.looked_ns = now_ns();
+    return shi_stream_net.owed ? 0 : -ENOMEM;
 }

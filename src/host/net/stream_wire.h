@@ -64,17 +64,18 @@ struct stream {
     struct batch *ready, *last_ready;   /* closed, in order, waiting for room */
     int n_ready;
     unsigned char listed, dirty, waiting; /* in the lane's lists */
-    unsigned char wrote;   /* writes that no asked-for message follows yet */
+    unsigned char wrote;   /* with SHI_NET_SAW: writes that no message with ACK_ flags follows yet */
     unsigned char rma;     /* writes or reads that no flush covers yet */
     unsigned char flushing;
     unsigned char ask;     /* somebody waits: the next message asks at once */
     uint64_t made;         /* closed */
-    uint64_t need;         /* the last one with something that quiet waits for; made + 1: the open one */
+    uint64_t need;         /* the last one with a record that quiet waits for; made + 1: the open one */
+    uint64_t placed;       /* the first one with ACK_ flags behind the last write: acknowledged, the write is in place */
     uint64_t asked;        /* the last one that asked for an acknowledgement */
     uint64_t acked;
     uint64_t epoch;        /* the lane's fences when the last record came */
     uint64_t fenced;       /* need when that epoch began: what a write must not overtake */
-    uint64_t write_epoch;
+    uint64_t write_epoch;  /* of the oldest write that has not ended */
     struct shi_net_req flush;
     struct shi_after *after, *last_after; /* waiting for acked */
 };
@@ -117,6 +118,10 @@ struct shi_stream_net {
     int n_lanes;
     uint64_t silence_ns; /* SHMEM_HEARTBEAT; 0: any */
     int closing;         /* failures of connections are the end of the job, not of a PE */
+    /* of stream_rx.c */
+    uint64_t looks;      /* ends of polls, from 1 */
+    uint64_t looked_ns;  /* when silence was last looked for */
+    int *owed, n_owed;   /* PEs that wait for an acknowledgement */
 };
 extern struct shi_stream_net shi_stream_net;
 

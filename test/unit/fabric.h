@@ -1,0 +1,434 @@
+/*
+ * fabric.h - a network of a few PEs inside one process: a second struct shi_net_ops, seeded, as hostile as net.h allows.
+ *
+ * Everything that net.h leaves open is decided by the seed: how long an operation takes, in which order operations land
+ * and complete, when a buffer is read (at any time before its completion), how long a PE takes nothing (-EAGAIN). What
+ * net.h promises is kept: callbacks of one PE come in the order of posting; with SAW messages, with WAW writes, land
+ * behind earlier writes; without SAW a write completes once it is in place.
+ *
+ * One thread plays all PEs by turns: fabric_be(pe) puts the streams' state of that PE in place.
+ */
+#ifndef FABRIC_H
+#define FABRIC_H
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/boot/boot.h"
+#include "host/net/stream_wire.h"
+#include "../tap.h"
+
+enum { PES = 3, LANES = 2, WIRE = 96 };
+enum fabric_kind { MESSAGE, WRITE, READ, FLUSH };
+
+struct fabric_op {
+    struct fabric_op *next; /* of the line, in the order of posting */
+    enum fabric_kind kind;
+    struct shi_net_req *req; /* NULL: nobody is called back */
+    const char *from;        /* MESSAGE, WRITE: the caller's buffer, until the operation ends */
+    char *kept;              /* what was in it then */
+    char *to;
+    size_t bytes;
+    int landed, ended, told; /* in place; the buffer is the caller's; called back */
+};
+
+/* From one PE's lane to another PE. */
+struct fabric_line {
+    struct fabric_op *head, *tail;
+    int n;
+    struct fabric_op *wire[WIRE]; /* not landed yet, in the order of posting */
+    int n_wire;
+    long refuses_until, stalls_until;
+};
+
+struct fabric_message {
+    struct fabric_message *next;
+    size_t bytes;
+    uint64_t data[];
+};
+
+struct fabric_lane {
+    struct shi_net_lane pub;
+    int pe, in_flight;
+    struct fabric_line line[PES];
+};
+
+static struct {
+    struct fabric_lane lane[PES][LANES];
+    struct fabric_message *inbox[PES], **last[PES];
+    struct shi_stream_net net[PES]; /* the streams of the PEs that do not run */
+    struct shi_net_limits limits;
+    unsigned random;
+    int pe;                 /* that runs */
+    int calm;               /* nothing is refused or stalls */
+    int pace;               /* operations land in one tick of so many */
+    int refusals, patience; /* once in so many posts a PE takes nothing for at most so many ticks */
+    long now;
+} fabric;
+
+/* What landed, for the oracle. */
+static void fabric_landed(int from, int lane, int to);
+
+static unsigned fabric_below(unsigned n)
+{
+    return tap_random(&fabric.random) % n;
+}
+
+static void fabric_be(int pe)
+{
+    if (fabric.pe == pe)
+        return;
+    fabric.net[fabric.pe] = shi_stream_net;
+    shi_stream_net = fabric.net[pe];
+    fabric.pe = pe;
+}
+
+/* ---- posting -------------------------------------------------------------------------------------------------------- */
+
+static struct fabric_op *fabric_new(int pe, enum fabric_kind kind, struct shi_net_req *req)
+{
+    struct fabric_op *op = calloc(1, sizeof *op);
+    if (!op)
+        abort();
+    op->kind = kind;
+    op->req = req;
+    if (req)
+        req->pe = pe;
+    return op;
+}
+
+/* Behind what was posted to this PE before. */
+static void fabric_append(struct fabric_lane *l, int pe, struct fabric_op *op)
+{
+    struct fabric_line *q = &l->line[pe];
+    *(q->tail ? &q->tail->next : &q->head) = op;
+    q->tail = op;
+    q->n++;
+    l->in_flight++;
+}
+
+static void fabric_free(struct fabric_op *op)
+{
+    free(op->kept);
+    free(op);
+}
+
+/* 0, or why nothing can be posted. */
+static int fabric_full(struct fabric_lane *l, int pe)
+{
+    struct fabric_line *q = &l->line[pe];
+    if (!fabric.calm && fabric_below((unsigned)fabric.refusals) == 0)
+        q->refuses_until = fabric.now + fabric_below((unsigned)fabric.patience);
+    if (!fabric.calm && fabric_below((unsigned)fabric.refusals) == 0)
+        q->stalls_until = fabric.now + fabric_below((unsigned)fabric.patience);
+    int refuses = !fabric.calm && (fabric.now < q->refuses_until || fabric_below(16) == 0);
+    return refuses || q->n_wire == WIRE || q->n >= fabric.limits.peer_cap || l->in_flight >= fabric.limits.lane_cap
+               ? -EAGAIN
+               : 0;
+}
+
+static char *fabric_copy(const void *from, size_t bytes)
+{
+    char *copy = malloc(bytes + 1);
+    if (!copy)
+        abort();
+    return memcpy(copy, from, bytes);
+}
+
+static int fabric_post(struct shi_net_lane *pub, int pe, enum fabric_kind kind, const void *from, void *to, size_t bytes,
+                       struct shi_net_req *req)
+{
+    struct fabric_lane *l = (struct fabric_lane *)pub;
+    struct fabric_line *q = &l->line[pe];
+    int err = fabric_full(l, pe);
+    if (err)
+        return err;
+    struct fabric_op *op = q->wire[q->n_wire++] = fabric_new(pe, kind, req);
+    op->from = from;
+    op->to = to;
+    op->bytes = bytes;
+    fabric_append(l, pe, op);
+    return -EINPROGRESS;
+}
+
+static int fabric_send_short(struct shi_net_lane *pub, int pe, const void *msg, size_t bytes)
+{
+    struct fabric_lane *l = (struct fabric_lane *)pub;
+    struct fabric_line *q = &l->line[pe];
+    int err = fabric_full(l, pe);
+    if (err)
+        return err;
+    struct fabric_op *op = q->wire[q->n_wire++] = fabric_new(pe, MESSAGE, NULL);
+    op->kept = fabric_copy(msg, bytes);
+    op->bytes = bytes;
+    op->ended = op->told = 1;
+    return 0;
+}
+
+static int fabric_send(struct shi_net_lane *l, int pe, const void *msg, size_t bytes, struct shi_net_req *req)
+{
+    return fabric_post(l, pe, MESSAGE, msg, NULL, bytes, req);
+}
+
+static int fabric_write(struct shi_net_lane *l, int pe, const struct shi_net_memory *to, uint64_t off, const void *from,
+                        size_t bytes, struct shi_net_req *req)
+{
+    return fabric_post(l, pe, WRITE, from, (char *)to->base + off, bytes, req);
+}
+
+static int fabric_read(struct shi_net_lane *l, int pe, const struct shi_net_memory *from, uint64_t off, void *to,
+                       size_t bytes, struct shi_net_req *req)
+{
+    return fabric_post(l, pe, READ, (char *)from->base + off, to, bytes, req);
+}
+
+static int fabric_flush(struct shi_net_lane *pub, int pe, struct shi_net_req *req)
+{
+    struct fabric_lane *l = (struct fabric_lane *)pub;
+    if (!l->line[pe].head)
+        return 0;
+    struct fabric_op *op = fabric_new(pe, FLUSH, req);
+    op->ended = op->landed = 1;
+    fabric_append(l, pe, op);
+    return -EINPROGRESS;
+}
+
+/* ---- what the hardware does -------------------------------------------------------------------------------------------- */
+
+/* May the i-th operation on the wire land before those in front of it? */
+static int fabric_may_land(const struct fabric_line *q, int i)
+{
+    int kept = q->wire[i]->kind == MESSAGE ? SHI_NET_SAW : q->wire[i]->kind == WRITE ? SHI_NET_WAW : 0;
+    for (int k = 0; k < i && kept & fabric.limits.ordered; k++)
+        if (q->wire[k]->kind == WRITE)
+            return 0;
+    return 1;
+}
+
+static void fabric_deliver(int pe, const void *data, size_t bytes)
+{
+    struct fabric_message *m = malloc(sizeof *m + bytes);
+    if (!m)
+        abort();
+    *m = (struct fabric_message){.bytes = bytes};
+    memcpy(m->data, data, bytes);
+    *fabric.last[pe] = m;
+    fabric.last[pe] = &m->next;
+}
+
+static void fabric_land(int from, int lane, int to, int i)
+{
+    struct fabric_line *q = &fabric.lane[from][lane].line[to];
+    struct fabric_op *op = q->wire[i];
+    memmove(&q->wire[i], &q->wire[i + 1], (size_t)(--q->n_wire - i) * sizeof *q->wire);
+    const char *data = op->kept ? op->kept : op->from;
+    if (op->kind == MESSAGE)
+        fabric_deliver(to, data, op->bytes);
+    else
+        memcpy(op->to, data, op->bytes);
+    op->landed = 1;
+    if (op->kind == WRITE)
+        fabric_landed(from, lane, to);
+    if (op->told)
+        fabric_free(op);
+}
+
+/* One of the operations that are under way lands, perhaps. */
+static void fabric_tick(void)
+{
+    int from = (int)fabric_below(PES), lane = (int)fabric_below(LANES), to = (int)fabric_below(PES);
+    struct fabric_line *q = &fabric.lane[from][lane].line[to];
+    fabric.now++;
+    if (q->n_wire == 0 || fabric_below((unsigned)fabric.pace) || (!fabric.calm && fabric.now < q->stalls_until))
+        return;
+    int i = (int)fabric_below((unsigned)q->n_wire);
+    while (!fabric_may_land(q, i))
+        i--;
+    fabric_land(from, lane, to, i);
+}
+
+/* Its buffer is the caller's again. */
+static void fabric_end(struct fabric_op *op)
+{
+    int in_place = op->kind == READ || (op->kind == WRITE && !(fabric.limits.ordered & SHI_NET_SAW));
+    if (op->ended || (in_place && !op->landed) || fabric_below(2))
+        return;
+    if (!op->landed)
+        op->kept = fabric_copy(op->from, op->bytes);
+    op->from = NULL;
+    op->ended = 1;
+}
+
+/* Some operations of a line end; those at its head are called back. */
+static void fabric_complete(struct fabric_lane *l, int pe)
+{
+    struct fabric_line *q = &l->line[pe];
+    for (struct fabric_op *op = q->head; op; op = op->next)
+        fabric_end(op);
+    for (struct fabric_op *op; (op = q->head) && op->ended;) {
+        q->head = op->next;
+        if (!q->head)
+            q->tail = NULL;
+        q->n--;
+        l->in_flight--;
+        op->told = 1;
+        struct shi_net_req *req = op->req;
+        if (op->landed)
+            fabric_free(op);
+        if (req)
+            req->done(req, 0);
+    }
+}
+
+/* A poll of the PE that runs. */
+static void fabric_poll(void)
+{
+    int pe = fabric.pe;
+    for (int lane = 0; lane < LANES; lane++)
+        for (int to = 0; to < PES; to++)
+            fabric_complete(&fabric.lane[pe][lane], to);
+    for (unsigned n = fabric_below(6); n > 0 && fabric.inbox[pe]; n--) {
+        struct fabric_message *m = fabric.inbox[pe];
+        const struct head *h = (const struct head *)m->data;
+        int from = (int)h->pe, lane = h->lane;
+        fabric.inbox[pe] = m->next;
+        if (!m->next)
+            fabric.last[pe] = &fabric.inbox[pe];
+        shi_stream_arrive(m->data, m->bytes);
+        free(m);
+        fabric_landed(from, lane, pe);
+    }
+    shi_stream_arrive(NULL, 0);
+}
+
+/* Are there writes or reads of this lane, without a request, whose buffers are still in use? */
+static int fabric_busy(int pe, int lane)
+{
+    for (int to = 0; to < PES; to++)
+        for (const struct fabric_op *op = fabric.lane[pe][lane].line[to].head; op; op = op->next)
+            if ((op->kind == WRITE || op->kind == READ) && !op->req && !op->ended)
+                return 1;
+    return 0;
+}
+
+/* ---- the rest of the contract ------------------------------------------------------------------------------------------ */
+
+static const char *fabric_provider(void)
+{
+    return "fabric";
+}
+
+static int fabric_up(const struct shi_boot *boot, const struct shi_config *config, shi_net_arrive *arrive,
+                     struct shi_net_limits *out)
+{
+    (void)boot, (void)config, (void)arrive;
+    *out = fabric.limits;
+    return 0;
+}
+
+static int fabric_address(struct shi_net_address *out)
+{
+    out->bytes = 0;
+    return 0;
+}
+
+static int fabric_connect(int pe, const struct shi_net_address *a)
+{
+    (void)pe, (void)a;
+    return 0;
+}
+
+static int fabric_expose(const void *base, size_t bytes, struct shi_net_memory *out)
+{
+    (void)bytes;
+    *out = (struct shi_net_memory){.base = (uint64_t)base};
+    return 0;
+}
+
+static void fabric_withdraw(const struct shi_net_memory *m)
+{
+    (void)m;
+}
+
+static struct shi_net_lane *fabric_lane(int i)
+{
+    return &fabric.lane[fabric.pe][i % LANES].pub;
+}
+
+static int fabric_no_poll(void)
+{
+    return 0;
+}
+
+static int fabric_rest(int timeout_ms)
+{
+    (void)timeout_ms;
+    return 0;
+}
+
+static void fabric_nothing(void)
+{
+}
+
+const struct shi_net_ops shi_net_ofi = {
+    .name = "fabric", .provider = fabric_provider, .up = fabric_up, .address = fabric_address, .connect = fabric_connect,
+    .expose = fabric_expose, .withdraw = fabric_withdraw, .lane = fabric_lane, .send_short = fabric_send_short,
+    .send = fabric_send, .write = fabric_write, .read = fabric_read, .flush = fabric_flush, .poll = fabric_no_poll,
+    .rest = fabric_rest, .met = fabric_nothing, .down = fabric_nothing,
+};
+
+/* ---- up ---------------------------------------------------------------------------------------------------------------- */
+
+static int fabric_publish(const char *key, const void *data, size_t bytes)
+{
+    (void)key, (void)data, (void)bytes;
+    return 0;
+}
+
+static int fabric_fence(void)
+{
+    return 0;
+}
+
+/* The caller's own card stands in `data`; fabric_open gives it the others' memory. */
+static int fabric_lookup(int pe, const char *key, void *data, size_t bytes)
+{
+    (void)pe, (void)key, (void)data, (void)bytes;
+    return 0;
+}
+
+/* Bring up the streams of all PEs, PE i with the regions own[i]. */
+static void fabric_open(const struct shi_net_limits *limits, unsigned seed,
+                        struct shi_stream_region (*own)[SHI_REGIONS])
+{
+    static const struct shi_boot_ops ops = {.publish = fabric_publish, .fence = fabric_fence, .lookup = fabric_lookup};
+    static int first[1];
+    static const struct shi_config config = {.bcopy_bytes = -1};
+    memset(&fabric, 0, sizeof fabric);
+    fabric.limits = *limits;
+    fabric.refusals = fabric.patience = fabric.pace = 1;
+    fabric.random = seed * 2654435761u + 1;
+    for (int pe = 0; pe < PES; pe++) {
+        struct shi_boot boot = {.ops = &ops, .pe = pe, .n_pes = PES, .n_local = 1, .local_pe = first};
+        fabric.last[pe] = &fabric.inbox[pe];
+        fabric.pe = pe;
+        for (int i = 0; i < LANES; i++) {
+            fabric.lane[pe][i].pub.index = i;
+            fabric.lane[pe][i].pe = pe;
+            pthread_mutex_init(&fabric.lane[pe][i].pub.lock, NULL);
+        }
+        if (shi_stream_up(&boot, &config, own[pe], 1))
+            abort();
+        for (int i = 0; i < LANES; i++)
+            shi_stream_lane(i);
+        fabric.net[pe] = shi_stream_net;
+    }
+    for (int pe = 0; pe < PES; pe++)
+        for (int other = 0; other < PES; other++)
+            memcpy(fabric.net[pe].memory[other], fabric.net[other].memory[other], sizeof *fabric.net[pe].memory);
+    fabric.pe = 0;
+    shi_stream_net = fabric.net[0];
+}
+
+#endif

@@ -1,0 +1,581 @@
+/*
+ * stream.c - the streams of a few PEs against an oracle, over a network inside this process (fabric.h).
+ *
+ * Random operations, polls and deliveries; after everything that lands, and whenever a call says that something is
+ * complete, the oracle looks at the targets' memory. What must hold:
+ *
+ *   quiet    1: all that the lane sent that PE is in place, all that it fetched is here
+ *   fence    nothing that came after it is in place while something before it, to the same PE, is not
+ *   signal   AFTER_WRITES: not in place while its data is not; a store to the synchronization memory: nor anything before
+ *   after    called back, or 0: all that the lane sent that PE before is in place
+ *   idle     1: likewise
+ *   local    1: no buffer of a write or read is in use
+ *   records  applied once, in order; active messages likewise; replies bring what was asked for
+ *   in the end, once the network takes everything, all of it is complete
+ *
+ * stream [STEPS [SEED]]
+ */
+#include "fabric.h"
+
+#include "host/net/am_far.h"
+#include "host/net/progress.h"
+#include "host/util/log.h"
+
+enum { SLOTS = 10, WORDS = 64, MOST = 48, FETCHES = 24, WATCHES = 8, DRAIN = 20000, PHASE = 1000, FROM = 512 };
+enum { STEPS = 300000 };
+
+/* What the lanes of one PE write to on another. Slots hold one value at a time, words that count only grow. */
+struct area {
+    uint64_t slot[SLOTS][WORDS];
+    uint64_t count, fetched, signal;
+};
+
+static struct memory {
+    struct area area[PES][LANES];
+    uint64_t sync[PES][LANES];
+    uint64_t pattern[FROM];
+} memory[PES];
+
+/* An operation that the oracle has not seen in place. */
+struct pending {
+    const uint64_t *first, *last;
+    uint64_t value;
+    long index, epoch;
+    enum { SLOT, COUNT, SIGNAL, SYNC } kind;
+    long data; /* SIGNAL: index of what it must not precede */
+    int slot;
+};
+
+/* From a lane to a PE. */
+struct flow {
+    struct pending pending[MOST];
+    int n;
+    long index;
+    uint64_t counted, fetched, signalled, synced;
+    unsigned char busy[SLOTS];
+    uint64_t source[SLOTS][WORDS];
+};
+
+/* Something that comes back: by a reply, or by a read. */
+struct fetch {
+    union {
+        struct shi_reply reply;
+        struct shi_net_req req;
+    };
+    enum { NO, ANSWERED, ALONE } used; /* ANSWERED: called back; ALONE: quiet tells */
+    uint64_t got[WORDS], want[WORDS];
+    int n, of;
+};
+
+struct watch {
+    struct shi_after after;
+    int used, pe, lane, to;
+    long index;
+};
+
+static struct flow flows[PES][LANES][PES];
+static struct fetch fetches[PES][LANES][FETCHES];
+static struct watch watches[WATCHES];
+static long epoch[PES][LANES];
+static int in_session[PES][LANES];
+static uint64_t sent[PES][PES], came[PES][PES]; /* active messages */
+static uint64_t values;
+static long n_operations;
+static int asleep; /* a PE that does not poll */
+static long asleep_until;
+
+/* ---- what the library calls ------------------------------------------------------------------------------------------ */
+
+void shi_log_error(const char *fmt, ...)
+{
+    (void)fmt;
+}
+
+void shi_die(const char *routine, const char *fmt, ...)
+{
+    char text[300];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    printf("Bail out! %s: %s\n", routine, text);
+    exit(1);
+}
+
+void shi_am_far_arrived(int pe, unsigned id, const void *msg, size_t bytes)
+{
+    uint64_t n;
+    memcpy(&n, msg, sizeof n);
+    CHECKF(id == 1 && bytes == sizeof n && n == came[pe][fabric.pe], "message %lu of PE %d came as its %lu", n, pe,
+           came[pe][fabric.pe]);
+    came[pe][fabric.pe]++;
+}
+
+/* ---- the oracle ------------------------------------------------------------------------------------------------------ */
+
+static int in_place(const struct pending *p)
+{
+    uint64_t a = *p->first, b = *p->last;
+    return p->kind == SLOT ? a == p->value && b == p->value : a >= p->value;
+}
+
+/* x is in place, y is not: may that be? */
+static int may_precede(const struct pending *x, const struct pending *y)
+{
+    if (x->kind == SYNC)
+        return y->index > x->index;
+    if (x->kind == SIGNAL && y->index == x->data)
+        return 0;
+    return y->kind == SYNC || y->epoch >= x->epoch;
+}
+
+static void fabric_landed(int from, int lane, int to)
+{
+    struct flow *f = &flows[from][lane][to];
+    int left = 0;
+    for (int i = 0; i < f->n; i++)
+        for (int k = 0; in_place(&f->pending[i]) && k < f->n; k++)
+            CHECKF(may_precede(&f->pending[i], &f->pending[k]) || in_place(&f->pending[k]),
+                   "PE %d lane %d to PE %d: operation %ld (epoch %ld, kind %d) is in place, %ld (epoch %ld, kind %d) is not",
+                   from, lane, to, f->pending[i].index, f->pending[i].epoch, f->pending[i].kind, f->pending[k].index,
+                   f->pending[k].epoch, f->pending[k].kind);
+    for (int i = 0; i < f->n; i++) {
+        if (!in_place(&f->pending[i]))
+            f->pending[left++] = f->pending[i];
+        else if (f->pending[i].kind == SLOT)
+            f->busy[f->pending[i].slot] = 0;
+    }
+    f->n = left;
+}
+
+/* Is all up to the operation `index` in place? */
+static void must_be_there(const char *says, int from, int lane, int to, long index)
+{
+    const struct flow *f = &flows[from][lane][to];
+    for (int i = 0; i < f->n; i++)
+        CHECKF(f->pending[i].kind == SYNC || f->pending[i].index > index || in_place(&f->pending[i]),
+               "%s: PE %d lane %d to PE %d: operation %ld of %ld, kind %d, is not in place", says, from, lane, to,
+               f->pending[i].index, index, f->pending[i].kind);
+}
+
+static void must_have_come(const char *says, int pe, int lane, int of)
+{
+    for (int i = 0; i < FETCHES; i++) {
+        struct fetch *f = &fetches[pe][lane][i];
+        if (f->used != ALONE || (of >= 0 && f->of != of))
+            continue;
+        CHECKF(memcmp(f->got, f->want, (size_t)f->n * sizeof *f->got) == 0, "%s: PE %d lane %d has not got its words", says,
+               pe, lane);
+        f->used = NO;
+    }
+}
+
+static struct pending *expect_in_place(struct flow *f, int pe, int lane, uint64_t *at, uint64_t value)
+{
+    struct pending *p = &f->pending[f->n++];
+    n_operations++;
+    *p = (struct pending){.first = at, .last = at, .value = value, .index = ++f->index, .epoch = epoch[pe][lane],
+                          .kind = COUNT};
+    return p;
+}
+
+/* ---- operations ------------------------------------------------------------------------------------------------------ */
+
+static struct shi_spot spot(int to, enum shi_region region, const void *at)
+{
+    const char *base = region == SHI_REGION_HEAP   ? (const char *)memory[to].area
+                       : region == SHI_REGION_SYNC ? (const char *)memory[to].sync
+                                                   : (const char *)memory[to].pattern;
+    return (struct shi_spot){to, region, (uint64_t)((const char *)at - base)};
+}
+
+static unsigned ways[4]; /* of this phase: 0 write, 1 record, 2 record of blocks */
+
+/* Put a new value into a slot; then perhaps a signal. */
+static void put(struct shi_lane *l, int pe, int lane, int to)
+{
+    struct flow *f = &flows[pe][lane][to];
+    int slot = (int)fabric_below(SLOTS), n = 1 + (int)fabric_below(WORDS), rc;
+    unsigned way = ways[fabric_below(4)];
+    if (f->busy[slot] || f->n + 2 > MOST)
+        return;
+    uint64_t *at = memory[to].area[pe][lane].slot[slot], value = ++values;
+    struct shi_spot there = spot(to, SHI_REGION_HEAP, at), word = spot(to, SHI_REGION_HEAP, &memory[to].area[pe][lane].signal);
+    for (int i = 0; i < n; i++)
+        f->source[slot][i] = value;
+    if (way == 0) {
+        rc = shi_stream_write(l, &there, f->source[slot], (size_t)n * 8, NULL);
+    } else if (way == 1) {
+        rc = shi_stream_put(l, &there, f->source[slot], (size_t)n * 8, fabric_below(2) ? SHI_STREAM_MORE : 0);
+    } else {
+        n = n > 2 ? (n - 1) / 2 * 2 + 1 : 1;
+        rc = shi_stream_put_blocks(l, &there, &(struct shi_blocks){8, (uint32_t)(n / 2 + 1), 16}, f->source[slot], 8);
+    }
+    if (rc == -EAGAIN)
+        return;
+    struct pending *p = expect_in_place(f, pe, lane, at, value);
+    p->last = &at[n - 1];
+    p->kind = SLOT;
+    p->slot = slot;
+    f->busy[slot] = 1;
+    long data = p->index;
+    if (fabric_below(2) ||
+        shi_stream_amo(l, &word, 8, SHI_AMO_ADD, 1, 0, NULL, SHI_STREAM_AFTER_WRITES) == -EAGAIN)
+        return;
+    p = expect_in_place(f, pe, lane, &memory[to].area[pe][lane].signal, ++f->signalled);
+    p->kind = SIGNAL;
+    p->data = data;
+}
+
+static void count(struct shi_lane *l, int pe, int lane, int to)
+{
+    struct flow *f = &flows[pe][lane][to];
+    uint64_t *at = &memory[to].area[pe][lane].count;
+    struct shi_spot there = spot(to, SHI_REGION_HEAP, at);
+    if (f->n < MOST && shi_stream_amo(l, &there, 8, SHI_AMO_ADD, 1, 0, NULL, 0) != -EAGAIN)
+        expect_in_place(f, pe, lane, at, ++f->counted);
+}
+
+static void sync_store(struct shi_lane *l, int pe, int lane, int to)
+{
+    struct flow *f = &flows[pe][lane][to];
+    uint64_t *at = &memory[to].sync[pe][lane], value = f->synced + 1;
+    struct shi_spot there = spot(to, SHI_REGION_SYNC, at);
+    if (f->n == MOST || shi_stream_put(l, &there, &value, 8, SHI_STREAM_AFTER_WRITES) == -EAGAIN)
+        return;
+    f->synced++;
+    expect_in_place(f, pe, lane, at, value)->kind = SYNC;
+}
+
+static struct fetch *new_fetch(int pe, int lane, int of)
+{
+    struct fetch *f = &fetches[pe][lane][fabric_below(FETCHES)];
+    if (f->used)
+        return NULL;
+    memset(f, 0, sizeof *f);
+    f->of = of;
+    return f;
+}
+
+static void fetch_came(struct fetch *f)
+{
+    CHECKF(f->used == ANSWERED && memcmp(f->got, f->want, (size_t)f->n * sizeof *f->got) == 0,
+           "a reply has other words than asked for");
+    f->used = NO;
+}
+
+static void replied(struct shi_reply *r)
+{
+    fetch_came((struct fetch *)r);
+}
+
+static void has_read(struct shi_net_req *r, int err)
+{
+    CHECK(err == 0);
+    fetch_came((struct fetch *)r);
+}
+
+static void fetch_add(struct shi_lane *l, int pe, int lane, int to)
+{
+    struct flow *f = &flows[pe][lane][to];
+    struct fetch *x = new_fetch(pe, lane, to);
+    uint64_t *at = &memory[to].area[pe][lane].fetched;
+    struct shi_spot there = spot(to, SHI_REGION_HEAP, at);
+    if (!x || f->n == MOST)
+        return;
+    x->n = 1;
+    x->want[0] = f->fetched;
+    x->got[0] = ~0ull;
+    int alone = (int)fabric_below(2);
+    x->reply = (struct shi_reply){.to = (char *)x->got, .block = 8, .done = alone ? NULL : replied};
+    if (shi_stream_amo(l, &there, 8, SHI_AMO_ADD, 1, 0, &x->reply, 0) == -EAGAIN)
+        return;
+    x->used = alone ? ALONE : ANSWERED;
+    expect_in_place(f, pe, lane, at, ++f->fetched);
+}
+
+/* Words of the pattern, each at a stride there and here. */
+static void get_blocks(struct shi_lane *l, int pe, int lane, int to)
+{
+    struct fetch *x = new_fetch(pe, lane, to);
+    int n = 1 + (int)fabric_below(WORDS / 2), stride = 1 + (int)fabric_below(8), first = (int)fabric_below(FROM - 8 * WORDS / 2);
+    int spread = 1 + (int)fabric_below(2), alone = (int)fabric_below(2);
+    struct shi_spot there = spot(to, SHI_REGION_DATA, &memory[to].pattern[first]);
+    if (!x)
+        return;
+    x->n = (n - 1) * spread + 1;
+    for (int i = 0; i < n; i++)
+        x->want[i * spread] = memory[to].pattern[first + i * stride];
+    x->reply = (struct shi_reply){.to = (char *)x->got, .block = 8, .stride = 8 * spread, .done = alone ? NULL : replied};
+    if (shi_stream_get_blocks(l, &there, &(struct shi_blocks){8, (uint32_t)n, 8 * stride}, &x->reply) != -EAGAIN)
+        x->used = alone ? ALONE : ANSWERED;
+}
+
+static void read_words(struct shi_lane *l, int pe, int lane, int to)
+{
+    struct fetch *x = new_fetch(pe, lane, to);
+    int n = 1 + (int)fabric_below(WORDS), first = (int)fabric_below(FROM - WORDS), alone = (int)fabric_below(2);
+    struct shi_spot there = spot(to, SHI_REGION_DATA, &memory[to].pattern[first]);
+    if (!x)
+        return;
+    x->n = n;
+    memcpy(x->want, &memory[to].pattern[first], (size_t)n * 8);
+    x->req = (struct shi_net_req){.done = has_read};
+    if (shi_stream_read(l, &there, x->got, (size_t)n * 8, alone ? NULL : &x->req) != -EAGAIN)
+        x->used = alone ? ALONE : ANSWERED;
+}
+
+static void confirmed(struct shi_after *a)
+{
+    struct watch *w = (struct watch *)a;
+    must_be_there("after", w->pe, w->lane, w->to, w->index);
+    w->used = 0;
+}
+
+static void after(struct shi_lane *l, int pe, int lane, int to)
+{
+    struct watch *w = &watches[fabric_below(WATCHES)];
+    if (w->used)
+        return;
+    *w = (struct watch){{.done = confirmed}, 1, pe, lane, to, flows[pe][lane][to].index};
+    int rc = shi_stream_after(l, to, &w->after);
+    if (rc == 0)
+        confirmed(&w->after);
+    else if (rc == -EAGAIN)
+        w->used = 0;
+}
+
+static int quiet(struct shi_lane *l, int pe, int lane, int to)
+{
+    if (!shi_stream_quiet(l, to))
+        return 0;
+    must_have_come("quiet", pe, lane, to);
+    for (int k = 0; k < PES; k++)
+        if (to < 0 || k == to)
+            must_be_there("quiet", pe, lane, k, flows[pe][lane][k].index);
+    return 1;
+}
+
+static void idle(struct shi_lane *l, int pe, int lane, int to)
+{
+    if (shi_stream_idle(l, to))
+        must_be_there("idle", pe, lane, to, flows[pe][lane][to].index);
+}
+
+static void local(struct shi_lane *l, int pe, int lane)
+{
+    if (!shi_stream_local(l))
+        return;
+    CHECKF(!fabric_busy(pe, lane), "PE %d lane %d: a buffer is in use after local", pe, lane);
+    must_have_come("local", pe, lane, -1);
+}
+
+static void message(int pe, int to)
+{
+    void *p = shi_stream_am_begin(to, 64);
+    if (!p)
+        return;
+    memcpy(p, &sent[pe][to], 8);
+    sent[pe][to]++;
+    shi_stream_am_end(to, 1, 8);
+}
+
+/* As for a PE that has been silent. */
+static void ping(struct shi_lane *l, int to)
+{
+    pthread_mutex_lock(&l->net->lock);
+    shi_stream_send_open(l, to, ACK_NOW);
+    pthread_mutex_unlock(&l->net->lock);
+}
+
+static void fence(struct shi_lane *l, int pe, int lane)
+{
+    shi_stream_fence(l);
+    epoch[pe][lane]++;
+}
+
+static void change_session(struct shi_lane *l, int pe, int lane)
+{
+    in_session[pe][lane] ^= 1;
+    shi_stream_session(l, in_session[pe][lane] ? 1 : -1);
+}
+
+enum action { PUT, ADD, FETCH_ADD, GET, READ_WORDS, SYNC_STORE, SEND, AFTER, FENCE, LOCAL, PING, SESSION, IDLE, QUIET, ACTIONS };
+static enum action deck[64]; /* what this phase draws from */
+static unsigned n_deck;
+
+static void act(int pe)
+{
+    int lane = (int)fabric_below(LANES), to = (pe + 1 + (int)fabric_below(PES - 1)) % PES;
+    struct shi_lane *l = shi_stream_net.lane[lane];
+    switch (deck[fabric_below(n_deck)]) {
+    case PUT: put(l, pe, lane, to); break;
+    case ADD: count(l, pe, lane, to); break;
+    case FETCH_ADD: fetch_add(l, pe, lane, to); break;
+    case GET: get_blocks(l, pe, lane, to); break;
+    case READ_WORDS: read_words(l, pe, lane, to); break;
+    case SYNC_STORE: sync_store(l, pe, lane, to); break;
+    case SEND: message(pe, to); break;
+    case AFTER: after(l, pe, lane, to); break;
+    case FENCE: fence(l, pe, lane); break;
+    case LOCAL: local(l, pe, lane); break;
+    case PING: ping(l, to); break;
+    case SESSION: change_session(l, pe, lane); break;
+    case IDLE: idle(l, pe, lane, to); break;
+    default: quiet(l, pe, lane, fabric_below(2) ? -1 : to); break;
+    }
+}
+
+/* ---- runs ------------------------------------------------------------------------------------------------------------ */
+
+/* Every phase has a mixture and a network of its own: few kinds of operations show what others would cover up. */
+static void new_phase(void)
+{
+    static const unsigned most[ACTIONS] = {[PUT] = 12, [ADD] = 5, [FETCH_ADD] = 4, [GET] = 4, [READ_WORDS] = 4,
+                                           [SYNC_STORE] = 4, [SEND] = 3, [AFTER] = 3, [FENCE] = 4, [LOCAL] = 3, [PING] = 3,
+                                           [SESSION] = 1, [IDLE] = 4, [QUIET] = 6};
+    unsigned kinds = 1 + fabric_below(6);
+    deck[0] = PUT;
+    deck[1] = QUIET;
+    n_deck = 2;
+    for (int a = 0; a < ACTIONS; a++)
+        for (unsigned k = fabric_below(7) < kinds ? fabric_below(most[a] + 1) : 0; k > 0; k--)
+            deck[n_deck++] = (enum action)a;
+    for (int i = 0; i < 4; i++)
+        ways[i] = fabric_below(3);
+    fabric.pace = 1 << fabric_below(7);
+    fabric.patience = 1 << fabric_below(14);
+    fabric.refusals = 1 << (4 + fabric_below(10));
+    asleep = (int)fabric_below(PES);
+    asleep_until = fabric_below(4) ? 0 : fabric.now + fabric_below(2000);
+}
+
+static void step(void)
+{
+    unsigned what = fabric_below(8);
+    int pe = (int)fabric_below(PES);
+    if (what < 3) {
+        fabric_tick();
+        return;
+    }
+    fabric_be(pe);
+    if (what < 6)
+        act(pe);
+    else if (pe != asleep || fabric.now > asleep_until)
+        fabric_poll();
+}
+
+static int all_quiet(void)
+{
+    int all = 1;
+    for (int pe = 0; pe < PES; pe++) {
+        fabric_be(pe);
+        for (int lane = 0; lane < LANES; lane++)
+            all &= quiet(shi_stream_net.lane[lane], pe, lane, -1);
+        all &= memcmp(sent, came, sizeof sent) == 0;
+    }
+    for (int i = 0; i < WATCHES; i++)
+        all &= !watches[i].used;
+    for (int i = 0; i < PES * LANES * FETCHES; i++)
+        all &= !(&fetches[0][0][0])[i].used;
+    for (int i = 0; i < PES * LANES * PES; i++)
+        all &= (&flows[0][0][0])[i].n == 0;
+    return all;
+}
+
+/* The network takes everything now: all must come to an end, with nothing lost and nothing done twice. */
+static int drain(void)
+{
+    int rounds = 0;
+    fabric.pace = 1;
+    for (fabric.calm = 1; !all_quiet() && rounds < DRAIN; rounds++)
+        for (int k = 0; k < 20; k++) {
+            fabric_tick();
+            fabric_be(k % PES);
+            fabric_poll();
+        }
+    fabric.calm = 0;
+    CHECKF(rounds < DRAIN, "something waits for ever");
+    for (int pe = 0; pe < PES; pe++)
+        for (int lane = 0; lane < LANES; lane++)
+            for (int to = 0; to < PES; to++) {
+                const struct area *a = &memory[to].area[pe][lane];
+                const struct flow *f = &flows[pe][lane][to];
+                CHECKF(a->count == f->counted && a->fetched == f->fetched && a->signal == f->signalled &&
+                           memory[to].sync[pe][lane] == f->synced,
+                       "PE %d lane %d to PE %d: %lu, %lu, %lu, %lu updates, not %lu, %lu, %lu, %lu", pe, lane, to, a->count,
+                       a->fetched, a->signal, memory[to].sync[pe][lane], f->counted, f->fetched, f->signalled, f->synced);
+            }
+    return rounds < DRAIN;
+}
+
+static long n_steps = STEPS;
+static unsigned seed = 1;
+
+static void run(const struct shi_net_limits *limits)
+{
+    static struct shi_stream_region own[PES][SHI_REGIONS];
+    memset(memory, 0, sizeof memory);
+    memset(flows, 0, sizeof flows);
+    memset(fetches, 0, sizeof fetches);
+    memset(watches, 0, sizeof watches);
+    memset(epoch, 0, sizeof epoch);
+    memset(in_session, 0, sizeof in_session);
+    memset(sent, 0, sizeof sent);
+    memset(came, 0, sizeof came);
+    asleep_until = 0;
+    for (int pe = 0; pe < PES; pe++) {
+        for (int i = 0; i < FROM; i++)
+            memory[pe].pattern[i] = (uint64_t)(pe * FROM + i) * 0x9e3779b97f4a7c15;
+        own[pe][SHI_REGION_HEAP] = (struct shi_stream_region){(char *)memory[pe].area, sizeof memory[pe].area, NULL};
+        own[pe][SHI_REGION_DATA] = (struct shi_stream_region){(char *)memory[pe].pattern, sizeof memory[pe].pattern, NULL};
+        own[pe][SHI_REGION_SYNC] = (struct shi_stream_region){(char *)memory[pe].sync, sizeof memory[pe].sync, NULL};
+    }
+    fabric_open(limits, seed, own);
+    for (long i = 0; i < n_steps; i += PHASE) {
+        new_phase();
+        for (int k = 0; k < PHASE; k++)
+            step();
+        if (!drain())
+            return;
+    }
+}
+
+/* Catches: a put that quiet, fence, after or a signal take for complete too early, over a provider that keeps order. */
+static void ordered(void)
+{
+    run(&(struct shi_net_limits){.short_bytes = 128, .rma_bytes = 1 << 20, .ordered = SHI_NET_SAW | SHI_NET_WAW,
+                                 .lane_cap = 32, .peer_cap = 12});
+}
+
+/* Catches: the same where only the completion of a write tells that it is in place. */
+static void unordered(void)
+{
+    run(&(struct shi_net_limits){.short_bytes = 0, .rma_bytes = 1 << 20, .ordered = 0, .lane_cap = 48, .peer_cap = 24});
+}
+
+/* Catches: the same where writes stay behind writes, but messages do not. */
+static void writes_ordered(void)
+{
+    run(&(struct shi_net_limits){.short_bytes = 128, .rma_bytes = 1 << 20, .ordered = SHI_NET_WAW, .lane_cap = 48,
+                                 .peer_cap = 24});
+}
+
+/* Catches: messages that wait for room for long and get lost, overtake each other, or keep others waiting. */
+static void narrow(void)
+{
+    run(&(struct shi_net_limits){.short_bytes = 0, .rma_bytes = 1 << 20, .ordered = SHI_NET_SAW | SHI_NET_WAW,
+                                 .lane_cap = 3, .peer_cap = 2});
+}
+
+int main(int argc, char **argv)
+{
+    n_steps = argc > 1 ? atol(argv[1]) : n_steps;
+    seed = argc > 2 ? (unsigned)atol(argv[2]) : seed;
+    RUN(ordered, "messages behind writes, writes behind writes");
+    RUN(unordered, "no order but of completion");
+    RUN(writes_ordered, "writes behind writes only");
+    RUN(narrow, "room for two operations");
+    printf("# %ld operations\n", n_operations);
+    return tap_end();
+}
