@@ -46,15 +46,54 @@ static void test_contexts(void)
         CHECKF(counter == (long)THREADS * ROUNDS * n_pes, "counter %ld", counter);
 }
 
+/* Thread i takes part in an active set of 2 + i PEs, where this PE is in one. */
+static pthread_barrier_t start;
+static long psync[THREADS][SHMEM_BARRIER_SYNC_SIZE], set_word[THREADS];
+
+static void *meet_in_set(void *arg)
+{
+    int i = (int)(intptr_t)arg, n = 2 + i, first = me - me % n;
+    int next = first + (me - first + 1) % n;
+    pthread_barrier_wait(&start);
+    for (long round = 1; first + n <= n_pes && round <= 20; round++) {
+        shmem_barrier(first, 0, n, psync[i]);
+        shmem_long_p(&set_word[i], round, next);
+        shmem_barrier(first, 0, n, psync[i]);
+        if (set_word[i] != round)
+            bad[i]++;
+    }
+    return NULL;
+}
+
+/* Catches: an active set that is lost when two threads make their first use of one at the same time. Its members then
+ * disagree on whether it is new, and wait for ever. */
+static void test_sets(void)
+{
+    pthread_t t[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        bad[i] = 0;
+        for (int k = 0; k < SHMEM_BARRIER_SYNC_SIZE; k++)
+            psync[i][k] = SHMEM_SYNC_VALUE;
+    }
+    pthread_barrier_init(&start, NULL, THREADS);
+    shmem_barrier_all();
+    for (int i = 0; i < THREADS; i++)
+        CHECK(pthread_create(&t[i], NULL, meet_in_set, (void *)(intptr_t)i) == 0);
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(t[i], NULL);
+        CHECKF(bad[i] == 0, "the set of thread %d: %d rounds went wrong", i, bad[i]);
+    }
+    pthread_barrier_destroy(&start);
+    shmem_barrier_all();
+}
+
 int main(void)
 {
     int provided = -1;
     shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided);
     tap_pes_begin();
-    if (provided == SHMEM_THREAD_MULTIPLE)
-        RUN(test_contexts, "threads with contexts of their own");
-    else
-        tap_skip("test_contexts", "SHMEM_THREAD_MULTIPLE is not provided");
+    RUN(test_contexts, "threads with contexts of their own");
+    RUN(test_sets, "threads that first use an active set at the same time");
     int status = tap_end();
     shmem_finalize();
     return status;

@@ -141,6 +141,7 @@ static int start_thread(void)
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     wake = stop = 0;
+    shi_world.threads = 1; /* the program's only thread is here, in no section that locks only when this is set */
     int err = pthread_create(&thread, NULL, serve, NULL);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     has_thread = !err;

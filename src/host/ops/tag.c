@@ -15,8 +15,8 @@ struct shi_tag shi_tag;
 
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 
-/* Requests of the program that are free, in blocks that are never given back: as many as were ever open at a time. Only
- * the program's threads come here, so that there is a lock where there are several. */
+/* Free requests, in blocks that are kept until the process ends: as many as were ever open at a time. Requests are taken
+ * and put back by the program's threads and by functions of GPCs, which also run on a thread of the library's. */
 static struct {
     uint8_t lock;
     struct shmemx_tag_request *free;
@@ -30,7 +30,7 @@ static struct {
 
 static void lock_pool(void)
 {
-    if (shi_world.thread_level == SHMEM_THREAD_MULTIPLE)
+    if (shi_world.threads)
         shi_spin_lock(&pool.lock);
 }
 

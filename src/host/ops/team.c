@@ -22,7 +22,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t slot_free[SHI_SLOTS / 64];
 static uint64_t clock_max; /* the highest epoch of a destroyed team */
 static uint32_t generations; /* the highest there has been here */
-static struct shmem_team *teams, *sets;
+static struct shmem_team *teams;
+static struct shmem_team *sets; /* R5 -> A5: a set is whole before it is listed; added under lock, removed by shi_team_down */
 
 /* ---- slots ------------------------------------------------------------------------------------------------------ */
 
@@ -422,13 +423,13 @@ struct shmem_team *shi_team_of_set(const char *routine, int start, int log_strid
     int stride = size > 1 ? 1 << log_stride : 1;
     if (start == 0 && stride == 1 && size == shi_world.n_pes)
         return &shi_team_world;
-    for (struct shmem_team *t = sets; t; t = t->next)
+    for (struct shmem_team *t = __atomic_load_n(&sets, __ATOMIC_ACQUIRE); t; t = t->next) /* A5 */
         if (t->start == start && t->stride == stride && t->n == size)
             return t;
     struct shmem_team *t = calloc(1, sizeof *t);
     if (!t)
         shi_die(routine, "out of memory for an active set of %d PEs", size);
-    *t = (struct shmem_team){.start = start, .stride = stride, .n = size, .next = sets};
+    *t = (struct shmem_team){.start = start, .stride = stride, .n = size};
     t->me = shi_team_member(t, shi_world.pe);
     if (t->me < 0)
         shi_die(routine, "PE %d is not in the active set PE_start = %d, logPE_stride = %d, PE_size = %d", shi_world.pe,
@@ -436,6 +437,9 @@ struct shmem_team *shi_team_of_set(const char *routine, int start, int log_strid
     t->index = agree_on_set(routine, t, psync);
     if (fill(t))
         shi_die(routine, "out of memory for an active set of %d PEs", size);
-    sets = t;
+    pthread_mutex_lock(&lock);
+    t->next = sets;
+    __atomic_store_n(&sets, t, __ATOMIC_RELEASE); /* R5 */
+    pthread_mutex_unlock(&lock);
     return t;
 }

@@ -216,6 +216,7 @@ static int build_world(int thread_level)
     shi_world.data_bytes = st->bytes;
     shi_world.check = shi_world.config.check;
     shi_world.thread_level = thread_level;
+    shi_world.threads = thread_level == SHMEM_THREAD_MULTIPLE;
     shi_world.heap = shi_heap_up(shi_world.heap_bytes);
     int err = join_network(st);
     if (err)

@@ -36,6 +36,8 @@ struct shi_world {
     int check;                   /* SHMEM_CHECK */
     int watched;                 /* SHMEM_STATS or SHMEM_TRACE: stats.h counts every call */
     int thread_level;
+    int threads;                 /* may threads call at the same time? Set at init for SHMEM_THREAD_MULTIPLE, and once the
+                                    library starts a thread that runs functions of the program */
     int ever_up;
     size_t heap_bytes, data_bytes;
     uintptr_t dev_lo;            /* this PE's device heap, 0: none yet */
