@@ -514,5 +514,8 @@ int main(int argc, char **argv)
         run();
     }
     guardian_down();
+    for (int i = 0; i < npes; i++) /* whoever times oshrun counts the processor time of what it waited for */
+        if (pes[i].pid)
+            waitpid(pes[i].pid, NULL, 0);
     _exit(status);
 }
