@@ -78,6 +78,13 @@ run echo a
 [ "$(wc -l <"$work/out")" -eq "$(nproc)" ]
 ok $? "without -n there is one PE a core"
 
+# PEs that nobody waits for, whose processor time then counts for nobody.
+# shellcheck disable=SC2016
+used=$( (TIMEFORMAT=%U; time run -n 2 bash -c 'for ((i = 0; i < 100000; i++)); do :; done; TIMEFORMAT=%U; times') 2>&1)
+awk -v all="$used" 'NR == FNR && FNR % 2 == 1 { split($1, t, /[ms]/); pes += 60 * t[1] + t[2] }
+    END { print "PEs " pes " s, all " all " s"; exit !(pes > 0 && all > 0.9 * pes) }' "$work/out" >"$work/err"
+ok $? "the time of oshrun includes that of its PEs"
+
 # A label inside a line, or missing on one of several lines that come in one read.
 run -l -n 2 sh -c 'echo a; echo b'
 [ "$(sort "$work/out" | tr '\n' ' ')" = "[0] a [0] b [1] a [1] b " ]

@@ -81,6 +81,26 @@ EOF
 [ $? -eq 0 ] && grep -q 'SHMEM_TRACE_SIZE' "$dir/out"
 ok $? "a trace above SHMEM_TRACE_SIZE keeps the newest events and says so" "$dir/out"
 
+# A disk that is full: a file cut without a word, a line of every PE, a job that hangs or succeeds.
+one_line() { # status, setting's name
+    [ "$1" -eq 1 ] && [ "$(grep -c '^fulmar:' "$dir/out")" -eq 1 ] && grep -q "^fulmar: PE 0: $2=.*: No space left on device" "$dir/out"
+}
+SHMEM_STATS=/dev/full timeout -k 5 60 $OSHRUN -n 3 "$tell" >"$dir/out" 2>&1
+one_line $? SHMEM_STATS
+ok $? "statistics for a full disk: one line and status 1" "$dir/out"
+if unshare -rm mount -t tmpfs none "$dir" 2>/dev/null; then
+    mkdir "$dir/disk"
+    for size in 64k 3m; do # too little for the first events; for the later ones and the file that is made of the parts
+        # shellcheck disable=SC2016
+        unshare -rm sh -c 'mount -t tmpfs -o size=$0 none "$1" && SHMEM_TRACE=$1/t.json timeout -k 5 60 $OSHRUN -n 2 "$2" many' \
+            $size "$dir/disk" "$tell" >"$dir/out" 2>&1
+        one_line $? SHMEM_TRACE
+        ok $? "a trace on a disk of $size: one line and status 1" "$dir/out"
+    done
+else
+    skip "a trace on a full disk" "no right to mount a file system"
+fi
+
 for program in conf/rma conf/amo conf/signal conf/coll multi/team multi/lock multi/thread multi/device multi/device_private; do
     [ -x "$top_builddir/test/$program.pes" ] || continue
     SHMEM_STATS=$dir/s.json SHMEM_TRACE=$dir/t.json SHMEM_TRACE_SIZE=4M timeout -k 5 120 $OSHRUN -n 3 "$top_builddir/test/$program.pes" >"$dir/out" 2>&1 &&

@@ -208,41 +208,45 @@ static char *file_name(const char *setting, int *shared)
     return n < 0 ? NULL : name;
 }
 
-/* A shared file is an array to which each PE adds its object; a file of one's own is the object. */
-static void write_json(const char *setting)
+/* A shared file is an array to which each PE adds its object; a file of one's own is the object. 0, or -errno. */
+static int write_json(const char *setting)
 {
     int shared, first = shi_world.pe == 0, last = shi_world.pe == shi_world.n_pes - 1;
     char *name = file_name(setting, &shared);
     FILE *f = name ? fopen(name, shared && !first ? "ae" : "we") : NULL;
-    if (!f) {
-        shi_log_error("SHMEM_STATS=%s: %s", setting, strerror(errno));
-    } else {
+    int err = f ? 0 : -errno;
+    if (f) {
         if (shared)
             fputs(first ? "[" : ",\n", f);
         print_json(f);
         fputs(shared && last ? "]\n" : shared ? "" : "\n", f);
-        if (fclose(f))
-            shi_log_error("SHMEM_STATS=%s: %s", setting, strerror(errno));
+        err = fflush(f) || ferror(f) ? -(errno ? errno : EIO) : 0;
+        err = fclose(f) && !err ? -errno : err;
     }
     free(name);
+    return err;
 }
 
-static void write_text(void)
+/* 0, or -errno; a reader that went away is no error. */
+static int write_text(void)
 {
     char *text = NULL;
     size_t bytes = 0;
     FILE *f = open_memstream(&text, &bytes);
     if (!f)
-        return;
+        return -errno;
     print_text(f);
     fclose(f);
-    for (size_t done = 0; done < bytes;) {
+    int err = 0;
+    for (size_t done = 0; done < bytes && !err;) {
         ssize_t n = write(STDERR_FILENO, text + done, bytes - done);
-        if (n <= 0)
-            break; /* nobody is left to be told */
-        done += (size_t)n;
+        if (n > 0)
+            done += (size_t)n;
+        else if (n == 0 || errno != EINTR)
+            err = n ? -errno : -EIO;
     }
     free(text);
+    return err == -EPIPE ? 0 : err;
 }
 
 static const char *set(const char *text)
@@ -285,33 +289,72 @@ int shi_stats_up(void)
         all.start_ns = shi_now_ns();
     }
     int err = trace_file ? shi_trace_up(trace_file, shi_world.config.trace_bytes) : 0;
+    if (err) {
+        if (shi_world.pe != 0)
+            sleep(1); /* PE 0 writes the line, and ends the job, before the others do */
+        shi_log_error("SHMEM_TRACE=%s: %s", trace_file, strerror(-err));
+    }
     shi_world.watched = !err && (stats_file || trace_file);
     return err;
 }
 
-/* PEs speak in turn. */
+/* The first failure of this PE to write what it was asked for; err 0: none. */
+struct trouble {
+    int32_t err, of_trace;
+};
+
+static void note(struct trouble *t, int err, int of_trace)
+{
+    if (!t->err)
+        *t = (struct trouble){err, of_trace};
+}
+
+/* A program that returned 0 ends with 1. The C library goes on with the handlers that are left. */
+static void end_failed(int status, void *arg)
+{
+    (void)arg;
+    if (!status)
+        exit(EXIT_FAILURE);
+}
+
+/* Of the PEs in trouble the first writes the one line, and fails. Nobody leaves before all are done with the files. */
+static void tell_trouble(const struct trouble *mine)
+{
+    shi_team_exchange(&shi_team_world, mine, sizeof *mine);
+    for (int pe = 0; pe < shi_world.pe; pe++)
+        if (((const struct trouble *)shi_team_box(&shi_team_world, shi_world.pe, pe))->err)
+            return;
+    if (!mine->err)
+        return;
+    if (mine->of_trace)
+        shi_log_error("SHMEM_TRACE=%s: %s: the trace is not complete", trace_file, strerror(-mine->err));
+    else
+        shi_log_error("SHMEM_STATS=%s: %s", stats_file, strerror(-mine->err));
+    on_exit(end_failed, NULL);
+}
+
+/* PEs write in turn. */
 void shi_stats_down(const char *routine)
 {
+    struct trouble mine = {0, 0};
     if (!shi_world.watched)
         return;
     shi_world.watched = 0;
     for (int pe = 0; stats_file && pe < shi_world.n_pes; pe++) {
-        if (pe == shi_world.pe && strcmp(stats_file, "1") == 0)
-            write_text();
-        else if (pe == shi_world.pe)
-            write_json(stats_file);
+        if (pe == shi_world.pe)
+            note(&mine, strcmp(stats_file, "1") == 0 ? write_text() : write_json(stats_file), 0);
         shi_team_barrier(routine, &shi_team_world);
     }
     all.up = 0;
     free(all.to);
     all.to = NULL;
-    if (!trace_file)
-        return;
-    shi_trace_down();
-    shi_team_barrier(routine, &shi_team_world);
-    if (shi_world.pe == 0)
-        shi_trace_join_all(trace_file);
-    shi_team_barrier(routine, &shi_team_world); /* the program may start anew and write these files again */
+    if (trace_file) {
+        note(&mine, shi_trace_down(), 1);
+        shi_team_barrier(routine, &shi_team_world);
+        if (shi_world.pe == 0)
+            note(&mine, shi_trace_join_all(trace_file), 1);
+    }
+    tell_trouble(&mine);
 }
 
 void shi_stats_abort(void)

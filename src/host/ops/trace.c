@@ -24,6 +24,7 @@ static struct shi_trace_event *events;
 static size_t mapped_bytes;
 static uint64_t backed; /* events that the file has room for now */
 static int fd = -1;
+static int full; /* -errno once the file could not grow */
 
 static int64_t to_real_ns(void)
 {
@@ -37,7 +38,7 @@ static size_t bytes_of(uint64_t n)
     return SHI_TRACE_HEAD_BYTES + n * sizeof *events;
 }
 
-/* Have the file grow by a chunk. Where the disk is full, what there is goes round. */
+/* Have the file grow by a chunk. Where the disk is full, the newest events replace the oldest from now on. */
 static void grow(void)
 {
     uint64_t more = head->room - backed < CHUNK_EVENTS ? head->room - backed : CHUNK_EVENTS;
@@ -46,8 +47,8 @@ static void grow(void)
         backed += more;
         return;
     }
-    shi_log_error("SHMEM_TRACE: %s: only the last %lu events of this PE are kept", strerror(err), (unsigned long)backed);
     head->room = backed;
+    full = -err;
 }
 
 static int part_map(const char *path, uint64_t room)
@@ -59,10 +60,9 @@ static int part_map(const char *path, uint64_t room)
     mapped_bytes = bytes_of(room);
     if (!err && (p = mmap(NULL, mapped_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0)) == MAP_FAILED)
         err = errno;
-    if (err) {
-        shi_log_error("SHMEM_TRACE=%s: %s: %s", path, name ? name : "", strerror(err));
-        if (fd >= 0)
-            close(fd);
+    if (err && fd >= 0) {
+        close(fd);
+        unlink(name);
     }
     free(name);
     if (err)
@@ -113,27 +113,31 @@ void shi_trace_add(const char *routine, const struct shi_trace_event *e)
     pthread_mutex_unlock(&lock);
 }
 
-void shi_trace_down(void)
+int shi_trace_down(void)
 {
     pthread_mutex_lock(&lock);
+    int err = full;
+    full = 0;
     if (head) {
         munmap(head, mapped_bytes);
         close(fd);
         head = NULL;
     }
     pthread_mutex_unlock(&lock);
+    return err;
 }
 
-void shi_trace_join_all(const char *path)
+int shi_trace_join_all(const char *path)
 {
     int n_pes;
     uint64_t lost;
     int found = shi_trace_join(path, &n_pes, &lost);
     if (found < 0)
-        shi_log_error("SHMEM_TRACE=%s: the parts cannot be joined: %s", path, strerror(-found));
-    else if (found < n_pes)
+        return found;
+    if (found < n_pes)
         shi_log_error("SHMEM_TRACE=%s: only %d of %d parts are seen from here", path, found, n_pes);
     else if (lost)
         shi_log_error("SHMEM_TRACE=%s: the first %lu events were overwritten; SHMEM_TRACE_SIZE gives more room", path,
                       (unsigned long)lost);
+    return 0;
 }

@@ -6,14 +6,16 @@
 
 #include "host/util/telling.h"
 
-/* Start this PE's part of the trace `path`, of at most `bytes`; the newest events are kept. 0, or -errno after one line. */
+/* Start this PE's part of the trace `path`, of at most `bytes`; the newest events are kept. 0, or -errno. */
 int shi_trace_up(const char *path, size_t bytes);
 
 /* Add an event, from any thread. The name is routine's without what all have in common. */
 void shi_trace_add(const char *routine, const struct shi_trace_event *e);
 
-/* End the part. Join all parts where `join`; the others' must be ended. */
-void shi_trace_down(void);
-void shi_trace_join_all(const char *path);
+/* End the part. 0, or -errno when the disk had no room for all events. */
+int shi_trace_down(void);
+
+/* Join the parts of all PEs, which must be ended. 0, or -errno when they cannot be joined. */
+int shi_trace_join_all(const char *path);
 
 #endif

@@ -131,8 +131,8 @@ static int print_all(const char *path, const struct part *parts, int n)
         if (parts[pe].head)
             print_part(f, &parts[pe], shift_of(parts, &parts[pe], zero));
     fputs("\n]}\n", f);
-    int bad = ferror(f);
-    return fclose(f) || bad ? -EIO : 0;
+    int err = fflush(f) || ferror(f) ? -(errno ? errno : EIO) : 0;
+    return fclose(f) && !err ? -errno : err;
 }
 
 int shi_trace_join(const char *path, int *n_pes, uint64_t *lost)
