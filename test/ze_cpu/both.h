@@ -1,5 +1,5 @@
 /* both.h - functions compiled for the kernels and for the host: the host's results are the oracle of the kernels'. */
-#ifdef __OPENCL_VERSION__
+#ifdef __OPENCL_C_VERSION__
 #define INLINE
 #pragma OPENCL FP_CONTRACT OFF
 #else

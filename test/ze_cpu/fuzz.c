@@ -4,8 +4,10 @@
  *
  * FUZZ_ROUNDS: how many modules (default 100,000); FUZZ_SEED: where to start.
  */
+#include "blocks.h"
 #include "zt.h"
 
+enum { BRANCH = 249, SWITCH = 251 };
 enum { BATCH = 1000, INSTRUCTIONS = 20000 };
 
 struct sample {
@@ -23,6 +25,27 @@ static void prepare(struct sample *s, const char *name)
         s->at[s->count++] = i;
 }
 
+/* The first instruction with an opcode from first to last, counted in a circle from the k-th. */
+static uint32_t find(const struct sample *s, uint32_t k, uint32_t first, uint32_t last)
+{
+    for (uint32_t i = 0; i < s->count; i++) {
+        uint32_t at = s->at[(k + i) % s->count], op = s->words[at] & 0xffff;
+        if (op >= first && op <= last)
+            return at;
+    }
+    return s->at[0];
+}
+
+/* A branch goes to another label; most graphs that this makes no compiler would. */
+static void redirect(const struct sample *s, uint32_t *w, uint32_t n, unsigned *r)
+{
+    uint32_t k = tap_random(r) % s->count;
+    uint32_t from = find(s, k, BRANCH, SWITCH), words = s->words[from] >> 16;
+    uint32_t to = find(s, (k + tap_random(r) % 200) % s->count, BLOCKS_LABEL, BLOCKS_LABEL);
+    if (from + words <= n)
+        w[from + words - 1] = s->words[to + 1];
+}
+
 /* One change to the copy w; returns its length in words afterwards. */
 static uint32_t change(const struct sample *s, uint32_t *w, uint32_t n, unsigned *r)
 {
@@ -30,7 +53,7 @@ static uint32_t change(const struct sample *s, uint32_t *w, uint32_t n, unsigned
     uint32_t j = s->at[tap_random(r) % s->count];
     if (at >= n || i + words > n)
         return n;
-    switch (tap_random(r) % 8) {
+    switch (tap_random(r) % 11) {
     case 0:
         w[at] ^= 1u << tap_random(r) % 32;
         return n;
@@ -51,6 +74,13 @@ static uint32_t change(const struct sample *s, uint32_t *w, uint32_t n, unsigned
         return n - words;
     case 6:
         w[at] = tap_random(r);
+        return n;
+    case 7:
+        shuffle_blocks(w, n, r);
+        return n;
+    case 8:
+    case 9:
+        redirect(s, w, n, r);
         return n;
     default:
         return tap_random(r) % 16 ? n : tap_random(r) % n;

@@ -28,6 +28,8 @@ void zc_module_free(struct zc_module *m)
     free(m->code.v);
     free(m->extra.v);
     free(m->fixes.v);
+    free(m->blocks.v);
+    free(m->ranked.v);
     if (m->native)
         munmap(m->native, m->native_bytes);
     free(m->log);

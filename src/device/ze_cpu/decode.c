@@ -148,7 +148,7 @@ uint32_t zc_result_phi(struct zc_module *m, const uint32_t *p)
     for (const uint32_t *r = head; is_phi_or_line(r); r = next(r))
         if (ZC_OP(r) == OpPhi && r[1] == p[1] && incoming(m, r) == p[2])
             phi = r;
-    if (!phi || head > p || !m->id[phi[2]].slotted)
+    if (!phi || !zc_dominates(m, q[1], m->block) || !m->id[phi[2]].slotted)
         return zc_result(m, p);
     uint32_t s = m->id[phi[2]].slot, size = (uint32_t)zc_type(m, p[1])->size;
     for (const uint32_t *r = next(p); r < q; r = next(r))
@@ -266,8 +266,7 @@ static void branch(struct zc_module *m, const uint32_t *p)
 {
     struct move mv[PHIS_MAX];
     parallel(m, mv, phi_moves(m, p[1], mv));
-    const uint32_t *after = next(p);
-    if (ZC_OP(after) != OpLabel || after[1] != p[1])
+    if (p[1] != m->next_block)
         jump(m, p[1]);
 }
 
@@ -294,18 +293,14 @@ static void branch_conditional(struct zc_module *m, const uint32_t *p)
 static void branch_switch(struct zc_module *m, const uint32_t *p)
 {
     struct zc_type *t = zc_type_of(m, p[1]);
-    if (t->kind != KIND_INT)
-        zc_fail(m, "the selector is no integer");
-    uint32_t lit = t->size == 8 ? 2 : 1, words = ZC_WORDS(p) - 3, n = words / (lit + 1), at = m->code.n;
-    if (words % (lit + 1))
-        zc_fail(m, "the list of cases is cut");
+    uint32_t each, n = zc_cases(m, p, &each), lit = each - 1, at = m->code.n;
     struct zc_ins *i = zc_emit(m, OP_SWITCH, 0, zc_value(m, p[1]), n);
     i->w = (uint8_t)t->size;
     uint32_t e = m->extra.n;
     m->code.v[at].c = e;
     zc_push_n(m, m->extra, n * 3 + 1);
     for (uint32_t k = 0; k < n; k++) {
-        const uint32_t *c = p + 3 + k * (lit + 1);
+        const uint32_t *c = p + 3 + k * each;
         uint64_t v = zc_mask(c[0] | (lit == 2 ? (uint64_t)c[1] << 32 : 0), (unsigned)t->size);
         m->extra.v[e + k * 3] = (uint32_t)v;
         m->extra.v[e + k * 3 + 1] = (uint32_t)(v >> 32);
@@ -354,6 +349,8 @@ static void call(struct zc_module *m, const uint32_t *p)
 static void link_calls(struct zc_module *m)
 {
     for (uint32_t i = 0; i < m->calls.n; i++) {
+        if (m->calls.v[i].ins == ZC_NONE)
+            continue;
         struct zc_ins *c = &m->code.v[m->calls.v[i].ins];
         struct zc_fn *f = &m->fns.v[m->calls.v[i].callee];
         c->a = f->pc;
@@ -410,7 +407,6 @@ static bool control(struct zc_module *m, const uint32_t *p)
     case OpLifetimeStart:
     case OpLifetimeStop:
     case OpAssumeTrueKHR:
-    case OpFunctionParameter:
         return true;
     }
     return false;
@@ -418,8 +414,7 @@ static bool control(struct zc_module *m, const uint32_t *p)
 
 static void instruction(struct zc_module *m, const uint32_t *p)
 {
-    if (ZC_OP(p) != OpLabel && ZC_OP(p) != OpFunctionParameter && !m->block)
-        zc_fail(m, "outside a block");
+    m->cur = (uint32_t)(p - m->w);
     if (!control(m, p) && !zc_lower_arith(m, p) && !zc_lower_memory(m, p) && !zc_lower_atomic(m, p) &&
         !zc_lower_composite(m, p) && !zc_lower_convert(m, p) && !zc_lower_ext(m, p) && !zc_lower_group(m, p))
         zc_fail(m, "this instruction is not supported in a function");
@@ -429,19 +424,20 @@ static void function(struct zc_module *m, uint32_t index)
 {
     struct zc_fn *f = &m->fns.v[index];
     m->cur_fn = index + 1;
-    m->block = 0;
     m->fixes.n = 0;
     m->frame = f->base;
     f->pc = m->code.n;
-    const uint32_t *first = m->w + f->def, *last = m->w + f->end;
-    for (const uint32_t *p = next(first); p < last; p = next(p))
+    zc_cfg(m, f);
+    for (const uint32_t *p = m->w + f->def; p < m->w + f->end; p = next(p))
         if (ZC_OP(p) == OpFunctionParameter || ZC_OP(p) == OpPhi) {
             m->cur = (uint32_t)(p - m->w);
             zc_result(m, p);
         }
-    for (const uint32_t *p = next(first); p < last; p = next(p)) {
-        m->cur = (uint32_t)(p - m->w);
-        instruction(m, p);
+    for (uint32_t i = 0; i < m->ranked.n; i++) {
+        struct zc_block b = m->ranked.v[i];
+        m->next_block = i + 1 < m->ranked.n ? m->ranked.v[i + 1].label : 0;
+        for (const uint32_t *p = m->w + b.first; p <= m->w + b.last; p = next(p))
+            instruction(m, p);
     }
     m->cur = f->end;
     zc_emit(m, OP_TRAP, 0, 0, 0);
@@ -470,6 +466,7 @@ static void resolve_calls(struct zc_module *m)
         if (!m->fns.v[id->at].body)
             zc_fail(m, "function %u (%s) has no body", c->callee, id->name ? id->name : "unnamed");
         c->callee = id->at;
+        c->ins = ZC_NONE;
     }
 }
 

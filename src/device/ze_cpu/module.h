@@ -1,6 +1,6 @@
 /*
  * module.h - a SPIR-V module between its words and the code that the machine runs; shared by the files that parse
- * (parse.c, constant.c), lower (decode.c, lower*.c, ext.c) and run it (vm.c, group.c).
+ * (parse.c, constant.c), lower (cfg.c, decode.c, lower*.c, ext.c) and run it (vm.c, group.c).
  *
  * Every value has a slot: a byte offset into the frame of its work-item. The frame starts with the constants and
  * built-in values, equal for all functions; above lie the functions' own slots. OpenCL knows no recursion, so a
@@ -65,7 +65,7 @@ struct zc_id {
     uint32_t def;                               /* word of the definition */
     uint32_t type;
     uint32_t at;     /* type: index; constant: offset of its bytes; function: index; label: first instruction */
-    uint32_t slot;   /* where the value lies */
+    uint32_t slot;   /* where the value lies; label: index of its block */
     uint32_t fn;     /* 1 + index of the function it belongs to, 0: the module */
     uint32_t builtin; /* 1 + number */
     uint32_t align;
@@ -112,8 +112,14 @@ struct zc_kernel_info {
 
 struct zc_call {
     uint32_t caller, callee; /* functions */
-    uint32_t ins;            /* its instruction */
+    uint32_t ins;            /* its instruction; ZC_NONE: control does not reach it */
     uint32_t word;
+};
+
+/* A block of the function being lowered. */
+struct zc_block {
+    uint32_t label, first, last; /* words of the label and of the terminator */
+    uint32_t rank, idom;         /* place in reverse postorder, ZC_NONE: not reachable; that of the immediate dominator */
 };
 
 /* A target to be filled in when all labels of the function are known. */
@@ -154,6 +160,7 @@ struct zc_module {
     ZC_LIST(struct zc_ins) code;
     ZC_LIST(uint32_t) extra; /* switch tables, argument lists */
     ZC_LIST(struct zc_fix) fixes;
+    ZC_LIST(struct zc_block) blocks, ranked; /* of the function being lowered: as in the file; in reverse postorder */
     ZC_LIST(void *) blobs;   /* what to free with the module */
     uint32_t frame;          /* end of the slots given out so far */
     uint64_t local_bytes, global_bytes;
@@ -162,6 +169,7 @@ struct zc_module {
     uint32_t ext_opencl;
     uint32_t cur, cur_fn; /* word and function (1 + index) being read */
     uint32_t block, block_pc; /* label of the block being lowered, and its first instruction */
+    uint32_t next_block;      /* label of the block that is lowered next, or 0 */
     char *log;
     jmp_buf give_up;
 };
@@ -205,6 +213,11 @@ void zc_alias(struct zc_module *m, const uint32_t *p, uint32_t slot); /* p's res
 uint32_t zc_temp(struct zc_module *m, unsigned width);
 void zc_move(struct zc_module *m, uint32_t d, uint32_t s, uint64_t size);
 unsigned zc_log2(unsigned width);
+
+/* cfg.c: the blocks of f into m->ranked, each after those that dominate it. */
+void zc_cfg(struct zc_module *m, const struct zc_fn *f);
+bool zc_dominates(const struct zc_module *m, uint32_t label, uint32_t other); /* of the function of the last zc_cfg */
+uint32_t zc_cases(struct zc_module *m, const uint32_t *p, uint32_t *each); /* cases of OpSwitch; words of each */
 
 /* native.c: translate the code, where that of this processor is known. */
 void zc_native(struct zc_module *m);

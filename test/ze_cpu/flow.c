@@ -1,0 +1,362 @@
+/*
+ * flow.c - kernels with random control flow give what the same C text, compiled for the host, gives.
+ *
+ * A kernel is a function of loops, branches, switches, gotos (into loops, too), early returns, short-circuit conditions
+ * and calls. Each module is compiled with the passes of cl.sh, with those of oshcc and with none, and built as the
+ * translator wrote it and with the blocks of every function shuffled: the order of blocks has no meaning. Both engines
+ * run it. FLOW_SEED: the first module's seed; FLOW_MODULES: how many modules of KERNELS kernels.
+ */
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+
+#include "blocks.h"
+#include "zt.h"
+
+enum { KERNELS = 100, ITEMS = 32, LABELS = 2, HELPERS = 4 };
+
+/* ---- the generator ---------------------------------------------------------------------------------------------- */
+
+static FILE *source;
+static unsigned state;
+static int helpers;        /* that the function may call */
+static unsigned placed;    /* labels of the function that are placed, one bit each */
+static int loops, budget;  /* loops around the statement; statements left for the function */
+static bool in_switch;
+
+static unsigned below(unsigned n)
+{
+    return tap_random(&state) % n;
+}
+
+static void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static void say(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    vfprintf(source, fmt, ap);
+    va_end(ap);
+}
+
+static const char *const variable[] = {"u0", "u1", "u2", "u3", "s0", "s1", "b0", "h0", "w0", "l0", "f0", "d0"};
+enum { VARIABLES = sizeof variable / sizeof *variable, INTEGERS = 10 };
+
+/* An expression of type uint, without side effects. */
+static void value(int depth)
+{
+    static const char *const op[] = {"+", "-", "*", "&", "|", "^"};
+    switch (below(depth > 0 ? 12 : 4)) {
+    case 0:
+        say("%uu", below(4) ? below(20) : below(1u << 31));
+        return;
+    case 1:
+        say("a[%s & 7u]", variable[below(4)]);
+        return;
+    case 2:
+    case 3:
+        say("(uint)%s", variable[below(INTEGERS)]);
+        return;
+    case 4:
+        say("("), value(depth - 1), say(" %s (", below(2) ? ">>" : "<<"), value(depth - 1), say(" & 31u))");
+        return;
+    case 5:
+        say("("), value(depth - 1), say(" %s (", below(2) ? "/" : "%"), value(depth - 1), say(" | 1u))");
+        return;
+    case 6:
+        say("("), value(0), say(" < "), value(0), say(" ? "), value(depth - 1), say(" : "), value(depth - 1), say(")");
+        return;
+    case 7:
+        say("(uint)(%s >> %u)", below(2) ? "s1" : "l0", below(31));
+        return;
+    case 8:
+        say("(uint)(int)%s", below(2) ? "f0" : "d0");
+        return;
+    default:
+        say("("), value(depth - 1), say(" %s ", op[below(6)]), value(depth - 1), say(")");
+    }
+}
+
+static void condition(int depth)
+{
+    static const char *const order[] = {"<", "<=", ">", ">=", "==", "!="};
+    static const char *const type[] = {"uint", "int", "uchar", "short", "ulong", "long"};
+    const char *t = type[below(6)];
+    switch (below(depth > 0 ? 8 : 4)) {
+    case 0:
+        say("(u%u += %u) %% %uu < %uu", below(4), below(9), 2 + below(6), 1 + below(3));
+        return;
+    case 1:
+        say("f0 %s %s", order[below(4)], below(2) ? "d0" : "3.5f");
+        return;
+    case 2:
+    case 3:
+        say("(%s)(", t), value(1), say(") %s (%s)(", order[below(6)], t), value(1), say(")");
+        return;
+    case 4:
+        say("!("), condition(depth - 1), say(")");
+        return;
+    default:
+        say("("), condition(depth - 1), say(below(2) ? ") && (" : ") || ("), condition(depth - 1), say(")");
+    }
+}
+
+static void assign(void)
+{
+    unsigned v = below(VARIABLES + 2);
+    if (v >= INTEGERS && v < VARIABLES) { /* small, so that no rounding and no conversion differs */
+        say("%s = %s > 1000 ? 1 : %s * 0.5f + (", variable[v], variable[v], variable[v]), value(1), say(" & 255u);\n");
+        return;
+    }
+    if (v < INTEGERS)
+        say("%s = ", variable[v]);
+    else
+        say("a[%s & 7u] = ", variable[below(4)]);
+    if (helpers && below(5) == 0)
+        say("help%u(", below((unsigned)helpers)), value(1), say(", "), value(1), say(")");
+    else if (v < INTEGERS && below(4) == 0)
+        say("%s + ", variable[v]), value(2);
+    else
+        value(2);
+    say(";\n");
+}
+
+static void statements(int depth, unsigned n);
+
+static void loop(int depth)
+{
+    bool outer = in_switch;
+    in_switch = false;
+    loops++;
+    switch (below(3)) {
+    case 0:
+        say("for (i%d = 0; i%d < %uu && fuel; i%d++, fuel -= fuel > 0) {\n", depth, depth, 1 + below(5), depth);
+        statements(depth - 1, 3);
+        say("}\n");
+        break;
+    case 1:
+        say("while (("), condition(1), say(") && fuel && fuel--) {\n");
+        statements(depth - 1, 3);
+        say("}\n");
+        break;
+    default:
+        say("do {\n");
+        statements(depth - 1, 3);
+        say("} while (("), condition(1), say(") && fuel && fuel--);\n");
+    }
+    loops--;
+    in_switch = outer;
+}
+
+static void choose(int depth)
+{
+    bool outer = in_switch;
+    unsigned cases = 2 + below(5), other = below(cases + 1), wide = below(3);
+    in_switch = true;
+    say("switch (%s(", wide == 0 ? "(ulong)" : wide == 1 ? "(uchar)" : ""), value(1), say(" & 15u)) {\n");
+    for (unsigned k = 0; k < cases; k++) {
+        say("%s", k == other ? "default:\n" : "");
+        say("case %u:\n", k * 2 + below(2));
+        statements(depth - 1, below(3));
+        say("%s", below(3) ? "break;\n" : "");
+    }
+    say(";\n}\n");
+    in_switch = outer;
+}
+
+static void leave(void)
+{
+    unsigned how = below(5);
+    say("if ("), condition(1), say(") ");
+    if (how == 0 && loops)
+        say("continue;\n");
+    else if (how <= 1 && (loops || in_switch))
+        say("break;\n");
+    else if (how <= 2)
+        say("return "), value(1), say(";\n");
+    else
+        say("if (fuel) { fuel--; goto L%u; }\n", below(LABELS));
+}
+
+static void statement(int depth)
+{
+    unsigned l = below(LABELS * 8);
+    if (l < LABELS && !(placed & 1u << l)) {
+        placed |= 1u << l;
+        say("L%u:;\n", l);
+    }
+    if (budget-- <= 0)
+        depth = 0;
+    switch (below(depth > 0 ? 10 : 5)) {
+    case 4:
+    case 5:
+        leave();
+        break;
+    case 6:
+        say("if ("), condition(2), say(") {\n");
+        statements(depth - 1, 3);
+        say("} else {\n");
+        statements(depth - 1, 2);
+        say("}\n");
+        break;
+    case 7:
+    case 8:
+        loop(depth);
+        break;
+    case 9:
+        choose(depth);
+        break;
+    default:
+        assign();
+    }
+}
+
+static void statements(int depth, unsigned n)
+{
+    while (n--)
+        statement(depth);
+}
+
+static void body(const char *type, const char *name, int number, int depth, int size)
+{
+    placed = 0;
+    loops = 0;
+    in_switch = false;
+    budget = size;
+    say("%s %s%d(uint x, uint y)\n{\nuint u0 = x, u1 = y, u2 = x * 7u + y, u3 = 1u, fuel = %d, i0 = 0, i1 = 0, i2 = 0, i3 = 0;\n"
+        "int s0 = (int)x, s1 = (int)(x - y); uchar b0 = (uchar)y; short h0 = (short)(x ^ y);\n"
+        "ulong w0 = (ulong)x * y, r = 0; long l0 = (long)(int)y; float f0 = (float)(x & 63u); double d0 = (double)(y & 63u);\n"
+        "ushort a[8];\nfor (i0 = 0; i0 < 8; i0++) a[i0] = (ushort)(x >> i0);\n", type, name, number, size);
+    statements(depth, 4);
+    for (unsigned l = 0; l < LABELS; l++)
+        if (!(placed & 1u << l)) {
+            say("L%u:;\n", l);
+            placed |= 1u << l;
+            statements(1, 1);
+        }
+    for (unsigned v = 0; v < VARIABLES; v++)
+        say("r = r * 31u + (ulong)(long)%s;\n", variable[v]);
+    say("for (i0 = 0; i0 < 8; i0++) r = r * 31u + a[i0];\nreturn (%s)(r ^ r >> 32);\n}\n", type);
+}
+
+static void module(unsigned seed)
+{
+    state = seed * 2654435761u | 1;
+    say("#ifdef __OPENCL_C_VERSION__\n#pragma OPENCL FP_CONTRACT OFF\n"
+        "#define ENTRY(n) __kernel void k##n(__global const uint *in, __global ulong *out) { size_t i = get_global_id(0);\n"
+        "#else\n#define ENTRY(n) void k##n(const uint *in, ulong *out, unsigned long i) {\n"
+        "typedef unsigned char uchar; typedef unsigned short ushort; typedef unsigned uint; typedef unsigned long ulong;\n"
+        "#endif\n#pragma clang diagnostic ignored \"-Weverything\"\n");
+    for (helpers = 0; helpers < HELPERS; helpers++) {
+        say("%s", helpers % 2 ? "__attribute__((noinline))\n" : "__attribute__((always_inline)) inline static\n");
+        body("uint", "help", helpers, 1, 4);
+    }
+    for (int k = 0; k < KERNELS; k++) {
+        body("ulong", "run", k, 3, 12);
+        say("ENTRY(%d) out[i] = run%d(in[2 * i], in[2 * i + 1]); }\n", k, k);
+    }
+}
+
+/* ---- the same on both sides ------------------------------------------------------------------------------------- */
+
+static void input(uint32_t *in)
+{
+    for (unsigned i = 0; i < 2 * ITEMS; i++)
+        in[i] = below(3) ? below(40) : tap_random(&state);
+}
+
+/* What the host's compiler makes of it. */
+static void expect(const char *file, const uint32_t *in, uint64_t (*out)[ITEMS])
+{
+    char lib[] = "/tmp/ztflowXXXXXX", cmd[600], name[16];
+    close(mkstemp(lib));
+    snprintf(cmd, sizeof cmd, "${CC:-cc} -x c -std=gnu11 -O0 -w -fwrapv -ffp-contract=off -fPIC -shared -o %s %s", lib, file);
+    if (system(cmd)) {
+        fprintf(stderr, "# the host's compiler refuses %s\n", file);
+        exit(1);
+    }
+    void *all = dlopen(lib, RTLD_NOW | RTLD_LOCAL);
+    for (int k = 0; k < KERNELS; k++) {
+        snprintf(name, sizeof name, "k%d", k);
+        void (*run)(const uint32_t *, uint64_t *, size_t);
+        void *f = all ? dlsym(all, name) : NULL;
+        if (!f) {
+            fprintf(stderr, "# %s\n", dlerror());
+            exit(1);
+        }
+        memcpy(&run, &f, sizeof run);
+        for (size_t i = 0; i < ITEMS; i++)
+            run(in, out[k], i);
+    }
+    dlclose(all);
+    unlink(lib);
+}
+
+/* Build the words and run every kernel, in a process of its own. */
+static void compare(const char *what, const char *native, const uint32_t *w, uint32_t n, const uint32_t *in,
+                    uint64_t (*want)[ITEMS])
+{
+    pid_t child = fork();
+    if (!child) {
+        setenv("ZE_CPU_NATIVE", native, 1);
+        zt_up();
+        char log[700] = "", name[16];
+        ze_module_handle_t m = NULL;
+        if (!CHECKF(!zt_build(w, n * 4u, &m, log, sizeof log), "%s: %s", what, log))
+            _exit(1);
+        uint32_t *args = zt_host(2 * ITEMS * 4);
+        uint64_t *out = zt_host(ITEMS * 8);
+        memcpy(args, in, 2 * ITEMS * 4);
+        for (int k = 0; k < KERNELS; k++) {
+            snprintf(name, sizeof name, "k%d", k);
+            ze_kernel_handle_t h = zt_kernel(m, name);
+            zt_arg(h, 0, sizeof args, &args);
+            zt_arg(h, 1, sizeof out, &out);
+            CHECKF(!zt_run(h, ITEMS, 16), "%s, native %s: %s faults", what, native, name);
+            for (int i = 0; i < ITEMS; i++)
+                CHECKF(out[i] == want[k][i], "%s, native %s: %s, item %d: %llx, on the host %llx", what, native, name, i,
+                       (unsigned long long)out[i], (unsigned long long)want[k][i]);
+        }
+        _exit(tap_bad_now_ ? 1 : 0);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    CHECKF(!status, "%s, native %s: status %x", what, native, (unsigned)status);
+}
+
+static void same(void)
+{
+    static const char *const passes[] = {"", "oshcc", "none"};
+    const char *from = getenv("FLOW_SEED"), *count = getenv("FLOW_MODULES");
+    unsigned first = from ? (unsigned)atoi(from) : 1, modules = count ? (unsigned)atoi(count) : 2;
+    uint64_t(*want)[ITEMS] = malloc(KERNELS * sizeof *want);
+    for (unsigned seed = first; seed < first + modules; seed++) {
+        char file[] = "/tmp/ztflowXXXXXX", what[80];
+        uint32_t in[2 * ITEMS];
+        source = fdopen(mkstemp(file), "w");
+        module(seed);
+        fclose(source);
+        input(in);
+        expect(file, in, want);
+        for (unsigned p = 0; p < 3; p++) {
+            size_t bytes;
+            setenv("CL_PASSES", passes[p], 1);
+            uint32_t *w = (uint32_t *)zt_spirv_of(file, &bytes), n = (uint32_t)(bytes / 4);
+            for (int shuffled = 0; shuffled < 2; shuffled++) {
+                if (shuffled)
+                    shuffle_blocks(w, n, &state);
+                snprintf(what, sizeof what, "FLOW_SEED=%u, passes \"%s\"%s", seed, passes[p], shuffled ? ", shuffled" : "");
+                compare(what, "1", w, n, in, want);
+                compare(what, "0", w, n, in, want);
+            }
+            free(w);
+        }
+        unlink(file);
+    }
+    free(want);
+}
+
+int main(void)
+{
+    RUN(same, "kernels with random control flow give what the host's compiler gives");
+    return tap_end();
+}
