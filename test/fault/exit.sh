@@ -1,6 +1,6 @@
 #!/bin/sh
 # exit.sh - however a PE ends, the job ends with it, with the right status, and leaves nothing behind. Catches: PEs left
-# in a barrier, a status lost on the way, output lost at exit, files and processes that stay.
+# in a barrier, a status lost on the way, output or exit handlers lost at exit, files and processes that stay.
 . "${top_srcdir:=.}/test/tap.sh"
 dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
@@ -50,6 +50,24 @@ ends 3 global_exit_7 7 1
 ends 3 global_exit_7_compute 7 1
 ends 3 global_exit_7_all 7
 ends 2 global_exit_0 0
+
+# Exit handlers and destructors of the PE that ends the job: they run, and whatever they do, the status stays. Three lines of
+# theirs beside that of the PE.
+ends 1 handler_7 7 4
+ends 3 handler_7 7 4
+ends 3 handler_0 0 4
+ends 3 handler_exit_3 3 4
+ends 3 handler_finalizes_7 7 4
+ends 3 handler_puts_7 7 4
+for mode in crashes_7 aborts_7 overflows_7 hangs_7 exits_again_7 misuses_7 waits_7; do
+    ends 3 handler_$mode 7 1
+done
+ends 3 handler_crashes_0 0 1
+
+# An error of the library: what the program has printed comes out, unless another thread keeps stdout.
+ends 3 misuse 1 1
+ends 3 misuse_stdin_kept 1 1
+ends 3 misuse_stdout_kept 1
 ends 3 finalize_then_5 5 1
 ends 3 finalize_then_quick_0 0 2
 ends 3 finalize_one_of_two 0 3

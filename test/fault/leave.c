@@ -1,6 +1,7 @@
 /*
  * leave.c - one way to end a mode, taken by the last PE while the others wait, compute or finish; exit.sh knows the rest.
  */
+#include <pthread.h>
 #include <shmemx.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,6 +11,108 @@
 #include <unistd.h>
 
 static long *word;
+
+/* What runs at the end of a mode with "handler" in its name; the last one to be registered does what the mode says. */
+static int handlers_talk;
+static void (*in_handler)(void);
+
+static void talk(const char *which)
+{
+    if (handlers_talk)
+        printf("%s was here\n", which);
+}
+
+static void last_handler(void)
+{
+    if (in_handler)
+        in_handler();
+    talk("a handler from after shmem_init");
+}
+
+static void first_handler(void)
+{
+    talk("a handler from before shmem_init");
+}
+
+__attribute__((destructor)) static void destructor(void)
+{
+    talk("a destructor");
+}
+
+static void crash(void)
+{
+    *(volatile char *)(uintptr_t)in_handler = 0; /* code is not writable */
+}
+
+static volatile int deep;
+
+__attribute__((noinline)) static int overflow(int n)
+{
+    volatile char some[4096];
+    some[n % 4096] = (char)n;
+    return deep ? n : overflow(n + 1) + some[n % 4096];
+}
+
+static void overflow_stack(void)
+{
+    printf("%d", overflow(0));
+}
+
+static void hang(void)
+{
+    for (;;)
+        pause();
+}
+
+static void exit_globally(void)
+{
+    shmem_global_exit(9);
+}
+
+static void misuse(void)
+{
+    shmem_long_p(word, 1, -1);
+}
+
+static void finalize_and_free(void)
+{
+    shmem_free(word);
+    shmem_finalize();
+}
+
+static void put_and_get(void)
+{
+    shmem_long_p(word, 5, shmem_my_pe());
+    if (shmem_long_g(word, shmem_my_pe()) != 5)
+        hang();
+}
+
+/* Exit handlers that do this, in the PE that ends the job in this way. */
+static void with_handler(void (*what)(void), void (*end)(int), int status)
+{
+    handlers_talk = 1;
+    in_handler = what;
+    end(status);
+}
+
+/* Another thread keeps a stream for itself. */
+static void *keep(void *stream)
+{
+    flockfile(stream);
+    hang();
+    return NULL;
+}
+
+static void misuse_beside(FILE *kept)
+{
+    pthread_t t;
+    pthread_create(&t, NULL, keep, kept);
+    while (ftrylockfile(kept) == 0) {
+        funlockfile(kept);
+        usleep(1000);
+    }
+    misuse();
+}
 
 static void child_exits(void)
 {
@@ -66,6 +169,22 @@ static void finalize_one_of_two(void)
     M(global_exit_7, shmem_global_exit(7), shmem_barrier_all())                                                      \
     M(global_exit_7_compute, shmem_global_exit(7), for (;;) sleep(1))                                                \
     M(global_exit_7_all, shmem_global_exit(7), shmem_global_exit(7))                                                 \
+    M(handler_7, with_handler(NULL, shmem_global_exit, 7), shmem_barrier_all())                                      \
+    M(handler_0, with_handler(NULL, shmem_global_exit, 0), for (;;) sleep(1))                                        \
+    M(handler_exit_3, with_handler(NULL, exit, 3), shmem_barrier_all())                                              \
+    M(handler_crashes_7, with_handler(crash, shmem_global_exit, 7), shmem_barrier_all())                             \
+    M(handler_crashes_0, with_handler(crash, shmem_global_exit, 0), shmem_barrier_all())                             \
+    M(handler_aborts_7, with_handler(abort, shmem_global_exit, 7), shmem_barrier_all())                              \
+    M(handler_overflows_7, with_handler(overflow_stack, shmem_global_exit, 7), shmem_barrier_all())                  \
+    M(handler_hangs_7, with_handler(hang, shmem_global_exit, 7), shmem_barrier_all())                                \
+    M(handler_exits_again_7, with_handler(exit_globally, shmem_global_exit, 7), shmem_barrier_all())                 \
+    M(handler_misuses_7, with_handler(misuse, shmem_global_exit, 7), shmem_barrier_all())                            \
+    M(handler_waits_7, with_handler(shmem_barrier_all, shmem_global_exit, 7), for (;;) sleep(1))                     \
+    M(handler_finalizes_7, with_handler(finalize_and_free, shmem_global_exit, 7), shmem_barrier_all())               \
+    M(handler_puts_7, with_handler(put_and_get, shmem_global_exit, 7), shmem_barrier_all())                          \
+    M(misuse, misuse(), shmem_barrier_all())                                                                         \
+    M(misuse_stdout_kept, misuse_beside(stdout), for (;;) sleep(1))                                                  \
+    M(misuse_stdin_kept, misuse_beside(stdin), for (;;) sleep(1))                                                    \
     M(global_exit_0, shmem_global_exit(0), shmem_barrier_all())                                                      \
     M(finalize_then_5, (shmem_finalize(), exit(5)), (shmem_finalize(), exit(0)))                                     \
     M(finalize_then_quick_0, (shmem_finalize(), _exit(0)), shmem_finalize())                                         \
@@ -79,9 +198,11 @@ int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
     setvbuf(stdout, NULL, _IOFBF, 4096);
+    atexit(first_handler);
     if (strcmp(mode, "no_init_9") == 0)
         return 9;
     shmem_init();
+    atexit(last_handler);
     word = shmem_calloc(1, sizeof *word);
     *word = 0;
     if (strcmp(mode, "kill_gpc") == 0)

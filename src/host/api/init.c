@@ -7,6 +7,7 @@
 #include "host/ops/far.h"
 #include "host/ops/stats.h"
 #include "host/ops/team.h"
+#include "host/util/end.h"
 #include "host/util/log.h"
 
 /* Calls to initialise that still need their shmem_finalize. The first decides the thread level. */
@@ -54,10 +55,13 @@ SHI_DEF(void, shmem_query_initialized, (int *initialized))
     *initialized = shi_world.up;
 }
 
-/* Only the last one of nested pairs releases anything: OpenSHMEM 1.6, shmem_finalize. */
+/* Only the last one of nested pairs releases anything: OpenSHMEM 1.6, shmem_finalize. After shmem_global_exit, in an exit
+ * handler or a destructor, there is nobody to wait for. */
 SHI_DEF(void, shmem_finalize, (void))
 {
     shi_need_up(__func__);
+    if (shi_end_under_way())
+        return;
     if (open_inits == 1) {
         shi_world_down(__func__);
         return;

@@ -7,6 +7,7 @@
 #include "host/ops/heap.h"
 #include "host/ops/stats.h"
 #include "host/ops/team.h"
+#include "host/util/end.h"
 #include "host/util/log.h"
 
 static void *at_offset(size_t off)
@@ -52,7 +53,7 @@ static void *get(const char *routine, size_t bytes, size_t align, int clear)
 static void put(const char *routine, void *ptr)
 {
     shi_need_up(routine);
-    if (!ptr)
+    if (!ptr || shi_end_under_way()) /* a destructor after shmem_global_exit, which waits for nobody */
         return;
     SHI_SPAN(span, SHI_MEMORY, routine, NULL, SHI_TO_NONE, 0);
     size_t off = offset_of(routine, ptr);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "host/ops/world.h"
+#include "host/util/end.h"
 #include "host/util/log.h"
 
 enum { POLLS_ALONE = 4000, POLLS_A_LOOK = 16, YIELD_NS = 2000000, FIRST_SLEEP_US = 20, LAST_SLEEP_US = 1000 };
@@ -49,8 +50,10 @@ void shi_wait_refuse(const char *routine)
 int shi_wait_aborted(void)
 {
     int aborted = shi_shm_aborted(&shi_world.shm);
-    if (shi_unlikely(aborted)) { /* the PE that aborted has said why; the launcher ends us, with its status */
-        sleep(2);
+    if (shi_unlikely(aborted)) {
+        if (shi_end_under_way()) /* an exit handler waits for PEs that no longer answer */
+            shi_end_finish();
+        sleep(SHI_END_HANDLERS_S + 2); /* the PE that aborted has said why; the launcher ends us, with its status */
         _exit(aborted - 1);
     }
     return 0;

@@ -24,6 +24,7 @@
 #include "host/ops/tag.h"
 #include "host/ops/team.h"
 #include "host/ops/wait.h"
+#include "host/util/end.h"
 #include "host/util/log.h"
 
 struct shi_world shi_world;
@@ -84,6 +85,28 @@ static void abort_now(int status)
     _exit(status);
 }
 
+/* An error: what the program has printed may explain it. A forked child's buffers are copies of its parent's. */
+static void abort_on_error(int status)
+{
+    if (init_pid && getpid() != init_pid)
+        abort_now(status);
+    shi_end_begin(status, SHI_END_FLUSH_S, abort_now);
+    shi_end_finish();
+}
+
+/* From the program's start on, for errors before shmem_init. */
+__attribute__((constructor)) static void catch_errors(void)
+{
+    shi_log_set_abort(abort_on_error);
+}
+
+/* The last destructor of all: the exit handlers have run, those from before shmem_init too. */
+__attribute__((destructor(101))) static void after_handlers(void)
+{
+    if (shi_end_under_way())
+        shi_end_finish();
+}
+
 static void greet(void)
 {
     if (shi_world.pe == 0 && shi_world.config.version)
@@ -101,9 +124,12 @@ static void at_exit(int status, void *arg)
     (void)arg;
     if (getpid() != init_pid)
         return; /* in a forked child the PE lives on elsewhere */
+    if (shi_end_under_way())
+        return;
     if (shi_world.up && status) {
-        fflush(NULL); /* stdio's own flush comes after this handler, which does not return */
-        abort_now(status);
+        shi_shm_abort(&shi_world.shm, status);
+        shi_end_begin(status, SHI_END_HANDLERS_S, abort_now); /* after_handlers ends it */
+        return;
     }
     if (shi_world.up)
         shi_world_down("exit");
@@ -159,7 +185,6 @@ static int join_job(void)
     shi_log_set(shi_world.boot.pe, 0);
     shi_world.pe = shi_world.boot.pe;
     shi_report_up();
-    shi_log_set_abort(abort_now);
     if (shi_world.ever_up)
         return 0;
     err = read_settings();
@@ -235,7 +260,7 @@ void shi_world_up(int thread_level)
     if (!err)
         err = build_world(thread_level);
     if (err)
-        abort_now(1);
+        abort_on_error(1);
     shi_wait_set(shi_world.config.spin, shi_world.shm.crowded, shi_world.lane != NULL);
     main_thread = thread_id();
     *SHI_CTX_DEFAULT = (struct shmem_ctx){.peer = shi_all_miss() ? no_peers : peers, .n_pes = shi_world.n_pes,
@@ -319,11 +344,9 @@ void shi_world_down(const char *routine)
 
 void shi_world_exit(int status)
 {
-    if (shi_world.shm.base)
-        shi_shm_abort(&shi_world.shm, status);
-    fflush(NULL);
-    abort_now(status);
-    _exit(status);
+    shi_shm_abort(&shi_world.shm, status);
+    shi_end_begin(status, SHI_END_HANDLERS_S, abort_now);
+    exit(status); /* after_handlers ends it */
 }
 
 /* ---- what went wrong -------------------------------------------------------------------------------------------- */

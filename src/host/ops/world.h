@@ -82,7 +82,7 @@ void shi_world_down(const char *routine);
  * and store, or, where the host cannot do that, by copies on the slow path, which all operations then take. */
 void shi_world_add_device(void *base, size_t bytes, void *const *mapped, int host_access);
 
-/* End the job with this status, from any PE at any time. */
+/* Run this process's exit handlers, then end the job with this status, from any PE at any time. */
 _Noreturn void shi_world_exit(int status);
 
 /* The calling thread is one of the library's: it may be in routines whatever the program's thread level. */

@@ -13,7 +13,7 @@ void shi_log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Something SHMEM_DEBUG=1 shows. */
 void shi_log_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Who ends the job when shi_die is called; until one is set the process exits with the status alone. */
+/* Ends the job when shi_die is called; until one is set the process exits with the status alone. */
 void shi_log_set_abort(void (*abort_job)(int status));
 
 /* A user's error: print "fulmar: PE p: routine: ..." and end the job with status 1. `routine` may carry the p of
