@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "host/net/progress.h"
 #include "host/ops/dheap.h"
@@ -54,10 +53,8 @@ static int give(const struct shi_proxy_place *p, const struct shi_proxy_call *c)
 {
     if (c->to_cell && !shi_proxy_cell_free(p, c->op->ticket))
         return 0;
-    if (shi_world.dev_private)
-        shi_dheap_copy("shmemxg_gpc_exec", c->rhdr, c->reply, c->nbh.rhsize);
-    else
-        memcpy(c->rhdr, c->reply, c->nbh.rhsize);
+    if (c->nbh.rhsize)
+        shi_dheap_move(c->rhdr, c->reply, c->nbh.rhsize);
     if (c->to_cell)
         shi_proxy_cell_give(p, c->op->ticket, (uint64_t)(int64_t)c->nbh.status);
     else if (c->nbh.status)

@@ -56,9 +56,11 @@ int main(int argc, char **argv)
     int err = shmemx_launch("calls", groups, items, args, bytes, 4) || shmemx_device_sync();
     shmem_barrier_all();
     long all = (long)n * ITEMS, items_sum = (long)n * ITEMS * (ITEMS - 1) / 2;
-    err |= *bad != 0 || came != all || sum != items_sum;
+    uint64_t bads = 1;
+    shmem_getmem(&bads, bad, sizeof bads, shmem_my_pe());
+    err |= bads != 0 || came != all || sum != items_sum;
     if (err)
-        printf("PE %d: %ld bad, %ld calls of %ld, sum %ld of %ld\n", shmem_my_pe(), (long)*bad, came, all, sum, items_sum);
+        printf("PE %d: %ld bad, %ld calls of %ld, sum %ld of %ld\n", shmem_my_pe(), (long)bads, came, all, sum, items_sum);
     shmem_finalize();
     return err;
 }
