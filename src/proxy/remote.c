@@ -25,7 +25,9 @@ enum { PIECE_BYTES = 8192, LANE = 1 };
 _Static_assert((int)PIECE_BYTES <= (int)SHI_STREAM_PUT_BYTES && (int)PIECE_BYTES <= (int)SHI_STREAM_REPLY_BYTES,
                "a piece is a record");
 
-enum step { MOVE, SIGNAL, CONFIRM, WAIT };
+/* MOVE: send or fetch the data. Then, for puts, SIGNAL where there is one, CONFIRM: ask for completion, CONFIRMED; for results
+ * that go to a cell GIVE, once the cell is free; for other fetches FETCHED. */
+enum step { MOVE, SIGNAL, CONFIRM, CONFIRMED, GIVE, FETCHED };
 
 struct trip {
     struct shi_net_req req;
@@ -43,8 +45,9 @@ struct trip {
     struct trip *next;
 };
 
-static struct trip *ended;   /* callbacks have come */
-static struct trip *stalled; /* the network had no room */
+static struct trip *ended; /* callbacks have come, in any order: what they brought does not depend on each other */
+/* To be tried again, in the order of issue: the network had no room, or the cell of the result is not free. */
+static struct trip *stalled, **last_stalled = &stalled;
 static struct trip *spare;
 static int under_way;
 
@@ -74,7 +77,7 @@ static void transfer_ended(struct shi_net_req *req, int err)
     push((struct trip *)req);
 }
 
-/* ---- steps: 0 done, -EINPROGRESS a callback will come, -EAGAIN no room now ------------------------------------------- */
+/* ---- steps: 0 done, -EINPROGRESS a callback will come, -EAGAIN not now ----------------------------------------------- */
 
 static struct shi_spot part(const struct trip *t)
 {
@@ -144,53 +147,66 @@ static int move(struct trip *t, struct shi_lane *l)
     return err;
 }
 
-/* What a callback brought goes where the kernel wants it. */
+/* What a callback brought goes where the kernel wants it, unless that is a cell, which may have to wait. */
 static void take(struct trip *t)
 {
     const struct shi_request_view *v = &t->v;
     int op = (int)t->op->request.op;
     if (op == SHI_OP_GET && t->by_hand)
         shi_dheap_move(local(t), t->bounce, t->piece);
-    if (op == SHI_OP_GET_INLINE || (op == SHI_OP_AMO && v->result == SHI_RESULT_CELL))
-        shi_proxy_cell_give(t->place, t->op->ticket, t->value);
-    else if (op == SHI_OP_AMO && v->result == SHI_RESULT_ADDRESS)
+    if (op == SHI_OP_AMO && v->result == SHI_RESULT_ADDRESS)
         shi_dheap_move((void *)v->local, &t->value, v->bytes);
     t->moved += op == SHI_OP_AMO ? 0 : t->piece;
 }
 
-static int is_put(const struct trip *t)
+static enum step after_move(const struct trip *t)
 {
-    int op = (int)t->op->request.op;
-    return op != SHI_OP_GET && op != SHI_OP_GET_INLINE && (op != SHI_OP_AMO || t->v.result == SHI_RESULT_NONE);
+    switch (t->op->request.op) {
+    case SHI_OP_GET: return FETCHED;
+    case SHI_OP_GET_INLINE: return GIVE;
+    case SHI_OP_AMO:
+        return t->v.result == SHI_RESULT_CELL ? GIVE : t->v.result == SHI_RESULT_ADDRESS ? FETCHED : CONFIRM;
+    case SHI_OP_PUT_SIGNAL:
+    case SHI_OP_PUT_SIGNAL_INLINE: return SIGNAL;
+    default: return CONFIRM;
+    }
+}
+
+static int signal(struct trip *t, struct shi_lane *l)
+{
+    int set = t->v.sig_op == SHMEM_SIGNAL_SET;
+    return shi_stream_amo(l, &t->signal, sizeof(uint64_t), set ? SHI_AMO_SET : SHI_AMO_ADD, t->v.signal_value, 0, NULL,
+                          SHI_STREAM_AFTER_WRITES);
+}
+
+static int confirm(struct trip *t, struct shi_lane *l)
+{
+    t->after = (struct shi_after){.done = confirmed};
+    return shi_stream_after(l, t->at.pe, &t->after);
+}
+
+/* Requests of two laps of the ring may be under way at a time and share a cell: the result that comes second waits until
+ * the owner of the first has taken it. */
+static int give(const struct trip *t)
+{
+    if (!shi_proxy_cell_free(t->place, t->op->ticket))
+        return -EAGAIN;
+    shi_proxy_cell_give(t->place, t->op->ticket, t->value);
+    return 0;
 }
 
 /* Go on until something has to be waited for. */
 static int advance(struct trip *t)
 {
     struct shi_lane *l = shi_stream_lane(LANE);
-    int op = (int)t->op->request.op, err = 0;
-    if (t->step == MOVE) {
-        err = move(t, l);
-        if (err)
-            return err;
-        if (!is_put(t))
-            return 0;
-        t->step = op == SHI_OP_PUT_SIGNAL || op == SHI_OP_PUT_SIGNAL_INLINE ? SIGNAL : CONFIRM;
-    }
-    if (t->step == SIGNAL) {
-        int set = t->v.sig_op == SHMEM_SIGNAL_SET;
-        err = shi_stream_amo(l, &t->signal, sizeof(uint64_t), set ? SHI_AMO_SET : SHI_AMO_ADD, t->v.signal_value, 0, NULL,
-                             SHI_STREAM_AFTER_WRITES);
-        if (err)
-            return err;
+    int err = 0;
+    if (t->step == MOVE && !(err = move(t, l)))
+        t->step = after_move(t);
+    if (t->step == SIGNAL && !(err = signal(t, l)))
         t->step = CONFIRM;
-    }
-    if (t->step == CONFIRM) {
-        t->after = (struct shi_after){.done = confirmed};
-        err = shi_stream_after(l, t->at.pe, &t->after);
-        t->step = err == -EAGAIN ? CONFIRM : WAIT;
-    }
-    return err;
+    if (t->step == CONFIRM && (err = confirm(t, l)) != -EAGAIN)
+        t->step = CONFIRMED;
+    return t->step == GIVE ? give(t) : err;
 }
 
 /* ---- trips -------------------------------------------------------------------------------------------------------- */
@@ -208,12 +224,22 @@ static int go_on(struct trip *t)
 {
     int err = advance(t);
     if (err == -EAGAIN) {
-        t->next = stalled;
-        stalled = t;
+        t->next = NULL;
+        *last_stalled = t;
+        last_stalled = &t->next;
     } else if (err && err != -EINPROGRESS) {
         shi_die("proxy", "a request of a kernel on PE %d failed: %s", t->at.pe, strerror(-err));
     }
     return err;
+}
+
+/* Does an earlier request to this PE wait for room? A later one that found some would overtake it. */
+static int has_stalled(int pe)
+{
+    for (const struct trip *t = stalled; t; t = t->next)
+        if (t->at.pe == pe && t->step < CONFIRM)
+            return 1;
+    return 0;
 }
 
 static int where(uint32_t pe, uint64_t off, size_t bytes, struct shi_spot *out)
@@ -231,8 +257,7 @@ int shi_remote_issue(struct shi_proxy_place *p, struct shi_engine_op *op, const 
     if (signal.off % 8 || (q->op == SHI_OP_AMO && at.off % v->bytes) ||
         (signals && v->sig_op != SHMEM_SIGNAL_SET && v->sig_op != SHMEM_SIGNAL_ADD))
         return -EINVAL;
-    int cell = q->op == SHI_OP_GET_INLINE || (q->op == SHI_OP_AMO && v->result == SHI_RESULT_CELL);
-    if (cell && !shi_proxy_cell_free(p, op->ticket))
+    if (has_stalled(at.pe))
         return -EAGAIN;
     struct trip *t = spare;
     if (t)
@@ -262,16 +287,17 @@ void shi_remote_poll(void)
     shi_progress();
     struct trip *t = __atomic_exchange_n(&ended, NULL, __ATOMIC_ACQUIRE), *again = stalled; /* A1 */
     stalled = NULL;
-    for (struct trip *next; t; t = next) {
-        next = t->next;
-        if (t->step == MOVE)
-            take(t);
-        if (t->step == WAIT || (!is_put(t) && t->moved >= t->v.bytes) || go_on(t) == 0)
-            complete(t);
-    }
+    last_stalled = &stalled;
     for (struct trip *next; again; again = next) {
         next = again->next;
         if (go_on(again) == 0)
             complete(again);
+    }
+    for (struct trip *next; t; t = next) {
+        next = t->next;
+        if (t->step == MOVE)
+            take(t);
+        if (go_on(t) == 0)
+            complete(t);
     }
 }

@@ -93,7 +93,7 @@ ok $? "the program compiles" "$work/log"
 
 # Catches: a team's PE number taken for the world's, flags of an earlier team of other members, a context that completes
 # or orders by another's ring, a destroyed context's memory given away with requests on their way.
-for direct in 1 0; do
+for direct in $directs; do
     for pes in 1 2 3 4; do
         run $pes $direct "$work/team"
         ok $? "contexts and teams, $pes PEs, direct=$direct" "$work/log"
@@ -155,7 +155,7 @@ SHMEM_DEVICE_RING=16 run 1 0 "$work/many"
 ok $? "4096 work-items on a ring of 16 slots" "$work/log"
 SHMEM_DEVICE_RING=2 run 1 0 "$work/many" 64
 ok $? "64 work-items on a ring of 2 slots" "$work/log"
-for i in 1 2 3; do
+for i in 1 ${DEVICE_AGAIN:-2 3}; do
     run 2 0 "$work/many"
     ok $? "4096 work-items of two PEs, ring of the usual size, run $i" "$work/log"
 done

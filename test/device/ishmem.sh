@@ -12,7 +12,7 @@ cat >"$work/k.cl" <<'END'
 
 SHMEMG_DEVICE static void by_group(SHMEMG_GLOBAL int *d, SHMEMG_GLOBAL int *s, SHMEMG_GLOBAL int *bad, int rank, int step, int group)
 {
-    int me = ishmem_my_pe(), n = ishmem_n_pes();
+    int me = ishmem_my_pe(), n = ishmem_n_pes(), near = ishmem_team_translate_pe(ISHMEM_TEAM_SHARED, 0, ISHMEM_TEAM_WORLD);
     for (int i = rank; i < 4 * N; i += step)
         s[i] = me * 1000 + i, d[i] = -1;
     ishmemx_sync_all_work_group(group);
@@ -40,7 +40,7 @@ SHMEMG_DEVICE static void by_group(SHMEMG_GLOBAL int *d, SHMEMG_GLOBAL int *s, S
         for (int p = 0; p < n; p++)
             any |= p * 1000 + i;
         EXPECT(d[i] == 1000 * n * (n - 1) / 2 + n * i && d[N + i] == (n - 1) * 1000 + i && d[2 * N + i] == any);
-        EXPECT(d[3 * N + i] == 1000 * me * (me - 1) / 2 + me * i && s[i] == i);
+        EXPECT(d[3 * N + i] == 1000 * me * (me - 1) / 2 + me * i && s[i] == near * 1000 + i);
     }
 }
 
@@ -174,7 +174,7 @@ run() { # PEs, direct, argument
 }
 # Catches: blocks at wrong places, a collective that ends before its data are there or whose next one overtakes it, an
 # index of a word that was left out, signed words compared unsigned.
-for direct in 1 0; do
+for direct in $directs; do
     for pes in 1 2 3; do
         run $pes $direct
         ok $? "collectives, strides and waits, $pes PEs, direct=$direct" "$work/log"

@@ -124,7 +124,7 @@ ok $? "the program compiles" "$work/log"
 
 # Catches: handles of another context than the memory's, a module left without its context, an own device or context
 # not used or destroyed with Fulmar's, a module forgotten or kept too long.
-for direct in 1 0; do
+for direct in $directs; do
     SHMEM_DEVICE=cpu:0 run 2 $direct "$work/own" "$work" get
     ok $? "own modules and queues on Fulmar's context, direct=$direct" "$work/log"
     SHMEM_DEVICE=cpu:0 run 2 $direct "$work/own" "$work" use

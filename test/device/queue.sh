@@ -77,7 +77,7 @@ $OSHCC -O2 "$work/k.c" "$work/k.cl" -o "$work/k" >"$work/log" 2>&1
 ok $? "the program compiles" "$work/log"
 # Catches: a call that does not wait for the kernel before it, a kernel that does not wait for the call, calls in another
 # order, a sync or finalize that forgets them, a library that takes its own thread for the program's.
-for check in 0 1; do
+for check in ${DEVICE_AGAIN:-0 1}; do
     for pes in 1 2 3; do
         SHMEM_CHECK=$check SHMEM_DEVICE_SYMMETRIC_SIZE=8M timeout 60 $OSHRUN -n $pes "$work/k" >"$work/log" 2>&1
         ok $? "a pipeline in the queue, $pes PEs, SHMEM_CHECK=$check" "$work/log"

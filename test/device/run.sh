@@ -12,6 +12,10 @@ elif [ ! -f "$top_builddir/.libs/libze_cpu.so" ]; then
     echo "1..0 # SKIP this build has no device backend (libze-dev)"
     exit 0
 fi
+# What jobs differ in. Over the network no PE maps another's memory, and no atomic reaches memory that hosts cannot touch.
+# DEVICE_AGAIN: again.sh runs the test with its settings, and what does not depend on them need not run.
+directs='1 0' privates=${ZE_CPU_PRIVATE:-0 1}
+[ "$SHMEM_TRANSPORT" != ofi ] || directs=0 privates=0
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
 . "${top_srcdir:=.}/test/tap.sh"

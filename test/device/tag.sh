@@ -79,7 +79,7 @@ $OSHCC -O2 "$work/send.c" "$work/send.cl" -o "$work/send" > "$work/log" 2>&1
 ok $? "oshcc compiles them" "$work/log"
 # Catches: a message lost, cut, overtaken or sent after its buffer was written again; private memory read by the proxy.
 for pes in 1 2 3; do
-    for private in 0 1; do
+    for private in $privates; do
         ZE_CPU_PRIVATE=$private run $pes 1 "$work/send" && ! grep -q fulmar "$work/log"
         ok $? "kernels send, $pes PEs, device memory private: $private" "$work/log"
     done

@@ -70,7 +70,7 @@ END
 $OSHCC -O2 "$work/k.c" "$work/k.cl" -o "$work/k" -lpthread >"$work/log" 2>&1
 ok $? "the program compiles" "$work/log"
 # Catches: a sync that frees what another thread has just started, modules built twice, calls out of order.
-for direct in 1 0; do
+for direct in $directs; do
     for pes in 1 2; do
         run $pes $direct "$work/k"
         ok $? "three threads, $pes PEs, SHMEM_DEVICE_DIRECT=$direct" "$work/log"

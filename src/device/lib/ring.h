@@ -22,7 +22,7 @@
  *           who has read it leaves it in seen; there it may be old, or become older, but never ahead of tail.
  * R3 -> A3  everything up to the ticket has completed, and what it stored is visible, before the producer goes on.
  *
- * Checked by test/model/ring.pml, fence.pml, retire.pml and lanes.pml.
+ * Checked by test/model/ring.pml, fence.pml, retire.pml, cell.pml and lanes.pml.
  */
 #ifndef SHI_RING_H
 #define SHI_RING_H

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# again.sh - the other device tests with small rings, over the network, and on memory that the host cannot touch.
+#
+# Catches: a result lost or given to another ticket because several laps of the ring are under way, a put or a reply
+# without data that only works where the host can touch the memory, and whatever else only some of these ways show.
+. "${top_srcdir:=.}/test/device/run.sh"
+
+# Each ring with each way; the tests themselves have the usual ring on mapped memory.
+for suite in kernels contexts gpc ishmem own queue tag threads; do
+    for setting in "2 ofi 0" "4 ofi 0" "8 ofi 0" "2 auto 1" "4 auto 1" "8 auto 1"; do
+        # shellcheck disable=SC2086
+        set -- $setting
+        DEVICE_AGAIN=1 SHMEM_DEVICE_RING=$1 SHMEM_TRANSPORT=$2 ZE_CPU_PRIVATE=$3 \
+            bash "$top_srcdir/test/device/$suite.sh" > "$work/all" 2>&1
+        grep -A 5 '^not ok' "$work/all" > "$work/log" || grep -q '^1\.\.[1-9]' "$work/all" && [ ! -s "$work/log" ]
+        ok $? "$suite: $1 slots, transport $2, device memory private: $3" "$work/log"
+    done
+done
+plan
