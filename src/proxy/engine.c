@@ -270,9 +270,16 @@ int shi_engine_poll(struct shi_engine *e)
     return e->error ? e->error : e->progress;
 }
 
+uint64_t shi_engine_taken(const struct shi_engine *e)
+{
+    return e->next;
+}
+
+/* Where kernels add to a head of their own, the one here may be behind what was taken. */
 uint64_t shi_engine_pending(const struct shi_engine *e)
 {
-    return shi_load_relaxed(&e->ring->head) - e->done;
+    uint64_t head = shi_load_relaxed(&e->ring->head);
+    return ((head - e->next) >> 63 ? e->next : head) - e->done;
 }
 
 int64_t shi_engine_stuck(struct shi_engine *e, uint64_t now_ns, uint64_t patience_ns)

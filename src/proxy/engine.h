@@ -45,7 +45,11 @@ void shi_engine_complete(struct shi_engine *e, struct shi_engine_op *op, int err
 /* Make every waiter of the ring leave with this status. */
 void shi_engine_abort(struct shi_engine *e, int status);
 
-/* Requests on their way or in the ring: 0 when all that was posted has completed. */
+/* How many tickets have been taken from the ring so far. */
+uint64_t shi_engine_taken(const struct shi_engine *e);
+
+/* Requests on their way or in the ring, as far as the host's copy of the ring's head tells: 0 when all that was posted
+ * has completed. */
 uint64_t shi_engine_pending(const struct shi_engine *e);
 
 /* A ticket that was taken long ago and whose slot is still not written, or -1: its kernel died between the two.

@@ -53,16 +53,26 @@ static int waiting;
 enum { RUN, WAIT, SERVED }; /* what threads of kernels did since the proxy's looked last */
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 
+/* Poll an engine whose requests are counted: each once, when it has been taken. */
+static int poll_counted(struct served *s)
+{
+    const uint64_t *done = &shi_ring_line(s->place.ring)->done;
+    uint64_t taken = shi_engine_taken(s->place.engine), before = *done;
+    int n = shi_engine_poll(s->place.engine);
+    taken = shi_engine_taken(s->place.engine) - taken;
+    if (taken)
+        shi_stats_ring(taken, *done - before + shi_engine_pending(s->place.engine));
+    return n;
+}
+
 /* One round over all rings; how much was done. */
 static int poll_all(void)
 {
     int done = 0;
     for (struct served *s = __atomic_load_n(&rings, __ATOMIC_ACQUIRE); s; s = s->next) { /* A1 */
-        int n = shi_engine_poll(s->place.engine);
+        int n = shi_unlikely(shi_world.watched) ? poll_counted(s) : shi_engine_poll(s->place.engine);
         if (n < 0)
             shi_die("proxy", "a request of a kernel failed: %s", strerror(-n));
-        if (n > 0 && shi_unlikely(shi_world.watched))
-            shi_stats_ring(n, shi_engine_pending(s->place.engine));
         done += n;
     }
     return done;

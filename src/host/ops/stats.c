@@ -89,11 +89,10 @@ void shi_span_add(const struct shi_span *s)
                                                   .way = (uint8_t)way_to(s, world_pe(s))});
 }
 
-void shi_stats_ring(int n, uint64_t waiting)
+void shi_stats_ring(uint64_t n, uint64_t deep)
 {
-    __atomic_fetch_add(&all.ring.requests, (uint64_t)n, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&all.ring.requests, n, __ATOMIC_RELAXED);
     __atomic_fetch_add(&all.ring.rounds, 1, __ATOMIC_RELAXED);
-    uint64_t deep = (uint64_t)n + waiting;
     if (deep > __atomic_load_n(&all.ring.deepest, __ATOMIC_RELAXED))
         __atomic_store_n(&all.ring.deepest, deep, __ATOMIC_RELAXED);
 }

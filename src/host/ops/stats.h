@@ -33,9 +33,9 @@ void shi_span_begin(struct shi_span *s, enum shi_family family, const char *rout
                     int pe, size_t bytes) __attribute__((cold));
 void shi_span_add(const struct shi_span *s) __attribute__((cold));
 
-/* The proxy took n requests of kernels in one round and left `waiting` behind. Only where shi_world.watched: to count those
- * that wait takes the ring's head away from the kernels. */
-void shi_stats_ring(int n, uint64_t waiting);
+/* The proxy took n requests of kernels in one round, at whose start `deep` were in the ring or under way. Only where
+ * shi_world.watched: to count those takes the ring's head away from the kernels. */
+void shi_stats_ring(uint64_t n, uint64_t deep);
 
 static inline void shi_span_end(struct shi_span *s)
 {
