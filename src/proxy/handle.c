@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "device/device.h"
 #include "device/lib/state.h"
@@ -42,6 +43,7 @@ struct common {
 };
 
 static struct common *common, *common_at;
+static int *list_of[SHI_SLOTS]; /* for kernels: members of teams that have had the slot and are not evenly spaced, or NULL */
 static struct one *standard, *all, *free_ones;
 static unsigned log_slots;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* making and unmaking contexts; the data path never takes it */
@@ -78,15 +80,33 @@ static int read_ring_slots(void)
     return 0;
 }
 
-static void fill_team(const struct shmem_team *t)
+/* Such teams are of PEs of one node. 0 or -errno after one line. */
+static int fill_list(const struct shmem_team *t)
+{
+    void *p = list_of[t->index];
+    int err = p ? 0 : shi_device->alloc_shared((size_t)shi_world.boot.n_local * sizeof(int), &p);
+    if (err)
+        return err;
+    list_of[t->index] = p;
+    for (int i = 0; i < t->n; i++)
+        list_of[t->index][i] = shi_team_world_pe(t, i);
+    return 0;
+}
+
+/* The team as kernels see it, or NULL after one line. */
+static const struct shi_dev_team *fill_team(const struct shmem_team *t)
 {
     struct shi_dev_team *d = &common->team[t->index];
+    if (t->list && fill_list(t))
+        return NULL;
     d->start = t->start;
-    d->stride = t->stride;
+    d->stride = t->list ? 0 : t->n == 1 ? 1 : t->stride;
     d->n = t->n;
     d->me = t->me;
     d->flags = (uint64_t)t->index * FLAG_BYTES;
+    d->list = (uint64_t)list_of[t->index];
     show(d, &common_at->team[t->index], offsetof(struct shi_dev_team, seen));
+    return d;
 }
 
 /* A new context's memory, its ring already served. NULL after one line. */
@@ -109,13 +129,13 @@ static struct one *make(void)
 }
 
 /* Every field; what an earlier user of the memory left is overwritten. */
-static void fill(struct one *o, const struct shmem_team *t, long options)
+static void fill(struct one *o, const struct shi_dev_team *t, long options)
 {
     o->shown.ctx = (struct shi_dev_ctx){
         .version = SHI_DEV_VERSION, .ring = (uint64_t)&o->at->ring, .heap = shi_world.dev_lo,
         .heap_bytes = shi_world.config.device_heap_bytes, .peer_heap = (uint64_t)common_at->peer_heap,
         .world = (uint64_t)&common_at->team[SHI_SLOT_WORLD], .shared = (uint64_t)&common_at->team[SHI_SLOT_SHARED],
-        .me = t->me, .n_pes = t->n, .start = t->start, .stride = t->stride, .fault = (uint64_t)&common_at->fault,
+        .me = t->me, .n_pes = t->n, .start = t->start, .stride = t->stride, .list = t->list, .fault = (uint64_t)&common_at->fault,
         .single = (options & (SHMEM_CTX_PRIVATE | SHMEM_CTX_SERIALIZED)) != 0};
     show(&o->shown.ctx, &o->at->ctx, sizeof o->shown.ctx);
 }
@@ -128,6 +148,7 @@ static void down(void)
         drop(&o->shown, o->at);
     drop(common, common_at);
     common = common_at = NULL;
+    memset(list_of, 0, sizeof list_of);
     standard = all = free_ones = NULL;
 }
 
@@ -150,12 +171,11 @@ int shi_handle_up(void)
     for (int i = 0; i < shi_world.n_pes; i++)
         common->peer_heap[i] = shi_world.config.device_direct ? (uint64_t)shi_dheap_of(i) : 0;
     show(common, common_at, bytes);
-    fill_team(&shi_team_world);
-    fill_team(&shi_team_shared);
-    standard = make();
+    const struct shi_dev_team *world = fill_team(&shi_team_world);
+    standard = fill_team(&shi_team_shared) ? make() : NULL;
     if (!standard)
         return -ENOMEM;
-    fill(standard, &shi_team_world, 0);
+    fill(standard, world, 0);
     return 0;
 }
 
@@ -173,9 +193,10 @@ int shi_handle_ctx_create(const struct shmem_team *t, long options, void **out)
     else
         o = make();
     pthread_mutex_unlock(&lock);
-    if (!o)
+    const struct shi_dev_team *team = o ? fill_team(t) : NULL;
+    if (!team)
         return -ENOMEM;
-    fill(o, t, options);
+    fill(o, team, options);
     *out = &o->at->ctx;
     return 0;
 }
@@ -202,8 +223,7 @@ void *shi_handle_team(const struct shmem_team *t)
 {
     if (t->index >= SHI_SLOTS)
         return NULL; /* an active set of the deprecated routines: no handle names one */
-    fill_team(t);
-    return &common_at->team[t->index];
+    return fill_team(t) ? &common_at->team[t->index] : NULL;
 }
 
 uint64_t shi_handle_fault(void)

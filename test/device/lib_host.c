@@ -223,11 +223,13 @@ static void by_team(void)
     CHECK(shmemg_ctx_ptr(even, x, 1) == shmemg_ptr(x, 2));
 }
 
-/* Catches: a team's PE number taken for the world's, in loads and stores, in requests, or when it is checked. */
+/* Catches: a team's PE number taken for the world's, in loads and stores, in requests, or when it is checked; members that
+ * are given one by one taken for evenly spaced ones. */
 static void test_teams(void)
 {
-    for (int direct = 0; direct < 2; direct++) {
-        world_up(5, direct, 4, 1);
+    for (int way = 0; way < 4; way++) {
+        world_lists = way / 2;
+        world_up(5, way % 2, 4, 1);
         on_pe(0);
         mine = world[0].heap;
         by_team();
@@ -244,6 +246,7 @@ static void test_teams(void)
         CHECK(shmemg_team_translate_pe(even, 2, &back) == 0);
         world_down();
     }
+    world_lists = 0;
 }
 
 /* ---- lengths and alignments ------------------------------------------------------------------------------------- */
@@ -504,6 +507,7 @@ static void test_sync(void)
 {
     for (int how = 0; how < 3; how++)
         for (int n = 1; n <= WORLD_MAX; n += 2) {
+            world_lists = how == 1;
             world_up(n, how == 0, 3, how == 2);
             came = 0;
             run_lanes(n, n == 3 ? 4 : 1, n == 3 ? 4 : 1, meet_all);

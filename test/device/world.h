@@ -23,6 +23,7 @@ struct pe {
     _Alignas(64) struct shi_ring_line line;
     struct shi_dev_ctx ctx, even;   /* of all; of the even ones, by the same ring */
     struct shi_dev_team team, some; /* all, and the even ones */
+    int list[WORLD_MAX];            /* of the even ones, where they are told so */
     uint64_t peers[WORLD_MAX], fault;
     struct shi_engine *engine;
     struct shi_engine_op *late[LATE]; /* in progress */
@@ -30,7 +31,7 @@ struct pe {
 };
 
 static struct pe *world;
-static int world_n, world_late, world_bad;
+static int world_n, world_late, world_bad, world_lists; /* lists: the even ones are given one by one, not by start and stride */
 static unsigned world_random = 9;
 static int world_stop;
 static pthread_t world_proxy;
@@ -147,7 +148,11 @@ static void world_up(int n, int direct, unsigned log_n, int late)
         pe->even = pe->ctx;
         pe->even.me = i / 2;
         pe->even.n_pes = (n + 1) / 2;
-        pe->even.stride = 2;
+        pe->even.stride = world_lists ? 0 : 2;
+        pe->some.stride = pe->even.stride;
+        pe->some.list = pe->even.list = (uint64_t)pe->list;
+        for (int k = 0; k < pe->some.n; k++)
+            pe->list[k] = 2 * k;
         const struct shi_engine_exec exec = {issue_now_or_late, end_some, pe};
         pe->engine = shi_engine_up(&pe->ring, &exec, n, OPS);
     }

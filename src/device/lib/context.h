@@ -66,6 +66,16 @@ SHI_HOT int shi_find_world(shmem_ctx_t ctx, const void *object, shi_u64 bytes, s
     return 1;
 }
 
+/* World PE of member i of the context's team; of a team. */
+SHI_FN int shi_ctx_member(shmem_ctx_t ctx, int i)
+{
+    return ctx->stride ? ctx->start + i * ctx->stride : ((const SHI_GLOBAL int *)ctx->list)[i];
+}
+SHI_FN int shi_member(shmem_team_t team, int i)
+{
+    return team->stride ? team->start + i * team->stride : ((const SHI_GLOBAL int *)team->list)[i];
+}
+
 /* The same of PE pe of the context's team. */
 SHI_HOT int shi_find(shmem_ctx_t ctx, const void *object, shi_u64 bytes, shi_u64 align, int pe, struct shi_place *out)
 {
@@ -75,7 +85,7 @@ SHI_HOT int shi_find(shmem_ctx_t ctx, const void *object, shi_u64 bytes, shi_u64
         shi_fault(ctx, SHI_FAULT_PE, (shi_u32)pe);
         return 0;
     }
-    return shi_find_world(ctx, object, bytes, align, ctx->start + pe * ctx->stride, out);
+    return shi_find_world(ctx, object, bytes, align, shi_ctx_member(ctx, pe), out);
 }
 
 SHI_FN SHI_GLOBAL struct shi_ring *shi_ctx_ring(shmem_ctx_t ctx)
@@ -121,17 +131,18 @@ SHI_FN int shi_team_n_pes(shmem_team_t team)
     return team ? team->n : -1;
 }
 
-/* The world's number of a member, and the member's number of a PE of the world, or -1. */
-SHI_FN int shi_member(shmem_team_t team, int i)
-{
-    return team->start + i * team->stride;
-}
+/* The member's number of a PE of the world, or -1. */
 SHI_FN int shi_member_of(shmem_team_t team, int world_pe)
 {
-    if (!team || !team->stride || (world_pe - team->start) % team->stride)
+    int i = 0;
+    if (!team)
         return -1;
-    int i = (world_pe - team->start) / team->stride;
-    return i >= 0 && i < team->n ? i : -1;
+    if (team->stride)
+        i = (world_pe - team->start) / team->stride;
+    else
+        while (i < team->n && shi_member(team, i) != world_pe)
+            i++;
+    return i >= 0 && i < team->n && shi_member(team, i) == world_pe ? i : -1;
 }
 
 SHI_FN int shi_team_translate(shmem_team_t from, int pe, shmem_team_t to)

@@ -36,7 +36,7 @@ SHI_NOINLINE int shi_gpc(shmem_ctx_t ctx, int func, int pe, const void *hdr, shi
     shi_request_gpc(&q, func, hlen, reply, rhlen, wait ? SHI_RESULT_CELL : SHI_RESULT_NONE);
     if (rhlen)
         shi_fence_release(); /* R1: no store to rhdr of before may land on what the proxy stores */
-    if (shi_post(ctx, &q, ctx->start + pe * ctx->stride, &ticket))
+    if (shi_post(ctx, &q, shi_ctx_member(ctx, pe), &ticket))
         return -5;
     if (wait && shi_ring_take_result(shi_ctx_ring(ctx), ticket, &status))
         return -5;

@@ -145,7 +145,7 @@ SHI_FN int shi_disseminate(shmem_ctx_t ctx, shmem_team_t team)
 {
     for (int r = 0, ahead = 1; ahead < team->n; r++, ahead *= 2) {
         SHI_GLOBAL shi_u64 *flag = (SHI_GLOBAL shi_u64 *)(ctx->heap + team->flags) + r;
-        int to = team->start + (int)(((long)team->me + ahead) % team->n) * team->stride;
+        int to = shi_member(team, (int)(((long)team->me + ahead) % team->n));
         shi_u64 seen = ++team->seen[r];
         shi_raise(ctx, flag, to);
         while ((shi_u64)(shi_load_acquire(flag) - seen) >> 63) {

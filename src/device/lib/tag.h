@@ -19,7 +19,7 @@ SHI_NOINLINE void shi_tag_by_ring(shmem_ctx_t ctx, const void *source, shi_u64 b
         shi_fault(ctx, SHI_FAULT_PE, (shi_u32)pe);
         return;
     }
-    pe = ctx->start + pe * ctx->stride;
+    pe = shi_ctx_member(ctx, pe);
     if (bytes <= SHI_INLINE_TAG) {
         shi_gather_words(q.arg + 2, SHI_INLINE_TAG / 8, source, bytes);
         shi_request_tag_inline(&q, tag, bytes);
