@@ -406,12 +406,8 @@ static int check_args(const char *kernel, CUfunction f, const size_t *arg_bytes,
     size_t offset, bytes = 0;
     for (int i = 0; cu.cuFuncGetParamInfo && i <= n_args; i++) {
         int takes = WITHIN(cu.cuFuncGetParamInfo(f, (size_t)i, &offset, &bytes)) == CUDA_SUCCESS;
-        if (takes == (i < n_args) && (!takes || bytes == arg_bytes[i]))
-            continue;
-        shi_log_error("shmemx_launch: kernel %s takes %s argument %d%s: %zu bytes were given, %zu are taken", kernel,
-                      takes ? "an" : "no", i, i < n_args ? "" : ", which is missing", i < n_args ? arg_bytes[i] : 0,
-                      takes ? bytes : 0);
-        return -EINVAL;
+        if (shi_device_check_argument(kernel, i, i < n_args ? &arg_bytes[i] : NULL, takes ? &bytes : NULL))
+            return -EINVAL;
     }
     return 0;
 }

@@ -65,6 +65,10 @@ struct shi_device_ops {
     void (*while_idle)(int (*fn)(void));
 };
 
+/* For backends: is argument i what the kernel takes? given and taken point to bytes; NULL: there is no such argument. 0, or
+ * -EINVAL after one line. */
+int shi_device_check_argument(const char *kernel, int i, const size_t *given, const size_t *taken);
+
 /* Backends: Level Zero with the system's drivers, NVIDIA's driver, and Level Zero with our own driver on the CPU. */
 extern const struct shi_device_ops shi_device_ze, shi_device_cuda, shi_device_cpu;
 

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "device/ze_result.h"
 #include "host/util/log.h"
 #include "host/util/peer_fd.h"
 
@@ -28,8 +29,8 @@ enum { ALIGN = 1 << 16, MAX_DRIVERS = 8, MAX_DEVICES = 64 };
     X(zeCommandListCreateImmediate) X(zeCommandListDestroy) X(zeCommandListAppendMemoryCopy) X(zeMemAllocDevice)     \
     X(zeMemFree) X(zeMemGetIpcHandle) X(zeMemOpenIpcHandle) X(zeMemCloseIpcHandle) X(zeMemAllocHost)               \
     X(zeModuleCreate) X(zeModuleDestroy) X(zeModuleBuildLogGetString) X(zeModuleBuildLogDestroy)                     \
-    X(zeModuleGetGlobalPointer) X(zeKernelCreate) X(zeKernelDestroy) X(zeKernelSetGroupSize)                         \
-    X(zeKernelSetArgumentValue) X(zeKernelSetIndirectAccess) X(zeCommandListAppendLaunchKernel)                      \
+    X(zeModuleGetGlobalPointer) X(zeKernelCreate) X(zeKernelDestroy) X(zeKernelGetProperties)               \
+    X(zeKernelSetGroupSize) X(zeKernelSetArgumentValue) X(zeKernelSetIndirectAccess) X(zeCommandListAppendLaunchKernel) \
     X(zeCommandQueueCreate) X(zeCommandQueueDestroy) X(zeCommandQueueExecuteCommandLists)                            \
     X(zeCommandQueueSynchronize) X(zeCommandListCreate) X(zeCommandListClose)                                       \
     X(zeCommandListAppendSignalEvent) X(zeCommandListAppendWaitOnEvents) X(zeEventPoolCreate) X(zeEventPoolDestroy)  \
@@ -57,6 +58,7 @@ static ze_command_list_handle_t copies; /* immediate and synchronous */
 static pthread_mutex_t copies_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t n_copied; /* for the proxy, each at once */
 static ze_command_queue_handle_t kernels;
+static ze_result_t (*argument_bytes)(ze_kernel_handle_t, uint32_t, uint32_t *); /* of some drivers, else NULL */
 
 /* What lives until the queue is idle, or until the device goes down. */
 struct kept {
@@ -69,7 +71,7 @@ static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER; /* what is in launc
 
 static int failed(const char *call, ze_result_t r)
 {
-    shi_log_error("Level Zero: %s failed with %#x", call, (unsigned)r);
+    shi_log_error("Level Zero: %s failed: ZE_RESULT_%s (%#x)", call, shi_ze_result_name(r), (unsigned)r);
     return r == ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY || r == ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY ? -ENOMEM : -EIO;
 }
 
@@ -247,6 +249,8 @@ static int up(int i, int *host_access)
     r = ze.zeCommandQueueCreate(context, device, &q, &kernels);
     if (r)
         return failed("zeCommandQueueCreate", r);
+    if (ze.zeDriverGetExtensionFunctionAddress(taken->driver, "zexKernelGetArgumentSize", (void **)&argument_bytes))
+        argument_bytes = NULL;
     *host_access = (properties(device).flags & ZE_DEVICE_PROPERTY_FLAG_INTEGRATED) != 0;
     return 0;
 }
@@ -438,6 +442,29 @@ static int start(ze_kernel_handle_t k, const struct shi_device_grid *g)
     return r ? failed("zeCommandListAppendLaunchKernel", r) : execute(list);
 }
 
+/* The driver judges each argument; of one that it refuses, some drivers tell how many bytes it takes. */
+static int set_args(const char *kernel, ze_kernel_handle_t k, void *const *args, const size_t *arg_bytes, int n_args)
+{
+    ze_kernel_properties_t p = {.stype = ZE_STRUCTURE_TYPE_KERNEL_PROPERTIES};
+    ze_result_t r = ze.zeKernelGetProperties(k, &p);
+    if (r)
+        return failed("zeKernelGetProperties", r);
+    int n_taken = (int)p.numKernelArgs;
+    for (int i = 0; i < n_args || i < n_taken; i++) {
+        size_t taken = i < n_args ? arg_bytes[i] : 0;
+        uint32_t bytes;
+        if (i < n_args && i < n_taken && !(r = ze.zeKernelSetArgumentValue(k, (uint32_t)i, arg_bytes[i], args[i])))
+            continue;
+        if (argument_bytes && !argument_bytes(k, (uint32_t)i, &bytes))
+            taken = bytes;
+        if (shi_device_check_argument(kernel, i, i < n_args ? &arg_bytes[i] : NULL, i < n_taken ? &taken : NULL))
+            return -EINVAL;
+        shi_log_error("shmemx_launch: kernel %s: the device refuses argument %d of %zu bytes", kernel, i, arg_bytes[i]);
+        return failed("zeKernelSetArgumentValue", r);
+    }
+    return 0;
+}
+
 static int start_kernel(void *module, const char *kernel, const struct shi_device_grid *grid, void *const *args,
                         const size_t *arg_bytes, int n_args)
 {
@@ -453,9 +480,8 @@ static int start_kernel(void *module, const char *kernel, const struct shi_devic
     r = ze.zeKernelSetIndirectAccess(k, ZE_KERNEL_INDIRECT_ACCESS_FLAG_HOST | ZE_KERNEL_INDIRECT_ACCESS_FLAG_DEVICE);
     if (r)
         return failed("zeKernelSetIndirectAccess", r);
-    for (int i = 0; !err && i < n_args; i++)
-        if ((r = ze.zeKernelSetArgumentValue(k, (uint32_t)i, arg_bytes[i], args[i])))
-            err = failed("zeKernelSetArgumentValue", r);
+    if (!err)
+        err = set_args(kernel, k, args, arg_bytes, n_args);
     return err ? err : start(k, grid);
 }
 

@@ -32,6 +32,7 @@ SHMEMG_KERNEL void wrong(SHMEMG_GLOBAL uint64_t *w) { shmemg_uint64_p(w, 1, 1000
 SHMEMG_KERNEL void wrong_context(SHMEMG_GLOBAL uint64_t *w) { shmemg_ctx_uint64_p((shmem_ctx_t)w, w, 1, 0); }
 END
 cat > "$work/all.c" << 'END'
+#include <errno.h>
 #include <shmem.h>
 #include <shmemx.h>
 #include <stdio.h>
@@ -55,6 +56,12 @@ int main(int argc, char **argv)
         for (int i = 0; i < 12; i++)
             printf("PE %d: w[%d] = %lu\n", me, i, (unsigned long)v[i]);
     ok &= shmemx_launch("no_such_kernel", one, items, args, bytes, 4) < 0;
+    const size_t wide[] = {8, 8, 8, 8}, flat[3] = {0, 1, 1}; /* the last argument is an int */
+    void *more[] = {&w, &sig, &ctx, &to, &to};
+    ok &= shmemx_launch("everything", one, items, args, wide, 4) == -EINVAL;
+    ok &= shmemx_launch("everything", one, items, args, bytes, 3) == -EINVAL;
+    ok &= shmemx_launch("everything", one, items, more, (size_t[]){8, 8, 8, 4, 4}, 5) == -EINVAL;
+    ok &= shmemx_launch("everything", one, flat, args, bytes, 4) < 0;
     shmem_finalize();
     return !ok;
 }
@@ -69,6 +76,13 @@ for direct in $directs; do
         done
     done
 done
+
+# Catches: wrong arguments that get a code in place of words.
+grep -q 'kernel everything takes an argument 3: 8 bytes were given, 4 are taken' "$work/log" &&
+    grep -q 'kernel everything takes an argument 3, which is missing: 0 bytes were given, 4 are taken' "$work/log" &&
+    grep -q 'kernel everything takes no argument 4: 4 bytes were given, 0 are taken' "$work/log" &&
+    grep -q 'zeKernelSetGroupSize failed: ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION' "$work/log"
+ok $? "wrong arguments and groups are told in words" "$work/log"
 
 # Catches: a request that only works where memory is mapped; a get, an update or a signal lost between nodes.
 ZE_CPU_PRIVATE=0 SHMEM_TRANSPORT=ofi run 2 1 "$work/all"

@@ -126,7 +126,17 @@ ze_result_t zc_DriverGetExtensionProperties(ze_driver_handle_t d, uint32_t *coun
 ze_result_t zc_DriverGetExtensionFunctionAddress(ze_driver_handle_t d, const char *name, void **fn)
 {
     (void)d;
-    *fn = strcmp(name, "zexCpuWhileIdle") ? NULL : (void *)(uintptr_t)zc_while_idle;
+    static const struct {
+        const char *name;
+        uintptr_t fn;
+    } all[] = {
+        {"zexCpuWhileIdle", (uintptr_t)zc_while_idle},
+        {"zexKernelGetArgumentSize", (uintptr_t)zc_kernel_argument_size},
+    };
+    *fn = NULL;
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
+        if (!strcmp(name, all[i].name))
+            *fn = (void *)all[i].fn;
     return *fn ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_INVALID_ARGUMENT;
 }
 

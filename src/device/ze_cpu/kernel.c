@@ -200,6 +200,14 @@ ze_result_t zc_KernelSuggestMaxCooperativeGroupCount(ze_kernel_handle_t k, uint3
     return ZE_RESULT_SUCCESS;
 }
 
+ze_result_t zc_kernel_argument_size(ze_kernel_handle_t k, uint32_t i, uint32_t *bytes)
+{
+    if (i >= k->info->nargs)
+        return ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_INDEX;
+    *bytes = k->info->arg[i].local ? 0 : k->info->arg[i].size;
+    return ZE_RESULT_SUCCESS;
+}
+
 ze_result_t zc_KernelSetArgumentValue(ze_kernel_handle_t k, uint32_t i, size_t size, const void *value)
 {
     if (i >= k->info->nargs)

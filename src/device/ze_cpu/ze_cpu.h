@@ -99,6 +99,9 @@ struct zc_launch;
 ze_result_t zc_kernel_capture(ze_kernel_handle_t k, const ze_group_count_t *count, bool cooperative,
                               struct zc_launch **out);
 
+/* The extension zexKernelGetArgumentSize: how many bytes argument i takes; of local memory 0. */
+ze_result_t zc_kernel_argument_size(ze_kernel_handle_t k, uint32_t i, uint32_t *bytes);
+
 /* ---- queue.c ---------------------------------------------------------------------------------------------------- */
 
 enum zc_command_kind { COMMAND_BARRIER, COMMAND_COPY, COMMAND_REGION, COMMAND_FILL, COMMAND_KERNEL, COMMAND_NOTHING,
