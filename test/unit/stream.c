@@ -17,6 +17,8 @@
  */
 #include "fabric.h"
 
+#include <limits.h>
+
 #include "host/net/am_far.h"
 #include "host/net/progress.h"
 #include "host/util/log.h"
@@ -532,6 +534,9 @@ static void run(const struct shi_net_limits *limits)
         own[pe][SHI_REGION_SYNC] = (struct shi_stream_region){(char *)memory[pe].sync, sizeof memory[pe].sync, NULL};
     }
     fabric_open(limits, seed, own);
+    for (int pe = 0; pe < PES; pe++) /* as after 2^31 and 2^32 looks at streams that wait for room */
+        for (int lane = 0; lane < LANES; lane++)
+            fabric.net[pe].lane[lane]->turn = lane ? UINT_MAX - 100 : INT_MAX - 100;
     for (long i = 0; i < n_steps; i += PHASE) {
         new_phase();
         for (int k = 0; k < PHASE; k++)

@@ -83,7 +83,7 @@ struct in {
     uint64_t ticket, cells; /* of the next message; cells read so far */
     uint64_t told;          /* cells that the sender may know to be read */
     int pe;
-    int idle; /* polls that found nothing */
+    int idle; /* polls that found nothing, up to PATIENCE + 1 */
 };
 
 static struct shi_am_world world;
@@ -300,7 +300,7 @@ static int look_at_hot(int most)
     for (int k = 0, i = first; k < n_hot && count < most; k++, i = i + 1 < n_hot ? i + 1 : 0) {
         int some = visit(&ins[i], most - count < VISIT ? most - count : VISIT);
         count += some;
-        ins[i].idle = some ? 0 : ins[i].idle + 1;
+        ins[i].idle = some ? 0 : ins[i].idle + (ins[i].idle <= PATIENCE);
         if (shi_unlikely(ins[i].idle > PATIENCE) && n_hot > HOT)
             swap(i, --n_hot);
     }

@@ -146,7 +146,8 @@ void shi_stream_send_open(struct shi_lane *l, int pe, uint32_t flags)
 static void retry(struct shi_lane *l)
 {
     for (int i = 0, n = l->n_waiting; i < n; i++) {
-        int pe = l->waiting[l->turn % l->n_waiting];
+        unsigned at = l->turn % (unsigned)l->n_waiting;
+        int pe = l->waiting[at];
         struct stream *s = &l->to[pe];
         for (int budget = READY_CAP; s->ready && budget > 0; budget--) {
             struct batch *b = s->ready;
@@ -159,8 +160,7 @@ static void retry(struct shi_lane *l)
         if (!s->ready) {
             s->last_ready = NULL;
             s->waiting = 0;
-            int at = l->turn % l->n_waiting--;
-            l->waiting[at] = l->waiting[l->n_waiting];
+            l->waiting[at] = l->waiting[--l->n_waiting];
             if (l->n_waiting == 0)
                 break;
         } else {

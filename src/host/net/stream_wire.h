@@ -87,7 +87,8 @@ struct shi_lane {
     int sessions;          /* of its contexts, that batch */
     int *open, n_open;     /* PEs whose open batch has something */
     int *dirty, n_dirty;   /* PEs that quiet has to look at */
-    int *waiting, n_waiting, turn; /* PEs whose batches wait for room */
+    int *waiting, n_waiting; /* PEs whose batches wait for room */
+    unsigned turn;           /* the one that is tried first, modulo n_waiting */
     struct batch *free;
     int n_batches, index;
     struct shi_reply *reply[MAX_REPLIES]; /* by cookie */
