@@ -73,7 +73,7 @@ static void confirmed(struct shi_after *a)
 static void transfer_ended(struct shi_net_req *req, int err)
 {
     if (err)
-        shi_die("proxy", "a transfer with PE %d failed: %s", req->pe, strerror(-err));
+        shi_stream_fail(req->pe, err);
     push((struct trip *)req);
 }
 

@@ -29,6 +29,32 @@ status=$?
 [ $status != 0 ] && [ $status != 124 ] && grep -q 'PE [01].*network' "$work/log"
 ok $? "a failed transfer ends the job with a line" "$work/log"
 
+# Catches: a put or get that waits for ever, or is dropped, when its transfer cannot be started.
+for what in put put_nbi get; do
+    run rma=1 2 "$top_builddir/test/fault/silent" $what
+    status=$?
+    [ $status != 0 ] && [ $status != 124 ] && [ "$(grep -c 'PE 0: network: a transfer with PE 1 failed: ' "$work/log")" = 1 ]
+    ok $? "$what whose transfer cannot be started ends the job with a line" "$work/log"
+done
+
+# Catches: a message that cannot be received, and is waited for for ever.
+run receive=20 2 "$top_builddir/test/conf/rma.pes"
+status=$?
+[ $status != 0 ] && [ $status != 124 ] && grep -q 'PE [01]: network: a message .* is lost: ' "$work/log"
+ok $? "a failed receive ends the job with a line" "$work/log"
+
+# Catches: a thread that spins because the provider's wait fails.
+SHMEM_DEBUG=1 run rest=1 3 "$top_builddir/test/multi/progress.pes"
+status=$?
+[ $status = 0 ] && [ "$(grep -c 'wait for messages fails' "$work/log")" = 3 ]
+ok $? "the progress thread naps where the provider's wait fails" "$work/log"
+
+# Catches: a context without an endpoint, and a line for each.
+SHMEM_DEBUG=1 run lanes=2 2 "$top_builddir/test/fault/silent" contexts
+status=$?
+[ $status = 0 ] && [ "$(grep -c 'cannot open more than 2 endpoints' "$work/log")" = 2 ]
+ok $? "contexts share endpoints where no more can be opened" "$work/log"
+
 # Catches: puts, gets and quiet that hang while their target computes.
 run '' 3 "$top_builddir/test/multi/progress.pes"
 ok $? "a PE that only computes serves the network" "$work/log"

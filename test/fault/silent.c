@@ -1,7 +1,7 @@
 /*
  * silent.c - what a PE does on a network of one host: "stop" stops PE 1 as a host that hangs would; "slow" stops PE 2 of
  * three while PE 0 floods it and talks to PE 1, which lets it go on; "fds" looks at the descriptors that a program
- * started by each PE inherits.
+ * started by each PE inherits; "put", "put_nbi" and "get" make one long transfer; "contexts" uses many private contexts.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -89,11 +89,56 @@ static int slow(int me)
     return 0;
 }
 
+enum { LONG = 1 << 18, CONTEXTS = 12, LIVES = 3 };
+static char here[LONG], there[LONG];
+static long seen[CONTEXTS];
+
+static int transfer(const char *how, int me)
+{
+    memset(here, 1, LONG);
+    shmem_barrier_all();
+    if (me == 0) {
+        if (strcmp(how, "get") == 0)
+            shmem_getmem(there, here, LONG, 1);
+        else if (strcmp(how, "put") == 0)
+            shmem_putmem(there, here, LONG, 1);
+        else
+            shmem_putmem_nbi(there, here, LONG, 1);
+    }
+    shmem_barrier_all();
+    return there[LONG - 1] != ((strcmp(how, "get") == 0) == (me == 0));
+}
+
+static int contexts(int me)
+{
+    int bad = 0;
+    for (long life = 1; life <= LIVES; life++) {
+        shmem_ctx_t ctx[CONTEXTS];
+        for (int i = 0; i < CONTEXTS; i++) {
+            bad |= shmem_ctx_create(SHMEM_CTX_PRIVATE, &ctx[i]) != 0;
+            shmem_ctx_long_p(ctx[i], &seen[i], life * CONTEXTS + i, 1 - me);
+        }
+        for (int i = 0; i < CONTEXTS; i++)
+            shmem_ctx_destroy(ctx[i]);
+        shmem_barrier_all();
+        for (int i = 0; i < CONTEXTS; i++)
+            bad |= seen[i] != life * CONTEXTS + i;
+        shmem_barrier_all();
+    }
+    return bad;
+}
+
 int main(int argc, char **argv)
 {
     int provided;
     shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided);
     int me = shmem_my_pe(), bad = 0;
+    const char *what = argc > 1 ? argv[1] : "";
+    if (strncmp(what, "put", 3) == 0 || strcmp(what, "get") == 0 || strcmp(what, "contexts") == 0) {
+        bad = *what == 'c' ? contexts(me) : transfer(what, me);
+        shmem_finalize();
+        return bad;
+    }
     if (argc > 1 && strcmp(argv[1], "slow") == 0) {
         bad = slow(me);
         shmem_finalize();

@@ -30,7 +30,7 @@ struct fabric_op {
     char *kept;              /* what was in it then */
     char *to;
     size_t bytes;
-    int landed, ended, told; /* in place; the buffer is the caller's; called back */
+    int err, landed, ended, told; /* in place; the buffer is the caller's; called back */
 };
 
 /* From one PE's lane to another PE. */
@@ -65,6 +65,9 @@ static struct {
     int pace;               /* operations land in one tick of so many */
     int refusals, patience; /* once in so many posts a PE takes nothing for at most so many ticks */
     long now;
+    long posts, failing; /* the post with this number fails: */
+    int late;            /* at once, or when it completes */
+    shi_net_failed *failed;
 } fabric;
 
 /* What landed, for the oracle. */
@@ -122,6 +125,8 @@ static int fabric_full(struct fabric_lane *l, int pe)
         q->refuses_until = fabric.now + fabric_below((unsigned)fabric.patience);
     if (!fabric.calm && fabric_below((unsigned)fabric.refusals) == 0)
         q->stalls_until = fabric.now + fabric_below((unsigned)fabric.patience);
+    if (++fabric.posts == fabric.failing && !fabric.late)
+        return -EHOSTUNREACH;
     int refuses = !fabric.calm && (fabric.now < q->refuses_until || fabric_below(16) == 0);
     return refuses || q->n_wire == WIRE || q->n >= fabric.limits.peer_cap || l->in_flight >= fabric.limits.lane_cap
                ? -EAGAIN
@@ -148,6 +153,8 @@ static int fabric_post(struct shi_net_lane *pub, int pe, enum fabric_kind kind, 
     op->from = from;
     op->to = to;
     op->bytes = bytes;
+    op->err = fabric.posts >= fabric.failing && fabric.late ? -EHOSTUNREACH : 0;
+    fabric.late &= !op->err;
     fabric_append(l, pe, op);
     return -EINPROGRESS;
 }
@@ -274,10 +281,13 @@ static void fabric_complete(struct fabric_lane *l, int pe)
         l->in_flight--;
         op->told = 1;
         struct shi_net_req *req = op->req;
+        int err = op->err;
         if (op->landed)
             fabric_free(op);
         if (req)
-            req->done(req, 0);
+            req->done(req, err);
+        else if (err)
+            fabric.failed(pe, err);
     }
 }
 
@@ -319,10 +329,16 @@ static const char *fabric_provider(void)
     return "fabric";
 }
 
+static const char *fabric_error(int err)
+{
+    return strerror(-err);
+}
+
 static int fabric_up(const struct shi_boot *boot, const struct shi_config *config, shi_net_arrive *arrive,
-                     struct shi_net_limits *out)
+                     shi_net_failed *failed, struct shi_net_limits *out)
 {
     (void)boot, (void)config, (void)arrive;
+    fabric.failed = failed;
     *out = fabric.limits;
     return 0;
 }
@@ -372,7 +388,7 @@ static void fabric_nothing(void)
 }
 
 const struct shi_net_ops shi_net_ofi = {
-    .name = "fabric", .provider = fabric_provider, .up = fabric_up, .address = fabric_address, .connect = fabric_connect,
+    .name = "fabric", .provider = fabric_provider, .error = fabric_error, .up = fabric_up, .address = fabric_address, .connect = fabric_connect,
     .expose = fabric_expose, .withdraw = fabric_withdraw, .lane = fabric_lane, .send_short = fabric_send_short,
     .send = fabric_send, .write = fabric_write, .read = fabric_read, .flush = fabric_flush, .poll = fabric_no_poll,
     .rest = fabric_rest, .met = fabric_nothing, .down = fabric_nothing,

@@ -12,18 +12,20 @@
  *   local    1: no buffer of a write or read is in use
  *   records  applied once, in order; active messages likewise; replies bring what was asked for
  *   in the end, once the network takes everything, all of it is complete
+ *   a transfer that fails, at once or later, ends the job with a line that names the PE and the cause
  *
  * stream [STEPS [SEED]]
  */
 #include "fabric.h"
 
 #include <limits.h>
+#include <setjmp.h>
 
 #include "host/net/am_far.h"
 #include "host/net/progress.h"
 #include "host/util/log.h"
 
-enum { SLOTS = 10, WORDS = 64, MOST = 48, FETCHES = 24, WATCHES = 8, DRAIN = 20000, PHASE = 1000, FROM = 512 };
+enum { SLOTS = 10, WORDS = 64, MOST = 48, FETCHES = 24, WATCHES = 8, DRAIN = 20000, PHASE = 1000, FROM = 512, FAILURES = 200 };
 enum { STEPS = 300000 };
 
 /* What the lanes of one PE write to on another. Slots hold one value at a time, words that count only grow. */
@@ -88,6 +90,10 @@ static long asleep_until;
 
 /* ---- what the library calls ------------------------------------------------------------------------------------------ */
 
+static char last_words[300];
+static jmp_buf died;
+static int may_die;
+
 void shi_log_error(const char *fmt, ...)
 {
     (void)fmt;
@@ -95,12 +101,13 @@ void shi_log_error(const char *fmt, ...)
 
 void shi_die(const char *routine, const char *fmt, ...)
 {
-    char text[300];
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
+    vsnprintf(last_words, sizeof last_words, fmt, ap);
     va_end(ap);
-    printf("Bail out! %s: %s\n", routine, text);
+    if (may_die)
+        longjmp(died, 1);
+    printf("Bail out! %s: %s\n", routine, last_words);
     exit(1);
 }
 
@@ -273,7 +280,8 @@ static void replied(struct shi_reply *r)
 
 static void has_read(struct shi_net_req *r, int err)
 {
-    CHECK(err == 0);
+    if (err)
+        shi_stream_fail(r->pe, err);
     fetch_came((struct fetch *)r);
 }
 
@@ -514,7 +522,8 @@ static int drain(void)
 static long n_steps = STEPS;
 static unsigned seed = 1;
 
-static void run(const struct shi_net_limits *limits)
+/* failing, late: as in fabric.h. */
+static void play(const struct shi_net_limits *limits, long steps, long failing, int late)
 {
     static struct shi_stream_region own[PES][SHI_REGIONS];
     memset(memory, 0, sizeof memory);
@@ -534,16 +543,23 @@ static void run(const struct shi_net_limits *limits)
         own[pe][SHI_REGION_SYNC] = (struct shi_stream_region){(char *)memory[pe].sync, sizeof memory[pe].sync, NULL};
     }
     fabric_open(limits, seed, own);
+    fabric.failing = failing;
+    fabric.late = late;
     for (int pe = 0; pe < PES; pe++) /* as after 2^31 and 2^32 looks at streams that wait for room */
         for (int lane = 0; lane < LANES; lane++)
             fabric.net[pe].lane[lane]->turn = lane ? UINT_MAX - 100 : INT_MAX - 100;
-    for (long i = 0; i < n_steps; i += PHASE) {
+    for (long i = 0; i < steps; i += PHASE) {
         new_phase();
         for (int k = 0; k < PHASE; k++)
             step();
         if (!drain())
             return;
     }
+}
+
+static void run(const struct shi_net_limits *limits)
+{
+    play(limits, n_steps, 0, 0);
 }
 
 /* Catches: a put that quiet, fence, after or a signal take for complete too early, over a provider that keeps order. */
@@ -573,6 +589,24 @@ static void narrow(void)
                                  .lane_cap = 3, .peer_cap = 2});
 }
 
+/* Catches: a transfer that cannot be started, or fails, and is dropped or waited for. */
+static void failures(void)
+{
+    static const struct shi_net_limits limits = {.short_bytes = 128, .rma_bytes = 1 << 20, .lane_cap = 48, .peer_cap = 24,
+                                                 .ordered = SHI_NET_SAW | SHI_NET_WAW};
+    may_die = 1;
+    for (volatile int i = 0; i < FAILURES; i++) {
+        if (setjmp(died) == 0) {
+            play(&limits, 20 * PHASE, 10 + 3 * i / 2, i & 1);
+            CHECKF(0, "failure %d is not the end", i);
+        } else {
+            CHECKF(strncmp(last_words, "a transfer with PE ", 19) == 0 && strstr(last_words, strerror(EHOSTUNREACH)),
+                   "failure %d: %s", i, last_words);
+        }
+    }
+    may_die = 0;
+}
+
 int main(int argc, char **argv)
 {
     n_steps = argc > 1 ? atol(argv[1]) : n_steps;
@@ -581,6 +615,7 @@ int main(int argc, char **argv)
     RUN(unordered, "no order but of completion");
     RUN(writes_ordered, "writes behind writes only");
     RUN(narrow, "room for two operations");
+    RUN(failures, "a failed transfer ends the job with a line");
     printf("# %ld operations\n", n_operations);
     return tap_end();
 }

@@ -7,6 +7,7 @@
  *             -EAGAIN: no room, nothing kept. Without a request the end shows by a later one's of the same PE, or by a
  *             flush: callbacks of one PE come in the order of posting, whatever order the provider completes in.
  *   flush     calls back when all that was posted to this PE before has ended; 0 when it has already.
+ * Any other negative value: it cannot be started, nothing kept, nothing logged; `error` explains it.
  * Completion is local: the buffer is the caller's again. With SHI_NET_WAW writes arrive behind earlier writes; with
  * SHI_NET_SAW, which implies it, messages do too. Without SHI_NET_SAW a write's completion means that its data is in
  * place.
@@ -29,7 +30,7 @@
 
 struct shi_net_req {
     _Alignas(16) char provider[64];                   /* the provider's while posted */
-    void (*done)(struct shi_net_req *self, int err); /* err 0 or -errno */
+    void (*done)(struct shi_net_req *self, int err); /* err 0, or as `error` of the transport explains it */
     struct shi_net_req *next;                         /* posted behind this one to the same PE */
     int pe, err;
     unsigned char ended, pooled;
@@ -65,19 +66,23 @@ struct shi_net_limits {
 /* A message has come; it is gone when this returns. msg is 8-byte aligned. NULL ends every poll. */
 typedef void shi_net_arrive(const void *msg, size_t bytes);
 
+/* A transfer with PE pe that had no request has failed; pe -1: a message to or from any PE is lost. */
+typedef void shi_net_failed(int pe, int err);
+
 struct shi_net_ops {
     const char *name;
     const char *(*provider)(void); /* once it is up */
+    const char *(*error)(int err); /* what an error of a transfer means */
     /* Open the first lane. 0 or -errno after one line. */
     int (*up)(const struct shi_boot *boot, const struct shi_config *config, shi_net_arrive *arrive,
-              struct shi_net_limits *limits);
+              shi_net_failed *failed, struct shi_net_limits *limits);
     /* This PE's address; and every other's, before anything is sent to it. */
     int (*address)(struct shi_net_address *out);
     int (*connect)(int pe, const struct shi_net_address *a);
     /* Register [base, + bytes) for writes and reads by peers. */
     int (*expose)(const void *base, size_t bytes, struct shi_net_memory *out);
     void (*withdraw)(const struct shi_net_memory *m);
-    /* Lane i, opened at first use; lane 0 where no more can be opened. Messages always arrive on lane 0. */
+    /* Lane i, opened at first use; where no more can be opened, one of those that are. Messages always arrive on lane 0. */
     struct shi_net_lane *(*lane)(int i);
     int (*send_short)(struct shi_net_lane *l, int pe, const void *msg, size_t bytes);
     int (*send)(struct shi_net_lane *l, int pe, const void *msg, size_t bytes, struct shi_net_req *req);

@@ -1,10 +1,14 @@
 /*
- * net_fault.c - stands between net_ofi.c and libfabric by replacing entries of the endpoint's and the queue's tables.
+ * net_fault.c - stands between net_ofi.c and libfabric by replacing entries of the domain's, endpoint's and queue's tables.
  *
  *   delay=N      a completion shows N looks at the queue after it came
  *   reorder=SEED completions that are ready come in a random order
  *   again=N      every Nth call that starts a transfer is refused for want of room
- *   error=N      the Nth completion of this process is a failure
+ *   rma=N        the Nth write or read cannot be started
+ *   error=N      the Nth completion of a transfer is a failure
+ *   receive=N    the Nth message received is a failure
+ *   rest=N       the wait for completions fails from the Nth time on
+ *   lanes=N      N endpoints can be opened
  *   window=N     N operations in flight, so that the queue is always nearly full
  *   unordered=N  the provider promises no order, and indeed starts each write N looks late
  *
@@ -13,6 +17,7 @@
 #include "host/net/net_fault.h"
 
 #include <errno.h>
+#include <rdma/fi_domain.h>
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
 #include <stdio.h>
@@ -22,7 +27,7 @@
 enum { MAX_SHIMS = 8, HELD = 2048 };
 
 static struct {
-    long delay, reorder, again, error, window, unordered;
+    long delay, reorder, again, rma, error, receive, rest, lanes, window, unordered;
 } fault;
 
 struct held_entry {
@@ -57,8 +62,9 @@ struct shim {
 };
 
 static struct shim *shims[MAX_SHIMS];
+static const struct fi_ops_domain *real_domain;
 static int n_shims;
-static long posts, completions;
+static long posts, transfers, completions, receives, waits, endpoints;
 static uint64_t random_state;
 
 /* ---- what is asked for ---------------------------------------------------------------------------------------------- */
@@ -69,7 +75,8 @@ static long *place_of(const char *name, size_t length)
         const char *name;
         long *at;
     } known[] = {{"delay", &fault.delay}, {"reorder", &fault.reorder}, {"again", &fault.again},
-                 {"error", &fault.error}, {"window", &fault.window}, {"unordered", &fault.unordered}};
+                 {"rma", &fault.rma}, {"error", &fault.error}, {"receive", &fault.receive}, {"rest", &fault.rest},
+                 {"lanes", &fault.lanes}, {"window", &fault.window}, {"unordered", &fault.unordered}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strlen(known[i].name) == length && strncmp(known[i].name, name, length) == 0)
             return known[i].at;
@@ -85,15 +92,15 @@ int shi_net_fault_set(const char *text, char *why, size_t bytes)
         char *end = (char *)p;
         long value = at && p[length] == '=' ? strtol(p + length + 1, &end, 10) : -1;
         if (value < 0 || end == p + length + 1 || (*end && *end != ',')) {
-            snprintf(why, bytes, "SHMEM_NET_FAULT=%s: not accepted; give delay, reorder, again, error, window, unordered, "
-                     "each as NAME=N, with commas between", text);
+            snprintf(why, bytes, "SHMEM_NET_FAULT=%s: not accepted; give delay, reorder, again, rma, error, receive, rest, "
+                     "lanes, window, unordered, each as NAME=N, with commas between", text);
             return -EINVAL;
         }
         *at = value;
         p = *end ? end + 1 : end;
     }
     random_state = (uint64_t)fault.reorder * 0x9e3779b97f4a7c15 + 1;
-    posts = completions = 0;
+    posts = transfers = completions = receives = waits = endpoints = 0;
     n_shims = 0;
     return 0;
 }
@@ -121,6 +128,12 @@ static int refused(void)
     return fault.again && ++posts % fault.again == 0;
 }
 
+/* Of a write or read: 0 or why it does not start. */
+static ssize_t stopped(void)
+{
+    return fault.rma && ++transfers == fault.rma ? -FI_EIO : refused() ? -FI_EAGAIN : 0;
+}
+
 static ssize_t send(struct fid_ep *ep, const void *buf, size_t len, void *desc, fi_addr_t to, void *context)
 {
     return refused() ? -FI_EAGAIN : shim_of(ep, NULL)->real_msg->send(ep, buf, len, desc, to, context);
@@ -134,14 +147,16 @@ static ssize_t inject(struct fid_ep *ep, const void *buf, size_t len, fi_addr_t 
 static ssize_t read(struct fid_ep *ep, void *buf, size_t len, void *desc, fi_addr_t from, uint64_t addr, uint64_t key,
                     void *context)
 {
-    return refused() ? -FI_EAGAIN : shim_of(ep, NULL)->real_rma->read(ep, buf, len, desc, from, addr, key, context);
+    ssize_t rc = stopped();
+    return rc ? rc : shim_of(ep, NULL)->real_rma->read(ep, buf, len, desc, from, addr, key, context);
 }
 
 static ssize_t writemsg(struct fid_ep *ep, const struct fi_msg_rma *msg, uint64_t flags)
 {
     struct shim *s = shim_of(ep, NULL);
-    if (refused() || s->n_write == HELD)
-        return -FI_EAGAIN;
+    ssize_t rc = s->n_write == HELD ? -FI_EAGAIN : stopped();
+    if (rc)
+        return rc;
     if (!fault.unordered)
         return s->real_rma->writemsg(ep, msg, flags);
     struct held_write *w = &s->write[s->n_write++];
@@ -195,7 +210,8 @@ static ssize_t cq_read(struct fid_cq *cq, void *buf, size_t count)
     for (int i; n < count && !s->has_failing && (i = due(s)) >= 0;) {
         struct fi_cq_msg_entry e = s->held[i].entry;
         memmove(&s->held[i], &s->held[i + 1], (size_t)(--s->n_held - i) * sizeof s->held[i]);
-        s->has_failing = fault.error && !(e.flags & FI_RECV) && ++completions == fault.error;
+        s->has_failing = e.flags & FI_RECV ? fault.receive && ++receives == fault.receive
+                                           : fault.error && ++completions == fault.error;
         if (s->has_failing)
             s->failing = e;
         else
@@ -214,9 +230,34 @@ static ssize_t cq_readerr(struct fid_cq *cq, struct fi_cq_err_entry *buf, uint64
     return 1;
 }
 
+static ssize_t cq_sread(struct fid_cq *cq, void *buf, size_t count, const void *cond, int timeout)
+{
+    if (fault.rest && ++waits >= fault.rest)
+        return -FI_EOTHER;
+    return shim_of(NULL, cq)->real_cq->sread(cq, buf, count, cond, timeout);
+}
+
+static int endpoint(struct fid_domain *d, struct fi_info *i, struct fid_ep **ep, void *context)
+{
+    int ours = i->ep_attr->type == FI_EP_RDM; /* providers open others for their connections */
+    return ours && ++endpoints > fault.lanes ? -FI_EMFILE : real_domain->endpoint(d, i, ep, context);
+}
+
+void shi_net_fault_domain(struct fid_domain *domain)
+{
+    static struct fi_ops_domain ops;
+    if (!fault.lanes)
+        return;
+    real_domain = domain->ops;
+    ops = *real_domain;
+    ops.endpoint = endpoint;
+    domain->ops = &ops;
+}
+
 void shi_net_fault_on(struct fid_ep *ep, struct fid_cq *cq)
 {
-    if (!(fault.delay || fault.reorder || fault.again || fault.error || fault.unordered) || n_shims == MAX_SHIMS)
+    if (!(fault.delay || fault.reorder || fault.again || fault.rma || fault.error || fault.receive || fault.rest ||
+          fault.unordered) || n_shims == MAX_SHIMS)
         return;
     struct shim *s = calloc(1, sizeof *s);
     if (!s)
@@ -225,6 +266,7 @@ void shi_net_fault_on(struct fid_ep *ep, struct fid_cq *cq)
                        .real_cq = cq->ops, .real_msg = ep->msg, .real_rma = ep->rma};
     s->cq_ops.read = cq_read;
     s->cq_ops.readerr = cq_readerr;
+    s->cq_ops.sread = cq_sread;
     s->msg_ops.send = send;
     s->msg_ops.inject = inject;
     s->rma_ops.read = read;

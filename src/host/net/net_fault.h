@@ -2,6 +2,7 @@
 #ifndef SHI_NET_FAULT_H
 #define SHI_NET_FAULT_H
 
+#include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_eq.h>
 
@@ -10,7 +11,8 @@
 /* The faults in `text`, "" for none. 0, or -EINVAL and in why[bytes] one line. */
 int shi_net_fault_set(const char *text, char *why, size_t bytes);
 
-/* Put them between us and this endpoint with its queue; nothing happens without faults. */
+/* Put them between us and this domain, and between us and this endpoint with its queue; nothing happens without faults. */
+void shi_net_fault_domain(struct fid_domain *domain);
 void shi_net_fault_on(struct fid_ep *ep, struct fid_cq *cq);
 
 /* Limits as the faults leave them. */

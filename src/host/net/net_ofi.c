@@ -60,14 +60,21 @@ static struct shi_net_req pool[MAX_LANES][POOL];
 static struct recv *recvs, *idle_recvs;
 static pthread_mutex_t receiving = PTHREAD_MUTEX_INITIALIZER, opening = PTHREAD_MUTEX_INITIALIZER;
 static shi_net_arrive *arrive;
+static shi_net_failed *failed;
 static struct shi_net_limits limits;
 static uint64_t next_key = 1;
 
 _Static_assert(sizeof(struct fi_context2) <= sizeof ((struct shi_net_req *)0)->provider, "a request embeds the provider's");
 
-static int failed(const char *what, ssize_t rc)
+/* Back-pressure has several names among providers. */
+static int is_busy(ssize_t rc)
 {
-    shi_log_error("libfabric %s (%s, %s): %s", what, info->fabric_attr->prov_name, info->domain_attr->name,
+    return rc == -FI_EAGAIN || rc == -FI_ENOMEM;
+}
+
+static int cannot(const char *what, ssize_t rc)
+{
+    shi_log_error("libfabric cannot %s (%s, %s): %s", what, info->fabric_attr->prov_name, info->domain_attr->name,
                   shi_ofi.error((int)-rc));
     return -EIO;
 }
@@ -83,21 +90,28 @@ static int sleeps(struct fid_cq *cq)
            (kind == FI_WAIT_FD || kind == FI_WAIT_POLLFD || kind == FI_WAIT_MUTEX_COND);
 }
 
+static void close_lane(struct lane *l)
+{
+    if (l->ep)
+        fi_close(&l->ep->fid);
+    if (l->cq)
+        fi_close(&l->cq->fid);
+    free(l->line);
+    *l = (struct lane){0};
+}
+
+/* 0 or what libfabric says, with nothing left open. */
 static int open_lane(int i)
 {
     struct lane *l = &lanes[i];
     size_t depth = LANE_CAP + (i == 0 ? RECVS : 0);
     struct fi_cq_attr want = {.format = FI_CQ_FORMAT_MSG, .size = depth, .wait_obj = i ? FI_WAIT_NONE : FI_WAIT_UNSPEC};
     *l = (struct lane){.pub = {PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP, i}, .line = calloc((size_t)n_pes, sizeof *l->line)};
-    if (!l->line)
-        return -ENOMEM;
     for (int k = 0; k < POOL; k++) {
         pool[i][k] = (struct shi_net_req){.next = l->pool, .pooled = 1};
         l->pool = &pool[i][k];
     }
-    int rc = fi_cq_open(domain, &want, &l->cq, NULL);
-    if (!rc && i == 0)
-        can_rest = sleeps(l->cq);
+    int rc = l->line ? fi_cq_open(domain, &want, &l->cq, NULL) : -FI_ENOMEM;
     if (!rc)
         rc = fi_endpoint(domain, info, &l->ep, NULL);
     if (!rc)
@@ -106,8 +120,12 @@ static int open_lane(int i)
         rc = fi_ep_bind(l->ep, &l->cq->fid, FI_TRANSMIT | FI_RECV);
     if (!rc)
         rc = fi_enable(l->ep);
-    if (rc)
-        return failed("cannot open an endpoint", rc);
+    if (rc) {
+        close_lane(l);
+        return rc;
+    }
+    if (i == 0)
+        can_rest = sleeps(l->cq);
     shi_net_fault_on(l->ep, l->cq);
     __atomic_store_n(&n_lanes, i + 1, __ATOMIC_RELEASE); /* R1 */
     return 0;
@@ -115,10 +133,12 @@ static int open_lane(int i)
 
 static struct shi_net_lane *lane(int i)
 {
+    static int most = MAX_LANES;
     pthread_mutex_lock(&opening);
-    if (i >= n_lanes && n_lanes < MAX_LANES && open_lane(n_lanes)) {
-        shi_log_debug("%d endpoints are open and no more can be: contexts share them", n_lanes);
-        i = 0;
+    int rc = i >= n_lanes && n_lanes < most ? open_lane(n_lanes) : 0;
+    if (rc) {
+        most = n_lanes;
+        shi_log_debug("libfabric cannot open more than %d endpoints: %s; contexts share them", most, shi_ofi.error(-rc));
     }
     int n = n_lanes;
     pthread_mutex_unlock(&opening);
@@ -139,7 +159,7 @@ static int post_recvs(void)
     for (int i = 0; i < RECVS; i++) {
         int rc = post_recv(&recvs[i]);
         if (rc)
-            return failed("cannot post a receive", rc);
+            return cannot("post a receive", rc);
     }
     return 0;
 }
@@ -152,7 +172,9 @@ static int open_domain(void)
         rc = fi_domain(fabric, info, &domain, NULL);
     if (!rc)
         rc = fi_av_open(domain, &table, &av, NULL);
-    return rc ? failed("cannot open the domain", rc) : 0;
+    if (!rc)
+        shi_net_fault_domain(domain);
+    return rc ? cannot("open the domain", rc) : 0;
 }
 
 static void tell(void *arg, const char *provider, const char *name, const char *why_not)
@@ -173,7 +195,7 @@ static void set_limits(void)
 }
 
 static int up(const struct shi_boot *boot, const struct shi_config *config, shi_net_arrive *on_arrival,
-              struct shi_net_limits *out)
+              shi_net_failed *on_failure, struct shi_net_limits *out)
 {
     struct shi_ofi_wish wish = {config->ofi_provider.text, config->ofi_domain.text, boot->n_local == boot->n_pes};
     char why[512];
@@ -188,13 +210,14 @@ static int up(const struct shi_boot *boot, const struct shi_config *config, shi_
     }
     n_pes = boot->n_pes;
     arrive = on_arrival;
+    failed = on_failure;
     set_limits();
     struct shi_ofi_fds before;
     shi_ofi_fds_note(&before);
     address_of = calloc((size_t)n_pes, sizeof *address_of);
     err = address_of ? open_domain() : -ENOMEM;
-    if (!err)
-        err = open_lane(0);
+    if (!err && (err = open_lane(0)))
+        err = cannot("open an endpoint", err);
     if (!err)
         err = post_recvs();
     shi_ofi_fds_close_on_exec(&before);
@@ -207,12 +230,17 @@ static const char *provider(void)
     return info->fabric_attr->prov_name;
 }
 
+static const char *error(int err)
+{
+    return shi_ofi.error(-err);
+}
+
 static int address(struct shi_net_address *out)
 {
     size_t bytes = sizeof out->data;
     int rc = fi_getname(&lanes[0].ep->fid, out->data, &bytes);
     if (rc)
-        return failed("gives no address of the endpoint", rc);
+        return cannot("tell the address of the endpoint", rc);
     out->bytes = (uint32_t)bytes;
     if (info->addr_format == FI_SOCKADDR_IN || info->addr_format == FI_SOCKADDR_IN6)
         shi_ofi_fds_own(out->data, bytes);
@@ -222,7 +250,7 @@ static int address(struct shi_net_address *out)
 static int connect_to(int pe, const struct shi_net_address *a)
 {
     int rc = fi_av_insert(av, a->data, 1, &address_of[pe], 0, NULL);
-    return rc == 1 ? 0 : failed("does not take a PE's address", rc < 0 ? rc : -FI_EINVAL);
+    return rc == 1 ? 0 : cannot("take the address of a PE", rc < 0 ? rc : -FI_EINVAL);
 }
 
 /* ---- registered memory -------------------------------------------------------------------------------------------- */
@@ -239,7 +267,7 @@ static int expose(const void *base, size_t bytes, struct shi_net_memory *out)
             rc = fi_mr_enable(mr);
     }
     if (rc)
-        return failed("cannot register memory", rc);
+        return cannot("register memory", rc);
     *out = (struct shi_net_memory){.base = mode & FI_MR_VIRT_ADDR ? (uint64_t)base : 0, .key = fi_mr_key(mr),
                                    .handle = (uint64_t)mr};
     return 0;
@@ -276,7 +304,6 @@ static struct shi_net_req *room(struct lane *l, int pe, struct shi_net_req *req)
     return req;
 }
 
-/* Back-pressure has several names among providers. */
 static int posted(struct lane *l, int pe, struct shi_net_req *r, ssize_t rc)
 {
     if (rc == 0) {
@@ -287,14 +314,14 @@ static int posted(struct lane *l, int pe, struct shi_net_req *r, ssize_t rc)
         r->next = l->pool;
         l->pool = r;
     }
-    return rc == -FI_EAGAIN || rc == -FI_ENOMEM ? -EAGAIN : failed("cannot start a transfer", rc);
+    return is_busy(rc) ? -EAGAIN : (int)rc;
 }
 
 static int post_short(struct shi_net_lane *pub, int pe, const void *msg, size_t bytes)
 {
     struct lane *l = (struct lane *)pub;
     ssize_t rc = fi_inject(l->ep, msg, bytes, address_of[pe]);
-    return rc == 0 ? 0 : rc == -FI_EAGAIN || rc == -FI_ENOMEM ? -EAGAIN : failed("cannot send", rc);
+    return is_busy(rc) ? -EAGAIN : (int)rc;
 }
 
 static int post_send(struct shi_net_lane *pub, int pe, const void *msg, size_t bytes, struct shi_net_req *req)
@@ -348,7 +375,16 @@ struct found {
         size_t bytes;
     } message[EVENTS];
     int n_messages, n;
+    int failed_pe, err; /* of a transfer without a request, or a message; err 0: none */
 };
+
+static void add_failure(struct found *f, int pe, int err)
+{
+    if (!f->err) {
+        f->failed_pe = pe;
+        f->err = err;
+    }
+}
 
 /* The request behind a context of ours has ended: what now stands ended at the head of its line is found. */
 static void end(struct lane *l, struct shi_net_req *r, int err, struct found *f)
@@ -362,7 +398,9 @@ static void end(struct lane *l, struct shi_net_req *r, int err, struct found *f)
             q->tail = NULL;
         q->n--;
         l->in_flight--;
-        if (r->pooled && !r->err) {
+        if (r->pooled) {
+            if (r->err)
+                add_failure(f, r->pe, r->err);
             r->next = l->pool;
             l->pool = r;
             continue;
@@ -373,21 +411,31 @@ static void end(struct lane *l, struct shi_net_req *r, int err, struct found *f)
     }
 }
 
-static void end_badly(struct lane *l, struct found *f)
-{
-    struct fi_cq_err_entry e = {0};
-    if (fi_cq_readerr(l->cq, &e, 0) < 1 || e.err == FI_ECANCELED)
-        return;
-    if (e.flags & FI_RECV || !e.op_context)
-        shi_log_error("libfabric: a receive failed: %s", shi_ofi.error(e.err));
-    else
-        end(l, (struct shi_net_req *)e.op_context, e.err == FI_EAGAIN ? -EIO : -e.err, f);
-    f->n++;
-}
-
 static int is_recv(const void *context)
 {
     return (const char *)context >= (const char *)recvs && (const char *)context < (const char *)(recvs + RECVS);
+}
+
+static void post_later(struct recv *r)
+{
+    r->next = idle_recvs;
+    idle_recvs = r;
+}
+
+static void end_badly(struct lane *l, struct found *f)
+{
+    struct fi_cq_err_entry e = {0};
+    if (fi_cq_readerr(l->cq, &e, 0) < 1)
+        return;
+    f->n++;
+    int err = e.err == FI_EAGAIN ? -EIO : -e.err;
+    if (e.op_context && !is_recv(e.op_context)) {
+        end(l, (struct shi_net_req *)e.op_context, err, f);
+        return;
+    }
+    add_failure(f, -1, err);
+    if (e.op_context)
+        post_later(e.op_context);
 }
 
 static void look(struct lane *l, struct found *f)
@@ -396,6 +444,8 @@ static void look(struct lane *l, struct found *f)
     ssize_t n = fi_cq_read(l->cq, e, EVENTS);
     if (n == -FI_EAVAIL)
         end_badly(l, f);
+    else if (n < 0 && n != -FI_EAGAIN)
+        add_failure(f, -1, (int)n);
     for (ssize_t i = 0; i < n; i++) {
         f->n++;
         if (!is_recv(e[i].op_context)) {
@@ -410,10 +460,13 @@ static void look(struct lane *l, struct found *f)
 /* Receives go back at once; one that finds no room is tried at the next look. */
 static void post_again(void)
 {
+    int rc = 0;
     pthread_mutex_lock(&lanes[0].pub.lock);
-    while (idle_recvs && post_recv(idle_recvs) == 0)
+    while (idle_recvs && (rc = post_recv(idle_recvs)) == 0)
         idle_recvs = idle_recvs->next;
     pthread_mutex_unlock(&lanes[0].pub.lock);
+    if (rc && !is_busy(rc))
+        failed(-1, rc);
 }
 
 static int poll_lane(struct lane *l)
@@ -425,15 +478,14 @@ static int poll_lane(struct lane *l)
     while (f.first) {
         struct shi_net_req *r = f.first;
         f.first = r->next;
-        if (r->pooled)
-            shi_die("network", "a transfer to PE %d failed: %s", r->pe, shi_ofi.error(-r->err));
         r->done(r, r->err);
     }
+    if (f.err)
+        failed(f.failed_pe, f.err);
     for (int i = 0; i < f.n_messages; i++) {
         struct recv *r = f.message[i].recv;
         arrive(r->data, f.message[i].bytes);
-        r->next = idle_recvs;
-        idle_recvs = r;
+        post_later(r);
     }
     if (idle_recvs)
         post_again();
@@ -458,11 +510,15 @@ static int rest(int timeout_ms)
 {
     static int resting;
     struct fi_cq_msg_entry none;
-    if (!can_rest || __atomic_exchange_n(&resting, 1, __ATOMIC_ACQUIRE))
+    if (!__atomic_load_n(&can_rest, __ATOMIC_RELAXED) || __atomic_exchange_n(&resting, 1, __ATOMIC_ACQUIRE))
         return 0;
-    fi_cq_sread(lanes[0].cq, &none, 0, NULL, timeout_ms);
+    ssize_t rc = fi_cq_sread(lanes[0].cq, &none, 0, NULL, timeout_ms);
     __atomic_store_n(&resting, 0, __ATOMIC_RELEASE);
-    return 1;
+    if (rc >= 0 || rc == -FI_EAGAIN || rc == -FI_EAVAIL || rc == -FI_EINTR)
+        return 1;
+    if (__atomic_exchange_n(&can_rest, 0, __ATOMIC_RELAXED))
+        shi_log_debug("libfabric's wait for messages fails: %s; progress naps instead", shi_ofi.error((int)-rc));
+    return 0;
 }
 
 static void met(void)
@@ -478,7 +534,7 @@ static void down(void)
 }
 
 const struct shi_net_ops shi_net_ofi = {
-    .name = "ofi", .provider = provider, .up = up, .address = address, .connect = connect_to, .expose = expose,
+    .name = "ofi", .provider = provider, .error = error, .up = up, .address = address, .connect = connect_to, .expose = expose,
     .withdraw = withdraw, .lane = lane, .send_short = post_short, .send = post_send, .write = post_write, .read = post_read,
     .flush = post_flush, .poll = poll_lanes, .rest = rest, .met = met, .down = down,
 };

@@ -38,6 +38,29 @@ static void unlock(struct shi_lane *l)
     pthread_mutex_unlock(&l->net->lock);
 }
 
+/* ---- failures --------------------------------------------------------------------------------------------------- */
+
+void shi_stream_fail(int pe, int err)
+{
+    if (pe < 0)
+        shi_die("network", "a message to or from another PE is lost: %s (%s)", NET->error(err), NET->provider());
+    shi_die("network", "a transfer with PE %d failed: %s (%s)", pe, NET->error(err), NET->provider());
+}
+
+void shi_stream_net_failed(int pe, int err)
+{
+    if (!shi_stream_net.closing)
+        shi_stream_fail(pe, err);
+}
+
+/* What a transfer began with, where an error is the end of the job. */
+static int started(int pe, int rc)
+{
+    if (rc && rc != -EAGAIN && rc != -EINPROGRESS)
+        shi_stream_fail(pe, rc);
+    return rc;
+}
+
 /* ---- batches ---------------------------------------------------------------------------------------------------- */
 
 static void batch_give(struct shi_lane *l, struct batch *b)
@@ -55,8 +78,8 @@ static void batch_sent(struct shi_net_req *req, int err)
 {
     struct batch *b = (struct batch *)req;
     struct shi_lane *l = b->lane;
-    if (err && !shi_stream_net.closing)
-        shi_die("network", "cannot send to PE %d any more: %s", req->pe, strerror(-err));
+    if (err)
+        shi_stream_net_failed(req->pe, err);
     lock(l);
     batch_give(l, b);
     unlock(l);
@@ -83,16 +106,18 @@ static struct batch *batch_get(struct shi_lane *l, int forced)
 
 /* ---- sending ---------------------------------------------------------------------------------------------------- */
 
-/* Hand a closed batch over. 0, or -EAGAIN: it is still ours. */
+/* Hand a closed batch over. 0, also for one that is dropped as the job ends; or -EAGAIN: it is still ours. */
 static int hand_over(struct shi_lane *l, int pe, struct batch *b)
 {
     int rc = b->bytes <= shi_stream_net.limits.short_bytes ? NET->send_short(l->net, pe, b->data, b->bytes)
                                                            : NET->send(l->net, pe, b->data, b->bytes, &b->req);
-    if (rc == 0)
+    if (rc == -EAGAIN)
+        return rc;
+    if (rc && rc != -EINPROGRESS)
+        shi_stream_net_failed(pe, rc);
+    if (rc != -EINPROGRESS)
         batch_give(l, b);
-    else if (rc != -EAGAIN && rc != -EINPROGRESS)
-        shi_die("network", "cannot send to PE %d: %s", pe, strerror(-rc));
-    return rc == -EAGAIN ? rc : 0;
+    return 0;
 }
 
 static void wait_for_room(struct shi_lane *l, int pe, struct batch *b)
@@ -252,7 +277,7 @@ static void flushed(struct shi_net_req *req, int err)
 {
     struct stream *s = (struct stream *)((char *)req - offsetof(struct stream, flush));
     if (err)
-        shi_die("network", "a transfer with PE %d failed: %s", req->pe, strerror(-err));
+        shi_stream_fail(req->pe, err);
     __atomic_store_n(&s->flushing, 0, __ATOMIC_RELEASE); /* the lane's lock is taken by whoever looks next */
 }
 
@@ -500,7 +525,8 @@ int shi_stream_write(struct shi_lane *l, const struct shi_spot *to, const void *
     shi_progress_post();
     lock(l);
     if (behind_fence(l, to->pe))
-        rc = NET->write(l->net, to->pe, &shi_stream_net.memory[to->pe][to->region], to->off, from, bytes, req);
+        rc = started(to->pe, NET->write(l->net, to->pe, &shi_stream_net.memory[to->pe][to->region], to->off, from, bytes,
+                                        req));
     if (rc == -EINPROGRESS) {
         if (!s->rma && !__atomic_load_n(&s->flushing, __ATOMIC_ACQUIRE))
             s->write_epoch = l->fences;
@@ -516,7 +542,8 @@ int shi_stream_read(struct shi_lane *l, const struct shi_spot *from, void *to, s
 {
     shi_progress_post();
     lock(l);
-    int rc = NET->read(l->net, from->pe, &shi_stream_net.memory[from->pe][from->region], from->off, to, bytes, req);
+    int rc = started(from->pe, NET->read(l->net, from->pe, &shi_stream_net.memory[from->pe][from->region], from->off, to,
+                                         bytes, req));
     if (rc == -EINPROGRESS && !req) {
         l->to[from->pe].rma = 1;
         list_dirty(l, from->pe);

@@ -114,10 +114,14 @@ int shi_stream_get_blocks(struct shi_lane *l, const struct shi_spot *from, const
                           struct shi_reply *reply);
 
 /* Straight from or into the user's memory. 0 when there was nothing to do, -EINPROGRESS: req is called back. req NULL:
- * quiet tells. A write does not overtake what the lane sent before its last fence. */
+ * quiet tells. A write does not overtake what the lane sent before its last fence. One that cannot be started ends the
+ * job. */
 int shi_stream_write(struct shi_lane *l, const struct shi_spot *to, const void *from, size_t bytes,
                      struct shi_net_req *req);
 int shi_stream_read(struct shi_lane *l, const struct shi_spot *from, void *to, size_t bytes, struct shi_net_req *req);
+
+/* A transfer with PE pe ended with err, from its request's callback: one line, and the end of the job. */
+void shi_stream_fail(int pe, int err) __attribute__((noreturn));
 
 /* Is all that the lane sent pe known to be complete there? A read then overtakes nothing. */
 int shi_stream_idle(struct shi_lane *l, int pe);

@@ -127,7 +127,7 @@ int shi_stream_up(const struct shi_boot *boot, const struct shi_config *config,
         shi_log_error("out of memory for the streams to %d PEs", boot->n_pes);
         return -ENOMEM;
     }
-    int err = NET->up(boot, config, shi_stream_arrive, &shi_stream_net.limits);
+    int err = NET->up(boot, config, shi_stream_arrive, shi_stream_net_failed, &shi_stream_net.limits);
     if (!err)
         err = shi_stream_lane(0) ? make_card(&mine) : -ENOMEM;
     if (!err)

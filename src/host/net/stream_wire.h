@@ -132,6 +132,9 @@ void shi_stream_commit(struct shi_lane *l, int pe, int more);
 void shi_stream_send_open(struct shi_lane *l, int pe, uint32_t flags);
 void shi_stream_round(struct shi_lane *l);
 
+/* A transfer failed (net.h): the end of the job, but for connections that end with it. */
+void shi_stream_net_failed(int pe, int err);
+
 /* stream_rx.c, for stream.c. */
 void shi_stream_arrive(const void *msg, size_t bytes);
 int shi_stream_receive(int n_pes);

@@ -64,7 +64,7 @@ struct transfer {
 static void transfer_ended(struct shi_net_req *req, int err)
 {
     if (err)
-        shi_die("network", "a transfer with PE %d failed: %s", req->pe, strerror(-err));
+        shi_stream_fail(req->pe, err);
     __atomic_store_n(&((struct transfer *)req)->ended, 1, __ATOMIC_RELEASE);
 }
 
