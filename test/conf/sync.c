@@ -239,6 +239,22 @@ static void taken_once(void)
     SHMEM_TYPES(DO_TAKE, )
 }
 
+/* any that always takes the first word that holds, so that a busy word keeps the others from ever being served. */
+static void fair(void)
+{
+    long *w = (long *)heap_words;
+    int waited[N] = {0}, tested[N] = {0};
+    for (int i = 0; i < N; i++)
+        w[i] = 5;
+    for (int k = 0; k < 2 * N; k++) {
+        waited[shmem_long_wait_until_any(w, N, NULL, SHMEM_CMP_EQ, 5)]++;
+        tested[shmem_long_test_any(w, N, NULL, SHMEM_CMP_EQ, 5)]++;
+    }
+    for (int i = 0; i < N; i++)
+        CHECKF(waited[i] + tested[i], "word %d is never found", i);
+    clear_words();
+}
+
 int main(void)
 {
     shmem_init();
@@ -248,6 +264,7 @@ int main(void)
     RUN(families, "all, any, some and vectors, with and without status");
     RUN(woken, "wait_until round the ring, every type");
     RUN(taken_once, "all, any and some while words change");
+    RUN(fair, "any finds each of several words that hold");
     shmem_finalize();
     return tap_end();
 }

@@ -40,6 +40,7 @@ past_static shmem_getmem: source = 0x[0-9a-f]+: 1073741824 bytes run past the en
 overflow_long shmem_long_put: dest = .* overflows .*pe = 0
 overflow_int shmem_int_get: source = .* overflows .*pe = 0
 overflow_stride shmem_long_iput: dest = .* overflows .*pe = 0
+past_stride shmem_long_iget: source = 0x[0-9a-f]+: 8388616 bytes run past the end of the symmetric heap.*pe = 0
 stride_zero shmem_int_iget: .*dst = 0\>.*pe = 0
 stride_short shmem_int_ibput: .*dst = 3\>.*pe = 0
 ctx_invalid shmem_ctx_int_p: ctx\>.*SHMEM_CTX_INVALID
@@ -53,6 +54,7 @@ free_twice shmem_free: ptr = 0x[0-9a-f]+\>
 forked shmem_int_p: called in a forked child
 gpc_barrier shmem_barrier, sync or a collective: a wait for other PEs inside a function of a GPC
 gpc_wait_until shmem_int_wait_until: a wait for other PEs inside a function of a GPC
+lock_twice shmem_set_lock: lock = 0x[0-9a-f]+ is held by this PE already
 gpc_lock shmem_set_lock: a wait for other PEs inside a function of a GPC
 after_finalize shmem_int_p: called after shmem_finalize
 after_finalize_barrier shmem_barrier_all: called after shmem_finalize

@@ -79,6 +79,7 @@ static void lock_block(void)
     M(overflow_long, shmem_long_put(block, block, SIZE_MAX / 4, 0))                                                  \
     M(overflow_int, shmem_int_get(words, words, SIZE_MAX / 4, 0))                                                    \
     M(overflow_stride, shmem_long_iput(block, block, PTRDIFF_MAX / 2, 1, 9, 0))                                      \
+    M(past_stride, shmem_long_iget(block, block, 1, 1 << 17, 9, 0))                                                  \
     M(stride_zero, shmem_int_iget(words, words, 0, 1, 4, 0))                                                         \
     M(stride_short, shmem_int_ibput(words, words, 3, 4, 4, 2, 0))                                                    \
     M(ctx_invalid, shmem_ctx_int_p(SHMEM_CTX_INVALID, &word, 1, 0))                                                  \
@@ -100,6 +101,7 @@ static void lock_block(void)
     M(gpc_barrier, in_gpc(shmem_barrier_all))                                                                        \
     M(gpc_wait_until, in_gpc(wait_for_word))                                                                         \
     M(gpc_lock, in_gpc(lock_block))                                                                                  \
+    M(lock_twice, (lock_block(), lock_block()))                                                                      \
     M(before_init, shmem_int_p(&word, 1, 0))                                                                         \
     M(before_init_ctx, shmem_ctx_quiet(SHMEM_CTX_DEFAULT))                                                           \
     M(before_init_pe, printf("%d\n", shmem_my_pe()))                                                                 \

@@ -199,8 +199,15 @@ static void do_put(struct worker *w, const struct op *op)
     if (op->wraps || r->low)
         r->low = r->cursor;
     const char *from = (op->spin % 2 ? soak.constant : soak.pattern[soak.me]) + op->from;
+    size_t bytes = span(&op->shape, op->shape.sst);
     soak_copy(w->sent + (size_t)op->pe * AREA_BYTES + op->to, soak.pattern[soak.me] + op->from, &op->shape);
-    call(w, area + op->to, from, op);
+    if (op->spin == 2 && op->kind != PUT_NBI) { /* a source that is overwritten as soon as the call returns */
+        memcpy(w->in, from, bytes);
+        call(w, area + op->to, w->in, op);
+        memset(w->in, 0x33, bytes);
+    } else {
+        call(w, area + op->to, from, op);
+    }
 }
 
 static void do_get_nbi(struct worker *w, const struct op *op)
