@@ -3,7 +3,8 @@
 # reach each other: memory, network, both, a network that misbehaves, with threads, and from kernels. Catches: what no
 # test names. A failure tells seed and step; FULMAR_SOAK_SEED (1) is the seed of the first way, each next has one more.
 #
-# For hours by hand: SHMEM_TRANSPORT=ofi build/src/tools/oshrun -n 3 build/test/multi/soak seed=1 seconds=36000
+# soak.sh GROUP runs one group of them: memory, network, hosts or kernels. For hours by hand:
+# SHMEM_TRANSPORT=ofi build/src/tools/oshrun -n 3 build/test/multi/soak seed=1 seconds=36000
 . "${top_srcdir:=.}/test/tap.sh"
 seconds=${FULMAR_SOAK_SECONDS:-5} seed=${FULMAR_SOAK_SEED:-1}
 work=$(mktemp -d) || exit 99
@@ -16,44 +17,54 @@ run() { # DESCRIPTION, PEs, arguments of soak
     seed=$((seed + 1))
 }
 
-two_hosts() {
-    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_plm_rsh_agent="$hosts rsh" SHMEM_SPIN=0
-    launch="$hosts in h1 $OSHRUN --engine mpirun -H h1:2,h2:1" run "memory and network" 3
+memory() {
+    run "memory" 3
+    run "memory, threads" 2 threads=3
+    SHMEM_CHECK=1 run "memory, every argument checked" 4
 }
 
-if [ -n "$FAKE_HOSTS" ]; then # started again below
-    two_hosts
-    exit
-fi
-launch=$OSHRUN
-run "memory" 3
-run "memory, threads" 2 threads=3
-SHMEM_CHECK=1 run "memory, every argument checked" 4
-export SHMEM_TRANSPORT=ofi
-run "network" 3
-run "network, threads" 2 threads=3
-SHMEM_NET_FAULT=reorder=7,delay=3 run "network, late and out of order" 3
-SHMEM_NET_FAULT=again=3,window=4 run "network, little room" 2 threads=2
-SHMEM_NET_FAULT=reorder=2,delay=2,again=5,unordered=2 run "network without order" 3
-unset SHMEM_TRANSPORT
-if ! command -v mpirun > /dev/null; then
-    skip "memory and network" "Open MPI (openmpi-bin) is not installed"
-elif why=$("$hosts" can); then
-    FULMAR_SOAK_SEED=$seed "$hosts" run "$0" > "$work/hosts"
-    grep -q '^ok 1' "$work/hosts"
-    ok $? "$(sed -n 's/^.*ok 1 - //p' "$work/hosts")" "$work/hosts"
-    seed=$((seed + 1))
-else
-    skip "memory and network" "$why"
-fi
-if command -v clang-14 > /dev/null && command -v llvm-spirv-14 > /dev/null && [ -f "$top_builddir/.libs/libze_cpu.so" ]; then
+network() {
+    export SHMEM_TRANSPORT=ofi
+    run "network" 3
+    run "network, threads" 2 threads=3
+    SHMEM_NET_FAULT=reorder=7,delay=3 run "network, late and out of order" 3
+    SHMEM_NET_FAULT=again=3,window=4 run "network, little room" 2 threads=2
+    SHMEM_NET_FAULT=reorder=2,delay=2,again=5,unordered=2 run "network without order" 3
+    unset SHMEM_TRANSPORT
+}
+
+hosts() {
+    if [ -n "$FAKE_HOSTS" ]; then
+        export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_plm_rsh_agent="$hosts rsh" SHMEM_SPIN=0
+        launch="$hosts in h1 $OSHRUN --engine mpirun -H h1:2,h2:1" run "memory and network" 3
+    elif ! command -v mpirun > /dev/null; then
+        skip "memory and network" "Open MPI (openmpi-bin) is not installed"
+    elif why=$("$hosts" can); then # again, inside the hosts
+        FULMAR_SOAK_SEED=$seed "$hosts" run "$0" hosts > "$work/hosts"
+        grep -q '^ok 1' "$work/hosts"
+        ok $? "$(sed -n 's/^.*ok 1 - //p' "$work/hosts")" "$work/hosts"
+        seed=$((seed + 1))
+    else
+        skip "memory and network" "$why"
+    fi
+}
+
+kernels() {
+    if ! command -v clang-14 > /dev/null || ! command -v llvm-spirv-14 > /dev/null ||
+        [ ! -f "$top_builddir/.libs/libze_cpu.so" ]; then
+        skip "kernels" "clang-14 and llvm-spirv-14 compile kernels, for a build with a device backend"
+        return
+    fi
     soak=$work/soak
     $OSHCC -O2 "$top_srcdir"/test/multi/soak*.c "$top_srcdir/test/multi/soak.cl" -lpthread -o "$soak" > "$work/log" 2>&1
     ok $? "the soak test with kernels compiles" "$work/log"
     run "kernels, loads and stores" 2 kernels=1
     SHMEM_DEVICE_DIRECT=0 run "kernels, ring" 3 kernels=1
     SHMEM_TRANSPORT=ofi run "kernels, network" 2 kernels=1
-else
-    skip "kernels" "clang-14 and llvm-spirv-14 compile kernels, for a build with a device backend"
-fi
+}
+
+launch=$OSHRUN
+for group in ${1:-memory network hosts kernels}; do
+    $group
+done
 plan
