@@ -23,7 +23,7 @@ enum {
     WORDS = 16,              /* atomics: of each kind and width */
     SLOTS = 4,               /* data with a signal: from each writer to each PE */
     SLOT_BYTES = 32 << 10,
-    VIA_BYTES = 2 << 10,     /* the same by way of a third PE */
+    VIA_BYTES = 256 << 10,   /* the same by way of a third PE: quiet must wait for a long write, too */
     PENDING = 32             /* nonblocking gets and fetches that one thread has under way */
 };
 

@@ -33,8 +33,10 @@ static struct slot slot_of(int writer, int thread, int pe, int i)
 {
     struct dice d = dice(ROLL_SLOT, writer, thread, (uint64_t)pe * SLOTS + (uint64_t)i);
     struct slot s = {.used = roll(&d, 3) == 0, .way = (int)roll(&d, WAYS), .via = (int)roll(&d, (size_t)soak.n)};
-    s.bytes = soak_length(&d, s.way == VIA ? VIA_BYTES : SLOT_BYTES) & ~(size_t)1; /* iput moves two at a time */
-    s.from = roll(&d, PATTERN_BYTES - SLOT_BYTES) & ~(size_t)1;
+    s.bytes = soak_length(&d, SLOT_BYTES) & ~(size_t)1; /* iput moves two at a time */
+    if (s.way == VIA && roll(&d, 2))
+        s.bytes = roll(&d, VIA_BYTES);
+    s.from = roll(&d, PATTERN_BYTES - VIA_BYTES) & ~(size_t)1;
     return s;
 }
 
@@ -75,6 +77,8 @@ static void issue(struct worker *w, int pe, int i)
         break;
     default:
         shmem_ctx_putmem_nbi(w->ctx, via, from, s.bytes, s.via);
+        for (size_t k = s.bytes % 64; k > 0; k--) /* answers to others go out meanwhile */
+            shmem_signal_fetch(sig);
         soak_quiet(w);
         shmem_ctx_signal_set(w->ctx, sig, soak.step, pe);
     }
