@@ -60,6 +60,10 @@ struct op {
     size_t to, from;         /* offsets in bytes */
     int kind, pe;
     int wraps;               /* a put that begins the area again: 0 no, 1 behind a fence, 2 behind a quiet */
+    struct over {            /* a second put over the first, behind a fence: so many bytes, 0: none */
+        size_t bytes, to, from;
+        int nbi;
+    } over;
     int what, word, wide, own;
     int spin;                /* which of several equal ways */
 };

@@ -2,7 +2,8 @@
  * soak_rma.c - the stream of random puts, gets and atomics of the soak test, with fences and quiets in between.
  *
  * Puts fill the writer's area at the target from its beginning to its end, with gaps, and then begin again behind a fence
- * or a quiet: so without one no two puts overlap, and with one the later must win.
+ * or a quiet, and one in eight is followed by a fence and a put over it: so without a fence no two puts overlap, and with
+ * one the later must win.
  */
 #include <shmem.h>
 #include <stdio.h>
@@ -67,11 +68,24 @@ static size_t aligned(size_t at, size_t to)
     return (at + to - 1) & ~(to - 1);
 }
 
+/* A second put: a short one within a longer first one, a longer one over a short first one, or as it comes. */
+static void put_over(struct dice *d, struct op *op, size_t first)
+{
+    struct over *o = &op->over;
+    o->nbi = (int)roll(d, 2);
+    o->bytes = roll(d, 2) ? 1 + roll(d, 64) : 1 + roll(d, SLOT_BYTES);
+    o->to = o->bytes < first ? roll(d, first - o->bytes) : 0;
+    o->from = roll(d, PATTERN_BYTES - SLOT_BYTES);
+}
+
 /* Where in the area the put goes: behind the one before. */
 static void place(struct dice *d, struct op *op, struct reach *r)
 {
     size_t bytes = span(&op->shape, op->shape.dst), gap = roll(d, 4) ? 0 : roll(d, 24);
     int how = 1 + (roll(d, 4) == 0);
+    if (roll(d, 8) == 0)
+        put_over(d, op, bytes);
+    bytes = bytes > op->over.bytes + op->over.to ? bytes : op->over.bytes + op->over.to;
     size_t at = aligned(r->cursor + gap, op->shape.elem);
     op->wraps = at + bytes > AREA_BYTES ? how : 0;
     op->to = op->wraps ? aligned(gap, op->shape.elem) : at;
@@ -185,6 +199,18 @@ void soak_quiet(struct worker *w)
     w->n_pending = 0;
 }
 
+static void do_put_over(struct worker *w, const struct op *op, char *to)
+{
+    const struct over *o = &op->over;
+    const char *from = soak.pattern[soak.me] + o->from;
+    memcpy(w->sent + (size_t)op->pe * AREA_BYTES + op->to + o->to, from, o->bytes);
+    if (o->nbi)
+        shmem_ctx_putmem_nbi(w->ctx, to, from, o->bytes, op->pe);
+    else
+        shmem_ctx_putmem(w->ctx, to, from, o->bytes, op->pe);
+    w->ops++;
+}
+
 static void do_put(struct worker *w, const struct op *op)
 {
     struct reach *r = &w->to[op->pe];
@@ -207,6 +233,10 @@ static void do_put(struct worker *w, const struct op *op)
         memset(w->in, 0x33, bytes);
     } else {
         call(w, area + op->to, from, op);
+    }
+    if (op->over.bytes) {
+        fence(w);
+        do_put_over(w, op, area + op->to + op->over.to);
     }
 }
 
@@ -300,10 +330,12 @@ static void verify_writer(struct worker *w, int writer)
         make(&op, writer, w->id, k, NULL, r, soak.me);
         if (op.pe != soak.me)
             continue;
-        if (op.kind < GET)
+        if (op.kind < GET) {
             soak_copy(due + op.to, soak.pattern[writer] + op.from, &op.shape);
-        else if (op.kind == AMO)
+            memcpy(due + op.to + op.over.to, soak.pattern[writer] + op.over.from, op.over.bytes);
+        } else if (op.kind == AMO) {
             soak_amo_replay(w, writer, &op);
+        }
     }
     size_t to = r->cursor;
     if (r->wrapped || soak.step % 16 == 0) {

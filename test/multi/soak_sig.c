@@ -34,8 +34,8 @@ static struct slot slot_of(int writer, int thread, int pe, int i)
     struct dice d = dice(ROLL_SLOT, writer, thread, (uint64_t)pe * SLOTS + (uint64_t)i);
     struct slot s = {.used = roll(&d, 3) == 0, .way = (int)roll(&d, WAYS), .via = (int)roll(&d, (size_t)soak.n)};
     s.bytes = soak_length(&d, SLOT_BYTES) & ~(size_t)1; /* iput moves two at a time */
-    if (s.way == VIA && roll(&d, 2))
-        s.bytes = roll(&d, VIA_BYTES);
+    if (roll(&d, 2)) /* long ones go another way than what follows them */
+        s.bytes = roll(&d, s.way == VIA ? VIA_BYTES : SLOT_BYTES) & ~(size_t)1;
     s.from = roll(&d, PATTERN_BYTES - VIA_BYTES) & ~(size_t)1;
     return s;
 }
