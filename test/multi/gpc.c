@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <shmemx.h>
+#include <unistd.h>
 
 #include "../tap_pes.h"
 
@@ -478,15 +479,6 @@ static void nested(void)
     shmem_barrier_all();
 }
 
-/* ---- what is refused ------------------------------------------------------------------------------------------------ */
-
-static int bad_tree(int root, int id, int idlen, const int *idlst, int *children)
-{
-    (void)idlen;
-    children[0] = idlst[0];
-    return id != root || root < 0; /* nobody is reached */
-}
-
 static int nothing_ran;
 
 static int ran(shmemx_gpc_call_t *c)
@@ -496,6 +488,69 @@ static int ran(shmemx_gpc_call_t *c)
     return 0;
 }
 static int h_ran;
+
+/* On a team that the called PEs have not returned from the split of: a call that fails there, overtakes an earlier one, is
+ * lost, or is taken for one on the team that had the same slot before. */
+struct visit {
+    int order, target;
+};
+static int h_visit;
+static int visited; /* order of the last call of this round */
+
+static int visit(shmemx_gpc_call_t *c)
+{
+    struct visit v;
+    memcpy(&v, c->hdr, sizeof v);
+    int right = my_id(c) == v.target && c->from == c->root && v.order == visited + 1;
+    visited = v.order;
+    return right ? 0 : -1;
+}
+
+static void call_new_team(shmem_team_t team)
+{
+    enum { EACH = 3 };
+    static shmemx_gpc_nbh_t nbh[EACH * MOST];
+    int all[MOST], n = shmem_team_n_pes(team), k = 0;
+    for (int order = 1; order <= EACH; order++)
+        for (int i = 0; i < n; i++) {
+            const struct visit v = {order, i};
+            shmemx_gpc_nbh_init(&nbh[k]);
+            CHECK(shmemx_gpc_exec(team, h_visit, i, &v, sizeof v, NULL, 0, NULL, 0, NULL, 0, &nbh[k++]) == 0);
+        }
+    while (k > 0) {
+        k--;
+        CHECKF(shmemx_gpc_wait(&nbh[k]) == 0, "call %d to PE %d of a new team: %d", k / n, k % n, nbh[k].status);
+    }
+    for (int i = 0; i < n; i++)
+        all[i] = i;
+    CHECK(shmemx_gpc_chained_exec(team, h_ran, SHMEMX_GPC_NONE, NULL, 0, NULL, 0, NULL, 0, NULL, 0, n, all, NULL, 0) == 0);
+}
+
+static void new_teams(void)
+{
+    for (int r = 0; r < rounds(60); r++) {
+        shmem_team_t team;
+        int caller = r % n_pes;
+        visited = 0;
+        shmem_barrier_all();
+        if (me == caller && r % 2)
+            usleep(3000); /* the others wait in the split, and wake up later than we */
+        shmem_team_split_strided(SHMEM_TEAM_WORLD, r % 3 ? n_pes - 1 : 0, r % 3 ? -1 : 1, n_pes, NULL, 0, &team);
+        if (me == caller)
+            call_new_team(team);
+        shmem_barrier_all();
+        shmem_team_destroy(team);
+    }
+}
+
+/* ---- what is refused ------------------------------------------------------------------------------------------------ */
+
+static int bad_tree(int root, int id, int idlen, const int *idlst, int *children)
+{
+    (void)idlen;
+    children[0] = idlst[0];
+    return id != root || root < 0; /* nobody is reached */
+}
 
 #define CHAINED(FUNC, CALLBACK, HLEN, DLEN, RHLEN, RDLEN, N, LIST, TREE)                                             \
     shmemx_gpc_chained_exec(SHMEM_TEAM_WORLD, FUNC, CALLBACK, buf, HLEN, buf, DLEN, buf, RHLEN, buf, RDLEN, N, LIST, \
@@ -611,6 +666,7 @@ int main(void)
     h_ran = shmemx_gpc_register(ran);
     h_slow = shmemx_gpc_register(slow_or_bad);
     h_bad = shmemx_gpc_register_tree(bad_tree);
+    h_visit = shmemx_gpc_register(visit);
     teams[0] = SHMEM_TEAM_WORLD;
     shmem_team_split_strided(SHMEM_TEAM_WORLD, n_pes > 1 ? 1 : 0, n_pes > 3 ? 2 : 1, n_pes > 1 ? n_pes / 2 : 1, NULL, 0,
                              &teams[1]);
@@ -625,6 +681,7 @@ int main(void)
     RUN(failures, "the same with failures at random ids");
     RUN(many, "more than may be in flight");
     RUN(nested, "calls inside a function");
+    RUN(new_teams, "calls on teams that were made just now");
     RUN(refused, "wrong arguments, and nothing is sent");
     RUN(handles, "register and release");
     RUN(reuse, "a handle again at once");

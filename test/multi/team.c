@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <shmemx.h>
 
 static unsigned rnd = 99;
 
@@ -265,6 +266,28 @@ static void test_threads(void)
     }
 }
 
+/* Catches: a team whose number in messages is an older team's, or seems older than one that has ended. */
+static void test_many_splits(void)
+{
+    enum { SPLITS = 1 << 23 }; /* as many as 32 bits count, besides the slot */
+    shmem_team_t alone, kept, t;
+    CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, 1, NULL, 0, &alone) == 0);
+    for (int round = 0; round < 2; round++) {
+        int mine = me, got = -1;
+        CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n_pes, NULL, 0, &t) == 0);
+        shmemx_tag_send(t, &mine, sizeof mine, 5, next_pe());
+        shmemx_tag_recv(t, &got, sizeof got, 5, ~0ull, SHMEMX_TAG_ANY_SOURCE, NULL);
+        CHECKF(got == (me + n_pes - 1) % n_pes, "%d instead of a message of the PE before", got);
+        shmem_barrier_all();
+        shmem_team_destroy(t);
+        for (int i = 0; me == 0 && round == 0 && i < SPLITS; i++) {
+            shmem_team_split_strided(alone, 0, 1, 1, NULL, 0, &kept);
+            shmem_team_destroy(kept);
+        }
+    }
+    shmem_team_destroy(alone);
+}
+
 int main(void)
 {
     shmem_init();
@@ -278,6 +301,7 @@ int main(void)
     RUN(test_ctx, "contexts of a team");
     RUN(test_session, "sessions that batch");
     RUN(test_left_behind, "teams left behind by an earlier shmem_init");
+    RUN(test_many_splits, "more splits than 32 bits count");
     RUN(test_threads, "threads that split at the same time");
     int status = tap_end();
     shmem_finalize();

@@ -45,7 +45,7 @@ static const uint64_t masks[] = {~0ull, ~0ull, ~0ull, ~0xffull, 0xff, 0, ~0xf0ul
 static struct shi_match_key random_key(unsigned *random, int wild, int tags)
 {
     unsigned r = tap_random(random), s = tap_random(random);
-    struct shi_match_key k = {.tag = r % (unsigned)tags | (uint64_t)(s & 1) << 63, .mask = ~0ull, .team = s >> 1 & 1,
+    struct shi_match_key k = {.tag = r % (unsigned)tags | (uint64_t)(s & 1) << 63, .mask = ~0ull, .team = (uint64_t)(s >> 1 & 1) << 40,
                               .source = (int)(s >> 2 & 3)};
     if (wild) {
         k.mask = s >> 4 & 64 ? masks[s >> 5 & 7] : s >> 11 & 7 ? ~0ull : ~(uint64_t)(1u << (s >> 14) % 30);

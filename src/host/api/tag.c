@@ -44,7 +44,7 @@ static struct shi_match_key key(const char *routine, shmem_team_t team, uint64_t
     if (shi_unlikely((unsigned)pe >= (unsigned)t->n && pe != SHMEMX_TAG_ANY_SOURCE))
         shi_die(routine, "pe = %d: neither a PE of the team, which has PEs 0 to %d, nor SHMEMX_TAG_ANY_SOURCE", pe,
                 t->n - 1);
-    return (struct shi_match_key){.tag = tag, .mask = mask, .team = shi_tag_team(t), .source = pe};
+    return (struct shi_match_key){.tag = tag, .mask = mask, .team = t->number, .source = pe};
 }
 
 /* ---- waiting -------------------------------------------------------------------------------------------------------- */

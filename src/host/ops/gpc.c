@@ -2,7 +2,8 @@
  * gpc.c - one GPC at one PE: received, func, children, callbacks, answered.
  *
  *   step                                          by                    then
- *   received  START arrives, is put together      progress              task
+ *   received  START arrives, is put together      progress              task; early when its team is not made here yet
+ *   early     this PE returns from the split      whoever splits        task
  *   func      INIT, PROBE while PENDING           dispatcher            children sent, or answered
  *   open      a child's REPLY is put together     progress              task
  *   callback  once for each REPLY                 dispatcher            the last: answered
@@ -20,6 +21,7 @@
  *   unsent          senders                           dispatcher            relaxed: sent means that progress is done
  *   nbh->busy       whoever completes                 the program           R1 -> A1 status and reply are there
  *   roots.*         whoever starts or ends one        the same              roots.lock
+ *   early.*         progress, shi_gpc_team_made       the same              early.lock: a team is either found or waited for
  *
  * Allocation: of every size the programs ask for, so malloc's cache serves as the free list.
  */
@@ -49,7 +51,8 @@ struct child {
 struct gpc {
     struct shi_gpc_task task; /* func */
     shmemx_gpc_call_t call;
-    struct shmem_team *team;
+    struct shmem_team *team;  /* NULL: not known here, or destroyed */
+    uint64_t team_number;
     int *below;
     int is_root, plain;
     int err;                  /* it was not received whole */
@@ -59,7 +62,7 @@ struct gpc {
     shmemx_gpc_nbh_t *nbh;    /* root, until complete */
     int pe;                   /* of the world: the parent; plain root: the child */
     uint64_t token;           /* the parent's */
-    struct gpc *next;         /* roots that wait for their turn */
+    struct gpc *next;         /* roots that wait for their turn, or calls for their team */
     struct shi_gpc_in in;     /* START; plain root: REPLY */
     struct shi_gpc_out out;   /* REPLY; plain root: FIN */
     struct child *child, few[2];
@@ -84,6 +87,10 @@ static struct {
     int n;
     struct gpc *first, **last; /* they wait */
 } roots = {.last = &roots.first};
+static struct {
+    uint8_t lock;
+    struct gpc *first, **last; /* calls on teams that are not made here yet */
+} early = {.last = &early.first};
 
 static int run_func(struct shi_gpc_task *t);
 
@@ -124,11 +131,6 @@ static void *carve(char **body, size_t bytes)
     if (p)
         *body = p + padded(bytes);
     return p;
-}
-
-static uint32_t members(const struct shmem_team *t)
-{
-    return ((uint32_t)t->start * 31u + (uint32_t)t->stride) * 31u + (uint32_t)t->n;
 }
 
 /* ---- the root's end ------------------------------------------------------------------------------------------------ */
@@ -238,7 +240,7 @@ static void fill_child(struct gpc *g, struct child *k, const struct shi_gpc_part
         .kind = SHI_GPC_START, .func = (uint16_t)c->func, .callback = (uint16_t)c->callback, .tree = (uint16_t)c->tree,
         .token = (uint64_t)(uintptr_t)k, .id = c->id, .hlen = (uint16_t)c->hlen, .rhlen = (uint16_t)c->rhlen,
         .idlen = part ? (uint32_t)part->n : 0, .dlen = (uint32_t)c->dlen, .rdlen = (uint32_t)c->rdlen,
-        .team = (uint16_t)g->team->index, .team_members = members(g->team)};
+        .team = g->team_number};
     shi_gpc_row_add(&o->row, c->hdr, c->hlen);
     if (part) {
         shi_gpc_row_add(&o->row, c->idlst + part->at + 1, (size_t)part->n * sizeof(int));
@@ -285,13 +287,26 @@ static int sizes_fit(const shmemx_gpc_call_t *c)
     return c->rhsize <= c->rhlen && c->rdsize <= c->rdlen;
 }
 
+/* The team of this moment: after a failure elsewhere the program may have destroyed it. */
+static int find_team(struct gpc *g)
+{
+    int later;
+    g->team = shi_team_find(g->team_number, &later);
+    return g->team != NULL;
+}
+
 /* Who the call is for, known when its turn comes. 0 when it is for nobody here. */
 static int find_func(struct gpc *g, union shi_gpc_entry *e)
 {
-    if (!g->team)
+    shmemx_gpc_call_t *c = &g->call;
+    if (g->err || !find_team(g))
         return 0;
-    g->call.team = shi_team_handle(g->team);
-    return !g->err && shi_gpc_find(g->call.func, SHI_GPC_FUNC, e);
+    if (c->stage == SHMEMX_GPC_INIT && !g->is_root) {
+        c->team = shi_team_handle(g->team);
+        c->root = shi_team_member(g->team, (int)(c->id >> 40));
+        c->from = shi_team_member(g->team, g->pe);
+    }
+    return shi_gpc_find(c->func, SHI_GPC_FUNC, e);
 }
 
 static int run_func(struct shi_gpc_task *t)
@@ -320,6 +335,8 @@ static int run_callback(struct gpc *g, const struct reply *r)
 {
     shmemx_gpc_call_t *c = &g->call;
     union shi_gpc_entry e;
+    if (!find_team(g))
+        return 0;
     int found = c->callback == SHMEMX_GPC_NONE ? shi_gpc_find(c->func, SHI_GPC_FUNC, &e)
                                                : shi_gpc_find(c->callback, SHI_GPC_CALLBACK, &e);
     c->stage = SHMEMX_GPC_WAIT;
@@ -365,11 +382,49 @@ static int run_reply(struct shi_gpc_task *t)
 
 /* ---- setup: messages arrive, in progress ---------------------------------------------------------------------------- */
 
+/* A PE that has returned from a split may call one that has not. 1: the call waits for shi_gpc_team_made, in the order of
+ * arrival. What waits here is bounded by its roots, like what waits for its turn. */
+static int is_early(struct gpc *g)
+{
+    int later = 0;
+    if (g->team_number <= SHI_SLOT_SHARED)
+        return 0;
+    shi_spin_lock(&early.lock);
+    for (const struct gpc *e = early.first; e && !later; e = e->next)
+        later = e->team_number == g->team_number;
+    if (!later)
+        shi_team_find(g->team_number, &later);
+    if (later) {
+        g->next = NULL;
+        *early.last = g;
+        early.last = &g->next;
+    }
+    shi_spin_unlock(&early.lock);
+    return later;
+}
+
+void shi_gpc_team_made(uint64_t number)
+{
+    shi_spin_lock(&early.lock);
+    for (struct gpc **at = &early.first, *g; (g = *at);) {
+        if (g->team_number != number) {
+            at = &g->next;
+            continue;
+        }
+        *at = g->next;
+        if (!*at)
+            early.last = at;
+        shi_gpc_post(&g->task);
+    }
+    shi_spin_unlock(&early.lock);
+}
+
 static void start_whole(struct shi_gpc_in *in)
 {
     struct gpc *g = (struct gpc *)((char *)in - offsetof(struct gpc, in));
     g->err = g->err ? g->err : in->err;
-    shi_gpc_post(&g->task);
+    if (!is_early(g))
+        shi_gpc_post(&g->task);
 }
 
 static void on_start(int pe, const struct shi_gpc_start *s, size_t bytes)
@@ -390,13 +445,7 @@ static void on_start(int pe, const struct shi_gpc_start *s, size_t bytes)
     g->err = err;
     g->pe = pe;
     g->token = s->token;
-    g->team = shi_team_at(s->team);
-    if (g->team && members(g->team) != s->team_members)
-        g->team = NULL;
-    if (g->team) {
-        g->call.root = shi_team_member(g->team, (int)(s->id >> 40));
-        g->call.from = shi_team_member(g->team, pe);
-    }
+    g->team_number = s->team;
     g->in = (struct shi_gpc_in){.token = s->token, .pe = pe, .of = SHI_GPC_START, .data = data, .whole = start_whole};
     shi_gpc_row_add(&g->in.row, hdr, s->hlen);
     shi_gpc_row_add(&g->in.row, ids, list);
@@ -529,11 +578,12 @@ int shi_gpc_start(const struct shi_gpc_want *w)
     if (w->below)
         g->below = memcpy(body, w->below, list);
     g->call = (shmemx_gpc_call_t){
-        .stage = SHMEMX_GPC_INIT, .root = w->team->me, .from = w->team->me, .func = w->func, .callback = w->callback,
+        .stage = SHMEMX_GPC_INIT, .team = shi_team_handle(w->team), .root = w->team->me, .from = w->team->me, .func = w->func, .callback = w->callback,
         .tree = w->tree, .id = (uint64_t)shi_world.pe << 40 | (number & ((1ull << 40) - 1)), .hdr = hdr,
         .hlen = w->hlen, .data = w->data, .dlen = w->dlen, .rhdr = w->rhdr, .rhlen = w->rhlen, .rdata = w->rdata,
         .rdlen = w->rdlen, .idlst = ids, .idlen = w->idlen};
     g->team = w->team;
+    g->team_number = w->team->number;
     g->is_root = 1;
     g->plain = w->plain;
     g->pe = w->plain ? shi_team_world_pe(w->team, w->pe) : shi_world.pe;

@@ -37,6 +37,9 @@ void shi_gpc_wait_step(struct shi_wait *w); /* and, without any, one of shi_wait
 /* Collective over the world, in finalize: wait until no PE has a GPC under way, its own or another's. */
 void shi_gpc_finish(const char *routine);
 
+/* This PE has a new team: calls on it that came from PEs that were faster may run. */
+void shi_gpc_team_made(uint64_t number);
+
 /* After that and a barrier. */
 void shi_gpc_down(void);
 

@@ -26,8 +26,7 @@ struct shi_gpc_start {
     uint16_t hlen, rhlen;
     uint32_t idlen;
     uint32_t dlen, rdlen;
-    uint16_t team, pad;    /* its slot */
-    uint32_t team_members; /* shi_gpc_members of it: the slot may hold another team here */
+    uint64_t team;         /* its number */
 };
 
 /* To the parent. Behind it: reply header, reply data. */
@@ -60,7 +59,7 @@ union shi_gpc_head {
     struct shi_gpc_piece piece;
     struct shi_gpc_fin fin;
 };
-_Static_assert(sizeof(struct shi_gpc_start) == 48 && offsetof(struct shi_gpc_start, team_members) == 44, "wire format");
+_Static_assert(sizeof(struct shi_gpc_start) == 48 && offsetof(struct shi_gpc_start, team) == 40, "wire format");
 _Static_assert(sizeof(struct shi_gpc_reply) == 32 && offsetof(struct shi_gpc_reply, fin) == 24, "wire format");
 _Static_assert(sizeof(struct shi_gpc_piece) == 16 && sizeof(struct shi_gpc_fin) == 16, "wire format");
 

@@ -59,7 +59,7 @@ void shi_match_down(struct shi_match *m)
 
 static uint64_t hash(const struct shi_match_class *c, const struct shi_match_key *k)
 {
-    uint64_t who = (uint64_t)k->team << 32 | (c->any ? UINT32_MAX : (uint32_t)k->source);
+    uint64_t who = (k->team << 32 | k->team >> 32) ^ (c->any ? UINT32_MAX : (uint32_t)k->source);
     unsigned __int128 x = (unsigned __int128)((k->tag & c->mask) ^ 0x9e3779b97f4a7c15) *
                           (who * 0xa24baed4963ee407 ^ 0xd6e8feb86659fd93);
     return ((uint64_t)x ^ (uint64_t)(x >> 64)) * 0x9e3779b97f4a7c15;

@@ -22,7 +22,7 @@ enum { SHI_MATCH_SHORT = 12, SHI_MATCH_ANY = -1 };
 
 struct shi_match_key {
     uint64_t tag, mask; /* bits outside the mask do not count */
-    uint32_t team;      /* exact */
+    uint64_t team;      /* exact */
     int32_t source;     /* or SHI_MATCH_ANY */
 };
 

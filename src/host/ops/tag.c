@@ -137,7 +137,7 @@ void shi_tag_tell(int pe, const struct shi_tag_note *note)
 static void on_message(int pe, const void *msg, size_t bytes)
 {
     shi_tag_start("a message of another PE"); /* others may have made us poll before our first call */
-    switch (*(const uint32_t *)msg) {
+    switch (*(const uint8_t *)msg) {
     case SHI_TAG_PART: shi_tag_on_part(pe, msg, bytes); break;
     case SHI_TAG_FIN: shi_tag_on_fin(pe, msg); break;
     case SHI_TAG_CLEAR: shi_tag_on_clear(pe, msg); break;

@@ -56,7 +56,8 @@ struct shmemx_tag_request {
     uint64_t send;                /* of a receive: to be told FIN, or 0 */
     struct shmemx_tag_request *next; /* of those waiting to be sent, or of the free */
     /* send */
-    uint32_t team, id;
+    uint64_t team;
+    uint32_t id;
     int source, sync, started;    /* started: parts of it are gone */
     uint64_t tag;
     size_t at, end;               /* [at, end) is still to be sent */
@@ -201,11 +202,5 @@ void shi_tag_on_credit(int pe, const struct shi_tag_note *note);
 /* Handlers of tag_recv.c; bytes: of the whole active message. */
 void shi_tag_on_head(int pe, const void *msg, size_t bytes);
 void shi_tag_on_part(int pe, const struct shi_tag_part *part, size_t bytes);
-
-/* The number of a team in messages: no two teams that have a member in common ever have the same. */
-static inline uint32_t shi_tag_team(const struct shmem_team *t)
-{
-    return t->generation * SHI_SLOTS + (uint32_t)t->index;
-}
 
 #endif

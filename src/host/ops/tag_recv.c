@@ -18,7 +18,7 @@ struct arrival {
 };
 
 static struct shmemx_tag_request nobody; /* claims what is to be thrown away */
-static uint32_t dead[SHI_SLOTS];         /* teams of a slot before this generation have ended; under shi_tag.lock */
+static uint64_t dead[SHI_SLOTS];         /* teams of a slot with numbers below this have ended; under shi_tag.lock */
 
 static struct arrival read_head(int pe, const void *msg, size_t bytes)
 {
@@ -283,7 +283,7 @@ void shi_tag_on_head(int pe, const void *msg, size_t bytes)
     const struct shi_match_key k = key_of(a.head);
     uint64_t credit = 0;
     shi_spin_lock(&shi_tag.lock);
-    int gone = shi_unlikely(k.team / SHI_SLOTS < dead[k.team % SHI_SLOTS]);
+    int gone = shi_unlikely(k.team < dead[shi_team_slot_of(k.team)]);
     struct shmemx_tag_request *r = gone ? NULL : (struct shmemx_tag_request *)shi_match_find(&shi_tag.posted, &k);
     if (r) {
         shi_match_remove(&shi_tag.posted, &r->entry);
@@ -386,7 +386,7 @@ void shi_tag_cancel(struct shmemx_tag_request *r)
 /* ---- the end of a team ------------------------------------------------------------------------------------------------------- */
 
 /* Under the lock: the next message of a team that has ended, taken out; *credit is to be told. */
-static struct shmemx_tag_message *take_dead(uint32_t team, uint64_t *credit)
+static struct shmemx_tag_message *take_dead(uint64_t team, uint64_t *credit)
 {
     struct shi_match_entry *e = shi_tag.arrived.first;
     while (e && e->key.team != team)
@@ -402,13 +402,13 @@ static struct shmemx_tag_message *take_dead(uint32_t team, uint64_t *credit)
 
 void shi_tag_forget(const struct shmem_team *t)
 {
-    if (!shi_tag.up)
-        return;
-    for (;;) {
+    shi_spin_lock(&shi_tag.lock);
+    dead[t->index] = t->number + 1; /* also where no message has come yet */
+    shi_spin_unlock(&shi_tag.lock);
+    while (shi_tag.up) {
         uint64_t credit = 0;
         shi_spin_lock(&shi_tag.lock);
-        dead[t->index] = t->generation + 1;
-        struct shmemx_tag_message *m = take_dead(shi_tag_team(t), &credit);
+        struct shmemx_tag_message *m = take_dead(t->number, &credit);
         int whole = m && m->whole;
         int pe = m ? m->pe : 0;
         shi_spin_unlock(&shi_tag.lock);

@@ -224,7 +224,7 @@ int shi_tag_send_now(const struct shmem_team *t, const struct shi_tag_data *data
         return 0;
     count(&p->used, shi_tag_cost(bytes));
     fill((char *)room, sizeof *room, data);
-    *room = (struct shi_tag_head){.kind = SHI_TAG_EAGER, .team = shi_tag_team(t), .source = t->me, .tag = tag};
+    *room = (struct shi_tag_head){.kind = SHI_TAG_EAGER, .team = t->number, .source = t->me, .tag = tag};
     shi_am_end(world_pe, all);
     return 1;
 }
@@ -234,7 +234,7 @@ void shi_tag_send(struct shmemx_tag_request *r, const struct shmem_team *t, cons
 {
     r->pe = shi_team_world_pe(t, pe);
     struct shi_tag_peer *p = &shi_tag.peer[r->pe];
-    r->team = shi_tag_team(t);
+    r->team = t->number;
     r->source = t->me;
     r->tag = tag;
     r->data = *data;

@@ -1,12 +1,13 @@
 /*
  * tag_wire.h - what tagged messages say to each other through active messages, all of id SHI_AM_TAG.
  *
- * Every one begins with its kind. `send` and `recv` are requests of the PE that is told so: it gets back what it gave.
+ * Every one begins with its kind, in one byte. `send` and `recv` are requests of the PE that is told so: it gets back what it gave.
  */
 #ifndef SHI_TAG_WIRE_H
 #define SHI_TAG_WIRE_H
 
 #include "host/net/am.h"
+#include "host/ops/team.h"
 
 enum shi_tag_kind {
     SHI_TAG_EAGER,      /* head, payload */
@@ -20,8 +21,8 @@ enum shi_tag_kind {
 };
 
 struct shi_tag_head {
-    uint32_t kind;
-    uint32_t team;
+    uint64_t kind : 8;
+    uint64_t team : SHI_TEAM_NUMBER_BITS;
     int32_t source; /* PE of the team */
     uint32_t id;    /* of an EAGER_LONG, whose parts have it too */
     uint64_t tag;
@@ -43,7 +44,8 @@ struct shi_tag_rts {
 _Static_assert(sizeof(struct shi_tag_rts) == 80, "no padding");
 
 struct shi_tag_part {
-    uint32_t kind;
+    uint8_t kind;
+    uint8_t pad[3];
     uint32_t id;   /* of the EAGER_LONG that it belongs to, if recv is 0 */
     uint64_t recv;
     uint64_t at;   /* offset in the message */
@@ -51,8 +53,8 @@ struct shi_tag_part {
 _Static_assert(sizeof(struct shi_tag_part) == 24, "no padding");
 
 struct shi_tag_note {
-    uint32_t kind;
-    uint32_t pad;
+    uint8_t kind;
+    uint8_t pad[7];
     uint64_t send, recv;
     uint64_t at, bytes; /* CLEAR: which; CREDIT: how many */
 };

@@ -9,6 +9,7 @@
 #include "host/ops/amo.h"
 #include "host/ops/ctx.h"
 #include "host/ops/far.h"
+#include "host/ops/gpc.h"
 #include "host/ops/tag.h"
 #include "host/ops/p2p.h"
 #include "host/ops/wait.h"
@@ -21,7 +22,8 @@ struct shmem_team *const shi_team_small[3] = {NULL, &shi_team_world, &shi_team_s
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t slot_free[SHI_SLOTS / 64];
 static uint64_t clock_max; /* the highest epoch of a destroyed team */
-static uint32_t generations; /* the highest there has been here */
+static uint64_t generations; /* the highest there has been here */
+static uint64_t newest[SHI_SLOTS]; /* number of the newest team in each slot here */
 static struct shmem_team *teams;
 static struct shmem_team *sets; /* R5 -> A5: a set is whole before it is listed; added under lock, removed by shi_team_down */
 
@@ -51,14 +53,15 @@ static struct shi_slot *slot_of(int world_pe, int index)
     return NULL;
 }
 
-struct shmem_team *shi_team_at(int index)
+struct shmem_team *shi_team_find(uint64_t number, int *later)
 {
-    if (index < 2)
-        return index ? &shi_team_shared : &shi_team_world;
+    if (number <= SHI_SLOT_SHARED)
+        return number ? &shi_team_shared : &shi_team_world;
     pthread_mutex_lock(&lock);
     struct shmem_team *t = teams;
-    while (t && t->index != index)
+    while (t && t->number != number)
         t = t->next;
+    *later = number > newest[shi_team_slot_of(number)];
     pthread_mutex_unlock(&lock);
     return t;
 }
@@ -205,6 +208,7 @@ int shi_team_up(void)
     struct shmem_team *t[] = {&shi_team_world, &shi_team_shared};
     struct shmem_team is[] = {{.n = shi_world.n_pes, .stride = 1, .index = SHI_SLOT_WORLD}, shared()};
     is[1].index = SHI_SLOT_SHARED;
+    is[1].number = SHI_SLOT_SHARED;
     for (int i = 0; i < 2; i++) { /* epochs go on where an earlier shmem_init left them */
         is[i].epoch = t[i]->epoch;
         is[i].exchanges = t[i]->exchanges;
@@ -235,8 +239,8 @@ void shi_team_down(void)
 struct offer {
     uint64_t slot_free[SHI_SLOTS / 64];
     uint64_t clock;
+    uint64_t generation;
     int32_t ok;
-    uint32_t generation;
 };
 _Static_assert(SHI_SLOT_WORLD == 0, "the world's slot begins a sync area");
 _Static_assert(sizeof(struct offer) <= SHI_BOX_BYTES, "a split needs one exchange");
@@ -254,7 +258,7 @@ static struct shmem_team *create(const struct shmem_team *parent, const struct s
     t->n = s->size;
     t->index = index;
     t->epoch = all->clock;
-    t->generation = all->generation;
+    t->number = all->generation * SHI_SLOTS + (uint64_t)index;
     if (s->mask & SHMEM_TEAM_NUM_CONTEXTS)
         t->config.num_contexts = s->config->num_contexts;
     if (fill(t)) {
@@ -265,7 +269,9 @@ static struct shmem_team *create(const struct shmem_team *parent, const struct s
     pthread_mutex_lock(&lock);
     t->next = teams;
     teams = t;
+    newest[index] = t->number;
     pthread_mutex_unlock(&lock);
+    shi_gpc_team_made(t->number);
     return t;
 }
 
@@ -306,7 +312,7 @@ static int choose(const struct offer *all, int n_slots, int *index)
 }
 
 /* Take the slots, all or none; another thread's split may have been faster. */
-static int claim(const int *index, int n_slots, uint32_t generation)
+static int claim(const int *index, int n_slots, uint64_t generation)
 {
     int ok = 1;
     pthread_mutex_lock(&lock);

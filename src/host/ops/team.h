@@ -66,7 +66,7 @@ struct shmem_team {
     int *members;                /* [n] by node, for struct shi_node */
     int *place;                  /* [n] by team PE: where that member stands in its node */
     int index;                   /* of its slot */
-    uint32_t generation;         /* above that of every team before it that one of its members was in */
+    uint64_t number;             /* in messages: no two teams that have a member in common ever have the same */
     int crowded;                 /* its members may outnumber the cores */
     uint64_t epoch;              /* of the last barrier or collective */
     uint64_t exchanges;          /* its last bit chooses the box */
@@ -99,8 +99,20 @@ static inline struct shmem_team *shi_team_of(shmem_team_t handle)
 /* The handle of a team, as the program knows it. */
 shmem_team_t shi_team_handle(struct shmem_team *t);
 
-/* The team with this slot, or NULL; no active set. Any thread. */
-struct shmem_team *shi_team_at(int index);
+/*
+ * A team's number is its generation, above that of every earlier team that shares a member with it, and its slot. 47 bits
+ * of generation never wrap. Active sets have no number.
+ */
+enum { SHI_TEAM_NUMBER_BITS = 56 };
+
+static inline int shi_team_slot_of(uint64_t number)
+{
+    return (int)(number % SHI_SLOTS);
+}
+
+/* The team with the number that another PE sent, or NULL. *later is then 1 when this PE has yet to return from the split
+ * that makes the team, 0 when the team has been destroyed here. Any thread. */
+struct shmem_team *shi_team_find(uint64_t number, int *later);
 
 /* World number of a member, and the member number of a world PE or -1. */
 static inline int shi_team_world_pe(const struct shmem_team *t, int pe)
