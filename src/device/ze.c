@@ -470,11 +470,14 @@ static int start_kernel(void *module, const char *kernel, const struct shi_devic
 {
     ze_kernel_desc_t d = {.stype = ZE_STRUCTURE_TYPE_KERNEL_DESC, .pKernelName = kernel};
     ze_kernel_handle_t k;
-    if (ze.zeKernelCreate(module, &d, &k))
+    ze_result_t r = ze.zeKernelCreate(module, &d, &k);
+    if (r == ZE_RESULT_ERROR_INVALID_KERNEL_NAME)
         return -ENOENT;
+    if (r)
+        return failed("zeKernelCreate", r);
     int err = keep(&launched, KEPT_KERNEL, k);
-    ze_result_t r = ze.zeKernelSetGroupSize(k, (uint32_t)grid->items[0], (uint32_t)grid->items[1],
-                                            (uint32_t)grid->items[2]);
+    r = ze.zeKernelSetGroupSize(k, (uint32_t)grid->items[0], (uint32_t)grid->items[1],
+                                (uint32_t)grid->items[2]);
     if (r)
         return failed("zeKernelSetGroupSize", r);
     r = ze.zeKernelSetIndirectAccess(k, ZE_KERNEL_INDIRECT_ACCESS_FLAG_HOST | ZE_KERNEL_INDIRECT_ACCESS_FLAG_DEVICE);

@@ -14,7 +14,7 @@ struct sample {
     uint32_t *words;
     uint32_t n, at[INSTRUCTIONS], count; /* where instructions start */
 };
-static struct sample sample[3];
+static struct sample sample[4];
 
 static void prepare(struct sample *s, const char *name)
 {
@@ -113,7 +113,7 @@ static void batch(unsigned seed)
     zt_up();
     unsigned r = seed * 2654435761u + 1, failed = 0, explained = 0;
     for (int i = 0; i < BATCH; i++) {
-        const struct sample *s = &sample[i % 16 ? 1 + i % 2 : 0];
+        const struct sample *s = &sample[i % 16 ? 1 + i % 3 : 0];
         uint32_t n = s->n, *w = malloc(n * 4u);
         memcpy(w, s->words, n * 4u);
         for (unsigned k = 0; k <= tap_random(&r) % 4; k++)
@@ -190,6 +190,7 @@ int main(void)
     prepare(&sample[0], "kernels");
     prepare(&sample[1], "progress");
     prepare(&sample[2], "fault");
+    prepare(&sample[3], "modules");
     RUN(logs, "the build log names the instruction");
     RUN(mutations, "no broken module crashes the build");
     return tap_end();

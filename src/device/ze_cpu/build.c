@@ -47,7 +47,7 @@ static bool is_built(struct zc_module *m)
     return true;
 }
 
-struct zc_module *zc_module_build(const void *words, size_t bytes, char **log)
+struct zc_module *zc_module_build(const void *words, size_t bytes, const struct zc_specialization *spec, char **log)
 {
     *log = NULL;
     struct zc_module *m = calloc(1, sizeof *m);
@@ -59,11 +59,14 @@ struct zc_module *zc_module_build(const void *words, size_t bytes, char **log)
         return NULL;
     }
     m->nw = (uint32_t)(bytes / 4);
+    m->spec = spec;
     m->w = malloc(bytes + 4); /* a guard: the last instruction may be looked behind */
     if (m->w) {
         memcpy(m->w, words, bytes);
         m->w[m->nw] = 0;
-        if (is_built(m))
+        bool built = is_built(m);
+        m->spec = NULL;
+        if (built)
             return m;
     }
     *log = m->log;

@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#include "device/ze_cpu/build.h"
+
 enum { GLOBALS_MAX = 1 << 30, LOCALS_MAX = 1 << 24 };
 
 uint64_t zc_mask(uint64_t v, unsigned width)
@@ -169,6 +171,14 @@ static uint64_t binary(struct zc_module *m, uint32_t op, uint64_t a, uint64_t b,
         return a > b;
     case OpSGreaterThan:
         return sa > sb;
+    case OpULessThanEqual:
+        return a <= b;
+    case OpSLessThanEqual:
+        return sa <= sb;
+    case OpUGreaterThanEqual:
+        return a >= b;
+    case OpSGreaterThanEqual:
+        return sa >= sb;
     }
     zc_fail(m, "%s is not supported on constants", zc_op_name(op));
 }
@@ -197,6 +207,9 @@ static void operation(struct zc_module *m, const uint32_t *p)
     case OpNot:
         make_u64(m, p[2], ~zc_constant_u64(m, p[4]));
         return;
+    case OpLogicalNot:
+        make_u64(m, p[2], !zc_constant_u64(m, p[4]));
+        return;
     case OpSNegate:
         make_u64(m, p[2], 0 - zc_constant_u64(m, p[4]));
         return;
@@ -211,31 +224,62 @@ static void operation(struct zc_module *m, const uint32_t *p)
     make_u64(m, p[2], binary(m, p[3], zc_constant_u64(m, p[4]), zc_constant_u64(m, p[5]), zc_type_of(m, p[4])->width));
 }
 
+/* The value given for a specialization constant, of this size, or else the module's own. */
+static uint64_t specialized(struct zc_module *m, uint32_t id, uint64_t size, uint64_t own)
+{
+    const struct zc_specialization *s = m->spec;
+    for (uint32_t i = 0; s && m->id[id].spec && i < s->n; i++)
+        if (s->ids[i] == m->id[id].spec - 1) {
+            own = 0;
+            memcpy(&own, s->values[i], size);
+        }
+    return own;
+}
+
+/* A constant made from others needs what they need. */
+static void made_from(struct zc_module *m, const uint32_t *p, uint32_t first)
+{
+    for (uint32_t i = first; i < ZC_WORDS(p); i++) {
+        if (p[i] >= m->bound || m->id[p[i]].what != ID_CONSTANT)
+            continue;
+        if (m->id[p[i]].builtin)
+            zc_fail(m, "a constant made from the address of built-in variable %u is not supported", p[i]);
+        if (m->id[p[i]].import)
+            m->id[p[2]].import = m->id[p[i]].import;
+    }
+}
+
 void zc_constant(struct zc_module *m, const uint32_t *p)
 {
     struct zc_type *t = zc_type(m, p[1]);
-    switch (ZC_OP(p)) {
+    uint32_t op = ZC_OP(p);
+    m->id[p[2]].builtin = 0; /* that is for variables */
+    if (op != OpSpecConstantTrue && op != OpSpecConstantFalse && op != OpSpecConstant)
+        m->id[p[2]].spec = 0;
+    switch (op) {
     case OpConstantTrue:
     case OpSpecConstantTrue:
     case OpConstantFalse:
     case OpSpecConstantFalse:
         if (t->kind != KIND_BOOL)
             zc_fail(m, "no boolean");
-        make_u64(m, p[2], ZC_OP(p) == OpConstantTrue || ZC_OP(p) == OpSpecConstantTrue);
+        make_u64(m, p[2], specialized(m, p[2], 1, op == OpConstantTrue || op == OpSpecConstantTrue) != 0);
         return;
     case OpConstant:
     case OpSpecConstant: {
         if ((t->kind != KIND_INT && t->kind != KIND_FLOAT) || ZC_WORDS(p) != (t->size == 8 ? 5 : 4))
             zc_fail(m, "type %u takes another literal", p[1]);
         uint64_t v = p[3] | (t->size == 8 ? (uint64_t)p[4] << 32 : 0);
-        make_u64(m, p[2], v);
+        make_u64(m, p[2], op == OpSpecConstant ? specialized(m, p[2], t->size, v) : v);
         return;
     }
     case OpConstantComposite:
     case OpSpecConstantComposite:
         composite(m, p);
+        made_from(m, p, 3);
         return;
     case OpSpecConstantOp:
+        made_from(m, p, 4);
         operation(m, p);
         return;
     default: /* OpConstantNull, OpUndef */
@@ -266,9 +310,33 @@ static void global_variable(struct zc_module *m, const uint32_t *p, uint64_t siz
         if (zc_type(m, init->type)->size != size || init->local)
             zc_fail(m, "the initial value does not fit");
         memcpy(mem, m->data.v + init->at, size);
+        m->id[p[2]].import = m->id[p[2]].import ? m->id[p[2]].import : init->import;
     }
     *zc_push(m, m->globals) = (struct zc_global){p[2], mem, size};
     make_u64(m, p[2], (uint64_t)(uintptr_t)mem);
+}
+
+/* A variable with the decoration BuiltIn, of whatever storage class: older translators take UniformConstant. run.c
+ * writes three 64-bit words for a vector, and one that fits both 32 and 64 bits for a scalar. */
+static void builtin_variable(struct zc_module *m, const uint32_t *p, uint32_t type, uint64_t size)
+{
+    struct zc_id *id = &m->id[p[2]];
+    uint32_t what = id->builtin - 1;
+    struct zc_shape s = zc_shape(m, type);
+    bool three = (what >= BUILTIN_GROUPS && what <= BUILTIN_GLOBAL_ID) ||
+                 (what >= BUILTIN_GLOBAL_SIZE && what <= BUILTIN_GLOBAL_OFFSET);
+    bool mask = what >= BUILTIN_SUBGROUP_EQ_MASK && what <= BUILTIN_SUBGROUP_LT_MASK;
+    bool one = what == BUILTIN_LOCAL_INDEX || what == BUILTIN_WORK_DIM || what == BUILTIN_GLOBAL_INDEX ||
+               (what >= BUILTIN_SUBGROUP_SIZE && what <= BUILTIN_SUBGROUP_LOCAL_ID);
+    if (!three && !mask && !one)
+        zc_fail(m, "built-in variable %u is not supported", what);
+    if (s.kind != KIND_INT || size > ZC_BUILTIN_BYTES || s.n != (three ? 3 : mask ? 4 : 1) ||
+        (three ? s.width != 8 : s.width < 4))
+        zc_fail(m, "built-in variable %u has another type", what);
+    make(m, p[2]); /* never used as bytes: loads read the slot */
+    id->import = 0;
+    id->slot = zc_slot_new(m, ZC_BUILTIN_BYTES, ZC_BUILTIN_BYTES);
+    *zc_push(m, m->builtins) = (struct zc_slot_of){id->slot, what};
 }
 
 void zc_module_variable(struct zc_module *m, const uint32_t *p)
@@ -280,15 +348,10 @@ void zc_module_variable(struct zc_module *m, const uint32_t *p)
     uint64_t size = e->size, align = e->align > m->id[p[2]].align ? e->align : m->id[p[2]].align;
     if (!size)
         zc_fail(m, "a variable without size");
-    if (p[3] == STORAGE_LOCAL) {
+    if (m->id[p[2]].builtin) {
+        builtin_variable(m, p, t->elem, size);
+    } else if (p[3] == STORAGE_LOCAL) {
         local_variable(m, p, size, align);
-    } else if (p[3] == STORAGE_INPUT) {
-        struct zc_id *id = &m->id[p[2]];
-        if (!id->builtin || size > ZC_BUILTIN_BYTES)
-            zc_fail(m, "an input that is no built-in variable");
-        make(m, p[2]); /* never used as bytes: loads read the slot */
-        id->slot = zc_slot_new(m, ZC_BUILTIN_BYTES, ZC_BUILTIN_BYTES);
-        *zc_push(m, m->builtins) = (struct zc_slot_of){id->slot, id->builtin - 1};
     } else if (p[3] == STORAGE_CONSTANT || p[3] == STORAGE_GLOBAL) {
         global_variable(m, p, size);
     } else {

@@ -342,6 +342,10 @@ static void call(struct zc_module *m, const uint32_t *p)
         m->extra.v[e + i * 3 + 2] = size;
     }
     uint32_t d = zc_type(m, p[1])->size ? zc_result(m, p) : 0;
+    if (!f.body) { /* no kernel that gets here can be created */
+        zc_emit(m, OP_TRAP, 0, 0, 0);
+        return;
+    }
     c->ins = m->code.n;
     zc_emit(m, OP_CALL, d, 0, e)->c = n;
 }
@@ -463,8 +467,6 @@ static void resolve_calls(struct zc_module *m)
         struct zc_id *id = &m->id[c->callee];
         if (id->what != ID_FUNCTION)
             zc_fail(m, "id %u is no function", c->callee);
-        if (!m->fns.v[id->at].body)
-            zc_fail(m, "function %u (%s) has no body", c->callee, id->name ? id->name : "unnamed");
         c->callee = id->at;
         c->ins = ZC_NONE;
     }
@@ -484,7 +486,13 @@ static void walk(struct zc_module *m, uint32_t index, uint32_t *order, uint32_t 
     f->mark = 1;
     for (uint32_t i = 0; i < f->ncalls; i++) {
         uint32_t g = m->calls.v[f->call + i].callee;
+        if (!m->fns.v[g].body) {
+            f->lacks = m->fns.v[g].id;
+            continue;
+        }
         walk(m, g, order, n, depth + 1);
+        if (m->fns.v[g].lacks)
+            f->lacks = m->fns.v[g].lacks;
         if (m->fns.v[g].depth + 1 > f->depth)
             f->depth = m->fns.v[g].depth + 1;
     }
@@ -500,6 +508,8 @@ static void kernel(struct zc_module *m, struct zc_kernel_info *k)
         zc_fail(m, "kernel %s has no body", k->name);
     struct zc_fn *f = &m->fns.v[m->id[k->fn].at];
     k->fn = (uint32_t)(f - m->fns.v);
+    if (f->lacks)
+        k->lacks = m->id[f->lacks].name ? m->id[f->lacks].name : "a function without a name";
     k->nargs = f->nparam;
     if (k->nargs > ZC_ARGS)
         zc_fail(m, "kernel %s has more than %d arguments", k->name, ZC_ARGS);

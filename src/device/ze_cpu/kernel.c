@@ -1,4 +1,5 @@
 /* kernel.c - modules and kernels as Level Zero has them; what is in a module is built by build.c. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,18 +34,24 @@ static ze_module_build_log_handle_t build_log(const char *text)
     return l;
 }
 
-ze_result_t zc_ModuleCreate(ze_context_handle_t c, ze_device_handle_t d, const ze_module_desc_t *desc,
+ze_result_t zc_ModuleCreate(ze_context_handle_t x, ze_device_handle_t d, const ze_module_desc_t *desc,
                             ze_module_handle_t *out, ze_module_build_log_handle_t *log)
 {
-    (void)c, (void)d;
+    (void)x, (void)d;
     if (log)
         *log = NULL;
     if (desc->format != ZE_MODULE_FORMAT_IL_SPIRV)
         return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
     if (!desc->pInputModule)
         return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+    const ze_module_constants_t *c = desc->pConstants;
+    if (c && c->numConstants && (!c->pConstantIds || !c->pConstantValues))
+        return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+    struct zc_specialization spec = {0};
+    if (c)
+        spec = (struct zc_specialization){c->numConstants, c->pConstantIds, c->pConstantValues};
     char *text = NULL;
-    struct zc_module *m = zc_module_build(desc->pInputModule, desc->inputSize, &text);
+    struct zc_module *m = zc_module_build(desc->pInputModule, desc->inputSize, &spec, &text);
     if (log)
         *log = build_log(text);
     free(text);
@@ -105,8 +112,10 @@ ze_result_t zc_ModuleGetKernelNames(ze_module_handle_t h, uint32_t *count, const
 
 ze_result_t zc_ModuleGetProperties(ze_module_handle_t h, ze_module_properties_t *p)
 {
-    (void)h;
     p->flags = 0;
+    for (uint32_t i = 0; i < h->m->kernels.n; i++)
+        if (h->m->kernels.v[i].lacks)
+            p->flags = ZE_MODULE_PROPERTY_FLAG_IMPORTS;
     return ZE_RESULT_SUCCESS;
 }
 
@@ -115,7 +124,7 @@ ze_result_t zc_ModuleGetGlobalPointer(ze_module_handle_t h, const char *name, si
     for (uint32_t i = 0; i < h->m->globals.n; i++) {
         const struct zc_global *g = &h->m->globals.v[i];
         const char *is = h->m->id[g->id].name;
-        if (!is || strcmp(is, name))
+        if (!is || strcmp(is, name) || h->m->id[g->id].import == g->id)
             continue;
         if (size)
             *size = g->size;
@@ -126,13 +135,22 @@ ze_result_t zc_ModuleGetGlobalPointer(ze_module_handle_t h, const char *name, si
     return ZE_RESULT_ERROR_INVALID_GLOBAL_NAME;
 }
 
-/* A module that is built lacks nothing, so there is nothing to link. */
+static void lacks(char *text, size_t room, const struct zc_kernel_info *k)
+{
+    snprintf(text, room, "kernel %s needs %s, which its module does not define\n", k->name, k->lacks);
+}
+
+/* Modules do not take functions or variables from each other, so one that needs any cannot be linked. */
 ze_result_t zc_ModuleDynamicLink(uint32_t n, ze_module_handle_t *modules, ze_module_build_log_handle_t *log)
 {
-    (void)n, (void)modules;
+    char text[600] = "";
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < modules[i]->m->kernels.n && !text[0]; k++)
+            if (modules[i]->m->kernels.v[k].lacks)
+                lacks(text, sizeof text, &modules[i]->m->kernels.v[k]);
     if (log)
-        *log = build_log(NULL);
-    return ZE_RESULT_SUCCESS;
+        *log = build_log(text);
+    return text[0] ? ZE_RESULT_ERROR_MODULE_LINK_FAILURE : ZE_RESULT_SUCCESS;
 }
 
 /* ---- kernels ---------------------------------------------------------------------------------------------------- */
@@ -145,6 +163,12 @@ ze_result_t zc_KernelCreate(ze_module_handle_t h, const ze_kernel_desc_t *desc, 
         const struct zc_kernel_info *info = &h->m->kernels.v[i];
         if (strcmp(info->name, desc->pKernelName))
             continue;
+        if (info->lacks) {
+            char text[600];
+            lacks(text, sizeof text, info);
+            fprintf(stderr, "ze_cpu: %s", text);
+            return ZE_RESULT_ERROR_INVALID_MODULE_UNLINKED;
+        }
         struct _ze_kernel_handle_t *k = calloc(1, sizeof *k);
         if (!k)
             return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;

@@ -68,6 +68,8 @@ struct zc_id {
     uint32_t slot;   /* where the value lies; label: index of its block */
     uint32_t fn;     /* 1 + index of the function it belongs to, 0: the module */
     uint32_t builtin; /* 1 + number */
+    uint32_t spec;    /* 1 + SpecId */
+    uint32_t import;  /* id of an imported variable that the value is or is made from */
     uint32_t align;
     uint32_t uses, soft; /* soft: uses as an address that can be folded */
     struct zc_addr addr; /* when folded */
@@ -94,6 +96,7 @@ struct zc_fn {
     uint32_t pc, base, size;
     uint32_t reach; /* end of the deepest frame below it */
     uint32_t depth; /* calls below it */
+    uint32_t lacks; /* id of an import that it needs, itself or in a call, and that has no body; or 0 */
     uint8_t mark;   /* walk of the call graph: 0 new, 1 open, 2 done */
     bool body;
 };
@@ -107,6 +110,8 @@ struct zc_kernel_info {
         bool local, byval;
     } arg[ZC_ARGS];
     uint32_t group[3]; /* required, or 0 */
+    const uint32_t *group_ids; /* the constants that give it, or NULL */
+    const char *lacks;         /* what it needs and the module does not define, or NULL */
     uint32_t frame;
 };
 
@@ -147,6 +152,7 @@ struct zc_slot_of {
 
 struct zc_module {
     uint32_t *w, nw, bound;
+    const struct zc_specialization *spec; /* during the build; or NULL */
     struct zc_id *id;
     ZC_LIST(struct zc_type) types;
     ZC_LIST(uint8_t) data; /* bytes of all constants */

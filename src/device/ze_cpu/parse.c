@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/ze_cpu/build.h"
+
 enum { BOUND_MAX = 1 << 22, TYPE_BYTES_MAX = 1 << 30, VALUE_BYTES_MAX = 1 << 16, FRAME_MAX = 1 << 24,
        LIST_BYTES_MAX = 1 << 29 };
 
@@ -279,8 +281,11 @@ static void use(struct zc_module *m, const uint32_t *p, uint32_t word)
          word == 3) ||
         ((op == OpStore || op == OpAtomicStore) && word == 1))
         id->soft++;
-    if (m->cur_fn && id->what == ID_CONSTANT)
+    if (m->cur_fn && id->what == ID_CONSTANT) {
         zc_constant_use(m, p[word]);
+        if (id->import)
+            m->fns.v[m->cur_fn - 1].lacks = id->import;
+    }
 }
 
 static void define(struct zc_module *m, const uint32_t *p, uint32_t word)
@@ -375,6 +380,14 @@ static void decorate(struct zc_module *m, const uint32_t *p)
         id->saturate = true;
     if (words < 4)
         return;
+    if (p[2] == DECORATION_LINKAGE) {
+        if (3 + string_words(m, p, 3) != words - 1)
+            zc_fail(m, "a linkage of %u words", words);
+        id->name = id->name ? id->name : (const char *)(p + 3);
+        id->import = p[words - 1] == LINKAGE_IMPORT ? p[1] : 0;
+    }
+    if (p[2] == DECORATION_SPEC_ID && p[3] != UINT32_MAX)
+        id->spec = p[3] + 1;
     if (p[2] == DECORATION_BUILTIN && p[3] < 10000)
         id->builtin = p[3] + 1;
     if (p[2] == DECORATION_ROUNDING && p[3] < 4)
@@ -383,6 +396,22 @@ static void decorate(struct zc_module *m, const uint32_t *p)
         id->byval = true;
     if (p[2] == DECORATION_ALIGNMENT && p[3] && p[3] <= 4096 && !(p[3] & (p[3] - 1)))
         id->align = p[3];
+}
+
+/* What the group p[1] has been given holds for each id behind it. */
+static void group_decorate(struct zc_module *m, const uint32_t *p)
+{
+    const struct zc_id *g = &m->id[p[1]];
+    for (uint32_t i = 2; i < ZC_WORDS(p); i++) {
+        struct zc_id *id = &m->id[p[i]];
+        id->packed |= g->packed;
+        id->saturate |= g->saturate;
+        id->byval |= g->byval;
+        id->rounding = g->rounding ? g->rounding : id->rounding;
+        id->builtin = g->builtin ? g->builtin : id->builtin;
+        id->align = g->align ? g->align : id->align;
+        id->spec = g->spec ? g->spec : id->spec;
+    }
 }
 
 static void entry_point(struct zc_module *m, const uint32_t *p)
@@ -394,18 +423,27 @@ static void entry_point(struct zc_module *m, const uint32_t *p)
     k->name = (const char *)(p + 3);
 }
 
+static void group_size(struct zc_module *m, struct zc_kernel_info *k, uint64_t x, uint64_t y, uint64_t z)
+{
+    if (!x || !y || !z || x > ZC_GROUP_MAX || y > ZC_GROUP_MAX || z > ZC_GROUP_MAX || x * y * z > ZC_GROUP_MAX)
+        zc_fail(m, "this work-group size is not possible");
+    k->group[0] = (uint32_t)x;
+    k->group[1] = (uint32_t)y;
+    k->group[2] = (uint32_t)z;
+}
+
 static void execution_mode(struct zc_module *m, const uint32_t *p)
 {
     for (uint32_t i = 0; i < m->kernels.n; i++) {
         struct zc_kernel_info *k = &m->kernels.v[i];
         if (k->fn != p[1])
             continue;
-        if (p[2] == MODE_LOCAL_SIZE) {
-            if (ZC_WORDS(p) != 6 || !p[3] || !p[4] || !p[5] || (uint64_t)p[3] * p[4] > ZC_GROUP_MAX ||
-                (uint64_t)p[3] * p[4] * p[5] > ZC_GROUP_MAX)
-                zc_fail(m, "this work-group size is not possible");
-            memcpy(k->group, p + 3, sizeof k->group);
-        }
+        if ((p[2] == MODE_LOCAL_SIZE || p[2] == MODE_LOCAL_SIZE_ID) && ZC_WORDS(p) != 6)
+            zc_fail(m, "a work-group size has three dimensions");
+        if (p[2] == MODE_LOCAL_SIZE)
+            group_size(m, k, p[3], p[4], p[5]);
+        if (p[2] == MODE_LOCAL_SIZE_ID)
+            k->group_ids = p + 3;
         if (p[2] == MODE_SUBGROUP_SIZE && (ZC_WORDS(p) != 4 || p[3] != ZC_SUBGROUP))
             zc_fail(m, "the sub-group size of this device is %d", ZC_SUBGROUP);
     }
@@ -480,7 +518,11 @@ static void at_module(struct zc_module *m, const uint32_t *p)
     case OpEntryPoint:
         entry_point(m, p);
         return;
+    case OpGroupDecorate:
+        group_decorate(m, p);
+        return;
     case OpExecutionMode:
+    case OpExecutionModeId:
         execution_mode(m, p);
         return;
     case OpTypeForwardPointer:
@@ -500,6 +542,23 @@ static void at_module(struct zc_module *m, const uint32_t *p)
     else if (op >= OpVectorExtractDynamic && op != OpNoLine && op != OpModuleProcessed && op != OpExecutionModeId &&
              op != OpDecorateId)
         zc_fail(m, "outside a function");
+}
+
+/* What needs the constants of the whole module: sizes given by their ids, and values for ids that it does not have. */
+static void resolve_constants(struct zc_module *m)
+{
+    for (uint32_t i = 0; i < m->kernels.n; i++) {
+        const uint32_t *c = m->kernels.v[i].group_ids;
+        if (c)
+            group_size(m, &m->kernels.v[i], zc_constant_u64(m, c[0]), zc_constant_u64(m, c[1]), zc_constant_u64(m, c[2]));
+    }
+    for (uint32_t i = 0; m->spec && i < m->spec->n; i++) {
+        bool found = false;
+        for (uint32_t k = 0; k < m->bound && !found; k++)
+            found = m->id[k].what == ID_CONSTANT && m->id[k].spec && m->id[k].spec - 1 == m->spec->ids[i];
+        if (!found)
+            zc_fail(m, "the module has no specialization constant %u", m->spec->ids[i]);
+    }
 }
 
 void zc_parse(struct zc_module *m)
@@ -528,4 +587,5 @@ void zc_parse(struct zc_module *m)
     m->cur = 0;
     if (m->cur_fn)
         zc_fail(m, "the last function has no end");
+    resolve_constants(m);
 }

@@ -102,8 +102,10 @@ static void builtin(const struct zc_launch *l, const struct zc_group *g, const s
                               (2ull << lane) - 1, (1ull << lane) - 1};
     if (what >= BUILTIN_SUBGROUP_EQ_MASK && what <= BUILTIN_SUBGROUP_LT_MASK)
         v[0] = masks[what - BUILTIN_SUBGROUP_EQ_MASK];
-    if (what == BUILTIN_LOCAL_INDEX || what == BUILTIN_WORK_DIM)
-        v[0] = what == BUILTIN_WORK_DIM ? 3 : it->index;
+    if (what == BUILTIN_LOCAL_INDEX)
+        v[0] = it->index;
+    if (what == BUILTIN_WORK_DIM) /* Level Zero has no other: the last dimension with more than one item */
+        v[0] = l->count[2] > 1 || l->group[2] > 1 ? 3 : l->count[1] > 1 || l->group[1] > 1 ? 2 : 1;
     memcpy(it->f + slot, v, sizeof v);
 }
 
