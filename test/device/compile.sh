@@ -133,11 +133,10 @@ fi
 clang_cl="clang-14 -target spir64 -x cl -cl-std=CL2.0 -O2 -Wall -Wextra -Werror"
 clang_cl="$clang_cl $include -Xclang -finclude-default-header"
 
-eval "$(sed -n '/^passes=/,/"$/p' "$top_srcdir/src/tools/oshcc.in")" # as oshcc has them
+opt=opt-14 translate=llvm-spirv-14
+eval "$(sed -n '/^inline=/,/^}/p' "$top_srcdir/src/tools/oshcc.in")" # as oshcc does it
 spirv() { # FILE.cl FILE.spv
-    $clang_cl -Xclang -disable-llvm-passes -emit-llvm -c "$1" -o "$dir/a.bc" &&
-        opt-14 -passes="$passes" "$dir/a.bc" -o "$dir/b.bc" &&
-        llvm-spirv-14 "$dir/b.bc" -o "$2"
+    $clang_cl -Xclang -disable-llvm-passes -emit-llvm -c "$1" -o "$dir/a.bc" && translated "$dir/a.bc" "$2"
 }
 
 echo '#include "shmemg.h"' >"$dir/h.cl"
@@ -163,6 +162,20 @@ kernel void one(shmem_ctx_t ctx, global int *x, global ulong *sig, int pe)
 EOF
 spirv "$dir/one.cl" "$dir/one.spv" >"$dir/out" 2>&1
 ok $? "arguments in every address space" "$dir/out"
+
+cat >"$dir/odd.cl" <<'EOF'
+kernel void odd(global uint *o, uint n)
+{
+    uint sum = 0, last = 77;
+    for (uint u = o[0]; u < n; u += 8) {
+        sum += last + (last != 77 ? o[u & 7] : 0);
+        last = n;
+    }
+    o[1] = sum;
+}
+EOF
+spirv "$dir/odd.cl" "$dir/odd.spv" >"$dir/out" 2>&1
+ok $? "a loop whose unrolling makes an integer of 3 bits" "$dir/out"
 
 # Intel SHMEM's names, the overloads of one type being enough.
 echo '#include "ishmemx.h"' >"$dir/h.cl"
