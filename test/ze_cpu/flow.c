@@ -127,13 +127,20 @@ static void loop(int depth)
     bool outer = in_switch;
     in_switch = false;
     loops++;
-    switch (below(3)) {
+    unsigned v = below(4);
+    switch (below(4)) {
+    case 1: /* from a value that has just been computed and is used in the loop */
+        say("u%u = ", v), value(2);
+        say(";\nfor (i%d = u%u; i%d < u%u + %uu && fuel; i%d++, fuel -= fuel > 0) {\n", depth, v, depth, v, 1 + below(5), depth);
+        statements(depth - 1, 3);
+        say("u%u += u%u; }\n", below(4), v);
+        break;
     case 0:
         say("for (i%d = 0; i%d < %uu && fuel; i%d++, fuel -= fuel > 0) {\n", depth, depth, 1 + below(5), depth);
         statements(depth - 1, 3);
         say("}\n");
         break;
-    case 1:
+    case 2:
         say("while (("), condition(1), say(") && fuel && fuel--) {\n");
         statements(depth - 1, 3);
         say("}\n");
