@@ -103,10 +103,9 @@ static int map_heap(int fd, const struct shi_shm_want *want, uint64_t off, uintp
     void *p = MAP_FAILED;
     size_t bytes = want->heap_bytes ? want->heap_bytes : SHI_PAGE_BYTES;
     for (size_t i = 0; p == MAP_FAILED && i < sizeof candidates / sizeof *candidates; i++) {
-        /* The kernel adds MAP_FIXED by itself; ThreadSanitizer refuses the address by it and not the whole program. */
-        p = mmap((void *)candidates[i], bytes, PROT_READ | PROT_WRITE,
-                 MAP_SHARED | MAP_NORESERVE | MAP_FIXED | MAP_FIXED_NOREPLACE, fd, (off_t)off);
-        if (p != MAP_FAILED && (uintptr_t)p != candidates[i]) { /* a kernel that takes it as a hint */
+        /* A hint replaces no mapping, on any kernel; those before 4.17 ignore MAP_FIXED_NOREPLACE. */
+        p = mmap((void *)candidates[i], bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, (off_t)off);
+        if (p != MAP_FAILED && (uintptr_t)p != candidates[i]) {
             munmap(p, bytes);
             p = MAP_FAILED;
         }

@@ -1,11 +1,6 @@
 /*
- * stream.c - the sending side of the streams: batches, order, what is complete. See stream.h for what holds.
- *
- * Everything of a lane is touched under its lock, by the program's threads, by the proxy and by whoever polls; callbacks
- * run without it. Of the receiving side's state only two words of heard[pe] are touched here:
- *
- *   seq[lane]      written by the receiving side; read relaxed: without R1 -> A1 an acknowledgement may be late
- *   owed_lanes     bits set by the receiving side (R1, after seq), cleared by the sender of the next message (A1)
+ * stream.c - the sending side of the streams: batches, order, what is complete. See stream.h for what holds, stream_wire.h
+ * for the words that threads share without a lock. Callbacks run without a lane's lock.
  */
 #include "host/net/stream.h"
 
@@ -49,7 +44,7 @@ void shi_stream_fail(int pe, int err)
 
 void shi_stream_net_failed(int pe, int err)
 {
-    if (!shi_stream_net.closing)
+    if (!shi_stream_closing())
         shi_stream_fail(pe, err);
 }
 
@@ -137,7 +132,7 @@ static int acknowledge(int pe)
     uint32_t *owed = &shi_stream_net.heard[pe].owed_lanes, lanes = __atomic_load_n(owed, __ATOMIC_RELAXED);
     int lane = lanes ? __builtin_ctz(lanes) : 0;
     if (lanes)
-        __atomic_fetch_and(owed, ~(1U << lane), __ATOMIC_ACQUIRE); /* A1 */
+        __atomic_fetch_and(owed, ~(1U << lane), __ATOMIC_ACQUIRE); /* A3 */
     return lane;
 }
 
@@ -162,7 +157,7 @@ void shi_stream_send_open(struct shi_lane *l, int pe, uint32_t flags)
                                             .ack_lane = (uint16_t)ack_lane, .flags = flags, .bytes = (uint32_t)b->bytes,
                                             .seq = s->made,
                                             .ack = __atomic_load_n(&shi_stream_net.heard[pe].seq[ack_lane],
-                                                                   __ATOMIC_RELAXED)};
+                                                                   __ATOMIC_ACQUIRE)}; /* A2 */
     if (s->ready || hand_over(l, pe, b))
         wait_for_room(l, pe, b);
 }

@@ -78,14 +78,16 @@ static void send_reply(const struct head *h)
     pthread_mutex_unlock(&l->net->lock);
 }
 
-/* Whose reply it is; the number is free again. */
+/* Whose reply it is, NULL: nobody's; the number is free again. */
 static struct shi_reply *claim(struct shi_lane *l, uint64_t cookie, struct shi_reply *copy)
 {
     pthread_mutex_lock(&l->net->lock);
     struct shi_reply *r = l->reply[cookie];
-    l->reply[cookie] = NULL;
-    l->free_reply[l->n_free_replies++] = (int)cookie;
-    *copy = *r;
+    if (r) {
+        *copy = *r;
+        l->reply[cookie] = NULL;
+        l->free_reply[l->n_free_replies++] = (int)cookie;
+    }
     pthread_mutex_unlock(&l->net->lock);
     return r;
 }
@@ -101,12 +103,11 @@ static void scatter(const struct shi_reply *r, const char *from, size_t bytes)
 
 static void take_reply(const struct record *r, const void *payload)
 {
-    struct shi_lane *l = r->what < shi_stream_net.n_lanes ? shi_stream_net.lane[r->what] : NULL;
-    struct shi_reply copy;
-    if (!l || r->off >= MAX_REPLIES || !l->reply[r->off])
-        shi_die("network", "a reply came that nobody waits for");
-    scatter(l->reply[r->off], payload, r->bytes);
-    struct shi_reply *mine = claim(l, r->off, &copy);
+    struct shi_lane *l = r->what < shi_stream_n_lanes() && r->off < MAX_REPLIES ? shi_stream_net.lane[r->what] : NULL;
+    struct shi_reply copy, *mine = l ? claim(l, r->off, &copy) : NULL;
+    if (!mine)
+        shi_die("network", "protocol error: unexpected reply");
+    scatter(&copy, payload, r->bytes);
     if (copy.done)
         copy.done(mine);
     else
@@ -171,13 +172,13 @@ static void owe(const struct head *h)
         shi_stream_net.owed[shi_stream_net.n_owed++] = (int)h->pe;
     x->owed_at = shi_stream_net.looks;
     x->now |= (h->flags & ACK_NOW) != 0;
-    __atomic_fetch_or(&x->owed_lanes, 1U << h->lane, __ATOMIC_RELEASE); /* R1 */
+    __atomic_fetch_or(&x->owed_lanes, 1U << h->lane, __ATOMIC_RELEASE); /* R3 */
 }
 
 /* What our stream to that PE has seen applied; those who waited for it are told. */
 static void take_ack(const struct head *h)
 {
-    if (h->ack_lane >= shi_stream_net.n_lanes)
+    if (h->ack_lane >= shi_stream_n_lanes())
         return;
     struct shi_lane *l = shi_stream_net.lane[h->ack_lane];
     struct stream *s = &l->to[h->pe];
@@ -248,7 +249,7 @@ static void listen(void)
         if (overslept || x->alive_ns == 0)
             x->alive_ns = now;
         uint64_t silent = now - x->alive_ns;
-        if (silent > limit && !shi_stream_net.closing)
+        if (silent > limit && !shi_stream_closing())
             shi_die("network", "PE %d has not answered for %lu s (SHMEM_HEARTBEAT): its host or the link to it is down", pe,
                     (unsigned long)(limit / 1000000000));
         if (silent > limit / 3 && now - x->pinged_ns > limit / 3) {
@@ -272,7 +273,7 @@ static void apply_message(const struct head *h)
         apply(h, r);
         at += sizeof *r + shi_round_up(r->bytes, 8);
     }
-    __atomic_store_n(&x->seq[h->lane], h->seq, __ATOMIC_RELAXED);
+    __atomic_store_n(&x->seq[h->lane], h->seq, __ATOMIC_RELEASE); /* R2 */
     if (h->flags)
         owe(h);
 }
@@ -308,7 +309,7 @@ static void end_of_look(void)
     shi_stream_net.looks++;
     pay();
     listen();
-    for (int i = 0; i < shi_stream_net.n_lanes; i++) {
+    for (int i = 0, n = shi_stream_n_lanes(); i < n; i++) {
         struct shi_lane *l = shi_stream_net.lane[i];
         if (!__atomic_load_n(&l->n_open, __ATOMIC_RELAXED) && !__atomic_load_n(&l->n_waiting, __ATOMIC_RELAXED))
             continue;

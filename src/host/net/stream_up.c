@@ -63,7 +63,7 @@ struct shi_lane *shi_stream_lane(int i)
         struct shi_lane *made = make_lane(n);
         if (made) {
             shi_stream_net.lane[n->index] = made;
-            __atomic_store_n(&shi_stream_net.n_lanes, n->index + 1, __ATOMIC_RELEASE);
+            __atomic_store_n(&shi_stream_net.n_lanes, n->index + 1, __ATOMIC_RELEASE); /* R1 */
         }
     }
     int index = n->index < shi_stream_net.n_lanes ? n->index : 0;
@@ -73,7 +73,7 @@ struct shi_lane *shi_stream_lane(int i)
 
 int shi_stream_lanes(void)
 {
-    return __atomic_load_n(&shi_stream_net.n_lanes, __ATOMIC_ACQUIRE);
+    return shi_stream_n_lanes();
 }
 
 /* ---- up --------------------------------------------------------------------------------------------------------- */
@@ -152,7 +152,7 @@ int shi_stream_node(int pe)
 int shi_stream_resume(void)
 {
     shi_progress_stop();
-    shi_stream_net.closing = 0;
+    __atomic_store_n(&shi_stream_net.closing, 0, __ATOMIC_RELAXED);
     return shi_stream_serve();
 }
 
@@ -171,7 +171,7 @@ void shi_stream_down(void)
 
 void shi_stream_pause(void)
 {
-    shi_stream_net.closing = 1;
+    __atomic_store_n(&shi_stream_net.closing, 1, __ATOMIC_RELAXED);
 }
 
 /* ---- memory that comes later -------------------------------------------------------------------------------------- */

@@ -1,4 +1,23 @@
-/* stream_wire.h - the stream's messages and state, for stream.c (sends) and stream_rx.c (applies) only. */
+/*
+ * stream_wire.h - the stream's messages and state, for stream.c (sends) and stream_rx.c (applies) only.
+ *
+ * Everything of a lane is touched under its lock, by the program's threads, by the proxy and by the thread that polls.
+ * The receiving side's state (heard, owed, looks) belongs to the thread that polls, one at a time. Exceptions:
+ *
+ *   word                    written by                     read by             order
+ *   n_lanes, lane[]         shi_stream_lane, its mutex     any thread          R1 -> A1
+ *   heard[pe].seq[lane]     polling thread                 senders             R2 -> A2
+ *   heard[pe].owed_lanes    polling thread, fetch-or       senders, fetch-and  R3 -> A3
+ *   stream.acked            polling thread, with lock      it, without lock    relaxed: its own store
+ *   stream.flushing         callback of the flush          holders of the lock release, acquire: buffers are free
+ *   lane.fetching           senders; polling thread        quiet, local        release, acquire: the replies are here
+ *   closing                 shi_stream_pause, _resume      any thread          relaxed: a barrier follows or precedes
+ *
+ * E1 (R1 -> A1)  a lane is whole before it is counted.
+ * E2 (R2 -> A2)  a message's records are applied before any message acknowledges it.
+ * E3 (R3 -> A3)  the message that takes the bit has the seq that was stored before it was set.
+ * Checked by test/model/stream.pml, which must fail when E2 or E3 is weakened.
+ */
 #ifndef SHI_STREAM_WIRE_H
 #define SHI_STREAM_WIRE_H
 
@@ -125,6 +144,17 @@ struct shi_stream_net {
     int *owed, n_owed;   /* PEs that wait for an acknowledgement */
 };
 extern struct shi_stream_net shi_stream_net;
+
+/* Lanes that are whole. */
+static inline int shi_stream_n_lanes(void)
+{
+    return __atomic_load_n(&shi_stream_net.n_lanes, __ATOMIC_ACQUIRE); /* A1 */
+}
+
+static inline int shi_stream_closing(void)
+{
+    return __atomic_load_n(&shi_stream_net.closing, __ATOMIC_RELAXED);
+}
 
 /* stream.c, for stream_rx.c; the lane's lock is held. */
 void *shi_stream_append(struct shi_lane *l, int pe, const struct record *r, int forced);
