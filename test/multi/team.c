@@ -198,7 +198,7 @@ static void test_session(void)
     shmem_fence();
     shmem_long_atomic_add(&word[1], 1, to);
     shmem_ctx_long_p(ctx, &word[2], 1, to);
-    for (volatile long *seen = word; !seen[1] || !seen[2];)
+    while (!__atomic_load_n(&word[1], __ATOMIC_ACQUIRE) || !__atomic_load_n(&word[2], __ATOMIC_ACQUIRE))
         sched_yield();
     CHECK(word[0] == 1);
     shmem_ctx_destroy(ctx);

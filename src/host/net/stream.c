@@ -115,14 +115,22 @@ static int hand_over(struct shi_lane *l, int pe, struct batch *b)
     return 0;
 }
 
+/* The counts that whoever polls reads without the lock, to see whether a round is worth it. */
+static void set_count(int *count, int n)
+{
+    __atomic_store_n(count, n, __ATOMIC_RELAXED);
+}
+
 static void wait_for_room(struct shi_lane *l, int pe, struct batch *b)
 {
     struct stream *s = &l->to[pe];
     *(s->last_ready ? &s->last_ready->next : &s->ready) = b;
     s->last_ready = b;
     s->n_ready++;
-    if (!s->waiting)
-        l->waiting[l->n_waiting++] = pe;
+    if (!s->waiting) {
+        l->waiting[l->n_waiting] = pe;
+        set_count(&l->n_waiting, l->n_waiting + 1);
+    }
     s->waiting = 1;
 }
 
@@ -180,7 +188,8 @@ static void retry(struct shi_lane *l)
         if (!s->ready) {
             s->last_ready = NULL;
             s->waiting = 0;
-            l->waiting[at] = l->waiting[--l->n_waiting];
+            set_count(&l->n_waiting, l->n_waiting - 1);
+            l->waiting[at] = l->waiting[l->n_waiting];
             if (l->n_waiting == 0)
                 break;
         } else {
@@ -194,7 +203,8 @@ void shi_stream_round(struct shi_lane *l)
     if (l->n_waiting)
         retry(l);
     while (l->n_open) {
-        int pe = l->open[--l->n_open];
+        set_count(&l->n_open, l->n_open - 1);
+        int pe = l->open[l->n_open];
         l->to[pe].listed = 0;
         if (l->to[pe].open && (l->to[pe].open->bytes > sizeof(struct head) || l->to[pe].ask))
             shi_stream_send_open(l, pe, 0);
@@ -205,8 +215,10 @@ void shi_stream_round(struct shi_lane *l)
 
 static void list_open(struct shi_lane *l, int pe)
 {
-    if (!l->to[pe].listed)
-        l->open[l->n_open++] = pe;
+    if (!l->to[pe].listed) {
+        l->open[l->n_open] = pe;
+        set_count(&l->n_open, l->n_open + 1);
+    }
     l->to[pe].listed = 1;
 }
 
