@@ -61,6 +61,8 @@ kernels() {
     run "kernels, loads and stores" 2 kernels=1
     SHMEM_DEVICE_DIRECT=0 run "kernels, ring" 3 kernels=1
     SHMEM_TRANSPORT=ofi run "kernels, network" 2 kernels=1
+    SHMEM_DEVICE_RING=8 SHMEM_TRANSPORT=ofi run "kernels, network, a short ring" 2 kernels=1
+    ZE_CPU_PRIVATE=1 run "kernels, memory of the device alone" 2 kernels=1
 }
 
 launch=$OSHRUN
