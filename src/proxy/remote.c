@@ -244,7 +244,7 @@ static int has_stalled(int pe)
 
 static int where(uint32_t pe, uint64_t off, size_t bytes, struct shi_spot *out)
 {
-    return shi_far_spot(&shi_world.peer[pe], (const char *)shi_world.dev_lo + off, bytes, out);
+    return shi_far_spot(&shi_world.peer[pe], SHI_WRITE, (const char *)shi_world.dev_lo + off, bytes, out);
 }
 
 int shi_remote_issue(struct shi_proxy_place *p, struct shi_engine_op *op, const struct shi_request_view *v)

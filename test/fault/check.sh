@@ -34,6 +34,10 @@ pe_ptr shmem_ptr: pe = -2\>
 dest_on_stack shmem_int_put: dest = 0x[0-9a-f]+ is not symmetric.*pe = 0
 source_on_stack shmem_int_g: source = 0x[0-9a-f]+ is not symmetric.*pe = 0
 dest_null shmem_char_put: dest = .* is not symmetric.*pe = 0
+put_to_constant shmem_int_p: dest = 0x[0-9a-f]+: constant data, .*pe = 0
+put_to_relocated shmem_putmem: dest = 0x[0-9a-f]+: constant data, .*pe = 0
+amo_on_constant shmem_int_atomic_inc: dest = 0x[0-9a-f]+: constant data, .*pe = 0
+reduce_to_constant shmem_int_sum_reduce: dest = 0x[0-9a-f]+: constant data, .*pe = 1
 amo_on_stack shmem_int_atomic_inc: dest = 0x[0-9a-f]+ is not symmetric.*pe = 0
 past_heap shmem_putmem: dest = 0x[0-9a-f]+: 2097152 bytes run past the end of the symmetric heap.*pe = 0
 past_static shmem_getmem: source = 0x[0-9a-f]+: 1073741824 bytes run past the end of the static data.*pe = 0

@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 static int word, words[16];
+static const int constant = 3;
+static int *const relocated = &word; /* constant, too, but in another segment */
 static uint64_t sig;
 static long *block; /* a heap block of 64 bytes */
 
@@ -71,6 +73,10 @@ static void lock_block(void)
     M(dest_on_stack, shmem_int_put(&on_stack, &word, 1, 0))                                                          \
     M(source_on_stack, shmem_int_g(&on_stack, 0))                                                                    \
     M(dest_null, shmem_char_put(NULL, (char *)words, 1, 0))                                                          \
+    M(put_to_constant, shmem_int_p((int *)&constant, 1, 0))                                                          \
+    M(put_to_relocated, shmem_putmem((void *)&relocated, words, 8, 0))                                               \
+    M(amo_on_constant, shmem_int_atomic_inc((int *)&constant, 0))                                                    \
+    M(reduce_to_constant, shmem_int_sum_reduce(SHMEM_TEAM_WORLD, (int *)&constant, words, 1))                        \
     M(amo_on_stack, shmem_int_atomic_inc(&on_stack, 0))                                                              \
     M(signal_on_stack, shmem_putmem_signal(block, words, 8, (uint64_t *)&on_stack, 1, SHMEM_SIGNAL_SET, 0))          \
     M(wait_on_stack, shmem_int_wait_until(&on_stack, SHMEM_CMP_EQ, 0))                                               \

@@ -22,9 +22,13 @@ static char text[5000] = "kept";
 static int fd;
 static char *map; /* the same file, as a peer sees it */
 
+static const int constant = 12;
+static const char *const relocated = text;
+
 static void *peer_of(const void *p)
 {
-    return map + ((const char *)p - (const char *)shi_statics_find()->lo);
+    const struct shi_statics *st = shi_statics_find();
+    return map + ((const char *)p - (const char *)(st->lo - st->relro_bytes));
 }
 
 static int *function_static(void)
@@ -56,9 +60,9 @@ static void moved(void)
     sparse[SPARSE / 2] = 3;
     *function_static() = 56;
     fd = memfd_create("statics", 0);
-    CHECK(fd >= 0 && ftruncate(fd, OFFSET + (off_t)st->bytes) == 0);
+    CHECK(fd >= 0 && ftruncate(fd, OFFSET + (off_t)(st->relro_bytes + st->bytes)) == 0);
     CHECK(shi_statics_remap(fd, OFFSET) == 0);
-    map = mmap(NULL, st->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, OFFSET);
+    map = mmap(NULL, st->relro_bytes + st->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, OFFSET);
     CHECK(map != MAP_FAILED);
     CHECK(initialised == 1234 && bss == 77 && strcmp(text, "kept") == 0 && sparse[SPARSE / 2] == 3);
     CHECK(*function_static() == 56);
@@ -66,6 +70,19 @@ static void moved(void)
     CHECK(*(int *)peer_of(&initialised) == 4321);
     *(int *)peer_of(&bss) = 78;
     CHECK(*(volatile int *)&bss == 78);
+}
+
+/* Constants missed, or other kinds of memory taken for them. */
+static void constants(void)
+{
+    const struct shi_statics *st = shi_statics_find();
+    int local = 0;
+    CHECK(shi_statics_same(&constant, sizeof constant));
+    CHECK(!shi_statics_same(&bss, 1) && !shi_statics_same(text, 1) && !shi_statics_same(&local, 1));
+    CHECK(!shi_statics_same(&constant, (size_t)1 << 40));
+    size_t before = st->lo - (uintptr_t)&relocated;
+    if (!shi_statics_same((const void *)&relocated, 1)) /* it is constant bytes at a fixed address */
+        CHECK(before <= st->relro_bytes && *(const char **)peer_of((const void *)&relocated) == text);
 }
 
 /* Every page of a large untouched array written into the file. */
@@ -192,6 +209,7 @@ static void threads_fork(void)
 int main(void)
 {
     RUN(moved, "content and addresses kept, the file shared");
+    RUN(constants, "constants with and without addresses in them");
     RUN(stays_sparse, "256 MiB of untouched .bss");
     RUN(child_is_private, "a child's writes");
     RUN(parent_goes_on, "the parent's later writes");

@@ -132,7 +132,7 @@ OLD_SIZED(64)
 
 SHI_DEF(int, shmem_team_sync, (shmem_team_t team))
 {
-    shi_coll_check(__func__, TEAM, "", NULL, 0);
+    shi_coll_check(__func__, TEAM, SHI_READ, "", NULL, 0);
     SHI_SPAN(span, SHI_BARRIERS, __func__, NULL, SHI_TO_NONE, 0);
     shi_team_barrier(__func__, TEAM);
     return 0;

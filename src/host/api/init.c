@@ -113,9 +113,9 @@ SHI_DEF(int, shmem_addr_accessible, (const void *addr, int pe))
         return 0;
     const struct shi_peer *p = &shi_world.peer[pe];
     struct shi_spot spot;
-    if (!p->far)
-        return shi_reach(p, addr, 1) != NULL;
-    return shi_far_spot(p, addr, 1, &spot) == 0 && !(shi_world.dev_private && spot.region == SHI_REGION_DEVICE);
+    if (shi_reach_read(p, addr, 1))
+        return 1;
+    return p->far && shi_far_spot(p, SHI_READ, addr, 1, &spot) == 0 && !(shi_world.dev_private && spot.region == SHI_REGION_DEVICE);
 }
 
 SHI_DEF(void *, shmem_ptr, (const void *dest, int pe))

@@ -29,6 +29,7 @@ struct shi_stream_region {
     char *base;
     size_t bytes;
     int (*copy)(void *to, const void *from, size_t bytes);
+    const char *registered; /* the same memory where transfers may write all of it; NULL: base */
 };
 
 /* A place in a PE's symmetric memory. */

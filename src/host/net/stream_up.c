@@ -78,13 +78,19 @@ int shi_stream_lanes(void)
 
 /* ---- up --------------------------------------------------------------------------------------------------------- */
 
+static const char *own_memory(int region)
+{
+    const struct shi_stream_region *r = &shi_stream_net.own[region];
+    return r->registered ? r->registered : r->base;
+}
+
 static int make_card(struct card *c)
 {
     snprintf(c->provider, sizeof c->provider, "%s", NET->provider());
     int err = NET->address(&c->address);
     for (int r = 0; !err && r < SHI_REGION_DEVICE; r++)
         if (shi_stream_net.own[r].bytes)
-            err = NET->expose(shi_stream_net.own[r].base, shi_stream_net.own[r].bytes, &c->memory[r]);
+            err = NET->expose(own_memory(r), shi_stream_net.own[r].bytes, &c->memory[r]);
     memcpy(shi_stream_net.memory[shi_stream_net.me], c->memory, sizeof c->memory);
     return err;
 }

@@ -12,9 +12,10 @@ static void *find(const struct shmem_ctx *ctx, const void *addr, size_t width, i
     void *at = shi_fast(ctx, addr, width, pe); /* callers that have not looked */
     if (at)
         return at;
-    int far = shi_far(call->routine, ctx, call->arg, addr, width, pe, spot);
+    enum shi_use use = call->op == SHI_AMO_FETCH ? SHI_READ : SHI_WRITE;
+    int far = shi_far(call->routine, ctx, use, call->arg, addr, width, pe, spot);
     if (!far)
-        at = shi_miss(call->routine, ctx, call->arg, addr, width, pe);
+        at = shi_miss(call->routine, ctx, use, call->arg, addr, width, pe);
     if ((far || shi_world.check) && (uintptr_t)addr % width)
         shi_die(call->routine, "%s = %p is not aligned to %zu bytes, so no update of it is atomic (pe = %d)", call->arg,
                 addr, width, pe);

@@ -12,19 +12,20 @@
 
 enum { PULL_BYTES = 8192 }; /* broadcasts from here on are read by the members side by side */
 
-void shi_coll_check(const char *routine, struct shmem_team *t, const char *arg, const void *addr, size_t bytes)
+void shi_coll_check(const char *routine, struct shmem_team *t, enum shi_use use, const char *arg, const void *addr,
+                    size_t bytes)
 {
     shi_need_up(routine);
     if (!t)
         shi_die(routine, "team is SHMEM_TEAM_INVALID");
     t->routine = routine;
     if (bytes && !shi_reach(&shi_world.peer[shi_world.pe], addr, bytes))
-        shi_miss(routine, SHI_CTX_DEFAULT, arg, addr, bytes, shi_world.pe);
+        shi_miss(routine, SHI_CTX_DEFAULT, use, arg, addr, bytes, shi_world.pe);
 }
 
 void *shi_coll_at(const struct shmem_team *t, const void *addr, int pe)
 {
-    return shi_reach(&t->peer[pe], addr, 1);
+    return (void *)shi_reach_read(&t->peer[pe], addr, 1);
 }
 
 static void copy(void *to, const void *from, size_t bytes)
@@ -36,8 +37,8 @@ static void copy(void *to, const void *from, size_t bytes)
 static struct shi_spot spot_of(const struct shmem_team *t, const void *addr, size_t bytes, int pe)
 {
     struct shi_spot s;
-    if (shi_far_spot(&t->peer[pe], addr, bytes, &s))
-        shi_not_symmetric("collective", "address", addr, bytes, pe);
+    if (shi_far_spot(&t->peer[pe], SHI_READ, addr, bytes, &s))
+        shi_not_symmetric("collective", SHI_READ, "address", addr, bytes, pe);
     return s;
 }
 
@@ -53,8 +54,9 @@ void shi_coll_put(const struct shmem_team *t, void *dest, const void *source, si
 
 void shi_coll_get(const struct shmem_team *t, void *dest, const void *source, size_t bytes, int pe)
 {
-    if (!t->peer[pe].far) {
-        copy(dest, shi_coll_at(t, source, pe), bytes);
+    const void *at = shi_coll_at(t, source, pe);
+    if (at) {
+        copy(dest, at, bytes);
     } else if (bytes) {
         struct shi_spot from = spot_of(t, source, bytes, pe);
         shi_far_get(shi_world.lane, &from, dest, bytes, 1);
@@ -136,8 +138,8 @@ static void broadcast_nodes(struct shmem_team *t, void *dest, const void *source
 void shi_coll_broadcast(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t bytes,
                         int root, int with_root)
 {
-    shi_coll_check(routine, t, "dest", dest, bytes);
-    shi_coll_check(routine, t, "source", source, bytes);
+    shi_coll_check(routine, t, SHI_WRITE, "dest", dest, bytes);
+    shi_coll_check(routine, t, SHI_READ, "source", source, bytes);
     if (root < 0 || root >= t->n)
         shi_die(routine, "PE_root = %d: not a PE of the team, which has PEs 0 to %d", root, t->n - 1);
     SHI_SPAN(span, SHI_COLLECTIVES, routine, t, SHI_TO_ALL, t->me == root ? bytes : 0);
@@ -232,15 +234,15 @@ static void store_nodes(struct shmem_team *t, void *dest, const void *source, co
 
 void shi_coll_fcollect(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t bytes)
 {
-    shi_coll_check(routine, t, "source", source, bytes);
-    shi_coll_check(routine, t, "dest", dest, shi_bytes(bytes, (size_t)t->n));
+    shi_coll_check(routine, t, SHI_READ, "source", source, bytes);
+    shi_coll_check(routine, t, SHI_WRITE, "dest", dest, shi_bytes(bytes, (size_t)t->n));
     SHI_SPAN(span, SHI_COLLECTIVES, routine, t, SHI_TO_ALL, bytes);
     (t->n_nodes > 1 ? store_nodes : store_everywhere)(t, dest, source, &(struct layout){.each = bytes});
 }
 
 void shi_coll_collect(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t bytes)
 {
-    shi_coll_check(routine, t, "source", source, bytes);
+    shi_coll_check(routine, t, SHI_READ, "source", source, bytes);
     SHI_SPAN(span, SHI_COLLECTIVES, routine, t, SHI_TO_ALL, bytes);
     size_t *at = malloc(((size_t)t->n + 1) * sizeof *at);
     if (!at)
@@ -249,15 +251,15 @@ void shi_coll_collect(const char *routine, struct shmem_team *t, void *dest, con
     at[0] = 0;
     for (int i = 0; i < t->n; i++)
         at[i + 1] = at[i] + *(const size_t *)shi_team_box(t, t->me, i);
-    shi_coll_check(routine, t, "dest", dest, at[t->n]);
+    shi_coll_check(routine, t, SHI_WRITE, "dest", dest, at[t->n]);
     (t->n_nodes > 1 ? store_nodes : store_everywhere)(t, dest, source, &(struct layout){.at = at});
     free(at);
 }
 
 void shi_coll_alltoall(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t bytes)
 {
-    shi_coll_check(routine, t, "dest", dest, shi_bytes(bytes, t ? (size_t)t->n : 0));
-    shi_coll_check(routine, t, "source", source, shi_bytes(bytes, (size_t)t->n));
+    shi_coll_check(routine, t, SHI_WRITE, "dest", dest, shi_bytes(bytes, t ? (size_t)t->n : 0));
+    shi_coll_check(routine, t, SHI_READ, "source", source, shi_bytes(bytes, (size_t)t->n));
     SHI_SPAN(span, SHI_COLLECTIVES, routine, t, SHI_TO_ALL, bytes);
     uint64_t epoch = ++t->epoch;
     for (int k = 0; k < t->n && bytes; k++) {
@@ -282,12 +284,12 @@ static void put_strided(const struct shmem_team *t, char *dest, const char *sour
 void shi_coll_alltoalls(const char *routine, struct shmem_team *t, void *dest, const void *source, ptrdiff_t dst,
                         ptrdiff_t sst, size_t nelems, size_t elem)
 {
-    shi_coll_check(routine, t, "dest", dest, 0);
+    shi_coll_check(routine, t, SHI_WRITE, "dest", dest, 0);
     if (nelems && (dst < 1 || sst < 1))
         shi_die(routine, "strides dst = %td and sst = %td must be at least 1", dst, sst);
     size_t last = nelems ? shi_bytes(nelems, (size_t)t->n) - 1 : 0;
-    shi_coll_check(routine, t, "dest", dest, nelems ? shi_bytes(shi_bytes(last, (size_t)dst) + 1, elem) : 0);
-    shi_coll_check(routine, t, "source", source, nelems ? shi_bytes(shi_bytes(last, (size_t)sst) + 1, elem) : 0);
+    shi_coll_check(routine, t, SHI_WRITE, "dest", dest, nelems ? shi_bytes(shi_bytes(last, (size_t)dst) + 1, elem) : 0);
+    shi_coll_check(routine, t, SHI_READ, "source", source, nelems ? shi_bytes(shi_bytes(last, (size_t)sst) + 1, elem) : 0);
     SHI_SPAN(span, SHI_COLLECTIVES, routine, t, SHI_TO_ALL, nelems * elem);
     uint64_t epoch = ++t->epoch;
     size_t to_me = nelems * elem * (size_t)t->me * (size_t)dst, from_him = nelems * elem * (size_t)sst;

@@ -39,7 +39,7 @@ void shi_coll_reduce(const char *routine, struct shmem_team *t, void *dest, cons
 void shi_coll_scan(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t n,
                    const struct shi_reduction *r, int exclusive);
 
-/* The address, on a near member, of a symmetric one, checked by the caller. */
+/* The address, on a near member, of a symmetric one, checked by the caller; NULL on a far one, except for constants. */
 void *shi_coll_at(const struct shmem_team *t, const void *addr, int pe);
 
 /* Copy to or from a member's symmetric memory, near or far; shi_coll_local ends what went to or came from far ones. */
@@ -48,6 +48,7 @@ void shi_coll_get(const struct shmem_team *t, void *dest, const void *source, si
 void shi_coll_local(const struct shmem_team *t);
 
 /* Die unless the team is valid and [addr, + bytes) is symmetric. The team is in the routine from then on. */
-void shi_coll_check(const char *routine, struct shmem_team *t, const char *arg, const void *addr, size_t bytes);
+void shi_coll_check(const char *routine, struct shmem_team *t, enum shi_use use, const char *arg, const void *addr,
+                    size_t bytes);
 
 #endif

@@ -138,7 +138,8 @@ int shi_dheap_up(void)
         return 0;
     struct offer mine = {.err = bring(&mine.share)};
     mine.bytes = base_bytes;
-    const struct shi_stream_region mine_to_all = {base, base_bytes, mine.err || host_access ? NULL : shi_device->copy};
+    const struct shi_stream_region mine_to_all = {.base = base, .bytes = base_bytes,
+                                                  .copy = mine.err || host_access ? NULL : shi_device->copy};
     if (!mine.err && shi_world.lane)
         mine.err = shi_stream_describe(SHI_REGION_DEVICE, &mine_to_all, &mine.memory);
     int err = agree(&mine);

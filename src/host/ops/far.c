@@ -20,12 +20,13 @@ static int inside(uintptr_t lo, size_t length, const void *addr, size_t bytes, u
     return *off < length && bytes <= length - *off;
 }
 
-int shi_far_spot(const struct shi_peer *p, const void *addr, size_t bytes, struct shi_spot *out)
+int shi_far_spot(const struct shi_peer *p, enum shi_use use, const void *addr, size_t bytes, struct shi_spot *out)
 {
+    size_t relro = p->same_program ? shi_world.relro_bytes : 0, data = p->same_program ? relro + shi_world.data_bytes : 0;
     out->pe = p->pe;
     if (inside(shi_world.heap_lo, shi_world.heap_bytes, addr, bytes, &out->off))
         out->region = SHI_REGION_HEAP;
-    else if (inside(shi_world.data_lo, p->same_program ? shi_world.data_bytes : 0, addr, bytes, &out->off))
+    else if (inside(shi_world.data_lo - relro, data, addr, bytes, &out->off) && (use == SHI_READ || out->off >= relro))
         out->region = SHI_REGION_DATA;
     else if (shi_world.dev_lo && inside(shi_world.dev_lo, shi_world.dev_bytes, addr, bytes, &out->off))
         out->region = SHI_REGION_DEVICE;
@@ -34,15 +35,15 @@ int shi_far_spot(const struct shi_peer *p, const void *addr, size_t bytes, struc
     return 0;
 }
 
-int shi_far(const char *routine, const struct shmem_ctx *ctx, const char *arg, const void *addr, size_t bytes, int pe,
-            struct shi_spot *out)
+int shi_far(const char *routine, const struct shmem_ctx *ctx, enum shi_use use, const char *arg, const void *addr,
+            size_t bytes, int pe, struct shi_spot *out)
 {
     shi_check_call(routine, ctx, pe);
     const struct shi_peer *p = &ctx->team->peer[pe];
-    if (!p->far || bytes == 0)
+    if (!p->far || bytes == 0 || (use == SHI_READ && shi_reach_read(p, addr, bytes)))
         return 0;
-    if (shi_far_spot(p, addr, bytes, out))
-        shi_not_symmetric(routine, arg, addr, bytes, pe);
+    if (shi_far_spot(p, use, addr, bytes, out))
+        shi_not_symmetric(routine, use, arg, addr, bytes, pe);
     return 1;
 }
 

@@ -9,13 +9,13 @@
 #include "host/ops/rma.h"
 #include "host/ops/world.h"
 
-/* Is PE pe of the context far? Then *out is where addr lies there; dies like shi_miss on what is not symmetric. Zero
- * bytes are nowhere. */
-int shi_far(const char *routine, const struct shmem_ctx *ctx, const char *arg, const void *addr, size_t bytes, int pe,
-            struct shi_spot *out);
+/* Does only the network reach the object on PE pe of the context? Then *out is where it lies there; dies like shi_miss on
+ * what is not symmetric. Zero bytes are nowhere. */
+int shi_far(const char *routine, const struct shmem_ctx *ctx, enum shi_use use, const char *arg, const void *addr,
+            size_t bytes, int pe, struct shi_spot *out);
 
 /* Where a symmetric address lies on a peer; 0, or -EFAULT: it is not symmetric. */
-int shi_far_spot(const struct shi_peer *p, const void *addr, size_t bytes, struct shi_spot *out);
+int shi_far_spot(const struct shi_peer *p, enum shi_use use, const void *addr, size_t bytes, struct shi_spot *out);
 
 /* SHI_NBI: return at once; quiet tells when source may change, or dest is complete. SHI_MORE: a record follows. */
 void shi_far_put(struct shi_lane *l, const struct shi_spot *to, const void *source, size_t bytes, int how);

@@ -163,8 +163,8 @@ static void check_both(const char *routine, struct shmem_team *t, const void *de
                        size_t elem)
 {
     size_t bytes = shi_bytes(n, elem);
-    shi_coll_check(routine, t, "dest", dest, bytes);
-    shi_coll_check(routine, t, "source", source, bytes);
+    shi_coll_check(routine, t, SHI_WRITE, "dest", dest, bytes);
+    shi_coll_check(routine, t, SHI_READ, "source", source, bytes);
     if (shi_world.check && dest != source)
         shi_rma_check(routine, dest, source, bytes, shi_world.pe);
 }

@@ -34,10 +34,10 @@ void shi_rma_put_slow(const char *routine, const struct shmem_ctx *ctx, void *de
 {
     SHI_SPAN(span, SHI_PUTS, routine, ctx->team, pe, bytes);
     struct shi_spot to;
-    if (shi_far(routine, ctx, "dest", dest, bytes, pe, &to))
+    if (shi_far(routine, ctx, SHI_WRITE, "dest", dest, bytes, pe, &to))
         shi_far_put(ctx->lane, &to, source, bytes, how);
     else
-        span.way = copy_slow(routine, shi_miss_copy(routine, ctx, "dest", dest, bytes, pe), source, bytes, pe);
+        span.way = copy_slow(routine, shi_miss_copy(routine, ctx, SHI_WRITE, "dest", dest, bytes, pe), source, bytes, pe);
 }
 
 void shi_rma_get_slow(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source, size_t bytes,
@@ -45,10 +45,10 @@ void shi_rma_get_slow(const char *routine, const struct shmem_ctx *ctx, void *de
 {
     SHI_SPAN(span, SHI_GETS, routine, ctx->team, pe, bytes);
     struct shi_spot from;
-    if (shi_far(routine, ctx, "source", source, bytes, pe, &from))
+    if (shi_far(routine, ctx, SHI_READ, "source", source, bytes, pe, &from))
         shi_far_get(ctx->lane, &from, dest, bytes, how);
     else
-        span.way = copy_slow(routine, dest, shi_miss_copy(routine, ctx, "source", source, bytes, pe), bytes, pe);
+        span.way = copy_slow(routine, dest, shi_miss_copy(routine, ctx, SHI_READ, "source", source, bytes, pe), bytes, pe);
 }
 
 /* Bytes from the first to past the last element of one side, or SIZE_MAX on overflow. */
@@ -101,11 +101,11 @@ void shi_rma_put_strided(const char *routine, const struct shmem_ctx *ctx, void 
     size_t bytes = reach(s, s->dst);
     void *at = shi_fast(ctx, dest, bytes, pe);
     struct shi_spot to;
-    if (!at && shi_far(routine, ctx, "dest", dest, bytes, pe, &to)) {
+    if (!at && shi_far(routine, ctx, SHI_WRITE, "dest", dest, bytes, pe, &to)) {
         shi_far_put_strided(ctx->lane, &to, source, s);
         return;
     }
-    at = at ? at : shi_miss(routine, ctx, "dest", dest, bytes, pe);
+    at = at ? at : shi_miss(routine, ctx, SHI_WRITE, "dest", dest, bytes, pe);
     if (bytes)
         shi_copy_strided(at, source, s);
 }
@@ -119,11 +119,11 @@ void shi_rma_get_strided(const char *routine, const struct shmem_ctx *ctx, void 
     size_t bytes = reach(s, s->sst);
     const void *at = shi_fast(ctx, source, bytes, pe);
     struct shi_spot from;
-    if (!at && shi_far(routine, ctx, "source", source, bytes, pe, &from)) {
+    if (!at && shi_far(routine, ctx, SHI_READ, "source", source, bytes, pe, &from)) {
         shi_far_get_strided(ctx->lane, &from, dest, s);
         return;
     }
-    at = at ? at : shi_miss(routine, ctx, "source", source, bytes, pe);
+    at = at ? at : shi_miss(routine, ctx, SHI_READ, "source", source, bytes, pe);
     if (bytes)
         shi_copy_strided(dest, at, s);
 }
@@ -136,12 +136,12 @@ void shi_signal(const char *routine, const struct shmem_ctx *ctx, uint64_t *sig_
     struct shi_spot spot;
     if (sig_op != SHMEM_SIGNAL_SET && sig_op != SHMEM_SIGNAL_ADD)
         shi_die(routine, "sig_op = %d is neither SHMEM_SIGNAL_SET nor SHMEM_SIGNAL_ADD (pe = %d)", sig_op, pe);
-    if (!at && shi_far(routine, ctx, "sig_addr", sig_addr, sizeof *sig_addr, pe, &spot)) {
+    if (!at && shi_far(routine, ctx, SHI_WRITE, "sig_addr", sig_addr, sizeof *sig_addr, pe, &spot)) {
         shi_far_update(ctx->lane, &spot, sizeof *sig_addr, sig_op == SHMEM_SIGNAL_SET ? SHI_AMO_SET : SHI_AMO_ADD, signal,
                        1);
         return;
     }
-    at = at ? at : shi_miss(routine, ctx, "sig_addr", sig_addr, sizeof *sig_addr, pe);
+    at = at ? at : shi_miss(routine, ctx, SHI_WRITE, "sig_addr", sig_addr, sizeof *sig_addr, pe);
     if (sig_op == SHMEM_SIGNAL_SET)
         __atomic_store_n(at, signal, __ATOMIC_RELEASE);
     else

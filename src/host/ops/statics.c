@@ -1,7 +1,8 @@
 /*
- * statics.c - the executable's .data and .bss, moved in place onto shared memory.
+ * statics.c - the executable's .data and .bss, moved in place onto shared memory, and where its constants are.
  *
- * After the move a peer loads, stores and updates a global exactly as it does a heap word. A child made by fork would
+ * After the move a peer loads, stores and updates a global exactly as it does a heap word. Constants never change, so a copy
+ * of RELRO in shared memory serves peers as well as a move, and .rodata is read by every PE at home. A child made by fork would
  * write into its parent's globals, so the fork handler gives it a private copy before fork returns in it.
  *
  *   word      written by              read by    order
@@ -24,7 +25,19 @@
 #include "host/util/base.h"
 #include "host/util/log.h"
 
+/* Segments with constants but without addresses; linkers make one or two. */
+enum { MAX_CONSTANTS = 4 };
+struct constants {
+    uintptr_t lo;
+    size_t bytes;
+    uint64_t file_off;
+    int code; /* holds the code, too */
+};
+
 static struct shi_statics range;
+static struct constants constants[MAX_CONSTANTS];
+static int n_constants;
+static size_t relro_file_bytes; /* without the gap behind it */
 static struct {
     int fd;
     uint64_t off;
@@ -40,7 +53,8 @@ static uint64_t mix(uint64_t h, const void *data, size_t bytes)
     return h;
 }
 
-static uint64_t mix_build_id(uint64_t h, const char *note, size_t bytes)
+/* *h with the build-id mixed in, if these notes have one. */
+static void mix_build_id(uint64_t *h, int *found, const char *note, size_t bytes)
 {
     while (bytes >= sizeof(ElfW(Nhdr))) {
         const ElfW(Nhdr) *n = (const void *)note;
@@ -48,52 +62,118 @@ static uint64_t mix_build_id(uint64_t h, const char *note, size_t bytes)
         if (sizeof *n + name + desc > bytes)
             break;
         if (n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 && memcmp(note + sizeof *n, "GNU", 4) == 0)
-            return mix(h, note + sizeof *n + name, n->n_descsz);
+            *h = mix(*h, note + sizeof *n + name, n->n_descsz), *found = 1;
         note += sizeof *n + name + desc;
         bytes -= sizeof *n + name + desc;
     }
+}
+
+/* Programs that were linked without a build-id are told apart by their constants, read from the file: a debugger's
+ * breakpoints may be in memory. Without the file by layout alone. */
+static uint64_t mix_constants(uint64_t h)
+{
+    uint64_t words[8192];
+    int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    for (int i = 0; fd >= 0 && i < n_constants; i++) {
+        const struct constants *c = &constants[i];
+        for (size_t done = 0, n; done < c->bytes; done += n) {
+            memset(words, 0, sizeof words);
+            n = c->bytes - done < sizeof words ? c->bytes - done : sizeof words;
+            if (pread(fd, words, n, (off_t)(c->file_off + done)) != (ssize_t)n)
+                break;
+            for (size_t k = 0; k < (n + 7) / 8; k++) {
+                h = (h ^ words[k]) * 0x100000001b3;
+                h ^= h >> 32;
+            }
+        }
+    }
+    if (fd >= 0)
+        close(fd);
     return h;
+}
+
+/* What the program headers tell; all addresses but hi and file_hi are those of pages. */
+struct found {
+    uintptr_t page, lo, hi, file_hi, relro_lo, relro_hi;
+    uint64_t id;
+    int has_id;
+};
+
+/* Constants lie in segments without code, and with it only where the linker has made no other. */
+static void add_constants(const ElfW(Phdr) *p, uintptr_t at)
+{
+    struct constants c = {at, p->p_filesz, p->p_offset, (p->p_flags & PF_X) != 0};
+    if (n_constants > 0 && constants[0].code && !c.code)
+        n_constants = 0;
+    if ((n_constants == 0 || constants[0].code == c.code) && n_constants < MAX_CONSTANTS)
+        constants[n_constants++] = c;
+}
+
+/* A writable segment begins with RELRO, or is all of it: lld makes that a segment of its own, and may leave a gap. */
+static void add_variables(struct found *f, const ElfW(Phdr) *p, uintptr_t at)
+{
+    uintptr_t lo = at & -f->page, hi = at + p->p_memsz;
+    f->id = mix(f->id, &p->p_vaddr, sizeof p->p_vaddr);
+    f->id = mix(f->id, &p->p_memsz, sizeof p->p_memsz);
+    if (lo >= f->relro_lo && lo < f->relro_hi)
+        lo = f->relro_hi;
+    if (hi <= lo)
+        return;
+    f->lo = lo < f->lo ? lo : f->lo;
+    if (hi > f->hi) {
+        f->hi = hi;
+        f->file_hi = at + p->p_filesz;
+    }
 }
 
 /* dl_iterate_phdr names the executable first. */
 static int examine_executable(struct dl_phdr_info *info, size_t size, void *arg)
 {
     (void)size, (void)arg;
-    uintptr_t lo = UINTPTR_MAX, hi = 0, file_hi = 0, relro_hi = 0;
-    uint64_t id = 0xcbf29ce484222325;
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-        uintptr_t at = info->dlpi_addr + p->p_vaddr;
-        if (p->p_type == PT_LOAD && (p->p_flags & PF_W)) {
-            lo = at < lo ? at : lo;
-            if (at + p->p_memsz > hi) {
-                hi = at + p->p_memsz;
-                file_hi = at + p->p_filesz;
-            }
-            id = mix(id, &p->p_vaddr, sizeof p->p_vaddr);
-            id = mix(id, &p->p_memsz, sizeof p->p_memsz);
-        } else if (p->p_type == PT_GNU_RELRO) {
-            relro_hi = at + p->p_memsz;
-        } else if (p->p_type == PT_NOTE) {
-            id = mix_build_id(id, (const char *)at, p->p_memsz);
+    const ElfW(Phdr) *p = info->dlpi_phdr, *end = p + info->dlpi_phnum;
+    struct found f = {.page = (uintptr_t)sysconf(_SC_PAGESIZE), .lo = UINTPTR_MAX, .id = 0xcbf29ce484222325};
+    for (p = info->dlpi_phdr; p < end; p++)
+        if (p->p_type == PT_GNU_RELRO) {
+            f.relro_lo = (info->dlpi_addr + p->p_vaddr) & -f.page;
+            f.relro_hi = (info->dlpi_addr + p->p_vaddr + p->p_memsz) & -f.page;
         }
+    for (p = info->dlpi_phdr; p < end; p++) {
+        uintptr_t at = info->dlpi_addr + p->p_vaddr;
+        if (p->p_type == PT_LOAD && (p->p_flags & PF_W))
+            add_variables(&f, p, at);
+        else if (p->p_type == PT_LOAD && (p->p_flags & PF_R))
+            add_constants(p, at);
+        else if (p->p_type == PT_NOTE)
+            mix_build_id(&f.id, &f.has_id, (const char *)at, p->p_memsz);
     }
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    lo &= -page;
-    relro_hi &= -page;
-    lo = relro_hi > lo ? relro_hi : lo;
-    hi = shi_round_up(hi, page);
-    file_hi = shi_round_up(file_hi, page);
-    if (hi > lo)
-        range = (struct shi_statics){lo, hi - lo, file_hi > lo ? file_hi - lo : 0, id};
+    if (!f.has_id)
+        f.id = mix_constants(f.id);
+    f.hi = shi_round_up(f.hi, f.page);
+    f.file_hi = shi_round_up(f.file_hi, f.page);
+    if (f.hi > f.lo)
+        range = (struct shi_statics){f.lo, f.hi - f.lo, f.file_hi > f.lo ? f.file_hi - f.lo : 0, 0, f.id};
+    if (f.relro_hi > f.relro_lo && range.lo >= f.relro_hi) {
+        range.relro_bytes = range.lo - f.relro_lo;
+        relro_file_bytes = f.relro_hi - f.relro_lo;
+    }
     return 1;
 }
 
 const struct shi_statics *shi_statics_find(void)
 {
-    if (!range.lo)
+    if (!range.lo && !n_constants)
         dl_iterate_phdr(examine_executable, NULL);
     return &range;
+}
+
+int shi_statics_same(const void *addr, size_t bytes)
+{
+    for (int i = 0; i < n_constants; i++) {
+        size_t off = (uintptr_t)addr - constants[i].lo;
+        if (off < constants[i].bytes && bytes <= constants[i].bytes - off)
+            return 1;
+    }
+    return 0;
 }
 
 /* write(2) by its system call: under AddressSanitizer the wrapper refuses the red zones between globals. */
@@ -196,9 +276,12 @@ int shi_statics_remap(int fd, uint64_t off)
             return -errno;
         place.copied = page;
     }
+    int err = write_out(fd, off, range.lo - range.relro_bytes, relro_file_bytes);
+    off += range.relro_bytes;
     place.fd = fd; /* before the copy: in a static link these words move too */
     place.off = off;
-    int err = write_out(fd, off, range.lo, range.file_bytes);
+    if (!err)
+        err = write_out(fd, off, range.lo, range.file_bytes);
     if (!err)
         err = write_out_bss(fd, off + range.file_bytes, range.lo + range.file_bytes, range.bytes - range.file_bytes);
     if (!err && mmap((void *)range.lo, range.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, (off_t)off) ==

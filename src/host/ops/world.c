@@ -66,8 +66,9 @@ static int fill_peers(const struct shi_statics *st)
         p->far = 0;
         p->heap_bytes = r->heap_bytes < shi_world.heap_bytes ? r->heap_bytes : shi_world.heap_bytes;
         p->heap_delta = (ptrdiff_t)((uintptr_t)shm->base + r->heap_off - shm->heap_lo);
-        p->data_bytes = r->exe_id == st->exe_id ? r->data_bytes : 0; /* another program's globals are not ours */
-        p->data_delta = (ptrdiff_t)((uintptr_t)shm->base + r->data_off - st->lo);
+        p->same_program = r->exe_id == st->exe_id; /* another program's globals are not ours */
+        p->data_bytes = p->same_program ? st->bytes : 0;
+        p->data_delta = (ptrdiff_t)((uintptr_t)shm->base + r->data_off + st->relro_bytes - st->lo);
     }
     peers[shi_world.pe].heap_delta = peers[shi_world.pe].data_delta = 0;
     shi_world.peer = peers;
@@ -161,7 +162,7 @@ static int join_node(void)
     const struct shi_statics *st = shi_statics_find();
     struct shi_shm_want want = {.sync_bytes = shi_team_sync_bytes(shi_world.boot.n_pes),
                                 .am_bytes = shi_am_shared_bytes(shi_world.boot.n_local),
-                                .heap_bytes = shi_world.config.heap_bytes, .data_bytes = st->bytes,
+                                .heap_bytes = shi_world.config.heap_bytes, .data_bytes = st->relro_bytes + st->bytes,
                                 .exe_id = st->exe_id, .huge_pages = shi_world.config.huge_pages,
                                 .prefault = shi_world.config.prefault, .remap = shi_statics_remap};
     struct shi_shm shm;
@@ -206,7 +207,8 @@ static int join_network(const struct shi_statics *st)
         return 0;
     const struct shi_stream_region own[SHI_REGIONS] = {
         [SHI_REGION_HEAP] = {.base = (char *)shi_world.heap_lo, .bytes = shi_world.heap_bytes},
-        [SHI_REGION_DATA] = {.base = (char *)st->lo, .bytes = st->bytes},
+        [SHI_REGION_DATA] = {.base = (char *)st->lo - st->relro_bytes, .bytes = st->relro_bytes + st->bytes,
+                             .registered = shm->base + mine->data_off}, /* RELRO itself is not writable */
         [SHI_REGION_SYNC] = {.base = shm->base + mine->sync_off, .bytes = shi_team_sync_bytes(shi_world.n_pes)}};
     int err = up ? 0 : shi_stream_up(&shi_world.boot, &shi_world.config, own, st->exe_id);
     if (!err)
@@ -222,7 +224,8 @@ static int join_network(const struct shi_statics *st)
 static void prepare_messages(void)
 {
     const struct shi_am_world w = {.pe = shi_world.pe, .n_pes = shi_world.n_pes, .local = shi_world.boot.local_index,
-                                   .shm = &shi_world.shm, .data_lo = shi_world.data_lo, .in_device = shi_dheap_holds,
+                                   .shm = &shi_world.shm, .data_lo = shi_world.data_lo - shi_world.relro_bytes,
+                                   .in_device = shi_dheap_holds,
                                    .hidden = shi_dheap_hides, .device_of = shi_dheap_of, .device_copy = shi_dheap_move};
     shi_am_up(&w);
     if (shi_world.lane)
@@ -239,6 +242,7 @@ static int build_world(int thread_level)
     shi_world.heap_bytes = shi_world.config.heap_bytes;
     shi_world.data_lo = st->lo;
     shi_world.data_bytes = st->bytes;
+    shi_world.relro_bytes = st->relro_bytes;
     shi_world.check = shi_world.config.check;
     shi_world.thread_level = thread_level;
     shi_world.threads = thread_level == SHMEM_THREAD_MULTIPLE;
@@ -381,7 +385,25 @@ void *shi_reach(const struct shi_peer *p, const void *addr, size_t bytes)
     return shi_world.dev_private ? NULL : reach_device(p, addr, bytes);
 }
 
-_Noreturn void shi_not_symmetric(const char *routine, const char *arg, const void *addr, size_t bytes, int pe)
+/* Is it a constant that holds addresses? */
+static int is_relro(const void *addr, size_t bytes)
+{
+    uintptr_t off = (uintptr_t)addr - (shi_world.data_lo - shi_world.relro_bytes);
+    return off < shi_world.relro_bytes && bytes <= shi_world.relro_bytes - off;
+}
+
+const void *shi_reach_read(const struct shi_peer *p, const void *addr, size_t bytes)
+{
+    const void *at = shi_reach(p, addr, bytes);
+    if (at || !p->same_program)
+        return at;
+    if (shi_statics_same(addr, bytes))
+        return addr;
+    return !p->far && is_relro(addr, bytes) ? (const char *)addr + p->data_delta : NULL;
+}
+
+_Noreturn void shi_not_symmetric(const char *routine, enum shi_use use, const char *arg, const void *addr, size_t bytes,
+                                 int pe)
 {
     uintptr_t heap = (uintptr_t)addr - shi_world.heap_lo, data = (uintptr_t)addr - shi_world.data_lo;
     if (bytes > PTRDIFF_MAX)
@@ -392,7 +414,10 @@ _Noreturn void shi_not_symmetric(const char *routine, const char *arg, const voi
     if (data < shi_world.data_bytes && bytes > shi_world.data_bytes - data)
         shi_die(routine, "%s = %p: %zu bytes run past the end of the static data by %zu (pe = %d)", arg, addr, bytes,
                 data + bytes - shi_world.data_bytes, pe);
-    if (data < shi_world.data_bytes)
+    int constant = shi_statics_same(addr, bytes) || is_relro(addr, bytes);
+    if (constant && use == SHI_WRITE)
+        shi_die(routine, "%s = %p: constant data, which can only be read (pe = %d)", arg, addr, pe);
+    if (data < shi_world.data_bytes || constant)
         shi_die(routine, "%s = %p: static data of another program than PE %d runs", arg, addr, pe);
     shi_die(routine, "%s = %p is not symmetric: neither in the symmetric heap nor in static data (pe = %d)", arg, addr,
             pe);
@@ -412,23 +437,24 @@ void shi_check_call(const char *routine, const struct shmem_ctx *ctx, int pe)
                 shi_world.thread_level == SHMEM_THREAD_SINGLE ? "SINGLE" : "FUNNELED");
 }
 
-void *shi_miss(const char *routine, const struct shmem_ctx *ctx, const char *arg, const void *addr, size_t bytes, int pe)
+void *shi_miss(const char *routine, const struct shmem_ctx *ctx, enum shi_use use, const char *arg, const void *addr,
+               size_t bytes, int pe)
 {
     shi_check_call(routine, ctx, pe);
     const struct shi_peer *p = &ctx->team->peer[pe];
-    void *at = bytes ? shi_reach(p, addr, bytes) : (void *)addr;
+    void *at = !bytes ? (void *)addr : use == SHI_READ ? (void *)shi_reach_read(p, addr, bytes) : shi_reach(p, addr, bytes);
     if (at || !bytes)
         return at;
     if (shi_world.dev_private && reach_device(p, addr, bytes))
         shi_die(routine, "%s = %p is device memory that the host cannot load and store; put and get copy it (pe = %d)",
                 arg, addr, pe);
-    shi_not_symmetric(routine, arg, addr, bytes, pe);
+    shi_not_symmetric(routine, use, arg, addr, bytes, pe);
 }
 
-void *shi_miss_copy(const char *routine, const struct shmem_ctx *ctx, const char *arg, const void *addr, size_t bytes,
-                    int pe)
+void *shi_miss_copy(const char *routine, const struct shmem_ctx *ctx, enum shi_use use, const char *arg, const void *addr,
+                    size_t bytes, int pe)
 {
     shi_check_call(routine, ctx, pe);
     void *at = shi_world.dev_private && bytes ? reach_device(&ctx->team->peer[pe], addr, bytes) : NULL;
-    return at ? at : shi_miss(routine, ctx, arg, addr, bytes, pe);
+    return at ? at : shi_miss(routine, ctx, use, arg, addr, bytes, pe);
 }

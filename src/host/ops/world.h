@@ -40,6 +40,7 @@ struct shi_world {
                                     library starts a thread that runs functions of the program */
     int ever_up;
     size_t heap_bytes, data_bytes;
+    size_t relro_bytes;          /* constants before data_lo, which peers can read: statics.h */
     uintptr_t dev_lo;            /* this PE's device heap, 0: none yet */
     size_t dev_bytes;
     int dev_private;             /* the host cannot load and store it */
@@ -91,23 +92,27 @@ void shi_allow_thread(void);
 /* Die unless the library is up. */
 void shi_need_up(const char *routine);
 
+/* What a routine does with a symmetric object. Constant static data can only be read. */
+enum shi_use { SHI_WRITE, SHI_READ };
+
 /*
  * The slow half: diagnose what missed the fast table, or translate where it is empty, with SHMEM_CHECK=1 after every
  * check.
- * Returns an address to load from and store to; never NULL. `arg` names the argument.
+ * Returns an address to load from and, unless SHI_READ, to store to; never NULL. `arg` names the argument.
  */
-void *shi_miss(const char *routine, const struct shmem_ctx *ctx, const char *arg, const void *addr, size_t bytes,
-               int pe);
+void *shi_miss(const char *routine, const struct shmem_ctx *ctx, enum shi_use use, const char *arg, const void *addr,
+               size_t bytes, int pe);
 
 /* What both begin with: die unless the library is up, the context valid, pe one of its PEs, the thread allowed. */
 void shi_check_call(const char *routine, const struct shmem_ctx *ctx, int pe);
 
 /* What they end with: say why the address is no place on PE pe. */
-_Noreturn void shi_not_symmetric(const char *routine, const char *arg, const void *addr, size_t bytes, int pe);
+_Noreturn void shi_not_symmetric(const char *routine, enum shi_use use, const char *arg, const void *addr, size_t bytes,
+                                 int pe);
 
 /* The same for copies: also device memory that the host cannot load and store. */
-void *shi_miss_copy(const char *routine, const struct shmem_ctx *ctx, const char *arg, const void *addr, size_t bytes,
-                    int pe);
+void *shi_miss_copy(const char *routine, const struct shmem_ctx *ctx, enum shi_use use, const char *arg, const void *addr,
+                    size_t bytes, int pe);
 
 /* Where loads and stores reach [addr, + bytes) of PE pe of the context's team, or NULL when the table does not say. */
 SHI_INLINE void *shi_fast(const struct shmem_ctx *ctx, const void *addr, size_t bytes, int pe)
@@ -129,7 +134,7 @@ SHI_INLINE void *shi_at(const char *routine, const struct shmem_ctx *ctx, const 
                         size_t bytes, int pe)
 {
     void *at = shi_fast(ctx, addr, bytes, pe);
-    return shi_likely(at != NULL) ? at : shi_miss(routine, ctx, arg, addr, bytes, pe);
+    return shi_likely(at != NULL) ? at : shi_miss(routine, ctx, SHI_WRITE, arg, addr, bytes, pe);
 }
 
 /* Whether contexts get the empty table. */
@@ -140,5 +145,8 @@ static inline int shi_all_miss(void)
 
 /* The peer's address of [addr, + bytes), or NULL when it is not symmetric or pe is out of reach; never dies. */
 void *shi_reach(const struct shi_peer *p, const void *addr, size_t bytes);
+
+/* The same for loads alone: constant static data too, those without addresses even of a far PE. */
+const void *shi_reach_read(const struct shi_peer *p, const void *addr, size_t bytes);
 
 #endif
