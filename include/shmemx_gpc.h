@@ -19,8 +19,10 @@
  * the thread level. SHMEM_GPC_THREAD=0 leaves that thread out: then they run only in calls that wait and in
  * shmemx_gpc_test. A func that takes long holds up later calls to that PE, not put, get, atomics, signals and messages.
  *
- * Inside func and callback every nonblocking routine may be called, shmemx_gpc_exec with a handle too. shmemx_gpc_wait
- * and a blocking exec are refused there with -EDEADLK; barriers, collectives, locks and waits for a variable end the job.
+ * Inside func and callback every nonblocking routine may be called, and GPCs. They may wait for GPCs that they started
+ * themselves; other functions run on that PE meanwhile, and may be called by the GPC that is awaited. Each function that
+ * waits keeps its stack, each one that returns SHMEMX_GPC_PENDING only what it put into `state`. Barriers, collectives,
+ * locks and waits for a variable end the job there.
  */
 #ifndef SHMEMX_GPC_H
 #define SHMEMX_GPC_H
@@ -88,7 +90,8 @@ int shmemx_gpc_release(int handle);
 typedef struct shmemx_gpc_limits {
     size_t hlen, dlen, rhlen, rdlen; /* bytes */
     int handles;                     /* registered at one time */
-    int in_flight;                   /* GPCs of one root on their way; later ones wait at the root for their turn */
+    int in_flight;                   /* GPCs of one root on their way; later ones wait at the root for their turn. Those started
+                                      * inside functions and by kernels do not count and do not wait */
 } shmemx_gpc_limits_t;
 void shmemx_gpc_limits(shmemx_gpc_limits_t *limits);
 
@@ -103,13 +106,16 @@ typedef struct shmemx_gpc_nbh {
 } shmemx_gpc_nbh_t;
 void shmemx_gpc_nbh_init(shmemx_gpc_nbh_t *nbh);
 int shmemx_gpc_test(shmemx_gpc_nbh_t *nbh); /* 1: complete, 0: not yet; makes progress */
-int shmemx_gpc_wait(shmemx_gpc_nbh_t *nbh); /* its status; -EDEADLK inside a function, and then nothing was awaited */
+int shmemx_gpc_wait(shmemx_gpc_nbh_t *nbh); /* its status; -EDEADLK: see below */
 
 /*
  * Start a GPC and, where nbh is NULL, wait for it: 0 or -EIO then. What is wrong with the arguments is told in one line
  * and with -EINVAL, a handle in use with -EBUSY, and nothing is sent: a PE outside the team, lengths over the limits, a
  * handle that is none, an id twice in idlst, a tree with a cycle, a second parent or an id out of reach. The root may be
  * in idlst or not, and idlen 0: it runs func once.
+ *
+ * -EDEADLK, after one line, from a wait or a blocking exec inside functions that wait inside each other more deeply than a
+ * stack takes, where there can be no further thread (SHMEM_GPC_THREAD=0): nothing was started, nothing awaited.
  *
  * hdr and idlst may be used again when the call returns; data, which may be any memory of the PE, and rhdr and rdata,
  * which are valid then, when the GPC is complete.

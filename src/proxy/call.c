@@ -37,7 +37,7 @@ int shi_proxy_call(struct shi_proxy_place *p, struct shi_engine_op *op, const st
     c->to_cell = v->result == SHI_RESULT_CELL;
     const struct shi_gpc_want w = {.team = &shi_team_world, .func = v->func, .callback = SHMEMX_GPC_NONE,
                                    .tree = SHMEMX_GPC_NONE, .plain = 1, .pe = (int)op->request.pe, .hdr = v->payload,
-                                   .hlen = v->bytes, .rhdr = c->reply, .rhlen = v->rhlen, .nbh = &c->nbh};
+                                   .hlen = v->bytes, .rhdr = c->reply, .rhlen = v->rhlen, .nbh = &c->nbh, .nested = 1};
     int err = shi_gpc_start(&w);
     if (err) {
         free(c);

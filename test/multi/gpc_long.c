@@ -2,6 +2,7 @@
  * gpc_long.c - who runs the functions of GPCs while the program computes, and what a long one holds up: later calls to
  * that PE, and nothing else. With -DNO_THREAD the library has no thread for them.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <shmemx.h>
@@ -160,6 +161,30 @@ static void through_all(void)
     shmem_barrier_all();
 }
 
+/* Functions that wait inside each other, more than one stack takes and with no thread for the others: a hang. */
+static int h_descend;
+
+static int descend(shmemx_gpc_call_t *c)
+{
+    int left;
+    memcpy(&left, c->hdr, sizeof left);
+    if (left-- == 0)
+        return 0;
+    return shmemx_gpc_exec(SHMEM_TEAM_WORLD, h_descend, next_pe(), &left, sizeof left, NULL, 0, NULL, 0, NULL, 0, NULL) ? -1 : 0;
+}
+
+static void too_deep(void)
+{
+    const int deep = 40 * n_pes, flat = 3;
+    clear();
+    if (me == 0) {
+        int err = shmemx_gpc_exec(SHMEM_TEAM_WORLD, h_descend, next_pe(), &deep, sizeof deep, NULL, 0, NULL, 0, NULL, 0, NULL);
+        CHECKF(err == (THREAD ? 0 : -EIO), "%d", err);
+        CHECK(shmemx_gpc_exec(SHMEM_TEAM_WORLD, h_descend, next_pe(), &flat, sizeof flat, NULL, 0, NULL, 0, NULL, 0, NULL) == 0);
+    }
+    shmem_barrier_all();
+}
+
 int main(void)
 {
     setenv("SHMEM_GPC_THREAD", THREAD ? "1" : "0", 1);
@@ -176,9 +201,11 @@ int main(void)
     h_quick = shmemx_gpc_register(quick);
     h_tree = shmemx_gpc_register(to_all);
     h_sum = shmemx_gpc_register_callback(sum_up);
+    h_descend = shmemx_gpc_register(descend);
     RUN(computing_target, "a call to a PE that computes");
     if (THREAD)
         RUN(long_function, "a long function beside everything else");
+    RUN(too_deep, "functions that wait inside each other");
     RUN(through_all, "trees through PEs that compute in between");
     shmem_finalize();
     return tap_end();

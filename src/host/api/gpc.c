@@ -6,6 +6,7 @@
 
 #include "host/ops/gpc.h"
 #include "host/ops/gpc_handle.h"
+#include "host/ops/gpc_run.h"
 #include "host/ops/gpc_tree.h"
 #include "host/util/log.h"
 
@@ -70,20 +71,15 @@ static int busy(const shmemx_gpc_nbh_t *nbh)
 int shmemx_gpc_test(shmemx_gpc_nbh_t *nbh)
 {
     shi_need_up(__func__);
-    if (busy(nbh))
+    if (busy(nbh)) {
         shi_gpc_step();
+        if (busy(nbh))
+            shi_gpc_looked(nbh);
+    }
     return !busy(nbh);
 }
 
-static int inside(const char *routine)
-{
-    if (shi_likely(!shi_wait_inside))
-        return 0;
-    shi_log_error("%s: waits for a GPC inside %s, which might never end", routine, shi_wait_inside);
-    return -EDEADLK;
-}
-
-static int wait_for(const shmemx_gpc_nbh_t *nbh)
+static int await(const shmemx_gpc_nbh_t *nbh)
 {
     SHI_WAIT_LOOP(shi_gpc_wait_step, !busy(nbh), .routine = "shmemx_gpc_wait", .kind = SHI_FOR_OTHER,
                   .words = "a GPC has not been answered");
@@ -93,7 +89,13 @@ static int wait_for(const shmemx_gpc_nbh_t *nbh)
 int shmemx_gpc_wait(shmemx_gpc_nbh_t *nbh)
 {
     shi_need_up(__func__);
-    return inside(__func__) ? -EDEADLK : wait_for(nbh);
+    int paused = busy(nbh) ? shi_gpc_pause(__func__) : 0;
+    if (paused < 0)
+        return paused;
+    int status = await(nbh);
+    if (paused)
+        shi_gpc_resume();
+    return status;
 }
 
 /* ---- exec ------------------------------------------------------------------------------------------------------------ */
@@ -133,20 +135,27 @@ static int check(const char *routine, const struct shi_gpc_want *w)
     bad = bad ? bad : check_length(routine, "data", w->data, "dlen", w->dlen, SHI_GPC_DLEN);
     bad = bad ? bad : check_length(routine, "rhdr", w->rhdr, "rhlen", w->rhlen, SHI_GPC_HLEN);
     bad = bad ? bad : check_length(routine, "rdata", w->rdata, "rdlen", w->rdlen, SHI_GPC_DLEN);
-    return bad || w->nbh ? bad : inside(routine);
+    return bad;
 }
 
 /* Start, and wait if there is no handle to wait with later. */
 static int start(const char *routine, struct shi_gpc_want *w)
 {
     shmemx_gpc_nbh_t own = {0, 0, 0, 0};
-    int blocking = !w->nbh;
+    int blocking = !w->nbh, paused = blocking ? shi_gpc_pause(routine) : 0;
+    if (paused < 0)
+        return paused;
     if (blocking)
         w->nbh = &own;
+    w->nested = shi_wait_inside != NULL;
     int err = shi_gpc_start(w);
     if (err)
         shi_log_error("%s: out of memory", routine);
-    return err || !blocking ? err : wait_for(&own);
+    else if (blocking)
+        err = await(&own);
+    if (paused)
+        shi_gpc_resume();
+    return err;
 }
 
 int shmemx_gpc_exec(shmem_team_t team, int func, int pe, const void *hdr, size_t hlen, const void *data, size_t dlen,

@@ -2,8 +2,7 @@
  * gpc.c - one GPC at one PE: received, func, children, callbacks, answered.
  *
  *   step                                          by                    then
- *   received  START arrives, is put together      progress              task; early when its team is not made here yet
- *   early     this PE returns from the split      whoever splits        task
+ *   received  START arrives, is put together      progress              task, once the team is made here
  *   func      INIT, PROBE while PENDING           dispatcher            children sent, or answered
  *   open      a child's REPLY is put together     progress              task
  *   callback  once for each REPLY                 dispatcher            the last: answered
@@ -17,11 +16,12 @@
  *   open            posted, then the dispatcher
  *   child[i].out    dispatcher (plain: exec) until    progress              a child answers after the last byte only
  *                   sent, progress from its reply on
- *   holds           all                               all                   acq_rel: whoever drops the last one frees
+ *   holds, pins     all                               all                   acq_rel: whoever drops the last one ends it, frees it
  *   unsent          senders                           dispatcher            relaxed: sent means that progress is done
  *   nbh->busy       whoever completes                 the program           R1 -> A1 status and reply are there
  *   roots.*         whoever starts or ends one        the same              roots.lock
- *   early.*         progress, shi_gpc_team_made       the same              early.lock: a team is either found or waited for
+ *   called_back,    dispatcher                        dispatcher            `running` of gpc_run.c
+ *   later
  *
  * Allocation: of every size the programs ask for, so malloc's cache serves as the free list.
  */
@@ -54,15 +54,19 @@ struct gpc {
     struct shmem_team *team;  /* NULL: not known here, or destroyed */
     uint64_t team_number;
     int *below;
-    int is_root, plain;
+    int is_root, plain, has_turn;
     int err;                  /* it was not received whole */
     int failed, open;         /* children that have not answered */
+    int called_back;          /* a callback is on some thread's stack */
+    struct shi_gpc_task *later; /* replies that came meanwhile, the last one first */
     int holds;                /* 1 until answered, and 1 for each child, message or fetch that needs this */
+    int pins;                 /* 1 until holds is 0, and 1 for each GPC that func has started: the memory stays */
     int unsent, exposed;      /* children that have not been sent all, that may fetch our data */
     shmemx_gpc_nbh_t *nbh;    /* root, until complete */
+    struct gpc *starter;      /* root: the GPC whose func started it, until complete */
     int pe;                   /* of the world: the parent; plain root: the child */
     uint64_t token;           /* the parent's */
-    struct gpc *next;         /* roots that wait for their turn, or calls for their team */
+    struct gpc *next;         /* roots that wait for their turn */
     struct shi_gpc_in in;     /* START; plain root: REPLY */
     struct shi_gpc_out out;   /* REPLY; plain root: FIN */
     struct child *child, few[2];
@@ -87,10 +91,7 @@ static struct {
     int n;
     struct gpc *first, **last; /* they wait */
 } roots = {.last = &roots.first};
-static struct {
-    uint8_t lock;
-    struct gpc *first, **last; /* calls on teams that are not made here yet */
-} early = {.last = &early.first};
+static _Thread_local struct gpc *in_func; /* whose func this thread is in */
 
 static int run_func(struct shi_gpc_task *t);
 
@@ -119,7 +120,7 @@ static struct gpc *make(size_t body, char **body_at, int *err)
     struct gpc *g = get(sizeof *g, body, body_at, err);
     g->task.run = run_func;
     g->child = g->few;
-    g->holds = 1;
+    g->holds = g->pins = 1;
     __atomic_add_fetch(&live, 1, __ATOMIC_RELAXED);
     return g;
 }
@@ -137,14 +138,29 @@ static void *carve(char **body, size_t bytes)
 
 static void begin(struct gpc *g);
 
+static void unpin(struct gpc *g)
+{
+    if (__atomic_sub_fetch(&g->pins, 1, __ATOMIC_ACQ_REL))
+        return;
+    if (g->child != g->few)
+        free(g->child);
+    free(g);
+}
+
 static void complete(struct gpc *g, int status)
 {
     shmemx_gpc_nbh_t *nbh = g->nbh;
+    struct gpc *starter = g->starter;
     g->nbh = NULL;
     nbh->status = status;
     nbh->rhsize = status ? 0 : g->call.rhsize;
     nbh->rdsize = status ? 0 : g->call.rdsize;
     __atomic_store_n(&nbh->busy, 0, __ATOMIC_RELEASE); /* R1 */
+    if (starter) {
+        g->starter = NULL;
+        shi_gpc_wake(&starter->task); /* it may be what the func is pending for */
+        unpin(starter);
+    }
 }
 
 static void root_ended(void)
@@ -166,14 +182,12 @@ static void drop(struct gpc *g)
 {
     if (__atomic_sub_fetch(&g->holds, 1, __ATOMIC_ACQ_REL))
         return;
-    int is_root = g->is_root;
+    int had_turn = g->has_turn;
     if (g->nbh)
         complete(g, -EIO); /* it failed, and data was still in use */
-    if (g->child != g->few)
-        free(g->child);
-    free(g);
+    unpin(g);
     __atomic_sub_fetch(&live, 1, __ATOMIC_RELEASE);
-    if (is_root)
+    if (had_turn)
         root_ended();
 }
 
@@ -314,11 +328,14 @@ static int run_func(struct shi_gpc_task *t)
     struct gpc *g = (struct gpc *)((char *)t - offsetof(struct gpc, task));
     union shi_gpc_entry e;
     shi_gpc_fetched(&g->in);
+    struct gpc *outer = in_func;
+    in_func = g;
     int rc = find_func(g, &e) ? e.func(&g->call) : -EINVAL;
+    in_func = outer;
     if (rc == SHMEMX_GPC_PENDING) {
         int went_on = g->call.stage == SHMEMX_GPC_INIT;
         g->call.stage = SHMEMX_GPC_PROBE;
-        shi_gpc_post(t);
+        shi_gpc_post_pending(t);
         return went_on;
     }
     if (rc < 0 || !sizes_fit(&g->call)) {
@@ -345,7 +362,11 @@ static int run_callback(struct gpc *g, const struct reply *r)
     c->cdata = r->rdata;
     c->chlen = r->rhsize;
     c->cdlen = r->rdsize;
-    return found && e.func(c) >= 0 && sizes_fit(c);
+    struct gpc *outer = in_func;
+    in_func = NULL;
+    int good = found && e.func(c) >= 0 && sizes_fit(c);
+    in_func = outer;
+    return good;
 }
 
 static void forget_reply(struct shi_gpc_out *o)
@@ -359,15 +380,39 @@ static void send_fin(struct shi_gpc_out *o, int pe, uint64_t fin, void (*sent)(s
     shi_gpc_send(o);
 }
 
+/* The callback has returned: the replies that came meanwhile, in their order. */
+static void post_later(struct gpc *g)
+{
+    struct shi_gpc_task *in_order = NULL, *t;
+    while ((t = g->later)) {
+        g->later = t->next;
+        t->next = in_order;
+        in_order = t;
+    }
+    while ((t = in_order)) {
+        in_order = t->next;
+        shi_gpc_post(t);
+    }
+}
+
 static int run_reply(struct shi_gpc_task *t)
 {
     struct reply *r = (struct reply *)((char *)t - offsetof(struct reply, task));
     struct gpc *g = r->child->parent;
     int fetched = r->in.src.bytes > 0;
     shi_gpc_fetched(&r->in);
+    if (g->called_back) { /* and waits for a GPC: the functions of one id share its call object */
+        t->next = g->later;
+        g->later = t;
+        return 1;
+    }
     g->open--;
     if (!g->failed) {
-        if (r->status || r->in.err || !run_callback(g, r))
+        g->called_back = 1;
+        int good = !r->status && !r->in.err && run_callback(g, r);
+        g->called_back = 0;
+        post_later(g);
+        if (!good)
             fail(g);
         else if (g->open == 0)
             answer(g, 0);
@@ -382,49 +427,11 @@ static int run_reply(struct shi_gpc_task *t)
 
 /* ---- setup: messages arrive, in progress ---------------------------------------------------------------------------- */
 
-/* A PE that has returned from a split may call one that has not. 1: the call waits for shi_gpc_team_made, in the order of
- * arrival. What waits here is bounded by its roots, like what waits for its turn. */
-static int is_early(struct gpc *g)
-{
-    int later = 0;
-    if (g->team_number <= SHI_SLOT_SHARED)
-        return 0;
-    shi_spin_lock(&early.lock);
-    for (const struct gpc *e = early.first; e && !later; e = e->next)
-        later = e->team_number == g->team_number;
-    if (!later)
-        shi_team_find(g->team_number, &later);
-    if (later) {
-        g->next = NULL;
-        *early.last = g;
-        early.last = &g->next;
-    }
-    shi_spin_unlock(&early.lock);
-    return later;
-}
-
-void shi_gpc_team_made(uint64_t number)
-{
-    shi_spin_lock(&early.lock);
-    for (struct gpc **at = &early.first, *g; (g = *at);) {
-        if (g->team_number != number) {
-            at = &g->next;
-            continue;
-        }
-        *at = g->next;
-        if (!*at)
-            early.last = at;
-        shi_gpc_post(&g->task);
-    }
-    shi_spin_unlock(&early.lock);
-}
-
 static void start_whole(struct shi_gpc_in *in)
 {
     struct gpc *g = (struct gpc *)((char *)in - offsetof(struct gpc, in));
     g->err = g->err ? g->err : in->err;
-    if (!is_early(g))
-        shi_gpc_post(&g->task);
+    shi_gpc_post_on(g->team_number, &g->task);
 }
 
 static void on_start(int pe, const struct shi_gpc_start *s, size_t bytes)
@@ -550,6 +557,7 @@ static void begin_in_turn(struct gpc *g)
     shi_spin_lock(&roots.lock);
     int now = roots.n < SHI_GPC_IN_FLIGHT;
     roots.n += now;
+    g->has_turn = 1;
     g->next = NULL;
     if (!now) {
         *roots.last = g;
@@ -589,7 +597,13 @@ int shi_gpc_start(const struct shi_gpc_want *w)
     g->pe = w->plain ? shi_team_world_pe(w->team, w->pe) : shi_world.pe;
     g->nbh = w->nbh;
     w->nbh->busy = 1;
-    begin_in_turn(g);
+    g->starter = in_func;
+    if (in_func)
+        __atomic_add_fetch(&in_func->pins, 1, __ATOMIC_RELAXED);
+    if (w->nested)
+        begin(g);
+    else
+        begin_in_turn(g);
     return 0;
 }
 
@@ -626,37 +640,12 @@ static void wait_for_own(void)
                   .kind = SHI_FOR_OTHER, .words = "GPCs of this PE have not been answered");
 }
 
-/* What each PE tells the others: messages so far. */
-struct census {
-    uint64_t sent, received;
-};
-
-/*
- * A failed GPC may still be under way where its root no longer knows of it, and a message may arrive where nothing was
- * under way. All has come to rest when, of two censuses of messages between which every PE saw all of its own end, the
- * sums of both kinds are equal and did not grow.
- */
 void shi_gpc_finish(const char *routine)
 {
     if (!up)
         return;
     shi_wait_allow(routine);
-    uint64_t before, now = UINT64_MAX;
-    struct census sum;
-    do {
-        struct census mine;
-        wait_for_own();
-        shi_gpc_traffic(&mine.sent, &mine.received);
-        shi_team_exchange(&shi_team_world, &mine, sizeof mine);
-        sum = (struct census){0, 0};
-        for (int i = 0; i < shi_world.n_pes; i++) {
-            const struct census *other = shi_team_box(&shi_team_world, shi_world.pe, i);
-            sum.sent += other->sent;
-            sum.received += other->received;
-        }
-        before = now;
-        now = sum.sent;
-    } while (sum.sent != sum.received || now != before);
+    shi_gpc_settle(wait_for_own);
 }
 
 void shi_gpc_down(void)

@@ -15,6 +15,7 @@ struct shi_gpc_want {
     struct shmem_team *team;
     int func, callback, tree; /* plain: callback and tree are SHMEMX_GPC_NONE */
     int plain, pe;            /* plain: to this PE, and the root does not run func */
+    int nested;               /* started inside a func or callback, or by a kernel: does not wait for its turn */
     const void *hdr, *data;
     size_t hlen, dlen;
     void *rhdr, *rdata;
@@ -37,7 +38,7 @@ void shi_gpc_wait_step(struct shi_wait *w); /* and, without any, one of shi_wait
 /* Collective over the world, in finalize: wait until no PE has a GPC under way, its own or another's. */
 void shi_gpc_finish(const char *routine);
 
-/* This PE has a new team: calls on it that came from PEs that were faster may run. */
+/* This PE has a new team: calls on it that came earlier may run. */
 void shi_gpc_team_made(uint64_t number);
 
 /* After that and a barrier. */

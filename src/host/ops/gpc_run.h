@@ -1,21 +1,47 @@
 /*
- * gpc_run.h - what a PE has to do for GPCs, and who does it: a queue, filled by progress, emptied by one thread at a
- * time outside progress.
+ * gpc_run.h - what a PE has to do for GPCs, and who does it: queues, filled by progress, emptied by one thread at a time
+ * outside progress.
  */
 #ifndef SHI_GPC_RUN_H
 #define SHI_GPC_RUN_H
 
-/* Something to do. run returns 1, or 0 when it could not go on yet and has posted itself again. */
+#include <stdint.h>
+
+#include <shmemx_gpc.h>
+
+/* Something to do. run returns 1, or 0 when it could not go on yet and has called shi_gpc_post_pending. */
 struct shi_gpc_task {
-    struct shi_gpc_task *next;
+    struct shi_gpc_task *next, **prev; /* prev: in the list of pending tasks only */
     int (*run)(struct shi_gpc_task *self);
+    uint64_t team; /* of shi_gpc_post_on */
+    int woken;
 };
 
 /* To the end of the queue. Any thread, handlers too. The task may be gone when this returns. */
 void shi_gpc_post(struct shi_gpc_task *t);
 
-/* Run what is in the queue now, unless somebody else does or this thread is inside a task. How much went on. */
+/* The same once this PE has the team with this number: a PE that has returned from a split may call one that has not.
+ * Tasks of one team keep their order. What waits here is bounded by its roots, like what waits for its turn. */
+void shi_gpc_post_on(uint64_t team, struct shi_gpc_task *t);
+
+/* Run again in a while, after what can go on at once; shi_gpc_wake: at once, if it is still pending or running. */
+void shi_gpc_post_pending(struct shi_gpc_task *t);
+void shi_gpc_wake(struct shi_gpc_task *t);
+
+/* Run what is in the queue now and some of what is pending, unless somebody else does or this thread is inside a task.
+ * How much went on. */
 int shi_gpc_dispatch(void);
+
+/*
+ * Around a wait inside a task: other tasks may run between the two, on this thread too, nested to a limit; beyond it the
+ * library's threads run them, one more where all are that deep. 1: shi_gpc_resume must follow; 0: this thread is not
+ * inside a task; -EDEADLK after one line: too deep, and there can be no further thread.
+ */
+int shi_gpc_pause(const char *routine);
+void shi_gpc_resume(void);
+
+/* A look has found this GPC unfinished: a task that looks again and again waits for a moment, in which others may run. */
+void shi_gpc_looked(const shmemx_gpc_nbh_t *nbh);
 
 /* Begin to dispatch in wait loops and, if the configuration wants it, on a thread. 0 or -errno after one line. */
 int shi_gpc_run_up(void);

@@ -6,10 +6,10 @@
  *   in, until whole    progress (handlers)            progress          handlers run one at a time
  *   in_pieces          progress                       progress          the same
  *   fetches.*          progress, dispatcher           the same          fetches.lock
- *   sent, received     all senders; progress          shi_gpc_traffic   relaxed: compared when nothing moves
+ *   sent, received     all senders; progress          shi_gpc_settle    relaxed: compared when nothing moves
  *
  * At most FETCHES messages are being fetched or fetched and not yet used, so that callers who send much data at once
- * do not fill this PE's memory. Whoever has one needs nobody else to give it up: a function does not wait.
+ * do not fill this PE's memory. Whoever has one needs nobody else to give it up: it ends before the function begins.
  */
 #include "host/ops/gpc_wire.h"
 
@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "host/ops/dheap.h"
+#include "host/ops/team.h"
 #include "host/util/base.h"
 #include "host/util/spin.h"
 
@@ -31,12 +32,6 @@ static struct {
     int n;
     struct shi_gpc_in *first, **last; /* they wait */
 } fetches = {.last = &fetches.first};
-
-void shi_gpc_traffic(uint64_t *to, uint64_t *from)
-{
-    *to = __atomic_load_n(&sent, __ATOMIC_RELAXED);
-    *from = __atomic_load_n(&received, __ATOMIC_RELAXED);
-}
 
 void shi_gpc_count_received(void)
 {
@@ -271,4 +266,35 @@ void shi_gpc_receive_piece(int pe, const struct shi_gpc_piece *p, size_t bytes)
         *at = in->next;
         go_on(in);
     }
+}
+
+/* ---- the end ------------------------------------------------------------------------------------------------------- */
+
+/* What each PE sends the others: messages so far. */
+struct census {
+    uint64_t sent, received;
+};
+
+/*
+ * A failed GPC may still be under way where its root no longer knows of it, and a message may arrive where nothing was
+ * under way. All has come to rest when, of two censuses of messages between which every PE saw all of its own end, the
+ * sums of both kinds are equal and did not grow.
+ */
+void shi_gpc_settle(void (*own)(void))
+{
+    uint64_t before, now = UINT64_MAX;
+    struct census sum;
+    do {
+        own();
+        const struct census mine = {__atomic_load_n(&sent, __ATOMIC_RELAXED), __atomic_load_n(&received, __ATOMIC_RELAXED)};
+        shi_team_exchange(&shi_team_world, &mine, sizeof mine);
+        sum = (struct census){0, 0};
+        for (int i = 0; i < shi_world.n_pes; i++) {
+            const struct census *other = shi_team_box(&shi_team_world, shi_world.pe, i);
+            sum.sent += other->sent;
+            sum.received += other->received;
+        }
+        before = now;
+        now = sum.sent;
+    } while (sum.sent != sum.received || now != before);
 }

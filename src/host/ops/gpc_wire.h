@@ -126,8 +126,11 @@ void shi_gpc_receive_piece(int pe, const struct shi_gpc_piece *p, size_t bytes);
 /* What was fetched has found its use: another may be. Does nothing when it was not. */
 void shi_gpc_fetched(struct shi_gpc_in *in);
 
-/* Messages sent and received so far. */
-void shi_gpc_traffic(uint64_t *sent, uint64_t *received);
+/* A message has been received. */
 void shi_gpc_count_received(void);
+
+/* Collective over the world: return when no message is on its way and none can follow. own waits until nothing is under way
+ * at this PE. */
+void shi_gpc_settle(void (*own)(void));
 
 #endif
