@@ -137,7 +137,7 @@ int shi_progress_add(const struct shi_progress_source *source)
     if (!err) {
         sources[n_sources] = *source;
         __atomic_store_n(&n_sources, n_sources + 1, __ATOMIC_RELEASE); /* R2 */
-        shi_progress_on = 1;
+        __atomic_store_n(&shi_progress_on, 1, __ATOMIC_RELAXED);
         if (!running)
             err = start_thread();
         running = !err;
@@ -152,6 +152,8 @@ void shi_progress_stop(void)
     __atomic_store_n(&stop, 1, __ATOMIC_RELEASE); /* R1 */
     if (running)
         pthread_join(thread, NULL);
-    running = n_sources = shi_progress_on = 0;
+    running = 0;
+    __atomic_store_n(&n_sources, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&shi_progress_on, 0, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&lock);
 }

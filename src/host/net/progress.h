@@ -27,7 +27,7 @@ void shi_progress_stop(void);
 
 extern _Thread_local int shi_progress_own; /* this thread is one of the library's, not of the program's */
 
-extern int shi_progress_on; /* there is a source; set and cleared when no other thread polls */
+extern int shi_progress_on; /* there is a source; relaxed: a poll that sees it early or late finds what is counted */
 
 /* For the program's threads: poll every source once. How much was handled; 0 is idle. */
 int shi_progress_poll(void);
@@ -45,7 +45,7 @@ int shi_progress_rest(void);
 /* The same where most programs have no source. */
 static inline int shi_progress(void)
 {
-    return __builtin_expect(shi_progress_on, 0) ? shi_progress_poll() : 0;
+    return __builtin_expect(__atomic_load_n(&shi_progress_on, __ATOMIC_RELAXED), 0) ? shi_progress_poll() : 0;
 }
 
 #endif

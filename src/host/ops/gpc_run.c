@@ -404,13 +404,13 @@ int shi_gpc_run_up(void)
         shi_log_error("global procedure calls cannot start: %s", strerror(-err));
         return err;
     }
-    shi_wait_work = shi_gpc_dispatch;
+    __atomic_store_n(&shi_wait_work, shi_gpc_dispatch, __ATOMIC_RELEASE); /* W1 */
     return 0;
 }
 
 void shi_gpc_run_down(void)
 {
-    shi_wait_work = NULL;
+    __atomic_store_n(&shi_wait_work, NULL, __ATOMIC_RELEASE); /* W1 */
     pthread_mutex_lock(&threads.lock);
     __atomic_store_n(&threads.stop, 1, __ATOMIC_RELAXED);
     pthread_cond_broadcast(&threads.cond);

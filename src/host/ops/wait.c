@@ -62,14 +62,14 @@ int shi_wait_aborted(void)
 void shi_wait_slow(struct shi_wait *w)
 {
     shi_wait_aborted();
-    int some = shi_progress();
-    if (shi_unlikely(shi_wait_work != NULL) && !shi_progress_own)
-        some += shi_wait_work();
+    int some = shi_progress(), (*work)(void) = __atomic_load_n(&shi_wait_work, __ATOMIC_ACQUIRE); /* W2 */
+    if (shi_unlikely(work != NULL) && !shi_progress_own)
+        some += work();
     if (some) { /* something came: perhaps what we wait for */
         shi_wait_anew(w);
         return;
     }
-    if (shi_progress_on && w->looks < looks) {
+    if (__atomic_load_n(&shi_progress_on, __ATOMIC_RELAXED) && w->looks < looks) {
         w->polls = 0;
         w->looks++;
         shi_relax();

@@ -51,8 +51,8 @@ extern unsigned shi_wait_polls[2]; /* between two looks at the messages, set onc
 /* From SHMEM_SPIN, from whether PEs outnumber cores, and from whether there is a network. */
 void shi_wait_set(long configured, int crowded, int network);
 
-/* What this PE does for others while the program's threads wait, outside progress: how much went on. NULL: nothing.
- * Changes only when nobody waits. */
+/* What this PE does for others while the program's threads wait, outside progress: how much went on. NULL: nothing. Set and
+ * cleared with release while other threads may wait (W1); a wait loads it with acquire (W2). */
 extern int (*shi_wait_work)(void);
 
 /* Not NULL while this thread runs something of the program's inside shi_wait_work, and its name: a wait for what other
@@ -76,7 +76,7 @@ void shi_wait_slow(struct shi_wait *w);
 /* One step of a wait loop whose condition was found false. */
 static inline void shi_wait_step(struct shi_wait *w)
 {
-    if (shi_likely(w->polls < shi_wait_polls[shi_progress_on])) {
+    if (shi_likely(w->polls < shi_wait_polls[__atomic_load_n(&shi_progress_on, __ATOMIC_RELAXED)])) {
         w->polls++;
         shi_relax();
     } else {
