@@ -10,7 +10,8 @@
  *   rest=N       the wait for completions fails from the Nth time on
  *   lanes=N      N endpoints can be opened
  *   window=N     N operations in flight, so that the queue is always nearly full
- *   unordered=N  the provider promises no order, and indeed starts each write N looks late
+ *   unordered=N  the provider promises no order, and indeed starts each write N looks late; with reorder 1 to N looks, so
+ *                that writes overtake each other
  *
  * Only the holder of the lane's lock comes here, as for the endpoint itself.
  */
@@ -151,6 +152,12 @@ static ssize_t read(struct fid_ep *ep, void *buf, size_t len, void *desc, fi_add
     return rc ? rc : shim_of(ep, NULL)->real_rma->read(ep, buf, len, desc, from, addr, key, context);
 }
 
+static int below(int n)
+{
+    random_state = random_state * 6364136223846793005 + 1442695040888963407;
+    return (int)((random_state >> 33) % (uint64_t)n);
+}
+
 static ssize_t writemsg(struct fid_ep *ep, const struct fi_msg_rma *msg, uint64_t flags)
 {
     struct shim *s = shim_of(ep, NULL);
@@ -160,7 +167,8 @@ static ssize_t writemsg(struct fid_ep *ep, const struct fi_msg_rma *msg, uint64_
     if (!fault.unordered)
         return s->real_rma->writemsg(ep, msg, flags);
     struct held_write *w = &s->write[s->n_write++];
-    *w = (struct held_write){*msg, *msg->msg_iov, *msg->rma_iov, flags, s->looks + fault.unordered};
+    long late = fault.reorder ? 1 + below((int)fault.unordered) : fault.unordered;
+    *w = (struct held_write){*msg, *msg->msg_iov, *msg->rma_iov, flags, s->looks + late};
     return 0;
 }
 
@@ -175,12 +183,6 @@ static void start_writes(struct shim *s)
         else
             memmove(w, w + 1, (size_t)(--s->n_write - i) * sizeof *w);
     }
-}
-
-static int below(int n)
-{
-    random_state = random_state * 6364136223846793005 + 1442695040888963407;
-    return (int)((random_state >> 33) % (uint64_t)n);
 }
 
 /* A held entry that is due: the first, or any when they come out of order. -1: none. */
