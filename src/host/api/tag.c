@@ -38,13 +38,14 @@ static struct shi_tag_data many(const char *routine, const shmemx_tag_iov_t *iov
     return (struct shi_tag_data){.iov = n ? iov : NULL, .n = n, .bytes = sum};
 }
 
-static struct shi_match_key key(const char *routine, shmem_team_t team, uint64_t tag, uint64_t mask, int pe)
+static struct shi_tag_want want(const char *routine, shmem_team_t team, uint64_t tag, uint64_t mask, int pe)
 {
     const struct shmem_team *t = team_of(routine, team);
     if (shi_unlikely((unsigned)pe >= (unsigned)t->n && pe != SHMEMX_TAG_ANY_SOURCE))
         shi_die(routine, "pe = %d: neither a PE of the team, which has PEs 0 to %d, nor SHMEMX_TAG_ANY_SOURCE", pe,
                 t->n - 1);
-    return (struct shi_match_key){.tag = tag, .mask = mask, .team = t->number, .source = pe};
+    return (struct shi_tag_want){.key = {.tag = tag, .mask = mask, .team = t->number, .source = pe},
+                                 .pe = pe == SHMEMX_TAG_ANY_SOURCE ? SHI_MATCH_ANY : shi_team_world_pe(t, pe)};
 }
 
 /* ---- waiting -------------------------------------------------------------------------------------------------------- */
@@ -160,56 +161,56 @@ static void begin_recv(struct shmemx_tag_request *r)
     r->posted = 0;
 }
 
-static void recv_and_wait(const char *routine, const struct shi_match_key *k, const struct shi_tag_data *data,
+static void recv_and_wait(const char *routine, const struct shi_tag_want *w, const struct shi_tag_data *data,
                           shmemx_tag_status_t *status)
 {
     struct shmemx_tag_request r;
     begin_recv(&r);
-    shi_tag_recv(&r, k, data);
+    shi_tag_recv(&r, w, data);
     wait_for(routine, &r);
     if (status)
         *status = r.status;
 }
 
-static void recv_later(const char *routine, const struct shi_match_key *k, const struct shi_tag_data *data,
+static void recv_later(const char *routine, const struct shi_tag_want *w, const struct shi_tag_data *data,
                        shmemx_tag_request_t *request)
 {
     struct shmemx_tag_request *r = shi_tag_request_get(routine);
     begin_recv(r);
-    shi_tag_recv(r, k, data);
+    shi_tag_recv(r, w, data);
     *request = r;
 }
 
 void shmemx_tag_recv(shmem_team_t team, void *dest, size_t bytes, uint64_t tag, uint64_t mask, int pe,
                      shmemx_tag_status_t *status)
 {
-    const struct shi_match_key k = key(__func__, team, tag, mask, pe);
+    const struct shi_tag_want w = want(__func__, team, tag, mask, pe);
     const struct shi_tag_data d = one(__func__, dest, bytes);
-    recv_and_wait(__func__, &k, &d, status);
+    recv_and_wait(__func__, &w, &d, status);
 }
 
 void shmemx_tag_recvv(shmem_team_t team, const shmemx_tag_iov_t *iov, int n, uint64_t tag, uint64_t mask, int pe,
                       shmemx_tag_status_t *status)
 {
-    const struct shi_match_key k = key(__func__, team, tag, mask, pe);
+    const struct shi_tag_want w = want(__func__, team, tag, mask, pe);
     const struct shi_tag_data d = many(__func__, iov, n);
-    recv_and_wait(__func__, &k, &d, status);
+    recv_and_wait(__func__, &w, &d, status);
 }
 
 void shmemx_tag_irecv(shmem_team_t team, void *dest, size_t bytes, uint64_t tag, uint64_t mask, int pe,
                       shmemx_tag_request_t *request)
 {
-    const struct shi_match_key k = key(__func__, team, tag, mask, pe);
+    const struct shi_tag_want w = want(__func__, team, tag, mask, pe);
     const struct shi_tag_data d = one(__func__, dest, bytes);
-    recv_later(__func__, &k, &d, request);
+    recv_later(__func__, &w, &d, request);
 }
 
 void shmemx_tag_irecvv(shmem_team_t team, const shmemx_tag_iov_t *iov, int n, uint64_t tag, uint64_t mask, int pe,
                        shmemx_tag_request_t *request)
 {
-    const struct shi_match_key k = key(__func__, team, tag, mask, pe);
+    const struct shi_tag_want w = want(__func__, team, tag, mask, pe);
     const struct shi_tag_data d = many(__func__, iov, n);
-    recv_later(__func__, &k, &d, request);
+    recv_later(__func__, &w, &d, request);
 }
 
 /* ---- complete ------------------------------------------------------------------------------------------------------- */
@@ -314,48 +315,45 @@ void shmemx_tag_cancel(shmemx_tag_request_t *request)
 /* ---- probe ---------------------------------------------------------------------------------------------------------- */
 
 /* Once, after some progress. */
-static struct shmemx_tag_message *look(const struct shi_match_key *k, int takes, shmemx_tag_status_t *status)
+static int look(const struct shi_tag_want *w, shmemx_tag_message_t *taken, shmemx_tag_status_t *status)
 {
     shmemx_tag_status_t unwanted;
     shi_progress_poll();
-    return shi_tag_look(k, takes, status ? status : &unwanted);
+    return shi_tag_look(w, taken, status ? status : &unwanted);
 }
 
-static struct shmemx_tag_message *look_until(const char *routine, const struct shi_match_key *k, int takes,
-                                             shmemx_tag_status_t *status)
+static void look_until(const char *routine, const struct shi_tag_want *w, shmemx_tag_message_t *taken,
+                       shmemx_tag_status_t *status)
 {
     shi_wait_allow(routine);
-    struct shmemx_tag_message *m;
-    SHI_WAIT_LOOP(step, (m = look(k, takes, status)) != NULL, .routine = routine, .kind = SHI_FOR_OTHER,
+    SHI_WAIT_LOOP(step, look(w, taken, status), .routine = routine, .kind = SHI_FOR_OTHER,
                   .words = "no such tagged message has come");
-    return m;
 }
 
 int shmemx_tag_iprobe(shmem_team_t team, uint64_t tag, uint64_t mask, int pe, shmemx_tag_status_t *status)
 {
-    const struct shi_match_key k = key(__func__, team, tag, mask, pe);
-    return look(&k, 0, status) != NULL;
+    const struct shi_tag_want w = want(__func__, team, tag, mask, pe);
+    return look(&w, NULL, status);
 }
 
 void shmemx_tag_probe(shmem_team_t team, uint64_t tag, uint64_t mask, int pe, shmemx_tag_status_t *status)
 {
-    const struct shi_match_key k = key(__func__, team, tag, mask, pe);
-    look_until(__func__, &k, 0, status);
+    const struct shi_tag_want w = want(__func__, team, tag, mask, pe);
+    look_until(__func__, &w, NULL, status);
 }
 
 int shmemx_tag_improbe(shmem_team_t team, uint64_t tag, uint64_t mask, int pe, shmemx_tag_message_t *message,
                        shmemx_tag_status_t *status)
 {
-    const struct shi_match_key k = key(__func__, team, tag, mask, pe);
-    *message = look(&k, 1, status);
-    return *message != SHMEMX_TAG_MESSAGE_NULL;
+    const struct shi_tag_want w = want(__func__, team, tag, mask, pe);
+    return look(&w, message, status);
 }
 
 void shmemx_tag_mprobe(shmem_team_t team, uint64_t tag, uint64_t mask, int pe, shmemx_tag_message_t *message,
                        shmemx_tag_status_t *status)
 {
-    const struct shi_match_key k = key(__func__, team, tag, mask, pe);
-    *message = look_until(__func__, &k, 1, status);
+    const struct shi_tag_want w = want(__func__, team, tag, mask, pe);
+    look_until(__func__, &w, message, status);
 }
 
 static struct shmemx_tag_message *message_of(const char *routine, shmemx_tag_message_t *message)

@@ -1,5 +1,5 @@
-/* tag.c - tagged messages: state, requests, buffers, notes between PEs. Sending and receiving are in tag_send.c and
- * tag_recv.c. */
+/* tag.c - tagged messages: state, requests, buffers, notes between PEs. Sending and receiving are in tag_send.c,
+ * tag_recv.c and tag_claim.c. */
 #include "host/ops/tag.h"
 
 #include <errno.h>
@@ -142,6 +142,12 @@ static void on_message(int pe, const void *msg, size_t bytes)
     case SHI_TAG_FIN: shi_tag_on_fin(pe, msg); break;
     case SHI_TAG_CLEAR: shi_tag_on_clear(pe, msg); break;
     case SHI_TAG_CREDIT: shi_tag_on_credit(pe, msg); break;
+    case SHI_TAG_CLAIM: shi_tag_on_claim(pe, msg); break;
+    case SHI_TAG_OFFER: shi_tag_on_offer(pe, msg); break;
+    case SHI_TAG_NONE: shi_tag_on_none(pe); break;
+    case SHI_TAG_TAKEN: shi_tag_on_taken(pe, msg); break;
+    case SHI_TAG_REFUSED: shi_tag_on_refused(pe, msg); break;
+    case SHI_TAG_NEWS: shi_tag_on_news(pe); break;
     default: shi_tag_on_head(pe, msg, bytes);
     }
 }
@@ -168,7 +174,6 @@ static void open_windows(struct shi_tag_peer *p, int pe)
     p->eager = shi_am_eager_bytes(pe);
     if (c->tag_eager_bytes != SHI_CONFIG_AUTO)
         p->eager = (size_t)c->tag_eager_bytes;
-    p->last = &p->first;
 }
 
 static void make_tables(const char *routine)
@@ -209,6 +214,12 @@ void shi_tag_down(void)
     }
     shi_match_down(&shi_tag.arrived);
     shi_match_down(&shi_tag.posted);
+    for (int i = 0; i < shi_world.n_pes; i++)
+        if (shi_tag.peer[i].line) {
+            shi_match_down(&shi_tag.peer[i].line->kept);
+            free(shi_tag.peer[i].line);
+        }
     free(shi_tag.peer);
     shi_tag.peer = NULL;
+    shi_tag.full = 0;
 }

@@ -3,18 +3,22 @@
  *
  * A message of at most the eager limit travels with its header and costs the receiver memory until it is matched; for
  * that every sender has a window at every receiver, given back by CREDIT. A longer one, or one that finds the window
- * shut, sends its header only, of which so many may be unmatched; then sends wait at the sender. Headers of one PE
- * arrive in the order of sending, and they alone match.
+ * shut, sends its header only, of which so many may be unmatched; after that the sender keeps its messages, in order.
+ * A receive that finds nothing among the messages that arrived claims one of those that a sender keeps (tag_claim.c).
  *
  *   word                       written by                    read by         order
  *   request.done               who completes it              its owner       R1 -> A1 the result is whole; nobody touches
  *                                                                            a request after that but its owner
  *   up                         the first call                all             R2 -> A2 the tables are whole
  *   posted, arrived, .posted,  under lock                    under lock      spin.h
- *   .claimed, peer.owed, dead
+ *   .claimed, peer.owed, dead,
+ *   full, peer.held to .again
  *   peer.used, .headers        sender with the PE's room     senders         relaxed; see room_for in tag_send.c
  *   peer.returned, .matched    handlers                      senders         relaxed: windows may look smaller, never larger
- *   peer.first, .queued        under peer.lock               the same        spin.h; `first` is also looked at without
+ *   peer.line and what is in   under peer.lock               the same        spin.h; `offered` and removals: in handlers only
+ *   it, .awaited
+ *   peer.waits                 under peer.lock               senders         relaxed: a thread sees its own messages wait
+ *   peer.claim                 thread that set peer.open     the same        under lock
  *   peer.flows                 handlers                      handlers        one at a time
  */
 #ifndef SHI_TAG_H
@@ -47,21 +51,21 @@ struct shi_tag_flow {
 };
 
 struct shmemx_tag_request {
-    struct shi_match_entry entry; /* of a receive */
+    struct shi_match_entry entry; /* of a receive that is posted, of a send that is kept */
     int done;
-    int is_send, pe;              /* world PE: of a send, or once a receive has matched */
+    int is_send, pe;              /* world PE: the receiver, or the sender; before a match it may be SHI_MATCH_ANY */
     int posted;                   /* a receive that nothing has matched */
     struct shi_tag_data data;
     shmemx_tag_status_t status;
     uint64_t send;                /* of a receive: to be told FIN, or 0 */
-    struct shmemx_tag_request *next; /* of those waiting to be sent, or of the free */
+    struct shmemx_tag_request *next; /* of the free */
     /* send */
     uint64_t team;
     uint32_t id;
     int source, sync, started;    /* started: parts of it are gone */
     uint64_t tag;
     size_t at, end;               /* [at, end) is still to be sent */
-    uint64_t recv;                /* who asked for it */
+    uint64_t recv;                /* who asked for it; of an offered send: the query's seq */
     int headed;                   /* its header counts in peer.headers */
     int exposed;
     struct shi_am_src src;        /* of a receive: what it fetches */
@@ -83,27 +87,49 @@ struct shmemx_tag_message {
     struct shi_am_src src;
     struct shi_tag_flow flow;
     int whole;          /* all parts are here */
+    int held;           /* a header that counts in peer.held */
     struct shmemx_tag_request *claimed; /* by a receive that waits for them */
     _Alignas(8) char payload[];
 };
 
+/* Sends to a PE that wait for room or a window, in the order of sending. */
+struct shi_tag_line {
+    struct shi_match kept;
+    struct shmemx_tag_request *offered; /* one of them: it and those behind it stay until the receiver has answered */
+    struct shi_am_turn turn;
+    int pe, queued;                     /* queued: turn is */
+};
+
+/* What a receive or a probe accepts. */
+struct shi_tag_want {
+    struct shi_match_key key;
+    int pe; /* world PE of the source, or SHI_MATCH_ANY */
+};
+
 /* What this PE and another have going. */
 struct shi_tag_peer {
-    uint8_t lock, queued;               /* queued: turn is */
-    uint32_t next_id;
+    uint8_t lock;
+    uint8_t waits;                      /* line is not empty */
+    uint8_t awaited;                    /* the receiver is to be told when a message is kept */
+    uint8_t open, probing, probed;      /* a claim is not yet answered; it is a probe's; the last answered one was */
+    uint8_t again;                      /* NEWS has come: claim for all receives once more */
+    uint32_t next_id, held;             /* held: its headers here that no receive has taken */
     size_t window, eager;               /* bytes: unexpected memory there for us; the longest eager message */
     uint64_t header_window;
     uint64_t used, headers;             /* what we have sent */
     uint64_t returned, matched;         /* what has been given back of it */
     uint64_t owed;                      /* of its window at us, not yet told */
-    struct shmemx_tag_request *first, **last; /* sends that wait for room or a window */
-    struct shi_am_turn turn;
+    struct shi_tag_line *line;          /* made when a send first waits */
     struct shi_tag_flow *flows;
+    uint64_t asked, last;               /* the next receive to claim for; the last one of the open claim */
+    struct shi_am_turn claim;
 } __attribute__((aligned(SHI_LINE_BYTES)));
+_Static_assert(sizeof(struct shi_tag_peer) == 2 * SHI_LINE_BYTES, "two lines for every PE of the job");
 
 extern struct shi_tag {
     uint8_t lock;
     int up;
+    int full;                  /* PEs whose headers here fill their window: they may keep messages */
     struct shi_match posted, arrived;
     struct shi_tag_peer *peer; /* [n_pes] by world PE */
 } shi_tag;
@@ -133,11 +159,11 @@ int shi_tag_send_now(const struct shmem_team *t, const struct shi_tag_data *data
 /* Fill in and start. r is the caller's until it is done. */
 void shi_tag_send(struct shmemx_tag_request *r, const struct shmem_team *t, const struct shi_tag_data *data, uint64_t tag,
                   int pe, int sync);
-void shi_tag_recv(struct shmemx_tag_request *r, const struct shi_match_key *key, const struct shi_tag_data *data);
+void shi_tag_recv(struct shmemx_tag_request *r, const struct shi_tag_want *want, const struct shi_tag_data *data);
 void shi_tag_recv_message(struct shmemx_tag_request *r, struct shmemx_tag_message *m, const struct shi_tag_data *data);
 
-/* The earliest message that matches, taken out when asked to, or NULL. */
-struct shmemx_tag_message *shi_tag_look(const struct shi_match_key *key, int take, shmemx_tag_status_t *status);
+/* 1: there is a message that matches, and *status is the earliest's; with `taken` it is taken out into *taken. */
+int shi_tag_look(const struct shi_tag_want *want, struct shmemx_tag_message **taken, shmemx_tag_status_t *status);
 
 /* Take a receive back, if nothing has matched it. */
 void shi_tag_cancel(struct shmemx_tag_request *r);
@@ -198,9 +224,42 @@ static inline size_t shi_tag_cost(size_t bytes)
 void shi_tag_on_fin(int pe, const struct shi_tag_note *note);
 void shi_tag_on_clear(int pe, const struct shi_tag_note *note);
 void shi_tag_on_credit(int pe, const struct shi_tag_note *note);
+void shi_tag_on_claim(int pe, const struct shi_tag_claim *claim);
+void shi_tag_on_taken(int pe, const struct shi_tag_note *note);
+void shi_tag_on_refused(int pe, const struct shi_tag_note *note);
 
 /* Handlers of tag_recv.c; bytes: of the whole active message. */
 void shi_tag_on_head(int pe, const void *msg, size_t bytes);
 void shi_tag_on_part(int pe, const struct shi_tag_part *part, size_t bytes);
+
+/* A header has matched r, which is not posted any more. */
+void shi_tag_accept_header(struct shmemx_tag_request *r, int pe, const struct shi_tag_rts *rts);
+
+/* A header as a message that has not been received, in no list. NULL without memory. */
+struct shmemx_tag_message *shi_tag_message_of(int pe, const struct shi_tag_rts *rts);
+
+static inline struct shi_match_key shi_tag_key_of(const struct shi_tag_head *h)
+{
+    return (struct shi_match_key){.tag = h->tag, .mask = ~0ull, .team = h->team, .source = h->source};
+}
+
+/* ---- tag_claim.c: receives find what senders keep ---- */
+
+/* The PE's headers here fill its window: it may keep messages, and sends no more before one of these is taken. */
+static inline int shi_tag_is_full(const struct shi_tag_peer *p)
+{
+    return p->held >= p->header_window;
+}
+
+/* Send a claim to PE pe, or to every PE (SHI_MATCH_ANY), where it is full, no claim is open, and a posted receive accepts
+ * its messages. Not under a lock. */
+void shi_tag_claim(int pe);
+
+/* As shi_tag_look, among the messages that senders keep. Waits for their answers, which their progress engines give. */
+int shi_tag_look_kept(const struct shi_tag_want *want, struct shmemx_tag_message **taken, shmemx_tag_status_t *status);
+
+void shi_tag_on_offer(int pe, const struct shi_tag_offer *offer);
+void shi_tag_on_none(int pe);
+void shi_tag_on_news(int pe);
 
 #endif

@@ -37,11 +37,6 @@ static struct arrival read_head(int pe, const void *msg, size_t bytes)
     return a;
 }
 
-static struct shi_match_key key_of(const struct shi_tag_head *h)
-{
-    return (struct shi_match_key){.tag = h->tag, .mask = ~0ull, .team = h->team, .source = h->source};
-}
-
 /* ---- what is owed to the sender ------------------------------------------------------------------------------------------ */
 
 static void tell_fin(int pe, uint64_t send)
@@ -234,14 +229,21 @@ void shi_tag_on_part(int pe, const struct shi_tag_part *part, size_t bytes)
 
 /* ---- a message meets a receive --------------------------------------------------------------------------------------------- */
 
+void shi_tag_accept_header(struct shmemx_tag_request *r, int pe, const struct shi_tag_rts *rts)
+{
+    const struct shi_match_key k = shi_tag_key_of(&rts->head.head);
+    meet(r, pe, &k, rts->head.total);
+    take_ready(r, rts->head.send, rts->fetchable != 0, &rts->src);
+}
+
 static void accept(struct shmemx_tag_request *r, const struct arrival *a)
 {
-    const struct shi_match_key k = key_of(a->head);
-    meet(r, a->pe, &k, a->total);
     if (a->rts) {
-        take_ready(r, a->send, a->rts->fetchable != 0, &a->rts->src);
+        shi_tag_accept_header(r, a->pe, a->rts);
         return;
     }
+    const struct shi_match_key k = shi_tag_key_of(a->head);
+    meet(r, a->pe, &k, a->total);
     r->send = a->send;
     shi_tag_scatter(&r->data, 0, a->payload, a->have);
     if (a->head->kind == SHI_TAG_EAGER_LONG)
@@ -250,28 +252,59 @@ static void accept(struct shmemx_tag_request *r, const struct arrival *a)
         received(r);
 }
 
+/* A header without payload, or any other message, whose payload the caller fills in. NULL without memory. */
+static struct shmemx_tag_message *new_message(int pe, const struct shi_tag_head *h, size_t total, uint64_t send,
+                                              const struct shi_tag_rts *rts)
+{
+    struct shmemx_tag_message *m = malloc(sizeof *m + (rts ? 0 : total));
+    if (!m)
+        return NULL;
+    m->entry.key = shi_tag_key_of(h);
+    m->pe = pe;
+    m->kind = rts ? SHI_TAG_READY : h->kind;
+    m->total = total;
+    m->cost = rts ? 0 : shi_tag_cost(total);
+    m->send = send;
+    m->whole = m->kind != SHI_TAG_EAGER_LONG;
+    m->held = 0;
+    m->claimed = NULL;
+    m->fetchable = 0;
+    if (rts) {
+        m->fetchable = rts->fetchable != 0;
+        m->src = rts->src;
+    }
+    return m;
+}
+
+struct shmemx_tag_message *shi_tag_message_of(int pe, const struct shi_tag_rts *rts)
+{
+    return new_message(pe, &rts->head.head, rts->head.total, rts->head.send, rts);
+}
+
+/* Under the lock: a header more, or less, of those that PE pe may have here. */
+static void hold(struct shmemx_tag_message *m)
+{
+    m->held = 1;
+    shi_tag.full += ++shi_tag.peer[m->pe].held == shi_tag.peer[m->pe].header_window;
+}
+
+static void release(struct shmemx_tag_message *m)
+{
+    shi_tag.full -= shi_tag.peer[m->pe].held-- == shi_tag.peer[m->pe].header_window;
+    m->held = 0;
+}
+
 /* Under the lock: nobody waits for it, keep it. The sender's window has room for it, so there is memory. */
 static void keep(const struct arrival *a)
 {
-    struct shmemx_tag_message *m = malloc(sizeof *m + (a->rts ? 0 : a->total));
+    struct shmemx_tag_message *m = new_message(a->pe, a->head, a->total, a->send, a->rts);
     if (!m)
         shi_die("shmemx_tag", "out of memory for a message of %zu bytes from PE %d (see SHMEM_TAG_UNEXPECTED_BYTES)",
                 a->total, a->pe);
-    m->entry.key = key_of(a->head);
-    m->pe = a->pe;
-    m->kind = a->head->kind;
-    m->total = a->total;
-    m->cost = a->rts ? 0 : shi_tag_cost(a->total);
-    m->send = a->send;
-    m->whole = m->kind != SHI_TAG_EAGER_LONG;
-    m->claimed = NULL;
-    m->fetchable = 0;
-    if (a->rts) {
-        m->fetchable = a->rts->fetchable != 0;
-        m->src = a->rts->src;
-    } else {
+    if (a->rts)
+        hold(m);
+    else
         memcpy(m->payload, a->payload, a->have);
-    }
     if (!m->whole)
         begin_flow(&m->flow, a, NULL, m);
     shi_match_add(&shi_tag.arrived, &m->entry);
@@ -280,7 +313,7 @@ static void keep(const struct arrival *a)
 void shi_tag_on_head(int pe, const void *msg, size_t bytes)
 {
     const struct arrival a = read_head(pe, msg, bytes);
-    const struct shi_match_key k = key_of(a.head);
+    const struct shi_match_key k = shi_tag_key_of(a.head);
     uint64_t credit = 0;
     shi_spin_lock(&shi_tag.lock);
     int gone = shi_unlikely(k.team < dead[shi_team_slot_of(k.team)]);
@@ -293,7 +326,10 @@ void shi_tag_on_head(int pe, const void *msg, size_t bytes)
         credit = owe(pe, shi_tag_cost(a.total));
     if (!r && !gone)
         keep(&a);
+    int full = a.rts && shi_tag_is_full(&shi_tag.peer[pe]);
     shi_spin_unlock(&shi_tag.lock);
+    if (full)
+        shi_tag_claim(pe);
     if (r)
         accept(r, &a);
     else if (gone)
@@ -316,6 +352,11 @@ void shi_tag_recv_message(struct shmemx_tag_request *r, struct shmemx_tag_messag
     r->posted = 0;
     meet(r, m->pe, &m->entry.key, m->total);
     if (m->kind == SHI_TAG_READY) {
+        if (m->held) { /* a probe has taken it, and it counted until now */
+            shi_spin_lock(&shi_tag.lock);
+            release(m);
+            shi_spin_unlock(&shi_tag.lock);
+        }
         uint64_t send = m->send;
         int fetchable = m->fetchable;
         const struct shi_am_src src = m->src;
@@ -331,42 +372,60 @@ void shi_tag_recv_message(struct shmemx_tag_request *r, struct shmemx_tag_messag
         give(r, m);
 }
 
-void shi_tag_recv(struct shmemx_tag_request *r, const struct shi_match_key *key, const struct shi_tag_data *data)
+void shi_tag_recv(struct shmemx_tag_request *r, const struct shi_tag_want *want, const struct shi_tag_data *data)
 {
     uint64_t credit = 0;
-    int pe = 0;
-    r->entry.key = *key;
+    int pe = 0, claims = 0;
+    r->entry.key = want->key;
     r->data = *data;
     shi_spin_lock(&shi_tag.lock);
-    struct shmemx_tag_message *m = (struct shmemx_tag_message *)shi_match_find(&shi_tag.arrived, key);
+    struct shmemx_tag_message *m = (struct shmemx_tag_message *)shi_match_find(&shi_tag.arrived, &want->key);
     if (m) {
         pe = m->pe;
         credit = take(m);
+        if (m->held)
+            release(m);
     } else {
         r->posted = 1;
+        r->pe = want->pe;
         shi_match_add(&shi_tag.posted, &r->entry);
+        claims = shi_tag.full != 0;
     }
     shi_spin_unlock(&shi_tag.lock);
     if (m)
         shi_tag_recv_message(r, m, data);
     tell_credit(pe, credit);
+    if (shi_unlikely(claims))
+        shi_tag_claim(want->pe);
 }
 
-struct shmemx_tag_message *shi_tag_look(const struct shi_match_key *key, int takes, shmemx_tag_status_t *status)
+static int look(const struct shi_tag_want *want, struct shmemx_tag_message **taken, shmemx_tag_status_t *status, int *full)
 {
     uint64_t credit = 0;
     int pe = 0;
     shi_spin_lock(&shi_tag.lock);
-    struct shmemx_tag_message *m = (struct shmemx_tag_message *)shi_match_find(&shi_tag.arrived, key);
+    struct shmemx_tag_message *m = (struct shmemx_tag_message *)shi_match_find(&shi_tag.arrived, &want->key);
     if (m) {
         *status = (shmemx_tag_status_t){.tag = m->entry.key.tag, .bytes = m->total, .source = m->entry.key.source};
         pe = m->pe;
-        if (takes)
+        if (taken)
             credit = take(m);
     }
+    *full = shi_tag.full;
     shi_spin_unlock(&shi_tag.lock);
     tell_credit(pe, credit);
-    return m;
+    if (taken)
+        *taken = m;
+    return m != NULL;
+}
+
+int shi_tag_look(const struct shi_tag_want *want, struct shmemx_tag_message **taken, shmemx_tag_status_t *status)
+{
+    int full;
+    if (look(want, taken, status, &full))
+        return 1;
+    /* What arrives while the senders are asked comes before what they keep. */
+    return shi_unlikely(full) && (shi_tag_look_kept(want, taken, status) || look(want, taken, status, &full));
 }
 
 void shi_tag_cancel(struct shmemx_tag_request *r)
@@ -395,6 +454,8 @@ static struct shmemx_tag_message *take_dead(uint64_t team, uint64_t *credit)
     if (!m)
         return NULL;
     *credit = take(m);
+    if (m->held)
+        release(m);
     if (!m->whole)
         m->claimed = &nobody;
     return m;

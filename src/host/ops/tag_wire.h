@@ -17,7 +17,13 @@ enum shi_tag_kind {
     SHI_TAG_PART,       /* part, more payload of an EAGER_LONG, or what was asked for */
     SHI_TAG_FIN,        /* note: send has been received, or, if it was eager, has matched */
     SHI_TAG_CLEAR,      /* note: send the payload in parts */
-    SHI_TAG_CREDIT      /* note: `bytes` of unexpected memory are free again */
+    SHI_TAG_CREDIT,     /* note: `bytes` of unexpected memory are free again */
+    SHI_TAG_CLAIM,      /* claim: the receiver looks for a message that the sender keeps; answered by OFFER or NONE */
+    SHI_TAG_OFFER,      /* offer: answered by TAKEN or REFUSED */
+    SHI_TAG_NONE,       /* note: nothing kept matches the claim */
+    SHI_TAG_TAKEN,      /* note: the offered send has matched */
+    SHI_TAG_REFUSED,    /* note: it has not; it stays where it was among those kept */
+    SHI_TAG_NEWS        /* note: the sender keeps messages that came after its last answer to a claim */
 };
 
 struct shi_tag_head {
@@ -42,6 +48,29 @@ struct shi_tag_rts {
     struct shi_am_src src;
 };
 _Static_assert(sizeof(struct shi_tag_rts) == 80, "no padding");
+
+/* Receives that have found nothing, in the order of posting. */
+enum { SHI_TAG_QUERIES = 32 };
+struct shi_tag_query {
+    uint64_t tag, mask;
+    uint64_t team;
+    uint64_t seq; /* of the receive, or SHI_TAG_PROBE */
+};
+#define SHI_TAG_PROBE UINT64_MAX
+struct shi_tag_claim {
+    uint8_t kind;
+    uint8_t pad[3];
+    uint32_t n;
+    struct shi_tag_query query[SHI_TAG_QUERIES];
+};
+_Static_assert(sizeof(struct shi_tag_query) == 32 && sizeof(struct shi_tag_claim) == 1032, "no padding");
+
+/* The first message kept that matches a query, of the first query that one matches. */
+struct shi_tag_offer {
+    struct shi_tag_rts rts;
+    uint64_t seq; /* the query's */
+};
+_Static_assert(sizeof(struct shi_tag_offer) == 88, "no padding");
 
 struct shi_tag_part {
     uint8_t kind;
