@@ -21,7 +21,7 @@ static _Alignas(64) uint64_t slots[1 << LOG_N][SHI_RING_WORDS], heap[HEAP / 8], 
 static struct shi_ring_cell cells[1 << LOG_N];
 static struct shi_ring ring = {.log_n = LOG_N};
 static uint64_t peers[2];
-static struct shi_dev_ctx ctx = {.version = SHI_DEV_VERSION, .heap_bytes = HEAP, .n_pes = 2, .stride = 1};
+static struct shi_dev_ctx ctx = {.version = SHI_DEV_VERSION, .heap_bytes = HEAP, .n_even = 2, .n_pes = 2, .stride = 1};
 
 static void nothing(void)
 {

@@ -135,7 +135,8 @@ static void fill(struct one *o, const struct shi_dev_team *t, long options)
         .version = SHI_DEV_VERSION, .ring = (uint64_t)&o->at->ring, .heap = shi_world.dev_lo,
         .heap_bytes = shi_world.config.device_heap_bytes, .peer_heap = (uint64_t)common_at->peer_heap,
         .world = (uint64_t)&common_at->team[SHI_SLOT_WORLD], .shared = (uint64_t)&common_at->team[SHI_SLOT_SHARED],
-        .me = t->me, .n_pes = t->n, .start = t->start, .stride = t->stride, .list = t->list, .fault = (uint64_t)&common_at->fault,
+        .me = t->me, .n_even = t->stride ? t->n : 0, .n_pes = t->n, .start = t->start, .stride = t->stride, .list = t->list,
+        .fault = (uint64_t)&common_at->fault,
         .single = (options & (SHMEM_CTX_PRIVATE | SHMEM_CTX_SERIALIZED)) != 0};
     show(&o->shown.ctx, &o->at->ctx, sizeof o->shown.ctx);
 }

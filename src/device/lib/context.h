@@ -81,11 +81,15 @@ SHI_HOT int shi_find(shmem_ctx_t ctx, const void *object, shi_u64 bytes, shi_u64
 {
     if (!shi_ctx_good(ctx))
         return 0;
-    if (pe < 0 || pe >= ctx->n_pes) {
-        shi_fault(ctx, SHI_FAULT_PE, (shi_u32)pe);
-        return 0;
+    int world = ctx->start + pe * ctx->stride;
+    if ((shi_u32)pe >= (shi_u32)ctx->n_even) {
+        if ((shi_u32)pe >= (shi_u32)ctx->n_pes) {
+            shi_fault(ctx, SHI_FAULT_PE, (shi_u32)pe);
+            return 0;
+        }
+        world = shi_ctx_member(ctx, pe);
     }
-    return shi_find_world(ctx, object, bytes, align, shi_ctx_member(ctx, pe), out);
+    return shi_find_world(ctx, object, bytes, align, world, out);
 }
 
 SHI_FN SHI_GLOBAL struct shi_ring *shi_ctx_ring(shmem_ctx_t ctx)

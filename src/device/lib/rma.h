@@ -229,7 +229,7 @@ SHI_FN void shi_put_signal(shmem_ctx_t ctx, int g, void *dest, const void *sourc
                            shi_u64 value, int sig_op, int pe, int nbi)
 {
     struct shi_place to, signal;
-    if (!shi_find(ctx, dest, bytes, 1, pe, &to) || !shi_find(ctx, sig_addr, 8, 8, pe, &signal))
+    if (!shi_find(ctx, dest, bytes, 1, pe, &to) || !shi_find_world(ctx, sig_addr, 8, 8, to.pe, &signal))
         return;
     if (sig_op != SHI_SIGNAL_SET && sig_op != SHI_SIGNAL_ADD) {
         shi_fault(ctx, SHI_FAULT_OPERATOR, (shi_u32)sig_op);

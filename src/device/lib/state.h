@@ -31,10 +31,11 @@ struct shi_dev_ctx {
     shi_u64 heap_bytes;
     shi_u64 peer_heap;  /* shi_u64 []: where world PE i's heap is for loads and stores of this device, 0: only by ring */
     shi_u64 world;      /* struct shi_dev_team, of all PEs */
-    int me, n_pes, start, stride; /* of its team, as in struct shi_dev_team; list below, too */
+    int me, n_even, start, stride; /* of its team, as in struct shi_dev_team; n_even: n_pes, or 0 where list is to be used */
     shi_u64 fault;      /* shi_u64: the device's first complaint, see SHI_FAULT_ below; 0: none */
     shi_u64 shared;     /* struct shi_dev_team, of the PEs on this node */
     shi_u64 list;
+    int n_pes, pad;
     int single;         /* nonzero: no two calls by it overlap, see ring.h */
     int lockstep;       /* nonzero: the lanes of a sub-group wait for each other at branches, see group.h */
 };
@@ -45,7 +46,7 @@ enum { SHI_FAULT_NONE, SHI_FAULT_PE, SHI_FAULT_ADDRESS, SHI_FAULT_OPERATOR, SHI_
 #ifndef __OPENCL_C_VERSION__
 #ifndef __CUDACC__
 _Static_assert(sizeof(struct shi_dev_team) == 32 + 8 * SHI_DEV_ROUNDS, "host and device agree");
-_Static_assert(sizeof(struct shi_dev_ctx) == 96, "host and device agree");
+_Static_assert(sizeof(struct shi_dev_ctx) == 104, "host and device agree");
 #endif
 #endif
 
