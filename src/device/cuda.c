@@ -468,6 +468,11 @@ static int finish(void)
     return r ? failed("cuStreamSynchronize, which waits for kernels,", r) : 0;
 }
 
+static int busy(void)
+{
+    return WITHIN(cu.cuStreamQuery(kernels)) == CUDA_ERROR_NOT_READY;
+}
+
 const struct shi_device_ops shi_device_cuda = {"cuda", probe, describe, up, down, alloc, release, share, map, unmap, copy,
-                                               copy_start, copies_ended, alloc_shared, load, variable, launch, finish, NULL,
-                                               is_near, NULL};
+                                               copy_start, copies_ended, alloc_shared, load, variable, launch, finish, busy, NULL,
+                                               is_near, NULL, NULL};

@@ -23,6 +23,13 @@ struct shi_device_grid {
     size_t groups[3], items[3];
 };
 
+/* Work-items of a kernel that have only polled for some time: how many of one thread's, and what the first of them polls. */
+struct shi_device_stalled {
+    char kernel[64];
+    uint32_t items, words; /* words: how many of addr and value */
+    uint64_t addr[4], value[4]; /* address 0: not known */
+};
+
 struct shi_device_ops {
     const char *name; /* as SHMEM_DEVICE says it */
     /* Count the devices: 0 where there is none of this kind, which is not logged; or -errno. Once found they stay. */
@@ -55,6 +62,8 @@ struct shi_device_ops {
                   const size_t *arg_bytes, int n_args);
     /* All kernels and host calls have ended. */
     int (*sync)(void);
+    /* May one of them still run? 0: all have ended, well or badly. Any thread; does not wait. */
+    int (*busy)(void);
     /* Call fn(arg) on a thread of the backend's behind what was started before; what is started afterwards waits for it.
      * One call at a time, in order. NULL: this backend has no such thread. */
     int (*host_call)(void (*fn)(void *), void *arg);
@@ -63,6 +72,8 @@ struct shi_device_ops {
     /* From now on, threads that run kernels and have nothing to do but to wait call fn, which returns how much it did;
      * NULL: no longer. NULL: kernels do not run on threads of the host. */
     void (*while_idle)(int (*fn)(void));
+    /* The next ones at or after place *at, which moves on. 0: there are none. Async-signal-safe. NULL: it is not known. */
+    int (*stalled)(int *at, struct shi_device_stalled *out);
 };
 
 /* For backends: is argument i what the kernel takes? given and taken point to bytes; NULL: there is no such argument. 0, or

@@ -60,6 +60,8 @@ static uint64_t n_copied; /* for the proxy, each at once */
 static ze_command_queue_handle_t kernels;
 static ze_result_t (*argument_bytes)(ze_kernel_handle_t, uint32_t, uint32_t *); /* of some drivers, else NULL */
 
+static int (*ask_stalled)(int *, char *, size_t, uint32_t *, uint64_t *, uint64_t *, uint32_t *); /* the same */
+
 /* What lives until the queue is idle, or until the device goes down. */
 struct kept {
     enum { KEPT_LIST, KEPT_KERNEL, KEPT_MODULE, KEPT_SHARED, KEPT_EVENT, KEPT_POOL } kind;
@@ -251,6 +253,8 @@ static int up(int i, int *host_access)
         return failed("zeCommandQueueCreate", r);
     if (ze.zeDriverGetExtensionFunctionAddress(taken->driver, "zexKernelGetArgumentSize", (void **)&argument_bytes))
         argument_bytes = NULL;
+    if (ze.zeDriverGetExtensionFunctionAddress(taken->driver, "zexCpuStalled", (void **)&ask_stalled))
+        ask_stalled = NULL;
     *host_access = (properties(device).flags & ZE_DEVICE_PROPERTY_FLAG_INTEGRATED) != 0;
     return 0;
 }
@@ -650,6 +654,11 @@ static int finish(void)
     return r ? failed("zeCommandQueueSynchronize", r) : 0;
 }
 
+static int busy(void)
+{
+    return ze.zeCommandQueueSynchronize(kernels, 0) == ZE_RESULT_NOT_READY;
+}
+
 static void while_idle(int (*fn)(void))
 {
     void (*set)(int (*)(void)) = NULL;
@@ -657,8 +666,14 @@ static void while_idle(int (*fn)(void))
         set(fn);
 }
 
+static int stalled(int *at, struct shi_device_stalled *out)
+{
+    out->words = sizeof out->addr / sizeof *out->addr;
+    return ask_stalled && ask_stalled(at, out->kernel, sizeof out->kernel, &out->items, out->addr, out->value, &out->words);
+}
+
 #define ZE_OPS                                                                                                       \
     describe, up, down, alloc, release, share, map, unmap, copy, copy_start, copies_ended, alloc_shared, load,   \
-        variable, launch, finish, host_call, NULL
-const struct shi_device_ops shi_device_ze = {"ze", probe_ze, ZE_OPS, NULL},
-                            shi_device_cpu = {"cpu", probe_cpu, ZE_OPS, while_idle};
+        variable, launch, finish, busy, host_call, NULL
+const struct shi_device_ops shi_device_ze = {"ze", probe_ze, ZE_OPS, NULL, NULL},
+                            shi_device_cpu = {"cpu", probe_cpu, ZE_OPS, while_idle, stalled};

@@ -1,6 +1,6 @@
 /*
  * proxy.c - the proxy thread of a PE: polls the rings, yields and then sleeps when nothing comes, notices kernels that
- * died between ticket and slot.
+ * ended, or stay, between ticket and slot.
  *
  * Where kernels run on threads of the host, those poll, too, while they have nothing to do but to wait: what they wait
  * for need not go to another core and back, and the thread sleeps meanwhile. So does who waits for all kernels' requests.
@@ -11,6 +11,7 @@
  *   stop     shi_proxy_down      thread     relaxed: the join orders everything else
  *   waiting  kernels' threads,   the same   relaxed: a hint
  *            cleared by thread
+ *   others_launch  the program   thread     relaxed: set before the program's first launch
  */
 #include "proxy/proxy.h"
 
@@ -27,6 +28,7 @@
 
 #include "device/device.h"
 #include "host/ops/dheap.h"
+#include "host/ops/launched.h"
 #include "host/ops/stats.h"
 #include "host/ops/wait.h"
 #include "host/ops/world.h"
@@ -49,7 +51,9 @@ struct served {
 static struct served *rings;
 static pthread_t thread;
 static int running, stop;
+static int others_launch; /* set once */
 static int waiting;
+static int warned; /* of a slot that stays empty; under turn */
 enum { RUN, WAIT, SERVED }; /* what threads of kernels did since the proxy's looked last */
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 
@@ -121,6 +125,22 @@ static int kernels_wait(void)
     return what;
 }
 
+/* A kernel took a ticket and its slot stays empty: it is starved or stopped, or it will never come back. */
+static void missing(struct served *s, uint64_t now)
+{
+    int ended = !__atomic_load_n(&others_launch, __ATOMIC_RELAXED) && shi_launched_count() && !shi_device->busy();
+    int64_t stuck = shi_engine_stuck(s->place.engine, now, patience_ns); /* once more: what has ended has written before */
+    if (stuck < 0)
+        return;
+    if (ended)
+        shi_die("proxy", "%s took ticket %ld of the ring and ended without filling its slot: it was killed, or is wrong",
+                shi_launched_words(), (long)stuck);
+    if (!warned)
+        shi_log_error("proxy: %s took ticket %ld of the ring and has not filled its slot for %d s: it is starved, stopped or "
+                      "hangs; the job goes on", shi_launched_words(), (long)stuck, (int)(patience_ns / 1000000000));
+    warned = 1;
+}
+
 static void look_for_dead(void)
 {
     if (pthread_mutex_trylock(&turn))
@@ -128,10 +148,8 @@ static void look_for_dead(void)
     uint64_t now = shi_now_ns();
     for (struct served *s = __atomic_load_n(&rings, __ATOMIC_ACQUIRE); s; s = s->next) { /* A1 */
         head_of(&s->place);
-        int64_t stuck = shi_engine_stuck(s->place.engine, now, patience_ns);
-        if (stuck >= 0)
-            shi_die("proxy", "a kernel took ticket %ld of the ring and never filled its slot: it was killed or has hung",
-                    (long)stuck);
+        if (shi_engine_stuck(s->place.engine, now, patience_ns) >= 0)
+            missing(s, now);
     }
     pthread_mutex_unlock(&turn);
 }
@@ -271,6 +289,11 @@ void shi_proxy_quiet(void)
 {
     for (struct served *s = __atomic_load_n(&rings, __ATOMIC_ACQUIRE); s; s = s->next) /* A1 */
         quiet(&s->place);
+}
+
+void shi_proxy_others_launch(void)
+{
+    __atomic_store_n(&others_launch, 1, __ATOMIC_RELAXED);
 }
 
 void shi_proxy_down(void)

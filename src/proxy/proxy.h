@@ -13,6 +13,9 @@ int shi_proxy_serve(struct shi_ring *ring, const struct shi_ring *device_ring);
 void shi_proxy_quiet(void);
 void shi_proxy_quiet_ring(const struct shi_ring *ring);
 
+/* The program launches kernels itself, of which the device cannot say here whether they have ended. */
+void shi_proxy_others_launch(void);
+
 /* Stop the thread. All kernels must have ended. */
 void shi_proxy_down(void);
 

@@ -45,6 +45,7 @@ static void up(void)
     for (uint32_t i = 0; i < ZC_DEVICES; i++)
         devices[i].index = i;
     zc_mem_up();
+    zc_guard_up();
 }
 
 uint64_t zc_now_ns(void)
@@ -131,6 +132,7 @@ ze_result_t zc_DriverGetExtensionFunctionAddress(ze_driver_handle_t d, const cha
         uintptr_t fn;
     } all[] = {
         {"zexCpuWhileIdle", (uintptr_t)zc_while_idle},
+        {"zexCpuStalled", (uintptr_t)zc_stalled},
         {"zexKernelGetArgumentSize", (uintptr_t)zc_kernel_argument_size},
     };
     *fn = NULL;

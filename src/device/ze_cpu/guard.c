@@ -1,9 +1,12 @@
 /*
  * guard.c - the addresses a kernel may use, when they are checked (ZE_CPU_CHECK) or differ from those that the host
- * sees (ZE_CPU_PRIVATE): its own frame and local memory, the module's variables, and USM.
+ * sees (ZE_CPU_PRIVATE): its own frame and local memory, the module's variables, and USM. Where they are not checked, a crash
+ * is told as the kernel's.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "device/ze_cpu/vm.h"
 #include "device/ze_cpu/ze_cpu.h"
@@ -66,4 +69,44 @@ void zc_vm_report(const struct zc_vm *x, const struct zc_item *it)
         fprintf(stderr, "ze_cpu: %s: %s of %llu bytes at 0x%llx: %s\n", where, x->what,
                 (unsigned long long)x->bad_bytes, (unsigned long long)x->bad,
                 !strncmp(x->what, "atomic", 6) && x->bad % x->bad_bytes ? "not aligned" : "no memory of this device");
+}
+
+/* ---- crashes ---------------------------------------------------------------------------------------------------- */
+
+static _Thread_local const struct zc_launch *running __attribute__((tls_model("initial-exec")));
+static const int crashes[] = {SIGSEGV, SIGBUS};
+static struct sigaction before[sizeof crashes / sizeof *crashes];
+
+void zc_guard_run(const struct zc_launch *l)
+{
+    running = l;
+}
+
+static void say(const char *s)
+{
+    if (write(STDERR_FILENO, s, strlen(s)) < 0)
+        return; /* nobody is left to be told */
+}
+
+/* Then what would have happened without us happens: the access is made again, or the signal sent. */
+static void crashed(int sig, siginfo_t *info, void *context)
+{
+    (void)context;
+    if (running && info->si_code > 0) {
+        say("ze_cpu: kernel ");
+        say(running->k->name);
+        say(" crashed, as it used an address out of bounds; ZE_CPU_CHECK=1 says which and in which work-item\n");
+    }
+    for (unsigned i = 0; i < sizeof crashes / sizeof *crashes; i++)
+        if (crashes[i] == sig)
+            sigaction(sig, &before[i], NULL);
+    if (info->si_code <= 0)
+        raise(sig);
+}
+
+void zc_guard_up(void)
+{
+    struct sigaction act = {.sa_sigaction = crashed, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    for (unsigned i = 0; i < sizeof crashes / sizeof *crashes; i++)
+        sigaction(crashes[i], &act, &before[i]);
 }

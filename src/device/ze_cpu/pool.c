@@ -29,7 +29,7 @@ static void withdraw(struct zc_launch *l)
 
 static void *helper(void *unused)
 {
-    struct zc_worker w = {NULL, 0};
+    struct zc_worker w = {NULL, 0, 0};
     pthread_mutex_lock(&lock);
     for (;;) {
         while (!launches) {

@@ -298,10 +298,15 @@ void zc_while_idle(int (*fn)(void))
 }
 
 /* Nobody here can go on: do what others may wait for. Whether anything was done. */
-static bool serve_others(void)
+static bool serve_others(const struct zc_launch *l)
 {
     int (*fn)(void) = __atomic_load_n(&while_idle, __ATOMIC_ACQUIRE); /* A1 */
-    return fn && fn();
+    if (!fn)
+        return false;
+    zc_guard_run(NULL);
+    bool done = fn();
+    zc_guard_run(l);
+    return done;
 }
 
 /* After so many rounds in a row in which each of so many items only polled. */
@@ -329,6 +334,12 @@ static int rounds(struct zc_worker *w, struct zc_vm *x, struct round *r)
     return live;
 }
 
+static void go_on(struct zc_worker *w)
+{
+    zc_stalled_leave(w->stalled);
+    w->stalled = 0;
+}
+
 static bool work(struct zc_worker *w, struct zc_launch *l, struct zc_vm *x)
 {
     int live = 0, more = 1;
@@ -343,12 +354,16 @@ static bool work(struct zc_worker *w, struct zc_launch *l, struct zc_vm *x)
         if (live < 0)
             return false;
         since = r.ended ? 0 : since + 1;
-        idle = r.moved || serve_others() ? 0 : idle + 1;
+        idle = r.moved || serve_others(l) ? 0 : idle + 1;
         want = l->cooperative ? want : 1;
         if (more && live && (idle > 1 || (since > PATIENCE && live < MODEST))) {
             want = (unsigned)live + 1;
             since = 0;
         }
+        if (idle == YIELD_ROUNDS)
+            w->stalled = zc_stalled_enter(l, w);
+        else if (!idle)
+            go_on(w);
         rest(idle, (uint64_t)live * w->group[0].items);
     }
     return true;
@@ -361,7 +376,11 @@ void zc_run_groups(struct zc_worker *w, struct zc_launch *l)
         w->group[k].live = 0;
     }
     struct zc_vm x = {.l = l, .m = l->m, .guarded = zc_config.check || zc_config.private_memory};
-    if (!work(w, l, &x))
+    zc_guard_run(l);
+    bool good = work(w, l, &x);
+    go_on(w);
+    zc_guard_run(NULL);
+    if (!good)
         atomic_store_explicit(&l->fault, 1, memory_order_relaxed);
 }
 
@@ -372,5 +391,5 @@ void zc_worker_free(struct zc_worker *w)
         free(w->group[k].frames);
     }
     free(w->group);
-    *w = (struct zc_worker){NULL, 0};
+    *w = (struct zc_worker){NULL, 0, 0};
 }

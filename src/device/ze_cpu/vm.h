@@ -56,6 +56,7 @@ struct zc_group {
 struct zc_worker {
     struct zc_group *group;
     uint32_t groups;
+    unsigned stalled; /* of zc_stalled_enter, while all items only poll */
 };
 
 /* Why an item stopped. NOT: it goes on. SPIN: it polls memory that does not change. */

@@ -91,9 +91,25 @@ struct _ze_fence_handle_t {
  * between, which returns whether it did anything; NULL: no longer. */
 void zc_while_idle(int (*fn)(void));
 
+/* ---- stalled.c -------------------------------------------------------------------------------------------------- */
+
+struct zc_worker;
+struct zc_launch;
+/* The items of the thread's groups have only polled for some time, until leave of what enter returned. */
+unsigned zc_stalled_enter(const struct zc_launch *l, const struct zc_worker *w);
+void zc_stalled_leave(unsigned entered);
+/* The extension zexCpuStalled: the next such thread at or after *at, which moves on; 0: there is none. Its kernel, how many
+ * items it has, and the words that the first of them polls, up to *words; address 0: not known. Async-signal-safe. */
+int zc_stalled(int *at, char *kernel, size_t room, uint32_t *items, uint64_t *addr, uint64_t *value, uint32_t *words);
+
+/* ---- guard.c ---------------------------------------------------------------------------------------------------- */
+
+/* Say of a crash (SIGSEGV, SIGBUS) whose kernel's it was, and let it happen. From now on; this thread runs l, NULL: none. */
+void zc_guard_up(void);
+void zc_guard_run(const struct zc_launch *l);
+
 /* ---- kernel.c --------------------------------------------------------------------------------------------------- */
 
-struct zc_launch;
 /* What a launch of k needs, as k's arguments are now; freed by free(). The launch refers to memory in the same block.
  */
 ze_result_t zc_kernel_capture(ze_kernel_handle_t k, const ze_group_count_t *count, bool cooperative,

@@ -9,6 +9,7 @@
 #include "device/device.h"
 #include "host/api/def.h"
 #include "host/ops/dheap.h"
+#include "host/ops/launched.h"
 #include "host/util/log.h"
 #include "host/ops/team.h"
 #include "proxy/handle.h"
@@ -137,6 +138,8 @@ int shmemx_launch(const char *kernel, const size_t groups[3], const size_t items
         err = i->module ? shi_device->launch(i->module, kernel, &g, args, arg_bytes, n_args) : -ENOENT;
         usable |= i->module != NULL;
     }
+    if (!err)
+        shi_launched_add(kernel);
     pthread_mutex_unlock(&lock);
     if (err != -ENOENT)
         return err;
@@ -173,6 +176,7 @@ static int enter(const char *routine, void *module)
     }
     *i = (struct image){.module = module, .next = images};
     images = i;
+    shi_proxy_others_launch();
     return 0;
 }
 
@@ -229,7 +233,9 @@ int shi_module_leave(const char *routine, void *module)
 int shmemx_device_sync(void)
 {
     shi_need_device(__func__);
-    int err = shi_device->sync();
+    uint64_t launched = shi_launched_count();
+    int err = shi_dheap_sync(__func__);
     complete(__func__);
+    shi_launched_ended(launched);
     return err;
 }

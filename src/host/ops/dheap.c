@@ -10,7 +10,9 @@
 #include "device/device.h"
 #include "host/net/stream.h"
 #include "host/ops/heap.h"
+#include "host/ops/launched.h"
 #include "host/ops/team.h"
+#include "host/ops/wait.h"
 #include "host/util/log.h"
 
 static struct shi_heap *heap;
@@ -167,14 +169,25 @@ int shi_dheap_adopted(void)
     return adopted;
 }
 
+int shi_dheap_sync(const char *routine)
+{
+    struct shi_wait w = {.since_ns = shi_now_ns()};
+    shi_wait_tell(&w, &(struct shi_wait_for){.routine = routine, .kind = SHI_FOR_KERNELS});
+    int err = shi_device->sync();
+    shi_wait_end(&w);
+    return err;
+}
+
 void shi_dheap_finish(void)
 {
     if (!taken)
         return;
-    shi_device->sync();
+    uint64_t launched = shi_launched_count();
+    shi_dheap_sync("shmem_finalize");
     for (int i = n_above - 1; i >= 0; i--)
         if (above[i].finish)
             above[i].finish();
+    shi_launched_ended(launched);
 }
 
 void shi_dheap_stop(void)

@@ -27,6 +27,9 @@ void shi_dheap_down(void);
 int shi_dheap_adopt(void *addr, size_t bytes);
 int shi_dheap_adopted(void);
 
+/* Wait for this PE's kernels and host calls to end; told as a wait of the routine. 0 or -errno after one line. */
+int shi_dheap_sync(const char *routine);
+
 /* Wait for this PE's kernels, which may need the proxy and other PEs' kernels until they end, and for what they asked
  * of the proxy. */
 void shi_dheap_finish(void);

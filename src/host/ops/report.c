@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "device/device.h"
+#include "host/ops/launched.h"
 #include "host/ops/p2p.h"
 #include "host/ops/team.h"
 #include "host/ops/wait.h"
@@ -70,6 +72,11 @@ static void end(struct line *l)
 
 /* ---- what a wait is for ------------------------------------------------------------------------------------------- */
 
+static int in_device(uintptr_t a)
+{
+    return shi_world.dev_lo && a - shi_world.dev_lo < shi_world.config.device_heap_bytes;
+}
+
 /* The address, and its place among symmetric objects, which is the same on all PEs. */
 static void put_address(struct line *l, const void *addr)
 {
@@ -79,6 +86,10 @@ static void put_address(struct line *l, const void *addr)
     if (heap < shi_world.heap_bytes || data < shi_world.data_bytes) {
         put(l, heap < shi_world.heap_bytes ? " (heap + 0x" : " (static data + 0x");
         put_number(l, heap < shi_world.heap_bytes ? heap : data, 16);
+        put(l, ")");
+    } else if (in_device(a)) {
+        put(l, " (device heap + 0x");
+        put_number(l, a - shi_world.dev_lo, 16);
         put(l, ")");
     }
 }
@@ -165,9 +176,40 @@ static void put_wait(struct line *l, const struct shi_wait_for *w)
         if (w->of >= 0)
             put_int(l, w->of);
         break;
+    case SHI_FOR_KERNELS:
+        put(l, shi_launched_words());
+        put(l, " has not ended");
+        break;
     case SHI_FOR_OTHER:
         put(l, w->words);
         break;
+    }
+}
+
+/* A line for each thread of the device whose work-items only poll; of what they poll, the symmetric word, if there is one. */
+static void report_kernels(struct line *l)
+{
+    struct shi_device_stalled s;
+    int at = 0;
+    while (shi_device && shi_device->stalled && shi_device->stalled(&at, &s)) {
+        uint32_t k = 0;
+        while (k < s.words && !in_device(s.addr[k]))
+            k++;
+        k = k < s.words ? k : 0;
+        begin(l);
+        put_number(l, s.items, 10);
+        put(l, s.items == 1 ? " work-item of kernel " : " work-items of kernel ");
+        put(l, s.kernel);
+        put(l, s.items == 1 ? " polls " : " only poll, the first of them ");
+        if (s.words && s.addr[k])
+            put_address(l, (const void *)s.addr[k]);
+        else
+            put(l, "a word (ZE_CPU_NATIVE=0 tells where)");
+        if (s.words) {
+            put(l, ", which is ");
+            put_number(l, s.value[k], 10);
+        }
+        end(l);
     }
 }
 
@@ -189,6 +231,7 @@ static void report(int sig)
         end(&l);
         n++;
     }
+    report_kernels(&l);
     if (n == 0) {
         begin(&l);
         put(&l, shi_world.up ? "waits in no routine of the library" : "is in shmem_init");

@@ -18,7 +18,8 @@ struct shmem_team;
 /* What a wait is for. PEs are world PEs. */
 struct shi_wait_for {
     const char *routine;
-    enum { SHI_FOR_WORDS, SHI_FOR_BARRIER, SHI_FOR_MEMBERS, SHI_FOR_LOCK, SHI_FOR_NETWORK, SHI_FOR_OTHER } kind;
+    enum { SHI_FOR_WORDS, SHI_FOR_BARRIER, SHI_FOR_MEMBERS, SHI_FOR_LOCK, SHI_FOR_NETWORK, SHI_FOR_KERNELS,
+           SHI_FOR_OTHER } kind;
     int word, cmp;                 /* WORDS: enum shi_word, SHMEM_CMP_* */
     const void *addr;              /* WORDS: the first; LOCK: the lock */
     size_t n;                      /* WORDS: how many of which one is to satisfy */
