@@ -90,8 +90,8 @@ int shmemx_gpc_release(int handle);
 typedef struct shmemx_gpc_limits {
     size_t hlen, dlen, rhlen, rdlen; /* bytes */
     int handles;                     /* registered at one time */
-    int in_flight;                   /* GPCs of one root on their way; later ones wait at the root for their turn. Those started
-                                      * inside functions and by kernels do not count and do not wait */
+    int in_flight;                   /* GPCs of one root on their way; later ones wait at the root for their turn. Those
+                                      * that functions and kernels start do not count and do not wait */
 } shmemx_gpc_limits_t;
 void shmemx_gpc_limits(shmemx_gpc_limits_t *limits);
 

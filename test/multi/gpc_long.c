@@ -164,23 +164,25 @@ static void through_all(void)
 /* Functions that wait inside each other, more than one stack takes and with no thread for the others: a hang. */
 static int h_descend;
 
+static int call_below(int left)
+{
+    return shmemx_gpc_exec(SHMEM_TEAM_WORLD, h_descend, next_pe(), &left, sizeof left, NULL, 0, NULL, 0, NULL, 0, NULL);
+}
+
 static int descend(shmemx_gpc_call_t *c)
 {
     int left;
     memcpy(&left, c->hdr, sizeof left);
-    if (left-- == 0)
-        return 0;
-    return shmemx_gpc_exec(SHMEM_TEAM_WORLD, h_descend, next_pe(), &left, sizeof left, NULL, 0, NULL, 0, NULL, 0, NULL) ? -1 : 0;
+    return left && call_below(left - 1) ? -1 : 0;
 }
 
 static void too_deep(void)
 {
-    const int deep = 40 * n_pes, flat = 3;
     clear();
     if (me == 0) {
-        int err = shmemx_gpc_exec(SHMEM_TEAM_WORLD, h_descend, next_pe(), &deep, sizeof deep, NULL, 0, NULL, 0, NULL, 0, NULL);
+        int err = call_below(40 * n_pes);
         CHECKF(err == (THREAD ? 0 : -EIO), "%d", err);
-        CHECK(shmemx_gpc_exec(SHMEM_TEAM_WORLD, h_descend, next_pe(), &flat, sizeof flat, NULL, 0, NULL, 0, NULL, 0, NULL) == 0);
+        CHECK(call_below(3) == 0);
     }
     shmem_barrier_all();
 }

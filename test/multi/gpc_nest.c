@@ -30,7 +30,8 @@ static void end(void)
 
 static int call(const struct header *h, long *reply, shmemx_gpc_nbh_t *nbh)
 {
-    return shmemx_gpc_exec(SHMEM_TEAM_WORLD, h_descend, next_pe(), h, sizeof *h, NULL, 0, NULL, 0, reply, sizeof *reply, nbh);
+    return shmemx_gpc_exec(SHMEM_TEAM_WORLD, h_descend, next_pe(), h, sizeof *h, NULL, 0, NULL, 0, reply, sizeof *reply,
+                           nbh);
 }
 
 static int answer(shmemx_gpc_call_t *c, long levels)
@@ -108,7 +109,7 @@ static void tree(int depth, int width, enum mode mode, int fails)
     CHECKF(!bad, "%d of %d calls, %d deep, mode %d", bad, width, depth, mode);
 }
 
-/* A call inside a function that waits for the turn of a root, which waits for it: more than 64 roots whose functions call. */
+/* A call inside a function that waits for the turn of a root, which waits for it. */
 static void roots(void)
 {
     for (int mode = PENDING; mode < MODES; mode++) {
@@ -119,7 +120,7 @@ static void roots(void)
     }
 }
 
-/* Calls that come back to PEs whose functions wait, more than one stack takes; memory or time that grows faster than they. */
+/* Calls that come back to PEs whose functions wait, more than one stack takes; time that grows faster than their number. */
 static void deep(void)
 {
     for (int mode = WAIT; mode < MODES; mode++) {
@@ -171,8 +172,8 @@ static void callbacks(void)
         list[i] = i;
     for (int r = 0; r < 50; r++) {
         long reply = 0;
-        int err = shmemx_gpc_chained_exec(SHMEM_TEAM_WORLD, h_meet, SHMEMX_GPC_NONE, NULL, 0, NULL, 0, &id, sizeof id, &reply,
-                                          sizeof reply, n_pes, list, NULL, r % 2);
+        int err = shmemx_gpc_chained_exec(SHMEM_TEAM_WORLD, h_meet, SHMEMX_GPC_NONE, NULL, 0, NULL, 0, &id, sizeof id,
+                                          &reply, sizeof reply, n_pes, list, NULL, r % 2);
         CHECKF(err == 0 && reply == n_pes, "%d, %ld ids", err, reply);
     }
     shmem_barrier_all();

@@ -16,14 +16,15 @@
  *   open            posted, then the dispatcher
  *   child[i].out    dispatcher (plain: exec) until    progress              a child answers after the last byte only
  *                   sent, progress from its reply on
- *   holds, pins     all                               all                   acq_rel: whoever drops the last one ends it, frees it
+ *   holds, pins     all                               all                   acq_rel: the last one ends it, frees it
  *   unsent          senders                           dispatcher            relaxed: sent means that progress is done
  *   nbh->busy       whoever completes                 the program           R1 -> A1 status and reply are there
  *   roots.*         whoever starts or ends one        the same              roots.lock
  *   called_back,    dispatcher                        dispatcher            `running` of gpc_run.c
  *   later
  *
- * Allocation: of every size the programs ask for, so malloc's cache serves as the free list.
+ * Allocation: of every size the programs ask for, so malloc's cache serves as the free list. It keeps blocks of at most
+ * 1032 bytes, which a struct gpc with few children and a short header stays below.
  */
 #include "host/ops/gpc.h"
 
@@ -68,8 +69,12 @@ struct gpc {
     uint64_t token;           /* the parent's */
     struct gpc *next;         /* roots that wait for their turn */
     struct shi_gpc_in in;     /* START; plain root: REPLY */
-    struct shi_gpc_out out;   /* REPLY; plain root: FIN */
-    struct child *child, few[2];
+    union {
+        struct shi_gpc_out out; /* REPLY */
+        struct child one;       /* plain root: its child, and then FIN to it */
+    };
+    int n_few, has_more;      /* room in few; whether child[] is elsewhere, in memory of its own */
+    struct child *child, few[];
 };
 
 /* A child's REPLY, until the callback has seen it. */
@@ -91,7 +96,8 @@ static struct {
     int n;
     struct gpc *first, **last; /* they wait */
 } roots = {.last = &roots.first};
-static _Thread_local struct gpc *in_func; /* whose func this thread is in */
+/* Whose func this thread is in. */
+static _Thread_local struct gpc *in_func __attribute__((tls_model("initial-exec")));
 
 static int run_func(struct shi_gpc_task *t);
 
@@ -114,11 +120,13 @@ static void *get(size_t head, size_t body, char **body_at, int *err)
     return memset(p, 0, head);
 }
 
-/* A new part of a GPC, and its body. */
-static struct gpc *make(size_t body, char **body_at, int *err)
+/* A new part of a GPC with so many ids below it, and its body. */
+static struct gpc *make(int ids, size_t body, char **body_at, int *err)
 {
-    struct gpc *g = get(sizeof *g, body, body_at, err);
+    int n_few = ids < 2 ? ids : 2;
+    struct gpc *g = get(sizeof *g + (size_t)n_few * sizeof *g->few, body, body_at, err);
     g->task.run = run_func;
+    g->n_few = n_few;
     g->child = g->few;
     g->holds = g->pins = 1;
     __atomic_add_fetch(&live, 1, __ATOMIC_RELAXED);
@@ -140,9 +148,9 @@ static void begin(struct gpc *g);
 
 static void unpin(struct gpc *g)
 {
-    if (__atomic_sub_fetch(&g->pins, 1, __ATOMIC_ACQ_REL))
-        return;
-    if (g->child != g->few)
+    if (__atomic_load_n(&g->pins, __ATOMIC_ACQUIRE) > 1 && __atomic_sub_fetch(&g->pins, 1, __ATOMIC_ACQ_REL))
+        return; /* nobody adds any more */
+    if (g->has_more)
         free(g->child);
     free(g);
 }
@@ -277,10 +285,14 @@ static int count_children(const struct gpc *g)
 static int call_children(struct gpc *g)
 {
     int n = count_children(g);
-    g->child = n <= 2 ? g->few : calloc((size_t)n, sizeof *g->child);
-    if (!g->child) {
-        g->child = g->few;
-        return -ENOMEM;
+    if (g->plain) {
+        g->child = &g->one;
+    } else if (n > g->n_few) {
+        struct child *more = calloc((size_t)n, sizeof *more);
+        if (!more)
+            return -ENOMEM;
+        g->child = more;
+        g->has_more = 1;
     }
     struct shi_gpc_part p = SHI_GPC_PART_INIT;
     for (int i = 0; i < n; i++)
@@ -439,7 +451,8 @@ static void on_start(int pe, const struct shi_gpc_start *s, size_t bytes)
     size_t list = s->idlen * sizeof(int);
     int own_tree = s->tree != SHI_GPC_NOBODY && s->tree >= SHI_GPC_FIRST_HANDLE, err = 0;
     char *body;
-    struct gpc *g = make(padded(s->hlen) + 2 * padded(list) + padded(s->dlen) + padded(s->rhlen) + s->rdlen, &body, &err);
+    size_t lists = 2 * padded(list), replies = padded(s->rhlen) + s->rdlen;
+    struct gpc *g = make((int)s->idlen, padded(s->hlen) + lists + padded(s->dlen) + replies, &body, &err);
     void *hdr = carve(&body, s->hlen);
     int *ids = carve(&body, list), *below = carve(&body, own_tree ? list : 0);
     void *data = carve(&body, s->dlen), *rhdr = carve(&body, s->rhlen);
@@ -461,6 +474,11 @@ static void on_start(int pe, const struct shi_gpc_start *s, size_t bytes)
     shi_gpc_receive(&g->in, s->flags, s + 1, bytes - sizeof *s);
 }
 
+static void fin_sent(struct shi_gpc_out *o)
+{
+    drop(((struct child *)((char *)o - offsetof(struct child, out)))->parent);
+}
+
 /* A plain GPC's answer is in the caller's buffers. */
 static void plain_whole(struct shi_gpc_in *in)
 {
@@ -469,7 +487,7 @@ static void plain_whole(struct shi_gpc_in *in)
     shi_gpc_fetched(in);
     complete(g, g->failed || in->err ? -EIO : 0);
     if (fetched)
-        send_fin(&g->out, g->pe, g->token, reply_sent);
+        send_fin(&g->one.out, g->pe, g->token, fin_sent);
     else
         drop(g);
     drop(g);
@@ -573,7 +591,7 @@ int shi_gpc_start(const struct shi_gpc_want *w)
     size_t list = (size_t)w->idlen * sizeof(int);
     int err = 0;
     char *body;
-    struct gpc *g = make(padded(w->hlen) + 2 * padded(list), &body, &err);
+    struct gpc *g = make(w->idlen, padded(w->hlen) + 2 * padded(list), &body, &err);
     if (err) {
         drop(g);
         return err;
@@ -586,7 +604,8 @@ int shi_gpc_start(const struct shi_gpc_want *w)
     if (w->below)
         g->below = memcpy(body, w->below, list);
     g->call = (shmemx_gpc_call_t){
-        .stage = SHMEMX_GPC_INIT, .team = shi_team_handle(w->team), .root = w->team->me, .from = w->team->me, .func = w->func, .callback = w->callback,
+        .stage = SHMEMX_GPC_INIT, .team = shi_team_handle(w->team), .root = w->team->me, .from = w->team->me,
+        .func = w->func, .callback = w->callback,
         .tree = w->tree, .id = (uint64_t)shi_world.pe << 40 | (number & ((1ull << 40) - 1)), .hdr = hdr,
         .hlen = w->hlen, .data = w->data, .dlen = w->dlen, .rhdr = w->rhdr, .rhlen = w->rhlen, .rdata = w->rdata,
         .rdlen = w->rdlen, .idlst = ids, .idlen = w->idlen};

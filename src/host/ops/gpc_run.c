@@ -5,7 +5,7 @@
  *   word       written by             read by                order
  *   queue.*    posters, dispatcher    the same               queue.lock: what was done before a post is seen by run
  *   task.woken under queue.lock       the same               queue.lock
- *   queue.n    under queue.lock       everybody              relaxed: a hint; who goes to sleep on it is woken or looks
+ *   queue.n_*  under queue.lock       everybody              relaxed: a hint; who goes to sleep on it is woken or looks
  *                                                            again (wait loops: in a millisecond; thread: see nudge)
  *   early.*    posters, team_made     the same               early.lock: a team is either found or waited for
  *   running    dispatchers, tasks     the same               spin.h; a dispatcher that finds it taken goes away; a task
@@ -52,7 +52,7 @@ struct list {
 
 static struct {
     uint8_t lock;
-    int n, n_ready, n_pending;
+    int n_ready, n_pending;
     struct list ready, pending;
 } queue = {.ready.last = &queue.ready.first, .pending.last = &queue.pending.first};
 static struct {
@@ -62,9 +62,10 @@ static struct {
 static uint8_t running;
 static int resuming, ignored;
 
-static _Thread_local int nested;      /* tasks on this thread's stack */
-static _Thread_local int has_running; /* this thread holds `running` */
-static _Thread_local int looks;       /* of the innermost task */
+/* Of this thread: tasks on its stack; whether it holds `running`; looks of the innermost task. */
+static _Thread_local int nested __attribute__((tls_model("initial-exec")));
+static _Thread_local int has_running __attribute__((tls_model("initial-exec")));
+static _Thread_local int looks __attribute__((tls_model("initial-exec")));
 
 struct thread {
     pthread_t id;
@@ -89,9 +90,8 @@ static void append(struct list *l, struct shi_gpc_task *t)
 
 static void count(int ready, int pending)
 {
-    queue.n_ready += ready;
-    queue.n_pending += pending;
-    __atomic_store_n(&queue.n, queue.n_ready + queue.n_pending, __ATOMIC_RELAXED);
+    __atomic_store_n(&queue.n_ready, queue.n_ready + ready, __ATOMIC_RELAXED);
+    __atomic_store_n(&queue.n_pending, queue.n_pending + pending, __ATOMIC_RELAXED);
 }
 
 static void add_ready(struct shi_gpc_task *t)
@@ -163,7 +163,7 @@ static struct shi_gpc_task *take(int ready)
 
 static int queued(void)
 {
-    return __atomic_load_n(&queue.n, __ATOMIC_RELAXED);
+    return __atomic_load_n(&queue.n_ready, __ATOMIC_RELAXED) + __atomic_load_n(&queue.n_pending, __ATOMIC_RELAXED);
 }
 
 /* ---- teams that are not made here yet ------------------------------------------------------------------------------- */
@@ -232,9 +232,8 @@ int shi_gpc_dispatch(void)
     shi_wait_inside = "a function of a GPC";
     nested++;
     has_running = 1;
-    shi_spin_lock(&queue.lock);
-    int ready = queue.n_ready, pending = queue.n_pending;
-    shi_spin_unlock(&queue.lock);
+    int ready = __atomic_load_n(&queue.n_ready, __ATOMIC_RELAXED);
+    int pending = __atomic_load_n(&queue.n_pending, __ATOMIC_RELAXED);
     int did = run_from(1, ready) + run_from(0, pending < PROBES ? pending : PROBES);
     has_running = 0;
     if (--nested == 0)
