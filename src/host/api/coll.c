@@ -10,7 +10,7 @@
 /* ---- typed, by the table -------------------------------------------------------------------------------------------- */
 
 #define BYTES(E) shi_bytes(nelems, E)
-#define TEAM shi_team_of(team)
+#define TEAM shi_team_of(__func__, "team", team)
 #define DO_broadcast(T, E)                                                                                           \
     shi_coll_broadcast(__func__, TEAM, dest, source, BYTES(E), PE_root, 1);                                          \
     return 0;

@@ -162,7 +162,7 @@ int shmemx_gpc_exec(shmem_team_t team, int func, int pe, const void *hdr, size_t
                     void *rhdr, size_t rhlen, void *rdata, size_t rdlen, shmemx_gpc_nbh_t *nbh)
 {
     shi_need_up(__func__);
-    struct shi_gpc_want w = {.team = shi_team_of(team), .func = func, .callback = SHMEMX_GPC_NONE,
+    struct shi_gpc_want w = {.team = shi_team_of(__func__, "team", team), .func = func, .callback = SHMEMX_GPC_NONE,
                              .tree = SHMEMX_GPC_NONE, .plain = 1, .pe = pe, .hdr = hdr, .hlen = hlen, .data = data,
                              .dlen = dlen, .rhdr = rhdr, .rhlen = rhlen, .rdata = rdata, .rdlen = rdlen, .nbh = nbh};
     int err = check(__func__, &w);
@@ -203,7 +203,7 @@ int shmemx_gpc_chained_exec(shmem_team_t team, int func, int callback, const voi
                             const int *idlst, shmemx_gpc_nbh_t *nbh, int tree)
 {
     shi_need_up(__func__);
-    struct shi_gpc_want w = {.team = shi_team_of(team), .func = func, .callback = callback, .tree = tree, .hdr = hdr,
+    struct shi_gpc_want w = {.team = shi_team_of(__func__, "team", team), .func = func, .callback = callback, .tree = tree, .hdr = hdr,
                              .hlen = hlen, .data = data, .dlen = dlen, .rhdr = rhdr, .rhlen = rhlen, .rdata = rdata,
                              .rdlen = rdlen, .idlen = idlen, .nbh = nbh};
     int err = check(__func__, &w);

@@ -102,7 +102,7 @@ void *shmemx_device_ctx(void)
 int shmemx_device_ctx_create(shmem_team_t team, long options, void **ctx)
 {
     shi_need_device(__func__);
-    const struct shmem_team *t = shi_team_of(team);
+    const struct shmem_team *t = shi_team_of(__func__, "team", team);
     *ctx = NULL;
     if (!t || (options & ~(SHMEM_CTX_SERIALIZED | SHMEM_CTX_PRIVATE | SHMEM_CTX_NOSTORE)))
         return -EINVAL;
@@ -121,7 +121,7 @@ void shmemx_device_ctx_destroy(void *ctx)
 void *shmemx_device_team(shmem_team_t team)
 {
     shi_need_device(__func__);
-    const struct shmem_team *t = shi_team_of(team);
+    const struct shmem_team *t = shi_team_of(__func__, "team", team);
     return t ? shi_handle_team(t) : NULL;
 }
 

@@ -70,6 +70,16 @@ static inline void complete(const struct shmem_ctx *c)
         shi_far_quiet(c->lane);
 }
 
+/* The context of an ordering routine. */
+static inline const struct shmem_ctx *live(const char *routine, shmem_ctx_t ctx)
+{
+    shi_need_up(routine);
+    const struct shmem_ctx *c = shi_ctx_of(ctx);
+    if (shi_unlikely(!c->team))
+        shi_ctx_die(routine, c);
+    return c;
+}
+
 /* Counted from outside: beside a fence even a span that is not taken shows. */
 static __attribute__((cold, noinline)) void count(const char *routine, const struct shmem_ctx *c,
                                                   void (*what)(const struct shmem_ctx *))
@@ -99,7 +109,7 @@ static void quiet(const char *routine, const struct shmem_ctx *c)
 static void pe_quiet(const char *routine, const struct shmem_ctx *c, const int *target_pes, size_t npes)
 {
     shi_need_up(routine);
-    for (size_t i = 0; c->team && i < npes; i++)
+    for (size_t i = 0; i < npes; i++)
         if ((unsigned)target_pes[i] >= c->n_pes)
             shi_die(routine, "target_pes[%zu]: pe = %d: not a PE of the context, which has PEs 0 to %d", i,
                     target_pes[i], (int)c->n_pes - 1);
@@ -117,7 +127,7 @@ SHI_DEF(void, shmem_fence, (void))
 SHI_DEF(void, shmem_ctx_fence, (shmem_ctx_t ctx))
 {
     if (ctx != SHMEM_CTX_INVALID)
-        fence(__func__, shi_ctx_of(ctx));
+        fence(__func__, live(__func__, ctx));
 }
 
 SHI_DEF(void, shmem_quiet, (void))
@@ -128,7 +138,7 @@ SHI_DEF(void, shmem_quiet, (void))
 SHI_DEF(void, shmem_ctx_quiet, (shmem_ctx_t ctx))
 {
     if (ctx != SHMEM_CTX_INVALID)
-        quiet(__func__, shi_ctx_of(ctx));
+        quiet(__func__, live(__func__, ctx));
 }
 
 SHI_DEF(void, shmem_pe_quiet, (const int *target_pes, size_t npes))
@@ -138,7 +148,8 @@ SHI_DEF(void, shmem_pe_quiet, (const int *target_pes, size_t npes))
 
 SHI_DEF(void, shmem_ctx_pe_quiet, (shmem_ctx_t ctx, const int *target_pes, size_t npes))
 {
-    pe_quiet(__func__, shi_ctx_of(ctx), target_pes, npes);
+    if (ctx != SHMEM_CTX_INVALID)
+        pe_quiet(__func__, live(__func__, ctx), target_pes, npes);
 }
 
 SHI_DEF(void, shmem_barrier_all, (void))

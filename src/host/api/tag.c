@@ -11,7 +11,7 @@
 static const struct shmem_team *team_of(const char *routine, shmem_team_t team)
 {
     shi_tag_start(routine);
-    const struct shmem_team *t = shi_team_of(team);
+    const struct shmem_team *t = shi_team_of(routine, "team", team);
     if (shi_unlikely(!t))
         shi_die(routine, "team is SHMEM_TEAM_INVALID");
     return t;
@@ -71,7 +71,7 @@ static void wait_for(const char *routine, const struct shmemx_tag_request *r)
 
 /* ---- send ----------------------------------------------------------------------------------------------------------- */
 
-static struct shmemx_tag_request gone = {.done = 1, .is_send = 1}; /* every send that needed no request */
+static struct shmemx_tag_request gone = {.done = 1, .owned = 1, .is_send = 1}; /* every send that needed no request */
 
 /* The team, if the message takes a request; NULL when it is gone. */
 static const struct shmem_team *try_send(const char *routine, shmem_team_t team, const struct shi_tag_data *data,
@@ -217,6 +217,13 @@ void shmemx_tag_irecvv(shmem_team_t team, const shmemx_tag_iov_t *iov, int n, ui
 
 static const shmemx_tag_status_t empty_status = {.source = SHMEMX_TAG_ANY_SOURCE};
 
+/* A copy of a handle whose request was completed already. Its memory stays, but may be another message's. */
+static inline void check_request(const char *routine, const struct shmemx_tag_request *r)
+{
+    if (shi_unlikely(r && !r->owned))
+        shi_die(routine, "request = %p was completed before", (const void *)r);
+}
+
 /* Of a request that has completed, or is null. */
 static void finish(shmemx_tag_request_t *request, shmemx_tag_status_t *status)
 {
@@ -231,6 +238,7 @@ static void finish(shmemx_tag_request_t *request, shmemx_tag_status_t *status)
 int shmemx_tag_test(shmemx_tag_request_t *request, shmemx_tag_status_t *status)
 {
     shi_tag_start(__func__);
+    check_request(__func__, *request);
     if (*request && !shi_tag_is_done(*request))
         shi_progress_poll();
     if (*request && !shi_tag_is_done(*request))
@@ -239,20 +247,27 @@ int shmemx_tag_test(shmemx_tag_request_t *request, shmemx_tag_status_t *status)
     return 1;
 }
 
-void shmemx_tag_wait(shmemx_tag_request_t *request, shmemx_tag_status_t *status)
+static void wait_one(const char *routine, shmemx_tag_request_t *request, shmemx_tag_status_t *status)
 {
-    shi_tag_start(__func__);
+    shi_tag_start(routine);
+    check_request(routine, *request);
     if (*request)
-        wait_for(__func__, *request);
+        wait_for(routine, *request);
     finish(request, status);
 }
 
+void shmemx_tag_wait(shmemx_tag_request_t *request, shmemx_tag_status_t *status)
+{
+    wait_one(__func__, request, status);
+}
+
 /* The first of the requests from `from` on that has completed, or n; *open: one has not. */
-static int next_done(int n, shmemx_tag_request_t *requests, int from, int *open)
+static int next_done(const char *routine, int n, shmemx_tag_request_t *requests, int from, int *open)
 {
     for (int i = from; i < n; i++) {
         if (!requests[i])
             continue;
+        check_request(routine, requests[i]);
         if (shi_tag_is_done(requests[i]))
             return i;
         *open = 1;
@@ -266,7 +281,7 @@ int shmemx_tag_wait_any(int n, shmemx_tag_request_t *requests, shmemx_tag_status
     struct shi_wait w __attribute__((cleanup(shi_wait_end))) = SHI_WAIT_INIT;
     shi_wait_allow(__func__);
     for (;;) {
-        int open = 0, i = next_done(n, requests, 0, &open);
+        int open = 0, i = next_done(__func__, n, requests, 0, &open);
         if (i < n) {
             finish(&requests[i], status);
             return i;
@@ -288,7 +303,7 @@ int shmemx_tag_wait_some(int n, shmemx_tag_request_t *requests, int *indices, sh
     shi_wait_allow(__func__);
     for (;;) {
         int open = 0, count = 0;
-        for (int i = 0; (i = next_done(n, requests, i, &open)) < n; i++, count++) {
+        for (int i = 0; (i = next_done(__func__, n, requests, i, &open)) < n; i++, count++) {
             indices[count] = i;
             finish(&requests[i], statuses ? &statuses[count] : NULL);
         }
@@ -302,12 +317,13 @@ int shmemx_tag_wait_some(int n, shmemx_tag_request_t *requests, int *indices, sh
 void shmemx_tag_wait_all(int n, shmemx_tag_request_t *requests, shmemx_tag_status_t *statuses)
 {
     for (int i = 0; i < n; i++)
-        shmemx_tag_wait(&requests[i], statuses ? &statuses[i] : NULL);
+        wait_one(__func__, &requests[i], statuses ? &statuses[i] : NULL);
 }
 
 void shmemx_tag_cancel(shmemx_tag_request_t *request)
 {
     shi_tag_start(__func__);
+    check_request(__func__, *request);
     if (*request)
         shi_tag_cancel(*request);
 }

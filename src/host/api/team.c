@@ -8,21 +8,21 @@
 SHI_DEF(int, shmem_team_my_pe, (shmem_team_t team))
 {
     shi_need_up(__func__);
-    const struct shmem_team *t = shi_team_of(team);
+    const struct shmem_team *t = shi_team_of(__func__, "team", team);
     return t ? t->me : -1;
 }
 
 SHI_DEF(int, shmem_team_n_pes, (shmem_team_t team))
 {
     shi_need_up(__func__);
-    const struct shmem_team *t = shi_team_of(team);
+    const struct shmem_team *t = shi_team_of(__func__, "team", team);
     return t ? t->n : -1;
 }
 
 SHI_DEF(int, shmem_team_get_config, (shmem_team_t team, long config_mask, shmem_team_config_t *config))
 {
     shi_need_up(__func__);
-    const struct shmem_team *t = shi_team_of(team);
+    const struct shmem_team *t = shi_team_of(__func__, "team", team);
     if (!t || (config_mask & ~SHMEM_TEAM_NUM_CONTEXTS))
         return -1;
     if (config_mask)
@@ -33,7 +33,7 @@ SHI_DEF(int, shmem_team_get_config, (shmem_team_t team, long config_mask, shmem_
 SHI_DEF(int, shmem_team_translate_pe, (shmem_team_t src_team, int src_pe, shmem_team_t dest_team))
 {
     shi_need_up(__func__);
-    const struct shmem_team *from = shi_team_of(src_team), *to = shi_team_of(dest_team);
+    const struct shmem_team *from = shi_team_of(__func__, "src_team", src_team), *to = shi_team_of(__func__, "dest_team", dest_team);
     if (!from || !to || src_pe < 0 || src_pe >= from->n)
         return -1;
     return shi_team_member(to, shi_team_world_pe(from, src_pe));
@@ -42,7 +42,7 @@ SHI_DEF(int, shmem_team_translate_pe, (shmem_team_t src_team, int src_pe, shmem_
 SHI_DEF(void *, shmem_team_ptr, (shmem_team_t team, const void *dest, int pe))
 {
     shi_need_up(__func__);
-    const struct shmem_team *t = shi_team_of(team);
+    const struct shmem_team *t = shi_team_of(__func__, "team", team);
     if (!t || pe < 0 || pe >= t->n)
         return NULL;
     return shi_reach(&t->peer[pe], dest, 1);
@@ -63,7 +63,7 @@ SHI_DEF(int, shmem_team_split_strided,
          long config_mask, shmem_team_t *new_team))
 {
     shi_need_up(__func__);
-    struct shmem_team *parent = shi_team_of(parent_team), *team = NULL;
+    struct shmem_team *parent = shi_team_of(__func__, "parent_team", parent_team), *team = NULL;
     *new_team = SHMEM_TEAM_INVALID;
     if (!parent)
         return -1;
@@ -81,7 +81,7 @@ SHI_DEF(int, shmem_team_split_2d,
          shmem_team_t *xaxis_team, const shmem_team_config_t *yaxis_config, long yaxis_mask, shmem_team_t *yaxis_team))
 {
     shi_need_up(__func__);
-    struct shmem_team *parent = shi_team_of(parent_team), *team[2] = {NULL, NULL};
+    struct shmem_team *parent = shi_team_of(__func__, "parent_team", parent_team), *team[2] = {NULL, NULL};
     *xaxis_team = *yaxis_team = SHMEM_TEAM_INVALID;
     if (!parent)
         return -1;
@@ -100,7 +100,7 @@ SHI_DEF(int, shmem_team_split_2d,
 SHI_DEF(void, shmem_team_destroy, (shmem_team_t team))
 {
     shi_need_up(__func__);
-    struct shmem_team *t = shi_team_of(team);
+    struct shmem_team *t = shi_team_of(__func__, "team", team);
     if (t == &shi_team_world || t == &shi_team_shared)
         shi_die(__func__, "a predefined team cannot be destroyed");
     if (t)
@@ -127,13 +127,13 @@ SHI_DEF(int, shmem_ctx_create, (long options, shmem_ctx_t *ctx))
 SHI_DEF(int, shmem_team_create_ctx, (shmem_team_t team, long options, shmem_ctx_t *ctx))
 {
     shi_need_up(__func__);
-    return create_ctx(shi_team_of(team), options, ctx);
+    return create_ctx(shi_team_of(__func__, "team", team), options, ctx);
 }
 
 SHI_DEF(void, shmem_ctx_destroy, (shmem_ctx_t ctx))
 {
     shi_need_up(__func__);
-    struct shmem_ctx *c = shi_ctx_of(ctx);
+    struct shmem_ctx *c = shi_ctx_checked(__func__, ctx);
     if (c == SHI_CTX_DEFAULT)
         shi_die(__func__, "SHMEM_CTX_DEFAULT cannot be destroyed");
     if (!c->team)
@@ -145,7 +145,7 @@ SHI_DEF(void, shmem_ctx_destroy, (shmem_ctx_t ctx))
 SHI_DEF(int, shmem_ctx_get_team, (shmem_ctx_t ctx, shmem_team_t *team))
 {
     shi_need_up(__func__);
-    const struct shmem_ctx *c = shi_ctx_of(ctx);
+    const struct shmem_ctx *c = shi_ctx_checked(__func__, ctx);
     *team = c->team ? shi_team_handle(c->team) : SHMEM_TEAM_INVALID;
     return c->team ? 0 : -1;
 }
@@ -164,11 +164,11 @@ SHI_DEF(void, shmem_ctx_session_start,
         shi_log_error("shmem_ctx_session_start: config_mask = %#lx: bits that are no SHMEM_CTX_SESSION_ field are ignored",
                       (unsigned long)config_mask);
     if (options & SHMEM_CTX_SESSION_BATCH)
-        shi_ctx_session(shi_ctx_of(ctx), 1);
+        shi_ctx_session(shi_ctx_checked(__func__, ctx), 1);
 }
 
 SHI_DEF(void, shmem_ctx_session_stop, (shmem_ctx_t ctx))
 {
     shi_need_up(__func__);
-    shi_ctx_session(shi_ctx_of(ctx), 0);
+    shi_ctx_session(shi_ctx_checked(__func__, ctx), 0);
 }

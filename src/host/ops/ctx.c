@@ -8,13 +8,34 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
 
 #include "host/net/stream.h"
 #include "host/ops/far.h"
+#include "host/util/log.h"
+#include "host/util/pool.h"
 
 /* Creation is not collective and may happen on several threads; the data path never takes this. */
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* A dead context reaches no PE: every operation on it misses the fast table and is reported. */
+static struct shi_pool pool = SHI_POOL_OF(struct shmem_ctx);
+
+_Noreturn void shi_ctx_die(const char *routine, const struct shmem_ctx *c)
+{
+    if (c == &shi_ctx_small[0])
+        shi_die(routine, "ctx is SHMEM_CTX_INVALID");
+    if (shi_pool_look(&pool, c) == SHI_HANDLE_DEAD)
+        shi_die(routine, "ctx = %p was destroyed, or its team was", (const void *)c);
+    shi_die(routine, "ctx = %p is no context", (const void *)c);
+}
+
+struct shmem_ctx *shi_ctx_checked(const char *routine, shmem_ctx_t handle)
+{
+    struct shmem_ctx *c = shi_ctx_of(handle);
+    if ((uintptr_t)handle >= 2 && shi_pool_look(&pool, c) != SHI_HANDLE_LIVE)
+        shi_ctx_die(routine, c);
+    return c;
+}
 
 static struct shi_lane *lane_for(long options)
 {
@@ -26,7 +47,7 @@ static struct shi_lane *lane_for(long options)
 
 int shi_ctx_create(struct shmem_team *t, long options, struct shmem_ctx **out)
 {
-    struct shmem_ctx *c = malloc(sizeof *c);
+    struct shmem_ctx *c = shi_pool_get(&pool);
     if (!c)
         return -ENOMEM;
     *c = (struct shmem_ctx){.peer = shi_all_miss() ? SHI_CTX_DEFAULT->peer : t->peer, .n_pes = (unsigned)t->n,
@@ -56,5 +77,5 @@ void shi_ctx_destroy(struct shmem_ctx *c)
         at = &(*at)->next;
     *at = c->next;
     pthread_mutex_unlock(&list_lock);
-    free(c);
+    shi_pool_put(&pool, c);
 }

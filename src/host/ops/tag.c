@@ -51,11 +51,13 @@ struct shmemx_tag_request *shi_tag_request_get(const char *routine)
     struct shmemx_tag_request *r = pool.free;
     pool.free = r->next;
     shi_spin_unlock(&pool.lock);
+    r->owned = 1;
     return r;
 }
 
 void shi_tag_request_put(struct shmemx_tag_request *r)
 {
+    r->owned = 0;
     lock_pool();
     r->next = pool.free;
     pool.free = r;

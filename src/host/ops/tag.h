@@ -53,6 +53,7 @@ struct shi_tag_flow {
 struct shmemx_tag_request {
     struct shi_match_entry entry; /* of a receive that is posted, of a send that is kept */
     int done;
+    int owned;                    /* its owner has not given it back: by its owner alone */
     int is_send, pe;              /* world PE: the receiver, or the sender; before a match it may be SHI_MATCH_ANY */
     int posted;                   /* a receive that nothing has matched */
     struct shi_tag_data data;

@@ -14,6 +14,7 @@
 #include "host/ops/p2p.h"
 #include "host/ops/wait.h"
 #include "host/util/log.h"
+#include "host/util/pool.h"
 
 struct shmem_team shi_team_world, shi_team_shared;
 struct shmem_team *const shi_team_small[3] = {NULL, &shi_team_world, &shi_team_shared};
@@ -26,6 +27,20 @@ static uint64_t generations; /* the highest there has been here */
 static uint64_t newest[SHI_SLOTS]; /* number of the newest team in each slot here */
 static struct shmem_team *teams;
 static struct shmem_team *sets; /* R5 -> A5: a set is whole before it is listed; added under lock, removed by shi_team_down */
+
+/* Handles of teams; a dead one has no members. */
+static struct shi_pool pool = SHI_POOL_OF(struct shmem_team);
+
+struct shmem_team *shi_team_checked(const char *routine, const char *arg, shmem_team_t handle)
+{
+    shi_need_up(routine);
+    enum shi_pool_state is = shi_pool_look(&pool, handle);
+    if (is == SHI_HANDLE_DEAD)
+        shi_die(routine, "%s = %p was destroyed", arg, (void *)handle);
+    if (is == SHI_HANDLE_NONE)
+        shi_die(routine, "%s = %p is no team", arg, (void *)handle);
+    return handle;
+}
 
 /* ---- slots ------------------------------------------------------------------------------------------------------ */
 
@@ -249,7 +264,7 @@ _Static_assert(sizeof(struct offer) <= SHI_BOX_BYTES, "a split needs one exchang
 static struct shmem_team *create(const struct shmem_team *parent, const struct shi_subset *s, int index,
                                  const struct offer *all)
 {
-    struct shmem_team *t = calloc(1, sizeof *t);
+    struct shmem_team *t = shi_pool_get(&pool);
     if (!t)
         return NULL;
     t->list = parent->list;
@@ -263,7 +278,7 @@ static struct shmem_team *create(const struct shmem_team *parent, const struct s
         t->config.num_contexts = s->config->num_contexts;
     if (fill(t)) {
         empty(t);
-        free(t);
+        shi_pool_put(&pool, t);
         return NULL;
     }
     pthread_mutex_lock(&lock);
@@ -389,7 +404,7 @@ void shi_team_destroy(struct shmem_team *t)
     shi_tag_forget(t);
     give_back(t->index);
     empty(t);
-    free(t);
+    shi_pool_put(&pool, t);
 }
 
 /* ---- active sets -------------------------------------------------------------------------------------------------- */

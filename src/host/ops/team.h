@@ -89,11 +89,12 @@ size_t shi_team_sync_bytes(int n_pes);
 int shi_team_up(void);
 void shi_team_down(void);
 
-/* The team behind a handle, or NULL for SHMEM_TEAM_INVALID. */
-static inline struct shmem_team *shi_team_of(shmem_team_t handle)
+/* The team behind a handle, or NULL for SHMEM_TEAM_INVALID. Dies on what is no team, or no more; `arg` names it. */
+struct shmem_team *shi_team_checked(const char *routine, const char *arg, shmem_team_t handle);
+static inline struct shmem_team *shi_team_of(const char *routine, const char *arg, shmem_team_t handle)
 {
     extern struct shmem_team *const shi_team_small[3];
-    return shi_unlikely((uintptr_t)handle < 3) ? shi_team_small[(uintptr_t)handle] : handle;
+    return (uintptr_t)handle < 3 ? shi_team_small[(uintptr_t)handle] : shi_team_checked(routine, arg, handle);
 }
 
 /* The handle of a team, as the program knows it. */

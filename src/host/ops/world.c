@@ -427,7 +427,7 @@ void shi_check_call(const char *routine, const struct shmem_ctx *ctx, int pe)
 {
     shi_need_up(routine);
     if (!ctx->team)
-        shi_die(routine, "ctx is SHMEM_CTX_INVALID");
+        shi_ctx_die(routine, ctx);
     if ((unsigned)pe >= ctx->n_pes)
         shi_die(routine, "pe = %d: not a PE of the context, which has PEs 0 to %d", pe, (int)ctx->n_pes - 1);
     /* Without SHMEM_CHECK only some calls come here, and programs that one node lets pass run over a network as well. */

@@ -73,6 +73,9 @@ static inline struct shmem_ctx *shi_ctx_of(shmem_ctx_t handle)
     return shi_unlikely((uintptr_t)handle < 2) ? &shi_ctx_small[(uintptr_t)handle] : handle;
 }
 
+/* End the job because c, which has no team, is no context. */
+_Noreturn void shi_ctx_die(const char *routine, const struct shmem_ctx *c);
+
 /* Bring the library up, which is down. Ends the job, with one line that says why, when it cannot. */
 void shi_world_up(int thread_level);
 

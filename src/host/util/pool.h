@@ -1,0 +1,34 @@
+/*
+ * pool.h - objects behind handles. Their memory is never unmapped and a dead one is all zero, so a handle that is used
+ * after its end is found, and cannot crash. Of dead objects the oldest is used again, and only while SHI_POOL_DEAD are left.
+ */
+#ifndef SHI_POOL_H
+#define SHI_POOL_H
+
+#include <pthread.h>
+#include <stddef.h>
+
+enum { SHI_POOL_DEAD = 256, SHI_POOL_CHUNK = 64 };
+
+enum shi_pool_state { SHI_HANDLE_NONE, SHI_HANDLE_DEAD, SHI_HANDLE_LIVE };
+
+struct shi_pool {
+    size_t bytes; /* of an object, a multiple of SHI_LINE_BYTES */
+    pthread_mutex_t lock;
+    struct shi_pool_chunk *chunks; /* the newest first */
+    int used;                      /* objects of the newest */
+    int n_dead;
+    struct shi_pool_item *oldest, *newest; /* of the dead */
+};
+
+#define SHI_POOL_OF(TYPE) {.bytes = shi_pool_bytes(sizeof(TYPE)), .lock = PTHREAD_MUTEX_INITIALIZER}
+#define shi_pool_bytes(N) (((N) + 63) / 64 * 64)
+
+/* A zeroed object, or NULL without memory. Any thread. Pair: shi_pool_put. */
+void *shi_pool_get(struct shi_pool *p);
+void shi_pool_put(struct shi_pool *p, void *object);
+
+/* What a handle is: of a live object, of one that was put back, or neither. Any value; any thread. */
+enum shi_pool_state shi_pool_look(const struct shi_pool *p, const void *handle);
+
+#endif
