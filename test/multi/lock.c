@@ -76,7 +76,7 @@ static void test_order(void)
     } else {
         for (int p = 1; p < n_pes; p++) {
             shmem_long_p(&asked, p, p);
-            while ((shmem_long_atomic_fetch(&lock, p - 1) & 0x7fffffff) != p + 1)
+            while ((shmem_long_atomic_fetch(&lock, p - 1) & 0x3fffffff) != p + 1)
                 sched_yield();
         }
         shmem_clear_lock(&lock);

@@ -2,12 +2,13 @@
  * lock.c - distributed locks: an MCS queue inside the symmetric long itself.
  *
  * One PE is the lock's home; its upper half holds the last PE in the queue. Every PE's lower half is its place in the
- * queue: who comes next, and whether it still waits. A PE polls its own memory only.
+ * queue: who comes next, whether the PE is in the queue at all, and whether it still waits. A PE polls its own memory only.
  *
  *   word                written by                               read by     order
  *   tail (home's high)  PEs, swap and compare-swap               PEs         R1 -> A1 a free lock's last section -> ours
  *   next (own low)      the PE that queued behind us, add        owner       R2 -> A2 none needed beyond the number
  *   waits (own low)     owner, before it queues; predecessor     owner       R3 -> A3 predecessor's section -> ours
+ *   queued (own low)    owner                                    owner       none
  *
  * A clear completes the section's operations (quiet) before it passes the lock on.
  */
@@ -19,7 +20,7 @@
 #include "host/ops/wait.h"
 #include "host/util/log.h"
 
-static const uint32_t waits = 1u << 31; /* the other bits: next PE + 1, or 0 */
+static const uint32_t waits = 1u << 31, queued = 1u << 30; /* the other bits: next PE + 1, or 0 */
 
 struct halves {
     uint32_t place, tail;
@@ -54,7 +55,7 @@ void shi_lock_set(const char *routine, long *lock)
     SHI_SPAN(span, SHI_LOCKS, routine, NULL, SHI_TO_NONE, 0);
     struct halves *mine = mine_of(routine, lock);
     uint32_t me = (uint32_t)shi_world.pe + 1;
-    __atomic_store_n(&mine->place, waits, __ATOMIC_RELAXED);
+    __atomic_store_n(&mine->place, waits | queued, __ATOMIC_RELAXED);
     uint32_t before = update(routine, lock, home_of(lock), 1, SHI_AMO_SWAP, me, 0); /* R1, A1 */
     if (before == me)
         shi_die(routine, "lock = %p is held by this PE already", (void *)lock);
@@ -72,21 +73,27 @@ int shi_lock_test(const char *routine, long *lock)
     struct halves *mine = mine_of(routine, lock);
     if (update(routine, lock, home_of(lock), 1, SHI_AMO_FETCH, 0, 0))
         return 1;
-    __atomic_store_n(&mine->place, 0, __ATOMIC_RELAXED);
-    return update(routine, lock, home_of(lock), 1, SHI_AMO_CSWAP, (uint32_t)shi_world.pe + 1, 0) != 0; /* A1 */
+    __atomic_store_n(&mine->place, queued, __ATOMIC_RELAXED);
+    int taken = update(routine, lock, home_of(lock), 1, SHI_AMO_CSWAP, (uint32_t)shi_world.pe + 1, 0) != 0; /* A1 */
+    if (taken)
+        __atomic_fetch_and(&mine->place, ~queued, __ATOMIC_RELAXED);
+    return taken;
 }
 
 void shi_lock_clear(const char *routine, long *lock)
 {
     struct halves *mine = mine_of(routine, lock);
     uint32_t me = (uint32_t)shi_world.pe + 1, next;
+    uint32_t place = __atomic_fetch_and(&mine->place, ~queued, __ATOMIC_RELAXED);
+    if ((place & (queued | waits)) != queued)
+        shi_die(routine, "lock = %p is not held by this PE", (void *)lock);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     shi_far_quiet(shi_world.lane);
     uint32_t last = update(routine, lock, home_of(lock), 1, SHI_AMO_CSWAP, 0, me); /* R1 */
     if (last == me)
         return;
     if (last == 0)
-        shi_die(routine, "lock = %p is not held", (void *)lock);
+        shi_die(routine, "lock = %p was overwritten while it was held", (void *)lock);
     /* somebody swapped the tail and is about to say who */
     SHI_WAIT_UNTIL((next = __atomic_load_n(&mine->place, __ATOMIC_ACQUIRE)) != 0, /* A2 */
                    .routine = routine, .kind = SHI_FOR_LOCK, .addr = lock, .of = (int)last - 1);
