@@ -112,6 +112,52 @@ static void refused(void)
     }
 }
 
+static char told[1024];
+
+static void tell(const char *name, const char *like)
+{
+    size_t n = strlen(told);
+    snprintf(told + n, sizeof told - n, "%s>%s ", name, like ? like : "");
+}
+
+/* A misspelt name that changes nothing, in silence; a right one, an old one or another library's taken for a misspelt one. */
+static void strangers(void)
+{
+    static const char *const known[] = {"SHMEM_CHECK", "SHMEM_SPIN", "SHMEM_OFI_PROVIDER", "SMA_VERSION", "SHMEMG_X"};
+    static const char *const others[] = {"SHMEM_SYMMETRIC_HEAP_SIZE", "SHMEM_OFI_FABRIC", "SHMEM_TEAMS_MAX", "SHMEM_INC",
+                                         "SHMEM_DIR", "SHMEM_BACKTRACE", "SHMEM_COLL_RADIX", "SHMEM_", "SHMEM_BOUNCE_SIZE"};
+    static const char *const wrong[][2] = {
+        {"SHMEM_CHEK", "SHMEM_CHECK"}, {"SHMEM_SYMETRIC_SIZE", "SHMEM_SYMMETRIC_SIZE"}, {"SHMEM_STAT", "SHMEM_STATS"},
+        {"SHMEM_DEVICES", "SHMEM_DEVICE"}, {"SHMEM_OFI_PROVIDERS", "SHMEM_OFI_PROVIDER"}, {"SHMEM_Check", NULL},
+        {"SHMEM_HEART_BEAT", "SHMEM_HEARTBEAT"}, {"SHMEM_TRANSPROT", "SHMEM_TRANSPORT"}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        setenv(known[i], "1", 1);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        setenv(others[i], "1", 1);
+    shi_config_strangers(0, tell);
+    CHECKF(!*told, "named: %s", told);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        char want[80];
+        *told = 0;
+        shi_config_strangers(1, tell);
+        snprintf(want, sizeof want, "%s> ", others[i]);
+        CHECKF(strstr(told, want), "%s is not among %s", others[i], told);
+        unsetenv(others[i]);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char want[80] = "";
+        *told = 0;
+        setenv(wrong[i][0], "1", 1);
+        shi_config_strangers(0, tell);
+        unsetenv(wrong[i][0]);
+        if (wrong[i][1])
+            snprintf(want, sizeof want, "%s>%s ", wrong[i][0], wrong[i][1]);
+        CHECKF(strcmp(told, want) == 0, "%s gave \"%s\"", wrong[i][0], told);
+    }
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        unsetenv(known[i]);
+}
+
 /* A program that has called setlocale: in half of Europe strtod then stops at the point. */
 static void comma_locale(void)
 {
@@ -130,6 +176,7 @@ int main(void)
     RUN(other_kinds, "flags, bools and counts");
     RUN(devices, "kinds and numbers of devices");
     RUN(refused, "bad values");
+    RUN(strangers, "names that are not in the list");
     while (i < sizeof commas / sizeof *commas && !setlocale(LC_NUMERIC, commas[i]))
         i++;
     if (i < sizeof commas / sizeof *commas)

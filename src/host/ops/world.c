@@ -143,6 +143,14 @@ static void in_forked_child(void)
     SHI_CTX_DEFAULT->n_pes = 0;
 }
 
+static void name_stranger(const char *name, const char *like)
+{
+    if (like)
+        shi_log_error("%s is no setting of this library; %s is", name, like);
+    else
+        shi_log_error("%s is no setting of this library (SHMEM_INFO=1 lists them)", name);
+}
+
 /* Settings are the same on most PEs, and so are mistakes in them: PE 0 speaks, and ends the job, before the others do. */
 static int read_settings(void)
 {
@@ -153,6 +161,8 @@ static int read_settings(void)
             sleep(1);
         shi_log_error("%s", why);
     }
+    if (!err && shi_world.boot.pe == 0)
+        shi_config_strangers(shi_world.config.debug || shi_world.config.check, name_stranger);
     return err;
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 /* The value under either name, or NULL when neither is set to anything; *name becomes the one that is. */
 static const char *lookup(const char **name, const char *old)
@@ -158,6 +159,72 @@ int shi_config_read(struct shi_config *out, char *why, size_t bytes)
 #undef X
     *out = c;
     return 0;
+}
+
+/* ---- names that are not in the list ------------------------------------------------------------------------------- */
+
+enum { NAME_MOST = 64 };
+
+/* How many letters must be changed, added or left out to make b of a (Levenshtein 1966). Both below NAME_MOST. */
+static int distance(const char *a, const char *b)
+{
+    int row[NAME_MOST + 1], n = (int)strlen(b);
+    for (int j = 0; j <= n; j++)
+        row[j] = j;
+    for (int i = 0; a[i]; i++) {
+        int corner = row[0];
+        row[0] = i + 1;
+        for (int j = 0; j < n; j++) {
+            int change = corner + (a[i] != b[j]), skip = (row[j] < row[j + 1] ? row[j] : row[j + 1]) + 1;
+            corner = row[j + 1];
+            row[j + 1] = change < skip ? change : skip;
+        }
+    }
+    return row[n];
+}
+
+static int is_known(const char *name)
+{
+#define X(field, kind, listed, ...) || strcmp(name, listed) == 0
+    return 0
+#include "host/util/config.def"
+        ;
+#undef X
+}
+
+/* The name in the list with the fewest letters different, at most one in five of those behind SHMEM_; or NULL. */
+static const char *nearest(const char *name)
+{
+    static const char *const list[] = {
+#define X(field, kind, listed, ...) listed,
+#include "host/util/config.def"
+#undef X
+    };
+    const char *best = NULL;
+    int least = NAME_MOST;
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        int d = distance(name, list[i]), letters = (int)(strlen(list[i]) - strlen("SHMEM_"));
+        if (d < least && d <= (letters + 4) / 5) {
+            least = d;
+            best = list[i];
+        }
+    }
+    return best;
+}
+
+void shi_config_strangers(int all, void (*tell)(const char *name, const char *like))
+{
+    for (char **e = environ; *e; e++) {
+        char name[NAME_MOST];
+        size_t n = strcspn(*e, "=");
+        if (strncmp(*e, "SHMEM_", 6) != 0 || n >= sizeof name)
+            continue;
+        memcpy(name, *e, n);
+        name[n] = 0;
+        const char *like = is_known(name) ? NULL : nearest(name);
+        if (like || (all && !is_known(name)))
+            tell(name, like);
+    }
 }
 
 static void print_flag(FILE *f, int v)

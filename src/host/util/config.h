@@ -30,6 +30,10 @@ struct shi_config {
  * would be accepted. */
 int shi_config_read(struct shi_config *out, char *why, size_t bytes);
 
+/* Call tell for each variable of the environment whose name begins with SHMEM_ and is not in the list: with the name in
+ * the list that it is nearly; where `all`, also with NULL for names that are like none, which may be another library's. */
+void shi_config_strangers(int all, void (*tell)(const char *name, const char *like));
+
 /* Parse a size such as 64, 512k, 1.5G. 0 and *bytes, or -EINVAL. */
 int shi_config_parse_size(const char *text, size_t *bytes);
 
