@@ -31,6 +31,18 @@ static int base_serves(const char *routine, size_t align)
     return align <= SHI_HUGE_BYTES || shi_team_all(routine, &shi_team_world, shi_world.heap_lo % align == 0);
 }
 
+/* Every PE fails alike, so PE 0 speaks for all. */
+static void tell_full(const char *routine, size_t bytes, size_t align)
+{
+    size_t free_bytes, largest;
+    if (shi_world.pe != 0 || !(shi_world.check || shi_world.config.debug))
+        return;
+    shi_heap_room(shi_world.heap, &free_bytes, &largest);
+    shi_log_error("%s: no room for %zu bytes at a multiple of %zu in the symmetric heap: of its %zu bytes %zu are free, the "
+                  "largest free block has %zu; SHMEM_SYMMETRIC_SIZE gives more", routine + (routine[0] == 'p'), bytes, align,
+                  shi_world.heap_bytes, free_bytes, largest);
+}
+
 /* NULL without a barrier for no bytes; NULL on every PE alike when the heap is full. */
 static void *get(const char *routine, size_t bytes, size_t align, int clear)
 {
@@ -41,8 +53,7 @@ static void *get(const char *routine, size_t bytes, size_t align, int clear)
     size_t off;
     int err = base_serves(routine, align) ? shi_heap_get(shi_world.heap, bytes, align, &off) : -ENOMEM;
     if (err)
-        shi_log_debug("%s: no room for %zu bytes at a multiple of %zu in the symmetric heap of %zu; SHMEM_SYMMETRIC_SIZE "
-                      "sets it", routine, bytes, align, shi_world.heap_bytes);
+        tell_full(routine, bytes, align);
     else if (clear)
         memset(at_offset(off), 0, bytes);
     shi_team_quiet_barrier(routine, &shi_team_world);
@@ -80,6 +91,7 @@ static void *resize(const char *routine, void *ptr, size_t bytes)
         shi_heap_put(shi_world.heap, off);
     } else {
         ptr = NULL; /* no room: the old block stays as it was */
+        tell_full(routine, bytes, SHI_HEAP_ALIGN);
     }
     shi_team_quiet_barrier(routine, &shi_team_world);
     return ptr ? at_offset(to) : NULL;

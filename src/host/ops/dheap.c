@@ -236,6 +236,11 @@ int shi_dheap_get(size_t bytes, size_t align, void **addr)
     return err;
 }
 
+void shi_dheap_room(size_t *free_bytes, size_t *largest)
+{
+    shi_heap_room(heap, free_bytes, largest);
+}
+
 int shi_dheap_put(void *addr)
 {
     return heap && shi_dheap_holds(addr, 1) ? shi_heap_put(heap, (size_t)((char *)addr - base)) : -EINVAL;

@@ -222,6 +222,17 @@ int shi_heap_get(struct shi_heap *h, size_t bytes, size_t align, size_t *off)
     return 0;
 }
 
+void shi_heap_room(const struct shi_heap *h, size_t *free_bytes, size_t *largest)
+{
+    *free_bytes = *largest = 0;
+    for (const struct span *s = h->first; s; s = s->above) {
+        if (s->used)
+            continue;
+        *free_bytes += s->bytes;
+        *largest = s->bytes > *largest ? s->bytes : *largest;
+    }
+}
+
 int shi_heap_put(struct shi_heap *h, size_t off)
 {
     struct span *s = find_used(h, off);

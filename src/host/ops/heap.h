@@ -18,6 +18,9 @@ void shi_heap_down(struct shi_heap *h);
  * if the heap's base is. 0 and *off, or -ENOMEM. */
 int shi_heap_get(struct shi_heap *h, size_t bytes, size_t align, size_t *off);
 
+/* How many bytes are free, and the largest block that they hold. */
+void shi_heap_room(const struct shi_heap *h, size_t *free_bytes, size_t *largest);
+
 /* Release the block that starts at off. 0, or -EINVAL when none does. */
 int shi_heap_put(struct shi_heap *h, size_t off);
 

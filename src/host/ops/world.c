@@ -429,6 +429,9 @@ _Noreturn void shi_not_symmetric(const char *routine, enum shi_use use, const ch
         shi_die(routine, "%s = %p: constant data, which can only be read (pe = %d)", arg, addr, pe);
     if (data < shi_world.data_bytes || constant)
         shi_die(routine, "%s = %p: static data of another program than PE %d runs", arg, addr, pe);
+    if (!addr)
+        shi_die(routine, "%s = (nil) is not symmetric; shmem_malloc may have failed, which SHMEM_DEBUG=1 shows (pe = %d)", arg,
+                pe);
     shi_die(routine, "%s = %p is not symmetric: neither in the symmetric heap nor in static data (pe = %d)", arg, addr,
             pe);
 }
