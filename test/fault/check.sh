@@ -33,7 +33,7 @@ pe_quiet shmem_pe_quiet: target_pes\[1\].* 77\>
 pe_ptr shmem_ptr: pe = -2\>
 dest_on_stack shmem_int_put: dest = 0x[0-9a-f]+ is not symmetric.*pe = 0
 source_on_stack shmem_int_g: source = 0x[0-9a-f]+ is not symmetric.*pe = 0
-dest_null shmem_char_put: dest = .* is not symmetric.*pe = 0
+dest_null shmem_char_put: dest = \(nil\) is not symmetric; shmem_malloc may have failed.*pe = 0
 put_to_constant shmem_int_p: dest = 0x[0-9a-f]+: constant data, .*pe = 0
 put_to_relocated shmem_putmem: dest = 0x[0-9a-f]+: constant data, .*pe = 0
 amo_on_constant shmem_int_atomic_inc: dest = 0x[0-9a-f]+: constant data, .*pe = 0
@@ -54,6 +54,8 @@ bad_sig_op shmem_int_put_signal: sig_op = 3\>.*pe = 0
 free_foreign shmem_free: ptr = 0x[0-9a-f]+\>
 free_inside shmem_free: ptr = 0x[0-9a-f]+\>
 realloc_foreign shmem_realloc: ptr = 0x[0-9a-f]+\>
+clear_free_lock shmem_clear_lock: lock = 0x[0-9a-f]+ is not held by this PE
+clear_lock_of_other shmem_clear_lock: lock = 0x[0-9a-f]+ is not held by this PE
 free_twice shmem_free: ptr = 0x[0-9a-f]+\>
 forked shmem_int_p: called in a forked child
 gpc_barrier shmem_barrier, sync or a collective: a wait for other PEs inside a function of a GPC
@@ -71,6 +73,13 @@ while read -r mode pattern; do
 done <<'EOF'
 signal_on_stack shmem_putmem_signal: sig_addr = 0x[0-9a-f]+ is not .*pe = 0
 wait_on_stack shmem_int_wait_until: ivar = 0x[0-9a-f]+.* is not symmetric.*pe = 1
+overlap_fcollect shmem_long_fcollect: dest and source overlap.* 16 bytes.* 8 bytes.*pe = 1
+all_overlap_collect shmem_collectmem: dest and source overlap
+overlap_alltoall shmem_int_alltoall: dest and source overlap.* 8 bytes.* 8 bytes.*pe = 1
+overlap_alltoalls shmem_int_alltoalls: dest and source overlap
+overlap_broadcast shmem_broadcastmem: dest and source overlap.* 8 bytes
+overlap_reduce shmem_int_sum_reduce: dest and source overlap.* 8 bytes
+overlap_scan shmem_int_sum_inscan: dest and source overlap.* 8 bytes
 overlap shmem_int_put: dest and source overlap.* 16 bytes.*pe = 1
 misaligned shmem_long_atomic_inc: .*0x[0-9a-f]+4 is not aligned to 8 bytes.*pe = 0
 second_thread shmem_int_p: called by a second thread.*SHMEM_THREAD_SINGLE
@@ -85,6 +94,37 @@ for check in 0 1; do
         [ "$(grep -Ec 'PE 0: shmem_ctx_session_start: (options = 0x11|config_mask = 0x20): ' "$dir/ours")" -eq $((2 * check)) ]
     ok $? "unknown_hints, SHMEM_CHECK=$check: not refused" "$dir/out"
 done
+
+# Collective calls that do not match, on a node and over the network; the first PE writes the line.
+for transport in auto ofi; do
+    SHMEM_TRANSPORT=$transport
+    export SHMEM_TRANSPORT
+    while read -r mode pattern; do
+        refused 2 1 "$mode" "^fulmar: PE 0: $pattern" </dev/null
+    done <<'EOF'
+reduce_for_barrier shmem_barrier_all: PE 1 calls shmem_int_sum_reduce instead
+free_for_barrier shmem_barrier_all: PE 1 calls shmem_free instead
+all_root shmem_broadcastmem: PE_root = 0, but 1 on PE 1
+all_old_root shmem_broadcast64: PE_root = 0, but 1 on PE 1
+all_bytes shmem_broadcastmem: bytes = 8, but 16 on PE 1
+all_type shmem_long_sum_reduce: PE 1 calls shmem_int_sum_reduce instead
+all_op shmem_int_max_reduce: PE 1 calls shmem_int_min_reduce instead
+all_elements shmem_double_sum_reduce: elements = 1, but 2 on PE 1
+all_scan shmem_int_sum_exscan: elements = 2, but 1 on PE 1
+all_fcollect shmem_int_fcollect: bytes = 4, but 8 on PE 1
+all_alltoall shmem_alltoallmem: bytes = 4, but 8 on PE 1
+all_alltoalls shmem_int_alltoalls: dst = 1, but 2 on PE 1
+all_to_all shmem_alltoallmem: PE 1 calls shmem_fcollectmem instead
+all_malloc shmem_malloc: size = 8, but 16 on PE 1
+all_calloc shmem_calloc: size = 16, but 32 on PE 1
+all_align shmem_align: alignment = 64, but 128 on PE 1
+all_realloc shmem_realloc: size = 8, but 16 on PE 1
+all_free shmem_free: ptr's offset in the heap = [0-9]+, but [0-9]+ on PE 1
+all_split shmem_team_split_strided: size = 1, but 2 on PE 1
+all_finalize shmem_sync_all: PE 1 calls shmem_finalize instead
+EOF
+done
+unset SHMEM_TRANSPORT
 
 # Nobody has a number yet, so one PE makes the call.
 while read -r mode pattern; do
@@ -119,6 +159,28 @@ SHMEM_SYMMETRIC_SIZE=junk timeout 20 $OSHRUN -n 2 "$misuse" >"$dir/out" 2>&1
 status=$?
 [ $status -ne 0 ] && [ $status -ne 124 ] && grep -q SHMEM_SYMMETRIC_SIZE=junk "$dir/out"
 ok $? "refused in a job of 2: SHMEM_SYMMETRIC_SIZE=junk" "$dir/out"
+# Misspelt settings: one line for the job. Another library's get none unless asked for.
+for check in 0 1; do
+    SHMEM_SYMETRIC_SIZE=2m SHMEM_TEAMS_MAX=9 SHMEM_CHECK=$check timeout 20 $OSHRUN -n 3 "$misuse" >"$dir/out" 2>&1 &&
+        [ "$(wc -l <"$dir/out")" -eq $((1 + check)) ] &&
+        grep -q '^fulmar: PE 0: SHMEM_SYMETRIC_SIZE is no setting of this library; SHMEM_SYMMETRIC_SIZE is$' "$dir/out" &&
+        [ "$(grep -c 'PE 0: SHMEM_TEAMS_MAX is no setting' "$dir/out")" -eq $check ]
+    ok $? "a misspelt setting is named once, SHMEM_CHECK=$check" "$dir/out"
+done
+
+# A full heap: NULL, and the sizes where they are asked for.
+full='no room for [0-9]* bytes at a multiple of 64 in the symmetric heap: of its 1048576 bytes 1048448 are free, the largest'
+while read -r setting lines; do
+    env "$setting" timeout 20 $OSHRUN -n 2 "$misuse" all_full >"$dir/out" 2>&1 </dev/null
+    [ "$(grep -c "^fulmar: PE 0: shmem_[a-z]*: $full free block has 1048448; SHMEM_SYMMETRIC_SIZE" "$dir/out")" -eq "$lines" ] &&
+        [ "$(grep -c 'no room' "$dir/out")" -eq "$lines" ]
+    ok $? "a full heap with $setting" "$dir/out"
+done <<'EOF'
+SHMEM_DEBUG=1 3
+SHMEM_CHECK=1 3
+SHMEM_CHECK=0 0
+EOF
+
 for size in 64k 1.5G .5m 128; do # the last: two blocks of 64 bytes
     SHMEM_SYMMETRIC_SIZE=$size timeout 20 $OSHRUN -n 2 "$misuse" >"$dir/out" 2>&1
     ok $? "started: SHMEM_SYMMETRIC_SIZE=$size" "$dir/out"

@@ -1,5 +1,6 @@
 /*
- * misuse.c - one wrong call a mode, made by the last PE while the others wait in a barrier; check.sh knows the answers.
+ * misuse.c - one wrong call a mode, made by the last PE while the others wait in a barrier, or, in modes that begin with
+ * all_, by all PEs, which disagree; check.sh knows the answers.
  */
 #include <pthread.h>
 #include <shmemx.h>
@@ -14,6 +15,8 @@ static const int constant = 3;
 static int *const relocated = &word; /* constant, too, but in another segment */
 static uint64_t sig;
 static long *block; /* a heap block of 64 bytes */
+static long psync[SHMEM_ALLTOALLS_SYNC_SIZE];
+static int me;
 
 static void *put_once(void *arg)
 {
@@ -62,6 +65,28 @@ static void lock_block(void)
     shmem_set_lock(block);
 }
 
+static void split_by(int size)
+{
+    shmem_team_t t;
+    shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, size, NULL, 0, &t);
+}
+
+static void fill_heap(void)
+{
+    if (shmem_malloc(2 << 20) || shmem_calloc(3, 1 << 20) || shmem_realloc(block, 2 << 20))
+        puts("there was room");
+}
+
+/* A program that calls what others do not. */
+static void finalize_or_sync(void)
+{
+    if (me)
+        shmem_finalize();
+    else
+        shmem_sync_all();
+}
+
+#define W SHMEM_TEAM_WORLD
 #define MODES(M)                                                                                                     \
     M(pe_negative, shmem_int_p(&word, 1, -1))                                                                        \
     M(pe_large, shmem_long_get(block, block, 1, shmem_n_pes()))                                                      \
@@ -99,6 +124,36 @@ static void lock_block(void)
     M(realloc_foreign, (void)!shmem_realloc(&word, 8))                                                               \
     M(free_twice, (shmem_free(once), shmem_free(once)))                                                              \
     M(unknown_hints, shmem_ctx_session_start(SHMEM_CTX_DEFAULT, 0x11, NULL, 0x20))                                   \
+    M(clear_free_lock, shmem_clear_lock(block))                                                                      \
+    M(clear_lock_of_other, shmem_clear_lock(block + 1))                                                              \
+    M(overlap_fcollect, shmem_long_fcollect(W, block, block + 1, 1))                                                 \
+    M(overlap_alltoall, shmem_int_alltoall(W, words, words + 1, 1))                                                  \
+    M(overlap_alltoalls, shmem_int_alltoalls(W, words, words + 2, 2, 2, 1))                                          \
+    M(overlap_broadcast, shmem_broadcastmem(W, words, words + 1, 8, 0))                                              \
+    M(overlap_reduce, shmem_int_sum_reduce(W, words, words + 1, 2))                                                  \
+    M(overlap_scan, shmem_int_sum_inscan(W, words + 1, words, 2))                                                    \
+    M(reduce_for_barrier, shmem_int_sum_reduce(W, words, words, 1))                                                  \
+    M(free_for_barrier, shmem_free(block))                                                                           \
+    M(all_overlap_collect, shmem_collectmem(W, block, me ? (char *)block + 15 : (char *)words, 8))                   \
+    M(all_root, shmem_broadcastmem(W, block, block, 8, me))                                                          \
+    M(all_old_root, shmem_broadcast64(block, block, 1, me, 0, 0, 2, psync))                                          \
+    M(all_bytes, shmem_broadcastmem(W, block, block, 8 + 8 * me, 0))                                                 \
+    M(all_type, me ? shmem_int_sum_reduce(W, words, words, 2) : shmem_long_sum_reduce(W, block, block, 1))           \
+    M(all_op, me ? shmem_int_min_reduce(W, words, words, 2) : shmem_int_max_reduce(W, words, words, 2))              \
+    M(all_elements, shmem_double_sum_reduce(W, (double *)block, (double *)block, 1 + me))                            \
+    M(all_scan, shmem_int_sum_exscan(W, words, words, 2 - me))                                                       \
+    M(all_fcollect, shmem_int_fcollect(W, words, (int *)block, 1 + me))                                              \
+    M(all_alltoall, shmem_alltoallmem(W, words, block, 4 + 4 * me))                                                  \
+    M(all_alltoalls, shmem_int_alltoalls(W, words, (int *)block, 1 + me, 1, 1))                                      \
+    M(all_to_all, me ? shmem_fcollectmem(W, words, block, 4) : shmem_alltoallmem(W, words, block, 4))                \
+    M(all_malloc, (void)!shmem_malloc(8 + 8 * me))                                                                   \
+    M(all_calloc, (void)!shmem_calloc(2, 8 + 8 * me))                                                                \
+    M(all_align, (void)!shmem_align(64 << me, 8))                                                                    \
+    M(all_realloc, (void)!shmem_realloc(block, 8 + 8 * me))                                                          \
+    M(all_free, shmem_free(me ? once : block))                                                                       \
+    M(all_split, split_by(1 + me))                                                                                   \
+    M(all_full, fill_heap())                                                                                         \
+    M(all_finalize, finalize_or_sync())                                                                              \
     M(second_thread, second_thread())                                                                                \
     M(forked, forked())                                                                                              \
     M(after_finalize, shmem_int_p(&word, 1, 0))                                                                      \
@@ -125,6 +180,7 @@ static void lock_block(void)
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
+    int everyone = strncmp(mode, "all_", 4) == 0;
     int on_stack = 0, early = strncmp(mode, "before", 6) == 0 || strcmp(mode, "bad_level") == 0;
     void *once = NULL;
     if (!early) {
@@ -138,11 +194,14 @@ int main(int argc, char **argv)
         memset(block, 0, 64);
         if (strncmp(mode, "gpc", 3) == 0)
             h_inside = shmemx_gpc_register(call_inside);
+        me = shmem_my_pe();
+        if (strcmp(mode, "clear_lock_of_other") == 0 && me == 0)
+            shmem_set_lock(block + 1);
         shmem_barrier_all();
         if (strcmp(mode, "free_twice") == 0 && shmem_my_pe() != shmem_n_pes() - 1)
             shmem_free(once);
     }
-    int last = early || shmem_my_pe() == shmem_n_pes() - 1;
+    int last = early || everyone || shmem_my_pe() == shmem_n_pes() - 1;
     if (strncmp(mode, "after_finalize", 14) == 0)
         shmem_finalize();
     else if (!last && *mode)

@@ -1,6 +1,7 @@
 /* coll.c - entry points of collectives: team forms, and the deprecated ones over active sets. */
 #include "host/api/def.h"
 
+#include "host/ops/agree.h"
 #include "host/ops/coll.h"
 #include "host/ops/combine.h"
 #include "host/ops/rma.h"
@@ -132,20 +133,26 @@ OLD_SIZED(64)
 
 SHI_DEF(int, shmem_team_sync, (shmem_team_t team))
 {
-    shi_coll_check(__func__, TEAM, SHI_READ, "", NULL, 0);
+    struct shmem_team *t = TEAM;
+    shi_coll_check(__func__, t, SHI_READ, "", NULL, 0);
+    SHI_AGREE(__func__, t, {0});
     SHI_SPAN(span, SHI_BARRIERS, __func__, NULL, SHI_TO_NONE, 0);
-    shi_team_barrier(__func__, TEAM);
+    shi_team_barrier(__func__, t);
     return 0;
 }
 
 SHI_DEF(void, shmem_sync, (int PE_start, int logPE_stride, int PE_size, long *pSync))
 {
+    struct shmem_team *t = SET;
+    SHI_AGREE(__func__, t, {0});
     SHI_SPAN(span, SHI_BARRIERS, __func__, NULL, SHI_TO_NONE, 0);
-    shi_team_barrier(__func__, SET);
+    shi_team_barrier(__func__, t);
 }
 
 SHI_DEF(void, shmem_barrier, (int PE_start, int logPE_stride, int PE_size, long *pSync))
 {
+    struct shmem_team *t = SET;
+    SHI_AGREE(__func__, t, {0});
     SHI_SPAN(span, SHI_BARRIERS, __func__, NULL, SHI_TO_NONE, 0);
-    shi_team_quiet_barrier(__func__, SET);
+    shi_team_quiet_barrier(__func__, t);
 }

@@ -4,6 +4,7 @@
 #include <shmemx.h>
 
 #include "device/device.h"
+#include "host/ops/agree.h"
 #include "host/ops/dheap.h"
 #include "host/ops/heap.h"
 #include "host/ops/team.h"
@@ -24,7 +25,10 @@ static void tell_full(const char *routine, size_t bytes, size_t align)
 static void *get(const char *routine, size_t bytes, size_t align, int clear)
 {
     shi_need_up(routine);
-    if (bytes == 0 || shi_dheap_up())
+    if (bytes == 0)
+        return NULL;
+    SHI_AGREE(routine, &shi_team_world, {"size", (int64_t)bytes}, {"alignment", (int64_t)align});
+    if (shi_dheap_up())
         return NULL;
     void *p = NULL;
     int serves = align == SHI_HEAP_ALIGN || shi_team_all(routine, &shi_team_world, shi_world.dev_lo % align == 0);
@@ -60,6 +64,7 @@ void shmemg_free(void *ptr)
     shi_need_up(__func__);
     if (!ptr)
         return;
+    SHI_AGREE(__func__, &shi_team_world, {"ptr's offset in the heap", (int64_t)((uintptr_t)ptr - shi_world.dev_lo)});
     shi_team_quiet_barrier(__func__, &shi_team_world);
     if (shi_dheap_put(ptr))
         shi_die(__func__, "ptr = %p was not returned by a shmemg_ allocation, or is free already (pe = %d)", ptr,

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "host/ops/agree.h"
 #include "host/ops/gpc.h"
 #include "host/ops/gpc_handle.h"
 #include "host/ops/gpc_run.h"
@@ -17,6 +18,7 @@ static int enter(const char *routine, enum shi_gpc_kind kind, union shi_gpc_entr
     shi_need_up(routine);
     if (!entry.func)
         shi_die(routine, "the function is NULL");
+    SHI_AGREE(routine, &shi_team_world, {0});
     if (shi_gpc_up())
         shi_die(routine, "no messages, so no calls");
     int handle = shi_gpc_register(routine, kind, entry);
@@ -43,6 +45,7 @@ int shmemx_gpc_register_tree(shmemx_gpc_tree_t tree)
 int shmemx_gpc_release(int handle)
 {
     shi_need_up(__func__);
+    SHI_AGREE(__func__, &shi_team_world, {"handle", handle});
     int err = shi_gpc_release(__func__, handle);
     if (err)
         shi_log_error("%s: handle = %d is none", __func__, handle);

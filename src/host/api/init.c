@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/ops/agree.h"
 #include "host/ops/far.h"
 #include "host/ops/stats.h"
 #include "host/ops/team.h"
@@ -66,6 +67,7 @@ SHI_DEF(void, shmem_finalize, (void))
         shi_world_down(__func__);
         return;
     }
+    SHI_AGREE("shmem_finalize of an inner pair", &shi_team_world, {0});
     open_inits--;
     SHI_SPAN(span, SHI_BARRIERS, __func__, NULL, SHI_TO_NONE, 0);
     shi_team_quiet_barrier(__func__, &shi_team_world);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "host/ops/agree.h"
 #include "host/ops/heap.h"
 #include "host/ops/stats.h"
 #include "host/ops/team.h"
@@ -49,6 +50,7 @@ static void *get(const char *routine, size_t bytes, size_t align, int clear)
     shi_need_up(routine);
     if (bytes == 0)
         return NULL;
+    SHI_AGREE(routine, &shi_team_world, {"size", (int64_t)bytes}, {"alignment", (int64_t)align});
     SHI_SPAN(span, SHI_MEMORY, routine, NULL, SHI_TO_NONE, bytes);
     size_t off;
     int err = base_serves(routine, align) ? shi_heap_get(shi_world.heap, bytes, align, &off) : -ENOMEM;
@@ -68,6 +70,7 @@ static void put(const char *routine, void *ptr)
         return;
     SHI_SPAN(span, SHI_MEMORY, routine, NULL, SHI_TO_NONE, 0);
     size_t off = offset_of(routine, ptr);
+    SHI_AGREE(routine, &shi_team_world, {"ptr's offset in the heap", (int64_t)off});
     shi_team_quiet_barrier(routine, &shi_team_world);
     shi_heap_put(shi_world.heap, off);
 }
@@ -83,6 +86,7 @@ static void *resize(const char *routine, void *ptr, size_t bytes)
     }
     SHI_SPAN(span, SHI_MEMORY, routine, NULL, SHI_TO_NONE, bytes);
     size_t off = offset_of(routine, ptr), had = shi_heap_length(shi_world.heap, off), to;
+    SHI_AGREE(routine, &shi_team_world, {"size", (int64_t)bytes}, {"ptr's offset in the heap", (int64_t)off});
     shi_team_quiet_barrier(routine, &shi_team_world);
     if (shi_heap_resize(shi_world.heap, off, bytes) == 0) {
         to = off;

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <shmemx.h>
 
+#include "host/ops/agree.h"
 #include "host/ops/dheap.h"
 #include "host/ops/team.h"
 #include "host/util/log.h"
@@ -47,6 +48,7 @@ void shmemx_heap_create(void *base, size_t bytes, int device_type, int device_in
 void shmemx_heap_postinit(void)
 {
     shi_need_up(__func__);
+    SHI_AGREE(__func__, &shi_team_world, {0});
     if (shi_dheap_adopted() && shi_dheap_up())
         shi_die(__func__, "the memory that shmemx_heap_create was given cannot be shared (pe = %d)", shi_world.pe);
     shi_team_quiet_barrier(__func__, &shi_team_world);

@@ -2,6 +2,7 @@
 #include "host/api/def.h"
 
 #include "host/net/progress.h"
+#include "host/ops/agree.h"
 #include "host/ops/far.h"
 #include "host/ops/p2p.h"
 #include "host/ops/rma.h"
@@ -155,6 +156,7 @@ SHI_DEF(void, shmem_ctx_pe_quiet, (shmem_ctx_t ctx, const int *target_pes, size_
 SHI_DEF(void, shmem_barrier_all, (void))
 {
     shi_need_up(__func__);
+    SHI_AGREE(__func__, &shi_team_world, {0});
     SHI_SPAN(span, SHI_BARRIERS, __func__, NULL, SHI_TO_NONE, 0);
     shi_team_quiet_barrier(__func__, &shi_team_world);
 }
@@ -162,6 +164,7 @@ SHI_DEF(void, shmem_barrier_all, (void))
 SHI_DEF(void, shmem_sync_all, (void))
 {
     shi_need_up(__func__);
+    SHI_AGREE(__func__, &shi_team_world, {0});
     SHI_SPAN(span, SHI_BARRIERS, __func__, NULL, SHI_TO_NONE, 0);
     shi_team_barrier(__func__, &shi_team_world);
 }

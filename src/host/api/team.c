@@ -1,6 +1,7 @@
 /* team.c - entry points of teams and contexts. */
 #include "host/api/def.h"
 
+#include "host/ops/agree.h"
 #include "host/ops/ctx.h"
 #include "host/ops/team.h"
 #include "host/util/log.h"
@@ -67,6 +68,7 @@ SHI_DEF(int, shmem_team_split_strided,
     *new_team = SHMEM_TEAM_INVALID;
     if (!parent)
         return -1;
+    SHI_AGREE(__func__, parent, {"start", start}, {"stride", stride}, {"size", size}, {"config_mask", config_mask});
     int64_t last = (int64_t)start + (int64_t)stride * (size - 1);
     int ok = size >= 1 && start >= 0 && start < parent->n && last >= 0 && last < parent->n &&
              (stride != 0 || size == 1) && config_ok(config, config_mask);
@@ -85,6 +87,7 @@ SHI_DEF(int, shmem_team_split_2d,
     *xaxis_team = *yaxis_team = SHMEM_TEAM_INVALID;
     if (!parent)
         return -1;
+    SHI_AGREE(__func__, parent, {"xrange", xrange}, {"xaxis_mask", xaxis_mask}, {"yaxis_mask", yaxis_mask});
     int ok = xrange >= 1 && config_ok(xaxis_config, xaxis_mask) && config_ok(yaxis_config, yaxis_mask);
     int width = xrange < 1 ? 1 : xrange < parent->n ? xrange : parent->n, x = parent->me % width, row = parent->me - x;
     const struct shi_subset s[2] = {

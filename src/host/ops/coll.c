@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/ops/agree.h"
 #include "host/ops/far.h"
 #include "host/ops/rma.h"
 #include "host/ops/stats.h"
@@ -21,6 +22,15 @@ void shi_coll_check(const char *routine, struct shmem_team *t, enum shi_use use,
     t->routine = routine;
     if (bytes && !shi_reach(&shi_world.peer[shi_world.pe], addr, bytes))
         shi_miss(routine, SHI_CTX_DEFAULT, use, arg, addr, bytes, shi_world.pe);
+}
+
+/* SHMEM_CHECK=1: die when source and dest of a collective share memory. */
+static void check_apart(const char *routine, const void *dest, size_t dest_bytes, const void *source, size_t bytes)
+{
+    uintptr_t d = (uintptr_t)dest, s = (uintptr_t)source;
+    if (shi_unlikely(shi_world.check) && d < s + bytes && s < d + dest_bytes)
+        shi_die(routine, "dest and source overlap: %p, %zu bytes, and %p, %zu bytes (pe = %d)", dest, dest_bytes, source,
+                bytes, shi_world.pe);
 }
 
 void *shi_coll_at(const struct shmem_team *t, const void *addr, int pe)
@@ -142,6 +152,9 @@ void shi_coll_broadcast(const char *routine, struct shmem_team *t, void *dest, c
     shi_coll_check(routine, t, SHI_READ, "source", source, bytes);
     if (root < 0 || root >= t->n)
         shi_die(routine, "PE_root = %d: not a PE of the team, which has PEs 0 to %d", root, t->n - 1);
+    if (dest != source)
+        check_apart(routine, dest, bytes, source, bytes);
+    SHI_AGREE(routine, t, {"PE_root", root}, {"bytes", (int64_t)bytes});
     SHI_SPAN(span, SHI_COLLECTIVES, routine, t, SHI_TO_ALL, t->me == root ? bytes : 0);
     struct gift g = {.dest = dest, .source = source, .bytes = bytes, .giver = root, .epoch = ++t->epoch};
     if (bytes == 0)
@@ -236,6 +249,8 @@ void shi_coll_fcollect(const char *routine, struct shmem_team *t, void *dest, co
 {
     shi_coll_check(routine, t, SHI_READ, "source", source, bytes);
     shi_coll_check(routine, t, SHI_WRITE, "dest", dest, shi_bytes(bytes, (size_t)t->n));
+    check_apart(routine, dest, bytes * (size_t)t->n, source, bytes);
+    SHI_AGREE(routine, t, {"bytes", (int64_t)bytes});
     SHI_SPAN(span, SHI_COLLECTIVES, routine, t, SHI_TO_ALL, bytes);
     (t->n_nodes > 1 ? store_nodes : store_everywhere)(t, dest, source, &(struct layout){.each = bytes});
 }
@@ -243,6 +258,7 @@ void shi_coll_fcollect(const char *routine, struct shmem_team *t, void *dest, co
 void shi_coll_collect(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t bytes)
 {
     shi_coll_check(routine, t, SHI_READ, "source", source, bytes);
+    SHI_AGREE(routine, t, {0});
     SHI_SPAN(span, SHI_COLLECTIVES, routine, t, SHI_TO_ALL, bytes);
     size_t *at = malloc(((size_t)t->n + 1) * sizeof *at);
     if (!at)
@@ -252,6 +268,7 @@ void shi_coll_collect(const char *routine, struct shmem_team *t, void *dest, con
     for (int i = 0; i < t->n; i++)
         at[i + 1] = at[i] + *(const size_t *)shi_team_box(t, t->me, i);
     shi_coll_check(routine, t, SHI_WRITE, "dest", dest, at[t->n]);
+    check_apart(routine, dest, at[t->n], source, bytes);
     (t->n_nodes > 1 ? store_nodes : store_everywhere)(t, dest, source, &(struct layout){.at = at});
     free(at);
 }
@@ -260,6 +277,8 @@ void shi_coll_alltoall(const char *routine, struct shmem_team *t, void *dest, co
 {
     shi_coll_check(routine, t, SHI_WRITE, "dest", dest, shi_bytes(bytes, t ? (size_t)t->n : 0));
     shi_coll_check(routine, t, SHI_READ, "source", source, shi_bytes(bytes, (size_t)t->n));
+    check_apart(routine, dest, bytes * (size_t)t->n, source, bytes * (size_t)t->n);
+    SHI_AGREE(routine, t, {"bytes", (int64_t)bytes});
     SHI_SPAN(span, SHI_COLLECTIVES, routine, t, SHI_TO_ALL, bytes);
     uint64_t epoch = ++t->epoch;
     for (int k = 0; k < t->n && bytes; k++) {
@@ -281,6 +300,13 @@ static void put_strided(const struct shmem_team *t, char *dest, const char *sour
     }
 }
 
+/* Do the elements of source lie in the gaps of dest? */
+static int interleaved(const void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t elem)
+{
+    size_t every = (size_t)dst * elem, gap = ((uintptr_t)source - (uintptr_t)dest) % (every ? every : 1);
+    return dst == sst && gap >= elem && gap <= every - elem;
+}
+
 void shi_coll_alltoalls(const char *routine, struct shmem_team *t, void *dest, const void *source, ptrdiff_t dst,
                         ptrdiff_t sst, size_t nelems, size_t elem)
 {
@@ -290,6 +316,10 @@ void shi_coll_alltoalls(const char *routine, struct shmem_team *t, void *dest, c
     size_t last = nelems ? shi_bytes(nelems, (size_t)t->n) - 1 : 0;
     shi_coll_check(routine, t, SHI_WRITE, "dest", dest, nelems ? shi_bytes(shi_bytes(last, (size_t)dst) + 1, elem) : 0);
     shi_coll_check(routine, t, SHI_READ, "source", source, nelems ? shi_bytes(shi_bytes(last, (size_t)sst) + 1, elem) : 0);
+    if (!interleaved(dest, source, dst, sst, elem))
+        check_apart(routine, dest, nelems ? (last * (size_t)dst + 1) * elem : 0, source,
+                    nelems ? (last * (size_t)sst + 1) * elem : 0);
+    SHI_AGREE(routine, t, {"nelems", (int64_t)nelems}, {"dst", dst}, {"sst", sst}, {"bytes an element", (int64_t)elem});
     SHI_SPAN(span, SHI_COLLECTIVES, routine, t, SHI_TO_ALL, nelems * elem);
     uint64_t epoch = ++t->epoch;
     size_t to_me = nelems * elem * (size_t)t->me * (size_t)dst, from_him = nelems * elem * (size_t)sst;

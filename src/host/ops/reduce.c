@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "host/ops/coll.h"
+#include "host/ops/agree.h"
 #include "host/ops/rma.h"
 #include "host/ops/stats.h"
 #include "host/util/log.h"
@@ -167,6 +168,7 @@ static void check_both(const char *routine, struct shmem_team *t, const void *de
     shi_coll_check(routine, t, SHI_READ, "source", source, bytes);
     if (shi_world.check && dest != source)
         shi_rma_check(routine, dest, source, bytes, shi_world.pe);
+    SHI_AGREE(routine, t, {"elements", (int64_t)n}, {"bytes an element", (int64_t)elem});
 }
 
 void shi_coll_reduce(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t n,

@@ -13,6 +13,7 @@
 #include "host/net/am_far.h"
 #include "host/net/progress.h"
 #include "host/net/stream.h"
+#include "host/ops/agree.h"
 #include "host/ops/ctx.h"
 #include "host/ops/dheap.h"
 #include "host/ops/far.h"
@@ -328,6 +329,7 @@ static void leave_network(const char *routine)
 void shi_world_down(const char *routine)
 {
     shi_need_up(routine);
+    SHI_AGREE("shmem_finalize", &shi_team_world, {0}); /* also for a PE that returned from main without it */
     shi_dheap_finish();
     shi_gpc_finish(routine);
     for (int i = 0; shi_world.lane && i < shi_stream_lanes(); i++)
