@@ -25,6 +25,7 @@ _Noreturn void _exit(int status)
 {
     if (leaving)
         syscall(SYS_exit_group, status);
+    alarm(0); /* the end of a process has a limit */
     siglongjmp(back, 1);
 }
 
