@@ -81,7 +81,7 @@ struct words {
 struct pending {
     uint64_t got64, want, k;
     uint32_t got32;
-    int kind; /* 0: free, 1: a get, 2: fetch of 8 bytes, 3: fetch of 4 bytes */
+    int kind; /* 0: a fetch of what nothing foretells, 1: a get, 2: fetch of 8 bytes, 3: fetch of 4 bytes */
     struct op op;
     char *buffer;
 };
@@ -104,7 +104,6 @@ struct worker {
         int nth, pe, i;
     } slots[MAX_PES * SLOTS];
     int n_slots;
-    uint64_t unseen;            /* takes results of nonblocking fetches that nothing foretells */
     uint64_t ops, k;            /* operations so far; the present one's number */
     const char *doing;
 };

@@ -3,7 +3,7 @@
 # reach each other: memory, network, both, a network that misbehaves, with threads, and from kernels. Catches: what no
 # test names. A failure tells seed and step; FULMAR_SOAK_SEED (1) is the seed of the first way, each next has one more.
 #
-# soak.sh GROUP runs one group of them: memory, network, hosts or kernels. For hours by hand:
+# soak.sh GROUP, or FULMAR_SOAK, runs one group of them: memory, network, hosts or kernels. For hours by hand:
 # SHMEM_TRANSPORT=ofi build/src/tools/oshrun -n 3 build/test/multi/soak seed=1 seconds=36000
 . "${top_srcdir:=.}/test/tap.sh"
 seconds=${FULMAR_SOAK_SECONDS:-5} seed=${FULMAR_SOAK_SEED:-1}
@@ -65,8 +65,14 @@ kernels() {
     ZE_CPU_PRIVATE=1 run "kernels, memory of the device alone" 2 kernels=1
 }
 
+# For ThreadSanitizer: what it would see, and nothing that only other processes order (see README.md).
+races() {
+    run "memory, one PE, threads" 1 threads=3
+    SHMEM_TRANSPORT=ofi run "network, threads" 2 threads=3
+}
+
 launch=$OSHRUN
-for group in ${1:-memory network hosts kernels}; do
+for group in ${1:-${FULMAR_SOAK:-memory network hosts kernels}}; do
     $group
 done
 plan

@@ -100,7 +100,7 @@ static struct pending *pending_of(struct worker *w, const struct op *op, uint64_
     if (w->n_pending == PENDING)
         soak_quiet(w);
     struct pending *p = &w->pending[w->n_pending++];
-    p->kind = op->wide ? 2 : 3;
+    p->kind = op->own ? op->wide ? 2 : 3 : 0;
     p->k = op->k;
     p->want = want;
     p->got64 = ~want;
@@ -143,12 +143,12 @@ void soak_amo_issue(struct worker *w, const struct op *op)
         old = *kept;
         *kept = after(op, old) & mask;
     }
-    struct pending *p = op->own && is_nbi(op->what) ? pending_of(w, op, old) : NULL;
+    struct pending *p = is_nbi(op->what) ? pending_of(w, op, old) : NULL;
     uint64_t if_is = op->cond ? old : ~old;
     if (op->wide)
-        got = call_uint64(w, word_of(w, op), op, if_is, p ? &p->got64 : &w->unseen);
+        got = call_uint64(w, word_of(w, op), op, if_is, p ? &p->got64 : NULL);
     else
-        got = call_uint32(w, word_of(w, op), op, (uint32_t)if_is, p ? &p->got32 : (uint32_t *)&w->unseen);
+        got = call_uint32(w, word_of(w, op), op, (uint32_t)if_is, p ? &p->got32 : NULL);
     if (op->own && fetches(op->what) && !p && got != old)
         soak_fail(w, "operation %lu, atomic %s of %d bits on word %d at PE %d: expected %lx, saw %lx", (unsigned long)op->k,
                   name[op->what], op->wide ? 64 : 32, op->word, op->pe, (unsigned long)old, (unsigned long)got);

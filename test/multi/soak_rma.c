@@ -191,7 +191,7 @@ void soak_quiet(struct worker *w)
         struct pending *p = &w->pending[i];
         if (p->kind == 1) {
             soak_same(w, "get_nbi", p->k, p->buffer, soak.pattern[p->op.pe] + p->op.from, p->op.shape.block);
-        } else {
+        } else if (p->kind) {
             uint64_t got = p->kind == 2 ? p->got64 : p->got32;
             soak_same(w, "a fetching atomic, nbi", p->k, &got, &p->want, sizeof got);
         }
