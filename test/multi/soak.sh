@@ -29,7 +29,7 @@ network() {
     run "network, threads" 2 threads=3
     SHMEM_NET_FAULT=reorder=7,delay=3 run "network, late and out of order" 3
     SHMEM_NET_FAULT=again=3,window=4 run "network, little room" 2 threads=2
-    SHMEM_NET_FAULT=reorder=2,delay=2,again=5,unordered=20 run "network without order" 3
+    SHMEM_NET_FAULT=reorder=2,delay=2,again=5,unordered=20 run "network without order" 4
     unset SHMEM_TRANSPORT
 }
 

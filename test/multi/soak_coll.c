@@ -28,7 +28,8 @@ void soak_coll_up(struct worker *w)
     (void)w;
     for (int i = 0; i < TEAMS; i++) {
         team[i].source = shmem_calloc(2, MOST);
-        team[i].dest = shmem_calloc((size_t)soak.n + 1, 2 * MOST);
+        team[i].dest = shmem_malloc(((size_t)soak.n + 1) * 2 * MOST);
+        memset(team[i].dest, 0x5a, ((size_t)soak.n + 1) * 2 * MOST);
     }
     want = malloc(((size_t)soak.n + 1) * 2 * MOST);
     lock = shmem_calloc(LOCKS, sizeof *lock);
@@ -90,7 +91,7 @@ struct coll {
     int kind, root;
     size_t n;      /* elements, or bytes */
     uint64_t salt;
-    int in_place;
+    int in_place, sync; /* sync: its members meet before */
 };
 
 /* Element i of what PE pe (of the world) gives: small enough for sums and products to be exact. */
@@ -134,14 +135,14 @@ static size_t expect_bytes(const struct team *t, const struct coll *c, int rank)
     return c->kind == ALLTOALLS ? 2 * at : at;
 }
 
-static void do_bytes(const struct team *t, const struct coll *c, int rank)
+static void do_bytes(const struct team *t, const struct coll *c)
 {
     shmem_team_t h = t->handle;
     size_t mine = c->kind == ALLTOALL ? c->n * (size_t)t->n : c->kind == ALLTOALLS ? 3 * c->n * (size_t)t->n : c->n;
     memcpy(t->source, given(c, soak.me), mine);
-    memset(t->dest, 0x5a, (size_t)t->n * 2 * MOST);
     memset(want, 0x5a, (size_t)t->n * 2 * MOST);
-    shmem_team_sync(h);
+    if (c->sync)
+        shmem_team_sync(h);
     switch (c->kind) {
     case BROADCAST: shmem_broadcastmem(h, t->dest, t->source, c->n, c->root); break;
     case COLLECT: shmem_collectmem(h, t->dest, t->source, bytes_of(c, t, soak.me)); break;
@@ -149,7 +150,7 @@ static void do_bytes(const struct team *t, const struct coll *c, int rank)
     case ALLTOALL: shmem_alltoallmem(h, t->dest, t->source, c->n); break;
     default: shmem_alltoallsmem(h, t->dest, t->source, 2, 3, c->n);
     }
-    (void)rank;
+    memset(t->source, 0x33, mine); /* it may be written again as soon as the call returns */
 }
 
 #define REDUCE(N, T, CALL, START, STEP)                                                                              \
@@ -164,8 +165,11 @@ static void do_bytes(const struct team *t, const struct coll *c, int rank)
             }                                                                                                        \
             due[i] = all;                                                                                            \
         }                                                                                                            \
-        shmem_team_sync(t->handle);                                                                                  \
+        if (c->sync)                                                                                                 \
+            shmem_team_sync(t->handle);                                                                              \
         shmem_##N##_##CALL(t->handle, dest, source, c->n);                                                           \
+        if (!c->in_place)                                                                                            \
+            memset(source, 0x33, c->n * sizeof(T));                                                                  \
         soak_same(w, #N "_" #CALL, c->n, dest, due, c->n * sizeof(T));                                               \
     }                                                                                                                \
     break;
@@ -188,19 +192,21 @@ static void collective(struct worker *w, const struct team *t, int which)
 {
     struct dice d = dice(ROLL_COLL, which, 0, 0);
     int rank = rank_in(t, soak.me);
-    struct coll c = {(int)roll(&d, KINDS), (int)roll(&d, (size_t)t->n), 0, any(&d), (int)roll(&d, 2)};
+    struct coll c = {(int)roll(&d, KINDS), (int)roll(&d, (size_t)t->n), 0, any(&d), (int)roll(&d, 2), (int)roll(&d, 2)};
     size_t most = c.kind < BYTES ? c.kind >= ALLTOALL ? MOST / (size_t)(2 * t->n) : MOST : MOST / sizeof(long);
-    c.n = roll(&d, 8) ? soak_length(&d, most) : most < 8192 ? most : 8192; /* 8192: the length of some chunks */
+    size_t how = roll(&d, 6);
+    c.n = how > 1 ? soak_length(&d, most) : how ? 1 + roll(&d, most) : most < 8192 ? most : 8192; /* the length of some chunks */
     w->doing = "a collective";
     w->k = (uint64_t)c.kind;
     if (c.kind < BYTES) {
-        do_bytes(t, &c, rank);
+        do_bytes(t, &c);
         size_t n = expect_bytes(t, &c, rank);
         soak_same(w, c.kind == BROADCAST ? "broadcast" : c.kind == COLLECT ? "collect" : c.kind == FCOLLECT ? "fcollect"
                   : c.kind == ALLTOALL ? "alltoall" : "alltoalls", c.n, t->dest, want, n);
     } else {
         do_numbers(w, t, &c, rank);
     }
+    memset(t->dest, 0x5a, (size_t)t->n * 2 * MOST); /* for the next one, which a barrier comes before */
     w->ops++;
 }
 
@@ -223,11 +229,15 @@ static void heap(struct worker *w)
 
 void soak_coll(struct worker *w)
 {
+    struct dice d = dice(ROLL_COLL, 0, 0, 1);
     w->doing = "teams";
     change_teams(w);
-    for (int i = 0; i < TEAMS; i++)
-        if (team[i].live && rank_in(&team[i], soak.me) >= 0)
-            collective(w, &team[i], i);
+    for (int round = 0, rounds = 1 + (int)roll(&d, 3); round < rounds; round++) {
+        for (int i = 0; i < TEAMS; i++)
+            if (team[i].live && rank_in(&team[i], soak.me) >= 0)
+                collective(w, &team[i], round * TEAMS + i);
+        shmem_barrier_all();
+    }
     heap(w);
 }
 
