@@ -11,7 +11,7 @@
 
 #include "soak.h"
 
-enum { TEAMS = 4, MOST = 24 << 10, LOCKS = 3 };
+enum { TEAMS = 4, MOST = 24 << 10, LOCKS = 3, BEHIND = 48 << 10 };
 
 static struct team {
     shmem_team_t handle;
@@ -21,7 +21,14 @@ static struct team {
 static char *want;
 
 static long *lock;
-static uint64_t *guarded, guarded_due[LOCKS];
+static uint64_t *guarded, guarded_due[LOCKS]; /* how often each lock was taken */
+static char *behind; /* LOCKS * BEHIND: what the last holder put */
+
+/* What the holder puts that takes the lock the nth time. */
+static const char *put_by(uint64_t nth)
+{
+    return soak.pattern[0] + nth % 1000 * 64;
+}
 
 void soak_coll_up(struct worker *w)
 {
@@ -34,6 +41,9 @@ void soak_coll_up(struct worker *w)
     want = malloc(((size_t)soak.n + 1) * 2 * MOST);
     lock = shmem_calloc(LOCKS, sizeof *lock);
     guarded = shmem_calloc(LOCKS, sizeof *guarded);
+    behind = shmem_malloc(LOCKS * BEHIND);
+    for (int i = 0; i < LOCKS; i++)
+        memcpy(behind + i * BEHIND, put_by(0), BEHIND);
 }
 
 /* ---- teams ---------------------------------------------------------------------------------------------------------- */
@@ -246,19 +256,24 @@ void soak_coll(struct worker *w)
 static size_t times(int pe, int which)
 {
     struct dice d = dice(ROLL_LOCK, pe, 0, (uint64_t)which);
-    return roll(&d, 3) ? 0 : roll(&d, 4);
+    return roll(&d, 2) ? 0 : roll(&d, 5);
 }
 
-/* Add one to a word, in steps that no one else may come between. */
+/* Add one to a word and put a block at another PE, in steps that no one else may come between; what the holder before put
+ * must be there. */
 static void guard(struct worker *w, int which, int tries)
 {
-    int at = which % soak.n;
+    int at = which % soak.n, other = (which + 1) % soak.n;
+    char *block = behind + which * BEHIND;
     if (tries)
         while (shmem_test_lock(&lock[which]))
             ;
     else
         shmem_set_lock(&lock[which]);
     uint64_t v = shmem_uint64_g(&guarded[which], at) + 1;
+    shmem_getmem(w->in, block, BEHIND, other);
+    soak_same(w, "a block behind a lock", v, w->in, put_by(v - 1), BEHIND);
+    shmem_putmem_nbi(block, put_by(v), BEHIND, other);
     if (v % 2)
         shmem_uint64_p(&guarded[which], v, at);
     else
