@@ -182,7 +182,7 @@ static void judge_exit(struct pe *pe)
         fail(1, "%s exited with status 0 but without shmem_finalize%s", whereabouts(pe), rest);
 }
 
-/* Standard output takes no more. A reader that went away wants no words. */
+/* End the job: writing standard output failed. A closed pipe needs no message. */
 static void lose_output(void)
 {
     if (out_error() == EPIPE)
@@ -191,7 +191,7 @@ static void lose_output(void)
         fail(1, "cannot write standard output: %s%s", strerror(out_error()), live ? "; ending the job" : "");
 }
 
-/* Is the process on its way out? Its sockets close, which other PEs may notice, before it can be waited for. */
+/* Is the process exiting? Its sockets close, which other PEs may notice, before it can be waited for. */
 static bool dying(const struct pe *pe)
 {
     enum { PF_EXITING = 4 }; /* Linux, include/linux/sched.h */
@@ -208,7 +208,7 @@ static bool dying(const struct pe *pe)
     return behind_name && sscanf(behind_name, ") %*c %*d %*d %*d %*d %*d %u", &flags) == 1 && (flags & PF_EXITING);
 }
 
-/* Is a PE that called for no abort dying? Then it may be the cause of what others did, and its exit is waited for. */
+/* Is a PE exiting that did not call for an abort? It may be the cause of what other PEs did, so wait for its exit. */
 static bool cause_is_dying(void)
 {
     bool found = false;
@@ -514,7 +514,7 @@ int main(int argc, char **argv)
         run();
     }
     guardian_down();
-    for (int i = 0; i < npes; i++) /* whoever times oshrun counts the processor time of what it waited for */
+    for (int i = 0; i < npes; i++) /* time(1) counts the processor time of children that were waited for */
         if (pes[i].pid)
             waitpid(pes[i].pid, NULL, 0);
     _exit(status);

@@ -121,7 +121,7 @@ static void tell(const char *name, const char *like)
 }
 
 /* A misspelt name that changes nothing, in silence; a right one, an old one or another library's taken for a misspelt one. */
-static void strangers(void)
+static void unknown_names(void)
 {
     static const char *const known[] = {"SHMEM_CHECK", "SHMEM_SPIN", "SHMEM_OFI_PROVIDER", "SMA_VERSION", "SHMEMG_X"};
     static const char *const others[] = {"SHMEM_SYMMETRIC_HEAP_SIZE", "SHMEM_OFI_FABRIC", "SHMEM_TEAMS_MAX", "SHMEM_INC",
@@ -134,12 +134,12 @@ static void strangers(void)
         setenv(known[i], "1", 1);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         setenv(others[i], "1", 1);
-    shi_config_strangers(0, tell);
+    shi_config_unknown(0, tell);
     CHECKF(!*told, "named: %s", told);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         char want[80];
         *told = 0;
-        shi_config_strangers(1, tell);
+        shi_config_unknown(1, tell);
         snprintf(want, sizeof want, "%s> ", others[i]);
         CHECKF(strstr(told, want), "%s is not among %s", others[i], told);
         unsetenv(others[i]);
@@ -148,7 +148,7 @@ static void strangers(void)
         char want[80] = "";
         *told = 0;
         setenv(wrong[i][0], "1", 1);
-        shi_config_strangers(0, tell);
+        shi_config_unknown(0, tell);
         unsetenv(wrong[i][0]);
         if (wrong[i][1])
             snprintf(want, sizeof want, "%s>%s ", wrong[i][0], wrong[i][1]);
@@ -176,7 +176,7 @@ int main(void)
     RUN(other_kinds, "flags, bools and counts");
     RUN(devices, "kinds and numbers of devices");
     RUN(refused, "bad values");
-    RUN(strangers, "names that are not in the list");
+    RUN(unknown_names, "names that are not in the list");
     while (i < sizeof commas / sizeof *commas && !setlocale(LC_NUMERIC, commas[i]))
         i++;
     if (i < sizeof commas / sizeof *commas)

@@ -10,8 +10,8 @@
 #include "host/ops/team.h"
 #include "host/util/log.h"
 
-/* Every PE fails alike, so PE 0 speaks for all. */
-static void tell_full(const char *routine, size_t bytes, size_t align)
+/* The allocation fails on all PEs; PE 0 reports it. */
+static void report_full(const char *routine, size_t bytes, size_t align)
 {
     size_t free_bytes, largest;
     if (shi_world.pe != 0 || !(shi_world.check || shi_world.config.debug))
@@ -33,7 +33,7 @@ static void *get(const char *routine, size_t bytes, size_t align, int clear)
     void *p = NULL;
     int serves = align == SHI_HEAP_ALIGN || shi_team_all(routine, &shi_team_world, shi_world.dev_lo % align == 0);
     if (!serves || shi_dheap_get(bytes, align, &p))
-        tell_full(routine, bytes, align);
+        report_full(routine, bytes, align);
     else if (clear)
         shi_dheap_clear(routine, p, bytes);
     shi_team_quiet_barrier(routine, &shi_team_world);

@@ -32,8 +32,8 @@ static int base_serves(const char *routine, size_t align)
     return align <= SHI_HUGE_BYTES || shi_team_all(routine, &shi_team_world, shi_world.heap_lo % align == 0);
 }
 
-/* Every PE fails alike, so PE 0 speaks for all. */
-static void tell_full(const char *routine, size_t bytes, size_t align)
+/* The allocation fails on all PEs; PE 0 reports it. */
+static void report_full(const char *routine, size_t bytes, size_t align)
 {
     size_t free_bytes, largest;
     if (shi_world.pe != 0 || !(shi_world.check || shi_world.config.debug))
@@ -55,7 +55,7 @@ static void *get(const char *routine, size_t bytes, size_t align, int clear)
     size_t off;
     int err = base_serves(routine, align) ? shi_heap_get(shi_world.heap, bytes, align, &off) : -ENOMEM;
     if (err)
-        tell_full(routine, bytes, align);
+        report_full(routine, bytes, align);
     else if (clear)
         memset(at_offset(off), 0, bytes);
     shi_team_quiet_barrier(routine, &shi_team_world);
@@ -95,7 +95,7 @@ static void *resize(const char *routine, void *ptr, size_t bytes)
         shi_heap_put(shi_world.heap, off);
     } else {
         ptr = NULL; /* no room: the old block stays as it was */
-        tell_full(routine, bytes, SHI_HEAP_ALIGN);
+        report_full(routine, bytes, SHI_HEAP_ALIGN);
     }
     shi_team_quiet_barrier(routine, &shi_team_world);
     return ptr ? at_offset(to) : NULL;

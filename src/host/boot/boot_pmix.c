@@ -76,7 +76,7 @@ static int fence(void)
     pmix_status_t rc = PMIx_Fence(NULL, 0, &collect, 1);
     if (rc == PMIX_SUCCESS)
         return 0;
-    sleep(ENDED_S); /* a PE was lost: the launcher names it and ends the others, in whose lines there is no news */
+    sleep(ENDED_S); /* a PE died: the launcher reports it and ends the others, whose messages would only repeat that */
     return failed("PMIx_Fence", rc);
 }
 

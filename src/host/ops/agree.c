@@ -10,16 +10,16 @@
 
 enum { ENDED_S = 2 }; /* the longest that a launcher takes to end the job */
 
-/* What a member tells the others. */
-struct told {
+/* The record that each member sends to the others. */
+struct announced {
     char routine[48];
     int64_t value[SHI_AGREE_VALUES];
 };
-_Static_assert(sizeof(struct told) <= SHI_BOX_BYTES, "one exchange compares all");
+_Static_assert(sizeof(struct announced) <= SHI_BOX_BYTES, "one exchange compares all");
 
 static _Noreturn void differ(const struct shmem_team *t, const struct shi_call *call, int other)
 {
-    const struct told *own = shi_team_box(t, t->me, 0), *his = shi_team_box(t, t->me, other);
+    const struct announced *own = shi_team_box(t, t->me, 0), *his = shi_team_box(t, t->me, other);
     int pe = shi_team_world_pe(t, other), k = 0;
     if (t->me != 0)
         sleep(ENDED_S); /* the first member writes the one line */
@@ -33,7 +33,7 @@ static _Noreturn void differ(const struct shmem_team *t, const struct shi_call *
 
 void shi_agree(const char *routine, struct shmem_team *t, const struct shi_call *call)
 {
-    struct told mine = {.routine = ""};
+    struct announced mine = {.routine = ""};
     shi_wait_allow("shmem_barrier, sync or a collective");
     t->routine = routine;
     if (t->n == 1)

@@ -316,8 +316,8 @@ static void end_failed(int status, void *arg)
         exit(EXIT_FAILURE);
 }
 
-/* Of the PEs in trouble the first writes the one line, and fails. Nobody leaves before all are done with the files. */
-static void tell_trouble(const struct trouble *mine)
+/* The first PE that could not write reports it, and fails. No PE returns before all are done with the files. */
+static void report_trouble(const struct trouble *mine)
 {
     shi_team_exchange(&shi_team_world, mine, sizeof *mine);
     for (int pe = 0; pe < shi_world.pe; pe++)
@@ -353,7 +353,7 @@ void shi_stats_down(const char *routine)
         if (shi_world.pe == 0)
             note(&mine, shi_trace_join_all(trace_file), 1);
     }
-    tell_trouble(&mine);
+    report_trouble(&mine);
 }
 
 void shi_stats_abort(void)

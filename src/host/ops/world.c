@@ -144,7 +144,7 @@ static void in_forked_child(void)
     SHI_CTX_DEFAULT->n_pes = 0;
 }
 
-static void name_stranger(const char *name, const char *like)
+static void report_unknown(const char *name, const char *like)
 {
     if (like)
         shi_log_error("%s is no setting of this library; %s is", name, like);
@@ -163,7 +163,7 @@ static int read_settings(void)
         shi_log_error("%s", why);
     }
     if (!err && shi_world.boot.pe == 0)
-        shi_config_strangers(shi_world.config.debug || shi_world.config.check, name_stranger);
+        shi_config_unknown(shi_world.config.debug || shi_world.config.check, report_unknown);
     return err;
 }
 

@@ -193,7 +193,7 @@ static int is_known(const char *name)
 }
 
 /* The name in the list with the fewest letters different, at most one in five of those behind SHMEM_; or NULL. */
-static const char *nearest(const char *name)
+static const char *nearest_name(const char *name)
 {
     static const char *const list[] = {
 #define X(field, kind, listed, ...) listed,
@@ -212,7 +212,7 @@ static const char *nearest(const char *name)
     return best;
 }
 
-void shi_config_strangers(int all, void (*tell)(const char *name, const char *like))
+void shi_config_unknown(int all, void (*report)(const char *name, const char *nearest))
 {
     for (char **e = environ; *e; e++) {
         char name[NAME_MOST];
@@ -221,9 +221,11 @@ void shi_config_strangers(int all, void (*tell)(const char *name, const char *li
             continue;
         memcpy(name, *e, n);
         name[n] = 0;
-        const char *like = is_known(name) ? NULL : nearest(name);
-        if (like || (all && !is_known(name)))
-            tell(name, like);
+        if (is_known(name))
+            continue;
+        const char *near = nearest_name(name);
+        if (near || all)
+            report(name, near);
     }
 }
 

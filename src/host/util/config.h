@@ -30,9 +30,9 @@ struct shi_config {
  * would be accepted. */
 int shi_config_read(struct shi_config *out, char *why, size_t bytes);
 
-/* Call tell for each variable of the environment whose name begins with SHMEM_ and is not in the list: with the name in
- * the list that it is nearly; where `all`, also with NULL for names that are like none, which may be another library's. */
-void shi_config_strangers(int all, void (*tell)(const char *name, const char *like));
+/* Call report for each environment variable that begins with SHMEM_ and is not in config.def, with the nearest name of
+ * config.def. Names that are near none may belong to another library: they are reported, with NULL, only where `all`. */
+void shi_config_unknown(int all, void (*report)(const char *name, const char *nearest));
 
 /* Parse a size such as 64, 512k, 1.5G. 0 and *bytes, or -EINVAL. */
 int shi_config_parse_size(const char *text, size_t *bytes);
