@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# soak.sh - random operations of all kinds against an oracle (see soak.h), FULMAR_SOAK_SECONDS (5) in each way that PEs
+# soak.sh - random operations of all kinds against an oracle (see soak.h), FULMAR_SOAK_SECONDS (4) in each way that PEs
 # reach each other: memory, network, both, a network that misbehaves, with threads, and from kernels. Catches: what no
 # test names. A failure tells seed and step; FULMAR_SOAK_SEED (1) is the seed of the first way, each next has one more.
 #
 # soak.sh GROUP, or FULMAR_SOAK, runs one group of them: memory, network, hosts or kernels. For hours by hand:
 # SHMEM_TRANSPORT=ofi build/src/tools/oshrun -n 3 build/test/multi/soak seed=1 seconds=36000
 . "${top_srcdir:=.}/test/tap.sh"
-seconds=${FULMAR_SOAK_SECONDS:-5} seed=${FULMAR_SOAK_SEED:-1}
+seconds=${FULMAR_SOAK_SECONDS:-4} seed=${FULMAR_SOAK_SEED:-1}
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
 soak=$top_builddir/test/multi/soak
