@@ -76,6 +76,7 @@ int main(int argc, char **argv)
     }
     pass(SHMEM_TEAM_WORLD, SHMEM_CTX_SERIALIZED | SHMEM_CTX_NOSTORE, 5000);
     pass(SHMEM_TEAM_SHARED, 0, 6000);
+    shmem_barrier_all(); /* a PE of another node may still read the word that the next pass writes */
     bad += shmemx_device_ctx_create(SHMEM_TEAM_WORLD, 1 << 20, &ctx) != -EINVAL || ctx != NULL;
     for (int i = 0; i < 64; i++)
         bad += shmemx_device_ctx_create(SHMEM_TEAM_WORLD, 0, &all[i]) != 0;

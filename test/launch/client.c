@@ -119,7 +119,9 @@ int main(int argc, char **argv)
         fence(true);
     else if (!strcmp(mode, "refused"))
         refused();
-    else if (!strcmp(mode, "abort")) { /* PE 1 ends the job while the others wait */
+    else if (!strcmp(mode, "abort") || !strcmp(mode, "abort_joined")) { /* PE 1 ends the job while the others wait */
+        if (!strcmp(mode, "abort_joined"))
+            check("fence", PMIx_Fence(NULL, 0, NULL, 0));
         if (me.rank == 1)
             PMIx_Abort(code, "as told", NULL, 0);
         sleep(60);
