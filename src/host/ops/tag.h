@@ -51,7 +51,7 @@ struct shi_tag_flow {
 };
 
 struct shmemx_tag_request {
-    struct shi_match_entry entry; /* of a receive that is posted, of a send that is kept */
+    struct shi_match_entry entry; /* of a receive that is posted, of a send that is kept; a send's key is set in any case */
     int done;
     int owned;                    /* its owner has not given it back: by its owner alone */
     int is_send, pe;              /* world PE: the receiver, or the sender; before a match it may be SHI_MATCH_ANY */
@@ -61,10 +61,8 @@ struct shmemx_tag_request {
     uint64_t send;                /* of a receive: to be told FIN, or 0 */
     struct shmemx_tag_request *next; /* of the free */
     /* send */
-    uint64_t team;
     uint32_t id;
-    int source, sync, started;    /* started: parts of it are gone */
-    uint64_t tag;
+    int sync, started;            /* started: parts of it are gone */
     size_t at, end;               /* [at, end) is still to be sent */
     uint64_t recv;                /* who asked for it; of an offered send: the query's seq */
     int headed;                   /* its header counts in peer.headers */

@@ -13,7 +13,8 @@ enum { GONE, ANSWERED, NO_WINDOW = -ENOBUFS /* a header more than the receiver k
 
 static struct shi_tag_head head_of(const struct shmemx_tag_request *r, enum shi_tag_kind kind)
 {
-    return (struct shi_tag_head){.kind = kind, .team = r->team, .source = r->source, .id = r->id, .tag = r->tag};
+    const struct shi_match_key *k = &r->entry.key;
+    return (struct shi_tag_head){.kind = kind, .team = k->team, .source = k->source, .id = r->id, .tag = k->tag};
 }
 
 static struct shi_tag_long_head long_head_of(const struct shmemx_tag_request *r, enum shi_tag_kind kind)
@@ -244,17 +245,10 @@ static struct shi_tag_line *line_of(struct shi_tag_peer *p, int pe)
     return p->line = l;
 }
 
-/* The source does not count: all messages of a line are this PE's. */
-static struct shi_match_key kept_key(uint64_t tag, uint64_t mask, uint64_t team)
-{
-    return (struct shi_match_key){.tag = tag, .mask = mask, .team = team};
-}
-
 static void stand_in_line(struct shi_tag_peer *p, struct shmemx_tag_request *r)
 {
     static const struct shi_tag_note news = {.kind = SHI_TAG_NEWS};
     int pe = r->pe;
-    r->entry.key = kept_key(r->tag, ~0ull, r->team);
     shi_spin_lock(&p->lock);
     struct shi_tag_line *l = line_of(p, pe);
     int wakes = !l->kept.first && !l->queued, awaited = p->awaited;
@@ -307,9 +301,7 @@ void shi_tag_send(struct shmemx_tag_request *r, const struct shmem_team *t, cons
 {
     r->pe = shi_team_world_pe(t, pe);
     struct shi_tag_peer *p = &shi_tag.peer[r->pe];
-    r->team = t->number;
-    r->source = t->me;
-    r->tag = tag;
+    r->entry.key = (struct shi_match_key){.tag = tag, .mask = ~0ull, .team = t->number, .source = t->me};
     r->data = *data;
     r->sync = sync;
     r->id = 0;
@@ -394,7 +386,7 @@ void shi_tag_on_claim(int pe, const struct shi_tag_claim *claim)
     shi_spin_lock(&p->lock);
     for (uint32_t i = 0; p->line && !r && i < claim->n; i++) {
         const struct shi_tag_query *q = &claim->query[i];
-        const struct shi_match_key k = kept_key(q->tag, q->mask, q->team);
+        const struct shi_match_key k = {.tag = q->tag, .mask = q->mask, .team = q->team, .source = SHI_MATCH_ANY};
         r = (struct shmemx_tag_request *)shi_match_find(&p->line->kept, &k);
         if (r)
             r->recv = q->seq;
