@@ -53,7 +53,6 @@ struct gpc {
     struct shi_gpc_task task; /* func */
     shmemx_gpc_call_t call;
     struct shmem_team *team;  /* NULL: not known here, or destroyed */
-    uint64_t team_number;
     int *below;
     int is_root, plain, has_turn;
     int err;                  /* it was not received whole */
@@ -262,7 +261,7 @@ static void fill_child(struct gpc *g, struct child *k, const struct shi_gpc_part
         .kind = SHI_GPC_START, .func = (uint16_t)c->func, .callback = (uint16_t)c->callback, .tree = (uint16_t)c->tree,
         .token = (uint64_t)(uintptr_t)k, .id = c->id, .hlen = (uint16_t)c->hlen, .rhlen = (uint16_t)c->rhlen,
         .idlen = part ? (uint32_t)part->n : 0, .dlen = (uint32_t)c->dlen, .rdlen = (uint32_t)c->rdlen,
-        .team = g->team_number};
+        .team = g->task.team};
     shi_gpc_row_add(&o->row, c->hdr, c->hlen);
     if (part) {
         shi_gpc_row_add(&o->row, c->idlst + part->at + 1, (size_t)part->n * sizeof(int));
@@ -317,7 +316,7 @@ static int sizes_fit(const shmemx_gpc_call_t *c)
 static int find_team(struct gpc *g)
 {
     int later;
-    g->team = shi_team_find(g->team_number, &later);
+    g->team = shi_team_find(g->task.team, &later);
     return g->team != NULL;
 }
 
@@ -443,7 +442,7 @@ static void start_whole(struct shi_gpc_in *in)
 {
     struct gpc *g = (struct gpc *)((char *)in - offsetof(struct gpc, in));
     g->err = g->err ? g->err : in->err;
-    shi_gpc_post_on(g->team_number, &g->task);
+    shi_gpc_post_on_team(&g->task);
 }
 
 static void on_start(int pe, const struct shi_gpc_start *s, size_t bytes)
@@ -465,7 +464,7 @@ static void on_start(int pe, const struct shi_gpc_start *s, size_t bytes)
     g->err = err;
     g->pe = pe;
     g->token = s->token;
-    g->team_number = s->team;
+    g->task.team = s->team;
     g->in = (struct shi_gpc_in){.token = s->token, .pe = pe, .of = SHI_GPC_START, .data = data, .whole = start_whole};
     shi_gpc_row_add(&g->in.row, hdr, s->hlen);
     shi_gpc_row_add(&g->in.row, ids, list);
@@ -610,7 +609,7 @@ int shi_gpc_start(const struct shi_gpc_want *w)
         .hlen = w->hlen, .data = w->data, .dlen = w->dlen, .rhdr = w->rhdr, .rhlen = w->rhlen, .rdata = w->rdata,
         .rdlen = w->rdlen, .idlst = ids, .idlen = w->idlen};
     g->team = w->team;
-    g->team_number = w->team->number;
+    g->task.team = w->team->number;
     g->is_root = 1;
     g->plain = w->plain;
     g->pe = w->plain ? shi_team_world_pe(w->team, w->pe) : shi_world.pe;

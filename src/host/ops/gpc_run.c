@@ -177,13 +177,12 @@ static int is_early(uint64_t team)
     return !shi_team_find(team, &later) && later;
 }
 
-void shi_gpc_post_on(uint64_t team, struct shi_gpc_task *t)
+void shi_gpc_post_on_team(struct shi_gpc_task *t)
 {
     int waits = 0;
-    if (team > SHI_SLOT_SHARED) {
+    if (t->team > SHI_SLOT_SHARED) {
         shi_spin_lock(&early.lock);
-        t->team = team;
-        waits = is_early(team);
+        waits = is_early(t->team);
         if (waits)
             append(&early.tasks, t);
         shi_spin_unlock(&early.lock);

@@ -13,16 +13,16 @@
 struct shi_gpc_task {
     struct shi_gpc_task *next, **prev; /* prev: in the list of pending tasks only */
     int (*run)(struct shi_gpc_task *self);
-    uint64_t team; /* of shi_gpc_post_on */
+    uint64_t team; /* number of the team that it is for */
     int woken;
 };
 
 /* To the end of the queue. Any thread, handlers too. The task may be gone when this returns. */
 void shi_gpc_post(struct shi_gpc_task *t);
 
-/* The same once this PE has the team with this number: a PE that has returned from a split may call one that has not.
- * Tasks of one team keep their order. What waits here is bounded by its roots, like what waits for its turn. */
-void shi_gpc_post_on(uint64_t team, struct shi_gpc_task *t);
+/* The same once this PE has the task's team: a PE that has returned from a split may call one that has not. Tasks of one
+ * team keep their order. The roots bound how many wait for a team, as they bound how many wait for their turn. */
+void shi_gpc_post_on_team(struct shi_gpc_task *t);
 
 /* Run again in a while, after what can go on at once; shi_gpc_wake: at once, if it is still pending or running. */
 void shi_gpc_post_pending(struct shi_gpc_task *t);
