@@ -37,4 +37,10 @@
     }
 #define SHI_DEF_S(R, NAME, KEY, B, PARAMS) SHI_DEF_BOTH(R, shmem_##NAME, shmem_ctx_##NAME, PARAMS, DO##KEY(void, B))
 
+/* mem.c: an allocation fails on all PEs, because heap h of h_bytes, whose size `setting` gives, has no room. PE 0 reports it
+ * with SHMEM_DEBUG=1 or SHMEM_CHECK=1. */
+struct shi_heap;
+void shi_report_full(const char *routine, size_t bytes, size_t align, const char *heap, const struct shi_heap *h,
+                     size_t h_bytes, const char *setting);
+
 #endif

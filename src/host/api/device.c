@@ -10,18 +10,6 @@
 #include "host/ops/team.h"
 #include "host/util/log.h"
 
-/* The allocation fails on all PEs; PE 0 reports it. */
-static void report_full(const char *routine, size_t bytes, size_t align)
-{
-    size_t free_bytes, largest;
-    if (shi_world.pe != 0 || !(shi_world.check || shi_world.config.debug))
-        return;
-    shi_dheap_room(&free_bytes, &largest);
-    shi_log_error("%s: no room for %zu bytes at a multiple of %zu in the device heap: of its %zu bytes %zu are free, the "
-                  "largest free block has %zu; SHMEM_DEVICE_SYMMETRIC_SIZE gives more", routine, bytes, align,
-                  shi_world.dev_bytes, free_bytes, largest);
-}
-
 static void *get(const char *routine, size_t bytes, size_t align, int clear)
 {
     shi_need_up(routine);
@@ -33,7 +21,8 @@ static void *get(const char *routine, size_t bytes, size_t align, int clear)
     void *p = NULL;
     int serves = align == SHI_HEAP_ALIGN || shi_team_all(routine, &shi_team_world, shi_world.dev_lo % align == 0);
     if (!serves || shi_dheap_get(bytes, align, &p))
-        report_full(routine, bytes, align);
+        shi_report_full(routine, bytes, align, "device heap", shi_dheap_blocks(), shi_world.dev_bytes,
+                        "SHMEM_DEVICE_SYMMETRIC_SIZE");
     else if (clear)
         shi_dheap_clear(routine, p, bytes);
     shi_team_quiet_barrier(routine, &shi_team_world);

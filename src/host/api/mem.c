@@ -32,16 +32,21 @@ static int base_serves(const char *routine, size_t align)
     return align <= SHI_HUGE_BYTES || shi_team_all(routine, &shi_team_world, shi_world.heap_lo % align == 0);
 }
 
-/* The allocation fails on all PEs; PE 0 reports it. */
-static void report_full(const char *routine, size_t bytes, size_t align)
+void shi_report_full(const char *routine, size_t bytes, size_t align, const char *heap, const struct shi_heap *h,
+                     size_t h_bytes, const char *setting)
 {
     size_t free_bytes, largest;
     if (shi_world.pe != 0 || !(shi_world.check || shi_world.config.debug))
         return;
-    shi_heap_room(shi_world.heap, &free_bytes, &largest);
-    shi_log_error("%s: no room for %zu bytes at a multiple of %zu in the symmetric heap: of its %zu bytes %zu are free, the "
-                  "largest free block has %zu; SHMEM_SYMMETRIC_SIZE gives more", routine + (routine[0] == 'p'), bytes, align,
-                  shi_world.heap_bytes, free_bytes, largest);
+    shi_heap_room(h, &free_bytes, &largest);
+    shi_log_error("%s: no room for %zu bytes at a multiple of %zu in the %s: of its %zu bytes %zu are free, the largest free "
+                  "block has %zu; %s gives more", shi_log_routine(routine), bytes, align, heap, h_bytes, free_bytes, largest,
+                  setting);
+}
+
+static void report_full(const char *routine, size_t bytes, size_t align)
+{
+    shi_report_full(routine, bytes, align, "symmetric heap", shi_world.heap, shi_world.heap_bytes, "SHMEM_SYMMETRIC_SIZE");
 }
 
 /* NULL without a barrier for no bytes; NULL on every PE alike when the heap is full. */

@@ -38,7 +38,7 @@ void shi_agree(const char *routine, struct shmem_team *t, const struct shi_call 
     t->routine = routine;
     if (t->n == 1)
         return;
-    snprintf(mine.routine, sizeof mine.routine, "%s", strncmp(routine, "pshmem", 6) == 0 ? routine + 1 : routine);
+    snprintf(mine.routine, sizeof mine.routine, "%s", shi_log_routine(routine));
     for (int k = 0; k < SHI_AGREE_VALUES; k++)
         mine.value[k] = call->arg[k].value;
     shi_team_exchange(t, &mine, sizeof mine);

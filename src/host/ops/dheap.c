@@ -236,9 +236,9 @@ int shi_dheap_get(size_t bytes, size_t align, void **addr)
     return err;
 }
 
-void shi_dheap_room(size_t *free_bytes, size_t *largest)
+const struct shi_heap *shi_dheap_blocks(void)
 {
-    shi_heap_room(heap, free_bytes, largest);
+    return heap;
 }
 
 int shi_dheap_put(void *addr)

@@ -47,8 +47,8 @@ enum { SHI_DHEAP_HEAD_BYTES = 512 * 25 * 8 };
 
 /* Offsets as in heap.h; callers hold the collective order. */
 int shi_dheap_get(size_t bytes, size_t align, void **addr);
-void shi_dheap_room(size_t *free_bytes, size_t *largest);
 int shi_dheap_put(void *addr);
+const struct shi_heap *shi_dheap_blocks(void); /* while it is up */
 
 /* Is the range in this PE's own device heap? */
 int shi_dheap_holds(const void *addr, size_t bytes);

@@ -55,11 +55,16 @@ void shi_log_debug(const char *fmt, ...)
     va_end(ap);
 }
 
+const char *shi_log_routine(const char *routine)
+{
+    return strncmp(routine, "pshmem", 6) == 0 ? routine + 1 : routine;
+}
+
 void shi_die(const char *routine, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    write_line(strncmp(routine, "pshmem", 6) == 0 ? routine + 1 : routine, fmt, ap);
+    write_line(shi_log_routine(routine), fmt, ap);
     va_end(ap);
     if (log_abort)
         log_abort(1);
