@@ -10,9 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "host/util/end.h"
 #include "host/util/log.h"
-
-enum { ENDED_S = 2 }; /* the longest that a launcher takes to end the PEs of a job that has failed */
 
 static pmix_proc_t self;
 static int *local_pe;
@@ -76,7 +75,8 @@ static int fence(void)
     pmix_status_t rc = PMIx_Fence(NULL, 0, &collect, 1);
     if (rc == PMIX_SUCCESS)
         return 0;
-    sleep(ENDED_S); /* a PE died: the launcher reports it and ends the others, whose messages would only repeat that */
+    /* A PE died: the launcher reports it and ends the others, whose messages would only repeat that. */
+    sleep(SHI_END_LAUNCHER_S);
     return failed("PMIx_Fence", rc);
 }
 
@@ -183,8 +183,8 @@ static int find_local(struct shi_boot *b)
     return err;
 }
 
-/* Join without libpmix's own lines about the environment; those that it writes later reach standard error. A user who
- * sets PMIX_OUTPUT_STDERR_FD sees all. */
+/* PMIx_Init without libpmix's own messages about the environment; its later ones reach standard error. With
+ * PMIX_OUTPUT_STDERR_FD set by the user, all do. */
 static pmix_status_t init_hushed(void)
 {
     int fd = getenv("PMIX_OUTPUT_STDERR_FD") ? -1 : open("/dev/null", O_WRONLY | O_CLOEXEC);

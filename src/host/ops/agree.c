@@ -6,9 +6,8 @@
 #include <unistd.h>
 
 #include "host/ops/wait.h"
+#include "host/util/end.h"
 #include "host/util/log.h"
-
-enum { ENDED_S = 2 }; /* the longest that a launcher takes to end the job */
 
 /* The record that each member sends to the others. */
 struct announced {
@@ -22,7 +21,7 @@ static _Noreturn void differ(const struct shmem_team *t, const struct shi_call *
     const struct announced *own = shi_team_box(t, t->me, 0), *his = shi_team_box(t, t->me, other);
     int pe = shi_team_world_pe(t, other), k = 0;
     if (t->me != 0)
-        sleep(ENDED_S); /* the first member writes the one line */
+        sleep(SHI_END_LAUNCHER_S); /* the first member writes the one line */
     if (strcmp(own->routine, his->routine) != 0)
         shi_die(own->routine, "PE %d calls %s instead", pe, his->routine);
     while (k < SHI_AGREE_VALUES - 1 && own->value[k] == his->value[k])

@@ -67,14 +67,14 @@ static void end(struct line *l)
 {
     l->text[l->n++] = '\n';
     if (write(STDERR_FILENO, l->text, l->n) < 0)
-        return; /* nobody is left to be told */
+        return; /* standard error is closed: there is no other place to report to */
 }
 
 /* ---- what a wait is for ------------------------------------------------------------------------------------------- */
 
 static int in_device(uintptr_t a)
 {
-    return shi_world.dev_lo && a - shi_world.dev_lo < shi_world.config.device_heap_bytes;
+    return shi_world.dev_lo && a - shi_world.dev_lo < shi_world.dev_bytes;
 }
 
 /* The address, and its place among symmetric objects, which is the same on all PEs. */

@@ -53,7 +53,8 @@ int shi_wait_aborted(void)
     if (shi_unlikely(aborted)) {
         if (shi_end_under_way()) /* an exit handler waits for PEs that no longer answer */
             shi_end_finish();
-        sleep(SHI_END_HANDLERS_S + 2); /* the PE that aborted has said why; the launcher ends us, with its status */
+        /* The PE that aborted has reported why; the launcher ends this one, with its status. */
+        sleep(SHI_END_HANDLERS_S + SHI_END_LAUNCHER_S);
         _exit(aborted - 1);
     }
     return 0;

@@ -20,7 +20,7 @@
 
 #include "host/util/log.h"
 
-enum { LAST_S = 2, STEP_MS = 20 }; /* for `last`; from look to look */
+enum { STEP_MS = 20 }; /* from look to look */
 enum { OFF, FILLING, FILLED };
 
 static int state, crashed, finishing;
@@ -91,7 +91,7 @@ static void start_watching(void)
     for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
         catch(crashes[i], on_crash);
     catch(SIGALRM, on_alarm);
-    alarm((unsigned)(end.grace_s + LAST_S));
+    alarm((unsigned)(end.grace_s + SHI_END_LAUNCHER_S));
 }
 
 /* The program's last words are most often in stdout, and another stream may be locked by a thread that reads from it. */

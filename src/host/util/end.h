@@ -4,7 +4,8 @@
 
 enum {
     SHI_END_HANDLERS_S = 4, /* for exit handlers, destructors and stdio after shmem_global_exit and exit */
-    SHI_END_FLUSH_S = 1     /* for stdio alone, after an error */
+    SHI_END_FLUSH_S = 1,    /* for stdio alone, after an error */
+    SHI_END_LAUNCHER_S = 2  /* the longest that a launcher takes to end the PEs of a job that failed */
 };
 
 /*
