@@ -12,8 +12,9 @@
 /* A team has SHI_DEV_ROUNDS flags and, behind them, the offset word of coll.h. */
 enum { SHI_DEV_VERSION = 4, SHI_DEV_ROUNDS = 24, SHI_DEV_TEAM_WORDS };
 
-/* A team as the device sees it: world PE of member i is start + i * stride, or list[i] where stride is 0. One work-item at a time may sync a team.
- * Flags are never cleared: a later team of the same flags goes on with what this PE has seen of them. */
+/* A team as the device sees it: world PE of member i is start + i * stride, or list[i] where stride is 0. One
+ * work-item at a time may sync a team. Flags are never cleared: a later team of the same flags goes on with what this PE
+ * has seen of them. */
 struct shi_dev_team {
     int start, stride, n, me;
     shi_u64 flags; /* offset in every PE's device heap of shi_u64 [SHI_DEV_TEAM_WORDS], this team's dissemination flags:

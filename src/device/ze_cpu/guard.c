@@ -1,7 +1,7 @@
 /*
  * guard.c - the addresses a kernel may use, when they are checked (ZE_CPU_CHECK) or differ from those that the host
- * sees (ZE_CPU_PRIVATE): its own frame and local memory, the module's variables, and USM. Where they are not checked, a crash
- * is told as the kernel's.
+ * sees (ZE_CPU_PRIVATE): its own frame and local memory, the module's variables, and USM. Where they are not checked, the
+ * report of a crash names the kernel.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -85,7 +85,7 @@ void zc_guard_run(const struct zc_launch *l)
 static void say(const char *s)
 {
     if (write(STDERR_FILENO, s, strlen(s)) < 0)
-        return; /* nobody is left to be told */
+        return; /* standard error is closed: there is no other place to report to */
 }
 
 /* Then what would have happened without us happens: the access is made again, or the signal sent. */

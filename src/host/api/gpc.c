@@ -206,9 +206,9 @@ int shmemx_gpc_chained_exec(shmem_team_t team, int func, int callback, const voi
                             const int *idlst, shmemx_gpc_nbh_t *nbh, int tree)
 {
     shi_need_up(__func__);
-    struct shi_gpc_want w = {.team = shi_team_of(__func__, "team", team), .func = func, .callback = callback, .tree = tree, .hdr = hdr,
-                             .hlen = hlen, .data = data, .dlen = dlen, .rhdr = rhdr, .rhlen = rhlen, .rdata = rdata,
-                             .rdlen = rdlen, .idlen = idlen, .nbh = nbh};
+    struct shi_gpc_want w = {.team = shi_team_of(__func__, "team", team), .func = func, .callback = callback, .tree = tree,
+                             .hdr = hdr, .hlen = hlen, .data = data, .dlen = dlen, .rhdr = rhdr, .rhlen = rhlen,
+                             .rdata = rdata, .rdlen = rdlen, .idlen = idlen, .nbh = nbh};
     int err = check(__func__, &w);
     if (err)
         return err;

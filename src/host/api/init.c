@@ -57,7 +57,7 @@ SHI_DEF(void, shmem_query_initialized, (int *initialized))
 }
 
 /* Only the last one of nested pairs releases anything: OpenSHMEM 1.6, shmem_finalize. After shmem_global_exit, in an exit
- * handler or a destructor, there is nobody to wait for. */
+ * handler or a destructor, no other PE calls it. */
 SHI_DEF(void, shmem_finalize, (void))
 {
     shi_need_up(__func__);
@@ -117,7 +117,8 @@ SHI_DEF(int, shmem_addr_accessible, (const void *addr, int pe))
     struct shi_spot spot;
     if (shi_reach_read(p, addr, 1))
         return 1;
-    return p->far && shi_far_spot(p, SHI_READ, addr, 1, &spot) == 0 && !(shi_world.dev_private && spot.region == SHI_REGION_DEVICE);
+    return p->far && shi_far_spot(p, SHI_READ, addr, 1, &spot) == 0 &&
+           !(shi_world.dev_private && spot.region == SHI_REGION_DEVICE);
 }
 
 SHI_DEF(void *, shmem_ptr, (const void *dest, int pe))

@@ -71,7 +71,7 @@ static void *get(const char *routine, size_t bytes, size_t align, int clear)
 static void put(const char *routine, void *ptr)
 {
     shi_need_up(routine);
-    if (!ptr || shi_end_under_way()) /* a destructor after shmem_global_exit, which waits for nobody */
+    if (!ptr || shi_end_under_way()) /* a destructor after shmem_global_exit: other PEs do not call this */
         return;
     SHI_SPAN(span, SHI_MEMORY, routine, NULL, SHI_TO_NONE, 0);
     size_t off = offset_of(routine, ptr);

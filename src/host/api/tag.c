@@ -52,7 +52,7 @@ static struct shi_tag_want want(const char *routine, shmem_team_t team, uint64_t
 
 static const char no_tag_done[] = "no tagged message has been sent, or has come";
 
-enum { POLLS = 64 }; /* back to back, before abort, cores and others' calls are thought of: a poll takes as long as a pause */
+enum { POLLS = 64 }; /* back to back, before checks for aborts and for more threads than cores */
 
 static void step(struct shi_wait *w)
 {

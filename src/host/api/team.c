@@ -34,7 +34,8 @@ SHI_DEF(int, shmem_team_get_config, (shmem_team_t team, long config_mask, shmem_
 SHI_DEF(int, shmem_team_translate_pe, (shmem_team_t src_team, int src_pe, shmem_team_t dest_team))
 {
     shi_need_up(__func__);
-    const struct shmem_team *from = shi_team_of(__func__, "src_team", src_team), *to = shi_team_of(__func__, "dest_team", dest_team);
+    const struct shmem_team *from = shi_team_of(__func__, "src_team", src_team);
+    const struct shmem_team *to = shi_team_of(__func__, "dest_team", dest_team);
     if (!from || !to || src_pe < 0 || src_pe >= from->n)
         return -1;
     return shi_team_member(to, shi_team_world_pe(from, src_pe));

@@ -517,7 +517,7 @@ static int rest(int timeout_ms)
     if (rc >= 0 || rc == -FI_EAGAIN || rc == -FI_EAVAIL || rc == -FI_EINTR)
         return 1;
     if (__atomic_exchange_n(&can_rest, 0, __ATOMIC_RELAXED))
-        shi_log_debug("libfabric's wait for messages fails: %s; progress naps instead", shi_ofi.error((int)-rc));
+        shi_log_debug("libfabric's wait for messages fails: %s; the progress thread sleeps and polls instead", shi_ofi.error((int)-rc));
     return 0;
 }
 

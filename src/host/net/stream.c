@@ -115,7 +115,7 @@ static int hand_over(struct shi_lane *l, int pe, struct batch *b)
     return 0;
 }
 
-/* The counts that whoever polls reads without the lock, to see whether a round is worth it. */
+/* The counts are read without the lock by polls, which skip a round in which there is nothing to do. */
 static void set_count(int *count, int n)
 {
     __atomic_store_n(count, n, __ATOMIC_RELAXED);

@@ -34,7 +34,7 @@ static void write_line(const char *routine, const char *fmt, va_list ap)
         n = room - 1;
     line[n++] = '\n';
     if (write(STDERR_FILENO, line, n) < 0)
-        return; /* nobody is left to be told */
+        return; /* standard error is closed: there is no other place to report to */
 }
 
 void shi_log_error(const char *fmt, ...)
