@@ -78,16 +78,18 @@ struct shmemx_tag_request {
 struct shmemx_tag_message {
     struct shi_match_entry entry;
     int pe;
-    enum shi_tag_kind kind;
+    uint8_t kind;       /* enum shi_tag_kind */
+    uint8_t whole;      /* all parts are here */
+    uint8_t held;       /* a header that counts in peer.held */
+    uint8_t fetchable;  /* a header of memory that this PE can read */
     size_t total;
     size_t cost;        /* of the sender's window, 0 for a header */
     uint64_t send;      /* to be told FIN, or 0 */
-    int fetchable;
-    struct shi_am_src src;
-    struct shi_tag_flow flow;
-    int whole;          /* all parts are here */
-    int held;           /* a header that counts in peer.held */
-    struct shmemx_tag_request *claimed; /* by a receive that waits for them */
+    struct shmemx_tag_request *claimed; /* by a receive that waits for the parts */
+    union {
+        struct shi_am_src src;    /* of a header */
+        struct shi_tag_flow flow; /* of an EAGER_LONG */
+    };
     _Alignas(8) char payload[];
 };
 
