@@ -11,8 +11,8 @@
 
 #include "host/net/progress.h"
 #include "host/ops/dheap.h"
-#include "host/ops/gpc.h"
-#include "host/ops/gpc_handle.h"
+#include "host/gpc/gpc.h"
+#include "host/gpc/gpc_handle.h"
 #include "host/util/log.h"
 
 struct shi_proxy_call {

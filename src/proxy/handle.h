@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "host/ops/team.h"
+#include "host/coll/team.h"
 
 /* Bring up the default context and the predefined teams, once; the device heap must be up. All of this file goes with
  * the device. 0 or -errno after one line. */

@@ -29,7 +29,7 @@
 #include "device/device.h"
 #include "host/ops/dheap.h"
 #include "host/ops/launched.h"
-#include "host/ops/stats.h"
+#include "host/observe/stats.h"
 #include "host/ops/wait.h"
 #include "host/ops/world.h"
 #include "host/util/log.h"

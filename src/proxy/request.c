@@ -9,7 +9,7 @@
 
 #include "device/lib/request.h"
 #include "host/net/amo_word.h"
-#include "host/ops/stats.h"
+#include "host/observe/stats.h"
 #include "host/util/log.h"
 #include "proxy/call.h"
 #include "proxy/remote.h"

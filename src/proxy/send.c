@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "host/net/progress.h"
-#include "host/ops/tag.h"
+#include "host/tag/tag.h"
 
 struct shi_proxy_message {
     struct shi_proxy_message *next;

@@ -11,7 +11,7 @@ headers() { # ARGUMENTS OF FIND
         if echo '#include <level_zero/ze_api.h>' | ${CC:-cc} -E - >/dev/null 2>&1; then
             cat
         else
-            xargs grep -L -e level_zero -e device/ze_cpu/
+            xargs grep -L -e level_zero -e ze_cpu/
         fi)
 }
 

@@ -34,7 +34,7 @@ for program in oshrun oshcc oshinfo; do
 done
 
 # Those of the driver on cores, from its code.
-grep -oh 'ZE_CPU_[A-Z]*"' "$top_srcdir"/src/device/ze_cpu/*.c | tr -d '"' | sort -u >"$dir/out"
+grep -oh 'ZE_CPU_[A-Z]*"' "$top_srcdir"/src/ze_cpu/*.c | tr -d '"' | sort -u >"$dir/out"
 sed -n 's/^\.It Ev \(ZE_CPU_.*\)/\1/p' "$src/shmemg.7" | cmp - "$dir/out" >"$dir/differ" 2>&1
 ok $? "shmemg.7 has the $(wc -l <"$dir/out") variables of the driver on cores" "$dir/differ"
 

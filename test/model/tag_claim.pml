@@ -1,5 +1,5 @@
 /*
- * tag_claim.pml - models how a receiver claims messages that its senders keep (src/host/ops/tag_claim.c, tag_send.c).
+ * tag_claim.pml - models how a receiver claims messages that its senders keep (src/host/tag/tag_claim.c, tag_send.c).
  *
  *   model                     code
  *   KEPT                      in peer.line.kept

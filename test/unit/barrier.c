@@ -2,7 +2,7 @@
  * barrier.c - both barriers of a team, and the exchange, with threads as members: whatever the number of cores, so that
  * every round of the dissemination barrier is used on a small machine too.
  */
-#include "host/ops/team.h"
+#include "host/coll/team.h"
 
 #include <pthread.h>
 #include <stdlib.h>

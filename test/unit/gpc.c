@@ -2,7 +2,7 @@
  * gpc.c - a PE that calls itself by messages that are refused, delayed, cut to pieces, fetched late or not at all: what
  * shared memory on one node hardly ever does. The library's own files of GPCs, messages and world of this file.
  */
-#include "host/ops/gpc.h"
+#include "host/gpc/gpc.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -12,9 +12,9 @@
 #include "../tap.h"
 #include "host/net/am.h"
 #include "host/net/progress.h"
-#include "host/ops/gpc_handle.h"
-#include "host/ops/gpc_run.h"
-#include "host/ops/gpc_wire.h"
+#include "host/gpc/gpc_handle.h"
+#include "host/gpc/gpc_run.h"
+#include "host/gpc/gpc_wire.h"
 #include "host/ops/wait.h"
 
 enum { CALLS = 3000, PARALLEL = 100, MOST = 60000, QUEUE = 8, FETCHES = 4 };

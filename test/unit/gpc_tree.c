@@ -2,7 +2,7 @@
  * gpc_tree.c - trees of chained GPCs as ranges of a list: every size of the built-in ones, random trees of programs, and
  * every fault of a list or tree.
  */
-#include "host/ops/gpc_tree.h"
+#include "host/gpc/gpc_tree.h"
 
 #include <errno.h>
 #include <stdlib.h>

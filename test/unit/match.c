@@ -1,7 +1,7 @@
 /*
  * match.c - the matching of tagged messages against a plain list, which is the definition of who matches whom.
  */
-#include "host/ops/match.h"
+#include "host/tag/match.h"
 
 #include <stdlib.h>
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "../tap.h"
-#include "host/ops/stats.h"
+#include "host/observe/stats.h"
 #include "proxy/call.h"
 #include "proxy/remote.h"
 #include "proxy/send.h"

@@ -1,11 +1,11 @@
 /* coll.c - entry points of collectives: team forms, and the deprecated ones over active sets. */
 #include "host/api/def.h"
 
-#include "host/ops/agree.h"
-#include "host/ops/coll.h"
-#include "host/ops/combine.h"
+#include "host/coll/agree.h"
+#include "host/coll/coll.h"
+#include "host/coll/combine.h"
 #include "host/ops/rma.h"
-#include "host/ops/stats.h"
+#include "host/observe/stats.h"
 #include "host/util/log.h"
 
 /* ---- typed, by the table -------------------------------------------------------------------------------------------- */

@@ -4,11 +4,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "host/ops/agree.h"
-#include "host/ops/gpc.h"
-#include "host/ops/gpc_handle.h"
-#include "host/ops/gpc_run.h"
-#include "host/ops/gpc_tree.h"
+#include "host/coll/agree.h"
+#include "host/gpc/gpc.h"
+#include "host/gpc/gpc_handle.h"
+#include "host/gpc/gpc_run.h"
+#include "host/gpc/gpc_tree.h"
 #include "host/util/log.h"
 
 /* ---- handles of functions ------------------------------------------------------------------------------------------- */

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/ops/agree.h"
+#include "host/coll/agree.h"
 #include "host/ops/far.h"
-#include "host/ops/stats.h"
-#include "host/ops/team.h"
+#include "host/observe/stats.h"
+#include "host/coll/team.h"
 #include "host/util/end.h"
 #include "host/util/log.h"
 

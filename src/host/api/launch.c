@@ -11,7 +11,7 @@
 #include "host/ops/dheap.h"
 #include "host/ops/launched.h"
 #include "host/util/log.h"
-#include "host/ops/team.h"
+#include "host/coll/team.h"
 #include "proxy/handle.h"
 #include "proxy/proxy.h"
 

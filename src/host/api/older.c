@@ -7,9 +7,9 @@
 #include <errno.h>
 #include <shmemx.h>
 
-#include "host/ops/agree.h"
+#include "host/coll/agree.h"
 #include "host/ops/dheap.h"
-#include "host/ops/team.h"
+#include "host/coll/team.h"
 #include "host/util/log.h"
 
 /* ---- handles, for dlsym --------------------------------------------------------------------------------------------- */

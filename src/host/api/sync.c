@@ -2,12 +2,12 @@
 #include "host/api/def.h"
 
 #include "host/net/progress.h"
-#include "host/ops/agree.h"
+#include "host/coll/agree.h"
 #include "host/ops/far.h"
 #include "host/ops/p2p.h"
 #include "host/ops/rma.h"
-#include "host/ops/stats.h"
-#include "host/ops/team.h"
+#include "host/observe/stats.h"
+#include "host/coll/team.h"
 #include "host/util/log.h"
 
 #define ONE(T) (&(struct shi_cond){__func__, ivar, 1, NULL, cmp, &cmp_value, 0, SHI_WORD_OF(T)})

@@ -2,7 +2,7 @@
 #include <shmemx.h>
 
 #include "host/net/progress.h"
-#include "host/ops/tag.h"
+#include "host/tag/tag.h"
 #include "host/ops/wait.h"
 #include "host/util/log.h"
 

@@ -1,9 +1,9 @@
 /* team.c - entry points of teams and contexts. */
 #include "host/api/def.h"
 
-#include "host/ops/agree.h"
+#include "host/coll/agree.h"
 #include "host/ops/ctx.h"
-#include "host/ops/team.h"
+#include "host/coll/team.h"
 #include "host/util/log.h"
 
 SHI_DEF(int, shmem_team_my_pe, (shmem_team_t team))

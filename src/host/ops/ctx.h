@@ -2,7 +2,7 @@
 #ifndef SHI_CTX_H
 #define SHI_CTX_H
 
-#include "host/ops/team.h"
+#include "host/coll/team.h"
 
 /* A new context of the team. 0 and *out, or -errno. Pair: shi_ctx_destroy, or the team's end for shareable ones. */
 int shi_ctx_create(struct shmem_team *t, long options, struct shmem_ctx **out);

@@ -11,7 +11,7 @@
 #include "host/net/stream.h"
 #include "host/ops/heap.h"
 #include "host/ops/launched.h"
-#include "host/ops/team.h"
+#include "host/coll/team.h"
 #include "host/ops/wait.h"
 #include "host/util/log.h"
 

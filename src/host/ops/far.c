@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "host/ops/dheap.h"
-#include "host/ops/team.h"
+#include "host/coll/team.h"
 #include "host/ops/wait.h"
 #include "host/util/log.h"
 

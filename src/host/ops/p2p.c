@@ -2,7 +2,7 @@
 #include "host/ops/p2p.h"
 
 #include "host/net/progress.h"
-#include "host/ops/stats.h"
+#include "host/observe/stats.h"
 #include "host/ops/wait.h"
 #include "host/ops/world.h"
 #include "host/util/log.h"

@@ -4,7 +4,7 @@
 #include "host/net/amo_word.h"
 #include "host/ops/dheap.h"
 #include "host/ops/far.h"
-#include "host/ops/stats.h"
+#include "host/observe/stats.h"
 #include "host/util/log.h"
 
 void shi_rma_check(const char *routine, const void *dest, const void *source, size_t bytes, int pe)

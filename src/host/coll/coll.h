@@ -1,0 +1,54 @@
+/*
+ * coll.h - collectives of a team.
+ *
+ * The specification has dest ready on every member before anyone calls, and source ready on the caller. So data goes
+ * straight from the owner's source into the others' dest, and one word tells that it is there. Only where a member
+ * reads another's source (long broadcasts, long reductions) does it first hear that the other has come. Between nodes
+ * the same data goes over the network, once for a node where all of it wants the same.
+ */
+#ifndef SHI_COLL_H
+#define SHI_COLL_H
+
+#include "host/coll/team.h"
+
+/* dest and source as the caller gave them; lengths in bytes unless said otherwise. `with_root`: root's dest too. */
+void shi_coll_broadcast(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t bytes,
+                        int root, int with_root);
+void shi_coll_collect(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t bytes);
+void shi_coll_fcollect(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t bytes);
+void shi_coll_alltoall(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t bytes);
+
+/* nelems elements of elem bytes for each member, with strides dst and sst in elements. */
+void shi_coll_alltoalls(const char *routine, struct shmem_team *t, void *dest, const void *source, ptrdiff_t dst,
+                        ptrdiff_t sst, size_t nelems, size_t elem);
+
+/* An operator on one type: acc[i] = acc[i] op in[i]. */
+typedef void shi_combine(void *acc, const void *in, size_t n);
+
+struct shi_reduction {
+    shi_combine *combine;
+    size_t elem;
+};
+
+/* Members are combined in the order of their numbers, node by node where there are several, whatever the algorithm, and
+ * each element on one member or on all in the same order: all get the same bits. */
+void shi_coll_reduce(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t n,
+                     const struct shi_reduction *r);
+
+/* Prefix sums over the members; an exclusive one gives member 0 zeros. */
+void shi_coll_scan(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t n,
+                   const struct shi_reduction *r, int exclusive);
+
+/* The address, on a near member, of a symmetric one, checked by the caller; NULL on a far one, except for constants. */
+void *shi_coll_at(const struct shmem_team *t, const void *addr, int pe);
+
+/* Copy to or from a member's symmetric memory, near or far; shi_coll_local ends what went to or came from far ones. */
+void shi_coll_put(const struct shmem_team *t, void *dest, const void *source, size_t bytes, int pe);
+void shi_coll_get(const struct shmem_team *t, void *dest, const void *source, size_t bytes, int pe);
+void shi_coll_local(const struct shmem_team *t);
+
+/* Die unless the team is valid and [addr, + bytes) is symmetric. The team is in the routine from then on. */
+void shi_coll_check(const char *routine, struct shmem_team *t, enum shi_use use, const char *arg, const void *addr,
+                    size_t bytes);
+
+#endif

@@ -1,0 +1,147 @@
+/* meet.c - what the members of a team do to meet: barrier, tell and hear, exchange of a few bytes. */
+#include <string.h>
+
+#include "host/ops/far.h"
+#include "host/coll/team.h"
+#include "host/ops/wait.h"
+
+/* Until *word >= value, in the barrier that the team's epoch counts now. */
+#define AWAIT_BARRIER(t, word, value)                                                                                \
+    SHI_WAIT_UNTIL(__atomic_load_n(word, __ATOMIC_ACQUIRE) >= (value), .routine = (t)->routine,                      \
+                   .kind = SHI_FOR_BARRIER, .team = (t), .epoch = (t)->epoch)
+
+/* Each round tells the member 2^r further on and hears from the one 2^r back: one line crosses per round. */
+static void barrier_dissemination(struct shmem_team *t, uint64_t epoch)
+{
+    const struct shi_slot *mine = t->slot[t->me];
+    for (int r = 0, step = 1; step < t->n; r++, step *= 2) {
+        int to = t->me + step < t->n ? t->me + step : t->me + step - t->n;
+        __atomic_store_n(&t->slot[to]->flag[r].seen, epoch, __ATOMIC_RELEASE); /* R1 */
+        AWAIT_BARRIER(t, &mine->flag[r].seen, epoch);                          /* A1 */
+    }
+}
+
+/* With more members than cores every round costs a switch of processes, so there is only one. */
+static void barrier_counting(struct shmem_team *t, uint64_t epoch)
+{
+    struct shi_slot *root = t->slot[0];
+    __atomic_store_n(&t->slot[t->me]->came, epoch, __ATOMIC_RELAXED);
+    if (__atomic_add_fetch(&root->arrived, 1, __ATOMIC_ACQ_REL) == (uint64_t)t->n) { /* R2, A2 */
+        __atomic_store_n(&root->arrived, 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&root->released, epoch, __ATOMIC_RELEASE); /* R3 */
+    } else {
+        AWAIT_BARRIER(t, &root->released, epoch); /* A3 */
+    }
+}
+
+/* One of each node meets those of the others; the rest of the node waits for it. */
+static void barrier_far(struct shmem_team *t, uint64_t epoch)
+{
+    const struct shi_node *here = &t->node[t->my_node];
+    struct shi_slot *mine = t->slot[t->me], *first = t->slot[here->member[0]];
+    __atomic_store_n(&mine->came, epoch, __ATOMIC_RELAXED);
+    if (first != mine) {
+        __atomic_add_fetch(&first->arrived, 1, __ATOMIC_ACQ_REL); /* R2 */
+        AWAIT_BARRIER(t, &first->released, epoch);                /* A3 */
+        return;
+    }
+    AWAIT_BARRIER(t, &mine->arrived, (uint64_t)here->n - 1); /* A2 */
+    __atomic_store_n(&mine->arrived, 0, __ATOMIC_RELAXED);
+    for (int r = 0, step = 1; step < t->n_nodes; r++, step *= 2) {
+        int to = t->node[(t->my_node + step) % t->n_nodes].member[0];
+        shi_team_store_far(t, to, &mine->flag[r].seen, &epoch, sizeof epoch); /* R1 */
+        int from = t->node[(t->my_node - step + t->n_nodes) % t->n_nodes].member[0];
+        SHI_WAIT_UNTIL(__atomic_load_n(&mine->flag[r].seen, __ATOMIC_ACQUIRE) >= epoch, /* A1 */
+                       .routine = t->routine, .kind = SHI_FOR_NETWORK, .of = t->peer[from].pe);
+    }
+    __atomic_store_n(&mine->released, epoch, __ATOMIC_RELEASE); /* R3 */
+}
+
+int shi_team_came(const struct shmem_team *t, int member, uint64_t epoch)
+{
+    const struct shi_slot *next = t->slot[member + 1 < t->n ? member + 1 : 0];
+    if (!t->slot[member])
+        return -1;
+    const uint64_t *word = t->crowded || t->n_nodes > 1 ? &t->slot[member]->came : &next->flag[0].seen;
+    return __atomic_load_n(word, __ATOMIC_RELAXED) >= epoch;
+}
+
+void shi_team_barrier(const char *routine, struct shmem_team *t)
+{
+    shi_wait_allow("shmem_barrier, sync or a collective");
+    uint64_t epoch = ++t->epoch;
+    t->routine = routine;
+    if (t->n == 1)
+        return;
+    if (t->n_nodes > 1)
+        barrier_far(t, epoch);
+    else if (t->crowded)
+        barrier_counting(t, epoch);
+    else
+        barrier_dissemination(t, epoch);
+}
+
+void shi_team_quiet_barrier(const char *routine, struct shmem_team *t)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    shi_far_quiet(shi_world.lane);
+    shi_team_barrier(routine, t);
+}
+
+void shi_team_store_far(const struct shmem_team *t, int to, const void *mine, const void *from, size_t bytes)
+{
+    const struct shi_shm_region *r = &shi_world.shm.region[shi_world.boot.local_index];
+    size_t off = (size_t)((const char *)mine - (shi_world.shm.base + r->sync_off));
+    shi_far_sync_store(t->peer[to].pe, off, from, bytes);
+}
+
+void shi_team_hear(const struct shmem_team *t, int of, uint64_t epoch)
+{
+    shi_wait_allow("a collective");
+    SHI_WAIT_UNTIL(__atomic_load_n(&t->slot[t->me]->from[of], __ATOMIC_ACQUIRE) >= epoch, /* A4 */
+                   .routine = t->routine, .kind = SHI_FOR_MEMBERS, .team = t, .epoch = epoch, .of = of);
+}
+
+/* Everybody starts with the next member, so that not all tell the same one at once. */
+void shi_team_tell_all(const struct shmem_team *t, uint64_t epoch)
+{
+    for (int i = t->me + 1; i < t->n; i++)
+        shi_team_tell(t, i, epoch);
+    for (int i = 0; i < t->me; i++)
+        shi_team_tell(t, i, epoch);
+}
+
+void shi_team_hear_all(const struct shmem_team *t, uint64_t epoch)
+{
+    for (int i = 0; i < t->n; i++)
+        if (i != t->me)
+            shi_team_hear(t, i, epoch);
+}
+
+void shi_team_give(struct shmem_team *t, int to, const void *data, size_t bytes, uint64_t epoch)
+{
+    if (t->slot[to])
+        memcpy(shi_team_box(t, to, t->me), data, bytes);
+    else
+        shi_team_store_far(t, to, shi_team_box(t, t->me, t->me), data, bytes);
+    shi_team_tell(t, to, epoch);
+}
+
+void shi_team_exchange(struct shmem_team *t, const void *data, size_t bytes)
+{
+    uint64_t epoch = ++t->epoch;
+    t->exchanges++;
+    memcpy(shi_team_box(t, t->me, t->me), data, bytes);
+    for (int k = 1; k < t->n; k++) /* the next member first, so that not all give to the same one at once */
+        shi_team_give(t, (t->me + k) % t->n, data, bytes, epoch);
+    shi_team_hear_all(t, epoch);
+}
+
+int shi_team_all(const char *routine, struct shmem_team *t, int holds)
+{
+    t->routine = routine;
+    shi_team_exchange(t, &holds, sizeof holds);
+    for (int i = 0; i < t->n; i++)
+        holds &= *(const int *)shi_team_box(t, t->me, i);
+    return holds;
+}

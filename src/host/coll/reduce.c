@@ -1,0 +1,262 @@
+/*
+ * reduce.c - reductions and prefix sums of a team.
+ *
+ * Short ones: every member gives its elements to all, and all combine for themselves. Long ones: each member combines
+ * one part of the array from everybody's source and stores the result into everybody's dest; no other member touches
+ * that part, so dest may be source. Between nodes both go in two levels, on the node first.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/coll/coll.h"
+#include "host/coll/agree.h"
+#include "host/ops/rma.h"
+#include "host/observe/stats.h"
+#include "host/util/log.h"
+
+enum {
+    BLOCK_BYTES = 8192,      /* combined at a time: stays in the first-level cache */
+    FAR_BLOCK_BYTES = 131072 /* with far members: long enough for the network, short enough for the second level */
+};
+
+static const char *box(const struct shmem_team *t, int of)
+{
+    return shi_team_box(t, t->me, of);
+}
+
+/* ---- reduction ---------------------------------------------------------------------------------------------------- */
+
+static void reduce_short(struct shmem_team *t, void *dest, const void *source, size_t n, const struct shi_reduction *r)
+{
+    _Alignas(16) char acc[SHI_BOXES_BYTES];
+    size_t bytes = n * r->elem;
+    shi_team_exchange(t, source, bytes);
+    memcpy(acc, box(t, 0), bytes);
+    for (int i = 1; i < t->n; i++)
+        r->combine(acc, box(t, i), n);
+    memcpy(dest, acc, bytes);
+}
+
+/* The first member of each node combines for it, meets the other firsts, and gives the node the result. */
+static void reduce_short_nodes(struct shmem_team *t, void *dest, const void *source, size_t n,
+                               const struct shi_reduction *r)
+{
+    _Alignas(16) char acc[SHI_BOXES_BYTES], all[SHI_BOXES_BYTES];
+    const struct shi_node *here = &t->node[t->my_node];
+    int first = here->member[0];
+    size_t bytes = n * r->elem;
+    uint64_t epoch = ++t->epoch;
+    t->exchanges++;
+    if (t->me != first) {
+        shi_team_give(t, first, source, bytes, epoch);
+        shi_team_hear(t, first, epoch);
+        memcpy(dest, box(t, first), bytes);
+        return;
+    }
+    memcpy(acc, source, bytes);
+    for (int k = 1; k < here->n; k++) {
+        shi_team_hear(t, here->member[k], epoch);
+        r->combine(acc, box(t, here->member[k]), n);
+    }
+    memcpy(shi_team_box(t, t->me, t->me), acc, bytes);
+    for (int k = 1; k < t->n_nodes; k++)
+        shi_team_give(t, t->node[(t->my_node + k) % t->n_nodes].member[0], acc, bytes, epoch);
+    for (int k = 0; k < t->n_nodes; k++) { /* in the order of nodes, the same everywhere */
+        int of = t->node[k].member[0];
+        if (of != t->me)
+            shi_team_hear(t, of, epoch);
+        if (k == 0)
+            memcpy(all, box(t, of), bytes);
+        else
+            r->combine(all, box(t, of), n);
+    }
+    for (int k = 1; k < here->n; k++)
+        shi_team_give(t, here->member[k], all, bytes, epoch);
+    memcpy(dest, all, bytes);
+}
+
+/* Elements [first, last) of an array. */
+struct range {
+    size_t first, last;
+};
+
+/* Part i of so many. Parts begin on cache lines of the array, so that members do not store into the same line. */
+static struct range cut(struct range all, int parts, int i, size_t elem)
+{
+    size_t line = SHI_LINE_BYTES / elem ? SHI_LINE_BYTES / elem : 1, n = all.last - all.first;
+    size_t part = shi_round_up((n + (size_t)parts - 1) / (size_t)parts, line), skip = part * (size_t)i;
+    size_t first = all.first + (skip < n ? skip : n);
+    return (struct range){first, all.last - first < part ? all.last : first + part};
+}
+
+/* Combine a part of every source of this node, block by block, into my dest, or into every dest of it. */
+static void reduce_part(const struct shmem_team *t, void *dest, const void *source, struct range part,
+                        const struct shi_reduction *r, int every)
+{
+    _Alignas(64) char acc[BLOCK_BYTES];
+    const struct shi_node *here = &t->node[t->my_node];
+    size_t block = BLOCK_BYTES / r->elem;
+    for (size_t at = part.first; at < part.last; at += block) {
+        size_t n = part.last - at < block ? part.last - at : block, off = at * r->elem;
+        memcpy(acc, (char *)shi_coll_at(t, source, here->member[0]) + off, n * r->elem);
+        for (int k = 1; k < here->n; k++)
+            r->combine(acc, (char *)shi_coll_at(t, source, here->member[k]) + off, n);
+        for (int k = 0; k < here->n; k++)
+            if (every || here->member[k] == t->me)
+                memcpy((char *)shi_coll_at(t, dest, here->member[k]) + off, acc, n * r->elem);
+    }
+}
+
+static void reduce_long(struct shmem_team *t, void *dest, const void *source, size_t n, const struct shi_reduction *r)
+{
+    shi_team_barrier(t->routine, t); /* every source is ready */
+    reduce_part(t, dest, source, cut((struct range){0, n}, t->n, t->me, r->elem), r, 1);
+    shi_team_barrier(t->routine, t); /* every dest is complete, every source read */
+}
+
+/* Combine a part of the dests of the nodes' k-th members into all of them; all blocks of one step come at a time. */
+static void reduce_between(const struct shmem_team *t, void *dest, int k, struct range part, const struct shi_reduction *r)
+{
+    size_t block = FAR_BLOCK_BYTES / r->elem;
+    char *in = malloc((size_t)t->n_nodes * FAR_BLOCK_BYTES);
+    if (!in)
+        shi_die(t->routine, "out of memory for %zu bytes", (size_t)t->n_nodes * FAR_BLOCK_BYTES);
+    for (size_t at = part.first; at < part.last; at += block) {
+        size_t n = part.last - at < block ? part.last - at : block, off = at * r->elem;
+        for (int i = 0; i < t->n_nodes; i++)
+            shi_coll_get(t, in + (size_t)i * FAR_BLOCK_BYTES, (char *)dest + off, n * r->elem, t->node[i].member[k]);
+        shi_coll_local(t);
+        for (int i = 1; i < t->n_nodes; i++)
+            r->combine(in, in + (size_t)i * FAR_BLOCK_BYTES, n);
+        for (int i = 0; i < t->n_nodes; i++)
+            shi_coll_put(t, (char *)dest + off, in, n * r->elem, t->node[i].member[k]);
+        shi_coll_local(t);
+    }
+    free(in);
+}
+
+/* The k-th members of all nodes see to part k: each combines it for its node, then they combine theirs, a piece each,
+ * then the node's other members read it. So an element crosses between two nodes once each way. In each step one member
+ * alone reads and stores what it changes, so dest may be source. */
+static void reduce_long_nodes(struct shmem_team *t, void *dest, const void *source, size_t n, const struct shi_reduction *r)
+{
+    const struct shi_node *here = &t->node[t->my_node];
+    const struct range all = {0, n};
+    int workers = here->n, k = t->place[t->me];
+    for (int i = 0; i < t->n_nodes; i++)
+        workers = t->node[i].n < workers ? t->node[i].n : workers;
+    struct range part = k < workers ? cut(all, workers, k, r->elem) : (struct range){0, 0};
+    shi_team_barrier(t->routine, t);
+    reduce_part(t, dest, source, part, r, 0);
+    shi_team_barrier(t->routine, t);
+    reduce_between(t, dest, k, cut(part, t->n_nodes, t->my_node, r->elem), r);
+    shi_team_quiet_barrier(t->routine, t);
+    for (int w = 0; w < workers; w++) {
+        struct range theirs = cut(all, workers, w, r->elem);
+        size_t off = theirs.first * r->elem;
+        if (w != k)
+            shi_coll_get(t, (char *)dest + off, (char *)dest + off, (theirs.last - theirs.first) * r->elem, here->member[w]);
+    }
+    shi_team_barrier(t->routine, t);
+}
+
+static void check_both(const char *routine, struct shmem_team *t, const void *dest, const void *source, size_t n,
+                       size_t elem)
+{
+    size_t bytes = shi_bytes(n, elem);
+    shi_coll_check(routine, t, SHI_WRITE, "dest", dest, bytes);
+    shi_coll_check(routine, t, SHI_READ, "source", source, bytes);
+    if (shi_world.check && dest != source)
+        shi_rma_check(routine, dest, source, bytes, shi_world.pe);
+    SHI_AGREE(routine, t, {"elements", (int64_t)n}, {"bytes an element", (int64_t)elem});
+}
+
+void shi_coll_reduce(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t n,
+                     const struct shi_reduction *r)
+{
+    check_both(routine, t, dest, source, n, r->elem);
+    SHI_SPAN(span, SHI_COLLECTIVES, routine, t, SHI_TO_ALL, n * r->elem);
+    if (n == 0)
+        return;
+    if (t->n == 1) {
+        memmove(dest, source, n * r->elem);
+        t->epoch++;
+    } else if (n * r->elem <= t->box_bytes) {
+        (t->n_nodes > 1 ? reduce_short_nodes : reduce_short)(t, dest, source, n, r);
+    } else {
+        (t->n_nodes > 1 ? reduce_long_nodes : reduce_long)(t, dest, source, n, r);
+    }
+}
+
+/* ---- prefix sums --------------------------------------------------------------------------------------------------- */
+
+static void scan_short(struct shmem_team *t, void *dest, const void *source, size_t n, const struct shi_reduction *r,
+                       int last)
+{
+    _Alignas(16) char acc[SHI_BOXES_BYTES];
+    size_t bytes = n * r->elem;
+    shi_team_exchange(t, source, bytes);
+    if (last < 0)
+        memset(acc, 0, bytes); /* all-zero bytes are zero in every type of the table */
+    else
+        memcpy(acc, box(t, 0), bytes);
+    for (int i = 1; i <= last; i++)
+        r->combine(acc, box(t, i), n);
+    memcpy(dest, acc, bytes);
+}
+
+/* Combine member i's source into sum; member 0's begins it. */
+static void add_source(const char *routine, const struct shmem_team *t, char *sum, const void *source, size_t n,
+                       const struct shi_reduction *r, int i)
+{
+    const char *from = t->peer[i].far ? NULL : shi_coll_at(t, source, i);
+    char *copy = from ? NULL : malloc(n * r->elem);
+    if (!from && !copy)
+        shi_die(routine, "out of memory for %zu bytes of a scan", n * r->elem);
+    if (!from) {
+        shi_coll_get(t, copy, source, n * r->elem, i);
+        shi_coll_local(t);
+        from = copy;
+    }
+    if (i == 0)
+        memcpy(sum, from, n * r->elem);
+    else
+        r->combine(sum, from, n);
+    free(copy);
+}
+
+/* Others read my source until all are done, so a sum in place waits in private memory. */
+static void scan_long(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t n,
+                      const struct shi_reduction *r, int last)
+{
+    size_t bytes = n * r->elem;
+    char *sum = dest == source ? malloc(bytes) : dest;
+    if (!sum)
+        shi_die(routine, "out of memory for %zu bytes of a scan in place", bytes);
+    shi_team_barrier(t->routine, t);
+    if (last < 0)
+        memset(sum, 0, bytes);
+    else
+        add_source(routine, t, sum, source, n, r, 0);
+    for (int i = 1; i <= last; i++)
+        add_source(routine, t, sum, source, n, r, i);
+    shi_team_barrier(t->routine, t);
+    if (sum != dest) {
+        memcpy(dest, sum, bytes);
+        free(sum);
+    }
+}
+
+void shi_coll_scan(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t n,
+                   const struct shi_reduction *r, int exclusive)
+{
+    check_both(routine, t, dest, source, n, r->elem);
+    SHI_SPAN(span, SHI_COLLECTIVES, routine, t, SHI_TO_ALL, n * r->elem);
+    if (n == 0)
+        return;
+    int last = exclusive ? t->me - 1 : t->me;
+    if (n * r->elem <= t->box_bytes)
+        scan_short(t, dest, source, n, r, last);
+    else
+        scan_long(routine, t, dest, source, n, r, last);
+}

@@ -1,0 +1,466 @@
+/* team.c - making and unmaking teams: membership, slots, configuration. What members do together is in meet.c. */
+#include "host/coll/team.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/ops/amo.h"
+#include "host/ops/ctx.h"
+#include "host/ops/far.h"
+#include "host/gpc/gpc.h"
+#include "host/tag/tag.h"
+#include "host/ops/p2p.h"
+#include "host/ops/wait.h"
+#include "host/util/log.h"
+#include "host/util/pool.h"
+
+struct shmem_team shi_team_world, shi_team_shared;
+struct shmem_team *const shi_team_small[3] = {NULL, &shi_team_world, &shi_team_shared};
+
+/* Threads may split different teams at the same time; none of these is touched by what members do together. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t slot_free[SHI_SLOTS / 64];
+static uint64_t clock_max; /* the highest epoch of a destroyed team */
+static uint64_t generations; /* the highest there has been here */
+static uint64_t newest[SHI_SLOTS]; /* number of the newest team in each slot here */
+static struct shmem_team *teams;
+static struct shmem_team *sets; /* R5 -> A5: a set is whole before it is listed; added under lock, removed by shi_team_down */
+
+/* Handles of teams; a dead one has no members. */
+static struct shi_pool pool = SHI_POOL_OF(struct shmem_team);
+
+struct shmem_team *shi_team_checked(const char *routine, const char *arg, shmem_team_t handle)
+{
+    shi_need_up(routine);
+    enum shi_pool_state is = shi_pool_look(&pool, handle);
+    if (is == SHI_HANDLE_DEAD)
+        shi_die(routine, "%s = %p was destroyed", arg, (void *)handle);
+    if (is == SHI_HANDLE_NONE)
+        shi_die(routine, "%s = %p is no team", arg, (void *)handle);
+    return handle;
+}
+
+/* ---- slots ------------------------------------------------------------------------------------------------------ */
+
+static size_t slot_bytes(int n_pes)
+{
+    size_t one = SHI_BOX_BYTES * (size_t)n_pes, boxes = one > SHI_BOXES_BYTES ? one : SHI_BOXES_BYTES;
+    size_t from = shi_round_up(n_pes * sizeof(uint64_t), SHI_LINE_BYTES);
+    return shi_round_up(sizeof(struct shi_slot) + from + 2 * boxes, SHI_PAGE_BYTES);
+}
+
+size_t shi_team_sync_bytes(int n_pes)
+{
+    return slot_bytes(n_pes) * (SHI_SLOTS + SHI_SETS);
+}
+
+/* NULL: that PE is far. */
+static struct shi_slot *slot_of(int world_pe, int index)
+{
+    const struct shi_shm *shm = &shi_world.shm;
+    if (shi_world.peer[world_pe].far)
+        return NULL;
+    for (int i = 0; i < shm->n; i++) /* at team creation only */
+        if (shm->region[i].pe == world_pe)
+            return (struct shi_slot *)(shm->base + shm->region[i].sync_off + index * slot_bytes(shi_world.n_pes));
+    return NULL;
+}
+
+struct shmem_team *shi_team_find(uint64_t number, int *later)
+{
+    if (number <= SHI_SLOT_SHARED)
+        return number ? &shi_team_shared : &shi_team_world;
+    pthread_mutex_lock(&lock);
+    struct shmem_team *t = teams;
+    while (t && t->number != number)
+        t = t->next;
+    *later = number > newest[shi_team_slot_of(number)];
+    pthread_mutex_unlock(&lock);
+    return t;
+}
+
+/* ---- membership -------------------------------------------------------------------------------------------------- */
+
+int shi_team_member(const struct shmem_team *t, int world_pe)
+{
+    for (int i = 0; t->list && i < t->n; i++)
+        if (shi_team_world_pe(t, i) == world_pe)
+            return i;
+    if (t->list)
+        return -1;
+    int d = world_pe - t->start;
+    if (t->n == 1)
+        return d == 0 ? 0 : -1;
+    return d % t->stride == 0 && d / t->stride >= 0 && d / t->stride < t->n ? d / t->stride : -1;
+}
+
+shmem_team_t shi_team_handle(struct shmem_team *t)
+{
+    return t == &shi_team_world ? SHMEM_TEAM_WORLD : t == &shi_team_shared ? SHMEM_TEAM_SHARED : t;
+}
+
+/* The number of a PE's node; PEs that only the network reaches from each other are nodes of their own. */
+static int node_of(int world_pe)
+{
+    int forced = shi_world.config.transport == SHI_TRANSPORT_OFI;
+    return !shi_world.lane ? 0 : forced ? world_pe : shi_stream_node(world_pe);
+}
+
+static struct shi_node *node_with(struct shmem_team *t, int number)
+{
+    for (int k = 0; k < t->n_nodes; k++)
+        if (node_of(shi_team_world_pe(t, t->node[k].member[0])) == number)
+            return &t->node[k];
+    return NULL;
+}
+
+/* Sort the members by node, nodes by their first member. 0 or -ENOMEM. */
+static int find_nodes(struct shmem_team *t)
+{
+    t->node = calloc((size_t)t->n, sizeof *t->node);
+    t->members = calloc((size_t)t->n, 2 * sizeof *t->members);
+    if (!t->node || !t->members)
+        return -ENOMEM;
+    t->place = t->members + t->n;
+    int placed = 0;
+    for (int i = 0; i < t->n; i++) {
+        int number = node_of(shi_team_world_pe(t, i));
+        if (node_with(t, number))
+            continue;
+        struct shi_node *k = &t->node[t->n_nodes];
+        k->member = t->members + placed;
+        for (int j = i; j < t->n; j++) {
+            if (node_of(shi_team_world_pe(t, j)) != number)
+                continue;
+            if (j == t->me)
+                t->my_node = t->n_nodes;
+            t->place[j] = k->n;
+            k->member[k->n++] = j;
+        }
+        placed += k->n;
+        t->n_nodes++;
+    }
+    return 0;
+}
+
+/* Fill the tables of a team whose members, number and slot are set. 0 or -ENOMEM. */
+static int fill(struct shmem_team *t)
+{
+    struct shi_peer *peer = aligned_alloc(SHI_LINE_BYTES, (size_t)t->n * sizeof *peer);
+    t->slot = calloc(t->n, sizeof *t->slot);
+    t->peer = peer;
+    if (!peer || !t->slot)
+        return -ENOMEM;
+    for (int i = 0; i < t->n; i++) {
+        int pe = shi_team_world_pe(t, i);
+        peer[i] = shi_world.peer[pe];
+        t->slot[i] = slot_of(pe, t->index);
+    }
+    t->me = shi_team_member(t, shi_world.pe);
+    t->crowded = shi_world.shm.crowded;
+    t->box_bytes = SHI_BOXES_BYTES / t->n / SHI_LINE_BYTES * SHI_LINE_BYTES;
+    if (t->box_bytes < SHI_BOX_BYTES)
+        t->box_bytes = SHI_BOX_BYTES;
+    return find_nodes(t);
+}
+
+static void empty(struct shmem_team *t)
+{
+    while (t->ctxs)
+        shi_ctx_destroy(t->ctxs);
+    free((void *)t->peer);
+    free(t->slot);
+    free(t->node);
+    free(t->members);
+    t->node = NULL;
+    t->members = NULL;
+    t->n_nodes = 0;
+    t->peer = NULL;
+    t->slot = NULL;
+    t->n = 0;
+}
+
+static void refresh(struct shmem_team *t)
+{
+    struct shi_peer *peer = (struct shi_peer *)t->peer;
+    for (int i = 0; i < t->n; i++)
+        peer[i] = shi_world.peer[shi_team_world_pe(t, i)];
+    for (struct shmem_ctx *c = t->ctxs; c; c = c->next)
+        c->peer = shi_world.dev_private ? SHI_CTX_DEFAULT->peer : c->peer;
+}
+
+void shi_team_refresh(void)
+{
+    refresh(&shi_team_world);
+    refresh(&shi_team_shared);
+    for (struct shmem_team *t = teams; t; t = t->next)
+        refresh(t);
+    for (struct shmem_team *t = sets; t; t = t->next)
+        refresh(t);
+}
+
+/* The PEs that load and store each other's memory. Their numbers need not be evenly spaced. */
+static struct shmem_team shared(void)
+{
+    const struct shi_boot *b = &shi_world.boot;
+    if (shi_world.config.transport == SHI_TRANSPORT_OFI)
+        return (struct shmem_team){.n = 1, .start = shi_world.pe, .stride = 1};
+    struct shmem_team t = {.n = b->n_local, .stride = 1, .start = b->local_pe[0]};
+    if (t.n > 1)
+        t.stride = b->local_pe[1] - b->local_pe[0];
+    for (int i = 0; i < t.n; i++)
+        if (b->local_pe[i] != t.start + i * t.stride)
+            return (struct shmem_team){.n = b->n_local, .stride = 1, .list = b->local_pe};
+    return t;
+}
+
+int shi_team_up(void)
+{
+    memset(slot_free, 0xff, sizeof slot_free);
+    slot_free[0] &= ~(1ull << SHI_SLOT_WORLD | 1ull << SHI_SLOT_SHARED);
+    struct shmem_team *t[] = {&shi_team_world, &shi_team_shared};
+    struct shmem_team is[] = {{.n = shi_world.n_pes, .stride = 1, .index = SHI_SLOT_WORLD}, shared()};
+    is[1].index = SHI_SLOT_SHARED;
+    is[1].number = SHI_SLOT_SHARED;
+    for (int i = 0; i < 2; i++) { /* epochs go on where an earlier shmem_init left them */
+        is[i].epoch = t[i]->epoch;
+        is[i].exchanges = t[i]->exchanges;
+        *t[i] = is[i];
+        if (fill(t[i]))
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+void shi_team_down(void)
+{
+    while (teams)
+        shi_team_destroy(teams);
+    while (sets) {
+        struct shmem_team *t = sets;
+        sets = t->next;
+        empty(t);
+        free(t);
+    }
+    empty(&shi_team_world);
+    empty(&shi_team_shared);
+}
+
+/* ---- split ------------------------------------------------------------------------------------------------------- */
+
+/* What each member of the parent tells the others about itself. */
+struct offer {
+    uint64_t slot_free[SHI_SLOTS / 64];
+    uint64_t clock;
+    uint64_t generation;
+    int32_t ok;
+};
+_Static_assert(SHI_SLOT_WORLD == 0, "the world's slot begins a sync area");
+_Static_assert(sizeof(struct offer) <= SHI_BOX_BYTES, "a split needs one exchange");
+
+/* A team this PE is a member of, or NULL without memory. */
+static struct shmem_team *create(const struct shmem_team *parent, const struct shi_subset *s, int index,
+                                 const struct offer *all)
+{
+    struct shmem_team *t = shi_pool_get(&pool);
+    if (!t)
+        return NULL;
+    t->list = parent->list;
+    t->start = parent->start + s->start * parent->stride;
+    t->stride = s->size > 1 ? s->stride * parent->stride : 1;
+    t->n = s->size;
+    t->index = index;
+    t->epoch = all->clock;
+    t->number = all->generation * SHI_SLOTS + (uint64_t)index;
+    if (s->mask & SHMEM_TEAM_NUM_CONTEXTS)
+        t->config.num_contexts = s->config->num_contexts;
+    if (fill(t)) {
+        empty(t);
+        shi_pool_put(&pool, t);
+        return NULL;
+    }
+    pthread_mutex_lock(&lock);
+    t->next = teams;
+    teams = t;
+    newest[index] = t->number;
+    pthread_mutex_unlock(&lock);
+    shi_gpc_team_made(t->number);
+    return t;
+}
+
+static int contains(const struct shi_subset *s, int pe)
+{
+    int d = pe - s->start;
+    if (s->size == 1)
+        return d == 0;
+    return d % s->stride == 0 && d / s->stride >= 0 && d / s->stride < s->size;
+}
+
+/* Combine what the members offer. 0, or -EINVAL when one of them is not ok. */
+static int gather(struct shmem_team *parent, const struct offer *mine, struct offer *all)
+{
+    shi_team_exchange(parent, mine, sizeof *mine);
+    *all = *mine;
+    for (int i = 0; i < parent->n; i++) {
+        const struct offer *o = shi_team_box(parent, parent->me, i);
+        for (int w = 0; w < SHI_SLOTS / 64; w++)
+            all->slot_free[w] &= o->slot_free[w];
+        all->clock = o->clock > all->clock ? o->clock : all->clock;
+        all->generation = o->generation > all->generation ? o->generation : all->generation;
+        all->ok &= o->ok;
+    }
+    return all->ok ? 0 : -EINVAL;
+}
+
+/* The lowest free slots. 0 or -ENOSPC. */
+static int choose(const struct offer *all, int n_slots, int *index)
+{
+    for (int s = 0, found = 0; s < SHI_SLOTS; s++) {
+        if (all->slot_free[s / 64] >> (s % 64) & 1)
+            index[found++] = s;
+        if (found == n_slots)
+            return 0;
+    }
+    return -ENOSPC;
+}
+
+/* Take the slots, all or none; another thread's split may have been faster. */
+static int claim(const int *index, int n_slots, uint64_t generation)
+{
+    int ok = 1;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < n_slots; i++)
+        ok &= (int)(slot_free[index[i] / 64] >> (index[i] % 64) & 1);
+    generations = generation > generations ? generation : generations;
+    for (int i = 0; ok && i < n_slots; i++)
+        slot_free[index[i] / 64] &= ~(1ull << (index[i] % 64));
+    pthread_mutex_unlock(&lock);
+    return ok;
+}
+
+static void give_back(int index)
+{
+    pthread_mutex_lock(&lock);
+    slot_free[index / 64] |= 1ull << (index % 64);
+    pthread_mutex_unlock(&lock);
+}
+
+/* Agree on slots that are free on every member, and take them; *all has a clock above everybody's, and a generation. 0
+ * or -errno, the same on all. Only with several threads can a slot be gone between offer and claim: then all try again. */
+static int agree(struct shmem_team *parent, int n_slots, int ok, int *index, struct offer *all)
+{
+    for (;;) {
+        struct offer mine = {.ok = ok}, again;
+        pthread_mutex_lock(&lock);
+        mine.clock = clock_max;
+        mine.generation = generations;
+        memcpy(mine.slot_free, slot_free, sizeof slot_free);
+        pthread_mutex_unlock(&lock);
+        int err = gather(parent, &mine, all);
+        if (!err)
+            err = choose(all, n_slots, index);
+        if (err)
+            return err;
+        mine.ok = claim(index, n_slots, ++all->generation);
+        int claimed = mine.ok;
+        if (shi_world.thread_level < SHMEM_THREAD_MULTIPLE || gather(parent, &mine, &again) == 0)
+            return 0;
+        for (int i = 0; claimed && i < n_slots; i++)
+            give_back(index[i]);
+    }
+}
+
+int shi_team_split(struct shmem_team *parent, const struct shi_subset *subset, int n_subsets, int ok)
+{
+    int index[2];
+    struct offer all;
+    parent->routine = "shmem_team_split";
+    for (int i = 0; i < n_subsets; i++)
+        *subset[i].out = NULL;
+    int err = agree(parent, n_subsets, ok, index, &all);
+    for (int i = 0; !err && i < n_subsets; i++) {
+        if (!contains(&subset[i], parent->me)) {
+            give_back(index[i]);
+            continue;
+        }
+        *subset[i].out = create(parent, &subset[i], index[i], &all);
+        if (!*subset[i].out)
+            shi_die("shmem_team_split", "out of memory for a team of %d PEs", subset[i].size);
+    }
+    return err;
+}
+
+void shi_team_destroy(struct shmem_team *t)
+{
+    pthread_mutex_lock(&lock);
+    clock_max = t->epoch > clock_max ? t->epoch : clock_max;
+    struct shmem_team **at = &teams;
+    while (*at != t)
+        at = &(*at)->next;
+    *at = t->next;
+    pthread_mutex_unlock(&lock);
+    shi_tag_forget(t);
+    give_back(t->index);
+    empty(t);
+    shi_pool_put(&pool, t);
+}
+
+/* ---- active sets -------------------------------------------------------------------------------------------------- */
+
+/* The first member takes a slot that no other set has and tells the others through pSync, which ends as it began. */
+static int agree_on_set(const char *routine, const struct shmem_team *t, long *psync)
+{
+    if (t->me > 0) {
+        long told;
+        shi_wait_allow(routine);
+        SHI_WAIT_UNTIL((told = __atomic_load_n(psync, __ATOMIC_ACQUIRE)) != SHMEM_SYNC_VALUE, .routine = routine,
+                       .kind = SHI_FOR_WORDS, .word = SHI_S64, .cmp = SHMEM_CMP_NE, .addr = psync, .n = 1,
+                       .value = (uint64_t)SHMEM_SYNC_VALUE);
+        __atomic_store_n(psync, SHMEM_SYNC_VALUE, __ATOMIC_RELAXED);
+        return (int)told;
+    }
+    struct shi_slot *first = slot_of(0, SHI_SLOT_WORLD);
+    const struct shi_spot spot = {0, SHI_REGION_SYNC, offsetof(struct shi_slot, sets_used)};
+    uint64_t n = first ? __atomic_fetch_add(&first->sets_used, 1, __ATOMIC_RELAXED)
+                       : shi_far_fetch(shi_world.lane, &spot, sizeof first->sets_used, SHI_AMO_ADD, 1, 0);
+    if (n >= SHI_SETS)
+        shi_die(routine, "more than %d different active sets in one job; use teams", SHI_SETS);
+    long index = SHI_SLOTS + (long)n;
+    for (int i = 1; i < t->n; i++)
+        shi_amo_update(SHI_CTX_DEFAULT, psync, sizeof *psync, shi_team_world_pe(t, i),
+                       &(struct shi_amo_call){routine, "pSync", SHI_AMO_SET, (uint64_t)index, 0});
+    return (int)index;
+}
+
+struct shmem_team *shi_team_of_set(const char *routine, int start, int log_stride, int size, long *psync)
+{
+    shi_need_up(routine);
+    int bad = start < 0 || log_stride < 0 || log_stride > 30 || size < 1;
+    if (bad || start + ((int64_t)(size - 1) << log_stride) >= shi_world.n_pes)
+        shi_die(routine, "PE_start = %d, logPE_stride = %d, PE_size = %d is no active set of %d PEs", start, log_stride,
+                size, shi_world.n_pes);
+    int stride = size > 1 ? 1 << log_stride : 1;
+    if (start == 0 && stride == 1 && size == shi_world.n_pes)
+        return &shi_team_world;
+    for (struct shmem_team *t = __atomic_load_n(&sets, __ATOMIC_ACQUIRE); t; t = t->next) /* A5 */
+        if (t->start == start && t->stride == stride && t->n == size)
+            return t;
+    struct shmem_team *t = calloc(1, sizeof *t);
+    if (!t)
+        shi_die(routine, "out of memory for an active set of %d PEs", size);
+    *t = (struct shmem_team){.start = start, .stride = stride, .n = size};
+    t->me = shi_team_member(t, shi_world.pe);
+    if (t->me < 0)
+        shi_die(routine, "PE %d is not in the active set PE_start = %d, logPE_stride = %d, PE_size = %d", shi_world.pe,
+                start, log_stride, size);
+    t->index = agree_on_set(routine, t, psync);
+    if (fill(t))
+        shi_die(routine, "out of memory for an active set of %d PEs", size);
+    pthread_mutex_lock(&lock);
+    t->next = sets;
+    __atomic_store_n(&sets, t, __ATOMIC_RELEASE); /* R5 */
+    pthread_mutex_unlock(&lock);
+    return t;
+}

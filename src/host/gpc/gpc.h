@@ -1,0 +1,47 @@
+/* gpc.h - global procedure calls: the calls of one PE as root, and its part in those of others. */
+#ifndef SHI_GPC_H
+#define SHI_GPC_H
+
+#include <shmemx_gpc.h>
+
+#include "host/coll/team.h"
+#include "host/ops/wait.h"
+
+/* Limits of shmemx_gpc_limits. */
+enum { SHI_GPC_HLEN = 1024, SHI_GPC_DLEN = 1 << 30, SHI_GPC_IN_FLIGHT = 64 };
+
+/* A GPC to start; arguments checked, PE numbers of the team. */
+struct shi_gpc_want {
+    struct shmem_team *team;
+    int func, callback, tree; /* plain: callback and tree are SHMEMX_GPC_NONE */
+    int plain, pe;            /* plain: to this PE, and the root does not run func */
+    int nested;               /* started inside a func or callback, or by a kernel: does not wait for its turn */
+    const void *hdr, *data;
+    size_t hlen, dlen;
+    void *rhdr, *rdata;
+    size_t rhlen, rdlen;
+    int idlen;
+    const int *ids, *below;   /* as gpc_tree.h has them; copied */
+    shmemx_gpc_nbh_t *nbh;
+};
+
+/* Before the first use, on every PE, before any can send. 0 or -errno after one line. Any number of times. */
+int shi_gpc_up(void);
+
+/* Start. nbh->busy becomes 0 when it is complete. 0 or -ENOMEM. */
+int shi_gpc_start(const struct shi_gpc_want *w);
+
+/* One step of waiting for a GPC: progress, tasks. */
+int shi_gpc_step(void);
+void shi_gpc_wait_step(struct shi_wait *w); /* and, without any, one of shi_wait_step */
+
+/* Collective over the world, in finalize: wait until no PE has a GPC under way, its own or another's. */
+void shi_gpc_finish(const char *routine);
+
+/* This PE has a new team: calls on it that came earlier may run. */
+void shi_gpc_team_made(uint64_t number);
+
+/* After that and a barrier. */
+void shi_gpc_down(void);
+
+#endif

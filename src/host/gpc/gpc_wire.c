@@ -1,0 +1,300 @@
+/*
+ * gpc_wire.c - messages of GPCs in and out: one active message where it fits, else pieces and a fetch.
+ *
+ *   word               written by                     read by           order
+ *   out, after send    progress (retries)             progress          one retry at a time; `sent` ends it
+ *   in, until whole    progress (handlers)            progress          handlers run one at a time
+ *   in_pieces          progress                       progress          the same
+ *   fetches.*          progress, dispatcher           the same          fetches.lock
+ *   sent, received     all senders; progress          shi_gpc_settle    relaxed: compared when nothing moves
+ *
+ * At most FETCHES messages are being fetched or fetched and not yet used, so that callers who send much data at once
+ * do not fill this PE's memory. Whoever has one needs nobody else to give it up: it ends before the function begins.
+ */
+#include "host/gpc/gpc_wire.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/ops/dheap.h"
+#include "host/coll/team.h"
+#include "host/util/base.h"
+#include "host/util/spin.h"
+
+enum { FETCHES = 4 };
+
+static struct shi_gpc_in *in_pieces;
+static uint64_t sent, received;
+static struct {
+    uint8_t lock;
+    int n;
+    struct shi_gpc_in *first, **last; /* they wait */
+} fetches = {.last = &fetches.first};
+
+void shi_gpc_count_received(void)
+{
+    __atomic_store_n(&received, received + 1, __ATOMIC_RELAXED);
+}
+
+/* ---- scattered bytes ---------------------------------------------------------------------------------------------- */
+
+void shi_gpc_row_add(struct shi_gpc_row *r, const void *at, size_t bytes)
+{
+    if (!bytes)
+        return;
+    assert(r->n < 4);
+    r->part[r->n].at = (char *)at;
+    r->part[r->n++].bytes = bytes;
+    r->left += bytes;
+}
+
+static void move(struct shi_gpc_row *r, char *msg, size_t bytes, int out)
+{
+    r->left -= bytes;
+    while (bytes > 0) {
+        size_t part = r->part[r->now].bytes, now = part < bytes ? part : bytes;
+        char *at = r->part[r->now].at;
+        if (out)
+            shi_dheap_memcpy(msg, at, now);
+        else if (at)
+            shi_dheap_memcpy(at, msg, now);
+        r->part[r->now].at = at ? at + now : NULL;
+        r->part[r->now].bytes -= now;
+        r->now += now == part;
+        msg += now;
+        bytes -= now;
+    }
+}
+
+void shi_gpc_row_out(struct shi_gpc_row *r, void *msg, size_t bytes)
+{
+    move(r, msg, bytes, 1);
+}
+
+void shi_gpc_row_in(struct shi_gpc_row *r, const void *msg, size_t bytes)
+{
+    assert(bytes <= r->left);
+    move(r, (char *)msg, bytes, 0);
+}
+
+/* ---- sending ------------------------------------------------------------------------------------------------------ */
+
+size_t shi_gpc_head_bytes(const union shi_gpc_head *head)
+{
+    static const uint8_t bytes[] = {[SHI_GPC_START] = sizeof head->start, [SHI_GPC_REPLY] = sizeof head->reply,
+                                    [SHI_GPC_PIECE] = sizeof head->piece, [SHI_GPC_FIN] = sizeof head->fin};
+    return head->kind < sizeof bytes ? bytes[head->kind] : 0;
+}
+
+static int has_src(const struct shi_gpc_out *o)
+{
+    return (o->head.kind == SHI_GPC_START || o->head.kind == SHI_GPC_REPLY) && o->head.start.flags & SHI_GPC_FETCH;
+}
+
+int shi_gpc_out_data(struct shi_gpc_out *o, const void *data, size_t bytes)
+{
+    size_t others = shi_gpc_head_bytes(&o->head) + o->row.left;
+    if (others + bytes > SHI_AM_MAX_BYTES && shi_am_expose(o->pe, data, bytes, &o->src) == 0) {
+        o->head.start.flags |= SHI_GPC_FETCH;
+        return 1;
+    }
+    shi_gpc_row_add(&o->row, data, bytes);
+    return 0;
+}
+
+void shi_gpc_withdraw(struct shi_gpc_out *o)
+{
+    shi_am_withdraw(o->pe, &o->src);
+}
+
+/* What follows the first message. */
+static void become_piece(struct shi_gpc_out *o)
+{
+    uint64_t token = o->head.kind == SHI_GPC_START ? o->head.start.token : o->head.reply.token;
+    if (o->head.kind != SHI_GPC_PIECE)
+        o->head.piece = (struct shi_gpc_piece){.kind = SHI_GPC_PIECE, .of = o->head.kind, .token = token};
+}
+
+/* Send as much as there is room for. 0 when all has gone, else -EAGAIN. */
+static int push(struct shi_gpc_out *o)
+{
+    do {
+        size_t head = shi_gpc_head_bytes(&o->head), src = has_src(o) ? sizeof o->src : 0;
+        size_t most = SHI_AM_MAX_BYTES - head - src, now = o->row.left < most ? o->row.left : most;
+        char *room = shi_am_begin(o->pe, SHI_AM_GPC, head + src + now);
+        if (!room)
+            return -EAGAIN;
+        memcpy(room, &o->head, head);
+        memcpy(room + head, &o->src, src);
+        shi_gpc_row_out(&o->row, room + head + src, now);
+        int more = o->row.left > 0;
+        __atomic_fetch_add(&sent, 1, __ATOMIC_RELAXED);
+        if (more)
+            become_piece(o);
+        shi_am_end(o->pe, head + src + now); /* the answer may come at once, to another thread: `o` is not ours then */
+        if (!more)
+            return 0;
+    } while (1);
+}
+
+static int retry(struct shi_am_turn *turn)
+{
+    struct shi_gpc_out *o = (struct shi_gpc_out *)((char *)turn - offsetof(struct shi_gpc_out, turn));
+    void (*done)(struct shi_gpc_out *) = o->sent;
+    int err = push(o);
+    if (!err && done)
+        done(o);
+    return err;
+}
+
+void shi_gpc_send(struct shi_gpc_out *o)
+{
+    int pe = o->pe;
+    void (*done)(struct shi_gpc_out *) = o->sent;
+    o->turn.retry = retry;
+    if (push(o))
+        shi_am_queue(pe, &o->turn);
+    else if (done)
+        done(o);
+}
+
+/* ---- receiving ---------------------------------------------------------------------------------------------------- */
+
+static void end_fetch(struct shi_am_fetch *f, int err)
+{
+    struct shi_gpc_in *in = (struct shi_gpc_in *)((char *)f - offsetof(struct shi_gpc_in, fetch));
+    in->err = in->err ? in->err : err;
+    if (in->bounce && !err)
+        shi_dheap_move(in->data, in->bounce, in->src.bytes);
+    free(in->bounce);
+    in->whole(in);
+}
+
+/* -EAGAIN: nothing was kept. */
+static int try_fetch(struct shi_gpc_in *in)
+{
+    in->fetch.done = end_fetch;
+    void *to = in->data;
+    if (to && shi_dheap_hides(to, in->src.bytes))
+        to = in->bounce = in->bounce ? in->bounce : malloc(in->src.bytes);
+    int err = to ? shi_am_fetch(in->pe, &in->src, 0, to, in->src.bytes, &in->fetch) : -ENOMEM;
+    if (err != -EINPROGRESS && err != -EAGAIN)
+        end_fetch(&in->fetch, err);
+    return err == -EAGAIN ? err : 0;
+}
+
+static int retry_fetch(struct shi_am_turn *turn)
+{
+    return try_fetch((struct shi_gpc_in *)((char *)turn - offsetof(struct shi_gpc_in, turn)));
+}
+
+static void fetch(struct shi_gpc_in *in)
+{
+    in->turn.retry = retry_fetch;
+    in->fetching = 1;
+    if (try_fetch(in))
+        shi_am_queue(in->pe, &in->turn);
+}
+
+static void want_fetch(struct shi_gpc_in *in)
+{
+    shi_spin_lock(&fetches.lock);
+    int now = fetches.n < FETCHES;
+    fetches.n += now;
+    in->next = NULL;
+    if (!now) {
+        *fetches.last = in;
+        fetches.last = &in->next;
+    }
+    shi_spin_unlock(&fetches.lock);
+    if (now)
+        fetch(in);
+}
+
+void shi_gpc_fetched(struct shi_gpc_in *in)
+{
+    if (!in->fetching)
+        return;
+    in->fetching = 0;
+    shi_spin_lock(&fetches.lock);
+    struct shi_gpc_in *first = fetches.first;
+    fetches.n -= !first;
+    if (first) {
+        fetches.first = first->next;
+        if (!fetches.first)
+            fetches.last = &fetches.first;
+    }
+    shi_spin_unlock(&fetches.lock);
+    if (first)
+        fetch(first);
+}
+
+/* The row is full: the data, then. */
+static void go_on(struct shi_gpc_in *in)
+{
+    if (in->src.bytes)
+        want_fetch(in);
+    else
+        in->whole(in);
+}
+
+void shi_gpc_receive(struct shi_gpc_in *in, uint8_t flags, const void *msg, size_t bytes)
+{
+    const char *rest = msg;
+    size_t src = flags & SHI_GPC_FETCH ? sizeof in->src : 0;
+    memcpy(&in->src, rest, src);
+    shi_gpc_row_in(&in->row, rest + src, bytes - src);
+    if (in->row.left == 0) {
+        go_on(in);
+        return;
+    }
+    in->next = in_pieces;
+    in_pieces = in;
+}
+
+void shi_gpc_receive_piece(int pe, const struct shi_gpc_piece *p, size_t bytes)
+{
+    struct shi_gpc_in **at = &in_pieces;
+    while (*at && !((*at)->pe == pe && (*at)->of == p->of && (*at)->token == p->token))
+        at = &(*at)->next;
+    struct shi_gpc_in *in = *at;
+    assert(in);
+    shi_gpc_row_in(&in->row, p + 1, bytes - sizeof *p);
+    if (in->row.left == 0) {
+        *at = in->next;
+        go_on(in);
+    }
+}
+
+/* ---- the end ------------------------------------------------------------------------------------------------------- */
+
+/* What each PE sends the others: messages so far. */
+struct census {
+    uint64_t sent, received;
+};
+
+/*
+ * A failed GPC may still be under way where its root no longer knows of it, and a message may arrive where nothing was
+ * under way. All has come to rest when, of two censuses of messages between which every PE saw all of its own end, the
+ * sums of both kinds are equal and did not grow.
+ */
+void shi_gpc_settle(void (*own)(void))
+{
+    uint64_t before, now = UINT64_MAX;
+    struct census sum;
+    do {
+        own();
+        const struct census mine = {__atomic_load_n(&sent, __ATOMIC_RELAXED), __atomic_load_n(&received, __ATOMIC_RELAXED)};
+        shi_team_exchange(&shi_team_world, &mine, sizeof mine);
+        sum = (struct census){0, 0};
+        for (int i = 0; i < shi_world.n_pes; i++) {
+            const struct census *other = shi_team_box(&shi_team_world, shi_world.pe, i);
+            sum.sent += other->sent;
+            sum.received += other->received;
+        }
+        before = now;
+        now = sum.sent;
+    } while (sum.sent != sum.received || now != before);
+}

@@ -1,0 +1,363 @@
+/*
+ * stats.c - counters of what this PE did, and what is said of them at finalize.
+ *
+ *   word           written by               read by                 order
+ *   counters       all threads, fetch-add   finalize, after them    relaxed
+ *   ring.deepest   proxy thread             finalize                relaxed
+ */
+#include "host/observe/stats.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "host/coll/team.h"
+#include "host/observe/trace.h"
+#include "host/util/log.h"
+
+struct counter {
+    uint64_t calls, bytes, ns;
+};
+
+static struct {
+    struct counter family[SHI_FAMILIES], way[SHI_WAYS];
+    struct counter (*to)[SHI_TARGETED]; /* [n_pes] */
+    struct {
+        uint64_t requests, rounds, deepest;
+    } ring;
+    uint64_t start_ns;
+    int up;
+} all;
+
+static const char *stats_file, *trace_file; /* as the settings name them; "1" prints statistics; NULL: off */
+
+/* ---- counting ----------------------------------------------------------------------------------------------------- */
+
+static void add(struct counter *c, size_t bytes, uint64_t ns)
+{
+    __atomic_fetch_add(&c->calls, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&c->bytes, bytes, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&c->ns, ns, __ATOMIC_RELAXED);
+}
+
+static int world_pe(const struct shi_span *s)
+{
+    return s->team && s->pe >= 0 ? shi_team_world_pe(s->team, s->pe) : s->pe;
+}
+
+static enum shi_way way_to(const struct shi_span *s, int pe)
+{
+    return pe >= 0 && s->way == SHI_BY_STORES && shi_world.peer[pe].far ? SHI_BY_NETWORK : s->way;
+}
+
+static void count_target(const struct shi_span *s, int pe, uint64_t ns)
+{
+    add(&all.way[way_to(s, pe)], s->bytes, ns);
+    add(&all.to[pe][s->family], s->bytes, ns);
+}
+
+static void count(const struct shi_span *s, uint64_t ns)
+{
+    size_t targets = s->pe == SHI_TO_ALL ? (size_t)s->team->n - 1 : s->pe >= 0;
+    add(&all.family[s->family], s->bytes * targets, ns);
+    if (s->pe >= 0)
+        count_target(s, world_pe(s), ns);
+    for (int i = 0; s->pe == SHI_TO_ALL && i < s->team->n; i++)
+        if (i != s->team->me)
+            count_target(s, shi_team_world_pe(s->team, i), 0);
+}
+
+void shi_span_begin(struct shi_span *s, enum shi_family family, const char *routine, const struct shmem_team *team, int pe,
+                    size_t bytes)
+{
+    *s = (struct shi_span){.began_ns = shi_now_ns(), .routine = routine, .team = team, .bytes = bytes, .pe = pe,
+                           .family = family, .way = SHI_BY_STORES};
+}
+
+void shi_span_add(const struct shi_span *s)
+{
+    uint64_t took = shi_now_ns() - s->began_ns;
+    const char *name = s->routine + (strncmp(s->routine, "pshm", 4) == 0);
+    if (all.up)
+        count(s, took);
+    shi_trace_add(name, &(struct shi_trace_event){.start_ns = s->began_ns, .took_ns = took, .bytes = s->bytes,
+                                                  .to = (int32_t)world_pe(s), .family = (uint8_t)s->family,
+                                                  .way = (uint8_t)way_to(s, world_pe(s))});
+}
+
+void shi_stats_ring(uint64_t n, uint64_t deep)
+{
+    __atomic_fetch_add(&all.ring.requests, n, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&all.ring.rounds, 1, __ATOMIC_RELAXED);
+    if (deep > __atomic_load_n(&all.ring.deepest, __ATOMIC_RELAXED))
+        __atomic_store_n(&all.ring.deepest, deep, __ATOMIC_RELAXED);
+}
+
+/* ---- for people --------------------------------------------------------------------------------------------------- */
+
+static const char *human(uint64_t bytes, char text[16])
+{
+    static const char units[] = " KMGTPE";
+    double v = (double)bytes;
+    int u = 0;
+    for (; v >= 1000 && units[u + 1]; u++)
+        v /= 1024;
+    snprintf(text, 16, u ? "%.3g %ciB" : "%.0f B", v, units[u]);
+    return text;
+}
+
+/* The targets of a family that got most, in turn. */
+static void print_targets(FILE *f, int family)
+{
+    enum { SHOWN = 4 };
+    int top[SHOWN], n = 0, shown = 0;
+    char text[16];
+    for (int pe = 0; pe < shi_world.n_pes; pe++) {
+        uint64_t bytes = all.to[pe][family].bytes;
+        if (!all.to[pe][family].calls)
+            continue;
+        n++;
+        int at = shown < SHOWN ? shown++ : bytes > all.to[top[SHOWN - 1]][family].bytes ? SHOWN - 1 : SHOWN;
+        for (; at < SHOWN && at > 0 && bytes > all.to[top[at - 1]][family].bytes; at--)
+            top[at] = top[at - 1];
+        if (at < SHOWN)
+            top[at] = pe;
+    }
+    for (int i = 0; i < shown; i++)
+        fprintf(f, "%s PE %d %s", i ? "," : "   to", top[i], human(all.to[top[i]][family].bytes, text));
+    if (n > shown)
+        fprintf(f, ", %d more", n - shown);
+}
+
+static void print_text(FILE *f)
+{
+    char text[16];
+    int pe = shi_world.pe;
+    fprintf(f, "fulmar: PE %d: %.3f ms from init to finalize\n", pe, (double)(shi_now_ns() - all.start_ns) * 1e-6);
+    fprintf(f, "fulmar: PE %d: %-12s %12s %10s %14s\n", pe, "what", "calls", "bytes", "time");
+    for (int k = 0; k < SHI_FAMILIES; k++) {
+        const struct counter *c = &all.family[k];
+        if (!c->calls)
+            continue;
+        fprintf(f, "fulmar: PE %d: %-12s %12" PRIu64 " %10s %11.3f ms", pe, shi_family_name[k], c->calls,
+                k < SHI_TARGETED ? human(c->bytes, text) : "-", (double)c->ns * 1e-6);
+        if (k < SHI_TARGETED)
+            print_targets(f, k);
+        fputc('\n', f);
+    }
+    for (int k = 0; k < SHI_WAYS; k++)
+        if (all.way[k].calls)
+            fprintf(f, "fulmar: PE %d: by %-9s %12" PRIu64 " %10s\n", pe, shi_way_name[k], all.way[k].calls,
+                    human(all.way[k].bytes, text));
+    if (all.ring.requests)
+        fprintf(f, "fulmar: PE %d: the ring brought %" PRIu64 " requests in %" PRIu64 " rounds, at most %" PRIu64 " at a time\n",
+                pe, all.ring.requests, all.ring.rounds, all.ring.deepest);
+}
+
+/* ---- for programs ------------------------------------------------------------------------------------------------- */
+
+static void print_counter(FILE *f, const char *before, const char *name, const struct counter *c)
+{
+    fprintf(f, "%s\"%s\":{\"calls\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"ns\":%" PRIu64 "}", before, name, c->calls, c->bytes,
+            c->ns);
+}
+
+static void print_json(FILE *f)
+{
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    fprintf(f, "{\"pe\":%d,\"n_pes\":%d,\"host\":\"%s\",\"ns\":%" PRIu64 ",\n \"families\":{", shi_world.pe, shi_world.n_pes, host,
+            shi_now_ns() - all.start_ns);
+    for (int k = 0; k < SHI_FAMILIES; k++)
+        print_counter(f, k ? "," : "", shi_family_name[k], &all.family[k]);
+    fputs("},\n \"ways\":{", f);
+    for (int k = 0; k < SHI_WAYS; k++)
+        print_counter(f, k ? "," : "", shi_way_name[k], &all.way[k]);
+    fprintf(f, "},\n \"ring\":{\"requests\":%" PRIu64 ",\"rounds\":%" PRIu64 ",\"deepest\":%" PRIu64 "},\n \"to\":[", all.ring.requests,
+            all.ring.rounds, all.ring.deepest);
+    for (int pe = 0, n = 0; pe < shi_world.n_pes; pe++) {
+        int any = 0;
+        for (int k = 0; k < SHI_TARGETED; k++)
+            any |= all.to[pe][k].calls != 0;
+        if (!any)
+            continue;
+        fprintf(f, "%s\n  {\"pe\":%d", n++ ? "," : "", pe);
+        for (int k = 0; k < SHI_TARGETED; k++)
+            if (all.to[pe][k].calls)
+                print_counter(f, ",", shi_family_name[k], &all.to[pe][k]);
+        fputc('}', f);
+    }
+    fputs("]}", f);
+}
+
+/* ---- up and down -------------------------------------------------------------------------------------------------- */
+
+/* The file that SHMEM_STATS names for this PE, in malloc'd memory. *shared: one for all PEs. */
+static char *file_name(const char *setting, int *shared)
+{
+    const char *mark = strstr(setting, "%p");
+    char *name;
+    *shared = !mark;
+    int n = mark ? asprintf(&name, "%.*s%d%s", (int)(mark - setting), setting, shi_world.pe, mark + 2)
+                 : asprintf(&name, "%s", setting);
+    return n < 0 ? NULL : name;
+}
+
+/* A shared file is an array to which each PE adds its object; a file of one's own is the object. 0, or -errno. */
+static int write_json(const char *setting)
+{
+    int shared, first = shi_world.pe == 0, last = shi_world.pe == shi_world.n_pes - 1;
+    char *name = file_name(setting, &shared);
+    FILE *f = name ? fopen(name, shared && !first ? "ae" : "we") : NULL;
+    int err = f ? 0 : -errno;
+    if (f) {
+        if (shared)
+            fputs(first ? "[" : ",\n", f);
+        print_json(f);
+        fputs(shared && last ? "]\n" : shared ? "" : "\n", f);
+        err = fflush(f) || ferror(f) ? -(errno ? errno : EIO) : 0;
+        err = fclose(f) && !err ? -errno : err;
+    }
+    free(name);
+    return err;
+}
+
+/* 0, or -errno; a reader that went away is no error. */
+static int write_text(void)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *f = open_memstream(&text, &bytes);
+    if (!f)
+        return -errno;
+    print_text(f);
+    fclose(f);
+    int err = 0;
+    for (size_t done = 0; done < bytes && !err;) {
+        ssize_t n = write(STDERR_FILENO, text + done, bytes - done);
+        if (n > 0)
+            done += (size_t)n;
+        else if (n == 0 || errno != EINTR)
+            err = n ? -errno : -EIO;
+    }
+    free(text);
+    return err == -EPIPE ? 0 : err;
+}
+
+static const char *set(const char *text)
+{
+    return *text && strcmp(text, "0") ? text : NULL;
+}
+
+/* The file of a program's nth init and finalize: the later ones end in .2, .3 ... so that none overwrites another. NULL
+ * without memory. */
+static const char *of_round(const char *file, int round)
+{
+    char *name;
+    if (round == 1)
+        return file;
+    return asprintf(&name, "%s.%d", file, round) < 0 ? NULL : name;
+}
+
+static int name_files(const struct shi_config *c)
+{
+    static int round;
+    const char *stats = set(c->stats.text), *trace = set(c->trace.text);
+    if (trace && strcmp(trace, "1") == 0)
+        trace = "shmem_trace.json";
+    round++;
+    stats_file = stats && strcmp(stats, "1") ? of_round(stats, round) : stats;
+    trace_file = trace ? of_round(trace, round) : NULL;
+    return !stats_file == !stats && !trace_file == !trace ? 0 : -ENOMEM;
+}
+
+int shi_stats_up(void)
+{
+    if (name_files(&shi_world.config))
+        return -ENOMEM;
+    memset(&all, 0, sizeof all);
+    if (stats_file) {
+        all.to = calloc((size_t)shi_world.n_pes, sizeof *all.to);
+        if (!all.to)
+            return -ENOMEM;
+        all.up = 1;
+        all.start_ns = shi_now_ns();
+    }
+    int err = trace_file ? shi_trace_up(trace_file, shi_world.config.trace_bytes) : 0;
+    if (err) {
+        if (shi_world.pe != 0)
+            sleep(1); /* PE 0 writes the line, and ends the job, before the others do */
+        shi_log_error("SHMEM_TRACE=%s: %s", trace_file, strerror(-err));
+    }
+    shi_world.watched = !err && (stats_file || trace_file);
+    return err;
+}
+
+/* The first failure of this PE to write what it was asked for; err 0: none. */
+struct trouble {
+    int32_t err, of_trace;
+};
+
+static void note(struct trouble *t, int err, int of_trace)
+{
+    if (!t->err)
+        *t = (struct trouble){err, of_trace};
+}
+
+/* A program that returned 0 ends with 1. The C library goes on with the handlers that are left. */
+static void end_failed(int status, void *arg)
+{
+    (void)arg;
+    if (!status)
+        exit(EXIT_FAILURE);
+}
+
+/* The first PE that could not write reports it, and fails. No PE returns before all are done with the files. */
+static void report_trouble(const struct trouble *mine)
+{
+    shi_team_exchange(&shi_team_world, mine, sizeof *mine);
+    for (int pe = 0; pe < shi_world.pe; pe++)
+        if (((const struct trouble *)shi_team_box(&shi_team_world, shi_world.pe, pe))->err)
+            return;
+    if (!mine->err)
+        return;
+    if (mine->of_trace)
+        shi_log_error("SHMEM_TRACE=%s: %s: the trace is not complete", trace_file, strerror(-mine->err));
+    else
+        shi_log_error("SHMEM_STATS=%s: %s", stats_file, strerror(-mine->err));
+    on_exit(end_failed, NULL);
+}
+
+/* PEs write in turn. */
+void shi_stats_down(const char *routine)
+{
+    struct trouble mine = {0, 0};
+    if (!shi_world.watched)
+        return;
+    shi_world.watched = 0;
+    for (int pe = 0; stats_file && pe < shi_world.n_pes; pe++) {
+        if (pe == shi_world.pe)
+            note(&mine, strcmp(stats_file, "1") == 0 ? write_text() : write_json(stats_file), 0);
+        shi_team_barrier(routine, &shi_team_world);
+    }
+    all.up = 0;
+    free(all.to);
+    all.to = NULL;
+    if (trace_file) {
+        note(&mine, shi_trace_down(), 1);
+        shi_team_barrier(routine, &shi_team_world);
+        if (shi_world.pe == 0)
+            note(&mine, shi_trace_join_all(trace_file), 1);
+    }
+    report_trouble(&mine);
+}
+
+void shi_stats_abort(void)
+{
+    if (shi_world.watched && trace_file)
+        shi_log_error("the trace is left in parts: oshinfo --join %s", trace_file);
+}

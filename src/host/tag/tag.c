@@ -1,0 +1,227 @@
+/* tag.c - tagged messages: state, requests, buffers, notes between PEs. Sending and receiving are in tag_send.c,
+ * tag_recv.c and tag_claim.c. */
+#include "host/tag/tag.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/util/log.h"
+
+enum { POOL_STEP = 32 };
+
+struct shi_tag shi_tag;
+
+static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
+
+/* Free requests, in blocks that are kept until the process ends: as many as were ever open at a time. Requests are taken
+ * and put back by the program's threads and by functions of GPCs, which also run on a thread of the library's. */
+static struct {
+    uint8_t lock;
+    struct shmemx_tag_request *free;
+    struct block {
+        struct block *next;
+        struct shmemx_tag_request request[POOL_STEP];
+    } *blocks;
+} pool;
+
+/* ---- requests ------------------------------------------------------------------------------------------------------ */
+
+static void lock_pool(void)
+{
+    if (shi_world.threads)
+        shi_spin_lock(&pool.lock);
+}
+
+struct shmemx_tag_request *shi_tag_request_get(const char *routine)
+{
+    lock_pool();
+    if (!pool.free) {
+        struct block *b = malloc(sizeof *b);
+        if (!b)
+            shi_die(routine, "out of memory for requests");
+        b->next = pool.blocks;
+        pool.blocks = b;
+        for (int i = 0; i < POOL_STEP; i++) {
+            b->request[i].next = pool.free;
+            pool.free = &b->request[i];
+        }
+    }
+    struct shmemx_tag_request *r = pool.free;
+    pool.free = r->next;
+    shi_spin_unlock(&pool.lock);
+    r->owned = 1;
+    return r;
+}
+
+void shi_tag_request_put(struct shmemx_tag_request *r)
+{
+    r->owned = 0;
+    lock_pool();
+    r->next = pool.free;
+    pool.free = r;
+    shi_spin_unlock(&pool.lock);
+}
+
+/* ---- buffers ------------------------------------------------------------------------------------------------------- */
+
+void *shi_tag_piece(const struct shi_tag_data *d, size_t at, size_t *bytes)
+{
+    const shmemx_tag_iov_t *v = d->iov ? d->iov : &d->one;
+    for (; at >= v->bytes && at; v++)
+        at -= v->bytes;
+    while (v->bytes == 0 && d->iov && v + 1 < d->iov + d->n)
+        v++;
+    *bytes = v->bytes - at;
+    return (char *)v->base + at;
+}
+
+void shi_tag_gather_pieces(const struct shi_tag_data *d, size_t at, void *to, size_t bytes)
+{
+    for (size_t some; bytes; bytes -= some, at += some, to = (char *)to + some) {
+        const void *from = shi_tag_piece(d, at, &some);
+        some = some < bytes ? some : bytes;
+        shi_dheap_memcpy(to, from, some);
+    }
+}
+
+void shi_tag_scatter_pieces(const struct shi_tag_data *d, size_t at, const void *from, size_t bytes)
+{
+    for (size_t some; bytes; bytes -= some, at += some, from = (const char *)from + some) {
+        void *to = shi_tag_piece(d, at, &some);
+        some = some < bytes ? some : bytes;
+        shi_dheap_memcpy(to, from, some);
+    }
+}
+
+/* ---- notes --------------------------------------------------------------------------------------------------------- */
+
+/* A note that found no room. Rare: for each one the other side has something under way. */
+struct kept {
+    struct shi_am_turn turn;
+    int pe;
+    struct shi_tag_note note;
+};
+
+static int tell(int pe, const struct shi_tag_note *note)
+{
+    void *room = shi_am_begin(pe, SHI_AM_TAG, sizeof *note);
+    if (!room)
+        return -EAGAIN;
+    memcpy(room, note, sizeof *note);
+    shi_am_end(pe, sizeof *note);
+    return 0;
+}
+
+static int tell_kept(struct shi_am_turn *turn)
+{
+    struct kept *k = (struct kept *)turn;
+    int err = tell(k->pe, &k->note);
+    if (!err)
+        free(k);
+    return err;
+}
+
+void shi_tag_tell(int pe, const struct shi_tag_note *note)
+{
+    if (tell(pe, note) == 0)
+        return;
+    struct kept *k = malloc(sizeof *k);
+    if (!k)
+        shi_die("shmemx_tag", "out of memory for a note to PE %d", pe);
+    *k = (struct kept){.turn.retry = tell_kept, .pe = pe, .note = *note};
+    shi_am_queue(pe, &k->turn);
+}
+
+/* ---- up and down --------------------------------------------------------------------------------------------------- */
+
+static void on_message(int pe, const void *msg, size_t bytes)
+{
+    shi_tag_start("a message of another PE"); /* others may have made us poll before our first call */
+    switch (*(const uint8_t *)msg) {
+    case SHI_TAG_PART: shi_tag_on_part(pe, msg, bytes); break;
+    case SHI_TAG_FIN: shi_tag_on_fin(pe, msg); break;
+    case SHI_TAG_CLEAR: shi_tag_on_clear(pe, msg); break;
+    case SHI_TAG_CREDIT: shi_tag_on_credit(pe, msg); break;
+    case SHI_TAG_CLAIM: shi_tag_on_claim(pe, msg); break;
+    case SHI_TAG_OFFER: shi_tag_on_offer(pe, msg); break;
+    case SHI_TAG_NONE: shi_tag_on_none(pe); break;
+    case SHI_TAG_TAKEN: shi_tag_on_taken(pe, msg); break;
+    case SHI_TAG_REFUSED: shi_tag_on_refused(pe, msg); break;
+    case SHI_TAG_NEWS: shi_tag_on_news(pe); break;
+    default: shi_tag_on_head(pe, msg, bytes);
+    }
+}
+
+void shi_tag_prepare(void)
+{
+    shi_am_handle(SHI_AM_TAG, on_message);
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Everybody's window at everybody is the same: the limits of a PE, divided by the PEs that may send to it. */
+static void open_windows(struct shi_tag_peer *p, int pe)
+{
+    const struct shi_config *c = &shi_world.config;
+    size_t n = (size_t)shi_world.n_pes;
+    p->window = least(c->tag_unexpected_bytes / n, c->tag_unexpected_per_peer);
+    p->header_window = least((size_t)c->tag_unexpected_headers / n, (size_t)c->tag_unexpected_headers_per_peer);
+    if (p->header_window == 0)
+        p->header_window = 1; /* less than one and nothing would ever arrive */
+    p->eager = shi_am_eager_bytes(pe);
+    if (c->tag_eager_bytes != SHI_CONFIG_AUTO)
+        p->eager = (size_t)c->tag_eager_bytes;
+}
+
+static void make_tables(const char *routine)
+{
+    size_t bytes = (size_t)shi_world.n_pes * sizeof *shi_tag.peer;
+    shi_tag.peer = aligned_alloc(SHI_LINE_BYTES, bytes);
+    if (!shi_tag.peer)
+        shi_die(routine, "out of memory for %d PEs", shi_world.n_pes);
+    memset(shi_tag.peer, 0, bytes);
+    for (int i = 0; i < shi_world.n_pes; i++)
+        open_windows(&shi_tag.peer[i], i);
+    shi_match_up(&shi_tag.posted, 0);
+    shi_match_up(&shi_tag.arrived, 1);
+}
+
+void shi_tag_start_slow(const char *routine)
+{
+    shi_need_up(routine);
+    pthread_mutex_lock(&starting);
+    if (!shi_tag.up) {
+        if (shi_am_start())
+            shi_die(routine, "messages cannot start");
+        make_tables(routine);
+        __atomic_store_n(&shi_tag.up, 1, __ATOMIC_RELEASE); /* R2 */
+    }
+    pthread_mutex_unlock(&starting);
+}
+
+void shi_tag_down(void)
+{
+    if (!shi_tag.up)
+        return;
+    shi_tag.up = 0;
+    while (shi_tag.arrived.first) {
+        struct shmemx_tag_message *m = (struct shmemx_tag_message *)shi_tag.arrived.first;
+        shi_match_remove(&shi_tag.arrived, &m->entry);
+        free(m);
+    }
+    shi_match_down(&shi_tag.arrived);
+    shi_match_down(&shi_tag.posted);
+    for (int i = 0; i < shi_world.n_pes; i++)
+        if (shi_tag.peer[i].line) {
+            shi_match_down(&shi_tag.peer[i].line->kept);
+            free(shi_tag.peer[i].line);
+        }
+    free(shi_tag.peer);
+    shi_tag.peer = NULL;
+    shi_tag.full = 0;
+}

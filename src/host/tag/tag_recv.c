@@ -1,0 +1,482 @@
+/* tag_recv.c - the receiver's side of tagged messages: what meets what, and how the payload comes. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/tag/tag.h"
+#include "host/util/log.h"
+
+/* A head that has arrived, whatever its kind. */
+struct arrival {
+    int pe;
+    const struct shi_tag_head *head;
+    size_t total;
+    uint64_t send; /* to be told FIN, or 0 */
+    const char *payload;
+    size_t have;   /* bytes of it */
+    const struct shi_tag_rts *rts;
+};
+
+static struct shmemx_tag_request nobody; /* claims what is to be thrown away */
+static uint64_t dead[SHI_SLOTS];         /* teams of a slot with numbers below this have ended; under shi_tag.lock */
+
+static struct arrival read_head(int pe, const void *msg, size_t bytes)
+{
+    const struct shi_tag_long_head *h = msg;
+    struct arrival a = {.pe = pe, .head = msg};
+    if (a.head->kind == SHI_TAG_EAGER) {
+        a.payload = (const char *)(a.head + 1);
+        a.total = a.have = bytes - sizeof *a.head;
+        return a;
+    }
+    a.send = h->send;
+    a.payload = (const char *)(h + 1);
+    a.have = bytes - sizeof *h;
+    a.total = a.head->kind == SHI_TAG_EAGER_SYNC ? a.have : h->total;
+    a.rts = a.head->kind == SHI_TAG_READY ? msg : NULL;
+    return a;
+}
+
+/* ---- what is owed to the sender ------------------------------------------------------------------------------------------ */
+
+static void tell_fin(int pe, uint64_t send)
+{
+    const struct shi_tag_note note = {.kind = SHI_TAG_FIN, .send = send};
+    if (send)
+        shi_tag_tell(pe, &note);
+}
+
+/* Under the lock: so much of a window is free again. What is to be told now: a quarter of the window at a time. */
+static uint64_t owe(int pe, size_t cost)
+{
+    struct shi_tag_peer *p = &shi_tag.peer[pe];
+    p->owed += cost;
+    if (shi_likely(p->owed < p->window / 4))
+        return 0;
+    uint64_t now = p->owed;
+    p->owed = 0;
+    return now;
+}
+
+static void tell_credit(int pe, uint64_t bytes)
+{
+    const struct shi_tag_note note = {.kind = SHI_TAG_CREDIT, .bytes = bytes};
+    if (shi_unlikely(bytes))
+        shi_tag_tell(pe, &note);
+}
+
+/* ---- the payload comes --------------------------------------------------------------------------------------------------- */
+
+static void meet(struct shmemx_tag_request *r, int pe, const struct shi_match_key *k, size_t total)
+{
+    r->pe = pe;
+    r->status = (shmemx_tag_status_t){.tag = k->tag, .bytes = total, .source = k->source,
+                                      .truncated = total > r->data.bytes};
+}
+
+/* Bytes of the message that the receive has room for. */
+static size_t wanted(const struct shmemx_tag_request *r)
+{
+    return r->status.bytes < r->data.bytes ? r->status.bytes : r->data.bytes;
+}
+
+static void received(struct shmemx_tag_request *r)
+{
+    tell_fin(r->pe, r->send);
+    shi_tag_complete(r);
+}
+
+/* The rest cannot be fetched: have it sent. */
+static void ask_for_rest(struct shmemx_tag_request *r)
+{
+    size_t at = r->flow.got;
+    r->flow.total = wanted(r);
+    const struct shi_tag_note note = {.kind = SHI_TAG_CLEAR, .send = r->send, .recv = (uint64_t)r, .at = at,
+                                      .bytes = r->flow.total - at};
+    shi_tag_tell(r->pe, &note);
+}
+
+/* Fetch what is missing, piece by piece. 0: all there; -EINPROGRESS: r is the transport's; another -errno. */
+static int fetch(struct shmemx_tag_request *r)
+{
+    size_t want = wanted(r), some;
+    while (r->flow.got < want) {
+        void *to = shi_tag_piece(&r->data, r->flow.got, &some);
+        r->end = some < want - r->flow.got ? some : want - r->flow.got;
+        int err = shi_am_fetch(r->pe, &r->src, r->flow.got, to, r->end, &r->fetch);
+        if (err)
+            return err;
+        r->flow.got += r->end;
+    }
+    return 0;
+}
+
+static int fetch_on(struct shmemx_tag_request *r)
+{
+    int err = fetch(r);
+    if (err == 0)
+        received(r);
+    else if (err != -EINPROGRESS && err != -EAGAIN)
+        ask_for_rest(r);
+    return err;
+}
+
+static int fetch_again(struct shi_am_turn *turn)
+{
+    struct shmemx_tag_request *r = (struct shmemx_tag_request *)((char *)turn - offsetof(struct shmemx_tag_request, turn));
+    return fetch_on(r) == -EAGAIN ? -EAGAIN : 0;
+}
+
+static void start_fetch(struct shmemx_tag_request *r)
+{
+    r->turn.retry = fetch_again;
+    if (fetch_on(r) == -EAGAIN)
+        shi_am_queue(r->pe, &r->turn);
+}
+
+static void fetched(struct shi_am_fetch *f, int err)
+{
+    struct shmemx_tag_request *r = (struct shmemx_tag_request *)((char *)f - offsetof(struct shmemx_tag_request, fetch));
+    if (err) {
+        ask_for_rest(r);
+        return;
+    }
+    r->flow.got += r->end;
+    start_fetch(r);
+}
+
+/* A header has met r. */
+static void take_ready(struct shmemx_tag_request *r, uint64_t send, int fetchable, const struct shi_am_src *src)
+{
+    r->send = send;
+    r->flow.got = 0;
+    r->fetch.done = fetched;
+    r->src = *src;
+    if (fetchable || !wanted(r))
+        start_fetch(r);
+    else
+        ask_for_rest(r);
+}
+
+/* ---- parts --------------------------------------------------------------------------------------------------------------- */
+
+static void begin_flow(struct shi_tag_flow *f, const struct arrival *a, struct shmemx_tag_request *r,
+                       struct shmemx_tag_message *to)
+{
+    struct shi_tag_peer *p = &shi_tag.peer[a->pe];
+    *f = (struct shi_tag_flow){.next = p->flows, .id = a->head->id, .recv = r, .to = to, .total = a->total,
+                               .got = a->have};
+    p->flows = f;
+}
+
+/* A message whose parts were still coming is whole: r, which waits for it, gets it. */
+static void give(struct shmemx_tag_request *r, struct shmemx_tag_message *m)
+{
+    if (r == &nobody) {
+        tell_fin(m->pe, m->send);
+        free(m);
+        return;
+    }
+    r->send = m->send;
+    shi_tag_scatter(&r->data, 0, m->payload, m->total);
+    free(m);
+    received(r);
+}
+
+static void end_flow(struct shi_tag_flow *f)
+{
+    struct shmemx_tag_message *m = f->to;
+    if (f->recv) {
+        received(f->recv);
+        return;
+    }
+    shi_spin_lock(&shi_tag.lock);
+    m->whole = 1;
+    struct shmemx_tag_request *r = m->claimed;
+    shi_spin_unlock(&shi_tag.lock);
+    if (r)
+        give(r, m);
+}
+
+void shi_tag_on_part(int pe, const struct shi_tag_part *part, size_t bytes)
+{
+    const char *payload = (const char *)(part + 1);
+    struct shmemx_tag_request *r = (struct shmemx_tag_request *)part->recv;
+    bytes -= sizeof *part;
+    if (r) { /* the sender is done with us, and needs no FIN */
+        shi_tag_scatter(&r->data, part->at, payload, bytes);
+        r->flow.got += bytes;
+        if (r->flow.got == r->flow.total)
+            shi_tag_complete(r);
+        return;
+    }
+    struct shi_tag_flow **at = &shi_tag.peer[pe].flows;
+    while (*at && (*at)->id != part->id)
+        at = &(*at)->next;
+    struct shi_tag_flow *f = *at;
+    if (!f)
+        return; /* of a team that has ended */
+    if (f->recv)
+        shi_tag_scatter(&f->recv->data, part->at, payload, bytes);
+    else
+        memcpy(f->to->payload + part->at, payload, bytes);
+    f->got += bytes;
+    if (f->got == f->total) {
+        *at = f->next;
+        end_flow(f);
+    }
+}
+
+/* ---- a message meets a receive --------------------------------------------------------------------------------------------- */
+
+void shi_tag_accept_header(struct shmemx_tag_request *r, int pe, const struct shi_tag_rts *rts)
+{
+    const struct shi_match_key k = shi_tag_key_of(&rts->head.head);
+    meet(r, pe, &k, rts->head.total);
+    take_ready(r, rts->head.send, rts->fetchable != 0, &rts->src);
+}
+
+static void accept(struct shmemx_tag_request *r, const struct arrival *a)
+{
+    if (a->rts) {
+        shi_tag_accept_header(r, a->pe, a->rts);
+        return;
+    }
+    const struct shi_match_key k = shi_tag_key_of(a->head);
+    meet(r, a->pe, &k, a->total);
+    r->send = a->send;
+    shi_tag_scatter(&r->data, 0, a->payload, a->have);
+    if (a->head->kind == SHI_TAG_EAGER_LONG)
+        begin_flow(&r->flow, a, r, NULL);
+    else
+        received(r);
+}
+
+/* A header without payload, or any other message, whose payload the caller fills in. NULL without memory. */
+static struct shmemx_tag_message *new_message(int pe, const struct shi_tag_head *h, size_t total, uint64_t send,
+                                              const struct shi_tag_rts *rts)
+{
+    struct shmemx_tag_message *m = malloc(sizeof *m + (rts ? 0 : total));
+    if (!m)
+        return NULL;
+    m->entry.key = shi_tag_key_of(h);
+    m->pe = pe;
+    m->kind = rts ? SHI_TAG_READY : h->kind;
+    m->total = total;
+    m->cost = rts ? 0 : shi_tag_cost(total);
+    m->send = send;
+    m->whole = m->kind != SHI_TAG_EAGER_LONG;
+    m->held = 0;
+    m->claimed = NULL;
+    m->fetchable = 0;
+    if (rts) {
+        m->fetchable = rts->fetchable != 0;
+        m->src = rts->src;
+    }
+    return m;
+}
+
+struct shmemx_tag_message *shi_tag_message_of(int pe, const struct shi_tag_rts *rts)
+{
+    return new_message(pe, &rts->head.head, rts->head.total, rts->head.send, rts);
+}
+
+/* Under the lock: a header more, or less, of those that PE pe may have here. */
+static void hold(struct shmemx_tag_message *m)
+{
+    m->held = 1;
+    shi_tag.full += ++shi_tag.peer[m->pe].held == shi_tag.peer[m->pe].header_window;
+}
+
+static void release(struct shmemx_tag_message *m)
+{
+    shi_tag.full -= shi_tag.peer[m->pe].held-- == shi_tag.peer[m->pe].header_window;
+    m->held = 0;
+}
+
+/* Under the lock: nobody waits for it, keep it. The sender's window has room for it, so there is memory. */
+static void keep(const struct arrival *a)
+{
+    struct shmemx_tag_message *m = new_message(a->pe, a->head, a->total, a->send, a->rts);
+    if (!m)
+        shi_die("shmemx_tag", "out of memory for a message of %zu bytes from PE %d (see SHMEM_TAG_UNEXPECTED_BYTES)",
+                a->total, a->pe);
+    if (a->rts)
+        hold(m);
+    else
+        memcpy(m->payload, a->payload, a->have);
+    if (!m->whole)
+        begin_flow(&m->flow, a, NULL, m);
+    shi_match_add(&shi_tag.arrived, &m->entry);
+}
+
+void shi_tag_on_head(int pe, const void *msg, size_t bytes)
+{
+    const struct arrival a = read_head(pe, msg, bytes);
+    const struct shi_match_key k = shi_tag_key_of(a.head);
+    uint64_t credit = 0;
+    shi_spin_lock(&shi_tag.lock);
+    int gone = shi_unlikely(k.team < dead[shi_team_slot_of(k.team)]);
+    struct shmemx_tag_request *r = gone ? NULL : (struct shmemx_tag_request *)shi_match_find(&shi_tag.posted, &k);
+    if (r) {
+        shi_match_remove(&shi_tag.posted, &r->entry);
+        r->posted = 0;
+    }
+    if ((r || gone) && !a.rts)
+        credit = owe(pe, shi_tag_cost(a.total));
+    if (!r && !gone)
+        keep(&a);
+    int full = a.rts && shi_tag_is_full(&shi_tag.peer[pe]);
+    shi_spin_unlock(&shi_tag.lock);
+    if (full)
+        shi_tag_claim(pe);
+    if (r)
+        accept(r, &a);
+    else if (gone)
+        tell_fin(pe, a.send);
+    tell_credit(pe, credit);
+}
+
+/* Under the lock: take a message out. What is to be told to its sender. */
+static uint64_t take(struct shmemx_tag_message *m)
+{
+    shi_match_remove(&shi_tag.arrived, &m->entry);
+    return m->cost ? owe(m->pe, m->cost) : 0;
+}
+
+/* ---- receives -------------------------------------------------------------------------------------------------------------- */
+
+void shi_tag_recv_message(struct shmemx_tag_request *r, struct shmemx_tag_message *m, const struct shi_tag_data *data)
+{
+    r->data = *data;
+    r->posted = 0;
+    meet(r, m->pe, &m->entry.key, m->total);
+    if (m->kind == SHI_TAG_READY) {
+        if (m->held) { /* a probe has taken it, and it counted until now */
+            shi_spin_lock(&shi_tag.lock);
+            release(m);
+            shi_spin_unlock(&shi_tag.lock);
+        }
+        uint64_t send = m->send;
+        int fetchable = m->fetchable;
+        const struct shi_am_src src = m->src;
+        free(m);
+        take_ready(r, send, fetchable, &src);
+        return;
+    }
+    shi_spin_lock(&shi_tag.lock);
+    int whole = m->whole;
+    m->claimed = r;
+    shi_spin_unlock(&shi_tag.lock);
+    if (whole)
+        give(r, m);
+}
+
+void shi_tag_recv(struct shmemx_tag_request *r, const struct shi_tag_want *want, const struct shi_tag_data *data)
+{
+    uint64_t credit = 0;
+    int pe = 0, claims = 0;
+    r->entry.key = want->key;
+    r->data = *data;
+    shi_spin_lock(&shi_tag.lock);
+    struct shmemx_tag_message *m = (struct shmemx_tag_message *)shi_match_find(&shi_tag.arrived, &want->key);
+    if (m) {
+        pe = m->pe;
+        credit = take(m);
+        if (m->held)
+            release(m);
+    } else {
+        r->posted = 1;
+        r->pe = want->pe;
+        shi_match_add(&shi_tag.posted, &r->entry);
+        claims = shi_tag.full != 0;
+    }
+    shi_spin_unlock(&shi_tag.lock);
+    if (m)
+        shi_tag_recv_message(r, m, data);
+    tell_credit(pe, credit);
+    if (shi_unlikely(claims))
+        shi_tag_claim(want->pe);
+}
+
+static int look(const struct shi_tag_want *want, struct shmemx_tag_message **taken, shmemx_tag_status_t *status, int *full)
+{
+    uint64_t credit = 0;
+    int pe = 0;
+    shi_spin_lock(&shi_tag.lock);
+    struct shmemx_tag_message *m = (struct shmemx_tag_message *)shi_match_find(&shi_tag.arrived, &want->key);
+    if (m) {
+        *status = (shmemx_tag_status_t){.tag = m->entry.key.tag, .bytes = m->total, .source = m->entry.key.source};
+        pe = m->pe;
+        if (taken)
+            credit = take(m);
+    }
+    *full = shi_tag.full;
+    shi_spin_unlock(&shi_tag.lock);
+    tell_credit(pe, credit);
+    if (taken)
+        *taken = m;
+    return m != NULL;
+}
+
+int shi_tag_look(const struct shi_tag_want *want, struct shmemx_tag_message **taken, shmemx_tag_status_t *status)
+{
+    int full;
+    if (look(want, taken, status, &full))
+        return 1;
+    /* What arrives while the senders are asked comes before what they keep. */
+    return shi_unlikely(full) && (shi_tag_look_kept(want, taken, status) || look(want, taken, status, &full));
+}
+
+void shi_tag_cancel(struct shmemx_tag_request *r)
+{
+    shi_spin_lock(&shi_tag.lock);
+    int posted = r->posted;
+    if (posted)
+        shi_match_remove(&shi_tag.posted, &r->entry);
+    r->posted = 0;
+    shi_spin_unlock(&shi_tag.lock);
+    if (!posted)
+        return;
+    r->status = (shmemx_tag_status_t){.cancelled = 1, .source = SHMEMX_TAG_ANY_SOURCE};
+    shi_tag_complete(r);
+}
+
+/* ---- the end of a team ------------------------------------------------------------------------------------------------------- */
+
+/* Under the lock: the next message of a team that has ended, taken out; *credit is to be told. */
+static struct shmemx_tag_message *take_dead(uint64_t team, uint64_t *credit)
+{
+    struct shi_match_entry *e = shi_tag.arrived.first;
+    while (e && e->key.team != team)
+        e = e->next;
+    struct shmemx_tag_message *m = (struct shmemx_tag_message *)e;
+    if (!m)
+        return NULL;
+    *credit = take(m);
+    if (m->held)
+        release(m);
+    if (!m->whole)
+        m->claimed = &nobody;
+    return m;
+}
+
+void shi_tag_forget(const struct shmem_team *t)
+{
+    shi_spin_lock(&shi_tag.lock);
+    dead[t->index] = t->number + 1; /* also where no message has come yet */
+    shi_spin_unlock(&shi_tag.lock);
+    while (shi_tag.up) {
+        uint64_t credit = 0;
+        shi_spin_lock(&shi_tag.lock);
+        struct shmemx_tag_message *m = take_dead(t->number, &credit);
+        int whole = m && m->whole;
+        int pe = m ? m->pe : 0;
+        shi_spin_unlock(&shi_tag.lock);
+        if (!m)
+            return;
+        if (whole)
+            give(&nobody, m);
+        tell_credit(pe, credit);
+    }
+}

@@ -1,0 +1,429 @@
+/* tag_send.c - the sender's side of tagged messages: what goes at once, what is kept until there is room, a window, or a
+ * receiver that asks for it. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/tag/tag.h"
+#include "host/util/log.h"
+
+/* What became of a send. Once it is ANSWERED, FIN or CLEAR may be handled on another thread, and r is no longer ours; in a
+ * turn it still is, because no handler runs meanwhile. */
+enum { GONE, ANSWERED, NO_WINDOW = -ENOBUFS /* a header more than the receiver keeps */ };
+
+static struct shi_tag_head head_of(const struct shmemx_tag_request *r, enum shi_tag_kind kind)
+{
+    const struct shi_match_key *k = &r->entry.key;
+    return (struct shi_tag_head){.kind = kind, .team = k->team, .source = k->source, .id = r->id, .tag = k->tag};
+}
+
+static struct shi_tag_long_head long_head_of(const struct shmemx_tag_request *r, enum shi_tag_kind kind)
+{
+    return (struct shi_tag_long_head){.head = head_of(r, kind), .total = r->data.bytes,
+                                      .send = r->sync || kind >= SHI_TAG_READY ? (uint64_t)r : 0};
+}
+
+/* Counters of a peer change between begin and end, where one thread at a time is: plain additions, read by others. */
+static void count(uint64_t *counter, uint64_t n)
+{
+    __atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
+}
+
+static uint64_t unreturned(const uint64_t *given, const uint64_t *back)
+{
+    return __atomic_load_n(given, __ATOMIC_RELAXED) - __atomic_load_n(back, __ATOMIC_RELAXED);
+}
+
+/* Is there room in its unexpected memory? Threads that ask at the same time may overdraw it by a message each. */
+static int has_window(const struct shi_tag_peer *p, size_t bytes)
+{
+    return unreturned(&p->used, &p->returned) + shi_tag_cost(bytes) <= p->window;
+}
+
+/* The payload, behind a head of so many bytes, which the caller writes next. A receiver looks at the first line of a
+ * message all the time, and takes it away from a sender who is not done with it: that line is written last. */
+static void fill(char *room, size_t head, const struct shi_tag_data *d)
+{
+    size_t bytes = d->bytes, first = SHI_AM_SHORT_BYTES - head;
+    if (bytes > first) {
+        shi_tag_gather(d, first, room + SHI_AM_SHORT_BYTES, bytes - first);
+        bytes = first;
+        __atomic_signal_fence(__ATOMIC_RELEASE);
+    }
+    shi_tag_gather(d, 0, room + head, bytes);
+}
+
+/* ---- one active message each: GONE, ANSWERED, or -EAGAIN when there is no room for it ---------------------------------- */
+
+static int send_eager(struct shmemx_tag_request *r, struct shi_tag_peer *p)
+{
+    int pe = r->pe, sync = r->sync;
+    size_t head = sync ? sizeof(struct shi_tag_long_head) : sizeof(struct shi_tag_head), bytes = r->data.bytes;
+    char *room = shi_am_begin(pe, SHI_AM_TAG, head + bytes);
+    if (!room)
+        return -EAGAIN;
+    count(&p->used, shi_tag_cost(bytes));
+    fill(room, head, &r->data);
+    if (sync)
+        *(struct shi_tag_long_head *)room = long_head_of(r, SHI_TAG_EAGER_SYNC);
+    else
+        *(struct shi_tag_head *)room = head_of(r, SHI_TAG_EAGER);
+    shi_am_end(pe, head + bytes);
+    return sync ? ANSWERED : GONE;
+}
+
+/* What is left of [at, end), in parts. The receiver answers a synchronous send after the last of them. */
+static int send_parts(struct shmemx_tag_request *r)
+{
+    int pe = r->pe, sync = r->sync && !r->recv;
+    size_t head = sizeof(struct shi_tag_part), at = r->at, end = r->end;
+    while (at < end) {
+        size_t bytes = end - at < SHI_AM_MAX_BYTES - head ? end - at : SHI_AM_MAX_BYTES - head;
+        char *room = shi_am_begin(pe, SHI_AM_TAG, head + bytes);
+        if (!room)
+            return -EAGAIN;
+        *(struct shi_tag_part *)room = (struct shi_tag_part){.kind = SHI_TAG_PART, .id = r->id, .recv = r->recv,
+                                                             .at = at};
+        shi_tag_gather(&r->data, at, room + head, bytes);
+        at += bytes;
+        r->at = at;
+        shi_am_end(pe, head + bytes);
+    }
+    return sync ? ANSWERED : GONE;
+}
+
+static int send_long(struct shmemx_tag_request *r, struct shi_tag_peer *p)
+{
+    size_t head = sizeof(struct shi_tag_long_head), bytes = SHI_AM_MAX_BYTES - head;
+    char *room = shi_am_begin(r->pe, SHI_AM_TAG, SHI_AM_MAX_BYTES);
+    if (!room)
+        return -EAGAIN;
+    count(&p->used, shi_tag_cost(r->data.bytes));
+    r->id = p->next_id++;
+    *(struct shi_tag_long_head *)room = long_head_of(r, SHI_TAG_EAGER_LONG);
+    shi_tag_gather(&r->data, 0, room + head, bytes);
+    r->started = 1;
+    r->at = bytes;
+    shi_am_end(r->pe, SHI_AM_MAX_BYTES);
+    return send_parts(r);
+}
+
+static struct shi_tag_rts rts_of(struct shmemx_tag_request *r, enum shi_tag_kind kind)
+{
+    struct shi_tag_rts rts = {.head = long_head_of(r, kind)};
+    size_t whole;
+    const void *addr = shi_tag_piece(&r->data, 0, &whole);
+    if (!r->exposed && whole == r->data.bytes)
+        r->exposed = shi_am_expose(r->pe, addr, whole, &r->src) == 0;
+    if (r->exposed) {
+        rts.fetchable = 1;
+        rts.src = r->src;
+    }
+    return rts;
+}
+
+static int send_header(struct shmemx_tag_request *r, struct shi_tag_peer *p)
+{
+    const struct shi_tag_rts rts = rts_of(r, SHI_TAG_READY);
+    int pe = r->pe;
+    struct shi_tag_rts *room = shi_am_begin(pe, SHI_AM_TAG, sizeof rts);
+    if (!room)
+        return -EAGAIN;
+    count(&p->headers, 1);
+    r->headed = 1;
+    *room = rts;
+    shi_am_end(pe, sizeof rts);
+    return ANSWERED;
+}
+
+/* Send what can go. GONE, ANSWERED, -EAGAIN or NO_WINDOW. */
+static int send_on(struct shmemx_tag_request *r, struct shi_tag_peer *p)
+{
+    size_t bytes = r->data.bytes;
+    if (bytes <= p->eager && has_window(p, bytes))
+        return bytes + sizeof(struct shi_tag_long_head) <= SHI_AM_MAX_BYTES ? send_eager(r, p) : send_long(r, p);
+    if (unreturned(&p->headers, &p->matched) >= p->header_window)
+        return NO_WINDOW;
+    return send_header(r, p);
+}
+
+static void finish(struct shmemx_tag_request *r)
+{
+    if (r->exposed)
+        shi_am_withdraw(r->pe, &r->src);
+    shi_tag_complete(r);
+}
+
+/* The rest of what has begun, in a turn of its own. */
+static int send_rest(struct shi_am_turn *turn)
+{
+    struct shmemx_tag_request *r = (struct shmemx_tag_request *)((char *)turn - offsetof(struct shmemx_tag_request, turn));
+    int what = send_parts(r);
+    if (what == GONE)
+        finish(r);
+    return what < 0 ? what : 0;
+}
+
+static void queue_rest(struct shmemx_tag_request *r)
+{
+    r->turn.retry = send_rest;
+    shi_am_queue(r->pe, &r->turn);
+}
+
+/* ---- the line of those that wait for a PE ------------------------------------------------------------------------------ */
+
+/* The first that may go, or NULL, which ends the line's turn. An offered message and those behind it wait for the answer: a
+ * later one might match the same receive, or, if the offer is refused, one that must get the offered message first. */
+static struct shmemx_tag_request *first_in_line(struct shi_tag_peer *p)
+{
+    struct shi_tag_line *l = p->line;
+    shi_spin_lock(&p->lock);
+    struct shmemx_tag_request *r = (struct shmemx_tag_request *)l->kept.first;
+    if (r == l->offered)
+        r = NULL;
+    l->queued = r != NULL;
+    shi_spin_unlock(&p->lock);
+    return r;
+}
+
+static void leave_line(struct shi_tag_peer *p, struct shmemx_tag_request *r)
+{
+    struct shi_tag_line *l = p->line;
+    shi_spin_lock(&p->lock);
+    shi_match_remove(&l->kept, &r->entry);
+    if (!l->kept.first) {
+        shi_match_down(&l->kept);
+        __atomic_store_n(&p->waits, 0, __ATOMIC_RELAXED);
+    }
+    shi_spin_unlock(&p->lock);
+}
+
+/* Without a window FIN, CREDIT or an answer to an offer queues the line again. Their handlers do not run during a turn. */
+static void rest_line(struct shi_tag_peer *p)
+{
+    shi_spin_lock(&p->lock);
+    p->line->queued = 0;
+    shi_spin_unlock(&p->lock);
+}
+
+/* The turn of a PE's line. While it runs no other send gets room; later sends stand in line. */
+static int send_line(struct shi_am_turn *turn)
+{
+    struct shi_tag_line *l = (struct shi_tag_line *)((char *)turn - offsetof(struct shi_tag_line, turn));
+    struct shi_tag_peer *p = &shi_tag.peer[l->pe];
+    for (struct shmemx_tag_request *r; (r = first_in_line(p));) {
+        int what = send_on(r, p);
+        if (what == NO_WINDOW) {
+            rest_line(p);
+            return 0;
+        }
+        if (what == -EAGAIN && !r->started)
+            return -EAGAIN;
+        leave_line(p, r);
+        if (what == GONE)
+            finish(r);
+        if (what == -EAGAIN) { /* its rest first, then the line */
+            queue_rest(r);
+            shi_am_queue(l->pe, turn);
+            return 0;
+        }
+    }
+    return 0;
+}
+
+/* Under the lock: the PE's line, made at first use. */
+static struct shi_tag_line *line_of(struct shi_tag_peer *p, int pe)
+{
+    if (p->line)
+        return p->line;
+    struct shi_tag_line *l = calloc(1, sizeof *l);
+    if (!l)
+        shi_die("shmemx_tag", "out of memory for messages that wait to be sent to PE %d", pe);
+    l->pe = pe;
+    l->turn.retry = send_line;
+    shi_match_up(&l->kept, 1);
+    return p->line = l;
+}
+
+static void stand_in_line(struct shi_tag_peer *p, struct shmemx_tag_request *r)
+{
+    static const struct shi_tag_note news = {.kind = SHI_TAG_NEWS};
+    int pe = r->pe;
+    shi_spin_lock(&p->lock);
+    struct shi_tag_line *l = line_of(p, pe);
+    int wakes = !l->kept.first && !l->queued, awaited = p->awaited;
+    shi_match_add(&l->kept, &r->entry);
+    __atomic_store_n(&p->waits, 1, __ATOMIC_RELAXED);
+    l->queued |= wakes;
+    p->awaited = 0;
+    shi_spin_unlock(&p->lock);
+    if (wakes)
+        shi_am_queue(pe, &l->turn);
+    if (awaited)
+        shi_tag_tell(pe, &news);
+}
+
+/* A window has opened, or an offer was answered. */
+static void wake_line(struct shi_tag_peer *p, int pe)
+{
+    if (shi_likely(!__atomic_load_n(&p->waits, __ATOMIC_RELAXED)))
+        return;
+    shi_spin_lock(&p->lock);
+    struct shi_tag_line *l = p->line;
+    int wakes = l->kept.first && !l->queued;
+    l->queued |= wakes;
+    shi_spin_unlock(&p->lock);
+    if (wakes)
+        shi_am_queue(pe, &l->turn);
+}
+
+/* ---- sends ------------------------------------------------------------------------------------------------------------- */
+
+int shi_tag_send_now(const struct shmem_team *t, const struct shi_tag_data *data, uint64_t tag, int pe)
+{
+    int world_pe = shi_team_world_pe(t, pe);
+    struct shi_tag_peer *p = &shi_tag.peer[world_pe];
+    size_t bytes = data->bytes, all = sizeof(struct shi_tag_head) + bytes;
+    if (bytes > p->eager || all > SHI_AM_MAX_BYTES || __atomic_load_n(&p->waits, __ATOMIC_RELAXED) || !has_window(p, bytes))
+        return 0;
+    struct shi_tag_head *room = shi_am_begin(world_pe, SHI_AM_TAG, all);
+    if (!room)
+        return 0;
+    count(&p->used, shi_tag_cost(bytes));
+    fill((char *)room, sizeof *room, data);
+    *room = (struct shi_tag_head){.kind = SHI_TAG_EAGER, .team = t->number, .source = t->me, .tag = tag};
+    shi_am_end(world_pe, all);
+    return 1;
+}
+
+void shi_tag_send(struct shmemx_tag_request *r, const struct shmem_team *t, const struct shi_tag_data *data, uint64_t tag,
+                  int pe, int sync)
+{
+    r->pe = shi_team_world_pe(t, pe);
+    struct shi_tag_peer *p = &shi_tag.peer[r->pe];
+    r->entry.key = (struct shi_match_key){.tag = tag, .mask = ~0ull, .team = t->number, .source = t->me};
+    r->data = *data;
+    r->sync = sync;
+    r->id = 0;
+    r->started = r->headed = r->exposed = 0;
+    r->at = 0;
+    r->end = data->bytes;
+    r->recv = 0;
+    if (shi_likely(!__atomic_load_n(&p->waits, __ATOMIC_RELAXED))) {
+        int what = send_on(r, p);
+        if (what == GONE)
+            shi_tag_complete(r);
+        if (what >= 0)
+            return;
+        if (r->started) { /* its head has gone */
+            queue_rest(r);
+            return;
+        }
+    }
+    stand_in_line(p, r);
+}
+
+/* ---- answers ----------------------------------------------------------------------------------------------------------- */
+
+/* The header is no longer among the unmatched. */
+static void matched(struct shmemx_tag_request *r)
+{
+    struct shi_tag_peer *p = &shi_tag.peer[r->pe];
+    if (!r->headed)
+        return;
+    r->headed = 0;
+    count(&p->matched, 1);
+    wake_line(p, r->pe);
+}
+
+void shi_tag_on_fin(int pe, const struct shi_tag_note *note)
+{
+    (void)pe;
+    struct shmemx_tag_request *r = (struct shmemx_tag_request *)note->send;
+    matched(r);
+    finish(r);
+}
+
+void shi_tag_on_clear(int pe, const struct shi_tag_note *note)
+{
+    struct shmemx_tag_request *r = (struct shmemx_tag_request *)note->send;
+    matched(r);
+    r->recv = note->recv;
+    r->at = note->at;
+    r->end = note->at + note->bytes;
+    r->turn.retry = send_rest;
+    if (send_rest(&r->turn))
+        shi_am_queue(pe, &r->turn);
+}
+
+void shi_tag_on_credit(int pe, const struct shi_tag_note *note)
+{
+    struct shi_tag_peer *p = &shi_tag.peer[pe];
+    count(&p->returned, note->bytes);
+    wake_line(p, pe);
+}
+
+/* ---- claims ------------------------------------------------------------------------------------------------------------- */
+
+/* Send the offer of a message; also its turn. */
+static int offer(struct shi_am_turn *turn)
+{
+    struct shmemx_tag_request *r = (struct shmemx_tag_request *)((char *)turn - offsetof(struct shmemx_tag_request, turn));
+    const struct shi_tag_offer o = {.rts = rts_of(r, SHI_TAG_OFFER), .seq = r->recv};
+    struct shi_tag_offer *room = shi_am_begin(r->pe, SHI_AM_TAG, sizeof o);
+    if (!room)
+        return -EAGAIN;
+    *room = o;
+    shi_am_end(r->pe, sizeof o);
+    return 0;
+}
+
+void shi_tag_on_claim(int pe, const struct shi_tag_claim *claim)
+{
+    static const struct shi_tag_note none = {.kind = SHI_TAG_NONE};
+    struct shi_tag_peer *p = &shi_tag.peer[pe];
+    struct shmemx_tag_request *r = NULL;
+    shi_spin_lock(&p->lock);
+    for (uint32_t i = 0; p->line && !r && i < claim->n; i++) {
+        const struct shi_tag_query *q = &claim->query[i];
+        const struct shi_match_key k = {.tag = q->tag, .mask = q->mask, .team = q->team, .source = SHI_MATCH_ANY};
+        r = (struct shmemx_tag_request *)shi_match_find(&p->line->kept, &k);
+        if (r)
+            r->recv = q->seq;
+    }
+    if (r)
+        p->line->offered = r;
+    p->awaited = 1; /* a later message may match a query that has found nothing */
+    shi_spin_unlock(&p->lock);
+    if (!r) {
+        shi_tag_tell(pe, &none);
+        return;
+    }
+    r->turn.retry = offer;
+    if (offer(&r->turn))
+        shi_am_queue(pe, &r->turn);
+}
+
+static void answered(int pe)
+{
+    struct shi_tag_peer *p = &shi_tag.peer[pe];
+    p->line->offered = NULL;
+    wake_line(p, pe);
+}
+
+void shi_tag_on_taken(int pe, const struct shi_tag_note *note)
+{
+    struct shmemx_tag_request *r = (struct shmemx_tag_request *)note->send;
+    leave_line(&shi_tag.peer[pe], r); /* FIN or CLEAR is to come */
+    answered(pe);
+}
+
+void shi_tag_on_refused(int pe, const struct shi_tag_note *note)
+{
+    struct shmemx_tag_request *r = (struct shmemx_tag_request *)note->send;
+    r->recv = 0;
+    if (r->exposed)
+        shi_am_withdraw(pe, &r->src);
+    r->exposed = 0;
+    answered(pe);
+}

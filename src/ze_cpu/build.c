@@ -1,0 +1,76 @@
+/* build.c - builds a module: takes a copy of its words, parses and lowers them; a failure anywhere in that ends here. */
+#include "ze_cpu/build.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "ze_cpu/module.h"
+#include "ze_cpu/ze_cpu.h"
+
+void zc_module_free(struct zc_module *m)
+{
+    for (uint32_t i = 0; i < m->blobs.n; i++)
+        free(m->blobs.v[i]);
+    free(m->blobs.v);
+    free(m->w);
+    free(m->id);
+    free(m->types.v);
+    free(m->data.v);
+    free(m->fns.v);
+    free(m->params.v);
+    free(m->calls.v);
+    free(m->globals.v);
+    free(m->builtins.v);
+    free(m->locals.v);
+    free(m->image.v);
+    free(m->kernels.v);
+    free(m->code.v);
+    free(m->extra.v);
+    free(m->fixes.v);
+    free(m->blocks.v);
+    free(m->ranked.v);
+    if (m->native)
+        munmap(m->native, m->native_bytes);
+    free(m->log);
+    free(m);
+}
+
+static bool is_built(struct zc_module *m)
+{
+    if (setjmp(m->give_up))
+        return false;
+    zc_parse(m);
+    zc_decode(m);
+    if (zc_config.native)
+        zc_native(m);
+    return true;
+}
+
+struct zc_module *zc_module_build(const void *words, size_t bytes, const struct zc_specialization *spec, char **log)
+{
+    *log = NULL;
+    struct zc_module *m = calloc(1, sizeof *m);
+    if (!m)
+        return NULL;
+    if (bytes < 20 || bytes % 4 || bytes > UINT32_MAX) {
+        *log = strdup("no SPIR-V: the size is not a number of words\n");
+        zc_module_free(m);
+        return NULL;
+    }
+    m->nw = (uint32_t)(bytes / 4);
+    m->spec = spec;
+    m->w = malloc(bytes + 4); /* a guard: the last instruction may be looked behind */
+    if (m->w) {
+        memcpy(m->w, words, bytes);
+        m->w[m->nw] = 0;
+        bool built = is_built(m);
+        m->spec = NULL;
+        if (built)
+            return m;
+    }
+    *log = m->log;
+    m->log = NULL;
+    zc_module_free(m);
+    return NULL;
+}

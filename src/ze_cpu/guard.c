@@ -1,0 +1,112 @@
+/*
+ * guard.c - the addresses a kernel may use, when they are checked (ZE_CPU_CHECK) or differ from those that the host
+ * sees (ZE_CPU_PRIVATE): its own frame and local memory, the module's variables, and USM. Where they are not checked, the
+ * report of a crash names the kernel.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ze_cpu/vm.h"
+#include "ze_cpu/ze_cpu.h"
+
+static bool within(uint64_t addr, uint64_t bytes, const void *base, uint64_t size)
+{
+    uint64_t at = addr - (uint64_t)(uintptr_t)base;
+    return at < size && bytes <= size - at;
+}
+
+static bool in_usm(struct zc_vm *x, uint64_t addr, uint64_t bytes)
+{
+    uint64_t now = zc_mem_changes();
+    if (x->changes == now && addr >= x->lo && addr < x->hi && bytes <= x->hi - addr)
+        return true;
+    struct zc_alloc a;
+    if (!zc_mem_find((const void *)(uintptr_t)addr, &a))
+        return false;
+    x->changes = now;
+    x->lo = (uint64_t)(uintptr_t)a.base;
+    x->hi = x->lo + a.size;
+    return bytes <= x->hi - addr;
+}
+
+static bool is_known(struct zc_vm *x, const struct zc_item *it, uint64_t addr, uint64_t bytes)
+{
+    if (in_usm(x, addr, bytes) || within(addr, bytes, it->f, x->l->k->frame))
+        return true;
+    const struct zc_group *g = x->g;
+    if (within(addr, bytes, g->local, (uint64_t)(g->frames + g->bytes - g->local)))
+        return true;
+    for (uint32_t i = 0; i < x->m->globals.n; i++)
+        if (within(addr, bytes, x->m->globals.v[i].mem, x->m->globals.v[i].size))
+            return true;
+    return false;
+}
+
+uint64_t zc_vm_guard(struct zc_vm *x, const struct zc_item *it, uint64_t addr, uint64_t bytes, const char *what)
+{
+    bool odd = !strncmp(what, "atomic", 6) && addr % bytes;
+    if (zc_config.check && (odd || !is_known(x, it, addr, bytes))) {
+        x->what = what;
+        x->bad = addr;
+        x->bad_bytes = bytes;
+        return 0;
+    }
+    return (uint64_t)(uintptr_t)zc_mem_device_view((void *)(uintptr_t)addr);
+}
+
+void zc_vm_report(const struct zc_vm *x, const struct zc_item *it)
+{
+    const struct zc_group *g = x->g;
+    const uint32_t *l = it->lid;
+    char where[200];
+    snprintf(where, sizeof where, "kernel %s, work-item (%u,%u,%u) of group (%u,%u,%u)", x->l->k->name, l[0], l[1],
+             l[2], g->id[0], g->id[1], g->id[2]);
+    if (!x->bad_bytes)
+        fprintf(stderr, "ze_cpu: %s: %s\n", where, x->what);
+    else
+        fprintf(stderr, "ze_cpu: %s: %s of %llu bytes at 0x%llx: %s\n", where, x->what,
+                (unsigned long long)x->bad_bytes, (unsigned long long)x->bad,
+                !strncmp(x->what, "atomic", 6) && x->bad % x->bad_bytes ? "not aligned" : "no memory of this device");
+}
+
+/* ---- crashes ---------------------------------------------------------------------------------------------------- */
+
+static _Thread_local const struct zc_launch *running __attribute__((tls_model("initial-exec")));
+static const int crashes[] = {SIGSEGV, SIGBUS};
+static struct sigaction before[sizeof crashes / sizeof *crashes];
+
+void zc_guard_run(const struct zc_launch *l)
+{
+    running = l;
+}
+
+static void say(const char *s)
+{
+    if (write(STDERR_FILENO, s, strlen(s)) < 0)
+        return; /* standard error is closed: there is no other place to report to */
+}
+
+/* Then what would have happened without us happens: the access is made again, or the signal sent. */
+static void crashed(int sig, siginfo_t *info, void *context)
+{
+    (void)context;
+    if (running && info->si_code > 0) {
+        say("ze_cpu: kernel ");
+        say(running->k->name);
+        say(" crashed, as it used an address out of bounds; ZE_CPU_CHECK=1 says which and in which work-item\n");
+    }
+    for (unsigned i = 0; i < sizeof crashes / sizeof *crashes; i++)
+        if (crashes[i] == sig)
+            sigaction(sig, &before[i], NULL);
+    if (info->si_code <= 0)
+        raise(sig);
+}
+
+void zc_guard_up(void)
+{
+    struct sigaction act = {.sa_sigaction = crashed, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    for (unsigned i = 0; i < sizeof crashes / sizeof *crashes; i++)
+        sigaction(crashes[i], &act, &before[i]);
+}

@@ -1,0 +1,243 @@
+/*
+ * module.h - a SPIR-V module between its words and the code that the machine runs; shared by the files that parse
+ * (parse.c, constant.c), lower (cfg.c, decode.c, lower*.c, ext.c) and run it (vm.c, group.c).
+ *
+ * Every value has a slot: a byte offset into the frame of its work-item. The frame starts with the constants and
+ * built-in values, equal for all functions; above lie the functions' own slots. OpenCL knows no recursion, so a
+ * function gets one place, above the end of all its callers, and slots are plain numbers.
+ */
+#ifndef ZC_MODULE_H
+#define ZC_MODULE_H
+
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ze_cpu/spirv.h"
+
+typedef uint8_t __attribute__((may_alias)) u8;
+typedef uint16_t __attribute__((may_alias)) u16;
+typedef uint32_t __attribute__((may_alias)) u32;
+typedef uint64_t __attribute__((may_alias)) u64;
+typedef int8_t __attribute__((may_alias)) s8;
+typedef int16_t __attribute__((may_alias)) s16;
+typedef int32_t __attribute__((may_alias)) s32;
+typedef int64_t __attribute__((may_alias)) s64;
+typedef float __attribute__((may_alias)) f32;
+typedef double __attribute__((may_alias)) f64;
+
+enum { ZC_BUILTIN_BYTES = 32 }; /* of a built-in value in the frame, at most */
+enum { ZC_ARGS = 64, ZC_SUBGROUP = 16, ZC_GROUP_MAX = 1024, ZC_CALLS = 64 };
+#define ZC_NONE UINT32_MAX
+
+enum zc_kind { KIND_VOID, KIND_BOOL, KIND_INT, KIND_FLOAT, KIND_VECTOR, KIND_ARRAY, KIND_STRUCT, KIND_POINTER,
+               KIND_FUNCTION, KIND_OPAQUE };
+
+struct zc_type {
+    uint8_t kind, width; /* width: bytes of a scalar */
+    uint32_t n;          /* components, elements or members */
+    uint32_t elem;       /* id of the element type, pointee or return type */
+    uint32_t storage;
+    uint64_t size, align;
+    const uint32_t *member; /* ids, in the module's words */
+    uint64_t *offset;
+};
+
+/* A scalar or vector as the machine sees it. */
+struct zc_shape {
+    uint8_t kind, width, n;
+};
+
+enum zc_what { ID_NONE, ID_TYPE, ID_CONSTANT, ID_VALUE, ID_FUNCTION, ID_LABEL, ID_OTHER };
+
+/* An address not yet computed: base + index * scale + imm; index is ZC_NONE without one. */
+struct zc_addr {
+    uint32_t base, index;
+    int64_t scale, imm;
+};
+
+struct zc_id {
+    uint8_t what;
+    bool slotted, folded, packed, byval, saturate;
+    uint8_t rounding; /* 1 + mode, 0: the default */
+    bool local;       /* a constant relative to the group's local memory */
+    uint32_t def;                               /* word of the definition */
+    uint32_t type;
+    uint32_t at;     /* type: index; constant: offset of its bytes; function: index; label: first instruction */
+    uint32_t slot;   /* where the value lies; label: index of its block */
+    uint32_t fn;     /* 1 + index of the function it belongs to, 0: the module */
+    uint32_t builtin; /* 1 + number */
+    uint32_t spec;    /* 1 + SpecId */
+    uint32_t import;  /* id of an imported variable that the value is or is made from */
+    uint32_t align;
+    uint32_t uses, soft; /* soft: uses as an address that can be folded */
+    struct zc_addr addr; /* when folded */
+    const char *name;
+};
+
+/* One step of the machine; the meaning of the fields is with each operation in vm.c. */
+struct zc_ins {
+    uint16_t op;
+    uint8_t n, w;
+    uint32_t d, a, b, c;
+    union {
+        int64_t imm;
+        uint32_t u[2];
+        const void *ptr;
+    };
+};
+
+struct zc_fn {
+    uint32_t id, def, end; /* words */
+    uint32_t type;         /* of the result */
+    uint32_t nparam, param; /* first parameter: index into module.params */
+    uint32_t ncalls, call;  /* those it makes: index into module.calls */
+    uint32_t pc, base, size;
+    uint32_t reach; /* end of the deepest frame below it */
+    uint32_t depth; /* calls below it */
+    uint32_t lacks; /* id of an import that it needs, itself or in a call, and that has no body; or 0 */
+    uint8_t mark;   /* walk of the call graph: 0 new, 1 open, 2 done */
+    bool body;
+};
+
+struct zc_kernel_info {
+    const char *name;
+    uint32_t fn;
+    uint32_t nargs;
+    struct {
+        uint32_t size, slot, copy; /* copy: where an argument by value lies in the frame */
+        bool local, byval;
+    } arg[ZC_ARGS];
+    uint32_t group[3]; /* required, or 0 */
+    const uint32_t *group_ids; /* the constants that give it, or NULL */
+    const char *lacks;         /* what it needs and the module does not define, or NULL */
+    uint32_t frame;
+};
+
+struct zc_call {
+    uint32_t caller, callee; /* functions */
+    uint32_t ins;            /* its instruction; ZC_NONE: control does not reach it */
+    uint32_t word;
+};
+
+/* A block of the function being lowered. */
+struct zc_block {
+    uint32_t label, first, last; /* words of the label and of the terminator */
+    uint32_t rank, idom;         /* place in reverse postorder, ZC_NONE: not reachable; that of the immediate dominator */
+};
+
+/* A target to be filled in when all labels of the function are known. */
+struct zc_fix {
+    uint32_t label, at; /* id; instruction or index into module.extra */
+    uint8_t field;
+};
+
+struct zc_global {
+    uint32_t id;
+    uint8_t *mem;
+    size_t size;
+};
+
+struct zc_slot_of {
+    uint32_t slot, of; /* a built-in's number, or an offset into local memory */
+};
+
+/* A growing array of T; zc_push returns the new last element, zeroed. */
+#define ZC_LIST(T)                                                                                                    \
+    struct {                                                                                                          \
+        T *v;                                                                                                         \
+        uint32_t n, cap;                                                                                              \
+    }
+
+struct zc_module {
+    uint32_t *w, nw, bound;
+    const struct zc_specialization *spec; /* during the build; or NULL */
+    struct zc_id *id;
+    ZC_LIST(struct zc_type) types;
+    ZC_LIST(uint8_t) data; /* bytes of all constants */
+    ZC_LIST(struct zc_fn) fns;
+    ZC_LIST(uint32_t) params;
+    ZC_LIST(struct zc_call) calls;
+    ZC_LIST(struct zc_global) globals;
+    ZC_LIST(struct zc_slot_of) builtins, locals;
+    ZC_LIST(uint8_t) image; /* start of every frame: the constants */
+    ZC_LIST(struct zc_kernel_info) kernels;
+    ZC_LIST(struct zc_ins) code;
+    ZC_LIST(uint32_t) extra; /* switch tables, argument lists */
+    ZC_LIST(struct zc_fix) fixes;
+    ZC_LIST(struct zc_block) blocks, ranked; /* of the function being lowered: as in the file; in reverse postorder */
+    ZC_LIST(void *) blobs;   /* what to free with the module */
+    uint32_t frame;          /* end of the slots given out so far */
+    uint64_t local_bytes, global_bytes;
+    void *native; /* translated code, or NULL */
+    size_t native_bytes;
+    uint32_t ext_opencl;
+    uint32_t cur, cur_fn; /* word and function (1 + index) being read */
+    uint32_t block, block_pc; /* label of the block being lowered, and its first instruction */
+    uint32_t next_block;      /* label of the block that is lowered next, or 0 */
+    char *log;
+    jmp_buf give_up;
+};
+
+#define zc_push(m, list) ((__typeof__((list).v))zc_grow(m, &(list).v, &(list).n, &(list).cap, sizeof *(list).v, 1))
+#define zc_push_n(m, list, count)                                                                                     \
+    ((__typeof__((list).v))zc_grow(m, &(list).v, &(list).n, &(list).cap, sizeof *(list).v, count))
+
+#define ZC_OP(p) ((p)[0] & 0xffffu)
+#define ZC_WORDS(p) ((p)[0] >> 16)
+
+/* parse.c */
+const char *zc_op_name(uint32_t op);
+_Noreturn void zc_fail(struct zc_module *m, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void *zc_grow(struct zc_module *m, void *v, uint32_t *n, uint32_t *cap, size_t each, size_t count);
+void *zc_keep(struct zc_module *m, size_t bytes); /* zeroed, freed with the module */
+void zc_parse(struct zc_module *m);
+struct zc_type *zc_type(struct zc_module *m, uint32_t id);
+struct zc_type *zc_type_of(struct zc_module *m, uint32_t id);
+struct zc_shape zc_shape(struct zc_module *m, uint32_t type);
+uint32_t zc_slot_new(struct zc_module *m, uint64_t size, uint64_t align);
+/* Walk one index of a composite: the byte offset is added to *off. Returns the id of the member's type. */
+uint32_t zc_step(struct zc_module *m, uint32_t type, uint64_t index, uint64_t *off);
+
+/* constant.c */
+void zc_constant(struct zc_module *m, const uint32_t *p);
+void zc_module_variable(struct zc_module *m, const uint32_t *p);
+uint64_t zc_constant_u64(struct zc_module *m, uint32_t id); /* fails unless an integer or pointer constant */
+int64_t zc_constant_s64(struct zc_module *m, uint32_t id);  /* sign extended */
+void zc_constant_use(struct zc_module *m, uint32_t id);     /* a function needs it: give it a slot */
+uint64_t zc_mask(uint64_t v, unsigned width);
+int64_t zc_sign(uint64_t v, unsigned width);
+
+/* decode.c */
+void zc_decode(struct zc_module *m);
+struct zc_ins *zc_emit(struct zc_module *m, unsigned op, uint32_t d, uint32_t a, uint32_t b);
+uint32_t zc_value(struct zc_module *m, uint32_t id);           /* slot of an operand */
+uint32_t zc_result(struct zc_module *m, const uint32_t *p);    /* slot of p's result, made on first use */
+uint32_t zc_result_phi(struct zc_module *m, const uint32_t *p); /* the same; may share the slot of a phi */
+void zc_alias(struct zc_module *m, const uint32_t *p, uint32_t slot); /* p's result lies where slot is */
+uint32_t zc_temp(struct zc_module *m, unsigned width);
+void zc_move(struct zc_module *m, uint32_t d, uint32_t s, uint64_t size);
+unsigned zc_log2(unsigned width);
+
+/* cfg.c: the blocks of f into m->ranked, each after those that dominate it. */
+void zc_cfg(struct zc_module *m, const struct zc_fn *f);
+bool zc_dominates(const struct zc_module *m, uint32_t label, uint32_t other); /* of the function of the last zc_cfg */
+uint32_t zc_cases(struct zc_module *m, const uint32_t *p, uint32_t *each); /* cases of OpSwitch; words of each */
+
+/* native.c: translate the code, where that of this processor is known. */
+void zc_native(struct zc_module *m);
+
+/* lower.c, lower_mem.c, lower_group.c, ext.c: each lowers the instructions it knows and returns whether it did. */
+bool zc_lower_arith(struct zc_module *m, const uint32_t *p);
+bool zc_lower_composite(struct zc_module *m, const uint32_t *p);
+bool zc_lower_convert(struct zc_module *m, const uint32_t *p);
+bool zc_lower_memory(struct zc_module *m, const uint32_t *p);
+bool zc_lower_atomic(struct zc_module *m, const uint32_t *p);
+bool zc_lower_group(struct zc_module *m, const uint32_t *p);
+bool zc_lower_ext(struct zc_module *m, const uint32_t *p);
+struct zc_addr zc_address(struct zc_module *m, uint32_t id);
+uint32_t zc_flat(struct zc_module *m, uint32_t id, int64_t *imm); /* slot; address = its value + imm */
+uint32_t zc_resize(struct zc_module *m, uint32_t slot, unsigned from, unsigned to, bool sign);
+
+#endif

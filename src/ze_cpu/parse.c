@@ -1,0 +1,591 @@
+/*
+ * parse.c - first reading of a SPIR-V module: checks the shape of every instruction and every id in it, collects types,
+ * names, decorations, constants, functions and calls. After it, no word can lead outside the module's tables.
+ *
+ * Whether operands have types that fit is for the lowering to check.
+ */
+#include "ze_cpu/module.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ze_cpu/build.h"
+
+enum { BOUND_MAX = 1 << 22, TYPE_BYTES_MAX = 1 << 30, VALUE_BYTES_MAX = 1 << 16, FRAME_MAX = 1 << 24,
+       LIST_BYTES_MAX = 1 << 29 };
+
+/* ---- what is known of each instruction -------------------------------------------------------------------------- */
+
+struct op {
+    const char *name, *shape;
+};
+
+enum { OPS = 6000 };
+#define OP_ROW(name, number, shape) [number] = {"Op" #name, shape},
+static const struct op ops[OPS] = {ZC_SPIRV(OP_ROW)};
+
+const char *zc_op_name(uint32_t op)
+{
+    return op < OPS && ops[op].name ? ops[op].name : "an instruction";
+}
+
+void zc_fail(struct zc_module *m, const char *fmt, ...)
+{
+    char why[400], all[600];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(why, sizeof why, fmt, ap);
+    va_end(ap);
+    if (m->cur >= 5 && m->cur < m->nw) {
+        uint32_t op = ZC_OP(m->w + m->cur);
+        snprintf(all, sizeof all, "%s (opcode %u) at word %u: %s\n", zc_op_name(op), op, m->cur, why);
+    } else {
+        snprintf(all, sizeof all, "%s\n", why);
+    }
+    m->log = strdup(all);
+    longjmp(m->give_up, 1);
+}
+
+/* ---- memory ----------------------------------------------------------------------------------------------------- */
+
+void *zc_grow(struct zc_module *m, void *v, uint32_t *n, uint32_t *cap, size_t each, size_t count)
+{
+    char *old;
+    memcpy(&old, v, sizeof old);
+    if ((*n + (uint64_t)count) * each > LIST_BYTES_MAX)
+        zc_fail(m, "the module is too large");
+    if (*n + count > *cap) {
+        uint32_t want = (uint32_t)(*n + count) * 2 + 16;
+        char *more = realloc(old, want * each);
+        if (!more)
+            zc_fail(m, "out of memory");
+        old = more;
+        *cap = want;
+        memcpy(v, &old, sizeof old);
+    }
+    char *at = old + *n * each;
+    memset(at, 0, count * each);
+    *n += (uint32_t)count;
+    return at;
+}
+
+void *zc_keep(struct zc_module *m, size_t bytes)
+{
+    void **at = zc_push(m, m->blobs);
+    *at = bytes <= TYPE_BYTES_MAX ? calloc(1, bytes + 64) : NULL;
+    if (!*at)
+        zc_fail(m, "out of memory");
+    return (void *)(((uintptr_t)*at + 63) & ~(uintptr_t)63);
+}
+
+uint32_t zc_slot_new(struct zc_module *m, uint64_t size, uint64_t align)
+{
+    if (align < 1)
+        align = 1;
+    if (align > 128)
+        align = 128;
+    uint64_t at = (m->frame + align - 1) & ~(align - 1);
+    if (size > FRAME_MAX || at + size > FRAME_MAX)
+        zc_fail(m, "private memory of more than %d bytes", FRAME_MAX);
+    m->frame = (uint32_t)(at + (size ? size : 1));
+    return (uint32_t)at;
+}
+
+/* ---- types ------------------------------------------------------------------------------------------------------ */
+
+struct zc_type *zc_type(struct zc_module *m, uint32_t id)
+{
+    if (id >= m->bound || m->id[id].what != ID_TYPE)
+        zc_fail(m, "id %u is no type", id);
+    return &m->types.v[m->id[id].at];
+}
+
+struct zc_type *zc_type_of(struct zc_module *m, uint32_t id)
+{
+    if (id >= m->bound || (m->id[id].what != ID_VALUE && m->id[id].what != ID_CONSTANT))
+        zc_fail(m, "id %u is no value", id);
+    return zc_type(m, m->id[id].type);
+}
+
+struct zc_shape zc_shape(struct zc_module *m, uint32_t type)
+{
+    struct zc_type *t = zc_type(m, type);
+    unsigned n = 1;
+    if (t->kind == KIND_VECTOR) {
+        n = t->n;
+        t = zc_type(m, t->elem);
+    }
+    if (t->kind != KIND_BOOL && t->kind != KIND_INT && t->kind != KIND_FLOAT && t->kind != KIND_POINTER)
+        zc_fail(m, "type %u is neither scalar nor vector", type);
+    return (struct zc_shape){t->kind, (uint8_t)t->size, (uint8_t)n};
+}
+
+uint32_t zc_step(struct zc_module *m, uint32_t type, uint64_t index, uint64_t *off)
+{
+    struct zc_type *t = zc_type(m, type);
+    if (t->kind == KIND_STRUCT) {
+        if (index >= t->n)
+            zc_fail(m, "member %llu of a structure of %u", (unsigned long long)index, t->n);
+        *off += t->offset[index];
+        return t->member[index];
+    }
+    if (t->kind != KIND_ARRAY && t->kind != KIND_VECTOR)
+        zc_fail(m, "type %u has no members", type);
+    if (index >= t->n)
+        zc_fail(m, "element %llu of %u", (unsigned long long)index, t->n);
+    *off += index * zc_type(m, t->elem)->size;
+    return t->elem;
+}
+
+/* A type that memory or a value can have. */
+static struct zc_type *sized(struct zc_module *m, uint32_t id)
+{
+    struct zc_type *t = zc_type(m, id);
+    if (!t->size)
+        zc_fail(m, "type %u has no size", id);
+    return t;
+}
+
+static void layout_struct(struct zc_module *m, struct zc_type *t, const uint32_t *p, bool packed)
+{
+    uint64_t off = 0, align = 1;
+    t->n = ZC_WORDS(p) - 2;
+    t->member = p + 2;
+    uint64_t *offset = zc_keep(m, (t->n + 1) * sizeof *offset);
+    for (uint32_t i = 0; i < t->n; i++) {
+        struct zc_type *e = sized(m, p[2 + i]);
+        uint64_t a = packed ? 1 : e->align;
+        off = (off + a - 1) & ~(a - 1);
+        offset[i] = off;
+        off += e->size;
+        align = a > align ? a : align;
+    }
+    t->offset = offset;
+    t->align = align;
+    t->size = (off + align - 1) & ~(align - 1);
+    if (!t->size)
+        t->size = 1;
+}
+
+static void type_scalar(struct zc_module *m, struct zc_type *t, const uint32_t *p)
+{
+    switch (ZC_OP(p)) {
+    case OpTypeBool:
+        *t = (struct zc_type){.kind = KIND_BOOL, .width = 1, .size = 1, .align = 1};
+        return;
+    case OpTypeInt:
+        if (p[2] != 8 && p[2] != 16 && p[2] != 32 && p[2] != 64)
+            zc_fail(m, "integers of %u bits are not supported", p[2]);
+        break;
+    default:
+        if (p[2] != 16 && p[2] != 32 && p[2] != 64)
+            zc_fail(m, "floating point of %u bits is not supported", p[2]);
+    }
+    uint8_t w = (uint8_t)(p[2] / 8);
+    *t = (struct zc_type){.kind = ZC_OP(p) == OpTypeInt ? KIND_INT : KIND_FLOAT, .width = w, .size = w, .align = w};
+}
+
+static void type_composite(struct zc_module *m, struct zc_type *t, const uint32_t *p)
+{
+    switch (ZC_OP(p)) {
+    case OpTypeVector: {
+        struct zc_type *e = sized(m, p[2]);
+        if (e->kind > KIND_FLOAT || (p[3] != 2 && p[3] != 3 && p[3] != 4 && p[3] != 8 && p[3] != 16))
+            zc_fail(m, "no such vector");
+        *t = (struct zc_type){.kind = KIND_VECTOR, .n = p[3], .elem = p[2]};
+        t->size = t->align = e->size * (p[3] == 3 ? 4 : p[3]);
+        break;
+    }
+    case OpTypeArray: {
+        struct zc_type *e = sized(m, p[2]);
+        uint64_t n = zc_constant_u64(m, p[3]);
+        if (n > TYPE_BYTES_MAX)
+            zc_fail(m, "an array of %llu elements", (unsigned long long)n);
+        *t = (struct zc_type){.kind = KIND_ARRAY, .n = (uint32_t)n, .elem = p[2], .align = e->align};
+        t->size = n ? n * e->size : 1;
+        break;
+    }
+    default:
+        *t = (struct zc_type){.kind = KIND_STRUCT};
+        layout_struct(m, t, p, m->id[p[1]].packed);
+    }
+    if (t->size > TYPE_BYTES_MAX)
+        zc_fail(m, "a type of more than %d bytes", TYPE_BYTES_MAX);
+}
+
+static void type_define(struct zc_module *m, const uint32_t *p)
+{
+    struct zc_id *id = &m->id[p[1]];
+    struct zc_type t = {.kind = KIND_OPAQUE};
+    switch (ZC_OP(p)) {
+    case OpTypeVoid:
+        t.kind = KIND_VOID;
+        break;
+    case OpTypeBool:
+    case OpTypeInt:
+    case OpTypeFloat:
+        type_scalar(m, &t, p);
+        break;
+    case OpTypeVector:
+    case OpTypeArray:
+    case OpTypeStruct:
+        type_composite(m, &t, p);
+        break;
+    case OpTypePointer:
+        t = (struct zc_type){.kind = KIND_POINTER, .width = 8, .size = 8, .align = 8, .storage = p[2], .elem = p[3]};
+        break;
+    case OpTypeFunction:
+        t = (struct zc_type){.kind = KIND_FUNCTION, .elem = p[2], .n = ZC_WORDS(p) - 3, .member = p + 3};
+        break;
+    case OpTypeEvent:
+        t = (struct zc_type){.kind = KIND_INT, .width = 8, .size = 8, .align = 8};
+        break;
+    }
+    if (id->what != ID_TYPE) { /* else declared by OpTypeForwardPointer */
+        id->what = ID_TYPE;
+        id->at = m->types.n;
+        zc_push(m, m->types);
+    }
+    m->types.v[id->at] = t;
+}
+
+static void type_forward(struct zc_module *m, const uint32_t *p)
+{
+    struct zc_id *id = &m->id[p[1]];
+    if (id->what != ID_NONE)
+        zc_fail(m, "id %u is defined twice", p[1]);
+    id->what = ID_TYPE;
+    id->at = m->types.n;
+    *zc_push(m, m->types) = (struct zc_type){.kind = KIND_POINTER, .width = 8, .size = 8, .align = 8, .storage = p[2],
+                                             .elem = ZC_NONE};
+}
+
+/* ---- operands --------------------------------------------------------------------------------------------------- */
+
+static uint32_t id_of(struct zc_module *m, uint32_t id)
+{
+    if (!id || id >= m->bound)
+        zc_fail(m, "id %u is outside the bound %u", id, m->bound);
+    return id;
+}
+
+static void use(struct zc_module *m, const uint32_t *p, uint32_t word)
+{
+    uint32_t op = ZC_OP(p);
+    struct zc_id *id = &m->id[p[word]];
+    id->uses++;
+    if (((op == OpLoad || op == OpPtrAccessChain || op == OpInBoundsPtrAccessChain || op == OpAccessChain ||
+          op == OpInBoundsAccessChain || (op >= OpAtomicLoad && op <= OpAtomicXor && op != OpAtomicStore)) &&
+         word == 3) ||
+        ((op == OpStore || op == OpAtomicStore) && word == 1))
+        id->soft++;
+    if (m->cur_fn && id->what == ID_CONSTANT) {
+        zc_constant_use(m, p[word]);
+        if (id->import)
+            m->fns.v[m->cur_fn - 1].lacks = id->import;
+    }
+}
+
+static void define(struct zc_module *m, const uint32_t *p, uint32_t word)
+{
+    struct zc_id *id = &m->id[id_of(m, p[word])];
+    bool forward = ZC_OP(p) == OpTypePointer && id->what == ID_TYPE && m->types.v[id->at].elem == ZC_NONE;
+    if (id->what != ID_NONE && !forward)
+        zc_fail(m, "id %u is defined twice", p[word]);
+    id->def = m->cur;
+    if (!forward)
+        id->what = word == 2 ? ID_VALUE : ID_OTHER;
+    if (ZC_OP(p) == OpFunction)
+        id->what = ID_FUNCTION;
+    if (ZC_OP(p) == OpLabel)
+        id->what = ID_LABEL;
+    id->fn = m->cur_fn;
+    if (word == 2)
+        id->type = p[1];
+}
+
+/* Check the string at p[word]; return the words it takes. */
+static uint32_t string_words(struct zc_module *m, const uint32_t *p, uint32_t word)
+{
+    size_t room = (ZC_WORDS(p) - word) * 4u, n = strnlen((const char *)(p + word), room);
+    if (n == room)
+        zc_fail(m, "a string without end");
+    return (uint32_t)(n / 4 + 1);
+}
+
+static uint32_t operand(struct zc_module *m, const uint32_t *p, uint32_t word, char kind)
+{
+    switch (kind) {
+    case 's':
+        return string_words(m, p, word);
+    case 'n':
+        return 1;
+    case 't':
+    case 'T':
+        zc_type(m, id_of(m, p[word]));
+        return 1;
+    case 'r':
+        define(m, p, word);
+        return 1;
+    case 'x':
+        if (p[word] && p[word] < m->bound)
+            use(m, p, word);
+        return 1;
+    case 'v':
+        id_of(m, p[word]);
+        use(m, p, word);
+        return 1;
+    case 'p':
+        if (word + 1 >= ZC_WORDS(p))
+            zc_fail(m, "too few words");
+        id_of(m, p[word + 1]);
+        operand(m, p, word, 'v');
+        return 2;
+    }
+    id_of(m, p[word]);
+    return 1;
+}
+
+static void check(struct zc_module *m, const uint32_t *p)
+{
+    uint32_t op = ZC_OP(p), words = ZC_WORDS(p), word = 1;
+    if (op >= OPS || !ops[op].name)
+        zc_fail(m, "this instruction is not supported");
+    for (const char *s = ops[op].shape; *s; s++) {
+        if (s[1] == '*' || s[1] == '?') {
+            for (bool first = true; word < words && (first || s[1] == '*'); first = false)
+                word += operand(m, p, word, *s);
+            s++;
+        } else {
+            if (word >= words)
+                zc_fail(m, "too few words");
+            word += operand(m, p, word, *s);
+        }
+    }
+    if (word != words)
+        zc_fail(m, "%u words, the instruction has %u", words, word);
+}
+
+/* ---- the sections ----------------------------------------------------------------------------------------------- */
+
+static void decorate(struct zc_module *m, const uint32_t *p)
+{
+    struct zc_id *id = &m->id[p[1]];
+    uint32_t words = ZC_WORDS(p);
+    if (p[2] == DECORATION_PACKED)
+        id->packed = true;
+    if (p[2] == DECORATION_SATURATED)
+        id->saturate = true;
+    if (words < 4)
+        return;
+    if (p[2] == DECORATION_LINKAGE) {
+        if (3 + string_words(m, p, 3) != words - 1)
+            zc_fail(m, "a linkage of %u words", words);
+        id->name = id->name ? id->name : (const char *)(p + 3);
+        id->import = p[words - 1] == LINKAGE_IMPORT ? p[1] : 0;
+    }
+    if (p[2] == DECORATION_SPEC_ID && p[3] != UINT32_MAX)
+        id->spec = p[3] + 1;
+    if (p[2] == DECORATION_BUILTIN && p[3] < 10000)
+        id->builtin = p[3] + 1;
+    if (p[2] == DECORATION_ROUNDING && p[3] < 4)
+        id->rounding = (uint8_t)(p[3] + 1);
+    if (p[2] == DECORATION_PARAMETER && p[3] == PARAMETER_BYVAL)
+        id->byval = true;
+    if (p[2] == DECORATION_ALIGNMENT && p[3] && p[3] <= 4096 && !(p[3] & (p[3] - 1)))
+        id->align = p[3];
+}
+
+/* What the group p[1] has been given holds for each id behind it. */
+static void group_decorate(struct zc_module *m, const uint32_t *p)
+{
+    const struct zc_id *g = &m->id[p[1]];
+    for (uint32_t i = 2; i < ZC_WORDS(p); i++) {
+        struct zc_id *id = &m->id[p[i]];
+        id->packed |= g->packed;
+        id->saturate |= g->saturate;
+        id->byval |= g->byval;
+        id->rounding = g->rounding ? g->rounding : id->rounding;
+        id->builtin = g->builtin ? g->builtin : id->builtin;
+        id->align = g->align ? g->align : id->align;
+        id->spec = g->spec ? g->spec : id->spec;
+    }
+}
+
+static void entry_point(struct zc_module *m, const uint32_t *p)
+{
+    if (p[1] != 6)
+        zc_fail(m, "execution model %u is not Kernel", p[1]);
+    struct zc_kernel_info *k = zc_push(m, m->kernels);
+    k->fn = p[2];
+    k->name = (const char *)(p + 3);
+}
+
+static void group_size(struct zc_module *m, struct zc_kernel_info *k, uint64_t x, uint64_t y, uint64_t z)
+{
+    if (!x || !y || !z || x > ZC_GROUP_MAX || y > ZC_GROUP_MAX || z > ZC_GROUP_MAX || x * y * z > ZC_GROUP_MAX)
+        zc_fail(m, "this work-group size is not possible");
+    k->group[0] = (uint32_t)x;
+    k->group[1] = (uint32_t)y;
+    k->group[2] = (uint32_t)z;
+}
+
+static void execution_mode(struct zc_module *m, const uint32_t *p)
+{
+    for (uint32_t i = 0; i < m->kernels.n; i++) {
+        struct zc_kernel_info *k = &m->kernels.v[i];
+        if (k->fn != p[1])
+            continue;
+        if ((p[2] == MODE_LOCAL_SIZE || p[2] == MODE_LOCAL_SIZE_ID) && ZC_WORDS(p) != 6)
+            zc_fail(m, "a work-group size has three dimensions");
+        if (p[2] == MODE_LOCAL_SIZE)
+            group_size(m, k, p[3], p[4], p[5]);
+        if (p[2] == MODE_LOCAL_SIZE_ID)
+            k->group_ids = p + 3;
+        if (p[2] == MODE_SUBGROUP_SIZE && (ZC_WORDS(p) != 4 || p[3] != ZC_SUBGROUP))
+            zc_fail(m, "the sub-group size of this device is %d", ZC_SUBGROUP);
+    }
+}
+
+static void function_begin(struct zc_module *m, const uint32_t *p)
+{
+    if (m->cur_fn)
+        zc_fail(m, "a function within a function");
+    struct zc_fn *f = zc_push(m, m->fns);
+    f->id = p[2];
+    f->def = m->cur;
+    f->type = p[1];
+    f->param = m->params.n;
+    f->call = m->calls.n;
+    m->id[p[2]].at = m->fns.n - 1;
+    m->cur_fn = m->fns.n;
+    if (zc_type(m, p[4])->kind != KIND_FUNCTION)
+        zc_fail(m, "id %u is no function type", p[4]);
+}
+
+static void value_size(struct zc_module *m, const uint32_t *p)
+{
+    struct zc_type *t = zc_type(m, p[1]);
+    uint32_t op = ZC_OP(p);
+    if (op != OpFunction && op != OpFunctionCall && op != OpExtInst && !t->size)
+        zc_fail(m, "a value of a type without size");
+    if (t->size > VALUE_BYTES_MAX && m->cur_fn)
+        zc_fail(m, "a value of %llu bytes", (unsigned long long)t->size);
+}
+
+static void in_function(struct zc_module *m, const uint32_t *p)
+{
+    struct zc_fn *f = &m->fns.v[m->cur_fn - 1];
+    switch (ZC_OP(p)) {
+    case OpFunctionParameter:
+        *zc_push(m, m->params) = p[2];
+        f->nparam++;
+        break;
+    case OpLabel:
+        f->body = true;
+        break;
+    case OpFunctionCall:
+        f->ncalls++;
+        *zc_push(m, m->calls) = (struct zc_call){.caller = m->cur_fn - 1, .callee = p[3], .word = m->cur};
+        break;
+    case OpFunctionEnd:
+        f->end = m->cur;
+        m->cur_fn = 0;
+        break;
+    }
+}
+
+static void at_module(struct zc_module *m, const uint32_t *p)
+{
+    uint32_t op = ZC_OP(p);
+    switch (op) {
+    case OpMemoryModel:
+        if (p[1] != 2 || p[2] != 2)
+            zc_fail(m, "the memory model must be Physical64 OpenCL");
+        return;
+    case OpExtInstImport:
+        if (!strcmp((const char *)(p + 2), "OpenCL.std"))
+            m->ext_opencl = p[1];
+        return;
+    case OpName:
+        m->id[p[1]].name = (const char *)(p + 2);
+        return;
+    case OpDecorate:
+        decorate(m, p);
+        return;
+    case OpEntryPoint:
+        entry_point(m, p);
+        return;
+    case OpGroupDecorate:
+        group_decorate(m, p);
+        return;
+    case OpExecutionMode:
+    case OpExecutionModeId:
+        execution_mode(m, p);
+        return;
+    case OpTypeForwardPointer:
+        type_forward(m, p);
+        return;
+    case OpFunction:
+        function_begin(m, p);
+        return;
+    case OpVariable:
+        zc_module_variable(m, p);
+        return;
+    }
+    if (op >= OpTypeVoid && op <= OpTypeEvent)
+        type_define(m, p);
+    else if ((op >= OpConstantTrue && op <= OpSpecConstantOp) || op == OpUndef)
+        zc_constant(m, p);
+    else if (op >= OpVectorExtractDynamic && op != OpNoLine && op != OpModuleProcessed && op != OpExecutionModeId &&
+             op != OpDecorateId)
+        zc_fail(m, "outside a function");
+}
+
+/* What needs the constants of the whole module: sizes given by their ids, and values for ids that it does not have. */
+static void resolve_constants(struct zc_module *m)
+{
+    for (uint32_t i = 0; i < m->kernels.n; i++) {
+        const uint32_t *c = m->kernels.v[i].group_ids;
+        if (c)
+            group_size(m, &m->kernels.v[i], zc_constant_u64(m, c[0]), zc_constant_u64(m, c[1]), zc_constant_u64(m, c[2]));
+    }
+    for (uint32_t i = 0; m->spec && i < m->spec->n; i++) {
+        bool found = false;
+        for (uint32_t k = 0; k < m->bound && !found; k++)
+            found = m->id[k].what == ID_CONSTANT && m->id[k].spec && m->id[k].spec - 1 == m->spec->ids[i];
+        if (!found)
+            zc_fail(m, "the module has no specialization constant %u", m->spec->ids[i]);
+    }
+}
+
+void zc_parse(struct zc_module *m)
+{
+    if (m->nw < 5 || m->w[0] != 0x07230203)
+        zc_fail(m, "no SPIR-V: the magic number is missing");
+    m->bound = m->w[3];
+    if (m->bound > BOUND_MAX)
+        zc_fail(m, "the bound %u is above %d", m->bound, BOUND_MAX);
+    m->id = calloc(m->bound + 1u, sizeof *m->id);
+    if (!m->id)
+        zc_fail(m, "out of memory");
+    for (m->cur = 5; m->cur < m->nw; m->cur += ZC_WORDS(m->w + m->cur)) {
+        const uint32_t *p = m->w + m->cur;
+        if (!ZC_WORDS(p) || ZC_WORDS(p) > m->nw - m->cur)
+            zc_fail(m, "%u words, with %u left in the module", ZC_WORDS(p), m->nw - m->cur);
+        check(m, p);
+        const char *shape = ops[ZC_OP(p)].shape;
+        if (shape[0] == 't')
+            value_size(m, p);
+        if (m->cur_fn)
+            in_function(m, p);
+        else
+            at_module(m, p);
+    }
+    m->cur = 0;
+    if (m->cur_fn)
+        zc_fail(m, "the last function has no end");
+    resolve_constants(m);
+}

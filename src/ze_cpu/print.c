@@ -1,0 +1,140 @@
+/* print.c - OpenCL's printf: one line of output at a time, so that those of several items do not mix. */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ze_cpu/builtin.h"
+#include "ze_cpu/vm.h"
+
+enum { OUT_BYTES = 4096, SPEC_BYTES = 40 };
+
+struct out {
+    char text[OUT_BYTES];
+    size_t n;
+};
+
+/* One character of the kernel's memory; 0 after a fault too. */
+static char peek(struct zc_vm *x, const struct zc_item *it, uint64_t addr)
+{
+    if (x->guarded)
+        addr = zc_vm_guard(x, it, addr, 1, "load");
+    return addr ? *(const char *)(uintptr_t)addr : 0;
+}
+
+static void add(struct out *o, const char *s, size_t n)
+{
+    if (n > OUT_BYTES - 1 - o->n)
+        n = OUT_BYTES - 1 - o->n;
+    memcpy(o->text + o->n, s, n);
+    o->n += n;
+}
+
+static void add_string(struct zc_vm *x, const struct zc_item *it, struct out *o, uint64_t s)
+{
+    char c;
+    for (; s && o->n < OUT_BYTES - 1 && (c = peek(x, it, s)); s++)
+        add(o, &c, 1);
+}
+
+static double number(const uint8_t *at, uint32_t width)
+{
+    uint16_t h;
+    float f;
+    double d;
+    switch (width) {
+    case 2:
+        memcpy(&h, at, sizeof h);
+        return zc_half_to(h);
+    case 4:
+        memcpy(&f, at, sizeof f);
+        return (double)f;
+    }
+    memcpy(&d, at, sizeof d);
+    return d;
+}
+
+/* Component at `at` by the conversion: `spec` is "%" with flags, width and precision. */
+static void component(struct out *o, const char *spec, char conv, const uint8_t *at, uint32_t width)
+{
+    char fmt[SPEC_BYTES + 8], text[512];
+    uint64_t u = 0;
+    int n;
+    if (strchr("aAeEfFgG", conv)) {
+        snprintf(fmt, sizeof fmt, "%s%c", spec, conv);
+        n = snprintf(text, sizeof text, fmt, number(at, width));
+    } else {
+        memcpy(&u, at, width);
+        unsigned s = 64 - 8 * width;
+        snprintf(fmt, sizeof fmt, conv == 'c' || conv == 'p' ? "%s%c" : "%sll%c", spec, conv);
+        if (conv == 'c')
+            n = snprintf(text, sizeof text, fmt, (int)u);
+        else if (conv == 'p')
+            n = snprintf(text, sizeof text, fmt, (void *)(uintptr_t)u);
+        else if (conv == 'd' || conv == 'i')
+            n = snprintf(text, sizeof text, fmt, (long long)((int64_t)(u << s) >> s));
+        else
+            n = snprintf(text, sizeof text, fmt, (unsigned long long)u);
+    }
+    add(o, text, n < 0 ? 0 : (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
+}
+
+/* Read a conversion after '%'; returns its letter, 0 if it is none. */
+static char conversion(struct zc_vm *x, const struct zc_item *it, uint64_t *fmt, char *spec, unsigned *vector)
+{
+    size_t n = 0;
+    char c;
+    spec[n++] = '%';
+    *vector = 1;
+    for (; (c = peek(x, it, *fmt)) && strchr("-+ #0123456789.", c) && n < SPEC_BYTES - 1; ++*fmt)
+        spec[n++] = c;
+    spec[n] = 0;
+    if (c == 'v') {
+        *vector = 0;
+        while (isdigit((unsigned char)(c = peek(x, it, ++*fmt))) && *vector < 16)
+            *vector = *vector * 10 + (unsigned)(c - '0');
+    }
+    while (c && strchr("hlLjzt", c))
+        c = peek(x, it, ++*fmt);
+    if (c)
+        ++*fmt;
+    return c && strchr("diouxXaAeEfFgGcsp%", c) ? c : 0;
+}
+
+int zc_vm_print(struct zc_vm *x, const struct zc_item *it, uint64_t fmt, const uint32_t *args, uint32_t n)
+{
+    struct out o = {.n = 0};
+    char c, spec[SPEC_BYTES];
+    unsigned vector;
+    while ((c = peek(x, it, fmt)) && !x->what) {
+        fmt++;
+        if (c != '%') {
+            add(&o, &c, 1);
+            continue;
+        }
+        char conv = conversion(x, it, &fmt, spec, &vector);
+        if (!conv)
+            return -1;
+        if (conv == '%') {
+            add(&o, "%", 1);
+            continue;
+        }
+        if (!n--)
+            return -1;
+        const uint8_t *at = it->f + args[0];
+        bool flt = args[1] == KIND_FLOAT;
+        if (flt != (strchr("aAeEfFgG", conv) != NULL) || (conv == 's') > (args[1] == KIND_POINTER))
+            return -1;
+        if (conv == 's') {
+            uint64_t s;
+            memcpy(&s, at, sizeof s);
+            add_string(x, it, &o, s);
+        }
+        for (unsigned k = 0; conv != 's' && k < args[3]; k++) {
+            add(&o, ",", k > 0);
+            component(&o, spec, conv, at + k * args[2], args[2]);
+        }
+        args += 4;
+    }
+    fwrite(o.text, 1, o.n, stdout);
+    return x->what ? -1 : 0;
+}

@@ -1,0 +1,395 @@
+/*
+ * run.c - runs work-groups on one thread: takes them from the launch, gives their items turns, and holds several groups
+ * at once when that is needed for progress.
+ *
+ * A thread starts with one group. It takes another when all its groups are done, when a whole round of turns changed
+ * nothing (everyone polls: perhaps for a group not yet started), and, up to MODEST groups, when no item has ended for a
+ * while. A cooperative launch starts all groups at once.
+ *
+ *   word          written by            read by            order
+ *   launch.next   threads, fetch-add    the same           relaxed: hands out numbers, publishes nothing
+ *   launch.fault  the thread that saw   all threads        relaxed: a hint to stop; who launched reads it after joining
+ *   while_idle    zc_while_idle         all threads        R1 -> A1: what it needs is there
+ */
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "ze_cpu/vm.h"
+#include "ze_cpu/ze_cpu.h"
+
+enum { MODEST = 8, PATIENCE = 16, BUSY_TURNS = 32, YIELD_ROUNDS = 4000, NAP_NS = 20000, SUBGROUP_ROUNDS = 64 };
+
+/* ---- frames ----------------------------------------------------------------------------------------------------- */
+
+static uint64_t round_up(uint64_t v, uint64_t to)
+{
+    return (v + to - 1) / to * to;
+}
+
+/* Bytes of one item: frame, copies of arguments by value, stack of calls; an odd number of cache lines. */
+static uint64_t item_bytes(const struct zc_launch *l)
+{
+    return round_up(l->k->frame + (l->m->fns.v[l->k->fn].depth + 1) * sizeof(void *), 64) | 64;
+}
+
+static uint64_t local_bytes(const struct zc_launch *l)
+{
+    uint64_t n = round_up(l->m->local_bytes, 64);
+    for (uint32_t i = 0; i < l->k->nargs; i++)
+        n += l->k->arg[i].local ? round_up(l->local[i], 64) : 0;
+    return n;
+}
+
+/* Give g memory for the launch. Returns 0 or -1. */
+static int make_room(struct zc_group *g, const struct zc_launch *l, uint32_t items)
+{
+    uint64_t each = item_bytes(l), bytes = each * items + local_bytes(l) + 64;
+    if (g->room < items) {
+        free(g->item);
+        g->item = calloc(items, sizeof *g->item);
+        g->room = g->item ? items : 0;
+    }
+    if (!g->frames || g->bytes < bytes || g->bytes > 4 * bytes + (1 << 20)) {
+        free(g->frames);
+        g->frames = aligned_alloc(64, round_up(bytes, 64));
+        g->bytes = g->frames ? bytes : 0;
+    }
+    if (!g->frames || !g->item)
+        return -1;
+    g->items = items;
+    g->local = g->frames + each * items;
+    for (uint32_t k = 0; k < items; k++) {
+        g->item[k].f = g->frames + each * k;
+        g->item[k].stack = (void *)(g->item[k].f + round_up(l->k->frame, 8));
+        g->item[k].local = g->local;
+        g->item[k].local_bytes = (uint64_t)(g->frames + g->bytes - g->local);
+    }
+    return 0;
+}
+
+static void put_u64(uint8_t *f, uint32_t slot, uint64_t v)
+{
+    memcpy(f + slot, &v, sizeof v);
+}
+
+/* A built-in variable of an item; those that differ from group to group only when `each`. */
+static void builtin(const struct zc_launch *l, const struct zc_group *g, const struct zc_item *it, uint32_t what,
+                    uint32_t slot, bool each)
+{
+    uint64_t v[3] = {0, 0, 0};
+    uint32_t sub = it->index / ZC_SUBGROUP, lane = it->index % ZC_SUBGROUP,
+             subs = (g->items + ZC_SUBGROUP - 1) / ZC_SUBGROUP;
+    uint64_t left = g->items - sub * ZC_SUBGROUP, all = (1ull << ZC_SUBGROUP) - 1;
+    bool varies = what == BUILTIN_GROUP_ID || what == BUILTIN_GLOBAL_ID || what == BUILTIN_GLOBAL_INDEX;
+    if (varies != each)
+        return;
+    for (int k = 0; k < 3; k++) {
+        uint64_t at = (uint64_t)g->id[k] * l->group[k] + it->lid[k];
+        const uint64_t by[] = {l->count[k], l->group[k], g->id[k], it->lid[k], at + l->offset[k], 0, 0,
+                               (uint64_t)l->count[k] * l->group[k], l->group[k], l->offset[k]};
+        if (what >= BUILTIN_GROUPS && what <= BUILTIN_GLOBAL_OFFSET)
+            v[k] = by[what - BUILTIN_GROUPS];
+    }
+    if (what == BUILTIN_GLOBAL_INDEX)
+        for (int k = 2; k >= 0; k--)
+            v[0] = v[0] * l->count[k] * l->group[k] + (uint64_t)g->id[k] * l->group[k] + it->lid[k];
+    const uint64_t sub_values[] = {left < ZC_SUBGROUP ? left : ZC_SUBGROUP, ZC_SUBGROUP, subs, subs, sub, lane};
+    if (what >= BUILTIN_SUBGROUP_SIZE && what <= BUILTIN_SUBGROUP_LOCAL_ID)
+        v[0] = sub_values[what - BUILTIN_SUBGROUP_SIZE];
+    const uint64_t masks[] = {1ull << lane, all & ~((1ull << lane) - 1), all & ~((2ull << lane) - 1),
+                              (2ull << lane) - 1, (1ull << lane) - 1};
+    if (what >= BUILTIN_SUBGROUP_EQ_MASK && what <= BUILTIN_SUBGROUP_LT_MASK)
+        v[0] = masks[what - BUILTIN_SUBGROUP_EQ_MASK];
+    if (what == BUILTIN_LOCAL_INDEX)
+        v[0] = it->index;
+    if (what == BUILTIN_WORK_DIM) /* Level Zero has no other: the last dimension with more than one item */
+        v[0] = l->count[2] > 1 || l->group[2] > 1 ? 3 : l->count[1] > 1 || l->group[1] > 1 ? 2 : 1;
+    memcpy(it->f + slot, v, sizeof v);
+}
+
+static void builtins(const struct zc_launch *l, const struct zc_group *g, const struct zc_item *it, bool each)
+{
+    for (uint32_t i = 0; i < l->m->builtins.n; i++)
+        builtin(l, g, it, l->m->builtins.v[i].of, l->m->builtins.v[i].slot, each);
+}
+
+/* What stays the same in an item's frame from group to group: constants and arguments. */
+static void prepare_item(const struct zc_launch *l, struct zc_group *g, struct zc_item *it)
+{
+    const struct zc_module *m = l->m;
+    uint64_t at = (uint64_t)(uintptr_t)g->local;
+    memcpy(it->f, m->image.v, m->image.n);
+    for (uint32_t i = 0; i < m->locals.n; i++)
+        put_u64(it->f, m->locals.v[i].slot, at + m->locals.v[i].of);
+    builtins(l, g, it, false);
+    at += round_up(m->local_bytes, 64);
+    for (uint32_t i = 0; i < l->k->nargs; i++) {
+        uint32_t slot = l->k->arg[i].slot;
+        if (l->k->arg[i].local) {
+            put_u64(it->f, slot, at);
+            at += round_up(l->local[i], 64);
+        } else if (l->k->arg[i].byval) {
+            put_u64(it->f, slot, (uint64_t)(uintptr_t)(it->f + l->k->arg[i].copy));
+        } else {
+            memcpy(it->f + slot, l->arg[i], l->k->arg[i].size);
+        }
+    }
+}
+
+static int prepare(struct zc_group *g, const struct zc_launch *l)
+{
+    uint32_t n = l->group[0] * l->group[1] * l->group[2];
+    if (make_room(g, l, n))
+        return -1;
+    for (uint32_t k = 0; k < n; k++) {
+        struct zc_item *it = &g->item[k];
+        it->index = k;
+        it->lid[0] = k % l->group[0];
+        it->lid[1] = k / l->group[0] % l->group[1];
+        it->lid[2] = k / l->group[0] / l->group[1];
+        prepare_item(l, g, it);
+    }
+    g->ready = true;
+    return 0;
+}
+
+static void start(struct zc_group *g, const struct zc_launch *l, uint64_t id)
+{
+    g->id[0] = (uint32_t)(id % l->count[0]);
+    g->id[1] = (uint32_t)(id / l->count[0] % l->count[1]);
+    g->id[2] = (uint32_t)(id / l->count[0] / l->count[1]);
+    g->live = g->items;
+    g->at_barrier = 0;
+    for (uint32_t k = 0; k < g->items; k++) {
+        struct zc_item *it = &g->item[k];
+        it->pc = l->m->code.v + l->m->fns.v[l->k->fn].pc;
+        memset(it->polled, 0, sizeof it->polled);
+        it->spins = 0;
+        it->sp = 0;
+        it->state = ITEM_RUN;
+        builtins(l, g, it, true);
+        for (uint32_t i = 0; i < l->k->nargs; i++)
+            if (l->k->arg[i].byval)
+                memcpy(it->f + l->k->arg[i].copy, l->arg[i], l->k->arg[i].size);
+    }
+}
+
+/* ---- turns ------------------------------------------------------------------------------------------------------ */
+
+struct round {
+    bool moved, ended; /* anything changed; an item ended */
+};
+
+/* Returns false after a fault. */
+static bool turn(struct zc_vm *x, struct zc_group *g, struct zc_item *it, struct round *r)
+{
+    switch (zc_vm_run(x, it)) {
+    case STOP_DONE:
+        it->state = ITEM_DONE;
+        g->live--;
+        r->ended = r->moved = true;
+        return true;
+    case STOP_BARRIER:
+        it->state = ITEM_BARRIER;
+        g->at_barrier++;
+        r->moved = true;
+        return true;
+    case STOP_GROUP:
+        it->state = ITEM_GROUP;
+        r->moved = true;
+        return true;
+    case STOP_QUANTUM:
+        r->moved = true;
+        return true;
+    case STOP_SPIN:
+        return true;
+    default:
+        zc_vm_report(x, it);
+        return false;
+    }
+}
+
+/* Turns for the items [first, end), again as long as they pass operations of their sub-group. */
+static bool subgroup(struct zc_vm *x, struct zc_group *g, uint32_t first, uint32_t end, struct round *r)
+{
+    for (int k = 0; k < SUBGROUP_ROUNDS; k++) {
+        bool waits = false;
+        for (uint32_t i = first; i < end; i++) {
+            struct zc_item *it = &g->item[i];
+            if (it->state == ITEM_RUN && !turn(x, g, it, r))
+                return false;
+            waits |= it->state == ITEM_GROUP;
+        }
+        if (!waits || !zc_group_pass(g, x->l, first, end, SCOPE_SUBGROUP, false))
+            return true;
+        r->moved = true;
+    }
+    return true;
+}
+
+static bool is_waiting(const struct zc_group *g)
+{
+    for (uint32_t i = 0; i < g->items; i++)
+        if (g->item[i].state == ITEM_GROUP)
+            return true;
+    return false;
+}
+
+/* A turn for each item of the group. Returns false after a fault. */
+static bool group_round(struct zc_vm *x, struct zc_group *g, struct round *all)
+{
+    struct round r = {false, false};
+    x->g = g;
+    for (uint32_t i = 0; i < g->items; i += ZC_SUBGROUP)
+        if (!subgroup(x, g, i, i + ZC_SUBGROUP < g->items ? i + ZC_SUBGROUP : g->items, &r))
+            return false;
+    if (g->at_barrier && g->at_barrier == g->live) {
+        for (uint32_t i = 0; i < g->items; i++)
+            if (g->item[i].state == ITEM_BARRIER)
+                g->item[i].state = ITEM_RUN;
+        g->at_barrier = 0;
+        r.moved = true;
+    }
+    if (g->live && g->at_barrier < g->live && is_waiting(g)) {
+        bool stalled = !r.moved; /* the rest only polls: those who wait go on without it, where they may */
+        r.moved |= zc_group_pass(g, x->l, 0, g->items, SCOPE_WORKGROUP, stalled);
+        for (uint32_t i = 0; stalled && i < g->items; i += ZC_SUBGROUP)
+            r.moved |= zc_group_pass(g, x->l, i, i + ZC_SUBGROUP < g->items ? i + ZC_SUBGROUP : g->items,
+                                     SCOPE_SUBGROUP, true);
+    }
+    all->moved |= r.moved;
+    all->ended |= r.ended;
+    return true;
+}
+
+/* ---- groups ----------------------------------------------------------------------------------------------------- */
+
+/* Start the launch's next group in a free place. Returns 1, 0 when none is left, -1 without memory. */
+static int admit(struct zc_worker *w, struct zc_launch *l)
+{
+    uint64_t id = atomic_fetch_add_explicit(&l->next, 1, memory_order_relaxed);
+    if (id >= l->total)
+        return 0;
+    uint32_t k = 0;
+    while (k < w->groups && w->group[k].live)
+        k++;
+    if (k == w->groups) {
+        struct zc_group *more = realloc(w->group, (k + 1) * sizeof *more);
+        if (!more)
+            return -1;
+        memset(&more[k], 0, sizeof *more);
+        w->group = more;
+        w->groups++;
+    }
+    struct zc_group *g = &w->group[k];
+    if (!g->ready && prepare(g, l))
+        return -1;
+    start(g, l, id);
+    return 1;
+}
+
+static int (*while_idle)(void);
+
+void zc_while_idle(int (*fn)(void))
+{
+    __atomic_store_n(&while_idle, fn, __ATOMIC_RELEASE); /* R1 */
+}
+
+/* Nobody here can go on: do what others may wait for. Whether anything was done. */
+static bool serve_others(const struct zc_launch *l)
+{
+    int (*fn)(void) = __atomic_load_n(&while_idle, __ATOMIC_ACQUIRE); /* A1 */
+    if (!fn)
+        return false;
+    zc_guard_run(NULL);
+    bool done = fn();
+    zc_guard_run(l);
+    return done;
+}
+
+/* After so many rounds in a row in which each of so many items only polled. */
+static void rest(unsigned idle, uint64_t items)
+{
+    if (idle * items < BUSY_TURNS)
+        return;
+    if (idle < YIELD_ROUNDS) {
+        sched_yield();
+        return;
+    }
+    struct timespec ts = {0, NAP_NS};
+    nanosleep(&ts, NULL);
+}
+
+/* One round over all groups of this thread. Returns how many are live, or -1 after a fault. */
+static int rounds(struct zc_worker *w, struct zc_vm *x, struct round *r)
+{
+    int live = 0;
+    for (uint32_t k = 0; k < w->groups; k++) {
+        if (w->group[k].live && !group_round(x, &w->group[k], r))
+            return -1;
+        live += w->group[k].live != 0;
+    }
+    return live;
+}
+
+static void go_on(struct zc_worker *w)
+{
+    zc_stalled_leave(w->stalled);
+    w->stalled = 0;
+}
+
+static bool work(struct zc_worker *w, struct zc_launch *l, struct zc_vm *x)
+{
+    int live = 0, more = 1;
+    unsigned idle = 0, since = 0, want = l->cooperative ? (unsigned)(l->total / l->workers + 1) : 1;
+    while (!atomic_load_explicit(&l->fault, memory_order_relaxed)) {
+        for (; more > 0 && (unsigned)live < want; live += more > 0)
+            more = admit(w, l);
+        if (more < 0 || !live)
+            return more >= 0;
+        struct round r = {false, false};
+        live = rounds(w, x, &r);
+        if (live < 0)
+            return false;
+        since = r.ended ? 0 : since + 1;
+        idle = r.moved || serve_others(l) ? 0 : idle + 1;
+        want = l->cooperative ? want : 1;
+        if (more && live && (idle > 1 || (since > PATIENCE && live < MODEST))) {
+            want = (unsigned)live + 1;
+            since = 0;
+        }
+        if (idle == YIELD_ROUNDS)
+            w->stalled = zc_stalled_enter(l, w);
+        else if (!idle)
+            go_on(w);
+        rest(idle, (uint64_t)live * w->group[0].items);
+    }
+    return true;
+}
+
+void zc_run_groups(struct zc_worker *w, struct zc_launch *l)
+{
+    for (uint32_t k = 0; k < w->groups; k++) {
+        w->group[k].ready = false;
+        w->group[k].live = 0;
+    }
+    struct zc_vm x = {.l = l, .m = l->m, .guarded = zc_config.check || zc_config.private_memory};
+    zc_guard_run(l);
+    bool good = work(w, l, &x);
+    go_on(w);
+    zc_guard_run(NULL);
+    if (!good)
+        atomic_store_explicit(&l->fault, 1, memory_order_relaxed);
+}
+
+void zc_worker_free(struct zc_worker *w)
+{
+    for (uint32_t k = 0; k < w->groups; k++) {
+        free(w->group[k].item);
+        free(w->group[k].frames);
+    }
+    free(w->group);
+    *w = (struct zc_worker){NULL, 0, 0};
+}
