@@ -62,12 +62,12 @@ static void push(struct trip *t)
 
 static void reply_came(struct shi_reply *r)
 {
-    push((struct trip *)((char *)r - offsetof(struct trip, reply)));
+    push(shi_container_of(r, struct trip, reply));
 }
 
 static void confirmed(struct shi_after *a)
 {
-    push((struct trip *)((char *)a - offsetof(struct trip, after)));
+    push(shi_container_of(a, struct trip, after));
 }
 
 static void transfer_ended(struct shi_net_req *req, int err)

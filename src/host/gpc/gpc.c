@@ -202,7 +202,7 @@ static void drop(struct gpc *g)
 
 static void reply_sent(struct shi_gpc_out *o)
 {
-    drop((struct gpc *)((char *)o - offsetof(struct gpc, out)));
+    drop(shi_container_of(o, struct gpc, out));
 }
 
 /* With FETCH the reply stays until the parent's FIN. */
@@ -245,7 +245,7 @@ static void fail(struct gpc *g)
 
 static void child_sent(struct shi_gpc_out *o)
 {
-    struct child *k = (struct child *)((char *)o - offsetof(struct child, out));
+    struct child *k = shi_container_of(o, struct child, out);
     __atomic_sub_fetch(&k->parent->unsent, 1, __ATOMIC_RELAXED);
 }
 
@@ -336,7 +336,7 @@ static int find_func(struct gpc *g, union shi_gpc_entry *e)
 
 static int run_func(struct shi_gpc_task *t)
 {
-    struct gpc *g = (struct gpc *)((char *)t - offsetof(struct gpc, task));
+    struct gpc *g = shi_container_of(t, struct gpc, task);
     union shi_gpc_entry e;
     shi_gpc_fetched(&g->in);
     struct gpc *outer = in_func;
@@ -382,7 +382,7 @@ static int run_callback(struct gpc *g, const struct reply *r)
 
 static void forget_reply(struct shi_gpc_out *o)
 {
-    free((char *)o - offsetof(struct reply, out));
+    free(shi_container_of(o, struct reply, out));
 }
 
 static void send_fin(struct shi_gpc_out *o, int pe, uint64_t fin, void (*sent)(struct shi_gpc_out *))
@@ -408,7 +408,7 @@ static void post_later(struct gpc *g)
 
 static int run_reply(struct shi_gpc_task *t)
 {
-    struct reply *r = (struct reply *)((char *)t - offsetof(struct reply, task));
+    struct reply *r = shi_container_of(t, struct reply, task);
     struct gpc *g = r->child->parent;
     int fetched = r->in.src.bytes > 0;
     shi_gpc_fetched(&r->in);
@@ -440,7 +440,7 @@ static int run_reply(struct shi_gpc_task *t)
 
 static void start_whole(struct shi_gpc_in *in)
 {
-    struct gpc *g = (struct gpc *)((char *)in - offsetof(struct gpc, in));
+    struct gpc *g = shi_container_of(in, struct gpc, in);
     g->err = g->err ? g->err : in->err;
     shi_gpc_post_on_team(&g->task);
 }
@@ -475,13 +475,13 @@ static void on_start(int pe, const struct shi_gpc_start *s, size_t bytes)
 
 static void fin_sent(struct shi_gpc_out *o)
 {
-    drop(((struct child *)((char *)o - offsetof(struct child, out)))->parent);
+    drop(shi_container_of(o, struct child, out)->parent);
 }
 
 /* A plain GPC's answer is in the caller's buffers. */
 static void plain_whole(struct shi_gpc_in *in)
 {
-    struct gpc *g = (struct gpc *)((char *)in - offsetof(struct gpc, in));
+    struct gpc *g = shi_container_of(in, struct gpc, in);
     int fetched = in->src.bytes > 0;
     shi_gpc_fetched(in);
     complete(g, g->failed || in->err ? -EIO : 0);
@@ -494,7 +494,7 @@ static void plain_whole(struct shi_gpc_in *in)
 
 static void reply_whole(struct shi_gpc_in *in)
 {
-    struct reply *r = (struct reply *)((char *)in - offsetof(struct reply, in));
+    struct reply *r = shi_container_of(in, struct reply, in);
     shi_gpc_post(&r->task);
 }
 

@@ -141,7 +141,7 @@ static int push(struct shi_gpc_out *o)
 
 static int retry(struct shi_am_turn *turn)
 {
-    struct shi_gpc_out *o = (struct shi_gpc_out *)((char *)turn - offsetof(struct shi_gpc_out, turn));
+    struct shi_gpc_out *o = shi_container_of(turn, struct shi_gpc_out, turn);
     void (*done)(struct shi_gpc_out *) = o->sent;
     int err = push(o);
     if (!err && done)
@@ -164,7 +164,7 @@ void shi_gpc_send(struct shi_gpc_out *o)
 
 static void end_fetch(struct shi_am_fetch *f, int err)
 {
-    struct shi_gpc_in *in = (struct shi_gpc_in *)((char *)f - offsetof(struct shi_gpc_in, fetch));
+    struct shi_gpc_in *in = shi_container_of(f, struct shi_gpc_in, fetch);
     in->err = in->err ? in->err : err;
     if (in->bounce && !err)
         shi_dheap_move(in->data, in->bounce, in->src.bytes);
@@ -187,7 +187,7 @@ static int try_fetch(struct shi_gpc_in *in)
 
 static int retry_fetch(struct shi_am_turn *turn)
 {
-    return try_fetch((struct shi_gpc_in *)((char *)turn - offsetof(struct shi_gpc_in, turn)));
+    return try_fetch(shi_container_of(turn, struct shi_gpc_in, turn));
 }
 
 static void fetch(struct shi_gpc_in *in)

@@ -282,7 +282,7 @@ void shi_stream_session(struct shi_lane *l, int change)
 
 static void flushed(struct shi_net_req *req, int err)
 {
-    struct stream *s = (struct stream *)((char *)req - offsetof(struct stream, flush));
+    struct stream *s = shi_container_of(req, struct stream, flush);
     if (err)
         shi_stream_fail(req->pe, err);
     __atomic_store_n(&s->flushing, 0, __ATOMIC_RELEASE); /* the lane's lock is taken by whoever looks next */

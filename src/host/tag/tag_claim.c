@@ -108,7 +108,7 @@ static uint32_t fill(struct shi_tag_peer *p, int pe, struct shi_tag_query *q)
 /* The turn of a PE's claim, which is filled in once there is room. */
 static int claim(struct shi_am_turn *turn)
 {
-    struct shi_tag_peer *p = (struct shi_tag_peer *)((char *)turn - offsetof(struct shi_tag_peer, claim));
+    struct shi_tag_peer *p = shi_container_of(turn, struct shi_tag_peer, claim);
     int pe = (int)(p - shi_tag.peer);
     struct shi_tag_claim c;
     shi_spin_lock(&shi_tag.lock);

@@ -123,7 +123,7 @@ static int fetch_on(struct shmemx_tag_request *r)
 
 static int fetch_again(struct shi_am_turn *turn)
 {
-    struct shmemx_tag_request *r = (struct shmemx_tag_request *)((char *)turn - offsetof(struct shmemx_tag_request, turn));
+    struct shmemx_tag_request *r = shi_container_of(turn, struct shmemx_tag_request, turn);
     return fetch_on(r) == -EAGAIN ? -EAGAIN : 0;
 }
 
@@ -136,7 +136,7 @@ static void start_fetch(struct shmemx_tag_request *r)
 
 static void fetched(struct shi_am_fetch *f, int err)
 {
-    struct shmemx_tag_request *r = (struct shmemx_tag_request *)((char *)f - offsetof(struct shmemx_tag_request, fetch));
+    struct shmemx_tag_request *r = shi_container_of(f, struct shmemx_tag_request, fetch);
     if (err) {
         ask_for_rest(r);
         return;

@@ -157,7 +157,7 @@ static void finish(struct shmemx_tag_request *r)
 /* The rest of what has begun, in a turn of its own. */
 static int send_rest(struct shi_am_turn *turn)
 {
-    struct shmemx_tag_request *r = (struct shmemx_tag_request *)((char *)turn - offsetof(struct shmemx_tag_request, turn));
+    struct shmemx_tag_request *r = shi_container_of(turn, struct shmemx_tag_request, turn);
     int what = send_parts(r);
     if (what == GONE)
         finish(r);
@@ -209,7 +209,7 @@ static void rest_line(struct shi_tag_peer *p)
 /* The turn of a PE's line. While it runs no other send gets room; later sends stand in line. */
 static int send_line(struct shi_am_turn *turn)
 {
-    struct shi_tag_line *l = (struct shi_tag_line *)((char *)turn - offsetof(struct shi_tag_line, turn));
+    struct shi_tag_line *l = shi_container_of(turn, struct shi_tag_line, turn);
     struct shi_tag_peer *p = &shi_tag.peer[l->pe];
     for (struct shmemx_tag_request *r; (r = first_in_line(p));) {
         int what = send_on(r, p);
@@ -368,7 +368,7 @@ void shi_tag_on_credit(int pe, const struct shi_tag_note *note)
 /* Send the offer of a message; also its turn. */
 static int offer(struct shi_am_turn *turn)
 {
-    struct shmemx_tag_request *r = (struct shmemx_tag_request *)((char *)turn - offsetof(struct shmemx_tag_request, turn));
+    struct shmemx_tag_request *r = shi_container_of(turn, struct shmemx_tag_request, turn);
     const struct shi_tag_offer o = {.rts = rts_of(r, SHI_TAG_OFFER), .seq = r->recv};
     struct shi_tag_offer *room = shi_am_begin(r->pe, SHI_AM_TAG, sizeof o);
     if (!room)

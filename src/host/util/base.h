@@ -1,4 +1,4 @@
-/* base.h - the few words every file uses: branch hints, alignment, the clock, the pause instruction. */
+/* base.h - the few words every file uses: branch hints, alignment, container_of, the clock, the pause instruction. */
 #ifndef SHI_BASE_H
 #define SHI_BASE_H
 
@@ -13,6 +13,9 @@
 #define SHI_INLINE static inline __attribute__((always_inline))
 
 enum { SHI_LINE_BYTES = 64, SHI_PAGE_BYTES = 4096, SHI_HUGE_BYTES = 2 << 20 };
+
+/* The object of this type whose member lies at ptr. */
+#define shi_container_of(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
 
 /* Round n up to a multiple of the power of two a. */
 static inline size_t shi_round_up(size_t n, size_t a)
