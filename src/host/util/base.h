@@ -6,6 +6,11 @@
 #include <stdint.h>
 #include <time.h>
 
+/* Messages carry structs as they lie in memory, and symmetric offsets and GPU addresses fill 64 bits. */
+#if !defined(__linux__) || __SIZEOF_POINTER__ != 8 || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "Fulmar needs Linux on a 64-bit, little-endian processor"
+#endif
+
 #define shi_likely(x) __builtin_expect(!!(x), 1)
 #define shi_unlikely(x) __builtin_expect(!!(x), 0)
 
