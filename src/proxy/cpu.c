@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/ops/world.h"
+#include "host/ops/state.h"
 #include "host/util/log.h"
 
 enum { BITS = 64 * SHI_CPU_WORDS };

@@ -31,7 +31,7 @@
 #include "host/ops/launched.h"
 #include "host/observe/stats.h"
 #include "host/ops/wait.h"
-#include "host/ops/world.h"
+#include "host/ops/state.h"
 #include "host/util/log.h"
 #include "proxy/call.h"
 #include "proxy/cpu.h"

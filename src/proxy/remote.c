@@ -18,7 +18,7 @@
 #include "host/net/stream.h"
 #include "host/ops/dheap.h"
 #include "host/ops/far.h"
-#include "host/ops/world.h"
+#include "host/ops/state.h"
 #include "host/util/log.h"
 
 enum { PIECE_BYTES = 8192, LANE = 1 };

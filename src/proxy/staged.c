@@ -17,7 +17,7 @@
 
 #include "device/device.h"
 #include "host/net/amo_word.h"
-#include "host/ops/world.h"
+#include "host/ops/state.h"
 
 enum { N_STAGED = 512, OLD = 6, NEW = 7 }; /* where in `data` the word of an atomic or a signal is kept */
 

@@ -7,7 +7,7 @@ trap 'rm -rf "$dir"' EXIT
 
 above() { # ROOT: includes that point up
     (cd "$1" && grep -rnE '^#include "(host|proxy|device)/' src) | awk -F'[:"]' '
-        BEGIN { r["src/host/api"] = 5; r["src/proxy"] = 5
+        BEGIN { r["src/host/api"] = 6; r["src/proxy"] = 6; r["src/host/init"] = 5
                 r["src/host/tag"] = r["src/host/gpc"] = r["src/host/coll"] = r["src/host/observe"] = r["src/host/ops"] = 4
                 r["src/host/net"] = 3; r["src/host/boot"] = 2; r["src/host/util"] = 1 }
         function layer(p) { sub("/[^/]*$", "", p)

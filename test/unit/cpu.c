@@ -4,7 +4,7 @@
 #include "../tap.h"
 
 /* Stands for the library, which this file does not bring up. */
-#include "host/ops/world.h"
+#include "host/ops/state.h"
 struct shi_world shi_world;
 
 enum { MOST = 8 };

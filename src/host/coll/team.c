@@ -1,4 +1,4 @@
-/* team.c - making and unmaking teams: membership, slots, configuration. What members do together is in meet.c. */
+/* team.c - making and unmaking teams: membership, slots, configuration. What members do together is in barrier.c. */
 #include "host/coll/team.h"
 
 #include <errno.h>

@@ -9,7 +9,7 @@
 #ifndef SHI_TEAM_H
 #define SHI_TEAM_H
 
-#include "host/ops/world.h"
+#include "host/ops/state.h"
 
 enum {
     SHI_ROUNDS = 24,      /* of the dissemination barrier: 2^24 members */

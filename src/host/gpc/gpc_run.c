@@ -35,7 +35,7 @@
 #include "host/net/progress.h"
 #include "host/gpc/gpc.h"
 #include "host/ops/wait.h"
-#include "host/ops/world.h"
+#include "host/ops/state.h"
 #include "host/util/log.h"
 #include "host/util/spin.h"
 

@@ -7,7 +7,7 @@
 #ifndef SHI_STATS_H
 #define SHI_STATS_H
 
-#include "host/ops/world.h"
+#include "host/ops/state.h"
 #include "host/util/telling.h"
 
 /* One call, from its beginning to the end of the scope it is declared in. Only calls that return are counted. */

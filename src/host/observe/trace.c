@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "host/ops/world.h"
+#include "host/ops/state.h"
 #include "host/util/log.h"
 
 enum { CHUNK_EVENTS = 16384 };

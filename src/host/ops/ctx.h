@@ -1,4 +1,4 @@
-/* ctx.h - contexts: making and unmaking them. What operations see of one is in world.h. */
+/* ctx.h - contexts: making and unmaking them. What operations see of one is in state.h. */
 #ifndef SHI_CTX_H
 #define SHI_CTX_H
 

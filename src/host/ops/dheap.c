@@ -1,4 +1,4 @@
-/* dheap.c - the device symmetric heap. Peers' heaps enter the tables of world.h, so host routines reach them too. */
+/* dheap.c - the device symmetric heap. Peers' heaps enter the tables of state.h, so host routines reach them too. */
 #include "host/ops/dheap.h"
 
 #include <errno.h>

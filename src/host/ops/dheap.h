@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "host/ops/world.h"
+#include "host/ops/state.h"
 #include "host/util/config.h"
 
 struct shmem_ctx;

@@ -7,7 +7,7 @@
 
 #include "host/net/stream.h"
 #include "host/ops/rma.h"
-#include "host/ops/world.h"
+#include "host/ops/state.h"
 
 /* Does only the network reach the object on PE pe of the context? Then *out is where it lies there; dies like shi_miss on
  * what is not symmetric. Zero bytes are nowhere. */

@@ -12,7 +12,7 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include "host/ops/world.h"
+#include "host/ops/state.h"
 #include "host/util/end.h"
 #include "host/util/log.h"
 

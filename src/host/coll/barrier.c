@@ -1,4 +1,4 @@
-/* meet.c - what the members of a team do to meet: barrier, tell and hear, exchange of a few bytes. */
+/* barrier.c - what the members of a team do to meet: barrier, tell and hear, exchange of a few bytes. */
 #include <string.h>
 
 #include "host/ops/far.h"

@@ -1,5 +1,5 @@
-/* world.c - from a started process to a PE among others and back; and what to say when an address leads nowhere. */
-#include "host/ops/world.h"
+/* init.c - from a started process to a PE among others and back; and what to say when an address leads nowhere. */
+#include "host/ops/state.h"
 
 #include <errno.h>
 #include <pthread.h>

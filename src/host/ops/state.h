@@ -1,5 +1,5 @@
 /*
- * world.h - what every operation needs to know: who takes part, and where their memory is.
+ * state.h - what every operation needs to know: who takes part, and where their memory is.
  *
  * Address translation is the fast path and the check at once. A context's table holds, for each PE that loads and
  * stores can reach, how far away its heap and its static data are and how long they are. An address inside is moved
@@ -7,8 +7,8 @@
  * and is sorted out by shi_miss. SHMEM_CHECK=1, SHMEM_STATS and SHMEM_TRACE empty the table, so that every operation
  * takes the slow path, which alone checks and counts.
  */
-#ifndef SHI_WORLD_H
-#define SHI_WORLD_H
+#ifndef SHI_OPS_STATE_H
+#define SHI_OPS_STATE_H
 
 #include <shmem.h>
 
