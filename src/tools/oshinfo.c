@@ -51,9 +51,9 @@ static const struct {
     int is;
     const char *what, *without;
 } features[] = {
-    {"shared memory", 1, "PEs of one node, by loads and stores", ""},
-    {"network", 1, "PEs of other nodes, by libfabric", ""},
-    {"launchers", 1, "oshrun; any PMIx server (Open MPI's mpirun, prterun, srun --mpi=pmix); none for one PE", ""},
+    {"shared memory", 1, "between PEs of a node, by loads and stores", ""},
+    {"network", 1, "between nodes, over libfabric", ""},
+    {"launchers", 1, "oshrun; any PMIx server (Open MPI's mpirun, prterun, srun --mpi=pmix); a single PE needs none", ""},
     {"Level Zero", WITH_ZE, "device memory and kernels on GPUs, or on the CPU", "built without libze-dev"},
     {"statistics", 1, "SHMEM_STATS, SHMEM_TRACE, oshinfo --plot", ""},
     {"threads", 1, "SHMEM_THREAD_MULTIPLE", ""},
@@ -148,9 +148,9 @@ static int print_man(void)
            ".TH SHMEM_ENVIRONMENT 7 \"\" \"Fulmar\" \"OpenSHMEM\"\n"
            ".SH NAME\nshmem_environment \\- environment variables of the Fulmar OpenSHMEM library\n"
            ".SH DESCRIPTION\nThe library reads these variables once, in\n.BR shmem_init (3).\n"
-           "A value that is not accepted ends the job with one line before it starts.\n"
-           "A flag is on unless it is unset, empty, 0, n, no, off or false; a bool takes 0 and 1 and their words only;\n"
-           "a size is in bytes, may have a fraction, and takes the suffixes K, M, G and T; a count is a whole number.\n");
+           "An invalid value ends the job at start-up with a one-line error.\n"
+           "A flag is on unless it is unset, empty, 0, n, no, off or false; a bool is 0, n, no, off, false, 1, y, yes, on or true;\n"
+           "a size is a number of bytes, may have a fraction and one of the suffixes K, M, G and T; a count is a whole number.\n");
     for (int i = 0; i < N_VARIABLES; i++) {
         const struct variable *v = &variables[i];
         printf(".TP\n.BR %s \" (%s, default %s)\"\n%s.\n", v->name, v->kind, *v->standard ? v->standard : "empty", v->help);
@@ -176,12 +176,12 @@ static int join(const char *path)
 static int usage(FILE *f)
 {
     fprintf(f, "usage: oshinfo [OPTION]\n"
-               "Tell version, features, devices, this node and the environment of the OpenSHMEM library.\n\n"
-               "  --json                        the same for programs\n"
-               "  --plot PICTURE FILE...        draw what SHMEM_STATS and SHMEM_TRACE wrote, as .svg or .png\n"
-               "  --join TRACE                  make one file of the parts that a job left when it died\n"
+               "Print the version, features, devices, node and environment of the OpenSHMEM library.\n\n"
+               "  --json                        print the same as JSON\n"
+               "  --plot PICTURE FILE...        plot files of SHMEM_STATS and SHMEM_TRACE, as .svg or .png\n"
+               "  --join TRACE                  join the trace files of the PEs of a job that did not finish\n"
                "  --man                         print the source of the manual page shmem_environment(7)\n"
-               "  --help                        print this\n");
+               "  --help                        print this help\n");
     return f == stdout ? 0 : 2;
 }
 

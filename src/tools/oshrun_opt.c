@@ -29,16 +29,16 @@ static const struct row {
     const char *arg;
     const char *help;
 } rows[] = {
-    {NP, {"n", "np"}, "N", "number of PEs of this program (default: one per slot, or per core)"},
-    {LABEL, {"l", "label"}, NULL, "begin each line of output with the rank, as in \"[3] \""},
-    {ENV, {"x"}, "VAR[=VALUE]", "give this variable to the PEs of this program (repeatable)"},
-    {BIND, {"bind-to"}, "core|none", "one core a PE, or any (default: core for 2 PEs or more, if each gets its own)"},
-    {TIMEOUT, {"timeout"}, "S", "after S seconds have PEs say where they wait, and end the job with status 124"},
+    {NP, {"n", "np"}, "N", "number of PEs of this program (default: one per slot, or one per core)"},
+    {LABEL, {"l", "label"}, NULL, "prefix each line of output with the PE's number, as in \"[3] \""},
+    {ENV, {"x"}, "VAR[=VALUE]", "set this environment variable for the PEs of this program (repeatable)"},
+    {BIND, {"bind-to"}, "core|none", "bind each PE to its own core, or none (default: core for 2 PEs or more, if there are enough)"},
+    {TIMEOUT, {"timeout"}, "S", "after S seconds report where each PE waits, and end the job with status 124"},
     {WDIR, {"wdir", "wd"}, "DIR", "directory in which this program starts"},
-    {HOST, {"H", "host"}, "HOST[:SLOTS],...", "where to run, filled in this order (default: 1 slot each)"},
-    {HOSTFILE, {"hostfile", "machinefile"}, "FILE", "the same, a line each: HOST, HOST:SLOTS or HOST slots=SLOTS"},
-    {ENGINE, {"engine"}, "srun|prterun|mpirun", "what starts a job on several hosts (default: the first one found)"},
-    {HELP, {"h", "help"}, NULL, "print this and exit"},
+    {HOST, {"H", "host"}, "HOST[:SLOTS],...", "hosts of the job, filled in this order (default: 1 slot each)"},
+    {HOSTFILE, {"hostfile", "machinefile"}, "FILE", "file of hosts, one per line: HOST, HOST:SLOTS or HOST slots=SLOTS"},
+    {ENGINE, {"engine"}, "srun|prterun|mpirun", "launcher of jobs on several hosts (default: the first one found)"},
+    {HELP, {"h", "help"}, NULL, "print this help and exit"},
     {SHOW_VERSION, {"V", "version"}, NULL, "print the version and exit"},
 };
 enum { NROWS = sizeof rows / sizeof *rows };
@@ -85,12 +85,12 @@ static _Noreturn void help(void)
         printf("  %-31s %s\n", left, rows[i].help);
     }
     printf("  %-31s %s\n", "--", "end of options");
-    printf("\nStandard input goes to PE 0. The exit status is that of the first PE that failed: 128 + N after signal N,\n"
-           "%d for a program that cannot be executed, %d for one not found, %d after --timeout, %d for a usage error.\n",
+    printf("\nStandard input goes to PE 0. The exit status is that of the first PE that failed: 128 + N if signal N ended it,\n"
+           "%d if a program cannot be executed, %d if it is not found, %d after --timeout, %d for a usage error.\n",
            EXIT_NOT_EXECUTABLE, EXIT_NOT_FOUND, EXIT_TIMEOUT, EXIT_USAGE);
-    printf("\nA job on other hosts is started by Slurm's srun --mpi=pmix, prterun or Open MPI's mpirun. Labels, statuses and the\n"
-           "end of a job are as on one machine, and oshrun must have the same path everywhere. The PEs are given the SHMEM_, SMA_,\n"
-           "FI_ and ZE_ variables and LD_LIBRARY_PATH. In a Slurm job of several nodes, oshrun without -H uses all of them.\n");
+    printf("\nSlurm's srun --mpi=pmix, prterun or Open MPI's mpirun starts a job on other hosts, where oshrun must have the same path.\n"
+           "Labels, exit status and the end of the job are as on one host. oshrun passes the SHMEM_, SMA_, FI_ and ZE_ variables\n"
+           "and LD_LIBRARY_PATH to the PEs. In a Slurm job of several nodes, oshrun without -H uses all nodes.\n");
     printed();
 }
 
@@ -149,7 +149,7 @@ static void add_env(struct app *app, const char *text)
     if (!*text || *text == '=')
         usage_error("-x takes VAR or VAR=VALUE, not '%s'", text);
     if (!value) {
-        fprintf(stderr, "oshrun: warning: -x %s: no such variable here, so none for the PEs\n", text);
+        fprintf(stderr, "oshrun: warning: -x %s: the variable is not set, so the PEs do not get it\n", text);
         return;
     }
     if (asprintf(&pair, strchr(text, '=') ? "%s%s" : "%s=%s", text, value) < 0 ||
