@@ -20,11 +20,11 @@ struct shi_proxy_call {
     struct shi_engine_op *op;
     shmemx_gpc_nbh_t nbh;
     void *rhdr; /* the kernel's */
-    int to_cell;
+    int to_slot;
     char reply[]; /* [rhlen] */
 };
 
-int shi_proxy_call(struct shi_proxy_place *p, struct shi_engine_op *op, const struct shi_request_view *v)
+int shi_proxy_call(struct shi_proxy_ring *p, struct shi_engine_op *op, const struct shi_request_view *v)
 {
     union shi_gpc_entry e;
     if (!shi_gpc_find(v->func, SHI_GPC_FUNC, &e))
@@ -34,7 +34,7 @@ int shi_proxy_call(struct shi_proxy_place *p, struct shi_engine_op *op, const st
         return -ENOMEM;
     c->op = op;
     c->rhdr = (void *)v->local;
-    c->to_cell = v->result == SHI_RESULT_CELL;
+    c->to_slot = v->result == SHI_RESULT_CELL;
     const struct shi_gpc_want w = {.team = &shi_team_world, .func = v->func, .callback = SHMEMX_GPC_NONE,
                                    .tree = SHMEMX_GPC_NONE, .plain = 1, .pe = (int)op->request.pe, .hdr = v->payload,
                                    .hlen = v->bytes, .rhdr = c->reply, .rhlen = v->rhlen, .nbh = &c->nbh, .nested = 1};
@@ -48,25 +48,23 @@ int shi_proxy_call(struct shi_proxy_place *p, struct shi_engine_op *op, const st
     return -EINPROGRESS;
 }
 
-/* 0 while the cell holds a result that has not been taken. */
-static int give(const struct shi_proxy_place *p, const struct shi_proxy_call *c)
+/* 0 while the result slot is not free. */
+static int give(const struct shi_proxy_ring *p, const struct shi_proxy_call *c)
 {
-    if (c->to_cell && !shi_proxy_cell_free(p, c->op->ticket))
+    if (c->to_slot && !shi_result_free(p, c->op->ticket))
         return 0;
     if (c->nbh.rhsize)
         shi_dheap_move(c->rhdr, c->reply, c->nbh.rhsize);
-    if (c->to_cell)
-        shi_proxy_cell_give(p, c->op->ticket, (uint64_t)(int64_t)c->nbh.status);
+    if (c->to_slot)
+        shi_result_give(p, c->op->ticket, (uint64_t)(int64_t)c->nbh.status);
     else if (c->nbh.status)
         shi_log_error("a global procedure call that a kernel started on PE %u has failed", c->op->request.pe);
     return 1;
 }
 
-void shi_proxy_call_poll(void *place)
+void shi_proxy_call_poll(struct shi_proxy_ring *p)
 {
-    struct shi_proxy_place *p = place;
-    if (p->calls)
-        shi_progress();
+    shi_progress();
     for (struct shi_proxy_call **at = &p->calls, *c; (c = *at);) {
         if (__atomic_load_n(&c->nbh.busy, __ATOMIC_ACQUIRE) || !give(p, c)) { /* A1 */
             at = &c->next;

@@ -43,12 +43,7 @@
 enum { MAX_OPS = 1024, MUCH = 64, POLLS = 200, NAP_US = 20, LAST_NAP_US = 160, LONG_IDLE = 1000, SLICE_NS = 100000 };
 static const uint64_t patience_ns = 2000000000;
 
-struct served {
-    struct shi_proxy_place place;
-    struct served *next;
-};
-
-static struct served *rings;
+static struct shi_proxy_ring *rings;
 static pthread_t thread;
 static int running, stop;
 static int others_launch; /* set once */
@@ -58,14 +53,14 @@ enum { RUN, WAIT, SERVED }; /* what threads of kernels did since the proxy's loo
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 
 /* Poll an engine whose requests are counted: each once, when it has been taken. */
-static int poll_counted(struct served *s)
+static int poll_counted(struct shi_proxy_ring *p)
 {
-    const uint64_t *done = &shi_ring_line(s->place.ring)->done;
-    uint64_t taken = shi_engine_taken(s->place.engine), before = *done;
-    int n = shi_engine_poll(s->place.engine);
-    taken = shi_engine_taken(s->place.engine) - taken;
+    const uint64_t *done = &shi_ring_line(p->ring)->done;
+    uint64_t taken = shi_engine_taken(p->engine), before = *done;
+    int n = shi_engine_poll(p->engine);
+    taken = shi_engine_taken(p->engine) - taken;
     if (taken)
-        shi_stats_ring(taken, *done - before + shi_engine_pending(s->place.engine));
+        shi_stats_ring(taken, *done - before + shi_engine_pending(p->engine));
     return n;
 }
 
@@ -73,8 +68,8 @@ static int poll_counted(struct served *s)
 static int poll_all(void)
 {
     int done = 0;
-    for (struct served *s = __atomic_load_n(&rings, __ATOMIC_ACQUIRE); s; s = s->next) { /* A1 */
-        int n = shi_unlikely(shi_world.watched) ? poll_counted(s) : shi_engine_poll(s->place.engine);
+    for (struct shi_proxy_ring *p = __atomic_load_n(&rings, __ATOMIC_ACQUIRE); p; p = p->next) { /* A1 */
+        int n = shi_unlikely(shi_world.watched) ? poll_counted(p) : shi_engine_poll(p->engine);
         if (n < 0)
             shi_die("proxy", "a request of a kernel failed: %s", strerror(-n));
         done += n;
@@ -93,7 +88,7 @@ static int poll_in_turn(void)
 }
 
 /* Tickets that were handed out by now; the host's copy of the ring learns it too. */
-static uint64_t head_of(const struct shi_proxy_place *p)
+static uint64_t head_of(const struct shi_proxy_ring *p)
 {
     uint64_t head;
     if (p->device_ring == p->ring)
@@ -126,10 +121,10 @@ static int kernels_wait(void)
 }
 
 /* A kernel took a ticket and its slot stays empty: it is starved or stopped, or it will never come back. */
-static void missing(struct served *s, uint64_t now)
+static void missing(struct shi_proxy_ring *p, uint64_t now)
 {
     int ended = !__atomic_load_n(&others_launch, __ATOMIC_RELAXED) && shi_launched_count() && !shi_device->busy();
-    int64_t stuck = shi_engine_stuck(s->place.engine, now, patience_ns); /* once more: what has ended has written before */
+    int64_t stuck = shi_engine_stuck(p->engine, now, patience_ns); /* once more: what has ended has written before */
     if (stuck < 0)
         return;
     if (ended)
@@ -146,10 +141,10 @@ static void look_for_dead(void)
     if (pthread_mutex_trylock(&turn))
         return;
     uint64_t now = shi_now_ns();
-    for (struct served *s = __atomic_load_n(&rings, __ATOMIC_ACQUIRE); s; s = s->next) { /* A1 */
-        head_of(&s->place);
-        if (shi_engine_stuck(s->place.engine, now, patience_ns) >= 0)
-            missing(s, now);
+    for (struct shi_proxy_ring *p = __atomic_load_n(&rings, __ATOMIC_ACQUIRE); p; p = p->next) { /* A1 */
+        head_of(p);
+        if (shi_engine_stuck(p->engine, now, patience_ns) >= 0)
+            missing(p, now);
     }
     pthread_mutex_unlock(&turn);
 }
@@ -236,42 +231,46 @@ static int start_thread(void)
     return -err;
 }
 
-/* What was not complete when it was issued. */
-static void go_on(void *place)
+/* shi_engine_exec.poll: advance the requests in progress. */
+static void go_on(void *ring)
 {
-    shi_staged_poll(place);
+    struct shi_proxy_ring *p = ring;
+    if (shi_world.dev_private)
+        shi_staged_poll();
     shi_remote_poll();
-    shi_proxy_call_poll(place);
-    shi_proxy_send_poll(place);
+    if (p->calls)
+        shi_proxy_call_poll(p);
+    if (p->messages)
+        shi_proxy_send_poll(p);
 }
 
 int shi_proxy_serve(struct shi_ring *ring, const struct shi_ring *device_ring)
 {
-    struct served *s = malloc(sizeof *s);
+    struct shi_proxy_ring *p = malloc(sizeof *p);
     int err = -ENOMEM;
-    if (s) {
-        *s = (struct served){.place = {.ring = ring, .device_ring = device_ring}, .next = rings};
-        const struct shi_engine_exec exec = {shi_proxy_issue, go_on, &s->place};
-        s->place.engine = shi_engine_up(ring, &exec, shi_world.n_pes, MAX_OPS);
+    if (p) {
+        *p = (struct shi_proxy_ring){.ring = ring, .device_ring = device_ring, .next = rings};
+        const struct shi_engine_exec exec = {shi_proxy_issue, go_on, p};
+        p->engine = shi_engine_up(ring, &exec, shi_world.n_pes, MAX_OPS);
     }
-    if (s && s->place.engine) {
-        __atomic_store_n(&rings, s, __ATOMIC_RELEASE); /* R1 */
+    if (p && p->engine) {
+        __atomic_store_n(&rings, p, __ATOMIC_RELEASE); /* R1 */
         err = running ? 0 : start_thread();
     } else {
-        free(s);
+        free(p);
     }
     if (err)
         shi_log_error("a ring for kernels cannot be served: %s", strerror(-err));
     return err;
 }
 
-static int is_done(const struct shi_proxy_place *p, uint64_t head)
+static int is_done(const struct shi_proxy_ring *p, uint64_t head)
 {
     return !((uint64_t)(shi_load_acquire(&shi_ring_line(p->ring)->done) - head) >> 63); /* A3 */
 }
 
 /* Does what the thread would, as that may sleep. */
-static void quiet(const struct shi_proxy_place *p)
+static void quiet(const struct shi_proxy_ring *p)
 {
     uint64_t head = head_of(p);
     SHI_WAIT_UNTIL(is_done(p, head) || (poll_in_turn() && is_done(p, head)),
@@ -280,15 +279,15 @@ static void quiet(const struct shi_proxy_place *p)
 
 void shi_proxy_quiet_ring(const struct shi_ring *ring)
 {
-    for (struct served *s = __atomic_load_n(&rings, __ATOMIC_ACQUIRE); s; s = s->next) /* A1 */
-        if (s->place.ring == ring)
-            quiet(&s->place);
+    for (struct shi_proxy_ring *p = __atomic_load_n(&rings, __ATOMIC_ACQUIRE); p; p = p->next) /* A1 */
+        if (p->ring == ring)
+            quiet(p);
 }
 
 void shi_proxy_quiet(void)
 {
-    for (struct served *s = __atomic_load_n(&rings, __ATOMIC_ACQUIRE); s; s = s->next) /* A1 */
-        quiet(&s->place);
+    for (struct shi_proxy_ring *p = __atomic_load_n(&rings, __ATOMIC_ACQUIRE); p; p = p->next) /* A1 */
+        quiet(p);
 }
 
 void shi_proxy_others_launch(void)
@@ -305,8 +304,8 @@ void shi_proxy_down(void)
         pthread_join(thread, NULL);
     running = 0;
     shi_staged_down();
-    for (struct served *s; (s = rings); free(s)) {
-        rings = s->next;
-        shi_engine_down(s->place.engine);
+    for (struct shi_proxy_ring *p; (p = rings); free(p)) {
+        rings = p->next;
+        shi_engine_down(p->engine);
     }
 }

@@ -33,7 +33,7 @@ struct trip {
     struct shi_net_req req;
     struct shi_reply reply;
     struct shi_after after;
-    struct shi_proxy_place *place;
+    struct shi_proxy_ring *ring;
     struct shi_engine_op *op;
     struct shi_request_view v;
     struct shi_spot at, signal;
@@ -189,9 +189,9 @@ static int confirm(struct trip *t, struct shi_lane *l)
  * the owner of the first has taken it. */
 static int give(const struct trip *t)
 {
-    if (!shi_proxy_cell_free(t->place, t->op->ticket))
+    if (!shi_result_free(t->ring, t->op->ticket))
         return -EAGAIN;
-    shi_proxy_cell_give(t->place, t->op->ticket, t->value);
+    shi_result_give(t->ring, t->op->ticket, t->value);
     return 0;
 }
 
@@ -247,7 +247,7 @@ static int where(uint32_t pe, uint64_t off, size_t bytes, struct shi_spot *out)
     return shi_far_spot(&shi_world.peer[pe], SHI_WRITE, (const char *)shi_world.dev_lo + off, bytes, out);
 }
 
-int shi_remote_issue(struct shi_proxy_place *p, struct shi_engine_op *op, const struct shi_request_view *v)
+int shi_remote_issue(struct shi_proxy_ring *p, struct shi_engine_op *op, const struct shi_request_view *v)
 {
     const struct shi_request *q = &op->request;
     int signals = q->op == SHI_OP_PUT_SIGNAL || q->op == SHI_OP_PUT_SIGNAL_INLINE;
@@ -264,7 +264,7 @@ int shi_remote_issue(struct shi_proxy_place *p, struct shi_engine_op *op, const 
         spare = t->next;
     else if (!(t = aligned_alloc(SHI_LINE_BYTES, shi_round_up(sizeof *t, SHI_LINE_BYTES))))
         return -ENOMEM;
-    *t = (struct trip){.place = p, .op = op, .v = *v, .at = at, .signal = signal, .by_hand = shi_world.dev_private};
+    *t = (struct trip){.ring = p, .op = op, .v = *v, .at = at, .signal = signal, .by_hand = shi_world.dev_private};
     if (t->by_hand && !v->payload && q->op != SHI_OP_AMO && q->op != SHI_OP_GET_INLINE && !(t->bounce = malloc(PIECE_BYTES)))
         return -ENOMEM;
     under_way++;
@@ -276,7 +276,7 @@ int shi_remote_issue(struct shi_proxy_place *p, struct shi_engine_op *op, const 
 
 static void complete(struct trip *t)
 {
-    shi_engine_complete(t->place->engine, t->op, 0);
+    shi_engine_complete(t->ring->engine, t->op, 0);
     finish(t);
 }
 

@@ -24,42 +24,25 @@ static void *target_of(uint32_t pe, uint64_t off, size_t bytes)
     return off < p->dev_bytes && bytes <= p->dev_bytes - off ? (char *)shi_world.dev_lo + p->dev_delta + off : NULL;
 }
 
-static struct shi_ring_cell *cell_of(const struct shi_proxy_place *p, uint64_t ticket)
+static int do_amo(const struct shi_proxy_ring *p, uint64_t ticket, const struct shi_request_view *v, void *at)
 {
-    return (struct shi_ring_cell *)p->ring->cells + (ticket & ((1ull << p->ring->log_n) - 1));
-}
-
-int shi_proxy_cell_free(const struct shi_proxy_place *p, uint64_t ticket)
-{
-    return shi_load_acquire(&cell_of(p, ticket)->tag) == 0; /* A5 */
-}
-
-void shi_proxy_cell_give(const struct shi_proxy_place *p, uint64_t ticket, uint64_t value)
-{
-    struct shi_ring_cell *c = cell_of(p, ticket);
-    c->value = value;
-    shi_store_release(&c->tag, ticket + 1); /* R4 */
-}
-
-static int do_amo(const struct shi_proxy_place *p, uint64_t ticket, const struct shi_request_view *v, void *at)
-{
-    if (v->result == SHI_RESULT_CELL && !shi_proxy_cell_free(p, ticket))
+    if (v->result == SHI_RESULT_CELL && !shi_result_free(p, ticket))
         return -EAGAIN;
     uint64_t old = shi_amo_word(at, v->bytes, v->amo, v->value, v->cond);
     if (v->result == SHI_RESULT_CELL)
-        shi_proxy_cell_give(p, ticket, old);
+        shi_result_give(p, ticket, old);
     else if (v->result == SHI_RESULT_ADDRESS)
         memcpy((void *)v->local, &old, v->bytes); /* little-endian: the low bytes */
     return 0;
 }
 
-static int do_get_inline(const struct shi_proxy_place *p, uint64_t ticket, const void *at, size_t bytes)
+static int do_get_inline(const struct shi_proxy_ring *p, uint64_t ticket, const void *at, size_t bytes)
 {
     uint64_t value = 0;
-    if (!shi_proxy_cell_free(p, ticket))
+    if (!shi_result_free(p, ticket))
         return -EAGAIN;
     memcpy(&value, at, bytes);
-    shi_proxy_cell_give(p, ticket, value);
+    shi_result_give(p, ticket, value);
     return 0;
 }
 
@@ -72,7 +55,7 @@ static int do_signal(const struct shi_request_view *v, uint64_t *at)
     return 0;
 }
 
-static int perform(struct shi_proxy_place *p, struct shi_engine_op *op, const struct shi_request_view *v)
+static int perform(struct shi_proxy_ring *p, struct shi_engine_op *op, const struct shi_request_view *v)
 {
     const struct shi_request *q = &op->request;
     int signals = q->op == SHI_OP_PUT_SIGNAL || q->op == SHI_OP_PUT_SIGNAL_INLINE;
@@ -106,14 +89,14 @@ static enum shi_family family_of(uint32_t op)
     return op == SHI_OP_AMO ? SHI_ATOMICS : op == SHI_OP_GET || op == SHI_OP_GET_INLINE ? SHI_GETS : SHI_PUTS;
 }
 
-int shi_proxy_issue(void *place, struct shi_engine_op *op)
+int shi_proxy_issue(void *ring, struct shi_engine_op *op)
 {
     static const char *const name[] = {[SHI_PUTS] = "kernel_put", [SHI_GETS] = "kernel_get", [SHI_ATOMICS] = "kernel_atomic"};
     struct shi_request_view v;
     enum shi_family family = family_of(op->request.op);
     SHI_SPAN(span, family, name[family], NULL, (int)op->request.pe, 0);
     int err = shi_request_view(&op->request, &v) || op->request.pe >= (uint32_t)shi_world.n_pes ? -EINVAL
-                                                                                                : perform(place, op, &v);
+                                                                                                : perform(ring, op, &v);
     span.way = SHI_BY_RING;
     span.bytes = v.bytes;
     if (err && err != -EINPROGRESS)

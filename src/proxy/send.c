@@ -18,7 +18,7 @@ struct shi_proxy_message {
     struct shmemx_tag_request request;
 };
 
-int shi_proxy_send(struct shi_proxy_place *p, struct shi_engine_op *op, const struct shi_request_view *v)
+int shi_proxy_send(struct shi_proxy_ring *p, struct shi_engine_op *op, const struct shi_request_view *v)
 {
     const void *source = v->payload ? v->payload : (const void *)v->local;
     const struct shi_tag_data data = {.one = {(void *)source, v->bytes}, .n = 1, .bytes = v->bytes};
@@ -38,10 +38,9 @@ int shi_proxy_send(struct shi_proxy_place *p, struct shi_engine_op *op, const st
     return -EINPROGRESS;
 }
 
-void shi_proxy_send_poll(struct shi_proxy_place *p)
+void shi_proxy_send_poll(struct shi_proxy_ring *p)
 {
-    if (p->messages)
-        shi_progress();
+    shi_progress();
     for (struct shi_proxy_message **at = &p->messages, *m; (m = *at);) {
         if (!shi_tag_is_done(&m->request)) {
             at = &m->next;

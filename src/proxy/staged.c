@@ -23,7 +23,7 @@ enum { N_STAGED = 512, OLD = 6, NEW = 7 }; /* where in `data` the word of an ato
 
 /* A request on its way. */
 struct staged {
-    struct shi_proxy_place *place;
+    struct shi_proxy_ring *ring;
     struct shi_engine_op *op;
     struct shi_request_view v;
     enum { LAST, SIGNAL_ADD, AMO, GIVE } next_step; /* what to do when its copies have ended */
@@ -127,7 +127,7 @@ static int begin(struct staged *s)
     }
 }
 
-int shi_staged_issue(struct shi_proxy_place *p, struct shi_engine_op *op, const struct shi_request_view *v, char *at,
+int shi_staged_issue(struct shi_proxy_ring *p, struct shi_engine_op *op, const struct shi_request_view *v, char *at,
                      uint64_t *signal)
 {
     uint64_t nobody = 0, *held = NULL;
@@ -141,7 +141,7 @@ int shi_staged_issue(struct shi_proxy_place *p, struct shi_engine_op *op, const 
     if (held && !__atomic_compare_exchange_n(held, &nobody, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) /* A8 */
         return -EAGAIN;
     unused_ones = s->next;
-    *s = (struct staged){.place = p, .op = op, .v = *v, .at = at, .signal = signal, .held = held, .data = s->data};
+    *s = (struct staged){.ring = p, .op = op, .v = *v, .at = at, .signal = signal, .held = held, .data = s->data};
     int err = begin(s);
     if (err)
         forget(s);
@@ -170,7 +170,7 @@ static int change(struct staged *s)
 /* Take the next step of the first. 0 when it must be tried again. */
 static int go_on(struct staged *s, int err)
 {
-    if (!err && s->next_step == GIVE && !shi_proxy_cell_free(s->place, s->op->ticket))
+    if (!err && s->next_step == GIVE && !shi_result_free(s->ring, s->op->ticket))
         return 0;
     first = s->next;
     if (!first)
@@ -179,18 +179,17 @@ static int go_on(struct staged *s, int err)
     if (!err && more && !(err = change(s)))
         return 1;
     if (!err && s->next_step == GIVE)
-        shi_proxy_cell_give(s->place, s->op->ticket, s->data[OLD]);
+        shi_result_give(s->ring, s->op->ticket, s->data[OLD]);
     struct shi_engine_op *op = s->op;
-    struct shi_engine *engine = s->place->engine;
+    struct shi_engine *engine = s->ring->engine;
     forget(s);
     shi_engine_complete(engine, op, err);
     return 1;
 }
 
-void shi_staged_poll(void *unused)
+void shi_staged_poll(void)
 {
     uint64_t ended = 0;
-    (void)unused;
     if (!first)
         return;
     int err = shi_device->copies_ended(&ended);

@@ -2,7 +2,7 @@
 #ifndef SHI_PROXY_STAGED_H
 #define SHI_PROXY_STAGED_H
 
-#include "proxy/request.h"
+#include "proxy/result.h"
 
 /* Get ready, where device memory is such; the device must be up. 0 or -errno after one line. Pair: shi_staged_down, before
  * the device goes. */
@@ -11,10 +11,10 @@ void shi_staged_down(void);
 
 /* Start a request whose arguments are good. `at` is what it names on its PE, `signal` its signal's word or NULL. As
  * shi_engine_exec.issue. */
-int shi_staged_issue(struct shi_proxy_place *p, struct shi_engine_op *op, const struct shi_request_view *v, char *at,
+int shi_staged_issue(struct shi_proxy_ring *p, struct shi_engine_op *op, const struct shi_request_view *v, char *at,
                      uint64_t *signal);
 
-/* See which have ended, and go on with them. As shi_engine_exec.poll, for the requests of all rings. */
-void shi_staged_poll(void *unused);
+/* Advance the requests of all rings whose copies have ended. */
+void shi_staged_poll(void);
 
 #endif

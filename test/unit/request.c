@@ -29,7 +29,7 @@ void *shi_reach(const struct shi_peer *p, const void *addr, size_t bytes)
     return off < BYTES && bytes <= BYTES - off ? (char *)heap[p->pe] + off : NULL;
 }
 
-int shi_staged_issue(struct shi_proxy_place *p, struct shi_engine_op *op, const struct shi_request_view *v, char *at,
+int shi_staged_issue(struct shi_proxy_ring *p, struct shi_engine_op *op, const struct shi_request_view *v, char *at,
                      uint64_t *signal)
 {
     (void)p, (void)op, (void)v, (void)at, (void)signal;
@@ -37,20 +37,20 @@ int shi_staged_issue(struct shi_proxy_place *p, struct shi_engine_op *op, const 
     return 0;
 }
 
-int shi_remote_issue(struct shi_proxy_place *p, struct shi_engine_op *op, const struct shi_request_view *v)
+int shi_remote_issue(struct shi_proxy_ring *p, struct shi_engine_op *op, const struct shi_request_view *v)
 {
     (void)p, (void)op, (void)v;
     remote++;
     return 0;
 }
 
-int shi_proxy_call(struct shi_proxy_place *p, struct shi_engine_op *op, const struct shi_request_view *v)
+int shi_proxy_call(struct shi_proxy_ring *p, struct shi_engine_op *op, const struct shi_request_view *v)
 {
     (void)p, (void)op, (void)v;
     return 0;
 }
 
-int shi_proxy_send(struct shi_proxy_place *p, struct shi_engine_op *op, const struct shi_request_view *v)
+int shi_proxy_send(struct shi_proxy_ring *p, struct shi_engine_op *op, const struct shi_request_view *v)
 {
     (void)p, (void)op, (void)v;
     return 0;
@@ -76,7 +76,7 @@ void shi_log_error(const char *format, ...) /* refusals are expected here */
 
 static struct shi_ring_cell cells[1 << LOG_N];
 static struct shi_ring ring;
-static struct shi_proxy_place place = {.ring = &ring};
+static struct shi_proxy_ring served = {.ring = &ring};
 static struct shi_engine_op op;
 
 static void begin(int pe)
@@ -94,7 +94,7 @@ static void begin(int pe)
 
 static int issue(void)
 {
-    return shi_proxy_issue(&place, &op);
+    return shi_proxy_issue(&served, &op);
 }
 
 static int amo(int what, uint64_t target, uint64_t bytes, uint64_t value, void *fetch, int result)
