@@ -11,7 +11,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +19,7 @@
 #include "device/ze_result.h"
 #include "host/util/log.h"
 #include "host/util/peer_fd.h"
+#include "host/util/thread.h"
 
 enum { ALIGN = 1 << 16, MAX_DRIVERS = 8, MAX_DEVICES = 64 };
 
@@ -543,16 +543,11 @@ static void *serve_calls(void *none)
     return none;
 }
 
-/* Signals are the program's: none is delivered here. */
 static int start_caller(void)
 {
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    int err = pthread_create(&caller.thread, NULL, serve_calls, NULL);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    int err = shi_thread_start(&caller.thread, serve_calls, NULL, "shmem-queue");
     caller.up = !err;
-    return -err;
+    return err;
 }
 
 static void wait_for_calls(void)

@@ -17,7 +17,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sched.h>
 #include <string.h>
@@ -33,6 +32,7 @@
 #include "host/ops/wait.h"
 #include "host/ops/state.h"
 #include "host/util/log.h"
+#include "host/util/thread.h"
 #include "proxy/call.h"
 #include "proxy/cpu.h"
 #include "proxy/remote.h"
@@ -213,22 +213,17 @@ static void *serve(void *arg)
     return arg;
 }
 
-/* Signals are the program's: none is delivered here. */
 static int start_thread(void)
 {
-    sigset_t all, old;
     int err = shi_staged_up();
     if (err)
         return err;
     stop = 0;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    err = pthread_create(&thread, NULL, serve, NULL);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    err = shi_thread_start(&thread, serve, NULL, "shmem-proxy");
     running = !err;
     if (running && shi_device->while_idle && !shi_world.dev_private)
         shi_device->while_idle(while_idle);
-    return -err;
+    return err;
 }
 
 /* shi_engine_exec.poll: advance the requests in progress. */

@@ -27,7 +27,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -38,6 +37,7 @@
 #include "host/ops/state.h"
 #include "host/util/log.h"
 #include "host/util/spin.h"
+#include "host/util/thread.h"
 
 enum {
     PATIENCE_POLLS = 64,
@@ -245,20 +245,16 @@ int shi_gpc_dispatch(void)
 
 static void *serve(void *arg);
 
-/* Under the lock. Signals are the program's: none is delivered to our threads. 0 or -errno. */
+/* Under the lock. 0 or -errno. */
 static int start_thread(void)
 {
-    sigset_t all, old;
     struct thread *t = malloc(sizeof *t);
     if (!t)
         return -ENOMEM;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    int err = pthread_create(&t->id, NULL, serve, NULL);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    int err = shi_thread_start(&t->id, serve, NULL, "shmem-gpc");
     if (err) {
         free(t);
-        return -err;
+        return err;
     }
     t->next = threads.first;
     threads.first = t;

@@ -17,8 +17,9 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
-#include <signal.h>
 #include <time.h>
+
+#include "host/util/thread.h"
 
 enum { MAX_SOURCES = 4, LOOK_NS = 1000000, RARE_NS = 4000000, LAST_NS = 8000000, OFTEN_NS = 20000 };
 
@@ -118,16 +119,10 @@ static void *serve(void *arg)
     return arg;
 }
 
-/* Signals are the program's: none is delivered here. */
 static int start_thread(void)
 {
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
     __atomic_store_n(&stop, 0, __ATOMIC_RELAXED);
-    int err = pthread_create(&thread, NULL, serve, NULL);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return -err;
+    return shi_thread_start(&thread, serve, NULL, "shmem-progress");
 }
 
 int shi_progress_add(const struct shi_progress_source *source)

@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/util/base.h"
-
 struct shi_pool_item {
     void *object;
     int live;

@@ -8,6 +8,8 @@
 #include <pthread.h>
 #include <stddef.h>
 
+#include "host/util/base.h"
+
 enum { SHI_POOL_DEAD = 256, SHI_POOL_CHUNK = 64 };
 
 enum shi_pool_state { SHI_HANDLE_NONE, SHI_HANDLE_DEAD, SHI_HANDLE_LIVE };
@@ -22,7 +24,7 @@ struct shi_pool {
 };
 
 #define SHI_POOL_OF(TYPE) {.bytes = shi_pool_bytes(sizeof(TYPE)), .lock = PTHREAD_MUTEX_INITIALIZER}
-#define shi_pool_bytes(N) (((N) + 63) / 64 * 64)
+#define shi_pool_bytes(N) (((N) + SHI_LINE_BYTES - 1) / SHI_LINE_BYTES * SHI_LINE_BYTES)
 
 /* A zeroed object, or NULL without memory. Any thread. Pair: shi_pool_put. */
 void *shi_pool_get(struct shi_pool *p);
