@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "ze_cpu/vm.h"
+#include "ze_cpu/launch.h"
 
 struct set {
     struct zc_group *g;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ze_cpu/vm.h"
+#include "ze_cpu/launch.h"
 #include "ze_cpu/ze_cpu.h"
 
 static bool within(uint64_t addr, uint64_t bytes, const void *base, uint64_t size)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "ze_cpu/build.h"
-#include "ze_cpu/vm.h"
+#include "ze_cpu/launch.h"
 #include "ze_cpu/ze_cpu.h"
 
 struct _ze_module_handle_t {

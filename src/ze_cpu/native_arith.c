@@ -1,5 +1,5 @@
 /* native_arith.c - translates arithmetic: integers, floating point, comparisons, conversions, selections. */
-#include "ze_cpu/native.h"
+#include "ze_cpu/native_gen.h"
 
 #if defined(__x86_64__)
 

@@ -1,5 +1,5 @@
 /* native_mem.c - translates addresses, loads, stores, atomics and moves. */
-#include "ze_cpu/native.h"
+#include "ze_cpu/native_gen.h"
 
 #if defined(__x86_64__)
 

@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "ze_cpu/vm.h"
+#include "ze_cpu/launch.h"
 #include "ze_cpu/ze_cpu.h"
 
 /*

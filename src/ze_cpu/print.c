@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "ze_cpu/builtin.h"
-#include "ze_cpu/vm.h"
+#include "ze_cpu/launch.h"
 
 enum { OUT_BYTES = 4096, SPEC_BYTES = 40 };
 

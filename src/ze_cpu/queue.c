@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "ze_cpu/vm.h"
+#include "ze_cpu/launch.h"
 #include "ze_cpu/ze_cpu.h"
 
 enum { WINDOW = 64, GATHER_NS = 200000 };

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "ze_cpu/vm.h"
+#include "ze_cpu/launch.h"
 #include "ze_cpu/ze_cpu.h"
 
 enum { MODEST = 8, PATIENCE = 16, BUSY_TURNS = 32, YIELD_ROUNDS = 4000, NAP_NS = 20000, SUBGROUP_ROUNDS = 64 };

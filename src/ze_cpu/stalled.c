@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ze_cpu/vm.h"
+#include "ze_cpu/launch.h"
 #include "ze_cpu/ze_cpu.h"
 
 enum { PLACES = 64, NAME_BYTES = 64 };

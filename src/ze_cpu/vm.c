@@ -9,7 +9,7 @@
  * A plain access of a kernel is a plain access here, an atomic one has the order that the kernel asked for: a
  * thread sanitizer sees in the machine the races of the kernel.
  */
-#include "ze_cpu/vm.h"
+#include "ze_cpu/launch.h"
 
 #include <math.h>
 #include <string.h>

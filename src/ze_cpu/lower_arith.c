@@ -1,4 +1,4 @@
-/* lower.c - lowers arithmetic, comparisons, selection and composites to operations of the machine. */
+/* lower_arith.c - lowers arithmetic, comparisons, selection and composites to operations of the machine. */
 #include <string.h>
 
 #include "ze_cpu/builtin.h"

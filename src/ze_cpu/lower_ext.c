@@ -1,4 +1,4 @@
-/* ext.c - lowers the instructions of the OpenCL.std extended set. */
+/* lower_ext.c - lowers the instructions of the OpenCL.std extended set. */
 #include "ze_cpu/builtin.h"
 #include "ze_cpu/module.h"
 #include "ze_cpu/op.h"

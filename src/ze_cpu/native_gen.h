@@ -1,12 +1,12 @@
 /*
- * native.h - what the files share that translate lowered code into that of x86-64 (native.c says how it is used): where
+ * native_gen.h - what the files share that translate lowered code into that of x86-64 (native.c says how it is used): where
  * values are, how a turn ends. Each file translates the instructions it knows, by a table of rows.
  */
-#ifndef ZC_NATIVE_H
-#define ZC_NATIVE_H
+#ifndef ZC_NATIVE_GEN_H
+#define ZC_NATIVE_GEN_H
 
 #include "ze_cpu/op.h"
-#include "ze_cpu/vm.h"
+#include "ze_cpu/launch.h"
 #include "ze_cpu/x86.h"
 
 enum { ZC_COPY_MAX = 128 }; /* bytes that are moved without a loop */

@@ -1,6 +1,6 @@
-/* vm.h - the state of running kernels: work-items, resident groups, and the launch they belong to. */
-#ifndef ZC_VM_H
-#define ZC_VM_H
+/* launch.h - the state of running kernels: work-items, resident groups, and the launch they belong to. */
+#ifndef ZC_LAUNCH_H
+#define ZC_LAUNCH_H
 
 #include <stdatomic.h>
 
