@@ -41,7 +41,7 @@ static bool is_built(struct zc_module *m)
     if (setjmp(m->give_up))
         return false;
     zc_parse(m);
-    zc_decode(m);
+    zc_lower(m);
     if (zc_config.native)
         zc_native(m);
     return true;

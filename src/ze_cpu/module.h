@@ -1,6 +1,6 @@
 /*
  * module.h - a SPIR-V module between its words and the code that the machine runs; shared by the files that parse
- * (parse.c, constant.c), lower (cfg.c, decode.c, lower*.c, ext.c) and run it (vm.c, group.c).
+ * (parse.c, constant.c), lower (cfg.c, lower.c, lower*.c, ext.c) and run it (vm.c, group.c).
  *
  * Every value has a slot: a byte offset into the frame of its work-item. The frame starts with the constants and
  * built-in values, equal for all functions; above lie the functions' own slots. OpenCL knows no recursion, so a
@@ -209,8 +209,8 @@ void zc_constant_use(struct zc_module *m, uint32_t id);     /* a function needs 
 uint64_t zc_mask(uint64_t v, unsigned width);
 int64_t zc_sign(uint64_t v, unsigned width);
 
-/* decode.c */
-void zc_decode(struct zc_module *m);
+/* lower.c */
+void zc_lower(struct zc_module *m);
 struct zc_ins *zc_emit(struct zc_module *m, unsigned op, uint32_t d, uint32_t a, uint32_t b);
 uint32_t zc_value(struct zc_module *m, uint32_t id);           /* slot of an operand */
 uint32_t zc_result(struct zc_module *m, const uint32_t *p);    /* slot of p's result, made on first use */

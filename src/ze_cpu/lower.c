@@ -1,6 +1,6 @@
 /*
- * decode.c - lowers the functions of a parsed module: control flow, phis, calls and the layout of frames. What a single
- * instruction becomes is in lower.c, lower_mem.c, lower_group.c and ext.c.
+ * lower.c - lowers the functions of a parsed module: control flow, phis, calls and the layout of frames. What a single
+ * instruction becomes is in lower_*.c.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -528,7 +528,7 @@ static void kernel(struct zc_module *m, struct zc_kernel_info *k)
     k->frame = (m->frame + 63) & ~63u;
 }
 
-void zc_decode(struct zc_module *m)
+void zc_lower(struct zc_module *m)
 {
     resolve_calls(m);
     uint32_t n = 0, *order = zc_keep(m, m->fns.n * sizeof *order), start = (m->frame + 127) & ~127u;
