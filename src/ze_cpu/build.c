@@ -5,8 +5,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "ze_cpu/module.h"
-#include "ze_cpu/ze_cpu.h"
+#include "ze_cpu/config.h"
+#include "ze_cpu/lower.h"
+#include "ze_cpu/native.h"
+#include "ze_cpu/parse.h"
 
 void zc_module_free(struct zc_module *m)
 {

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "ze_cpu/convert.h"
 #include "ze_cpu/spirv.h"
 
 /* ---- floating point --------------------------------------------------------------------------------------------- */

@@ -8,18 +8,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum zc_number { NUMBER_UNSIGNED, NUMBER_SIGNED, NUMBER_FLOAT };
-
-/* How a conversion rounds: SPIR-V's FP rounding modes plus one, 0 for the default. */
-enum { ZC_ROUND_RTE = 1, ZC_ROUND_RTZ, ZC_ROUND_RTP, ZC_ROUND_RTN };
-
-/* One component: *d = f(*s). */
-typedef void (*zc_converter)(void *d, const void *s);
-/* NULL when there is no such conversion. Widths in bytes. */
-zc_converter zc_math_converter(enum zc_number from, unsigned from_width, enum zc_number to, unsigned to_width,
-                               bool saturates);
-const void *zc_math_classify(uint32_t op, unsigned width); /* a zc_converter to bool */
-
 typedef float (*zc_f1)(float);
 typedef float (*zc_f2)(float, float);
 typedef float (*zc_f3)(float, float, float);
@@ -53,8 +41,5 @@ struct zc_math {
 const struct zc_math *zc_math_find(uint32_t n);
 
 zc_bits zc_math_select(void); /* c ? b : a, for scalars */
-
-uint16_t zc_half_from(double v, int how);
-double zc_half_to(uint16_t h);
 
 #endif

@@ -5,9 +5,7 @@
  * postorder every definition comes before its uses (those of phis apart), whatever the order in the file. Blocks that
  * control cannot reach are left out.
  */
-#include <stdlib.h>
-
-#include "ze_cpu/module.h"
+#include "ze_cpu/cfg.h"
 
 static bool is_terminator(uint32_t op)
 {
@@ -51,10 +49,16 @@ static uint32_t targets(struct zc_module *m, const uint32_t *p)
     return 0;
 }
 
+const uint32_t *zc_label(struct zc_module *m, uint32_t id)
+{
+    if (id >= m->bound || m->id[id].what != ID_LABEL || m->id[id].fn != m->cur_fn)
+        zc_fail(m, "id %u is no label of this function", id);
+    return m->w + m->id[id].def;
+}
+
 static uint32_t block_of(struct zc_module *m, uint32_t label)
 {
-    if (label >= m->bound || m->id[label].what != ID_LABEL || m->id[label].fn != m->cur_fn)
-        zc_fail(m, "id %u is no label of this function", label);
+    zc_label(m, label);
     return m->id[label].slot;
 }
 

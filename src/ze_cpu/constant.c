@@ -5,24 +5,11 @@
  * an offset, marked `local`: each resident group adds its own base. A constant gets a slot, copied into every frame,
  * only when a function uses it as a value.
  */
-#include "ze_cpu/module.h"
+#include "ze_cpu/constant.h"
 
 #include <string.h>
 
-#include "ze_cpu/build.h"
-
 enum { GLOBALS_MAX = 1 << 30, LOCALS_MAX = 1 << 24 };
-
-uint64_t zc_mask(uint64_t v, unsigned width)
-{
-    return width >= 8 ? v : v & ((1ull << (8 * width)) - 1);
-}
-
-int64_t zc_sign(uint64_t v, unsigned width)
-{
-    unsigned s = width >= 8 ? 0 : 64 - 8 * width;
-    return (int64_t)(v << s) >> s;
-}
 
 static struct zc_id *constant(struct zc_module *m, uint32_t id)
 {
@@ -76,7 +63,7 @@ static void composite(struct zc_module *m, const uint32_t *p)
     for (uint32_t i = 0; i < n; i++) {
         struct zc_id *part = constant(m, p[3 + i]);
         uint64_t off = 0, size = zc_type(m, part->type)->size;
-        if (zc_type(m, zc_step(m, p[1], i, &off))->size != size || part->local)
+        if (zc_type(m, zc_member(m, p[1], i, &off))->size != size || part->local)
             zc_fail(m, "constituent %u does not fit", i);
         memcpy(m->data.v + at + off, m->data.v + part->at, size);
     }
@@ -102,7 +89,7 @@ static void op_chain(struct zc_module *m, const uint32_t *p)
         if (element && i == 5)
             off += (uint64_t)index * zc_type(m, type)->size;
         else
-            type = zc_step(m, type, (uint64_t)index, &off);
+            type = zc_member(m, type, (uint64_t)index, &off);
     }
     bool local = base->local;
     make_u64(m, p[2], v + off);

@@ -1,13 +1,15 @@
 /* convert.c - conversions between the number types, one component each, by pointer from the machine. */
+#include "ze_cpu/convert.h"
+
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
 
-#include "ze_cpu/builtin.h"
 #include "ze_cpu/module.h"
-#include "ze_cpu/spirv.h"
 
 /* ---- half precision --------------------------------------------------------------------------------------------- */
+
+typedef u16 __attribute__((aligned(1))) half; /* in memory of the kernel */
 
 double zc_half_to(uint16_t h)
 {
@@ -54,6 +56,23 @@ uint16_t zc_half_from(double v, int how)
     }
     int f = (int)m;
     return (uint16_t)(sign | (f < 1024 ? f : (e + 14) << 10 | (f - 1024)));
+}
+
+void zc_half_load(void *to, unsigned width, const void *from, unsigned n)
+{
+    for (unsigned k = 0; k < n; k++) {
+        double v = zc_half_to(((const half *)from)[k]);
+        if (width == 8)
+            ((f64 *)to)[k] = v;
+        else
+            ((f32 *)to)[k] = (float)v;
+    }
+}
+
+void zc_half_store(void *to, const void *from, unsigned width, unsigned n, int how)
+{
+    for (unsigned k = 0; k < n; k++)
+        ((half *)to)[k] = zc_half_from(width == 8 ? ((const f64 *)from)[k] : (double)((const f32 *)from)[k], how);
 }
 
 /* ---- the conversions -------------------------------------------------------------------------------------------- */

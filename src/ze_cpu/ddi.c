@@ -4,13 +4,14 @@
  *
  * A loader may know fewer entries than this driver: nothing is written that the version it asks for does not have.
  */
+#include <level_zero/ze_ddi.h>
 #include <level_zero/zes_api.h>
 #include <level_zero/zes_ddi.h>
 #include <level_zero/zet_api.h>
 #include <level_zero/zet_ddi.h>
 #include <string.h>
 
-#include "ze_cpu/ze_cpu.h"
+#include "ze_cpu/entries.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

@@ -3,56 +3,39 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
+#include "ze_cpu/config.h"
+#include "ze_cpu/entries.h"
+#include "ze_cpu/guard.h"
+#include "ze_cpu/kernel.h"
+#include "ze_cpu/mem.h"
 #include "ze_cpu/module.h"
-#include "ze_cpu/ze_cpu.h"
+#include "ze_cpu/queue.h"
+#include "ze_cpu/run.h"
+#include "ze_cpu/stalled.h"
 
-enum { THREADS_MAX = 256, MEMORY_BITS = 34 };
+struct _ze_driver_handle_t {
+    int unused;
+};
+struct _ze_device_handle_t {
+    uint32_t index;
+};
+struct _ze_context_handle_t {
+    int unused;
+};
 
-/* Sanitizers see what the machine accesses for a kernel, and nothing of what translated code does. */
-#if defined(__has_feature)
-#define ZC_SANITIZED (__has_feature(thread_sanitizer) || __has_feature(address_sanitizer))
-#elif defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define ZC_SANITIZED 1
-#else
-#define ZC_SANITIZED 0
-#endif
+enum { MEMORY_BITS = 34 };
 
-struct zc_config zc_config;
 static struct _ze_driver_handle_t driver;
 static struct _ze_device_handle_t devices[ZC_DEVICES];
 
-/* A number from the environment, held to [least, most]. */
-static unsigned env(const char *name, unsigned otherwise, unsigned least, unsigned most)
-{
-    const char *s = getenv(name);
-    unsigned long v = s && *s ? strtoul(s, NULL, 0) : otherwise;
-    return v < least ? least : v > most ? most : (unsigned)v;
-}
-
 static void up(void)
 {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    zc_config.devices = env("ZE_CPU_DEVICES", 1, 1, ZC_DEVICES);
-    zc_config.threads = env("ZE_CPU_THREADS", cores > 0 ? (unsigned)cores : 1, 1, THREADS_MAX);
-    zc_config.check = env("ZE_CPU_CHECK", 0, 0, 1);
-    zc_config.private_memory = env("ZE_CPU_PRIVATE", 0, 0, 1);
-    zc_config.reorder = env("ZE_CPU_REORDER", 0, 0, 1);
-    zc_config.native =
-        env("ZE_CPU_NATIVE", 1, 0, 1) && !zc_config.check && !zc_config.private_memory && !ZC_SANITIZED;
+    zc_config_up();
     for (uint32_t i = 0; i < ZC_DEVICES; i++)
         devices[i].index = i;
     zc_mem_up();
     zc_guard_up();
-}
-
-uint64_t zc_now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 ze_result_t zc_Init(ze_init_flags_t flags)

@@ -9,6 +9,8 @@
  * F1 (set, seq_cst) -> F2 (load, seq_cst): what the command did is seen by who saw the event. began_ns and ended_ns are
  * written before F1 and read after F2.
  */
+#include "ze_cpu/event.h"
+
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
@@ -21,7 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ze_cpu/ze_cpu.h"
+#include "ze_cpu/config.h"
+#include "ze_cpu/entries.h"
 
 void zc_flag_set(struct zc_flag *f, enum zc_flag_value v)
 {

@@ -10,8 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "ze_cpu/launch.h"
-
 struct set {
     struct zc_group *g;
     const struct zc_ins *i;
@@ -60,11 +58,6 @@ static uint64_t bits_of(double v, unsigned width)
     return width == 4 ? low : all;
 }
 
-static int64_t sign(uint64_t v, unsigned width)
-{
-    return (int64_t)(v << (64 - 8 * width)) >> (64 - 8 * width);
-}
-
 static uint64_t combine(unsigned what, uint64_t a, uint64_t b, unsigned w)
 {
     switch (what) {
@@ -73,11 +66,11 @@ static uint64_t combine(unsigned what, uint64_t a, uint64_t b, unsigned w)
     case GROUP_MUL:
         return a * b;
     case GROUP_SMIN:
-        return sign(a, w) < sign(b, w) ? a : b;
+        return zc_sign(a, w) < zc_sign(b, w) ? a : b;
     case GROUP_UMIN:
         return a < b ? a : b;
     case GROUP_SMAX:
-        return sign(a, w) > sign(b, w) ? a : b;
+        return zc_sign(a, w) > zc_sign(b, w) ? a : b;
     case GROUP_UMAX:
         return a > b ? a : b;
     case GROUP_AND:
@@ -231,6 +224,34 @@ static void compute(const struct set *s, const struct zc_launch *l)
         exchange(s, what, l);
     else if (what != GROUP_BARRIER)
         vote(s, what);
+}
+
+/* ---- results of a ballot ----------------------------------------------------------------------------------------- */
+
+void zc_ballot(const struct zc_item *it, const struct zc_ins *i)
+{
+    uint32_t lane = it->index % ZC_SUBGROUP, mask, bit, r;
+    memcpy(&mask, it->f + i->a, sizeof mask);
+    mask &= (1u << ZC_SUBGROUP) - 1;
+    switch (i->w) {
+    case BALLOT_INVERSE:
+        it->f[i->d] = mask >> lane & 1;
+        return;
+    case BALLOT_EXTRACT:
+        memcpy(&bit, it->f + i->b, sizeof bit);
+        it->f[i->d] = bit < 32 && mask >> bit & 1;
+        return;
+    case BALLOT_COUNT:
+        mask &= i->n == GROUP_INCLUSIVE ? (2u << lane) - 1 : i->n == GROUP_EXCLUSIVE ? (1u << lane) - 1 : ~0u;
+        r = (uint32_t)__builtin_popcount(mask);
+        break;
+    case BALLOT_LOW:
+        r = mask ? (uint32_t)__builtin_ctz(mask) : 0;
+        break;
+    default:
+        r = mask ? 31u - (uint32_t)__builtin_clz(mask) : 0;
+    }
+    memcpy(it->f + i->d, &r, sizeof r);
 }
 
 /* ---- who takes part --------------------------------------------------------------------------------------------- */

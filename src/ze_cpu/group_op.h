@@ -2,6 +2,8 @@
 #ifndef ZC_GROUP_OP_H
 #define ZC_GROUP_OP_H
 
+#include "ze_cpu/launch.h"
+
 /* Those up to GROUP_EQUAL have results of a type of their own; from GROUP_ADD on they have a mode. */
 enum zc_group_op {
     GROUP_BARRIER, GROUP_ELECT, GROUP_ALL, GROUP_ANY, GROUP_BALLOT, GROUP_EQUAL,
@@ -16,5 +18,11 @@ enum zc_group_op {
 enum { GROUP_UNIFORM = 0x80 };
 
 enum zc_ballot_op { BALLOT_INVERSE, BALLOT_EXTRACT, BALLOT_COUNT, BALLOT_LOW, BALLOT_HIGH };
+/* OP_GATHER: a work-item takes a result from a ballot (i->w: enum zc_ballot_op) without the other work-items. */
+void zc_ballot(const struct zc_item *it, const struct zc_ins *i);
+
+/* Let the items of one scope pass the OP_GROUP they wait at. Returns whether any did. */
+bool zc_group_pass(struct zc_group *g, const struct zc_launch *l, uint32_t first, uint32_t end, unsigned scope,
+                   bool stalled);
 
 #endif

@@ -3,13 +3,15 @@
  * sees (ZE_CPU_PRIVATE): its own frame and local memory, the module's variables, and USM. Where they are not checked, the
  * report of a crash names the kernel.
  */
+#include "ze_cpu/guard.h"
+
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "ze_cpu/launch.h"
-#include "ze_cpu/ze_cpu.h"
+#include "ze_cpu/config.h"
+#include "ze_cpu/mem.h"
 
 static bool within(uint64_t addr, uint64_t bytes, const void *base, uint64_t size)
 {

@@ -1,11 +1,14 @@
 /* kernel.c - modules and kernels as Level Zero has them; what is in a module is built by build.c. */
+#include "ze_cpu/kernel.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ze_cpu/build.h"
+#include "ze_cpu/config.h"
+#include "ze_cpu/entries.h"
 #include "ze_cpu/launch.h"
-#include "ze_cpu/ze_cpu.h"
 
 struct _ze_module_handle_t {
     struct zc_module *m;

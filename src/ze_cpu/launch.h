@@ -72,30 +72,4 @@ struct zc_vm {
     const char *what;
 };
 
-/* vm.c: run an item until it stops. */
-enum zc_stop zc_vm_run(struct zc_vm *x, struct zc_item *it);
-/* i has polled value: whether the item gives up its turn. Then its pc is behind i. */
-enum zc_stop zc_vm_polled(struct zc_item *it, const struct zc_ins *i, uint64_t value);
-/* The address a if it is of that storage class for the item, or 0. */
-uint64_t zc_vm_to_space(const struct zc_item *it, uint64_t a, uint32_t storage);
-/* What OP_NATIVE calls. Returns the instruction to go on with and the jumps left; or none, and why it stopped, pc set. */
-struct zc_step {
-    const struct zc_ins *next;
-    uint64_t left; /* or enum zc_stop */
-};
-typedef struct zc_step (*zc_native_code)(uint8_t *frame, struct zc_item *it, uint64_t left);
-/* guard.c: the address to use for one that the kernel named, or 0 after noting a fault. */
-uint64_t zc_vm_guard(struct zc_vm *x, const struct zc_item *it, uint64_t addr, uint64_t bytes, const char *what);
-void zc_vm_report(const struct zc_vm *x, const struct zc_item *it);
-/* print.c: OpenCL's printf; args are slot, kind, width, components. Returns what printf returns. */
-int zc_vm_print(struct zc_vm *x, const struct zc_item *it, uint64_t fmt, const uint32_t *args, uint32_t n);
-/* group_op.c: let the items of one scope pass the OP_GROUP they wait at. Returns whether any did. */
-bool zc_group_pass(struct zc_group *g, const struct zc_launch *l, uint32_t first, uint32_t end, unsigned scope,
-                   bool stalled);
-/* run.c: work on a launch until no group is left for this thread. */
-void zc_run_groups(struct zc_worker *w, struct zc_launch *l);
-void zc_worker_free(struct zc_worker *w);
-/* pool.c: run a launch to its end on this thread and helpers. Returns 0, or -1 after a fault. */
-int zc_run(struct zc_worker *w, struct zc_launch *l);
-
 #endif

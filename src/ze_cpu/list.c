@@ -2,7 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ze_cpu/ze_cpu.h"
+#include "ze_cpu/entries.h"
+#include "ze_cpu/kernel.h"
+#include "ze_cpu/queue.h"
 
 struct _ze_command_list_handle_t {
     struct zc_command *head, **tail;

@@ -2,223 +2,16 @@
  * lower.c - lowers the functions of a parsed module: control flow, phis, calls and the layout of frames. What a single
  * instruction becomes is in lower_*.c.
  */
-#include <stdlib.h>
-#include <string.h>
+#include "ze_cpu/lower.h"
 
-#include "ze_cpu/module.h"
+#include "ze_cpu/cfg.h"
+#include "ze_cpu/emit.h"
 #include "ze_cpu/op.h"
+#include "ze_cpu/phi.h"
 
 enum { FIX_D, FIX_B, FIX_C, FIX_EXTRA };
-enum { PHIS_MAX = 512, SCAN_MAX = 200 };
-
-unsigned zc_log2(unsigned width)
-{
-    return width == 1 ? 0 : width == 2 ? 1 : width == 4 ? 2 : 3;
-}
-
-struct zc_ins *zc_emit(struct zc_module *m, unsigned op, uint32_t d, uint32_t a, uint32_t b)
-{
-    struct zc_ins *i = zc_push(m, m->code);
-    i->op = (uint16_t)op;
-    i->n = 1;
-    i->d = d;
-    i->a = a;
-    i->b = b;
-    return i;
-}
-
-uint32_t zc_temp(struct zc_module *m, unsigned width)
-{
-    return zc_slot_new(m, width, width);
-}
-
-void zc_move(struct zc_module *m, uint32_t d, uint32_t s, uint64_t size)
-{
-    if (d == s)
-        return;
-    bool plain = (size == 1 || size == 2 || size == 4 || size == 8) && !((d | s) % size);
-    zc_emit(m, plain ? OP_MOV_1 + zc_log2((unsigned)size) : OP_MOV_N, d, s, (uint32_t)size);
-}
-
-/* ---- slots of values -------------------------------------------------------------------------------------------- */
-
-uint32_t zc_value(struct zc_module *m, uint32_t id)
-{
-    zc_type_of(m, id);
-    struct zc_id *v = &m->id[id];
-    if (v->builtin && v->what == ID_CONSTANT) {
-        uint32_t t = zc_temp(m, 8);
-        zc_emit(m, OP_LEA, t, v->slot, 0);
-        return t;
-    }
-    if (v->what == ID_VALUE && v->fn != m->cur_fn)
-        zc_fail(m, "id %u belongs to another function", id);
-    if (v->folded) {
-        int64_t imm;
-        uint32_t t = zc_temp(m, 8), base = zc_flat(m, id, &imm);
-        zc_emit(m, OP_PADD, t, base, 0)->imm = imm;
-        return t;
-    }
-    if (!v->slotted)
-        zc_fail(m, "id %u is used before its definition", id);
-    return v->slot;
-}
-
-uint32_t zc_result(struct zc_module *m, const uint32_t *p)
-{
-    struct zc_id *v = &m->id[p[2]];
-    if (!v->slotted) {
-        struct zc_type *t = zc_type(m, p[1]);
-        v->slot = zc_slot_new(m, t->size, t->align);
-        v->slotted = true;
-    }
-    return v->slot;
-}
-
-void zc_alias(struct zc_module *m, const uint32_t *p, uint32_t slot)
-{
-    struct zc_type *t = zc_type(m, p[1]);
-    if (m->id[p[2]].slotted || slot % (t->align > 16 ? 16 : t->align)) {
-        zc_move(m, zc_result(m, p), slot, t->size);
-        return;
-    }
-    m->id[p[2]].slot = slot;
-    m->id[p[2]].slotted = true;
-}
-
-/* Does the value of word w, if it is an id, lie in or depend on the bytes of slot s? */
-static bool depends(struct zc_module *m, uint32_t w, uint32_t s, uint32_t size)
-{
-    if (!w || w >= m->bound)
-        return false;
-    struct zc_id *v = &m->id[w];
-    if (v->what != ID_VALUE || v->fn != m->cur_fn)
-        return false;
-    if (v->folded)
-        return (v->addr.base + 8 > s && v->addr.base < s + size) ||
-               (v->addr.index != ZC_NONE && v->addr.index + 8 > s && v->addr.index < s + size);
-    return v->slotted && v->slot + zc_type(m, v->type)->size > s && v->slot < s + size;
-}
-
-static bool is_phi_or_line(const uint32_t *q)
-{
-    return ZC_OP(q) == OpPhi || ZC_OP(q) == OpLine || ZC_OP(q) == OpNoLine;
-}
-
-/* The value that phi q takes when control comes from the current block, or 0. */
-static uint32_t incoming(struct zc_module *m, const uint32_t *q)
-{
-    for (uint32_t i = 3; i + 1 < ZC_WORDS(q); i += 2)
-        if (q[i + 1] == m->block)
-            return q[i];
-    return 0;
-}
-
-static const uint32_t *label(struct zc_module *m, uint32_t id)
-{
-    if (id >= m->bound || m->id[id].what != ID_LABEL || m->id[id].fn != m->cur_fn)
-        zc_fail(m, "id %u is no label of this function", id);
-    return m->w + m->id[id].def;
-}
-
-/* The next instruction; every function ends with OpFunctionEnd, so inside one there is always a next. */
-static const uint32_t *next(const uint32_t *q)
-{
-    return q + ZC_WORDS(q);
-}
-
-/*
- * The slot of p's result. When the block jumps back to a loop head whose phi takes this very value, and nothing between
- * here and the jump needs the phi's old value, both share one slot and the jump needs no move: after the jump the value
- * is the phi's. (A jump forward is another matter: the loop changes its phi, and others may need the value it began
- * with.) Only for results that are written by one instruction after it has read its operands.
- */
-uint32_t zc_result_phi(struct zc_module *m, const uint32_t *p)
-{
-    struct zc_id *v = &m->id[p[2]];
-    const uint32_t *q = next(p), *phi = NULL;
-    int left = SCAN_MAX;
-    for (; ZC_OP(q) < OpLoopMerge && ZC_OP(q) != OpFunctionEnd && left; q = next(q))
-        left--;
-    while (ZC_OP(q) == OpLoopMerge || ZC_OP(q) == OpSelectionMerge)
-        q = next(q);
-    if (v->slotted || ZC_OP(q) != OpBranch)
-        return zc_result(m, p);
-    const uint32_t *head = next(label(m, q[1]));
-    for (const uint32_t *r = head; is_phi_or_line(r); r = next(r))
-        if (ZC_OP(r) == OpPhi && r[1] == p[1] && incoming(m, r) == p[2])
-            phi = r;
-    if (!phi || !zc_dominates(m, q[1], m->block) || !m->id[phi[2]].slotted)
-        return zc_result(m, p);
-    uint32_t s = m->id[phi[2]].slot, size = (uint32_t)zc_type(m, p[1])->size;
-    for (const uint32_t *r = next(p); r < q; r = next(r))
-        for (uint32_t i = 1; i < ZC_WORDS(r); i++)
-            if (depends(m, r[i], s, size))
-                return zc_result(m, p);
-    for (const uint32_t *r = head; is_phi_or_line(r); r = next(r))
-        if (ZC_OP(r) == OpPhi && r != phi && depends(m, incoming(m, r), s, size))
-            return zc_result(m, p);
-    v->slot = s;
-    v->slotted = true;
-    return s;
-}
 
 /* ---- edges ------------------------------------------------------------------------------------------------------ */
-
-struct move {
-    uint32_t d, s, size;
-};
-
-static bool overlap(const struct move *w, const struct move *r)
-{
-    return w->d < r->s + r->size && r->s < w->d + w->size;
-}
-
-/* Emit moves that happen all at once: first those that overwrite no other's source; a cycle is cut by a copy. */
-static void parallel(struct zc_module *m, struct move *mv, uint32_t n)
-{
-    while (n) {
-        uint32_t pick = ZC_NONE;
-        for (uint32_t i = 0; i < n && pick == ZC_NONE; i++) {
-            bool free = true;
-            for (uint32_t j = 0; j < n && free; j++)
-                free = j == i || !overlap(&mv[i], &mv[j]);
-            if (free)
-                pick = i;
-        }
-        if (pick == ZC_NONE) {
-            uint32_t t = zc_slot_new(m, mv[0].size, 16);
-            zc_move(m, t, mv[0].s, mv[0].size);
-            mv[0].s = t;
-            continue;
-        }
-        zc_move(m, mv[pick].d, mv[pick].s, mv[pick].size);
-        mv[pick] = mv[--n];
-    }
-}
-
-/* The moves into the phis of a block, from the current one. Returns how many. */
-static uint32_t phi_moves(struct zc_module *m, uint32_t to, struct move *mv)
-{
-    uint32_t n = 0;
-    for (const uint32_t *q = next(label(m, to)); is_phi_or_line(q); q = next(q)) {
-        if (ZC_OP(q) != OpPhi)
-            continue;
-        uint32_t v = incoming(m, q);
-        if (!v)
-            zc_fail(m, "phi %u has no value for the jump from %u", q[2], m->block);
-        uint32_t size = (uint32_t)zc_type(m, q[1])->size;
-        if (zc_type_of(m, v)->size != size)
-            zc_fail(m, "phi %u takes a value of another size", q[2]);
-        struct move one = {zc_result(m, q), zc_value(m, v), size};
-        if (one.d == one.s)
-            continue;
-        if (n == PHIS_MAX)
-            zc_fail(m, "more than %d phis", PHIS_MAX);
-        mv[n++] = one;
-    }
-    return n;
-}
 
 static void fix(struct zc_module *m, uint32_t to, uint32_t at, uint8_t field)
 {
@@ -251,21 +44,19 @@ static void set_target(struct zc_module *m, uint32_t at, uint8_t field, uint32_t
 /* A target of an instruction that has several: straight to the label, or to the moves that come first. */
 static void edge(struct zc_module *m, uint32_t to, uint32_t at, uint8_t field)
 {
-    struct move mv[PHIS_MAX];
-    uint32_t stub = m->code.n, n = phi_moves(m, to, mv);
-    if (!n && stub == m->code.n) {
+    uint32_t stub = m->code.n;
+    zc_phi_moves(m, to);
+    if (stub == m->code.n) {
         fix(m, to, at, field);
         return;
     }
-    parallel(m, mv, n);
     jump(m, to);
     set_target(m, at, field, stub);
 }
 
 static void branch(struct zc_module *m, const uint32_t *p)
 {
-    struct move mv[PHIS_MAX];
-    parallel(m, mv, phi_moves(m, p[1], mv));
+    zc_phi_moves(m, p[1]);
     if (p[1] != m->next_block)
         jump(m, p[1]);
 }
@@ -432,7 +223,7 @@ static void function(struct zc_module *m, uint32_t index)
     m->frame = f->base;
     f->pc = m->code.n;
     zc_cfg(m, f);
-    for (const uint32_t *p = m->w + f->def; p < m->w + f->end; p = next(p))
+    for (const uint32_t *p = m->w + f->def; p < m->w + f->end; p = zc_next(p))
         if (ZC_OP(p) == OpFunctionParameter || ZC_OP(p) == OpPhi) {
             m->cur = (uint32_t)(p - m->w);
             zc_result(m, p);
@@ -440,14 +231,14 @@ static void function(struct zc_module *m, uint32_t index)
     for (uint32_t i = 0; i < m->ranked.n; i++) {
         struct zc_block b = m->ranked.v[i];
         m->next_block = i + 1 < m->ranked.n ? m->ranked.v[i + 1].label : 0;
-        for (const uint32_t *p = m->w + b.first; p <= m->w + b.last; p = next(p))
+        for (const uint32_t *p = m->w + b.first; p <= m->w + b.last; p = zc_next(p))
             instruction(m, p);
     }
     m->cur = f->end;
     zc_emit(m, OP_TRAP, 0, 0, 0);
     for (uint32_t i = 0; i < m->fixes.n; i++) {
         struct zc_fix *x = &m->fixes.v[i];
-        label(m, x->label);
+        zc_label(m, x->label);
         set_target(m, x->at, x->field, m->id[x->label].at);
     }
     f->size = m->frame - f->base;

@@ -1,9 +1,13 @@
 /* lower_arith.c - lowers arithmetic, comparisons, selection and composites to operations of the machine. */
+#include "ze_cpu/lower.h"
+
 #include <string.h>
 
 #include "ze_cpu/builtin.h"
-#include "ze_cpu/module.h"
+#include "ze_cpu/convert.h"
+#include "ze_cpu/emit.h"
 #include "ze_cpu/op.h"
+#include "ze_cpu/phi.h"
 
 /* ---- one operation for one instruction -------------------------------------------------------------------------- */
 
@@ -42,12 +46,6 @@ static const struct arith table[] = {
 };
 /* clang-format on */
 
-static struct zc_shape shape_of(struct zc_module *m, uint32_t id)
-{
-    zc_type_of(m, id);
-    return zc_shape(m, m->id[id].type);
-}
-
 static bool same(struct zc_shape a, struct zc_shape b)
 {
     return a.width == b.width && a.n == b.n && (a.kind == KIND_FLOAT) == (b.kind == KIND_FLOAT) &&
@@ -70,7 +68,7 @@ static unsigned family(unsigned vm, struct zc_shape s)
 /* A shift amount of another width is brought to that of the value. */
 static uint32_t shift_amount(struct zc_module *m, uint32_t id, struct zc_shape to)
 {
-    struct zc_shape s = shape_of(m, id);
+    struct zc_shape s = zc_shape_of(m, id);
     uint32_t slot = zc_value(m, id);
     if (s.width == to.width)
         return slot;
@@ -111,7 +109,7 @@ static void check_rule(struct zc_module *m, enum rule rule, struct zc_shape r, s
 static void by_rule(struct zc_module *m, const uint32_t *p, struct arith how)
 {
     bool one = how.rule == INT1 || how.rule == FLT1;
-    struct zc_shape r = zc_shape(m, p[1]), a = shape_of(m, p[3]), b = one ? a : shape_of(m, p[4]);
+    struct zc_shape r = zc_shape(m, p[1]), a = zc_shape_of(m, p[3]), b = one ? a : zc_shape_of(m, p[4]);
     check_rule(m, how.rule, r, a, b);
     uint32_t sa = zc_value(m, p[3]), sb = one ? 0 : how.rule == SHIFT ? shift_amount(m, p[4], a) : zc_value(m, p[4]);
     uint32_t d = r.n == 1 ? zc_result_phi(m, p) : zc_result(m, p);
@@ -122,7 +120,7 @@ static void by_rule(struct zc_module *m, const uint32_t *p, struct arith how)
 
 static void classify(struct zc_module *m, const uint32_t *p)
 {
-    struct zc_shape r = zc_shape(m, p[1]), a = shape_of(m, p[3]);
+    struct zc_shape r = zc_shape(m, p[1]), a = zc_shape_of(m, p[3]);
     need(m, a.kind == KIND_FLOAT && a.width >= 4 && r.kind == KIND_BOOL && r.n == a.n);
     uint32_t s = zc_value(m, p[3]);
     struct zc_ins *i = zc_emit(m, OP_CONVERT, zc_result(m, p), s, 0);
@@ -134,8 +132,8 @@ static void classify(struct zc_module *m, const uint32_t *p)
 
 static void remainder_of(struct zc_module *m, const uint32_t *p)
 {
-    struct zc_shape r = zc_shape(m, p[1]), a = shape_of(m, p[3]);
-    need(m, a.kind == KIND_FLOAT && a.width >= 4 && same(r, a) && same(a, shape_of(m, p[4])));
+    struct zc_shape r = zc_shape(m, p[1]), a = zc_shape_of(m, p[3]);
+    need(m, a.kind == KIND_FLOAT && a.width >= 4 && same(r, a) && same(a, zc_shape_of(m, p[4])));
     uint32_t sa = zc_value(m, p[3]), sb = zc_value(m, p[4]);
     struct zc_ins *i = zc_emit(m, OP_CALL_2, zc_result(m, p), sa, sb);
     i->n = a.n;
@@ -145,7 +143,7 @@ static void remainder_of(struct zc_module *m, const uint32_t *p)
 
 static void bits(struct zc_module *m, const uint32_t *p)
 {
-    struct zc_shape r = zc_shape(m, p[1]), a = shape_of(m, p[3]);
+    struct zc_shape r = zc_shape(m, p[1]), a = zc_shape_of(m, p[3]);
     need(m, a.kind == KIND_INT && same(r, a));
     uint32_t s = zc_value(m, p[3]);
     struct zc_ins *i = zc_emit(m, OP_CALL_INT, zc_result(m, p), s, s);
@@ -158,7 +156,7 @@ static void bits(struct zc_module *m, const uint32_t *p)
 static void select_value(struct zc_module *m, const uint32_t *p)
 {
     struct zc_type *t = zc_type(m, p[1]);
-    struct zc_shape c = shape_of(m, p[3]);
+    struct zc_shape c = zc_shape_of(m, p[3]);
     need(m, c.kind == KIND_BOOL && m->id[p[4]].type == p[1] && m->id[p[5]].type == p[1]);
     uint32_t sc = zc_value(m, p[3]), a = zc_value(m, p[4]), b = zc_value(m, p[5]), d = zc_result(m, p);
     struct zc_ins *i;
@@ -178,7 +176,7 @@ static void select_value(struct zc_module *m, const uint32_t *p)
 
 static void any_all(struct zc_module *m, const uint32_t *p)
 {
-    struct zc_shape a = shape_of(m, p[3]);
+    struct zc_shape a = zc_shape_of(m, p[3]);
     need(m, a.kind == KIND_BOOL && zc_type(m, p[1])->kind == KIND_BOOL);
     uint32_t s = zc_value(m, p[3]);
     zc_emit(m, ZC_OP(p) == OpAny ? OP_ANY : OP_ALL, zc_result(m, p), s, 0)->n = a.n;
@@ -186,7 +184,7 @@ static void any_all(struct zc_module *m, const uint32_t *p)
 
 static void logical_not(struct zc_module *m, const uint32_t *p)
 {
-    struct zc_shape a = shape_of(m, p[3]), r = zc_shape(m, p[1]);
+    struct zc_shape a = zc_shape_of(m, p[3]), r = zc_shape(m, p[1]);
     need(m, a.kind == KIND_BOOL && r.kind == KIND_BOOL && a.n == r.n);
     uint32_t s = zc_value(m, p[3]);
     zc_emit(m, OP_LNOT, zc_result(m, p), s, 0)->n = a.n;
@@ -195,7 +193,7 @@ static void logical_not(struct zc_module *m, const uint32_t *p)
 /* Vector times scalar, dot product: one operation a component. */
 static void times_scalar(struct zc_module *m, const uint32_t *p)
 {
-    struct zc_shape r = zc_shape(m, p[1]), a = shape_of(m, p[3]), b = shape_of(m, p[4]);
+    struct zc_shape r = zc_shape(m, p[1]), a = zc_shape_of(m, p[3]), b = zc_shape_of(m, p[4]);
     need(m, a.kind == KIND_FLOAT && a.width >= 4 && same(r, a) && b.n == 1 && b.kind == KIND_FLOAT &&
                 b.width == a.width);
     uint32_t sa = zc_value(m, p[3]), sb = zc_value(m, p[4]), d = zc_result(m, p);
@@ -205,8 +203,8 @@ static void times_scalar(struct zc_module *m, const uint32_t *p)
 
 static void dot(struct zc_module *m, const uint32_t *p)
 {
-    struct zc_shape r = zc_shape(m, p[1]), a = shape_of(m, p[3]);
-    need(m, a.kind == KIND_FLOAT && a.width >= 4 && same(a, shape_of(m, p[4])) && r.n == 1 && r.kind == KIND_FLOAT &&
+    struct zc_shape r = zc_shape(m, p[1]), a = zc_shape_of(m, p[3]);
+    need(m, a.kind == KIND_FLOAT && a.width >= 4 && same(a, zc_shape_of(m, p[4])) && r.n == 1 && r.kind == KIND_FLOAT &&
                 r.width == a.width);
     uint32_t sa = zc_value(m, p[3]), sb = zc_value(m, p[4]), d = zc_result(m, p), t = zc_temp(m, a.width);
     unsigned wide = a.width == 8;
@@ -221,8 +219,8 @@ static void dot(struct zc_module *m, const uint32_t *p)
 static void extended(struct zc_module *m, const uint32_t *p)
 {
     struct zc_type *t = zc_type(m, p[1]);
-    struct zc_shape a = shape_of(m, p[3]);
-    need(m, t->kind == KIND_STRUCT && t->n == 2 && same(a, shape_of(m, p[4])) && same(a, zc_shape(m, t->member[0])) &&
+    struct zc_shape a = zc_shape_of(m, p[3]);
+    need(m, t->kind == KIND_STRUCT && t->n == 2 && same(a, zc_shape_of(m, p[4])) && same(a, zc_shape(m, t->member[0])) &&
                 same(a, zc_shape(m, t->member[1])) && a.kind == KIND_INT);
     uint32_t sa = zc_value(m, p[3]), sb = zc_value(m, p[4]), d = zc_result(m, p);
     static const uint16_t low[] = {OP_ADD_1, OP_SUB_1, OP_MUL_1, OP_MUL_1};
@@ -289,7 +287,7 @@ bool zc_lower_arith(struct zc_module *m, const uint32_t *p)
 static uint32_t walk(struct zc_module *m, const uint32_t *p, uint32_t type, uint32_t first, uint64_t *off)
 {
     for (uint32_t i = first; i < ZC_WORDS(p); i++)
-        type = zc_step(m, type, p[i], off);
+        type = zc_member(m, type, p[i], off);
     return type;
 }
 
@@ -301,10 +299,10 @@ static void construct(struct zc_module *m, const uint32_t *p)
         struct zc_shape part = {0, 0, 1};
         uint64_t off = 0, size = zc_type_of(m, p[i])->size;
         if (t->kind == KIND_VECTOR) { /* parts may be vectors */
-            part = shape_of(m, p[i]);
+            part = zc_shape_of(m, p[i]);
             size = (uint64_t)part.n * part.width;
         }
-        uint64_t want = zc_type(m, zc_step(m, p[1], n, &off))->size;
+        uint64_t want = zc_type(m, zc_member(m, p[1], n, &off))->size;
         need(m, t->kind == KIND_VECTOR ? part.width == want && n + part.n <= t->n : size == want);
         zc_move(m, d + (uint32_t)off, zc_value(m, p[i]), size);
         n += part.n;
@@ -334,7 +332,7 @@ static void insert(struct zc_module *m, const uint32_t *p)
 
 static void shuffle(struct zc_module *m, const uint32_t *p)
 {
-    struct zc_shape r = zc_shape(m, p[1]), a = shape_of(m, p[3]), b = shape_of(m, p[4]);
+    struct zc_shape r = zc_shape(m, p[1]), a = zc_shape_of(m, p[3]), b = zc_shape_of(m, p[4]);
     need(m, r.width == a.width && r.width == b.width && r.n > 1 && ZC_WORDS(p) == 5u + r.n);
     uint32_t sa = zc_value(m, p[3]), sb = zc_value(m, p[4]), d = zc_result(m, p);
     for (uint32_t i = 0; i < r.n; i++) {
@@ -349,8 +347,8 @@ static void shuffle(struct zc_module *m, const uint32_t *p)
 static void dynamic(struct zc_module *m, const uint32_t *p)
 {
     bool put = ZC_OP(p) == OpVectorInsertDynamic;
-    struct zc_shape v = shape_of(m, p[3]), x = shape_of(m, p[put ? 5 : 4]),
-                    e = put ? shape_of(m, p[4]) : zc_shape(m, p[1]);
+    struct zc_shape v = zc_shape_of(m, p[3]), x = zc_shape_of(m, p[put ? 5 : 4]),
+                    e = put ? zc_shape_of(m, p[4]) : zc_shape(m, p[1]);
     need(m, v.n > 1 && x.kind == KIND_INT && x.n == 1 && e.n == 1 && e.width == v.width);
     need(m, !put || m->id[p[3]].type == p[1]);
     uint32_t s = zc_value(m, p[3]), at = zc_resize(m, zc_value(m, p[put ? 5 : 4]), x.width, 8, false);

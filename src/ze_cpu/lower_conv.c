@@ -1,24 +1,10 @@
 /* lower_conv.c - lowers conversions between scalar and vector types; those that change no bit cost nothing. */
+#include "ze_cpu/lower.h"
+
 #include "ze_cpu/builtin.h"
-#include "ze_cpu/module.h"
+#include "ze_cpu/convert.h"
+#include "ze_cpu/emit.h"
 #include "ze_cpu/op.h"
-
-/* A scalar integer at `slot` in another width; narrowing needs no instruction, as the low bytes come first. */
-uint32_t zc_resize(struct zc_module *m, uint32_t slot, unsigned from, unsigned to, bool sign)
-{
-    static const uint8_t nth[4][4] = {{0, 0, 1, 2}, {0, 0, 3, 4}, {0, 0, 0, 5}, {0, 0, 0, 0}};
-    if (from >= to)
-        return slot;
-    uint32_t d = zc_temp(m, to);
-    zc_emit(m, (sign ? OP_SX_1_2 : OP_ZX_1_2) + nth[zc_log2(from)][zc_log2(to)], d, slot, 0);
-    return d;
-}
-
-static struct zc_shape shape_of(struct zc_module *m, uint32_t id)
-{
-    zc_type_of(m, id);
-    return zc_shape(m, m->id[id].type);
-}
 
 /* Round components to integers first, in a mode that the conversion itself does not have. Returns where they lie. */
 static uint32_t rounded(struct zc_module *m, uint32_t slot, struct zc_shape a, int mode)
@@ -33,7 +19,7 @@ static uint32_t rounded(struct zc_module *m, uint32_t slot, struct zc_shape a, i
 
 static void convert(struct zc_module *m, const uint32_t *p, enum zc_number from, enum zc_number to)
 {
-    struct zc_shape r = zc_shape(m, p[1]), a = shape_of(m, p[3]);
+    struct zc_shape r = zc_shape(m, p[1]), a = zc_shape_of(m, p[3]);
     if (r.n != a.n)
         zc_fail(m, "the types of result and operand do not fit");
     bool sat = m->id[p[2]].saturate || ZC_OP(p) == OpSatConvertSToU || ZC_OP(p) == OpSatConvertUToS;
@@ -56,7 +42,7 @@ static void convert(struct zc_module *m, const uint32_t *p, enum zc_number from,
 /* Between integers. */
 static void resize(struct zc_module *m, const uint32_t *p, bool sign)
 {
-    struct zc_shape r = zc_shape(m, p[1]), a = shape_of(m, p[3]);
+    struct zc_shape r = zc_shape(m, p[1]), a = zc_shape_of(m, p[3]);
     if (r.kind != KIND_INT || a.kind != KIND_INT)
         zc_fail(m, "no integers");
     if (m->id[p[2]].saturate || r.n > 1 || a.n > 1) {
@@ -69,7 +55,7 @@ static void resize(struct zc_module *m, const uint32_t *p, bool sign)
 
 static void kinds(struct zc_module *m, const uint32_t *p, bool from_float, bool to_float)
 {
-    struct zc_shape r = zc_shape(m, p[1]), a = shape_of(m, p[3]);
+    struct zc_shape r = zc_shape(m, p[1]), a = zc_shape_of(m, p[3]);
     if ((a.kind == KIND_FLOAT) != from_float || (r.kind == KIND_FLOAT) != to_float || a.kind == KIND_BOOL ||
         r.kind == KIND_BOOL)
         zc_fail(m, "the types of result and operand do not fit");
@@ -78,7 +64,7 @@ static void kinds(struct zc_module *m, const uint32_t *p, bool from_float, bool 
 /* The same bits under another type. */
 static void bitcast(struct zc_module *m, const uint32_t *p)
 {
-    struct zc_shape r = zc_shape(m, p[1]), a = shape_of(m, p[3]);
+    struct zc_shape r = zc_shape(m, p[1]), a = zc_shape_of(m, p[3]);
     if (r.width * r.n != a.width * a.n)
         zc_fail(m, "the sizes differ");
     zc_alias(m, p, zc_value(m, p[3]));
@@ -87,7 +73,7 @@ static void bitcast(struct zc_module *m, const uint32_t *p)
 /* Pointers are 64 bits wide; an integer of another width is widened or cut. */
 static void pointer(struct zc_module *m, const uint32_t *p)
 {
-    struct zc_shape r = zc_shape(m, p[1]), a = shape_of(m, p[3]);
+    struct zc_shape r = zc_shape(m, p[1]), a = zc_shape_of(m, p[3]);
     if (r.n > 1 || a.n > 1 || r.kind == KIND_FLOAT || a.kind == KIND_FLOAT)
         zc_fail(m, "no pointer");
     zc_alias(m, p, zc_resize(m, zc_value(m, p[3]), a.width, r.width, false));

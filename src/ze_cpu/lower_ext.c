@@ -1,7 +1,11 @@
 /* lower_ext.c - lowers the instructions of the OpenCL.std extended set. */
+#include "ze_cpu/lower.h"
+
 #include "ze_cpu/builtin.h"
-#include "ze_cpu/module.h"
+#include "ze_cpu/constant.h"
+#include "ze_cpu/emit.h"
 #include "ze_cpu/op.h"
+#include "ze_cpu/phi.h"
 
 /* Those that builtin.c does not compute: they touch memory, or change the shape of vectors. */
 enum {
@@ -18,11 +22,6 @@ static uint32_t type_id(struct zc_module *m, uint32_t id)
 {
     zc_type_of(m, id);
     return m->id[id].type;
-}
-
-static struct zc_shape shape_of(struct zc_module *m, uint32_t id)
-{
-    return zc_shape(m, type_id(m, id));
 }
 
 static void need(struct zc_module *m, bool so)
@@ -77,7 +76,7 @@ static void same_shape(struct zc_module *m, const uint32_t *p, uint32_t n, bool 
     operands(m, p, n);
     need(m, flt ? r.kind == KIND_FLOAT && r.width >= 4 : r.kind == KIND_INT);
     for (uint32_t i = 0; i < n; i++) {
-        struct zc_shape a = shape_of(m, p[FIRST + i]);
+        struct zc_shape a = zc_shape_of(m, p[FIRST + i]);
         need(m, a.width == r.width && a.n == r.n && (a.kind == KIND_FLOAT) == flt && a.kind != KIND_BOOL);
     }
 }
@@ -109,8 +108,8 @@ static void split(struct zc_module *m, const uint32_t *p, const struct zc_math *
     uint32_t n = f->args == ZC_SPLIT || f->args == ZC_SPLIT_INT || f->args == ZC_WITH_INT ? 2 :
                  f->args == ZC_SPLIT2_INT ? 3 : 1;
     operands(m, p, n);
-    struct zc_shape r = zc_shape(m, p[1]), a = shape_of(m, p[FIRST]);
-    struct zc_shape b = n > 1 + (uint32_t)ptr ? shape_of(m, p[FIRST + 1]) : a;
+    struct zc_shape r = zc_shape(m, p[1]), a = zc_shape_of(m, p[FIRST]);
+    struct zc_shape b = n > 1 + (uint32_t)ptr ? zc_shape_of(m, p[FIRST + 1]) : a;
     bool to_int = f->args == ZC_TO_INT;
     need(m, r.n == a.n && a.n == b.n && (f->args == ZC_FROM_INT ? a.kind == KIND_INT : a.kind == KIND_FLOAT));
     need(m, to_int ? r.kind == KIND_INT && r.width == 4 : r.kind == KIND_FLOAT && r.width == a.width);
@@ -152,7 +151,7 @@ static void choose(struct zc_module *m, const uint32_t *p)
     struct zc_shape r = zc_shape(m, p[1]);
     operands(m, p, 3);
     for (uint32_t i = 0; i < 3; i++) {
-        struct zc_shape a = shape_of(m, p[FIRST + i]);
+        struct zc_shape a = zc_shape_of(m, p[FIRST + i]);
         need(m, a.width == r.width && a.n == r.n);
     }
     struct zc_ins *i = each(m, p, OP_CALL_INT, 3);
@@ -177,7 +176,7 @@ static void geometry(struct zc_module *m, const uint32_t *p)
 {
     uint32_t n = p[4] == CROSS || p[4] == DISTANCE || p[4] == FAST_DISTANCE ? 2 : 1;
     operands(m, p, n);
-    struct zc_shape v = shape_of(m, p[FIRST]), r = zc_shape(m, p[1]);
+    struct zc_shape v = zc_shape_of(m, p[FIRST]), r = zc_shape(m, p[1]);
     bool vector = p[4] == CROSS || p[4] == NORMALIZE || p[4] == FAST_NORMALIZE;
     unsigned wide = v.width == 8;
     need(m, v.kind == KIND_FLOAT && v.width >= 4 && r.kind == KIND_FLOAT && r.width == v.width &&
@@ -212,7 +211,7 @@ static void geometry(struct zc_module *m, const uint32_t *p)
 /* ptr + offset * stride, in a new slot. */
 static uint32_t element(struct zc_module *m, uint32_t offset, uint32_t ptr, int64_t stride)
 {
-    struct zc_shape o = shape_of(m, offset);
+    struct zc_shape o = zc_shape_of(m, offset);
     need(m, o.kind == KIND_INT && o.n == 1 && zc_type_of(m, ptr)->kind == KIND_POINTER);
     uint32_t base = zc_value(m, ptr), index = zc_resize(m, zc_value(m, offset), o.width, 8, false), t = zc_temp(m, 8);
     zc_emit(m, OP_PMAD, t, base, index)->imm = stride;
@@ -256,7 +255,7 @@ static void shuffle(struct zc_module *m, const uint32_t *p)
 {
     bool two = p[4] == SHUFFLE2;
     operands(m, p, 2u + two);
-    struct zc_shape r = zc_shape(m, p[1]), x = shape_of(m, p[FIRST]), k = shape_of(m, p[FIRST + 1 + two]);
+    struct zc_shape r = zc_shape(m, p[1]), x = zc_shape_of(m, p[FIRST]), k = zc_shape_of(m, p[FIRST + 1 + two]);
     need(m, r.width == x.width && k.kind == KIND_INT && k.n == r.n && r.n > 1 && x.n > 1);
     need(m, !two || type_id(m, p[FIRST]) == type_id(m, p[FIRST + 1]));
     uint32_t s = zc_value(m, p[FIRST]), size = (uint32_t)x.n * x.width;
@@ -278,7 +277,7 @@ static void shuffle(struct zc_module *m, const uint32_t *p)
 static void upsample(struct zc_module *m, const uint32_t *p)
 {
     operands(m, p, 2);
-    struct zc_shape r = zc_shape(m, p[1]), hi = shape_of(m, p[FIRST]), lo = shape_of(m, p[FIRST + 1]);
+    struct zc_shape r = zc_shape(m, p[1]), hi = zc_shape_of(m, p[FIRST]), lo = zc_shape_of(m, p[FIRST + 1]);
     need(m, r.kind == KIND_INT && r.width == 2 * hi.width && hi.width == lo.width && r.n == hi.n && r.n == lo.n);
     uint32_t sh = zc_value(m, p[FIRST]), sl = zc_value(m, p[FIRST + 1]), d = zc_result(m, p);
     for (uint32_t i = 0; i < r.n; i++) {
@@ -294,7 +293,7 @@ static void print(struct zc_module *m, const uint32_t *p)
     uint32_t n = ZC_WORDS(p) - FIRST - 1, e = m->extra.n, fmt = zc_value(m, p[FIRST]);
     zc_push_n(m, m->extra, n * 4);
     for (uint32_t i = 0; i < n; i++) {
-        struct zc_shape s = shape_of(m, p[FIRST + 1 + i]);
+        struct zc_shape s = zc_shape_of(m, p[FIRST + 1 + i]);
         uint32_t slot = zc_value(m, p[FIRST + 1 + i]), *x = &m->extra.v[e + i * 4];
         x[0] = slot;
         x[1] = s.kind;

@@ -6,8 +6,11 @@
  *   d, a  result, operand; b second operand (lane, delta, mask, previous value), c third; n scope, w width
  *   u[0]  what (enum zc_group_op) + (mode | GROUP_UNIFORM) << 8 + kind << 16 + components << 24; u[1] width of b
  */
+#include "ze_cpu/lower.h"
+
+#include "ze_cpu/constant.h"
+#include "ze_cpu/emit.h"
 #include "ze_cpu/group_op.h"
-#include "ze_cpu/module.h"
 #include "ze_cpu/op.h"
 
 struct row {
@@ -79,8 +82,7 @@ static void lower(struct zc_module *m, const uint32_t *p, const struct row *r)
     uint32_t a = 0, b = 0, c = 0, lane_width = 4;
     struct zc_shape s = {KIND_BOOL, 1, 1};
     if (r->what != GROUP_ELECT) {
-        zc_type_of(m, p[at]);
-        s = zc_shape(m, m->id[p[at]].type);
+        s = zc_shape_of(m, p[at]);
         a = zc_value(m, p[at]);
     }
     if (r->kind && (s.kind != r->kind || s.n != 1 || (s.kind == KIND_FLOAT && s.width == 2)))
@@ -94,10 +96,10 @@ static void lower(struct zc_module *m, const uint32_t *p, const struct row *r)
         b = zc_value(m, p[lane]);
         if (lane == at + 2)
             c = zc_value(m, p[at + 1]);
-        if (zc_shape(m, m->id[p[lane]].type).kind != KIND_INT || (t->kind == KIND_VECTOR && r->what != GROUP_BROADCAST))
+        if (zc_shape_of(m, p[lane]).kind != KIND_INT || (t->kind == KIND_VECTOR && r->what != GROUP_BROADCAST))
             zc_fail(m, "the lane is no integer");
         lane_width |= (t->kind == KIND_VECTOR ? t->n : 1u) << 8;
-        lane_width = (lane_width & ~255u) | zc_shape(m, m->id[p[lane]].type).width;
+        lane_width = (lane_width & ~255u) | zc_shape_of(m, p[lane]).width;
     }
     bool same = r->what > GROUP_EQUAL;
     if (same ? m->id[p[at]].type != p[1] : zc_type(m, p[1])->size != (r->what == GROUP_BALLOT ? 16 : 1))

@@ -4,43 +4,13 @@
  * Address arithmetic whose result is used only as an address costs nothing: it is folded into each load or store that
  * uses it, as base + index * scale + offset.
  */
+#include "ze_cpu/lower.h"
+
 #include <string.h>
 
-#include "ze_cpu/module.h"
+#include "ze_cpu/constant.h"
+#include "ze_cpu/emit.h"
 #include "ze_cpu/op.h"
-
-static struct zc_type *pointee(struct zc_module *m, uint32_t id)
-{
-    struct zc_type *t = zc_type_of(m, id);
-    if (t->kind != KIND_POINTER)
-        zc_fail(m, "id %u is no pointer", id);
-    return zc_type(m, t->elem);
-}
-
-struct zc_addr zc_address(struct zc_module *m, uint32_t id)
-{
-    pointee(m, id);
-    struct zc_id *v = &m->id[id];
-    if (v->folded && v->fn == m->cur_fn)
-        return v->addr;
-    return (struct zc_addr){.base = zc_value(m, id), .index = ZC_NONE};
-}
-
-/* Compute the part of an address that has an index, so that base + imm remains. */
-static struct zc_addr settle(struct zc_module *m, struct zc_addr a, uint32_t slot)
-{
-    zc_emit(m, OP_PMAD, slot, a.base, a.index)->imm = a.scale;
-    return (struct zc_addr){.base = slot, .index = ZC_NONE, .imm = a.imm};
-}
-
-uint32_t zc_flat(struct zc_module *m, uint32_t id, int64_t *imm)
-{
-    struct zc_addr a = zc_address(m, id);
-    if (a.index != ZC_NONE)
-        a = settle(m, a, zc_temp(m, 8));
-    *imm = a.imm;
-    return a.base;
-}
 
 /* ---- variables and address arithmetic --------------------------------------------------------------------------- */
 
@@ -75,7 +45,7 @@ static struct zc_addr add_index(struct zc_module *m, struct zc_addr a, uint32_t 
     }
     uint32_t slot = zc_resize(m, zc_value(m, id), (unsigned)t->size, 8, true);
     if (a.index != ZC_NONE)
-        a = settle(m, a, zc_temp(m, 8));
+        a = zc_settle(m, a, zc_temp(m, 8));
     a.index = slot;
     a.scale = (int64_t)stride;
     return a;
@@ -94,7 +64,7 @@ static void chain(struct zc_module *m, const uint32_t *p)
             a = add_index(m, a, p[i], t->size);
         } else if (t->kind == KIND_STRUCT) {
             uint64_t off = 0;
-            type = zc_step(m, type, zc_constant_u64(m, p[i]), &off);
+            type = zc_member(m, type, zc_constant_u64(m, p[i]), &off);
             a.imm = (int64_t)((uint64_t)a.imm + off);
         } else if (t->kind == KIND_ARRAY || t->kind == KIND_VECTOR) {
             type = t->elem;
@@ -111,7 +81,7 @@ static void chain(struct zc_module *m, const uint32_t *p)
     }
     uint32_t d = zc_result(m, p);
     if (a.index != ZC_NONE)
-        a = settle(m, a, d);
+        a = zc_settle(m, a, d);
     if (a.base != d || a.imm)
         zc_emit(m, OP_PADD, d, a.base, 0)->imm = a.imm;
 }
@@ -160,7 +130,7 @@ static void access_memory(struct zc_module *m, const uint32_t *p, uint32_t ptr, 
         return;
     }
     if (a.index != ZC_NONE)
-        a = settle(m, a, zc_temp(m, 8));
+        a = zc_settle(m, a, zc_temp(m, 8));
     zc_emit(m, (load ? OP_LD_1 : OP_ST_1) + w, slot, a.base, 0)->imm = a.imm;
 }
 
@@ -168,7 +138,7 @@ static void load(struct zc_module *m, const uint32_t *p)
 {
     struct zc_id *ptr = &m->id[p[3]];
     uint64_t size = bytes(m, p[1]);
-    if (pointee(m, p[3])->size != zc_type(m, p[1])->size)
+    if (zc_pointee(m, p[3])->size != zc_type(m, p[1])->size)
         zc_fail(m, "the pointer is of another type");
     if (ptr->what == ID_CONSTANT && ptr->builtin) { /* a built-in variable already lies in the frame */
         zc_alias(m, p, ptr->slot);
@@ -180,7 +150,7 @@ static void load(struct zc_module *m, const uint32_t *p)
 static void store(struct zc_module *m, const uint32_t *p)
 {
     struct zc_type *t = zc_type_of(m, p[2]);
-    if (pointee(m, p[1])->size != t->size)
+    if (zc_pointee(m, p[1])->size != t->size)
         zc_fail(m, "the pointer is of another type");
     access_memory(m, p, p[1], zc_value(m, p[2]), bytes(m, m->id[p[2]].type), false);
 }
@@ -188,8 +158,8 @@ static void store(struct zc_module *m, const uint32_t *p)
 static void copy(struct zc_module *m, const uint32_t *p)
 {
     uint32_t d = zc_value(m, p[1]), s = zc_value(m, p[2]);
-    uint64_t size = pointee(m, p[1])->size;
-    pointee(m, p[2]);
+    uint64_t size = zc_pointee(m, p[1])->size;
+    zc_pointee(m, p[2]);
     if (ZC_OP(p) == OpCopyMemory) {
         if (!size)
             zc_fail(m, "a type without size");
@@ -251,7 +221,7 @@ static unsigned word(struct zc_module *m, uint32_t ptr, uint32_t type)
     struct zc_shape s = zc_shape(m, type);
     if (s.n != 1 || (s.width != 4 && s.width != 8) || s.kind == KIND_BOOL)
         zc_fail(m, "atomics work on 32 and 64 bits");
-    if (pointee(m, ptr)->size != s.width)
+    if (zc_pointee(m, ptr)->size != s.width)
         zc_fail(m, "the pointer is of another type");
     return s.width;
 }
@@ -321,7 +291,7 @@ static void atomic_flag(struct zc_module *m, const uint32_t *p, bool set)
 {
     int64_t imm;
     uint32_t ptr = p[set ? 3 : 1], a = zc_flat(m, ptr, &imm);
-    if (pointee(m, ptr)->size != 4 || (set && zc_type(m, p[1])->kind != KIND_BOOL))
+    if (zc_pointee(m, ptr)->size != 4 || (set && zc_type(m, p[1])->kind != KIND_BOOL))
         zc_fail(m, "an atomic flag has 32 bits");
     uint32_t d = set ? zc_result(m, p) : zc_temp(m, 1);
     struct zc_ins *i = zc_emit(m, OP_AFLAG, d, a, 0);

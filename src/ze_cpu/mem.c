@@ -10,6 +10,8 @@
  *   changes  who frees, fetch-add   guard.c        relaxed: a kernel may not use memory that is being freed
  *   window   zc_mem_up, once        all            plain; zeInit comes first
  */
+#include "ze_cpu/mem.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -20,7 +22,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ze_cpu/ze_cpu.h"
+#include "ze_cpu/config.h"
+#include "ze_cpu/entries.h"
 
 enum { PAGE = 4096, ALIGN_MAX = 1 << 21, WINDOW_BITS = 40, SLOT = 1 << 21 };
 

@@ -150,6 +150,13 @@ struct zc_slot_of {
         uint32_t n, cap;                                                                                              \
     }
 
+/* Values of specialization constants: that of ids[i] lies at values[i], as large as its type. */
+struct zc_specialization {
+    uint32_t n;
+    const uint32_t *ids;
+    const void *const *values;
+};
+
 struct zc_module {
     uint32_t *w, nw, bound;
     const struct zc_specialization *spec; /* during the build; or NULL */
@@ -187,57 +194,40 @@ struct zc_module {
 #define ZC_OP(p) ((p)[0] & 0xffffu)
 #define ZC_WORDS(p) ((p)[0] >> 16)
 
-/* parse.c */
-const char *zc_op_name(uint32_t op);
+/* The next instruction. Inside a function there is always one: it ends with OpFunctionEnd. */
+static inline const uint32_t *zc_next(const uint32_t *p)
+{
+    return p + ZC_WORDS(p);
+}
+
+static inline unsigned zc_log2(unsigned width)
+{
+    return width == 1 ? 0 : width == 2 ? 1 : width == 4 ? 2 : 3;
+}
+
+/* The low `width` bytes of v, zero or sign extended. */
+static inline uint64_t zc_mask(uint64_t v, unsigned width)
+{
+    return width >= 8 ? v : v & ((1ull << (8 * width)) - 1);
+}
+
+static inline int64_t zc_sign(uint64_t v, unsigned width)
+{
+    unsigned s = width >= 8 ? 0 : 64 - 8 * width;
+    return (int64_t)(v << s) >> s;
+}
+
+/* End the build: the log gets the message and the instruction at m->cur. Returns to zc_module_build. */
 _Noreturn void zc_fail(struct zc_module *m, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+const char *zc_op_name(uint32_t op);
 void *zc_grow(struct zc_module *m, void *v, uint32_t *n, uint32_t *cap, size_t each, size_t count);
 void *zc_keep(struct zc_module *m, size_t bytes); /* zeroed, freed with the module */
-void zc_parse(struct zc_module *m);
-struct zc_type *zc_type(struct zc_module *m, uint32_t id);
-struct zc_type *zc_type_of(struct zc_module *m, uint32_t id);
-struct zc_shape zc_shape(struct zc_module *m, uint32_t type);
 uint32_t zc_slot_new(struct zc_module *m, uint64_t size, uint64_t align);
-/* Walk one index of a composite: the byte offset is added to *off. Returns the id of the member's type. */
-uint32_t zc_step(struct zc_module *m, uint32_t type, uint64_t index, uint64_t *off);
-
-/* constant.c */
-void zc_constant(struct zc_module *m, const uint32_t *p);
-void zc_module_variable(struct zc_module *m, const uint32_t *p);
-uint64_t zc_constant_u64(struct zc_module *m, uint32_t id); /* fails unless an integer or pointer constant */
-int64_t zc_constant_s64(struct zc_module *m, uint32_t id);  /* sign extended */
-void zc_constant_use(struct zc_module *m, uint32_t id);     /* a function needs it: give it a slot */
-uint64_t zc_mask(uint64_t v, unsigned width);
-int64_t zc_sign(uint64_t v, unsigned width);
-
-/* lower.c */
-void zc_lower(struct zc_module *m);
-struct zc_ins *zc_emit(struct zc_module *m, unsigned op, uint32_t d, uint32_t a, uint32_t b);
-uint32_t zc_value(struct zc_module *m, uint32_t id);           /* slot of an operand */
-uint32_t zc_result(struct zc_module *m, const uint32_t *p);    /* slot of p's result, made on first use */
-uint32_t zc_result_phi(struct zc_module *m, const uint32_t *p); /* the same; may share the slot of a phi */
-void zc_alias(struct zc_module *m, const uint32_t *p, uint32_t slot); /* p's result lies where slot is */
-uint32_t zc_temp(struct zc_module *m, unsigned width);
-void zc_move(struct zc_module *m, uint32_t d, uint32_t s, uint64_t size);
-unsigned zc_log2(unsigned width);
-
-/* cfg.c: the blocks of f into m->ranked, each after those that dominate it. */
-void zc_cfg(struct zc_module *m, const struct zc_fn *f);
-bool zc_dominates(const struct zc_module *m, uint32_t label, uint32_t other); /* of the function of the last zc_cfg */
-uint32_t zc_cases(struct zc_module *m, const uint32_t *p, uint32_t *each); /* cases of OpSwitch; words of each */
-
-/* native.c: translate the code, where that of this processor is known. */
-void zc_native(struct zc_module *m);
-
-/* lower.c, lower_mem.c, lower_group.c, ext.c: each lowers the instructions it knows and returns whether it did. */
-bool zc_lower_arith(struct zc_module *m, const uint32_t *p);
-bool zc_lower_composite(struct zc_module *m, const uint32_t *p);
-bool zc_lower_convert(struct zc_module *m, const uint32_t *p);
-bool zc_lower_memory(struct zc_module *m, const uint32_t *p);
-bool zc_lower_atomic(struct zc_module *m, const uint32_t *p);
-bool zc_lower_group(struct zc_module *m, const uint32_t *p);
-bool zc_lower_ext(struct zc_module *m, const uint32_t *p);
-struct zc_addr zc_address(struct zc_module *m, uint32_t id);
-uint32_t zc_flat(struct zc_module *m, uint32_t id, int64_t *imm); /* slot; address = its value + imm */
-uint32_t zc_resize(struct zc_module *m, uint32_t slot, unsigned from, unsigned to, bool sign);
+struct zc_type *zc_type(struct zc_module *m, uint32_t id);    /* fails unless id is a type */
+struct zc_type *zc_type_of(struct zc_module *m, uint32_t id); /* of a value or constant */
+struct zc_shape zc_shape(struct zc_module *m, uint32_t type); /* fails unless scalar or vector */
+struct zc_shape zc_shape_of(struct zc_module *m, uint32_t id);
+/* The type id of member `index` of a composite; its byte offset is added to *off. */
+uint32_t zc_member(struct zc_module *m, uint32_t type, uint64_t index, uint64_t *off);
 
 #endif

@@ -9,10 +9,13 @@
  * Translated code is entered as zc_native_code (vm.h): rdi is the frame, rsi the item, edx what is left of the quantum.
  * Jumps backwards count it down; polls do what the machine's do.
  */
-#include "ze_cpu/native_gen.h"
+#include "ze_cpu/native.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
+
+#include "ze_cpu/native_gen.h"
+#include "ze_cpu/vm.h"
 
 #if defined(__x86_64__)
 

@@ -1,6 +1,8 @@
 /* native_arith.c - translates arithmetic: integers, floating point, comparisons, conversions, selections. */
 #include "ze_cpu/native_gen.h"
 
+#include "ze_cpu/vm.h"
+
 #if defined(__x86_64__)
 
 struct shape {

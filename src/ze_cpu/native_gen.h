@@ -5,8 +5,8 @@
 #ifndef ZC_NATIVE_GEN_H
 #define ZC_NATIVE_GEN_H
 
-#include "ze_cpu/op.h"
 #include "ze_cpu/launch.h"
+#include "ze_cpu/op.h"
 #include "ze_cpu/x86.h"
 
 enum { ZC_COPY_MAX = 128 }; /* bytes that are moved without a loop */

@@ -4,140 +4,22 @@
  *
  * Whether operands have types that fit is for the lowering to check.
  */
-#include "ze_cpu/module.h"
+#include "ze_cpu/parse.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "ze_cpu/build.h"
+#include "ze_cpu/constant.h"
 
-enum { BOUND_MAX = 1 << 22, TYPE_BYTES_MAX = 1 << 30, VALUE_BYTES_MAX = 1 << 16, FRAME_MAX = 1 << 24,
-       LIST_BYTES_MAX = 1 << 29 };
+enum { BOUND_MAX = 1 << 22, TYPE_BYTES_MAX = 1 << 30, VALUE_BYTES_MAX = 1 << 16 };
 
 /* ---- what is known of each instruction -------------------------------------------------------------------------- */
 
-struct op {
-    const char *name, *shape;
-};
-
-enum { OPS = 6000 };
-#define OP_ROW(name, number, shape) [number] = {"Op" #name, shape},
-static const struct op ops[OPS] = {ZC_SPIRV(OP_ROW)};
-
-const char *zc_op_name(uint32_t op)
-{
-    return op < OPS && ops[op].name ? ops[op].name : "an instruction";
-}
-
-void zc_fail(struct zc_module *m, const char *fmt, ...)
-{
-    char why[400], all[600];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(why, sizeof why, fmt, ap);
-    va_end(ap);
-    if (m->cur >= 5 && m->cur < m->nw) {
-        uint32_t op = ZC_OP(m->w + m->cur);
-        snprintf(all, sizeof all, "%s (opcode %u) at word %u: %s\n", zc_op_name(op), op, m->cur, why);
-    } else {
-        snprintf(all, sizeof all, "%s\n", why);
-    }
-    m->log = strdup(all);
-    longjmp(m->give_up, 1);
-}
-
-/* ---- memory ----------------------------------------------------------------------------------------------------- */
-
-void *zc_grow(struct zc_module *m, void *v, uint32_t *n, uint32_t *cap, size_t each, size_t count)
-{
-    char *old;
-    memcpy(&old, v, sizeof old);
-    if ((*n + (uint64_t)count) * each > LIST_BYTES_MAX)
-        zc_fail(m, "the module is too large");
-    if (*n + count > *cap) {
-        uint32_t want = (uint32_t)(*n + count) * 2 + 16;
-        char *more = realloc(old, want * each);
-        if (!more)
-            zc_fail(m, "out of memory");
-        old = more;
-        *cap = want;
-        memcpy(v, &old, sizeof old);
-    }
-    char *at = old + *n * each;
-    memset(at, 0, count * each);
-    *n += (uint32_t)count;
-    return at;
-}
-
-void *zc_keep(struct zc_module *m, size_t bytes)
-{
-    void **at = zc_push(m, m->blobs);
-    *at = bytes <= TYPE_BYTES_MAX ? calloc(1, bytes + 64) : NULL;
-    if (!*at)
-        zc_fail(m, "out of memory");
-    return (void *)(((uintptr_t)*at + 63) & ~(uintptr_t)63);
-}
-
-uint32_t zc_slot_new(struct zc_module *m, uint64_t size, uint64_t align)
-{
-    if (align < 1)
-        align = 1;
-    if (align > 128)
-        align = 128;
-    uint64_t at = (m->frame + align - 1) & ~(align - 1);
-    if (size > FRAME_MAX || at + size > FRAME_MAX)
-        zc_fail(m, "private memory of more than %d bytes", FRAME_MAX);
-    m->frame = (uint32_t)(at + (size ? size : 1));
-    return (uint32_t)at;
-}
+#define SHAPE(name, number, shape) [number] = shape,
+static const char *const shapes[] = {ZC_SPIRV(SHAPE)};
+enum { OPS = sizeof shapes / sizeof *shapes };
 
 /* ---- types ------------------------------------------------------------------------------------------------------ */
-
-struct zc_type *zc_type(struct zc_module *m, uint32_t id)
-{
-    if (id >= m->bound || m->id[id].what != ID_TYPE)
-        zc_fail(m, "id %u is no type", id);
-    return &m->types.v[m->id[id].at];
-}
-
-struct zc_type *zc_type_of(struct zc_module *m, uint32_t id)
-{
-    if (id >= m->bound || (m->id[id].what != ID_VALUE && m->id[id].what != ID_CONSTANT))
-        zc_fail(m, "id %u is no value", id);
-    return zc_type(m, m->id[id].type);
-}
-
-struct zc_shape zc_shape(struct zc_module *m, uint32_t type)
-{
-    struct zc_type *t = zc_type(m, type);
-    unsigned n = 1;
-    if (t->kind == KIND_VECTOR) {
-        n = t->n;
-        t = zc_type(m, t->elem);
-    }
-    if (t->kind != KIND_BOOL && t->kind != KIND_INT && t->kind != KIND_FLOAT && t->kind != KIND_POINTER)
-        zc_fail(m, "type %u is neither scalar nor vector", type);
-    return (struct zc_shape){t->kind, (uint8_t)t->size, (uint8_t)n};
-}
-
-uint32_t zc_step(struct zc_module *m, uint32_t type, uint64_t index, uint64_t *off)
-{
-    struct zc_type *t = zc_type(m, type);
-    if (t->kind == KIND_STRUCT) {
-        if (index >= t->n)
-            zc_fail(m, "member %llu of a structure of %u", (unsigned long long)index, t->n);
-        *off += t->offset[index];
-        return t->member[index];
-    }
-    if (t->kind != KIND_ARRAY && t->kind != KIND_VECTOR)
-        zc_fail(m, "type %u has no members", type);
-    if (index >= t->n)
-        zc_fail(m, "element %llu of %u", (unsigned long long)index, t->n);
-    *off += index * zc_type(m, t->elem)->size;
-    return t->elem;
-}
 
 /* A type that memory or a value can have. */
 static struct zc_type *sized(struct zc_module *m, uint32_t id)
@@ -351,9 +233,9 @@ static uint32_t operand(struct zc_module *m, const uint32_t *p, uint32_t word, c
 static void check(struct zc_module *m, const uint32_t *p)
 {
     uint32_t op = ZC_OP(p), words = ZC_WORDS(p), word = 1;
-    if (op >= OPS || !ops[op].name)
+    if (op >= OPS || !shapes[op])
         zc_fail(m, "this instruction is not supported");
-    for (const char *s = ops[op].shape; *s; s++) {
+    for (const char *s = shapes[op]; *s; s++) {
         if (s[1] == '*' || s[1] == '?') {
             for (bool first = true; word < words && (first || s[1] == '*'); first = false)
                 word += operand(m, p, word, *s);
@@ -576,7 +458,7 @@ void zc_parse(struct zc_module *m)
         if (!ZC_WORDS(p) || ZC_WORDS(p) > m->nw - m->cur)
             zc_fail(m, "%u words, with %u left in the module", ZC_WORDS(p), m->nw - m->cur);
         check(m, p);
-        const char *shape = ops[ZC_OP(p)].shape;
+        const char *shape = shapes[ZC_OP(p)];
         if (shape[0] == 't')
             value_size(m, p);
         if (m->cur_fn)

@@ -2,11 +2,13 @@
  * pool.c - threads that help with a launch. Who launches always works itself, so a launch goes on even while every
  * helper is held by kernels that wait; helpers make it faster.
  */
+#include "ze_cpu/pool.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "ze_cpu/launch.h"
-#include "ze_cpu/ze_cpu.h"
+#include "ze_cpu/config.h"
+#include "ze_cpu/run.h"
 
 /*
  * All under `lock`:

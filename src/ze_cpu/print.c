@@ -1,10 +1,12 @@
 /* print.c - OpenCL's printf: one line of output at a time, so that those of several items do not mix. */
+#include "ze_cpu/print.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "ze_cpu/builtin.h"
-#include "ze_cpu/launch.h"
+#include "ze_cpu/convert.h"
+#include "ze_cpu/guard.h"
 
 enum { OUT_BYTES = 4096, SPEC_BYTES = 40 };
 

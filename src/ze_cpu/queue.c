@@ -5,13 +5,19 @@
  * barriers run in any order that their events allow, as Level Zero lets a device do: a program that forgot a barrier
  * or an event shows it. Then a queue waits a moment before it takes work, to have more than one command to choose from.
  */
+#include "ze_cpu/queue.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "ze_cpu/launch.h"
-#include "ze_cpu/ze_cpu.h"
+#include "ze_cpu/config.h"
+#include "ze_cpu/entries.h"
+#include "ze_cpu/event.h"
+#include "ze_cpu/mem.h"
+#include "ze_cpu/pool.h"
+#include "ze_cpu/run.h"
 
 enum { WINDOW = 64, GATHER_NS = 200000 };
 

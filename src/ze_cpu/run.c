@@ -11,13 +11,18 @@
  *   launch.fault  the thread that saw   all threads        relaxed: a hint to stop; who launched reads it after joining
  *   while_idle    zc_while_idle         all threads        R1 -> A1: what it needs is there
  */
+#include "ze_cpu/run.h"
+
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "ze_cpu/launch.h"
-#include "ze_cpu/ze_cpu.h"
+#include "ze_cpu/config.h"
+#include "ze_cpu/group_op.h"
+#include "ze_cpu/guard.h"
+#include "ze_cpu/stalled.h"
+#include "ze_cpu/vm.h"
 
 enum { MODEST = 8, PATIENCE = 16, BUSY_TURNS = 32, YIELD_ROUNDS = 4000, NAP_NS = 20000, SUBGROUP_ROUNDS = 64 };
 

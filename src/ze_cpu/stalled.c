@@ -6,11 +6,12 @@
  *          compare-swap, then TOLD, then FREE                                          R2 (FREE) -> A2 the reader is not asked
  *   rest   the same, while TAKEN                                   the same, after A1  plain; the state is looked at again
  */
+#include "ze_cpu/stalled.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "ze_cpu/launch.h"
-#include "ze_cpu/ze_cpu.h"
 
 enum { PLACES = 64, NAME_BYTES = 64 };
 enum { FREE, TAKEN, TOLD };

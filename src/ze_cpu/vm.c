@@ -9,14 +9,17 @@
  * A plain access of a kernel is a plain access here, an atomic one has the order that the kernel asked for: a
  * thread sanitizer sees in the machine the races of the kernel.
  */
-#include "ze_cpu/launch.h"
+#include "ze_cpu/vm.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "ze_cpu/builtin.h"
+#include "ze_cpu/convert.h"
 #include "ze_cpu/group_op.h"
+#include "ze_cpu/guard.h"
 #include "ze_cpu/op.h"
+#include "ze_cpu/print.h"
 
 enum { QUANTUM = 4096 };
 
@@ -357,46 +360,6 @@ static void call_ptr(const struct zc_ins *i, uint8_t *f)
                            f + i->b + n * (i->w & 4 ? 8 : 4), f + i->c + n * (i->w & 8 ? 8 : 4));
 }
 
-/* What an item learns from a ballot by itself. */
-static void from_ballot(const struct zc_item *it, const struct zc_ins *i, uint8_t *f)
-{
-    uint32_t lane = it->index % ZC_SUBGROUP, mask = R(u32, i->a) & ((1u << ZC_SUBGROUP) - 1);
-    switch (i->w) {
-    case BALLOT_INVERSE:
-        R(u8, i->d) = mask >> lane & 1;
-        return;
-    case BALLOT_EXTRACT:
-        R(u8, i->d) = R(u32, i->b) < 32 && mask >> R(u32, i->b) & 1;
-        return;
-    case BALLOT_COUNT:
-        mask &= i->n == GROUP_INCLUSIVE ? (2u << lane) - 1 : i->n == GROUP_EXCLUSIVE ? (1u << lane) - 1 : ~0u;
-        R(u32, i->d) = (uint32_t)__builtin_popcount(mask);
-        return;
-    case BALLOT_LOW:
-        R(u32, i->d) = mask ? (uint32_t)__builtin_ctz(mask) : 0;
-        return;
-    default:
-        R(u32, i->d) = mask ? 31u - (uint32_t)__builtin_clz(mask) : 0;
-    }
-}
-
-static void half_load(const struct zc_ins *i, uint8_t *f, const m16 *from)
-{
-    for (unsigned n = 0; n < i->n; n++) {
-        double v = zc_half_to(from[n]);
-        if (i->w == 8)
-            AT(f64, d) = v;
-        else
-            AT(f32, d) = (float)v;
-    }
-}
-
-static void half_store(const struct zc_ins *i, uint8_t *f, m16 *to)
-{
-    for (unsigned n = 0; n < i->n; n++)
-        to[n] = zc_half_from(i->w == 8 ? AT(f64, d) : (double)AT(f32, d), (int)i->c);
-}
-
 uint64_t zc_vm_to_space(const struct zc_item *it, uint64_t a, uint32_t storage)
 {
     bool local = a - (uint64_t)(uintptr_t)it->local < it->local_bytes;
@@ -459,7 +422,7 @@ enum zc_stop zc_vm_run(struct zc_vm *x, struct zc_item *it)
     ATOMICS(u32, s32, 4)
     ATOMICS(u64, s64, 8)
 on_NATIVE: {
-    struct zc_step s = ((zc_native_code)(uintptr_t)i->ptr)(f, it, (uint64_t)quantum);
+    struct zc_resume s = ((zc_native_code)(uintptr_t)i->ptr)(f, it, (uint64_t)quantum);
     if (!s.next)
         return (enum zc_stop)s.left;
     quantum = (int)s.left;
@@ -551,7 +514,7 @@ on_CALL_PTR:
     call_ptr(i, f);
     NEXT
 on_GATHER:
-    from_ballot(it, i, f);
+    zc_ballot(it, i);
     NEXT
 on_AFLAG: {
     u32 *p = MEM(u32, ADDR, 4, "atomic");
@@ -608,10 +571,10 @@ on_TO_SPACE:
     R(u64, i->d) = zc_vm_to_space(it, R(u64, i->a), i->b);
     NEXT
 on_HALF_LD:
-    half_load(i, f, MEM(m16, R(u64, i->a), i->n * 2u, "load"));
+    zc_half_load(f + i->d, i->w, MEM(u8, R(u64, i->a), i->n * 2u, "load"), i->n);
     NEXT
 on_HALF_ST:
-    half_store(i, f, MEM(m16, R(u64, i->a), i->n * 2u, "store"));
+    zc_half_store(MEM(u8, R(u64, i->a), i->n * 2u, "store"), f + i->d, i->w, i->n, (int)i->c);
     NEXT
 on_ASYNC_COPY:
     if (!async_copy(x, it, i, f))

@@ -1,0 +1,46 @@
+/* config.c - settings from the environment, and the clock. */
+#include "ze_cpu/config.h"
+
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { THREADS_MAX = 256 };
+
+/* Sanitizers see what the machine accesses for a kernel, and nothing of what translated code does. */
+#if defined(__has_feature)
+#define ZC_SANITIZED (__has_feature(thread_sanitizer) || __has_feature(address_sanitizer))
+#elif defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define ZC_SANITIZED 1
+#else
+#define ZC_SANITIZED 0
+#endif
+
+struct zc_config zc_config;
+
+/* A number from the environment, held to [least, most]. */
+static unsigned env(const char *name, unsigned otherwise, unsigned least, unsigned most)
+{
+    const char *s = getenv(name);
+    unsigned long v = s && *s ? strtoul(s, NULL, 0) : otherwise;
+    return v < least ? least : v > most ? most : (unsigned)v;
+}
+
+void zc_config_up(void)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    zc_config.devices = env("ZE_CPU_DEVICES", 1, 1, ZC_DEVICES);
+    zc_config.threads = env("ZE_CPU_THREADS", cores > 0 ? (unsigned)cores : 1, 1, THREADS_MAX);
+    zc_config.check = env("ZE_CPU_CHECK", 0, 0, 1);
+    zc_config.private_memory = env("ZE_CPU_PRIVATE", 0, 0, 1);
+    zc_config.reorder = env("ZE_CPU_REORDER", 0, 0, 1);
+    zc_config.native =
+        env("ZE_CPU_NATIVE", 1, 0, 1) && !zc_config.check && !zc_config.private_memory && !ZC_SANITIZED;
+}
+
+uint64_t zc_now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}

@@ -1,0 +1,23 @@
+/* config.h - settings, read from the environment once by zeInit, and the clock. */
+#ifndef ZC_CONFIG_H
+#define ZC_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { ZC_DEVICES = 16 };
+
+struct zc_config {
+    unsigned devices, threads;  /* ZE_CPU_DEVICES, ZE_CPU_THREADS */
+    bool check, private_memory; /* ZE_CPU_CHECK, ZE_CPU_PRIVATE */
+    bool reorder;               /* ZE_CPU_REORDER */
+    bool native;                /* ZE_CPU_NATIVE, where neither check, private_memory nor a sanitizer needs the interpreter */
+};
+extern struct zc_config zc_config; /* constant after zc_config_up */
+
+void zc_config_up(void);
+
+/* CLOCK_MONOTONIC in nanoseconds: the time of events, timestamps and timeouts. */
+uint64_t zc_now_ns(void);
+
+#endif

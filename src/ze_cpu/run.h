@@ -1,0 +1,14 @@
+/* run.h - runs work-groups on one thread. */
+#ifndef ZC_RUN_H
+#define ZC_RUN_H
+
+#include "ze_cpu/launch.h"
+
+/* Work on a launch until no group is left for this thread. */
+void zc_run_groups(struct zc_worker *w, struct zc_launch *l);
+void zc_worker_free(struct zc_worker *w);
+/* The extension zexCpuWhileIdle: threads of kernels whose items all poll memory that does not change call fn in
+ * between, which returns whether it did anything; NULL: no longer. */
+void zc_while_idle(int (*fn)(void));
+
+#endif
