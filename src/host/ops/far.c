@@ -1,8 +1,12 @@
-/* far.c - put, get, atomics and order over the network's streams; waits are loops of polls. */
+/*
+ * far.c - put, get, atomics and order over the network's streams. A routine that needs one record calls the stream until
+ * there is room; one that needs more steps, or an answer, waits for a remote operation. Waits are loops of polls.
+ */
 #include "host/ops/far.h"
 
 #include <errno.h>
 
+#include "host/net/remote_op.h"
 #include "host/ops/dheap.h"
 #include "host/coll/team.h"
 #include "host/ops/wait.h"
@@ -47,124 +51,67 @@ int shi_far(const char *routine, const struct shmem_ctx *ctx, enum shi_use use, 
     return 1;
 }
 
-/* Memory that neither we nor the network's hardware can touch goes in pieces that the device copies. */
-static int by_hand(const struct shi_spot *s, const void *local)
-{
-    uint64_t off;
-    return shi_world.dev_private &&
-           (s->region == SHI_REGION_DEVICE || inside(shi_world.dev_lo, shi_world.dev_bytes, local, 1, &off));
-}
+/* ---- put and get -------------------------------------------------------------------------------------------------- */
 
-/* ---- put ---------------------------------------------------------------------------------------------------------- */
-
-struct transfer {
-    struct shi_net_req req;
-    int ended;
+/* An operation that the caller waits for. */
+struct awaited {
+    struct shi_remote_op op;
+    int in_progress, ready; /* ready: set by a callback on any thread, release; read by the caller, acquire */
 };
 
-static void transfer_ended(struct shi_net_req *req, int err)
+static void set_ready(struct shi_remote_op *op)
 {
-    if (err)
-        shi_stream_fail(req->pe, err);
-    __atomic_store_n(&((struct transfer *)req)->ended, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&shi_container_of(op, struct awaited, op)->ready, 1, __ATOMIC_RELEASE);
 }
 
-static void put_record(struct shi_lane *l, const struct shi_spot *to, const void *source, size_t bytes, int flags)
+static int advance(struct awaited *a)
 {
-    AWAIT(shi_stream_put(l, to, source, bytes, flags) != -EAGAIN, "put", to->pe);
+    if (a->in_progress && !__atomic_load_n(&a->ready, __ATOMIC_ACQUIRE))
+        return 0;
+    a->ready = 0;
+    int err = shi_remote_op_advance(&a->op);
+    a->in_progress = err == -EINPROGRESS;
+    return err == 0;
 }
 
-static void put_by_hand(struct shi_lane *l, struct shi_spot to, const char *source, size_t bytes)
+static void complete(struct awaited *a, const char *routine)
 {
-    char piece[SHI_STREAM_PUT_BYTES];
-    for (size_t n; bytes; bytes -= n, source += n, to.off += n) {
-        n = bytes < sizeof piece ? bytes : sizeof piece;
-        shi_dheap_copy("put", piece, source, n);
-        put_record(l, &to, piece, n, 0);
-    }
+    a->op.ready = set_ready;
+    AWAIT(advance(a), routine, a->op.at.pe);
 }
 
-static void put_written(struct shi_lane *l, struct shi_spot to, const char *source, size_t bytes, int nbi)
+/* Neither the host nor the network's hardware can access private device memory: it is bounced. */
+static enum shi_remote_way way_of(const struct shi_spot *s, const void *local, size_t bytes)
 {
-    struct transfer t = {.req.done = transfer_ended};
-    for (size_t n; bytes; bytes -= n, source += n, to.off += n) {
-        n = bytes < shi_stream_rma_bytes() ? bytes : shi_stream_rma_bytes();
-        t.ended = 0;
-        AWAIT(shi_stream_write(l, &to, source, n, nbi ? NULL : &t.req) != -EAGAIN, "put", to.pe);
-        AWAIT(nbi || __atomic_load_n(&t.ended, __ATOMIC_ACQUIRE), "put", to.pe);
-    }
+    if (shi_unlikely(shi_world.dev_private) && (s->region == SHI_REGION_DEVICE || shi_dheap_holds(local, 1)))
+        return SHI_REMOTE_BOUNCED;
+    return bytes <= shi_stream_bcopy_bytes() ? SHI_REMOTE_RECORDS : SHI_REMOTE_DIRECT;
+}
+
+static void transfer(enum shi_remote_kind kind, enum shi_remote_way way, struct shi_lane *l, const struct shi_spot *at,
+                     void *local, size_t bytes, int nbi)
+{
+    char bounce[SHI_REMOTE_BOUNCE_BYTES];
+    struct awaited a = {.op = {.kind = kind, .way = way, .lane = l, .at = *at, .local = local, .bytes = bytes,
+                               .until = nbi && way != SHI_REMOTE_BOUNCED ? SHI_REMOTE_POSTED : SHI_REMOTE_LOCAL,
+                               .bounce = bounce, .copy = shi_dheap_move}};
+    complete(&a, kind == SHI_REMOTE_PUT ? "put" : "get");
 }
 
 void shi_far_put(struct shi_lane *l, const struct shi_spot *to, const void *source, size_t bytes, int how)
 {
-    if (shi_unlikely(by_hand(to, source)))
-        put_by_hand(l, *to, source, bytes);
-    else if (bytes <= shi_stream_bcopy_bytes())
-        put_record(l, to, source, bytes, how & SHI_MORE ? SHI_STREAM_MORE : 0);
+    enum shi_remote_way way = way_of(to, source, bytes);
+    if (way != SHI_REMOTE_RECORDS)
+        transfer(SHI_REMOTE_PUT, way, l, to, (void *)source, bytes, how & SHI_NBI);
     else
-        put_written(l, *to, source, bytes, how & SHI_NBI);
+        AWAIT(shi_stream_put(l, to, source, bytes, how & SHI_MORE ? SHI_STREAM_MORE : 0) != -EAGAIN, "put", to->pe);
 }
 
-/* ---- get ---------------------------------------------------------------------------------------------------------- */
-
-struct answer {
-    struct shi_reply reply;
-    int came;
-};
-
-static void answer_came(struct shi_reply *r)
-{
-    __atomic_store_n(&((struct answer *)r)->came, 1, __ATOMIC_RELEASE);
-}
-
-static void get_record(struct shi_lane *l, const struct shi_spot *from, const struct shi_blocks *b, char *to,
-                       size_t block, ptrdiff_t stride)
-{
-    struct answer a = {.reply = {.to = to, .block = block, .stride = stride, .done = answer_came}};
-    AWAIT(shi_stream_get_blocks(l, from, b, &a.reply) != -EAGAIN, "get", from->pe);
-    AWAIT(__atomic_load_n(&a.came, __ATOMIC_ACQUIRE), "get", from->pe);
-}
-
-static void get_record_nbi(struct shi_lane *l, const struct shi_spot *from, const struct shi_blocks *b, char *to)
-{
-    struct shi_reply r = {.to = to, .block = b->block};
-    AWAIT(shi_stream_get_blocks(l, from, b, &r) != -EAGAIN, "get", from->pe);
-}
-
-static void get_by_hand(struct shi_lane *l, struct shi_spot from, char *dest, size_t bytes)
-{
-    char piece[SHI_STREAM_REPLY_BYTES];
-    for (size_t n; bytes; bytes -= n, dest += n, from.off += n) {
-        n = bytes < sizeof piece ? bytes : sizeof piece;
-        get_record(l, &from, &(struct shi_blocks){(uint32_t)n, 1, 0}, piece, n, 0);
-        shi_dheap_copy("get", dest, piece, n);
-    }
-}
-
-static void get_replied(struct shi_lane *l, const struct shi_spot *from, void *dest, size_t bytes, int nbi)
-{
-    struct shi_blocks b = {(uint32_t)bytes, 1, 0};
-    if (nbi)
-        get_record_nbi(l, from, &b, dest);
-    else
-        get_record(l, from, &b, dest, bytes, 0);
-}
-
-static void get_read(struct shi_lane *l, struct shi_spot at, void *dest, size_t bytes, int nbi)
-{
-    struct transfer t = {.req.done = transfer_ended};
-    for (size_t n; bytes; bytes -= n, dest = (char *)dest + n, at.off += n) {
-        n = bytes < shi_stream_rma_bytes() ? bytes : shi_stream_rma_bytes();
-        t.ended = 0;
-        AWAIT(shi_stream_read(l, &at, dest, n, nbi ? NULL : &t.req) != -EAGAIN, "get", at.pe);
-        AWAIT(nbi || __atomic_load_n(&t.ended, __ATOMIC_ACQUIRE), "get", at.pe);
-    }
-}
-
-/* Short gets: a record with its reply, or a read. Which is quicker is the provider's: on one host 1.4 against 2.4 us by
- * shm, 23 against 15 by tcp;ofi_rxm. So the first of either length are timed both ways by turns, and the best time of
- * each decides. Threads may lose a try to each other. Nonblocking ones share messages, so they are records. */
-enum { REPLIED, READ, WAYS, TRIES = 8, SHORTER = 2048 };
+/* Short gets: a record with its reply, or a read. Which is quicker depends on the provider: on one host 1.4 against 2.4 us
+ * by shm, 23 against 15 by tcp;ofi_rxm. So the first gets of either length take both ways in turn and are timed, and the
+ * best time of each way decides. Threads may lose a measurement to each other. Nonblocking gets share messages, so they are
+ * records. */
+enum { WAYS = SHI_REMOTE_DIRECT + 1, TRIES = 8, SHORTER = 2048 };
 static struct lengths {
     unsigned tries;
     uint64_t least_ns[WAYS];
@@ -174,37 +121,31 @@ static void get_short(struct shi_lane *l, const struct shi_spot *from, void *des
 {
     struct lengths *k = &get_lengths[bytes > SHORTER];
     unsigned tries = __atomic_load_n(&k->tries, __ATOMIC_RELAXED);
-    uint64_t least[WAYS] = {__atomic_load_n(&k->least_ns[REPLIED], __ATOMIC_RELAXED),
-                            __atomic_load_n(&k->least_ns[READ], __ATOMIC_RELAXED)};
+    uint64_t records_ns = __atomic_load_n(&k->least_ns[SHI_REMOTE_RECORDS], __ATOMIC_RELAXED);
+    uint64_t direct_ns = __atomic_load_n(&k->least_ns[SHI_REMOTE_DIRECT], __ATOMIC_RELAXED);
     int timed = tries < WAYS * TRIES;
-    int way = timed ? (int)(tries % WAYS) : least[READ] < least[REPLIED];
-    if (way == READ && !shi_stream_idle(l, from->pe)) { /* a read would overtake what the program put before */
-        get_replied(l, from, dest, bytes, 0);
-        return;
+    int way = timed ? (int)(tries % WAYS) : direct_ns < records_ns ? SHI_REMOTE_DIRECT : SHI_REMOTE_RECORDS;
+    if (way == SHI_REMOTE_DIRECT && !shi_stream_idle(l, from->pe)) { /* a read would overtake earlier puts */
+        way = SHI_REMOTE_RECORDS;
+        timed = 0;
     }
     uint64_t begin = timed ? shi_now_ns() : 0;
-    if (way == READ)
-        get_read(l, *from, dest, bytes, 0);
-    else
-        get_replied(l, from, dest, bytes, 0);
+    transfer(SHI_REMOTE_GET, way, l, from, dest, bytes, 0);
     if (!timed)
         return;
     uint64_t ns = shi_now_ns() - begin;
-    if (ns < least[way])
+    if (ns < __atomic_load_n(&k->least_ns[way], __ATOMIC_RELAXED))
         __atomic_store_n(&k->least_ns[way], ns, __ATOMIC_RELAXED);
     __atomic_store_n(&k->tries, tries + 1, __ATOMIC_RELAXED);
 }
 
 void shi_far_get(struct shi_lane *l, const struct shi_spot *from, void *dest, size_t bytes, int how)
 {
-    if (shi_unlikely(by_hand(from, dest)))
-        get_by_hand(l, *from, dest, bytes);
-    else if (bytes > shi_stream_bcopy_bytes())
-        get_read(l, *from, dest, bytes, how & SHI_NBI);
-    else if (how & SHI_NBI)
-        get_replied(l, from, dest, bytes, 1);
-    else
+    enum shi_remote_way way = way_of(from, dest, bytes);
+    if (way == SHI_REMOTE_RECORDS && !(how & SHI_NBI))
         get_short(l, from, dest, bytes);
+    else
+        transfer(SHI_REMOTE_GET, way, l, from, dest, bytes, how & SHI_NBI);
 }
 
 /* ---- strides ------------------------------------------------------------------------------------------------------ */
@@ -241,11 +182,15 @@ void shi_far_get_strided(struct shi_lane *l, const struct shi_spot *from, void *
     ptrdiff_t here = s->dst * (ptrdiff_t)s->elem, there = s->sst * (ptrdiff_t)s->elem;
     for (size_t left = s->count, n; left; left -= n, to += (ptrdiff_t)n * here, at.off += (uint64_t)n * (uint64_t)there) {
         n = left < many ? left : many;
-        if (n)
-            get_record(l, &at, &(struct shi_blocks){(uint32_t)block, (uint32_t)n, there}, to, block, here);
-        else
+        if (n == 0) {
             shi_far_get(l, &at, to, block, 0);
-        n = n ? n : 1;
+            n = 1;
+            continue;
+        }
+        struct shi_blocks b = {(uint32_t)block, (uint32_t)n, there};
+        struct awaited a = {.op = {.kind = SHI_REMOTE_GET, .until = SHI_REMOTE_LOCAL, .lane = l, .at = at, .local = to,
+                                   .bytes = n * block, .blocks = &b, .stride = here}};
+        complete(&a, "get");
     }
 }
 
@@ -260,9 +205,9 @@ void shi_far_update(struct shi_lane *l, const struct shi_spot *at, size_t width,
 uint64_t shi_far_fetch(struct shi_lane *l, const struct shi_spot *at, size_t width, int op, uint64_t value, uint64_t cond)
 {
     uint64_t old = 0;
-    struct answer a = {.reply = {.to = (char *)&old, .block = sizeof old, .done = answer_came}};
-    AWAIT(shi_stream_amo(l, at, (int)width, op, value, cond, &a.reply, 0) != -EAGAIN, "fetching atomic", at->pe);
-    AWAIT(__atomic_load_n(&a.came, __ATOMIC_ACQUIRE), "fetching atomic", at->pe);
+    struct awaited a = {.op = {.kind = SHI_REMOTE_AMO, .until = SHI_REMOTE_LOCAL, .lane = l, .at = *at,
+                               .local = (char *)&old, .bytes = width, .amo = {op, value, cond}}};
+    complete(&a, "fetching atomic");
     return old;
 }
 
