@@ -82,7 +82,7 @@ function head(i, n, k, name) {
     }
 }
 function print_types(column, i, last) {
-    print ".Fa TYPE\nand, where it is another word,\n.Li TYPENAME\nare:"
+    print ".Fa TYPE\n(with\n.Li TYPENAME\nin parentheses where it differs) is one of:"
     for (i = 1; i <= types; i++)
         if (columns[i] ~ "in_" column "( |$)")
             last = i
