@@ -9,7 +9,7 @@
 #define SHMEM_NO_GENERICS
 #include <pshmem.h>
 
-#include "host/ops/state.h"
+#include "host/ops/address.h"
 
 #define SHI_DEF(R, NAME, PARAMS)                                                                                     \
     R NAME PARAMS __attribute__((weak, alias("p" #NAME)));                                                           \

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "host/coll/agree.h"
+#include "host/init/init.h"
 #include "host/ops/far.h"
 #include "host/observe/stats.h"
 #include "host/coll/team.h"

@@ -3,6 +3,7 @@
 
 #include "host/net/progress.h"
 #include "host/coll/agree.h"
+#include "host/ops/ctx.h"
 #include "host/ops/far.h"
 #include "host/ops/p2p.h"
 #include "host/ops/rma.h"

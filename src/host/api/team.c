@@ -117,7 +117,7 @@ static int create_ctx(struct shmem_team *t, long options, shmem_ctx_t *ctx)
 {
     struct shmem_ctx *c = NULL;
     int bad = !t || (options & ~(SHMEM_CTX_SERIALIZED | SHMEM_CTX_PRIVATE | SHMEM_CTX_NOSTORE));
-    int err = bad ? -1 : shi_ctx_create(t, options, &c);
+    int err = bad ? -1 : shi_team_ctx_create(t, options, &c);
     *ctx = err ? SHMEM_CTX_INVALID : c;
     return err;
 }
@@ -142,8 +142,8 @@ SHI_DEF(void, shmem_ctx_destroy, (shmem_ctx_t ctx))
         shi_die(__func__, "SHMEM_CTX_DEFAULT cannot be destroyed");
     if (!c->team)
         return;
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* completes what was issued on it */
-    shi_ctx_destroy(c);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    shi_team_ctx_destroy(c);
 }
 
 SHI_DEF(int, shmem_ctx_get_team, (shmem_ctx_t ctx, shmem_team_t *team))

@@ -10,6 +10,7 @@
 #define SHI_COLL_H
 
 #include "host/coll/team.h"
+#include "host/ops/address.h"
 
 /* dest and source as the caller gave them; lengths in bytes unless said otherwise. `with_root`: root's dest too. */
 void shi_coll_broadcast(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t bytes,

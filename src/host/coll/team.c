@@ -166,10 +166,24 @@ static int fill(struct shmem_team *t)
     return find_nodes(t);
 }
 
+int shi_team_ctx_create(struct shmem_team *t, long options, struct shmem_ctx **out)
+{
+    const struct shmem_ctx like = {.peer = t->peer, .peers = t->peer, .n_pes = (unsigned)t->n, .options = options,
+                                   .team = t, .list = &t->ctxs};
+    return shi_ctx_create(&like, out);
+}
+
+void shi_team_ctx_destroy(struct shmem_ctx *c)
+{
+    shi_ctx_session(c, 0);
+    shi_far_quiet(c->lane);
+    shi_ctx_destroy(c);
+}
+
 static void empty(struct shmem_team *t)
 {
     while (t->ctxs)
-        shi_ctx_destroy(t->ctxs);
+        shi_team_ctx_destroy(t->ctxs);
     free((void *)t->peer);
     free(t->slot);
     free(t->node);

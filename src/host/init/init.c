@@ -1,12 +1,11 @@
-/* init.c - from a started process to a PE among others and back; and what to say when an address leads nowhere. */
-#include "host/ops/state.h"
+/* init.c - from a started process to a PE among others and back. */
+#include "host/init/init.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "host/net/am.h"
@@ -28,22 +27,8 @@
 #include "host/util/end.h"
 #include "host/util/log.h"
 
-struct shi_world shi_world;
-struct shmem_ctx shi_ctx_small[2];
-
 static struct shi_peer *peers;
 static struct shi_peer *no_peers; /* the same length, nothing reachable: shi_all_miss */
-static long main_thread;
-static _Thread_local int is_ours;
-static pid_t init_pid;
-
-static long thread_id(void)
-{
-    static _Thread_local long id;
-    if (!id)
-        id = syscall(SYS_gettid);
-    return id;
-}
 
 /* ---- up --------------------------------------------------------------------------------------------------------- */
 
@@ -90,7 +75,7 @@ static void abort_now(int status)
 /* An error: what the program has printed may explain it. A forked child's buffers are copies of its parent's. */
 static void abort_on_error(int status)
 {
-    if (init_pid && getpid() != init_pid)
+    if (shi_is_forked())
         abort_now(status);
     shi_end_begin(status, SHI_END_FLUSH_S, abort_now);
     shi_end_finish();
@@ -124,7 +109,7 @@ static void greet(void)
 static void at_exit(int status, void *arg)
 {
     (void)arg;
-    if (getpid() != init_pid)
+    if (shi_is_forked())
         return; /* in a forked child the PE lives on elsewhere */
     if (shi_end_under_way())
         return;
@@ -181,7 +166,7 @@ static int join_node(void)
     if (err)
         return err;
     shi_world.shm = shm;
-    init_pid = getpid();
+    shi_world.pid = getpid();
     if (on_exit(at_exit, NULL) || pthread_atfork(NULL, NULL, in_forked_child))
         return -ENOMEM;
     return 0;
@@ -277,9 +262,9 @@ void shi_world_up(int thread_level)
     if (err)
         abort_on_error(1);
     shi_wait_set(shi_world.config.spin, shi_world.shm.crowded, shi_world.lane != NULL);
-    main_thread = thread_id();
+    shi_set_main_thread();
     *SHI_CTX_DEFAULT = (struct shmem_ctx){.peer = shi_all_miss() ? no_peers : peers, .n_pes = shi_world.n_pes,
-                                          .team = &shi_team_world, .lane = shi_world.lane};
+                                          .peers = peers, .team = &shi_team_world, .lane = shi_world.lane};
     shi_world.up = 1;
     if (!shi_world.ever_up)
         greet();
@@ -363,113 +348,4 @@ void shi_world_exit(int status)
     shi_shm_abort(&shi_world.shm, status);
     shi_end_begin(status, SHI_END_HANDLERS_S, abort_now);
     exit(status); /* after_handlers ends it */
-}
-
-/* ---- what went wrong -------------------------------------------------------------------------------------------- */
-
-void shi_need_up(const char *routine)
-{
-    if (shi_likely(shi_world.up))
-        return;
-    if (init_pid && getpid() != init_pid)
-        shi_die(routine, "called in a forked child, which is not a PE");
-    shi_die(routine, shi_world.ever_up ? "called after shmem_finalize" : "called before shmem_init");
-}
-
-void shi_allow_thread(void)
-{
-    is_ours = 1;
-}
-
-static void *reach_device(const struct shi_peer *p, const void *addr, size_t bytes)
-{
-    uintptr_t a = (uintptr_t)addr, off = a - shi_world.dev_lo;
-    return off < p->dev_bytes && bytes <= p->dev_bytes - off ? (void *)(a + p->dev_delta) : NULL;
-}
-
-void *shi_reach(const struct shi_peer *p, const void *addr, size_t bytes)
-{
-    uintptr_t a = (uintptr_t)addr, heap = a - shi_world.heap_lo, data = a - shi_world.data_lo;
-    if (heap < p->heap_bytes && bytes <= p->heap_bytes - heap)
-        return (void *)(a + p->heap_delta);
-    if (data < p->data_bytes && bytes <= p->data_bytes - data)
-        return (void *)(a + p->data_delta);
-    return shi_world.dev_private ? NULL : reach_device(p, addr, bytes);
-}
-
-/* Is it a constant that holds addresses? */
-static int is_relro(const void *addr, size_t bytes)
-{
-    uintptr_t off = (uintptr_t)addr - (shi_world.data_lo - shi_world.relro_bytes);
-    return off < shi_world.relro_bytes && bytes <= shi_world.relro_bytes - off;
-}
-
-const void *shi_reach_read(const struct shi_peer *p, const void *addr, size_t bytes)
-{
-    const void *at = shi_reach(p, addr, bytes);
-    if (at || !p->same_program)
-        return at;
-    if (shi_statics_same(addr, bytes))
-        return addr;
-    return !p->far && is_relro(addr, bytes) ? (const char *)addr + p->data_delta : NULL;
-}
-
-_Noreturn void shi_not_symmetric(const char *routine, enum shi_use use, const char *arg, const void *addr, size_t bytes,
-                                 int pe)
-{
-    uintptr_t heap = (uintptr_t)addr - shi_world.heap_lo, data = (uintptr_t)addr - shi_world.data_lo;
-    if (bytes > PTRDIFF_MAX)
-        shi_die(routine, "%s = %p: %zu bytes: the size overflows (pe = %d)", arg, addr, bytes, pe);
-    if (heap < shi_world.heap_bytes)
-        shi_die(routine, "%s = %p: %zu bytes run past the end of the symmetric heap by %zu (pe = %d)", arg, addr, bytes,
-                heap + bytes - shi_world.heap_bytes, pe);
-    if (data < shi_world.data_bytes && bytes > shi_world.data_bytes - data)
-        shi_die(routine, "%s = %p: %zu bytes run past the end of the static data by %zu (pe = %d)", arg, addr, bytes,
-                data + bytes - shi_world.data_bytes, pe);
-    int constant = shi_statics_same(addr, bytes) || is_relro(addr, bytes);
-    if (constant && use == SHI_WRITE)
-        shi_die(routine, "%s = %p: constant data, which can only be read (pe = %d)", arg, addr, pe);
-    if (data < shi_world.data_bytes || constant)
-        shi_die(routine, "%s = %p: static data of another program than PE %d runs", arg, addr, pe);
-    if (!addr)
-        shi_die(routine, "%s = (nil) is not symmetric; shmem_malloc may have failed, which SHMEM_DEBUG=1 shows (pe = %d)", arg,
-                pe);
-    shi_die(routine, "%s = %p is not symmetric: neither in the symmetric heap nor in static data (pe = %d)", arg, addr,
-            pe);
-}
-
-void shi_check_call(const char *routine, const struct shmem_ctx *ctx, int pe)
-{
-    shi_need_up(routine);
-    if (!ctx->team)
-        shi_ctx_die(routine, ctx);
-    if ((unsigned)pe >= ctx->n_pes)
-        shi_die(routine, "pe = %d: not a PE of the context, which has PEs 0 to %d", pe, (int)ctx->n_pes - 1);
-    /* Without SHMEM_CHECK only some calls come here, and programs that one node lets pass run over a network as well. */
-    if (shi_world.check && shi_world.thread_level <= SHMEM_THREAD_FUNNELED && thread_id() != main_thread &&
-        !shi_wait_inside && !is_ours)
-        shi_die(routine, "called by a second thread; shmem_init_thread was given SHMEM_THREAD_%s",
-                shi_world.thread_level == SHMEM_THREAD_SINGLE ? "SINGLE" : "FUNNELED");
-}
-
-void *shi_miss(const char *routine, const struct shmem_ctx *ctx, enum shi_use use, const char *arg, const void *addr,
-               size_t bytes, int pe)
-{
-    shi_check_call(routine, ctx, pe);
-    const struct shi_peer *p = &ctx->team->peer[pe];
-    void *at = !bytes ? (void *)addr : use == SHI_READ ? (void *)shi_reach_read(p, addr, bytes) : shi_reach(p, addr, bytes);
-    if (at || !bytes)
-        return at;
-    if (shi_world.dev_private && reach_device(p, addr, bytes))
-        shi_die(routine, "%s = %p is device memory that the host cannot load and store; put and get copy it (pe = %d)",
-                arg, addr, pe);
-    shi_not_symmetric(routine, use, arg, addr, bytes, pe);
-}
-
-void *shi_miss_copy(const char *routine, const struct shmem_ctx *ctx, enum shi_use use, const char *arg, const void *addr,
-                    size_t bytes, int pe)
-{
-    shi_check_call(routine, ctx, pe);
-    void *at = shi_world.dev_private && bytes ? reach_device(&ctx->team->peer[pe], addr, bytes) : NULL;
-    return at ? at : shi_miss(routine, ctx, use, arg, addr, bytes, pe);
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "host/net/amo_word.h"
-#include "host/ops/state.h"
+#include "host/ops/address.h"
 
 /* What is done to a word of 4 or 8 bytes; values in the low bytes. */
 struct shi_amo_call {

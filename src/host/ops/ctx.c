@@ -10,7 +10,6 @@
 #include <pthread.h>
 
 #include "host/net/stream.h"
-#include "host/ops/far.h"
 #include "host/util/log.h"
 #include "host/util/pool.h"
 
@@ -45,16 +44,18 @@ static struct shi_lane *lane_for(long options)
     return shi_stream_lane(1 + __atomic_fetch_add(&made, 1, __ATOMIC_RELAXED) % 64);
 }
 
-int shi_ctx_create(struct shmem_team *t, long options, struct shmem_ctx **out)
+int shi_ctx_create(const struct shmem_ctx *like, struct shmem_ctx **out)
 {
     struct shmem_ctx *c = shi_pool_get(&pool);
     if (!c)
         return -ENOMEM;
-    *c = (struct shmem_ctx){.peer = shi_all_miss() ? SHI_CTX_DEFAULT->peer : t->peer, .n_pes = (unsigned)t->n,
-                            .options = options, .team = t, .lane = lane_for(options)};
+    *c = *like;
+    c->lane = lane_for(like->options);
+    if (shi_all_miss())
+        c->peer = SHI_CTX_DEFAULT->peer;
     pthread_mutex_lock(&list_lock);
-    c->next = t->ctxs;
-    t->ctxs = c;
+    c->next = *c->list;
+    *c->list = c;
     pthread_mutex_unlock(&list_lock);
     *out = c;
     return 0;
@@ -69,10 +70,8 @@ void shi_ctx_session(struct shmem_ctx *c, int batching)
 
 void shi_ctx_destroy(struct shmem_ctx *c)
 {
-    shi_ctx_session(c, 0);
-    shi_far_quiet(c->lane); /* completes what was issued on it */
     pthread_mutex_lock(&list_lock);
-    struct shmem_ctx **at = &c->team->ctxs;
+    struct shmem_ctx **at = c->list;
     while (*at != c)
         at = &(*at)->next;
     *at = c->next;

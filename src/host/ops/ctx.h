@@ -2,14 +2,20 @@
 #ifndef SHI_CTX_H
 #define SHI_CTX_H
 
-#include "host/coll/team.h"
+#include "host/ops/state.h"
 
-/* A new context of the team. 0 and *out, or -errno. Pair: shi_ctx_destroy, or the team's end for shareable ones. */
-int shi_ctx_create(struct shmem_team *t, long options, struct shmem_ctx **out);
+/* Make a context like `like`, of which team, peer, peers, n_pes, options and list (head of the team's contexts) are set. 0
+ * and *out, or -errno. */
+int shi_ctx_create(const struct shmem_ctx *like, struct shmem_ctx **out);
+
+/* The caller has completed what was issued on it. */
 void shi_ctx_destroy(struct shmem_ctx *c);
 
 /* The context behind a handle, for routines that are not on the data path: dies on what is no context, or no more. */
 struct shmem_ctx *shi_ctx_checked(const char *routine, shmem_ctx_t handle);
+
+/* End the job because c, which has no team, is no context. */
+_Noreturn void shi_ctx_die(const char *routine, const struct shmem_ctx *c);
 
 /* Begin (1) or end (0) a session that batches what goes over the network; what is so already stays. */
 void shi_ctx_session(struct shmem_ctx *c, int batching);

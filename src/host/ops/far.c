@@ -8,7 +8,6 @@
 
 #include "host/net/remote_op.h"
 #include "host/ops/dheap.h"
-#include "host/coll/team.h"
 #include "host/ops/wait.h"
 #include "host/util/log.h"
 
@@ -43,7 +42,7 @@ int shi_far(const char *routine, const struct shmem_ctx *ctx, enum shi_use use, 
             size_t bytes, int pe, struct shi_spot *out)
 {
     shi_check_call(routine, ctx, pe);
-    const struct shi_peer *p = &ctx->team->peer[pe];
+    const struct shi_peer *p = &ctx->peers[pe];
     if (!p->far || bytes == 0 || (use == SHI_READ && shi_reach_read(p, addr, bytes)))
         return 0;
     if (shi_far_spot(p, use, addr, bytes, out))

@@ -7,7 +7,7 @@
 
 #include "host/net/stream.h"
 #include "host/ops/rma.h"
-#include "host/ops/state.h"
+#include "host/ops/address.h"
 
 /* Does only the network reach the object on PE pe of the context? Then *out is where it lies there; dies like shi_miss on
  * what is not symmetric. Zero bytes are nowhere. */

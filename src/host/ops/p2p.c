@@ -3,8 +3,8 @@
 
 #include "host/net/progress.h"
 #include "host/observe/stats.h"
+#include "host/ops/address.h"
 #include "host/ops/wait.h"
-#include "host/ops/state.h"
 #include "host/util/log.h"
 
 static const uint64_t sign = 1ull << 63;

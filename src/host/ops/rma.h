@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "host/ops/state.h"
+#include "host/ops/address.h"
 
 /* Copy with the commonest small sizes as single moves: a call of memcpy costs as much as the rest of an 8-byte put. */
 static inline void shi_copy(void *to, const void *from, size_t bytes)
