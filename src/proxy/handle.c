@@ -17,6 +17,7 @@
 
 #include "device/device.h"
 #include "device/lib/state.h"
+#include "host/init/device_heap.h"
 #include "host/ops/dheap.h"
 #include "host/util/log.h"
 #include "proxy/proxy.h"
@@ -168,7 +169,7 @@ int shi_handle_up(void)
         return err;
     common = p;
     common_at = at;
-    shi_dheap_on_down(shi_proxy_quiet, down);
+    shi_device_heap_on_down(shi_proxy_quiet, down);
     for (int i = 0; i < shi_world.n_pes; i++)
         common->peer_heap[i] = shi_world.config.device_direct ? (uint64_t)shi_dheap_of(i) : 0;
     show(common, common_at, bytes);

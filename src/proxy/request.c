@@ -10,7 +10,7 @@
 #include "device/lib/request.h"
 #include "host/net/amo_word.h"
 #include "host/ops/address.h"
-#include "host/observe/stats.h"
+#include "host/ops/span.h"
 #include "host/util/log.h"
 #include "proxy/call.h"
 #include "proxy/remote.h"

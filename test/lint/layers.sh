@@ -1,19 +1,29 @@
 #!/bin/sh
-# layers.sh - an include points to the same or a lower layer, and a file includes its own header first. Catches: a layer
-# that comes to need the one above it, and a header that only compiles after others.
+# layers.sh - an include points to the same or a lower layer, no modules (X.c and X.h together) include each other in a cycle,
+# and a file includes its own header first. Catches: a layer that comes to need the one above it, a knot of files that can
+# only be understood together, and a header that only compiles after others.
 . "${top_srcdir:=.}/test/tap.sh"
 dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
 
-above() { # ROOT: includes that point up
-    (cd "$1" && grep -rnE '^#include "(host|proxy|device)/' src) | awk -F'[:"]' '
-        BEGIN { r["src/host/api"] = 6; r["src/proxy"] = 6; r["src/host/init"] = 5
-                r["src/host/tag"] = r["src/host/gpc"] = r["src/host/coll"] = r["src/host/observe"] = r["src/host/ops"] = 4
-                r["src/host/net"] = 3; r["src/host/boot"] = 2; r["src/host/util"] = 1 }
-        function layer(p) { sub("/[^/]*$", "", p)
-                            return p in r ? r[p] : p ~ "^src/device" ? 3 : p ~ "^src/tools" ? 9 : -1 }
-        { a = layer($1); b = layer("src/" $4)
-          if (a < 0 || b < 0 || b > a) print $1 ":" $2 ": " $4 " is above" }'
+includes() { # ROOT: lines FILE:LINE:#include "FILE", all from src on; a bare name is of the same folder
+    (cd "$1/src" && grep -rnE '^#include "' . | grep -v '"config.h"') |
+        sed -E 's,^\./,,; s,^(.*)/([^/"]*")([^/"]*"),\1/\2\1/\3,'
+}
+
+above() { # ROOT: includes that point up, or into or out of ze_cpu, which is a library of its own
+    includes "$1" | awk -F'[:"]' '
+        BEGIN { r["tools"] = 9; r["host/api"] = r["proxy"] = 8; r["host/init"] = 7
+                r["host/tag"] = r["host/gpc"] = r["host/observe"] = 6; r["host/coll"] = 5; r["host/ops"] = 4
+                r["host/net"] = r["device"] = r["device/lib"] = 3; r["host/boot"] = 2; r["host/util"] = 1
+                r["ze_cpu"] = 0 }
+        { a = $1; b = $4; sub("/[^/]*$", "", a); sub("/[^/]*$", "", b)
+          if (!(a in r) || !(b in r) || r[b] > r[a] || !r[a] != !r[b]) print $1 ":" $2 ": " $4 " is above" }'
+}
+
+cycles() { # ROOT: the modules of include cycles
+    includes "$1" | awk -F'[:"]' '{ sub("[.][a-z]*$", "", $1); sub("[.][a-z]*$", "", $4); print $1, $4 }' |
+        LC_ALL=C tsort 2>&1 >/dev/null | sed -n '/input contains a loop/d; s/^tsort: //p'
 }
 
 not_first() { # ROOT: files whose own header is not their first include
@@ -24,14 +34,23 @@ not_first() { # ROOT: files whose own header is not their first include
     done)
 }
 
-mkdir -p "$dir/src/host/util" "$dir/src/host/ops"
-echo '#include "host/ops/b.h"' >"$dir/src/host/util/a.c"
-touch "$dir/src/host/util/a.h" "$dir/src/host/ops/b.h"
-[ "$(above "$dir" | wc -l)" -eq 1 ] && [ "$(not_first "$dir" | wc -l)" -eq 1 ]
+s=$dir/src/host
+mkdir -p "$s/util" "$s/ops" "$dir/src/ze_cpu"
+echo '#include "host/ops/b.h"' >"$s/util/a.c"
+echo '#include "host/util/a.h"' >"$dir/src/ze_cpu/e.c"
+touch "$s/util/a.h"
+printf '#include "host/ops/%s.h"\n' c >"$s/ops/b.h"
+printf '#include "host/ops/%s.h"\n' c b >"$s/ops/c.c"
+touch "$s/ops/c.h"
+[ "$(above "$dir" | wc -l)" -eq 2 ] && [ "$(not_first "$dir" | wc -l)" -eq 1 ] && [ "$(cycles "$dir" | wc -l)" -eq 2 ]
 ok $? "an offence of each kind is found"
 above "$top_srcdir" >"$dir/out"
 [ ! -s "$dir/out" ]
 ok $? "no include points up" "$dir/out"
+# host/net is still to be untied: delete the exception with its last cycle.
+cycles "$top_srcdir" | grep -v '^host/net/' >"$dir/out"
+[ ! -s "$dir/out" ]
+ok $? "no cycle of includes" "$dir/out"
 not_first "$top_srcdir" >"$dir/out"
 [ ! -s "$dir/out" ]
 ok $? "own header first" "$dir/out"

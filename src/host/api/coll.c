@@ -5,7 +5,7 @@
 #include "host/coll/coll.h"
 #include "host/coll/combine.h"
 #include "host/ops/rma.h"
-#include "host/observe/stats.h"
+#include "host/ops/span.h"
 #include "host/util/log.h"
 
 /* ---- typed, by the table -------------------------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 
 #include "device/device.h"
 #include "host/coll/agree.h"
+#include "host/init/device_heap.h"
 #include "host/ops/dheap.h"
 #include "host/ops/heap.h"
 #include "host/coll/team.h"
@@ -16,7 +17,7 @@ static void *get(const char *routine, size_t bytes, size_t align, int clear)
     if (bytes == 0)
         return NULL;
     SHI_AGREE(routine, &shi_team_world, {"size", (int64_t)bytes}, {"alignment", (int64_t)align});
-    if (shi_dheap_up())
+    if (shi_device_heap_up())
         return NULL;
     void *p = NULL;
     int serves = align == SHI_HEAP_ALIGN || shi_team_all(routine, &shi_team_world, shi_world.dev_lo % align == 0);

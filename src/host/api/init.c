@@ -7,7 +7,7 @@
 #include "host/coll/agree.h"
 #include "host/init/init.h"
 #include "host/ops/far.h"
-#include "host/observe/stats.h"
+#include "host/ops/span.h"
 #include "host/coll/team.h"
 #include "host/util/end.h"
 #include "host/util/log.h"

@@ -8,6 +8,7 @@
 
 #include "device/device.h"
 #include "host/api/def.h"
+#include "host/init/device_heap.h"
 #include "host/ops/dheap.h"
 #include "host/ops/launched.h"
 #include "host/util/log.h"
@@ -82,13 +83,13 @@ void shi_need_device(const char *routine)
     shi_need_up(routine);
     if (!shi_world.dev_lo)
         shi_die(routine, "no device memory yet: shmemg_malloc, which is collective, comes first");
-    if (shi_dheap_adopted())
+    if (shi_device_heap_adopted())
         shi_die(routine, "the device heap is the program's own (shmemx_heap_create), which has no room for kernels' words");
     pthread_mutex_lock(&lock);
     if (shi_handle_up())
         shi_die(routine, "the device is not ready");
     if (!registered)
-        shi_dheap_on_down(NULL, forget_modules);
+        shi_device_heap_on_down(NULL, forget_modules);
     registered = 1;
     pthread_mutex_unlock(&lock);
 }
@@ -234,7 +235,7 @@ int shmemx_device_sync(void)
 {
     shi_need_device(__func__);
     uint64_t launched = shi_launched_count();
-    int err = shi_dheap_sync(__func__);
+    int err = shi_device_heap_sync(__func__);
     complete(__func__);
     shi_launched_ended(launched);
     return err;

@@ -6,7 +6,7 @@
 
 #include "host/coll/agree.h"
 #include "host/ops/heap.h"
-#include "host/observe/stats.h"
+#include "host/ops/span.h"
 #include "host/coll/team.h"
 #include "host/util/end.h"
 #include "host/util/log.h"

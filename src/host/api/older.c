@@ -8,7 +8,7 @@
 #include <shmemx.h>
 
 #include "host/coll/agree.h"
-#include "host/ops/dheap.h"
+#include "host/init/device_heap.h"
 #include "host/coll/team.h"
 #include "host/util/log.h"
 
@@ -41,7 +41,7 @@ void shmemx_heap_create(void *base, size_t bytes, int device_type, int device_in
         shi_die(__func__, "base = %p, bytes = %zu: no memory", base, bytes);
     if (device_type != SHMEMX_EXTERNAL_HEAP_ZE)
         shi_die(__func__, "device_type = %d is not SHMEMX_EXTERNAL_HEAP_ZE (%d)", device_type, SHMEMX_EXTERNAL_HEAP_ZE);
-    if (shi_dheap_adopt(base, bytes))
+    if (shi_device_heap_adopt(base, bytes))
         shi_die(__func__, "base = %p: there is a device symmetric heap already", base);
 }
 
@@ -49,7 +49,7 @@ void shmemx_heap_postinit(void)
 {
     shi_need_up(__func__);
     SHI_AGREE(__func__, &shi_team_world, {0});
-    if (shi_dheap_adopted() && shi_dheap_up())
+    if (shi_device_heap_adopted() && shi_device_heap_up())
         shi_die(__func__, "the memory that shmemx_heap_create was given cannot be shared (pe = %d)", shi_world.pe);
     shi_team_quiet_barrier(__func__, &shi_team_world);
 }

@@ -7,7 +7,7 @@
 #include "host/ops/far.h"
 #include "host/ops/p2p.h"
 #include "host/ops/rma.h"
-#include "host/observe/stats.h"
+#include "host/ops/span.h"
 #include "host/coll/team.h"
 #include "host/util/log.h"
 

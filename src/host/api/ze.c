@@ -6,7 +6,7 @@
 
 #include "device/ze.h"
 #include "host/api/launch.h"
-#include "host/ops/dheap.h"
+#include "host/init/device_heap.h"
 #include "host/util/log.h"
 
 static int need_ze(const char *routine, const struct shi_device_ops *ops)
@@ -37,18 +37,18 @@ int shmemx_ze_use(ze_driver_handle_t driver, ze_context_handle_t context, ze_dev
     shi_need_up(__func__);
     int err = find(__func__);
     if (!err)
-        err = shi_dheap_choose(NULL);
+        err = shi_device_heap_choose(NULL);
     if (err == -EBUSY)
         shi_log_error("%s: this PE has taken a device already; call this before shmemx_ze_get and shmemg_malloc", __func__);
     if (!err)
         err = shi_ze_lend(driver, context, device, &choice);
-    return err ? err : shi_dheap_choose(&choice);
+    return err ? err : shi_device_heap_choose(&choice);
 }
 
 int shmemx_ze_get(ze_driver_handle_t *driver, ze_context_handle_t *context, ze_device_handle_t *device)
 {
     shi_need_up(__func__);
-    int err = shi_dheap_take();
+    int err = shi_device_heap_take();
     if (!err)
         err = need_ze(__func__, shi_device);
     if (!err)

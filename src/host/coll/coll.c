@@ -8,7 +8,7 @@
 #include "host/coll/agree.h"
 #include "host/ops/far.h"
 #include "host/ops/rma.h"
-#include "host/observe/stats.h"
+#include "host/ops/span.h"
 #include "host/util/log.h"
 
 enum { PULL_BYTES = 8192 }; /* broadcasts from here on are read by the members side by side */

@@ -11,7 +11,7 @@
 #include "host/coll/coll.h"
 #include "host/coll/agree.h"
 #include "host/ops/rma.h"
-#include "host/observe/stats.h"
+#include "host/ops/span.h"
 #include "host/util/log.h"
 
 enum {

@@ -1,6 +1,7 @@
 /* team.c - making and unmaking teams: membership, slots, configuration. What members do together is in barrier.c. */
 #include "host/coll/team.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -9,8 +10,6 @@
 #include "host/ops/amo.h"
 #include "host/ops/ctx.h"
 #include "host/ops/far.h"
-#include "host/gpc/gpc.h"
-#include "host/tag/tag.h"
 #include "host/ops/p2p.h"
 #include "host/ops/wait.h"
 #include "host/util/log.h"
@@ -27,6 +26,10 @@ static uint64_t generations; /* the highest there has been here */
 static uint64_t newest[SHI_SLOTS]; /* number of the newest team in each slot here */
 static struct shmem_team *teams;
 static struct shmem_team *sets; /* R5 -> A5: a set is whole before it is listed; added under lock, removed by shi_team_down */
+
+enum { MAX_HOOKS = 4 };
+static const struct shi_team_hooks *hooks[MAX_HOOKS]; /* set at init */
+static int n_hooks;
 
 /* Handles of teams; a dead one has no members. */
 static struct shi_pool pool = SHI_POOL_OF(struct shmem_team);
@@ -248,6 +251,12 @@ int shi_team_up(void)
     return 0;
 }
 
+void shi_team_on_change(const struct shi_team_hooks *h)
+{
+    assert(n_hooks < MAX_HOOKS);
+    hooks[n_hooks++] = h;
+}
+
 void shi_team_down(void)
 {
     while (teams)
@@ -260,6 +269,7 @@ void shi_team_down(void)
     }
     empty(&shi_team_world);
     empty(&shi_team_shared);
+    n_hooks = 0;
 }
 
 /* ---- split ------------------------------------------------------------------------------------------------------- */
@@ -300,7 +310,9 @@ static struct shmem_team *create(const struct shmem_team *parent, const struct s
     teams = t;
     newest[index] = t->number;
     pthread_mutex_unlock(&lock);
-    shi_gpc_team_made(t->number);
+    for (int i = 0; i < n_hooks; i++)
+        if (hooks[i]->made)
+            hooks[i]->made(t);
     return t;
 }
 
@@ -415,7 +427,9 @@ void shi_team_destroy(struct shmem_team *t)
         at = &(*at)->next;
     *at = t->next;
     pthread_mutex_unlock(&lock);
-    shi_tag_forget(t);
+    for (int i = 0; i < n_hooks; i++)
+        if (hooks[i]->ended)
+            hooks[i]->ended(t);
     give_back(t->index);
     empty(t);
     shi_pool_put(&pool, t);

@@ -131,6 +131,16 @@ struct shi_subset {
     struct shmem_team **out;
 };
 
+/* What another part of the library does when this PE has a new team, which shi_team_find then finds, and when a team has
+ * ended, which it no longer finds. Either may be NULL. */
+struct shi_team_hooks {
+    void (*made)(const struct shmem_team *t);
+    void (*ended)(const struct shmem_team *t);
+};
+
+/* In every init: call the hooks, which are kept, until shi_team_down. */
+void shi_team_on_change(const struct shi_team_hooks *h);
+
 /* Collective over the parent: make a team of each subset this PE is asked about, all or none. ok = 0 joins in but
  * makes the split fail on every member. 0 or -errno, the same on all. */
 int shi_team_split(struct shmem_team *parent, const struct shi_subset *subset, int n_subsets, int ok);

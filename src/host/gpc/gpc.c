@@ -32,7 +32,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/net/progress.h"
 #include "host/gpc/gpc_handle.h"
 #include "host/gpc/gpc_run.h"
 #include "host/gpc/gpc_tree.h"
@@ -625,11 +624,6 @@ int shi_gpc_start(const struct shi_gpc_want *w)
     return 0;
 }
 
-int shi_gpc_step(void)
-{
-    return shi_progress() + shi_gpc_dispatch();
-}
-
 /* ---- up and down ---------------------------------------------------------------------------------------------------- */
 
 int shi_gpc_up(void)
@@ -644,29 +638,21 @@ int shi_gpc_up(void)
     return err;
 }
 
-void shi_gpc_wait_step(struct shi_wait *w)
-{
-    if (shi_gpc_step())
-        shi_wait_anew(w);
-    else
-        shi_wait_step(w);
-}
-
 static void wait_for_own(void)
 {
     SHI_WAIT_LOOP(shi_gpc_wait_step, __atomic_load_n(&live, __ATOMIC_ACQUIRE) == 0, .routine = "shmem_finalize",
                   .kind = SHI_FOR_OTHER, .words = "GPCs of this PE have not been answered");
 }
 
-void shi_gpc_finish(const char *routine)
+void shi_gpc_finish(void)
 {
     if (!up)
         return;
-    shi_wait_allow(routine);
+    shi_wait_allow("shmem_finalize");
     shi_gpc_settle(wait_for_own);
 }
 
-void shi_gpc_down(void)
+void shi_gpc_stop(void)
 {
     if (!up)
         return;

@@ -5,7 +5,6 @@
 #include <shmemx_gpc.h>
 
 #include "host/coll/team.h"
-#include "host/ops/wait.h"
 
 /* Limits of shmemx_gpc_limits. */
 enum { SHI_GPC_HLEN = 1024, SHI_GPC_DLEN = 1 << 30, SHI_GPC_IN_FLIGHT = 64 };
@@ -31,17 +30,10 @@ int shi_gpc_up(void);
 /* Start. nbh->busy becomes 0 when it is complete. 0 or -ENOMEM. */
 int shi_gpc_start(const struct shi_gpc_want *w);
 
-/* One step of waiting for a GPC: progress, tasks. */
-int shi_gpc_step(void);
-void shi_gpc_wait_step(struct shi_wait *w); /* and, without any, one of shi_wait_step */
-
 /* Collective over the world, in finalize: wait until no PE has a GPC under way, its own or another's. */
-void shi_gpc_finish(const char *routine);
-
-/* This PE has a new team: calls on it that came earlier may run. */
-void shi_gpc_team_made(uint64_t number);
+void shi_gpc_finish(void);
 
 /* After that and a barrier. */
-void shi_gpc_down(void);
+void shi_gpc_stop(void);
 
 #endif

@@ -32,9 +32,7 @@
 #include <time.h>
 
 #include "host/net/progress.h"
-#include "host/gpc/gpc.h"
-#include "host/ops/wait.h"
-#include "host/ops/state.h"
+#include "host/coll/team.h"
 #include "host/util/log.h"
 #include "host/util/spin.h"
 #include "host/util/thread.h"
@@ -191,11 +189,11 @@ void shi_gpc_post_on_team(struct shi_gpc_task *t)
         shi_gpc_post(t);
 }
 
-void shi_gpc_team_made(uint64_t number)
+static void team_made(const struct shmem_team *team)
 {
     shi_spin_lock(&early.lock);
     for (struct shi_gpc_task **at = &early.tasks.first, *t; (t = *at);) {
-        if (t->team != number) {
+        if (t->team != team->number) {
             at = &t->next;
             continue;
         }
@@ -205,6 +203,13 @@ void shi_gpc_team_made(uint64_t number)
         shi_gpc_post(t);
     }
     shi_spin_unlock(&early.lock);
+}
+
+int shi_gpc_prepare(void)
+{
+    static const struct shi_team_hooks hooks = {.made = team_made};
+    shi_team_on_change(&hooks);
+    return 0;
 }
 
 /* ---- running -------------------------------------------------------------------------------------------------------- */
@@ -239,6 +244,19 @@ int shi_gpc_dispatch(void)
         shi_wait_inside = NULL;
     shi_spin_unlock(&running);
     return did;
+}
+
+int shi_gpc_step(void)
+{
+    return shi_progress() + shi_gpc_dispatch();
+}
+
+void shi_gpc_wait_step(struct shi_wait *w)
+{
+    if (shi_gpc_step())
+        shi_wait_anew(w);
+    else
+        shi_wait_step(w);
 }
 
 /* ---- tasks that wait ------------------------------------------------------------------------------------------------ */

@@ -9,6 +9,8 @@
 
 #include <shmemx_gpc.h>
 
+#include "host/ops/wait.h"
+
 /* Something to do. run returns 1, or 0 when it could not go on yet and has called shi_gpc_post_pending. */
 struct shi_gpc_task {
     struct shi_gpc_task *next, **prev; /* prev: in the list of pending tasks only */
@@ -42,6 +44,13 @@ void shi_gpc_resume(void);
 
 /* A look has found this GPC unfinished: a task that looks again and again waits for a moment, in which others may run. */
 void shi_gpc_looked(const shmemx_gpc_nbh_t *nbh);
+
+/* One step of waiting for a GPC: progress, tasks. */
+int shi_gpc_step(void);
+void shi_gpc_wait_step(struct shi_wait *w); /* and, without any, one of shi_wait_step */
+
+/* In every init: have tasks of a new team run. 0. */
+int shi_gpc_prepare(void);
 
 /* Begin to dispatch in wait loops and, if the configuration wants it, on a thread. 0 or -errno after one line. */
 int shi_gpc_run_up(void);

@@ -8,58 +8,29 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "host/coll/agree.h"
+#include "host/coll/team.h"
+#include "host/gpc/gpc.h"
+#include "host/gpc/gpc_run.h"
+#include "host/init/device_heap.h"
+#include "host/init/peers.h"
 #include "host/net/am.h"
 #include "host/net/am_far.h"
 #include "host/net/progress.h"
 #include "host/net/stream.h"
-#include "host/coll/agree.h"
+#include "host/observe/report.h"
+#include "host/observe/stats.h"
 #include "host/ops/ctx.h"
 #include "host/ops/dheap.h"
 #include "host/ops/far.h"
-#include "host/gpc/gpc.h"
 #include "host/ops/heap.h"
-#include "host/observe/report.h"
 #include "host/ops/statics.h"
-#include "host/observe/stats.h"
-#include "host/tag/tag.h"
-#include "host/coll/team.h"
 #include "host/ops/wait.h"
+#include "host/tag/tag.h"
 #include "host/util/end.h"
 #include "host/util/log.h"
 
-static struct shi_peer *peers;
-static struct shi_peer *no_peers; /* the same length, nothing reachable: shi_all_miss */
-
 /* ---- up --------------------------------------------------------------------------------------------------------- */
-
-static int fill_peers(const struct shi_statics *st)
-{
-    const struct shi_shm *shm = &shi_world.shm;
-    size_t table = (size_t)shi_world.n_pes * sizeof *peers;
-    peers = aligned_alloc(SHI_LINE_BYTES, table);
-    no_peers = aligned_alloc(SHI_LINE_BYTES, table);
-    if (!peers || !no_peers)
-        return -ENOMEM;
-    memset(peers, 0, table);
-    memset(no_peers, 0, table);
-    for (int pe = 0; pe < shi_world.n_pes; pe++)
-        peers[pe] = (struct shi_peer){.pe = pe, .far = 1, .same_program = !shi_world.lane || shi_stream_same_program(pe)};
-    for (int i = 0; i < shm->n; i++) {
-        const struct shi_shm_region *r = &shm->region[i];
-        struct shi_peer *p = &peers[r->pe];
-        if (shi_world.config.transport == SHI_TRANSPORT_OFI && r->pe != shi_world.pe)
-            continue;
-        p->far = 0;
-        p->heap_bytes = r->heap_bytes < shi_world.heap_bytes ? r->heap_bytes : shi_world.heap_bytes;
-        p->heap_delta = (ptrdiff_t)((uintptr_t)shm->base + r->heap_off - shm->heap_lo);
-        p->same_program = r->exe_id == st->exe_id; /* another program's globals are not ours */
-        p->data_bytes = p->same_program ? st->bytes : 0;
-        p->data_delta = (ptrdiff_t)((uintptr_t)shm->base + r->data_off + st->relro_bytes - st->lo);
-    }
-    peers[shi_world.pe].heap_delta = peers[shi_world.pe].data_delta = 0;
-    shi_world.peer = peers;
-    return 0;
-}
 
 static void abort_now(int status)
 {
@@ -217,7 +188,7 @@ static int join_network(const struct shi_statics *st)
     return err;
 }
 
-static void prepare_messages(void)
+static int messages_up(void)
 {
     const struct shi_am_world w = {.pe = shi_world.pe, .n_pes = shi_world.n_pes, .local = shi_world.boot.local_index,
                                    .shm = &shi_world.shm, .data_lo = shi_world.data_lo - shi_world.relro_bytes,
@@ -226,8 +197,33 @@ static void prepare_messages(void)
     shi_am_up(&w);
     if (shi_world.lane)
         shi_am_far_up(shi_world.config.transport == SHI_TRANSPORT_OFI);
-    shi_tag_prepare();
+    return 0;
 }
+
+static void messages_down(void)
+{
+    shi_am_down();
+    shi_am_far_down();
+}
+
+/*
+ * The parts that come up after the memory, the network and the predefined teams, and go down before them. `up` and `finish`
+ * are called in this order, `stop` and `down` in the reverse. Collective calls are the same on all PEs, so they meet.
+ */
+static const struct part {
+    int (*up)(void);      /* in every init; 0, or -errno after one line */
+    void (*finish)(void); /* may be collective: complete what is under way, with progress and all PEs' help */
+    void (*stop)(void);   /* may be collective: all operations are complete; start no more */
+    void (*down)(void);   /* no PE sends any more */
+} parts[] = {
+    {.finish = shi_device_heap_finish, .stop = shi_device_heap_stop, .down = shi_device_heap_down},
+    {.down = shi_report_down},
+    {.up = messages_up, .down = messages_down},
+    {.up = shi_gpc_prepare, .finish = shi_gpc_finish, .stop = shi_gpc_stop},
+    {.up = shi_tag_prepare, .down = shi_tag_down},
+    {.up = shi_stats_up, .stop = shi_stats_stop},
+};
+enum { N_PARTS = sizeof parts / sizeof parts[0] };
 
 static int build_world(int thread_level)
 {
@@ -246,12 +242,13 @@ static int build_world(int thread_level)
     int err = join_network(st);
     if (err)
         return err;
-    if (!shi_world.heap || fill_peers(st) || shi_team_up()) {
+    if (!shi_world.heap || shi_peers_up(st) || shi_team_up()) {
         shi_log_error("out of memory for the tables of %d PEs", shi_world.n_pes);
         return -ENOMEM;
     }
-    prepare_messages();
-    return shi_stats_up();
+    for (int i = 0; i < N_PARTS && !err; i++)
+        err = parts[i].up ? parts[i].up() : 0;
+    return err;
 }
 
 void shi_world_up(int thread_level)
@@ -263,27 +260,13 @@ void shi_world_up(int thread_level)
         abort_on_error(1);
     shi_wait_set(shi_world.config.spin, shi_world.shm.crowded, shi_world.lane != NULL);
     shi_set_main_thread();
-    *SHI_CTX_DEFAULT = (struct shmem_ctx){.peer = shi_all_miss() ? no_peers : peers, .n_pes = shi_world.n_pes,
-                                          .peers = peers, .team = &shi_team_world, .lane = shi_world.lane};
+    *SHI_CTX_DEFAULT = (struct shmem_ctx){.peer = shi_peers_fast(), .n_pes = shi_world.n_pes,
+                                          .peers = shi_world.peer, .team = &shi_team_world, .lane = shi_world.lane};
     shi_world.up = 1;
     if (!shi_world.ever_up)
         greet();
     shi_world.ever_up = 1;
     shi_team_barrier("shmem_init", &shi_team_world);
-}
-
-void shi_world_add_device(void *base, size_t bytes, void *const *mapped, int host_access)
-{
-    shi_world.dev_lo = (uintptr_t)base;
-    shi_world.dev_bytes = bytes;
-    shi_world.dev_private = !host_access;
-    for (int i = 0; i < shi_world.n_pes; i++) {
-        peers[i].dev_delta = mapped[i] ? (char *)mapped[i] - (char *)base : 0;
-        peers[i].dev_bytes = mapped[i] ? bytes : 0;
-    }
-    if (shi_world.dev_private)
-        SHI_CTX_DEFAULT->peer = no_peers;
-    shi_team_refresh();
 }
 
 /* ---- down ------------------------------------------------------------------------------------------------------- */
@@ -315,32 +298,29 @@ void shi_world_down(const char *routine)
 {
     shi_need_up(routine);
     SHI_AGREE("shmem_finalize", &shi_team_world, {0}); /* also for a PE that returned from main without it */
-    shi_dheap_finish();
-    shi_gpc_finish(routine);
+    for (int i = 0; i < N_PARTS; i++)
+        if (parts[i].finish)
+            parts[i].finish();
     for (int i = 0; shi_world.lane && i < shi_stream_lanes(); i++)
         shi_far_quiet(shi_stream_lane(i));
     shi_ctx_session(SHI_CTX_DEFAULT, 0);
     shi_team_quiet_barrier(routine, &shi_team_world);
-    shi_stats_down(routine);
-    shi_gpc_down();
-    shi_dheap_stop(); /* the proxy polls progress, too */
+    for (int i = N_PARTS - 1; i >= 0; i--)
+        if (parts[i].stop)
+            parts[i].stop();
     leave_network(routine);
-    shi_tag_down();
-    shi_am_down();
-    shi_am_far_down();
-    shi_world.lane = NULL;
     SHI_CTX_DEFAULT->n_pes = 0;
     shi_world.up = 0;
-    shi_report_down();
-    shi_dheap_down();
+    for (int i = N_PARTS - 1; i >= 0; i--)
+        if (parts[i].down)
+            parts[i].down();
+    shi_world.lane = NULL;
     shi_world.dev_lo = 0;
     shi_world.dev_private = 0;
     shi_shm_drop_heap(&shi_world.shm, shi_world.heap_bytes);
     shi_heap_down(shi_world.heap);
     shi_team_down();
-    free(peers);
-    free(no_peers);
-    peers = no_peers = NULL;
+    shi_peers_down();
 }
 
 void shi_world_exit(int status)

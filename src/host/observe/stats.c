@@ -17,6 +17,7 @@
 
 #include "host/coll/team.h"
 #include "host/observe/trace.h"
+#include "host/ops/span.h"
 #include "host/util/log.h"
 
 struct counter {
@@ -71,14 +72,7 @@ static void count(const struct shi_span *s, uint64_t ns)
             count_target(s, shi_team_world_pe(s->team, i), 0);
 }
 
-void shi_span_begin(struct shi_span *s, enum shi_family family, const char *routine, const struct shmem_team *team, int pe,
-                    size_t bytes)
-{
-    *s = (struct shi_span){.began_ns = shi_now_ns(), .routine = routine, .team = team, .bytes = bytes, .pe = pe,
-                           .family = family, .way = SHI_BY_STORES};
-}
-
-void shi_span_add(const struct shi_span *s)
+static void count_span(const struct shi_span *s)
 {
     uint64_t took = shi_now_ns() - s->began_ns;
     const char *name = s->routine + (strncmp(s->routine, "pshm", 4) == 0);
@@ -293,6 +287,7 @@ int shi_stats_up(void)
             sleep(1); /* PE 0 writes the line, and ends the job, before the others do */
         shi_log_error("SHMEM_TRACE=%s: %s", trace_file, strerror(-err));
     }
+    shi_span_on_end(count_span);
     shi_world.watched = !err && (stats_file || trace_file);
     return err;
 }
@@ -333,7 +328,7 @@ static void report_trouble(const struct trouble *mine)
 }
 
 /* PEs write in turn. */
-void shi_stats_down(const char *routine)
+void shi_stats_stop(void)
 {
     struct trouble mine = {0, 0};
     if (!shi_world.watched)
@@ -342,14 +337,14 @@ void shi_stats_down(const char *routine)
     for (int pe = 0; stats_file && pe < shi_world.n_pes; pe++) {
         if (pe == shi_world.pe)
             note(&mine, strcmp(stats_file, "1") == 0 ? write_text() : write_json(stats_file), 0);
-        shi_team_barrier(routine, &shi_team_world);
+        shi_team_barrier("shmem_finalize", &shi_team_world);
     }
     all.up = 0;
     free(all.to);
     all.to = NULL;
     if (trace_file) {
         note(&mine, shi_trace_down(), 1);
-        shi_team_barrier(routine, &shi_team_world);
+        shi_team_barrier("shmem_finalize", &shi_team_world);
         if (shi_world.pe == 0)
             note(&mine, shi_trace_join_all(trace_file), 1);
     }

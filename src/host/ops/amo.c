@@ -2,7 +2,7 @@
 #include "host/ops/amo.h"
 
 #include "host/ops/far.h"
-#include "host/observe/stats.h"
+#include "host/ops/span.h"
 #include "host/util/log.h"
 
 /* Where loads and stores reach the word, or NULL and *spot, where the network does. */

@@ -1,6 +1,6 @@
 /*
  * dheap.h - the device symmetric heap: memory of this PE's device, at the same offsets on every PE, mapped by all PEs of
- * the node. It comes up with the first allocation, which is collective.
+ * the node. init/device_heap.h brings it up and down.
  */
 #ifndef SHI_DHEAP_H
 #define SHI_DHEAP_H
@@ -9,35 +9,16 @@
 #include <string.h>
 
 #include "host/ops/state.h"
-#include "host/util/config.h"
 
-struct shmem_ctx;
-
-/* Take this PE's device if that has not been. 0, or -errno after one line. shi_dheap_choose says which it will be, in
- * place of SHMEM_DEVICE, until it goes down; NULL: no change. -EBUSY, not logged, when one is taken. */
-int shi_dheap_take(void);
-int shi_dheap_choose(const shi_config_device *choice);
-
-/* Collective. 0 when every PE has its device heap; else -errno on all, and the PE that failed has said why. */
-int shi_dheap_up(void);
-void shi_dheap_down(void);
-
-/* Before it comes up: these bytes of the program's own device memory are to be the heap, until shi_dheap_down. Nothing is
- * written to them, so kernels of the device library have no place there. 0, or -EBUSY when there is one already. */
-int shi_dheap_adopt(void *addr, size_t bytes);
-int shi_dheap_adopted(void);
-
-/* Wait for this PE's kernels and host calls to end; told as a wait of the routine. 0 or -errno after one line. */
-int shi_dheap_sync(const char *routine);
-
-/* Wait for this PE's kernels, which may need the proxy and other PEs' kernels until they end, and for what they asked
- * of the proxy. */
-void shi_dheap_finish(void);
-
-/* Have finish called when this PE's kernels have ended and their work is to be complete, and stop, once, by
- * shi_dheap_stop, before progress stops and the device heap goes down; the last registered first. finish may be NULL. */
-void shi_dheap_on_down(void (*finish)(void), void (*stop)(void));
-void shi_dheap_stop(void);
+/* The heap as init/device_heap.c brings it up; no base: there is none. */
+struct shi_dheap {
+    char *base; /* this PE's */
+    size_t bytes;
+    void **mapped; /* [n_pes], this PE's own among them */
+    struct shi_heap *blocks;
+    int host_access; /* the host can load and store it */
+};
+void shi_dheap_set(const struct shi_dheap *d);
 
 /* Where PE pe's device heap is for this PE's device. */
 void *shi_dheap_of(int pe);

@@ -6,8 +6,8 @@
 #define SHI_FAR_H
 
 #include "host/net/stream.h"
-#include "host/ops/rma.h"
 #include "host/ops/address.h"
+#include "host/ops/copy.h"
 
 /* Does only the network reach the object on PE pe of the context? Then *out is where it lies there; dies like shi_miss on
  * what is not symmetric. Zero bytes are nowhere. */

@@ -16,7 +16,7 @@
 
 #include "host/ops/amo.h"
 #include "host/ops/far.h"
-#include "host/observe/stats.h"
+#include "host/ops/span.h"
 #include "host/ops/wait.h"
 #include "host/util/log.h"
 

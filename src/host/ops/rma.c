@@ -4,7 +4,7 @@
 #include "host/net/amo_word.h"
 #include "host/ops/dheap.h"
 #include "host/ops/far.h"
-#include "host/observe/stats.h"
+#include "host/ops/span.h"
 #include "host/util/log.h"
 
 void shi_rma_check(const char *routine, const void *dest, const void *source, size_t bytes, int pe)
@@ -70,26 +70,6 @@ static void check_strides(const char *routine, const struct shi_strided *s, int 
     if (s->count > 1 && (s->dst < least || s->sst < least))
         shi_die(routine, "strides dst = %td and sst = %td are shorter than a block, bsize = %zu (pe = %d)", s->dst,
                 s->sst, s->block, pe);
-}
-
-/* One element size a loop, so that the compiler makes each copy a move. */
-#define COPY_ELEMENTS(B)                                                                                             \
-    for (size_t i = 0; i < s->count; i++, to += s->dst * (B), from += s->sst * (B))                                  \
-    memcpy(to, from, B)
-
-void shi_copy_strided(char *to, const char *from, const struct shi_strided *s)
-{
-    size_t elem = s->block == 1 ? s->elem : 0, bytes = s->block * s->elem;
-    switch (elem) {
-    case 1: COPY_ELEMENTS(1); break;
-    case 2: COPY_ELEMENTS(2); break;
-    case 4: COPY_ELEMENTS(4); break;
-    case 8: COPY_ELEMENTS(8); break;
-    case 16: COPY_ELEMENTS(16); break;
-    default:
-        for (size_t i = 0; i < s->count; i++, to += s->dst * (ptrdiff_t)s->elem, from += s->sst * (ptrdiff_t)s->elem)
-            memcpy(to, from, bytes);
-    }
 }
 
 void shi_rma_put_strided(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source,

@@ -96,10 +96,6 @@ static inline int shi_all_miss(void)
     return shi_world.check || shi_world.watched || shi_world.dev_private;
 }
 
-/* The device heap has come up: base is this PE's, mapped[pe] everybody's. From now on host routines reach them, by load
- * and store, or, where the host cannot do that, by copies on the slow path, which all operations then take. */
-void shi_world_add_device(void *base, size_t bytes, void *const *mapped, int host_access);
-
 /* Die unless the library is up. */
 void shi_need_up(const char *routine);
 

@@ -154,9 +154,12 @@ static void on_message(int pe, const void *msg, size_t bytes)
     }
 }
 
-void shi_tag_prepare(void)
+int shi_tag_prepare(void)
 {
+    static const struct shi_team_hooks hooks = {.ended = shi_tag_forget};
     shi_am_handle(SHI_AM_TAG, on_message);
+    shi_team_on_change(&hooks);
+    return 0;
 }
 
 static size_t least(size_t a, size_t b)

@@ -137,8 +137,8 @@ extern struct shi_tag {
 
 /* ---- for the entry points -------------------------------------------------------------------------------------------- */
 
-/* In every init: who handles the messages. Nothing else is there until the first call. */
-void shi_tag_prepare(void);
+/* In every init: handle messages and the end of teams. The tables are made at the first call. 0. */
+int shi_tag_prepare(void);
 
 /* Get ready on this PE; dies when it cannot, or the library is not up. */
 void shi_tag_start_slow(const char *routine);

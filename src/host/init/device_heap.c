@@ -1,0 +1,222 @@
+/* device_heap.c - take this PE's device and bring the device symmetric heap up and down. */
+#include "host/init/device_heap.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "device/device.h"
+#include "host/coll/team.h"
+#include "host/init/peers.h"
+#include "host/net/stream.h"
+#include "host/ops/dheap.h"
+#include "host/ops/heap.h"
+#include "host/ops/launched.h"
+#include "host/ops/wait.h"
+#include "host/util/log.h"
+
+static struct shi_dheap own; /* base: also before it comes up, when the program has given memory */
+static int adopted; /* base is the program's, not ours to divide or to free */
+static int taken;
+static shi_config_device choice; /* good when chosen */
+static int chosen;
+static struct {
+    void (*finish)(void), (*stop)(void);
+} above[4]; /* what the layers above have running */
+static int n_above;
+
+/* The record that each PE sends to the others. */
+struct offer {
+    struct shi_device_share share;
+    struct shi_net_memory memory; /* for PEs of other nodes */
+    int err;
+    size_t bytes;
+};
+_Static_assert(sizeof(struct offer) <= SHI_BOX_BYTES, "one exchange suffices");
+
+/* 0 when everybody's err is 0, else the first of them. */
+static int agree(struct offer *mine)
+{
+    struct shmem_team *world = &shi_team_world;
+    world->routine = "shmemg_malloc";
+    shi_team_exchange(world, mine, sizeof *mine);
+    for (int i = 0; i < world->n; i++) {
+        const struct offer *o = shi_team_box(world, world->me, i);
+        if (o->err)
+            return o->err;
+    }
+    return 0;
+}
+
+int shi_device_heap_take(void)
+{
+    if (taken)
+        return 0;
+    cpu_set_t before;
+    int restore = sched_getaffinity(0, sizeof before, &before) == 0;
+    if (restore) /* threads that run kernels start here, and would share this PE's core with it */
+        shi_shm_spread(&shi_world.shm);
+    int err = shi_device_take(chosen ? &choice : &shi_world.config.device, shi_world.boot.local_index,
+                              &own.host_access);
+    taken = !err;
+    if (restore)
+        sched_setaffinity(0, sizeof before, &before);
+    return err;
+}
+
+int shi_device_heap_choose(const shi_config_device *c)
+{
+    if (taken)
+        return -EBUSY;
+    if (c) {
+        choice = *c;
+        chosen = 1;
+    }
+    return 0;
+}
+
+/* This PE's device, and memory of it unless the program gave some. 0 or -errno. */
+static int take_memory(void)
+{
+    int err = shi_device_heap_take();
+    if (err || adopted)
+        return err;
+    void *p;
+    err = shi_device->alloc(shi_world.config.device_heap_bytes, &p);
+    if (err)
+        return err;
+    own.base = p;
+    own.bytes = shi_world.config.device_heap_bytes;
+    return 0;
+}
+
+/* The allocator and what is taken from the start: the device library's words, or all of the program's memory. */
+static int bring(struct shi_device_share *share)
+{
+    int err = take_memory();
+    if (err)
+        return err;
+    size_t off, head = adopted ? own.bytes / SHI_HEAP_ALIGN * SHI_HEAP_ALIGN : SHI_DHEAP_HEAD_BYTES;
+    own.blocks = shi_heap_up(own.bytes);
+    own.mapped = calloc((size_t)shi_world.n_pes, sizeof *own.mapped);
+    if (!own.blocks || !own.mapped || (head && shi_heap_get(own.blocks, head, 1, &off))) {
+        shi_log_error("SHMEM_DEVICE_SYMMETRIC_SIZE=%zu: no room for the device library's %d bytes", own.bytes,
+                      SHI_DHEAP_HEAD_BYTES);
+        return -ENOMEM;
+    }
+    shi_dheap_set(&own);
+    if (!adopted)
+        shi_dheap_clear("shmemg_malloc", own.base, head);
+    return shi_world.n_pes > 1 ? shi_device->share(own.base, share) : 0; /* not every system lets a device share */
+}
+
+/* Everybody's, from the boxes of the exchange that has just been. */
+static int map_peers(void)
+{
+    const struct shmem_team *world = &shi_team_world;
+    for (int i = 0; i < world->n; i++) {
+        const struct offer *o = shi_team_box(world, world->me, i);
+        int err = 0;
+        if (o->bytes != own.bytes) {
+            shi_log_error("the device heap has %zu bytes here and %zu on PE %d", own.bytes, o->bytes, i);
+            return -EINVAL;
+        }
+        if (i == world->me)
+            own.mapped[i] = own.base;
+        else if (shi_world.peer[i].far)
+            shi_stream_learn(i, SHI_REGION_DEVICE, &o->memory);
+        else
+            err = shi_device->map(&o->share, &own.mapped[i]);
+        if (err)
+            return err;
+    }
+    return 0;
+}
+
+int shi_device_heap_up(void)
+{
+    if (own.blocks)
+        return 0;
+    struct offer mine = {.err = bring(&mine.share)};
+    mine.bytes = own.bytes;
+    const struct shi_stream_region mine_to_all = {.base = own.base, .bytes = own.bytes,
+                                                  .copy = mine.err || own.host_access ? NULL : shi_device->copy};
+    if (!mine.err && shi_world.lane)
+        mine.err = shi_stream_describe(SHI_REGION_DEVICE, &mine_to_all, &mine.memory);
+    int err = agree(&mine);
+    if (err)
+        return err;
+    mine.err = map_peers();
+    err = agree(&mine);
+    if (!err)
+        shi_peers_add_device(own.base, own.bytes, own.mapped, own.host_access);
+    return err;
+}
+
+int shi_device_heap_adopt(void *addr, size_t bytes)
+{
+    if (own.blocks || adopted)
+        return -EBUSY;
+    own.base = addr;
+    own.bytes = bytes;
+    adopted = 1;
+    return 0;
+}
+
+int shi_device_heap_adopted(void)
+{
+    return adopted;
+}
+
+int shi_device_heap_sync(const char *routine)
+{
+    struct shi_wait w = {.since_ns = shi_now_ns()};
+    shi_wait_tell(&w, &(struct shi_wait_for){.routine = routine, .kind = SHI_FOR_KERNELS});
+    int err = shi_device->sync();
+    shi_wait_end(&w);
+    return err;
+}
+
+void shi_device_heap_finish(void)
+{
+    if (!taken)
+        return;
+    uint64_t launched = shi_launched_count();
+    shi_device_heap_sync("shmem_finalize");
+    for (int i = n_above - 1; i >= 0; i--)
+        if (above[i].finish)
+            above[i].finish();
+    shi_launched_ended(launched);
+}
+
+void shi_device_heap_stop(void)
+{
+    while (n_above)
+        above[--n_above].stop();
+}
+
+void shi_device_heap_down(void)
+{
+    if (own.blocks) {
+        for (int i = 0; i < shi_world.n_pes; i++)
+            if (own.mapped[i] && own.mapped[i] != own.base)
+                shi_device->unmap(own.mapped[i]);
+        if (!adopted)
+            shi_device->release(own.base);
+        shi_heap_down(own.blocks);
+        free(own.mapped);
+    }
+    adopted = 0;
+    own = (struct shi_dheap){.base = NULL};
+    shi_dheap_set(&own);
+    if (taken)
+        shi_device->down();
+    taken = chosen = 0;
+}
+
+void shi_device_heap_on_down(void (*finish)(void), void (*stop)(void))
+{
+    above[n_above].finish = finish;
+    above[n_above++].stop = stop;
+}

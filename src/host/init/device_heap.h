@@ -1,0 +1,42 @@
+/*
+ * device_heap.h - the device symmetric heap's start and end: which device this PE takes, and, collectively, memory of it at
+ * the same offsets on every PE, mapped by all PEs of the node. It comes up with the first allocation. What operations do
+ * with it is in ops/dheap.h.
+ */
+#ifndef SHI_DEVICE_HEAP_H
+#define SHI_DEVICE_HEAP_H
+
+#include <stddef.h>
+
+#include "host/util/config.h"
+
+/* Take this PE's device if that has not been. 0, or -errno after one line. shi_device_heap_choose says which it will be, in
+ * place of SHMEM_DEVICE, until it goes down; NULL: no change. -EBUSY, not logged, when one is taken. */
+int shi_device_heap_take(void);
+int shi_device_heap_choose(const shi_config_device *choice);
+
+/* Collective. 0 when every PE has its device heap; else -errno on all, and the PE that failed has logged the cause. */
+int shi_device_heap_up(void);
+
+/* Before it comes up: these bytes of the program's own device memory are to be the heap, until it goes down. The library
+ * writes nothing to them, so the device library's kernels cannot use it. 0, or -EBUSY when there is one already. */
+int shi_device_heap_adopt(void *addr, size_t bytes);
+int shi_device_heap_adopted(void);
+
+/* Wait for this PE's kernels and host calls to end; reported as a wait of the routine. 0 or -errno after one line. */
+int shi_device_heap_sync(const char *routine);
+
+/* Have finish called in shmem_finalize once this PE's kernels have ended, to complete what they asked for, and stop, once,
+ * before progress stops and the device heap goes down; the last registered first. finish may be NULL. */
+void shi_device_heap_on_down(void (*finish)(void), void (*stop)(void));
+
+/* Wait for this PE's kernels, which may need the proxy and other PEs' kernels until they end, and call finish. */
+void shi_device_heap_finish(void);
+
+/* Call stop: the proxy, which polls progress, ends. */
+void shi_device_heap_stop(void);
+
+/* No PE sends any more. */
+void shi_device_heap_down(void);
+
+#endif

@@ -1,0 +1,66 @@
+/* peers.c - the tables of peers, filled from the node's shared memory and the device heaps. */
+#include "host/init/peers.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/coll/team.h"
+#include "host/net/stream.h"
+
+static struct shi_peer *peers;
+static struct shi_peer *no_peers; /* the same length, nothing reachable */
+
+int shi_peers_up(const struct shi_statics *st)
+{
+    const struct shi_shm *shm = &shi_world.shm;
+    size_t table = (size_t)shi_world.n_pes * sizeof *peers;
+    peers = aligned_alloc(SHI_LINE_BYTES, table);
+    no_peers = aligned_alloc(SHI_LINE_BYTES, table);
+    if (!peers || !no_peers)
+        return -ENOMEM;
+    memset(peers, 0, table);
+    memset(no_peers, 0, table);
+    for (int pe = 0; pe < shi_world.n_pes; pe++)
+        peers[pe] = (struct shi_peer){.pe = pe, .far = 1, .same_program = !shi_world.lane || shi_stream_same_program(pe)};
+    for (int i = 0; i < shm->n; i++) {
+        const struct shi_shm_region *r = &shm->region[i];
+        struct shi_peer *p = &peers[r->pe];
+        if (shi_world.config.transport == SHI_TRANSPORT_OFI && r->pe != shi_world.pe)
+            continue;
+        p->far = 0;
+        p->heap_bytes = r->heap_bytes < shi_world.heap_bytes ? r->heap_bytes : shi_world.heap_bytes;
+        p->heap_delta = (ptrdiff_t)((uintptr_t)shm->base + r->heap_off - shm->heap_lo);
+        p->same_program = r->exe_id == st->exe_id; /* another program's globals are not ours */
+        p->data_bytes = p->same_program ? st->bytes : 0;
+        p->data_delta = (ptrdiff_t)((uintptr_t)shm->base + r->data_off + st->relro_bytes - st->lo);
+    }
+    peers[shi_world.pe].heap_delta = peers[shi_world.pe].data_delta = 0;
+    shi_world.peer = peers;
+    return 0;
+}
+
+void shi_peers_down(void)
+{
+    free(peers);
+    free(no_peers);
+    peers = no_peers = NULL;
+}
+
+const struct shi_peer *shi_peers_fast(void)
+{
+    return shi_all_miss() ? no_peers : peers;
+}
+
+void shi_peers_add_device(void *base, size_t bytes, void *const *mapped, int host_access)
+{
+    shi_world.dev_lo = (uintptr_t)base;
+    shi_world.dev_bytes = bytes;
+    shi_world.dev_private = !host_access;
+    for (int i = 0; i < shi_world.n_pes; i++) {
+        peers[i].dev_delta = mapped[i] ? (char *)mapped[i] - (char *)base : 0;
+        peers[i].dev_bytes = mapped[i] ? bytes : 0;
+    }
+    SHI_CTX_DEFAULT->peer = shi_peers_fast();
+    shi_team_refresh();
+}

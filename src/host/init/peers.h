@@ -1,0 +1,19 @@
+/* peers.h - the tables of peers: for each PE, how far from ours its heaps and static data are mapped. */
+#ifndef SHI_PEERS_H
+#define SHI_PEERS_H
+
+#include "host/ops/state.h"
+#include "host/ops/statics.h"
+
+/* Make the tables from shi_world, whose memory and network are up. 0 or -ENOMEM. */
+int shi_peers_up(const struct shi_statics *st);
+void shi_peers_down(void);
+
+/* The table for the fast path: shi_world.peer, or one in which nothing is reachable (shi_all_miss). */
+const struct shi_peer *shi_peers_fast(void);
+
+/* The device heap has come up: base is this PE's, mapped[pe] everybody's. From now on host routines reach them, by load
+ * and store, or, where the host cannot do that, by copies on the slow path, which all operations then take. */
+void shi_peers_add_device(void *base, size_t bytes, void *const *mapped, int host_access);
+
+#endif

@@ -1,0 +1,21 @@
+/* span.c - the cold ends of a span: begin it, hand it on. */
+#include "host/ops/span.h"
+
+static void (*on_end)(const struct shi_span *s);
+
+void shi_span_on_end(void (*count)(const struct shi_span *s))
+{
+    on_end = count;
+}
+
+void shi_span_begin(struct shi_span *s, enum shi_family family, const char *routine, const struct shmem_team *team, int pe,
+                    size_t bytes)
+{
+    *s = (struct shi_span){.began_ns = shi_now_ns(), .routine = routine, .team = team, .bytes = bytes, .pe = pe,
+                           .family = family, .way = SHI_BY_STORES};
+}
+
+void shi_span_count(const struct shi_span *s)
+{
+    on_end(s);
+}
