@@ -1,5 +1,5 @@
 /*
- * gpc.pml - models src/host/gpc/gpc.c and gpc_run.c: functions that call GPCs, wait for them, and are called back.
+ * gpc.pml - models src/host/gpc/gpc.c, gpc_call.c and gpc_run.c: functions that call GPCs, wait for them, and are called back.
  *
  *   model        code
  *   turns[pe]    SHI_GPC_IN_FLIGHT - roots.n

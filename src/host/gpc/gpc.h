@@ -6,8 +6,8 @@
 
 #include "host/coll/team.h"
 
-/* Limits of shmemx_gpc_limits. */
-enum { SHI_GPC_HLEN = 1024, SHI_GPC_DLEN = 1 << 30, SHI_GPC_IN_FLIGHT = 64 };
+/* Limits of shmemx_gpc_limits; see also gpc_run.h. */
+enum { SHI_GPC_HLEN = 1024, SHI_GPC_DLEN = 1 << 30 };
 
 /* A GPC to start; arguments checked, PE numbers of the team. */
 struct shi_gpc_want {

@@ -11,6 +11,8 @@
 
 #include "host/ops/wait.h"
 
+enum { SHI_GPC_IN_FLIGHT = 64 }; /* GPCs that a PE has under way as their root, nested ones aside */
+
 /* Something to do. run returns 1, or 0 when it could not go on yet and has called shi_gpc_post_pending. */
 struct shi_gpc_task {
     struct shi_gpc_task *next, **prev; /* prev: in the list of pending tasks only */
