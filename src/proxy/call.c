@@ -1,8 +1,8 @@
 /*
- * call.c - global procedure calls that kernels ask for. Only the proxy thread touches the list.
+ * call.c - global procedure calls of kernels. Only the proxy thread accesses the list.
  *
- * A call is answered in progress, by whatever thread; nbh.busy tells (R1 -> A1 of gpc.c). While one is under way each
- * round of the proxy makes progress, for the program may compute.
+ * Any thread that makes progress may receive the reply; it then clears nbh.busy (R1 -> A1 of gpc.c). While a call is in
+ * progress the proxy makes progress in each round, because the program's threads may be computing.
  */
 #include "proxy/call.h"
 
@@ -19,7 +19,7 @@ struct shi_proxy_call {
     struct shi_proxy_call *next;
     struct shi_engine_op *op;
     shmemx_gpc_nbh_t nbh;
-    void *rhdr; /* the kernel's */
+    void *rhdr; /* in the kernel's memory */
     int to_slot;
     char reply[]; /* [rhlen] */
 };
@@ -29,7 +29,7 @@ int shi_proxy_call(struct shi_proxy_ring *p, struct shi_engine_op *op, const str
     union shi_gpc_entry e;
     if (!shi_gpc_find(v->func, SHI_GPC_FUNC, &e))
         return -EINVAL;
-    struct shi_proxy_call *c = calloc(1, sizeof *c + v->rhlen); /* as many as kernels wait for */
+    struct shi_proxy_call *c = calloc(1, sizeof *c + v->rhlen); /* bounded by the requests in progress */
     if (!c)
         return -ENOMEM;
     c->op = op;
@@ -49,7 +49,7 @@ int shi_proxy_call(struct shi_proxy_ring *p, struct shi_engine_op *op, const str
 }
 
 /* 0 while the result slot is not free. */
-static int give(const struct shi_proxy_ring *p, const struct shi_proxy_call *c)
+static int deliver(const struct shi_proxy_ring *p, const struct shi_proxy_call *c)
 {
     if (c->to_slot && !shi_result_free(p, c->op->ticket))
         return 0;
@@ -66,7 +66,7 @@ void shi_proxy_call_poll(struct shi_proxy_ring *p)
 {
     shi_progress();
     for (struct shi_proxy_call **at = &p->calls, *c; (c = *at);) {
-        if (__atomic_load_n(&c->nbh.busy, __ATOMIC_ACQUIRE) || !give(p, c)) { /* A1 */
+        if (__atomic_load_n(&c->nbh.busy, __ATOMIC_ACQUIRE) || !deliver(p, c)) { /* A1 */
             at = &c->next;
             continue;
         }

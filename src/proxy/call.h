@@ -1,13 +1,13 @@
-/* call.h - global procedure calls that kernels ask for: started, and completed when they have been answered. */
+/* call.h - global procedure calls of kernels: started here, and completed when their replies have arrived. */
 #ifndef SHI_PROXY_CALL_H
 #define SHI_PROXY_CALL_H
 
 #include "proxy/result.h"
 
-/* Start one. -EINPROGRESS, or -EINVAL for a handle that is none, or -ENOMEM. */
+/* Start a call. -EINPROGRESS, -EINVAL for an invalid function handle, or -ENOMEM. */
 int shi_proxy_call(struct shi_proxy_ring *p, struct shi_engine_op *op, const struct shi_request_view *v);
 
-/* Complete those that have been answered. */
+/* Complete the calls of this ring whose replies have arrived. */
 void shi_proxy_call_poll(struct shi_proxy_ring *p);
 
 #endif

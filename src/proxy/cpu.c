@@ -1,4 +1,4 @@
-/* cpu.c - the proxy thread's core, by the affinity that PEs of the node told each other and sysfs. */
+/* cpu.c - choose the proxy thread's core by sysfs and by the affinity that the PEs of the node have exchanged. */
 #include "proxy/cpu.h"
 
 #include <sched.h>
@@ -32,7 +32,7 @@ static int first(const uint64_t *mask)
     return cpu < BITS ? cpu : -1;
 }
 
-/* The k-th from the end, which is there. */
+/* The k-th core from the end, which must exist. */
 static int from_end(const uint64_t *mask, int k)
 {
     int cpu = BITS;
@@ -46,29 +46,29 @@ int shi_cpu_choose(const struct shi_shm_region *region, int n, int me, const uin
 {
     const uint64_t *mine = region[me].cpus;
     uint64_t spare[SHI_CPU_WORDS];
-    int neighbours = 0, place = 0, sharers = 0, rank = 0;
+    int neighbours = 0, near_rank = 0, sharers = 0, rank = 0;
     memcpy(spare, near, sizeof spare);
     for (int i = 0; i < n; i++) {
-        const uint64_t *his = region[i].cpus;
-        int begins = first(his), is_near = begins >= 0 && has(near, begins), meets = 0, same = 1;
+        const uint64_t *theirs = region[i].cpus;
+        int begins = first(theirs), is_near = begins >= 0 && has(near, begins), meets = 0, same = 1;
         for (int w = 0; w < SHI_CPU_WORDS; w++) {
-            spare[w] &= ~his[w];
-            meets |= (his[w] & mine[w]) != 0;
-            same &= his[w] == mine[w];
+            spare[w] &= ~theirs[w];
+            meets |= (theirs[w] & mine[w]) != 0;
+            same &= theirs[w] == mine[w];
         }
         neighbours += is_near;
-        place += is_near && i < me;
+        near_rank += is_near && i < me;
         sharers += same;
         rank += same && i < me;
         if (meets && !same)
-            sharers = BITS; /* who shares in part cannot be counted alike by all */
+            sharers = BITS; /* PEs that share some cores only cannot all agree on a count */
     }
     if (neighbours && count(spare) >= neighbours)
-        return from_end(spare, place);
+        return from_end(spare, near_rank);
     return count(mine) >= 2 * sharers ? from_end(mine, rank) : -1;
 }
 
-/* The cores of the processor that a core belongs to; none where sysfs does not say. */
+/* The cores of the processor that has this core; empty if sysfs does not say. */
 static void read_near(int cpu, uint64_t *near)
 {
     char path[96], text[BITS / 4 + BITS / 32 + 2];

@@ -1,13 +1,13 @@
 /*
- * engine.c - the proxy's engine. The ring's owner table is in device/lib/ring.h; everything else here is one thread's.
+ * engine.c - the proxy's engine. The ring's owner table is in device/lib/ring.h; one thread accesses everything else.
  *
- * Order. A request of another epoch than the last one issued to its PE waits until that PE's earlier ones have
- * completed; so does every later request to that PE. Other PEs are not concerned.
+ * Order. A request whose epoch differs from that of the last request issued to its PE waits until all earlier requests to
+ * that PE are complete; so does every later request to that PE. Requests to other PEs are not affected.
  *
- * Retirement. Each round's requests form a cohort with its last ticket and a count. `done` moves over the oldest
+ * Retirement. The requests of a round form a cohort with its last ticket and a count. `done` advances past the oldest
  * cohort when its count is zero; counting completions against a snapshot would be wrong when they come out of order.
- * Any other cohort whose count is zero gives its end to the one before it and is gone, so every cohort in the list has
- * a request in progress and their number is bounded by that of the requests.
+ * Any other cohort whose count is zero is merged into the one before it. So every cohort in the list has a request in
+ * progress, and requests bound the number of cohorts.
  */
 #include "proxy/engine.h"
 
@@ -23,24 +23,24 @@ struct shi_cohort {
     struct shi_cohort *older, *newer;
 };
 
-/* What is known of one PE. */
+/* The requests of one PE. */
 struct target {
     uint32_t epoch;                      /* of the last request issued */
     int outstanding;                     /* in progress */
-    struct shi_engine_op *first, **last; /* waiting, in the order of their tickets */
+    struct shi_engine_op *first, **last; /* waiting, in ticket order */
 };
 
 struct shi_engine {
     struct shi_ring *ring;
     struct shi_engine_exec exec;
-    uint64_t next;                 /* ticket to take */
+    uint64_t next;                 /* the ticket to take next */
     uint64_t done;
     struct shi_engine_op *ops, *free_ops;
     struct target *targets;
-    int n_targets, n_waiting;      /* targets with a queue */
+    int n_targets, n_waiting;      /* n_waiting: targets with a queue */
     int turn;                      /* the target whose queue is served first */
     struct shi_cohort *cohorts, *free_cohorts; /* the free ones by their `newer` */
-    struct shi_cohort *newest, *open;          /* open: still taking this round's requests in */
+    struct shi_cohort *newest, *open;          /* open: the cohort of this round */
     int progress, error;
     uint64_t stuck_ticket, stuck_since_ns;
 };
@@ -104,7 +104,7 @@ static void cohort_open(struct shi_engine *e)
     e->newest = e->open = c;
 }
 
-/* Take the cohort out of the list once all its requests are in it and complete. */
+/* Remove the cohort from the list once it is closed and all its requests are complete. */
 static void cohort_settle(struct shi_engine *e, struct shi_cohort *c)
 {
     if (c->left || c == e->open)
@@ -134,7 +134,7 @@ static void finish(struct shi_engine *e, struct shi_engine_op *op)
     e->progress++;
 }
 
-/* Issue one request that may go now. 0, or -EAGAIN when it must be tried again. */
+/* Issue one request. 0, or -EAGAIN: try again. */
 static int issue(struct shi_engine *e, struct target *t, struct shi_engine_op *op)
 {
     t->outstanding++; /* it may complete inside the call */
@@ -170,7 +170,7 @@ static void queue(struct shi_engine *e, struct target *t, struct shi_engine_op *
 static void drain(struct shi_engine *e, struct target *t)
 {
     while (t->first && may_go(t, t->first)) {
-        struct shi_engine_op *op = t->first, *next = op->next; /* a finished request is in the free list */
+        struct shi_engine_op *op = t->first, *next = op->next; /* issue may put op into the free list */
         if (issue(e, t, op))
             return;
         t->first = next;
@@ -181,7 +181,7 @@ static void drain(struct shi_engine *e, struct target *t)
     }
 }
 
-/* Serve the queues, each time beginning with another PE. */
+/* Serve the queues, round robin over PEs. */
 static void drain_all(struct shi_engine *e)
 {
     for (int i = 0; e->n_waiting && i < e->n_targets; i++)
@@ -211,7 +211,7 @@ void shi_engine_complete(struct shi_engine *e, struct shi_engine_op *op, int err
 
 /* ---- take ----------------------------------------------------------------------------------------------------------- */
 
-/* Copy the request of the next ticket. 0 when a word of it is not written yet; out is as it was. */
+/* Copy the request of the next ticket. 0: a word of its slot is not written yet; out is unchanged. */
 static int read_slot(const struct shi_engine *e, struct shi_request *out)
 {
     const uint64_t *slot = shi_ring_slot(e->ring, e->next);
@@ -275,7 +275,7 @@ uint64_t shi_engine_taken(const struct shi_engine *e)
     return e->next;
 }
 
-/* Where kernels add to a head of their own, the one here may be behind what was taken. */
+/* Where kernels increment a head in device memory, the host's copy may lag behind e->next. */
 uint64_t shi_engine_pending(const struct shi_engine *e)
 {
     uint64_t head = shi_load_relaxed(&e->ring->head);

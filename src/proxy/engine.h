@@ -1,6 +1,6 @@
 /*
- * engine.h - the proxy's engine: takes requests from a ring, issues them in the order that fences ask for, retires them
- * in the order of their tickets. One thread calls it; it never blocks.
+ * engine.h - the proxy's engine: takes requests from a ring, issues them in the order that fences demand, and retires them
+ * in ticket order. One thread calls it; it never blocks.
  */
 #ifndef SHI_ENGINE_H
 #define SHI_ENGINE_H
@@ -13,47 +13,46 @@
 struct shi_engine;
 struct shi_cohort;
 
-/* A request on its way. */
+/* A request in progress. */
 struct shi_engine_op {
     struct shi_request request;
     uint64_t ticket;
     struct shi_cohort *cohort;
-    struct shi_engine_op *next; /* in the free list, or behind its PE's others */
+    struct shi_engine_op *next; /* in the free list, or in the queue of its PE */
 };
 
-/* What carries requests out. issue returns 0 (complete), -EINPROGRESS (shi_engine_complete will be called once),
- * -EAGAIN (nothing was kept; it is tried again), or another -errno, which ends the job. It never blocks, and may be
- * called for one PE while another's requests wait. poll drives completions; NULL where there are none. */
+/* The executor of requests. issue returns 0 (complete), -EINPROGRESS (shi_engine_complete will be called once), -EAGAIN
+ * (nothing was kept; the engine tries again), or another -errno, which ends the job. It never blocks, and may be called
+ * for one PE while requests for another PE wait. poll advances the requests in progress; NULL: there are none. */
 struct shi_engine_exec {
     int (*issue)(void *arg, struct shi_engine_op *op);
     void (*poll)(void *arg);
     void *arg;
 };
 
-/* An engine for a ring of n_pes. At most max_ops requests are on their way; more stay in the ring. NULL without
- * memory. Pair: shi_engine_down. */
+/* An engine for a ring, with targets 0 to n_pes - 1. At most max_ops requests are in progress; further ones stay in the
+ * ring. NULL: out of memory. Pair: shi_engine_down. */
 struct shi_engine *shi_engine_up(struct shi_ring *ring, const struct shi_engine_exec *exec, int n_pes, int max_ops);
 void shi_engine_down(struct shi_engine *e);
 
-/* Take, issue, complete, retire, publish: one round. The number of requests taken, issued or retired; 0 is idle.
- * -errno when a request failed: the abort word is set, and every waiter of the ring leaves. */
+/* One round: take, issue, complete, retire, publish. Returns the number of requests taken, issued or retired; 0: idle;
+ * -errno: a request failed, the abort word is set, and every waiter of the ring returns. */
 int shi_engine_poll(struct shi_engine *e);
 
-/* A request that was in progress has ended; `err` 0 or -errno. Called from exec->poll or between rounds. */
+/* A request that was in progress has ended, with 0 or -errno. Called from exec->poll or between rounds. */
 void shi_engine_complete(struct shi_engine *e, struct shi_engine_op *op, int err);
 
-/* Make every waiter of the ring leave with this status. */
+/* Make every waiter of the ring return with this status. */
 void shi_engine_abort(struct shi_engine *e, int status);
 
 /* How many tickets have been taken from the ring so far. */
 uint64_t shi_engine_taken(const struct shi_engine *e);
 
-/* Requests on their way or in the ring, as far as the host's copy of the ring's head tells: 0 when all that was posted
- * has completed. */
+/* Requests in progress or in the ring, by the host's copy of the ring's head; 0: all posted requests are complete. */
 uint64_t shi_engine_pending(const struct shi_engine *e);
 
-/* A ticket that was taken long ago and whose slot is still not written, or -1: its kernel died between the two.
- * now_ns is the caller's clock; the time counts from the first look that found it so. */
+/* A ticket whose slot has stayed empty for patience_ns, or -1: its kernel died after it had taken the ticket. now_ns is the
+ * caller's clock; the time counts from the first call that found the slot empty. */
 int64_t shi_engine_stuck(struct shi_engine *e, uint64_t now_ns, uint64_t patience_ns);
 
 #endif

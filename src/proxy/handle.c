@@ -1,12 +1,12 @@
 /*
  * handle.c - contexts and teams for kernels: filled in here, read by the device, served by the proxy.
  *
- * What only kernels read and write (ring heads, contexts, teams) is to be near them: where the host cannot touch a device's
- * memory it is there, and what is here is the host's copy, from which changes are shown. What the proxy shares with kernels
- * (slots, results, the line) is in host memory always. `at` below is the device's address of a structure here.
+ * Ring heads, contexts and teams are accessed by kernels only, so they belong in device memory. Where the host cannot access
+ * that, it keeps a copy here and copies each change to the device. Slots, results and the line, which kernels share with the
+ * proxy, are always in host memory. `at` below is the device's address of a structure here.
  *
- * A destroyed context's memory serves the next one: tickets and epochs go on where they are, so that nothing has to be
- * cleared and the proxy never forgets a ring.
+ * A new context takes the memory of a destroyed one: its tickets and epochs continue, so nothing has to be cleared and the
+ * proxy serves a ring for ever.
  */
 #include "proxy/handle.h"
 
@@ -25,7 +25,7 @@
 enum { FLAG_BYTES = SHI_DEV_TEAM_WORDS * sizeof(uint64_t), MIN_SLOTS = 2, MAX_SLOTS = 1 << 20 };
 _Static_assert(SHI_SLOTS * FLAG_BYTES <= SHI_DHEAP_HEAD_BYTES, "every team's flags head the heap");
 
-/* A context, with all that belongs to its ring behind it. */
+/* A context and its ring. */
 struct one {
     struct shown {
         struct shi_ring ring;
@@ -36,7 +36,7 @@ struct one {
     _Alignas(64) uint64_t slots[]; /* [n][SHI_RING_WORDS], then struct shi_ring_cell [n] */
 };
 
-/* What all contexts share. */
+/* Shared by all contexts. */
 struct common {
     uint64_t fault;
     struct shi_dev_team team[SHI_SLOTS]; /* by the team's slot */
@@ -44,25 +44,25 @@ struct common {
 };
 
 static struct common *common, *common_at;
-static int *list_of[SHI_SLOTS]; /* for kernels: members of teams that have had the slot and are not evenly spaced, or NULL */
+static int *list_of[SHI_SLOTS]; /* for kernels: the members of a team that is not evenly spaced, or NULL */
 static struct one *standard, *all, *free_ones;
 static unsigned log_slots;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* making and unmaking contexts; the data path never takes it */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* held to create and destroy contexts, never on the data path */
 
-/* Memory for what kernels are shown of the structure `here`. 0 or -errno after one line. */
-static int place(void *here, size_t bytes, void **at)
+/* Allocate the device's copy of the structure `here`, if it needs one. 0 or -errno after one line. */
+static int alloc_copy(void *here, size_t bytes, void **at)
 {
     *at = here;
     return shi_world.dev_private ? shi_device->alloc(bytes, at) : 0;
 }
 
-static void drop(void *here, void *at)
+static void release_copy(void *here, void *at)
 {
     if (at && at != here)
         shi_device->release(at);
 }
 
-/* Let kernels see bytes of a structure here; `at` is where theirs are. */
+/* Copy bytes of a structure here to the device's copy `at`, if there is one. */
 static void show(const void *here, void *at, size_t bytes)
 {
     if (at != here)
@@ -81,7 +81,7 @@ static int read_ring_slots(void)
     return 0;
 }
 
-/* Such teams are of PEs of one node. 0 or -errno after one line. */
+/* The members of such a team are PEs of one node. 0 or -errno after one line. */
 static int fill_list(const struct shmem_team *t)
 {
     void *p = list_of[t->index];
@@ -110,7 +110,7 @@ static const struct shi_dev_team *fill_team(const struct shmem_team *t)
     return d;
 }
 
-/* A new context's memory, its ring already served. NULL after one line. */
+/* Allocate a context and serve its ring. NULL after one line. */
 static struct one *make(void)
 {
     size_t n = (size_t)1 << log_slots;
@@ -120,7 +120,7 @@ static struct one *make(void)
     struct one *o = p;
     o->next = all;
     all = o;
-    if (place(&o->shown, sizeof o->shown, &p))
+    if (alloc_copy(&o->shown, sizeof o->shown, &p))
         return NULL;
     o->at = p;
     o->shown.ring = (struct shi_ring){.slots = (uint64_t)o->slots, .cells = (uint64_t)(o->slots + n * SHI_RING_WORDS),
@@ -129,7 +129,7 @@ static struct one *make(void)
     return shi_proxy_serve(&o->shown.ring, &o->at->ring) ? NULL : o;
 }
 
-/* Every field; what an earlier user of the memory left is overwritten. */
+/* Sets every field: the memory may be that of a destroyed context. */
 static void fill(struct one *o, const struct shi_dev_team *t, long options)
 {
     o->shown.ctx = (struct shi_dev_ctx){
@@ -142,13 +142,13 @@ static void fill(struct one *o, const struct shi_dev_team *t, long options)
     show(&o->shown.ctx, &o->at->ctx, sizeof o->shown.ctx);
 }
 
-/* The device, and the memory with it, is about to go. */
+/* The device is about to go down, and its memory with it. */
 static void down(void)
 {
     shi_proxy_down();
     for (struct one *o = all; o; o = o->next)
-        drop(&o->shown, o->at);
-    drop(common, common_at);
+        release_copy(&o->shown, o->at);
+    release_copy(common, common_at);
     common = common_at = NULL;
     memset(list_of, 0, sizeof list_of);
     standard = all = free_ones = NULL;
@@ -164,7 +164,7 @@ int shi_handle_up(void)
     if (!err)
         err = shi_device->alloc_shared(bytes, &p);
     if (!err)
-        err = place(p, bytes, &at);
+        err = alloc_copy(p, bytes, &at);
     if (err)
         return err;
     common = p;
@@ -213,7 +213,7 @@ void shi_handle_ctx_destroy(void *ctx)
     if (!o)
         shi_die("shmemx_device_ctx_destroy", "ctx = %p is no context for kernels (pe = %d)", ctx, shi_world.pe);
     shi_proxy_quiet_ring(&o->shown.ring);
-    o->shown.ctx.version = 0; /* a kernel that still uses it is told */
+    o->shown.ctx.version = 0; /* a kernel that still uses it reports a fault */
     show(&o->shown.ctx.version, &o->at->ctx.version, sizeof o->shown.ctx.version);
     pthread_mutex_lock(&lock);
     o->next_free = free_ones;
@@ -224,7 +224,7 @@ void shi_handle_ctx_destroy(void *ctx)
 void *shi_handle_team(const struct shmem_team *t)
 {
     if (t->index >= SHI_SLOTS)
-        return NULL; /* an active set of the deprecated routines: no handle names one */
+        return NULL; /* an active set of the deprecated routines has no handle */
     return fill_team(t) ? &common_at->team[t->index] : NULL;
 }
 

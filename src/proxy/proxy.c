@@ -1,17 +1,17 @@
 /*
- * proxy.c - the proxy thread of a PE: polls the rings, yields and then sleeps when nothing comes, notices kernels that
- * ended, or stay, between ticket and slot.
+ * proxy.c - the proxy thread of a PE: polls the rings, yields and then sleeps when there are no requests, and reports
+ * kernels that ended or hang after they took a ticket and before they filled its slot.
  *
- * Where kernels run on threads of the host, those poll, too, while they have nothing to do but to wait: what they wait
- * for need not go to another core and back, and the thread sleeps meanwhile. So does who waits for all kernels' requests.
- * Who polls holds `turn`; nobody waits for it.
+ * Where kernels run on threads of the host, those threads poll too while they wait: a reply then needs no switch to another
+ * core, and the proxy thread sleeps meanwhile. shmemx_device_sync polls too. `polling` is a try-lock held while polling.
  *
- *   word     written by          read by    order
- *   rings    shi_proxy_serve     who polls  R1 -> A1: a ring is whole before it is served; none leaves before all are done
- *   stop     shi_proxy_down      thread     relaxed: the join orders everything else
- *   waiting  kernels' threads,   the same   relaxed: a hint
- *            cleared by thread
- *   others_launch  the program   thread     relaxed: set before the program's first launch
+ *   word           written by              read by         order
+ *   rings          shi_proxy_serve         pollers         R1 -> A1: a ring is complete before it is served; rings are
+ *                                                          removed only when the thread has ended
+ *   stop           shi_proxy_down          proxy thread    relaxed: the join orders everything else
+ *   waiting        kernels' threads; the   both            relaxed: a hint
+ *                  proxy thread clears it
+ *   others_launch  the program             proxy thread    relaxed: set before the program's first launch
  */
 #include "proxy/proxy.h"
 
@@ -40,7 +40,7 @@
 #include "proxy/send.h"
 #include "proxy/staged.h"
 
-enum { MAX_OPS = 1024, MUCH = 64, POLLS = 200, NAP_US = 20, LAST_NAP_US = 160, LONG_IDLE = 1000, SLICE_NS = 100000 };
+enum { MAX_OPS = 1024, MANY = 64, POLLS = 200, NAP_US = 20, LAST_NAP_US = 160, LONG_IDLE = 1000, SLICE_NS = 100000 };
 static const uint64_t patience_ns = 2000000000;
 
 static struct shi_proxy_ring *rings;
@@ -48,11 +48,11 @@ static pthread_t thread;
 static int running, stop;
 static int others_launch; /* set once */
 static int waiting;
-static int warned; /* of a slot that stays empty; under turn */
-enum { RUN, WAIT, SERVED }; /* what threads of kernels did since the proxy's looked last */
-static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+static int warned; /* of a slot that stays empty; under polling */
+enum { RUN, WAIT, SERVED }; /* what kernels' threads have done since the last call of kernels_wait */
+static pthread_mutex_t polling = PTHREAD_MUTEX_INITIALIZER;
 
-/* Poll an engine whose requests are counted: each once, when it has been taken. */
+/* Poll an engine, and count the requests that it takes. */
 static int poll_counted(struct shi_proxy_ring *p)
 {
     const uint64_t *done = &shi_ring_line(p->ring)->done;
@@ -64,7 +64,7 @@ static int poll_counted(struct shi_proxy_ring *p)
     return n;
 }
 
-/* One round over all rings; how much was done. */
+/* One round over all rings. Returns how many requests were taken, issued or retired. */
 static int poll_all(void)
 {
     int done = 0;
@@ -77,17 +77,17 @@ static int poll_all(void)
     return done;
 }
 
-/* The same, unless another thread is at it. */
-static int poll_in_turn(void)
+/* The same; 0 when another thread is polling. */
+static int try_poll(void)
 {
-    if (pthread_mutex_trylock(&turn))
+    if (pthread_mutex_trylock(&polling))
         return 0;
     int done = poll_all();
-    pthread_mutex_unlock(&turn);
+    pthread_mutex_unlock(&polling);
     return done;
 }
 
-/* Tickets that were handed out by now; the host's copy of the ring learns it too. */
+/* The number of tickets handed out so far; updates the host's copy of the ring's head. */
 static uint64_t head_of(const struct shi_proxy_ring *p)
 {
     uint64_t head;
@@ -98,12 +98,12 @@ static uint64_t head_of(const struct shi_proxy_ring *p)
     return head;
 }
 
-/* What threads of kernels call. Tells the proxy's thread that they look themselves, and whether they found something. */
+/* For kernels' threads while they wait: poll, and tell the proxy thread that they do so and whether there were requests. */
 static int while_idle(void)
 {
     int own = shi_progress_own;
     shi_progress_own = 1;
-    int served = poll_in_turn(), came = shi_progress();
+    int served = try_poll(), came = shi_progress();
     shi_progress_own = own;
     int what = served ? SERVED : WAIT;
     if (__atomic_load_n(&waiting, __ATOMIC_RELAXED) < what)
@@ -111,7 +111,7 @@ static int while_idle(void)
     return served + came;
 }
 
-/* What they have done since the last time. If anything, they see to what comes, unless it is much. */
+/* What kernels' threads have done since the last call. If they poll, the proxy thread need not, unless requests are many. */
 static int kernels_wait(void)
 {
     int what = __atomic_load_n(&waiting, __ATOMIC_RELAXED);
@@ -120,11 +120,11 @@ static int kernels_wait(void)
     return what;
 }
 
-/* A kernel took a ticket and its slot stays empty: it is starved or stopped, or it will never come back. */
-static void missing(struct shi_proxy_ring *p, uint64_t now)
+/* A kernel took a ticket and its slot stays empty: it is starved, stopped or dead. */
+static void report_stuck(struct shi_proxy_ring *p, uint64_t now)
 {
     int ended = !__atomic_load_n(&others_launch, __ATOMIC_RELAXED) && shi_launched_count() && !shi_device->busy();
-    int64_t stuck = shi_engine_stuck(p->engine, now, patience_ns); /* once more: what has ended has written before */
+    int64_t stuck = shi_engine_stuck(p->engine, now, patience_ns); /* again: an ended kernel may have written since */
     if (stuck < 0)
         return;
     if (ended)
@@ -136,22 +136,23 @@ static void missing(struct shi_proxy_ring *p, uint64_t now)
     warned = 1;
 }
 
-static void look_for_dead(void)
+static void check_stuck(void)
 {
-    if (pthread_mutex_trylock(&turn))
+    if (pthread_mutex_trylock(&polling))
         return;
     uint64_t now = shi_now_ns();
     for (struct shi_proxy_ring *p = __atomic_load_n(&rings, __ATOMIC_ACQUIRE); p; p = p->next) { /* A1 */
         head_of(p);
         if (shi_engine_stuck(p->engine, now, patience_ns) >= 0)
-            missing(p, now);
+            report_stuck(p, now);
     }
-    pthread_mutex_unlock(&turn);
+    pthread_mutex_unlock(&polling);
 }
 
-/* Nothing came in `idle` rounds. Where kernels or PEs leave no core to spare, sleep soon: who wakes from sleep gets a
- * core at once, who yields gets it when the kernels, which poll for our answer, have used up their time. */
-static void rest(struct shi_wait *w, unsigned idle)
+/* The last `idle` rounds were empty. On oversubscribed nodes, and where kernels run on the host's cores, sleep soon: a
+ * thread that wakes from sleep gets a core at once, but one that yields gets it only when the kernels, which poll for our
+ * reply, have used up their time slices. */
+static void idle_wait(struct shi_wait *w, unsigned idle)
 {
     int crowded = shi_world.shm.crowded;
     if (!crowded && !shi_device->while_idle) {
@@ -169,9 +170,9 @@ static void rest(struct shi_wait *w, unsigned idle)
         w->sleep_us = LAST_NAP_US;
 }
 
-/* The proxy runs for microseconds at a time: with a short slice the scheduler lets it in before kernels that compute.
- * Linux 6.12 and later; elsewhere nothing changes. */
-static void ask_for_short_slices(void)
+/* The proxy runs for microseconds at a time: with a short time slice the scheduler prefers it to kernels that compute. Takes
+ * effect on Linux 6.12 and later. */
+static void request_short_slices(void)
 {
     struct {
         uint32_t size, policy;
@@ -191,24 +192,24 @@ static void *serve(void *arg)
     struct shi_wait w = SHI_WAIT_INIT;
     unsigned idle = 0;
     prctl(PR_SET_TIMERSLACK, 1000); /* naps are short; the default adds 50 us */
-    ask_for_short_slices();
+    request_short_slices();
     shi_progress_own = 1;
     if (shi_device->while_idle)
         shi_shm_spread(&shi_world.shm);
     else
         shi_cpu_leave_busy();
     while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
-        int done = poll_in_turn(), others = kernels_wait();
-        if (done > (others ? MUCH : 0)) {
+        int done = try_poll(), others = kernels_wait();
+        if (done > (others ? MANY : 0)) {
             w = SHI_WAIT_INIT;
             idle = 0;
             continue;
         }
         if (others == SERVED || (others == WAIT && idle < POLLS))
             idle = POLLS;
-        rest(&w, idle++);
+        idle_wait(&w, idle++);
         if (w.sleep_us)
-            look_for_dead();
+            check_stuck();
     }
     return arg;
 }
@@ -264,11 +265,11 @@ static int is_done(const struct shi_proxy_ring *p, uint64_t head)
     return !((uint64_t)(shi_load_acquire(&shi_ring_line(p->ring)->done) - head) >> 63); /* A3 */
 }
 
-/* Does what the thread would, as that may sleep. */
+/* Polls itself, because the proxy thread may sleep. */
 static void quiet(const struct shi_proxy_ring *p)
 {
     uint64_t head = head_of(p);
-    SHI_WAIT_UNTIL(is_done(p, head) || (poll_in_turn() && is_done(p, head)),
+    SHI_WAIT_UNTIL(is_done(p, head) || (try_poll() && is_done(p, head)),
                    .routine = "shmemx_device_sync", .kind = SHI_FOR_OTHER, .words = "requests of kernels are not complete");
 }
 

@@ -4,16 +4,16 @@
 
 #include "device/lib/ring.h"
 
-/* Serve a ring from now on until shi_proxy_down; the first starts the thread. device_ring is where kernels have it: the
- * same, or in memory that the host cannot touch. 0, or -errno after one line. */
+/* Serve a ring until shi_proxy_down; the first call starts the thread. device_ring is the ring that kernels use: the same,
+ * or a copy in memory that the host cannot access. 0, or -errno after one line. */
 int shi_proxy_serve(struct shi_ring *ring, const struct shi_ring *device_ring);
 
-/* Wait until all that was posted so far, on any ring or on this one, is complete. A kernel's end alone does not mean
+/* Wait until all requests posted so far, on all rings or on this one, are complete. The end of a kernel does not imply
  * that. */
 void shi_proxy_quiet(void);
 void shi_proxy_quiet_ring(const struct shi_ring *ring);
 
-/* The program launches kernels itself, of which the device cannot say here whether they have ended. */
+/* The program launches kernels itself, so the device's busy() does not say whether all kernels have ended. */
 void shi_proxy_others_launch(void);
 
 /* Stop the thread. All kernels must have ended. */

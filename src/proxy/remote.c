@@ -25,17 +25,17 @@ struct pending {
     struct shi_remote_op op;
     struct shi_proxy_ring *ring;
     struct shi_engine_op *request;
-    enum shi_amo_result result; /* where the value goes when it is here */
+    enum shi_amo_result result; /* where the fetched value goes */
     void *address;              /* RESULT_ADDRESS */
     uint64_t value;
     struct pending *next;
 };
 
-static struct pending *ready; /* called back, in any order: what callbacks bring does not depend on each other */
-/* To be tried again, in the order of issue: the network had no room, or the result slot is not free. */
+static struct pending *ready; /* their callbacks have come; in any order, because the operations are independent */
+/* To be advanced again, in the order of issue: the network had no room, or the result slot was not free. */
 static struct pending *stalled, **last_stalled = &stalled;
-static struct pending *unused_ones;
-static int in_progress;
+static struct pending *free_list;
+static int in_progress; /* how many */
 
 static void push(struct shi_remote_op *op)
 {
@@ -57,7 +57,7 @@ static int deliver(const struct pending *p)
     return 0;
 }
 
-/* 0: complete; -EINPROGRESS: push will be called; -EAGAIN: it is in the queue of the stalled. */
+/* 0: complete; -EINPROGRESS: push will be called; -EAGAIN: queued as stalled. */
 static int advance(struct pending *p)
 {
     int err = shi_remote_op_advance(&p->op);
@@ -71,7 +71,7 @@ static int advance(struct pending *p)
     return err;
 }
 
-/* Does an earlier request to this PE wait for room? A later one that found some would overtake it. */
+/* Does an earlier request to this PE wait for room? A later request must not overtake it. */
 static int has_stalled(int pe)
 {
     for (const struct pending *p = stalled; p; p = p->next)
@@ -114,11 +114,11 @@ static void describe(struct pending *p, const struct shi_spot *at, const struct 
     }
 }
 
-static void forget(struct pending *p)
+static void release(struct pending *p)
 {
     free(p->op.bounce);
-    p->next = unused_ones;
-    unused_ones = p;
+    p->next = free_list;
+    free_list = p;
     in_progress--;
 }
 
@@ -134,9 +134,9 @@ int shi_remote_issue(struct shi_proxy_ring *ring, struct shi_engine_op *request,
         return -EINVAL;
     if (has_stalled(at.pe))
         return -EAGAIN;
-    struct pending *p = unused_ones;
+    struct pending *p = free_list;
     if (p)
-        unused_ones = p->next;
+        free_list = p->next;
     else if (!(p = aligned_alloc(SHI_LINE_BYTES, shi_round_up(sizeof *p, SHI_LINE_BYTES))))
         return -ENOMEM;
     *p = (struct pending){.ring = ring, .request = request};
@@ -146,7 +146,7 @@ int shi_remote_issue(struct shi_proxy_ring *ring, struct shi_engine_op *request,
     in_progress++;
     if (advance(p))
         return -EINPROGRESS;
-    forget(p);
+    release(p);
     return 0;
 }
 
@@ -157,7 +157,7 @@ static void advance_all(struct pending *list)
         if (advance(p))
             continue;
         shi_engine_complete(p->ring->engine, p->request, 0);
-        forget(p);
+        release(p);
     }
 }
 

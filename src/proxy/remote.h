@@ -4,10 +4,10 @@
 
 #include "proxy/result.h"
 
-/* Start a request. As shi_engine_exec.issue; -EFAULT when it names memory that is not symmetric. */
+/* Start a request. Returns as shi_engine_exec.issue; -EFAULT: the target or the signal is not symmetric. */
 int shi_remote_issue(struct shi_proxy_ring *p, struct shi_engine_op *op, const struct shi_request_view *v);
 
-/* Go on with what has been started, and complete what has ended. */
+/* Advance the requests in progress, of all rings, and complete those that have ended. */
 void shi_remote_poll(void);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * request.c - carry one request out: at once on targets that the host reaches by load and store, by staged.c on memory that
- * only a device reaches, by remote.c on PEs that only the network reaches; GPCs by call.c, tagged messages by send.c. The arguments are those of device/lib/request.h.
+ * request.c - check one request and carry it out: here on memory that the host can load and store, by staged.c on memory
+ * that only a device can access, by remote.c on PEs that only the network reaches; GPCs by call.c, tagged messages by
+ * send.c. device/lib/request.h defines the arguments.
  */
 #include "proxy/request.h"
 
@@ -103,7 +104,7 @@ int shi_proxy_issue(void *ring, struct shi_engine_op *op)
     if (err && err != -EINPROGRESS)
         span.began_ns = 0;
     if (err && err != -EAGAIN && err != -EINPROGRESS)
-        shi_log_error("a kernel asked for what cannot be done: operation %u on PE %u, offset %#lx: %s", op->request.op,
+        shi_log_error("invalid request of a kernel: operation %u on PE %u, offset %#lx: %s", op->request.op,
                       op->request.pe, (unsigned long)(op->request.arg[0] & ((1ull << 56) - 1)), strerror(-err));
     return err;
 }

@@ -1,8 +1,8 @@
 /*
- * send.c - tagged messages that kernels send. Only the proxy thread touches the list.
+ * send.c - tagged messages of kernels. Only the proxy thread accesses the list.
  *
- * A send ends in progress, on whatever thread; request.done tells (R1 -> A1 of tag.h). While one is under way each round
- * of the proxy makes progress, for the program may compute.
+ * Any thread that makes progress may complete a send; it then sets request.done (R1 -> A1 of tag.h). While a send is in
+ * progress the proxy makes progress in each round, because the program's threads may be computing.
  */
 #include "proxy/send.h"
 
@@ -14,7 +14,7 @@
 
 struct shi_proxy_message {
     struct shi_proxy_message *next;
-    struct shi_engine_op *op; /* has the payload, if that is inline */
+    struct shi_engine_op *op; /* holds an inline payload */
     struct shmemx_tag_request request;
 };
 
@@ -26,7 +26,7 @@ int shi_proxy_send(struct shi_proxy_ring *p, struct shi_engine_op *op, const str
     shi_tag_start("shmemxg_tag_send");
     if (shi_tag_send_now(&shi_team_world, &data, v->tag, pe))
         return 0;
-    struct shi_proxy_message *m = malloc(sizeof *m); /* as many as kernels wait for */
+    struct shi_proxy_message *m = malloc(sizeof *m); /* bounded by the requests in progress */
     if (!m)
         return -ENOMEM;
     m->op = op;

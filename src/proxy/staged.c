@@ -1,13 +1,14 @@
 /*
- * staged.c - requests on device memory that the host cannot load and store: started as copies, which the device makes in
- * order, and looked after until they have ended.
+ * staged.c - requests on device memory that the host cannot load and store. Each is a sequence of copies; the device makes
+ * copies in order, and the proxy polls for their end.
  *
- * Data and a signal that is set are two copies. What depends on the word's value (atomics, a signal that is added to) is
- * a copy here, then one there. Between the two the proxy holds the target PE's word `held`, as for every change of a
- * word that others may change so: proxies agree among each other. A kernel's own atomics do not know of it, see amo.h.
+ * A put with a signal that is set is two copies. An update that depends on the old value (atomics, signals that are added)
+ * is a copy to the host, then a copy back. Between the two the proxy holds the target PE's lock word `held`, as for every
+ * update of a word that another proxy may update: it excludes proxies from each other. It does not exclude the atomics
+ * that kernels execute themselves, see amo.h.
  *
  *   word   written by                 read by   order
- *   held   proxies, compare-and-swap  proxies   R8 (free) -> A8 (taken): the last change of a word has ended
+ *   held   proxies, compare-and-swap  proxies   R8 (release) -> A8 (acquire): the previous update has ended
  */
 #include "proxy/staged.h"
 
@@ -19,22 +20,22 @@
 #include "host/net/amo_word.h"
 #include "host/ops/state.h"
 
-enum { N_STAGED = 512, OLD = 6, NEW = 7 }; /* where in `data` the word of an atomic or a signal is kept */
+enum { N_STAGED = 512, OLD = 6, NEW = 7 }; /* indices into `data`: the word before and after an update */
 
-/* A request on its way. */
+/* A request in progress. */
 struct staged {
     struct shi_proxy_ring *ring;
     struct shi_engine_op *op;
     struct shi_request_view v;
-    enum { LAST, SIGNAL_ADD, AMO, GIVE } next_step; /* what to do when its copies have ended */
-    uint64_t after;                                 /* how many copies those are, of all */
+    enum { LAST, SIGNAL_ADD, AMO, DELIVER } next_step; /* when its copies have ended */
+    uint64_t after;                                 /* that is when this many copies in all have ended */
     char *at;
-    uint64_t *signal, *held, *data; /* data: 8 words that the device's copies reach */
+    uint64_t *signal, *held, *data; /* data: 8 words in memory that the device can access */
     struct staged *next;
 };
 
-static struct staged *all, *unused_ones, *first, **last = &first; /* first to last: by `after` */
-static uint64_t **held_of;                                         /* [n_pes]; NULL: not of this node */
+static struct staged *all, *free_list, *first, **last = &first; /* first to last: in the order of `after` */
+static uint64_t **held_of;                                         /* [n_pes]; NULL: on another node */
 static uint64_t n_started;
 
 int shi_staged_up(void)
@@ -55,8 +56,8 @@ int shi_staged_up(void)
         held_of[shi_world.shm.region[i].pe] = shi_shm_held(&shi_world.shm, i);
     for (int i = 0; i < N_STAGED; i++) {
         all[i].data = (uint64_t *)data + 8 * i;
-        all[i].next = unused_ones;
-        unused_ones = &all[i];
+        all[i].next = free_list;
+        free_list = &all[i];
     }
     n_started = 0;
     return 0;
@@ -66,7 +67,7 @@ void shi_staged_down(void)
 {
     free(all);
     free(held_of);
-    all = unused_ones = first = NULL;
+    all = free_list = first = NULL;
     last = &first;
     held_of = NULL;
 }
@@ -78,7 +79,7 @@ static int start(void *to, const void *from, size_t bytes)
     return err;
 }
 
-/* Unless err, have next_step done when what was started so far has ended. err. */
+/* Take next_step when all copies started so far have ended. Returns err, and does nothing if it is not 0. */
 static int then(int err, struct staged *s, int next_step)
 {
     if (err)
@@ -91,15 +92,15 @@ static int then(int err, struct staged *s, int next_step)
     return 0;
 }
 
-static void forget(struct staged *s)
+static void release(struct staged *s)
 {
     if (s->held)
         shi_store_release(s->held, 0); /* R8 */
-    s->next = unused_ones;
-    unused_ones = s;
+    s->next = free_list;
+    free_list = s;
 }
 
-/* ---- the first step ----------------------------------------------------------------------------------------------- */
+/* ---- first step --------------------------------------------------------------------------------------------------- */
 
 static int begin_put(struct staged *s)
 {
@@ -121,7 +122,7 @@ static int begin(struct staged *s)
     s->data[OLD] = 0;
     switch (s->op->request.op) {
     case SHI_OP_GET: return then(start((void *)v->local, s->at, v->bytes), s, LAST);
-    case SHI_OP_GET_INLINE: return then(start(&s->data[OLD], s->at, v->bytes), s, GIVE);
+    case SHI_OP_GET_INLINE: return then(start(&s->data[OLD], s->at, v->bytes), s, DELIVER);
     case SHI_OP_AMO: return then(start(&s->data[OLD], s->at, v->bytes), s, AMO);
     default: return begin_put(s);
     }
@@ -130,27 +131,27 @@ static int begin(struct staged *s)
 int shi_staged_issue(struct shi_proxy_ring *p, struct shi_engine_op *op, const struct shi_request_view *v, char *at,
                      uint64_t *signal)
 {
-    uint64_t nobody = 0, *held = NULL;
-    struct staged *s = unused_ones;
+    uint64_t unlocked = 0, *held = NULL;
+    struct staged *s = free_list;
     if (v->bytes == 0 && !signal)
         return 0;
     if (!s)
         return -EAGAIN;
     if (signal || (op->request.op == SHI_OP_AMO && v->amo != SHI_AMO_FETCH))
         held = held_of[op->request.pe];
-    if (held && !__atomic_compare_exchange_n(held, &nobody, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) /* A8 */
+    if (held && !__atomic_compare_exchange_n(held, &unlocked, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) /* A8 */
         return -EAGAIN;
-    unused_ones = s->next;
+    free_list = s->next;
     *s = (struct staged){.ring = p, .op = op, .v = *v, .at = at, .signal = signal, .held = held, .data = s->data};
     int err = begin(s);
     if (err)
-        forget(s);
+        release(s);
     return err ? err : -EINPROGRESS;
 }
 
-/* ---- the others --------------------------------------------------------------------------------------------------- */
+/* ---- further steps ------------------------------------------------------------------------------------------------ */
 
-static int change(struct staged *s)
+static int update(struct staged *s)
 {
     const struct shi_request_view *v = &s->v;
     int err = 0;
@@ -164,25 +165,25 @@ static int change(struct staged *s)
         err = start(s->at, &s->data[NEW], v->bytes);
     if (!err && v->result == SHI_RESULT_ADDRESS)
         err = start((void *)v->local, &s->data[OLD], v->bytes);
-    return then(err, s, v->result == SHI_RESULT_CELL ? GIVE : LAST);
+    return then(err, s, v->result == SHI_RESULT_CELL ? DELIVER : LAST);
 }
 
-/* Take the next step of the first. 0 when it must be tried again. */
-static int go_on(struct staged *s, int err)
+/* Take the next step of the first request. 0 when the result slot is not free: try again. */
+static int advance(struct staged *s, int err)
 {
-    if (!err && s->next_step == GIVE && !shi_result_free(s->ring, s->op->ticket))
+    if (!err && s->next_step == DELIVER && !shi_result_free(s->ring, s->op->ticket))
         return 0;
     first = s->next;
     if (!first)
         last = &first;
     int more = s->next_step == SIGNAL_ADD || s->next_step == AMO;
-    if (!err && more && !(err = change(s)))
+    if (!err && more && !(err = update(s)))
         return 1;
-    if (!err && s->next_step == GIVE)
+    if (!err && s->next_step == DELIVER)
         shi_result_give(s->ring, s->op->ticket, s->data[OLD]);
     struct shi_engine_op *op = s->op;
     struct shi_engine *engine = s->ring->engine;
-    forget(s);
+    release(s);
     shi_engine_complete(engine, op, err);
     return 1;
 }
@@ -193,6 +194,6 @@ void shi_staged_poll(void)
     if (!first)
         return;
     int err = shi_device->copies_ended(&ended);
-    while (first && (err || first->after <= ended) && go_on(first, err))
+    while (first && (err || first->after <= ended) && advance(first, err))
         ;
 }

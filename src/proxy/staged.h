@@ -1,15 +1,15 @@
-/* staged.h - requests on device memory that the host cannot load and store: the device's copies carry them out. */
+/* staged.h - requests on device memory that the host cannot load and store, carried out by copies of the device. */
 #ifndef SHI_PROXY_STAGED_H
 #define SHI_PROXY_STAGED_H
 
 #include "proxy/result.h"
 
-/* Get ready, where device memory is such; the device must be up. 0 or -errno after one line. Pair: shi_staged_down, before
- * the device goes. */
+/* Allocate what such requests need, if the host cannot access device memory; the device must be up. 0 or -errno after one
+ * line. Pair: shi_staged_down, before the device goes down. */
 int shi_staged_up(void);
 void shi_staged_down(void);
 
-/* Start a request whose arguments are good. `at` is what it names on its PE, `signal` its signal's word or NULL. As
+/* Start a request with valid arguments. `at` is its target address, `signal` its signal word or NULL. Returns as
  * shi_engine_exec.issue. */
 int shi_staged_issue(struct shi_proxy_ring *p, struct shi_engine_op *op, const struct shi_request_view *v, char *at,
                      uint64_t *signal);

@@ -11,11 +11,11 @@
 #include "host/ops/wait.h"
 #include "host/util/log.h"
 
-/* Poll until the condition holds: the network takes what goes to PE pe (a world PE; -1: any), or brings what it sends. */
+/* Poll until the condition holds, which depends on the network and on world PE pe (-1: any). */
 #define AWAIT(CONDITION, WHAT, PE)                                                                                   \
     SHI_WAIT_PROGRESS(CONDITION, .routine = WHAT, .kind = SHI_FOR_NETWORK, .of = PE)
 
-/* ---- where -------------------------------------------------------------------------------------------------------- */
+/* ---- remote addresses ------------------------------------------------------------------------------------------------ */
 
 static int inside(uintptr_t lo, size_t length, const void *addr, size_t bytes, uint64_t *off)
 {
@@ -149,7 +149,7 @@ void shi_far_get(struct shi_lane *l, const struct shi_spot *from, void *dest, si
 
 /* ---- strides ------------------------------------------------------------------------------------------------------ */
 
-/* How many blocks go into one record of at most `bytes`; 0: a block is longer than that. */
+/* How many blocks one record of at most `bytes` holds; 0: a block is longer. */
 static size_t blocks_in(const struct shi_strided *s, size_t bytes)
 {
     return bytes / (s->block * s->elem);
