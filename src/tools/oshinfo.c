@@ -12,7 +12,7 @@
 #include "config.h"
 #include "host/util/config.h"
 #include "oshinfo_net.h"
-#include "host/util/telling.h"
+#include "host/util/trace_format.h"
 #include "tools/plot.h"
 #include "tools/topology.h"
 

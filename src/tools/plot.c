@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tools/told.h"
+#include "tools/trace_reader.h"
 
 enum { PAGE = 1160, LEFT = 80, TOP = 96, SQUARE = 440, BARS_LEFT = 720, BARS_WIDE = 380, MOST_TICKS = 8 };
 

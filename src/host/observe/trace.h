@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "host/util/telling.h"
+#include "host/util/trace_format.h"
 
 /* Start this PE's part of the trace `path`, of at most `bytes`; the newest events are kept. 0, or -errno. */
 int shi_trace_up(const char *path, size_t bytes);

@@ -9,7 +9,7 @@
 #define SHI_SPAN_H
 
 #include "host/ops/state.h"
-#include "host/util/telling.h"
+#include "host/util/trace_format.h"
 
 /* One call, from its beginning to the end of the scope it is declared in. Only calls that return are counted. */
 struct shi_span {

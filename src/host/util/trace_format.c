@@ -1,5 +1,5 @@
-/* telling.c - names of what is told, and parts of a trace made into one file. */
-#include "host/util/telling.h"
+/* trace_format.c - names of what is told, and parts of a trace made into one file. */
+#include "host/util/trace_format.h"
 
 #include <errno.h>
 #include <fcntl.h>

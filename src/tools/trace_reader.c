@@ -1,5 +1,5 @@
-/* told.c - read statistics and traces. A file is read twice: how many PEs and how long, then the sums. */
-#include "tools/told.h"
+/* trace_reader.c - read statistics and traces. A file is read twice: how many PEs and how long, then the sums. */
+#include "tools/trace_reader.h"
 
 #include <errno.h>
 #include <stdio.h>

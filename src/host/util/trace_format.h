@@ -1,11 +1,11 @@
 /*
- * telling.h - what statistics and traces speak of, and the file that a trace is kept in.
+ * trace_format.h - what statistics and traces speak of, and the file that a trace is kept in.
  *
  * Each PE keeps its trace in FILE.PE.part, mapped, so that what was told is there however the job ends. Joined, they
  * are FILE, in Chrome's trace-event format: at finalize, or afterwards by oshinfo --join.
  */
-#ifndef SHI_TELLING_H
-#define SHI_TELLING_H
+#ifndef SHI_TRACE_FORMAT_H
+#define SHI_TRACE_FORMAT_H
 
 #include <stdint.h>
 

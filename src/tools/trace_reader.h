@@ -1,13 +1,13 @@
 /*
- * told.h - what SHMEM_STATS and SHMEM_TRACE wrote, read back and summed for a picture: who sent how much to whom, and what
+ * trace_reader.h - what SHMEM_STATS and SHMEM_TRACE wrote, read back and summed for a picture: who sent how much to whom, and what
  * each PE did when.
  */
-#ifndef OSHINFO_TOLD_H
-#define OSHINFO_TOLD_H
+#ifndef OSHINFO_TRACE_READER_H
+#define OSHINFO_TRACE_READER_H
 
 #include <stddef.h>
 
-#include "host/util/telling.h"
+#include "host/util/trace_format.h"
 
 /* Jobs with more PEs are drawn in groups of neighbours; this many cells a side, and this many lanes. */
 enum { TOLD_CELLS = 256, TOLD_LANES = 64, TOLD_COLUMNS = 1040 };
