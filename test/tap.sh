@@ -22,6 +22,16 @@ plan() {
     echo "1..$tests"
 }
 
+# until_grep PATTERN FILE [PID]: wait until a line of FILE matches, up to 40 s; PID gets SIGUSR1 before each look.
+until_grep() {
+    for _ in $(seq 200); do
+        [ -z "$3" ] || kill -USR1 "$3"
+        sleep 0.2
+        ! grep -Eq "$1" "$2" || return 0
+    done
+    return 1
+}
+
 # skip_all REASON: the whole script says why it does not run, and ends.
 skip_all() {
     echo "1..0 # SKIP $1"

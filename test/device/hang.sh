@@ -66,19 +66,10 @@ start() { # arguments of the program
     pid=$!
 }
 
-until_grep() { # PATTERN [PID to send SIGUSR1 to on the way]: 1 after some 40 s
-    for _ in $(seq 200); do
-        if [ -n "$2" ]; then kill -USR1 "$2"; fi
-        sleep 0.2
-        ! grep -Eq "$1" "$work/log" || return 0
-    done
-    return 1
-}
-
 # Catches: a kernel that is slow, or stopped in a debugger, ended with its job; a warning that names nothing or comes again.
 for private in 0 1; do
     ZE_CPU_PRIVATE=$private start starve "$work/go$private"
-    until_grep 'PE 0: proxy: kernel starve took ticket 0 of the ring and has not filled its slot'
+    until_grep 'PE 0: proxy: kernel starve took ticket 0 of the ring and has not filled its slot' "$work/log"
     touch "$work/go$private"
     wait $pid && grep -q 'sync 0, got 41' "$work/log" && [ "$(grep -c 'has not filled' "$work/log")" = 1 ]
     ok $? "a starved kernel is named once and goes on, private=$private" "$work/log"
@@ -95,8 +86,9 @@ for native in 1 0; do
     where='0x[0-9a-f]+ \(device heap \+ 0x[0-9a-f]+\)'
     [ $native = 0 ] || where="($where|a word \(ZE_CPU_NATIVE=0 tells where\))"
     ZE_CPU_NATIVE=$native start wait
-    until_grep '^ready' && until_grep 'PE 0: waits in shmemx_device_sync for [0-9.]+ s: kernel wait has not ended$' $pid &&
-        until_grep "PE 0: 1 work-item of kernel wait polls $where, which is 0\$" $pid
+    until_grep '^ready' "$work/log" &&
+        until_grep 'PE 0: waits in shmemx_device_sync for [0-9.]+ s: kernel wait has not ended$' "$work/log" $pid &&
+        until_grep "PE 0: 1 work-item of kernel wait polls $where, which is 0\$" "$work/log" $pid
     bad=$?
     kill -TERM $pid
     wait $pid

@@ -6,15 +6,6 @@ hang=$top_builddir/test/fault/hang
 dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
 
-until_grep() { # PATTERN FILE [PID to send SIGUSR1 to on the way]: 1 after some 40 s
-    for _ in $(seq 200); do
-        if [ -n "$3" ]; then kill -USR1 "$3"; fi
-        sleep 0.2
-        ! grep -Eq "$1" "$2" || return 0
-    done
-    return 1
-}
-
 # The job hangs in MODE; ask it until every pattern has been seen; WRONG must not be said.
 says() { # PEs MODE WRONG PATTERN...
     pes=$1 mode=$2 wrong=$3
