@@ -23,7 +23,7 @@ static shi_config_device choice; /* good when chosen */
 static int chosen;
 static struct {
     void (*finish)(void), (*stop)(void);
-} above[4]; /* what the layers above have running */
+} above[4]; /* registered by the proxy and by kernel launches */
 static int n_above;
 
 /* The record that each PE sends to the others. */
@@ -35,7 +35,7 @@ struct offer {
 };
 _Static_assert(sizeof(struct offer) <= SHI_BOX_BYTES, "one exchange suffices");
 
-/* 0 when everybody's err is 0, else the first of them. */
+/* Exchange the records. 0 when every err is 0, else the first that is not. */
 static int agree(struct offer *mine)
 {
     struct shmem_team *world = &shi_team_world;
@@ -55,7 +55,7 @@ int shi_device_heap_take(void)
         return 0;
     cpu_set_t before;
     int restore = sched_getaffinity(0, sizeof before, &before) == 0;
-    if (restore) /* threads that run kernels start here, and would share this PE's core with it */
+    if (restore) /* threads that run kernels start here and inherit the affinity: not this PE's core */
         shi_shm_spread(&shi_world.shm);
     int err = shi_device_take(chosen ? &choice : &shi_world.config.device, shi_world.boot.local_index,
                               &own.host_access);
@@ -76,7 +76,7 @@ int shi_device_heap_choose(const shi_config_device *c)
     return 0;
 }
 
-/* This PE's device, and memory of it unless the program gave some. 0 or -errno. */
+/* Take this PE's device, and allocate its memory unless the program gave some. 0 or -errno. */
 static int take_memory(void)
 {
     int err = shi_device_heap_take();
@@ -91,7 +91,7 @@ static int take_memory(void)
     return 0;
 }
 
-/* The allocator and what is taken from the start: the device library's words, or all of the program's memory. */
+/* Set up the allocator, with its first block: the device library's words, or all of the program's memory. */
 static int bring(struct shi_device_share *share)
 {
     int err = take_memory();
@@ -111,7 +111,7 @@ static int bring(struct shi_device_share *share)
     return shi_world.n_pes > 1 ? shi_device->share(own.base, share) : 0; /* not every system lets a device share */
 }
 
-/* Everybody's, from the boxes of the exchange that has just been. */
+/* Map the peers' heaps, from the records that `agree` has exchanged. */
 static int map_peers(void)
 {
     const struct shmem_team *world = &shi_team_world;

@@ -1,4 +1,4 @@
-/* init.c - from a started process to a PE among others and back. */
+/* init.c - the start and end of the library and of its process: node, launcher, network, and the table of parts. */
 #include "host/init/init.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@
 #include "host/util/end.h"
 #include "host/util/log.h"
 
-/* ---- up --------------------------------------------------------------------------------------------------------- */
+/* ---- the process's end ------------------------------------------------------------------------------------------ */
 
 static void abort_now(int status)
 {
@@ -43,7 +43,7 @@ static void abort_now(int status)
     _exit(status);
 }
 
-/* An error: what the program has printed may explain it. A forked child's buffers are copies of its parent's. */
+/* Flush stdio first: what the program printed may explain the error. A forked child's buffers are copies of its parent's. */
 static void abort_on_error(int status)
 {
     if (shi_is_forked())
@@ -58,14 +58,14 @@ __attribute__((constructor)) static void catch_errors(void)
     shi_log_set_abort(abort_on_error);
 }
 
-/* The last destructor of all: the exit handlers have run, those from before shmem_init too. */
+/* The last destructor: all exit handlers have run, also those registered before shmem_init. */
 __attribute__((destructor(101))) static void after_handlers(void)
 {
     if (shi_end_under_way())
         shi_end_finish();
 }
 
-static void greet(void)
+static void print_settings(void)
 {
     if (shi_world.pe == 0 && shi_world.config.version)
         printf("%s, OpenSHMEM %d.%d\n", SHMEM_VENDOR_STRING, SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION);
@@ -81,7 +81,7 @@ static void at_exit(int status, void *arg)
 {
     (void)arg;
     if (shi_is_forked())
-        return; /* in a forked child the PE lives on elsewhere */
+        return; /* the PE is the parent */
     if (shi_end_under_way())
         return;
     if (shi_world.up && status) {
@@ -108,7 +108,7 @@ static void report_unknown(const char *name, const char *like)
         shi_log_error("%s is no setting of this library (SHMEM_INFO=1 lists them)", name);
 }
 
-/* Settings are the same on most PEs, and so are mistakes in them: PE 0 speaks, and ends the job, before the others do. */
+/* Most PEs have the same settings, and the same mistakes in them: the others wait so that PE 0 reports and ends the job. */
 static int read_settings(void)
 {
     char why[512];
@@ -123,7 +123,7 @@ static int read_settings(void)
     return err;
 }
 
-/* What happens once in a process, whatever the number of init and finalize pairs: the memory stays. */
+/* Once in a process, whatever the number of init and finalize pairs: the shared memory stays. */
 static int join_node(void)
 {
     const struct shi_statics *st = shi_statics_find();
@@ -143,8 +143,8 @@ static int join_node(void)
     return 0;
 }
 
-/* The launcher is joined once: left and joined again while others still leave, PMIx 4.2's server counts wrong and ends
- * fences early or never. 0, or -errno with the cause logged where it was known. */
+/* Join the launcher once in a process: when a PE leaves and joins again while others still leave, PMIx 4.2's server miscounts
+ * and ends fences early or never. 0, or -errno after one line. */
 static int join_job(void)
 {
     int err = shi_world.ever_up ? 0 : shi_boot_up(&shi_world.boot);
@@ -163,7 +163,7 @@ static int join_job(void)
     return err;
 }
 
-/* The network, where there is somebody whom it alone reaches. */
+/* Start the network if some PE is not on this node. 0 or -errno. */
 static int join_network(const struct shi_statics *st)
 {
     const struct shi_shm *shm = &shi_world.shm;
@@ -180,7 +180,7 @@ static int join_network(const struct shi_statics *st)
     int err = up ? 0 : shi_stream_up(&shi_world.boot, &shi_world.config, own, st->exe_id);
     if (!err)
         err = shi_stream_resume();
-    if (!err) /* a launcher that has lost this host ends nobody here */
+    if (!err) /* a launcher that has lost this host cannot end its PEs */
         err = shi_progress_add(&(struct shi_progress_source){.poll = shi_wait_aborted, .every_ms = 100});
     if (!err)
         shi_world.lane = shi_stream_lane(0);
@@ -225,6 +225,7 @@ static const struct part {
 };
 enum { N_PARTS = sizeof parts / sizeof parts[0] };
 
+/* Set shi_world and bring up network, tables, teams and parts. 0 or -errno. */
 static int build_world(int thread_level)
 {
     const struct shi_statics *st = shi_statics_find();
@@ -264,16 +265,16 @@ void shi_world_up(int thread_level)
                                           .peers = shi_world.peer, .team = &shi_team_world, .lane = shi_world.lane};
     shi_world.up = 1;
     if (!shi_world.ever_up)
-        greet();
+        print_settings();
     shi_world.ever_up = 1;
     shi_team_barrier("shmem_init", &shi_team_world);
 }
 
 /* ---- down ------------------------------------------------------------------------------------------------------- */
 
-/* Nobody sends any more once all have stopped their progress. Over the network the launcher carries the last barriers,
- * the first while progress still serves those who have not come so far, and is left. After a later shmem_init there is
- * no launcher: the network carries the barrier, and is served to the process's end for those who are still in it. */
+/* Stop progress on all PEs, after which none sends. Over the network two fences of the launcher do this: up to the first,
+ * progress still serves PEs that have not finished; then this PE leaves the launcher. After a later shmem_init there is no
+ * launcher: the barrier uses the network, and progress serves PEs that are still in it until the process ends. */
 static void leave_network(const char *routine)
 {
     static int left;
@@ -290,7 +291,7 @@ static void leave_network(const char *routine)
     else
         shi_team_barrier(routine, &shi_team_world);
     if (!left)
-        shi_world.boot.ops->down(); /* now, not at exit: from here on the launcher takes any kind of end */
+        shi_world.boot.ops->down(); /* now, not at exit: after this the launcher accepts any exit status */
     left = 1;
 }
 

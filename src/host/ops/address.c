@@ -22,7 +22,7 @@ void *shi_reach(const struct shi_peer *p, const void *addr, size_t bytes)
     return shi_world.dev_private ? NULL : reach_device(p, addr, bytes);
 }
 
-/* Is it a constant that holds addresses? */
+/* 1: constant data that holds addresses. */
 static int is_relro(const void *addr, size_t bytes)
 {
     uintptr_t off = (uintptr_t)addr - (shi_world.data_lo - shi_world.relro_bytes);
@@ -70,7 +70,7 @@ void shi_check_call(const char *routine, const struct shmem_ctx *ctx, int pe)
         shi_ctx_die(routine, ctx);
     if ((unsigned)pe >= ctx->n_pes)
         shi_die(routine, "pe = %d: not a PE of the context, which has PEs 0 to %d", pe, (int)ctx->n_pes - 1);
-    /* Without SHMEM_CHECK only some calls come here, and programs that one node lets pass run over a network as well. */
+    /* Without SHMEM_CHECK only some calls come here: a program that passes on one node has to run over a network too. */
     if (shi_world.check && shi_world.thread_level <= SHMEM_THREAD_FUNNELED && !shi_is_allowed_thread() &&
         !shi_wait_inside)
         shi_die(routine, "called by a second thread; shmem_init_thread was given SHMEM_THREAD_%s",

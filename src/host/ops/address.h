@@ -20,14 +20,14 @@ void *shi_miss(const char *routine, const struct shmem_ctx *ctx, enum shi_use us
 void *shi_miss_copy(const char *routine, const struct shmem_ctx *ctx, enum shi_use use, const char *arg, const void *addr,
                     size_t bytes, int pe);
 
-/* What both begin with: die unless the library is up, the context valid, pe one of its PEs, the thread allowed. */
+/* Their first check: die unless the library is up, the context valid, pe one of its PEs, the thread allowed. */
 void shi_check_call(const char *routine, const struct shmem_ctx *ctx, int pe);
 
-/* What they end with: report why the address is not symmetric on PE pe. */
+/* End the job with the reason why the address is not symmetric on PE pe. */
 _Noreturn void shi_not_symmetric(const char *routine, enum shi_use use, const char *arg, const void *addr, size_t bytes,
                                  int pe);
 
-/* shi_fast, which dies when the table does not say. */
+/* shi_fast, else shi_miss. */
 SHI_INLINE void *shi_at(const char *routine, const struct shmem_ctx *ctx, const char *arg, const void *addr,
                         size_t bytes, int pe)
 {
@@ -35,10 +35,10 @@ SHI_INLINE void *shi_at(const char *routine, const struct shmem_ctx *ctx, const 
     return shi_likely(at != NULL) ? at : shi_miss(routine, ctx, SHI_WRITE, arg, addr, bytes, pe);
 }
 
-/* The peer's address of [addr, + bytes), or NULL when it is not symmetric or pe is out of reach; never dies. */
+/* The peer's address of [addr, + bytes), or NULL when it is not symmetric or not mapped; never dies. */
 void *shi_reach(const struct shi_peer *p, const void *addr, size_t bytes);
 
-/* The same for loads alone: constant static data too, those without addresses even of a far PE. */
+/* The same for loads only: constant static data too; constants without addresses even of a far PE. */
 const void *shi_reach_read(const struct shi_peer *p, const void *addr, size_t bytes);
 
 #endif

@@ -5,11 +5,11 @@
 #include "host/ops/span.h"
 #include "host/util/log.h"
 
-/* Where loads and stores reach the word, or NULL and *spot, where the network does. */
+/* The mapped address of the word, or NULL and *spot, its remote address. */
 static void *find(const struct shmem_ctx *ctx, const void *addr, size_t width, int pe, const struct shi_amo_call *call,
                   struct shi_spot *spot)
 {
-    void *at = shi_fast(ctx, addr, width, pe); /* callers that have not looked */
+    void *at = shi_fast(ctx, addr, width, pe); /* for callers that have not tried */
     if (at)
         return at;
     enum shi_use use = call->op == SHI_AMO_FETCH ? SHI_READ : SHI_WRITE;

@@ -1,8 +1,8 @@
 /*
- * amo.h - atomic memory operations: the CPU's of the PE that owns the word, or of a PE that maps it.
+ * amo.h - atomic memory operations, by the CPU of the PE that owns the word or of a PE that maps it.
  *
- * All are sequentially consistent, on every type that the table lists, floating point included; whoever asks, one kind
- * of agent updates a word, so host atomics, signals and waits on it agree.
+ * All are sequentially consistent, on every type that the table lists, floating point included. Only CPU instructions update
+ * a word, whatever PE requested it, so host atomics, signals and waits on it agree.
  */
 #ifndef SHI_AMO_H
 #define SHI_AMO_H
@@ -12,19 +12,19 @@
 #include "host/net/amo_word.h"
 #include "host/ops/address.h"
 
-/* What is done to a word of 4 or 8 bytes; values in the low bytes. */
+/* An operation on a word of 4 or 8 bytes; values in the low bytes. */
 struct shi_amo_call {
-    const char *routine, *arg; /* who calls, and the name of the address argument */
+    const char *routine, *arg; /* the calling routine, and the name of its address argument */
     int op;                    /* SHI_AMO_ */
     uint64_t value, cond;
 };
 
-/* What missed the fast table: over the network, or here after every check, or death, with SHMEM_CHECK=1 also when the word
- * is not aligned to its size, for a split one is not atomic. */
+/* The slow path, where the fast table missed: over the network, or here after every check. Dies on a bad address and, over
+ * the network or with SHMEM_CHECK=1, on a word that is not aligned to its size, since no update of it is atomic. */
 void shi_amo_update(const struct shmem_ctx *ctx, void *addr, size_t width, int pe, const struct shi_amo_call *call);
 uint64_t shi_amo_fetch(const struct shmem_ctx *ctx, void *addr, size_t width, int pe, const struct shi_amo_call *call);
 
-/* The old value comes to *fetch, complete after quiet. */
+/* The old value is in *fetch after quiet. */
 void shi_amo_fetch_nbi(const struct shmem_ctx *ctx, void *addr, size_t width, int pe, const struct shi_amo_call *call,
                        void *fetch);
 

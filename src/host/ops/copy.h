@@ -1,4 +1,4 @@
-/* copy.h - copies between addresses of this process, and the words in which transfers are described. */
+/* copy.h - copies between addresses of this process, and descriptions of transfers. */
 #ifndef SHI_COPY_H
 #define SHI_COPY_H
 
@@ -24,10 +24,10 @@ static inline size_t shi_bytes(size_t n, size_t elem)
     return __builtin_mul_overflow(n, elem, &bytes) ? SIZE_MAX : bytes;
 }
 
-/* How a transfer is asked for: as the nbi forms; with a signal to follow, which may share its message. */
+/* Flags of a transfer. NBI: nonblocking. MORE: a signal follows immediately and may share its message. */
 enum { SHI_NBI = 1, SHI_MORE = 2 };
 
-/* How a strided transfer lies in memory: `count` blocks of `block` elements of `elem` bytes, a block every `dst` and
+/* The layout of a strided transfer: `count` blocks of `block` elements of `elem` bytes, a block every `dst` and
  * `sst` elements. iput and iget have blocks of one element. */
 struct shi_strided {
     ptrdiff_t dst, sst;

@@ -1,8 +1,7 @@
 /*
- * ctx.c - contexts. Loads and stores are ordered by the core, so a context of one node carries no state of its own
- * beyond its team; quiet and fence order the calling thread's stores. Over the network a context that one thread uses
- * at a time (SERIALIZED, PRIVATE) gets a lane of its own as long as there are some: its quiet waits for nobody else's
- * operations, and no lock is contended.
+ * ctx.c - contexts. The core orders loads and stores, so on one node a context has no state but its team; quiet and
+ * fence order the calling thread's stores. Over the network a context that one thread uses at a time (SERIALIZED,
+ * PRIVATE) gets its own lane while lanes are left: its quiet waits for its own operations only, without lock contention.
  */
 #include "host/ops/ctx.h"
 
@@ -16,7 +15,7 @@
 /* Creation is not collective and may happen on several threads; the data path never takes this. */
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* A dead context reaches no PE: every operation on it misses the fast table and is reported. */
+/* A destroyed context has n_pes = 0: every operation on it misses the fast table and is reported. */
 static struct shi_pool pool = SHI_POOL_OF(struct shmem_ctx);
 
 _Noreturn void shi_ctx_die(const char *routine, const struct shmem_ctx *c)

@@ -11,13 +11,13 @@ int shi_ctx_create(const struct shmem_ctx *like, struct shmem_ctx **out);
 /* The caller has completed what was issued on it. */
 void shi_ctx_destroy(struct shmem_ctx *c);
 
-/* The context behind a handle, for routines that are not on the data path: dies on what is no context, or no more. */
+/* The context of a handle, for routines that are not on the data path: dies on a handle that is invalid or destroyed. */
 struct shmem_ctx *shi_ctx_checked(const char *routine, shmem_ctx_t handle);
 
-/* End the job because c, which has no team, is no context. */
+/* End the job: c, which has no team, is not a context. */
 _Noreturn void shi_ctx_die(const char *routine, const struct shmem_ctx *c);
 
-/* Begin (1) or end (0) a session that batches what goes over the network; what is so already stays. */
+/* Begin (1) or end (0) a session that batches network messages; no effect when it is so already. */
 void shi_ctx_session(struct shmem_ctx *c, int batching);
 
 #endif

@@ -20,10 +20,10 @@ struct shi_dheap {
 };
 void shi_dheap_set(const struct shi_dheap *d);
 
-/* Where PE pe's device heap is for this PE's device. */
+/* The address of PE pe's device heap on this PE's device. */
 void *shi_dheap_of(int pe);
 
-/* What the device library keeps at the start of every device heap, zero at first: a few words for each team. */
+/* The device library's words at the start of every device heap, zero at first: a few for each team. */
 enum { SHI_DHEAP_HEAD_BYTES = 512 * 25 * 8 };
 
 /* Offsets as in heap.h; callers hold the collective order. */
@@ -31,10 +31,10 @@ int shi_dheap_get(size_t bytes, size_t align, void **addr);
 int shi_dheap_put(void *addr);
 const struct shi_heap *shi_dheap_blocks(void); /* while it is up */
 
-/* Is the range in this PE's own device heap? */
+/* 1: the range is in this PE's own device heap. */
 int shi_dheap_holds(const void *addr, size_t bytes);
 
-/* The same, and neither the host nor the network can touch it? */
+/* 1: the same, and neither the host nor the network can access it. */
 int shi_dheap_hides(const void *addr, size_t bytes);
 
 /* Copy where one side or both are device memory that the host cannot load and store. Dies when the device fails. */

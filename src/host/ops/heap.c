@@ -1,5 +1,5 @@
 /*
- * heap.c - symmetric heap: where each block lies, never what is in it.
+ * heap.c - symmetric heap: the offsets of blocks; their contents are never read or written.
  *
  * Every PE makes the same calls in the same order, so equal inputs must give equal offsets: the search may depend
  * only on sizes and past calls, never on addresses, time or thread. The span list lives in private memory, so a stray
@@ -179,7 +179,7 @@ static int fits(const struct span *s, size_t bytes, size_t align)
     return s->bytes >= bytes && s->bytes - bytes >= skip;
 }
 
-/* A free span that fits, or NULL: the first of the lowest bin that cannot disappoint, else a look at the bins below. */
+/* A free span that fits, or NULL: the first of the lowest bin in which every span fits, else a search of the bins below. */
 static struct span *find_free(const struct shi_heap *h, size_t bytes, size_t align)
 {
     size_t most = bytes + (align > SHI_HEAP_ALIGN ? align : 0);

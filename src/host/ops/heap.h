@@ -6,7 +6,7 @@
 
 enum { SHI_HEAP_ALIGN = 64 }; /* a cache line: neighbours' signals do not share one */
 
-/* Every PE must make the same calls in the same order; callers see to the collective part and to one caller at a time. */
+/* Every PE must make the same calls in the same order; callers ensure this, and one caller at a time. */
 
 struct shi_heap;
 

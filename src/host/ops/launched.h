@@ -1,5 +1,5 @@
 /*
- * launched.h - the kernels that were launched and may still run, by name: for reports of waits and for warnings.
+ * launched.h - names of the kernels that may still run, for reports of waits and for warnings.
  */
 #ifndef SHI_LAUNCHED_H
 #define SHI_LAUNCHED_H
@@ -13,8 +13,8 @@ void shi_launched_add(const char *kernel);
 uint64_t shi_launched_count(void);
 void shi_launched_ended(uint64_t count);
 
-/* "kernel a", "one of the kernels a, b and 2 more", or "a kernel" when none is known. Async-signal-safe: it stays mapped; a
- * launch at the same time may garble it. */
+/* "kernel a", "one of the kernels a, b and 2 more", or "a kernel" when none is known. Async-signal-safe: the string stays
+ * mapped; a launch at the same time may garble it. */
 const char *shi_launched_words(void);
 
 #endif

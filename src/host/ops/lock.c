@@ -1,8 +1,8 @@
 /*
  * lock.c - distributed locks: an MCS queue inside the symmetric long itself.
  *
- * One PE is the lock's home; its upper half holds the last PE in the queue. Every PE's lower half is its place in the
- * queue: who comes next, whether the PE is in the queue at all, and whether it still waits. A PE polls its own memory only.
+ * One PE is the lock's home; its upper half holds the last PE in the queue. Every PE's lower half is its queue node: the
+ * next PE, whether this PE is in the queue, and whether it still waits. A PE polls its own memory only.
  *
  *   word                written by                               read by     order
  *   tail (home's high)  PEs, swap and compare-swap               PEs         R1 -> A1 a free lock's last section -> ours
@@ -94,7 +94,7 @@ void shi_lock_clear(const char *routine, long *lock)
         return;
     if (last == 0)
         shi_die(routine, "lock = %p was overwritten while it was held", (void *)lock);
-    /* somebody swapped the tail and is about to say who */
+    /* a PE has swapped the tail and is about to store its number in our word */
     SHI_WAIT_UNTIL((next = __atomic_load_n(&mine->place, __ATOMIC_ACQUIRE)) != 0, /* A2 */
                    .routine = routine, .kind = SHI_FOR_LOCK, .addr = lock, .of = (int)last - 1);
     __atomic_store_n(&mine->place, 0, __ATOMIC_RELAXED);

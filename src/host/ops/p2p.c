@@ -14,7 +14,7 @@ static inline size_t width(enum shi_word k)
     return k < SHI_S32 ? 2 : k < SHI_S64 ? 4 : 8;
 }
 
-/* The word in an order in which unsigned comparison is the type's own. */
+/* The word, mapped so that unsigned comparison orders it as its type does. */
 static inline uint64_t load(enum shi_word k, const void *p)
 {
     switch (k) {
@@ -73,7 +73,7 @@ static inline int satisfied(const struct shi_cond *c, size_t i)
     return holds(load(c->word, (const char *)c->ivars + i * w), c->cmp, value);
 }
 
-/* What a wait for the words from i on tells. */
+/* For reports: a wait for the words from i on. */
 #define FOR_WORDS(i, count)                                                                                          \
     .routine = c->routine, .kind = SHI_FOR_WORDS, .word = (int)c->word, .cmp = c->cmp,                               \
     .addr = (const char *)c->ivars + (i) * width(c->word), .n = (count),                                             \
@@ -119,7 +119,7 @@ static int all_satisfied(const struct shi_cond *c)
     return 1;
 }
 
-/* Fair: the search goes on behind the last one found, so that no word is passed over for ever. */
+/* Fair: the search starts behind the last one found, so that no word starves. */
 static size_t any_satisfied(const struct shi_cond *c)
 {
     static _Thread_local size_t turn;

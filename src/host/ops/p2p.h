@@ -15,7 +15,7 @@ enum shi_word { SHI_S16, SHI_U16, SHI_S32, SHI_U32, SHI_S64, SHI_U64 };
 #define SHI_WORD_OF(T)                                                                                               \
     ((enum shi_word)((sizeof(T) == 2 ? SHI_S16 : sizeof(T) == 4 ? SHI_S32 : SHI_S64) + ((T)-1 > (T)0)))
 
-/* What a wait or test is about. */
+/* The condition of a wait or test. */
 struct shi_cond {
     const char *routine;
     const void *ivars;

@@ -16,7 +16,7 @@ void shi_rma_check(const char *routine, const void *dest, const void *source, si
         shi_die(routine, "dest and source overlap: %p and %p, %zu bytes (pe = %d)", dest, source, bytes, pe);
 }
 
-/* With a device whose memory the host cannot touch, either side may be such memory: the device copies. The way taken. */
+/* Where the host cannot access device memory, either side may be such memory: the device copies. Returns the way taken. */
 static enum shi_way copy_slow(const char *routine, void *to, const void *from, size_t bytes, int pe)
 {
     if (shi_world.check)

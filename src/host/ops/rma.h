@@ -1,11 +1,12 @@
-/* rma.h - put, get, their strided forms and signals: by loads and stores where those reach. */
+/* rma.h - put, get, their strided forms and signals: by loads and stores where the memory is mapped. */
 #ifndef SHI_RMA_H
 #define SHI_RMA_H
 
 #include "host/ops/address.h"
 #include "host/ops/copy.h"
 
-/* What missed the fast table: over the network, or the same after every check, counted, or death. how: SHI_NBI, SHI_MORE. */
+/* The slow path, where the fast table missed: check, count, then copy or use the network; dies on a bad address. how:
+ * SHI_NBI, SHI_MORE. */
 void shi_rma_put_slow(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source, size_t bytes,
                       int pe, int how);
 void shi_rma_get_slow(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source, size_t bytes,

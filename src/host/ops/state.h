@@ -1,5 +1,5 @@
 /*
- * state.h - what every operation needs to know: the PEs of the job, where their memory is, contexts.
+ * state.h - state that every operation reads: the PEs of the job, the addresses of their memory, contexts.
  *
  * A context's table holds, for each PE that loads and stores can reach, the distance to its heap and to its static data
  * and their lengths. shi_fast moves an address inside one of them by a constant. Everything else (bad PE, not symmetric,
@@ -25,7 +25,7 @@ struct shi_peer {
     size_t dev_bytes;
     int pe;              /* world number */
     short far;           /* only the network reaches it: far.h */
-    short same_program;  /* its static data is laid out like ours */
+    short same_program;  /* its static data has the same layout as ours */
 } __attribute__((aligned(SHI_LINE_BYTES)));
 
 /* Constants between init and finalize, which host/init sets. The first line is what the data path reads. */
@@ -36,8 +36,8 @@ struct shi_world {
     int check;                   /* SHMEM_CHECK */
     int watched;                 /* SHMEM_STATS or SHMEM_TRACE: span.h counts every call */
     int thread_level;
-    int threads;                 /* may threads call at the same time? Set at init for SHMEM_THREAD_MULTIPLE, and once the
-                                    library starts a thread that runs functions of the program */
+    int threads;                 /* several threads may be in the library: set at init for SHMEM_THREAD_MULTIPLE, and
+                                    when the library starts a thread that runs functions of the program */
     int ever_up;
     size_t heap_bytes, data_bytes;
     size_t relro_bytes;          /* constants before data_lo, which peers can read: statics.h */
@@ -45,8 +45,8 @@ struct shi_world {
     size_t dev_bytes;
     int dev_private;             /* the host cannot load and store it */
     pid_t pid;                   /* of the process that joined the job, 0 before; a forked child has another */
-    struct shi_lane *lane;       /* the default context's way over the network; NULL: no PE is far */
-    struct shi_heap *heap;       /* where blocks lie in the symmetric heap */
+    struct shi_lane *lane;       /* the default context's lane on the network; NULL: no PE is far */
+    struct shi_heap *heap;       /* the allocator of the symmetric heap */
     const struct shi_peer *peer; /* [n_pes], complete even when the fast table is empty */
     struct shi_shm shm;
     struct shi_boot boot;
@@ -75,7 +75,7 @@ static inline struct shmem_ctx *shi_ctx_of(shmem_ctx_t handle)
     return shi_unlikely((uintptr_t)handle < 2) ? &shi_ctx_small[(uintptr_t)handle] : handle;
 }
 
-/* Where loads and stores reach [addr, + bytes) of PE pe of the context's team, or NULL when the table does not say. */
+/* The address at which loads and stores reach [addr, + bytes) of PE pe of the context's team, or NULL: see address.h. */
 SHI_INLINE void *shi_fast(const struct shmem_ctx *ctx, const void *addr, size_t bytes, int pe)
 {
     if (shi_unlikely((unsigned)pe >= ctx->n_pes))
@@ -90,7 +90,7 @@ SHI_INLINE void *shi_fast(const struct shmem_ctx *ctx, const void *addr, size_t 
     return NULL;
 }
 
-/* Whether contexts get the empty table. */
+/* 1: contexts get the empty table. */
 static inline int shi_all_miss(void)
 {
     return shi_world.check || shi_world.watched || shi_world.dev_private;
@@ -105,7 +105,7 @@ int shi_is_forked(void);
 /* The calling thread initialises the library: below SHMEM_THREAD_SERIALIZED it alone may call it. */
 void shi_set_main_thread(void);
 
-/* The calling thread is one of the library's: it may be in routines whatever the program's thread level. */
+/* The calling thread is one of the library's: it may call routines at any thread level. */
 void shi_allow_thread(void);
 
 /* 1: the calling thread is one of the two. */

@@ -1,8 +1,8 @@
 /*
- * statics.c - the executable's .data and .bss, moved in place onto shared memory, and where its constants are.
+ * statics.c - remap the executable's .data and .bss onto shared memory in place, and find its constants.
  *
- * After the move a peer loads, stores and updates a global exactly as it does a heap word. Constants never change, so a copy
- * of RELRO in shared memory serves peers as well as a move, and .rodata is read by every PE at home. A child made by fork would
+ * After the remap a peer loads, stores and updates a global exactly as it does a heap word. Constants never change, so peers
+ * read a copy of RELRO in shared memory, and every PE reads .rodata in its own process. A child made by fork would
  * write into its parent's globals, so the fork handler gives it a private copy before fork returns in it.
  *
  *   word      written by              read by    order
@@ -43,7 +43,7 @@ static struct {
     uint64_t off;
     uint32_t *copied; /* in a page that parent and child share */
 } place;
-static pthread_mutex_t forking = PTHREAD_MUTEX_INITIALIZER; /* one fork at a time has the word `copied` */
+static pthread_mutex_t forking = PTHREAD_MUTEX_INITIALIZER; /* one fork at a time uses `copied` */
 
 static uint64_t mix(uint64_t h, const void *data, size_t bytes)
 {
@@ -68,8 +68,8 @@ static void mix_build_id(uint64_t *h, int *found, const char *note, size_t bytes
     }
 }
 
-/* Programs that were linked without a build-id are told apart by their constants, read from the file: a debugger's
- * breakpoints may be in memory. Without the file by layout alone. */
+/* Programs without a build-id are distinguished by their constants, read from the file, since memory may hold a debugger's
+ * breakpoints; without the file by layout alone. */
 static uint64_t mix_constants(uint64_t h)
 {
     uint64_t words[8192];
@@ -92,7 +92,7 @@ static uint64_t mix_constants(uint64_t h)
     return h;
 }
 
-/* What the program headers tell; all addresses but hi and file_hi are those of pages. */
+/* From the program headers; all addresses but hi and file_hi are page-aligned. */
 struct found {
     uintptr_t page, lo, hi, file_hi, relro_lo, relro_hi;
     uint64_t id;

@@ -1,10 +1,10 @@
 /*
- * wait.c - the slow half of wait loops: yield, sleep, notice an abort, tell what is waited for.
+ * wait.c - the slow half of wait loops: yield, sleep, notice an abort, register long waits.
  *
  *   word          written by                            read by          order
- *   told.state    owner: compare-swap FREE to TAKEN,    waiters,         R1 -> A1 what is told is whole
+ *   told.state    owner: compare-swap FREE to TAKEN,    waiters,         R1 -> A1 the entry is complete
  *                 then TOLD, FREE                       signal handler   R2 -> A2 the next owner's writes come after
- *   told.what     owner while TAKEN                     signal handler   plain, after A1; it looks at the state again
+ *   told.what     owner while TAKEN                     signal handler   plain, after A1; it reads the state again
  *   told.since_ns same                                  same             same
  */
 #include "host/ops/wait.h"
@@ -21,9 +21,9 @@ enum { POLLS_ALONE = 4000, POLLS_A_LOOK = 16, YIELD_NS = 2000000, FIRST_SLEEP_US
 unsigned shi_wait_polls[2] = {POLLS_ALONE, 0};
 int (*shi_wait_work)(void);
 _Thread_local const char *shi_wait_inside;
-static unsigned looks = POLLS_ALONE; /* at the messages, before the core is yielded */
+static unsigned looks = POLLS_ALONE; /* polls of progress before the core is yielded */
 
-/* More threads than places: their waits are not told. */
+/* Waits of further threads are not registered. */
 enum { TOLD_MAX = 64 };
 enum { FREE, TAKEN, TOLD };
 static struct {
@@ -32,7 +32,7 @@ static struct {
     struct shi_wait_for what;
 } told[TOLD_MAX];
 
-/* A look at shared memory costs no more than a poll, one at the network several. */
+/* A poll of shared memory costs as much as one of the condition, a poll of the network several times as much. */
 void shi_wait_set(long configured, int crowded, int network)
 {
     unsigned polls = configured != SHI_CONFIG_AUTO ? (unsigned)configured : crowded ? 0 : POLLS_ALONE;
@@ -51,7 +51,7 @@ int shi_wait_aborted(void)
 {
     int aborted = shi_shm_aborted(&shi_world.shm);
     if (shi_unlikely(aborted)) {
-        if (shi_end_under_way()) /* an exit handler waits for PEs that no longer answer */
+        if (shi_end_under_way()) /* an exit handler waits for PEs that have ended */
             shi_end_finish();
         /* The PE that aborted has reported why; the launcher ends this one, with its status. */
         sleep(SHI_END_HANDLERS_S + SHI_END_LAUNCHER_S);
@@ -66,7 +66,7 @@ void shi_wait_slow(struct shi_wait *w)
     int some = shi_progress(), (*work)(void) = __atomic_load_n(&shi_wait_work, __ATOMIC_ACQUIRE); /* W2 */
     if (shi_unlikely(work != NULL) && !shi_progress_own)
         some += work();
-    if (some) { /* something came: perhaps what we wait for */
+    if (some) { /* the condition may be true now */
         shi_wait_anew(w);
         return;
     }

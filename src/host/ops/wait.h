@@ -1,9 +1,9 @@
 /*
- * wait.h - how to wait: poll briefly, then yield the core, then sleep; notice an abort on the way; tell a wait that lasts,
- * so that a signal can have it reported.
+ * wait.h - wait loops: poll briefly, then yield the core, then sleep; notice an abort; register long waits so that SIGUSR1
+ * can report them.
  *
- * Writers of the awaited words are plain stores of other PEs, which wake nobody, so the sleep is timed. A waiter costs
- * a core only for the first milliseconds.
+ * Other PEs change the awaited words by plain stores, which wake no sleeper, so the sleep is timed. A waiter uses a core
+ * only for the first milliseconds.
  */
 #ifndef SHI_WAIT_H
 #define SHI_WAIT_H
@@ -15,49 +15,49 @@
 
 struct shmem_team;
 
-/* What a wait is for. PEs are world PEs. */
+/* What a wait waits for, for reports. PEs are world PEs. */
 struct shi_wait_for {
     const char *routine;
     enum { SHI_FOR_WORDS, SHI_FOR_BARRIER, SHI_FOR_MEMBERS, SHI_FOR_LOCK, SHI_FOR_NETWORK, SHI_FOR_KERNELS,
            SHI_FOR_OTHER } kind;
     int word, cmp;                 /* WORDS: enum shi_word, SHMEM_CMP_* */
     const void *addr;              /* WORDS: the first; LOCK: the lock */
-    size_t n;                      /* WORDS: how many of which one is to satisfy */
+    size_t n;                      /* WORDS: how many, one of which has to satisfy the condition */
     uint64_t value;                /* WORDS: wanted, extended to 64 bits */
     const struct shmem_team *team; /* BARRIER, MEMBERS */
-    uint64_t epoch;                /* BARRIER, MEMBERS: what the others' words have to reach */
-    int of;                        /* MEMBERS: the member that is heard now; LOCK: the PE ahead in the queue;
-                                    * NETWORK: the PE that is to take or to answer, or -1 */
-    const char *words;             /* OTHER: what has not happened yet */
+    uint64_t epoch;                /* BARRIER, MEMBERS: the value that the others' words have to reach */
+    int of;                        /* MEMBERS: the member awaited now; LOCK: the PE ahead in the queue;
+                                    * NETWORK: the PE that has to receive or to answer, or -1 */
+    const char *words;             /* OTHER: the event that has not happened yet, in words */
 };
 
 struct shi_wait {
-    unsigned polls;    /* since the last look at the network */
-    unsigned looks;    /* at the network, in vain */
+    unsigned polls;    /* of the condition, since progress was last polled */
+    unsigned looks;    /* polls of progress that brought nothing */
     uint32_t sleep_us; /* 0 while yielding */
     uint64_t since_ns; /* first yield, 0 before */
-    int told;          /* its place among the waits that are told, plus 1; -1: there was none left; 0: not told */
+    int told;          /* its place in the table of registered waits, plus 1; -1: the table was full; 0: not registered */
 };
 
 #define SHI_WAIT_INIT ((struct shi_wait){.polls = 0})
 
-/* Something went on: poll, yield and sleep as at the start. */
+/* Progress was made: poll, yield and sleep as at the start. */
 static inline void shi_wait_anew(struct shi_wait *w)
 {
     *w = (struct shi_wait){.told = w->told};
 }
 
-extern unsigned shi_wait_polls[2]; /* between two looks at the messages, set once at init; [0]: none are in use */
+extern unsigned shi_wait_polls[2]; /* of the condition between two polls of progress, set at init; [0]: no progress source */
 
-/* From SHMEM_SPIN, from whether PEs outnumber cores, and from whether there is a network. */
+/* Set the poll counts: SHMEM_SPIN, 1 when the node has more PEs than cores, 1 when there is a network. */
 void shi_wait_set(long configured, int crowded, int network);
 
-/* What this PE does for others while the program's threads wait, outside progress: how much went on. NULL: nothing. Set and
- * cleared with release while other threads may wait (W1); a wait loads it with acquire (W2). */
+/* Work that waiting threads of the program do besides progress; returns how much was done. NULL: none. Set and cleared with
+ * release while other threads may wait (W1); a wait loads it with acquire (W2). */
 extern int (*shi_wait_work)(void);
 
-/* Not NULL while this thread runs something of the program's inside shi_wait_work, and its name: a wait for what other
- * PEs' programs do might then never end. shi_wait_allow, at the start of each such wait, ends the job there. */
+/* While this thread runs a function of the program inside shi_wait_work: the name of that kind of function, else NULL. A wait
+ * for other PEs' programs might then never end: shi_wait_allow, at the start of each such wait, ends the job. */
 extern _Thread_local const char *shi_wait_inside __attribute__((tls_model("initial-exec")));
 void shi_wait_refuse(const char *routine) __attribute__((noreturn));
 
@@ -67,11 +67,11 @@ static inline void shi_wait_allow(const char *routine)
         shi_wait_refuse(routine);
 }
 
-/* 0, or does not return: the job was aborted. A source of progress, for PEs that do not wait. */
+/* Returns 0, or does not return when the job was aborted. Also a source of progress, for PEs that do not wait. */
 int shi_wait_aborted(void);
 
-/* Make progress and work; without any, yield or sleep once. Leaves the process when the job was aborted. Wait loops for
- * what only progress brings call it directly. */
+/* Make progress and do work; when there was none, yield or sleep once. Ends the process when the job was aborted. Loops that
+ * wait for something that only progress brings call it directly. */
 void shi_wait_slow(struct shi_wait *w);
 
 /* One step of a wait loop whose condition was found false. */
@@ -85,19 +85,19 @@ static inline void shi_wait_step(struct shi_wait *w)
     }
 }
 
-/* Enter a wait that lasts among those that are told, and take it out again. */
+/* Register a long wait for reports, and remove it. */
 void shi_wait_tell(struct shi_wait *w, const struct shi_wait_for *what);
 void shi_wait_untell(struct shi_wait *w);
 
-/* The next wait told at or after place *at, which moves on; 0 when there is none. Async-signal-safe; what is read while
- * the wait ends may mix two waits, but names memory that is mapped. */
+/* The next registered wait at or after place *at, which moves on; 0 when there is none. Async-signal-safe; a read while the
+ * wait ends may mix two waits, but names mapped memory. */
 int shi_wait_told(int *at, struct shi_wait_for *out, uint64_t *since_ns);
 
-/* Wait until CONDITION, which loads with acquire. The rest initialises a struct shi_wait_for, and is evaluated only
- * once the wait sleeps. */
+/* Wait until CONDITION, which loads with acquire. The other arguments initialise a struct shi_wait_for and are evaluated
+ * only once the wait sleeps. */
 #define SHI_WAIT_UNTIL(CONDITION, ...) SHI_WAIT_LOOP(shi_wait_step, CONDITION, __VA_ARGS__)
 
-/* The same for what only progress brings. */
+/* The same for a condition that only progress makes true. */
 #define SHI_WAIT_PROGRESS(CONDITION, ...) SHI_WAIT_LOOP(shi_wait_slow, CONDITION, __VA_ARGS__)
 
 #define SHI_WAIT_LOOP(STEP, CONDITION, ...)                                                                          \
@@ -110,7 +110,7 @@ int shi_wait_told(int *at, struct shi_wait_for *out, uint64_t *since_ns);
         shi_wait_end(&w_);                                                                                           \
     } while (0)
 
-/* The parts of it, for loops of other forms: after each step, and at the end. */
+/* Its parts, for other loops: after each step, and at the end. */
 #define SHI_WAIT_TELL(W, ...)                                                                                        \
     do {                                                                                                             \
         if (shi_unlikely((W)->sleep_us && !(W)->told))                                                               \
