@@ -11,32 +11,17 @@
 #include <sys/mman.h>
 
 #include "blocks.h"
+#include "text.h"
 #include "zt.h"
 
 enum { KERNELS = 100, ITEMS = 32, LABELS = 2, HELPERS = 4 };
 
 /* ---- the generator ---------------------------------------------------------------------------------------------- */
 
-static FILE *source;
-static unsigned state;
 static int helpers;        /* that the function may call */
 static unsigned placed;    /* labels of the function that are placed, one bit each */
 static int loops, budget;  /* loops around the statement; statements left for the function */
 static bool in_switch;
-
-static unsigned below(unsigned n)
-{
-    return tap_random(&state) % n;
-}
-
-static void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-static void say(const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    vfprintf(source, fmt, ap);
-    va_end(ap);
-}
 
 static const char *const variable[] = {"u0", "u1", "u2", "u3", "s0", "s1", "b0", "h0", "w0", "l0", "f0", "d0"};
 enum { VARIABLES = sizeof variable / sizeof *variable, INTEGERS = 10 };
@@ -47,32 +32,32 @@ static void value(int depth)
     static const char *const op[] = {"+", "-", "*", "&", "|", "^"};
     switch (below(depth > 0 ? 12 : 4)) {
     case 0:
-        say("%uu", below(4) ? below(20) : below(1u << 31));
+        emit("%uu", below(4) ? below(20) : below(1u << 31));
         return;
     case 1:
-        say("a[%s & 7u]", variable[below(4)]);
+        emit("a[%s & 7u]", variable[below(4)]);
         return;
     case 2:
     case 3:
-        say("(uint)%s", variable[below(INTEGERS)]);
+        emit("(uint)%s", variable[below(INTEGERS)]);
         return;
     case 4:
-        say("("), value(depth - 1), say(" %s (", below(2) ? ">>" : "<<"), value(depth - 1), say(" & 31u))");
+        emit("("), value(depth - 1), emit(" %s (", below(2) ? ">>" : "<<"), value(depth - 1), emit(" & 31u))");
         return;
     case 5:
-        say("("), value(depth - 1), say(" %s (", below(2) ? "/" : "%"), value(depth - 1), say(" | 1u))");
+        emit("("), value(depth - 1), emit(" %s (", below(2) ? "/" : "%"), value(depth - 1), emit(" | 1u))");
         return;
     case 6:
-        say("("), value(0), say(" < "), value(0), say(" ? "), value(depth - 1), say(" : "), value(depth - 1), say(")");
+        emit("("), value(0), emit(" < "), value(0), emit(" ? "), value(depth - 1), emit(" : "), value(depth - 1), emit(")");
         return;
     case 7:
-        say("(uint)(%s >> %u)", below(2) ? "s1" : "l0", below(31));
+        emit("(uint)(%s >> %u)", below(2) ? "s1" : "l0", below(31));
         return;
     case 8:
-        say("(uint)(int)%s", below(2) ? "f0" : "d0");
+        emit("(uint)(int)%s", below(2) ? "f0" : "d0");
         return;
     default:
-        say("("), value(depth - 1), say(" %s ", op[below(6)]), value(depth - 1), say(")");
+        emit("("), value(depth - 1), emit(" %s ", op[below(6)]), value(depth - 1), emit(")");
     }
 }
 
@@ -83,20 +68,20 @@ static void condition(int depth)
     const char *t = type[below(6)];
     switch (below(depth > 0 ? 8 : 4)) {
     case 0:
-        say("(u%u += %u) %% %uu < %uu", below(4), below(9), 2 + below(6), 1 + below(3));
+        emit("(u%u += %u) %% %uu < %uu", below(4), below(9), 2 + below(6), 1 + below(3));
         return;
     case 1:
-        say("f0 %s %s", order[below(4)], below(2) ? "d0" : "3.5f");
+        emit("f0 %s %s", order[below(4)], below(2) ? "d0" : "3.5f");
         return;
     case 2:
     case 3:
-        say("(%s)(", t), value(1), say(") %s (%s)(", order[below(6)], t), value(1), say(")");
+        emit("(%s)(", t), value(1), emit(") %s (%s)(", order[below(6)], t), value(1), emit(")");
         return;
     case 4:
-        say("!("), condition(depth - 1), say(")");
+        emit("!("), condition(depth - 1), emit(")");
         return;
     default:
-        say("("), condition(depth - 1), say(below(2) ? ") && (" : ") || ("), condition(depth - 1), say(")");
+        emit("("), condition(depth - 1), emit(below(2) ? ") && (" : ") || ("), condition(depth - 1), emit(")");
     }
 }
 
@@ -104,20 +89,20 @@ static void assign(void)
 {
     unsigned v = below(VARIABLES + 2);
     if (v >= INTEGERS && v < VARIABLES) { /* small, so that no rounding and no conversion differs */
-        say("%s = %s > 1000 ? 1 : %s * 0.5f + (", variable[v], variable[v], variable[v]), value(1), say(" & 255u);\n");
+        emit("%s = %s > 1000 ? 1 : %s * 0.5f + (", variable[v], variable[v], variable[v]), value(1), emit(" & 255u);\n");
         return;
     }
     if (v < INTEGERS)
-        say("%s = ", variable[v]);
+        emit("%s = ", variable[v]);
     else
-        say("a[%s & 7u] = ", variable[below(4)]);
+        emit("a[%s & 7u] = ", variable[below(4)]);
     if (helpers && below(5) == 0)
-        say("help%u(", below((unsigned)helpers)), value(1), say(", "), value(1), say(")");
+        emit("help%u(", below((unsigned)helpers)), value(1), emit(", "), value(1), emit(")");
     else if (v < INTEGERS && below(4) == 0)
-        say("%s + ", variable[v]), value(2);
+        emit("%s + ", variable[v]), value(2);
     else
         value(2);
-    say(";\n");
+    emit(";\n");
 }
 
 static void statements(int depth, unsigned n);
@@ -130,25 +115,25 @@ static void loop(int depth)
     unsigned v = below(4);
     switch (below(4)) {
     case 1: /* from a value that has just been computed and is used in the loop */
-        say("u%u = ", v), value(2);
-        say(";\nfor (i%d = u%u; i%d < u%u + %uu && fuel; i%d++, fuel -= fuel > 0) {\n", depth, v, depth, v, 1 + below(5), depth);
+        emit("u%u = ", v), value(2);
+        emit(";\nfor (i%d = u%u; i%d < u%u + %uu && fuel; i%d++, fuel -= fuel > 0) {\n", depth, v, depth, v, 1 + below(5), depth);
         statements(depth - 1, 3);
-        say("u%u += u%u; }\n", below(4), v);
+        emit("u%u += u%u; }\n", below(4), v);
         break;
     case 0:
-        say("for (i%d = 0; i%d < %uu && fuel; i%d++, fuel -= fuel > 0) {\n", depth, depth, 1 + below(5), depth);
+        emit("for (i%d = 0; i%d < %uu && fuel; i%d++, fuel -= fuel > 0) {\n", depth, depth, 1 + below(5), depth);
         statements(depth - 1, 3);
-        say("}\n");
+        emit("}\n");
         break;
     case 2:
-        say("while (("), condition(1), say(") && fuel && fuel--) {\n");
+        emit("while (("), condition(1), emit(") && fuel && fuel--) {\n");
         statements(depth - 1, 3);
-        say("}\n");
+        emit("}\n");
         break;
     default:
-        say("do {\n");
+        emit("do {\n");
         statements(depth - 1, 3);
-        say("} while (("), condition(1), say(") && fuel && fuel--);\n");
+        emit("} while (("), condition(1), emit(") && fuel && fuel--);\n");
     }
     loops--;
     in_switch = outer;
@@ -159,29 +144,29 @@ static void choose(int depth)
     bool outer = in_switch;
     unsigned cases = 2 + below(5), other = below(cases + 1), wide = below(3);
     in_switch = true;
-    say("switch (%s(", wide == 0 ? "(ulong)" : wide == 1 ? "(uchar)" : ""), value(1), say(" & 15u)) {\n");
+    emit("switch (%s(", wide == 0 ? "(ulong)" : wide == 1 ? "(uchar)" : ""), value(1), emit(" & 15u)) {\n");
     for (unsigned k = 0; k < cases; k++) {
-        say("%s", k == other ? "default:\n" : "");
-        say("case %u:\n", k * 2 + below(2));
+        emit("%s", k == other ? "default:\n" : "");
+        emit("case %u:\n", k * 2 + below(2));
         statements(depth - 1, below(3));
-        say("%s", below(3) ? "break;\n" : "");
+        emit("%s", below(3) ? "break;\n" : "");
     }
-    say(";\n}\n");
+    emit(";\n}\n");
     in_switch = outer;
 }
 
 static void leave(void)
 {
     unsigned how = below(5);
-    say("if ("), condition(1), say(") ");
+    emit("if ("), condition(1), emit(") ");
     if (how == 0 && loops)
-        say("continue;\n");
+        emit("continue;\n");
     else if (how <= 1 && (loops || in_switch))
-        say("break;\n");
+        emit("break;\n");
     else if (how <= 2)
-        say("return "), value(1), say(";\n");
+        emit("return "), value(1), emit(";\n");
     else
-        say("if (fuel) { fuel--; goto L%u; }\n", below(LABELS));
+        emit("if (fuel) { fuel--; goto L%u; }\n", below(LABELS));
 }
 
 static void statement(int depth)
@@ -189,7 +174,7 @@ static void statement(int depth)
     unsigned l = below(LABELS * 8);
     if (l < LABELS && !(placed & 1u << l)) {
         placed |= 1u << l;
-        say("L%u:;\n", l);
+        emit("L%u:;\n", l);
     }
     if (budget-- <= 0)
         depth = 0;
@@ -199,11 +184,11 @@ static void statement(int depth)
         leave();
         break;
     case 6:
-        say("if ("), condition(2), say(") {\n");
+        emit("if ("), condition(2), emit(") {\n");
         statements(depth - 1, 3);
-        say("} else {\n");
+        emit("} else {\n");
         statements(depth - 1, 2);
-        say("}\n");
+        emit("}\n");
         break;
     case 7:
     case 8:
@@ -229,37 +214,36 @@ static void body(const char *type, const char *name, int number, int depth, int 
     loops = 0;
     in_switch = false;
     budget = size;
-    say("%s %s%d(uint x, uint y)\n{\nuint u0 = x, u1 = y, u2 = x * 7u + y, u3 = 1u, fuel = %d, i0 = 0, i1 = 0, i2 = 0, i3 = 0;\n"
+    emit("%s %s%d(uint x, uint y)\n{\nuint u0 = x, u1 = y, u2 = x * 7u + y, u3 = 1u, fuel = %d, i0 = 0, i1 = 0, i2 = 0, i3 = 0;\n"
         "int s0 = (int)x, s1 = (int)(x - y); uchar b0 = (uchar)y; short h0 = (short)(x ^ y);\n"
         "ulong w0 = (ulong)x * y, r = 0; long l0 = (long)(int)y; float f0 = (float)(x & 63u); double d0 = (double)(y & 63u);\n"
         "ushort a[8];\nfor (i0 = 0; i0 < 8; i0++) a[i0] = (ushort)(x >> i0);\n", type, name, number, size);
     statements(depth, 4);
     for (unsigned l = 0; l < LABELS; l++)
         if (!(placed & 1u << l)) {
-            say("L%u:;\n", l);
+            emit("L%u:;\n", l);
             placed |= 1u << l;
             statements(1, 1);
         }
     for (unsigned v = 0; v < VARIABLES; v++)
-        say("r = r * 31u + (ulong)(long)%s;\n", variable[v]);
-    say("for (i0 = 0; i0 < 8; i0++) r = r * 31u + a[i0];\nreturn (%s)(r ^ r >> 32);\n}\n", type);
+        emit("r = r * 31u + (ulong)(long)%s;\n", variable[v]);
+    emit("for (i0 = 0; i0 < 8; i0++) r = r * 31u + a[i0];\nreturn (%s)(r ^ r >> 32);\n}\n", type);
 }
 
-static void module(unsigned seed)
+static void module(void)
 {
-    state = seed * 2654435761u | 1;
-    say("#ifdef __OPENCL_C_VERSION__\n#pragma OPENCL FP_CONTRACT OFF\n"
+    emit("#ifdef __OPENCL_C_VERSION__\n#pragma OPENCL FP_CONTRACT OFF\n"
         "#define ENTRY(n) __kernel void k##n(__global const uint *in, __global ulong *out) { size_t i = get_global_id(0);\n"
         "#else\n#define ENTRY(n) void k##n(const uint *in, ulong *out, unsigned long i) {\n"
         "typedef unsigned char uchar; typedef unsigned short ushort; typedef unsigned uint; typedef unsigned long ulong;\n"
         "#endif\n#pragma clang diagnostic ignored \"-Weverything\"\n");
     for (helpers = 0; helpers < HELPERS; helpers++) {
-        say("%s", helpers % 2 ? "__attribute__((noinline))\n" : "__attribute__((always_inline)) inline static\n");
+        emit("%s", helpers % 2 ? "__attribute__((noinline))\n" : "__attribute__((always_inline)) inline static\n");
         body("uint", "help", helpers, 1, 4);
     }
     for (int k = 0; k < KERNELS; k++) {
         body("ulong", "run", k, 3, 12);
-        say("ENTRY(%d) out[i] = run%d(in[2 * i], in[2 * i + 1]); }\n", k, k);
+        emit("ENTRY(%d) out[i] = run%d(in[2 * i], in[2 * i + 1]); }\n", k, k);
     }
 }
 
@@ -268,7 +252,7 @@ static void module(unsigned seed)
 static void input(uint32_t *in)
 {
     for (unsigned i = 0; i < 2 * ITEMS; i++)
-        in[i] = below(3) ? below(40) : tap_random(&state);
+        in[i] = below(3) ? below(40) : tap_random(&text_random);
 }
 
 /* What the host's compiler makes of it. */
@@ -339,9 +323,9 @@ static void same(void)
     for (unsigned seed = first; seed < first + modules; seed++) {
         char file[] = "/tmp/ztflowXXXXXX", what[80];
         uint32_t in[2 * ITEMS];
-        source = fdopen(mkstemp(file), "w");
-        module(seed);
-        fclose(source);
+        text_begin(file, seed);
+        module();
+        text_end();
         input(in);
         expect(file, in, want);
         for (unsigned p = 0; p < 3; p++) {
@@ -350,7 +334,7 @@ static void same(void)
             uint32_t *w = (uint32_t *)zt_spirv_of(file, &bytes), n = (uint32_t)(bytes / 4);
             for (int shuffled = 0; shuffled < 2; shuffled++) {
                 if (shuffled)
-                    shuffle_blocks(w, n, &state);
+                    shuffle_blocks(w, n, &text_random);
                 snprintf(what, sizeof what, "FLOW_SEED=%u, passes \"%s\"%s", seed, passes[p], shuffled ? ", shuffled" : "");
                 compare(what, "1", w, n, in, want);
                 compare(what, "0", w, n, in, want);

@@ -5,9 +5,9 @@
  * branches, loops and calls, and stores them all. ZT_SEEDS: how many kernels; ZT_FIRST: the first one's seed.
  */
 #include <stdbool.h>
-#include <stdarg.h>
 #include <sys/mman.h>
 
+#include "text.h"
 #include "zt.h"
 
 enum { ITEMS = 64, VARS = 4, DEPTH = 3, STATEMENTS = 24, OUT = 16384 };
@@ -21,26 +21,6 @@ static const char *const component[] = {"char", "uchar", "short", "ushort", "int
                                         "float", "double"};
 enum { SCALARS = 8, VECTORS = 10, FLOAT_VECTORS = 15, TYPES = 17 };
 static const unsigned width[] = {8, 8, 16, 16, 32, 32, 64, 64, 0, 0, 8, 16, 32, 64, 32};
-
-static FILE *source;
-static uint32_t state;
-
-static uint32_t below(uint32_t n)
-{
-    state ^= state << 13;
-    state ^= state >> 17;
-    state ^= state << 5;
-    return state % n;
-}
-
-static void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-static void say(const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    vfprintf(source, fmt, ap);
-    va_end(ap);
-}
 
 static bool is_float(unsigned t)
 {
@@ -56,9 +36,9 @@ static unsigned any(unsigned least, unsigned end)
 static void operand(unsigned t)
 {
     if (below(6) == 0)
-        say("(%s)%u", types[t], below(3) ? below(70) : below(100000));
+        emit("(%s)%u", types[t], below(3) ? below(70) : below(100000));
     else
-        say("%s_%u", types[t], below(VARS));
+        emit("%s_%u", types[t], below(VARS));
 }
 
 static void assign_integer(unsigned t)
@@ -66,60 +46,60 @@ static void assign_integer(unsigned t)
     static const char *const op[] = {"+", "-", "*", "&", "|", "^", "/", "%"};
     bool vector = t >= VECTORS;
     unsigned from = any(0, SCALARS), kind = below(vector ? 5 : 9);
-    say("%s_%u = (%s)(", types[t], below(VARS), types[t]);
+    emit("%s_%u = (%s)(", types[t], below(VARS), types[t]);
     switch (kind) {
     case 0:
-        operand(t), say(" << ("), operand(t), say(" & (%s)%u)", types[t], width[t] - 1);
+        operand(t), emit(" << ("), operand(t), emit(" & (%s)%u)", types[t], width[t] - 1);
         break;
     case 1:
-        operand(t), say(" >> ("), operand(t), say(" & (%s)%u)", types[t], width[t] - 1);
+        operand(t), emit(" >> ("), operand(t), emit(" & (%s)%u)", types[t], width[t] - 1);
         break;
     case 2:
-        say("%s(", below(2) ? "min" : "max"), operand(t), say(", "), operand(t), say(")");
+        emit("%s(", below(2) ? "min" : "max"), operand(t), emit(", "), operand(t), emit(")");
         break;
     case 3:
-        say("%s", below(2) ? "~" : "-"), operand(t);
+        emit("%s", below(2) ? "~" : "-"), operand(t);
         break;
     case 5:
-        operand(from), say(" %s ", below(2) ? "<" : below(2) ? ">=" : "=="), operand(from);
+        operand(from), emit(" %s ", below(2) ? "<" : below(2) ? ">=" : "=="), operand(from);
         break;
     case 6:
-        operand(from), say(" > "), operand(from), say(" ? "), operand(t), say(" : "), operand(t);
+        operand(from), emit(" > "), operand(from), emit(" ? "), operand(t), emit(" : "), operand(t);
         break;
     case 7:
         operand(from);
         break;
     case 8:
-        say("convert_%s_sat(%s_%u)", types[t], below(2) ? "float" : "double", below(VARS));
+        emit("convert_%s_sat(%s_%u)", types[t], below(2) ? "float" : "double", below(VARS));
         break;
     default: {
         unsigned o = below(vector ? 6 : 8);
-        operand(t), say(" %s ", op[o]), say("(%s)(", types[t]), operand(t);
-        say("%s)", o < 6 || below(4) == 0 ? "" : below(2) ? " & 15 | 1" : " | 1"); /* by 0 and by -1, too */
+        operand(t), emit(" %s ", op[o]), emit("(%s)(", types[t]), operand(t);
+        emit("%s)", o < 6 || below(4) == 0 ? "" : below(2) ? " & 15 | 1" : " | 1"); /* by 0 and by -1, too */
     }
     }
-    say(");\n");
+    emit(");\n");
 }
 
 static void assign_float(unsigned t)
 {
     static const char *const op[] = {"+", "-", "*", "/"};
     unsigned kind = below(8);
-    say("%s_%u = ", types[t], below(VARS));
+    emit("%s_%u = ", types[t], below(VARS));
     if (kind == 0)
-        say("sqrt(fabs("), operand(t), say("))");
+        emit("sqrt(fabs("), operand(t), emit("))");
     else if (kind == 1)
-        say("-"), operand(t);
+        emit("-"), operand(t);
     else if (kind == 2)
-        say("mad("), operand(t), say(", "), operand(t), say(", "), operand(t), say(")");
+        emit("mad("), operand(t), emit(", "), operand(t), emit(", "), operand(t), emit(")");
     else if (kind == 3 && t < VECTORS)
-        say("(%s)", types[t]), operand(any(0, VECTORS));
+        emit("(%s)", types[t]), operand(any(0, VECTORS));
     else if (kind == 4 && t < VECTORS)
-        operand(t), say(" %s ", below(2) ? "<" : below(2) ? ">=" : "!="), operand(t), say(" ? "), operand(t), say(" : "),
+        operand(t), emit(" %s ", below(2) ? "<" : below(2) ? ">=" : "!="), operand(t), emit(" ? "), operand(t), emit(" : "),
             operand(t);
     else
-        operand(t), say(" %s ", op[below(4)]), operand(t);
-    say(";\n");
+        operand(t), emit(" %s ", op[below(4)]), operand(t);
+    emit(";\n");
 }
 
 /* Private and global memory, plain and volatile; atomics on words of this item. */
@@ -130,32 +110,32 @@ static void touch_memory(void)
     unsigned v = below(VARS), u = below(VARS);
     switch (below(8)) {
     case 0:
-        say("pm_%s[uint_%u & 7] = %s_%u;\n", types[t], v, types[t], u);
+        emit("pm_%s[uint_%u & 7] = %s_%u;\n", types[t], v, types[t], u);
         break;
     case 1:
-        say("%s_%u = pm_%s[uint_%u & 7];\n", types[t], v, types[t], u);
+        emit("%s_%u = pm_%s[uint_%u & 7];\n", types[t], v, types[t], u);
         break;
     case 2:
         t = any(0, SCALARS);
-        say("((volatile %s *)pm_%s)[ulong_%u & 7] = %s_%u;\n", types[t], types[t], v, types[t], u);
-        say("%s_%u = ((volatile %s *)pm_%s)[%u];\n", types[t], v, types[t], types[t], below(8));
+        emit("((volatile %s *)pm_%s)[ulong_%u & 7] = %s_%u;\n", types[t], types[t], v, types[t], u);
+        emit("%s_%u = ((volatile %s *)pm_%s)[%u];\n", types[t], v, types[t], types[t], below(8));
         break;
     case 3:
-        say("%s_%u = atomic_fetch_%s_explicit(%s, %s_%u, memory_order_acq_rel, memory_scope_device);\n", word, v,
+        emit("%s_%u = atomic_fetch_%s_explicit(%s, %s_%u, memory_order_acq_rel, memory_scope_device);\n", word, v,
             below(2) ? "add" : below(2) ? "sub" : "xor", at, word, u);
         break;
     case 4:
-        say("%s_%u = atomic_exchange(%s, %s_%u);\n", word, v, at, word, u);
+        emit("%s_%u = atomic_exchange(%s, %s_%u);\n", word, v, at, word, u);
         break;
     case 5:
-        say("int_%u = atomic_compare_exchange_strong(%s, &%s_%u, %s_%u);\n", below(VARS), at, word, v, word, u);
+        emit("int_%u = atomic_compare_exchange_strong(%s, &%s_%u, %s_%u);\n", below(VARS), at, word, v, word, u);
         break;
     case 6:
-        say("atomic_store_explicit(%s, %s_%u, memory_order_%s, memory_scope_device);\n", at, word, u,
+        emit("atomic_store_explicit(%s, %s_%u, memory_order_%s, memory_scope_device);\n", at, word, u,
             below(2) ? "seq_cst" : "release");
         break;
     default:
-        say("%s_%u = atomic_load_explicit(%s, memory_order_%s, memory_scope_device);\n", word, v, at,
+        emit("%s_%u = atomic_load_explicit(%s, memory_order_%s, memory_scope_device);\n", word, v, at,
             below(2) ? "seq_cst" : "acquire");
     }
 }
@@ -167,33 +147,33 @@ static void statement(int depth)
     unsigned t = any(0, TYPES);
     switch (below(depth ? 12 : 8)) {
     case 8:
-        say("if ("), operand(any(0, VECTORS)), say(" < "), operand(any(0, SCALARS)), say(") {\n");
+        emit("if ("), operand(any(0, VECTORS)), emit(" < "), operand(any(0, SCALARS)), emit(") {\n");
         statements(depth - 1, 4);
-        say("} else {\n");
+        emit("} else {\n");
         statements(depth - 1, 4);
-        say("}\n");
+        emit("}\n");
         break;
     case 9:
-        say("for (uint i%d = 0; i%d < %u; i%d++) {\n", depth, depth, below(6), depth);
+        emit("for (uint i%d = 0; i%d < %u; i%d++) {\n", depth, depth, below(6), depth);
         statements(depth - 1, 4);
-        say("}\n");
+        emit("}\n");
         break;
     case 10:
-        say("switch (uint_%u & 3) {\ncase 1:\n", below(VARS));
+        emit("switch (uint_%u & 3) {\ncase 1:\n", below(VARS));
         statements(depth - 1, 2);
-        say("break;\ncase 2:\n");
+        emit("break;\ncase 2:\n");
         statements(depth - 1, 2);
-        say("default:\n");
+        emit("default:\n");
         statements(depth - 1, 2);
-        say("}\n");
+        emit("}\n");
         break;
     case 6:
     case 11:
         touch_memory();
         break;
     case 7:
-        say("%s_%u = of_%s(", types[t], below(VARS), types[t]);
-        operand(t), say(", int_%u, double_%u);\n", below(VARS), below(VARS));
+        emit("%s_%u = of_%s(", types[t], below(VARS), types[t]);
+        operand(t), emit(", int_%u, double_%u);\n", below(VARS), below(VARS));
         break;
     default:
         (is_float(t) ? assign_float : assign_integer)(t);
@@ -206,39 +186,38 @@ static void statements(int depth, unsigned n)
         statement(depth);
 }
 
-static void kernel(uint32_t seed)
+static void kernel(void)
 {
-    state = seed * 2654435761u | 1;
-    say("#pragma OPENCL FP_CONTRACT OFF\n#pragma clang diagnostic ignored \"-Weverything\"\n");
+    emit("#pragma OPENCL FP_CONTRACT OFF\n#pragma clang diagnostic ignored \"-Weverything\"\n");
     for (unsigned t = 0; t < TYPES; t++)
-        say("__attribute__((noinline)) %s of_%s(%s a, int b, double c)\n{\n"
+        emit("__attribute__((noinline)) %s of_%s(%s a, int b, double c)\n{\n"
             "if (b & 1) return a * a;\nif (c > 3) return a + a;\nreturn -a;\n}\n", types[t], types[t], types[t]);
-    say("__kernel void random(__global const ulong *in, __global char *all, __global ulong *words)\n{\n"
+    emit("__kernel void random(__global const ulong *in, __global char *all, __global ulong *words)\n{\n"
         "uint me = (uint)get_global_id(0);\n__global char *out = all + me * %u;\n"
         "volatile __global atomic_ulong *w64 = (volatile __global atomic_ulong *)(words + me * 2);\n"
         "volatile __global atomic_uint *w32 = (volatile __global atomic_uint *)(words + me * 2 + 1);\n", OUT);
     for (unsigned t = 0; t < TYPES; t++) {
-        say("%s pm_%s[8];\nfor (int i = 0; i < 8; i++) pm_%s[i] = (%s)((%s)in[i + me]);\n", types[t], types[t], types[t],
+        emit("%s pm_%s[8];\nfor (int i = 0; i < 8; i++) pm_%s[i] = (%s)((%s)in[i + me]);\n", types[t], types[t], types[t],
             types[t], component[t]);
         for (unsigned v = 0; v < VARS; v++)
-            say("%s %s_%u = pm_%s[%u];\n", types[t], types[t], v, types[t], v);
+            emit("%s %s_%u = pm_%s[%u];\n", types[t], types[t], v, types[t], v);
     }
-    say("for (int turn = 0; turn < 3; turn++) {\n");
+    emit("for (int turn = 0; turn < 3; turn++) {\n");
     statements(DEPTH, STATEMENTS);
-    say("}\nfor (uint i = 0; i < 5000; i++)\nuint_0 = uint_0 * 1664525 + i;\n"); /* more than one turn */
+    emit("}\nfor (uint i = 0; i < 5000; i++)\nuint_0 = uint_0 * 1664525 + i;\n"); /* more than one turn */
     for (unsigned t = 0; t < TYPES; t++)
         for (unsigned v = 0; v < VARS; v++) {
             if (is_float(t) && t < VECTORS) /* which of two NaN comes out is nobody's business */
-                say("%s_%u = %s_%u == %s_%u ? %s_%u : 0;\n", types[t], v, types[t], v, types[t], v, types[t], v);
+                emit("%s_%u = %s_%u == %s_%u ? %s_%u : 0;\n", types[t], v, types[t], v, types[t], v, types[t], v);
             else if (is_float(t))
-                say("%s_%u = select((%s)0, %s_%u, isequal(%s_%u, %s_%u));\n", types[t], v, types[t], types[t], v, types[t],
+                emit("%s_%u = select((%s)0, %s_%u, isequal(%s_%u, %s_%u));\n", types[t], v, types[t], types[t], v, types[t],
                     v, types[t], v);
             if (t == FLOAT_VECTORS - 1) /* three components: the fourth is anything */
-                say("vstore3(%s_%u, 0, (__global uint *)(out + %u));\n", types[t], v, (t * VARS + v) * 32);
+                emit("vstore3(%s_%u, 0, (__global uint *)(out + %u));\n", types[t], v, (t * VARS + v) * 32);
             else
-                say("*(__global %s *)(out + %u) = %s_%u;\n", types[t], (t * VARS + v) * 32, types[t], v);
+                emit("*(__global %s *)(out + %u) = %s_%u;\n", types[t], (t * VARS + v) * 32, types[t], v);
         }
-    say("}\n");
+    emit("}\n");
 }
 
 /* Translated code lies in memory without a file that can be executed. */
@@ -264,7 +243,7 @@ static int run(const char *native, uint8_t **spirv, const size_t *bytes, unsigne
         uint64_t *in = zt_host((ITEMS + 8) * 8), *words = zt_host(ITEMS * 16);
         uint8_t *mine = zt_host(ITEMS * OUT);
         for (unsigned s = 0; s < seeds; s++) {
-            state = s + 1;
+            text_random = s + 1;
             for (unsigned i = 0; i < ITEMS + 8; i++)
                 in[i] = below(4) ? below(1000) - 500u : (uint64_t)below(UINT32_MAX) << 32 | below(UINT32_MAX);
             memset(words, 0, ITEMS * 16);
@@ -296,10 +275,10 @@ static void same(void)
     uint8_t **spirv = calloc(seeds, sizeof *spirv), *out[2];
     size_t *bytes = calloc(seeds, sizeof *bytes), room = (size_t)seeds * ITEMS * OUT;
     for (unsigned s = 0; s < seeds; s++) {
-        char file[] = "/tmp/ztrandomXXXXXX";
-        source = fdopen(mkstemp(file), "w");
-        kernel(first + s);
-        fclose(source);
+        char file[] = "/tmp/ztnativeXXXXXX";
+        text_begin(file, first + s);
+        kernel();
+        text_end();
         spirv[s] = zt_spirv_of(file, &bytes[s]);
         unlink(file);
     }
