@@ -10,6 +10,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "ze_cpu/op.h"
+
 struct set {
     struct zc_group *g;
     const struct zc_ins *i;

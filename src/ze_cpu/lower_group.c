@@ -10,7 +10,6 @@
 
 #include "ze_cpu/constant.h"
 #include "ze_cpu/emit.h"
-#include "ze_cpu/group_op.h"
 #include "ze_cpu/op.h"
 
 struct row {

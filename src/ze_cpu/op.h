@@ -58,4 +58,23 @@
 enum zc_vm_op { ZC_OPS OP_COUNT };
 #undef ZC_ROW
 
+/*
+ * What an OP_GROUP computes. Those up to GROUP_EQUAL have results of a type of their own; from GROUP_ADD on they are
+ * reductions or scans.
+ */
+enum zc_group_op {
+    GROUP_BARRIER, GROUP_ELECT, GROUP_ALL, GROUP_ANY, GROUP_BALLOT, GROUP_EQUAL,
+    GROUP_BROADCAST, GROUP_FIRST, GROUP_SHUFFLE, GROUP_SHUFFLE_XOR, GROUP_SHUFFLE_UP, GROUP_SHUFFLE_DOWN,
+    GROUP_SHUFFLE_UP2, GROUP_SHUFFLE_DOWN2,
+    GROUP_ADD, GROUP_MUL, GROUP_SMIN, GROUP_UMIN, GROUP_SMAX, GROUP_UMAX, GROUP_AND, GROUP_OR, GROUP_XOR,
+    GROUP_FADD, GROUP_FMUL, GROUP_FMIN, GROUP_FMAX,
+};
+
+/* Added to the mode (SPIR-V's group operation): all work-items of the scope take part, so OP_GROUP also waits for those that
+ * poll. Without it, the work-items that have arrived take part. */
+enum { GROUP_UNIFORM = 0x80 };
+
+/* What an OP_GATHER takes from a ballot. */
+enum zc_ballot_op { BALLOT_INVERSE, BALLOT_EXTRACT, BALLOT_COUNT, BALLOT_LOW, BALLOT_HIGH };
+
 #endif
