@@ -37,6 +37,8 @@ done
 grep -oh 'ZE_CPU_[A-Z]*"' "$top_srcdir"/src/ze_cpu/*.c | tr -d '"' | sort -u >"$dir/out"
 sed -n 's/^\.It Ev \(ZE_CPU_.*\)/\1/p' "$src/shmemg.7" | cmp - "$dir/out" >"$dir/differ" 2>&1
 ok $? "shmemg.7 has the $(wc -l <"$dir/out") variables of the driver on cores" "$dir/differ"
+sed -n 's/^| `\(ZE_CPU_[A-Z]*\)`.*/\1/p' "$top_srcdir/src/ze_cpu/README.md" | sort | cmp - "$dir/out" >"$dir/differ" 2>&1
+ok $? "so has src/ze_cpu/README.md" "$dir/differ"
 
 pages=$(ls "$top_builddir"/man/*.3 "$src"/*.[17])
 for page in $pages; do
