@@ -8,7 +8,7 @@
 #include "host/ops/span.h"
 #include "host/util/log.h"
 
-/* ---- typed, by the table -------------------------------------------------------------------------------------------- */
+/* ---- typed, by the table ----------------------------------------------------------------------------------------- */
 
 #define BYTES(E) shi_bytes(nelems, E)
 #define TEAM shi_team_of(__func__, "team", team)
@@ -67,7 +67,7 @@
     SHMEM_IF_##OS(SHMEM_API_OS(F##_C, F##_P, N, T))
 SHMEM_TYPES(ROW, SHI_DEF)
 
-/* ---- by element size ------------------------------------------------------------------------------------------------ */
+/* ---- by element size --------------------------------------------------------------------------------------------- */
 
 SHI_DEF(int, shmem_broadcastmem, (shmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root))
 {
@@ -129,7 +129,7 @@ SHI_DEF(int, shmem_alltoallsmem,
 OLD_SIZED(32)
 OLD_SIZED(64)
 
-/* ---- synchronisation -------------------------------------------------------------------------------------------------- */
+/* ---- synchronisation --------------------------------------------------------------------------------------------- */
 
 SHI_DEF(int, shmem_team_sync, (shmem_team_t team))
 {

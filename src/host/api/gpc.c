@@ -11,7 +11,7 @@
 #include "host/gpc/gpc_tree.h"
 #include "host/util/log.h"
 
-/* ---- handles of functions ------------------------------------------------------------------------------------------- */
+/* ---- handles of functions ---------------------------------------------------------------------------------------- */
 
 static int enter(const char *routine, enum shi_gpc_kind kind, union shi_gpc_entry entry)
 {
@@ -59,7 +59,7 @@ void shmemx_gpc_limits(shmemx_gpc_limits_t *limits)
                                     .in_flight = SHI_GPC_IN_FLIGHT};
 }
 
-/* ---- what is under way ---------------------------------------------------------------------------------------------- */
+/* ---- what is under way ------------------------------------------------------------------------------------------- */
 
 void shmemx_gpc_nbh_init(shmemx_gpc_nbh_t *nbh)
 {
@@ -101,7 +101,7 @@ int shmemx_gpc_wait(shmemx_gpc_nbh_t *nbh)
     return status;
 }
 
-/* ---- exec ------------------------------------------------------------------------------------------------------------ */
+/* ---- exec -------------------------------------------------------------------------------------------------------- */
 
 static int check_length(const char *routine, const char *name, const void *at, const char *length, size_t bytes,
                         size_t most)

@@ -12,7 +12,7 @@
 #include "host/coll/team.h"
 #include "host/util/log.h"
 
-/* ---- handles, for dlsym --------------------------------------------------------------------------------------------- */
+/* ---- handles, for dlsym ------------------------------------------------------------------------------------------ */
 
 #define HANDLE(NAME, VALUE)                                                                                          \
     extern const shmem_team_t NAME##_ __asm__(#NAME) __attribute__((visibility("default")));                         \
@@ -54,7 +54,7 @@ void shmemx_heap_postinit(void)
     shi_team_quiet_barrier(__func__, &shi_team_world);
 }
 
-/* ---- older names ----------------------------------------------------------------------------------------------------- */
+/* ---- older names ------------------------------------------------------------------------------------------------- */
 
 #define DO_ibput(N) pshmem_##N##_ibput(dest, source, dst, sst, bsize, nblocks, pe);
 #define DO_ibget(N) pshmem_##N##_ibget(dest, source, dst, sst, bsize, nblocks, pe);

@@ -62,7 +62,7 @@ int shmemx_host_on_queue(void (*fn)(void *), void *arg)
     return ENQUEUE(do_function, .fn = fn, .dest = arg);
 }
 
-/* ---- one-sided -------------------------------------------------------------------------------------------------------- */
+/* ---- one-sided --------------------------------------------------------------------------------------------------- */
 
 static void do_put(const struct call *c)
 {
@@ -117,7 +117,7 @@ int shmemx_quiet_on_queue(void)
     return ENQUEUE(do_quiet, .n = 0);
 }
 
-/* ---- collectives ------------------------------------------------------------------------------------------------------ */
+/* ---- collectives ------------------------------------------------------------------------------------------------- */
 
 static void do_barrier_all(const struct call *c)
 {

@@ -6,7 +6,7 @@
 #include "host/ops/wait.h"
 #include "host/util/log.h"
 
-/* ---- arguments ------------------------------------------------------------------------------------------------------ */
+/* ---- arguments --------------------------------------------------------------------------------------------------- */
 
 static const struct shmem_team *team_of(const char *routine, shmem_team_t team)
 {
@@ -48,7 +48,7 @@ static struct shi_tag_want want(const char *routine, shmem_team_t team, uint64_t
                                  .pe = pe == SHMEMX_TAG_ANY_SOURCE ? SHI_MATCH_ANY : shi_team_world_pe(t, pe)};
 }
 
-/* ---- waiting -------------------------------------------------------------------------------------------------------- */
+/* ---- waiting ----------------------------------------------------------------------------------------------------- */
 
 static const char no_tag_done[] = "no tagged message has been sent, or has come";
 
@@ -69,7 +69,7 @@ static void wait_for(const char *routine, const struct shmemx_tag_request *r)
                   .words = "a tagged message has not been sent, or has not come");
 }
 
-/* ---- send ----------------------------------------------------------------------------------------------------------- */
+/* ---- send -------------------------------------------------------------------------------------------------------- */
 
 static struct shmemx_tag_request gone = {.done = 1, .owned = 1, .is_send = 1}; /* every send that needed no request */
 
@@ -152,7 +152,7 @@ void shmemx_tag_isendv(shmem_team_t team, const shmemx_tag_iov_t *iov, int n, ui
     send_later(__func__, team, &d, tag, pe, 0, request);
 }
 
-/* ---- receive -------------------------------------------------------------------------------------------------------- */
+/* ---- receive ----------------------------------------------------------------------------------------------------- */
 
 static void begin_recv(struct shmemx_tag_request *r)
 {
@@ -213,7 +213,7 @@ void shmemx_tag_irecvv(shmem_team_t team, const shmemx_tag_iov_t *iov, int n, ui
     recv_later(__func__, &w, &d, request);
 }
 
-/* ---- complete ------------------------------------------------------------------------------------------------------- */
+/* ---- complete ---------------------------------------------------------------------------------------------------- */
 
 static const shmemx_tag_status_t empty_status = {.source = SHMEMX_TAG_ANY_SOURCE};
 
@@ -328,7 +328,7 @@ void shmemx_tag_cancel(shmemx_tag_request_t *request)
         shi_tag_cancel(*request);
 }
 
-/* ---- probe ---------------------------------------------------------------------------------------------------------- */
+/* ---- probe ------------------------------------------------------------------------------------------------------- */
 
 /* Once, after some progress. */
 static int look(const struct shi_tag_want *w, shmemx_tag_message_t *taken, shmemx_tag_status_t *status)

@@ -111,7 +111,7 @@ SHI_DEF(void, shmem_team_destroy, (shmem_team_t team))
         shi_team_destroy(t);
 }
 
-/* ---- contexts ------------------------------------------------------------------------------------------------------- */
+/* ---- contexts ---------------------------------------------------------------------------------------------------- */
 
 static int create_ctx(struct shmem_team *t, long options, shmem_ctx_t *ctx)
 {

@@ -1,8 +1,8 @@
 /*
  * agree.h - SHMEM_CHECK=1: the members of a team compare the collective calls that they make, before they make them.
  *
- * A call is its routine and up to four values that the specification wants equal on all members. Every collective routine
- * compares, so two different ones meet here and not in each other's protocols.
+ * A call is its routine and up to four values that the specification requires to be equal on all members. Every collective
+ * routine compares, so two different ones are found here and do not mix their protocols.
  */
 #ifndef SHI_AGREE_H
 #define SHI_AGREE_H

@@ -1,4 +1,4 @@
-/* barrier.c - what the members of a team do to meet: barrier, tell and hear, exchange of a few bytes. */
+/* barrier.c - how the members of a team synchronise: barrier, notify and wait, exchange of a few bytes. */
 #include <string.h>
 
 #include "host/ops/far.h"
@@ -10,7 +10,7 @@
     SHI_WAIT_UNTIL(__atomic_load_n(word, __ATOMIC_ACQUIRE) >= (value), .routine = (t)->routine,                      \
                    .kind = SHI_FOR_BARRIER, .team = (t), .epoch = (t)->epoch)
 
-/* Each round tells the member 2^r further on and hears from the one 2^r back: one line crosses per round. */
+/* Each round notifies the member 2^r above and waits for the one 2^r below: one cache line crosses per round. */
 static void barrier_dissemination(struct shmem_team *t, uint64_t epoch)
 {
     const struct shi_slot *mine = t->slot[t->me];
@@ -21,7 +21,7 @@ static void barrier_dissemination(struct shmem_team *t, uint64_t epoch)
     }
 }
 
-/* With more members than cores every round costs a switch of processes, so there is only one. */
+/* With more members than cores every round costs a context switch, so there is only one. */
 static void barrier_counting(struct shmem_team *t, uint64_t epoch)
 {
     struct shi_slot *root = t->slot[0];
@@ -34,7 +34,7 @@ static void barrier_counting(struct shmem_team *t, uint64_t epoch)
     }
 }
 
-/* One of each node meets those of the others; the rest of the node waits for it. */
+/* The first members of the nodes run a dissemination barrier; the other members of a node wait for theirs. */
 static void barrier_far(struct shmem_team *t, uint64_t epoch)
 {
     const struct shi_node *here = &t->node[t->my_node];
@@ -102,7 +102,7 @@ void shi_team_hear(const struct shmem_team *t, int of, uint64_t epoch)
                    .routine = t->routine, .kind = SHI_FOR_MEMBERS, .team = t, .epoch = epoch, .of = of);
 }
 
-/* Everybody starts with the next member, so that not all tell the same one at once. */
+/* Each starts with the next member, so that not all notify the same one at once. */
 void shi_team_tell_all(const struct shmem_team *t, uint64_t epoch)
 {
     for (int i = t->me + 1; i < t->n; i++)
@@ -132,7 +132,7 @@ void shi_team_exchange(struct shmem_team *t, const void *data, size_t bytes)
     uint64_t epoch = ++t->epoch;
     t->exchanges++;
     memcpy(shi_team_box(t, t->me, t->me), data, bytes);
-    for (int k = 1; k < t->n; k++) /* the next member first, so that not all give to the same one at once */
+    for (int k = 1; k < t->n; k++) /* the next member first, so that not all write to the same one at once */
         shi_team_give(t, (t->me + k) % t->n, data, bytes, epoch);
     shi_team_hear_all(t, epoch);
 }

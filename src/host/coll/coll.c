@@ -11,7 +11,7 @@
 #include "host/ops/span.h"
 #include "host/util/log.h"
 
-enum { PULL_BYTES = 8192 }; /* broadcasts from here on are read by the members side by side */
+enum { PULL_BYTES = 8192 }; /* from this length on members read a broadcast, all at the same time */
 
 void shi_coll_check(const char *routine, struct shmem_team *t, enum shi_use use, const char *arg, const void *addr,
                     size_t bytes)
@@ -79,10 +79,10 @@ void shi_coll_local(const struct shmem_team *t)
         shi_far_local(shi_world.lane);
 }
 
-/* ---- broadcast ---------------------------------------------------------------------------------------------------- */
+/* ---- broadcast --------------------------------------------------------------------------------------------------- */
 
-/* What one member of a node gives the others of it: pushed, or, when long, read by all at the same time while the giver
- * keeps it. The giver's data is at `source` on every member that is to read it. */
+/* Data from one member of a node to its others: pushed, or, when long, read by all at the same time while the giver waits.
+ * `source` is the giver's address of the data, symmetric. */
 struct gift {
     void *dest;
     const void *source;
@@ -117,13 +117,13 @@ static void take_gift(struct shmem_team *t, const struct gift *g)
     }
 }
 
-/* Who gets the data for a node: the root for its own, else the node's first member. */
+/* The member that receives the data for its node: the root for its own node, else the node's first member. */
 static int agent_of(const struct shmem_team *t, int node, int root_node, int root)
 {
     return node == root_node ? root : t->node[node].member[0];
 }
 
-/* A binomial tree over the nodes, from agent to agent, dest to dest; position 0 is the root's node. */
+/* A binomial tree over the nodes' agents, from dest to dest; position 0 is the root's node. */
 static void broadcast_nodes(struct shmem_team *t, void *dest, const void *source, size_t bytes, int root, uint64_t epoch)
 {
     int n = t->n_nodes, root_node = 0, low = 1;
@@ -175,9 +175,9 @@ void shi_coll_broadcast(const char *routine, struct shmem_team *t, void *dest, c
     shi_coll_local(t);
 }
 
-/* ---- everybody to everybody --------------------------------------------------------------------------------------- */
+/* ---- all to all -------------------------------------------------------------------------------------------------- */
 
-/* Where the members' blocks lie in dest: member i's from at[i] to at[i + 1], or each of `each` bytes. */
+/* The members' blocks in dest: member i's from at[i] to at[i + 1], or all of `each` bytes. */
 struct layout {
     const size_t *at;
     size_t each;
@@ -188,7 +188,7 @@ static size_t start_of(const struct layout *l, int i)
     return l->at ? l->at[i] : l->each * (size_t)i;
 }
 
-/* Store my block into every member's dest, then tell and hear all. */
+/* Store my block into every member's dest, notify all members, wait for all. */
 static void store_everywhere(struct shmem_team *t, void *dest, const void *source, const struct layout *l)
 {
     uint64_t epoch = ++t->epoch;
@@ -201,13 +201,13 @@ static void store_everywhere(struct shmem_team *t, void *dest, const void *sourc
     shi_team_hear_all(t, epoch);
 }
 
-/* Of the node's members the one that gets member i's block over the network for all. */
+/* The member that receives member i's block over the network for its node. */
 static int agent_for(const struct shmem_team *t, int node, int i)
 {
     return t->node[node].member[t->place[i] % t->node[node].n];
 }
 
-/* Copy what came for this node to its other members. */
+/* Copy the blocks that came over the network to me to the node's other members. */
 static void hand_on(struct shmem_team *t, void *dest, const struct layout *l, uint64_t epoch)
 {
     const struct shi_node *here = &t->node[t->my_node];
@@ -221,7 +221,7 @@ static void hand_on(struct shmem_team *t, void *dest, const struct layout *l, ui
     }
 }
 
-/* The same with far members: a block crosses once for each node, to one of its members, which hands it on. */
+/* The same with far members: a block crosses the network once for each node, to an agent, which copies it to the others. */
 static void store_nodes(struct shmem_team *t, void *dest, const void *source, const struct layout *l)
 {
     const struct shi_node *here = &t->node[t->my_node];
@@ -300,7 +300,7 @@ static void put_strided(const struct shmem_team *t, char *dest, const char *sour
     }
 }
 
-/* Do the elements of source lie in the gaps of dest? */
+/* 1: the elements of source lie in the gaps of dest. */
 static int interleaved(const void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t elem)
 {
     size_t every = (size_t)dst * elem, gap = ((uintptr_t)source - (uintptr_t)dest) % (every ? every : 1);

@@ -1,10 +1,10 @@
 /*
  * coll.h - collectives of a team.
  *
- * The specification has dest ready on every member before anyone calls, and source ready on the caller. So data goes
- * straight from the owner's source into the others' dest, and one word tells that it is there. Only where a member
- * reads another's source (long broadcasts, long reductions) does it first hear that the other has come. Between nodes
- * the same data goes over the network, once for a node where all of it wants the same.
+ * The specification requires dest to be ready on every member before any member calls, and source to be ready on the caller.
+ * So a member copies its source straight into the others' dest and then sets one word to notify them. Only a member that
+ * reads another's source (long broadcasts, long reductions) first waits until the other has called. Between nodes the
+ * data crosses the network once for each node whose members all need it.
  */
 #ifndef SHI_COLL_H
 #define SHI_COLL_H
@@ -12,7 +12,8 @@
 #include "host/coll/team.h"
 #include "host/ops/address.h"
 
-/* dest and source as the caller gave them; lengths in bytes unless said otherwise. `with_root`: root's dest too. */
+/* dest and source as the program gave them; lengths in bytes unless named otherwise. `with_root`: store into root's dest,
+ * too. */
 void shi_coll_broadcast(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t bytes,
                         int root, int with_root);
 void shi_coll_collect(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t bytes);
@@ -43,12 +44,12 @@ void shi_coll_scan(const char *routine, struct shmem_team *t, void *dest, const 
 /* The address, on a near member, of a symmetric one, checked by the caller; NULL on a far one, except for constants. */
 void *shi_coll_at(const struct shmem_team *t, const void *addr, int pe);
 
-/* Copy to or from a member's symmetric memory, near or far; shi_coll_local ends what went to or came from far ones. */
+/* Copy to or from a member's symmetric memory, near or far; shi_coll_local completes those to and from far members. */
 void shi_coll_put(const struct shmem_team *t, void *dest, const void *source, size_t bytes, int pe);
 void shi_coll_get(const struct shmem_team *t, void *dest, const void *source, size_t bytes, int pe);
 void shi_coll_local(const struct shmem_team *t);
 
-/* Die unless the team is valid and [addr, + bytes) is symmetric. The team is in the routine from then on. */
+/* Die unless the team is valid and [addr, + bytes) is symmetric. Sets the team's routine, for reports. */
 void shi_coll_check(const char *routine, struct shmem_team *t, enum shi_use use, const char *arg, const void *addr,
                     size_t bytes);
 

@@ -2,7 +2,7 @@
  * combine.h - the operators of reductions, one function for each operator and kind of number.
  *
  * TYPENAMEs of equal representation share one: sums of signed integers are those of unsigned ones (and so wrap),
- * bitwise operators see bytes only.
+ * bitwise operators depend on bytes only.
  */
 #ifndef SHI_COMBINE_H
 #define SHI_COMBINE_H

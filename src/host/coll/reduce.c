@@ -1,9 +1,9 @@
 /*
  * reduce.c - reductions and prefix sums of a team.
  *
- * Short ones: every member gives its elements to all, and all combine for themselves. Long ones: each member combines
- * one part of the array from everybody's source and stores the result into everybody's dest; no other member touches
- * that part, so dest may be source. Between nodes both go in two levels, on the node first.
+ * Short ones: every member sends its elements to all, and each combines them. Long ones: each member combines one part of the
+ * array from all sources and stores the result into all dests; no other member accesses that part, so dest may be source.
+ * Between nodes both work in two levels, on the node first.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static const char *box(const struct shmem_team *t, int of)
     return shi_team_box(t, t->me, of);
 }
 
-/* ---- reduction ---------------------------------------------------------------------------------------------------- */
+/* ---- reduction --------------------------------------------------------------------------------------------------- */
 
 static void reduce_short(struct shmem_team *t, void *dest, const void *source, size_t n, const struct shi_reduction *r)
 {
@@ -37,7 +37,7 @@ static void reduce_short(struct shmem_team *t, void *dest, const void *source, s
     memcpy(dest, acc, bytes);
 }
 
-/* The first member of each node combines for it, meets the other firsts, and gives the node the result. */
+/* The first member of each node combines its node's elements, exchanges with the other firsts, sends its node the result. */
 static void reduce_short_nodes(struct shmem_team *t, void *dest, const void *source, size_t n,
                                const struct shi_reduction *r)
 {
@@ -89,7 +89,7 @@ static struct range cut(struct range all, int parts, int i, size_t elem)
     return (struct range){first, all.last - first < part ? all.last : first + part};
 }
 
-/* Combine a part of every source of this node, block by block, into my dest, or into every dest of it. */
+/* Combine a part of every source on this node, block by block, into my dest, or into every dest on it. */
 static void reduce_part(const struct shmem_team *t, void *dest, const void *source, struct range part,
                         const struct shi_reduction *r, int every)
 {
@@ -135,9 +135,9 @@ static void reduce_between(const struct shmem_team *t, void *dest, int k, struct
     free(in);
 }
 
-/* The k-th members of all nodes see to part k: each combines it for its node, then they combine theirs, a piece each,
- * then the node's other members read it. So an element crosses between two nodes once each way. In each step one member
- * alone reads and stores what it changes, so dest may be source. */
+/* The k-th members of all nodes reduce part k: each combines it for its node, then each combines a piece of theirs, then
+ * the node's other members read it. So an element crosses between two nodes once each way. In each step only one member
+ * accesses what it changes, so dest may be source. */
 static void reduce_long_nodes(struct shmem_team *t, void *dest, const void *source, size_t n, const struct shi_reduction *r)
 {
     const struct shi_node *here = &t->node[t->my_node];
@@ -188,7 +188,7 @@ void shi_coll_reduce(const char *routine, struct shmem_team *t, void *dest, cons
     }
 }
 
-/* ---- prefix sums --------------------------------------------------------------------------------------------------- */
+/* ---- prefix sums ------------------------------------------------------------------------------------------------- */
 
 static void scan_short(struct shmem_team *t, void *dest, const void *source, size_t n, const struct shi_reduction *r,
                        int last)
@@ -225,7 +225,7 @@ static void add_source(const char *routine, const struct shmem_team *t, char *su
     free(copy);
 }
 
-/* Others read my source until all are done, so a sum in place waits in private memory. */
+/* Others read my source until all are done, so a scan in place keeps its sums in private memory until then. */
 static void scan_long(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t n,
                       const struct shi_reduction *r, int last)
 {

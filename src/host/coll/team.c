@@ -18,14 +18,14 @@
 struct shmem_team shi_team_world, shi_team_shared;
 struct shmem_team *const shi_team_small[3] = {NULL, &shi_team_world, &shi_team_shared};
 
-/* Threads may split different teams at the same time; none of these is touched by what members do together. */
+/* Threads may split different teams at the same time; collectives use none of these. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t slot_free[SHI_SLOTS / 64];
 static uint64_t clock_max; /* the highest epoch of a destroyed team */
 static uint64_t generations; /* the highest there has been here */
 static uint64_t newest[SHI_SLOTS]; /* number of the newest team in each slot here */
 static struct shmem_team *teams;
-static struct shmem_team *sets; /* R5 -> A5: a set is whole before it is listed; added under lock, removed by shi_team_down */
+static struct shmem_team *sets; /* R5 -> A5: a set is complete before it is listed; added under lock, removed by shi_team_down */
 
 enum { MAX_HOOKS = 4 };
 static const struct shi_team_hooks *hooks[MAX_HOOKS]; /* set at init */
@@ -45,7 +45,7 @@ struct shmem_team *shi_team_checked(const char *routine, const char *arg, shmem_
     return handle;
 }
 
-/* ---- slots ------------------------------------------------------------------------------------------------------ */
+/* ---- slots ------------------------------------------------------------------------------------------------------- */
 
 static size_t slot_bytes(int n_pes)
 {
@@ -274,7 +274,7 @@ void shi_team_down(void)
 
 /* ---- split ------------------------------------------------------------------------------------------------------- */
 
-/* What each member of the parent tells the others about itself. */
+/* The record that each member of the parent sends to the others. */
 struct offer {
     uint64_t slot_free[SHI_SLOTS / 64];
     uint64_t clock;
@@ -324,7 +324,7 @@ static int contains(const struct shi_subset *s, int pe)
     return d % s->stride == 0 && d / s->stride >= 0 && d / s->stride < s->size;
 }
 
-/* Combine what the members offer. 0, or -EINVAL when one of them is not ok. */
+/* Exchange and combine the records. 0, or -EINVAL when one of them is not ok. */
 static int gather(struct shmem_team *parent, const struct offer *mine, struct offer *all)
 {
     shi_team_exchange(parent, mine, sizeof *mine);
@@ -352,7 +352,7 @@ static int choose(const struct offer *all, int n_slots, int *index)
     return -ENOSPC;
 }
 
-/* Take the slots, all or none; another thread's split may have been faster. */
+/* Take the slots, all or none; another thread's split may have taken one first. 1 when taken. */
 static int claim(const int *index, int n_slots, uint64_t generation)
 {
     int ok = 1;
@@ -435,9 +435,9 @@ void shi_team_destroy(struct shmem_team *t)
     shi_pool_put(&pool, t);
 }
 
-/* ---- active sets -------------------------------------------------------------------------------------------------- */
+/* ---- active sets ------------------------------------------------------------------------------------------------- */
 
-/* The first member takes a slot that no other set has and tells the others through pSync, which ends as it began. */
+/* The first member takes a slot that no other set has and sends its index through pSync, which keeps its initial value. */
 static int agree_on_set(const char *routine, const struct shmem_team *t, long *psync)
 {
     if (t->me > 0) {

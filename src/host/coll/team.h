@@ -1,10 +1,10 @@
 /*
- * team.h - teams: who belongs, what number each has, and the sync slot the members meet in.
+ * team.h - teams: members, numbers, and the sync slot in which the members synchronise.
  *
- * Every PE's sync area is an array of slots; a team uses the slot of the same index on each member. Epochs only grow:
- * a new team starts above all that any member ever counted, so a slot is never cleared, and whoever still looks at an
- * older team's word finds it larger and is released, never confused. A member that left an operation has received
- * every store of that operation into its own slot, which is why a slot may be reused at once.
+ * Every PE's sync area is an array of slots; a team uses the slot of the same index on each member. Epochs only grow: a
+ * new team starts above every member's highest epoch, so a slot is never cleared, and a member that still waits on an older
+ * team's word finds it larger and goes on. A member that left an operation has received every store of that operation into
+ * its own slot, so a slot can be reused at once.
  */
 #ifndef SHI_TEAM_H
 #define SHI_TEAM_H
@@ -16,8 +16,8 @@ enum {
     SHI_SLOTS = 512,      /* world, shared, and the teams a PE may belong to at one time */
     SHI_SLOT_WORLD = 0,
     SHI_SLOT_SHARED = 1,
-    SHI_SETS = 1024,      /* active sets of the deprecated routines, one slot each for ever; they follow the teams */
-    SHI_BOX_BYTES = 128,  /* the least a member can send another through a box */
+    SHI_SETS = 1024,      /* active sets of the deprecated routines, one slot each for ever, behind those of teams */
+    SHI_BOX_BYTES = 128,  /* the least that a box holds */
     SHI_BOXES_BYTES = 8192
 };
 
@@ -28,15 +28,15 @@ enum {
  *                   count
  *   arrived         members, fetch-add, last resets   members         R2 -> A2 counting barrier, slot of member 0
  *   released        last to arrive                    members         R3 -> A3
- *   from[i]         member i                          owner of slot   R4 -> A4 what i stored for this epoch is here
+ *   from[i]         member i                          owner of slot   R4 -> A4 the stores of i for this epoch
  *   box[p][i]       member i, before from[i]          owner of slot   plain, after A4; p alternates, so that a member
  *                                                                     one exchange ahead cannot overwrite it
  *   sets_used       PEs, fetch-add; world slot of     PEs             relaxed: hands out slots of active sets
  *                   PE 0 only
  *
- * A far member's words are stored by the network's progress there, with a release; the stream keeps them in order.
+ * Words of a far member come over the network: its progress engine stores them with a release, in stream order.
  *
- * R1 -> A1, R2 -> A2 -> R3 -> A3  all that a member did before the barrier is seen by every member after it.
+ * R1 -> A1, R2 -> A2 -> R3 -> A3  stores of every member before the barrier are visible to all members after it.
  */
 struct shi_slot {
     struct {
@@ -49,7 +49,7 @@ struct shi_slot {
     _Alignas(SHI_LINE_BYTES) uint64_t from[]; /* [n_pes], then the boxes */
 };
 
-/* Members of a team that share memory; the first is who speaks for them. */
+/* Members of a team that share memory; the first acts for them between nodes. */
 struct shi_node {
     int *member; /* [n] ascending */
     int n;
@@ -64,12 +64,12 @@ struct shmem_team {
     struct shi_node *node;       /* [n_nodes] where its members are; this PE's node is node[my_node] */
     int n_nodes, my_node;        /* n_nodes 1: none is far */
     int *members;                /* [n] by node, for struct shi_node */
-    int *place;                  /* [n] by team PE: where that member stands in its node */
+    int *place;                  /* [n] by team PE: that member's index in its node */
     int index;                   /* of its slot */
-    uint64_t number;             /* in messages: no two teams that have a member in common ever have the same */
-    int crowded;                 /* its members may outnumber the cores */
+    uint64_t number;             /* in messages: teams with a member in common never have the same */
+    int crowded;                 /* there may be more members than cores */
     uint64_t epoch;              /* of the last barrier or collective */
-    uint64_t exchanges;          /* its last bit chooses the box */
+    uint64_t exchanges;          /* a count, whose last bit selects the box */
     const char *routine;         /* of the last barrier or collective, for reports of waits */
     size_t box_bytes;            /* of one member's box */
     shmem_team_config_t config;
@@ -79,17 +79,17 @@ struct shmem_team {
 
 extern struct shmem_team shi_team_world, shi_team_shared;
 
-/* The world's table of peers, or the world's default context, has changed: teams and contexts follow. */
+/* The world's table of peers, or the default context, has changed: update teams and contexts. */
 void shi_team_refresh(void);
 
 /* Bytes of one PE's sync area in a job of n_pes. */
 size_t shi_team_sync_bytes(int n_pes);
 
-/* Set up the predefined teams from shi_world; 0 or -errno. Pair: shi_team_down, which frees what the program left. */
+/* Set up the predefined teams from shi_world; 0 or -errno. Pair: shi_team_down, which frees teams that the program left. */
 int shi_team_up(void);
 void shi_team_down(void);
 
-/* The team behind a handle, or NULL for SHMEM_TEAM_INVALID. Dies on what is no team, or no more; `arg` names it. */
+/* The team of a handle, or NULL for SHMEM_TEAM_INVALID. Dies on a handle that is invalid or destroyed; `arg` names it. */
 struct shmem_team *shi_team_checked(const char *routine, const char *arg, shmem_team_t handle);
 static inline struct shmem_team *shi_team_of(const char *routine, const char *arg, shmem_team_t handle)
 {
@@ -97,7 +97,7 @@ static inline struct shmem_team *shi_team_of(const char *routine, const char *ar
     return (uintptr_t)handle < 3 ? shi_team_small[(uintptr_t)handle] : shi_team_checked(routine, arg, handle);
 }
 
-/* The handle of a team, as the program knows it. */
+/* The program's handle of a team. */
 shmem_team_t shi_team_handle(struct shmem_team *t);
 
 /*
@@ -141,8 +141,8 @@ struct shi_team_hooks {
 /* In every init: call the hooks, which are kept, until shi_team_down. */
 void shi_team_on_change(const struct shi_team_hooks *h);
 
-/* Collective over the parent: make a team of each subset this PE is asked about, all or none. ok = 0 joins in but
- * makes the split fail on every member. 0 or -errno, the same on all. */
+/* Collective over the parent: make a team of each subset, all or none. A member with ok = 0 takes part and makes the split
+ * fail on every member. 0 or -errno, the same on all. */
 int shi_team_split(struct shmem_team *parent, const struct shi_subset *subset, int n_subsets, int ok);
 void shi_team_destroy(struct shmem_team *t);
 
@@ -154,21 +154,21 @@ struct shmem_team *shi_team_of_set(const char *routine, int start, int log_strid
 int shi_team_ctx_create(struct shmem_team *t, long options, struct shmem_ctx **out);
 void shi_team_ctx_destroy(struct shmem_ctx *c);
 
-/* Barrier among the members: nobody leaves before everybody came, and what was stored before is seen after. */
+/* Barrier among the members, which also makes their earlier stores visible to all. */
 void shi_team_barrier(const char *routine, struct shmem_team *t);
 
 /* The same, after this thread's operations are complete. */
 void shi_team_quiet_barrier(const char *routine, struct shmem_team *t);
 
-/* Has the member come to the barrier of this epoch? -1: it is far. For reports: nothing else may follow from it. */
+/* 1: the member has entered the barrier of this epoch; 0: it has not; -1: it is far. A hint, for reports. */
 int shi_team_came(const struct shmem_team *t, int member, uint64_t epoch);
 
-/* ---- for collectives -------------------------------------------------------------------------------------------- */
+/* ---- for collectives --------------------------------------------------------------------------------------------- */
 
-/* Store into a far member's slot, behind all that the default context sent it. `mine`: the place in our own slot. */
+/* Store into a far member's slot, after all that the default context sent it. `mine`: the same word of our own slot. */
 void shi_team_store_far(const struct shmem_team *t, int to, const void *mine, const void *from, size_t bytes);
 
-/* Tell member `to` that all I store for it in this epoch is there. */
+/* Notify member `to`: my stores for it in this epoch are complete. */
 static inline void shi_team_tell(const struct shmem_team *t, int to, uint64_t epoch)
 {
     if (shi_likely(t->slot[to] != NULL))
@@ -177,28 +177,28 @@ static inline void shi_team_tell(const struct shmem_team *t, int to, uint64_t ep
         shi_team_store_far(t, to, &t->slot[t->me]->from[t->me], &epoch, sizeof epoch);
 }
 
-/* Wait until member `of` has told me. */
+/* Wait until member `of` has notified me. */
 void shi_team_hear(const struct shmem_team *t, int of, uint64_t epoch);
 
-/* Tell all others, hear all others. */
+/* Notify all others; wait for all others. */
 void shi_team_tell_all(const struct shmem_team *t, uint64_t epoch);
 void shi_team_hear_all(const struct shmem_team *t, uint64_t epoch);
 
-/* Where member `from`'s box lies in the slot of member `to`, who is near, for the exchange that is under way. */
+/* Member `from`'s box in the slot of member `to`, which is mapped, for the current exchange. */
 static inline void *shi_team_box(const struct shmem_team *t, int to, int from)
 {
     char *boxes = (char *)t->slot[to]->from + shi_round_up(shi_world.n_pes * sizeof(uint64_t), SHI_LINE_BYTES);
     return boxes + ((t->exchanges & 1) * (size_t)t->n + (size_t)from) * t->box_bytes;
 }
 
-/* Give `bytes` (at most box_bytes) to every member; then shi_team_box(t, t->me, i) holds member i's until the
- * exchange after the next. */
+/* Send `bytes` (at most box_bytes) to every member; then shi_team_box(t, t->me, i) holds member i's until the exchange
+ * after the next. */
 void shi_team_exchange(struct shmem_team *t, const void *data, size_t bytes);
 
-/* Does it hold (1, not 0) on every member? The members get the same answer. */
+/* 1 when `holds` is 1 on every member, else 0; the same on all. */
 int shi_team_all(const char *routine, struct shmem_team *t, int holds);
 
-/* One member's part of it: put `bytes` into my box in the slot of member `to`, near or far, and tell. */
+/* Its step for one member: put `bytes` into my box in the slot of member `to`, mapped or far, and notify it. */
 void shi_team_give(struct shmem_team *t, int to, const void *data, size_t bytes, uint64_t epoch);
 
 #endif

@@ -38,7 +38,7 @@ static uint64_t serial;
 /* The call whose func this thread is in. */
 static _Thread_local struct shi_gpc_call *in_func __attribute__((tls_model("initial-exec")));
 
-/* ---- tasks ---------------------------------------------------------------------------------------------------------- */
+/* ---- tasks ------------------------------------------------------------------------------------------------------- */
 
 static void fail(struct shi_gpc_call *g)
 {
@@ -175,7 +175,7 @@ static int run_reply(struct shi_gpc_task *t)
     return 1;
 }
 
-/* ---- setup: messages arrive, in progress ---------------------------------------------------------------------------- */
+/* ---- setup: messages arrive, in progress ------------------------------------------------------------------------- */
 
 static void start_whole(struct shi_gpc_in *in)
 {
@@ -297,7 +297,7 @@ static void on_message(int pe, const void *msg, size_t bytes)
     }
 }
 
-/* ---- starting ------------------------------------------------------------------------------------------------------- */
+/* ---- starting ---------------------------------------------------------------------------------------------------- */
 
 int shi_gpc_start(const struct shi_gpc_want *w)
 {
@@ -340,7 +340,7 @@ int shi_gpc_start(const struct shi_gpc_want *w)
     return 0;
 }
 
-/* ---- up and down ---------------------------------------------------------------------------------------------------- */
+/* ---- up and down ------------------------------------------------------------------------------------------------- */
 
 int shi_gpc_up(void)
 {

@@ -48,7 +48,7 @@ void *shi_gpc_carve(char **body, size_t bytes)
     return p;
 }
 
-/* ---- the end, and turns of roots ------------------------------------------------------------------------------------------------ */
+/* ---- the end, and turns of roots --------------------------------------------------------------------------------- */
 
 static void unpin(struct shi_gpc_call *g)
 {
@@ -129,7 +129,7 @@ void shi_gpc_call_begin_in_turn(struct shi_gpc_call *g)
         shi_gpc_call_begin(g);
 }
 
-/* ---- answers -------------------------------------------------------------------------------------------------------- */
+/* ---- answers ----------------------------------------------------------------------------------------------------- */
 
 static void reply_sent(struct shi_gpc_out *o)
 {
@@ -165,7 +165,7 @@ void shi_gpc_call_answer(struct shi_gpc_call *g, int status)
     shi_gpc_call_drop(g);
 }
 
-/* ---- children ------------------------------------------------------------------------------------------------------- */
+/* ---- children ---------------------------------------------------------------------------------------------------- */
 
 static void child_sent(struct shi_gpc_out *o)
 {

@@ -77,7 +77,7 @@ static struct {
     struct thread *first;
 } threads = {.lock = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER};
 
-/* ---- queues --------------------------------------------------------------------------------------------------------- */
+/* ---- queues ------------------------------------------------------------------------------------------------------ */
 
 static void append(struct list *l, struct shi_gpc_task *t)
 {
@@ -164,7 +164,7 @@ static int queued(void)
     return __atomic_load_n(&queue.n_ready, __ATOMIC_RELAXED) + __atomic_load_n(&queue.n_pending, __ATOMIC_RELAXED);
 }
 
-/* ---- teams that are not made here yet ------------------------------------------------------------------------------- */
+/* ---- teams that are not made here yet ---------------------------------------------------------------------------- */
 
 static int is_early(uint64_t team)
 {
@@ -212,7 +212,7 @@ int shi_gpc_prepare(void)
     return 0;
 }
 
-/* ---- running -------------------------------------------------------------------------------------------------------- */
+/* ---- running ----------------------------------------------------------------------------------------------------- */
 
 static int run_from(int ready, int n)
 {
@@ -259,7 +259,7 @@ void shi_gpc_wait_step(struct shi_wait *w)
         shi_wait_step(w);
 }
 
-/* ---- tasks that wait ------------------------------------------------------------------------------------------------ */
+/* ---- tasks that wait --------------------------------------------------------------------------------------------- */
 
 static void *serve(void *arg);
 
@@ -357,7 +357,7 @@ void shi_gpc_looked(const shmemx_gpc_nbh_t *nbh)
     looks = PATIENCE_POLLS;
 }
 
-/* ---- the library's threads ------------------------------------------------------------------------------------------ */
+/* ---- the library's threads --------------------------------------------------------------------------------------- */
 
 /* A source of progress that handles nothing: it notices that nobody dispatches. */
 static int nudge(void)

@@ -38,7 +38,7 @@ void shi_gpc_count_received(void)
     __atomic_store_n(&received, received + 1, __ATOMIC_RELAXED);
 }
 
-/* ---- scattered bytes ---------------------------------------------------------------------------------------------- */
+/* ---- scattered bytes --------------------------------------------------------------------------------------------- */
 
 void shi_gpc_row_add(struct shi_gpc_row *r, const void *at, size_t bytes)
 {
@@ -79,7 +79,7 @@ void shi_gpc_row_in(struct shi_gpc_row *r, const void *msg, size_t bytes)
     move(r, (char *)msg, bytes, 0);
 }
 
-/* ---- sending ------------------------------------------------------------------------------------------------------ */
+/* ---- sending ----------------------------------------------------------------------------------------------------- */
 
 size_t shi_gpc_head_bytes(const union shi_gpc_head *head)
 {
@@ -160,7 +160,7 @@ void shi_gpc_send(struct shi_gpc_out *o)
         done(o);
 }
 
-/* ---- receiving ---------------------------------------------------------------------------------------------------- */
+/* ---- receiving --------------------------------------------------------------------------------------------------- */
 
 static void end_fetch(struct shi_am_fetch *f, int err)
 {
@@ -268,7 +268,7 @@ void shi_gpc_receive_piece(int pe, const struct shi_gpc_piece *p, size_t bytes)
     }
 }
 
-/* ---- the end ------------------------------------------------------------------------------------------------------- */
+/* ---- the end ----------------------------------------------------------------------------------------------------- */
 
 /* What each PE sends the others: messages so far. */
 struct census {

@@ -63,7 +63,7 @@ _Static_assert(sizeof(struct shi_gpc_start) == 48 && offsetof(struct shi_gpc_sta
 _Static_assert(sizeof(struct shi_gpc_reply) == 32 && offsetof(struct shi_gpc_reply, fin) == 24, "wire format");
 _Static_assert(sizeof(struct shi_gpc_piece) == 16 && sizeof(struct shi_gpc_fin) == 16, "wire format");
 
-/* ---- scattered bytes ---------------------------------------------------------------------------------------------- */
+/* ---- scattered bytes --------------------------------------------------------------------------------------------- */
 
 /* Bytes that lie in several places and travel as one row. */
 struct shi_gpc_row {
@@ -81,7 +81,7 @@ void shi_gpc_row_add(struct shi_gpc_row *r, const void *at, size_t bytes);
 void shi_gpc_row_out(struct shi_gpc_row *r, void *msg, size_t bytes);
 void shi_gpc_row_in(struct shi_gpc_row *r, const void *msg, size_t bytes);
 
-/* ---- sending ------------------------------------------------------------------------------------------------------ */
+/* ---- sending ----------------------------------------------------------------------------------------------------- */
 
 struct shi_gpc_out {
     struct shi_am_turn turn;
@@ -103,7 +103,7 @@ void shi_gpc_send(struct shi_gpc_out *o);
 /* Bytes of a head. */
 size_t shi_gpc_head_bytes(const union shi_gpc_head *head);
 
-/* ---- receiving ---------------------------------------------------------------------------------------------------- */
+/* ---- receiving --------------------------------------------------------------------------------------------------- */
 
 struct shi_gpc_in {
     struct shi_gpc_in *next; /* of those in pieces, or that wait to fetch */

@@ -30,7 +30,7 @@
 #include "host/util/end.h"
 #include "host/util/log.h"
 
-/* ---- the process's end ------------------------------------------------------------------------------------------ */
+/* ---- the process's end ------------------------------------------------------------------------------------------- */
 
 static void abort_now(int status)
 {
@@ -270,7 +270,7 @@ void shi_world_up(int thread_level)
     shi_team_barrier("shmem_init", &shi_team_world);
 }
 
-/* ---- down ------------------------------------------------------------------------------------------------------- */
+/* ---- down -------------------------------------------------------------------------------------------------------- */
 
 /* Stop progress on all PEs, after which none sends. Over the network two fences of the launcher do this: up to the first,
  * progress still serves PEs that have not finished; then this PE leaves the launcher. After a later shmem_init there is no

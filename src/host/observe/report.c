@@ -1,8 +1,8 @@
 /*
- * report.c - where this PE waits, for what value, from whom: one line a wait, written by a signal handler.
+ * report.c - where this PE waits, for which value or PE: one line for each wait, written by a signal handler.
  *
- * All of it is async-signal-safe: own formatting, write(2), and memory that stays mapped (symmetric words, teams that a
- * thread waits in). A wait is known once it sleeps, which it does after a few milliseconds.
+ * All of it is async-signal-safe: own formatting, write(2), and memory that stays mapped (symmetric words, teams in which a
+ * thread waits). Waits are registered once they sleep, which they do after a few milliseconds.
  */
 #include "host/observe/report.h"
 
@@ -17,7 +17,7 @@
 #include "host/coll/team.h"
 #include "host/ops/wait.h"
 
-/* ---- lines -------------------------------------------------------------------------------------------------------- */
+/* ---- lines ------------------------------------------------------------------------------------------------------- */
 
 struct line {
     char text[512];
@@ -26,7 +26,7 @@ struct line {
 
 static void put(struct line *l, const char *s)
 {
-    while (*s && l->n < sizeof l->text - 1) /* keeps a place for the newline */
+    while (*s && l->n < sizeof l->text - 1) /* leaves room for the newline */
         l->text[l->n++] = *s++;
 }
 
@@ -70,14 +70,14 @@ static void end(struct line *l)
         return; /* standard error is closed: there is no other place to report to */
 }
 
-/* ---- what a wait is for ------------------------------------------------------------------------------------------- */
+/* ---- what a wait is for ------------------------------------------------------------------------------------------ */
 
 static int in_device(uintptr_t a)
 {
     return shi_world.dev_lo && a - shi_world.dev_lo < shi_world.dev_bytes;
 }
 
-/* The address, and its place among symmetric objects, which is the same on all PEs. */
+/* The address, and its symmetric offset, which is the same on all PEs. */
 static void put_address(struct line *l, const void *addr)
 {
     uintptr_t a = (uintptr_t)addr, heap = a - shi_world.heap_lo, data = a - shi_world.data_lo;
@@ -186,7 +186,7 @@ static void put_wait(struct line *l, const struct shi_wait_for *w)
     }
 }
 
-/* A line for each thread of the device whose work-items only poll; of what they poll, the symmetric word, if there is one. */
+/* A line for each thread of the device whose work-items only poll, with the symmetric word that they poll, if there is one. */
 static void report_kernels(struct line *l)
 {
     struct shi_device_stalled s;
@@ -240,7 +240,7 @@ static void report(int sig)
     errno = saved;
 }
 
-/* ---- up and down -------------------------------------------------------------------------------------------------- */
+/* ---- up and down ------------------------------------------------------------------------------------------------- */
 
 static int is_handled_by(void (*handler)(int))
 {

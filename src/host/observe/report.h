@@ -1,8 +1,8 @@
-/* report.h - where this PE waits, said on SIGUSR1: for people whose job hangs. */
+/* report.h - on SIGUSR1 report where this PE waits, for users whose job hangs. */
 #ifndef SHI_REPORT_H
 #define SHI_REPORT_H
 
-/* Answer SIGUSR1, unless the program does something with it already. Pair: shi_report_down. */
+/* Handle SIGUSR1, unless the program handles or ignores it already. Pair: shi_report_down. */
 void shi_report_up(void);
 void shi_report_down(void);
 

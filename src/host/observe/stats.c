@@ -1,5 +1,5 @@
 /*
- * stats.c - counters of what this PE did, and what is said of them at finalize.
+ * stats.c - counters of this PE's calls, printed or written at finalize.
  *
  *   word           written by               read by                 order
  *   counters       all threads, fetch-add   finalize, after them    relaxed
@@ -36,7 +36,7 @@ static struct {
 
 static const char *stats_file, *trace_file; /* as the settings name them; "1" prints statistics; NULL: off */
 
-/* ---- counting ----------------------------------------------------------------------------------------------------- */
+/* ---- counting ---------------------------------------------------------------------------------------------------- */
 
 static void add(struct counter *c, size_t bytes, uint64_t ns)
 {
@@ -91,7 +91,7 @@ void shi_stats_ring(uint64_t n, uint64_t deep)
         __atomic_store_n(&all.ring.deepest, deep, __ATOMIC_RELAXED);
 }
 
-/* ---- for people --------------------------------------------------------------------------------------------------- */
+/* ---- text for users ---------------------------------------------------------------------------------------------- */
 
 static const char *human(uint64_t bytes, char text[16])
 {
@@ -104,7 +104,7 @@ static const char *human(uint64_t bytes, char text[16])
     return text;
 }
 
-/* The targets of a family that got most, in turn. */
+/* The targets of a family that received most bytes, in descending order. */
 static void print_targets(FILE *f, int family)
 {
     enum { SHOWN = 4 };
@@ -152,7 +152,7 @@ static void print_text(FILE *f)
                 pe, all.ring.requests, all.ring.rounds, all.ring.deepest);
 }
 
-/* ---- for programs ------------------------------------------------------------------------------------------------- */
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
 static void print_counter(FILE *f, const char *before, const char *name, const struct counter *c)
 {
@@ -188,7 +188,7 @@ static void print_json(FILE *f)
     fputs("]}", f);
 }
 
-/* ---- up and down -------------------------------------------------------------------------------------------------- */
+/* ---- up and down ------------------------------------------------------------------------------------------------- */
 
 /* The file that SHMEM_STATS names for this PE, in malloc'd memory. *shared: one for all PEs. */
 static char *file_name(const char *setting, int *shared)
@@ -201,7 +201,7 @@ static char *file_name(const char *setting, int *shared)
     return n < 0 ? NULL : name;
 }
 
-/* A shared file is an array to which each PE adds its object; a file of one's own is the object. 0, or -errno. */
+/* A shared file is an array to which each PE adds its object; a PE's own file is the object. 0, or -errno. */
 static int write_json(const char *setting)
 {
     int shared, first = shi_world.pe == 0, last = shi_world.pe == shi_world.n_pes - 1;
@@ -220,7 +220,7 @@ static int write_json(const char *setting)
     return err;
 }
 
-/* 0, or -errno; a reader that went away is no error. */
+/* 0, or -errno; a closed pipe is no error. */
 static int write_text(void)
 {
     char *text = NULL;
@@ -247,8 +247,8 @@ static const char *set(const char *text)
     return *text && strcmp(text, "0") ? text : NULL;
 }
 
-/* The file of a program's nth init and finalize: the later ones end in .2, .3 ... so that none overwrites another. NULL
- * without memory. */
+/* The file of a program's nth init and finalize: later ones end in .2, .3 ... so that none overwrites another. NULL without
+ * memory. */
 static const char *of_round(const char *file, int round)
 {
     char *name;
@@ -292,7 +292,7 @@ int shi_stats_up(void)
     return err;
 }
 
-/* The first failure of this PE to write what it was asked for; err 0: none. */
+/* The first failure of this PE to write statistics or trace; err 0: none. */
 struct trouble {
     int32_t err, of_trace;
 };
@@ -303,7 +303,7 @@ static void note(struct trouble *t, int err, int of_trace)
         *t = (struct trouble){err, of_trace};
 }
 
-/* A program that returned 0 ends with 1. The C library goes on with the handlers that are left. */
+/* A program that returned 0 ends with 1. The C library continues with the remaining handlers. */
 static void end_failed(int status, void *arg)
 {
     (void)arg;
@@ -311,7 +311,7 @@ static void end_failed(int status, void *arg)
         exit(EXIT_FAILURE);
 }
 
-/* The first PE that could not write reports it, and fails. No PE returns before all are done with the files. */
+/* The lowest PE that could not write reports it, and fails. No PE returns before all have closed the files. */
 static void report_trouble(const struct trouble *mine)
 {
     shi_team_exchange(&shi_team_world, mine, sizeof *mine);

@@ -13,11 +13,11 @@ int shi_stats_up(void);
 /* Collective: print or write what the settings ask for, and stop counting. */
 void shi_stats_stop(void);
 
-/* The job ends here: say what becomes of the trace. */
+/* The job is aborted: report where the parts of the trace are. */
 void shi_stats_abort(void);
 
-/* The proxy took n requests of kernels in one round, at whose start `deep` were in the ring or under way. Only where
- * shi_world.watched: to count those takes the ring's head away from the kernels. */
+/* The proxy took n requests of kernels in one round, at whose start `deep` were in the ring or under way. Call it only when
+ * shi_world.watched: counting reads the ring's head, a cache line that kernels write. */
 void shi_stats_ring(uint64_t n, uint64_t deep);
 
 #endif

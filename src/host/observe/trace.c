@@ -1,7 +1,7 @@
 /*
- * trace.c - events of this PE, in a file that is mapped, so that they outlive a PE that is killed.
+ * trace.c - events of this PE, in a mapped file, so that they outlive a PE that is killed.
  *
- * Threads add under a lock: a trace costs anyway, and the order in the file is the order of the ends.
+ * Threads add under a lock: tracing is slow anyway, and the file then has the events in the order of their ends.
  */
 #include "host/observe/trace.h"
 
@@ -24,7 +24,7 @@ static struct shi_trace_event *events;
 static size_t mapped_bytes;
 static uint64_t backed; /* events that the file has room for now */
 static int fd = -1;
-static int full; /* -errno once the file could not grow */
+static int full; /* -errno of the first failure to grow the file */
 
 static int64_t to_real_ns(void)
 {
@@ -38,7 +38,7 @@ static size_t bytes_of(uint64_t n)
     return SHI_TRACE_HEAD_BYTES + n * sizeof *events;
 }
 
-/* Have the file grow by a chunk. Where the disk is full, the newest events replace the oldest from now on. */
+/* Grow the file by a chunk. Where the disk is full, the newest events replace the oldest from now on. */
 static void grow(void)
 {
     uint64_t more = head->room - backed < CHUNK_EVENTS ? head->room - backed : CHUNK_EVENTS;

@@ -1,4 +1,4 @@
-/* trace.h - SHMEM_TRACE: what this PE did and when, kept in its part of the trace. */
+/* trace.h - SHMEM_TRACE: record this PE's calls and their times in its part of the trace. */
 #ifndef SHI_TRACE_H
 #define SHI_TRACE_H
 
@@ -9,7 +9,7 @@
 /* Start this PE's part of the trace `path`, of at most `bytes`; the newest events are kept. 0, or -errno. */
 int shi_trace_up(const char *path, size_t bytes);
 
-/* Add an event, from any thread. The name is routine's without what all have in common. */
+/* Add an event, from any thread. The name is routine's without the common prefix. */
 void shi_trace_add(const char *routine, const struct shi_trace_event *e);
 
 /* End the part. 0, or -errno when the disk had no room for all events. */

@@ -1,9 +1,8 @@
 /*
- * span.h - SHMEM_STATS and SHMEM_TRACE: each call from its beginning to its end. What is done with them is in
- * observe/stats.h.
+ * span.h - SHMEM_STATS and SHMEM_TRACE: measure each call from its beginning to its end; observe/stats.h counts them.
  *
- * When either is set, every context gets the table in which everything misses, so that put, get and the like come by
- * here on their slow halves only; collectives, waits and the like test one word at either end.
+ * When either is set, every context has the empty table, so that put, get and atomics begin a span on their slow path only;
+ * collectives and waits test one word at their beginning and end.
  */
 #ifndef SHI_SPAN_H
 #define SHI_SPAN_H

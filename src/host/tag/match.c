@@ -55,7 +55,7 @@ void shi_match_down(struct shi_match *m)
     *m = (struct shi_match){.arrived = m->arrived};
 }
 
-/* ---- one table ------------------------------------------------------------------------------------------------------ */
+/* ---- one table --------------------------------------------------------------------------------------------------- */
 
 static uint64_t hash(const struct shi_match_class *c, const struct shi_match_key *k)
 {
@@ -156,7 +156,7 @@ static void take(struct shi_match_node *x)
         c->groups--;
 }
 
-/* ---- nodes of an entry ---------------------------------------------------------------------------------------------- */
+/* ---- nodes of an entry ------------------------------------------------------------------------------------------- */
 
 /* A node for one more class, or NULL without memory. */
 static struct shi_match_node *node_for(struct shi_match *m, struct shi_match_entry *e)
@@ -204,7 +204,7 @@ static void leave(struct shi_match *m, struct shi_match_entry *e, struct shi_mat
         }
 }
 
-/* ---- classes -------------------------------------------------------------------------------------------------------- */
+/* ---- classes ----------------------------------------------------------------------------------------------------- */
 
 static void drop_class(struct shi_match *m, struct shi_match_class *c)
 {
@@ -306,7 +306,7 @@ static int enter(struct shi_match *m, struct shi_match_class *c, struct shi_matc
     return 0;
 }
 
-/* ---- both sides ----------------------------------------------------------------------------------------------------- */
+/* ---- both sides -------------------------------------------------------------------------------------------------- */
 
 /* An arrived message goes to every class that receives still ask by. 0, or -1 as above. */
 static int enter_all(struct shi_match *m, struct shi_match_entry *e)

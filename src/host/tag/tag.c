@@ -26,7 +26,7 @@ static struct {
     } *blocks;
 } pool;
 
-/* ---- requests ------------------------------------------------------------------------------------------------------ */
+/* ---- requests ---------------------------------------------------------------------------------------------------- */
 
 static void lock_pool(void)
 {
@@ -64,7 +64,7 @@ void shi_tag_request_put(struct shmemx_tag_request *r)
     shi_spin_unlock(&pool.lock);
 }
 
-/* ---- buffers ------------------------------------------------------------------------------------------------------- */
+/* ---- buffers ----------------------------------------------------------------------------------------------------- */
 
 void *shi_tag_piece(const struct shi_tag_data *d, size_t at, size_t *bytes)
 {
@@ -95,7 +95,7 @@ void shi_tag_scatter_pieces(const struct shi_tag_data *d, size_t at, const void 
     }
 }
 
-/* ---- notes --------------------------------------------------------------------------------------------------------- */
+/* ---- notes ------------------------------------------------------------------------------------------------------- */
 
 /* A note that found no room. Rare: for each one the other side has something under way. */
 struct kept {
@@ -134,7 +134,7 @@ void shi_tag_tell(int pe, const struct shi_tag_note *note)
     shi_am_queue(pe, &k->turn);
 }
 
-/* ---- up and down --------------------------------------------------------------------------------------------------- */
+/* ---- up and down ------------------------------------------------------------------------------------------------- */
 
 static void on_message(int pe, const void *msg, size_t bytes)
 {

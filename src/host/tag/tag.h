@@ -135,7 +135,7 @@ extern struct shi_tag {
     struct shi_tag_peer *peer; /* [n_pes] by world PE */
 } shi_tag;
 
-/* ---- for the entry points -------------------------------------------------------------------------------------------- */
+/* ---- for the entry points ---------------------------------------------------------------------------------------- */
 
 /* In every init: handle messages and the end of teams. The tables are made at the first call. 0. */
 int shi_tag_prepare(void);
@@ -178,7 +178,7 @@ static inline int shi_tag_is_done(const struct shmemx_tag_request *r)
     return __atomic_load_n(&r->done, __ATOMIC_ACQUIRE); /* A1 */
 }
 
-/* ---- between the parts ----------------------------------------------------------------------------------------------- */
+/* ---- between the parts ------------------------------------------------------------------------------------------- */
 
 /* The result is in r: give it to its owner. */
 static inline void shi_tag_complete(struct shmemx_tag_request *r)
@@ -244,7 +244,7 @@ static inline struct shi_match_key shi_tag_key_of(const struct shi_tag_head *h)
     return (struct shi_match_key){.tag = h->tag, .mask = ~0ull, .team = h->team, .source = h->source};
 }
 
-/* ---- tag_claim.c: receives find what senders keep ---- */
+/* ---- tag_claim.c: receives find what senders keep ---------------------------------------------------------------- */
 
 /* The PE's headers here fill its window: it may keep messages, and sends no more before one of these is taken. */
 static inline int shi_tag_is_full(const struct shi_tag_peer *p)

@@ -37,7 +37,7 @@ static struct arrival read_head(int pe, const void *msg, size_t bytes)
     return a;
 }
 
-/* ---- what is owed to the sender ------------------------------------------------------------------------------------------ */
+/* ---- what is owed to the sender ---------------------------------------------------------------------------------- */
 
 static void tell_fin(int pe, uint64_t send)
 {
@@ -65,7 +65,7 @@ static void tell_credit(int pe, uint64_t bytes)
         shi_tag_tell(pe, &note);
 }
 
-/* ---- the payload comes --------------------------------------------------------------------------------------------------- */
+/* ---- the payload comes ------------------------------------------------------------------------------------------- */
 
 static void meet(struct shmemx_tag_request *r, int pe, const struct shi_match_key *k, size_t total)
 {
@@ -158,7 +158,7 @@ static void take_ready(struct shmemx_tag_request *r, uint64_t send, int fetchabl
         ask_for_rest(r);
 }
 
-/* ---- parts --------------------------------------------------------------------------------------------------------------- */
+/* ---- parts ------------------------------------------------------------------------------------------------------- */
 
 static void begin_flow(struct shi_tag_flow *f, const struct arrival *a, struct shmemx_tag_request *r,
                        struct shmemx_tag_message *to)
@@ -227,7 +227,7 @@ void shi_tag_on_part(int pe, const struct shi_tag_part *part, size_t bytes)
     }
 }
 
-/* ---- a message meets a receive --------------------------------------------------------------------------------------------- */
+/* ---- a message meets a receive ----------------------------------------------------------------------------------- */
 
 void shi_tag_accept_header(struct shmemx_tag_request *r, int pe, const struct shi_tag_rts *rts)
 {
@@ -344,7 +344,7 @@ static uint64_t take(struct shmemx_tag_message *m)
     return m->cost ? owe(m->pe, m->cost) : 0;
 }
 
-/* ---- receives -------------------------------------------------------------------------------------------------------------- */
+/* ---- receives ---------------------------------------------------------------------------------------------------- */
 
 void shi_tag_recv_message(struct shmemx_tag_request *r, struct shmemx_tag_message *m, const struct shi_tag_data *data)
 {
@@ -442,7 +442,7 @@ void shi_tag_cancel(struct shmemx_tag_request *r)
     shi_tag_complete(r);
 }
 
-/* ---- the end of a team ------------------------------------------------------------------------------------------------------- */
+/* ---- the end of a team ------------------------------------------------------------------------------------------- */
 
 /* Under the lock: the next message of a team that has ended, taken out; *credit is to be told. */
 static struct shmemx_tag_message *take_dead(uint64_t team, uint64_t *credit)

@@ -53,7 +53,7 @@ static void fill(char *room, size_t head, const struct shi_tag_data *d)
     shi_tag_gather(d, 0, room + head, bytes);
 }
 
-/* ---- one active message each: GONE, ANSWERED, or -EAGAIN when there is no room for it ---------------------------------- */
+/* ---- one active message each: GONE, ANSWERED, or -EAGAIN when there is no room for it ---------------------------- */
 
 static int send_eager(struct shmemx_tag_request *r, struct shi_tag_peer *p)
 {
@@ -170,7 +170,7 @@ static void queue_rest(struct shmemx_tag_request *r)
     shi_am_queue(r->pe, &r->turn);
 }
 
-/* ---- the line of those that wait for a PE ------------------------------------------------------------------------------ */
+/* ---- the line of those that wait for a PE ------------------------------------------------------------------------ */
 
 /* The first that may go, or NULL, which ends the line's turn. An offered message and those behind it wait for the answer: a
  * later one might match the same receive, or, if the offer is refused, one that must get the offered message first. */
@@ -277,7 +277,7 @@ static void wake_line(struct shi_tag_peer *p, int pe)
         shi_am_queue(pe, &l->turn);
 }
 
-/* ---- sends ------------------------------------------------------------------------------------------------------------- */
+/* ---- sends ------------------------------------------------------------------------------------------------------- */
 
 int shi_tag_send_now(const struct shmem_team *t, const struct shi_tag_data *data, uint64_t tag, int pe)
 {
@@ -323,7 +323,7 @@ void shi_tag_send(struct shmemx_tag_request *r, const struct shmem_team *t, cons
     stand_in_line(p, r);
 }
 
-/* ---- answers ----------------------------------------------------------------------------------------------------------- */
+/* ---- answers ----------------------------------------------------------------------------------------------------- */
 
 /* The header is no longer among the unmatched. */
 static void matched(struct shmemx_tag_request *r)
@@ -363,7 +363,7 @@ void shi_tag_on_credit(int pe, const struct shi_tag_note *note)
     wake_line(p, pe);
 }
 
-/* ---- claims ------------------------------------------------------------------------------------------------------------- */
+/* ---- claims ------------------------------------------------------------------------------------------------------ */
 
 /* Send the offer of a message; also its turn. */
 static int offer(struct shi_am_turn *turn)

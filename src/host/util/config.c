@@ -161,7 +161,7 @@ int shi_config_read(struct shi_config *out, char *why, size_t bytes)
     return 0;
 }
 
-/* ---- names that are not in the list ------------------------------------------------------------------------------- */
+/* ---- names that are not in the list ------------------------------------------------------------------------------ */
 
 enum { NAME_MOST = 64 };
 
