@@ -1,4 +1,4 @@
-/* match.c - the tuple space of match.h. Without memory for a table it looks through the list: slower, never wrong. */
+/* match.c - the tuple space of match.h. Without memory for a table it searches the list: slower, but correct. */
 #include "host/tag/match.h"
 
 #include <stdlib.h>
@@ -7,14 +7,14 @@
 
 enum { FIRST_LOG = 6, KEEP_LOG = 12, SLAB = 64, FIRST_LOOKS = 4 };
 
-/* A table. Live: every entry that belongs is in it, but those from m->fresh on. */
+/* A table. Live: every entry of the class is in it, except those from m->fresh on. */
 struct shi_match_class {
     uint64_t mask;
-    int any;    /* the source does not count */
+    int any;    /* any source */
     int live;
     unsigned log;
-    size_t n, groups; /* nodes; of them the earliest of their keys, which stand in the chains */
-    size_t unasked;   /* entries added since it was last asked */
+    size_t n, groups; /* nodes; of them the earliest of each key, which are in the chains */
+    size_t unasked;   /* entries added since the last look-up */
     struct shi_match_node **bucket;
 };
 
@@ -101,7 +101,7 @@ static void unchain(struct shi_match_node *x)
     x->up = NULL;
 }
 
-/* Four times the buckets; as it was when there is no memory. */
+/* Four times the buckets; unchanged without memory. */
 static void grow(struct shi_match_class *c)
 {
     size_t n = (size_t)1 << c->log;
@@ -214,7 +214,7 @@ static void drop_class(struct shi_match *m, struct shi_match_class *c)
     m->live--;
 }
 
-/* A class that is not live, for this mask: one of the list's, as large as it was, or a new one. NULL without memory. */
+/* A class for this mask that is not live: a used one, with its buckets, or a new one. NULL without memory. */
 static struct shi_match_class *idle_class(struct shi_match *m, uint64_t mask, int any)
 {
     struct shi_match_class *c = NULL;
@@ -258,7 +258,7 @@ static struct shi_match_class *live_class(const struct shi_match *m, const struc
     return NULL;
 }
 
-/* The class of a key, made live with nothing in it where it was not. */
+/* The class of a key; one that was not live is made live, empty. */
 static struct shi_match_class *class_for(struct shi_match *m, const struct shi_match_key *k)
 {
     struct shi_match_class *c = live_class(m, k);
@@ -270,7 +270,7 @@ static struct shi_match_class *class_for(struct shi_match *m, const struct shi_m
     return c;
 }
 
-/* Back to the list, which is empty. Large tables go back to the system. */
+/* The list is empty: back to linear search. Free large tables. */
 static void forget_tables(struct shi_match *m)
 {
     for (int i = 0; i < m->n_classes; i++) {
@@ -285,7 +285,7 @@ static void forget_tables(struct shi_match *m)
     free_slabs(m);
 }
 
-/* Without memory for one entry's place there is no table at all: back to looking through the list. */
+/* No memory for a node: drop all tables, back to linear search. */
 static void give_up_tables(struct shi_match *m)
 {
     for (int i = 0; i < m->n_classes; i++)
@@ -306,9 +306,9 @@ static int enter(struct shi_match *m, struct shi_match_class *c, struct shi_matc
     return 0;
 }
 
-/* ---- both sides -------------------------------------------------------------------------------------------------- */
+/* ---- both uses --------------------------------------------------------------------------------------------------- */
 
-/* An arrived message goes to every class that receives still ask by. 0, or -1 as above. */
+/* Put an arrived message into every class that receives still use. 0, or -1 as above. */
 static int enter_all(struct shi_match *m, struct shi_match_entry *e)
 {
     for (int i = 0; i < m->n_classes; i++) {
@@ -323,7 +323,7 @@ static int enter_all(struct shi_match *m, struct shi_match_entry *e)
     return 0;
 }
 
-/* Put those into tables that are in none yet. 0, or -1 as above. */
+/* Put the entries that are in no table into tables. 0, or -1 as above. */
 static int enter_fresh(struct shi_match *m)
 {
     for (struct shi_match_entry *e; (e = m->fresh); m->fresh = e->next)
@@ -362,13 +362,13 @@ void shi_match_remove(struct shi_match *m, struct shi_match_entry *e)
     *(e->next ? &e->next->prev : &m->last) = e->prev;
     if (--m->n == 0 && m->live)
         forget_tables(m);
-    else if (c && !c->n && !m->arrived) { /* messages need not ask there */
+    else if (c && !c->n && !m->arrived) { /* messages need not look there */
         c->live = 0;
         m->live--;
     }
 }
 
-/* The earliest that may match among the first so many. */
+/* The earliest match among the first entries. */
 static struct shi_match_entry *look_through(const struct shi_match *m, const struct shi_match_key *key, size_t most)
 {
     struct shi_match_entry *e = m->first;

@@ -1,16 +1,15 @@
 /*
- * match.h - who matches whom among tagged messages, at a cost that does not grow with how many wait.
+ * match.h - match tagged messages with receives, at a cost that does not grow with the number of either.
  *
- * Two sides use it: receives that were posted (each with a mask, and perhaps any source), asked by a message; and
- * messages that arrived (exact), asked by a receive. Either way the answer is the earliest that may match. Entries are
- * embedded in what waits; nothing here locks.
+ * There are two uses: posted receives (each with a mask, and perhaps any source), in which a message looks for a match; and
+ * arrived messages (exact), in which a receive does. Either way the result is the earliest entry that matches. Entries are
+ * embedded in requests and messages; callers lock.
  *
- * A tuple space: for each class (mask, any source or not) a growing hash table of what the mask leaves of the key, with
- * a FIFO of those that have it in common. A posted receive is in the table of its own class, and a message asks each
- * class in use. An arrived message is in the tables of all classes that receives ask by, made at the first question and
- * dropped when nobody asks any more. Up to SHI_MATCH_SHORT entries, and the first few of more, are simply looked through;
- * an entry goes into tables only when a question has got beyond those, so that what matches in the order of coming never
- * does.
+ * A tuple space: for each class (mask, any source or not) a growing hash table by masked key, with a FIFO of entries of equal
+ * masked key. A posted receive is in the table of its own class, and a message looks in each class in use. An arrived
+ * message is in the tables of all classes that receives use, made at the first look-up of a class and dropped when no
+ * look-up uses it any more. Up to SHI_MATCH_SHORT entries, and the first few of more, are searched linearly; an entry
+ * enters tables only when a look-up has passed those, so messages that match in the order of arrival never do.
  */
 #ifndef SHI_MATCH_H
 #define SHI_MATCH_H
@@ -26,7 +25,7 @@ struct shi_match_key {
     int32_t source;     /* or SHI_MATCH_ANY */
 };
 
-/* An entry's place in one class. */
+/* An entry's node in one class. */
 struct shi_match_node {
     struct shi_match_entry *entry;
     struct shi_match_class *class;         /* NULL: not in use */
@@ -37,20 +36,20 @@ struct shi_match_node {
 
 struct shi_match_entry {
     struct shi_match_key key;
-    uint64_t seq; /* the order of coming */
+    uint64_t seq; /* the order of addition */
     struct shi_match_entry *next, *prev;
     struct shi_match_node own;
 };
 
 struct shi_match {
-    struct shi_match_entry *first, *last; /* all, in the order of coming */
+    struct shi_match_entry *first, *last; /* all, in the order of addition */
     struct shi_match_entry *fresh;        /* from here on they are in no table */
     size_t n;
     uint64_t seq;
     struct shi_match_class **classes;
     int n_classes, room;
     int live;     /* classes in use */
-    int arrived;  /* which of the two sides */
+    int arrived;  /* which of the two uses */
     struct shi_match_node *free;
     struct shi_match_slab *slabs;
 };
@@ -62,7 +61,7 @@ void shi_match_down(struct shi_match *m);
 /* e->key is set. */
 void shi_match_add(struct shi_match *m, struct shi_match_entry *e);
 
-/* The earliest entry that may match, or NULL; it stays. Among posted receives the key must be exact. */
+/* The earliest entry that matches, or NULL; it stays. Among posted receives the key must be exact. */
 struct shi_match_entry *shi_match_find(struct shi_match *m, const struct shi_match_key *key);
 
 void shi_match_remove(struct shi_match *m, struct shi_match_entry *e);

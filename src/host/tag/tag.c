@@ -15,8 +15,8 @@ struct shi_tag shi_tag;
 
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 
-/* Free requests, in blocks that are kept until the process ends: as many as were ever open at a time. Requests are taken
- * and put back by the program's threads and by functions of GPCs, which also run on a thread of the library's. */
+/* Free requests, in blocks that stay allocated until the process ends. The program's threads, and functions of GPCs, which
+ * also run on a thread of the library's, take them and put them back. */
 static struct {
     uint8_t lock;
     struct shmemx_tag_request *free;
@@ -97,14 +97,14 @@ void shi_tag_scatter_pieces(const struct shi_tag_data *d, size_t at, const void 
 
 /* ---- notes ------------------------------------------------------------------------------------------------------- */
 
-/* A note that found no room. Rare: for each one the other side has something under way. */
-struct kept {
+/* A note that waits for a free message slot. Rare. */
+struct kept_note {
     struct shi_am_turn turn;
     int pe;
     struct shi_tag_note note;
 };
 
-static int tell(int pe, const struct shi_tag_note *note)
+static int send_note(int pe, const struct shi_tag_note *note)
 {
     void *room = shi_am_begin(pe, SHI_AM_TAG, sizeof *note);
     if (!room)
@@ -114,10 +114,10 @@ static int tell(int pe, const struct shi_tag_note *note)
     return 0;
 }
 
-static int tell_kept(struct shi_am_turn *turn)
+static int retry_note(struct shi_am_turn *turn)
 {
-    struct kept *k = (struct kept *)turn;
-    int err = tell(k->pe, &k->note);
+    struct kept_note *k = (struct kept_note *)turn;
+    int err = send_note(k->pe, &k->note);
     if (!err)
         free(k);
     return err;
@@ -125,12 +125,12 @@ static int tell_kept(struct shi_am_turn *turn)
 
 void shi_tag_tell(int pe, const struct shi_tag_note *note)
 {
-    if (tell(pe, note) == 0)
+    if (send_note(pe, note) == 0)
         return;
-    struct kept *k = malloc(sizeof *k);
+    struct kept_note *k = malloc(sizeof *k);
     if (!k)
         shi_die("shmemx_tag", "out of memory for a note to PE %d", pe);
-    *k = (struct kept){.turn.retry = tell_kept, .pe = pe, .note = *note};
+    *k = (struct kept_note){.turn.retry = retry_note, .pe = pe, .note = *note};
     shi_am_queue(pe, &k->turn);
 }
 
@@ -138,7 +138,7 @@ void shi_tag_tell(int pe, const struct shi_tag_note *note)
 
 static void on_message(int pe, const void *msg, size_t bytes)
 {
-    shi_tag_start("a message of another PE"); /* others may have made us poll before our first call */
+    shi_tag_start("a message of another PE"); /* it may arrive before this PE's first call */
     switch (*(const uint8_t *)msg) {
     case SHI_TAG_PART: shi_tag_on_part(pe, msg, bytes); break;
     case SHI_TAG_FIN: shi_tag_on_fin(pe, msg); break;
@@ -167,7 +167,7 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Everybody's window at everybody is the same: the limits of a PE, divided by the PEs that may send to it. */
+/* All windows are equal: the limits of a PE, divided by the number of PEs that may send to it. */
 static void open_windows(struct shi_tag_peer *p, int pe)
 {
     const struct shi_config *c = &shi_world.config;
@@ -175,7 +175,7 @@ static void open_windows(struct shi_tag_peer *p, int pe)
     p->window = least(c->tag_unexpected_bytes / n, c->tag_unexpected_per_peer);
     p->header_window = least((size_t)c->tag_unexpected_headers / n, (size_t)c->tag_unexpected_headers_per_peer);
     if (p->header_window == 0)
-        p->header_window = 1; /* less than one and nothing would ever arrive */
+        p->header_window = 1; /* with 0 no header could be sent */
     p->eager = shi_am_eager_bytes(pe);
     if (c->tag_eager_bytes != SHI_CONFIG_AUTO)
         p->eager = (size_t)c->tag_eager_bytes;

@@ -1,20 +1,20 @@
 /*
  * tag.h - tagged messages: requests, and what the parts of the protocol (tag.c, tag_send.c, tag_recv.c) share.
  *
- * A message of at most the eager limit travels with its header and costs the receiver memory until it is matched; for
- * that every sender has a window at every receiver, given back by CREDIT. A longer one, or one that finds the window
- * shut, sends its header only, of which so many may be unmatched; after that the sender keeps its messages, in order.
- * A receive that finds nothing among the messages that arrived claims one of those that a sender keeps (tag_claim.c).
+ * Flow control: a message of at most the eager limit is sent with its header and uses the receiver's memory until it is
+ * matched; for these every sender has a window at every receiver, returned by CREDIT. For a longer message, or one that finds
+ * the window closed, only the header is sent; a limited number of headers may be unmatched, and beyond it the sender keeps
+ * its messages, in order. A receive that matches no arrived message claims one that a sender keeps (tag_claim.c).
  *
  *   word                       written by                    read by         order
- *   request.done               who completes it              its owner       R1 -> A1 the result is whole; nobody touches
- *                                                                            a request after that but its owner
- *   up                         the first call                all             R2 -> A2 the tables are whole
+ *   request.done               the thread that completes it  its owner       R1 -> A1 the result is complete; after that only
+ *                                                                            the owner accesses a request
+ *   up                         the first call                all             R2 -> A2 the tables are complete
  *   posted, arrived, .posted,  under lock                    under lock      spin.h
  *   .claimed, peer.owed, dead,
  *   full, peer.held to .again
  *   peer.used, .headers        sender with the PE's room     senders         relaxed; see room_for in tag_send.c
- *   peer.returned, .matched    handlers                      senders         relaxed: windows may look smaller, never larger
+ *   peer.returned, .matched    handlers                      senders         relaxed: windows may seem smaller, never larger
  *   peer.line and what is in   under peer.lock               the same        spin.h; `offered` and removals: in handlers only
  *   it, .awaited
  *   peer.waits                 under peer.lock               senders         relaxed: a thread sees its own messages wait
@@ -41,7 +41,7 @@ struct shi_tag_data {
     size_t bytes; /* of all */
 };
 
-/* A message whose parts still come: to a request, or to memory of a message that nobody has asked for yet. */
+/* A message whose parts are still arriving: into a request, or into an unexpected message. */
 struct shi_tag_flow {
     struct shi_tag_flow *next;
     uint32_t id;
@@ -53,18 +53,18 @@ struct shi_tag_flow {
 struct shmemx_tag_request {
     struct shi_match_entry entry; /* of a receive that is posted, of a send that is kept; a send's key is set in any case */
     int done;
-    int owned;                    /* its owner has not given it back: by its owner alone */
+    int owned;                    /* its owner has not returned it to the pool; accessed by its owner only */
     int is_send, pe;              /* world PE: the receiver, or the sender; before a match it may be SHI_MATCH_ANY */
-    int posted;                   /* a receive that nothing has matched */
+    int posted;                   /* a receive that is unmatched */
     struct shi_tag_data data;
     shmemx_tag_status_t status;
-    uint64_t send;                /* of a receive: to be told FIN, or 0 */
+    uint64_t send;                /* of a receive: the send request for FIN, or 0 */
     struct shmemx_tag_request *next; /* of the free */
     /* send */
     uint32_t id;
-    int sync, started;            /* started: parts of it are gone */
+    int sync, started;            /* started: parts of it are sent */
     size_t at, end;               /* [at, end) is still to be sent */
-    uint64_t recv;                /* who asked for it; of an offered send: the query's seq */
+    uint64_t recv;                /* the receive that wants the payload; of an offered send: the query's seq */
     int headed;                   /* its header counts in peer.headers */
     int exposed;
     struct shi_am_src src;        /* of a receive: what it fetches */
@@ -74,18 +74,18 @@ struct shmemx_tag_request {
     struct shi_am_fetch fetch;
 };
 
-/* A message that no receive was posted for. */
+/* An unexpected message: it arrived before a matching receive was posted. */
 struct shmemx_tag_message {
     struct shi_match_entry entry;
     int pe;
     uint8_t kind;       /* enum shi_tag_kind */
-    uint8_t whole;      /* all parts are here */
+    uint8_t whole;      /* all parts have arrived */
     uint8_t held;       /* a header that counts in peer.held */
     uint8_t fetchable;  /* a header of memory that this PE can read */
     size_t total;
     size_t cost;        /* of the sender's window, 0 for a header */
-    uint64_t send;      /* to be told FIN, or 0 */
-    struct shmemx_tag_request *claimed; /* by a receive that waits for the parts */
+    uint64_t send;      /* the send request for FIN, or 0 */
+    struct shmemx_tag_request *claimed; /* the receive that waits for the parts */
     union {
         struct shi_am_src src;    /* of a header */
         struct shi_tag_flow flow; /* of an EAGER_LONG */
@@ -93,10 +93,10 @@ struct shmemx_tag_message {
     _Alignas(8) char payload[];
 };
 
-/* Sends to a PE that wait for room or a window, in the order of sending. */
+/* Sends to a PE that wait for a free message slot or a window, in the order of sending. */
 struct shi_tag_line {
     struct shi_match kept;
-    struct shmemx_tag_request *offered; /* one of them: it and those behind it stay until the receiver has answered */
+    struct shmemx_tag_request *offered; /* one of them: it and those behind it wait until the receiver has answered */
     struct shi_am_turn turn;
     int pe, queued;                     /* queued: turn is */
 };
@@ -107,20 +107,20 @@ struct shi_tag_want {
     int pe; /* world PE of the source, or SHI_MATCH_ANY */
 };
 
-/* What this PE and another have going. */
+/* The state between this PE and another. */
 struct shi_tag_peer {
     uint8_t lock;
     uint8_t waits;                      /* line is not empty */
-    uint8_t awaited;                    /* the receiver is to be told when a message is kept */
-    uint8_t open, probing, probed;      /* a claim is not yet answered; it is a probe's; the last answered one was */
-    uint8_t again;                      /* NEWS has come: claim for all receives once more */
+    uint8_t awaited;                    /* send NEWS to the receiver when a message is kept */
+    uint8_t open, probing, probed;      /* a claim is unanswered; it is a probe's; the last answered one was a probe's */
+    uint8_t again;                      /* NEWS has arrived: claim for all receives once more */
     uint32_t next_id, held;             /* held: its headers here that no receive has taken */
     size_t window, eager;               /* bytes: unexpected memory there for us; the longest eager message */
     uint64_t header_window;
-    uint64_t used, headers;             /* what we have sent */
-    uint64_t returned, matched;         /* what has been given back of it */
-    uint64_t owed;                      /* of its window at us, not yet told */
-    struct shi_tag_line *line;          /* made when a send first waits */
+    uint64_t used, headers;             /* bytes and headers that this PE has sent */
+    uint64_t returned, matched;         /* those of them that the receiver has freed */
+    uint64_t owed;                      /* bytes freed of its window here, CREDIT not yet sent */
+    struct shi_tag_line *line;          /* allocated when a send first waits */
     struct shi_tag_flow *flows;
     uint64_t asked, last;               /* the next receive to claim for; the last one of the open claim */
     struct shi_am_turn claim;
@@ -130,7 +130,7 @@ _Static_assert(sizeof(struct shi_tag_peer) == 2 * SHI_LINE_BYTES, "two lines for
 extern struct shi_tag {
     uint8_t lock;
     int up;
-    int full;                  /* PEs whose headers here fill their window: they may keep messages */
+    int full;                  /* number of PEs whose headers here fill their window: they may keep messages */
     struct shi_match posted, arrived;
     struct shi_tag_peer *peer; /* [n_pes] by world PE */
 } shi_tag;
@@ -148,28 +148,28 @@ static inline void shi_tag_start(const char *routine)
         shi_tag_start_slow(routine);
 }
 
-/* Messages that nobody received are gone. Progress has stopped. */
+/* Free all messages that were not received. Progress has stopped. */
 void shi_tag_down(void);
 
-/* A team has ended: so have its messages that were not received. */
+/* A team has ended: discard its messages that were not received. */
 void shi_tag_forget(const struct shmem_team *t);
 
-/* Send without a request: 1 when the message is gone, 0 when it takes more, and nothing was done. */
+/* Send without a request: 1 when the message is sent, 0 when it needs a request, and nothing was done. */
 int shi_tag_send_now(const struct shmem_team *t, const struct shi_tag_data *data, uint64_t tag, int pe);
 
-/* Fill in and start. r is the caller's until it is done. */
+/* Fill in and start the request. The caller keeps r until it is done. */
 void shi_tag_send(struct shmemx_tag_request *r, const struct shmem_team *t, const struct shi_tag_data *data, uint64_t tag,
                   int pe, int sync);
 void shi_tag_recv(struct shmemx_tag_request *r, const struct shi_tag_want *want, const struct shi_tag_data *data);
 void shi_tag_recv_message(struct shmemx_tag_request *r, struct shmemx_tag_message *m, const struct shi_tag_data *data);
 
-/* 1: there is a message that matches, and *status is the earliest's; with `taken` it is taken out into *taken. */
+/* 1: there is a message that matches, and *status describes the earliest; with `taken` it is moved to *taken. */
 int shi_tag_look(const struct shi_tag_want *want, struct shmemx_tag_message **taken, shmemx_tag_status_t *status);
 
-/* Take a receive back, if nothing has matched it. */
+/* Cancel a receive that nothing has matched. */
 void shi_tag_cancel(struct shmemx_tag_request *r);
 
-/* A request from the pool, and back. Dies without memory. */
+/* Take a request from the pool, and put it back. Dies without memory. */
 struct shmemx_tag_request *shi_tag_request_get(const char *routine);
 void shi_tag_request_put(struct shmemx_tag_request *r);
 
@@ -180,16 +180,16 @@ static inline int shi_tag_is_done(const struct shmemx_tag_request *r)
 
 /* ---- between the parts ------------------------------------------------------------------------------------------- */
 
-/* The result is in r: give it to its owner. */
+/* The result is in r: complete it for its owner. */
 static inline void shi_tag_complete(struct shmemx_tag_request *r)
 {
     __atomic_store_n(&r->done, 1, __ATOMIC_RELEASE); /* R1 */
 }
 
-/* The piece at `at` in one stretch: its address, and how long it is at most. */
+/* The contiguous piece at `at`: its address, and its length at most. */
 void *shi_tag_piece(const struct shi_tag_data *d, size_t at, size_t *bytes);
 
-/* Copy [at, + bytes) of a message out of its buffers, or into those that have room for it. */
+/* Copy [at, + bytes) of a message out of its buffers, or into them as far as they reach. */
 void shi_tag_gather_pieces(const struct shi_tag_data *d, size_t at, void *to, size_t bytes);
 void shi_tag_scatter_pieces(const struct shi_tag_data *d, size_t at, const void *from, size_t bytes);
 
@@ -212,10 +212,10 @@ static inline void shi_tag_scatter(const struct shi_tag_data *d, size_t at, cons
         shi_tag_scatter_pieces(d, at, from, bytes);
 }
 
-/* Send a note, now or as soon as there is room. */
+/* Send a note, now or as soon as a message slot is free. */
 void shi_tag_tell(int pe, const struct shi_tag_note *note);
 
-/* What the receiver's window has to bear for an eager message. */
+/* Bytes of the receiver's window that an eager message uses. */
 static inline size_t shi_tag_cost(size_t bytes)
 {
     return bytes + sizeof(struct shmemx_tag_message);
@@ -236,7 +236,7 @@ void shi_tag_on_part(int pe, const struct shi_tag_part *part, size_t bytes);
 /* A header has matched r, which is not posted any more. */
 void shi_tag_accept_header(struct shmemx_tag_request *r, int pe, const struct shi_tag_rts *rts);
 
-/* A header as a message that has not been received, in no list. NULL without memory. */
+/* Make an unexpected message of a header; it is in no list. NULL without memory. */
 struct shmemx_tag_message *shi_tag_message_of(int pe, const struct shi_tag_rts *rts);
 
 static inline struct shi_match_key shi_tag_key_of(const struct shi_tag_head *h)
@@ -246,7 +246,7 @@ static inline struct shi_match_key shi_tag_key_of(const struct shi_tag_head *h)
 
 /* ---- tag_claim.c: receives find what senders keep ---------------------------------------------------------------- */
 
-/* The PE's headers here fill its window: it may keep messages, and sends no more before one of these is taken. */
+/* The PE's headers here fill its window: it may keep messages, and sends none before one of these is matched. */
 static inline int shi_tag_is_full(const struct shi_tag_peer *p)
 {
     return p->held >= p->header_window;
@@ -256,7 +256,7 @@ static inline int shi_tag_is_full(const struct shi_tag_peer *p)
  * its messages. Not under a lock. */
 void shi_tag_claim(int pe);
 
-/* As shi_tag_look, among the messages that senders keep. Waits for their answers, which their progress engines give. */
+/* As shi_tag_look, among the messages that senders keep. Waits for their answers, which their progress engines send. */
 int shi_tag_look_kept(const struct shi_tag_want *want, struct shmemx_tag_message **taken, shmemx_tag_status_t *status);
 
 void shi_tag_on_offer(int pe, const struct shi_tag_offer *offer);

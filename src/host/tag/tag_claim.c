@@ -11,17 +11,17 @@
  *     kept before the offered message; the sender sends none behind an offered message.
  *   - Receives do not overtake: an offer that matches an earlier receive is refused. That receive was claimed for before
  *     the message was kept, so it is claimed for again.
- *   - Every receive is claimed for, and again when the sender keeps more: it tells so (NEWS) after it has answered a
- *     claim. The next round begins when the last receive has been claimed for, not at once, so that a sender that
- *     always keeps more does not make receives wait.
+ *   - Every receive is claimed for, and again when the sender keeps more messages after it has answered a claim: it sends
+ *     NEWS. The next round begins when the last receive has been claimed for, not at once, so that a sender that always
+ *     keeps more does not delay receives.
  *
  * At most one claim is open for each sender. A probe's claim has a single query and alternates with claims of receives. Its
  * offer is refused if a posted receive matches the message, or if a message that the probe accepts has arrived meanwhile;
  * a probe that does not take the message has its status from the offer, and refuses it.
  *
  *   word        written by           read by      order
- *   probing     under shi_tag.lock   the same     spin.h; the prober polls .key without: R1 -> A1 the answer is whole
- *   prober      probers              the same     spin.h; one asks at a time
+ *   probing     under shi_tag.lock   the same     spin.h; the prober polls .key without: R1 -> A1 the answer is here
+ *   prober      probers              the same     spin.h; one probes at a time
  *
  * Checked by test/model/tag_claim.pml.
  */
@@ -36,9 +36,9 @@
 
 static uint8_t prober;
 
-/* The probe that asks a sender. */
+/* The probe that is under way. */
 static struct {
-    const struct shi_match_key *key; /* NULL: it has been answered, or there is none */
+    const struct shi_match_key *key; /* NULL: it is answered, or there is none */
     int pe;                          /* the sender */
     int takes, found;
     struct shmemx_tag_message *taken;
@@ -85,7 +85,7 @@ static struct shi_tag_query query_of(const struct shi_match_key *k, uint64_t seq
     return (struct shi_tag_query){.tag = k->tag, .mask = k->mask, .seq = seq, .team = k->team};
 }
 
-/* Under the lock: what to ask PE pe now, how many; 0: nothing. Asking twice is the same as once. */
+/* Under the lock: fill in the next queries for PE pe. Their number, 0: none. Queries may be repeated. */
 static uint32_t fill(struct shi_tag_peer *p, int pe, struct shi_tag_query *q)
 {
     uint32_t n = 0;
@@ -105,7 +105,7 @@ static uint32_t fill(struct shi_tag_peer *p, int pe, struct shi_tag_query *q)
     return n;
 }
 
-/* The turn of a PE's claim, which is filled in once there is room. */
+/* Send a PE's claim, which is filled in once a message slot is free. */
 static int claim(struct shi_am_turn *turn)
 {
     struct shi_tag_peer *p = shi_container_of(turn, struct shi_tag_peer, claim);
@@ -135,7 +135,7 @@ static void claim_from(int pe)
     p->open = 1;
     shi_spin_unlock(&shi_tag.lock);
     if (is_open)
-        return; /* its answer brings the next */
+        return; /* its answer starts the next */
     p->claim.retry = claim;
     if (claim(&p->claim))
         shi_am_queue(pe, &p->claim);
@@ -168,8 +168,8 @@ static void end_probe(void)
     __atomic_store_n(&probing.key, NULL, __ATOMIC_RELEASE); /* R1 */
 }
 
-/* The open claim has been answered, and so has the offer that was the answer: the sender has one offer open at a time, and
- * has to know that it is taken before the FIN that a probe's program may bring about. */
+/* The open claim is answered, and so is the offer that was the answer: the sender has one offer open at a time, and TAKEN
+ * must reach it before the FIN that a probe's program may cause. */
 static void close_claim(int pe)
 {
     struct shi_tag_peer *p = &shi_tag.peer[pe];
@@ -201,8 +201,8 @@ void shi_tag_on_news(int pe)
     claim_from(pe);
 }
 
-/* Under the lock: the probe gets an offered message that no receive matches. 1: it takes it. */
-static int meet_probe(int pe, const struct shi_tag_rts *rts)
+/* Under the lock: offer a message that matches no receive to the probe. 1: the probe takes it. */
+static int offer_to_probe(int pe, const struct shi_tag_rts *rts)
 {
     if (shi_match_find(&shi_tag.arrived, probing.key))
         return 0;
@@ -230,7 +230,7 @@ void shi_tag_on_offer(int pe, const struct shi_tag_offer *offer)
         r->posted = 0;
         taken = 1;
     } else if (!r && p->probing) {
-        taken = meet_probe(pe, &offer->rts);
+        taken = offer_to_probe(pe, &offer->rts);
     }
     if (!p->probing)
         p->asked = offer->seq + 1;
@@ -244,7 +244,7 @@ void shi_tag_on_offer(int pe, const struct shi_tag_offer *offer)
 
 /* ---- probes ------------------------------------------------------------------------------------------------------ */
 
-/* Progress, without anything of the program's. */
+/* Make progress, without running functions of the program. */
 static void poll(unsigned *idle)
 {
     if (shi_progress_poll())
@@ -255,8 +255,8 @@ static void poll(unsigned *idle)
         sched_yield();
 }
 
-/* Ask one sender. */
-static int ask(int pe, const struct shi_match_key *key, int takes)
+/* Probe the messages that one sender keeps. 1: found. */
+static int probe(int pe, const struct shi_match_key *key, int takes)
 {
     struct shi_tag_peer *p = &shi_tag.peer[pe];
     unsigned idle = 0;
@@ -272,7 +272,7 @@ static int ask(int pe, const struct shi_match_key *key, int takes)
         poll(&idle);
         shi_spin_lock(&shi_tag.lock);
         if (!shi_tag_is_full(p) && !(p->open && p->probing))
-            end_probe(); /* what it keeps is coming by itself */
+            end_probe(); /* the sender sends what it keeps */
         shi_spin_unlock(&shi_tag.lock);
     }
     return probing.found;
@@ -285,7 +285,7 @@ int shi_tag_look_kept(const struct shi_tag_want *want, struct shmemx_tag_message
     while (!shi_spin_try(&prober))
         poll(&idle);
     for (int pe = next_full(want->pe == SHI_MATCH_ANY ? 0 : want->pe); !found && pe <= last; pe = next_full(pe + 1))
-        found = ask(pe, &want->key, taken != NULL);
+        found = probe(pe, &want->key, taken != NULL);
     if (found)
         *status = probing.status;
     if (taken)

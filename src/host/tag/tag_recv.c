@@ -1,4 +1,4 @@
-/* tag_recv.c - the receiver's side of tagged messages: what meets what, and how the payload comes. */
+/* tag_recv.c - the receiver's side of tagged messages: matching, and receiving the payload. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,13 +11,13 @@ struct arrival {
     int pe;
     const struct shi_tag_head *head;
     size_t total;
-    uint64_t send; /* to be told FIN, or 0 */
+    uint64_t send; /* the send request for FIN, or 0 */
     const char *payload;
     size_t have;   /* bytes of it */
     const struct shi_tag_rts *rts;
 };
 
-static struct shmemx_tag_request nobody; /* claims what is to be thrown away */
+static struct shmemx_tag_request discard; /* claims messages that are to be discarded */
 static uint64_t dead[SHI_SLOTS];         /* teams of a slot with numbers below this have ended; under shi_tag.lock */
 
 static struct arrival read_head(int pe, const void *msg, size_t bytes)
@@ -37,16 +37,17 @@ static struct arrival read_head(int pe, const void *msg, size_t bytes)
     return a;
 }
 
-/* ---- what is owed to the sender ---------------------------------------------------------------------------------- */
+/* ---- answers to the sender --------------------------------------------------------------------------------------- */
 
-static void tell_fin(int pe, uint64_t send)
+static void send_fin(int pe, uint64_t send)
 {
     const struct shi_tag_note note = {.kind = SHI_TAG_FIN, .send = send};
     if (send)
         shi_tag_tell(pe, &note);
 }
 
-/* Under the lock: so much of a window is free again. What is to be told now: a quarter of the window at a time. */
+/* Under the lock: `cost` bytes of a window are free again. Bytes for a CREDIT now, which is sent a quarter of the window at a
+ * time; else 0. */
 static uint64_t owe(int pe, size_t cost)
 {
     struct shi_tag_peer *p = &shi_tag.peer[pe];
@@ -58,23 +59,23 @@ static uint64_t owe(int pe, size_t cost)
     return now;
 }
 
-static void tell_credit(int pe, uint64_t bytes)
+static void send_credit(int pe, uint64_t bytes)
 {
     const struct shi_tag_note note = {.kind = SHI_TAG_CREDIT, .bytes = bytes};
     if (shi_unlikely(bytes))
         shi_tag_tell(pe, &note);
 }
 
-/* ---- the payload comes ------------------------------------------------------------------------------------------- */
+/* ---- the payload ------------------------------------------------------------------------------------------------- */
 
-static void meet(struct shmemx_tag_request *r, int pe, const struct shi_match_key *k, size_t total)
+static void set_match(struct shmemx_tag_request *r, int pe, const struct shi_match_key *k, size_t total)
 {
     r->pe = pe;
     r->status = (shmemx_tag_status_t){.tag = k->tag, .bytes = total, .source = k->source,
                                       .truncated = total > r->data.bytes};
 }
 
-/* Bytes of the message that the receive has room for. */
+/* Bytes of the message that fit the receive's buffers. */
 static size_t wanted(const struct shmemx_tag_request *r)
 {
     return r->status.bytes < r->data.bytes ? r->status.bytes : r->data.bytes;
@@ -82,11 +83,11 @@ static size_t wanted(const struct shmemx_tag_request *r)
 
 static void received(struct shmemx_tag_request *r)
 {
-    tell_fin(r->pe, r->send);
+    send_fin(r->pe, r->send);
     shi_tag_complete(r);
 }
 
-/* The rest cannot be fetched: have it sent. */
+/* The rest cannot be fetched: request it by CLEAR. */
 static void ask_for_rest(struct shmemx_tag_request *r)
 {
     size_t at = r->flow.got;
@@ -96,7 +97,7 @@ static void ask_for_rest(struct shmemx_tag_request *r)
     shi_tag_tell(r->pe, &note);
 }
 
-/* Fetch what is missing, piece by piece. 0: all there; -EINPROGRESS: r is the transport's; another -errno. */
+/* Fetch the rest, piece by piece. 0: complete; -EINPROGRESS: `fetched` will be called; another -errno. */
 static int fetch(struct shmemx_tag_request *r)
 {
     size_t want = wanted(r), some;
@@ -145,8 +146,8 @@ static void fetched(struct shi_am_fetch *f, int err)
     start_fetch(r);
 }
 
-/* A header has met r. */
-static void take_ready(struct shmemx_tag_request *r, uint64_t send, int fetchable, const struct shi_am_src *src)
+/* A header has matched r. */
+static void receive_header(struct shmemx_tag_request *r, uint64_t send, int fetchable, const struct shi_am_src *src)
 {
     r->send = send;
     r->flow.got = 0;
@@ -169,11 +170,11 @@ static void begin_flow(struct shi_tag_flow *f, const struct arrival *a, struct s
     p->flows = f;
 }
 
-/* A message whose parts were still coming is whole: r, which waits for it, gets it. */
-static void give(struct shmemx_tag_request *r, struct shmemx_tag_message *m)
+/* All parts of an unexpected message have arrived: deliver it to r, which has claimed it. */
+static void deliver(struct shmemx_tag_request *r, struct shmemx_tag_message *m)
 {
-    if (r == &nobody) {
-        tell_fin(m->pe, m->send);
+    if (r == &discard) {
+        send_fin(m->pe, m->send);
         free(m);
         return;
     }
@@ -195,7 +196,7 @@ static void end_flow(struct shi_tag_flow *f)
     struct shmemx_tag_request *r = m->claimed;
     shi_spin_unlock(&shi_tag.lock);
     if (r)
-        give(r, m);
+        deliver(r, m);
 }
 
 void shi_tag_on_part(int pe, const struct shi_tag_part *part, size_t bytes)
@@ -203,7 +204,7 @@ void shi_tag_on_part(int pe, const struct shi_tag_part *part, size_t bytes)
     const char *payload = (const char *)(part + 1);
     struct shmemx_tag_request *r = (struct shmemx_tag_request *)part->recv;
     bytes -= sizeof *part;
-    if (r) { /* the sender is done with us, and needs no FIN */
+    if (r) { /* sent for a CLEAR: the sender needs no FIN */
         shi_tag_scatter(&r->data, part->at, payload, bytes);
         r->flow.got += bytes;
         if (r->flow.got == r->flow.total)
@@ -227,13 +228,13 @@ void shi_tag_on_part(int pe, const struct shi_tag_part *part, size_t bytes)
     }
 }
 
-/* ---- a message meets a receive ----------------------------------------------------------------------------------- */
+/* ---- matching ---------------------------------------------------------------------------------------------------- */
 
 void shi_tag_accept_header(struct shmemx_tag_request *r, int pe, const struct shi_tag_rts *rts)
 {
     const struct shi_match_key k = shi_tag_key_of(&rts->head.head);
-    meet(r, pe, &k, rts->head.total);
-    take_ready(r, rts->head.send, rts->fetchable != 0, &rts->src);
+    set_match(r, pe, &k, rts->head.total);
+    receive_header(r, rts->head.send, rts->fetchable != 0, &rts->src);
 }
 
 static void accept(struct shmemx_tag_request *r, const struct arrival *a)
@@ -243,7 +244,7 @@ static void accept(struct shmemx_tag_request *r, const struct arrival *a)
         return;
     }
     const struct shi_match_key k = shi_tag_key_of(a->head);
-    meet(r, a->pe, &k, a->total);
+    set_match(r, a->pe, &k, a->total);
     r->send = a->send;
     shi_tag_scatter(&r->data, 0, a->payload, a->have);
     if (a->head->kind == SHI_TAG_EAGER_LONG)
@@ -252,7 +253,8 @@ static void accept(struct shmemx_tag_request *r, const struct arrival *a)
         received(r);
 }
 
-/* A header without payload, or any other message, whose payload the caller fills in. NULL without memory. */
+/* A new unexpected message: of a header (rts), or else with room for the payload, which the caller fills in. NULL without
+ * memory. */
 static struct shmemx_tag_message *new_message(int pe, const struct shi_tag_head *h, size_t total, uint64_t send,
                                               const struct shi_tag_rts *rts)
 {
@@ -281,7 +283,7 @@ struct shmemx_tag_message *shi_tag_message_of(int pe, const struct shi_tag_rts *
     return new_message(pe, &rts->head.head, rts->head.total, rts->head.send, rts);
 }
 
-/* Under the lock: a header more, or less, of those that PE pe may have here. */
+/* Under the lock: one more, or one fewer, of the PE's unmatched headers here. */
 static void hold(struct shmemx_tag_message *m)
 {
     m->held = 1;
@@ -294,7 +296,7 @@ static void release(struct shmemx_tag_message *m)
     m->held = 0;
 }
 
-/* Under the lock: nobody waits for it, keep it. The sender's window has room for it, so there is memory. */
+/* Under the lock: store an unexpected message. It is within the sender's window, so there should be memory. */
 static void keep(const struct arrival *a)
 {
     struct shmemx_tag_message *m = new_message(a->pe, a->head, a->total, a->send, a->rts);
@@ -333,11 +335,11 @@ void shi_tag_on_head(int pe, const void *msg, size_t bytes)
     if (r)
         accept(r, &a);
     else if (gone)
-        tell_fin(pe, a.send);
-    tell_credit(pe, credit);
+        send_fin(pe, a.send);
+    send_credit(pe, credit);
 }
 
-/* Under the lock: take a message out. What is to be told to its sender. */
+/* Under the lock: take a message out. Bytes for a CREDIT, as from owe. */
 static uint64_t take(struct shmemx_tag_message *m)
 {
     shi_match_remove(&shi_tag.arrived, &m->entry);
@@ -350,9 +352,9 @@ void shi_tag_recv_message(struct shmemx_tag_request *r, struct shmemx_tag_messag
 {
     r->data = *data;
     r->posted = 0;
-    meet(r, m->pe, &m->entry.key, m->total);
+    set_match(r, m->pe, &m->entry.key, m->total);
     if (m->kind == SHI_TAG_READY) {
-        if (m->held) { /* a probe has taken it, and it counted until now */
+        if (m->held) { /* a probe has taken it, but it still counts */
             shi_spin_lock(&shi_tag.lock);
             release(m);
             shi_spin_unlock(&shi_tag.lock);
@@ -361,7 +363,7 @@ void shi_tag_recv_message(struct shmemx_tag_request *r, struct shmemx_tag_messag
         int fetchable = m->fetchable;
         const struct shi_am_src src = m->src;
         free(m);
-        take_ready(r, send, fetchable, &src);
+        receive_header(r, send, fetchable, &src);
         return;
     }
     shi_spin_lock(&shi_tag.lock);
@@ -369,7 +371,7 @@ void shi_tag_recv_message(struct shmemx_tag_request *r, struct shmemx_tag_messag
     m->claimed = r;
     shi_spin_unlock(&shi_tag.lock);
     if (whole)
-        give(r, m);
+        deliver(r, m);
 }
 
 void shi_tag_recv(struct shmemx_tag_request *r, const struct shi_tag_want *want, const struct shi_tag_data *data)
@@ -394,7 +396,7 @@ void shi_tag_recv(struct shmemx_tag_request *r, const struct shi_tag_want *want,
     shi_spin_unlock(&shi_tag.lock);
     if (m)
         shi_tag_recv_message(r, m, data);
-    tell_credit(pe, credit);
+    send_credit(pe, credit);
     if (shi_unlikely(claims))
         shi_tag_claim(want->pe);
 }
@@ -413,7 +415,7 @@ static int look(const struct shi_tag_want *want, struct shmemx_tag_message **tak
     }
     *full = shi_tag.full;
     shi_spin_unlock(&shi_tag.lock);
-    tell_credit(pe, credit);
+    send_credit(pe, credit);
     if (taken)
         *taken = m;
     return m != NULL;
@@ -424,7 +426,7 @@ int shi_tag_look(const struct shi_tag_want *want, struct shmemx_tag_message **ta
     int full;
     if (look(want, taken, status, &full))
         return 1;
-    /* What arrives while the senders are asked comes before what they keep. */
+    /* Messages that arrive during the claims precede those that senders keep. */
     return shi_unlikely(full) && (shi_tag_look_kept(want, taken, status) || look(want, taken, status, &full));
 }
 
@@ -444,7 +446,7 @@ void shi_tag_cancel(struct shmemx_tag_request *r)
 
 /* ---- the end of a team ------------------------------------------------------------------------------------------- */
 
-/* Under the lock: the next message of a team that has ended, taken out; *credit is to be told. */
+/* Under the lock: take out the next message of a team that has ended; *credit: bytes for a CREDIT. */
 static struct shmemx_tag_message *take_dead(uint64_t team, uint64_t *credit)
 {
     struct shi_match_entry *e = shi_tag.arrived.first;
@@ -457,14 +459,14 @@ static struct shmemx_tag_message *take_dead(uint64_t team, uint64_t *credit)
     if (m->held)
         release(m);
     if (!m->whole)
-        m->claimed = &nobody;
+        m->claimed = &discard;
     return m;
 }
 
 void shi_tag_forget(const struct shmem_team *t)
 {
     shi_spin_lock(&shi_tag.lock);
-    dead[t->index] = t->number + 1; /* also where no message has come yet */
+    dead[t->index] = t->number + 1; /* also if no message has arrived yet */
     shi_spin_unlock(&shi_tag.lock);
     while (shi_tag.up) {
         uint64_t credit = 0;
@@ -476,7 +478,7 @@ void shi_tag_forget(const struct shmem_team *t)
         if (!m)
             return;
         if (whole)
-            give(&nobody, m);
-        tell_credit(pe, credit);
+            deliver(&discard, m);
+        send_credit(pe, credit);
     }
 }

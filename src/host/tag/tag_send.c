@@ -1,5 +1,5 @@
-/* tag_send.c - the sender's side of tagged messages: what goes at once, what is kept until there is room, a window, or a
- * receiver that asks for it. */
+/* tag_send.c - the sender's side of tagged messages: send at once, or keep a message until a message slot and a window are
+ * free or the receiver claims it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,9 +7,9 @@
 #include "host/tag/tag.h"
 #include "host/util/log.h"
 
-/* What became of a send. Once it is ANSWERED, FIN or CLEAR may be handled on another thread, and r is no longer ours; in a
- * turn it still is, because no handler runs meanwhile. */
-enum { GONE, ANSWERED, NO_WINDOW = -ENOBUFS /* a header more than the receiver keeps */ };
+/* The state of a send. ANSWERED: FIN or CLEAR completes it, perhaps at once on another thread, so r must not be accessed any
+ * more; except in a retry, during which no handler runs. */
+enum { GONE, ANSWERED, NO_WINDOW = -ENOBUFS /* the receiver's limit of headers is reached */ };
 
 static struct shi_tag_head head_of(const struct shmemx_tag_request *r, enum shi_tag_kind kind)
 {
@@ -23,7 +23,8 @@ static struct shi_tag_long_head long_head_of(const struct shmemx_tag_request *r,
                                       .send = r->sync || kind >= SHI_TAG_READY ? (uint64_t)r : 0};
 }
 
-/* Counters of a peer change between begin and end, where one thread at a time is: plain additions, read by others. */
+/* Counters of a peer change between shi_am_begin and end, where one thread is at a time, so a plain addition is enough;
+ * others read them. */
 static void count(uint64_t *counter, uint64_t n)
 {
     __atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
@@ -34,14 +35,14 @@ static uint64_t unreturned(const uint64_t *given, const uint64_t *back)
     return __atomic_load_n(given, __ATOMIC_RELAXED) - __atomic_load_n(back, __ATOMIC_RELAXED);
 }
 
-/* Is there room in its unexpected memory? Threads that ask at the same time may overdraw it by a message each. */
+/* 1: the window has room. Threads that send at the same time may overdraw it by one message each. */
 static int has_window(const struct shi_tag_peer *p, size_t bytes)
 {
     return unreturned(&p->used, &p->returned) + shi_tag_cost(bytes) <= p->window;
 }
 
-/* The payload, behind a head of so many bytes, which the caller writes next. A receiver looks at the first line of a
- * message all the time, and takes it away from a sender who is not done with it: that line is written last. */
+/* Write the payload behind a head of `head` bytes, which the caller writes next. A receiver polls the first cache line of a
+ * message, and each poll takes the line away from the sender: so that line is written last. */
 static void fill(char *room, size_t head, const struct shi_tag_data *d)
 {
     size_t bytes = d->bytes, first = SHI_AM_SHORT_BYTES - head;
@@ -53,7 +54,7 @@ static void fill(char *room, size_t head, const struct shi_tag_data *d)
     shi_tag_gather(d, 0, room + head, bytes);
 }
 
-/* ---- one active message each: GONE, ANSWERED, or -EAGAIN when there is no room for it ---------------------------- */
+/* ---- one active message each: GONE, ANSWERED, or -EAGAIN when no message slot is free ---------------------------- */
 
 static int send_eager(struct shmemx_tag_request *r, struct shi_tag_peer *p)
 {
@@ -72,7 +73,7 @@ static int send_eager(struct shmemx_tag_request *r, struct shi_tag_peer *p)
     return sync ? ANSWERED : GONE;
 }
 
-/* What is left of [at, end), in parts. The receiver answers a synchronous send after the last of them. */
+/* Send the rest of [at, end), in parts. The receiver answers a synchronous send after the last one. */
 static int send_parts(struct shmemx_tag_request *r)
 {
     int pe = r->pe, sync = r->sync && !r->recv;
@@ -136,7 +137,7 @@ static int send_header(struct shmemx_tag_request *r, struct shi_tag_peer *p)
     return ANSWERED;
 }
 
-/* Send what can go. GONE, ANSWERED, -EAGAIN or NO_WINDOW. */
+/* Send the message, or its header. GONE, ANSWERED, -EAGAIN or NO_WINDOW. */
 static int send_on(struct shmemx_tag_request *r, struct shi_tag_peer *p)
 {
     size_t bytes = r->data.bytes;
@@ -154,7 +155,7 @@ static void finish(struct shmemx_tag_request *r)
     shi_tag_complete(r);
 }
 
-/* The rest of what has begun, in a turn of its own. */
+/* Retry: send the remaining parts. */
 static int send_rest(struct shi_am_turn *turn)
 {
     struct shmemx_tag_request *r = shi_container_of(turn, struct shmemx_tag_request, turn);
@@ -170,10 +171,10 @@ static void queue_rest(struct shmemx_tag_request *r)
     shi_am_queue(r->pe, &r->turn);
 }
 
-/* ---- the line of those that wait for a PE ------------------------------------------------------------------------ */
+/* ---- the line of sends that wait for a PE ------------------------------------------------------------------------ */
 
-/* The first that may go, or NULL, which ends the line's turn. An offered message and those behind it wait for the answer: a
- * later one might match the same receive, or, if the offer is refused, one that must get the offered message first. */
+/* The first send that may go, or NULL, which ends the line's retry. An offered message and those behind it wait for the
+ * answer: a later one might match the same receive, or, if the offer is refused, one that must get the offered one first. */
 static struct shmemx_tag_request *first_in_line(struct shi_tag_peer *p)
 {
     struct shi_tag_line *l = p->line;
@@ -198,7 +199,7 @@ static void leave_line(struct shi_tag_peer *p, struct shmemx_tag_request *r)
     shi_spin_unlock(&p->lock);
 }
 
-/* Without a window FIN, CREDIT or an answer to an offer queues the line again. Their handlers do not run during a turn. */
+/* No window: FIN, CREDIT or an answer to an offer queues the line again. Their handlers do not run during a retry. */
 static void rest_line(struct shi_tag_peer *p)
 {
     shi_spin_lock(&p->lock);
@@ -206,7 +207,7 @@ static void rest_line(struct shi_tag_peer *p)
     shi_spin_unlock(&p->lock);
 }
 
-/* The turn of a PE's line. While it runs no other send gets room; later sends stand in line. */
+/* Retry: send from a PE's line. Meanwhile other sends to the PE get no message slot; they join the line. */
 static int send_line(struct shi_am_turn *turn)
 {
     struct shi_tag_line *l = shi_container_of(turn, struct shi_tag_line, turn);
@@ -222,7 +223,7 @@ static int send_line(struct shi_am_turn *turn)
         leave_line(p, r);
         if (what == GONE)
             finish(r);
-        if (what == -EAGAIN) { /* its rest first, then the line */
+        if (what == -EAGAIN) { /* its remaining parts first, then the line */
             queue_rest(r);
             shi_am_queue(l->pe, turn);
             return 0;
@@ -231,7 +232,7 @@ static int send_line(struct shi_am_turn *turn)
     return 0;
 }
 
-/* Under the lock: the PE's line, made at first use. */
+/* Under the lock: the PE's line, allocated at first use. */
 static struct shi_tag_line *line_of(struct shi_tag_peer *p, int pe)
 {
     if (p->line)
@@ -263,7 +264,7 @@ static void stand_in_line(struct shi_tag_peer *p, struct shmemx_tag_request *r)
         shi_tag_tell(pe, &news);
 }
 
-/* A window has opened, or an offer was answered. */
+/* The window has grown, or an offer was answered: retry the line. */
 static void wake_line(struct shi_tag_peer *p, int pe)
 {
     if (shi_likely(!__atomic_load_n(&p->waits, __ATOMIC_RELAXED)))
@@ -315,7 +316,7 @@ void shi_tag_send(struct shmemx_tag_request *r, const struct shmem_team *t, cons
             shi_tag_complete(r);
         if (what >= 0)
             return;
-        if (r->started) { /* its head has gone */
+        if (r->started) { /* its head is sent */
             queue_rest(r);
             return;
         }
@@ -325,7 +326,7 @@ void shi_tag_send(struct shmemx_tag_request *r, const struct shmem_team *t, cons
 
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
 
-/* The header is no longer among the unmatched. */
+/* The header is matched: it no longer counts in the window. */
 static void matched(struct shmemx_tag_request *r)
 {
     struct shi_tag_peer *p = &shi_tag.peer[r->pe];
@@ -365,7 +366,7 @@ void shi_tag_on_credit(int pe, const struct shi_tag_note *note)
 
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
 
-/* Send the offer of a message; also its turn. */
+/* Send the offer of a message; also its retry. */
 static int offer(struct shi_am_turn *turn)
 {
     struct shmemx_tag_request *r = shi_container_of(turn, struct shmemx_tag_request, turn);
@@ -393,7 +394,7 @@ void shi_tag_on_claim(int pe, const struct shi_tag_claim *claim)
     }
     if (r)
         p->line->offered = r;
-    p->awaited = 1; /* a later message may match a query that has found nothing */
+    p->awaited = 1; /* a later message may match a query that has no match now */
     shi_spin_unlock(&p->lock);
     if (!r) {
         shi_tag_tell(pe, &none);
@@ -414,7 +415,7 @@ static void answered(int pe)
 void shi_tag_on_taken(int pe, const struct shi_tag_note *note)
 {
     struct shmemx_tag_request *r = (struct shmemx_tag_request *)note->send;
-    leave_line(&shi_tag.peer[pe], r); /* FIN or CLEAR is to come */
+    leave_line(&shi_tag.peer[pe], r); /* FIN or CLEAR will follow */
     answered(pe);
 }
 

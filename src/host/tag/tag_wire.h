@@ -1,7 +1,8 @@
 /*
- * tag_wire.h - what tagged messages say to each other through active messages, all of id SHI_AM_TAG.
+ * tag_wire.h - the wire format of tagged messages: active messages of id SHI_AM_TAG.
  *
- * Every one begins with its kind, in one byte. `send` and `recv` are requests of the PE that is told so: it gets back what it gave.
+ * Each begins with its kind, in one byte. `send` and `recv` identify requests of the PE that receives the message: it sent
+ * them before.
  */
 #ifndef SHI_TAG_WIRE_H
 #define SHI_TAG_WIRE_H
@@ -11,18 +12,18 @@
 
 enum shi_tag_kind {
     SHI_TAG_EAGER,      /* head, payload */
-    SHI_TAG_EAGER_SYNC, /* long head without total, payload: FIN when it has matched */
+    SHI_TAG_EAGER_SYNC, /* long head without total, payload; answered by FIN when it has matched */
     SHI_TAG_EAGER_LONG, /* long head, the first of the payload; the rest follows in parts */
-    SHI_TAG_READY,      /* rts: the receiver fetches the payload, then FIN; or asks for it (CLEAR) */
-    SHI_TAG_PART,       /* part, more payload of an EAGER_LONG, or what was asked for */
+    SHI_TAG_READY,      /* rts: the receiver fetches the payload and sends FIN, or requests it by CLEAR */
+    SHI_TAG_PART,       /* part, more payload of an EAGER_LONG, or of a CLEAR */
     SHI_TAG_FIN,        /* note: send has been received, or, if it was eager, has matched */
     SHI_TAG_CLEAR,      /* note: send the payload in parts */
-    SHI_TAG_CREDIT,     /* note: `bytes` of unexpected memory are free again */
-    SHI_TAG_CLAIM,      /* claim: the receiver looks for a message that the sender keeps; answered by OFFER or NONE */
+    SHI_TAG_CREDIT,     /* note: `bytes` of the window are free again */
+    SHI_TAG_CLAIM,      /* claim: the receiver requests a message that the sender keeps; answered by OFFER or NONE */
     SHI_TAG_OFFER,      /* offer: answered by TAKEN or REFUSED */
     SHI_TAG_NONE,       /* note: nothing kept matches the claim */
     SHI_TAG_TAKEN,      /* note: the offered send has matched */
-    SHI_TAG_REFUSED,    /* note: it has not; it stays where it was among those kept */
+    SHI_TAG_REFUSED,    /* note: it has not; the sender keeps it in its place */
     SHI_TAG_NEWS        /* note: the sender keeps messages that came after its last answer to a claim */
 };
 
@@ -30,7 +31,7 @@ struct shi_tag_head {
     uint64_t kind : 8;
     uint64_t team : SHI_TEAM_NUMBER_BITS;
     int32_t source; /* PE of the team */
-    uint32_t id;    /* of an EAGER_LONG, whose parts have it too */
+    uint32_t id;    /* of an EAGER_LONG and its parts */
     uint64_t tag;
 };
 _Static_assert(sizeof(struct shi_tag_head) == 24, "32 bytes of payload fit into a line with it");
@@ -38,18 +39,18 @@ _Static_assert(sizeof(struct shi_tag_head) == 24, "32 bytes of payload fit into 
 struct shi_tag_long_head {
     struct shi_tag_head head;
     uint64_t total; /* bytes of the message */
-    uint64_t send;  /* 0: no FIN, please */
+    uint64_t send;  /* 0: no FIN */
 };
 _Static_assert(sizeof(struct shi_tag_long_head) == 40, "no padding");
 
 struct shi_tag_rts {
     struct shi_tag_long_head head;
-    uint64_t fetchable; /* 0: src is empty, only CLEAR gets the payload */
+    uint64_t fetchable; /* 0: src is empty, the payload needs CLEAR */
     struct shi_am_src src;
 };
 _Static_assert(sizeof(struct shi_tag_rts) == 80, "no padding");
 
-/* Receives that have found nothing, in the order of posting. */
+/* Unmatched receives, in the order of posting. */
 enum { SHI_TAG_QUERIES = 32 };
 struct shi_tag_query {
     uint64_t tag, mask;
@@ -65,7 +66,7 @@ struct shi_tag_claim {
 };
 _Static_assert(sizeof(struct shi_tag_query) == 32 && sizeof(struct shi_tag_claim) == 1032, "no padding");
 
-/* The first message kept that matches a query, of the first query that one matches. */
+/* The first kept message that matches the first query that has a match. */
 struct shi_tag_offer {
     struct shi_tag_rts rts;
     uint64_t seq; /* the query's */
