@@ -16,7 +16,8 @@
 #include <string.h>
 
 #include "host/boot/boot.h"
-#include "host/net/stream_wire.h"
+#include "host/net/batch.h"
+#include "host/net/stream_rx.h"
 #include "../tap.h"
 
 enum { PES = 3, LANES = 2, WIRE = 96 };

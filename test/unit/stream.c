@@ -394,7 +394,7 @@ static void message(int pe, int to)
 static void ping(struct shi_lane *l, int to)
 {
     pthread_mutex_lock(&l->net->lock);
-    shi_stream_send_open(l, to, ACK_NOW);
+    shi_batch_send(l, to, ACK_NOW);
     pthread_mutex_unlock(&l->net->lock);
 }
 
@@ -545,9 +545,9 @@ static void play(const struct shi_net_limits *limits, long steps, long failing, 
     fabric_open(limits, seed, own);
     fabric.failing = failing;
     fabric.late = late;
-    for (int pe = 0; pe < PES; pe++) /* as after 2^31 and 2^32 looks at streams that wait for room */
+    for (int pe = 0; pe < PES; pe++) /* as after 2^31 and 2^32 tries of streams that wait for room */
         for (int lane = 0; lane < LANES; lane++)
-            fabric.net[pe].lane[lane]->turn = lane ? UINT_MAX - 100 : INT_MAX - 100;
+            fabric.net[pe].lane[lane]->failed_retries = lane ? UINT_MAX - 100 : INT_MAX - 100;
     for (long i = 0; i < steps; i += PHASE) {
         new_phase();
         for (int k = 0; k < PHASE; k++)

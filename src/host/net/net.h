@@ -53,7 +53,7 @@ struct shi_net_lane {
 };
 
 enum { SHI_NET_SAW = 1, SHI_NET_WAW = 2 };
-enum { SHI_NET_MESSAGE_BYTES = 16384 }; /* the longest message */
+enum { SHI_NET_MESSAGE_BYTES = 16384, SHI_NET_LANES = 8 }; /* the longest message; the most lanes */
 
 /* Constants after up. */
 struct shi_net_limits {

@@ -25,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_SHIMS = 8, HELD = 2048 };
+enum { HELD = 2048 };
 
 static struct {
     long delay, reorder, again, rma, error, receive, rest, lanes, window, unordered;
@@ -62,7 +62,7 @@ struct shim {
     long looks;
 };
 
-static struct shim *shims[MAX_SHIMS];
+static struct shim *shims[SHI_NET_LANES];
 static const struct fi_ops_domain *real_domain;
 static int n_shims;
 static long posts, transfers, completions, receives, waits, endpoints;
@@ -261,7 +261,7 @@ void shi_net_fault_domain(struct fid_domain *domain)
 void shi_net_fault_on(struct fid_ep *ep, struct fid_cq *cq)
 {
     if (!(fault.delay || fault.reorder || fault.again || fault.rma || fault.error || fault.receive || fault.rest ||
-          fault.unordered) || n_shims == MAX_SHIMS)
+          fault.unordered) || n_shims == SHI_NET_LANES)
         return;
     struct shim *s = calloc(1, sizeof *s);
     if (!s)

@@ -26,7 +26,7 @@
 #include "host/net/ofi_fd.h"
 #include "host/util/log.h"
 
-enum { MAX_LANES = 8, RECVS = 64, POOL = 64, EVENTS = 16, PEER_CAP = 64, LANE_CAP = 1024 };
+enum { RECVS = 64, POOL = 64, EVENTS = 16, PEER_CAP = 64, LANE_CAP = 1024 };
 
 struct line {
     struct shi_net_req *head, *tail;
@@ -54,9 +54,9 @@ static struct fid_domain *domain;
 static struct fid_av *av;
 static fi_addr_t *address_of; /* [n_pes] */
 static int n_pes;
-static struct lane lanes[MAX_LANES];
+static struct lane lanes[SHI_NET_LANES];
 static int n_lanes, can_rest; /* lane 0's queue has a wait */
-static struct shi_net_req pool[MAX_LANES][POOL];
+static struct shi_net_req pool[SHI_NET_LANES][POOL];
 static struct recv *recvs, *idle_recvs;
 static pthread_mutex_t receiving = PTHREAD_MUTEX_INITIALIZER, opening = PTHREAD_MUTEX_INITIALIZER;
 static shi_net_arrive *arrive;
@@ -133,7 +133,7 @@ static int open_lane(int i)
 
 static struct shi_net_lane *lane(int i)
 {
-    static int most = MAX_LANES;
+    static int most = SHI_NET_LANES;
     pthread_mutex_lock(&opening);
     int rc = i >= n_lanes && n_lanes < most ? open_lane(n_lanes) : 0;
     if (rc) {

@@ -45,13 +45,12 @@ struct shi_blocks {
     int64_t stride;
 };
 
-/* Where a reply goes: blocks of `block` bytes every `stride`, `left` bytes in all. Filled by the caller of a fetching
- * routine, which keeps it until done(self); with done NULL it is one of the lane's own and only quiet tells. */
+/* Where a reply goes: blocks of `block` bytes every `stride`. Filled by the caller of a fetching routine, which keeps it
+ * until done(self). With done NULL it is copied, and quiet waits for it. */
 struct shi_reply {
     char *to;
     size_t block;
     ptrdiff_t stride;
-    size_t left;
     void (*done)(struct shi_reply *self);
 };
 

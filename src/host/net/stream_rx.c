@@ -4,6 +4,8 @@
  * Runs inside the transport's poll, on one thread at a time, without a lane's lock. What it changes of a lane (acked,
  * callbacks, replies) it changes under that lock.
  */
+#include "host/net/stream_rx.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +13,7 @@
 
 #include "host/net/am_far.h"
 #include "host/net/amo_word.h"
-#include "host/net/stream_wire.h"
+#include "host/net/batch.h"
 #include "host/util/log.h"
 
 #define NET (shi_stream_net.ops)
@@ -66,29 +68,29 @@ static void load(int region, void *to, const char *from, size_t bytes)
 static void *begin_reply(const struct head *h, uint64_t cookie, size_t bytes)
 {
     struct shi_lane *l = shi_stream_net.lane[0];
-    pthread_mutex_lock(&l->net->lock);
+    shi_lane_lock(l);
     struct record r = {.op = OP_REPLY, .what = (uint8_t)h->lane, .bytes = (uint32_t)bytes, .off = cookie};
-    return shi_stream_append(l, (int)h->pe, &r, 1);
+    return shi_batch_append(l, (int)h->pe, &r, 1);
 }
 
 static void send_reply(const struct head *h)
 {
     struct shi_lane *l = shi_stream_net.lane[0];
-    shi_stream_commit(l, (int)h->pe, 0);
-    pthread_mutex_unlock(&l->net->lock);
+    shi_batch_commit(l, (int)h->pe, 0);
+    shi_lane_unlock(l);
 }
 
 /* Whose reply it is, NULL: nobody's; the number is free again. */
 static struct shi_reply *claim(struct shi_lane *l, uint64_t cookie, struct shi_reply *copy)
 {
-    pthread_mutex_lock(&l->net->lock);
+    shi_lane_lock(l);
     struct shi_reply *r = l->reply[cookie];
     if (r) {
         *copy = *r;
         l->reply[cookie] = NULL;
         l->free_reply[l->n_free_replies++] = (int)cookie;
     }
-    pthread_mutex_unlock(&l->net->lock);
+    shi_lane_unlock(l);
     return r;
 }
 
@@ -111,7 +113,7 @@ static void take_reply(const struct record *r, const void *payload)
     if (copy.done)
         copy.done(mine);
     else
-        __atomic_fetch_sub(&l->fetching, 1, __ATOMIC_RELEASE);
+        __atomic_fetch_sub(&l->fetching, 1, __ATOMIC_RELEASE); /* R2 */
 }
 
 /* ---- records ------------------------------------------------------------------------------------------------------------ */
@@ -165,29 +167,25 @@ static void apply(const struct head *h, const struct record *r)
 
 /* ---- acknowledgements --------------------------------------------------------------------------------------------------- */
 
-static void owe(const struct head *h)
+static void queue_ack(const struct head *h)
 {
-    struct heard *x = &shi_stream_net.heard[h->pe];
-    if (!x->owed_at)
-        shi_stream_net.owed[shi_stream_net.n_owed++] = (int)h->pe;
-    x->owed_at = shi_stream_net.looks;
-    x->now |= (h->flags & ACK_NOW) != 0;
-    __atomic_fetch_or(&x->owed_lanes, 1U << h->lane, __ATOMIC_RELEASE); /* R3 */
+    if (shi_acks_queue(&shi_stream_net.heard[h->pe].acks, h->lane, h->flags, shi_stream_net.polls))
+        shi_stream_net.ack_queue[shi_stream_net.n_ack_queue++] = (int)h->pe;
 }
 
-/* What our stream to that PE has seen applied; those who waited for it are told. */
+/* That PE has applied our messages up to h->ack. */
 static void take_ack(const struct head *h)
 {
     if (h->ack_lane >= shi_stream_n_lanes())
         return;
     struct shi_lane *l = shi_stream_net.lane[h->ack_lane];
     struct stream *s = &l->to[h->pe];
-    struct shi_after *told = NULL, **end = &told;
-    if (h->ack <= __atomic_load_n(&s->acked, __ATOMIC_RELAXED))
+    struct shi_after *ready = NULL, **end = &ready;
+    if (!shi_order_is_news(&s->order, h->ack))
         return;
-    pthread_mutex_lock(&l->net->lock);
-    __atomic_store_n(&s->acked, h->ack, __ATOMIC_RELAXED);
-    while (s->after && s->after->seq <= s->acked) {
+    shi_lane_lock(l);
+    shi_order_acked(&s->order, h->ack);
+    while (s->after && s->after->seq <= h->ack) {
         *end = s->after;
         end = &s->after->next;
         s->after = s->after->next;
@@ -195,37 +193,34 @@ static void take_ack(const struct head *h)
     *end = NULL;
     if (!s->after)
         s->last_after = NULL;
-    pthread_mutex_unlock(&l->net->lock);
-    while (told) {
-        struct shi_after *a = told;
-        told = a->next;
+    shi_lane_unlock(l);
+    while (ready) {
+        struct shi_after *a = ready;
+        ready = a->next;
         a->done(a);
     }
 }
 
-/* Acknowledge what is asked for now, and what was asked for before the last look: the program had time to send messages
- * of its own, which would have carried it. */
-static void pay(void)
+/* Send the acknowledgements that no other message has carried in time. */
+static void send_acks(void)
 {
     struct shi_lane *l = shi_stream_net.lane[0];
-    int *owed = shi_stream_net.owed;
-    for (int i = 0; i < shi_stream_net.n_owed;) {
-        struct heard *x = &shi_stream_net.heard[owed[i]];
-        uint32_t lanes = __atomic_load_n(&x->owed_lanes, __ATOMIC_RELAXED);
-        if (lanes && !x->now && x->owed_at + 1 >= shi_stream_net.looks) {
+    int *queue = shi_stream_net.ack_queue;
+    for (int i = 0; i < shi_stream_net.n_ack_queue;) {
+        uint32_t lanes;
+        if (!shi_acks_due(&shi_stream_net.heard[queue[i]].acks, shi_stream_net.polls, &lanes)) {
             i++;
             continue;
         }
-        pthread_mutex_lock(&l->net->lock);
+        shi_lane_lock(l);
         for (; lanes; lanes &= lanes - 1)
-            shi_stream_send_open(l, owed[i], 0);
-        pthread_mutex_unlock(&l->net->lock);
-        x->owed_at = x->now = 0;
-        owed[i] = owed[--shi_stream_net.n_owed];
+            shi_batch_send(l, queue[i], 0);
+        shi_lane_unlock(l);
+        queue[i] = queue[--shi_stream_net.n_ack_queue];
     }
 }
 
-/* ---- silence ------------------------------------------------------------------------------------------------------------ */
+/* ---- heartbeats --------------------------------------------------------------------------------------------------------- */
 
 static uint64_t now_ns(void)
 {
@@ -234,17 +229,17 @@ static uint64_t now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* A PE that we have met and that says nothing for a third of the time is asked; for all of it, is lost. */
-static void listen(void)
+/* Ping a known peer after limit/3 of silence; declare it dead after limit. */
+static void check_heartbeats(void)
 {
     uint64_t now = now_ns(), limit = shi_stream_net.silence_ns;
-    if (!limit || now - shi_stream_net.looked_ns < limit / 16)
+    if (!limit || now - shi_stream_net.checked_ns < limit / 16)
         return;
-    int overslept = now - shi_stream_net.looked_ns > limit / 3; /* this PE was stopped itself: nobody else is to blame */
-    shi_stream_net.looked_ns = now;
+    int overslept = now - shi_stream_net.checked_ns > limit / 3; /* this PE itself was stopped */
+    shi_stream_net.checked_ns = now;
     for (int pe = 0; pe < shi_stream_net.n_pes; pe++) {
         struct heard *x = &shi_stream_net.heard[pe];
-        if (!x->met && !__atomic_load_n(&shi_stream_net.lane[0]->to[pe].made, __ATOMIC_RELAXED))
+        if (!x->met && !__atomic_load_n(&shi_stream_net.lane[0]->to[pe].order.sent_seq, __ATOMIC_RELAXED))
             continue;
         if (overslept || x->alive_ns == 0)
             x->alive_ns = now;
@@ -255,9 +250,9 @@ static void listen(void)
         if (silent > limit / 3 && now - x->pinged_ns > limit / 3) {
             struct shi_lane *l = shi_stream_net.lane[0];
             x->pinged_ns = now;
-            pthread_mutex_lock(&l->net->lock);
-            shi_stream_send_open(l, pe, ACK_NOW);
-            pthread_mutex_unlock(&l->net->lock);
+            shi_lane_lock(l);
+            shi_batch_send(l, pe, ACK_NOW);
+            shi_lane_unlock(l);
         }
     }
 }
@@ -271,11 +266,11 @@ static void apply_message(const struct head *h)
     for (size_t at = sizeof *h; at < h->bytes;) {
         const struct record *r = (const struct record *)((const char *)h + at);
         apply(h, r);
-        at += sizeof *r + shi_round_up(r->bytes, 8);
+        at += record_bytes(r);
     }
-    __atomic_store_n(&x->seq[h->lane], h->seq, __ATOMIC_RELEASE); /* R2 */
+    shi_acks_applied(&x->acks, h->lane, h->seq);
     if (h->flags)
-        owe(h);
+        queue_ack(h);
 }
 
 static void stash(struct heard *x, const struct head *h)
@@ -294,7 +289,7 @@ static int apply_stashed(struct heard *x, int lane)
     for (struct stashed **at = &x->early; *at; at = &(*at)->next) {
         struct stashed *s = *at;
         const struct head *h = (const struct head *)s->data;
-        if (h->lane != lane || h->seq != x->seq[lane] + 1)
+        if (h->lane != lane || !shi_acks_is_next(&x->acks, lane, h->seq))
             continue;
         *at = s->next;
         apply_message(h);
@@ -304,18 +299,18 @@ static int apply_stashed(struct heard *x, int lane)
     return 0;
 }
 
-static void end_of_look(void)
+static void end_of_poll(void)
 {
-    shi_stream_net.looks++;
-    pay();
-    listen();
+    shi_stream_net.polls++;
+    send_acks();
+    check_heartbeats();
     for (int i = 0, n = shi_stream_n_lanes(); i < n; i++) {
         struct shi_lane *l = shi_stream_net.lane[i];
         if (!__atomic_load_n(&l->n_open, __ATOMIC_RELAXED) && !__atomic_load_n(&l->n_waiting, __ATOMIC_RELAXED))
             continue;
-        pthread_mutex_lock(&l->net->lock);
-        shi_stream_round(l);
-        pthread_mutex_unlock(&l->net->lock);
+        shi_lane_lock(l);
+        shi_batch_poll(l);
+        shi_lane_unlock(l);
     }
 }
 
@@ -323,10 +318,10 @@ void shi_stream_arrive(const void *msg, size_t bytes)
 {
     const struct head *h = msg;
     if (!msg) {
-        end_of_look();
+        end_of_poll();
         return;
     }
-    if (bytes < sizeof *h || h->bytes != bytes || h->pe >= (uint32_t)shi_stream_net.n_pes || h->lane >= MAX_LANES)
+    if (bytes < sizeof *h || h->bytes != bytes || h->pe >= (uint32_t)shi_stream_net.n_pes || h->lane >= SHI_NET_LANES)
         shi_die("network", "a message of %zu bytes came that is none of Fulmar's", bytes);
     struct heard *x = &shi_stream_net.heard[h->pe];
     x->alive_ns = now_ns();
@@ -334,7 +329,7 @@ void shi_stream_arrive(const void *msg, size_t bytes)
         x->met = 1;
         NET->met();
     }
-    if (h->seq != x->seq[h->lane] + 1) {
+    if (!shi_acks_is_next(&x->acks, h->lane, h->seq)) {
         stash(x, h);
         return;
     }
@@ -345,8 +340,8 @@ void shi_stream_arrive(const void *msg, size_t bytes)
 
 int shi_stream_receive(int n_pes)
 {
-    shi_stream_net.owed = calloc((size_t)n_pes, sizeof *shi_stream_net.owed);
-    shi_stream_net.looks = 1;
-    shi_stream_net.looked_ns = now_ns();
-    return shi_stream_net.owed ? 0 : -ENOMEM;
+    shi_stream_net.ack_queue = calloc((size_t)n_pes, sizeof *shi_stream_net.ack_queue);
+    shi_stream_net.polls = 1;
+    shi_stream_net.checked_ns = now_ns();
+    return shi_stream_net.ack_queue ? 0 : -ENOMEM;
 }

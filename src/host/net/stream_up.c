@@ -1,21 +1,21 @@
-/* stream_up.c - the streams' beginning and end: addresses and memory of all PEs, lanes, memory exposed for a time. */
-#include "host/net/stream.h"
-
+/* stream_up.c - start and stop the streams; exchange addresses and memory of all PEs; expose and read memory for messages. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/net/lane.h"
 #include "host/net/progress.h"
-#include "host/net/stream_wire.h"
+#include "host/net/stream_rx.h"
+#include "host/util/base.h"
 #include "host/util/log.h"
 
 #define NET (shi_stream_net.ops)
 
-enum { WIRE_VERSION = 1, BCOPY_BYTES = 8192, LISTEN_MS = 50 };
+enum { WIRE_VERSION = 1, BCOPY_BYTES = 8192, SERVE_MS = 50 };
 
-/* What a PE publishes of itself. */
-struct card {
+/* What each PE publishes. */
+struct peer_record {
     uint32_t version, order; /* order: a number that reads differently in another byte order */
     uint64_t exe_id;
     int64_t node;            /* its node's first PE */
@@ -26,55 +26,9 @@ struct card {
 
 static size_t bcopy_bytes;
 static const char key[] = "fulmar.net";
-static struct told {
+static struct peer_info {
     int node, same_program;
-} *told; /* [n_pes] */
-
-/* ---- lanes ------------------------------------------------------------------------------------------------------ */
-
-static struct shi_lane *make_lane(struct shi_net_lane *n)
-{
-    size_t pes = (size_t)shi_stream_net.n_pes;
-    struct shi_lane *l = calloc(1, sizeof *l);
-    if (!l)
-        return NULL;
-    l->net = n;
-    l->index = n->index;
-    l->to = calloc(pes, sizeof *l->to);
-    l->open = calloc(3 * pes, sizeof *l->open);
-    l->dirty = l->open + pes;
-    l->waiting = l->dirty + pes;
-    for (int i = 0; i < MAX_REPLIES; i++)
-        l->free_reply[l->n_free_replies++] = MAX_REPLIES - 1 - i;
-    if (l->to && l->open)
-        return l;
-    free(l->to);
-    free(l->open);
-    free(l);
-    return NULL;
-}
-
-struct shi_lane *shi_stream_lane(int i)
-{
-    static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
-    struct shi_net_lane *n = NET->lane(i);
-    pthread_mutex_lock(&making);
-    if (n->index == shi_stream_net.n_lanes && n->index < MAX_LANES) {
-        struct shi_lane *made = make_lane(n);
-        if (made) {
-            shi_stream_net.lane[n->index] = made;
-            __atomic_store_n(&shi_stream_net.n_lanes, n->index + 1, __ATOMIC_RELEASE); /* R1 */
-        }
-    }
-    int index = n->index < shi_stream_net.n_lanes ? n->index : 0;
-    pthread_mutex_unlock(&making);
-    return shi_stream_net.lane[index];
-}
-
-int shi_stream_lanes(void)
-{
-    return shi_stream_n_lanes();
-}
+} *peer_info; /* [n_pes] */
 
 /* ---- up --------------------------------------------------------------------------------------------------------- */
 
@@ -84,7 +38,7 @@ static const char *own_memory(int region)
     return r->registered ? r->registered : r->base;
 }
 
-static int make_card(struct card *c)
+static int make_record(struct peer_record *c)
 {
     snprintf(c->provider, sizeof c->provider, "%s", NET->provider());
     int err = NET->address(&c->address);
@@ -95,10 +49,10 @@ static int make_card(struct card *c)
     return err;
 }
 
-static int meet(const struct shi_boot *boot, const struct card *mine)
+static int exchange(const struct shi_boot *boot, const struct peer_record *mine)
 {
     for (int pe = 0; pe < boot->n_pes; pe++) {
-        struct card c = *mine;
+        struct peer_record c = *mine;
         int err = pe == boot->pe ? 0 : boot->ops->lookup(pe, key, &c, sizeof c);
         if (err)
             return err;
@@ -111,7 +65,7 @@ static int meet(const struct shi_boot *boot, const struct card *mine)
         if (err)
             return err;
         memcpy(shi_stream_net.memory[pe], c.memory, sizeof c.memory);
-        told[pe] = (struct told){(int)c.node, c.exe_id == mine->exe_id};
+        peer_info[pe] = (struct peer_info){(int)c.node, c.exe_id == mine->exe_id};
     }
     return 0;
 }
@@ -119,7 +73,7 @@ static int meet(const struct shi_boot *boot, const struct card *mine)
 int shi_stream_up(const struct shi_boot *boot, const struct shi_config *config,
                   const struct shi_stream_region own[SHI_REGIONS], uint64_t exe_id)
 {
-    struct card mine = {.version = WIRE_VERSION, .order = 0x01020304, .exe_id = exe_id, .node = boot->local_pe[0]};
+    struct peer_record mine = {.version = WIRE_VERSION, .order = 0x01020304, .exe_id = exe_id, .node = boot->local_pe[0]};
     shi_stream_net = (struct shi_stream_net){.ops = &shi_net_ofi, .me = boot->pe, .n_pes = boot->n_pes};
     memcpy(shi_stream_net.own, own, sizeof shi_stream_net.own);
     shi_stream_net.memory = calloc((size_t)boot->n_pes, sizeof *shi_stream_net.memory);
@@ -128,31 +82,31 @@ int shi_stream_up(const struct shi_boot *boot, const struct shi_config *config,
     bcopy_bytes = config->bcopy_bytes == SHI_CONFIG_AUTO ? BCOPY_BYTES : (size_t)config->bcopy_bytes;
     if (bcopy_bytes > SHI_STREAM_PUT_BYTES)
         bcopy_bytes = SHI_STREAM_PUT_BYTES;
-    told = calloc((size_t)boot->n_pes, sizeof *told);
-    if (!told || !shi_stream_net.memory || !shi_stream_net.heard || shi_stream_receive(boot->n_pes)) {
+    peer_info = calloc((size_t)boot->n_pes, sizeof *peer_info);
+    if (!peer_info || !shi_stream_net.memory || !shi_stream_net.heard || shi_stream_receive(boot->n_pes)) {
         shi_log_error("out of memory for the streams to %d PEs", boot->n_pes);
         return -ENOMEM;
     }
     int err = NET->up(boot, config, shi_stream_arrive, shi_stream_net_failed, &shi_stream_net.limits);
     if (!err)
-        err = shi_stream_lane(0) ? make_card(&mine) : -ENOMEM;
+        err = shi_stream_lane(0) ? make_record(&mine) : -ENOMEM;
     if (!err)
         err = boot->ops->publish(key, &mine, sizeof mine);
     if (!err)
         err = boot->ops->fence();
     if (!err)
-        err = meet(boot, &mine);
+        err = exchange(boot, &mine);
     return err;
 }
 
 int shi_stream_same_program(int pe)
 {
-    return told[pe].same_program;
+    return peer_info[pe].same_program;
 }
 
 int shi_stream_node(int pe)
 {
-    return told[pe].node;
+    return peer_info[pe].node;
 }
 
 int shi_stream_resume(void)
@@ -164,7 +118,7 @@ int shi_stream_resume(void)
 
 int shi_stream_serve(void)
 {
-    return shi_progress_add(&(struct shi_progress_source){NET->poll, NET->rest, LISTEN_MS});
+    return shi_progress_add(&(struct shi_progress_source){NET->poll, NET->rest, SERVE_MS});
 }
 
 void shi_stream_down(void)
@@ -231,9 +185,9 @@ int shi_stream_fetch(int pe, const struct shi_am_src *src, size_t off, void *to,
     struct shi_net_req *req = req_of(f);
     *req = (struct shi_net_req){.done = fetched};
     memcpy(req + 1, &f, sizeof f);
-    pthread_mutex_lock(&l->net->lock);
+    shi_lane_lock(l);
     int rc = NET->read(l->net, pe, &(struct shi_net_memory){.base = src->addr, .key = src->key}, off, to, bytes, req);
-    pthread_mutex_unlock(&l->net->lock);
+    shi_lane_unlock(l);
     return rc;
 }
 

@@ -1,0 +1,201 @@
+/* batch.c - fill, send, retry: see batch.h. Callbacks run without a lane's lock. */
+#include "host/net/batch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "host/util/log.h"
+
+enum {
+    READY_CAP = 4,    /* closed batches of a stream that wait for room */
+    BATCHES = 256,    /* of a lane; replies may take more, as many as there are requests in flight */
+    KEPT = 64
+};
+
+#define NET (shi_stream_net.ops)
+
+/* ---- memory ----------------------------------------------------------------------------------------------------- */
+
+static void put_back(struct shi_lane *l, struct batch *b)
+{
+    if (l->n_batches > KEPT) {
+        l->n_batches--;
+        free(b);
+        return;
+    }
+    b->next = l->free;
+    l->free = b;
+}
+
+static void sent(struct shi_net_req *req, int err)
+{
+    struct batch *b = (struct batch *)req;
+    struct shi_lane *l = b->lane;
+    if (err)
+        shi_stream_net_failed(req->pe, err);
+    shi_lane_lock(l);
+    put_back(l, b);
+    shi_lane_unlock(l);
+}
+
+static struct batch *get(struct shi_lane *l, int forced)
+{
+    struct batch *b = l->free;
+    if (b) {
+        l->free = b->next;
+    } else if (l->n_batches >= BATCHES && !forced) {
+        return NULL;
+    } else if (posix_memalign((void **)&b, SHI_LINE_BYTES, sizeof *b)) {
+        shi_die("network", "out of memory for a message");
+    } else {
+        l->n_batches++;
+        b->req = (struct shi_net_req){.done = sent};
+        b->lane = l;
+    }
+    b->next = NULL;
+    b->bytes = sizeof(struct head);
+    return b;
+}
+
+/* ---- sending ---------------------------------------------------------------------------------------------------- */
+
+/* Post a closed batch. 0, also for one that is dropped as the job ends; or -EAGAIN: the caller keeps it. */
+static int post(struct shi_lane *l, int pe, struct batch *b)
+{
+    int rc = b->bytes <= shi_stream_net.limits.short_bytes ? NET->send_short(l->net, pe, b->data, b->bytes)
+                                                           : NET->send(l->net, pe, b->data, b->bytes, &b->req);
+    if (rc == -EAGAIN)
+        return rc;
+    if (rc && rc != -EINPROGRESS)
+        shi_stream_net_failed(pe, rc);
+    if (rc != -EINPROGRESS)
+        put_back(l, b);
+    return 0;
+}
+
+/* Polls read the counts without the lock, and skip a lane that has nothing to send. */
+static void set_count(int *count, int n)
+{
+    __atomic_store_n(count, n, __ATOMIC_RELAXED);
+}
+
+static void wait_for_room(struct shi_lane *l, int pe, struct batch *b)
+{
+    struct stream *s = &l->to[pe];
+    *(s->last_ready ? &s->last_ready->next : &s->ready) = b;
+    s->last_ready = b;
+    s->n_ready++;
+    if (!s->waiting) {
+        l->waiting[l->n_waiting] = pe;
+        set_count(&l->n_waiting, l->n_waiting + 1);
+    }
+    s->waiting = 1;
+}
+
+void shi_batch_send(struct shi_lane *l, int pe, uint32_t flags)
+{
+    struct stream *s = &l->to[pe];
+    struct batch *b = s->open ? s->open : get(l, 1);
+    struct head *h = (struct head *)b->data;
+    s->open = NULL;
+    flags = shi_order_close(&s->order, flags, b->bytes > sizeof *h);
+    *h = (struct head){.pe = (uint32_t)shi_stream_net.me, .lane = (uint16_t)l->index, .flags = flags,
+                       .bytes = (uint32_t)b->bytes, .seq = s->order.sent_seq};
+    h->ack_lane = (uint16_t)shi_acks_take(&shi_stream_net.heard[pe].acks, &h->ack);
+    if (s->ready || post(l, pe, b))
+        wait_for_room(l, pe, b);
+}
+
+/* One pass over the streams that wait for room: each sends a few batches, so that a slow PE delays no other. */
+static void retry(struct shi_lane *l)
+{
+    for (int i = 0, n = l->n_waiting; i < n; i++) {
+        int at = shi_order_first(l->failed_retries, l->n_waiting), pe = l->waiting[at];
+        struct stream *s = &l->to[pe];
+        for (int budget = READY_CAP; s->ready && budget > 0; budget--) {
+            struct batch *b = s->ready;
+            struct batch *next = b->next;
+            if (post(l, pe, b))
+                break;
+            s->ready = next;
+            s->n_ready--;
+        }
+        if (!s->ready) {
+            s->last_ready = NULL;
+            s->waiting = 0;
+            set_count(&l->n_waiting, l->n_waiting - 1);
+            l->waiting[at] = l->waiting[l->n_waiting];
+            if (l->n_waiting == 0)
+                break;
+        } else {
+            l->failed_retries++;
+        }
+    }
+}
+
+void shi_batch_poll(struct shi_lane *l)
+{
+    if (l->n_waiting)
+        retry(l);
+    while (l->n_open) {
+        set_count(&l->n_open, l->n_open - 1);
+        int pe = l->open[l->n_open];
+        struct stream *s = &l->to[pe];
+        s->listed = 0;
+        if (s->open && (s->open->bytes > sizeof(struct head) || s->order.ack_wanted))
+            shi_batch_send(l, pe, 0);
+    }
+}
+
+/* ---- filling ---------------------------------------------------------------------------------------------------- */
+
+static void list_open(struct shi_lane *l, int pe)
+{
+    if (!l->to[pe].listed) {
+        l->open[l->n_open] = pe;
+        set_count(&l->n_open, l->n_open + 1);
+    }
+    l->to[pe].listed = 1;
+}
+
+void shi_batch_ask(struct shi_lane *l, int pe)
+{
+    struct stream *s = &l->to[pe];
+    s->order.ack_wanted = 1;
+    if (!s->open)
+        s->open = get(l, 1);
+    list_open(l, pe);
+}
+
+void *shi_batch_append(struct shi_lane *l, int pe, const struct record *r, int forced)
+{
+    struct stream *s = &l->to[pe];
+    size_t bytes = record_bytes(r);
+    if (!forced && s->n_ready >= READY_CAP)
+        return NULL;
+    if (s->open && s->open->bytes + bytes > SHI_NET_MESSAGE_BYTES)
+        shi_batch_send(l, pe, 0);
+    if (!s->open)
+        s->open = get(l, forced);
+    if (!s->open)
+        return NULL;
+    struct record *at = (struct record *)(s->open->data + s->open->bytes);
+    *at = *r;
+    return at + 1;
+}
+
+void shi_batch_commit(struct shi_lane *l, int pe, int more)
+{
+    struct stream *s = &l->to[pe];
+    const struct record *r = (const struct record *)(s->open->data + s->open->bytes);
+    s->open->bytes += record_bytes(r);
+    if (r->op < OP_REPLY && r->region != SHI_REGION_SYNC) { /* what quiet, fence and sessions are about */
+        more |= l->sessions;
+        shi_order_record(&s->order, l->fences);
+        shi_lane_dirty(l, pe);
+    }
+    if (!more && shi_order_in_window(&s->order) && !s->ready)
+        shi_batch_send(l, pe, 0);
+    else
+        list_open(l, pe);
+}

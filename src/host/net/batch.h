@@ -1,0 +1,36 @@
+/*
+ * batch.h - batches: records to one PE are filled into a message, which is sent or waits until the transport has room.
+ *
+ * The caller holds the lane's lock for every call.
+ */
+#ifndef SHI_BATCH_H
+#define SHI_BATCH_H
+
+#include "host/net/lane.h"
+#include "host/net/stream_wire.h"
+
+struct batch {
+    struct shi_net_req req;
+    struct batch *next;
+    struct shi_lane *lane;
+    size_t bytes;
+    _Alignas(16) char data[SHI_NET_MESSAGE_BYTES]; /* struct head, records */
+};
+
+/* Room for the payload of a record at the end of the open batch, which the record enters with shi_batch_commit. NULL: no
+ * room. forced: for replies, which must not wait for the requests that they answer. */
+void *shi_batch_append(struct shi_lane *l, int pe, const struct record *r, int forced);
+
+/* The record is written: send it now, or with later ones. more: another one follows at once, as for SHI_STREAM_MORE. */
+void shi_batch_commit(struct shi_lane *l, int pe, int more);
+
+/* Close the open batch, empty or not, and send it behind those that wait for room. flags: ACK_. */
+void shi_batch_send(struct shi_lane *l, int pe, uint32_t flags);
+
+/* Let the next message to pe ask for an acknowledgement; shi_batch_poll sends it at the latest. */
+void shi_batch_ask(struct shi_lane *l, int pe);
+
+/* Send all that waits for room or for more records, as far as the transport has room. */
+void shi_batch_poll(struct shi_lane *l);
+
+#endif

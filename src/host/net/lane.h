@@ -1,0 +1,112 @@
+/*
+ * lane.h - the state of the streams: lanes, what each has sent to each PE, and what this PE has applied of theirs.
+ *
+ * A lane is touched under its lock, by the program's threads, the proxy and the thread that polls. The receiving side's
+ * state (heard, ack_queue, polls) belongs to the thread that polls, one at a time. Exceptions, beside those of order.h:
+ *
+ *   word                    written by                     read by             order
+ *   n_lanes, lane[]         shi_stream_lane, its mutex     any thread          R1 -> A1
+ *   n_open, n_waiting       holder of the lock             polling thread      relaxed: a later poll sees it
+ *   lane.fetching           senders; polling thread        quiet, local        R2 -> A2
+ *   closing                 shi_stream_pause, _resume      any thread          relaxed: a barrier follows or precedes
+ *
+ * E1 (R1 -> A1)  a lane is whole before it is counted.
+ * E2 (R2 -> A2)  a fetched value is in place before it is no longer counted.
+ */
+#ifndef SHI_LANE_H
+#define SHI_LANE_H
+
+#include "host/net/net.h"
+#include "host/net/order.h"
+#include "host/net/stream.h"
+
+enum { MAX_REPLIES = 1024 };
+
+/* From a lane to one PE. */
+struct stream {
+    struct shi_order order;
+    struct batch *open;                /* being filled */
+    struct batch *ready, *last_ready;  /* closed, in order; the transport has no room for them */
+    int n_ready;
+    unsigned char listed, dirty, waiting; /* is in the lane's list open, dirty, waiting */
+    struct shi_net_req flush;
+    struct shi_after *after, *last_after; /* callbacks at an acknowledgement, in order */
+};
+
+struct shi_lane {
+    struct shi_net_lane *net;
+    struct stream *to;       /* [n_pes] */
+    uint64_t fences;
+    int sessions;            /* contexts of this lane in a session that batches */
+    int *open, n_open;       /* PEs whose open batch has records */
+    int *dirty, n_dirty;     /* PEs that quiet has to ask */
+    int *waiting, n_waiting; /* PEs whose closed batches wait for room */
+    unsigned failed_retries; /* how often one of them found no room; may wrap */
+    struct batch *free;
+    int n_batches, index;
+    struct shi_reply *reply[MAX_REPLIES]; /* by cookie */
+    struct shi_reply own[MAX_REPLIES];
+    int free_reply[MAX_REPLIES], n_free_replies;
+    int fetching; /* replies without a callback, for quiet to wait for */
+};
+
+/* What one PE has sent here. */
+struct heard {
+    struct shi_acks acks;
+    struct stashed *early; /* messages that overtook others of their stream */
+    unsigned char met;     /* one has come at all */
+    uint64_t alive_ns, pinged_ns;
+};
+
+/* The network and its PEs; set by shi_stream_up. */
+struct shi_stream_net {
+    const struct shi_net_ops *ops;
+    struct shi_net_limits limits;
+    int me, n_pes;
+    struct shi_stream_region own[SHI_REGIONS];
+    struct shi_net_memory (*memory)[SHI_REGIONS]; /* [n_pes] */
+    struct heard *heard;                          /* [n_pes] */
+    struct shi_lane *lane[SHI_NET_LANES];
+    int n_lanes;
+    uint64_t silence_ns; /* SHMEM_HEARTBEAT; 0: no limit */
+    int closing;         /* connections end: no failure of a PE */
+    /* of stream_rx.c */
+    uint64_t polls;      /* that ended, from 1 */
+    uint64_t checked_ns; /* when heartbeats were last checked */
+    int *ack_queue, n_ack_queue; /* PEs with acknowledgements queued */
+};
+extern struct shi_stream_net shi_stream_net;
+
+/* Lanes that are whole. */
+static inline int shi_stream_n_lanes(void)
+{
+    return __atomic_load_n(&shi_stream_net.n_lanes, __ATOMIC_ACQUIRE); /* A1 */
+}
+
+static inline int shi_stream_closing(void)
+{
+    return __atomic_load_n(&shi_stream_net.closing, __ATOMIC_RELAXED);
+}
+
+static inline void shi_lane_lock(struct shi_lane *l)
+{
+    pthread_mutex_lock(&l->net->lock);
+}
+
+static inline void shi_lane_unlock(struct shi_lane *l)
+{
+    pthread_mutex_unlock(&l->net->lock);
+}
+
+/* Quiet has to ask PE pe. The lane is locked. */
+static inline void shi_lane_dirty(struct shi_lane *l, int pe)
+{
+    if (!l->to[pe].dirty)
+        l->dirty[l->n_dirty++] = pe;
+    l->to[pe].dirty = 1;
+}
+
+/* A transfer without a request failed (net.h): ends the job, unless it is ending anyway. */
+void shi_stream_net_failed(int pe, int err);
+
+#endif

@@ -1,0 +1,198 @@
+/*
+ * order.h - order and completion of what a lane sends to one PE: sequence numbers in, decisions out.
+ *
+ * No I/O, no locks, no calls of a transport: the caller sends, flushes and polls as these functions decide. Sequence
+ * numbers count the messages of one stream, from 1. `fences` is the number of fences of the lane so far, `ordered` is
+ * SHI_NET_SAW and SHI_NET_WAW as the transport promises them. The lane's lock guards everything here, except
+ *
+ *   word                     written by               read by             order
+ *   order.sent_seq           holder of the lock       heartbeat check     relaxed: any value but 0 will do
+ *   order.acked_seq          polling thread, locked   it, without lock    relaxed: its own store
+ *   order.flushing           callback of the flush    holders of the lock R1 -> A1
+ *   acks.applied_seq[lane]   polling thread           senders             R2 -> A2
+ *   acks.queued              polling thread, fetch-or senders, fetch-and  R3 -> A3
+ *   the rest of acks         polling thread           polling thread      plain
+ *
+ * E1 (R1 -> A1)  a flush has ended: the buffers of the transfers before it are the caller's again.
+ * E2 (R2 -> A2)  a message's records are applied before any message acknowledges it.
+ * E3 (R3 -> A3)  the message that clears the bit carries the applied_seq that was stored before the bit was set.
+ * Checked by test/unit/order.c against an oracle, and by test/model/stream.pml (quiet, E2, E3) and test/model/order.pml
+ * (fences and writes), whose mutants are one-line changes here and in order.c.
+ */
+#ifndef SHI_ORDER_H
+#define SHI_ORDER_H
+
+#include "host/net/net.h"
+
+/* What a message asks of its receiver: an acknowledgement soon, in the head of any message; or at once. */
+enum { ACK_SOON = 1, ACK_NOW = 2 };
+
+enum {
+    SHI_ORDER_WINDOW = 16,    /* unacknowledged messages after which records are collected */
+    SHI_ORDER_ACK_EVERY = 8   /* messages, so that a stream without a quiet is acknowledged too */
+};
+
+/* What a lane has sent to one PE. */
+struct shi_order {
+    uint64_t sent_seq;     /* last message that is closed; the open one is sent_seq + 1 */
+    uint64_t flush_seq;    /* last message with a record that quiet waits for */
+    uint64_t placed_seq;   /* its acknowledgement confirms all writes but those of writes_unconfirmed */
+    uint64_t ack_req_seq;  /* last message that asked for an acknowledgement */
+    uint64_t acked_seq;    /* the target has applied all messages up to this one */
+    uint64_t fence_seq;    /* flush_seq when record_epoch began: what a write must not overtake */
+    uint64_t record_epoch; /* fences when the last record came */
+    uint64_t write_epoch;  /* fences when the oldest write was posted that has not ended */
+    uint8_t writes_unconfirmed; /* with SHI_NET_SAW: writes since the last message with ACK_ flags */
+    uint8_t rma_unflushed;      /* writes or reads since the last flush */
+    uint8_t flushing;           /* a flush is under way */
+    uint8_t ack_wanted;         /* the next message must carry ACK_NOW */
+};
+
+/* What this PE has applied of the streams of another one, and has to acknowledge. */
+struct shi_acks {
+    uint64_t applied_seq[SHI_NET_LANES];
+    uint64_t queued_at; /* the poll that last queued an acknowledgement; 0: none is queued */
+    uint32_t queued;    /* a bit for each lane */
+    uint8_t now;        /* ACK_NOW was among what asked */
+};
+
+/* ---- sending -------------------------------------------------------------------------------------------------------- */
+
+/* A record that quiet waits for enters the open message. */
+static inline void shi_order_record(struct shi_order *o, uint64_t fences)
+{
+    if (o->record_epoch != fences) {
+        o->fence_seq = o->flush_seq;
+        o->record_epoch = fences;
+    }
+    o->flush_seq = o->sent_seq + 1;
+}
+
+/* May a message leave before it is full? */
+static inline int shi_order_in_window(const struct shi_order *o)
+{
+    return o->sent_seq - o->acked_seq < SHI_ORDER_WINDOW;
+}
+
+/* Close the open message, which the caller wants to carry `flags`. The flags that it must carry. */
+static inline uint32_t shi_order_close(struct shi_order *o, uint32_t flags, int has_records)
+{
+    uint64_t seq = o->sent_seq + 1;
+    __atomic_store_n(&o->sent_seq, seq, __ATOMIC_RELAXED);
+    if (o->ack_wanted)
+        flags |= ACK_NOW;
+    else if (!flags && has_records && seq - o->ack_req_seq >= SHI_ORDER_ACK_EVERY)
+        flags = ACK_SOON;
+    if (flags) {
+        o->ack_req_seq = seq;
+        o->placed_seq = o->writes_unconfirmed ? seq : o->placed_seq;
+        o->ack_wanted = o->writes_unconfirmed = 0;
+    }
+    return flags;
+}
+
+/* The receiver has applied all messages up to seq. 0: known before. */
+static inline int shi_order_is_news(const struct shi_order *o, uint64_t seq)
+{
+    return seq > __atomic_load_n(&o->acked_seq, __ATOMIC_RELAXED);
+}
+
+static inline void shi_order_acked(struct shi_order *o, uint64_t seq)
+{
+    __atomic_store_n(&o->acked_seq, seq, __ATOMIC_RELAXED);
+}
+
+/* The message whose acknowledgement confirms all records and writes so far: the next one while writes are unconfirmed. */
+static inline uint64_t shi_order_complete_seq(const struct shi_order *o)
+{
+    return o->writes_unconfirmed ? o->sent_seq + 1 : o->flush_seq > o->placed_seq ? o->flush_seq : o->placed_seq;
+}
+
+/* Must a message be sent that asks for an acknowledgement of seq? */
+static inline int shi_order_must_ask(const struct shi_order *o, uint64_t seq)
+{
+    return o->acked_seq < seq && o->ack_req_seq < seq;
+}
+
+/* ---- writes and reads ----------------------------------------------------------------------------------------------- */
+
+/* Have all writes and reads ended? */
+static inline int shi_order_rma_ended(const struct shi_order *o)
+{
+    return !o->rma_unflushed && !__atomic_load_n(&o->flushing, __ATOMIC_ACQUIRE); /* A1 */
+}
+
+/* Must a flush be started for that? */
+static inline int shi_order_must_flush(const struct shi_order *o)
+{
+    return o->rma_unflushed && !__atomic_load_n(&o->flushing, __ATOMIC_ACQUIRE); /* A1 */
+}
+
+/* A flush has been started; under_way 0: there was nothing to wait for. */
+void shi_order_flush_started(struct shi_order *o, int under_way);
+
+/* The flush has ended. Needs no lock. */
+void shi_order_flush_ended(struct shi_order *o);
+
+/* A write or read without a request was posted. */
+void shi_order_wrote(struct shi_order *o, uint64_t fences, int ordered);
+void shi_order_read(struct shi_order *o);
+
+/* May a record be sent now, or must it wait until all writes have ended? after_writes: it must not overtake any write;
+ * else none before the last fence. */
+static inline int shi_order_record_may_go(const struct shi_order *o, uint64_t fences, int ordered, int after_writes)
+{
+    return ordered & SHI_NET_SAW || (!after_writes && o->write_epoch == fences) || shi_order_rma_ended(o);
+}
+
+/* The message that must be acknowledged before a write may be posted: the last one with a record before the last fence. */
+uint64_t shi_order_write_behind(const struct shi_order *o, uint64_t fences);
+
+/* May a write be posted beside the writes that have not ended, or must it wait for their end? */
+int shi_order_write_may_go(const struct shi_order *o, uint64_t fences, int ordered);
+
+/* Is all that was sent known to be complete at the target? */
+int shi_order_is_complete(const struct shi_order *o);
+
+/* ---- acknowledging ---------------------------------------------------------------------------------------------------- */
+
+/* Is seq the next message of the lane to be applied? */
+static inline int shi_acks_is_next(const struct shi_acks *a, int lane, uint64_t seq)
+{
+    return seq == a->applied_seq[lane] + 1;
+}
+
+/* All records of message seq are applied. */
+static inline void shi_acks_applied(struct shi_acks *a, int lane, uint64_t seq)
+{
+    __atomic_store_n(&a->applied_seq[lane], seq, __ATOMIC_RELEASE); /* R2 */
+}
+
+/* That message asked for an acknowledgement with these flags, in the poll of this number. 1: it is the first one queued. */
+int shi_acks_queue(struct shi_acks *a, int lane, uint32_t flags, uint64_t poll);
+
+/* The lane that the next message acknowledges, which is one that is queued if there is any; and up to which message. */
+static inline int shi_acks_take(struct shi_acks *a, uint64_t *seq)
+{
+    uint32_t lanes = __atomic_load_n(&a->queued, __ATOMIC_RELAXED);
+    int lane = lanes ? __builtin_ctz(lanes) : 0;
+    if (lanes)
+        __atomic_fetch_and(&a->queued, ~(1U << lane), __ATOMIC_ACQUIRE); /* A3 */
+    *seq = __atomic_load_n(&a->applied_seq[lane], __ATOMIC_ACQUIRE); /* A2 */
+    return lane;
+}
+
+/* At the end of a poll: must messages of their own carry what is queued? They must if ACK_NOW was asked for, or if it was
+ * queued before the last poll, so that the program had time to send messages that would have carried it. 1, and *lanes are
+ * queued no longer once a message was sent for each; 0: later. */
+int shi_acks_due(struct shi_acks *a, uint64_t poll, uint32_t *lanes);
+
+/* ---- fairness --------------------------------------------------------------------------------------------------------- */
+
+/* Which of n streams that wait for room tries first, given how many tries have failed: a count that may wrap. */
+static inline int shi_order_first(unsigned failed, int n)
+{
+    return (int)(failed % (unsigned)n);
+}
+
+#endif

@@ -1,0 +1,321 @@
+/*
+ * order.c - the decisions of order.h against an oracle that keeps every event of a stream and searches them all each time.
+ *
+ * Random sequences of records, closed messages, writes, reads, fences, flushes and acknowledgements, for each order that a
+ * transport may promise. The oracle has no counters: "is every write in place" is a search for one that is not. So a
+ * counter that is set too early or too late, or is forgotten in one of its cases, differs from it.
+ */
+#include "host/net/order.h"
+
+#include <limits.h>
+
+#include "../tap.h"
+
+enum { EVENTS = 120, SEQUENCES = 20000 };
+enum kind { RECORD, CLOSE, WRITE, READ, FENCE };
+
+static struct event {
+    enum kind kind;
+    uint64_t seq;     /* RECORD, CLOSE: of the message */
+    uint32_t flags;   /* CLOSE */
+    uint64_t epoch;   /* WRITE: fences before it */
+    int flush, first; /* WRITE, READ: number of the flush that covers it, or 0; nothing was under way before it */
+} events[EVENTS];
+static int n, n_flushes, flushes_ended, ordered, has_records, ack_wanted;
+static uint64_t fences, acked;
+static struct shi_order o;
+static unsigned state = 1;
+
+static unsigned below(unsigned most)
+{
+    return tap_random(&state) % most;
+}
+
+static struct event *add(enum kind kind)
+{
+    events[n] = (struct event){.kind = kind, .epoch = fences};
+    return &events[n++];
+}
+
+/* ---- the oracle ------------------------------------------------------------------------------------------------------ */
+
+static uint64_t sent(void)
+{
+    uint64_t count = 0;
+    for (int i = 0; i < n; i++)
+        count += events[i].kind == CLOSE;
+    return count;
+}
+
+static int is_rma(const struct event *e)
+{
+    return e->kind == WRITE || e->kind == READ;
+}
+
+static int under_way(const struct event *e)
+{
+    return is_rma(e) && (!e->flush || e->flush > flushes_ended);
+}
+
+static int any_under_way(void)
+{
+    for (int i = 0; i < n; i++)
+        if (under_way(&events[i]))
+            return 1;
+    return 0;
+}
+
+/* The last event of this kind before the end-th, or -1. */
+static int last(enum kind kind, int end)
+{
+    while (--end >= 0 && events[end].kind != kind)
+        ;
+    return end;
+}
+
+static uint64_t last_record(int end)
+{
+    int i = last(RECORD, end);
+    return i < 0 ? 0 : events[i].seq;
+}
+
+/* The first message behind event i that asked for an acknowledgement, the one that is still open if none did. */
+static uint64_t asked_behind(int i)
+{
+    for (; i < n; i++)
+        if (events[i].kind == CLOSE && events[i].flags)
+            return events[i].seq;
+    return sent() + 1;
+}
+
+static uint64_t complete_seq(void)
+{
+    int write = last(WRITE, n);
+    uint64_t records = last_record(n), writes = write < 0 || !(ordered & SHI_NET_SAW) ? 0 : asked_behind(write);
+    return records > writes ? records : writes;
+}
+
+static uint64_t last_asked(void)
+{
+    for (int i = n - 1; i >= 0; i--)
+        if (events[i].kind == CLOSE && events[i].flags)
+            return events[i].seq;
+    return 0;
+}
+
+/* May something go beside the transfers under way, none of which it must overtake before the last fence? 1, 0, or -1: both
+ * are right, as a read is among them, which needs no order. */
+static int beside(int after_writes)
+{
+    int first = n, allowed = 1, reads = 0;
+    while (--first >= 0 && !(is_rma(&events[first]) && events[first].first))
+        ;
+    for (int i = first; any_under_way() && i < n; i++) {
+        reads |= events[i].kind == READ;
+        if (events[i].kind == WRITE && (after_writes || events[i].epoch != fences))
+            allowed = 0;
+    }
+    return reads ? -1 : allowed;
+}
+
+/* ---- a sequence ------------------------------------------------------------------------------------------------------ */
+
+static void start_flush(void)
+{
+    if (!shi_order_must_flush(&o))
+        return;
+    n_flushes++;
+    for (int i = 0; i < n; i++)
+        if (is_rma(&events[i]) && !events[i].flush)
+            events[i].flush = n_flushes;
+    shi_order_flush_started(&o, 1);
+    if (below(2))
+        return;
+    shi_order_flush_ended(&o);
+    flushes_ended = n_flushes;
+}
+
+static void record(void)
+{
+    int after_writes = (int)below(2), may = shi_order_record_may_go(&o, fences, ordered, after_writes);
+    int right = ordered & SHI_NET_SAW ? 1 : beside(after_writes);
+    CHECKF(right < 0 || may == right, "a record may go: %d, not %d, after_writes %d", may, right, after_writes);
+    if (!may) {
+        start_flush();
+        return;
+    }
+    shi_order_record(&o, fences);
+    has_records = 1;
+    add(RECORD)->seq = sent() + 1;
+}
+
+static void close_message(uint32_t flags)
+{
+    uint64_t seq = sent() + 1;
+    uint32_t wanted = ack_wanted ? flags | ACK_NOW : flags;
+    if (!wanted && has_records && seq - last_asked() >= SHI_ORDER_ACK_EVERY)
+        wanted = ACK_SOON;
+    uint32_t got = shi_order_close(&o, flags, has_records);
+    CHECKF(got == wanted, "a message asks with %u, not %u", got, wanted);
+    struct event *e = add(CLOSE);
+    e->seq = seq;
+    e->flags = got;
+    has_records = ack_wanted = 0;
+}
+
+static void transfer(enum kind kind)
+{
+    uint64_t behind = shi_order_write_behind(&o, fences), right = last_record(last(FENCE, n) + 1);
+    if (kind == WRITE) {
+        CHECKF(behind == right, "a write goes behind message %lu, not %lu", behind, right);
+        int may = shi_order_write_may_go(&o, fences, ordered), beside_writes = ordered & SHI_NET_WAW ? 1 : beside(0);
+        CHECKF(beside_writes < 0 || may == beside_writes, "a write may go: %d, not %d", may, beside_writes);
+        if (acked < behind || !may) {
+            start_flush();
+            return;
+        }
+        shi_order_wrote(&o, fences, ordered);
+    } else {
+        shi_order_read(&o);
+    }
+    int first = !any_under_way();
+    add(kind)->first = first;
+}
+
+static void acknowledge(uint64_t most)
+{
+    uint64_t seq = acked + below((unsigned)(most - acked) + 1);
+    CHECKF(shi_order_is_news(&o, seq) == (seq > acked), "message %lu of %lu is news", seq, acked);
+    if (seq > acked)
+        shi_order_acked(&o, acked = seq);
+}
+
+static void compare(void)
+{
+    uint64_t seq = complete_seq();
+    CHECKF(shi_order_complete_seq(&o) == seq, "complete at %lu, not %lu", shi_order_complete_seq(&o), seq);
+    CHECKF(shi_order_is_complete(&o) == (acked >= seq && !any_under_way()), "complete: %d", shi_order_is_complete(&o));
+    CHECKF(shi_order_rma_ended(&o) == !any_under_way(), "all transfers have ended: %d", shi_order_rma_ended(&o));
+    CHECKF(shi_order_must_ask(&o, seq) == (acked < seq && last_asked() < seq), "must ask: %d", shi_order_must_ask(&o, seq));
+    CHECKF(shi_order_in_window(&o) == (sent() < acked + SHI_ORDER_WINDOW), "in the window: %d", shi_order_in_window(&o));
+}
+
+static void step(void)
+{
+    switch (below(10)) {
+    case 0: case 1: record(); break;
+    case 2: close_message(0); break;
+    case 3: close_message(below(3) ? 0 : ACK_NOW); break;
+    case 4: transfer(WRITE); break;
+    case 5: transfer(below(3) ? WRITE : READ); break;
+    case 6: fences++, add(FENCE); break;
+    case 7: acknowledge(sent()); break;
+    case 8: o.ack_wanted = (uint8_t)(ack_wanted |= below(8) == 0); break;
+    default:
+        start_flush();
+        if (o.flushing && below(2)) {
+            shi_order_flush_ended(&o);
+            flushes_ended = n_flushes;
+        }
+    }
+}
+
+/* What quiet does until all is complete: it must get there. */
+static void finish(void)
+{
+    start_flush();
+    if (o.flushing)
+        shi_order_flush_ended(&o);
+    start_flush();
+    if (o.flushing)
+        shi_order_flush_ended(&o);
+    flushes_ended = n_flushes;
+    if (shi_order_must_ask(&o, shi_order_complete_seq(&o)))
+        close_message(ACK_NOW);
+    CHECKF(last_asked() >= complete_seq() || acked >= complete_seq(), "no message asks for what quiet waits for");
+    if (acked < last_asked())
+        shi_order_acked(&o, acked = last_asked());
+    compare();
+    CHECK(shi_order_is_complete(&o));
+}
+
+/* Catches: any counter of the sending side that differs from what has happened. */
+static void sending(void)
+{
+    static const int orders[] = {0, SHI_NET_WAW, SHI_NET_SAW | SHI_NET_WAW};
+    for (int i = 0; i < SEQUENCES; i++) {
+        ordered = orders[i % 3];
+        n = n_flushes = flushes_ended = has_records = ack_wanted = 0;
+        fences = acked = 0;
+        o = (struct shi_order){0};
+        for (unsigned k = below(EVENTS - 4); k > 0; k--) {
+            step();
+            compare();
+        }
+        finish();
+    }
+}
+
+/* Catches: an acknowledgement that is lost, sent twice, sent too early, or not sent in time. */
+static void acknowledging(void)
+{
+    struct shi_acks a = {0};
+    uint64_t applied[SHI_NET_LANES] = {0}, seq, poll = 1, queued_at = 0;
+    unsigned queued = 0, now = 0, is_queued = 0;
+    for (int i = 0; i < 100000; i++) {
+        int lane = (int)below(SHI_NET_LANES);
+        uint32_t flags = below(8) ? ACK_SOON : ACK_NOW, lanes;
+        switch (below(4)) {
+        case 0:
+            CHECK(shi_acks_is_next(&a, lane, applied[lane] + 1) && !shi_acks_is_next(&a, lane, applied[lane] + 2));
+            shi_acks_applied(&a, lane, ++applied[lane]);
+            CHECK(shi_acks_queue(&a, lane, flags, poll) == !is_queued);
+            queued |= 1U << lane;
+            now |= flags == ACK_NOW;
+            queued_at = poll;
+            is_queued = 1;
+            break;
+        case 1:
+            lane = shi_acks_take(&a, &seq);
+            CHECKF(seq == applied[lane] && (!queued || queued >> lane & 1), "lane %d is acknowledged up to %lu", lane, seq);
+            queued &= ~(1U << lane);
+            break;
+        case 2:
+            poll++;
+            break;
+        default:
+            if (!is_queued)
+                break;
+            int due = shi_acks_due(&a, poll, &lanes), right = !queued || now || poll - queued_at > 1;
+            CHECKF(due == right && lanes == queued, "acknowledgements are due: %d, not %d", due, right);
+            if (due)
+                now = is_queued = 0;
+            for (; due && lanes; lanes &= lanes - 1)
+                queued &= ~(1U << shi_acks_take(&a, &seq));
+        }
+    }
+}
+
+/* Catches: a count of tries that overflows, after which a stream that waits for room is never tried, or one that is none. */
+static void fairness(void)
+{
+    for (int streams = 1; streams <= 5; streams++) {
+        unsigned failed = UINT_MAX - 20, seen[5] = {0};
+        for (unsigned i = 1; i < 60; i++, failed++) {
+            int first = shi_order_first(failed, streams);
+            if (!CHECKF(first >= 0 && first < streams, "stream %d of %d is the first", first, streams))
+                return;
+            seen[first] = i;
+            for (int k = 0; k < streams; k++)
+                CHECKF(i - seen[k] < 2 * (unsigned)streams, "stream %d of %d waits for %u tries", k, streams, i - seen[k]);
+        }
+    }
+}
+
+int main(void)
+{
+    RUN(sending, "records, writes, fences, flushes and acknowledgements");
+    RUN(acknowledging, "acknowledgements queued, carried along, and sent by themselves");
+    RUN(fairness, "streams that wait for room take turns beyond 2^32 tries");
+    return tap_end();
+}
