@@ -2,7 +2,7 @@
  * stream.c - the streams of a few PEs against an oracle, over a network inside this process (fabric.h).
  *
  * Random operations, polls and deliveries; after everything that lands, and whenever a call says that something is
- * complete, the oracle looks at the targets' memory. What must hold:
+ * complete, the oracle (oracle.h) looks at the targets' memory. What must hold:
  *
  *   quiet    1: all that the lane sent that PE is in place, all that it fetched is here
  *   fence    nothing that came after it is in place while something before it, to the same PE, is not
@@ -14,77 +14,20 @@
  *   in the end, once the network takes everything, all of it is complete
  *   a transfer that fails, at once or later, ends the job with a line that names the PE and the cause
  *
- * stream [STEPS [SEED]]
+ * stream [STEPS [SEED]]: steps over each network; without arguments as many as it does in a few seconds.
  */
-#include "fabric.h"
+#include "oracle.h"
 
 #include <limits.h>
 #include <setjmp.h>
+#include <time.h>
 
 #include "host/net/am_far.h"
 #include "host/net/progress.h"
 #include "host/util/log.h"
 
-enum { SLOTS = 10, WORDS = 64, MOST = 48, FETCHES = 24, WATCHES = 8, DRAIN = 20000, PHASE = 1000, FROM = 512, FAILURES = 200 };
-enum { STEPS = 300000 };
+enum { STEPS = 2500000, SECONDS = 3, DRAIN = 20000, PHASE = 1000, FAILURES = 200 };
 
-/* What the lanes of one PE write to on another. Slots hold one value at a time, words that count only grow. */
-struct area {
-    uint64_t slot[SLOTS][WORDS];
-    uint64_t count, fetched, signal;
-};
-
-static struct memory {
-    struct area area[PES][LANES];
-    uint64_t sync[PES][LANES];
-    uint64_t pattern[FROM];
-} memory[PES];
-
-/* An operation that the oracle has not seen in place. */
-struct pending {
-    const uint64_t *first, *last;
-    uint64_t value;
-    long index, epoch;
-    enum { SLOT, COUNT, SIGNAL, SYNC } kind;
-    long data; /* SIGNAL: index of what it must not precede */
-    int slot;
-};
-
-/* From a lane to a PE. */
-struct flow {
-    struct pending pending[MOST];
-    int n;
-    long index;
-    uint64_t counted, fetched, signalled, synced;
-    unsigned char busy[SLOTS];
-    uint64_t source[SLOTS][WORDS];
-};
-
-/* Something that comes back: by a reply, or by a read. */
-struct fetch {
-    union {
-        struct shi_reply reply;
-        struct shi_net_req req;
-    };
-    enum { NO, ANSWERED, ALONE } used; /* ANSWERED: called back; ALONE: quiet tells */
-    uint64_t got[WORDS], want[WORDS];
-    int n, of;
-};
-
-struct watch {
-    struct shi_after after;
-    int used, pe, lane, to;
-    long index;
-};
-
-static struct flow flows[PES][LANES][PES];
-static struct fetch fetches[PES][LANES][FETCHES];
-static struct watch watches[WATCHES];
-static long epoch[PES][LANES];
-static int in_session[PES][LANES];
-static uint64_t sent[PES][PES], came[PES][PES]; /* active messages */
-static uint64_t values;
-static long n_operations;
 static int asleep; /* a PE that does not poll */
 static long asleep_until;
 
@@ -118,74 +61,6 @@ void shi_am_far_arrived(int pe, unsigned id, const void *msg, size_t bytes)
     CHECKF(id == 1 && bytes == sizeof n && n == came[pe][fabric.pe], "message %lu of PE %d came as its %lu", n, pe,
            came[pe][fabric.pe]);
     came[pe][fabric.pe]++;
-}
-
-/* ---- the oracle ------------------------------------------------------------------------------------------------------ */
-
-static int in_place(const struct pending *p)
-{
-    uint64_t a = *p->first, b = *p->last;
-    return p->kind == SLOT ? a == p->value && b == p->value : a >= p->value;
-}
-
-/* x is in place, y is not: may that be? */
-static int may_precede(const struct pending *x, const struct pending *y)
-{
-    if (x->kind == SYNC)
-        return y->index > x->index;
-    if (x->kind == SIGNAL && y->index == x->data)
-        return 0;
-    return y->kind == SYNC || y->epoch >= x->epoch;
-}
-
-static void fabric_landed(int from, int lane, int to)
-{
-    struct flow *f = &flows[from][lane][to];
-    int left = 0;
-    for (int i = 0; i < f->n; i++)
-        for (int k = 0; in_place(&f->pending[i]) && k < f->n; k++)
-            CHECKF(may_precede(&f->pending[i], &f->pending[k]) || in_place(&f->pending[k]),
-                   "PE %d lane %d to PE %d: operation %ld (epoch %ld, kind %d) is in place, %ld (epoch %ld, kind %d) is not",
-                   from, lane, to, f->pending[i].index, f->pending[i].epoch, f->pending[i].kind, f->pending[k].index,
-                   f->pending[k].epoch, f->pending[k].kind);
-    for (int i = 0; i < f->n; i++) {
-        if (!in_place(&f->pending[i]))
-            f->pending[left++] = f->pending[i];
-        else if (f->pending[i].kind == SLOT)
-            f->busy[f->pending[i].slot] = 0;
-    }
-    f->n = left;
-}
-
-/* Is all up to the operation `index` in place? */
-static void must_be_there(const char *says, int from, int lane, int to, long index)
-{
-    const struct flow *f = &flows[from][lane][to];
-    for (int i = 0; i < f->n; i++)
-        CHECKF(f->pending[i].kind == SYNC || f->pending[i].index > index || in_place(&f->pending[i]),
-               "%s: PE %d lane %d to PE %d: operation %ld of %ld, kind %d, is not in place", says, from, lane, to,
-               f->pending[i].index, index, f->pending[i].kind);
-}
-
-static void must_have_come(const char *says, int pe, int lane, int of)
-{
-    for (int i = 0; i < FETCHES; i++) {
-        struct fetch *f = &fetches[pe][lane][i];
-        if (f->used != ALONE || (of >= 0 && f->of != of))
-            continue;
-        CHECKF(memcmp(f->got, f->want, (size_t)f->n * sizeof *f->got) == 0, "%s: PE %d lane %d has not got its words", says,
-               pe, lane);
-        f->used = NO;
-    }
-}
-
-static struct pending *expect_in_place(struct flow *f, int pe, int lane, uint64_t *at, uint64_t value)
-{
-    struct pending *p = &f->pending[f->n++];
-    n_operations++;
-    *p = (struct pending){.first = at, .last = at, .value = value, .index = ++f->index, .epoch = epoch[pe][lane],
-                          .kind = COUNT};
-    return p;
 }
 
 /* ---- operations ------------------------------------------------------------------------------------------------------ */
@@ -519,8 +394,9 @@ static int drain(void)
     return rounds < DRAIN;
 }
 
-static long n_steps = STEPS;
+static long n_steps = STEPS, n_done;
 static unsigned seed = 1;
+static clock_t limit; /* of processor time for one network; 0: none */
 
 /* failing, late: as in fabric.h. */
 static void play(const struct shi_net_limits *limits, long steps, long failing, int late)
@@ -548,7 +424,8 @@ static void play(const struct shi_net_limits *limits, long steps, long failing, 
     for (int pe = 0; pe < PES; pe++) /* as after 2^31 and 2^32 tries of streams that wait for room */
         for (int lane = 0; lane < LANES; lane++)
             fabric.net[pe].lane[lane]->failed_retries = lane ? UINT_MAX - 100 : INT_MAX - 100;
-    for (long i = 0; i < steps; i += PHASE) {
+    clock_t began = clock();
+    for (long i = 0; i < steps && (!limit || clock() - began < limit); i += PHASE, n_done += PHASE) {
         new_phase();
         for (int k = 0; k < PHASE; k++)
             step();
@@ -609,6 +486,7 @@ static void failures(void)
 
 int main(int argc, char **argv)
 {
+    limit = argc > 1 ? 0 : SECONDS * (clock_t)CLOCKS_PER_SEC;
     n_steps = argc > 1 ? atol(argv[1]) : n_steps;
     seed = argc > 2 ? (unsigned)atol(argv[2]) : seed;
     RUN(ordered, "messages behind writes, writes behind writes");
@@ -616,6 +494,6 @@ int main(int argc, char **argv)
     RUN(writes_ordered, "writes behind writes only");
     RUN(narrow, "room for two operations");
     RUN(failures, "a failed transfer ends the job with a line");
-    printf("# %ld operations\n", n_operations);
+    printf("# %ld steps, %ld operations\n", n_done, n_operations);
     return tap_end();
 }
