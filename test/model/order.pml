@@ -1,0 +1,188 @@
+/*
+ * order.pml - models what fence, quiet and a signal behind its data rest on when writes go beside a stream of messages,
+ * over a transport of any order: the decisions of order.h.
+ *
+ *   model        protocol
+ *   source       a lane of one PE that sends to another: the functions of order.h by the same names
+ *   network      messages are applied in the order of sending; with SHI_NET_SAW behind earlier writes. Writes land with
+ *                SHI_NET_WAW behind earlier writes, else at any time. They end at any time with SHI_NET_SAW, else once
+ *                they have landed; a flush ends when they have
+ *   op[k]        a write, a record, or a record behind all writes (put-with-signal); epoch[k]: fences before it
+ *   landed       operations that are in place: a mask
+ *
+ * Asserted: what lands finds in place what a fence put before it, a signal also all writes before it; when
+ * shi_order_is_complete says so, at any time, everything is in place. No end state in which quiet has not returned.
+ * The order in which streams that wait for room are tried: always one of them.
+ * Bound: 5 records, writes, fences or questions whether all is complete, then quiet; each record a message of its own.
+ *
+ * mutant 1  assert  shi_order_is_complete forgets the flush
+ * mutant 2  assert  shi_order_record_may_go: records go behind writes where only writes do (SHI_NET_WAW)
+ * mutant 3  assert  a transport with SHI_NET_SAW but without SHI_NET_WAW is taken to have both
+ * mutant 4  assert  shi_order_write_behind forgets the records of the epoch before the last fence
+ * mutant 5  assert  shi_order_wrote sets write_epoch for a later write, too
+ * mutant 6  assert  shi_order_close clears writes_unconfirmed without setting placed_seq
+ * mutant 7  assert  shi_order_record_may_go ignores after_writes
+ * mutant 8  assert  shi_order_first: the count of tries is signed, and overflows
+ * mutant 9  end     shi_order_must_ask looks at what was sent, not at what asked
+ */
+#define M(n) (MUTANT == n)
+#define OPERATIONS 5
+#define MESSAGES 10
+#define SAW 1
+#define WAW 2
+#define WRITE 1
+#define RECORD 2
+#define SIGNAL 3
+
+byte ordered, real; /* as promised; as the network does it */
+byte sent_seq, flush_seq, placed_seq, ack_req_seq, acked_seq, fence_seq, record_epoch, write_epoch, fences;
+bit writes_unconfirmed, rma_unflushed, flushing, returned;
+
+byte n_ops, op[OPERATIONS + 1], epoch[OPERATIONS + 1], landed, writes, covered, applied;
+byte of_message[MESSAGES + 1], behind[MESSAGES + 1]; /* the operation in it, or 0; writes posted before it */
+bit asks[MESSAGES + 1], queued;
+
+#define rma_ended (!rma_unflushed && !flushing)
+#define must_flush (rma_unflushed && !flushing)
+#define complete_seq (writes_unconfirmed -> sent_seq + 1 : (flush_seq > placed_seq -> flush_seq : placed_seq))
+#define is_complete (acked_seq >= complete_seq && (M(1) || rma_ended))
+#define must_ask(s) (acked_seq < (s) && (M(9) -> sent_seq : ack_req_seq) < (s))
+#define record_may_go(after) ((ordered & (M(2) -> WAW : SAW)) || ((M(7) || !(after)) && write_epoch == fences) || rma_ended)
+#define write_behind (record_epoch != fences && !M(4) -> flush_seq : fence_seq)
+#define write_may_go ((ordered & WAW) || write_epoch == fences || rma_ended)
+
+inline close(operation, ask) {
+    sent_seq++;
+    of_message[sent_seq] = operation;
+    behind[sent_seq] = writes;
+    asks[sent_seq] = ask;
+    if
+    :: ask ->
+        ack_req_seq = sent_seq;
+        placed_seq = (writes_unconfirmed && !M(6) -> sent_seq : placed_seq);
+        writes_unconfirmed = 0
+    :: else
+    fi
+}
+
+inline flush() {
+    d_step { covered = writes; flushing = 1; rma_unflushed = 0 }
+}
+
+inline ask() {
+    d_step { close(0, 1) }
+}
+
+inline record(kind, asking) {
+    do
+    :: d_step { record_may_go(kind == SIGNAL) ->
+        n_ops++;
+        op[n_ops] = kind;
+        epoch[n_ops] = fences;
+        if :: record_epoch != fences -> fence_seq = flush_seq; record_epoch = fences :: else fi;
+        flush_seq = sent_seq + 1;
+        close(n_ops, asking) }
+        break
+    :: !record_may_go(kind == SIGNAL) && must_flush -> flush()
+    od
+}
+
+inline write() {
+    do
+    :: d_step { acked_seq >= write_behind && write_may_go ->
+        n_ops++;
+        op[n_ops] = WRITE;
+        epoch[n_ops] = fences;
+        if :: rma_ended || M(5) -> write_epoch = fences :: else fi;
+        writes = writes | 1 << n_ops;
+        writes_unconfirmed = ordered & SAW;
+        rma_unflushed = 1 }
+        break
+    :: must_ask(write_behind) -> ask()
+    :: acked_seq >= write_behind && !write_may_go && must_flush -> flush()
+    od
+}
+
+#define all_landed (landed == (2 << n_ops) - 2)
+
+proctype source() {
+    byte n;
+    for (n : 1 .. OPERATIONS) {
+        if
+        :: fences++
+        :: record(RECORD, 0)
+        :: record(RECORD, 1)
+        :: record(SIGNAL, 0)
+        :: write()
+        :: atomic { is_complete -> assert(all_landed) }
+        fi
+    }
+    do
+    :: d_step { is_complete -> assert(all_landed); returned = 1 }; break
+    :: !is_complete && must_flush -> flush()
+    :: !is_complete && must_ask(complete_seq) -> ask()
+    od
+}
+
+inline land(k) {
+    d_step {
+        i = 1;
+        do
+        :: i < k ->
+            assert(landed & 1 << i || (epoch[i] == epoch[k] && !(op[k] == SIGNAL && op[i] == WRITE)));
+            i++
+        :: else -> break
+        od;
+        landed = landed | 1 << k;
+        i = 0
+    }
+}
+
+#define earlier(k) (writes & ((1 << (k)) - 1))
+
+proctype network() {
+    byte i, k;
+    do
+    :: atomic { applied < sent_seq && (!(real & SAW) || !(behind[applied + 1] & ~landed)) ->
+        applied++;
+        queued = queued | asks[applied];
+        if :: of_message[applied] -> land(of_message[applied]) :: else fi }
+    :: atomic { writes & ~landed ->
+        k = 0;
+        if
+        :: writes & ~landed & 2 -> k = 1
+        :: writes & ~landed & 4 -> k = 2
+        :: writes & ~landed & 8 -> k = 3
+        :: writes & ~landed & 16 -> k = 4
+        :: writes & ~landed & 32 -> k = 5
+        fi;
+        if
+        :: !(real & WAW) || !(earlier(k) & ~landed) -> land(k)
+        :: else
+        fi;
+        k = 0 }
+    :: d_step { queued -> queued = 0; acked_seq = applied }
+    :: d_step { flushing && (real & SAW || !(covered & ~landed)) -> flushing = 0 }
+    :: returned -> break
+    od
+}
+
+/* Counts of 3 bits, of two streams. */
+inline fairness() {
+    byte failed;
+    d_step {
+        do
+        :: failed < 8 ->
+            assert((M(8) && failed > 3 -> failed - 8 : failed) % 2 >= 0);
+            failed++
+        :: else -> break
+        od
+    }
+}
+
+init {
+    if :: ordered = 0 :: ordered = WAW :: ordered = SAW | WAW fi;
+    real = (M(3) && ordered & SAW -> SAW : ordered);
+    fairness();
+    atomic { run source(); run network() }
+}
