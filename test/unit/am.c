@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "../tap.h"
+#include "host/net/am_shm.h"
 #include "host/net/progress.h"
 #include "host/util/base.h"
 
@@ -21,7 +22,7 @@ enum { MOST = 9, HEAP = 2 << 20 };
 
 /* What the linked sources want of the rest: the test itself is the one who polls. */
 static struct shi_progress_source source;
-int shi_progress_add(const struct shi_progress_source *s)
+int shi_progress_add(struct shi_progress_source *s)
 {
     source = *s;
     return 0;
@@ -73,7 +74,7 @@ static void be(int pe)
     shm.heap_lo = (uintptr_t)shm.base + r[local].heap_off;
     const struct shi_am_world w = {.pe = pe, .n_pes = shm.n, .local = local, .shm = &shm, .in_device = in_device,
                                    .device_of = device_of, .device_copy = device_copy};
-    shi_am_up(&w);
+    shi_am_up(&w, &shi_am_shm);
 }
 
 /* Run as n PEs; their failures are this process's. */

@@ -87,7 +87,7 @@ void shi_team_on_change(const struct shi_team_hooks *h)
     (void)h; /* no test splits a team */
 }
 
-int shi_progress_add(const struct shi_progress_source *s)
+int shi_progress_add(struct shi_progress_source *s)
 {
     source = *s;
     return 0;

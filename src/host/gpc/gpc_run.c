@@ -404,7 +404,7 @@ static void *serve(void *arg)
 
 int shi_gpc_run_up(void)
 {
-    static const struct shi_progress_source source = {.poll = nudge, .every_ms = 1};
+    static struct shi_progress_source source = {.poll = nudge, .every_ms = 1};
     threads.wake = threads.stop = 0;
     threads.allowed = shi_world.config.gpc_thread;
     if (threads.allowed)

@@ -16,6 +16,7 @@
 #include "host/init/peers.h"
 #include "host/net/am.h"
 #include "host/net/am_far.h"
+#include "host/net/am_shm.h"
 #include "host/net/progress.h"
 #include "host/net/stream.h"
 #include "host/observe/report.h"
@@ -169,6 +170,7 @@ static int join_network(const struct shi_statics *st)
     const struct shi_shm *shm = &shi_world.shm;
     const struct shi_shm_region *mine = &shm->region[shi_world.boot.local_index];
     int forced = shi_world.config.transport == SHI_TRANSPORT_OFI && shi_world.n_pes > 1;
+    static struct shi_progress_source aborted = {.poll = shi_wait_aborted, .every_ms = 100};
     static int up; /* the network stays, as the memory does */
     if (shi_world.boot.n_local == shi_world.n_pes && !forced)
         return 0;
@@ -181,7 +183,7 @@ static int join_network(const struct shi_statics *st)
     if (!err)
         err = shi_stream_resume();
     if (!err) /* a launcher that has lost this host cannot end its PEs */
-        err = shi_progress_add(&(struct shi_progress_source){.poll = shi_wait_aborted, .every_ms = 100});
+        err = shi_progress_add(&aborted);
     if (!err)
         shi_world.lane = shi_stream_lane(0);
     up = !err;
@@ -194,7 +196,7 @@ static int messages_up(void)
                                    .shm = &shi_world.shm, .data_lo = shi_world.data_lo - shi_world.relro_bytes,
                                    .in_device = shi_dheap_holds,
                                    .hidden = shi_dheap_hides, .device_of = shi_dheap_of, .device_copy = shi_dheap_move};
-    shi_am_up(&w);
+    shi_am_up(&w, &shi_am_shm);
     if (shi_world.lane)
         shi_am_far_up(shi_world.config.transport == SHI_TRANSPORT_OFI);
     return 0;

@@ -16,7 +16,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "host/net/am_carrier.h"
 #include "host/net/progress.h"
 #include "host/util/log.h"
 #include "host/util/spin.h"
@@ -36,7 +35,7 @@ struct peer {
 
 static struct shi_am_world world;
 static shi_am_handler *handlers[SHI_AM_IDS];
-static const struct shi_am_carrier *far;
+static const struct shi_am_carrier *node, *far;
 static int all_far;
 static struct peer *peers; /* [n_pes], kept from one shmem_init to the next */
 static uint8_t polling;
@@ -190,7 +189,7 @@ static int poll_once(void)
 {
     if (!shi_spin_try(&polling))
         return 0;
-    int n = shi_am_shm.poll(BUDGET);
+    int n = node->poll(BUDGET);
     if (far)
         n += far->poll(BUDGET);
     if (__atomic_load_n(&waiting.n, __ATOMIC_RELAXED))
@@ -231,9 +230,10 @@ int shi_am_fetch(int pe, const struct shi_am_src *src, size_t off, void *to, siz
 
 /* ---- up and down ---------------------------------------------------------------------------------------------------- */
 
-void shi_am_up(const struct shi_am_world *w)
+void shi_am_up(const struct shi_am_world *w, const struct shi_am_carrier *on_node)
 {
     world = *w;
+    node = on_node;
 }
 
 /* Tables of all PEs. 0 or -errno. */
@@ -247,8 +247,8 @@ static int make_tables(void)
         return -ENOMEM;
     }
     for (int i = 0; i < world.n_pes; i++) {
-        int near = i == world.pe || (!all_far && shi_am_shm_is_near(i));
-        peers[i] = (struct peer){.pe = i, .by = near ? &shi_am_shm : far};
+        int on_node = i == world.pe || (!all_far && node->reaches(i));
+        peers[i] = (struct peer){.pe = i, .by = on_node ? node : far};
         peers[i].last = &peers[i].first;
     }
     waiting.n = 0;
@@ -261,14 +261,15 @@ int shi_am_start(void)
 {
     if (shi_likely(__atomic_load_n(&started, __ATOMIC_ACQUIRE))) /* A1 */
         return 0;
+    static struct shi_progress_source source = {.poll = poll_once, .every_ms = 1};
     int err = 0;
     pthread_mutex_lock(&starting);
     if (!started) {
-        err = shi_am_shm_up(&world);
+        err = node->up(&world);
         if (!err)
             err = make_tables();
         if (!err)
-            err = shi_progress_add(&(struct shi_progress_source){.poll = poll_once, .every_ms = 1});
+            err = shi_progress_add(&source);
         __atomic_store_n(&started, !err, __ATOMIC_RELEASE); /* R1 */
     }
     pthread_mutex_unlock(&starting);
@@ -277,7 +278,7 @@ int shi_am_start(void)
 
 void shi_am_down(void)
 {
-    shi_am_shm_drop(&world);
+    node->drop(&world);
     started = all_far = 0;
     far = NULL;
 }

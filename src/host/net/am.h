@@ -14,14 +14,7 @@
 #ifndef SHI_AM_H
 #define SHI_AM_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "host/net/net_shm.h"
-
-enum shi_am_id { SHI_AM_TAG, SHI_AM_GPC, SHI_AM_PULL /* am_pull.c's own */, SHI_AM_IDS };
-
-enum { SHI_AM_MAX_BYTES = 8192 }; /* of one message */
+#include "host/net/am_carrier.h"
 
 /* msg is 8-byte aligned and valid until the handler returns. */
 typedef void shi_am_handler(int pe, const void *msg, size_t bytes);
@@ -62,43 +55,32 @@ void shi_am_queue(int pe, struct shi_am_turn *turn);
  * Rendezvous: memory of this PE (symmetric, device heap, or private) that PE pe may read until it is withdrawn. The
  * description travels inside a message. -EOPNOTSUPP: that PE cannot read this memory, the data must be sent.
  */
-struct shi_am_src {
-    uint64_t addr, key; /* key: the transport's own */
-    uint64_t bytes;
-    uint64_t handle;    /* of the exposing PE */
-};
 int shi_am_expose(int pe, const void *addr, size_t bytes, struct shi_am_src *out);
 void shi_am_withdraw(int pe, const struct shi_am_src *src);
 
 /* Read [off, + bytes) of what PE pe exposed. 0: done; -EINPROGRESS: done is called once, from shi_progress_poll;
  * -EAGAIN: no room, nothing kept; another -errno: it failed. `f` is embedded in the caller's request. `to` may be any
  * memory of this PE, its device heap too. */
-struct shi_am_fetch {
-    void (*done)(struct shi_am_fetch *self, int err);
-    uint64_t priv[24]; /* the transport's, while in progress */
-};
 int shi_am_fetch(int pe, const struct shi_am_src *src, size_t off, void *to, size_t bytes, struct shi_am_fetch *f);
 
 /* ---- set up ------------------------------------------------------------------------------------------------------- */
 
-/* What messages must know of the process, valid until shi_am_down. The last four are about the device heap. */
-struct shi_am_world {
-    int pe, n_pes, local; /* local: this PE's place in shm->region */
-    const struct shi_shm *shm;
-    uintptr_t data_lo; /* of this PE's static data; heap_lo is in shm */
-    int (*in_device)(const void *addr, size_t bytes); /* is this range in this PE's? */
-    int (*hidden)(const void *addr, size_t bytes);    /* and neither the host nor the network can touch it? */
-    void *(*device_of)(int pe);                       /* where PE pe's is mapped here */
-    void (*device_copy)(void *to, const void *from, size_t bytes); /* either side may be in one */
-};
+/* Remember the world and the carrier between PEs of this node; nothing else happens before shi_am_start. */
+void shi_am_up(const struct shi_am_world *w, const struct shi_am_carrier *node);
 
-/* Bytes of shared memory each PE of a node of n must bring (struct shi_shm_want); touched only when used. */
-size_t shi_am_shared_bytes(int n);
-
-/* Remember the world; nothing else happens before shi_am_start. */
-void shi_am_up(const struct shi_am_world *w);
+/* The carrier to PEs of other nodes, or, with all, to all other PEs. Before shi_am_start; forgotten by shi_am_down. */
+void shi_am_set_far(const struct shi_am_carrier *carrier, int all);
 
 /* Drop what has arrived and what is queued. Nobody of the node sends any more, and progress has stopped. */
 void shi_am_down(void);
+
+/* ---- for carriers --------------------------------------------------------------------------------------------------- */
+
+/* Call the handler. Only from poll. */
+void shi_am_deliver(int pe, enum shi_am_id id, const void *msg, size_t bytes);
+
+/* The same from elsewhere, where no earlier message waits. 1, or 0 and nothing done: another thread polls, or shi_am_start
+ * has not been called. */
+int shi_am_deliver_now(int pe, enum shi_am_id id, const void *msg, size_t bytes);
 
 #endif

@@ -1,38 +1,58 @@
 /*
- * am_carrier.h - the contract between active messages and what carries them: shared memory on a node, the network's
- * stream to other nodes. am.c has seen to turns, to one caller at a time for each PE, and to one poll at a time.
+ * am_carrier.h - the contract between active messages (am.c) and what carries them: shared memory on a node (am_shm.c),
+ * the network's stream between nodes (am_far.c). am.c calls begin and end for one caller at a time for each PE, and poll
+ * on one thread at a time. Also the types that both sides share; am.h has the calls.
  */
 #ifndef SHI_AM_CARRIER_H
 #define SHI_AM_CARRIER_H
 
-#include "host/net/am.h"
+#include <stddef.h>
+#include <stdint.h>
+
+#include "host/net/net_shm.h"
+
+enum shi_am_id { SHI_AM_TAG, SHI_AM_GPC, SHI_AM_PULL /* am_pull.c's own */, SHI_AM_IDS };
+
+enum { SHI_AM_MAX_BYTES = 8192 }; /* of one message */
+
+/* Memory of a PE that another one reads, as described inside a message. */
+struct shi_am_src {
+    uint64_t addr, key; /* key: the carrier's own */
+    uint64_t bytes;
+    uint64_t handle;    /* of the exposing PE */
+};
+
+/* A read of such memory, embedded in the caller's request. */
+struct shi_am_fetch {
+    void (*done)(struct shi_am_fetch *self, int err);
+    uint64_t priv[24]; /* the carrier's, while in progress */
+};
+
+/* This process, valid until shi_am_down. The last four are about the device heap. */
+struct shi_am_world {
+    int pe, n_pes, local; /* local: index of this PE in shm->region */
+    const struct shi_shm *shm;
+    uintptr_t data_lo; /* of this PE's static data; heap_lo is in shm */
+    int (*in_device)(const void *addr, size_t bytes); /* is this range in this PE's? */
+    int (*hidden)(const void *addr, size_t bytes);    /* and neither the host nor the network can touch it? */
+    void *(*device_of)(int pe);                       /* where PE pe's is mapped here */
+    void (*device_copy)(void *to, const void *from, size_t bytes); /* either side may be in one */
+};
 
 struct shi_am_carrier {
+    /* The node's carrier only. up: before the first message; 0 or -errno after one logged line. reaches: does it carry to
+     * PE pe? drop: discard what has arrived, whether up was called or not; see shi_am_down. */
+    int (*up)(const struct shi_am_world *w);
+    int (*reaches)(int pe);
+    void (*drop)(const struct shi_am_world *w);
     /* begin and end come in pairs with the PE's lock held between them. */
     void *(*begin)(int pe, size_t bytes);
     void (*end)(int pe, enum shi_am_id id, size_t bytes);
-    int (*poll)(int budget);       /* hand at most so many messages to shi_am_deliver; how many, and other progress */
-    size_t eager_bytes;            /* longer data is better fetched than sent */
+    int (*poll)(int budget); /* hand at most so many messages to shi_am_deliver; how many, and other progress */
+    size_t eager_bytes;      /* longer data is better fetched than sent */
     int (*expose)(int pe, const void *addr, size_t bytes, struct shi_am_src *out);
     void (*withdraw)(int pe, const struct shi_am_src *src);
     int (*fetch)(int pe, const struct shi_am_src *src, size_t off, void *to, size_t bytes, struct shi_am_fetch *f);
 };
-
-/* Who carries messages to PEs of other nodes, or, with all, to all other PEs. Before shi_am_start; forgotten by
- * shi_am_down. */
-void shi_am_set_far(const struct shi_am_carrier *carrier, int all);
-
-/* Call the handler. Only from poll. */
-void shi_am_deliver(int pe, enum shi_am_id id, const void *msg, size_t bytes);
-
-/* The same from elsewhere, where no earlier message waits. 1, or 0 and nothing done: somebody polls, or shi_am_start has not
- * been called. */
-int shi_am_deliver_now(int pe, enum shi_am_id id, const void *msg, size_t bytes);
-
-/* The node's. up: 0 or -errno after one logged line; is_near: does it carry to PE pe? */
-extern const struct shi_am_carrier shi_am_shm;
-int shi_am_shm_up(const struct shi_am_world *w);
-int shi_am_shm_is_near(int pe);
-void shi_am_shm_drop(const struct shi_am_world *w); /* what has arrived, whether up or not; see shi_am_down */
 
 #endif

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/net/am_carrier.h"
+#include "host/net/am.h"
 #include "host/net/stream.h"
 #include "host/util/log.h"
 

@@ -19,10 +19,12 @@
  * The sender of a FIFO is whoever holds the PE's lock of am.c, its receiver whoever polls there.
  * Checked by test/model/am.pml, which must fail when one of R1 A1 R2 A2 is weakened.
  */
+#include "host/net/am_shm.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
-#include "host/net/am_carrier.h"
+#include "host/net/am.h"
 #include "host/net/am_pull.h"
 #include "host/util/base.h"
 #include "host/util/log.h"
@@ -114,7 +116,7 @@ static struct fifo *fifo_of(int receiver, int sender)
     return (struct fifo *)((char *)(inbox_of(receiver) + 1) + (size_t)sender * fifo_stride());
 }
 
-int shi_am_shm_is_near(int pe)
+static int reaches(int pe)
 {
     return local_of[pe] >= 0;
 }
@@ -122,7 +124,7 @@ int shi_am_shm_is_near(int pe)
 /* ---- up and down ---------------------------------------------------------------------------------------------------- */
 
 /* Tickets go on from one shmem_init to the next, as the FIFOs do. */
-int shi_am_shm_up(const struct shi_am_world *w)
+static int up(const struct shi_am_world *w)
 {
     world = *w;
     int err = shi_am_pull_up(w);
@@ -317,7 +319,7 @@ static int poll_once(int budget)
     return count + shi_am_pull_poll();
 }
 
-void shi_am_shm_drop(const struct shi_am_world *w)
+static void drop(const struct shi_am_world *w)
 {
     uint64_t any = 0, head;
     world = *w; /* it may never have been up */
@@ -325,7 +327,7 @@ void shi_am_shm_drop(const struct shi_am_world *w)
     shi_am_pull_drop();
     for (int i = 0; i < (w->shm->n + 63) / 64; i++)
         any |= __atomic_load_n(&mine->heard[i], __ATOMIC_RELAXED);
-    if (!any || shi_am_shm_up(w))
+    if (!any || up(w))
         return;
     meet_new();
     for (int i = 0; i < n_in; i++) {
@@ -355,4 +357,6 @@ static int fetch(int pe, const struct shi_am_src *src, size_t off, void *to, siz
     return shi_am_pull_fetch(local_of[pe], src, off, to, bytes, f);
 }
 
-const struct shi_am_carrier shi_am_shm = {begin, end, poll_once, EAGER_BYTES, expose, withdraw, fetch};
+const struct shi_am_carrier shi_am_shm = {.up = up, .reaches = reaches, .drop = drop, .begin = begin, .end = end,
+                                          .poll = poll_once, .eager_bytes = EAGER_BYTES, .expose = expose,
+                                          .withdraw = withdraw, .fetch = fetch};

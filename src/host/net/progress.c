@@ -1,16 +1,15 @@
 /*
- * progress.c - the sources of progress and the thread that polls them when nobody else does.
+ * progress.c - the list of progress sources, and the helper thread that polls them when the program does not.
  *
- *   word      written by             read by     order
- *   polls,    program's threads      thread      relaxed: they only have to differ after a while
- *   posts
- *   stop      shi_progress_stop      thread      R1 -> A1; the join orders everything else
- *   sources   shi_progress_add       all         n_sources: R2 -> A2 a source is whole before it is counted
+ *   word            written by             read by     order
+ *   polls, posts    program's threads      thread      relaxed: they only have to differ after a while
+ *   stop            shi_progress_stop      thread      R1 -> A1; the join orders everything else
+ *   first, .next    shi_progress_add       all         R2 -> A2 a source is whole before it is in the list
  *
- * The thread looks once a millisecond whether the program polls by itself; while it does, the thread touches nothing, and
- * looks less often the longer that lasts, for each look takes the core from the program. While the program only posts,
- * the thread polls once a millisecond; when it does neither, the thread rests in the network's own wait and serves what
- * comes.
+ * Once a millisecond the thread compares the counts of polls and posts. While the program polls, the thread touches nothing
+ * and checks less often the longer that lasts, for each check takes the core from the program. While the program only
+ * posts, the thread polls once a millisecond. When it does neither, the thread sleeps in the transport's wait and handles
+ * what comes.
  */
 #include "host/net/progress.h"
 
@@ -21,29 +20,33 @@
 
 #include "host/util/thread.h"
 
-enum { MAX_SOURCES = 4, LOOK_NS = 1000000, RARE_NS = 4000000, LAST_NS = 8000000, OFTEN_NS = 20000 };
+enum { CHECK_NS = 1000000, RARE_NS = 4000000, LAST_NS = 8000000, OFTEN_NS = 20000 };
 
-/* How long the program has polled by itself, and the thread's last nap of that. */
+/* How long the program has polled by itself, and how long the thread slept last. */
 struct alone {
-    long for_ns, nap_ns;
+    long for_ns, sleep_ns;
 };
 
 int shi_progress_on;
 _Thread_local int shi_progress_own;
 
-static struct shi_progress_source sources[MAX_SOURCES];
-static int n_sources;
+static struct shi_progress_source *first, **last = &first;
 static unsigned long polls;
 unsigned long shi_progress_posts;
 static int stop, running;
 static pthread_t thread;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* add and stop */
 
+static const struct shi_progress_source *follow(struct shi_progress_source *const *link)
+{
+    return __atomic_load_n(link, __ATOMIC_ACQUIRE); /* A2 */
+}
+
 static int poll_all(void)
 {
-    int handled = 0, n = __atomic_load_n(&n_sources, __ATOMIC_ACQUIRE); /* A2 */
-    for (int i = 0; i < n; i++)
-        handled += sources[i].poll();
+    int handled = 0;
+    for (const struct shi_progress_source *s = follow(&first); s; s = follow(&s->next))
+        handled += s->poll();
     return handled;
 }
 
@@ -59,43 +62,47 @@ static void pause_ns(long ns)
     nanosleep(&t, NULL);
 }
 
-/* Sleep while the program polls by itself: while it does so often, longer and longer, but for no more than an eighth of the
- * time for which it has, so that what comes once it computes waits little in comparison. */
+/* Sleep while the program polls by itself: longer and longer while it does so often, but at most an eighth of the time for
+ * which it has, so that a message that comes once it computes waits little in comparison. */
 static void leave_alone(struct alone *a, unsigned long polls_since)
 {
-    int often = polls_since * OFTEN_NS >= (unsigned long)a->nap_ns;
-    a->for_ns = often ? a->for_ns + a->nap_ns : 0;
-    a->nap_ns = a->for_ns / 8 < LOOK_NS ? LOOK_NS : a->for_ns / 8 < RARE_NS ? a->for_ns / 8 : RARE_NS;
-    pause_ns(a->nap_ns);
+    int often = polls_since * OFTEN_NS >= (unsigned long)a->sleep_ns;
+    a->for_ns = often ? a->for_ns + a->sleep_ns : 0;
+    a->sleep_ns = a->for_ns / 8 < CHECK_NS ? CHECK_NS : a->for_ns / 8 < RARE_NS ? a->for_ns / 8 : RARE_NS;
+    pause_ns(a->sleep_ns);
 }
 
-/* Sleep until something may have come: in the network's wait where there is one, else longer and longer. */
-static void rest(long *idle_ns)
+/* Sleep in the transport's wait, at most ms. 0 at once where no source can. */
+static int wait_in_source(int ms)
 {
-    int n = __atomic_load_n(&n_sources, __ATOMIC_ACQUIRE), ms = INT_MAX; /* A2 */
-    for (int i = 0; i < n; i++)
-        ms = sources[i].every_ms < ms ? sources[i].every_ms : ms;
-    for (int i = 0; i < n; i++)
-        if (sources[i].rest && sources[i].rest(ms))
-            return;
+    for (const struct shi_progress_source *s = follow(&first); s; s = follow(&s->next))
+        if (s->rest && s->rest(ms))
+            return 1;
+    return 0;
+}
+
+/* Sleep until something may have come: in the transport's wait where there is one, else longer and longer. */
+static void idle_wait(long *idle_ns)
+{
+    int ms = INT_MAX;
+    for (const struct shi_progress_source *s = follow(&first); s; s = follow(&s->next))
+        ms = s->every_ms < ms ? s->every_ms : ms;
+    if (wait_in_source(ms))
+        return;
     pause_ns(*idle_ns);
     *idle_ns = *idle_ns * 2 < LAST_NS ? *idle_ns * 2 : LAST_NS;
 }
 
 int shi_progress_rest(void)
 {
-    int n = __atomic_load_n(&n_sources, __ATOMIC_ACQUIRE); /* A2 */
-    for (int i = 0; i < n; i++)
-        if (sources[i].rest && sources[i].rest(1))
-            return 1;
-    return 0;
+    return wait_in_source(1);
 }
 
 static void *serve(void *arg)
 {
     struct alone alone = {0};
     unsigned long polled = 0, posted = 0;
-    long idle_ns = LOOK_NS;
+    long idle_ns = CHECK_NS;
     shi_progress_own = 1;
     while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE)) { /* A1 */
         unsigned long polled_now = __atomic_load_n(&polls, __ATOMIC_RELAXED);
@@ -109,11 +116,11 @@ static void *serve(void *arg)
         if (posted_now != posted) { /* it wants the locks and the core, and will poll */
             posted = posted_now;
             poll_all();
-            pause_ns(LOOK_NS);
+            pause_ns(CHECK_NS);
         } else if (poll_all()) {
-            idle_ns = LOOK_NS;
+            idle_ns = CHECK_NS;
         } else {
-            rest(&idle_ns);
+            idle_wait(&idle_ns);
         }
     }
     return arg;
@@ -125,18 +132,17 @@ static int start_thread(void)
     return shi_thread_start(&thread, serve, NULL, "shmem-progress");
 }
 
-int shi_progress_add(const struct shi_progress_source *source)
+int shi_progress_add(struct shi_progress_source *source)
 {
+    int err = 0;
     pthread_mutex_lock(&lock);
-    int err = n_sources < MAX_SOURCES ? 0 : -ENOSPC;
-    if (!err) {
-        sources[n_sources] = *source;
-        __atomic_store_n(&n_sources, n_sources + 1, __ATOMIC_RELEASE); /* R2 */
-        __atomic_store_n(&shi_progress_on, 1, __ATOMIC_RELAXED);
-        if (!running)
-            err = start_thread();
-        running = !err;
-    }
+    source->next = NULL;
+    __atomic_store_n(last, source, __ATOMIC_RELEASE); /* R2 */
+    last = &source->next;
+    __atomic_store_n(&shi_progress_on, 1, __ATOMIC_RELAXED);
+    if (!running)
+        err = start_thread();
+    running = !err;
     pthread_mutex_unlock(&lock);
     return err;
 }
@@ -148,7 +154,8 @@ void shi_progress_stop(void)
     if (running)
         pthread_join(thread, NULL);
     running = 0;
-    __atomic_store_n(&n_sources, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&first, NULL, __ATOMIC_RELAXED);
+    last = &first;
     __atomic_store_n(&shi_progress_on, 0, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&lock);
 }

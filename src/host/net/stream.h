@@ -16,7 +16,7 @@
 #define SHI_STREAM_H
 
 #include "device/lib/request.h"
-#include "host/net/am.h"
+#include "host/net/am_carrier.h"
 #include "host/net/net.h"
 
 struct shi_lane;

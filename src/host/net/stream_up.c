@@ -118,7 +118,9 @@ int shi_stream_resume(void)
 
 int shi_stream_serve(void)
 {
-    return shi_progress_add(&(struct shi_progress_source){NET->poll, NET->rest, SERVE_MS});
+    static struct shi_progress_source source;
+    source = (struct shi_progress_source){.poll = NET->poll, .rest = NET->rest, .every_ms = SERVE_MS};
+    return shi_progress_add(&source);
 }
 
 void shi_stream_down(void)

@@ -2,7 +2,7 @@
 #ifndef SHI_STREAM_WIRE_H
 #define SHI_STREAM_WIRE_H
 
-#include "host/net/am.h"
+#include "host/net/am_carrier.h"
 #include "host/net/stream.h"
 #include "host/util/base.h"
 
