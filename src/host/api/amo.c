@@ -5,12 +5,12 @@
 
 #define ORDER __ATOMIC_SEQ_CST
 
-/* A value's bytes in a word, and back. */
+/* Convert a value to a word of the same bytes, and back. */
 #define WORD(x) __extension__({ uint64_t w_ = 0; memcpy(&w_, &(x), sizeof(x)); w_; })
 #define VALUE(T, word) __extension__({ T v_; uint64_t w_ = (word); memcpy(&v_, &w_, sizeof v_); v_; })
 #define CALL(ADDR, OP, V, C) (&(const struct shi_amo_call){__func__, #ADDR, SHI_AMO_##OP, V, C})
 
-/* Where loads and stores reach the word the update is one instruction; else the slow half does the same. */
+/* On a mapped word the update is one instruction; else the slow path does it. */
 #define UPDATE(T, OP, V, NEAR)                                                                                       \
     T *at = shi_fast(c, dest, sizeof *at, pe);                                                                       \
     if (shi_likely(at != NULL))                                                                                      \

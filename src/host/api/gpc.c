@@ -1,4 +1,4 @@
-/* gpc.c - entry points of global procedure calls: arguments are checked here, before anything is sent. */
+/* gpc.c - entry points of global procedure calls. They check all arguments before any message is sent. */
 #include "host/api/def.h"
 
 #include <errno.h>
@@ -59,7 +59,7 @@ void shmemx_gpc_limits(shmemx_gpc_limits_t *limits)
                                     .in_flight = SHI_GPC_IN_FLIGHT};
 }
 
-/* ---- what is under way ------------------------------------------------------------------------------------------- */
+/* ---- test and wait ----------------------------------------------------------------------------------------------- */
 
 void shmemx_gpc_nbh_init(shmemx_gpc_nbh_t *nbh)
 {
@@ -141,7 +141,7 @@ static int check(const char *routine, const struct shi_gpc_want *w)
     return bad;
 }
 
-/* Start, and wait if there is no handle to wait with later. */
+/* Start, and wait if the program gave no handle. */
 static int start(const char *routine, struct shi_gpc_want *w)
 {
     shmemx_gpc_nbh_t own = {0, 0, 0, 0};
@@ -176,7 +176,7 @@ int shmemx_gpc_exec(shmem_team_t team, int func, int pe, const void *hdr, size_t
     return err ? err : start(__func__, &w);
 }
 
-/* The list and, for a program's tree, its shape, in scratch[3 * idlen]. 0 or -errno after one line. */
+/* Set the list and, for a program's tree, its shape, in scratch[3 * idlen]. 0 or -errno after one line. */
 static int shape(const char *routine, struct shi_gpc_want *w, const int *idlst, int *scratch)
 {
     struct shi_gpc_fault fault = {"out of memory for %d ids", w->idlen};

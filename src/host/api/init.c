@@ -12,7 +12,7 @@
 #include "host/util/end.h"
 #include "host/util/log.h"
 
-/* Calls to initialise that still need their shmem_finalize. The first decides the thread level. */
+/* Number of initialisations without their shmem_finalize. The first decides the thread level. */
 static int open_inits;
 
 static void initialise(int thread_level)
@@ -57,8 +57,8 @@ SHI_DEF(void, shmem_query_initialized, (int *initialized))
     *initialized = shi_world.up;
 }
 
-/* Only the last one of nested pairs releases anything: OpenSHMEM 1.6, shmem_finalize. After shmem_global_exit, in an exit
- * handler or a destructor, no other PE calls it. */
+/* Only the outermost of nested pairs releases resources: OpenSHMEM 1.6, shmem_finalize. After shmem_global_exit, in an exit
+ * handler or a destructor, other PEs do not call it, so it does nothing. */
 SHI_DEF(void, shmem_finalize, (void))
 {
     shi_need_up(__func__);
@@ -138,10 +138,10 @@ SHI_DEF(void, shmem_info_get_version, (int *major, int *minor))
 
 SHI_DEF(void, shmem_info_get_name, (char *name))
 {
-    strcpy(name, SHMEM_VENDOR_STRING); /* the caller gives SHMEM_MAX_NAME_LEN bytes, which is more */
+    strcpy(name, SHMEM_VENDOR_STRING); /* it has SHMEM_MAX_NAME_LEN bytes, which is more */
 }
 
 SHI_DEF(void, shmem_pcontrol, (int level, ...))
 {
-    (void)level; /* for a profiling library that interposes; the library itself has nothing to control */
+    (void)level; /* for profiling libraries that interpose; this library has no profiling control */
 }

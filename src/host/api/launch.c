@@ -16,15 +16,15 @@
 #include "proxy/handle.h"
 #include "proxy/proxy.h"
 
-/* Images are registered before main, by what oshcc adds to the program; modules are built at the first launch, or come
- * from the program. */
+/* Code that oshcc adds to the program registers images before main; modules are built at the first launch, or the program
+ * supplies them. */
 static struct image {
     const void *bytes; /* NULL: the module is the program's */
     size_t n;
     void *module;
     struct image *next;
 } *images;
-static int registered; /* to be told when the device goes down */
+static int registered; /* forget_modules is, for when the device goes down */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all above */
 
 void shmemx_kernels_register(const void *image, size_t bytes)
@@ -38,7 +38,7 @@ void shmemx_kernels_register(const void *image, size_t bytes)
     pthread_mutex_unlock(&lock);
 }
 
-/* The device has gone, and its modules with it: a later shmem_init builds them anew. */
+/* The device goes down, and its modules with it: after a later shmem_init they are built anew. */
 static void forget_modules(void)
 {
     for (struct image *i, **at = &images; (i = *at);) {
@@ -53,7 +53,7 @@ static void forget_modules(void)
     registered = 0;
 }
 
-/* Tell a module where the default context is. 0, or -ENOENT when it has no device library in it. */
+/* Store the address of the default context in a module. 0, or -ENOENT when the module does not contain the device library. */
 static int tell_module(const char *routine, void *module)
 {
     void *at, *ctx = shi_handle_ctx();
@@ -63,7 +63,7 @@ static int tell_module(const char *routine, void *module)
     return err;
 }
 
-/* Build what is not built; kernels that do not communicate are welcome too. */
+/* Build the modules that are not built; modules without communication need nothing more. */
 static void build_modules(const char *routine)
 {
     for (struct image *i = images; i; i = i->next) {
@@ -152,7 +152,7 @@ int shmemx_launch(const char *kernel, const size_t groups[3], const size_t items
     return -ENOENT;
 }
 
-/* Where the module is, or where the list ends. */
+/* The link to the module, or to the end of the list. */
 static struct image **find_module(const void *module)
 {
     struct image **at = &images;
@@ -189,7 +189,7 @@ int shi_module_enter(const char *routine, void *module)
     return err;
 }
 
-/* What a module's kernels complained of without a good context to tell it to. */
+/* The fault that a module's kernels recorded because they had no valid context to report it to. */
 static uint64_t module_fault(const char *routine, const struct image *i)
 {
     uint64_t fault = 0;
@@ -199,7 +199,7 @@ static uint64_t module_fault(const char *routine, const struct image *i)
     return fault;
 }
 
-/* Complete what ended kernels asked for; die of what was refused. */
+/* Complete requests of kernels that have ended; die if one was refused. */
 static void complete(const char *routine)
 {
     shi_proxy_quiet();
@@ -224,7 +224,7 @@ int shi_module_leave(const char *routine, void *module)
     }
     complete(routine);
     pthread_mutex_lock(&lock);
-    at = find_module(module); /* others may have come and gone */
+    at = find_module(module); /* the list may have changed meanwhile */
     *at = i->next;
     pthread_mutex_unlock(&lock);
     free(i);

@@ -16,7 +16,7 @@ static void *at_offset(size_t off)
     return (void *)(shi_world.heap_lo + off);
 }
 
-/* The offset of the block ptr, or death: a pointer that is no block means a broken program on every PE. */
+/* The offset of the block ptr; dies when ptr is not a block. */
 static size_t offset_of(const char *routine, const void *ptr)
 {
     size_t off = (uintptr_t)ptr - shi_world.heap_lo;
@@ -26,7 +26,7 @@ static size_t offset_of(const char *routine, const void *ptr)
     return off;
 }
 
-/* Can offsets give addresses that are multiples of `align` on every PE? The heaps may have different bases. */
+/* 1: the heap bases of all PEs are multiples of `align`, so that offsets can give such addresses. */
 static int base_serves(const char *routine, size_t align)
 {
     return align <= SHI_HUGE_BYTES || shi_team_all(routine, &shi_team_world, shi_world.heap_lo % align == 0);
@@ -49,7 +49,7 @@ static void report_full(const char *routine, size_t bytes, size_t align)
     shi_report_full(routine, bytes, align, "symmetric heap", shi_world.heap, shi_world.heap_bytes, "SHMEM_SYMMETRIC_SIZE");
 }
 
-/* NULL without a barrier for no bytes; NULL on every PE alike when the heap is full. */
+/* NULL without a barrier for 0 bytes; NULL on every PE when the heap is full. */
 static void *get(const char *routine, size_t bytes, size_t align, int clear)
 {
     shi_need_up(routine);
@@ -67,7 +67,7 @@ static void *get(const char *routine, size_t bytes, size_t align, int clear)
     return err ? NULL : at_offset(off);
 }
 
-/* Others may still be storing into the block: it is free only once all have come here. */
+/* Other PEs may still store into the block: free it after a barrier. */
 static void put(const char *routine, void *ptr)
 {
     shi_need_up(routine);
@@ -121,7 +121,7 @@ SHI_DEF(void *, shmem_calloc, (size_t count, size_t size))
 {
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes))
-        bytes = SIZE_MAX; /* more than any heap: NULL, after the barrier that the others are in */
+        bytes = SIZE_MAX; /* more than any heap has: NULL, after the barrier, which the others enter */
     return get(__func__, bytes, SHI_HEAP_ALIGN, 1);
 }
 

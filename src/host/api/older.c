@@ -1,6 +1,6 @@
 /*
- * older.c - what Intel SHMEM and others load from an OpenSHMEM library beside 1.6's routines: handles as symbols, heaps
- * of the caller's own memory, and names that routines had before 1.6.
+ * older.c - entry points besides those of OpenSHMEM 1.6 that Intel SHMEM and others use: handles as symbols, heaps in the
+ * caller's memory, and names that routines had before 1.6.
  */
 #include "host/api/def.h"
 
@@ -21,7 +21,7 @@ HANDLE(SHMEM_TEAM_WORLD, SHMEM_TEAM_WORLD);
 HANDLE(SHMEM_TEAM_SHARED, SHMEM_TEAM_SHARED);
 HANDLE(SHMEMX_TEAM_NODE, SHMEM_TEAM_SHARED);
 
-/* ---- a heap of the caller's own memory --------------------------------------------------------------------------- */
+/* ---- a heap in the caller's memory ------------------------------------------------------------------------------- */
 
 void shmemx_heap_preinit(void)
 {
@@ -35,7 +35,7 @@ int shmemx_heap_preinit_thread(int requested, int *provided)
 
 void shmemx_heap_create(void *base, size_t bytes, int device_type, int device_index)
 {
-    (void)device_index; /* which device it is, the memory knows */
+    (void)device_index; /* the memory determines the device */
     shi_need_up(__func__);
     if (!base || bytes == 0)
         shi_die(__func__, "base = %p, bytes = %zu: no memory", base, bytes);

@@ -1,7 +1,7 @@
 /*
- * queue.c - entry points of routines that run in order with the kernels of shmemx_launch, on a thread of the device's.
+ * queue.c - entry points of routines that run in order with the kernels of shmemx_launch, on a thread of the device.
  *
- * A call's arguments are kept until the queue comes to it: the one allocation here, beside a command list's.
+ * A call's arguments are allocated and kept until the queue runs it.
  */
 #include "host/api/def.h"
 

@@ -3,7 +3,7 @@
 
 #include "host/ops/rma.h"
 
-/* On memory that stores reach, a nonblocking transfer is complete when it returns. */
+/* On mapped memory a nonblocking transfer is complete when it returns. */
 #define DO_p(T, E) shi_rma_put(__func__, c, dest, &value, E, pe, 0);
 #define DO_g(T, E)                                                                                                   \
     T value;                                                                                                         \

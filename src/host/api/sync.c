@@ -56,7 +56,7 @@ SHI_DEF_BOTH(void, shmem_signal_set, shmem_ctx_signal_set, (uint64_t *sig_addr, 
 
 /* ---- ordering ---------------------------------------------------------------------------------------------------- */
 
-/* Stores to one PE's memory: earlier ones first. On SHMEM_CTX_INVALID none of these does anything. */
+/* Order stores to each PE's memory. On SHMEM_CTX_INVALID none of these has an effect. */
 static inline void order(const struct shmem_ctx *c)
 {
     __atomic_thread_fence(__ATOMIC_ACQ_REL);
@@ -64,7 +64,7 @@ static inline void order(const struct shmem_ctx *c)
         shi_far_fence(c->lane);
 }
 
-/* All stores done and visible before anything that follows, loads included. */
+/* All stores are visible before any later access, loads included. */
 static inline void complete(const struct shmem_ctx *c)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -82,7 +82,7 @@ static inline const struct shmem_ctx *live(const char *routine, shmem_ctx_t ctx)
     return c;
 }
 
-/* Counted from outside: beside a fence even a span that is not taken shows. */
+/* Measured outside: next to a fence even the test of an unused span is measurable. */
 static __attribute__((cold, noinline)) void count(const char *routine, const struct shmem_ctx *c,
                                                   void (*what)(const struct shmem_ctx *))
 {

@@ -52,7 +52,7 @@ static struct shi_tag_want want(const char *routine, shmem_team_t team, uint64_t
 
 static const char no_tag_done[] = "no tagged message has been sent, or has come";
 
-enum { POLLS = 64 }; /* back to back, before checks for aborts and for more threads than cores */
+enum { POLLS = 64 }; /* back to back, before a wait step, which checks for an abort and may yield */
 
 static void step(struct shi_wait *w)
 {
@@ -71,9 +71,9 @@ static void wait_for(const char *routine, const struct shmemx_tag_request *r)
 
 /* ---- send -------------------------------------------------------------------------------------------------------- */
 
-static struct shmemx_tag_request gone = {.done = 1, .owned = 1, .is_send = 1}; /* every send that needed no request */
+static struct shmemx_tag_request gone = {.done = 1, .owned = 1, .is_send = 1}; /* of sends that completed at once */
 
-/* The team, if the message takes a request; NULL when it is gone. */
+/* The team, if the message needs a request; NULL when it is sent. */
 static const struct shmem_team *try_send(const char *routine, shmem_team_t team, const struct shi_tag_data *data,
                                          uint64_t tag, int pe, int sync)
 {
@@ -217,14 +217,14 @@ void shmemx_tag_irecvv(shmem_team_t team, const shmemx_tag_iov_t *iov, int n, ui
 
 static const shmemx_tag_status_t empty_status = {.source = SHMEMX_TAG_ANY_SOURCE};
 
-/* A copy of a handle whose request was completed already. Its memory stays, but may be another message's. */
+/* Die on a copy of a handle whose request was completed before. Its memory stays, but may serve another message. */
 static inline void check_request(const char *routine, const struct shmemx_tag_request *r)
 {
     if (shi_unlikely(r && !r->owned))
         shi_die(routine, "request = %p was completed before", (const void *)r);
 }
 
-/* Of a request that has completed, or is null. */
+/* The status of a request that has completed, or is null. */
 static void finish(shmemx_tag_request_t *request, shmemx_tag_status_t *status)
 {
     struct shmemx_tag_request *r = *request;
@@ -330,7 +330,7 @@ void shmemx_tag_cancel(shmemx_tag_request_t *request)
 
 /* ---- probe ------------------------------------------------------------------------------------------------------- */
 
-/* Once, after some progress. */
+/* Probe once, after making progress. */
 static int look(const struct shi_tag_want *w, shmemx_tag_message_t *taken, shmemx_tag_status_t *status)
 {
     shmemx_tag_status_t unwanted;

@@ -154,8 +154,8 @@ SHI_DEF(int, shmem_ctx_get_team, (shmem_ctx_t ctx, shmem_team_t *team))
     return c->team ? 0 : -1;
 }
 
-/* Sessions hint at batching: over the network, for stores to a mapped peer have nothing to batch. No options or mask are
- * an error; those of further calls add to the session's. */
+/* A session hints at batching, of network messages only: stores to mapped peers need none. No options or mask are an error;
+ * those of further calls add to the session's. */
 SHI_DEF(void, shmem_ctx_session_start,
         (shmem_ctx_t ctx, long options, const shmem_ctx_session_config_t *config, long config_mask))
 {

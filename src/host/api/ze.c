@@ -1,4 +1,4 @@
-/* ze.c - entry points for programs with Level Zero objects of their own. */
+/* ze.c - entry points for programs that have their own Level Zero objects. */
 #include "host/api/def.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ static int need_ze(const char *routine, const struct shi_device_ops *ops)
     return -ENODEV;
 }
 
-/* The backend that SHMEM_DEVICE names has found its devices, and it is a Level Zero one. */
+/* 0 when the backend that SHMEM_DEVICE names has devices and is Level Zero, else -errno after one line. */
 static int find(const char *routine)
 {
     const struct shi_device_ops *ops;

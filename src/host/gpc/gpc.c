@@ -2,13 +2,13 @@
  * gpc.c - run a GPC at one PE: received, func, children, callbacks, answered. Its state is in gpc_call.h.
  *
  *   step                                          by                    then
- *   received  START arrives, is put together      progress              task, once the team is made here
+ *   received  START arrives, is assembled         progress              task, once the team is made here
  *   func      INIT, PROBE while PENDING           dispatcher            children sent, or answered
- *   open      a child's REPLY is put together     progress              task
+ *   open      a child's REPLY is assembled        progress              task
  *   callback  once for each REPLY                 dispatcher            the last: answered
- *   failed    a tombstone: REPLYs are dropped     dispatcher            freed with the last of them
+ *   failed    REPLYs are discarded                dispatcher            freed with the last of them
  *
- * A plain GPC has no func at its root: its one REPLY goes straight to the caller's buffers, in progress, and a long
+ * A plain GPC has no func at its root: progress stores its one REPLY straight into the caller's buffers, so that a long
  * function at the root does not delay it.
  */
 #include "host/gpc/gpc.h"
@@ -51,7 +51,7 @@ static int sizes_fit(const shmemx_gpc_call_t *c)
     return c->rhsize <= c->rhlen && c->rdsize <= c->rdlen;
 }
 
-/* The team of this moment: after a failure elsewhere the program may have destroyed it. */
+/* Look the team up now: after a failure elsewhere the program may have destroyed it. */
 static int find_team(struct shi_gpc_call *g)
 {
     int later;
@@ -59,7 +59,7 @@ static int find_team(struct shi_gpc_call *g)
     return g->team != NULL;
 }
 
-/* Who the call is for, known when its turn comes. 0 when it is for nobody here. */
+/* Look up team and function, when the task runs. 0 when this PE does not have them. */
 static int find_func(struct shi_gpc_call *g, union shi_gpc_entry *e)
 {
     shmemx_gpc_call_t *c = &g->call;
@@ -130,7 +130,7 @@ static void send_fin(struct shi_gpc_out *o, int pe, uint64_t fin, void (*sent)(s
     shi_gpc_send(o);
 }
 
-/* The callback has returned: the replies that came meanwhile, in their order. */
+/* The callback has returned: post the replies that arrived meanwhile, in their order. */
 static void post_later(struct shi_gpc_call *g)
 {
     struct shi_gpc_task *in_order = NULL, *t;
@@ -151,7 +151,7 @@ static int run_reply(struct shi_gpc_task *t)
     struct shi_gpc_call *g = r->child->parent;
     int fetched = r->in.src.bytes > 0;
     shi_gpc_fetched(&r->in);
-    if (g->called_back) { /* and waits for a GPC: the functions of one id share its call object */
+    if (g->called_back) { /* a callback waits for a GPC: functions of one id share its call object */
         t->next = g->later;
         g->later = t;
         return 1;
@@ -175,7 +175,7 @@ static int run_reply(struct shi_gpc_task *t)
     return 1;
 }
 
-/* ---- setup: messages arrive, in progress ------------------------------------------------------------------------- */
+/* ---- messages arrive, in progress -------------------------------------------------------------------------------- */
 
 static void start_whole(struct shi_gpc_in *in)
 {
@@ -190,7 +190,8 @@ static void on_start(int pe, const struct shi_gpc_start *s, size_t bytes)
     int own_tree = s->tree != SHI_GPC_NOBODY && s->tree >= SHI_GPC_FIRST_HANDLE, err = 0;
     char *body;
     size_t lists = 2 * shi_gpc_padded(list), replies = shi_gpc_padded(s->rhlen) + s->rdlen;
-    struct shi_gpc_call *g = shi_gpc_call_new((int)s->idlen, shi_gpc_padded(s->hlen) + lists + shi_gpc_padded(s->dlen) + replies, &body, &err);
+    size_t all = shi_gpc_padded(s->hlen) + lists + shi_gpc_padded(s->dlen) + replies;
+    struct shi_gpc_call *g = shi_gpc_call_new((int)s->idlen, all, &body, &err);
     void *hdr = shi_gpc_carve(&body, s->hlen);
     int *ids = shi_gpc_carve(&body, list), *below = shi_gpc_carve(&body, own_tree ? list : 0);
     void *data = shi_gpc_carve(&body, s->dlen), *rhdr = shi_gpc_carve(&body, s->rhlen);

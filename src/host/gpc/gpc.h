@@ -1,4 +1,4 @@
-/* gpc.h - global procedure calls: the calls of one PE as root, and its part in those of others. */
+/* gpc.h - global procedure calls: start them on one PE as root, and take part in those of others. */
 #ifndef SHI_GPC_H
 #define SHI_GPC_H
 
@@ -14,17 +14,17 @@ struct shi_gpc_want {
     struct shmem_team *team;
     int func, callback, tree; /* plain: callback and tree are SHMEMX_GPC_NONE */
     int plain, pe;            /* plain: to this PE, and the root does not run func */
-    int nested;               /* started inside a func or callback, or by a kernel: does not wait for its turn */
+    int nested;               /* started inside a func or callback, or by a kernel: not limited by SHI_GPC_IN_FLIGHT */
     const void *hdr, *data;
     size_t hlen, dlen;
     void *rhdr, *rdata;
     size_t rhlen, rdlen;
     int idlen;
-    const int *ids, *below;   /* as gpc_tree.h has them; copied */
+    const int *ids, *below;   /* see gpc_tree.h; copied */
     shmemx_gpc_nbh_t *nbh;
 };
 
-/* Before the first use, on every PE, before any can send. 0 or -errno after one line. Any number of times. */
+/* Before the first use, on every PE, before any PE can send. 0 or -errno after one line. Later calls have no effect. */
 int shi_gpc_up(void);
 
 /* Start. nbh->busy becomes 0 when it is complete. 0 or -ENOMEM. */
@@ -33,7 +33,7 @@ int shi_gpc_start(const struct shi_gpc_want *w);
 /* Collective over the world, in finalize: wait until no PE has a GPC under way, its own or another's. */
 void shi_gpc_finish(void);
 
-/* After that and a barrier. */
+/* After that and a barrier: stop dispatching. */
 void shi_gpc_stop(void);
 
 #endif

@@ -13,7 +13,7 @@ static int live; /* calls that are here */
 static struct {
     uint8_t lock;
     int n;
-    struct shi_gpc_call *first, **last; /* they wait */
+    struct shi_gpc_call *first, **last; /* queue of those that wait for a turn */
 } roots = {.last = &roots.first};
 
 void *shi_gpc_alloc(size_t head, size_t body, char **body_at, int *err)
@@ -53,7 +53,7 @@ void *shi_gpc_carve(char **body, size_t bytes)
 static void unpin(struct shi_gpc_call *g)
 {
     if (__atomic_load_n(&g->pins, __ATOMIC_ACQUIRE) > 1 && __atomic_sub_fetch(&g->pins, 1, __ATOMIC_ACQ_REL))
-        return; /* nobody adds any more */
+        return; /* none is added any more */
     if (g->has_more)
         free(g->child);
     free(g);
@@ -70,7 +70,7 @@ void shi_gpc_call_complete(struct shi_gpc_call *g, int status)
     __atomic_store_n(&nbh->busy, 0, __ATOMIC_RELEASE); /* R1 */
     if (starter) {
         g->starter = NULL;
-        shi_gpc_wake(&starter->task); /* it may be what the func is pending for */
+        shi_gpc_wake(&starter->task); /* the func may be pending for it */
         unpin(starter);
     }
 }
@@ -173,7 +173,7 @@ static void child_sent(struct shi_gpc_out *o)
     __atomic_sub_fetch(&k->parent->unsent, 1, __ATOMIC_RELAXED);
 }
 
-/* part: the child's, of the list; plain: NULL, and the child is g->pe. */
+/* part: the child's part of the list; plain: NULL, and the child is g->pe. */
 static void fill_child(struct shi_gpc_call *g, struct shi_gpc_child *k, const struct shi_gpc_part *part)
 {
     const shmemx_gpc_call_t *c = &g->call;

@@ -4,17 +4,17 @@
  *   word            written by                        read by               order
  *   call, failed,   progress before the task is       dispatcher            queue.lock of gpc_run.c
  *   open            posted, then the dispatcher
- *   child[i].out    dispatcher (plain: exec) until    progress              a child answers after the last byte only
+ *   child[i].out    dispatcher (plain: exec) until    progress              a child answers only after the last byte
  *                   sent, progress from its reply on
- *   holds, pins     all                               all                   acq_rel: the last one ends it, frees it
- *   unsent          senders                           dispatcher            relaxed: sent means that progress is done
- *   nbh->busy       the thread that completes it      the program           R1 -> A1 status and reply are there
+ *   holds, pins     all                               all                   acq_rel: the last release ends it, frees it
+ *   unsent          senders                           dispatcher            relaxed: 0 means that progress has sent all
+ *   nbh->busy       the thread that completes it      the program           R1 -> A1 status and reply are complete
  *   roots.*         threads that start or end one     the same              roots.lock
  *   called_back,    dispatcher                        dispatcher            `running` of gpc_run.c
  *   later
  *
- * Allocation: of every size the programs ask for, so malloc's cache serves as the free list. It keeps blocks of at most
- * 1032 bytes, which a call with few children and a short header stays below.
+ * Memory comes from malloc, since sizes vary; malloc's cache serves as the free list. It keeps blocks of at most 1032 bytes,
+ * which a call with few children and a short header stays below.
  */
 #ifndef SHI_GPC_CALL_H
 #define SHI_GPC_CALL_H
@@ -39,13 +39,13 @@ struct shi_gpc_call {
     struct shmem_team *team;  /* NULL: not known here, or destroyed */
     int *below;
     int is_root, plain, has_turn;
-    int err;                  /* it was not received whole */
+    int err;                  /* it was not received completely */
     int failed, open;         /* children that have not answered */
     int called_back;          /* a callback is on some thread's stack */
     struct shi_gpc_task *later; /* replies that came meanwhile, the last one first */
     int holds;                /* 1 until answered, and 1 for each child, message or fetch that needs this */
     int pins;                 /* 1 until holds is 0, and 1 for each GPC that func has started: the memory stays */
-    int unsent, exposed;      /* children that have not been sent all, that may fetch our data */
+    int unsent, exposed;      /* children not completely sent; children that may fetch our data */
     shmemx_gpc_nbh_t *nbh;    /* root, until complete */
     struct shi_gpc_call *starter; /* root: the GPC whose func started it, until complete */
     int pe;                   /* of the world: the parent; plain root: the child */

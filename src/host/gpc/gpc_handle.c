@@ -26,7 +26,7 @@ static int lowest_free(void)
     return -ENOSPC;
 }
 
-/* All PEs are to say the same. */
+/* Die unless all PEs register or release the same. */
 static void agree(const char *routine, int kind, int handle)
 {
     const int mine[2] = {kind, handle};
@@ -47,7 +47,7 @@ int shi_gpc_register(const char *routine, enum shi_gpc_kind kind, union shi_gpc_
         entries[handle].what = entry;
         __atomic_store_n(&entries[handle].kind, kind, __ATOMIC_RELEASE); /* R1 */
     }
-    shi_team_barrier(routine, &shi_team_world); /* nobody calls what is not yet known everywhere */
+    shi_team_barrier(routine, &shi_team_world); /* no PE calls a function before all have registered it */
     return handle;
 }
 

@@ -17,14 +17,14 @@ union shi_gpc_entry {
 /* Collective over the world, in the same order everywhere, which is checked. The handle, or -ENOSPC on all. */
 int shi_gpc_register(const char *routine, enum shi_gpc_kind kind, union shi_gpc_entry entry);
 
-/* Collective over the world. 0, or -EINVAL on all for what is no handle. */
+/* Collective over the world. 0, or -EINVAL on all for an invalid handle. */
 int shi_gpc_release(const char *routine, int handle);
 
-/* What is registered under a handle, if it is of this kind; SHI_GPC_CALLBACK and SHI_GPC_FUNC are different kinds. Any
- * thread. Returns 0 when there is none. */
+/* The entry of a handle of this kind; SHI_GPC_CALLBACK and SHI_GPC_FUNC are different kinds. 0 when there is none. Any
+ * thread. */
 int shi_gpc_find(int handle, enum shi_gpc_kind kind, union shi_gpc_entry *out);
 
-/* Forget all: the library goes down. */
+/* Remove all: the library goes down. */
 void shi_gpc_forget(void);
 
 #endif

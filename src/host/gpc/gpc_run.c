@@ -1,27 +1,27 @@
 /*
- * gpc_run.c - the dispatcher: functions of GPCs run here, one at a time. Only a function that waits for a GPC lets others
- * run meanwhile.
+ * gpc_run.c - the dispatcher: it runs functions of GPCs, one at a time. Others run meanwhile only while a function waits for
+ * a GPC.
  *
  *   word       written by             read by                order
  *   queue.*    posters, dispatcher    the same               queue.lock: what was done before a post is seen by run
  *   task.woken under queue.lock       the same               queue.lock
- *   queue.n_*  under queue.lock       everybody              relaxed: a hint; who goes to sleep on it is woken or looks
+ *   queue.n_*  under queue.lock       all threads            relaxed: a hint; a thread that sleeps on it is woken or looks
  *                                                            again (wait loops: in a millisecond; thread: see nudge)
- *   early.*    posters, team_made     the same               early.lock: a team is either found or waited for
- *   running    dispatchers, tasks     the same               spin.h; a dispatcher that finds it taken goes away; a task
- *              that pause                                    gives it up while it waits
- *   resuming   tasks that resume      dispatchers            relaxed: a hint; dispatchers let them go first
- *   ignored    pollers, dispatcher    pollers                relaxed: a count of looks
+ *   early.*    posters, team_made     the same               early.lock: a task runs, or waits until team_made
+ *   running    dispatchers, tasks     the same               spin.h; a dispatcher that finds it taken returns; a task
+ *              that pause                                    releases it while it waits
+ *   resuming   tasks that resume      dispatchers            relaxed: a hint; dispatchers then start no task
+ *   ignored    pollers, dispatcher    pollers                relaxed: a count of polls without dispatch
  *   wake,stop  nudge, run_down        threads                threads.lock
- *   n, n_deep  whoever pauses         the same               threads.lock
+ *   n, n_deep  tasks that pause       the same               threads.lock
  *
- * Who dispatches: every wait loop of the program's threads (wait.h) and shmemx_gpc_test and _wait. The thread only steps
- * in when they do not: when progress is being made by the library's own thread, for the program computes, or when the
- * program has polled many times without ever waiting.
+ * Every wait loop of the program's threads (wait.h), shmemx_gpc_test and _wait dispatch. The library's thread dispatches only
+ * when they do not: when the progress thread makes progress, since the program computes, or when the program has polled
+ * many times without waiting.
  *
- * No cycle of waits: a task waits for GPCs that it started itself, and on one stack for the tasks above it. Both began
- * later than the task, so the last one to begin waits for none that has begun, and a thread with room on its stack runs
- * what has not. Checked by test/model/gpc.pml.
+ * There is no cycle of waits: a task waits for GPCs that it started itself, and, on its stack, for the tasks above it. Both
+ * began later than the task, so the last task to begin waits for none that has begun, and a thread with room on its stack
+ * runs those that have not. Checked by test/model/gpc.pml.
  */
 #include "host/gpc/gpc_run.h"
 
@@ -60,7 +60,7 @@ static struct {
 static uint8_t running;
 static int resuming, ignored;
 
-/* Of this thread: tasks on its stack; whether it holds `running`; looks of the innermost task. */
+/* Of this thread: tasks on its stack; 1 while it holds `running`; tests by the innermost task. */
 static _Thread_local int nested __attribute__((tls_model("initial-exec")));
 static _Thread_local int has_running __attribute__((tls_model("initial-exec")));
 static _Thread_local int looks __attribute__((tls_model("initial-exec")));
@@ -73,7 +73,7 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t cond;
     int wake, stop, allowed;
-    int n, n_deep; /* all, and those that wait with a full stack */
+    int n, n_deep; /* all threads, and those whose tasks are nested to the limit */
     struct thread *first;
 } threads = {.lock = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER};
 
@@ -138,7 +138,7 @@ void shi_gpc_wake(struct shi_gpc_task *t)
         take_pending(t);
         add_ready(t);
     } else {
-        t->woken = 1; /* running, or ready already */
+        t->woken = 1; /* running or ready */
     }
     shi_spin_unlock(&queue.lock);
 }
@@ -164,14 +164,14 @@ static int queued(void)
     return __atomic_load_n(&queue.n_ready, __ATOMIC_RELAXED) + __atomic_load_n(&queue.n_pending, __ATOMIC_RELAXED);
 }
 
-/* ---- teams that are not made here yet ---------------------------------------------------------------------------- */
+/* ---- teams that are not yet made here ---------------------------------------------------------------------------- */
 
 static int is_early(uint64_t team)
 {
     int later = 0;
     for (const struct shi_gpc_task *t = early.tasks.first; t; t = t->next)
         if (t->team == team)
-            return 1; /* behind it, though the team may be here by now */
+            return 1; /* behind it, even if the team is made by now */
     return !shi_team_find(team, &later) && later;
 }
 
@@ -287,7 +287,7 @@ static void wake_one(void)
     pthread_cond_signal(&threads.cond);
 }
 
-/* This thread's stack is full: others have to run what comes. 0 or -errno. */
+/* This thread has reached the limit of nested tasks: make another one run tasks. 0 or -errno. */
 static int hand_over(void)
 {
     pthread_mutex_lock(&threads.lock);
@@ -301,7 +301,7 @@ static int hand_over(void)
     return err;
 }
 
-/* 1: paused; 0: there is nothing to pause; or -errno. */
+/* 1: paused; 0: this thread is not inside a task; or -errno. */
 static int pause_task(void)
 {
     if (!nested)
@@ -353,13 +353,13 @@ void shi_gpc_looked(const shmemx_gpc_nbh_t *nbh)
     struct shi_wait w = SHI_WAIT_INIT;
     while ((busy = __atomic_load_n(&nbh->busy, __ATOMIC_RELAXED)) && shi_now_ns() < end_ns)
         shi_gpc_wait_step(&w);
-    resume(!busy); /* else what it looks for needs others to run */
+    resume(!busy); /* while busy: the GPC may need other tasks to run first */
     looks = PATIENCE_POLLS;
 }
 
 /* ---- the library's threads --------------------------------------------------------------------------------------- */
 
-/* A source of progress that handles nothing: it notices that nobody dispatches. */
+/* A source of progress that handles nothing: it wakes a thread when the program does not dispatch. */
 static int nudge(void)
 {
     if (shi_likely(!queued()) || __atomic_load_n(&running, __ATOMIC_RELAXED))
@@ -373,7 +373,7 @@ static int nudge(void)
     return 0;
 }
 
-/* 0: the thread is to end. */
+/* 0: the thread must end. */
 static int sleep_until_woken(void)
 {
     pthread_mutex_lock(&threads.lock);
@@ -395,7 +395,7 @@ static void *serve(void *arg)
                 pause.tv_nsec = FIRST_PAUSE_NS;
                 continue;
             }
-            nanosleep(&pause, NULL); /* all are pending, or somebody else is at it */
+            nanosleep(&pause, NULL); /* all are pending, or another thread dispatches */
             pause.tv_nsec = pause.tv_nsec * 2 < LAST_PAUSE_NS ? pause.tv_nsec * 2 : LAST_PAUSE_NS;
         }
     }

@@ -1,4 +1,4 @@
-/* gpc_tree.c - lists of ids checked, and a program's tree walked once, at the root, before anything is sent. */
+/* gpc_tree.c - check lists of ids, and walk a program's tree once, at the root, before any message is sent. */
 #include "host/gpc/gpc_tree.h"
 
 #include <errno.h>
@@ -33,20 +33,20 @@ int shi_gpc_list(int n_pes, int root, int idlen, const int *idlst, int *out, str
     return err ? err : n;
 }
 
-/* A walk in preorder. Each id is met once, when its parent names it, and then waits on the stack for its place. */
+/* A walk in preorder. Each id is visited once, when its parent names it, and then waits on the stack for its place. */
 struct walk {
     shmemx_gpc_tree_t tree;
     int root, n, n_pes;
     const int *list;
     char *mark;     /* [n_pes] */
-    int *children;  /* [n]: what the tree says */
+    int *children;  /* [n]: output of the tree function */
     int *stack;     /* [n]: ids that wait */
-    int *over;      /* [n]: the place of each one's parent, -1 for the root's children */
+    int *over;      /* [n]: the place of the parent of each, -1 for the root's children */
     int *parent;    /* [n]: the same, of those that have a place */
     int waiting;
 };
 
-/* Meet the children of id, which has this place. */
+/* Push the children of id, which has this place. */
 static int meet(struct walk *w, int id, int place, struct shi_gpc_fault *fault)
 {
     int k = w->tree(w->root, id, w->n, w->list, w->children);

@@ -1,6 +1,6 @@
 /*
- * gpc_tree.h - who calls whom in a chained GPC. Every tree is a list in which an id is followed by all that are below
- * it, so that a child's part is a range, and a child is sent its own part only.
+ * gpc_tree.h - the call tree of a chained GPC. A tree is a list in which an id is followed by all ids below it, so a child's
+ * part is a range of the list, and only that part is sent to it.
  */
 #ifndef SHI_GPC_TREE_H
 #define SHI_GPC_TREE_H
@@ -14,10 +14,10 @@ struct shi_gpc_part {
 #define SHI_GPC_PART_INIT ((struct shi_gpc_part){-1, 0})
 
 /*
- * The next child of whoever has a list of n below it, the first after SHI_GPC_PART_INIT; 0 when there is none. below:
- * for a program's tree, how many are below each of the list; else NULL.
- * Binary: two children that share the list, so depth is floor(log2(n + 1)). Binomial: half of what is left, again and
- * again, the largest first: ceil(log2(n + 1)) children, and as many steps when an id sends one message a step.
+ * The next child of an id that has a list of n ids below it, the first after SHI_GPC_PART_INIT; 0 when there is none. below:
+ * for a program's tree, the number of ids below each of the list; else NULL.
+ * Binary: two children that share the list, so depth is floor(log2(n + 1)). Binomial: repeatedly half of the rest,
+ * the largest part first: ceil(log2(n + 1)) children, and as many steps when an id sends one message a step.
  */
 static inline int shi_gpc_part_next(int tree, const int *below, int n, struct shi_gpc_part *p)
 {
@@ -34,7 +34,7 @@ static inline int shi_gpc_part_next(int tree, const int *below, int n, struct sh
     return 1;
 }
 
-/* What is wrong with a list or a tree: words with one %d, and the id they are about. */
+/* The error in a list or a tree: a format with one %d, and the id for it. */
 struct shi_gpc_fault {
     const char *words;
     int id;
@@ -44,8 +44,8 @@ struct shi_gpc_fault {
  * twice; -ENOMEM. */
 int shi_gpc_list(int n_pes, int root, int idlen, const int *idlst, int *out, struct shi_gpc_fault *fault);
 
-/* Ask a program's tree over a list that shi_gpc_list made: ids in the order of above, and how many are below each. 0, or
- * -EINVAL and *fault, or -ENOMEM. */
+/* Walk a program's tree over a list from shi_gpc_list: ids in tree order, and the number of ids below each. 0, or -EINVAL and
+ * *fault, or -ENOMEM. */
 int shi_gpc_tree(shmemx_gpc_tree_t tree, int n_pes, int root, int n, const int *list, int *ids, int *below,
                  struct shi_gpc_fault *fault);
 

@@ -8,8 +8,8 @@
  *   fetches.*          progress, dispatcher           the same          fetches.lock
  *   sent, received     all senders; progress          shi_gpc_settle    relaxed: compared when nothing moves
  *
- * At most FETCHES messages are being fetched or fetched and not yet used, so that callers who send much data at once
- * do not fill this PE's memory. Whoever has one needs nobody else to give it up: it ends before the function begins.
+ * At most FETCHES messages are being fetched, or fetched and not yet used, so that large calls do not fill this PE's memory.
+ * They cannot deadlock: a message's fetch ends before its function begins.
  */
 #include "host/gpc/gpc_wire.h"
 
@@ -30,7 +30,7 @@ static uint64_t sent, received;
 static struct {
     uint8_t lock;
     int n;
-    struct shi_gpc_in *first, **last; /* they wait */
+    struct shi_gpc_in *first, **last; /* queue of those that wait */
 } fetches = {.last = &fetches.first};
 
 void shi_gpc_count_received(void)
@@ -109,7 +109,7 @@ void shi_gpc_withdraw(struct shi_gpc_out *o)
     shi_am_withdraw(o->pe, &o->src);
 }
 
-/* What follows the first message. */
+/* Make the head that of a further piece. */
 static void become_piece(struct shi_gpc_out *o)
 {
     uint64_t token = o->head.kind == SHI_GPC_START ? o->head.start.token : o->head.reply.token;
@@ -117,7 +117,7 @@ static void become_piece(struct shi_gpc_out *o)
         o->head.piece = (struct shi_gpc_piece){.kind = SHI_GPC_PIECE, .of = o->head.kind, .token = token};
 }
 
-/* Send as much as there is room for. 0 when all has gone, else -EAGAIN. */
+/* Send until no message slot is free. 0 when all is sent, else -EAGAIN. */
 static int push(struct shi_gpc_out *o)
 {
     do {
@@ -133,7 +133,7 @@ static int push(struct shi_gpc_out *o)
         __atomic_fetch_add(&sent, 1, __ATOMIC_RELAXED);
         if (more)
             become_piece(o);
-        shi_am_end(o->pe, head + src + now); /* the answer may come at once, to another thread: `o` is not ours then */
+        shi_am_end(o->pe, head + src + now); /* the answer may arrive at once, on another thread, which frees `o` */
         if (!more)
             return 0;
     } while (1);
@@ -172,7 +172,7 @@ static void end_fetch(struct shi_am_fetch *f, int err)
     in->whole(in);
 }
 
-/* -EAGAIN: nothing was kept. */
+/* 0, or -EAGAIN: try again later. */
 static int try_fetch(struct shi_gpc_in *in)
 {
     in->fetch.done = end_fetch;
@@ -231,7 +231,7 @@ void shi_gpc_fetched(struct shi_gpc_in *in)
         fetch(first);
 }
 
-/* The row is full: the data, then. */
+/* The row is complete: fetch the data, if any. */
 static void go_on(struct shi_gpc_in *in)
 {
     if (in->src.bytes)
@@ -270,15 +270,15 @@ void shi_gpc_receive_piece(int pe, const struct shi_gpc_piece *p, size_t bytes)
 
 /* ---- the end ----------------------------------------------------------------------------------------------------- */
 
-/* What each PE sends the others: messages so far. */
+/* The record that each PE sends to the others: its messages so far. */
 struct census {
     uint64_t sent, received;
 };
 
 /*
- * A failed GPC may still be under way where its root no longer knows of it, and a message may arrive where nothing was
- * under way. All has come to rest when, of two censuses of messages between which every PE saw all of its own end, the
- * sums of both kinds are equal and did not grow.
+ * Parts of a failed GPC may still run after its root has completed it, and a message may arrive at a PE that has no GPC. No
+ * message is left when, in two consecutive censuses between which every PE had no GPC, the sums of sent and received
+ * messages are equal and did not grow.
  */
 void shi_gpc_settle(void (*own)(void))
 {

@@ -1,9 +1,9 @@
 /*
- * gpc_wire.h - what the messages of GPCs look like, and how one that is longer than an active message travels: in
- * pieces, its data fetched by the receiver where that is possible.
+ * gpc_wire.h - the wire format of GPCs. A message longer than an active message is sent in pieces, and the receiver fetches
+ * its data where possible.
  *
- * All state here belongs to one agent at a time: a message being sent to its sender until shi_gpc_send, then to progress
- * until `sent` is called; one being received to progress until `whole` is called. See also gpc.c.
+ * One agent at a time owns each state here: an outgoing message its sender until shi_gpc_send, then progress until it calls
+ * `sent`; an incoming one progress until it calls `whole`. See also gpc.c.
  */
 #ifndef SHI_GPC_WIRE_H
 #define SHI_GPC_WIRE_H
@@ -15,13 +15,13 @@
 
 enum { SHI_GPC_START, SHI_GPC_REPLY, SHI_GPC_PIECE, SHI_GPC_FIN };
 enum { SHI_GPC_FETCH = 1 }; /* flag: a struct shi_am_src follows, and the data is not in the message */
-enum { SHI_GPC_NOBODY = 0xffff }; /* a handle that is none */
+enum { SHI_GPC_NOBODY = 0xffff }; /* no handle */
 
 /* To a child. Behind it: hdr, ids, below (a program's tree), data. */
 struct shi_gpc_start {
     uint8_t kind, flags;
     uint16_t func, callback, tree;
-    uint64_t token;        /* the sender's, given back by the reply */
+    uint64_t token;        /* the sender's, returned in the reply */
     uint64_t id;
     uint16_t hlen, rhlen;
     uint32_t idlen;
@@ -36,7 +36,7 @@ struct shi_gpc_reply {
     int32_t status;
     uint64_t token;
     uint32_t rdsize, pad;
-    uint64_t fin; /* FETCH: what the parent gives back when it has fetched */
+    uint64_t fin; /* FETCH: returned in FIN when the parent has fetched */
 };
 
 /* The next bytes of the START or REPLY with this token. */
@@ -65,19 +65,19 @@ _Static_assert(sizeof(struct shi_gpc_piece) == 16 && sizeof(struct shi_gpc_fin) 
 
 /* ---- scattered bytes --------------------------------------------------------------------------------------------- */
 
-/* Bytes that lie in several places and travel as one row. */
+/* Bytes in several places, sent as one row. */
 struct shi_gpc_row {
     struct {
-        char *at; /* NULL: what comes for here is dropped */
+        char *at; /* NULL: incoming bytes are discarded */
         size_t bytes;
     } part[4];
-    int n, now;   /* parts; the one whose turn it is */
+    int n, now;   /* parts; the current one */
     size_t left;
 };
 
 void shi_gpc_row_add(struct shi_gpc_row *r, const void *at, size_t bytes);
 
-/* Move the next `bytes` (at most left) out to a message, or in from one. */
+/* Copy the next `bytes` (at most left) into a message, or out of one. */
 void shi_gpc_row_out(struct shi_gpc_row *r, void *msg, size_t bytes);
 void shi_gpc_row_in(struct shi_gpc_row *r, const void *msg, size_t bytes);
 
@@ -89,15 +89,15 @@ struct shi_gpc_out {
     union shi_gpc_head head;
     struct shi_am_src src;    /* flag FETCH */
     struct shi_gpc_row row;
-    void (*sent)(struct shi_gpc_out *self); /* the last byte has gone; may free it; NULL: nobody cares */
+    void (*sent)(struct shi_gpc_out *self); /* called after the last byte; may free it; may be NULL */
 };
 
-/* Fill row, data last; then: data that does not fit the message is exposed where PE pe can fetch it, else added. Returns
- * whether it was exposed: shi_gpc_withdraw when it has been fetched. */
+/* Add data as the last part of the row; or, when the message would exceed an active message, expose it for PE pe to fetch.
+ * 1: exposed; call shi_gpc_withdraw when it has been fetched. */
 int shi_gpc_out_data(struct shi_gpc_out *o, const void *data, size_t bytes);
 void shi_gpc_withdraw(struct shi_gpc_out *o);
 
-/* Send now, or when there is room. */
+/* Send now, or when a message slot is free. */
 void shi_gpc_send(struct shi_gpc_out *o);
 
 /* Bytes of a head. */
@@ -106,31 +106,30 @@ size_t shi_gpc_head_bytes(const union shi_gpc_head *head);
 /* ---- receiving --------------------------------------------------------------------------------------------------- */
 
 struct shi_gpc_in {
-    struct shi_gpc_in *next; /* of those in pieces, or that wait to fetch */
+    struct shi_gpc_in *next; /* in the list of those in pieces, or that wait to fetch */
     struct shi_am_turn turn;
     struct shi_am_fetch fetch;
-    void *bounce; /* where data is fetched to when only the device can store it where it belongs */
+    void *bounce; /* host buffer for the fetch when `data` is device memory that the host cannot access */
     struct shi_am_src src;   /* bytes 0: nothing to fetch */
-    void *data;              /* where to */
+    void *data;              /* the target of the fetch */
     struct shi_gpc_row row;  /* the rest, as the sender filled it */
     uint64_t token;
     int pe, of, err;
     int fetching;            /* it has one of the FETCHES; see shi_gpc_fetched */
-    void (*whole)(struct shi_gpc_in *self); /* all there, or err */
+    void (*whole)(struct shi_gpc_in *self); /* called when complete, or with err */
 };
 
-/* A message has begun to arrive; pe, of, token, row, data and whole are set. The rest of it is at msg. */
+/* A message begins to arrive; pe, of, token, row, data and whole are set. Its bytes behind the head are at msg. */
 void shi_gpc_receive(struct shi_gpc_in *in, uint8_t flags, const void *msg, size_t bytes);
 void shi_gpc_receive_piece(int pe, const struct shi_gpc_piece *p, size_t bytes);
 
-/* What was fetched has found its use: another may be. Does nothing when it was not. */
+/* The fetched data has been used: another message may be fetched. No effect if none was. */
 void shi_gpc_fetched(struct shi_gpc_in *in);
 
 /* A message has been received. */
 void shi_gpc_count_received(void);
 
-/* Collective over the world: return when no message is on its way and none can follow. own waits until nothing is under way
- * at this PE. */
+/* Collective over the world: return when no message is in flight and none can follow. `own` waits until this PE has no GPC. */
 void shi_gpc_settle(void (*own)(void));
 
 #endif
