@@ -1,6 +1,6 @@
-"""client.py - OpenSHMEM from Python, through shmem4py: every PE sends its squares to the next, then all reduce.
+"""client.py - OpenSHMEM from Python, through shmem4py: every PE puts four numbers into the next PE, then all PEs add theirs up.
 
-  run: PYTHONPATH=.../shmem4py/src oshrun -n 4 python3 client.py     README tells how to build shmem4py
+  run: PYTHONPATH=.../shmem4py/src oshrun -n 4 python3 client.py     README.md describes how to build shmem4py
 """
 import numpy as np
 from shmem4py import shmem

@@ -1,8 +1,8 @@
 /*
- * gpc_hash.c - a distributed hash table: the owner of a key runs the insert, so no lock and no remote pointer is needed.
+ * gpc_hash.c - a distributed hash table: the owner of a key runs the insert, so neither a lock nor a remote pointer is needed.
  *
- * Counts words. Every PE inserts its share with many calls under way; each call brings back the count so far. GPC
- * functions run one at a time on a PE, so the table itself is plain memory.
+ * The program counts words. Every PE inserts its share with many calls in flight; each call returns the count so far. A PE
+ * runs one GPC function at a time, so the table needs no lock.
  */
 #include <shmemx.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static unsigned hash(const char *word)
     return h;
 }
 
-/* Where the word is, or belongs; NULL when the table is full. */
+/* Return the entry of the word, or a free one for it; NULL when the table is full. */
 static struct entry *find(const char *word)
 {
     unsigned first = hash(word) / (unsigned)shmem_n_pes();
@@ -38,7 +38,7 @@ static struct entry *find(const char *word)
     return NULL;
 }
 
-/* GPC, hdr the word: count it, answer with its count. */
+/* GPC function: hdr is the word; count it and reply with its count. */
 static int insert(shmemx_gpc_call_t *c)
 {
     char word[WORD_BYTES] = "";
@@ -65,7 +65,7 @@ int main(void)
 
     for (int i = 0; i < INSERTS + WINDOW; i++) {
         int w = i % WINDOW;
-        failed += shmemx_gpc_wait(&nbh[w]) != 0; /* the one that had this handle before */
+        failed += shmemx_gpc_wait(&nbh[w]) != 0; /* the previous call with this handle */
         most = counts[w] > most ? counts[w] : most;
         if (i >= INSERTS)
             continue;
@@ -74,14 +74,14 @@ int main(void)
         failed += shmemx_gpc_exec(SHMEM_TEAM_WORLD, func, (int)(hash(word) % (unsigned)n), word, (size_t)bytes, NULL, 0,
                                   &counts[w], sizeof counts[w], NULL, 0, &nbh[w]) != 0;
     }
-    shmem_barrier_all(); /* everybody's calls have been answered */
+    shmem_barrier_all(); /* the calls of all PEs are complete */
 
     for (int i = 0; i < SLOTS; i++)
         total += table[i].count;
     shmem_long_atomic_add(sums, total, 0);
     shmem_barrier_all();
     if (me == 0)
-        printf("%d PEs counted %ld words, wanted %ld; the most frequent one seen here came %ld times\n", n, *sums,
+        printf("%d PEs counted %ld words, expected %ld; the most frequent word of PE 0 occurs %ld times\n", n, *sums,
                (long)n * INSERTS, most);
     int bad = failed || (me == 0 && *sums != (long)n * INSERTS);
     shmem_finalize();

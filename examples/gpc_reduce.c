@@ -1,8 +1,7 @@
 /*
- * gpc_reduce.c - a reduction along a tree without the others' help: PE 0 asks, everybody else computes its own thing.
+ * gpc_reduce.c - a reduction along a tree that PE 0 alone starts; the other PEs make no call.
  *
- * func gives each PE's own vector as its answer, the callback adds a child's. The request carries a scale factor in its
- * header, so this is a function and a reduction in one.
+ * func replies with the PE's own vector, times the factor in the request's header; the callback adds a child's vector.
  */
 #include <shmemx.h>
 #include <stdio.h>
@@ -10,9 +9,9 @@
 
 enum { N = 1000 };
 
-static double mine[N]; /* what this PE has to give */
+static double mine[N]; /* the contribution of this PE */
 
-/* GPC, hdr the factor: my vector, scaled. */
+/* GPC function: hdr is the factor; reply with this PE's vector, scaled. */
 static int scale(shmemx_gpc_call_t *c)
 {
     double factor = *(const double *)c->hdr, *out = c->rdata;
@@ -31,7 +30,7 @@ static int add(shmemx_gpc_call_t *c)
     return 0;
 }
 
-/* Chains of every second PE, as an example of an own tree: 0 -> 2 -> 4 ..., 0 -> 1 -> 3 ... */
+/* A user-defined tree: chains of every second PE, 0 -> 2 -> 4 ..., 0 -> 1 -> 3 ... */
 static int two_chains(int root, int id, int idlen, const int *idlst, int *children)
 {
     int k = 0;

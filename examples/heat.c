@@ -1,9 +1,9 @@
 /*
  * heat.c - heat flow in a square plate, computed by kernels on every PE's device and checked against a serial solution.
  *
- * Each PE owns a band of rows in its device heap. One kernel a step: it stores its outer rows into its neighbours'
- * halo rows with put-with-signal, waits for theirs, and computes (heat.cl). The host only starts kernels. Two grids
- * alternate, and so do the halos, so a neighbour one step ahead cannot overwrite what is still read.
+ * Each PE owns a band of rows in its device heap. Each step is one kernel (heat.cl): it puts its outer rows with signal into
+ * the halo rows of its neighbours, waits for their rows, and computes. The host only launches kernels. Two grids with their
+ * halos alternate, so a neighbour that is one step ahead does not overwrite a halo that is still read.
  *
  *   usage: oshrun -n 4 heat [SIZE [STEPS [PICTURE.png]]]     SIZE x SIZE inner points, default 192; STEPS default 400
  */
@@ -17,14 +17,14 @@
 
 enum { GROUPS = 4, ITEMS = 16 };
 
-/* The plate starts cold; its upper edge is kept at 100 degrees in the middle third. */
+/* The plate is cold at first; the middle third of its upper edge stays at 100 degrees. */
 static void set_edge(double *row, int size)
 {
     for (int x = 0; x < size + 2; x++)
         row[x] = x > size / 3 && x <= 2 * size / 3 ? 100.0 : 0.0;
 }
 
-/* The whole plate on one PE. */
+/* Compute the whole plate on one PE. */
 static double *serial(int size, int steps)
 {
     int width = size + 2;
@@ -50,7 +50,7 @@ static int launch_step(double *from, double *to, uint64_t *arrived, int rows, in
     return shmemx_launch("heat_step", groups, items, args, bytes, 6);
 }
 
-/* Black over red and yellow to white. */
+/* Colours from black through red and yellow to white. */
 static int write_picture(const char *path, const double *plate, int size)
 {
     unsigned char *rgb = malloc((size_t)size * size * 3);
@@ -68,7 +68,7 @@ static int write_picture(const char *path, const double *plate, int size)
     return ok;
 }
 
-/* Collect the bands on PE 0, which compares them with the serial solution and draws them. */
+/* PE 0 collects the bands, compares them with the serial solution and writes the picture. */
 static int finish(const double *band, int rows, int size, int steps, const char *picture)
 {
     int me = shmem_my_pe(), n = shmem_n_pes(), width = size + 2;
@@ -109,7 +109,7 @@ int main(int argc, char **argv)
     double *a = shmemg_calloc(1, bytes), *b = shmemg_calloc(1, bytes), *edge = malloc(width * sizeof *edge);
     uint64_t *arrived = shmemg_calloc(2, sizeof *arrived);
     if (!a || !b || !arrived)
-        shmem_global_exit(1); /* the library has said why */
+        shmem_global_exit(1); /* the library has printed the reason */
     if (me == 0) {
         set_edge(edge, size);
         shmem_double_put(a, edge, (size_t)width, 0);

@@ -1,13 +1,13 @@
 /*
  * heat.cl - one step of heat flow on this PE's band of rows; the kernel itself exchanges the outer rows.
  *
- * Each work-group owns some rows. The first and the last send this PE's outer rows into the neighbours' halo rows and
- * wait for theirs; the groups between never wait. Rows are `width` doubles; row 0 and row rows + 1 are halos or edges.
- * In the words of shmemg.h: OpenCL C and CUDA C++ at once (oshcc --kernels=spirv,cuda).
+ * Each work-group owns some rows. The first and the last group put this PE's outer rows into the neighbours' halo rows and
+ * wait for their rows; the other groups do not wait. Rows are `width` doubles; row 0 and row rows + 1 are halos or edges.
+ * The macros of shmemg.h make this file OpenCL C and CUDA C++ (oshcc --kernels=spirv,cuda).
  */
 #include <shmemg.h>
 
-/* arrived[0]: steps whose row has come from above; arrived[1]: from below. */
+/* arrived[0]: the last step whose row has arrived from above; arrived[1]: from below. */
 SHMEMG_KERNEL void heat_step(SHMEMG_GLOBAL double *from, SHMEMG_GLOBAL double *to, SHMEMG_GLOBAL uint64_t *arrived,
                              int rows, int width, uint64_t step)
 {

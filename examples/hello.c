@@ -1,4 +1,4 @@
-/* hello.c - who is here. */
+/* hello.c - each PE prints its number. */
 #include <shmem.h>
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /*
- * histogram.c - how often each byte occurs in a file: the bins are spread over the PEs, and everybody counts in all of
- * them with atomic additions that nobody waits for.
+ * histogram.c - count how often each byte occurs in a file: the bins are distributed over the PEs, and every PE updates them
+ * by atomic increments without fetch.
  *
  *   usage: oshrun -n 4 histogram FILE     prints "BYTE COUNT" for every byte that occurs
  */
@@ -24,7 +24,7 @@ int main(int argc, char **argv)
         if (at % n == me)
             shmem_uint64_atomic_inc(&bin[c / n], c % n);
     fclose(f);
-    shmem_barrier_all(); /* completes everybody's additions */
+    shmem_barrier_all(); /* completes the increments of all PEs */
     for (int b = 0; me == 0 && b < BINS; b++) {
         uint64_t count = shmem_uint64_g(&bin[b / n], b % n);
         if (count)

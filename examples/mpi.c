@@ -1,5 +1,5 @@
 /*
- * mpi.c - MPI and OpenSHMEM in one program: numbers travel by puts, MPI adds them up. Rank and PE are the same number.
+ * mpi.c - MPI and OpenSHMEM in one program: puts move numbers, MPI adds them up. Rank and PE number are equal.
  *
  *   build: OSHCC_CC=mpicc oshcc mpi.c -o mpi     run: oshrun -n 4 mpi, or mpirun -n 4 mpi
  */

@@ -1,9 +1,9 @@
 /*
- * pipeline.c - every PE is a stage: blocks of a file come from the PE before, are worked on, and go to the PE behind, as
- * tagged messages. The tag is the number of the block; a block without bytes is the end.
+ * pipeline.c - every PE is a stage: it receives blocks of a file from the previous PE, transforms them and sends them to the
+ * next PE, as tagged messages. The tag is the number of the block; an empty block ends the stream.
  *
- * The next receive is posted before a block is worked on, and a block travels while the next is worked on, so all stages
- * are busy at once. The work: each stage moves letters on by one place, so 13 PEs turn a text into its rot13.
+ * Receives are posted ahead and sends are nonblocking, so all stages compute at the same time. Each stage shifts letters by one
+ * place in the alphabet, so 13 PEs compute the rot13 of a text.
  *
  *   usage: oshrun -n 4 pipeline FILE > TEXT
  */
@@ -45,7 +45,7 @@ int main(int argc, char **argv)
             shmemx_tag_wait(&coming[k], &status);
             bytes = status.bytes;
         }
-        shmemx_tag_wait(&going[k], NULL); /* out[k] may be written again */
+        shmemx_tag_wait(&going[k], NULL); /* out[k] may be reused */
         work(out[k], in[k], bytes);
         if (me > 0 && bytes)
             shmemx_tag_irecv(SHMEM_TEAM_WORLD, in[k], BLOCK, b + AHEAD, SHMEMX_TAG_EXACT, me - 1, &coming[k]);
@@ -56,7 +56,7 @@ int main(int argc, char **argv)
     }
     for (int k = 0; k < AHEAD; k++)
         if (coming[k] != SHMEMX_TAG_REQUEST_NULL)
-            shmemx_tag_cancel(&coming[k]); /* what was posted for blocks behind the end */
+            shmemx_tag_cancel(&coming[k]); /* receives posted for blocks after the end */
     shmemx_tag_wait_all(AHEAD, coming, NULL);
     shmemx_tag_wait_all(AHEAD, going, NULL);
     if (f)

@@ -1,5 +1,5 @@
 /*
- * ring.c - a token goes round the PEs; each adds its number, and the signal that comes with it says whose turn it is.
+ * ring.c - a token goes round the PEs; each PE adds its number and passes the token on by a put with signal.
  *
  *   usage: oshrun -n 4 ring [ROUNDS]     default 3
  */
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 static long token;
-static uint64_t arrived; /* the round whose token is here */
+static uint64_t arrived; /* the last round whose token has arrived */
 
 int main(int argc, char **argv)
 {

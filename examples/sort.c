@@ -1,9 +1,9 @@
 /*
- * sort.c - sort a file of integers, one a line, by samples.
+ * sort.c - sample sort of a file of integers, one per line.
  *
- * Each PE reads its share of the lines and sorts it. From evenly spaced samples of all shares come n - 1 splitters; what
- * lies between splitters i - 1 and i goes to PE i, which reserves room with one atomic fetch-and-add a sender, and sorts
- * once more. PE 0 then gets the pieces in turn and writes them.
+ * Each PE reads and sorts its share of the lines. Evenly spaced samples of all shares give n - 1 splitters. A PE reserves space
+ * on PE i by one atomic fetch-and-add, and puts its keys between splitters i - 1 and i there. PE i sorts the keys that it
+ * received. PE 0 then gets the parts in order and prints them.
  *
  *   usage: oshrun -n 4 sort FILE > SORTED
  */
@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLES = 32 }; /* of one PE */
+enum { SAMPLES = 32 }; /* per PE */
 
-static long count;             /* this PE's keys, before and after the exchange */
-static long total;             /* of all PEs */
-static long room;              /* keys that others have reserved room for here */
+static long count;             /* number of this PE's keys, before and after the exchange */
+static long total;             /* number of keys of all PEs */
+static long room;              /* number of keys for which space is reserved on this PE */
 static int me, n;
 
 static int compare(const void *a, const void *b)
@@ -25,7 +25,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The lines me, me + n, me + 2n, ... of the file; ends the job when it cannot. */
+/* Return the integers in lines me, me + n, me + 2n, ... of the file; end the job on an error. */
 static long *read_share(const char *path)
 {
     FILE *f = fopen(path, "r");
@@ -41,14 +41,14 @@ static long *read_share(const char *path)
             key[count++] = k;
         }
     if (!feof(f)) {
-        fprintf(stderr, "sort: %s holds something else than integers\n", path);
+        fprintf(stderr, "sort: %s contains a line that is not an integer\n", path);
         shmem_global_exit(1);
     }
     fclose(f);
     return key;
 }
 
-/* Fill splitter[n - 1]: the same on every PE. A PE with few keys repeats some; one with none has no say. */
+/* Fill splitter[n - 1], equal on every PE. A PE with few keys repeats some as samples; one without keys has no samples. */
 static void choose_splitters(const long *key, long *splitter)
 {
     static long valid, all_valid;
@@ -65,11 +65,11 @@ static void choose_splitters(const long *key, long *splitter)
     shmem_free(mine);
 }
 
-/* Send the sorted keys to where they belong; returns what came, in no order, and its number in count. */
+/* Put the sorted keys into their PEs; return the keys received, unsorted, and set count to their number. */
 static long *exchange(const long *key, const long *splitter)
 {
     shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &total, &count, 1);
-    long *bucket = shmem_malloc((size_t)total * sizeof *bucket + 1); /* all could be equal */
+    long *bucket = shmem_malloc((size_t)total * sizeof *bucket + 1); /* one PE may receive all keys */
     for (long from = 0, to, pe = 0; pe < n; pe++, from = to) {
         for (to = from; to < count && (pe == n - 1 || key[to] < splitter[pe]); to++)
             ;

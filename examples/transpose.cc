@@ -1,4 +1,4 @@
-// transpose.cc - transpose a matrix whose rows are spread over the PEs, in C++: overloads choose the routine for the type.
+// transpose.cc - transpose a matrix whose rows are distributed over the PEs, in C++: overloads select the routine by type.
 //
 //   usage: oshrun -n 4 transpose [ROWS PER PE]     default 64; prints one line for each type of element
 #include <shmem.h>
@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <utility>
 
-// A symmetric array: made and destroyed by all PEs together.
+// A symmetric array; its construction and destruction are collective.
 template <class T> class symmetric {
   public:
     explicit symmetric(std::size_t n) : data_(static_cast<T *>(shmem_malloc(n * sizeof(T))))
@@ -27,7 +27,7 @@ template <class T> class symmetric {
 };
 
 // This PE holds `rows` rows of a square matrix, rows * n_pes() wide. Each row is scattered: element j belongs to PE
-// j / rows, into row j % rows there, at the column that is this row's number. True when all of the result is right.
+// j / rows, into row j % rows there, at the column that is this row's number. Return whether the result is right.
 template <class T> static bool transpose(std::size_t rows)
 {
     const std::size_t me = static_cast<std::size_t>(shmem_my_pe()), n = static_cast<std::size_t>(shmem_n_pes());
@@ -46,7 +46,7 @@ template <class T> static bool transpose(std::size_t rows)
     for (std::size_t r = 0; r < rows; r++)
         for (std::size_t j = 0; j < width; j++)
             right = right && b[r * width + j] == value(j, me * rows + r);
-    shmem_barrier_all(); // nobody frees what another still reads
+    shmem_barrier_all(); // before the arrays are freed
     return right;
 }
 
