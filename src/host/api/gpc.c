@@ -68,7 +68,7 @@ void shmemx_gpc_nbh_init(shmemx_gpc_nbh_t *nbh)
 
 static int busy(const shmemx_gpc_nbh_t *nbh)
 {
-    return __atomic_load_n(&nbh->busy, __ATOMIC_ACQUIRE); /* A1 of gpc.c */
+    return __atomic_load_n(&nbh->busy, __ATOMIC_ACQUIRE); /* A1 of gpc_call.h */
 }
 
 int shmemx_gpc_test(shmemx_gpc_nbh_t *nbh)

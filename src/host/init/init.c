@@ -210,7 +210,7 @@ static void messages_down(void)
 
 /*
  * The parts that come up after the memory, the network and the predefined teams, and go down before them. `up` and `finish`
- * are called in this order, `stop` and `down` in the reverse. Collective calls are the same on all PEs, so they meet.
+ * are called in this order, `stop` and `down` in the reverse: the same on all PEs, so that collective calls match.
  */
 static const struct part {
     int (*up)(void);      /* in every init; 0, or -errno after one line */
