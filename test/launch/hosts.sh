@@ -44,8 +44,8 @@ until_pes() { # on h1, on h2: wait until there are so many
     return 1
 }
 
-two_and_two="PE 0 of 4 on h1, node 0 1, hosts h1 h1 h2 h2, 0 wrong|PE 1 of 4 on h1, node 0 1, hosts h1 h1 h2 h2, 0 wrong|\
-PE 2 of 4 on h2, node 2 3, hosts h1 h1 h2 h2, 0 wrong|PE 3 of 4 on h2, node 2 3, hosts h1 h1 h2 h2, 0 wrong|"
+two_and_two="PE 0 of 4 on h1, node 0 1, 0 wrong|PE 1 of 4 on h1, node 0 1, 0 wrong|\
+PE 2 of 4 on h2, node 2 3, 0 wrong|PE 3 of 4 on h2, node 2 3, 0 wrong|"
 
 # Ranks by turns instead of by host, peers of another host taken for local ones, cards that do not come across.
 test_places() {

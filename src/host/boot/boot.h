@@ -13,7 +13,6 @@ struct shi_boot {
     int n_local;      /* PEs of this node, this one included */
     int local_index;  /* this PE's place among them */
     int *local_pe;    /* their PE numbers, ascending; the backend's, to the process's end */
-    char job[256];    /* a name no other running job of this user has */
     const struct shi_boot_ops *ops;
 };
 
@@ -26,8 +25,6 @@ struct shi_boot_ops {
     int (*lookup)(int pe, const char *key, void *data, size_t bytes);
     /* Return once every PE has called it and what they published before is here. 0 or -errno. */
     int (*fence)(void);
-    /* The name of the host of PE pe, "?" when the launcher does not tell. Any thread, at any time before down. */
-    void (*host)(int pe, char *name, size_t bytes);
     /* End the whole job with this status. Returns only when the launcher cannot be reached. */
     void (*abort_job)(int status);
     void (*down)(void); /* the launcher is left, once in a process */

@@ -80,21 +80,6 @@ static int fence(void)
     return failed("PMIx_Fence", rc);
 }
 
-/* Asks nobody: a PE whose host is to be told may have lost it. */
-static void host(int pe, char *name, size_t bytes)
-{
-    bool yes = true;
-    pmix_info_t here;
-    pmix_proc_t p;
-    pmix_value_t *v = NULL;
-    PMIX_LOAD_PROCID(&p, self.nspace, pe);
-    PMIX_INFO_LOAD(&here, PMIX_OPTIONAL, &yes, PMIX_BOOL);
-    bool told = PMIx_Get(&p, PMIX_HOSTNAME, &here, 1, &v) == PMIX_SUCCESS && v->type == PMIX_STRING;
-    snprintf(name, bytes, "%s", told ? v->data.string : "?");
-    if (v)
-        PMIX_VALUE_RELEASE(v);
-}
-
 static void abort_job(int status)
 {
     PMIx_Abort(status, "", NULL, 0);
@@ -105,7 +90,7 @@ static void down(void)
     PMIx_Finalize(NULL, 0);
 }
 
-static const struct shi_boot_ops ops = {"pmix", publish, lookup, fence, host, abort_job, down};
+static const struct shi_boot_ops ops = {"pmix", publish, lookup, fence, abort_job, down};
 
 static int job_size(int *out)
 {
@@ -209,7 +194,6 @@ int shi_boot_pmix_up(struct shi_boot *out)
         return -ECONNREFUSED;
     }
     struct shi_boot b = {.pe = (int)self.rank, .ops = &ops};
-    snprintf(b.job, sizeof b.job, "%s", self.nspace);
     int err = job_size(&b.n_pes);
     if (!err)
         err = find_local(&b);

@@ -2,7 +2,6 @@
 #include "host/boot/boot.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <unistd.h>
 
 static int self_only[1];
@@ -24,14 +23,6 @@ static int fence(void)
     return 0;
 }
 
-static void host(int pe, char *name, size_t bytes)
-{
-    (void)pe;
-    if (gethostname(name, bytes))
-        snprintf(name, bytes, "?");
-    name[bytes - 1] = 0;
-}
-
 static void abort_job(int status)
 {
     _exit(status);
@@ -41,11 +32,10 @@ static void down(void)
 {
 }
 
-static const struct shi_boot_ops ops = {"single", publish, lookup, fence, host, abort_job, down};
+static const struct shi_boot_ops ops = {"single", publish, lookup, fence, abort_job, down};
 
 int shi_boot_single_up(struct shi_boot *out)
 {
     *out = (struct shi_boot){.n_pes = 1, .n_local = 1, .local_pe = self_only, .ops = &ops};
-    snprintf(out->job, sizeof out->job, "single-%ld", (long)getpid());
     return 0;
 }
