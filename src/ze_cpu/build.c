@@ -1,4 +1,4 @@
-/* build.c - builds a module: takes a copy of its words, parses and lowers them; a failure anywhere in that ends here. */
+/* build.c - builds a module: copies its words, parses and lowers them. zc_fail in any pass returns here. */
 #include "ze_cpu/build.h"
 
 #include <stdlib.h>
@@ -56,13 +56,13 @@ struct zc_module *zc_module_build(const void *words, size_t bytes, const struct 
     if (!m)
         return NULL;
     if (bytes < 20 || bytes % 4 || bytes > UINT32_MAX) {
-        *log = strdup("no SPIR-V: the size is not a number of words\n");
+        *log = strdup("not SPIR-V: the size is not a multiple of 4 bytes\n");
         zc_module_free(m);
         return NULL;
     }
     m->nw = (uint32_t)(bytes / 4);
     m->spec = spec;
-    m->w = malloc(bytes + 4); /* a guard: the last instruction may be looked behind */
+    m->w = malloc(bytes + 4); /* a sentinel: passes read the word after the last instruction */
     if (m->w) {
         memcpy(m->w, words, bytes);
         m->w[m->nw] = 0;

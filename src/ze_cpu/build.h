@@ -4,7 +4,7 @@
 
 #include "ze_cpu/module.h"
 
-/* spec may be NULL. Returns NULL, and why in *log (to be freed), when the words are no module that this driver can run. */
+/* spec may be NULL. Returns NULL if the module is invalid or not supported; *log then has the reason, to be freed. */
 struct zc_module *zc_module_build(const void *words, size_t bytes, const struct zc_specialization *spec, char **log);
 void zc_module_free(struct zc_module *m);
 

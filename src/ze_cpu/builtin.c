@@ -1,4 +1,4 @@
-/* builtin.c - the built-in functions of OpenCL.std and of bits, one component each, by pointer from the machine. */
+/* builtin.c - functions of OpenCL.std and bit operations, one component each; VM instructions hold pointers to these functions. */
 #include "ze_cpu/builtin.h"
 
 #include <math.h>

@@ -1,7 +1,4 @@
-/*
- * builtin.h - functions that operations of the machine call by pointer: conversions, classification, and the built-in
- * functions of OpenCL.std.
- */
+/* builtin.h - functions that VM instructions call by pointer: OpenCL.std and bit operations. */
 #ifndef ZC_BUILTIN_H
 #define ZC_BUILTIN_H
 
@@ -14,16 +11,16 @@ typedef float (*zc_f3)(float, float, float);
 typedef double (*zc_d1)(double);
 typedef double (*zc_d2)(double, double);
 typedef double (*zc_d3)(double, double, double);
-/* Integers of `width` bytes, zero extended; the result is cut to that width. */
+/* Integers of `width` bytes, zero extended; the result is truncated to that width. */
 typedef uint64_t (*zc_bits)(uint64_t a, uint64_t b, uint64_t c, unsigned width);
-/* Results of two parts: the second goes to memory. x: operands, out: second result; one component. */
+/* One component of a function with two results (*d, *out) or with an int operand or result. */
 typedef void (*zc_split)(void *d, const void *a, const void *b, void *out);
 
 const void *zc_math_round(int mode, unsigned width);         /* zc_f1 or zc_d1, to an integer */
 const void *zc_math_remainder(bool floored, unsigned width); /* zc_f2 or zc_d2 */
-zc_bits zc_math_bits(uint32_t op);                           /* of SPIR-V's own instructions */
+zc_bits zc_math_bits(uint32_t op);                           /* of instructions of SPIR-V itself */
 
-/* The kinds of functions: 1-3 operands of floating point, 11-13 of integers; the rest are a zc_split. */
+/* Kinds of functions: 1 to 3 floating-point operands, 10 + 1 to 3 integer operands; the others are a zc_split. */
 enum {
     ZC_SPLIT = 20, /* second result of the same type */
     ZC_SPLIT_INT,  /* second result int */
@@ -37,7 +34,7 @@ struct zc_math {
     const void *f32, *f64; /* zc_f1 ... zc_d3; of integers only f32: a zc_bits */
     uint8_t args;
 };
-/* NULL when OpenCL.std's instruction n is not such a function. */
+/* NULL unless instruction n of OpenCL.std is such a function. */
 const struct zc_math *zc_math_find(uint32_t n);
 
 zc_bits zc_math_select(void); /* c ? b : a, for scalars */

@@ -1,9 +1,9 @@
 /*
- * cfg.c - control-flow graph of one function: its blocks in reverse postorder, and which block dominates which.
+ * cfg.c - the control-flow graph of one function: basic blocks in reverse postorder, and dominators.
  *
- * SPIR-V wants a block to follow those that dominate it, but translators write the order of their compiler. In reverse
- * postorder every definition comes before its uses (those of phis apart), whatever the order in the file. Blocks that
- * control cannot reach are left out.
+ * SPIR-V requires that a block follows its dominators, but translators keep the order of their compiler. In reverse
+ * postorder every definition precedes its uses (except by phis), whatever the order in the file. Unreachable blocks are
+ * left out.
  */
 #include "ze_cpu/cfg.h"
 
@@ -17,12 +17,12 @@ static bool is_line(uint32_t op)
     return op == OpLine || op == OpNoLine || op == OpNop;
 }
 
-/* Words of a case's literal. */
+/* Words of the literal of one case of an OpSwitch. */
 static uint32_t literal_words(struct zc_module *m, const uint32_t *p)
 {
     struct zc_type *t = zc_type_of(m, p[1]);
     if (t->kind != KIND_INT)
-        zc_fail(m, "the selector is no integer");
+        zc_fail(m, "the selector is not an integer");
     return t->size == 8 ? 2 : 1;
 }
 
@@ -30,11 +30,11 @@ uint32_t zc_cases(struct zc_module *m, const uint32_t *p, uint32_t *each)
 {
     *each = literal_words(m, p) + 1;
     if ((ZC_WORDS(p) - 3) % *each)
-        zc_fail(m, "the list of cases is cut");
+        zc_fail(m, "the list of cases is incomplete");
     return (ZC_WORDS(p) - 3) / *each;
 }
 
-/* How many targets the terminator at p has. */
+/* Number of branch targets of the terminator p. */
 static uint32_t targets(struct zc_module *m, const uint32_t *p)
 {
     uint32_t each;
@@ -52,7 +52,7 @@ static uint32_t targets(struct zc_module *m, const uint32_t *p)
 const uint32_t *zc_label(struct zc_module *m, uint32_t id)
 {
     if (id >= m->bound || m->id[id].what != ID_LABEL || m->id[id].fn != m->cur_fn)
-        zc_fail(m, "id %u is no label of this function", id);
+        zc_fail(m, "id %u is not a label of this function", id);
     return m->w + m->id[id].def;
 }
 
@@ -62,7 +62,7 @@ static uint32_t block_of(struct zc_module *m, uint32_t label)
     return m->id[label].slot;
 }
 
-/* The k-th target; of two, the first is the one that lies earlier in the file. */
+/* Block index of the k-th target of the terminator p; of two targets, the earlier one in the file comes first. */
 static uint32_t target(struct zc_module *m, const uint32_t *p, uint32_t k)
 {
     uint32_t each;
@@ -76,7 +76,7 @@ static uint32_t target(struct zc_module *m, const uint32_t *p, uint32_t k)
     return block_of(m, k ? p[2 + k * each] : p[2]);
 }
 
-/* The blocks of f as they lie in the file. */
+/* Collect the basic blocks of f, in file order. */
 static void find_blocks(struct zc_module *m, const struct zc_fn *f)
 {
     struct zc_block *open = NULL;
@@ -86,26 +86,26 @@ static void find_blocks(struct zc_module *m, const struct zc_fn *f)
         uint32_t op = ZC_OP(p);
         if (op == OpLabel) {
             if (open)
-                zc_fail(m, "the block before has no end");
+                zc_fail(m, "the previous block has no terminator");
             m->id[p[1]].slot = m->blocks.n;
             open = zc_push(m, m->blocks);
             *open = (struct zc_block){.label = p[1], .first = m->cur, .rank = ZC_NONE};
         } else if (!open && !is_line(op) && (op != OpFunctionParameter || m->blocks.n)) {
-            zc_fail(m, "outside a block");
+            zc_fail(m, "instruction outside a block");
         } else if (open && is_terminator(op)) {
             open->last = m->cur;
             open = NULL;
         }
     }
     if (open)
-        zc_fail(m, "the last block has no end");
+        zc_fail(m, "the last block has no terminator");
 }
 
-/* Depth first from the entry; a block takes its place, from the end on, when all that it leads to have theirs. */
+/* Depth-first search from the entry block. Returns the block indices in postorder. */
 static uint32_t *postorder(struct zc_module *m, uint32_t *n)
 {
     struct visit {
-        uint32_t block, left; /* targets yet to visit */
+        uint32_t block, left; /* left: targets not yet visited */
     } *stack = zc_keep(m, m->blocks.n * sizeof *stack);
     uint32_t *order = zc_keep(m, m->blocks.n * sizeof *order), depth = 0;
     uint32_t enter = 0;
@@ -131,7 +131,7 @@ static uint32_t *postorder(struct zc_module *m, uint32_t *n)
     return order;
 }
 
-/* The nearest block that dominates both; all three by rank. */
+/* The nearest common dominator of two blocks; all by rank. */
 static uint32_t common(const struct zc_module *m, uint32_t a, uint32_t b)
 {
     while (a != b)
@@ -142,7 +142,7 @@ static uint32_t common(const struct zc_module *m, uint32_t a, uint32_t b)
     return a;
 }
 
-/* The algorithm of Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm", along the edges. */
+/* Immediate dominators: Cooper, Harvey, Kennedy, "A Simple, Fast Dominance Algorithm", iterating over outgoing edges. */
 static void dominators(struct zc_module *m)
 {
     bool changed = true;

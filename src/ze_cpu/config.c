@@ -7,7 +7,7 @@
 
 enum { THREADS_MAX = 256 };
 
-/* Sanitizers see what the machine accesses for a kernel, and nothing of what translated code does. */
+/* Sanitizers check the accesses of the interpreter, not those of translated code. */
 #if defined(__has_feature)
 #define ZC_SANITIZED (__has_feature(thread_sanitizer) || __has_feature(address_sanitizer))
 #elif defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
@@ -18,7 +18,7 @@ enum { THREADS_MAX = 256 };
 
 struct zc_config zc_config;
 
-/* A number from the environment, held to [least, most]. */
+/* A number from the environment, limited to [least, most]. */
 static unsigned env(const char *name, unsigned otherwise, unsigned least, unsigned most)
 {
     const char *s = getenv(name);

@@ -1,9 +1,9 @@
 /*
- * constant.c - constants and module-scope variables: their bytes, known when the module is built.
+ * constant.c - evaluates constants and allocates module-scope variables.
  *
- * Program-scope variables get their memory here, so a pointer to one is a plain constant. A pointer to local memory is
- * an offset, marked `local`: each resident group adds its own base. A constant gets a slot, copied into every frame,
- * only when a function uses it as a value.
+ * Program-scope variables have their memory from here on, so a pointer to one is a plain constant. A constant pointer to local
+ * memory is an offset, marked `local`, to which each resident group adds its base. A constant gets a slot, filled in every
+ * frame, only if a function uses it as a value.
  */
 #include "ze_cpu/constant.h"
 
@@ -14,7 +14,7 @@ enum { GLOBALS_MAX = 1 << 30, LOCALS_MAX = 1 << 24 };
 static struct zc_id *constant(struct zc_module *m, uint32_t id)
 {
     if (id >= m->bound || m->id[id].what != ID_CONSTANT)
-        zc_fail(m, "id %u is no constant", id);
+        zc_fail(m, "id %u is not a constant", id);
     return &m->id[id];
 }
 
@@ -23,9 +23,9 @@ uint64_t zc_constant_u64(struct zc_module *m, uint32_t id)
     struct zc_id *c = constant(m, id);
     struct zc_type *t = zc_type(m, c->type);
     if (t->kind != KIND_INT && t->kind != KIND_POINTER && t->kind != KIND_BOOL)
-        zc_fail(m, "constant %u is no integer", id);
+        zc_fail(m, "constant %u is not an integer", id);
     if (c->local)
-        zc_fail(m, "constant %u lies in local memory", id);
+        zc_fail(m, "constant %u is a pointer to local memory", id);
     uint64_t v = 0;
     memcpy(&v, m->data.v + c->at, t->size);
     return v;
@@ -80,7 +80,7 @@ static void op_chain(struct zc_module *m, const uint32_t *p)
     struct zc_id *base = constant(m, p[4]);
     struct zc_type *t = zc_type(m, base->type);
     if (t->kind != KIND_POINTER || zc_type(m, p[1])->kind != KIND_POINTER)
-        zc_fail(m, "no pointer");
+        zc_fail(m, "not a pointer");
     uint32_t type = t->elem;
     uint64_t v, off = 0;
     memcpy(&v, m->data.v + base->at, sizeof v);
@@ -96,7 +96,7 @@ static void op_chain(struct zc_module *m, const uint32_t *p)
     m->id[p[2]].local = local;
 }
 
-/* A cast between integers and pointers; pointers into local memory stay so. */
+/* A cast between integers and pointers; the result of a pointer to local memory stays marked `local`. */
 static void op_cast(struct zc_module *m, const uint32_t *p, bool sign)
 {
     struct zc_id *from = constant(m, p[4]);
@@ -107,7 +107,7 @@ static void op_cast(struct zc_module *m, const uint32_t *p, bool sign)
     memcpy(&v, m->data.v + from->at, t->size);
     bool local = from->local;
     if (local && to->size != 8)
-        zc_fail(m, "a pointer to local memory cannot be cut");
+        zc_fail(m, "a pointer to local memory cannot be truncated");
     make_u64(m, p[2], sign ? (uint64_t)zc_sign(v, (unsigned)t->size) : v);
     m->id[p[2]].local = local;
 }
@@ -211,20 +211,20 @@ static void operation(struct zc_module *m, const uint32_t *p)
     make_u64(m, p[2], binary(m, p[3], zc_constant_u64(m, p[4]), zc_constant_u64(m, p[5]), zc_type_of(m, p[4])->width));
 }
 
-/* The value given for a specialization constant, of this size, or else the module's own. */
-static uint64_t specialized(struct zc_module *m, uint32_t id, uint64_t size, uint64_t own)
+/* The specialization of a constant of this size, or its default. */
+static uint64_t specialized(struct zc_module *m, uint32_t id, uint64_t size, uint64_t value)
 {
     const struct zc_specialization *s = m->spec;
     for (uint32_t i = 0; s && m->id[id].spec && i < s->n; i++)
         if (s->ids[i] == m->id[id].spec - 1) {
-            own = 0;
-            memcpy(&own, s->values[i], size);
+            value = 0;
+            memcpy(&value, s->values[i], size);
         }
-    return own;
+    return value;
 }
 
-/* A constant made from others needs what they need. */
-static void made_from(struct zc_module *m, const uint32_t *p, uint32_t first)
+/* A constant made from others refers to the imports that they refer to. */
+static void inherit_import(struct zc_module *m, const uint32_t *p, uint32_t first)
 {
     for (uint32_t i = first; i < ZC_WORDS(p); i++) {
         if (p[i] >= m->bound || m->id[p[i]].what != ID_CONSTANT)
@@ -240,7 +240,7 @@ void zc_constant(struct zc_module *m, const uint32_t *p)
 {
     struct zc_type *t = zc_type(m, p[1]);
     uint32_t op = ZC_OP(p);
-    m->id[p[2]].builtin = 0; /* that is for variables */
+    m->id[p[2]].builtin = 0; /* the decoration has a meaning for variables only */
     if (op != OpSpecConstantTrue && op != OpSpecConstantFalse && op != OpSpecConstant)
         m->id[p[2]].spec = 0;
     switch (op) {
@@ -249,13 +249,13 @@ void zc_constant(struct zc_module *m, const uint32_t *p)
     case OpConstantFalse:
     case OpSpecConstantFalse:
         if (t->kind != KIND_BOOL)
-            zc_fail(m, "no boolean");
+            zc_fail(m, "not a boolean type");
         make_u64(m, p[2], specialized(m, p[2], 1, op == OpConstantTrue || op == OpSpecConstantTrue) != 0);
         return;
     case OpConstant:
     case OpSpecConstant: {
         if ((t->kind != KIND_INT && t->kind != KIND_FLOAT) || ZC_WORDS(p) != (t->size == 8 ? 5 : 4))
-            zc_fail(m, "type %u takes another literal", p[1]);
+            zc_fail(m, "the literal does not fit type %u", p[1]);
         uint64_t v = p[3] | (t->size == 8 ? (uint64_t)p[4] << 32 : 0);
         make_u64(m, p[2], op == OpSpecConstant ? specialized(m, p[2], t->size, v) : v);
         return;
@@ -263,10 +263,10 @@ void zc_constant(struct zc_module *m, const uint32_t *p)
     case OpConstantComposite:
     case OpSpecConstantComposite:
         composite(m, p);
-        made_from(m, p, 3);
+        inherit_import(m, p, 3);
         return;
     case OpSpecConstantOp:
-        made_from(m, p, 4);
+        inherit_import(m, p, 4);
         operation(m, p);
         return;
     default: /* OpConstantNull, OpUndef */
@@ -281,7 +281,7 @@ static void local_variable(struct zc_module *m, const uint32_t *p, uint64_t size
     uint64_t at = (m->local_bytes + align - 1) & ~(align - 1);
     m->local_bytes = at + size;
     if (m->local_bytes > LOCALS_MAX)
-        zc_fail(m, "local memory of more than %d bytes", LOCALS_MAX);
+        zc_fail(m, "more than %d bytes of local memory", LOCALS_MAX);
     make_u64(m, p[2], at);
     m->id[p[2]].local = true;
 }
@@ -290,7 +290,7 @@ static void global_variable(struct zc_module *m, const uint32_t *p, uint64_t siz
 {
     m->global_bytes += size;
     if (m->global_bytes > GLOBALS_MAX)
-        zc_fail(m, "program-scope variables of more than %d bytes", GLOBALS_MAX);
+        zc_fail(m, "more than %d bytes of program-scope variables", GLOBALS_MAX);
     uint8_t *mem = zc_keep(m, size);
     if (ZC_WORDS(p) > 4) {
         struct zc_id *init = constant(m, p[4]);
@@ -303,8 +303,8 @@ static void global_variable(struct zc_module *m, const uint32_t *p, uint64_t siz
     make_u64(m, p[2], (uint64_t)(uintptr_t)mem);
 }
 
-/* A variable with the decoration BuiltIn, of whatever storage class: older translators take UniformConstant. run.c
- * writes three 64-bit words for a vector, and one that fits both 32 and 64 bits for a scalar. */
+/* A variable with the decoration BuiltIn, in any storage class: older translators use UniformConstant. run.c writes three
+ * 64-bit words for a vector, and one word for a scalar of 32 or 64 bits. */
 static void builtin_variable(struct zc_module *m, const uint32_t *p, uint32_t type, uint64_t size)
 {
     struct zc_id *id = &m->id[p[2]];
@@ -319,8 +319,8 @@ static void builtin_variable(struct zc_module *m, const uint32_t *p, uint32_t ty
         zc_fail(m, "built-in variable %u is not supported", what);
     if (s.kind != KIND_INT || size > ZC_BUILTIN_BYTES || s.n != (three ? 3 : mask ? 4 : 1) ||
         (three ? s.width != 8 : s.width < 4))
-        zc_fail(m, "built-in variable %u has another type", what);
-    make(m, p[2]); /* never used as bytes: loads read the slot */
+        zc_fail(m, "built-in variable %u has an unexpected type", what);
+    make(m, p[2]); /* its bytes are not used: loads read the slot */
     id->import = 0;
     id->slot = zc_slot_new(m, ZC_BUILTIN_BYTES, ZC_BUILTIN_BYTES);
     *zc_push(m, m->builtins) = (struct zc_slot_of){id->slot, what};
@@ -330,11 +330,11 @@ void zc_module_variable(struct zc_module *m, const uint32_t *p)
 {
     struct zc_type *t = zc_type(m, p[1]);
     if (t->kind != KIND_POINTER)
-        zc_fail(m, "type %u is no pointer", p[1]);
+        zc_fail(m, "type %u is not a pointer", p[1]);
     struct zc_type *e = zc_type(m, t->elem);
     uint64_t size = e->size, align = e->align > m->id[p[2]].align ? e->align : m->id[p[2]].align;
     if (!size)
-        zc_fail(m, "a variable without size");
+        zc_fail(m, "variable of a type without size");
     if (m->id[p[2]].builtin) {
         builtin_variable(m, p, t->elem, size);
     } else if (p[3] == STORAGE_LOCAL) {
@@ -353,7 +353,7 @@ void zc_constant_use(struct zc_module *m, uint32_t id)
         return;
     struct zc_type *t = zc_type(m, c->type);
     if (t->size > 65536)
-        zc_fail(m, "a constant of %llu bytes as a value", (unsigned long long)t->size);
+        zc_fail(m, "constant too large as a value: %llu bytes", (unsigned long long)t->size);
     c->slot = zc_slot_new(m, t->size, t->align);
     c->slotted = true;
     if (m->image.n < m->frame)

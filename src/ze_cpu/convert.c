@@ -1,4 +1,4 @@
-/* convert.c - conversions between the number types, one component each, by pointer from the machine. */
+/* convert.c - conversions between number types, one component each; VM instructions hold pointers to these functions. */
 #include "ze_cpu/convert.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ double zc_half_to(uint16_t h)
     return h & 0x8000 ? -v : v;
 }
 
-/* Round a value >= 0 that has been scaled so that its last place is 1. */
+/* Round v >= 0 to an integral value; `negative`: the sign that it had. */
 static double last_place(double v, int how, bool negative)
 {
     switch (how) {
@@ -75,14 +75,14 @@ void zc_half_store(void *to, const void *from, unsigned width, unsigned n, int h
         ((half *)to)[k] = zc_half_from(width == 8 ? ((const f64 *)from)[k] : (double)((const f32 *)from)[k], how);
 }
 
-/* ---- the conversions -------------------------------------------------------------------------------------------- */
+/* ---- conversions ------------------------------------------------------------------------------------------------ */
 
 #define TYPES(X, ...) X(u8, ##__VA_ARGS__) X(u16, ##__VA_ARGS__) X(u32, ##__VA_ARGS__) X(u64, ##__VA_ARGS__)          \
     X(s8, ##__VA_ARGS__) X(s16, ##__VA_ARGS__) X(s32, ##__VA_ARGS__) X(s64, ##__VA_ARGS__)
 #define TYPES_AGAIN(X, ...) X(u8, ##__VA_ARGS__) X(u16, ##__VA_ARGS__) X(u32, ##__VA_ARGS__) X(u64, ##__VA_ARGS__)    \
     X(s8, ##__VA_ARGS__) X(s16, ##__VA_ARGS__) X(s32, ##__VA_ARGS__) X(s64, ##__VA_ARGS__)
 
-/* Least and greatest of each type, as 128-bit integers hold them all. */
+/* Limits of each type, for comparison in 128 bits. */
 typedef __int128 wide;
 #define MIN_u8 0
 #define MIN_u16 0
@@ -142,7 +142,7 @@ static double read_f64(const void *s)
     return *(const f64 *)s;
 }
 
-/* Out of range is left open by OpenCL; here it saturates, and no conversion is undefined. */
+/* OpenCL leaves values out of range undefined; here they saturate. */
 #define FLOAT_TO_INT(T, F)                                                                                            \
     static void F##_##T(void *d, const void *s)                                                                       \
     {                                                                                                                 \

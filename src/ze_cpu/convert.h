@@ -7,12 +7,12 @@
 
 enum zc_number { NUMBER_UNSIGNED, NUMBER_SIGNED, NUMBER_FLOAT };
 
-/* How a conversion rounds: SPIR-V's FP rounding modes plus one, 0 for the default. */
+/* Rounding of a conversion: the FP rounding mode of SPIR-V plus one; 0: the default. */
 enum { ZC_ROUND_RTE = 1, ZC_ROUND_RTZ, ZC_ROUND_RTP, ZC_ROUND_RTN };
 
 /* One component: *d = f(*s). */
 typedef void (*zc_converter)(void *d, const void *s);
-/* NULL when there is no such conversion. Widths in bytes. */
+/* NULL if there is no such conversion. Widths in bytes. */
 zc_converter zc_math_converter(enum zc_number from, unsigned from_width, enum zc_number to, unsigned to_width,
                                bool saturates);
 const void *zc_math_classify(uint32_t op, unsigned width); /* a zc_converter to bool */

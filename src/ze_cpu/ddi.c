@@ -1,8 +1,8 @@
 /*
- * ddi.c - the tables of functions that the loader asks for. All that loaders up to now ask for are exported; those of a
- * part that this driver does not have succeed and stay empty, as the loader drops a driver that lacks one.
+ * ddi.c - the function tables that the loader requests. The loader rejects a driver without one of them, so all tables of all
+ * loader versions are exported; tables of parts that this driver does not have stay empty.
  *
- * A loader may know fewer entries than this driver: nothing is written that the version it asks for does not have.
+ * A loader may have shorter tables than this driver: only entries of the requested API version are written.
  */
 #include <level_zero/ze_ddi.h>
 #include <level_zero/zes_api.h>
@@ -22,7 +22,7 @@ static ze_result_t check(ze_api_version_t version, const void *table)
     return ZE_MAJOR_VERSION(version) == 1 ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_UNSUPPORTED_VERSION;
 }
 
-/* Entries appended after the headers this is built with: the place behind the last known one. */
+/* Set an entry that the headers lack: it follows the last entry that they have. */
 static void set_behind(ze_api_version_t version, ze_api_version_t since, void *last, const void *fn)
 {
     if (version >= since)
@@ -34,7 +34,7 @@ static void set_behind(ze_api_version_t version, ze_api_version_t since, void *l
     if (version >= ZE_MAKE_VERSION(major, minor))                                                                     \
         table->pfn##name = zc_##T##name;
 
-/* later: statements for entries beyond the headers */
+/* later: statements for entries that the headers lack */
 #define TABLE(T, type, later)                                                                                         \
     EXPORT ze_result_t ZE_APICALL zeGet##T##ProcAddrTable(ze_api_version_t version, type *table)                      \
     {                                                                                                                 \

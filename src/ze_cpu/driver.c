@@ -1,4 +1,4 @@
-/* driver.c - driver, devices and contexts: what they say about themselves. Nothing here changes after zeInit. */
+/* driver.c - driver, devices and contexts, and their properties. Nothing here changes after zeInit. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +57,7 @@ ze_result_t zc_DriverGet(uint32_t *count, ze_driver_handle_t *drivers)
     return ZE_RESULT_SUCCESS;
 }
 
-/* ze_init_driver_type_desc_t of specification 1.10, later than the distribution's headers. */
+/* ze_init_driver_type_desc_t of specification 1.10; older headers lack it. */
 struct init_desc {
     uint32_t stype;
     const void *next;
@@ -150,8 +150,8 @@ ze_result_t zc_DeviceGetProperties(ze_device_handle_t d, ze_device_properties_t 
     memset(p, 0, sizeof *p);
     p->stype = head.stype;
     p->pNext = head.pNext;
-    p->type = ZE_DEVICE_TYPE_GPU; /* what applications look for */
-    p->flags = zc_config.private_memory ? 0 : ZE_DEVICE_PROPERTY_FLAG_INTEGRATED; /* the host can load and store it */
+    p->type = ZE_DEVICE_TYPE_GPU; /* the type that applications look for */
+    p->flags = zc_config.private_memory ? 0 : ZE_DEVICE_PROPERTY_FLAG_INTEGRATED; /* the host can access its memory */
     p->vendorId = 0x8086;
     p->deviceId = 0xc9c0;
     p->coreClockRate = 1000;
@@ -190,7 +190,7 @@ ze_result_t zc_DeviceGetModuleProperties(ze_device_handle_t d, ze_device_module_
     p->fp32flags = p->fp64flags = ZE_DEVICE_FP_FLAG_DENORM | ZE_DEVICE_FP_FLAG_INF_NAN |
                                   ZE_DEVICE_FP_FLAG_ROUND_TO_NEAREST | ZE_DEVICE_FP_FLAG_FMA;
     p->maxArgumentsSize = 4096;
-    p->printfBufferSize = 0; /* written at once */
+    p->printfBufferSize = 0; /* printf has no buffer */
     memset(&p->nativeKernelSupported, 0, sizeof p->nativeKernelSupported);
     return ZE_RESULT_SUCCESS;
 }
@@ -283,7 +283,7 @@ ze_result_t zc_DeviceGetGlobalTimestamps(ze_device_handle_t d, uint64_t *host, u
 ze_result_t zc_DevicePciGetPropertiesExt(ze_device_handle_t d, ze_pci_ext_properties_t *p)
 {
     p->address = (ze_pci_address_ext_t){.bus = 0xc0, .device = d->index};
-    p->maxSpeed = (ze_pci_speed_ext_t){.genVersion = -1, .width = -1, .maxBandwidth = -1}; /* none to tell */
+    p->maxSpeed = (ze_pci_speed_ext_t){.genVersion = -1, .width = -1, .maxBandwidth = -1}; /* not known */
     return ZE_RESULT_SUCCESS;
 }
 

@@ -52,7 +52,7 @@ uint32_t zc_value(struct zc_module *m, uint32_t id)
         return t;
     }
     if (v->what == ID_VALUE && v->fn != m->cur_fn)
-        zc_fail(m, "id %u belongs to another function", id);
+        zc_fail(m, "id %u is defined in another function", id);
     if (v->folded) {
         int64_t imm;
         uint32_t t = zc_temp(m, 8), base = zc_flat(m, id, &imm);
@@ -92,7 +92,7 @@ struct zc_type *zc_pointee(struct zc_module *m, uint32_t id)
 {
     struct zc_type *t = zc_type_of(m, id);
     if (t->kind != KIND_POINTER)
-        zc_fail(m, "id %u is no pointer", id);
+        zc_fail(m, "id %u is not a pointer", id);
     return zc_type(m, t->elem);
 }
 

@@ -1,9 +1,9 @@
 /*
- * entries.h - every entry point that this driver has, by table: the part of its name after the table's, and the API
- * version that appended it. Entries of Level Zero that are not here are not supported: they stay NULL in the tables,
- * and the loader answers ZE_RESULT_ERROR_UNSUPPORTED_FEATURE for them. Those are: images, samplers, virtual and
- * physical memory, fabric, cache reservation and advice, native binaries, function pointers, link inspection, several
- * indirect launches at once, scheduling hints, tools (zet) and system management (zes).
+ * entries.h - the entry points of this driver, by table: the name without the table's prefix, and the API version that
+ * introduced it. Other entry points of Level Zero are not supported: they stay NULL in the tables, and the loader returns
+ * ZE_RESULT_ERROR_UNSUPPORTED_FEATURE. These are: images, samplers, virtual and physical memory, fabric, cache
+ * reservation and advice, native binaries, function pointers, link inspection, multiple indirect launches, scheduling
+ * hints, tools (zet) and system management (zes).
  */
 #ifndef ZC_ENTRIES_H
 #define ZC_ENTRIES_H
@@ -64,7 +64,7 @@ ZC_ModuleBuildLog(ZC_DECLARE, ModuleBuildLog) ZC_Kernel(ZC_DECLARE, Kernel) ZC_M
 ze_result_t zc_KernelExpSetGlobalOffsetExp(ze_kernel_handle_t kernel, uint32_t x, uint32_t y, uint32_t z);
 ze_result_t zc_Init(ze_init_flags_t flags);
 
-/* Later than the headers of the distribution: declared by their contract. */
+/* Entry points that older headers lack. */
 ze_result_t zc_InitDrivers(uint32_t *count, ze_driver_handle_t *drivers, const void *desc);
 ze_result_t zc_CommandListHostSynchronize(ze_command_list_handle_t list, uint64_t timeout);
 ze_result_t zc_MemPutIpcHandle(ze_context_handle_t context, ze_ipc_mem_handle_t handle);

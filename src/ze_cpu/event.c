@@ -1,13 +1,13 @@
 /*
- * event.c - events, event pools and fences: flags to wait for, by futex. A pool is a memfd, so that another process can
- * open it by an IPC handle of the same form as that of memory.
+ * event.c - events, event pools and fences: flags that threads wait for by futex. A pool is a memfd, so that another
+ * process can open it by an IPC handle of the same form as for memory.
  *
- *   word          written by                   read by   order
- *   flag.value    who completes or resets      anyone    F1 -> F2
- *   flag.waiters  who waits                    F1        seq_cst, with value: either F1 sees the waiter or it sees F1
+ *   word          written by                  read by   order
+ *   flag.value    zc_flag_set                 anyone    F1 -> F2
+ *   flag.waiters  waiting threads             F1        seq_cst, with value: either F1 sees the waiter or the waiter sees F1
  *
- * F1 (set, seq_cst) -> F2 (load, seq_cst): what the command did is seen by who saw the event. began_ns and ended_ns are
- * written before F1 and read after F2.
+ * F1 (store, seq_cst) -> F2 (load, seq_cst): a thread that sees the event sees the effects of the command. began_ns and
+ * ended_ns are written before F1 and read after F2.
  */
 #include "ze_cpu/event.h"
 

@@ -1,9 +1,9 @@
 /*
  * group_op.c - operations of sub-groups and work-groups: reductions, scans, votes, ballots, broadcasts, shuffles.
  *
- * The items of the scope that wait at one instruction are the active ones; the operation is over them. It runs when no
- * other item of the scope can still arrive: all others have ended, or wait elsewhere. Where items wait at several
- * instructions, those least far in the code go first, so that they can come together again.
+ * The active work-items of an operation are those of the scope that wait at its instruction. It runs when no other work-item of
+ * the scope can still arrive: all others have ended or wait elsewhere. If work-items wait at several instructions, the
+ * first instruction in the code runs first, so that diverged work-items can converge.
  */
 #include "ze_cpu/group_op.h"
 
@@ -15,10 +15,10 @@
 struct set {
     struct zc_group *g;
     const struct zc_ins *i;
-    uint32_t n;                     /* active items */
+    uint32_t n;                     /* active work-items */
     uint16_t item[ZC_GROUP_MAX];    /* their indices, ascending */
-    uint16_t lane[ZC_GROUP_MAX];    /* and their lanes */
-    uint16_t of_lane[ZC_GROUP_MAX]; /* index into item, or n when the lane is not active */
+    uint16_t lane[ZC_GROUP_MAX];    /* their lanes */
+    uint16_t of_lane[ZC_GROUP_MAX]; /* index into item; n: the lane is not active */
 };
 
 static uint8_t *frame(const struct set *s, uint32_t k)
@@ -165,9 +165,9 @@ static void vote(const struct set *s, unsigned what)
     }
 }
 
-/* ---- values of other lanes -------------------------------------------------------------------------------------- */
+/* ---- broadcasts and shuffles ------------------------------------------------------------------------------------ */
 
-/* The lane that a broadcast names: in a work-group by its coordinates. */
+/* The source lane of a broadcast; in a work-group, its operand has up to three coordinates. */
 static uint64_t named_lane(const struct set *s, const struct zc_launch *l)
 {
     unsigned width = s->i->u[1] & 255, n = s->i->u[1] >> 8;
@@ -177,7 +177,7 @@ static uint64_t named_lane(const struct set *s, const struct zc_launch *l)
     return x[0] + l->group[0] * (x[1] + l->group[1] * x[2]);
 }
 
-/* Which lane's value active item k gets, and from which operand. */
+/* The lane whose value active work-item k gets, and the slot of the operand in *slot. */
 static uint64_t source(const struct set *s, uint32_t k, unsigned what, uint64_t broadcast, uint32_t *slot)
 {
     uint64_t lane = s->lane[k], v = what == GROUP_FIRST ? 0 : get(s, k, s->i->b, s->i->u[1] & 255);
@@ -256,7 +256,7 @@ void zc_ballot(const struct zc_item *it, const struct zc_ins *i)
     memcpy(it->f + i->d, &r, sizeof r);
 }
 
-/* ---- who takes part --------------------------------------------------------------------------------------------- */
+/* ---- active work-items ------------------------------------------------------------------------------------------ */
 
 bool zc_group_pass(struct zc_group *g, const struct zc_launch *l, uint32_t first, uint32_t end, unsigned scope,
                    bool stalled)

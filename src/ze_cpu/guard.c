@@ -1,7 +1,7 @@
 /*
- * guard.c - the addresses a kernel may use, when they are checked (ZE_CPU_CHECK) or differ from those that the host
- * sees (ZE_CPU_PRIVATE): its own frame and local memory, the module's variables, and USM. Where they are not checked, the
- * report of a crash names the kernel.
+ * guard.c - checks the addresses that a kernel accesses (ZE_CPU_CHECK) and translates those of device memory
+ * (ZE_CPU_PRIVATE). Valid are the work-item's frame, local memory, the module's variables, and USM. Without checks, a crash
+ * in a kernel is reported with the kernel's name.
  */
 #include "ze_cpu/guard.h"
 
@@ -84,20 +84,20 @@ void zc_guard_run(const struct zc_launch *l)
     running = l;
 }
 
-static void say(const char *s)
+static void write_error(const char *s)
 {
     if (write(STDERR_FILENO, s, strlen(s)) < 0)
         return; /* standard error is closed: there is no other place to report to */
 }
 
-/* Then what would have happened without us happens: the access is made again, or the signal sent. */
+/* Report the crash and restore the previous handler; then the access, or the signal, is repeated and reaches that handler. */
 static void crashed(int sig, siginfo_t *info, void *context)
 {
     (void)context;
     if (running && info->si_code > 0) {
-        say("ze_cpu: kernel ");
-        say(running->k->name);
-        say(" crashed, as it used an address out of bounds; ZE_CPU_CHECK=1 says which and in which work-item\n");
+        write_error("ze_cpu: kernel ");
+        write_error(running->k->name);
+        write_error(" crashed: it accessed an invalid address; ZE_CPU_CHECK=1 reports the address and the work-item\n");
     }
     for (unsigned i = 0; i < sizeof crashes / sizeof *crashes; i++)
         if (crashes[i] == sig)

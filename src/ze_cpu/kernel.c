@@ -1,4 +1,4 @@
-/* kernel.c - modules and kernels as Level Zero has them; what is in a module is built by build.c. */
+/* kernel.c - modules and kernels of Level Zero; build.c builds the contents of a module. */
 #include "ze_cpu/kernel.h"
 
 #include <stdio.h>
@@ -84,8 +84,8 @@ ze_result_t zc_ModuleBuildLogDestroy(ze_module_build_log_handle_t l)
     return ZE_RESULT_SUCCESS;
 }
 
-/* *size: room, then bytes; with the final zero. */
-static ze_result_t give_string(const char *s, size_t *size, char *out)
+/* Copy s to out, truncated to *size bytes; *size becomes the full size with the final zero. */
+static ze_result_t copy_string(const char *s, size_t *size, char *out)
 {
     size_t all = strlen(s) + 1;
     if (out) {
@@ -100,7 +100,7 @@ static ze_result_t give_string(const char *s, size_t *size, char *out)
 
 ze_result_t zc_ModuleBuildLogGetString(ze_module_build_log_handle_t l, size_t *size, char *out)
 {
-    return give_string(l->text ? l->text : "", size, out);
+    return copy_string(l->text ? l->text : "", size, out);
 }
 
 ze_result_t zc_ModuleGetKernelNames(ze_module_handle_t h, uint32_t *count, const char **names)
@@ -117,7 +117,7 @@ ze_result_t zc_ModuleGetProperties(ze_module_handle_t h, ze_module_properties_t 
 {
     p->flags = 0;
     for (uint32_t i = 0; i < h->m->kernels.n; i++)
-        if (h->m->kernels.v[i].lacks)
+        if (h->m->kernels.v[i].missing)
             p->flags = ZE_MODULE_PROPERTY_FLAG_IMPORTS;
     return ZE_RESULT_SUCCESS;
 }
@@ -138,19 +138,19 @@ ze_result_t zc_ModuleGetGlobalPointer(ze_module_handle_t h, const char *name, si
     return ZE_RESULT_ERROR_INVALID_GLOBAL_NAME;
 }
 
-static void lacks(char *text, size_t room, const struct zc_kernel_info *k)
+static void missing_text(char *text, size_t room, const struct zc_kernel_info *k)
 {
-    snprintf(text, room, "kernel %s needs %s, which its module does not define\n", k->name, k->lacks);
+    snprintf(text, room, "kernel %s needs %s, which its module does not define\n", k->name, k->missing);
 }
 
-/* Modules do not take functions or variables from each other, so one that needs any cannot be linked. */
+/* Modules cannot use functions or variables of each other: linking fails if a kernel needs any. */
 ze_result_t zc_ModuleDynamicLink(uint32_t n, ze_module_handle_t *modules, ze_module_build_log_handle_t *log)
 {
     char text[600] = "";
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t k = 0; k < modules[i]->m->kernels.n && !text[0]; k++)
-            if (modules[i]->m->kernels.v[k].lacks)
-                lacks(text, sizeof text, &modules[i]->m->kernels.v[k]);
+            if (modules[i]->m->kernels.v[k].missing)
+                missing_text(text, sizeof text, &modules[i]->m->kernels.v[k]);
     if (log)
         *log = build_log(text);
     return text[0] ? ZE_RESULT_ERROR_MODULE_LINK_FAILURE : ZE_RESULT_SUCCESS;
@@ -166,9 +166,9 @@ ze_result_t zc_KernelCreate(ze_module_handle_t h, const ze_kernel_desc_t *desc, 
         const struct zc_kernel_info *info = &h->m->kernels.v[i];
         if (strcmp(info->name, desc->pKernelName))
             continue;
-        if (info->lacks) {
+        if (info->missing) {
             char text[600];
-            lacks(text, sizeof text, info);
+            missing_text(text, sizeof text, info);
             fprintf(stderr, "ze_cpu: %s", text);
             return ZE_RESULT_ERROR_INVALID_MODULE_UNLINKED;
         }
@@ -281,7 +281,7 @@ ze_result_t zc_KernelGetSourceAttributes(ze_kernel_handle_t k, uint32_t *size, c
 
 ze_result_t zc_KernelGetName(ze_kernel_handle_t k, size_t *size, char *out)
 {
-    return give_string(k->info->name, size, out);
+    return copy_string(k->info->name, size, out);
 }
 
 ze_result_t zc_KernelSetCacheConfig(ze_kernel_handle_t k, ze_cache_config_flags_t flags)

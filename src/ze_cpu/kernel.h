@@ -8,12 +8,11 @@
 
 struct zc_launch;
 
-/* What a launch of k needs, as k's arguments are now; freed by free(). The launch refers to memory in the same block.
- */
+/* A launch of k with copies of its present arguments, in one block of memory: free() frees it. */
 ze_result_t zc_kernel_capture(ze_kernel_handle_t k, const ze_group_count_t *count, bool cooperative,
                               struct zc_launch **out);
 
-/* The extension zexKernelGetArgumentSize: how many bytes argument i takes; of local memory 0. */
+/* The extension zexKernelGetArgumentSize: the size of argument i; 0 for local memory. */
 ze_result_t zc_kernel_argument_size(ze_kernel_handle_t k, uint32_t i, uint32_t *bytes);
 
 #endif

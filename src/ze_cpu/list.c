@@ -1,4 +1,4 @@
-/* list.c - command lists: what is appended is kept as commands; an immediate list hands each to its queue at once. */
+/* list.c - command lists. A list keeps the commands appended to it; an immediate list submits each to its queue at once. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,7 +91,7 @@ ze_result_t zc_CommandQueueExecuteCommandLists(ze_command_queue_handle_t h, uint
 
 /* ---- commands --------------------------------------------------------------------------------------------------- */
 
-/* NULL without memory. */
+/* NULL when out of memory. */
 static struct zc_command *command(enum zc_command_kind kind, ze_event_handle_t signal, uint32_t n,
                                   const ze_event_handle_t *wait)
 {
@@ -112,7 +112,7 @@ static struct zc_command *command(enum zc_command_kind kind, ze_event_handle_t s
     return c;
 }
 
-/* Takes c over, NULL included. */
+/* Takes ownership of c; NULL: out of memory. */
 static ze_result_t append(ze_command_list_handle_t l, struct zc_command *c)
 {
     if (!c)
@@ -254,7 +254,7 @@ ze_result_t zc_CommandListAppendMemoryFill(ze_command_list_handle_t l, void *to,
     return append(l, c);
 }
 
-/* Hints: all memory is near. */
+/* Hints: ignored, as there is one kind of memory. */
 ze_result_t zc_CommandListAppendMemoryPrefetch(ze_command_list_handle_t l, const void *p, size_t size)
 {
     (void)l, (void)p, (void)size;

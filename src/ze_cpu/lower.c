@@ -1,6 +1,6 @@
 /*
- * lower.c - lowers the functions of a parsed module: control flow, phis, calls and the layout of frames. What a single
- * instruction becomes is in lower_*.c.
+ * lower.c - lowers the functions of a parsed module: control flow, calls and the layout of frames. lower_*.c lower the other
+ * instructions.
  */
 #include "ze_cpu/lower.h"
 
@@ -41,7 +41,7 @@ static void set_target(struct zc_module *m, uint32_t at, uint8_t field, uint32_t
     }
 }
 
-/* A target of an instruction that has several: straight to the label, or to the moves that come first. */
+/* Set one target of an instruction that has several: the label, or code that makes the moves of the edge and jumps there. */
 static void edge(struct zc_module *m, uint32_t to, uint32_t at, uint8_t field)
 {
     uint32_t stub = m->code.n;
@@ -64,12 +64,12 @@ static void branch(struct zc_module *m, const uint32_t *p)
 static void branch_conditional(struct zc_module *m, const uint32_t *p)
 {
     if (zc_type_of(m, p[1])->kind != KIND_BOOL)
-        zc_fail(m, "the condition is no boolean");
+        zc_fail(m, "the condition is not a boolean");
     uint32_t cond = zc_value(m, p[1]), at = m->code.n;
     struct zc_ins *last = at > m->block_pc ? &m->code.v[at - 1] : NULL;
     if (last && last->d == cond && m->id[p[1]].uses == 1 && last->op >= OP_EQ_1 && last->op <= OP_SLE_8V &&
         ((last->op - OP_EQ_1) % 8 == 2 || (last->op - OP_EQ_1) % 8 == 3)) {
-        /* compare and branch at once: a and b compared, targets in c and d */
+        /* fuse compare and branch: a and b are the operands, c and d the targets */
         last->op = (uint16_t)(OP_BR_EQ_4 + (last->op - OP_EQ_1) / 8 * 2 + ((last->op - OP_EQ_1) % 8 == 3));
         at--;
         edge(m, p[2], at, FIX_C);
@@ -116,24 +116,24 @@ static struct zc_call *call_at(struct zc_module *m, uint32_t word)
     return &m->calls.v[lo];
 }
 
-/* Arguments: triples of target slot (filled in by link_calls), source slot, size. */
+/* In module.extra: for each argument its parameter's slot (link_calls fills it in), its slot, its size. */
 static void call(struct zc_module *m, const uint32_t *p)
 {
     struct zc_call *c = call_at(m, m->cur);
     struct zc_fn f = m->fns.v[c->callee];
     uint32_t n = ZC_WORDS(p) - 4, e = m->extra.n;
     if (n != f.nparam || p[1] != f.type)
-        zc_fail(m, "the call does not fit function %u", f.id);
+        zc_fail(m, "the call does not match function %u", f.id);
     zc_push_n(m, m->extra, n * 3);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t size = (uint32_t)zc_type_of(m, p[4 + i])->size, s = zc_value(m, p[4 + i]);
         if (zc_type_of(m, m->params.v[f.param + i])->size != size)
-            zc_fail(m, "argument %u has another size", i);
+            zc_fail(m, "argument %u has a different size", i);
         m->extra.v[e + i * 3 + 1] = s;
         m->extra.v[e + i * 3 + 2] = size;
     }
     uint32_t d = zc_type(m, p[1])->size ? zc_result(m, p) : 0;
-    if (!f.body) { /* no kernel that gets here can be created */
+    if (!f.body) { /* zeKernelCreate refuses the kernels that call it */
         zc_emit(m, OP_TRAP, 0, 0, 0);
         return;
     }
@@ -157,7 +157,7 @@ static void link_calls(struct zc_module *m)
 static void return_value(struct zc_module *m, const uint32_t *p)
 {
     if (m->id[p[1]].type != m->fns.v[m->cur_fn - 1].type || !zc_type_of(m, p[1])->size)
-        zc_fail(m, "the function returns another type");
+        zc_fail(m, "the function has a different return type");
     zc_emit(m, OP_RETV, 0, zc_value(m, p[1]), (uint32_t)zc_type_of(m, p[1])->size);
 }
 
@@ -257,14 +257,14 @@ static void resolve_calls(struct zc_module *m)
         m->cur = c->word;
         struct zc_id *id = &m->id[c->callee];
         if (id->what != ID_FUNCTION)
-            zc_fail(m, "id %u is no function", c->callee);
+            zc_fail(m, "id %u is not a function", c->callee);
         c->callee = id->at;
         c->ins = ZC_NONE;
     }
 }
 
-/* Callees before callers into order; the depth of calls is bounded, so this recursion is too. */
-static void walk(struct zc_module *m, uint32_t index, uint32_t *order, uint32_t *n, unsigned depth)
+/* Append the function after its callees to `order`. The recursion is as deep as the calls, at most ZC_CALLS. */
+static void order_calls(struct zc_module *m, uint32_t index, uint32_t *order, uint32_t *n, unsigned depth)
 {
     struct zc_fn *f = &m->fns.v[index];
     if (f->mark == 2)
@@ -278,12 +278,12 @@ static void walk(struct zc_module *m, uint32_t index, uint32_t *order, uint32_t 
     for (uint32_t i = 0; i < f->ncalls; i++) {
         uint32_t g = m->calls.v[f->call + i].callee;
         if (!m->fns.v[g].body) {
-            f->lacks = m->fns.v[g].id;
+            f->missing = m->fns.v[g].id;
             continue;
         }
-        walk(m, g, order, n, depth + 1);
-        if (m->fns.v[g].lacks)
-            f->lacks = m->fns.v[g].lacks;
+        order_calls(m, g, order, n, depth + 1);
+        if (m->fns.v[g].missing)
+            f->missing = m->fns.v[g].missing;
         if (m->fns.v[g].depth + 1 > f->depth)
             f->depth = m->fns.v[g].depth + 1;
     }
@@ -299,8 +299,8 @@ static void kernel(struct zc_module *m, struct zc_kernel_info *k)
         zc_fail(m, "kernel %s has no body", k->name);
     struct zc_fn *f = &m->fns.v[m->id[k->fn].at];
     k->fn = (uint32_t)(f - m->fns.v);
-    if (f->lacks)
-        k->lacks = m->id[f->lacks].name ? m->id[f->lacks].name : "a function without a name";
+    if (f->missing)
+        k->missing = m->id[f->missing].name ? m->id[f->missing].name : "a function without a name";
     k->nargs = f->nparam;
     if (k->nargs > ZC_ARGS)
         zc_fail(m, "kernel %s has more than %d arguments", k->name, ZC_ARGS);
@@ -326,7 +326,7 @@ void zc_lower(struct zc_module *m)
     for (uint32_t i = 0; i < m->fns.n; i++) {
         m->fns.v[i].base = start;
         if (m->fns.v[i].body)
-            walk(m, i, order, &n, 0);
+            order_calls(m, i, order, &n, 0);
     }
     for (uint32_t i = n; i-- > 0;)
         function(m, order[i]);

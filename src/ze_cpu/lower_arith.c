@@ -1,4 +1,4 @@
-/* lower_arith.c - lowers arithmetic, comparisons, selection and composites to operations of the machine. */
+/* lower_arith.c - lowers arithmetic, comparisons, selection and composites. */
 #include "ze_cpu/lower.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ enum rule { RULE_NONE, INT2, BOOL2, SHIFT, ICMP, FLT2, FCMP, INT1, FLT1 };
 
 struct arith {
     uint8_t rule;
-    uint16_t vm; /* the first of its family */
+    uint16_t vm; /* the first operation of its family, for the smallest width */
 };
 
 /* clang-format off */
@@ -55,7 +55,7 @@ static bool same(struct zc_shape a, struct zc_shape b)
 static void need(struct zc_module *m, bool so)
 {
     if (!so)
-        zc_fail(m, "the types of result and operands do not fit");
+        zc_fail(m, "the types of result and operands do not match");
 }
 
 static unsigned family(unsigned vm, struct zc_shape s)
@@ -65,7 +65,7 @@ static unsigned family(unsigned vm, struct zc_shape s)
     return vm + zc_log2(s.width) + 4u * (s.n > 1);
 }
 
-/* A shift amount of another width is brought to that of the value. */
+/* The slot of a shift amount, converted to the width of the value. */
 static uint32_t shift_amount(struct zc_module *m, uint32_t id, struct zc_shape to)
 {
     struct zc_shape s = zc_shape_of(m, id);
@@ -73,7 +73,7 @@ static uint32_t shift_amount(struct zc_module *m, uint32_t id, struct zc_shape t
     if (s.width == to.width)
         return slot;
     if (s.n > 1)
-        zc_fail(m, "a vector of shifts of another width is not supported");
+        zc_fail(m, "vector shift amounts of a different width are not supported");
     return zc_resize(m, slot, s.width, to.width, false);
 }
 
@@ -116,7 +116,7 @@ static void by_rule(struct zc_module *m, const uint32_t *p, struct arith how)
     zc_emit(m, family(how.vm, a), d, sa, sb)->n = a.n;
 }
 
-/* ---- operations that call a function on each component ---------------------------------------------------------- */
+/* ---- operations that call a function for each component --------------------------------------------------------- */
 
 static void classify(struct zc_module *m, const uint32_t *p)
 {
@@ -190,7 +190,7 @@ static void logical_not(struct zc_module *m, const uint32_t *p)
     zc_emit(m, OP_LNOT, zc_result(m, p), s, 0)->n = a.n;
 }
 
-/* Vector times scalar, dot product: one operation a component. */
+/* Vector times scalar, dot product: one operation per component. */
 static void times_scalar(struct zc_module *m, const uint32_t *p)
 {
     struct zc_shape r = zc_shape(m, p[1]), a = zc_shape_of(m, p[3]), b = zc_shape_of(m, p[4]);
@@ -283,8 +283,8 @@ bool zc_lower_arith(struct zc_module *m, const uint32_t *p)
 
 /* ---- composites ------------------------------------------------------------------------------------------------- */
 
-/* Follow literal indices from word `first` on; the offset is added to *off. Returns the member's type. */
-static uint32_t walk(struct zc_module *m, const uint32_t *p, uint32_t type, uint32_t first, uint64_t *off)
+/* Follow the literal indices from word `first` on. Returns the member's type; its byte offset is added to *off. */
+static uint32_t member(struct zc_module *m, const uint32_t *p, uint32_t type, uint32_t first, uint64_t *off)
 {
     for (uint32_t i = first; i < ZC_WORDS(p); i++)
         type = zc_member(m, type, p[i], off);
@@ -302,8 +302,8 @@ static void construct(struct zc_module *m, const uint32_t *p)
             part = zc_shape_of(m, p[i]);
             size = (uint64_t)part.n * part.width;
         }
-        uint64_t want = zc_type(m, zc_member(m, p[1], n, &off))->size;
-        need(m, t->kind == KIND_VECTOR ? part.width == want && n + part.n <= t->n : size == want);
+        uint64_t room = zc_type(m, zc_member(m, p[1], n, &off))->size;
+        need(m, t->kind == KIND_VECTOR ? part.width == room && n + part.n <= t->n : size == room);
         zc_move(m, d + (uint32_t)off, zc_value(m, p[i]), size);
         n += part.n;
     }
@@ -314,7 +314,7 @@ static void extract(struct zc_module *m, const uint32_t *p)
 {
     uint64_t off = 0;
     zc_type_of(m, p[3]);
-    uint32_t type = walk(m, p, m->id[p[3]].type, 4, &off);
+    uint32_t type = member(m, p, m->id[p[3]].type, 4, &off);
     need(m, zc_type(m, type)->size == zc_type(m, p[1])->size);
     zc_alias(m, p, zc_value(m, p[3]) + (uint32_t)off);
 }
@@ -322,7 +322,7 @@ static void extract(struct zc_module *m, const uint32_t *p)
 static void insert(struct zc_module *m, const uint32_t *p)
 {
     uint64_t off = 0;
-    uint32_t type = walk(m, p, p[1], 5, &off);
+    uint32_t type = member(m, p, p[1], 5, &off);
     uint64_t size = zc_type(m, p[1])->size, part = zc_type(m, type)->size;
     need(m, zc_type_of(m, p[4])->size == size && zc_type_of(m, p[3])->size == part);
     uint32_t whole = zc_value(m, p[4]), s = zc_value(m, p[3]), d = zc_result(m, p);

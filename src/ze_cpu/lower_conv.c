@@ -1,4 +1,4 @@
-/* lower_conv.c - lowers conversions between scalar and vector types; those that change no bit cost nothing. */
+/* lower_conv.c - lowers conversions; those that keep the bits emit no instruction. */
 #include "ze_cpu/lower.h"
 
 #include "ze_cpu/builtin.h"
@@ -6,7 +6,7 @@
 #include "ze_cpu/emit.h"
 #include "ze_cpu/op.h"
 
-/* Round components to integers first, in a mode that the conversion itself does not have. Returns where they lie. */
+/* Round components to integral values first, in a mode that the conversion does not have. Returns their slot. */
 static uint32_t rounded(struct zc_module *m, uint32_t slot, struct zc_shape a, int mode)
 {
     uint32_t t = zc_slot_new(m, 16u * a.width, a.width);
@@ -21,12 +21,12 @@ static void convert(struct zc_module *m, const uint32_t *p, enum zc_number from,
 {
     struct zc_shape r = zc_shape(m, p[1]), a = zc_shape_of(m, p[3]);
     if (r.n != a.n)
-        zc_fail(m, "the types of result and operand do not fit");
+        zc_fail(m, "the types of result and operand do not match");
     bool sat = m->id[p[2]].saturate || ZC_OP(p) == OpSatConvertSToU || ZC_OP(p) == OpSatConvertUToS;
     int mode = m->id[p[2]].rounding;
     zc_converter fn = zc_math_converter(from, a.width, to, r.width, sat);
     if (!fn)
-        zc_fail(m, "no such conversion");
+        zc_fail(m, "this conversion is not supported");
     if (to == NUMBER_FLOAT && mode > ZC_ROUND_RTE)
         zc_fail(m, "conversions to floating point round to nearest even only");
     uint32_t s = zc_value(m, p[3]);
@@ -44,7 +44,7 @@ static void resize(struct zc_module *m, const uint32_t *p, bool sign)
 {
     struct zc_shape r = zc_shape(m, p[1]), a = zc_shape_of(m, p[3]);
     if (r.kind != KIND_INT || a.kind != KIND_INT)
-        zc_fail(m, "no integers");
+        zc_fail(m, "not integers");
     if (m->id[p[2]].saturate || r.n > 1 || a.n > 1) {
         enum zc_number kind = sign ? NUMBER_SIGNED : NUMBER_UNSIGNED;
         convert(m, p, kind, kind);
@@ -58,10 +58,9 @@ static void kinds(struct zc_module *m, const uint32_t *p, bool from_float, bool 
     struct zc_shape r = zc_shape(m, p[1]), a = zc_shape_of(m, p[3]);
     if ((a.kind == KIND_FLOAT) != from_float || (r.kind == KIND_FLOAT) != to_float || a.kind == KIND_BOOL ||
         r.kind == KIND_BOOL)
-        zc_fail(m, "the types of result and operand do not fit");
+        zc_fail(m, "the types of result and operand do not match");
 }
 
-/* The same bits under another type. */
 static void bitcast(struct zc_module *m, const uint32_t *p)
 {
     struct zc_shape r = zc_shape(m, p[1]), a = zc_shape_of(m, p[3]);
@@ -70,12 +69,12 @@ static void bitcast(struct zc_module *m, const uint32_t *p)
     zc_alias(m, p, zc_value(m, p[3]));
 }
 
-/* Pointers are 64 bits wide; an integer of another width is widened or cut. */
+/* Pointers are 64 bits wide; an integer of another width is extended or truncated. */
 static void pointer(struct zc_module *m, const uint32_t *p)
 {
     struct zc_shape r = zc_shape(m, p[1]), a = zc_shape_of(m, p[3]);
     if (r.n > 1 || a.n > 1 || r.kind == KIND_FLOAT || a.kind == KIND_FLOAT)
-        zc_fail(m, "no pointer");
+        zc_fail(m, "not a pointer");
     zc_alias(m, p, zc_resize(m, zc_value(m, p[3]), a.width, r.width, false));
 }
 

@@ -7,7 +7,7 @@
 #include "ze_cpu/op.h"
 #include "ze_cpu/phi.h"
 
-/* Those that builtin.c does not compute: they touch memory, or change the shape of vectors. */
+/* Instructions that are not a function of builtin.c on each component, and those with an operation of their own. */
 enum {
     FABS = 23, FMA = 26, FMAX = 27, FMIN = 28, MAD = 42, SQRT = 61, HALF_SQRT = 79, NATIVE_SQRT = 93,
     FMAX_COMMON = 97, FMIN_COMMON = 98, CROSS = 104, DISTANCE, LENGTH, NORMALIZE, FAST_DISTANCE, FAST_LENGTH,
@@ -17,7 +17,7 @@ enum {
 };
 enum { FIRST = 5 }; /* word of the first operand */
 
-/* The words of OpExtInst are not known to be ids before this. */
+/* parse.c has not checked that the operands of OpExtInst are ids: zc_type_of does. */
 static uint32_t type_id(struct zc_module *m, uint32_t id)
 {
     zc_type_of(m, id);
@@ -27,7 +27,7 @@ static uint32_t type_id(struct zc_module *m, uint32_t id)
 static void need(struct zc_module *m, bool so)
 {
     if (!so)
-        zc_fail(m, "OpenCL.std instruction %u: the types of its operands do not fit", m->w[m->cur + 4]);
+        zc_fail(m, "OpenCL.std instruction %u: the types of its operands do not match", m->w[m->cur + 4]);
 }
 
 static void operands(struct zc_module *m, const uint32_t *p, uint32_t n)
@@ -69,7 +69,7 @@ static unsigned fast_op(uint32_t n, struct zc_shape s)
     return 0;
 }
 
-/* All operands of the result's type, `n` of them. */
+/* Check that all n operands have the type of the result. */
 static void same_shape(struct zc_module *m, const uint32_t *p, uint32_t n, bool flt)
 {
     struct zc_shape r = zc_shape(m, p[1]);
@@ -101,7 +101,7 @@ static uint32_t count_of(uint32_t n)
     return n == FMA || n == MAD ? 3 : n == FABS || n == SQRT || n == HALF_SQRT || n == NATIVE_SQRT ? 1 : 2;
 }
 
-/* A function with a second result, or an operand or result of type int. w: which of d, a, b, out have 8 bytes. */
+/* A function with a second result, or with an operand or result of type int. w: bit mask of d, a, b, out with 8 bytes. */
 static void split(struct zc_module *m, const uint32_t *p, const struct zc_math *f)
 {
     bool ptr = f->args == ZC_SPLIT || f->args == ZC_SPLIT_INT || f->args == ZC_SPLIT2_INT;
@@ -145,7 +145,7 @@ static void by_table(struct zc_module *m, const uint32_t *p, const struct zc_mat
     i->ptr = i->w == 8 && flt ? f->f64 : f->f32;
 }
 
-/* bitselect and select take any type of one width. */
+/* bitselect and select take operands of any type of the same width. */
 static void choose(struct zc_module *m, const uint32_t *p)
 {
     struct zc_shape r = zc_shape(m, p[1]);
@@ -286,7 +286,7 @@ static void upsample(struct zc_module *m, const uint32_t *p)
     }
 }
 
-/* The list in extra: slot, kind, width, components of each argument. */
+/* In module.extra: slot, kind, width, components of each argument. */
 static void print(struct zc_module *m, const uint32_t *p)
 {
     need(m, ZC_WORDS(p) > FIRST && zc_type(m, p[1])->size == 4 && zc_type_of(m, p[FIRST])->kind == KIND_POINTER);
@@ -303,7 +303,7 @@ static void print(struct zc_module *m, const uint32_t *p)
     zc_emit(m, OP_PRINTF, zc_result(m, p), fmt, e)->c = n;
 }
 
-/* Of no elements: the address will be written. Others say what will be read, and the processor sees that itself. */
+/* prefetch() of no elements announces a write (an extension of this driver). Other prefetches are left to the processor. */
 static void prefetch(struct zc_module *m, const uint32_t *p)
 {
     operands(m, p, 2);

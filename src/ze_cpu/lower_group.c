@@ -1,10 +1,9 @@
 /*
  * lower_group.c - lowers barriers and operations of work-groups and sub-groups.
  *
- * One instruction OP_GROUP describes them all: its items wait until those of the scope have arrived, then group.c
- * computes all results at once. It holds two instructions' worth of fields:
+ * All become OP_GROUP: its work-items wait until those of the scope have arrived, then group_op.c computes all results.
  *   d, a  result, operand; b second operand (lane, delta, mask, previous value), c third; n scope, w width
- *   u[0]  what (enum zc_group_op) + (mode | GROUP_UNIFORM) << 8 + kind << 16 + components << 24; u[1] width of b
+ *   u[0]  enum zc_group_op + (mode | GROUP_UNIFORM) << 8 + kind << 16 + components << 24; u[1] width of b
  */
 #include "ze_cpu/lower.h"
 
@@ -70,14 +69,14 @@ static bool is_shuffle(unsigned what)
     return what >= GROUP_SHUFFLE && what <= GROUP_SHUFFLE_DOWN2;
 }
 
-/* Word of the operand: SPIR-V's INTEL shuffles have no scope, arithmetic has its mode before it. */
+/* at: word of the operand. Intel's shuffles have no scope before it, reductions and scans have scope and mode. */
 static void lower(struct zc_module *m, const uint32_t *p, const struct row *r)
 {
     bool intel = r->op >= OpSubgroupShuffleINTEL, arith = r->what >= GROUP_ADD;
     uint32_t at = intel ? 3 : arith ? 5 : 4;
     unsigned mode = arith ? p[4] : 0, where = intel ? SCOPE_SUBGROUP : scope(m, p[3]);
     if (mode > GROUP_CLUSTERED)
-        zc_fail(m, "group operation %u", mode);
+        zc_fail(m, "group operation %u is not supported", mode);
     uint32_t a = 0, b = 0, c = 0, lane_width = 4;
     struct zc_shape s = {KIND_BOOL, 1, 1};
     if (r->what != GROUP_ELECT) {
@@ -96,15 +95,15 @@ static void lower(struct zc_module *m, const uint32_t *p, const struct row *r)
         if (lane == at + 2)
             c = zc_value(m, p[at + 1]);
         if (zc_shape_of(m, p[lane]).kind != KIND_INT || (t->kind == KIND_VECTOR && r->what != GROUP_BROADCAST))
-            zc_fail(m, "the lane is no integer");
+            zc_fail(m, "the lane is not an integer");
         lane_width |= (t->kind == KIND_VECTOR ? t->n : 1u) << 8;
         lane_width = (lane_width & ~255u) | zc_shape_of(m, p[lane]).width;
     }
     bool same = r->what > GROUP_EQUAL;
     if (same ? m->id[p[at]].type != p[1] : zc_type(m, p[1])->size != (r->what == GROUP_BALLOT ? 16 : 1))
-        zc_fail(m, "the result is of another type");
+        zc_fail(m, "the result has a different type");
     if (lane == at + 2 && m->id[p[at + 1]].type != p[1])
-        zc_fail(m, "the operands are of different types");
+        zc_fail(m, "the operands have different types");
     unsigned uniform = r->op < OpGroupNonUniformElect ? GROUP_UNIFORM : 0;
     struct zc_ins *i = group(m, zc_result(m, p), a, b, r->what, mode | uniform);
     i->c = c;
@@ -114,7 +113,7 @@ static void lower(struct zc_module *m, const uint32_t *p, const struct row *r)
     i->u[1] = lane_width;
 }
 
-/* What a ballot says needs no other item: the low ZC_SUBGROUP bits of its first word count. */
+/* Instructions that read a ballot need no other work-item; only the low ZC_SUBGROUP bits of the ballot are used. */
 static void ballot_use(struct zc_module *m, const uint32_t *p)
 {
     static const uint8_t what[] = {BALLOT_INVERSE, BALLOT_EXTRACT, BALLOT_COUNT, BALLOT_LOW, BALLOT_HIGH};
@@ -122,15 +121,15 @@ static void ballot_use(struct zc_module *m, const uint32_t *p)
     unsigned mode = at == 5 ? p[4] : 0;
     scope(m, p[3]);
     if (zc_type_of(m, p[at])->size != 16 || zc_type_of(m, p[at])->kind != KIND_VECTOR || mode >= GROUP_CLUSTERED)
-        zc_fail(m, "no ballot");
+        zc_fail(m, "not a ballot");
     uint32_t b = 0, a = zc_value(m, p[at]);
     if (op == OpGroupNonUniformBallotBitExtract) {
         if (zc_type_of(m, p[5])->size != 4)
-            zc_fail(m, "the index is no 32-bit integer");
+            zc_fail(m, "the index is not a 32-bit integer");
         b = zc_value(m, p[5]);
     }
     if (zc_type(m, p[1])->size != (op <= OpGroupNonUniformBallotBitExtract ? 1 : 4))
-        zc_fail(m, "the result is of another type");
+        zc_fail(m, "the result has a different type");
     struct zc_ins *i = zc_emit(m, OP_GATHER, zc_result(m, p), a, b);
     i->w = what[op - OpGroupNonUniformInverseBallot];
     i->n = (uint8_t)mode;
@@ -146,14 +145,14 @@ static void barrier(struct zc_module *m, const uint32_t *p)
     i->n = SCOPE_SUBGROUP;
 }
 
-/* The first item copies; waiting for the event is a barrier. */
+/* The first work-item copies; waiting for the event is a barrier. */
 static void async_copy(struct zc_module *m, const uint32_t *p)
 {
     struct zc_type *to = zc_type_of(m, p[4]), *from = zc_type_of(m, p[5]);
     if (to->kind != KIND_POINTER || from->kind != KIND_POINTER || zc_type_of(m, p[6])->size != 8 ||
         zc_type_of(m, p[7])->size != 8 || zc_type(m, to->elem)->size != zc_type(m, from->elem)->size ||
         !zc_type(m, to->elem)->size || zc_type(m, p[1])->size != 8)
-        zc_fail(m, "the operands do not fit");
+        zc_fail(m, "the operands do not match");
     bool local = to->storage == STORAGE_LOCAL;
     uint32_t size = (uint32_t)zc_type(m, to->elem)->size;
     uint32_t d = zc_value(m, p[4]), s = zc_value(m, p[5]), n = zc_value(m, p[6]), stride = zc_value(m, p[7]);

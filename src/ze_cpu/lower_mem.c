@@ -1,8 +1,8 @@
 /*
  * lower_mem.c - lowers variables, address arithmetic, loads, stores, copies and atomics.
  *
- * Address arithmetic whose result is used only as an address costs nothing: it is folded into each load or store that
- * uses it, as base + index * scale + offset.
+ * Address arithmetic whose result is used only as an address emits no instruction: it is folded into each load or store as
+ * base + index * scale + imm.
  */
 #include "ze_cpu/lower.h"
 
@@ -20,16 +20,16 @@ static void variable(struct zc_module *m, const uint32_t *p)
         zc_fail(m, "storage class %u in a function", p[3]);
     struct zc_type *ptr = zc_type(m, p[1]);
     if (ptr->kind != KIND_POINTER)
-        zc_fail(m, "type %u is no pointer", p[1]);
+        zc_fail(m, "type %u is not a pointer", p[1]);
     struct zc_type *t = zc_type(m, ptr->elem);
     if (!t->size)
-        zc_fail(m, "a variable without size");
+        zc_fail(m, "variable of a type without size");
     uint64_t align = m->id[p[2]].align > t->align ? m->id[p[2]].align : t->align;
     uint32_t d = zc_result(m, p), at = zc_slot_new(m, t->size, align);
     zc_emit(m, OP_LEA, d, at, 0);
     if (ZC_WORDS(p) > 4) {
         if (zc_type_of(m, p[4])->size != t->size)
-            zc_fail(m, "the initial value does not fit");
+            zc_fail(m, "the initializer has a different size");
         zc_move(m, at, zc_value(m, p[4]), t->size);
     }
 }
@@ -38,7 +38,7 @@ static struct zc_addr add_index(struct zc_module *m, struct zc_addr a, uint32_t 
 {
     struct zc_type *t = zc_type_of(m, id);
     if (t->kind != KIND_INT)
-        zc_fail(m, "index %u is no integer", id);
+        zc_fail(m, "index %u is not an integer", id);
     if (m->id[id].what == ID_CONSTANT && !m->id[id].local) {
         a.imm = (int64_t)((uint64_t)a.imm + (uint64_t)zc_constant_s64(m, id) * stride);
         return a;
@@ -57,7 +57,7 @@ static void chain(struct zc_module *m, const uint32_t *p)
     struct zc_addr a = zc_address(m, p[3]);
     uint32_t type = zc_type_of(m, p[3])->elem;
     if (zc_type(m, p[1])->kind != KIND_POINTER)
-        zc_fail(m, "the result is no pointer");
+        zc_fail(m, "the result is not a pointer");
     for (uint32_t i = 4; i < ZC_WORDS(p); i++) {
         struct zc_type *t = zc_type(m, type);
         if (element && i == 4) {
@@ -74,7 +74,7 @@ static void chain(struct zc_module *m, const uint32_t *p)
         }
     }
     struct zc_id *v = &m->id[p[2]];
-    if (v->uses == v->soft && !v->slotted) {
+    if (v->uses == v->address_uses && !v->slotted) {
         v->folded = true;
         v->addr = a;
         return;
@@ -88,7 +88,7 @@ static void chain(struct zc_module *m, const uint32_t *p)
 
 /* ---- loads and stores ------------------------------------------------------------------------------------------- */
 
-/* The bytes a value has in memory: a vector of three does not touch its fourth component. */
+/* Size of a value in memory: a vector of three does not access a fourth component. */
 static uint64_t bytes(struct zc_module *m, uint32_t type)
 {
     struct zc_type *t = zc_type(m, type);
@@ -107,7 +107,7 @@ static bool is_volatile(const uint32_t *p, uint32_t word)
     return ZC_WORDS(p) > word && (p[word] & MEMORY_VOLATILE);
 }
 
-/* family: of the four widths, then N; indexed: the family with an index; direct: that of volatile access. */
+/* Emit a load or store of `size` bytes at the pointer `ptr`, to or from `slot`. */
 static void access_memory(struct zc_module *m, const uint32_t *p, uint32_t ptr, uint32_t slot, uint64_t size, bool load)
 {
     bool vol = is_volatile(p, load ? 4 : 3) && zc_type_of(m, ptr)->storage != STORAGE_FUNCTION;
@@ -139,8 +139,8 @@ static void load(struct zc_module *m, const uint32_t *p)
     struct zc_id *ptr = &m->id[p[3]];
     uint64_t size = bytes(m, p[1]);
     if (zc_pointee(m, p[3])->size != zc_type(m, p[1])->size)
-        zc_fail(m, "the pointer is of another type");
-    if (ptr->what == ID_CONSTANT && ptr->builtin) { /* a built-in variable already lies in the frame */
+        zc_fail(m, "the pointer has a different type");
+    if (ptr->what == ID_CONSTANT && ptr->builtin) { /* a built-in variable is in the frame */
         zc_alias(m, p, ptr->slot);
         return;
     }
@@ -151,7 +151,7 @@ static void store(struct zc_module *m, const uint32_t *p)
 {
     struct zc_type *t = zc_type_of(m, p[2]);
     if (zc_pointee(m, p[1])->size != t->size)
-        zc_fail(m, "the pointer is of another type");
+        zc_fail(m, "the pointer has a different type");
     access_memory(m, p, p[1], zc_value(m, p[2]), bytes(m, m->id[p[2]].type), false);
 }
 
@@ -162,13 +162,13 @@ static void copy(struct zc_module *m, const uint32_t *p)
     zc_pointee(m, p[2]);
     if (ZC_OP(p) == OpCopyMemory) {
         if (!size)
-            zc_fail(m, "a type without size");
+            zc_fail(m, "type without size");
         zc_emit(m, OP_COPY, d, s, (uint32_t)size);
         return;
     }
     struct zc_shape n = zc_shape(m, m->id[p[3]].type);
     if (zc_type_of(m, p[3])->kind != KIND_INT)
-        zc_fail(m, "the size is no integer");
+        zc_fail(m, "the size is not an integer");
     zc_emit(m, OP_COPY_SIZED, d, s, zc_resize(m, zc_value(m, p[3]), n.width, 8, false));
 }
 
@@ -202,7 +202,7 @@ bool zc_lower_memory(struct zc_module *m, const uint32_t *p)
 
 enum { SEM_ACQUIRE = 2, SEM_RELEASE = 4, SEM_ACQ_REL = 8, SEM_SEQ_CST = 16 };
 
-/* The order of a memory semantics operand; sequentially consistent when it is not known. */
+/* Memory order of a memory-semantics operand; sequentially consistent if it is not a constant. */
 static int order(struct zc_module *m, uint32_t id)
 {
     if (m->id[id].what != ID_CONSTANT)
@@ -215,14 +215,14 @@ static int order(struct zc_module *m, uint32_t id)
     return s & SEM_RELEASE ? __ATOMIC_RELEASE : s & SEM_ACQUIRE ? __ATOMIC_ACQUIRE : __ATOMIC_RELAXED;
 }
 
-/* Width of the word at `ptr`, 4 or 8; `type` is that of the value. */
+/* Width of the atomic word at `ptr`, 4 or 8; `type` is the type of the value. */
 static unsigned word(struct zc_module *m, uint32_t ptr, uint32_t type)
 {
     struct zc_shape s = zc_shape(m, type);
     if (s.n != 1 || (s.width != 4 && s.width != 8) || s.kind == KIND_BOOL)
-        zc_fail(m, "atomics work on 32 and 64 bits");
+        zc_fail(m, "atomics of this type are not supported");
     if (zc_pointee(m, ptr)->size != s.width)
-        zc_fail(m, "the pointer is of another type");
+        zc_fail(m, "the pointer has a different type");
     return s.width;
 }
 
@@ -262,10 +262,10 @@ static void atomic_rmw(struct zc_module *m, const uint32_t *p)
     uint32_t v, a = zc_flat(m, p[3], &imm);
     if (step) {
         v = zc_temp(m, 8);
-        zc_emit(m, OP_ZERO, v, 1, 8); /* a: what the first byte becomes */
+        zc_emit(m, OP_ZERO, v, 1, 8); /* 1 in 8 bytes */
     } else {
         if (zc_type_of(m, p[6])->size != size)
-            zc_fail(m, "the operand is of another type");
+            zc_fail(m, "the operand has a different type");
         v = zc_value(m, p[6]);
     }
     struct zc_ins *i = zc_emit(m, rmw_op[ZC_OP(p)] + (size == 8), zc_result(m, p), a, v);
@@ -278,7 +278,7 @@ static void atomic_cas(struct zc_module *m, const uint32_t *p)
     int64_t imm;
     unsigned size = word(m, p[3], p[1]);
     if (zc_type_of(m, p[7])->size != size || zc_type_of(m, p[8])->size != size)
-        zc_fail(m, "the operands are of another type");
+        zc_fail(m, "the operands have a different type");
     uint32_t a = zc_flat(m, p[3], &imm), v = zc_value(m, p[7]), expect = zc_value(m, p[8]);
     struct zc_ins *i = zc_emit(m, OP_ACAS_4 + (size == 8), zc_result(m, p), a, v);
     i->c = expect;
@@ -286,13 +286,13 @@ static void atomic_cas(struct zc_module *m, const uint32_t *p)
     i->imm = imm;
 }
 
-/* An atomic_flag is a 32-bit word: d gets whether it was set; n is 1 to set it, 0 to clear it. */
+/* An atomic_flag is a 32-bit word. d: whether it was set; n: 1 sets it, 0 clears it. */
 static void atomic_flag(struct zc_module *m, const uint32_t *p, bool set)
 {
     int64_t imm;
     uint32_t ptr = p[set ? 3 : 1], a = zc_flat(m, ptr, &imm);
     if (zc_pointee(m, ptr)->size != 4 || (set && zc_type(m, p[1])->kind != KIND_BOOL))
-        zc_fail(m, "an atomic flag has 32 bits");
+        zc_fail(m, "an atomic flag must have 32 bits");
     uint32_t d = set ? zc_result(m, p) : zc_temp(m, 1);
     struct zc_ins *i = zc_emit(m, OP_AFLAG, d, a, 0);
     i->n = set;

@@ -1,14 +1,14 @@
 /*
  * mem.c - USM allocations and their IPC handles.
  *
- * Device memory is a memfd, so that other processes can map it. Under ZE_CPU_PRIVATE the address that everyone names
- * lies in a window without access, and device and copy engine add a constant to reach the memory: a host access
- * faults, as on a discrete GPU.
+ * Device memory is a memfd, so that other processes can map it. Under ZE_CPU_PRIVATE, its addresses are in a window of the
+ * address space without access rights, and the memory is mapped at a constant distance, which kernels and copies add: a host
+ * access faults, as with a discrete GPU.
  *
- * All state lies under `lock`, but for:
- *   word     written by             read by        order
- *   changes  who frees, fetch-add   guard.c        relaxed: a kernel may not use memory that is being freed
- *   window   zc_mem_up, once        all            plain; zeInit comes first
+ * All state is under `lock`, except:
+ *   word     written by               read by        order
+ *   changes  take, by fetch-add       guard.c        relaxed: a kernel must not use memory while it is freed
+ *   window   zc_mem_up, once          all threads    plain: zeInit precedes all other calls
  */
 #include "ze_cpu/mem.h"
 
@@ -62,7 +62,7 @@ uint64_t zc_mem_changes(void)
 
 /* ---- the table -------------------------------------------------------------------------------------------------- */
 
-/* How many allocations start at or below an address. */
+/* Number of allocations that start at or below p. */
 static size_t place(const void *p)
 {
     size_t lo = 0, hi = count;
@@ -109,7 +109,7 @@ static bool insert(struct zc_alloc *a)
     return true;
 }
 
-/* Take the allocation that starts at p out of the table. */
+/* Remove the allocation that starts at p from the table. */
 static bool take(const void *p, bool imported_only, struct zc_alloc *out)
 {
     pthread_rwlock_wrlock(&lock);
@@ -127,7 +127,7 @@ static bool take(const void *p, bool imported_only, struct zc_alloc *out)
 
 /* ---- mapping ---------------------------------------------------------------------------------------------------- */
 
-/* Map a file, or memory of its own without (-1), at an aligned address. */
+/* Map a file, or anonymous memory (fd -1), at an aligned address. */
 static uint8_t *map_aligned(size_t mapped, size_t align, int fd)
 {
     size_t all = mapped + (align > PAGE ? align : 0);
@@ -146,7 +146,7 @@ static uint8_t *map_aligned(size_t mapped, size_t align, int fd)
     return NULL;
 }
 
-/* In the window: addresses are not used again, 2^40 bytes last. */
+/* Map a file for an address in the window. Addresses are not reused: there are 2^40. */
 static uint8_t *map_private(size_t mapped, int fd)
 {
     pthread_rwlock_wrlock(&lock);
@@ -301,8 +301,8 @@ ze_result_t zc_MemGetAddressRange(ze_context_handle_t c, const void *p, void **b
 }
 
 /*
- * The handle as Intel's driver has it: the exporter's file descriptor comes first. The other process must get that
- * descriptor (SCM_RIGHTS, pidfd_getfd), put its own number in its place, and then open the handle.
+ * As in Intel's driver, the exporter's file descriptor comes first in the handle. The importer must get that descriptor
+ * (SCM_RIGHTS, pidfd_getfd) and replace it by its own number before it opens the handle.
  */
 struct ipc {
     int32_t fd;
@@ -324,7 +324,7 @@ ze_result_t zc_MemGetIpcHandle(ze_context_handle_t c, const void *p, ze_ipc_mem_
     return ZE_RESULT_SUCCESS;
 }
 
-/* The descriptor stays the allocation's: nothing to give back. */
+/* The allocation keeps the descriptor: nothing to release. */
 ze_result_t zc_MemPutIpcHandle(ze_context_handle_t c, ze_ipc_mem_handle_t handle)
 {
     (void)c, (void)handle;

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 struct zc_alloc {
-    uint8_t *base; /* as kernels and the host name it */
+    uint8_t *base; /* address for the host and for kernels */
     size_t size, mapped;
     ze_memory_type_t type;
     uint64_t id;

@@ -14,7 +14,7 @@ const char *zc_op_name(uint32_t op)
 {
 #define NAME(name, number, shape) [number] = "Op" #name,
     static const char *const names[] = {ZC_SPIRV(NAME)};
-    return op < sizeof names / sizeof *names && names[op] ? names[op] : "an instruction";
+    return op < sizeof names / sizeof *names && names[op] ? names[op] : "unknown instruction";
 }
 
 void zc_fail(struct zc_module *m, const char *fmt, ...)
@@ -43,12 +43,12 @@ void *zc_grow(struct zc_module *m, void *v, uint32_t *n, uint32_t *cap, size_t e
     if ((*n + (uint64_t)count) * each > LIST_BYTES_MAX)
         zc_fail(m, "the module is too large");
     if (*n + count > *cap) {
-        uint32_t want = (uint32_t)(*n + count) * 2 + 16;
-        char *more = realloc(old, want * each);
+        uint32_t grown = (uint32_t)(*n + count) * 2 + 16;
+        char *more = realloc(old, grown * each);
         if (!more)
             zc_fail(m, "out of memory");
         old = more;
-        *cap = want;
+        *cap = grown;
         memcpy(v, &old, sizeof old);
     }
     char *at = old + *n * each;
@@ -74,7 +74,7 @@ uint32_t zc_slot_new(struct zc_module *m, uint64_t size, uint64_t align)
         align = 128;
     uint64_t at = (m->frame + align - 1) & ~(align - 1);
     if (size > FRAME_MAX || at + size > FRAME_MAX)
-        zc_fail(m, "private memory of more than %d bytes", FRAME_MAX);
+        zc_fail(m, "more than %d bytes of private memory", FRAME_MAX);
     m->frame = (uint32_t)(at + (size ? size : 1));
     return (uint32_t)at;
 }
@@ -84,14 +84,14 @@ uint32_t zc_slot_new(struct zc_module *m, uint64_t size, uint64_t align)
 struct zc_type *zc_type(struct zc_module *m, uint32_t id)
 {
     if (id >= m->bound || m->id[id].what != ID_TYPE)
-        zc_fail(m, "id %u is no type", id);
+        zc_fail(m, "id %u is not a type", id);
     return &m->types.v[m->id[id].at];
 }
 
 struct zc_type *zc_type_of(struct zc_module *m, uint32_t id)
 {
     if (id >= m->bound || (m->id[id].what != ID_VALUE && m->id[id].what != ID_CONSTANT))
-        zc_fail(m, "id %u is no value", id);
+        zc_fail(m, "id %u is not a value", id);
     return zc_type(m, m->id[id].type);
 }
 
@@ -119,14 +119,14 @@ uint32_t zc_member(struct zc_module *m, uint32_t type, uint64_t index, uint64_t 
     struct zc_type *t = zc_type(m, type);
     if (t->kind == KIND_STRUCT) {
         if (index >= t->n)
-            zc_fail(m, "member %llu of a structure of %u", (unsigned long long)index, t->n);
+            zc_fail(m, "member %llu of a structure with %u members", (unsigned long long)index, t->n);
         *off += t->offset[index];
         return t->member[index];
     }
     if (t->kind != KIND_ARRAY && t->kind != KIND_VECTOR)
         zc_fail(m, "type %u has no members", type);
     if (index >= t->n)
-        zc_fail(m, "element %llu of %u", (unsigned long long)index, t->n);
+        zc_fail(m, "element %llu of %u elements", (unsigned long long)index, t->n);
     *off += index * zc_type(m, t->elem)->size;
     return t->elem;
 }

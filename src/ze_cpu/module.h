@@ -1,10 +1,9 @@
 /*
- * module.h - a SPIR-V module between its words and the code that the machine runs; shared by the files that parse
- * (parse.c, constant.c), lower (cfg.c, lower.c, lower*.c, ext.c) and run it (vm.c, group.c).
+ * module.h - a SPIR-V module, from its words to the code of the virtual machine: what all passes read and write.
  *
- * Every value has a slot: a byte offset into the frame of its work-item. The frame starts with the constants and
- * built-in values, equal for all functions; above lie the functions' own slots. OpenCL knows no recursion, so a
- * function gets one place, above the end of all its callers, and slots are plain numbers.
+ * Every value has a slot: a byte offset into the frame of its work-item. A frame starts with the constants and built-in
+ * variables, the same for all functions; the slots of the functions follow. OpenCL has no recursion, so each function has one
+ * fixed range of slots, above the ranges of all its callers.
  */
 #ifndef ZC_MODULE_H
 #define ZC_MODULE_H
@@ -27,7 +26,7 @@ typedef int64_t __attribute__((may_alias)) s64;
 typedef float __attribute__((may_alias)) f32;
 typedef double __attribute__((may_alias)) f64;
 
-enum { ZC_BUILTIN_BYTES = 32 }; /* of a built-in value in the frame, at most */
+enum { ZC_BUILTIN_BYTES = 32 }; /* of a built-in variable in the frame, at most */
 enum { ZC_ARGS = 64, ZC_SUBGROUP = 16, ZC_GROUP_MAX = 1024, ZC_CALLS = 64 };
 #define ZC_NONE UINT32_MAX
 
@@ -44,14 +43,14 @@ struct zc_type {
     uint64_t *offset;
 };
 
-/* A scalar or vector as the machine sees it. */
+/* A scalar or vector as the virtual machine sees it: width of a component in bytes, number of components. */
 struct zc_shape {
     uint8_t kind, width, n;
 };
 
 enum zc_what { ID_NONE, ID_TYPE, ID_CONSTANT, ID_VALUE, ID_FUNCTION, ID_LABEL, ID_OTHER };
 
-/* An address not yet computed: base + index * scale + imm; index is ZC_NONE without one. */
+/* An address that no instruction has computed yet: base + index * scale + imm (base, index: slots; index may be ZC_NONE). */
 struct zc_addr {
     uint32_t base, index;
     int64_t scale, imm;
@@ -59,24 +58,24 @@ struct zc_addr {
 
 struct zc_id {
     uint8_t what;
-    bool slotted, folded, packed, byval, saturate;
+    bool slotted, folded, packed, byval, saturate; /* slotted: slot is valid; folded: addr is valid instead */
     uint8_t rounding; /* 1 + mode, 0: the default */
-    bool local;       /* a constant relative to the group's local memory */
-    uint32_t def;                               /* word of the definition */
+    bool local;       /* a constant pointer, as an offset into the group's local memory */
+    uint32_t def;     /* word of the definition */
     uint32_t type;
-    uint32_t at;     /* type: index; constant: offset of its bytes; function: index; label: first instruction */
-    uint32_t slot;   /* where the value lies; label: index of its block */
-    uint32_t fn;     /* 1 + index of the function it belongs to, 0: the module */
+    uint32_t at;      /* type: index; constant: offset of its bytes; function: index; label: first instruction */
+    uint32_t slot;    /* of the value; label: index of its block */
+    uint32_t fn;      /* 1 + index of the function that defines it, 0: the module */
     uint32_t builtin; /* 1 + number */
     uint32_t spec;    /* 1 + SpecId */
-    uint32_t import;  /* id of an imported variable that the value is or is made from */
+    uint32_t import;  /* id of an imported variable that the constant is or refers to, or 0 */
     uint32_t align;
-    uint32_t uses, soft; /* soft: uses as an address that can be folded */
+    uint32_t uses, address_uses; /* address_uses: those that can use a folded address */
     struct zc_addr addr; /* when folded */
     const char *name;
 };
 
-/* One step of the machine; the meaning of the fields is with each operation in vm.c. */
+/* One instruction of the virtual machine; vm.c shows what each operation does with the fields. */
 struct zc_ins {
     uint16_t op;
     uint8_t n, w;
@@ -92,12 +91,12 @@ struct zc_fn {
     uint32_t id, def, end; /* words */
     uint32_t type;         /* of the result */
     uint32_t nparam, param; /* first parameter: index into module.params */
-    uint32_t ncalls, call;  /* those it makes: index into module.calls */
+    uint32_t ncalls, call;  /* its calls: index into module.calls */
     uint32_t pc, base, size;
-    uint32_t reach; /* end of the deepest frame below it */
-    uint32_t depth; /* calls below it */
-    uint32_t lacks; /* id of an import that it needs, itself or in a call, and that has no body; or 0 */
-    uint8_t mark;   /* walk of the call graph: 0 new, 1 open, 2 done */
+    uint32_t reach;   /* highest end of its slots and those of all its callees */
+    uint32_t depth;   /* longest chain of calls from it */
+    uint32_t missing; /* id of an import without definition that it or a callee uses, or 0 */
+    uint8_t mark;     /* traversal of the call graph: 0 new, 1 open, 2 done */
     bool body;
 };
 
@@ -106,28 +105,28 @@ struct zc_kernel_info {
     uint32_t fn;
     uint32_t nargs;
     struct {
-        uint32_t size, slot, copy; /* copy: where an argument by value lies in the frame */
+        uint32_t size, slot, copy; /* copy: slot of the bytes of an argument by value */
         bool local, byval;
     } arg[ZC_ARGS];
     uint32_t group[3]; /* required, or 0 */
-    const uint32_t *group_ids; /* the constants that give it, or NULL */
-    const char *lacks;         /* what it needs and the module does not define, or NULL */
+    const uint32_t *group_ids; /* ids of constants with the required size, or NULL */
+    const char *missing;       /* name of an import without definition that it uses, or NULL */
     uint32_t frame;
 };
 
 struct zc_call {
     uint32_t caller, callee; /* functions */
-    uint32_t ins;            /* its instruction; ZC_NONE: control does not reach it */
+    uint32_t ins;            /* its instruction; ZC_NONE: not reachable */
     uint32_t word;
 };
 
-/* A block of the function being lowered. */
+/* A basic block of the function being lowered. */
 struct zc_block {
     uint32_t label, first, last; /* words of the label and of the terminator */
-    uint32_t rank, idom;         /* place in reverse postorder, ZC_NONE: not reachable; that of the immediate dominator */
+    uint32_t rank, idom;         /* index in reverse postorder, ZC_NONE: not reachable; rank of the immediate dominator */
 };
 
-/* A target to be filled in when all labels of the function are known. */
+/* A branch target to fill in when all labels of the function have an instruction. */
 struct zc_fix {
     uint32_t label, at; /* id; instruction or index into module.extra */
     uint8_t field;
@@ -143,14 +142,14 @@ struct zc_slot_of {
     uint32_t slot, of; /* a built-in's number, or an offset into local memory */
 };
 
-/* A growing array of T; zc_push returns the new last element, zeroed. */
+/* A growing array of T. zc_push appends a zeroed element and returns it, zc_push_n several. */
 #define ZC_LIST(T)                                                                                                    \
     struct {                                                                                                          \
         T *v;                                                                                                         \
         uint32_t n, cap;                                                                                              \
     }
 
-/* Values of specialization constants: that of ids[i] lies at values[i], as large as its type. */
+/* Values of specialization constants: ids[i] has the value at values[i], as large as its type. */
 struct zc_specialization {
     uint32_t n;
     const uint32_t *ids;
@@ -168,19 +167,19 @@ struct zc_module {
     ZC_LIST(struct zc_call) calls;
     ZC_LIST(struct zc_global) globals;
     ZC_LIST(struct zc_slot_of) builtins, locals;
-    ZC_LIST(uint8_t) image; /* start of every frame: the constants */
+    ZC_LIST(uint8_t) image; /* initial bytes of every frame: the constants */
     ZC_LIST(struct zc_kernel_info) kernels;
     ZC_LIST(struct zc_ins) code;
     ZC_LIST(uint32_t) extra; /* switch tables, argument lists */
     ZC_LIST(struct zc_fix) fixes;
-    ZC_LIST(struct zc_block) blocks, ranked; /* of the function being lowered: as in the file; in reverse postorder */
-    ZC_LIST(void *) blobs;   /* what to free with the module */
-    uint32_t frame;          /* end of the slots given out so far */
+    ZC_LIST(struct zc_block) blocks, ranked; /* of the function being lowered: in file order; in reverse postorder */
+    ZC_LIST(void *) blobs;   /* memory of zc_keep */
+    uint32_t frame;          /* end of the slots assigned so far */
     uint64_t local_bytes, global_bytes;
     void *native; /* translated code, or NULL */
     size_t native_bytes;
     uint32_t ext_opencl;
-    uint32_t cur, cur_fn; /* word and function (1 + index) being read */
+    uint32_t cur, cur_fn; /* word and function (1 + index) being parsed or lowered */
     uint32_t block, block_pc; /* label of the block being lowered, and its first instruction */
     uint32_t next_block;      /* label of the block that is lowered next, or 0 */
     char *log;
@@ -222,7 +221,7 @@ _Noreturn void zc_fail(struct zc_module *m, const char *fmt, ...) __attribute__(
 const char *zc_op_name(uint32_t op);
 void *zc_grow(struct zc_module *m, void *v, uint32_t *n, uint32_t *cap, size_t each, size_t count);
 void *zc_keep(struct zc_module *m, size_t bytes); /* zeroed, freed with the module */
-uint32_t zc_slot_new(struct zc_module *m, uint64_t size, uint64_t align);
+uint32_t zc_slot_new(struct zc_module *m, uint64_t size, uint64_t align); /* of the current function */
 struct zc_type *zc_type(struct zc_module *m, uint32_t id);    /* fails unless id is a type */
 struct zc_type *zc_type_of(struct zc_module *m, uint32_t id); /* of a value or constant */
 struct zc_shape zc_shape(struct zc_module *m, uint32_t type); /* fails unless scalar or vector */

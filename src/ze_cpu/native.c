@@ -1,13 +1,13 @@
 /*
- * native.c - translates lowered code into that of the processor, where it is x86-64.
+ * native.c - translates VM instructions to x86-64, one by one.
  *
- * The machine stays what it is. An instruction that has been translated becomes OP_NATIVE, and its ptr is code that does
- * what it did, goes on with those behind it, and comes back at the first that is not translated or when the turn ends.
- * Every value lies in the frame between two instructions, so machine and translated code take turns anywhere; what rax
- * still holds of the last result spares the next instruction a load if nothing can jump in between.
+ * A translated instruction becomes OP_NATIVE, and its ptr points to machine code that does the same, continues with the
+ * instructions after it, and returns to the interpreter at the first one that is not translated or when the quantum ends.
+ * Between two instructions every value is in the frame, so interpreter and translated code can alternate anywhere. rax
+ * keeps the last result, which saves the next instruction a load if no jump leads between the two.
  *
- * Translated code is entered as zc_native_code (vm.h): rdi is the frame, rsi the item, edx what is left of the quantum.
- * Jumps backwards count it down; polls do what the machine's do.
+ * Translated code is called as zc_native_code (vm.h): rdi is the frame, rsi the work-item, edx the rest of the quantum.
+ * Backward jumps decrement it; polls do the same as in the interpreter.
  */
 #include "ze_cpu/native.h"
 
@@ -20,17 +20,18 @@
 #if defined(__x86_64__)
 
 enum { BYTES_EACH = 80, STUB_MAX = 16, ARGS_MAX = 16, ARG_MAX = 64, CASES_MAX = 32 };
-enum { ONE_MAX = 4096 }; /* bytes that one instruction can become */
+enum { ONE_MAX = 4096 }; /* bytes of code for one instruction, at most */
 
-/* ---- turns ------------------------------------------------------------------------------------------------------ */
+/* ---- return to the interpreter ---------------------------------------------------------------------------------- */
 
-/* Back to the machine, for this instruction. */
+/* Return to the interpreter, which continues with this instruction. */
 static void leave(struct zc_gen *g)
 {
     x_imm64(&g->o, RAX, n_address_of(g, g->pc));
     x_byte(&g->o, X_RET);
 }
 
+/* Return and report that the work-item stopped. */
 static void stop(struct zc_gen *g, enum zc_stop why)
 {
     x_reg(&g->o, X_XOR, false, RAX, RAX);
@@ -39,14 +40,14 @@ static void stop(struct zc_gen *g, enum zc_stop why)
     x_byte(&g->o, X_RET);
 }
 
-/* The machine does it: zc_vm_polled(item, instruction, value). */
+/* Call zc_vm_polled(item, instruction, value). */
 static void poll_slow(struct zc_gen *g)
 {
     n_push(g);
     x_reg(&g->o, X_MOV, true, RDI, RSI);
     x_reg(&g->o, X_MOV, true, RSI, R8);
     x_reg(&g->o, X_MOV, true, RDX, RAX);
-    x_byte(&g->o, X_PUSH + RAX); /* to 16 bytes */
+    x_byte(&g->o, X_PUSH + RAX); /* aligns the stack to 16 bytes */
     n_call(g, (const void *)(uintptr_t)zc_vm_polled);
     x_byte(&g->o, X_POP + RCX);
     n_pop(g);
@@ -54,13 +55,13 @@ static void poll_slow(struct zc_gen *g)
     uint8_t *stops = x_branch_later(&g->o, CC_NE);
     x_byte(&g->o, X_RET);
     x_set_distance(stops, g->o.at);
-    x_byte(&g->o, X_POP + RCX); /* not back to who polled, but to the machine */
+    x_byte(&g->o, X_POP + RCX); /* drop the return address: return to the interpreter */
     x_reg(&g->o, X_MOV, false, RDX, RAX);
     x_reg(&g->o, X_XOR, false, RAX, RAX);
     x_byte(&g->o, X_RET);
 }
 
-/* The same value again: no end of the turn before ZC_SPINS. */
+/* The same value again: the work-item does not yield before ZC_SPINS. */
 static void poll_same(struct zc_gen *g, const uint8_t *slow)
 {
     x_load(&g->o, RCX, RSI, ITEM(spins), 1, false);
@@ -73,8 +74,8 @@ static void poll_same(struct zc_gen *g, const uint8_t *slow)
     x_byte(&g->o, X_RET);
 }
 
-/* What all code shares: stop has the instruction to go on with in rax; poll, which is called, the value in rax and the
- * instruction that polled it in r8. */
+/* Two routines that all code of the module uses. stop: jumped to with the instruction to continue with in rax. poll: called with
+ * the polled value in rax and the instruction in r8. */
 static void shared_code(struct zc_gen *g)
 {
     g->stop = g->o.at;
@@ -117,7 +118,7 @@ static bool jump_if(struct zc_gen *g, const struct zc_ins *i, unsigned k)
     return n_branch(g, CC_NE, i->b, i->c);
 }
 
-/* One comparison a case; the table is triples of low and high word and target, then the target of all others. */
+/* One comparison per case. The table has low word, high word and target for each case, then the default target. */
 static bool jump_by_value(struct zc_gen *g, const struct zc_ins *i, unsigned k)
 {
     (void)k;
@@ -125,7 +126,7 @@ static bool jump_by_value(struct zc_gen *g, const struct zc_ins *i, unsigned k)
     if (i->b > CASES_MAX)
         return false;
     for (uint32_t n = 0; n < i->b; n++)
-        if (i->w == 8 && t[n * 3 + 1] != ((int32_t)t[n * 3] < 0 ? UINT32_MAX : 0)) /* more than 32 bits, extended */
+        if (i->w == 8 && t[n * 3 + 1] != ((int32_t)t[n * 3] < 0 ? UINT32_MAX : 0)) /* no sign-extended 32-bit immediate */
             return false;
     n_get(g, RAX, i->a, i->w, false);
     for (uint32_t n = 0; n < i->b; n++, t += 3) {
@@ -139,8 +140,8 @@ static bool jump_by_value(struct zc_gen *g, const struct zc_ins *i, unsigned k)
     return true;
 }
 
-/* The item's stack of calls: rcx becomes how many there are, r10 where they are. */
-static void calls(struct zc_gen *g)
+/* Load the call stack of the work-item: its depth into rcx, its address into r10. */
+static void load_calls(struct zc_gen *g)
 {
     x_load(&g->o, RCX, RSI, ITEM(sp), 4, false);
     x_load(&g->o, R10, RSI, ITEM(stack), 8, false);
@@ -157,7 +158,7 @@ static bool call_function(struct zc_gen *g, const struct zc_ins *i, unsigned k)
             return false;
     for (uint32_t n = 0; n < i->c; n++, x += 3)
         x_copy(&g->o, RDI, x[0], RDI, x[1], x[2]);
-    calls(g);
+    load_calls(g);
     x_imm64(&g->o, RAX, n_address_of(g, g->pc));
     x_mem_indexed(&g->o, X_STORE, RAX, R10, RCX);
     x_reg(&g->o, X_IMM, false, IMM_ADD, RCX);
@@ -173,7 +174,7 @@ static bool return_from(struct zc_gen *g, const struct zc_ins *i, unsigned k)
 {
     if (k && i->b > ZC_COPY_MAX)
         return false;
-    calls(g);
+    load_calls(g);
     x_reg(&g->o, X_IMM, false, IMM_SUB, RCX);
     x_u32(&g->o, 1);
     uint8_t *inner = x_branch_later(&g->o, CC_AE);
@@ -210,7 +211,7 @@ static bool translate(struct zc_gen *g, const struct zc_ins *i)
     return zc_native_arith(g, i) || zc_native_memory(g, i) || n_translate(g, i, rows, sizeof rows / sizeof *rows);
 }
 
-/* Instructions that something jumps to. */
+/* Mark the instructions that are jump targets. */
 static void find_targets(struct zc_gen *g)
 {
     const struct zc_module *m = g->m;

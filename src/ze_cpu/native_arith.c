@@ -6,7 +6,7 @@
 #if defined(__x86_64__)
 
 struct shape {
-    unsigned family, width, n; /* which operation; of a component; components */
+    unsigned family, width, n; /* operation; width of a component; components */
 };
 
 static struct shape integers(const struct zc_ins *i, unsigned k)
@@ -21,7 +21,7 @@ static struct shape floats(const struct zc_ins *i, unsigned k)
 
 enum { INT_SHL = 6, INT_SHR, INT_UDIV, INT_UREM, INT_UMIN, INT_UMAX, INT_ASR, INT_SDIV, INT_SREM, INT_SMOD, INT_SMIN };
 
-/* a shifted by b, in rax. */
+/* rax = a shifted by b. */
 static void shift(struct zc_gen *g, unsigned kind, uint32_t a, uint32_t b, unsigned width, bool sign)
 {
     int64_t by;
@@ -41,7 +41,7 @@ static void shift(struct zc_gen *g, unsigned kind, uint32_t a, uint32_t b, unsig
     x_reg(&g->o, X_SHIFT, width == 8, kind, RAX);
 }
 
-/* a by b in rax: the quotient or what is left. By 0 it is 0, and nothing traps. rdx, which is in use, is kept in r8. */
+/* rax = quotient or remainder of a and b; 0 if b is 0, without a trap. r8 saves rdx, the quantum. */
 static void divide(struct zc_gen *g, uint32_t a, uint32_t b, unsigned width, bool sign, bool rest)
 {
     bool wide = width == 8;
@@ -56,7 +56,7 @@ static void divide(struct zc_gen *g, uint32_t a, uint32_t b, unsigned width, boo
     x_set_distance(some, g->o.at);
     if (sign) {
         x_reg(&g->o, X_IMM, wide, IMM_CMP, RCX);
-        x_u32(&g->o, UINT32_MAX); /* -1, by which the least cannot be divided */
+        x_u32(&g->o, UINT32_MAX); /* -1: the division of the minimum would trap */
         uint8_t *other = x_branch_later(&g->o, CC_NE);
         x_reg(&g->o, X_GROUP3, wide, GROUP3_NEG, RAX);
         negated = x_jump_later(&g->o);
@@ -76,7 +76,7 @@ static bool is_division(unsigned family)
     return family == INT_UDIV || family == INT_UREM || family == INT_SDIV || family == INT_SREM;
 }
 
-/* Of one component, to rax. */
+/* rax = the result for one component. */
 static void integer_one(struct zc_gen *g, struct shape s, uint32_t a, uint32_t b)
 {
     static const unsigned simple[] = {X_ADD, X_SUB, X_IMUL, X_AND, X_OR, X_XOR};
@@ -113,7 +113,7 @@ static bool integer(struct zc_gen *g, const struct zc_ins *i, unsigned k)
     return true;
 }
 
-/* Of EQ NE UGT UGE ULT ULE SGT SGE SLT SLE. */
+/* For EQ NE UGT UGE ULT ULE SGT SGE SLT SLE. */
 static const enum zc_cc condition[] = {CC_E, CC_NE, CC_A, CC_AE, CC_B, CC_BE, CC_G, CC_GE, CC_L, CC_LE};
 
 static bool compare(struct zc_gen *g, const struct zc_ins *i, unsigned k)
@@ -153,7 +153,7 @@ static bool float2(struct zc_gen *g, const struct zc_ins *i, unsigned k)
 {
     static const unsigned op[] = {0x58, 0x5c, 0x59, 0x5e};
     struct shape s = floats(i, k);
-    if (s.family >= 4) /* minimum and maximum have rules for what is no number */
+    if (s.family >= 4) /* FMIN and FMAX differ from minss and maxss for NaN */
         return false;
     for (uint32_t at = 0; at < s.n * s.width; at += s.width) {
         n_get_float(g, i->a + at, s.width);
@@ -165,8 +165,8 @@ static bool float2(struct zc_gen *g, const struct zc_ins *i, unsigned k)
 
 static bool float_compare(struct zc_gen *g, const struct zc_ins *i, unsigned k)
 {
-    /* Of FOEQ FUEQ FONE FUNE FOLT FULT FOGT FUGT FOLE FULE FOGE FUGE FORD FUNO: the processor's predicate; 8 swaps the
-     * operands, 16 is not one of them. */
+    /* Predicate of cmpss for FOEQ FUEQ FONE FUNE FOLT FULT FOGT FUGT FOLE FULE FOGE FUGE FORD FUNO; 8: with swapped operands,
+     * 16: there is none. */
     static const uint8_t predicate[] = {0, 16, 16, 4, 1, 8 + 6, 8 + 1, 6, 2, 8 + 5, 8 + 2, 5, 7, 3};
     struct shape s = floats(i, k);
     unsigned p = predicate[s.family];

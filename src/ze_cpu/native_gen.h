@@ -1,6 +1,6 @@
 /*
- * native_gen.h - what the files share that translate lowered code into that of x86-64 (native.c says how it is used): where
- * values are, how a turn ends. Each file translates the instructions it knows, by a table of rows.
+ * native_gen.h - the state of the translation to x86-64 and the helpers of native*.c: values, jumps, calls (native.c has the
+ * conventions). Each native*.c translates one family of instructions, by a table of rows.
  */
 #ifndef ZC_NATIVE_GEN_H
 #define ZC_NATIVE_GEN_H
@@ -9,31 +9,31 @@
 #include "ze_cpu/op.h"
 #include "ze_cpu/x86.h"
 
-enum { ZC_COPY_MAX = 128 }; /* bytes that are moved without a loop */
+enum { ZC_COPY_MAX = 128 }; /* larger copies are not translated */
 
 struct zc_gen {
     struct zc_x86_out o;
     struct zc_module *m;
     uint8_t *end;
-    uint8_t **native; /* of each instruction; where it is not translated, code that goes to the machine */
-    bool *is_target;  /* something jumps here */
-    bool *is_native;  /* translated */
+    uint8_t **native; /* code of each instruction; one that is not translated has code that returns to the interpreter */
+    bool *is_target;  /* the instruction is a jump target */
+    bool *is_native;  /* the instruction is translated */
     struct fix {
         uint8_t *place;
         uint32_t to;
     } *fix;
     uint32_t fixes;
-    uint8_t *poll, *stop; /* what all code shares: native.c */
+    uint8_t *poll, *stop; /* routines that all code uses: native.c */
     struct held {
-        uint32_t slot, width; /* of what rax holds; width 0: nothing */
+        uint32_t slot, width; /* the slot that rax has the value of; width 0: none */
     } was, held;              /* before and after the instruction being translated */
-    bool quiet;               /* the item's spins are 0 */
-    uint32_t pc;              /* of the instruction being translated */
+    bool quiet;               /* spins of the work-item is known to be 0 */
+    uint32_t pc;              /* index of the instruction being translated */
 };
 
 #define ITEM(field) ((uint32_t)offsetof(struct zc_item, field))
 
-/* Operations [first, last] and what translates the k-th of them, or returns false. */
+/* Operations first to last, and the function that translates the k-th of them or returns false. */
 struct zc_row {
     uint16_t first, last;
     bool (*translate)(struct zc_gen *g, const struct zc_ins *i, unsigned k);
@@ -48,13 +48,13 @@ static inline bool n_translate(struct zc_gen *g, const struct zc_ins *i, const s
     return false;
 }
 
-/* native_arith.c, native_mem.c: translate i, or return false. */
+/* Translate i or return false: native_arith.c, native_mem.c. */
 bool zc_native_arith(struct zc_gen *g, const struct zc_ins *i);
 bool zc_native_memory(struct zc_gen *g, const struct zc_ins *i);
 
 /* ---- values ----------------------------------------------------------------------------------------------------- */
 
-/* The value of a slot into a register. */
+/* Load the value of a slot into a register. */
 static inline void n_get(struct zc_gen *g, enum zc_reg reg, uint32_t slot, unsigned width, bool sign)
 {
     bool have = g->was.width == width && g->was.slot == slot && width >= 4;
@@ -73,7 +73,7 @@ static inline void n_put(struct zc_gen *g, enum zc_reg reg, uint32_t slot, unsig
     g->held = (struct held){slot, reg == RAX ? width : 0};
 }
 
-/* Whether all frames have the same integer there, and which. */
+/* Whether the slot is an integer constant; its value in *v. */
 static inline bool n_is_constant(const struct zc_gen *g, uint32_t slot, unsigned width, int64_t *v)
 {
     const struct zc_module *m = g->m;
@@ -91,7 +91,7 @@ static inline bool n_is_constant(const struct zc_gen *g, uint32_t slot, unsigned
     return true;
 }
 
-/* To and from xmm0. */
+/* Load a slot into xmm0, store xmm0 to a slot. */
 static inline void n_get_float(struct zc_gen *g, uint32_t slot, unsigned width)
 {
     x_mem(&g->o, width == 4 ? 0xf30f10 : 0xf20f10, false, 0, RDI, slot);
@@ -102,7 +102,7 @@ static inline void n_put_float(struct zc_gen *g, uint32_t slot, unsigned width)
     x_mem(&g->o, width == 4 ? 0xf30f11 : 0xf20f11, false, 0, RDI, slot);
 }
 
-/* Whoever writes does not only poll. */
+/* A work-item that writes does more than poll: reset its spins. */
 static inline void n_writes(struct zc_gen *g)
 {
     if (g->quiet)
@@ -117,14 +117,14 @@ static inline uint64_t n_address_of(const struct zc_gen *g, uint32_t pc)
     return (uint64_t)(uintptr_t)&g->m->code.v[pc];
 }
 
-/* Compares a byte with 0. */
+/* Compare a byte with 0. */
 static inline void n_compare_zero(struct zc_gen *g, uint32_t slot)
 {
     x_mem(&g->o, X_IMM8, false, IMM_CMP, RDI, slot);
     x_byte(&g->o, 0);
 }
 
-/* a op b in rax. */
+/* rax = a op b. */
 static inline void n_combine(struct zc_gen *g, unsigned op, uint32_t a, uint32_t b, unsigned width, bool sign)
 {
     if (width < 4) {
@@ -152,7 +152,7 @@ static inline void n_fix(struct zc_gen *g, uint8_t *place, uint32_t to)
     g->fix[g->fixes++] = (struct fix){place, to};
 }
 
-/* Goes there; behind it nothing runs. */
+/* Jump to instruction `to`; a backward jump decrements the quantum. */
 static inline void n_go(struct zc_gen *g, uint32_t to)
 {
     if (to > g->pc) {
@@ -165,7 +165,7 @@ static inline void n_go(struct zc_gen *g, uint32_t to)
     x_jump(&g->o, X_JUMP, g->stop);
 }
 
-/* The same, if it is not the next instruction anyway. */
+/* Jump unless `to` is the next instruction. */
 static inline void n_jump(struct zc_gen *g, uint32_t to)
 {
     if (to != g->pc + 1)
@@ -185,7 +185,7 @@ static inline bool n_branch(struct zc_gen *g, enum zc_cc cc, uint32_t yes, uint3
     return true;
 }
 
-/* Ends the turn if the value in rax, polled by this instruction, says so. */
+/* This instruction polled the value in rax; the work-item may yield. */
 static inline void n_polled(struct zc_gen *g)
 {
     x_imm64(&g->o, R8, n_address_of(g, g->pc));

@@ -3,7 +3,7 @@
 
 #if defined(__x86_64__)
 
-/* The address a + imm: its base in reg; returns the rest. */
+/* The address a + imm: load its base into reg; returns the displacement. */
 static uint32_t address(struct zc_gen *g, enum zc_reg reg, const struct zc_ins *i)
 {
     n_get(g, reg, i->a, 8, false);
@@ -14,7 +14,7 @@ static uint32_t address(struct zc_gen *g, enum zc_reg reg, const struct zc_ins *
     return 0;
 }
 
-/* The address a + b * c + imm: its base in r10. */
+/* The address a + b * c + imm: load its base into r10; returns the displacement. */
 static uint32_t address_indexed(struct zc_gen *g, const struct zc_ins *i)
 {
     n_get(g, R11, i->b, 8, false);
@@ -22,23 +22,23 @@ static uint32_t address_indexed(struct zc_gen *g, const struct zc_ins *i)
         x_reg(&g->o, X_IMUL_IMM, true, R11, R11);
         x_u32(&g->o, i->c);
     }
-    uint32_t rest = address(g, R10, i);
+    uint32_t disp = address(g, R10, i);
     x_reg(&g->o, X_ADD, true, R10, R11);
-    return rest;
+    return disp;
 }
 
-static bool load_from(struct zc_gen *g, const struct zc_ins *i, uint32_t rest, unsigned width)
+static bool load_from(struct zc_gen *g, const struct zc_ins *i, uint32_t disp, unsigned width)
 {
-    x_load(&g->o, RAX, R10, rest, width, false);
+    x_load(&g->o, RAX, R10, disp, width, false);
     n_put(g, RAX, i->d, width);
     return true;
 }
 
-static bool store_to(struct zc_gen *g, const struct zc_ins *i, uint32_t rest, unsigned width)
+static bool store_to(struct zc_gen *g, const struct zc_ins *i, uint32_t disp, unsigned width)
 {
     n_get(g, RAX, i->d, width, false);
     n_writes(g);
-    x_store(&g->o, RAX, R10, rest, width);
+    x_store(&g->o, RAX, R10, disp, width);
     return true;
 }
 
@@ -69,7 +69,7 @@ static bool load_volatile(struct zc_gen *g, const struct zc_ins *i, unsigned k)
     return true;
 }
 
-/* Loads and stores have all orders here, but for stores that are sequentially consistent: those are exchanges. */
+/* On x86-64, loads and stores have every memory order, except sequentially consistent stores, which are exchanges. */
 static bool load_atomic(struct zc_gen *g, const struct zc_ins *i, unsigned k)
 {
     return load_volatile(g, i, k % 2 ? 3 : 2);
@@ -79,10 +79,10 @@ static bool store_atomic(struct zc_gen *g, const struct zc_ins *i, unsigned k)
 {
     if (k / 2 < 2)
         return store(g, i, k % 2 ? 3 : 2);
-    uint32_t rest = address(g, R10, i);
+    uint32_t disp = address(g, R10, i);
     n_get(g, RAX, i->d, 4u << k % 2, false);
     n_writes(g);
-    x_mem(&g->o, X_XCHG, k % 2, RAX, R10, rest);
+    x_mem(&g->o, X_XCHG, k % 2, RAX, R10, disp);
     return true;
 }
 
@@ -90,13 +90,13 @@ static bool store_atomic(struct zc_gen *g, const struct zc_ins *i, unsigned k)
 static bool fetch(struct zc_gen *g, const struct zc_ins *i, unsigned k)
 {
     bool wide = k % 2, exchange = k / 2 == 0;
-    uint32_t rest = address(g, R10, i);
+    uint32_t disp = address(g, R10, i);
     n_get(g, RAX, i->b, wide ? 8 : 4, false);
     if (k / 2 == 2)
         x_reg(&g->o, X_GROUP3, wide, GROUP3_NEG, RAX);
     if (!exchange)
         n_writes(g);
-    x_mem(&g->o, exchange ? X_XCHG : X_LOCK_XADD, wide, RAX, R10, rest);
+    x_mem(&g->o, exchange ? X_XCHG : X_LOCK_XADD, wide, RAX, R10, disp);
     n_put(g, RAX, i->d, wide ? 8 : 4);
     if (exchange)
         n_polled(g);
@@ -105,10 +105,10 @@ static bool fetch(struct zc_gen *g, const struct zc_ins *i, unsigned k)
 
 static bool compare_exchange(struct zc_gen *g, const struct zc_ins *i, unsigned k)
 {
-    uint32_t rest = address(g, R10, i);
+    uint32_t disp = address(g, R10, i);
     n_get(g, R11, i->b, 4u << k, false);
     n_get(g, RAX, i->c, 4u << k, false);
-    x_mem(&g->o, X_LOCK_CMPXCHG, k, R11, R10, rest);
+    x_mem(&g->o, X_LOCK_CMPXCHG, k, R11, R10, disp);
     n_put(g, RAX, i->d, 4u << k);
     uint8_t *failed = x_branch_later(&g->o, CC_NE);
     g->quiet = false;
@@ -141,8 +141,8 @@ static bool load_many(struct zc_gen *g, const struct zc_ins *i, unsigned k)
     (void)k;
     if (i->b > ZC_COPY_MAX)
         return false;
-    uint32_t rest = address(g, R10, i);
-    x_copy(&g->o, RDI, i->d, R10, rest, i->b);
+    uint32_t disp = address(g, R10, i);
+    x_copy(&g->o, RDI, i->d, R10, disp, i->b);
     return true;
 }
 
@@ -151,9 +151,9 @@ static bool store_many(struct zc_gen *g, const struct zc_ins *i, unsigned k)
     (void)k;
     if (i->b > ZC_COPY_MAX)
         return false;
-    uint32_t rest = address(g, R10, i);
+    uint32_t disp = address(g, R10, i);
     n_writes(g);
-    x_copy(&g->o, R10, rest, RDI, i->d, i->b);
+    x_copy(&g->o, R10, disp, RDI, i->d, i->b);
     return true;
 }
 

@@ -1,6 +1,6 @@
 /*
- * op.h - the operations of the machine. A frame's bytes from slot s on are "s"; the fields d, a, b, c of an instruction
- * are slots unless said otherwise in vm.c.
+ * op.h - the operations of the virtual machine. The fields d (result), a, b, c (operands) of an instruction are slots,
+ * byte offsets into the frame, except where vm.c uses them otherwise.
  *
  * Operations on several widths are consecutive: NAME_1, NAME_2, NAME_4, NAME_8, then the forms on n components
  * NAME_1V ... NAME_8V; those on floating point have 4 and 8 only.
@@ -9,7 +9,7 @@
 #define ZC_OP_H
 
 /* clang-format off */
-/* Of integers: name, whether they are signed, value. Division by zero gives zero, as it may not trap. */
+/* Integers: name, signedness, value. Division by zero gives zero, as it must not trap. */
 #define ZC_INT2(X)                                                                                                    \
     X(ADD, u, a + b) X(SUB, u, a - b) X(MUL, u, (uint64_t)a * b) X(AND, u, a & b) X(OR, u, a | b) X(XOR, u, a ^ b)    \
     X(SHL, u, (uint64_t)a << (b & (sizeof a * 8 - 1))) X(SHR, u, a >> (b & (sizeof a * 8 - 1)))                       \
@@ -32,7 +32,7 @@
 #define ZC_FLT1(X) X(FNEG, -a) X(FSQRT, zc_sqrt(a)) X(FABS, zc_abs(a))
 #define ZC_FLT3(X) X(FMAD, a * b + c) X(FMA, zc_fma(a, b, c))
 
-/* The list of all: ZC_ROW(name) for each, defined by who uses it. */
+/* All operations, as ZC_ROW(name), which the user defines. */
 #define ZC_W4(name) ZC_ROW(name##_1) ZC_ROW(name##_2) ZC_ROW(name##_4) ZC_ROW(name##_8)
 #define ZC_W4V(name, ...) ZC_W4(name) ZC_ROW(name##_1V) ZC_ROW(name##_2V) ZC_ROW(name##_4V) ZC_ROW(name##_8V)
 #define ZC_W2(name) ZC_ROW(name##_4) ZC_ROW(name##_8)

@@ -1,8 +1,8 @@
 /*
- * parse.c - first reading of a SPIR-V module: checks the shape of every instruction and every id in it, collects types,
- * names, decorations, constants, functions and calls. After it, no word can lead outside the module's tables.
+ * parse.c - the first pass over a SPIR-V module: checks the operand shape and the ids of every instruction, collects types,
+ * names, decorations, constants, functions and calls. After it, no id or length leads outside the module's tables.
  *
- * Whether operands have types that fit is for the lowering to check.
+ * The lowering checks the types of operands.
  */
 #include "ze_cpu/parse.h"
 
@@ -13,7 +13,7 @@
 
 enum { BOUND_MAX = 1 << 22, TYPE_BYTES_MAX = 1 << 30, VALUE_BYTES_MAX = 1 << 16 };
 
-/* ---- what is known of each instruction -------------------------------------------------------------------------- */
+/* ---- operand shapes --------------------------------------------------------------------------------------------- */
 
 #define SHAPE(name, number, shape) [number] = shape,
 static const char *const shapes[] = {ZC_SPIRV(SHAPE)};
@@ -75,7 +75,7 @@ static void type_composite(struct zc_module *m, struct zc_type *t, const uint32_
     case OpTypeVector: {
         struct zc_type *e = sized(m, p[2]);
         if (e->kind > KIND_FLOAT || (p[3] != 2 && p[3] != 3 && p[3] != 4 && p[3] != 8 && p[3] != 16))
-            zc_fail(m, "no such vector");
+            zc_fail(m, "unsupported vector type");
         *t = (struct zc_type){.kind = KIND_VECTOR, .n = p[3], .elem = p[2]};
         t->size = t->align = e->size * (p[3] == 3 ? 4 : p[3]);
         break;
@@ -84,7 +84,7 @@ static void type_composite(struct zc_module *m, struct zc_type *t, const uint32_
         struct zc_type *e = sized(m, p[2]);
         uint64_t n = zc_constant_u64(m, p[3]);
         if (n > TYPE_BYTES_MAX)
-            zc_fail(m, "an array of %llu elements", (unsigned long long)n);
+            zc_fail(m, "array too large: %llu elements", (unsigned long long)n);
         *t = (struct zc_type){.kind = KIND_ARRAY, .n = (uint32_t)n, .elem = p[2], .align = e->align};
         t->size = n ? n * e->size : 1;
         break;
@@ -94,7 +94,7 @@ static void type_composite(struct zc_module *m, struct zc_type *t, const uint32_
         layout_struct(m, t, p, m->id[p[1]].packed);
     }
     if (t->size > TYPE_BYTES_MAX)
-        zc_fail(m, "a type of more than %d bytes", TYPE_BYTES_MAX);
+        zc_fail(m, "type larger than %d bytes", TYPE_BYTES_MAX);
 }
 
 static void type_define(struct zc_module *m, const uint32_t *p)
@@ -125,7 +125,7 @@ static void type_define(struct zc_module *m, const uint32_t *p)
         t = (struct zc_type){.kind = KIND_INT, .width = 8, .size = 8, .align = 8};
         break;
     }
-    if (id->what != ID_TYPE) { /* else declared by OpTypeForwardPointer */
+    if (id->what != ID_TYPE) { /* else OpTypeForwardPointer has declared it */
         id->what = ID_TYPE;
         id->at = m->types.n;
         zc_push(m, m->types);
@@ -162,11 +162,11 @@ static void use(struct zc_module *m, const uint32_t *p, uint32_t word)
           op == OpInBoundsAccessChain || (op >= OpAtomicLoad && op <= OpAtomicXor && op != OpAtomicStore)) &&
          word == 3) ||
         ((op == OpStore || op == OpAtomicStore) && word == 1))
-        id->soft++;
+        id->address_uses++;
     if (m->cur_fn && id->what == ID_CONSTANT) {
         zc_constant_use(m, p[word]);
         if (id->import)
-            m->fns.v[m->cur_fn - 1].lacks = id->import;
+            m->fns.v[m->cur_fn - 1].missing = id->import;
     }
 }
 
@@ -188,12 +188,12 @@ static void define(struct zc_module *m, const uint32_t *p, uint32_t word)
         id->type = p[1];
 }
 
-/* Check the string at p[word]; return the words it takes. */
+/* Check that the string at p[word] ends; returns its length in words. */
 static uint32_t string_words(struct zc_module *m, const uint32_t *p, uint32_t word)
 {
     size_t room = (ZC_WORDS(p) - word) * 4u, n = strnlen((const char *)(p + word), room);
     if (n == room)
-        zc_fail(m, "a string without end");
+        zc_fail(m, "unterminated string");
     return (uint32_t)(n / 4 + 1);
 }
 
@@ -247,10 +247,10 @@ static void check(struct zc_module *m, const uint32_t *p)
         }
     }
     if (word != words)
-        zc_fail(m, "%u words, the instruction has %u", words, word);
+        zc_fail(m, "%u words instead of %u", words, word);
 }
 
-/* ---- the sections ----------------------------------------------------------------------------------------------- */
+/* ---- sections of the module ------------------------------------------------------------------------------------- */
 
 static void decorate(struct zc_module *m, const uint32_t *p)
 {
@@ -264,7 +264,7 @@ static void decorate(struct zc_module *m, const uint32_t *p)
         return;
     if (p[2] == DECORATION_LINKAGE) {
         if (3 + string_words(m, p, 3) != words - 1)
-            zc_fail(m, "a linkage of %u words", words);
+            zc_fail(m, "malformed linkage of %u words", words);
         id->name = id->name ? id->name : (const char *)(p + 3);
         id->import = p[words - 1] == LINKAGE_IMPORT ? p[1] : 0;
     }
@@ -280,7 +280,7 @@ static void decorate(struct zc_module *m, const uint32_t *p)
         id->align = p[3];
 }
 
-/* What the group p[1] has been given holds for each id behind it. */
+/* Apply the decorations of the group p[1] to each id after it. */
 static void group_decorate(struct zc_module *m, const uint32_t *p)
 {
     const struct zc_id *g = &m->id[p[1]];
@@ -308,7 +308,7 @@ static void entry_point(struct zc_module *m, const uint32_t *p)
 static void group_size(struct zc_module *m, struct zc_kernel_info *k, uint64_t x, uint64_t y, uint64_t z)
 {
     if (!x || !y || !z || x > ZC_GROUP_MAX || y > ZC_GROUP_MAX || z > ZC_GROUP_MAX || x * y * z > ZC_GROUP_MAX)
-        zc_fail(m, "this work-group size is not possible");
+        zc_fail(m, "work-group size of 0 or above %d", ZC_GROUP_MAX);
     k->group[0] = (uint32_t)x;
     k->group[1] = (uint32_t)y;
     k->group[2] = (uint32_t)z;
@@ -321,7 +321,7 @@ static void execution_mode(struct zc_module *m, const uint32_t *p)
         if (k->fn != p[1])
             continue;
         if ((p[2] == MODE_LOCAL_SIZE || p[2] == MODE_LOCAL_SIZE_ID) && ZC_WORDS(p) != 6)
-            zc_fail(m, "a work-group size has three dimensions");
+            zc_fail(m, "work-group size without three dimensions");
         if (p[2] == MODE_LOCAL_SIZE)
             group_size(m, k, p[3], p[4], p[5]);
         if (p[2] == MODE_LOCAL_SIZE_ID)
@@ -334,7 +334,7 @@ static void execution_mode(struct zc_module *m, const uint32_t *p)
 static void function_begin(struct zc_module *m, const uint32_t *p)
 {
     if (m->cur_fn)
-        zc_fail(m, "a function within a function");
+        zc_fail(m, "function inside a function");
     struct zc_fn *f = zc_push(m, m->fns);
     f->id = p[2];
     f->def = m->cur;
@@ -344,7 +344,7 @@ static void function_begin(struct zc_module *m, const uint32_t *p)
     m->id[p[2]].at = m->fns.n - 1;
     m->cur_fn = m->fns.n;
     if (zc_type(m, p[4])->kind != KIND_FUNCTION)
-        zc_fail(m, "id %u is no function type", p[4]);
+        zc_fail(m, "id %u is not a function type", p[4]);
 }
 
 static void value_size(struct zc_module *m, const uint32_t *p)
@@ -352,9 +352,9 @@ static void value_size(struct zc_module *m, const uint32_t *p)
     struct zc_type *t = zc_type(m, p[1]);
     uint32_t op = ZC_OP(p);
     if (op != OpFunction && op != OpFunctionCall && op != OpExtInst && !t->size)
-        zc_fail(m, "a value of a type without size");
+        zc_fail(m, "value of a type without size");
     if (t->size > VALUE_BYTES_MAX && m->cur_fn)
-        zc_fail(m, "a value of %llu bytes", (unsigned long long)t->size);
+        zc_fail(m, "value too large: %llu bytes", (unsigned long long)t->size);
 }
 
 static void in_function(struct zc_module *m, const uint32_t *p)
@@ -426,7 +426,7 @@ static void at_module(struct zc_module *m, const uint32_t *p)
         zc_fail(m, "outside a function");
 }
 
-/* What needs the constants of the whole module: sizes given by their ids, and values for ids that it does not have. */
+/* Resolve what refers to constants defined later: work-group sizes. Check that each specialization has its constant. */
 static void resolve_constants(struct zc_module *m)
 {
     for (uint32_t i = 0; i < m->kernels.n; i++) {
@@ -446,7 +446,7 @@ static void resolve_constants(struct zc_module *m)
 void zc_parse(struct zc_module *m)
 {
     if (m->nw < 5 || m->w[0] != 0x07230203)
-        zc_fail(m, "no SPIR-V: the magic number is missing");
+        zc_fail(m, "not SPIR-V: wrong magic number");
     m->bound = m->w[3];
     if (m->bound > BOUND_MAX)
         zc_fail(m, "the bound %u is above %d", m->bound, BOUND_MAX);
@@ -456,7 +456,7 @@ void zc_parse(struct zc_module *m)
     for (m->cur = 5; m->cur < m->nw; m->cur += ZC_WORDS(m->w + m->cur)) {
         const uint32_t *p = m->w + m->cur;
         if (!ZC_WORDS(p) || ZC_WORDS(p) > m->nw - m->cur)
-            zc_fail(m, "%u words, with %u left in the module", ZC_WORDS(p), m->nw - m->cur);
+            zc_fail(m, "instruction of %u words, but the module has %u left", ZC_WORDS(p), m->nw - m->cur);
         check(m, p);
         const char *shape = shapes[ZC_OP(p)];
         if (shape[0] == 't')
@@ -468,6 +468,6 @@ void zc_parse(struct zc_module *m)
     }
     m->cur = 0;
     if (m->cur_fn)
-        zc_fail(m, "the last function has no end");
+        zc_fail(m, "the last function has no OpFunctionEnd");
     resolve_constants(m);
 }

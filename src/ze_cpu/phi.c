@@ -14,7 +14,7 @@ static bool is_phi_or_line(const uint32_t *q)
     return ZC_OP(q) == OpPhi || ZC_OP(q) == OpLine || ZC_OP(q) == OpNoLine;
 }
 
-/* The value that phi q takes when control comes from the current block, or 0. */
+/* The value of phi q on the edge from the current block, or 0. */
 static uint32_t incoming(struct zc_module *m, const uint32_t *q)
 {
     for (uint32_t i = 3; i + 1 < ZC_WORDS(q); i += 2)
@@ -34,26 +34,26 @@ static bool overlap(const struct move *w, const struct move *r)
     return w->d < r->s + r->size && r->s < w->d + w->size;
 }
 
-/* Emit moves that happen all at once: first those that overwrite no other's source; a cycle is cut by a copy. */
+/* Emit n moves as if they happened at once: first moves that overwrite no source of another; a copy breaks a cycle. */
 static void parallel(struct zc_module *m, struct move *mv, uint32_t n)
 {
     while (n) {
-        uint32_t pick = ZC_NONE;
-        for (uint32_t i = 0; i < n && pick == ZC_NONE; i++) {
+        uint32_t next = ZC_NONE;
+        for (uint32_t i = 0; i < n && next == ZC_NONE; i++) {
             bool free = true;
             for (uint32_t j = 0; j < n && free; j++)
                 free = j == i || !overlap(&mv[i], &mv[j]);
             if (free)
-                pick = i;
+                next = i;
         }
-        if (pick == ZC_NONE) {
+        if (next == ZC_NONE) {
             uint32_t t = zc_slot_new(m, mv[0].size, 16);
             zc_move(m, t, mv[0].s, mv[0].size);
             mv[0].s = t;
             continue;
         }
-        zc_move(m, mv[pick].d, mv[pick].s, mv[pick].size);
-        mv[pick] = mv[--n];
+        zc_move(m, mv[next].d, mv[next].s, mv[next].size);
+        mv[next] = mv[--n];
     }
 }
 
@@ -66,10 +66,10 @@ void zc_phi_moves(struct zc_module *m, uint32_t to)
             continue;
         uint32_t v = incoming(m, q);
         if (!v)
-            zc_fail(m, "phi %u has no value for the jump from %u", q[2], m->block);
+            zc_fail(m, "phi %u has no value for the edge from %u", q[2], m->block);
         uint32_t size = (uint32_t)zc_type(m, q[1])->size;
         if (zc_type_of(m, v)->size != size)
-            zc_fail(m, "phi %u takes a value of another size", q[2]);
+            zc_fail(m, "phi %u takes a value of a different size", q[2]);
         struct move one = {zc_result(m, q), zc_value(m, v), size};
         if (one.d == one.s)
             continue;
@@ -82,7 +82,7 @@ void zc_phi_moves(struct zc_module *m, uint32_t to)
 
 /* ---- results that share the slot of a phi ---------------------------------------------------------------------------- */
 
-/* Does the value of word w, if it is an id, lie in or depend on the bytes of slot s? */
+/* Whether the value of word w, if w is an id, is stored in the bytes of slot s or is a folded address that uses them. */
 static bool depends(struct zc_module *m, uint32_t w, uint32_t s, uint32_t size)
 {
     if (!w || w >= m->bound)

@@ -1,6 +1,6 @@
 /*
- * pool.c - threads that help with a launch. Who launches always works itself, so a launch goes on even while every
- * helper is held by kernels that wait; helpers make it faster.
+ * pool.c - helper threads for launches. The launching thread runs work-groups itself, so a launch makes progress even while
+ * kernels that wait occupy every helper.
  */
 #include "ze_cpu/pool.h"
 
@@ -12,8 +12,9 @@
 
 /*
  * All under `lock`:
- *   launches  those that still want helpers
- *   sleeping  helpers without work; started: helpers there are
+ *   launches  launches that still need helpers
+ *   sleeping  helpers without work
+ *   started   helpers in total
  */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t work = PTHREAD_COND_INITIALIZER, left = PTHREAD_COND_INITIALIZER;
@@ -52,7 +53,7 @@ static void *helper(void *unused)
     return unused;
 }
 
-/* Called with the lock held. */
+/* Start threads until `wanted` helpers sleep or the limit is reached. The lock is held. */
 static void start_helpers(unsigned wanted)
 {
     while (sleeping < wanted && started + 1 < zc_config.threads) {
@@ -71,7 +72,7 @@ int zc_run(struct zc_worker *w, struct zc_launch *l)
     uint64_t others = l->total ? l->total - 1 : 0;
     l->wanted = others < zc_config.threads - 1 ? (unsigned)others : zc_config.threads - 1;
     l->workers = l->wanted + 1;
-    bool helped = l->wanted; /* from here on helpers change it */
+    bool helped = l->wanted; /* read before helpers change it */
     if (helped) {
         pthread_mutex_lock(&lock);
         l->waiting = launches;

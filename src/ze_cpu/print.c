@@ -1,4 +1,4 @@
-/* print.c - OpenCL's printf: one line of output at a time, so that those of several items do not mix. */
+/* print.c - printf of OpenCL: one write per call, so that the output of several work-items does not mix. */
 #include "ze_cpu/print.h"
 
 #include <ctype.h>
@@ -15,7 +15,7 @@ struct out {
     size_t n;
 };
 
-/* One character of the kernel's memory; 0 after a fault too. */
+/* One character of the kernel's memory; 0 after a fault. */
 static char peek(struct zc_vm *x, const struct zc_item *it, uint64_t addr)
 {
     if (x->guarded)
@@ -55,7 +55,7 @@ static double number(const uint8_t *at, uint32_t width)
     return d;
 }
 
-/* Component at `at` by the conversion: `spec` is "%" with flags, width and precision. */
+/* Format the component at `at`; spec: "%" with flags, width and precision. */
 static void component(struct out *o, const char *spec, char conv, const uint8_t *at, uint32_t width)
 {
     char fmt[SPEC_BYTES + 8], text[512];
@@ -80,7 +80,7 @@ static void component(struct out *o, const char *spec, char conv, const uint8_t 
     add(o, text, n < 0 ? 0 : (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
 }
 
-/* Read a conversion after '%'; returns its letter, 0 if it is none. */
+/* Parse the conversion after '%'; returns its letter, or 0 if it is invalid. */
 static char conversion(struct zc_vm *x, const struct zc_item *it, uint64_t *fmt, char *spec, unsigned *vector)
 {
     size_t n = 0;

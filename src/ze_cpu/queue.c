@@ -1,9 +1,9 @@
 /*
- * queue.c - command queues: a thread each that executes commands, so that a queue goes on whatever others do.
+ * queue.c - command queues. Each has a thread, so that queues do not block each other.
  *
- * Commands run in the order of their list, each after the events it waits for. Under ZE_CPU_REORDER those between two
- * barriers run in any order that their events allow, as Level Zero lets a device do: a program that forgot a barrier
- * or an event shows it. Then a queue waits a moment before it takes work, to have more than one command to choose from.
+ * Commands run in list order, each after the events it waits for. Under ZE_CPU_REORDER, commands between two barriers run in
+ * random order, as far as their events allow. Level Zero permits that to a device, and it exposes a missing barrier
+ * or event. A queue then waits GATHER_NS before it takes work, to have several commands to choose from.
  */
 #include "ze_cpu/queue.h"
 
@@ -28,10 +28,10 @@ struct work {
     bool owned;
 };
 
-/* All but thread and worker under `lock`. */
+/* All fields but thread and worker: under `lock`. */
 struct zc_queue {
     pthread_t thread;
-    struct zc_worker worker; /* the thread's */
+    struct zc_worker worker; /* of the thread */
     pthread_mutex_t lock;
     pthread_cond_t more, idle;
     struct work *head, **tail;
@@ -51,8 +51,7 @@ void zc_command_free(struct zc_command *c)
 
 /* ---- one command ------------------------------------------------------------------------------------------------ */
 
-/* Bytes to memory that kernels may be polling: an aligned word of 4 or 8 bytes arrives whole and publishes what came
- * before it. */
+/* Copy to memory that kernels may poll: one aligned word of 4 or 8 bytes is stored atomically, with release order. */
 static void move_bytes(void *to, const void *from, size_t size)
 {
     uint32_t w4;
@@ -172,26 +171,26 @@ static bool is_ready(const struct zc_command *c)
     return true;
 }
 
-/* May c change places with others: not when it is there to keep an order. */
-static bool is_free(const struct zc_command *c)
+/* Whether c may be reordered: not if it defines an order itself. */
+static bool is_reorderable(const struct zc_command *c)
 {
     return c->kind != COMMAND_BARRIER && c->kind != COMMAND_RESET && c->kind != COMMAND_NOTHING;
 }
 
-/* Execute n commands in an order of chance; one that waits for events comes when they are there. */
+/* Execute n commands in random order, those whose events are signaled first. */
 static bool shuffled(struct zc_queue *q, const struct zc_command **c, unsigned n)
 {
     bool bad = false;
     while (n) {
         q->seed = q->seed * 1103515245u + 12345u;
-        unsigned first = (q->seed >> 16) % n, pick = 0;
-        for (unsigned k = 0; k < n; k++) /* none ready: the oldest waits */
+        unsigned first = (q->seed >> 16) % n, next = 0;
+        for (unsigned k = 0; k < n; k++) /* none is ready: take the oldest, which waits */
             if (is_ready(c[(first + k) % n])) {
-                pick = (first + k) % n;
+                next = (first + k) % n;
                 break;
             }
-        bad |= execute(q, c[pick]);
-        memmove(c + pick, c + pick + 1, (--n - pick) * sizeof *c);
+        bad |= execute(q, c[next]);
+        memmove(c + next, c + next + 1, (--n - next) * sizeof *c);
     }
     return bad;
 }
@@ -202,10 +201,10 @@ static bool chain(struct zc_queue *q, const struct zc_command *c)
     bool bad = false;
     while (c) {
         unsigned n = 0;
-        for (; zc_config.reorder && c && is_free(c) && n < WINDOW; c = c->next)
+        for (; zc_config.reorder && c && is_reorderable(c) && n < WINDOW; c = c->next)
             some[n++] = c;
         bad |= shuffled(q, some, n);
-        if (c && !(zc_config.reorder && is_free(c))) {
+        if (c && !(zc_config.reorder && is_reorderable(c))) {
             bad |= execute(q, c);
             c = c->next;
         }
@@ -215,7 +214,7 @@ static bool chain(struct zc_queue *q, const struct zc_command *c)
 
 /* ---- the thread ------------------------------------------------------------------------------------------------- */
 
-/* Take what is to be executed next; under reordering the commands of immediate lists that are there form one chain. */
+/* Take the next work. Under ZE_CPU_REORDER, the commands of immediate lists that have been submitted form one chain. */
 static struct work *take(struct zc_queue *q)
 {
     struct work *w = q->head;

@@ -1,15 +1,15 @@
 /*
- * run.c - runs work-groups on one thread: takes them from the launch, gives their items turns, and holds several groups
- * at once when that is needed for progress.
+ * run.c - runs work-groups on one thread: takes them from the launch and schedules their work-items in rounds.
  *
- * A thread starts with one group. It takes another when all its groups are done, when a whole round of turns changed
- * nothing (everyone polls: perhaps for a group not yet started), and, up to MODEST groups, when no item has ended for a
- * while. A cooperative launch starts all groups at once.
+ * In each round, every work-item of the thread's resident groups runs once, up to its quantum. A thread starts with one
+ * group. It starts another when all its groups have ended, when a round changed nothing (all work-items poll, perhaps for a
+ * group that has not started), and, up to GROUPS_EAGER groups, when no work-item has ended for ROUNDS_LONG rounds. In a
+ * cooperative launch, all groups are resident from the start.
  *
- *   word          written by            read by            order
- *   launch.next   threads, fetch-add    the same           relaxed: hands out numbers, publishes nothing
- *   launch.fault  the thread that saw   all threads        relaxed: a hint to stop; who launched reads it after joining
- *   while_idle    zc_while_idle         all threads        R1 -> A1: what it needs is there
+ *   word          written by               read by            order
+ *   launch.next   threads, fetch-add       threads            relaxed: hands out group numbers, publishes nothing
+ *   launch.fault  the faulting thread      threads            relaxed: a hint to stop; zc_run reads it after the helpers left
+ *   idle_hook     zc_while_idle            threads            R1 -> A1: the hook's data is visible before the hook
  */
 #include "ze_cpu/run.h"
 
@@ -24,7 +24,7 @@
 #include "ze_cpu/stalled.h"
 #include "ze_cpu/vm.h"
 
-enum { MODEST = 8, PATIENCE = 16, BUSY_TURNS = 32, YIELD_ROUNDS = 4000, NAP_NS = 20000, SUBGROUP_ROUNDS = 64 };
+enum { GROUPS_EAGER = 8, ROUNDS_LONG = 16, BUSY_QUANTA = 32, YIELD_ROUNDS = 4000, SLEEP_NS = 20000, SUBGROUP_ROUNDS = 64 };
 
 /* ---- frames ----------------------------------------------------------------------------------------------------- */
 
@@ -33,7 +33,7 @@ static uint64_t round_up(uint64_t v, uint64_t to)
     return (v + to - 1) / to * to;
 }
 
-/* Bytes of one item: frame, copies of arguments by value, stack of calls; an odd number of cache lines. */
+/* Bytes of one work-item: frame, copies of arguments by value, call stack; an odd number of cache lines. */
 static uint64_t item_bytes(const struct zc_launch *l)
 {
     return round_up(l->k->frame + (l->m->fns.v[l->k->fn].depth + 1) * sizeof(void *), 64) | 64;
@@ -47,8 +47,8 @@ static uint64_t local_bytes(const struct zc_launch *l)
     return n;
 }
 
-/* Give g memory for the launch. Returns 0 or -1. */
-static int make_room(struct zc_group *g, const struct zc_launch *l, uint32_t items)
+/* Allocate frames and local memory of g. Returns 0 or -1. */
+static int allocate(struct zc_group *g, const struct zc_launch *l, uint32_t items)
 {
     uint64_t each = item_bytes(l), bytes = each * items + local_bytes(l) + 64;
     if (g->room < items) {
@@ -79,7 +79,7 @@ static void put_u64(uint8_t *f, uint32_t slot, uint64_t v)
     memcpy(f + slot, &v, sizeof v);
 }
 
-/* A built-in variable of an item; those that differ from group to group only when `each`. */
+/* Set a built-in variable of a work-item. each: only if it differs from group to group; else only if it does not. */
 static void builtin(const struct zc_launch *l, const struct zc_group *g, const struct zc_item *it, uint32_t what,
                     uint32_t slot, bool each)
 {
@@ -109,7 +109,7 @@ static void builtin(const struct zc_launch *l, const struct zc_group *g, const s
         v[0] = masks[what - BUILTIN_SUBGROUP_EQ_MASK];
     if (what == BUILTIN_LOCAL_INDEX)
         v[0] = it->index;
-    if (what == BUILTIN_WORK_DIM) /* Level Zero has no other: the last dimension with more than one item */
+    if (what == BUILTIN_WORK_DIM) /* Level Zero passes none: the last dimension with more than one work-item */
         v[0] = l->count[2] > 1 || l->group[2] > 1 ? 3 : l->count[1] > 1 || l->group[1] > 1 ? 2 : 1;
     memcpy(it->f + slot, v, sizeof v);
 }
@@ -120,7 +120,7 @@ static void builtins(const struct zc_launch *l, const struct zc_group *g, const 
         builtin(l, g, it, l->m->builtins.v[i].of, l->m->builtins.v[i].slot, each);
 }
 
-/* What stays the same in an item's frame from group to group: constants and arguments. */
+/* Fill in what is the same for all groups in a work-item's frame: constants and arguments. */
 static void prepare_item(const struct zc_launch *l, struct zc_group *g, struct zc_item *it)
 {
     const struct zc_module *m = l->m;
@@ -146,7 +146,7 @@ static void prepare_item(const struct zc_launch *l, struct zc_group *g, struct z
 static int prepare(struct zc_group *g, const struct zc_launch *l)
 {
     uint32_t n = l->group[0] * l->group[1] * l->group[2];
-    if (make_room(g, l, n))
+    if (allocate(g, l, n))
         return -1;
     for (uint32_t k = 0; k < n; k++) {
         struct zc_item *it = &g->item[k];
@@ -181,32 +181,32 @@ static void start(struct zc_group *g, const struct zc_launch *l, uint64_t id)
     }
 }
 
-/* ---- turns ------------------------------------------------------------------------------------------------------ */
+/* ---- rounds ----------------------------------------------------------------------------------------------------- */
 
 struct round {
-    bool moved, ended; /* anything changed; an item ended */
+    bool progress, ended; /* a work-item did more than poll; one ended */
 };
 
-/* Returns false after a fault. */
-static bool turn(struct zc_vm *x, struct zc_group *g, struct zc_item *it, struct round *r)
+/* Run a work-item for one quantum. Returns false after a fault. */
+static bool run_item(struct zc_vm *x, struct zc_group *g, struct zc_item *it, struct round *r)
 {
     switch (zc_vm_run(x, it)) {
     case STOP_DONE:
         it->state = ITEM_DONE;
         g->live--;
-        r->ended = r->moved = true;
+        r->ended = r->progress = true;
         return true;
     case STOP_BARRIER:
         it->state = ITEM_BARRIER;
         g->at_barrier++;
-        r->moved = true;
+        r->progress = true;
         return true;
     case STOP_GROUP:
         it->state = ITEM_GROUP;
-        r->moved = true;
+        r->progress = true;
         return true;
     case STOP_QUANTUM:
-        r->moved = true;
+        r->progress = true;
         return true;
     case STOP_SPIN:
         return true;
@@ -216,20 +216,20 @@ static bool turn(struct zc_vm *x, struct zc_group *g, struct zc_item *it, struct
     }
 }
 
-/* Turns for the items [first, end), again as long as they pass operations of their sub-group. */
+/* Run the work-items [first, end) of a sub-group, again while they complete operations of the sub-group. */
 static bool subgroup(struct zc_vm *x, struct zc_group *g, uint32_t first, uint32_t end, struct round *r)
 {
     for (int k = 0; k < SUBGROUP_ROUNDS; k++) {
         bool waits = false;
         for (uint32_t i = first; i < end; i++) {
             struct zc_item *it = &g->item[i];
-            if (it->state == ITEM_RUN && !turn(x, g, it, r))
+            if (it->state == ITEM_RUN && !run_item(x, g, it, r))
                 return false;
             waits |= it->state == ITEM_GROUP;
         }
         if (!waits || !zc_group_pass(g, x->l, first, end, SCOPE_SUBGROUP, false))
             return true;
-        r->moved = true;
+        r->progress = true;
     }
     return true;
 }
@@ -242,7 +242,7 @@ static bool is_waiting(const struct zc_group *g)
     return false;
 }
 
-/* A turn for each item of the group. Returns false after a fault. */
+/* Run each work-item of the group once. Returns false after a fault. */
 static bool group_round(struct zc_vm *x, struct zc_group *g, struct round *all)
 {
     struct round r = {false, false};
@@ -255,24 +255,24 @@ static bool group_round(struct zc_vm *x, struct zc_group *g, struct round *all)
             if (g->item[i].state == ITEM_BARRIER)
                 g->item[i].state = ITEM_RUN;
         g->at_barrier = 0;
-        r.moved = true;
+        r.progress = true;
     }
     if (g->live && g->at_barrier < g->live && is_waiting(g)) {
-        bool stalled = !r.moved; /* the rest only polls: those who wait go on without it, where they may */
-        r.moved |= zc_group_pass(g, x->l, 0, g->items, SCOPE_WORKGROUP, stalled);
+        bool stalled = !r.progress; /* the others only poll: non-uniform operations go on without them */
+        r.progress |= zc_group_pass(g, x->l, 0, g->items, SCOPE_WORKGROUP, stalled);
         for (uint32_t i = 0; stalled && i < g->items; i += ZC_SUBGROUP)
-            r.moved |= zc_group_pass(g, x->l, i, i + ZC_SUBGROUP < g->items ? i + ZC_SUBGROUP : g->items,
+            r.progress |= zc_group_pass(g, x->l, i, i + ZC_SUBGROUP < g->items ? i + ZC_SUBGROUP : g->items,
                                      SCOPE_SUBGROUP, true);
     }
-    all->moved |= r.moved;
+    all->progress |= r.progress;
     all->ended |= r.ended;
     return true;
 }
 
 /* ---- groups ----------------------------------------------------------------------------------------------------- */
 
-/* Start the launch's next group in a free place. Returns 1, 0 when none is left, -1 without memory. */
-static int admit(struct zc_worker *w, struct zc_launch *l)
+/* Make the launch's next group resident. Returns 1, 0 when none is left, -1 when out of memory. */
+static int start_group(struct zc_worker *w, struct zc_launch *l)
 {
     uint64_t id = atomic_fetch_add_explicit(&l->next, 1, memory_order_relaxed);
     if (id >= l->total)
@@ -295,17 +295,17 @@ static int admit(struct zc_worker *w, struct zc_launch *l)
     return 1;
 }
 
-static int (*while_idle)(void);
+static int (*idle_hook)(void);
 
 void zc_while_idle(int (*fn)(void))
 {
-    __atomic_store_n(&while_idle, fn, __ATOMIC_RELEASE); /* R1 */
+    __atomic_store_n(&idle_hook, fn, __ATOMIC_RELEASE); /* R1 */
 }
 
-/* Nobody here can go on: do what others may wait for. Whether anything was done. */
-static bool serve_others(const struct zc_launch *l)
+/* All work-items of the thread poll: call the hook. Returns whether it did anything. */
+static bool call_idle_hook(const struct zc_launch *l)
 {
-    int (*fn)(void) = __atomic_load_n(&while_idle, __ATOMIC_ACQUIRE); /* A1 */
+    int (*fn)(void) = __atomic_load_n(&idle_hook, __ATOMIC_ACQUIRE); /* A1 */
     if (!fn)
         return false;
     zc_guard_run(NULL);
@@ -314,16 +314,16 @@ static bool serve_others(const struct zc_launch *l)
     return done;
 }
 
-/* After so many rounds in a row in which each of so many items only polled. */
-static void rest(unsigned idle, uint64_t items)
+/* Back off after `idle` rounds in a row in which all `items` work-items only polled: first spin, then yield, then sleep. */
+static void back_off(unsigned idle, uint64_t items)
 {
-    if (idle * items < BUSY_TURNS)
+    if (idle * items < BUSY_QUANTA)
         return;
     if (idle < YIELD_ROUNDS) {
         sched_yield();
         return;
     }
-    struct timespec ts = {0, NAP_NS};
+    struct timespec ts = {0, SLEEP_NS};
     nanosleep(&ts, NULL);
 }
 
@@ -339,7 +339,7 @@ static int rounds(struct zc_worker *w, struct zc_vm *x, struct round *r)
     return live;
 }
 
-static void go_on(struct zc_worker *w)
+static void not_stalled(struct zc_worker *w)
 {
     zc_stalled_leave(w->stalled);
     w->stalled = 0;
@@ -348,10 +348,10 @@ static void go_on(struct zc_worker *w)
 static bool work(struct zc_worker *w, struct zc_launch *l, struct zc_vm *x)
 {
     int live = 0, more = 1;
-    unsigned idle = 0, since = 0, want = l->cooperative ? (unsigned)(l->total / l->workers + 1) : 1;
+    unsigned idle = 0, since = 0, target = l->cooperative ? (unsigned)(l->total / l->workers + 1) : 1;
     while (!atomic_load_explicit(&l->fault, memory_order_relaxed)) {
-        for (; more > 0 && (unsigned)live < want; live += more > 0)
-            more = admit(w, l);
+        for (; more > 0 && (unsigned)live < target; live += more > 0)
+            more = start_group(w, l);
         if (more < 0 || !live)
             return more >= 0;
         struct round r = {false, false};
@@ -359,17 +359,17 @@ static bool work(struct zc_worker *w, struct zc_launch *l, struct zc_vm *x)
         if (live < 0)
             return false;
         since = r.ended ? 0 : since + 1;
-        idle = r.moved || serve_others(l) ? 0 : idle + 1;
-        want = l->cooperative ? want : 1;
-        if (more && live && (idle > 1 || (since > PATIENCE && live < MODEST))) {
-            want = (unsigned)live + 1;
+        idle = r.progress || call_idle_hook(l) ? 0 : idle + 1;
+        target = l->cooperative ? target : 1;
+        if (more && live && (idle > 1 || (since > ROUNDS_LONG && live < GROUPS_EAGER))) {
+            target = (unsigned)live + 1;
             since = 0;
         }
         if (idle == YIELD_ROUNDS)
             w->stalled = zc_stalled_enter(l, w);
         else if (!idle)
-            go_on(w);
-        rest(idle, (uint64_t)live * w->group[0].items);
+            not_stalled(w);
+        back_off(idle, (uint64_t)live * w->group[0].items);
     }
     return true;
 }
@@ -383,7 +383,7 @@ void zc_run_groups(struct zc_worker *w, struct zc_launch *l)
     struct zc_vm x = {.l = l, .m = l->m, .guarded = zc_config.check || zc_config.private_memory};
     zc_guard_run(l);
     bool good = work(w, l, &x);
-    go_on(w);
+    not_stalled(w);
     zc_guard_run(NULL);
     if (!good)
         atomic_store_explicit(&l->fault, 1, memory_order_relaxed);

@@ -7,8 +7,8 @@
 /* Work on a launch until no group is left for this thread. */
 void zc_run_groups(struct zc_worker *w, struct zc_launch *l);
 void zc_worker_free(struct zc_worker *w);
-/* The extension zexCpuWhileIdle: threads of kernels whose items all poll memory that does not change call fn in
- * between, which returns whether it did anything; NULL: no longer. */
+/* The extension zexCpuWhileIdle: a thread whose work-items all poll memory that does not change calls fn after each such
+ * round; fn returns whether it did anything. NULL removes the hook. */
 void zc_while_idle(int (*fn)(void));
 
 #endif

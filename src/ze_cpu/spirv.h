@@ -1,9 +1,9 @@
 /*
- * spirv.h - the SPIR-V instructions this driver knows: name, number, and the shape of their operands.
+ * spirv.h - the SPIR-V instructions that this driver supports: name, opcode, and operand shape.
  *
- * Shape letters: t type of the result, r result, T type, v value, L label, F function, i any id, x word that may be an
- * id, n literal, s string, p pair of value and label. `*` repeats the letter before it, `?` makes it optional. An
- * instruction outside the table, or of another shape, fails the build of its module.
+ * Letters of a shape: t type of the result, r result, T type, v value, L label, F function, i any id, x word that may be
+ * an id, n literal, s string, p pair of value and label. `*` repeats the letter before it, `?` makes it optional. An
+ * instruction outside the table, or of another shape, fails the build of the module.
  */
 #ifndef ZC_SPIRV_H
 #define ZC_SPIRV_H
@@ -93,7 +93,7 @@
 #define ZC_SPIRV_ENUM(name, number, shape) Op##name = number,
 enum zc_spirv { ZC_SPIRV(ZC_SPIRV_ENUM) };
 
-/* Numbers of the specification (sections 3.7, 3.21, 3.27, 3.38) that mean something to this driver. */
+/* Enumerants of the specification (sections 3.7, 3.21, 3.27, 3.38) that this driver uses. */
 enum { STORAGE_CONSTANT = 0, STORAGE_INPUT = 1, STORAGE_LOCAL = 4, STORAGE_GLOBAL = 5, STORAGE_FUNCTION = 7,
        STORAGE_GENERIC = 8 };
 enum { DECORATION_SPEC_ID = 1, DECORATION_PACKED = 10, DECORATION_BUILTIN = 11, DECORATION_SATURATED = 28,

@@ -1,13 +1,13 @@
 /*
- * vm.c - the machine: runs one work-item until it ends, waits, or has had its share.
+ * vm.c - the interpreter: runs one work-item until it ends, waits, or has used its quantum.
  *
- * An item gives up its turn at barriers and group operations, after QUANTUM jumps backwards, and as soon as it polls
- * words that do not change: the same atomic or volatile loads, failed compare-exchanges or exchanges, up to ZC_POLLED of
- * them, give the same values again and nothing is written between them. So an item that waits for another costs the
- * others little, and all resident items make progress.
+ * A work-item yields at barriers and group operations, after QUANTUM backward jumps, and as soon as it polls words that do
+ * not change: up to ZC_POLLED atomic or volatile loads, failed compare-exchanges or exchanges return the same values
+ * ZC_SPINS times, with no write between them. So a work-item that waits costs the others little, and all resident
+ * work-items make progress.
  *
- * A plain access of a kernel is a plain access here, an atomic one has the order that the kernel asked for: a
- * thread sanitizer sees in the machine the races of the kernel.
+ * A plain access of the kernel is a plain access here, an atomic one has the memory order of the kernel: ThreadSanitizer
+ * reports the kernel's races.
  */
 #include "ze_cpu/vm.h"
 
@@ -23,7 +23,7 @@
 
 enum { QUANTUM = 4096 };
 
-/* Addresses in kernels need not be aligned to what they point to. */
+/* A kernel may access any type at any address: these have no alignment. */
 #define UNALIGNED(T) T __attribute__((aligned(1)))
 typedef UNALIGNED(u8) m8;
 typedef UNALIGNED(u16) m16;
@@ -35,7 +35,7 @@ typedef UNALIGNED(u64) m64;
 #define zc_fma(a, b, c) _Generic((a), float: fmaf, default: fma)(a, b, c)
 
 #define R(T, slot) (*(T *)(f + (slot)))
-/* Every operation ends by going to the next one itself: that predicts better than one place for all. */
+/* Every operation dispatches the next one itself: branches predict better than with one dispatch for all. */
 #define NEXT                                                                                                          \
     {                                                                                                                 \
         i++;                                                                                                          \
@@ -51,7 +51,7 @@ typedef UNALIGNED(u64) m64;
         i = t_;                                                                                                       \
         goto *label[i->op];                                                                                           \
     }
-/* The memory at an address of the kernel. */
+/* The memory at an address of the kernel; goes to `fault` if the address is bad. */
 #define MEM(T, addr, bytes, kind)                                                                                     \
     ({                                                                                                                \
         uint64_t a_ = (addr);                                                                                         \
@@ -62,14 +62,14 @@ typedef UNALIGNED(u64) m64;
         }                                                                                                             \
         (T *)a_;                                                                                                      \
     })
-/* The value polled at this instruction. */
+/* This instruction polled `value`. */
 #define POLLED(value)                                                                                                 \
     {                                                                                                                 \
         enum zc_stop s_ = zc_vm_polled(it, i, value);                                                                 \
         if (s_)                                                                                                       \
             return s_;                                                                                                \
     }
-/* Whoever writes does not only poll. */
+/* A work-item that writes does more than poll. */
 #define WRITES it->spins = 0;
 
 #define INT2_ONE(NAME, W, T, expr)                                                                                    \
@@ -140,7 +140,7 @@ typedef UNALIGNED(u64) m64;
         NEXT
 #define FLT3(NAME, expr) THREE(NAME, 4, f32, expr) THREE(NAME, 8, f64, expr)
 
-/* Loads and stores: d value; address a + imm, or a + b * c + imm. */
+/* Loads and stores: d is the value; the address is a + imm, or a + b * c + imm. */
 #define ADDR (R(u64, i->a) + (uint64_t)i->imm)
 #define ADDRX (R(u64, i->a) + R(u64, i->b) * i->c + (uint64_t)i->imm)
 #define ACCESS(W, T, M)                                                                                               \
@@ -184,7 +184,7 @@ typedef UNALIGNED(u64) m64;
     EXTEND(1, 8, 4, 32, s, NAME) EXTEND(1, 8, 8, 64, s, NAME) EXTEND(2, 16, 4, 32, s, NAME)                           \
     EXTEND(2, 16, 8, 64, s, NAME) EXTEND(4, 32, 8, 64, s, NAME)
 
-/* An atomic call in the order o, known only now. */
+/* The atomic builtin `call` with the memory order o, a run-time value. */
 #define ORDERED(o, call)                                                                                              \
     ((o) == __ATOMIC_RELAXED   ? call(__ATOMIC_RELAXED)                                                               \
      : (o) == __ATOMIC_ACQUIRE ? call(__ATOMIC_ACQUIRE)                                                               \
@@ -274,7 +274,6 @@ static inline bool is_new(struct zc_item *it, const struct zc_ins *i, uint64_t v
     return true;
 }
 
-/* Gives up the turn when all that is polled was the same several times. */
 enum zc_stop zc_vm_polled(struct zc_item *it, const struct zc_ins *i, uint64_t value)
 {
     if (is_new(it, i, value)) {
@@ -289,7 +288,7 @@ enum zc_stop zc_vm_polled(struct zc_item *it, const struct zc_ins *i, uint64_t v
     return it->fresh ? STOP_QUANTUM : STOP_SPIN;
 }
 
-/* ---- operations that are not worth a place in the loop ---------------------------------------------------------- */
+/* ---- operations outside the loop --------------------------------------------------------------------------------- */
 
 static const struct zc_ins *switch_to(const struct zc_module *m, const struct zc_ins *i, const uint8_t *f)
 {
@@ -373,7 +372,7 @@ static void fence(int order)
     (void)ORDERED(order, DO_FENCE);
 }
 
-/* Items of `bytes` each, with a stride on the side that is not local memory. */
+/* Elements of `bytes` each, with a stride on the side that is not local memory. The first work-item copies them all. */
 static bool async_copy(struct zc_vm *x, const struct zc_item *it, const struct zc_ins *i, uint8_t *f)
 {
     uint64_t d = R(u64, i->d), s = R(u64, i->a), n = R(u64, i->b), bytes = (uint64_t)i->imm;

@@ -1,6 +1,6 @@
 /*
- * x86.h - writes instructions of x86-64. An operation is a number of up to three bytes: a prefix or 0, 0x0f or 0, and the
- * opcode. Memory is always a base and 32 bits; the base is none of rsp, rbp, r12, r13.
+ * x86.h - encodes instructions of x86-64. An operation is a number of up to three bytes: a prefix or 0, 0x0f or 0, and the
+ * opcode. A memory operand is a base and a 32-bit displacement; the base is none of rsp, rbp, r12, r13.
  */
 #ifndef ZC_X86_H
 #define ZC_X86_H
@@ -16,20 +16,20 @@ enum zc_x86 {
     X_IMUL_IMM = 0x69, X_MOVSXD = 0x63, X_SET = 0x0f90, X_CMOV = 0x0f40, X_LOCK_XADD = 0xf00fc1,
     X_LOCK_CMPXCHG = 0xf00fb1, X_MOV8_IMM = 0xc6, X_MOVUPS = 0x0f10, X_MOVUPS_STORE = 0x0f11,
     X_XORPS = 0x0f57, X_MOVD_TO = 0x660f7e,
-    /* with an operation in the place of the register */
+    /* the register field selects the operation */
     X_IMM = 0x81, X_IMM8 = 0x80, IMM_ADD = 0, IMM_AND = 4, IMM_SUB = 5, IMM_CMP = 7,
     X_SHIFT = 0xd3, X_SHIFT_IMM = 0xc1, SHIFT_LEFT = 4, SHIFT_RIGHT = 5, SHIFT_ARITHMETIC = 7,
     X_GROUP3 = 0xf7, GROUP3_NOT = 2, GROUP3_NEG = 3, GROUP3_DIV = 6, GROUP3_IDIV = 7,
     X_GROUP5 = 0xff, GROUP5_DEC = 1, GROUP5_CALL = 2, GROUP5_JUMP = 4,
     X_PREFETCH = 0x0f0d, PREFETCH_WRITE = 1,
     X_BIT = 0x0fba, BIT_RESET = 6, BIT_COMPLEMENT = 7,
-    /* of one byte, the register added */
+    /* one byte; PUSH, POP and MOV_IMM add the register */
     X_SIGN_TO_RDX = 0x99, X_PUSH = 0x50, X_POP = 0x58, X_MOV_IMM = 0xb8, X_RET = 0xc3, X_CALL = 0xe8, X_JUMP = 0xe9
 };
-/* Conditions; c ^ 1 is the opposite. */
+/* Condition codes; c ^ 1 is the opposite of c. */
 enum zc_cc { CC_B = 2, CC_AE, CC_E, CC_NE, CC_BE, CC_A, CC_L = 12, CC_GE, CC_LE, CC_G };
 
-/* Where the next byte goes. The caller sees to room. */
+/* Address of the next byte. The caller provides the space. */
 struct zc_x86_out {
     uint8_t *at;
 };
@@ -105,8 +105,7 @@ static inline void x_store(struct zc_x86_out *o, unsigned reg, enum zc_reg base,
     x_mem(o, width >= 4 ? X_STORE : width == 2 ? X_STORE16 : X_STORE8, width == 8, reg, base, disp);
 }
 
-/* Copies from one place to another, all read before anything is written. At most 128 bytes and 15 more; uses rax, rcx,
- * r8, r9 and the vector registers. */
+/* Copy up to 143 bytes; all loads precede the stores. Clobbers rax, rcx, r8, r9 and the xmm registers. */
 static inline void x_copy(struct zc_x86_out *o, enum zc_reg to, uint32_t d, enum zc_reg from, uint32_t s, uint32_t bytes)
 {
     static const unsigned reg[] = {R9, R8, RCX, RAX};
@@ -125,7 +124,7 @@ static inline void x_copy(struct zc_x86_out *o, enum zc_reg to, uint32_t d, enum
     }
 }
 
-/* Sets bytes to 0; uses rax and xmm0. */
+/* Set bytes to 0. Clobbers rax and xmm0. */
 static inline void x_zero(struct zc_x86_out *o, enum zc_reg to, uint32_t d, uint32_t bytes)
 {
     uint32_t k = 0;
@@ -140,14 +139,14 @@ static inline void x_zero(struct zc_x86_out *o, enum zc_reg to, uint32_t d, uint
         }
 }
 
-/* A jump or call to a place that is known. */
+/* A jump or call to a known address. */
 static inline void x_jump(struct zc_x86_out *o, unsigned op, const uint8_t *to)
 {
     x_byte(o, op);
     x_u32(o, (uint32_t)(to - (o->at + 4)));
 }
 
-/* Jumps whose distance is set later: returns where it goes. */
+/* Jumps whose distance x_set_distance fills in at the place returned. */
 static inline uint8_t *x_jump_later(struct zc_x86_out *o)
 {
     x_byte(o, X_JUMP);
