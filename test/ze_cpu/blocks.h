@@ -1,4 +1,4 @@
-/* blocks.h - the blocks of a SPIR-V module in another order. */
+/* blocks.h - shuffles the basic blocks of a SPIR-V module. */
 #ifndef BLOCKS_H
 #define BLOCKS_H
 
@@ -31,7 +31,7 @@ static void shuffle_range(uint32_t *w, const uint32_t *start, uint32_t n, uint32
     free(copy);
 }
 
-/* In each function of w[0..n): all blocks but the first, which control enters, into a random order. */
+/* Shuffle all blocks but the entry block of each function in w[0..n). */
 static void shuffle_blocks(uint32_t *w, uint32_t n, unsigned *random)
 {
     uint32_t *start = malloc(n * sizeof *start), labels = 0;

@@ -1,4 +1,4 @@
-/* both.h - functions compiled for the kernels and for the host: the host's results are the oracle of the kernels'. */
+/* both.h - functions compiled for kernels and for the host, whose results the kernels must have. */
 #ifdef __OPENCL_C_VERSION__
 #define INLINE
 #pragma OPENCL FP_CONTRACT OFF
@@ -77,7 +77,7 @@ INLINE ulong both_ints(uint a, uint b)
     return r;
 }
 
-/* Phis that change places, values that live beyond the loop, and two loops that begin with the same value. */
+/* Phis that exchange values, values used after their loop, and two loops with the same initial value. */
 INLINE ulong both_loops(uint a, uint b)
 {
     uint x = a & 255, y = b & 255, z = 1, last = 0;

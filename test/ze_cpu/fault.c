@@ -1,13 +1,13 @@
-/* fault.c - ZE_CPU_CHECK=1: an access outside the kernel's memory is reported, and ends the kernel, not the process. */
+/* fault.c - ZE_CPU_CHECK=1: an access outside the kernel's memory is reported and ends the kernel, not the process. */
 #include <fcntl.h>
 #include <stdbool.h>
 
 #include "zt.h"
 
 static ze_module_handle_t module;
-static char said[4096];
+static char report[4096]; /* what the driver wrote to stderr */
 
-/* Run one item more than the one that faults; what the driver wrote to stderr is in `said`. */
+/* Run 16 work-items, of which one faults; sets `report`. */
 static ze_result_t run(const char *name, void *p, uint64_t off)
 {
     ze_kernel_handle_t k = zt_kernel(module, name);
@@ -18,8 +18,8 @@ static ze_result_t run(const char *name, void *p, uint64_t off)
     zt_arg(k, 1, sizeof off, &off);
     ze_result_t r = zt_run(k, 16, 4);
     dup2(keep, 2);
-    ssize_t n = pread(fd, said, sizeof said - 1, 0);
-    said[n < 0 ? 0 : n] = 0;
+    ssize_t n = pread(fd, report, sizeof report - 1, 0);
+    report[n < 0 ? 0 : n] = 0;
     close(fd);
     close(keep);
     unlink(path);
@@ -29,8 +29,8 @@ static ze_result_t run(const char *name, void *p, uint64_t off)
 static void stray(const char *kernel, void *p, uint64_t off, const char *what)
 {
     CHECKF(run(kernel, p, off) == ZE_RESULT_ERROR_DEVICE_LOST, "%s", kernel);
-    CHECKF(strstr(said, kernel) && strstr(said, "work-item (1,0,0) of group (1,0,0)") && strstr(said, what), "%s",
-           said);
+    CHECKF(strstr(report, kernel) && strstr(report, "work-item (1,0,0) of group (1,0,0)") && strstr(report, what), "%s",
+           report);
 }
 
 static void outside(void)
@@ -53,17 +53,17 @@ static void freed(void)
     stray("store_at", q, (uint64_t)p - (uint64_t)q, "store of 4 bytes");
 }
 
-/* A check that is too strict. */
+/* Catches: a check that is too strict. */
 static void allowed(void)
 {
     void **p = zt_host(4096);
     uint32_t *inside = zt_device_mem(4096);
     *p = inside;
-    CHECKF(!run("lawful", p, 0), "%s", said);
-    CHECK(!said[0]);
+    CHECKF(!run("lawful", p, 0), "%s", report);
+    CHECK(!report[0]);
 }
 
-/* A queue that lost a kernel says so from then on. */
+/* A queue whose kernel faulted returns device lost from then on. */
 static void queue_status(void)
 {
     ze_command_queue_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC};
@@ -100,6 +100,6 @@ int main(void)
     RUN(outside, "accesses outside USM");
     RUN(freed, "an access to freed memory");
     RUN(allowed, "accesses that are allowed");
-    RUN(queue_status, "queue and fence tell of a lost kernel");
+    RUN(queue_status, "queue and fence return device lost after a fault");
     return tap_end();
 }

@@ -1,4 +1,4 @@
-/* fault.cl - kernels that touch what is not theirs; fault.c has the reports expected. */
+/* fault.cl - kernels that access memory outside their own; fault.c has the expected reports. */
 __kernel void store_at(__global uint *p, ulong off)
 {
     if (get_global_id(0) == 5)
@@ -19,7 +19,7 @@ __kernel void atomic_at(__global uint *p, ulong off)
 
 __global uint mine[4];
 
-/* All that is allowed: private and local memory, program-scope variables, and USM by a pointer in memory. */
+/* Valid accesses: private and local memory, program-scope variables, and USM through a pointer in memory. */
 __kernel void lawful(__global uint *p, ulong unused)
 {
     __local uint l[16];

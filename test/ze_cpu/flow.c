@@ -1,10 +1,10 @@
 /*
- * flow.c - kernels with random control flow give what the same C text, compiled for the host, gives.
+ * flow.c - kernels with random control flow have the results of the same C text compiled for the host.
  *
- * A kernel is a function of loops, branches, switches, gotos (into loops, too), early returns, short-circuit conditions
- * and calls. Each module is compiled with the passes of cl.sh, with those of oshcc and with none, and built as the
- * translator wrote it and with the blocks of every function shuffled: the order of blocks has no meaning. Both engines
- * run it. FLOW_SEED: the first module's seed; FLOW_MODULES: how many modules of KERNELS kernels.
+ * A kernel is a function of loops, branches, switches, gotos (also into loops), early returns, short-circuit conditions
+ * and calls. Each module is compiled with the passes of cl.sh, with those of oshcc and with none, and built with its basic
+ * blocks in the order of the file and shuffled, as that order has no meaning. It runs translated and interpreted. FLOW_SEED: seed
+ * of the first module; FLOW_MODULES: number of modules, with KERNELS kernels each.
  */
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -18,9 +18,9 @@ enum { KERNELS = 100, ITEMS = 32, LABELS = 2, HELPERS = 4 };
 
 /* ---- the generator ---------------------------------------------------------------------------------------------- */
 
-static int helpers;        /* that the function may call */
-static unsigned placed;    /* labels of the function that are placed, one bit each */
-static int loops, budget;  /* loops around the statement; statements left for the function */
+static int helpers;       /* functions that this one may call */
+static unsigned placed;   /* labels of the function that stand already, one bit each */
+static int loops, budget; /* loops around the statement; statements left for the function */
 static bool in_switch;
 
 static const char *const variable[] = {"u0", "u1", "u2", "u3", "s0", "s1", "b0", "h0", "w0", "l0", "f0", "d0"};
@@ -88,7 +88,7 @@ static void condition(int depth)
 static void assign(void)
 {
     unsigned v = below(VARIABLES + 2);
-    if (v >= INTEGERS && v < VARIABLES) { /* small, so that no rounding and no conversion differs */
+    if (v >= INTEGERS && v < VARIABLES) { /* small, so that rounding and conversion are exact */
         emit("%s = %s > 1000 ? 1 : %s * 0.5f + (", variable[v], variable[v], variable[v]), value(1), emit(" & 255u);\n");
         return;
     }
@@ -247,7 +247,7 @@ static void module(void)
     }
 }
 
-/* ---- the same on both sides ------------------------------------------------------------------------------------- */
+/* ---- driver against host ---------------------------------------------------------------------------------------- */
 
 static void input(uint32_t *in)
 {
@@ -255,14 +255,14 @@ static void input(uint32_t *in)
         in[i] = below(3) ? below(40) : tap_random(&text_random);
 }
 
-/* What the host's compiler makes of it. */
+/* Compile the text for the host and run every kernel. */
 static void expect(const char *file, const uint32_t *in, uint64_t (*out)[ITEMS])
 {
     char lib[] = "/tmp/ztflowXXXXXX", cmd[600], name[16];
     close(mkstemp(lib));
     snprintf(cmd, sizeof cmd, "${CC:-cc} -x c -std=gnu11 -O0 -w -fwrapv -ffp-contract=off -fPIC -shared -o %s %s", lib, file);
     if (system(cmd)) {
-        fprintf(stderr, "# the host's compiler refuses %s\n", file);
+        fprintf(stderr, "# %s does not compile for the host\n", file);
         exit(1);
     }
     void *all = dlopen(lib, RTLD_NOW | RTLD_LOCAL);
@@ -282,7 +282,7 @@ static void expect(const char *file, const uint32_t *in, uint64_t (*out)[ITEMS])
     unlink(lib);
 }
 
-/* Build the words and run every kernel, in a process of its own. */
+/* Build the module and run every kernel, in a child process; compare with the results of the host. */
 static void compare(const char *what, const char *native, const uint32_t *w, uint32_t n, const uint32_t *in,
                     uint64_t (*want)[ITEMS])
 {
@@ -302,7 +302,7 @@ static void compare(const char *what, const char *native, const uint32_t *w, uin
             ze_kernel_handle_t h = zt_kernel(m, name);
             zt_arg(h, 0, sizeof args, &args);
             zt_arg(h, 1, sizeof out, &out);
-            CHECKF(!zt_run(h, ITEMS, 16), "%s, native %s: %s faults", what, native, name);
+            CHECKF(!zt_run(h, ITEMS, 16), "%s, native %s: %s failed", what, native, name);
             for (int i = 0; i < ITEMS; i++)
                 CHECKF(out[i] == want[k][i], "%s, native %s: %s, item %d: %llx, on the host %llx", what, native, name, i,
                        (unsigned long long)out[i], (unsigned long long)want[k][i]);
@@ -348,6 +348,6 @@ static void same(void)
 
 int main(void)
 {
-    RUN(same, "kernels with random control flow give what the host's compiler gives");
+    RUN(same, "kernels with random control flow have the results of the host");
     return tap_end();
 }

@@ -1,8 +1,8 @@
 /*
- * fuzz.c - modules that are broken in one place or several: building one fails with a log or succeeds, and never
- * takes the process down. Each thousand of them is built by a process of its own, so that a crash names its seed.
+ * fuzz.c - mutated modules: zeModuleCreate fails with a log or succeeds, and never crashes. A child process builds each
+ * thousand of them, so that a crash is reported with its seed.
  *
- * FUZZ_ROUNDS: how many modules (default 100,000); FUZZ_SEED: where to start.
+ * FUZZ_ROUNDS: number of modules (default 100,000); FUZZ_SEED: first seed.
  */
 #include "blocks.h"
 #include "zt.h"
@@ -12,7 +12,7 @@ enum { BATCH = 1000, INSTRUCTIONS = 20000 };
 
 struct sample {
     uint32_t *words;
-    uint32_t n, at[INSTRUCTIONS], count; /* where instructions start */
+    uint32_t n, at[INSTRUCTIONS], count; /* words where instructions start */
 };
 static struct sample sample[4];
 
@@ -25,7 +25,7 @@ static void prepare(struct sample *s, const char *name)
         s->at[s->count++] = i;
 }
 
-/* The first instruction with an opcode from first to last, counted in a circle from the k-th. */
+/* The first instruction with an opcode from first to last, from the k-th on, cyclically. */
 static uint32_t find(const struct sample *s, uint32_t k, uint32_t first, uint32_t last)
 {
     for (uint32_t i = 0; i < s->count; i++) {
@@ -36,7 +36,7 @@ static uint32_t find(const struct sample *s, uint32_t k, uint32_t first, uint32_
     return s->at[0];
 }
 
-/* A branch goes to another label; most graphs that this makes no compiler would. */
+/* Redirect a branch to another label: control-flow graphs that no compiler makes. */
 static void redirect(const struct sample *s, uint32_t *w, uint32_t n, unsigned *r)
 {
     uint32_t k = tap_random(r) % s->count;
@@ -46,8 +46,8 @@ static void redirect(const struct sample *s, uint32_t *w, uint32_t n, unsigned *
         w[from + words - 1] = s->words[to + 1];
 }
 
-/* One change to the copy w; returns its length in words afterwards. */
-static uint32_t change(const struct sample *s, uint32_t *w, uint32_t n, unsigned *r)
+/* Make one random change to the copy w; returns its new length in words. */
+static uint32_t mutate(const struct sample *s, uint32_t *w, uint32_t n, unsigned *r)
 {
     uint32_t i = s->at[tap_random(r) % s->count], words = s->words[i] >> 16, at = i + tap_random(r) % words;
     uint32_t j = s->at[tap_random(r) % s->count];
@@ -69,7 +69,7 @@ static uint32_t change(const struct sample *s, uint32_t *w, uint32_t n, unsigned
     case 4:
         w[i] = (w[i] & 0xffffu) | (words + tap_random(r) % 3 - 1) << 16;
         return n;
-    case 5: /* leave it out */
+    case 5: /* remove it */
         memmove(w + i, w + i + words, (n - i - words) * 4u);
         return n - words;
     case 6:
@@ -107,7 +107,7 @@ static unsigned build(const uint32_t *w, uint32_t n, unsigned *failed)
     return 1;
 }
 
-/* Exit status: 0 when every failure had a log. */
+/* Build BATCH modules. Exit status 0: every failure had a log, and neither none nor all of them failed. */
 static void batch(unsigned seed)
 {
     zt_up();
@@ -117,7 +117,7 @@ static void batch(unsigned seed)
         uint32_t n = s->n, *w = malloc(n * 4u);
         memcpy(w, s->words, n * 4u);
         for (unsigned k = 0; k <= tap_random(&r) % 4; k++)
-            n = change(s, w, n, &r);
+            n = mutate(s, w, n, &r);
         explained += build(w, n, &failed);
         free(w);
     }
@@ -148,13 +148,12 @@ static void expect_log(const uint32_t *w, uint32_t n, const char *part)
     CHECKF(strstr(log, part), "%s, not %s", log, part);
 }
 
-static void say_why(int unused)
+static void check_logs(void)
 {
-    (void)unused;
     zt_up();
     const struct sample *s = &sample[1];
     uint32_t *w = malloc(s->n * 4u), bad[6] = {0x07230203, 0x10000, 0, 10, 0, 0x1ffff};
-    for (uint32_t i = 0; i < s->count; i++) { /* an integer addition of unknown operands */
+    for (uint32_t i = 0; i < s->count; i++) { /* an OpIAdd of an id that does not exist */
         if ((s->words[s->at[i]] & 0xffff) != 128)
             continue;
         char where[64];
@@ -174,12 +173,12 @@ static void say_why(int unused)
     _exit(tap_bad_now_ ? 1 : 0);
 }
 
-/* A log that does not name the instruction. */
+/* Catches: a log that does not name the instruction. */
 static void logs(void)
 {
     pid_t p = fork();
     if (!p)
-        say_why(0);
+        check_logs();
     int status = -1;
     waitpid(p, &status, 0);
     CHECK(!status);
@@ -192,6 +191,6 @@ int main(void)
     prepare(&sample[2], "fault");
     prepare(&sample[3], "modules");
     RUN(logs, "the build log names the instruction");
-    RUN(mutations, "no broken module crashes the build");
+    RUN(mutations, "no mutated module crashes the build");
     return tap_end();
 }

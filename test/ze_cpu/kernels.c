@@ -1,4 +1,4 @@
-/* kernels.c - every feature of kernels on ze_cpu against the host's results. */
+/* kernels.c - each feature of kernels, against results of the host. */
 #include <limits.h>
 #include <math.h>
 #include <stdbool.h>
@@ -23,7 +23,7 @@ static void *run1(const char *name, size_t bytes)
     return out;
 }
 
-/* Wrong widths, signs, shifts, switches, calls, or phis. */
+/* Catches: wrong widths, signs, shifts, switches, calls, or phis. */
 static void integers(void)
 {
     uint64_t *a = run1("ints", N * 8), *b = run1("loops", N * 8);
@@ -33,7 +33,7 @@ static void integers(void)
     }
 }
 
-/* Rounding, comparisons with NaN, conversions. */
+/* Catches: wrong rounding, comparisons with NaN, conversions. */
 static void floating(void)
 {
     double *o = run1("floats", N * 8);
@@ -42,7 +42,7 @@ static void floating(void)
                both_floats(in[i], in[i + 1]));
 }
 
-static int64_t hold(int64_t v, int64_t least, int64_t most)
+static int64_t clamp(int64_t v, int64_t least, int64_t most)
 {
     return v < least ? least : v > most ? most : v;
 }
@@ -56,18 +56,18 @@ static void bit_functions(void)
         const int64_t want[24] = {
             __builtin_popcount(x), x ? __builtin_clz(x) : 32, a > b ? a : b, x < y ? x : y,
             (int64_t)((uint64_t)x * y >> 32), a * b >> 32, a < 0 ? -a : a, r ? x << r | x >> (32 - r) : x,
-            hold((int64_t)x + y, 0, UINT_MAX), hold(a + b, INT_MIN, INT_MAX), hold(a - b, INT_MIN, INT_MAX),
-            ((int64_t)x + y) >> 1, (a + b + 1) >> 1, a > b ? a - b : b - a, hold(a, -1000, 1000),
-            (x & ~0xff00ffu) | (y & 0xff00ffu), hold(a * b + 7, INT_MIN, INT_MAX), (x & 0xffff) << 16 | (y & 0xffff),
-            hold(a, -128, 127) & 0xff, hold(a, 0, 65535), lrintf((float)(int)x * 0.25f / 1048576.f),
+            clamp((int64_t)x + y, 0, UINT_MAX), clamp(a + b, INT_MIN, INT_MAX), clamp(a - b, INT_MIN, INT_MAX),
+            ((int64_t)x + y) >> 1, (a + b + 1) >> 1, a > b ? a - b : b - a, clamp(a, -1000, 1000),
+            (x & ~0xff00ffu) | (y & 0xff00ffu), clamp(a * b + 7, INT_MIN, INT_MAX), (x & 0xffff) << 16 | (y & 0xffff),
+            clamp(a, -128, 127) & 0xff, clamp(a, 0, 65535), lrintf((float)(int)x * 0.25f / 1048576.f),
             __builtin_popcount(x) + __builtin_popcount(y), x ? __builtin_ctz(x) : 32,
-            hold((int8_t)x + (int8_t)y, -128, 127) & 0xff};
+            clamp((int8_t)x + (int8_t)y, -128, 127) & 0xff};
         for (int k = 0; k < 24; k++)
             CHECKF(o[k] == (uint32_t)want[k], "item %u, function %d: %x, not %x", i, k, o[k], (uint32_t)want[k]);
     }
 }
 
-/* Components in the wrong place, or conversions of the wrong width. */
+/* Catches: components in the wrong place, conversions of the wrong width. */
 static void vectors(void)
 {
     struct {
@@ -172,7 +172,7 @@ static void math_functions(void)
     }
 }
 
-/* A barrier that lets an item through early, local memory shared by groups. */
+/* Catches: a barrier that releases a work-item early, local memory shared by groups. */
 static void local_memory(void)
 {
     ze_kernel_handle_t k = zt_kernel(module, "locals");
@@ -191,7 +191,7 @@ static void local_memory(void)
     }
 }
 
-/* An update that is lost, or of the wrong width or sign. */
+/* Catches: an update that is lost, or of the wrong width or sign. */
 static void atomics(void)
 {
     enum { TIMES = 50 };
@@ -239,7 +239,7 @@ static void sub_groups(void)
                                    first + (l ^ 5), first + (l ^ 3), g - 2, 1000 - 10 * l, GROUP / SIZE,
                                    l & 1 ? 0xaaaa + 5 : l, l + 1};
         for (int j = 0; j < 16; j++)
-            if (!(j == 11 && l < 2) && !(j == 15 && l == 15)) /* the value of no lane is anything */
+            if (!(j == 11 && l < 2) && !(j == 15 && l == 15)) /* without a source lane, the result is undefined */
                 CHECKF(o[j] == want[j], "item %u, operation %d: %u, not %u", g, j, o[j], want[j]);
     }
 }
@@ -257,7 +257,7 @@ static void work_groups(void)
     }
 }
 
-/* Pointers of all address spaces, program-scope variables, the host's access to one. */
+/* Pointers to all address spaces; program-scope variables, also accessed by the host. */
 static void spaces(void)
 {
     ze_kernel_handle_t k = zt_kernel(module, "spaces");
@@ -309,7 +309,7 @@ static void ids(void)
     }
 }
 
-/* Every half value there and back, and floats that must round. */
+/* Conversion of every half to float and back, and of floats that must round. */
 static void halves(void)
 {
     uint16_t *h = zt_host(65536 * 2), *back = zt_host(65536 * 2);

@@ -89,7 +89,7 @@ __kernel void vectors(__global const uint *in, __global uint4 *out, args_t s)
     vstore4(r, i, (__global uint *)out);
 }
 
-/* One result a function; kernels.c has the same list. */
+/* One result for each function; kernels.c has the same list. */
 __kernel void math(__global const float *in, __global double *out)
 {
     size_t i = get_global_id(0);
@@ -163,7 +163,7 @@ __kernel void atoms(__global uint *c, __global ulong *d, uint n)
     }
 }
 
-/* A lock made of an atomic_flag, held by items of all groups. */
+/* A lock of an atomic_flag, taken by work-items of all groups. */
 __kernel void flag(volatile __global atomic_flag *f, volatile __global uint *count)
 {
     for (int i = 0; i < 10; i++) {

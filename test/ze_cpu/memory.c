@@ -1,4 +1,4 @@
-/* memory.c - USM, IPC between processes, lists, events and the modes of memory and order. */
+/* memory.c - USM, IPC, command lists, events, and the modes ZE_CPU_PRIVATE, ZE_CPU_DEVICES, ZE_CPU_REORDER. */
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/socket.h>
@@ -7,7 +7,7 @@
 
 enum { BYTES = 1 << 20 };
 
-/* Run `body` in a process of its own, with its own driver. Returns its wait status. */
+/* Run `body` in a child process with a driver of its own. Returns its wait status. */
 static int child(void (*body)(int), int arg)
 {
     fflush(NULL);
@@ -146,7 +146,7 @@ static void exporter(int s)
         CHECKF(h[i] == i * 3 + 1, "word %u: %u", i, h[i]);
 }
 
-/* The other process gets other memory, or too little of it, or an event that does not wake. */
+/* Catches: the importer maps other memory or too little of it; an event that does not wake the other process. */
 static void ipc(void)
 {
     int s[2];
@@ -250,7 +250,7 @@ static void many(int unused)
     CHECK(n == 3);
 }
 
-/* Two fills of one word without a barrier: under reordering either may be the last. */
+/* Two fills of one word without a barrier: either may be the last. */
 static void races(int unused)
 {
     (void)unused;
@@ -305,12 +305,12 @@ static void reorder(void)
 int main(void)
 {
     size_t bytes;
-    free(zt_spirv("progress", &bytes)); /* skips where no compiler is */
-    RUN(usm, "kinds of memory, alignment, properties");
+    free(zt_spirv("progress", &bytes)); /* skips without a compiler */
+    RUN(usm, "types of memory, alignment, properties");
     RUN(ipc, "memory and events shared by two processes");
     RUN(command_lists, "lists, fences, regions, patterns, timestamps");
-    RUN(private_memory, "ZE_CPU_PRIVATE: the host cannot touch device memory");
+    RUN(private_memory, "ZE_CPU_PRIVATE: the host cannot access device memory");
     RUN(devices, "ZE_CPU_DEVICES");
-    RUN(reorder, "ZE_CPU_REORDER: only barriers keep an order");
+    RUN(reorder, "ZE_CPU_REORDER: only barriers order commands");
     return tap_end();
 }

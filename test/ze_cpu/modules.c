@@ -1,4 +1,4 @@
-/* modules.c - what is decided when a module is built or linked: storage classes, specialization constants, imports. */
+/* modules.c - building and linking of modules: storage classes, specialization constants, imports. */
 #include "zt.h"
 
 enum { ITEMS = 64, LAST_WORD = 200 };
@@ -31,7 +31,7 @@ static void run(ze_module_handle_t m, const char *name, uint32_t items)
 
 /* ---- built-ins -------------------------------------------------------------------------------------------------- */
 
-/* Built-in variables taken for memory: older translators declare them UniformConstant. */
+/* Catches: built-in variables taken for memory; older translators declare them UniformConstant. */
 static void storage_classes(void)
 {
     static const uint32_t classes[] = {INPUT, UNIFORM_CONSTANT};
@@ -59,7 +59,7 @@ static void storage_classes(void)
 
 /* ---- specialization constants ----------------------------------------------------------------------------------- */
 
-/* Constants that are given and not taken. */
+/* Catches: specializations that are ignored. */
 static void constants(void)
 {
     const uint32_t seven = 3, ids[] = {7, 8, 9, 10};
@@ -81,7 +81,7 @@ static void constants(void)
     }
 }
 
-/* A constant for an id that the module does not have must not pass for one that was applied. */
+/* Catches: a specialization without such a constant that is ignored. */
 static void unknown_constant(void)
 {
     const uint32_t id = 4711, value = 1;
@@ -130,7 +130,7 @@ static void make(uint32_t op)
     ins(113, 4, U64, WIDE, CHOSEN), ins(62, 3, PARAMETER, WIDE), ins(253, 1), ins(56, 1);
 }
 
-/* Operations on specialization constants that see the module's own value; decorations lost on their way by a group. */
+/* Catches: operations on specialization constants that use the default; decorations of a group that are lost. */
 static void operations(void)
 {
     const uint32_t id = 3, value = 1;
@@ -163,7 +163,7 @@ static void operations(void)
 
 /* ---- imports ---------------------------------------------------------------------------------------------------- */
 
-/* A function without a body that fails the kernels that do without it, or that a kernel calls. */
+/* Catches: a missing function that fails kernels that do not call it, or that a kernel can call. */
 static void imports(void)
 {
     char log[700];
@@ -196,7 +196,7 @@ int main(void)
     nwords = (uint32_t)(bytes / 4);
     out = zt_host(ITEMS * 8);
     RUN(storage_classes, "built-in variables in the storage classes Input and UniformConstant");
-    RUN(constants, "specialization constants have the values given, or their own");
+    RUN(constants, "specialization constants have the given or the default value");
     RUN(unknown_constant, "a value for a specialization constant that the module does not have");
     RUN(operations, "operations on specialization constants, work-group sizes, groups of decorations");
     RUN(imports, "an import without a body fails the kernels that need it");

@@ -1,4 +1,4 @@
-/* modules.cl - kernels of modules.c: built-ins, specialization constants, and what another module would have to define. */
+/* modules.cl - kernels of modules.c: built-in variables, specialization constants, imports. */
 __kernel void where(__global ulong *out)
 {
     size_t i = get_global_id(0);

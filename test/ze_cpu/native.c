@@ -1,8 +1,8 @@
 /*
- * native.c - kernels made up at random give the same results translated (ZE_CPU_NATIVE=1) and by the machine alone.
+ * native.c - random kernels have the same results translated (ZE_CPU_NATIVE=1) and interpreted (ZE_CPU_NATIVE=0).
  *
  * A kernel has variables of every type, changes them in statements that mix widths, signs, vectors, memory, atomics,
- * branches, loops and calls, and stores them all. ZT_SEEDS: how many kernels; ZT_FIRST: the first one's seed.
+ * branches, loops and calls, and stores them all. ZT_SEEDS: number of kernels; ZT_FIRST: seed of the first.
  */
 #include <stdbool.h>
 #include <sys/mman.h>
@@ -32,7 +32,7 @@ static unsigned any(unsigned least, unsigned end)
     return least + below(end - least);
 }
 
-/* An operand of type t: one of its variables, or now and then a constant. */
+/* An operand of type t: one of its variables, or sometimes a constant. */
 static void operand(unsigned t)
 {
     if (below(6) == 0)
@@ -75,7 +75,7 @@ static void assign_integer(unsigned t)
     default: {
         unsigned o = below(vector ? 6 : 8);
         operand(t), emit(" %s ", op[o]), emit("(%s)(", types[t]), operand(t);
-        emit("%s)", o < 6 || below(4) == 0 ? "" : below(2) ? " & 15 | 1" : " | 1"); /* by 0 and by -1, too */
+        emit("%s)", o < 6 || below(4) == 0 ? "" : below(2) ? " & 15 | 1" : " | 1"); /* divisors 0 and -1, too */
     }
     }
     emit(");\n");
@@ -102,7 +102,7 @@ static void assign_float(unsigned t)
     emit(";\n");
 }
 
-/* Private and global memory, plain and volatile; atomics on words of this item. */
+/* Private and global memory, plain and volatile; atomics on words of this work-item. */
 static void touch_memory(void)
 {
     unsigned t = any(0, TYPES), wide = below(2);
@@ -204,15 +204,15 @@ static void kernel(void)
     }
     emit("for (int turn = 0; turn < 3; turn++) {\n");
     statements(DEPTH, STATEMENTS);
-    emit("}\nfor (uint i = 0; i < 5000; i++)\nuint_0 = uint_0 * 1664525 + i;\n"); /* more than one turn */
+    emit("}\nfor (uint i = 0; i < 5000; i++)\nuint_0 = uint_0 * 1664525 + i;\n"); /* more than one quantum */
     for (unsigned t = 0; t < TYPES; t++)
         for (unsigned v = 0; v < VARS; v++) {
-            if (is_float(t) && t < VECTORS) /* which of two NaN comes out is nobody's business */
+            if (is_float(t) && t < VECTORS) /* the bits of a NaN may differ */
                 emit("%s_%u = %s_%u == %s_%u ? %s_%u : 0;\n", types[t], v, types[t], v, types[t], v, types[t], v);
             else if (is_float(t))
                 emit("%s_%u = select((%s)0, %s_%u, isequal(%s_%u, %s_%u));\n", types[t], v, types[t], types[t], v, types[t],
                     v, types[t], v);
-            if (t == FLOAT_VECTORS - 1) /* three components: the fourth is anything */
+            if (t == FLOAT_VECTORS - 1) /* a vector of three: its fourth component is undefined */
                 emit("vstore3(%s_%u, 0, (__global uint *)(out + %u));\n", types[t], v, (t * VARS + v) * 32);
             else
                 emit("*(__global %s *)(out + %u) = %s_%u;\n", types[t], (t * VARS + v) * 32, types[t], v);
@@ -220,7 +220,7 @@ static void kernel(void)
     emit("}\n");
 }
 
-/* Translated code lies in memory without a file that can be executed. */
+/* Whether this process has translated code: an executable mapping without a file. */
 static bool is_translated(void)
 {
     char line[512];
@@ -233,7 +233,7 @@ static bool is_translated(void)
     return found;
 }
 
-/* In a process of its own: all kernels, on one of the engines. */
+/* Run all kernels in a child process, translated or interpreted. */
 static int run(const char *native, uint8_t **spirv, const size_t *bytes, unsigned seeds, uint8_t *out)
 {
     pid_t child = fork();
@@ -308,6 +308,6 @@ int main(void)
     printf("1..0 # SKIP kernels are not translated for this processor\n");
     return 0;
 #endif
-    RUN(same, "translated kernels and those that the machine runs give the same");
+    RUN(same, "translated and interpreted kernels have the same results");
     return tap_end();
 }

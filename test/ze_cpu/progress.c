@@ -1,4 +1,4 @@
-/* progress.c - all items make progress, also while others wait for them; and how fast. Figures go to stderr. */
+/* progress.c - forward progress: work-items, work-groups and queues that wait for each other. Prints timings to stderr. */
 #include <sched.h>
 
 #include "zt.h"
@@ -19,7 +19,7 @@ static void peers(const char *name)
     }
 }
 
-/* An item that polls keeps its turn, or a group that others wait for is not started. */
+/* Catches: a work-item that polls and does not yield; a group that others wait for and that does not start. */
 static void peers_wait(void)
 {
     peers("peer");
@@ -27,7 +27,7 @@ static void peers_wait(void)
     peers("peer_busy");
 }
 
-/* A kernel that takes `words`, which are 0 now, and *second, a place behind those that it polls. */
+/* A kernel with two arguments: `words`, set to 0, and *second, words that no kernel polls. */
 static ze_kernel_handle_t with_words(const char *name, _Atomic uint32_t **second)
 {
     ze_kernel_handle_t k = zt_kernel(module, name);
@@ -49,20 +49,20 @@ static void groups_wait(void)
     }
 }
 
-/* Catches: a wait that looks at two words in turn taken for work, which keeps its turn for thousands of looks. */
+/* Catches: a loop that polls two words alternately and is not recognized as a poll: it does not yield for thousands of loads. */
 static void two_words(void)
 {
-    _Atomic uint32_t *looks;
-    ze_kernel_handle_t k = with_words("two_words", &looks);
+    _Atomic uint32_t *loads;
+    ze_kernel_handle_t k = with_words("two_words", &loads);
     CHECK(!zt_run(k, 2, 2));
-    CHECKF(*looks < 20, "%u looks in one turn", *looks);
+    CHECKF(*loads < 20, "%u loads in one quantum", *loads);
 }
 
-/* Catches: an operation of all items that goes on without those that poll. */
-static void all_are_told(void)
+/* Catches: an operation of all work-items that runs without those that poll. */
+static void uniform_operations(void)
 {
-    _Atomic uint32_t *heard;
-    ze_kernel_handle_t k = with_words("told", &heard);
+    _Atomic uint32_t *seen;
+    ze_kernel_handle_t k = with_words("uniform_ops", &seen);
     ze_event_handle_t e = zt_start(k, 16, 8);
     for (uint32_t i = 1; i <= 3; i++) {
         nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
@@ -70,10 +70,10 @@ static void all_are_told(void)
     }
     CHECK(!zeEventHostSynchronize(e, LIMIT_NS));
     for (int i = 0; i < 16; i++)
-        CHECKF(heard[i] == 3097, "item %d heard %u", i, heard[i]);
+        CHECKF(seen[i] == 3097, "work-item %d: %u", i, seen[i]);
 }
 
-/* The host's stores and the kernel's reach each other while the kernel runs. */
+/* Stores of the host and of the kernel become visible to the other while the kernel runs. */
 static void host_and_kernel(void)
 {
     enum { TIMES = 2000 };
@@ -92,8 +92,7 @@ static void host_and_kernel(void)
     fprintf(stderr, "# host to kernel and back: %.2f us\n", (zt_now() - t) / TIMES * 1e6);
 }
 
-/* A kernel that waits in one queue holds up copies and kernels of others. */
-/* Threads with nothing to do but to wait do not call who asked for it, or go on calling when told not to. */
+/* Catches: threads whose work-items all poll do not call the hook of zexCpuWhileIdle, or still call it after its removal. */
 static _Atomic uint32_t calls;
 
 static int store_later(void)
@@ -130,6 +129,7 @@ static void while_idle(void)
     ZE(zeEventHostSynchronize(e, LIMIT_NS));
 }
 
+/* Catches: a kernel that waits in one queue and blocks copies and kernels in other queues. */
 static void queues(void)
 {
     enum { SPINNERS = 4 };
@@ -149,7 +149,7 @@ static void queues(void)
     CHECK(*done == SPINNERS * 64 && data[63] == 1);
 }
 
-/* ---- the ring --------------------------------------------------------------------------------------------------- */
+/* ---- a command ring ---------------------------------------------------------------------------------------------- */
 
 struct command {
     uint64_t op, dst, val, len, addr, sig;
@@ -190,7 +190,7 @@ static void *proxy(void *unused)
     return unused;
 }
 
-/* Data that is seen after its publication is whole; the figure of issue 4. */
+/* Catches: a command that the host sees before all of its words. each: wait for every command. Returns the time in seconds. */
 static double ring_time(uint32_t items, uint32_t group, uint32_t n, uint32_t each, uint32_t slots)
 {
     ring = zt_host(sizeof *ring);
@@ -270,14 +270,14 @@ int main(void)
     zt_up();
     module = zt_module("progress");
     words = zt_host(65536);
-    RUN(peers_wait, "items wait for items of their group and of others");
-    RUN(two_words, "a wait for one of two words gives up its turn");
-    RUN(all_are_told, "operations of all items wait for those that poll");
-    RUN(groups_wait, "groups wait for groups that are not started yet");
-    RUN(host_and_kernel, "host and kernel answer each other");
-    RUN(while_idle, "what waits for nobody else is served by those who wait");
+    RUN(peers_wait, "work-items wait for work-items of their group and of others");
+    RUN(two_words, "a work-item that polls two words yields");
+    RUN(uniform_operations, "operations of all work-items wait for those that poll");
+    RUN(groups_wait, "groups wait for groups that have not started");
+    RUN(host_and_kernel, "host and kernel exchange words");
+    RUN(while_idle, "threads whose work-items all poll call the hook");
     RUN(queues, "queues do not wait for each other");
-    RUN(rings, "a ring from all items to the host");
+    RUN(rings, "a ring from all work-items to the host");
     RUN(loop_speed, "a loop of arithmetic");
     RUN(build_time, "building a module");
     return tap_end();

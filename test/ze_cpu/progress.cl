@@ -1,10 +1,10 @@
-/* progress.cl - items that wait for others, for the host, and a ring that items of all groups feed. */
+/* progress.cl - work-items that wait for others or for the host, and a ring to which all work-items post. */
 #define LOAD(p)                                                                                                       \
     atomic_load_explicit((volatile __global atomic_uint *)(p), memory_order_acquire, memory_scope_all_svm_devices)
 #define STORE(p, v)                                                                                                   \
     atomic_store_explicit((volatile __global atomic_uint *)(p), v, memory_order_release, memory_scope_all_svm_devices)
 
-/* Each item waits for the next one: the last goes first. */
+/* Each work-item waits for the next one; the last one ends first. */
 __kernel void peer(__global uint *flags)
 {
     uint g = (uint)get_global_id(0), n = (uint)get_global_size(0);
@@ -29,7 +29,7 @@ __kernel void until_one(__global uint *flags)
         ;
 }
 
-/* The poll is not alone in its loop, and looks at two words. */
+/* A loop that computes, too, and polls two words. */
 __kernel void peer_busy(volatile __global uint *flags)
 {
     uint g = (uint)get_global_id(0), n = (uint)get_global_size(0), x = g;
@@ -38,8 +38,8 @@ __kernel void peer_busy(volatile __global uint *flags)
     flags[g] = x | 1;
 }
 
-/* Counts how often the first item looks at two words before the second one gets a turn. */
-__kernel void two_words(__global uint *flags, __global uint *looks)
+/* Counts how often the first work-item polls two words before the second one runs. */
+__kernel void two_words(__global uint *flags, __global uint *loads)
 {
     uint n = 0;
     if (get_local_id(0) != 0)
@@ -48,11 +48,11 @@ __kernel void two_words(__global uint *flags, __global uint *looks)
         while (!LOAD(&flags[0]) && !LOAD(&flags[1]))
             n++;
     if (get_local_id(0) == 0)
-        *looks = n;
+        *loads = n;
 }
 
-/* The first item of each group waits for the host, the others for what it says. */
-__kernel void told(__global uint *flag, __global uint *heard)
+/* The first work-item of each group waits for the host, the others for its part in uniform operations. */
+__kernel void uniform_ops(__global uint *flag, __global uint *seen)
 {
     uint first = get_local_id(0) == 0, v = 0;
     while (first && LOAD(flag) < 1)
@@ -64,7 +64,7 @@ __kernel void told(__global uint *flag, __global uint *heard)
     while (first && LOAD(flag) < 3)
         ;
     sub_group_barrier(CLK_GLOBAL_MEM_FENCE, memory_scope_all_svm_devices);
-    heard[get_global_id(0)] = v + LOAD(flag) * 1000;
+    seen[get_global_id(0)] = v + LOAD(flag) * 1000;
 }
 
 /* The first group waits for the last one. */
@@ -78,7 +78,7 @@ __kernel void last(__global uint *flag, __global uint *done)
     atomic_inc(done);
 }
 
-/* Half of a group waits at a barrier, the other half for an item of another group. */
+/* Half of a group waits at a barrier, the other half for a work-item of another group. */
 __kernel void half_group(__global uint *flag, __global uint *done)
 {
     if (get_group_id(0) == 0 && get_local_id(0) & 1)
@@ -91,7 +91,7 @@ __kernel void half_group(__global uint *flag, __global uint *done)
     atomic_inc(done);
 }
 
-/* Answers the host n times. */
+/* Replies to the host n times. */
 __kernel void answer(__global uint *question, __global uint *reply, uint n)
 {
     for (uint i = 1; i <= n; i++) {

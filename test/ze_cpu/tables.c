@@ -1,6 +1,6 @@
 /*
- * tables.c - the driver's own exports, as loaders of several versions ask for them. The loader installed here is one
- * of them, so this opens the driver itself.
+ * tables.c - the function tables that the driver exports, as loaders of several versions request them. The installed
+ * loader has one version only, so this test opens the driver itself.
  */
 #include <dlfcn.h>
 #include <level_zero/ze_ddi.h>
@@ -13,7 +13,7 @@ typedef ze_result_t (*get_table)(ze_api_version_t version, void *table);
 enum { WORDS = 64 };
 static void *const mark = &driver;
 
-/* Entries of a table that the driver wrote when asked for 1.minor; -1 when the one at `keep` or behind was touched. */
+/* Number of entries that the driver writes for API version 1.minor; -1 if it writes one from index `keep` on; -2: it fails. */
 static int written(const char *name, unsigned minor, int keep, void **table)
 {
     int n = 0;
@@ -30,7 +30,7 @@ static int written(const char *name, unsigned minor, int keep, void **table)
     return n;
 }
 
-/* A loader that knows fewer entries gets its memory overwritten. */
+/* Catches: a write beyond the table of an older loader. */
 static void versions(void)
 {
     void *t[WORDS];
@@ -50,7 +50,7 @@ static void versions(void)
     CHECK(get && get(ZE_MAKE_VERSION(1, 4), NULL) == ZE_RESULT_ERROR_INVALID_NULL_POINTER);
 }
 
-/* zeInitDrivers of specification 1.10: the driver answers for GPUs and for nothing else. */
+/* zeInitDrivers of specification 1.10: the driver offers itself for GPUs only. */
 static void init_drivers(void)
 {
     struct {
@@ -77,7 +77,7 @@ int main(void)
         fprintf(stderr, "# %s\n", dlerror());
         return 1;
     }
-    RUN(versions, "nothing is written that the version asked for does not have");
+    RUN(versions, "only entries of the requested version are written");
     RUN(init_drivers, "zeInitDrivers");
     return tap_end();
 }

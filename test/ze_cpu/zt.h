@@ -1,8 +1,8 @@
 /*
- * zt.h - tests of ze_cpu go through the real loader; this sets it up, compiles kernels and launches them.
+ * zt.h - helpers of the tests of ze_cpu: open the driver through the real loader, compile kernels and launch them.
  *
- * ZE_ENABLE_ALT_DRIVERS must name the driver; without it, that of the build tree is taken. Every test waits with a
- * limit, so that a lack of progress is a failure and not a hang.
+ * ZE_ENABLE_ALT_DRIVERS names the driver; the default is the one in the build tree. Every wait has a limit, so that a lack
+ * of progress is a failure and not a hang.
  */
 #ifndef ZT_H
 #define ZT_H
@@ -104,7 +104,7 @@ __attribute__((unused)) static void zt_copy(void *to, const void *from, size_t b
 
 /* ---- modules and kernels ---------------------------------------------------------------------------------------- */
 
-/* The SPIR-V of a file; the program ends as skipped when the compiler is missing. */
+/* Compile a file to SPIR-V. Without a compiler, the program ends and is skipped. */
 static uint8_t *zt_spirv_of(const char *file, size_t *bytes)
 {
     const char *top = getenv("top_srcdir");
@@ -129,7 +129,7 @@ static uint8_t *zt_spirv_of(const char *file, size_t *bytes)
     return b;
 }
 
-/* That of test/ze_cpu/NAME.cl. */
+/* Compile test/ze_cpu/NAME.cl. */
 __attribute__((unused)) static uint8_t *zt_spirv(const char *name, size_t *bytes)
 {
     const char *top = getenv("top_srcdir");
@@ -150,7 +150,7 @@ static ze_result_t zt_build(const void *spirv, size_t bytes, ze_module_handle_t 
     return r;
 }
 
-/* Of words that can be built. */
+/* Build a module that is valid. */
 __attribute__((unused)) static ze_module_handle_t zt_module_of(const uint8_t *spirv, size_t bytes)
 {
     char log[1000];
@@ -184,7 +184,7 @@ __attribute__((unused)) static void zt_arg(ze_kernel_handle_t k, uint32_t i, siz
     ZE(zeKernelSetArgumentValue(k, i, size, value));
 }
 
-/* Launch; the event is set at the end. */
+/* Launch a kernel; the event is signaled when it ends. */
 __attribute__((unused)) static ze_event_handle_t zt_start(ze_kernel_handle_t k, uint32_t items, uint32_t group)
 {
     ze_command_list_handle_t l = zt_immediate();
@@ -195,7 +195,7 @@ __attribute__((unused)) static ze_event_handle_t zt_start(ze_kernel_handle_t k, 
     return e;
 }
 
-/* Run to the end; what the wait returned. */
+/* Launch a kernel and wait for its end. Returns the result of the wait. */
 __attribute__((unused)) static ze_result_t zt_run(ze_kernel_handle_t k, uint32_t items, uint32_t group)
 {
     ze_event_handle_t e = zt_start(k, items, group);
