@@ -88,7 +88,7 @@ static void fabric_be(int pe)
     fabric.pe = pe;
 }
 
-/* ---- posting -------------------------------------------------------------------------------------------------------- */
+/* ---- posting ------------------------------------------------------------------------------------------------------ */
 
 static struct fabric_op *fabric_new(int pe, enum fabric_kind kind, struct shi_net_req *req)
 {
@@ -202,7 +202,7 @@ static int fabric_flush(struct shi_net_lane *pub, int pe, struct shi_net_req *re
     return -EINPROGRESS;
 }
 
-/* ---- what the hardware does -------------------------------------------------------------------------------------------- */
+/* ---- what the hardware does --------------------------------------------------------------------------------------- */
 
 /* May the i-th operation on the wire land before those in front of it? */
 static int fabric_may_land(const struct fabric_line *q, int i)
@@ -323,7 +323,7 @@ static int fabric_busy(int pe, int lane)
     return 0;
 }
 
-/* ---- the rest of the contract ------------------------------------------------------------------------------------------ */
+/* ---- the rest of the contract ------------------------------------------------------------------------------------- */
 
 static const char *fabric_provider(void)
 {
@@ -395,7 +395,7 @@ const struct shi_net_ops shi_net_ofi = {
     .rest = fabric_rest, .met = fabric_nothing, .down = fabric_nothing,
 };
 
-/* ---- up ---------------------------------------------------------------------------------------------------------------- */
+/* ---- up ----------------------------------------------------------------------------------------------------------- */
 
 static int fabric_publish(const char *key, const void *data, size_t bytes)
 {

@@ -31,7 +31,7 @@ enum { STEPS = 2500000, SECONDS = 3, DRAIN = 20000, PHASE = 1000, FAILURES = 200
 static int asleep; /* a PE that does not poll */
 static long asleep_until;
 
-/* ---- what the library calls ------------------------------------------------------------------------------------------ */
+/* ---- what the library calls --------------------------------------------------------------------------------------- */
 
 static char last_words[300];
 static jmp_buf died;
@@ -63,7 +63,7 @@ void shi_am_far_arrived(int pe, unsigned id, const void *msg, size_t bytes)
     came[pe][fabric.pe]++;
 }
 
-/* ---- operations ------------------------------------------------------------------------------------------------------ */
+/* ---- operations --------------------------------------------------------------------------------------------------- */
 
 static struct shi_spot spot(int to, enum shi_region region, const void *at)
 {
@@ -311,7 +311,7 @@ static void act(int pe)
     }
 }
 
-/* ---- runs ------------------------------------------------------------------------------------------------------------ */
+/* ---- runs --------------------------------------------------------------------------------------------------------- */
 
 /* Every phase has a mixture and a network of its own: few kinds of operations show what others would cover up. */
 static void new_phase(void)

@@ -1,12 +1,13 @@
 /*
- * am.c - active messages, whatever carries them: handlers, turns for room, one poll at a time.
+ * am.c - active messages over any carrier: handlers, pending sends, one poll at a time.
  *
  *   word                    written by              read by         order
- *   peer.lock               senders, poll           the same        spin.h; guards the rest of struct peer and carrier's
+ *   peer.lock               senders, poll           the same        spin.h; guards the rest of struct peer and the carrier's
  *                                                                   begin and end
- *   waiting.lock            senders, poll           the same        spin.h; guards the list of PEs with turns
+ *   waiting.lock            senders, poll           the same        spin.h; guards the list of PEs with pending sends
  *   waiting.n               under waiting.lock      poll            relaxed: a hint, seen by a later poll at the latest
- *   polling                 who calls handlers      the same        spin.h; whoever finds it taken goes away
+ *   polling                 thread that calls       the same        spin.h; a try-lock, no thread waits for it
+ *                           handlers
  *   started                 the first to start      all             R1 -> A1 tables are whole
  */
 #include "host/net/am.h"
@@ -20,11 +21,11 @@
 #include "host/util/log.h"
 #include "host/util/spin.h"
 
-enum { BUDGET = 64, TURNS = 8 }; /* of one poll: messages, and for each PE turns */
+enum { BUDGET = 64, RETRIES = 8 }; /* of one poll: messages; retries for each PE */
 
 struct peer {
     uint8_t lock;
-    uint8_t running;           /* a retry of its queue's first is under way */
+    uint8_t running;           /* its queue's first is being retried */
     uint8_t listed;            /* among those waiting */
     uint8_t id;                /* of the message begun */
     int pe;
@@ -46,7 +47,7 @@ static struct {
     int n;
     struct peer *first, **last;
 } waiting;
-static _Thread_local int running_pe = -1; /* whose queue's retry this thread runs */
+static _Thread_local int retrying_pe = -1; /* PE whose queue this thread retries */
 
 void shi_am_handle(enum shi_am_id id, shi_am_handler *handler)
 {
@@ -67,7 +68,7 @@ void shi_am_deliver(int pe, enum shi_am_id id, const void *msg, size_t bytes)
 
 /* ---- sending ------------------------------------------------------------------------------------------------------ */
 
-static int has_turns(const struct peer *p)
+static int has_pending(const struct peer *p)
 {
     return p->first || p->running;
 }
@@ -76,7 +77,7 @@ void *shi_am_begin(int pe, enum shi_am_id id, size_t bytes)
 {
     struct peer *p = &peers[pe];
     shi_spin_lock(&p->lock);
-    if (shi_likely(!has_turns(p)) || running_pe == pe) {
+    if (shi_likely(!has_pending(p)) || retrying_pe == pe) {
         void *room = p->by->begin(pe, bytes);
         if (shi_likely(room != NULL)) {
             p->id = (uint8_t)id;
@@ -99,7 +100,7 @@ size_t shi_am_eager_bytes(int pe)
     return peers[pe].by->eager_bytes;
 }
 
-/* ---- turns -------------------------------------------------------------------------------------------------------- */
+/* ---- pending sends ------------------------------------------------------------------------------------------------ */
 
 static void list(struct peer *p)
 {
@@ -139,8 +140,8 @@ void shi_am_queue(int pe, struct shi_am_turn *turn)
         list(p);
 }
 
-/* Let the first of a PE's queue, which has one, try. It is out of the queue meanwhile, for it may free itself. 0 when
- * it is through; *more: the queue is not empty. */
+/* Retry the first of a PE's queue, which is not empty. It is out of the queue meanwhile, for it may free itself. 0: it has
+ * sent everything; *more: the queue is not empty. */
 static int run_first(struct peer *p, int *more)
 {
     shi_spin_lock(&p->lock);
@@ -150,9 +151,9 @@ static int run_first(struct peer *p, int *more)
         p->last = &p->first;
     p->running = 1;
     shi_spin_unlock(&p->lock);
-    running_pe = p->pe;
+    retrying_pe = p->pe;
     int err = turn->retry(turn);
-    running_pe = -1;
+    retrying_pe = -1;
     shi_spin_lock(&p->lock);
     p->running = 0;
     if (err) {
@@ -166,21 +167,21 @@ static int run_first(struct peer *p, int *more)
     return err;
 }
 
-/* Every waiting PE once. How many turns are through. */
-static int run_turns(void)
+/* Retry for every waiting PE. How many sends are complete. */
+static int retry_all(void)
 {
-    int through = 0;
+    int complete = 0;
     for (int n = __atomic_load_n(&waiting.n, __ATOMIC_RELAXED); n > 0; n--) {
         struct peer *p = unlist();
         int more = 1, err = 0;
-        for (int i = 0; i < TURNS && more && !err; i++) {
+        for (int i = 0; i < RETRIES && more && !err; i++) {
             err = run_first(p, &more);
-            through += !err;
+            complete += !err;
         }
         if (more)
             list(p);
     }
-    return through;
+    return complete;
 }
 
 /* ---- receiving ---------------------------------------------------------------------------------------------------- */
@@ -193,7 +194,7 @@ static int poll_once(void)
     if (far)
         n += far->poll(BUDGET);
     if (__atomic_load_n(&waiting.n, __ATOMIC_RELAXED))
-        n += run_turns();
+        n += retry_all();
     shi_spin_unlock(&polling);
     return n;
 }
@@ -207,7 +208,7 @@ int shi_am_deliver_now(int pe, enum shi_am_id id, const void *msg, size_t bytes)
     return 1;
 }
 
-/* ---- memory that others read ---------------------------------------------------------------------------------------- */
+/* ---- rendezvous --------------------------------------------------------------------------------------------------- */
 
 int shi_am_expose(int pe, const void *addr, size_t bytes, struct shi_am_src *out)
 {
@@ -228,7 +229,7 @@ int shi_am_fetch(int pe, const struct shi_am_src *src, size_t off, void *to, siz
     return peers[pe].by->fetch(pe, src, off, to, bytes, f);
 }
 
-/* ---- up and down ---------------------------------------------------------------------------------------------------- */
+/* ---- up and down -------------------------------------------------------------------------------------------------- */
 
 void shi_am_up(const struct shi_am_world *w, const struct shi_am_carrier *on_node)
 {

@@ -1,15 +1,15 @@
 /*
  * am.h - active messages: a few bytes to a PE, which hands them to a handler as it makes progress.
  *
- * What one PE sends another arrives once and in the order of sending, whatever the id. Stores and puts on the default
- * context that came before a message are complete at the target when the handler runs, if a fence stood between.
- * Nothing here waits or retries: what cannot go now is refused and nothing of it is kept (the contract of a
- * transport's short and bcopy sends, see net.h). On one node messages travel through shared memory, between nodes
- * through the network's stream.
+ * Messages from one PE to another arrive once and in the order of sending, whatever their ids. Stores and puts on the
+ * default context before a message are complete at the target when the handler runs, if a fence stands between.
+ * Nothing here waits or retries: a message that cannot be sent now is refused and nothing of it is kept (like the short
+ * sends of a transport, see net.h). On one node messages travel through shared memory, between nodes through the
+ * network's stream.
  *
- * Handlers run inside shi_progress_poll, on whatever thread calls it, one at a time. They may send (and queue what
- * finds no room), fetch and expose; they may not wait, nor call shi_progress_poll. Retries and the ends of fetches run
- * there too, one at a time with the handlers.
+ * Handlers run inside shi_progress_poll, on any thread that calls it, one at a time. They may send (and queue a message that
+ * is refused), fetch and expose; they may not wait, nor call shi_progress_poll. Retries and callbacks of fetches run there
+ * too, one at a time with the handlers.
  */
 #ifndef SHI_AM_H
 #define SHI_AM_H
@@ -19,31 +19,31 @@
 /* msg is 8-byte aligned and valid until the handler returns. */
 typedef void shi_am_handler(int pe, const void *msg, size_t bytes);
 
-/* Who gets messages of this id: set in every PE's init, after shi_am_up. Costs nothing until shi_am_start. */
+/* Set the handler of an id: in every PE's init, after shi_am_up. Costs nothing until shi_am_start. */
 void shi_am_handle(enum shi_am_id id, shi_am_handler *handler);
 
-/* From now on this PE polls for messages and may send; earlier ones have waited where they are. Called again, it does
- * nothing. Every layer calls it before its first use of what follows, and at the latest when it waits for messages: so
+/* From now on this PE polls for messages and may send; messages that came earlier have waited. Further calls do nothing.
+ * Every layer calls it before its first use of what follows, and at the latest before it waits for messages, so that
  * programs without messages have neither thread nor tables. 0, or -errno after one logged line. Any thread. */
 int shi_am_start(void);
 
-/* Room for a message of at most SHI_AM_MAX_BYTES, 8-byte aligned, or NULL: no room now, or others wait for room before
- * us. It goes when the same thread calls shi_am_end, with no other call of this file between; `bytes` of the end may
- * be less than was asked for. World PE numbers; a PE may send to itself. */
+/* Room for a message of at most SHI_AM_MAX_BYTES, 8-byte aligned, or NULL: no room now, or earlier sends wait for room.
+ * shi_am_end on the same thread sends it; make no other am call in between. `bytes` of the end may be less than was asked
+ * for. World PE numbers; a PE may send to itself. */
 void *shi_am_begin(int pe, enum shi_am_id id, size_t bytes);
 void shi_am_end(int pe, size_t bytes);
 
-/* The most bytes that travel to PE pe in one cache line, with the least latency. */
+/* Messages of at most so many bytes travel in one cache line on a node, with the least latency. */
 enum { SHI_AM_SHORT_BYTES = 56 };
 
-/* The longest message to PE pe that is better copied there than fetched by it. */
+/* Eager limit: data up to this size is better sent to PE pe than fetched by it. */
 size_t shi_am_eager_bytes(int pe);
 
 /*
- * Turns for room. A send that was refused may queue: retry is called from shi_progress_poll once there may be room, in
- * the order of queueing for each PE, PEs in turn. It returns 0 when it has sent all it wants to, and is then out of the
- * queue and its owner's again (it may be freed inside retry); -EAGAIN keeps its place at the head. While a PE's queue is
- * not empty, shi_am_begin for that PE refuses everybody but the retry that is running.
+ * Pending sends. A send that was refused may be queued: retry is called from shi_progress_poll once there may be room, in
+ * the order of queueing for each PE, round robin over PEs. It returns 0 when it has sent everything, and then belongs to
+ * its owner again (it may be freed inside retry); -EAGAIN keeps its place at the head. While a PE's queue is not empty,
+ * shi_am_begin for that PE refuses all callers but the retry that is running.
  */
 struct shi_am_turn {
     struct shi_am_turn *next;
@@ -74,7 +74,7 @@ void shi_am_set_far(const struct shi_am_carrier *carrier, int all);
 /* Drop what has arrived and what is queued. Nobody of the node sends any more, and progress has stopped. */
 void shi_am_down(void);
 
-/* ---- for carriers --------------------------------------------------------------------------------------------------- */
+/* ---- for carriers ------------------------------------------------------------------------------------------------- */
 
 /* Call the handler. Only from poll. */
 void shi_am_deliver(int pe, enum shi_am_id id, const void *msg, size_t bytes);

@@ -1,11 +1,11 @@
 /*
- * am_far.c - between the stream and the handlers: a message that has come is handed over at once, or, where a handler runs
- * just now or shi_am_start has not been called, waits here with all behind it until am.c polls.
+ * am_far.c - between the stream and the handlers: a message that arrives is handed over at once; while a handler runs, or
+ * before shi_am_start, it is queued here, with all that arrive behind it, until am.c polls.
  *
  *   word    written by                    read by   order
- *   first   arrivals and poll, with lock  the same  lock; arrivals look at it without. They come one at a time, so what
- *                                                   they saw empty stays so, and whoever emptied it has handed over its
- *                                                   last message before shi_am_deliver_now finds nobody polling
+ *   first   arrivals and poll, with lock  the same  lock; arrivals also read it without. One arrives at a time, so an empty
+ *                                                   queue stays empty meanwhile, and the poll that emptied it has handed
+ *                                                   over its last message before shi_am_deliver_now can take `polling`
  *   last    arrivals and poll, with lock  the same  lock
  */
 #include "host/net/am_far.h"
@@ -18,18 +18,18 @@
 #include "host/net/stream.h"
 #include "host/util/log.h"
 
-/* A message of this length takes as long in parts as by header and read (a round trip more, a copy less). */
+/* Data of this length takes as long in messages as by a header and a read (one round trip more, one copy less). */
 enum { EAGER_BYTES = 65536 };
 
-struct kept {
-    struct kept *next;
+struct queued {
+    struct queued *next;
     size_t bytes;
     int pe;
     unsigned id;
     uint64_t msg[];
 };
 
-static struct kept *first, **last = &first;
+static struct queued *first, **last = &first;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 void shi_am_far_arrived(int pe, unsigned id, const void *msg, size_t bytes)
@@ -37,9 +37,9 @@ void shi_am_far_arrived(int pe, unsigned id, const void *msg, size_t bytes)
     if (id < SHI_AM_IDS && !__atomic_load_n(&first, __ATOMIC_RELAXED) &&
         shi_am_deliver_now(pe, (enum shi_am_id)id, msg, bytes))
         return;
-    struct kept *k = malloc(sizeof *k + bytes);
+    struct queued *k = malloc(sizeof *k + bytes);
     if (!k || id >= SHI_AM_IDS)
-        shi_die("network", "no room or no handler for an active message of PE %d (%u, %zu bytes)", pe, id, bytes);
+        shi_die("network", "no memory or no handler for an active message of PE %d (id %u, %zu bytes)", pe, id, bytes);
     k->next = NULL;
     k->bytes = bytes;
     k->pe = pe;
@@ -51,10 +51,10 @@ void shi_am_far_arrived(int pe, unsigned id, const void *msg, size_t bytes)
     pthread_mutex_unlock(&lock);
 }
 
-static struct kept *take(void)
+static struct queued *take(void)
 {
     pthread_mutex_lock(&lock);
-    struct kept *k = first;
+    struct queued *k = first;
     if (k)
         __atomic_store_n(&first, k->next, __ATOMIC_RELAXED);
     if (!first)
@@ -66,7 +66,7 @@ static struct kept *take(void)
 static int deliver(int budget)
 {
     int n = 0;
-    for (struct kept *k; n < budget && __atomic_load_n(&first, __ATOMIC_RELAXED) && (k = take()); n++) {
+    for (struct queued *k; n < budget && __atomic_load_n(&first, __ATOMIC_RELAXED) && (k = take()); n++) {
         shi_am_deliver(k->pe, (enum shi_am_id)k->id, k->msg, k->bytes);
         free(k);
     }
@@ -95,6 +95,6 @@ void shi_am_far_up(int all)
 
 void shi_am_far_down(void)
 {
-    for (struct kept *k; (k = take());)
+    for (struct queued *k; (k = take());)
         free(k);
 }

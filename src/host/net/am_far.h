@@ -4,12 +4,12 @@
 
 #include <stddef.h>
 
-/* Be the carrier, with all also between PEs of one node. After shi_stream_up and shi_am_up. Pair: shi_am_far_down, after
- * shi_am_down. */
+/* Carry messages between nodes; with all, also between PEs of one node. After shi_stream_up and shi_am_up. Pair:
+ * shi_am_far_down, after shi_am_down. */
 void shi_am_far_up(int all);
 void shi_am_far_down(void);
 
-/* A message has come: its handler is called, now or when somebody polls for messages. Any thread, one at a time. */
+/* A message has come: call its handler now, or later from the carrier's poll. Any thread, one at a time. */
 void shi_am_far_arrived(int pe, unsigned id, const void *msg, size_t bytes);
 
 #endif

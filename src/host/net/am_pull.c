@@ -1,23 +1,23 @@
 /*
- * am_pull.c - memory of a PE that another PE of its node reads, in one copy. Much of it is copied by both: the reader
- * takes pieces, and so does the memory's owner if it polls, writing into the reader's memory. The reader never waits for
- * pieces that nobody has taken.
+ * am_pull.c - reads of another PE's memory on the node, in one copy. Both PEs copy a long read: the reader takes pieces, and
+ * the memory's owner, if it polls, takes pieces and writes them into the reader's memory. The reader waits only for pieces
+ * that the owner has taken.
  *
- * A PE has a few jobs, each a read of its own that is under way. A message tells the owner; help that finds no room for it,
- * or comes late, is help not given.
+ * A PE has a few jobs, one for each of its long reads in progress. A message asks the owner to help. Help is best effort: a
+ * request that cannot be sent, or is late, is ignored.
  *
  *   word                            written by        read by      order
- *   job.left  owner, and pieces     reader, owner     the same     R1 -> A1 the reader has written the job. A piece taken
- *             that nobody has       (compare and                   is of the job that is there then: it cannot end
- *             taken                 swap)                          before the piece is done
+ *   job.left  owner, and pieces     reader, owner     the same     R1 -> A1 the reader has written the job. A piece that is
+ *             not taken yet         (compare and                   taken belongs to the present job, which cannot end
+ *                                   swap)                          before the piece is copied
  *   job.from .to .bytes .piece      reader, before R1 owner        relaxed, between A1 and R2
  *     .in_file
  *   job.done  the owner's pieces;   owner; 0 by the   reader       R2 -> A2 the owner has copied them
  *             in the high half,     reader before R1
  *             those it could not
- *   mine.busy                       readers' threads  the same     spin.h; the rest of mine is who holds it
- *   mine.f                          reader's thread   its poll     R3 -> A3 the reader has copied its pieces and counted
- *                                                                  them; from there on mine is the poll's
+ *   mine.busy                       readers' threads  the same     spin.h; guards the rest of mine
+ *   mine.f                          reader's thread   its poll     R3 -> A3 the reader has copied and counted its pieces;
+ *                                                                  from then on only the poll uses mine
  * Checked by test/model/pull.pml, which must fail when one of R1 A1 R2 A2 is weakened.
  */
 #include "host/net/am_pull.h"
@@ -37,8 +37,8 @@
 #define PR_SET_PTRACER 0x59616d61
 #endif
 
-/* What is worth sharing, from the symmetric heap and from private memory, where a copy is slower; pieces, of which one too
- * many is waited for, and one too few costs a call. See src/DECISIONS.md. */
+/* Shortest reads that both PEs copy, from the symmetric heap and from private memory, where a copy is slower; sizes of
+ * pieces: with long ones the reader waits for the owner's last one, short ones cost calls. See src/DECISIONS.md. */
 enum { FILE_BYTES = 1 << 20, PRIVATE_BYTES = 256 << 10, PIECE_LEAST = 128 << 10, PIECE_MOST = 512 << 10 };
 enum { JOBS = 4 };
 
@@ -51,17 +51,17 @@ struct job {
 };
 _Static_assert(JOBS * sizeof(struct job) <= SHI_AM_PULL_BYTES, "the jobs of a PE have room");
 
-/* Which of whose jobs. */
-struct asked {
+/* The message: help with this job of this reader. */
+struct help_request {
     uint32_t reader, job;
 };
 
 /* The reader's side of a job. */
 struct mine {
     uint8_t busy;
-    struct shi_am_fetch *f; /* to be told the end, once the owner has it */
+    struct shi_am_fetch *f; /* to call back, once only the owner still copies */
     uint32_t helped;        /* pieces that the owner took */
-    int place, err;
+    int rank, err;
     struct shi_am_src src;  /* of the whole, for when the owner's help fails */
     char *to;
 };
@@ -70,11 +70,11 @@ static struct shi_am_world world;
 static int local;
 static struct mine mine[JOBS];
 static int n_open; /* jobs that a poll will end */
-static int *may;   /* [n] may we and that PE read and write each other's private memory? 0 not asked yet, 1, or -errno */
+static int *may;   /* [n] may this PE and that one read and write each other's private memory? 0 unknown, 1, or -errno */
 
-static struct job *jobs_of(int place)
+static struct job *jobs_of(int rank)
 {
-    return (struct job *)(world.shm->base + world.shm->region[place].am_off);
+    return (struct job *)(world.shm->base + world.shm->region[rank].am_off);
 }
 
 static shi_am_handler help;
@@ -91,7 +91,7 @@ int shi_am_pull_up(const struct shi_am_world *w)
         shi_log_error("no memory for messages between the %d PEs of a node", w->shm->n);
         return -ENOMEM;
     }
-    prctl(PR_SET_PTRACER, getppid(), 0, 0, 0); /* where Yama asks: the launcher's children may read our memory */
+    prctl(PR_SET_PTRACER, getppid(), 0, 0, 0); /* for Yama: the launcher's children may read this memory */
     return 0;
 }
 
@@ -101,37 +101,37 @@ void shi_am_pull_drop(void)
     n_open = 0;
 }
 
-/* ---- exposing ------------------------------------------------------------------------------------------------------- */
+/* ---- exposing ----------------------------------------------------------------------------------------------------- */
 
-/* Its rights over us are ours over it (one user, each tracer of its siblings), so we try: address 0 is refused with
- * EFAULT where rights are not. */
-static int ask(int place)
+/* Both PEs have the same rights over each other (one user, each a tracer of its siblings), so this PE tries: reading address
+ * 0 fails with EFAULT if it has the rights. */
+static int probe(int rank)
 {
     char byte;
     struct iovec to = {&byte, 1}, from = {NULL, 1};
-    pid_t pid = world.shm->region[place].pid;
-    int ok = place == local || process_vm_readv(pid, &to, 1, &from, 1, 0) == 1 || errno == EFAULT;
+    pid_t pid = world.shm->region[rank].pid;
+    int ok = rank == local || process_vm_readv(pid, &to, 1, &from, 1, 0) == 1 || errno == EFAULT;
     if (!ok)
         shi_log_debug("process_vm_readv of process %d is refused: %s; private memory is copied twice", (int)pid,
                       strerror(errno));
     int answer = ok ? 1 : -EOPNOTSUPP;
-    __atomic_store_n(&may[place], answer, __ATOMIC_RELAXED);
+    __atomic_store_n(&may[rank], answer, __ATOMIC_RELAXED);
     return answer;
 }
 
-static int may_touch(int place)
+static int may_access(int rank)
 {
-    int known = __atomic_load_n(&may[place], __ATOMIC_RELAXED);
-    return known ? known : ask(place);
+    int known = __atomic_load_n(&may[rank], __ATOMIC_RELAXED);
+    return known ? known : probe(rank);
 }
 
-/* Is [addr, + bytes) in this part of our region? */
+/* Is [addr, + bytes) in this part of the region? */
 static int is_in(uintptr_t addr, size_t bytes, uintptr_t lo, size_t length)
 {
     return addr - lo < length && bytes <= length - (addr - lo);
 }
 
-int shi_am_pull_expose(int place, const void *addr, size_t bytes, struct shi_am_src *out)
+int shi_am_pull_expose(int rank, const void *addr, size_t bytes, struct shi_am_src *out)
 {
     const struct shi_shm_region *r = &world.shm->region[local];
     uintptr_t a = (uintptr_t)addr;
@@ -142,7 +142,7 @@ int shi_am_pull_expose(int place, const void *addr, size_t bytes, struct shi_am_
     } else if (world.in_device(addr, bytes)) {
         *out = (struct shi_am_src){.addr = a - (uintptr_t)world.device_of(world.pe), .key = IN_DEVICE, .bytes = bytes};
     } else {
-        int answer = may_touch(place);
+        int answer = may_access(rank);
         if (answer < 0)
             return answer;
         *out = (struct shi_am_src){.addr = a, .key = IN_PROCESS, .bytes = bytes};
@@ -150,16 +150,16 @@ int shi_am_pull_expose(int place, const void *addr, size_t bytes, struct shi_am_
     return 0;
 }
 
-/* ---- copying -------------------------------------------------------------------------------------------------------- */
+/* ---- copying ------------------------------------------------------------------------------------------------------ */
 
 /* process_vm_readv or process_vm_writev. */
 typedef ssize_t move(pid_t pid, const struct iovec *here, unsigned long n_here, const struct iovec *there,
                      unsigned long n_there, unsigned long flags);
 
-/* Between our memory and another process's. */
-static int move_all(move *call, int place, const void *here, uint64_t there, size_t bytes)
+/* Between this process's memory and another's. */
+static int move_all(move *call, int rank, const void *here, uint64_t there, size_t bytes)
 {
-    pid_t pid = world.shm->region[place].pid;
+    pid_t pid = world.shm->region[rank].pid;
     for (size_t done = 0; done < bytes;) {
         struct iovec ours = {(char *)here + done, bytes - done};
         struct iovec theirs = {(void *)(uintptr_t)(there + done), bytes - done};
@@ -171,13 +171,13 @@ static int move_all(move *call, int place, const void *here, uint64_t there, siz
     return 0;
 }
 
-/* From another process's private memory into device memory, through a buffer of ours. */
-static int read_to_device(int place, char *to, uint64_t from, size_t bytes)
+/* From another process's private memory into device memory, through a bounce buffer. */
+static int read_to_device(int rank, char *to, uint64_t from, size_t bytes)
 {
     char bounce[16384];
     for (size_t done = 0, some; done < bytes; done += some) {
         some = bytes - done < sizeof bounce ? bytes - done : sizeof bounce;
-        int err = move_all(process_vm_readv, place, bounce, from + done, some);
+        int err = move_all(process_vm_readv, rank, bounce, from + done, some);
         if (err)
             return err;
         world.device_copy(to + done, bounce, some);
@@ -185,18 +185,18 @@ static int read_to_device(int place, char *to, uint64_t from, size_t bytes)
     return 0;
 }
 
-/* All by ourselves. */
-static int read_alone(int place, const struct shi_am_src *src, size_t off, void *to, size_t bytes)
+/* Without the owner's help. */
+static int read_alone(int rank, const struct shi_am_src *src, size_t off, void *to, size_t bytes)
 {
     int to_device = world.in_device(to, bytes);
     uint64_t addr = src->addr + off;
     const void *from;
-    if (src->key == IN_PROCESS && place != local)
-        return to_device ? read_to_device(place, to, addr, bytes) : move_all(process_vm_readv, place, to, addr, bytes);
+    if (src->key == IN_PROCESS && rank != local)
+        return to_device ? read_to_device(rank, to, addr, bytes) : move_all(process_vm_readv, rank, to, addr, bytes);
     if (src->key == IN_FILE)
         from = world.shm->base + addr;
     else if (src->key == IN_DEVICE)
-        from = (char *)world.device_of(world.shm->region[place].pe) + addr;
+        from = (char *)world.device_of(world.shm->region[rank].pe) + addr;
     else
         from = (void *)(uintptr_t)addr;
     if (src->key == IN_DEVICE || to_device)
@@ -206,7 +206,7 @@ static int read_alone(int place, const struct shi_am_src *src, size_t off, void 
     return 0;
 }
 
-/* ---- pieces --------------------------------------------------------------------------------------------------------- */
+/* ---- pieces ------------------------------------------------------------------------------------------------------- */
 
 static uint64_t word(const uint64_t *w)
 {
@@ -251,16 +251,16 @@ static uint64_t start_of(const struct job *j, int64_t k, size_t *bytes)
     return at;
 }
 
-/* ---- the reader ----------------------------------------------------------------------------------------------------- */
+/* ---- the reader --------------------------------------------------------------------------------------------------- */
 
-/* All pieces are done: the fetch's result. */
+/* All pieces are copied: the fetch's result. Where the owner failed, the reader copies all of it. */
 static int end(struct mine *m, uint64_t done)
 {
     uint64_t failures = done >> 32;
-    return m->err || !failures ? m->err : read_alone(m->place, &m->src, 0, m->to, m->src.bytes);
+    return m->err || !failures ? m->err : read_alone(m->rank, &m->src, 0, m->to, m->src.bytes);
 }
 
-/* How many pieces. */
+/* Publish the job. How many pieces it has. */
 static uint64_t publish(struct job *j, const struct mine *m)
 {
     size_t bytes = m->src.bytes, piece = shi_round_up(bytes / 4, SHI_PAGE_BYTES);
@@ -272,33 +272,33 @@ static uint64_t publish(struct job *j, const struct mine *m)
     set(&j->piece, piece);
     set(&j->in_file, m->src.key == IN_FILE);
     set(&j->done, 0);
-    __atomic_store_n(&j->left, pack(m->place, pieces), __ATOMIC_RELEASE); /* R1 */
+    __atomic_store_n(&j->left, pack(m->rank, pieces), __ATOMIC_RELEASE); /* R1 */
     return pieces;
 }
 
-static void ask_for_help(int place, int job)
+static void ask_for_help(int rank, int job)
 {
-    int pe = world.shm->region[place].pe;
-    struct asked *room = shi_am_begin(pe, SHI_AM_PULL, sizeof *room);
+    int pe = world.shm->region[rank].pe;
+    struct help_request *room = shi_am_begin(pe, SHI_AM_PULL, sizeof *room);
     if (!room)
         return;
-    *room = (struct asked){(uint32_t)local, (uint32_t)job};
+    *room = (struct help_request){(uint32_t)local, (uint32_t)job};
     shi_am_end(pe, sizeof *room);
 }
 
-/* Copy pieces until nobody has to. How many. */
+/* Copy pieces until all are taken. How many. */
 static uint64_t read_pieces(struct job *j, struct mine *m)
 {
     uint64_t n = 0;
-    for (int64_t k; (k = take(j, m->place)) >= 0; n++) {
+    for (int64_t k; (k = take(j, m->rank)) >= 0; n++) {
         size_t bytes, at = start_of(j, k, &bytes);
         if (!m->err)
-            m->err = read_alone(m->place, &m->src, at, m->to + at, bytes);
+            m->err = read_alone(m->rank, &m->src, at, m->to + at, bytes);
     }
     return n;
 }
 
-/* Is the owner through with its pieces? */
+/* Has the owner copied its pieces? */
 static int is_whole(const struct job *j, const struct mine *m, uint64_t *done)
 {
     *done = __atomic_load_n(&j->done, __ATOMIC_ACQUIRE); /* A2 */
@@ -310,7 +310,7 @@ static int read_together(int i, struct shi_am_fetch *f)
     struct job *j = &jobs_of(local)[i];
     struct mine *m = &mine[i];
     uint64_t done, pieces = publish(j, m);
-    ask_for_help(m->place, i);
+    ask_for_help(m->rank, i);
     m->helped = (uint32_t)(pieces - read_pieces(j, m));
     if (is_whole(j, m, &done)) {
         int err = end(m, done);
@@ -322,31 +322,31 @@ static int read_together(int i, struct shi_am_fetch *f)
     return -EINPROGRESS;
 }
 
-static int is_worth_sharing(int place, const struct shi_am_src *src, const void *to, size_t bytes)
+static int is_worth_sharing(int rank, const struct shi_am_src *src, const void *to, size_t bytes)
 {
-    if (place == local || src->key == IN_DEVICE || bytes < (src->key == IN_FILE ? FILE_BYTES : PRIVATE_BYTES))
+    if (rank == local || src->key == IN_DEVICE || bytes < (src->key == IN_FILE ? FILE_BYTES : PRIVATE_BYTES))
         return 0;
     return !world.in_device(to, bytes);
 }
 
-int shi_am_pull_fetch(int place, const struct shi_am_src *src, size_t off, void *to, size_t bytes, struct shi_am_fetch *f)
+int shi_am_pull_fetch(int rank, const struct shi_am_src *src, size_t off, void *to, size_t bytes, struct shi_am_fetch *f)
 {
-    int shares = is_worth_sharing(place, src, to, bytes);
+    int shares = is_worth_sharing(rank, src, to, bytes);
     for (int i = 0; shares && i < JOBS; i++) {
         struct mine *m = &mine[i];
         if (!shi_spin_try(&m->busy))
             continue;
-        m->place = place;
+        m->rank = rank;
         m->err = 0;
         m->src = (struct shi_am_src){.addr = src->addr + off, .key = src->key, .bytes = bytes};
         m->to = to;
         return read_together(i, f);
     }
-    return read_alone(place, src, off, to, bytes);
+    return read_alone(rank, src, off, to, bytes);
 }
 
-/* End what owners are through with. How many. */
-static int end_some(void)
+/* Complete the reads whose owners have copied their pieces. How many. */
+static int complete_reads(void)
 {
     int ended = 0;
     for (int i = 0; i < JOBS; i++) {
@@ -365,15 +365,15 @@ static int end_some(void)
     return ended;
 }
 
-/* ---- the owner ------------------------------------------------------------------------------------------------------ */
+/* ---- the owner ---------------------------------------------------------------------------------------------------- */
 
-/* The handler: copy pieces of this job of a reader's while there are some for us. */
+/* The handler: copy pieces of a reader's job while some are left. */
 static void help(int pe, const void *msg, size_t bytes)
 {
-    const struct asked *asked = msg;
+    const struct help_request *asked = msg;
     int reader = (int)asked->reader;
     (void)pe;
-    if (may_touch(reader) < 0)
+    if (may_access(reader) < 0)
         return;
     struct job *j = &jobs_of(reader)[asked->job];
     for (int64_t k; (k = take(j, local)) >= 0;) {
@@ -389,5 +389,5 @@ static void help(int pe, const void *msg, size_t bytes)
 
 int shi_am_pull_poll(void)
 {
-    return shi_likely(!__atomic_load_n(&n_open, __ATOMIC_RELAXED)) ? 0 : end_some();
+    return shi_likely(!__atomic_load_n(&n_open, __ATOMIC_RELAXED)) ? 0 : complete_reads();
 }

@@ -2,21 +2,21 @@
  * am_shm.c - active messages between PEs of one node: a FIFO for each ordered pair, in the receiver's part of the file.
  *
  * A message of at most SHI_AM_SHORT_BYTES is in the first cache line of its slot, one that is a little longer in both
- * lines, any other in cells, and the slot says where. Slots carry their ticket, so that the receiver looks at the line
- * in which the next message will be, and at nothing else. Memory is touched by the first message of a pair.
- * A cell is a page because processors that read lines in order prefetch the lines behind them, but not beyond a page:
- * messages in one piece behind each other were taken from their sender while it wrote them (src/DECISIONS.md).
+ * lines, any other in cells that the slot names. Slots carry their ticket, so that the receiver polls only the line of the
+ * next message. Memory is touched by the first message of a pair.
+ * A cell is a page because processors prefetch lines behind those that they read in order, but not beyond a page: without
+ * cells the receiver's prefetches took lines away from the sender while it wrote them (src/DECISIONS.md).
  *
  *   word                  written by           read by     order
- *   inbox.heard[w]        senders, fetch-or    receiver    R3 -> A3; a bit a sender, once and for ever
- *   slot.head             sender               receiver    R1 -> A1 says the ticket, the id and the length
+ *   inbox.senders[w]      senders, fetch-or    receiver    R3 -> A3; a bit for each sender, never cleared
+ *   slot.head             sender               receiver    R1 -> A1; ticket, id and length
  *   slot.body, cell       sender, before R1    receiver    plain, after A1
  *   taken.slots, .cells   receiver             sender      R2 -> A2
  *
  * E1 (R1 -> A1)  the message is whole before the handler reads it.
  * E2 (R2 -> A2)  its handler has returned before the sender writes there again.
- * E3 (R3 -> A3)  the FIFO's first message is there when its receiver begins to look (it would be found later anyway).
- * The sender of a FIFO is whoever holds the PE's lock of am.c, its receiver whoever polls there.
+ * E3 (R3 -> A3)  the FIFO's first message is there when its receiver reads it first (else a later poll would find it).
+ * A FIFO's sender is the thread that holds the PE's lock of am.c, its receiver the one that polls.
  * Checked by test/model/am.pml, which must fail when one of R1 A1 R2 A2 is weakened.
  */
 #include "host/net/am_shm.h"
@@ -35,11 +35,11 @@ enum {
     CELLS = 64,
     CELL_BYTES = 4096,  /* a page, beyond which no processor prefetches */
     PREFETCH = 1536,    /* bytes of a message, at most */
-    VISIT = 32,         /* messages of one FIFO in a row, at most */
-    HOT = 8,            /* so many FIFOs are looked at by every poll, however idle they are */
-    PATIENCE = 1000,    /* idle polls until a FIFO beyond those is looked at less often */
+    DRAIN = 32,         /* messages of one FIFO in a row, at most */
+    HOT = 8,            /* every poll reads at least so many FIFOs, idle or not */
+    PATIENCE = 1000,    /* idle polls until a FIFO beyond those is read less often */
     EAGER_BYTES = SHI_AM_MAX_BYTES - 40, /* with a header one message; see bench/tag.c */
-    COLD_LOOKS = 4      /* FIFOs looked at by a poll of those that are looked at less often */
+    COLD_POLLS = 4      /* FIFOs that a poll reads of those that are read less often */
 };
 
 struct slot {
@@ -62,9 +62,9 @@ struct fifo {
     _Alignas(CELL_BYTES) char cell[CELLS][CELL_BYTES];
 };
 
-/* Of a PE: who has ever written to it, then a FIFO for each PE of the node. */
+/* Of a PE: a bit for each PE that has ever written to it; then a FIFO for each PE of the node. */
 struct inbox {
-    uint64_t heard[SHI_PAGE_BYTES / sizeof(uint64_t)];
+    uint64_t senders[SHI_PAGE_BYTES / sizeof(uint64_t)];
 };
 _Static_assert(sizeof(struct inbox) % SHI_LINE_BYTES == 0, "FIFOs follow");
 
@@ -74,27 +74,27 @@ struct out {
     uint64_t ticket, sent;             /* of the next message; cells used so far */
     uint64_t taken_slots, taken_cells; /* as last read */
     uint64_t at;                       /* the first cell of the message begun */
-    uint64_t *heard;                   /* the receiver's word with our bit */
+    uint64_t *senders;                 /* the receiver's word with this PE's bit */
     uint8_t is_long;                   /* the message begun is in cells */
-    uint8_t announced;                 /* our bit is set */
+    uint8_t announced;                 /* the bit is set */
 } __attribute__((aligned(SHI_LINE_BYTES)));
 
 /* The receiver's. */
 struct in {
     struct fifo *fifo;
     uint64_t ticket, cells; /* of the next message; cells read so far */
-    uint64_t told;          /* cells that the sender may know to be read */
+    uint64_t released;      /* cells that the sender may reuse */
     int pe;
     int idle; /* polls that found nothing, up to PATIENCE + 1 */
 };
 
 static struct shi_am_world world;
-static int n, local;      /* PEs of the node; this one's place among them */
-static int *local_of;     /* [n_pes] place of a PE, or -1 */
+static int n, local;      /* PEs of the node; this one's local rank */
+static int *local_of;     /* [n_pes] local rank of a PE, or -1 */
 static struct out *outs;  /* [n] */
-static struct in *ins;    /* [n], the first n_in are in use: n_hot that every poll looks at, then the others */
+static struct in *ins;    /* [n], the first n_in are in use: n_hot that every poll polls at, then the others */
 static int n_in, n_hot, cold_next;
-static uint64_t *seen;    /* of our inbox.heard, what has entered ins */
+static uint64_t *seen;    /* of this PE's inbox.senders, those in ins */
 
 static size_t fifo_stride(void)
 {
@@ -106,9 +106,9 @@ size_t shi_am_shared_bytes(int n_local)
     return SHI_AM_PULL_BYTES + sizeof(struct inbox) + (size_t)n_local * fifo_stride();
 }
 
-static struct inbox *inbox_of(int place)
+static struct inbox *inbox_of(int rank)
 {
-    return (struct inbox *)(world.shm->base + world.shm->region[place].am_off + SHI_AM_PULL_BYTES);
+    return (struct inbox *)(world.shm->base + world.shm->region[rank].am_off + SHI_AM_PULL_BYTES);
 }
 
 static struct fifo *fifo_of(int receiver, int sender)
@@ -121,7 +121,7 @@ static int reaches(int pe)
     return local_of[pe] >= 0;
 }
 
-/* ---- up and down ---------------------------------------------------------------------------------------------------- */
+/* ---- up and down -------------------------------------------------------------------------------------------------- */
 
 /* Tickets go on from one shmem_init to the next, as the FIFOs do. */
 static int up(const struct shi_am_world *w)
@@ -145,11 +145,11 @@ static int up(const struct shi_am_world *w)
     for (int i = 0; i < n; i++)
         local_of[w->shm->region[i].pe] = i;
     for (int i = 0; i < n; i++)
-        outs[i] = (struct out){.fifo = fifo_of(i, local), .heard = &inbox_of(i)->heard[local / 64]};
+        outs[i] = (struct out){.fifo = fifo_of(i, local), .senders = &inbox_of(i)->senders[local / 64]};
     return 0;
 }
 
-/* ---- sending -------------------------------------------------------------------------------------------------------- */
+/* ---- sending ------------------------------------------------------------------------------------------------------ */
 
 static int has_slot(struct out *o)
 {
@@ -159,7 +159,7 @@ static int has_slot(struct out *o)
     return o->ticket - o->taken_slots < SLOTS;
 }
 
-/* Where a message in so many cells may be in one piece. 0 when there is no room. */
+/* Find cells in a row for a message. 0: no room. */
 static int has_cells(struct out *o, size_t cells)
 {
     size_t to_edge = CELLS - o->sent % CELLS;
@@ -194,12 +194,12 @@ static void end(int pe, enum shi_am_id id, size_t bytes)
     }
     __atomic_store_n(&s->head, head, __ATOMIC_RELEASE); /* R1 */
     if (shi_unlikely(!o->announced)) {
-        __atomic_fetch_or(o->heard, 1ull << local % 64, __ATOMIC_RELEASE); /* R3 */
+        __atomic_fetch_or(o->senders, 1ull << local % 64, __ATOMIC_RELEASE); /* R3 */
         o->announced = 1;
     }
 }
 
-/* ---- receiving ------------------------------------------------------------------------------------------------------ */
+/* ---- receiving ---------------------------------------------------------------------------------------------------- */
 
 /* The next message of a FIFO, or NULL. */
 static const struct slot *next(const struct in *f, uint64_t *head)
@@ -209,14 +209,15 @@ static const struct slot *next(const struct in *f, uint64_t *head)
     return (uint32_t)*head == (uint32_t)(f->ticket + 1) ? s : NULL;
 }
 
-static void tell(struct in *f)
+/* Let the sender reuse what has been read. */
+static void release(struct in *f)
 {
-    f->told = f->cells;
+    f->released = f->cells;
     __atomic_store_n(&f->fifo->taken.cells, f->cells, __ATOMIC_RELEASE); /* R2 */
     __atomic_store_n(&f->fifo->taken.slots, f->ticket, __ATOMIC_RELEASE); /* R2 */
 }
 
-/* Its lines come while the handler finds out what to do with them. */
+/* The lines arrive while the handler polls up what to do with them. */
 static const void *prefetch(const char *msg, size_t bytes)
 {
     for (size_t i = 0; i < bytes && i < PREFETCH; i += SHI_LINE_BYTES)
@@ -224,8 +225,8 @@ static const void *prefetch(const char *msg, size_t bytes)
     return msg;
 }
 
-/* Hand on what is there, at most `most` messages. A sender that waits for room gets much of it at a time. */
-static int visit(struct in *f, int most)
+/* Deliver what is there, at most `most` messages. Room is released in large parts. */
+static int drain(struct in *f, int most)
 {
     const struct slot *s;
     uint64_t head;
@@ -241,21 +242,21 @@ static int visit(struct in *f, int most)
         uint64_t at = s->at;
         shi_am_deliver(f->pe, id, prefetch(f->fifo->cell[at % CELLS], bytes), bytes);
         f->cells = at + CELLS_OF(bytes);
-        if (f->cells - f->told >= CELLS / 4)
-            tell(f);
+        if (f->cells - f->released >= CELLS / 4)
+            release(f);
     }
     if (count)
-        tell(f);
+        release(f);
     return count;
 }
 
-/* Begin to look at the FIFOs of those who have written for the first time. How many. */
-static int meet_new(void)
+/* Start to read the FIFOs of PEs that have written for the first time. How many. */
+static int scan_new_senders(void)
 {
     struct inbox *mine = inbox_of(local);
     int met = 0;
     for (int w = 0; w < (n + 63) / 64; w++) {
-        uint64_t fresh = __atomic_load_n(&mine->heard[w], __ATOMIC_ACQUIRE) & ~seen[w]; /* A3 */
+        uint64_t fresh = __atomic_load_n(&mine->senders[w], __ATOMIC_ACQUIRE) & ~seen[w]; /* A3 */
         seen[w] |= fresh;
         for (; fresh; fresh &= fresh - 1, met++) {
             int sender = w * 64 + __builtin_ctzll(fresh);
@@ -264,7 +265,7 @@ static int meet_new(void)
             uint64_t ticket = __atomic_load_n(&f->taken.slots, __ATOMIC_RELAXED);
             uint64_t cells = __atomic_load_n(&f->taken.cells, __ATOMIC_RELAXED);
             ins[n_hot++] = (struct in){.fifo = f, .pe = world.shm->region[sender].pe, .ticket = ticket, .cells = cells,
-                                       .told = cells};
+                                       .released = cells};
             n_in++;
         }
     }
@@ -278,13 +279,13 @@ static void swap(int a, int b)
     ins[b] = x;
 }
 
-/* Look at some of the FIFOs that have long been idle; those that no longer are move to the others. */
-static int look_at_cold(int most)
+/* Read some of the FIFOs that have long been idle; those with messages move to the hot ones. */
+static int poll_cold(int most)
 {
-    int count = 0, looks = n_in - n_hot < COLD_LOOKS ? n_in - n_hot : COLD_LOOKS;
-    for (; looks > 0 && count < most; looks--) {
+    int count = 0, polls = n_in - n_hot < COLD_POLLS ? n_in - n_hot : COLD_POLLS;
+    for (; polls > 0 && count < most; polls--) {
         cold_next = cold_next + 1 < n_in && cold_next >= n_hot ? cold_next + 1 : n_hot;
-        int some = visit(&ins[cold_next], most - count);
+        int some = drain(&ins[cold_next], most - count);
         count += some;
         if (some) {
             ins[cold_next].idle = 0;
@@ -294,13 +295,13 @@ static int look_at_cold(int most)
     return count;
 }
 
-static int look_at_hot(int most)
+static int poll_hot(int most)
 {
-    static int first; /* so that no sender is always served before another */
+    static int first; /* rotates, so that no sender is always served first */
     int count = 0;
     first = first + 1 < n_hot ? first + 1 : 0;
     for (int k = 0, i = first; k < n_hot && count < most; k++, i = i + 1 < n_hot ? i + 1 : 0) {
-        int some = visit(&ins[i], most - count < VISIT ? most - count : VISIT);
+        int some = drain(&ins[i], most - count < DRAIN ? most - count : DRAIN);
         count += some;
         ins[i].idle = some ? 0 : ins[i].idle + (ins[i].idle <= PATIENCE);
         if (shi_unlikely(ins[i].idle > PATIENCE) && n_hot > HOT)
@@ -312,34 +313,34 @@ static int look_at_hot(int most)
 static int poll_once(int budget)
 {
     static unsigned busy;
-    int count = look_at_hot(budget);
-    if ((!count || ++busy % 4 == 0) && meet_new()) /* who waits for what has just come does not wait for this */
-        count += look_at_hot(budget - count);
-    count += n_in > n_hot ? look_at_cold(budget - count) : 0;
+    int count = poll_hot(budget);
+    if ((!count || ++busy % 4 == 0) && scan_new_senders()) /* rarely while messages come */
+        count += poll_hot(budget - count);
+    count += n_in > n_hot ? poll_cold(budget - count) : 0;
     return count + shi_am_pull_poll();
 }
 
 static void drop(const struct shi_am_world *w)
 {
     uint64_t any = 0, head;
-    world = *w; /* it may never have been up */
+    world = *w; /* up may not have been called */
     const struct inbox *mine = inbox_of(w->local);
     shi_am_pull_drop();
     for (int i = 0; i < (w->shm->n + 63) / 64; i++)
-        any |= __atomic_load_n(&mine->heard[i], __ATOMIC_RELAXED);
+        any |= __atomic_load_n(&mine->senders[i], __ATOMIC_RELAXED);
     if (!any || up(w))
         return;
-    meet_new();
+    scan_new_senders();
     for (int i = 0; i < n_in; i++) {
         struct in *f = &ins[i];
         for (const struct slot *s; (s = next(f, &head)); f->ticket++)
             if (head & in_cells)
                 f->cells = s->at + CELLS_OF(head >> 32 & 0xffff);
-        tell(f); /* a barrier follows */
+        release(f); /* a barrier follows */
     }
 }
 
-/* ---- memory that others read ------------------------------------------------------------------------------------------ */
+/* ---- rendezvous -------------------------------------------------------------------------------------------- */
 
 static int expose(int pe, const void *addr, size_t bytes, struct shi_am_src *out)
 {

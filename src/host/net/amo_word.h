@@ -1,4 +1,4 @@
-/* amo_word.h - one atomic update of a word by its owner's CPU, for whoever asked: the proxy, the network, checked calls. */
+/* amo_word.h - one atomic update of a word by a CPU of its node, for the proxy, the network and checked calls. */
 #ifndef SHI_AMO_WORD_H
 #define SHI_AMO_WORD_H
 

@@ -2,21 +2,22 @@
  * net.h - contract of a transport between nodes: messages, and writes and reads of registered memory.
  *
  * Send-side completion (after the UCX design note on send progress):
- *   short     complete when it returns 0, or -EAGAIN, which keeps nothing.
- *   zcopy     message, write, read. -EINPROGRESS: the request embedded in the caller's structure is called back once;
- *             -EAGAIN: no room, nothing kept. Without a request the end shows by a later one's of the same PE, or by a
- *             flush: callbacks of one PE come in the order of posting, whatever order the provider completes in.
- *   flush     calls back when all that was posted to this PE before has ended; 0 when it has already.
- * Any other negative value: it cannot be started, nothing kept, nothing logged; `error` explains it.
- * Completion is local: the buffer is the caller's again. With SHI_NET_WAW writes arrive behind earlier writes; with
+ *   short     complete when it returns 0. -EAGAIN: nothing was kept.
+ *   zcopy     message, write, read. -EINPROGRESS: the request embedded in the caller's structure is called back once.
+ *             -EAGAIN: no room, nothing was kept. Callbacks of one PE come in the order of posting, whatever order the
+ *             provider completes in; so an operation without a request has ended when a later one, or a flush, is called
+ *             back.
+ *   flush     is called back when all that was posted to this PE before has ended. 0: it has already.
+ * Any other negative value: the operation cannot be started, nothing was kept or logged; `error` explains it.
+ * Completion is local: the caller may reuse the buffer. With SHI_NET_WAW writes arrive behind earlier writes; with
  * SHI_NET_SAW, which implies it, messages do too. Without SHI_NET_SAW a write's completion means that its data is in
  * place.
  *
- * One PE may have `peer_cap` operations in flight on a lane and all together `lane_cap`, which is below the length of
- * the completion queue; more is -EAGAIN, so that a slow PE leaves room for the others.
+ * A lane may have `peer_cap` operations in flight to one PE, so that a slow PE leaves room for the others, and `lane_cap`
+ * in all, fewer than the completion queue has entries. More return -EAGAIN.
  *
- * A lane is an endpoint with its queue. The caller holds the lane's lock for every call but poll and rest; poll calls
- * back, and hands messages to `arrive`, without it, on one thread at a time.
+ * A lane is an endpoint with its completion queue. The caller holds the lane's lock for every call but poll and rest. poll
+ * calls back, and hands messages to `arrive`, without the lock, on one thread at a time.
  */
 #ifndef SHI_NET_H
 #define SHI_NET_H
@@ -63,7 +64,7 @@ struct shi_net_limits {
     int lane_cap, peer_cap;
 };
 
-/* A message has come; it is gone when this returns. msg is 8-byte aligned. NULL ends every poll. */
+/* A message has come; msg is 8-byte aligned, and valid until this returns. NULL: the end of a poll. */
 typedef void shi_net_arrive(const void *msg, size_t bytes);
 
 /* A transfer with PE pe that had no request has failed; pe -1: a message to or from any PE is lost. */
@@ -71,18 +72,18 @@ typedef void shi_net_failed(int pe, int err);
 
 struct shi_net_ops {
     const char *name;
-    const char *(*provider)(void); /* once it is up */
-    const char *(*error)(int err); /* what an error of a transfer means */
+    const char *(*provider)(void); /* after up */
+    const char *(*error)(int err); /* text for an error of a transfer */
     /* Open the first lane. 0 or -errno after one line. */
     int (*up)(const struct shi_boot *boot, const struct shi_config *config, shi_net_arrive *arrive,
               shi_net_failed *failed, struct shi_net_limits *limits);
-    /* This PE's address; and every other's, before anything is sent to it. */
+    /* Get this PE's address; set that of another one before the first transfer to it. */
     int (*address)(struct shi_net_address *out);
     int (*connect)(int pe, const struct shi_net_address *a);
     /* Register [base, + bytes) for writes and reads by peers. */
     int (*expose)(const void *base, size_t bytes, struct shi_net_memory *out);
     void (*withdraw)(const struct shi_net_memory *m);
-    /* Lane i, opened at first use; where no more can be opened, one of those that are. Messages always arrive on lane 0. */
+    /* Lane i, opened at first use; one of the open ones where no more can be opened. All messages arrive on lane 0. */
     struct shi_net_lane *(*lane)(int i);
     int (*send_short)(struct shi_net_lane *l, int pe, const void *msg, size_t bytes);
     int (*send)(struct shi_net_lane *l, int pe, const void *msg, size_t bytes, struct shi_net_req *req);
@@ -91,14 +92,14 @@ struct shi_net_ops {
     int (*read)(struct shi_net_lane *l, int pe, const struct shi_net_memory *from, uint64_t off, void *to, size_t bytes,
                 struct shi_net_req *req);
     int (*flush)(struct shi_net_lane *l, int pe, struct shi_net_req *req);
-    /* What has completed or come, on all lanes; how many. */
+    /* Handle what has completed or arrived, on all lanes. How many. */
     int (*poll)(void);
-    /* Sleep until something may have, at most timeout_ms. 1, or 0 at once where the provider cannot or another
-     * thread does. */
+    /* Sleep until something may have completed or arrived, at most timeout_ms. 1, or 0 at once where the provider cannot
+     * or another thread does. */
     int (*rest)(int timeout_ms);
-    /* A first message went to or came from somebody: connections that this opened are kept from exec'd children. */
+    /* The first message of a PE has arrived: connections opened for it are marked close-on-exec. */
     void (*met)(void);
-    /* Close the endpoints, which have files of their own with some providers. The last call; nobody polls any more. */
+    /* Close the endpoints; with some providers they have files. The last call, when no thread polls any more. */
     void (*down)(void);
 };
 

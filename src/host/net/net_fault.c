@@ -1,7 +1,7 @@
 /*
- * net_fault.c - stands between net_ofi.c and libfabric by replacing entries of the domain's, endpoint's and queue's tables.
+ * net_fault.c - interposes between net_ofi.c and libfabric: replaces entries of the domain's, endpoint's and queue's tables.
  *
- *   delay=N      a completion shows N looks at the queue after it came
+ *   delay=N      a completion is delivered N reads of the queue after it came
  *   reorder=SEED completions that are ready come in a random order
  *   again=N      every Nth call that starts a transfer is refused for want of room
  *   rma=N        the Nth write or read cannot be started
@@ -10,10 +10,10 @@
  *   rest=N       the wait for completions fails from the Nth time on
  *   lanes=N      N endpoints can be opened
  *   window=N     N operations in flight, so that the queue is always nearly full
- *   unordered=N  the provider promises no order, and indeed starts each write N looks late; with reorder 1 to N looks, so
- *                that writes overtake each other
+ *   unordered=N  the provider promises no order, and starts each write N reads of the queue late; with reorder 1 to N reads,
+ *                so that writes overtake each other
  *
- * Only the holder of the lane's lock comes here, as for the endpoint itself.
+ * The caller holds the lane's lock, as for the endpoint itself.
  */
 #include "host/net/net_fault.h"
 
@@ -59,7 +59,7 @@ struct shim {
     int n_held, n_write;
     struct fi_cq_msg_entry failing;
     int has_failing;
-    long looks;
+    long reads;
 };
 
 static struct shim *shims[SHI_NET_LANES];
@@ -68,9 +68,9 @@ static int n_shims;
 static long posts, transfers, completions, receives, waits, endpoints;
 static uint64_t random_state;
 
-/* ---- what is asked for ---------------------------------------------------------------------------------------------- */
+/* ---- options ------------------------------------------------------------------------------------------------------ */
 
-static long *place_of(const char *name, size_t length)
+static long *option_of(const char *name, size_t length)
 {
     static const struct {
         const char *name;
@@ -89,7 +89,7 @@ int shi_net_fault_set(const char *text, char *why, size_t bytes)
     memset(&fault, 0, sizeof fault);
     for (const char *p = text; *p;) {
         size_t length = strcspn(p, "=,");
-        long *at = place_of(p, length);
+        long *at = option_of(p, length);
         char *end = (char *)p;
         long value = at && p[length] == '=' ? strtol(p + length + 1, &end, 10) : -1;
         if (value < 0 || end == p + length + 1 || (*end && *end != ',')) {
@@ -114,7 +114,7 @@ void shi_net_fault_limits(struct shi_net_limits *limits)
         limits->ordered = 0;
 }
 
-/* ---- in between ------------------------------------------------------------------------------------------------------ */
+/* ---- interposed calls --------------------------------------------------------------------------------------------- */
 
 static struct shim *shim_of(const struct fid_ep *ep, const struct fid_cq *cq)
 {
@@ -168,7 +168,7 @@ static ssize_t writemsg(struct fid_ep *ep, const struct fi_msg_rma *msg, uint64_
         return s->real_rma->writemsg(ep, msg, flags);
     struct held_write *w = &s->write[s->n_write++];
     long late = fault.reorder ? 1 + below((int)fault.unordered) : fault.unordered;
-    *w = (struct held_write){*msg, *msg->msg_iov, *msg->rma_iov, flags, s->looks + late};
+    *w = (struct held_write){*msg, *msg->msg_iov, *msg->rma_iov, flags, s->reads + late};
     return 0;
 }
 
@@ -178,7 +178,7 @@ static void start_writes(struct shim *s)
         struct held_write *w = &s->write[i];
         w->msg.msg_iov = &w->local;
         w->msg.rma_iov = &w->remote;
-        if (w->due > s->looks || s->real_rma->writemsg(s->ep, &w->msg, w->flags))
+        if (w->due > s->reads || s->real_rma->writemsg(s->ep, &w->msg, w->flags))
             i++;
         else
             memmove(w, w + 1, (size_t)(--s->n_write - i) * sizeof *w);
@@ -190,7 +190,7 @@ static int due(const struct shim *s)
 {
     int ready[HELD], n = 0;
     for (int i = 0; i < s->n_held; i++)
-        if (s->held[i].due <= s->looks)
+        if (s->held[i].due <= s->reads)
             ready[n++] = i;
     return n == 0 ? -1 : fault.reorder ? ready[below(n)] : ready[0];
 }
@@ -202,7 +202,7 @@ static ssize_t cq_read(struct fid_cq *cq, void *buf, size_t count)
     size_t n = 0;
     if (count == 0) /* the provider itself, in fi_cq_sread, without the lane's lock */
         return s->real_cq->read(cq, buf, 0);
-    s->looks++;
+    s->reads++;
     start_writes(s);
     if (s->has_failing)
         return -FI_EAVAIL;
@@ -210,7 +210,7 @@ static ssize_t cq_read(struct fid_cq *cq, void *buf, size_t count)
     if (rc < 0 && rc != -FI_EAGAIN)
         return rc;
     for (ssize_t i = 0; i < rc; i++)
-        s->held[s->n_held++] = (struct held_entry){out[i], s->looks + fault.delay};
+        s->held[s->n_held++] = (struct held_entry){out[i], s->reads + fault.delay};
     for (int i; n < count && !s->has_failing && (i = due(s)) >= 0;) {
         struct fi_cq_msg_entry e = s->held[i].entry;
         memmove(&s->held[i], &s->held[i + 1], (size_t)(--s->n_held - i) * sizeof s->held[i]);

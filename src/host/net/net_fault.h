@@ -1,4 +1,4 @@
-/* net_fault.h - for tests: a libfabric endpoint that misbehaves as providers do, though seldom. SHMEM_NET_FAULT. */
+/* net_fault.h - fault injection for tests (SHMEM_NET_FAULT): a libfabric endpoint that fails, delays and reorders. */
 #ifndef SHI_NET_FAULT_H
 #define SHI_NET_FAULT_H
 
@@ -11,7 +11,7 @@
 /* The faults in `text`, "" for none. 0, or -EINVAL and in why[bytes] one line. */
 int shi_net_fault_set(const char *text, char *why, size_t bytes);
 
-/* Put them between us and this domain, and between us and this endpoint with its queue; nothing happens without faults. */
+/* Interpose on the calls of this domain, and of this endpoint with its queue. Does nothing without faults. */
 void shi_net_fault_domain(struct fid_domain *domain);
 void shi_net_fault_on(struct fid_ep *ep, struct fid_cq *cq);
 

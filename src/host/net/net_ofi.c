@@ -1,14 +1,15 @@
 /*
  * net_ofi.c - the transport over libfabric: endpoints, completion in order, registered memory.
  *
- *   what                 owner                                       order
- *   lane, its lines      holder of the lane's lock                   the lock
+ *   what                 owner                                        order
+ *   lane, its queues     holder of the lane's lock                    the lock
  *   posted request       its lane, from -EINPROGRESS to the callback  the lock, then the callback's thread
- *   receive buffer       libfabric while posted, else the poller     receiving
- *   n_lanes              shi_net_ofi.lane under `opening`            R1 -> A1 a lane is whole before it is counted
+ *   receive buffer       libfabric while posted, else the poller      receiving
+ *   n_lanes              shi_net_ofi.lane under `opening`             R1 -> A1 a lane is whole before it is counted
+ *   can_rest             set with lane 0; cleared by rest             relaxed: a failing rest more or less
  *
- * A line is what one lane has posted to one PE and not yet given back. The provider may end the requests of a line in any
- * order; they are called back from its head. Lock order: receiving, then opening, then a lane's lock.
+ * A posted_queue holds what one lane has posted to one PE and not yet called back. The provider may end these requests in
+ * any order; callbacks come from the queue's head. Lock order: receiving, then opening, then a lane's lock.
  */
 #include "host/net/net.h"
 
@@ -28,7 +29,7 @@
 
 enum { RECVS = 64, POOL = 64, EVENTS = 16, PEER_CAP = 64, LANE_CAP = 1024 };
 
-struct line {
+struct posted_queue {
     struct shi_net_req *head, *tail;
     int n;
 };
@@ -37,7 +38,7 @@ struct lane {
     struct shi_net_lane pub;
     struct fid_ep *ep;
     struct fid_cq *cq;
-    struct line *line;        /* [n_pes] */
+    struct posted_queue *posted; /* [n_pes] */
     struct shi_net_req *pool; /* for operations without a request */
     int in_flight;
 };
@@ -81,8 +82,8 @@ static int cannot(const char *what, ssize_t rc)
 
 /* ---- lanes ------------------------------------------------------------------------------------------------------ */
 
-/* Does the queue's wait sleep and heed its timeout? That of libfabric 1.17's shm spins until something comes. What kind
- * it is is asked, not wished for: tcp's goes wrong with FI_WAIT_FD, for which it starts a thread of its own. */
+/* Does the completion queue's wait sleep, and end at its timeout? That of libfabric 1.17's shm spins until something comes.
+ * Query the wait object's type; do not request one: with FI_WAIT_FD tcp starts a thread of its own and goes wrong. */
 static int sleeps(struct fid_cq *cq)
 {
     enum fi_wait_obj kind;
@@ -96,7 +97,7 @@ static void close_lane(struct lane *l)
         fi_close(&l->ep->fid);
     if (l->cq)
         fi_close(&l->cq->fid);
-    free(l->line);
+    free(l->posted);
     *l = (struct lane){0};
 }
 
@@ -105,13 +106,14 @@ static int open_lane(int i)
 {
     struct lane *l = &lanes[i];
     size_t depth = LANE_CAP + (i == 0 ? RECVS : 0);
-    struct fi_cq_attr want = {.format = FI_CQ_FORMAT_MSG, .size = depth, .wait_obj = i ? FI_WAIT_NONE : FI_WAIT_UNSPEC};
-    *l = (struct lane){.pub = {PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP, i}, .line = calloc((size_t)n_pes, sizeof *l->line)};
+    struct fi_cq_attr attr = {.format = FI_CQ_FORMAT_MSG, .size = depth, .wait_obj = i ? FI_WAIT_NONE : FI_WAIT_UNSPEC};
+    *l = (struct lane){.pub = {PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP, i},
+                       .posted = calloc((size_t)n_pes, sizeof *l->posted)};
     for (int k = 0; k < POOL; k++) {
         pool[i][k] = (struct shi_net_req){.next = l->pool, .pooled = 1};
         l->pool = &pool[i][k];
     }
-    int rc = l->line ? fi_cq_open(domain, &want, &l->cq, NULL) : -FI_ENOMEM;
+    int rc = l->posted ? fi_cq_open(domain, &attr, &l->cq, NULL) : -FI_ENOMEM;
     if (!rc)
         rc = fi_endpoint(domain, info, &l->ep, NULL);
     if (!rc)
@@ -177,11 +179,11 @@ static int open_domain(void)
     return rc ? cannot("open the domain", rc) : 0;
 }
 
-static void tell(void *arg, const char *provider, const char *name, const char *why_not)
+static void log_provider(void *arg, const char *provider, const char *name, const char *why_not)
 {
     (void)arg;
     if (!why_not)
-        shi_log_debug("network by libfabric's provider %s on %s; oshinfo tells of the others", provider, name);
+        shi_log_debug("libfabric provider %s on %s; oshinfo lists the others", provider, name);
 }
 
 static void set_limits(void)
@@ -201,7 +203,7 @@ static int up(const struct shi_boot *boot, const struct shi_config *config, shi_
     char why[512];
     int err = shi_ofi_open(why, sizeof why);
     if (!err)
-        err = shi_ofi_pick(&wish, tell, NULL, &info, why, sizeof why);
+        err = shi_ofi_pick(&wish, log_provider, NULL, &info, why, sizeof why);
     if (!err)
         err = shi_net_fault_set(config->net_fault.text, why, sizeof why);
     if (err) {
@@ -240,7 +242,7 @@ static int address(struct shi_net_address *out)
     size_t bytes = sizeof out->data;
     int rc = fi_getname(&lanes[0].ep->fid, out->data, &bytes);
     if (rc)
-        return cannot("tell the address of the endpoint", rc);
+        return cannot("get the address of the endpoint", rc);
     out->bytes = (uint32_t)bytes;
     if (info->addr_format == FI_SOCKADDR_IN || info->addr_format == FI_SOCKADDR_IN6)
         shi_ofi_fds_own(out->data, bytes);
@@ -250,7 +252,7 @@ static int address(struct shi_net_address *out)
 static int connect_to(int pe, const struct shi_net_address *a)
 {
     int rc = fi_av_insert(av, a->data, 1, &address_of[pe], 0, NULL);
-    return rc == 1 ? 0 : cannot("take the address of a PE", rc < 0 ? rc : -FI_EINVAL);
+    return rc == 1 ? 0 : cannot("insert the address of a PE", rc < 0 ? rc : -FI_EINVAL);
 }
 
 /* ---- registered memory -------------------------------------------------------------------------------------------- */
@@ -282,7 +284,7 @@ static void withdraw(const struct shi_net_memory *m)
 
 static void append(struct lane *l, int pe, struct shi_net_req *r)
 {
-    struct line *q = &l->line[pe];
+    struct posted_queue *q = &l->posted[pe];
     r->next = NULL;
     r->pe = pe;
     r->err = 0;
@@ -292,10 +294,10 @@ static void append(struct lane *l, int pe, struct shi_net_req *r)
     l->in_flight++;
 }
 
-/* A request to post with: the caller's, or one of the lane's. NULL: no room. */
-static struct shi_net_req *room(struct lane *l, int pe, struct shi_net_req *req)
+/* A request to post with: the caller's, or one of the lane's pool. NULL: no room. */
+static struct shi_net_req *get_request(struct lane *l, int pe, struct shi_net_req *req)
 {
-    if (l->in_flight >= limits.lane_cap || l->line[pe].n >= limits.peer_cap)
+    if (l->in_flight >= limits.lane_cap || l->posted[pe].n >= limits.peer_cap)
         return NULL;
     if (!req && (req = l->pool))
         l->pool = req->next;
@@ -327,7 +329,7 @@ static int post_short(struct shi_net_lane *pub, int pe, const void *msg, size_t 
 static int post_send(struct shi_net_lane *pub, int pe, const void *msg, size_t bytes, struct shi_net_req *req)
 {
     struct lane *l = (struct lane *)pub;
-    struct shi_net_req *r = room(l, pe, req);
+    struct shi_net_req *r = get_request(l, pe, req);
     return r ? posted(l, pe, r, fi_send(l->ep, msg, bytes, NULL, address_of[pe], r->provider)) : -EAGAIN;
 }
 
@@ -335,7 +337,7 @@ static int post_write(struct shi_net_lane *pub, int pe, const struct shi_net_mem
                  size_t bytes, struct shi_net_req *req)
 {
     struct lane *l = (struct lane *)pub;
-    struct shi_net_req *r = room(l, pe, req);
+    struct shi_net_req *r = get_request(l, pe, req);
     if (!r)
         return -EAGAIN;
     struct iovec local = {(void *)from, bytes};
@@ -350,7 +352,7 @@ static int post_read(struct shi_net_lane *pub, int pe, const struct shi_net_memo
                 size_t bytes, struct shi_net_req *req)
 {
     struct lane *l = (struct lane *)pub;
-    struct shi_net_req *r = room(l, pe, req);
+    struct shi_net_req *r = get_request(l, pe, req);
     return r ? posted(l, pe, r, fi_read(l->ep, to, bytes, NULL, address_of[pe], from->base + off, from->key, r->provider))
              : -EAGAIN;
 }
@@ -358,7 +360,7 @@ static int post_read(struct shi_net_lane *pub, int pe, const struct shi_net_memo
 static int post_flush(struct shi_net_lane *pub, int pe, struct shi_net_req *req)
 {
     struct lane *l = (struct lane *)pub;
-    if (!l->line[pe].head)
+    if (!l->posted[pe].head)
         return 0;
     append(l, pe, req);
     req->ended = 1;
@@ -367,7 +369,7 @@ static int post_flush(struct shi_net_lane *pub, int pe, struct shi_net_req *req)
 
 /* ---- completion --------------------------------------------------------------------------------------------------- */
 
-/* What one look at a lane found, to be handled without its lock. */
+/* What one read of a lane's completion queue found, to be handled without its lock. */
 struct found {
     struct shi_net_req *first, *last;
     struct {
@@ -386,10 +388,10 @@ static void add_failure(struct found *f, int pe, int err)
     }
 }
 
-/* The request behind a context of ours has ended: what now stands ended at the head of its line is found. */
+/* A request has ended: collect what has ended at the head of its queue. */
 static void end(struct lane *l, struct shi_net_req *r, int err, struct found *f)
 {
-    struct line *q = &l->line[r->pe];
+    struct posted_queue *q = &l->posted[r->pe];
     r->ended = 1;
     r->err = err;
     while ((r = q->head) && r->ended) {
@@ -422,7 +424,7 @@ static void post_later(struct recv *r)
     idle_recvs = r;
 }
 
-static void end_badly(struct lane *l, struct found *f)
+static void read_error(struct lane *l, struct found *f)
 {
     struct fi_cq_err_entry e = {0};
     if (fi_cq_readerr(l->cq, &e, 0) < 1)
@@ -438,12 +440,12 @@ static void end_badly(struct lane *l, struct found *f)
         post_later(e.op_context);
 }
 
-static void look(struct lane *l, struct found *f)
+static void read_queue(struct lane *l, struct found *f)
 {
     struct fi_cq_msg_entry e[EVENTS];
     ssize_t n = fi_cq_read(l->cq, e, EVENTS);
     if (n == -FI_EAVAIL)
-        end_badly(l, f);
+        read_error(l, f);
     else if (n < 0 && n != -FI_EAGAIN)
         add_failure(f, -1, (int)n);
     for (ssize_t i = 0; i < n; i++) {
@@ -457,8 +459,8 @@ static void look(struct lane *l, struct found *f)
     }
 }
 
-/* Receives go back at once; one that finds no room is tried at the next look. */
-static void post_again(void)
+/* Post receives again at once; one that finds no room is tried again by the next poll. */
+static void repost_recvs(void)
 {
     int rc = 0;
     pthread_mutex_lock(&lanes[0].pub.lock);
@@ -473,7 +475,7 @@ static int poll_lane(struct lane *l)
 {
     struct found f = {0};
     pthread_mutex_lock(&l->pub.lock);
-    look(l, &f);
+    read_queue(l, &f);
     pthread_mutex_unlock(&l->pub.lock);
     while (f.first) {
         struct shi_net_req *r = f.first;
@@ -488,7 +490,7 @@ static int poll_lane(struct lane *l)
         post_later(r);
     }
     if (idle_recvs)
-        post_again();
+        repost_recvs();
     return f.n;
 }
 
@@ -504,8 +506,8 @@ static int poll_lanes(void)
     return handled;
 }
 
-/* Asks for no entry, so that none is taken from whoever polls. One thread at a time: those of tcp would share the places
- * where poll(2) tells each what it saw. */
+/* Reads no entry, so that the poller gets them all. One thread at a time: tcp gives all waiting threads one array of
+ * poll(2) results. */
 static int rest(int timeout_ms)
 {
     static int resting;
@@ -517,7 +519,8 @@ static int rest(int timeout_ms)
     if (rc >= 0 || rc == -FI_EAGAIN || rc == -FI_EAVAIL || rc == -FI_EINTR)
         return 1;
     if (__atomic_exchange_n(&can_rest, 0, __ATOMIC_RELAXED))
-        shi_log_debug("libfabric's wait for messages fails: %s; the progress thread sleeps and polls instead", shi_ofi.error((int)-rc));
+        shi_log_debug("libfabric's wait for messages fails: %s; the progress thread sleeps and polls instead",
+                      shi_ofi.error((int)-rc));
     return 0;
 }
 
@@ -534,7 +537,7 @@ static void down(void)
 }
 
 const struct shi_net_ops shi_net_ofi = {
-    .name = "ofi", .provider = provider, .error = error, .up = up, .address = address, .connect = connect_to, .expose = expose,
-    .withdraw = withdraw, .lane = lane, .send_short = post_short, .send = post_send, .write = post_write, .read = post_read,
-    .flush = post_flush, .poll = poll_lanes, .rest = rest, .met = met, .down = down,
+    .name = "ofi", .provider = provider, .error = error, .up = up, .address = address, .connect = connect_to,
+    .expose = expose, .withdraw = withdraw, .lane = lane, .send_short = post_short, .send = post_send,
+    .write = post_write, .read = post_read, .flush = post_flush, .poll = poll_lanes, .rest = rest, .met = met, .down = down,
 };

@@ -1,11 +1,11 @@
 /*
- * net_shm.c - set up the shared memory of a node; after that it is loads and stores, and nothing here runs.
+ * net_shm.c - set up the shared memory of a node; the data path is loads and stores, and calls nothing here.
  *
  *   word (control block)  written by                read by    order
  *   reserved_off          every PE, fetch-add       every PE   relaxed: hands out file ranges
  *   arrived               every PE, fetch-add       every PE   R1 -> A1
  *   region[i]             local PE i, before R1     every PE   plain, after A1
- *   abort                 first PE to abort, CAS    every PE   relaxed: the value is all there is to know
+ *   abort                 first PE to abort, CAS    every PE   relaxed: no other data depends on it
  *
  * R1 -> A1  a PE's region record, heap mapping and static data are in the file before any peer looks at them.
  */
@@ -38,7 +38,7 @@ struct control {
     _Alignas(SHI_LINE_BYTES) struct shi_shm_region region[];
 };
 
-/* What the first PE of a node tells the others. */
+/* What the first PE of a node publishes. */
 struct rendezvous {
     int pid, fd;
 };
@@ -74,7 +74,7 @@ static int create_node_file(const struct shi_boot *boot)
     return fd;
 }
 
-/* The first local PE makes the file, the others open it once all have come. The descriptor, or -errno. */
+/* The first local PE makes the file, the others open it after a fence. The descriptor, or -errno. */
 static int open_node_file(const struct shi_boot *boot)
 {
     char key[] = "fulmar.node";
@@ -87,7 +87,7 @@ static int open_node_file(const struct shi_boot *boot)
         err = boot->ops->publish(key, &r, sizeof r);
     }
     if (!err)
-        err = boot->ops->fence(); /* servers may answer "not found" for what is not published yet */
+        err = boot->ops->fence(); /* servers may answer "not found" before the key is published */
     if (!err && !first)
         err = boot->ops->lookup(boot->local_pe[0], key, &r, sizeof r);
     if (err)
@@ -95,8 +95,8 @@ static int open_node_file(const struct shi_boot *boot)
     return first ? r.fd : shi_peer_fd_open(r.pid, r.fd);
 }
 
-/* Map this PE's heap, at the same address on every PE where that is free: programs that pass symmetric pointers
- * around then work, though the specification does not promise it. */
+/* Map this PE's heap, at the same address on every PE where that is free: programs that send symmetric pointers to other
+ * PEs then work, though the specification does not promise it. */
 static int map_heap(int fd, const struct shi_shm_want *want, uint64_t off, uintptr_t *lo)
 {
     static const uintptr_t candidates[] = {0x200000000000, 0x300000000000, 0x100000000000, 0x7e0000000000};
@@ -119,14 +119,14 @@ static int map_heap(int fd, const struct shi_shm_want *want, uint64_t off, uintp
     if (p == MAP_FAILED)
         return failed("mmap of the symmetric heap (SHMEM_SYMMETRIC_SIZE, ulimit -v)");
     if (want->huge_pages)
-        madvise(p, bytes, MADV_HUGEPAGE); /* a request: kernels without it go on with small pages */
+        madvise(p, bytes, MADV_HUGEPAGE); /* a hint: kernels without huge pages use small ones */
     if (want->prefault && madvise(p, bytes, MADV_POPULATE_WRITE) && errno != EINVAL)
         return failed("SHMEM_PREFAULT=1: touching the whole symmetric heap");
     *lo = (uintptr_t)p;
     return 0;
 }
 
-/* Sleep until everybody of the node came here for the phase-th time; PEs that still start need the cores. */
+/* Sleep until all PEs of the node have called this for the phase-th time; PEs that still start need the cores. */
 static void node_barrier(struct control *c, int n, uint32_t phase)
 {
     uint32_t all = n * phase, seen = __atomic_add_fetch(&c->arrived, 1, __ATOMIC_ACQ_REL); /* R1, A1 */
@@ -201,19 +201,19 @@ int shi_shm_up(const struct shi_boot *boot, const struct shi_shm_want *want, str
     if (c == MAP_FAILED)
         return failed("mmap of the node's control block");
     if (c->magic != CONTROL_MAGIC) {
-        shi_log_error("the node's shared memory is not Fulmar's: another library version in the same job?");
+        shi_log_error("the node's shared memory has an unknown format: another library version in the same job?");
         return -EPROTO;
     }
     int err = bring_region(c, boot, want, s.fd, &s.heap_lo);
     if (err)
-        return err; /* the caller ends the job, which releases everything */
+        return err; /* the caller ends the job, which frees everything */
     node_barrier(c, s.n, 1);
     s.bytes = __atomic_load_n(&c->reserved_off, __ATOMIC_RELAXED);
     munmap(c, head);
     s.base = mmap(NULL, s.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, s.fd, 0);
     if (s.base == MAP_FAILED)
         return failed("mmap of the node's shared memory (ulimit -v)");
-    madvise(s.base, s.bytes, MADV_DONTDUMP); /* a core file needs this PE's heap, not everybody's */
+    madvise(s.base, s.bytes, MADV_DONTDUMP); /* a core file needs this PE's heap, not all heaps */
     s.region = ((struct control *)s.base)->region;
     s.crowded = is_crowded(s.region, s.n);
     *out = s;

@@ -1,8 +1,8 @@
 /*
- * net_shm.h - the memory that the PEs of one node share: every heap, every PE's static data, the words they meet at.
+ * net_shm.h - the memory that the PEs of one node share: all heaps and static data, the words of barriers and messages.
  *
- * One memfd a node holds it all: a control block, then a region for each PE (sync area, messages, heap, static data). A PE
- * maps the whole file once, so a peer's memory is an offset away, and nothing outlives the last process.
+ * A node has one memfd: a control block, then a region for each PE (sync area, messages, heap, static data). A PE maps the
+ * whole file once, so a peer's memory is an offset away, and nothing outlives the last process.
  */
 #ifndef SHI_NET_SHM_H
 #define SHI_NET_SHM_H
@@ -21,7 +21,7 @@ struct shi_shm_region {
     uint64_t exe_id;    /* equal where static data has the same layout */
     uint64_t cpus[SHI_CPU_WORDS]; /* affinity mask */
     int pe, pid;
-    uint64_t held;      /* one proxy's while it changes a word of this PE's device heap, see proxy/staged.c */
+    uint64_t held;      /* a proxy holds it while it changes a word of this PE's device heap, see proxy/staged.c */
 };
 
 struct shi_shm {
@@ -34,7 +34,7 @@ struct shi_shm {
     int crowded;                  /* more PEs than the cores they may run on together */
 };
 
-/* What a PE asks for. remap puts the static data [data_lo, + data_bytes) onto the file: 0 or -errno. */
+/* Parameters of a PE. remap puts the static data [data_lo, + data_bytes) onto the file: 0 or -errno. */
 struct shi_shm_want {
     size_t sync_bytes, am_bytes, heap_bytes, data_bytes;
     uint64_t exe_id;
@@ -42,20 +42,20 @@ struct shi_shm_want {
     int (*remap)(int fd, uint64_t off);
 };
 
-/* Collective over the node. 0 and *out, or -errno after one logged line. The memory stays to the process's
- * end: the program goes on using its static data, and a later shmem_init its heap. */
+/* Collective over the node. 0 and *out, or -errno after one logged line. The memory stays mapped until the process ends,
+ * as the program uses its static data after shmem_finalize, and a later shmem_init the heap. */
 int shi_shm_up(const struct shi_boot *boot, const struct shi_shm_want *want, struct shi_shm *out);
 
-/* Let the calling thread run on every core that some PE of the node may run on, where the system lets us. */
+/* Let the calling thread run on every core that any PE of the node may run on, where the system allows that. */
 void shi_shm_spread(const struct shi_shm *s);
 
-/* Give the pages of this PE's heap back to the system; it reads as zeros afterwards. */
+/* Return the pages of this PE's heap to the system; the heap then reads as zeros. */
 void shi_shm_drop_heap(const struct shi_shm *s, size_t heap_bytes);
 
-/* That word of the node's i-th PE. */
+/* struct shi_shm_region.held of the node's i-th PE. */
 uint64_t *shi_shm_held(const struct shi_shm *s, int i);
 
-/* The job's end, told through memory: wait loops of the node look here. 0, or the exit status plus 1. */
+/* Node-wide abort flag, polled by wait loops: 0, or the exit status plus 1. */
 int shi_shm_aborted(const struct shi_shm *s);
 void shi_shm_abort(const struct shi_shm *s, int status);
 

@@ -1,11 +1,11 @@
-/* ofi.h - libfabric for net_ofi.c: the library, opened at first use, and which of its providers to take. */
+/* ofi.h - libfabric for net_ofi.c: the library, opened at first use, and the choice of a provider. */
 #ifndef SHI_OFI_H
 #define SHI_OFI_H
 
 #include <rdma/fabric.h>
 
-/* The calls of libfabric that are no inline functions. Opening the library costs milliseconds, so programs of one node
- * never do. 0 or -ENOENT, and in why[bytes] what is missing. */
+/* libfabric's functions that are not inline. Opening the library costs milliseconds, so programs on one node do not. 0, or
+ * -ENOENT and in why[bytes] what is missing. */
 struct shi_ofi_library {
     int (*getinfo)(uint32_t version, const char *node, const char *service, uint64_t flags, const struct fi_info *hints,
                    struct fi_info **info);
@@ -17,16 +17,16 @@ struct shi_ofi_library {
 extern struct shi_ofi_library shi_ofi;
 int shi_ofi_open(char *why, size_t bytes);
 
-/* What is wanted of a provider. */
+/* Restrictions on the provider. */
 struct shi_ofi_wish {
     const char *provider, *domain; /* "": any */
     int one_node;                  /* every PE is on this node: loopback will do, and is fastest */
 };
 
-/* Told of every candidate, best first: its names and why it was not taken, NULL for the one that was. */
+/* Called for every candidate, best first, with its names and the reason why it was not chosen; NULL: it was. */
 typedef void shi_ofi_tell(void *arg, const char *provider, const char *domain, const char *why_not);
 
-/* The provider to use. 0 and *out (freeinfo), or -errno and in why[bytes] one line that says what was looked for. */
+/* Choose the provider. 0 and *out (freeinfo), or -errno and in why[bytes] one line that names the requirements. */
 int shi_ofi_pick(const struct shi_ofi_wish *wish, shi_ofi_tell *tell, void *arg, struct fi_info **out, char *why,
                  size_t bytes);
 

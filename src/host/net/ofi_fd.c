@@ -1,4 +1,4 @@
-/* ofi_fd.c - mark libfabric's descriptors: those opened in a span of time, and connections by their addresses. */
+/* ofi_fd.c - mark libfabric's descriptors close-on-exec: those opened in a span of time, and connections by address. */
 #include "host/net/ofi_fd.h"
 
 #include <dirent.h>
@@ -66,8 +66,8 @@ static int same_host(const struct sockaddr_storage *a, const struct sockaddr_sto
     return a->ss_family == AF_INET6 && memcmp(&x->sin6_addr, &y->sin6_addr, sizeof x->sin6_addr) == 0;
 }
 
-/* A stream from the endpoint's own address. A connection of the program's own on the same interface is marked as well;
- * programs that pass sockets to exec'd children without saying so by dup2 are the rarer kind. */
+/* Mark a connection from the endpoint's own address. This also marks the program's own connections on that interface; few
+ * programs pass sockets to exec'd children without dup2, which clears the mark. */
 static void mark_connection(int fd, void *arg)
 {
     struct sockaddr_storage local;

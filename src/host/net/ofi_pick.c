@@ -1,7 +1,7 @@
 /*
- * ofi_pick.c - which libfabric provider and interface: the fastest kind that has reliable datagrams, messages in order
- * and remote memory access. Atomics are not asked for: some providers claim them without having any, and asking makes
- * others drop their ordering.
+ * ofi_pick.c - choose a libfabric provider and interface: the fastest kind that has reliable datagrams, messages in order
+ * and remote memory access. FI_ATOMIC is not requested: some providers claim it without having it, others then offer less
+ * message order.
  */
 #include "host/net/ofi.h"
 
@@ -19,7 +19,7 @@ int shi_ofi_open(char *why, size_t bytes)
 {
     if (shi_ofi.error)
         return 0;
-    setenv("IPATH_NO_BACKTRACE", "1", 0); /* libraries of old networks, which libfabric brings along, else handle signals */
+    setenv("IPATH_NO_BACKTRACE", "1", 0); /* else libraries of old networks, which libfabric loads, handle signals */
     setenv("HFI_NO_BACKTRACE", "1", 0);
     void *lib = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!lib) {
@@ -30,7 +30,7 @@ int shi_ofi_open(char *why, size_t bytes)
                                 .dupinfo = dlsym(lib, "fi_dupinfo"), .fabric = dlsym(lib, "fi_fabric"),
                                 .error = dlsym(lib, "fi_strerror")};
     if (!l.getinfo || !l.freeinfo || !l.dupinfo || !l.fabric || !l.error) {
-        snprintf(why, bytes, "libfabric.so.1 lacks calls of version 1.5");
+        snprintf(why, bytes, "libfabric.so.1 lacks functions of version 1.5");
         dlclose(lib);
         return -ENOENT;
     }
@@ -38,7 +38,7 @@ int shi_ofi_open(char *why, size_t bytes)
     return 0;
 }
 
-/* Best first. Those for machines with special networks come before those for TCP; shm reaches this node only. */
+/* Best first: special networks before TCP; shm reaches this node only. */
 static const char *const ranks[] = {"cxi", "efa", "psm3", "psm2", "opx", "verbs;ofi_rxm", "verbs", "net", "tcp",
                                     "tcp;ofi_rxm", "shm", "sockets", "sockets;ofi_rxd", "udp;ofi_rxd"};
 enum { N_RANKS = sizeof ranks / sizeof *ranks };
@@ -73,7 +73,7 @@ static const char *unfit(const struct fi_info *f, const struct shi_ofi_wish *w)
     if (w->domain[0] && strcmp(w->domain, f->domain_attr->name) != 0)
         return "SHMEM_OFI_DOMAIN names another";
     if (!asked && rank_of(f) == N_RANKS)
-        return "not a kind that is taken without being asked for";
+        return "chosen only if SHMEM_OFI_PROVIDER names it";
     if (!w->one_node && is_loopback(f) && !w->domain[0])
         return "loopback reaches this node only";
     if (!w->one_node && strcmp(f->fabric_attr->prov_name, "shm") == 0)
@@ -84,8 +84,8 @@ static const char *unfit(const struct fi_info *f, const struct shi_ofi_wish *w)
 /* Smaller is better. */
 static int cost(const struct fi_info *f, const struct shi_ofi_wish *w)
 {
-    int far_road = w->one_node ? !is_loopback(f) : 0;
-    return 4 * rank_of(f) + 2 * far_road + is_version_6(f);
+    int detour = w->one_node ? !is_loopback(f) : 0;
+    return 4 * rank_of(f) + 2 * detour + is_version_6(f);
 }
 
 static struct fi_info *hints(uint64_t order)
@@ -104,7 +104,7 @@ static struct fi_info *hints(uint64_t order)
     return h;
 }
 
-/* Providers that order messages behind writes; where there is none, those that order messages. */
+/* Providers that order messages behind writes; if there is none, those that order messages only. */
 static int candidates(struct fi_info **out)
 {
     static const uint64_t orders[] = {FI_ORDER_SAS | FI_ORDER_SAW | FI_ORDER_WAW, FI_ORDER_SAS};
@@ -132,7 +132,7 @@ int shi_ofi_pick(const struct shi_ofi_wish *wish, shi_ofi_tell *tell, void *arg,
     for (struct fi_info *f = all; tell && !rc && f; f = f->next)
         if (f != best) {
             const char *no = unfit(f, wish);
-            tell(arg, f->fabric_attr->prov_name, f->domain_attr->name, no ? no : "a better one is there");
+            tell(arg, f->fabric_attr->prov_name, f->domain_attr->name, no ? no : "a better one was found");
         }
     *out = best ? shi_ofi.dupinfo(best) : NULL;
     if (all)

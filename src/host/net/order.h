@@ -56,7 +56,7 @@ struct shi_acks {
     uint8_t now;        /* ACK_NOW was among what asked */
 };
 
-/* ---- sending -------------------------------------------------------------------------------------------------------- */
+/* ---- sending ------------------------------------------------------------------------------------------------------ */
 
 /* A record that quiet waits for enters the open message. */
 static inline void shi_order_record(struct shi_order *o, uint64_t fences)
@@ -114,7 +114,7 @@ static inline int shi_order_must_ask(const struct shi_order *o, uint64_t seq)
     return o->acked_seq < seq && o->ack_req_seq < seq;
 }
 
-/* ---- writes and reads ----------------------------------------------------------------------------------------------- */
+/* ---- writes and reads --------------------------------------------------------------------------------------------- */
 
 /* Have all writes and reads ended? */
 static inline int shi_order_rma_ended(const struct shi_order *o)
@@ -154,7 +154,7 @@ int shi_order_write_may_go(const struct shi_order *o, uint64_t fences, int order
 /* Is all that was sent known to be complete at the target? */
 int shi_order_is_complete(const struct shi_order *o);
 
-/* ---- acknowledging ---------------------------------------------------------------------------------------------------- */
+/* ---- acknowledging ------------------------------------------------------------------------------------------------ */
 
 /* Is seq the next message of the lane to be applied? */
 static inline int shi_acks_is_next(const struct shi_acks *a, int lane, uint64_t seq)
@@ -187,7 +187,7 @@ static inline int shi_acks_take(struct shi_acks *a, uint64_t *seq)
  * queued no longer once a message was sent for each; 0: later. */
 int shi_acks_due(struct shi_acks *a, uint64_t poll, uint32_t *lanes);
 
-/* ---- fairness --------------------------------------------------------------------------------------------------------- */
+/* ---- fairness ----------------------------------------------------------------------------------------------------- */
 
 /* Which of n streams that wait for room tries first, given how many tries have failed: a count that may wrap. */
 static inline int shi_order_first(unsigned failed, int n)

@@ -8,7 +8,7 @@
 _Static_assert((int)SHI_REMOTE_BOUNCE_BYTES <= (int)SHI_STREAM_PUT_BYTES &&
                (int)SHI_REMOTE_BOUNCE_BYTES <= (int)SHI_STREAM_REPLY_BYTES, "a piece through a bounce buffer is a record");
 
-/* ---- callbacks ------------------------------------------------------------------------------------------------------ */
+/* ---- callbacks ---------------------------------------------------------------------------------------------------- */
 
 static void call_ready(void *wait)
 {
@@ -33,7 +33,7 @@ static void confirmed(struct shi_after *after)
     call_ready(after);
 }
 
-/* ---- pieces: 0 posted, -EINPROGRESS a callback will come, -EAGAIN no room ------------------------------------------ */
+/* ---- pieces: 0 posted, -EINPROGRESS a callback will come, -EAGAIN no room ----------------------------------------- */
 
 static struct shi_reply *reply_to(struct shi_remote_op *o, char *to, size_t block)
 {
@@ -100,7 +100,7 @@ static int post_piece(struct shi_remote_op *o)
     return err;
 }
 
-/* ---- steps ---------------------------------------------------------------------------------------------------------- */
+/* ---- steps -------------------------------------------------------------------------------------------------------- */
 
 static int move_data(struct shi_remote_op *o)
 {

@@ -1,8 +1,9 @@
 /*
- * stream_rx.c - the receiving side of the streams: records applied in order, acknowledgements, replies, silence.
+ * stream_rx.c - the receiving side of the streams: apply records in order, send acknowledgements and replies, check
+ * heartbeats.
  *
- * Runs inside the transport's poll, on one thread at a time, without a lane's lock. What it changes of a lane (acked,
- * callbacks, replies) it changes under that lock.
+ * Runs inside the transport's poll, on one thread at a time, without a lane's lock. It takes that lock to change the lane
+ * (acknowledgements, callbacks, replies).
  */
 #include "host/net/stream_rx.h"
 
@@ -24,18 +25,18 @@ struct stashed {
     uint64_t data[];
 };
 
-/* ---- memory of this PE ---------------------------------------------------------------------------------------------- */
+/* ---- memory of this PE -------------------------------------------------------------------------------------------- */
 
-static char *place(const struct head *h, int region, uint64_t off, size_t bytes)
+static char *local_address(const struct head *h, int region, uint64_t off, size_t bytes)
 {
     const struct shi_stream_region *r = &shi_stream_net.own[region < SHI_REGIONS ? region : 0];
     if (region >= SHI_REGIONS || off > r->bytes || bytes > r->bytes - off)
-        shi_die("network", "PE %u asks for memory that is not there: region %d, offset %#lx, %zu bytes", h->pe, region,
-                (unsigned long)off, bytes);
+        shi_die("network", "protocol error: PE %u accesses memory outside of region %d: offset %#lx, %zu bytes", h->pe,
+                region, (unsigned long)off, bytes);
     return r->base + off;
 }
 
-/* Words that somebody may wait for are stored whole, and release what was stored before. */
+/* Aligned words are stored atomically, and release earlier stores: a PE may wait for them. */
 static void store(int region, char *to, const void *from, size_t bytes)
 {
     uint64_t word;
@@ -62,7 +63,7 @@ static void load(int region, void *to, const char *from, size_t bytes)
         shi_die("network", "the device cannot load %zu bytes at %p", bytes, (const void *)from);
 }
 
-/* ---- replies ---------------------------------------------------------------------------------------------------------- */
+/* ---- replies ------------------------------------------------------------------------------------------------------ */
 
 /* A reply of `bytes` to fill in, on the first stream to pe; end with send_reply. */
 static void *begin_reply(const struct head *h, uint64_t cookie, size_t bytes)
@@ -80,7 +81,7 @@ static void send_reply(const struct head *h)
     shi_lane_unlock(l);
 }
 
-/* Whose reply it is, NULL: nobody's; the number is free again. */
+/* The request of a reply, whose cookie is free again; NULL: there is none. */
 static struct shi_reply *claim(struct shi_lane *l, uint64_t cookie, struct shi_reply *copy)
 {
     shi_lane_lock(l);
@@ -116,13 +117,13 @@ static void take_reply(const struct record *r, const void *payload)
         __atomic_fetch_sub(&l->fetching, 1, __ATOMIC_RELEASE); /* R2 */
 }
 
-/* ---- records ------------------------------------------------------------------------------------------------------------ */
+/* ---- records ------------------------------------------------------------------------------------------------------ */
 
 static void put_blocks(const struct head *h, const struct record *r, const struct shi_blocks *b)
 {
     const char *from = (const char *)(b + 1);
     size_t span = b->count ? (size_t)b->stride * (b->count - 1) + b->block : 0;
-    char *to = place(h, r->region, r->off, span);
+    char *to = local_address(h, r->region, r->off, span);
     for (uint32_t i = 0; i < b->count; i++, from += b->block)
         store(r->region, to + (ptrdiff_t)i * b->stride, from, b->block);
 }
@@ -131,7 +132,7 @@ static void get_blocks(const struct head *h, const struct record *r, const struc
 {
     const struct shi_blocks *b = &p->blocks;
     size_t span = b->count ? (size_t)b->stride * (b->count - 1) + b->block : 0;
-    const char *from = place(h, r->region, r->off, span);
+    const char *from = local_address(h, r->region, r->off, span);
     char *out = begin_reply(h, p->cookie, (size_t)b->block * b->count);
     for (uint32_t i = 0; i < b->count; i++, out += b->block)
         load(r->region, out, from + (ptrdiff_t)i * b->stride, b->block);
@@ -141,9 +142,9 @@ static void get_blocks(const struct head *h, const struct record *r, const struc
 static void amo(const struct head *h, const struct record *r, const struct amo_payload *p)
 {
     size_t width = r->width & 0x7f;
-    char *at = place(h, r->region, r->off, width);
+    char *at = local_address(h, r->region, r->off, width);
     if (shi_stream_net.own[r->region].copy)
-        shi_die("network", "PE %u asks for an atomic update of device memory that the host cannot load and store", h->pe);
+        shi_die("network", "PE %u requests an atomic update of device memory that the host cannot load and store", h->pe);
     uint64_t old = shi_amo_word(at, width, r->what, p->value, r->bytes > sizeof p->value ? p->cond : 0);
     if (r->width & 0x80) {
         memcpy(begin_reply(h, p->cookie, width), &old, width);
@@ -155,17 +156,17 @@ static void apply(const struct head *h, const struct record *r)
 {
     const void *p = r + 1;
     switch (r->op) {
-    case OP_PUT: store(r->region, place(h, r->region, r->off, r->bytes), p, r->bytes); break;
+    case OP_PUT: store(r->region, local_address(h, r->region, r->off, r->bytes), p, r->bytes); break;
     case OP_PUT_BLOCKS: put_blocks(h, r, p); break;
     case OP_AMO: amo(h, r, p); break;
     case OP_GET_BLOCKS: get_blocks(h, r, p); break;
     case OP_REPLY: take_reply(r, p); break;
     case OP_AM: shi_am_far_arrived((int)h->pe, r->what, p, r->bytes); break;
-    default: shi_die("network", "PE %u sends what this version does not know: %u", h->pe, r->op);
+    default: shi_die("network", "protocol error: unknown record type %u from PE %u (mixed library versions?)", r->op, h->pe);
     }
 }
 
-/* ---- acknowledgements --------------------------------------------------------------------------------------------------- */
+/* ---- acknowledgements --------------------------------------------------------------------------------------------- */
 
 static void queue_ack(const struct head *h)
 {
@@ -220,7 +221,7 @@ static void send_acks(void)
     }
 }
 
-/* ---- heartbeats --------------------------------------------------------------------------------------------------------- */
+/* ---- heartbeats --------------------------------------------------------------------------------------------------- */
 
 static uint64_t now_ns(void)
 {
@@ -257,7 +258,7 @@ static void check_heartbeats(void)
     }
 }
 
-/* ---- messages ----------------------------------------------------------------------------------------------------------- */
+/* ---- messages ----------------------------------------------------------------------------------------------------- */
 
 static void apply_message(const struct head *h)
 {
@@ -277,13 +278,13 @@ static void stash(struct heard *x, const struct head *h)
 {
     struct stashed *s = malloc(sizeof *s + h->bytes);
     if (!s)
-        shi_die("network", "out of memory for a message that came early");
+        shi_die("network", "out of memory for a message that overtook others");
     memcpy(s->data, h, h->bytes);
     s->next = x->early;
     x->early = s;
 }
 
-/* Apply the stashed message of this lane whose turn it is. 0: there is none. */
+/* Apply the stashed message that is next in this lane. 0: there is none. */
 static int apply_stashed(struct heard *x, int lane)
 {
     for (struct stashed **at = &x->early; *at; at = &(*at)->next) {
@@ -322,7 +323,7 @@ void shi_stream_arrive(const void *msg, size_t bytes)
         return;
     }
     if (bytes < sizeof *h || h->bytes != bytes || h->pe >= (uint32_t)shi_stream_net.n_pes || h->lane >= SHI_NET_LANES)
-        shi_die("network", "a message of %zu bytes came that is none of Fulmar's", bytes);
+        shi_die("network", "protocol error: a message of %zu bytes has an invalid head", bytes);
     struct heard *x = &shi_stream_net.heard[h->pe];
     x->alive_ns = now_ns();
     if (!x->met) {

@@ -147,7 +147,7 @@ void shi_stream_session(struct shi_lane *l, int change)
 
 /* ---- records ---------------------------------------------------------------------------------------------------- */
 
-/* A record with its payload's place, behind what it must follow; the lane stays locked. NULL: not now, unlocked. */
+/* Room for a record's payload, when the record may be sent; the lane stays locked. NULL: not now, unlocked. */
 static void *begin(struct shi_lane *l, const struct shi_spot *to, struct record r, int flags)
 {
     r.region = (uint8_t)to->region;
@@ -190,7 +190,7 @@ int shi_stream_put_blocks(struct shi_lane *l, const struct shi_spot *to, const s
     return end(l, to->pe, 0);
 }
 
-/* A number for the reply; the lane is locked. -1: too many are under way. */
+/* A cookie for the reply; the lane is locked. -1: too many replies are outstanding. */
 static int expect(struct shi_lane *l, const struct shi_reply *reply)
 {
     if (l->n_free_replies == 0)
@@ -206,7 +206,7 @@ static int expect(struct shi_lane *l, const struct shi_reply *reply)
     return cookie;
 }
 
-/* Send the record that fetches at once: somebody waits for what it brings. */
+/* Send a fetching record at once: the caller waits for the reply. */
 static int end_fetch(struct shi_lane *l, int pe)
 {
     shi_batch_commit(l, pe, 1);

@@ -1,4 +1,4 @@
-/* stream_up.c - start and stop the streams; exchange addresses and memory of all PEs; expose and read memory for messages. */
+/* stream_up.c - start and stop the streams; exchange addresses and memory; expose and read memory for messages. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,7 +136,7 @@ void shi_stream_pause(void)
     __atomic_store_n(&shi_stream_net.closing, 1, __ATOMIC_RELAXED);
 }
 
-/* ---- memory that comes later -------------------------------------------------------------------------------------- */
+/* ---- memory added later ------------------------------------------------------------------------------------------- */
 
 int shi_stream_describe(enum shi_region region, const struct shi_stream_region *own, struct shi_net_memory *out)
 {
@@ -164,11 +164,11 @@ void shi_stream_withdraw(const struct shi_am_src *src)
     NET->withdraw(&(struct shi_net_memory){.handle = src->handle});
 }
 
-/* ---- reading what a PE exposed ------------------------------------------------------------------------------------- */
+/* ---- reads of exposed memory -------------------------------------------------------------------------------------- */
 
 _Static_assert(sizeof(struct shi_net_req) + 16 <= sizeof ((struct shi_am_fetch *)0)->priv, "a fetch embeds a request");
 
-/* The request inside a fetch, on a boundary that libfabric's contexts like. */
+/* The request inside a fetch, aligned for libfabric's contexts. */
 static struct shi_net_req *req_of(struct shi_am_fetch *f)
 {
     return (struct shi_net_req *)shi_round_up((uintptr_t)f->priv, 16);
@@ -193,7 +193,7 @@ int shi_stream_fetch(int pe, const struct shi_am_src *src, size_t off, void *to,
     return rc;
 }
 
-/* ---- figures ------------------------------------------------------------------------------------------------------- */
+/* ---- figures ------------------------------------------------------------------------------------------------------ */
 
 size_t shi_stream_rma_bytes(void)
 {
