@@ -1,7 +1,7 @@
 /*
  * call.c - global procedure calls of kernels. Only the proxy thread accesses the list.
  *
- * Any thread that makes progress may receive the reply; it then clears nbh.busy (R1 -> A1 of gpc.c). While a call is in
+ * Any thread that makes progress may receive the reply; it then clears nbh.busy (R1 -> A1 of gpc_call.h). While a call is in
  * progress the proxy makes progress in each round, because the program's threads may be computing.
  */
 #include "proxy/call.h"

@@ -20,7 +20,7 @@ static int enter(const char *routine, enum shi_gpc_kind kind, union shi_gpc_entr
         shi_die(routine, "the function is NULL");
     SHI_AGREE(routine, &shi_team_world, {0});
     if (shi_gpc_up())
-        shi_die(routine, "no messages, so no calls");
+        shi_die(routine, "active messages cannot start");
     int handle = shi_gpc_register(routine, kind, entry);
     if (handle < 0)
         shi_log_error("%s: all %d handles are in use", routine, SHI_GPC_HANDLES - SHI_GPC_FIRST_HANDLE);
@@ -48,7 +48,7 @@ int shmemx_gpc_release(int handle)
     SHI_AGREE(__func__, &shi_team_world, {"handle", handle});
     int err = shi_gpc_release(__func__, handle);
     if (err)
-        shi_log_error("%s: handle = %d is none", __func__, handle);
+        shi_log_error("%s: handle = %d is not a handle", __func__, handle);
     return err;
 }
 

@@ -373,7 +373,7 @@ static void give_back(int index)
     pthread_mutex_unlock(&lock);
 }
 
-/* Agree on slots that are free on every member, and take them; *all has a clock above everybody's, and a generation. 0
+/* Agree on slots that are free on every member, and take them; *all has a clock above every member's, and a generation. 0
  * or -errno, the same on all. Only with several threads can a slot be gone between offer and claim: then all try again. */
 static int agree(struct shmem_team *parent, int n_slots, int ok, int *index, struct offer *all)
 {

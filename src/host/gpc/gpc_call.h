@@ -42,7 +42,7 @@ struct shi_gpc_call {
     int err;                  /* it was not received completely */
     int failed, open;         /* children that have not answered */
     int called_back;          /* a callback is on some thread's stack */
-    struct shi_gpc_task *later; /* replies that came meanwhile, the last one first */
+    struct shi_gpc_task *later; /* replies that arrived meanwhile, the last one first */
     int holds;                /* 1 until answered, and 1 for each child, message or fetch that needs this */
     int pins;                 /* 1 until holds is 0, and 1 for each GPC that func has started: the memory stays */
     int unsent, exposed;      /* children not completely sent; children that may fetch our data */
@@ -50,7 +50,7 @@ struct shi_gpc_call {
     struct shi_gpc_call *starter; /* root: the GPC whose func started it, until complete */
     int pe;                   /* of the world: the parent; plain root: the child */
     uint64_t token;           /* the parent's */
-    struct shi_gpc_call *next;   /* roots that wait for their turn */
+    struct shi_gpc_call *next; /* roots that wait for their turn */
     struct shi_gpc_in in;     /* START; plain root: REPLY */
     union {
         struct shi_gpc_out out;   /* REPLY */

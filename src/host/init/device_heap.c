@@ -17,7 +17,7 @@
 #include "host/util/log.h"
 
 static struct shi_dheap own; /* base: also before it comes up, when the program has given memory */
-static int adopted; /* base is the program's, not ours to divide or to free */
+static int adopted; /* base is the program's memory: not divided, not freed */
 static int taken;
 static shi_config_device choice; /* good when chosen */
 static int chosen;

@@ -1,7 +1,6 @@
 /*
- * device_heap.h - the device symmetric heap's start and end: which device this PE takes, and, collectively, memory of it at
- * the same offsets on every PE, mapped by all PEs of the node. It comes up with the first allocation. What operations do
- * with it is in ops/dheap.h.
+ * device_heap.h - start and end of the device symmetric heap: take a device, then, collectively, memory of it, which all PEs of
+ * the node map. The first allocation does this. Operations on the heap are in ops/dheap.h.
  */
 #ifndef SHI_DEVICE_HEAP_H
 #define SHI_DEVICE_HEAP_H
@@ -10,8 +9,8 @@
 
 #include "host/util/config.h"
 
-/* Take this PE's device if that has not been. 0, or -errno after one line. shi_device_heap_choose says which it will be, in
- * place of SHMEM_DEVICE, until it goes down; NULL: no change. -EBUSY, not logged, when one is taken. */
+/* Take this PE's device, unless it is taken. 0, or -errno after one line. Until the heap goes down, shi_device_heap_choose
+ * replaces SHMEM_DEVICE; NULL: no change. -EBUSY, not logged, when a device is taken. */
 int shi_device_heap_take(void);
 int shi_device_heap_choose(const shi_config_device *choice);
 

@@ -4,10 +4,10 @@
 
 #include "host/ops/state.h"
 
-/* Bring the library up, which is down. Ends the job, with one line that says why, when it cannot. */
+/* Bring the library up. Ends the job after one line when it cannot. */
 void shi_world_up(int thread_level);
 
-/* Complete and leave; the job's last act together. */
+/* Collective: complete all operations and bring the library down. */
 void shi_world_down(const char *routine);
 
 /* Run this process's exit handlers, then end the job with this status, from any PE at any time. */

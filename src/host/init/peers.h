@@ -1,4 +1,4 @@
-/* peers.h - the tables of peers: for each PE, how far from ours its heaps and static data are mapped. */
+/* peers.h - the tables of peers: for each PE, the distance from our heaps and static data to its mapped ones. */
 #ifndef SHI_PEERS_H
 #define SHI_PEERS_H
 
@@ -12,8 +12,8 @@ void shi_peers_down(void);
 /* The table for the fast path: shi_world.peer, or one in which nothing is reachable (shi_all_miss). */
 const struct shi_peer *shi_peers_fast(void);
 
-/* The device heap has come up: base is this PE's, mapped[pe] everybody's. From now on host routines reach them, by load
- * and store, or, where the host cannot do that, by copies on the slow path, which all operations then take. */
+/* Add the device heaps to the tables: base is this PE's, mapped[pe] that of each PE or NULL. From now on host routines reach
+ * them by load and store, or, without host access, by copies on the slow path, which all operations then take. */
 void shi_peers_add_device(void *base, size_t bytes, void *const *mapped, int host_access);
 
 #endif
