@@ -230,7 +230,7 @@ static void compute(const struct set *s, const struct zc_launch *l)
 
 /* ---- results of a ballot ----------------------------------------------------------------------------------------- */
 
-void zc_ballot(const struct zc_item *it, const struct zc_ins *i)
+void zc_group_ballot(const struct zc_item *it, const struct zc_ins *i)
 {
     uint32_t lane = it->index % ZC_SUBGROUP, mask, bit, r;
     memcpy(&mask, it->f + i->a, sizeof mask);

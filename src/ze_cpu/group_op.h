@@ -9,6 +9,6 @@
 bool zc_group_pass(struct zc_group *g, const struct zc_launch *l, uint32_t first, uint32_t end, unsigned scope,
                    bool stalled);
 /* OP_GATHER: a result that a work-item takes from a ballot by itself. */
-void zc_ballot(const struct zc_item *it, const struct zc_ins *i);
+void zc_group_ballot(const struct zc_item *it, const struct zc_ins *i);
 
 #endif

@@ -46,7 +46,7 @@ static bool is_known(struct zc_vm *x, const struct zc_item *it, uint64_t addr, u
     return false;
 }
 
-uint64_t zc_vm_guard(struct zc_vm *x, const struct zc_item *it, uint64_t addr, uint64_t bytes, const char *what)
+uint64_t zc_guard_address(struct zc_vm *x, const struct zc_item *it, uint64_t addr, uint64_t bytes, const char *what)
 {
     bool odd = !strncmp(what, "atomic", 6) && addr % bytes;
     if (zc_config.check && (odd || !is_known(x, it, addr, bytes))) {
@@ -58,7 +58,7 @@ uint64_t zc_vm_guard(struct zc_vm *x, const struct zc_item *it, uint64_t addr, u
     return (uint64_t)(uintptr_t)zc_mem_device_view((void *)(uintptr_t)addr);
 }
 
-void zc_vm_report(const struct zc_vm *x, const struct zc_item *it)
+void zc_guard_report(const struct zc_vm *x, const struct zc_item *it)
 {
     const struct zc_group *g = x->g;
     const uint32_t *l = it->lid;

@@ -5,9 +5,9 @@
 #include "ze_cpu/launch.h"
 
 /* The address to access for addr of the kernel, or 0 after recording a fault in x. what: the kind of access, for the report. */
-uint64_t zc_vm_guard(struct zc_vm *x, const struct zc_item *it, uint64_t addr, uint64_t bytes, const char *what);
+uint64_t zc_guard_address(struct zc_vm *x, const struct zc_item *it, uint64_t addr, uint64_t bytes, const char *what);
 /* Write the recorded fault to stderr. */
-void zc_vm_report(const struct zc_vm *x, const struct zc_item *it);
+void zc_guard_report(const struct zc_vm *x, const struct zc_item *it);
 
 /* Install handlers that report in which kernel a crash (SIGSEGV, SIGBUS) happened, and then let it happen. */
 void zc_guard_up(void);

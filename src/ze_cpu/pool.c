@@ -66,7 +66,7 @@ static void start_helpers(unsigned wanted)
     }
 }
 
-int zc_run(struct zc_worker *w, struct zc_launch *l)
+int zc_pool_run(struct zc_worker *w, struct zc_launch *l)
 {
     l->total = (uint64_t)l->count[0] * l->count[1] * l->count[2];
     uint64_t others = l->total ? l->total - 1 : 0;

@@ -19,7 +19,7 @@ struct out {
 static char peek(struct zc_vm *x, const struct zc_item *it, uint64_t addr)
 {
     if (x->guarded)
-        addr = zc_vm_guard(x, it, addr, 1, "load");
+        addr = zc_guard_address(x, it, addr, 1, "load");
     return addr ? *(const char *)(uintptr_t)addr : 0;
 }
 
@@ -102,7 +102,7 @@ static char conversion(struct zc_vm *x, const struct zc_item *it, uint64_t *fmt,
     return c && strchr("diouxXaAeEfFgGcsp%", c) ? c : 0;
 }
 
-int zc_vm_print(struct zc_vm *x, const struct zc_item *it, uint64_t fmt, const uint32_t *args, uint32_t n)
+int zc_print(struct zc_vm *x, const struct zc_item *it, uint64_t fmt, const uint32_t *args, uint32_t n)
 {
     struct out o = {.n = 0};
     char c, spec[SPEC_BYTES];

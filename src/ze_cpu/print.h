@@ -5,6 +5,6 @@
 #include "ze_cpu/launch.h"
 
 /* args: slot, kind, width and components of each argument. Returns 0 or -1, as printf of OpenCL. */
-int zc_vm_print(struct zc_vm *x, const struct zc_item *it, uint64_t fmt, const uint32_t *args, uint32_t n);
+int zc_print(struct zc_vm *x, const struct zc_item *it, uint64_t fmt, const uint32_t *args, uint32_t n);
 
 #endif

@@ -99,7 +99,7 @@ static int launch(struct zc_queue *q, const struct zc_command *c)
         l.count[1] = n.groupCountY;
         l.count[2] = n.groupCountZ;
     }
-    return zc_run(&q->worker, &l);
+    return zc_pool_run(&q->worker, &l);
 }
 
 static void query(const struct zc_command *c)

@@ -8,7 +8,7 @@
  *
  *   word          written by               read by            order
  *   launch.next   threads, fetch-add       threads            relaxed: hands out group numbers, publishes nothing
- *   launch.fault  the faulting thread      threads            relaxed: a hint to stop; zc_run reads it after the helpers left
+ *   launch.fault  the faulting thread      threads            relaxed: a hint to stop; zc_pool_run reads it after the helpers left
  *   idle_hook     zc_while_idle            threads            R1 -> A1: the hook's data is visible before the hook
  */
 #include "ze_cpu/run.h"
@@ -211,7 +211,7 @@ static bool run_item(struct zc_vm *x, struct zc_group *g, struct zc_item *it, st
     case STOP_SPIN:
         return true;
     default:
-        zc_vm_report(x, it);
+        zc_guard_report(x, it);
         return false;
     }
 }

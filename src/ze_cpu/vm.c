@@ -56,7 +56,7 @@ typedef UNALIGNED(u64) m64;
     ({                                                                                                                \
         uint64_t a_ = (addr);                                                                                         \
         if (guarded) {                                                                                                \
-            a_ = zc_vm_guard(x, it, a_, bytes, kind);                                                                 \
+            a_ = zc_guard_address(x, it, a_, bytes, kind);                                                            \
             if (!a_)                                                                                                  \
                 goto fault;                                                                                           \
         }                                                                                                             \
@@ -380,8 +380,8 @@ static bool async_copy(struct zc_vm *x, const struct zc_item *it, const struct z
     for (uint64_t k = 0; k < n && !it->index; k++) {
         uint64_t to = d + k * bytes * (i->n ? 1 : stride), from = s + k * bytes * (i->n ? stride : 1);
         if (x->guarded) {
-            to = zc_vm_guard(x, it, to, bytes, "copy");
-            from = to ? zc_vm_guard(x, it, from, bytes, "copy") : 0;
+            to = zc_guard_address(x, it, to, bytes, "copy");
+            from = to ? zc_guard_address(x, it, from, bytes, "copy") : 0;
             if (!from)
                 return false;
         }
@@ -513,7 +513,7 @@ on_CALL_PTR:
     call_ptr(i, f);
     NEXT
 on_GATHER:
-    zc_ballot(it, i);
+    zc_group_ballot(it, i);
     NEXT
 on_AFLAG: {
     u32 *p = MEM(u32, ADDR, 4, "atomic");
@@ -562,7 +562,7 @@ on_GROUP:
     it->pc = i;
     return STOP_GROUP;
 on_PRINTF:
-    R(s32, i->d) = zc_vm_print(x, it, R(u64, i->a), m->extra.v + i->b, i->c);
+    R(s32, i->d) = zc_print(x, it, R(u64, i->a), m->extra.v + i->b, i->c);
     if (x->what)
         goto fault;
     NEXT
