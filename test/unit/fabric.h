@@ -378,7 +378,7 @@ static int fabric_no_poll(void)
     return 0;
 }
 
-static int fabric_rest(int timeout_ms)
+static int fabric_idle_wait(int timeout_ms)
 {
     (void)timeout_ms;
     return 0;
@@ -392,7 +392,7 @@ const struct shi_net_ops shi_net_ofi = {
     .name = "fabric", .provider = fabric_provider, .error = fabric_error, .up = fabric_up, .address = fabric_address, .connect = fabric_connect,
     .expose = fabric_expose, .withdraw = fabric_withdraw, .lane = fabric_lane, .send_short = fabric_send_short,
     .send = fabric_send, .write = fabric_write, .read = fabric_read, .flush = fabric_flush, .poll = fabric_no_poll,
-    .rest = fabric_rest, .met = fabric_nothing, .down = fabric_nothing,
+    .idle_wait = fabric_idle_wait, .met = fabric_nothing, .down = fabric_nothing,
 };
 
 /* ---- up ----------------------------------------------------------------------------------------------------------- */

@@ -200,7 +200,7 @@ int shi_am_fetch(int pe, const struct shi_am_src *src, size_t off, void *to, siz
     return err;
 }
 
-int shi_progress_rest(void)
+int shi_progress_idle_wait(void)
 {
     return 0;
 }

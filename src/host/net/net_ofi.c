@@ -6,7 +6,7 @@
  *   posted request       its lane, from -EINPROGRESS to the callback  the lock, then the callback's thread
  *   receive buffer       libfabric while posted, else the poller      receiving
  *   n_lanes              shi_net_ofi.lane under `opening`             R1 -> A1 a lane is whole before it is counted
- *   can_rest             set with lane 0; cleared by rest             relaxed: a failing rest more or less
+ *   can_idle_wait        set with lane 0; cleared by idle_wait        relaxed: another thread may fail once more
  *
  * A posted_queue holds what one lane has posted to one PE and not yet called back. The provider may end these requests in
  * any order; callbacks come from the queue's head. Lock order: receiving, then opening, then a lane's lock.
@@ -56,7 +56,7 @@ static struct fid_av *av;
 static fi_addr_t *address_of; /* [n_pes] */
 static int n_pes;
 static struct lane lanes[SHI_NET_LANES];
-static int n_lanes, can_rest; /* lane 0's queue has a wait */
+static int n_lanes, can_idle_wait; /* lane 0's completion queue has a wait that sleeps */
 static struct shi_net_req pool[SHI_NET_LANES][POOL];
 static struct recv *recvs, *idle_recvs;
 static pthread_mutex_t receiving = PTHREAD_MUTEX_INITIALIZER, opening = PTHREAD_MUTEX_INITIALIZER;
@@ -127,7 +127,7 @@ static int open_lane(int i)
         return rc;
     }
     if (i == 0)
-        can_rest = sleeps(l->cq);
+        can_idle_wait = sleeps(l->cq);
     shi_net_fault_on(l->ep, l->cq);
     __atomic_store_n(&n_lanes, i + 1, __ATOMIC_RELEASE); /* R1 */
     return 0;
@@ -508,17 +508,17 @@ static int poll_lanes(void)
 
 /* Reads no entry, so that the poller gets them all. One thread at a time: tcp gives all waiting threads one array of
  * poll(2) results. */
-static int rest(int timeout_ms)
+static int idle_wait(int timeout_ms)
 {
-    static int resting;
+    static int waiting;
     struct fi_cq_msg_entry none;
-    if (!__atomic_load_n(&can_rest, __ATOMIC_RELAXED) || __atomic_exchange_n(&resting, 1, __ATOMIC_ACQUIRE))
+    if (!__atomic_load_n(&can_idle_wait, __ATOMIC_RELAXED) || __atomic_exchange_n(&waiting, 1, __ATOMIC_ACQUIRE))
         return 0;
     ssize_t rc = fi_cq_sread(lanes[0].cq, &none, 0, NULL, timeout_ms);
-    __atomic_store_n(&resting, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&waiting, 0, __ATOMIC_RELEASE);
     if (rc >= 0 || rc == -FI_EAGAIN || rc == -FI_EAVAIL || rc == -FI_EINTR)
         return 1;
-    if (__atomic_exchange_n(&can_rest, 0, __ATOMIC_RELAXED))
+    if (__atomic_exchange_n(&can_idle_wait, 0, __ATOMIC_RELAXED))
         shi_log_debug("libfabric's wait for messages fails: %s; the progress thread sleeps and polls instead",
                       shi_ofi.error((int)-rc));
     return 0;
@@ -539,5 +539,6 @@ static void down(void)
 const struct shi_net_ops shi_net_ofi = {
     .name = "ofi", .provider = provider, .error = error, .up = up, .address = address, .connect = connect_to,
     .expose = expose, .withdraw = withdraw, .lane = lane, .send_short = post_short, .send = post_send,
-    .write = post_write, .read = post_read, .flush = post_flush, .poll = poll_lanes, .rest = rest, .met = met, .down = down,
+    .write = post_write, .read = post_read, .flush = post_flush, .poll = poll_lanes, .idle_wait = idle_wait,
+    .met = met, .down = down,
 };

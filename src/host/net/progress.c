@@ -76,7 +76,7 @@ static void leave_alone(struct alone *a, unsigned long polls_since)
 static int wait_in_source(int ms)
 {
     for (const struct shi_progress_source *s = follow(&first); s; s = follow(&s->next))
-        if (s->rest && s->rest(ms))
+        if (s->idle_wait && s->idle_wait(ms))
             return 1;
     return 0;
 }
@@ -93,7 +93,7 @@ static void idle_wait(long *idle_ns)
     *idle_ns = *idle_ns * 2 < LAST_NS ? *idle_ns * 2 : LAST_NS;
 }
 
-int shi_progress_rest(void)
+int shi_progress_idle_wait(void)
 {
     return wait_in_source(1);
 }

@@ -12,15 +12,15 @@
 /*
  * A source of progress, in memory of its owner until shi_progress_stop.
  *
- * poll      handles what has come and returns how much that was, without waiting. Calls overlap: while another thread polls
- *           the source, it returns 0.
- * rest      NULL, or sleeps until something may have come, at most timeout_ms, and returns 1; 0 at once where it cannot.
- *           At most one source has one.
- * every_ms  how long the thread may leave the source alone meanwhile.
+ * poll       handles what has come and returns how much that was, without waiting. Calls overlap: while another thread
+ *            polls the source, it returns 0.
+ * idle_wait  NULL, or sleeps until something may have come, at most timeout_ms, and returns 1; 0 at once where it cannot.
+ *            At most one source has one.
+ * every_ms   how long the thread may leave the source alone meanwhile.
  */
 struct shi_progress_source {
     int (*poll)(void);
-    int (*rest)(int timeout_ms);
+    int (*idle_wait)(int timeout_ms);
     int every_ms;
     struct shi_progress_source *next; /* of progress.c */
 };
@@ -46,7 +46,7 @@ static inline void shi_progress_post(void)
 }
 
 /* Sleep a millisecond, or less when something comes over the network: 1. 0 at once without a network. */
-int shi_progress_rest(void);
+int shi_progress_idle_wait(void);
 
 /* shi_progress_poll, cheap without a source. */
 static inline int shi_progress(void)

@@ -119,7 +119,7 @@ int shi_stream_resume(void)
 int shi_stream_serve(void)
 {
     static struct shi_progress_source source;
-    source = (struct shi_progress_source){.poll = NET->poll, .rest = NET->rest, .every_ms = SERVE_MS};
+    source = (struct shi_progress_source){.poll = NET->poll, .idle_wait = NET->idle_wait, .every_ms = SERVE_MS};
     return shi_progress_add(&source);
 }
 

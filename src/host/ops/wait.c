@@ -85,7 +85,7 @@ void shi_wait_slow(struct shi_wait *w)
             w->sleep_us = FIRST_SLEEP_US;
         return;
     }
-    if (shi_progress_rest())
+    if (shi_progress_idle_wait())
         return;
     struct timespec t = {.tv_nsec = w->sleep_us * 1000L};
     nanosleep(&t, NULL);
