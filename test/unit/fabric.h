@@ -1,12 +1,12 @@
 /*
  * fabric.h - a network of a few PEs inside one process: a second struct shi_net_ops, seeded, as hostile as net.h allows.
  *
- * Everything that net.h leaves open is decided by the seed: how long an operation takes, in which order operations land
- * and complete, when a buffer is read (at any time before its completion), how long a PE takes nothing (-EAGAIN). What
- * net.h promises is kept: callbacks of one PE come in the order of posting; with SAW messages, with WAW writes, land
- * behind earlier writes; without SAW a write completes once it is in place.
+ * The seed decides all that net.h leaves open: how long an operation takes, in which order operations land and complete,
+ * when a buffer is read (at any time before its completion), how long a PE has no room (-EAGAIN). The promises of net.h
+ * hold: callbacks of one PE come in the order of posting; with SAW messages, with WAW writes, land behind earlier writes;
+ * without SAW a write completes once it is in place.
  *
- * One thread plays all PEs by turns: fabric_be(pe) puts the streams' state of that PE in place.
+ * One thread runs all PEs in turn: fabric_be(pe) makes the streams' state of that PE the current one.
  */
 #ifndef FABRIC_H
 #define FABRIC_H
@@ -24,18 +24,18 @@ enum { PES = 3, LANES = 2, WIRE = 96 };
 enum fabric_kind { MESSAGE, WRITE, READ, FLUSH };
 
 struct fabric_op {
-    struct fabric_op *next; /* of the line, in the order of posting */
+    struct fabric_op *next; /* of the queue, in the order of posting */
     enum fabric_kind kind;
-    struct shi_net_req *req; /* NULL: nobody is called back */
+    struct shi_net_req *req; /* NULL: no callback */
     const char *from;        /* MESSAGE, WRITE: the caller's buffer, until the operation ends */
-    char *kept;              /* what was in it then */
+    char *kept;              /* a copy from then */
     char *to;
     size_t bytes;
-    int err, landed, ended, told; /* in place; the buffer is the caller's; called back */
+    int err, landed, ended, reported; /* in place; the caller may reuse the buffer; called back */
 };
 
 /* From one PE's lane to another PE. */
-struct fabric_line {
+struct fabric_queue {
     struct fabric_op *head, *tail;
     int n;
     struct fabric_op *wire[WIRE]; /* not landed yet, in the order of posting */
@@ -52,7 +52,7 @@ struct fabric_message {
 struct fabric_lane {
     struct shi_net_lane pub;
     int pe, in_flight;
-    struct fabric_line line[PES];
+    struct fabric_queue queue[PES];
 };
 
 static struct {
@@ -64,7 +64,7 @@ static struct {
     int pe;                 /* that runs */
     int calm;               /* nothing is refused or stalls */
     int pace;               /* operations land in one tick of so many */
-    int refusals, patience; /* once in so many posts a PE takes nothing for at most so many ticks */
+    int refusals, patience; /* after one of so many posts a PE has no room for at most so many ticks */
     long now;
     long posts, failing; /* the post with this number fails: */
     int late;            /* at once, or when it completes */
@@ -105,7 +105,7 @@ static struct fabric_op *fabric_new(int pe, enum fabric_kind kind, struct shi_ne
 /* Behind what was posted to this PE before. */
 static void fabric_append(struct fabric_lane *l, int pe, struct fabric_op *op)
 {
-    struct fabric_line *q = &l->line[pe];
+    struct fabric_queue *q = &l->queue[pe];
     *(q->tail ? &q->tail->next : &q->head) = op;
     q->tail = op;
     q->n++;
@@ -121,7 +121,7 @@ static void fabric_free(struct fabric_op *op)
 /* 0, or why nothing can be posted. */
 static int fabric_full(struct fabric_lane *l, int pe)
 {
-    struct fabric_line *q = &l->line[pe];
+    struct fabric_queue *q = &l->queue[pe];
     if (!fabric.calm && fabric_below((unsigned)fabric.refusals) == 0)
         q->refuses_until = fabric.now + fabric_below((unsigned)fabric.patience);
     if (!fabric.calm && fabric_below((unsigned)fabric.refusals) == 0)
@@ -146,7 +146,7 @@ static int fabric_post(struct shi_net_lane *pub, int pe, enum fabric_kind kind, 
                        struct shi_net_req *req)
 {
     struct fabric_lane *l = (struct fabric_lane *)pub;
-    struct fabric_line *q = &l->line[pe];
+    struct fabric_queue *q = &l->queue[pe];
     int err = fabric_full(l, pe);
     if (err)
         return err;
@@ -163,14 +163,14 @@ static int fabric_post(struct shi_net_lane *pub, int pe, enum fabric_kind kind, 
 static int fabric_send_short(struct shi_net_lane *pub, int pe, const void *msg, size_t bytes)
 {
     struct fabric_lane *l = (struct fabric_lane *)pub;
-    struct fabric_line *q = &l->line[pe];
+    struct fabric_queue *q = &l->queue[pe];
     int err = fabric_full(l, pe);
     if (err)
         return err;
     struct fabric_op *op = q->wire[q->n_wire++] = fabric_new(pe, MESSAGE, NULL);
     op->kept = fabric_copy(msg, bytes);
     op->bytes = bytes;
-    op->ended = op->told = 1;
+    op->ended = op->reported = 1;
     return 0;
 }
 
@@ -194,7 +194,7 @@ static int fabric_read(struct shi_net_lane *l, int pe, const struct shi_net_memo
 static int fabric_flush(struct shi_net_lane *pub, int pe, struct shi_net_req *req)
 {
     struct fabric_lane *l = (struct fabric_lane *)pub;
-    if (!l->line[pe].head)
+    if (!l->queue[pe].head)
         return 0;
     struct fabric_op *op = fabric_new(pe, FLUSH, req);
     op->ended = op->landed = 1;
@@ -205,7 +205,7 @@ static int fabric_flush(struct shi_net_lane *pub, int pe, struct shi_net_req *re
 /* ---- what the hardware does --------------------------------------------------------------------------------------- */
 
 /* May the i-th operation on the wire land before those in front of it? */
-static int fabric_may_land(const struct fabric_line *q, int i)
+static int fabric_may_land(const struct fabric_queue *q, int i)
 {
     int kept = q->wire[i]->kind == MESSAGE ? SHI_NET_SAW : q->wire[i]->kind == WRITE ? SHI_NET_WAW : 0;
     for (int k = 0; k < i && kept & fabric.limits.ordered; k++)
@@ -227,7 +227,7 @@ static void fabric_deliver(int pe, const void *data, size_t bytes)
 
 static void fabric_land(int from, int lane, int to, int i)
 {
-    struct fabric_line *q = &fabric.lane[from][lane].line[to];
+    struct fabric_queue *q = &fabric.lane[from][lane].queue[to];
     struct fabric_op *op = q->wire[i];
     memmove(&q->wire[i], &q->wire[i + 1], (size_t)(--q->n_wire - i) * sizeof *q->wire);
     const char *data = op->kept ? op->kept : op->from;
@@ -238,7 +238,7 @@ static void fabric_land(int from, int lane, int to, int i)
     op->landed = 1;
     if (op->kind == WRITE)
         fabric_landed(from, lane, to);
-    if (op->told)
+    if (op->reported)
         fabric_free(op);
 }
 
@@ -246,7 +246,7 @@ static void fabric_land(int from, int lane, int to, int i)
 static void fabric_tick(void)
 {
     int from = (int)fabric_below(PES), lane = (int)fabric_below(LANES), to = (int)fabric_below(PES);
-    struct fabric_line *q = &fabric.lane[from][lane].line[to];
+    struct fabric_queue *q = &fabric.lane[from][lane].queue[to];
     fabric.now++;
     if (q->n_wire == 0 || fabric_below((unsigned)fabric.pace) || (!fabric.calm && fabric.now < q->stalls_until))
         return;
@@ -268,10 +268,10 @@ static void fabric_end(struct fabric_op *op)
     op->ended = 1;
 }
 
-/* Some operations of a line end; those at its head are called back. */
+/* Some operations of a queue end; those at its head are called back. */
 static void fabric_complete(struct fabric_lane *l, int pe)
 {
-    struct fabric_line *q = &l->line[pe];
+    struct fabric_queue *q = &l->queue[pe];
     for (struct fabric_op *op = q->head; op; op = op->next)
         fabric_end(op);
     for (struct fabric_op *op; (op = q->head) && op->ended;) {
@@ -280,7 +280,7 @@ static void fabric_complete(struct fabric_lane *l, int pe)
             q->tail = NULL;
         q->n--;
         l->in_flight--;
-        op->told = 1;
+        op->reported = 1;
         struct shi_net_req *req = op->req;
         int err = op->err;
         if (op->landed)
@@ -317,13 +317,13 @@ static void fabric_poll(void)
 static int fabric_busy(int pe, int lane)
 {
     for (int to = 0; to < PES; to++)
-        for (const struct fabric_op *op = fabric.lane[pe][lane].line[to].head; op; op = op->next)
+        for (const struct fabric_op *op = fabric.lane[pe][lane].queue[to].head; op; op = op->next)
             if ((op->kind == WRITE || op->kind == READ) && !op->req && !op->ended)
                 return 1;
     return 0;
 }
 
-/* ---- the rest of the contract ------------------------------------------------------------------------------------- */
+/* ---- other calls -------------------------------------------------------------------------------------------------- */
 
 static const char *fabric_provider(void)
 {
@@ -389,7 +389,8 @@ static void fabric_nothing(void)
 }
 
 const struct shi_net_ops shi_net_ofi = {
-    .name = "fabric", .provider = fabric_provider, .error = fabric_error, .up = fabric_up, .address = fabric_address, .connect = fabric_connect,
+    .name = "fabric", .provider = fabric_provider, .error = fabric_error, .up = fabric_up, .address = fabric_address,
+    .connect = fabric_connect,
     .expose = fabric_expose, .withdraw = fabric_withdraw, .lane = fabric_lane, .send_short = fabric_send_short,
     .send = fabric_send, .write = fabric_write, .read = fabric_read, .flush = fabric_flush, .poll = fabric_no_poll,
     .idle_wait = fabric_idle_wait, .met = fabric_nothing, .down = fabric_nothing,
@@ -408,7 +409,7 @@ static int fabric_fence(void)
     return 0;
 }
 
-/* The caller's own card stands in `data`; fabric_open gives it the others' memory. */
+/* `data` holds the caller's own record; fabric_open adds the memory of the other PEs. */
 static int fabric_lookup(int pe, const char *key, void *data, size_t bytes)
 {
     (void)pe, (void)key, (void)data, (void)bytes;

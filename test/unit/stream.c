@@ -11,7 +11,7 @@
  *   idle     1: likewise
  *   local    1: no buffer of a write or read is in use
  *   records  applied once, in order; active messages likewise; replies bring what was asked for
- *   in the end, once the network takes everything, all of it is complete
+ *   in the end, once the network has room for everything, all operations are complete
  *   a transfer that fails, at once or later, ends the job with a line that names the PE and the cause
  *
  * stream [STEPS [SEED]]: steps over each network; without arguments as many as it does in a few seconds.
