@@ -295,7 +295,7 @@ static void global_variable(struct zc_module *m, const uint32_t *p, uint64_t siz
     if (ZC_WORDS(p) > 4) {
         struct zc_id *init = constant(m, p[4]);
         if (zc_type(m, init->type)->size != size || init->local)
-            zc_fail(m, "the initial value does not fit");
+            zc_fail(m, "the initializer has a different size");
         memcpy(mem, m->data.v + init->at, size);
         m->id[p[2]].import = m->id[p[2]].import ? m->id[p[2]].import : init->import;
     }

@@ -86,7 +86,7 @@ void zc_alias(struct zc_module *m, const uint32_t *p, uint32_t slot)
     m->id[p[2]].slotted = true;
 }
 
-/* ---- addresses ------------------------------------------------------------------------------------------------------- */
+/* ---- addresses -------------------------------------------------------------------------------------------------- */
 
 struct zc_type *zc_pointee(struct zc_module *m, uint32_t id)
 {

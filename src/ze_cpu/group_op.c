@@ -228,7 +228,7 @@ static void compute(const struct set *s, const struct zc_launch *l)
         vote(s, what);
 }
 
-/* ---- results of a ballot ----------------------------------------------------------------------------------------- */
+/* ---- results of a ballot ---------------------------------------------------------------------------------------- */
 
 void zc_group_ballot(const struct zc_item *it, const struct zc_ins *i)
 {

@@ -219,7 +219,7 @@ ze_result_t zc_KernelSuggestGroupSize(ze_kernel_handle_t k, uint32_t gx, uint32_
     return ZE_RESULT_SUCCESS;
 }
 
-/* Groups are held as they are needed: the limit is memory, at a kilobyte or so an item. */
+/* All groups of a cooperative launch are resident; each work-item takes about 1 KiB. */
 ze_result_t zc_KernelSuggestMaxCooperativeGroupCount(ze_kernel_handle_t k, uint32_t *count)
 {
     (void)k;

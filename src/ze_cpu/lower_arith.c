@@ -215,7 +215,7 @@ static void dot(struct zc_module *m, const uint32_t *p)
     }
 }
 
-/* Results of two members: low and high part, or value and carry. */
+/* Instructions with two results, in a structure: low and high part, or value and carry. */
 static void extended(struct zc_module *m, const uint32_t *p)
 {
     struct zc_type *t = zc_type(m, p[1]);

@@ -21,7 +21,7 @@ enum { OPS = sizeof shapes / sizeof *shapes };
 
 /* ---- types ------------------------------------------------------------------------------------------------------ */
 
-/* A type that memory or a value can have. */
+/* The type id; fails unless it has a size. */
 static struct zc_type *sized(struct zc_module *m, uint32_t id)
 {
     struct zc_type *t = zc_type(m, id);
@@ -423,7 +423,7 @@ static void at_module(struct zc_module *m, const uint32_t *p)
         zc_constant(m, p);
     else if (op >= OpVectorExtractDynamic && op != OpNoLine && op != OpModuleProcessed && op != OpExecutionModeId &&
              op != OpDecorateId)
-        zc_fail(m, "outside a function");
+        zc_fail(m, "instruction outside a function");
 }
 
 /* Resolve what refers to constants defined later: work-group sizes. Check that each specialization has its constant. */

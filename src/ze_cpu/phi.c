@@ -23,7 +23,7 @@ static uint32_t incoming(struct zc_module *m, const uint32_t *q)
     return 0;
 }
 
-/* ---- moves on an edge ------------------------------------------------------------------------------------------------ */
+/* ---- moves on an edge ------------------------------------------------------------------------------------------- */
 
 struct move {
     uint32_t d, s, size;
@@ -74,13 +74,13 @@ void zc_phi_moves(struct zc_module *m, uint32_t to)
         if (one.d == one.s)
             continue;
         if (n == PHIS_MAX)
-            zc_fail(m, "more than %d phis", PHIS_MAX);
+            zc_fail(m, "more than %d phis in a block", PHIS_MAX);
         mv[n++] = one;
     }
     parallel(m, mv, n);
 }
 
-/* ---- results that share the slot of a phi ---------------------------------------------------------------------------- */
+/* ---- results that share the slot of a phi ----------------------------------------------------------------------- */
 
 /* Whether the value of word w, if w is an id, is stored in the bytes of slot s or is a folded address that uses them. */
 static bool depends(struct zc_module *m, uint32_t w, uint32_t s, uint32_t size)

@@ -3,7 +3,7 @@
  *
  *   word   written by                                        read by             order
  *   state  the thread that runs the groups: FREE to TAKEN    threads, handlers   R1 (READY) -> A1: the fields are complete
- *          by compare-exchange, then READY, then FREE                            R2 (FREE) -> A2: does not wait for readers
+ *          by compare-exchange, then READY, then FREE                            R2 (FREE) -> A2: the last owner is done
  *   other  the same, while TAKEN                             the same, after A1  plain; the reader checks state again after
  */
 #include "ze_cpu/stalled.h"

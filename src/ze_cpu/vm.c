@@ -288,7 +288,7 @@ enum zc_stop zc_vm_polled(struct zc_item *it, const struct zc_ins *i, uint64_t v
     return it->fresh ? STOP_QUANTUM : STOP_SPIN;
 }
 
-/* ---- operations outside the loop --------------------------------------------------------------------------------- */
+/* ---- operations outside the loop -------------------------------------------------------------------------------- */
 
 static const struct zc_ins *switch_to(const struct zc_module *m, const struct zc_ins *i, const uint8_t *f)
 {
