@@ -1,5 +1,5 @@
 /*
- * meet.pml - models src/host/coll/barrier.c and the slot of team.h: barriers, exchange, and a slot that a later team uses.
+ * barrier.pml - models src/host/coll/barrier.c and the slot of team.h: barriers, exchange, and a slot that a later team uses.
  *
  *   model            code
  *   slot[pe]         struct shi_slot of one index on each PE: flag, arrived, released, from, box
