@@ -187,7 +187,7 @@ static void start_whole(struct shi_gpc_in *in)
 static void on_start(int pe, const struct shi_gpc_start *s, size_t bytes)
 {
     size_t list = s->idlen * sizeof(int);
-    int own_tree = s->tree != SHI_GPC_NOBODY && s->tree >= SHI_GPC_FIRST_HANDLE, err = 0;
+    int own_tree = s->tree != SHI_GPC_NO_HANDLE && s->tree >= SHI_GPC_FIRST_HANDLE, err = 0;
     char *body;
     size_t lists = 2 * shi_gpc_padded(list), replies = shi_gpc_padded(s->rhlen) + s->rdlen;
     size_t all = shi_gpc_padded(s->hlen) + lists + shi_gpc_padded(s->dlen) + replies;
@@ -196,8 +196,8 @@ static void on_start(int pe, const struct shi_gpc_start *s, size_t bytes)
     int *ids = shi_gpc_carve(&body, list), *below = shi_gpc_carve(&body, own_tree ? list : 0);
     void *data = shi_gpc_carve(&body, s->dlen), *rhdr = shi_gpc_carve(&body, s->rhlen);
     g->call = (shmemx_gpc_call_t){
-        .stage = SHMEMX_GPC_INIT, .func = s->func, .tree = s->tree == SHI_GPC_NOBODY ? SHMEMX_GPC_NONE : s->tree,
-        .callback = s->callback == SHI_GPC_NOBODY ? SHMEMX_GPC_NONE : s->callback, .id = s->id, .hdr = hdr,
+        .stage = SHMEMX_GPC_INIT, .func = s->func, .tree = s->tree == SHI_GPC_NO_HANDLE ? SHMEMX_GPC_NONE : s->tree,
+        .callback = s->callback == SHI_GPC_NO_HANDLE ? SHMEMX_GPC_NONE : s->callback, .id = s->id, .hdr = hdr,
         .hlen = s->hlen, .data = data, .dlen = s->dlen, .rhdr = rhdr, .rhlen = s->rhlen, .rdata = body,
         .rdlen = s->rdlen, .idlst = ids, .idlen = (int)s->idlen};
     g->below = own_tree ? below : NULL;
@@ -207,10 +207,10 @@ static void on_start(int pe, const struct shi_gpc_start *s, size_t bytes)
     g->token = s->token;
     g->task.team = s->team;
     g->in = (struct shi_gpc_in){.token = s->token, .pe = pe, .of = SHI_GPC_START, .data = data, .whole = start_whole};
-    shi_gpc_row_add(&g->in.row, hdr, s->hlen);
-    shi_gpc_row_add(&g->in.row, ids, list);
-    shi_gpc_row_add(&g->in.row, below, own_tree ? list : 0);
-    shi_gpc_row_add(&g->in.row, data, s->flags & SHI_GPC_FETCH ? 0 : s->dlen);
+    shi_gpc_iov_add(&g->in.iov, hdr, s->hlen);
+    shi_gpc_iov_add(&g->in.iov, ids, list);
+    shi_gpc_iov_add(&g->in.iov, below, own_tree ? list : 0);
+    shi_gpc_iov_add(&g->in.iov, data, s->flags & SHI_GPC_FETCH ? 0 : s->dlen);
     shi_gpc_receive(&g->in, s->flags, s + 1, bytes - sizeof *s);
 }
 
@@ -247,8 +247,8 @@ static void on_plain_reply(struct shi_gpc_call *g, int pe, const struct shi_gpc_
     g->token = m->fin;
     g->in = (struct shi_gpc_in){.token = m->token, .pe = pe, .of = SHI_GPC_REPLY, .data = g->call.rdata,
                                 .whole = plain_whole};
-    shi_gpc_row_add(&g->in.row, g->call.rhdr, m->rhsize);
-    shi_gpc_row_add(&g->in.row, g->call.rdata, m->flags & SHI_GPC_FETCH ? 0 : m->rdsize);
+    shi_gpc_iov_add(&g->in.iov, g->call.rhdr, m->rhsize);
+    shi_gpc_iov_add(&g->in.iov, g->call.rdata, m->flags & SHI_GPC_FETCH ? 0 : m->rdsize);
     shi_gpc_receive(&g->in, m->flags, m + 1, bytes - sizeof *m);
 }
 
@@ -274,8 +274,8 @@ static void on_reply(int pe, const struct shi_gpc_reply *m, size_t bytes)
     r->rdata = body;
     r->in = (struct shi_gpc_in){.token = m->token, .pe = pe, .of = SHI_GPC_REPLY, .data = r->rdata, .err = err,
                                 .whole = reply_whole};
-    shi_gpc_row_add(&r->in.row, r->rhdr, m->rhsize);
-    shi_gpc_row_add(&r->in.row, r->rdata, m->flags & SHI_GPC_FETCH ? 0 : m->rdsize);
+    shi_gpc_iov_add(&r->in.iov, r->rhdr, m->rhsize);
+    shi_gpc_iov_add(&r->in.iov, r->rdata, m->flags & SHI_GPC_FETCH ? 0 : m->rdsize);
     shi_gpc_receive(&r->in, m->flags, m + 1, bytes - sizeof *m);
 }
 

@@ -147,7 +147,7 @@ static void send_reply(struct shi_gpc_call *g, int status)
         o->head.reply.rhsize = (uint16_t)c->rhsize;
         o->head.reply.rdsize = (uint32_t)c->rdsize;
         o->head.reply.fin = (uint64_t)(uintptr_t)g;
-        shi_gpc_row_add(&o->row, c->rhdr, c->rhsize);
+        shi_gpc_iov_add(&o->iov, c->rhdr, c->rhsize);
     }
     int fetched = !status && shi_gpc_out_data(o, c->rdata, c->rdsize);
     o->sent = fetched ? NULL : reply_sent;
@@ -186,11 +186,11 @@ static void fill_child(struct shi_gpc_call *g, struct shi_gpc_child *k, const st
         .token = (uint64_t)(uintptr_t)k, .id = c->id, .hlen = (uint16_t)c->hlen, .rhlen = (uint16_t)c->rhlen,
         .idlen = part ? (uint32_t)part->n : 0, .dlen = (uint32_t)c->dlen, .rdlen = (uint32_t)c->rdlen,
         .team = g->task.team};
-    shi_gpc_row_add(&o->row, c->hdr, c->hlen);
+    shi_gpc_iov_add(&o->iov, c->hdr, c->hlen);
     if (part) {
-        shi_gpc_row_add(&o->row, c->idlst + part->at + 1, (size_t)part->n * sizeof(int));
+        shi_gpc_iov_add(&o->iov, c->idlst + part->at + 1, (size_t)part->n * sizeof(int));
         if (g->below)
-            shi_gpc_row_add(&o->row, g->below + part->at + 1, (size_t)part->n * sizeof(int));
+            shi_gpc_iov_add(&o->iov, g->below + part->at + 1, (size_t)part->n * sizeof(int));
     }
     k->exposed = shi_gpc_out_data(o, c->data, c->dlen);
     g->exposed += k->exposed;

@@ -40,7 +40,7 @@ void shi_gpc_count_received(void)
 
 /* ---- scattered bytes --------------------------------------------------------------------------------------------- */
 
-void shi_gpc_row_add(struct shi_gpc_row *r, const void *at, size_t bytes)
+void shi_gpc_iov_add(struct shi_gpc_iov *r, const void *at, size_t bytes)
 {
     if (!bytes)
         return;
@@ -50,7 +50,7 @@ void shi_gpc_row_add(struct shi_gpc_row *r, const void *at, size_t bytes)
     r->left += bytes;
 }
 
-static void move(struct shi_gpc_row *r, char *msg, size_t bytes, int out)
+static void move(struct shi_gpc_iov *r, char *msg, size_t bytes, int out)
 {
     r->left -= bytes;
     while (bytes > 0) {
@@ -68,12 +68,12 @@ static void move(struct shi_gpc_row *r, char *msg, size_t bytes, int out)
     }
 }
 
-void shi_gpc_row_out(struct shi_gpc_row *r, void *msg, size_t bytes)
+void shi_gpc_iov_out(struct shi_gpc_iov *r, void *msg, size_t bytes)
 {
     move(r, msg, bytes, 1);
 }
 
-void shi_gpc_row_in(struct shi_gpc_row *r, const void *msg, size_t bytes)
+void shi_gpc_iov_in(struct shi_gpc_iov *r, const void *msg, size_t bytes)
 {
     assert(bytes <= r->left);
     move(r, (char *)msg, bytes, 0);
@@ -95,12 +95,12 @@ static int has_src(const struct shi_gpc_out *o)
 
 int shi_gpc_out_data(struct shi_gpc_out *o, const void *data, size_t bytes)
 {
-    size_t others = shi_gpc_head_bytes(&o->head) + o->row.left;
+    size_t others = shi_gpc_head_bytes(&o->head) + o->iov.left;
     if (others + bytes > SHI_AM_MAX_BYTES && shi_am_expose(o->pe, data, bytes, &o->src) == 0) {
         o->head.start.flags |= SHI_GPC_FETCH;
         return 1;
     }
-    shi_gpc_row_add(&o->row, data, bytes);
+    shi_gpc_iov_add(&o->iov, data, bytes);
     return 0;
 }
 
@@ -122,14 +122,14 @@ static int push(struct shi_gpc_out *o)
 {
     do {
         size_t head = shi_gpc_head_bytes(&o->head), src = has_src(o) ? sizeof o->src : 0;
-        size_t most = SHI_AM_MAX_BYTES - head - src, now = o->row.left < most ? o->row.left : most;
+        size_t most = SHI_AM_MAX_BYTES - head - src, now = o->iov.left < most ? o->iov.left : most;
         char *room = shi_am_begin(o->pe, SHI_AM_GPC, head + src + now);
         if (!room)
             return -EAGAIN;
         memcpy(room, &o->head, head);
         memcpy(room + head, &o->src, src);
-        shi_gpc_row_out(&o->row, room + head + src, now);
-        int more = o->row.left > 0;
+        shi_gpc_iov_out(&o->iov, room + head + src, now);
+        int more = o->iov.left > 0;
         __atomic_fetch_add(&sent, 1, __ATOMIC_RELAXED);
         if (more)
             become_piece(o);
@@ -231,7 +231,7 @@ void shi_gpc_fetched(struct shi_gpc_in *in)
         fetch(first);
 }
 
-/* The row is complete: fetch the data, if any. */
+/* All parts but the data are complete: fetch the data, if any. */
 static void go_on(struct shi_gpc_in *in)
 {
     if (in->src.bytes)
@@ -245,8 +245,8 @@ void shi_gpc_receive(struct shi_gpc_in *in, uint8_t flags, const void *msg, size
     const char *rest = msg;
     size_t src = flags & SHI_GPC_FETCH ? sizeof in->src : 0;
     memcpy(&in->src, rest, src);
-    shi_gpc_row_in(&in->row, rest + src, bytes - src);
-    if (in->row.left == 0) {
+    shi_gpc_iov_in(&in->iov, rest + src, bytes - src);
+    if (in->iov.left == 0) {
         go_on(in);
         return;
     }
@@ -261,8 +261,8 @@ void shi_gpc_receive_piece(int pe, const struct shi_gpc_piece *p, size_t bytes)
         at = &(*at)->next;
     struct shi_gpc_in *in = *at;
     assert(in);
-    shi_gpc_row_in(&in->row, p + 1, bytes - sizeof *p);
-    if (in->row.left == 0) {
+    shi_gpc_iov_in(&in->iov, p + 1, bytes - sizeof *p);
+    if (in->iov.left == 0) {
         *at = in->next;
         go_on(in);
     }

@@ -15,7 +15,7 @@
 
 enum { SHI_GPC_START, SHI_GPC_REPLY, SHI_GPC_PIECE, SHI_GPC_FIN };
 enum { SHI_GPC_FETCH = 1 }; /* flag: a struct shi_am_src follows, and the data is not in the message */
-enum { SHI_GPC_NOBODY = 0xffff }; /* no handle */
+enum { SHI_GPC_NO_HANDLE = 0xffff }; /* no handle */
 
 /* To a child. Behind it: hdr, ids, below (a program's tree), data. */
 struct shi_gpc_start {
@@ -66,7 +66,7 @@ _Static_assert(sizeof(struct shi_gpc_piece) == 16 && sizeof(struct shi_gpc_fin) 
 /* ---- scattered bytes --------------------------------------------------------------------------------------------- */
 
 /* Bytes in several places, sent as one row. */
-struct shi_gpc_row {
+struct shi_gpc_iov {
     struct {
         char *at; /* NULL: incoming bytes are discarded */
         size_t bytes;
@@ -75,11 +75,11 @@ struct shi_gpc_row {
     size_t left;
 };
 
-void shi_gpc_row_add(struct shi_gpc_row *r, const void *at, size_t bytes);
+void shi_gpc_iov_add(struct shi_gpc_iov *r, const void *at, size_t bytes);
 
 /* Copy the next `bytes` (at most left) into a message, or out of one. */
-void shi_gpc_row_out(struct shi_gpc_row *r, void *msg, size_t bytes);
-void shi_gpc_row_in(struct shi_gpc_row *r, const void *msg, size_t bytes);
+void shi_gpc_iov_out(struct shi_gpc_iov *r, void *msg, size_t bytes);
+void shi_gpc_iov_in(struct shi_gpc_iov *r, const void *msg, size_t bytes);
 
 /* ---- sending ----------------------------------------------------------------------------------------------------- */
 
@@ -88,7 +88,7 @@ struct shi_gpc_out {
     int pe;                   /* of the world */
     union shi_gpc_head head;
     struct shi_am_src src;    /* flag FETCH */
-    struct shi_gpc_row row;
+    struct shi_gpc_iov iov;
     void (*sent)(struct shi_gpc_out *self); /* called after the last byte; may free it; may be NULL */
 };
 
@@ -112,7 +112,7 @@ struct shi_gpc_in {
     void *bounce; /* host buffer for the fetch when `data` is device memory that the host cannot access */
     struct shi_am_src src;   /* bytes 0: nothing to fetch */
     void *data;              /* the target of the fetch */
-    struct shi_gpc_row row;  /* the rest, as the sender filled it */
+    struct shi_gpc_iov iov;  /* the rest, as the sender filled it */
     uint64_t token;
     int pe, of, err;
     int fetching;            /* it has one of the FETCHES; see shi_gpc_fetched */
