@@ -2,7 +2,7 @@
  * tag_claim.pml - models how a receiver claims messages that its senders keep (src/host/tag/tag_claim.c, tag_send.c).
  *
  *   model                     code
- *   KEPT                      in peer.line.kept
+ *   KEPT                      in peer.pending.kept
  *   SENT                      a header in a FIFO, or in shi_tag.arrived
  *   headers, offered, awaited the same of a sender; its window is of one header, and no message is eager
  *   held, open, asked, again  the same of the receiver, for each sender
@@ -61,7 +61,7 @@ inline find_kept(from, r) {
     if :: m == end_of(me) -> m = NOBODY :: else fi
 }
 
-/* The line goes on while there is a window. */
+/* Pending sends go on while there is a window. */
 inline send_line() {
     find_kept(first_of(me), NOBODY);
     if

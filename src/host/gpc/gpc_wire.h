@@ -65,7 +65,7 @@ _Static_assert(sizeof(struct shi_gpc_piece) == 16 && sizeof(struct shi_gpc_fin) 
 
 /* ---- scattered bytes --------------------------------------------------------------------------------------------- */
 
-/* Bytes in several places, sent as one row. */
+/* A cursor over bytes in several places, sent one after the other. */
 struct shi_gpc_iov {
     struct {
         char *at; /* NULL: incoming bytes are discarded */
@@ -92,7 +92,7 @@ struct shi_gpc_out {
     void (*sent)(struct shi_gpc_out *self); /* called after the last byte; may free it; may be NULL */
 };
 
-/* Add data as the last part of the row; or, when the message would exceed an active message, expose it for PE pe to fetch.
+/* Add data as the last part; or, when the message would exceed an active message, expose it for PE pe to fetch.
  * 1: exposed; call shi_gpc_withdraw when it has been fetched. */
 int shi_gpc_out_data(struct shi_gpc_out *o, const void *data, size_t bytes);
 void shi_gpc_withdraw(struct shi_gpc_out *o);
@@ -119,7 +119,7 @@ struct shi_gpc_in {
     void (*whole)(struct shi_gpc_in *self); /* called when complete, or with err */
 };
 
-/* A message begins to arrive; pe, of, token, row, data and whole are set. Its bytes behind the head are at msg. */
+/* A message begins to arrive; pe, of, token, iov, data and whole are set. Its bytes behind the head are at msg. */
 void shi_gpc_receive(struct shi_gpc_in *in, uint8_t flags, const void *msg, size_t bytes);
 void shi_gpc_receive_piece(int pe, const struct shi_gpc_piece *p, size_t bytes);
 

@@ -220,9 +220,9 @@ void shi_tag_down(void)
     shi_match_down(&shi_tag.arrived);
     shi_match_down(&shi_tag.posted);
     for (int i = 0; i < shi_world.n_pes; i++)
-        if (shi_tag.peer[i].line) {
-            shi_match_down(&shi_tag.peer[i].line->kept);
-            free(shi_tag.peer[i].line);
+        if (shi_tag.peer[i].pending) {
+            shi_match_down(&shi_tag.peer[i].pending->kept);
+            free(shi_tag.peer[i].pending);
         }
     free(shi_tag.peer);
     shi_tag.peer = NULL;

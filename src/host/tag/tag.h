@@ -13,10 +13,10 @@
  *   posted, arrived, .posted,  under lock                    under lock      spin.h
  *   .claimed, peer.owed, dead,
  *   full, peer.held to .again
- *   peer.used, .headers        sender with the PE's room     senders         relaxed; see room_for in tag_send.c
+ *   peer.used, .headers        sender with the PE's room     senders         relaxed; see has_window in tag_send.c
  *   peer.returned, .matched    handlers                      senders         relaxed: windows may seem smaller, never larger
- *   peer.line and what is in   under peer.lock               the same        spin.h; `offered` and removals: in handlers only
- *   it, .awaited
+ *   peer.pending and its       under peer.lock               the same        spin.h; `offered` and removals: in handlers only
+ *   fields, peer.awaited
  *   peer.waits                 under peer.lock               senders         relaxed: a thread sees its own messages wait
  *   peer.claim                 thread that set peer.open     the same        under lock
  *   peer.flows                 handlers                      handlers        one at a time
@@ -94,7 +94,7 @@ struct shmemx_tag_message {
 };
 
 /* Sends to a PE that wait for a free message slot or a window, in the order of sending. */
-struct shi_tag_line {
+struct shi_tag_pending {
     struct shi_match kept;
     struct shmemx_tag_request *offered; /* one of them: it and those behind it wait until the receiver has answered */
     struct shi_am_turn turn;
@@ -110,7 +110,7 @@ struct shi_tag_want {
 /* The state between this PE and another. */
 struct shi_tag_peer {
     uint8_t lock;
-    uint8_t waits;                      /* line is not empty */
+    uint8_t waits;                      /* pending is not empty */
     uint8_t awaited;                    /* send NEWS to the receiver when a message is kept */
     uint8_t open, probing, probed;      /* a claim is unanswered; it is a probe's; the last answered one was a probe's */
     uint8_t again;                      /* NEWS has arrived: claim for all receives once more */
@@ -120,12 +120,12 @@ struct shi_tag_peer {
     uint64_t used, headers;             /* bytes and headers that this PE has sent */
     uint64_t returned, matched;         /* those of them that the receiver has freed */
     uint64_t owed;                      /* bytes freed of its window here, CREDIT not yet sent */
-    struct shi_tag_line *line;          /* allocated when a send first waits */
+    struct shi_tag_pending *pending;        /* allocated when a send first waits */
     struct shi_tag_flow *flows;
     uint64_t asked, last;               /* the next receive to claim for; the last one of the open claim */
     struct shi_am_turn claim;
 } __attribute__((aligned(SHI_LINE_BYTES)));
-_Static_assert(sizeof(struct shi_tag_peer) == 2 * SHI_LINE_BYTES, "two lines for every PE of the job");
+_Static_assert(sizeof(struct shi_tag_peer) == 2 * SHI_LINE_BYTES, "two cache lines for every PE of the job");
 
 extern struct shi_tag {
     uint8_t lock;

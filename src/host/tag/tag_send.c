@@ -171,13 +171,13 @@ static void queue_rest(struct shmemx_tag_request *r)
     shi_am_queue(r->pe, &r->turn);
 }
 
-/* ---- the line of sends that wait for a PE ------------------------------------------------------------------------ */
+/* ---- sends that wait for a PE ------------------------------------------------------------------------------------ */
 
-/* The first send that may go, or NULL, which ends the line's retry. An offered message and those behind it wait for the
+/* The first send that may go, or NULL, which ends the retry. An offered message and those behind it wait for the
  * answer: a later one might match the same receive, or, if the offer is refused, one that must get the offered one first. */
-static struct shmemx_tag_request *first_in_line(struct shi_tag_peer *p)
+static struct shmemx_tag_request *first_pending(struct shi_tag_peer *p)
 {
-    struct shi_tag_line *l = p->line;
+    struct shi_tag_pending *l = p->pending;
     shi_spin_lock(&p->lock);
     struct shmemx_tag_request *r = (struct shmemx_tag_request *)l->kept.first;
     if (r == l->offered)
@@ -187,9 +187,9 @@ static struct shmemx_tag_request *first_in_line(struct shi_tag_peer *p)
     return r;
 }
 
-static void leave_line(struct shi_tag_peer *p, struct shmemx_tag_request *r)
+static void dequeue_pending(struct shi_tag_peer *p, struct shmemx_tag_request *r)
 {
-    struct shi_tag_line *l = p->line;
+    struct shi_tag_pending *l = p->pending;
     shi_spin_lock(&p->lock);
     shi_match_remove(&l->kept, &r->entry);
     if (!l->kept.first) {
@@ -199,31 +199,31 @@ static void leave_line(struct shi_tag_peer *p, struct shmemx_tag_request *r)
     shi_spin_unlock(&p->lock);
 }
 
-/* No window: FIN, CREDIT or an answer to an offer queues the line again. Their handlers do not run during a retry. */
-static void rest_line(struct shi_tag_peer *p)
+/* No window: FIN, CREDIT or an answer to an offer queues the retry again. Their handlers do not run during a retry. */
+static void pause_pending(struct shi_tag_peer *p)
 {
     shi_spin_lock(&p->lock);
-    p->line->queued = 0;
+    p->pending->queued = 0;
     shi_spin_unlock(&p->lock);
 }
 
-/* Retry: send from a PE's line. Meanwhile other sends to the PE get no message slot; they join the line. */
-static int send_line(struct shi_am_turn *turn)
+/* Retry: send what waits for a PE. Meanwhile other sends to the PE get no message slot; they wait behind. */
+static int send_pending(struct shi_am_turn *turn)
 {
-    struct shi_tag_line *l = shi_container_of(turn, struct shi_tag_line, turn);
+    struct shi_tag_pending *l = shi_container_of(turn, struct shi_tag_pending, turn);
     struct shi_tag_peer *p = &shi_tag.peer[l->pe];
-    for (struct shmemx_tag_request *r; (r = first_in_line(p));) {
+    for (struct shmemx_tag_request *r; (r = first_pending(p));) {
         int what = send_on(r, p);
         if (what == NO_WINDOW) {
-            rest_line(p);
+            pause_pending(p);
             return 0;
         }
         if (what == -EAGAIN && !r->started)
             return -EAGAIN;
-        leave_line(p, r);
+        dequeue_pending(p, r);
         if (what == GONE)
             finish(r);
-        if (what == -EAGAIN) { /* its remaining parts first, then the line */
+        if (what == -EAGAIN) { /* its remaining parts first, then the others */
             queue_rest(r);
             shi_am_queue(l->pe, turn);
             return 0;
@@ -232,26 +232,26 @@ static int send_line(struct shi_am_turn *turn)
     return 0;
 }
 
-/* Under the lock: the PE's line, allocated at first use. */
-static struct shi_tag_line *line_of(struct shi_tag_peer *p, int pe)
+/* Under the lock: the PE's pending sends, allocated at first use. */
+static struct shi_tag_pending *pending_of(struct shi_tag_peer *p, int pe)
 {
-    if (p->line)
-        return p->line;
-    struct shi_tag_line *l = calloc(1, sizeof *l);
+    if (p->pending)
+        return p->pending;
+    struct shi_tag_pending *l = calloc(1, sizeof *l);
     if (!l)
         shi_die("shmemx_tag", "out of memory for messages that wait to be sent to PE %d", pe);
     l->pe = pe;
-    l->turn.retry = send_line;
+    l->turn.retry = send_pending;
     shi_match_up(&l->kept, 1);
-    return p->line = l;
+    return p->pending = l;
 }
 
-static void stand_in_line(struct shi_tag_peer *p, struct shmemx_tag_request *r)
+static void enqueue_pending(struct shi_tag_peer *p, struct shmemx_tag_request *r)
 {
     static const struct shi_tag_note news = {.kind = SHI_TAG_NEWS};
     int pe = r->pe;
     shi_spin_lock(&p->lock);
-    struct shi_tag_line *l = line_of(p, pe);
+    struct shi_tag_pending *l = pending_of(p, pe);
     int wakes = !l->kept.first && !l->queued, awaited = p->awaited;
     shi_match_add(&l->kept, &r->entry);
     __atomic_store_n(&p->waits, 1, __ATOMIC_RELAXED);
@@ -264,13 +264,13 @@ static void stand_in_line(struct shi_tag_peer *p, struct shmemx_tag_request *r)
         shi_tag_tell(pe, &news);
 }
 
-/* The window has grown, or an offer was answered: retry the line. */
-static void wake_line(struct shi_tag_peer *p, int pe)
+/* The window has grown, or an offer was answered: retry. */
+static void wake_pending(struct shi_tag_peer *p, int pe)
 {
     if (shi_likely(!__atomic_load_n(&p->waits, __ATOMIC_RELAXED)))
         return;
     shi_spin_lock(&p->lock);
-    struct shi_tag_line *l = p->line;
+    struct shi_tag_pending *l = p->pending;
     int wakes = l->kept.first && !l->queued;
     l->queued |= wakes;
     shi_spin_unlock(&p->lock);
@@ -321,7 +321,7 @@ void shi_tag_send(struct shmemx_tag_request *r, const struct shmem_team *t, cons
             return;
         }
     }
-    stand_in_line(p, r);
+    enqueue_pending(p, r);
 }
 
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
@@ -334,7 +334,7 @@ static void matched(struct shmemx_tag_request *r)
         return;
     r->headed = 0;
     count(&p->matched, 1);
-    wake_line(p, r->pe);
+    wake_pending(p, r->pe);
 }
 
 void shi_tag_on_fin(int pe, const struct shi_tag_note *note)
@@ -361,7 +361,7 @@ void shi_tag_on_credit(int pe, const struct shi_tag_note *note)
 {
     struct shi_tag_peer *p = &shi_tag.peer[pe];
     count(&p->returned, note->bytes);
-    wake_line(p, pe);
+    wake_pending(p, pe);
 }
 
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
@@ -385,15 +385,15 @@ void shi_tag_on_claim(int pe, const struct shi_tag_claim *claim)
     struct shi_tag_peer *p = &shi_tag.peer[pe];
     struct shmemx_tag_request *r = NULL;
     shi_spin_lock(&p->lock);
-    for (uint32_t i = 0; p->line && !r && i < claim->n; i++) {
+    for (uint32_t i = 0; p->pending && !r && i < claim->n; i++) {
         const struct shi_tag_query *q = &claim->query[i];
         const struct shi_match_key k = {.tag = q->tag, .mask = q->mask, .team = q->team, .source = SHI_MATCH_ANY};
-        r = (struct shmemx_tag_request *)shi_match_find(&p->line->kept, &k);
+        r = (struct shmemx_tag_request *)shi_match_find(&p->pending->kept, &k);
         if (r)
             r->recv = q->seq;
     }
     if (r)
-        p->line->offered = r;
+        p->pending->offered = r;
     p->awaited = 1; /* a later message may match a query that has no match now */
     shi_spin_unlock(&p->lock);
     if (!r) {
@@ -408,14 +408,14 @@ void shi_tag_on_claim(int pe, const struct shi_tag_claim *claim)
 static void answered(int pe)
 {
     struct shi_tag_peer *p = &shi_tag.peer[pe];
-    p->line->offered = NULL;
-    wake_line(p, pe);
+    p->pending->offered = NULL;
+    wake_pending(p, pe);
 }
 
 void shi_tag_on_taken(int pe, const struct shi_tag_note *note)
 {
     struct shmemx_tag_request *r = (struct shmemx_tag_request *)note->send;
-    leave_line(&shi_tag.peer[pe], r); /* FIN or CLEAR will follow */
+    dequeue_pending(&shi_tag.peer[pe], r); /* FIN or CLEAR will follow */
     answered(pe);
 }
 
