@@ -1,4 +1,4 @@
-/* json.c - a reader of JSON for oshinfo. */
+/* json.c - oshinfo's JSON reader. */
 #include "tools/json.h"
 
 #include <stdlib.h>
@@ -66,7 +66,7 @@ double json_number(struct json *j)
     return v;
 }
 
-/* Escapes are kept as they are, but for the character behind a backslash. */
+/* A backslash is dropped and the character after it kept. */
 void json_string(struct json *j, char *out, size_t bytes)
 {
     size_t n = 0;
@@ -92,7 +92,7 @@ int json_true(struct json *j)
     return is;
 }
 
-/* Behind a value, whatever its kind. Brackets are counted, not matched by kind: what is entered is checked more closely. */
+/* Skip a value of any kind. Brackets are counted, not matched by kind; json_enter checks what is entered. */
 void json_skip(struct json *j)
 {
     int depth = 0;

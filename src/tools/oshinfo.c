@@ -1,7 +1,7 @@
 /*
- * oshinfo.c - say what this build of Fulmar is and what it finds here, and show what a job did.
+ * oshinfo.c - print the features of this build, the devices, networks and processors of this machine; plot traces of jobs.
  *
- * Variables come from config.def, with the values that a program started here would see; devices from the library.
+ * Variables come from config.def, with the values that a program would read here; devices come from the library.
  */
 #include <shmem.h>
 #include <shmemx.h>
@@ -27,7 +27,7 @@ static const struct variable variables[] = {
 };
 enum { N_VARIABLES = sizeof variables / sizeof *variables };
 
-/* A string of JSON: quotes and backslashes escaped, control characters left out. */
+/* Print a JSON string: quotes and backslashes escaped, control characters omitted. */
 static void print_string(const char *before, const char *text)
 {
     printf("%s\"", before);
@@ -37,7 +37,7 @@ static void print_string(const char *before, const char *text)
     putchar('"');
 }
 
-/* ---- sections: each for people, or as members of a JSON object ----------------------------------------------------- */
+/* ---- sections: as text or as members of a JSON object -------------------------------------------------------------- */
 
 #ifdef HAVE_ZE
 #define WITH_ZE 1
@@ -45,7 +45,7 @@ static void print_string(const char *before, const char *text)
 #define WITH_ZE 0
 #endif
 
-/* What this build can do, and what to install for what it cannot. */
+/* Features of this build; for those it lacks, what to install. */
 static const struct {
     const char *name;
     int is;
@@ -115,7 +115,7 @@ static int print_people(void)
     oshinfo_net_people("network    ");
     print_devices(0);
     topology_print(0);
-    printf("\nEnvironment, as a program started here would see it:\n");
+    printf("\nEnvironment, as a program would read it here:\n");
     if (shi_config_read(&c, why, sizeof why)) {
         fprintf(stderr, "oshinfo: %s\n", why);
         return 1;
@@ -141,7 +141,7 @@ static int print_json(void)
     return 0;
 }
 
-/* man/shmem_environment.7 is this; test/lint compares them. */
+/* Print man/shmem_environment.7; test/lint compares them. */
 static int print_man(void)
 {
     printf(".\\\" Written by oshinfo --man from config.def.\n"
@@ -167,7 +167,7 @@ static int join(const char *path)
     uint64_t lost;
     int found = shi_trace_join(path, &n_pes, &lost);
     if (found < 0)
-        fprintf(stderr, "oshinfo: %s: no parts of a trace that can be joined: %s\n", path, strerror(-found));
+        fprintf(stderr, "oshinfo: %s: no parts of a trace to join: %s\n", path, strerror(-found));
     else
         printf("%s: %d of %d PEs\n", path, found, n_pes);
     return found < 0;

@@ -1,4 +1,4 @@
-/* oshinfo_net.c - ask the library's own choice of provider what it would do here. */
+/* oshinfo_net.c - list the providers that the library's own selection would use here. */
 #include "oshinfo_net.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ static void tell(void *arg, const char *provider, const char *domain, const char
     char line[256], key[256];
     int length = snprintf(key, sizeof key, "\n%s on %s\n", provider, domain);
     if (strstr(s->seen, key) || strlen(s->seen) + (size_t)length >= sizeof s->seen)
-        return; /* libfabric lists one for each kind of address */
+        return; /* libfabric lists an interface once for each address format */
     strcat(s->seen, key);
     snprintf(line, sizeof line, s->json ? "{\"provider\": \"%s\", \"domain\": \"%s\", \"taken\": %s, \"why_not\": \"%s\"}"
                                         : "%s on %s: %s%s", provider, domain, why_not ? (s->json ? "false" : "no, ") :

@@ -1,9 +1,9 @@
-/* oshinfo_net.h - the network providers of this machine, and which one a job on several hosts would take. */
+/* oshinfo_net.h - list the network providers of this machine and the one that a job on several hosts would use. */
 #ifndef OSHINFO_NET_H
 #define OSHINFO_NET_H
 
-/* One line a provider and interface, the one that is taken first, each with the reason; or one line that says what is
- * missing. `lead` is for the first line, spaces of its length for the others. */
+/* Print a line for each provider and interface: the selected one first, the others with the reason; or one line that says
+ * what is missing. `lead` begins the first line, spaces of its length the others. */
 void oshinfo_net_people(const char *lead);
 
 /* The same as a JSON array of objects. */

@@ -1,10 +1,10 @@
 /*
- * oshrun.c - start an OpenSHMEM job, watch it, and end it: the job and its event loop.
+ * oshrun.c - start, watch and end an OpenSHMEM job: the job's state and the event loop.
  *
- * One thread does everything but answer PMIx clients. Signals arrive through a signalfd, so nothing here runs in a
- * handler. The first failure in time decides the exit status; whatever fails while the job is being ended is silent.
+ * One thread does all work except answering PMIx clients. Signals arrive through a signalfd, so no code here runs in a
+ * signal handler. The first failure decides the exit status; failures while the job is being ended are not reported.
  *
- * In ROLE_FRONT the one process watched is the engine, in ROLE_PE the one PE.
+ * In ROLE_FRONT the only child is the engine, in ROLE_PE the only child is the PE.
  */
 #include "oshrun.h"
 
@@ -26,22 +26,22 @@
 extern char **environ;
 
 #define GRACE_S 0.4      /* from SIGTERM to SIGKILL after a failure */
-#define REPORT_S 0.3     /* for PEs to say where they wait, before --timeout ends them */
+#define REPORT_S 0.3     /* for PEs to report where they wait, before --timeout ends them */
 #define USER_GRACE_S 2.0 /* the same when a signal to oshrun ends the job */
 #define ENGINE_GRACE_S 6.0 /* the same for an engine, which ends the job on all hosts */
-#define ENGINE_KILL_US 300000 /* from a signal of an engine to a PE until its oshrun got the same */
-#define DYING_S 2.0        /* for a PE that dies to be gone */
-#define OUTPUT_S 0.25    /* for children of PEs that still hold a pipe when all PEs are gone */
+#define ENGINE_KILL_US 300000 /* between an engine's signal to a PE and the one to the PE's oshrun, at most */
+#define DYING_S 2.0        /* for the exit of a PE that is dying */
+#define OUTPUT_S 0.25    /* for output of children of PEs after all PEs exited */
 
 static struct options opt;
 static struct pe *pes;
-static int npes, live, status; /* npes: of this process, 1 but in ROLE_JOB */
+static int npes, live, status; /* npes: PEs that this process starts, 1 except in ROLE_JOB */
 static bool ending;
 static double kill_at, timeout_at; /* 0: not set */
-static double report_at;           /* until when PEs may report; 0: not set */
-static double dying_until;         /* until when the exit of a PE that dies is waited for; 0: not set */
+static double report_at;           /* PEs may report until then; 0: not set */
+static double dying_until;         /* wait until then for the exit of a PE that is dying; 0: not set */
 static int signal_fd;
-static int wake_fd = -1; /* readable after a PE called for an abort; in ROLE_PE when the engine's daemon is gone */
+static int wake_fd = -1; /* readable after a PE called PMIx_Abort; in ROLE_PE after the engine's daemon exited */
 
 static double now(void)
 {
@@ -63,7 +63,7 @@ static void signal_groups(int sig)
             kill(-pes[i].pid, sig);
 }
 
-/* End the job with this exit status: sig now, SIGKILL after the grace. Only the first call decides the status. */
+/* End the job with this exit status: sig now, SIGKILL after grace seconds. The first call decides the status. */
 static void end_job(int exit_status, int sig, double grace_s)
 {
     if (ending)
@@ -77,7 +77,7 @@ static void end_job(int exit_status, int sig, double grace_s)
     signal_groups(SIGCONT);
 }
 
-/* End the job after a failure, and say why. */
+/* End the job after a failure and print the reason. */
 __attribute__((format(printf, 2, 3))) static void fail(int exit_status, const char *format, ...)
 {
     char text[1024];
@@ -95,8 +95,7 @@ __attribute__((format(printf, 2, 3))) static void fail(int exit_status, const ch
     end_job(exit_status, SIGTERM, GRACE_S);
 }
 
-/* End the job with EXIT_TIMEOUT. Where all of it is here, those PEs that have come to the library first say where they
- * wait. */
+/* End the job with EXIT_TIMEOUT. On one machine, PEs that have initialised the library first report where they wait. */
 static void time_out(void)
 {
     static const char words[] = "the job ran longer than --timeout and is ended";
@@ -107,7 +106,7 @@ static void time_out(void)
         return;
     }
     say("oshrun: %s", words);
-    ending = true; /* what happens from now on is no failure of its own */
+    ending = true; /* later exits are consequences, not failures */
     status = EXIT_TIMEOUT;
     report_at = now() + REPORT_S;
     for (int i = 0; i < npes; i++)
@@ -135,21 +134,21 @@ static void judge_abort(const struct abort_record *a)
         end_job(exit_status, SIGTERM, GRACE_S);
 }
 
-/* The engine is gone, and all it had to say was read: its status is that of the job when no PE told another. */
+/* The engine exited and its output was read. Its status is the job's when no PE's oshrun reported a failure. */
 static void engine_ended(void)
 {
     if (ending)
         return;
     status = pes[0].end.si_code == CLD_EXITED ? pes[0].end.si_status : 128 + pes[0].end.si_status;
     const char *reason = engine_reason();
-    if (reason && !status) /* the PEs that were left were ended, which is no failure of theirs */
+    if (reason && !status) /* the engine ended the remaining PEs: they did not fail */
         status = 1;
     if (status)
         fail(status, "%s ended the job with status %d%s%s", opt.engine, status, reason ? ": " : "", reason ? reason : "");
 }
 
-/* Engines signal all processes of a step, in any order: a PE that died so was ended, and did not fail. Of SIGKILL its
- * oshrun does not come back to tell. */
+/* Engines signal all processes of a step, in any order. A PE that died by such a signal did not fail. After SIGKILL its
+ * oshrun cannot report it. */
 static bool ended_by_engine(int sig)
 {
     sigset_t pending;
@@ -191,7 +190,7 @@ static void lose_output(void)
         fail(1, "cannot write standard output: %s%s", strerror(out_error()), live ? "; ending the job" : "");
 }
 
-/* Is the process exiting? Its sockets close, which other PEs may notice, before it can be waited for. */
+/* Is the process exiting? Its sockets are closed, which other PEs may notice, before waitid reports its exit. */
 static bool dying(const struct pe *pe)
 {
     enum { PF_EXITING = 4 }; /* Linux, include/linux/sched.h */
@@ -208,7 +207,7 @@ static bool dying(const struct pe *pe)
     return behind_name && sscanf(behind_name, ") %*c %*d %*d %*d %*d %*d %u", &flags) == 1 && (flags & PF_EXITING);
 }
 
-/* Is a PE exiting that did not call for an abort? It may be the cause of what other PEs did, so wait for its exit. */
+/* Is a PE exiting that did not call PMIx_Abort? It may be the cause of other PEs' failures, so wait for its exit. */
 static bool cause_is_dying(void)
 {
     bool found = false;
@@ -225,8 +224,8 @@ static bool killed(const struct pe *pe)
     return pe->end.si_code != CLD_EXITED;
 }
 
-/* Decide the job's status by the PEs that ended and the first call for an abort. Several may be new here: a PE that died
- * without calling for one comes before the abort, to which its death may have led, and of those a killed one first. */
+/* Decide the job's status from the PEs that exited and the first PMIx_Abort. When several are new, a PE that died without
+ * PMIx_Abort counts first, as its death may have caused the abort, and among those one killed by a signal. */
 static void judge(void)
 {
     const struct abort_record *a = server_aborted();
@@ -244,7 +243,7 @@ static void judge(void)
         judge_abort(a);
 }
 
-/* See who exited, and leave the zombies: their process groups can then be signalled without hitting a stranger. */
+/* Find the PEs that exited. Do not reap them: while a zombie exists, its process group's number is not reused. */
 static void look_at_pes(void)
 {
     for (int i = 0; i < npes; i++) {
@@ -272,7 +271,7 @@ static void on_signal(int sig)
             kill_at = now();
         if (opt.role == ROLE_JOB)
             end_job(128 + sig, sig, USER_GRACE_S);
-        else /* an engine that ends a PE is no failure of this PE */
+        else /* the engine ended the PE: the PE did not fail */
             end_job(opt.role == ROLE_PE ? 0 : 128 + sig, SIGTERM, GRACE_S);
         break;
     case SIGTSTP:
@@ -381,7 +380,7 @@ static int wait_ms(double until)
     return left < 0 ? 0 : left > 1e6 ? 1000000000 : (int)(left * 1e3) + 1;
 }
 
-/* Wait for what comes next and act on it, no longer than until (0: for ever) or the next deadline of the job. */
+/* Wait for events and handle them, until the time `until` (0: no limit) or the next deadline of the job. */
 static void step(double until)
 {
     struct pollfd fds[2] = {{.fd = signal_fd, .events = POLLIN}, {.fd = wake_fd, .events = POLLIN}};
@@ -400,7 +399,7 @@ static void step(double until)
     if (opt.role == ROLE_FRONT && engine_failure())
         end_job(engine_failure(), 0, GRACE_S); /* the engine ends the others */
     if (opt.role == ROLE_PE && fds[1].revents)
-        end_job(0, SIGTERM, GRACE_S); /* nobody is left to care for this PE */
+        end_job(0, SIGTERM, GRACE_S); /* the engine's daemon is gone */
     else if (fds[1].revents && read(wake_fd, &count, sizeof count) > 0)
         judge();
     while (fds[0].revents && read(signal_fd, &info, sizeof info) == sizeof info)
@@ -442,7 +441,7 @@ static void run(void)
         status = 1;
 }
 
-/* Descriptors 0 to 2 must exist, or the first pipe would become somebody's standard output. */
+/* Descriptors 0 to 2 must exist, else the first pipe would become a standard stream. */
 static void standard_files(void)
 {
     int fd;
@@ -472,10 +471,10 @@ static void pes_up(void)
                 pes[opt.role == ROLE_JOB ? rank : 0] = (struct pe){
                     .app = &opt.apps[a], .appnum = a, .rank = rank, .death_sig = SIGKILL};
     if (!pes[0].app || (opt.role == ROLE_PE && !own))
-        usage_error("what started this PE gave it no rank of the job (PMIX_RANK)");
+        usage_error("--as-pe: the launcher set no valid rank (PMIX_RANK)");
 }
 
-/* Check what libpmix needs and would report in words of its own. 0, or -errno after one line. */
+/* Check what libpmix needs, for a clearer message than its own. 0, or -errno after one line. */
 static int machine_check(void)
 {
     char folder[PATH_MAX];
@@ -503,7 +502,7 @@ int main(int argc, char **argv)
         return 1;
     }
     if (opt.role == ROLE_PE) {
-        close_range(3, ~0U, CLOSE_RANGE_CLOEXEC); /* Slurm's step daemon leaves a socket open */
+        close_range(3, ~0U, CLOSE_RANGE_CLOEXEC); /* Slurm's step daemon leaves a socket open to its children */
         wake_fd = syscall(SYS_pidfd_open, getppid(), 0);
     }
     if (opt.role == ROLE_JOB &&
@@ -514,7 +513,7 @@ int main(int argc, char **argv)
         run();
     }
     guardian_down();
-    for (int i = 0; i < npes; i++) /* time(1) counts the processor time of children that were waited for */
+    for (int i = 0; i < npes; i++) /* reap them, so that time(1) counts their processor time */
         if (pes[i].pid)
             waitpid(pes[i].pid, NULL, 0);
     _exit(status);

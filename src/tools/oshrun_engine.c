@@ -1,10 +1,10 @@
 /*
- * oshrun_engine.c - jobs on several hosts: which launcher starts them, how it is asked, and what its words mean.
+ * oshrun_engine.c - jobs on several hosts: select the launcher (engine), build its command line, interpret its messages.
  *
- * The engine starts one `oshrun --as-pe` for each PE, with the options and programs of the user's command line; so
- * labels, whole lines, -x, --wdir, several programs and exit statuses do not depend on the engine, which only gets the
- * number of PEs, the hosts and --bind-to. The oshrun of a PE that fails says so in a line on standard error that begins
- * with a mark and the status. The first such line decides: it is the first failure in time that got here.
+ * The engine starts one `oshrun --as-pe` for each PE, with the options and programs of the user's command line. So labels,
+ * whole lines, -x, --wdir, several programs and exit statuses do not depend on the engine, which gets only the number of
+ * PEs, the hosts and --bind-to. The oshrun of a PE that fails writes a line to standard error that begins with a mark and
+ * the status. The first such line to arrive decides the job's status.
  */
 #include "oshrun.h"
 
@@ -21,8 +21,8 @@
 #define NO_FINALIZE "a PE ended without shmem_finalize"
 #define HOST_LOST "a host was lost, or cannot be reached"
 
-/* What an engine says that is no news: a line with this part, or the block between two rules that it begins, is dropped.
- * reason: how the user is told when no PE has said why the job failed. */
+/* Messages of engines to drop: a line that contains `part`, or the block between two rules that begins with such a line.
+ * reason: printed when no PE reported a failure, or NULL. */
 struct words {
     const char *part, *reason;
 };
@@ -62,8 +62,8 @@ static const char *prterun_missing(void);
 static void srun_command(const struct options *opt, struct app *app);
 static void mpirun_command(const struct options *opt, struct app *app);
 
-/* In the order in which they are tried. missing says why it cannot be used, NULL: it can. own[]: how its own lines begin,
- * those in blocks (which begin with a rule) apart. */
+/* In the order in which they are tried. missing returns the reason why the engine cannot be used, or NULL. own[]: how its
+ * own lines begin, except lines in blocks. */
 static const struct engine {
     const char *name;
     const char *(*missing)(void);
@@ -106,7 +106,7 @@ static const char *srun_missing(void)
     if (getenv("SLURM_JOB_ID") || getenv("SLURM_CONF") || !access("/etc/slurm/slurm.conf", R_OK) ||
         !access("/run/slurm/conf/slurm.conf", R_OK))
         return NULL;
-    return "no Slurm is configured here";
+    return "Slurm is not configured";
 }
 
 static const char *prterun_missing(void)
@@ -144,8 +144,8 @@ __attribute__((format(printf, 2, 3))) static void add(struct app *app, const cha
     app->argv[n + 1] = NULL;
 }
 
-/* A file with a host for each PE, the one way to say exact places that engines share. They open it by the name that is
- * returned; a memfd leaves nothing behind. */
+/* Write a file with one host for each PE, the only way to place PEs that all engines accept, and return its name. It is a
+ * memfd, so no file remains. */
 static const char *places(const struct options *opt)
 {
     static char name[32];
@@ -192,7 +192,7 @@ static void srun_command(const struct options *opt, struct app *app)
         out_of_memory();
 }
 
-/* The variables that PEs get without -x, engines differ in that. */
+/* The variables that PEs get without -x, whatever the engine forwards by itself. */
 static bool is_ours(const char *pair)
 {
     static const char *const names[] = {"SHMEM_", "SMA_", "FI_", "ZE_", "LD_LIBRARY_PATH="};
@@ -203,7 +203,7 @@ static bool is_ours(const char *pair)
     return false;
 }
 
-/* Append what engine_decode undoes: each word behind a '=', so that none is an option or a ':' to the engine. */
+/* Append words, encoded for engine_decode: a '=' before each, so that the engine takes none for an option or a ':'. */
 static void add_program(const struct app *program, bool label, struct app *app)
 {
     add(app, "=-n");
@@ -234,7 +234,7 @@ void engine_decode(int argc, char **argv)
         argv[i] += argv[i][0] == '=';
 }
 
-/* Find the engine asked for, or the first that can be used. */
+/* Find the engine that --engine names, or the first usable one. */
 static const struct engine *choose(const struct options *opt)
 {
     char why[512] = "";
@@ -244,7 +244,7 @@ static const struct engine *choose(const struct options *opt)
     for (int i = 0; i < NENGINES; i++)
         if (opt->engine && !strcmp(opt->engine, engines[i].name)) {
             if (!on_path(opt->engine))
-                usage_error("%s, which is to start the job, is not on PATH", opt->engine);
+                usage_error("--engine %s: not on PATH", opt->engine);
             return &engines[i];
         }
     for (int i = 0; i < NENGINES; i++) {
@@ -252,7 +252,7 @@ static const struct engine *choose(const struct options *opt)
             return &engines[i];
         n += snprintf(why + n, sizeof why - n, "%s%s (%s)", i ? ", " : "", engines[i].name, missing);
     }
-    usage_error("nothing can start a job on %s: looked for %s", opt->hosts[opt->nhosts - 1].name, why);
+    usage_error("no launcher for a job on %s: tried %s", opt->hosts[opt->nhosts - 1].name, why);
 }
 
 const char *engine_command(const struct options *opt, struct app *app)
@@ -263,7 +263,7 @@ const char *engine_command(const struct options *opt, struct app *app)
     add(app, "%s", engine->name);
     engine->command(opt, app);
     if (readlink("/proc/self/exe", self, sizeof self - 1) < 0)
-        usage_error("/proc is not there");
+        usage_error("/proc is not mounted");
     add(app, "%s", self);
     add(app, AS_PE);
     for (int a = 0; a < opt->napps; a++) {
@@ -279,7 +279,7 @@ void engine_report(int status, const char *text)
     say(MARK "%d %s", status, text);
 }
 
-/* A PE's report: only the first is shown. */
+/* A PE's report: only the first is printed. */
 static void heard_report(const char *text)
 {
     int status = atoi(text);
@@ -291,7 +291,7 @@ static void heard_report(const char *text)
     say("oshrun:%s", text);
 }
 
-/* What a line of the engine itself, or the first of a block, means; NULL: pass it on. */
+/* The entry for a line of the engine, or for the first line of a block; NULL: print it. */
 static const struct words *known(const char *text, bool opened)
 {
     static const struct words noise = {"", NULL};
@@ -302,7 +302,7 @@ static const struct words *known(const char *text, bool opened)
     for (const struct words *w = engine->words; (own || opened) && w->part; w++)
         if (strstr(text, w->part))
             return w;
-    return own && hushed && *text != '[' ? &noise : NULL; /* labels of PEs begin so, too */
+    return own && hushed && *text != '[' ? &noise : NULL; /* PEs' labels begin with '[', too */
 }
 
 bool engine_heard(const char *line, size_t n)

@@ -1,8 +1,8 @@
 /*
- * oshrun_io.c - bytes between the PEs and the outside: output cut into lines, standard input for PE 0.
+ * oshrun_io.c - forward the PEs' output line by line, and standard input to PE 0.
  *
- * Two PEs never mix inside a line of up to LINE bytes; a longer line leaves in pieces, and whoever writes next into
- * that sink first gets a line of his own. A slow reader slows the PEs down and never blocks the event loop.
+ * Output of several PEs does not mix within a line of up to LINE bytes. A longer line is written in pieces; output of
+ * another stream then starts on a new line. A slow reader blocks the PEs but never the event loop.
  */
 #include "oshrun.h"
 
@@ -18,17 +18,17 @@
 
 enum {
     LINE = 64 << 10,
-    QUEUE_FULL = 1 << 20, /* above it the PEs wait */
-    ATOMIC_WRITE = 4096,  /* what a pipe that polls writable takes without blocking */
+    QUEUE_FULL = 1 << 20, /* stop reading from the PEs above it */
+    ATOMIC_WRITE = 4096,  /* a pipe that polls writable accepts this many bytes without blocking */
 };
 
 struct sink {
     int fd;
-    int error; /* errno of the write after which nothing more is tried */
+    int error; /* errno of the failed write; no further write is tried */
     bool regular;
-    struct stream *midline; /* who left a line without its end */
+    struct stream *midline; /* the stream whose line has no end yet */
     char *queue;
-    size_t head, len, cap; /* queue[head .. head + len) waits */
+    size_t head, len, cap; /* queue[head .. head + len) is to be written */
 };
 
 struct stream {
@@ -48,7 +48,7 @@ static int first_rank, nstreams, open_streams;
 static bool labels;
 static bool (*heard)(const char *line, size_t n);
 
-/* A terminal on its way to PE 0. to < 0: nothing to forward. */
+/* Input of a terminal for PE 0. to < 0: nothing to forward. */
 static struct {
     int to;
     size_t head, len;
@@ -124,7 +124,7 @@ static void sink_add(struct sink *k, const char *data, size_t n)
     k->len += n;
 }
 
-/* Write what the sink takes without blocking. */
+/* Write as much as the sink accepts without blocking. */
 static void sink_flush(struct sink *k)
 {
     while (k->len && !k->error) {
@@ -147,7 +147,7 @@ static void sink_flush(struct sink *k)
     k->head = 0;
 }
 
-/* Queue a piece of stream s that ends a line, or the first part of one too long to hold. */
+/* Queue a piece of stream s: the end of a line, or the first part of a line longer than LINE. */
 static void emit(struct stream *s, const char *data, size_t n)
 {
     struct sink *k = s->sink;
@@ -216,7 +216,7 @@ static void stream_close(struct stream *s)
     open_streams--;
 }
 
-/* Read once; a reader that is behind is asked again by the next poll. Returns bytes read, 0 when there are none now. */
+/* Read once; the next poll reports what remains. Returns the bytes read, 0 when there are none now. */
 static ssize_t stream_read(struct stream *s)
 {
     ssize_t n;
@@ -254,7 +254,7 @@ static void typed_close(void)
     typed.to = -1;
 }
 
-/* What to wait for on behalf of the terminal: room in the pipe, or keys while oshrun is in the foreground. */
+/* What to poll for the terminal: room in the pipe, or input while oshrun is in the foreground. */
 static void typed_poll(struct pollfd *p)
 {
     p->fd = -1;
@@ -305,7 +305,7 @@ void io_wait(struct pollfd *fds, int nfds, int timeout_ms)
             polled_stream[m++] = &streams[i];
             polled[n++] = (struct pollfd){.fd = streams[i].fd, .events = POLLIN};
         }
-    /* a terminal from which oshrun was moved away says nothing when it comes back */
+    /* no event reports the return of oshrun to the foreground */
     if (typed.to >= 0 && polled[nfds].fd < 0 && (timeout_ms < 0 || timeout_ms > 500))
         timeout_ms = 500;
     if (poll(polled, n, timeout_ms) < 0) {

@@ -1,5 +1,5 @@
 /*
- * oshrun_opt.c - the command line of oshrun: options, programs, host lists. It starts nothing.
+ * oshrun_opt.c - parse the command line of oshrun: options, programs, host lists.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -22,7 +22,7 @@ enum { MAX_PES = 1 << 15 };
 
 enum key { NP, LABEL, ENV, BIND, TIMEOUT, WDIR, HOST, HOSTFILE, ENGINE, HELP, SHOW_VERSION };
 
-/* One row an option; --help is printed from here. Names of more than one letter take one or two dashes. */
+/* One row for each option, also for --help. Names of several letters take one or two dashes. */
 static const struct row {
     enum key key;
     const char *names[3];
@@ -61,7 +61,7 @@ void out_of_memory(void)
     exit(1);
 }
 
-/* End after what --help or --version printed. */
+/* Exit after --help or --version. */
 static _Noreturn void printed(void)
 {
     if (fflush(stdout)) {
@@ -94,7 +94,7 @@ static _Noreturn void help(void)
     printed();
 }
 
-/* Return the row of an argument that begins with '-', and in *value what stands behind a '=', or NULL. */
+/* Return the row of an argument that begins with '-'; *value is the text after '=', or NULL. */
 static const struct row *find(const char *arg, const char **value)
 {
     const char *name = arg + 1 + (arg[1] == '-');
@@ -168,7 +168,7 @@ static bool host_is_here(const char *host)
            (len && !strncmp(host, own, len) && own[len] == '.');
 }
 
-/* Add a host, or slots to one named before. slots 0: as long as nothing is said. */
+/* Add a host, or add slots to a host in the list. slots 0: not given. */
 static void host_add(struct options *opt, const char *name, int slots)
 {
     int h = 0;
@@ -183,7 +183,7 @@ static void host_add(struct options *opt, const char *name, int slots)
     opt->hosts[h].slots += slots;
 }
 
-/* Cut ":SLOTS" off host and return the slots, or those given. */
+/* Cut ":SLOTS" off host and return the slots; without it return `slots`. */
 static int host_slots(char *host, int slots)
 {
     char *colon = strrchr(host, ':');
@@ -211,7 +211,7 @@ static void host_list(struct options *opt, const char *text)
         usage_error("--host names no host");
 }
 
-/* Lines are HOST[:SLOTS] or HOST slots=N, other words are ignored; '#' begins a comment. */
+/* Lines are HOST[:SLOTS] or HOST slots=N; other words are ignored, '#' begins a comment. */
 static void host_file(struct options *opt, const char *path)
 {
     FILE *f = fopen(path, "re");
@@ -278,7 +278,7 @@ static void apply(struct options *opt, struct app *app, const struct row *row, c
     }
 }
 
-/* Parse one program from argv[i] to the next ':' and return the index behind it. */
+/* Parse one program from argv[i] to the next ':' and return the index after it. */
 static int parse_app(struct options *opt, struct app *app, int argc, char **argv, int i)
 {
     for (; i < argc && argv[i][0] == '-' && argv[i][1]; i++) {
@@ -305,12 +305,12 @@ static int parse_app(struct options *opt, struct app *app, int argc, char **argv
         return i;
     argv[i] = NULL;
     if (i + 1 == argc)
-        usage_error("no program behind ':'");
+        usage_error("no program after ':'");
     return i + 1;
 }
 
-/* Slots of a Slurm job over several nodes in which oshrun was started, 0 when it was not: what --ntasks asked for, or
- * its CPUs, "4,2(x3)". PEs of such a job have a rank and start local jobs. */
+/* Slots when oshrun runs inside a Slurm job of several nodes: its --ntasks, or its CPUs, as in "4,2(x3)". Else 0, also for
+ * an oshrun that is a task of such a job, which starts a local job. */
 static int slurm_slots(void)
 {
     const char *nodes = getenv("SLURM_JOB_NUM_NODES"), *tasks = getenv("SLURM_NTASKS"), *p = getenv("SLURM_JOB_CPUS_PER_NODE");
@@ -330,7 +330,7 @@ static int slurm_slots(void)
     return total ? total : atoi(nodes);
 }
 
-/* Decide what this oshrun starts. Returns the default number of PEs. */
+/* Decide the role of this oshrun. Returns the default number of PEs. */
 static int choose_role(struct options *opt)
 {
     int slots = 0, elsewhere = 0, tasks = opt->nhosts ? 0 : slurm_slots();
@@ -349,7 +349,7 @@ static int choose_role(struct options *opt)
     return slots ? slots : tasks ? tasks : cores_count();
 }
 
-/* Make the slots of all hosts as many as there are PEs: take them in order, or add one to each in turn. */
+/* Make the sum of slots equal the number of PEs: drop slots from the end of the list, or add one to each host in turn. */
 static void spread(struct options *opt)
 {
     int left = opt->npes;

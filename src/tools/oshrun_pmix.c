@@ -1,16 +1,16 @@
 /*
- * oshrun_pmix.c - the PMIx server inside oshrun: what PEs learn about the job, and what they report back.
+ * oshrun_pmix.c - the PMIx server in oshrun: the job's data for PEs, and their finalize and abort calls.
  *
- * The callbacks run on PMIx's own thread. They keep the state word of a PE and the abort record, and wake the main
- * thread through an eventfd; everything else is answered at once, because every PE of the job is here.
+ * The callbacks run on PMIx's thread. They set the state word of a PE and the abort record, and wake the main thread through
+ * an eventfd. They answer all other calls at once, because all PEs of the job are on this machine.
  *
  *   word          written by            read by      order
  *   pe->pmix      PMIx thread           main thread  P1 -> M1
  *   abort record  PMIx thread, once     main thread  plain; ordered by P2 -> M2
  *   aborted       PMIx thread, once     main thread  P2 -> M2
  *
- * P1 -> M1  a client is answered after P1, so a PE whose exit was seen has its last state here.
- * P2 -> M2  the record is whole before it is looked at.
+ * P1 -> M1  a client is answered after P1, so the state of a PE whose exit was found is final.
+ * P2 -> M2  the record is complete before it is read.
  */
 #include "oshrun.h"
 
@@ -28,7 +28,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* A program of Open MPI 4 takes itself for a job of one unless it knows the address of a daemon; it is never used. */
+/* Open MPI 4 treats a program without a daemon's address as a job of one process. The address is never used. */
 #define NOT_ALONE "0.0;tcp://127.0.0.1:1"
 
 static char nspace[PMIX_MAX_NSLEN + 1], hostname[PMIX_MAX_NSLEN + 1];
@@ -36,7 +36,7 @@ static int wake = -1;
 static struct abort_record record;
 static atomic_int aborted;
 
-/* A call to the server that answers from its thread. */
+/* A call of the server's interface whose callback runs on PMIx's thread. */
 struct answer {
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -111,7 +111,7 @@ static pmix_status_t on_fence(const pmix_proc_t procs[], size_t nprocs, const pm
     return PMIX_SUCCESS;
 }
 
-/* The server asks the host only for PEs elsewhere, and there are none. */
+/* Called only for PEs of other hosts, and there are none. */
 static pmix_status_t on_modex(const pmix_proc_t *proc, const pmix_info_t info[], size_t ninfo, pmix_modex_cbfunc_t done,
                               void *arg)
 {
@@ -126,7 +126,7 @@ static pmix_status_t on_spawn(const pmix_proc_t *proc, const pmix_info_t info[],
     return PMIX_ERR_NOT_SUPPORTED;
 }
 
-/* Events among the PEs of this job never leave the server, which passes them on itself. */
+/* The server library delivers events between PEs of this job itself. */
 static pmix_status_t on_register(pmix_status_t *codes, size_t ncodes, const pmix_info_t info[], size_t ninfo,
                                  pmix_op_cbfunc_t done, void *arg)
 {
@@ -215,7 +215,7 @@ static char *rank_list(int npes)
     return list;
 }
 
-/* libpmix up to 4.2 overruns a buffer of 50 bytes when it compresses a long name; "raw:" is its form without. */
+/* libpmix up to 4.2 overruns a buffer of 50 bytes when it compresses a long name; "raw:" is the uncompressed form. */
 static pmix_status_t node_map(char **out)
 {
     enum { COMPRESSED = 49 };
@@ -262,8 +262,8 @@ static pmix_status_t register_job(struct pe *pe, int npes, int napps)
     return rc == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : rc;
 }
 
-/* All clients are known before the first one starts: a server asked for the data of a PE while some are still unknown
- * may never answer (libpmix 4.2.2). */
+/* Register all clients before the first one starts: the server may never answer a request for a PE's data while some
+ * clients are not registered (libpmix 4.2.2). */
 static pmix_status_t register_clients(struct pe *pe, int npes)
 {
     struct answer a = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, npes, PMIX_SUCCESS};
@@ -278,8 +278,8 @@ static pmix_status_t register_clients(struct pe *pe, int npes)
     return await(&a);
 }
 
-/* Start libpmix without what it writes to standard error, now (help texts go to descriptor 2) and later; a user who sets
- * PMIX_OUTPUT_STDERR_FD sees it all. */
+/* Start libpmix and drop its messages on standard error, now (help texts go to descriptor 2) and later. A user who sets
+ * PMIX_OUTPUT_STDERR_FD gets them. */
 static pmix_status_t init_hushed(pmix_info_t *info, size_t ninfo)
 {
     bool chosen = getenv("PMIX_OUTPUT_STDERR_FD");
@@ -307,7 +307,7 @@ static bool have_interface(void)
     struct ifaddrs *all = NULL, *i;
 
     if (getifaddrs(&all))
-        return true; /* not known */
+        return true; /* unknown */
     for (i = all; i && !((i->ifa_flags & IFF_UP) && i->ifa_addr && i->ifa_addr->sa_family == AF_INET);)
         i = i->ifa_next;
     freeifaddrs(all);
@@ -332,7 +332,7 @@ int server_up(struct pe *pe, int npes, int napps, void *topology, int *wake_fd)
     gethostname(hostname, sizeof hostname - 1);
     snprintf(nspace, sizeof nspace, "oshrun-%.128s-%d", hostname, (int)getpid());
     wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    /* the other stores lie in files, which would outlive a killed oshrun */
+    /* the other stores use files, which would remain when oshrun is killed */
     setenv("PMIX_MCA_gds", "hash", 1);
     setenv("OMPI_MCA_orte_local_daemon_uri", NOT_ALONE, 0);
     PMIX_INFO_LOAD(&info[0], PMIX_TOPOLOGY2, &topo, PMIX_TOPO);

@@ -1,6 +1,6 @@
 /*
- * oshrun_spawn.c - processes of the launcher: cores for the PEs, the PEs themselves, and the guardian that ends them
- * when oshrun is killed. It does not watch them; oshrun.c does.
+ * oshrun_spawn.c - start processes: binding of PEs to cores, the PEs, and the guardian that ends them when oshrun is
+ * killed. oshrun.c watches them.
  */
 #include "oshrun.h"
 
@@ -38,7 +38,7 @@ static void end_groups(const pid_t *group, size_t n, double grace_s)
         kill(-group[i], SIGKILL);
 }
 
-/* Take process groups from fd; a 0 means that all is well, the end of file that oshrun is gone. */
+/* Read process groups from fd. A 0 means that oshrun exits normally; end of file means that it was killed. */
 static _Noreturn void guard(int fd, double grace_s)
 {
     pid_t *group = NULL, pid;
@@ -82,7 +82,7 @@ int guardian_up(double grace_s)
 
 int files_up(int npes)
 {
-    enum { OWN = 15, OF_PE = 3 }; /* OWN: mostly libpmix's; of a PE: two pipes and a connection */
+    enum { OWN = 15, OF_PE = 3 }; /* OWN: mostly libpmix's; OF_PE: two pipes and a connection */
     struct rlimit most;
     rlim_t need = OWN + OF_PE * (rlim_t)npes;
 
@@ -113,7 +113,7 @@ void guardian_down(void)
     waitpid(guardian, NULL, 0);
 }
 
-/* PMIx wants some topology and would else read the whole machine, PCI included. */
+/* A minimal topology for PMIx, which would otherwise discover the whole machine, PCI included. */
 static hwloc_topology_t topology_made_up(void)
 {
     hwloc_topology_t t;
@@ -123,7 +123,7 @@ static hwloc_topology_t topology_made_up(void)
     return t;
 }
 
-/* The cores oshrun may use itself: not those outside its container or its taskset. */
+/* The cores in oshrun's own affinity mask: a container or taskset may exclude some. */
 static hwloc_topology_t topology_of_machine(void)
 {
     static hwloc_topology_t t;
@@ -132,7 +132,7 @@ static hwloc_topology_t topology_of_machine(void)
     if (t)
         return t;
     bool quiet = !getenv("HWLOC_HIDE_ERRORS");
-    if (quiet) /* a container without sysfs is no error of the user's */
+    if (quiet) /* no error messages in a container without sysfs */
         setenv("HWLOC_HIDE_ERRORS", "2", 1);
     if (hwloc_topology_init(&t))
         return t = topology_made_up();
@@ -175,7 +175,7 @@ void *cores_assign(struct pe *pe, int npes, enum bind bind)
     hwloc_topology_t t;
     int ncores;
 
-    /* by default a lone PE is free: jobs of one PE side by side would all sit on the first core */
+    /* a single PE is unbound by default: several jobs of one PE would all run on the first core */
     if (bind == BIND_NONE || (bind == BIND_DEFAULT && npes == 1) ||
         (bind == BIND_DEFAULT && !sched_getaffinity(0, sizeof cpus, &cpus) && CPU_COUNT(&cpus) < npes))
         return topology_made_up();
@@ -188,7 +188,7 @@ void *cores_assign(struct pe *pe, int npes, enum bind bind)
     return t;
 }
 
-/* The child's half of pe_spawn. It shares the parent's memory until exec, so it writes nothing but *error and *what. */
+/* The child's part of pe_spawn. It shares the parent's memory until exec and writes only *error and *what. */
 static _Noreturn void become(struct pe *pe, const int fd[3], char **env, pid_t parent, volatile int *error,
                              const char *volatile *what)
 {

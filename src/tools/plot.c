@@ -1,7 +1,7 @@
 /*
- * plot.c - a picture of what a job did, as SVG: who sent how much to whom, how long each PE spent on what, and when.
+ * plot.c - plot a job as SVG: bytes between each pair of PEs, time by PE and family of operations, and a timeline.
  *
- * All coordinates are pixels of a page PAGE wide. Colours of families are told apart by people with colour blindness too.
+ * Coordinates are pixels of a page that is PAGE wide. The families' colours are safe for colour blindness.
  */
 #include "tools/plot.h"
 
@@ -66,7 +66,7 @@ static const char *time_text(double s, char text[32])
     return text;
 }
 
-/* A round step that gives at most so many marks up to `most`. */
+/* A round distance of axis marks: at most `marks` of them up to `most`. */
 static double step_of(double most, int marks)
 {
     double step = pow(10, floor(log10(most / marks)));
@@ -75,8 +75,8 @@ static double step_of(double most, int marks)
     return step;
 }
 
-/* PE numbers beside rows or below columns of the given pitch. */
-static void pe_marks(FILE *f, const struct told *t, int n, double pitch, double x, double y, int down)
+/* Label rows (left) or columns (below) with PE numbers. */
+static void pe_marks(FILE *f, const struct trace_summary *t, int n, double pitch, double x, double y, int down)
 {
     char text[32];
     int every = 1;
@@ -91,7 +91,7 @@ static void pe_marks(FILE *f, const struct told *t, int n, double pitch, double 
     }
 }
 
-static void legend(FILE *f, const struct told *t, double x, double y)
+static void legend(FILE *f, const struct trace_summary *t, double x, double y)
 {
     for (int k = 0; k < SHI_FAMILIES; k++) {
         double s = 0;
@@ -105,9 +105,9 @@ static void legend(FILE *f, const struct told *t, double x, double y)
     }
 }
 
-/* ---- who sent how much to whom ------------------------------------------------------------------------------------ */
+/* ---- bytes between PEs -------------------------------------------------------------------------------------------- */
 
-/* From white, nothing, over light to dark blue. */
+/* The colour for v from 0 to 1: light to dark blue. */
 static const char *shade(double v, char text[32])
 {
     static const double low[] = {222, 235, 247}, middle[] = {66, 146, 198}, high[] = {8, 38, 90};
@@ -118,8 +118,8 @@ static const char *shade(double v, char text[32])
     return text;
 }
 
-/* The scale is logarithmic: at least one decade, at most six, up to the most that one PE sent another. */
-static void matrix(FILE *f, const struct told *t)
+/* The scale is logarithmic, over one to six decades; its top is the largest value. */
+static void matrix(FILE *f, const struct trace_summary *t)
 {
     double pitch = (double)SQUARE / t->cells, most = 1, least = 1e300;
     char text[32], fill[32];
@@ -154,9 +154,9 @@ static void matrix(FILE *f, const struct told *t)
               size_text(pow(10, bottom + (top - bottom) * i / 4), text));
 }
 
-/* ---- how long on what --------------------------------------------------------------------------------------------- */
+/* ---- time by PE --------------------------------------------------------------------------------------------------- */
 
-static void bars(FILE *f, const struct told *t)
+static void bars(FILE *f, const struct trace_summary *t)
 {
     double pitch = (double)SQUARE / t->lanes, most = 1e-9, thick = pitch > 3 ? pitch * 0.78 : pitch;
     char text[32];
@@ -185,13 +185,13 @@ static void bars(FILE *f, const struct told *t)
     pe_marks(f, t, t->lanes, pitch, BARS_LEFT, TOP, 1);
 }
 
-/* ---- when --------------------------------------------------------------------------------------------------------- */
+/* ---- timeline ----------------------------------------------------------------------------------------------------- */
 
-/* What a lane did most in a column, and how full the column is, in quarters; -1: nothing. */
-static int looks_like(const struct told *t, int lane, int c)
+/* 5 * the family with the most time in this column of the lane + the column's filled quarters; -1: no time. */
+static int looks_like(const struct trace_summary *t, int lane, int c)
 {
     int best = -1;
-    double sum = 0, column_s = t->span_s / TOLD_COLUMNS, pes = (double)t->n_pes / t->lanes;
+    double sum = 0, column_s = t->span_s / TRACE_COLUMNS, pes = (double)t->n_pes / t->lanes;
     for (int k = 0; k < SHI_FAMILIES; k++) {
         double s = t->busy[lane][c][k];
         sum += s;
@@ -202,30 +202,30 @@ static int looks_like(const struct told *t, int lane, int c)
     return best < 0 ? -1 : best * 5 + (full > 4 ? 4 : full < 1 ? 1 : full);
 }
 
-static double timeline(FILE *f, const struct told *t, double y)
+static double timeline(FILE *f, const struct trace_summary *t, double y)
 {
     double pitch = fmin(fmax(420.0 / t->lanes, 6), 26), tall = pitch * t->lanes, step = step_of(t->span_s, 10);
     char text[32];
     label(f, LEFT, y - 12, "start", "h", "Timeline: what each PE did most; pale where it computed in between");
     for (int i = 0; i < t->lanes; i++)
-        for (int c = 0, from = 0; c < TOLD_COLUMNS; c++) {
+        for (int c = 0, from = 0; c < TRACE_COLUMNS; c++) {
             int now = looks_like(t, i, c);
-            if (c + 1 < TOLD_COLUMNS && looks_like(t, i, c + 1) == now)
+            if (c + 1 < TRACE_COLUMNS && looks_like(t, i, c + 1) == now)
                 continue;
             if (now >= 0)
                 box(f, LEFT + from, y + i * pitch + 1, c + 1 - from, pitch - 2, colour[now / 5], 0.25 * (now % 5));
             from = c + 1;
         }
-    frame(f, LEFT, y, TOLD_COLUMNS, tall);
+    frame(f, LEFT, y, TRACE_COLUMNS, tall);
     pe_marks(f, t, t->lanes, pitch, LEFT, y, 1);
     for (double s = 0; s <= t->span_s * 1.001; s += step)
-        label(f, LEFT + s / t->span_s * TOLD_COLUMNS, y + tall + 15, "middle", "s", time_text(s, text));
+        label(f, LEFT + s / t->span_s * TRACE_COLUMNS, y + tall + 15, "middle", "s", time_text(s, text));
     return y + tall + 36;
 }
 
 /* ---- the page ----------------------------------------------------------------------------------------------------- */
 
-static void page(FILE *f, const struct told *t)
+static void page(FILE *f, const struct trace_summary *t)
 {
     char text[128], bytes[32], seconds[32];
     double line = TOP + SQUARE + 100, tall = t->has_line ? line + fmin(fmax(420.0 / t->lanes, 6), 26) * t->lanes + 40 : line - 30;
@@ -244,7 +244,7 @@ static void page(FILE *f, const struct told *t)
     fputs("</svg>\n", f);
 }
 
-/* Have rsvg-convert read the page. Its exit status; 127: there is none. */
+/* Convert the page by rsvg-convert. Its exit status; 127: it is not installed. */
 static int convert(FILE *svg, const char *png)
 {
     int status;
@@ -262,12 +262,12 @@ int plot(const char *picture, char **paths, int n)
 {
     const char *dot = strrchr(picture, '.');
     int png = dot && strcmp(dot, ".png") == 0, status = 0;
-    struct told t;
+    struct trace_summary t;
     if (!dot || (!png && strcmp(dot, ".svg"))) {
         fprintf(stderr, "oshinfo: %s: the picture's name must end in .svg or .png\n", picture);
         return 2;
     }
-    if (told_read(paths, n, &t))
+    if (trace_read(paths, n, &t))
         return 1;
     FILE *f = png ? tmpfile() : fopen(picture, "we");
     if (f) {
@@ -280,7 +280,7 @@ int plot(const char *picture, char **paths, int n)
         return 1;
     }
     if (status)
-        fprintf(stderr, status == 127 ? "oshinfo: %s: a PNG needs rsvg-convert (package librsvg2-bin); .svg needs nothing\n"
+        fprintf(stderr, status == 127 ? "oshinfo: %s: a PNG needs rsvg-convert (package librsvg2-bin); .svg works without\n"
                                       : "oshinfo: %s: rsvg-convert failed\n", picture);
     return status != 0;
 }

@@ -1,9 +1,9 @@
-/* plot.h - oshinfo --plot: a picture of what a job did. */
+/* plot.h - oshinfo --plot: plot statistics and traces. */
 #ifndef OSHINFO_PLOT_H
 #define OSHINFO_PLOT_H
 
-/* Draw the statistics and traces in paths[n] as SVG, or as PNG where rsvg-convert is installed and the name ends in .png.
- * The exit status; what went wrong has been said. */
+/* Plot the n files as SVG, or by rsvg-convert as PNG when the name ends in .png. Returns the exit status, after one line on
+ * stderr when it is not 0. */
 int plot(const char *picture, char **paths, int n);
 
 #endif

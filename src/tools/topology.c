@@ -1,4 +1,4 @@
-/* topology.c - processors and memory of the node, as far as oshinfo may use them, from hwloc. */
+/* topology.c - processors and memory of the node that oshinfo may use, from hwloc. */
 #include "tools/topology.h"
 
 #include <hwloc.h>

@@ -1,4 +1,4 @@
-/* trace_reader.c - read statistics and traces. A file is read twice: how many PEs and how long, then the sums. */
+/* trace_reader.c - read statistics and traces. The first pass finds the number of PEs and the time span, the second sums up. */
 #include "tools/trace_reader.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@ struct event {
 };
 
 struct pass {
-    struct told *t;
+    struct trace_summary *t;
     int measuring;      /* the first pass */
     int stats, traces;  /* files of each kind */
     double first, last; /* seconds of the trace */
@@ -29,12 +29,12 @@ static int family_of(const char *name)
     return -1;
 }
 
-static void sent(struct told *t, int from, int to, int family, double bytes)
+static void sent(struct trace_summary *t, int from, int to, int family, double bytes)
 {
     if (from < 0 || to < 0 || from >= t->n_pes || to >= t->n_pes)
         return;
-    int of = family == SHI_GETS ? to : from; /* whose data it was */
-    t->sent[told_cell(t, of) * t->cells + told_cell(t, family == SHI_GETS ? from : to)] += bytes;
+    int of = family == SHI_GETS ? to : from; /* the PE that the data came from */
+    t->sent[trace_cell(t, of) * t->cells + trace_cell(t, family == SHI_GETS ? from : to)] += bytes;
     t->bytes += bytes;
 }
 
@@ -65,7 +65,7 @@ static void read_families(struct json *j, struct pass *p, int pe)
         int k = family_of(key);
         read_counter(j, &bytes, &ns);
         if (!p->measuring && !p->traces && k >= 0 && pe >= 0 && pe < p->t->n_pes)
-            p->t->spent[told_lane(p->t, pe)][k] += ns * 1e-9;
+            p->t->spent[trace_lane(p->t, pe)][k] += ns * 1e-9;
     }
 }
 
@@ -87,7 +87,7 @@ static void read_target(struct json *j, struct pass *p, int pe)
     }
 }
 
-/* A PE's object, whose members come in the order in which stats.c writes them: its number first. */
+/* A member of a PE's object. stats.c writes the PE's number first. */
 static void read_member(struct json *j, struct pass *p, const char *key, int *pe)
 {
     if (strcmp(key, "pe") == 0) {
@@ -131,14 +131,14 @@ static void read_args(struct json *j, struct pass *p, struct event *e)
     }
 }
 
-/* Spread an event over the columns of its lane. */
+/* Add an event's time to the columns of its lane. */
 static void draw(struct pass *p, const struct event *e)
 {
-    struct told *t = p->t;
-    double column_s = (p->last - p->first) / TOLD_COLUMNS, at = e->start - p->first, end = at + e->took;
-    int lane = told_lane(t, e->pe);
+    struct trace_summary *t = p->t;
+    double column_s = (p->last - p->first) / TRACE_COLUMNS, at = e->start - p->first, end = at + e->took;
+    int lane = trace_lane(t, e->pe);
     t->spent[lane][e->family] += e->took;
-    for (int c = (int)(at / column_s); c < TOLD_COLUMNS && c * column_s <= end; c++) {
+    for (int c = (int)(at / column_s); c < TRACE_COLUMNS && c * column_s <= end; c++) {
         double from = at > c * column_s ? at : c * column_s, to = end < (c + 1) * column_s ? end : (c + 1) * column_s;
         t->busy[lane][c][e->family] += (float)(to - from);
     }
@@ -146,7 +146,7 @@ static void draw(struct pass *p, const struct event *e)
 
 static void take_event(struct pass *p, const struct event *e)
 {
-    struct told *t = p->t;
+    struct trace_summary *t = p->t;
     if (p->measuring) {
         p->first = e->start < p->first ? e->start : p->first;
         p->last = e->start + e->took > p->last ? e->start + e->took : p->last;
@@ -159,7 +159,7 @@ static void take_event(struct pass *p, const struct event *e)
         return;
     if (e->to >= 0)
         sent(t, e->pe, e->to, e->family, e->bytes);
-    for (int pe = 0; e->to_all && pe < t->n_pes; pe++) /* a trace does not say of which team */
+    for (int pe = 0; e->to_all && pe < t->n_pes; pe++) /* a trace does not record the team */
         if (pe != e->pe)
             sent(t, e->pe, pe, e->family, e->bytes);
 }
@@ -192,7 +192,7 @@ static void read_event(struct json *j, struct pass *p)
 
 /* ---- files -------------------------------------------------------------------------------------------------------- */
 
-/* An object is a trace's or a PE's. */
+/* An object is a trace or the statistics of one PE. */
 static void read_object(struct json *j, struct pass *p)
 {
     char key[32];
@@ -227,7 +227,7 @@ static int read_text(const char *path, char *text, size_t bytes, struct pass *p)
     }
     if (!j.bad && (!p->measuring || p->stats + p->traces > before))
         return 0;
-    fprintf(stderr, "oshinfo: %s: neither statistics of SHMEM_STATS nor a trace of SHMEM_TRACE (byte %td)\n", path,
+    fprintf(stderr, "oshinfo: %s: not a file of SHMEM_STATS or SHMEM_TRACE (byte %td)\n", path,
             j.at - text);
     return -1;
 }
@@ -255,10 +255,10 @@ static int read_file(const char *path, struct pass *p)
     return bad ? -1 : 0;
 }
 
-static int make_room(struct told *t)
+static int allocate(struct trace_summary *t)
 {
-    t->cells = t->n_pes < TOLD_CELLS ? t->n_pes : TOLD_CELLS;
-    t->lanes = t->n_pes < TOLD_LANES ? t->n_pes : TOLD_LANES;
+    t->cells = t->n_pes < TRACE_CELLS ? t->n_pes : TRACE_CELLS;
+    t->lanes = t->n_pes < TRACE_LANES ? t->n_pes : TRACE_LANES;
     t->sent = calloc((size_t)t->cells * (size_t)t->cells, sizeof *t->sent);
     t->spent = calloc((size_t)t->lanes, sizeof *t->spent);
     t->busy = calloc((size_t)t->lanes, sizeof *t->busy);
@@ -268,14 +268,14 @@ static int make_room(struct told *t)
     return -1;
 }
 
-int told_read(char **paths, int n, struct told *out)
+int trace_read(char **paths, int n, struct trace_summary *out)
 {
-    struct told t = {.n_pes = 0};
+    struct trace_summary t = {.n_pes = 0};
     struct pass p = {.t = &t, .measuring = 1, .first = 1e300, .last = -1e300};
     for (int i = 0; i < n; i++)
         if (read_file(paths[i], &p))
             return -1;
-    if (t.n_pes < 1 || make_room(&t))
+    if (t.n_pes < 1 || allocate(&t))
         return -1;
     t.has_line = p.last > p.first;
     if (t.has_line)

@@ -1,6 +1,6 @@
 /*
- * trace_reader.h - what SHMEM_STATS and SHMEM_TRACE wrote, read back and summed for a picture: who sent how much to whom, and what
- * each PE did when.
+ * trace_reader.h - read files of SHMEM_STATS and SHMEM_TRACE and sum them up for a plot: bytes between each pair of PEs, time
+ * by PE and family of operations, and a timeline.
  */
 #ifndef OSHINFO_TRACE_READER_H
 #define OSHINFO_TRACE_READER_H
@@ -9,29 +9,29 @@
 
 #include "host/util/trace_format.h"
 
-/* Jobs with more PEs are drawn in groups of neighbours; this many cells a side, and this many lanes. */
-enum { TOLD_CELLS = 256, TOLD_LANES = 64, TOLD_COLUMNS = 1040 };
+/* Limits of the plot's resolution: neighbouring PEs of larger jobs share a cell or a lane. */
+enum { TRACE_CELLS = 256, TRACE_LANES = 64, TRACE_COLUMNS = 1040 };
 
-struct told {
+struct trace_summary {
     int n_pes, cells, lanes;
-    double bytes;                 /* in all */
+    double bytes;                 /* total */
     double *sent;                 /* [cells][cells]: bytes from the row's PEs to the column's */
-    double (*spent)[SHI_FAMILIES]; /* [lanes] seconds of all its PEs */
-    double span_s;                /* of the timeline, or of the longest PE when there is none */
+    double (*spent)[SHI_FAMILIES]; /* [lanes] seconds, summed over the lane's PEs */
+    double span_s;                /* of the timeline; without one, of the PE that ran longest */
     int has_line;
-    float (*busy)[TOLD_COLUMNS][SHI_FAMILIES]; /* [lanes] seconds in each column of the timeline */
+    float (*busy)[TRACE_COLUMNS][SHI_FAMILIES]; /* [lanes] seconds in each column of the timeline */
 };
 
-/* Read the files, statistics and traces in any mixture. Bytes come from the statistics where there are some. 0, or -1 after
- * one line on stderr. The memory is the caller's to the end of the program. */
-int told_read(char **paths, int n, struct told *out);
+/* Read n files, each statistics or a trace. With both, bytes come from the statistics. 0, or -1 after one line on stderr.
+ * The memory is never freed. */
+int trace_read(char **paths, int n, struct trace_summary *out);
 
-static inline int told_cell(const struct told *t, int pe)
+static inline int trace_cell(const struct trace_summary *t, int pe)
 {
     return (int)((long)pe * t->cells / t->n_pes);
 }
 
-static inline int told_lane(const struct told *t, int pe)
+static inline int trace_lane(const struct trace_summary *t, int pe)
 {
     return (int)((long)pe * t->lanes / t->n_pes);
 }

@@ -1,4 +1,4 @@
-/* boot.c - which backend: PMIx when a launcher offers it, alone otherwise, and an error for launchers without PMIx. */
+/* boot.c - select the backend: PMIx when the launcher offers it, a job of one PE without a launcher, else an error. */
 #include "host/boot/boot.h"
 
 #include <errno.h>

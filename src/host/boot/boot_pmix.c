@@ -1,4 +1,4 @@
-/* boot_pmix.c - the PMIx client: rank, size, who shares the node, a few published bytes, a fence, an abort. */
+/* boot_pmix.c - the PMIx client: rank, size, PEs of the node, publish and look up, fence, abort. */
 #include "host/boot/boot.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ static int failed(const char *call, pmix_status_t rc)
     return rc == PMIX_ERR_UNREACH ? -ECONNREFUSED : -EIO;
 }
 
-/* Engines disagree on the integer type of a key: take any. 0 and *out, or -1. */
+/* Convert an integer of any type: PMIx servers differ in the type of a key. 0 and *out, or -1. */
 static int as_long(const pmix_value_t *v, long *out)
 {
     switch (v->type) {
@@ -75,7 +75,7 @@ static int fence(void)
     pmix_status_t rc = PMIx_Fence(NULL, 0, &collect, 1);
     if (rc == PMIX_SUCCESS)
         return 0;
-    /* A PE died: the launcher reports it and ends the others, whose messages would only repeat that. */
+    /* A PE died. The launcher reports it and ends this PE; wait for that instead of printing a second error. */
     sleep(SHI_END_LAUNCHER_S);
     return failed("PMIx_Fence", rc);
 }
@@ -104,7 +104,7 @@ static int job_size(int *out)
     int bad = as_long(v, &n) || n < 1 || n > INT_MAX;
     PMIX_VALUE_RELEASE(v);
     if (bad) {
-        shi_log_error("the launcher gives no usable job size (PMIX_JOB_SIZE)");
+        shi_log_error("the launcher provides no valid job size (PMIX_JOB_SIZE)");
         return -EPROTO;
     }
     *out = (int)n;
@@ -168,9 +168,9 @@ static int find_local(struct shi_boot *b)
     return err;
 }
 
-/* PMIx_Init without libpmix's own messages about the environment; its later ones reach standard error. With
- * PMIX_OUTPUT_STDERR_FD set by the user, all do. */
-static pmix_status_t init_hushed(void)
+/* PMIx_Init without libpmix's warnings about the environment. Its later messages reach standard error; with
+ * PMIX_OUTPUT_STDERR_FD set by the user, the warnings do, too. */
+static pmix_status_t init_quietly(void)
 {
     int fd = getenv("PMIX_OUTPUT_STDERR_FD") ? -1 : open("/dev/null", O_WRONLY | O_CLOEXEC);
     char number[16];
@@ -187,7 +187,7 @@ static pmix_status_t init_hushed(void)
 
 int shi_boot_pmix_up(struct shi_boot *out)
 {
-    pmix_status_t rc = init_hushed();
+    pmix_status_t rc = init_quietly();
     if (rc != PMIX_SUCCESS) {
         shi_log_error("PMIx_Init failed: %s; the launcher's PMIx server cannot be reached (PMIX_OUTPUT_STDERR_FD=2 shows "
                       "what libpmix says)", PMIx_Error_string(rc));

@@ -100,15 +100,15 @@ void shi_trace_add(const char *routine, const struct shi_trace_event *e)
 {
     pthread_mutex_lock(&lock);
     if (head) {
-        uint64_t i = head->told % head->room;
+        uint64_t i = head->written % head->room;
         if (i == backed) {
             grow();
-            i = head->told % head->room;
+            i = head->written % head->room;
         }
         events[i] = *e;
         events[i].thread = thread_number();
         strncpy(events[i].name, routine, sizeof e->name - 1);
-        __atomic_store_n(&head->told, head->told + 1, __ATOMIC_RELEASE); /* a reader after a kill sees whole events */
+        __atomic_store_n(&head->written, head->written + 1, __ATOMIC_RELEASE); /* a reader after a kill sees whole events */
     }
     pthread_mutex_unlock(&lock);
 }

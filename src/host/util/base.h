@@ -1,4 +1,4 @@
-/* base.h - the few words every file uses: branch hints, alignment, container_of, the clock, the pause instruction. */
+/* base.h - helpers for all files: branch hints, alignment, container_of, the clock, the pause instruction. */
 #ifndef SHI_BASE_H
 #define SHI_BASE_H
 
@@ -14,7 +14,7 @@
 #define shi_likely(x) __builtin_expect(!!(x), 1)
 #define shi_unlikely(x) __builtin_expect(!!(x), 0)
 
-/* For the data path: the compiler's own bound on a file's growth would leave calls in some typed routines. */
+/* For the data path: GCC's limit on unit growth would leave calls in some typed routines. */
 #define SHI_INLINE static inline __attribute__((always_inline))
 
 enum { SHI_LINE_BYTES = 64, SHI_PAGE_BYTES = 4096, SHI_HUGE_BYTES = 2 << 20 };
@@ -28,7 +28,7 @@ static inline size_t shi_round_up(size_t n, size_t a)
     return (n + a - 1) & ~(a - 1);
 }
 
-/* Nanoseconds of a clock that never goes back and is the same on all PEs of a node. Async-signal-safe. */
+/* Nanoseconds of the monotonic clock, which the PEs of a node share. Async-signal-safe. */
 static inline uint64_t shi_now_ns(void)
 {
     struct timespec t;
@@ -36,7 +36,7 @@ static inline uint64_t shi_now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* Tell the core that this is a spin loop. */
+/* The pause instruction, for spin loops. */
 static inline void shi_relax(void)
 {
 #if defined(__x86_64__)

@@ -1,4 +1,4 @@
-/* config.c - settings from the environment. A bad value stops the start: running with a guess would hide it. */
+/* config.c - settings from the environment. A value that does not parse ends the job at start. */
 #include "host/util/config.h"
 
 #include <ctype.h>
@@ -11,7 +11,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-/* The value under either name, or NULL when neither is set to anything; *name becomes the one that is. */
+/* The value of the variable *name, or of its old name; NULL when neither has one. *name becomes the one that is set. */
 static const char *lookup(const char **name, const char *old)
 {
     const char *v = getenv(*name);
@@ -20,7 +20,7 @@ static const char *lookup(const char **name, const char *old)
     return v && *v ? v : NULL;
 }
 
-/* Is the word one of the ways to say no (0) or yes (1)? Else -1. */
+/* 0 for a word such as "no" or "off", 1 for one such as "yes" or "on", -1 for another. */
 static int truth(const char *v)
 {
     static const char *const no[] = {"0", "n", "no", "off", "false"}, *const yes[] = {"1", "y", "yes", "on", "true"};
@@ -37,10 +37,10 @@ int shi_config_parse_size(const char *text, size_t *bytes)
 {
     char *end;
     if (!isdigit((unsigned char)*text) && *text != '.')
-        return -EINVAL; /* strtod would take signs, blanks, inf, nan and hexadecimal */
+        return -EINVAL; /* strtod accepts signs, blanks, inf, nan and hexadecimal */
     if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
         return -EINVAL;
-    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* 1.5G has a point whatever the program's locale */
+    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* the decimal point is '.' whatever the program's locale */
     if (!c)
         return -ENOMEM;
     errno = 0;
@@ -116,7 +116,7 @@ static int parse_transport(const char *v, enum shi_transport *out)
     return -EINVAL;
 }
 
-/* auto, KIND, KIND:N or N. */
+/* auto, BACKEND, BACKEND:N or N. */
 static int parse_device(const char *v, shi_config_device *out)
 {
     static const char *const kinds[] = {"ze", "cuda", "cpu"};
@@ -161,11 +161,11 @@ int shi_config_read(struct shi_config *out, char *why, size_t bytes)
     return 0;
 }
 
-/* ---- names that are not in the list ------------------------------------------------------------------------------ */
+/* ---- names that config.def does not list ----------------------------------------------------------------------- */
 
 enum { NAME_MOST = 64 };
 
-/* How many letters must be changed, added or left out to make b of a (Levenshtein 1966). Both below NAME_MOST. */
+/* The edit distance of a and b (Levenshtein 1966), both shorter than NAME_MOST. */
 static int distance(const char *a, const char *b)
 {
     int row[NAME_MOST + 1], n = (int)strlen(b);
@@ -192,7 +192,7 @@ static int is_known(const char *name)
 #undef X
 }
 
-/* The name in the list with the fewest letters different, at most one in five of those behind SHMEM_; or NULL. */
+/* The name in config.def at the least edit distance, at most a fifth of its letters after SHMEM_; or NULL. */
 static const char *nearest_name(const char *name)
 {
     static const char *const list[] = {

@@ -17,7 +17,7 @@ typedef struct {
 typedef enum shi_transport { SHI_TRANSPORT_AUTO, SHI_TRANSPORT_OFI } shi_config_transport;
 typedef struct {
     char backend[8]; /* "": any */
-    int index;       /* SHI_CONFIG_AUTO: by the PE's place on its node */
+    int index;       /* SHI_CONFIG_AUTO: by the PE's local rank */
 } shi_config_device;
 
 struct shi_config {
@@ -26,12 +26,13 @@ struct shi_config {
 #undef X
 };
 
-/* Read the environment into *out. 0, or -EINVAL and in why[bytes] one line that names the variable, its value and what
- * would be accepted. */
+/* Read the environment into *out. 0, or -EINVAL, and then why[bytes] has one line that names the variable, its value and
+ * the values that are accepted. */
 int shi_config_read(struct shi_config *out, char *why, size_t bytes);
 
-/* Call report for each environment variable that begins with SHMEM_ and is not in config.def, with the nearest name of
- * config.def. Names that are near none may belong to another library: they are reported, with NULL, only where `all`. */
+/* Call report for each environment variable that begins with SHMEM_ and is not in config.def, with the most similar
+ * name of config.def. A name that is similar to none may belong to another library: it is reported, with NULL, only when
+ * `all` is set. */
 void shi_config_unknown(int all, void (*report)(const char *name, const char *nearest));
 
 /* Parse a size such as 64, 512k, 1.5G. 0 and *bytes, or -EINVAL. */

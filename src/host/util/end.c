@@ -1,13 +1,13 @@
 /*
- * end.c - the end of a process: it comes with the right status whatever exit handlers and stdio do.
+ * end.c - end the process with the right status although exit handlers or stdio may hang.
  *
- * A watching thread, and should even that hang, SIGALRM, ends a process whose handlers loop, whose stdio lock is held by a
- * thread that does not run, or whose output nobody reads.
+ * A watchdog thread ends a process whose exit handlers loop, or whose flush of stdio blocks because a stopped thread holds
+ * the lock or nothing reads the pipe. SIGALRM is its fallback.
  *
  *   word       written by                            read by              order
  *   state      the thread that ends the process      every thread         R1 -> A1 the struct is filled
- *   crashed    a signal handler, once                the watching thread  relaxed: the number is all there is to know
- *   finishing  the thread that ends the process      the watching thread  relaxed: the same
+ *   crashed    a signal handler, once                the watchdog thread  relaxed: the number carries all
+ *   finishing  the thread that ends the process      the watchdog thread  relaxed: the same
  */
 #include "host/util/end.h"
 
@@ -20,7 +20,7 @@
 
 #include "host/util/log.h"
 
-enum { STEP_MS = 20 }; /* from look to look */
+enum { STEP_MS = 20 }; /* the watchdog's polling interval */
 enum { OFF, FILLING, FILLED };
 
 static int state, crashed, finishing;
@@ -30,7 +30,7 @@ static struct {
     pid_t pid;
     pthread_t thread;
 } end;
-static char crash_stack[64 << 10]; /* a handler may crash because it has used up its own */
+static char crash_stack[64 << 10]; /* an exit handler may crash by stack overflow */
 
 static _Noreturn void wait_for_the_end(void)
 {
@@ -80,7 +80,7 @@ static void catch(int sig, void (*handler)(int))
     pthread_sigmask(SIG_UNBLOCK, &one, NULL);
 }
 
-/* Without memory for the thread the alarm is all that watches. */
+/* The alarm remains where no thread can be created. */
 static void start_watching(void)
 {
     static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS};
@@ -94,7 +94,7 @@ static void start_watching(void)
     alarm((unsigned)(end.grace_s + SHI_END_LAUNCHER_S));
 }
 
-/* The program's last words are most often in stdout, and another stream may be locked by a thread that reads from it. */
+/* stdout first: flushing all streams blocks while another thread reads from one. */
 static void flush(void)
 {
     fflush(stdout);

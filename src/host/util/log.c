@@ -1,4 +1,4 @@
-/* log.c - lines to the user. Each is assembled first and written by one call, so that PEs cannot mix inside one. */
+/* log.c - lines to the user. One write(2) per line, so that lines of several PEs do not mix. */
 #include "host/util/log.h"
 
 #include <stdarg.h>
@@ -25,7 +25,7 @@ void shi_log_set_abort(void (*abort_job)(int status))
 static void write_line(const char *routine, const char *fmt, va_list ap)
 {
     char line[1024];
-    size_t room = sizeof line - 1; /* keeps a place for the newline */
+    size_t room = sizeof line - 1; /* without the newline */
     int n = log_pe < 0 ? snprintf(line, room, "fulmar: ") : snprintf(line, room, "fulmar: PE %d: ", log_pe);
     if (routine)
         n += snprintf(line + n, room - n, "%s: ", routine);
@@ -34,7 +34,7 @@ static void write_line(const char *routine, const char *fmt, va_list ap)
         n = room - 1;
     line[n++] = '\n';
     if (write(STDERR_FILENO, line, n) < 0)
-        return; /* standard error is closed: there is no other place to report to */
+        return; /* standard error is closed */
 }
 
 void shi_log_error(const char *fmt, ...)

@@ -1,4 +1,4 @@
-/* peer_fd.c - another process's descriptor: through /proc, which Yama allows between siblings, else pidfd_getfd. */
+/* peer_fd.c - duplicate another process's descriptor: through /proc, which Yama allows between siblings, else by pidfd_getfd. */
 #include "host/util/peer_fd.h"
 
 #include <errno.h>

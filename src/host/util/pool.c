@@ -1,10 +1,10 @@
 /*
- * pool.c - objects behind handles, in chunks that stay.
+ * pool.c - objects behind handles, in chunks that are never freed.
  *
  *   word               written by     read by        order
- *   chunks, next       under lock     lock, looks    R1 -> A1 a chunk is whole before it is seen
- *   item.live          under lock     lock, looks    relaxed: whoever has a handle has it from the thread that made it
- *   the rest           under lock     lock           none
+ *   chunks, next       under lock     lock, looks    R1 -> A1 a chunk is complete before it is visible
+ *   item.live          under lock     lock, looks    relaxed: a handle reaches a thread from the thread that created it
+ *   all others         under lock     lock           none
  */
 #include "host/util/pool.h"
 
@@ -16,7 +16,7 @@
 struct shi_pool_item {
     void *object;
     int live;
-    struct shi_pool_item *next; /* of the dead, a younger one */
+    struct shi_pool_item *next; /* freed after this one */
 };
 
 struct shi_pool_chunk {

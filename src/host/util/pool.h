@@ -1,6 +1,7 @@
 /*
- * pool.h - objects behind handles. Their memory is never unmapped and a dead one is all zero, so a handle that is used
- * after its end is found, and cannot crash. Of dead objects the oldest is used again, and only while SHI_POOL_DEAD are left.
+ * pool.h - objects behind handles. Memory of objects is never unmapped, and a freed object is all zero, so the use of a
+ * stale handle is detected and does not crash. The oldest freed object is reused first, and only when more than
+ * SHI_POOL_DEAD are free.
  */
 #ifndef SHI_POOL_H
 #define SHI_POOL_H
@@ -17,10 +18,10 @@ enum shi_pool_state { SHI_HANDLE_NONE, SHI_HANDLE_DEAD, SHI_HANDLE_LIVE };
 struct shi_pool {
     size_t bytes; /* of an object, a multiple of SHI_LINE_BYTES */
     pthread_mutex_t lock;
-    struct shi_pool_chunk *chunks; /* the newest first */
-    int used;                      /* objects of the newest */
+    struct shi_pool_chunk *chunks; /* newest first */
+    int used;                      /* objects taken from the newest chunk */
     int n_dead;
-    struct shi_pool_item *oldest, *newest; /* of the dead */
+    struct shi_pool_item *oldest, *newest; /* list of freed objects */
 };
 
 #define SHI_POOL_OF(TYPE) {.bytes = shi_pool_bytes(sizeof(TYPE)), .lock = PTHREAD_MUTEX_INITIALIZER}
@@ -30,7 +31,7 @@ struct shi_pool {
 void *shi_pool_get(struct shi_pool *p);
 void shi_pool_put(struct shi_pool *p, void *object);
 
-/* What a handle is: of a live object, of one that was put back, or neither. Any value; any thread. */
+/* State of the object that a handle refers to; SHI_HANDLE_NONE for a value that is no handle. Any thread. */
 enum shi_pool_state shi_pool_look(const struct shi_pool *p, const void *handle);
 
 #endif

@@ -2,9 +2,9 @@
  * spin.h - a lock of one byte for critical sections of a few dozen instructions; 0 is unlocked.
  *
  *   word   written by   read by   order
- *   lock   all          all       R1 -> A1  what the holder did is seen by the next one
+ *   lock   all          all       R1 -> A1  the holder's writes are visible to the next holder
  *
- * The holder may have lost its core, so whoever waits soon yields its own.
+ * The holder may be preempted, so waiters yield their core after 100 polls.
  */
 #ifndef SHI_SPIN_H
 #define SHI_SPIN_H
@@ -14,7 +14,7 @@
 
 #include "host/util/base.h"
 
-/* 1: ours now, 0: somebody else's. */
+/* 1 when the lock was taken, 0 when another thread holds it. */
 static inline int shi_spin_try(uint8_t *lock)
 {
     return !__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE); /* A1 */

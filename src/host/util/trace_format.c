@@ -1,4 +1,4 @@
-/* trace_format.c - names of what is told, and parts of a trace made into one file. */
+/* trace_format.c - names of the families, and the join of the parts of a trace into one file. */
 #include "host/util/trace_format.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ const char *const shi_way_name[SHI_WAYS] = {SHI_FOR_EACH_WAY(X)};
 #undef X
 
 struct part {
-    const struct shi_trace_head *head; /* NULL: there is none */
+    const struct shi_trace_head *head; /* NULL: no such part */
     size_t bytes;
 };
 
@@ -32,7 +32,7 @@ static int is_whole(const struct shi_trace_head *h, size_t bytes)
     if (memcmp(h->magic, "FULMARTR", 8) || h->version != SHI_TRACE_VERSION ||
         h->event_bytes != sizeof(struct shi_trace_event) || h->pe < 0 || h->pe >= h->n_pes || h->node < 0)
         return 0;
-    uint64_t kept = h->told < h->room ? h->told : h->room;
+    uint64_t kept = h->written < h->room ? h->written : h->room;
     return h->node < h->n_pes && kept <= (bytes - SHI_TRACE_HEAD_BYTES) / sizeof(struct shi_trace_event);
 }
 
@@ -69,7 +69,7 @@ static void part_close(const char *path, int pe, struct part *p)
     free(name);
 }
 
-/* The first part that is there tells how many PEs there were. */
+/* The number of PEs, from the first part that exists; -ENOENT when none does. */
 static int count_pes(const char *path, int most)
 {
     struct part p;
@@ -82,7 +82,8 @@ static int count_pes(const char *path, int most)
     return -ENOENT;
 }
 
-/* From the PE's clock to the joined trace's: PEs of one node share a clock, other nodes meet in the time of day. */
+/* What to add to the PE's clock for the time in the joined trace. PEs of a node share a clock; nodes are aligned by the
+ * time of day. */
 static int64_t shift_of(const struct part *parts, const struct part *p, int64_t zero_real_ns)
 {
     const struct shi_trace_head *first = parts[p->head->node].head;
@@ -96,11 +97,11 @@ static void print_part(FILE *f, const struct part *p, int64_t shift_ns)
     fprintf(f, ",\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"name\":\"PE %d on %.64s\"}}", h->pe, h->pe,
             h->host);
     fprintf(f, ",\n{\"name\":\"process_sort_index\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"sort_index\":%d}}", h->pe, h->pe);
-    for (uint64_t i = h->told > h->room ? h->told - h->room : 0; i < h->told; i++) {
+    for (uint64_t i = h->written > h->room ? h->written - h->room : 0; i < h->written; i++) {
         const struct shi_trace_event *e = &event[i % h->room];
         int64_t at = (int64_t)e->start_ns + shift_ns;
         if (e->family >= SHI_FAMILIES || e->way >= SHI_WAYS)
-            continue; /* the PE was killed while it wrote this one */
+            continue; /* the PE was killed while it wrote this event */
         fprintf(f, ",\n{\"name\":\"%.*s\",\"cat\":\"%s\",\"ph\":\"X\",\"pid\":%d,\"tid\":%d,\"ts\":%" PRId64 ".%03d,\"dur\":%" PRIu64
                    ".%03d,\"args\":{\"bytes\":%" PRIu64,
                 SHI_TRACE_NAME_BYTES, e->name, shi_family_name[e->family], h->pe, e->thread, at / 1000, (int)(at % 1000),
@@ -113,7 +114,7 @@ static void print_part(FILE *f, const struct part *p, int64_t shift_ns)
     }
 }
 
-/* Print the parts that are there. 0, or -errno. */
+/* Write the parts that exist to `path`. 0, or -errno. */
 static int print_all(const char *path, const struct part *parts, int n)
 {
     int64_t zero = INT64_MAX;
@@ -155,7 +156,7 @@ int shi_trace_join(const char *path, int *n_pes, uint64_t *lost)
         }
         parts[pe] = p;
         found++;
-        *lost += p.head->told > p.head->room ? p.head->told - p.head->room : 0;
+        *lost += p.head->written > p.head->room ? p.head->written - p.head->room : 0;
     }
     int err = print_all(path, parts, n);
     for (int pe = 0; !err && pe < n; pe++)

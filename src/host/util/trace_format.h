@@ -1,8 +1,8 @@
 /*
- * trace_format.h - what statistics and traces speak of, and the file that a trace is kept in.
+ * trace_format.h - the families of operations that statistics and traces count, and the format of trace files.
  *
- * Each PE keeps its trace in FILE.PE.part, mapped, so that what was told is there however the job ends. Joined, they
- * are FILE, in Chrome's trace-event format: at finalize, or afterwards by oshinfo --join.
+ * Each PE writes its events to FILE.PE.part, a mapped file, so that they survive however the job ends. At finalize, or later
+ * by oshinfo --join, the parts are joined into FILE, in Chrome's trace-event format.
  */
 #ifndef SHI_TRACE_FORMAT_H
 #define SHI_TRACE_FORMAT_H
@@ -14,7 +14,7 @@
     X(PUTS, put, 1) X(GETS, get, 1) X(ATOMICS, atomic, 1) X(SIGNALS, signal, 1) X(COLLECTIVES, collective, 1)        \
     X(BARRIERS, barrier, 0) X(WAITS, wait, 0) X(LOCKS, lock, 0) X(ORDERS, order, 0) X(MEMORY, memory, 0)
 
-/* Ways that bytes take. */
+/* How the bytes move. */
 #define SHI_FOR_EACH_WAY(X) X(STORES, stores) X(NETWORK, network) X(DEVICE, device) X(RING, ring)
 
 #define X(WORD, ...) SHI_##WORD,
@@ -25,21 +25,21 @@ enum shi_way { SHI_FOR_EACH_WAY(X) SHI_WAYS };
 #undef X
 extern const char *const shi_family_name[SHI_FAMILIES], *const shi_way_name[SHI_WAYS];
 
-/* Instead of a target. */
+/* Values of `to` that are no PE. */
 enum { SHI_TO_NONE = -2, SHI_TO_ALL = -1 };
 
 enum { SHI_TRACE_HEAD_BYTES = 4096, SHI_TRACE_VERSION = 1, SHI_TRACE_NAME_BYTES = 48 };
 
-/* A part: this, padded to SHI_TRACE_HEAD_BYTES, then `room` events, of which the last `told` count; above room, event i
- * lies at i % room. */
+/* A part is this header, padded to SHI_TRACE_HEAD_BYTES, and a ring of `room` events: event i is at i % room, and the last
+ * `room` of all `written` events are there. */
 struct shi_trace_head {
     char magic[8];              /* "FULMARTR" */
     uint32_t version, event_bytes;
-    int32_t pe, n_pes, node;    /* node: the first PE of it */
+    int32_t pe, n_pes, node;    /* node: its first PE */
     uint32_t pad;
-    uint64_t start_ns;          /* of this PE, on the node's clock */
+    uint64_t start_ns;          /* when the PE started, on the node's clock */
     int64_t to_real_ns;         /* add to the node's clock to get the time of day */
-    uint64_t told, room;
+    uint64_t written, room;
     char host[64];
 };
 
@@ -50,14 +50,14 @@ struct shi_trace_event {
     uint8_t family, way;
     char name[SHI_TRACE_NAME_BYTES];
 };
-_Static_assert(sizeof(struct shi_trace_event) == 80, "oshinfo reads what the library wrote");
-_Static_assert(sizeof(struct shi_trace_head) <= SHI_TRACE_HEAD_BYTES, "events follow the head");
+_Static_assert(sizeof(struct shi_trace_event) == 80, "oshinfo reads what the library writes");
+_Static_assert(sizeof(struct shi_trace_head) <= SHI_TRACE_HEAD_BYTES, "events follow the header");
 
 /* The name of PE pe's part of the trace `path`, in malloc'd memory, or NULL. */
 char *shi_trace_part(const char *path, int pe);
 
-/* Join the parts into `path` and remove them. The number of PEs whose parts were found, or -errno; *n_pes how many the
- * job had; *lost how many events were overwritten because SHMEM_TRACE_SIZE was reached. */
+/* Join the parts into `path` and remove them. Returns the number of parts found, or -errno; *n_pes is the
+ * job's number of PEs, *lost the number of events overwritten because of SHMEM_TRACE_SIZE. */
 int shi_trace_join(const char *path, int *n_pes, uint64_t *lost);
 
 #endif
