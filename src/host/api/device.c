@@ -5,10 +5,10 @@
 
 #include "device/device.h"
 #include "host/coll/agree.h"
+#include "host/coll/team.h"
 #include "host/init/device_heap.h"
 #include "host/ops/dheap.h"
 #include "host/ops/heap.h"
-#include "host/coll/team.h"
 #include "host/util/log.h"
 
 static void *get(const char *routine, size_t bytes, size_t align, int clear)

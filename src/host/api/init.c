@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "host/coll/agree.h"
+#include "host/coll/team.h"
 #include "host/init/init.h"
 #include "host/ops/far.h"
 #include "host/ops/span.h"
-#include "host/coll/team.h"
 #include "host/util/end.h"
 #include "host/util/log.h"
 

@@ -8,11 +8,11 @@
 
 #include "device/device.h"
 #include "host/api/def.h"
+#include "host/coll/team.h"
 #include "host/init/device_heap.h"
 #include "host/ops/dheap.h"
 #include "host/ops/launched.h"
 #include "host/util/log.h"
-#include "host/coll/team.h"
 #include "proxy/handle.h"
 #include "proxy/proxy.h"
 

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "host/coll/agree.h"
+#include "host/coll/team.h"
 #include "host/ops/heap.h"
 #include "host/ops/span.h"
-#include "host/coll/team.h"
 #include "host/util/end.h"
 #include "host/util/log.h"
 

@@ -8,8 +8,8 @@
 #include <shmemx.h>
 
 #include "host/coll/agree.h"
-#include "host/init/device_heap.h"
 #include "host/coll/team.h"
+#include "host/init/device_heap.h"
 #include "host/util/log.h"
 
 /* ---- handles, for dlsym ------------------------------------------------------------------------------------------ */

@@ -1,14 +1,14 @@
 /* sync.c - entry points of ordering, barriers, signals and point-to-point waits. */
 #include "host/api/def.h"
 
-#include "host/net/progress.h"
 #include "host/coll/agree.h"
+#include "host/coll/team.h"
+#include "host/net/progress.h"
 #include "host/ops/ctx.h"
 #include "host/ops/far.h"
 #include "host/ops/p2p.h"
 #include "host/ops/rma.h"
 #include "host/ops/span.h"
-#include "host/coll/team.h"
 #include "host/util/log.h"
 
 #define ONE(T) (&(struct shi_cond){__func__, ivar, 1, NULL, cmp, &cmp_value, 0, SHI_WORD_OF(T)})

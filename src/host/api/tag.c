@@ -2,8 +2,8 @@
 #include <shmemx.h>
 
 #include "host/net/progress.h"
-#include "host/tag/tag.h"
 #include "host/ops/wait.h"
+#include "host/tag/tag.h"
 #include "host/util/log.h"
 
 /* ---- arguments --------------------------------------------------------------------------------------------------- */

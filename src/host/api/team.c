@@ -2,8 +2,8 @@
 #include "host/api/def.h"
 
 #include "host/coll/agree.h"
-#include "host/ops/ctx.h"
 #include "host/coll/team.h"
+#include "host/ops/ctx.h"
 #include "host/util/log.h"
 
 SHI_DEF(int, shmem_team_my_pe, (shmem_team_t team))

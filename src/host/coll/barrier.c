@@ -1,8 +1,8 @@
 /* barrier.c - how the members of a team synchronise: barrier, notify and wait, exchange of a few bytes. */
 #include <string.h>
 
-#include "host/ops/far.h"
 #include "host/coll/team.h"
+#include "host/ops/far.h"
 #include "host/ops/wait.h"
 
 /* Until *word >= value, in the barrier that the team's epoch counts now. */

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/coll/coll.h"
 #include "host/coll/agree.h"
+#include "host/coll/coll.h"
 #include "host/ops/rma.h"
 #include "host/ops/span.h"
 #include "host/util/log.h"

@@ -31,8 +31,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "host/net/progress.h"
 #include "host/coll/team.h"
+#include "host/net/progress.h"
 #include "host/util/log.h"
 #include "host/util/spin.h"
 #include "host/util/thread.h"

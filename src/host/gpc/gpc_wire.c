@@ -18,8 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/ops/dheap.h"
 #include "host/coll/team.h"
+#include "host/ops/dheap.h"
 #include "host/util/base.h"
 #include "host/util/spin.h"
 

@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "device/device.h"
+#include "host/coll/team.h"
 #include "host/ops/launched.h"
 #include "host/ops/p2p.h"
-#include "host/coll/team.h"
 #include "host/ops/wait.h"
 
 /* ---- lines ------------------------------------------------------------------------------------------------------- */

@@ -2,8 +2,8 @@
 #include "host/ops/p2p.h"
 
 #include "host/net/progress.h"
-#include "host/ops/span.h"
 #include "host/ops/address.h"
+#include "host/ops/span.h"
 #include "host/ops/wait.h"
 #include "host/util/log.h"
 

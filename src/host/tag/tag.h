@@ -26,11 +26,11 @@
 
 #include <shmemx_tag.h>
 
+#include "host/coll/team.h"
 #include "host/net/am.h"
 #include "host/ops/dheap.h"
 #include "host/tag/match.h"
 #include "host/tag/tag_wire.h"
-#include "host/coll/team.h"
 #include "host/util/spin.h"
 
 /* One buffer or many. */

@@ -30,8 +30,8 @@
 #include <string.h>
 
 #include "host/net/progress.h"
-#include "host/tag/tag.h"
 #include "host/ops/wait.h"
+#include "host/tag/tag.h"
 #include "host/util/log.h"
 
 static uint8_t prober;

@@ -7,8 +7,8 @@
 #ifndef SHI_TAG_WIRE_H
 #define SHI_TAG_WIRE_H
 
-#include "host/net/am.h"
 #include "host/coll/team.h"
+#include "host/net/am.h"
 
 enum shi_tag_kind {
     SHI_TAG_EAGER,      /* head, payload */
