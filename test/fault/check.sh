@@ -163,8 +163,8 @@ ok $? "refused in a job of 2: SHMEM_SYMMETRIC_SIZE=junk" "$dir/out"
 for check in 0 1; do
     SHMEM_SYMETRIC_SIZE=2m SHMEM_TEAMS_MAX=9 SHMEM_CHECK=$check timeout 20 $OSHRUN -n 3 "$misuse" >"$dir/out" 2>&1 &&
         [ "$(wc -l <"$dir/out")" -eq $((1 + check)) ] &&
-        grep -q '^fulmar: PE 0: SHMEM_SYMETRIC_SIZE is no setting of this library; SHMEM_SYMMETRIC_SIZE is$' "$dir/out" &&
-        [ "$(grep -c 'PE 0: SHMEM_TEAMS_MAX is no setting' "$dir/out")" -eq $check ]
+        grep -q '^fulmar: PE 0: SHMEM_SYMETRIC_SIZE is not a setting of this library; SHMEM_SYMMETRIC_SIZE is$' "$dir/out" &&
+        [ "$(grep -c 'PE 0: SHMEM_TEAMS_MAX is not a setting' "$dir/out")" -eq $check ]
     ok $? "a misspelt setting is named once, SHMEM_CHECK=$check" "$dir/out"
 done
 

@@ -220,7 +220,7 @@ static void no_teams(void)
     const uintptr_t garbage[] = {0x1000, (uintptr_t)bytes, (uintptr_t)block + 1, UINTPTR_MAX};
     for (int i = 0; i < 4; i++) {
         team = (shmem_team_t)garbage[i];
-        each("team", "is no team");
+        each("team", "is not a team");
     }
 }
 
@@ -274,7 +274,7 @@ int main(void)
     RUN(contexts, "destroyed contexts");
     RUN(contexts_of_teams, "contexts of destroyed teams");
     RUN(teams, "destroyed teams");
-    RUN(no_teams, "what is no team");
+    RUN(no_teams, "handles that are not teams");
     RUN(requests, "requests that were completed");
     leaving = 1;
     _exit(tap_end());

@@ -123,11 +123,11 @@ static int check(const char *routine, const struct shi_gpc_want *w)
         return -EINVAL;
     }
     if (!shi_gpc_find(w->func, SHI_GPC_FUNC, &e)) {
-        shi_log_error("%s: func = %d is no handle of a function", routine, w->func);
+        shi_log_error("%s: func = %d is not a handle of a function", routine, w->func);
         return -EINVAL;
     }
     if (w->callback != SHMEMX_GPC_NONE && !shi_gpc_find(w->callback, SHI_GPC_CALLBACK, &e)) {
-        shi_log_error("%s: callback = %d is no handle of a callback, nor SHMEMX_GPC_NONE", routine, w->callback);
+        shi_log_error("%s: callback = %d is neither a handle of a callback nor SHMEMX_GPC_NONE", routine, w->callback);
         return -EINVAL;
     }
     if (w->nbh && busy(w->nbh)) {
@@ -184,7 +184,7 @@ static int shape(const char *routine, struct shi_gpc_want *w, const int *idlst, 
     int *ids = scratch, *below = scratch + w->idlen, *list = below + w->idlen, err = 0;
     int built_in = w->tree == SHMEMX_GPC_BINARY || w->tree == SHMEMX_GPC_BINOMIAL;
     if (!built_in && !shi_gpc_find(w->tree, SHI_GPC_TREE, &e)) {
-        shi_log_error("%s: tree = %d is no handle of a tree", routine, w->tree);
+        shi_log_error("%s: tree = %d is not a handle of a tree", routine, w->tree);
         return -EINVAL;
     }
     int n = shi_gpc_list(w->team->n, w->team->me, w->idlen, idlst, built_in ? ids : list, &fault);

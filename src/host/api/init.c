@@ -33,7 +33,7 @@ SHI_DEF(void, shmem_init, (void))
 SHI_DEF(int, shmem_init_thread, (int requested, int *provided))
 {
     if (requested < SHMEM_THREAD_SINGLE || requested > SHMEM_THREAD_MULTIPLE)
-        shi_die(__func__, "requested = %d is no SHMEM_THREAD_ level", requested);
+        shi_die(__func__, "requested = %d is not a SHMEM_THREAD_ level", requested);
     initialise(requested);
     *provided = shi_world.thread_level;
     return 0;

@@ -41,7 +41,7 @@ struct shmem_team *shi_team_checked(const char *routine, const char *arg, shmem_
     if (is == SHI_HANDLE_DEAD)
         shi_die(routine, "%s = %p was destroyed", arg, (void *)handle);
     if (is == SHI_HANDLE_NONE)
-        shi_die(routine, "%s = %p is no team", arg, (void *)handle);
+        shi_die(routine, "%s = %p is not a team", arg, (void *)handle);
     return handle;
 }
 
@@ -467,7 +467,7 @@ struct shmem_team *shi_team_of_set(const char *routine, int start, int log_strid
     shi_need_up(routine);
     int bad = start < 0 || log_stride < 0 || log_stride > 30 || size < 1;
     if (bad || start + ((int64_t)(size - 1) << log_stride) >= shi_world.n_pes)
-        shi_die(routine, "PE_start = %d, logPE_stride = %d, PE_size = %d is no active set of %d PEs", start, log_stride,
+        shi_die(routine, "PE_start = %d, logPE_stride = %d, PE_size = %d is not an active set of %d PEs", start, log_stride,
                 size, shi_world.n_pes);
     int stride = size > 1 ? 1 << log_stride : 1;
     if (start == 0 && stride == 1 && size == shi_world.n_pes)

@@ -21,7 +21,7 @@ int shi_gpc_list(int n_pes, int root, int idlen, const int *idlst, int *out, str
     for (int i = 0; i < idlen && !err; i++) {
         int id = idlst[i];
         if (id < 0 || id >= n_pes)
-            err = refuse(fault, "id %d is no PE of the team", id);
+            err = refuse(fault, "id %d is not a PE of the team", id);
         else if (mark[id])
             err = refuse(fault, "id %d is in idlst twice", id);
         else

@@ -104,9 +104,9 @@ static void in_forked_child(void)
 static void report_unknown(const char *name, const char *like)
 {
     if (like)
-        shi_log_error("%s is no setting of this library; %s is", name, like);
+        shi_log_error("%s is not a setting of this library; %s is", name, like);
     else
-        shi_log_error("%s is no setting of this library (SHMEM_INFO=1 lists them)", name);
+        shi_log_error("%s is not a setting of this library (SHMEM_INFO=1 lists them)", name);
 }
 
 /* Most PEs have the same settings, and the same mistakes in them: the others wait so that PE 0 reports and ends the job. */

@@ -24,7 +24,7 @@ _Noreturn void shi_ctx_die(const char *routine, const struct shmem_ctx *c)
         shi_die(routine, "ctx is SHMEM_CTX_INVALID");
     if (shi_pool_look(&pool, c) == SHI_HANDLE_DEAD)
         shi_die(routine, "ctx = %p was destroyed, or its team was", (const void *)c);
-    shi_die(routine, "ctx = %p is no context", (const void *)c);
+    shi_die(routine, "ctx = %p is not a context", (const void *)c);
 }
 
 struct shmem_ctx *shi_ctx_checked(const char *routine, shmem_ctx_t handle)

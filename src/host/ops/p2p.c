@@ -48,7 +48,7 @@ static void check(const struct shi_cond *c)
 {
     shi_need_up(c->routine);
     if (c->cmp < SHMEM_CMP_EQ || c->cmp > SHMEM_CMP_GE)
-        shi_die(c->routine, "cmp = %d is no SHMEM_CMP_ operator", c->cmp);
+        shi_die(c->routine, "cmp = %d is not a SHMEM_CMP_ operator", c->cmp);
     const struct shi_peer *me = &shi_world.peer[shi_world.pe];
     if (shi_unlikely(shi_world.check) && c->n && c->n <= SIZE_MAX / 8 &&
         !shi_reach(me, c->ivars, c->n * width(c->word)))
