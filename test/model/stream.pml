@@ -9,8 +9,10 @@
  *   applied      the last message whose records the poller has stored
  *   in_place[k]  which of these stores sender (0) and anybody else, as the network's hardware, (1) can see: a mask
  *   seq, seen    applied_seq as the poller has stored it, and as sender sees it
+ *   whole        a lane is made, counted: in n_lanes; seen_whole, seen_counted: as the polling thread sees them
  *   queued       the bit of this lane; queued_seq: ghost, seq when it was set
  *
+ * E1  an acknowledgement for a lane that is counted finds it whole (R1 -> A1 of lane.h).
  * E2  a message is acknowledged only when anybody can see its records: applied_seq is released (R2) after them, and
  *     acquired (A2) before the head is written.
  * E3  the sender that takes the bit sees the seq that was stored before it (R3 -> A3), so that no acknowledgement is lost.
@@ -24,6 +26,7 @@
  * mutant 4  end     R3 or A3 is weakened: the bit can be seen before seq
  * mutant 5  end     shi_acks_take reads seq, then takes the bit
  * mutant 6  assert  a transport is taken to order messages behind writes (SHI_NET_SAW) that does not
+ * mutant 7  assert  R1 or A1 of lane.h is weakened: a lane is seen to be counted before it is whole
  */
 #define M(n) (MUTANT == n)
 #define OPERATIONS 3
@@ -128,4 +131,33 @@ proctype sender() {
     }
 }
 
-init { atomic { run source(); run network(); run poller(); run memory(); run sender() } }
+/* Before all that: a lane is made while an acknowledgement for it may come. */
+bit whole, counted, seen_whole, seen_counted, taken;
+
+proctype maker() {
+    whole = 1;
+    counted = 1
+}
+
+proctype maker_memory() {
+    do
+    :: whole && !seen_whole -> seen_whole = 1
+    :: counted && !seen_counted && (M(7) || seen_whole) -> seen_counted = 1
+    :: taken -> break
+    od
+}
+
+proctype taker() {
+    if
+    :: seen_counted -> assert(seen_whole)
+    :: !seen_counted
+    fi;
+    taken = 1
+}
+
+init {
+    atomic { run maker(); run maker_memory(); run taker() };
+    _nr_pr == 1;
+    d_step { whole = 0; counted = 0; seen_whole = 0; seen_counted = 0; taken = 0 };
+    atomic { run source(); run network(); run poller(); run memory(); run sender() }
+}
