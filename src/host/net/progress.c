@@ -136,7 +136,7 @@ int shi_progress_add(struct shi_progress_source *source)
 {
     int err = 0;
     pthread_mutex_lock(&lock);
-    source->next = NULL;
+    __atomic_store_n(&source->next, NULL, __ATOMIC_RELAXED);
     __atomic_store_n(last, source, __ATOMIC_RELEASE); /* R2 */
     last = &source->next;
     __atomic_store_n(&shi_progress_on, 1, __ATOMIC_RELAXED);
