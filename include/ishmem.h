@@ -1,9 +1,9 @@
 /*
  * ishmem.h - Intel SHMEM's names for Fulmar: on the host from C and C++, in kernels from OpenCL C and CUDA C++.
  *
- * Memory that ishmem_malloc gives is the device symmetric heap, as there; routines take any symmetric object. Typed
- * names on the host are further C names of the shmem_ symbols, so they cost nothing and profiling libraries see them.
- * What is different, and what is not here, stands in ishmem(7). Everything typed is emitted from shmem_table.h.
+ * ishmem_malloc allocates from the device symmetric heap, as in Intel SHMEM; routines accept any symmetric object. On the
+ * host, typed names are declarations of the shmem_ symbols: they cost nothing, and profiling libraries intercept the calls.
+ * ishmem(7) describes differences and missing routines. Typed routines are emitted from shmem_table.h.
  */
 #ifndef ISHMEM_H
 #define ISHMEM_H
@@ -46,7 +46,7 @@ typedef shmem_team_config_t ishmem_team_config_t;
 extern "C" {
 #endif
 
-/* ---- another C name of a symbol ------------------------------------------------------------------------------------- */
+/* ---- declarations of shmem_ symbols --------------------------------------------------------------------------------- */
 
 #define ISHMEM_SAME_(R, NAME, SYMBOL, PARAMS) R NAME PARAMS __asm__(#SYMBOL);
 #define ISHMEM_C(R, NAME, N, T, PARAMS) ISHMEM_SAME_(R, ishmem_##N##NAME, shmem_##N##NAME, PARAMS)
@@ -88,7 +88,7 @@ SHMEM_API_SIZED_PUTGET(ISHMEM_S)
 }
 #endif
 
-/* ---- collectives: of all PEs; C++ has them with a team under the same names, C as shmem_ ---------------------------- */
+/* ---- collectives over all PEs; with a team: in C++ under the same names, in C under the shmem_ names ----------------- */
 
 #define ISHMEM_ALL_P(R, NAME, N, T, PARAMS)                                                                           \
     static inline R ishmem_##N##NAME(T *dest, const T *source, size_t nelems)                                         \
@@ -124,7 +124,7 @@ SHMEM_API_SIZED_PUTGET(ISHMEM_S)
 #define ISHMEM_SUM_(F, N, T) SHMEM_API_SUM(F##_C, F##_P, N, T)
 SHMEM_TYPES(ISHMEM_COLL_ROW_, )
 
-/* Intel SHMEM has the bitwise reductions of signed char, too: int8_t's. */
+/* Intel SHMEM also has bitwise reductions of signed char: those of int8_t. */
 #define ISHMEM_SCHAR_P(R, NAME, N, T, PARAMS)                                                                         \
     static inline R ishmem_schar##NAME(T *dest, const T *source, size_t nelems)                                       \
     {                                                                                                                 \

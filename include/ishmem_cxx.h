@@ -1,8 +1,8 @@
 /*
  * ishmem_cxx.h - Intel SHMEM's templates for the host, from shmem_table.h; ishmem.h and ishmemx.h include it.
  *
- * The first pointer gives TYPE, or the caller names it: ishmem_put<float>(...). A type that the routine has not is no
- * match. A collective takes a team in front, or is all PEs'.
+ * The first pointer determines TYPE, or the caller names it: ishmem_put<float>(...). For an unsupported type no overload
+ * matches. A collective without a team as first argument is over all PEs.
  */
 #if !defined(ISHMEM_CXX_H) && defined(__cplusplus) && __cplusplus >= 201103L
 #define ISHMEM_CXX_H

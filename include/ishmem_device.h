@@ -1,9 +1,9 @@
 /*
- * ishmem_device.h - the device's part of ishmem.h: a body a routine, and emitters that give it every name.
+ * ishmem_device.h - the device's part of ishmem.h: one body per routine, and emitters for all its names.
  *
- * A body ISHMEM_DO_name(G, N, T, E) knows the context and the parameters by their names in shmem_table.h; G is the group
- * of work-items that call it together, N and T the type, E the element's bytes. It serves ishmem_N_name, the overload
- * ishmem_name, and the forms _work_group of ishmemx.h.
+ * A body ISHMEM_DO_name(G, N, T, E) uses the context and the parameters by their names in shmem_table.h; G is the group
+ * of work-items that call it together, N and T the type, E the element's bytes. It is the body of ishmem_N_name, of the
+ * overload ishmem_name, and of the _work_group forms of ishmemx.h.
  */
 #if !defined(ISHMEM_DEVICE_H) && (defined(__OPENCL_C_VERSION__) || defined(__CUDACC__))
 #define ISHMEM_DEVICE_H
@@ -25,7 +25,7 @@ typedef struct {
 
 #if defined(__OPENCL_C_VERSION__)
 #define ISHMEM_FN SHI_FN __attribute__((overloadable))
-#define ISHMEM_TWICE_longlong ~, 0 /* OpenCL C's spelling is long's: one overload serves both */
+#define ISHMEM_TWICE_longlong ~, 0 /* in OpenCL C the same type as long: one overload for both */
 #define ISHMEM_TWICE_ulonglong ~, 0
 #else
 #define ISHMEM_FN SHI_FN
@@ -134,7 +134,7 @@ typedef struct {
 #define ISHMEM_ANY(R, NAME, N, T, PARAMS)                                                                             \
     ISHMEM_FN R ishmem##NAME PARAMS ISHMEM_BODY_(NAME, SHI_THREAD, N, T, sizeof(T))
 
-/* Collectives: with a team, and of all PEs. */
+/* Collectives: over a team, and over all PEs. */
 #define ISHMEM_WITHOUT_TEAM_(TEAM, ...) (__VA_ARGS__)
 #define ISHMEM_COLL_(R, FULL, NAME, N, T, E, PARAMS)                                                                  \
     ISHMEM_FN R FULL PARAMS ISHMEM_BODY_(NAME, SHI_THREAD, N, T, E)                                                   \
@@ -171,7 +171,7 @@ typedef struct {
             ISHMEM_COLLECTIVE_(ISHMEM_COLL_ANY, N, T, AND)))))
 SHMEM_TYPES(ISHMEM_ROW_, )
 
-/* Fixed-width signed types have bitwise operations that their base types have not, and here signed char has, too. */
+/* Fixed-width signed types, and here signed char, have bitwise operations; their base types do not. */
 SHI_FOLD_(schar_bits, signed char, ISHMEM_VALUE_(schar), 1)
 #define ISHMEM_SCHAR(R, NAME, N, T, PARAMS) ISHMEM_COLL_(R, ishmem_schar##NAME, NAME, N, T, 1, PARAMS)
 SHMEM_API_AND(, ISHMEM_SCHAR, schar_bits, signed char)
@@ -233,7 +233,7 @@ SHI_FN int ishmem_team_translate_pe(ishmem_team_t src_team, int src_pe, ishmem_t
     return shi_member_of(dest_team, shi_member(src_team, src_pe));
 }
 
-/* The teams that a kernel can name are the predefined ones, which were made for no contexts. */
+/* Kernels can use only the predefined teams, which were created without contexts. */
 SHI_FN int ishmem_team_get_config(ishmem_team_t team, long config_mask, ishmem_team_config_t *config)
 {
     if (!team || (config_mask & ~ISHMEM_TEAM_NUM_CONTEXTS))

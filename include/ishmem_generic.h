@@ -1,5 +1,5 @@
 /*
- * ishmem_generic.h - Intel SHMEM's templates as C11 generic forms; ishmem.h includes it. One line a routine.
+ * ishmem_generic.h - Intel SHMEM's templates as C11 generic forms; ishmem.h includes it. One line per routine.
  */
 #if !defined(ISHMEM_GENERIC_H) && defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
 #define ISHMEM_GENERIC_H
@@ -53,7 +53,7 @@
 #define ishmem_test_any_vector shmem_test_any_vector
 #define ishmem_test_some_vector shmem_test_some_vector
 
-/* First argument a team, or else all PEs. */
+/* With a team as first argument, or over all PEs. */
 #define ISHMEM_TEAM_OR_(CLASS, F, FT, ...)                                                                            \
     _Generic((SHMEM_ARG1_(__VA_ARGS__, 0)),                                                                           \
         shmem_team_t : SHMEM_SELECT_(CLASS, FT, SHMEM_ARG2_(__VA_ARGS__, 0, 0)),                                      \

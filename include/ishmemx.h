@@ -1,5 +1,5 @@
 /*
- * ishmemx.h - Intel SHMEM's extensions; see ishmem.h. In kernels: the forms _work_group.
+ * ishmemx.h - Intel SHMEM's extensions; see ishmem.h. In kernels: the _work_group forms.
  */
 #ifndef ISHMEMX_H
 #define ISHMEMX_H
@@ -20,7 +20,7 @@ typedef enum {
     ISHMEMX_RUNTIME_INVALID
 } ishmemx_runtime_type_t;
 
-/* Accepted for the sake of programs that fill it in: this library is the runtime, and initialises itself once. */
+/* Ignored: this library is the runtime, and initialises itself once. */
 typedef struct {
     ishmemx_runtime_type_t runtime;
     unsigned char initialize_runtime, gpu;

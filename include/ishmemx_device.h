@@ -1,13 +1,13 @@
 /*
- * ishmemx_device.h - the device's part of ishmemx.h: block transfers, signals, and the forms _work_group, whose last
- * argument says which group of work-items calls together.
+ * ishmemx_device.h - the device's part of ishmemx.h: block transfers, signals, and the _work_group forms, whose last
+ * argument is the group of work-items that calls together.
  */
 #if !defined(ISHMEMX_DEVICE_H) && (defined(__OPENCL_C_VERSION__) || defined(__CUDACC__))
 #define ISHMEMX_DEVICE_H
 
 #include "ishmem.h"
 
-/* Instead of SYCL's group and sub_group. */
+/* In place of SYCL's group and sub_group. */
 #define ISHMEMX_WORK_GROUP SHI_TG
 #define ISHMEMX_SUB_GROUP SHI_HTG
 

@@ -1,4 +1,4 @@
-/* pshmem.h - the profiling interface (section 10): every routine again under its pshmem_ name. */
+/* pshmem.h - the profiling interface (section 10): every routine under its pshmem_ name. */
 #ifndef PSHMEM_H
 #define PSHMEM_H
 #include "shmem.h"

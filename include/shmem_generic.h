@@ -1,9 +1,8 @@
 /*
- * shmem_generic.h - the C11 type-generic forms of shmem.h, which includes it; one line a routine.
+ * shmem_generic.h - the C11 type-generic forms of shmem.h, which includes it; one line per routine.
  *
- * A form with an optional context is chosen by its first argument; the association list of a class of types is
- * emitted from shmem_table.h. An argument of no listed type calls an undeclared-type function, so that the compiler's
- * message names it.
+ * The first argument selects the form with or without a context; the association list of a class of types is emitted from
+ * shmem_table.h. An argument of another type selects shmem_no_such_type_, which the compiler's message then names.
  */
 #ifndef SHMEM_GENERIC_H
 #define SHMEM_GENERIC_H
@@ -43,7 +42,7 @@ void shmem_no_such_type_(void);
 
 #define SHMEM_SELECT_(CLASS, F, sel)                                                                                 \
     _Generic((sel), SHMEM_TYPES(SHMEM_ASSOC_##CLASS, F) SHMEM_MORE_##CLASS(F) default : shmem_no_such_type_)
-/* First argument a context, or else typed. */
+/* With a context as first argument, or without. */
 #define SHMEM_CTX_OR_(CLASS, F, FC, ...)                                                                             \
     _Generic((SHMEM_ARG1_(__VA_ARGS__, 0)),                                                                          \
         shmem_ctx_t : SHMEM_SELECT_(CLASS, FC, SHMEM_ARG2_(__VA_ARGS__, 0, 0)),                                      \

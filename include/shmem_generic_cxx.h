@@ -1,8 +1,8 @@
 /*
  * shmem_generic_cxx.h - the type-generic forms for C++11, which has no _Generic: overloads emitted from shmem_table.h.
  *
- * An extension that other libraries have too; the specification defines the forms for C11 alone. The first pointer
- * chooses the routine, the other arguments are passed on as they come.
+ * An extension that other libraries have too; the specification defines the forms only for C11. The first pointer selects
+ * the routine; the other arguments are forwarded unchanged.
  */
 #if !defined(SHMEM_GENERIC_CXX_H) && defined(__cplusplus) && __cplusplus >= 201103L
 #define SHMEM_GENERIC_CXX_H
@@ -34,7 +34,7 @@
         SHMEM_IF_##SUM(SHMEM_API_SUM(F##_C, F##_T, N, T)))
 SHMEM_TYPES(SHMEM_CXX_ROW_, SHMEM_CXX)
 
-/* Fixed-width signed types, which these two classes have and their base types have not. */
+/* Fixed-width signed types: these two classes have them, but not their base types. */
 SHMEM_API_BIT(SHMEM_CXX_C, SHMEM_CXX_P, int32, int32_t)
 SHMEM_API_BIT(SHMEM_CXX_C, SHMEM_CXX_P, int64, int64_t)
 SHMEM_API_AND(SHMEM_CXX_C, SHMEM_CXX_T, int8, int8_t)

@@ -1,12 +1,12 @@
 /*
- * shmem_table.h - the one list of OpenSHMEM types and routines.
+ * shmem_table.h - the single list of OpenSHMEM types and routines.
  *
  * Everything typed is emitted from here with the plain C preprocessor: prototypes, C11 generics, pshmem_ names,
  * bodies, tests. Source: OpenSHMEM 1.6, sections 9.3 to 9.12 and the deprecated interfaces of Annex F.
  *
  * An emitter takes (R, NAME, N, T, PARAMS): result, name with a leading underscore, TYPENAME, TYPE, parameters.
  * The underscore keeps names such as `and` and `or` (C++ operators, <iso646.h> macros) out of the token stream.
- * C emits a routine that also has a shmem_ctx_ form, P one that has not.
+ * C emits a routine that also has a shmem_ctx_ form, P one without.
  */
 #ifndef SHMEM_TABLE_H
 #define SHMEM_TABLE_H
@@ -16,7 +16,7 @@
 #define SHMEM_UNWRAP(...) __VA_ARGS__
 
 /*
- * One row a type; a 1 puts it in that class.
+ * One row per type; a 1 puts the type in that class.
  *   RMA put, get, ...          AMO add, inc, compare_swap   EXT fetch, set, swap
  *   BIT atomic and, or, xor    WT  wait_until, test, all, any, some   AND and, or, xor reduce
  *   MAX min, max reduce        SUM sum, prod, scans

@@ -2,27 +2,27 @@
  * shmemg.h - OpenSHMEM for GPU kernels: puts, gets, signals, atomics, waiting, ordering and sync, called by the device.
  *
  * Source: OpenSHMEM GPU auxiliary specification, draft 0.1. The names follow it:
- *   shmemg_NAME(...)           by the default context, which the host writes into the module
- *   shmemg_ctx_NAME(ctx, ...)  by a context that the kernel was given as an argument; here every routine has this form
- *   NAME_tg, NAME_htg          all work-items of the work-group, of the sub-group, call together with equal arguments;
- *                              they leave together
+ *   shmemg_NAME(...)           on the default context, which the host writes into the module
+ *   shmemg_ctx_NAME(ctx, ...)  on a context that is an argument of the kernel; here every routine has this form
+ *   NAME_tg, NAME_htg          all work-items of the work-group (_tg) or sub-group (_htg) call together with equal arguments
+ *                              and return together
  * Beyond the draft: typed put, get and put_signal; signal_set and signal_add; fetch, set and swap of float and double;
  * team_my_pe, team_n_pes, team_translate_pe. Contexts and teams come from the host, see shmemx_device_ctx_create.
- * Not here: longdouble_p and _g. OpenCL C has no such type, and CUDA's is not the host's.
+ * Not supported: longdouble_p and _g. OpenCL C has no such type, and CUDA's differs from the host's.
  *
- * dest of a put, source of a get, atomics and signals: objects of the device's symmetric heap. What a routine refuses
- * (a PE out of range, another address, an unknown operator, no context) it does not do; the host reports the first such
- * complaint.
+ * dest of a put, source of a get, and the operands of atomics and signals are in the device symmetric heap. With an invalid
+ * argument (a PE out of range, another address, an unknown operator, no context) a routine does nothing; the host reports the
+ * first such error.
  *
- * The language is OpenCL C 2.0 or CUDA C++. With SHMEMG_HOST_ITEMS defined it is C11, and threads stand for
- * work-items (tests). Elsewhere this header is empty.
+ * The language is OpenCL C 2.0 or CUDA C++. With SHMEMG_HOST_ITEMS defined it is C11, with threads as work-items (for tests).
+ * Otherwise this header is empty.
  *
- * A file that both languages compile uses these words in place of a language's own (oshcc --kernels=spirv,cuda):
+ * A file that compiles as both languages uses these macros in place of keywords and built-ins (oshcc --kernels=spirv,cuda):
  *   SHMEMG_KERNEL void f(...)     a kernel, launched by its name
  *   SHMEMG_GLOBAL, SHMEMG_LOCAL   before the type: memory of the device, of the work-group
  *   shmemg_global_id(d), _local_id, _group_id, _global_size, _local_size, _num_groups   of dimension d, 0 to 2
- *   shmemg_barrier()              the work-items of a work-group meet
- *   uint64_t and its like         OpenCL C has no long long, CUDA no ulong
+ *   shmemg_barrier()              barrier of the work-items of a work-group
+ *   uint64_t and the like         OpenCL C has no long long, CUDA no ulong
  */
 #ifndef SHMEMG_H
 #define SHMEMG_H
@@ -95,7 +95,7 @@ typedef ulong uint64_t;
 
 /* ---- emitters --------------------------------------------------------------------------------------------------- */
 
-/* Both forms of a routine; the body knows ctx and the parameters. NAME leads with an underscore, so that and, or and
+/* Both forms of a routine; the body uses ctx and the parameters. NAME begins with an underscore, so that and, or and
  * xor stay out of the token stream. */
 #define SHMEMG_FN0_(R, NAME, ...)                                                                                     \
     SHI_FN R shmemg_ctx##NAME(shmem_ctx_t ctx)                                                                        \
@@ -148,8 +148,8 @@ typedef ulong uint64_t;
 
 /*
  * Run func, a handle of shmemx_gpc_register, at PE pe of the context's team; see shmemx_gpc.h. hdr has at most 40 bytes.
- * shmemxg_gpc_exec waits: 0 and the reply header in rhdr, memory of the device, or a negative number; the reply's size is
- * not told. shmemxg_gpc_exec_nbi does not wait: the next quiet does.
+ * shmemxg_gpc_exec waits and returns 0, with the reply header in rhdr (device memory), or a negative number; it does not
+ * return the reply's size. shmemxg_gpc_exec_nbi does not wait; the next quiet does.
  */
 SHI_FN int shmemxg_ctx_gpc_exec(shmem_ctx_t ctx, int func, int pe, const void *hdr, size_t hlen, void *rhdr, size_t rhlen)
 {
@@ -174,9 +174,9 @@ SHI_FN void shmemxg_gpc_exec_nbi(int func, int pe, const void *hdr, size_t hlen)
 /* ---- tagged messages, beyond the draft -------------------------------------------------------------------------- */
 
 /*
- * Send `bytes` bytes to PE pe of the context's team, whose host receives them as a message of SHMEM_TEAM_WORLD; see
- * shmemx_tag.h. More than 40 bytes must lie in the device symmetric heap. tag_send returns when source may be written
- * again; tag_send_nbi does not wait for that: the next quiet does. Messages of one work-item to one PE keep their order.
+ * Send `bytes` bytes to PE pe of the context's team; its host receives a message of SHMEM_TEAM_WORLD; see shmemx_tag.h. A
+ * message of more than 40 bytes must be in the device symmetric heap. tag_send returns when source may be reused;
+ * tag_send_nbi does not wait for that; the next quiet does. Messages of one work-item to one PE keep their order.
  */
 SHMEMG_FN_X_(void, tag_send, (const void *source, size_t bytes, uint64_t tag, int pe),
              shi_tag_by_ring(ctx, source, bytes, tag, pe, 0))
@@ -270,7 +270,7 @@ SHMEMG_GROUPS_(SHMEMG_SIGNAL_WAIT_, )
                return shmemg_value_##N##_(shi_g(ctx, source, sizeof(T), pe)))                                         \
     SHMEMG_GROUPS_(SHMEMG_RMA_, _##N, _put, _get, T, sizeof(T))
 
-/* An operation on dest: nothing back, the value before, the value before later. V: the operand, C: the condition, O:
+/* An operation on dest: without fetch, with fetch, with nonblocking fetch. V: the operand, C: the condition, O:
  * what the draft calls the object, of type D. */
 #define SHMEMG_AMO_(N, T, NAME, OP, PARAMS, V)                                                                        \
     SHMEMG_FN_(void, _##N##_atomic##NAME, (T * dest, SHMEM_UNWRAP PARAMS int pe),                                     \
