@@ -37,7 +37,7 @@ missing() { # host or device
                                       if (have[$1] + 0 < need) print $1 }' "$dir/$1" -
 }
 # Names and patterns that ishmem(7) lists as not there.
-sed -n '/^\.Sh NOT HERE/,/^\.Sh/s/^\.It Li //p' "$page" >"$dir/excused"
+sed -n '/^\.Sh NOT SUPPORTED/,/^\.Sh/s/^\.It Li //p' "$page" >"$dir/excused"
 for where in host device; do
     missing $where | while read -r name; do
         while read -r glob; do
