@@ -1,4 +1,4 @@
-/* argument.c - what the program gave a kernel, compared with what the kernel takes, one argument at a time. */
+/* argument.c - check the size of one kernel argument. */
 #include "device/device.h"
 
 #include <errno.h>

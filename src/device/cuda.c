@@ -2,10 +2,10 @@
  * cuda.c - the CUDA backend: one device's primary context, a stream for copies, one for the proxy's copies, one for
  * kernels.
  *
- * The driver library is the system's and is opened at first use; nothing of the toolkit is needed to build or to run.
- * The context is the one that the runtime API uses, so that a program's own CUDA code shares memory with us, and it is
- * current only inside a call here. Streams do not wait for the default stream: a kernel that waits for the proxy must
- * not hold up the copies that the proxy makes.
+ * The driver library of the system is opened at first use; neither building nor running needs the toolkit. The runtime API
+ * uses the primary context, too, so the program's own CUDA code can use our memory. The context is current only during a
+ * call here. Streams do not synchronise with the default stream: a kernel that waits for the proxy must not block the
+ * proxy's copies.
  */
 #include "device/device.h"
 
@@ -21,7 +21,7 @@
 #include "device/near.h"
 #include "host/util/log.h"
 
-/* An allocation of its own pages: what a peer maps by its handle holds nothing else. */
+/* Allocations are whole pages: an IPC handle maps pages, and a peer must not map other data with them. */
 enum { PAGE_BYTES = 2 << 20, LONG_S = 10 };
 
 static struct {
@@ -35,11 +35,11 @@ static CUdevice device;
 static CUcontext context;
 static CUstream copies, requests, kernels;
 
-/* The proxy's copies: how many were started, how many of them the event stands for, how many have ended. */
+/* The proxy's copies: started, started before the event was recorded, completed. */
 static CUevent mark;
 static uint64_t n_started, n_marked, n_ended;
 
-/* What lives until the device goes down. */
+/* Objects to destroy when the device goes down. */
 struct kept {
     enum { KEPT_MODULE, KEPT_SHARED } kind;
     void *handle;
@@ -47,13 +47,13 @@ struct kept {
 };
 static struct kept *owned;
 
-/* A launch since the last sync whose work-groups cannot all be there at once. */
+/* A launch since the last sync with more work-groups than can be resident at once. */
 static struct {
     char kernel[64];
     size_t groups, room;
-} crowded;
+} oversized;
 
-/* The call, in our context. */
+/* Make the call with our context current. */
 #define WITHIN(call)                                                                                                 \
     ({                                                                                                               \
         CUcontext gone_;                                                                                             \
@@ -84,10 +84,10 @@ static void no_device(CUresult r)
     if (r == CUDA_ERROR_STUB_LIBRARY)
         shi_log_debug("no CUDA device: libcuda.so.1 is the toolkit's stub (error %d)", r);
     else
-        shi_log_debug("no CUDA device: the driver says %d, %s", r, error_name(r));
+        shi_log_debug("no CUDA device: cuInit failed with %d, %s", r, error_name(r));
 }
 
-/* The toolkit's stub refuses its calls here already. */
+/* The toolkit's stub already fails here. */
 static int find_calls(void *so)
 {
     void *at = dlsym(so, "cuGetProcAddress_v2");
@@ -110,7 +110,7 @@ static int find_calls(void *so)
     return missing != NULL;
 }
 
-/* A module that is loaded late can wait for a running kernel, which can wait for the one that is loaded. */
+/* Lazy loading of a module can wait for a running kernel, which may wait for a kernel of that module. */
 static int find_devices(void)
 {
     int n = 0;
@@ -121,7 +121,7 @@ static int find_devices(void)
     if (r)
         no_device(r);
     else if (n == 0)
-        shi_log_debug("no CUDA device: the driver counts none");
+        shi_log_debug("no CUDA device: the driver found none");
     return r ? 0 : n;
 }
 
@@ -173,8 +173,8 @@ static int take_context(void)
 {
     CUresult r = cu.cuDevicePrimaryCtxRetain(&context, device);
     if (r && attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_MODE) == CU_COMPUTEMODE_EXCLUSIVE_PROCESS) {
-        shi_log_error("CUDA: another process has the GPU, which is in exclusive mode: one PE a GPU, or start MPS "
-                      "(nvidia-cuda-mps-control -d), or ask for the mode default");
+        shi_log_error("CUDA: the GPU is in exclusive mode and another process uses it: run one PE for each GPU, or "
+                      "start MPS (nvidia-cuda-mps-control -d), or set the compute mode to default");
         return -EBUSY;
     }
     return r ? failed("cuDevicePrimaryCtxRetain", r) : 0;
@@ -210,7 +210,7 @@ static int up(int i, int *host_access)
     if (r)
         return failed("cuDeviceGet", r);
     if (!attribute(CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING)) {
-        shi_log_error("CUDA: this device and the host have no addresses in common");
+        shi_log_error("CUDA: the device has no unified addressing");
         return -ENODEV;
     }
     int err = take_context();
@@ -249,7 +249,7 @@ static void down(void)
     }
     drop_streams();
     cu.cuDevicePrimaryCtxRelease(device);
-    crowded.groups = 0;
+    oversized.groups = 0;
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------- */
@@ -282,13 +282,13 @@ static int share(void *addr, struct shi_device_share *out)
     return 0;
 }
 
-/* The driver opens a handle only in other processes than the one that made it. */
+/* A process cannot open a handle that it made. */
 static int map(const struct shi_device_share *s, void **addr)
 {
     CUipcMemHandle h;
     CUdeviceptr at;
     if (s->pid == getpid()) {
-        shi_log_error("CUDA: a process cannot map its own device memory once more");
+        shi_log_error("CUDA: a process cannot map its own device memory");
         return -EINVAL;
     }
     memcpy(&h, s->handle, sizeof h);
@@ -319,7 +319,7 @@ static int copy_start(void *to, const void *from, size_t bytes)
     return r ? failed("cuMemcpyAsync, for a kernel's request,", r) : 0;
 }
 
-/* One event at a time stands for all that was started before it. */
+/* One event at a time: it covers all copies started before it. */
 static int copies_ended(uint64_t *n)
 {
     CUresult r = n_marked > n_ended ? WITHIN(cu.cuEventQuery(mark)) : CUDA_SUCCESS;
@@ -333,7 +333,7 @@ static int copies_ended(uint64_t *n)
     return r && r != CUDA_ERROR_NOT_READY ? failed("cuEventQuery, for kernels' requests,", r) : 0;
 }
 
-/* Pinned memory has one address for the host and for every device, where addresses are unified. */
+/* With unified addressing, pinned memory has the same address on the host and on every device. */
 static int alloc_shared(size_t bytes, void **addr)
 {
     void *at;
@@ -351,7 +351,7 @@ static int alloc_shared(size_t bytes, void **addr)
 
 /* ---- kernels ------------------------------------------------------------------------------------------------------ */
 
-/* A fatbin, a cubin, or PTX, which begins with comments and the line .version. */
+/* Is the image a fatbin, a cubin, or PTX, which begins with comments and a line .version? */
 static int is_image(const unsigned char *image, size_t bytes)
 {
     static const unsigned char fatbin[] = {0x50, 0xed, 0x55, 0xba}, elf[] = {0x7f, 'E', 'L', 'F'};
@@ -373,13 +373,13 @@ static int load(const void *image, size_t bytes, void **module)
         return -ENOEXEC;
     CUresult r = WITHIN(cu.cuModuleLoadDataEx(&m, image, 2, option, value));
     if (r == CUDA_ERROR_NO_BINARY_FOR_GPU) {
-        shi_log_error("CUDA: kernels of %zu bytes hold no code for this GPU, which is sm_%d%d", bytes,
+        shi_log_error("CUDA: the kernel image of %zu bytes has no code for this GPU (sm_%d%d)", bytes,
                       attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
                       attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
         return -EINVAL;
     }
     if (r && log[0])
-        shi_log_error("CUDA: the driver does not build the kernels: %s", log);
+        shi_log_error("CUDA: the driver cannot build the kernels: %s", log);
     if (r)
         return failed("cuModuleLoadDataEx", r);
     int err = keep(KEPT_MODULE, m);
@@ -400,7 +400,7 @@ static int variable(void *module, const char *name, void **addr)
     return 0;
 }
 
-/* The driver copies as many bytes as the kernel takes: what was given must be that. */
+/* cuLaunchKernel copies as many bytes as the kernel's parameter has: check the sizes given. */
 static int check_args(const char *kernel, CUfunction f, const size_t *arg_bytes, int n_args)
 {
     size_t offset, bytes = 0;
@@ -412,9 +412,9 @@ static int check_args(const char *kernel, CUfunction f, const size_t *arg_bytes,
     return 0;
 }
 
-/* Work-groups that wait for each other or for other PEs must be there together. Whether they wait only they know, so
- * this is told when they take long. */
-static void note_crowd(const char *kernel, CUfunction f, size_t groups, size_t items)
+/* Work-groups that wait for each other or for other PEs must all be resident. Whether they wait is unknown here, so the
+ * warning is printed only when the kernel runs long. */
+static void note_oversized(const char *kernel, CUfunction f, size_t groups, size_t items)
 {
     int each = 0;
     if (WITHIN(cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(&each, f, (int)items, 0)))
@@ -424,9 +424,9 @@ static void note_crowd(const char *kernel, CUfunction f, size_t groups, size_t i
         return;
     shi_log_debug("kernel %s: %zu work-groups of %zu, of which the device runs at most %zu at once", kernel, groups,
                   items, room);
-    snprintf(crowded.kernel, sizeof crowded.kernel, "%s", kernel);
-    crowded.groups = groups;
-    crowded.room = room;
+    snprintf(oversized.kernel, sizeof oversized.kernel, "%s", kernel);
+    oversized.groups = groups;
+    oversized.room = room;
 }
 
 static int launch(void *module, const char *kernel, const struct shi_device_grid *g, void *const *args,
@@ -438,15 +438,15 @@ static int launch(void *module, const char *kernel, const struct shi_device_grid
     int err = check_args(kernel, f, arg_bytes, n_args);
     if (err)
         return err;
-    note_crowd(kernel, f, g->groups[0] * g->groups[1] * g->groups[2], g->items[0] * g->items[1] * g->items[2]);
+    note_oversized(kernel, f, g->groups[0] * g->groups[1] * g->groups[2], g->items[0] * g->items[1] * g->items[2]);
     CUresult r = WITHIN(cu.cuLaunchKernel(f, (unsigned)g->groups[0], (unsigned)g->groups[1], (unsigned)g->groups[2],
                                           (unsigned)g->items[0], (unsigned)g->items[1], (unsigned)g->items[2], 0,
                                           kernels, (void **)args, NULL));
     return r ? failed("cuLaunchKernel", r) : 0;
 }
 
-/* Kernels of which not all work-groups fit: say so once they have run long. */
-static void watch_crowd(void)
+/* Warn when a kernel runs long and not all its work-groups can be resident. */
+static void warn_oversized(void)
 {
     static const struct timespec nap = {.tv_nsec = 20000000};
     for (int i = 0; i < LONG_S * 50; i++) {
@@ -455,15 +455,15 @@ static void watch_crowd(void)
         nanosleep(&nap, NULL);
     }
     shi_log_error("kernel %s has run for %d s: it has %zu work-groups and the device runs at most %zu at once; if they "
-                  "wait for each other or for other PEs, it never ends: launch fewer", crowded.kernel, LONG_S,
-                  crowded.groups, crowded.room);
+                  "wait for each other or for other PEs, it never ends: launch fewer", oversized.kernel, LONG_S,
+                  oversized.groups, oversized.room);
 }
 
 static int finish(void)
 {
-    if (crowded.groups)
-        watch_crowd();
-    crowded.groups = 0;
+    if (oversized.groups)
+        warn_oversized();
+    oversized.groups = 0;
     CUresult r = WITHIN(cu.cuStreamSynchronize(kernels));
     return r ? failed("cuStreamSynchronize, which waits for kernels,", r) : 0;
 }

@@ -1,8 +1,8 @@
 /*
- * cuda_driver.h - the calls of NVIDIA's driver library that cuda.c makes, declared by ourselves: a build needs no toolkit.
+ * cuda_driver.h - declarations of the CUDA driver API's functions that cuda.c calls: the build needs no toolkit.
  *
- * Source: the CUDA driver API's reference manual, as of driver version 12.0. X(name, parameters) for each. Where NVIDIA's
- * own header is there, test/device/cuda.sh compares.
+ * Source: the CUDA driver API's reference manual, version 12.0. X(name, parameters) for each. test/device/cuda.sh compares
+ * them with NVIDIA's header where that is installed.
  */
 #ifndef SHI_CUDA_DRIVER_H
 #define SHI_CUDA_DRIVER_H
@@ -54,7 +54,7 @@ enum {
     CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6
 };
 #endif
-enum { CU_API_VERSION = 12000, CU_API_VERSION_12_4 = 12040 }; /* whose variant of each call is asked for */
+enum { CU_API_VERSION = 12000, CU_API_VERSION_12_4 = 12040 }; /* versions for cuGetProcAddress */
 
 #define CUDA_CALLS(X)                                                                                                \
     X(cuInit, (unsigned flags))                                                                                      \
@@ -96,7 +96,7 @@ enum { CU_API_VERSION = 12000, CU_API_VERSION_12_4 = 12040 }; /* whose variant o
 /* Not every driver has these. */
 #define CUDA_CALLS_SINCE_12_4(X) X(cuFuncGetParamInfo, (CUfunction function, size_t i, size_t *offset, size_t *bytes))
 
-/* How the others are found. `found` may be NULL. */
+/* Finds the others. `found` may be NULL. */
 typedef CUresult cuGetProcAddress_v2_t(const char *name, void **call, int version, uint64_t flags,
                                        CUdriverProcAddressQueryResult *found);
 

@@ -1,8 +1,8 @@
 /*
- * device.h - the contract of a device backend: memory of its own, shared between PEs of the node, copies, kernels.
+ * device.h - the interface of a device backend: device memory, shared between PEs of the node, copies, kernels.
  *
- * A PE has one device; several PEs may share one. Unless said otherwise a call returns 0 or -errno, and has logged one
- * line then.
+ * A PE has one device; several PEs may share one. Unless stated otherwise a call returns 0, or -errno after one logged
+ * line.
  */
 #ifndef SHI_DEVICE_H
 #define SHI_DEVICE_H
@@ -12,31 +12,31 @@
 
 #include "host/util/config.h"
 
-/* What another PE of the node needs to map an allocation; small enough for one exchange. */
+/* What another PE of the node needs to map an allocation; fits into one exchange. */
 struct shi_device_share {
-    char handle[64]; /* the backend's own */
+    char handle[64]; /* in the backend's format */
     int pid;
 };
 
-/* How many work-groups, of how many work-items. */
+/* Numbers of work-groups and of work-items of each. */
 struct shi_device_grid {
     size_t groups[3], items[3];
 };
 
-/* Work-items of a kernel that have only polled for some time: how many of one thread's, and what the first of them polls. */
+/* Work-items of one thread that have only polled for some time: their number, and the words that the first one polls. */
 struct shi_device_stalled {
     char kernel[64];
-    uint32_t items, words; /* words: how many of addr and value */
-    uint64_t addr[4], value[4]; /* address 0: not known */
+    uint32_t items, words; /* words: entries in addr and value */
+    uint64_t addr[4], value[4]; /* address 0: unknown */
 };
 
 struct shi_device_ops {
-    const char *name; /* as SHMEM_DEVICE says it */
-    /* Count the devices: 0 where there is none of this kind, which is not logged; or -errno. Once found they stay. */
+    const char *name; /* as in SHMEM_DEVICE */
+    /* The number of devices of this kind, 0 without a log line; or -errno. It does not change later. */
     int (*probe)(void);
-    /* What people call device i of those. */
+    /* A description of device i for users. */
     void (*describe)(int i, char *text, size_t bytes);
-    /* Take device i and get ready. *host_access: the host may load and store its memory. */
+    /* Initialise device i. *host_access: the host may load from and store to its memory. */
     int (*up)(int i, int *host_access);
     void (*down)(void);
     int (*alloc)(size_t bytes, void **addr);
@@ -44,56 +44,57 @@ struct shi_device_ops {
     int (*share)(void *addr, struct shi_device_share *out);
     int (*map)(const struct shi_device_share *share, void **addr);
     void (*unmap)(void *addr);
-    /* Either side may be device or host memory; complete on return. */
+    /* Copy; either side may be device or host memory. Complete on return. */
     int (*copy)(void *to, const void *from, size_t bytes);
-    /* Start a copy behind those started so, in memory of the device or of alloc_shared; for one thread. */
+    /* Start a copy, in order after earlier ones, between memory of the device or of alloc_shared. One thread only. */
     int (*copy_start)(void *to, const void *from, size_t bytes);
-    /* How many of them have ended since up, in the order of their start. */
+    /* The number of these copies that completed since up; they complete in order. */
     int (*copies_ended)(uint64_t *n);
-    /* Host memory that the device reads and writes at the same address; zero. Freed with the device. */
+    /* Zeroed host memory that the device accesses at the same address. Freed with the device. */
     int (*alloc_shared)(size_t bytes, void **addr);
-    /* An image of kernels, built for the device. Freed with the device. -ENOEXEC, not logged, when it is in a form for
-     * another kind of device. */
+    /* Build a kernel image for the device. Freed with the device. -ENOEXEC, not logged, when its format is another
+     * backend's. */
     int (*load)(const void *image, size_t bytes, void **module);
-    /* Where a program-scope variable of a module is, or -ENOENT, which is not logged. */
+    /* The address of a program-scope variable of a module, or -ENOENT, not logged. */
     int (*variable)(void *module, const char *name, void **addr);
-    /* Start a kernel behind those started before. -ENOENT, not logged, when the module has none of that name. */
+    /* Start a kernel, in order after earlier ones. -ENOENT, not logged, when the module has no such kernel. */
     int (*launch)(void *module, const char *kernel, const struct shi_device_grid *grid, void *const *args,
                   const size_t *arg_bytes, int n_args);
-    /* All kernels and host calls have ended. */
+    /* Wait until all kernels and host calls have ended. */
     int (*sync)(void);
-    /* May one of them still run? 0: all have ended, well or badly. Any thread; does not wait. */
+    /* 1 while one of them may run, 0 when all have ended or failed. Any thread; does not block. */
     int (*busy)(void);
-    /* Call fn(arg) on a thread of the backend's behind what was started before; what is started afterwards waits for it.
-     * One call at a time, in order. NULL: this backend has no such thread. */
+    /* Call fn(arg) on a thread of the backend, in order with kernels: after those started before, and those started later
+     * wait for it. NULL: not supported. */
     int (*host_call)(void (*fn)(void *), void *arg);
-    /* Is device i near the cores that this process may run on? NULL: nothing is known, all are. */
+    /* Is device i near the cores that this process may run on? NULL: unknown; all count as near. */
     int (*is_near)(int i);
-    /* From now on, threads that run kernels and have nothing to do but to wait call fn, which returns how much it did;
-     * NULL: no longer. NULL: kernels do not run on threads of the host. */
+    /* Set the function that idle threads which run kernels call; it returns how much it did. fn NULL: none. A NULL member:
+     * kernels do not run on host threads. */
     void (*while_idle)(int (*fn)(void));
-    /* The next ones at or after place *at, which moves on. 0: there are none. Async-signal-safe. NULL: it is not known. */
+    /* The next stalled work-items at or after position *at, which advances. 0: no more. Async-signal-safe. NULL: unknown. */
     int (*stalled)(int *at, struct shi_device_stalled *out);
 };
 
-/* For backends: is argument i what the kernel takes? given and taken point to bytes; NULL: there is no such argument. 0, or
+/* For backends: compare the size given for argument i with the size that the kernel takes; NULL: no such argument. 0, or
  * -EINVAL after one line. */
 int shi_device_check_argument(const char *kernel, int i, const size_t *given, const size_t *taken);
 
-/* Backends: Level Zero with the system's drivers, NVIDIA's driver, and Level Zero with our own driver on the CPU. */
+/* Backends: Level Zero with the system's drivers, CUDA, and Level Zero with libze_cpu.so. */
 extern const struct shi_device_ops shi_device_ze, shi_device_cuda, shi_device_cpu;
 
-/* The backend of that name, or the first that finds devices, and how many it has. 0, or -errno after one line. */
+/* The backend that *choice names, or the first that finds devices, and their number. 0, or -errno after one line. */
 int shi_device_find(const shi_config_device *choice, const struct shi_device_ops **out, int *n);
 
-/* The backend of the device that this PE took last; NULL before. */
+/* The backend in use, or of the last use; NULL before. */
 extern const struct shi_device_ops *shi_device;
 
-/* Take the device that SHMEM_DEVICE names. Where it leaves that open: of the first backend that finds any, among those
- * near this process's cores, the one of number `local_index`, counted round. Pair: shi_device->down. */
+/* Initialise the device that *choice (SHMEM_DEVICE) names. By default: of the first backend that finds devices, those near
+ * this process's cores, in turn by local rank. Pair: shi_device->down. */
 int shi_device_take(const shi_config_device *choice, int local_index, int *host_access);
 
-/* The i-th device of all backends, as SHMEM_DEVICE would name it and in words. 0, or -ENOENT past the last, not logged. */
+/* The i-th device of all backends, in the form of SHMEM_DEVICE, and its description. 0, or -ENOENT past the last, not
+ * logged. */
 int shi_device_describe(int i, char *text, size_t bytes);
 
 #endif

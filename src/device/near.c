@@ -1,4 +1,4 @@
-/* near.c - a device's NUMA node, that node's cores, and this process's own. */
+/* near.c - compare the cores of a device's NUMA node with those of this process. */
 #include "device/near.h"
 
 #include <ctype.h>
@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The first line of a file. 0 when there is none. */
+/* Read the first line of a file. 0 when there is none. */
 static int read_line(const char *path, char *line, int bytes)
 {
     FILE *f = fopen(path, "re");
@@ -16,7 +16,7 @@ static int read_line(const char *path, char *line, int bytes)
     return ok;
 }
 
-/* Does a list like 0-3,8 name a core of the set? */
+/* Does a list such as 0-3,8 contain a core of the set? */
 static int holds_one(const char *list, const cpu_set_t *cores)
 {
     while (isdigit((unsigned char)*list)) {

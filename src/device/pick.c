@@ -1,4 +1,4 @@
-/* pick.c - which device a PE takes: the backends of this build, in the order in which they are asked. */
+/* pick.c - select a PE's device: the backends of this build, in the order in which they are tried. */
 #include "device/device.h"
 
 #include <errno.h>
@@ -36,12 +36,12 @@ int shi_device_find(const shi_config_device *choice, const struct shi_device_ops
     if (named)
         shi_log_error("SHMEM_DEVICE=%s: no device was found", choice->backend[0] ? choice->backend : "auto");
     else
-        shi_log_error("SHMEM_DEVICE=%s: this build has no such backend; libze-dev (the Level Zero loader's headers) when "
-                      "configure runs gives it ze and cpu", choice->backend[0] ? choice->backend : "auto");
+        shi_log_error("SHMEM_DEVICE=%s: not in this build; install libze-dev (the Level Zero loader's headers) before "
+                      "configure for the backends ze and cpu", choice->backend[0] ? choice->backend : "auto");
     return -ENODEV;
 }
 
-/* Of n devices the one for this PE: the near ones in turn, or all when none is. */
+/* The index of this PE's device among n: PEs take the near devices in turn, or all devices when none is near. */
 static int choose(const struct shi_device_ops *ops, int n, int local_index)
 {
     int n_near = 0;

@@ -1,10 +1,10 @@
 /*
- * ze.c - the Level Zero backend: one context, one device, one list for copies, one queue for kernels and for the calls
- * of the host between them.
+ * ze.c - the Level Zero backend: one context, one device, one list for copies, one queue for kernels and for host calls
+ * between them.
  *
- * The loader is a library of the system, opened at first use: programs without devices do not pay for it. It opens the
- * drivers once in a process, so the two backends here, the system's drivers and libze_cpu.so, which lies beside this
- * library, exclude each other. Which it is must be decided before zeInit: loaders crash in the calls after a failed one.
+ * The system's loader is opened at first use, so programs without devices do not load it. It loads drivers once in a
+ * process, so the two backends here, the system's drivers and our libze_cpu.so, exclude each other. The choice is made
+ * before zeInit: loaders crash in calls after a failed zeInit.
  */
 #include "device/ze.h"
 
@@ -42,12 +42,12 @@ static struct {
 #undef X
 } ze;
 
-/* What the loader opened, and the devices of all its drivers; they stay to the process's end. */
+/* The devices of all drivers that the loader loaded, until the process ends. */
 static const struct shi_device_ops *opened;
 static struct found {
     ze_driver_handle_t driver;
     ze_device_handle_t device;
-    ze_context_handle_t lent; /* the program's, to be used the next time; else NULL */
+    ze_context_handle_t lent; /* the program's context, for the next shi_device_take; else NULL */
 } found[MAX_DEVICES];
 static int n_found;
 static struct found *taken;
@@ -56,20 +56,21 @@ static ze_context_handle_t context;
 static ze_device_handle_t device;
 static ze_command_list_handle_t copies; /* immediate and synchronous */
 static pthread_mutex_t copies_lock = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t n_copied; /* for the proxy, each at once */
+static uint64_t n_copied; /* copies made for the proxy; each completes at once */
 static ze_command_queue_handle_t kernels;
-static ze_result_t (*argument_bytes)(ze_kernel_handle_t, uint32_t, uint32_t *); /* of some drivers, else NULL */
+static ze_result_t (*argument_bytes)(ze_kernel_handle_t, uint32_t, uint32_t *); /* an extension of some drivers, else NULL */
 
-static int (*ask_stalled)(int *, char *, size_t, uint32_t *, uint64_t *, uint64_t *, uint32_t *); /* the same */
+/* An extension of libze_cpu.so, else NULL. */
+static int (*ask_stalled)(int *, char *, size_t, uint32_t *, uint64_t *, uint64_t *, uint32_t *);
 
-/* What lives until the queue is idle, or until the device goes down. */
+/* Objects to destroy when the queue is idle, or when the device goes down. */
 struct kept {
     enum { KEPT_LIST, KEPT_KERNEL, KEPT_MODULE, KEPT_SHARED, KEPT_EVENT, KEPT_POOL } kind;
     void *handle;
     struct kept *next;
 };
 static struct kept *launched, *owned;
-static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER; /* what is in launched is in the queue once it is free */
+static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER; /* while free, all of `launched` is in the queue */
 
 static int failed(const char *call, ze_result_t r)
 {
@@ -77,8 +78,8 @@ static int failed(const char *call, ze_result_t r)
     return r == ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY || r == ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY ? -ENOMEM : -EIO;
 }
 
-/* The driver on the CPU: beside this library, as in a build tree, or where both were to be installed, for programs that
- * hold this library themselves. */
+/* The path of libze_cpu.so: in the directory of this library, as in a build tree, or in the installation's libdir, for
+ * programs that are linked with the static library. */
 static int find_cpu_driver(char *path, size_t bytes)
 {
     Dl_info here;
@@ -94,7 +95,7 @@ static int find_cpu_driver(char *path, size_t bytes)
     return access(path, R_OK) ? -ENOENT : 0;
 }
 
-/* Does the loader's own word for the drivers to be taken name the one on the CPU? */
+/* Does the loader's variable of drivers name libze_cpu.so? */
 static int names_cpu_driver(const char *set)
 {
     return set && strstr(set, "libze_cpu.so");
@@ -111,14 +112,14 @@ static int has_driver(void)
     return so != NULL && access("/dev/dri", R_OK) == 0;
 }
 
-/* Point the loader at the driver on the CPU. 0 or -errno. */
+/* Make the loader use libze_cpu.so. 0 or -errno. */
 static int choose_cpu_driver(void)
 {
     char path[512];
     if (names_cpu_driver(getenv("ZE_ENABLE_ALT_DRIVERS")))
         return 0;
     if (find_cpu_driver(path, sizeof path)) {
-        shi_log_error("libze_cpu.so, the Level Zero driver on the CPU, is neither beside libfulmar.so nor in " SHI_LIBDIR);
+        shi_log_error("libze_cpu.so (Level Zero on the CPU) found neither next to libfulmar.so nor in " SHI_LIBDIR);
         return -ENODEV;
     }
     setenv("ZE_ENABLE_ALT_DRIVERS", path, 1);
@@ -217,7 +218,7 @@ int shi_ze_lend(ze_driver_handle_t driver, ze_context_handle_t ctx, ze_device_ha
         shi_log_error("Level Zero: more than %d devices", MAX_DEVICES);
         return -ENOSPC;
     }
-    if (i == n_found) /* part of a device, say */
+    if (i == n_found) /* a sub-device, for example */
         n_found++;
     found[i] = (struct found){driver, dev, ctx};
     *choice = (shi_config_device){.index = i};
@@ -324,7 +325,8 @@ static int share(void *addr, struct shi_device_share *out)
     return 0;
 }
 
-/* Bytes 0 to 3 of a handle are the exporter's descriptor: open ours, put it in, and close it after the mapping. */
+/* Bytes 0 to 3 of a handle are the exporter's file descriptor: replace it by our duplicate, and close that after the
+ * mapping. */
 static int map(const struct shi_device_share *s, void **addr)
 {
     ze_ipc_mem_handle_t h;
@@ -387,7 +389,7 @@ static void log_build(ze_module_build_log_handle_t log)
     char *all = malloc(n);
     if (all && ze.zeModuleBuildLogGetString(log, &n, all) == ZE_RESULT_SUCCESS) {
         snprintf(text, sizeof text, "%s", all);
-        shi_log_error("the device does not build the kernels: %s", text);
+        shi_log_error("the driver cannot build the kernels: %s", text);
     }
     free(all);
 }
@@ -418,7 +420,7 @@ static int variable(void *module, const char *name, void **addr)
     return ze.zeModuleGetGlobalPointer(module, name, &bytes, addr) ? -ENOENT : 0;
 }
 
-/* A list of its own for each launch or host call: appended to the queue, they run in order. */
+/* Each launch or host call is a list of its own; the queue executes them in order. */
 static int open_list(ze_command_list_handle_t *list)
 {
     ze_command_list_desc_t d = {.stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC};
@@ -446,7 +448,7 @@ static int start(ze_kernel_handle_t k, const struct shi_device_grid *g)
     return r ? failed("zeCommandListAppendLaunchKernel", r) : execute(list);
 }
 
-/* The driver judges each argument; of one that it refuses, some drivers tell how many bytes it takes. */
+/* The driver checks each argument's size; some drivers tell the expected size of a refused one. */
 static int set_args(const char *kernel, ze_kernel_handle_t k, void *const *args, const size_t *arg_bytes, int n_args)
 {
     ze_kernel_properties_t p = {.stype = ZE_STRUCTURE_TYPE_KERNEL_PROPERTIES};
@@ -503,7 +505,7 @@ static int launch(void *module, const char *kernel, const struct shi_device_grid
 
 /* ---- host calls between kernels -------------------------------------------------------------------------------------- */
 
-/* A call waits for the queue to reach it, and the queue for the call to be done. */
+/* The call waits for an event of the queue, the queue for an event of the call. */
 struct call {
     void (*fn)(void *);
     void *arg;
@@ -512,7 +514,7 @@ struct call {
 };
 
 static struct {
-    pthread_mutex_t lock; /* of all below */
+    pthread_mutex_t lock; /* for all fields below */
     pthread_cond_t changed;
     pthread_t thread;
     struct call *first, *last;
@@ -640,7 +642,7 @@ static int host_call(void (*fn)(void *), void *arg)
 static int finish(void)
 {
     pthread_mutex_lock(&starting);
-    struct kept *before = launched; /* what other threads start from now on is theirs to wait for */
+    struct kept *before = launched; /* later launches of other threads are not waited for */
     launched = NULL;
     pthread_mutex_unlock(&starting);
     ze_result_t r = ze.zeCommandQueueSynchronize(kernels, UINT64_MAX);

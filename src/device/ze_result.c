@@ -1,4 +1,4 @@
-/* ze_result.c - the table of Level Zero's result codes, without those of experimental extensions, which are not called. */
+/* ze_result.c - the names of Level Zero's result codes, except those of experimental extensions. */
 #include "device/ze_result.h"
 
 #define RESULTS(X)                                                                                               \

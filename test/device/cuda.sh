@@ -33,8 +33,8 @@ none() { # DESCRIPTION, text of the line, environment
 }
 none "the toolkit's stub (error 34)" "stub (error 34)" FAKE_CUDA_FAIL=cuInit=34
 none "a stub that finds nothing" "stub (error 34)" FAKE_CUDA_FAIL=cuGetProcAddress=34
-none "a driver without a GPU (error 100)" "the driver says 100" FAKE_CUDA_FAIL=cuInit=100
-none "a driver that counts none" "counts none" FAKE_CUDA_DEVICES=0
+none "a driver without a GPU (error 100)" "cuInit failed with 100" FAKE_CUDA_FAIL=cuInit=100
+none "a driver without devices" "found none" FAKE_CUDA_DEVICES=0
 none "an old driver without a call" "the driver has no cuStreamQuery" FAKE_CUDA_MISSING=cuStreamQuery
 none "no driver" "libcuda.so.1" LD_LIBRARY_PATH="$work/none"
 stub=$(ls /usr/local/cuda/lib64/stubs/libcuda.so /usr/local/cuda*/lib/stubs/libcuda.so 2> /dev/null | head -1)
@@ -50,11 +50,11 @@ says() { # DESCRIPTION, text, environment and arguments
     calls "$@" && [ "$(grep -v 'device:' "$work/log" | grep -c "$text")" = 1 ]
     ok $? "$d" "$work/log"
 }
-says "a GPU in exclusive mode" "which is in exclusive mode" FAKE_CUDA_MODE=mode=3 \
+says "a GPU in exclusive mode" "is in exclusive mode" FAKE_CUDA_MODE=mode=3 \
     FAKE_CUDA_FAIL=cuDevicePrimaryCtxRetain=46 "$program" up
 says "IPC that is refused" "cuIpcGetMemHandle.* CUDA_ERROR_NOT_SUPPORTED" FAKE_CUDA_FAIL=cuIpcGetMemHandle=801 \
     "$program" share
-says "kernels without code for this GPU" "which is sm_75" FAKE_CUDA_FAIL=cuModuleLoadDataEx=209 "$program" load
+says "kernels without code for this GPU" "(sm_75)" FAKE_CUDA_FAIL=cuModuleLoadDataEx=209 "$program" load
 says "a launch of more groups than fit, that takes long" "has 9 work-groups and the device runs at most 8 at once" \
     FAKE_CUDA_BUSY=100000 "$program" launch
 calls "$program" launch && ! grep -q 'it never ends' "$work/log"
