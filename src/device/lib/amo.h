@@ -1,7 +1,7 @@
 /*
- * amo.h - atomic operations on 4 and 8 bytes of a PE's heap: the device's own atomics, or the proxy's.
+ * amo.h - atomic operations on 4 and 8 bytes of a PE's heap: by the device's atomics, or by the proxy.
  *
- * Both must not be used on one word at a time: what the proxy does goes through the host or the network.
+ * The two are not atomic with respect to each other: the proxy's go through the host or the network.
  */
 #ifndef SHI_AMO_H
 #define SHI_AMO_H
@@ -46,12 +46,12 @@ SHI_NOINLINE shi_u64 shi_amo_by_ring(shmem_ctx_t ctx, int pe, int amo, shi_u64 t
     if (result == SHI_RESULT_CELL)
         return shi_post_and_take(ctx, &q, pe);
     if (result == SHI_RESULT_ADDRESS)
-        shi_fence_release(); /* R1: no store to fetch of before may land on what the proxy stores */
+        shi_fence_release(); /* R1: earlier stores to fetch must not overwrite the proxy's result */
     shi_post_and_wait(ctx, &q, pe, 0);
     return 0;
 }
 
-/* The value before if asked with SHI_RESULT_CELL; 0 when it is refused. */
+/* The old value with SHI_RESULT_CELL; 0 when the request is refused. */
 SHI_FN shi_u64 shi_amo(shmem_ctx_t ctx, int amo, const void *dest, shi_u64 bytes, shi_u64 value, shi_u64 cond, int pe,
                        int result)
 {
@@ -62,7 +62,7 @@ SHI_FN shi_u64 shi_amo(shmem_ctx_t ctx, int amo, const void *dest, shi_u64 bytes
                      : shi_amo_by_ring(ctx, to.pe, amo, to.offset, bytes, value, cond, 0, result);
 }
 
-/* The value before is in *fetch after the next quiet. */
+/* The old value is in *fetch after the next quiet. */
 SHI_FN void shi_amo_nbi(shmem_ctx_t ctx, int amo, void *fetch, const void *dest, shi_u64 bytes, shi_u64 value,
                         shi_u64 cond, int pe)
 {

@@ -1,7 +1,7 @@
 /*
- * coll.h - collectives of a team's PEs, called by one work-item or one group of each: data go straight to their places
- * in every member's dest, reductions are pulled from every member's source, and syncs stand between. The context must
- * count PEs in the world.
+ * coll.h - collectives of a team's PEs, called by one work-item or one group of each PE. Members put data to their final
+ * places in every dest; reductions get them from every source; syncs separate the steps. The context's PE numbers must be
+ * those of the world.
  *
  *   word           written by                                  read by        order
  *   team's offset  the member before this one, put-with-signal  this member  release -> acquire of the watch
@@ -24,14 +24,14 @@ SHI_FN int shi_team_good(shmem_ctx_t ctx, shmem_team_t team)
     return 0;
 }
 
-/* All that this PE put is where it belongs, and so is what the others put here. */
+/* Complete this PE's puts and wait until the other members' puts are complete. */
 SHI_FN int shi_quiet_sync(shmem_ctx_t ctx, int g, shmem_team_t team)
 {
     shi_quiet(ctx, g);
     return shi_sync(ctx, g, team);
 }
 
-/* ---- moving --------------------------------------------------------------------------------------------------------- */
+/* ---- data movement -------------------------------------------------------------------------------------------------- */
 
 SHI_FN int shi_broadcast(shmem_ctx_t ctx, int g, shmem_team_t team, void *dest, const void *source, shi_u64 bytes,
                          int root)
@@ -48,7 +48,7 @@ SHI_FN int shi_broadcast(shmem_ctx_t ctx, int g, shmem_team_t team, void *dest, 
     return shi_quiet_sync(ctx, g, team);
 }
 
-/* Member m's block lies at m * bytes of every dest. */
+/* Member m's block is at offset m * bytes of every dest. */
 SHI_FN int shi_fcollect(shmem_ctx_t ctx, int g, shmem_team_t team, void *dest, const void *source, shi_u64 bytes)
 {
     if (!shi_team_good(ctx, team))
@@ -68,7 +68,7 @@ SHI_FN int shi_alltoall(shmem_ctx_t ctx, int g, shmem_team_t team, void *dest, c
     return shi_quiet_sync(ctx, g, team);
 }
 
-/* Where this member's block starts: the one before says so, with 1 added, and the one behind is told. */
+/* The offset of this member's block: wait for it from the previous member, plus 1, and send the next member its own. */
 SHI_FN shi_u64 shi_offset_by_chain(shmem_ctx_t ctx, shmem_team_t team, shi_u64 bytes)
 {
     SHI_GLOBAL shi_u64 *word = (SHI_GLOBAL shi_u64 *)(ctx->heap + team->flags) + SHI_DEV_ROUNDS;
@@ -84,7 +84,7 @@ SHI_FN shi_u64 shi_offset_by_chain(shmem_ctx_t ctx, shmem_team_t team, shi_u64 b
     return at - 1;
 }
 
-/* Blocks of different lengths, one behind the other. */
+/* Blocks of different lengths, concatenated. */
 SHI_FN int shi_collect(shmem_ctx_t ctx, int g, shmem_team_t team, void *dest, const void *source, shi_u64 bytes)
 {
     shi_u64 at = 0;
@@ -99,10 +99,10 @@ SHI_FN int shi_collect(shmem_ctx_t ctx, int g, shmem_team_t team, void *dest, co
     return shi_quiet_sync(ctx, g, team);
 }
 
-/* ---- combining -------------------------------------------------------------------------------------------------------- */
+/* ---- reductions ------------------------------------------------------------------------------------------------------- */
 
 enum { SHI_FOLD_MAX, SHI_FOLD_MIN, SHI_FOLD_SUM, SHI_FOLD_PROD, SHI_FOLD_AND, SHI_FOLD_OR, SHI_FOLD_XOR };
-enum { SHI_FOLD_PART = 8 }; /* elements that a work-item holds at a time */
+enum { SHI_FOLD_PART = 8 }; /* elements that a work-item holds in registers */
 
 #define SHI_FOLD_BITS_0(a, b)
 #define SHI_FOLD_BITS_1(a, b)                                                                                         \
@@ -114,9 +114,9 @@ enum { SHI_FOLD_PART = 8 }; /* elements that a work-item holds at a time */
         return (a) ^ (b);
 
 /*
- * For the type T: shi_fold_N combines members 0 to last - 1 of a team, in that order, element by element; of no member
- * it is 0. VALUE makes a T of bits. Sources are read by all, so dest is written once all have read: at the end, or, when
- * dest is source, part by part.
+ * For the type T: shi_fold_N combines the elements of members 0 to last - 1 of a team, in that order; the result of no
+ * members is 0. VALUE converts bits to T. All members read all sources, so dest is written after all have read: at the end,
+ * or, when dest is source, part by part.
  */
 #define SHI_FOLD_(N, T, VALUE, BITWISE)                                                                               \
     SHI_FN T shi_combine_##N##_(int op, T a, T b)                                                                     \

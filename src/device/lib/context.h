@@ -1,10 +1,10 @@
 /*
- * context.h - from a context and an object's address to where the object is; what is wrong is recorded, never done.
+ * context.h - translate a context and an object's address to the object's location on a PE. Errors are recorded.
  *
  *   word                  written by                   read by  order
  *   shmemg_ctx_default_   host, before the launch      device   the launch
  *   shmemg_fault_         device, compare-and-swap     host     the kernel's end
- *   *ctx->fault           device, compare-and-swap     host     relaxed: a complaint, nothing follows from it
+ *   *ctx->fault           device, compare-and-swap     host     relaxed: an error code; no other data depends on it
  */
 #ifndef SHI_CONTEXT_H
 #define SHI_CONTEXT_H
@@ -16,14 +16,14 @@ typedef SHI_GLOBAL struct shi_dev_team *shmem_team_t;
 
 /* The address of the struct shi_dev_ctx that routines without a context use. The host writes it once per module. */
 SHI_PROGRAM_SCOPE shi_u64 shmemg_ctx_default_ = 0;
-/* The first complaint of a routine that had no good context to tell it to. As *ctx->fault. */
+/* The first error of a routine that was called without a valid context. As *ctx->fault. */
 SHI_PROGRAM_SCOPE shi_u64 shmemg_fault_ = 0;
 
-/* Where an object is. */
+/* The location of an object. */
 struct shi_place {
     int pe;                  /* of the world */
     shi_u64 offset;          /* in every PE's heap */
-    SHI_GLOBAL char *direct; /* for loads and stores, or NULL: by the ring only */
+    SHI_GLOBAL char *direct; /* for loads and stores, or NULL: only through the ring */
 };
 
 SHI_FN void shi_fault(shmem_ctx_t ctx, int kind, shi_u64 culprit)
@@ -40,7 +40,7 @@ SHI_FN int shi_ctx_good(shmem_ctx_t ctx)
     return 0;
 }
 
-/* The offset of bytes of this PE's heap. 0 and a fault when it is not there, or its address no multiple of align. */
+/* The heap offset of an address. 0 and a fault when it is outside the heap or not a multiple of align. */
 SHI_HOT int shi_offset(shmem_ctx_t ctx, const void *object, shi_u64 bytes, shi_u64 align, shi_u64 *out)
 {
     shi_u64 address = (shi_u64)shi_to_global(object), offset = address - ctx->heap;
@@ -52,7 +52,7 @@ SHI_HOT int shi_offset(shmem_ctx_t ctx, const void *object, shi_u64 bytes, shi_u
     return 1;
 }
 
-/* Find the object of a PE of the world that has this address here. 0 and a fault when there is none. */
+/* Find the object of a world PE that corresponds to this local address. 0 and a fault when there is none. */
 SHI_HOT int shi_find_world(shmem_ctx_t ctx, const void *object, shi_u64 bytes, shi_u64 align, int pe,
                           struct shi_place *out)
 {
@@ -66,7 +66,7 @@ SHI_HOT int shi_find_world(shmem_ctx_t ctx, const void *object, shi_u64 bytes, s
     return 1;
 }
 
-/* World PE of member i of the context's team; of a team. */
+/* World PE of member i of the context's team, and of a team. */
 SHI_FN int shi_ctx_member(shmem_ctx_t ctx, int i)
 {
     return ctx->stride ? ctx->start + i * ctx->stride : ((const SHI_GLOBAL int *)ctx->list)[i];
@@ -76,7 +76,7 @@ SHI_FN int shi_member(shmem_team_t team, int i)
     return team->stride ? team->start + i * team->stride : ((const SHI_GLOBAL int *)team->list)[i];
 }
 
-/* The same of PE pe of the context's team. */
+/* The same for PE pe of the context's team. */
 SHI_HOT int shi_find(shmem_ctx_t ctx, const void *object, shi_u64 bytes, shi_u64 align, int pe, struct shi_place *out)
 {
     if (!shi_ctx_good(ctx))
@@ -107,7 +107,7 @@ SHI_FN int shi_n_pes(shmem_ctx_t ctx)
     return shi_ctx_good(ctx) ? ctx->n_pes : -1;
 }
 
-/* Where PE pe's object is for this device's loads and stores, or NULL. */
+/* The address of PE pe's object for loads and stores by this device, or NULL. */
 SHI_FN void *shi_ptr(shmem_ctx_t ctx, const void *object, int pe)
 {
     struct shi_place at;
@@ -124,7 +124,7 @@ SHI_FN shmem_team_t shi_team_shared(shmem_ctx_t ctx)
     return shi_ctx_good(ctx) ? (shmem_team_t)ctx->shared : (shmem_team_t)0;
 }
 
-/* -1 for what is no team, and for who is no member. */
+/* -1 for an invalid team and for a PE that is no member. */
 SHI_FN int shi_team_my_pe(shmem_team_t team)
 {
     return team ? team->me : -1;
@@ -135,7 +135,7 @@ SHI_FN int shi_team_n_pes(shmem_team_t team)
     return team ? team->n : -1;
 }
 
-/* The member's number of a PE of the world, or -1. */
+/* The number in the team of a world PE, or -1. */
 SHI_FN int shi_member_of(shmem_team_t team, int world_pe)
 {
     int i = 0;

@@ -1,8 +1,8 @@
 /*
- * copy.h - memory to memory, by one work-item or by a group, and small data to and from words.
+ * copy.h - copy memory by one work-item or by a group, and convert small data to and from words.
  *
- * A group copies in the largest unit that both addresses share the alignment of, neighbours on neighbouring lanes; so
- * an aligned element is never torn.
+ * A group copies in the largest unit for which both addresses are aligned alike, adjacent units by adjacent lanes. So an
+ * aligned element is copied by one load and one store.
  */
 #ifndef SHI_COPY_H
 #define SHI_COPY_H
@@ -49,7 +49,7 @@ SHI_FN void shi_copy(void *dest, const void *source, shi_u64 bytes, shi_u32 rank
         shi_copy_8_(d + n * unit, s + n * unit, tail, rank, lanes);
 }
 
-/* Up to 8 bytes as a word, the first in its low byte, the rest 0. */
+/* Up to 8 bytes as a word: the first in the low byte, unused bytes 0. */
 SHI_FN shi_u64 shi_gather(const void *source, shi_u64 bytes)
 {
     if (bytes == 8 && !((shi_u64)source & 7))
@@ -76,7 +76,7 @@ SHI_FN void shi_scatter(void *dest, shi_u64 v, shi_u64 bytes)
         ((shi_a8 *)dest)[i] = (shi_a8)(v >> 8 * i);
 }
 
-/* The first `bytes` of source into `words` words. */
+/* Copy the first `bytes` bytes of source into `words` words. */
 SHI_FN void shi_gather_words(shi_u64 *word, int words, const void *source, shi_u64 bytes)
 {
     for (int i = 0; i < words; i++) {

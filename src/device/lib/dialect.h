@@ -1,19 +1,19 @@
 /*
- * dialect.h - what OpenCL C, CUDA C++ and C11 spell differently, so that the rest of the device library is one source.
+ * dialect.h - the differences of OpenCL C, CUDA C++ and C11, so that the rest of the device library is one source.
  *
- * C11 is the host: the proxy's side of every shared word, and threads that stand for work-items in tests.
- * Scope is the system everywhere: the other side of a word is a host thread or another device.
+ * C11 is for the host: the proxy's side of shared words, and threads that act as work-items in tests.
+ * Atomics and fences have system scope: the other side is a host thread or another device.
  *
- *   SHI_GLOBAL         address space of memory that others can reach; a pointer without it may point anywhere
- *   SHI_FN             a function of the library; SHI_NOINLINE: one that must not take its callers' registers; SHI_HOT: one
- *                      that is worth its code at each place, for there its request stays in registers
+ *   SHI_GLOBAL         address space of memory that peers and the host can access; a pointer without it is generic
+ *   SHI_FN             a function of the library; SHI_NOINLINE: never inlined, to save its callers' registers; SHI_HOT:
+ *                      always inlined, which keeps its request in registers
  *   SHI_PROGRAM_SCOPE  a variable of the module, which the host finds by its name
- *   shi_a8 .. shi_a128 units that memory of any type may be copied in
- *   shi_fence_release  what comes after is seen after; shi_fence_total: what came before has been seen by all
- *   shi_to_global      NULL for private and local memory, which neither proxy nor peer can reach
- *   shi_atom32_, 64_   relaxed; the result is the value before
- *   shi_prefetch_write a hint, for processors with caches: the line will be written soon
- *   shi_store_pair     two relaxed stores, 16 bytes aligned, in no order; one packet to the host where there is such a store
+ *   shi_a8 .. shi_a128 types for copies of memory of any type
+ *   shi_fence_release  a release fence; shi_fence_total: earlier stores are visible to all before later loads and stores
+ *   shi_to_global      NULL for private and local memory, which neither proxy nor peer can access
+ *   shi_atom32_, 64_   relaxed; they return the old value
+ *   shi_prefetch_write a hint to fetch a cache line for writing
+ *   shi_store_pair     two relaxed stores, 16-byte aligned, unordered; one packet where the device has such a store
  */
 #ifndef SHI_DIALECT_H
 #define SHI_DIALECT_H
@@ -133,7 +133,7 @@ SHI_ATOMICS_(64, shi_u64, atomic_ulong)
 #define SHI_HOT SHI_FN
 #define SHI_NOINLINE static __noinline__ __device__
 #ifdef __CUDACC_RDC__
-#define SHI_PROGRAM_SCOPE inline __device__ /* one of all files that are linked */
+#define SHI_PROGRAM_SCOPE inline __device__ /* one copy in all linked files */
 #else
 #define SHI_PROGRAM_SCOPE __device__
 #endif
@@ -244,7 +244,7 @@ SHI_ATOMICS_(64, shi_u64, shi_ref_)
 #define SHI_FN static inline
 #define SHI_HOT SHI_FN
 #define SHI_NOINLINE static __attribute__((noinline, unused))
-#define SHI_PROGRAM_SCOPE static _Thread_local __attribute__((unused)) /* a thread is a work-item of some PE */
+#define SHI_PROGRAM_SCOPE static _Thread_local __attribute__((unused)) /* each thread is a work-item of a PE */
 typedef uint64_t shi_u64;
 typedef uint32_t shi_u32;
 typedef uint8_t __attribute__((may_alias)) shi_a8;
@@ -303,7 +303,7 @@ SHI_FN shi_u32 shi_load32_acquire(const shi_u32 *p)
 {
     return __atomic_load_n((const shi_a32 *)p, __ATOMIC_ACQUIRE);
 }
-/* What stands for private memory: none unless the thread says so. */
+/* The range that acts as private memory: empty unless the thread sets it. */
 static _Thread_local __attribute__((unused)) struct {
     uintptr_t from, to;
 } shi_private;

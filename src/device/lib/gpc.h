@@ -1,14 +1,14 @@
 /*
- * gpc.h - global procedure calls from kernels: the proxy starts them, and gives back what comes.
+ * gpc.h - global procedure calls from kernels: the proxy starts them and returns the reply.
  *
- * The header travels in the request; a reply is written where the kernel says before the cell tells of it (R4 -> A4).
+ * The request carries the header. The proxy writes the reply to the kernel's buffer before it sets the cell (R4 -> A4).
  */
 #ifndef SHI_DEVICE_GPC_H
 #define SHI_DEVICE_GPC_H
 
 #include "device/lib/rma.h"
 
-/* 0 and a fault for what cannot be asked. */
+/* 0 and a fault for invalid arguments. */
 SHI_FN int shi_gpc_asked(shmem_ctx_t ctx, int pe, const void *hdr, shi_u64 hlen, shi_u64 rhdr, shi_u64 rhlen)
 {
     if (!shi_ctx_good(ctx))
@@ -35,7 +35,7 @@ SHI_NOINLINE int shi_gpc(shmem_ctx_t ctx, int func, int pe, const void *hdr, shi
     shi_gather_words(q.arg + 2, SHI_INLINE_GPC / 8, hdr, hlen);
     shi_request_gpc(&q, func, hlen, reply, rhlen, wait ? SHI_RESULT_CELL : SHI_RESULT_NONE);
     if (rhlen)
-        shi_fence_release(); /* R1: no store to rhdr of before may land on what the proxy stores */
+        shi_fence_release(); /* R1: earlier stores to rhdr must not overwrite the proxy's reply */
     if (shi_post(ctx, &q, shi_ctx_member(ctx, pe), &ticket))
         return -5;
     if (wait && shi_ring_take_result(shi_ctx_ring(ctx), ticket, &status))

@@ -1,14 +1,14 @@
 /*
- * group.h - the work-items that make one call together: places, meetings, votes, and their tickets of the ring.
+ * group.h - the work-items that make one call together: ranks, barriers, votes, and their tickets of the ring.
  *
  * A group is one work-item (SHI_THREAD), a sub-group (SHI_HTG, the `_htg` routines) or a work-group (SHI_TG, `_tg`).
- * All items of a group come to a routine with equal arguments.
+ * All items of a group call a routine with equal arguments.
  *
- * Tickets. Where the lanes of a sub-group run in lock step (ctx->lockstep), a ticket a lane would deadlock: a lane that
- * spins for credit keeps from running the one whose slot the proxy waits for (test/model/lanes.pml, mutants 1 and 2).
- * There the lanes that are together take their tickets with one fetch-add, and none writes before the last ticket has
- * credit; so they do where SHI_AGGREGATE says that this is cheap without a wait for lanes that are elsewhere. Otherwise
- * each takes its own: such a wait would undo their independence.
+ * Tickets. Where the lanes of a sub-group run in lock step (ctx->lockstep), one ticket for each lane would deadlock: a lane
+ * that spins for credit blocks the lane whose slot the proxy waits for (test/model/lanes.pml, mutants 1 and 2). There the
+ * converged lanes take their tickets with one fetch-add, and no lane writes before the last ticket has credit. They also do
+ * so where SHI_AGGREGATE is set: this is cheap and needs no wait for diverged lanes. Otherwise each lane takes its own
+ * ticket, because a wait for the others would undo their independence.
  */
 #ifndef SHI_GROUP_H
 #define SHI_GROUP_H
@@ -17,10 +17,10 @@
 
 enum shi_group { SHI_THREAD, SHI_HTG, SHI_TG };
 
-/* How many of the lanes that are together raised their hand, and how many did before this one. */
+/* A vote of the converged lanes: how many voted yes, and how many of them come before this lane. */
 struct shi_vote {
     shi_u32 n, index;
-    shi_u64 lanes; /* the dialect's own */
+    shi_u64 lanes; /* in the dialect's format */
 };
 
 #if defined(__OPENCL_C_VERSION__)
@@ -37,7 +37,7 @@ SHI_FN shi_u32 shi_lanes(int g)
            : g == SHI_HTG  ? get_sub_group_size()
                            : (shi_u32)(get_local_size(0) * get_local_size(1) * get_local_size(2));
 }
-/* All come before any leaves; what each did before is visible to each after. */
+/* Barrier: each item's earlier writes are visible to all items after it. */
 SHI_FN void shi_meet(int g)
 {
     if (g == SHI_HTG)
@@ -45,7 +45,7 @@ SHI_FN void shi_meet(int g)
     if (g == SHI_TG)
         work_group_barrier(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE, SHI_SYSTEM_);
 }
-/* What the item of rank 0 says. */
+/* Broadcast of the item of rank 0. */
 SHI_FN shi_u64 shi_tell(int g, shi_u64 v)
 {
     return g == SHI_THREAD ? v : g == SHI_HTG ? sub_group_broadcast(v, 0) : work_group_broadcast(v, 0, 0, 0);
@@ -60,7 +60,7 @@ SHI_FN struct shi_vote shi_vote(int hand)
     vote.lanes = 0;
     return vote;
 }
-/* One fetch-add for the lanes that voted; the value before it for all of them. */
+/* One fetch-add for the lanes that voted yes; all of them get the old value. */
 SHI_FN shi_u64 shi_vote_add(struct shi_vote vote, SHI_GLOBAL shi_u64 *p, shi_u64 v)
 {
     shi_u64 before = vote.lanes;
@@ -131,11 +131,11 @@ SHI_FN shi_u64 shi_vote_add(struct shi_vote vote, shi_u64 *p, shi_u64 v)
 #else
 
 /*
- * Threads that stand for work-items. Each sets shi_item before it calls; by default it is alone.
+ * Threads act as work-items. Each sets shi_item before its calls; by default it is a group of one.
  *
  *   word     written by              read by    order
- *   arrived  every item, fetch-add   the items  R6 -> A6: what an item did before it came is visible to who leaves
- *   said     rank 0, hands           the items  plain; between two meetings
+ *   arrived  every item, fetch-add   the items  R6 -> A6: an item's writes before the barrier are visible after it
+ *   said     rank 0, hands           the items  plain; between two barriers
  */
 enum { SHI_AGGREGATE = 0 };
 struct shi_meeting {
@@ -175,7 +175,7 @@ SHI_FN shi_u64 shi_tell(int g, shi_u64 v)
     shi_meet(g);
     return v;
 }
-/* All items of the sub-group are taken to be together. */
+/* All items of the sub-group are assumed to be converged. */
 SHI_FN struct shi_vote shi_vote(int hand)
 {
     struct shi_vote vote = {(shi_u32)!!hand, 0, 0};
@@ -202,9 +202,9 @@ SHI_FN shi_u64 shi_vote_add(struct shi_vote vote, shi_u64 *p, shi_u64 v)
 /* ---- tickets ---------------------------------------------------------------------------------------------------- */
 
 #if defined(SHI_VOTES)
-/* Post for the lanes of a sub-group that are together here; those with `mine` have a request. As shi_ring_post, but
- * one fetch-add for all, and no lane writes before the last ticket has credit. A ring smaller than the group is filled
- * in turns. */
+/* Post for the converged lanes of a sub-group; those with `mine` have a request. As shi_ring_post, but with one fetch-add
+ * for all, and no lane writes before the last ticket has credit. A ring smaller than the group is filled in several
+ * rounds. */
 SHI_HOT shi_u64 shi_ring_post_group(SHI_GLOBAL struct shi_ring *r, shi_u32 op, shi_u32 pe, const shi_u64 *arg, int mine,
                                     shi_u64 *ticket)
 {
@@ -214,7 +214,7 @@ SHI_HOT shi_u64 shi_ring_post_group(SHI_GLOBAL struct shi_ring *r, shi_u32 op, s
     for (shi_u32 from = 0; from < vote.n; from += slots) {
         shi_u32 n = vote.n - from < slots ? vote.n - from : slots;
         shi_u64 first = shi_vote_add(vote, &r->head, n);
-        if (mine && vote.index - from < n) { /* for others the last ticket may be long over */
+        if (mine && vote.index - from < n) { /* for other lanes the last ticket may have completed long ago */
             *ticket = first + (vote.index - from);
             aborted = shi_ring_wait_credit(r, first + n - 1);
             if (!aborted)

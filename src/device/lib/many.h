@@ -1,15 +1,15 @@
 /*
  * many.h - waits for and tests of several words of this PE's heap at once.
  *
- * Words with status[i] not 0 are left out. One work-item of a group looks; indices is written by it alone, so the group
- * gives memory that all of it can read.
+ * Words with status[i] != 0 are skipped. One work-item of a group polls and writes indices, so all items of the group must
+ * be able to read that memory.
  */
 #ifndef SHI_MANY_H
 #define SHI_MANY_H
 
 #include "device/lib/sync.h"
 
-/* What is asked for. Values are `vector` ? values[i] : value. */
+/* The condition. Values are `vector` ? values[i] : value. */
 struct shi_many {
     const SHI_GLOBAL char *ivars;
     const char *values;
@@ -28,7 +28,7 @@ SHI_FN int shi_many_holds(const struct shi_many *m, size_t i)
                        shi_rankable(than, m->bytes, m->is_signed));
 }
 
-/* 1 when all hold. A word that held once counts, even if it changes while the others are awaited. */
+/* 1 when all hold. A word counts once it held, even if it changes during the wait for the others. */
 SHI_FN shi_u64 shi_many_all(shmem_ctx_t ctx, const struct shi_many *m, int wait)
 {
     for (size_t i = 0; i < m->n; i++)
@@ -40,8 +40,8 @@ SHI_FN shi_u64 shi_many_all(shmem_ctx_t ctx, const struct shi_many *m, int wait)
     return 1;
 }
 
-/* How many hold, their indices in order; without indices the first one's place counted from 1. 0: none. *asked: how
- * many were looked at. */
+/* The number of words that hold, and their indices in order; without indices, 1 + the index of the first. 0: none. *asked:
+ * the number of words tested. */
 SHI_FN shi_u64 shi_many_look(const struct shi_many *m, size_t *indices, shi_u64 *asked)
 {
     shi_u64 n = 0;
@@ -59,7 +59,7 @@ SHI_FN shi_u64 shi_many_look(const struct shi_many *m, size_t *indices, shi_u64 
     return n;
 }
 
-/* ALL: 1 or 0. ANY: the index of one that holds, or SIZE_MAX. SOME: how many hold, and which. */
+/* ALL: 1 or 0. ANY: the index of a word that holds, or SIZE_MAX. SOME: the number of those that hold, and their indices. */
 SHI_FN shi_u64 shi_many(shmem_ctx_t ctx, int g, int wait, int kind, const void *ivars, shi_u64 bytes, int is_signed,
                         size_t n, size_t *indices, const int *status, int cmp, shi_u64 value, const void *values)
 {

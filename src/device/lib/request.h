@@ -1,5 +1,5 @@
 /*
- * request.h - what the arguments of a request mean: written by the device, read by the proxy.
+ * request.h - the arguments of each kind of request: written by the device, read by the proxy.
  *
  *   op                 arg 0     1       2      3               4                5                6
  *   PUT                target    source  bytes
@@ -15,11 +15,11 @@
  *
  * target, signal  offset of the object in the device heap, the same on every PE; below 2^56
  * source, dest, fetch, rhdr  an address of the posting device
- * a + b           a in bits 56-63, b below
- * data            the payload's bytes in order, the first in the low byte of argument 0; the rest of them is 0
+ * a + b           a in bits 56-63, b in bits 0-55
+ * data            the payload's bytes in order, the first in the low byte of argument 0; unused bytes are 0
  * bytes           of PUT_INLINE at most 48, PUT_SIGNAL_INLINE 32 (0: only the signal), GET_INLINE 8, AMO 4 or 8
  * value, cond     unsigned, in the low bytes; an increment is an addition of 1
- * result          enum shi_amo_result: of an AMO to nobody, through the ticket's cell, or to the address fetch
+ * result          enum shi_amo_result: where the result of an AMO goes: nowhere, the ticket's cell, or the address fetch
  * func + ...      of GPC 16 bits each; hlen at most 40, rhlen at most 1024. The cell's result is the status
  */
 #ifndef SHI_REQUEST_H
@@ -49,7 +49,7 @@ SHI_FN void shi_request_put(struct shi_request *q, shi_u64 target, shi_u64 sourc
     q->arg[3] = q->arg[4] = q->arg[5] = q->arg[6] = 0;
 }
 
-/* The payload is in arg 0 to 5 already. */
+/* The payload is already in arg 0 to 5. */
 SHI_FN void shi_request_put_inline(struct shi_request *q, shi_u64 target, shi_u64 bytes)
 {
     q->op = SHI_OP_PUT_INLINE;
@@ -65,7 +65,7 @@ SHI_FN void shi_request_put_signal(struct shi_request *q, shi_u64 target, shi_u6
     q->arg[4] = value;
 }
 
-/* The payload is in arg 0 to 3 already. */
+/* The payload is already in arg 0 to 3. */
 SHI_FN void shi_request_put_signal_inline(struct shi_request *q, shi_u64 target, shi_u64 bytes, shi_u64 signal,
                                           shi_u64 value, int sig_op)
 {
@@ -100,7 +100,7 @@ SHI_FN void shi_request_amo(struct shi_request *q, int amo, shi_u64 target, shi_
     q->arg[6] = 0;
 }
 
-/* hdr is in arg 2 to 6 already. */
+/* hdr is already in arg 2 to 6. */
 SHI_FN void shi_request_gpc(struct shi_request *q, int func, shi_u64 hlen, shi_u64 rhdr, shi_u64 rhlen, int result)
 {
     q->op = SHI_OP_GPC;
@@ -108,7 +108,7 @@ SHI_FN void shi_request_gpc(struct shi_request *q, int func, shi_u64 hlen, shi_u
     q->arg[1] = rhdr;
 }
 
-/* Inline: the payload is in arg 2 to 6 already. */
+/* Inline: the payload is already in arg 2 to 6. */
 SHI_FN void shi_request_tag(struct shi_request *q, shi_u64 tag, shi_u64 source, shi_u64 bytes)
 {
     shi_request_put(q, tag, source, bytes);
@@ -124,10 +124,10 @@ SHI_FN void shi_request_tag_inline(struct shi_request *q, shi_u64 tag, shi_u64 b
 /* ---- host ------------------------------------------------------------------------------------------------------- */
 
 #if !defined(__OPENCL_C_VERSION__) && !defined(__CUDACC__)
-/* A request in words. What its op has not is 0. */
+/* A decoded request. Fields that its op does not have are 0. */
 struct shi_request_view {
     shi_u64 target, bytes;
-    shi_u64 local;       /* source, dest or fetch: an address of the device, or 0 where there is none */
+    shi_u64 local;       /* source, dest or fetch: an address of the device, or 0 */
     const void *payload; /* inline data, in the request */
     shi_u64 signal, signal_value;
     int sig_op;
@@ -174,8 +174,8 @@ SHI_FN int shi_request_view_gpc_(const struct shi_request *q, struct shi_request
     return v->bytes <= SHI_INLINE_GPC && v->rhlen <= 1024 && v->result <= SHI_RESULT_CELL ? 0 : -1;
 }
 
-/* Read a request. 0, or -1 when it is none of the table above, and then v means nothing; its addresses are the caller's
- * to check. */
+/* Decode a request. 0, or -1 when it is not in the table above, and v is then undefined. The caller checks its
+ * addresses. */
 SHI_FN int shi_request_view(const struct shi_request *q, struct shi_request_view *v)
 {
     const struct shi_request_view none = {0};

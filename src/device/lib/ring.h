@@ -1,26 +1,26 @@
 /*
- * ring.h - the ring through which a device asks the host for what it cannot do by load and store.
+ * ring.h - the ring through which a device requests operations of the host that it cannot do by load and store.
  *
- * Many producers (work-items), one consumer (the proxy thread). Where no two calls overlap, head and epoch are added to
- * by a load and a store. A request is a header and seven words. Each of the
- * slot's eight words carries the phase bit of its lap, so the consumer knows each word for itself: no release, no
- * fence and no order among the words is needed for what travels inside. All eight are always written and checked.
+ * Many producers (work-items), one consumer (the proxy thread). Where no two calls overlap, a load and a store advance head
+ * and epoch instead of a fetch-add. A request is a header and seven words. Each of the slot's eight words carries the phase
+ * bit of its lap, by which the consumer validates each word by itself. So inline data needs no release, no fence and no
+ * order among the words. All eight words are always written and checked.
  *
  *   word         written by                      read by     order
  *   head         producers, fetch-add or alone   producers   relaxed: hands out tickets, publishes nothing
  *   epoch        the same, by fence              producers   relaxed: read before the ticket is taken
  *   slot word    owner of the ticket             proxy       A1 by the phase bit; R1 -> A1 for memory it points to
  *   tail         proxy                           producers   R2 -> A2
- *   seen         producers, any value of tail    producers   R7 -> A7: carries R2 -> A2 on, near the device
+ *   seen         producers, any value of tail    producers   R7 -> A7: a copy of tail near the device, extends R2 -> A2
  *   done         proxy                           producers   R3 -> A3
- *   abort        proxy                           producers   relaxed: nothing follows from it but leaving
+ *   abort        proxy                           producers   relaxed: no data depends on it; producers return
  *   cell.value   proxy, before cell.tag          owner       plain, after A4
  *   cell.tag     proxy sets (R4), owner clears   both        R4 -> A4; R5 (clear) -> A5 (proxy may reuse)
  *
- * R1 -> A1  data that a request points to is whole before the proxy reads it (inline payloads need no R1).
- * R2 -> A2  the proxy has copied the slot before the owner of ticket + N overwrites it. tail is far from a device, so
- *           who has read it leaves it in seen; there it may be old, or become older, but never ahead of tail.
- * R3 -> A3  everything up to the ticket has completed, and what it stored is visible, before the producer goes on.
+ * R1 -> A1  data that a request points to is complete before the proxy reads it (inline payloads need no R1).
+ * R2 -> A2  the proxy has copied the slot before the owner of ticket + N overwrites it. A read of tail is slow for a
+ *           device, so a producer that read it stores it in seen, which may be older than tail but never ahead.
+ * R3 -> A3  all requests up to the ticket have completed and their stores are visible before the producer continues.
  *
  * Checked by test/model/ring.pml, fence.pml, retire.pml, cell.pml and lanes.pml.
  */
@@ -31,24 +31,24 @@
 
 enum { SHI_RING_WORDS = 8, SHI_RING_ARGS = 7, SHI_RING_AHEAD = 8, SHI_INLINE_PUT = 48, SHI_INLINE_SIGNAL = 32 };
 
-/* What is asked for. Arguments: see request.h. */
+/* Operations. Arguments: see request.h. */
 enum shi_op {
     SHI_OP_PUT, SHI_OP_PUT_INLINE, SHI_OP_PUT_SIGNAL, SHI_OP_PUT_SIGNAL_INLINE, SHI_OP_GET, SHI_OP_AMO,
     SHI_OP_GET_INLINE, SHI_OP_GPC, SHI_OP_TAG, SHI_OP_TAG_INLINE
 };
 
-/* The proxy writes these together; done last. */
+/* The proxy writes these words together, done last. */
 struct shi_ring_line {
-    shi_u64 tail;  /* tickets below it have left their slots */
+    shi_u64 tail;  /* the proxy has copied the slots of tickets below it */
     shi_u64 done;  /* tickets below it have completed */
-    shi_u64 abort; /* nonzero: the job ends, with this status plus 1 */
+    shi_u64 abort; /* nonzero: 1 + the exit status of the job that ends */
     shi_u64 pad[5];
 };
 
-/* Where the result of a fetching operation comes back: cell ticket % N. */
+/* The result of a fetching operation: cell ticket % N. */
 struct shi_ring_cell {
     shi_u64 value;
-    shi_u64 tag; /* ticket + 1 while a result waits to be taken, else 0 */
+    shi_u64 tag; /* ticket + 1 while it has an unread result, else 0 */
 };
 
 /* One ring. Addresses, not pointers, so that host and device agree on the layout. */
@@ -58,7 +58,7 @@ struct shi_ring {
     shi_u64 epoch;
     shi_u64 seen;
     shi_u64 pad1[6];
-    shi_u64 slots; /* shi_u64 [N][8], in host-visible memory, 16 bytes aligned, zero but for the phase bit of the lap
+    shi_u64 slots; /* shi_u64 [N][8], in host-visible memory, 16 bytes aligned, zero except the phase bit of the lap
                     * before head's */
     shi_u64 cells; /* struct shi_ring_cell [N] */
     shi_u64 line;  /* struct shi_ring_line */
@@ -73,7 +73,7 @@ _Static_assert(sizeof(struct shi_ring) == 192, "host and device agree");
 #endif
 #endif
 
-/* A request, outside the ring. The header has 56 bits: op, pe, epoch. */
+/* A request outside the ring. The header has 56 bits: op, pe, epoch. */
 struct shi_request {
     shi_u32 op, pe, epoch;
     shi_u64 arg[SHI_RING_ARGS];
@@ -103,7 +103,7 @@ SHI_FN SHI_GLOBAL shi_u64 *shi_ring_slot(const SHI_GLOBAL struct shi_ring *r, sh
 SHI_FN shi_u64 shi_ring_wait_done(const SHI_GLOBAL struct shi_ring *r, shi_u64 ticket)
 {
     SHI_GLOBAL struct shi_ring_line *line = shi_ring_line(r);
-    while ((shi_u64)(shi_load_acquire(&line->done) - ticket) >> 63) { /* A3; differences survive the counter's wrap */
+    while ((shi_u64)(shi_load_acquire(&line->done) - ticket) >> 63) { /* A3; right across a wrap, too */
         shi_u64 aborted = shi_load_relaxed(&line->abort);
         if (aborted)
             return aborted;
@@ -129,14 +129,14 @@ SHI_FN shi_u64 shi_ring_wait_credit(SHI_GLOBAL struct shi_ring *r, shi_u64 ticke
     return 0;
 }
 
-/* The epoch of what is posted now. To be read before the ticket is taken. */
+/* The current epoch. Read it before taking the ticket. */
 SHI_FN shi_u64 shi_ring_epoch(const SHI_GLOBAL struct shi_ring *r)
 {
     return shi_load_relaxed(&r->epoch) & (((shi_u64)1 << SHI_EPOCH_BITS) - 1);
 }
 
-/* Fill the slot of a ticket that has credit. The line of a later one is asked for, as it has to come from the consumer's
- * cache: else the next fetch-add, before which all stores must be done, waits for the line of this one. */
+/* Fill the slot of a ticket that has credit. Prefetch the line of a later ticket, which is in the consumer's cache:
+ * otherwise the next fetch-add, which waits for all stores, waits for this ticket's line. */
 SHI_HOT void shi_ring_write(const SHI_GLOBAL struct shi_ring *r, shi_u64 t, shi_u64 epoch, shi_u32 op, shi_u32 pe,
                             const shi_u64 *arg)
 {
@@ -152,8 +152,8 @@ SHI_HOT void shi_ring_write(const SHI_GLOBAL struct shi_ring *r, shi_u64 t, shi_
         shi_store_pair(slot + i, word[i], word[i + 1]);
 }
 
-/* Post one request to which memory written before belongs only if the caller has made R1 (shi_fence_release).
- * The ticket in *ticket; 0, or the abort word, and then nothing was posted. */
+/* Post one request. When it refers to memory written before, the caller first makes R1 (shi_fence_release). 0 and *ticket,
+ * or the abort word, and then nothing was posted. */
 SHI_HOT shi_u64 shi_ring_post(SHI_GLOBAL struct shi_ring *r, shi_u32 op, shi_u32 pe, const shi_u64 *arg, shi_u64 *ticket)
 {
     shi_u64 epoch = shi_ring_epoch(r);
@@ -165,7 +165,7 @@ SHI_HOT shi_u64 shi_ring_post(SHI_GLOBAL struct shi_ring *r, shi_u32 op, shi_u32
     return aborted;
 }
 
-/* The same where nobody else posts to this ring or fences it meanwhile. */
+/* The same when no other call posts to this ring or fences it at the same time. */
 SHI_HOT shi_u64 shi_ring_post_alone(SHI_GLOBAL struct shi_ring *r, shi_u32 op, shi_u32 pe, const shi_u64 *arg,
                                     shi_u64 *ticket)
 {
@@ -178,7 +178,7 @@ SHI_HOT shi_u64 shi_ring_post_alone(SHI_GLOBAL struct shi_ring *r, shi_u32 op, s
     return aborted;
 }
 
-/* Order: what this work-item posts afterwards comes after what it posted before, to each PE. No message. */
+/* Fence: later requests of this work-item to a PE are ordered after its earlier ones. No request is posted. */
 SHI_FN void shi_ring_fence(SHI_GLOBAL struct shi_ring *r)
 {
     shi_fence_release();
@@ -191,13 +191,13 @@ SHI_FN void shi_ring_fence_alone(SHI_GLOBAL struct shi_ring *r)
     shi_store_relaxed(&r->epoch, shi_load_relaxed(&r->epoch) + 1);
 }
 
-/* Completion of all that was posted before. No message. 0, or the abort word. */
+/* Quiet: wait for all requests posted before. No request is posted. 0, or the abort word. */
 SHI_FN shi_u64 shi_ring_quiet(const SHI_GLOBAL struct shi_ring *r)
 {
     return shi_ring_wait_done(r, shi_load_relaxed(&r->head));
 }
 
-/* Wait for the result of a fetching request and take it. 0 and *value, or the abort word. */
+/* Wait for the result of a fetching request. 0 and *value, or the abort word. */
 SHI_FN shi_u64 shi_ring_take_result(const SHI_GLOBAL struct shi_ring *r, shi_u64 ticket, shi_u64 *value)
 {
     shi_u64 mask = ((shi_u64)1 << r->log_n) - 1;

@@ -1,9 +1,9 @@
 /*
  * rma.h - put, get, put-with-signal: by load and store where this device reaches the PE's heap, else by the ring.
  *
- * What goes by the ring is in functions of its own that are never inlined, so that the direct path keeps its registers;
- * they count PEs in the world, as the proxy does.
- * Private and local memory, which the proxy cannot reach, travels inside requests and results.
+ * The ring's part is in functions that are never inlined, so that the direct path keeps its registers; their PE numbers
+ * are the world's, as the proxy's. Requests and results carry data of private and local memory, which the proxy cannot
+ * access.
  */
 #ifndef SHI_RMA_H
 #define SHI_RMA_H
@@ -15,7 +15,7 @@
 
 enum { SHI_SIGNAL_SET = 1, SHI_SIGNAL_ADD = 2 }; /* SHMEM_SIGNAL_ */
 
-/* Post for one work-item. The abort word, or 0 and the ticket. */
+/* Post for one work-item. 0 and the ticket, or the abort word. */
 SHI_HOT shi_u64 shi_post(shmem_ctx_t ctx, const struct shi_request *q, int pe, shi_u64 *ticket)
 {
     if (ctx->single)
@@ -33,8 +33,8 @@ SHI_FN void shi_fence_ring(shmem_ctx_t ctx)
         shi_ring_fence(shi_ctx_ring(ctx));
 }
 
-/* Post for the items of a group that have a request; all of them call. By a context of one caller at a time too, the
- * items of a group come together. */
+/* Post for the items of a group that have a request; all items call. Even with a context of one caller at a time, the items
+ * of a group call at the same time. */
 SHI_FN shi_u64 shi_post_each(shmem_ctx_t ctx, int g, const struct shi_request *q, int pe, int mine, shi_u64 *ticket)
 {
     if (SHI_AGGREGATE || g == SHI_HTG || ctx->lockstep)
@@ -42,7 +42,7 @@ SHI_FN shi_u64 shi_post_each(shmem_ctx_t ctx, int g, const struct shi_request *q
     return mine ? shi_ring_post(shi_ctx_ring(ctx), q->op, (shi_u32)pe, q->arg, ticket) : 0;
 }
 
-/* Post, and wait for completion if asked. */
+/* Post, and wait for completion unless nonblocking. */
 SHI_HOT void shi_post_and_wait(shmem_ctx_t ctx, const struct shi_request *q, int pe, int wait)
 {
     shi_u64 ticket;
@@ -61,7 +61,7 @@ SHI_FN shi_u64 shi_post_and_take(shmem_ctx_t ctx, const struct shi_request *q, i
 
 /* ---- put -------------------------------------------------------------------------------------------------------- */
 
-/* Put all in inline requests, shared among the group. */
+/* Put by inline requests, divided among the group. */
 SHI_FN void shi_put_in_pieces(shmem_ctx_t ctx, int g, int pe, shi_u64 target, const void *source, shi_u64 bytes)
 {
     struct shi_request q;
@@ -119,7 +119,7 @@ SHI_NOINLINE void shi_p_by_ring(shmem_ctx_t ctx, int pe, shi_u64 target, shi_u64
     shi_post_and_wait(ctx, &q, pe, 0);
 }
 
-/* Put the low `bytes`, at most 8, of a value; in one piece where dest is aligned. */
+/* Put the low `bytes` bytes, at most 8, of a value; by one store where dest is aligned. */
 SHI_FN void shi_p(shmem_ctx_t ctx, void *dest, shi_u64 value, shi_u64 bytes, int pe)
 {
     struct shi_place to;
@@ -165,7 +165,7 @@ SHI_NOINLINE void shi_get_by_ring(shmem_ctx_t ctx, int g, int pe, void *dest, sh
         shi_get_in_pieces(ctx, g, pe, dest, target, bytes);
     } else if (bytes && shi_rank(g) == 0) {
         shi_request_get(&q, address, target, bytes);
-        shi_fence_release(); /* R1: no store to dest of before may land on what the proxy stores */
+        shi_fence_release(); /* R1: earlier stores to dest must not overwrite the proxy's data */
         shi_post_and_wait(ctx, &q, pe, !nbi);
     }
 }
@@ -183,7 +183,7 @@ SHI_FN void shi_get(shmem_ctx_t ctx, int g, void *dest, const void *source, shi_
     shi_meet(g);
 }
 
-/* A value of at most 8 bytes; 0 when it is refused. */
+/* Get a value of at most 8 bytes; 0 when the request is refused. */
 SHI_FN shi_u64 shi_g(shmem_ctx_t ctx, const void *source, shi_u64 bytes, int pe)
 {
     struct shi_place from;
@@ -242,7 +242,7 @@ SHI_FN void shi_put_signal(shmem_ctx_t ctx, int g, void *dest, const void *sourc
         if (bytes)
             shi_copy(to.direct, source, bytes, shi_rank(g), shi_lanes(g));
         shi_meet(g);
-        /* Pairs with the acquire of whoever waits for the signal: the data are there before it. */
+        /* Pairs with the acquire of the wait for the signal: the data is visible before it. */
         if (shi_rank(g) == 0 && sig_op == SHI_SIGNAL_SET)
             shi_store_release((SHI_GLOBAL shi_u64 *)signal.direct, value);
         if (shi_rank(g) == 0 && sig_op == SHI_SIGNAL_ADD)

@@ -1,10 +1,10 @@
-/* strided.h - puts and gets of blocks at regular distances: one contiguous operation a block, shared among a group. */
+/* strided.h - strided puts and gets of blocks: one contiguous operation for each block, divided among a group. */
 #ifndef SHI_STRIDED_H
 #define SHI_STRIDED_H
 
 #include "device/lib/rma.h"
 
-/* nblocks blocks of bsize elements of `bytes` bytes, dst and sst elements apart. Complete as put and get are. */
+/* nblocks blocks of bsize elements of `bytes` bytes, dst and sst elements apart. They complete as put and get do. */
 SHI_FN void shi_strided(shmem_ctx_t ctx, int g, int is_get, void *dest, const void *source, ptrdiff_t dst,
                         ptrdiff_t sst, size_t bsize, size_t nblocks, shi_u64 bytes, int pe)
 {

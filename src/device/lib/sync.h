@@ -1,7 +1,7 @@
 /*
- * sync.h - order, completion, waiting for a word of this PE's heap, and the meeting of a team's PEs.
+ * sync.h - fence, quiet, waits for a word of this PE's heap, and the sync of a team.
  *
- * Whoever waits leaves when the ring's abort word is set.
+ * All waits end when the ring's abort word is set.
  */
 #ifndef SHI_SYNC_H
 #define SHI_SYNC_H
@@ -15,7 +15,7 @@ SHI_FN shi_u64 shi_aborted(shmem_ctx_t ctx)
     return shi_load_relaxed(&shi_ring_line(shi_ctx_ring(ctx))->abort);
 }
 
-/* ---- order ------------------------------------------------------------------------------------------------------ */
+/* ---- fence and quiet -------------------------------------------------------------------------------------------- */
 
 SHI_FN void shi_fence(shmem_ctx_t ctx, int g)
 {
@@ -33,7 +33,7 @@ SHI_FN shi_u64 shi_quiet(shmem_ctx_t ctx, int g)
     shi_u64 aborted = 0;
     if (!shi_ctx_good(ctx))
         return 0;
-    shi_fence_total(); /* stores are complete, not only in order: what others stored before they did this is seen after */
+    shi_fence_total(); /* completes stores, not only orders them: visible to the others after the sync */
     shi_meet(g);
     if (shi_rank(g) == 0)
         aborted = shi_ring_quiet(shi_ctx_ring(ctx));
@@ -43,7 +43,7 @@ SHI_FN shi_u64 shi_quiet(shmem_ctx_t ctx, int g)
 
 /* ---- wait ------------------------------------------------------------------------------------------------------- */
 
-/* A value as a number that compares unsigned as the value does in its type. */
+/* Map a value to a number whose unsigned order is the order of the value's type. */
 SHI_FN shi_u64 shi_rankable(shi_u64 v, shi_u64 bytes, int is_signed)
 {
     if (!is_signed)
@@ -70,7 +70,7 @@ SHI_FN int shi_compare(shi_u64 a, int cmp, shi_u64 b)
     }
 }
 
-/* May n words of `bytes` bytes each be compared so? */
+/* 1 when n words of `bytes` bytes each may be compared by cmp; else a fault. */
 SHI_FN int shi_may_wait(shmem_ctx_t ctx, const void *ivars, shi_u64 bytes, size_t n, int cmp)
 {
     shi_u64 offset;
@@ -82,14 +82,14 @@ SHI_FN int shi_may_wait(shmem_ctx_t ctx, const void *ivars, shi_u64 bytes, size_
     return 0;
 }
 
-/* Pairs with the release of a signal, and with the proxy's. */
+/* Pairs with the release of a signal by a device or by the proxy. */
 SHI_FN shi_u64 shi_watch(const SHI_GLOBAL void *p, shi_u64 bytes)
 {
     return bytes == 8 ? shi_load_acquire((const SHI_GLOBAL shi_u64 *)p)
                       : shi_load32_acquire((const SHI_GLOBAL shi_u32 *)p);
 }
 
-/* Wait until *ivar, of 4 or 8 bytes, compares so. The value that did; after an abort or a fault any. */
+/* Wait until *ivar, of 4 or 8 bytes, satisfies the comparison, and return its value; any value after an abort or fault. */
 SHI_FN shi_u64 shi_wait_until(shmem_ctx_t ctx, int g, const void *ivar, shi_u64 bytes, int is_signed, int cmp,
                               shi_u64 cmp_value)
 {
@@ -125,7 +125,7 @@ SHI_FN shi_u64 shi_signal_fetch(shmem_ctx_t ctx, const void *sig_addr)
     return shi_may_wait(ctx, sig_addr, 8, 1, SHI_CMP_EQ) ? shi_watch(shi_to_global(sig_addr), 8) : 0;
 }
 
-/* ---- meet ------------------------------------------------------------------------------------------------------- */
+/* ---- sync ------------------------------------------------------------------------------------------------------- */
 
 /* Add 1 to a flag of a PE of the world. */
 SHI_FN void shi_raise(shmem_ctx_t ctx, SHI_GLOBAL shi_u64 *flag, int world_pe)
@@ -139,8 +139,8 @@ SHI_FN void shi_raise(shmem_ctx_t ctx, SHI_GLOBAL shi_u64 *flag, int world_pe)
         shi_put_signal_by_ring(ctx, SHI_THREAD, at.pe, 0, flag, 0, at.offset, 1, SHI_SIGNAL_ADD, 1);
 }
 
-/* Dissemination: in round r each member tells the one 2^r after it that it, and all that it has heard of, are here. A
- * flag is added to, never set, so that what two syncs say may arrive in either order. */
+/* Dissemination barrier: in round r each member notifies the member 2^r after it. A flag is incremented, never set, so the
+ * notifications of two syncs may arrive in either order. */
 SHI_FN int shi_disseminate(shmem_ctx_t ctx, shmem_team_t team)
 {
     for (int r = 0, ahead = 1; ahead < team->n; r++, ahead *= 2) {
@@ -157,7 +157,7 @@ SHI_FN int shi_disseminate(shmem_ctx_t ctx, shmem_team_t team)
     return 0;
 }
 
-/* 0 when all PEs of the team have come; -1 after an abort or a fault. */
+/* 0 when all PEs of the team have entered; -1 after an abort or a fault. */
 SHI_FN int shi_sync(shmem_ctx_t ctx, int g, shmem_team_t team)
 {
     shi_u64 bad = 0, offset;

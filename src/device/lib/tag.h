@@ -1,7 +1,7 @@
 /*
- * tag.h - tagged messages from kernels: the proxy sends them, as messages of this PE in the team of all.
+ * tag.h - tagged messages from kernels: the proxy sends them as messages of this PE in SHMEM_TEAM_WORLD.
  *
- * A short one travels in the request, from any memory; a longer one is read where it lies, in the device heap.
+ * The request carries a short message, from any memory. The proxy reads a longer one in the device heap.
  */
 #ifndef SHI_DEVICE_TAG_H
 #define SHI_DEVICE_TAG_H
