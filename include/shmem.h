@@ -1,7 +1,7 @@
 /*
  * shmem.h - OpenSHMEM 1.6 for C and C++: types, constants, prototypes and, in C11, the type-generic forms.
  *
- * Prototypes and generics are emitted from shmem_table.h; sections below are those of the specification.
+ * Prototypes and generics are emitted from shmem_table.h; the section numbers are those of the specification.
  */
 #ifndef SHMEM_H
 #define SHMEM_H
@@ -91,7 +91,7 @@ enum {
 typedef struct shmem_ctx *shmem_ctx_t;
 typedef struct shmem_team *shmem_team_t;
 
-/* Predefined handles are small numbers, never addresses, so that they can stand in static initialisers. */
+/* Predefined handles are small numbers, not addresses, so static initialisers can use them. */
 #define SHMEM_CTX_INVALID ((shmem_ctx_t)0)
 #define SHMEM_CTX_DEFAULT ((shmem_ctx_t)1)
 #define SHMEM_TEAM_INVALID ((shmem_team_t)0)
