@@ -20,6 +20,7 @@
 #include "host/ops/state.h"
 
 enum { LANE = 1 };
+static struct shi_lane *lane; /* opened with the first request; lasts as long as the process */
 
 struct pending {
     struct shi_remote_op op;
@@ -93,13 +94,14 @@ static void describe(struct pending *p, const struct shi_spot *at, const struct 
     int get = kind == SHI_OP_GET || kind == SHI_OP_GET_INLINE, amo = kind == SHI_OP_AMO;
     p->result = kind == SHI_OP_GET_INLINE ? SHI_RESULT_CELL : (enum shi_amo_result)v->result;
     p->address = (void *)v->local;
-    int fetches = p->result != SHI_RESULT_NONE, bounced = shi_world.dev_private && !fetches && !amo && !v->payload;
+    int fetches = p->result != SHI_RESULT_NONE, outside = !fetches && !amo && !v->payload; /* data outside the request */
+    int bounced = outside && shi_world.dev_private, direct = outside && v->bytes > shi_stream_bcopy_bytes();
     const void *local = fetches ? &p->value : amo ? NULL : v->payload ? v->payload : (const void *)v->local;
     p->op = (struct shi_remote_op){
         .kind = amo ? SHI_REMOTE_AMO : get ? SHI_REMOTE_GET : SHI_REMOTE_PUT,
-        .way = bounced ? SHI_REMOTE_BOUNCED : v->bytes > shi_stream_bcopy_bytes() ? SHI_REMOTE_DIRECT : SHI_REMOTE_RECORDS,
+        .way = bounced ? SHI_REMOTE_BOUNCED : direct ? SHI_REMOTE_DIRECT : SHI_REMOTE_RECORDS,
         .until = get || fetches ? SHI_REMOTE_LOCAL : SHI_REMOTE_TARGET,
-        .lane = shi_stream_lane(LANE),
+        .lane = lane,
         .at = *at,
         .local = (char *)local,
         .bytes = v->bytes,
@@ -139,6 +141,7 @@ int shi_remote_issue(struct shi_proxy_ring *ring, struct shi_engine_op *request,
         free_list = p->next;
     else if (!(p = aligned_alloc(SHI_LINE_BYTES, shi_round_up(sizeof *p, SHI_LINE_BYTES))))
         return -ENOMEM;
+    lane = lane ? lane : shi_stream_lane(LANE);
     *p = (struct pending){.ring = ring, .request = request};
     describe(p, &at, signals ? &signal : NULL, v);
     if (p->op.way == SHI_REMOTE_BOUNCED && !(p->op.bounce = malloc(SHI_REMOTE_BOUNCE_BYTES)))
