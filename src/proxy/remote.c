@@ -127,13 +127,9 @@ static void release(struct pending *p)
 int shi_remote_issue(struct shi_proxy_ring *ring, struct shi_engine_op *request, const struct shi_request_view *v)
 {
     const struct shi_request *q = &request->request;
-    int signals = q->op == SHI_OP_PUT_SIGNAL || q->op == SHI_OP_PUT_SIGNAL_INLINE;
     struct shi_spot at = {.pe = (int)q->pe}, signal = at;
-    if ((v->bytes && find(q->pe, v->target, v->bytes, &at)) || (signals && find(q->pe, v->signal, 8, &signal)))
+    if ((v->bytes && find(q->pe, v->target, v->bytes, &at)) || (v->sig_op && find(q->pe, v->signal, 8, &signal)))
         return -EFAULT;
-    if (signal.off % 8 || (q->op == SHI_OP_AMO && at.off % v->bytes) ||
-        (signals && v->sig_op != SHMEM_SIGNAL_SET && v->sig_op != SHMEM_SIGNAL_ADD))
-        return -EINVAL;
     if (has_stalled(at.pe))
         return -EAGAIN;
     struct pending *p = free_list;
@@ -143,7 +139,7 @@ int shi_remote_issue(struct shi_proxy_ring *ring, struct shi_engine_op *request,
         return -ENOMEM;
     lane = lane ? lane : shi_stream_lane(LANE);
     *p = (struct pending){.ring = ring, .request = request};
-    describe(p, &at, signals ? &signal : NULL, v);
+    describe(p, &at, v->sig_op ? &signal : NULL, v);
     if (p->op.way == SHI_REMOTE_BOUNCED && !(p->op.bounce = malloc(SHI_REMOTE_BOUNCE_BYTES)))
         return -ENOMEM;
     in_progress++;

@@ -4,8 +4,8 @@
 
 #include "proxy/result.h"
 
-/* Start a request. Returns as shi_engine_exec.issue; -EFAULT: the target or the signal is not symmetric. */
-int shi_remote_issue(struct shi_proxy_ring *p, struct shi_engine_op *op, const struct shi_request_view *v);
+/* Start a request with valid arguments. Returns as shi_engine_exec.issue; -EFAULT: target or signal is not symmetric. */
+int shi_remote_issue(struct shi_proxy_ring *ring, struct shi_engine_op *request, const struct shi_request_view *v);
 
 /* Advance the requests in progress, of all rings, and complete those that have ended. */
 void shi_remote_poll(void);

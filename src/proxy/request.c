@@ -65,15 +65,15 @@ static int perform(struct shi_proxy_ring *p, struct shi_engine_op *op, const str
         return shi_proxy_call(p, op, v);
     if (q->op == SHI_OP_TAG || q->op == SHI_OP_TAG_INLINE)
         return shi_proxy_send(p, op, v);
+    if ((signals && (v->signal % sizeof(uint64_t) || (v->sig_op != SHMEM_SIGNAL_SET && v->sig_op != SHMEM_SIGNAL_ADD))) ||
+        (q->op == SHI_OP_AMO && v->target % v->bytes))
+        return -EINVAL;
     if (shi_world.peer[q->pe].far)
         return shi_remote_issue(p, op, v);
     void *at = v->bytes ? target_of(q->pe, v->target, v->bytes) : NULL;
     uint64_t *signal = signals ? target_of(q->pe, v->signal, sizeof *signal) : NULL;
     if ((v->bytes && !at) || (signals && !signal))
         return -EFAULT;
-    if ((uintptr_t)signal % sizeof *signal || (q->op == SHI_OP_AMO && (uintptr_t)at % v->bytes) ||
-        (signals && v->sig_op != SHMEM_SIGNAL_SET && v->sig_op != SHMEM_SIGNAL_ADD))
-        return -EINVAL;
     if (shi_world.dev_private)
         return shi_staged_issue(p, op, v, at, signal);
     switch (q->op) {
