@@ -138,7 +138,8 @@ int shi_remote_issue(struct shi_proxy_ring *ring, struct shi_engine_op *request,
     else if (!(p = aligned_alloc(SHI_LINE_BYTES, shi_round_up(sizeof *p, SHI_LINE_BYTES))))
         return -ENOMEM;
     lane = lane ? lane : shi_stream_lane(LANE);
-    *p = (struct pending){.ring = ring, .request = request};
+    p->ring = ring;
+    p->request = request;
     describe(p, &at, v->sig_op ? &signal : NULL, v);
     if (p->op.way == SHI_REMOTE_BOUNCED && !(p->op.bounce = malloc(SHI_REMOTE_BOUNCE_BYTES)))
         return -ENOMEM;
