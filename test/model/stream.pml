@@ -135,23 +135,19 @@ proctype sender() {
 bit whole, counted, seen_whole, seen_counted, taken;
 
 proctype maker() {
-    whole = 1;
-    counted = 1
+    d_step { whole = 1; counted = 1 } /* others see them one by one */
 }
 
 proctype maker_memory() {
     do
-    :: whole && !seen_whole -> seen_whole = 1
     :: counted && !seen_counted && (M(7) || seen_whole) -> seen_counted = 1
+    :: whole && !seen_whole -> seen_whole = 1
     :: taken -> break
     od
 }
 
 proctype taker() {
-    if
-    :: seen_counted -> assert(seen_whole)
-    :: !seen_counted
-    fi;
+    seen_counted -> assert(seen_whole);
     taken = 1
 }
 
