@@ -35,7 +35,7 @@ int shi_proxy_call(struct shi_proxy_ring *p, struct shi_engine_op *op, const str
     c->op = op;
     c->rhdr = (void *)v->local;
     c->to_slot = v->result == SHI_RESULT_CELL;
-    const struct shi_gpc_want w = {.team = &shi_team_world, .func = v->func, .callback = SHMEMX_GPC_NONE,
+    const struct shi_gpc_params w = {.team = &shi_team_world, .func = v->func, .callback = SHMEMX_GPC_NONE,
                                    .tree = SHMEMX_GPC_NONE, .plain = 1, .pe = (int)op->request.pe, .hdr = v->payload,
                                    .hlen = v->bytes, .rhdr = c->reply, .rhlen = v->rhlen, .nbh = &c->nbh, .nested = 1};
     int err = shi_gpc_start(&w);
@@ -56,7 +56,7 @@ static int deliver(const struct shi_proxy_ring *p, const struct shi_proxy_call *
     if (c->nbh.rhsize)
         shi_dheap_move(c->rhdr, c->reply, c->nbh.rhsize);
     if (c->to_slot)
-        shi_result_give(p, c->op->ticket, (uint64_t)(int64_t)c->nbh.status);
+        shi_result_publish(p, c->op->ticket, (uint64_t)(int64_t)c->nbh.status);
     else if (c->nbh.status)
         shi_log_error("a global procedure call that a kernel started on PE %u has failed", c->op->request.pe);
     return 1;

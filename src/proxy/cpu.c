@@ -98,7 +98,7 @@ void shi_cpu_leave_busy(void)
     const struct shi_shm *shm = &shi_world.shm;
     uint64_t near[SHI_CPU_WORDS];
     int me = shi_world.boot.local_index, begins = first(shm->region[me].cpus);
-    if (shm->crowded || begins < 0)
+    if (shm->oversubscribed || begins < 0)
         return;
     read_near(begins, near);
     int cpu = shi_cpu_choose(shm->region, shm->n, me, near);

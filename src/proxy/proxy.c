@@ -154,12 +154,12 @@ static void check_stuck(void)
  * reply, have used up their time slices. */
 static void idle_wait(struct shi_wait *w, unsigned idle)
 {
-    int crowded = shi_world.shm.crowded;
-    if (!crowded && !shi_device->while_idle) {
+    int oversubscribed = shi_world.shm.oversubscribed;
+    if (!oversubscribed && !shi_device->while_idle) {
         shi_wait_step(w);
         return;
     }
-    if (idle < POLLS && !crowded) {
+    if (idle < POLLS && !oversubscribed) {
         shi_relax();
         return;
     }

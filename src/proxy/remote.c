@@ -16,7 +16,7 @@
 #include "host/net/progress.h"
 #include "host/net/remote_op.h"
 #include "host/ops/dheap.h"
-#include "host/ops/far.h"
+#include "host/ops/remote.h"
 #include "host/ops/state.h"
 
 enum { LANE = 1 };
@@ -54,7 +54,7 @@ static int deliver(const struct pending *p)
         return 0;
     if (!shi_result_free(p->ring, p->request->ticket))
         return -EAGAIN;
-    shi_result_give(p->ring, p->request->ticket, p->value);
+    shi_result_publish(p->ring, p->request->ticket, p->value);
     return 0;
 }
 
@@ -81,13 +81,13 @@ static int has_stalled(int pe)
     return 0;
 }
 
-static int find(uint32_t pe, uint64_t off, size_t bytes, struct shi_spot *out)
+static int find(uint32_t pe, uint64_t off, size_t bytes, struct shi_remote_addr *out)
 {
-    return shi_far_spot(&shi_world.peer[pe], SHI_WRITE, (const char *)shi_world.dev_lo + off, bytes, out);
+    return shi_remote_addr_of(&shi_world.peer[pe], SHI_WRITE, (const char *)shi_world.dev_lo + off, bytes, out);
 }
 
 /* Describe the request as a remote operation. signal: of its word, or NULL. */
-static void describe(struct pending *p, const struct shi_spot *at, const struct shi_spot *signal,
+static void describe(struct pending *p, const struct shi_remote_addr *at, const struct shi_remote_addr *signal,
                      const struct shi_request_view *v)
 {
     uint32_t kind = p->request->request.op;
@@ -127,7 +127,7 @@ static void release(struct pending *p)
 int shi_remote_issue(struct shi_proxy_ring *ring, struct shi_engine_op *request, const struct shi_request_view *v)
 {
     const struct shi_request *q = &request->request;
-    struct shi_spot at = {.pe = (int)q->pe}, signal = at;
+    struct shi_remote_addr at = {.pe = (int)q->pe}, signal = at;
     if ((v->bytes && find(q->pe, v->target, v->bytes, &at)) || (v->sig_op && find(q->pe, v->signal, 8, &signal)))
         return -EFAULT;
     if (has_stalled(at.pe))

@@ -32,7 +32,7 @@ static int do_amo(const struct shi_proxy_ring *p, uint64_t ticket, const struct 
         return -EAGAIN;
     uint64_t old = shi_amo_word(at, v->bytes, v->amo, v->value, v->cond);
     if (v->result == SHI_RESULT_CELL)
-        shi_result_give(p, ticket, old);
+        shi_result_publish(p, ticket, old);
     else if (v->result == SHI_RESULT_ADDRESS)
         memcpy((void *)v->local, &old, v->bytes); /* little-endian: the low bytes */
     return 0;
@@ -44,7 +44,7 @@ static int do_get_inline(const struct shi_proxy_ring *p, uint64_t ticket, const 
     if (!shi_result_free(p, ticket))
         return -EAGAIN;
     memcpy(&value, at, bytes);
-    shi_result_give(p, ticket, value);
+    shi_result_publish(p, ticket, value);
     return 0;
 }
 
@@ -68,7 +68,7 @@ static int perform(struct shi_proxy_ring *p, struct shi_engine_op *op, const str
     if ((signals && (v->signal % sizeof(uint64_t) || (v->sig_op != SHMEM_SIGNAL_SET && v->sig_op != SHMEM_SIGNAL_ADD))) ||
         (q->op == SHI_OP_AMO && v->target % v->bytes))
         return -EINVAL;
-    if (shi_world.peer[q->pe].far)
+    if (shi_world.peer[q->pe].remote)
         return shi_remote_issue(p, op, v);
     void *at = v->bytes ? target_of(q->pe, v->target, v->bytes) : NULL;
     uint64_t *signal = signals ? target_of(q->pe, v->signal, sizeof *signal) : NULL;

@@ -32,7 +32,7 @@ static inline int shi_result_free(const struct shi_proxy_ring *p, uint64_t ticke
 }
 
 /* Publish the result of the ticket; its slot must be free. */
-static inline void shi_result_give(const struct shi_proxy_ring *p, uint64_t ticket, uint64_t value)
+static inline void shi_result_publish(const struct shi_proxy_ring *p, uint64_t ticket, uint64_t value)
 {
     struct shi_ring_cell *slot = shi_result_slot(p, ticket);
     slot->value = value;

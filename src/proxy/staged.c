@@ -180,7 +180,7 @@ static int advance(struct staged *s, int err)
     if (!err && more && !(err = update(s)))
         return 1;
     if (!err && s->next_step == DELIVER)
-        shi_result_give(s->ring, s->op->ticket, s->data[OLD]);
+        shi_result_publish(s->ring, s->op->ticket, s->data[OLD]);
     struct shi_engine_op *op = s->op;
     struct shi_engine *engine = s->ring->engine;
     release(s);

@@ -13,7 +13,7 @@ struct shown {
     char seen[8192]; /* "provider on domain\n" of each */
 };
 
-static void tell(void *arg, const char *provider, const char *domain, const char *why_not)
+static void report(void *arg, const char *provider, const char *domain, const char *why_not)
 {
     struct shown *s = arg;
     char line[256], key[256];
@@ -33,9 +33,9 @@ static void tell(void *arg, const char *provider, const char *domain, const char
 static void ask(struct shown *s, char *why, size_t bytes)
 {
     const char *provider = getenv("SHMEM_OFI_PROVIDER"), *domain = getenv("SHMEM_OFI_DOMAIN");
-    const struct shi_ofi_wish wish = {provider ? provider : "", domain ? domain : "", 0};
+    const struct shi_ofi_params params = {provider ? provider : "", domain ? domain : "", 0};
     struct fi_info *info = NULL;
-    if (shi_ofi_open(why, bytes) || shi_ofi_pick(&wish, tell, s, &info, why, bytes))
+    if (shi_ofi_open(why, bytes) || shi_ofi_select(&params, report, s, &info, why, bytes))
         return;
     shi_ofi.freeinfo(info);
     why[0] = 0;

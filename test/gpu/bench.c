@@ -42,7 +42,7 @@ static double run_us(int crowd, int what, size_t groups, size_t items, uint64_t 
     uint64_t zero = 0;
     shmem_putmem(over, &zero, sizeof zero, me);
     double from = now_us();
-    int err = crowd ? shmemx_launch("crowded", g, i, args_crowd, bytes_crowd, 7) : shmemx_launch("loop", g, i, args, bytes, 5);
+    int err = crowd ? shmemx_launch("oversubscribed", g, i, args_crowd, bytes_crowd, 7) : shmemx_launch("loop", g, i, args, bytes, 5);
     if (err || shmemx_device_sync())
         shmem_global_exit(1); /* the library has said why */
     return now_us() - from;

@@ -41,7 +41,7 @@ SHMEMG_KERNEL void loop(SHMEMG_GLOBAL uint64_t *w, SHMEMG_GLOBAL uint64_t *sig, 
 }
 
 /* Group 0 does it; the others post until it is done, by the context `given`. */
-SHMEMG_KERNEL void crowded(SHMEMG_GLOBAL uint64_t *w, SHMEMG_GLOBAL uint64_t *sig, SHMEMG_GLOBAL shi_u64 *given,
+SHMEMG_KERNEL void oversubscribed(SHMEMG_GLOBAL uint64_t *w, SHMEMG_GLOBAL uint64_t *sig, SHMEMG_GLOBAL shi_u64 *given,
                            SHMEMG_GLOBAL uint64_t *over, int what, int pe, uint64_t rounds)
 {
     if (shmemg_group_id(0) == 0) {

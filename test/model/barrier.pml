@@ -4,7 +4,7 @@
  *   model            code
  *   slot[pe]         struct shi_slot of one index on each PE: flag, arrived, released, from, box
  *   offer            struct offer.clock: the highest epoch of a destroyed team
- *   crowded          the same; counting barrier or dissemination
+ *   oversubscribed          the same; counting barrier or dissemination
  *   epoch, exchanges struct shmem_team, the same names
  *   step, plan       ghost: operations of the job; who comes first to one chooses which, for all
  *   came[pe]         ghost: operations this PE has begun
@@ -40,7 +40,7 @@ typedef slots {
 slots slot[PES];
 mtype plan[ALL] = none;
 byte came[PES], offer[2 * PES], offers[2];
-bit crowded;
+bit oversubscribed;
 
 #define round(i) (M(3) -> 0 : i - 1) /* i, the distance, is 1 and then 2 */
 #define box_store(to) slot[to].box[which * PES + me] = step + 1
@@ -124,8 +124,8 @@ inline operation() {
         i = 1
     }
     if
-    :: plan[step] == barrier && crowded -> barrier_counting(); all_came()
-    :: plan[step] == barrier && !crowded -> barrier_dissemination(); all_came()
+    :: plan[step] == barrier && oversubscribed -> barrier_counting(); all_came()
+    :: plan[step] == barrier && !oversubscribed -> barrier_dissemination(); all_came()
     :: plan[step] == exchange -> exchange_boxes()
     :: plan[step] == broadcast -> broadcast_push()
     fi;
@@ -168,7 +168,7 @@ init {
     atomic {
         slot[1].flag[0] = OLD; slot[1].flag[1] = OLD; slot[1].released = OLD;
         slot[1].from[0] = OLD; slot[1].from[1] = OLD; slot[1].from[2] = OLD;
-        if :: crowded = 0 :: crowded = 1 fi;
+        if :: oversubscribed = 0 :: oversubscribed = 1 fi;
         run pe(0); run pe(1); run pe(2)
     }
 }

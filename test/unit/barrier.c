@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "../tap.h"
-#include "host/ops/far.h"
+#include "host/ops/remote.h"
 #include "host/ops/wait.h"
 
 enum { MOST = 9, ROUNDS = 1500 };
@@ -22,12 +22,12 @@ int shi_shm_aborted(const struct shi_shm *s)
 }
 
 /* There is no network here. */
-void shi_far_sync_store(int world_pe, uint64_t off, const void *from, size_t bytes)
+void shi_remote_sync_store(int world_pe, uint64_t off, const void *from, size_t bytes)
 {
     (void)world_pe, (void)off, (void)from, (void)bytes;
     abort();
 }
-void shi_far_quiet(struct shi_lane *l)
+void shi_remote_quiet(struct shi_lane *l)
 {
     (void)l;
 }
@@ -52,14 +52,14 @@ static void *member(void *arg)
         if (r % 3 == 0) {
             shi_team_exchange(t, &mine, sizeof mine);
             for (int i = 0; i < t->n; i++)
-                if (*(long *)shi_team_box(t, t->me, i) != r * 100 + i)
+                if (*(long *)shi_team_buffer(t, t->me, i) != r * 100 + i)
                     __atomic_fetch_add(&torn, 1, __ATOMIC_RELAXED);
         }
     }
     return NULL;
 }
 
-static void every_size(int crowded)
+static void every_size(int oversubscribed)
 {
     for (int n = 1; n <= MOST; n++) {
         pthread_t thread[MOST];
@@ -68,8 +68,8 @@ static void every_size(int crowded)
         for (int i = 0; i < n; i++) {
             slots[i] = aligned_alloc(SHI_LINE_BYTES, 1 << 16);
             memset(slots[i], 0, 1 << 16);
-            members[i] = (struct shmem_team){.slot = slots, .n = n, .me = i, .stride = 1, .crowded = crowded,
-                                             .box_bytes = SHI_BOX_BYTES};
+            members[i] = (struct shmem_team){.slot = slots, .n = n, .me = i, .stride = 1, .oversubscribed = oversubscribed,
+                                             .buffer_bytes = SHI_EXCHANGE_BYTES};
         }
         for (int i = 0; i < n; i++)
             CHECK(pthread_create(&thread[i], NULL, member, &members[i]) == 0);

@@ -44,8 +44,8 @@ void shi_team_exchange(struct shmem_team *t, const void *data, size_t bytes)
     t->slot = &slot;
     if (!slot)
         slot = calloc(1, sizeof *slot + 4096);
-    t->box_bytes = SHI_BOX_BYTES;
-    memcpy(shi_team_box(t, 0, 0), data, bytes);
+    t->buffer_bytes = SHI_EXCHANGE_BYTES;
+    memcpy(shi_team_buffer(t, 0, 0), data, bytes);
 }
 
 /* There is no device. */
@@ -312,7 +312,7 @@ static void start(struct one *o, unsigned seed)
     fill(o->hdr, o->hlen, s);
     fill(o->data, o->dlen, s + 1);
     memset(o->rdata, 0, o->dlen);
-    struct shi_gpc_want w = {.team = &shi_team_world, .func = h_echo, .callback = SHMEMX_GPC_NONE,
+    struct shi_gpc_params w = {.team = &shi_team_world, .func = h_echo, .callback = SHMEMX_GPC_NONE,
                              .tree = SHMEMX_GPC_NONE, .plain = 1, .hdr = o->hdr, .hlen = o->hlen, .data = o->data,
                              .dlen = o->dlen, .rhdr = o->rhdr, .rhlen = SHI_GPC_HLEN, .rdata = o->rdata,
                              .rdlen = o->dlen, .nbh = &o->nbh};

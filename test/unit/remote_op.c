@@ -46,7 +46,7 @@ void shi_stream_fail(int pe, int err)
     exit(1);
 }
 
-int shi_stream_put(struct shi_lane *l, const struct shi_spot *to, const void *from, size_t bytes, int flags)
+int shi_stream_put(struct shi_lane *l, const struct shi_remote_addr *to, const void *from, size_t bytes, int flags)
 {
     (void)l, (void)flags;
     if (!taken('p'))
@@ -55,7 +55,8 @@ int shi_stream_put(struct shi_lane *l, const struct shi_spot *to, const void *fr
     return 0;
 }
 
-int shi_stream_write(struct shi_lane *l, const struct shi_spot *to, const void *from, size_t bytes, struct shi_net_req *r)
+int shi_stream_write(struct shi_lane *l, const struct shi_remote_addr *to, const void *from, size_t bytes,
+                     struct shi_net_req *r)
 {
     (void)l;
     if (!taken(r ? 'W' : 'w'))
@@ -66,7 +67,8 @@ int shi_stream_write(struct shi_lane *l, const struct shi_spot *to, const void *
     return -EINPROGRESS;
 }
 
-int shi_stream_read(struct shi_lane *l, const struct shi_spot *from, void *to, size_t bytes, struct shi_net_req *r)
+int shi_stream_read(struct shi_lane *l, const struct shi_remote_addr *from, void *to, size_t bytes,
+                    struct shi_net_req *r)
 {
     (void)l;
     if (!taken(r ? 'R' : 'r'))
@@ -77,7 +79,8 @@ int shi_stream_read(struct shi_lane *l, const struct shi_spot *from, void *to, s
     return -EINPROGRESS;
 }
 
-int shi_stream_get_blocks(struct shi_lane *l, const struct shi_spot *from, const struct shi_blocks *b, struct shi_reply *r)
+int shi_stream_get_blocks(struct shi_lane *l, const struct shi_remote_addr *from, const struct shi_blocks *b,
+                          struct shi_reply *r)
 {
     (void)l;
     if (!taken('g'))
@@ -88,8 +91,8 @@ int shi_stream_get_blocks(struct shi_lane *l, const struct shi_spot *from, const
     return 0;
 }
 
-int shi_stream_amo(struct shi_lane *l, const struct shi_spot *at, int width, enum shi_amo op, uint64_t value, uint64_t cond,
-                   struct shi_reply *r, int flags)
+int shi_stream_amo(struct shi_lane *l, const struct shi_remote_addr *at, int width, enum shi_amo op, uint64_t value,
+                   uint64_t cond, struct shi_reply *r, int flags)
 {
     (void)l, (void)cond;
     if (!taken(flags & SHI_STREAM_AFTER_WRITES ? 's' : 'a'))

@@ -19,7 +19,7 @@
 
 enum { WORDS = 8, BYTES = WORDS * 8, LOG_N = 2 };
 static uint64_t heap[2][WORDS]; /* the device heaps of PE 0, which is this one, and PE 1 */
-static struct shi_peer peer[3]; /* PE 2 is far */
+static struct shi_peer peer[3]; /* PE 2 is remote */
 struct shi_world shi_world;
 static int staged, remote;
 
@@ -85,7 +85,7 @@ static void begin(int pe)
     memset(cells, 0, sizeof cells);
     ring = (struct shi_ring){.cells = (uintptr_t)cells, .log_n = LOG_N};
     for (int i = 0; i < 3; i++)
-        peer[i] = (struct shi_peer){.pe = i, .far = i == 2, .dev_bytes = BYTES,
+        peer[i] = (struct shi_peer){.pe = i, .remote = i == 2, .dev_bytes = BYTES,
                                     .dev_delta = i == 1 ? (char *)heap[1] - (char *)heap[0] : 0};
     shi_world = (struct shi_world){.n_pes = 3, .peer = peer, .dev_lo = (uintptr_t)heap[0], .dev_bytes = BYTES};
     op = (struct shi_engine_op){.ticket = 5, .request.pe = (uint32_t)pe};
@@ -195,6 +195,6 @@ int main(void)
     RUN(result_at_address, "a result goes to an address");
     RUN(signals, "data with signals");
     RUN(refused, "wrong requests are refused and change nothing");
-    RUN(elsewhere, "private memory and far PEs");
+    RUN(elsewhere, "private memory and remote PEs");
     return tap_end();
 }

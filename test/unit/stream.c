@@ -22,7 +22,7 @@
 #include <setjmp.h>
 #include <time.h>
 
-#include "host/net/am_far.h"
+#include "host/net/am_remote.h"
 #include "host/net/progress.h"
 #include "host/util/log.h"
 
@@ -54,7 +54,7 @@ void shi_die(const char *routine, const char *fmt, ...)
     exit(1);
 }
 
-void shi_am_far_arrived(int pe, unsigned id, const void *msg, size_t bytes)
+void shi_am_remote_arrived(int pe, unsigned id, const void *msg, size_t bytes)
 {
     uint64_t n;
     memcpy(&n, msg, sizeof n);
@@ -65,12 +65,12 @@ void shi_am_far_arrived(int pe, unsigned id, const void *msg, size_t bytes)
 
 /* ---- operations --------------------------------------------------------------------------------------------------- */
 
-static struct shi_spot spot(int to, enum shi_region region, const void *at)
+static struct shi_remote_addr spot(int to, enum shi_region region, const void *at)
 {
     const char *base = region == SHI_REGION_HEAP   ? (const char *)memory[to].area
                        : region == SHI_REGION_SYNC ? (const char *)memory[to].sync
                                                    : (const char *)memory[to].pattern;
-    return (struct shi_spot){to, region, (uint64_t)((const char *)at - base)};
+    return (struct shi_remote_addr){to, region, (uint64_t)((const char *)at - base)};
 }
 
 static unsigned ways[4]; /* of this phase: 0 write, 1 record, 2 record of blocks */
@@ -84,7 +84,7 @@ static void put(struct shi_lane *l, int pe, int lane, int to)
     if (f->busy[slot] || f->n + 2 > MOST)
         return;
     uint64_t *at = memory[to].area[pe][lane].slot[slot], value = ++values;
-    struct shi_spot there = spot(to, SHI_REGION_HEAP, at), word = spot(to, SHI_REGION_HEAP, &memory[to].area[pe][lane].signal);
+    struct shi_remote_addr there = spot(to, SHI_REGION_HEAP, at), word = spot(to, SHI_REGION_HEAP, &memory[to].area[pe][lane].signal);
     for (int i = 0; i < n; i++)
         f->source[slot][i] = value;
     if (way == 0) {
@@ -115,7 +115,7 @@ static void count(struct shi_lane *l, int pe, int lane, int to)
 {
     struct flow *f = &flows[pe][lane][to];
     uint64_t *at = &memory[to].area[pe][lane].count;
-    struct shi_spot there = spot(to, SHI_REGION_HEAP, at);
+    struct shi_remote_addr there = spot(to, SHI_REGION_HEAP, at);
     if (f->n < MOST && shi_stream_amo(l, &there, 8, SHI_AMO_ADD, 1, 0, NULL, 0) != -EAGAIN)
         expect_in_place(f, pe, lane, at, ++f->counted);
 }
@@ -124,7 +124,7 @@ static void sync_store(struct shi_lane *l, int pe, int lane, int to)
 {
     struct flow *f = &flows[pe][lane][to];
     uint64_t *at = &memory[to].sync[pe][lane], value = f->synced + 1;
-    struct shi_spot there = spot(to, SHI_REGION_SYNC, at);
+    struct shi_remote_addr there = spot(to, SHI_REGION_SYNC, at);
     if (f->n == MOST || shi_stream_put(l, &there, &value, 8, SHI_STREAM_AFTER_WRITES) == -EAGAIN)
         return;
     f->synced++;
@@ -165,7 +165,7 @@ static void fetch_add(struct shi_lane *l, int pe, int lane, int to)
     struct flow *f = &flows[pe][lane][to];
     struct fetch *x = new_fetch(pe, lane, to);
     uint64_t *at = &memory[to].area[pe][lane].fetched;
-    struct shi_spot there = spot(to, SHI_REGION_HEAP, at);
+    struct shi_remote_addr there = spot(to, SHI_REGION_HEAP, at);
     if (!x || f->n == MOST)
         return;
     x->n = 1;
@@ -185,7 +185,7 @@ static void get_blocks(struct shi_lane *l, int pe, int lane, int to)
     struct fetch *x = new_fetch(pe, lane, to);
     int n = 1 + (int)fabric_below(WORDS / 2), stride = 1 + (int)fabric_below(8), first = (int)fabric_below(FROM - 8 * WORDS / 2);
     int spread = 1 + (int)fabric_below(2), alone = (int)fabric_below(2);
-    struct shi_spot there = spot(to, SHI_REGION_DATA, &memory[to].pattern[first]);
+    struct shi_remote_addr there = spot(to, SHI_REGION_DATA, &memory[to].pattern[first]);
     if (!x)
         return;
     x->n = (n - 1) * spread + 1;
@@ -200,7 +200,7 @@ static void read_words(struct shi_lane *l, int pe, int lane, int to)
 {
     struct fetch *x = new_fetch(pe, lane, to);
     int n = 1 + (int)fabric_below(WORDS), first = (int)fabric_below(FROM - WORDS), alone = (int)fabric_below(2);
-    struct shi_spot there = spot(to, SHI_REGION_DATA, &memory[to].pattern[first]);
+    struct shi_remote_addr there = spot(to, SHI_REGION_DATA, &memory[to].pattern[first]);
     if (!x)
         return;
     x->n = n;

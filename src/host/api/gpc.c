@@ -115,7 +115,7 @@ static int check_length(const char *routine, const char *name, const void *at, c
     return -EINVAL;
 }
 
-static int check(const char *routine, const struct shi_gpc_want *w)
+static int check(const char *routine, const struct shi_gpc_params *w)
 {
     union shi_gpc_entry e;
     if (!w->team) {
@@ -142,7 +142,7 @@ static int check(const char *routine, const struct shi_gpc_want *w)
 }
 
 /* Start, and wait if the program gave no handle. */
-static int start(const char *routine, struct shi_gpc_want *w)
+static int start(const char *routine, struct shi_gpc_params *w)
 {
     shmemx_gpc_nbh_t own = {0, 0, 0, 0};
     int blocking = !w->nbh, paused = blocking ? shi_gpc_pause(routine) : 0;
@@ -165,9 +165,9 @@ int shmemx_gpc_exec(shmem_team_t team, int func, int pe, const void *hdr, size_t
                     void *rhdr, size_t rhlen, void *rdata, size_t rdlen, shmemx_gpc_nbh_t *nbh)
 {
     shi_need_up(__func__);
-    struct shi_gpc_want w = {.team = shi_team_of(__func__, "team", team), .func = func, .callback = SHMEMX_GPC_NONE,
-                             .tree = SHMEMX_GPC_NONE, .plain = 1, .pe = pe, .hdr = hdr, .hlen = hlen, .data = data,
-                             .dlen = dlen, .rhdr = rhdr, .rhlen = rhlen, .rdata = rdata, .rdlen = rdlen, .nbh = nbh};
+    struct shi_gpc_params w = {.team = shi_team_of(__func__, "team", team), .func = func, .callback = SHMEMX_GPC_NONE,
+                               .tree = SHMEMX_GPC_NONE, .plain = 1, .pe = pe, .hdr = hdr, .hlen = hlen, .data = data,
+                               .dlen = dlen, .rhdr = rhdr, .rhlen = rhlen, .rdata = rdata, .rdlen = rdlen, .nbh = nbh};
     int err = check(__func__, &w);
     if (!err && (pe < 0 || pe >= w.team->n)) {
         shi_log_error("%s: pe = %d: not a PE of the team, which has PEs 0 to %d", __func__, pe, w.team->n - 1);
@@ -177,7 +177,7 @@ int shmemx_gpc_exec(shmem_team_t team, int func, int pe, const void *hdr, size_t
 }
 
 /* Set the list and, for a program's tree, its shape, in scratch[3 * idlen]. 0 or -errno after one line. */
-static int shape(const char *routine, struct shi_gpc_want *w, const int *idlst, int *scratch)
+static int shape(const char *routine, struct shi_gpc_params *w, const int *idlst, int *scratch)
 {
     struct shi_gpc_fault fault = {"out of memory for %d ids", w->idlen};
     union shi_gpc_entry e;
@@ -206,9 +206,9 @@ int shmemx_gpc_chained_exec(shmem_team_t team, int func, int callback, const voi
                             const int *idlst, shmemx_gpc_nbh_t *nbh, int tree)
 {
     shi_need_up(__func__);
-    struct shi_gpc_want w = {.team = shi_team_of(__func__, "team", team), .func = func, .callback = callback, .tree = tree,
-                             .hdr = hdr, .hlen = hlen, .data = data, .dlen = dlen, .rhdr = rhdr, .rhlen = rhlen,
-                             .rdata = rdata, .rdlen = rdlen, .idlen = idlen, .nbh = nbh};
+    struct shi_gpc_params w = {.team = shi_team_of(__func__, "team", team), .func = func, .callback = callback,
+                               .tree = tree, .hdr = hdr, .hlen = hlen, .data = data, .dlen = dlen, .rhdr = rhdr, .rhlen = rhlen,
+                               .rdata = rdata, .rdlen = rdlen, .idlen = idlen, .nbh = nbh};
     int err = check(__func__, &w);
     if (err)
         return err;

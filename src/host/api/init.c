@@ -7,7 +7,7 @@
 #include "host/coll/agree.h"
 #include "host/coll/team.h"
 #include "host/init/init.h"
-#include "host/ops/far.h"
+#include "host/ops/remote.h"
 #include "host/ops/span.h"
 #include "host/util/end.h"
 #include "host/util/log.h"
@@ -115,11 +115,11 @@ SHI_DEF(int, shmem_addr_accessible, (const void *addr, int pe))
     if (pe < 0 || pe >= shi_world.n_pes)
         return 0;
     const struct shi_peer *p = &shi_world.peer[pe];
-    struct shi_spot spot;
+    struct shi_remote_addr remote;
     if (shi_reach_read(p, addr, 1))
         return 1;
-    return p->far && shi_far_spot(p, SHI_READ, addr, 1, &spot) == 0 &&
-           !(shi_world.dev_private && spot.region == SHI_REGION_DEVICE);
+    return p->remote && shi_remote_addr_of(p, SHI_READ, addr, 1, &remote) == 0 &&
+           !(shi_world.dev_private && remote.region == SHI_REGION_DEVICE);
 }
 
 SHI_DEF(void *, shmem_ptr, (const void *dest, int pe))

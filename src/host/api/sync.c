@@ -5,7 +5,7 @@
 #include "host/coll/team.h"
 #include "host/net/progress.h"
 #include "host/ops/ctx.h"
-#include "host/ops/far.h"
+#include "host/ops/remote.h"
 #include "host/ops/p2p.h"
 #include "host/ops/rma.h"
 #include "host/ops/span.h"
@@ -61,7 +61,7 @@ static inline void order(const struct shmem_ctx *c)
 {
     __atomic_thread_fence(__ATOMIC_ACQ_REL);
     if (shi_unlikely(c->lane != NULL))
-        shi_far_fence(c->lane);
+        shi_remote_fence(c->lane);
 }
 
 /* All stores are visible before any later access, loads included. */
@@ -69,7 +69,7 @@ static inline void complete(const struct shmem_ctx *c)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (shi_unlikely(c->lane != NULL))
-        shi_far_quiet(c->lane);
+        shi_remote_quiet(c->lane);
 }
 
 /* The context of an ordering routine. */
@@ -118,7 +118,7 @@ static void pe_quiet(const char *routine, const struct shmem_ctx *c, const int *
     SHI_SPAN(span, SHI_ORDERS, routine, NULL, SHI_TO_NONE, 0);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     for (size_t i = 0; c->lane && i < npes; i++)
-        shi_far_quiet_pe(c->lane, shi_team_world_pe(c->team, target_pes[i]));
+        shi_remote_quiet_pe(c->lane, shi_team_world_pe(c->team, target_pes[i]));
 }
 
 SHI_DEF(void, shmem_fence, (void))

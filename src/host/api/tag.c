@@ -38,13 +38,13 @@ static struct shi_tag_data many(const char *routine, const shmemx_tag_iov_t *iov
     return (struct shi_tag_data){.iov = n ? iov : NULL, .n = n, .bytes = sum};
 }
 
-static struct shi_tag_want want(const char *routine, shmem_team_t team, uint64_t tag, uint64_t mask, int pe)
+static struct shi_tag_params params(const char *routine, shmem_team_t team, uint64_t tag, uint64_t mask, int pe)
 {
     const struct shmem_team *t = team_of(routine, team);
     if (shi_unlikely((unsigned)pe >= (unsigned)t->n && pe != SHMEMX_TAG_ANY_SOURCE))
         shi_die(routine, "pe = %d: neither a PE of the team, which has PEs 0 to %d, nor SHMEMX_TAG_ANY_SOURCE", pe,
                 t->n - 1);
-    return (struct shi_tag_want){.key = {.tag = tag, .mask = mask, .team = t->number, .source = pe},
+    return (struct shi_tag_params){.key = {.tag = tag, .mask = mask, .team = t->number, .source = pe},
                                  .pe = pe == SHMEMX_TAG_ANY_SOURCE ? SHI_MATCH_ANY : shi_team_world_pe(t, pe)};
 }
 
@@ -161,7 +161,7 @@ static void begin_recv(struct shmemx_tag_request *r)
     r->posted = 0;
 }
 
-static void recv_and_wait(const char *routine, const struct shi_tag_want *w, const struct shi_tag_data *data,
+static void recv_and_wait(const char *routine, const struct shi_tag_params *w, const struct shi_tag_data *data,
                           shmemx_tag_status_t *status)
 {
     struct shmemx_tag_request r;
@@ -172,7 +172,7 @@ static void recv_and_wait(const char *routine, const struct shi_tag_want *w, con
         *status = r.status;
 }
 
-static void recv_later(const char *routine, const struct shi_tag_want *w, const struct shi_tag_data *data,
+static void recv_later(const char *routine, const struct shi_tag_params *w, const struct shi_tag_data *data,
                        shmemx_tag_request_t *request)
 {
     struct shmemx_tag_request *r = shi_tag_request_get(routine);
@@ -184,7 +184,7 @@ static void recv_later(const char *routine, const struct shi_tag_want *w, const 
 void shmemx_tag_recv(shmem_team_t team, void *dest, size_t bytes, uint64_t tag, uint64_t mask, int pe,
                      shmemx_tag_status_t *status)
 {
-    const struct shi_tag_want w = want(__func__, team, tag, mask, pe);
+    const struct shi_tag_params w = params(__func__, team, tag, mask, pe);
     const struct shi_tag_data d = one(__func__, dest, bytes);
     recv_and_wait(__func__, &w, &d, status);
 }
@@ -192,7 +192,7 @@ void shmemx_tag_recv(shmem_team_t team, void *dest, size_t bytes, uint64_t tag, 
 void shmemx_tag_recvv(shmem_team_t team, const shmemx_tag_iov_t *iov, int n, uint64_t tag, uint64_t mask, int pe,
                       shmemx_tag_status_t *status)
 {
-    const struct shi_tag_want w = want(__func__, team, tag, mask, pe);
+    const struct shi_tag_params w = params(__func__, team, tag, mask, pe);
     const struct shi_tag_data d = many(__func__, iov, n);
     recv_and_wait(__func__, &w, &d, status);
 }
@@ -200,7 +200,7 @@ void shmemx_tag_recvv(shmem_team_t team, const shmemx_tag_iov_t *iov, int n, uin
 void shmemx_tag_irecv(shmem_team_t team, void *dest, size_t bytes, uint64_t tag, uint64_t mask, int pe,
                       shmemx_tag_request_t *request)
 {
-    const struct shi_tag_want w = want(__func__, team, tag, mask, pe);
+    const struct shi_tag_params w = params(__func__, team, tag, mask, pe);
     const struct shi_tag_data d = one(__func__, dest, bytes);
     recv_later(__func__, &w, &d, request);
 }
@@ -208,7 +208,7 @@ void shmemx_tag_irecv(shmem_team_t team, void *dest, size_t bytes, uint64_t tag,
 void shmemx_tag_irecvv(shmem_team_t team, const shmemx_tag_iov_t *iov, int n, uint64_t tag, uint64_t mask, int pe,
                        shmemx_tag_request_t *request)
 {
-    const struct shi_tag_want w = want(__func__, team, tag, mask, pe);
+    const struct shi_tag_params w = params(__func__, team, tag, mask, pe);
     const struct shi_tag_data d = many(__func__, iov, n);
     recv_later(__func__, &w, &d, request);
 }
@@ -292,7 +292,7 @@ int shmemx_tag_wait_any(int n, shmemx_tag_request_t *requests, shmemx_tag_status
             return -1;
         }
         step(&w);
-        SHI_WAIT_TELL(&w, .routine = __func__, .kind = SHI_FOR_OTHER, .words = no_tag_done);
+        SHI_WAIT_REGISTER(&w, .routine = __func__, .kind = SHI_FOR_OTHER, .words = no_tag_done);
     }
 }
 
@@ -310,7 +310,7 @@ int shmemx_tag_wait_some(int n, shmemx_tag_request_t *requests, int *indices, sh
         if (count || !open)
             return count;
         step(&w);
-        SHI_WAIT_TELL(&w, .routine = __func__, .kind = SHI_FOR_OTHER, .words = no_tag_done);
+        SHI_WAIT_REGISTER(&w, .routine = __func__, .kind = SHI_FOR_OTHER, .words = no_tag_done);
     }
 }
 
@@ -331,14 +331,14 @@ void shmemx_tag_cancel(shmemx_tag_request_t *request)
 /* ---- probe ------------------------------------------------------------------------------------------------------- */
 
 /* Probe once, after making progress. */
-static int look(const struct shi_tag_want *w, shmemx_tag_message_t *taken, shmemx_tag_status_t *status)
+static int look(const struct shi_tag_params *w, shmemx_tag_message_t *taken, shmemx_tag_status_t *status)
 {
     shmemx_tag_status_t unwanted;
     shi_progress_poll();
     return shi_tag_look(w, taken, status ? status : &unwanted);
 }
 
-static void look_until(const char *routine, const struct shi_tag_want *w, shmemx_tag_message_t *taken,
+static void look_until(const char *routine, const struct shi_tag_params *w, shmemx_tag_message_t *taken,
                        shmemx_tag_status_t *status)
 {
     shi_wait_allow(routine);
@@ -348,27 +348,27 @@ static void look_until(const char *routine, const struct shi_tag_want *w, shmemx
 
 int shmemx_tag_iprobe(shmem_team_t team, uint64_t tag, uint64_t mask, int pe, shmemx_tag_status_t *status)
 {
-    const struct shi_tag_want w = want(__func__, team, tag, mask, pe);
+    const struct shi_tag_params w = params(__func__, team, tag, mask, pe);
     return look(&w, NULL, status);
 }
 
 void shmemx_tag_probe(shmem_team_t team, uint64_t tag, uint64_t mask, int pe, shmemx_tag_status_t *status)
 {
-    const struct shi_tag_want w = want(__func__, team, tag, mask, pe);
+    const struct shi_tag_params w = params(__func__, team, tag, mask, pe);
     look_until(__func__, &w, NULL, status);
 }
 
 int shmemx_tag_improbe(shmem_team_t team, uint64_t tag, uint64_t mask, int pe, shmemx_tag_message_t *message,
                        shmemx_tag_status_t *status)
 {
-    const struct shi_tag_want w = want(__func__, team, tag, mask, pe);
+    const struct shi_tag_params w = params(__func__, team, tag, mask, pe);
     return look(&w, message, status);
 }
 
 void shmemx_tag_mprobe(shmem_team_t team, uint64_t tag, uint64_t mask, int pe, shmemx_tag_message_t *message,
                        shmemx_tag_status_t *status)
 {
-    const struct shi_tag_want w = want(__func__, team, tag, mask, pe);
+    const struct shi_tag_params w = params(__func__, team, tag, mask, pe);
     look_until(__func__, &w, message, status);
 }
 

@@ -14,11 +14,11 @@ struct announced {
     char routine[48];
     int64_t value[SHI_AGREE_VALUES];
 };
-_Static_assert(sizeof(struct announced) <= SHI_BOX_BYTES, "one exchange compares all");
+_Static_assert(sizeof(struct announced) <= SHI_EXCHANGE_BYTES, "one exchange compares all");
 
 static _Noreturn void differ(const struct shmem_team *t, const struct shi_call *call, int other)
 {
-    const struct announced *own = shi_team_box(t, t->me, 0), *his = shi_team_box(t, t->me, other);
+    const struct announced *own = shi_team_buffer(t, t->me, 0), *his = shi_team_buffer(t, t->me, other);
     int pe = shi_team_world_pe(t, other), k = 0;
     if (t->me != 0)
         sleep(SHI_END_LAUNCHER_S); /* the first member writes the one line */
@@ -42,6 +42,6 @@ void shi_agree(const char *routine, struct shmem_team *t, const struct shi_call 
         mine.value[k] = call->arg[k].value;
     shi_team_exchange(t, &mine, sizeof mine);
     for (int i = 1; i < t->n; i++)
-        if (memcmp(shi_team_box(t, t->me, 0), shi_team_box(t, t->me, i), sizeof mine) != 0)
+        if (memcmp(shi_team_buffer(t, t->me, 0), shi_team_buffer(t, t->me, i), sizeof mine) != 0)
             differ(t, call, i);
 }

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "host/coll/team.h"
-#include "host/ops/far.h"
+#include "host/ops/remote.h"
 #include "host/ops/wait.h"
 
 /* Until *word >= value, in the barrier that the team's epoch counts now. */
@@ -49,7 +49,7 @@ static void barrier_far(struct shmem_team *t, uint64_t epoch)
     __atomic_store_n(&mine->arrived, 0, __ATOMIC_RELAXED);
     for (int r = 0, step = 1; step < t->n_nodes; r++, step *= 2) {
         int to = t->node[(t->my_node + step) % t->n_nodes].member[0];
-        shi_team_store_far(t, to, &mine->flag[r].seen, &epoch, sizeof epoch); /* R1 */
+        shi_team_store_remote(t, to, &mine->flag[r].seen, &epoch, sizeof epoch); /* R1 */
         int from = t->node[(t->my_node - step + t->n_nodes) % t->n_nodes].member[0];
         SHI_WAIT_UNTIL(__atomic_load_n(&mine->flag[r].seen, __ATOMIC_ACQUIRE) >= epoch, /* A1 */
                        .routine = t->routine, .kind = SHI_FOR_NETWORK, .of = t->peer[from].pe);
@@ -62,7 +62,7 @@ int shi_team_came(const struct shmem_team *t, int member, uint64_t epoch)
     const struct shi_slot *next = t->slot[member + 1 < t->n ? member + 1 : 0];
     if (!t->slot[member])
         return -1;
-    const uint64_t *word = t->crowded || t->n_nodes > 1 ? &t->slot[member]->came : &next->flag[0].seen;
+    const uint64_t *word = t->oversubscribed || t->n_nodes > 1 ? &t->slot[member]->came : &next->flag[0].seen;
     return __atomic_load_n(word, __ATOMIC_RELAXED) >= epoch;
 }
 
@@ -75,7 +75,7 @@ void shi_team_barrier(const char *routine, struct shmem_team *t)
         return;
     if (t->n_nodes > 1)
         barrier_far(t, epoch);
-    else if (t->crowded)
+    else if (t->oversubscribed)
         barrier_counting(t, epoch);
     else
         barrier_dissemination(t, epoch);
@@ -84,18 +84,18 @@ void shi_team_barrier(const char *routine, struct shmem_team *t)
 void shi_team_quiet_barrier(const char *routine, struct shmem_team *t)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    shi_far_quiet(shi_world.lane);
+    shi_remote_quiet(shi_world.lane);
     shi_team_barrier(routine, t);
 }
 
-void shi_team_store_far(const struct shmem_team *t, int to, const void *mine, const void *from, size_t bytes)
+void shi_team_store_remote(const struct shmem_team *t, int to, const void *mine, const void *from, size_t bytes)
 {
     const struct shi_shm_region *r = &shi_world.shm.region[shi_world.boot.local_index];
     size_t off = (size_t)((const char *)mine - (shi_world.shm.base + r->sync_off));
-    shi_far_sync_store(t->peer[to].pe, off, from, bytes);
+    shi_remote_sync_store(t->peer[to].pe, off, from, bytes);
 }
 
-void shi_team_hear(const struct shmem_team *t, int of, uint64_t epoch)
+void shi_team_wait_notify(const struct shmem_team *t, int of, uint64_t epoch)
 {
     shi_wait_allow("a collective");
     SHI_WAIT_UNTIL(__atomic_load_n(&t->slot[t->me]->from[of], __ATOMIC_ACQUIRE) >= epoch, /* A4 */
@@ -103,38 +103,38 @@ void shi_team_hear(const struct shmem_team *t, int of, uint64_t epoch)
 }
 
 /* Each starts with the next member, so that not all notify the same one at once. */
-void shi_team_tell_all(const struct shmem_team *t, uint64_t epoch)
+void shi_team_notify_all(const struct shmem_team *t, uint64_t epoch)
 {
     for (int i = t->me + 1; i < t->n; i++)
-        shi_team_tell(t, i, epoch);
+        shi_team_notify(t, i, epoch);
     for (int i = 0; i < t->me; i++)
-        shi_team_tell(t, i, epoch);
+        shi_team_notify(t, i, epoch);
 }
 
-void shi_team_hear_all(const struct shmem_team *t, uint64_t epoch)
+void shi_team_wait_notify_all(const struct shmem_team *t, uint64_t epoch)
 {
     for (int i = 0; i < t->n; i++)
         if (i != t->me)
-            shi_team_hear(t, i, epoch);
+            shi_team_wait_notify(t, i, epoch);
 }
 
-void shi_team_give(struct shmem_team *t, int to, const void *data, size_t bytes, uint64_t epoch)
+void shi_team_exchange_put(struct shmem_team *t, int to, const void *data, size_t bytes, uint64_t epoch)
 {
     if (t->slot[to])
-        memcpy(shi_team_box(t, to, t->me), data, bytes);
+        memcpy(shi_team_buffer(t, to, t->me), data, bytes);
     else
-        shi_team_store_far(t, to, shi_team_box(t, t->me, t->me), data, bytes);
-    shi_team_tell(t, to, epoch);
+        shi_team_store_remote(t, to, shi_team_buffer(t, t->me, t->me), data, bytes);
+    shi_team_notify(t, to, epoch);
 }
 
 void shi_team_exchange(struct shmem_team *t, const void *data, size_t bytes)
 {
     uint64_t epoch = ++t->epoch;
     t->exchanges++;
-    memcpy(shi_team_box(t, t->me, t->me), data, bytes);
+    memcpy(shi_team_buffer(t, t->me, t->me), data, bytes);
     for (int k = 1; k < t->n; k++) /* the next member first, so that not all write to the same one at once */
-        shi_team_give(t, (t->me + k) % t->n, data, bytes, epoch);
-    shi_team_hear_all(t, epoch);
+        shi_team_exchange_put(t, (t->me + k) % t->n, data, bytes, epoch);
+    shi_team_wait_notify_all(t, epoch);
 }
 
 int shi_team_all(const char *routine, struct shmem_team *t, int holds)
@@ -142,6 +142,6 @@ int shi_team_all(const char *routine, struct shmem_team *t, int holds)
     t->routine = routine;
     shi_team_exchange(t, &holds, sizeof holds);
     for (int i = 0; i < t->n; i++)
-        holds &= *(const int *)shi_team_box(t, t->me, i);
+        holds &= *(const int *)shi_team_buffer(t, t->me, i);
     return holds;
 }

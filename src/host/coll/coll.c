@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "host/coll/agree.h"
-#include "host/ops/far.h"
+#include "host/ops/remote.h"
 #include "host/ops/rma.h"
 #include "host/ops/span.h"
 #include "host/util/log.h"
@@ -21,7 +21,7 @@ void shi_coll_check(const char *routine, struct shmem_team *t, enum shi_use use,
         shi_die(routine, "team is SHMEM_TEAM_INVALID");
     t->routine = routine;
     if (bytes && !shi_reach(&shi_world.peer[shi_world.pe], addr, bytes))
-        shi_miss(routine, SHI_CTX_DEFAULT, use, arg, addr, bytes, shi_world.pe);
+        shi_resolve_slow(routine, SHI_CTX_DEFAULT, use, arg, addr, bytes, shi_world.pe);
 }
 
 /* SHMEM_CHECK=1: die when source and dest of a collective share memory. */
@@ -44,21 +44,21 @@ static void copy(void *to, const void *from, size_t bytes)
         shi_copy(to, from, bytes);
 }
 
-static struct shi_spot spot_of(const struct shmem_team *t, const void *addr, size_t bytes, int pe)
+static struct shi_remote_addr remote_addr(const struct shmem_team *t, const void *addr, size_t bytes, int pe)
 {
-    struct shi_spot s;
-    if (shi_far_spot(&t->peer[pe], SHI_READ, addr, bytes, &s))
+    struct shi_remote_addr s;
+    if (shi_remote_addr_of(&t->peer[pe], SHI_READ, addr, bytes, &s))
         shi_not_symmetric("collective", SHI_READ, "address", addr, bytes, pe);
     return s;
 }
 
 void shi_coll_put(const struct shmem_team *t, void *dest, const void *source, size_t bytes, int pe)
 {
-    if (!t->peer[pe].far) {
+    if (!t->peer[pe].remote) {
         copy(shi_coll_at(t, dest, pe), source, bytes);
     } else if (bytes) {
-        struct shi_spot to = spot_of(t, dest, bytes, pe);
-        shi_far_put(shi_world.lane, &to, source, bytes, 1);
+        struct shi_remote_addr to = remote_addr(t, dest, bytes, pe);
+        shi_remote_put(shi_world.lane, &to, source, bytes, 1);
     }
 }
 
@@ -68,30 +68,30 @@ void shi_coll_get(const struct shmem_team *t, void *dest, const void *source, si
     if (at) {
         copy(dest, at, bytes);
     } else if (bytes) {
-        struct shi_spot from = spot_of(t, source, bytes, pe);
-        shi_far_get(shi_world.lane, &from, dest, bytes, 1);
+        struct shi_remote_addr from = remote_addr(t, source, bytes, pe);
+        shi_remote_get(shi_world.lane, &from, dest, bytes, 1);
     }
 }
 
 void shi_coll_local(const struct shmem_team *t)
 {
     if (t->n_nodes > 1)
-        shi_far_local(shi_world.lane);
+        shi_remote_local(shi_world.lane);
 }
 
 /* ---- broadcast --------------------------------------------------------------------------------------------------- */
 
-/* Data from one member of a node to its others: pushed, or, when long, read by all at the same time while the giver waits.
- * `source` is the giver's address of the data, symmetric. */
-struct gift {
+/* Data from one member of a node to its others: pushed, or, when long, read by all at the same time while the sender waits.
+ * `source` is the sender's address of the data, symmetric. */
+struct chunk {
     void *dest;
     const void *source;
     size_t bytes;
-    int giver;
+    int sender;
     uint64_t epoch;
 };
 
-static void give_node(struct shmem_team *t, const struct gift *g)
+static void push_node(struct shmem_team *t, const struct chunk *g)
 {
     const struct shi_node *here = &t->node[t->my_node];
     int pulled = g->bytes >= PULL_BYTES;
@@ -101,19 +101,19 @@ static void give_node(struct shmem_team *t, const struct gift *g)
             continue;
         if (!pulled)
             shi_copy(shi_coll_at(t, g->dest, i), g->source, g->bytes);
-        shi_team_tell(t, i, g->epoch);
+        shi_team_notify(t, i, g->epoch);
     }
     for (int k = 0; pulled && k < here->n; k++)
         if (here->member[k] != t->me)
-            shi_team_hear(t, here->member[k], g->epoch);
+            shi_team_wait_notify(t, here->member[k], g->epoch);
 }
 
-static void take_gift(struct shmem_team *t, const struct gift *g)
+static void pull_chunk(struct shmem_team *t, const struct chunk *g)
 {
-    shi_team_hear(t, g->giver, g->epoch);
+    shi_team_wait_notify(t, g->sender, g->epoch);
     if (g->bytes >= PULL_BYTES) {
-        memcpy(g->dest, shi_coll_at(t, g->source, g->giver), g->bytes);
-        shi_team_tell(t, g->giver, g->epoch);
+        memcpy(g->dest, shi_coll_at(t, g->source, g->sender), g->bytes);
+        shi_team_notify(t, g->sender, g->epoch);
     }
 }
 
@@ -135,13 +135,13 @@ static void broadcast_nodes(struct shmem_team *t, void *dest, const void *source
     while (low < n && !(me & low))
         low *= 2;
     if (me)
-        shi_team_hear(t, agent_of(t, (me - low + root_node) % n, root_node, root), epoch);
+        shi_team_wait_notify(t, agent_of(t, (me - low + root_node) % n, root_node, root), epoch);
     for (int step = low / 2; step > 0; step /= 2) {
         if (me + step >= n)
             continue;
         int to = agent_of(t, (me + step + root_node) % n, root_node, root);
         shi_coll_put(t, dest, me ? dest : source, bytes, to);
-        shi_team_tell(t, to, epoch);
+        shi_team_notify(t, to, epoch);
     }
 }
 
@@ -156,20 +156,20 @@ void shi_coll_broadcast(const char *routine, struct shmem_team *t, void *dest, c
         check_apart(routine, dest, bytes, source, bytes);
     SHI_AGREE(routine, t, {"PE_root", root}, {"bytes", (int64_t)bytes});
     SHI_SPAN(span, SHI_COLLECTIVES, routine, t, SHI_TO_ALL, t->me == root ? bytes : 0);
-    struct gift g = {.dest = dest, .source = source, .bytes = bytes, .giver = root, .epoch = ++t->epoch};
+    struct chunk g = {.dest = dest, .source = source, .bytes = bytes, .sender = root, .epoch = ++t->epoch};
     if (bytes == 0)
         return;
-    if (t->peer[root].far) {
-        g.giver = t->node[t->my_node].member[0];
+    if (t->peer[root].remote) {
+        g.sender = t->node[t->my_node].member[0];
         g.source = dest;
     }
-    if (t->me != g.giver) {
-        take_gift(t, &g);
+    if (t->me != g.sender) {
+        pull_chunk(t, &g);
         return;
     }
     if (t->n_nodes > 1)
         broadcast_nodes(t, dest, source, bytes, root, g.epoch);
-    give_node(t, &g);
+    push_node(t, &g);
     if (with_root && t->me == root)
         copy(dest, source, bytes);
     shi_coll_local(t);
@@ -197,14 +197,14 @@ static void store_everywhere(struct shmem_team *t, void *dest, const void *sourc
         int i = t->me + k < t->n ? t->me + k : t->me + k - t->n;
         copy(shi_coll_at(t, (char *)dest + off, i), source, bytes);
     }
-    shi_team_tell_all(t, epoch);
-    shi_team_hear_all(t, epoch);
+    shi_team_notify_all(t, epoch);
+    shi_team_wait_notify_all(t, epoch);
 }
 
 /* The member that receives member i's block over the network for its node. */
 static int agent_for(const struct shmem_team *t, int node, int i)
 {
-    return t->node[node].member[t->place[i] % t->node[node].n];
+    return t->node[node].member[t->local_rank[i] % t->node[node].n];
 }
 
 /* Copy the blocks that came over the network to me to the node's other members. */
@@ -212,16 +212,17 @@ static void hand_on(struct shmem_team *t, void *dest, const struct layout *l, ui
 {
     const struct shi_node *here = &t->node[t->my_node];
     for (int i = 0; i < t->n; i++) {
-        if (!t->peer[i].far || agent_for(t, t->my_node, i) != t->me)
+        if (!t->peer[i].remote || agent_for(t, t->my_node, i) != t->me)
             continue;
         const char *block = (char *)dest + start_of(l, i);
-        shi_team_hear(t, i, epoch);
+        shi_team_wait_notify(t, i, epoch);
         for (int k = 0; k < here->n; k++)
             copy(shi_coll_at(t, block, here->member[k]), block, start_of(l, i + 1) - start_of(l, i));
     }
 }
 
-/* The same with far members: a block crosses the network once for each node, to an agent, which copies it to the others. */
+/* The same with remote members: a block crosses the network once for each node, to an agent, which copies it to the
+ * others. */
 static void store_nodes(struct shmem_team *t, void *dest, const void *source, const struct layout *l)
 {
     const struct shi_node *here = &t->node[t->my_node];
@@ -231,17 +232,17 @@ static void store_nodes(struct shmem_team *t, void *dest, const void *source, co
     for (int k = 1; k < t->n_nodes; k++) {
         int to = agent_for(t, (t->my_node + k) % t->n_nodes, t->me);
         shi_coll_put(t, (char *)dest + off, source, bytes, to);
-        shi_team_tell(t, to, epoch);
+        shi_team_notify(t, to, epoch);
     }
     for (int k = 0; k < here->n; k++)
         copy(shi_coll_at(t, (char *)dest + off, here->member[k]), source, bytes);
     hand_on(t, dest, l, epoch);
     for (int k = 0; k < here->n; k++)
         if (here->member[k] != t->me)
-            shi_team_tell(t, here->member[k], t->epoch);
+            shi_team_notify(t, here->member[k], t->epoch);
     for (int k = 0; k < here->n; k++)
         if (here->member[k] != t->me)
-            shi_team_hear(t, here->member[k], t->epoch);
+            shi_team_wait_notify(t, here->member[k], t->epoch);
     shi_coll_local(t);
 }
 
@@ -266,7 +267,7 @@ void shi_coll_collect(const char *routine, struct shmem_team *t, void *dest, con
     shi_team_exchange(t, &bytes, sizeof bytes);
     at[0] = 0;
     for (int i = 0; i < t->n; i++)
-        at[i + 1] = at[i] + *(const size_t *)shi_team_box(t, t->me, i);
+        at[i + 1] = at[i] + *(const size_t *)shi_team_buffer(t, t->me, i);
     shi_coll_check(routine, t, SHI_WRITE, "dest", dest, at[t->n]);
     check_apart(routine, dest, at[t->n], source, bytes);
     (t->n_nodes > 1 ? store_nodes : store_everywhere)(t, dest, source, &(struct layout){.at = at});
@@ -285,18 +286,18 @@ void shi_coll_alltoall(const char *routine, struct shmem_team *t, void *dest, co
         int i = t->me + k < t->n ? t->me + k : t->me + k - t->n;
         shi_coll_put(t, (char *)dest + bytes * (size_t)t->me, (const char *)source + bytes * (size_t)i, bytes, i);
     }
-    shi_team_tell_all(t, epoch);
-    shi_team_hear_all(t, epoch);
+    shi_team_notify_all(t, epoch);
+    shi_team_wait_notify_all(t, epoch);
     shi_coll_local(t);
 }
 
 static void put_strided(const struct shmem_team *t, char *dest, const char *source, const struct shi_strided *s, int pe)
 {
-    if (!t->peer[pe].far) {
+    if (!t->peer[pe].remote) {
         shi_copy_strided(shi_coll_at(t, dest, pe), source, s);
     } else {
-        struct shi_spot to = spot_of(t, dest, ((s->count - 1) * (size_t)s->dst + 1) * s->elem, pe);
-        shi_far_put_strided(shi_world.lane, &to, source, s);
+        struct shi_remote_addr to = remote_addr(t, dest, ((s->count - 1) * (size_t)s->dst + 1) * s->elem, pe);
+        shi_remote_put_strided(shi_world.lane, &to, source, s);
     }
 }
 
@@ -328,7 +329,7 @@ void shi_coll_alltoalls(const char *routine, struct shmem_team *t, void *dest, c
         int i = t->me + k < t->n ? t->me + k : t->me + k - t->n;
         put_strided(t, (char *)dest + to_me, (const char *)source + from_him * (size_t)i, &s, i);
     }
-    shi_team_tell_all(t, epoch);
-    shi_team_hear_all(t, epoch);
+    shi_team_notify_all(t, epoch);
+    shi_team_wait_notify_all(t, epoch);
     shi_coll_local(t);
 }

@@ -41,10 +41,12 @@ void shi_coll_reduce(const char *routine, struct shmem_team *t, void *dest, cons
 void shi_coll_scan(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t n,
                    const struct shi_reduction *r, int exclusive);
 
-/* The address, on a near member, of a symmetric one, checked by the caller; NULL on a far one, except for constants. */
+/* The address, at a member on this node, of a symmetric one, checked by the caller; NULL for a remote member, except for
+ * constants. */
 void *shi_coll_at(const struct shmem_team *t, const void *addr, int pe);
 
-/* Copy to or from a member's symmetric memory, near or far; shi_coll_local completes those to and from far members. */
+/* Copy to or from a member's symmetric memory, on this node or another; shi_coll_local completes the copies to and from
+ * remote members. */
 void shi_coll_put(const struct shmem_team *t, void *dest, const void *source, size_t bytes, int pe);
 void shi_coll_get(const struct shmem_team *t, void *dest, const void *source, size_t bytes, int pe);
 void shi_coll_local(const struct shmem_team *t);

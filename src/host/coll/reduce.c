@@ -16,24 +16,24 @@
 
 enum {
     BLOCK_BYTES = 8192,      /* combined at a time: stays in the first-level cache */
-    FAR_BLOCK_BYTES = 131072 /* with far members: long enough for the network, short enough for the second level */
+    REMOTE_BLOCK_BYTES = 131072 /* with remote members: long enough for the network, short enough for the second level */
 };
 
-static const char *box(const struct shmem_team *t, int of)
+static const char *buffer(const struct shmem_team *t, int of)
 {
-    return shi_team_box(t, t->me, of);
+    return shi_team_buffer(t, t->me, of);
 }
 
 /* ---- reduction --------------------------------------------------------------------------------------------------- */
 
 static void reduce_short(struct shmem_team *t, void *dest, const void *source, size_t n, const struct shi_reduction *r)
 {
-    _Alignas(16) char acc[SHI_BOXES_BYTES];
+    _Alignas(16) char acc[SHI_EXCHANGE_TOTAL_BYTES];
     size_t bytes = n * r->elem;
     shi_team_exchange(t, source, bytes);
-    memcpy(acc, box(t, 0), bytes);
+    memcpy(acc, buffer(t, 0), bytes);
     for (int i = 1; i < t->n; i++)
-        r->combine(acc, box(t, i), n);
+        r->combine(acc, buffer(t, i), n);
     memcpy(dest, acc, bytes);
 }
 
@@ -41,37 +41,37 @@ static void reduce_short(struct shmem_team *t, void *dest, const void *source, s
 static void reduce_short_nodes(struct shmem_team *t, void *dest, const void *source, size_t n,
                                const struct shi_reduction *r)
 {
-    _Alignas(16) char acc[SHI_BOXES_BYTES], all[SHI_BOXES_BYTES];
+    _Alignas(16) char acc[SHI_EXCHANGE_TOTAL_BYTES], all[SHI_EXCHANGE_TOTAL_BYTES];
     const struct shi_node *here = &t->node[t->my_node];
     int first = here->member[0];
     size_t bytes = n * r->elem;
     uint64_t epoch = ++t->epoch;
     t->exchanges++;
     if (t->me != first) {
-        shi_team_give(t, first, source, bytes, epoch);
-        shi_team_hear(t, first, epoch);
-        memcpy(dest, box(t, first), bytes);
+        shi_team_exchange_put(t, first, source, bytes, epoch);
+        shi_team_wait_notify(t, first, epoch);
+        memcpy(dest, buffer(t, first), bytes);
         return;
     }
     memcpy(acc, source, bytes);
     for (int k = 1; k < here->n; k++) {
-        shi_team_hear(t, here->member[k], epoch);
-        r->combine(acc, box(t, here->member[k]), n);
+        shi_team_wait_notify(t, here->member[k], epoch);
+        r->combine(acc, buffer(t, here->member[k]), n);
     }
-    memcpy(shi_team_box(t, t->me, t->me), acc, bytes);
+    memcpy(shi_team_buffer(t, t->me, t->me), acc, bytes);
     for (int k = 1; k < t->n_nodes; k++)
-        shi_team_give(t, t->node[(t->my_node + k) % t->n_nodes].member[0], acc, bytes, epoch);
+        shi_team_exchange_put(t, t->node[(t->my_node + k) % t->n_nodes].member[0], acc, bytes, epoch);
     for (int k = 0; k < t->n_nodes; k++) { /* in the order of nodes, the same everywhere */
         int of = t->node[k].member[0];
         if (of != t->me)
-            shi_team_hear(t, of, epoch);
+            shi_team_wait_notify(t, of, epoch);
         if (k == 0)
-            memcpy(all, box(t, of), bytes);
+            memcpy(all, buffer(t, of), bytes);
         else
-            r->combine(all, box(t, of), n);
+            r->combine(all, buffer(t, of), n);
     }
     for (int k = 1; k < here->n; k++)
-        shi_team_give(t, here->member[k], all, bytes, epoch);
+        shi_team_exchange_put(t, here->member[k], all, bytes, epoch);
     memcpy(dest, all, bytes);
 }
 
@@ -117,17 +117,17 @@ static void reduce_long(struct shmem_team *t, void *dest, const void *source, si
 /* Combine a part of the dests of the nodes' k-th members into all of them; all blocks of one step come at a time. */
 static void reduce_between(const struct shmem_team *t, void *dest, int k, struct range part, const struct shi_reduction *r)
 {
-    size_t block = FAR_BLOCK_BYTES / r->elem;
-    char *in = malloc((size_t)t->n_nodes * FAR_BLOCK_BYTES);
+    size_t block = REMOTE_BLOCK_BYTES / r->elem;
+    char *in = malloc((size_t)t->n_nodes * REMOTE_BLOCK_BYTES);
     if (!in)
-        shi_die(t->routine, "out of memory for %zu bytes", (size_t)t->n_nodes * FAR_BLOCK_BYTES);
+        shi_die(t->routine, "out of memory for %zu bytes", (size_t)t->n_nodes * REMOTE_BLOCK_BYTES);
     for (size_t at = part.first; at < part.last; at += block) {
         size_t n = part.last - at < block ? part.last - at : block, off = at * r->elem;
         for (int i = 0; i < t->n_nodes; i++)
-            shi_coll_get(t, in + (size_t)i * FAR_BLOCK_BYTES, (char *)dest + off, n * r->elem, t->node[i].member[k]);
+            shi_coll_get(t, in + (size_t)i * REMOTE_BLOCK_BYTES, (char *)dest + off, n * r->elem, t->node[i].member[k]);
         shi_coll_local(t);
         for (int i = 1; i < t->n_nodes; i++)
-            r->combine(in, in + (size_t)i * FAR_BLOCK_BYTES, n);
+            r->combine(in, in + (size_t)i * REMOTE_BLOCK_BYTES, n);
         for (int i = 0; i < t->n_nodes; i++)
             shi_coll_put(t, (char *)dest + off, in, n * r->elem, t->node[i].member[k]);
         shi_coll_local(t);
@@ -142,7 +142,7 @@ static void reduce_long_nodes(struct shmem_team *t, void *dest, const void *sour
 {
     const struct shi_node *here = &t->node[t->my_node];
     const struct range all = {0, n};
-    int workers = here->n, k = t->place[t->me];
+    int workers = here->n, k = t->local_rank[t->me];
     for (int i = 0; i < t->n_nodes; i++)
         workers = t->node[i].n < workers ? t->node[i].n : workers;
     struct range part = k < workers ? cut(all, workers, k, r->elem) : (struct range){0, 0};
@@ -181,7 +181,7 @@ void shi_coll_reduce(const char *routine, struct shmem_team *t, void *dest, cons
     if (t->n == 1) {
         memmove(dest, source, n * r->elem);
         t->epoch++;
-    } else if (n * r->elem <= t->box_bytes) {
+    } else if (n * r->elem <= t->buffer_bytes) {
         (t->n_nodes > 1 ? reduce_short_nodes : reduce_short)(t, dest, source, n, r);
     } else {
         (t->n_nodes > 1 ? reduce_long_nodes : reduce_long)(t, dest, source, n, r);
@@ -193,15 +193,15 @@ void shi_coll_reduce(const char *routine, struct shmem_team *t, void *dest, cons
 static void scan_short(struct shmem_team *t, void *dest, const void *source, size_t n, const struct shi_reduction *r,
                        int last)
 {
-    _Alignas(16) char acc[SHI_BOXES_BYTES];
+    _Alignas(16) char acc[SHI_EXCHANGE_TOTAL_BYTES];
     size_t bytes = n * r->elem;
     shi_team_exchange(t, source, bytes);
     if (last < 0)
         memset(acc, 0, bytes); /* all-zero bytes are zero in every type of the table */
     else
-        memcpy(acc, box(t, 0), bytes);
+        memcpy(acc, buffer(t, 0), bytes);
     for (int i = 1; i <= last; i++)
-        r->combine(acc, box(t, i), n);
+        r->combine(acc, buffer(t, i), n);
     memcpy(dest, acc, bytes);
 }
 
@@ -209,7 +209,7 @@ static void scan_short(struct shmem_team *t, void *dest, const void *source, siz
 static void add_source(const char *routine, const struct shmem_team *t, char *sum, const void *source, size_t n,
                        const struct shi_reduction *r, int i)
 {
-    const char *from = t->peer[i].far ? NULL : shi_coll_at(t, source, i);
+    const char *from = t->peer[i].remote ? NULL : shi_coll_at(t, source, i);
     char *copy = from ? NULL : malloc(n * r->elem);
     if (!from && !copy)
         shi_die(routine, "out of memory for %zu bytes of a scan", n * r->elem);
@@ -255,7 +255,7 @@ void shi_coll_scan(const char *routine, struct shmem_team *t, void *dest, const 
     if (n == 0)
         return;
     int last = exclusive ? t->me - 1 : t->me;
-    if (n * r->elem <= t->box_bytes)
+    if (n * r->elem <= t->buffer_bytes)
         scan_short(t, dest, source, n, r, last);
     else
         scan_long(routine, t, dest, source, n, r, last);

@@ -9,7 +9,7 @@
 
 #include "host/ops/amo.h"
 #include "host/ops/ctx.h"
-#include "host/ops/far.h"
+#include "host/ops/remote.h"
 #include "host/ops/p2p.h"
 #include "host/ops/wait.h"
 #include "host/util/log.h"
@@ -49,9 +49,10 @@ struct shmem_team *shi_team_checked(const char *routine, const char *arg, shmem_
 
 static size_t slot_bytes(int n_pes)
 {
-    size_t one = SHI_BOX_BYTES * (size_t)n_pes, boxes = one > SHI_BOXES_BYTES ? one : SHI_BOXES_BYTES;
+    size_t least = SHI_EXCHANGE_BYTES * (size_t)n_pes;
+    size_t buffers = least > SHI_EXCHANGE_TOTAL_BYTES ? least : SHI_EXCHANGE_TOTAL_BYTES;
     size_t from = shi_round_up(n_pes * sizeof(uint64_t), SHI_LINE_BYTES);
-    return shi_round_up(sizeof(struct shi_slot) + from + 2 * boxes, SHI_PAGE_BYTES);
+    return shi_round_up(sizeof(struct shi_slot) + from + 2 * buffers, SHI_PAGE_BYTES);
 }
 
 size_t shi_team_sync_bytes(int n_pes)
@@ -59,11 +60,11 @@ size_t shi_team_sync_bytes(int n_pes)
     return slot_bytes(n_pes) * (SHI_SLOTS + SHI_SETS);
 }
 
-/* NULL: that PE is far. */
+/* NULL: that PE is remote. */
 static struct shi_slot *slot_of(int world_pe, int index)
 {
     const struct shi_shm *shm = &shi_world.shm;
-    if (shi_world.peer[world_pe].far)
+    if (shi_world.peer[world_pe].remote)
         return NULL;
     for (int i = 0; i < shm->n; i++) /* at team creation only */
         if (shm->region[i].pe == world_pe)
@@ -126,7 +127,7 @@ static int find_nodes(struct shmem_team *t)
     t->members = calloc((size_t)t->n, 2 * sizeof *t->members);
     if (!t->node || !t->members)
         return -ENOMEM;
-    t->place = t->members + t->n;
+    t->local_rank = t->members + t->n;
     int placed = 0;
     for (int i = 0; i < t->n; i++) {
         int number = node_of(shi_team_world_pe(t, i));
@@ -139,7 +140,7 @@ static int find_nodes(struct shmem_team *t)
                 continue;
             if (j == t->me)
                 t->my_node = t->n_nodes;
-            t->place[j] = k->n;
+            t->local_rank[j] = k->n;
             k->member[k->n++] = j;
         }
         placed += k->n;
@@ -162,10 +163,10 @@ static int fill(struct shmem_team *t)
         t->slot[i] = slot_of(pe, t->index);
     }
     t->me = shi_team_member(t, shi_world.pe);
-    t->crowded = shi_world.shm.crowded;
-    t->box_bytes = SHI_BOXES_BYTES / t->n / SHI_LINE_BYTES * SHI_LINE_BYTES;
-    if (t->box_bytes < SHI_BOX_BYTES)
-        t->box_bytes = SHI_BOX_BYTES;
+    t->oversubscribed = shi_world.shm.oversubscribed;
+    t->buffer_bytes = SHI_EXCHANGE_TOTAL_BYTES / t->n / SHI_LINE_BYTES * SHI_LINE_BYTES;
+    if (t->buffer_bytes < SHI_EXCHANGE_BYTES)
+        t->buffer_bytes = SHI_EXCHANGE_BYTES;
     return find_nodes(t);
 }
 
@@ -179,7 +180,7 @@ int shi_team_ctx_create(struct shmem_team *t, long options, struct shmem_ctx **o
 void shi_team_ctx_destroy(struct shmem_ctx *c)
 {
     shi_ctx_session(c, 0);
-    shi_far_quiet(c->lane);
+    shi_remote_quiet(c->lane);
     shi_ctx_destroy(c);
 }
 
@@ -282,7 +283,7 @@ struct offer {
     int32_t ok;
 };
 _Static_assert(SHI_SLOT_WORLD == 0, "the world's slot begins a sync area");
-_Static_assert(sizeof(struct offer) <= SHI_BOX_BYTES, "a split needs one exchange");
+_Static_assert(sizeof(struct offer) <= SHI_EXCHANGE_BYTES, "a split needs one exchange");
 
 /* A team this PE is a member of, or NULL without memory. */
 static struct shmem_team *create(const struct shmem_team *parent, const struct shi_subset *s, int index,
@@ -330,7 +331,7 @@ static int gather(struct shmem_team *parent, const struct offer *mine, struct of
     shi_team_exchange(parent, mine, sizeof *mine);
     *all = *mine;
     for (int i = 0; i < parent->n; i++) {
-        const struct offer *o = shi_team_box(parent, parent->me, i);
+        const struct offer *o = shi_team_buffer(parent, parent->me, i);
         for (int w = 0; w < SHI_SLOTS / 64; w++)
             all->slot_free[w] &= o->slot_free[w];
         all->clock = o->clock > all->clock ? o->clock : all->clock;
@@ -441,18 +442,18 @@ void shi_team_destroy(struct shmem_team *t)
 static int agree_on_set(const char *routine, const struct shmem_team *t, long *psync)
 {
     if (t->me > 0) {
-        long told;
+        long index;
         shi_wait_allow(routine);
-        SHI_WAIT_UNTIL((told = __atomic_load_n(psync, __ATOMIC_ACQUIRE)) != SHMEM_SYNC_VALUE, .routine = routine,
+        SHI_WAIT_UNTIL((index = __atomic_load_n(psync, __ATOMIC_ACQUIRE)) != SHMEM_SYNC_VALUE, .routine = routine,
                        .kind = SHI_FOR_WORDS, .word = SHI_S64, .cmp = SHMEM_CMP_NE, .addr = psync, .n = 1,
                        .value = (uint64_t)SHMEM_SYNC_VALUE);
         __atomic_store_n(psync, SHMEM_SYNC_VALUE, __ATOMIC_RELAXED);
-        return (int)told;
+        return (int)index;
     }
     struct shi_slot *first = slot_of(0, SHI_SLOT_WORLD);
-    const struct shi_spot spot = {0, SHI_REGION_SYNC, offsetof(struct shi_slot, sets_used)};
+    const struct shi_remote_addr remote = {0, SHI_REGION_SYNC, offsetof(struct shi_slot, sets_used)};
     uint64_t n = first ? __atomic_fetch_add(&first->sets_used, 1, __ATOMIC_RELAXED)
-                       : shi_far_fetch(shi_world.lane, &spot, sizeof first->sets_used, SHI_AMO_ADD, 1, 0);
+                       : shi_remote_fetch(shi_world.lane, &remote, sizeof first->sets_used, SHI_AMO_ADD, 1, 0);
     if (n >= SHI_SETS)
         shi_die(routine, "more than %d different active sets in one job; use teams", SHI_SETS);
     long index = SHI_SLOTS + (long)n;

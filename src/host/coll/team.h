@@ -17,8 +17,8 @@ enum {
     SHI_SLOT_WORLD = 0,
     SHI_SLOT_SHARED = 1,
     SHI_SETS = 1024,      /* active sets of the deprecated routines, one slot each for ever, behind those of teams */
-    SHI_BOX_BYTES = 128,  /* the least that a box holds */
-    SHI_BOXES_BYTES = 8192
+    SHI_EXCHANGE_BYTES = 128, /* the least size of an exchange buffer */
+    SHI_EXCHANGE_TOTAL_BYTES = 8192
 };
 
 /*
@@ -29,12 +29,12 @@ enum {
  *   arrived         members, fetch-add, last resets   members         R2 -> A2 counting barrier, slot of member 0
  *   released        last to arrive                    members         R3 -> A3
  *   from[i]         member i                          owner of slot   R4 -> A4 the stores of i for this epoch
- *   box[p][i]       member i, before from[i]          owner of slot   plain, after A4; p alternates, so that a member
+ *   buffer[p][i]    member i, before from[i]          owner of slot   plain, after A4; p alternates, so that a member
  *                                                                     one exchange ahead cannot overwrite it
  *   sets_used       PEs, fetch-add; world slot of     PEs             relaxed: hands out slots of active sets
  *                   PE 0 only
  *
- * Words of a far member come over the network: its progress engine stores them with a release, in stream order.
+ * Words of a remote member come over the network: its progress engine stores them with a release, in stream order.
  *
  * R1 -> A1, R2 -> A2 -> R3 -> A3  stores of every member before the barrier are visible to all members after it.
  */
@@ -46,7 +46,7 @@ struct shi_slot {
     _Alignas(SHI_LINE_BYTES) uint64_t released;
     _Alignas(SHI_LINE_BYTES) uint64_t sets_used;
     uint64_t came;
-    _Alignas(SHI_LINE_BYTES) uint64_t from[]; /* [n_pes], then the boxes */
+    _Alignas(SHI_LINE_BYTES) uint64_t from[]; /* [n_pes], then the exchange buffers */
 };
 
 /* Members of a team that share memory; the first acts for them between nodes. */
@@ -57,21 +57,21 @@ struct shi_node {
 
 struct shmem_team {
     const struct shi_peer *peer; /* [n] by team PE */
-    struct shi_slot **slot;      /* [n] by team PE: that member's slot, mapped here, or NULL for a far one */
+    struct shi_slot **slot;      /* [n] by team PE: that member's slot, mapped here, or NULL for a remote one */
     int n, me;
     int start, stride;           /* world PE of team PE i is start + i * stride... */
     const int *list;             /* ...or list[start + i * stride], where the PEs of a node are not evenly spaced */
     struct shi_node *node;       /* [n_nodes] where its members are; this PE's node is node[my_node] */
-    int n_nodes, my_node;        /* n_nodes 1: none is far */
+    int n_nodes, my_node;        /* n_nodes 1: none is remote */
     int *members;                /* [n] by node, for struct shi_node */
-    int *place;                  /* [n] by team PE: that member's index in its node */
+    int *local_rank;             /* [n] by team PE: that member's index in its node */
     int index;                   /* of its slot */
     uint64_t number;             /* in messages: teams with a member in common never have the same */
-    int crowded;                 /* there may be more members than cores */
+    int oversubscribed;          /* there may be more members than cores */
     uint64_t epoch;              /* of the last barrier or collective */
-    uint64_t exchanges;          /* a count, whose last bit selects the box */
+    uint64_t exchanges;          /* a count, whose last bit selects the half of the exchange buffers */
     const char *routine;         /* of the last barrier or collective, for reports of waits */
-    size_t box_bytes;            /* of one member's box */
+    size_t buffer_bytes;         /* of one member's exchange buffer */
     shmem_team_config_t config;
     struct shmem_ctx *ctxs;      /* shareable contexts, destroyed with the team */
     struct shmem_team *next;     /* of the teams, or of the active sets */
@@ -160,45 +160,45 @@ void shi_team_barrier(const char *routine, struct shmem_team *t);
 /* The same, after this thread's operations are complete. */
 void shi_team_quiet_barrier(const char *routine, struct shmem_team *t);
 
-/* 1: the member has entered the barrier of this epoch; 0: it has not; -1: it is far. A hint, for reports. */
+/* 1: the member has entered the barrier of this epoch; 0: it has not; -1: it is remote. A hint, for reports. */
 int shi_team_came(const struct shmem_team *t, int member, uint64_t epoch);
 
 /* ---- for collectives --------------------------------------------------------------------------------------------- */
 
-/* Store into a far member's slot, after all that the default context sent it. `mine`: the same word of our own slot. */
-void shi_team_store_far(const struct shmem_team *t, int to, const void *mine, const void *from, size_t bytes);
+/* Store into a remote member's slot, after all that the default context sent it. `mine`: the same word of our own slot. */
+void shi_team_store_remote(const struct shmem_team *t, int to, const void *mine, const void *from, size_t bytes);
 
 /* Notify member `to`: my stores for it in this epoch are complete. */
-static inline void shi_team_tell(const struct shmem_team *t, int to, uint64_t epoch)
+static inline void shi_team_notify(const struct shmem_team *t, int to, uint64_t epoch)
 {
     if (shi_likely(t->slot[to] != NULL))
         __atomic_store_n(&t->slot[to]->from[t->me], epoch, __ATOMIC_RELEASE); /* R4 */
     else
-        shi_team_store_far(t, to, &t->slot[t->me]->from[t->me], &epoch, sizeof epoch);
+        shi_team_store_remote(t, to, &t->slot[t->me]->from[t->me], &epoch, sizeof epoch);
 }
 
 /* Wait until member `of` has notified me. */
-void shi_team_hear(const struct shmem_team *t, int of, uint64_t epoch);
+void shi_team_wait_notify(const struct shmem_team *t, int of, uint64_t epoch);
 
 /* Notify all others; wait for all others. */
-void shi_team_tell_all(const struct shmem_team *t, uint64_t epoch);
-void shi_team_hear_all(const struct shmem_team *t, uint64_t epoch);
+void shi_team_notify_all(const struct shmem_team *t, uint64_t epoch);
+void shi_team_wait_notify_all(const struct shmem_team *t, uint64_t epoch);
 
-/* Member `from`'s box in the slot of member `to`, which is mapped, for the current exchange. */
-static inline void *shi_team_box(const struct shmem_team *t, int to, int from)
+/* Member `from`'s buffer in the slot of member `to`, which is mapped, for the current exchange. */
+static inline void *shi_team_buffer(const struct shmem_team *t, int to, int from)
 {
-    char *boxes = (char *)t->slot[to]->from + shi_round_up(shi_world.n_pes * sizeof(uint64_t), SHI_LINE_BYTES);
-    return boxes + ((t->exchanges & 1) * (size_t)t->n + (size_t)from) * t->box_bytes;
+    char *buffers = (char *)t->slot[to]->from + shi_round_up(shi_world.n_pes * sizeof(uint64_t), SHI_LINE_BYTES);
+    return buffers + ((t->exchanges & 1) * (size_t)t->n + (size_t)from) * t->buffer_bytes;
 }
 
-/* Send `bytes` (at most box_bytes) to every member; then shi_team_box(t, t->me, i) holds member i's until the exchange
+/* Send `bytes` (at most buffer_bytes) to every member; then shi_team_buffer(t, t->me, i) holds member i's until the exchange
  * after the next. */
 void shi_team_exchange(struct shmem_team *t, const void *data, size_t bytes);
 
 /* 1 when `holds` is 1 on every member, else 0; the same on all. */
 int shi_team_all(const char *routine, struct shmem_team *t, int holds);
 
-/* Its step for one member: put `bytes` into my box in the slot of member `to`, mapped or far, and notify it. */
-void shi_team_give(struct shmem_team *t, int to, const void *data, size_t bytes, uint64_t epoch);
+/* Its step for one member: put `bytes` into my buffer in the slot of member `to`, mapped or remote, and notify it. */
+void shi_team_exchange_put(struct shmem_team *t, int to, const void *data, size_t bytes, uint64_t epoch);
 
 #endif

@@ -300,7 +300,7 @@ static void on_message(int pe, const void *msg, size_t bytes)
 
 /* ---- starting ---------------------------------------------------------------------------------------------------- */
 
-int shi_gpc_start(const struct shi_gpc_want *w)
+int shi_gpc_start(const struct shi_gpc_params *w)
 {
     size_t list = (size_t)w->idlen * sizeof(int);
     int err = 0;

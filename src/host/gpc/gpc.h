@@ -10,7 +10,7 @@
 enum { SHI_GPC_HLEN = 1024, SHI_GPC_DLEN = 1 << 30 };
 
 /* A GPC to start; arguments checked, PE numbers of the team. */
-struct shi_gpc_want {
+struct shi_gpc_params {
     struct shmem_team *team;
     int func, callback, tree; /* plain: callback and tree are SHMEMX_GPC_NONE */
     int plain, pe;            /* plain: to this PE, and the root does not run func */
@@ -28,7 +28,7 @@ struct shi_gpc_want {
 int shi_gpc_up(void);
 
 /* Start. nbh->busy becomes 0 when it is complete. 0 or -ENOMEM. */
-int shi_gpc_start(const struct shi_gpc_want *w);
+int shi_gpc_start(const struct shi_gpc_params *w);
 
 /* Collective over the world, in finalize: wait until no PE has a GPC under way, its own or another's. */
 void shi_gpc_finish(void);

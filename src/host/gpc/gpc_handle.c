@@ -32,7 +32,7 @@ static void agree(const char *routine, int kind, int handle)
     const int mine[2] = {kind, handle};
     shi_team_exchange(&shi_team_world, mine, sizeof mine);
     for (int i = 0; i < shi_world.n_pes; i++) {
-        const int *other = shi_team_box(&shi_team_world, shi_world.pe, i);
+        const int *other = shi_team_buffer(&shi_team_world, shi_world.pe, i);
         if (memcmp(other, mine, sizeof mine) != 0)
             shi_die(routine, "PE %d registers or releases something else, handle %d: all PEs do so in the same order", i,
                     other[1]);

@@ -290,7 +290,7 @@ void shi_gpc_settle(void (*own)(void))
         shi_team_exchange(&shi_team_world, &mine, sizeof mine);
         sum = (struct census){0, 0};
         for (int i = 0; i < shi_world.n_pes; i++) {
-            const struct census *other = shi_team_box(&shi_team_world, shi_world.pe, i);
+            const struct census *other = shi_team_buffer(&shi_team_world, shi_world.pe, i);
             sum.sent += other->sent;
             sum.received += other->received;
         }

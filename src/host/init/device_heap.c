@@ -33,7 +33,7 @@ struct offer {
     int err;
     size_t bytes;
 };
-_Static_assert(sizeof(struct offer) <= SHI_BOX_BYTES, "one exchange suffices");
+_Static_assert(sizeof(struct offer) <= SHI_EXCHANGE_BYTES, "one exchange suffices");
 
 /* Exchange the records. 0 when every err is 0, else the first that is not. */
 static int agree(struct offer *mine)
@@ -42,7 +42,7 @@ static int agree(struct offer *mine)
     world->routine = "shmemg_malloc";
     shi_team_exchange(world, mine, sizeof *mine);
     for (int i = 0; i < world->n; i++) {
-        const struct offer *o = shi_team_box(world, world->me, i);
+        const struct offer *o = shi_team_buffer(world, world->me, i);
         if (o->err)
             return o->err;
     }
@@ -116,7 +116,7 @@ static int map_peers(void)
 {
     const struct shmem_team *world = &shi_team_world;
     for (int i = 0; i < world->n; i++) {
-        const struct offer *o = shi_team_box(world, world->me, i);
+        const struct offer *o = shi_team_buffer(world, world->me, i);
         int err = 0;
         if (o->bytes != own.bytes) {
             shi_log_error("the device heap has %zu bytes here and %zu on PE %d", own.bytes, o->bytes, i);
@@ -124,7 +124,7 @@ static int map_peers(void)
         }
         if (i == world->me)
             own.mapped[i] = own.base;
-        else if (shi_world.peer[i].far)
+        else if (shi_world.peer[i].remote)
             shi_stream_learn(i, SHI_REGION_DEVICE, &o->memory);
         else
             err = shi_device->map(&o->share, &own.mapped[i]);
@@ -172,7 +172,7 @@ int shi_device_heap_adopted(void)
 int shi_device_heap_sync(const char *routine)
 {
     struct shi_wait w = {.since_ns = shi_now_ns()};
-    shi_wait_tell(&w, &(struct shi_wait_for){.routine = routine, .kind = SHI_FOR_KERNELS});
+    shi_wait_register(&w, &(struct shi_wait_for){.routine = routine, .kind = SHI_FOR_KERNELS});
     int err = shi_device->sync();
     shi_wait_end(&w);
     return err;

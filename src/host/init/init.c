@@ -15,7 +15,7 @@
 #include "host/init/device_heap.h"
 #include "host/init/peers.h"
 #include "host/net/am.h"
-#include "host/net/am_far.h"
+#include "host/net/am_remote.h"
 #include "host/net/am_shm.h"
 #include "host/net/progress.h"
 #include "host/net/stream.h"
@@ -23,7 +23,7 @@
 #include "host/observe/stats.h"
 #include "host/ops/ctx.h"
 #include "host/ops/dheap.h"
-#include "host/ops/far.h"
+#include "host/ops/remote.h"
 #include "host/ops/heap.h"
 #include "host/ops/statics.h"
 #include "host/ops/wait.h"
@@ -73,7 +73,7 @@ static void print_settings(void)
     if (shi_world.pe == 0 && shi_world.config.info)
         shi_config_print(&shi_world.config, stdout);
     shi_log_debug("%d of %d on this node by %s%s; heap %zu bytes at %#lx, static data %zu bytes", shi_world.shm.n,
-                  shi_world.n_pes, shi_world.boot.ops->name, shi_world.shm.crowded ? ", more PEs than cores" : "",
+                  shi_world.n_pes, shi_world.boot.ops->name, shi_world.shm.oversubscribed ? ", more PEs than cores" : "",
                   shi_world.heap_bytes, (unsigned long)shi_world.heap_lo, shi_world.data_bytes);
 }
 
@@ -128,13 +128,13 @@ static int read_settings(void)
 static int join_node(void)
 {
     const struct shi_statics *st = shi_statics_find();
-    struct shi_shm_want want = {.sync_bytes = shi_team_sync_bytes(shi_world.boot.n_pes),
+    struct shi_shm_params params = {.sync_bytes = shi_team_sync_bytes(shi_world.boot.n_pes),
                                 .am_bytes = shi_am_shared_bytes(shi_world.boot.n_local),
                                 .heap_bytes = shi_world.config.heap_bytes, .data_bytes = st->relro_bytes + st->bytes,
                                 .exe_id = st->exe_id, .huge_pages = shi_world.config.huge_pages,
                                 .prefault = shi_world.config.prefault, .remap = shi_statics_remap};
     struct shi_shm shm;
-    int err = shi_shm_up(&shi_world.boot, &want, &shm);
+    int err = shi_shm_up(&shi_world.boot, &params, &shm);
     if (err)
         return err;
     shi_world.shm = shm;
@@ -198,14 +198,14 @@ static int messages_up(void)
                                    .hidden = shi_dheap_hides, .device_of = shi_dheap_of, .device_copy = shi_dheap_move};
     shi_am_up(&w, &shi_am_shm);
     if (shi_world.lane)
-        shi_am_far_up(shi_world.config.transport == SHI_TRANSPORT_OFI);
+        shi_am_remote_up(shi_world.config.transport == SHI_TRANSPORT_OFI);
     return 0;
 }
 
 static void messages_down(void)
 {
     shi_am_down();
-    shi_am_far_down();
+    shi_am_remote_down();
 }
 
 /*
@@ -261,7 +261,7 @@ void shi_world_up(int thread_level)
         err = build_world(thread_level);
     if (err)
         abort_on_error(1);
-    shi_wait_set(shi_world.config.spin, shi_world.shm.crowded, shi_world.lane != NULL);
+    shi_wait_set(shi_world.config.spin, shi_world.shm.oversubscribed, shi_world.lane != NULL);
     shi_set_main_thread();
     *SHI_CTX_DEFAULT = (struct shmem_ctx){.peer = shi_peers_fast(), .n_pes = shi_world.n_pes,
                                           .peers = shi_world.peer, .team = &shi_team_world, .lane = shi_world.lane};
@@ -305,7 +305,7 @@ void shi_world_down(const char *routine)
         if (parts[i].finish)
             parts[i].finish();
     for (int i = 0; shi_world.lane && i < shi_stream_lanes(); i++)
-        shi_far_quiet(shi_stream_lane(i));
+        shi_remote_quiet(shi_stream_lane(i));
     shi_ctx_session(SHI_CTX_DEFAULT, 0);
     shi_team_quiet_barrier(routine, &shi_team_world);
     for (int i = N_PARTS - 1; i >= 0; i--)

@@ -22,13 +22,14 @@ int shi_peers_up(const struct shi_statics *st)
     memset(peers, 0, table);
     memset(no_peers, 0, table);
     for (int pe = 0; pe < shi_world.n_pes; pe++)
-        peers[pe] = (struct shi_peer){.pe = pe, .far = 1, .same_program = !shi_world.lane || shi_stream_same_program(pe)};
+        peers[pe] = (struct shi_peer){.pe = pe, .remote = 1,
+                                      .same_program = !shi_world.lane || shi_stream_same_program(pe)};
     for (int i = 0; i < shm->n; i++) {
         const struct shi_shm_region *r = &shm->region[i];
         struct shi_peer *p = &peers[r->pe];
         if (shi_world.config.transport == SHI_TRANSPORT_OFI && r->pe != shi_world.pe)
             continue;
-        p->far = 0;
+        p->remote = 0;
         p->heap_bytes = r->heap_bytes < shi_world.heap_bytes ? r->heap_bytes : shi_world.heap_bytes;
         p->heap_delta = (ptrdiff_t)((uintptr_t)shm->base + r->heap_off - shm->heap_lo);
         p->same_program = r->exe_id == st->exe_id; /* another program's globals are not ours */
@@ -49,7 +50,7 @@ void shi_peers_down(void)
 
 const struct shi_peer *shi_peers_fast(void)
 {
-    return shi_all_miss() ? no_peers : peers;
+    return shi_all_slow() ? no_peers : peers;
 }
 
 void shi_peers_add_device(void *base, size_t bytes, void *const *mapped, int host_access)

@@ -9,7 +9,7 @@
 int shi_peers_up(const struct shi_statics *st);
 void shi_peers_down(void);
 
-/* The table for the fast path: shi_world.peer, or one in which nothing is reachable (shi_all_miss). */
+/* The table for the fast path: shi_world.peer, or one in which nothing is reachable (shi_all_slow). */
 const struct shi_peer *shi_peers_fast(void);
 
 /* Add the device heaps to the tables: base is this PE's, mapped[pe] that of each PE or NULL. From now on host routines reach

@@ -36,7 +36,7 @@ struct peer {
 
 static struct shi_am_world world;
 static shi_am_handler *handlers[SHI_AM_IDS];
-static const struct shi_am_carrier *node, *far;
+static const struct shi_am_carrier *node, *remote;
 static int all_far;
 static struct peer *peers; /* [n_pes], kept from one shmem_init to the next */
 static uint8_t polling;
@@ -54,9 +54,9 @@ void shi_am_handle(enum shi_am_id id, shi_am_handler *handler)
     handlers[id] = handler;
 }
 
-void shi_am_set_far(const struct shi_am_carrier *carrier, int all)
+void shi_am_set_remote(const struct shi_am_carrier *carrier, int all)
 {
-    far = carrier;
+    remote = carrier;
     all_far = all;
 }
 
@@ -191,8 +191,8 @@ static int poll_once(void)
     if (!shi_spin_try(&polling))
         return 0;
     int n = node->poll(BUDGET);
-    if (far)
-        n += far->poll(BUDGET);
+    if (remote)
+        n += remote->poll(BUDGET);
     if (__atomic_load_n(&waiting.n, __ATOMIC_RELAXED))
         n += retry_all();
     shi_spin_unlock(&polling);
@@ -212,7 +212,7 @@ int shi_am_deliver_now(int pe, enum shi_am_id id, const void *msg, size_t bytes)
 
 int shi_am_expose(int pe, const void *addr, size_t bytes, struct shi_am_src *out)
 {
-    if (peers[pe].by == far && world.hidden(addr, bytes))
+    if (peers[pe].by == remote && world.hidden(addr, bytes))
         return -EOPNOTSUPP;
     return peers[pe].by->expose(pe, addr, bytes, out);
 }
@@ -224,7 +224,7 @@ void shi_am_withdraw(int pe, const struct shi_am_src *src)
 
 int shi_am_fetch(int pe, const struct shi_am_src *src, size_t off, void *to, size_t bytes, struct shi_am_fetch *f)
 {
-    if (peers[pe].by == far && world.hidden(to, bytes))
+    if (peers[pe].by == remote && world.hidden(to, bytes))
         return -EOPNOTSUPP;
     return peers[pe].by->fetch(pe, src, off, to, bytes, f);
 }
@@ -249,7 +249,7 @@ static int make_tables(void)
     }
     for (int i = 0; i < world.n_pes; i++) {
         int on_node = i == world.pe || (!all_far && node->reaches(i));
-        peers[i] = (struct peer){.pe = i, .by = on_node ? node : far};
+        peers[i] = (struct peer){.pe = i, .by = on_node ? node : remote};
         peers[i].last = &peers[i].first;
     }
     waiting.n = 0;
@@ -281,5 +281,5 @@ void shi_am_down(void)
 {
     node->drop(&world);
     started = all_far = 0;
-    far = NULL;
+    remote = NULL;
 }

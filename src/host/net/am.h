@@ -69,7 +69,7 @@ int shi_am_fetch(int pe, const struct shi_am_src *src, size_t off, void *to, siz
 void shi_am_up(const struct shi_am_world *w, const struct shi_am_carrier *node);
 
 /* The carrier to PEs of other nodes, or, with all, to all other PEs. Before shi_am_start; forgotten by shi_am_down. */
-void shi_am_set_far(const struct shi_am_carrier *carrier, int all);
+void shi_am_set_remote(const struct shi_am_carrier *carrier, int all);
 
 /* Drop what has arrived and what is queued. Nobody of the node sends any more, and progress has stopped. */
 void shi_am_down(void);

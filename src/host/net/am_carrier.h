@@ -1,6 +1,6 @@
 /*
  * am_carrier.h - the contract between active messages (am.c) and what carries them: shared memory on a node (am_shm.c),
- * the network's stream between nodes (am_far.c). am.c calls begin and end for one caller at a time for each PE, and poll
+ * the network's stream between nodes (am_remote.c). am.c calls begin and end for one caller at a time for each PE, and poll
  * on one thread at a time. Also the types that both sides share; am.h has the calls.
  */
 #ifndef SHI_AM_CARRIER_H

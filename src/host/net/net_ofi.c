@@ -199,11 +199,11 @@ static void set_limits(void)
 static int up(const struct shi_boot *boot, const struct shi_config *config, shi_net_arrive *on_arrival,
               shi_net_failed *on_failure, struct shi_net_limits *out)
 {
-    struct shi_ofi_wish wish = {config->ofi_provider.text, config->ofi_domain.text, boot->n_local == boot->n_pes};
+    struct shi_ofi_params params = {config->ofi_provider.text, config->ofi_domain.text, boot->n_local == boot->n_pes};
     char why[512];
     int err = shi_ofi_open(why, sizeof why);
     if (!err)
-        err = shi_ofi_pick(&wish, log_provider, NULL, &info, why, sizeof why);
+        err = shi_ofi_select(&params, log_provider, NULL, &info, why, sizeof why);
     if (!err)
         err = shi_net_fault_set(config->net_fault.text, why, sizeof why);
     if (err) {

@@ -97,11 +97,11 @@ static int open_node_file(const struct shi_boot *boot)
 
 /* Map this PE's heap, at the same address on every PE where that is free: programs that send symmetric pointers to other
  * PEs then work, though the specification does not promise it. */
-static int map_heap(int fd, const struct shi_shm_want *want, uint64_t off, uintptr_t *lo)
+static int map_heap(int fd, const struct shi_shm_params *params, uint64_t off, uintptr_t *lo)
 {
     static const uintptr_t candidates[] = {0x200000000000, 0x300000000000, 0x100000000000, 0x7e0000000000};
     void *p = MAP_FAILED;
-    size_t bytes = want->heap_bytes ? want->heap_bytes : SHI_PAGE_BYTES;
+    size_t bytes = params->heap_bytes ? params->heap_bytes : SHI_PAGE_BYTES;
     for (size_t i = 0; p == MAP_FAILED && i < sizeof candidates / sizeof *candidates; i++) {
         /* A hint replaces no mapping, on any kernel; those before 4.17 ignore MAP_FIXED_NOREPLACE. */
         p = mmap((void *)candidates[i], bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, (off_t)off);
@@ -118,9 +118,9 @@ static int map_heap(int fd, const struct shi_shm_want *want, uint64_t off, uintp
     }
     if (p == MAP_FAILED)
         return failed("mmap of the symmetric heap (SHMEM_SYMMETRIC_SIZE, ulimit -v)");
-    if (want->huge_pages)
+    if (params->huge_pages)
         madvise(p, bytes, MADV_HUGEPAGE); /* a hint: kernels without huge pages use small ones */
-    if (want->prefault && madvise(p, bytes, MADV_POPULATE_WRITE) && errno != EINVAL)
+    if (params->prefault && madvise(p, bytes, MADV_POPULATE_WRITE) && errno != EINVAL)
         return failed("SHMEM_PREFAULT=1: touching the whole symmetric heap");
     *lo = (uintptr_t)p;
     return 0;
@@ -137,29 +137,29 @@ static void node_barrier(struct control *c, int n, uint32_t phase)
 }
 
 /* Reserve this PE's range of the file and fill it. */
-static int bring_region(struct control *c, const struct shi_boot *boot, const struct shi_shm_want *want, int fd,
+static int bring_region(struct control *c, const struct shi_boot *boot, const struct shi_shm_params *params, int fd,
                         uintptr_t *heap_lo)
 {
-    size_t am = shi_round_up(want->sync_bytes, SHI_PAGE_BYTES);
-    size_t head = shi_round_up(am + want->am_bytes, SHI_HUGE_BYTES);
-    size_t heap = shi_round_up(want->heap_bytes, SHI_HUGE_BYTES);
-    size_t total = head + heap + shi_round_up(want->data_bytes, SHI_HUGE_BYTES);
+    size_t am = shi_round_up(params->sync_bytes, SHI_PAGE_BYTES);
+    size_t head = shi_round_up(am + params->am_bytes, SHI_HUGE_BYTES);
+    size_t heap = shi_round_up(params->heap_bytes, SHI_HUGE_BYTES);
+    size_t total = head + heap + shi_round_up(params->data_bytes, SHI_HUGE_BYTES);
     uint64_t off = __atomic_fetch_add(&c->reserved_off, total, __ATOMIC_RELAXED);
     if (total > file_bytes || off + total > file_bytes) {
-        shi_log_error("SHMEM_SYMMETRIC_SIZE=%zu: the heaps of a node do not fit into %llu TiB", want->heap_bytes,
+        shi_log_error("SHMEM_SYMMETRIC_SIZE=%zu: the heaps of a node do not fit into %llu TiB", params->heap_bytes,
                       (unsigned long long)(file_bytes >> 40));
         return -ENOMEM;
     }
     struct shi_shm_region *r = &c->region[boot->local_index];
     *r = (struct shi_shm_region){.sync_off = off, .am_off = off + am, .heap_off = off + head,
-                                 .data_off = off + head + heap, .heap_bytes = want->heap_bytes,
-                                 .data_bytes = want->data_bytes, .exe_id = want->exe_id, .pe = boot->pe, .pid = getpid()};
+                                 .data_off = off + head + heap, .heap_bytes = params->heap_bytes,
+                                 .data_bytes = params->data_bytes, .exe_id = params->exe_id, .pe = boot->pe, .pid = getpid()};
     cpu_set_t set;
     CPU_ZERO(&set);
     if (sched_getaffinity(0, sizeof set, &set) == 0)
         memcpy(r->cpus, &set, sizeof r->cpus);
-    int err = map_heap(fd, want, r->heap_off, heap_lo);
-    return !err && want->data_bytes ? want->remap(fd, r->data_off) : err;
+    int err = map_heap(fd, params, r->heap_off, heap_lo);
+    return !err && params->data_bytes ? params->remap(fd, r->data_off) : err;
 }
 
 /* The cores of all PEs together; how many. */
@@ -190,7 +190,7 @@ void shi_shm_spread(const struct shi_shm *s)
         sched_setaffinity(0, sizeof all, (const cpu_set_t *)all);
 }
 
-int shi_shm_up(const struct shi_boot *boot, const struct shi_shm_want *want, struct shi_shm *out)
+int shi_shm_up(const struct shi_boot *boot, const struct shi_shm_params *params, struct shi_shm *out)
 {
     struct shi_shm s = {.n = boot->n_local};
     s.fd = open_node_file(boot);
@@ -204,7 +204,7 @@ int shi_shm_up(const struct shi_boot *boot, const struct shi_shm_want *want, str
         shi_log_error("the node's shared memory has an unknown format: another library version in the same job?");
         return -EPROTO;
     }
-    int err = bring_region(c, boot, want, s.fd, &s.heap_lo);
+    int err = bring_region(c, boot, params, s.fd, &s.heap_lo);
     if (err)
         return err; /* the caller ends the job, which frees everything */
     node_barrier(c, s.n, 1);
@@ -215,7 +215,7 @@ int shi_shm_up(const struct shi_boot *boot, const struct shi_shm_want *want, str
         return failed("mmap of the node's shared memory (ulimit -v)");
     madvise(s.base, s.bytes, MADV_DONTDUMP); /* a core file needs this PE's heap, not all heaps */
     s.region = ((struct control *)s.base)->region;
-    s.crowded = is_crowded(s.region, s.n);
+    s.oversubscribed = is_crowded(s.region, s.n);
     *out = s;
     return 0;
 }

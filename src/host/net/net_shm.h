@@ -31,11 +31,11 @@ struct shi_shm {
     int n;                        /* PEs of this node */
     const struct shi_shm_region *region; /* [n], in the order of boot->local_pe */
     uintptr_t heap_lo;            /* this PE's heap, at an address of its own outside base */
-    int crowded;                  /* more PEs than the cores they may run on together */
+    int oversubscribed;                  /* more PEs than the cores they may run on together */
 };
 
 /* Parameters of a PE. remap puts the static data [data_lo, + data_bytes) onto the file: 0 or -errno. */
-struct shi_shm_want {
+struct shi_shm_params {
     size_t sync_bytes, am_bytes, heap_bytes, data_bytes;
     uint64_t exe_id;
     int huge_pages, prefault;
@@ -44,7 +44,7 @@ struct shi_shm_want {
 
 /* Collective over the node. 0 and *out, or -errno after one logged line. The memory stays mapped until the process ends,
  * as the program uses its static data after shmem_finalize, and a later shmem_init the heap. */
-int shi_shm_up(const struct shi_boot *boot, const struct shi_shm_want *want, struct shi_shm *out);
+int shi_shm_up(const struct shi_boot *boot, const struct shi_shm_params *params, struct shi_shm *out);
 
 /* Let the calling thread run on every core that any PE of the node may run on, where the system allows that. */
 void shi_shm_spread(const struct shi_shm *s);

@@ -18,16 +18,16 @@ extern struct shi_ofi_library shi_ofi;
 int shi_ofi_open(char *why, size_t bytes);
 
 /* Restrictions on the provider. */
-struct shi_ofi_wish {
+struct shi_ofi_params {
     const char *provider, *domain; /* "": any */
     int one_node;                  /* every PE is on this node: loopback will do, and is fastest */
 };
 
 /* Called for every candidate, best first, with its names and the reason why it was not chosen; NULL: it was. */
-typedef void shi_ofi_tell(void *arg, const char *provider, const char *domain, const char *why_not);
+typedef void shi_ofi_report(void *arg, const char *provider, const char *domain, const char *why_not);
 
 /* Choose the provider. 0 and *out (freeinfo), or -errno and in why[bytes] one line that names the requirements. */
-int shi_ofi_pick(const struct shi_ofi_wish *wish, shi_ofi_tell *tell, void *arg, struct fi_info **out, char *why,
-                 size_t bytes);
+int shi_ofi_select(const struct shi_ofi_params *params, shi_ofi_report *report, void *arg, struct fi_info **out,
+                   char *why, size_t bytes);
 
 #endif

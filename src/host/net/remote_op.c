@@ -49,7 +49,7 @@ static int fetching(const struct shi_remote_op *o, int err)
 }
 
 /* Callbacks of a PE come in the order of posting, so only the last piece needs one. */
-static int direct_piece(struct shi_remote_op *o, const struct shi_spot *s, char *local, size_t n)
+static int direct_piece(struct shi_remote_op *o, const struct shi_remote_addr *s, char *local, size_t n)
 {
     struct shi_net_req *req = o->until == SHI_REMOTE_LOCAL && o->moved + n == o->bytes ? &o->wait.req : NULL;
     if (req)
@@ -59,7 +59,7 @@ static int direct_piece(struct shi_remote_op *o, const struct shi_spot *s, char 
     return err == -EINPROGRESS && !req ? 0 : err;
 }
 
-static int put_record(struct shi_remote_op *o, const struct shi_spot *s, const char *local, size_t n)
+static int put_record(struct shi_remote_op *o, const struct shi_remote_addr *s, const char *local, size_t n)
 {
     if (o->way != SHI_REMOTE_BOUNCED)
         return shi_stream_put(o->lane, s, local, n, 0);
@@ -69,7 +69,7 @@ static int put_record(struct shi_remote_op *o, const struct shi_spot *s, const c
     return shi_stream_put(o->lane, s, o->bounce, n, 0);
 }
 
-static int get_record(struct shi_remote_op *o, const struct shi_spot *s, char *local, size_t n)
+static int get_record(struct shi_remote_op *o, const struct shi_remote_addr *s, char *local, size_t n)
 {
     struct shi_blocks one = {(uint32_t)n, 1, 0};
     const struct shi_blocks *b = o->blocks ? o->blocks : &one;
@@ -88,7 +88,7 @@ static int post_piece(struct shi_remote_op *o)
 {
     size_t left = o->bytes - o->moved, most = o->way == SHI_REMOTE_DIRECT ? shi_stream_rma_bytes() : SHI_REMOTE_BOUNCE_BYTES;
     size_t n = left < most ? left : most;
-    struct shi_spot s = o->at;
+    struct shi_remote_addr s = o->at;
     char *local = o->local + o->moved;
     s.off += o->moved;
     int err = o->kind == SHI_REMOTE_AMO     ? update(o)

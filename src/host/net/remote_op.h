@@ -45,7 +45,7 @@ struct shi_remote_op {
     enum shi_remote_way way; /* PUT, GET; a GET that is BOUNCED is not complete when POSTED */
     enum shi_remote_until until;
     struct shi_lane *lane;
-    struct shi_spot at;
+    struct shi_remote_addr at;
     char *local;                     /* source or dest; AMO: where the old value goes, or NULL */
     size_t bytes;                    /* AMO: width of the word */
     const struct shi_blocks *blocks; /* GET of one record: these blocks there, ... */
@@ -55,7 +55,7 @@ struct shi_remote_op {
         uint64_t value, cond;
     } amo;
     struct {
-        struct shi_spot at;
+        struct shi_remote_addr at;
         enum shi_amo op; /* SHI_AMO_FETCH: no signal */
         uint64_t value;
     } signal;

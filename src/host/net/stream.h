@@ -35,7 +35,7 @@ struct shi_stream_region {
 };
 
 /* An address in a PE's symmetric memory. */
-struct shi_spot {
+struct shi_remote_addr {
     int pe;
     enum shi_region region;
     uint64_t off;
@@ -103,24 +103,25 @@ void shi_stream_session(struct shi_lane *l, int change);
 enum { SHI_STREAM_AFTER_WRITES = 1, SHI_STREAM_MORE = 2 };
 
 /* Up to SHI_STREAM_PUT_BYTES from `from`, copied. Strided: the blocks are packed from `from`, `from_stride` apart. */
-int shi_stream_put(struct shi_lane *l, const struct shi_spot *to, const void *from, size_t bytes, int flags);
-int shi_stream_put_blocks(struct shi_lane *l, const struct shi_spot *to, const struct shi_blocks *b, const void *from,
-                          ptrdiff_t from_stride);
+int shi_stream_put(struct shi_lane *l, const struct shi_remote_addr *to, const void *from, size_t bytes, int flags);
+int shi_stream_put_blocks(struct shi_lane *l, const struct shi_remote_addr *to, const struct shi_blocks *b,
+                          const void *from, ptrdiff_t from_stride);
 
 /* Update a word of 1, 2, 4 or 8 bytes; with a reply, its old value comes back. */
-int shi_stream_amo(struct shi_lane *l, const struct shi_spot *at, int width, enum shi_amo op, uint64_t value,
+int shi_stream_amo(struct shi_lane *l, const struct shi_remote_addr *at, int width, enum shi_amo op, uint64_t value,
                    uint64_t cond, struct shi_reply *reply, int flags);
 
 /* Blocks of at most SHI_STREAM_REPLY_BYTES in all; the target copies them into its reply. */
-int shi_stream_get_blocks(struct shi_lane *l, const struct shi_spot *from, const struct shi_blocks *b,
+int shi_stream_get_blocks(struct shi_lane *l, const struct shi_remote_addr *from, const struct shi_blocks *b,
                           struct shi_reply *reply);
 
 /* RDMA from or into the user's memory. 0: there was nothing to do; -EINPROGRESS: req is called back, or, with req NULL,
  * quiet waits for it. A write does not overtake what the lane sent before its last fence. A transfer that cannot be
  * started ends the job. */
-int shi_stream_write(struct shi_lane *l, const struct shi_spot *to, const void *from, size_t bytes,
+int shi_stream_write(struct shi_lane *l, const struct shi_remote_addr *to, const void *from, size_t bytes,
                      struct shi_net_req *req);
-int shi_stream_read(struct shi_lane *l, const struct shi_spot *from, void *to, size_t bytes, struct shi_net_req *req);
+int shi_stream_read(struct shi_lane *l, const struct shi_remote_addr *from, void *to, size_t bytes,
+                    struct shi_net_req *req);
 
 /* A transfer with PE pe failed with err: one line, and the end of the job. */
 void shi_stream_fail(int pe, int err) __attribute__((noreturn));
@@ -146,7 +147,7 @@ int shi_stream_after(struct shi_lane *l, int pe, struct shi_after *a);
 size_t shi_stream_rma_bytes(void);
 size_t shi_stream_bcopy_bytes(void);
 
-/* Active messages between nodes, for am_far.c: as in am_carrier.h. */
+/* Active messages between nodes, for am_remote.c: as in am_carrier.h. */
 void *shi_stream_am_begin(int pe, size_t bytes);
 void shi_stream_am_end(int pe, enum shi_am_id id, size_t bytes);
 int shi_stream_expose(const void *addr, size_t bytes, struct shi_am_src *out);

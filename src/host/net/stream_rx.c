@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "host/net/am_far.h"
+#include "host/net/am_remote.h"
 #include "host/net/amo_word.h"
 #include "host/net/batch.h"
 #include "host/util/log.h"
@@ -161,7 +161,7 @@ static void apply(const struct head *h, const struct record *r)
     case OP_AMO: amo(h, r, p); break;
     case OP_GET_BLOCKS: get_blocks(h, r, p); break;
     case OP_REPLY: take_reply(r, p); break;
-    case OP_AM: shi_am_far_arrived((int)h->pe, r->what, p, r->bytes); break;
+    case OP_AM: shi_am_remote_arrived((int)h->pe, r->what, p, r->bytes); break;
     default: shi_die("network", "protocol error: unknown record type %u from PE %u (mixed library versions?)", r->op, h->pe);
     }
 }

@@ -148,7 +148,7 @@ void shi_stream_session(struct shi_lane *l, int change)
 /* ---- records ---------------------------------------------------------------------------------------------------- */
 
 /* Room for a record's payload, when the record may be sent; the lane stays locked. NULL: not now, unlocked. */
-static void *begin(struct shi_lane *l, const struct shi_spot *to, struct record r, int flags)
+static void *begin(struct shi_lane *l, const struct shi_remote_addr *to, struct record r, int flags)
 {
     r.region = (uint8_t)to->region;
     r.off = to->off;
@@ -167,7 +167,7 @@ static int end(struct shi_lane *l, int pe, int flags)
     return 0;
 }
 
-int shi_stream_put(struct shi_lane *l, const struct shi_spot *to, const void *from, size_t bytes, int flags)
+int shi_stream_put(struct shi_lane *l, const struct shi_remote_addr *to, const void *from, size_t bytes, int flags)
 {
     void *p = begin(l, to, (struct record){.op = OP_PUT, .bytes = (uint32_t)bytes}, flags);
     if (!p)
@@ -176,8 +176,8 @@ int shi_stream_put(struct shi_lane *l, const struct shi_spot *to, const void *fr
     return end(l, to->pe, flags);
 }
 
-int shi_stream_put_blocks(struct shi_lane *l, const struct shi_spot *to, const struct shi_blocks *b, const void *from,
-                          ptrdiff_t from_stride)
+int shi_stream_put_blocks(struct shi_lane *l, const struct shi_remote_addr *to, const struct shi_blocks *b,
+                          const void *from, ptrdiff_t from_stride)
 {
     size_t bytes = (size_t)b->block * b->count;
     struct shi_blocks *p = begin(l, to, (struct record){.op = OP_PUT_BLOCKS, .bytes = (uint32_t)(sizeof *p + bytes)}, 0);
@@ -216,7 +216,7 @@ static int end_fetch(struct shi_lane *l, int pe)
     return 0;
 }
 
-int shi_stream_amo(struct shi_lane *l, const struct shi_spot *at, int width, enum shi_amo op, uint64_t value,
+int shi_stream_amo(struct shi_lane *l, const struct shi_remote_addr *at, int width, enum shi_amo op, uint64_t value,
                    uint64_t cond, struct shi_reply *reply, int flags)
 {
     size_t bytes = reply ? sizeof(struct amo_payload) : op == SHI_AMO_CSWAP ? 2 * sizeof value : sizeof value;
@@ -238,7 +238,7 @@ int shi_stream_amo(struct shi_lane *l, const struct shi_spot *at, int width, enu
     return reply->done ? end_fetch(l, at->pe) : end(l, at->pe, 0);
 }
 
-int shi_stream_get_blocks(struct shi_lane *l, const struct shi_spot *from, const struct shi_blocks *b,
+int shi_stream_get_blocks(struct shi_lane *l, const struct shi_remote_addr *from, const struct shi_blocks *b,
                           struct shi_reply *reply)
 {
     struct blocks_payload *p = begin(l, from, (struct record){.op = OP_GET_BLOCKS, .bytes = sizeof *p}, 0);
@@ -253,7 +253,7 @@ int shi_stream_get_blocks(struct shi_lane *l, const struct shi_spot *from, const
     return reply->done ? end_fetch(l, from->pe) : end(l, from->pe, 0);
 }
 
-int shi_stream_write(struct shi_lane *l, const struct shi_spot *to, const void *from, size_t bytes,
+int shi_stream_write(struct shi_lane *l, const struct shi_remote_addr *to, const void *from, size_t bytes,
                      struct shi_net_req *req)
 {
     int rc = -EAGAIN;
@@ -270,7 +270,8 @@ int shi_stream_write(struct shi_lane *l, const struct shi_spot *to, const void *
     return rc;
 }
 
-int shi_stream_read(struct shi_lane *l, const struct shi_spot *from, void *to, size_t bytes, struct shi_net_req *req)
+int shi_stream_read(struct shi_lane *l, const struct shi_remote_addr *from, void *to, size_t bytes,
+                    struct shi_net_req *req)
 {
     shi_progress_post();
     shi_lane_lock(l);
@@ -289,7 +290,7 @@ int shi_stream_read(struct shi_lane *l, const struct shi_spot *from, void *to, s
 void *shi_stream_am_begin(int pe, size_t bytes)
 {
     struct shi_lane *l = shi_stream_net.lane[0];
-    return begin(l, &(struct shi_spot){.pe = pe}, (struct record){.op = OP_AM, .bytes = (uint32_t)bytes}, 0);
+    return begin(l, &(struct shi_remote_addr){.pe = pe}, (struct record){.op = OP_AM, .bytes = (uint32_t)bytes}, 0);
 }
 
 void shi_stream_am_end(int pe, enum shi_am_id id, size_t bytes)

@@ -220,7 +220,7 @@ static void report(int sig)
     struct line l;
     uint64_t since;
     (void)sig;
-    while (shi_wait_told(&at, &w, &since)) {
+    while (shi_wait_next_blocked(&at, &w, &since)) {
         begin(&l);
         put(&l, "waits in ");
         put(&l, w.routine + (strncmp(w.routine, "pshm", 4) == 0));

@@ -52,7 +52,7 @@ static int world_pe(const struct shi_span *s)
 
 static enum shi_way way_to(const struct shi_span *s, int pe)
 {
-    return pe >= 0 && s->way == SHI_BY_STORES && shi_world.peer[pe].far ? SHI_BY_NETWORK : s->way;
+    return pe >= 0 && s->way == SHI_BY_STORES && shi_world.peer[pe].remote ? SHI_BY_NETWORK : s->way;
 }
 
 static void count_target(const struct shi_span *s, int pe, uint64_t ns)
@@ -316,7 +316,7 @@ static void report_trouble(const struct trouble *mine)
 {
     shi_team_exchange(&shi_team_world, mine, sizeof *mine);
     for (int pe = 0; pe < shi_world.pe; pe++)
-        if (((const struct trouble *)shi_team_box(&shi_team_world, shi_world.pe, pe))->err)
+        if (((const struct trouble *)shi_team_buffer(&shi_team_world, shi_world.pe, pe))->err)
             return;
     if (!mine->err)
         return;

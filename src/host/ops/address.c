@@ -36,7 +36,7 @@ const void *shi_reach_read(const struct shi_peer *p, const void *addr, size_t by
         return at;
     if (shi_statics_same(addr, bytes))
         return addr;
-    return !p->far && is_relro(addr, bytes) ? (const char *)addr + p->data_delta : NULL;
+    return !p->remote && is_relro(addr, bytes) ? (const char *)addr + p->data_delta : NULL;
 }
 
 _Noreturn void shi_not_symmetric(const char *routine, enum shi_use use, const char *arg, const void *addr, size_t bytes,
@@ -77,8 +77,8 @@ void shi_check_call(const char *routine, const struct shmem_ctx *ctx, int pe)
                 shi_world.thread_level == SHMEM_THREAD_SINGLE ? "SINGLE" : "FUNNELED");
 }
 
-void *shi_miss(const char *routine, const struct shmem_ctx *ctx, enum shi_use use, const char *arg, const void *addr,
-               size_t bytes, int pe)
+void *shi_resolve_slow(const char *routine, const struct shmem_ctx *ctx, enum shi_use use, const char *arg,
+                       const void *addr, size_t bytes, int pe)
 {
     shi_check_call(routine, ctx, pe);
     const struct shi_peer *p = &ctx->peers[pe];
@@ -91,10 +91,10 @@ void *shi_miss(const char *routine, const struct shmem_ctx *ctx, enum shi_use us
     shi_not_symmetric(routine, use, arg, addr, bytes, pe);
 }
 
-void *shi_miss_copy(const char *routine, const struct shmem_ctx *ctx, enum shi_use use, const char *arg, const void *addr,
-                    size_t bytes, int pe)
+void *shi_resolve_slow_copy(const char *routine, const struct shmem_ctx *ctx, enum shi_use use, const char *arg,
+                            const void *addr, size_t bytes, int pe)
 {
     shi_check_call(routine, ctx, pe);
     void *at = shi_world.dev_private && bytes ? reach_device(&ctx->peers[pe], addr, bytes) : NULL;
-    return at ? at : shi_miss(routine, ctx, use, arg, addr, bytes, pe);
+    return at ? at : shi_resolve_slow(routine, ctx, use, arg, addr, bytes, pe);
 }

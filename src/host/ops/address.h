@@ -13,12 +13,12 @@ enum shi_use { SHI_WRITE, SHI_READ };
  * Diagnose what missed the fast table, or translate where it is empty, with SHMEM_CHECK=1 after every check. Returns an
  * address to load from and, unless SHI_READ, to store to; never NULL. `arg` names the argument.
  */
-void *shi_miss(const char *routine, const struct shmem_ctx *ctx, enum shi_use use, const char *arg, const void *addr,
-               size_t bytes, int pe);
+void *shi_resolve_slow(const char *routine, const struct shmem_ctx *ctx, enum shi_use use, const char *arg,
+                       const void *addr, size_t bytes, int pe);
 
 /* The same for copies: also device memory that the host cannot load and store. */
-void *shi_miss_copy(const char *routine, const struct shmem_ctx *ctx, enum shi_use use, const char *arg, const void *addr,
-                    size_t bytes, int pe);
+void *shi_resolve_slow_copy(const char *routine, const struct shmem_ctx *ctx, enum shi_use use, const char *arg,
+                            const void *addr, size_t bytes, int pe);
 
 /* Their first check: die unless the library is up, the context valid, pe one of its PEs, the thread allowed. */
 void shi_check_call(const char *routine, const struct shmem_ctx *ctx, int pe);
@@ -27,18 +27,18 @@ void shi_check_call(const char *routine, const struct shmem_ctx *ctx, int pe);
 _Noreturn void shi_not_symmetric(const char *routine, enum shi_use use, const char *arg, const void *addr, size_t bytes,
                                  int pe);
 
-/* shi_fast, else shi_miss. */
+/* shi_fast, else shi_resolve_slow. */
 SHI_INLINE void *shi_at(const char *routine, const struct shmem_ctx *ctx, const char *arg, const void *addr,
                         size_t bytes, int pe)
 {
     void *at = shi_fast(ctx, addr, bytes, pe);
-    return shi_likely(at != NULL) ? at : shi_miss(routine, ctx, SHI_WRITE, arg, addr, bytes, pe);
+    return shi_likely(at != NULL) ? at : shi_resolve_slow(routine, ctx, SHI_WRITE, arg, addr, bytes, pe);
 }
 
 /* The peer's address of [addr, + bytes), or NULL when it is not symmetric or not mapped; never dies. */
 void *shi_reach(const struct shi_peer *p, const void *addr, size_t bytes);
 
-/* The same for loads only: constant static data too; constants without addresses even of a far PE. */
+/* The same for loads only: constant static data too; constants without addresses even of a remote PE. */
 const void *shi_reach_read(const struct shi_peer *p, const void *addr, size_t bytes);
 
 #endif

@@ -1,22 +1,22 @@
 /* amo.c - atomic memory operations that missed the fast table. */
 #include "host/ops/amo.h"
 
-#include "host/ops/far.h"
+#include "host/ops/remote.h"
 #include "host/ops/span.h"
 #include "host/util/log.h"
 
-/* The mapped address of the word, or NULL and *spot, its remote address. */
+/* The mapped address of the word, or NULL and *remote, its remote address. */
 static void *find(const struct shmem_ctx *ctx, const void *addr, size_t width, int pe, const struct shi_amo_call *call,
-                  struct shi_spot *spot)
+                  struct shi_remote_addr *remote)
 {
     void *at = shi_fast(ctx, addr, width, pe); /* for callers that have not tried */
     if (at)
         return at;
     enum shi_use use = call->op == SHI_AMO_FETCH ? SHI_READ : SHI_WRITE;
-    int far = shi_far(call->routine, ctx, use, call->arg, addr, width, pe, spot);
-    if (!far)
-        at = shi_miss(call->routine, ctx, use, call->arg, addr, width, pe);
-    if ((far || shi_world.check) && (uintptr_t)addr % width)
+    int is_remote = shi_is_remote(call->routine, ctx, use, call->arg, addr, width, pe, remote);
+    if (!is_remote)
+        at = shi_resolve_slow(call->routine, ctx, use, call->arg, addr, width, pe);
+    if ((is_remote || shi_world.check) && (uintptr_t)addr % width)
         shi_die(call->routine, "%s = %p is not aligned to %zu bytes, so no update of it is atomic (pe = %d)", call->arg,
                 addr, width, pe);
     return at;
@@ -25,31 +25,31 @@ static void *find(const struct shmem_ctx *ctx, const void *addr, size_t width, i
 void shi_amo_update(const struct shmem_ctx *ctx, void *addr, size_t width, int pe, const struct shi_amo_call *call)
 {
     SHI_SPAN(span, SHI_ATOMICS, call->routine, ctx->team, pe, width);
-    struct shi_spot spot;
-    void *at = find(ctx, addr, width, pe, call, &spot);
+    struct shi_remote_addr remote;
+    void *at = find(ctx, addr, width, pe, call, &remote);
     if (at)
         shi_amo_word(at, width, call->op, call->value, call->cond);
     else
-        shi_far_update(ctx->lane, &spot, width, call->op, call->value, 0);
+        shi_remote_update(ctx->lane, &remote, width, call->op, call->value, 0);
 }
 
 uint64_t shi_amo_fetch(const struct shmem_ctx *ctx, void *addr, size_t width, int pe, const struct shi_amo_call *call)
 {
     SHI_SPAN(span, SHI_ATOMICS, call->routine, ctx->team, pe, width);
-    struct shi_spot spot;
-    void *at = find(ctx, addr, width, pe, call, &spot);
+    struct shi_remote_addr remote;
+    void *at = find(ctx, addr, width, pe, call, &remote);
     return at ? shi_amo_word(at, width, call->op, call->value, call->cond)
-              : shi_far_fetch(ctx->lane, &spot, width, call->op, call->value, call->cond);
+              : shi_remote_fetch(ctx->lane, &remote, width, call->op, call->value, call->cond);
 }
 
 void shi_amo_fetch_nbi(const struct shmem_ctx *ctx, void *addr, size_t width, int pe, const struct shi_amo_call *call,
                        void *fetch)
 {
     SHI_SPAN(span, SHI_ATOMICS, call->routine, ctx->team, pe, width);
-    struct shi_spot spot;
-    void *at = find(ctx, addr, width, pe, call, &spot);
+    struct shi_remote_addr remote;
+    void *at = find(ctx, addr, width, pe, call, &remote);
     if (!at) {
-        shi_far_fetch_nbi(ctx->lane, &spot, width, call->op, call->value, call->cond, fetch);
+        shi_remote_fetch_nbi(ctx->lane, &remote, width, call->op, call->value, call->cond, fetch);
         return;
     }
     uint64_t old = shi_amo_word(at, width, call->op, call->value, call->cond);

@@ -50,7 +50,7 @@ int shi_ctx_create(const struct shmem_ctx *like, struct shmem_ctx **out)
         return -ENOMEM;
     *c = *like;
     c->lane = lane_for(like->options);
-    if (shi_all_miss())
+    if (shi_all_slow())
         c->peer = SHI_CTX_DEFAULT->peer;
     pthread_mutex_lock(&list_lock);
     c->next = *c->list;

@@ -15,7 +15,7 @@
 #include "host/ops/lock.h"
 
 #include "host/ops/amo.h"
-#include "host/ops/far.h"
+#include "host/ops/remote.h"
 #include "host/ops/span.h"
 #include "host/ops/wait.h"
 #include "host/util/log.h"
@@ -88,7 +88,7 @@ void shi_lock_clear(const char *routine, long *lock)
     if ((place & (queued | waits)) != queued)
         shi_die(routine, "lock = %p is not held by this PE", (void *)lock);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    shi_far_quiet(shi_world.lane);
+    shi_remote_quiet(shi_world.lane);
     uint32_t last = update(routine, lock, home_of(lock), 1, SHI_AMO_CSWAP, 0, me); /* R1 */
     if (last == me)
         return;

@@ -3,7 +3,7 @@
 
 #include "host/net/amo_word.h"
 #include "host/ops/dheap.h"
-#include "host/ops/far.h"
+#include "host/ops/remote.h"
 #include "host/ops/span.h"
 #include "host/util/log.h"
 
@@ -33,22 +33,24 @@ void shi_rma_put_slow(const char *routine, const struct shmem_ctx *ctx, void *de
                       int pe, int how)
 {
     SHI_SPAN(span, SHI_PUTS, routine, ctx->team, pe, bytes);
-    struct shi_spot to;
-    if (shi_far(routine, ctx, SHI_WRITE, "dest", dest, bytes, pe, &to))
-        shi_far_put(ctx->lane, &to, source, bytes, how);
+    struct shi_remote_addr to;
+    if (shi_is_remote(routine, ctx, SHI_WRITE, "dest", dest, bytes, pe, &to))
+        shi_remote_put(ctx->lane, &to, source, bytes, how);
     else
-        span.way = copy_slow(routine, shi_miss_copy(routine, ctx, SHI_WRITE, "dest", dest, bytes, pe), source, bytes, pe);
+        span.way = copy_slow(routine, shi_resolve_slow_copy(routine, ctx, SHI_WRITE, "dest", dest, bytes, pe), source, bytes,
+                             pe);
 }
 
 void shi_rma_get_slow(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source, size_t bytes,
                       int pe, int how)
 {
     SHI_SPAN(span, SHI_GETS, routine, ctx->team, pe, bytes);
-    struct shi_spot from;
-    if (shi_far(routine, ctx, SHI_READ, "source", source, bytes, pe, &from))
-        shi_far_get(ctx->lane, &from, dest, bytes, how);
+    struct shi_remote_addr from;
+    if (shi_is_remote(routine, ctx, SHI_READ, "source", source, bytes, pe, &from))
+        shi_remote_get(ctx->lane, &from, dest, bytes, how);
     else
-        span.way = copy_slow(routine, dest, shi_miss_copy(routine, ctx, SHI_READ, "source", source, bytes, pe), bytes, pe);
+        span.way = copy_slow(routine, dest, shi_resolve_slow_copy(routine, ctx, SHI_READ, "source", source, bytes, pe), bytes,
+                             pe);
 }
 
 /* Bytes from the first to past the last element of one side, or SIZE_MAX on overflow. */
@@ -80,12 +82,12 @@ void shi_rma_put_strided(const char *routine, const struct shmem_ctx *ctx, void 
         check_strides(routine, s, pe);
     size_t bytes = reach(s, s->dst);
     void *at = shi_fast(ctx, dest, bytes, pe);
-    struct shi_spot to;
-    if (!at && shi_far(routine, ctx, SHI_WRITE, "dest", dest, bytes, pe, &to)) {
-        shi_far_put_strided(ctx->lane, &to, source, s);
+    struct shi_remote_addr to;
+    if (!at && shi_is_remote(routine, ctx, SHI_WRITE, "dest", dest, bytes, pe, &to)) {
+        shi_remote_put_strided(ctx->lane, &to, source, s);
         return;
     }
-    at = at ? at : shi_miss(routine, ctx, SHI_WRITE, "dest", dest, bytes, pe);
+    at = at ? at : shi_resolve_slow(routine, ctx, SHI_WRITE, "dest", dest, bytes, pe);
     if (bytes)
         shi_copy_strided(at, source, s);
 }
@@ -98,12 +100,12 @@ void shi_rma_get_strided(const char *routine, const struct shmem_ctx *ctx, void 
         check_strides(routine, s, pe);
     size_t bytes = reach(s, s->sst);
     const void *at = shi_fast(ctx, source, bytes, pe);
-    struct shi_spot from;
-    if (!at && shi_far(routine, ctx, SHI_READ, "source", source, bytes, pe, &from)) {
-        shi_far_get_strided(ctx->lane, &from, dest, s);
+    struct shi_remote_addr from;
+    if (!at && shi_is_remote(routine, ctx, SHI_READ, "source", source, bytes, pe, &from)) {
+        shi_remote_get_strided(ctx->lane, &from, dest, s);
         return;
     }
-    at = at ? at : shi_miss(routine, ctx, SHI_READ, "source", source, bytes, pe);
+    at = at ? at : shi_resolve_slow(routine, ctx, SHI_READ, "source", source, bytes, pe);
     if (bytes)
         shi_copy_strided(dest, at, s);
 }
@@ -113,15 +115,15 @@ void shi_signal(const char *routine, const struct shmem_ctx *ctx, uint64_t *sig_
 {
     SHI_SPAN(span, SHI_SIGNALS, routine, ctx->team, pe, sizeof *sig_addr);
     uint64_t *at = shi_fast(ctx, sig_addr, sizeof *sig_addr, pe);
-    struct shi_spot spot;
+    struct shi_remote_addr remote;
     if (sig_op != SHMEM_SIGNAL_SET && sig_op != SHMEM_SIGNAL_ADD)
         shi_die(routine, "sig_op = %d is neither SHMEM_SIGNAL_SET nor SHMEM_SIGNAL_ADD (pe = %d)", sig_op, pe);
-    if (!at && shi_far(routine, ctx, SHI_WRITE, "sig_addr", sig_addr, sizeof *sig_addr, pe, &spot)) {
-        shi_far_update(ctx->lane, &spot, sizeof *sig_addr, sig_op == SHMEM_SIGNAL_SET ? SHI_AMO_SET : SHI_AMO_ADD, signal,
+    if (!at && shi_is_remote(routine, ctx, SHI_WRITE, "sig_addr", sig_addr, sizeof *sig_addr, pe, &remote)) {
+        shi_remote_update(ctx->lane, &remote, sizeof *sig_addr, sig_op == SHMEM_SIGNAL_SET ? SHI_AMO_SET : SHI_AMO_ADD, signal,
                        1);
         return;
     }
-    at = at ? at : shi_miss(routine, ctx, SHI_WRITE, "sig_addr", sig_addr, sizeof *sig_addr, pe);
+    at = at ? at : shi_resolve_slow(routine, ctx, SHI_WRITE, "sig_addr", sig_addr, sizeof *sig_addr, pe);
     if (sig_op == SHMEM_SIGNAL_SET)
         __atomic_store_n(at, signal, __ATOMIC_RELEASE);
     else

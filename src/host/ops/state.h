@@ -24,7 +24,7 @@ struct shi_peer {
     ptrdiff_t dev_delta; /* the same for the device heap, which the fast path does not look at */
     size_t dev_bytes;
     int pe;              /* world number */
-    short far;           /* only the network reaches it: far.h */
+    short remote;         /* only the network reaches it: remote.h */
     short same_program;  /* its static data has the same layout as ours */
 } __attribute__((aligned(SHI_LINE_BYTES)));
 
@@ -45,7 +45,7 @@ struct shi_world {
     size_t dev_bytes;
     int dev_private;             /* the host cannot load and store it */
     pid_t pid;                   /* of the process that joined the job, 0 before; a forked child has another */
-    struct shi_lane *lane;       /* the default context's lane on the network; NULL: no PE is far */
+    struct shi_lane *lane;       /* the default context's lane on the network; NULL: no PE is remote */
     struct shi_heap *heap;       /* the allocator of the symmetric heap */
     const struct shi_peer *peer; /* [n_pes], complete even when the fast table is empty */
     struct shi_shm shm;
@@ -62,7 +62,7 @@ struct shmem_ctx {
     const struct shi_peer *peers; /* [n_pes] by team PE, complete */
     long options;
     struct shmem_team *team;      /* NULL: not a context, or a destroyed one */
-    struct shi_lane *lane;        /* NULL: no PE is far */
+    struct shi_lane *lane;        /* NULL: no PE is remote */
     struct shmem_ctx **list, *next; /* head of the team's list of contexts, and its next one */
 };
 
@@ -91,7 +91,7 @@ SHI_INLINE void *shi_fast(const struct shmem_ctx *ctx, const void *addr, size_t 
 }
 
 /* 1: contexts get the empty table. */
-static inline int shi_all_miss(void)
+static inline int shi_all_slow(void)
 {
     return shi_world.check || shi_world.watched || shi_world.dev_private;
 }

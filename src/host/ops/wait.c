@@ -2,10 +2,11 @@
  * wait.c - the slow half of wait loops: yield, sleep, notice an abort, register long waits.
  *
  *   word          written by                            read by          order
- *   told.state    owner: compare-swap FREE to TAKEN,    waiters,         R1 -> A1 the entry is complete
- *                 then TOLD, FREE                       signal handler   R2 -> A2 the next owner's writes come after
- *   told.what     owner while TAKEN                     signal handler   plain, after A1; it reads the state again
- *   told.since_ns same                                  same             same
+ *   (of an entry of blocked_waits)
+ *   state         owner: compare-swap FREE to TAKEN,    waiters,         R1 -> A1 the entry is complete
+ *                 then REGISTERED, FREE                 signal handler   R2 -> A2 the next owner's writes come after
+ *   what          owner while TAKEN                     signal handler   plain, after A1; it reads the state again
+ *   since_ns      same                                  same             same
  */
 #include "host/ops/wait.h"
 
@@ -24,18 +25,18 @@ _Thread_local const char *shi_wait_inside;
 static unsigned looks = POLLS_ALONE; /* polls of progress before the core is yielded */
 
 /* Waits of further threads are not registered. */
-enum { TOLD_MAX = 64 };
-enum { FREE, TAKEN, TOLD };
+enum { BLOCKED_MAX = 64 };
+enum { FREE, TAKEN, REGISTERED };
 static struct {
     uint32_t state;
     uint64_t since_ns;
     struct shi_wait_for what;
-} told[TOLD_MAX];
+} blocked_waits[BLOCKED_MAX];
 
 /* A poll of shared memory costs as much as one of the condition, a poll of the network several times as much. */
-void shi_wait_set(long configured, int crowded, int network)
+void shi_wait_set(long configured, int oversubscribed, int network)
 {
-    unsigned polls = configured != SHI_CONFIG_AUTO ? (unsigned)configured : crowded ? 0 : POLLS_ALONE;
+    unsigned polls = configured != SHI_CONFIG_AUTO ? (unsigned)configured : oversubscribed ? 0 : POLLS_ALONE;
     unsigned a_look = network ? POLLS_A_LOOK : 0;
     shi_wait_polls[0] = polls;
     shi_wait_polls[1] = polls < a_look ? polls : a_look;
@@ -92,37 +93,37 @@ void shi_wait_slow(struct shi_wait *w)
     w->sleep_us = w->sleep_us * 2 < LAST_SLEEP_US ? w->sleep_us * 2 : LAST_SLEEP_US;
 }
 
-void shi_wait_tell(struct shi_wait *w, const struct shi_wait_for *what)
+void shi_wait_register(struct shi_wait *w, const struct shi_wait_for *what)
 {
-    w->told = -1;
-    for (int i = 0; i < TOLD_MAX; i++) {
+    w->registered = -1;
+    for (int i = 0; i < BLOCKED_MAX; i++) {
         uint32_t is = FREE;
-        if (!__atomic_compare_exchange_n(&told[i].state, &is, TAKEN, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) /* A2 */
+        if (!__atomic_compare_exchange_n(&blocked_waits[i].state, &is, TAKEN, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) /* A2 */
             continue;
-        told[i].what = *what;
-        told[i].since_ns = w->since_ns;
-        __atomic_store_n(&told[i].state, TOLD, __ATOMIC_RELEASE); /* R1 */
-        w->told = i + 1;
+        blocked_waits[i].what = *what;
+        blocked_waits[i].since_ns = w->since_ns;
+        __atomic_store_n(&blocked_waits[i].state, REGISTERED, __ATOMIC_RELEASE); /* R1 */
+        w->registered = i + 1;
         return;
     }
 }
 
-void shi_wait_untell(struct shi_wait *w)
+void shi_wait_unregister(struct shi_wait *w)
 {
-    if (w->told > 0)
-        __atomic_store_n(&told[w->told - 1].state, FREE, __ATOMIC_RELEASE); /* R2 */
-    w->told = 0;
+    if (w->registered > 0)
+        __atomic_store_n(&blocked_waits[w->registered - 1].state, FREE, __ATOMIC_RELEASE); /* R2 */
+    w->registered = 0;
 }
 
-int shi_wait_told(int *at, struct shi_wait_for *out, uint64_t *since_ns)
+int shi_wait_next_blocked(int *at, struct shi_wait_for *out, uint64_t *since_ns)
 {
-    while (*at < TOLD_MAX) {
+    while (*at < BLOCKED_MAX) {
         int i = (*at)++;
-        if (__atomic_load_n(&told[i].state, __ATOMIC_ACQUIRE) != TOLD) /* A1 */
+        if (__atomic_load_n(&blocked_waits[i].state, __ATOMIC_ACQUIRE) != REGISTERED) /* A1 */
             continue;
-        *out = told[i].what;
-        *since_ns = told[i].since_ns;
-        if (__atomic_load_n(&told[i].state, __ATOMIC_RELAXED) == TOLD)
+        *out = blocked_waits[i].what;
+        *since_ns = blocked_waits[i].since_ns;
+        if (__atomic_load_n(&blocked_waits[i].state, __ATOMIC_RELAXED) == REGISTERED)
             return 1;
     }
     return 0;

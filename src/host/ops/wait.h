@@ -36,7 +36,7 @@ struct shi_wait {
     unsigned looks;    /* polls of progress that brought nothing */
     uint32_t sleep_us; /* 0 while yielding */
     uint64_t since_ns; /* first yield, 0 before */
-    int told;          /* its place in the table of registered waits, plus 1; -1: the table was full; 0: not registered */
+    int registered;    /* its index in the table of blocked waits, plus 1; -1: the table was full; 0: not registered */
 };
 
 #define SHI_WAIT_INIT ((struct shi_wait){.polls = 0})
@@ -44,13 +44,13 @@ struct shi_wait {
 /* Progress was made: poll, yield and sleep as at the start. */
 static inline void shi_wait_anew(struct shi_wait *w)
 {
-    *w = (struct shi_wait){.told = w->told};
+    *w = (struct shi_wait){.registered = w->registered};
 }
 
 extern unsigned shi_wait_polls[2]; /* of the condition between two polls of progress, set at init; [0]: no progress source */
 
 /* Set the poll counts: SHMEM_SPIN, 1 when the node has more PEs than cores, 1 when there is a network. */
-void shi_wait_set(long configured, int crowded, int network);
+void shi_wait_set(long configured, int oversubscribed, int network);
 
 /* Work that waiting threads of the program do besides progress; returns how much was done. NULL: none. Set and cleared with
  * release while other threads may wait (W1); a wait loads it with acquire (W2). */
@@ -86,12 +86,12 @@ static inline void shi_wait_step(struct shi_wait *w)
 }
 
 /* Register a long wait for reports, and remove it. */
-void shi_wait_tell(struct shi_wait *w, const struct shi_wait_for *what);
-void shi_wait_untell(struct shi_wait *w);
+void shi_wait_register(struct shi_wait *w, const struct shi_wait_for *what);
+void shi_wait_unregister(struct shi_wait *w);
 
 /* The next registered wait at or after place *at, which moves on; 0 when there is none. Async-signal-safe; a read while the
  * wait ends may mix two waits, but names mapped memory. */
-int shi_wait_told(int *at, struct shi_wait_for *out, uint64_t *since_ns);
+int shi_wait_next_blocked(int *at, struct shi_wait_for *out, uint64_t *since_ns);
 
 /* Wait until CONDITION, which loads with acquire. The other arguments initialise a struct shi_wait_for and are evaluated
  * only once the wait sleeps. */
@@ -105,22 +105,22 @@ int shi_wait_told(int *at, struct shi_wait_for *out, uint64_t *since_ns);
         struct shi_wait w_ = SHI_WAIT_INIT;                                                                          \
         while (!(CONDITION)) {                                                                                       \
             STEP(&w_);                                                                                               \
-            SHI_WAIT_TELL(&w_, __VA_ARGS__);                                                                         \
+            SHI_WAIT_REGISTER(&w_, __VA_ARGS__);                                                                     \
         }                                                                                                            \
         shi_wait_end(&w_);                                                                                           \
     } while (0)
 
 /* Its parts, for other loops: after each step, and at the end. */
-#define SHI_WAIT_TELL(W, ...)                                                                                        \
+#define SHI_WAIT_REGISTER(W, ...)                                                                                    \
     do {                                                                                                             \
-        if (shi_unlikely((W)->sleep_us && !(W)->told))                                                               \
-            shi_wait_tell(W, &(const struct shi_wait_for){__VA_ARGS__});                                             \
+        if (shi_unlikely((W)->sleep_us && !(W)->registered))                                                         \
+            shi_wait_register(W, &(const struct shi_wait_for){__VA_ARGS__});                                         \
     } while (0)
 
 static inline void shi_wait_end(struct shi_wait *w)
 {
-    if (shi_unlikely(w->told))
-        shi_wait_untell(w);
+    if (shi_unlikely(w->registered))
+        shi_wait_unregister(w);
 }
 
 #endif

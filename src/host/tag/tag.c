@@ -123,7 +123,7 @@ static int retry_note(struct shi_am_turn *turn)
     return err;
 }
 
-void shi_tag_tell(int pe, const struct shi_tag_note *note)
+void shi_tag_notify(int pe, const struct shi_tag_note *note)
 {
     if (send_note(pe, note) == 0)
         return;

@@ -102,7 +102,7 @@ struct shi_tag_pending {
 };
 
 /* What a receive or a probe accepts. */
-struct shi_tag_want {
+struct shi_tag_params {
     struct shi_match_key key;
     int pe; /* world PE of the source, or SHI_MATCH_ANY */
 };
@@ -160,11 +160,11 @@ int shi_tag_send_now(const struct shmem_team *t, const struct shi_tag_data *data
 /* Fill in and start the request. The caller keeps r until it is done. */
 void shi_tag_send(struct shmemx_tag_request *r, const struct shmem_team *t, const struct shi_tag_data *data, uint64_t tag,
                   int pe, int sync);
-void shi_tag_recv(struct shmemx_tag_request *r, const struct shi_tag_want *want, const struct shi_tag_data *data);
+void shi_tag_recv(struct shmemx_tag_request *r, const struct shi_tag_params *params, const struct shi_tag_data *data);
 void shi_tag_recv_message(struct shmemx_tag_request *r, struct shmemx_tag_message *m, const struct shi_tag_data *data);
 
 /* 1: there is a message that matches, and *status describes the earliest; with `taken` it is moved to *taken. */
-int shi_tag_look(const struct shi_tag_want *want, struct shmemx_tag_message **taken, shmemx_tag_status_t *status);
+int shi_tag_look(const struct shi_tag_params *params, struct shmemx_tag_message **taken, shmemx_tag_status_t *status);
 
 /* Cancel a receive that nothing has matched. */
 void shi_tag_cancel(struct shmemx_tag_request *r);
@@ -213,7 +213,7 @@ static inline void shi_tag_scatter(const struct shi_tag_data *d, size_t at, cons
 }
 
 /* Send a note, now or as soon as a message slot is free. */
-void shi_tag_tell(int pe, const struct shi_tag_note *note);
+void shi_tag_notify(int pe, const struct shi_tag_note *note);
 
 /* Bytes of the receiver's window that an eager message uses. */
 static inline size_t shi_tag_cost(size_t bytes)
@@ -257,7 +257,8 @@ static inline int shi_tag_is_full(const struct shi_tag_peer *p)
 void shi_tag_claim(int pe);
 
 /* As shi_tag_look, among the messages that senders keep. Waits for their answers, which their progress engines send. */
-int shi_tag_look_kept(const struct shi_tag_want *want, struct shmemx_tag_message **taken, shmemx_tag_status_t *status);
+int shi_tag_look_kept(const struct shi_tag_params *params, struct shmemx_tag_message **taken,
+                      shmemx_tag_status_t *status);
 
 void shi_tag_on_offer(int pe, const struct shi_tag_offer *offer);
 void shi_tag_on_none(int pe);

@@ -236,7 +236,7 @@ void shi_tag_on_offer(int pe, const struct shi_tag_offer *offer)
         p->asked = offer->seq + 1;
     shi_spin_unlock(&shi_tag.lock);
     const struct shi_tag_note answer = {.kind = taken ? SHI_TAG_TAKEN : SHI_TAG_REFUSED, .send = offer->rts.head.send};
-    shi_tag_tell(pe, &answer);
+    shi_tag_notify(pe, &answer);
     if (taken && r)
         shi_tag_accept_header(r, pe, &offer->rts);
     close_claim(pe);
@@ -278,14 +278,15 @@ static int probe(int pe, const struct shi_match_key *key, int takes)
     return probing.found;
 }
 
-int shi_tag_look_kept(const struct shi_tag_want *want, struct shmemx_tag_message **taken, shmemx_tag_status_t *status)
+int shi_tag_look_kept(const struct shi_tag_params *params, struct shmemx_tag_message **taken,
+                      shmemx_tag_status_t *status)
 {
-    int found = 0, last = want->pe == SHI_MATCH_ANY ? shi_world.n_pes - 1 : want->pe;
+    int found = 0, last = params->pe == SHI_MATCH_ANY ? shi_world.n_pes - 1 : params->pe;
     unsigned idle = 0;
     while (!shi_spin_try(&prober))
         poll(&idle);
-    for (int pe = next_full(want->pe == SHI_MATCH_ANY ? 0 : want->pe); !found && pe <= last; pe = next_full(pe + 1))
-        found = probe(pe, &want->key, taken != NULL);
+    for (int pe = next_full(params->pe == SHI_MATCH_ANY ? 0 : params->pe); !found && pe <= last; pe = next_full(pe + 1))
+        found = probe(pe, &params->key, taken != NULL);
     if (found)
         *status = probing.status;
     if (taken)

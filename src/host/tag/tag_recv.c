@@ -43,7 +43,7 @@ static void send_fin(int pe, uint64_t send)
 {
     const struct shi_tag_note note = {.kind = SHI_TAG_FIN, .send = send};
     if (send)
-        shi_tag_tell(pe, &note);
+        shi_tag_notify(pe, &note);
 }
 
 /* Under the lock: `cost` bytes of a window are free again. Bytes for a CREDIT now, which is sent a quarter of the window at a
@@ -63,7 +63,7 @@ static void send_credit(int pe, uint64_t bytes)
 {
     const struct shi_tag_note note = {.kind = SHI_TAG_CREDIT, .bytes = bytes};
     if (shi_unlikely(bytes))
-        shi_tag_tell(pe, &note);
+        shi_tag_notify(pe, &note);
 }
 
 /* ---- the payload ------------------------------------------------------------------------------------------------- */
@@ -94,7 +94,7 @@ static void ask_for_rest(struct shmemx_tag_request *r)
     r->flow.total = wanted(r);
     const struct shi_tag_note note = {.kind = SHI_TAG_CLEAR, .send = r->send, .recv = (uint64_t)r, .at = at,
                                       .bytes = r->flow.total - at};
-    shi_tag_tell(r->pe, &note);
+    shi_tag_notify(r->pe, &note);
 }
 
 /* Fetch the rest, piece by piece. 0: complete; -EINPROGRESS: `fetched` will be called; another -errno. */
@@ -374,14 +374,14 @@ void shi_tag_recv_message(struct shmemx_tag_request *r, struct shmemx_tag_messag
         deliver(r, m);
 }
 
-void shi_tag_recv(struct shmemx_tag_request *r, const struct shi_tag_want *want, const struct shi_tag_data *data)
+void shi_tag_recv(struct shmemx_tag_request *r, const struct shi_tag_params *params, const struct shi_tag_data *data)
 {
     uint64_t credit = 0;
     int pe = 0, claims = 0;
-    r->entry.key = want->key;
+    r->entry.key = params->key;
     r->data = *data;
     shi_spin_lock(&shi_tag.lock);
-    struct shmemx_tag_message *m = (struct shmemx_tag_message *)shi_match_find(&shi_tag.arrived, &want->key);
+    struct shmemx_tag_message *m = (struct shmemx_tag_message *)shi_match_find(&shi_tag.arrived, &params->key);
     if (m) {
         pe = m->pe;
         credit = take(m);
@@ -389,7 +389,7 @@ void shi_tag_recv(struct shmemx_tag_request *r, const struct shi_tag_want *want,
             release(m);
     } else {
         r->posted = 1;
-        r->pe = want->pe;
+        r->pe = params->pe;
         shi_match_add(&shi_tag.posted, &r->entry);
         claims = shi_tag.full != 0;
     }
@@ -398,15 +398,16 @@ void shi_tag_recv(struct shmemx_tag_request *r, const struct shi_tag_want *want,
         shi_tag_recv_message(r, m, data);
     send_credit(pe, credit);
     if (shi_unlikely(claims))
-        shi_tag_claim(want->pe);
+        shi_tag_claim(params->pe);
 }
 
-static int look(const struct shi_tag_want *want, struct shmemx_tag_message **taken, shmemx_tag_status_t *status, int *full)
+static int look(const struct shi_tag_params *params, struct shmemx_tag_message **taken, shmemx_tag_status_t *status,
+                int *full)
 {
     uint64_t credit = 0;
     int pe = 0;
     shi_spin_lock(&shi_tag.lock);
-    struct shmemx_tag_message *m = (struct shmemx_tag_message *)shi_match_find(&shi_tag.arrived, &want->key);
+    struct shmemx_tag_message *m = (struct shmemx_tag_message *)shi_match_find(&shi_tag.arrived, &params->key);
     if (m) {
         *status = (shmemx_tag_status_t){.tag = m->entry.key.tag, .bytes = m->total, .source = m->entry.key.source};
         pe = m->pe;
@@ -421,13 +422,13 @@ static int look(const struct shi_tag_want *want, struct shmemx_tag_message **tak
     return m != NULL;
 }
 
-int shi_tag_look(const struct shi_tag_want *want, struct shmemx_tag_message **taken, shmemx_tag_status_t *status)
+int shi_tag_look(const struct shi_tag_params *params, struct shmemx_tag_message **taken, shmemx_tag_status_t *status)
 {
     int full;
-    if (look(want, taken, status, &full))
+    if (look(params, taken, status, &full))
         return 1;
     /* Messages that arrive during the claims precede those that senders keep. */
-    return shi_unlikely(full) && (shi_tag_look_kept(want, taken, status) || look(want, taken, status, &full));
+    return shi_unlikely(full) && (shi_tag_look_kept(params, taken, status) || look(params, taken, status, &full));
 }
 
 void shi_tag_cancel(struct shmemx_tag_request *r)

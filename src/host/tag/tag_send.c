@@ -261,7 +261,7 @@ static void enqueue_pending(struct shi_tag_peer *p, struct shmemx_tag_request *r
     if (wakes)
         shi_am_queue(pe, &l->turn);
     if (awaited)
-        shi_tag_tell(pe, &news);
+        shi_tag_notify(pe, &news);
 }
 
 /* The window has grown, or an offer was answered: retry. */
@@ -397,7 +397,7 @@ void shi_tag_on_claim(int pe, const struct shi_tag_claim *claim)
     p->awaited = 1; /* a later message may match a query that has no match now */
     shi_spin_unlock(&p->lock);
     if (!r) {
-        shi_tag_tell(pe, &none);
+        shi_tag_notify(pe, &none);
         return;
     }
     r->turn.retry = offer;

@@ -1,5 +1,5 @@
 /*
- * ofi_pick.c - choose a libfabric provider and interface: the fastest kind that has reliable datagrams, messages in order
+ * ofi_select.c - choose a libfabric provider and interface: the fastest kind that has reliable datagrams, messages in order
  * and remote memory access. FI_ATOMIC is not requested: some providers claim it without having it, others then offer less
  * message order.
  */
@@ -65,7 +65,7 @@ static int is_version_6(const struct fi_info *f)
 }
 
 /* NULL when this one can be used. */
-static const char *unfit(const struct fi_info *f, const struct shi_ofi_wish *w)
+static const char *unfit(const struct fi_info *f, const struct shi_ofi_params *w)
 {
     int asked = w->provider[0] != 0;
     if (asked && strcmp(w->provider, f->fabric_attr->prov_name) != 0)
@@ -82,7 +82,7 @@ static const char *unfit(const struct fi_info *f, const struct shi_ofi_wish *w)
 }
 
 /* Smaller is better. */
-static int cost(const struct fi_info *f, const struct shi_ofi_wish *w)
+static int cost(const struct fi_info *f, const struct shi_ofi_params *w)
 {
     int detour = w->one_node ? !is_loopback(f) : 0;
     return 4 * rank_of(f) + 2 * detour + is_version_6(f);
@@ -119,20 +119,20 @@ static int candidates(struct fi_info **out)
     return rc;
 }
 
-int shi_ofi_pick(const struct shi_ofi_wish *wish, shi_ofi_tell *tell, void *arg, struct fi_info **out, char *why,
-                 size_t bytes)
+int shi_ofi_select(const struct shi_ofi_params *params, shi_ofi_report *report, void *arg, struct fi_info **out,
+                   char *why, size_t bytes)
 {
     struct fi_info *all = NULL, *best = NULL;
     int rc = candidates(&all);
     for (struct fi_info *f = all; !rc && f; f = f->next)
-        if (!unfit(f, wish) && (!best || cost(f, wish) < cost(best, wish)))
+        if (!unfit(f, params) && (!best || cost(f, params) < cost(best, params)))
             best = f;
-    if (tell && best)
-        tell(arg, best->fabric_attr->prov_name, best->domain_attr->name, NULL);
-    for (struct fi_info *f = all; tell && !rc && f; f = f->next)
+    if (report && best)
+        report(arg, best->fabric_attr->prov_name, best->domain_attr->name, NULL);
+    for (struct fi_info *f = all; report && !rc && f; f = f->next)
         if (f != best) {
-            const char *no = unfit(f, wish);
-            tell(arg, f->fabric_attr->prov_name, f->domain_attr->name, no ? no : "a better one was found");
+            const char *no = unfit(f, params);
+            report(arg, f->fabric_attr->prov_name, f->domain_attr->name, no ? no : "a better one was found");
         }
     *out = best ? shi_ofi.dupinfo(best) : NULL;
     if (all)
@@ -140,8 +140,8 @@ int shi_ofi_pick(const struct shi_ofi_wish *wish, shi_ofi_tell *tell, void *arg,
     if (*out)
         return 0;
     snprintf(why, bytes, "no libfabric provider has reliable datagrams with messages in order and remote memory access%s%s%s%s"
-             "%s; fi_info -t FI_EP_RDM lists what is there", wish->provider[0] ? ", SHMEM_OFI_PROVIDER=" : "",
-             wish->provider, wish->domain[0] ? ", SHMEM_OFI_DOMAIN=" : "", wish->domain,
-             wish->one_node ? "" : ", and leads to other nodes");
+             "%s; fi_info -t FI_EP_RDM lists what is there", params->provider[0] ? ", SHMEM_OFI_PROVIDER=" : "",
+             params->provider, params->domain[0] ? ", SHMEM_OFI_DOMAIN=" : "", params->domain,
+             params->one_node ? "" : ", and leads to other nodes");
     return best ? -ENOMEM : -ENODEV;
 }

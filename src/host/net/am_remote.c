@@ -1,5 +1,5 @@
 /*
- * am_far.c - between the stream and the handlers: a message that arrives is handed over at once; while a handler runs, or
+ * am_remote.c - between the stream and the handlers: a message that arrives is handed over at once; while a handler runs, or
  * before shi_am_start, it is queued here, with all that arrive behind it, until am.c polls.
  *
  *   word    written by                    read by   order
@@ -8,7 +8,7 @@
  *                                                   over its last message before shi_am_deliver_now can take `polling`
  *   last    arrivals and poll, with lock  the same  lock
  */
-#include "host/net/am_far.h"
+#include "host/net/am_remote.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ struct queued {
 static struct queued *first, **last = &first;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-void shi_am_far_arrived(int pe, unsigned id, const void *msg, size_t bytes)
+void shi_am_remote_arrived(int pe, unsigned id, const void *msg, size_t bytes)
 {
     if (id < SHI_AM_IDS && !__atomic_load_n(&first, __ATOMIC_RELAXED) &&
         shi_am_deliver_now(pe, (enum shi_am_id)id, msg, bytes))
@@ -85,15 +85,15 @@ static void withdraw(int pe, const struct shi_am_src *src)
     shi_stream_withdraw(src);
 }
 
-void shi_am_far_up(int all)
+void shi_am_remote_up(int all)
 {
     static const struct shi_am_carrier carrier = {.begin = shi_stream_am_begin, .end = shi_stream_am_end, .poll = deliver,
                                                   .eager_bytes = EAGER_BYTES,
                                                   .expose = expose, .withdraw = withdraw, .fetch = shi_stream_fetch};
-    shi_am_set_far(&carrier, all);
+    shi_am_set_remote(&carrier, all);
 }
 
-void shi_am_far_down(void)
+void shi_am_remote_down(void)
 {
     for (struct queued *k; (k = take());)
         free(k);

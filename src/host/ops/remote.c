@@ -1,8 +1,8 @@
 /*
- * far.c - put, get, atomics and order over the network's streams. A routine that needs one record calls the stream until
+ * remote.c - put, get, atomics and order over the network's streams. A routine that needs one record calls the stream until
  * there is room; one that needs more steps, or an answer, waits for a remote operation. Waits are loops of polls.
  */
-#include "host/ops/far.h"
+#include "host/ops/remote.h"
 
 #include <errno.h>
 
@@ -23,7 +23,8 @@ static int inside(uintptr_t lo, size_t length, const void *addr, size_t bytes, u
     return *off < length && bytes <= length - *off;
 }
 
-int shi_far_spot(const struct shi_peer *p, enum shi_use use, const void *addr, size_t bytes, struct shi_spot *out)
+int shi_remote_addr_of(const struct shi_peer *p, enum shi_use use, const void *addr, size_t bytes,
+                       struct shi_remote_addr *out)
 {
     size_t relro = p->same_program ? shi_world.relro_bytes : 0, data = p->same_program ? relro + shi_world.data_bytes : 0;
     out->pe = p->pe;
@@ -38,14 +39,14 @@ int shi_far_spot(const struct shi_peer *p, enum shi_use use, const void *addr, s
     return 0;
 }
 
-int shi_far(const char *routine, const struct shmem_ctx *ctx, enum shi_use use, const char *arg, const void *addr,
-            size_t bytes, int pe, struct shi_spot *out)
+int shi_is_remote(const char *routine, const struct shmem_ctx *ctx, enum shi_use use, const char *arg, const void *addr,
+            size_t bytes, int pe, struct shi_remote_addr *out)
 {
     shi_check_call(routine, ctx, pe);
     const struct shi_peer *p = &ctx->peers[pe];
-    if (!p->far || bytes == 0 || (use == SHI_READ && shi_reach_read(p, addr, bytes)))
+    if (!p->remote || bytes == 0 || (use == SHI_READ && shi_reach_read(p, addr, bytes)))
         return 0;
-    if (shi_far_spot(p, use, addr, bytes, out))
+    if (shi_remote_addr_of(p, use, addr, bytes, out))
         shi_not_symmetric(routine, use, arg, addr, bytes, pe);
     return 1;
 }
@@ -80,15 +81,15 @@ static void complete(struct awaited *a, const char *routine)
 }
 
 /* Neither the host nor the network's hardware can access private device memory: it is bounced. */
-static enum shi_remote_way way_of(const struct shi_spot *s, const void *local, size_t bytes)
+static enum shi_remote_way way_of(const struct shi_remote_addr *s, const void *local, size_t bytes)
 {
     if (shi_unlikely(shi_world.dev_private) && (s->region == SHI_REGION_DEVICE || shi_dheap_holds(local, 1)))
         return SHI_REMOTE_BOUNCED;
     return bytes <= shi_stream_bcopy_bytes() ? SHI_REMOTE_RECORDS : SHI_REMOTE_DIRECT;
 }
 
-static void transfer(enum shi_remote_kind kind, enum shi_remote_way way, struct shi_lane *l, const struct shi_spot *at,
-                     void *local, size_t bytes, int nbi)
+static void transfer(enum shi_remote_kind kind, enum shi_remote_way way, struct shi_lane *l,
+                     const struct shi_remote_addr *at, void *local, size_t bytes, int nbi)
 {
     char bounce[SHI_REMOTE_BOUNCE_BYTES];
     struct awaited a = {.op = {.kind = kind, .way = way, .lane = l, .at = *at, .local = local, .bytes = bytes,
@@ -97,7 +98,7 @@ static void transfer(enum shi_remote_kind kind, enum shi_remote_way way, struct 
     complete(&a, kind == SHI_REMOTE_PUT ? "put" : "get");
 }
 
-void shi_far_put(struct shi_lane *l, const struct shi_spot *to, const void *source, size_t bytes, int how)
+void shi_remote_put(struct shi_lane *l, const struct shi_remote_addr *to, const void *source, size_t bytes, int how)
 {
     enum shi_remote_way way = way_of(to, source, bytes);
     if (way != SHI_REMOTE_RECORDS)
@@ -116,7 +117,7 @@ static struct lengths {
     uint64_t least_ns[WAYS];
 } get_lengths[2] = {{.least_ns = {UINT64_MAX, UINT64_MAX}}, {.least_ns = {UINT64_MAX, UINT64_MAX}}};
 
-static void get_short(struct shi_lane *l, const struct shi_spot *from, void *dest, size_t bytes)
+static void get_short(struct shi_lane *l, const struct shi_remote_addr *from, void *dest, size_t bytes)
 {
     struct lengths *k = &get_lengths[bytes > SHORTER];
     unsigned tries = __atomic_load_n(&k->tries, __ATOMIC_RELAXED);
@@ -138,7 +139,7 @@ static void get_short(struct shi_lane *l, const struct shi_spot *from, void *des
     __atomic_store_n(&k->tries, tries + 1, __ATOMIC_RELAXED);
 }
 
-void shi_far_get(struct shi_lane *l, const struct shi_spot *from, void *dest, size_t bytes, int how)
+void shi_remote_get(struct shi_lane *l, const struct shi_remote_addr *from, void *dest, size_t bytes, int how)
 {
     enum shi_remote_way way = way_of(from, dest, bytes);
     if (way == SHI_REMOTE_RECORDS && !(how & SHI_NBI))
@@ -155,16 +156,17 @@ static size_t blocks_in(const struct shi_strided *s, size_t bytes)
     return bytes / (s->block * s->elem);
 }
 
-void shi_far_put_strided(struct shi_lane *l, const struct shi_spot *to, const void *source, const struct shi_strided *s)
+void shi_remote_put_strided(struct shi_lane *l, const struct shi_remote_addr *to, const void *source,
+                            const struct shi_strided *s)
 {
-    struct shi_spot at = *to;
+    struct shi_remote_addr at = *to;
     const char *from = source;
     size_t block = s->block * s->elem, many = blocks_in(s, SHI_STREAM_PUT_BYTES - sizeof(struct shi_blocks));
     ptrdiff_t there = s->dst * (ptrdiff_t)s->elem, here = s->sst * (ptrdiff_t)s->elem;
     for (size_t left = s->count, n; left; left -= n, from += (ptrdiff_t)n * here, at.off += (uint64_t)n * (uint64_t)there) {
         n = left < many ? left : many;
         if (n == 0) {
-            shi_far_put(l, &at, from, block, 0);
+            shi_remote_put(l, &at, from, block, 0);
             n = 1;
             continue;
         }
@@ -173,16 +175,17 @@ void shi_far_put_strided(struct shi_lane *l, const struct shi_spot *to, const vo
     }
 }
 
-void shi_far_get_strided(struct shi_lane *l, const struct shi_spot *from, void *dest, const struct shi_strided *s)
+void shi_remote_get_strided(struct shi_lane *l, const struct shi_remote_addr *from, void *dest,
+                            const struct shi_strided *s)
 {
-    struct shi_spot at = *from;
+    struct shi_remote_addr at = *from;
     char *to = dest;
     size_t block = s->block * s->elem, many = blocks_in(s, SHI_STREAM_REPLY_BYTES);
     ptrdiff_t here = s->dst * (ptrdiff_t)s->elem, there = s->sst * (ptrdiff_t)s->elem;
     for (size_t left = s->count, n; left; left -= n, to += (ptrdiff_t)n * here, at.off += (uint64_t)n * (uint64_t)there) {
         n = left < many ? left : many;
         if (n == 0) {
-            shi_far_get(l, &at, to, block, 0);
+            shi_remote_get(l, &at, to, block, 0);
             n = 1;
             continue;
         }
@@ -195,13 +198,15 @@ void shi_far_get_strided(struct shi_lane *l, const struct shi_spot *from, void *
 
 /* ---- atomics -------------------------------------------------------------------------------------------------------- */
 
-void shi_far_update(struct shi_lane *l, const struct shi_spot *at, size_t width, int op, uint64_t value, int after_put)
+void shi_remote_update(struct shi_lane *l, const struct shi_remote_addr *at, size_t width, int op, uint64_t value,
+                       int after_put)
 {
     AWAIT(shi_stream_amo(l, at, (int)width, op, value, 0, NULL, after_put ? SHI_STREAM_AFTER_WRITES : 0) != -EAGAIN,
           "put", at->pe);
 }
 
-uint64_t shi_far_fetch(struct shi_lane *l, const struct shi_spot *at, size_t width, int op, uint64_t value, uint64_t cond)
+uint64_t shi_remote_fetch(struct shi_lane *l, const struct shi_remote_addr *at, size_t width, int op, uint64_t value,
+                          uint64_t cond)
 {
     uint64_t old = 0;
     struct awaited a = {.op = {.kind = SHI_REMOTE_AMO, .until = SHI_REMOTE_LOCAL, .lane = l, .at = *at,
@@ -210,7 +215,7 @@ uint64_t shi_far_fetch(struct shi_lane *l, const struct shi_spot *at, size_t wid
     return old;
 }
 
-void shi_far_fetch_nbi(struct shi_lane *l, const struct shi_spot *at, size_t width, int op, uint64_t value,
+void shi_remote_fetch_nbi(struct shi_lane *l, const struct shi_remote_addr *at, size_t width, int op, uint64_t value,
                        uint64_t cond, void *fetch)
 {
     struct shi_reply r = {.to = fetch, .block = width};
@@ -219,31 +224,31 @@ void shi_far_fetch_nbi(struct shi_lane *l, const struct shi_spot *at, size_t wid
 
 /* ---- order ---------------------------------------------------------------------------------------------------------- */
 
-void shi_far_fence(struct shi_lane *l)
+void shi_remote_fence(struct shi_lane *l)
 {
     if (l)
         shi_stream_fence(l);
 }
 
-void shi_far_quiet(struct shi_lane *l)
+void shi_remote_quiet(struct shi_lane *l)
 {
-    shi_far_quiet_pe(l, -1);
+    shi_remote_quiet_pe(l, -1);
 }
 
-void shi_far_quiet_pe(struct shi_lane *l, int world_pe)
+void shi_remote_quiet_pe(struct shi_lane *l, int world_pe)
 {
     if (l)
         AWAIT(shi_stream_quiet(l, world_pe), "quiet", world_pe);
 }
 
-void shi_far_local(struct shi_lane *l)
+void shi_remote_local(struct shi_lane *l)
 {
     if (l)
         AWAIT(shi_stream_local(l), "collective", -1);
 }
 
-void shi_far_sync_store(int world_pe, uint64_t off, const void *from, size_t bytes)
+void shi_remote_sync_store(int world_pe, uint64_t off, const void *from, size_t bytes)
 {
-    struct shi_spot to = {world_pe, SHI_REGION_SYNC, off};
+    struct shi_remote_addr to = {world_pe, SHI_REGION_SYNC, off};
     AWAIT(shi_stream_put(shi_world.lane, &to, from, bytes, SHI_STREAM_AFTER_WRITES) != -EAGAIN, "collective", world_pe);
 }

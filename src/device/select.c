@@ -1,4 +1,4 @@
-/* pick.c - select a PE's device: the backends of this build, in the order in which they are tried. */
+/* select.c - select a PE's device: the backends of this build, in the order in which they are tried. */
 #include "device/device.h"
 
 #include <errno.h>
