@@ -141,10 +141,12 @@ int shi_remote_issue(struct shi_proxy_ring *ring, struct shi_engine_op *request,
     p->ring = ring;
     p->request = request;
     p->value = 0; /* results may be shorter */
-    describe(p, &at, v->sig_op ? &signal : NULL, v);
-    if (p->op.way == SHI_REMOTE_BOUNCED && !(p->op.bounce = malloc(SHI_REMOTE_BOUNCE_BYTES)))
-        return -ENOMEM;
     in_progress++;
+    describe(p, &at, v->sig_op ? &signal : NULL, v);
+    if (p->op.way == SHI_REMOTE_BOUNCED && !(p->op.bounce = malloc(SHI_REMOTE_BOUNCE_BYTES))) {
+        release(p);
+        return -ENOMEM;
+    }
     if (advance(p))
         return -EINPROGRESS;
     release(p);

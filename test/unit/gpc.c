@@ -313,9 +313,9 @@ static void start(struct one *o, unsigned seed)
     fill(o->data, o->dlen, s + 1);
     memset(o->rdata, 0, o->dlen);
     struct shi_gpc_params w = {.team = &shi_team_world, .func = h_echo, .callback = SHMEMX_GPC_NONE,
-                             .tree = SHMEMX_GPC_NONE, .plain = 1, .hdr = o->hdr, .hlen = o->hlen, .data = o->data,
-                             .dlen = o->dlen, .rhdr = o->rhdr, .rhlen = SHI_GPC_HLEN, .rdata = o->rdata,
-                             .rdlen = o->dlen, .nbh = &o->nbh};
+                               .tree = SHMEMX_GPC_NONE, .plain = 1, .hdr = o->hdr, .hlen = o->hlen, .data = o->data,
+                               .dlen = o->dlen, .rhdr = o->rhdr, .rhlen = SHI_GPC_HLEN, .rdata = o->rdata,
+                               .rdlen = o->dlen, .nbh = &o->nbh};
     CHECK(shi_gpc_start(&w) == 0);
 }
 

@@ -45,7 +45,7 @@ static struct shi_tag_params params(const char *routine, shmem_team_t team, uint
         shi_die(routine, "pe = %d: neither a PE of the team, which has PEs 0 to %d, nor SHMEMX_TAG_ANY_SOURCE", pe,
                 t->n - 1);
     return (struct shi_tag_params){.key = {.tag = tag, .mask = mask, .team = t->number, .source = pe},
-                                 .pe = pe == SHMEMX_TAG_ANY_SOURCE ? SHI_MATCH_ANY : shi_team_world_pe(t, pe)};
+                                   .pe = pe == SHMEMX_TAG_ANY_SOURCE ? SHI_MATCH_ANY : shi_team_world_pe(t, pe)};
 }
 
 /* ---- waiting ----------------------------------------------------------------------------------------------------- */

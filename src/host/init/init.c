@@ -129,10 +129,10 @@ static int join_node(void)
 {
     const struct shi_statics *st = shi_statics_find();
     struct shi_shm_params params = {.sync_bytes = shi_team_sync_bytes(shi_world.boot.n_pes),
-                                .am_bytes = shi_am_shared_bytes(shi_world.boot.n_local),
-                                .heap_bytes = shi_world.config.heap_bytes, .data_bytes = st->relro_bytes + st->bytes,
-                                .exe_id = st->exe_id, .huge_pages = shi_world.config.huge_pages,
-                                .prefault = shi_world.config.prefault, .remap = shi_statics_remap};
+                                    .am_bytes = shi_am_shared_bytes(shi_world.boot.n_local),
+                                    .heap_bytes = shi_world.config.heap_bytes, .data_bytes = st->relro_bytes + st->bytes,
+                                    .exe_id = st->exe_id, .huge_pages = shi_world.config.huge_pages,
+                                    .prefault = shi_world.config.prefault, .remap = shi_statics_remap};
     struct shi_shm shm;
     int err = shi_shm_up(&shi_world.boot, &params, &shm);
     if (err)

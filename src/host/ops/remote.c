@@ -40,7 +40,7 @@ int shi_remote_addr_of(const struct shi_peer *p, enum shi_use use, const void *a
 }
 
 int shi_is_remote(const char *routine, const struct shmem_ctx *ctx, enum shi_use use, const char *arg, const void *addr,
-            size_t bytes, int pe, struct shi_remote_addr *out)
+                  size_t bytes, int pe, struct shi_remote_addr *out)
 {
     shi_check_call(routine, ctx, pe);
     const struct shi_peer *p = &ctx->peers[pe];
@@ -216,7 +216,7 @@ uint64_t shi_remote_fetch(struct shi_lane *l, const struct shi_remote_addr *at, 
 }
 
 void shi_remote_fetch_nbi(struct shi_lane *l, const struct shi_remote_addr *at, size_t width, int op, uint64_t value,
-                       uint64_t cond, void *fetch)
+                          uint64_t cond, void *fetch)
 {
     struct shi_reply r = {.to = fetch, .block = width};
     AWAIT(shi_stream_amo(l, at, (int)width, op, value, cond, &r, 0) != -EAGAIN, "fetching atomic", at->pe);

@@ -12,7 +12,7 @@
 /* 1 and *out, if only the network reaches the object on PE pe of the context; 0 if loads and stores do, or for 0 bytes. Dies
  * like shi_resolve_slow if the object is not symmetric. */
 int shi_is_remote(const char *routine, const struct shmem_ctx *ctx, enum shi_use use, const char *arg, const void *addr,
-            size_t bytes, int pe, struct shi_remote_addr *out);
+                  size_t bytes, int pe, struct shi_remote_addr *out);
 
 /* The remote address of a symmetric object on a peer. 0, or -EFAULT: it is not symmetric. */
 int shi_remote_addr_of(const struct shi_peer *p, enum shi_use use, const void *addr, size_t bytes,
@@ -32,7 +32,7 @@ void shi_remote_update(struct shi_lane *l, const struct shi_remote_addr *at, siz
 uint64_t shi_remote_fetch(struct shi_lane *l, const struct shi_remote_addr *at, size_t width, int op, uint64_t value,
                           uint64_t cond);
 void shi_remote_fetch_nbi(struct shi_lane *l, const struct shi_remote_addr *at, size_t width, int op, uint64_t value,
-                       uint64_t cond, void *fetch);
+                          uint64_t cond, void *fetch);
 
 /* A NULL lane, of a job without a network, has nothing to wait for. */
 void shi_remote_fence(struct shi_lane *l);

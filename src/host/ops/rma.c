@@ -120,7 +120,7 @@ void shi_signal(const char *routine, const struct shmem_ctx *ctx, uint64_t *sig_
         shi_die(routine, "sig_op = %d is neither SHMEM_SIGNAL_SET nor SHMEM_SIGNAL_ADD (pe = %d)", sig_op, pe);
     if (!at && shi_is_remote(routine, ctx, SHI_WRITE, "sig_addr", sig_addr, sizeof *sig_addr, pe, &remote)) {
         shi_remote_update(ctx->lane, &remote, sizeof *sig_addr, sig_op == SHMEM_SIGNAL_SET ? SHI_AMO_SET : SHI_AMO_ADD, signal,
-                       1);
+                          1);
         return;
     }
     at = at ? at : shi_resolve_slow(routine, ctx, SHI_WRITE, "sig_addr", sig_addr, sizeof *sig_addr, pe);
