@@ -111,7 +111,7 @@ static void meet(int phase)
 enum { EACH = 3000 };
 
 struct stream {
-    struct shi_am_turn turn;
+    struct shi_am_pending_send pending_send;
     unsigned random;
     int pe, sent;
     int queued;
@@ -172,9 +172,9 @@ static int send_on(struct stream *s)
     return 0;
 }
 
-static int retry_stream(struct shi_am_turn *turn)
+static int retry_stream(struct shi_am_pending_send *pending_send)
 {
-    struct stream *s = (struct stream *)turn;
+    struct stream *s = (struct stream *)pending_send;
     int err = send_on(s);
     s->queued = err != 0;
     return err;
@@ -193,7 +193,7 @@ static void flood(void)
     shi_am_handle(SHI_AM_GPC, take_gpc);
     CHECK(shi_am_start() == 0 && shi_am_start() == 0);
     for (int i = 0; i < shm.n; i++) {
-        s[i] = (struct stream){.turn.retry = retry_stream, .pe = i, .random = seed(me, i)};
+        s[i] = (struct stream){.pending_send.retry = retry_stream, .pe = i, .random = seed(me, i)};
         expect_random[i] = seed(i, me);
     }
     for (int unsent = 1, idle = 0; unsent || left;) {
@@ -204,7 +204,7 @@ static void flood(void)
                 continue;
             if ((me + i) % 2) { /* half of the pairs queue, the others come again */
                 s[i].queued = 1;
-                shi_am_queue(i, &s[i].turn);
+                shi_am_queue(i, &s[i].pending_send);
             }
         }
         idle = source.poll() ? 0 : idle + 1;
@@ -283,13 +283,13 @@ static void cold(void)
 
 static int order[64], n_order, may_pass[MOST];
 struct numbered {
-    struct shi_am_turn turn;
+    struct shi_am_pending_send pending_send;
     int pe, number;
 };
 
-static int pass(struct shi_am_turn *turn)
+static int pass(struct shi_am_pending_send *pending_send)
 {
-    struct numbered *x = (struct numbered *)turn;
+    struct numbered *x = (struct numbered *)pending_send;
     if (!may_pass[x->pe])
         return -EAGAIN;
     void *room = shi_am_begin(x->pe, SHI_AM_TAG, 1);
@@ -307,8 +307,8 @@ static void take_turns(void)
     CHECK(shi_am_start() == 0);
     for (int i = 0; i < 12; i++)
         for (int pe = 0; pe < 2; pe++) {
-            x[pe][i] = (struct numbered){.turn.retry = pass, .pe = pe, .number = i};
-            shi_am_queue(pe, &x[pe][i].turn);
+            x[pe][i] = (struct numbered){.pending_send.retry = pass, .pe = pe, .number = i};
+            shi_am_queue(pe, &x[pe][i].pending_send);
         }
     CHECK(source.poll() == 0 && n_order == 0);
     CHECK(shi_am_begin(0, SHI_AM_TAG, 1) == NULL); /* there is room, but others were first */
@@ -601,7 +601,7 @@ static void add(int pe, const void *msg, size_t bytes)
 }
 
 struct poster {
-    struct shi_am_turn turn;
+    struct shi_am_pending_send pending_send;
     uint64_t who, next;
     int queued; /* written by the poster and by its retry; R1 -> A1 by atomics, since the queue gives the turn back */
 };
@@ -620,9 +620,9 @@ static int post(struct poster *p)
     return 0;
 }
 
-static int retry_post(struct shi_am_turn *turn)
+static int retry_post(struct shi_am_pending_send *pending_send)
 {
-    struct poster *p = (struct poster *)turn;
+    struct poster *p = (struct poster *)pending_send;
     int err = post(p);
     if (!err)
         __atomic_store_n(&p->queued, 0, __ATOMIC_RELEASE);
@@ -635,7 +635,7 @@ static void *poster(void *arg)
     while (p->next < POSTS) {
         if (post(p)) {
             __atomic_store_n(&p->queued, 1, __ATOMIC_RELAXED);
-            shi_am_queue(0, &p->turn);
+            shi_am_queue(0, &p->pending_send);
             while (__atomic_load_n(&p->queued, __ATOMIC_ACQUIRE))
                 sched_yield();
         }
@@ -665,7 +665,7 @@ static void threads(void)
     pthread_t t[THREADS + 2];
     static struct poster p[THREADS];
     for (int i = 0; i < THREADS; i++) {
-        p[i] = (struct poster){.turn.retry = retry_post, .who = (uint64_t)i};
+        p[i] = (struct poster){.pending_send.retry = retry_post, .who = (uint64_t)i};
         pthread_create(&t[i], NULL, poster, &p[i]);
     }
     for (int i = THREADS; i < THREADS + 2; i++)

@@ -102,7 +102,7 @@ static struct message {
 static int n_messages, refuse, cut; /* refuse, cut: one in so many times a send, and an expose, is refused */
 static unsigned state = 3;
 static shi_am_handler *handler;
-static struct shi_am_turn *turns, **last_turn = &turns;
+static struct shi_am_pending_send *sends, **last_send = &sends;
 static int in_turn, exposed, fetching_most, fail_fetches;
 static struct late {
     struct shi_am_fetch *f;
@@ -137,7 +137,7 @@ void *shi_am_begin(int pe, enum shi_am_id id, size_t bytes)
     (void)id;
     CHECK(bytes <= SHI_AM_MAX_BYTES);
     pthread_mutex_lock(&lock);
-    if (n_messages < QUEUE && !once_in(refuse) && (retrying || (!turns && !in_turn)))
+    if (n_messages < QUEUE && !once_in(refuse) && (retrying || (!sends && !in_turn)))
         return messages[n_messages].bytes;
     pthread_mutex_unlock(&lock);
     return NULL;
@@ -150,13 +150,13 @@ void shi_am_end(int pe, size_t bytes)
     pthread_mutex_unlock(&lock);
 }
 
-void shi_am_queue(int pe, struct shi_am_turn *turn)
+void shi_am_queue(int pe, struct shi_am_pending_send *pending_send)
 {
     (void)pe;
     pthread_mutex_lock(&lock);
-    turn->next = NULL;
-    *last_turn = turn;
-    last_turn = &turn->next;
+    pending_send->next = NULL;
+    *last_send = pending_send;
+    last_send = &pending_send->next;
     pthread_mutex_unlock(&lock);
 }
 
@@ -242,11 +242,11 @@ static int end_a_fetch(void)
 static int run_turn(void)
 {
     pthread_mutex_lock(&lock);
-    struct shi_am_turn *t = turns;
+    struct shi_am_pending_send *t = sends;
     if (t) {
-        turns = t->next;
-        if (!turns)
-            last_turn = &turns;
+        sends = t->next;
+        if (!sends)
+            last_send = &sends;
         in_turn = 1;
     }
     pthread_mutex_unlock(&lock);
@@ -258,10 +258,10 @@ static int run_turn(void)
     pthread_mutex_lock(&lock);
     in_turn = 0;
     if (err) {
-        t->next = turns;
-        if (!turns)
-            last_turn = &t->next;
-        turns = t;
+        t->next = sends;
+        if (!sends)
+            last_send = &t->next;
+        sends = t;
     }
     pthread_mutex_unlock(&lock);
     return !err;

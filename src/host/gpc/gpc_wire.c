@@ -139,9 +139,9 @@ static int push(struct shi_gpc_out *o)
     } while (1);
 }
 
-static int retry(struct shi_am_turn *turn)
+static int retry(struct shi_am_pending_send *pending_send)
 {
-    struct shi_gpc_out *o = shi_container_of(turn, struct shi_gpc_out, turn);
+    struct shi_gpc_out *o = shi_container_of(pending_send, struct shi_gpc_out, pending_send);
     void (*done)(struct shi_gpc_out *) = o->sent;
     int err = push(o);
     if (!err && done)
@@ -153,9 +153,9 @@ void shi_gpc_send(struct shi_gpc_out *o)
 {
     int pe = o->pe;
     void (*done)(struct shi_gpc_out *) = o->sent;
-    o->turn.retry = retry;
+    o->pending_send.retry = retry;
     if (push(o))
-        shi_am_queue(pe, &o->turn);
+        shi_am_queue(pe, &o->pending_send);
     else if (done)
         done(o);
 }
@@ -185,17 +185,17 @@ static int try_fetch(struct shi_gpc_in *in)
     return err == -EAGAIN ? err : 0;
 }
 
-static int retry_fetch(struct shi_am_turn *turn)
+static int retry_fetch(struct shi_am_pending_send *pending_send)
 {
-    return try_fetch(shi_container_of(turn, struct shi_gpc_in, turn));
+    return try_fetch(shi_container_of(pending_send, struct shi_gpc_in, pending_send));
 }
 
 static void fetch(struct shi_gpc_in *in)
 {
-    in->turn.retry = retry_fetch;
+    in->pending_send.retry = retry_fetch;
     in->fetching = 1;
     if (try_fetch(in))
-        shi_am_queue(in->pe, &in->turn);
+        shi_am_queue(in->pe, &in->pending_send);
 }
 
 static void want_fetch(struct shi_gpc_in *in)

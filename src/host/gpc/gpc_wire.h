@@ -84,7 +84,7 @@ void shi_gpc_iov_in(struct shi_gpc_iov *r, const void *msg, size_t bytes);
 /* ---- sending ----------------------------------------------------------------------------------------------------- */
 
 struct shi_gpc_out {
-    struct shi_am_turn turn;
+    struct shi_am_pending_send pending_send;
     int pe;                   /* of the world */
     union shi_gpc_head head;
     struct shi_am_src src;    /* flag FETCH */
@@ -107,7 +107,7 @@ size_t shi_gpc_head_bytes(const union shi_gpc_head *head);
 
 struct shi_gpc_in {
     struct shi_gpc_in *next; /* in the list of those in pieces, or that wait to fetch */
-    struct shi_am_turn turn;
+    struct shi_am_pending_send pending_send;
     struct shi_am_fetch fetch;
     void *bounce; /* host buffer for the fetch when `data` is device memory that the host cannot access */
     struct shi_am_src src;   /* bytes 0: nothing to fetch */

@@ -30,7 +30,7 @@ struct peer {
     uint8_t id;                /* of the message begun */
     int pe;
     const struct shi_am_carrier *by;
-    struct shi_am_turn *first, **last;
+    struct shi_am_pending_send *first, **last;
     struct peer *next_waiting;
 } __attribute__((aligned(SHI_LINE_BYTES)));
 
@@ -126,13 +126,13 @@ static struct peer *unlist(void)
     return p;
 }
 
-void shi_am_queue(int pe, struct shi_am_turn *turn)
+void shi_am_queue(int pe, struct shi_am_pending_send *pending_send)
 {
     struct peer *p = &peers[pe];
-    turn->next = NULL;
+    pending_send->next = NULL;
     shi_spin_lock(&p->lock);
-    *p->last = turn;
-    p->last = &turn->next;
+    *p->last = pending_send;
+    p->last = &pending_send->next;
     int is_listed = p->listed;
     p->listed = 1;
     shi_spin_unlock(&p->lock);
@@ -145,22 +145,22 @@ void shi_am_queue(int pe, struct shi_am_turn *turn)
 static int run_first(struct peer *p, int *more)
 {
     shi_spin_lock(&p->lock);
-    struct shi_am_turn *turn = p->first;
-    p->first = turn->next;
+    struct shi_am_pending_send *pending_send = p->first;
+    p->first = pending_send->next;
     if (!p->first)
         p->last = &p->first;
     p->running = 1;
     shi_spin_unlock(&p->lock);
     retrying_pe = p->pe;
-    int err = turn->retry(turn);
+    int err = pending_send->retry(pending_send);
     retrying_pe = -1;
     shi_spin_lock(&p->lock);
     p->running = 0;
     if (err) {
-        turn->next = p->first;
+        pending_send->next = p->first;
         if (!p->first)
-            p->last = &turn->next;
-        p->first = turn;
+            p->last = &pending_send->next;
+        p->first = pending_send;
     }
     *more = p->listed = p->first != NULL;
     shi_spin_unlock(&p->lock);

@@ -45,11 +45,11 @@ size_t shi_am_eager_bytes(int pe);
  * its owner again (it may be freed inside retry); -EAGAIN keeps its place at the head. While a PE's queue is not empty,
  * shi_am_begin for that PE refuses all callers but the retry that is running.
  */
-struct shi_am_turn {
-    struct shi_am_turn *next;
-    int (*retry)(struct shi_am_turn *self);
+struct shi_am_pending_send {
+    struct shi_am_pending_send *next;
+    int (*retry)(struct shi_am_pending_send *self);
 };
-void shi_am_queue(int pe, struct shi_am_turn *turn);
+void shi_am_queue(int pe, struct shi_am_pending_send *pending_send);
 
 /*
  * Rendezvous: memory of this PE (symmetric, device heap, or private) that PE pe may read until it is withdrawn. The

@@ -99,7 +99,7 @@ void shi_tag_scatter_pieces(const struct shi_tag_data *d, size_t at, const void 
 
 /* A note that waits for a free message slot. Rare. */
 struct kept_note {
-    struct shi_am_turn turn;
+    struct shi_am_pending_send pending_send;
     int pe;
     struct shi_tag_note note;
 };
@@ -114,9 +114,9 @@ static int send_note(int pe, const struct shi_tag_note *note)
     return 0;
 }
 
-static int retry_note(struct shi_am_turn *turn)
+static int retry_note(struct shi_am_pending_send *pending_send)
 {
-    struct kept_note *k = (struct kept_note *)turn;
+    struct kept_note *k = (struct kept_note *)pending_send;
     int err = send_note(k->pe, &k->note);
     if (!err)
         free(k);
@@ -130,8 +130,8 @@ void shi_tag_notify(int pe, const struct shi_tag_note *note)
     struct kept_note *k = malloc(sizeof *k);
     if (!k)
         shi_die("shmemx_tag", "out of memory for a note to PE %d", pe);
-    *k = (struct kept_note){.turn.retry = retry_note, .pe = pe, .note = *note};
-    shi_am_queue(pe, &k->turn);
+    *k = (struct kept_note){.pending_send.retry = retry_note, .pe = pe, .note = *note};
+    shi_am_queue(pe, &k->pending_send);
 }
 
 /* ---- up and down ------------------------------------------------------------------------------------------------- */

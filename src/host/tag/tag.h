@@ -70,7 +70,7 @@ struct shmemx_tag_request {
     struct shi_am_src src;        /* of a receive: what it fetches */
     /* receive */
     struct shi_tag_flow flow;
-    struct shi_am_turn turn;
+    struct shi_am_pending_send pending_send;
     struct shi_am_fetch fetch;
 };
 
@@ -97,8 +97,8 @@ struct shmemx_tag_message {
 struct shi_tag_pending {
     struct shi_match kept;
     struct shmemx_tag_request *offered; /* one of them: it and those behind it wait until the receiver has answered */
-    struct shi_am_turn turn;
-    int pe, queued;                     /* queued: turn is */
+    struct shi_am_pending_send pending_send;
+    int pe, queued;                     /* queued: pending_send is */
 };
 
 /* What a receive or a probe accepts. */
@@ -123,7 +123,7 @@ struct shi_tag_peer {
     struct shi_tag_pending *pending;        /* allocated when a send first waits */
     struct shi_tag_flow *flows;
     uint64_t asked, last;               /* the next receive to claim for; the last one of the open claim */
-    struct shi_am_turn claim;
+    struct shi_am_pending_send claim;
 } __attribute__((aligned(SHI_LINE_BYTES)));
 _Static_assert(sizeof(struct shi_tag_peer) == 2 * SHI_LINE_BYTES, "two cache lines for every PE of the job");
 

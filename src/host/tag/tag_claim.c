@@ -106,9 +106,9 @@ static uint32_t fill(struct shi_tag_peer *p, int pe, struct shi_tag_query *q)
 }
 
 /* Send a PE's claim, which is filled in once a message slot is free. */
-static int claim(struct shi_am_turn *turn)
+static int claim(struct shi_am_pending_send *pending_send)
 {
-    struct shi_tag_peer *p = shi_container_of(turn, struct shi_tag_peer, claim);
+    struct shi_tag_peer *p = shi_container_of(pending_send, struct shi_tag_peer, claim);
     int pe = (int)(p - shi_tag.peer);
     struct shi_tag_claim c;
     shi_spin_lock(&shi_tag.lock);

@@ -122,17 +122,17 @@ static int fetch_on(struct shmemx_tag_request *r)
     return err;
 }
 
-static int fetch_again(struct shi_am_turn *turn)
+static int fetch_again(struct shi_am_pending_send *pending_send)
 {
-    struct shmemx_tag_request *r = shi_container_of(turn, struct shmemx_tag_request, turn);
+    struct shmemx_tag_request *r = shi_container_of(pending_send, struct shmemx_tag_request, pending_send);
     return fetch_on(r) == -EAGAIN ? -EAGAIN : 0;
 }
 
 static void start_fetch(struct shmemx_tag_request *r)
 {
-    r->turn.retry = fetch_again;
+    r->pending_send.retry = fetch_again;
     if (fetch_on(r) == -EAGAIN)
-        shi_am_queue(r->pe, &r->turn);
+        shi_am_queue(r->pe, &r->pending_send);
 }
 
 static void fetched(struct shi_am_fetch *f, int err)

@@ -156,9 +156,9 @@ static void finish(struct shmemx_tag_request *r)
 }
 
 /* Retry: send the remaining parts. */
-static int send_rest(struct shi_am_turn *turn)
+static int send_rest(struct shi_am_pending_send *pending_send)
 {
-    struct shmemx_tag_request *r = shi_container_of(turn, struct shmemx_tag_request, turn);
+    struct shmemx_tag_request *r = shi_container_of(pending_send, struct shmemx_tag_request, pending_send);
     int what = send_parts(r);
     if (what == GONE)
         finish(r);
@@ -167,8 +167,8 @@ static int send_rest(struct shi_am_turn *turn)
 
 static void queue_rest(struct shmemx_tag_request *r)
 {
-    r->turn.retry = send_rest;
-    shi_am_queue(r->pe, &r->turn);
+    r->pending_send.retry = send_rest;
+    shi_am_queue(r->pe, &r->pending_send);
 }
 
 /* ---- sends that wait for a PE ------------------------------------------------------------------------------------ */
@@ -208,9 +208,9 @@ static void pause_pending(struct shi_tag_peer *p)
 }
 
 /* Retry: send what waits for a PE. Meanwhile other sends to the PE get no message slot; they wait behind. */
-static int send_pending(struct shi_am_turn *turn)
+static int send_pending(struct shi_am_pending_send *pending_send)
 {
-    struct shi_tag_pending *l = shi_container_of(turn, struct shi_tag_pending, turn);
+    struct shi_tag_pending *l = shi_container_of(pending_send, struct shi_tag_pending, pending_send);
     struct shi_tag_peer *p = &shi_tag.peer[l->pe];
     for (struct shmemx_tag_request *r; (r = first_pending(p));) {
         int what = send_on(r, p);
@@ -225,7 +225,7 @@ static int send_pending(struct shi_am_turn *turn)
             finish(r);
         if (what == -EAGAIN) { /* its remaining parts first, then the others */
             queue_rest(r);
-            shi_am_queue(l->pe, turn);
+            shi_am_queue(l->pe, pending_send);
             return 0;
         }
     }
@@ -241,7 +241,7 @@ static struct shi_tag_pending *pending_of(struct shi_tag_peer *p, int pe)
     if (!l)
         shi_die("shmemx_tag", "out of memory for messages that wait to be sent to PE %d", pe);
     l->pe = pe;
-    l->turn.retry = send_pending;
+    l->pending_send.retry = send_pending;
     shi_match_up(&l->kept, 1);
     return p->pending = l;
 }
@@ -259,7 +259,7 @@ static void enqueue_pending(struct shi_tag_peer *p, struct shmemx_tag_request *r
     p->awaited = 0;
     shi_spin_unlock(&p->lock);
     if (wakes)
-        shi_am_queue(pe, &l->turn);
+        shi_am_queue(pe, &l->pending_send);
     if (awaited)
         shi_tag_notify(pe, &news);
 }
@@ -275,7 +275,7 @@ static void wake_pending(struct shi_tag_peer *p, int pe)
     l->queued |= wakes;
     shi_spin_unlock(&p->lock);
     if (wakes)
-        shi_am_queue(pe, &l->turn);
+        shi_am_queue(pe, &l->pending_send);
 }
 
 /* ---- sends ------------------------------------------------------------------------------------------------------- */
@@ -352,9 +352,9 @@ void shi_tag_on_clear(int pe, const struct shi_tag_note *note)
     r->recv = note->recv;
     r->at = note->at;
     r->end = note->at + note->bytes;
-    r->turn.retry = send_rest;
-    if (send_rest(&r->turn))
-        shi_am_queue(pe, &r->turn);
+    r->pending_send.retry = send_rest;
+    if (send_rest(&r->pending_send))
+        shi_am_queue(pe, &r->pending_send);
 }
 
 void shi_tag_on_credit(int pe, const struct shi_tag_note *note)
@@ -367,9 +367,9 @@ void shi_tag_on_credit(int pe, const struct shi_tag_note *note)
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
 
 /* Send the offer of a message; also its retry. */
-static int offer(struct shi_am_turn *turn)
+static int offer(struct shi_am_pending_send *pending_send)
 {
-    struct shmemx_tag_request *r = shi_container_of(turn, struct shmemx_tag_request, turn);
+    struct shmemx_tag_request *r = shi_container_of(pending_send, struct shmemx_tag_request, pending_send);
     const struct shi_tag_offer o = {.rts = rts_of(r, SHI_TAG_OFFER), .seq = r->recv};
     struct shi_tag_offer *room = shi_am_begin(r->pe, SHI_AM_TAG, sizeof o);
     if (!room)
@@ -400,9 +400,9 @@ void shi_tag_on_claim(int pe, const struct shi_tag_claim *claim)
         shi_tag_notify(pe, &none);
         return;
     }
-    r->turn.retry = offer;
-    if (offer(&r->turn))
-        shi_am_queue(pe, &r->turn);
+    r->pending_send.retry = offer;
+    if (offer(&r->pending_send))
+        shi_am_queue(pe, &r->pending_send);
 }
 
 static void answered(int pe)
