@@ -9,10 +9,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "host/net/progress.h"
-#include "host/ops/dheap.h"
 #include "host/gpc/gpc.h"
 #include "host/gpc/gpc_handle.h"
+#include "host/net/progress.h"
+#include "host/ops/dheap.h"
 #include "host/util/log.h"
 
 struct shi_proxy_call {

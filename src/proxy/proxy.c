@@ -26,11 +26,11 @@
 #include <unistd.h>
 
 #include "device/device.h"
+#include "host/observe/stats.h"
 #include "host/ops/dheap.h"
 #include "host/ops/launched.h"
-#include "host/observe/stats.h"
-#include "host/ops/wait.h"
 #include "host/ops/state.h"
+#include "host/ops/wait.h"
 #include "host/util/log.h"
 #include "host/util/thread.h"
 #include "proxy/call.h"

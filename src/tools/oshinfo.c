@@ -11,8 +11,8 @@
 
 #include "config.h"
 #include "host/util/config.h"
-#include "oshinfo_net.h"
 #include "host/util/trace_format.h"
+#include "oshinfo_net.h"
 #include "tools/plot.h"
 #include "tools/topology.h"
 

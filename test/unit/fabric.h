@@ -15,10 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../tap.h"
 #include "host/boot/boot.h"
 #include "host/net/batch.h"
 #include "host/net/stream_rx.h"
-#include "../tap.h"
 
 enum { PES = 3, LANES = 2, WIRE = 96 };
 enum fabric_kind { MESSAGE, WRITE, READ, FLUSH };

@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #include "../tap.h"
-#include "host/net/am.h"
-#include "host/net/progress.h"
 #include "host/gpc/gpc_handle.h"
 #include "host/gpc/gpc_run.h"
 #include "host/gpc/gpc_wire.h"
+#include "host/net/am.h"
+#include "host/net/progress.h"
 #include "host/ops/wait.h"
 
 enum { CALLS = 3000, PARALLEL = 100, MOST = 60000, QUEUE = 8, FETCHES = 4 };

@@ -9,8 +9,8 @@
 
 #include "host/ops/amo.h"
 #include "host/ops/ctx.h"
-#include "host/ops/remote.h"
 #include "host/ops/p2p.h"
+#include "host/ops/remote.h"
 #include "host/ops/wait.h"
 #include "host/util/log.h"
 #include "host/util/pool.h"
