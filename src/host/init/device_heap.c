@@ -19,6 +19,7 @@
 static struct shi_dheap own; /* base: also before it comes up, when the program has given memory */
 static int adopted; /* base is the program's memory: not divided, not freed */
 static int taken;
+static int tried, result; /* of the collective start, which happens once: the result is the same on all PEs */
 static shi_config_device choice; /* good when chosen */
 static int chosen;
 static struct {
@@ -134,10 +135,8 @@ static int map_peers(void)
     return 0;
 }
 
-int shi_device_heap_up(void)
+static int bring_all(void)
 {
-    if (own.blocks)
-        return 0;
     struct offer mine = {.err = bring(&mine.share)};
     mine.bytes = own.bytes;
     const struct shi_stream_region mine_to_all = {.base = own.base, .bytes = own.bytes,
@@ -154,9 +153,17 @@ int shi_device_heap_up(void)
     return err;
 }
 
+int shi_device_heap_up(void)
+{
+    if (!tried)
+        result = bring_all();
+    tried = 1;
+    return result;
+}
+
 int shi_device_heap_adopt(void *addr, size_t bytes)
 {
-    if (own.blocks || adopted)
+    if (tried || adopted)
         return -EBUSY;
     own.base = addr;
     own.bytes = bytes;
@@ -212,7 +219,7 @@ void shi_device_heap_down(void)
     shi_dheap_set(&own);
     if (taken)
         shi_device->down();
-    taken = chosen = 0;
+    taken = chosen = tried = 0;
 }
 
 void shi_device_heap_on_down(void (*finish)(void), void (*stop)(void))

@@ -14,7 +14,8 @@
 int shi_device_heap_take(void);
 int shi_device_heap_choose(const shi_config_device *choice);
 
-/* Collective. 0 when every PE has its device heap; else -errno on all, and the PE that failed has logged the cause. */
+/* Collective. 0 when every PE has its device heap; else -errno on all, now and in later calls, and the PE that
+ * failed has logged the cause. */
 int shi_device_heap_up(void);
 
 /* Before it comes up: these bytes of the program's own device memory are to be the heap, until it goes down. The library
