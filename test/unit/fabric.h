@@ -346,7 +346,7 @@ static int fabric_up(const struct shi_boot *boot, const struct shi_config *confi
 
 static int fabric_address(struct shi_net_address *out)
 {
-    out->bytes = 0;
+    memset(out, 0, sizeof *out);
     return 0;
 }
 
@@ -389,7 +389,7 @@ static void fabric_nothing(void)
 }
 
 const struct shi_net_ops shi_net_ofi = {
-    .name = "fabric", .provider = fabric_provider, .error = fabric_error, .up = fabric_up, .address = fabric_address,
+    .provider = fabric_provider, .error = fabric_error, .up = fabric_up, .address = fabric_address,
     .connect = fabric_connect,
     .expose = fabric_expose, .withdraw = fabric_withdraw, .lane = fabric_lane, .send_short = fabric_send_short,
     .send = fabric_send, .write = fabric_write, .read = fabric_read, .flush = fabric_flush, .poll = fabric_no_poll,

@@ -44,8 +44,7 @@ struct shi_net_memory {
 };
 
 struct shi_net_address {
-    uint32_t bytes;
-    char data[124];
+    _Alignas(8) char data[128];
 };
 
 struct shi_net_lane {
@@ -71,7 +70,6 @@ typedef void shi_net_arrive(const void *msg, size_t bytes);
 typedef void shi_net_failed(int pe, int err);
 
 struct shi_net_ops {
-    const char *name;
     const char *(*provider)(void); /* after up */
     const char *(*error)(int err); /* text for an error of a transfer */
     /* Open the first lane. 0 or -errno after one line. */

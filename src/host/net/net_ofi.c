@@ -243,7 +243,6 @@ static int address(struct shi_net_address *out)
     int rc = fi_getname(&lanes[0].ep->fid, out->data, &bytes);
     if (rc)
         return cannot("get the address of the endpoint", rc);
-    out->bytes = (uint32_t)bytes;
     if (info->addr_format == FI_SOCKADDR_IN || info->addr_format == FI_SOCKADDR_IN6)
         shi_ofi_fds_own(out->data, bytes);
     return 0;
@@ -537,7 +536,7 @@ static void down(void)
 }
 
 const struct shi_net_ops shi_net_ofi = {
-    .name = "ofi", .provider = provider, .error = error, .up = up, .address = address, .connect = connect_to,
+    .provider = provider, .error = error, .up = up, .address = address, .connect = connect_to,
     .expose = expose, .withdraw = withdraw, .lane = lane, .send_short = post_short, .send = post_send,
     .write = post_write, .read = post_read, .flush = post_flush, .poll = poll_lanes, .idle_wait = idle_wait,
     .met = met, .down = down,
