@@ -11,7 +11,7 @@ run() { # faults, PEs, program...
     export SHMEM_NET_FAULT
     n=$2
     shift 2
-    timeout -k 5 200 $OSHRUN -n "$n" "$@" > "$work/log" 2>&1
+    timeout -k 5 400 $OSHRUN -n "$n" "$@" > "$work/log" 2>&1
 }
 
 # Catches: a callback out of turn, a request used again while it is under way, a refused call counted as done, a record

@@ -22,7 +22,7 @@ search() {
     level=$((1 - ($2 > 0))) # the protocol has millions of states, a mutant few
     (cd "$dir" && rm -f pan* ./*.trail && spin -P"$cc -E -x c" -a -DMUTANT="$2" "$models/$1.pml" &&
         $cc -w -O$level -DSAFETY -DMEMLIM=1500 -o pan pan.c &&
-        timeout 60 ./pan -m2000 -w$((20 + 2 * level)) -n $3) >"$dir/out" 2>&1
+        timeout 300 ./pan -m2000 -w$((20 + 2 * level)) -n $3) >"$dir/out" 2>&1
 }
 
 # Of the last search.
