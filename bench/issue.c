@@ -18,7 +18,7 @@ enum { LOG_N = 8, HEAP = 4096 };
 
 static struct shi_ring_line line;
 static _Alignas(64) uint64_t slots[1 << LOG_N][SHI_RING_WORDS], heap[HEAP / 8], direct_heap[HEAP / 8];
-static struct shi_ring_cell cells[1 << LOG_N];
+static struct shi_ring_result cells[1 << LOG_N];
 static struct shi_ring ring = {.log_n = LOG_N};
 static uint64_t peers[2];
 static struct shi_dev_ctx ctx = {.version = SHI_DEV_VERSION, .heap_bytes = HEAP, .n_even = 2, .n_pes = 2, .stride = 1};
@@ -84,7 +84,7 @@ int main(void)
                {"fence", fence, 0}};
     static const char *const way[] = {"direct", "ring_shared", "ring_private"};
     ring.slots = (uint64_t)slots;
-    ring.cells = (uint64_t)cells;
+    ring.results = (uint64_t)cells;
     ring.line = (uint64_t)&line;
     ctx.ring = (uint64_t)&ring;
     ctx.heap = (uint64_t)heap;

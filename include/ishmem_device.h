@@ -55,7 +55,7 @@ typedef struct {
 
 #define ISHMEM_AMO_(OP, E, V) shi_amo(ctx, OP, dest, E, V, 0, pe, SHI_RESULT_NONE)
 #define ISHMEM_AMO_FETCH_(OP, N, O, E, V, C)                                                                          \
-    return ISHMEM_VALUE_(N)(shi_amo(ctx, OP, O, E, V, C, pe, SHI_RESULT_CELL))
+    return ISHMEM_VALUE_(N)(shi_amo(ctx, OP, O, E, V, C, pe, SHI_RESULT_SLOT))
 #define ISHMEM_AMO_NBI_(OP, O, E, V, C) shi_amo_nbi(ctx, OP, fetch, O, E, V, C, pe)
 #define ISHMEM_OPERAND_(N) ISHMEM_BITS_(N, value)
 #define ISHMEM_DO_atomic_inc(G, N, T, E) ISHMEM_AMO_(SHI_AMO_ADD, E, 1)

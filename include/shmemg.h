@@ -277,7 +277,7 @@ SHMEMG_GROUPS_(SHMEMG_SIGNAL_WAIT_, )
                shi_amo(ctx, OP, dest, sizeof(T), V, 0, pe, SHI_RESULT_NONE))
 #define SHMEMG_AMO_FETCH_(N, T, NAME, OP, D, O, PARAMS, V, C)                                                         \
     SHMEMG_FN_(T, _##N##_atomic##NAME, (D * O, SHMEM_UNWRAP PARAMS int pe),                                           \
-               return shmemg_value_##N##_(shi_amo(ctx, OP, O, sizeof(T), V, C, pe, SHI_RESULT_CELL)))                 \
+               return shmemg_value_##N##_(shi_amo(ctx, OP, O, sizeof(T), V, C, pe, SHI_RESULT_SLOT)))                 \
     SHMEMG_FN_(void, _##N##_atomic##NAME##_nbi, (T * fetch, D * O, SHMEM_UNWRAP PARAMS int pe),                       \
                shi_amo_nbi(ctx, OP, fetch, O, sizeof(T), V, C, pe))
 #define SHMEMG_VALUE_(N) shmemg_bits_##N##_(value)

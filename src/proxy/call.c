@@ -34,7 +34,7 @@ int shi_proxy_call(struct shi_proxy_ring *p, struct shi_engine_op *op, const str
         return -ENOMEM;
     c->op = op;
     c->rhdr = (void *)v->local;
-    c->to_slot = v->result == SHI_RESULT_CELL;
+    c->to_slot = v->result == SHI_RESULT_SLOT;
     const struct shi_gpc_params w = {.team = &shi_team_world, .func = v->func, .callback = SHMEMX_GPC_NONE,
                                      .tree = SHMEMX_GPC_NONE, .plain = 1, .pe = (int)op->request.pe, .hdr = v->payload,
                                      .hlen = v->bytes, .rhdr = c->reply, .rhlen = v->rhlen, .nbh = &c->nbh, .nested = 1};

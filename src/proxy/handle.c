@@ -33,7 +33,7 @@ struct one {
     } shown, *at;
     _Alignas(64) struct shi_ring_line line;
     struct one *next, *next_free;
-    _Alignas(64) uint64_t slots[]; /* [n][SHI_RING_WORDS], then struct shi_ring_cell [n] */
+    _Alignas(64) uint64_t slots[]; /* [n][SHI_RING_WORDS], then struct shi_ring_result [n] */
 };
 
 /* Shared by all contexts. */
@@ -115,7 +115,7 @@ static struct one *make(void)
 {
     size_t n = (size_t)1 << log_slots;
     void *p;
-    if (shi_device->alloc_shared(sizeof(struct one) + n * (SHI_RING_WORDS * 8 + sizeof(struct shi_ring_cell)), &p))
+    if (shi_device->alloc_shared(sizeof(struct one) + n * (SHI_RING_WORDS * 8 + sizeof(struct shi_ring_result)), &p))
         return NULL;
     struct one *o = p;
     o->next = all;
@@ -123,7 +123,7 @@ static struct one *make(void)
     if (alloc_copy(&o->shown, sizeof o->shown, &p))
         return NULL;
     o->at = p;
-    o->shown.ring = (struct shi_ring){.slots = (uint64_t)o->slots, .cells = (uint64_t)(o->slots + n * SHI_RING_WORDS),
+    o->shown.ring = (struct shi_ring){.slots = (uint64_t)o->slots, .results = (uint64_t)(o->slots + n * SHI_RING_WORDS),
                                       .line = (uint64_t)&o->line, .log_n = log_slots};
     show(&o->shown.ring, &o->at->ring, sizeof o->shown.ring);
     return shi_proxy_serve(&o->shown.ring, &o->at->ring) ? NULL : o;

@@ -50,7 +50,7 @@ static int deliver(const struct pending *p)
 {
     if (p->result == SHI_RESULT_ADDRESS)
         shi_dheap_move(p->address, &p->value, p->op.bytes);
-    if (p->result != SHI_RESULT_CELL)
+    if (p->result != SHI_RESULT_SLOT)
         return 0;
     if (!shi_result_free(p->ring, p->request->ticket))
         return -EAGAIN;
@@ -92,7 +92,7 @@ static void describe(struct pending *p, const struct shi_remote_addr *at, const 
 {
     uint32_t kind = p->request->request.op;
     int get = kind == SHI_OP_GET || kind == SHI_OP_GET_INLINE, amo = kind == SHI_OP_AMO;
-    p->result = kind == SHI_OP_GET_INLINE ? SHI_RESULT_CELL : (enum shi_amo_result)v->result;
+    p->result = kind == SHI_OP_GET_INLINE ? SHI_RESULT_SLOT : (enum shi_amo_result)v->result;
     p->address = (void *)v->local;
     int fetches = p->result != SHI_RESULT_NONE, outside = !fetches && !amo && !v->payload; /* data outside the request */
     int bounced = outside && shi_world.dev_private, direct = outside && v->bytes > shi_stream_bcopy_bytes();

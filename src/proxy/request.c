@@ -28,10 +28,10 @@ static void *target_of(uint32_t pe, uint64_t off, size_t bytes)
 
 static int do_amo(const struct shi_proxy_ring *p, uint64_t ticket, const struct shi_request_view *v, void *at)
 {
-    if (v->result == SHI_RESULT_CELL && !shi_result_free(p, ticket))
+    if (v->result == SHI_RESULT_SLOT && !shi_result_free(p, ticket))
         return -EAGAIN;
     uint64_t old = shi_amo_word(at, v->bytes, v->amo, v->value, v->cond);
-    if (v->result == SHI_RESULT_CELL)
+    if (v->result == SHI_RESULT_SLOT)
         shi_result_publish(p, ticket, old);
     else if (v->result == SHI_RESULT_ADDRESS)
         memcpy((void *)v->local, &old, v->bytes); /* little-endian: the low bytes */

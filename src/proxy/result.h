@@ -21,9 +21,9 @@ struct shi_proxy_ring {
     struct shi_proxy_ring *next;
 };
 
-static inline struct shi_ring_cell *shi_result_slot(const struct shi_proxy_ring *p, uint64_t ticket)
+static inline struct shi_ring_result *shi_result_slot(const struct shi_proxy_ring *p, uint64_t ticket)
 {
-    return (struct shi_ring_cell *)p->ring->cells + (ticket & ((1ull << p->ring->log_n) - 1));
+    return (struct shi_ring_result *)p->ring->results + (ticket & ((1ull << p->ring->log_n) - 1));
 }
 
 static inline int shi_result_free(const struct shi_proxy_ring *p, uint64_t ticket)
@@ -34,7 +34,7 @@ static inline int shi_result_free(const struct shi_proxy_ring *p, uint64_t ticke
 /* Publish the result of the ticket; its slot must be free. */
 static inline void shi_result_publish(const struct shi_proxy_ring *p, uint64_t ticket, uint64_t value)
 {
-    struct shi_ring_cell *slot = shi_result_slot(p, ticket);
+    struct shi_ring_result *slot = shi_result_slot(p, ticket);
     slot->value = value;
     shi_store_release(&slot->tag, ticket + 1); /* R4 */
 }

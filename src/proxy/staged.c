@@ -165,7 +165,7 @@ static int update(struct staged *s)
         err = start(s->at, &s->data[NEW], v->bytes);
     if (!err && v->result == SHI_RESULT_ADDRESS)
         err = start((void *)v->local, &s->data[OLD], v->bytes);
-    return then(err, s, v->result == SHI_RESULT_CELL ? DELIVER : LAST);
+    return then(err, s, v->result == SHI_RESULT_SLOT ? DELIVER : LAST);
 }
 
 /* Take the next step of the first request. 0 when the result slot is not free: try again. */

@@ -172,7 +172,7 @@ static void test_types_direct(void)
     world_down();
 }
 
-/* Catches: an argument in the wrong place of a request, a result in the wrong cell, a quiet that does not cover all. */
+/* Catches: an argument in the wrong place of a request, a result in the wrong result slot, a quiet that does not cover all. */
 static void test_types_ring(void)
 {
     world_up(2, 0, 4, 0);

@@ -41,7 +41,7 @@ static uint64_t world_amo(void *p, const struct shi_request_view *v)
     return shi_amo_direct(p, v->amo, v->bytes, v->value, v->cond);
 }
 
-/* Carry a request of PE `from` out. 0, or -EAGAIN while the cell holds a result. */
+/* Carry a request of PE `from` out. 0, or -EAGAIN while the result slot holds a result. */
 static int perform(struct pe *from, const struct shi_engine_op *op)
 {
     struct shi_request_view v;
@@ -51,20 +51,20 @@ static int perform(struct pe *from, const struct shi_engine_op *op)
     }
     char *target = world[op->request.pe].heap + v.target;
     uint64_t mask = (1ull << from->ring.log_n) - 1;
-    struct shi_ring_cell *cell = (struct shi_ring_cell *)from->ring.cells + (op->ticket & mask);
-    int by_cell = op->request.op == SHI_OP_GET_INLINE || v.result == SHI_RESULT_CELL;
-    if (by_cell && shi_load_acquire(&cell->tag)) /* A5 */
+    struct shi_ring_result *result = (struct shi_ring_result *)from->ring.results + (op->ticket & mask);
+    int by_slot = op->request.op == SHI_OP_GET_INLINE || v.result == SHI_RESULT_SLOT;
+    if (by_slot && shi_load_acquire(&result->tag)) /* A5 */
         return -EAGAIN;
     if (op->request.op == SHI_OP_GET) {
         memcpy((void *)v.local, target, v.bytes);
     } else if (op->request.op == SHI_OP_GET_INLINE) {
-        cell->value = shi_gather(target, v.bytes);
+        result->value = shi_gather(target, v.bytes);
     } else if (op->request.op == SHI_OP_AMO) {
         uint64_t before = world_amo(target, &v);
         if (v.result == SHI_RESULT_ADDRESS)
             memcpy((void *)v.local, &before, v.bytes);
-        if (by_cell)
-            cell->value = before;
+        if (by_slot)
+            result->value = before;
     } else {
         memcpy(target, v.payload ? v.payload : (void *)v.local, v.bytes);
         uint64_t *signal = (uint64_t *)(world[op->request.pe].heap + v.signal);
@@ -73,8 +73,8 @@ static int perform(struct pe *from, const struct shi_engine_op *op)
         if (v.sig_op == SHMEM_SIGNAL_ADD)
             shi_add_release(signal, v.signal_value);
     }
-    if (by_cell)
-        shi_store_release(&cell->tag, op->ticket + 1); /* R4 */
+    if (by_slot)
+        shi_store_release(&result->tag, op->ticket + 1); /* R4 */
     __atomic_fetch_add(&from->asked[op->request.op], 1, __ATOMIC_RELAXED);
     return 0;
 }
@@ -119,7 +119,7 @@ static void ring_up(struct pe *pe, unsigned log_n)
 {
     size_t n = (size_t)1 << log_n;
     pe->ring = (struct shi_ring){.slots = (uint64_t)aligned_alloc(64, n * 64), .line = (uint64_t)&pe->line,
-                                 .cells = (uint64_t)calloc(n, sizeof(struct shi_ring_cell)), .log_n = log_n};
+                                 .results = (uint64_t)calloc(n, sizeof(struct shi_ring_result)), .log_n = log_n};
     for (size_t i = 0; i < n * SHI_RING_WORDS; i++)
         ((uint64_t *)pe->ring.slots)[i] = ~shi_ring_phase(0, log_n) & 1;
 }
@@ -169,7 +169,7 @@ static void world_down(void)
         CHECKF(world[i].fault == 0, "PE %d complains: %#lx", i, (unsigned long)world[i].fault);
         shi_engine_down(world[i].engine);
         free((void *)world[i].ring.slots);
-        free((void *)world[i].ring.cells);
+        free((void *)world[i].ring.results);
     }
     free(world);
 }

@@ -72,9 +72,9 @@ void shi_log_error(const char *format, ...) /* refusals are expected here */
     (void)format;
 }
 
-/* ---- a ring's cells ------------------------------------------------------------------------------------------------- */
+/* ---- a ring's results ------------------------------------------------------------------------------------------------- */
 
-static struct shi_ring_cell cells[1 << LOG_N];
+static struct shi_ring_result results[1 << LOG_N];
 static struct shi_ring ring;
 static struct shi_proxy_ring served = {.ring = &ring};
 static struct shi_engine_op op;
@@ -82,8 +82,8 @@ static struct shi_engine_op op;
 static void begin(int pe)
 {
     memset(heap, 0, sizeof heap);
-    memset(cells, 0, sizeof cells);
-    ring = (struct shi_ring){.cells = (uintptr_t)cells, .log_n = LOG_N};
+    memset(results, 0, sizeof results);
+    ring = (struct shi_ring){.results = (uintptr_t)results, .log_n = LOG_N};
     for (int i = 0; i < 3; i++)
         peer[i] = (struct shi_peer){.pe = i, .remote = i == 2, .dev_bytes = BYTES,
                                     .dev_delta = i == 1 ? (char *)heap[1] - (char *)heap[0] : 0};
@@ -107,23 +107,23 @@ static int amo(int what, uint64_t target, uint64_t bytes, uint64_t value, void *
 
 /* Catches: an update done twice, as it was done before its result had room and is then tried again; a result over one
  * that nobody has taken yet. */
-static void cells_in_use(void)
+static void slots_in_use(void)
 {
     begin(1);
-    cells[5 % 4] = (struct shi_ring_cell){.value = 77, .tag = 2};
+    results[5 % 4] = (struct shi_ring_result){.value = 77, .tag = 2};
     heap[1][2] = 40;
-    CHECK(amo(SHI_AMO_ADD, 16, 8, 2, NULL, SHI_RESULT_CELL) == -EAGAIN);
+    CHECK(amo(SHI_AMO_ADD, 16, 8, 2, NULL, SHI_RESULT_SLOT) == -EAGAIN);
     CHECKF(heap[1][2] == 40, "the word is %lu", (unsigned long)heap[1][2]);
     shi_request_get_inline(&op.request, 16, 8);
     CHECK(issue() == -EAGAIN);
-    CHECK(cells[1].value == 77 && cells[1].tag == 2);
-    cells[1].tag = 0;
-    CHECK(issue() == 0 && cells[1].value == 40 && cells[1].tag == 6);
-    cells[1].tag = 0;
-    CHECK(amo(SHI_AMO_ADD, 16, 8, 2, NULL, SHI_RESULT_CELL) == 0);
-    CHECK(heap[1][2] == 42 && cells[1].value == 40 && cells[1].tag == 6);
-    cells[1].tag = 3; /* no result, so the cell does not count */
-    CHECK(amo(SHI_AMO_ADD, 16, 8, 1, NULL, SHI_RESULT_NONE) == 0 && heap[1][2] == 43 && cells[1].tag == 3);
+    CHECK(results[1].value == 77 && results[1].tag == 2);
+    results[1].tag = 0;
+    CHECK(issue() == 0 && results[1].value == 40 && results[1].tag == 6);
+    results[1].tag = 0;
+    CHECK(amo(SHI_AMO_ADD, 16, 8, 2, NULL, SHI_RESULT_SLOT) == 0);
+    CHECK(heap[1][2] == 42 && results[1].value == 40 && results[1].tag == 6);
+    results[1].tag = 3; /* no result, so the result slot does not count */
+    CHECK(amo(SHI_AMO_ADD, 16, 8, 1, NULL, SHI_RESULT_NONE) == 0 && heap[1][2] == 43 && results[1].tag == 3);
 }
 
 /* Catches: a result of 4 bytes that overwrites what follows. */
@@ -191,7 +191,7 @@ static void elsewhere(void)
 
 int main(void)
 {
-    RUN(cells_in_use, "a result waits for its cell");
+    RUN(slots_in_use, "a result waits for its result slot");
     RUN(result_at_address, "a result goes to an address");
     RUN(signals, "data with signals");
     RUN(refused, "wrong requests are refused and change nothing");

@@ -28,13 +28,13 @@ static void ring_up(unsigned log_n, uint64_t first)
     memset(&line, 0, sizeof line);
     line.tail = line.done = first;
     ring = (struct shi_ring){.head = first, .slots = (uint64_t)slots, .line = (uint64_t)&line, .log_n = log_n,
-                             .cells = (uint64_t)calloc(n, sizeof(struct shi_ring_cell))};
+                             .results = (uint64_t)calloc(n, sizeof(struct shi_ring_result))};
 }
 
 static void ring_down(void)
 {
     free((void *)ring.slots);
-    free((void *)ring.cells);
+    free((void *)ring.results);
 }
 
 /* ---- many producers, a transport that completes at once ------------------------------------------------------------ */
@@ -282,15 +282,15 @@ static void test_stall(void)
 
 /* ---- results, aborts, dead kernels ------------------------------------------------------------------------------------ */
 
-/* Give argument 1 back through the ticket's cell, unless the last result there was not taken. */
+/* Give argument 1 back through the ticket's result slot, unless the last result there was not taken. */
 static int answer(void *arg, struct shi_engine_op *op)
 {
     (void)arg;
-    struct shi_ring_cell *cell = (struct shi_ring_cell *)ring.cells + (op->ticket & ((1u << ring.log_n) - 1));
-    if (shi_load_acquire(&cell->tag)) /* A5 */
+    struct shi_ring_result *result = (struct shi_ring_result *)ring.results + (op->ticket & ((1u << ring.log_n) - 1));
+    if (shi_load_acquire(&result->tag)) /* A5 */
         return -EAGAIN;
-    cell->value = op->request.arg[1];
-    shi_store_release(&cell->tag, op->ticket + 1); /* R4 */
+    result->value = op->request.arg[1];
+    shi_store_release(&result->tag, op->ticket + 1); /* R4 */
     return 0;
 }
 

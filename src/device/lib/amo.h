@@ -43,7 +43,7 @@ SHI_NOINLINE shi_u64 shi_amo_by_ring(shmem_ctx_t ctx, int pe, int amo, shi_u64 t
 {
     struct shi_request q;
     shi_request_amo(&q, amo, target, bytes, value, cond, fetch, result);
-    if (result == SHI_RESULT_CELL)
+    if (result == SHI_RESULT_SLOT)
         return shi_post_and_take(ctx, &q, pe);
     if (result == SHI_RESULT_ADDRESS)
         shi_fence_release(); /* R1: earlier stores to fetch must not overwrite the proxy's result */
@@ -51,7 +51,7 @@ SHI_NOINLINE shi_u64 shi_amo_by_ring(shmem_ctx_t ctx, int pe, int amo, shi_u64 t
     return 0;
 }
 
-/* The old value with SHI_RESULT_CELL; 0 when the request is refused. */
+/* The old value with SHI_RESULT_SLOT; 0 when the request is refused. */
 SHI_FN shi_u64 shi_amo(shmem_ctx_t ctx, int amo, const void *dest, shi_u64 bytes, shi_u64 value, shi_u64 cond, int pe,
                        int result)
 {
@@ -75,7 +75,7 @@ SHI_FN void shi_amo_nbi(shmem_ctx_t ctx, int amo, void *fetch, const void *dest,
         return;
     }
     shi_u64 before = to.direct ? shi_amo_direct(to.direct, amo, bytes, value, cond)
-                               : shi_amo_by_ring(ctx, to.pe, amo, to.offset, bytes, value, cond, 0, SHI_RESULT_CELL);
+                               : shi_amo_by_ring(ctx, to.pe, amo, to.offset, bytes, value, cond, 0, SHI_RESULT_SLOT);
     shi_scatter(fetch, before, bytes);
 }
 

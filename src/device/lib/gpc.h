@@ -1,7 +1,7 @@
 /*
  * gpc.h - global procedure calls from kernels: the proxy starts them and returns the reply.
  *
- * The request carries the header. The proxy writes the reply to the kernel's buffer before it sets the cell (R4 -> A4).
+ * The request carries the header. The proxy writes the reply to the kernel's buffer before it sets the result slot (R4 -> A4).
  */
 #ifndef SHI_DEVICE_GPC_H
 #define SHI_DEVICE_GPC_H
@@ -33,7 +33,7 @@ SHI_NOINLINE int shi_gpc(shmem_ctx_t ctx, int func, int pe, const void *hdr, shi
     if (!shi_gpc_asked(ctx, pe, hdr, hlen, reply, rhlen))
         return -22;
     shi_gather_words(q.arg + 2, SHI_INLINE_GPC / 8, hdr, hlen);
-    shi_request_gpc(&q, func, hlen, reply, rhlen, wait ? SHI_RESULT_CELL : SHI_RESULT_NONE);
+    shi_request_gpc(&q, func, hlen, reply, rhlen, wait ? SHI_RESULT_SLOT : SHI_RESULT_NONE);
     if (rhlen)
         shi_fence_release(); /* R1: earlier stores to rhdr must not overwrite the proxy's reply */
     if (shi_post(ctx, &q, shi_ctx_member(ctx, pe), &ticket))

@@ -7,9 +7,9 @@
  *   PUT_SIGNAL         target    source  bytes  sig_op + signal value
  *   PUT_SIGNAL_INLINE  data      data    data   data            bytes + target   sig_op + signal  value
  *   GET                target    dest    bytes
- *   GET_INLINE         bytes + target                                                             -> the ticket's cell
+ *   GET_INLINE         bytes + target                                                             -> the ticket's result slot
  *   AMO                amo + target  bytes  value  cond         fetch            result           -> see result
- *   GPC                func + hlen + rhlen + result  rhdr  data  data  data  data  data   -> the ticket's cell, if asked
+ *   GPC                func + hlen + rhlen + result  rhdr  data  data  data  data  data   -> the ticket's result slot, if asked
  *   TAG                tag       source  bytes
  *   TAG_INLINE         tag       bytes   data   data            data             data             data
  *
@@ -19,8 +19,8 @@
  * data            the payload's bytes in order, the first in the low byte of argument 0; unused bytes are 0
  * bytes           of PUT_INLINE at most 48, PUT_SIGNAL_INLINE 32 (0: only the signal), GET_INLINE 8, AMO 4 or 8
  * value, cond     unsigned, in the low bytes; an increment is an addition of 1
- * result          enum shi_amo_result: where the result of an AMO goes: nowhere, the ticket's cell, or the address fetch
- * func + ...      of GPC 16 bits each; hlen at most 40, rhlen at most 1024. The cell's result is the status
+ * result          enum shi_amo_result: where the result of an AMO goes: nowhere, the ticket's result slot, or the address fetch
+ * func + ...      of GPC 16 bits each; hlen at most 40, rhlen at most 1024. The result is the status
  */
 #ifndef SHI_REQUEST_H
 #define SHI_REQUEST_H
@@ -31,7 +31,7 @@ enum shi_amo {
     SHI_AMO_FETCH, SHI_AMO_SET, SHI_AMO_SWAP, SHI_AMO_CSWAP, SHI_AMO_ADD, SHI_AMO_AND, SHI_AMO_OR, SHI_AMO_XOR, SHI_AMOS
 };
 enum { SHI_INLINE_GPC = 40, SHI_INLINE_TAG = 40 };
-enum shi_amo_result { SHI_RESULT_NONE, SHI_RESULT_CELL, SHI_RESULT_ADDRESS, SHI_RESULTS };
+enum shi_amo_result { SHI_RESULT_NONE, SHI_RESULT_SLOT, SHI_RESULT_ADDRESS, SHI_RESULTS };
 
 /* ---- device ----------------------------------------------------------------------------------------------------- */
 
@@ -171,7 +171,7 @@ SHI_FN int shi_request_view_gpc_(const struct shi_request *q, struct shi_request
     v->result = (int)(q->arg[0] >> 48);
     v->local = q->arg[1];
     v->payload = q->arg + 2;
-    return v->bytes <= SHI_INLINE_GPC && v->rhlen <= 1024 && v->result <= SHI_RESULT_CELL ? 0 : -1;
+    return v->bytes <= SHI_INLINE_GPC && v->rhlen <= 1024 && v->result <= SHI_RESULT_SLOT ? 0 : -1;
 }
 
 /* Decode a request. 0, or -1 when it is not in the table above, and v is then undefined. The caller checks its

@@ -14,15 +14,15 @@
  *   seen         producers, any value of tail    producers   R7 -> A7: a copy of tail near the device, extends R2 -> A2
  *   done         proxy                           producers   R3 -> A3
  *   abort        proxy                           producers   relaxed: no data depends on it; producers return
- *   cell.value   proxy, before cell.tag          owner       plain, after A4
- *   cell.tag     proxy sets (R4), owner clears   both        R4 -> A4; R5 (clear) -> A5 (proxy may reuse)
+ *   result.value proxy, before result.tag         owner       plain, after A4
+ *   result.tag   proxy sets (R4), owner clears   both        R4 -> A4; R5 (clear) -> A5 (proxy may reuse)
  *
  * R1 -> A1  data that a request points to is complete before the proxy reads it (inline payloads need no R1).
  * R2 -> A2  the proxy has copied the slot before the owner of ticket + N overwrites it. A read of tail is slow for a
  *           device, so a producer that read it stores it in seen, which may be older than tail but never ahead.
  * R3 -> A3  all requests up to the ticket have completed and their stores are visible before the producer continues.
  *
- * Checked by test/model/ring.pml, fence.pml, retire.pml, cell.pml and lanes.pml.
+ * Checked by test/model/ring.pml, fence.pml, retire.pml, result.pml and lanes.pml.
  */
 #ifndef SHI_RING_H
 #define SHI_RING_H
@@ -45,8 +45,8 @@ struct shi_ring_line {
     shi_u64 pad[5];
 };
 
-/* The result of a fetching operation: cell ticket % N. */
-struct shi_ring_cell {
+/* A result slot: the one of ticket T is number T % N. */
+struct shi_ring_result {
     shi_u64 value;
     shi_u64 tag; /* ticket + 1 while it has an unread result, else 0 */
 };
@@ -60,7 +60,7 @@ struct shi_ring {
     shi_u64 pad1[6];
     shi_u64 slots; /* shi_u64 [N][8], in host-visible memory, 16 bytes aligned, zero except the phase bit of the lap
                     * before head's */
-    shi_u64 cells; /* struct shi_ring_cell [N] */
+    shi_u64 results; /* struct shi_ring_result [N] */
     shi_u64 line;  /* struct shi_ring_line */
     shi_u64 log_n; /* N = 2^log_n slots */
     shi_u64 pad2[4];
@@ -201,15 +201,15 @@ SHI_FN shi_u64 shi_ring_quiet(const SHI_GLOBAL struct shi_ring *r)
 SHI_FN shi_u64 shi_ring_take_result(const SHI_GLOBAL struct shi_ring *r, shi_u64 ticket, shi_u64 *value)
 {
     shi_u64 mask = ((shi_u64)1 << r->log_n) - 1;
-    SHI_GLOBAL struct shi_ring_cell *cell = (SHI_GLOBAL struct shi_ring_cell *)r->cells + (ticket & mask);
-    while (shi_load_acquire(&cell->tag) != ticket + 1) { /* A4 */
+    SHI_GLOBAL struct shi_ring_result *result = (SHI_GLOBAL struct shi_ring_result *)r->results + (ticket & mask);
+    while (shi_load_acquire(&result->tag) != ticket + 1) { /* A4 */
         shi_u64 aborted = shi_load_relaxed(&shi_ring_line(r)->abort);
         if (aborted)
             return aborted;
         shi_pause();
     }
-    *value = cell->value;
-    shi_store_release(&cell->tag, 0); /* R5 */
+    *value = result->value;
+    shi_store_release(&result->tag, 0); /* R5 */
     return 0;
 }
 

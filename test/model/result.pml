@@ -1,21 +1,21 @@
 /*
- * cell.pml - models how results of fetching requests come back through the cells of the ring of ARCHITECTURE section 6.
+ * result.pml - models how results of fetching requests come back through the result slots of the ring of ARCHITECTURE section 6.
  *
  *   model        protocol
  *   head, tail   tickets, and how many of them the proxy has taken from their slots, which are free then
  *   posted       bit t: the slot of ticket t is written
  *   under_way    bit t: issued, and its result has not come
- *   came         bit t: its result has come, the cell was taken
- *   value, tag   of a cell; the result of ticket t is t
+ *   came         bit t: its result has come, the result slot was taken
+ *   value, tag   of a result slot; the result of ticket t is t
  *
- * Credit speaks of slots, not of cells: while a request is under way, later laps of the ring post, and the results come
+ * Credit speaks of slots, not of result slots: while a request is under way, later laps of the ring post, and the results come
  * in any order.
- * R4 value is written -> A4 the owner sees the tag; R5 the owner has read value -> A5 the proxy writes the cell again.
+ * R4 value is written -> A4 the owner sees the tag; R5 the owner has read value -> A5 the proxy writes the result slot again.
  * Asserted: every owner reads its own result. A result that never comes is an invalid end state.
- * Bound: 3 producers, 2 requests each, 2 cells: 3 laps.
+ * Bound: 3 producers, 2 requests each, 2 result slots: 3 laps.
  *
- * mutant 1  end     the cell is found free when the request is issued, and is not looked at when its result comes
- * mutant 2  end     a result is given to a cell whoever has it
+ * mutant 1  end     the result slot is found free when the request is issued, and is not looked at when its result comes
+ * mutant 2  end     a result is given to a result slot whoever has it
  * mutant 3  assert  the tag is published before the value (R4 weakened)
  * mutant 4  assert  the owner clears the tag before it has read the value (R5 weakened)
  */
