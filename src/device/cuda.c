@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "device/cuda_driver.h"
-#include "device/near.h"
+#include "device/numa.h"
 #include "host/util/log.h"
 
 /* Allocations are whole pages: an IPC handle maps pages, and a peer must not map other data with them. */
@@ -159,7 +159,7 @@ static int is_near(int i)
 {
     char id[32];
     identify(i, id, sizeof id);
-    return shi_near("/sys", id);
+    return shi_numa_is_local("/sys", id);
 }
 
 static int attribute(int which)

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "device/device.h"
-#include "device/near.h"
+#include "device/numa.h"
 #include "host/util/log.h"
 
 static const struct shi_device_ops *const cuda = &shi_device_cuda;
@@ -155,7 +155,7 @@ int main(int argc, char **argv)
     int host_access;
     struct shi_device_share s;
     if (!strcmp(what, "near"))
-        return argc < 4 || !shi_near(argv[2], argv[3]);
+        return argc < 4 || !shi_numa_is_local(argv[2], argv[3]);
     shi_log_set(0, 1);
     int n = cuda->probe();
     if (!strcmp(what, "probe"))

@@ -212,7 +212,7 @@ static void *lane(void *arg)
 static void run_lanes(int n_pes, int lanes, int width, void (*work)(void))
 {
     struct lane l[WORLD_MAX * 16];
-    struct shi_meeting tg[WORLD_MAX] = {{0, 0}}, htg[WORLD_MAX * 16] = {{0, 0}};
+    struct shi_group_state tg[WORLD_MAX] = {{0, 0}}, htg[WORLD_MAX * 16] = {{0, 0}};
     for (int i = 0; i < n_pes * lanes; i++) {
         int pe = i / lanes, k = i % lanes, sub = k / width;
         l[i] = (struct lane){.pe = pe, .work = work};

@@ -55,7 +55,7 @@ SHI_NOINLINE shi_u64 shi_amo_by_ring(shmem_ctx_t ctx, int pe, int amo, shi_u64 t
 SHI_FN shi_u64 shi_amo(shmem_ctx_t ctx, int amo, const void *dest, shi_u64 bytes, shi_u64 value, shi_u64 cond, int pe,
                        int result)
 {
-    struct shi_place to;
+    struct shi_location to;
     if (!shi_find(ctx, dest, bytes, bytes, pe, &to))
         return 0;
     return to.direct ? shi_amo_direct(to.direct, amo, bytes, value, cond)
@@ -66,7 +66,7 @@ SHI_FN shi_u64 shi_amo(shmem_ctx_t ctx, int amo, const void *dest, shi_u64 bytes
 SHI_FN void shi_amo_nbi(shmem_ctx_t ctx, int amo, void *fetch, const void *dest, shi_u64 bytes, shi_u64 value,
                         shi_u64 cond, int pe)
 {
-    struct shi_place to;
+    struct shi_location to;
     if (!shi_find(ctx, dest, bytes, bytes, pe, &to))
         return;
     shi_u64 address = (shi_u64)shi_to_global(fetch);

@@ -92,8 +92,8 @@ SHI_FN int shi_collect(shmem_ctx_t ctx, int g, shmem_team_t team, void *dest, co
         return -1;
     if (shi_rank(g) == 0)
         at = shi_offset_by_chain(ctx, team, bytes);
-    shi_meet(g);
-    at = shi_tell(g, at);
+    shi_group_barrier(g);
+    at = shi_group_broadcast(g, at);
     for (int i = 0; i < team->n; i++)
         shi_put(ctx, g, (char *)dest + at, source, bytes, shi_member(team, i), 1);
     return shi_quiet_sync(ctx, g, team);

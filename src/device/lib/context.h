@@ -20,7 +20,7 @@ SHI_PROGRAM_SCOPE shi_u64 shmemg_ctx_default_ = 0;
 SHI_PROGRAM_SCOPE shi_u64 shmemg_fault_ = 0;
 
 /* The location of an object. */
-struct shi_place {
+struct shi_location {
     int pe;                  /* of the world */
     shi_u64 offset;          /* in every PE's heap */
     SHI_GLOBAL char *direct; /* for loads and stores, or NULL: only through the ring */
@@ -54,7 +54,7 @@ SHI_HOT int shi_offset(shmem_ctx_t ctx, const void *object, shi_u64 bytes, shi_u
 
 /* Find the object of a world PE that corresponds to this local address. 0 and a fault when there is none. */
 SHI_HOT int shi_find_world(shmem_ctx_t ctx, const void *object, shi_u64 bytes, shi_u64 align, int pe,
-                          struct shi_place *out)
+                          struct shi_location *out)
 {
     shi_u64 offset;
     if (!shi_offset(ctx, object, bytes, align, &offset))
@@ -77,7 +77,7 @@ SHI_FN int shi_member(shmem_team_t team, int i)
 }
 
 /* The same for PE pe of the context's team. */
-SHI_HOT int shi_find(shmem_ctx_t ctx, const void *object, shi_u64 bytes, shi_u64 align, int pe, struct shi_place *out)
+SHI_HOT int shi_find(shmem_ctx_t ctx, const void *object, shi_u64 bytes, shi_u64 align, int pe, struct shi_location *out)
 {
     if (!shi_ctx_good(ctx))
         return 0;
@@ -110,7 +110,7 @@ SHI_FN int shi_n_pes(shmem_ctx_t ctx)
 /* The address of PE pe's object for loads and stores by this device, or NULL. */
 SHI_FN void *shi_ptr(shmem_ctx_t ctx, const void *object, int pe)
 {
-    struct shi_place at;
+    struct shi_location at;
     return shi_find(ctx, object, 1, 1, pe, &at) ? (void *)at.direct : (void *)0;
 }
 

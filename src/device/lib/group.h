@@ -38,7 +38,7 @@ SHI_FN shi_u32 shi_lanes(int g)
                            : (shi_u32)(get_local_size(0) * get_local_size(1) * get_local_size(2));
 }
 /* Barrier: each item's earlier writes are visible to all items after it. */
-SHI_FN void shi_meet(int g)
+SHI_FN void shi_group_barrier(int g)
 {
     if (g == SHI_HTG)
         sub_group_barrier(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE, SHI_SYSTEM_);
@@ -46,7 +46,7 @@ SHI_FN void shi_meet(int g)
         work_group_barrier(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE, SHI_SYSTEM_);
 }
 /* Broadcast of the item of rank 0. */
-SHI_FN shi_u64 shi_tell(int g, shi_u64 v)
+SHI_FN shi_u64 shi_group_broadcast(int g, shi_u64 v)
 {
     return g == SHI_THREAD ? v : g == SHI_HTG ? sub_group_broadcast(v, 0) : work_group_broadcast(v, 0, 0, 0);
 }
@@ -88,24 +88,24 @@ SHI_FN shi_u32 shi_warp_(void)
 {
     return 0xffffffffu >> (32 - shi_lanes(SHI_HTG));
 }
-SHI_FN void shi_meet(int g)
+SHI_FN void shi_group_barrier(int g)
 {
     if (g == SHI_HTG)
         __syncwarp(shi_warp_());
     if (g == SHI_TG)
         __syncthreads();
 }
-SHI_FN shi_u64 shi_tell(int g, shi_u64 v)
+SHI_FN shi_u64 shi_group_broadcast(int g, shi_u64 v)
 {
-    __shared__ shi_u64 said;
+    __shared__ shi_u64 value;
     if (g == SHI_HTG)
         return __shfl_sync(shi_warp_(), v, 0);
     if (g == SHI_THREAD)
         return v;
     if (shi_rank(g) == 0)
-        said = v;
+        value = v;
     __syncthreads();
-    v = said;
+    v = value;
     __syncthreads();
     return v;
 }
@@ -135,15 +135,15 @@ SHI_FN shi_u64 shi_vote_add(struct shi_vote vote, shi_u64 *p, shi_u64 v)
  *
  *   word     written by              read by    order
  *   arrived  every item, fetch-add   the items  R6 -> A6: an item's writes before the barrier are visible after it
- *   said     rank 0, hands           the items  plain; between two barriers
+ *   value    rank 0, hands           the items  plain; between two barriers
  */
 enum { SHI_AGGREGATE = 0 };
-struct shi_meeting {
-    shi_u64 arrived, said;
+struct shi_group_state {
+    shi_u64 arrived, value;
 };
 struct shi_item {
     shi_u32 rank, n;
-    struct shi_meeting *at;
+    struct shi_group_state *at;
 };
 static _Thread_local __attribute__((unused)) struct shi_item shi_item[3] = {{0, 1, 0}, {0, 1, 0}, {0, 1, 0}};
 SHI_FN shi_u32 shi_rank(int g)
@@ -154,25 +154,25 @@ SHI_FN shi_u32 shi_lanes(int g)
 {
     return shi_item[g].n;
 }
-SHI_FN void shi_meet(int g)
+SHI_FN void shi_group_barrier(int g)
 {
     if (shi_item[g].n < 2)
         return;
-    struct shi_meeting *m = shi_item[g].at;
+    struct shi_group_state *m = shi_item[g].at;
     shi_u64 n = shi_item[g].n, all = (__atomic_fetch_add(&m->arrived, 1, __ATOMIC_ACQ_REL) / n + 1) * n; /* R6 */
     while (__atomic_load_n(&m->arrived, __ATOMIC_ACQUIRE) < all) /* A6 */
         shi_pause();
 }
-SHI_FN shi_u64 shi_tell(int g, shi_u64 v)
+SHI_FN shi_u64 shi_group_broadcast(int g, shi_u64 v)
 {
     if (shi_item[g].n < 2)
         return v;
-    struct shi_meeting *m = shi_item[g].at;
+    struct shi_group_state *m = shi_item[g].at;
     if (shi_rank(g) == 0)
-        m->said = v;
-    shi_meet(g);
-    v = m->said;
-    shi_meet(g);
+        m->value = v;
+    shi_group_barrier(g);
+    v = m->value;
+    shi_group_barrier(g);
     return v;
 }
 /* All items of the sub-group are assumed to be converged. */
@@ -181,19 +181,19 @@ SHI_FN struct shi_vote shi_vote(int hand)
     struct shi_vote vote = {(shi_u32)!!hand, 0, 0};
     if (shi_item[SHI_HTG].n < 2)
         return vote;
-    struct shi_meeting *m = shi_item[SHI_HTG].at;
-    shi_tell(SHI_HTG, 0);
-    __atomic_fetch_or(&m->said, (shi_u64)!!hand << shi_rank(SHI_HTG), __ATOMIC_RELAXED);
-    shi_meet(SHI_HTG);
-    vote.n = (shi_u32)__builtin_popcountll(m->said);
-    vote.index = (shi_u32)__builtin_popcountll(m->said & (((shi_u64)1 << shi_rank(SHI_HTG)) - 1));
-    shi_meet(SHI_HTG);
+    struct shi_group_state *m = shi_item[SHI_HTG].at;
+    shi_group_broadcast(SHI_HTG, 0);
+    __atomic_fetch_or(&m->value, (shi_u64)!!hand << shi_rank(SHI_HTG), __ATOMIC_RELAXED);
+    shi_group_barrier(SHI_HTG);
+    vote.n = (shi_u32)__builtin_popcountll(m->value);
+    vote.index = (shi_u32)__builtin_popcountll(m->value & (((shi_u64)1 << shi_rank(SHI_HTG)) - 1));
+    shi_group_barrier(SHI_HTG);
     return vote;
 }
 SHI_FN shi_u64 shi_vote_add(struct shi_vote vote, shi_u64 *p, shi_u64 v)
 {
     (void)vote;
-    return shi_tell(SHI_HTG, shi_rank(SHI_HTG) == 0 ? shi_add_relaxed(p, v) : 0);
+    return shi_group_broadcast(SHI_HTG, shi_rank(SHI_HTG) == 0 ? shi_add_relaxed(p, v) : 0);
 }
 #define SHI_VOTES
 

@@ -84,8 +84,8 @@ SHI_FN shi_u64 shi_many(shmem_ctx_t ctx, int g, int wait, int kind, const void *
                    !shi_aborted(ctx))
                 shi_pause();
     }
-    shi_meet(g);
-    found = shi_tell(g, found);
+    shi_group_barrier(g);
+    found = shi_group_broadcast(g, found);
     return kind == SHI_MANY_ANY ? found - 1 : found;
 }
 

@@ -99,15 +99,15 @@ SHI_NOINLINE void shi_put_by_ring(shmem_ctx_t ctx, int g, int pe, shi_u64 target
 
 SHI_FN void shi_put(shmem_ctx_t ctx, int g, void *dest, const void *source, shi_u64 bytes, int pe, int nbi)
 {
-    struct shi_place to;
+    struct shi_location to;
     if (!shi_find(ctx, dest, bytes, 1, pe, &to))
         return;
-    shi_meet(g);
+    shi_group_barrier(g);
     if (to.direct)
         shi_copy(to.direct, source, bytes, shi_rank(g), shi_lanes(g));
     else
         shi_put_by_ring(ctx, g, to.pe, to.offset, source, bytes, nbi);
-    shi_meet(g);
+    shi_group_barrier(g);
 }
 
 SHI_NOINLINE void shi_p_by_ring(shmem_ctx_t ctx, int pe, shi_u64 target, shi_u64 value, shi_u64 bytes)
@@ -122,7 +122,7 @@ SHI_NOINLINE void shi_p_by_ring(shmem_ctx_t ctx, int pe, shi_u64 target, shi_u64
 /* Put the low `bytes` bytes, at most 8, of a value; by one store where dest is aligned. */
 SHI_FN void shi_p(shmem_ctx_t ctx, void *dest, shi_u64 value, shi_u64 bytes, int pe)
 {
-    struct shi_place to;
+    struct shi_location to;
     if (!shi_find(ctx, dest, bytes, bytes, pe, &to))
         return;
     if (!to.direct)
@@ -172,21 +172,21 @@ SHI_NOINLINE void shi_get_by_ring(shmem_ctx_t ctx, int g, int pe, void *dest, sh
 
 SHI_FN void shi_get(shmem_ctx_t ctx, int g, void *dest, const void *source, shi_u64 bytes, int pe, int nbi)
 {
-    struct shi_place from;
+    struct shi_location from;
     if (!shi_find(ctx, source, bytes, 1, pe, &from))
         return;
-    shi_meet(g);
+    shi_group_barrier(g);
     if (from.direct)
         shi_copy(dest, from.direct, bytes, shi_rank(g), shi_lanes(g));
     else
         shi_get_by_ring(ctx, g, from.pe, dest, from.offset, bytes, nbi);
-    shi_meet(g);
+    shi_group_barrier(g);
 }
 
 /* Get a value of at most 8 bytes; 0 when the request is refused. */
 SHI_FN shi_u64 shi_g(shmem_ctx_t ctx, const void *source, shi_u64 bytes, int pe)
 {
-    struct shi_place from;
+    struct shi_location from;
     if (!shi_find(ctx, source, bytes, bytes, pe, &from))
         return 0;
     if (!from.direct)
@@ -207,7 +207,7 @@ SHI_NOINLINE void shi_put_signal_by_ring(shmem_ctx_t ctx, int g, int pe, shi_u64
     shi_u64 address = (shi_u64)shi_to_global(source);
     if (bytes > SHI_INLINE_SIGNAL && !address) {
         shi_put_in_pieces(ctx, g, pe, target, source, bytes);
-        shi_meet(g);
+        shi_group_barrier(g);
         if (shi_rank(g) == 0)
             shi_fence_ring(ctx);
         bytes = 0;
@@ -228,27 +228,27 @@ SHI_NOINLINE void shi_put_signal_by_ring(shmem_ctx_t ctx, int g, int pe, shi_u64
 SHI_FN void shi_put_signal(shmem_ctx_t ctx, int g, void *dest, const void *source, shi_u64 bytes, void *sig_addr,
                            shi_u64 value, int sig_op, int pe, int nbi)
 {
-    struct shi_place to, signal;
+    struct shi_location to, signal;
     if (!shi_find(ctx, dest, bytes, 1, pe, &to) || !shi_find_world(ctx, sig_addr, 8, 8, to.pe, &signal))
         return;
     if (sig_op != SHI_SIGNAL_SET && sig_op != SHI_SIGNAL_ADD) {
         shi_fault(ctx, SHI_FAULT_OPERATOR, (shi_u32)sig_op);
         return;
     }
-    shi_meet(g);
+    shi_group_barrier(g);
     if (!signal.direct) {
         shi_put_signal_by_ring(ctx, g, signal.pe, bytes ? to.offset : 0, source, bytes, signal.offset, value, sig_op, nbi);
     } else {
         if (bytes)
             shi_copy(to.direct, source, bytes, shi_rank(g), shi_lanes(g));
-        shi_meet(g);
+        shi_group_barrier(g);
         /* Pairs with the acquire of the wait for the signal: the data is visible before it. */
         if (shi_rank(g) == 0 && sig_op == SHI_SIGNAL_SET)
             shi_store_release((SHI_GLOBAL shi_u64 *)signal.direct, value);
         if (shi_rank(g) == 0 && sig_op == SHI_SIGNAL_ADD)
             shi_add_release((SHI_GLOBAL shi_u64 *)signal.direct, value);
     }
-    shi_meet(g);
+    shi_group_barrier(g);
 }
 
 #endif

@@ -8,7 +8,7 @@
 SHI_FN void shi_strided(shmem_ctx_t ctx, int g, int is_get, void *dest, const void *source, ptrdiff_t dst,
                         ptrdiff_t sst, size_t bsize, size_t nblocks, shi_u64 bytes, int pe)
 {
-    shi_meet(g);
+    shi_group_barrier(g);
     for (size_t i = shi_rank(g); i < nblocks; i += shi_lanes(g)) {
         char *to = (char *)dest + (ptrdiff_t)i * dst * (ptrdiff_t)bytes;
         const char *from = (const char *)source + (ptrdiff_t)i * sst * (ptrdiff_t)bytes;
@@ -17,7 +17,7 @@ SHI_FN void shi_strided(shmem_ctx_t ctx, int g, int is_get, void *dest, const vo
         else
             shi_put(ctx, SHI_THREAD, to, from, bsize * bytes, pe, 0);
     }
-    shi_meet(g);
+    shi_group_barrier(g);
 }
 
 #endif

@@ -21,10 +21,10 @@ SHI_FN void shi_fence(shmem_ctx_t ctx, int g)
 {
     if (!shi_ctx_good(ctx))
         return;
-    shi_meet(g);
+    shi_group_barrier(g);
     if (shi_rank(g) == 0)
         shi_fence_ring(ctx);
-    shi_meet(g);
+    shi_group_barrier(g);
 }
 
 /* 0, or the abort word, for rank 0. */
@@ -34,10 +34,10 @@ SHI_FN shi_u64 shi_quiet(shmem_ctx_t ctx, int g)
     if (!shi_ctx_good(ctx))
         return 0;
     shi_fence_total(); /* completes stores, not only orders them: visible to the others after the sync */
-    shi_meet(g);
+    shi_group_barrier(g);
     if (shi_rank(g) == 0)
         aborted = shi_ring_quiet(shi_ctx_ring(ctx));
-    shi_meet(g);
+    shi_group_barrier(g);
     return aborted;
 }
 
@@ -104,8 +104,8 @@ SHI_FN shi_u64 shi_wait_until(shmem_ctx_t ctx, int g, const void *ivar, shi_u64 
             v = shi_watch(p, bytes);
         }
     }
-    shi_meet(g);
-    return shi_tell(g, v);
+    shi_group_barrier(g);
+    return shi_group_broadcast(g, v);
 }
 
 SHI_FN int shi_test(shmem_ctx_t ctx, int g, const void *ivar, shi_u64 bytes, int is_signed, int cmp, shi_u64 cmp_value)
@@ -116,8 +116,8 @@ SHI_FN int shi_test(shmem_ctx_t ctx, int g, const void *ivar, shi_u64 bytes, int
     if (shi_rank(g) == 0)
         so = shi_compare(shi_rankable(shi_watch(shi_to_global(ivar), bytes), bytes, is_signed), cmp,
                          shi_rankable(cmp_value, bytes, is_signed));
-    shi_meet(g);
-    return (int)shi_tell(g, (shi_u64)so);
+    shi_group_barrier(g);
+    return (int)shi_group_broadcast(g, (shi_u64)so);
 }
 
 SHI_FN shi_u64 shi_signal_fetch(shmem_ctx_t ctx, const void *sig_addr)
@@ -130,7 +130,7 @@ SHI_FN shi_u64 shi_signal_fetch(shmem_ctx_t ctx, const void *sig_addr)
 /* Add 1 to a flag of a PE of the world. */
 SHI_FN void shi_raise(shmem_ctx_t ctx, SHI_GLOBAL shi_u64 *flag, int world_pe)
 {
-    struct shi_place at;
+    struct shi_location at;
     if (!shi_find_world(ctx, flag, 8, 8, world_pe, &at))
         return;
     if (at.direct)
@@ -169,11 +169,11 @@ SHI_FN int shi_sync(shmem_ctx_t ctx, int g, shmem_team_t team)
     }
     if (!shi_offset(ctx, (SHI_GLOBAL char *)(ctx->heap + team->flags), SHI_DEV_TEAM_WORDS * 8, 8, &offset))
         return -1;
-    shi_meet(g);
+    shi_group_barrier(g);
     if (shi_rank(g) == 0)
         bad = (shi_u64)-shi_disseminate(ctx, team);
-    shi_meet(g);
-    return -(int)shi_tell(g, bad);
+    shi_group_barrier(g);
+    return -(int)shi_group_broadcast(g, bad);
 }
 
 #endif

@@ -1,5 +1,5 @@
-/* near.c - compare the cores of a device's NUMA node with those of this process. */
-#include "device/near.h"
+/* numa.c - compare the cores of a device's NUMA node with those of this process. */
+#include "device/numa.h"
 
 #include <ctype.h>
 #include <sched.h>
@@ -30,7 +30,7 @@ static int holds_one(const char *list, const cpu_set_t *cores)
     return 0;
 }
 
-int shi_near(const char *sysfs, const char *id)
+int shi_numa_is_local(const char *sysfs, const char *id)
 {
     char path[512], line[4096];
     cpu_set_t mine;
