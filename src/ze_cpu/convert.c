@@ -111,20 +111,22 @@ typedef __int128 wide;
         wide v = *(const F *)s;                                                                                       \
         *(T *)d = (T)(v < (wide)MIN_##T ? (wide)MIN_##T : v > (wide)MAX_##T ? (wide)MAX_##T : v);                     \
     }
-#define INT_FROM(F)                                                                                                   \
-    TYPES_AGAIN(INT_TO_INT, F)                                                                                        \
+#define TO_FLOATS(F, VALUE)                                                                                           \
     static void F##_f16(void *d, const void *s)                                                                       \
     {                                                                                                                 \
-        *(u16 *)d = zc_half_from((double)*(const F *)s, 0);                                                           \
+        *(u16 *)d = zc_half_from((double)VALUE, 0);                                                                   \
     }                                                                                                                 \
     static void F##_f32(void *d, const void *s)                                                                       \
     {                                                                                                                 \
-        *(f32 *)d = (float)*(const F *)s;                                                                             \
+        *(f32 *)d = (float)VALUE;                                                                                     \
     }                                                                                                                 \
     static void F##_f64(void *d, const void *s)                                                                       \
     {                                                                                                                 \
-        *(f64 *)d = (double)*(const F *)s;                                                                            \
+        *(f64 *)d = (double)VALUE;                                                                                    \
     }
+#define INT_FROM(F)                                                                                                   \
+    TYPES_AGAIN(INT_TO_INT, F)                                                                                        \
+    TO_FLOATS(F, *(const F *)s)
 TYPES(INT_FROM)
 
 static double read_f16(const void *s)
@@ -154,18 +156,7 @@ static double read_f64(const void *s)
     }
 #define FLOAT_FROM(F)                                                                                                 \
     TYPES_AGAIN(FLOAT_TO_INT, F)                                                                                      \
-    static void F##_f16(void *d, const void *s)                                                                       \
-    {                                                                                                                 \
-        *(u16 *)d = zc_half_from(read_##F(s), 0);                                                                     \
-    }                                                                                                                 \
-    static void F##_f32(void *d, const void *s)                                                                       \
-    {                                                                                                                 \
-        *(f32 *)d = (float)read_##F(s);                                                                               \
-    }                                                                                                                 \
-    static void F##_f64(void *d, const void *s)                                                                       \
-    {                                                                                                                 \
-        *(f64 *)d = read_##F(s);                                                                                      \
-    }
+    TO_FLOATS(F, read_##F(s))
 FLOAT_FROM(f16)
 FLOAT_FROM(f32)
 FLOAT_FROM(f64)
