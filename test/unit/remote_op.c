@@ -195,8 +195,8 @@ static int is_put(size_t off, size_t bytes)
 
 enum { LONG = 2 * DIRECT_BYTES + 1000, BOUNCED = 2 * SHI_REMOTE_BOUNCE_BYTES + 1000 };
 
-/* Catches: a piece longer than the provider takes, a piece lost or sent twice after a refusal, a put whose source is the
- * caller's before its last piece has ended, a callback that nobody waits for. */
+/* Catches: a piece longer than the provider takes, a piece lost or sent twice after a refusal, a put that returns its
+ * source before the last piece has ended, a callback for an operation that is complete. */
 static void puts_direct(void)
 {
     for (int refuses = 0; refuses < 2; refuses++) {
