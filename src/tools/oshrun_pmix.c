@@ -28,6 +28,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "host/boot/boot.h"
+#include "host/util/random.h"
+
 /* Open MPI 4 treats a program without a daemon's address as a job of one process. The address is never used. */
 #define NOT_ALONE "0.0;tcp://127.0.0.1:1"
 
@@ -206,6 +209,19 @@ static void keys_of_pe(struct keys *job, const struct pe *pe)
     PMIX_INFO_FREE(own.info, MOST);
 }
 
+/* Add the job's secret. libpmix keeps the only copy. 0 or -errno. */
+static int key_add_secret(struct keys *k)
+{
+    unsigned char secret[SHI_SECRET_BYTES];
+    pmix_byte_object_t object = {.bytes = (char *)secret, .size = sizeof secret};
+    int err = shi_random_bytes(secret, sizeof secret);
+
+    if (!err)
+        key_add(k, SHI_SECRET_NAME, &object, PMIX_BYTE_OBJECT);
+    explicit_bzero(secret, sizeof secret);
+    return err;
+}
+
 static char *rank_list(int npes)
 {
     char *list = malloc(12 * (size_t)npes), *p = list;
@@ -254,6 +270,8 @@ static pmix_status_t register_job(struct pe *pe, int npes, int napps)
     key_add(&job, PMIX_LOCALLDR, &leader, PMIX_PROC_RANK);
     for (int i = 0; i < npes; i++)
         keys_of_pe(&job, &pe[i]);
+    if (key_add_secret(&job))
+        return PMIX_ERROR;
     rc = PMIx_server_register_nspace(nspace, npes, job.info, job.n, answered, &a);
     if (rc == PMIX_SUCCESS)
         rc = await(&a);

@@ -428,7 +428,7 @@ static void fabric_open(const struct shi_net_limits *limits, unsigned seed,
     fabric.refusals = fabric.patience = fabric.pace = 1;
     fabric.random = seed * 2654435761u + 1;
     for (int pe = 0; pe < PES; pe++) {
-        struct shi_boot boot = {.ops = &ops, .pe = pe, .n_pes = PES, .n_local = 1, .local_pe = first};
+        struct shi_boot boot = {.ops = &ops, .pe = pe, .n_pes = PES, .n_local = 1, .has_secret = 1, .local_pe = first};
         fabric.last[pe] = &fabric.inbox[pe];
         fabric.pe = pe;
         for (int i = 0; i < LANES; i++) {

@@ -8,11 +8,16 @@
 
 #include <stddef.h>
 
+#define SHI_SECRET_NAME "fulmar.secret" /* PMIx key, given by oshrun: a PMIX_BYTE_OBJECT of SHI_SECRET_BYTES */
+enum { SHI_SECRET_BYTES = 16 };
+
 struct shi_boot {
     int pe, n_pes;
     int n_local;      /* PEs of this node, this one included */
     int local_index;  /* this PE's local rank */
     int *local_pe;    /* their PE numbers, ascending; owned by the backend until the process ends */
+    unsigned char secret[SHI_SECRET_BYTES]; /* random bits that only PEs of this job know; never print them */
+    int has_secret;                         /* 0: the launcher gives none */
     const struct shi_boot_ops *ops;
 };
 
@@ -21,7 +26,7 @@ struct shi_boot_ops {
     /* Publish `bytes` bytes, a few KB at most, to all PEs under key. 0 or -errno. */
     int (*publish)(const char *key, const void *data, size_t bytes);
     /* Copy what PE pe published under key. After a fence this is a local operation; before one it may block or fail. 0, or
-     * -errno; -EMSGSIZE when the published data is not `bytes` long. */
+     * -errno; -EMSGSIZE when the published data is not `bytes` long: then what fits is copied. */
     int (*lookup)(int pe, const char *key, void *data, size_t bytes);
     /* Barrier over all PEs; what they published before it is available locally after it. 0 or -errno. */
     int (*fence)(void);

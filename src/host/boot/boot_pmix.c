@@ -60,9 +60,10 @@ static int lookup(int pe, const char *key, void *data, size_t bytes)
     pmix_status_t rc = PMIx_Get(&p, key, NULL, 0, &v);
     if (rc != PMIX_SUCCESS)
         return failed("PMIx_Get", rc);
-    int err = v->type == PMIX_BYTE_OBJECT && v->data.bo.size == bytes ? 0 : -EMSGSIZE;
-    if (!err)
-        memcpy(data, v->data.bo.bytes, bytes);
+    size_t found = v->type == PMIX_BYTE_OBJECT ? v->data.bo.size : 0;
+    if (found)
+        memcpy(data, v->data.bo.bytes, found < bytes ? found : bytes);
+    int err = found == bytes ? 0 : -EMSGSIZE;
     PMIX_VALUE_RELEASE(v);
     return err;
 }
@@ -168,6 +169,26 @@ static int find_local(struct shi_boot *b)
     return err;
 }
 
+/* Take the secret from the job's data, which a client has since PMIx_Init. PMIX_OPTIONAL: do not ask the server, as servers
+ * other than oshrun's may wait for a key that they do not know. */
+static void find_secret(struct shi_boot *b)
+{
+    bool yes = true;
+    pmix_info_t optional;
+    PMIX_INFO_LOAD(&optional, PMIX_OPTIONAL, &yes, PMIX_BOOL);
+    pmix_proc_t all;
+    PMIX_LOAD_PROCID(&all, self.nspace, PMIX_RANK_WILDCARD);
+    pmix_value_t *v = NULL;
+    if (PMIx_Get(&all, SHI_SECRET_NAME, &optional, 1, &v) != PMIX_SUCCESS)
+        return;
+    b->has_secret = v->type == PMIX_BYTE_OBJECT && v->data.bo.size == sizeof b->secret;
+    if (b->has_secret) {
+        memcpy(b->secret, v->data.bo.bytes, sizeof b->secret);
+        explicit_bzero(v->data.bo.bytes, sizeof b->secret);
+    }
+    PMIX_VALUE_RELEASE(v);
+}
+
 /* PMIx_Init without libpmix's warnings about the environment. Its later messages reach standard error; with
  * PMIX_OUTPUT_STDERR_FD set by the user, the warnings do, too. */
 static pmix_status_t init_quietly(void)
@@ -201,6 +222,8 @@ int shi_boot_pmix_up(struct shi_boot *out)
         down();
         return err;
     }
+    find_secret(&b);
     *out = b;
+    explicit_bzero(&b, sizeof b);
     return 0;
 }

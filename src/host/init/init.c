@@ -180,6 +180,7 @@ static int join_network(const struct shi_statics *st)
                              .registered = shm->base + mine->data_off}, /* RELRO itself is not writable */
         [SHI_REGION_SYNC] = {.base = shm->base + mine->sync_off, .bytes = shi_team_sync_bytes(shi_world.n_pes)}};
     int err = up ? 0 : shi_stream_up(&shi_world.boot, &shi_world.config, own, st->exe_id);
+    explicit_bzero(shi_world.boot.secret, sizeof shi_world.boot.secret); /* the network has its copy */
     if (!err)
         err = shi_stream_resume();
     if (!err) /* a launcher that has lost this host cannot end its PEs */

@@ -1,4 +1,6 @@
 /* stream_up.c - start and stop the streams; exchange addresses and memory; expose and read memory for messages. */
+#include "config.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,14 +11,22 @@
 #include "host/net/stream_rx.h"
 #include "host/util/base.h"
 #include "host/util/log.h"
+#include "host/util/random.h"
 
 #define NET (shi_stream_net.ops)
 
-enum { WIRE_VERSION = 1, BCOPY_BYTES = 8192, SERVE_MS = 50 };
+enum { WIRE_VERSION = 2, BCOPY_BYTES = 8192, SERVE_MS = 50 };
+
+/* Origin of the secret that authenticates messages: oshrun, PE 0 where another launcher gives none, or nothing
+ * (SHMEM_INSECURE=1). */
+enum origin { FROM_LAUNCHER = 1, FROM_PE_0, INSECURE };
 
 /* What each PE publishes. */
 struct peer_record {
     uint32_t version, order; /* order: a number that reads differently in another byte order */
+    char library[24];        /* its version; up to here the same in all versions of the library from 2 on */
+    uint32_t origin;         /* enum origin */
+    unsigned char secret[SHI_SECRET_BYTES]; /* of PE 0 with FROM_PE_0, else 0 */
     uint64_t exe_id;
     int64_t node;            /* its node's first PE */
     char provider[24];
@@ -49,18 +59,54 @@ static int make_record(struct peer_record *c)
     return err;
 }
 
+/* Choose the origin of the secret, equal on all PEs of a job; PE 0 may have to make the secret. 0, or -errno after one line. */
+static int choose_secret(const struct shi_boot *boot, int insecure, struct peer_record *mine)
+{
+    mine->origin = insecure ? INSECURE : boot->has_secret ? FROM_LAUNCHER : FROM_PE_0;
+    if (insecure && boot->pe == 0)
+        shi_log_error("warning: SHMEM_INSECURE=1: messages over the network are not authenticated");
+    if (mine->origin != FROM_PE_0 || boot->pe != 0)
+        return 0;
+    int err = shi_random_bytes(mine->secret, sizeof mine->secret);
+    if (err)
+        shi_log_error("cannot make the secret that authenticates messages over the network: getrandom: %s; SHMEM_INSECURE=1 "
+                      "runs without one", strerror(-err));
+    return err;
+}
+
+/* Compare PE pe's record with this PE's. 0, or -EPROTO after one line. */
+static int check_record(int pe, int err, const struct peer_record *c, const struct peer_record *mine)
+{
+    static const char *const origins[] = {"?", "of oshrun", "of PE 0", "none (SHMEM_INSECURE=1)"};
+    if (c->order != mine->order)
+        shi_log_error("PE %d has another byte order", pe);
+    else if (err || c->version != mine->version)
+        shi_log_error("PE %d has Fulmar %.24s (messages of version %u), this PE has %s (version %u)", pe,
+                      c->version > 1 ? c->library : "0.1.0 or older", c->version, mine->library, mine->version);
+    else if (c->origin != mine->origin)
+        shi_log_error("PE %d has another secret for messages over the network: %s, here %s", pe,
+                      origins[c->origin > INSECURE ? 0 : c->origin], origins[mine->origin]);
+    else if (strcmp(c->provider, mine->provider) != 0)
+        shi_log_error("PE %d has another libfabric provider (%.24s, here %s); SHMEM_OFI_PROVIDER chooses one for all", pe,
+                      c->provider, mine->provider);
+    else
+        return 0;
+    return -EPROTO;
+}
+
 static int exchange(const struct shi_boot *boot, const struct peer_record *mine)
 {
     for (int pe = 0; pe < boot->n_pes; pe++) {
         struct peer_record c = *mine;
         int err = pe == boot->pe ? 0 : boot->ops->lookup(pe, key, &c, sizeof c);
+        if (err && err != -EMSGSIZE)
+            return err;
+        err = check_record(pe, err, &c, mine);
         if (err)
             return err;
-        if (c.version != mine->version || c.order != mine->order || strcmp(c.provider, mine->provider) != 0) {
-            shi_log_error("PE %d has another version of Fulmar, another byte order, or another libfabric provider (%s, here "
-                          "%s); SHMEM_OFI_PROVIDER chooses one for all", pe, c.provider, mine->provider);
-            return -EPROTO;
-        }
+        if (pe == 0)
+            memcpy(shi_stream_net.secret, c.origin == FROM_LAUNCHER ? boot->secret : c.secret, sizeof c.secret);
+        explicit_bzero(c.secret, sizeof c.secret);
         err = NET->connect(pe, &c.address);
         if (err)
             return err;
@@ -73,7 +119,8 @@ static int exchange(const struct shi_boot *boot, const struct peer_record *mine)
 int shi_stream_up(const struct shi_boot *boot, const struct shi_config *config,
                   const struct shi_stream_region own[SHI_REGIONS], uint64_t exe_id)
 {
-    struct peer_record mine = {.version = WIRE_VERSION, .order = 0x01020304, .exe_id = exe_id, .node = boot->local_pe[0]};
+    struct peer_record mine = {.version = WIRE_VERSION, .order = 0x01020304, .library = PACKAGE_VERSION, .exe_id = exe_id,
+                               .node = boot->local_pe[0]};
     shi_stream_net = (struct shi_stream_net){.ops = &shi_net_ofi, .me = boot->pe, .n_pes = boot->n_pes};
     memcpy(shi_stream_net.own, own, sizeof shi_stream_net.own);
     shi_stream_net.memory = calloc((size_t)boot->n_pes, sizeof *shi_stream_net.memory);
@@ -87,7 +134,9 @@ int shi_stream_up(const struct shi_boot *boot, const struct shi_config *config,
         shi_log_error("out of memory for the streams to %d PEs", boot->n_pes);
         return -ENOMEM;
     }
-    int err = NET->up(boot, config, shi_stream_arrive, shi_stream_net_failed, &shi_stream_net.limits);
+    int err = choose_secret(boot, config->insecure, &mine);
+    if (!err)
+        err = NET->up(boot, config, shi_stream_arrive, shi_stream_net_failed, &shi_stream_net.limits);
     if (!err)
         err = shi_stream_lane(0) ? make_record(&mine) : -ENOMEM;
     if (!err)
@@ -96,6 +145,7 @@ int shi_stream_up(const struct shi_boot *boot, const struct shi_config *config,
         err = boot->ops->fence();
     if (!err)
         err = exchange(boot, &mine);
+    explicit_bzero(mine.secret, sizeof mine.secret);
     return err;
 }
 
