@@ -3,17 +3,18 @@
  *
  * Variables come from config.def, with the values that a program would read here; devices come from the library.
  */
+#include <errno.h>
 #include <shmem.h>
 #include <shmemx.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "config.h"
 #include "host/util/config.h"
 #include "host/util/trace_format.h"
 #include "oshinfo_net.h"
-#include "tools/plot.h"
 #include "tools/topology.h"
 
 struct variable {
@@ -173,6 +174,21 @@ static int join(const char *path)
     return found < 0;
 }
 
+/* Run plot.py with the arguments from argv[2] on. PLOT_DIR is its folder, relative to this program's; libtool puts the program
+ * of the build tree one folder deeper. Returns only after an error. */
+static int plot(char **argv)
+{
+    char self[2048] = "", script[4096];
+    const char *slash = readlink("/proc/self/exe", self, sizeof self - 1) > 0 ? strrchr(self, '/') : self;
+    int length = (int)(slash - self), in_build = length >= 6 && memcmp(slash - 6, "/.libs", 6) == 0;
+    snprintf(script, sizeof script, "%.*s/%s/plot.py", length, self, in_build ? ".." : PLOT_DIR);
+    argv[0] = "python3";
+    argv[1] = script;
+    execvp(argv[0], argv);
+    fprintf(stderr, "oshinfo: --plot needs python3 (package python3): %s\n", strerror(errno));
+    return 1;
+}
+
 static int usage(FILE *f)
 {
     fprintf(f, "usage: oshinfo [OPTION]\n"
@@ -197,6 +213,6 @@ int main(int argc, char **argv)
     if (argc == 3 && strcmp(what, "--join") == 0)
         return join(argv[2]);
     if (argc > 3 && strcmp(what, "--plot") == 0)
-        return plot(argv[2], argv + 3, argc - 3);
+        return plot(argv);
     return usage(argc == 2 && strcmp(what, "--help") == 0 ? stdout : stderr);
 }

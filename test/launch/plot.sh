@@ -34,15 +34,31 @@ EOF
 "$info" --plot "$dir/both.svg" "$dir/s.json" "$dir/t.json" && drawn "$dir/both.svg" 1 "statistics and trace"
 "$info" --plot "$dir/stats.svg" "$dir/s.json" && drawn "$dir/stats.svg" 0 "statistics alone"
 "$info" --plot "$dir/trace.svg" "$dir/t.json" && drawn "$dir/trace.svg" 1 "a trace alone"
+sed -n '/>Timeline/,$p' "$dir/both.svg" >"$dir/out" && sed -n '/>Timeline/,$p' "$dir/trace.svg" | cmp -s - "$dir/out"
+ok $? "the timeline and its axis come from the trace alone" "$dir/out"
+families=$(sed -n '/define SHI_FOR_EACH_FAMILY/,/^$/p' "$top_srcdir/src/host/util/trace_format.h" | grep -o 'X([A-Z]*, [a-z]*' | sed 's/.* //')
+[ "$(sed -n '/^COLOURS/,/^}/p' "$top_srcdir/src/tools/plot.py" | grep -o '"[a-z]*"' | tr -d '"')" = "$families" ]
+ok $? "plot.py knows the families of trace_format.h"
 
 # A PNG where rsvg-convert is found, one line where not.
-mkdir "$dir/bin" && printf '#!/bin/sh\ncat >"$2"\n' >"$dir/bin/rsvg-convert" && chmod +x "$dir/bin/rsvg-convert"
+mkdir "$dir/bin" && printf '#!/bin/sh\ncat\n' >"$dir/bin/rsvg-convert" && chmod +x "$dir/bin/rsvg-convert"
 PATH=$dir/bin:$PATH "$info" --plot "$dir/p.png" "$dir/s.json" && cmp -s "$dir/p.png" "$dir/stats.svg"
 ok $? "a PNG is made of the SVG by rsvg-convert"
-printf '#!/bin/sh\nexit 127\n' >"$dir/bin/rsvg-convert"
-PATH=$dir/bin:$PATH "$info" --plot "$dir/q.png" "$dir/s.json" >"$dir/out" 2>&1
+rm "$dir/bin/rsvg-convert" && ln -s "$(command -v ls)" "$dir/bin"
+ln -s "$(python3 -c 'import sys; print(sys.executable)')" "$dir/bin/python3"
+PATH=$dir/bin "$info" --plot "$dir/q.png" "$dir/s.json" >"$dir/out" 2>&1
 [ $? -eq 1 ] && [ "$(wc -l <"$dir/out")" -eq 1 ] && grep -q rsvg-convert "$dir/out"
 ok $? "without it one line names it" "$dir/out"
+rm "$dir/bin/python3"
+PATH=$dir/bin "$info" --plot "$dir/q.svg" "$dir/s.json" >"$dir/out" 2>&1
+[ $? -eq 1 ] && [ "$(wc -l <"$dir/out")" -eq 1 ] && grep -q 'needs python3' "$dir/out"
+ok $? "without python3 one line names it" "$dir/out"
+
+# A link that another user has put where the picture goes.
+echo precious >"$dir/file" && ln -s file "$dir/link.svg"
+"$info" --plot "$dir/link.svg" "$dir/s.json" >"$dir/out" 2>&1
+[ $? -eq 1 ] && [ "$(wc -l <"$dir/out")" -eq 1 ] && grep -q link.svg "$dir/out" && [ "$(cat "$dir/file")" = precious ]
+ok $? "a symbolic link is not followed" "$dir/out"
 
 # Files that are none of ours, cut short, or absent; each refused in one line.
 printf '{"traceEvents":[{"ph":"X"' >"$dir/cut.json"

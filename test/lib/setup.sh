@@ -4,7 +4,7 @@
 # and fail.
 need_packages() {
     missing=
-    for p in gcc g++ make autoconf automake libtool pkg-config libpmix-dev libhwloc-dev libze-dev libfabric-dev "$@"; do
+    for p in gcc g++ make autoconf automake libtool pkg-config libpmix-dev libhwloc-dev libze-dev libfabric-dev python3 "$@"; do
         have "$p" || missing="$missing $p"
     done
     [ -z "$missing" ] && return 0
