@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# examples.sh - every example builds without a warning and computes what somebody else computes too.
+# examples.sh - every example builds without a warning, and its output equals that of standard tools.
 #
-# Catches: an example that no longer builds, or is right only for one number of PEs. heat is in test/device/kernels.sh,
-# hello and pass in test/install, client.py in test/shmem4py.sh.
+# Catches: an example that no longer builds, or is correct only for one number of PEs. test/device/kernels.sh tests
+# heat, test/install hello and pass, test/shmem4py.sh client.py.
 . "${top_srcdir:=.}/test/tap.sh"
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
@@ -43,7 +43,7 @@ for n in 1 2 3 4; do
     gives none $n ./sort none
     gives numbers.histogram $n ./histogram numbers
     gives transpose.right $n ./transpose 17
-    # a text of several blocks, moved on by $n letters
+    # a text of several blocks, each letter shifted by $n
     az=abcdefghijklmnopqrstuvwxyz
     moved=$(echo $az | cut -c$((n + 1))-26)$(echo $az | cut -c1-$n)
     tr "$az${az^^}" "$moved${moved^^}" < "$top_srcdir/README.md" > moved.text
@@ -56,19 +56,19 @@ for n in 1 2 3 4; do
 done
 timeout 60 $OSHRUN -n 2 ./sort nowhere > out 2> "$log"
 [ $? = 1 ] && [ ! -s out ] && grep -q nowhere "$log"
-ok $? "sort says which file is missing" "$log"
+ok $? "sort names the missing file" "$log"
 printf '1\nsecond\n' > words
 timeout 60 $OSHRUN -n 2 ./sort words > out 2> "$log"
 [ $? = 1 ] && [ ! -s out ] && grep -q words "$log"
-ok $? "sort refuses what is no number" "$log"
+ok $? "sort refuses input that is not a number" "$log"
 
-# README shows three of the examples.
+# README quotes three of the examples.
 block=0
 for file in first.c pass.cl pass.c; do
     block=$((block + 1))
     awk -v block=$block '/^```$/ { inside = 0 } inside { print } /^```c$/ { inside = ++n == block }' "$top_srcdir/README.md" |
         diff "$top_srcdir/examples/$file" - > "$log"
-    ok $? "README has $file as it is" "$log"
+    ok $? "README quotes $file exactly" "$log"
 done
 build "$OSHCC" first.c
 timeout 60 $OSHRUN -n 4 ./first 2> "$log" | sort > out

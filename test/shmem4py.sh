@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# shmem4py.sh - shmem4py, the Python bindings of OpenSHMEM: its own tests, its demos, and our example on it.
+# shmem4py.sh - shmem4py, the Python bindings of OpenSHMEM: its own tests, its demos, and examples/client.py.
 #
-# SHMEM4PY names its source tree, which is copied, not changed; PYTHON the interpreter (python3), which needs cffi, numpy
-# and setuptools. Catches: anything that Python programs expect of the library.
+# SHMEM4PY names its source tree, which the test copies; PYTHON names the interpreter (default python3), which needs
+# cffi, numpy and setuptools. Catches: a routine that Python programs cannot call, or that returns wrong results to
+# them.
 . "${top_srcdir:=.}/test/tap.sh"
 python=${PYTHON:-python3}
 if [ ! -f "${SHMEM4PY:=none}/src/ffibuilder.py" ]; then
@@ -10,7 +11,7 @@ if [ ! -f "${SHMEM4PY:=none}/src/ffibuilder.py" ]; then
     exit 0
 fi
 if ! $python -c 'import cffi, numpy, setuptools' 2> /dev/null; then
-    echo "1..0 # SKIP $python has not all of cffi, numpy and setuptools"
+    echo "1..0 # SKIP $python lacks cffi, numpy or setuptools"
     exit 0
 fi
 work=$(mktemp -d) || exit 99

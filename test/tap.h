@@ -1,7 +1,8 @@
 /*
  * tap.h - results of C tests as TAP; tap_pes.h adds programs of several PEs.
  *
- * RUN runs one test: any number of CHECKs, each told on stderr when it fails, then one line of TAP.
+ * RUN runs one test, which makes any number of CHECKs, and prints one line of TAP. A failed CHECK prints a line to
+ * stderr.
  */
 #ifndef TAP_H
 #define TAP_H
@@ -11,7 +12,7 @@
 #include <string.h>
 
 static int tap_pe_ = -1;             /* set by tap_pes.h */
-static int (*tap_combine_)(int bad); /* all PEs' failures together, on PE 0 */
+static int (*tap_combine_)(int bad); /* sum of all PEs' failures, on PE 0 */
 static int tap_tests_, tap_bad_now_, tap_bad_;
 
 /* Count a failure of the running test; the first few are described. Returns cond. */

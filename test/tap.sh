@@ -2,7 +2,7 @@
 tests=0
 : "${OSHRUN:=oshrun}" "${top_builddir:=.}" "${top_srcdir:=.}"
 
-# ok STATUS DESCRIPTION [FILE]: one test; when it failed, the end of FILE is shown.
+# ok STATUS DESCRIPTION [FILE]: report one test; if it failed, print the end of FILE.
 ok() {
     tests=$((tests + 1))
     if [ "$1" -eq 0 ]; then
@@ -22,7 +22,7 @@ plan() {
     echo "1..$tests"
 }
 
-# until_grep PATTERN FILE [PID]: wait until a line of FILE matches, up to 40 s; PID gets SIGUSR1 before each look.
+# until_grep PATTERN FILE [PID]: wait up to 40 s until a line of FILE matches; send SIGUSR1 to PID before each check.
 until_grep() {
     for _ in $(seq 200); do
         [ -z "$3" ] || kill -USR1 "$3"
@@ -32,13 +32,14 @@ until_grep() {
     return 1
 }
 
-# skip_all REASON: the whole script says why it does not run, and ends.
+# skip_all REASON: skip all tests of the script and exit.
 skip_all() {
     echo "1..0 # SKIP $1"
     exit 0
 }
 
-# need_hosts "$0": go on inside two fake hosts (see lib/hosts.sh, which is $hosts; its folder for files is $FAKE_HOSTS).
+# need_hosts "$0": run the script again inside two fake hosts ($hosts is lib/hosts.sh, $FAKE_HOSTS its folder for
+# files).
 hosts=$top_srcdir/test/lib/hosts.sh
 need_hosts() {
     [ -z "$FAKE_HOSTS" ] || return 0

@@ -1,8 +1,8 @@
 /*
- * tap_pes.h - TAP of a program of several PEs: failures are summed on PE 0, which alone prints.
+ * tap_pes.h - TAP of a program of several PEs: PE 0 sums the failures and prints the results.
  *
- * The sum itself uses the library under test. Should it be lost, the PE that saw the failure has told it on stderr
- * and ends with a nonzero status, which test/pes reports.
+ * The sum uses the library under test. Even if it is lost, the PE that saw the failure prints it to stderr and exits
+ * with a nonzero status, which test/pes reports.
  */
 #ifndef TAP_PES_H
 #define TAP_PES_H
@@ -26,7 +26,7 @@ static int tap_sum_up_(int bad)
     return all;
 }
 
-/* After shmem_init; again after a second one. */
+/* Call after shmem_init, after each one if there are several. */
 __attribute__((unused)) static void tap_pes_begin(void)
 {
     me = shmem_my_pe();
@@ -36,13 +36,13 @@ __attribute__((unused)) static void tap_pes_begin(void)
     shmem_barrier_all();
 }
 
-/* The next PE round the ring, this one when it is alone. */
+/* The next PE of the ring; this PE if there is only one. */
 __attribute__((unused)) static int next_pe(void)
 {
     return (me + 1) % n_pes;
 }
 
-/* Is some PE out of the reach of loads and stores? Tests of a million rounds take fewer then. */
+/* Is a PE out of reach of loads and stores? Long tests then run fewer rounds. */
 __attribute__((unused)) static int far_pes(void)
 {
     for (int pe = 0; pe < n_pes; pe++)
@@ -51,7 +51,7 @@ __attribute__((unused)) static int far_pes(void)
     return 0;
 }
 
-/* A PE waits here before it goes on, differently each time: real time would be slower and tell no more. */
+/* Delay the caller by a random number of loop iterations. */
 __attribute__((unused)) static void linger(unsigned *state)
 {
     for (volatile unsigned i = tap_random(state) % 2000; i > 0; i--)

@@ -1,19 +1,19 @@
 /*
- * amo.c - every atomic of the table, deprecated names included: alone against a model, then all PEs on one word.
+ * amo.c - every atomic of the table, deprecated names included: one PE against a model, then all PEs on one word.
  *
- * Operands are byte patterns, the same for integers and floating point: zero, one, all ones, the least and the
- * greatest signed value, so that carries, signs and NaN payloads are covered.
+ * Operands are byte patterns, the same for integers and floating point: zero, one, all ones, least and greatest signed
+ * value. They cover carries, signs and NaN payloads.
  */
 #include "../tap_pes.h"
 #include "args.h"
 
-/* ---- one after the other ---------------------------------------------------------------------------------------- */
+/* ---- one PE at a time -------------------------------------------------------------------------------------------- */
 
 struct call {
-    shmem_ctx_t ctx; /* null: the form without one */
+    shmem_ctx_t ctx; /* NULL: the form without a context */
     void *dest;
     const void *old, *value, *cond;
-    void *now, *got; /* what the word must become; what the routine fetched */
+    void *now, *got; /* the expected word; the value that the routine fetched */
     int pe;
 };
 
@@ -101,21 +101,21 @@ static int fetches(const char *name)
     return strstr(name, "fetch") || strstr(name, "swap") || strstr(name, "_finc") || strstr(name, "_fadd");
 }
 
-/* One routine with every pair of operands on the middle one of three words of the next PE. */
+/* Call one routine with every pair of operands on the middle one of three words of the next PE. */
 static void every_operand(const struct routine *r, char *words, shmem_ctx_t ctx)
 {
     _Alignas(MOST) unsigned char old[MOST], value[MOST], cond[MOST], now[MOST], got[MOST], seen[3 * MOST];
     for (int k = 0; k < PATTERNS * PATTERNS * 2; k++) {
         pattern(k % PATTERNS, r->bytes, old);
         pattern(k / PATTERNS % PATTERNS, r->bytes, value);
-        pattern((k + k / (PATTERNS * PATTERNS)) % PATTERNS, r->bytes, cond); /* the old value, then another */
+        pattern((k + k / (PATTERNS * PATTERNS)) % PATTERNS, r->bytes, cond); /* the old value, then others */
         memset(seen, 0xc3, sizeof seen);
         memcpy(seen + r->bytes, old, r->bytes);
         shmem_putmem(words, seen, 3 * r->bytes, next_pe());
         shmem_quiet();
         r->run(&(struct call){ctx, words + r->bytes, old, value, cond, now, got, next_pe()});
         shmem_getmem(seen, words, 3 * r->bytes, next_pe());
-        if (!CHECKF(memcmp(seen + r->bytes, now, r->bytes) == 0, "%s: word after, operands %d", r->name, k) ||
+        if (!CHECKF(memcmp(seen + r->bytes, now, r->bytes) == 0, "%s: wrong word after operands %d", r->name, k) ||
             !CHECKF(!fetches(r->name) || memcmp(got, old, r->bytes) == 0, "%s: fetched, operands %d", r->name, k) ||
             !CHECKF(seen[0] == 0xc3 && seen[r->bytes - 1] == 0xc3 && seen[2 * r->bytes] == 0xc3 &&
                         seen[3 * r->bytes - 1] == 0xc3, "%s: a neighbour changed", r->name))
@@ -126,14 +126,14 @@ static void every_operand(const struct routine *r, char *words, shmem_ctx_t ctx)
 static _Alignas(64) char static_words[3 * MOST];
 static char *heap_words;
 
-/* A width, an operand order, a wrap-around or a fetched value of another type's routine. */
+/* Catches: a routine with another type's width, swapped operands, a wrong wrap-around or a wrong fetched value. */
 static void model_heap(void)
 {
     for (int i = 0; i < N_ROUTINES; i++)
         every_operand(&routines[i], heap_words, NULL);
 }
 
-/* The same for the ctx forms, and for static data. */
+/* Catches: the same in the ctx forms, and on static data. */
 static void model_ctx_static(void)
 {
     for (int i = 0; i < N_ROUTINES; i++)
@@ -158,7 +158,7 @@ static void begin_all(int on_heap)
     shmem_barrier_all();
 }
 
-/* Each value was fetched: with as many fetches as values, none twice. */
+/* Each value was fetched; as there are as many fetches as values, none was fetched twice. */
 static void all_seen(const char *name)
 {
     shmem_barrier_all();
@@ -173,7 +173,7 @@ static void all_seen(const char *name)
         T *w = (T *)words, total = (T)(n_pes * ROUNDS), sum = (T)(ROUNDS * n_pes * (n_pes + 1) / 2), old, got;       \
         for (int i = 0; i < ROUNDS; i++) {                                                                           \
             T mine = shmem_##N##_atomic_fetch_inc(&w[0], 0);                                                         \
-            if (CHECKF(mine < total, "%s fetch_inc gave too much", #N))                                              \
+            if (CHECKF(mine < total, "%s fetch_inc: result too large", #N))                                          \
                 shmem_uchar_p(&seen[mine], 1, 0);                                                                    \
             shmem_##N##_atomic_add(&w[1], (T)(me + 1), 0);                                                           \
             shmem_##N##_atomic_inc(&w[2], 0);                                                                        \
@@ -188,7 +188,7 @@ static void all_seen(const char *name)
                (long)w[1], (long)w[2], (long)w[3], (long)w[4]);                                                      \
     }
 
-/* Swapped tokens are neither lost nor doubled; a word that is set is never seen half old and half new. */
+/* Catches: a swapped token that is lost or doubled; a set of a word that others see half done. */
 #define EXCHANGE(N, T)                                                                                               \
     static void exchange_##N(void)                                                                                   \
     {                                                                                                                \
@@ -208,7 +208,7 @@ static void all_seen(const char *name)
         double sum = (double)w[0];                                                                                   \
         for (int i = 0; i < n_pes; i++)                                                                              \
             sum += tokens[i];                                                                                        \
-        CHECKF(me || sum == n_pes * (n_pes + 1) / 2., "%s: swapped tokens sum up to %g", #N, sum);                   \
+        CHECKF(me || sum == n_pes * (n_pes + 1) / 2., "%s: the swapped tokens' sum is %g", #N, sum);                 \
     }
 
 #define BITS(N, T)                                                                                                   \
@@ -237,7 +237,7 @@ SHMEM_TYPES(TYPE, )
 #define DO_EXCHANGE(F, N, T, RMA, AMO, EXT, ...) SHMEM_IF_##EXT(ONCE(exchange_##N))
 #define DO_BITS(F, N, T, RMA, AMO, EXT, BIT, ...) SHMEM_IF_##BIT(ONCE(bits_##N))
 
-/* An add, inc or compare_swap that loads and stores instead of updating: counts are lost, values fetched twice. */
+/* Catches: an add, inc or compare_swap that is a load and a store: counts are lost, values are fetched twice. */
 static void counts(void)
 {
     for (int on_heap = 0; on_heap < 2; on_heap++) {
@@ -245,7 +245,7 @@ static void counts(void)
     }
 }
 
-/* A swap in two steps, or a float kept in two words. */
+/* Catches: a swap in two steps, a float that is stored as two words. */
 static void swaps(void)
 {
     for (int on_heap = 0; on_heap < 2; on_heap++) {
@@ -253,7 +253,7 @@ static void swaps(void)
     }
 }
 
-/* A bitwise update that takes a neighbour's bit with it. */
+/* Catches: a bitwise update that changes a neighbouring bit. */
 static void bits(void)
 {
     for (int on_heap = 0; on_heap < 2; on_heap++) {
@@ -272,11 +272,11 @@ int main(void)
     RUN(model_heap, "every routine, every pair of operands, heap");
     RUN(model_ctx_static, "every routine with SHMEM_CTX_DEFAULT, static data");
     RUN(counts, "all PEs count on one word, every type");
-    RUN(swaps, "all PEs exchange tokens, every type");
+    RUN(swaps, "all PEs swap tokens, every type");
     if (n_pes <= 31)
         RUN(bits, "all PEs flip a bit each, every type");
     else
-        tap_skip("bits", "more PEs than bits in the narrowest word");
+        tap_skip("bits", "there are more PEs than bits in the narrowest word");
     shmem_finalize();
     return tap_end();
 }

@@ -1,11 +1,11 @@
 /*
- * args.h - the arguments of every typed and sized routine, by the parameter names of shmem_table.h, so that an emitter
- * can call what the table declares: shmem_##N##NAME(ARGS##NAME). A routine new in the table fails to compile here.
+ * args.h - the arguments of every typed and sized routine, by the parameter names of shmem_table.h, so that a macro
+ * can call each routine of the table: shmem_##N##NAME(ARGS##NAME). A new routine of the table fails to compile here.
  */
 #ifndef ARGS_H
 #define ARGS_H
 
-/* `result =` in front of a routine that returns something. */
+/* Expands to `result =` before a routine that returns a value. */
 #define RESULT(NAME) RESULT_1(RETURNS##NAME, , )
 #define RESULT_1(...) RESULT_2(__VA_ARGS__)
 #define RESULT_2(a, b, ...) b

@@ -1,8 +1,9 @@
 /*
- * coll.c - every collective of the table, in team and active-set form, against what one PE computes from all inputs.
+ * coll.c - every collective of the table, in team and active-set form, against a model that one PE computes from all
+ * inputs.
  *
- * All PEs draw the same random numbers, so each knows every other's source. Teams are the world, strided ones, ones in
- * reverse order and single PEs; lengths lie on both sides of every change of algorithm.
+ * All PEs draw the same random numbers, so each PE knows the sources of all. Teams are the world, strided, reversed and
+ * single-PE teams; the lengths lie on both sides of every change of algorithm.
  */
 #include "../tap_pes.h"
 
@@ -21,7 +22,7 @@ static char *dest, *source; /* symmetric, room for MOST elements of 32 bytes, an
 
 struct group {
     shmem_team_t team;
-    int start, stride, size, mine; /* mine: my number, or -1 */
+    int start, stride, size, mine; /* mine: this PE's number in the team, or -1 */
 };
 
 static struct group groups[6];
@@ -58,7 +59,7 @@ struct reduction {
     void (*fill)(void *to, size_t n, unsigned seed);
 };
 
-/* Small numbers, negative ones where the type has them, so that products of 7 PEs neither overflow nor round. */
+/* Small numbers, also negative ones for signed types, so that products over 7 PEs neither overflow nor round. */
 #define FILL(F, N, T, ...)                                                                                           \
     static void fill_##N(void *to, size_t n, unsigned seed)                                                          \
     {                                                                                                                \
@@ -133,7 +134,7 @@ static const struct reduction reductions[] = {SHMEM_TYPES(LIST, )};
 static long psync[2][SHMEM_REDUCE_SYNC_SIZE];
 static char pwork[MOST * 32];
 
-/* The result on member `mine`, from everybody's source, combined in the order of the members. */
+/* The result on member `mine`, computed from all sources in the order of the members. */
 static void expect(const struct reduction *r, const struct group *g, size_t n, unsigned seed, char *out)
 {
     static char in[MOST * 32];
@@ -149,7 +150,7 @@ static void expect(const struct reduction *r, const struct group *g, size_t n, u
     }
 }
 
-/* Padding of long double is no result, and the sign of a complex zero depends on who is combined with whom first. */
+/* Ignore the padding of long double, and the sign of a complex zero, which depends on the order of operations. */
 static int same(const struct reduction *r, const char *a, const char *b, size_t n)
 {
     size_t significant = strncmp(r->name, "longdouble", 10) == 0 ? 10 : r->elem;
@@ -174,7 +175,7 @@ static void one_reduction(const struct reduction *r, const struct group *g, size
     memset(dest, 0x5a, (n + 1) * r->elem);
     r->fill(from, n, seed + (unsigned)me * 7919);
     expect(r, g, n, seed, want);
-    shmem_team_sync(g->team); /* dest is ready everywhere */
+    shmem_team_sync(g->team); /* dest is ready on all members */
     if (r->kind == TO_ALL)
         r->set(dest, from, (int)n, g->start, log_stride, g->size, pwork, psync[which]);
     else
@@ -186,8 +187,8 @@ static void one_reduction(const struct reduction *r, const struct group *g, size
     shmem_team_sync(g->team);
 }
 
-/* Catches: an operator of the wrong sign or width for one type, a member left out, a length mishandled at a change of
- * algorithm, in-place input destroyed before others read it. */
+/* Catches: an operator with the wrong sign or width for one type, a member left out, a wrong length where the algorithm
+ * changes, in-place input overwritten before others read it. */
 static void test_reductions(void)
 {
     for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++) {
@@ -202,7 +203,7 @@ static void test_reductions(void)
         CHECKF((&psync[0][0])[i] == SHMEM_SYNC_VALUE, "pSync[%d] is not restored", i);
 }
 
-/* Catches: members that combine in different orders, so that rounding or NaN differs from PE to PE. */
+/* Catches: members that combine in different orders, so that rounding or NaN differs between PEs. */
 static void test_identical(void)
 {
     static double mine[3000], sum[3000], first[3000];
@@ -213,7 +214,7 @@ static void test_identical(void)
     for (int n = 10; n <= 3000; n *= 300) {
         shmem_barrier_all();
         shmem_double_sum_reduce(SHMEM_TEAM_WORLD, sum, mine, (size_t)n);
-        shmem_barrier_all(); /* PE 0 has its result too */
+        shmem_barrier_all(); /* PE 0 has its result, too */
         shmem_getmem(first, sum, sizeof *sum * (size_t)n, 0);
         CHECKF(memcmp(first, sum, sizeof *sum * (size_t)n) == 0, "sums of %d doubles differ from PE 0's", n);
         shmem_barrier_all();
@@ -321,7 +322,7 @@ static void fill_bytes(size_t elems, size_t elem, unsigned seed)
             source[i * elem + b] = byte_of(me, i, b, seed);
 }
 
-/* Does dest hold, from element `at` on and every `step`, the n elements that `pe` had from element `from` on? */
+/* Does dest, from element `at` in steps of `step`, equal the n elements of `pe` from element `from` on? */
 static int holds(size_t at, size_t step, size_t n, int pe, size_t from, size_t from_step, size_t elem, unsigned seed)
 {
     for (size_t i = 0; i < n; i++)
@@ -331,7 +332,7 @@ static int holds(size_t at, size_t step, size_t n, int pe, size_t from, size_t f
     return 1;
 }
 
-/* What member `pe` contributes to a collect: lengths differ, and may be 0. */
+/* The number of elements that `pe` contributes to a collect: lengths differ, and may be 0. */
 static size_t share(const struct mover *m, size_t n, int pe)
 {
     return m->move == COLLECT ? n * (size_t)(pe % 3) / 2 : n;
@@ -380,7 +381,7 @@ static void one_move(const struct mover *m, const struct group *g, size_t n, int
         m->set(dest, source, mine, root, dst, sst, g->start, log_stride, g->size, sync[which]);
     else
         CHECK(m->team(g->team, dest, source, mine, root, dst, sst) == 0);
-    int untouched = m->set && m->move == BROADCAST && g->mine == root; /* the old form leaves the root's dest alone */
+    int untouched = m->set && m->move == BROADCAST && g->mine == root; /* active sets leave the root's dest unwritten */
     if (untouched)
         CHECKF(n == 0 || dest[0] == 0x5a, "%s of %zu wrote the root's dest", m->name, n);
     else
@@ -390,8 +391,8 @@ static void one_move(const struct mover *m, const struct group *g, size_t n, int
     shmem_team_sync(g->team);
 }
 
-/* Catches: blocks in the wrong order, a wrong offset after an empty contribution, strides mixed up, a root's own copy
- * forgotten or made where it must not be. */
+/* Catches: blocks in the wrong order, a wrong offset after an empty contribution, mixed-up strides, a root that copies
+ * to its own dest where it must not, or does not where it must. */
 static void test_moves(void)
 {
     for (size_t i = 0; i < sizeof movers / sizeof *movers; i++)
@@ -400,7 +401,7 @@ static void test_moves(void)
                      lengths[tap_random(&rnd) % (k ? 6 : 7)], k % 2);
 }
 
-/* Catches: a fast PE's next collective seen as this one's, when roots change without a barrier between. */
+/* Catches: data of a fast PE's next collective taken for this one's, when roots change without a barrier. */
 static void test_back_to_back(void)
 {
     enum { ROUNDS = 2000 };
@@ -414,12 +415,12 @@ static void test_back_to_back(void)
         linger(&rnd);
         shmem_long_broadcast(SHMEM_TEAM_WORLD, &out[i], &in[i], 1, i % n_pes);
         shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &sum[i], &in[i], 1);
-        CHECKF(out[i] == i * 100L + i % n_pes, "broadcast %d gave %ld", i, out[i]);
-        CHECKF(sum[i] == i * 100L * n_pes + n_pes * (n_pes - 1L) / 2, "sum %d gave %ld", i, sum[i]);
+        CHECKF(out[i] == i * 100L + i % n_pes, "broadcast %d delivered %ld", i, out[i]);
+        CHECKF(sum[i] == i * 100L * n_pes + n_pes * (n_pes - 1L) / 2, "sum %d is %ld", i, sum[i]);
     }
 }
 
-/* Catches: addresses looked at where there is nothing to move. */
+/* Catches: an access to addresses when there are no elements. */
 static void test_nothing(void)
 {
     const shmem_team_t t = SHMEM_TEAM_WORLD;
@@ -443,7 +444,7 @@ int main(void)
     add_group(n_pes - 1, 0, 1);
     if (n_pes >= 5)
         add_group(1, 3, (n_pes + 1) / 3);
-    RUN(test_nothing, "collectives of no elements, with NULL for addresses");
+    RUN(test_nothing, "collectives of 0 elements with NULL addresses");
     RUN(test_reductions, "every reduction and scan against the model");
     RUN(test_identical, "all members get the same bits");
     RUN(test_extremes, "the extreme values of signed and unsigned types");

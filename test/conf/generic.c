@@ -1,14 +1,14 @@
 /*
  * generic.c - which function each C11 generic form calls, for every type of the table.
  *
- * The library is not linked: this program defines every routine itself, to write down that it was called. The calls
- * are in generic_calls.h, which make preprocesses from generic_calls.c.
+ * The library is not linked: this program defines every routine itself, and each records its call. The calls are in
+ * generic_calls.h, which make preprocesses from generic_calls.c.
  */
 #define SHMEM_NO_GENERICS
 #include <shmem.h>
 #include "../tap.h"
 
-/* Width and kind of a type. What this cannot tell apart (long and long long, signed and unsigned) the compiler does. */
+/* Width and kind of a type. The compiler tells the rest apart: long and long long, signed and unsigned. */
 #define ID(T) ((int)sizeof(T) * 16 + __builtin_classify_type((T){0}))
 #pragma GCC diagnostic error "-Wincompatible-pointer-types"
 #pragma GCC diagnostic error "-Wpointer-sign"
@@ -71,13 +71,14 @@ static void expect(const char *routine, int ctx, int type, const char *name)
     (void)ctx;
 #include "generic_calls.h"
 
-/* A type missing from an association list, listed twice, or sent to a neighbour's function; a ctx form that is not. */
+/* Catches: a type missing from an association list, listed twice, or mapped to another type's function; a ctx form that
+ * calls the form without ctx. */
 static void every_type(void)
 {
     all_generics();
 }
 
-/* Arrays, zero literals and pointers to const are what programs pass; a list of bare pointer types refuses them. */
+/* Catches: association lists that refuse what programs pass: arrays, literal zeros, pointers to const. */
 static void other_arguments(void)
 {
     static long array[4];
@@ -94,7 +95,7 @@ static void other_arguments(void)
     expect("_p", 0, ID(long), "element");
 }
 
-/* The three untyped generics: by context or by team against the deprecated active set. */
+/* Catches: an untyped generic that confuses its context, team and active-set forms. */
 static void untyped(void)
 {
     uint64_t sig = 0;

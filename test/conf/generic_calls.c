@@ -1,7 +1,7 @@
 /*
  * generic_calls.c - preprocessed, not compiled, into generic_calls.h: a call of every generic with every type.
  *
- * The table expands while the generic names are no macros yet; inside a table loop they could not expand themselves.
+ * The table expands while the generic names are not macros yet; within a table loop they could not expand recursively.
  */
 #include "args.h"
 #include "shmem_table.h"

@@ -1,5 +1,5 @@
 /*
- * ishmem.c - Intel SHMEM's names on the host: C11, and C++11 by test/lint/ishmem.sh, from one text.
+ * ishmem.c - Intel SHMEM's names on the host; compiled as C11 here and as C++11 by test/lint/ishmem.sh.
  */
 #include <ishmemx.h>
 
@@ -34,11 +34,11 @@ static const volatile struct pair pairs[] = {
     PAIR(ishmem_fence, shmem_fence) PAIR(ishmem_quiet, shmem_quiet) PAIR(ishmem_barrier_all, shmem_barrier_all)
     PAIR(ishmem_sync_all, shmem_sync_all) PAIR(ishmem_team_sync, shmem_team_sync)
     PAIR(ishmem_signal_fetch, shmem_signal_fetch) PAIR(ishmem_signal_wait_until, shmem_signal_wait_until)
-    PAIR(ishmemx_signal_add, (signal_function)shmem_signal_add) /* C++ has several */
+    PAIR(ishmemx_signal_add, (signal_function)shmem_signal_add) /* overloaded in C++ */
     PAIR(ishmemx_signal_set, (signal_function)shmem_signal_set)
 };
 
-/* A name bound to another type's routine, or to another routine. */
+/* Catches: a name bound to another type's routine, or to another routine. */
 static void names(void)
 {
     enum { PAIRS = sizeof pairs / sizeof *pairs };
@@ -47,7 +47,7 @@ static void names(void)
         CHECKF(pairs[i].ours == pairs[i].standard, "%s is not its shmem_ routine", pairs[i].name);
     ishmemx_attr_t attr = {ISHMEMX_RUNTIME_OPENSHMEM, 1, 0, NULL};
     int up = 0;
-    ishmemx_init_attr(&attr); /* a second time: nothing happens */
+    ishmemx_init_attr(&attr); /* the second call has no effect */
     ishmemx_query_initialized(&up);
     CHECK(up == 1 && ishmem_my_pe() == me && ishmemx_runtime_get_type() == ISHMEMX_RUNTIME_OPENSHMEM);
 }
@@ -103,7 +103,7 @@ static long power(int base, int exponent)
     return p;
 }
 
-/* A collective of another team, with arguments in another order, or of another type or operation. */
+/* Catches: a collective on the wrong team, with swapped arguments, or of another type or operation. */
 static void collectives(void)
 {
     SHMEM_TYPES(COLL, )
@@ -132,7 +132,7 @@ static long cell[12];
 static float real[8];
 static uint64_t sig;
 
-/* The form for all types that calls another type's or another routine. */
+/* Catches: a generic name that calls another type's routine or another routine. */
 static void any_type(void)
 {
     long three[] = {1, 2, 3}, back[3], old = 0;
@@ -171,7 +171,7 @@ static void any_type(void)
 }
 
 #ifdef __cplusplus
-/* Explicit types, and teams under the typed names: only C++ has them. */
+/* Explicit template types, and teams under the typed names: C++ only. */
 static void cxx(void)
 {
     ishmem_put<float>(real + 4, real, 1, me);
@@ -189,7 +189,7 @@ int main(void)
     RUN(names, "typed, sized and untyped names");
     RUN(collectives, "collectives of all PEs, every type");
     RUN(bytes, "collectives of bytes");
-    RUN(any_type, "one name for all types");
+    RUN(any_type, "generic names");
 #ifdef __cplusplus
     RUN(cxx, "explicit types and teams");
 #endif

@@ -1,6 +1,6 @@
 /*
- * profile.c - the profiling interface (section 10): this program is its own profiling library for three routines, and
- * looks up every other name of the table in both spellings.
+ * profile.c - the profiling interface (section 10): this program wraps three routines itself, and looks up every other
+ * name of the table with and without p.
  */
 #include "../tap_pes.h"
 
@@ -27,7 +27,7 @@ void shmem_quiet(void)
     pshmem_quiet();
 }
 
-/* A strong shmem_ name would win over the program's, or the pshmem_ one would lead back to it for ever. */
+/* Catches: a strong shmem_ name that overrides the program's, a pshmem_ name that calls it back without end. */
 static void intercepts(void)
 {
     static int dest, source;
@@ -38,10 +38,10 @@ static void intercepts(void)
     shmem_barrier_all();
     CHECK(dest == 100 + (me + n_pes - 1) % n_pes);
     CHECK(puts_seen == 1);
-    CHECK(quiets_seen == 1); /* the barrier's own is not the program's call */
+    CHECK(quiets_seen == 1); /* the library's internal quiet does not call the wrapper */
     shmem_barrier_all();
     source = 200 + me;
-    shmem_put(&dest, &source, 1, next_pe()); /* generics name the function, so they are seen too */
+    shmem_put(&dest, &source, 1, next_pe()); /* generics call the function by name, so the wrapper counts them, too */
     pshmem_int_put(&dest, &source, 1, next_pe());
     shmem_barrier_all();
     CHECK(dest == 200 + (me + n_pes - 1) % n_pes);
@@ -52,7 +52,7 @@ static void intercepts(void)
 static const char *const names[] = {"pshmem_global_exit", SHMEM_FOR_EACH_UNTYPED(SHMEM_FN)
                                     SHMEM_FOR_EACH_TYPED(SHMEM_EMIT) SHMEM_API_SIZED(SHMEM_EMIT_S)};
 
-/* A routine without its pshmem_ name, or without any. */
+/* Catches: a routine without its pshmem_ or its shmem_ name. */
 static void both_names(void)
 {
     for (size_t i = 0; me == 0 && i < sizeof names / sizeof *names; i++) {
@@ -65,7 +65,7 @@ int main(void)
 {
     shmem_init();
     tap_pes_begin();
-    RUN(intercepts, "the program's own shmem_ functions call pshmem_ ones");
+    RUN(intercepts, "the program's shmem_ functions wrap the pshmem_ ones");
     RUN(both_names, "every name of the table with and without p");
     shmem_finalize();
     return tap_end();

@@ -1,13 +1,13 @@
 /*
- * rma.c - every put and get of the table, typed and by size, with and without a context, against an element-wise model.
+ * rma.c - every put and get of the table, typed and sized, with and without a context, against an element-wise model.
  *
- * A routine is one entry of a list emitted from the table. Each test makes every routine write or read several slices,
- * then compares whole slices, so that an element too many shows as much as one too few.
+ * A routine is an entry of a list generated from the table. Each test makes every routine write or read several slices,
+ * then compares whole slices, so that it detects elements too many and too few.
  */
 #include "../tap_pes.h"
 #include "args.h"
 
-/* One call, in the words of shmem_table.h; a null ctx means the form without one. */
+/* One call, with the parameter names of shmem_table.h; ctx NULL means the form without a context. */
 struct call {
     shmem_ctx_t ctx;
     void *dest;
@@ -95,7 +95,7 @@ static int suits(const struct routine *r, const struct shape *s)
     return s->bsize == 1 || r->kind == K_ibput || r->kind == K_ibget;
 }
 
-/* What the slice is after the call, by definition. */
+/* The slice after the call, by the routine's definition. */
 static void model(const struct routine *r, const struct shape *s, char *dest, const char *source)
 {
     for (size_t block = 0; block < s->n; block++)
@@ -109,7 +109,7 @@ static void fill(const struct routine *r, char *area, unsigned seed)
         r->set(area + i * r->bytes, tap_random(&seed));
 }
 
-/* Slice k, one element in, so that an element written before the first shows as well. */
+/* Slice k, from its second element on, so that a write before the first element is detected. */
 static char *slice(const struct routine *r, char *area, int k)
 {
     return area + ((size_t)k * SLICE + 1) * r->bytes;
@@ -118,7 +118,7 @@ static char *slice(const struct routine *r, char *area, int k)
 static _Alignas(64) char static_dest[TARGETS][AREA], static_source[AREA], private_area[AREA], expected[AREA];
 static uint64_t static_signal;
 
-/* Which memory and which form a round uses. */
+/* The memory and the form that a round uses. */
 struct round {
     char (*dest)[AREA];
     char *source;
@@ -126,7 +126,7 @@ struct round {
     shmem_ctx_t ctx;
 };
 
-/* All shapes from this PE to `pe`, into the areas for that kind of target; how many calls were made. */
+/* Make all calls from this PE to `pe`, into the areas for that kind of target; return the number of calls. */
 static int call_all(const struct routine *r, const struct round *at, char *dest, const char *source, int pe)
 {
     int calls = 0;
@@ -169,7 +169,7 @@ static void check_put(const struct routine *r, const struct round *at)
     shmem_barrier_all();
     compare(r, at, at->dest[1], 78, at->source, "to itself");
     fill(r, at->source, 1000 + (me + n_pes - 1) % n_pes);
-    compare(r, at, at->dest[0], 77, at->source, "from the PE before");
+    compare(r, at, at->dest[0], 77, at->source, "from the previous PE");
     uint64_t sum = r->kind >= K_put_signal ? 2 * (uint64_t)SIGNAL * calls : 0;
     CHECKF(*at->sig == sum, "%s: signal %lu, not %lu", r->name, (unsigned long)*at->sig, (unsigned long)sum);
 }
@@ -203,28 +203,28 @@ static void every_routine(const struct round *put, const struct round *get)
 static char (*heap_dest)[AREA], *heap_source;
 static uint64_t *heap_signal;
 
-/* A type of the wrong width, an element or a block too many or too few, a stride applied to the wrong side. */
+/* Catches: a type of the wrong width, an element or a block too many or too few, a stride applied to the wrong side. */
 static void heap_plain(void)
 {
     const struct round r = {heap_dest, heap_source, heap_signal, NULL};
     every_routine(&r, &r);
 }
 
-/* A ctx form that passes its arguments on in another order, or not at all. */
+/* Catches: a ctx form that passes its arguments on in another order, or ignores one. */
 static void heap_ctx(void)
 {
     const struct round r = {heap_dest, heap_source, heap_signal, SHMEM_CTX_DEFAULT};
     every_routine(&r, &r);
 }
 
-/* Static data taken for heap, or the other way round: the distance to the peer is another. */
+/* Catches: static data taken for heap, or heap for static data: their offsets to the peer differ. */
 static void statics(void)
 {
     const struct round put = {static_dest, static_source, &static_signal, NULL};
     every_routine(&put, &put);
 }
 
-/* A private buffer translated as if it were symmetric. */
+/* Catches: a private buffer whose address is translated as if it were symmetric. */
 static void private_side(void)
 {
     static char (*mine)[AREA];
@@ -236,7 +236,7 @@ static void private_side(void)
     free(mine);
 }
 
-/* A zero-length transfer that looks at its pointers: nothing is accessed, so they need not lead anywhere. */
+/* Catches: a transfer of length zero that accesses its pointers, which may be invalid. */
 static void nothing(void)
 {
     shmem_putmem(heap_source, heap_dest, 0, next_pe());
@@ -251,7 +251,7 @@ static void nothing(void)
     CHECK(*heap_signal == (uint64_t)(70 + (me + n_pes - 1) % n_pes));
 }
 
-/* A copy that goes wrong at an odd length or address, or at sizes where another copy loop takes over. */
+/* Catches: a copy that is wrong for an odd length or address, or at a size where another copy loop starts. */
 static void lengths(void)
 {
     enum { MOST = 3 << 20 };
@@ -266,10 +266,10 @@ static void lengths(void)
         shmem_putmem(to + skew, from + 3, n, next_pe());
         shmem_barrier_all();
         CHECKF(memcmp(to + skew, from + 3, n) == 0, "put of %zu bytes", n);
-        CHECKF((!skew || to[skew - 1] == 0xee) && to[skew + n] == 0xee, "put of %zu bytes: a neighbour changed", n);
+        CHECKF((!skew || to[skew - 1] == 0xee) && to[skew + n] == 0xee, "put of %zu bytes: a byte beside it changed", n);
         shmem_getmem(back + 5, to + skew, n, next_pe());
         CHECKF(memcmp(back + 5, from + 3, n) == 0, "get of %zu bytes", n);
-        CHECKF(back[4] == 0xee && back[5 + n] == 0xee, "get of %zu bytes: a neighbour changed", n);
+        CHECKF(back[4] == 0xee && back[5 + n] == 0xee, "get of %zu bytes: a byte beside it changed", n);
         shmem_barrier_all();
     }
     free(from);

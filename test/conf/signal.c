@@ -1,14 +1,14 @@
 /*
- * signal.c - signals: the updates themselves, and what they promise about the data sent with them.
+ * signal.c - signals: their updates, and their order after the data sent with them.
  *
- * A stream goes from each even PE to the odd one after it, a lone PE sends to itself; slots are reused once the
- * receiver has acknowledged them.
+ * Each even PE sends a stream of messages to the next PE; a single PE sends to itself. The sender reuses a slot after
+ * the receiver has acknowledged it.
  */
 #include "../tap_pes.h"
 
 static uint64_t static_signal[3];
 
-/* A set that adds, an add that sets, a fetch or wait that reads another word; plain and ctx forms, heap and static. */
+/* Catches: a set that adds, an add that sets, a fetch or wait on another word; plain and ctx forms, heap and static. */
 static void updates(void)
 {
     uint64_t *heap = shmem_calloc(3, sizeof *heap), *all[] = {heap, static_signal};
@@ -18,7 +18,7 @@ static void updates(void)
         shmem_barrier_all();
         CHECK(shmem_signal_fetch(sig) == UINT64_MAX);
         shmem_barrier_all();
-        shmem_signal_add(sig, 8, next_pe()); /* wraps */
+        shmem_signal_add(sig, 8, next_pe()); /* wraps around */
         shmem_barrier_all();
         CHECK(shmem_signal_fetch(sig) == 7);
         CHECK(shmem_signal_wait_until(sig, SHMEM_CMP_GT, 6) == 7);
@@ -41,7 +41,7 @@ enum { SLOTS = 32, WORDS = 8192, MESSAGES = 100000, ACK_EVERY = 8 };
 static uint64_t arrived[SLOTS], acknowledged;
 static uint64_t (*slot)[WORDS];
 
-/* Mostly short messages, where the signal follows soonest; sometimes a page or a stretch that takes long to copy. */
+/* Mostly short messages, whose signals follow soonest; sometimes a page or a length that takes long to copy. */
 static size_t length_of(unsigned *state)
 {
     unsigned r = tap_random(state);
@@ -69,12 +69,12 @@ static void receive(size_t n, int i)
     const uint64_t *got = slot[i % SLOTS];
     shmem_signal_wait_until(&arrived[i % SLOTS], SHMEM_CMP_GE, (uint64_t)i + 1);
     for (size_t k = 0; k < n; k++)
-        if (!CHECKF(got[k] == (uint64_t)i * WORDS + k, "message %d of %zu words: word %zu is older than its signal", i, n,
+        if (!CHECKF(got[k] == (uint64_t)i * WORDS + k, "message %d of %zu words: word %zu after its signal", i, n,
                     k))
             return;
 }
 
-/* A signal that overtakes the data it announces: only many messages of many sizes, checked at once, show it. */
+/* Catches: a signal that overtakes its data, which shows only in many messages of many sizes, each checked at once. */
 static void data_before_signal(void)
 {
     int to = n_pes == 1 ? 0 : me + 1, sends = n_pes == 1 || (me % 2 == 0 && to < n_pes), receives = n_pes == 1 || me % 2;
@@ -88,7 +88,7 @@ static void data_before_signal(void)
             for (size_t k = 0; k < n; k++)
                 source[k] = (uint64_t)i * WORDS + k;
             send(source, n, i, to);
-            if (i % 2) /* an nbi form has not let go of the source before */
+            if (i % 2) /* an nbi form may read the source until quiet */
                 shmem_quiet();
         }
         if (receives)
@@ -104,7 +104,7 @@ static void data_before_signal(void)
 enum { ROUNDS = 500 };
 static uint64_t count, turn;
 
-/* Adds from many PEs to one signal: one lost and PE 0 waits for ever, one early and a row is old. */
+/* Catches: a lost add, with which PE 0 waits for ever; an add that arrives before its data, with which a row is old. */
 static void many_to_one(void)
 {
     long (*row)[16] = shmem_calloc(n_pes, sizeof *row), mine[16];
@@ -131,7 +131,7 @@ int main(void)
     tap_pes_begin();
     slot = shmem_align(64, SLOTS * sizeof *slot);
     RUN(updates, "set, add, fetch and wait");
-    RUN(data_before_signal, "data is there before its signal, 10^5 messages");
+    RUN(data_before_signal, "data arrives before its signal, 10^5 messages");
     RUN(many_to_one, "adds from every PE");
     shmem_finalize();
     return tap_end();

@@ -1,8 +1,8 @@
 /*
- * sync.c - wait_until and test in all their forms, for every type of the table, against a model in the type itself.
+ * sync.c - wait_until and test in all forms, for every type of the table, against a model in the type itself.
  *
- * First on words that nobody changes, where the answer is known and a wait must return at once; then on words that
- * the PE before changes. A wait that misses its condition hangs, which test/pes reports.
+ * First on words that do not change, where the result is known and a wait must return at once; then on words that the
+ * previous PE changes. A wait that misses its condition hangs, which test/pes reports.
  */
 #include "../tap_pes.h"
 #include "args.h"
@@ -78,13 +78,13 @@ static int is_wait(const struct routine *r)
     return r->kind % VECTOR != K_test && r->kind % VECTOR < K_test_all;
 }
 
-/* Call r where the answer is known, and compare. `want` marks the words that are not left out and hold. */
+/* Call r where the result is known, and compare. `want` marks the words that are included and satisfy the condition. */
 static int check_call(const struct routine *r, const struct call *c, const int *want, int n_in, int n_want)
 {
     size_t got, *idx = c->indices;
     int kind = r->kind % VECTOR, all = n_want == n_in, none_in = n_in == 0;
     if (is_wait(r) && !none_in && (kind == K_wait_until || kind == K_wait_until_all ? !all : n_want == 0))
-        return 1; /* it would rightly wait for ever */
+        return 1; /* the call would correctly wait for ever */
     memset(idx, 0xee, (N + 1) * sizeof *idx);
     got = r->run(c);
     switch (kind) {
@@ -110,7 +110,7 @@ static int check_call(const struct routine *r, const struct call *c, const int *
 static _Alignas(64) char static_words[N * MOST];
 static char *heap_words;
 
-/* Signed compared as unsigned or the reverse, an operator taken for its neighbour, a word read too wide. */
+/* Catches: signed compared as unsigned or the reverse, an operator taken for another, a word read too wide. */
 static void operators(void)
 {
     char values[MOST];
@@ -131,7 +131,8 @@ static void operators(void)
     }
 }
 
-/* A word left out that counts, one not left out that does not, a vector read as one value, n = 0, all left out. */
+/* Catches: an excluded word that counts, an included one that does not, a vector read as one value, n = 0, or all words
+ * excluded, handled wrongly. */
 static void families(void)
 {
     unsigned state = 99 + me;
@@ -148,7 +149,7 @@ static void families(void)
                              tap_random(&state) % 6 + 1, values};
             int n_in = 0, n_want = 0;
             for (size_t w = 0; w < N; w++) {
-                unsigned few = k % 3 ? 2 : EDGES; /* often only 0 and 1, so that all of them hold now and then */
+                unsigned few = k % 3 ? 2 : EDGES; /* often only 0 and 1, so that sometimes all words hold */
                 edge(tap_random(&state) % few, r->bytes, words + w * r->bytes);
                 edge(tap_random(&state) % few, r->bytes, values + w * r->bytes);
                 status[w] = k % 4 == 1 ? 0 : k % 4 == 2 ? (int)(tap_random(&state) % 3) - 1 : 5;
@@ -166,7 +167,7 @@ static void families(void)
 }
 
 
-/* Round the ring in each type: the word becomes the lap's number, then the next PE's does. */
+/* A ring in each type: this PE's word receives the lap's number, then the PE writes it to the next PE's word. */
 #define RING(N_, T)                                                                                                  \
     for (int lap = 1; lap <= 20; lap++) {                                                                            \
         T *w = (T *)static_words;                                                                                    \
@@ -191,14 +192,14 @@ static void clear_words(void)
     shmem_barrier_all();
 }
 
-/* A wait that looks once, or that the compiler made look once. */
+/* Catches: a wait that loads its word once, or whose loop the compiler reduced to one load. */
 static void woken(void)
 {
     clear_words();
     SHMEM_TYPES(DO_RING, )
 }
 
-/* The PE before raises N words in some order, while this PE takes them as they come; form k takes them its own way. */
+/* The previous PE sets N words in some order while this PE waits for them; each form uses another wait routine. */
 #define TAKE(N_, T)                                                                                                  \
     for (int form = 0; form < 6; form++) {                                                                           \
         T *w = (T *)heap_words, five = 5, fives[N] = {5, 5, 5, 5, 5, 5, 5};                                          \
@@ -226,12 +227,12 @@ static void woken(void)
         if (form == 5)                                                                                               \
             shmem_##N_##_wait_until_all_vector(w, N, NULL, SHMEM_CMP_GT, (const T[N]){4, 4, 4, 4, 4, 4, 4});         \
         for (int i = 0; i < N; i++)                                                                                  \
-            CHECKF(w[i] == five, "%s: form %d came back before word %d", #N_, form, i);                              \
+            CHECKF(w[i] == five, "%s: form %d returned before word %d", #N_, form, i);                               \
         clear_words();                                                                                               \
     }
 #define DO_TAKE(F, N_, T, RMA, AMO, EXT, BIT, WT, ...) SHMEM_IF_##WT(TAKE(N_, T))
 
-/* any or some that give a word twice, or all that return before the last. */
+/* Catches: any or some that return a word twice, all that returns before the last word. */
 static void taken_once(void)
 {
     unsigned state = 7 + me;
@@ -239,7 +240,7 @@ static void taken_once(void)
     SHMEM_TYPES(DO_TAKE, )
 }
 
-/* any that always takes the first word that holds, so that a busy word keeps the others from ever being served. */
+/* Catches: any that always returns the first word that holds, so that it never returns the others. */
 static void fair(void)
 {
     long *w = (long *)heap_words;
@@ -251,7 +252,7 @@ static void fair(void)
         tested[shmem_long_test_any(w, N, NULL, SHMEM_CMP_EQ, 5)]++;
     }
     for (int i = 0; i < N; i++)
-        CHECKF(waited[i] + tested[i], "word %d is never found", i);
+        CHECKF(waited[i] + tested[i], "word %d was never returned", i);
     clear_words();
 }
 
@@ -262,9 +263,9 @@ int main(void)
     heap_words = shmem_align(64, N * MOST);
     RUN(operators, "every operator on the edges of every type");
     RUN(families, "all, any, some and vectors, with and without status");
-    RUN(woken, "wait_until round the ring, every type");
+    RUN(woken, "wait_until in a ring of PEs, every type");
     RUN(taken_once, "all, any and some while words change");
-    RUN(fair, "any finds each of several words that hold");
+    RUN(fair, "any returns each of several words that hold");
     shmem_finalize();
     return tap_end();
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# check.sh - every misuse ends the job with one line that names routine, argument, value and PE; bad settings do not
-# start. Catches: a check that is missing, that only SHMEM_CHECK=1 makes, or whose line helps nobody.
+# check.sh - every misuse ends the job with one line that names routine, argument, value and PE; a job with an invalid
+# setting does not start. Catches: a missing check, one that only SHMEM_CHECK=1 makes, a line that lacks a part.
 . "${top_srcdir:=.}/test/tap.sh"
 misuse=$top_builddir/test/fault/misuse
 dir=$(mktemp -d) || exit 99
@@ -8,7 +8,8 @@ trap 'rm -rf "$dir"' EXIT
 SHMEM_SYMMETRIC_SIZE=1m
 export SHMEM_SYMMETRIC_SIZE
 
-# refused PEs CHECK MODE PATTERN: one line of ours, which matches; a status that is neither success nor a timeout.
+# refused PEs CHECK MODE PATTERN: one line of the library, which matches; a status that is neither success nor a
+# timeout.
 refused() {
     SHMEM_CHECK=$2 timeout -k 5 20 $OSHRUN -n "$1" "$misuse" "$3" >"$dir/out" 2>&1
     status=$?
@@ -19,7 +20,7 @@ refused() {
     ok $r "$3, SHMEM_CHECK=$2" "$dir/out"
 }
 
-# Found with and without SHMEM_CHECK=1.
+# Detected with and without SHMEM_CHECK=1.
 while read -r mode pattern; do
     refused 2 0 "$mode" "^fulmar: PE 1: $pattern" </dev/null
     refused 2 1 "$mode" "^fulmar: PE 1: $pattern" </dev/null
@@ -67,7 +68,7 @@ after_finalize_barrier shmem_barrier_all: called after shmem_finalize
 after_finalize_malloc shmem_malloc: called after shmem_finalize
 EOF
 
-# What costs too much to look at every time.
+# Checks that are too slow without SHMEM_CHECK=1.
 while read -r mode pattern; do
     refused 2 1 "$mode" "^fulmar: PE 1: $pattern" </dev/null
 done <<'EOF'
@@ -85,7 +86,7 @@ misaligned shmem_long_atomic_inc: .*0x[0-9a-f]+4 is not aligned to 8 bytes.*pe =
 second_thread shmem_int_p: called by a second thread.*SHMEM_THREAD_SINGLE
 EOF
 
-# No error, but named. Catches: hints that end the job, and those whose misspelling nobody hears of.
+# Reported, but no error. Catches: hints that end the job, and unknown hints that are silently ignored.
 for check in 0 1; do
     SHMEM_CHECK=$check timeout -k 5 20 $OSHRUN -n 1 "$misuse" unknown_hints >"$dir/out" 2>&1
     status=$?
@@ -95,7 +96,7 @@ for check in 0 1; do
     ok $? "unknown_hints, SHMEM_CHECK=$check: not refused" "$dir/out"
 done
 
-# Collective calls that do not match, on a node and over the network; the first PE writes the line.
+# Collective calls that do not match, on a node and over the network; the first PE prints the line.
 for transport in auto ofi; do
     SHMEM_TRANSPORT=$transport
     export SHMEM_TRANSPORT
@@ -126,7 +127,7 @@ EOF
 done
 unset SHMEM_TRANSPORT
 
-# Nobody has a number yet, so one PE makes the call.
+# Before shmem_init there are no PE numbers, so one PE makes the call.
 while read -r mode pattern; do
     refused 1 0 "$mode" "^fulmar: $pattern" </dev/null
 done <<'EOF'
@@ -139,7 +140,7 @@ before_init_malloc shmem_malloc: called before shmem_init
 bad_level shmem_init_thread: requested = 17\>
 EOF
 
-# Settings: refused with one line that repeats them, alone and in a job; good ones start.
+# Settings: an invalid one is refused with one line that repeats it, alone and in a job; valid ones are accepted.
 while read -r setting; do
     env "$setting" timeout 20 "$misuse" >"$dir/out" 2>&1 </dev/null
     status=$?
@@ -159,16 +160,16 @@ SHMEM_SYMMETRIC_SIZE=junk timeout 20 $OSHRUN -n 2 "$misuse" >"$dir/out" 2>&1
 status=$?
 [ $status -ne 0 ] && [ $status -ne 124 ] && grep -q SHMEM_SYMMETRIC_SIZE=junk "$dir/out"
 ok $? "refused in a job of 2: SHMEM_SYMMETRIC_SIZE=junk" "$dir/out"
-# Misspelt settings: one line for the job. Another library's get none unless asked for.
+# Misspelt settings: one line for the job. Another library's settings: a line only with SHMEM_CHECK=1.
 for check in 0 1; do
     SHMEM_SYMETRIC_SIZE=2m SHMEM_TEAMS_MAX=9 SHMEM_CHECK=$check timeout 20 $OSHRUN -n 3 "$misuse" >"$dir/out" 2>&1 &&
         [ "$(wc -l <"$dir/out")" -eq $((1 + check)) ] &&
         grep -q '^fulmar: PE 0: SHMEM_SYMETRIC_SIZE is not a setting of this library; SHMEM_SYMMETRIC_SIZE is$' "$dir/out" &&
         [ "$(grep -c 'PE 0: SHMEM_TEAMS_MAX is not a setting' "$dir/out")" -eq $check ]
-    ok $? "a misspelt setting is named once, SHMEM_CHECK=$check" "$dir/out"
+    ok $? "a misspelt setting is reported once, SHMEM_CHECK=$check" "$dir/out"
 done
 
-# A full heap: NULL, and the sizes where they are asked for.
+# A full heap: NULL, and a line with the sizes where a setting enables it.
 full='no room for [0-9]* bytes at a multiple of 64 in the symmetric heap: of its 1048576 bytes 1048448 are free, the largest'
 while read -r setting lines; do
     env "$setting" timeout 20 $OSHRUN -n 2 "$misuse" all_full >"$dir/out" 2>&1 </dev/null

@@ -1,9 +1,9 @@
 /*
- * dead.c - handles after their end: every routine of the table that takes a context or a team, and those of tagged messages
- * and GPCs, is called with one that was destroyed. Catches: a routine that follows the handle into freed memory, takes it
- * for a newer object, does nothing without a word, or names another argument.
+ * dead.c - destroyed handles: calls every routine of the table that takes a context or a team, and those of tagged
+ * messages and GPCs, with a destroyed one. Catches: a routine that follows the handle into freed memory, takes it for a
+ * newer object, ignores it silently, or names another argument.
  *
- * The one process is its own _exit: it comes back from the end of the job, and looks at the line that was written.
+ * The process replaces _exit: the job's end returns to the test, which checks the line that the library wrote.
  */
 #include "../conf/args.h"
 #include "../tap.h"
@@ -18,14 +18,14 @@
 
 static sigjmp_buf back;
 static int leaving, lines_fd;
-static const char *wanted; /* what the line says of the handle */
+static const char *wanted; /* the expected text about the handle */
 
 __attribute__((visibility("default"))) _Noreturn void _exit(int status);
 _Noreturn void _exit(int status)
 {
     if (leaving)
         syscall(SYS_exit_group, status);
-    alarm(0); /* the end of a process has a limit */
+    alarm(0); /* the library limits the duration of an exit by an alarm */
     siglongjmp(back, 1);
 }
 
@@ -34,7 +34,7 @@ static shmem_team_t team;
 static shmemx_tag_request_t request;
 static void *block;
 
-/* The parameters of the table, by name; the object is symmetric. */
+/* The parameters of the table, as local variables; the object is symmetric. */
 #define LOCALS(T)                                                                                                    \
     T *const dest = block, *const source = block, *const fetch = block, value = *dest, cond = *dest;                 \
     const size_t nelems = 1, bsize = 1, nblocks = 1;                                                                 \
@@ -65,14 +65,14 @@ static void *block;
         shmem_##N##NAME(ARGS##NAME);                                                                                 \
     }
 #define ROW(F, N, T, RMA, AMO, EXT, BIT, WT, AND, MAX, SUM, ...)                                                     \
-    SHMEM_IF_##RMA(SHMEM_API_RMA(F##_CTX, NOTHING, N, T) SHMEM_API_COLL(NOTHING, F##_TEAM, N, T))                     \
-    SHMEM_IF_##AMO(SHMEM_API_AMO(F##_CTX, NOTHING, N, T)) SHMEM_IF_##EXT(SHMEM_API_EXT(F##_CTX, NOTHING, N, T))       \
-    SHMEM_IF_##BIT(SHMEM_API_BIT(F##_CTX, NOTHING, N, T)) SHMEM_IF_##AND(SHMEM_API_AND(NOTHING, F##_TEAM, N, T))      \
+    SHMEM_IF_##RMA(SHMEM_API_RMA(F##_CTX, NOTHING, N, T) SHMEM_API_COLL(NOTHING, F##_TEAM, N, T))                    \
+    SHMEM_IF_##AMO(SHMEM_API_AMO(F##_CTX, NOTHING, N, T)) SHMEM_IF_##EXT(SHMEM_API_EXT(F##_CTX, NOTHING, N, T))      \
+    SHMEM_IF_##BIT(SHMEM_API_BIT(F##_CTX, NOTHING, N, T)) SHMEM_IF_##AND(SHMEM_API_AND(NOTHING, F##_TEAM, N, T))     \
     SHMEM_IF_##MAX(SHMEM_API_MAX(NOTHING, F##_TEAM, N, T)) SHMEM_IF_##SUM(SHMEM_API_SUM(NOTHING, F##_TEAM, N, T))
 SHMEM_TYPES(ROW, CALL)
 SHMEM_API_SIZED(CALL_SIZED)
 
-/* Routines without a type: name, call with these globals. */
+/* Routines without a type: name, call with the globals below. */
 static shmem_ctx_t new_ctx;
 static shmem_team_t new_team, new_teams[2];
 static shmem_team_config_t config;
@@ -160,7 +160,7 @@ static const struct call
                {"shmem_team_translate_pe", "dest_team", dest_team}};
 enum { N_CALLS = sizeof calls / sizeof *calls };
 
-/* Make the call, which must end the job with one line: routine, argument, what is wrong with it. */
+/* Make the call, which must end the job with one line: routine, argument, the error. */
 static void refused(const struct call *c)
 {
     char line[512], want[128];
@@ -234,7 +234,7 @@ static void requests(void)
     each("request", "was completed");
 }
 
-/* Contexts come and go for ever, and new ones are as good as the first. */
+/* Catches: a limit on the number of contexts over the life of the job, a new context that does not work. */
 static void many(void)
 {
     static long cell;
@@ -250,7 +250,7 @@ static void many(void)
     }
 }
 
-/* A routine of the table that takes a handle and is missing here. */
+/* Catches: a routine of the table that takes a handle and is missing in this test. */
 #define SHMEM_FN(R, NAME, PARAMS) {#NAME, #PARAMS},
 static void complete(void)
 {
@@ -269,13 +269,13 @@ int main(void)
     shmem_init();
     block = shmem_calloc(16, 16);
     lines_fd = memfd_create("lines", 0);
-    RUN(complete, "every routine that takes a context or a team is here");
-    RUN(many, "contexts come and go");
+    RUN(complete, "every routine that takes a context or a team is tested");
+    RUN(many, "contexts are created and destroyed many times");
     RUN(contexts, "destroyed contexts");
     RUN(contexts_of_teams, "contexts of destroyed teams");
     RUN(teams, "destroyed teams");
     RUN(no_teams, "handles that are not teams");
-    RUN(requests, "requests that were completed");
+    RUN(requests, "completed requests");
     leaving = 1;
     _exit(tap_end());
 }

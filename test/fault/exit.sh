@@ -1,15 +1,15 @@
 #!/bin/sh
-# exit.sh - however a PE ends, the job ends with it, with the right status, and leaves nothing behind. Catches: PEs left
-# in a barrier, a status lost on the way, output or exit handlers lost at exit, files and processes that stay.
+# exit.sh - however a PE ends, the job ends with the right status and leaves nothing behind. Catches: PEs left in a
+# barrier, a lost status, output or exit handlers lost at exit, leftover files and processes.
 . "${top_srcdir:=.}/test/tap.sh"
 dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
 mkdir "$dir/tmp" "$dir/bin"
-cp "$top_builddir/test/fault/leave" "$dir/bin/leave" # a path of our own, to find its processes by
+cp "$top_builddir/test/fault/leave" "$dir/bin/leave" # a unique path identifies the processes
 TMPDIR=$dir/tmp
 export TMPDIR
 
-# What is left of the job: its processes, its files.
+# List leftover processes and files of the job.
 left() {
     for p in /proc/[0-9]*; do
         [ "$(readlink "$p/exe" 2>/dev/null)" != "$dir/bin/leave" ] || echo "process $p"
@@ -18,12 +18,12 @@ left() {
     find /dev/shm /tmp -maxdepth 1 -newer "$dir/start" \( -name '*fulmar*' -o -name '*oshrun*' -o -name '*shmem*' \)
 }
 
-# ends PEs MODE STATUS [LINES]: that status, within the time, nothing left, and output of so many PEs.
+# ends PEs MODE STATUS [LINES]: the job ends with STATUS before the limit, leaves nothing, and LINES PEs have printed.
 ends() {
     touch "$dir/start"
     timeout -k 5 20 $OSHRUN -n "$1" "$dir/bin/leave" "$2" >"$dir/out" 2>"$dir/err" </dev/null
     status=$?
-    sleep 0.1 # an oshrun that has been killed has children that notice a moment later
+    sleep 0.1 # children of a killed oshrun end a moment later
     left >"$dir/left"
     [ $status -eq "$3" ] && [ ! -s "$dir/left" ] && [ "$(grep -c 'was here' "$dir/out")" -ge "${4:-0}" ]
     r=$?
@@ -51,8 +51,8 @@ ends 3 global_exit_7_compute 7 1
 ends 3 global_exit_7_all 7
 ends 2 global_exit_0 0
 
-# Exit handlers and destructors of the PE that ends the job: they run, and whatever they do, the status stays. Three lines of
-# theirs beside that of the PE.
+# Exit handlers and destructors of the PE that ends the job: they run and print three lines, and the status stays the
+# same whatever they do.
 ends 1 handler_7 7 4
 ends 3 handler_7 7 4
 ends 3 handler_0 0 4
@@ -64,7 +64,7 @@ for mode in crashes_7 aborts_7 overflows_7 hangs_7 exits_again_7 misuses_7 waits
 done
 ends 3 handler_crashes_0 0 1
 
-# An error of the library: what the program has printed comes out, unless another thread keeps stdout.
+# An error found by the library: the program's buffered output is flushed, unless another thread has stdout locked.
 ends 3 misuse 1 1
 ends 3 misuse_stdin_kept 1 1
 ends 3 misuse_stdout_kept 1
@@ -75,13 +75,13 @@ ends 3 child_exits 0 3
 ends 3 child_quick_exits 0 3
 ends 3 no_init_9 9
 
-# Gone without a word, with status 0, while the others still count on it: any failure will do, but not success.
+# A PE ends with _exit(0) while the others wait for it: the job must fail, with any status.
 timeout -k 5 20 $OSHRUN -n 3 "$dir/bin/leave" quick_exit_0 >"$dir/out" 2>&1 </dev/null
 status=$?
 [ $status -ne 0 ] && [ $status -ne 124 ]
 ok $? "quick_exit_0 of one of 3 PEs: neither success nor a hang (status $status)" "$dir/out"
 
-# The launcher itself killed: its PEs must not stay.
+# The launcher is killed: its PEs must end.
 touch "$dir/start"
 $OSHRUN -n 3 "$dir/bin/leave" killed_asleep >"$dir/out" 2>&1 </dev/null &
 pid=$!
@@ -97,5 +97,5 @@ for i in 1 2 3 4 5 6 7 8 9 10; do
 done
 left | grep process >"$dir/left"
 [ ! -s "$dir/left" ]
-ok $? "oshrun killed: no PE stays" "$dir/left"
+ok $? "oshrun killed: all PEs end" "$dir/left"
 plan

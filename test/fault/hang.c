@@ -1,4 +1,5 @@
-/* hang.c - programs that hang: each way to wait, with something missing. PE 0 says "ready" once all PEs are in the library. */
+/* hang.c - programs that hang: each kind of wait without the update that ends it. PE 0 prints "ready" after the last
+ * common barrier. */
 #include <pthread.h>
 #include <shmem.h>
 #include <stdio.h>

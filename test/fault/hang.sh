@@ -1,12 +1,12 @@
 #!/bin/sh
-# hang.sh - a job that hangs says where: on SIGUSR1, and when --timeout ends it. Catches: a wait that is not told, one told
-# with the wrong word, value or PE, or one still told after it ended.
+# hang.sh - a job that hangs reports its waits on SIGUSR1, and when --timeout ends it. Catches: a wait that is not
+# reported, one reported with the wrong word, value or PE, or one reported after it ended.
 . "${top_srcdir:=.}/test/tap.sh"
 hang=$top_builddir/test/fault/hang
 dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
 
-# The job hangs in MODE; ask it until every pattern has been seen; WRONG must not be said.
+# Start a job that hangs in MODE, and send SIGUSR1 until every PATTERN has appeared; WRONG must not appear.
 says() { # PEs MODE WRONG PATTERN...
     pes=$1 mode=$2 wrong=$3
     shift 3
@@ -42,7 +42,7 @@ says 3 malloc x 'PE 0: waits in shmem_malloc for .* not come: PE 1 \(' 'PE 2: .*
 says 1 threads x 'PE 0: waits in shmem_signal_wait_until for .* is 41, wanted == 1$' \
     'PE 0: waits in shmem_long_wait_until for .* is 0, wanted == 70$'
 
-# --timeout: one line of oshrun's, a line of each PE, status 124. A busy machine may need longer to get there.
+# --timeout: one line from oshrun, one from each PE, status 124. On a busy machine the PEs may need more time to hang.
 for seconds in 1 5 25; do
     $OSHRUN --timeout $seconds -n 2 "$hang" barrier >"$dir/out" 2>&1
     status=$?
@@ -51,5 +51,5 @@ done
 [ $status -eq 124 ] && [ "$(grep -c '^oshrun: ' "$dir/out")" -eq 1 ] &&
     grep -q '^fulmar: PE 0: waits in shmem_barrier_all for .* not come: PE 1 (of 2 in the world)$' "$dir/out" &&
     grep -q '^fulmar: PE 1: waits in no routine' "$dir/out"
-ok $? "--timeout has every PE say where it waits, and ends with 124" "$dir/out"
+ok $? "--timeout makes every PE report its wait, and ends with 124" "$dir/out"
 plan

@@ -1,5 +1,5 @@
 /*
- * leave.c - one way to end a mode, taken by the last PE while the others wait, compute or finish; exit.sh knows the rest.
+ * leave.c - ways to end a PE: the last PE ends as the mode says while the others wait, compute or finish; see exit.sh.
  */
 #include <pthread.h>
 #include <shmemx.h>
@@ -12,7 +12,7 @@
 
 static long *word;
 
-/* What runs at the end of a mode with "handler" in its name; the last one to be registered does what the mode says. */
+/* The exit handlers of modes with "handler" in their name; the one registered last does what the mode says. */
 static int handlers_talk;
 static void (*in_handler)(void);
 
@@ -87,7 +87,7 @@ static void put_and_get(void)
         hang();
 }
 
-/* Exit handlers that do this, in the PE that ends the job in this way. */
+/* End the PE by end(status), with an exit handler that calls what(). */
 static void with_handler(void (*what)(void), void (*end)(int), int status)
 {
     handlers_talk = 1;
@@ -95,7 +95,7 @@ static void with_handler(void (*what)(void), void (*end)(int), int status)
     end(status);
 }
 
-/* Another thread keeps a stream for itself. */
+/* A thread that locks a stream for ever. */
 static void *keep(void *stream)
 {
     flockfile(stream);
@@ -117,7 +117,7 @@ static void misuse_beside(FILE *kept)
 static void child_exits(void)
 {
     if (fork() == 0)
-        exit(5); /* runs the exit handlers of a process that is no PE */
+        exit(5); /* runs the exit handlers in a process that is not a PE */
     wait(NULL);
 }
 
@@ -141,7 +141,7 @@ static void call_last(void)
     shmemx_gpc_exec(SHMEM_TEAM_WORLD, h_die, shmem_n_pes() - 1, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL);
 }
 
-/* An initialisation that is left open: the return from main completes and ends it. */
+/* One shmem_init too many: the return from main finalizes the library. */
 static void finalize_one_of_two(void)
 {
     shmem_init();
@@ -163,7 +163,7 @@ static void finalize_one_of_two(void)
     M(quick_exit_0, _exit(0), shmem_barrier_all())                                                                   \
     M(quick_exit_4, _exit(4), shmem_barrier_all())                                                                   \
     M(abort, abort(), shmem_barrier_all())                                                                           \
-    M(segv, (signal(SIGSEGV, SIG_DFL), raise(SIGSEGV)), shmem_barrier_all())                                                                     \
+    M(segv, (signal(SIGSEGV, SIG_DFL), raise(SIGSEGV)), shmem_barrier_all())                                         \
     M(kill, raise(SIGKILL), shmem_barrier_all())                                                                     \
     M(kill_compute, raise(SIGKILL), for (;;) sleep(1))                                                               \
     M(global_exit_7, shmem_global_exit(7), shmem_barrier_all())                                                      \

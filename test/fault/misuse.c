@@ -1,6 +1,6 @@
 /*
- * misuse.c - one wrong call a mode, made by the last PE while the others wait in a barrier, or, in modes that begin with
- * all_, by all PEs, which disagree; check.sh knows the answers.
+ * misuse.c - one wrong call per mode, made by the last PE while the others wait in a barrier or, in modes that begin
+ * with all_, by all PEs with different arguments; check.sh has the expected lines.
  */
 #include <pthread.h>
 #include <shmemx.h>
@@ -12,7 +12,7 @@
 
 static int word, words[16];
 static const int constant = 3;
-static int *const relocated = &word; /* constant, too, but in another segment */
+static int *const relocated = &word; /* also constant, but in another segment */
 static uint64_t sig;
 static long *block; /* a heap block of 64 bytes */
 static long psync[SHMEM_ALLTOALLS_SYNC_SIZE];
@@ -39,7 +39,7 @@ static void forked(void)
     waitpid(pid, NULL, 0);
 }
 
-static void (*inside)(void); /* what a function of a GPC does */
+static void (*inside)(void); /* what the GPC's function does */
 static int h_inside;
 
 static int call_inside(shmemx_gpc_call_t *c)
@@ -57,7 +57,7 @@ static void in_gpc(void (*what)(void))
 
 static void wait_for_word(void)
 {
-    shmem_int_wait_until(&word, SHMEM_CMP_EQ, 0); /* even if it holds already */
+    shmem_int_wait_until(&word, SHMEM_CMP_EQ, 0); /* an error even if the condition holds already */
 }
 
 static void lock_block(void)
@@ -74,10 +74,10 @@ static void split_by(int size)
 static void fill_heap(void)
 {
     if (shmem_malloc(2 << 20) || shmem_calloc(3, 1 << 20) || shmem_realloc(block, 2 << 20))
-        puts("there was room");
+        puts("the allocation succeeded");
 }
 
-/* A program that calls what others do not. */
+/* One PE calls another collective routine than the rest. */
 static void finalize_or_sync(void)
 {
     if (me)
@@ -171,7 +171,7 @@ static void finalize_or_sync(void)
     M(before_init_malloc, (void)!shmem_malloc(8))                                                                    \
     M(bad_level, shmem_init_thread(17, &word))
 
-/* The compiler need not tell us. */
+/* Disable the compiler's warnings about the wrong calls. */
 #pragma GCC diagnostic ignored "-Wpragmas"
 #pragma GCC diagnostic ignored "-Wunknown-warning-option"
 #pragma GCC diagnostic ignored "-Wstringop-overflow"
@@ -187,7 +187,7 @@ int main(int argc, char **argv)
         shmem_init();
         once = shmem_malloc(64);
         block = shmem_malloc(64);
-        if (!block) { /* for the tests of sizes alone */
+        if (!block) { /* only in the tests of heap sizes */
             puts("no room");
             return 9;
         }
@@ -212,6 +212,6 @@ int main(int argc, char **argv)
     MODES(M)
 #undef M
     if (last && *mode)
-        printf("%s was let through\n", mode);
+        printf("%s was not detected\n", mode);
     return 0;
 }

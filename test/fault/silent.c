@@ -1,7 +1,7 @@
 /*
- * silent.c - what a PE does on a network of one host: "stop" stops PE 1 as a host that hangs would; "slow" stops PE 2 of
- * three while PE 0 floods it and talks to PE 1, which lets it go on; "fds" looks at the descriptors that a program
- * started by each PE inherits; "put", "put_nbi" and "get" make one long transfer; "contexts" uses many private contexts.
+ * silent.c - PEs for net.sh: "stop" stops PE 1 like a host that hangs; "slow" stops PE 2 of three while one thread of
+ * PE 0 floods it and another exchanges messages with PE 1, which then continues PE 2; "fds" checks the descriptors that
+ * a child process inherits; "put", "put_nbi" and "get" make one long transfer; "contexts" uses many private contexts.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -14,7 +14,7 @@
 
 static long word;
 
-/* The child lists its own descriptors: 0 to 2, the pipe and the folder it reads, and whatever came from us. */
+/* The child lists its own descriptors: 0 to 2, the pipe, the folder that it reads, and those inherited from the PE. */
 static int look(void)
 {
     int bad = 0;
@@ -55,7 +55,7 @@ static int is_stopped(long p)
     return state == 'T';
 }
 
-/* A thread of PE 0 cannot go on; its other thread's messages must. */
+/* One thread of PE 0 blocks; the other thread's messages must still arrive. */
 static int slow(int me)
 {
     pthread_t t;
@@ -144,7 +144,7 @@ int main(int argc, char **argv)
         shmem_finalize();
         return bad;
     }
-    shmem_long_p(&word, 1, 1 - me); /* both have met */
+    shmem_long_p(&word, 1, 1 - me); /* both PEs have exchanged a message */
     shmem_long_wait_until(&word, SHMEM_CMP_EQ, 1);
     shmem_barrier_all();
     if (argc > 1 && strcmp(argv[1], "stop") == 0) {

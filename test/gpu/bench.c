@@ -1,10 +1,10 @@
 /*
- * bench.c - the ring and the direct path, timed from the host: of each loop a short and a long run, and the difference
- * counts, so that neither the launch nor the first touch does. Medians; a table, then a JSON line a figure.
+ * bench.c - the ring and the direct path, timed from the host: the difference between a short and a long run of each
+ * loop, so that launch and first touch do not count. Prints medians as a table, then one JSON line per figure.
  *
- * Figures are of one node: a put goes to this PE's own device memory, through the proxy where SHMEM_DEVICE_DIRECT=0.
+ * The figures are for one node: a put goes to this PE's own device memory, through the proxy if SHMEM_DEVICE_DIRECT=0.
  *
- *   usage: oshrun -n 1 bench [SCALE]      SCALE 100 (default) on a GPU; 1 shows that it works
+ *   usage: oshrun -n 1 bench [SCALE]      SCALE: 100 (default) for a GPU; 1 for a quick check that it works
  */
 #include <shmem.h>
 #include <shmemx.h>
@@ -44,11 +44,11 @@ static double run_us(int crowd, int what, size_t groups, size_t items, uint64_t 
     double from = now_us();
     int err = crowd ? shmemx_launch("oversubscribed", g, i, args_crowd, bytes_crowd, 7) : shmemx_launch("loop", g, i, args, bytes, 5);
     if (err || shmemx_device_sync())
-        shmem_global_exit(1); /* the library has said why */
+        shmem_global_exit(1); /* the library has printed the reason */
     return now_us() - from;
 }
 
-/* Microseconds of one round, the median. */
+/* Median time of one round in microseconds. */
 static double round_us(int crowd, int what, size_t groups, size_t items, uint64_t few, uint64_t more)
 {
     double us[TIMES];
@@ -59,7 +59,7 @@ static double round_us(int crowd, int what, size_t groups, size_t items, uint64_
     return us[TIMES / 2];
 }
 
-/* A median below nothing means that the machine's noise was larger than what was measured. */
+/* A negative median means that the noise was larger than the measured time. */
 static void tell(const char *name, const char *unit, double value, double goal, const char *way)
 {
     if (value <= 0)

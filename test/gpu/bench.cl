@@ -1,7 +1,7 @@
 /*
- * bench.cl - loops of device routines, for the host to time. In the words of shmemg.h: OpenCL C and CUDA C++.
+ * bench.cl - loops of device routines that the host times, written with shmemg.h's macros: OpenCL C and CUDA C++.
  *
- * An empty request asks for nothing: what it costs is the ring and the proxy alone.
+ * An empty request requests no operation: its cost is that of the ring and the proxy alone.
  */
 #include <shmemg.h>
 
@@ -32,7 +32,7 @@ static inline SHMEMG_DEVICE void once(shmem_ctx_t ctx, SHMEMG_GLOBAL uint64_t *w
     }
 }
 
-/* All work-items do the same, `rounds` times. */
+/* All work-items run the same loop, `rounds` times. */
 SHMEMG_KERNEL void loop(SHMEMG_GLOBAL uint64_t *w, SHMEMG_GLOBAL uint64_t *sig, int what, int pe, uint64_t rounds)
 {
     shmem_ctx_t ctx = SHMEM_DEVICE_CTX_DEFAULT;
@@ -40,7 +40,7 @@ SHMEMG_KERNEL void loop(SHMEMG_GLOBAL uint64_t *w, SHMEMG_GLOBAL uint64_t *sig, 
         once(ctx, w, sig, what, pe, i);
 }
 
-/* Group 0 does it; the others post until it is done, by the context `given`. */
+/* Group 0 runs the loop; the others post requests on the context `given` until it ends. */
 SHMEMG_KERNEL void oversubscribed(SHMEMG_GLOBAL uint64_t *w, SHMEMG_GLOBAL uint64_t *sig, SHMEMG_GLOBAL shi_u64 *given,
                            SHMEMG_GLOBAL uint64_t *over, int what, int pe, uint64_t rounds)
 {

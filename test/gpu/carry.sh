@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# carry.sh - collect what run.sh needs on a machine with a GPU that reaches no package registry: packages to unpack,
-# configure and what belongs to it, kernels compiled to fatbins where nvcc is here. Run it on a machine with apt, after
-# autoreconf -i, then copy the folder along with the sources. It holds the libraries of the launcher and of the 2-D heat
-# equation, and their headers.
+# carry.sh - collect the files that run.sh needs on a machine with a GPU but without a package registry: packages to
+# unpack, configure and its helpers, and kernels compiled to fatbins if nvcc is installed here. Run it on a machine with
+# apt, after autoreconf -i; then copy the folder along with the sources. It contains the libraries and headers of the
+# launcher and of the 2-D heat equation.
 #
 #   usage: test/gpu/carry.sh [DIR]      from the root of a source tree; DIR defaults to test/gpu/carried
 set -eu
@@ -10,7 +10,7 @@ dir=${1:-test/gpu/carried}
 mkdir -p "$dir"
 dir=$(realpath "$dir")
 top=$PWD
-# PMIx with what it is linked to (libevent, hwloc, munge, zlib stay with the system where it has them).
+# PMIx and its dependencies (libevent, hwloc, munge, zlib; the system's copies take precedence).
 (cd "$dir" && rm -f ./*.deb &&
     apt-get download libpmix2 libpmix-dev libhwloc15 libhwloc-dev libevent-core-2.1-7 libevent-pthreads-2.1-7 libmunge2 \
         libudev1 libfabric-dev libpng16-16 libpng-dev > /dev/null)
@@ -22,6 +22,6 @@ if command -v nvcc > /dev/null; then
             -o "$dir/${k##*/}.fatbin"
     done
 else
-    echo "carry.sh: no nvcc here: the machine with the GPU must have it" >&2
+    echo "carry.sh: nvcc not found here: the machine with the GPU must have it" >&2
 fi
 du -sh "$dir"

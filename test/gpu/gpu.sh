@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# gpu.sh - what run.sh starts on a machine with a GPU, as far as one without can tell: the programs compile in both
-# forms, and pass on the driver on the CPU with few rounds; run.sh says in one line that there is no GPU.
+# gpu.sh - checks of run.sh's programs that need no GPU: the programs compile as OpenCL C and CUDA, and pass on the CPU
+# driver with few rounds; run.sh prints one line if there is no GPU.
 . "${top_srcdir:=.}/test/device/run.sh"
 skip() { # DESCRIPTION, REASON
     tests=$((tests + 1))
     echo "ok $tests - $1 # SKIP $2"
 }
 
-# Catches: a litmus test or benchmark that does not build, or that fails where the order is known to be right.
+# Catches: a litmus test or benchmark that does not build, or that fails on a driver with correct ordering.
 for k in test/gpu/litmus test/gpu/bench bench/ring; do
     name=${k##*/}
     $OSHCC -O2 "-I$top_srcdir/bench" "$top_srcdir/$k.c" "$top_srcdir/$k.cl" -o "$work/$name" > "$work/log" 2>&1
@@ -27,13 +27,13 @@ for pes in 1 2; do
     done
 done
 ZE_CPU_PRIVATE=1 run 1 0 "$work/litmus" 20
-ok $? "litmus by the ring, on memory that the host cannot touch" "$work/log"
+ok $? "litmus through the ring, on memory that the host cannot access" "$work/log"
 run 1 0 "$work/bench" 0.05 && [ "$(grep -c '^{"bench": .*}$' "$work/log")" = 8 ]
-ok $? "bench prints a line of JSON a figure" "$work/log"
+ok $? "bench prints one JSON line per figure" "$work/log"
 
-# Catches: a script that fails in many words, or passes, where there is nothing to run.
+# Catches: a script that prints many errors, or passes, without a GPU.
 if [ -e /dev/nvidia0 ]; then
-    skip "run.sh without a GPU" "there is one here"
+    skip "run.sh without a GPU" "this machine has a GPU"
 else
     (cd "$top_srcdir" && test/gpu/run.sh) > "$work/log" 2>&1
     [ $? = 77 ] && [ "$(grep -c 'no NVIDIA GPU here' "$work/log")" = 1 ] && [ "$(wc -l < "$work/log")" = 1 ]

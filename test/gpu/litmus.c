@@ -1,8 +1,8 @@
 /*
- * litmus.c - starts each kernel of litmus.cl as often as told and counts what must not happen. Several PEs: messages go
- * to the next one, everything else stays at home.
+ * litmus.c - runs each kernel of litmus.cl for ROUNDS rounds and counts forbidden outcomes. With several PEs, messages
+ * go to the next PE; all other accesses stay on the own PE.
  *
- *   usage: oshrun -n N litmus ROUNDS      environment as ever: SHMEM_DEVICE_DIRECT=0 sends everything through the ring
+ *   usage: oshrun -n N litmus ROUNDS      SHMEM_DEVICE_DIRECT=0 sends everything through the ring
  */
 #include "../tap_pes.h"
 
@@ -21,7 +21,7 @@ static void *fresh(size_t n)
 {
     void *p = shmemg_calloc(n, sizeof(uint64_t));
     if (!p)
-        shmem_global_exit(1); /* the library has said why */
+        shmem_global_exit(1); /* the library has printed the reason */
     return p;
 }
 
@@ -32,7 +32,7 @@ static uint64_t look(const uint64_t *p)
     return v;
 }
 
-/* Long runs in parts, so that no kernel runs for minutes. */
+/* Split long runs, so that no kernel runs for minutes. */
 static void messages(int words, int how)
 {
     int to = next_pe(), back = (me + n_pes - 1) % n_pes;
@@ -48,11 +48,12 @@ static void messages(int words, int how)
         left -= now;
     }
     shmem_barrier_all();
-    CHECKF(look(bad) == 0, "%lu words were not there when their signal was: %d words, way %d", (unsigned long)look(bad),
+    CHECKF(look(bad) == 0, "%lu words arrived after their signal: %d words, way %d", (unsigned long)look(bad),
            words, how);
 }
 
-/* Catches: a signal seen before its data, a fence or quiet without order, one lane's signal before another's copy. */
+/* Catches: a signal visible before its data, a fence or quiet without order, one lane's signal before another
+ * lane's copy. */
 static void test_message_one(void)
 {
     for (int how = 0; how < 3; how++)
@@ -65,7 +66,7 @@ static void test_message_many(void)
     messages(WORDS, 4);
 }
 
-/* Catches: a quiet that orders stores and does not complete them. */
+/* Catches: a quiet that orders stores but does not complete them. */
 static void test_buffering(void)
 {
     int cells = CELLS;
@@ -78,12 +79,12 @@ static void test_buffering(void)
             break;
         left -= now;
     }
-    CHECKF(look(bad) == 0, "%lu times neither group saw what the other had completed", (unsigned long)look(bad));
+    CHECKF(look(bad) == 0, "%lu times neither group saw the other's completed store", (unsigned long)look(bad));
     shmem_barrier_all();
     shmemg_free(turn), shmemg_free(seen), shmemg_free(word);
 }
 
-/* Catches: a slot overwritten before it was read or read before it was whole, a result that is another ticket's. */
+/* Catches: a slot overwritten before it is read or read before it is written, a result of another ticket. */
 static void test_laps(void)
 {
     uint64_t each = rounds / (GROUPS * ITEMS) / 16 * 16 + 16, *place = fresh(GROUPS * ITEMS), *total = fresh(1);
@@ -95,12 +96,12 @@ static void test_laps(void)
     for (int i = 0; i < GROUPS * ITEMS; i++)
         CHECKF(v[i] == each, "work-item %d: %lu of %lu", i, (unsigned long)v[i], (unsigned long)each);
     CHECK(look(total) == each / 8 * GROUPS * ITEMS);
-    CHECKF(look(bad) == 0, "%lu results out of order or values not there", (unsigned long)look(bad));
+    CHECKF(look(bad) == 0, "%lu results out of order or values missing", (unsigned long)look(bad));
     shmem_barrier_all();
     shmemg_free(total), shmemg_free(place);
 }
 
-/* Catches: a source read by the proxy before the kernel's stores are there, a completion before its data. */
+/* Catches: a source that the proxy reads before the kernel's stores, a completion before its data. */
 static void test_there_and_back(void)
 {
     int slots = SLOTS;
@@ -108,7 +109,7 @@ static void test_there_and_back(void)
     void *const args[] = {&bad, &from, &far, &back, &slots, &me, &rounds};
     const size_t bytes[] = {8, 8, 8, 8, 4, 4, 8};
     CHECK(launch("there_and_back", 1, 1, args, bytes, 7) == 0 && shmemx_device_sync() == 0);
-    CHECKF(look(bad) == 0, "%lu words came back old", (unsigned long)look(bad));
+    CHECKF(look(bad) == 0, "%lu words came back with old values", (unsigned long)look(bad));
     shmem_barrier_all();
     shmemg_free(back), shmemg_free(far), shmemg_free(from);
 }
@@ -123,7 +124,7 @@ int main(int argc, char **argv)
     RUN(test_message_many, "message passing, many words; signal after data");
     RUN(test_buffering, "store buffering");
     RUN(test_laps, "lap reuse");
-    RUN(test_there_and_back, "there and back");
+    RUN(test_there_and_back, "round trip through the proxy");
     int status = tap_end();
     shmem_finalize();
     return status;

@@ -1,14 +1,14 @@
 /*
- * litmus.cl - one kernel for each ordering edge of the device library, many times over: two work-groups, or two PEs, and
- * one word that counts what must not have been seen. In the words of shmemg.h: OpenCL C and CUDA C++.
+ * litmus.cl - one kernel for each ordering edge of the device library, run many times: two work-groups, or two PEs, and
+ * a word that counts forbidden outcomes. Written with shmemg.h's macros: OpenCL C and CUDA C++.
  *
- * bad[0] counts violations of this PE. Every kernel ends on its own when the job is aborted.
+ * bad[0] counts the violations that this PE sees. Every kernel ends by itself when the job is aborted.
  */
 #include <shmemg.h>
 
-enum { WORDS = 24 }; /* of a payload: more than one request holds inline */
+enum { WORDS = 24 }; /* of a payload: more than a request holds inline */
 
-/* How many of n words are not this value. */
+/* The number of n words that differ from this value. */
 static inline SHMEMG_DEVICE int others(SHMEMG_GLOBAL uint64_t *p, int n, uint64_t value)
 {
     int count = 0;
@@ -24,8 +24,9 @@ static inline SHMEMG_DEVICE void count(SHMEMG_GLOBAL uint64_t *bad, int n)
 }
 
 /*
- * Message passing and signal after data. Group 0 sends i in `words` words to group 1 of PE `to`, which looks as soon as it
- * is told and answers. how: 0 put_signal, 1 put_nbi, fence, signal_set, 2 put, quiet, p; + 4: by all items of the group.
+ * Message passing and signal after data. Group 0 sends i in `words` words to group 1 of PE `to`, which checks them
+ * after the signal and answers. how: 0 put_signal; 1 put_nbi, fence, signal_set; 2 put, quiet, p; + 4: by all items of
+ * the group.
  */
 SHMEMG_KERNEL void message(SHMEMG_GLOBAL uint64_t *bad, SHMEMG_GLOBAL uint64_t *data, SHMEMG_GLOBAL uint64_t *source,
                            SHMEMG_GLOBAL uint64_t *told, SHMEMG_GLOBAL uint64_t *answer, int words, int how, int to,
@@ -47,7 +48,7 @@ SHMEMG_KERNEL void message(SHMEMG_GLOBAL uint64_t *bad, SHMEMG_GLOBAL uint64_t *
                 shmemg_uint64_put_nbi(data, source, (size_t)words, to);
                 shmemg_fence();
                 shmemg_signal_set(told, i, to);
-                shmemg_quiet(); /* source is written again */
+                shmemg_quiet(); /* source is reused */
             } else {
                 shmemg_uint64_put(data, source, (size_t)words, to);
                 shmemg_quiet();
@@ -73,9 +74,9 @@ SHMEMG_KERNEL void message(SHMEMG_GLOBAL uint64_t *bad, SHMEMG_GLOBAL uint64_t *
 }
 
 /*
- * Store buffering. Groups 0 and 1 each store to a word of PE `to`, complete that, and read the other's word; both may not
- * find what was there before. `cells` pairs of words in a row, so that in some of them both groups are at the same one.
- * word and seen: [2][cells] words 64 bytes apart.
+ * Store buffering. Groups 0 and 1 each store to a word of PE `to`, complete the store, and read the other's word; at
+ * least one of them must see the new value. `cells` pairs of words in a row, so that both groups sometimes are at the
+ * same pair. word and seen: [2][cells] words 64 bytes apart.
  */
 SHMEMG_KERNEL void buffering(SHMEMG_GLOBAL uint64_t *bad, SHMEMG_GLOBAL uint64_t *word, SHMEMG_GLOBAL uint64_t *seen,
                              SHMEMG_GLOBAL uint64_t *turn, int cells, int to, uint64_t first, uint64_t rounds)
@@ -100,9 +101,9 @@ SHMEMG_KERNEL void buffering(SHMEMG_GLOBAL uint64_t *bad, SHMEMG_GLOBAL uint64_t
 }
 
 /*
- * Lap reuse. Every work-item of every group posts to a ring far smaller than what they post, and each request must arrive
- * once and whole: a place of its own counts up by puts, and a common word by fetching additions, whose results to one
- * work-item must grow.
+ * Slot reuse. Every work-item of every group posts to a ring that is far smaller than the number of requests. Each
+ * request must arrive once and complete: puts count up a word of each work-item, and fetching additions a common word,
+ * whose results must grow for each work-item.
  */
 SHMEMG_KERNEL void laps(SHMEMG_GLOBAL uint64_t *bad, SHMEMG_GLOBAL uint64_t *place, SHMEMG_GLOBAL uint64_t *total, int to,
                         uint64_t rounds)
@@ -125,8 +126,8 @@ SHMEMG_KERNEL void laps(SHMEMG_GLOBAL uint64_t *bad, SHMEMG_GLOBAL uint64_t *pla
 }
 
 /*
- * The host and a kernel: the kernel writes data in its own heap and asks the proxy to move them; the proxy reads them
- * through R1, and the kernel finds its own word back through R3. Each round uses the next of `slots` places.
+ * Host and kernel: the kernel writes data to its heap and requests a put and a get; the proxy reads the data after R1,
+ * and the kernel finds its own word again after R3. Each round uses the next of `slots` places.
  */
 SHMEMG_KERNEL void there_and_back(SHMEMG_GLOBAL uint64_t *bad, SHMEMG_GLOBAL uint64_t *source, SHMEMG_GLOBAL uint64_t *far,
                                   SHMEMG_GLOBAL uint64_t *back, int slots, int to, uint64_t rounds)

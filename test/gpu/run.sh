@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
-# run.sh - everything that needs an NVIDIA GPU, in one command of under ten minutes: build, device tests on CUDA, litmus
-# tests at many rounds, compute-sanitizer, benchmarks. Prints a table at its end and writes results.json beside the logs.
-# Run it on a machine with a GPU; nothing is installed and no setting of the GPU is touched. What that machine lacks can
-# be carried: see carry.sh.
+# run.sh - run everything that needs an NVIDIA GPU, in under ten minutes: build, device tests on CUDA, litmus tests with
+# many rounds, compute-sanitizer, benchmarks. Prints a table and writes results.json beside the logs. Run it on a
+# machine with a GPU; it installs nothing and changes no setting of the GPU. carry.sh collects what that machine lacks.
 #
 #   usage: test/gpu/run.sh [-c CARRIED] [-o OUT] [-r ROUNDS]      from the root of a source tree
 #     -c  folder made by carry.sh (default test/gpu/carried)
 #     -o  where logs and results.json go (default gpu-results)
-#     -r  rounds of each litmus test (default 1000000; a twentieth of that between PEs that take turns on one GPU)
+#     -r  rounds of each litmus test (default 1000000; a twentieth for PEs that time-share one GPU)
 #
 # Exit: 0 all passed, 1 something failed, 77 no GPU here.
 set -u
@@ -19,7 +18,7 @@ while getopts c:o:r: option; do
     esac
 done
 if ! [ -e /dev/nvidia0 ] && ! nvidia-smi -L > /dev/null 2>&1; then
-    echo "run.sh: no NVIDIA GPU here (neither /dev/nvidia0 nor an answer of nvidia-smi): nothing was run"
+    echo "run.sh: no NVIDIA GPU here (no /dev/nvidia0, and nvidia-smi fails): no test was run"
     exit 77
 fi
 [ -f configure.ac ] || { echo "run.sh: start it from the root of the source tree" >&2; exit 2; }
@@ -33,7 +32,7 @@ result() { # NAME, pass|fail|skip, DETAIL
     printf '{"test": "%s", "result": "%s", "detail": "%s"}\n' "$1" "$2" "$(echo "$3" | tr '"\\' "'/")" >> "$json"
     [ "$2" != fail ] || failed=1
 }
-# A command of at most so many seconds; its TAP, or else its exit status, says whether it passed.
+# Run a command for at most SECONDS; its TAP or, without TAP, its exit status decides whether it passed.
 check() { # NAME, LOG, SECONDS, COMMAND...
     local name=$1 log=$out/$2 status n bad
     timeout -k 5 "$3" "${@:4}" > "$log" 2>&1
@@ -49,18 +48,18 @@ check() { # NAME, LOG, SECONDS, COMMAND...
 
 # ---- build ----------------------------------------------------------------------------------------------------------
 
-# Libraries that are not installed come from the carried packages, unpacked beside the build; so does configure.
+# Libraries that are not installed, and configure, come from the carried packages, unpacked beside the build.
 build=$out/build prefix=$out/prefix
 mkdir -p "$build"
 png=$(pkg-config --cflags --libs libpng 2> /dev/null)
 if ! pkg-config --exists pmix hwloc libfabric libpng 2> /dev/null; then
     ls "$carried"/*.deb > /dev/null 2>&1 ||
-        { result "build" fail "libpmix, libhwloc, libfabric or libpng is not here, and no packages are in $carried: carry.sh"; exit 1; }
+        { result "build" fail "libpmix, libhwloc, libfabric or libpng is missing; no packages in $carried: carry.sh"; exit 1; }
     for p in "$carried"/*.deb; do dpkg -x "$p" "$prefix" || exit 1; done
     lib=$(dirname "$(find "$prefix" -name 'libpmix.so.2' | head -1)")
     pmix=$(dirname "$(find "$prefix" -name pmix.h | head -1)") || exit 1
     export PMIX_CFLAGS="-I$pmix" PMIX_LIBS="-L$lib -lpmix" HWLOC_CFLAGS="-I$prefix/usr/include" HWLOC_LIBS="-L$lib -lhwloc"
-    export OFI_CFLAGS="-I$prefix/usr/include" OFI_LIBS=-ldl # headers alone: a job on one machine opens no libfabric
+    export OFI_CFLAGS="-I$prefix/usr/include" OFI_LIBS=-ldl # only headers: a job on one machine does not load libfabric
     png="-I$(dirname "$(find "$prefix" -name png.h | head -1)") -L$(dirname "$(find "$prefix" -name libpng16.so)") -lpng16"
     export LD_LIBRARY_PATH="$lib:$prefix/usr/lib/x86_64-linux-gnu${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" LDFLAGS="-Wl,-rpath-link,$lib"
 fi
@@ -69,8 +68,8 @@ if [ ! -x configure ] && command -v autoreconf > /dev/null; then
     autoreconf -i > "$out/autoreconf.log" 2>&1
 elif [ ! -x configure ]; then
     tar -xzf "$carried/configure.tar.gz" ||
-        { result "build" fail "neither configure nor autoreconf, and no configure.tar.gz in $carried"; exit 1; }
-    # In the order in which they are made of each other, or make would want automake.
+        { result "build" fail "configure, autoreconf and $carried/configure.tar.gz are missing"; exit 1; }
+    # Touch in the order of dependency, or make would run automake.
     touch aclocal.m4 && sleep 1 && touch configure config.h.in Makefile.in
 fi
 (cd "$build" && "$source/configure" && make -j"$(nproc)") > "$out/build.log" 2>&1 ||
@@ -85,7 +84,7 @@ if [ -z "$found" ]; then
 fi
 result "device" pass "$found, driver $(cat /sys/module/nvidia/version 2> /dev/null || nvidia-smi --query-gpu=driver_version --format=csv,noheader 2> /dev/null)"
 
-# A program with its kernels: compiled here, or the images carried.
+# Build a program with its kernels: compiled here, or from the carried images.
 program() { # FOLDER, NAME, more for the compiler
     local kernels=$source/$1/$2.cl
     command -v nvcc > /dev/null || [ -x /usr/local/cuda/bin/nvcc ] || kernels=$carried/$2.fatbin
@@ -100,21 +99,21 @@ for n in 1 2 3; do
     check "device heap and host routines, $n PEs" heap$n.log 60 "$OSHRUN" -n $n "$build/test/multi/device_private.pes"
 done
 if [ "$nvcc" ]; then
-    check "kernels, direct and by the ring (kernels.sh)" kernels.log 240 bash "$source/test/device/kernels.sh"
+    check "kernels, direct and through the ring (kernels.sh)" kernels.log 240 bash "$source/test/device/kernels.sh"
     check "contexts and teams (contexts.sh)" contexts.log 120 bash "$source/test/device/contexts.sh"
     check "tagged messages of kernels (tag.sh)" tag.log 120 bash "$source/test/device/tag.sh"
     check "calls of kernels (gpc.sh)" gpc.log 120 bash "$source/test/device/gpc.sh"
-    check "calls of the host in the kernels' queue (queue.sh)" queue.log 120 bash "$source/test/device/queue.sh"
-    check "kernels of several threads (threads.sh)" threads.log 120 bash "$source/test/device/threads.sh"
+    check "host calls in the kernels' queue (queue.sh)" queue.log 120 bash "$source/test/device/queue.sh"
+    check "kernels started by several threads (threads.sh)" threads.log 120 bash "$source/test/device/threads.sh"
     check "Intel SHMEM's names (ishmem.sh)" ishmem.log 180 bash "$source/test/device/ishmem.sh"
     check "PTX of the ordering edges (ptx.sh)" ptx.log 100 sh "$source/test/device/ptx.sh"
 else
-    result "kernels, contexts, tag, gpc, queue, threads, ishmem, ptx" skip "no nvcc: their kernels are compiled as they run"
+    result "kernels, contexts, tag, gpc, queue, threads, ishmem, ptx" skip "nvcc not found: it compiles their kernels"
 fi
 
 # shellcheck disable=SC2086
 if program examples heat $png -lm; then
-    for n in 1 2 4; do # PEs that take turns on one GPU wait for each other in each step
+    for n in 1 2 4; do # PEs that time-share one GPU wait for each other in each step
         for way in direct ring; do
             check "2-D heat equation, $n PEs, $way" heat-$way$n.log 60 env SHMEM_DEVICE_DIRECT=$([ $way = ring ]; echo $?) \
                 "$OSHRUN" -n $n "$out/heat" 96 100 "$out/heat.png"
@@ -127,11 +126,11 @@ fi
 if program test/gpu litmus; then
     for way in direct ring; do
         direct=$([ $way = ring ]; echo $?)
-        # A request that changes memory of the device is a copy: tens of microseconds.
+        # A request that writes device memory is a copy: tens of microseconds.
         many=$([ $way = ring ] && echo $((rounds / 50)) || echo "$rounds")
         check "litmus, 1 PE, $way, $many rounds" litmus-$way.log 150 env SHMEM_DEVICE_DIRECT=$direct \
             "$OSHRUN" -n 1 "$out/litmus" "$many"
-        check "litmus, 2 PEs in turns on one GPU, $way" litmus2-$way.log 150 env SHMEM_DEVICE_DIRECT=$direct \
+        check "litmus, 2 PEs that time-share one GPU, $way" litmus2-$way.log 150 env SHMEM_DEVICE_DIRECT=$direct \
             "$OSHRUN" -n 2 "$out/litmus" "$((many / 20000 + 5))"
     done
     if command -v nvidia-cuda-mps-control > /dev/null; then
@@ -139,22 +138,22 @@ if program test/gpu litmus; then
         mkdir -p "$out/mps"
         if nvidia-cuda-mps-control -d > "$out/mps.log" 2>&1; then
             for way in direct ring; do
-                check "litmus, 2 PEs together by MPS, $way" litmus2-mps-$way.log 100 \
+                check "litmus, 2 PEs sharing the GPU by MPS, $way" litmus2-mps-$way.log 100 \
                     env SHMEM_DEVICE_DIRECT=$([ $way = ring ]; echo $?) "$OSHRUN" -n 2 "$out/litmus" $((rounds / 100))
             done
-            if program bench ring "-I$source/bench"; then # in turns each trip would wait for two turns
-                check "bench/ring, 2 PEs together by MPS" bench-2.log 100 "$OSHRUN" -n 2 "$out/ring"
+            if program bench ring "-I$source/bench"; then # time-shared, each trip would wait for two slices
+                check "bench/ring, 2 PEs sharing the GPU by MPS" bench-2.log 100 "$OSHRUN" -n 2 "$out/ring"
                 grep '^{' "$out/bench-2.log" >> "$json"
             else
                 result "bench/ring" fail "does not build: ring.build.log"
             fi
             echo quit | nvidia-cuda-mps-control > /dev/null 2>&1
         else
-            result "2 PEs together by MPS" skip "MPS does not start: $(tail -1 "$out/mps.log")"
+            result "2 PEs sharing the GPU by MPS" skip "MPS does not start: $(tail -1 "$out/mps.log")"
         fi
         unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY
     else
-        result "2 PEs together by MPS" skip "nvidia-cuda-mps-control is not installed"
+        result "2 PEs sharing the GPU by MPS" skip "nvidia-cuda-mps-control is not installed"
     fi
     for tool in memcheck racecheck; do
         if command -v compute-sanitizer > /dev/null; then
@@ -164,7 +163,7 @@ if program test/gpu litmus; then
                     compute-sanitizer --tool $tool --error-exitcode 9 "$out/litmus" 20
             done
         else
-            result "compute-sanitizer $tool" skip "it is not installed"
+            result "compute-sanitizer $tool" skip "not installed"
         fi
     done
 else

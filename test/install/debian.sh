@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# debian.sh - the Debian packages: built from a distribution, checked by lintian, unpacked, and used. ./check runs it; it
-# takes a whole build.
+# debian.sh - the Debian packages: build them from a distribution, check them with lintian, unpack and use them. ./check
+# runs it, because it needs a whole build.
 #
-# Catches: a file that no package ships, or a distribution lacks; a place in the packages that only the build machine has.
+# Catches: a file missing from the packages or the distribution; a path in the packages that exists only on the build
+# machine.
 if ! command -v dpkg-buildpackage > /dev/null || ! command -v dh > /dev/null; then
     echo "1..0 # SKIP dpkg-dev and debhelper build Debian packages; they are not installed"
     exit 0
@@ -31,14 +32,14 @@ done
 ok $? "the packages unpack"
 "$root/usr/bin/oshcc" examples/hello.c -o hello > "$log" 2>&1 && "$root/usr/bin/oshrun" -n 2 ./hello > out 2>> "$log" &&
     [ "$(sort out)" = "$(printf 'Hello from PE %d of 2\n' 0 1)" ]
-ok $? "a program builds and runs with them" "$log"
+ok $? "a program builds and runs with the packages" "$log"
 if command -v clang-14 > /dev/null && command -v llvm-spirv-14 > /dev/null; then
     "$root/usr/bin/oshcc" examples/pass.c examples/pass.cl -o pass > "$log" 2>&1 &&
         "$root/usr/bin/oshrun" -n 2 ./pass > out 2>> "$log" && [ "$(sort out)" = "$(printf 'PE %d of 2: %d\n' 0 10 1 0)" ]
-    ok $? "so does one with a kernel" "$log"
+    ok $? "a program with a kernel builds and runs with the packages" "$log"
 else
     skip "a program with a kernel" "clang-14 or llvm-spirv-14 is not installed"
 fi
 ! find "$root/usr/lib" "$root/usr/bin" -type f -exec readelf -d {} + 2> "$log" | grep -E 'R(UN)?PATH' >> "$log"
-ok $? "nothing in them has a search path of its own" "$log"
+ok $? "no file in the packages has an RPATH" "$log"
 plan

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# install.sh - make install into a staging folder, which is then moved; everything must work from where it lies then.
+# install.sh - make install into a staging folder, then move the tree; everything must work from its new place.
 #
-# Catches: a path of the source tree, of the build tree or of the prefix that something installed still needs.
+# Catches: an installed file that needs a path of the source tree, the build tree or the prefix.
 . "${top_srcdir:=.}/test/tap.sh"
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
@@ -34,11 +34,11 @@ fi
 "$at/bin/oshinfo" > "$log" 2>&1
 ok $? "oshinfo finds the library" "$log"
 
-( # as bash-completion loads it when oshinfo is first completed
+( # the way bash-completion loads the file for the first completion of oshinfo
     . "$at/share/bash-completion/completions/oshinfo" && COMP_LINE='oshinfo --js' COMP_POINT=12 &&
         _fulmar "$at/bin/oshinfo" && [ "${COMPREPLY[0]}" = --json ]
 ) > "$log" 2>&1
-ok $? "the completion is there" "$log"
+ok $? "oshinfo's completion is installed" "$log"
 
 PKG_CONFIG_PATH=$at/lib/pkgconfig && export PKG_CONFIG_PATH
 # shellcheck disable=SC2046
@@ -48,7 +48,7 @@ ok $? "pkg-config gives the flags" "$log"
 [ "$(pkg-config --define-prefix --variable=oshrun fulmar)" = "$at/bin/oshrun" ] && pkg-config --validate fulmar > "$log" 2>&1
 ok $? "pkg-config names the launcher" "$log"
 
-# Kernels need clang and a device backend; without them only the host's part is built.
+# Kernels need clang and a device backend; without them CMake builds only the host programs.
 kernels=OFF
 command -v llvm-spirv-14 > /dev/null && command -v clang-14 > /dev/null && [ -f "$at/lib/libze_cpu.so" ] && kernels=ON
 if command -v cmake > /dev/null; then
@@ -56,7 +56,7 @@ if command -v cmake > /dev/null; then
     cmake -S "$work" -B "$work/b" -DCMAKE_PREFIX_PATH="$at" -DKERNELS=$kernels > "$log" 2>&1 && cmake --build "$work/b" >> "$log" 2>&1
     ok $? "find_package(Fulmar) and a build with it" "$log"
     (cd "$work/b" && ctest --no-tests=error --output-on-failure) > "$log" 2>&1
-    ok $? "its programs run" "$log"
+    ok $? "the programs built with find_package run" "$log"
     for wrong in 0.2 1 99.9; do
         sed "s/Fulmar 0.1/Fulmar $wrong/" "$top_srcdir/test/install/CMakeLists.txt" > "$work/CMakeLists.txt"
         ! cmake -S "$work" -B "$work/wrong" -DCMAKE_PREFIX_PATH="$at" > "$log" 2>&1
@@ -68,8 +68,8 @@ fi
 if [ $kernels = ON ]; then
     "$at/bin/oshcc" "$work/pass.c" "$work/pass.cl" -o "$work/pass" > "$log" 2>&1 &&
         run "$work/pass" "$(printf 'PE %d of 2: %d\n' 0 10 1 0)"
-    ok $? "a kernel runs on the CPU driver that moved along" "$log"
+    ok $? "a kernel runs on the moved CPU driver" "$log"
 else
-    skip "a kernel from the moved place" "clang-14, llvm-spirv-14 or the device backend is missing"
+    skip "a kernel on the moved CPU driver" "clang-14, llvm-spirv-14 or the device backend is missing"
 fi
 plan

@@ -1,21 +1,20 @@
 #!/bin/sh
-# hosts.sh - two fake hosts, h1 and h2, on this machine: what tests of jobs on several hosts run in.
+# hosts.sh - two fake hosts, h1 and h2, on this machine, for tests of jobs on several hosts.
 #
-#   hosts.sh can                 0, or one line that says why there can be none here
-#   hosts.sh run COMMAND...      make the hosts, run COMMAND outside of both, and end everything
+#   hosts.sh can                 exit with 0, or print the reason why fake hosts are impossible here
+#   hosts.sh run COMMAND...      create the hosts, run COMMAND outside of both, end everything
 #   hosts.sh in HOST COMMAND...  run COMMAND on a host (inside run)
-#   hosts.sh rsh HOST WORDS...   the same as ssh does it, for launchers that ask for an rsh agent
-#   hosts.sh pids HOST           the processes on a host
-#   hosts.sh kill HOST           end all of them at once, as a power cut does
+#   hosts.sh rsh HOST WORDS...   the same with ssh's argument rules, for launchers that need an rsh agent
+#   hosts.sh pids HOST           list the processes on a host
+#   hosts.sh kill HOST           kill all of them at once, as a power failure does
 #
-# A host is a network, UTS, IPC and mount namespace: its own name, /etc/hosts, and empty /tmp and /dev/shm, in which
-# only the source, build and work folders are those of outside, as a cluster's home folder is. A veth pair joins the
-# two (eth0, 10.77.0.1 and 10.77.0.2). None of it has a name outside, so any number of runs go side by side; all
-# processes share one PID namespace whose first is `hosts.sh`, so however a run ends, nothing of it stays.
-set -eu
+# A host is a network, UTS, IPC and mount namespace: its own name, /etc/hosts, and empty /tmp and /dev/shm. Both hosts
+# see the source, build and work folders, as on a cluster with a shared home folder. A veth pair connects the two (eth0,
+# 10.77.0.1 and 10.77.0.2). Nothing has a name outside the namespaces, so several runs can overlap. All processes share
+# one PID namespace whose first process is `hosts.sh`, so the kernel ends all of them when the run ends.
 self=$(cd "$(dirname "$0")" && pwd)/${0##*/}
 
-# The process that keeps a host's namespaces.
+# The process that holds a host's namespaces.
 keeper() {
     cat "$FAKE_HOSTS/$1.pid"
 }
@@ -28,7 +27,7 @@ shared() {
     done | sort -u
 }
 
-# Become host $1, whose namespaces are new; stay until the end.
+# Set up host $1 in its new namespaces; then sleep until the run ends.
 host() {
     hostname "$1"
     printf '127.0.0.1 localhost\n10.77.0.1 h1\n10.77.0.2 h2\n' >"$FAKE_HOSTS/hosts"
@@ -48,7 +47,7 @@ host() {
     exec sleep infinity
 }
 
-# The first process of a run: make the hosts, run the command.
+# The first process of a run: create the hosts, run the command.
 cluster() {
     mkdir "$FAKE_HOSTS"
     for h in h1 h2; do
@@ -112,7 +111,7 @@ pids)
         $1 == own && $4 != keeper { print $4 }'
     ;;
 kill)
-    for i in 1 2 3; do # some may have been starting others
+    for i in 1 2 3; do # a process may have started another meanwhile
         pids=$("$self" pids "$2")
         # shellcheck disable=SC2086
         [ -z "$pids" ] || kill -KILL $pids 2>/dev/null || true

@@ -1,7 +1,7 @@
-# setup.sh - what ./start and ./check share: the packages Fulmar needs, and a configured and built folder.
+# setup.sh - functions that ./start and ./check share: install packages; configure and build a folder.
 
-# Install the missing ones of our packages and of those named, with apt_options if set; without root or apt say which,
-# and fail.
+# Install missing packages: those that every build needs and the named ones, with apt_options if set. Without root or
+# apt, print their names and fail.
 need_packages() {
     missing=
     for p in gcc g++ make autoconf automake libtool pkg-config libpmix-dev libhwloc-dev libze-dev libfabric-dev python3 "$@"; do
@@ -20,7 +20,7 @@ need_packages() {
     return 1
 }
 
-# Is what a package is needed for there, from wherever it came?
+# Is the program or library of a package installed, from any source?
 have() {
     case $1 in
     gcc | g++ | make | autoconf | automake | pkg-config | clang | python3 | spin | cmake | gdb) command -v "$1" > /dev/null ;;
@@ -44,7 +44,8 @@ have() {
     esac
 }
 
-# Configure (once for the same arguments) and build in a folder of the source tree; what make says only on failure.
+# Configure (once for the same arguments) and build in a folder of the source tree; print make's output only if it
+# fails.
 build() { # folder, arguments of configure
     dir=$1
     shift

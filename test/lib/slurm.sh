@@ -1,9 +1,9 @@
 #!/bin/sh
-# slurm.sh - a private Slurm of two nodes on the fake hosts (see hosts.sh); it ends with them.
+# slurm.sh - a private Slurm with two nodes on the fake hosts (see hosts.sh); it ends with them.
 #
-#   slurm.sh can   0, or one line that says what is missing
-#   slurm.sh up    start munged, slurmctld and a slurmd a host inside `hosts.sh run`, and return when srun can be used
-#   slurm.sh back HOST  start slurmd again on a host that was killed
+#   slurm.sh can   exit with 0, or print what is missing
+#   slurm.sh up    inside `hosts.sh run`: start munged, slurmctld and one slurmd per host; return when srun works
+#   slurm.sh back HOST  start slurmd again on a killed host
 #
 # Users set SLURM_CONF=$FAKE_HOSTS/slurm.conf. No cgroups, no accounting; all files lie in $FAKE_HOSTS.
 set -eu

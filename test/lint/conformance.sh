@@ -1,7 +1,7 @@
 #!/bin/sh
 # conformance.sh - every prototype and every C11 generic form of OpenSHMEM 1.6 compiles without a warning and links.
 #
-# The programs are generated from the specification and lie beside the repository, in shared/spec/conformance. Catches:
+# The programs are generated from the specification and are beside the repository, in shared/spec/conformance. Catches:
 # a parameter type or const that differs, a missing routine, a generic that misses a type.
 spec=$top_srcdir/../shared/spec/conformance
 if [ ! -f "$spec/proto16.c" ]; then

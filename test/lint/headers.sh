@@ -1,11 +1,11 @@
 #!/bin/sh
 # headers.sh - every header compiles alone and twice; public ones also as pedantic C99, C11 and C++. Catches: a header
-# that needs another before it, has no guard, or holds what a user's stricter compiler refuses.
+# that needs another one before it, has no guard, or uses code that a user's stricter compiler refuses.
 . "${top_srcdir:=.}/test/tap.sh"
 out=$(mktemp) || exit 99
 trap 'rm -f "$out"' EXIT
 
-# Headers on Level Zero's, where those are not installed, are not in the build either.
+# Without Level Zero's headers the build leaves out the headers that include them; so does this test.
 headers() { # ARGUMENTS OF FIND
     (cd "$top_srcdir" && find "$@" -name '*.h' | sort |
         if echo '#include <level_zero/ze_api.h>' | ${CC:-cc} -E - >/dev/null 2>&1; then

@@ -1,7 +1,7 @@
 #!/bin/sh
-# ishmem.sh - every routine of Intel SHMEM is in our headers, for the host and for kernels as it should be, with as many
-# types, or stands in ishmem(7) among those that are not. Catches: a name lost or never written, a constant that differs
-# from shmem.h's, a C++ program that does not compile or calls something else.
+# ishmem.sh - every routine of Intel SHMEM is declared in our headers for the host and, where Intel SHMEM has it, for
+# kernels, with as many types; or ishmem(7) lists it as not supported. Catches: a lost or forgotten name, a constant
+# that differs from shmem.h's, a C++ program that does not compile or calls another routine.
 . "${top_srcdir:=.}/test/tap.sh"
 dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
@@ -14,7 +14,7 @@ include="-I$top_srcdir/include -I$top_srcdir/src"
 types=$(printf '#include "shmem_table.h"\n#define ROW(F, N, ...) @N\nSHMEM_TYPES(ROW,)\n' |
     $cc -E -P $include - | tr -d ' \n' | tr '@' '|' | sed 's/.*shmem[^|]*//; s/^|//')
 
-# Names in preprocessed text, one type or size standing for all: `pattern count`.
+# Names in preprocessed text, with types and sizes replaced by a placeholder: `pattern count`.
 patterns() {
     grep -oE '\bishmemx?_[A-Za-z0-9_]+' | sort -u |
         sed -E "s/_($types)_/_TYPENAME_/; s/(put|get)(8|16|32|64|128)(_|\$)/\\1SIZE\\3/" | sort | uniq -c |
@@ -29,14 +29,14 @@ echo "$text" | $cc -E -P -D__OPENCL_C_VERSION__=200 $include -x c - 2>"$dir/out"
 [ "$(wc -l <"$dir/host")" -gt 150 ] && [ "$(wc -l <"$dir/device")" -gt 200 ]
 ok $? "names are found in the headers" "$dir/out"
 
-# Which names have no `where count` that suffices; atomics on signed char count as one type less (see ishmem(7)).
+# Names declared for too few types; atomics on signed char count as one type less (see ishmem(7)).
 missing() { # host or device
     grep -v '^#' "$list" | awk -v where="$1" '
         NR == FNR { have[$1] = $2; next }
         $2 == where || $2 == "both" { need = $3 - ($1 ~ /TYPENAME_atomic/ && $1 !~ /_nbi$/)
                                       if (have[$1] + 0 < need) print $1 }' "$dir/$1" -
 }
-# Names and patterns that ishmem(7) lists as not there.
+# Names and patterns that ishmem(7) lists as not supported.
 sed -n '/^\.Sh NOT SUPPORTED/,/^\.Sh/s/^\.It Li //p' "$page" >"$dir/excused"
 for where in host device; do
     missing $where | while read -r name; do
@@ -47,9 +47,9 @@ for where in host device; do
         echo "$name"
     done >"$dir/out"
     [ ! -s "$dir/out" ]
-    ok $? "every name for the $where is there or in ishmem(7)" "$dir/out"
+    ok $? "every name for the $where is declared or in ishmem(7)" "$dir/out"
 done
-# An excuse that nothing needs any more.
+# An entry of NOT SUPPORTED that is supported or is not a name of Intel SHMEM.
 (missing host; missing device) | sort -u >"$dir/missing"
 while read -r glob; do
     grep -v '^#' "$list" | cut -d' ' -f1 | sed 's/TYPENAME/schar/' | while read -r name; do
@@ -58,7 +58,7 @@ while read -r glob; do
     done | grep -q . || echo "$glob"
 done <"$dir/excused" >"$dir/out"
 [ -s "$dir/excused" ] && [ ! -s "$dir/out" ]
-ok $? "ishmem(7) excuses only names of Intel SHMEM" "$dir/out"
+ok $? "ishmem(7) lists only unsupported names of Intel SHMEM" "$dir/out"
 
 (echo '#include <ishmem.h>'
     for name in CMP_EQ CMP_NE CMP_GT CMP_LE CMP_LT CMP_GE SIGNAL_SET SIGNAL_ADD THREAD_SINGLE THREAD_FUNNELED \
@@ -67,7 +67,7 @@ ok $? "ishmem(7) excuses only names of Intel SHMEM" "$dir/out"
     done
     echo '_Static_assert(sizeof ISHMEM_VENDOR_STRING == sizeof SHMEM_VENDOR_STRING, "");') |
     $cc -std=c11 $include -fsyntax-only -x c - >"$dir/out" 2>&1
-ok $? "constants are those of shmem.h" "$dir/out"
+ok $? "constants equal those of shmem.h" "$dir/out"
 
 $OSHCXX -x c++ -std=c++11 -Wall -Wextra -Werror "$top_srcdir/test/conf/ishmem.c" -o "$dir/cxx" >"$dir/out" 2>&1 &&
     $OSHRUN -n 3 "$dir/cxx" >"$dir/out" 2>&1 && ! grep -q '^not' "$dir/out"

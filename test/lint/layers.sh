@@ -1,17 +1,17 @@
 #!/bin/sh
-# layers.sh - an include points to the same or a lower layer, no modules (X.c and X.h together) include each other in a cycle,
-# and a file includes its own header first. Catches: a layer that comes to need the one above it, a knot of files that can
-# only be understood together, and a header that only compiles after others.
+# layers.sh - an include points to the same or a lower layer, modules (X.c and X.h together) do not include each other
+# in a cycle, and a file includes its own header first. Catches: a layer that depends on a higher one, files that can
+# only be understood together, and a header that compiles only after others.
 . "${top_srcdir:=.}/test/tap.sh"
 dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
 
-includes() { # ROOT: lines FILE:LINE:#include "FILE", all from src on; a bare name is of the same folder
+includes() { # ROOT: lines FILE:LINE:#include "FILE", paths relative to src; a name without folder is in the same folder
     (cd "$1/src" && grep -rnE '^#include "' . | grep -v '"config.h"') |
         sed -E 's,^\./,,; s,^(.*)/([^/"]*")([^/"]*"),\1/\2\1/\3,'
 }
 
-above() { # ROOT: includes that point up, or into or out of ze_cpu, which is a library of its own
+above() { # ROOT: includes that point up, or cross the border of ze_cpu, a separate library
     includes "$1" | awk -F'[:"]' '
         BEGIN { r["tools"] = 9; r["host/api"] = r["proxy"] = 8; r["host/init"] = 7
                 r["host/tag"] = r["host/gpc"] = r["host/observe"] = 6; r["host/coll"] = 5; r["host/ops"] = 4
@@ -21,7 +21,7 @@ above() { # ROOT: includes that point up, or into or out of ze_cpu, which is a l
           if (!(a in r) || !(b in r) || r[b] > r[a] || !r[a] != !r[b]) print $1 ":" $2 ": " $4 " is above" }'
 }
 
-cycles() { # ROOT: the modules of include cycles
+cycles() { # ROOT: modules that include each other in a cycle
     includes "$1" | awk -F'[:"]' '{ sub("[.][a-z]*$", "", $1); sub("[.][a-z]*$", "", $4); print $1, $4 }' |
         LC_ALL=C tsort 2>&1 >/dev/null | sed -n '/input contains a loop/d; s/^tsort: //p'
 }
@@ -43,7 +43,7 @@ printf '#include "host/ops/%s.h"\n' c >"$s/ops/b.h"
 printf '#include "host/ops/%s.h"\n' c b >"$s/ops/c.c"
 touch "$s/ops/c.h"
 [ "$(above "$dir" | wc -l)" -eq 2 ] && [ "$(not_first "$dir" | wc -l)" -eq 1 ] && [ "$(cycles "$dir" | wc -l)" -eq 2 ]
-ok $? "an offence of each kind is found"
+ok $? "the checks find a violation of each kind"
 above "$top_srcdir" >"$dir/out"
 [ ! -s "$dir/out" ]
 ok $? "no include points up" "$dir/out"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# man.sh - the manual: every routine, option and program has its page, every page formats without a warning, and every
-# page that another one names is there. Catches: a routine or option that was added without a word, a page that went away.
+# man.sh - the manual: every routine, option and program has a page, every page formats without a warning, and every
+# cross-reference names an existing page. Catches: a routine or option that is not documented, a deleted page.
 . "${top_srcdir:=.}/test/tap.sh"
 dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
@@ -11,7 +11,7 @@ links=$top_builddir/man/links
 
 [ "$(wc -l <"$links")" -gt 1800 ]
 ok $? "$(wc -l <"$links") routines are described"
-# Exported names but the profiling ones, which are the same with p, and the handles.
+# Exported names except the profiling ones (the same with p) and the handles.
 sort "$top_srcdir/test/lint/symbols.txt" | awk '{ name[$0] } END { for (n in name)
     if (n ~ /^SHMEM/ || (n ~ /^p/ && substr(n, 2) in name)) ; else print n }' | sort >"$dir/routines"
 cut -d' ' -f1 "$links" | sort -u | comm -23 "$dir/routines" - >"$dir/out"
@@ -19,9 +19,9 @@ cut -d' ' -f1 "$links" | sort -u | comm -23 "$dir/routines" - >"$dir/out"
 ok $? "every routine has a page" "$dir/out"
 cut -d' ' -f1 "$links" | sort | uniq -d >"$dir/out"
 [ ! -s "$dir/out" ]
-ok $? "no routine has two" "$dir/out"
+ok $? "no routine has two pages" "$dir/out"
 
-# Options and variables of the programs, from what they print.
+# Options and variables of the programs, from their --help.
 for program in oshrun oshcc oshinfo; do
     "$top_builddir/src/tools/$program" --help | grep -oE '(^|[ ,|[])-?-[A-Za-z][a-z:-]*|OSHCC_[A-Z]*' |
         grep -oE -e '-?-[A-Za-z][a-z:-]*|OSHCC_[A-Z]*' | sort -u >"$dir/options"
@@ -33,12 +33,12 @@ for program in oshrun oshcc oshinfo; do
     ok $? "$program.1 has the $(wc -l <"$dir/options") options of $program" "$dir/out"
 done
 
-# Those of the driver on cores, from its code.
+# Variables of the CPU driver, from its code.
 grep -oh 'ZE_CPU_[A-Z]*"' "$top_srcdir"/src/ze_cpu/*.c | tr -d '"' | sort -u >"$dir/out"
 sed -n 's/^\.It Ev \(ZE_CPU_.*\)/\1/p' "$src/shmemg.7" | cmp - "$dir/out" >"$dir/differ" 2>&1
-ok $? "shmemg.7 has the $(wc -l <"$dir/out") variables of the driver on cores" "$dir/differ"
+ok $? "shmemg.7 has the $(wc -l <"$dir/out") variables of the CPU driver" "$dir/differ"
 sed -n 's/^| `\(ZE_CPU_[A-Z]*\)`.*/\1/p' "$top_srcdir/src/ze_cpu/README.md" | sort | cmp - "$dir/out" >"$dir/differ" 2>&1
-ok $? "so has src/ze_cpu/README.md" "$dir/differ"
+ok $? "src/ze_cpu/README.md has them too" "$dir/differ"
 
 pages=$(ls "$top_builddir"/man/*.3 "$src"/*.[17])
 for page in $pages; do
@@ -50,7 +50,7 @@ for page in $pages; do
         done
 done >"$dir/out"
 [ ! -s "$dir/out" ]
-ok $? "pages name pages that are there" "$dir/out"
+ok $? "cross-references name existing pages" "$dir/out"
 
 if command -v groff >/dev/null; then
     for page in $pages; do

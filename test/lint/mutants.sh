@@ -1,5 +1,6 @@
 #!/bin/sh
-# mutants.sh - every pattern of test/mutants.txt matches its source once. Catches: a change of a line that a mutant changes.
+# mutants.sh - every pattern of test/mutants.txt matches its source once. Catches: an edit of a line that an entry
+# names.
 . "${top_srcdir:=.}/test/tap.sh"
 out=$(mktemp) || exit 99
 trap 'rm -f "$out"' EXIT

@@ -1,6 +1,6 @@
 #!/bin/sh
-# symbols.sh - what the library exports: exactly symbols.txt, all of the table twice, nothing without a prefix. Catches:
-# a routine that was not written, a helper that leaked, a name that went away. --update writes symbols.txt anew.
+# symbols.sh - the exported symbols are exactly those of symbols.txt, every table entry also with p, all with a prefix.
+# Catches: a missing routine, an exported helper, a removed name. --update rewrites symbols.txt.
 . "${top_srcdir:=.}/test/tap.sh"
 dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
@@ -19,10 +19,10 @@ exported() { # LIBRARY [nm option]: defined symbols that others can link to
     ${NM:-nm} -g --defined-only -P $2 "$1" | awk 'NF >= 3 && $2 !~ /[NA]/ { sub(/@.*/, "", $1); print $1 }' | sort -u
 }
 
-# The patterns of the version script, as one regular expression.
+# The global patterns of the version script, as one regular expression.
 ours=$(sed -n '/^global:/,/^local:/s/^ *\([A-Za-z_]*\)\(\**\);.*/^\1\2$/p' "$top_srcdir/src/libfulmar.map" |
     sed 's/\*\$$//' | tr '\n' '|')
-no_prefix() { # names that are none of ours
+no_prefix() { # names that no pattern covers
     grep -Ev "${ours%|}"
 }
 
@@ -42,7 +42,7 @@ if [ -f "$lib" ]; then
     ok $? "every name of the table is exported" "$dir/out"
     comm -23 "$top_srcdir/test/lint/backend.txt" "$dir/exported" >"$dir/out"
     [ "$(wc -l <"$top_srcdir/test/lint/backend.txt")" -eq 389 ] && [ ! -s "$dir/out" ]
-    ok $? "every symbol that Intel SHMEM loads from its OpenSHMEM library is exported" "$dir/out"
+    ok $? "every symbol that Intel SHMEM loads from an OpenSHMEM library is exported" "$dir/out"
     ${NM:-nm} -D --defined-only --with-symbol-versions "$lib" | grep -v '@@FULMAR_1$\| A FULMAR_1' >"$dir/out"
     [ ! -s "$dir/out" ]
     ok $? "every symbol has version FULMAR_1" "$dir/out"
@@ -52,7 +52,7 @@ fi
 if [ -f "$archive" ]; then
     exported "$archive" | no_prefix | grep -Ev '^(shi_|__)' >"$dir/out"
     [ ! -s "$dir/out" ]
-    ok $? "no linkable name of the static library without a prefix" "$dir/out"
+    ok $? "every linkable name of the static library has a prefix" "$dir/out"
 else
     ok 0 "static library # SKIP built without one"
 fi

@@ -1,12 +1,12 @@
 #!/bin/sh
-# tags.sh - make tags: every exported name leads to the line that defines it or its body. Catches: a way of defining entry
-# points that src/tags.awk does not know, and a name that leads to another routine's line.
+# tags.sh - make tags: every exported name has the line that defines it or its body. Catches: a way of defining entry
+# points that src/tags.awk does not know, and a name with another routine's line.
 . "${top_srcdir:=.}/test/tap.sh"
 cd "$top_srcdir" || exit 99
 tags=$(${AWK:-awk} -f src/tags.awk test/lint/symbols.txt src/host/api/*.c)
 
 [ "$(echo "$tags" | wc -l)" -eq "$(wc -l <test/lint/symbols.txt)" ]
-ok $? "$(echo "$tags" | wc -l) names, all that symbols.txt has"
+ok $? "$(echo "$tags" | wc -l) names, all of symbols.txt"
 
 leads() { # NAME TEXT: the line of NAME has TEXT
     place=$(echo "$tags" | sed -n "s/^$1	\(.*\)	\([0-9]*\);.*/\1 \2/p")
