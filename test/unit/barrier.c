@@ -1,6 +1,6 @@
 /*
- * barrier.c - both barriers of a team, and the exchange, with threads as members: whatever the number of cores, so that
- * every round of the dissemination barrier is used on a small machine too.
+ * barrier.c - both barriers of a team, and the exchange, with threads as members. The number of cores is simulated, so
+ * that the test uses every round of the dissemination barrier on a small machine, too.
  */
 #include "host/coll/team.h"
 
@@ -13,7 +13,7 @@
 
 enum { MOST = 9, ROUNDS = 1500 };
 
-/* What the linked sources want to know of the rest. */
+/* Stubs of the modules that the linked sources use. */
 struct shi_world shi_world;
 int shi_shm_aborted(const struct shi_shm *s)
 {
@@ -21,7 +21,7 @@ int shi_shm_aborted(const struct shi_shm *s)
     return 0;
 }
 
-/* There is no network here. */
+/* This test has no network. */
 void shi_remote_sync_store(int world_pe, uint64_t off, const void *from, size_t bytes)
 {
     (void)world_pe, (void)off, (void)from, (void)bytes;
@@ -75,20 +75,20 @@ static void every_size(int oversubscribed)
             CHECK(pthread_create(&thread[i], NULL, member, &members[i]) == 0);
         for (int i = 0; i < n; i++)
             pthread_join(thread[i], NULL);
-        CHECKF(early == 0, "%d members: %ld times one left before all had come", n, early);
+        CHECKF(early == 0, "%d members: %ld times one left before all had entered", n, early);
         CHECKF(torn == 0, "%d members: %ld exchanged words were old", n, torn);
         for (int i = 0; i < n; i++)
             free(slots[i]);
     }
 }
 
-/* A round too few, or a partner outside the power of two. */
+/* Catches: a round too few, or a partner beyond the number of members. */
 static void dissemination(void)
 {
     every_size(0);
 }
 
-/* A counter reset after the release, or released by the last but one. */
+/* Catches: a counter that is reset after the release, or a release before the last member has entered. */
 static void counting(void)
 {
     every_size(1);

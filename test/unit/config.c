@@ -1,5 +1,5 @@
 /*
- * config.c - settings from the environment: what each form means, and what is refused.
+ * config.c - settings from the environment: the meaning of each form, and the forms that are refused.
  */
 #include "host/util/config.h"
 
@@ -10,7 +10,8 @@
 
 #include "../tap.h"
 
-/* A suffix off by 2^10, a fraction cut off, a value rounded down: the specification asks for at least that much. */
+/* Catches: a suffix wrong by a factor of 2^10, a truncated fraction, a value rounded down: the specification requires
+ * at least the requested size. */
 static void sizes(void)
 {
     static const struct {
@@ -26,7 +27,7 @@ static void sizes(void)
     }
 }
 
-/* A number read up to where it stops making sense; a sign, blank or base that strtod takes. */
+/* Catches: a number with trailing garbage accepted; a sign, blank or base accepted because strtod accepts it. */
 static void not_sizes(void)
 {
     static const char *const bad[] = {"", " ", "junk", "-1", "+1", "-0", " 1", "1 ", "1 k", "k", ".", ".k", "1kk", "1kb",
@@ -40,7 +41,7 @@ static void not_sizes(void)
 
 static char why[512];
 
-/* Read with one variable set. */
+/* Read the configuration with one variable set. */
 static int read_with(const char *name, const char *value, struct shi_config *c)
 {
     setenv(name, value, 1);
@@ -49,7 +50,8 @@ static int read_with(const char *name, const char *value, struct shi_config *c)
     return err;
 }
 
-/* A default other than documented, an empty value taken for one, the old name ignored or stronger than the new. */
+/* Catches: a default that differs from the documentation, an empty value taken for a setting, the deprecated name
+ * ignored or stronger than the new one. */
 static void names(void)
 {
     struct shi_config c;
@@ -62,7 +64,7 @@ static void names(void)
     unsetenv("SMA_SYMMETRIC_SIZE");
 }
 
-/* "off" that switches on, a word misread, a count with something behind it. */
+/* Catches: "off" that enables, a misread word, a count with trailing characters. */
 static void other_kinds(void)
 {
     struct shi_config c;
@@ -77,7 +79,7 @@ static void other_kinds(void)
     CHECK(read_with("SHMEM_SPIN", "auto", &c) == 0 && c.spin == SHI_CONFIG_AUTO);
 }
 
-/* A kind cut or misread, a number taken for a kind, a place by number where none was asked for. */
+/* Catches: a truncated or misread kind, a number taken for a kind, a device number where none was given. */
 static void devices(void)
 {
     static const struct {
@@ -93,7 +95,7 @@ static void devices(void)
     CHECK(shi_config_read(&c, why, sizeof why) == 0 && !c.device.backend[0] && c.device.index == SHI_CONFIG_AUTO);
 }
 
-/* A bad value that is passed over in silence, or that leaves half a configuration behind. */
+/* Catches: an invalid value that is silently ignored, or that leaves the configuration half set. */
 static void refused(void)
 {
     static const char *const bad[][2] = {{"SHMEM_SYMMETRIC_SIZE", "junk"}, {"SHMEM_CHECK", "2"}, {"SHMEM_SPIN", "-1"},
@@ -120,7 +122,7 @@ static void tell(const char *name, const char *like)
     snprintf(told + n, sizeof told - n, "%s>%s ", name, like ? like : "");
 }
 
-/* A misspelt name that changes nothing, in silence; a right one, an old one or another library's taken for a misspelt one. */
+/* Catches: a misspelt name that is silently ignored; a valid, deprecated or foreign name reported as misspelt. */
 static void unknown_names(void)
 {
     static const char *const known[] = {"SHMEM_CHECK", "SHMEM_SPIN", "SHMEM_OFI_PROVIDER", "SMA_VERSION", "SHMEMG_X"};
@@ -158,7 +160,7 @@ static void unknown_names(void)
         unsetenv(known[i]);
 }
 
-/* A program that has called setlocale: in half of Europe strtod then stops at the point. */
+/* Catches: a locale with a decimal comma, in which strtod stops at the point. */
 static void comma_locale(void)
 {
     size_t bytes = 0;
@@ -171,12 +173,12 @@ int main(void)
     static const char *const commas[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "fr_FR.utf8", "de_DE", "ru_RU.UTF-8"};
     size_t i = 0;
     RUN(sizes, "sizes with suffixes and fractions");
-    RUN(not_sizes, "what is no size");
+    RUN(not_sizes, "strings that are not sizes");
     RUN(names, "defaults, empty values, deprecated names");
     RUN(other_kinds, "flags, bools and counts");
     RUN(devices, "kinds and numbers of devices");
     RUN(refused, "bad values");
-    RUN(unknown_names, "names that are not in the list");
+    RUN(unknown_names, "unknown names");
     while (i < sizeof commas / sizeof *commas && !setlocale(LC_NUMERIC, commas[i]))
         i++;
     if (i < sizeof commas / sizeof *commas)

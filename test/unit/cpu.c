@@ -1,9 +1,9 @@
-/* cpu.c - which core a proxy thread gets, on machines written down here. */
+/* cpu.c - the core that each proxy thread gets, on machines described in this file. */
 #include "proxy/cpu.h"
 
 #include "../tap.h"
 
-/* Stands for the library, which this file does not bring up. */
+/* Replaces the library's state. */
 #include "host/ops/state.h"
 struct shi_world shi_world;
 
@@ -15,7 +15,7 @@ static uint64_t cores(int from, int n)
     return (n == 64 ? ~0ull : (1ull << n) - 1) << from;
 }
 
-/* n PEs on `of` cores each, one after the other from `from`. */
+/* Bind n PEs to `of` cores each, consecutively from core `from`. */
 static void bound(int n, int from, int of)
 {
     memset(region, 0, sizeof region);
@@ -32,19 +32,19 @@ static void check(int n, uint64_t near_cores, const int *want, const char *what)
     }
 }
 
-/* Catches: two proxies on one core, one on a core that a PE is bound to while others are free. */
+/* Catches: two proxies on one core, a proxy on a core to which a PE is bound while others are free. */
 static void free_cores(void)
 {
     bound(4, 0, 1);
-    check(4, cores(0, 8), (int[]){7, 6, 5, 4}, "4 bound to a core each of 8");
-    check(4, cores(0, 7), (int[]){-1, -1, -1, -1}, "3 free cores for 4");
+    check(4, cores(0, 8), (int[]){7, 6, 5, 4}, "4 PEs bound to one core each of 8");
+    check(4, cores(0, 7), (int[]){-1, -1, -1, -1}, "3 free cores for 4 PEs");
     bound(2, 0, 2);
-    check(2, cores(0, 16), (int[]){15, 14}, "2 bound to 2 each of 16");
-    check(2, cores(0, 4), (int[]){1, 3}, "2 bound to 2 each of 4: their own last");
+    check(2, cores(0, 16), (int[]){15, 14}, "2 PEs bound to 2 cores each of 16");
+    check(2, cores(0, 4), (int[]){1, 3}, "2 PEs bound to 2 cores each of 4: the last of their own");
     check(2, 0, (int[]){1, 3}, "the same without sysfs");
 }
 
-/* Catches: cores taken from PEs that need them. */
+/* Catches: a proxy on a core that PEs need. */
 static void shared_cores(void)
 {
     for (int i = 0; i < 3; i++)
@@ -54,10 +54,10 @@ static void shared_cores(void)
         region[i].cpus[0] = cores(0, 5);
     check(3, cores(0, 5), (int[]){-1, -1, -1}, "3 that share 5");
     region[0].cpus[0] = cores(0, 8), region[1].cpus[0] = cores(4, 8);
-    check(2, cores(0, 12), (int[]){-1, -1}, "2 that share in part");
+    check(2, cores(0, 12), (int[]){-1, -1}, "2 PEs whose cores overlap in part");
 }
 
-/* Catches: a core of another processor, a count over all of them. */
+/* Catches: a core of another processor, free cores counted over all processors. */
 static void two_processors(void)
 {
     region[0] = region[1] = (struct shi_shm_region){.cpus = {0}};
@@ -72,7 +72,7 @@ static void two_processors(void)
 
 int main(void)
 {
-    RUN(free_cores, "cores that no PE is bound to");
+    RUN(free_cores, "cores without a bound PE");
     RUN(shared_cores, "cores that PEs share");
     RUN(two_processors, "the PE's own processor");
     return tap_end();

@@ -1,6 +1,7 @@
 /*
- * gpc.c - a PE that calls itself by messages that are refused, delayed, cut to pieces, fetched late or not at all: what
- * shared memory on one node hardly ever does. The library's own files of GPCs, messages and world of this file.
+ * gpc.c - a PE that calls itself by messages that are refused, delayed, cut into pieces, fetched late, or whose fetch
+ * fails:
+ * cases that are rare in shared memory on one node. The library's GPC sources with the messages and world of this file.
  */
 #include "host/gpc/gpc.h"
 
@@ -48,7 +49,7 @@ void shi_team_exchange(struct shmem_team *t, const void *data, size_t bytes)
     memcpy(shi_team_buffer(t, 0, 0), data, bytes);
 }
 
-/* There is no device. */
+/* This test has no device. */
 int shi_dheap_hides(const void *addr, size_t bytes)
 {
     (void)addr, (void)bytes;
@@ -99,7 +100,7 @@ static struct message {
     char bytes[SHI_AM_MAX_BYTES];
     size_t n;
 } messages[QUEUE];
-static int n_messages, refuse, cut; /* refuse, cut: one in so many times a send, and an expose, is refused */
+static int n_messages, refuse, cut; /* every refuse-th send, cut-th expose fails */
 static unsigned state = 3;
 static shi_am_handler *handler;
 static struct shi_am_pending_send *sends, **last_send = &sends;
@@ -111,7 +112,7 @@ static struct late {
     size_t bytes;
 } late[FETCHES + 1];
 static int n_late;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all of these; handlers run without */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects the variables above; not held by handlers */
 static pthread_mutex_t polling = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local int retrying;
 
@@ -326,7 +327,7 @@ static void await(struct one *o, int *failed)
     *failed += o->nbh.status == -EIO;
     if (o->nbh.status == 0)
         CHECKF(o->nbh.rhsize == o->hlen && o->nbh.rdsize == o->dlen && !memcmp(o->hdr, o->rhdr, o->hlen) &&
-                   !memcmp(o->data, o->rdata, o->dlen), "%zu and %zu bytes came back otherwise", o->hlen, o->dlen);
+                   !memcmp(o->data, o->rdata, o->dlen), "%zu and %zu bytes came back changed", o->hlen, o->dlen);
 }
 
 static void storm(int refuse_one_in, int cut_one_in, int errors)
@@ -349,27 +350,28 @@ static void storm(int refuse_one_in, int cut_one_in, int errors)
     CHECKF(fetching_most <= FETCHES, "%d fetches at a time", fetching_most);
 }
 
-/* Pieces of several calls mixed up, cut wrongly, or lost when there is no room between two. */
+/* Catches: pieces of several calls mixed up, cut wrongly, or lost when a send is refused between two pieces. */
 static void pieces(void)
 {
     storm(3, 1, 0);
 }
 
-/* A fetch that is never tried again, two ends of one, data gone before it was fetched, more at a time than allowed. */
+/* Catches: a fetch that is not retried, a call that ends twice, data freed before the fetch, more fetches than
+ * allowed. */
 static void fetches(void)
 {
     storm(3, 0, 0);
     storm(0, 0, 0);
 }
 
-/* Both at the same time, and fetches that fail: a call that never completes, memory that stays exposed. */
+/* Catches: with both, and with failing fetches, a call that never completes, memory that stays exposed. */
 static void both(void)
 {
     storm(2, 2, 0);
     storm(2, 2, 1);
 }
 
-/* The functions on the library's thread, while this one only looks whether the calls are complete. */
+/* The library's thread runs the functions, while this one only checks whether the calls are complete. */
 static void *poll_for_others(void *stop)
 {
     shi_progress_own = 1;
@@ -403,7 +405,7 @@ static void own_thread(void)
 
 int main(void)
 {
-    alarm(120); /* what is lost is awaited for ever */
+    alarm(120); /* a lost message makes the test hang */
     shi_wait_set(0, 1, 0);
     shi_world.config.gpc_thread = 1;
     for (int i = 0; i < PARALLEL; i++) {
@@ -412,9 +414,9 @@ int main(void)
     }
     CHECK(shi_gpc_up() == 0);
     h_echo = shi_gpc_register("test", SHI_GPC_FUNC, (union shi_gpc_entry){.func = echo});
-    RUN(pieces, "everything in pieces, every third send refused");
-    RUN(fetches, "data is fetched, late and again");
-    RUN(both, "both, and fetches that fail");
+    RUN(pieces, "all data in pieces, every third send refused");
+    RUN(fetches, "data is fetched late, and again after a failure");
+    RUN(both, "pieces and fetches together, with fetches that fail");
     RUN(own_thread, "the functions run on the library's thread");
     shi_gpc_finish();
     shi_gpc_stop();

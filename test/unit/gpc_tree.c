@@ -1,6 +1,6 @@
 /*
- * gpc_tree.c - trees of chained GPCs as ranges of a list: every size of the built-in ones, random trees of programs, and
- * every fault of a list or tree.
+ * gpc_tree.c - trees of chained GPCs as ranges of a list: the built-in trees of every size, random trees of programs,
+ * and every invalid list or tree.
  */
 #include "host/gpc/gpc_tree.h"
 
@@ -11,7 +11,7 @@
 
 enum { MOST = 300, TREES = 4000 };
 
-/* What a walk over ranges finds. */
+/* Results of a walk over the ranges. */
 static int met[MOST + 1], parent_of[MOST + 1], deepest, slowest, widest;
 
 static int log2_down(int x)
@@ -30,8 +30,8 @@ static int log2_up(int x)
     return (1 << l) < x ? l + 1 : l;
 }
 
-/* List [at, + n) of ids is below `id`, which was reached in `depth` hops and step `step`: a parent sends one message
- * a step. */
+/* Walk the list [at, + n) of ids below `id`, which was reached in `depth` hops at step `step`; a parent sends one
+ * message per step. */
 static void walk(int tree, const int *ids, const int *below, int n, int id, int depth, int step)
 {
     struct shi_gpc_part p = SHI_GPC_PART_INIT;
@@ -56,7 +56,7 @@ static void walk_all(int tree, const int *ids, const int *below, int n, int root
     walk(tree, ids, below, n, root, 0, 0);
 }
 
-/* An id that is lost or called twice at some size, and a tree that has become a chain or a star. */
+/* Catches: an id that is lost or called twice for some size; a tree that has become a chain or a star. */
 static void built_in(void)
 {
     int ids[MOST];
@@ -66,7 +66,7 @@ static void built_in(void)
         for (int tree = SHMEMX_GPC_BINARY; tree <= SHMEMX_GPC_BINOMIAL; tree++) {
             walk_all(tree, ids, NULL, n, 0);
             for (int i = 1; i <= n; i++)
-                CHECKF(met[i] == 1, "tree %d of %d: id %d met %d times", tree, n, i, met[i]);
+                CHECKF(met[i] == 1, "tree %d of %d: id %d reached %d times", tree, n, i, met[i]);
             CHECKF(deepest == log2_down(n + 1), "tree %d of %d: depth %d", tree, n, deepest);
         }
         CHECKF(slowest <= log2_up(n + 1) && widest == (n ? log2_up(n + 1) : 0),
@@ -103,7 +103,7 @@ static int shuffled(unsigned *state, int n_pes, int n, int *out)
     return n;
 }
 
-/* A list that does not put everything of a child behind the child. */
+/* Catches: a list in which a child's descendants do not follow the child. */
 static void random_trees(void)
 {
     unsigned state = 77;
@@ -111,7 +111,7 @@ static void random_trees(void)
         int n_pes = 1 + (int)(tap_random(&state) % 40), n = (int)(tap_random(&state) % (unsigned)n_pes);
         int pick[MOST], ids[MOST], below[MOST], parent[MOST];
         struct shi_gpc_fault fault;
-        shuffled(&state, n_pes, n + 1, pick); /* pick[0] is the root; each later one hangs on an earlier */
+        shuffled(&state, n_pes, n + 1, pick); /* pick[0] is the root; each parent is an earlier one */
         for (int i = 1; i <= n; i++)
             wanted_parent[pick[i]] = pick[tap_random(&state) % (unsigned)i];
         memcpy(parent, wanted_parent, sizeof parent);
@@ -123,7 +123,7 @@ static void random_trees(void)
             return;
         walk_all(SHI_GPC_PART_INIT.n + 2, ids, below, n, pick[0]);
         for (int i = 1; i <= n; i++)
-            CHECKF(met[pick[i]] == 1 && parent_of[pick[i]] == parent[pick[i]], "id %d: met %d times, parent %d, not %d",
+            CHECKF(met[pick[i]] == 1 && parent_of[pick[i]] == parent[pick[i]], "id %d: %d visits, parent %d, not %d",
                    pick[i], met[pick[i]], parent_of[pick[i]], parent[pick[i]]);
     }
 }
@@ -196,7 +196,7 @@ static int too_many(int id, int *c)
     return 4;
 }
 
-/* A tree that would send for ever, or whose root would wait for ever. */
+/* Catches: a tree whose messages never end, or for whose answers the root waits for ever. */
 static void faults(void)
 {
     static int (*const all[])(int, int *) = {cycle, of_itself, of_root, two_parents, out_of_reach, not_listed, no_pe,
@@ -207,11 +207,11 @@ static void faults(void)
         struct shi_gpc_fault fault = {NULL, 0};
         bad_children = all[i];
         CHECKF(shi_gpc_tree(bad_tree, 5, 0, 3, list, ids, below, &fault) == -EINVAL && fault.words,
-               "bad tree %zu let through", i);
+               "invalid tree %zu accepted", i);
     }
 }
 
-/* A list with an id twice or outside the team; the root in it, once and twice. */
+/* Catches: a list accepted with an id twice or outside the team; a wrong result with the root in it, once or twice. */
 static void lists(void)
 {
     int out[8];
@@ -229,7 +229,7 @@ int main(void)
 {
     RUN(built_in, "binary and binomial, 0 to 300 ids");
     RUN(random_trees, "4000 random trees of programs");
-    RUN(faults, "trees that are none");
+    RUN(faults, "invalid trees");
     RUN(lists, "lists of ids");
     return tap_end();
 }

@@ -1,5 +1,5 @@
 /*
- * heap.c - the symmetric heap's allocator against a map of who owns each unit.
+ * heap.c - the symmetric heap's allocator against a map that stores the owner of each unit.
  */
 #include "host/ops/heap.h"
 
@@ -13,7 +13,7 @@ enum { UNITS = 1 << 16, LIVE = 600, CALLS = 100000 };
 static struct shi_heap *heap;
 static const size_t heap_bytes = (size_t)UNITS * SHI_HEAP_ALIGN;
 
-static unsigned short owner[UNITS + 1]; /* 0: free; the last one never is */
+static unsigned short owner[UNITS + 1]; /* 0: free; the last one is never free */
 static struct block {
     size_t off, bytes;
 } live[LIVE];
@@ -37,7 +37,7 @@ static void mark(size_t off, size_t bytes, int who)
         owner[u] = (unsigned short)who;
 }
 
-/* Is there a place for it? By looking everywhere. */
+/* Is there room for the block? Checks every offset. */
 static int has_room(size_t bytes, size_t align)
 {
     size_t step = align > SHI_HEAP_ALIGN ? align / SHI_HEAP_ALIGN : 1, run = 0, n = units(bytes);
@@ -71,7 +71,7 @@ static void resize(int i, size_t bytes)
     size_t first = b->off / SHI_HEAP_ALIGN, had = units(b->bytes), want = units(bytes);
     int fits = want <= had || is_free(first + had, want - had);
     int err = shi_heap_resize(heap, b->off, bytes);
-    CHECKF(err == (fits ? 0 : -ENOMEM), "resize from %zu to %zu gave %d", b->bytes, bytes, err);
+    CHECKF(err == (fits ? 0 : -ENOMEM), "resize from %zu to %zu returned %d", b->bytes, bytes, err);
     if (err)
         return;
     CHECK(shi_heap_length(heap, b->off) >= bytes);
@@ -93,7 +93,7 @@ static size_t random_bytes(unsigned *state)
     return 1 + r / 8 % (r % 8 == 0 ? 200000 : r % 8 < 4 ? 64 : 5000);
 }
 
-/* CALLS random calls; a hash of all offsets given. */
+/* Make CALLS random calls; return a hash of all returned offsets. */
 static uint64_t play(unsigned state)
 {
     uint64_t h = 1;
@@ -116,14 +116,14 @@ static uint64_t play(unsigned state)
     return h;
 }
 
-/* Two blocks at one place, one past the end, room not found, a resize over a neighbour. */
+/* Catches: overlapping blocks, a block past the end, free space not found, a resize over the next block. */
 static void against_model(void)
 {
     play(2024);
     shi_heap_down(heap);
 }
 
-/* A choice that depends on an address, on time or on what an earlier heap left behind: PEs would part. */
+/* Catches: offsets that depend on an address, on time or on an earlier heap, and so differ between PEs. */
 static void same_calls_same_offsets(void)
 {
     uint64_t first = play(5);
@@ -132,12 +132,12 @@ static void same_calls_same_offsets(void)
     uint64_t second = play(5);
     shi_heap_down(heap);
     CHECK(first == second);
-    CHECK(play(6) != first); /* the hash does look at the offsets */
+    CHECK(play(6) != first); /* the hash depends on the offsets */
     shi_heap_down(heap);
     free(shift);
 }
 
-/* Free neighbours that stay apart: the heap would crumble. */
+/* Catches: free neighbours that are not merged, which fragments the heap. */
 static void all_free_is_one(void)
 {
     size_t off;
@@ -151,7 +151,7 @@ static void all_free_is_one(void)
     shi_heap_down(heap);
 }
 
-/* Offsets that are no block's start, and sizes that wrap round when they are rounded up. */
+/* Catches: offsets accepted that are not a block's start, and sizes that overflow when rounded up. */
 static void refused(void)
 {
     size_t off, other = 0;
@@ -176,8 +176,8 @@ static void refused(void)
 int main(void)
 {
     RUN(against_model, "10^5 random calls");
-    RUN(same_calls_same_offsets, "two runs, one result");
+    RUN(same_calls_same_offsets, "two runs return the same offsets");
     RUN(all_free_is_one, "after freeing all, one block of full size");
-    RUN(refused, "what is no block, what is no size");
+    RUN(refused, "invalid blocks and sizes");
     return tap_end();
 }

@@ -1,5 +1,5 @@
 /*
- * match.c - the matching of tagged messages against a plain list, which is the definition of who matches whom.
+ * match.c - the matching of tagged messages against a plain list, which defines the matching.
  */
 #include "host/tag/match.h"
 
@@ -14,7 +14,8 @@ struct item {
     int waits;
 };
 
-/* ---- the oracle: every entry in the order of coming ------------------------------------------------------------------ */
+/* ---- the oracle: every entry in the order of arrival
+ * ----------------------------------------------------------------- */
 
 static struct item *list[MOST];
 static int n_list;
@@ -54,7 +55,8 @@ static struct shi_match_key random_key(unsigned *random, int wild, int tags)
     return k;
 }
 
-/* Entries come and go around `level`; half of the questions take what they find, a few entries are cancelled. */
+/* Entries come and go around `level`; half of the searches remove the entry that they find, a few entries are
+ * cancelled. */
 static void fuzz(int arrived, int tags, int level, int operations)
 {
     static struct item items[MOST];
@@ -65,7 +67,7 @@ static void fuzz(int arrived, int tags, int level, int operations)
     n_list = 0;
     shi_match_up(&m, arrived);
     for (int i = 0; i < operations; i++) {
-        int want = i / 20000 % 3 == 2 ? 3 : level; /* now and then nearly empty */
+        int want = i / 20000 % 3 == 2 ? 3 : level; /* sometimes nearly empty */
         unsigned r = tap_random(&random) % 100;
         if (n_list < MOST && (int)(r % 50) < (n_list < want ? 35 : 10)) {
             while (items[next].waits)
@@ -98,8 +100,9 @@ static void fuzz(int arrived, int tags, int level, int operations)
     shi_match_down(&m);
 }
 
-/* Catches: a later entry before an earlier one of another class, an entry lost in a growing table or found after it was
- * removed, masks applied to one side, teams or sources mixed up, a class forgotten or asked when it is empty. */
+/* Catches: a later entry found before an earlier one of another class, an entry lost when a table grows or found after
+ * its removal, masks applied to one side, mixed-up teams or sources, a class not searched, or searched when it is
+ * empty. */
 static void posted(void)
 {
     fuzz(0, 40, 12, 300000); /* around the change from list to tables */
@@ -121,7 +124,7 @@ static const struct shi_match_key kinds[4] = {{0x21, ~0ull, 7, 3},
                                               {0x21, ~0ull, 7, SHI_MATCH_ANY},
                                               {0, 0, 7, SHI_MATCH_ANY}};
 
-/* All four match the same messages; they must be taken as they were posted. */
+/* All four receives match the same messages; messages must take them in the order of posting. */
 static void one_order(const int *order, int others)
 {
     struct shi_match m;
@@ -138,7 +141,7 @@ static void one_order(const int *order, int others)
     }
     for (int i = 0; i < 4; i++) {
         struct item *got = (struct item *)shi_match_find(&m, &message);
-        CHECKF(got == &x[i], "order %d%d%d%d: receive %td came before %d", order[0], order[1], order[2], order[3],
+        CHECKF(got == &x[i], "order %d%d%d%d: receive %td was found before %d", order[0], order[1], order[2], order[3],
                got ? got - x : -1, i);
         shi_match_remove(&m, &x[i].entry);
     }
@@ -157,7 +160,7 @@ static void permutations(void)
     }
 }
 
-/* Catches: a bit of the mask that counts on one side only. All masks, receive tags and message tags of 4 bits. */
+/* Catches: a bit of the mask that is used on one side only. All masks, receive tags and message tags of 4 bits. */
 static void every_mask(void)
 {
     for (int side = 0; side < 2; side++)
@@ -166,14 +169,14 @@ static void every_mask(void)
                 struct shi_match m;
                 struct item x[16];
                 shi_match_up(&m, side);
-                for (unsigned i = 0; i < 16; i++) { /* more than the list holds */
+                for (unsigned i = 0; i < 16; i++) { /* more entries than the list holds */
                     x[i].entry.key = (struct shi_match_key){side ? i : tag, side ? ~0ull : ~15ull | mask, 1, 1};
                     shi_match_add(&m, &x[i].entry);
                 }
                 for (unsigned t = 0; t < 16; t++) {
                     struct shi_match_key k = {t, side ? ~15ull | mask : ~0ull, 1, 1};
                     struct item *got = (struct item *)shi_match_find(&m, &k);
-                    unsigned expect = side ? t & mask : 0; /* the smallest tag that agrees came first */
+                    unsigned expect = side ? t & mask : 0; /* the smallest matching tag was added first */
                     if (side || ((t ^ tag) & mask) == 0)
                         CHECKF(got == &x[expect], "side %d: mask %x, tags %x and %x", side, mask, tag, t);
                     else
@@ -183,7 +186,7 @@ static void every_mask(void)
             }
 }
 
-/* Catches: memory of a flood kept after the drain, and a table that is wrong when it is used again. */
+/* Catches: memory of many entries that is kept after their removal; a table that is wrong when it is reused. */
 static void drained(void)
 {
     struct shi_match m;
@@ -209,10 +212,10 @@ static void drained(void)
 
 int main(void)
 {
-    RUN(posted, "700,000 operations on posted receives, as a list does them");
-    RUN(arrived, "700,000 operations on arrived messages, as a list does them");
-    RUN(permutations, "the earliest posted, in every order of exact, masked and any");
+    RUN(posted, "700,000 operations on posted receives equal those of a list");
+    RUN(arrived, "700,000 operations on arrived messages equal those of a list");
+    RUN(permutations, "the earliest posted receive, in every order of exact, masked and any");
     RUN(every_mask, "all masks and tags of 4 bits");
-    RUN(drained, "50,000 taken in reverse, and memory given back");
+    RUN(drained, "50,000 entries removed in reverse order, and their memory freed");
     return tap_end();
 }

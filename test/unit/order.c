@@ -1,9 +1,9 @@
 /*
- * order.c - the decisions of order.h against an oracle that keeps every event of a stream and searches them all each time.
+ * order.c - the decisions of order.h against an oracle that records every event of a stream and searches all of them.
  *
  * Random sequences of records, closed messages, writes, reads, fences, flushes and acknowledgements, for each order that a
- * transport may promise. The oracle has no counters: "is every write in place" is a search for one that is not. So a
- * counter that is set too early or too late, or is forgotten in one of its cases, differs from it.
+ * transport may promise. The oracle has no counters: "every write has ended" is a search for one that has not. So it
+ * detects a counter that is set too early or too late, or not at all in some case.
  */
 #include "host/net/order.h"
 
@@ -19,7 +19,7 @@ static struct event {
     uint64_t seq;     /* RECORD, CLOSE: of the message */
     uint32_t flags;   /* CLOSE */
     uint64_t epoch;   /* WRITE: fences before it */
-    int flush, first; /* WRITE, READ: number of the flush that covers it, or 0; nothing was under way before it */
+    int flush, first; /* WRITE, READ: number of its flush, or 0; no transfer was under way before it */
 } events[EVENTS];
 static int n, n_flushes, flushes_ended, ordered, has_records, ack_wanted;
 static uint64_t fences, acked;
@@ -79,7 +79,7 @@ static uint64_t last_record(int end)
     return i < 0 ? 0 : events[i].seq;
 }
 
-/* The first message behind event i that asked for an acknowledgement, the one that is still open if none did. */
+/* The first message after event i that asks for an acknowledgement; the open message if none does. */
 static uint64_t asked_behind(int i)
 {
     for (; i < n; i++)
@@ -103,8 +103,9 @@ static uint64_t last_asked(void)
     return 0;
 }
 
-/* May something go beside the transfers under way, none of which it must overtake before the last fence? 1, 0, or -1: both
- * are right, as a read is among them, which needs no order. */
+/* May an operation start beside the transfers under way, without overtaking one from before the last fence? 1, 0, or
+ * -1:
+ * both are correct, because one of the transfers is a read, which needs no order. */
 static int beside(int after_writes)
 {
     int first = n, allowed = 1, reads = 0;
@@ -139,7 +140,7 @@ static void record(void)
 {
     int after_writes = (int)below(2), may = shi_order_record_may_go(&o, fences, ordered, after_writes);
     int right = ordered & SHI_NET_SAW ? 1 : beside(after_writes);
-    CHECKF(right < 0 || may == right, "a record may go: %d, not %d, after_writes %d", may, right, after_writes);
+    CHECKF(right < 0 || may == right, "a record may be sent: %d, not %d, after_writes %d", may, right, after_writes);
     if (!may) {
         start_flush();
         return;
@@ -156,7 +157,7 @@ static void close_message(uint32_t flags)
     if (!wanted && has_records && seq - last_asked() >= SHI_ORDER_ACK_EVERY)
         wanted = ACK_SOON;
     uint32_t got = shi_order_close(&o, flags, has_records);
-    CHECKF(got == wanted, "a message asks with %u, not %u", got, wanted);
+    CHECKF(got == wanted, "a message requests with flags %u, not %u", got, wanted);
     struct event *e = add(CLOSE);
     e->seq = seq;
     e->flags = got;
@@ -167,9 +168,9 @@ static void transfer(enum kind kind)
 {
     uint64_t behind = shi_order_write_behind(&o, fences), right = last_record(last(FENCE, n) + 1);
     if (kind == WRITE) {
-        CHECKF(behind == right, "a write goes behind message %lu, not %lu", behind, right);
+        CHECKF(behind == right, "a write follows message %lu, not %lu", behind, right);
         int may = shi_order_write_may_go(&o, fences, ordered), beside_writes = ordered & SHI_NET_WAW ? 1 : beside(0);
-        CHECKF(beside_writes < 0 || may == beside_writes, "a write may go: %d, not %d", may, beside_writes);
+        CHECKF(beside_writes < 0 || may == beside_writes, "a write may start: %d, not %d", may, beside_writes);
         if (acked < behind || !may) {
             start_flush();
             return;
@@ -185,7 +186,7 @@ static void transfer(enum kind kind)
 static void acknowledge(uint64_t most)
 {
     uint64_t seq = acked + below((unsigned)(most - acked) + 1);
-    CHECKF(shi_order_is_news(&o, seq) == (seq > acked), "message %lu of %lu is news", seq, acked);
+    CHECKF(shi_order_is_news(&o, seq) == (seq > acked), "message %lu of %lu is new", seq, acked);
     if (seq > acked)
         shi_order_acked(&o, acked = seq);
 }
@@ -220,7 +221,7 @@ static void step(void)
     }
 }
 
-/* What quiet does until all is complete: it must get there. */
+/* Act as quiet until all is complete, which must happen. */
 static void finish(void)
 {
     start_flush();
@@ -232,14 +233,14 @@ static void finish(void)
     flushes_ended = n_flushes;
     if (shi_order_must_ask(&o, shi_order_complete_seq(&o)))
         close_message(ACK_NOW);
-    CHECKF(last_asked() >= complete_seq() || acked >= complete_seq(), "no message asks for what quiet waits for");
+    CHECKF(last_asked() >= complete_seq() || acked >= complete_seq(), "no message requests quiet's acknowledgement");
     if (acked < last_asked())
         shi_order_acked(&o, acked = last_asked());
     compare();
     CHECK(shi_order_is_complete(&o));
 }
 
-/* Catches: any counter of the sending side that differs from what has happened. */
+/* Catches: any counter of the sender that differs from the events. */
 static void sending(void)
 {
     static const int orders[] = {0, SHI_NET_WAW, SHI_NET_SAW | SHI_NET_WAW};
@@ -256,7 +257,7 @@ static void sending(void)
     }
 }
 
-/* Catches: an acknowledgement that is lost, sent twice, sent too early, or not sent in time. */
+/* Catches: an acknowledgement that is lost, sent twice, sent too early, or sent too late. */
 static void acknowledging(void)
 {
     struct shi_acks a = {0};
@@ -296,14 +297,15 @@ static void acknowledging(void)
     }
 }
 
-/* Catches: a count of tries that overflows, after which a stream that waits for room is never tried, or one that is none. */
+/* Catches: a counter of tries that overflows, after which a stream that waits for buffers is never tried; an invalid
+ * stream chosen. */
 static void fairness(void)
 {
     for (int streams = 1; streams <= 5; streams++) {
         unsigned failed = UINT_MAX - 20, seen[5] = {0};
         for (unsigned i = 1; i < 60; i++, failed++) {
             int first = shi_order_first(failed, streams);
-            if (!CHECKF(first >= 0 && first < streams, "stream %d of %d is the first", first, streams))
+            if (!CHECKF(first >= 0 && first < streams, "chose stream %d of %d", first, streams))
                 return;
             seen[first] = i;
             for (int k = 0; k < streams; k++)
@@ -315,7 +317,7 @@ static void fairness(void)
 int main(void)
 {
     RUN(sending, "records, writes, fences, flushes and acknowledgements");
-    RUN(acknowledging, "acknowledgements queued, carried along, and sent by themselves");
-    RUN(fairness, "streams that wait for room take turns beyond 2^32 tries");
+    RUN(acknowledging, "acknowledgements queued, piggybacked, and sent alone");
+    RUN(fairness, "streams that wait for buffers are tried in rotation, beyond 2^32 tries");
     return tap_end();
 }

@@ -1,6 +1,6 @@
 /*
- * remote_op.c - remote operations (host/net/remote_op.c) over a stream that records what is posted, refuses every other
- * call, and answers when the test says so.
+ * remote_op.c - remote operations (host/net/remote_op.c) over a stream that records each call, refuses every other one,
+ * and completes operations when the test calls call_back.
  */
 #include "host/net/remote_op.h"
 
@@ -11,12 +11,13 @@
 
 #include "../tap.h"
 
-/* ---- what stands for the stream ------------------------------------------------------------------------------------- */
+/* ---- a stub of the stream
+ * ----------------------------------------------------------------------------------------- */
 
 enum { TARGET_BYTES = 64 << 10, DIRECT_BYTES = 5000 };
 static char target[TARGET_BYTES], expected[TARGET_BYTES], mine[TARGET_BYTES], bounce[SHI_REMOTE_BOUNCE_BYTES];
 static uint64_t sent_signal;
-static char sequence[64]; /* a letter for each call that was taken: p put, w write, r read (W, R with a callback),
+static char sequence[64]; /* a letter for each accepted call: p put, w write, r read (W, R with a callback),
                            * g get, a amo, s signal, c confirmation */
 static int refuse;        /* -EAGAIN for every other call */
 static unsigned calls;
@@ -132,7 +133,7 @@ static void ready(struct shi_remote_op *op)
     n_ready++;
 }
 
-/* Call back what was asked for; how many that was. */
+/* Make the pending callbacks; return their number. */
 static int call_back(void)
 {
     struct shi_net_req *q = req;
@@ -150,7 +151,7 @@ static int call_back(void)
     return (q != NULL) + (r != NULL) + (a != NULL);
 }
 
-/* Carry the operation out, and say which calls that took. */
+/* Run the operation; return the sequence of its calls. */
 static const char *run(struct shi_remote_op op, int refuses)
 {
     int err;
@@ -184,7 +185,7 @@ static void begin(void)
     sent_signal = 0;
 }
 
-/* After each of these, target (or, for gets, mine) holds `bytes` of the other from `off` on, and nothing else has changed. */
+/* After a put, target (after a get, mine) holds `bytes` of the other from `off` on, and has not changed elsewhere. */
 static int is_put(size_t off, size_t bytes)
 {
     memcpy(expected + off, mine, bytes);
@@ -195,8 +196,8 @@ static int is_put(size_t off, size_t bytes)
 
 enum { LONG = 2 * DIRECT_BYTES + 1000, BOUNCED = 2 * SHI_REMOTE_BOUNCE_BYTES + 1000 };
 
-/* Catches: a piece longer than the provider takes, a piece lost or sent twice after a refusal, a put that returns its
- * source before the last piece has ended, a callback for an operation that is complete. */
+/* Catches: a piece longer than the provider's limit, a piece lost or sent twice after a refusal, a put that releases
+ * its source before the last piece has ended, a callback for a complete operation. */
 static void puts_direct(void)
 {
     for (int refuses = 0; refuses < 2; refuses++) {
@@ -212,7 +213,7 @@ static void puts_direct(void)
     }
 }
 
-/* Catches: a piece sent before it is in the bounce buffer, or copied again for each try. */
+/* Catches: a piece sent before it is in the bounce buffer, or copied again for each attempt. */
 static void puts_bounced(void)
 {
     for (int refuses = 0; refuses < 2; refuses++) {
@@ -222,8 +223,8 @@ static void puts_bounced(void)
     }
 }
 
-/* Catches: a signal before its data or without the order behind them; a confirmation that is asked for before the signal
- * is posted; a signal where there is none. */
+/* Catches: a signal before its data or without order after it; a confirmation requested before the signal is posted; a
+ * signal for an operation without one. */
 static void signals(void)
 {
     for (int refuses = 0; refuses < 2; refuses++) {
@@ -239,7 +240,7 @@ static void signals(void)
     }
 }
 
-/* Catches: a get that is complete before its last piece is here, or whose bounced pieces are not copied on. */
+/* Catches: a get that completes before its last piece has arrived, or whose bounced pieces are not copied out. */
 static void gets(void)
 {
     for (int refuses = 0; refuses < 2; refuses++) {
@@ -260,7 +261,7 @@ static void gets(void)
     }
 }
 
-/* Catches: blocks fetched as one row. */
+/* Catches: strided blocks fetched as one contiguous block. */
 static void blocks(void)
 {
     struct shi_blocks b = {8, 3, 100};
@@ -292,7 +293,7 @@ int main(void)
 {
     RUN(puts_direct, "puts in pieces of the provider's length");
     RUN(puts_bounced, "puts through a bounce buffer");
-    RUN(signals, "signals behind data");
+    RUN(signals, "signals after data");
     RUN(gets, "gets in pieces");
     RUN(blocks, "gets of blocks");
     RUN(updates, "atomic updates");

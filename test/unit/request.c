@@ -1,6 +1,6 @@
 /*
- * request.c - requests of kernels carried out on mapped memory (proxy/request.c), and those that are wrong refused: the
- * device library refuses most of these before, so no kernel comes here.
+ * request.c - requests of kernels on mapped memory (proxy/request.c), and invalid requests, which must be refused. The
+ * device library refuses most of them itself, so this test calls the proxy's code without a kernel.
  */
 #include "proxy/request.h"
 
@@ -15,10 +15,11 @@
 #include "proxy/send.h"
 #include "proxy/staged.h"
 
-/* ---- what stands for the library ------------------------------------------------------------------------------------ */
+/* ---- stubs of the library
+ * ------------------------------------------------------------------------------------------- */
 
 enum { WORDS = 8, BYTES = WORDS * 8, LOG_N = 2 };
-static uint64_t heap[2][WORDS]; /* the device heaps of PE 0, which is this one, and PE 1 */
+static uint64_t heap[2][WORDS]; /* the device heaps of PE 0 (this PE) and PE 1 */
 static struct shi_peer peer[3]; /* PE 2 is remote */
 struct shi_world shi_world;
 static int staged, remote;
@@ -67,7 +68,7 @@ void shi_span_count(const struct shi_span *s)
     (void)s;
 }
 
-void shi_log_error(const char *format, ...) /* refusals are expected here */
+void shi_log_error(const char *format, ...) /* refusals are expected */
 {
     (void)format;
 }
@@ -105,8 +106,8 @@ static int amo(int what, uint64_t target, uint64_t bytes, uint64_t value, void *
 
 /* ---- tests ---------------------------------------------------------------------------------------------------------- */
 
-/* Catches: an update done twice, as it was done before its result had room and is then tried again; a result over one
- * that nobody has taken yet. */
+/* Catches: an update made twice, because it was made before its result had a free slot and is then retried; a result
+ * written over one that was not read. */
 static void slots_in_use(void)
 {
     begin(1);
@@ -126,7 +127,7 @@ static void slots_in_use(void)
     CHECK(amo(SHI_AMO_ADD, 16, 8, 1, NULL, SHI_RESULT_NONE) == 0 && heap[1][2] == 43 && results[1].tag == 3);
 }
 
-/* Catches: a result of 4 bytes that overwrites what follows. */
+/* Catches: a result of 4 bytes that overwrites the bytes after it. */
 static void result_at_address(void)
 {
     uint32_t result[2] = {1, 2};
@@ -155,8 +156,8 @@ static void signals(void)
     CHECK(heap[0][0] == 0);
 }
 
-/* Catches: memory outside the heap written, a torn word, an operation made up for one that is not known. Nothing may have
- * happened when a request is refused. */
+/* Catches: memory outside the heap written, a torn word, an unknown operation carried out. A refused request must
+ * change nothing. */
 static void refused(void)
 {
     static const uint64_t zero[WORDS];
@@ -175,8 +176,8 @@ static void refused(void)
     CHECK(memcmp(heap[1], zero, sizeof zero) == 0);
 }
 
-/* Catches: a check of the bounds that private memory does not get; a request carried out by the host on memory that it
- * cannot touch, or here for a PE of another node. */
+/* Catches: a bounds check that is missing for private memory; a request that the host carries out on memory that it
+ * cannot access, or on this node for a remote PE. */
 static void elsewhere(void)
 {
     begin(1);

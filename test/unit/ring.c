@@ -1,7 +1,7 @@
 /*
- * ring.c - the ring and the proxy's engine: threads stand for work-items, a scripted transport for the network.
+ * ring.c - the ring and the proxy's engine: threads act as work-items, a scripted transport as the network.
  *
- * The transport can complete at once, later, out of order, refuse a while, or stall one PE for good.
+ * The transport can complete at once, later or out of order, refuse requests, or never complete those to one PE.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -20,7 +20,7 @@ static void ring_up(unsigned log_n, uint64_t first)
 {
     size_t n = (size_t)1 << log_n;
     uint64_t *slots = aligned_alloc(64, n * 64);
-    for (size_t i = 0; i < n; i++) { /* each slot looks as the lap before its first ticket left it */
+    for (size_t i = 0; i < n; i++) { /* each slot has its content after the lap before its first ticket */
         uint64_t ticket = first + ((i - first) & (n - 1));
         for (int w = 0; w < SHI_RING_WORDS; w++)
             slots[i * SHI_RING_WORDS + w] = ~shi_ring_phase(ticket, log_n) & 1;
@@ -44,7 +44,7 @@ enum { POSTS = 20000 };
 static uint64_t expected[PRODUCERS];
 static int wrong;
 
-/* Argument 0: producer and number; the others repeat a pattern that shows a torn request. */
+/* Argument 0: producer and number; the others: a pattern of both, so that a torn request is detected. */
 static uint64_t pattern(uint64_t who, uint64_t i, int k)
 {
     static const uint64_t fixed[] = {0, ~0ull, 0x5555555555555555, 1ull << 63};
@@ -104,8 +104,8 @@ static void run_producers(unsigned log_n, uint64_t first)
     ring_down();
 }
 
-/* Catches: a word taken from the lap before, a slot overwritten before it was read, the displaced bits of all-ones and
- * all-zero arguments lost, tickets compared as signed or cut to 32 bits when counters wrap. */
+/* Catches: a word of the previous lap accepted, a slot overwritten before it was read, the displaced bits of all-ones
+ * and all-zero arguments lost, tickets compared as signed or cut to 32 bits when counters wrap around. */
 static void test_producers(void)
 {
     run_producers(4, 0);
@@ -115,7 +115,7 @@ static void test_producers(void)
     run_producers(4, ~0ull - 7);
 }
 
-/* Catches: a validity bit that speaks for other words than its own. The words of a slot arrive in any order. */
+/* Catches: a validity bit taken for more than its own word. The words of a slot arrive in any order. */
 static void test_torn(void)
 {
     static struct shi_ring scratch;
@@ -134,7 +134,7 @@ static void test_torn(void)
         scratch = (struct shi_ring){.head = i, .epoch = ring.epoch, .slots = (uint64_t)words - (i & 3) * 64,
                                     .line = (uint64_t)&scratch_line, .log_n = 2};
         scratch_line.tail = i;
-        shi_ring_post(&scratch, (shi_u32)(i % 6), 0, a, &ticket); /* makes the words; they arrive one by one */
+        shi_ring_post(&scratch, (shi_u32)(i % 6), 0, a, &ticket); /* makes the words; the test stores them one by one */
         ring.head++;
         for (unsigned left = 0xff; left;) {
             unsigned w = tap_random(&random) % 8;
@@ -146,12 +146,13 @@ static void test_torn(void)
         }
         CHECK(shi_engine_poll(e) > 0);
     }
-    CHECKF(wrong == 0, "%d requests are not what was posted", wrong);
+    CHECKF(wrong == 0, "%d requests differ from the posted ones", wrong);
     shi_engine_down(e);
     ring_down();
 }
 
-/* ---- a transport with a mind of its own ----------------------------------------------------------------------------- */
+/* ---- a transport that delays and refuses
+ * ---------------------------------------------------------------------------- */
 
 enum { HELD = 256 };
 
@@ -160,8 +161,8 @@ static struct transport {
     struct shi_engine_op *held[HELD]; /* issued, not complete */
     int n_held;
     unsigned random;
-    int refuse;       /* of 8 issues, so many get -EAGAIN */
-    int stalled_pe;   /* never completes; -1: none */
+    int refuse;       /* so many of 8 issues return -EAGAIN */
+    int stalled_pe;   /* requests to it never complete; -1: none */
     uint32_t issued_epoch[PES];
     int outstanding[PES];
     int bad_order;
@@ -176,7 +177,7 @@ static int issue(void *arg, struct shi_engine_op *op)
     if ((int)(tap_random(&net.random) % 8) < net.refuse || net.n_held == HELD)
         return -EAGAIN;
     net.bad_order += net.outstanding[pe] && net.issued_epoch[pe] != op->request.epoch;
-    net.bad_order += op->request.epoch < net.issued_epoch[pe]; /* one producer: a later epoch went before */
+    net.bad_order += op->request.epoch < net.issued_epoch[pe]; /* one producer: a later epoch was issued earlier */
     net.issued_epoch[pe] = op->request.epoch;
     if (pe != net.stalled_pe && tap_random(&net.random) % 4 == 0) {
         net.complete[op->ticket & 0xffff] = 1;
@@ -216,15 +217,15 @@ static void net_up(int refuse, int stalled_pe, int max_ops)
     net.engine = shi_engine_up(&ring, &odd, PES, max_ops);
 }
 
-/* Post without a proxy thread: the caller sees to room. */
+/* Post without a proxy thread: the caller makes sure that a slot is free. */
 static void post(int pe)
 {
     uint64_t a[SHI_RING_ARGS] = {1}, ticket;
     shi_ring_post(&ring, SHI_OP_PUT, (shi_u32)pe, a, &ticket);
 }
 
-/* Catches: a request behind a fence issued while the PE's earlier ones are under way; `done` past a request that has
- * not completed; requests lost or repeated when refused; a queue that overtakes itself. */
+/* Catches: a request after a fence issued while the PE's earlier ones are under way; `done` past a request that has not
+ * completed; requests lost or repeated after a refusal; reordered requests. */
 static void test_order(void)
 {
     for (int refuse = 0; refuse < 8; refuse += 3) {
@@ -253,7 +254,7 @@ static void test_order(void)
     }
 }
 
-/* Catches: one PE that does not answer holding up the others' requests. */
+/* Catches: a PE that does not answer and so delays requests to other PEs. */
 static void test_stall(void)
 {
     ring_up(8, 0);
@@ -271,7 +272,7 @@ static void test_stall(void)
         shi_engine_poll(net.engine);
     CHECKF(net.n_complete == others, "%lu of %lu requests to other PEs completed", (unsigned long)net.n_complete,
            (unsigned long)others);
-    CHECKF(line.done == 0, "done is %lu behind a request that never completes", (unsigned long)line.done);
+    CHECKF(line.done == 0, "done is %lu, past a request that never completes", (unsigned long)line.done);
     net.stalled_pe = -1;
     for (int k = 0; k < 1000; k++)
         shi_engine_poll(net.engine);
@@ -282,7 +283,7 @@ static void test_stall(void)
 
 /* ---- results, aborts, dead kernels ------------------------------------------------------------------------------------ */
 
-/* Give argument 1 back through the ticket's result slot, unless the last result there was not taken. */
+/* Return argument 1 through the ticket's result slot, unless the slot holds a result that was not read. */
 static int answer(void *arg, struct shi_engine_op *op)
 {
     (void)arg;
@@ -309,7 +310,7 @@ static void *ask(void *arg)
     return NULL;
 }
 
-/* Catches: a result overwritten by that of a later lap before its owner took it. */
+/* Catches: a result overwritten by that of a later lap before its owner read it. */
 static void test_results(void)
 {
     ring_up(2, 0);
@@ -325,7 +326,7 @@ static void test_results(void)
             sched_yield();
     for (int i = 0; i < PRODUCERS; i++)
         pthread_join(t[i], NULL);
-    CHECKF(wrong == 0, "%d results of somebody else", wrong);
+    CHECKF(wrong == 0, "%d results belong to another producer", wrong);
     shi_engine_down(e);
     ring_down();
 }
@@ -339,7 +340,7 @@ static void *fill_and_wait(void *arg)
     return NULL;
 }
 
-/* Catches: a producer that waits for credit or completion for ever after the job's end. */
+/* Catches: a producer that waits for credit or completion for ever after the job was aborted. */
 static void test_abort(void)
 {
     ring_up(4, 0);
@@ -355,7 +356,7 @@ static void test_abort(void)
     shi_engine_abort(net.engine, 7);
     for (int i = 0; i < 2; i++) {
         pthread_join(t[i], NULL);
-        CHECKF(why[i] == 8, "left with %lu", (unsigned long)why[i]);
+        CHECKF(why[i] == 8, "the producer returned with %lu", (unsigned long)why[i]);
     }
     CHECK(shi_ring_quiet(&ring) == 8);
     shi_engine_down(net.engine);
@@ -368,7 +369,8 @@ static int fail_third(void *arg, struct shi_engine_op *op)
     return op->ticket == 2 ? -EIO : 0;
 }
 
-/* Catches: an error that is forgotten, or a done that covers it; a PE number of a broken kernel used as an index. */
+/* Catches: an error that is lost, or a `done` that includes the failed request; an invalid PE number used as an
+ * index. */
 static void test_errors(void)
 {
     ring_up(4, 0);
@@ -388,7 +390,8 @@ static void test_errors(void)
     ring_down();
 }
 
-/* Catches: a kernel killed between its ticket and its slot waited for in silence, or a slow one called dead. */
+/* Catches: a kernel that was killed between taking a ticket and writing its slot, and is not reported; a slow one
+ * reported. */
 static void test_stuck(void)
 {
     ring_up(4, 0);
@@ -408,11 +411,11 @@ int main(void)
 {
     RUN(test_producers, "eight producers, small rings, wrapping counters");
     RUN(test_torn, "words of a slot in any order");
-    RUN(test_order, "fences and in-order retirement over a transport that delays, reorders and refuses");
+    RUN(test_order, "fences and in-order retirement with a transport that delays, reorders and refuses");
     RUN(test_stall, "a stalled PE does not stop the others");
-    RUN(test_results, "results of fetching requests reach who asked");
+    RUN(test_results, "results of fetching requests reach their producers");
     RUN(test_abort, "an abort releases every waiter");
     RUN(test_errors, "a failed request ends the job");
-    RUN(test_stuck, "a slot reserved and never written is noticed");
+    RUN(test_stuck, "a reserved slot that is never written is reported");
     return tap_end();
 }

@@ -1,7 +1,7 @@
 /*
- * statics.c - static data moved onto a file, and what fork then does with it. Built as PIE and as non-PIE.
+ * statics.c - static data moved into a file, and the effect of fork on it. Built as PIE and as non-PIE.
  *
- * The sources are linked in, so their own words move too, as in a program linked with the static library.
+ * The sources are linked in, so their own variables move too, as in a program linked with the static library.
  */
 #include "host/ops/statics.h"
 
@@ -37,7 +37,7 @@ static int *function_static(void)
     return &word;
 }
 
-/* The status of a child that runs `does`. */
+/* Run `does` in a child; return its status. */
 static int in_child(int (*does)(void))
 {
     fflush(stdout);
@@ -49,7 +49,7 @@ static int in_child(int (*does)(void))
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + status;
 }
 
-/* Contents lost in the move, or a copy that the program goes on using instead of the file. */
+/* Catches: contents lost in the move; a copy that the program continues to use instead of the file. */
 static void moved(void)
 {
     const struct shi_statics *st = shi_statics_find();
@@ -72,7 +72,7 @@ static void moved(void)
     CHECK(*(volatile int *)&bss == 78);
 }
 
-/* Constants missed, or other kinds of memory taken for them. */
+/* Catches: constants that are not recognized, or other memory taken for them. */
 static void constants(void)
 {
     const struct shi_statics *st = shi_statics_find();
@@ -85,7 +85,7 @@ static void constants(void)
         CHECK(before <= st->relro_bytes && *(const char **)peer_of((const void *)&relocated) == text);
 }
 
-/* Every page of a large untouched array written into the file. */
+/* Catches: every page of a large untouched array written to the file. */
 static void stays_sparse(void)
 {
     struct stat s;
@@ -103,7 +103,7 @@ static int writes_all(void)
     return good ? 0 : 1;
 }
 
-/* A child that writes into its parent's globals, or that does not start with their values. */
+/* Catches: a child that writes into its parent's globals, or that does not start with their values. */
 static void child_is_private(void)
 {
     initialised = 1, bss = 2, *function_static() = 3, sparse[SPARSE / 2] = 4;
@@ -122,7 +122,7 @@ static int looks_later(void)
     return initialised == 10 && *(int *)peer_of(&initialised) == 20 ? 0 : 1;
 }
 
-/* What parent or peers write after the fork reaching the child: its memory would not be its own. */
+/* Catches: what the parent or peers write after the fork seen by the child, whose memory must be its own. */
 static void parent_goes_on(void)
 {
     char c;
@@ -142,11 +142,11 @@ static int has_child_too(void)
 {
     initialised = 31;
     bss = 0;
-    int status = in_child(writes_all); /* finds 31, not what it expects */
+    int status = in_child(writes_all); /* fails, because it finds 31 */
     return status == 1 && initialised == 31 && bss == 0 ? 0 : 1;
 }
 
-/* A child of a child that falls back to the grandparent's words. */
+/* Catches: a child of a child that uses the grandparent's words. */
 static void nested(void)
 {
     initialised = 30;
@@ -161,7 +161,7 @@ static int execs(void)
     return 1;
 }
 
-/* Programs started by the usual ways: these fork without running handlers, or replace the child. */
+/* Catches: programs started by functions that fork without fork handlers, or that replace the child, and then fail. */
 static void other_programs(void)
 {
     char line[32] = "";
@@ -192,7 +192,7 @@ static void *forks(void *arg)
     return NULL;
 }
 
-/* Two threads fork at once, and one parent goes on before its own child has its copy. */
+/* Catches: a thread's child that sees writes of a parent that continued before another thread's child had its copy. */
 static void threads_fork(void)
 {
     pthread_t thread[THREADS];
@@ -201,14 +201,14 @@ static void threads_fork(void)
         CHECK(pthread_create(&thread[t], NULL, forks, (void *)(intptr_t)t) == 0);
     for (int t = 0; t < THREADS; t++) {
         pthread_join(thread[t], NULL);
-        CHECKF(failures[t] == 0, "thread %d: %d of %d children saw what was written after the fork", t, failures[t],
+        CHECKF(failures[t] == 0, "thread %d: %d of %d children saw writes from after the fork", t, failures[t],
                FORKS);
     }
 }
 
 int main(void)
 {
-    RUN(moved, "content and addresses kept, the file shared");
+    RUN(moved, "contents and addresses stay, the file is shared");
     RUN(constants, "constants with and without addresses in them");
     RUN(stays_sparse, "256 MiB of untouched .bss");
     RUN(child_is_private, "a child's writes");

@@ -50,7 +50,7 @@ static void versions(void)
     CHECK(get && get(ZE_MAKE_VERSION(1, 4), NULL) == ZE_RESULT_ERROR_INVALID_NULL_POINTER);
 }
 
-/* zeInitDrivers of specification 1.10: the driver offers itself for GPUs only. */
+/* zeInitDrivers of specification 1.10: the driver reports itself for GPUs only. */
 static void init_drivers(void)
 {
     struct {
