@@ -1,5 +1,5 @@
 /*
- * barrier.c - barriers: nobody leaves before everybody came, and what was written before is there after.
+ * barrier.c - barriers: no PE leaves before all PEs have entered, and earlier writes are visible afterwards.
  */
 #include "../tap_pes.h"
 
@@ -9,8 +9,8 @@ static long came, from_before[2], own[2];
 static unsigned state;
 
 /*
- * The count of arrivals tells who came: after round r at least n (r + 1), and at most one more from each other PE.
- * `puts`: the barrier also completes puts; else only own stores are visible to others.
+ * The count of arrivals: after round r it is at least n (r + 1), and at most one more for each other PE.
+ * `puts`: the barrier also completes puts; otherwise it only makes own stores visible to others.
  */
 static void rounds(void (*barrier)(void), int puts)
 {
@@ -26,19 +26,19 @@ static void rounds(void (*barrier)(void), int puts)
         if (puts)
             shmem_long_atomic_inc(&came, 0);
         else
-            shmem_long_atomic_fetch_inc(&came, 0); /* complete before a sync that completes nothing */
+            shmem_long_atomic_fetch_inc(&came, 0); /* complete even before a sync, which completes nothing */
         barrier();
         long now = shmem_long_atomic_fetch(&came, 0);
         if (!CHECKF(now >= n_pes * (r + 1) && now <= n_pes * (r + 1) + n_pes - 1, "round %ld: %ld arrivals", r, now))
             break;
         long there = shmem_long_g(&own[r % 2], next_pe());
         CHECKF(there == r, "round %ld: the next PE's own store is still %ld", r, there);
-        CHECKF(!puts || from_before[r % 2] == r, "round %ld: the put of the PE before is missing", r);
+        CHECKF(!puts || from_before[r % 2] == r, "round %ld: the previous PE's put is missing", r);
     }
     shmem_barrier_all();
 }
 
-/* A barrier that lets one out early, only now and then, or that does not complete puts. */
+/* Catches: a barrier that sometimes releases a PE too early, or that does not complete puts. */
 static void barrier_all(void)
 {
     rounds(shmem_barrier_all, 1);
@@ -58,7 +58,7 @@ static void either(void)
         shmem_sync_all();
 }
 
-/* Two kinds in turn on the same words: a late PE takes the one for the other. */
+/* Catches: two kinds of barrier on the same words, of which a late PE takes one for the other. */
 static void in_turn(void)
 {
     rounds(either, 0);
@@ -70,7 +70,7 @@ int main(void)
     tap_pes_begin();
     RUN(barrier_all, "10^4 rounds with delays");
     RUN(sync_all, "10^4 rounds with delays");
-    RUN(in_turn, "sync_all and barrier_all in turn");
+    RUN(in_turn, "sync_all and barrier_all alternately");
     shmem_finalize();
     return tap_end();
 }

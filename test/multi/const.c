@@ -1,7 +1,7 @@
 /*
- * const.c - constant static data as the symmetric source of every kind of routine. Constants with addresses in them lie in
- * another segment than those without (.data.rel.ro, .rodata), and their bytes differ between PEs. link.sh links it in
- * different ways.
+ * const.c - constant static data as the symmetric source of every kind of routine. Constants that contain addresses are
+ * in another segment (.data.rel.ro) than the others (.rodata), and their bytes differ between PEs. link.sh links this
+ * test in different ways.
  */
 #include "../tap_pes.h"
 
@@ -21,7 +21,7 @@ static int previous(void)
     return (me + n_pes - 1) % n_pes;
 }
 
-/* Constants refused as sources of collectives, or a peer's read at the wrong place. */
+/* Catches: constants refused as sources of collectives, or read by a peer at the wrong address. */
 static void collectives(void)
 {
     CHECK(shmem_long_sum_reduce(SHMEM_TEAM_WORLD, dest, &one, 1) == 0 && dest[0] == n_pes);
@@ -39,7 +39,7 @@ static void collectives(void)
     CHECK(shmem_long_alltoall(SHMEM_TEAM_WORLD, dest, many, 1) == 0 && dest[previous()] == many[me]);
 }
 
-/* A get of a constant refused, or of other bytes than the peer's. */
+/* Catches: a get of a constant that is refused, or returns other bytes than the peer's. */
 static void gets(void)
 {
     static long *where; /* this PE's address of the variable */
@@ -65,7 +65,7 @@ static void gets(void)
     CHECK(pointer == &variable);
 }
 
-/* A constant as the local side, which may be any memory. */
+/* Catches: a constant refused as the local buffer, which may be any memory. */
 static void puts_from(void)
 {
     shmem_long_put(dest, many, LONG, next_pe());

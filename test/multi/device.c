@@ -1,7 +1,7 @@
 /*
- * device.c - the device symmetric heap: memory of every PE's device, reached by host routines.
+ * device.c - the device symmetric heap, on every PE's device, accessed by host routines.
  *
- * Built twice: PRIVATE_MEMORY asks the driver on the CPU for memory that the host cannot touch, as a discrete GPU's is.
+ * Built twice: PRIVATE_MEMORY makes the CPU driver allocate memory that the host cannot access, like a discrete GPU's.
  */
 #include "../tap_pes.h"
 
@@ -28,7 +28,8 @@ static int is_filled(const unsigned char *p, size_t n, int who)
     return 1;
 }
 
-/* Catches: blocks that overlap or differ between PEs, memory that is not zero, a full heap noticed on one PE only. */
+/* Catches: blocks that overlap or differ between PEs, memory that is not zero, a full heap that fails on one PE
+ * only. */
 static void test_heap(void)
 {
     char *first = shmemg_malloc(100), *zero = shmemg_calloc(1000, 4), *aligned = shmemg_align(4096, 10);
@@ -57,7 +58,7 @@ static void test_heap(void)
     shmemg_free(first);
 }
 
-/* Catches: a direction that copies the wrong way round or not at all, a length cut, neighbours overwritten. */
+/* Catches: a copy in the wrong direction or missing, a truncated length, overwritten neighbours. */
 static void test_copies(void)
 {
     static const size_t lengths[] = {0, 1, 3, 8, 47, 4096, 65537, ROOM - 2};
@@ -86,7 +87,7 @@ static void test_copies(void)
     }
 }
 
-/* Catches: the signal before the data when one is device memory and the other is not. */
+/* Catches: a signal before its data, when one is in device memory and the other is not. */
 static void test_signal(void)
 {
     static uint64_t sig;
@@ -103,7 +104,7 @@ static void test_signal(void)
     }
 }
 
-/* Catches: an address table that was not told of the device, or told of memory that it must not touch. */
+/* Catches: an address table that lacks the device's memory, or has memory that it must not access. */
 static void test_touch(void)
 {
     long *word = shmemg_calloc(4, sizeof *word);

@@ -4,12 +4,13 @@
 
 #include "../tap_pes.h"
 
-/* Catches: a first call that fails on all PEs, and a second one that gives memory on some, or waits for the others. */
+/* Catches: after a first call that fails on all PEs, a second one that returns memory on some, or waits for the
+ * others. */
 static void refused_everywhere(void)
 {
     for (int i = 0; i < 3; i++) {
         void *p = shmemg_malloc(64);
-        CHECKF(!p == (n_pes > 1), "call %d gives %p", i, p);
+        CHECKF(!p == (n_pes > 1), "call %d returns %p", i, p);
         shmem_barrier_all();
     }
 }

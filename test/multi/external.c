@@ -1,4 +1,4 @@
-/* external.c - device memory of the program's own as the device symmetric heap, as Intel SHMEM brings it. */
+/* external.c - the program's own device memory as the device symmetric heap, as Intel SHMEM does. */
 #include "../tap_pes.h"
 
 #include <dlfcn.h>
@@ -6,11 +6,11 @@
 
 #include "../ze_cpu/zt.h"
 
-enum { WORDS = (1 << 16) - 3 }; /* no multiple of what the allocator counts in */
+enum { WORDS = (1 << 16) - 3 }; /* not a multiple of the allocator's unit */
 static long *ours; /* WORDS words of the device */
 static int provided;
 
-/* Catches: a heap that PEs do not reach, that is shifted by what the library keeps there, or that ends too early. */
+/* Catches: a heap that PEs cannot reach, that is shifted by data of the library, or that ends too early. */
 static void transfers(void)
 {
     static long sent[WORDS], got[WORDS];
@@ -28,7 +28,7 @@ static void transfers(void)
     CHECK(shmem_long_g(last, me) == 5 && shmem_addr_accessible(last, next_pe()) && !shmem_addr_accessible(last + 1, me));
 }
 
-/* The same for what the host does in it by loads and stores, where it can. */
+/* Catches: the same for loads and stores of the host, where it can access the memory. */
 static void updates(void)
 {
     if (!shmem_ptr(ours, me))
@@ -46,7 +46,7 @@ static void updates(void)
     CHECK(ours[5] == n_pes * (n_pes - 1) / 2);
 }
 
-/* Catches: the program's memory handed out as the library's, handles that dlsym does not find, an older name of another
+/* Catches: the program's memory reported as the library's, handles that dlsym does not find, an older name with another
  * type. */
 static void around(void)
 {
@@ -75,12 +75,12 @@ static void around(void)
 
 static void begin(void)
 {
-    CHECK(provided == SHMEM_THREAD_MULTIPLE && shmem_n_pes() == n_pes); /* before the heap is there */
+    CHECK(provided == SHMEM_THREAD_MULTIPLE && shmem_n_pes() == n_pes); /* before the heap exists */
     shmemx_heap_create(ours, WORDS * sizeof *ours, SHMEMX_EXTERNAL_HEAP_ZE, 0);
     shmemx_heap_postinit();
 }
 
-/* Catches: a session that keeps the memory of the one before. */
+/* Catches: a session that keeps the memory of the previous one. */
 static void afterwards(void)
 {
     long *p = shmemg_calloc(4, sizeof *p);
@@ -103,10 +103,10 @@ int main(void)
     RUN(around, "handles, older names, shmemg_malloc");
     shmem_finalize();
     memset(&tap_sum_, 0, sizeof tap_sum_);
-    ZE(zeMemFree(zt_context, ours)); /* still the program's */
+    ZE(zeMemFree(zt_context, ours)); /* still owned by the program */
     shmemx_heap_preinit();
     tap_pes_begin();
-    RUN(afterwards, "a session without it");
+    RUN(afterwards, "a session without external memory");
     int status = tap_end();
     shmem_finalize();
     return status;

@@ -1,23 +1,23 @@
 /*
- * flood.c - a million operations of all kinds and mixed lengths, from every PE to the next and to the one before, with
- * both sides sending as fast as the other's window lets them.
+ * flood.c - a million operations of all kinds and mixed lengths, from every PE to the next and to the previous one;
+ * both sides send as fast as the other's window allows.
  *
- * An operation fills the next part of a ring of bytes on the target and then tells how far it came. Both sides draw the
- * same lengths and kinds from the sender's seed. FLOOD_OPS: operations of the job.
+ * An operation fills the next part of a ring of bytes on the target and then updates a count. Both sides draw the same
+ * lengths and kinds from the sender's seed. FLOOD_OPS: operations of the job.
  */
 #include "../tap_pes.h"
 
 enum { RING = 8 << 20, LONGEST = 40000, PATTERN = 1 << 16 };
 enum { PUT_FENCE_SET, PUT_SIGNAL, NBI_FENCE_ADD, NBI_SIGNAL_ADD, STRIDED_FENCE_P, KINDS };
 
-/* One direction: what a PE receives from `from`, and what it knows of its own sending to `to`. Symmetric. */
+/* One direction: what a PE receives from `from`, and the state of its own sends to `to`. Symmetric. */
 struct way {
-    uint64_t came;     /* operations that the sender says are here */
-    uint64_t consumed; /* bytes that the receiver of our own operations has read */
+    uint64_t came;     /* operations that the sender has counted */
+    uint64_t consumed; /* bytes of this PE's own operations that their receiver has read */
     unsigned char ring[RING];
 };
 
-/* What sender and receiver both compute. */
+/* The sequence of operations, which sender and receiver both compute. */
 struct sequence {
     unsigned random;
     uint64_t op, bytes; /* done so far */
@@ -33,7 +33,7 @@ static size_t draw(struct sequence *s, int *kind)
     return (tap_random(&s->random) % most / 8 + 1) * 8;
 }
 
-/* Lengths are whole words and do not wrap round the end of the ring. */
+/* Lengths are whole words; an operation does not wrap around the end of the ring. */
 static size_t place(const struct sequence *s, size_t n, size_t *skipped)
 {
     size_t at = s->bytes % RING;
@@ -45,7 +45,7 @@ static void issue(struct way *w, int kind, size_t at, size_t n, uint64_t op, int
 {
     const unsigned char *from = pattern + op * 8 % PATTERN;
     uint64_t past = op + 1;
-    shmem_fence(); /* behind the count of the operation before */
+    shmem_fence(); /* after the count of the previous operation */
     switch (kind) {
     case PUT_FENCE_SET:
         shmem_putmem(w->ring + at, from, n, to);
@@ -67,7 +67,7 @@ static void issue(struct way *w, int kind, size_t at, size_t n, uint64_t op, int
     }
 }
 
-/* Send while the window is open. 1: something went. */
+/* Send while the window is open. Returns 1 if anything was sent. */
 static int send_some(struct way *w, struct sequence *s, uint64_t ops, int to)
 {
     struct sequence next = *s;
@@ -80,7 +80,7 @@ static int send_some(struct way *w, struct sequence *s, uint64_t ops, int to)
     return 1;
 }
 
-/* Check what has come and give the room back. 1: something had. */
+/* Check the data that has arrived, and open the window. Returns 1 if any had arrived. */
 static int receive_some(struct way *w, struct sequence *s, int from)
 {
     uint64_t came = shmem_uint64_test(&w->came, SHMEM_CMP_GT, s->op) ? __atomic_load_n(&w->came, __ATOMIC_ACQUIRE) : 0;
@@ -99,15 +99,15 @@ static int receive_some(struct way *w, struct sequence *s, int from)
     return s->op > first;
 }
 
-/* Catches: a record, write or atomic that overtakes what a fence or its own data put before it, a batch lost or sent
- * twice under back-pressure, two floods that wait for each other. */
+/* Catches: a record, write or atomic that overtakes an earlier one across a fence, or its own data; a batch lost or
+ * sent twice under back-pressure; two senders that deadlock. */
 static void test_both_ways(void)
 {
     const char *asked = getenv("FLOOD_OPS");
     uint64_t ops = (asked ? strtoull(asked, NULL, 10) : far_pes() ? 200000 : 1000000) / (2 * (uint64_t)n_pes) + 1;
     struct sequence out[2], in[2];
     int to[2] = {next_pe(), (me + n_pes - 1) % n_pes};
-    for (int d = 0; d < 2; d++) { /* way d goes to to[d], and comes from the other side */
+    for (int d = 0; d < 2; d++) { /* direction d sends to to[d] and receives from the other side */
         out[d] = (struct sequence){.random = 1 + 2 * (unsigned)me + (unsigned)d};
         in[d] = (struct sequence){.random = 1 + 2 * (unsigned)to[1 - d] + (unsigned)d};
     }
@@ -129,7 +129,7 @@ int main(void)
     for (size_t i = 0; i < sizeof pattern; i++)
         pattern[i] = (unsigned char)tap_random(&random);
     way = shmem_calloc(2, sizeof *way);
-    RUN(test_both_ways, "mixed operations both ways, each as fast as its window lets it");
+    RUN(test_both_ways, "mixed operations in both directions, as fast as the windows allow");
     int status = tap_end();
     shmem_finalize();
     return status;

@@ -1,6 +1,6 @@
 /*
- * gpc_long.c - who runs the functions of GPCs while the program computes, and what a long one holds up: later calls to
- * that PE, and nothing else. With -DNO_THREAD the library has no thread for them.
+ * gpc_long.c - which thread runs the functions of GPCs while the program computes, and what a long function delays:
+ * later calls to that PE, and nothing else. With -DNO_THREAD the library has no thread for them.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -20,7 +20,7 @@ static int h_where, h_long, h_quick, h_tree;
 static int *word, *started, *release, *quick_ran;
 static uint64_t *sig;
 
-/* Does this run on the program's own thread? */
+/* Does the function run on the program's own thread? */
 static int where(shmemx_gpc_call_t *c)
 {
     *(int *)c->rhdr = !!pthread_equal(pthread_self(), main_thread);
@@ -29,7 +29,7 @@ static int where(shmemx_gpc_call_t *c)
     return 0;
 }
 
-/* As long as somebody does not put a word. */
+/* Runs until another PE puts a word. */
 static int long_one(shmemx_gpc_call_t *c)
 {
     shmem_int_atomic_set(started, 1, me);
@@ -72,7 +72,8 @@ static int exec(int func, int pe, int *reply, shmemx_gpc_nbh_t *nbh)
     return shmemx_gpc_exec(SHMEM_TEAM_WORLD, func, pe, NULL, 0, NULL, 0, reply, sizeof *reply, NULL, 0, nbh);
 }
 
-/* No library call at all, which PE 0 waits for, until a function has begun here: a barrier's last look would do. */
+/* Compute until a function has begun here. No library call, for which PE 0 waits: a barrier's last poll would run
+ * it. */
 static void compute(void)
 {
     shmem_int_atomic_set(word, 1, 0);
@@ -80,8 +81,8 @@ static void compute(void)
         sched_yield();
 }
 
-/* Calls to a PE that computes are never answered; or a function runs where it must not. Without the thread the target
- * must come to wait. */
+/* Catches: calls to a PE that computes that get no answer; a function on the wrong thread. Without the library's thread
+ * the target must wait in the library. */
 static void computing_target(void)
 {
     int on_main = -1, last = n_pes - 1;
@@ -100,7 +101,7 @@ static void computing_target(void)
     shmem_barrier_all();
 }
 
-/* What another PE does meanwhile: everything but a GPC arrives. */
+/* Other operations of another PE meanwhile: all but GPCs complete. */
 static void beside_a_long_one(int at)
 {
     int value = 17, reply;
@@ -115,17 +116,17 @@ static void beside_a_long_one(int at)
     shmem_int_put_signal(word, &value, 1, sig, 5, SHMEM_SIGNAL_SET, at);
     CHECK(shmem_int_atomic_fetch_add(word, 1, at) == 17);
     CHECK(shmem_int_g(word, at) == 18);
-    shmem_uint64_wait_until(sig, SHMEM_CMP_EQ, 6); /* the busy PE's own calls have been answered */
+    shmem_uint64_wait_until(sig, SHMEM_CMP_EQ, 6); /* the busy PE has the answers to its own calls */
     CHECK(!shmemx_gpc_test(&first) && !shmemx_gpc_test(&second));
     CHECK(shmem_int_atomic_fetch(quick_ran, at) == 0);
     shmem_int_atomic_set(release, 1, at);
     CHECK(shmemx_gpc_wait(&second) == 0 && shmem_int_atomic_fetch(quick_ran, at) == 1);
-    CHECK(!first.busy); /* in turn */
+    CHECK(!first.busy); /* one after the other */
     CHECK(shmemx_gpc_wait(&first) == 0);
 }
 
-/* A long function that holds up puts, atomics, signals, or the answers that its own PE waits for; a later GPC that
- * overtakes it. */
+/* Catches: a long function that delays puts, atomics, signals, or the answers that its own PE waits for; a later GPC
+ * that overtakes it. */
 static void long_function(void)
 {
     int last = n_pes - 1, reply = -1;
@@ -135,15 +136,15 @@ static void long_function(void)
     } else if (me == last && n_pes > 1) {
         compute();
         shmem_signal_wait_until(sig, SHMEM_CMP_EQ, 5);
-        CHECK(exec(h_where, 0, &reply, NULL) == 0); /* with its own dispatcher taken */
+        CHECK(exec(h_where, 0, &reply, NULL) == 0); /* while its own dispatcher is busy */
         CHECKF(reply >= 0, "no reply");
         shmem_signal_set(sig, 6, 0);
     }
     shmem_barrier_all();
 }
 
-/* Several calls through a PE that computes for a while again and again: a function or an answer that waits for the
- * program's next call, and the program for it. */
+/* Catches: deadlock with calls through a PE that repeatedly computes for a while: a function or an answer waits for the
+ * program's next call, and the program waits for it. */
 static void through_all(void)
 {
     int list[64];
@@ -161,7 +162,7 @@ static void through_all(void)
     shmem_barrier_all();
 }
 
-/* Functions that wait inside each other, more than one stack takes and with no thread for the others: a hang. */
+/* Catches: a hang when functions wait inside each other, more than one stack holds, without a thread for the others. */
 static int h_descend;
 
 static int call_below(int left)
@@ -206,9 +207,9 @@ int main(void)
     h_descend = shmemx_gpc_register(descend);
     RUN(computing_target, "a call to a PE that computes");
     if (THREAD)
-        RUN(long_function, "a long function beside everything else");
+        RUN(long_function, "a long function beside other operations");
     RUN(too_deep, "functions that wait inside each other");
-    RUN(through_all, "trees through PEs that compute in between");
+    RUN(through_all, "trees through PEs that compute");
     shmem_finalize();
     return tap_end();
 }

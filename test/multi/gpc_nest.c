@@ -1,6 +1,6 @@
 /*
- * gpc_nest.c - functions that call GPCs, which come back to the same PEs: pending until it is done, waiting, or looking
- * again and again; a million calls; failures of the innermost; callbacks that wait.
+ * gpc_nest.c - functions that call GPCs that come back to the same PEs; they stay pending, wait, or test repeatedly. A
+ * million calls; failures of the innermost function; callbacks that wait.
  */
 #include <errno.h>
 #include <shmemx.h>
@@ -11,12 +11,12 @@ enum mode { PENDING, WAIT, LOOK, MODES };
 enum { MOST = 1000 };
 
 struct header {
-    int left, fails; /* levels below; whether the innermost fails */
+    int left, fails; /* levels below; does the innermost one fail? */
     enum mode mode;
 };
 
 static int h_descend, h_nothing, h_meet, h_forget;
-static int inside; /* functions that are not waiting on this PE */
+static int inside; /* functions on this PE that run and do not wait */
 
 static int begin(void)
 {
@@ -41,7 +41,7 @@ static int answer(shmemx_gpc_call_t *c, long levels)
     return 0;
 }
 
-/* What a pending function keeps. */
+/* State of a pending function. */
 struct pending {
     shmemx_gpc_nbh_t nbh;
     long reply;
@@ -91,7 +91,7 @@ static int descend(shmemx_gpc_call_t *c)
     return err;
 }
 
-/* `width` calls at a time of `depth` levels each. */
+/* Make `width` calls at a time, of `depth` levels each. */
 static void tree(int depth, int width, enum mode mode, int fails)
 {
     static shmemx_gpc_nbh_t nbh[MOST];
@@ -109,7 +109,7 @@ static void tree(int depth, int width, enum mode mode, int fails)
     CHECKF(!bad, "%d of %d calls, %d deep, mode %d", bad, width, depth, mode);
 }
 
-/* A call inside a function that waits for the turn of a root, which waits for it. */
+/* Catches: deadlock of a call inside a function that waits for a free root call, while all root calls wait for it. */
 static void roots(void)
 {
     for (int mode = PENDING; mode < MODES; mode++) {
@@ -120,20 +120,21 @@ static void roots(void)
     }
 }
 
-/* Calls that come back to PEs whose functions wait, more than one stack takes; time that grows faster than their number. */
+/* Catches: calls back to PEs whose functions wait, deeper than one stack holds; time that grows faster than their
+ * number. */
 static void deep(void)
 {
     for (int mode = WAIT; mode < MODES; mode++) {
         tree(100, me == 0 ? 3 : 1, mode, 0);
         shmem_barrier_all();
     }
-    int most = n_pes == 4 && !far_pes() ? 1000 : 100; /* a million calls once; each number of PEs adds seconds */
+    int most = n_pes == 4 && !far_pes() ? 1000 : 100; /* a million calls only with 4 PEs, as they take seconds */
     if (me == 0)
         tree(most, most, PENDING, 0);
     shmem_barrier_all();
 }
 
-/* A failure that does not reach the outermost, or reaches a neighbour. */
+/* Catches: a failure that does not reach the outermost call, or reaches another one. */
 static void failures(void)
 {
     for (int mode = PENDING; mode < MODES; mode++) {
@@ -148,7 +149,8 @@ static int nothing(shmemx_gpc_call_t *c)
     return 0;
 }
 
-/* The callback's object given to another child's answer while the callback waits; answers lost or out of turn. */
+/* Catches: a callback's object used for another child's answer while the callback waits; answers lost or out of
+ * order. */
 static int meet(shmemx_gpc_call_t *c)
 {
     int id = shmem_team_my_pe(c->team), child, from = c->from;
@@ -180,7 +182,7 @@ static void callbacks(void)
     shmem_barrier_all();
 }
 
-/* A GPC that nobody waits for, started by a function that has long ended: memory used after it was freed. */
+/* Catches: memory used after it was freed, by a GPC without a wait, whose function started it and has ended. */
 static shmemx_gpc_nbh_t forgotten[MOST];
 static int n_forgotten;
 
@@ -214,11 +216,11 @@ int main(void)
     h_nothing = shmemx_gpc_register(nothing);
     h_meet = shmemx_gpc_register(meet);
     h_forget = shmemx_gpc_register(forget);
-    RUN(roots, "more roots than may be in flight, all of which call inside");
+    RUN(roots, "more root calls than may be in flight, all with calls inside");
     RUN(deep, "calls that come back, to any depth");
-    RUN(failures, "failures of the innermost");
+    RUN(failures, "failures of the innermost function");
     RUN(callbacks, "callbacks that wait");
-    RUN(left_alone, "calls that outlive the function that started them");
+    RUN(left_alone, "calls that end after the function that started them");
     shmem_finalize();
     return tap_end();
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# gpc_net.sh - global procedure calls over the network of one host. Catches: what comes in another order there than through
-# shared memory, such as a call on a new team that arrives before its PE has returned from the split.
+# gpc_net.sh - global procedure calls over the network of one host. Catches: an order of arrival that shared memory does
+# not have, such as a call on a new team that arrives before its PE has returned from the split.
 export SHMEM_TRANSPORT=ofi
 for program in gpc gpc_nest; do
     FULMAR_TEST_PES="2 3" sh "$top_srcdir/test/pes" "$top_builddir/test/multi/$program.pes" | grep -v '^1\.\.'

@@ -1,5 +1,5 @@
 /*
- * heap.c - symmetric allocation across PEs: a block is the same one everywhere, and nobody else's.
+ * heap.c - symmetric allocation across PEs: a block has the same place on every PE and overlaps no other block.
  */
 #include <sys/mman.h>
 
@@ -13,7 +13,8 @@ static struct block {
     unsigned char tag;
 } live[LIVE];
 
-/* The next PE's block at the same address gets this PE's mark; its own must then carry the mark of the PE before. */
+/* Write this PE's mark to the next PE's block at the same address; then the own block must have the previous PE's
+ * mark. */
 static int is_symmetric(unsigned char *at, size_t bytes)
 {
     unsigned char mark = (unsigned char)(me + 1), got = (unsigned char)((me + n_pes - 1) % n_pes + 1);
@@ -39,26 +40,27 @@ static void allocate(struct block *b, unsigned r, size_t bytes)
         return;
     CHECKF(r % 5 || (uintptr_t)b->at % align == 0, "shmem_align(%zu) gave %p", align, (void *)b->at);
     CHECKF(r % 5 != 1 || (b->at[0] == 0 && memcmp(b->at, b->at + 1, bytes - 1) == 0), "calloc of %zu bytes", bytes);
-    CHECKF(is_symmetric(b->at, bytes), "a block of %zu bytes lies elsewhere on another PE", bytes);
+    CHECKF(is_symmetric(b->at, bytes), "a block of %zu bytes has another place on another PE", bytes);
 }
 
-/* Is all of b up to `bytes` as it was filled? */
+/* Do the first `bytes` of b still have their pattern? */
 static int is_whole(const struct block *b, size_t bytes)
 {
     return b->at[0] == b->tag && memcmp(b->at, b->at + 1, bytes - 1) == 0;
 }
 
-/* PEs that place a block differently, blocks that overlap, calloc that finds dirt, realloc that loses bytes. */
+/* Catches: PEs that place a block differently, blocks that overlap, calloc that returns nonzero memory, realloc that
+ * loses bytes. */
 static void random_calls(void)
 {
-    unsigned state = 321; /* the same everywhere: allocation is collective */
+    unsigned state = 321; /* equal on all PEs: allocation is collective */
     for (int i = 0; i < 1500; i++) {
         struct block *b = &live[tap_random(&state) % LIVE];
         unsigned r = tap_random(&state);
         size_t bytes = 2 + r / 16 % (r % 7 ? 3000 : 300000);
         if (!b->at) {
             allocate(b, r, bytes);
-        } else if (CHECKF(is_whole(b, b->bytes), "a block of %zu bytes was written by another", b->bytes) && r % 2) {
+        } else if (CHECKF(is_whole(b, b->bytes), "a block of %zu bytes was overwritten", b->bytes) && r % 2) {
             shmem_free(b->at);
             *b = (struct block){0};
             continue;
@@ -72,18 +74,18 @@ static void random_calls(void)
         memset(b->at, b->tag, bytes);
     }
     for (int i = 0; i < LIVE; i++, shmem_barrier_all()) {
-        shmem_free(live[i].at); /* NULL among them */
+        shmem_free(live[i].at); /* some are NULL */
         live[i].at = NULL;
     }
 }
 
-/* Nothing to allocate or to free: NULL, and no PE left behind in a barrier of its own. */
+/* Catches: size 0 or NULL that does not give NULL, or that leaves a PE in a barrier that the others do not enter. */
 static void nothing(void)
 {
     CHECK(shmem_malloc(0) == NULL);
     CHECK(shmem_calloc(0, 8) == NULL && shmem_calloc(8, 0) == NULL);
     CHECK(shmem_align(64, 0) == NULL);
-    CHECK(shmem_align(24, 64) == NULL); /* no power of two */
+    CHECK(shmem_align(24, 64) == NULL); /* not a power of two */
     CHECK(shmem_malloc_with_hints(0, 0) == NULL);
     CHECK(shmem_realloc(NULL, 0) == NULL);
     if (me == 0)
@@ -94,7 +96,7 @@ static void nothing(void)
     shmem_barrier_all();
 }
 
-/* A size that wraps round on its way to the allocator, and a block that is lost when realloc finds no room. */
+/* Catches: a size that overflows in the allocator, and a block that is lost when realloc finds no room. */
 static void too_much(void)
 {
     static const size_t sizes[] = {(size_t)HEAP + 1, SIZE_MAX / 2, SIZE_MAX - 63, SIZE_MAX};
@@ -111,7 +113,7 @@ static void too_much(void)
     shmem_free(b.at);
 }
 
-/* A block that is no multiple of an alignment above that of the heap's base, or that only some PEs get. */
+/* Catches: a block that is not a multiple of an alignment above that of the heap's base, or that only some PEs get. */
 static void alignments(void)
 {
     static int got[64];
@@ -132,7 +134,7 @@ static void alignments(void)
     CHECK(shmem_malloc_with_hints(SIZE_MAX - 1, ~0L) == NULL);
 }
 
-/* Exhaustion on one PE only; free space that does not grow together again. */
+/* Catches: a heap that is full on one PE only; free neighbours that are not merged. */
 static void full(void)
 {
     static int count;
@@ -145,7 +147,7 @@ static void full(void)
         shmem_barrier_all();
         CHECK(shmem_int_g(&count, next_pe()) == count);
         shmem_barrier_all();
-        for (int i = 0; i < count; i++) /* odd ones first: every free but the last joins two sides */
+        for (int i = 0; i < count; i++) /* odd ones first, so that later ones merge with both neighbours */
             shmem_free(piece[i * 2 + 1 < count ? i * 2 + 1 : (i - count / 2) * 2]);
     }
     void *all = shmem_malloc(HEAP);
@@ -153,7 +155,7 @@ static void full(void)
     shmem_free(all);
 }
 
-/* Take the addresses that the heap prefers on every other PE, so that bases differ. */
+/* Map the preferred heap addresses on every other PE, so that the bases differ. */
 static void spread_bases(void)
 {
     static const uintptr_t preferred[] = {0x200000000000, 0x300000000000, 0x100000000000};
@@ -170,8 +172,8 @@ int main(void)
     tap_pes_begin();
     RUN(random_calls, "1500 collective calls, every block symmetric and whole");
     RUN(nothing, "size 0, free(NULL), bad alignment");
-    RUN(too_much, "more than there is: NULL on every PE, nothing lost");
-    RUN(alignments, "every alignment: a multiple of it or NULL, on every PE alike");
+    RUN(too_much, "sizes above the free space: NULL on every PE, nothing lost");
+    RUN(alignments, "every alignment: an aligned block or NULL, the same on every PE");
     RUN(full, "the heap filled, freed and filled again");
     shmem_finalize();
     return tap_end();

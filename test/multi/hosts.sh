@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
-# hosts.sh - every test program of several PEs again, with the PEs spread over two hosts (1 + 1 and 2 + 2) and, on one
-# host, with the network between all of them. Catches: what only holds where loads and stores reach everybody.
+# hosts.sh - run every test program of several PEs with the PEs on two hosts (1 + 1 and 2 + 2) and, on one host, with
+# the network between all PEs. Catches: code that works only where loads and stores reach every PE.
 #
-# PES_PROGRAMS names the programs, below $top_builddir (make check: all of them); each of their tests is one here (see
-# test/pes). By hand: make check TESTS=test/multi/hosts.sh
+# PES_PROGRAMS names the programs, relative to $top_builddir (make check: all of them); each of their tests is a test
+# here (see test/pes). By hand: make check TESTS=test/multi/hosts.sh
 . "${top_srcdir:=.}/test/tap.sh"
 [ -n "$PES_PROGRAMS" ] || skip_all "no programs named in PES_PROGRAMS"
 command -v mpirun >/dev/null || skip_all "Open MPI (openmpi-bin) is not installed"
 need_hosts "$0"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_plm_rsh_agent="$hosts rsh"
-export SHMEM_SPIN=0 # the hosts share the cores, which no PE can know
+export SHMEM_SPIN=0 # the hosts share the cores, which the PEs cannot detect
 FULMAR_TEST_TIMEOUT=${FULMAR_TEST_TIMEOUT:-240} && export FULMAR_TEST_TIMEOUT
 oshrun=$OSHRUN
 cd "$top_builddir" || exit 99
 
-# All programs with one launcher, number of PEs and name of the way.
+# Run all programs with one launcher and number of PEs; NAME is part of the test names.
 way() { # launcher, PEs, name
     for program in $PES_PROGRAMS; do
         OSHRUN=$1 FULMAR_TEST_PES="$2" sh "$top_srcdir/test/pes" "./$program" </dev/null |

@@ -1,9 +1,9 @@
 /*
- * info.c - queries and life cycle: version, name, thread levels, init and finalize more than once.
+ * info.c - queries and life cycle: version, name, thread levels, repeated init and finalize.
  */
 #include "../tap_pes.h"
 
-/* Version and name as the header says; a name that is not closed inside its array. */
+/* Catches: version and name that differ from the header; a name that is not terminated inside its array. */
 static void version_and_name(void)
 {
     int major = -1, minor = -1;
@@ -17,7 +17,7 @@ static void version_and_name(void)
     CHECK(name[SHMEM_MAX_NAME_LEN] == 'x');
 }
 
-/* Two PEs with one number, or a number nobody has. */
+/* Catches: two PEs with one number, or a missing number. */
 static void numbers(void)
 {
     static int there[1024];
@@ -30,7 +30,7 @@ static void numbers(void)
     CHECK(_my_pe() == me && _num_pes() == n_pes);
 }
 
-/* A second init that starts over: the heap would be empty, the level another. */
+/* Catches: a second init that restarts the library: the heap would be empty, the thread level another. */
 static void init_twice(void)
 {
     int before = -1, after = -1, provided = -1;
@@ -51,7 +51,8 @@ static void init_twice(void)
     shmem_free(word);
 }
 
-/* An inner shmem_finalize that ends the library, frees memory or teams, or is no barrier or no quiet; start_pes counted. */
+/* Catches: an inner shmem_finalize that ends the library, frees memory or teams, or is no barrier or quiet; start_pes
+ * that is counted. */
 static void inner_finalize(void)
 {
     enum { DEPTH = 3, N = 20000 };
@@ -79,7 +80,7 @@ static void inner_finalize(void)
     shmem_free(to);
 }
 
-/* A second life on what the first left behind: barrier words, heap contents, addresses of peers. */
+/* Catches: state of the first session that the second one uses: barrier words, heap contents, addresses of peers. */
 static void lives(void)
 {
     static long kept;
@@ -98,7 +99,7 @@ static void lives(void)
             level = provided = SHMEM_THREAD_SINGLE;
             if (life == 4)
                 start_pes(0);
-            shmem_init(); /* in life 4 a pair inside that of start_pes */
+            shmem_init(); /* in session 4, a pair inside that of start_pes */
             if (life == 4)
                 shmem_finalize();
         }
@@ -117,7 +118,7 @@ static void lives(void)
 
 static int up_before = -1;
 
-/* query_initialized that needs the library up to answer. */
+/* Catches: query_initialized that works only after init. */
 static void before_init(void)
 {
     CHECK(up_before == 0);
@@ -134,8 +135,8 @@ int main(void)
     RUN(before_init, "query_initialized before and after init");
     RUN(version_and_name, "version and name");
     RUN(numbers, "PE numbers");
-    RUN(init_twice, "init when it is up");
-    RUN(inner_finalize, "finalize of an inner pair");
+    RUN(init_twice, "init when already initialized");
+    RUN(inner_finalize, "finalize of an inner init");
     RUN(lives, "finalize and init again, every thread level");
     shmem_finalize();
     return tap_end();

@@ -1,16 +1,16 @@
 #!/bin/sh
-# link.sh - static data, constants among it, however the program was linked. Catches: segments that are taken for another
-# kind, are missed, or that two programs without a build-id share.
+# link.sh - static data, including constants, in programs linked in every way. Catches: segments that are taken for
+# another kind, are missed, or that two programs without a build-id seem to share.
 . "${top_srcdir:=.}/test/tap.sh"
 dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
 
-# linked WHAT FLAGS: const.c linked so passes on a node and over the network.
+# linked WHAT FLAGS: const.c, linked with FLAGS, passes on a node and over the network.
 linked() {
     what=$1
     shift
     if ! $OSHCC -I"$top_srcdir/test" "$@" "$top_srcdir/test/multi/const.c" -o "$dir/const" 2>"$dir/err"; then
-        skip "$what" "no program can be linked so here"
+        skip "$what" "linking with these flags fails here"
         return
     fi
     for transport in auto ofi; do
@@ -30,7 +30,7 @@ linked "with gold" -fPIE -pie -fuse-ld=gold
 linked "with lld" -fPIE -pie -fuse-ld=lld
 linked "with lld and large pages" -fPIE -pie -fuse-ld=lld -Wl,-z,max-page-size=65536
 
-# Two programs of one layout are told apart by their constants.
+# The constants distinguish two programs with the same layout.
 cat >"$dir/two.c" <<'EOF'
 #include <shmem.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* lock.c - distributed locks: one holder at a time, nobody starves, nothing lost on release. */
+/* lock.c - distributed locks: one holder at a time, no starvation, no lost release. */
 #include "../tap_pes.h"
 
 #include <sched.h>
@@ -6,7 +6,7 @@
 static unsigned rnd;
 static long locks[4];
 
-/* Catches: two holders, a wake-up lost between swap and link, stores of a section not seen in the next. */
+/* Catches: two holders, a wake-up lost between swap and link, stores of a critical section not visible in the next. */
 static void test_exclusion(void)
 {
     enum { ROUNDS = 2000 };
@@ -58,7 +58,7 @@ static void test_test_lock(void)
     shmem_barrier_all();
 }
 
-/* Catches: an unfair lock. Who queues while the lock is held gets it in the order of asking. */
+/* Catches: an unfair lock. PEs that queue while the lock is held get it in the order of queueing. */
 static void test_order(void)
 {
     static long lock, turn, asked;
@@ -67,7 +67,7 @@ static void test_order(void)
     if (me == 0)
         shmem_set_lock(&lock);
     shmem_barrier_all();
-    if (me > 0) { /* ask one after the other: who has queued is written down at who is before (ops/lock.c) */
+    if (me > 0) { /* queue one after the other: a queued PE is recorded at its predecessor (ops/lock.c) */
         shmem_long_wait_until(&asked, SHMEM_CMP_EQ, me);
         shmem_set_lock(&lock);
         long t = shmem_long_atomic_fetch_inc(&turn, 0);
@@ -88,9 +88,9 @@ int main(void)
 {
     shmem_init();
     tap_pes_begin();
-    RUN(test_exclusion, "one holder at a time, by set and by test");
+    RUN(test_exclusion, "one holder at a time, with set_lock and test_lock");
     RUN(test_test_lock, "test_lock does not wait");
-    RUN(test_order, "first come, first served");
+    RUN(test_order, "locks are granted in the order of queueing");
     int status = tap_end();
     shmem_finalize();
     return status;

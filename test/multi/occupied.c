@@ -1,5 +1,5 @@
 /*
- * occupied.c - the address that the symmetric heap would take is in use, and the kernel is one before 4.17, which ignores
+ * occupied.c - the preferred address of the symmetric heap is in use, and the kernel is older than 4.17 and ignores
  * MAP_FIXED_NOREPLACE.
  */
 #include <shmem.h>
@@ -16,13 +16,13 @@
 enum { WORDS = 512 };
 static long *first;
 
-/* The library's calls come here. */
+/* Replaces mmap for the library. */
 void *mmap(void *addr, size_t bytes, int prot, int flags, int fd, off_t off)
 {
     return (void *)syscall(SYS_mmap, addr, bytes, prot, flags & ~MAP_FIXED_NOREPLACE, fd, off);
 }
 
-/* Catches: a heap mapped over what is there. */
+/* Catches: a heap mapped over an existing mapping. */
 static void kept(void)
 {
     int same = 1;

@@ -1,7 +1,7 @@
 /*
- * order.c - litmus tests of fence and quiet between PE 0 and PE 1; the others only take cores away.
+ * order.c - litmus tests of fence and quiet between PE 0 and PE 1; the other PEs only use processor time.
  *
- * The two sides run free and meet only now and then: a handshake each time would order what is to be tested.
+ * The two sides synchronize only rarely: a handshake in each round would itself establish the order under test.
  */
 #include "../tap_pes.h"
 
@@ -10,9 +10,9 @@ static int rounds = ROUNDS;
 
 static long static_data[WORDS], static_flag;
 static long *heap_data, *heap_flag;
-static int *mine, *theirs; /* [ROUNDS]: what each side did and saw */
+static int *mine, *theirs; /* [ROUNDS]: what each side wrote and read */
 
-/* Data newer than or as new as the flag that follows it, whatever the kind of memory and of put. */
+/* The data must be as new as the flag that follows it, or newer, for every kind of memory and of put. */
 static void pass(long *data, long *flag, int nbi)
 {
     shmem_barrier_all();
@@ -47,14 +47,14 @@ static void pass(long *data, long *flag, int nbi)
     CHECK(me != 1 || (data[0] == rounds && *flag == rounds));
 }
 
-/* A fence that lets the flag overtake the data. */
+/* Catches: a fence that lets the flag overtake the data. */
 static void message_passing(void)
 {
     pass(heap_data, heap_flag, 0);
     pass(static_data, &static_flag, 0);
 }
 
-/* The same for quiet after nonblocking puts. */
+/* Catches: the same for quiet after nonblocking puts. */
 static void message_passing_quiet(void)
 {
     pass(heap_data, heap_flag, 1);
@@ -62,8 +62,8 @@ static void message_passing_quiet(void)
 }
 
 /*
- * Store buffering: each side puts its word to the other, then quiet (or a session's other way to complete), then gets
- * the other's word. Both gets may not miss both puts: quiet that only orders stores lets them.
+ * Store buffering: each side puts its word to the other, completes it (by quiet, or by a session's operation), then
+ * gets the other's word. At least one get must see the other's put; a quiet that only orders stores fails.
  */
 static void buffering(void (*complete)(void))
 {
@@ -74,20 +74,20 @@ static void buffering(void (*complete)(void))
     int *got = me < 2 ? malloc((size_t)rounds * sizeof *got) : NULL;
     shmem_barrier_all();
     for (int i = 0; me < 2 && i < rounds; i++) {
-        if (i % BLOCK == 0) { /* stay together: the window is a few nanoseconds */
+        if (i % BLOCK == 0) { /* synchronize the sides: the window is a few nanoseconds */
             shmem_int_atomic_add(&theirs[i], 1, you);
             shmem_int_wait_until(&theirs[i], SHMEM_CMP_NE, 0);
         }
-        shmem_int_p(&mine[i], 1, you);      /* lands at the other side */
+        shmem_int_p(&mine[i], 1, you);      /* to the other side */
         complete();
-        got[i] = shmem_int_g(&mine[i], me); /* what the other side has put here */
+        got[i] = shmem_int_g(&mine[i], me); /* the other side's put */
     }
     shmem_barrier_all();
     if (me < 2)
         shmem_int_put(theirs, got, (size_t)rounds, you);
     shmem_barrier_all();
     for (int i = 0; me < 2 && i < rounds; i++)
-        if (!CHECKF(got[i] || theirs[i], "round %d: neither saw the other's put", i))
+        if (!CHECKF(got[i] || theirs[i], "round %d: neither side saw the other's put", i))
             break;
     free(got);
 }
@@ -98,28 +98,28 @@ static void everybody_quiet(void)
     shmem_pe_quiet(both, 2);
 }
 
-/* Both missed: quiet returned before the put was visible. */
+/* Catches: a quiet that returns before the put is visible: then both gets miss. */
 static void store_buffering(void)
 {
     buffering(shmem_quiet);
     buffering(everybody_quiet);
 }
 
-/* The specification wants a quiet in between; programs that leave it out find what they put all the same. Catches: a get
- * that overtakes this PE's own put, by whichever way it goes. */
+/* The specification requires a quiet between a put and a get of the same word; programs that omit it must work, too.
+ * Catches: a get that overtakes this PE's own put, on any path. */
 static void own_put(void)
 {
     long *word = shmem_malloc(sizeof *word), got = 0;
     *word = 0;
     shmem_barrier_all();
     for (int i = 1; i <= 200; i++)
-        shmem_getmem(&got, word, sizeof got, me == 0); /* the library has its choice of ways now */
+        shmem_getmem(&got, word, sizeof got, me == 0); /* from now on the library can choose between paths */
     for (long i = 1; me == 0 && i <= rounds / 4; i++) {
         shmem_long_p(word, i, 1);
         got = shmem_long_g(word, 1);
         if (!CHECKF(got == i, "put %ld, got %ld", i, got))
             break;
-        if (i % 8 == 0) /* the ways have nothing to wait for */
+        if (i % 8 == 0) /* sometimes no path has operations under way */
             shmem_quiet();
     }
     shmem_barrier_all();
@@ -141,7 +141,7 @@ int main(void)
         RUN(store_buffering, "put, quiet, get on both sides");
         RUN(own_put, "put, get");
     } else {
-        tap_skip("order", "needs a second PE to look");
+        tap_skip("order", "needs two PEs");
     }
     shmem_finalize();
     return tap_end();

@@ -1,17 +1,17 @@
 /*
- * progress.c - a PE that computes and never calls the library still serves the others.
+ * progress.c - a PE that computes and never calls the library still serves the other PEs.
  */
 #include <time.h>
 
 #include "../tap_pes.h"
 
-enum { ROUNDS = 200, WORDS = 4096, POLLED_MS = 60 }; /* WORDS: longer than what a message carries */
+enum { ROUNDS = 200, WORDS = 4096, POLLED_MS = 60 }; /* WORDS: more than a message carries */
 
 static long words[WORDS], long_block[4 * WORDS], count, sum, done;
 static uint64_t sig;
 
-/* The others work on PE 0's memory, whose program only looks at a word of its own: puts short and long, gets, strides,
- * updates, fetches, signals, and the quiet that needs an answer. Without progress there nothing of it ends. */
+/* Catches: operations that need the target's program: short and long puts, gets, strides, atomics, fetches, signals,
+ * and quiet. The others access the memory of PE 0, whose program only polls a word of its own. */
 static void idle_target(void)
 {
     static long mine[WORDS];
@@ -39,7 +39,8 @@ static void idle_target(void)
     shmem_long_atomic_inc(&done, 0);
 }
 
-/* The same once PE 0 has polled for so long that its thread seldom looks whether it still does. */
+/* Catches: the same, after PE 0 has polled for so long that its thread rarely checks whether the program still
+ * polls. */
 static void idle_after_polls(void)
 {
     struct timespec now, begin;
@@ -56,7 +57,7 @@ int main(void)
     shmem_init();
     tap_pes_begin();
     RUN(idle_target, "a PE that only computes");
-    RUN(idle_after_polls, "a PE that only computes, and has polled before");
+    RUN(idle_after_polls, "a PE that only computes, after it has polled");
     shmem_barrier_all();
     shmem_finalize();
     return tap_end();

@@ -1,5 +1,5 @@
 /*
- * ptr.c - shmem_ptr and the accessibility queries: what leads to a peer's memory, and what must not.
+ * ptr.c - shmem_ptr and the accessibility queries: which addresses they translate, and which they must not.
  */
 #include "../tap_pes.h"
 
@@ -12,7 +12,7 @@ static int near(int pe)
     return shmem_team_translate_pe(SHMEM_TEAM_WORLD, pe, SHMEM_TEAM_SHARED) >= 0;
 }
 
-/* One word on every PE: writing through the pointer must change the peer's word and no other. */
+/* Write to one word of every PE through its pointer, which must change that word and no other. */
 static void write_and_look(long *word)
 {
     *word = -1;
@@ -30,13 +30,13 @@ static void write_and_look(long *word)
     CHECK(shmem_ptr(word, me) == word);
     for (int pe = 0; pe < n_pes; pe++) {
         there = shmem_ptr(word, pe);
-        CHECKF(there ? near(pe) && *there == 1000 + (pe + n_pes - 1) % n_pes : !near(pe), "PE %d's word seen wrong", pe);
+        CHECKF(there ? near(pe) && *there == 1000 + (pe + n_pes - 1) % n_pes : !near(pe), "PE %d: wrong word", pe);
         CHECK(shmem_addr_accessible(word, pe) == 1);
     }
     shmem_barrier_all();
 }
 
-/* A distance between mappings applied to the wrong segment or PE. */
+/* Catches: the offset of another segment or PE. */
 static void symmetric(void)
 {
     static long function_word;
@@ -49,8 +49,8 @@ static void symmetric(void)
     shmem_free(block);
 }
 
-/* Stack, private heap and code are nobody else's: a pointer for them would lead anywhere. Constants can be read by routines
- * alone. */
+/* Catches: pointers for stack, private heap or code, which peers cannot access. Only routines can read peers'
+ * constants. */
 static void private(void)
 {
     long on_stack = 0, *on_heap = malloc(sizeof *on_heap);
@@ -65,7 +65,7 @@ static void private(void)
         CHECK(shmem_ptr(&constant, pe) == NULL && shmem_addr_accessible(&constant, pe) == 1);
 }
 
-/* A PE number off by one at either end. */
+/* Catches: a PE number off by one at either end. */
 static void which_pes(void)
 {
     for (int pe = 0; pe < n_pes; pe++)
@@ -76,8 +76,8 @@ static void which_pes(void)
     CHECK(shmem_addr_accessible(&static_word, n_pes) == 0);
 }
 
-/* CPU atomics through the pointer and the library's on the same word must count together, also those of PEs that have no
- * pointer. */
+/* Catches: CPU atomics through the pointer that are not atomic with the library's on the same word, also with those of
+ * PEs that have no pointer. */
 static void atomics_agree(void)
 {
     static long count;
@@ -99,8 +99,8 @@ int main(void)
     tap_pes_begin();
     RUN(symmetric, "heap, .data, .bss and function statics of every PE");
     RUN(private, "NULL for private addresses");
-    RUN(which_pes, "pe_accessible and addr_accessible at the ends");
-    RUN(atomics_agree, "atomics through shmem_ptr and by routine");
+    RUN(which_pes, "pe_accessible and addr_accessible at both ends of the range");
+    RUN(atomics_agree, "atomics through shmem_ptr and by routines");
     shmem_finalize();
     return tap_end();
 }

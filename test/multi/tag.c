@@ -1,9 +1,9 @@
 /*
- * tag.c - tagged messages: who matches whom, in which order, by every protocol. Threads, limits and floods: tag_limit.c,
- * tag_thread.c.
+ * tag.c - tagged messages: which receive matches which message, in which order, with every protocol. tag_limit.c and
+ * tag_thread.c test threads, limits and floods.
  *
- * Built three times: EAGER_BYTES makes all but the longest messages eager, in parts; HEADERS_ONLY leaves no unexpected
- * memory at all and three headers a sender, so that everything is fetched or waits.
+ * Built three times: EAGER_BYTES makes all but the longest messages eager, in fragments; HEADERS_ONLY allows no
+ * unexpected memory and three headers per sender, so that messages are fetched or wait at the sender.
  */
 #include "../tap_pes.h"
 
@@ -16,7 +16,7 @@
 #define HEADERS_ONLY 0
 #endif
 
-/* Lengths on both sides of every change of protocol: inline, one line, bytes of the FIFO, header and fetch. */
+/* Lengths around every change of protocol: inline, one cache line, bytes of the FIFO, header and fetch. */
 static const size_t lengths[] = {0, 1, 8, 31, 32, 33, 56, 57, 1000, 8151, 8152, 8153, 8192, 65536, 300001};
 enum { LENGTHS = sizeof lengths / sizeof *lengths, MOST = 300001 };
 
@@ -44,7 +44,7 @@ static int before(void)
     return (me + n_pes - 1) % n_pes;
 }
 
-/* Return when what every PE has sent round the ring so far has arrived: messages of one PE come in order. */
+/* Return when all messages that each PE has sent around the ring have arrived: messages of one PE arrive in order. */
 static void await_arrivals(void)
 {
     shmemx_tag_request_t s;
@@ -56,7 +56,7 @@ static void await_arrivals(void)
 
 /* ---- every length, kind of memory, order -------------------------------------------------------------------------------- */
 
-/* Send `a` round the ring into `b`: the receive is posted before, or after the message has arrived. */
+/* Send `a` around the ring into `b`; post the receive before the send, or after the message has arrived. */
 static void round_trip(unsigned char *a, unsigned char *b, size_t n, int expected, int sync)
 {
     shmemx_tag_request_t r, s;
@@ -79,11 +79,11 @@ static void round_trip(unsigned char *a, unsigned char *b, size_t n, int expecte
     CHECK(r == SHMEMX_TAG_REQUEST_NULL && status.bytes == n && status.tag == n && status.source == before() &&
           !status.truncated && !status.cancelled);
     shmemx_tag_wait(&s, NULL);
-    memset(a, 0, n); /* complete: ours again */
+    memset(a, 0, n); /* the send is complete, so the buffer is free */
     shmem_barrier_all();
 }
 
-/* Catches: a byte lost, doubled or from elsewhere at any change of protocol; memory taken for what it is not. */
+/* Catches: a byte lost, doubled or wrong at a change of protocol; memory taken for another kind. */
 static void test_lengths(void)
 {
     unsigned char *from[] = {heap_a, static_a, private_a}, *to[] = {heap_b, static_b, private_b};
@@ -92,7 +92,7 @@ static void test_lengths(void)
             round_trip(from[k % 3], to[k / 3 % 3], lengths[i], k / 9, (k + i) % 4 == 0);
 }
 
-/* Catches: a sender told too early. The buffer is overwritten as soon as the send has completed. */
+/* Catches: a send that completes too early. The test overwrites the buffer as soon as the send has completed. */
 static void test_scribble(void)
 {
     for (int i = 0; i < LENGTHS; i++) {
@@ -101,7 +101,7 @@ static void test_scribble(void)
         memset(private_b, 0, n);
         shmem_barrier_all();
         shmemx_tag_irecv(world, private_b, n, 5, SHMEMX_TAG_EXACT, before(), &r);
-        for (int k = 0; k < 2; k++) { /* the first meets the receive, the second does not */
+        for (int k = 0; k < 2; k++) { /* the first finds the receive posted, the second does not */
             shmemx_tag_request_t s;
             fill(private_a, n, 70 + (unsigned)k);
             shmemx_tag_isend(world, private_a, n, 5, next_pe(), &s);
@@ -158,14 +158,14 @@ static void test_pieces(void)
 
 /* ---- order -------------------------------------------------------------------------------------------------------------- */
 
-/* Catches: a short message that overtakes a long one, or the other way round, expected or not. */
+/* Catches: a short message that overtakes a long one, or the reverse, expected or not. */
 static void test_no_overtaking(void)
 {
     enum { MESSAGES = 24 };
     static shmemx_tag_request_t s[MESSAGES], r[MESSAGES];
     static unsigned char in[MESSAGES][8];
     unsigned random = 77;
-    for (int expected = 0; expected < 3; expected++) { /* none, all, half of them posted before */
+    for (int expected = 0; expected < 3; expected++) { /* none, all, or half of the receives posted before */
         memset(in, 0, sizeof in);
         size_t n[MESSAGES];
         for (int i = 0; i < MESSAGES; i++)
@@ -194,7 +194,7 @@ static void test_no_overtaking(void)
     }
 }
 
-/* Catches: a message that is held up by an earlier one which nobody wants yet. */
+/* Catches: a message that waits for an earlier one without a receive. */
 static void test_later_tag(void)
 {
     long x[3] = {10, 20, 30}, y = 0;
@@ -208,7 +208,7 @@ static void test_later_tag(void)
     shmemx_tag_wait_all(3, s, NULL);
 }
 
-/* The earliest posted receive, among exact, masked, any source, any tag, posted in all 24 orders. */
+/* Catches: a match that is not the earliest of exact, masked, any-source and any-tag receives, in all 24 orders. */
 static void test_earliest_posted(void)
 {
     for (int code = 0; code < 256; code++) {
@@ -234,7 +234,7 @@ static void test_earliest_posted(void)
     }
 }
 
-/* Catches: bits outside the mask that count, or bits inside that do not: all masks and tags of 4 bits. */
+/* Catches: bits outside the mask that are compared, bits inside that are not: all masks and tags of 4 bits. */
 static void test_masks(void)
 {
     for (uint64_t mask = 0; mask < 16 && !HEADERS_ONLY; mask++) { /* 16 unmatched sends need memory */
@@ -243,7 +243,7 @@ static void test_masks(void)
             shmemx_tag_send(world, &tag, sizeof tag, tag, next_pe());
         for (uint64_t i = 0; i < 16; i++) {
             uint64_t got = ~0ull, expect = 0, tag = i ^ 5;
-            while (taken >> expect & 1 || ((expect ^ tag) & mask)) /* the earliest left that agrees */
+            while (taken >> expect & 1 || ((expect ^ tag) & mask)) /* the earliest remaining match */
                 expect++;
             taken |= 1u << expect;
             shmemx_tag_recv(world, &got, sizeof got, tag, mask | ~15ull, before(), NULL);
@@ -252,9 +252,9 @@ static void test_masks(void)
     }
 }
 
-/* ---- who ------------------------------------------------------------------------------------------------------------------ */
+/* ---- sources ----------------------------------------------------------------------------------------------------------- */
 
-/* Catches: a message of the wrong PE, a PE number of the wrong team. Every PE sends to every PE, itself included. */
+/* Catches: a message of the wrong PE, a PE number of the wrong team. Every PE sends to every PE, including itself. */
 static void test_any_source(void)
 {
     int from[16] = {0};
@@ -275,7 +275,7 @@ static void test_any_source(void)
     shmem_barrier_all();
 }
 
-/* Catches: a message of one team that another receives, also of a team that had the same place before. */
+/* Catches: a message of one team received on another team, also on a new team in the same slot. */
 static void test_teams(void)
 {
     for (int turn = 0; turn < 6; turn++) {
@@ -285,7 +285,7 @@ static void test_teams(void)
         shmem_team_split_strided(world, 0, 1, n_pes, NULL, 0, &a);
         shmem_team_split_strided(world, n_pes - 1, -1, n_pes, NULL, 0, &b);
         int next_b = (shmem_team_my_pe(b) + 1) % n_pes;
-        shmemx_tag_isend(a, &x[0], sizeof y, 1, shmem_team_my_pe(a), &s[0]); /* never received: it must not come back */
+        shmemx_tag_isend(a, &x[0], sizeof y, 1, shmem_team_my_pe(a), &s[0]); /* no team receives it */
         shmemx_tag_isend(world, &x[1], sizeof y, 1, next_pe(), &s[1]);
         shmemx_tag_isend(b, &x[2], sizeof y, 1, next_b, &s[2]);
         shmemx_tag_status_t status;
@@ -297,7 +297,7 @@ static void test_teams(void)
         shmem_barrier_all();
         shmem_team_destroy(b);
         shmem_team_destroy(a);
-        shmemx_tag_wait_all(3, s, NULL); /* also the one that nobody received */
+        shmemx_tag_wait_all(3, s, NULL); /* also the send without a receive */
         CHECK(shmemx_tag_iprobe(world, 0, 0, SHMEMX_TAG_ANY_SOURCE, NULL) == 0);
     }
     shmem_barrier_all();
@@ -314,7 +314,7 @@ static void test_self(void)
         shmemx_tag_isend(world, private_a, n, 2, me, &s);
         shmemx_tag_recv(world, private_b, n, 2, SHMEMX_TAG_EXACT, me, NULL);
         shmemx_tag_wait(&s, NULL);
-        CHECKF(is_filled(private_b, n, 21), "%zu bytes to myself", n);
+        CHECKF(is_filled(private_b, n, 21), "%zu bytes to the PE itself", n);
     }
     long x = 4, y = 0;
     if (HEADERS_ONLY)
@@ -326,10 +326,10 @@ static void test_self(void)
 
 /* ---- truncation, probes, cancel -------------------------------------------------------------------------------------------- */
 
-/* How a receive of less than was sent can come about. */
+/* The kinds of a receive whose buffer is shorter than the message. */
 enum way { EXPECTED, UNEXPECTED, BY_MRECV, WAYS };
 
-/* Send n bytes round the ring into a buffer with room for some. */
+/* Send n bytes around the ring into a buffer of `room` bytes. */
 static void cut_short(enum way way, const unsigned char *a, size_t n, size_t room, shmemx_tag_status_t *status)
 {
     shmemx_tag_request_t r = SHMEMX_TAG_REQUEST_NULL, s;
@@ -350,7 +350,7 @@ static void cut_short(enum way way, const unsigned char *a, size_t n, size_t roo
     shmemx_tag_wait(&s, NULL);
 }
 
-/* Catches: a byte past the buffer, a sender that waits for ever, a next message that is spoilt. */
+/* Catches: a byte written past the buffer, a sender that waits for ever, a damaged next message. */
 static void test_truncation(void)
 {
     for (int way = 0; way < WAYS; way++)
@@ -371,8 +371,8 @@ static void test_truncation(void)
             }
 }
 
-/* Catches: a probe that takes the message or changes what is received, one that makes no progress, a message that two
- * mprobes take. */
+/* Catches: a probe that removes the message or changes what is received, a probe without progress, a message that two
+ * mprobes return. */
 static void test_probe(void)
 {
     for (int i = 0; i < LENGTHS; i++) {
@@ -398,7 +398,7 @@ static void test_probe(void)
     }
 }
 
-/* Catches: a cancelled receive that still takes a message, one that was matched and says cancelled. */
+/* Catches: a cancelled receive that still matches a message, a matched one that reports cancelled. */
 static void test_cancel(void)
 {
     long a = 0, b = 0, x = 5;
@@ -451,7 +451,7 @@ static void test_sync(void)
 
 /* ---- several at a time -------------------------------------------------------------------------------------------------- */
 
-/* Catches: an index or status of another request, a null request that counts, completion of fewer than said. */
+/* Catches: an index or status of another request, a null request that counts, fewer completions than reported. */
 static void test_several(void)
 {
     enum { N = 40 };
@@ -487,7 +487,7 @@ static void test_several(void)
     shmem_barrier_all();
 }
 
-/* Catches: deadlock when all send before any receives, in both directions, more than any FIFO holds. */
+/* Catches: deadlock when all PEs send before any receives, in both directions, more than a FIFO holds. */
 static void test_both_flood(void)
 {
     enum { N = 2000 };
@@ -500,7 +500,7 @@ static void test_both_flood(void)
     shmem_barrier_all();
 }
 
-/* A receive is posted just when its message arrives: it must find it, once. */
+/* Catches: a message lost or received twice, when its receive is posted just as it arrives. */
 static void test_race(void)
 {
     unsigned random = 3 + (unsigned)me;
@@ -514,7 +514,7 @@ static void test_race(void)
         errors += y != i;
         shmemx_tag_wait(&s, NULL);
     }
-    CHECKF(errors == 0, "%ld of 3000 messages were others", errors);
+    CHECKF(errors == 0, "%ld of 3000 messages were wrong", errors);
 }
 
 int main(void)
@@ -530,23 +530,23 @@ int main(void)
     heap_b = shmem_malloc(MOST + 8);
     private_a = malloc(MOST + 8);
     private_b = malloc(MOST + 8);
-    RUN(test_lengths, "every length, from and to every memory, expected or not");
-    RUN(test_scribble, "a buffer is the sender's again at completion");
+    RUN(test_lengths, "every length, from and to every kind of memory, expected or not");
+    RUN(test_scribble, "the sender may reuse its buffer at completion");
     RUN(test_pieces, "vectors of pieces");
-    RUN(test_no_overtaking, "8 bytes and 1 MiB in turn with one tag");
-    RUN(test_later_tag, "a later message that is wanted earlier");
+    RUN(test_no_overtaking, "8 bytes and 1 MiB alternately with one tag");
+    RUN(test_later_tag, "a later message that is received earlier");
     RUN(test_earliest_posted, "the earliest posted receive, in all orders");
     RUN(test_masks, "all masks and tags of 4 bits");
-    RUN(test_any_source, "everybody to everybody, from any source");
-    RUN(test_teams, "teams, also made and destroyed again");
-    RUN(test_self, "to myself, before the receive");
+    RUN(test_any_source, "all PEs to all PEs, received from any source");
+    RUN(test_teams, "teams, also recreated ones");
+    RUN(test_self, "to the PE itself, before the receive");
     RUN(test_truncation, "messages longer than the buffer");
     RUN(test_probe, "probe leaves the message, mprobe takes it");
-    RUN(test_cancel, "cancel, and requests that are null");
+    RUN(test_cancel, "cancel, and null requests");
     RUN(test_sync, "synchronous sends");
     RUN(test_several, "wait for any, some, all");
     RUN(test_both_flood, "all send before any receives");
-    RUN(test_race, "messages that arrive as their receive is posted");
+    RUN(test_race, "messages that arrive while their receive is posted");
     int status = tap_end();
     shmem_finalize();
     return status;

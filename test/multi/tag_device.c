@@ -1,7 +1,7 @@
 /*
- * tag_device.c - tagged messages, and the data and answers of GPCs, from and to the device heap.
+ * tag_device.c - tagged messages, and the data and replies of GPCs, from and to the device heap.
  *
- * Built twice, as device.c is: PRIVATE_MEMORY asks for device memory that the host cannot touch.
+ * Built twice, like device.c: PRIVATE_MEMORY requests device memory that the host cannot access.
  */
 #include "../tap_pes.h"
 
@@ -29,7 +29,8 @@ static int is_filled(const unsigned char *p, size_t n, unsigned seed)
     return 1;
 }
 
-/* Round the ring, from and to either kind of memory, posted before or after the message has come; the pieces are two. */
+/* Send n bytes around the ring, from and to either kind of memory, the receive posted before or after the arrival; with
+ * in_pieces, as two pieces. */
 static void send_round(size_t n, int from_device, int to_device, int expected, int in_pieces)
 {
     int from = (me + n_pes - 1) % n_pes;
@@ -60,7 +61,7 @@ static void send_round(size_t n, int from_device, int to_device, int expected, i
     CHECKF(is_filled(back, n, (unsigned)from), "%zu bytes, device to %s: %d", n, to_device ? "device" : "host", from_device);
 }
 
-/* Catches: device memory that is loaded or stored by the host, a fetch between the wrong two memories. */
+/* Catches: device memory that the host loads or stores, a fetch between the wrong kinds of memory. */
 static void test_every_way(void)
 {
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
@@ -68,7 +69,7 @@ static void test_every_way(void)
             send_round(lengths[i], k & 1, k >> 1 & 1, k >> 2 & 1, k >> 3);
 }
 
-/* The answer is the data with every byte one more. */
+/* The reply is the data with 1 added to every byte. */
 static int add_one(shmemx_gpc_call_t *c)
 {
     for (size_t i = 0; i < c->dlen; i++)
@@ -77,7 +78,7 @@ static int add_one(shmemx_gpc_call_t *c)
     return SHMEMX_GPC_DONE;
 }
 
-/* Catches: the same for what travels inside a message, in pieces, and by a fetch, and for the answer. */
+/* Catches: the same for GPC data inside a message, in pieces and by a fetch, and for the reply. */
 static void test_calls(void)
 {
     int func = shmemx_gpc_register(add_one);
@@ -111,7 +112,7 @@ int main(void)
         return 1;
     }
     RUN(test_every_way, "between host and device memory, expected or not, whole or in pieces");
-    RUN(test_calls, "data and answers of GPCs in device memory");
+    RUN(test_calls, "data and replies of GPCs in device memory");
     int status = tap_end();
     shmem_finalize();
     return status;

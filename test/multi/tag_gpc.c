@@ -1,6 +1,6 @@
 /*
- * tag_gpc.c - tagged messages in functions of GPCs, which run on a thread of the library's while the program computes,
- * whatever the program's thread level.
+ * tag_gpc.c - tagged messages in functions of GPCs, which run on a thread of the library while the program computes, at
+ * every thread level of the program.
  */
 #include <sched.h>
 #include <shmemx.h>
@@ -11,10 +11,10 @@
 enum { OPEN = 16, FUNCS = 20, ROUNDS = 20000, MOST = 1 << 20 };
 
 static int in_func, funcs;       /* written by the thread that runs the function */
-static uint32_t taken[MOST / 8]; /* by a hash of the request: how often it is out */
+static uint32_t taken[MOST / 8]; /* by a hash of the request: times that it is allocated */
 static long errors;
 
-/* Post receives that nothing matches and cancel them again: each request must be out once. */
+/* Post receives that no message matches and cancel them: each request must be allocated once. */
 static void churn(int rounds, uint64_t tag)
 {
     char in[OPEN];
@@ -24,7 +24,7 @@ static void churn(int rounds, uint64_t tag)
         uint32_t *word[OPEN];
         for (int i = 0; i < OPEN; i++) {
             shmemx_tag_irecv(SHMEM_TEAM_WORLD, &in[i], 1, tag + (uint64_t)i, SHMEMX_TAG_EXACT, 0, &r[i]);
-            word[i] = &taken[(uintptr_t)r[i] / 8 % (MOST / 8)]; /* the pool is much smaller: no two have one word */
+            word[i] = &taken[(uintptr_t)r[i] / 8 % (MOST / 8)]; /* the pool is much smaller, so no two share a word */
             if (__atomic_fetch_add(word[i], 1, __ATOMIC_RELAXED))
                 __atomic_fetch_add(&errors, 1, __ATOMIC_RELAXED);
         }
@@ -47,8 +47,8 @@ static int func(shmemx_gpc_call_t *call)
     return 0;
 }
 
-/* Catches: a pool of requests without a lock below SHMEM_THREAD_MULTIPLE. The program computes until the function runs
- * beside it, then posts receives, too. */
+/* Catches: a request pool without a lock at levels below SHMEM_THREAD_MULTIPLE. The program computes until the function
+ * runs beside it, then posts receives, too. */
 static void test_pool(void)
 {
     int f = shmemx_gpc_register(func);
@@ -68,7 +68,7 @@ static void test_pool(void)
             else
                 sched_yield();
         }
-    CHECKF(errors == 0, "%ld requests were given to two callers, or matched", errors);
+    CHECKF(errors == 0, "%ld requests were allocated twice, or matched", errors);
     shmem_barrier_all();
 }
 
@@ -80,7 +80,7 @@ int main(void)
     if (n_pes > 1)
         RUN(test_pool, "receives of the program and of a function at the same time");
     else
-        tap_skip("test_pool", "the function runs on another thread only where the program does not wait for it");
+        tap_skip("test_pool", "with one PE the function does not run on another thread");
     int status = tap_end();
     shmem_finalize();
     return status;

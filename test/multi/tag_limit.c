@@ -1,5 +1,6 @@
 /*
- * tag_limit.c - floods of tagged messages that nobody receives: what they cost, who gets through, and what is left after.
+ * tag_limit.c - floods of tagged messages without receives: their memory, other messages meanwhile, and memory
+ * afterwards.
  */
 #include "../tap_pes.h"
 
@@ -23,13 +24,13 @@ static size_t resident_bytes(void)
     return (size_t)pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* What malloc has given out; 0 with an allocator that does not tell. */
+/* Bytes allocated by malloc; 0 if the allocator does not report them. */
 static size_t allocated_bytes(void)
 {
     return mallinfo2().uordblks;
 }
 
-/* The documented bound for one sender's messages, and what a program grows by anyway. */
+/* The documented bound for the senders' messages, plus the usual growth of a program. */
 static size_t bound(int senders)
 {
     return (size_t)senders * (WINDOW + HEADERS * 400) + (2 << 20);
@@ -51,7 +52,7 @@ static void start_flood(int n, uint64_t tag)
         shmemx_tag_isend(world, buffer, BYTES, tag, 0, &sends[i]);
 }
 
-/* Let everything arrive that can. */
+/* Poll until no more messages arrive. */
 static void soak(void)
 {
     for (int i = 0; i < 20; i++) {
@@ -75,27 +76,27 @@ static void drain(int n, uint64_t tag)
     shmem_barrier_all();
 }
 
-/* Catches: unexpected messages kept without bound (100,000 of 1 KiB are 98 MiB), a bound that does not hold for headers,
- * memory kept after the drain, a flood that is not drained because a window does not open again. */
+/* Catches: unexpected messages stored without bound (100,000 of 1 KiB are 98 MiB), a bound that headers exceed, memory
+ * kept after the drain, a flood that cannot be drained because a window does not reopen. */
 static void test_bound(void)
 {
     size_t after[3];
     int n = FLOOD / senders();
     for (int turn = 0; turn < 3; turn++) {
         static unsigned char unused[1];
-        shmemx_tag_request_t r; /* so that requests and tables are there before */
+        shmemx_tag_request_t r; /* allocates requests and tables first */
         shmemx_tag_irecv(world, unused, 1, 98, SHMEMX_TAG_EXACT, SHMEMX_TAG_ANY_SOURCE, &r);
         size_t at_first = resident_bytes();
         shmem_barrier_all();
         if (n_pes > 1)
             start_flood(n, 1);
         else
-            start_flood(n = 3000, 1); /* here the requests would count */
+            start_flood(n = 3000, 1); /* its own requests would count as memory */
         soak();
-        shmem_barrier_all(); /* the senders have done all that they may, and this PE has taken it */
+        shmem_barrier_all(); /* all senders have reached their limit, and their messages have arrived */
         if (me == 0 && n_pes > 1) {
             size_t grown = resident_bytes() - at_first;
-            CHECKF(resident_bytes() < at_first + bound(senders()), "grown by %zu bytes; %d senders may make it %zu", grown,
+            CHECKF(resident_bytes() < at_first + bound(senders()), "%zu bytes more, %d senders: bound %zu", grown,
                    senders(), bound(senders()));
         }
         drain(n, 1);
@@ -106,8 +107,8 @@ static void test_bound(void)
     CHECKF(me || after[2] <= after[0] + 65536, "%zu bytes after the first drain, %zu after the third", after[0], after[2]);
 }
 
-/* A flood that nobody receives, then two messages that are wanted. The second is received first, by a receive, which may
- * be posted before the flood, or after a probe that leaves or takes it. */
+/* A flood without receives, then two messages with receives. The second one is received first, by a receive, which may
+ * be posted before the flood, or after a probe that leaves or removes it. */
 static void get_through(int n, int way)
 {
     enum { POSTED, RECV, PROBE, MPROBE };
@@ -141,7 +142,7 @@ static void get_through(int n, int way)
     drain(n, 1);
 }
 
-/* Catches: a message that is wanted and waits behind those that are not, in the window, among the headers, or at the
+/* Catches: a message with a receive that waits behind messages without one, in the window, among the headers, or at the
  * sender. */
 static void test_live(void)
 {
@@ -151,8 +152,8 @@ static void test_live(void)
     }
 }
 
-/* Catches: memory that one sender takes from another. PE 1 has used up all it may; PE 2's sends still complete though
- * nobody receives them. */
+/* Catches: memory that one sender takes from another. PE 1 has used its share; PE 2's sends must still complete without
+ * receives. */
 static void test_fair(void)
 {
     enum { N = 5000, OTHERS = 300 };
@@ -174,7 +175,7 @@ static void test_fair(void)
     shmem_barrier_all();
 }
 
-/* Catches: an order that changes when messages go from eager to header to waiting at the sender and back. */
+/* Catches: a wrong order when messages change from eager to header to waiting at the sender and back. */
 static void test_order(void)
 {
     enum { N = 6000, LONG = 20000 };
@@ -182,7 +183,7 @@ static void test_order(void)
     long y;
     shmemx_tag_status_t status;
     int to = next_pe(), from = (me + n_pes - 1) % n_pes;
-    for (long i = 0; i < N; i++) { /* of lengths by turns, all PEs at once; more headers than a sender may have there */
+    for (long i = 0; i < N; i++) { /* alternating lengths, all PEs at once; more headers than a sender's limit */
         x[i] = i;
         memcpy(buffer + 8 * i, &i, sizeof i);
         shmemx_tag_isend(world, i % 3 ? (unsigned char *)&x[i] : buffer + 8 * i, i % 2 ? 8 : LONG, 4, to, &sends[i]);
@@ -207,9 +208,9 @@ int main(void)
     buffer = shmem_malloc(1 << 20);
     memset(buffer, 0x5a, 1 << 20);
     RUN(test_bound, "100,000 messages of 1 KiB unexpected, three times");
-    RUN(test_live, "what is wanted gets through at the limit");
-    RUN(test_fair, "one flood leaves the others' share alone");
-    RUN(test_order, "order across the limits, both ways at once");
+    RUN(test_live, "messages with receives arrive at the limit");
+    RUN(test_fair, "one flood does not use the other senders' shares");
+    RUN(test_order, "order across the limits, in both directions at once");
     int status = tap_end();
     shmem_finalize();
     return status;

@@ -1,12 +1,13 @@
 /*
  * tag_match.c - random sends, receives, probes and cancels with windows of a few messages, against a plain list.
  *
- * Every PE sends to every PE. The tags of a pair's messages are known to both sides, and a message is its number, so that
- * the receiver can tell who has met whom. It writes down its receives in the order of posting. In the end, for each
- * sender, the receives that were for it, or from any source and got one of its messages, must have got what a list gives:
- * each message in the order of sending goes to the first of them that matches and is free.
+ * Every PE sends to every PE. Both sides know the tags of a pair's messages, and a message contains its number, so that
+ * the receiver knows which message a receive got. It records its receives in the order of posting. At the end it checks
+ * for each sender the receives from that sender, and the any-source receives that got one of its messages: they must
+ * have got the messages that a list gives. Each message, in the order of sending, goes to the first free receive that
+ * matches.
  *
- * Built twice: with OVER_NETWORK the PEs talk through libfabric.
+ * Built twice: with OVER_NETWORK the PEs communicate through libfabric.
  */
 #include "../tap_pes.h"
 
@@ -18,17 +19,17 @@
 
 enum { PHASES = 5, BURST = 120, ALL = PHASES * BURST, CLASSES = 5, PENDING = 24, SHORT = 8, MIDDLE = 1000, LONG = 9000 };
 
-/* One of this PE's receives, an mprobe included. */
+/* One of this PE's receives or mprobes. */
 struct receive {
     shmemx_tag_request_t request;
     uint64_t tag, mask;
     int source, cancelled;
-    int from; /* whose message it got, -1: none */
+    int from; /* source of its message, -1: none */
     int number;
     int got[2]; /* sender and number, as sent */
 };
 
-/* A message, all but the tail of a long one. */
+/* A message, without the tail of a long one. */
 struct message {
     int head[2];
     char rest[MIDDLE - 2 * sizeof(int)];
@@ -40,10 +41,10 @@ static struct receive *receive;
 static int n_receives, room;
 static int pending[PENDING], n_pending; /* receives that have not completed */
 static unsigned char *taken;            /* [n_pes * ALL] */
-static int n_taken, n_sent;             /* of all; that each PE has sent me, at least */
+static int n_taken, n_sent;             /* from all PEs; least number that each PE has sent to this one */
 static unsigned state;
 
-/* Message `number` from one PE to another: its tag has a class, a few bits that are the same in many, and its number. */
+/* The tag of message `number` from one PE to another: a class, a few bits that many tags share, and the number. */
 static uint64_t tag_of(int from, int to, int number)
 {
     unsigned h = (unsigned)(from * 7919 + to * 104729 + number) * 2654435761u;
@@ -75,7 +76,7 @@ static void check_got(struct receive *r, const shmemx_tag_status_t *s)
                 "got message %d of PE %d, status %d %lx %zu", r->number, r->from, s->source, (long)s->tag, s->bytes))
         return;
     CHECKF(matches(r, r->from, r->number), "message %d of PE %d does not match", r->number, r->from);
-    CHECKF(!taken[r->from * ALL + r->number]++, "message %d of PE %d came twice", r->number, r->from);
+    CHECKF(!taken[r->from * ALL + r->number]++, "message %d of PE %d was received twice", r->number, r->from);
     n_taken++;
 }
 
@@ -96,7 +97,7 @@ static void sweep(void)
 static struct receive *next_receive(uint64_t tag, uint64_t mask, int source)
 {
     if (n_receives == room) {
-        fprintf(stderr, "PE %d: the table of receives is too short\n", me);
+        fprintf(stderr, "PE %d: the table of receives is full\n", me);
         shmem_global_exit(1);
     }
     struct receive *r = &receive[n_receives++];
@@ -111,7 +112,7 @@ static int random_pe(void)
     return (int)(tap_random(&state) % (unsigned)n_pes);
 }
 
-/* A message that has been sent, and that no receive has got or matches, or -1. */
+/* A message that has been sent and that no receive has got or matches, or -1. */
 static int free_message(int *from)
 {
     for (int tries = 0; tries < 20; tries++) {
@@ -125,7 +126,7 @@ static int free_message(int *from)
     return -1;
 }
 
-/* Wait for a message by a receive that matches at least one which has been sent: it must complete. */
+/* Make a receive that matches at least one sent message, and wait for it: it must complete. */
 static void take(uint64_t tag, uint64_t mask, int source)
 {
     int way = (int)(tap_random(&state) % 4);
@@ -179,7 +180,7 @@ static void post_one(void)
     static const uint64_t masks[] = {0xff, 0xff00, 0xffff, SHMEMX_TAG_EXACT};
     if (n_pending == PENDING)
         return;
-    int number = (int)(tap_random(&state) % ALL), from = random_pe(); /* it may have been received, or not be sent yet */
+    int number = (int)(tap_random(&state) % ALL), from = random_pe(); /* it may be received already, or not sent yet */
     uint64_t mask = tap_random(&state) % 64 ? masks[tap_random(&state) % 4] : 0;
     pending[n_pending++] = n_receives;
     struct receive *r = next_receive(tag_of(from, me, number), mask, tap_random(&state) % 3 ? from : SHMEMX_TAG_ANY_SOURCE);
@@ -210,7 +211,7 @@ static void receive_some(int operations)
 
 /* ---- the list ------------------------------------------------------------------------------------------------------------ */
 
-/* Could the receive have had a message of this PE? */
+/* Could the receive have got a message of PE `from`? */
 static int concerns(const struct receive *r, int from)
 {
     return !r->cancelled && (r->source == from || r->from == from);
@@ -254,7 +255,7 @@ static void send_burst(int phase, struct message *m, shmemx_tag_request_t *s)
         }
 }
 
-/* Cancel what has not matched, and receive all that is left. */
+/* Cancel receives that have not matched, and receive all remaining messages. */
 static void take_rest(void)
 {
     for (int i = 0; i < n_pending; i++)
@@ -265,8 +266,8 @@ static void take_rest(void)
         take(0, 0, SHMEMX_TAG_ANY_SOURCE);
 }
 
-/* Catches: a message that is wanted and never comes; messages or receives that overtake, messages lost or doubled, where
- * they are eager, headers or kept by their senders, and pass from one to the other at any time. */
+/* Catches: a message that is expected and never arrives; messages or receives out of order, messages lost or doubled,
+ * while they are eager, headers or waiting at their senders, and change between these at any time. */
 static void test_matching(void)
 {
     int n = n_pes * BURST, operations = 3 * BURST;
@@ -279,7 +280,7 @@ static void test_matching(void)
     for (int phase = 0; phase < PHASES; phase++) {
         send_burst(phase, m + phase * n, s + phase * n);
         if (phase % 2)
-            shmem_barrier_all(); /* in the other phases messages are met while they are sent */
+            shmem_barrier_all(); /* in the other phases messages arrive while PEs receive */
         n_sent += BURST;
         receive_some(operations);
     }

@@ -1,4 +1,4 @@
-/* tag_thread.c - tagged messages of several threads, and receives that are cancelled as their message arrives. */
+/* tag_thread.c - tagged messages of several threads, and receives that are cancelled while their message arrives. */
 #include "../tap_pes.h"
 
 #include <pthread.h>
@@ -34,7 +34,7 @@ static void run_threads(void *(*body)(void *))
     shmem_barrier_all();
 }
 
-/* Each thread talks to the thread of its number on the next PE. */
+/* Each thread exchanges messages with the same thread of the next PE. */
 static void *own_tag(void *arg)
 {
     uint64_t tag = 100 + (uintptr_t)arg;
@@ -60,13 +60,13 @@ static void *own_tag(void *arg)
     return NULL;
 }
 
-/* Catches: state shared between threads that is not locked, a completion that another thread's wait steals. */
+/* Catches: state shared between threads without a lock, a completion consumed by another thread's wait. */
 static void test_own_tags(void)
 {
     run_threads(own_tag);
 }
 
-/* All threads send and receive with one tag: the order of a thread's messages holds, each is received once. */
+/* Catches: with one tag for all threads, messages of a thread out of order, or received twice. */
 static long next_of[16][THREADS], total;
 static pthread_mutex_t counting = PTHREAD_MUTEX_INITIALIZER;
 
@@ -76,7 +76,7 @@ static void *one_tag(void *arg)
     for (; x[1] < ROUNDS; x[1]++) {
         shmemx_tag_status_t status;
         shmemx_tag_send(world, x, sizeof x, 7, next_pe());
-        pthread_mutex_lock(&counting); /* so that the counting is in the order of receiving */
+        pthread_mutex_lock(&counting); /* counts in the order of receiving */
         shmemx_tag_recv(world, y, sizeof y, 7, SHMEMX_TAG_EXACT, SHMEMX_TAG_ANY_SOURCE, &status);
         if (next_of[status.source][y[0]]++ != y[1])
             wrong();
@@ -94,7 +94,7 @@ static void test_one_tag(void)
     CHECKF(total == THREADS * ROUNDS, "%ld messages", total);
 }
 
-/* mprobe on several threads: each message goes to one of them. */
+/* Catches: a message that mprobe returns on several threads. */
 static void *by_mprobe(void *arg)
 {
     long x = (long)(uintptr_t)arg + 1;
@@ -127,8 +127,8 @@ static void *send_numbers(void *arg)
     return arg;
 }
 
-/* A million receives are cancelled at once, while another thread sends what they match. Catches: a message that is lost
- * with a cancelled receive, one received twice, a receive that is neither cancelled nor matched. */
+/* A million receives are cancelled at once, while another thread sends matching messages. Catches: a message that is
+ * lost with a cancelled receive, one received twice, a receive that is neither cancelled nor matched. */
 static void test_cancel(void)
 {
     long matched = 0, cancelled = 0, disorder = 0;
@@ -169,8 +169,8 @@ int main(void)
     CHECK(level == SHMEM_THREAD_MULTIPLE);
     RUN(test_own_tags, "3 threads, a tag each");
     RUN(test_one_tag, "3 threads, one tag");
-    RUN(test_mprobe, "3 threads probe and take");
-    RUN(test_cancel, "a million receives, cancelled as their message comes");
+    RUN(test_mprobe, "3 threads receive by mprobe");
+    RUN(test_cancel, "a million receives, cancelled while their message arrives");
     int status = tap_end();
     shmem_finalize();
     return status;

@@ -1,4 +1,4 @@
-/* team.c - teams and contexts: who is in, with which number, and that what was destroyed is really gone. */
+/* team.c - teams and contexts: members, numbers, and the reuse of destroyed ones. */
 #include "../tap_pes.h"
 
 #include <pthread.h>
@@ -33,14 +33,14 @@ static void test_strided(void)
     }
 }
 
-/* Catches: an invalid triplet that makes a team, or that fails on some members only. */
+/* Catches: an invalid triplet that creates a team, or that fails on some members only. */
 static void test_invalid(void)
 {
     const int bad[][3] = {{0, 1, n_pes + 1}, {-1, 1, 1}, {n_pes, 1, 1}, {0, 1, 0}, {0, -1, 2}, {0, 0, 2}, {n_pes - 1, 1, 2}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         shmem_team_t team = SHMEM_TEAM_WORLD;
         int err = shmem_team_split_strided(SHMEM_TEAM_WORLD, bad[i][0], bad[i][1], bad[i][2], NULL, 0, &team);
-        CHECKF(err != 0 && team == SHMEM_TEAM_INVALID, "split %d %d %d was taken", bad[i][0], bad[i][1], bad[i][2]);
+        CHECKF(err != 0 && team == SHMEM_TEAM_INVALID, "split %d %d %d was accepted", bad[i][0], bad[i][1], bad[i][2]);
     }
     shmem_team_t x = SHMEM_TEAM_WORLD, y = SHMEM_TEAM_WORLD;
     CHECK(shmem_team_split_strided(SHMEM_TEAM_INVALID, 0, 1, 1, NULL, 0, &x) != 0 && x == SHMEM_TEAM_INVALID);
@@ -51,7 +51,7 @@ static void test_invalid(void)
     shmem_team_destroy(SHMEM_TEAM_INVALID);
 }
 
-/* Catches: rows and columns mixed up, a ragged last row counted as full. */
+/* Catches: rows and columns mixed up, an incomplete last row counted as full. */
 static void test_2d(void)
 {
     for (int xrange = 1; xrange <= n_pes + 1; xrange++) {
@@ -77,7 +77,7 @@ static void test_2d(void)
     }
 }
 
-/* Catches: configuration not kept, a mask ignored, predefined teams without one. */
+/* Catches: a lost configuration, an ignored mask, predefined teams without a configuration. */
 static void test_config(void)
 {
     shmem_team_config_t c = {.num_contexts = 3}, got = {.num_contexts = -1};
@@ -100,7 +100,7 @@ static void test_config(void)
 }
 
 /* Catches: a slot reused while another team still counts in it, epochs that start below an old team's, slots that are
- * never given back. Members leave each team at different times. */
+ * never freed. Members leave each team at different times. */
 static void test_many(void)
 {
     enum { ROUNDS = 3000 };
@@ -123,7 +123,7 @@ static void test_many(void)
     }
 }
 
-/* Catches: a limit hit on some members only, or teams lost after it. */
+/* Catches: a limit that fails on some members only, or teams lost after the failure. */
 static void test_limit(void)
 {
     enum { TRIES = 600 };
@@ -131,7 +131,7 @@ static void test_limit(void)
     int made = 0;
     while (made < TRIES && shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n_pes, NULL, 0, &team[made]) == 0)
         made++;
-    CHECKF(made >= 256 && made < TRIES, "%d teams at one time", made);
+    CHECKF(made >= 256 && made < TRIES, "%d teams at the same time", made);
     static int mine, most;
     mine = made;
     shmem_barrier_all();
@@ -143,7 +143,8 @@ static void test_limit(void)
     shmem_team_destroy(team[0]);
 }
 
-/* Catches: PE numbers of a context taken as the world's, options refused, a context of a subset that reaches others. */
+/* Catches: PE numbers of a context taken for the world's, options refused, a context of a subset that reaches other
+ * PEs. */
 static void test_ctx(void)
 {
     const long options[] = {0, SHMEM_CTX_SERIALIZED, SHMEM_CTX_PRIVATE, SHMEM_CTX_NOSTORE,
@@ -158,7 +159,7 @@ static void test_ctx(void)
         word = -1;
         shmem_barrier_all();
         shmem_ctx_session_start(ctx, SHMEM_CTX_SESSION_BATCH, NULL, 0);
-        shmem_ctx_long_p(ctx, &word, me, me); /* reversed: lands on n_pes - 1 - me */
+        shmem_ctx_long_p(ctx, &word, me, me); /* reversed team: goes to n_pes - 1 - me */
         shmem_ctx_session_stop(ctx);
         shmem_ctx_fence(ctx);
         shmem_ctx_pe_quiet(ctx, &me, 1);
@@ -170,7 +171,7 @@ static void test_ctx(void)
         shmem_ctx_destroy(ctx);
     }
     shmem_ctx_t left;
-    CHECK(shmem_team_create_ctx(team, 0, &left) == 0); /* goes with the team */
+    CHECK(shmem_team_create_ctx(team, 0, &left) == 0); /* destroyed with the team */
     shmem_team_destroy(team);
     CHECK(shmem_team_create_ctx(SHMEM_TEAM_INVALID, 0, &left) != 0 && left == SHMEM_CTX_INVALID);
     CHECK(shmem_ctx_create(0x100, &left) != 0 && left == SHMEM_CTX_INVALID);
@@ -180,8 +181,8 @@ static void test_ctx(void)
     shmem_ctx_destroy(SHMEM_CTX_INVALID);
 }
 
-/* Catches: what a session holds back held for ever, or past fence, by a PE that calls nothing more; a session that
- * outlives its context or the library; unknown hints refused. */
+/* Catches: operations that a session holds back for ever, or past a fence, when the PE makes no more calls; a session
+ * that outlives its context or the library; unknown hints refused. */
 static void test_session(void)
 {
     static long word[3];
@@ -205,7 +206,7 @@ static void test_session(void)
     shmem_barrier_all();
 }
 
-/* Catches: a team that the program left behind lending its slot, with its high epochs, to one of the next session. */
+/* Catches: a slot, with high epochs, of a team that an earlier session left behind, used by a team of this one. */
 static void test_left_behind(void)
 {
     static shmem_team_t left, team;
@@ -228,7 +229,7 @@ static void test_left_behind(void)
     }
 }
 
-/* Threads of every PE split teams of their own at the same time. */
+/* The threads of every PE split teams of their own at the same time. */
 static shmem_team_t parents[3];
 static long sums[3], ones = 1;
 
@@ -248,7 +249,7 @@ static void *split_often(void *arg)
     return (void *)(intptr_t)bad;
 }
 
-/* Catches: two threads' splits given the same slot. */
+/* Catches: two threads' splits with the same slot. */
 static void test_threads(void)
 {
     pthread_t t[3];
@@ -267,12 +268,12 @@ static void test_threads(void)
 }
 
 #ifdef __SANITIZE_THREAD__
-enum { SPLITS = 1 << 12 }; /* 2^23 take half a minute there, and this is no test of threads */
+enum { SPLITS = 1 << 12 }; /* with the sanitizer 2^23 take half a minute, and this is not a test of threads */
 #else
-enum { SPLITS = 1 << 23 }; /* as many as 32 bits count, besides the slot */
+enum { SPLITS = 1 << 23 }; /* more than the counter in a team's number holds */
 #endif
 
-/* Catches: a team whose number in messages is an older team's, or seems older than one that has ended. */
+/* Catches: a team whose number in messages equals an older team's, or seems older than that of an ended one. */
 static void test_many_splits(void)
 {
     shmem_team_t alone, kept, t;
@@ -282,7 +283,7 @@ static void test_many_splits(void)
         CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n_pes, NULL, 0, &t) == 0);
         shmemx_tag_send(t, &mine, sizeof mine, 5, next_pe());
         shmemx_tag_recv(t, &got, sizeof got, 5, ~0ull, SHMEMX_TAG_ANY_SOURCE, NULL);
-        CHECKF(got == (me + n_pes - 1) % n_pes, "%d instead of a message of the PE before", got);
+        CHECKF(got == (me + n_pes - 1) % n_pes, "%d instead of a message from the previous PE", got);
         shmem_barrier_all();
         shmem_team_destroy(t);
         for (int i = 0; me == 0 && round == 0 && i < SPLITS; i++) {
@@ -301,12 +302,12 @@ int main(void)
     RUN(test_invalid, "invalid splits fail on every member");
     RUN(test_2d, "rows and columns of every width");
     RUN(test_config, "configuration and predefined teams");
-    RUN(test_many, "teams made, used and destroyed without barriers");
-    RUN(test_limit, "the limit is the same on every member, and teams come back after it");
+    RUN(test_many, "teams created, used and destroyed without barriers");
+    RUN(test_limit, "the limit is the same on every member, and splits succeed again below it");
     RUN(test_ctx, "contexts of a team");
     RUN(test_session, "sessions that batch");
     RUN(test_left_behind, "teams left behind by an earlier shmem_init");
-    RUN(test_many_splits, "more splits than 32 bits count");
+    RUN(test_many_splits, "more splits than the counter in a team's number holds");
     RUN(test_threads, "threads that split at the same time");
     int status = tap_end();
     shmem_finalize();

@@ -24,14 +24,14 @@ static void *work(void *arg)
             shmem_ctx_quiet(ctx);
             shmem_signal_wait_until(&signal_word[id], SHMEM_CMP_GE, (uint64_t)i);
             if (__atomic_load_n(&slot[id], __ATOMIC_RELAXED) < i)
-                bad[id]++; /* the data came after its signal */
+                bad[id]++; /* the data arrived after its signal */
         }
     }
     shmem_ctx_destroy(ctx);
     return NULL;
 }
 
-/* Catches: state shared between contexts, a lost update, data behind its signal. */
+/* Catches: state shared between contexts, a lost update, data after its signal. */
 static void test_contexts(void)
 {
     pthread_t t[THREADS];
@@ -46,7 +46,7 @@ static void test_contexts(void)
         CHECKF(counter == (long)THREADS * ROUNDS * n_pes, "counter %ld", counter);
 }
 
-/* Thread i takes part in an active set of 2 + i PEs, where this PE is in one. */
+/* Thread i is a member of an active set of 2 + i PEs, if this PE is in it. */
 static pthread_barrier_t start;
 static long psync[THREADS][SHMEM_BARRIER_SYNC_SIZE], set_word[THREADS];
 
@@ -65,7 +65,7 @@ static void *meet_in_set(void *arg)
     return NULL;
 }
 
-/* Catches: an active set that is lost when two threads make their first use of one at the same time. Its members then
+/* Catches: an active set that is lost when two threads use one for the first time at the same moment. Its members then
  * disagree on whether it is new, and wait for ever. */
 static void test_sets(void)
 {
@@ -81,7 +81,7 @@ static void test_sets(void)
         CHECK(pthread_create(&t[i], NULL, meet_in_set, (void *)(intptr_t)i) == 0);
     for (int i = 0; i < THREADS; i++) {
         pthread_join(t[i], NULL);
-        CHECKF(bad[i] == 0, "the set of thread %d: %d rounds went wrong", i, bad[i]);
+        CHECKF(bad[i] == 0, "the active set of thread %d: %d wrong rounds", i, bad[i]);
     }
     pthread_barrier_destroy(&start);
     shmem_barrier_all();
@@ -92,7 +92,7 @@ int main(void)
     int provided = -1;
     shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided);
     tap_pes_begin();
-    RUN(test_contexts, "threads with contexts of their own");
+    RUN(test_contexts, "threads with their own contexts");
     RUN(test_sets, "threads that first use an active set at the same time");
     int status = tap_end();
     shmem_finalize();
