@@ -414,9 +414,9 @@ static void play(const struct shi_net_limits *limits, long steps, long failing, 
     for (int pe = 0; pe < PES; pe++) {
         for (int i = 0; i < FROM; i++)
             memory[pe].pattern[i] = (uint64_t)(pe * FROM + i) * 0x9e3779b97f4a7c15;
-        own[pe][SHI_REGION_HEAP] = (struct shi_stream_region){(char *)memory[pe].area, sizeof memory[pe].area, NULL, NULL};
-        own[pe][SHI_REGION_DATA] = (struct shi_stream_region){(char *)memory[pe].pattern, sizeof memory[pe].pattern, NULL, NULL};
-        own[pe][SHI_REGION_SYNC] = (struct shi_stream_region){(char *)memory[pe].sync, sizeof memory[pe].sync, NULL, NULL};
+        own[pe][SHI_REGION_HEAP] = (struct shi_stream_region){.base = (char *)memory[pe].area, .bytes = sizeof memory[pe].area};
+        own[pe][SHI_REGION_DATA] = (struct shi_stream_region){.base = (char *)memory[pe].pattern, .bytes = sizeof memory[pe].pattern};
+        own[pe][SHI_REGION_SYNC] = (struct shi_stream_region){.base = (char *)memory[pe].sync, .bytes = sizeof memory[pe].sync};
     }
     fabric_open(limits, seed, own);
     fabric.failing = failing;

@@ -177,7 +177,7 @@ static int join_network(const struct shi_statics *st)
     const struct shi_stream_region own[SHI_REGIONS] = {
         [SHI_REGION_HEAP] = {.base = (char *)shi_world.heap_lo, .bytes = shi_world.heap_bytes},
         [SHI_REGION_DATA] = {.base = (char *)st->lo - st->relro_bytes, .bytes = st->relro_bytes + st->bytes,
-                             .registered = shm->base + mine->data_off}, /* RELRO itself is not writable */
+                             .registered = shm->base + mine->data_off, .read_only = st->relro_bytes},
         [SHI_REGION_SYNC] = {.base = shm->base + mine->sync_off, .bytes = shi_team_sync_bytes(shi_world.n_pes)}};
     int err = up ? 0 : shi_stream_up(&shi_world.boot, &shi_world.config, own, st->exe_id);
     explicit_bzero(shi_world.boot.secret, sizeof shi_world.boot.secret); /* the network has its copy */

@@ -44,7 +44,10 @@ struct shi_lane {
     unsigned failed_retries; /* how often one of them found no room; may wrap */
     struct batch *free;
     int n_batches, index;
-    struct shi_reply *reply[MAX_REPLIES]; /* by cookie */
+    struct outstanding {
+        struct shi_reply *reply; /* NULL: the cookie is free */
+        uint32_t pe, bytes;      /* which reply it takes */
+    } outstanding[MAX_REPLIES];  /* by cookie */
     struct shi_reply own[MAX_REPLIES];
     int free_reply[MAX_REPLIES], n_free_replies;
     int fetching; /* replies without a callback, for quiet to wait for */

@@ -6,7 +6,8 @@
  * SHI_NET_SAW and SHI_NET_WAW as the transport promises them. The lane's lock guards everything here, except
  *
  *   word                     written by               read by             order
- *   order.sent_seq           holder of the lock       heartbeat check     relaxed: any value but 0 will do
+ *   order.sent_seq           holder of the lock       polling thread      relaxed: heartbeats need only whether it is 0;
+ *                                                                        an acknowledgement follows its message
  *   order.acked_seq          polling thread, locked   it, without lock    relaxed: its own store
  *   order.flushing           callback of the flush    holders of the lock R1 -> A1
  *   acks.applied_seq[lane]   polling thread           senders             R2 -> A2
@@ -95,6 +96,12 @@ static inline uint32_t shi_order_close(struct shi_order *o, uint32_t flags, int 
 static inline int shi_order_is_news(const struct shi_order *o, uint64_t seq)
 {
     return seq > __atomic_load_n(&o->acked_seq, __ATOMIC_RELAXED);
+}
+
+/* Has message seq been closed? Needs no lock: an acknowledgement follows its message. */
+static inline int shi_order_was_sent(const struct shi_order *o, uint64_t seq)
+{
+    return seq <= __atomic_load_n(&o->sent_seq, __ATOMIC_RELAXED);
 }
 
 static inline void shi_order_acked(struct shi_order *o, uint64_t seq)

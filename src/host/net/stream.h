@@ -32,6 +32,7 @@ struct shi_stream_region {
     size_t bytes;
     int (*copy)(void *to, const void *from, size_t bytes);
     const char *registered; /* a mapping of the same memory that transfers may write; NULL: base */
+    size_t read_only;       /* bytes at its start that peers only read */
 };
 
 /* An address in a PE's symmetric memory. */
@@ -107,7 +108,7 @@ int shi_stream_put(struct shi_lane *l, const struct shi_remote_addr *to, const v
 int shi_stream_put_blocks(struct shi_lane *l, const struct shi_remote_addr *to, const struct shi_blocks *b,
                           const void *from, ptrdiff_t from_stride);
 
-/* Update a word of 1, 2, 4 or 8 bytes; with a reply, its old value comes back. */
+/* Update an aligned word of 4 or 8 bytes; with a reply, its old value comes back. */
 int shi_stream_amo(struct shi_lane *l, const struct shi_remote_addr *at, int width, enum shi_amo op, uint64_t value,
                    uint64_t cond, struct shi_reply *reply, int flags);
 

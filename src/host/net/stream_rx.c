@@ -15,6 +15,7 @@
 #include "host/net/am_remote.h"
 #include "host/net/amo_word.h"
 #include "host/net/batch.h"
+#include "host/net/stream_check.h"
 #include "host/util/log.h"
 
 #define NET (shi_stream_net.ops)
@@ -27,13 +28,9 @@ struct stashed {
 
 /* ---- memory of this PE -------------------------------------------------------------------------------------------- */
 
-static char *local_address(const struct head *h, int region, uint64_t off, size_t bytes)
+static char *local_address(const struct record *r)
 {
-    const struct shi_stream_region *r = &shi_stream_net.own[region < SHI_REGIONS ? region : 0];
-    if (region >= SHI_REGIONS || off > r->bytes || bytes > r->bytes - off)
-        shi_die("network", "protocol error: PE %u accesses memory outside of region %d: offset %#lx, %zu bytes", h->pe,
-                region, (unsigned long)off, bytes);
-    return r->base + off;
+    return shi_stream_net.own[r->region].base + r->off;
 }
 
 /* Aligned words are stored atomically, and release earlier stores: a PE may wait for them. */
@@ -81,18 +78,19 @@ static void send_reply(const struct head *h)
     shi_lane_unlock(l);
 }
 
-/* The request of a reply, whose cookie is free again; NULL: there is none. */
-static struct shi_reply *claim(struct shi_lane *l, uint64_t cookie, struct shi_reply *copy)
+/* The request of a reply, whose cookie is free again; NULL: no request of ours waits for this. */
+static struct shi_reply *claim(struct shi_lane *l, const struct head *h, const struct record *r, struct shi_reply *copy)
 {
     shi_lane_lock(l);
-    struct shi_reply *r = l->reply[cookie];
-    if (r) {
-        *copy = *r;
-        l->reply[cookie] = NULL;
-        l->free_reply[l->n_free_replies++] = (int)cookie;
+    struct outstanding *o = &l->outstanding[r->off];
+    struct shi_reply *reply = o->pe == h->pe && o->bytes == r->bytes ? o->reply : NULL;
+    if (reply) {
+        *copy = *reply;
+        o->reply = NULL;
+        l->free_reply[l->n_free_replies++] = (int)r->off;
     }
     shi_lane_unlock(l);
-    return r;
+    return reply;
 }
 
 static void scatter(const struct shi_reply *r, const char *from, size_t bytes)
@@ -104,12 +102,13 @@ static void scatter(const struct shi_reply *r, const char *from, size_t bytes)
     }
 }
 
-static void take_reply(const struct record *r, const void *payload)
+static void take_reply(const struct head *h, const struct record *r, const void *payload)
 {
     struct shi_lane *l = r->what < shi_stream_n_lanes() && r->off < MAX_REPLIES ? shi_stream_net.lane[r->what] : NULL;
-    struct shi_reply copy, *mine = l ? claim(l, r->off, &copy) : NULL;
+    struct shi_reply copy, *mine = l ? claim(l, h, r, &copy) : NULL;
     if (!mine)
-        shi_die("network", "protocol error: unexpected reply");
+        shi_die("network", "protocol error: PE %u sends a reply of %u bytes that answers no request (lane %u, cookie %#lx)",
+                h->pe, r->bytes, r->what, (unsigned long)r->off);
     scatter(&copy, payload, r->bytes);
     if (copy.done)
         copy.done(mine);
@@ -119,11 +118,10 @@ static void take_reply(const struct record *r, const void *payload)
 
 /* ---- records ------------------------------------------------------------------------------------------------------ */
 
-static void put_blocks(const struct head *h, const struct record *r, const struct shi_blocks *b)
+static void put_blocks(const struct record *r, const struct shi_blocks *b)
 {
     const char *from = (const char *)(b + 1);
-    size_t span = b->count ? (size_t)b->stride * (b->count - 1) + b->block : 0;
-    char *to = local_address(h, r->region, r->off, span);
+    char *to = local_address(r);
     for (uint32_t i = 0; i < b->count; i++, from += b->block)
         store(r->region, to + (ptrdiff_t)i * b->stride, from, b->block);
 }
@@ -131,8 +129,7 @@ static void put_blocks(const struct head *h, const struct record *r, const struc
 static void get_blocks(const struct head *h, const struct record *r, const struct blocks_payload *p)
 {
     const struct shi_blocks *b = &p->blocks;
-    size_t span = b->count ? (size_t)b->stride * (b->count - 1) + b->block : 0;
-    const char *from = local_address(h, r->region, r->off, span);
+    const char *from = local_address(r);
     char *out = begin_reply(h, p->cookie, (size_t)b->block * b->count);
     for (uint32_t i = 0; i < b->count; i++, out += b->block)
         load(r->region, out, from + (ptrdiff_t)i * b->stride, b->block);
@@ -142,10 +139,7 @@ static void get_blocks(const struct head *h, const struct record *r, const struc
 static void amo(const struct head *h, const struct record *r, const struct amo_payload *p)
 {
     size_t width = r->width & 0x7f;
-    char *at = local_address(h, r->region, r->off, width);
-    if (shi_stream_net.own[r->region].copy)
-        shi_die("network", "PE %u requests an atomic update of device memory that the host cannot load and store", h->pe);
-    uint64_t old = shi_amo_word(at, width, r->what, p->value, r->bytes > sizeof p->value ? p->cond : 0);
+    uint64_t old = shi_amo_word(local_address(r), width, r->what, p->value, r->bytes > sizeof p->value ? p->cond : 0);
     if (r->width & 0x80) {
         memcpy(begin_reply(h, p->cookie, width), &old, width);
         send_reply(h);
@@ -156,14 +150,22 @@ static void apply(const struct head *h, const struct record *r)
 {
     const void *p = r + 1;
     switch (r->op) {
-    case OP_PUT: store(r->region, local_address(h, r->region, r->off, r->bytes), p, r->bytes); break;
-    case OP_PUT_BLOCKS: put_blocks(h, r, p); break;
+    case OP_PUT: store(r->region, local_address(r), p, r->bytes); break;
+    case OP_PUT_BLOCKS: put_blocks(r, p); break;
     case OP_AMO: amo(h, r, p); break;
     case OP_GET_BLOCKS: get_blocks(h, r, p); break;
-    case OP_REPLY: take_reply(r, p); break;
-    case OP_AM: shi_am_remote_arrived((int)h->pe, r->what, p, r->bytes); break;
-    default: shi_die("network", "protocol error: unknown record type %u from PE %u (mixed library versions?)", r->op, h->pe);
+    case OP_REPLY: take_reply(h, r, p); break;
+    default: shi_am_remote_arrived((int)h->pe, r->what, p, r->bytes);
     }
+}
+
+static void refuse(const struct head *h, const struct record *r, size_t left, const char *what)
+{
+    static const struct record none;
+    if (left < sizeof *r)
+        r = &none;
+    shi_die("network", "protocol error: PE %u sends %s (record type %u, region %u, offset %#lx, %u bytes)", h->pe, what,
+            r->op, r->region, (unsigned long)r->off, r->bytes);
 }
 
 /* ---- acknowledgements --------------------------------------------------------------------------------------------- */
@@ -178,12 +180,15 @@ static void queue_ack(const struct head *h)
 static void take_ack(const struct head *h)
 {
     if (h->ack_lane >= shi_stream_n_lanes())
-        return;
+        shi_die("network", "protocol error: PE %u acknowledges a message of lane %u, which is not in use", h->pe, h->ack_lane);
     struct shi_lane *l = shi_stream_net.lane[h->ack_lane];
     struct stream *s = &l->to[h->pe];
     struct shi_after *ready = NULL, **end = &ready;
     if (!shi_order_is_news(&s->order, h->ack))
         return;
+    if (!shi_order_was_sent(&s->order, h->ack))
+        shi_die("network", "protocol error: PE %u acknowledges message %lu of lane %u, which was not sent", h->pe,
+                (unsigned long)h->ack, h->ack_lane);
     shi_lane_lock(l);
     shi_order_acked(&s->order, h->ack);
     while (s->after && s->after->seq <= h->ack) {
@@ -263,11 +268,14 @@ static void check_heartbeats(void)
 static void apply_message(const struct head *h)
 {
     struct heard *x = &shi_stream_net.heard[h->pe];
+    const struct record *r;
     take_ack(h);
-    for (size_t at = sizeof *h; at < h->bytes;) {
-        const struct record *r = (const struct record *)((const char *)h + at);
+    for (size_t left = h->bytes - sizeof *h; left; left -= record_bytes(r)) {
+        r = (const struct record *)((const char *)h + h->bytes - left);
+        const char *invalid = shi_stream_check(r, left);
+        if (shi_unlikely(invalid != NULL))
+            refuse(h, r, left, invalid);
         apply(h, r);
-        at += record_bytes(r);
     }
     shi_acks_applied(&x->acks, h->lane, h->seq);
     if (h->flags)

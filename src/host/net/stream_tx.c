@@ -190,17 +190,17 @@ int shi_stream_put_blocks(struct shi_lane *l, const struct shi_remote_addr *to, 
     return end(l, to->pe, 0);
 }
 
-/* A cookie for the reply; the lane is locked. -1: too many replies are outstanding. */
-static int expect(struct shi_lane *l, const struct shi_reply *reply)
+/* A cookie for the reply of `bytes` from PE pe; the lane is locked. -1: too many replies are outstanding. */
+static int expect(struct shi_lane *l, const struct shi_reply *reply, int pe, size_t bytes)
 {
     if (l->n_free_replies == 0)
         return -1;
     int cookie = l->free_reply[--l->n_free_replies];
-    if (reply->done) {
-        l->reply[cookie] = (struct shi_reply *)reply;
-    } else {
+    struct outstanding *o = &l->outstanding[cookie];
+    *o = (struct outstanding){(struct shi_reply *)reply, (uint32_t)pe, (uint32_t)bytes};
+    if (!reply->done) {
         l->own[cookie] = *reply;
-        l->reply[cookie] = &l->own[cookie];
+        o->reply = &l->own[cookie];
         __atomic_fetch_add(&l->fetching, 1, __ATOMIC_RELAXED);
     }
     return cookie;
@@ -229,7 +229,7 @@ int shi_stream_amo(struct shi_lane *l, const struct shi_remote_addr *at, int wid
         p->cond = cond;
     if (!reply)
         return end(l, at->pe, 0);
-    int cookie = expect(l, reply);
+    int cookie = expect(l, reply, at->pe, (size_t)width);
     if (cookie < 0) {
         shi_lane_unlock(l);
         return -EAGAIN;
@@ -244,7 +244,7 @@ int shi_stream_get_blocks(struct shi_lane *l, const struct shi_remote_addr *from
     struct blocks_payload *p = begin(l, from, (struct record){.op = OP_GET_BLOCKS, .bytes = sizeof *p}, 0);
     if (!p)
         return -EAGAIN;
-    int cookie = expect(l, reply);
+    int cookie = expect(l, reply, from->pe, (size_t)b->block * b->count);
     if (cookie < 0) {
         shi_lane_unlock(l);
         return -EAGAIN;

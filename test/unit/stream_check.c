@@ -1,0 +1,217 @@
+/* stream_check.c - which records the receiver refuses (host/net/stream_check.c), one case for each way to be invalid. */
+#include "host/net/stream_check.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "../tap.h"
+#include "host/net/lane.h"
+
+enum { BYTES = 4096, READ_ONLY = 1024 };
+
+struct shi_stream_net shi_stream_net;
+static _Alignas(64) char memory[BYTES + 4];
+
+static int copy(void *to, const void *from, size_t bytes)
+{
+    (void)to, (void)from, (void)bytes;
+    return 0;
+}
+
+/* A message's last record, with its payload. */
+static struct {
+    struct record r;
+    union {
+        struct shi_blocks blocks;
+        struct blocks_payload get;
+        struct amo_payload amo;
+        char bytes[SHI_AM_MAX_BYTES + 8];
+    } p;
+} m;
+
+static const char *check(void)
+{
+    return shi_stream_check(&m.r, record_bytes(&m.r));
+}
+
+static void is_valid(const char *what)
+{
+    const char *why = check();
+    CHECKF(!why, "%s is refused: %s", what, why);
+}
+
+static void is_invalid(const char *what, const char *words)
+{
+    const char *why = check();
+    CHECKF(why && strstr(why, words), "%s: %s, not: %s", what, why ? why : "taken", words);
+}
+
+static void put(int region, uint64_t off, uint32_t bytes)
+{
+    m.r = (struct record){.op = OP_PUT, .region = (uint8_t)region, .off = off, .bytes = bytes};
+}
+
+static void put_blocks(uint32_t block, uint32_t count, int64_t stride, uint64_t off)
+{
+    m.r = (struct record){.op = OP_PUT_BLOCKS, .off = off, .bytes = (uint32_t)(sizeof m.p.blocks + (size_t)block * count)};
+    m.p.blocks = (struct shi_blocks){block, count, stride};
+}
+
+static void get_blocks(uint32_t block, uint32_t count, int64_t stride, uint64_t off)
+{
+    m.r = (struct record){.op = OP_GET_BLOCKS, .off = off, .bytes = sizeof m.p.get};
+    m.p.get = (struct blocks_payload){{block, count, stride}, 0};
+}
+
+static void amo(int op, int width, uint32_t bytes, uint64_t off)
+{
+    m.r = (struct record){.op = OP_AMO, .what = (uint8_t)op, .width = (uint8_t)width, .bytes = bytes, .off = off};
+    m.p.amo = (struct amo_payload){1, 2, 3};
+}
+
+/* Catches: a record that reaches into the next message, of a type that is not known. */
+static void lengths(void)
+{
+    put(SHI_REGION_HEAP, 0, 8);
+    CHECK(!shi_stream_check(&m.r, 24));
+    CHECK(shi_stream_check(&m.r, 23) && shi_stream_check(&m.r, 16) && shi_stream_check(&m.r, 15) && shi_stream_check(&m.r, 1));
+    put(SHI_REGION_HEAP, 0, 1); /* with its padding */
+    CHECK(!shi_stream_check(&m.r, 24) && shi_stream_check(&m.r, 23));
+    put(SHI_REGION_HEAP, 0, UINT32_MAX);
+    CHECK(shi_stream_check(&m.r, 24));
+    m.r.op = OP_AM + 1;
+    is_invalid("another type", "unknown type");
+}
+
+/* Catches: a put beyond its region, to a region that is not there, to constant data. */
+static void regions(void)
+{
+    put(SHI_REGION_HEAP, BYTES - 8, 8);
+    is_valid("a put to the end");
+    put(SHI_REGION_HEAP, BYTES - 7, 8);
+    is_invalid("a put past the end", "outside");
+    put(SHI_REGION_HEAP, BYTES + 8, 0);
+    is_invalid("an empty put past the end", "outside");
+    put(SHI_REGION_HEAP, UINT64_MAX - 3, 8);
+    is_invalid("a put that wraps", "outside");
+    put(SHI_REGION_DATA, READ_ONLY, 8);
+    is_valid("a put to data");
+    put(SHI_REGION_DATA, READ_ONLY - 1, 8);
+    is_invalid("a put to constants", "read-only");
+    put(SHI_REGION_SYNC, 0, 0);
+    is_invalid("a put to no memory", "does not have");
+    put(SHI_REGIONS, 0, 8);
+    is_invalid("a put to no region", "does not have");
+}
+
+/* Catches: blocks whose number, size or stride overflows, or does not match the payload. */
+static void blocks(void)
+{
+    put_blocks(8, 4, 16, BYTES - 3 * 16 - 8);
+    is_valid("a put of blocks to the end");
+    put_blocks(8, 4, 16, BYTES - 3 * 16 - 7);
+    is_invalid("blocks past the end", "outside");
+    put_blocks(8, 4, 16, 0);
+    m.p.blocks.count = 5;
+    is_invalid("more blocks than payload", "fill");
+    put_blocks(8, 4, 16, 0);
+    m.p.blocks.count = 3;
+    is_invalid("fewer blocks than payload", "fill");
+    put_blocks(8, 4, 16, 0);
+    m.p.blocks.block = 0x40000008; /* times 4 it is 32 in 32 bits */
+    is_invalid("blocks that wrap", "fill");
+    put_blocks(8, 4, 16, 0);
+    m.r.bytes = sizeof m.p.blocks - 8;
+    is_invalid("half a head of blocks", "fill");
+    put_blocks(0, 4, 16, 0);
+    is_invalid("empty blocks", "without bytes");
+    put_blocks(8, 4, 7, 0);
+    is_invalid("blocks that overlap", "overlap");
+    put_blocks(8, 4, -16, 1024);
+    is_invalid("a negative stride", "overlap");
+    put_blocks(8, 4, INT64_MAX / 2, 0);
+    is_invalid("a span that wraps", "outside");
+    get_blocks(8, 1024, 8, 0);
+    is_invalid("a get past the end", "outside");
+    get_blocks(8, 512, 8, 0);
+    is_valid("a get of all");
+    get_blocks(1, SHI_STREAM_REPLY_BYTES + 1, 1, 0);
+    is_invalid("a get longer than a reply", "reply");
+    get_blocks(0, UINT32_MAX, 8, 0);
+    is_invalid("a get of empty blocks", "without bytes");
+    get_blocks(8, 1, 0, 0);
+    is_valid("one block without a stride");
+    m.p.get.cookie = MAX_REPLIES;
+    is_invalid("a get with another cookie", "invalid request");
+    get_blocks(8, 1, 0, 0);
+    m.r.bytes -= 8;
+    is_invalid("half a get", "invalid request");
+}
+
+/* Catches: an atomic of another width, kind, length, on memory where none is possible. */
+static void atomics(void)
+{
+    amo(SHI_AMO_ADD, 8, 8, 0);
+    is_valid("an addition");
+    amo(SHI_AMO_ADD, 4, 8, BYTES - 4);
+    is_valid("an addition at the end");
+    amo(SHI_AMO_ADD, 4, 8, BYTES);
+    is_invalid("an addition past the end", "outside");
+    amo(SHI_AMO_CSWAP, 8, 16, 0);
+    is_valid("a compare and swap");
+    amo(SHI_AMO_CSWAP, 8, 8, 0);
+    is_invalid("a compare and swap without condition", "operands");
+    amo(SHI_AMO_FETCH, 8 | 0x80, 24, 0);
+    is_valid("a fetch");
+    amo(SHI_AMO_FETCH, 8 | 0x80, 16, 0);
+    is_invalid("a fetch without cookie", "operands");
+    amo(SHI_AMO_FETCH, 8 | 0x80, 24, 0);
+    m.p.amo.cookie = MAX_REPLIES;
+    is_invalid("a fetch with another cookie", "operands");
+    amo(SHI_AMOS, 8, 8, 0);
+    is_invalid("another operator", "kind or width");
+    for (int width = 0; width < 128; width++) {
+        amo(SHI_AMO_ADD, width, 8, 0);
+        if (width != 4 && width != 8)
+            is_invalid("another width", "kind or width");
+    }
+    amo(SHI_AMO_ADD, 8, 8, 4);
+    is_invalid("an addition at 4", "misaligned");
+    amo(SHI_AMO_ADD, 4, 8, 2);
+    is_invalid("an addition at 2", "misaligned");
+    amo(SHI_AMO_ADD, 8, 8, READ_ONLY - 8);
+    m.r.region = SHI_REGION_DATA;
+    is_invalid("an addition to constants", "read-only");
+    m.r.what = SHI_AMO_FETCH;
+    is_valid("a fetch of constants");
+    m.r.region = SHI_REGION_DEVICE;
+    is_invalid("a fetch of private device memory", "device memory");
+}
+
+/* Catches: an active message for no handler, longer than all, or of one node. */
+static void messages(void)
+{
+    m.r = (struct record){.op = OP_AM, .what = SHI_AM_TAG, .bytes = SHI_AM_MAX_BYTES};
+    is_valid("the longest active message");
+    m.r.bytes++;
+    is_invalid("a longer one", "length");
+    m.r.bytes = 0;
+    is_invalid("an empty one", "length");
+    m.r = (struct record){.op = OP_AM, .what = SHI_AM_PULL, .bytes = 8};
+    is_invalid("one of a node", "unknown id");
+    m.r.what = SHI_AM_IDS;
+    is_invalid("one of no layer", "unknown id");
+}
+
+int main(void)
+{
+    shi_stream_net.own[SHI_REGION_HEAP] = (struct shi_stream_region){.base = memory, .bytes = BYTES};
+    shi_stream_net.own[SHI_REGION_DATA] = (struct shi_stream_region){.base = memory, .bytes = BYTES, .read_only = READ_ONLY};
+    shi_stream_net.own[SHI_REGION_DEVICE] = (struct shi_stream_region){.base = memory, .bytes = BYTES, .copy = copy};
+    RUN(lengths, "records that exceed their message, and other types");
+    RUN(regions, "memory outside of the regions, or read-only");
+    RUN(blocks, "sizes and strides");
+    RUN(atomics, "widths, operators, operands, alignment");
+    RUN(messages, "ids and lengths of active messages");
+    return tap_end();
+}
