@@ -21,9 +21,8 @@
 static void *target_of(uint32_t pe, uint64_t off, size_t bytes)
 {
     const struct shi_peer *p = &shi_world.peer[pe];
-    if (!shi_world.dev_private)
-        return shi_reach(p, (const char *)shi_world.dev_lo + off, bytes);
-    return off < p->dev_bytes && bytes <= p->dev_bytes - off ? (char *)shi_world.dev_lo + p->dev_delta + off : NULL;
+    const char *at = (const char *)shi_world.dev_lo + off;
+    return shi_world.dev_private ? shi_reach_device(p, at, bytes) : shi_reach(p, at, bytes);
 }
 
 static int do_amo(const struct shi_proxy_ring *p, uint64_t ticket, const struct shi_request_view *v, void *at)

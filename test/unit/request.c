@@ -24,12 +24,6 @@ static struct shi_peer peer[3]; /* PE 2 is remote */
 struct shi_world shi_world;
 static int staged, remote;
 
-void *shi_reach(const struct shi_peer *p, const void *addr, size_t bytes)
-{
-    size_t off = (uintptr_t)addr - shi_world.dev_lo;
-    return off < BYTES && bytes <= BYTES - off ? (char *)heap[p->pe] + off : NULL;
-}
-
 int shi_staged_issue(struct shi_proxy_ring *p, struct shi_engine_op *op, const struct shi_request_view *v, char *at,
                      uint64_t *signal)
 {

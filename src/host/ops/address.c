@@ -6,22 +6,6 @@
 #include "host/ops/wait.h"
 #include "host/util/log.h"
 
-static void *reach_device(const struct shi_peer *p, const void *addr, size_t bytes)
-{
-    uintptr_t a = (uintptr_t)addr, off = a - shi_world.dev_lo;
-    return off < p->dev_bytes && bytes <= p->dev_bytes - off ? (void *)(a + p->dev_delta) : NULL;
-}
-
-void *shi_reach(const struct shi_peer *p, const void *addr, size_t bytes)
-{
-    uintptr_t a = (uintptr_t)addr, heap = a - shi_world.heap_lo, data = a - shi_world.data_lo;
-    if (heap < p->heap_bytes && bytes <= p->heap_bytes - heap)
-        return (void *)(a + p->heap_delta);
-    if (data < p->data_bytes && bytes <= p->data_bytes - data)
-        return (void *)(a + p->data_delta);
-    return shi_world.dev_private ? NULL : reach_device(p, addr, bytes);
-}
-
 /* 1: constant data that holds addresses. */
 static int is_relro(const void *addr, size_t bytes)
 {
@@ -85,7 +69,7 @@ void *shi_resolve_slow(const char *routine, const struct shmem_ctx *ctx, enum sh
     void *at = !bytes ? (void *)addr : use == SHI_READ ? (void *)shi_reach_read(p, addr, bytes) : shi_reach(p, addr, bytes);
     if (at || !bytes)
         return at;
-    if (shi_world.dev_private && reach_device(p, addr, bytes))
+    if (shi_world.dev_private && shi_reach_device(p, addr, bytes))
         shi_die(routine, "%s = %p is device memory that the host cannot load and store; put and get copy it (pe = %d)",
                 arg, addr, pe);
     shi_not_symmetric(routine, use, arg, addr, bytes, pe);
@@ -95,6 +79,6 @@ void *shi_resolve_slow_copy(const char *routine, const struct shmem_ctx *ctx, en
                             const void *addr, size_t bytes, int pe)
 {
     shi_check_call(routine, ctx, pe);
-    void *at = shi_world.dev_private && bytes ? reach_device(&ctx->peers[pe], addr, bytes) : NULL;
+    void *at = shi_world.dev_private && bytes ? shi_reach_device(&ctx->peers[pe], addr, bytes) : NULL;
     return at ? at : shi_resolve_slow(routine, ctx, use, arg, addr, bytes, pe);
 }

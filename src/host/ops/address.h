@@ -35,8 +35,23 @@ SHI_INLINE void *shi_at(const char *routine, const struct shmem_ctx *ctx, const 
     return shi_likely(at != NULL) ? at : shi_resolve_slow(routine, ctx, SHI_WRITE, arg, addr, bytes, pe);
 }
 
-/* The peer's address of [addr, + bytes), or NULL when it is not symmetric or not mapped; never dies. */
-void *shi_reach(const struct shi_peer *p, const void *addr, size_t bytes);
+/* The peer's address of [addr, + bytes) of the device heap, or NULL. */
+static inline void *shi_reach_device(const struct shi_peer *p, const void *addr, size_t bytes)
+{
+    uintptr_t a = (uintptr_t)addr, off = a - shi_world.dev_lo;
+    return off < p->dev_bytes && bytes <= p->dev_bytes - off ? (void *)(a + p->dev_delta) : NULL;
+}
+
+/* The peer's address of [addr, + bytes), or NULL when it is not symmetric or the host cannot access it; never dies. */
+static inline void *shi_reach(const struct shi_peer *p, const void *addr, size_t bytes)
+{
+    uintptr_t a = (uintptr_t)addr, heap = a - shi_world.heap_lo, data = a - shi_world.data_lo;
+    if (heap < p->heap_bytes && bytes <= p->heap_bytes - heap)
+        return (void *)(a + p->heap_delta);
+    if (data < p->data_bytes && bytes <= p->data_bytes - data)
+        return (void *)(a + p->data_delta);
+    return shi_world.dev_private ? NULL : shi_reach_device(p, addr, bytes);
+}
 
 /* The same for loads only: constant static data too; constants without addresses even of a remote PE. */
 const void *shi_reach_read(const struct shi_peer *p, const void *addr, size_t bytes);
