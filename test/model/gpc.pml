@@ -2,7 +2,7 @@
  * gpc.pml - models src/host/gpc/gpc.c, gpc_call.c and gpc_run.c: functions that call GPCs, wait for them, and are called back.
  *
  *   model        code
- *   turns[pe]    SHI_GPC_IN_FLIGHT - roots.n
+ *   turns[pe]    SHI_GPC_IN_FLIGHT - roots.n of gpc_call.c
  *   fetches[pe]  fetches.n of gpc_wire.c
  *   ready[pe]    queue.ready
  *   running, resuming, nested, n, n_deep   the same names in gpc_run.c

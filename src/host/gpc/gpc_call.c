@@ -7,14 +7,9 @@
 
 #include "host/gpc/gpc_tree.h"
 #include "host/util/log.h"
-#include "host/util/spin.h"
 
 static int live; /* calls that are here */
-static struct {
-    uint8_t lock;
-    int n;
-    struct shi_gpc_call *first, **last; /* queue of those that wait for a turn */
-} roots = {.last = &roots.first};
+static struct shi_limit roots = SHI_LIMIT_INIT(roots, SHI_GPC_IN_FLIGHT);
 
 void *shi_gpc_alloc(size_t head, size_t body, char **body_at, int *err)
 {
@@ -75,33 +70,18 @@ void shi_gpc_call_complete(struct shi_gpc_call *g, int status)
     }
 }
 
-/* A root that had a turn has ended: the next one begins. */
-static void root_ended(void)
-{
-    shi_spin_lock(&roots.lock);
-    struct shi_gpc_call *g = roots.first;
-    roots.n -= !g;
-    if (g) {
-        roots.first = g->next;
-        if (!roots.first)
-            roots.last = &roots.first;
-    }
-    shi_spin_unlock(&roots.lock);
-    if (g)
-        shi_gpc_call_begin(g);
-}
-
 void shi_gpc_call_drop(struct shi_gpc_call *g)
 {
     if (__atomic_sub_fetch(&g->holds, 1, __ATOMIC_ACQ_REL))
         return;
-    int had_turn = g->has_turn;
+    struct shi_limited root = g->root;
     if (g->nbh)
         shi_gpc_call_complete(g, -EIO); /* it failed, and data was still in use */
     unpin(g);
     __atomic_sub_fetch(&live, 1, __ATOMIC_RELEASE);
-    if (had_turn)
-        root_ended();
+    struct shi_limited *next = shi_limit_end(&roots, &root);
+    if (next)
+        shi_gpc_call_begin(shi_container_of(next, struct shi_gpc_call, root));
 }
 
 void shi_gpc_call_begin(struct shi_gpc_call *g)
@@ -115,17 +95,7 @@ void shi_gpc_call_begin(struct shi_gpc_call *g)
 
 void shi_gpc_call_begin_in_turn(struct shi_gpc_call *g)
 {
-    shi_spin_lock(&roots.lock);
-    int now = roots.n < SHI_GPC_IN_FLIGHT;
-    roots.n += now;
-    g->has_turn = 1;
-    g->next = NULL;
-    if (!now) {
-        *roots.last = g;
-        roots.last = &g->next;
-    }
-    shi_spin_unlock(&roots.lock);
-    if (now)
+    if (shi_limit_begin(&roots, &g->root))
         shi_gpc_call_begin(g);
 }
 

@@ -9,7 +9,7 @@
  *   holds, pins     all                               all                   acq_rel: the last release ends it, frees it
  *   unsent          senders                           dispatcher            relaxed: 0 means that progress has sent all
  *   nbh->busy       the thread that completes it      the program           R1 -> A1 status and reply are complete
- *   roots.*         threads that start or end one     the same              roots.lock
+ *   root            threads that start or end one     the same              limit.h
  *   called_back,    dispatcher                        dispatcher            `running` of gpc_run.c
  *   later
  *
@@ -38,7 +38,7 @@ struct shi_gpc_call {
     shmemx_gpc_call_t call;
     struct shmem_team *team;  /* NULL: not known here, or destroyed */
     int *below;
-    int is_root, plain, has_turn;
+    int is_root, plain;
     int err;                  /* it was not received completely */
     int failed, open;         /* children that have not answered */
     int called_back;          /* a callback is on some thread's stack */
@@ -50,7 +50,7 @@ struct shi_gpc_call {
     struct shi_gpc_call *starter; /* root: the GPC whose func started it, until complete */
     int pe;                   /* of the world: the parent; plain root: the child */
     uint64_t token;           /* the parent's */
-    struct shi_gpc_call *next; /* roots that wait for their turn */
+    struct shi_limited root;  /* of the SHI_GPC_IN_FLIGHT */
     struct shi_gpc_in in;     /* START; plain root: REPLY */
     union {
         struct shi_gpc_out out;   /* REPLY */

@@ -5,7 +5,7 @@
  *   out, after send    progress (retries)             progress          one retry at a time; `sent` ends it
  *   in, until whole    progress (handlers)            progress          handlers run one at a time
  *   in_pieces          progress                       progress          the same
- *   fetches.*          progress, dispatcher           the same          fetches.lock
+ *   fetches            progress, dispatcher           the same          limit.h
  *   sent, received     all senders; progress          shi_gpc_settle    relaxed: compared when nothing moves
  *
  * At most FETCHES messages are being fetched, or fetched and not yet used, so that large calls do not fill this PE's memory.
@@ -21,17 +21,12 @@
 #include "host/coll/team.h"
 #include "host/ops/dheap.h"
 #include "host/util/base.h"
-#include "host/util/spin.h"
 
 enum { FETCHES = 4 };
 
 static struct shi_gpc_in *in_pieces;
 static uint64_t sent, received;
-static struct {
-    uint8_t lock;
-    int n;
-    struct shi_gpc_in *first, **last; /* queue of those that wait */
-} fetches = {.last = &fetches.first};
+static struct shi_limit fetches = SHI_LIMIT_INIT(fetches, FETCHES);
 
 void shi_gpc_count_received(void)
 {
@@ -193,51 +188,24 @@ static int retry_fetch(struct shi_am_pending_send *pending_send)
 static void fetch(struct shi_gpc_in *in)
 {
     in->pending_send.retry = retry_fetch;
-    in->fetching = 1;
     if (try_fetch(in))
         shi_am_queue(in->pe, &in->pending_send);
 }
 
-static void want_fetch(struct shi_gpc_in *in)
-{
-    shi_spin_lock(&fetches.lock);
-    int now = fetches.n < FETCHES;
-    fetches.n += now;
-    in->next = NULL;
-    if (!now) {
-        *fetches.last = in;
-        fetches.last = &in->next;
-    }
-    shi_spin_unlock(&fetches.lock);
-    if (now)
-        fetch(in);
-}
-
 void shi_gpc_fetched(struct shi_gpc_in *in)
 {
-    if (!in->fetching)
-        return;
-    in->fetching = 0;
-    shi_spin_lock(&fetches.lock);
-    struct shi_gpc_in *first = fetches.first;
-    fetches.n -= !first;
-    if (first) {
-        fetches.first = first->next;
-        if (!fetches.first)
-            fetches.last = &fetches.first;
-    }
-    shi_spin_unlock(&fetches.lock);
-    if (first)
-        fetch(first);
+    struct shi_limited *next = shi_limit_end(&fetches, &in->fetching);
+    if (next)
+        fetch(shi_container_of(next, struct shi_gpc_in, fetching));
 }
 
 /* All parts but the data are complete: fetch the data, if any. */
 static void go_on(struct shi_gpc_in *in)
 {
-    if (in->src.bytes)
-        want_fetch(in);
-    else
+    if (!in->src.bytes)
         in->whole(in);
+    else if (shi_limit_begin(&fetches, &in->fetching))
+        fetch(in);
 }
 
 void shi_gpc_receive(struct shi_gpc_in *in, uint8_t flags, const void *msg, size_t bytes)

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "host/net/am.h"
+#include "host/util/limit.h"
 
 enum { SHI_GPC_START, SHI_GPC_REPLY, SHI_GPC_PIECE, SHI_GPC_FIN };
 enum { SHI_GPC_FETCH = 1 }; /* flag: a struct shi_am_src follows, and the data is not in the message */
@@ -106,7 +107,7 @@ size_t shi_gpc_head_bytes(const union shi_gpc_head *head);
 /* ---- receiving --------------------------------------------------------------------------------------------------- */
 
 struct shi_gpc_in {
-    struct shi_gpc_in *next; /* in the list of those in pieces, or that wait to fetch */
+    struct shi_gpc_in *next; /* in the list of those in pieces */
     struct shi_am_pending_send pending_send;
     struct shi_am_fetch fetch;
     void *bounce; /* host buffer for the fetch when `data` is device memory that the host cannot access */
@@ -115,7 +116,7 @@ struct shi_gpc_in {
     struct shi_gpc_iov iov;  /* the rest, as the sender filled it */
     uint64_t token;
     int pe, of, err;
-    int fetching;            /* it has one of the FETCHES; see shi_gpc_fetched */
+    struct shi_limited fetching; /* of the FETCHES; see shi_gpc_fetched */
     void (*whole)(struct shi_gpc_in *self); /* called when complete, or with err */
 };
 
