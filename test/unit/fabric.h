@@ -69,6 +69,8 @@ static struct {
     long posts, failing; /* the post with this number fails: */
     int late;            /* at once, or when it completes */
     shi_net_failed *failed;
+    const void *last_exposed; /* what was last registered, and for what */
+    int last_rights, n_exposed;
 } fabric;
 
 /* What landed, for the oracle. */
@@ -356,9 +358,12 @@ static int fabric_connect(int pe, const struct shi_net_address *a)
     return 0;
 }
 
-static int fabric_expose(const void *base, size_t bytes, struct shi_net_memory *out)
+static int fabric_expose(const void *base, size_t bytes, int rights, struct shi_net_memory *out)
 {
     (void)bytes;
+    fabric.last_exposed = base;
+    fabric.last_rights = rights;
+    fabric.n_exposed++;
     *out = (struct shi_net_memory){.base = (uint64_t)base};
     return 0;
 }

@@ -398,10 +398,20 @@ static long n_steps = STEPS, n_done;
 static unsigned seed = 1;
 static clock_t limit; /* of processor time for one network; 0: none */
 
+static void open_all(const struct shi_net_limits *limits)
+{
+    static struct shi_stream_region own[PES][SHI_REGIONS];
+    for (int pe = 0; pe < PES; pe++) {
+        own[pe][SHI_REGION_HEAP] = (struct shi_stream_region){.base = (char *)memory[pe].area, .bytes = sizeof memory[pe].area};
+        own[pe][SHI_REGION_DATA] = (struct shi_stream_region){.base = (char *)memory[pe].pattern, .bytes = sizeof memory[pe].pattern};
+        own[pe][SHI_REGION_SYNC] = (struct shi_stream_region){.base = (char *)memory[pe].sync, .bytes = sizeof memory[pe].sync};
+    }
+    fabric_open(limits, seed, own);
+}
+
 /* failing, late: as in fabric.h. */
 static void play(const struct shi_net_limits *limits, long steps, long failing, int late)
 {
-    static struct shi_stream_region own[PES][SHI_REGIONS];
     memset(memory, 0, sizeof memory);
     memset(flows, 0, sizeof flows);
     memset(fetches, 0, sizeof fetches);
@@ -411,14 +421,10 @@ static void play(const struct shi_net_limits *limits, long steps, long failing, 
     memset(sent, 0, sizeof sent);
     memset(came, 0, sizeof came);
     asleep_until = 0;
-    for (int pe = 0; pe < PES; pe++) {
+    for (int pe = 0; pe < PES; pe++)
         for (int i = 0; i < FROM; i++)
             memory[pe].pattern[i] = (uint64_t)(pe * FROM + i) * 0x9e3779b97f4a7c15;
-        own[pe][SHI_REGION_HEAP] = (struct shi_stream_region){.base = (char *)memory[pe].area, .bytes = sizeof memory[pe].area};
-        own[pe][SHI_REGION_DATA] = (struct shi_stream_region){.base = (char *)memory[pe].pattern, .bytes = sizeof memory[pe].pattern};
-        own[pe][SHI_REGION_SYNC] = (struct shi_stream_region){.base = (char *)memory[pe].sync, .bytes = sizeof memory[pe].sync};
-    }
-    fabric_open(limits, seed, own);
+    open_all(limits);
     fabric.failing = failing;
     fabric.late = late;
     for (int pe = 0; pe < PES; pe++) /* as after 2^31 and 2^32 tries of streams that wait for room */
@@ -484,6 +490,17 @@ static void failures(void)
     may_die = 0;
 }
 
+/* Catches: registered memory that no peer reads or writes directly, and a message's data that peers may overwrite. */
+static void registered(void)
+{
+    struct shi_am_src src;
+    open_all(&(struct shi_net_limits){.short_bytes = 128, .rma_bytes = 1 << 20, .lane_cap = 48, .peer_cap = 24});
+    CHECKF(fabric.n_exposed == 2 * PES, "%d regions of %d PEs, not heap and static data", fabric.n_exposed, PES);
+    CHECK(fabric.last_exposed == memory[PES - 1].pattern && fabric.last_rights == (SHI_NET_READ | SHI_NET_WRITE));
+    CHECK(shi_stream_expose(&seed, sizeof seed, &src) == 0 && fabric.last_exposed == &seed);
+    CHECK(fabric.last_rights == SHI_NET_READ);
+}
+
 int main(int argc, char **argv)
 {
     limit = argc > 1 ? 0 : SECONDS * (clock_t)CLOCKS_PER_SEC;
@@ -494,6 +511,7 @@ int main(int argc, char **argv)
     RUN(writes_ordered, "writes behind writes only");
     RUN(narrow, "room for two operations");
     RUN(failures, "a failed transfer ends the job with a line");
+    RUN(registered, "registered memory and its rights");
     printf("# %ld steps, %ld operations\n", n_done, n_operations);
     return tap_end();
 }

@@ -53,6 +53,7 @@ struct shi_net_lane {
 };
 
 enum { SHI_NET_SAW = 1, SHI_NET_WAW = 2 };
+enum { SHI_NET_READ = 1, SHI_NET_WRITE = 2 }; /* what peers may do with registered memory */
 enum { SHI_NET_MESSAGE_BYTES = 16384, SHI_NET_LANES = 8 }; /* the longest message; the most lanes */
 
 /* Constants after up. */
@@ -78,8 +79,9 @@ struct shi_net_ops {
     /* Get this PE's address; set that of another one before the first transfer to it. */
     int (*address)(struct shi_net_address *out);
     int (*connect)(int pe, const struct shi_net_address *a);
-    /* Register [base, + bytes) for writes and reads by peers. */
-    int (*expose)(const void *base, size_t bytes, struct shi_net_memory *out);
+    /* Register [base, + bytes) for accesses by peers, rights: SHI_NET_ of them. Where the provider lets us choose, the key is
+     * random, so that only those know it that are told. Once withdraw returns, the key is refused. */
+    int (*expose)(const void *base, size_t bytes, int rights, struct shi_net_memory *out);
     void (*withdraw)(const struct shi_net_memory *m);
     /* Lane i, opened at first use; one of the open ones where no more can be opened. All messages arrive on lane 0. */
     struct shi_net_lane *(*lane)(int i);

@@ -26,6 +26,7 @@
 #include "host/net/ofi.h"
 #include "host/net/ofi_fd.h"
 #include "host/util/log.h"
+#include "host/util/random.h"
 
 enum { RECVS = 64, POOL = 64, EVENTS = 16, PEER_CAP = 64, LANE_CAP = 1024 };
 
@@ -63,7 +64,6 @@ static pthread_mutex_t receiving = PTHREAD_MUTEX_INITIALIZER, opening = PTHREAD_
 static shi_net_arrive *arrive;
 static shi_net_failed *failed;
 static struct shi_net_limits limits;
-static uint64_t next_key = 1;
 
 _Static_assert(sizeof(struct fi_context2) <= sizeof ((struct shi_net_req *)0)->provider, "a request embeds the provider's");
 
@@ -256,12 +256,33 @@ static int connect_to(int pe, const struct shi_net_address *a)
 
 /* ---- registered memory -------------------------------------------------------------------------------------------- */
 
-static int expose(const void *base, size_t bytes, struct shi_net_memory *out)
+/* A key that nobody can guess, where the provider lets us choose. 0 or -errno. */
+static int random_key(uint64_t *key)
+{
+    size_t bytes = info->domain_attr->mr_key_size;
+    *key = 0;
+    return info->domain_attr->mr_mode & FI_MR_PROV_KEY ? 0 : shi_random_bytes(key, bytes < sizeof *key ? bytes : sizeof *key);
+}
+
+/* Register under a key that is not in use. */
+static int register_memory(const void *base, size_t bytes, uint64_t access, struct fid_mr **mr)
+{
+    uint64_t key;
+    int rc;
+    do {
+        if ((rc = random_key(&key)))
+            return rc;
+        rc = fi_mr_reg(domain, base, bytes, access, 0, key, 0, mr, NULL);
+    } while (rc == -FI_ENOKEY && !(info->domain_attr->mr_mode & FI_MR_PROV_KEY));
+    return rc;
+}
+
+static int expose(const void *base, size_t bytes, int rights, struct shi_net_memory *out)
 {
     struct fid_mr *mr;
     int mode = info->domain_attr->mr_mode;
-    uint64_t key = __atomic_fetch_add(&next_key, 1, __ATOMIC_RELAXED);
-    int rc = fi_mr_reg(domain, base, bytes, FI_REMOTE_READ | FI_REMOTE_WRITE, 0, key, 0, &mr, NULL);
+    int rc = register_memory(base, bytes, (rights & SHI_NET_READ ? FI_REMOTE_READ : 0) |
+                                              (rights & SHI_NET_WRITE ? FI_REMOTE_WRITE : 0), &mr);
     if (!rc && mode & FI_MR_ENDPOINT) {
         rc = fi_mr_bind(mr, &lanes[0].ep->fid, 0);
         if (!rc)

@@ -53,8 +53,8 @@ static int make_record(struct peer_record *c)
     snprintf(c->provider, sizeof c->provider, "%s", NET->provider());
     int err = NET->address(&c->address);
     for (int r = 0; !err && r < SHI_REGION_DEVICE; r++)
-        if (shi_stream_net.own[r].bytes)
-            err = NET->expose(own_memory(r), shi_stream_net.own[r].bytes, &c->memory[r]);
+        if (shi_stream_net.own[r].bytes && r != SHI_REGION_SYNC) /* which only records reach */
+            err = NET->expose(own_memory(r), shi_stream_net.own[r].bytes, SHI_NET_READ | SHI_NET_WRITE, &c->memory[r]);
     memcpy(shi_stream_net.memory[shi_stream_net.me], c->memory, sizeof c->memory);
     return err;
 }
@@ -192,7 +192,7 @@ int shi_stream_describe(enum shi_region region, const struct shi_stream_region *
 {
     shi_stream_net.own[region] = *own;
     *out = (struct shi_net_memory){0};
-    return own->copy ? 0 : NET->expose(own->base, own->bytes, out);
+    return own->copy ? 0 : NET->expose(own->base, own->bytes, SHI_NET_READ | SHI_NET_WRITE, out);
 }
 
 void shi_stream_learn(int pe, enum shi_region region, const struct shi_net_memory *memory)
@@ -203,7 +203,7 @@ void shi_stream_learn(int pe, enum shi_region region, const struct shi_net_memor
 int shi_stream_expose(const void *addr, size_t bytes, struct shi_am_src *out)
 {
     struct shi_net_memory m;
-    int err = NET->expose(addr, bytes, &m);
+    int err = NET->expose(addr, bytes, SHI_NET_READ, &m);
     if (!err)
         *out = (struct shi_am_src){.addr = m.base, .key = m.key, .bytes = bytes, .handle = m.handle};
     return err;

@@ -1,0 +1,189 @@
+/*
+ * net_ofi.c - the transport over libfabric, with one PE, against an endpoint that is not of the job: a stranger, who knows
+ * the PE's address and perhaps a key.
+ *
+ * Skipped where libfabric has no provider for PEs of one node.
+ */
+#include <errno.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "../tap.h"
+#include "host/net/net.h"
+#include "host/net/ofi.h"
+
+enum { WORDS = 512, PATIENCE_S = 20 };
+
+static struct shi_net_limits limits;
+static uint64_t memory[WORDS], behind[WORDS];
+static int messages, failures;
+
+static void on_arrival(const void *msg, size_t bytes)
+{
+    (void)bytes;
+    messages += msg != NULL;
+}
+
+static void on_failure(int pe, int err)
+{
+    (void)pe, (void)err;
+    failures++;
+}
+
+/* ---- the stranger -------------------------------------------------------------------------------------------------- */
+
+static struct {
+    struct fi_info *info;
+    struct fid_fabric *fabric;
+    struct fid_domain *domain;
+    struct fid_av *av;
+    struct fid_cq *cq;
+    struct fid_ep *ep;
+    fi_addr_t pe;
+} stranger;
+
+static int stranger_open(void)
+{
+    char why[512];
+    struct shi_net_address to;
+    struct fi_av_attr table = {.type = FI_AV_TABLE, .count = 1};
+    struct fi_cq_attr queue = {.format = FI_CQ_FORMAT_MSG, .size = 64};
+    struct shi_ofi_params params = {"", "", 1};
+    if (shi_ofi_select(&params, NULL, NULL, &stranger.info, why, sizeof why))
+        return -1;
+    return shi_ofi.fabric(stranger.info->fabric_attr, &stranger.fabric, NULL) ||
+           fi_domain(stranger.fabric, stranger.info, &stranger.domain, NULL) ||
+           fi_av_open(stranger.domain, &table, &stranger.av, NULL) ||
+           fi_cq_open(stranger.domain, &queue, &stranger.cq, NULL) ||
+           fi_endpoint(stranger.domain, stranger.info, &stranger.ep, NULL) ||
+           fi_ep_bind(stranger.ep, &stranger.av->fid, 0) ||
+           fi_ep_bind(stranger.ep, &stranger.cq->fid, FI_TRANSMIT | FI_RECV) || fi_enable(stranger.ep) ||
+           shi_net_ofi.address(&to) || fi_av_insert(stranger.av, to.data, 1, &stranger.pe, 0, NULL) != 1;
+}
+
+static void stranger_close(void)
+{
+    fi_close(&stranger.ep->fid);
+    fi_close(&stranger.cq->fid);
+    fi_close(&stranger.av->fid);
+    fi_close(&stranger.domain->fid);
+    fi_close(&stranger.fabric->fid);
+    shi_ofi.freeinfo(stranger.info);
+}
+
+static int late(time_t from)
+{
+    return time(NULL) - from > PATIENCE_S;
+}
+
+/* Wait for the stranger's transfer, and let the PE poll: 0 or what the provider says. */
+static int outcome(void)
+{
+    struct fi_cq_msg_entry entry;
+    struct fi_cq_err_entry e = {0};
+    for (time_t from = time(NULL); !late(from);) {
+        shi_net_ofi.poll();
+        ssize_t n = fi_cq_read(stranger.cq, &entry, 1);
+        if (n == 1)
+            return 0;
+        if (n == -FI_EAVAIL && fi_cq_readerr(stranger.cq, &e, 0) == 1)
+            return e.err;
+    }
+    return -ETIMEDOUT;
+}
+
+/* What comes of a read or write by the stranger, a new one for each: a refused transfer closes its connection. */
+static int transfer(int write, const struct shi_net_memory *m, uint64_t key, uint64_t off, size_t bytes)
+{
+    static char here[sizeof memory];
+    struct iovec local = {here, bytes};
+    struct fi_rma_iov remote = {m->base + off, bytes, key};
+    struct fi_cq_msg_entry none;
+    int rc = stranger_open() ? -FI_EOTHER : -FI_EAGAIN;
+    struct fi_msg_rma t = {.msg_iov = &local, .iov_count = 1, .addr = stranger.pe, .rma_iov = &remote, .rma_iov_count = 1};
+    for (time_t from = time(NULL); rc == -FI_EAGAIN && !late(from); shi_net_ofi.poll()) {
+        rc = (int)(write ? fi_writemsg(stranger.ep, &t, FI_COMPLETION | FI_DELIVERY_COMPLETE)
+                         : fi_readmsg(stranger.ep, &t, FI_COMPLETION));
+        fi_cq_read(stranger.cq, &none, 0);
+    }
+    rc = rc ? rc : outcome();
+    stranger_close();
+    return rc;
+}
+
+/* ---- tests -------------------------------------------------------------------------------------------------------- */
+
+/* Keys that count, that repeat, or that leave out bits which the provider allows. */
+static void keys(void)
+{
+    enum { MANY = 256 };
+    static struct shi_net_memory m[MANY];
+    uint64_t ones = 0, zeros = 0;
+    int close = 0;
+    if (stranger.info->domain_attr->mr_mode & FI_MR_PROV_KEY)
+        return;
+    for (int i = 0; i < MANY; i++) {
+        CHECK(shi_net_ofi.expose(memory, sizeof memory, SHI_NET_READ, &m[i]) == 0);
+        ones |= m[i].key;
+        zeros |= ~m[i].key;
+        for (int k = 0; k < i; k++)
+            close += m[i].key - m[k].key + 1000 < 2000;
+    }
+    size_t bytes = stranger.info->domain_attr->mr_key_size;
+    uint64_t width = bytes >= 8 ? ~(uint64_t)0 : ((uint64_t)1 << 8 * bytes) - 1;
+    CHECKF(ones == width && (zeros & width) == width, "bits that are set: %lx, that are not: %lx", ones, zeros & width);
+    CHECKF(bytes < 8 || !close, "%d of the keys are close to another", close);
+    for (int i = 0; i < MANY; i++)
+        shi_net_ofi.withdraw(&m[i]);
+}
+
+/* A key, a bound, a right that the provider does not check; a withdrawn key that still works. */
+static void strangers_access(void)
+{
+    struct shi_net_memory m, read_only;
+    CHECK(shi_net_ofi.expose(memory, sizeof memory, SHI_NET_READ | SHI_NET_WRITE, &m) == 0);
+    CHECK(shi_net_ofi.expose(memory, sizeof memory, SHI_NET_READ, &read_only) == 0);
+    for (int i = 0; i < WORDS; i++)
+        memory[i] = behind[i] = 1;
+    CHECKF(transfer(0, &m, m.key, 0, 64) == 0, "a key that is known can be used, or this test shows nothing");
+    CHECK(transfer(0, &m, m.key ^ 1, 0, 64) != 0);
+    CHECK(transfer(0, &m, 1, 0, 64) != 0);
+    CHECK(transfer(0, &m, m.key, sizeof memory - 8, 16) != 0);
+    CHECK(transfer(0, &m, m.key, (uint64_t)-8, 8) != 0);
+    CHECK(transfer(1, &m, m.key ^ 1, 0, 64) != 0);
+    CHECK(transfer(1, &m, m.key, sizeof memory - 8, 16) != 0);
+    CHECK(transfer(1, &read_only, read_only.key, 0, 64) != 0);
+    shi_net_ofi.withdraw(&read_only);
+    CHECK(transfer(0, &read_only, read_only.key, 0, 64) != 0);
+    shi_net_ofi.withdraw(&m);
+    CHECK(transfer(0, &m, m.key, 0, 64) != 0);
+    for (int i = 0; i < WORDS; i++)
+        CHECKF(memory[i] == 1 && behind[i] == 1, "word %d was written", i);
+    CHECKF(failures == 0, "%d failures at the PE", failures);
+}
+
+int main(void)
+{
+    static int local[1];
+    static const struct shi_config config;
+    const struct shi_boot boot = {.pe = 0, .n_pes = 1, .n_local = 1, .local_pe = local};
+    struct shi_net_address own;
+    if (shi_net_ofi.up(&boot, &config, on_arrival, on_failure, &limits) || shi_net_ofi.address(&own)) {
+        tap_skip("all", "libfabric cannot be used");
+        return tap_end();
+    }
+    printf("# provider %s\n", shi_net_ofi.provider());
+    shi_net_ofi.connect(0, &own);
+    if (stranger_open())
+        return 1;
+    RUN(keys, "keys of registered memory cannot be guessed");
+    stranger_close();
+    RUN(strangers_access, "a stranger reads and writes nothing without the key, nor beyond what it is for");
+    shi_net_ofi.down();
+    return tap_end();
+}
