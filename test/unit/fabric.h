@@ -17,6 +17,7 @@
 
 #include "../tap.h"
 #include "host/boot/boot.h"
+#include "host/net/admit.h"
 #include "host/net/batch.h"
 #include "host/net/stream_rx.h"
 
@@ -64,6 +65,8 @@ static struct {
     int pe;                 /* that runs */
     int calm;               /* nothing is refused or stalls */
     int pace;               /* operations land in one tick of so many */
+    int strangers;          /* one of so many messages is followed by one that must be dropped; 0: none */
+    unsigned long attacks;  /* how many were */
     int refusals, patience; /* after one of so many posts a PE has no room for at most so many ticks */
     long now;
     long posts, failing; /* the post with this number fails: */
@@ -294,6 +297,24 @@ static void fabric_complete(struct fabric_lane *l, int pe)
     }
 }
 
+/* A message that is not this PE's, made of one that it has received. */
+static void fabric_attack(const struct fabric_message *m)
+{
+    enum { AGAIN, CHANGED, CUT, LONGER, OF_ANOTHER, ATTACKS };
+    int how = (int)fabric_below(ATTACKS), other = (fabric.pe + 1) % PES;
+    const struct fabric_message *from = how == OF_ANOTHER && fabric.inbox[other] ? fabric.inbox[other] : m;
+    size_t bytes = how == CUT ? fabric_below((unsigned)m->bytes) : how == LONGER ? m->bytes + 8 : from->bytes;
+    char *copy = calloc(1, from->bytes + 8);
+    if (!copy)
+        abort();
+    memcpy(copy, from->data, from->bytes);
+    if (how == CHANGED)
+        copy[fabric_below((unsigned)bytes)] ^= (char)(1 << fabric_below(8));
+    shi_stream_arrive(copy, bytes);
+    free(copy);
+    fabric.attacks++;
+}
+
 /* A poll of the PE that runs. */
 static void fabric_poll(void)
 {
@@ -309,6 +330,8 @@ static void fabric_poll(void)
         if (!m->next)
             fabric.last[pe] = &fabric.inbox[pe];
         shi_stream_arrive(m->data, m->bytes);
+        if (fabric.strangers && fabric_below((unsigned)fabric.strangers) == 0)
+            fabric_attack(m);
         free(m);
         fabric_landed(from, lane, pe);
     }

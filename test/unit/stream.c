@@ -11,6 +11,7 @@
  *   idle     1: likewise
  *   local    1: no buffer of a write or read is in use
  *   records  applied once, in order; active messages likewise; replies bring what was asked for
+ *   strangers  a message that is changed, cut, sent again or meant for another PE is dropped and counted
  *   in the end, once the network has room for everything, all operations are complete
  *   a transfer that fails, at once or later, ends the job with a line that names the PE and the cause
  *
@@ -425,6 +426,8 @@ static void play(const struct shi_net_limits *limits, long steps, long failing, 
         for (int i = 0; i < FROM; i++)
             memory[pe].pattern[i] = (uint64_t)(pe * FROM + i) * 0x9e3779b97f4a7c15;
     open_all(limits);
+    uint64_t dropped = shi_admit_dropped();
+    fabric.strangers = 8;
     fabric.failing = failing;
     fabric.late = late;
     for (int pe = 0; pe < PES; pe++) /* as after 2^31 and 2^32 tries of streams that wait for room */
@@ -438,6 +441,8 @@ static void play(const struct shi_net_limits *limits, long steps, long failing, 
         if (!drain())
             return;
     }
+    CHECKF(fabric.attacks && shi_admit_dropped() - dropped == fabric.attacks, "%lu of %lu strange messages are dropped",
+           (unsigned long)(shi_admit_dropped() - dropped), fabric.attacks);
 }
 
 static void run(const struct shi_net_limits *limits)

@@ -66,7 +66,6 @@ struct shi_stream_net {
     const struct shi_net_ops *ops;
     struct shi_net_limits limits;
     int me, n_pes;
-    unsigned char secret[SHI_SECRET_BYTES]; /* of the job; SHMEM_INSECURE=1: zeros */
     struct shi_stream_region own[SHI_REGIONS];
     struct shi_net_memory (*memory)[SHI_REGIONS]; /* [n_pes] */
     struct heard *heard;                          /* [n_pes] */

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "host/net/admit.h"
 #include "host/net/am_remote.h"
 #include "host/net/amo_word.h"
 #include "host/net/batch.h"
@@ -282,6 +283,15 @@ static void apply_message(const struct head *h)
         queue_ack(h);
 }
 
+/* Has this message come before? */
+static int is_known(const struct heard *x, const struct head *h)
+{
+    const struct stashed *s = x->early;
+    while (s && (((const struct head *)s->data)->lane != h->lane || ((const struct head *)s->data)->seq != h->seq))
+        s = s->next;
+    return s || h->seq <= x->acks.applied_seq[h->lane];
+}
+
 static void stash(struct heard *x, const struct head *h)
 {
     struct stashed *s = malloc(sizeof *s + h->bytes);
@@ -330,15 +340,22 @@ void shi_stream_arrive(const void *msg, size_t bytes)
         end_of_poll();
         return;
     }
-    if (bytes < sizeof *h || h->bytes != bytes || h->pe >= (uint32_t)shi_stream_net.n_pes || h->lane >= SHI_NET_LANES)
-        shi_die("network", "protocol error: a message of %zu bytes has an invalid head", bytes);
+    if (!shi_admit(msg, bytes))
+        return;
+    if (h->pe >= (uint32_t)shi_stream_net.n_pes || h->lane >= SHI_NET_LANES)
+        shi_die("network", "protocol error: a message of lane %u of PE %u", h->lane, h->pe);
     struct heard *x = &shi_stream_net.heard[h->pe];
+    int is_next = shi_acks_is_next(&x->acks, h->lane, h->seq);
+    if (!is_next && is_known(x, h)) {
+        shi_admit_again(h);
+        return;
+    }
     x->alive_ns = now_ns();
     if (!x->met) {
         x->met = 1;
         NET->met();
     }
-    if (!shi_acks_is_next(&x->acks, h->lane, h->seq)) {
+    if (!is_next) {
         stash(x, h);
         return;
     }

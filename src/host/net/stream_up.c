@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/net/admit.h"
 #include "host/net/lane.h"
 #include "host/net/progress.h"
 #include "host/net/stream_rx.h"
@@ -15,7 +16,7 @@
 
 #define NET (shi_stream_net.ops)
 
-enum { WIRE_VERSION = 2, BCOPY_BYTES = 8192, SERVE_MS = 50 };
+enum { BCOPY_BYTES = 8192, SERVE_MS = 50 };
 
 /* Origin of the secret that authenticates messages: oshrun, PE 0 where another launcher gives none, or nothing
  * (SHMEM_INSECURE=1). */
@@ -105,7 +106,7 @@ static int exchange(const struct shi_boot *boot, const struct peer_record *mine)
         if (err)
             return err;
         if (pe == 0)
-            memcpy(shi_stream_net.secret, c.origin == FROM_LAUNCHER ? boot->secret : c.secret, sizeof c.secret);
+            shi_auth_set(c.origin == FROM_LAUNCHER ? boot->secret : c.secret);
         explicit_bzero(c.secret, sizeof c.secret);
         err = NET->connect(pe, &c.address);
         if (err)
@@ -184,6 +185,7 @@ void shi_stream_down(void)
 void shi_stream_pause(void)
 {
     __atomic_store_n(&shi_stream_net.closing, 1, __ATOMIC_RELAXED);
+    shi_admit_report();
 }
 
 /* ---- memory added later ------------------------------------------------------------------------------------------- */

@@ -3,18 +3,31 @@
 #define SHI_STREAM_WIRE_H
 
 #include "host/net/am_carrier.h"
+#include "host/net/auth.h"
 #include "host/net/stream.h"
 #include "host/util/base.h"
 
+enum { WIRE_VERSION = 2 }; /* changes with the formats of this file and of the active messages */
+
 struct head {
+    uint64_t tag;     /* of all that follows, and of the receiver (auth.h) */
+    uint32_t job;     /* shi_auth_job */
     uint32_t pe;      /* sender */
-    uint16_t lane;    /* its stream */
-    uint16_t ack_lane;
-    uint32_t flags;   /* ACK_ of order.h */
-    uint32_t bytes;   /* of the message, this head included */
+    uint16_t bytes;   /* of the message, this head included */
+    uint8_t version;  /* WIRE_VERSION */
+    uint8_t flags;    /* ACK_ of order.h */
+    uint8_t lane;     /* the sender's stream */
+    uint8_t ack_lane;
+    uint16_t zero;
     uint64_t seq;     /* messages of this stream count from 1 */
     uint64_t ack;     /* the sender has applied the messages of the receiver's stream ack_lane up to this one */
 };
+
+/* The tag of a message to PE `to`: see auth.h. */
+static inline uint64_t message_tag(const struct head *h, int to)
+{
+    return shi_auth_tag((uint32_t)to, &h->tag + 1, h + 1, (h->bytes - sizeof *h) / 8);
+}
 
 enum { OP_PUT, OP_PUT_BLOCKS, OP_AMO, OP_GET_BLOCKS, OP_REPLY, OP_AM }; /* quiet does not wait for the last two */
 
@@ -42,7 +55,8 @@ struct blocks_payload {
     uint64_t cookie; /* OP_GET_BLOCKS */
 };
 
-_Static_assert(sizeof(struct head) == 32 && sizeof(struct record) == 16, "the wire has no holes");
+_Static_assert(sizeof(struct head) == 8 + SHI_AUTH_HEAD_BYTES && sizeof(struct record) == 16, "the wire has no holes");
+_Static_assert(SHI_NET_MESSAGE_BYTES <= UINT16_MAX && SHI_NET_LANES <= UINT8_MAX, "the head has room for these");
 _Static_assert(sizeof(struct head) + sizeof(struct record) + sizeof(struct blocks_payload) + SHI_STREAM_PUT_BYTES <=
                    SHI_NET_MESSAGE_BYTES, "the longest record fits into a message");
 _Static_assert(SHI_AM_MAX_BYTES + sizeof(struct head) + sizeof(struct record) <= SHI_NET_MESSAGE_BYTES, "and so does "
