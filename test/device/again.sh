@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# again.sh - the other device tests with small rings, over the network, and on memory that the host cannot touch.
+# again.sh - run the other device tests with small rings, over the network, and on memory that the host cannot access.
 #
-# Catches: a result lost or given to another ticket because several laps of the ring are under way, a put or a reply
-# without data that only works where the host can touch the memory, and whatever else only some of these ways show.
+# Catches: a result lost or delivered for another ticket when several laps of the ring are under way; a put, or a reply
+# without data, that works only where the host can access the memory.
 . "${top_srcdir:=.}/test/device/run.sh"
 
-# Each ring with each way; the tests themselves have the usual ring on mapped memory.
+# Each ring with each path; the tests themselves use the default ring on mapped memory.
 for suite in kernels contexts gpc ishmem own queue tag threads; do
     for setting in "2 ofi 0" "4 ofi 0" "8 ofi 0" "2 auto 1" "4 auto 1" "8 auto 1"; do
         # shellcheck disable=SC2086

@@ -1,7 +1,7 @@
 #!/bin/sh
-# compile.sh - the device library compiles for a device: a kernel that calls every routine becomes valid SPIR-V, and
-# PTX; names and prototypes are the draft's; constants are shmem.h's. Catches: what C11 forgives and OpenCL C or the
-# translator do not, a routine that is missing or has other arguments, constants that part from the host's.
+# compile.sh - the device library compiles for devices: a kernel that calls every routine becomes valid SPIR-V, and PTX;
+# names and prototypes are those of the specification's draft; constants equal shmem.h's. Catches: code that C11 accepts
+# and OpenCL C or the translator does not, a missing routine or wrong argument, a constant that differs from the host's.
 . "${top_srcdir:=.}/test/tap.sh"
 dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
@@ -14,7 +14,8 @@ skip() { # DESCRIPTION REASON
     echo "ok $tests - $1 # SKIP $2"
 }
 
-# R NAME(PARAMS) of every function whose name starts so, in preprocessed text, one a line, without needless blanks.
+# R NAME(PARAMS) of every function whose name starts with PREFIX, from preprocessed text, one per line, without extra
+# blanks.
 prototypes() { # PREFIX
     tr '\n' ' ' | sed 's/ *(/(/g; s/[{};]/\n/g' |
         sed -n 's/.*static inline \(__attribute__(([^)]*)) \)*\([^=(]*[ *]'"$1"'[a-z0-9_]*([^()]*)\) *$/\2/p' |
@@ -27,21 +28,21 @@ echo '#include "shmemg.h"' | $cc -std=gnu11 -E -P -DSHMEMG_HOST_ITEMS $include -
 ok $? "routines are found in the header" "$dir/out"
 
 if [ -r "$tsv" ]; then
-    # Handles on a device; shmemg_*longdouble_* see shmemg.h.
+    # Device handles; for shmemg_*longdouble_* see shmemg.h.
     awk -F'\t' '$3 == "device" { print $5 }' "$tsv" | grep -v longdouble |
         sed 's/  */ /g; s/ \* */ */g' | sort -u >"$dir/draft"
     comm -23 "$dir/draft" "$dir/c11" >"$dir/out"
     [ -s "$dir/draft" ] && [ ! -s "$dir/out" ]
     ok $? "every routine of the draft has its prototype" "$dir/out"
 else
-    skip "every routine of the draft has its prototype" "the draft's table is not here"
+    skip "every routine of the draft has its prototype" "the draft's table is not beside the source tree"
 fi
 
 names='SHMEM_CMP_EQ SHMEM_CMP_NE SHMEM_CMP_GT SHMEM_CMP_LE SHMEM_CMP_LT SHMEM_CMP_GE SHMEM_SIGNAL_SET SHMEM_SIGNAL_ADD'
 (echo '#include <shmem.h>'; echo "values $names") | $cc -E -P $include -x c - | grep '^values' >"$dir/host"
 (echo '#include <shmemg.h>'; echo "values $names") | $cc -E -P -DSHMEMG_HOST_ITEMS $include -x c - | grep '^values' |
     cmp -s - "$dir/host"
-ok $? "constants are those of shmem.h"
+ok $? "constants equal those of shmem.h"
 cat >"$dir/same.c" <<'EOF'
 #define SHMEMG_HOST_ITEMS
 #include "shmemg.h"
@@ -50,7 +51,7 @@ _Static_assert(SHMEM_CMP_LE == SHI_CMP_LE && SHMEM_CMP_LT == SHI_CMP_LT && SHMEM
 _Static_assert(SHMEM_SIGNAL_SET == SHI_SIGNAL_SET && SHMEM_SIGNAL_ADD == SHI_SIGNAL_ADD, "");
 EOF
 $cc -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror $include -fsyntax-only "$dir/same.c" >"$dir/out" 2>&1
-ok $? "the library's constants are the header's" "$dir/out"
+ok $? "the library's constants equal the header's" "$dir/out"
 
 for h in "$top_srcdir"/src/device/lib/*.h; do
     printf '#include "%s"\n#include "%s"\nextern int nothing_else;\n' "$h" "$h" |
@@ -58,7 +59,7 @@ for h in "$top_srcdir"/src/device/lib/*.h; do
     ok $? "${h##*/} alone and twice" "$dir/out"
 done
 
-# A kernel with one call of each routine in FILE; a parameter of type T gets an argument of that type.
+# Print a kernel that calls each routine in FILE once; a parameter of type T gets an argument of that type.
 kernel() { # FILE DECLARATION HEADER
     awk -v declaration="$2" -v header="$3" '
         BEGIN { print "#include \"" header "\""; print declaration; print "    void *pointer = object;" }
@@ -77,7 +78,7 @@ kernel() { # FILE DECLARATION HEADER
 
 # ---- CUDA C++: nvcc -------------------------------------------------------------------------------------------------
 
-# Every routine is checked by including the header; machine code is made of two types' (all take minutes), as of any.
+# Including the header checks every routine; machine code is generated for two types only, because all take minutes.
 if command -v nvcc >/dev/null; then
     grep -E 'shmemg_ctx_(long|float|putmem|getmem|signal|fence|quiet|sync|team|my|n|ptr)' "$dir/c11" >"$dir/cu"
     kernel "$dir/cu" '__global__ void call_all(shmem_ctx_t ctx, shmem_team_t team, size_t *object, long value) {' \
@@ -86,8 +87,8 @@ if command -v nvcc >/dev/null; then
         -Werror all-warnings $include -fatbin "$dir/all.cu" -o "$dir/all.fatbin" >"$dir/out" 2>&1
     ok $? "a kernel that calls every routine compiles as CUDA C++ for sm_80 and sm_90" "$dir/out"
 
-    # Catches: kernels of ours that only OpenCL C understands: of the tests, the examples, the benchmarks. Those that are
-    # about that language do not say SHMEMG_KERNEL.
+    # Catches: kernels of the tests, examples or benchmarks that only compile as OpenCL C. Kernels that are specific to
+    # OpenCL C do not use SHMEMG_KERNEL.
     for test in "$top_srcdir"/test/device/*.sh; do
         awk -v base="$dir/of-$(basename "$test" .sh)-" '
             match($0, /^cat *>+ *"\$work\/[a-z_]*\.cl"/) {
@@ -104,7 +105,7 @@ if command -v nvcc >/dev/null; then
         ok $? "kernels of ${file##*/} compile as CUDA C++" "$dir/out"
     done <"$dir/kernels"
 
-    # Catches: two files of a program whose variables of the library clash, linked alone or as one module.
+    # Catches: two kernel files of a program whose library variables clash, linked separately or as one module.
     for k in a b; do
         echo "#include <shmemg.h>
         SHMEMG_KERNEL void $k(long *x, int pe) { shmemg_long_p(x, 7, pe); }" >"$dir/$k.cu"
@@ -119,7 +120,7 @@ else
     skip "a kernel that calls every routine compiles as CUDA C++" "not installed: nvcc"
 fi
 
-# ---- SPIR-V: clang-14, opt-14, llvm-spirv-14; spirv-val where it is -------------------------------------------------
+# ---- SPIR-V: clang-14, opt-14, llvm-spirv-14; spirv-val if installed ------------------------------------------------
 
 missing=
 for tool in clang-14 opt-14 llvm-spirv-14; do
@@ -134,7 +135,7 @@ clang_cl="clang-14 -target spir64 -x cl -cl-std=CL2.0 -O2 -Wall -Wextra -Werror"
 clang_cl="$clang_cl $include -Xclang -finclude-default-header"
 
 opt=opt-14 translate=llvm-spirv-14
-eval "$(sed -n '/^inline=/,/^}/p' "$top_srcdir/src/tools/oshcc.in")" # as oshcc does it
+eval "$(sed -n '/^inline=/,/^}/p' "$top_srcdir/src/tools/oshcc.in")" # the passes of oshcc
 spirv() { # FILE.cl FILE.spv
     $clang_cl -Xclang -disable-llvm-passes -emit-llvm -c "$1" -o "$dir/a.bc" && translated "$dir/a.bc" "$2"
 }
@@ -161,7 +162,7 @@ kernel void one(shmem_ctx_t ctx, global int *x, global ulong *sig, int pe)
 }
 EOF
 spirv "$dir/one.cl" "$dir/one.spv" >"$dir/out" 2>&1
-ok $? "arguments in every address space" "$dir/out"
+ok $? "a call with arguments in every address space compiles" "$dir/out"
 
 cat >"$dir/odd.cl" <<'EOF'
 kernel void odd(global uint *o, uint n)
@@ -175,9 +176,9 @@ kernel void odd(global uint *o, uint n)
 }
 EOF
 spirv "$dir/odd.cl" "$dir/odd.spv" >"$dir/out" 2>&1
-ok $? "a loop whose unrolling makes an integer of 3 bits" "$dir/out"
+ok $? "a loop whose unrolling makes an integer of 3 bits compiles" "$dir/out"
 
-# Intel SHMEM's names, the overloads of one type being enough.
+# Intel SHMEM's names; one type of each overload is enough.
 echo '#include "ishmemx.h"' >"$dir/h.cl"
 $clang_cl -E -P "$dir/h.cl" 2>"$dir/out" | prototypes ishmem | grep -v longlong >"$dir/icl"
 kernel "$dir/icl" 'kernel void call_all(shmem_team_t team, global ulong *object, long value) {' ishmemx.h >"$dir/iall.cl"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# contexts.sh - contexts and teams that the host makes and kernels use, and many work-items on a small ring.
+# contexts.sh - contexts and teams that the host creates and kernels use, and many work-items on a small ring.
 . "${top_srcdir:=.}/test/device/run.sh"
 
 cat > "$work/team.cl" << 'END'
 #include <shmemg.h>
-/* Member i of the team tells the next one its number by a context of the team, then all meet. */
+/* Member i of the team sends its number to the next one on a context of the team; then all call a barrier. */
 SHMEMG_KERNEL void pass(SHMEMG_GLOBAL void *c, SHMEMG_GLOBAL void *t, SHMEMG_GLOBAL uint64_t *w, uint64_t seed)
 {
     shmem_ctx_t ctx = (shmem_ctx_t)c;
@@ -92,8 +92,8 @@ END
 $OSHCC -O2 "$work/team.c" "$work/team.cl" -o "$work/team" > "$work/log" 2>&1
 ok $? "the program compiles" "$work/log"
 
-# Catches: a team's PE number taken for the world's, flags of an earlier team of other members, a context that completes
-# or orders by another's ring, a destroyed context's memory given away with requests on their way.
+# Catches: a team's PE number taken for the world's, flags of an earlier team with other members, a context that
+# completes or orders operations of another ring, a destroyed context's memory reused while its requests are under way.
 for direct in $directs; do
     for pes in 1 2 3 4; do
         run $pes $direct "$work/team"
@@ -101,14 +101,14 @@ for direct in $directs; do
     done
 done
 
-# Catches: a context used after its end as if it lived.
+# Catches: a destroyed context that is used as if it were valid.
 run 1 1 "$work/team" gone
 [ $? != 0 ] && grep -q "none of this library's" "$work/log"
-ok $? "a context that was destroyed is refused" "$work/log"
+ok $? "a destroyed context is refused" "$work/log"
 
 cat > "$work/many.cl" << 'END'
 #include <shmemg.h>
-/* Each work-item takes a number from the next PE and puts its own there; a few ask for a value back, too. */
+/* Each work-item takes a number from the next PE and puts its own there; some also fetch a value. */
 SHMEMG_KERNEL void many(SHMEMG_GLOBAL uint64_t *number, SHMEMG_GLOBAL uint64_t *count, SHMEMG_GLOBAL uint64_t *w)
 {
     size_t i = shmemg_global_id(0);
@@ -150,8 +150,8 @@ END
 $OSHCC -O2 "$work/many.c" "$work/many.cl" -o "$work/many" > "$work/log" 2>&1
 ok $? "the program compiles" "$work/log"
 
-# Catches: a slot overwritten before it was read, a ticket without credit, a result given to the owner of a later lap,
-# private memory of a work-item taken for the heap that lies behind it.
+# Catches: a slot overwritten before it was read, a ticket without credit, a result delivered to the owner of a later
+# lap, private memory of a work-item taken for heap memory.
 SHMEM_DEVICE_RING=16 run 1 0 "$work/many"
 ok $? "4096 work-items on a ring of 16 slots" "$work/log"
 SHMEM_DEVICE_RING=2 run 1 0 "$work/many" 64

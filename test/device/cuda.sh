@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# cuda.sh - the CUDA backend against a test double of the driver (test/device/fake/cuda.c): what it asks for, what it makes
-# of failures, what it says. No kernel runs here and nothing is learned of a GPU; test/gpu/run.sh is for that.
+# cuda.sh - the CUDA backend against a test double of the driver (test/device/fake/cuda.c): its calls, its reaction to
+# failures, its messages. No kernel runs here, and the test shows nothing about a GPU; see test/gpu/run.sh.
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
 . "${top_srcdir:=.}/test/tap.sh"
@@ -14,15 +14,15 @@ calls() { # environment, then arguments of cuda_calls
 }
 program=$top_builddir/test/device/cuda_calls
 
-# Catches: calls outside a context, streams that wait for the default one, memory or contexts left behind.
+# Catches: calls outside a context, streams that wait for the default stream, memory or contexts that are not freed.
 calls "$program"
 sed -n 's/^\(not \)\{0,1\}ok [0-9]* - /&/p' "$work/log" | while read -r line; do echo "# $line"; done
 ! grep -q '^not ok' "$work/log" && grep -q '^1\.\.6$' "$work/log"
 ok $? "memory, sharing, images, launches" "$work/log"
 ! grep -q '^fake:' "$work/log"
-ok $? "nothing is left behind and no stream waits for the default one" "$work/log"
+ok $? "everything is freed and no stream waits for the default stream" "$work/log"
 
-# Catches: a machine without a GPU that gets an error, a crash, or two lines.
+# Catches: an error, a crash or two lines on a machine without a GPU.
 none() { # DESCRIPTION, text of the line, environment
     d=$1 text=$2
     shift 2
@@ -32,7 +32,7 @@ none() { # DESCRIPTION, text of the line, environment
     ok $? "no device: $d" "$work/log"
 }
 none "the toolkit's stub (error 34)" "stub (error 34)" FAKE_CUDA_FAIL=cuInit=34
-none "a stub that finds nothing" "stub (error 34)" FAKE_CUDA_FAIL=cuGetProcAddress=34
+none "a stub without a driver" "stub (error 34)" FAKE_CUDA_FAIL=cuGetProcAddress=34
 none "a driver without a GPU (error 100)" "cuInit failed with 100" FAKE_CUDA_FAIL=cuInit=100
 none "a driver without devices" "found none" FAKE_CUDA_DEVICES=0
 none "an old driver without a call" "the driver has no cuStreamQuery" FAKE_CUDA_MISSING=cuStreamQuery
@@ -43,7 +43,7 @@ if [ "$stub" ]; then
     none "NVIDIA's own stub" "stub (error 34)" LD_LIBRARY_PATH="$work/stub"
 fi
 
-# Catches: an error whose cause is not told, or told twice.
+# Catches: an error whose cause is not reported, or reported twice.
 says() { # DESCRIPTION, text, environment and arguments
     d=$1 text=$2
     shift 2
@@ -52,19 +52,19 @@ says() { # DESCRIPTION, text, environment and arguments
 }
 says "a GPU in exclusive mode" "is in exclusive mode" FAKE_CUDA_MODE=mode=3 \
     FAKE_CUDA_FAIL=cuDevicePrimaryCtxRetain=46 "$program" up
-says "IPC that is refused" "cuIpcGetMemHandle.* CUDA_ERROR_NOT_SUPPORTED" FAKE_CUDA_FAIL=cuIpcGetMemHandle=801 \
+says "IPC is not supported" "cuIpcGetMemHandle.* CUDA_ERROR_NOT_SUPPORTED" FAKE_CUDA_FAIL=cuIpcGetMemHandle=801\
     "$program" share
 says "kernels without code for this GPU" "(sm_75)" FAKE_CUDA_FAIL=cuModuleLoadDataEx=209 "$program" load
-says "a launch of more groups than fit, that takes long" "has 9 work-groups and the device runs at most 8 at once" \
+says "a long launch of more groups than fit" "has 9 work-groups and the device runs at most 8 at once"             \
     FAKE_CUDA_BUSY=100000 "$program" launch
 calls "$program" launch && ! grep -q 'it never ends' "$work/log"
-ok $? "the same when it ends soon: no line" "$work/log"
+ok $? "a short launch of more groups than fit: no line" "$work/log"
 
-# Catches: a missing call of a newer driver that is then called.
+# Catches: a call that the driver lacks and that is made all the same.
 calls FAKE_CUDA_MISSING=cuFuncGetParamInfo "$program" launch
-ok $? "a driver of before 12.4 launches" "$work/log"
+ok $? "a driver older than 12.4 launches kernels" "$work/log"
 
-# Catches: PEs on a far device, a list of cores read wrongly, an unknown place taken for a far one.
+# Catches: PEs on a device of another NUMA node, a misread list of cores, an unknown location taken for a remote one.
 sysfs=$work/sys
 mine=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*\([0-9]*\).*/\1/p' /proc/self/status)
 mkdir -p "$sysfs/devices/system/node/node"{0,1,2} "$sysfs/bus/pci/devices/0000:"{0a,0b,0c,0d}:00.0
@@ -75,22 +75,23 @@ for i in 0 1 2; do echo $i > "$sysfs/bus/pci/devices/0000:0$(echo abc | cut -c$(
 echo -1 > "$sysfs/bus/pci/devices/0000:0d:00.0/numa_node"
 near() { taskset -c "$mine" "$program" near "$sysfs" "$1"; }
 near 0000:0A:00.0 && ! near 0000:0B:00.0 && near 0000:0C:00.0 && near 0000:0D:00.0 && near 0000:0E:00.0
-ok $? "near and far by NUMA node"
+ok $? "local and remote devices by NUMA node"
 
-# The library with it: heaps of several PEs, shared by handles, and host routines on memory that the host cannot touch.
+# The library with the test double: heaps of several PEs, shared by handles; host routines on memory that the host
+# cannot access.
 for pes in 1 2 3; do
     calls SHMEM_DEVICE=cuda timeout 60 $OSHRUN -n $pes "$top_builddir/test/multi/device_private.pes"
     ok $? "device heaps of $pes PEs" "$work/log"
 done
 ! grep -q '^fake:' "$work/log" && grep -q 'device cuda:1 of 2: test double 1' "$work/log"
-ok $? "PEs take devices in turn and leave nothing behind" "$work/log"
+ok $? "PEs take devices round robin and free everything" "$work/log"
 calls SHMEM_DEVICE=cuda FAKE_CUDA_FAIL=cuIpcOpenMemHandle=217 timeout 60 $OSHRUN -n 2 "$top_builddir/test/multi/device_private.pes"
 [ $? != 0 ] && [ "$(grep -c 'cuIpcOpenMemHandle.*failed with 217' "$work/log")" -ge 1 ]
 ok $? "a peer's memory that cannot be mapped is an error on all PEs" "$work/log"
 calls SHMEM_DEVICE=cuda FAKE_CUDA_FAIL=cuIpcGetMemHandle=801 timeout 60 $OSHRUN -n 1 "$top_builddir/test/multi/device_private.pes"
-ok $? "a PE alone needs no sharing" "$work/log"
+ok $? "a single PE needs no sharing" "$work/log"
 
-# Catches: a declaration of ours that is not the driver's.
+# Catches: a declaration of the backend that differs from the driver's.
 header=$(ls /usr/local/cuda*/include/cuda.h /usr/include/cuda.h 2> /dev/null | head -1)
 if [ "$header" ]; then
     {
@@ -105,9 +106,9 @@ if [ "$header" ]; then
     } > "$work/same.c"
     [ "$(grep -c 'CU.*==' "$work/same.c")" -gt 20 ] &&
         $cc -std=gnu11 "-I$top_srcdir/src" -fsyntax-only "$work/same.c" > "$work/log" 2>&1
-    ok $? "constants and prototypes are those of $header" "$work/log"
+    ok $? "constants and prototypes equal those of $header" "$work/log"
 else
     tests=$((tests + 1))
-    echo "ok $tests - constants and prototypes are those of cuda.h # SKIP it is not installed"
+    echo "ok $tests - constants and prototypes equal those of cuda.h # SKIP it is not installed"
 fi
 plan

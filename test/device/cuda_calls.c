@@ -1,6 +1,6 @@
 /*
- * cuda_calls.c - what cuda.c asks of the driver, and what it makes of its answers. Run by cuda.sh with a test double in
- * place of the driver: no kernel runs, and nothing is learned of a GPU.
+ * cuda_calls.c - the driver calls of cuda.c and its reactions to their results. cuda.sh runs it with a test double in
+ * place of the driver: no kernel runs, and the test shows nothing about a GPU.
  *
  *   usage: cuda_calls [probe | up | share | load | launch | near SYSFS ID]
  */
@@ -19,7 +19,7 @@
 static const struct shi_device_ops *const cuda = &shi_device_cuda;
 static const char ptx[] = "//\n.version 8.0\n.target sm_80\n.visible .entry store .entry empty .global shmemg_ctx_default_";
 
-/* Catches: a copy that goes one way only or is not complete, memory that is not returned, neighbours in one page. */
+/* Catches: a copy in one direction only or not complete, memory that is not freed, two blocks in one page. */
 static void test_memory(void)
 {
     char *a, *b = NULL, in[300], out[300] = "";
@@ -35,7 +35,7 @@ static void test_memory(void)
     cuda->down();
 }
 
-/* Catches: a copy said to have ended that has not, one that ends and is never told, one that waits for another stream. */
+/* Catches: a copy reported complete that is not, a completion that is never reported, a wait for another stream. */
 static void test_requests(void)
 {
     int host_access;
@@ -57,7 +57,7 @@ static void test_requests(void)
     cuda->down();
 }
 
-/* Catches: pinned memory that is not zero, or that only one context may use. */
+/* Catches: pinned memory that is not zero, or that only one context can use. */
 static void test_shared(void)
 {
     int host_access;
@@ -66,7 +66,7 @@ static void test_shared(void)
     for (int i = 0; i < 512; i++)
         CHECK(p[i] == 0);
     cuda->down();
-    CHECK(cuda->up(0, &host_access) == 0); /* and once more */
+    CHECK(cuda->up(0, &host_access) == 0); /* the second initialization */
     cuda->down();
 }
 
@@ -82,7 +82,7 @@ static int child_of(const struct shi_device_share *s)
     return !ok;
 }
 
-/* Catches: a handle that names something else, a mapping that is a copy, a process that maps its own. */
+/* Catches: a handle of other memory, a mapping that is a copy, a process that maps its own memory. */
 static void test_sharing(void)
 {
     struct shi_device_share s;
@@ -91,7 +91,7 @@ static void test_sharing(void)
     fflush(NULL);
     int pipe_of[2];
     CHECK(pipe(pipe_of) == 0);
-    pid_t child = fork(); /* before the driver is up, as PEs are */
+    pid_t child = fork(); /* before the driver is initialized, like PEs */
     if (child == 0) {
         _exit(read(pipe_of[0], &s, sizeof s) != sizeof s || child_of(&s));
     }
@@ -105,7 +105,7 @@ static void test_sharing(void)
     cuda->down();
 }
 
-/* Catches: SPIR-V or an executable handed to the driver, a form of CUDA that is not known, a log that is lost. */
+/* Catches: SPIR-V or an executable passed to the driver, an unknown CUDA image format, a lost log. */
 static void test_images(void)
 {
     static const unsigned char spirv[40] = {3, 2, 0x23, 7}, elf[40] = {0x7f, 'E', 'L', 'F', [18] = 62},
@@ -143,7 +143,7 @@ static void test_launch(void)
     CHECK(launch(m, "none", 1, args, bytes, 2) == -ENOENT);
     CHECK(launch(m, "store", 1, args, bytes, 1) == -EINVAL && launch(m, "store", 1, args, bytes, 3) == -EINVAL);
     CHECK(launch(m, "store", 1, args, wrong, 2) == -EINVAL);
-    CHECK(launch(m, "empty", 8, NULL, NULL, 0) == 0 && cuda->sync() == 0); /* all 4 x 2 fit */
+    CHECK(launch(m, "empty", 8, NULL, NULL, 0) == 0 && cuda->sync() == 0); /* all 4 x 2 groups fit */
     cuda->release(p);
     cuda->down();
 }
@@ -162,7 +162,7 @@ int main(int argc, char **argv)
         return printf("%d\n", n) < 0;
     if (!strcmp(what, "up"))
         return cuda->up(0, &host_access) == 0;
-    if (*what) /* each of these is to fail */
+    if (*what) /* each of these must fail */
         return cuda->up(0, &host_access) || cuda->alloc(8, &p) ||
                !((!strcmp(what, "share") && cuda->share(p, &s) == -EIO) ||
                  (!strcmp(what, "load") && cuda->load(ptx, sizeof ptx, &m) == -EINVAL) ||
@@ -171,9 +171,9 @@ int main(int argc, char **argv)
     CHECK(n == 2);
     RUN(test_sharing, "memory is shared between processes");
     RUN(test_memory, "device memory and copies");
-    RUN(test_requests, "copies that are waited for by looking");
+    RUN(test_requests, "copies completed by polling");
     RUN(test_shared, "pinned memory");
-    RUN(test_images, "forms of images, and variables");
+    RUN(test_images, "image formats, and variables");
     RUN(test_launch, "kernels and their arguments");
     return tap_end();
 }

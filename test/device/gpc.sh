@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# gpc.sh - global procedure calls that kernels start, fire and wait, to host functions of every PE.
+# gpc.sh - global procedure calls from kernels, with and without waiting, to host functions of every PE.
 . "${top_srcdir:=.}/test/device/run.sh"
 
-# Every work-item calls every PE, waits for some and fires the others; the host functions count and answer.
+# Every work-item calls every PE and waits for some of the calls; the host functions count and reply.
 cat > "$work/calls.cl" << 'END'
 #include <shmemg.h>
 SHMEMG_KERNEL void calls(SHMEMG_GLOBAL uint64_t *reply, SHMEMG_GLOBAL shi_u64 *bad, int add, int fails)
@@ -66,14 +66,14 @@ int main(int argc, char **argv)
 }
 END
 $OSHCC -O2 "$work/calls.c" "$work/calls.cl" -o "$work/calls" > "$work/log" 2>&1
-ok $? "oshcc compiles them" "$work/log"
-# Catches: a call lost, a header or reply cut or mixed up, a quiet that does not wait for answers, a status lost.
+ok $? "oshcc compiles the program" "$work/log"
+# Catches: a lost call, a truncated or wrong header or reply, a quiet that does not wait for replies, a lost status.
 for pes in 1 2 3; do
     SHMEM_DEVICE_SYMMETRIC_SIZE=8M timeout 60 "$OSHRUN" -n $pes "$work/calls" > "$work/log" 2>&1 && ! grep -q fulmar "$work/log"
     ok $? "kernels call functions of $pes PEs" "$work/log"
 done
-# Catches: a PE out of range asked for.
+# Catches: a PE number out of range that is not refused.
 SHMEM_DEVICE_SYMMETRIC_SIZE=8M timeout 60 "$OSHRUN" -n 2 "$work/calls" wrong > "$work/log" 2>&1
 [ $? != 0 ] && grep -q 'PE 1000 does not exist' "$work/log"
-ok $? "a bad PE ends the job with a line" "$work/log"
+ok $? "an invalid PE ends the job with one line" "$work/log"
 plan

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# hang.sh - kernels that do not go on: starved between ticket and slot, ended there, waiting for ever, out of bounds.
+# hang.sh - kernels that do not continue: descheduled between ticket and slot, ended there, waiting for ever, out of
+# bounds.
 . "${top_srcdir:=.}/test/device/run.sh"
 
 cat > "$work/k.cl" << 'END'
 #include <shmemg.h>
-/* Take a ticket, and fill its slot when the host says so. */
+/* Take a ticket, and write its slot when the host allows it. */
 SHMEMG_KERNEL void starve(SHMEMG_GLOBAL uint64_t *w)
 {
     shmem_ctx_t ctx = (shmem_ctx_t)shmemg_ctx_default_;
@@ -36,7 +37,7 @@ cat > "$work/k.c" << 'END'
 #include <shmemx.h>
 #include <stdio.h>
 #include <unistd.h>
-/* k KERNEL [FILE]: launch it; when FILE is there, let it go on. */
+/* k KERNEL [FILE]: launch the kernel; when FILE exists, let it continue. */
 int main(int argc, char **argv)
 {
     shmem_init();
@@ -66,22 +67,22 @@ start() { # arguments of the program
     pid=$!
 }
 
-# Catches: a kernel that is slow, or stopped in a debugger, ended with its job; a warning that names nothing or comes again.
+# Catches: a job ended because its kernel is slow or stopped in a debugger; a warning without the name, or repeated.
 for private in 0 1; do
     ZE_CPU_PRIVATE=$private start starve "$work/go$private"
     until_grep 'PE 0: proxy: kernel starve took ticket 0 of the ring and has not filled its slot' "$work/log"
     touch "$work/go$private"
     wait $pid && grep -q 'sync 0, got 41' "$work/log" && [ "$(grep -c 'has not filled' "$work/log")" = 1 ]
-    ok $? "a starved kernel is named once and goes on, private=$private" "$work/log"
+    ok $? "a kernel that is late is reported once and continues, private=$private" "$work/log"
 done
 
-# Catches: a wait for ever for a request that nobody will make.
+# Catches: an endless wait for a request that a kernel has not written and never will.
 start give_up
 wait $pid
 [ $? = 1 ] && grep -q 'PE 0: proxy: kernel give_up took ticket 0 of the ring and ended without filling its slot' "$work/log"
-ok $? "a kernel that ended without its request ends the job" "$work/log"
+ok $? "a kernel that ends without its request ends the job" "$work/log"
 
-# Catches: a hang in a kernel that is not told as one.
+# Catches: a hang in a kernel that is not reported as such.
 for native in 1 0; do
     where='0x[0-9a-f]+ \(device heap \+ 0x[0-9a-f]+\)'
     [ $native = 0 ] || where="($where|a word \(ZE_CPU_NATIVE=0 tells where\))"
@@ -92,14 +93,14 @@ for native in 1 0; do
     bad=$?
     kill -TERM $pid
     wait $pid
-    ok $bad "a kernel that waits is in the report of a hang, native=$native" "$work/log"
+    ok $bad "the report of a hang has the kernel that waits, native=$native" "$work/log"
 done
 
-# Catches: a crash that does not say that it was a kernel's.
+# Catches: a crash report that does not name the kernel.
 for native in 1 0; do
     ZE_CPU_NATIVE=$native start stray
     wait $pid
     [ $? != 0 ] && grep -q 'kernel stray .*ZE_CPU_CHECK=1' "$work/log"
-    ok $? "a kernel out of bounds says so, native=$native" "$work/log"
+    ok $? "an access out of bounds is reported with its kernel, native=$native" "$work/log"
 done
 plan

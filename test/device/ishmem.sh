@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# ishmem.sh - Intel SHMEM's names in kernels: strided transfers, several words awaited, teams and collectives, by one
-# work-item and by groups, through loads and stores and through ring and proxy. What they share with shmemg.h is tested
-# there.
+# ishmem.sh - Intel SHMEM's names in kernels: strided transfers, waits for several words, teams and collectives, by one
+# work-item and by groups, through loads and stores and through ring and proxy. Tests of shmemg.h cover the routines
+# that both have.
 . "${top_srcdir:=.}/test/device/run.sh"
 
 cat >"$work/k.cl" <<'END'
 #include <ishmemx.h>
-/* Each check that fails adds its line to what the host sees. */
+/* The first failed check stores its line number for the host. */
 #define EXPECT(x) do { if (!(x) && *bad == 0) *bad = __LINE__; } while (0)
-#define N 20 /* elements: more than one part of a fold by one item */
+#define N 20 /* elements: more than one chunk of a reduction by one work-item */
 
 SHMEMG_DEVICE static void by_group(SHMEMG_GLOBAL int *d, SHMEMG_GLOBAL int *s, SHMEMG_GLOBAL int *bad, int rank, int step, int group)
 {
@@ -168,20 +168,20 @@ int main(int argc, char **argv)
 }
 END
 $OSHCC -O2 "$work/k.c" "$work/k.cl" -o "$work/k" >"$work/log" 2>&1
-ok $? "a program with Intel SHMEM's names alone compiles" "$work/log"
+ok $? "a program with only Intel SHMEM's names compiles" "$work/log"
 run() { # PEs, direct, argument
     SHMEM_DEVICE_DIRECT=$2 SHMEM_DEVICE_SYMMETRIC_SIZE=8M timeout 60 $OSHRUN -n "$1" "$work/k" $3 >"$work/log" 2>&1
 }
-# Catches: blocks at wrong places, a collective that ends before its data are there or whose next one overtakes it, an
-# index of a word that was left out, signed words compared unsigned.
+# Catches: blocks in wrong places, a collective that ends before its data has arrived or that the next one overtakes,
+# the index of an excluded word, signed words compared as unsigned.
 for direct in $directs; do
     for pes in 1 2 3; do
         run $pes $direct
         ok $? "collectives, strides and waits, $pes PEs, direct=$direct" "$work/log"
-        # Catches: a fold that differs by one item, a refusal that nobody is told of.
+        # Catches: a wrong reduction by one work-item, a refusal that is not reported.
         run $pes $direct refused
         [ $? != 0 ] && grep -q "PE $pes does not exist" "$work/log" && ! grep -q 'of the kernels' "$work/log"
-        ok $? "one work-item's collectives, and a bad root, $pes PEs, direct=$direct" "$work/log"
+        ok $? "one work-item's collectives, and an invalid root, $pes PEs, direct=$direct" "$work/log"
     done
 done
 plan

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# kernels.sh - kernels compiled by oshcc, launched on every PE's device, talking to each other.
+# kernels.sh - kernels compiled by oshcc, launched on every PE's device, that communicate with each other.
 #
-# Each program runs with peers' memory loaded and stored directly, and with everything through ring and proxy.
+# Each program runs with loads and stores to peers' memory, and with all operations through ring and proxy.
 . "${top_srcdir:=.}/test/device/run.sh"
 
-# Catches: a kernel not found, arguments in the wrong order, the default context of a module not set, an operation of
-# the device library that differs between loads and stores and the ring.
+# Catches: a kernel that is not found, arguments in the wrong order, a module's default context that is not set, an
+# operation of the device library that differs between loads and stores and the ring.
 cat > "$work/all.cl" << 'END'
 #include <shmemg.h>
 SHMEMG_KERNEL void everything(SHMEMG_GLOBAL uint64_t *w, SHMEMG_GLOBAL uint64_t *sig, SHMEMG_GLOBAL shi_u64 *given,
@@ -77,18 +77,18 @@ for direct in $directs; do
     done
 done
 
-# Catches: wrong arguments that get a code in place of words.
+# Catches: wrong arguments reported by an error code only.
 grep -q 'kernel everything takes an argument 3: 8 bytes were given, 4 are taken' "$work/log" &&
     grep -q 'kernel everything takes an argument 3, which is missing: 0 bytes were given, 4 are taken' "$work/log" &&
     grep -q 'kernel everything takes no argument 4: 4 bytes were given, 0 are taken' "$work/log" &&
     grep -q 'zeKernelSetGroupSize failed: ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION' "$work/log"
-ok $? "wrong arguments and groups are told in words" "$work/log"
+ok $? "wrong arguments and groups are reported in words" "$work/log"
 
-# Catches: a request that only works where memory is mapped; a get, an update or a signal lost between nodes.
+# Catches: a request that works only on mapped memory; a get, an update or a signal lost between nodes.
 ZE_CPU_PRIVATE=0 SHMEM_TRANSPORT=ofi run 2 1 "$work/all"
-ok $? "the same over the network" "$work/log"
+ok $? "operations of a kernel over the network" "$work/log"
 
-# Catches: proxies that lose each other's changes of one word, a signal ahead of its data, a result for another ticket.
+# Catches: proxies that lose each other's updates of one word, a signal before its data, a result for another ticket.
 cat > "$work/many.cl" << 'END'
 #include <shmemg.h>
 SHMEMG_KERNEL void many(SHMEMG_GLOBAL uint64_t *w, SHMEMG_GLOBAL uint64_t *data, SHMEMG_GLOBAL uint64_t *sig, int rounds)
@@ -138,12 +138,12 @@ END
 $OSHCC "$work/many.c" "$work/many.cl" -o "$work/many" > "$work/log" 2>&1
 for private in $privates; do
     ZE_CPU_PRIVATE=$private run 3 0 "$work/many"
-    ok $? "many changes of one word through the ring, private=$private" "$work/log"
+    ok $? "many updates of one word through the ring, private=$private" "$work/log"
 done
 ZE_CPU_PRIVATE=0 SHMEM_TRANSPORT=ofi run 3 0 "$work/many"
-ok $? "many changes of one word over the network" "$work/log"
+ok $? "many updates of one word over the network" "$work/log"
 
-# Catches: a request that waited for room in the network, overtaken by a later one to the same PE.
+# Catches: a request that waits for network buffers and is overtaken by a later one to the same PE.
 cat > "$work/order.cl" << 'END'
 #include <shmemg.h>
 SHMEMG_KERNEL void order(SHMEMG_GLOBAL uint64_t *w, SHMEMG_GLOBAL char *block, int to, uint64_t n)
@@ -184,17 +184,17 @@ for private in 0 1; do
     ok $? "puts to one word arrive in order over the network, private=$private" "$work/log"
 done
 
-# Catches: a device library that does what it cannot, or a refusal that nobody is told of.
+# Catches: an invalid request that is carried out, or a refusal that is not reported.
 run 2 1 "$work/all" wrong
 [ $? != 0 ] && [ "$(grep -c 'PE 1000 does not exist' "$work/log")" -ge 1 ]
-ok $? "a bad PE in a kernel ends the job with a line" "$work/log"
+ok $? "an invalid PE in a kernel ends the job with one line" "$work/log"
 
-# Catches: a context that is none taken for one, and nobody told.
+# Catches: an invalid context that is accepted, or refused without a report.
 run 1 1 "$work/all" wrong context
 [ $? != 0 ] && grep -q "none of this library's" "$work/log"
-ok $? "a context that is none of ours ends the job with a line" "$work/log"
+ok $? "an invalid context ends the job with one line" "$work/log"
 
-# Catches: a finalize that stops the proxy under a kernel that still needs it.
+# Catches: a finalize that stops the proxy while a kernel still needs it.
 cat > "$work/late.cl" << 'END'
 #include <shmemg.h>
 SHMEMG_KERNEL void late(SHMEMG_GLOBAL uint64_t *w, int to)
@@ -229,7 +229,7 @@ END
 $OSHCC "$work/late.c" "$work/late.cl" -o "$work/late" > "$work/log" 2>&1 && run 2 0 "$work/late"
 ok $? "finalize waits for kernels, and a second session works" "$work/log"
 
-# Catches: a request counted more than once, a number of requests below zero.
+# Catches: a request counted more than once, a negative number of requests.
 for private in $privates; do
     ZE_CPU_PRIVATE=$private SHMEM_STATS=1 run 2 0 "$work/late" && # 4 times: 2 PEs, 2 sessions
         [ "$(sed -n 's/.*the ring brought \([0-9]*\) requests in [0-9]* rounds, at most \([0-9]*\) at a time/\1 \2/p' "$work/log" |
@@ -245,7 +245,7 @@ if pkg-config --exists libpng; then
     ok $? "the heat example compiles" "$work/log"
     for direct in $directs; do
         run 3 $direct "$work/heat" 48 60 "$work/heat.png" && grep -q right "$work/log" && [ -s "$work/heat.png" ]
-        ok $? "the heat example is right, 3 PEs, direct=$direct" "$work/log"
+        ok $? "the heat example computes the reference, 3 PEs, direct=$direct" "$work/log"
     done
 else
     tests=$((tests + 1))
@@ -257,23 +257,23 @@ if [ "$DEVICE_AGAIN" ]; then
     exit
 fi
 
-# Catches: a compiler error that is lost, temporary files left behind.
+# Catches: a lost compiler error, leftover temporary files.
 printf 'SHMEMG_KERNEL void bad( {}' > "$work/bad.cl"
 TMPDIR=$work $OSHCC "$work/all.c" "$work/bad.cl" -o "$work/bad" > "$work/log" 2>&1
 [ $? != 0 ] && [ ! -e "$work/bad" ] && [ "$(find "$work" -maxdepth 1 -type d | wc -l)" = 1 ]
 ok $? "a kernel that does not compile fails the link and leaves nothing" "$work/log"
 
-# Catches: an image of the wrong form handed to the device, or taken for a kernel that is missing; kernels compiled
-# elsewhere that are not embedded; a missing compiler that nobody names.
+# Catches: an image in the wrong format passed to the device, or reported as a missing kernel; kernels compiled
+# elsewhere that are not embedded; a missing compiler that is not named.
 if command -v nvcc > /dev/null; then
     $OSHCC --kernels=spirv,cuda "$work/late.c" "$work/late.cl" -o "$work/both" > "$work/log" 2>&1 && run 2 1 "$work/both"
-    ok $? "one file of kernels in two forms, of which the device takes its own" "$work/log"
+    ok $? "one file of kernels in two formats, of which the device takes its own" "$work/log"
     $OSHCC --kernels=cuda "$work/late.c" "$work/late.cl" -o "$work/other" > "$work/log" 2>&1
     ! run 1 1 "$work/other" && grep -q 'another kind of device' "$work/log"
-    ok $? "kernels of another form only: one line says so" "$work/log"
+    ok $? "only kernels in another format: one line reports it" "$work/log"
 else
     tests=$((tests + 1))
-    echo "ok $tests - kernels in two forms # SKIP nvcc is not installed"
+    echo "ok $tests - kernels in two formats # SKIP nvcc is not installed"
 fi
 cp "$work/late.cl" "$work/late.cu"
 NVCC=$work/none $OSHCC "$work/late.c" "$work/late.cu" -o "$work/bad" > "$work/log" 2>&1
@@ -281,7 +281,7 @@ NVCC=$work/none $OSHCC "$work/late.c" "$work/late.cu" -o "$work/bad" > "$work/lo
 ok $? "a missing nvcc is named" "$work/log"
 printf '\003\002#\007no more' > "$work/late.spv"
 $OSHCC "$work/late.c" "$work/late.spv" -o "$work/image" > "$work/log" 2>&1 && grep -q 'no more' "$work/image"
-ok $? "an image made elsewhere is embedded" "$work/log"
+ok $? "an image compiled elsewhere is embedded" "$work/log"
 ! $OSHCC --kernels=metal "$work/late.c" "$work/late.cl" -o "$work/image" > "$work/log" 2>&1 && grep -q metal "$work/log"
-ok $? "an unknown form is refused by name" "$work/log"
+ok $? "an unknown format is refused by name" "$work/log"
 plan

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# own.sh - a program with Level Zero objects of its own: Fulmar's context and device, or its own ones; its own modules and
-# queues, with kernels that communicate.
+# own.sh - a program with its own Level Zero objects: its own modules and queues, on Fulmar's context and device or on
+# its own ones, with kernels that communicate.
 . "${top_srcdir:=.}/test/device/run.sh"
 export ZE_CPU_DEVICES=2
 
@@ -122,8 +122,8 @@ done
 $OSHCC "$work/own.c" -o "$work/own" -lze_loader > "$work/log" 2>&1
 ok $? "the program compiles" "$work/log"
 
-# Catches: handles of another context than the memory's, a module left without its context, an own device or context
-# not used or destroyed with Fulmar's, a module forgotten or kept too long.
+# Catches: handles of another context than the memory's, a module whose contexts are not set, an own device or context
+# that is not used, or is destroyed with Fulmar's, a module forgotten or kept too long.
 for direct in $directs; do
     SHMEM_DEVICE=cpu:0 run 2 $direct "$work/own" "$work" get
     ok $? "own modules and queues on Fulmar's context, direct=$direct" "$work/log"
@@ -131,8 +131,8 @@ for direct in $directs; do
     ok $? "own context and device, direct=$direct" "$work/log"
 done
 
-# Catches: a complaint of a kernel that Fulmar did not start, lost.
+# Catches: a lost error of a kernel that Fulmar did not launch.
 run 1 1 "$work/own" "$work" wrong
 [ $? != 0 ] && grep -q 'PE 1000 does not exist' "$work/log"
-ok $? "what an own module's kernel is refused ends the job with a line" "$work/log"
+ok $? "an invalid request of an own module's kernel ends the job with one line" "$work/log"
 plan

@@ -1,7 +1,7 @@
 #!/bin/sh
-# ptx.sh - what nvcc makes of the device library: the ordering instructions of every edge, at system scope, and no more of
-# them than that; the registers that the direct path pays for the ring. PTX is where the memory model ends and hardware
-# begins, so this needs no GPU.
+# ptx.sh - nvcc's PTX of the device library: every ordering edge has its instructions, at system scope, and no more; the
+# direct path does not need more registers because of the ring. The CUDA memory model is defined on PTX, so this test
+# needs no GPU.
 . "${top_srcdir:=.}/test/tap.sh"
 if ! command -v nvcc >/dev/null; then
     echo "1..0 # SKIP nvcc is not installed"
@@ -36,7 +36,7 @@ SHMEMG_KERNEL void atomics(unsigned *a, unsigned long long *b)
 }
 END
 
-# The instructions of memory and order in a function, one a line, in program order; slot words as `slot`.
+# The memory and ordering instructions of a function, one per line, in program order; slot words as `slot`.
 order() { # entry|func, part of the name
     awk -v kind="$1" -v name="$2" '
         $0 ~ "^(.visible )?[.]" kind && index($0, name) { inside = 1 }
@@ -45,7 +45,7 @@ order() { # entry|func, part of the name
         grep -oE '(fence|bar|ld\.(acquire|relaxed)|st\.(release|relaxed)|atom|red)\.[a-z0-9_.]+|call\.uni|nanosleep' |
         sed 's/^st\.relaxed\.sys\.v2\.b64$/slot/; s/^red\./atom./'
 }
-# Lines of the last `order` that match, and whether the first of one kind comes before the first of another.
+# Count matching lines of the last `order`; check that the first match of one pattern precedes that of another.
 count() { grep -cE "$1" "$dir/order"; }
 before() { awk -v a="$1" -v b="$2" '$0 ~ a && !x { x = NR } $0 ~ b && !y { y = NR } END { exit !(x && y && x < y) }' "$dir/order"; }
 
@@ -53,40 +53,40 @@ check() { # arch
     nvcc -std=c++17 -O3 -arch="$1" -Werror all-warnings $include -ptx "$dir/k.cu" -o "$dir/k.ptx" >"$dir/out" 2>&1
     ok $? "$1: the kernels compile" "$dir/out"
 
-    # Catches: an edge at the scope of the device, which the proxy and other PEs do not see.
+    # Catches: an edge at device scope, which does not order for the proxy and other PEs.
     grep -E '^[[:space:]]*@?[%a-z0-9 ]*(fence|ld\.acquire|st\.release|atom|red)\.' "$dir/k.ptx" | grep -v '\.sys' >"$dir/out"
     [ ! -s "$dir/out" ]
-    ok $? "$1: every ordering and atomic instruction has the system's scope" "$dir/out"
+    ok $? "$1: every ordering and atomic instruction has system scope" "$dir/out"
 
-    # Catches: atomics in a loop of compare-and-swap, or with fences that nobody needs.
+    # Catches: atomics as a compare-and-swap loop, or with unneeded fences.
     order entry atomics >"$dir/order"
     [ "$(count '^atom\.(exch|add|and|or|xor|cas)\.relaxed\.sys')" -eq 8 ] && [ "$(wc -l <"$dir/order")" -eq 8 ]
     ok $? "$1: each atomic is one relaxed instruction" "$dir/order"
 
-    # Catches: a fence or a release where self-validating words need none (2.4 us each); a word left out; a ticket a lane.
-    # The function has two ways: where no two calls overlap, without an atomic, and with others.
+    # Catches: a fence or a release where self-validating words need none (2.4 us each); a missing word; a ticket per
+    # lane. The function has two paths: without an atomic if no other call can overlap, and with one.
     order func shi_p_by_ring >"$dir/order"
     [ "$(count '^slot$')" -eq 8 ] && [ "$(count '^atom')" -eq 1 ] && [ "$(count '^fence')" -eq 0 ] &&
         before '^ld.acquire.sys' '^slot$' && tac "$dir/order" | sed '/^atom/q' | tac >"$dir/after" &&
         [ "$(grep -c '^slot$' "$dir/after")" -eq 4 ] && mv "$dir/after" "$dir/order" && before '^ld.acquire.sys' '^slot$'
     ok $? "$1: an inline request is one fetch-add or none, credit (A2), four stores of two words, and no fence" "$dir/order"
     grep -q 'vote.sync.ballot' "$dir/k.ptx" && grep -q 'shfl.sync.idx' "$dir/k.ptx"
-    ok $? "$1: a warp takes its tickets together"
+    ok $? "$1: a warp takes its tickets with one atomic"
 
-    # Catches: data that the proxy reads before they are there (R1).
+    # Catches: data that the proxy reads before the kernel's stores are visible (R1).
     order func shi_put_by_ring >"$dir/order"
     before '^fence.acq_rel.sys' '^slot$'
     ok $? "$1: a request that points to memory has its fence (R1) before its slot" "$dir/order"
 
-    # Catches: a signal ahead of its data, on the direct path.
+    # Catches: a signal before its data, on the direct path.
     order entry signal >"$dir/order"
     before '^bar.sync' '^st.release.sys' && before '^bar.sync' '^atom.add.release.sys'
     ok $? "$1: the signal is released by one lane after the others' copies" "$dir/order"
     order entry wait >"$dir/order"
     [ "$(count '^ld.acquire.sys')" -ge 1 ] && [ "$(count '^st.release|^fence')" -eq 0 ]
-    ok $? "$1: waiting for a signal acquires and does nothing else" "$dir/order"
+    ok $? "$1: waiting for a signal is an acquire and nothing else" "$dir/order"
 
-    # Catches: order that is only the compiler's; a message or a wait where an epoch is enough.
+    # Catches: ordering for the compiler only; a message or a wait where an epoch suffices.
     order entry fence >"$dir/order"
     before '^fence.acq_rel.sys' '^atom.add.relaxed.sys' && [ "$(count '^slot$|^ld.acquire')" -eq 0 ]
     ok $? "$1: fence is a fence and an epoch, and no message" "$dir/order"
@@ -94,12 +94,12 @@ check() { # arch
     before '^fence.sc.sys' '^ld.acquire.sys' && [ "$(count '^slot$')" -eq 0 ]
     ok $? "$1: quiet completes stores, waits for done (A3) and sends nothing" "$dir/order"
 
-    # Catches: the ring's code inlined into the direct path, its registers taken from the user's kernel, arguments in
-    # local memory.
+    # Catches: the ring's code inlined into the direct path, its registers added to those of the user's kernel,
+    # arguments in local memory.
     for k in p fetch put signal; do
         order entry "$k(" >"$dir/order"
         [ "$(count '^slot$')" -eq 0 ] && [ "$(count '^call.uni')" -ge 1 ]
-        ok $? "$1: $k calls the ring's code, and has none of its own" "$dir/order"
+        ok $? "$1: $k calls the ring's code and does not inline it" "$dir/order"
     done
     ptxas -v -arch="$1" "$dir/k.ptx" -o "$dir/k.cubin" 2>"$dir/out"
     grep -q 'stack frame' "$dir/out" && ! grep 'stack frame' "$dir/out" | grep -qv ' 0 bytes stack frame, 0 bytes spill stores, 0'

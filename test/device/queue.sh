@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# queue.sh - calls of the host in order with kernels (shmemx_*_on_queue): a pipeline round the ring of PEs in which every
-# step needs the one before, with nothing between but the queue.
+# queue.sh - host calls ordered with kernels (shmemx_*_on_queue): a pipeline around the ring of PEs in which every step
+# depends on the previous one, and only the queue orders them.
 . "${top_srcdir:=.}/test/device/run.sh"
 
 cat >"$work/k.cl" <<'END'
@@ -75,8 +75,8 @@ int main(void)
 END
 $OSHCC -O2 "$work/k.c" "$work/k.cl" -o "$work/k" >"$work/log" 2>&1
 ok $? "the program compiles" "$work/log"
-# Catches: a call that does not wait for the kernel before it, a kernel that does not wait for the call, calls in another
-# order, a sync or finalize that forgets them, a library that takes its own thread for the program's.
+# Catches: a call that does not wait for the previous kernel, a kernel that does not wait for the call, calls in another
+# order, a sync or finalize that ignores them, calls of the library's thread checked as the program's.
 for check in ${DEVICE_AGAIN:-0 1}; do
     for pes in 1 2 3; do
         SHMEM_CHECK=$check SHMEM_DEVICE_SYMMETRIC_SIZE=8M timeout 60 $OSHRUN -n $pes "$work/k" >"$work/log" 2>&1

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# race.sh - in a build with ThreadSanitizer: kernels that run on the driver on the CPU are free of races with the proxy and
-# the host, and a publish or a look that is weakened in the device library is seen. Elsewhere there is nothing to see.
+# race.sh - in a build with ThreadSanitizer: kernels on the CPU driver have no races with the proxy and the host, and
+# the sanitizer reports a release or an acquire of the device library that the test weakens. Skipped in other builds.
 . "${top_srcdir:=.}/test/device/run.sh"
 if ! ${NM:-nm} -D "$top_builddir/.libs/libze_cpu.so" | grep -q __tsan_init; then
     echo "1..0 # SKIP not a build with ThreadSanitizer (./check makes one)"
@@ -67,17 +67,17 @@ compile sound
 compile weak_publish -DWEAK_PUBLISH
 compile weak_look -DWEAK_LOOK
 
-# Catches: an edge of the ring or of a signal that is not there.
+# Catches: a missing ordering edge of the ring or of a signal.
 for direct in 1 0; do
     race $direct sound
     ok $? "the device library has no race, direct=$direct" "$work/log"
 done
 
-# Catches: a sanitizer that does not see what kernels do, which would make the above mean nothing.
+# Catches: a sanitizer that does not observe the kernels' accesses, which would make the checks above void.
 race 1 weak_publish
 [ $? = 66 ] && grep -q 'data race' "$work/log"
-ok $? "a signal stored without release is a race" "$work/log"
+ok $? "a signal stored without release is reported as a race" "$work/log"
 race 0 weak_look
 [ $? = 66 ] && grep -q 'data race' "$work/log"
-ok $? "a result taken without acquire is a race" "$work/log"
+ok $? "a result read without acquire is reported as a race" "$work/log"
 plan

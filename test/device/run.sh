@@ -1,5 +1,5 @@
-# run.sh - for tests that compile kernels and run them on every PE's device: sourced first. Skips the whole test where
-# that cannot be; gives $work, a folder that goes at the end, and run.
+# run.sh - for tests that compile kernels and run them on every PE's device; source it first. Skips the whole test where
+# that is impossible; sets $work, a temporary folder, and defines run.
 if [ "${OSHCC_KERNELS:-spirv}" = cuda ]; then
     if ! command -v "${NVCC:-nvcc}" > /dev/null && [ ! -x /usr/local/cuda/bin/nvcc ]; then
         echo "1..0 # SKIP nvcc compiles kernels for CUDA; it is not installed"
@@ -12,8 +12,8 @@ elif [ ! -f "$top_builddir/.libs/libze_cpu.so" ]; then
     echo "1..0 # SKIP this build has no device backend (libze-dev)"
     exit 0
 fi
-# What jobs differ in. Over the network no PE maps another's memory, and no atomic reaches memory that hosts cannot touch.
-# DEVICE_AGAIN: again.sh runs the test with its settings, and what does not depend on them need not run.
+# Variants of jobs. Over the network no PE maps another's memory, and atomics do not reach memory that hosts cannot
+# access. DEVICE_AGAIN: again.sh runs the test with its settings; parts that do not depend on them are left out.
 directs='1 0' privates=${ZE_CPU_PRIVATE:-0 1}
 [ "$SHMEM_TRANSPORT" != ofi ] || directs=0 privates=0
 work=$(mktemp -d) || exit 99

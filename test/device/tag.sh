@@ -2,7 +2,7 @@
 # tag.sh - tagged messages that kernels send and hosts receive.
 . "${top_srcdir:=.}/test/device/run.sh"
 
-# Work-item i sends the next PE messages of every length, each filled with a number of its own, while the host receives.
+# Work-item i sends messages of every length to the next PE, each with its own pattern, while the host receives.
 cat > "$work/send.cl" << 'END'
 #include <shmemg.h>
 SHMEMG_KERNEL void send(SHMEMG_GLOBAL uint8_t *buffer, uint64_t room)
@@ -76,19 +76,20 @@ int main(int argc, char **argv)
 }
 END
 $OSHCC -O2 "$work/send.c" "$work/send.cl" -o "$work/send" > "$work/log" 2>&1
-ok $? "oshcc compiles them" "$work/log"
-# Catches: a message lost, cut, overtaken or sent after its buffer was written again; private memory read by the proxy.
+ok $? "oshcc compiles the program" "$work/log"
+# Catches: a message lost, truncated, out of order or sent after its buffer was reused; the proxy reading private
+# memory.
 for pes in 1 2 3; do
     for private in $privates; do
         ZE_CPU_PRIVATE=$private run $pes 1 "$work/send" && ! grep -q fulmar "$work/log"
         ok $? "kernels send, $pes PEs, device memory private: $private" "$work/log"
     done
 done
-# Catches: a PE out of range, and a long message from memory that the proxy cannot read.
+# Catches: an invalid PE, or a long message from memory that the proxy cannot read, that is not refused.
 run 2 1 "$work/send" 0
 [ $? != 0 ] && grep -q 'PE 1000 does not exist' "$work/log"
-ok $? "a bad PE ends the job with a line" "$work/log"
+ok $? "an invalid PE ends the job with one line" "$work/log"
 run 2 1 "$work/send" 4096
 [ $? != 0 ] && grep -q 'address 0x1000 is not in the device symmetric heap' "$work/log"
-ok $? "so does a long message from elsewhere" "$work/log"
+ok $? "a long message from other memory ends the job with one line" "$work/log"
 plan

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# threads.sh - kernels launched, awaited and mixed with calls of the host by several threads of a PE at once.
+# threads.sh - kernels launched and awaited by several threads of a PE at once, mixed with host calls.
 . "${top_srcdir:=.}/test/device/run.sh"
 
 cat >"$work/k.cl" <<'END'
@@ -69,7 +69,7 @@ int main(void)
 END
 $OSHCC -O2 "$work/k.c" "$work/k.cl" -o "$work/k" -lpthread >"$work/log" 2>&1
 ok $? "the program compiles" "$work/log"
-# Catches: a sync that frees what another thread has just started, modules built twice, calls out of order.
+# Catches: a sync that frees a launch that another thread has just made, modules built twice, calls out of order.
 for direct in $directs; do
     for pes in 1 2; do
         run $pes $direct "$work/k"

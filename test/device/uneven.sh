@@ -8,7 +8,7 @@ export SHMEM_SPIN=0 SHMEM_DEVICE_SYMMETRIC_SIZE=8M
 
 cat > "$work/k.cl" << 'END'
 #include <shmemg.h>
-/* Member i of the team tells the next one its number by a context of the team; all meet, by the team's flags, too. */
+/* Member i of the team sends its number to the next one on a context of the team; then barriers, also with flags. */
 SHMEMG_KERNEL void pass(SHMEMG_GLOBAL void *c, SHMEMG_GLOBAL void *t, SHMEMG_GLOBAL uint64_t *w, uint64_t seed)
 {
     shmem_ctx_t ctx = (shmem_ctx_t)c;
@@ -80,7 +80,7 @@ cp "$work"/k.c* "$FAKE_HOSTS"
 $OSHCC -O2 "$FAKE_HOSTS/k.c" "$FAKE_HOSTS/k.cl" -o "$FAKE_HOSTS/k" > "$work/log" 2>&1
 ok $? "the program compiles" "$work/log"
 
-# Catches: members of a team taken for evenly spaced: what is theirs goes to PEs of another host.
+# Catches: a team's members assumed to be evenly spaced, so that operations go to PEs of another host.
 printf '%s\n' h1 h2 h1 h1 h2 > "$FAKE_HOSTS/places"
 for private in 0 1; do
     SHMEM_DEVICE_DIRECT=$((1 - private)) ZE_CPU_PRIVATE=$private timeout 120 "$hosts" in h1 mpirun -np 5 \

@@ -1,8 +1,8 @@
 /*
- * world.h - PEs in one process for tests of the device library: a heap, a ring and an engine each, one proxy thread for
- * all, and a transport that carries requests out on the other heap, at once or later and in any order.
+ * world.h - PEs in one process for tests of the device library: each has a heap, a ring and an engine. One proxy thread
+ * serves all, and a transport carries requests out on the other heap, at once or later and in any order.
  *
- * Threads of the test stand for work-items; on_pe makes the calling thread one of a PE's.
+ * Threads of the test act as work-items; on_pe makes the calling thread a work-item of a PE.
  */
 #ifndef WORLD_H
 #define WORLD_H
@@ -21,9 +21,9 @@ struct pe {
     _Alignas(64) char heap[HEAP_BYTES];
     struct shi_ring ring;
     _Alignas(64) struct shi_ring_line line;
-    struct shi_dev_ctx ctx, even;   /* of all; of the even ones, by the same ring */
-    struct shi_dev_team team, some; /* all, and the even ones */
-    int list[WORLD_MAX];            /* of the even ones, where they are told so */
+    struct shi_dev_ctx ctx, even;   /* all PEs; the even ones, on the same ring */
+    struct shi_dev_team team, some; /* all PEs; the even ones */
+    int list[WORLD_MAX];            /* the even ones, if given as a list */
     uint64_t peers[WORLD_MAX], fault;
     struct shi_engine *engine;
     struct shi_engine_op *late[LATE]; /* in progress */
@@ -31,7 +31,7 @@ struct pe {
 };
 
 static struct pe *world;
-static int world_n, world_late, world_bad, world_lists; /* lists: the even ones are given one by one, not by start and stride */
+static int world_n, world_late, world_bad, world_lists; /* lists: the even PEs as a list, not start and stride */
 static unsigned world_random = 9;
 static int world_stop;
 static pthread_t world_proxy;
@@ -41,7 +41,7 @@ static uint64_t world_amo(void *p, const struct shi_request_view *v)
     return shi_amo_direct(p, v->amo, v->bytes, v->value, v->cond);
 }
 
-/* Carry a request of PE `from` out. 0, or -EAGAIN while the result slot holds a result. */
+/* Carry out a request of PE `from`. Returns 0, or -EAGAIN while the result slot holds a result. */
 static int perform(struct pe *from, const struct shi_engine_op *op)
 {
     struct shi_request_view v;
@@ -124,7 +124,8 @@ static void ring_up(struct pe *pe, unsigned log_n)
         ((uint64_t *)pe->ring.slots)[i] = ~shi_ring_phase(0, log_n) & 1;
 }
 
-/* n PEs that reach each other directly, or by rings of 2^log_n slots whose requests end at once or late. */
+/* Set up n PEs that access each other directly, or through rings of 2^log_n slots whose requests end at once or
+ * late. */
 static void world_up(int n, int direct, unsigned log_n, int late)
 {
     world = aligned_alloc(64, (size_t)n * sizeof *world);
@@ -164,7 +165,7 @@ static void world_down(void)
 {
     __atomic_store_n(&world_stop, 1, __ATOMIC_RELEASE);
     pthread_join(world_proxy, NULL);
-    CHECKF(world_bad == 0, "%d requests that mean nothing", world_bad);
+    CHECKF(world_bad == 0, "%d invalid requests", world_bad);
     for (int i = 0; i < world_n; i++) {
         CHECKF(world[i].fault == 0, "PE %d complains: %#lx", i, (unsigned long)world[i].fault);
         shi_engine_down(world[i].engine);

@@ -1,12 +1,13 @@
 /*
- * soak.c - random operations of all kinds against an oracle, for a given time (see soak.h; soak.sh runs it in the check).
+ * soak.c - random operations of all kinds against an oracle, for a given time (see soak.h; soak.sh runs it in the
+ * checks).
  *
  *   oshrun -n 3 test/multi/soak [seed=1] [seconds=10] [operations=0] [threads=1] [longest=1048576] [stall=120] [kernels=0]
  *
- * It ends after `seconds`, or after `operations` of all PEs together when that is not 0, and prints how much was done. The
- * first mismatch ends the job with one line: seed, step, PE, thread, operation, expected and seen. The same seed, number of
- * PEs and options give the same steps. `longest` bounds the bytes of a put or get. A step that takes longer than `stall`
- * seconds is reported as a hang.
+ * It ends after `seconds` or, if `operations` is not 0, after that number of operations of all PEs together, and prints
+ * the number of operations and steps. The first mismatch ends the job with one line: seed, step, PE, thread, operation,
+ * expected and actual value. The same seed, number of PEs and options give the same steps. `longest` limits the bytes
+ * of a put or get. A step that takes longer than `stall` seconds is reported as a hang.
  */
 #include "soak.h"
 
@@ -57,7 +58,7 @@ void soak_same(const struct worker *w, const char *what, uint64_t k, const void 
         snprintf(seen + 3 * i, 4, " %02x", g[first + i]);
         snprintf(expected + 3 * i, 4, " %02x", e[first + i]);
     }
-    soak_fail(w, "operation %lu, %s: %zu of %zu bytes differ, from byte %zu on: expected%s, saw%s", (unsigned long)k, what,
+    soak_fail(w, "operation %lu, %s: %zu of %zu bytes differ, from byte %zu on: expected%s, got%s", (unsigned long)k, what,
               bad, bytes, first, expected, seen);
 }
 
@@ -93,7 +94,7 @@ size_t soak_length(struct dice *d, size_t most)
     return bytes < 1 ? 1 : bytes > most ? most : bytes;
 }
 
-/* Be late, seldom: the PEs' steps must not keep in time. */
+/* Sometimes delay this thread, so that the PEs do not run in lockstep. */
 static void linger(struct worker *w)
 {
     struct dice d = dice(ROLL_HERE, soak.me, w->id, 3);
@@ -119,7 +120,7 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* PE 0 says whether this step is the last; the barrier behind it tells all. */
+/* PE 0 decides whether this step is the last; after the next barrier every PE has its decision. */
 static void decide(void)
 {
     static double began;
@@ -141,10 +142,10 @@ static void count_up(void)
     shmem_uint64_atomic_add(total, ops, 0);
 }
 
-/* What a thread does in a step, up to where it knows that all of its own is complete. */
+/* A thread's operations of a step, up to their completion. */
 static void act(struct worker *w)
 {
-    struct dice d = dice(ROLL_STEP, 0, 0, 1); /* the same everywhere */
+    struct dice d = dice(ROLL_STEP, 0, 0, 1); /* the same on all PEs */
     linger(w);
     if (roll(&d, 2))
         soak_tag(w);
@@ -225,7 +226,7 @@ static void up(void)
     soak_msg_up();
     soak_coll_up(workers);
     soak_kernel_up(workers);
-    soak.step = 1; /* signals begin with 0 */
+    soak.step = 1; /* signals start at 0 */
     pthread_barrier_init(&all_threads, NULL, (unsigned)soak.threads);
 }
 

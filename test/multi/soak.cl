@@ -4,7 +4,7 @@
 #include "soak_ops.h"
 
 /* `cells`, `own` and `sum` are symmetric: bytes that work-items write, words of one work-item, words of all. `fixed` never
- * changes; known are all PEs' of them. `bad` takes the first operation that brought something wrong, and what it was. */
+ * changes; `known` is a copy of all PEs' `fixed`. `bad` records the first operation with a wrong result. */
 SHMEMG_KERNEL void soak_ring(SHMEMG_GLOBAL unsigned char *cells, SHMEMG_GLOBAL uint64_t *own, SHMEMG_GLOBAL uint64_t *sum,
                              SHMEMG_GLOBAL unsigned char *fixed, SHMEMG_GLOBAL unsigned char *known,
                              SHMEMG_GLOBAL uint64_t *left, SHMEMG_GLOBAL uint64_t *bad, uint64_t seed)

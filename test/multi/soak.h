@@ -1,12 +1,12 @@
 /*
- * soak.h - what the files of the soak test share.
+ * soak.h - declarations that the files of the soak test share.
  *
- * The soak test runs random operations against an oracle. Everything random comes from dice(), a hash of the seed, the
- * step, the PE and the thread that act, and the operation's number. So each PE can compute what any other PE has done
- * to its memory in a step, and compares. A step: each thread issues operations, waits for signals, exchanges messages
- * and so on; all contexts are quiet; a barrier; each PE verifies; a barrier.
+ * The soak test runs random operations against an oracle. Every random choice comes from dice(), a hash of the seed,
+ * the step, the PE, the thread and the operation's number. So each PE can compute what any other PE has done to its
+ * memory in a step, and compares. A step: each thread issues operations, waits for signals, exchanges messages and so
+ * on; all contexts call quiet; a barrier; each PE verifies; a barrier.
  *
- * Memory that threads write belongs to one writer: thread t of PE p writes only its own area at each PE, in plane t.
+ * Each byte that threads write has one writer: thread t of PE p writes only its own area at each PE, in plane t.
  */
 #ifndef SOAK_H
 #define SOAK_H
@@ -18,12 +18,12 @@
 enum {
     MAX_PES = 32,
     MAX_THREADS = 8,
-    PATTERN_BYTES = 2 << 20, /* of each PE: all data comes from there */
-    AREA_BYTES = 3 << 19,    /* of each writer at each PE */
-    WORDS = 16,              /* atomics: of each kind and width */
-    SLOTS = 4,               /* data with a signal: from each writer to each PE */
+    PATTERN_BYTES = 2 << 20, /* of each PE: the source of all data */
+    AREA_BYTES = 3 << 19,    /* per writer and PE */
+    WORDS = 16,              /* atomics: per kind and width */
+    SLOTS = 4,               /* data with a signal: per writer and PE */
     SLOT_BYTES = 32 << 10,
-    VIA_BYTES = 256 << 10,   /* the same by way of a third PE: quiet must wait for a long write, too */
+    VIA_BYTES = 256 << 10,   /* the same through a third PE: quiet must also wait for long writes */
     PENDING = 32             /* nonblocking gets and fetches that one thread has under way */
 };
 
@@ -31,7 +31,7 @@ struct soak {
     uint64_t seed, step;
     size_t longest;
     int me, n, threads, stop, kernels;
-    char *pattern[MAX_PES]; /* what PE p sends; read only */
+    char *pattern[MAX_PES]; /* the data that PE p sends; read only */
     char *constant;         /* symmetric: pattern[me] */
 };
 extern struct soak soak;
@@ -40,14 +40,14 @@ extern struct soak soak;
 struct plane {
     char *area;                    /* n * AREA_BYTES, by writer */
     char *slot;                    /* n * SLOTS * SLOT_BYTES, by writer */
-    char *via;                     /* n * n * SLOTS * VIA_BYTES, by writer and then by the PE that is signalled */
+    char *via;                     /* n * n * SLOTS * VIA_BYTES, by writer, then by signalled PE */
     uint64_t *sig;                 /* n * SLOTS, by writer */
     uint64_t *own64, *sum64, *xor64; /* own: n * WORDS, by writer; sum and xor: WORDS for all writers */
     uint32_t *own32, *sum32, *xor32;
-    char *in;                      /* where gets may put their data: AREA_BYTES */
+    char *in;                      /* destination of gets: AREA_BYTES */
 };
 
-/* A copy of `count` blocks of `block` elements of `elem` bytes; strides count in elements. */
+/* A copy of `count` blocks of `block` elements of `elem` bytes; strides in elements. */
 struct shape {
     size_t elem, block, count;
     ptrdiff_t dst, sst;
@@ -59,16 +59,16 @@ struct op {
     struct shape shape;
     size_t to, from;         /* offsets in bytes */
     int kind, pe;
-    int wraps;               /* a put that begins the area again: 0 no, 1 behind a fence, 2 behind a quiet */
-    struct over {            /* a second put over the first, behind a fence: so many bytes, 0: none */
+    int wraps;               /* a put that restarts at the area's begin: 0 no, 1 after a fence, 2 after a quiet */
+    struct over {            /* a second put over the first, after a fence; bytes 0: none */
         size_t bytes, to, from;
         int nbi;
     } over;
     int what, word, wide, own;
-    int spin;                /* which of several equal ways */
+    int spin;                /* selects one of several equivalent calls */
 };
 
-/* How far a writer has come in its area at one PE, and what of it a get may read: [low, high). */
+/* A writer's position in its area at one PE, and the range that a get may read: [low, high). */
 struct reach {
     size_t cursor, low, high;
     int wrapped;
@@ -81,7 +81,7 @@ struct words {
 struct pending {
     uint64_t got64, want, k;
     uint32_t got32;
-    int kind; /* 0: a fetch of what nothing foretells, 1: a get, 2: fetch of 8 bytes, 3: fetch of 4 bytes */
+    int kind; /* 0: a fetch of an unknown value, 1: a get, 2: fetch of 8 bytes, 3: fetch of 4 bytes */
     struct op op;
     char *buffer;
 };
@@ -90,21 +90,21 @@ struct worker {
     int id;
     shmem_ctx_t ctx;
     struct plane at;
-    char *sent, *due;           /* n * AREA_BYTES: what my area at each PE, and each writer's area here, must hold */
+    char *sent, *due;           /* n * AREA_BYTES: expected: this PE's area at each PE, each writer's here */
     struct reach to[MAX_PES], by[MAX_PES];
-    struct words out[MAX_PES];  /* own words at each PE, as I have left them; sums of this step are not used */
-    struct words here[MAX_PES]; /* what each writer has done to mine: own words now, sums since the start */
-    uint64_t settled64[MAX_PES][WORDS], settled32[MAX_PES][WORDS]; /* the order that an own word still needs */
+    struct words out[MAX_PES];  /* own words at each PE after the last operation; the sums are unused */
+    struct words here[MAX_PES]; /* each writer's effect on this PE's words: own words now, sums since the start */
+    uint64_t settled64[MAX_PES][WORDS], settled32[MAX_PES][WORDS]; /* the order that an own word still requires */
     uint64_t fences, quiets;
     struct pending pending[PENDING];
     int n_pending;
     char *in, *want;            /* for gets: AREA_BYTES each */
-    uint64_t signalled[MAX_PES][SLOTS]; /* what I last signalled */
+    uint64_t signalled[MAX_PES][SLOTS]; /* the last signal sent */
     struct due_slot {
         int nth, pe, i;
     } slots[MAX_PES * SLOTS];
     int n_slots;
-    uint64_t ops, k;            /* operations so far; the present one's number */
+    uint64_t ops, k;            /* operations so far; number of the current one */
     const char *doing;
 };
 
@@ -122,7 +122,7 @@ static inline uint64_t mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
-/* The dice of PE pe, thread `thread`, for what is named `what` and numbered k. */
+/* The dice of thread `thread` of PE pe, for purpose `what` and number k. */
 static inline struct dice dice(int what, int pe, int thread, uint64_t k)
 {
     uint64_t who = (uint64_t)what << 32 | (uint64_t)pe << 16 | (uint64_t)thread;
@@ -142,12 +142,12 @@ static inline size_t roll(struct dice *d, size_t n)
 
 enum { ROLL_OP = 1, ROLL_SLOT, ROLL_STEP, ROLL_TEAM, ROLL_COLL, ROLL_LOCK, ROLL_TAG, ROLL_GPC, ROLL_HEAP, ROLL_HERE };
 
-/* 1 .. most bytes, short ones most often, and often about a power of two. */
+/* 1 .. most bytes: mostly short lengths, often close to a power of two. */
 size_t soak_length(struct dice *d, size_t most);
 
 /* ---- failures ---------------------------------------------------------------------------------------------------- */
 
-/* One line with the seed, the step and what `format` says; ends the job. */
+/* Print one line with the seed, the step and the text of `format`; end the job. */
 _Noreturn void soak_fail(const struct worker *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* End the job unless got[bytes] is want[bytes]. */
@@ -155,12 +155,12 @@ void soak_same(const struct worker *w, const char *what, uint64_t k, const void 
 
 /* ---- the parts --------------------------------------------------------------------------------------------------- */
 
-/* Of a worker, one time. */
+/* Called once for each worker. */
 void soak_rma_up(struct worker *w);
 void soak_amo_up(struct worker *w);
 void soak_sig_up(struct worker *w);
 
-/* soak_rma.c: the stream of a step; what all writers did to this PE's memory; completion. */
+/* soak_rma.c: the operations of a step; check of all writers' effects on this PE's memory; completion. */
 void soak_rma_issue(struct worker *w);
 void soak_rma_verify(struct worker *w);
 void soak_quiet(struct worker *w);
@@ -190,7 +190,7 @@ void soak_coll(struct worker *w);
 void soak_lock(struct worker *w);
 void soak_lock_verify(struct worker *w);
 
-/* soak_kernel.c: operations of kernels; nothing without soak.kernels */
+/* soak_kernel.c: operations of kernels; no effect without soak.kernels */
 void soak_kernel_up(struct worker *w);
 void soak_kernel(struct worker *w);
 

@@ -1,9 +1,9 @@
 /*
- * soak_amo.c - atomics of the soak test. Words that all writers add to, or xor, must end at the sum; words of one writer
- * take every operation, and every fetch of one must bring what the writer has left there.
+ * soak_amo.c - atomics of the soak test. Words that all writers add to, or xor, must end at the total; words of one
+ * writer take every operation, and every fetch must return the writer's last value.
  *
- * An operation on an own word goes behind a fence when the one before was not fetching, and behind a quiet when it was
- * a nonblocking fetch.
+ * An operation on an own word follows a fence if the previous one was not fetching, and a quiet if it was a nonblocking
+ * fetch.
  */
 #include <shmem.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 #include "soak.h"
 
-/* All of them; up to SUMS they add, from XORS on they xor. */
+/* All operations; those up to SUMS add, those from XORS on xor. */
 enum { INC, ADD, FETCH_INC, FETCH_ADD, FETCH_INC_NBI, FETCH_ADD_NBI, SUMS, SET = SUMS, AND, OR, FETCH, SWAP, CSWAP, FETCH_AND,
        FETCH_OR, FETCH_NBI, SWAP_NBI, CSWAP_NBI, FETCH_AND_NBI, FETCH_OR_NBI, XORS, XOR = XORS, FETCH_XOR, FETCH_XOR_NBI, WHATS };
 static const char *const name[] = {
@@ -47,7 +47,7 @@ void soak_amo_make(struct dice *d, struct op *op)
     op->cond = roll(d, 2); /* compare_swap: succeeds */
 }
 
-/* What the word is afterwards. */
+/* The word's value afterwards. */
 static uint64_t after(const struct op *op, uint64_t old)
 {
     switch (op->what) {
@@ -62,7 +62,7 @@ static uint64_t after(const struct op *op, uint64_t old)
     }
 }
 
-/* One call; `if_is` is what compare_swap compares with. The old value, 0 unless it was fetched here. */
+/* One call; compare_swap compares with `if_is`. Returns the old value, 0 unless it was fetched here. */
 #define CALL(N, T)                                                                                                   \
     static T call_##N(const struct worker *w, T *at, const struct op *op, T if_is, T *later)                         \
     {                                                                                                                \
@@ -120,7 +120,7 @@ static void *word_of(struct worker *w, const struct op *op)
     return op->wide ? (void *)&p->sum64[op->word] : (void *)&p->sum32[op->word];
 }
 
-/* Make the operation before on this own word come first; note what the next one needs. */
+/* Order the previous operation on this own word before the next; record the order that the next one requires. */
 static void order(struct worker *w, const struct op *op)
 {
     uint64_t *settled = op->wide ? &w->settled64[op->pe][op->word] : &w->settled32[op->pe][op->word];
@@ -150,7 +150,7 @@ void soak_amo_issue(struct worker *w, const struct op *op)
     else
         got = call_uint32(w, word_of(w, op), op, (uint32_t)if_is, p ? &p->got32 : NULL);
     if (op->own && fetches(op->what) && !p && got != old)
-        soak_fail(w, "operation %lu, atomic %s of %d bits on word %d at PE %d: expected %lx, saw %lx", (unsigned long)op->k,
+        soak_fail(w, "operation %lu, atomic %s of %d bits on word %d at PE %d: expected %lx, got %lx", (unsigned long)op->k,
                   name[op->what], op->wide ? 64 : 32, op->word, op->pe, (unsigned long)old, (unsigned long)got);
 }
 

@@ -1,8 +1,8 @@
 /*
- * soak_coll.c - teams, collectives, locks and the heap in the soak test; thread 0 alone is here.
+ * soak_coll.c - teams, collectives, locks and the heap in the soak test; only thread 0 runs them.
  *
- * Up to TEAMS random teams live at a time, made of the world or of each other and destroyed again; each PE follows the
- * members of all of them. Each has its buffers.
+ * Up to TEAMS random teams exist at a time, split from the world or from each other and destroyed again; each PE keeps
+ * the members of all of them. Each team has its own buffers.
  */
 #include <shmem.h>
 #include <stdio.h>
@@ -21,10 +21,10 @@ static struct team {
 static char *want;
 
 static long *lock;
-static uint64_t *guarded, guarded_due[LOCKS]; /* how often each lock was taken */
-static char *behind; /* LOCKS * BEHIND: what the last holder put */
+static uint64_t *guarded, guarded_due[LOCKS]; /* number of acquisitions of each lock */
+static char *behind; /* LOCKS * BEHIND: the block of the last holder */
 
-/* What the holder puts that takes the lock the nth time. */
+/* The block that the nth holder of a lock puts. */
 static const char *put_by(uint64_t nth)
 {
     return soak.pattern[0] + nth % 1000 * 64;
@@ -56,7 +56,7 @@ static int rank_in(const struct team *t, int pe)
     return -1;
 }
 
-/* Team t from every stride-th member of the parent. */
+/* Create team t from every stride-th member of the parent. */
 static void make(struct worker *w, struct team *t, const struct team *parent, struct dice *d)
 {
     int start = (int)roll(d, (size_t)parent->n), stride = 1 + (int)roll(d, 2);
@@ -101,10 +101,10 @@ struct coll {
     int kind, root;
     size_t n;      /* elements, or bytes */
     uint64_t salt;
-    int in_place, sync; /* sync: its members meet before */
+    int in_place, sync; /* sync: a team sync comes before */
 };
 
-/* Element i of what PE pe (of the world) gives: small enough for sums and products to be exact. */
+/* Element i of PE pe's (world number) source: small enough for exact sums and products. */
 static uint64_t element(const struct coll *c, int pe, size_t i)
 {
     uint64_t v = mix(c->salt ^ mix((uint64_t)pe << 32 | i));
@@ -114,7 +114,7 @@ static uint64_t element(const struct coll *c, int pe, size_t i)
 static size_t bytes_of(const struct coll *c, const struct team *t, int pe)
 {
     (void)t;
-    return c->kind == COLLECT ? c->n * (mix(c->salt + (uint64_t)pe) % 4) / 3 : c->n; /* collect: lengths of its own */
+    return c->kind == COLLECT ? c->n * (mix(c->salt + (uint64_t)pe) % 4) / 3 : c->n; /* collect: the lengths differ */
 }
 
 static const char *given(const struct coll *c, int pe)
@@ -122,7 +122,7 @@ static const char *given(const struct coll *c, int pe)
     return soak.pattern[pe] + c->salt % (PATTERN_BYTES - MAX_PES * MOST);
 }
 
-/* The bytes that collectives of bytes leave at `rank`; how many. */
+/* Compute the result of a byte-wise collective at `rank`; return its length. */
 static size_t expect_bytes(const struct team *t, const struct coll *c, int rank)
 {
     size_t at = 0;
@@ -133,7 +133,7 @@ static size_t expect_bytes(const struct team *t, const struct coll *c, int rank)
             memcpy(want + at, given(c, pe), n);
         else if (c->kind == ALLTOALL)
             memcpy(want + at, given(c, pe) + (size_t)rank * n, n);
-        else if (c->kind == ALLTOALLS) /* of bytes, one in two here and one in three there */
+        else if (c->kind == ALLTOALLS) /* bytes; destination stride 2, source stride 3 */
             for (size_t k = 0; k < n; k++)
                 want[((size_t)i * n + k) * 2] = given(c, pe)[((size_t)rank * n + k) * 3];
         at += n;
@@ -160,7 +160,7 @@ static void do_bytes(const struct team *t, const struct coll *c)
     case ALLTOALL: shmem_alltoallmem(h, t->dest, t->source, c->n); break;
     default: shmem_alltoallsmem(h, t->dest, t->source, 2, 3, c->n);
     }
-    memset(t->source, 0x33, mine); /* it may be written again as soon as the call returns */
+    memset(t->source, 0x33, mine); /* the source may be overwritten as soon as the call returns */
 }
 
 #define REDUCE(N, T, CALL, START, STEP)                                                                              \
@@ -205,7 +205,7 @@ static void collective(struct worker *w, const struct team *t, int which)
     struct coll c = {(int)roll(&d, KINDS), (int)roll(&d, (size_t)t->n), 0, any(&d), (int)roll(&d, 2), (int)roll(&d, 2)};
     size_t most = c.kind < BYTES ? c.kind >= ALLTOALL ? MOST / (size_t)(2 * t->n) : MOST : MOST / sizeof(long);
     size_t how = roll(&d, 6);
-    c.n = how > 1 ? soak_length(&d, most) : how ? 1 + roll(&d, most) : most < 8192 ? most : 8192; /* the length of some chunks */
+    c.n = how > 1 ? soak_length(&d, most) : how ? 1 + roll(&d, most) : most < 8192 ? most : 8192; /* a chunk's length */
     w->doing = "a collective";
     w->k = (uint64_t)c.kind;
     if (c.kind < BYTES) {
@@ -216,11 +216,11 @@ static void collective(struct worker *w, const struct team *t, int which)
     } else {
         do_numbers(w, t, &c, rank);
     }
-    memset(t->dest, 0x5a, (size_t)t->n * 2 * MOST); /* for the next one, which a barrier comes before */
+    memset(t->dest, 0x5a, (size_t)t->n * 2 * MOST); /* a barrier precedes the next collective */
     w->ops++;
 }
 
-/* A block comes and goes: what others put there is there. */
+/* Allocate and free a block: the neighbour's put to it must arrive. */
 static void heap(struct worker *w)
 {
     struct dice d = dice(ROLL_HEAP, 0, 0, 0);
@@ -259,8 +259,8 @@ static size_t times(int pe, int which)
     return roll(&d, 2) ? 0 : roll(&d, 5);
 }
 
-/* Add one to a word and put a block at another PE, in steps that no one else may come between; what the holder before put
- * must be there. */
+/* Under a lock, add one to a word and put a block at another PE, in several steps; the previous holder's block must be
+ * there. */
 static void guard(struct worker *w, int which, int tries)
 {
     int at = which % soak.n, other = (which + 1) % soak.n;
@@ -272,7 +272,7 @@ static void guard(struct worker *w, int which, int tries)
         shmem_set_lock(&lock[which]);
     uint64_t v = shmem_uint64_g(&guarded[which], at) + 1;
     shmem_getmem(w->in, block, BEHIND, other);
-    soak_same(w, "a block behind a lock", v, w->in, put_by(v - 1), BEHIND);
+    soak_same(w, "a block protected by a lock", v, w->in, put_by(v - 1), BEHIND);
     shmem_putmem_nbi(block, put_by(v), BEHIND, other);
     if (v % 2)
         shmem_uint64_p(&guarded[which], v, at);
@@ -296,6 +296,6 @@ void soak_lock_verify(struct worker *w)
         for (int pe = 0; pe < soak.n; pe++)
             guarded_due[which] += times(pe, which);
         if (which % soak.n == soak.me)
-            soak_same(w, "a word behind a lock", (uint64_t)which, &guarded[which], &guarded_due[which], 8);
+            soak_same(w, "a word protected by a lock", (uint64_t)which, &guarded[which], &guarded_due[which], 8);
     }
 }

@@ -1,6 +1,6 @@
 /*
- * soak_kernel.c - kernels of the soak test (soak.cl), for programs that have them: with kernels=1. The work-items of every
- * PE operate on all PEs' device heaps, and the host checks what is in its own afterwards.
+ * soak_kernel.c - kernels of the soak test (soak.cl), with kernels=1. The work-items of every PE operate on all PEs'
+ * device heaps; afterwards the host checks its own heap.
  */
 #include <shmemx.h>
 #include <stdio.h>
@@ -12,19 +12,19 @@
 
 enum { ROW_BYTES = KITEMS * KROW * KCELL };
 
-/* Device memory: what others write, and what kernels read. */
+/* Device memory: the parts that others write, and those that kernels read. */
 static struct {
     unsigned char *cells, *fixed, *known;
     uint64_t *own, *sum, *left, *bad;
 } dev;
 
-/* What `cells`, `own` and `sum` must hold here, and what is there. */
+/* The expected content of `cells`, `own` and `sum`, and the actual one. */
 static struct {
     unsigned char *cells;
     uint64_t own[MAX_PES * KITEMS], sum[KWORDS];
 } due, now;
 
-/* Device memory may be out of the host's reach. */
+/* Device memory may be inaccessible to the host. */
 static void to_device(void *to, const void *from, size_t bytes)
 {
     shmem_putmem(to, from, bytes, soak.me);
@@ -52,7 +52,7 @@ void soak_kernel_up(struct worker *w)
         to_device(dev.known + pe * KCONST, soak.pattern[pe], KCONST);
 }
 
-/* What operation k of a work-item leaves here. */
+/* Apply operation k of a work-item to the expected content. */
 static void replay(uint64_t seed, int pe, int item, int k)
 {
     struct kop o = kop_of(seed, pe, item, k, soak.n);

@@ -1,8 +1,8 @@
 /*
  * soak_msg.c - tagged messages and global procedure calls of the soak test.
  *
- * Thread t sends to thread t of other PEs. The tag holds step, thread, source and number, so a receive that takes
- * anything of its thread can tell what came; messages of one source must come in the order of their sending.
+ * Thread t sends to thread t of other PEs. The tag holds step, thread, source and number, so that a receive for any
+ * message of its thread can identify it; messages of one source must arrive in the order of sending.
  */
 #include <shmemx.h>
 #include <stdio.h>
@@ -79,14 +79,14 @@ static void send_all(struct worker *w, struct sends *s)
 
 /* ---- tagged messages: what is received ------------------------------------------------------------------------------ */
 
-/* Is this the next message of its source, whole or cut to `room`? */
+/* Check that this is the next message of its source, complete or truncated to `room`. */
 static void came(struct worker *w, const shmemx_tag_status_t *st, const char *data, size_t room, int next[])
 {
     int source = (int)(st->tag >> 8 & 0xff), i = (int)(st->tag & 0xff);
     if (st->source != source || source >= soak.n || st->cancelled || st->tag != tag_of(w->id, source, i))
         soak_fail(w, "a message: tag %lx of PE %d in step %lx", (unsigned long)st->tag, st->source, (unsigned long)soak.step);
     if (next && next[source]++ != i)
-        soak_fail(w, "message %d of PE %d came in the place of %d", i, source, next[source] - 1);
+        soak_fail(w, "message %d of PE %d arrived instead of %d", i, source, next[source] - 1);
     struct message m = message_of(source, w->id, soak.me, i);
     if (st->bytes != m.bytes || st->truncated != (m.bytes > room))
         soak_fail(w, "message %d of PE %d: %zu bytes, truncated %d; expected %zu into %zu", i, source, st->bytes,
@@ -132,7 +132,7 @@ static void receive_posted(struct worker *w, struct dice *d, int n, int exact)
     free(buffer);
 }
 
-/* One message after the other, each found by a probe or taken as it is. */
+/* Receive one message after the other, with or without a probe before. */
 static void receive_each(struct worker *w, struct dice *d, int n)
 {
     int next[MAX_PES] = {0};
@@ -164,7 +164,7 @@ static void receive_each(struct worker *w, struct dice *d, int n)
     }
 }
 
-/* A receive that nothing matches ends when it is cancelled. */
+/* A receive that no message matches must end when it is cancelled. */
 static void cancel(struct worker *w)
 {
     shmemx_tag_request_t request;
@@ -173,7 +173,7 @@ static void cancel(struct worker *w)
     shmemx_tag_cancel(&request);
     shmemx_tag_wait(&request, &st);
     if (!st.cancelled)
-        soak_fail(w, "a receive that nothing matches was not cancelled");
+        soak_fail(w, "a receive that no message matches was not cancelled");
     w->ops++;
 }
 
@@ -198,7 +198,7 @@ void soak_tag(struct worker *w)
 /* ---- global procedure calls ----------------------------------------------------------------------------------------- */
 
 static int handle_echo, handle_count, handle_add;
-static uint64_t ran, due; /* the sum of all headers that func here was given, and should be */
+static uint64_t ran, due; /* sum of the headers that func got here, and the expected sum */
 
 /* The reply is the data, each byte inverted. */
 static int echo(shmemx_gpc_call_t *c)
@@ -247,7 +247,7 @@ static struct call call_of(int root, int thread, int i)
     return c;
 }
 
-/* One tree over random PEs: the number of ids that ran comes back. */
+/* One tree over random PEs; the reply is the number of ids that ran. */
 static void chained(struct worker *w, struct dice *d)
 {
     int list[MAX_PES], n = 0, with_root = 0;

@@ -1,16 +1,17 @@
 /*
- * soak_ops.h - what the kernel of the soak test does, for the kernel and for the host that checks it: C and OpenCL C.
+ * soak_ops.h - the operations of the soak test's kernel, for the kernel and for the host that checks them: C and OpenCL
+ * C.
  *
- * Each work-item of each PE has ROW operations in a launch, and KCELL bytes for each of them at every PE.
+ * Each work-item of each PE makes KROW operations per launch, and has KCELL bytes for each of them at every PE.
  */
 #ifndef SOAK_OPS_H
 #define SOAK_OPS_H
 
 #define KITEMS 8   /* work-items of a PE: 2 groups */
-#define KROW 24    /* operations of one */
-#define KCELL 256  /* bytes that one may write */
+#define KROW 24    /* operations of a work-item */
+#define KCELL 256  /* bytes that an operation may write */
 #define KCONST 8192 /* bytes that never change */
-#define KWORDS 4   /* to which all add */
+#define KWORDS 4   /* words that all work-items add to */
 
 #define KPUT 0     /* putmem */
 #define KPUT_NBI 1
@@ -18,7 +19,7 @@
 #define KFENCED 3  /* a word, a fence, the word again */
 #define KSIGNAL 4  /* putmem_signal, adding to a word */
 #define KADD 5
-#define KFETCH 6   /* fetch_add of a word of this work-item's own */
+#define KFETCH 6   /* fetch_add of a word of this work-item */
 #define KGET 7
 #define KG 8
 #define KQUIET 9

@@ -1,9 +1,9 @@
 /*
- * soak_rma.c - the stream of random puts, gets and atomics of the soak test, with fences and quiets in between.
+ * soak_rma.c - the random puts, gets and atomics of the soak test, with fences and quiets between them.
  *
- * Puts fill the writer's area at the target from its beginning to its end, with gaps, and then begin again behind a fence
- * or a quiet, and one in eight is followed by a fence and a put over it: so without a fence no two puts overlap, and with
- * one the later must win.
+ * Puts fill the writer's area at the target from begin to end, with gaps, and then start again after a fence or a
+ * quiet. One put in eight is followed by a fence and a second put over it. So puts overlap only across a fence, and
+ * then the later one must win.
  */
 #include <shmem.h>
 #include <stdio.h>
@@ -27,7 +27,8 @@ void soak_rma_up(struct worker *w)
         w->pending[i].buffer = malloc(SLOT_BYTES);
 }
 
-/* ---- what an operation is ------------------------------------------------------------------------------------------ */
+/* ---- operations
+ * ---------------------------------------------------------------------------------------------------- */
 
 static int kind_of(struct dice *d)
 {
@@ -68,7 +69,7 @@ static size_t aligned(size_t at, size_t to)
     return (at + to - 1) & ~(to - 1);
 }
 
-/* A second put: a short one within a longer first one, a longer one over a short first one, or as it comes. */
+/* A second put: a short one within a longer first one, or of any length over it. */
 static void put_over(struct dice *d, struct op *op, size_t first)
 {
     struct over *o = &op->over;
@@ -78,7 +79,7 @@ static void put_over(struct dice *d, struct op *op, size_t first)
     o->from = roll(d, PATTERN_BYTES - SLOT_BYTES);
 }
 
-/* Where in the area the put goes: behind the one before. */
+/* Place the put after the previous one in the area. */
 static void place(struct dice *d, struct op *op, struct reach *r)
 {
     size_t bytes = span(&op->shape, op->shape.dst), gap = roll(d, 4) ? 0 : roll(d, 24);
@@ -93,8 +94,8 @@ static void place(struct dice *d, struct op *op, struct reach *r)
     r->wrapped |= op->wraps != 0;
 }
 
-/* Operation k of a writer. `to` is how far it has come at each PE, or NULL with `only`, the same at PE `pe` alone: then
- * operations with other PEs are not worked out. */
+/* Compute operation k of a writer. `to` holds its position at each PE; or `to` is NULL and `only` holds its position at
+ * PE `pe`: then operations on other PEs are not computed. */
 static void make(struct op *op, int writer, int thread, uint64_t k, struct reach *to, struct reach *only, int pe)
 {
     struct dice d = dice(ROLL_OP, writer, thread, k);
@@ -177,7 +178,7 @@ static void fence(struct worker *w)
     w->fences++;
 }
 
-/* Complete everything, and check what nonblocking operations brought. */
+/* Complete all operations, and check the results of nonblocking ones. */
 void soak_quiet(struct worker *w)
 {
     shmem_ctx_quiet(w->ctx);
@@ -220,14 +221,14 @@ static void do_put(struct worker *w, const struct op *op)
         r->high = AREA_BYTES;
     } else if (op->wraps) {
         fence(w);
-        r->high = r->low ? 0 : r->high; /* the second time without a quiet */
+        r->high = r->low ? 0 : r->high; /* the second restart without a quiet */
     }
     if (op->wraps || r->low)
         r->low = r->cursor;
     const char *from = (op->spin % 2 ? soak.constant : soak.pattern[soak.me]) + op->from;
     size_t bytes = span(&op->shape, op->shape.sst);
     soak_copy(w->sent + (size_t)op->pe * AREA_BYTES + op->to, soak.pattern[soak.me] + op->from, &op->shape);
-    if (op->spin == 2 && op->kind != PUT_NBI) { /* a source that is overwritten as soon as the call returns */
+    if (op->spin == 2 && op->kind != PUT_NBI) { /* overwrite the source as soon as the call returns */
         memcpy(w->in, from, bytes);
         call(w, area + op->to, w->in, op);
         memset(w->in, 0x33, bytes);
@@ -252,7 +253,7 @@ static void do_get_nbi(struct worker *w, const struct op *op)
     call(w, p->buffer, soak.constant + op->from, op);
 }
 
-/* A blocking get, of data that never changes or of what this writer has put there before its last quiet. */
+/* A blocking get of constant data, or of data that this writer put before its last quiet. */
 static void do_get(struct worker *w, struct op *op)
 {
     const struct reach *r = &w->to[op->pe];
@@ -271,7 +272,7 @@ static void do_get(struct worker *w, struct op *op)
     call(w, in, at, op);
     if (op->kind == GET_NBI)
         soak_quiet(w);
-    soak_same(w, at == soak.constant + op->from ? "a get of constant data" : "a get of what quiet has completed", op->k,
+    soak_same(w, at == soak.constant + op->from ? "a get of constant data" : "a get of data completed by quiet", op->k,
               in, w->want, bytes);
 }
 

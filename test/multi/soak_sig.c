@@ -1,8 +1,8 @@
 /*
- * soak_sig.c - data with a signal: every way of putting data ahead of a word, and every way of waiting for words.
+ * soak_sig.c - data with a signal: every way to put data before a signal, and every way to wait for words.
  *
- * Between each writer and each PE lie SLOTS slots with a signal each, which takes the value of the step. VIA puts the
- * data at a third PE, from where the PE that is signalled gets it: quiet alone makes that right.
+ * Each writer has SLOTS slots at each PE, with a signal each, which is set to the number of the step. VIA puts the data
+ * at a third PE, from which the signalled PE gets it: only quiet makes that correct.
  */
 #include <shmem.h>
 #include <stdio.h>
@@ -33,8 +33,8 @@ static struct slot slot_of(int writer, int thread, int pe, int i)
 {
     struct dice d = dice(ROLL_SLOT, writer, thread, (uint64_t)pe * SLOTS + (uint64_t)i);
     struct slot s = {.used = roll(&d, 3) == 0, .way = (int)roll(&d, WAYS), .via = (int)roll(&d, (size_t)soak.n)};
-    s.bytes = soak_length(&d, SLOT_BYTES) & ~(size_t)1; /* iput moves two at a time */
-    if (roll(&d, 2)) /* long ones go another way than what follows them */
+    s.bytes = soak_length(&d, SLOT_BYTES) & ~(size_t)1; /* iput copies pairs */
+    if (roll(&d, 2)) /* long ones take another path than the signal */
         s.bytes = roll(&d, s.way == VIA ? VIA_BYTES : SLOT_BYTES) & ~(size_t)1;
     s.from = roll(&d, PATTERN_BYTES - VIA_BYTES) & ~(size_t)1;
     return s;
@@ -77,7 +77,7 @@ static void issue(struct worker *w, int pe, int i)
         break;
     default:
         shmem_ctx_putmem_nbi(w->ctx, via, from, s.bytes, s.via);
-        for (size_t k = s.bytes % 64; k > 0; k--) /* answers to others go out meanwhile */
+        for (size_t k = s.bytes % 64; k > 0; k--) /* answers to other PEs leave meanwhile */
             shmem_signal_fetch(sig);
         soak_quiet(w);
         shmem_ctx_signal_set(w->ctx, sig, soak.step, pe);
@@ -85,7 +85,8 @@ static void issue(struct worker *w, int pe, int i)
     w->ops++;
 }
 
-/* The slots that this step uses, each at a random place of the stream of `of` operations; issue those of place nth. */
+/* Choose this step's slots, each at a random position in the sequence of `of` operations; issue those of position
+ * nth. */
 void soak_sig_issue(struct worker *w, int nth, int of)
 {
     if (nth == 0) {
@@ -103,7 +104,7 @@ void soak_sig_issue(struct worker *w, int nth, int of)
 
 /* ---- waiting ------------------------------------------------------------------------------------------------------ */
 
-/* The data of signal `at` is here now, or at the third PE. */
+/* Check the data of signal `at`, which is here or at the third PE. */
 static void arrived(struct worker *w, size_t at)
 {
     int writer = (int)(at / SLOTS), i = (int)(at % SLOTS);
@@ -116,11 +117,11 @@ static void arrived(struct worker *w, size_t at)
         shmem_ctx_getmem(w->ctx, w->in, w->at.via + via * VIA_BYTES, s.bytes, s.via);
         data = w->in;
     }
-    snprintf(what, sizeof what, "the data of PE %d behind a signal (%s)", writer, way_name[s.way]);
+    snprintf(what, sizeof what, "the data of PE %d before a signal (%s)", writer, way_name[s.way]);
     soak_same(w, what, at, data, soak.pattern[writer] + s.from, s.bytes);
 }
 
-/* Wait for one of the words, in one of several ways; its index. */
+/* Wait for one of the words, in one of several ways; return its index. */
 static size_t one_of(struct worker *w, struct dice *d, size_t n, const int *status, const uint64_t *values)
 {
     size_t at;
@@ -156,7 +157,7 @@ static void await_some(struct worker *w, struct dice *d, size_t n, int *status, 
         }
         for (size_t i = 0; i < n_found; i++) {
             if (found[i] >= n || status[found[i]])
-                soak_fail(w, "a wait found word %zu, which it was not to look at", found[i]);
+                soak_fail(w, "a wait returned word %zu, which its status excludes", found[i]);
             status[found[i]] = 1;
             arrived(w, found[i]);
         }

@@ -1,18 +1,18 @@
 /*
- * cuda.c - a libcuda.so.1 for tests of src/device/cuda.c: the driver's calls on host memory, strict about what a caller
- * must have done before, and failing where a test wants that. It runs no kernels: what it launches it can only record,
- * but for `store`, which it knows. So nothing here shows that kernels, their memory order or their speed are right.
+ * cuda.c - a libcuda.so.1 for tests of src/device/cuda.c: the driver's calls on host memory. It checks that the caller
+ * has made the required calls before, and fails where a test requests it. It runs no kernels: it only records launches,
+ * except of `store`, whose effect it imitates. So it shows nothing about kernels, their memory order or their speed.
  *
- * Device memory is mapped so that the host faults when it touches it; copies go by a second mapping. An IPC handle
- * names the file behind it, and cannot be opened by the process that made it, as the real one cannot.
+ * Device memory is mapped so that the host faults when it accesses it; copies use a second mapping. An IPC handle names
+ * the file of the memory; the process that created it cannot open it, as with the real driver.
  *
- *   FAKE_CUDA_DEVICES  how many (2)
+ *   FAKE_CUDA_DEVICES  number of devices (2)
  *   FAKE_CUDA_FAIL     CALL=ERROR, ...: these calls fail
- *   FAKE_CUDA_MISSING  CALL, ...: these are not there
- *   FAKE_CUDA_BUSY     a stream with kernels is busy for so many queries
+ *   FAKE_CUDA_MISSING  CALL, ...: these calls do not exist
+ *   FAKE_CUDA_BUSY     number of queries for which a stream with kernels is busy
  *
- * A copy is made as late as the driver may make it: when its stream is waited for, or an event behind it has happened,
- * which takes two queries.
+ * A copy is made as late as the driver may make it: when the program waits for its stream, or when a later event has
+ * occurred, which takes two queries.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -38,14 +38,14 @@ struct CUstream_st {
 };
 struct CUevent_st {
     CUstream stream;
-    int behind, queries; /* how many of the stream's copies it waits for */
+    int behind, queries; /* number of the stream's copies that it waits for */
 };
 struct CUmod_st {
     const char *image;
     CUdeviceptr variable;
 };
 static struct block {
-    char *at, *alias; /* the device's address, which the host cannot touch, and ours */
+    char *at, *alias; /* the device's address, which the host cannot access, and ours */
     size_t bytes;
     int fd, foreign;
 } blocks[MAX_BLOCKS];
@@ -54,7 +54,7 @@ static __thread CUcontext stack[8];
 static __thread int depth;
 static int ready, streams, modules, pinned;
 
-/* The number behind CALL= in a list, 0 when it is not there, -1 when it is there without one. */
+/* The number after CALL= in a list; 0 if CALL is not in the list, -1 if it has no number. */
 static int listed(const char *variable, const char *call)
 {
     const char *list = getenv(variable);
@@ -65,7 +65,7 @@ static int listed(const char *variable, const char *call)
     return 0;
 }
 
-/* Before a call's body: what it needs, and whether the test wants it to fail. */
+/* Before a call's body: check its precondition, and fail if the test requests it. */
 #define NEEDS(call, cond, error)                                                                                     \
     do {                                                                                                             \
         int wanted = listed("FAKE_CUDA_FAIL", #call);                                                                \
@@ -193,7 +193,7 @@ static CUresult cuDevicePrimaryCtxRelease(CUdevice device)
     for (int i = 0; i < MAX_BLOCKS; i++)
         used += blocks[i].at != NULL;
     if (left + used || depth)
-        fprintf(stderr, "fake: left behind: %d streams, modules and pinned, %d allocations, %d contexts pushed\n", left,
+        fprintf(stderr, "fake: not freed: %d streams, modules and pinned, %d allocations, %d contexts pushed\n", left,
                 used, depth);
     contexts[device].taken = 0;
     return CUDA_SUCCESS;
@@ -309,7 +309,7 @@ static CUresult cuMemHostAlloc(void **at, size_t bytes, unsigned flags)
     NEEDS_CONTEXT(cuMemHostAlloc);
     if (flags != (CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP) || posix_memalign(at, PAGE, bytes))
         return CUDA_ERROR_INVALID_VALUE;
-    memset(*at, 0xee, bytes); /* the driver promises nothing */
+    memset(*at, 0xee, bytes); /* the driver does not clear memory */
     pinned++;
     return CUDA_SUCCESS;
 }
@@ -395,7 +395,7 @@ static CUresult cuModuleUnload(CUmodule module)
     return CUDA_SUCCESS;
 }
 
-/* A kernel or variable is there when the image says its name. */
+/* A kernel or variable exists if the image contains its name. */
 static CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
 {
     NEEDS_CONTEXT(cuModuleGetFunction);
@@ -428,7 +428,7 @@ static CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *n, CUfunction f
     return CUDA_SUCCESS;
 }
 
-/* store: the groups' number into its first word, the argument into its second. */
+/* store: write the number of groups to the first word, the argument to the second. */
 static CUresult cuLaunchKernel(CUfunction function, unsigned groups_x, unsigned groups_y, unsigned groups_z, unsigned items_x,
                             unsigned items_y, unsigned items_z, unsigned shared_bytes, CUstream stream, void **args,
                             void **extra)
@@ -445,7 +445,7 @@ static CUresult cuLaunchKernel(CUfunction function, unsigned groups_x, unsigned 
     return CUDA_SUCCESS;
 }
 
-/* The only name that a caller needs of the library itself. */
+/* The only symbol that a caller looks up in the library. */
 __attribute__((visibility("default"))) cuGetProcAddress_v2_t cuGetProcAddress_v2;
 CUresult cuGetProcAddress_v2(const char *name, void **call, int version, uint64_t flags,
                              CUdriverProcAddressQueryResult *found)
