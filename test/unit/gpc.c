@@ -127,6 +127,12 @@ void shi_am_handle(enum shi_am_id id, shi_am_handler *h)
     handler = h;
 }
 
+void shi_am_refuse(int pe, const char *what)
+{
+    printf("Bail out! PE %d sends %s\n", pe, what);
+    exit(1);
+}
+
 int shi_am_start(void)
 {
     return 0;

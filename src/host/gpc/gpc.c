@@ -38,6 +38,56 @@ static uint64_t serial;
 /* The call whose func this thread is in. */
 static _Thread_local struct shi_gpc_call *in_func __attribute__((tls_model("initial-exec")));
 
+/* ---- messages are checked ---------------------------------------------------------------------------------------- */
+
+/* Does the data behind a head, of which `whole` bytes must come in all and `fetched` by a fetch, fit? */
+static int fits(uint8_t flags, const void *rest, size_t bytes, size_t whole, size_t fetched)
+{
+    const struct shi_am_src *src = rest;
+    if (flags & ~SHI_GPC_FETCH)
+        return 0;
+    if (!(flags & SHI_GPC_FETCH))
+        return bytes <= whole + fetched;
+    return bytes >= sizeof *src && bytes - sizeof *src <= whole && fetched > 0 && src->bytes == fetched;
+}
+
+static int has_own_tree(const struct shi_gpc_start *s)
+{
+    return s->tree != SHI_GPC_NO_HANDLE && s->tree >= SHI_GPC_FIRST_HANDLE;
+}
+
+static void check_start(int pe, const struct shi_gpc_start *s, size_t bytes)
+{
+    if (bytes < sizeof *s || s->hlen > SHI_GPC_HLEN || s->rhlen > SHI_GPC_HLEN || s->dlen > SHI_GPC_DLEN ||
+        s->rdlen > SHI_GPC_DLEN || s->idlen >= (uint32_t)shi_world.n_pes ||
+        !fits(s->flags, s + 1, bytes - sizeof *s, s->hlen + s->idlen * sizeof(int) * (has_own_tree(s) ? 2 : 1), s->dlen))
+        shi_am_refuse(pe, "a GPC of invalid length");
+    if ((s->tree == SHI_GPC_NO_HANDLE && s->idlen) || s->id >> 40 >= (uint64_t)shi_world.n_pes)
+        shi_am_refuse(pe, "a GPC without a tree or a root");
+}
+
+/* Ids and tree of a GPC that another PE has sent, once its team is known. */
+static void check_lists(const struct shi_gpc_call *g)
+{
+    const shmemx_gpc_call_t *c = &g->call;
+    for (int i = 0; i < c->idlen; i++)
+        if ((unsigned)c->idlst[i] >= (unsigned)g->team->n || (g->below && (unsigned)g->below[i] >= (unsigned)(c->idlen - i)))
+            shi_am_refuse(g->pe, "a GPC with ids that do not fit its team or its tree");
+}
+
+/* The child that has sent this reply. */
+static struct shi_gpc_child *check_reply(int pe, const struct shi_gpc_reply *m, size_t bytes)
+{
+    struct shi_gpc_child *k = bytes >= sizeof *m ? (struct shi_gpc_child *)(uintptr_t)m->token : NULL;
+    if (!k || k->out.pe != pe)
+        shi_am_refuse(pe, "a reply to no GPC of this PE");
+    const shmemx_gpc_call_t *c = &k->parent->call;
+    if (m->rhsize > c->rhlen || m->rdsize > c->rdlen || (m->status && (m->rhsize || m->rdsize)) ||
+        !fits(m->flags, m + 1, bytes - sizeof *m, m->rhsize, m->rdsize))
+        shi_am_refuse(pe, "a reply to a GPC of invalid length");
+    return k;
+}
+
 /* ---- tasks ------------------------------------------------------------------------------------------------------- */
 
 static void fail(struct shi_gpc_call *g)
@@ -66,6 +116,7 @@ static int find_func(struct shi_gpc_call *g, union shi_gpc_entry *e)
     if (g->err || !find_team(g))
         return 0;
     if (c->stage == SHMEMX_GPC_INIT && !g->is_root) {
+        check_lists(g);
         c->team = shi_team_handle(g->team);
         c->root = shi_team_member(g->team, (int)(c->id >> 40));
         c->from = shi_team_member(g->team, g->pe);
@@ -186,8 +237,9 @@ static void start_whole(struct shi_gpc_in *in)
 
 static void on_start(int pe, const struct shi_gpc_start *s, size_t bytes)
 {
+    check_start(pe, s, bytes);
     size_t list = s->idlen * sizeof(int);
-    int own_tree = s->tree != SHI_GPC_NO_HANDLE && s->tree >= SHI_GPC_FIRST_HANDLE, err = 0;
+    int own_tree = has_own_tree(s), err = 0;
     char *body;
     size_t lists = 2 * shi_gpc_padded(list), replies = shi_gpc_padded(s->rhlen) + s->rdlen;
     size_t all = shi_gpc_padded(s->hlen) + lists + shi_gpc_padded(s->dlen) + replies;
@@ -254,7 +306,7 @@ static void on_plain_reply(struct shi_gpc_call *g, int pe, const struct shi_gpc_
 
 static void on_reply(int pe, const struct shi_gpc_reply *m, size_t bytes)
 {
-    struct shi_gpc_child *k = (struct shi_gpc_child *)(uintptr_t)m->token;
+    struct shi_gpc_child *k = check_reply(pe, m, bytes);
     if (k->exposed)
         shi_gpc_withdraw(&k->out);
     if (k->parent->plain) {
@@ -279,9 +331,11 @@ static void on_reply(int pe, const struct shi_gpc_reply *m, size_t bytes)
     shi_gpc_receive(&r->in, m->flags, m + 1, bytes - sizeof *m);
 }
 
-static void on_fin(const struct shi_gpc_fin *m)
+static void on_fin(int pe, const struct shi_gpc_fin *m, size_t bytes)
 {
-    struct shi_gpc_call *g = (struct shi_gpc_call *)(uintptr_t)m->fin;
+    struct shi_gpc_call *g = bytes == sizeof *m ? (struct shi_gpc_call *)(uintptr_t)m->fin : NULL;
+    if (!g || g->pe != pe)
+        shi_am_refuse(pe, "an answer to no reply of this PE");
     shi_gpc_withdraw(&g->out);
     shi_gpc_call_drop(g);
 }
@@ -294,7 +348,8 @@ static void on_message(int pe, const void *msg, size_t bytes)
     case SHI_GPC_START: on_start(pe, &h->start, bytes); break;
     case SHI_GPC_REPLY: on_reply(pe, &h->reply, bytes); break;
     case SHI_GPC_PIECE: shi_gpc_receive_piece(pe, &h->piece, bytes); break;
-    default: on_fin(&h->fin);
+    case SHI_GPC_FIN: on_fin(pe, &h->fin, bytes); break;
+    default: shi_am_refuse(pe, "a message of GPCs of unknown kind");
     }
 }
 

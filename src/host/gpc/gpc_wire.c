@@ -225,10 +225,11 @@ void shi_gpc_receive(struct shi_gpc_in *in, uint8_t flags, const void *msg, size
 void shi_gpc_receive_piece(int pe, const struct shi_gpc_piece *p, size_t bytes)
 {
     struct shi_gpc_in **at = &in_pieces;
-    while (*at && !((*at)->pe == pe && (*at)->of == p->of && (*at)->token == p->token))
+    while (bytes >= sizeof *p && *at && !((*at)->pe == pe && (*at)->of == p->of && (*at)->token == p->token))
         at = &(*at)->next;
     struct shi_gpc_in *in = *at;
-    assert(in);
+    if (bytes <= sizeof *p || !in || bytes - sizeof *p > in->iov.left)
+        shi_am_refuse(pe, "a piece of no GPC of this PE");
     shi_gpc_iov_in(&in->iov, p + 1, bytes - sizeof *p);
     if (in->iov.left == 0) {
         *at = in->next;

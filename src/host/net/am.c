@@ -12,7 +12,6 @@
  */
 #include "host/net/am.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -60,9 +59,15 @@ void shi_am_set_remote(const struct shi_am_carrier *carrier, int all)
     all_far = all;
 }
 
+void shi_am_refuse(int pe, const char *what)
+{
+    shi_die("network", "protocol error: PE %d sends %s", pe, what);
+}
+
 void shi_am_deliver(int pe, enum shi_am_id id, const void *msg, size_t bytes)
 {
-    assert(id < SHI_AM_IDS && handlers[id]);
+    if (shi_unlikely(id >= SHI_AM_IDS || !handlers[id]))
+        shi_am_refuse(pe, "an active message that has no handler");
     handlers[id](pe, msg, bytes);
 }
 

@@ -16,8 +16,12 @@
 
 #include "host/net/am_carrier.h"
 
-/* msg is 8-byte aligned and valid until the handler returns. */
+/* msg is 8-byte aligned and valid until the handler returns. A handler checks lengths, indices and kinds before it uses them.
+ * Pointers to its own objects that come back in answers it takes from PEs of the job, which are trusted. */
 typedef void shi_am_handler(int pe, const void *msg, size_t bytes);
+
+/* PE pe has sent something invalid: end the job with a line. */
+void shi_am_refuse(int pe, const char *what) __attribute__((noreturn));
 
 /* Set the handler of an id: in every PE's init, after shi_am_up. Costs nothing until shi_am_start. */
 void shi_am_handle(enum shi_am_id id, shi_am_handler *handler);

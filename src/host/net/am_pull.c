@@ -331,6 +331,9 @@ static int is_worth_sharing(int rank, const struct shi_am_src *src, const void *
 
 int shi_am_pull_fetch(int rank, const struct shi_am_src *src, size_t off, void *to, size_t bytes, struct shi_am_fetch *f)
 {
+    if (src->key > IN_PROCESS || off > src->bytes || bytes > src->bytes - off ||
+        (src->key == IN_FILE && !is_in(src->addr, src->bytes, 0, world.shm->bytes)))
+        shi_am_refuse(world.shm->region[rank].pe, "memory to read that is not there");
     int shares = is_worth_sharing(rank, src, to, bytes);
     for (int i = 0; shares && i < JOBS; i++) {
         struct mine *m = &mine[i];
@@ -371,8 +374,10 @@ static int complete_reads(void)
 static void help(int pe, const void *msg, size_t bytes)
 {
     const struct help_request *asked = msg;
+    if (bytes != sizeof *asked || asked->reader >= (uint32_t)world.shm->n || asked->job >= JOBS ||
+        world.shm->region[asked->reader].pe != pe)
+        shi_am_refuse(pe, "an invalid request to help with a read");
     int reader = (int)asked->reader;
-    (void)pe;
     if (may_access(reader) < 0)
         return;
     struct job *j = &jobs_of(reader)[asked->job];

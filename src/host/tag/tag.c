@@ -136,9 +136,49 @@ void shi_tag_notify(int pe, const struct shi_tag_note *note)
 
 /* ---- up and down ------------------------------------------------------------------------------------------------- */
 
+static const char *check_head(const struct shi_tag_head *h)
+{
+    return (uint32_t)h->source < (uint32_t)shi_world.n_pes ? NULL : "a tagged message from no PE of the team";
+}
+
+static const char *check_rts(const struct shi_tag_rts *rts)
+{
+    const struct shi_tag_long_head *h = &rts->head;
+    if (h->total > PTRDIFF_MAX || !h->send || rts->fetchable > 1 || (rts->fetchable && rts->src.bytes != h->total))
+        return "an invalid header of a tagged message";
+    return check_head(&h->head);
+}
+
+/* What is invalid in a message, whatever the state of this PE; NULL: nothing. */
+static const char *check(const void *msg, size_t bytes)
+{
+    static const char *const length = "a tagged message of invalid length";
+    const struct shi_tag_long_head *h = msg;
+    const struct shi_tag_claim *c = msg;
+    switch (*(const uint8_t *)msg) {
+    case SHI_TAG_EAGER: return bytes < sizeof h->head ? length : check_head(&h->head);
+    case SHI_TAG_EAGER_SYNC: return bytes < sizeof *h ? length : check_head(&h->head);
+    case SHI_TAG_EAGER_LONG:
+        return bytes < sizeof *h || h->total <= bytes - sizeof *h || h->total > PTRDIFF_MAX / 2 ? length
+                                                                                              : check_head(&h->head);
+    case SHI_TAG_READY: return bytes != sizeof(struct shi_tag_rts) ? length : check_rts(msg);
+    case SHI_TAG_OFFER: return bytes != sizeof(struct shi_tag_offer) ? length : check_rts(msg);
+    case SHI_TAG_PART: return bytes <= sizeof(struct shi_tag_part) ? length : NULL;
+    case SHI_TAG_CLAIM:
+        return bytes <= offsetof(struct shi_tag_claim, query) || !c->n || c->n > SHI_TAG_QUERIES ||
+                       bytes != offsetof(struct shi_tag_claim, query) + c->n * sizeof *c->query ? length : NULL;
+    case SHI_TAG_FIN: case SHI_TAG_CLEAR: case SHI_TAG_CREDIT: case SHI_TAG_NONE: case SHI_TAG_TAKEN: case SHI_TAG_REFUSED:
+    case SHI_TAG_NEWS: return bytes != sizeof(struct shi_tag_note) ? length : NULL;
+    default: return "a tagged message of unknown kind";
+    }
+}
+
 static void on_message(int pe, const void *msg, size_t bytes)
 {
     shi_tag_start("a message of another PE"); /* it may arrive before this PE's first call */
+    const char *invalid = check(msg, bytes);
+    if (shi_unlikely(invalid != NULL))
+        shi_am_refuse(pe, invalid);
     switch (*(const uint8_t *)msg) {
     case SHI_TAG_PART: shi_tag_on_part(pe, msg, bytes); break;
     case SHI_TAG_FIN: shi_tag_on_fin(pe, msg); break;

@@ -183,9 +183,16 @@ static void close_claim(int pe)
     claim_from(pe);
 }
 
+static void check_claimed(int pe)
+{
+    if (!shi_tag.peer[pe].open)
+        shi_am_refuse(pe, "an answer to no claim of this PE");
+}
+
 void shi_tag_on_none(int pe)
 {
     struct shi_tag_peer *p = &shi_tag.peer[pe];
+    check_claimed(pe);
     shi_spin_lock(&shi_tag.lock);
     if (!p->probing)
         p->asked = p->last + 1;
@@ -223,6 +230,7 @@ void shi_tag_on_offer(int pe, const struct shi_tag_offer *offer)
     const struct shi_tag_head *head = &offer->rts.head.head;
     const struct shi_match_key k = shi_tag_key_of(head);
     int taken = 0;
+    check_claimed(pe);
     shi_spin_lock(&shi_tag.lock);
     struct shmemx_tag_request *r = (struct shmemx_tag_request *)shi_match_find(&shi_tag.posted, &k);
     if (r && r->entry.seq == offer->seq) {

@@ -199,12 +199,22 @@ static void end_flow(struct shi_tag_flow *f)
         deliver(r, m);
 }
 
+/* Parts arrive in order. */
+static void check_part(int pe, const struct shi_tag_flow *f, const struct shi_tag_part *part, size_t bytes)
+{
+    if (part->at != f->got || bytes > f->total - f->got)
+        shi_am_refuse(pe, "a part of a tagged message that does not follow the one before");
+}
+
 void shi_tag_on_part(int pe, const struct shi_tag_part *part, size_t bytes)
 {
     const char *payload = (const char *)(part + 1);
     struct shmemx_tag_request *r = (struct shmemx_tag_request *)part->recv;
     bytes -= sizeof *part;
     if (r) { /* sent for a CLEAR: the sender needs no FIN */
+        if (r->pe != pe)
+            shi_am_refuse(pe, "a part of another PE's tagged message");
+        check_part(pe, &r->flow, part, bytes);
         shi_tag_scatter(&r->data, part->at, payload, bytes);
         r->flow.got += bytes;
         if (r->flow.got == r->flow.total)
@@ -217,6 +227,7 @@ void shi_tag_on_part(int pe, const struct shi_tag_part *part, size_t bytes)
     struct shi_tag_flow *f = *at;
     if (!f)
         return; /* of a team that has ended */
+    check_part(pe, f, part, bytes);
     if (f->recv)
         shi_tag_scatter(&f->recv->data, part->at, payload, bytes);
     else

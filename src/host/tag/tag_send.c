@@ -337,17 +337,27 @@ static void matched(struct shmemx_tag_request *r)
     wake_pending(p, r->pe);
 }
 
+/* The send that an answer is for. */
+static struct shmemx_tag_request *answered_send(int pe, const struct shi_tag_note *note)
+{
+    struct shmemx_tag_request *r = (struct shmemx_tag_request *)note->send;
+    if (!r || r->pe != pe)
+        shi_am_refuse(pe, "an answer to no tagged message of this PE");
+    return r;
+}
+
 void shi_tag_on_fin(int pe, const struct shi_tag_note *note)
 {
-    (void)pe;
-    struct shmemx_tag_request *r = (struct shmemx_tag_request *)note->send;
+    struct shmemx_tag_request *r = answered_send(pe, note);
     matched(r);
     finish(r);
 }
 
 void shi_tag_on_clear(int pe, const struct shi_tag_note *note)
 {
-    struct shmemx_tag_request *r = (struct shmemx_tag_request *)note->send;
+    struct shmemx_tag_request *r = answered_send(pe, note);
+    if (note->at > r->data.bytes || note->bytes > r->data.bytes - note->at)
+        shi_am_refuse(pe, "a request for more than a tagged message has");
     matched(r);
     r->recv = note->recv;
     r->at = note->at;
@@ -360,6 +370,8 @@ void shi_tag_on_clear(int pe, const struct shi_tag_note *note)
 void shi_tag_on_credit(int pe, const struct shi_tag_note *note)
 {
     struct shi_tag_peer *p = &shi_tag.peer[pe];
+    if (note->bytes > unreturned(&p->used, &p->returned))
+        shi_am_refuse(pe, "a credit for more than was used");
     count(&p->returned, note->bytes);
     wake_pending(p, pe);
 }
@@ -384,6 +396,8 @@ void shi_tag_on_claim(int pe, const struct shi_tag_claim *claim)
     static const struct shi_tag_note none = {.kind = SHI_TAG_NONE};
     struct shi_tag_peer *p = &shi_tag.peer[pe];
     struct shmemx_tag_request *r = NULL;
+    if (p->pending && p->pending->offered)
+        shi_am_refuse(pe, "a claim before it has answered an offer");
     shi_spin_lock(&p->lock);
     for (uint32_t i = 0; p->pending && !r && i < claim->n; i++) {
         const struct shi_tag_query *q = &claim->query[i];
@@ -405,6 +419,16 @@ void shi_tag_on_claim(int pe, const struct shi_tag_claim *claim)
         shi_am_queue(pe, &r->pending_send);
 }
 
+/* The offered send, of which this is the answer. */
+static struct shmemx_tag_request *offered_send(int pe, const struct shi_tag_note *note)
+{
+    const struct shi_tag_peer *p = &shi_tag.peer[pe];
+    struct shmemx_tag_request *r = p->pending ? p->pending->offered : NULL;
+    if (!r || (uint64_t)r != note->send)
+        shi_am_refuse(pe, "an answer to no offer of this PE");
+    return r;
+}
+
 static void answered(int pe)
 {
     struct shi_tag_peer *p = &shi_tag.peer[pe];
@@ -414,14 +438,14 @@ static void answered(int pe)
 
 void shi_tag_on_taken(int pe, const struct shi_tag_note *note)
 {
-    struct shmemx_tag_request *r = (struct shmemx_tag_request *)note->send;
+    struct shmemx_tag_request *r = offered_send(pe, note);
     dequeue_pending(&shi_tag.peer[pe], r); /* FIN or CLEAR will follow */
     answered(pe);
 }
 
 void shi_tag_on_refused(int pe, const struct shi_tag_note *note)
 {
-    struct shmemx_tag_request *r = (struct shmemx_tag_request *)note->send;
+    struct shmemx_tag_request *r = offered_send(pe, note);
     r->recv = 0;
     if (r->exposed)
         shi_am_withdraw(pe, &r->src);

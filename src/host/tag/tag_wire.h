@@ -2,7 +2,7 @@
  * tag_wire.h - the wire format of tagged messages: active messages of id SHI_AM_TAG.
  *
  * Each begins with its kind, in one byte. `send` and `recv` identify requests of the PE that receives the message: it sent
- * them before.
+ * them before. tag.c checks lengths and ranges of every message, the handlers what depends on their state.
  */
 #ifndef SHI_TAG_WIRE_H
 #define SHI_TAG_WIRE_H
