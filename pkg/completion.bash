@@ -1,8 +1,8 @@
 # completion.bash - completion of oshrun, oshcc, oshc++ and oshinfo in bash.
 #
-# Options, and what kind of value each takes, are read from the command's own --help, so they cannot fall behind it.
+# The options and the kinds of their values come from the command's --help, so they are always up to date.
 
-# The option lines of a help text on standard input: "list" prints every option, "value OPTION" what its value is called.
+# Parse a help text from standard input: "list" prints every option, "value OPTION" the placeholder of its value.
 _fulmar_help() {
     awk -v what="$1" -v option="$2" '
         /^usage:/ && what == "list" { while (match($0, /--[a-z][-a-z]*/)) {
@@ -19,8 +19,8 @@ _fulmar_help() {
                  if (found) print value }'
 }
 
-# What a value called so may be.
-_fulmar_values() { # VALUE, what is typed of it
+# Candidates for the value of a placeholder.
+_fulmar_values() { # PLACEHOLDER, typed prefix
     case $1 in
     *'|'*) compgen -W "${1//|/ }" -- "$2" ;;
     *FILE*) compgen -f -- "$2" ;;
@@ -54,7 +54,7 @@ _fulmar() {
     option,-*) mapfile -t COMPREPLY < <(compgen -W "$(_fulmar_help list <<< "$help")" -- "$current") ;;
     option,* | program,*) [[ ${1##*/} != oshrun ]] || mapfile -t COMPREPLY < <(compgen -c -- "$current") ;;
     esac
-    # The shell has split the word at colons, and replaces what stands behind the last.
+    # The shell splits the word at colons and replaces only the part after the last one.
     [[ $current != *:* || $COMP_WORDBREAKS != *:* ]] || COMPREPLY=("${COMPREPLY[@]#"${current%"${current##*:}"}"}")
 }
 

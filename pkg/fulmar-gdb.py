@@ -1,30 +1,30 @@
-"""gdb on programs of Fulmar: other PEs' memory, symmetric addresses, handles.
+"""gdb commands for Fulmar programs: other PEs' memory, symmetric addresses, handles.
 
-  $shmem_at(ADDRESS, PE)   where this process sees PE's object at the symmetric ADDRESS, with ADDRESS's type:
+  $shmem_at(ADDRESS, PE)   pointer to PE's object at the symmetric ADDRESS in this process, with ADDRESS's type:
                            print *$shmem_at(&hits, 2) shows PE 2's hits
-  info shmem               which PE this is, and where its symmetric memory lies
-  info shmem ADDRESS       what kind of symmetric address it is
-  shmem_team_t and shmem_ctx_t are printed by name or by members
+  info shmem               this PE's number, and the addresses of its symmetric memory
+  info shmem ADDRESS       the kind of a symmetric address
+  shmem_team_t and shmem_ctx_t print as the handle's name or the team's members
 
-Everything is read from the library's own structures, so it needs the library's debugging information. oshrun starts each
+The script reads the library's structures, so it needs the library's debugging information. oshrun starts each
 PE under gdb:  oshrun -l -n 4 gdb -batch -x fulmar-gdb.py -ex run -ex bt --args ./program
 """
 import gdb
 
 
 def world():
-    """The library's shi_world, or a gdb error that says why not."""
+    """Return the library's shi_world, or raise a gdb error with the reason."""
     symbol = gdb.lookup_global_symbol("shi_world") or gdb.lookup_static_symbol("shi_world")
     if symbol is None:
         raise gdb.GdbError("no libfulmar with debugging information is loaded")
     value = symbol.value()
     if not value["up"]:
-        raise gdb.GdbError("the library is not up: before shmem_init or after shmem_finalize")
+        raise gdb.GdbError("the library is not initialized: before shmem_init or after shmem_finalize")
     return value
 
 
 def areas(w, peer):
-    """(name, first address here, bytes, distance to the peer's) of each kind of symmetric memory."""
+    """(name, first address, bytes, offset to the peer's mapping) of each kind of symmetric memory."""
     device = int(w["dev_lo"])
     yield "symmetric heap", int(w["heap_lo"]), int(w["heap_bytes"]), int(peer["heap_delta"])
     yield "static data", int(w["data_lo"]), int(w["data_bytes"]), int(peer["data_delta"])
@@ -32,7 +32,7 @@ def areas(w, peer):
 
 
 def find(address, pe):
-    """The kind of symmetric memory that address lies in: (name, offset, distance to PE pe's), or None."""
+    """The kind of symmetric memory of an address: (name, offset, offset to PE pe's mapping), or None."""
     w = world()
     if not 0 <= pe < int(w["n_pes"]):
         raise gdb.GdbError("PE %d does not exist: the job has %d" % (pe, int(w["n_pes"])))
@@ -43,13 +43,13 @@ def find(address, pe):
 
 
 class At(gdb.Function):
-    """$shmem_at(ADDRESS, PE): where this process sees PE's object at the symmetric ADDRESS."""
+    """$shmem_at(ADDRESS, PE): pointer to PE's object at the symmetric ADDRESS in this process."""
 
     def __init__(self):
         super().__init__("shmem_at")
 
     def invoke(self, address, pe):
-        """Keep the type of the pointer, so that the result can be followed."""
+        """Keep the pointer's type, so that the result can be dereferenced."""
         found = find(int(address), int(pe))
         if found is None:
             raise gdb.GdbError("%#x is not symmetric" % int(address))
@@ -57,7 +57,7 @@ class At(gdb.Function):
 
 
 class InfoShmem(gdb.Command):
-    """info shmem [ADDRESS]: this PE and its symmetric memory, or what kind of symmetric address ADDRESS is."""
+    """info shmem [ADDRESS]: this PE and its symmetric memory, or the kind of symmetric address that ADDRESS is."""
 
     def __init__(self):
         super().__init__("info shmem", gdb.COMMAND_STATUS, gdb.COMPLETE_EXPRESSION)
@@ -90,13 +90,13 @@ def members(team):
 
 
 class Handle:
-    """A printer of a handle: the name of a predefined one, or what the library knows of it."""
+    """Printer of a handle: the name of a predefined one, or its description."""
 
     def __init__(self, value, name):
         self.value, self.name = value, name
 
     def to_string(self):
-        """What print shows."""
+        """The text that print shows."""
         number = int(self.value)
         if number in NAMES[self.name]:
             return NAMES[self.name][number]
@@ -105,11 +105,11 @@ class Handle:
                 return members(self.value.dereference())
             return "context %#x of the %s" % (number, members(self.value["team"].dereference()))
         except (gdb.error, gdb.MemoryError):
-            return "%#x, which is no %s" % (number, self.name)
+            return "%#x, which is not a %s" % (number, self.name)
 
 
 def handle_printer(value):
-    """gdb asks every printer about every value."""
+    """gdb calls this for every value."""
     return Handle(value, value.type.name) if value.type.name in NAMES else None
 
 

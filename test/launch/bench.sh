@@ -1,6 +1,6 @@
 #!/bin/sh
-# bench.sh - the benchmarks compile and run, and bench/report draws what they say. Catches: a program that no longer builds,
-# a page that is not well-formed, ratios the wrong way round. Times are not judged.
+# bench.sh - the benchmarks compile and run, and bench/report draws their results. Catches: a program that no longer
+# builds, a page that is not well-formed, inverted ratios. The test does not judge times.
 . "${top_srcdir:=.}/test/tap.sh"
 dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
@@ -10,13 +10,13 @@ trap 'rm -rf "$dir"' EXIT
 ok $? "bench/compare measures" "$dir/out"
 bad=
 for program in "$top_srcdir"/bench/*.c; do
-    case $program in */issue.c) continue ;; esac # built with the device library; its first comment says how
+    case $program in */issue.c) continue ;; esac # built with the device library; see its first comment
     $OSHCC -std=gnu11 -Wall -Wextra -Werror -I"$top_srcdir/bench" -c -o "$dir/p.o" "$program" >>"$dir/out" 2>&1 || bad="$bad $program"
 done
 [ -z "$bad" ]
 ok $? "every program compiles without a warning$bad" "$dir/out"
 
-# Made up: twice the time and twice the rate of a baseline; a peer; sizes; PE counts.
+# Invented results: twice the time and twice the rate of a baseline; a peer; sizes; PE counts.
 cat >"$dir/made.py" <<'EOF'
 import json, sys
 factor = float(sys.argv[1])
@@ -38,9 +38,9 @@ report() { # ROWS [ARGUMENTS]
     "$top_srcdir/bench/report" "$dir/$file.json" -o "$dir/$file.html" --baselines "$dir/baseline" --peer-name 'a <peer>' "$@" >"$dir/out" 2>&1
 }
 report one --save-baseline && ! grep -q 'Against the baseline' "$dir/one.html" && [ "$(ls "$dir/baseline" | wc -l)" -eq 1 ]
-ok $? "a baseline is kept for this machine" "$dir/out"
+ok $? "a baseline is stored for this machine" "$dir/out"
 report two && grep -q 'worst 0.50, best 2.00' "$dir/out" && grep -q 'Against the baseline' "$dir/two.html"
-ok $? "twice the time is half as good, twice the rate twice as good" "$dir/out"
+ok $? "twice the time gives the ratio 0.5, twice the rate gives 2" "$dir/out"
 python3 - "$dir/two.html" >"$dir/out" 2>&1 <<'EOF'
 import re, sys, xml.etree.ElementTree as xml
 page = open(sys.argv[1], encoding="utf-8").read()
@@ -56,7 +56,7 @@ for plot in plots:
 assert "http://" not in page.replace("http://www.w3.org/2000/svg", "") and "https://" not in page and "<script" not in page
 assert "a &lt;peer&gt;" in page and "a <peer>" not in page
 EOF
-ok $? "the page is well-formed, and needs nothing from outside" "$dir/out"
+ok $? "the page is well-formed and loads no other file" "$dir/out"
 report rows
-ok $? "what was measured here is drawn too" "$dir/out"
+ok $? "the page shows the results of this machine, too" "$dir/out"
 plan

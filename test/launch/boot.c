@@ -1,9 +1,9 @@
 /*
- * boot.c - the library's own bootstrap without the library: who are we, and do a few KB of each PE reach all others.
+ * boot.c - the library's bootstrap without the rest of the library: rank, host and node, and an exchange of a few KB.
  *
- * Every PE prints "PE 1 of 4 on h1, node 0 1, 0 wrong". With an argument FOLDER it goes on after the
- * fence only when FOLDER/go exists; FOLDER/fenced.PE and found.PE say how far it is. The test stops the other host's
- * daemons meanwhile.
+ * Every PE prints "PE 1 of 4 on h1, node 0 1, 0 wrong". With an argument FOLDER it continues after the fence only when
+ * FOLDER/go exists; the files FOLDER/fenced.PE and found.PE show its progress. The test stops the other host's daemons
+ * meanwhile.
  */
 #include "host/boot/boot.h"
 

@@ -1,7 +1,8 @@
 /*
- * client.c - a PE that knows PMIx and not the library, for the tests of the launcher. Its first argument says what it does.
+ * client.c - a process that uses PMIx and not the library, for the tests of the launcher. Its first argument is the
+ * mode.
  *
- * Every mode prints at most one line a PE, and ends with status 0 unless the mode is about something else.
+ * Every mode prints at most one line per PE, and exits with status 0 unless the mode tests another status.
  */
 #include <pmix.h>
 #include <signal.h>
@@ -55,7 +56,7 @@ static unsigned get(unsigned rank)
     return number;
 }
 
-/* Everybody reads what PE 0 wrote, with no fence between. */
+/* All PEs read a value that PE 0 publishes, without a fence. */
 static void modex(void)
 {
     if (me.rank == 0)
@@ -63,7 +64,7 @@ static void modex(void)
     printf("rank %u of %u got %u\n", me.rank, job_size(), get(0));
 }
 
-/* Everybody writes, and after the fence reads everybody. */
+/* All PEs publish a value, and after the fence read those of all. */
 static void fence(bool collect)
 {
     pmix_info_t info;
@@ -77,7 +78,7 @@ static void fence(bool collect)
     printf("rank %u of %u found %u wrong\n", me.rank, n, wrong);
 }
 
-/* What the launcher does not offer must be refused, not waited for. */
+/* The launcher must refuse requests that it does not support, and not block them. */
 static void refused(void)
 {
     char *argv[] = {(char *)"true", NULL};
@@ -92,7 +93,7 @@ static void refused(void)
     printf("spawned %d found %d\n", spawned, found);
 }
 
-/* PE 1 dies while the others are in a fence, which fails: they end at once, PE 0 by an abort. */
+/* PE 1 exits while the others are in a fence, which fails: they end at once, PE 0 by an abort. */
 static void lost(int code)
 {
     if (me.rank == 1) {
@@ -125,11 +126,11 @@ int main(int argc, char **argv)
         if (me.rank == 1)
             PMIx_Abort(code, "as told", NULL, 0);
         sleep(60);
-    } else if (!strcmp(mode, "signal")) { /* PE 1 dies of a signal while the others wait */
+    } else if (!strcmp(mode, "signal")) { /* a signal kills PE 1 while the others wait */
         if (me.rank == 1)
             kill(getpid(), code);
         sleep(60);
-    } else if (!strcmp(mode, "leave")) { /* PE 1 goes without a word while the others wait */
+    } else if (!strcmp(mode, "leave")) { /* PE 1 exits without finalize while the others wait */
         if (me.rank == 1)
             _exit(0);
         sleep(60);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# completion.sh - what bash completes on command lines of oshrun, oshcc and oshinfo.
+# completion.sh - bash completion of command lines of oshrun, oshcc and oshinfo.
 #
-# Catches: an option of --help that is not offered, one offered that does not exist, an option of the program or its
+# Catches: an option of --help that is not offered, an offered one that does not exist, an option of the program or its
 # arguments taken for one of oshrun's, values of the wrong kind.
 . "${top_srcdir:=.}/test/tap.sh"
 . "$top_srcdir/pkg/completion.bash"
@@ -11,12 +11,12 @@ log=$work/log
 PATH=$(cd "$top_builddir" && pwd)/src/tools:$PATH
 cd "$work" && mkdir subdirectory && touch file.c || exit 99
 
-complete_line() { # LINE: candidates, one a line
+complete_line() { # LINE: print the candidates, one per line
     COMP_LINE=$1 COMP_POINT=${#1} COMPREPLY=()
     _fulmar "${1%% *}"
     [ ${#COMPREPLY[@]} = 0 ] || printf '%s\n' "${COMPREPLY[@]}"
 }
-gives() { # LINE, expected candidates in order of sort
+gives() { # LINE, the expected candidates, sorted
     complete_line "$1" | sort -u > got
     printf '%s' "${2:+$2
 }" | tr ' ' '\n' | diff - got > "$log"
@@ -29,10 +29,10 @@ offers() { # LINE, one of the candidates
 }
 
 for tool in oshrun oshcc oshc++ oshinfo; do
-    # every word of the help that begins with a dash where an option may stand
+    # every word of the help text that begins with a dash in the place of an option
     "$tool" --help | sed -e '/^[^ u]/d' -e 's/^  *\(-.*\)/\1/' -e 's/   *[^ ].*//' | tr ' ,|[]' '\n' | grep -e '^-' | sort -u > want
     complete_line "$tool -" | sort -u | diff want - > "$log" && [ -s want ]
-    ok $? "$tool: the options of --help, no more" "$log"
+    ok $? "$tool: exactly the options of --help" "$log"
 done
 gives 'oshrun -n 2 --bind-to ' 'core none'
 gives 'oshrun --bind-to c' core

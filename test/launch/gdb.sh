@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# gdb.sh - fulmar-gdb.py in gdb, one for each PE, under oshrun.
+# gdb.sh - fulmar-gdb.py in gdb, with one gdb per PE, under oshrun.
 #
-# Catches: fields of the library's structures that were renamed, an address translated to the wrong PE's memory.
+# Catches: renamed fields of the library's structures, an address translated to the wrong PE's memory.
 if ! command -v gdb > /dev/null || ! gdb -q -batch -ex 'python print("python")' 2> /dev/null | grep -q python; then
     echo "1..0 # SKIP gdb with Python is not installed"
     exit 0
@@ -65,7 +65,7 @@ continue
 python refused("info shmem")
 END_GDB
 timeout 120 $OSHRUN -l -n 2 gdb -q -batch -x "$top_srcdir/pkg/fulmar-gdb.py" -x "$work/commands" "$work/p" > "$log" 2>&1
-says() { # PE, a line of its gdb, which may be a pattern
+says() { # PE, pattern of a line that its gdb prints
     grep -q "^\[$1\] $2\$" "$log"
     ok $? "PE $1: $2" "$log"
 }

@@ -1,5 +1,5 @@
-# hosts.sh - jobs over two fake hosts under one engine; sourced by hosts_mpirun.t.sh and hosts_slurm.t.sh, which set
-# engine and the command `direct` (the engine without oshrun, for 2 + 2 PEs).
+# hosts.sh - jobs on two fake hosts with one engine; sourced by hosts_mpirun.t.sh and hosts_slurm.t.sh, which set
+# `engine` and the command `direct` (the engine without oshrun, for 2 + 2 PEs).
 boot=$top_builddir/test/launch/boot
 client=$top_builddir/test/launch/client
 leave=$top_builddir/test/fault/leave
@@ -8,7 +8,7 @@ in_h1() {
     "$hosts" in h1 "$@"
 }
 
-# Run oshrun on h1 with two slots on either host; leaves $work/out, $work/err, $status and $took.
+# Run oshrun on h1 with two slots on each host; sets $status and $took, writes $work/out and $work/err.
 run() {
     local begin=$SECONDS
     in_h1 timeout -k 10 40 "$OSHRUN" --engine $engine -H h1:2,h2:2 "$@" >"$work/out" 2>"$work/err" </dev/null
@@ -16,13 +16,13 @@ run() {
     took=$((SECONDS - begin))
 }
 
-# The status, at most so many lines on stderr, and no hang.
+# Check the status, the maximum number of lines on stderr, and the time limit.
 limit=20
 ended() { # status, lines of stderr
     [ $status -eq "$1" ] && [ "$(wc -l <"$work/err")" -le "$2" ] && [ $took -lt $limit ]
 }
 
-result() { # status, description: ok with all there is to see
+result() { # status, description: ok, with all output if it fails
     { cat "$work/out" "$work/err"; echo "status $status after $took s"; } >"$work/seen"
     ok "$1" "$2" "$work/seen"
 }
@@ -31,11 +31,11 @@ sorted() {
     sort "$work/out" | tr '\n' '|'
 }
 
-pes_of() { # host: its PEs that sleep
+pes_of() { # host: print its PEs that run sleep
     "$hosts" pids "$1" | sed 's|.*|/proc/&/comm|' | xargs -r grep -lsx "sleep\|leave" | cut -d/ -f3
 }
 
-until_pes() { # on h1, on h2: wait until there are so many
+until_pes() { # on h1, on h2: wait until there are this many PEs
     local i
     for i in $(seq 150); do
         [ "$(pes_of h1 | wc -l) $(pes_of h2 | wc -l)" = "$1 $2" ] && return 0
@@ -47,30 +47,30 @@ until_pes() { # on h1, on h2: wait until there are so many
 two_and_two="PE 0 of 4 on h1, node 0 1, 0 wrong|PE 1 of 4 on h1, node 0 1, 0 wrong|\
 PE 2 of 4 on h2, node 2 3, 0 wrong|PE 3 of 4 on h2, node 2 3, 0 wrong|"
 
-# Ranks by turns instead of by host, peers of another host taken for local ones, cards that do not come across.
+# Catches: ranks alternating between hosts, peers of another host taken for local ones, lost peer records.
 test_places() {
     run "$boot"
     ended 0 0 && [ "$(sorted)" = "$two_and_two" ]
-    result $? "2 + 2 PEs: ranks fill the hosts in order, and the boot layer sees who is where"
+    result $? "2 + 2 PEs: ranks fill the hosts in order, and boot reports every PE's host"
 
     status=0 took=0
     direct "$boot" >"$work/out" 2>"$work/err" </dev/null && [ "$(sorted)" = "$two_and_two" ]
-    result $? "the same without oshrun"
+    result $? "2 + 2 PEs: the same without oshrun"
 
     printf '# two hosts\nh2 slots=1\n\nh1:1 # the second\n' >"$work/file"
     in_h1 "$OSHRUN" --engine $engine --hostfile "$work/file" -l hostname >"$work/out" 2>"$work/err" </dev/null
     [ "$(sorted)" = "[0] h2|[1] h1|" ]
-    result $? "--hostfile: both styles, in its order"
+    result $? "--hostfile: both styles of slots, in the file's order"
 
     run -l -n 5 hostname
     [ "$(sorted)" = "[0] h1|[1] h1|[2] h1|[3] h2|[4] h2|" ]
-    result $? "more PEs than slots go round"
+    result $? "more PEs than slots: a second round over the hosts"
 
     run -l -n 2 hostname && [ "$(sorted)" = "[0] h1|[1] h1|" ]
-    result $? "fewer PEs than slots take the first"
+    result $? "fewer PEs than slots: the first slots"
 }
 
-# A look-up after the fence that asks the PE's own host: its daemons are stopped meanwhile, and it would wait for them.
+# Catches: a look-up after the fence that needs the peer host's daemons: they are stopped meanwhile, so it would hang.
 test_lookup() { # name of the engine's daemons
     local folder=$work/lookup i p
     mkdir "$folder"
@@ -94,14 +94,14 @@ test_lookup() { # name of the engine's daemons
     wait $!
     status=$? took=0
     [ $i$status = 00 ] && [ "$(grep -c '0 wrong' "$work/out")" = 2 ]
-    result $? "what was published before a fence is found while the other host's daemons are stopped"
+    result $? "values published before a fence are found while the other host's daemons are stopped"
 }
 
-# Options that an engine takes for its own, or that stay behind on this host.
+# Catches: options or words that an engine interprets itself, or that apply on the first host only.
 test_options() {
     run -l sh -c 'printf a; sleep 0.2; printf b; echo; echo err >&2'
     [ "$(sorted)" = "[0] ab|[1] ab|[2] ab|[3] ab|" ] && [ "$(sort "$work/err" | tr '\n' '|')" = "[0] err|[1] err|[2] err|[3] err|" ]
-    result $? "-l labels whole lines, output and errors apart"
+    result $? "-l labels whole lines, separately for output and errors"
 
     SHMEM_SPIN=77 run -l -n 1 -x "A=1 2:" --wdir /usr sh -c 'pwd; echo "$A $SHMEM_SPIN"' a b : -n 2 sh -c 'echo "$PMIX_RANK $0 $1 $A"' -n '=:'
     [ "$(sorted)" = "[0] /usr|[0] 1 2: 77|[1] 1 -n =: |[2] 2 -n =: |" ]
@@ -109,9 +109,9 @@ test_options() {
 
     seq 3 | in_h1 timeout 40 "$OSHRUN" --engine $engine -H h1:1,h2:1 -l cat >"$work/out" 2>"$work/err"
     [ "$(sorted)" = "[0] 1|[0] 2|[0] 3|" ]
-    result $? "standard input goes to PE 0 alone, with its end"
+    result $? "standard input and its end go to PE 0 only"
 
-    run --bind-to none -n 2 true && ended 0 1 # a Slurm without binding says so
+    run --bind-to none -n 2 true && ended 0 1 # a Slurm without binding prints a line
     result $? "--bind-to none is understood"
 
     run -n 4 sh -c 'ls /proc/self/fd; for f in 0 1 2; do readlink /proc/$$/fd/$f; done'
@@ -119,46 +119,47 @@ test_options() {
     result $? "no descriptor of a launcher reaches a PE"
 }
 
-# The status of a PE that was ended because of the first, an engine's own words and codes, jobs that go on.
+# Catches: the status of a PE that was ended because of the first failure, an engine's own messages and codes, jobs that
+# continue.
 test_ends() {
     run "$client" status 4
     ended 4 1 && grep -q '^oshrun: PE 1 .* on h1, .* exited with status 4; ending the others$' "$work/err"
-    result $? "a status is that of the first PE that failed, with one line"
+    result $? "the status is that of the first PE that failed, with one line"
 
     run sh -c '[ $PMIX_RANK = 2 ] && exit 7; trap "" TERM; sleep 30'
     ended 7 1 && grep -q '^oshrun: PE 2 .* on h2, ' "$work/err"
-    result $? "the same when the others do not listen to SIGTERM"
+    result $? "the same when the other PEs ignore SIGTERM"
 
     run "$client" signal 9
     ended 137 1 && grep -q 'PE 1 .* was killed by SIGKILL' "$work/err"
     result $? "a killed PE: 137 and one line"
 
-    # All PEs have joined: an abort while the other host's PEs still connect leaves slurmstepd 22.05 behind now and then.
+    # All PEs have joined: an abort while the other host's PEs still connect sometimes leaves slurmstepd 22.05 running.
     run "$client" abort_joined 7
     ended 7 1 && grep -q 'status 7' "$work/err"
     result $? "PMIx abort with 7: 7 and one line"
 
     run "$client" leave
-    # mpirun does not always say why
+    # mpirun does not always print the reason
     [ $status -ne 0 ] && ended $status 1 && grep -q "^oshrun: $engine ended the job with status $status" "$work/err"
     result $? "a PE that leaves without finalize: a failure, with one line"
 
     run "$leave" global_exit_7
-    ended 7 1 && grep -q 'status 7' "$work/err" # Slurm may end the PE's launcher before it has said who
+    ended 7 1 && grep -q 'status 7' "$work/err" # Slurm may end the PE's launcher before it has named the PE
     result $? "shmem_global_exit(7): 7 and one line"
 
     run ./nothing_here
     ended 127 1 && grep -q 'nothing_here: No such file' "$work/err"
-    result $? "a program that is not there: 127 and one line"
+    result $? "a program that does not exist: 127 and one line"
 
     run --timeout 1 sleep 75
     ended 124 1 && until_pes 0 0
     result $? "--timeout: 124 and no PE left"
 }
 
-# In the background: what happens from outside while PEs sleep. Leaves the status after `what` was done to the job.
-pes="sleep 75" up=true # the PEs, and a command that waits until they are up
-disturb() { # what, words of it...
+# Tests in the background: an event from outside while PEs sleep. Sets the job's status after `what` was done to it.
+pes="sleep 75" up=true # the PEs' command, and a command that waits until they run
+disturb() { # the command `what` and its arguments
     local begin
     # shellcheck disable=SC2086
     in_h1 timeout -k 10 60 "$OSHRUN" --engine $engine -H h1:2,h2:2 $pes >"$work/out" 2>"$work/err" </dev/null &
@@ -181,7 +182,7 @@ kill_pe_of_h2() {
     kill -9 "$(pes_of h2 | head -1)"
 }
 
-oshrun_of_job() { # the one that has an engine: its words are the only ones without a '='
+oshrun_of_job() { # the one with an engine: the only one whose arguments have no '='
     "$hosts" pids h1 | sed 's|.*|/proc/&/cmdline|' | xargs grep -lszx -e --engine | cut -d/ -f3 | while read -r p; do
         if [ "$(cat "/proc/$p/comm")" = oshrun ]; then echo "$p"; fi
     done | head -1
@@ -202,14 +203,14 @@ test_disturbed() {
 
     disturb interrupt_oshrun
     ended 130 0 && until_pes 0 0
-    result $? "SIGINT to oshrun: 130, no word, no PE left"
+    result $? "SIGINT to oshrun: 130, no message, no PE left"
 
     disturb kill_oshrun
     [ $status -eq 137 ] && until_pes 0 0
     result $? "oshrun killed: no PE left"
 }
 
-# A host that is gone at once, with its daemons; nothing there can say so.
+# Catches: a job that hangs when a host dies at once with its daemons, so that it cannot report its end.
 test_host_killed() {
     disturb "$hosts" kill h2
     [ $status -ne 0 ] && ended $status 1 && grep -q 'a host was lost' "$work/err" && until_pes 0 0
@@ -225,16 +226,16 @@ until_here() {
     return 1
 }
 
-# The same when only the library can find out, by its heartbeat: the engine has nothing to say for long.
+# The same when only the library's heartbeat detects it: the engine's own time-out is much longer.
 test_host_killed_heartbeat() {
     pes="-x SHMEM_HEARTBEAT=8 $leave killed_asleep" up=until_here
     disturb "$hosts" kill h2
     pes="sleep 75" up=true
     [ $status -eq 1 ] && ended 1 2 && grep -q 'PE [23] has not answered' "$work/err" && until_pes 0 0
-    result $? "a host killed: the heartbeat of those left ends the job, no PE left"
+    result $? "a host killed: the heartbeat of the remaining PEs ends the job, no PE left"
 }
 
-# Both hosts live on and cannot reach each other: PEs of either find out alone, even of the host that the engine has lost.
+# Both hosts run but cannot reach each other: the PEs of each host detect it, also on the host that the engine has lost.
 test_link_cut() {
     pes="-x SHMEM_HEARTBEAT=3 $leave killed_asleep" up=until_here
     disturb "$hosts" in h2 ip link set eth0 down
@@ -244,8 +245,8 @@ test_link_cut() {
     "$hosts" in h2 ip link set eth0 up
 }
 
-# Files and processes that stay on the hosts.
-test_left() { # names of daemons that may stay
+# Catches: files and processes that remain on the hosts.
+test_left() { # names of daemons that may remain
     local i
     for i in $(seq 50); do
         for h in h1 h2; do
@@ -258,5 +259,5 @@ test_left() { # names of daemons that may stay
         sleep 0.2
     done
     [ ! -s "$work/err" ]
-    result $? "nothing is left behind: no process, nothing in /tmp and /dev/shm"
+    result $? "no process and no file in /tmp and /dev/shm remains"
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# hosts_mpirun.t.sh - jobs over two fake hosts, started by Open MPI's mpirun.
+# hosts_mpirun.t.sh - jobs on two fake hosts, started by Open MPI's mpirun.
 . "${top_srcdir:=.}/test/tap.sh"
 need_hosts "$0"
 command -v mpirun >/dev/null || skip_all "Open MPI (openmpi-bin) is not installed"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# hosts_slurm.t.sh - jobs over two fake hosts, started by Slurm: a private cluster with its own daemons, key and files.
+# hosts_slurm.t.sh - jobs on two fake hosts, started by a private Slurm with its own daemons, key and files.
 . "${top_srcdir:=.}/test/tap.sh"
 need_hosts "$0"
 slurm=$top_srcdir/test/lib/slurm.sh
@@ -8,14 +8,14 @@ work=$FAKE_HOSTS
 engine=srun
 . "$top_srcdir/test/launch/hosts.sh"
 "$slurm" up >"$work/slurm.out" 2>&1
-ok $? "a private Slurm of two nodes comes up" "$work/slurm.out"
+ok $? "a private Slurm of two nodes starts" "$work/slurm.out"
 export SLURM_CONF="$FAKE_HOSTS/slurm.conf"
 
 direct() {
     in_h1 timeout 40 srun --quiet --mpi=pmix --nodes=2 --ntasks-per-node=2 "$@"
 }
 
-# Inside an allocation: all of it without -H, a part of it with.
+# Inside an allocation: all of its nodes without -H, a part of them with -H.
 test_allocation() {
     status=0 took=0
     in_h1 timeout 40 salloc -Q -N 2 --ntasks-per-node=2 "$OSHRUN" "$boot" >"$work/out" 2>"$work/err" </dev/null
@@ -24,11 +24,11 @@ test_allocation() {
 
     in_h1 timeout 40 salloc -Q -N 2 --ntasks-per-node=2 "$OSHRUN" -H h2:1,h1:1 -l hostname >"$work/out" 2>"$work/err" </dev/null
     [ "$(sorted)" = "[0] h2|[1] h1|" ]
-    result $? "-H in an allocation chooses among its nodes"
+    result $? "-H in an allocation selects some of its nodes"
 
     in_h1 timeout 40 salloc -Q -N 2 --ntasks-per-node=2 "$OSHRUN" -H h1:3 -l hostname >"$work/out" 2>"$work/err" </dev/null
     [ "$(sorted)" = "[0] h1|[1] h1|[2] h1|" ]
-    result $? "-H with this machine's name stays here"
+    result $? "-H with this machine's name starts PEs on this machine only"
 }
 
 touch "$work/begin"
@@ -41,7 +41,7 @@ test_disturbed
 test_left 'slurmd|slurmctld|slurmscriptd'
 test_host_killed_heartbeat
 "$slurm" back h2 >"$work/slurm.out" 2>&1
-ok $? "the host comes back" "$work/slurm.out"
-limit=60 # Slurm itself finds out, after its SlurmdTimeout and two pings
+ok $? "slurmd restarts on the killed host" "$work/slurm.out"
+limit=60 # Slurm detects it itself, after SlurmdTimeout and two pings
 test_host_killed
 plan

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# mpi.sh - MPI and OpenSHMEM in one program, with Open MPI: either may be initialised first.
+# mpi.sh - MPI and OpenSHMEM in one program, with Open MPI, initialized in either order.
 #
-# Catches: one library's PMIx session ended by the other's finalize, ranks that disagree with PE numbers.
+# Catches: one library's PMIx session ended by the other's finalize, ranks that differ from PE numbers.
 if ! command -v mpicc > /dev/null || ! command -v mpirun > /dev/null; then
     echo "1..0 # SKIP Open MPI (openmpi-bin, libopenmpi-dev) is not installed"
     exit 0

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# oshcc.t.sh - the compiler wrappers: what they print, what they pass on, and that their programs build and run.
+# oshcc.t.sh - the compiler wrappers: the commands they print and run; the programs that they build run. The comment
+# above each test names the mistake that it catches.
 #
 # OSHCC, OSHCXX and OSHRUN name the tools under test.
 top=${top_builddir:-.}
@@ -10,7 +11,7 @@ work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
 tests=0
 
-ok() { # 0 or 1 as of $?, name
+ok() { # $?, name
     tests=$((tests + 1))
     if [ "$1" -eq 0 ]; then
         echo "ok $tests - $2"
@@ -38,7 +39,7 @@ cp "$work/hello.c" "$work/hello.cc"
 echo 'int twice(int x) { return 2 * x; }' >"$work/lib.c"
 : >"$work/log"
 
-runs() { # program, expected first word: two PEs print it
+runs() { # program, the first word that each of two PEs must print
     [ "$(timeout 60 "$oshrun" -n 2 "$1" 2>>"$work/log" | sort -u)" = "$2 2" ]
 }
 
@@ -57,7 +58,7 @@ ok $? "--static-shmem links the library into the program"
 OSHCC_STATIC=1 "$oshcc" "$work/hello.c" -o "$work/static" >"$work/log" 2>&1 && ! ldd "$work/static" | grep -q libfulmar
 ok $? "OSHCC_STATIC=1 does the same"
 
-# Arguments split at blanks, or quotes eaten by a second evaluation.
+# Arguments split at blanks, or quotes lost in a second evaluation.
 text='it'\''s "two"  $words `x` \\ *'
 printf '#include <stdio.h>\nint main(void) { puts(TEXT); return 0; }\n' >"$work/a b.c"
 escaped=$(printf '%s' "$text" | sed 's/[\\"]/\\&/g')
@@ -69,18 +70,18 @@ ok $? "blanks, quotes and dollars in arguments survive"
 "$oshcc" -show "-DTEXT=\"shown words\"" "$work/hello.c" -o "$work/shown" >"$work/line" 2>"$work/log"
 [ ! -e "$work/shown" ] && [ "$(wc -l <"$work/line")" -eq 1 ] && eval "$(cat "$work/line")" >>"$work/log" 2>&1 &&
     runs "$work/shown" "shown words"
-ok $? "-show prints a command that does the same"
+ok $? "-show prints a command with the same effect"
 
 [ "$("$oshcc" -show x.c)" = "$("$oshcc" --showme x.c)" ] && [ "$("$oshcc" -show x.c)" = "$("$oshcc" --show x.c)" ]
-ok $? "-show, --show and --showme agree"
+ok $? "-show, --show and --showme print the same"
 
-# Build systems that ask for the flags and call the compiler themselves.
+# Flags that do not suffice for build systems that query them and call the compiler themselves.
 cc=$("$oshcc" -show | sed 's/ -I.*//') # may be two words
 eval "$cc $("$oshcc" --showme:compile) -c '$work/hello.c' -o '$work/by-hand.o'" >"$work/log" 2>&1 &&
     eval "$cc '$work/by-hand.o' -o '$work/by-hand' $("$oshcc" --showme:link)" >>"$work/log" 2>&1 && runs "$work/by-hand" plain
-ok $? "--showme:compile and --showme:link are enough to build"
+ok $? "--showme:compile and --showme:link suffice to build"
 
-# Warnings about unused linker input, or a link where none was asked for.
+# Warnings about unused linker input, or a link that was not requested.
 "$oshcc" -Werror -c "$work/lib.c" -o "$work/lib.o" >"$work/log" 2>&1 && [ ! -s "$work/log" ] &&
     "$oshcc" -E "$work/lib.c" 2>&1 | grep -q twice && "$oshcc" -MM "$work/lib.c" | grep -q lib.o &&
     ! "$oshcc" -show -c x.c | grep -q -- -lfulmar
@@ -90,9 +91,9 @@ ok $? "-c, -E and -MM do not link"
 "$oshcc" --version >"$work/log" 2>&1 && "$oshcc" -v >>"$work/log" 2>&1
 ok $? "--version and -v of the compiler work"
 
-# The value of an option taken for an option of ours, or for a file.
+# The value of an option taken for an option of oshcc, or for a file.
 "$oshcc" -show -o -c x.c | grep -q -- -lfulmar && "$oshcc" -show -MF -show -c x.c >"$work/log" 2>&1
-ok $? "values of options are left alone"
+ok $? "values of options are passed on unchanged"
 
 OSHCC_CC='echo used' "$oshcc" x.c >"$work/log" 2>&1 && grep -q '^used .*x.c' "$work/log"
 ok $? "OSHCC_CC names the compiler"

@@ -1,18 +1,19 @@
 #!/usr/bin/env bash
-# oshrun.t.sh - the launcher: options, output, input, exit statuses, ends of jobs, and what is left behind (nothing).
+# oshrun.t.sh - the launcher: options, output, input, exit statuses, ends of jobs, leftover processes and files. The
+# comment above each test names the mistake that it catches.
 #
-# OSHRUN and CLIENT (test/launch/client.c) name the programs under test. Times are generous: only "hangs" fails.
+# OSHRUN and CLIENT (test/launch/client.c) name the programs under test. Time limits are generous: only a hang fails.
 top=${top_builddir:-.}
 oshrun=${OSHRUN:-$top/src/tools/oshrun}
 client=${CLIENT:-$top/test/launch/client}
 work=$(mktemp -d) || exit 99
-mark=74.$$ # an argument of sleep by which our processes are known
+mark=74.$$ # an argument of sleep that identifies this test's processes
 trap 'rm -rf "$work"' EXIT
 tests=0
 case $oshrun in */*) oshrun=$(cd "$(dirname "$oshrun")" && pwd)/${oshrun##*/} ;; esac
 case $client in */*) client=$(cd "$(dirname "$client")" && pwd)/${client##*/} ;; esac
 
-ok() { # 0 or 1 as of $?, name
+ok() { # $?, name
     tests=$((tests + 1))
     if [ "$1" -eq 0 ]; then
         echo "ok $tests - $2"
@@ -29,7 +30,7 @@ skip() { # name, reason
     echo "ok $tests - $1 # SKIP $2"
 }
 
-# Run oshrun and leave $work/out, $work/err, $status and $took.
+# Run oshrun; write $work/out and $work/err, set $status and $took.
 run() {
     local begin=$SECONDS
     timeout -k 5 30 "$oshrun" "$@" >"$work/out" 2>"$work/err" </dev/null
@@ -37,19 +38,19 @@ run() {
     took=$((SECONDS - begin))
 }
 
-# The status, at most so many lines on stderr, and no more than 25 s: a hang ends after 30 s.
+# Check the status, the maximum number of lines on stderr, and at most 25 s: a hang ends after 30 s.
 ended() { # status, lines of stderr
     [ "$status" -eq "$1" ] && [ "$(wc -l <"$work/err")" -eq "$2" ] && [ "$took" -lt 25 ]
 }
 
-ours() { # print the processes that carry the mark
+ours() { # print the processes with the mark
     local p
     for p in /proc/[0-9]*; do
         if tr '\0' ' ' 2>/dev/null <"$p/cmdline" | grep -q "^sleep $mark"; then echo "${p#/proc/}"; fi
     done
 }
 
-# Wait until the processes with the mark are as many as $1; fail after 5 s.
+# Wait until $1 processes have the mark; fail after 5 s.
 until_ours() {
     local i
     for i in $(seq 100); do
@@ -59,33 +60,33 @@ until_ours() {
     return 1
 }
 
-files_of() { # the pid of an oshrun: print files that carry its number or name
+files_of() { # pid of an oshrun: print files with this number or the library's name
     find /tmp /dev/shm -maxdepth 2 \( -name "*oshrun*$1*" -o -name "*pmix*$1*" -o -name "*.$1" \) 2>/dev/null
 }
 
-# An option that is swallowed, or taken for the program.
+# An option that is ignored, or taken for the program.
 run -n 3 sh -c 'echo $PMIX_RANK'
 [ "$(sort "$work/out" | tr '\n' ' ')" = "0 1 2 " ] && ended 0 0
-ok $? "-n starts so many PEs, each with its rank"
+ok $? "-n sets the number of PEs, each has its rank"
 
-# Options in the forms that users of mpirun write.
+# Forms of options that mpirun accepts, refused.
 run --np 2 echo a && a=$(wc -l <"$work/out") && run -np=2 echo a && b=$(wc -l <"$work/out") && run --np=2 -- echo a &&
     [ "$a$b$(wc -l <"$work/out")" = 222 ]
 ok $? "--np 2, -np=2, --np=2 and -- are understood"
 
-# Without -n a count of 0 or 1 instead of the cores.
+# Without -n, 0 or 1 PEs instead of one per core.
 run echo a
 [ "$(wc -l <"$work/out")" -eq "$(nproc)" ]
-ok $? "without -n there is one PE a core"
+ok $? "without -n there is one PE per core"
 
-# PEs that nobody waits for, whose processor time then counts for nobody.
+# PEs that oshrun does not wait for, so that their processor time is lost.
 # shellcheck disable=SC2016
 used=$( (TIMEFORMAT=%U; time run -n 2 bash -c 'for ((i = 0; i < 100000; i++)); do :; done; TIMEFORMAT=%U; times') 2>&1)
 awk -v all="$used" 'NR == FNR && FNR % 2 == 1 { split($1, t, /[ms]/); pes += 60 * t[1] + t[2] }
     END { print "PEs " pes " s, all " all " s"; exit !(pes > 0 && all > 0.9 * pes) }' "$work/out" >"$work/err"
 ok $? "the time of oshrun includes that of its PEs"
 
-# A label inside a line, or missing on one of several lines that come in one read.
+# A label inside a line, or missing on one of several lines from one read.
 run -l -n 2 sh -c 'echo a; echo b'
 [ "$(sort "$work/out" | tr '\n' ' ')" = "[0] a [0] b [1] a [1] b " ]
 ok $? "-l labels every line"
@@ -95,7 +96,7 @@ run -l -n 1 sh -c 'head -c 200000 /dev/zero | tr "\0" x'
 [ "$(wc -c <"$work/out")" -eq 200005 ] && [ "$(grep -o '\[' "$work/out" | wc -l)" -eq 1 ]
 ok $? "a line of 200 kB without an end has one label and gets an end"
 
-# PEs that mix inside a line because output is passed on as it is read.
+# Output of several PEs mixed in one line, because it is forwarded as it is read.
 run -n 4 sh -c 'i=0; while [ $i -lt 300 ]; do printf "%s-%s" $PMIX_RANK $PMIX_RANK; printf "%s\n" -$PMIX_RANK; i=$((i+1)); done'
 [ "$(sort "$work/out" | uniq -c | awk '{print $1 $2}' | tr '\n' ' ')" = "3000-0-0 3001-1-1 3002-2-2 3003-3-3 " ]
 ok $? "lines written in two pieces by 4 PEs stay whole"
@@ -106,43 +107,43 @@ run -n 3 sh -c 'for i in 1 2 3 4 5; do head -c 60000 /dev/zero | tr "\0" $PMIX_R
     "5x60000:0 5x60000:1 5x60000:2 " ]
 ok $? "lines of 60 kB of 3 PEs stay whole"
 
-# Standard error that ends up in standard output, and the other way.
+# Standard error that goes to standard output, or the reverse.
 run -n 2 sh -c 'echo o; echo e >&2'
 [ "$(tr '\n' ' ' <"$work/out")" = "o o " ] && [ "$(tr '\n' ' ' <"$work/err")" = "e e " ]
-ok $? "output and errors stay apart"
+ok $? "output and errors stay separate"
 
 # Output lost when a PE ends right after writing much of it.
 run -n 2 seq 50000
 [ "$(wc -l <"$work/out")" -eq 100000 ]
 ok $? "nothing of 100,000 lines is lost"
 
-# A slow reader that makes oshrun drop the rest once all PEs are gone.
+# Output that oshrun drops after all PEs have ended, because its reader is slow.
 [ "$("$oshrun" -n 2 seq 200000 2>"$work/err" | { sleep 1; wc -l; })" -eq 400000 ]
 ok $? "nothing is lost to a slow reader"
 
-# Input given to all PEs, or to none.
+# Input sent to all PEs, or to none.
 printf 'one\ntwo\n' | timeout 30 "$oshrun" -l -n 2 cat >"$work/out" 2>"$work/err"
 [ "$(tr '\n' ' ' <"$work/out")" = "[0] one [0] two " ]
-ok $? "standard input goes to PE 0 alone, with its end"
+ok $? "standard input and its end go to PE 0 only"
 
-# A job that waits until somebody reads the input, or an oshrun that dies of SIGPIPE.
+# A job that waits until its input is read, or an oshrun killed by SIGPIPE.
 yes 2>"$work/err" | timeout -k 5 30 "$oshrun" -n 2 true >"$work/out" 2>>"$work/err"
 [ "${PIPESTATUS[1]}" -eq 0 ]
-ok $? "endless input that PE 0 does not read changes nothing"
+ok $? "endless input that PE 0 does not read has no effect"
 
-# Input that oshrun takes although no PE asked for it (it would be missing in a shell loop).
+# Input that oshrun reads although no PE reads it (a shell loop would lose it).
 printf 'one\ntwo\n' | { "$oshrun" -n 1 true; cat; } >"$work/out" 2>"$work/err"
 [ "$(wc -l <"$work/out")" -eq 2 ]
-ok $? "what PE 0 does not read is left for the next command"
+ok $? "input that PE 0 does not read stays for the next command"
 
-# A job that goes on for ever when nobody reads its output any more.
+# A job that never ends after the reader of its output has exited.
 begin=$SECONDS
 timeout -k 5 30 "$oshrun" -n 2 yes 2>"$work/err" | head -1 >"$work/out"
 status=${PIPESTATUS[0]} took=$((SECONDS - begin))
 [ "$status" -eq 141 ] && [ "$took" -lt 25 ] && [ ! -s "$work/err" ]
-ok $? "the job ends quietly when the reader of its output is gone"
+ok $? "the job ends without a message when the reader of its output has exited"
 
-# Output that is lost without a word where it cannot be written, by PEs that run on or have ended.
+# Output that cannot be written and is lost silently, while PEs run or after they have ended.
 bad=
 for job in "-n 2 yes" "-n 1 echo one" "--help" "--version"; do
     begin=$SECONDS
@@ -152,22 +153,22 @@ for job in "-n 2 yes" "-n 1 echo one" "--help" "--version"; do
     ended 1 1 && grep -q '^oshrun: cannot write standard output: No space left on device' "$work/err" || bad="$bad [$job]"
 done
 [ -z "$bad" ]
-ok $? "a full disk behind standard output ends the job with one line$bad"
+ok $? "standard output on a full disk ends the job with one line$bad"
 
 timeout -k 5 30 "$oshrun" -n 1 sh -c 'echo x >&2' 2>/dev/full
 status=$?
 [ $status -eq 1 ]
-ok $? "a full disk behind standard error is a failure too"
+ok $? "standard error on a full disk is a failure, too"
 
-# An exit status that is lost, or that of a PE ended because of the first.
+# A lost exit status, or that of a PE that was ended because of the first failure.
 run -n 3 sh -c '[ $PMIX_RANK = 1 ] && exit 7; sleep 60'
 ended 7 1 && grep -q 'PE 1 .*pid [0-9]* on .*exited with status 7' "$work/err"
 ok $? "a PE's status 7 ends the job with 7 and one line"
 
-# The second failure in time reported instead of the first, by lower rank.
+# A later failure of a lower rank reported instead of the first one.
 run -n 2 sh -c '[ $PMIX_RANK = 1 ] && exit 5; sleep 1; exit 6'
 [ "$status" -eq 5 ]
-ok $? "the first failure in time decides"
+ok $? "the first failure in time sets the status"
 
 run -n 3 sh -c '[ $PMIX_RANK = 2 ] && kill -9 $$; sleep 60'
 ended 137 1 && grep -q 'PE 2 .*SIGKILL (Killed)' "$work/err"
@@ -175,33 +176,33 @@ ok $? "a killed PE ends the job with 137 and one line"
 
 run -n 1 sh -c 'kill -SEGV $$'
 ended 139 1 && grep -q 'SIGSEGV (Segmentation fault)' "$work/err"
-ok $? "the line names the signal of a single PE too"
+ok $? "the line names the signal of a single PE, too"
 
-# Found out only after part of the job has run.
+# A missing program that is detected only after part of the job has started.
 run -n 4 "$work/no such program"
 ended 127 1 && grep -q 'no such program' "$work/err"
 ok $? "a program that does not exist: 127, one line"
 
 run -n 2 no-such-program-in-path
 ended 127 1
-ok $? "the same for a name looked up in PATH"
+ok $? "the same for a name that is searched in PATH"
 
 echo data >"$work/data"
 run -n 2 "$work/data"
 ended 126 1
 ok $? "a file that is not executable: 126, one line"
 
-# Ends only the PEs themselves and not what they started; PEs that ignore SIGTERM.
+# Children of PEs, or PEs that ignore SIGTERM, that keep running.
 run -n 2 sh -c "trap '' TERM; [ \$PMIX_RANK = 1 ] && { sleep 0.5; exit 3; }; sleep $mark & wait; wait"
 ended 3 1 && until_ours 0
 ok $? "PEs that ignore SIGTERM are ended with their children"
 
-# A background child that holds the pipe, and oshrun with it.
+# A background child that keeps the pipe open, so that oshrun waits.
 run -n 2 sh -c "sleep $mark & echo x"
 ended 0 0 && [ "$(wc -l <"$work/out")" -eq 2 ] && until_ours 0
-ok $? "children that PEs leave behind do not outlive the job"
+ok $? "leftover children of PEs end with the job"
 
-# oshrun itself killed: PEs, and what they started, that live on.
+# PEs and their children that survive when oshrun is killed.
 "$oshrun" -n 2 sh -c "sleep $mark; true" >"$work/out" 2>"$work/err" &
 pid=$!
 until_ours 2 && { kill -9 $pid; wait $pid 2>/dev/null; until_ours 0; } && [ -z "$(files_of $pid)" ]
@@ -214,8 +215,8 @@ status=$?
 [ $status -eq 137 ] && until_ours 0 && [ -z "$(files_of $pid)" ]
 ok $? "SIGKILL of a PE leaves no process and no file"
 
-# A signal that ends oshrun and not the PEs, or that they never see. set -m: background jobs take SIGINT;
-# env: so do they where whoever started the tests had it ignored.
+# A signal that ends oshrun and not the PEs, or that the PEs do not get. set -m: background jobs accept SIGINT; env:
+# they accept it even if the caller of the tests ignores it.
 set -m
 taking="env --default-signal=INT,TERM,HUP"
 for sig in INT TERM HUP; do
@@ -224,21 +225,21 @@ for sig in INT TERM HUP; do
     until_ours 2 && kill -$sig $pid && wait $pid
     status=$?
     [ $status -eq $((128 + $(kill -l $sig))) ] && until_ours 0 && [ "$(grep -c got "$work/out")" -eq 2 ]
-    ok $? "SIG$sig is forwarded, and is the status"
+    ok $? "SIG$sig is forwarded and determines the status"
 done
 
-# A second Ctrl-C that waits for PEs which ignore the first.
+# A second Ctrl-C that waits for PEs that ignore the first.
 $taking "$oshrun" -n 2 bash -c "trap '' INT; sleep $mark & wait; wait" >"$work/out" 2>"$work/err" &
 pid=$!
 until_ours 2 && kill -INT $pid && sleep 0.2 && kill -INT $pid && wait $pid
 [ $? -eq 130 ] && until_ours 0
 ok $? "a second SIGINT ends the job at once"
 
-# A signal for the program that ends the job instead.
+# A signal for the program that ends the job.
 "$oshrun" -n 2 bash -c "trap 'echo usr1; kill \$!; exit 0' USR1; sleep $mark & wait" >"$work/out" 2>"$work/err" &
 pid=$!
 until_ours 2 && kill -USR1 $pid && wait $pid && [ "$(grep -c usr1 "$work/out")" -eq 2 ]
-ok $? "SIGUSR1 is passed on and ends nothing"
+ok $? "SIGUSR1 is forwarded and does not end the job"
 set +m
 
 run --timeout 0.5 -n 2 sleep "$mark"
@@ -247,47 +248,47 @@ ok $? "--timeout ends the job with 124 and one line"
 
 run --timeout 20 -n 2 true
 ended 0 0
-ok $? "--timeout says nothing when the job is faster"
+ok $? "--timeout prints nothing when the job is faster"
 
-# A program looked up from the old directory, or the directory of another program.
+# A program searched in the old directory, or in that of another program.
 mkdir "$work/dir" && printf '#!/bin/sh\npwd\n' >"$work/dir/where" && chmod +x "$work/dir/where"
 run -n 1 --wdir "$work/dir" ./where : -n 1 pwd
 [ "$(sort "$work/out")" = "$(printf '%s\n' "$work/dir" "$PWD" | sort)" ]
-ok $? "--wdir holds for its own program, before the program is looked up"
+ok $? "--wdir applies to its own program, before the search for the program"
 
 run -n 2 --wdir "$work/nowhere" true
 [ "$status" -ne 0 ] && grep -q nowhere "$work/err"
-ok $? "a directory that does not exist is named"
+ok $? "the error names a directory that does not exist"
 
-# A value cut at a second '=', or the variable of one program in another.
+# A value truncated at a second '=', or a variable set for another program.
 export FROM_HERE='a b'
 run -n 1 -x FROM_HERE -x 'NEW=1=2' sh -c 'echo "$FROM_HERE,$NEW"' : -n 1 -x NEW=3 sh -c 'echo "$NEW"'
 [ "$(sort "$work/out" | tr '\n' ' ')" = "3 a b,1=2 " ]
-ok $? "-x gives variables, by program"
+ok $? "-x sets variables, per program"
 
 run -l -n 1 echo one : -n 2 echo two
 [ "$(sort "$work/out" | tr '\n' ' ')" = "[0] one [1] two [2] two " ]
-ok $? "several programs share the ranks in order"
+ok $? "several programs get consecutive ranks"
 
-# A host list that is ignored: the job would run here whatever it names.
+# A host list that is ignored, so that the job runs on this machine in any case.
 run -H "localhost:2,127.0.0.1,$(hostname)" echo a
 ended 0 0 && [ "$(wc -l <"$work/out")" -eq 4 ]
-ok $? "-H with this machine's names is taken, slots count"
+ok $? "-H accepts this machine's names, and their slots set the number of PEs"
 
 printf '# hosts\nlocalhost slots=3 # three\n\n' >"$work/hosts"
 run --hostfile "$work/hosts" echo a
 ended 0 0 && [ "$(wc -l <"$work/out")" -eq 3 ]
-ok $? "--hostfile is taken, slots count"
+ok $? "--hostfile is accepted, and its slots set the number of PEs"
 
-# Engines that are none: nothing on PATH, or another MPI's mpirun.
+# Programs accepted as engines that are none, such as another MPI's mpirun.
 mkdir "$work/bin" && printf '#!/bin/sh\necho HYDRA build details\n' >"$work/bin/mpirun" && chmod +x "$work/bin/mpirun"
 begin=$SECONDS
 PATH=$work/bin "$oshrun" -n 2 -host localhost,elsewhere.example true >"$work/out" 2>"$work/err"
 status=$? took=$((SECONDS - begin))
 ended 2 1 && grep -q "elsewhere.example.*srun (not on PATH), prterun (not on PATH), mpirun (not Open MPI's)" "$work/err"
-ok $? "without an engine for another host, one line names it and what was looked for"
+ok $? "without an engine for another host, one line names the host and the engines that were tried"
 
-# An engine that gets another job than the one described, or words it takes for its own.
+# An engine that gets another job than the requested one, or arguments that it interprets itself.
 cat >"$work/bin/prterun" <<'END'
 #!/bin/bash
 while [ "$1" != --as-pe ]; do
@@ -306,9 +307,9 @@ chmod +x "$work/bin/prterun"
 status=$? took=0
 [ "$(cat "$work/out")" = "-n 4  a a a b --map-by seq --bind-to core oshrun 
 [--as-pe][=-n][=2][=-l][=-x][=V=1 2][=--][=p][=:][=-n][=2][=-l][=--wdir][=/d][=--][=q][=-n]" ]
-ok $? "--engine prterun: the job in its words"
+ok $? "--engine prterun: the job in prterun's arguments"
 
-# Wrong use that starts something, or that is not told.
+# Invalid arguments that start PEs, or that are not reported.
 bad=
 for args in "-n 0 true" "-n x true" "-n 2x true" "-n -1 true" "-n" "-n 2" "--bogus true" "-n4 true" "--bind-to socket true" \
     "--timeout 0 true" "--timeout soon true" "-n 1 true :" "-n 1 true : true" "" "-x =1 true" "--label=1 true" "-H , true" \
@@ -318,14 +319,14 @@ for args in "-n 0 true" "-n x true" "-n 2x true" "-n -1 true" "-n" "-n 2" "--bog
     ended 2 1 && grep -q '^oshrun: ' "$work/err" || bad="$bad [$args]"
 done
 [ -z "$bad" ]
-ok $? "wrong use gets one line and status 2$bad"
+ok $? "invalid arguments give one line and status 2$bad"
 
 run --help && grep -q -- --bind-to "$work/out" && run --version && grep -q '[0-9]\.[0-9]' "$work/out"
 ok $? "--help and --version"
 
 # Two PEs on one core, or all PEs on the first.
 if [ "$(nproc)" -lt 2 ]; then
-    skip "--bind-to core gives distinct cores" "one core here"
+    skip "--bind-to core gives distinct cores" "this machine has one core"
 else
     run -n 2 --bind-to core grep Cpus_allowed: /proc/self/status
     ended 0 0 && [ "$(sort -u "$work/out" | wc -l)" -eq 2 ]
@@ -334,12 +335,12 @@ fi
 
 run -n 2 --bind-to none grep Cpus_allowed: /proc/self/status
 [ "$(sort -u "$work/out")" = "$(grep Cpus_allowed: /proc/self/status)" ]
-ok $? "--bind-to none leaves the cores alone"
+ok $? "--bind-to none does not bind PEs"
 
-# PEs bound to cores that a batch system gave to somebody else.
+# PEs bound to cores that a batch system assigned to another job.
 last=$(($(nproc) - 1))
 if ! command -v taskset >/dev/null || ! taskset -c $last true 2>/dev/null; then
-    skip "binding stays inside the cores oshrun was given" "no taskset here, or not this CPU"
+    skip "binding stays inside the cores oshrun was given" "taskset is missing, or refuses this CPU"
 else
     status=0 took=0
     taskset -c $last timeout 30 "$oshrun" -n 2 --bind-to core grep Cpus_allowed_list: /proc/self/status >"$work/out" 2>"$work/err"
@@ -351,27 +352,27 @@ run --bind-to core -n 5 true
 ended 0 0
 ok $? "--bind-to core with more PEs than cores shares them"
 
-# What is missing told by libpmix, in pages, or by nobody.
+# A missing resource that is not reported, or only by pages of text from libpmix.
 (
     ulimit -S -n 10
     run -n 4 sh -c 'ulimit -n'
     ended 0 0 && [ "$(sort -u "$work/out")" = 10 ]
 )
-ok $? "few open files are allowed, more can be: the PEs keep the limit"
+ok $? "a low soft limit of open files: oshrun raises its own, the PEs keep the limit"
 
 (
     ulimit -n 20
     run -n 4 true
     ended 1 1 && grep -q '^oshrun: 4 PEs need [0-9]* open files, and only 20 are allowed: .*ulimit -n' "$work/err"
 )
-ok $? "too few open files: one line that says how many it takes"
+ok $? "too few open files: one line with the required number"
 
 (
     ulimit -n 200
     run -n 32 true
     ended 0 0
 )
-ok $? "open files for 32 PEs suffice when they are said to"
+ok $? "the number of open files that the line gives suffices for 32 PEs"
 
 mkdir "$work/gone"
 (
@@ -382,7 +383,7 @@ mkdir "$work/gone"
 ok $? "a current directory that was removed: one line"
 
 if ! unshare -n true 2>/dev/null; then
-    skip "no network interface: one line" "no right to make a network namespace"
+    skip "no network interface: one line" "no permission to create a network namespace"
 else
     status=0 took=0
     unshare -n timeout -k 5 30 "$oshrun" -n 2 true >"$work/out" 2>"$work/err"
@@ -391,9 +392,9 @@ else
     ok $? "no network interface: one line"
 fi
 
-# libpmix's buffers for host names; Linux takes 64 letters.
+# Host names that overflow libpmix's buffers; Linux allows 64 letters.
 if ! unshare -u hostname x 2>/dev/null; then
-    skip "host names of all lengths" "no right to make a UTS namespace"
+    skip "host names of all lengths" "no permission to create a UTS namespace"
 else
     # shellcheck disable=SC2016
     unshare -u bash -c 'name=; for l in $(seq 64); do name=${name}a; hostname $name
@@ -404,13 +405,13 @@ fi
 
 if ! [ -x "$client" ]; then
     for name in modex fence collect refused abort0 abort7 signal leave lost lost_init status many; do
-        skip "PMIx: $name" "no $client"
+        skip "PMIx: $name" "$client is not built"
     done
     echo "1..$tests"
     exit
 fi
 
-# A get that is never answered when it comes before the put, or before all PEs are known (16 PEs: some come late).
+# A get that is never answered when it arrives before the put, or before all PEs have connected (16 PEs: some are late).
 bad=
 for i in 1 2 3 4 5; do
     run -n 16 "$client" modex
@@ -441,38 +442,38 @@ ok $? "PMIx: abort with 7 ends the job with 7 and one line"
 
 run -n 3 "$client" signal 11
 ended 139 1 && grep -q 'PE 1 .*SIGSEGV' "$work/err"
-ok $? "PMIx: a PE that dies of a signal ends the job with one line"
+ok $? "PMIx: a PE killed by a signal ends the job with one line"
 
 run -n 3 "$client" leave
 ended 1 1 && grep -q 'PE 1 ' "$work/err"
 ok $? "PMIx: a PE that leaves without finalize ends the job"
 
-# An abort, or an exit, that another PE's death led to, taken for the first failure: its socket closes before it can be
-# waited for. Which is seen first is chance, so many times.
+# An abort or exit that is a consequence of another PE's death, reported as the first failure: its socket closes before
+# oshrun can wait for the process. The order is random, so repeat it many times.
 bad=
 for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
     run -n 4 "$client" lost 3
     ended 3 1 && grep -q 'PE 1 .*exited with status 3' "$work/err" || bad="$bad $status"
 done
 [ -z "$bad" ]
-ok $? "PMIx: a PE that dies in a fence decides, whatever the others do about it$bad"
+ok $? "PMIx: a PE that dies in a fence sets the status, whatever the others do$bad"
 
-# PEs of the library whose lines blame the fence for it.
+# PEs of the library that print lines about the failed fence.
 run -n 1 "${client%/*}/../fault/leave" all_return : -n 1 "$client" lost 3 : -n 1 "${client%/*}/../fault/leave" all_return
 ended 3 1 && grep -q 'PE 1 .*exited with status 3' "$work/err"
-ok $? "PMIx: a PE that dies in shmem_init's fence decides, and the library's PEs say nothing"
+ok $? "PMIx: a PE that dies in shmem_init's fence sets the status, and the library's PEs print nothing"
 
 run -n 3 "$client" status 4
 [ "$status" -eq 4 ]
-ok $? "PMIx: a status after finalize counts"
+ok $? "PMIx: a nonzero status after finalize is reported"
 
 run -n 64 "$client" modex
 ended 0 0 && [ "$(grep -c 'of 64 got 4711' "$work/out")" -eq 64 ]
 ok $? "PMIx: 64 PEs"
 
-# Cards of a few KB that arrive cut, of the wrong PE or not at all; a list of local PEs that misses some.
+# Peer records of a few KB that arrive truncated, from the wrong PE or not at all; an incomplete list of local PEs.
 run -n 5 "${client%/*}/boot"
 ended 0 0 && [ "$(grep -c 'node 0 1 2 3 4, 0 wrong' "$work/out")" -eq 5 ]
-ok $? "boot: 4 KB of each PE reach all, everybody shares the node"
+ok $? "boot: 4 KB of each PE reach all, all PEs share the node"
 
 echo "1..$tests"

@@ -1,4 +1,5 @@
-/* tell.c - a program whose operations are counted beforehand, for statistics and traces. "die": one barrier more, then PE 1 kills itself; "many": 20,000 more puts. */
+/* tell.c - a program with known numbers of operations, for statistics and traces. "die": one more barrier, then PE 1
+ * kills itself; "many": 20,000 more puts. */
 #include <shmem.h>
 #include <signal.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #!/bin/sh
-# tell.sh - SHMEM_STATS and SHMEM_TRACE: what they say is what the program did, nothing is lost when a PE is killed, and
-# programs do the same under them. Catches: a call counted twice or not at all, bytes of gaps, team numbers taken for
-# world numbers, a file that is not JSON, an operation that the slow half does differently.
+# tell.sh - SHMEM_STATS and SHMEM_TRACE: the files have exactly the program's operations, also when a PE is killed, and
+# programs behave the same with them. Catches: a call counted twice or not at all, gaps of strides counted as bytes,
+# team numbers taken for world numbers, invalid JSON, an operation with another result on the slow path.
 . "${top_srcdir:=.}/test/tap.sh"
 tell=$top_builddir/test/launch/tell
 info=$top_builddir/src/tools/oshinfo
@@ -31,14 +31,14 @@ ok $? "SHMEM_STATS=file counts calls, bytes and targets" "$dir/out"
 SHMEM_STATS="$dir/of_%p.json" $OSHRUN -n 2 "$tell" >"$dir/out" 2>&1 &&
     python3 -c 'import json, sys; assert [json.load(open(f))["pe"] for f in sys.argv[1:]] == [0, 1]' \
         "$dir/of_0.json" "$dir/of_1.json" >>"$dir/out" 2>&1
-ok $? "%p in the file's name gives one file a PE" "$dir/out"
+ok $? "%p in the file's name gives one file per PE" "$dir/out"
 
 SHMEM_STATS=1 $OSHRUN -n 2 "$tell" >"$dir/out" 2>&1 &&
     grep -Eq '^fulmar: PE 1: put +13 +7.88 KiB .* ms +to PE 0 7.88 KiB$' "$dir/out" &&
     grep -Eq '^fulmar: PE 0: by stores +19 ' "$dir/out"
-ok $? "SHMEM_STATS=1 prints them" "$dir/out"
+ok $? "SHMEM_STATS=1 prints the statistics" "$dir/out"
 
-# trace FILE PEs: JSON, the events of each PE, each with its time and target.
+# trace FILE PEs: check that FILE is JSON and has the events of each PE, with time and target.
 trace() {
     python3 - "$1" "$2" >>"$dir/out" 2>&1 <<'EOF'
 import json, sys
@@ -47,7 +47,7 @@ events = [e for e in json.load(open(sys.argv[1]))["traceEvents"] if e["ph"] == "
 for pe in range(n):
     mine = [e for e in events if e["pid"] == pe]
     names = [e["name"] for e in mine]
-    names = names[: names.index("shmem_long_fcollect") + 1] # a dead job's may go on
+    names = names[: names.index("shmem_long_fcollect") + 1] # a killed job may have more events
     assert names.count("shmem_long_put") == 10 and names.count("shmem_long_fcollect") == 1, names
     assert len(names) == 13 + 2 + 2 + 1 + 1 + 1 + 1 + 1, names
     assert all(e["args"]["to"] == (pe + 1) % n and e["args"]["bytes"] == 800 for e in mine if e["name"] == "shmem_long_put")
@@ -61,36 +61,36 @@ ok $? "SHMEM_TRACE=file writes one file with every PE's events" "$dir/out"
 
 SHMEM_TRACE=$dir/dead.json $OSHRUN -n 2 "$tell" die >"$dir/out" 2>&1
 [ $? -eq 137 ] && "$info" --join "$dir/dead.json" >>"$dir/out" 2>&1 && trace "$dir/dead.json" 2 && [ ! -e "$dir/dead.json.1.part" ]
-ok $? "events of a job whose PE was killed are all there" "$dir/out"
+ok $? "no event is lost when a PE is killed" "$dir/out"
 
 : >"$dir/junk.json.0.part"
 "$info" --join "$dir/junk.json" >"$dir/out" 2>&1
 [ $? -eq 1 ] && [ "$(wc -l <"$dir/out")" -eq 1 ]
-ok $? "what is no part of a trace is refused in one line" "$dir/out"
+ok $? "a file that is not part of a trace is refused with one line" "$dir/out"
 
 SHMEM_TRACE=$dir/no/where.json $OSHRUN -n 2 "$tell" >"$dir/out" 2>&1
 [ $? -ne 0 ] && grep -q '^fulmar: PE .*SHMEM_TRACE=.*No such file' "$dir/out"
-ok $? "a trace that cannot be written stops the start" "$dir/out"
+ok $? "a trace that cannot be written fails the start of the job" "$dir/out"
 
-# Fewer events than were told: the newest stay.
+# Fewer slots than events: the newest events remain.
 SHMEM_TRACE=$dir/small.json SHMEM_TRACE_SIZE=1 $OSHRUN -n 2 "$tell" many >"$dir/out" 2>&1 && python3 - "$dir/small.json" >>"$dir/out" 2>&1 <<'EOF'
 import json, sys
 names = [e["name"] for e in json.load(open(sys.argv[1]))["traceEvents"] if e["ph"] == "X" and e["pid"] == 1]
 assert len(names) == 16384 and names[-1] == "shmem_long_fcollect" and names[0] == "shmem_long_p", (len(names), names[0], names[-1])
 EOF
 [ $? -eq 0 ] && grep -q 'SHMEM_TRACE_SIZE' "$dir/out"
-ok $? "a trace above SHMEM_TRACE_SIZE keeps the newest events and says so" "$dir/out"
+ok $? "a trace above SHMEM_TRACE_SIZE keeps the newest events and reports it" "$dir/out"
 
-# A disk that is full: a file cut without a word, a line of every PE, a job that hangs or succeeds.
+# A full disk. Catches: a silently truncated file, a line from every PE, a job that hangs or succeeds.
 one_line() { # status, setting's name
     [ "$1" -eq 1 ] && [ "$(grep -c '^fulmar:' "$dir/out")" -eq 1 ] && grep -q "^fulmar: PE 0: $2=.*: No space left on device" "$dir/out"
 }
 SHMEM_STATS=/dev/full timeout -k 5 60 $OSHRUN -n 3 "$tell" >"$dir/out" 2>&1
 one_line $? SHMEM_STATS
-ok $? "statistics for a full disk: one line and status 1" "$dir/out"
+ok $? "statistics on a full disk: one line and status 1" "$dir/out"
 if unshare -rm mount -t tmpfs none "$dir" 2>/dev/null; then
     mkdir "$dir/disk"
-    for size in 64k 3m; do # too little for the first events; for the later ones and the file that is made of the parts
+    for size in 64k 3m; do # too small for the first events; for later events and the joined file
         # shellcheck disable=SC2016
         unshare -rm sh -c 'mount -t tmpfs -o size=$0 none "$1" && SHMEM_TRACE=$1/t.json timeout -k 5 60 $OSHRUN -n 2 "$2" many' \
             $size "$dir/disk" "$tell" >"$dir/out" 2>&1
@@ -98,13 +98,13 @@ if unshare -rm mount -t tmpfs none "$dir" 2>/dev/null; then
         ok $? "a trace on a disk of $size: one line and status 1" "$dir/out"
     done
 else
-    skip "a trace on a full disk" "no right to mount a file system"
+    skip "a trace on a full disk" "no permission to mount a file system"
 fi
 
 for program in conf/rma conf/amo conf/signal conf/coll multi/team multi/lock multi/thread multi/device multi/device_private; do
     [ -x "$top_builddir/test/$program.pes" ] || continue
     SHMEM_STATS=$dir/s.json SHMEM_TRACE=$dir/t.json SHMEM_TRACE_SIZE=4M timeout -k 5 120 $OSHRUN -n 3 "$top_builddir/test/$program.pes" >"$dir/out" 2>&1 &&
         ! grep -q '^not ok' "$dir/out" && grep -q '^ok' "$dir/out" && python3 -m json.tool "$dir/s.json" >"$dir/pretty" 2>>"$dir/out"
-    ok $? "$program does the same when it is watched" "$dir/out"
+    ok $? "$program passes with statistics and a trace" "$dir/out"
 done
 plan

@@ -1,29 +1,30 @@
 /*
- * am.pml - models a FIFO of active messages between two PEs of a node (src/host/net/am_shm.c): slots that carry their
- * ticket, and cells in which longer messages lie in one piece.
+ * am.pml - models a FIFO of active messages between two PEs of a node (src/host/net/am_shm.c): slots that contain their
+ * ticket, and cells for the contiguous bodies of longer messages.
  *
  *   model                  code
  *   head                   slot.head: ticket + 1
- *   body, cells_of, at_of  the rest of the slot; the message is its ticket, so that a stale or foreign one shows
- *   data                   the cells, holding the ticket too
+ *   body, cells_of, at_of  the rest of the slot; a message's content is its ticket, so that stale or wrong data shows
+ *   data                   the cells, which also contain the ticket
  *   slots, cells           taken.slots and taken.cells
  *
  * The words of a message become visible in any order before its head, and are read in any order after it.
- * E1  R1 the head is written after the message -> A1 it is read before the message
- * E2  R2 taken is written after the message was read -> A2 the sender writes where taken says that it may
- * Asserted: all that is read of message k is k's. A sender or receiver that waits for ever is an invalid end state.
- * Bound: 6 messages of 0 (in the slot), 1 or 2 cells, 2 slots (3 laps), 4 cells; taken is told now or, where the
- * next message is there, later.
+ * The words of a message become visible in any order before its head; the receiver reads them in any order after it.
+ * E1  R1 the sender writes the head after the message -> A1 the receiver reads the message after the head
+ * E2  R2 the receiver updates taken after reading the message -> A2 the sender writes only where taken allows it
+ * Asserted: all words read of message k are k's. A sender or receiver that waits for ever is an invalid end state.
+ * Bound: 6 messages of 0 (in the slot), 1 or 2 cells, 2 slots (3 laps), 4 cells; the receiver updates taken at once or,
+ * if the next message has arrived, later.
  *
  * mutant 1  assert  the head is written with the message (R1 weakened)
  * mutant 2  assert  the message is read with the head (A1 weakened)
- * mutant 3  assert  the sender writes before it has looked for a slot (A2 weakened)
+ * mutant 3  assert  the sender writes before it has checked for a free slot (A2 weakened)
  * mutant 4  assert  the same for cells
- * mutant 5  assert  taken.slots is told before the message was read (R2 weakened)
+ * mutant 5  assert  taken.slots is updated before the message is read (R2 weakened)
  * mutant 6  assert  the same for taken.cells
- * mutant 7  assert  a head that says "there" instead of its ticket
- * mutant 8  end     messages longer than half of the cells: skipping to the edge leaves too little, for ever
- * mutant 9  end     taken is told only when all slots are
+ * mutant 7  assert  a head that is a flag instead of its ticket
+ * mutant 8  end     messages longer than half of the cells: after skipping to the edge they never fit
+ * mutant 9  end     taken is updated only after all slots
  */
 #define M(n) (MUTANT == n)
 #define N 2
@@ -36,7 +37,7 @@ byte data[CELLS];
 byte slots, cells;
 
 #define slot(k) ((k) % N)
-#define need(at, l) (at + (l <= CELLS - at % CELLS -> 0 : CELLS - at % CELLS)) /* where it lies in one piece */
+#define need(at, l) (at + (l <= CELLS - at % CELLS -> 0 : CELLS - at % CELLS)) /* start of a contiguous body */
 
 proctype sender() {
     byte k, l, sent, at, todo;
@@ -81,7 +82,7 @@ proctype receiver() {
         if :: l -> used = at + l :: else fi;
         if
         :: !M(9) || k % N == 0 && k -> cells = used; slots = k + 1 /* R2 */
-        :: head[slot(k + 1)] == k + 2 || M(9) /* the next is there: tell later */
+        :: head[slot(k + 1)] == k + 2 || M(9) /* the next has arrived: update later */
         fi;
         l = 0; at = 0
     }

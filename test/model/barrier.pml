@@ -1,37 +1,38 @@
 /*
- * barrier.pml - models src/host/coll/barrier.c and the slot of team.h: barriers, exchange, and a slot that a later team uses.
+ * barrier.pml - models src/host/coll/barrier.c and the slot of team.h: barriers, exchange, and a slot that a later team
+ * reuses.
  *
  *   model            code
  *   slot[pe]         struct shi_slot of one index on each PE: flag, arrived, released, from, box
  *   offer            struct offer.clock: the highest epoch of a destroyed team
- *   oversubscribed          the same; counting barrier or dissemination
+ *   oversubscribed   the same; counting barrier or dissemination
  *   epoch, exchanges struct shmem_team, the same names
- *   step, plan       ghost: operations of the job; who comes first to one chooses which, for all
+ *   step, plan       ghost: operations of the job; the first PE to enter one chooses its kind, for all
  *   came[pe]         ghost: operations this PE has begun
  *
- * PE 1 has been in another team that left high epochs in its slot. Then PEs 0 1 2 make a team, and after it PEs 0 1,
- * who may be through with it while PE 2 is still in the first. Making a team is an exchange on its parent, which is
- * shown here by its effect alone: nobody goes on before all have offered. A store to memory of another PE is one
- * step, and so is each look, in the order of the program: its release and acquire edges; mutant 9 drops one.
- * Asserted: who leaves a barrier finds that all have come; a box holds what this exchange put there; a broadcast has
- * arrived. A member that waits for ever is an invalid end state.
+ * PE 1 has been in another team, which left high epochs in its slot. PEs 0 1 2 create a team, then PEs 0 1 create one,
+ * which they may finish while PE 2 is still in the first. Creating a team is an exchange on its parent; the model has
+ * only its effect: no PE continues before all have made their offer. A store to another PE's memory is one step, and so
+ * is each load, in program order, as release and acquire give; mutant 9 drops one edge.
+ * Asserted: when a PE leaves a barrier, all have entered; an exchange buffer holds this exchange's value; a broadcast
+ * has arrived. A member that waits for ever is an invalid end state.
  * Bound: 3 operations of the first team, 2 of the second; each a barrier, an exchange or a broadcast.
  *
- * mutant 1  end     counting barrier: released before arrived is reset, so that an early comer is forgotten
+ * mutant 1  end     counting barrier: released is set before arrived is reset, so that an early arrival is lost
  * mutant 2  end     waits compare with == and miss the epoch that a faster member has overwritten
- * mutant 3  assert  dissemination: one flag for all rounds, so that one member is heard twice and another never
- * mutant 4  assert  one box instead of two: a member one exchange ahead overwrites it
- * mutant 5  assert  the box is chosen by the epoch: the same one on both sides of a broadcast
- * mutant 6  assert  a new team counts from 0: the slot's old epochs let members through
- * mutant 7  end     a new team counts from its own PE's clock, not from the highest of all
- * mutant 8  end     a new team clears its slot: what a faster member has stored is lost
- * mutant 9  assert  told before stored (R4 weakened)
+ * mutant 3  assert  dissemination: one flag for all rounds, so that one member counts twice and another never
+ * mutant 4  assert  one buffer instead of two: a member one exchange ahead overwrites it
+ * mutant 5  assert  the epoch selects the buffer: the same one before and after a broadcast
+ * mutant 6  assert  a new team counts from 0: the slot's old epochs release members
+ * mutant 7  end     a new team counts from each PE's own clock, not from the highest of all
+ * mutant 8  end     a new team clears its slot: a faster member's store is lost
+ * mutant 9  assert  notified before the value is stored (R4 weakened)
  */
 #define M(n) (MUTANT == n)
 #define PES 3
 #define FIRST 3 /* operations of the first team */
 #define ALL 5
-#define OLD 2 /* epoch that PE 1's slot has seen */
+#define OLD 2 /* epoch in PE 1's slot */
 
 mtype = { none, barrier, exchange, broadcast };
 typedef slots {
@@ -42,7 +43,7 @@ mtype plan[ALL] = none;
 byte came[PES], offer[2 * PES], offers[2];
 bit oversubscribed;
 
-#define round(i) (M(3) -> 0 : i - 1) /* i, the distance, is 1 and then 2 */
+#define round(i) (M(3) -> 0 : i - 1) /* i is the distance: 1, then 2 */
 #define box_store(to) slot[to].box[which * PES + me] = step + 1
 #define tell(to) slot[to].from[me] = epoch /* R4 */
 #define wait_ge(word, value) (word == value || !M(2) && word > value)
@@ -132,7 +133,7 @@ inline operation() {
     atomic { i = 0; which = 0; last = 0; step++ }
 }
 
-/* Be member of the team of PEs 0 to members - 1. The offers of the second team lie in boxes of their own. */
+/* Join the team of PEs 0 to members - 1. The offers of the second team have their own buffers. */
 inline join(members, team, old_clock) {
     atomic { offer[team * PES + me] = old_clock; offers[team]++ }
     offers[team] == members;

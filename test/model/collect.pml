@@ -1,19 +1,20 @@
 /*
- * collect.pml - models shi_collect of src/device/lib/coll.h: where each member's block starts, handed from one to the next.
+ * collect.pml - models shi_collect of src/device/lib/coll.h: each member sends the start of the next member's block to
+ * it.
  *
  *   model            code
- *   word[pe]         the offset word behind the team's flags
- *   synced[pe]       the sync at the end, by its effect alone: nobody leaves before all have come
- *   size[], wanted   ghost: the length of each member's block in each collect, and where this one's must start
+ *   word[pe]         the offset word after the team's flags
+ *   synced[pe]       the sync at the end, only its effect: no member leaves before all have entered
+ *   size[], wanted   ghost: the length of each member's block in each collect, and this one's expected start
  *
- * A store to memory of another PE is one step, and so is each look. Asserted: a member's block starts where those before
- * it end. A member that waits for ever is an invalid end state.
- * Bound: 3 PEs, 3 collects, blocks of 0 or 1 element; the last member's lengths do not matter.
+ * A store to another PE's memory is one step, and so is each load. Asserted: a member's block starts where the previous
+ * blocks end. A member that waits for ever is an invalid end state.
+ * Bound: 3 PEs, 3 collects, blocks of 0 or 1 element; the last member's lengths have no effect.
  *
- * mutant 1  end     offsets are told as they are, so that 0 looks like nothing
- * mutant 2  assert  the word is not cleared: the next collect takes this one's
- * mutant 3  end     the word is cleared after the sync, when the next one's offset may be in it
- * mutant 4  assert  no sync at the end: an offset of the next collect takes the place of one not yet read
+ * mutant 1  end     offsets are stored without adding 1, so that 0 looks like no value
+ * mutant 2  assert  the word is not cleared: the next collect reads this one's
+ * mutant 3  end     the word is cleared after the sync, when it may hold the next collect's offset
+ * mutant 4  assert  no sync at the end: an offset of the next collect overwrites one that was not read
  */
 #define M(n) (MUTANT == n)
 #define PES 3

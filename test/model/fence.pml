@@ -2,24 +2,25 @@
  * fence.pml - models the fence of ARCHITECTURE section 6: an epoch in each operation instead of a message in the ring.
  *
  *   model        protocol
- *   epoch        of the context; fence = increment. An operation reads it, then takes its ticket
- *   op[t]        slot of ticket t, here never reused (ring.pml has the slots): epoch, target PE, signal
- *   last[pe]     epoch of the PE's last operation; one that differs is ordered after all before it
- *   wait[x]      transfers that transfer x lets go first (a mask): those before the last ordered one of its PE
- *   landed       transfers that have landed at their PE (a mask), in any order that wait allows
- *   fences       ghost: fences made. from and to are its values when an operation began and when it was in the ring
- *   must[x]      ghost: transfers that the specification wants before x
+ *   epoch        the context's epoch, which a fence increments. An operation reads it, then takes its ticket
+ *   op[t]        slot of ticket t, never reused here (ring.pml models the slots): epoch, target PE, signal
+ *   last[pe]     epoch of the PE's last operation; an operation with another epoch is ordered after all earlier ones
+ *   wait[x]      transfers that must end before transfer x (a mask): those before the last ordered one of its PE
+ *   landed       transfers that have landed at their PE (a mask), in any order that `wait` permits
+ *   fences       ghost: number of fences; `from` and `to`: its values when an operation began and was posted
+ *   must[x]      ghost: transfers that the specification orders before x
  *
- * Asserted: what was in the ring before a fence lands before what began after it, for the same PE, whichever of the
- * context's producers made the three; a signal lands after its data. No end state but one where all has landed.
- * Bound: 2 producers, 2 operations each, to any of 2 PEs, a fence or none before each; ticket 0 or none has a signal.
+ * Asserted: for the same PE, operations posted before a fence land before those begun after it, from any of the
+ * context's producers; a signal lands after its data. The only valid end state is that all transfers have landed.
+ * Bound: 2 producers, 2 operations each, to any of 2 PEs, with or without a fence before each; ticket 0 may have a
+ * signal.
  *
  * mutant 1  assert  epochs are ignored
- * mutant 2  assert  fence waits until the proxy has taken all before (tail), and leaves the epoch alone
+ * mutant 2  assert  fence waits until the proxy has taken all earlier ones (tail), and does not change the epoch
  * mutant 3  assert  one last epoch for all PEs
- * mutant 4  assert  ordered if newer than any before, with the epoch read after the ticket (either alone is harmless)
- * mutant 5  assert  fence increments by load and store: a slow producer takes the epoch back
- * mutant 6  assert  an ordered operation waits, those behind it do not
+ * mutant 4  assert  ordered if newer than all earlier, with the epoch read after the ticket (each alone is harmless)
+ * mutant 5  assert  fence increments by load and store: a slow producer decreases the epoch
+ * mutant 6  assert  an ordered operation waits, later ones do not
  * mutant 7  assert  the signal is not ordered after its data
  */
 #define M(n) (MUTANT == n)

@@ -1,25 +1,25 @@
 /*
- * gpc.pml - models src/host/gpc/gpc.c, gpc_call.c and gpc_run.c: functions that call GPCs, wait for them, and are called back.
+ * gpc.pml - models src/host/gpc/gpc.c, gpc_call.c and gpc_run.c: functions that call GPCs, wait, and are called back.
  *
  *   model        code
  *   turns[pe]    SHI_GPC_IN_FLIGHT - roots.n of gpc_call.c
  *   fetches[pe]  fetches.n of gpc_wire.c
  *   ready[pe]    queue.ready
  *   running, resuming, nested, n, n_deep   the same names in gpc_run.c
- *   call         a GPC between its start and its end: its turn, its message, its data, its answer
- *   thread       dispatches: the first of a PE is the program's, the others are the library's
+ *   call         a GPC from start to end: its root slot, its message, its data, its reply
+ *   thread       dispatches: the first of a PE is the program's thread, the others are the library's
  *
- * A chain is a root and LEVELS - 1 calls inside its functions, to the two PEs in turn, so that each chain comes back to its
- * first PE. Every function but the last starts the next call, and is then pending or waits, as it likes. A pending one is
- * posted again when its call ends (shi_gpc_wake).
+ * A chain is a root call and LEVELS - 1 calls inside its functions, alternating between the two PEs, so that each chain
+ * comes back to its first PE. Every function but the last starts the next call, then becomes pending or waits, in any
+ * choice. A pending function is posted again when its call ends (shi_gpc_wake).
  * Asserted: one function at a time runs on a PE. A call that never ends is an invalid end state.
- * Bound: a chain from each PE, one turn and one fetch a PE, stacks of one function.
+ * Bound: one chain from each PE, one root slot and one fetch per PE, stacks of one function.
  *
- * mutant 1  end     a call inside a function waits for a root's turn
- * mutant 2  end     a function that waits does not let others run
- * mutant 3  end     no further thread where all stacks are full
+ * mutant 1  end     a call inside a function waits for a root slot
+ * mutant 2  end     a function that waits prevents others from running
+ * mutant 3  end     no additional thread when all stacks are full
  * mutant 4  end     fetched data counts until the function has ended
- * mutant 5  assert  a function goes on after its wait while another one runs
+ * mutant 5  assert  a function continues after its wait while another one runs
  */
 #define M(n) (MUTANT == n)
 #define LEVELS 3
@@ -67,7 +67,7 @@ proctype thread(bit me, ours) {
         :: else ->
             started[f + 1] = 1;
             if
-            :: atomic { pending[f] = 1; /* SHMEMX_GPC_PENDING, and woken at once if the call has ended */
+            :: atomic { pending[f] = 1; /* SHMEMX_GPC_PENDING; woken at once if the call has ended */
                 in_func[me]--; running[me] = 0;
                 if :: done[f + 1] -> ready[me]!f :: else fi; f = 0 }
             :: atomic { stack[depth] = f; depth++; f = 0; in_func[me]--; /* shi_gpc_pause */

@@ -1,19 +1,19 @@
 /*
- * lanes.pml - models a sub-group that posts to the ring of ARCHITECTURE section 6 in lock step.
+ * lanes.pml - models a sub-group that posts to the ring of ARCHITECTURE section 6 in lockstep.
  *
  *   model        protocol
  *   head         tickets; a sub-group takes those of all its active lanes with ONE fetch-add
- *   tail         published by the proxy: slots it is done with; here also completion (done)
+ *   tail         number of slots that the proxy has taken; here also of completed operations (done)
  *   slot[i]      the ticket written there + 1
- *   sub_group    one program counter for its lanes. A lane that spins keeps the others from running: the hardware
- *                runs the lanes of a branch one after another, in an order of its own, or all until the last is out
+ *   sub_group    one program counter for its lanes. A lane that spins prevents the others from running: the hardware
+ *                runs the lanes of a branch one after another, in its own order, or all until the last has left
  *
- * Asserted: a slot is written only when the proxy is done with it. A sub-group that spins for ever is an invalid end
- * state.
- * Bound: 2 sub-groups, 2 turns each of 1 or 2 active lanes that wait for their operation's end or do not; 2 slots.
+ * Asserted: a slot is written only after the proxy has taken it. A sub-group that spins for ever is an invalid end
+ * state. Bound: 2 sub-groups, 2 posts each of 1 or 2 active lanes that wait for their operation's end or do not; 2
+ * slots.
  *
- * mutant 1  end     a ticket a lane: other sub-groups come between, and all lanes spin until the last has credit
- * mutant 2  end     a ticket a lane, and lanes that spin for credit one after another, in any order
+ * mutant 1  end     a ticket per lane: other sub-groups interleave, and all lanes spin until the last has credit
+ * mutant 2  end     a ticket per lane, and lanes spin for credit one after another, in any order
  * mutant 3  end     more tickets at once than the ring has slots
  * mutant 4  assert  credit is checked for the first ticket only
  * mutant 5  end     lanes write and wait for their own operation one after another

@@ -1,23 +1,23 @@
 /*
- * lock.pml - models src/host/ops/lock.c: one PE in the section at a time, in the order of the queue, nobody forgotten.
+ * lock.pml - models src/host/ops/lock.c: one PE at a time in the critical section, in queue order, no lost wake-up.
  *
  *   model       code
  *   tail        home->tail, PE + 1
- *   place[pe]   mine->place: WAITS, and the next PE + 1
- *   queue       ghost: PEs in the order in which they got the tail; they leave it with their section
+ *   place[pe]   mine->place: WAITS, plus the next PE + 1
+ *   queue       ghost: PEs in the order in which they took the tail; a PE leaves it with its section
  *   set, test, clear   shi_lock_set, shi_lock_test, shi_lock_clear; a wait loop is a statement that blocks
  *
- * Asserted: who enters is first in the queue (mutual exclusion and FIFO); next is a PE. A lost wake-up is an invalid
- * end state.
- * Bound: 3 PEs, 3 turns each, every turn a set or a test.
+ * Asserted: the PE that enters is first in the queue (mutual exclusion and FIFO); next is a PE. A lost wake-up is an
+ * invalid end state.
+ * Bound: 3 PEs, 3 sections each, each by set or test.
  *
- * mutant 1  end     place is set to WAITS after the swap: it may wipe out the next PE, who then waits for ever
- * mutant 2  end     clear does not wait for the next PE that has swapped but not yet told its name
+ * mutant 1  end     place is set to WAITS after the swap: it may overwrite the next PE, which then waits for ever
+ * mutant 2  end     clear does not wait for a next PE that has swapped but not yet added its number
  * mutant 3  assert  test ignores that its compare-swap lost
- * mutant 4  end     set with a free lock stores 0 instead of taking WAITS off: it may wipe out the next PE
- * mutant 5  assert  the next PE stores its name instead of adding it: the predecessor stops waiting
- * mutant 6  assert  neither clear nor test empties the place (either would do): the next PE adds to an old one
- * mutant 7  assert  clear looks at the tail and empties it in two steps: it drops the PE that came between
+ * mutant 4  end     set with a free lock stores 0 instead of clearing WAITS: it may overwrite the next PE
+ * mutant 5  assert  the next PE stores its number instead of adding it: the predecessor stops waiting
+ * mutant 6  assert  neither clear nor test empties the place (one would suffice): the next PE adds to an old value
+ * mutant 7  assert  clear reads the tail and empties it in two steps: it drops a PE that queues in between
  */
 #define M(n) (MUTANT == n)
 #define PES 3

@@ -1,29 +1,29 @@
 /*
- * order.pml - models what fence, quiet and a signal behind its data rest on when writes go beside a stream of messages,
- * over a transport of any order: the decisions of order.h.
+ * order.pml - models the decisions of order.h: fence, quiet and a signal after its data, when writes go beside a stream
+ * of messages, on a transport with any order.
  *
  *   model        protocol
- *   source       a lane of one PE that sends to another: the functions of order.h by the same names
- *   network      messages are applied in the order of sending; with SHI_NET_SAW behind earlier writes. Writes land with
- *                SHI_NET_WAW behind earlier writes, else at any time. They end at any time with SHI_NET_SAW, else once
- *                they have landed; a flush ends when they have
- *   op[k]        a write, a record, or a record behind all writes (put-with-signal); epoch[k]: fences before it
- *   landed       operations that are in place: a mask
+ *   source       a lane of one PE that sends to another: the functions of order.h, with the same names
+ *   network      messages are applied in the order of sending; with SHI_NET_SAW after earlier writes. Writes land, with
+ *                SHI_NET_WAW after earlier writes, else at any time. They complete at any time with SHI_NET_SAW, else
+ *                once they have landed; a flush completes when they have
+ *   op[k]        a write, a record, or a record after all writes (put-with-signal); epoch[k]: fences before it
+ *   landed       operations that are visible at the target: a mask
  *
- * Asserted: what lands finds in place what a fence put before it, a signal also all writes before it; when
- * shi_order_is_complete says so, at any time, everything is in place. No end state in which quiet has not returned.
- * The order in which streams that wait for room are tried: always one of them.
- * Bound: 5 records, writes, fences or questions whether all is complete, then quiet; each record a message of its own.
+ * Asserted: when an operation lands, those before the last fence have landed, and for a signal all earlier writes;
+ * whenever shi_order_is_complete returns true, all operations have landed. A quiet that never returns is an invalid end
+ * state. The choice of the next stream that waits for buffers is always a valid one.
+ * Bound: 5 records, writes, fences or checks for completion, then quiet; each record in its own message.
  *
  * mutant 1  assert  shi_order_is_complete forgets the flush
- * mutant 2  assert  shi_order_record_may_go: records go behind writes where only writes do (SHI_NET_WAW)
- * mutant 3  assert  a transport with SHI_NET_SAW but without SHI_NET_WAW is taken to have both
+ * mutant 2  assert  shi_order_record_may_go: records start after writes where only writes may (SHI_NET_WAW)
+ * mutant 3  assert  a transport with SHI_NET_SAW but without SHI_NET_WAW is assumed to have both
  * mutant 4  assert  shi_order_write_behind forgets the records of the epoch before the last fence
  * mutant 5  assert  shi_order_wrote sets write_epoch for a later write, too
  * mutant 6  assert  shi_order_close clears writes_unconfirmed without setting placed_seq
  * mutant 7  assert  shi_order_record_may_go ignores after_writes
  * mutant 8  assert  shi_order_first: the count of tries is signed, and overflows
- * mutant 9  end     shi_order_must_ask looks at what was sent, not at what asked
+ * mutant 9  end     shi_order_must_ask checks the last message sent, not the last one that requested an acknowledgement
  */
 #define M(n) (MUTANT == n)
 #define OPERATIONS 5
@@ -34,12 +34,12 @@
 #define RECORD 2
 #define SIGNAL 3
 
-byte ordered, real; /* as promised; as the network does it */
+byte ordered, real; /* the promised order; the network's order */
 byte sent_seq, flush_seq, placed_seq, ack_req_seq, acked_seq, fence_seq, record_epoch, write_epoch, fences;
 bit writes_unconfirmed, rma_unflushed, flushing, returned;
 
 byte n_ops, op[OPERATIONS + 1], epoch[OPERATIONS + 1], landed, writes, covered, applied;
-byte of_message[MESSAGES + 1], behind[MESSAGES + 1]; /* the operation in it, or 0; writes posted before it */
+byte of_message[MESSAGES + 1], behind[MESSAGES + 1]; /* the operation in the message, or 0; writes posted before it */
 bit asks[MESSAGES + 1], queued;
 
 #define rma_ended (!rma_unflushed && !flushing)

@@ -1,27 +1,28 @@
 /*
- * pull.pml - models a job of src/host/net/am_pull.c: a PE reads another's memory in pieces, which both take and copy.
+ * pull.pml - models a job of src/host/net/am_pull.c: a PE reads another's memory in pieces; both PEs claim and copy
+ * them.
  *
  *   model         code
- *   left          job.left: pieces that nobody has taken
- *   what, piece   job.from and its neighbours: the number of the job's life, so that a stale or foreign one shows
+ *   left          job.left: pieces that are not claimed
+ *   what, piece   job.from and its neighbours: the number of the job, so that a stale or wrong one shows
  *   done          job.done
- *   to[k]         piece k of the reader's memory: the life that was copied there
- *   over          lives that the reader has ended: their memory is the program's again
+ *   to[k]         piece k of the reader's memory: the number of the job that was copied there
+ *   over          number of jobs that the reader has ended: their memory belongs to the program again
  *
- * The words of a job become visible in any order before left, and are read in any order after a piece is taken.
- * E1  R1 left is written after the job -> A1 the job is read after a piece was taken
- * E2  R2 done is added to after the piece was copied -> A2 it is read before the reader looks at the memory
- * Asserted: a piece is copied of the life that it was taken of, while that lasts; at its end all pieces are there, of this
- * life. A reader that waits for ever is an invalid end state; the owner may leave at any time between two pieces.
- * Bound: 3 lives of 2 pieces, an owner that looks 5 times.
+ * The words of a job become visible in any order before left; the owner reads them in any order after it claims a
+ * piece. E1  R1 the reader writes left after the job -> A1 the owner reads the job after it claims a piece
+ * E2  R2 the owner adds to done after it has copied the piece -> A2 the reader reads done before the memory
+ * Asserted: a piece is copied for the job for which it was claimed, and while that job lasts; at its end all pieces
+ * have arrived, of this job. A reader that waits for ever is an invalid end state; the owner may stop between any two
+ * pieces. Bound: 3 jobs of 2 pieces, an owner that polls 5 times.
  *
  * mutant 1  assert  left is written with the job (R1 weakened)
- * mutant 2  assert  the job is read before the piece is taken (A1 weakened)
- * mutant 3  assert  done is added to before the piece was copied (R2 weakened)
- * mutant 4  assert  the reader looks at its memory before done (A2 weakened)
- * mutant 5  end     done is set to zero after left was written
- * mutant 6  assert  the reader ends when all pieces are taken
- * mutant 7  end     pieces are taken by a load and a store
+ * mutant 2  assert  the job is read before the piece is claimed (A1 weakened)
+ * mutant 3  assert  done is incremented before the piece is copied (R2 weakened)
+ * mutant 4  assert  the reader reads its memory before done (A2 weakened)
+ * mutant 5  end     done is cleared after left is written
+ * mutant 6  assert  the reader ends when all pieces are claimed
+ * mutant 7  end     pieces are claimed by a load and a store
  */
 #define M(n) (MUTANT == n)
 #define LIVES 3

@@ -1,21 +1,22 @@
 /*
- * result.pml - models how results of fetching requests come back through the result slots of the ring of ARCHITECTURE section 6.
+ * result.pml - models the result slots of the ring of ARCHITECTURE section 6, which return results of fetching
+ * requests.
  *
  *   model        protocol
- *   head, tail   tickets, and how many of them the proxy has taken from their slots, which are free then
+ *   head, tail   tickets, and the number that the proxy has taken from their slots, which are then free
  *   posted       bit t: the slot of ticket t is written
- *   under_way    bit t: issued, and its result has not come
- *   came         bit t: its result has come, the result slot was taken
- *   value, tag   of a result slot; the result of ticket t is t
+ *   under_way    bit t: issued, and its result has not arrived
+ *   came         bit t: its result has arrived, but the result slot was in use
+ *   value, tag   content of a result slot; the result of ticket t is t
  *
- * Credit speaks of slots, not of result slots: while a request is under way, later laps of the ring post, and the results come
- * in any order.
- * R4 value is written -> A4 the owner sees the tag; R5 the owner has read value -> A5 the proxy writes the result slot again.
- * Asserted: every owner reads its own result. A result that never comes is an invalid end state.
+ * Credit counts slots, not result slots: while a request is under way, later laps of the ring are posted, and results
+ * arrive in any order.
+ * R4 value is written -> A4 the owner reads the tag; R5 the owner has read value -> A5 the proxy writes the result slot
+ * again. Asserted: every owner reads its own result. A result that never arrives is an invalid end state.
  * Bound: 3 producers, 2 requests each, 2 result slots: 3 laps.
  *
- * mutant 1  end     the result slot is found free when the request is issued, and is not looked at when its result comes
- * mutant 2  end     a result is given to a result slot whoever has it
+ * mutant 1  end     the proxy checks the result slot when it issues the request, not when the result arrives
+ * mutant 2  end     a result is written to a result slot that is in use
  * mutant 3  assert  the tag is published before the value (R4 weakened)
  * mutant 4  assert  the owner clears the tag before it has read the value (R5 weakened)
  */
@@ -62,7 +63,7 @@ proctype proxy() {
     byte t;
     do
     :: d_step { has(posted, tail) && (!M(1) || is_free(tail)) -> under_way = under_way | (1 << tail); tail++ }
-    :: any(on_its_way) -> /* a result comes, whichever */
+    :: any(on_its_way) -> /* any result arrives */
         pick(on_its_way);
         under_way = under_way & ~(1 << t);
         if

@@ -2,32 +2,32 @@
  * retire.pml - models completion in ARCHITECTURE section 6: cohorts, quiet without a message, release by an abort.
  *
  *   model        protocol
- *   head, there  tickets and written slots, here never reused (ring.pml has the slots)
- *   tail, done   the published line: operations taken, operations complete; done last
- *   cohort[c]    a batch: its last ticket, how many transfers are left, whether it is closed; a ring of COHORTS
- *   oldest, open the cohorts that done waits for and that takes operations
- *   pending[t]   transfers of ticket t that the network still has; they complete in any order
- *   seen[t]      what ticket t fetched can be seen by the GPU: after a flush that follows its completion
- *   abort        the job has ended: nothing completes any more, and every waiter must come back
+ *   head, there  tickets and written slots, never reused here (ring.pml models the slots)
+ *   tail, done   the published line: number of operations taken, of operations complete; done is published last
+ *   cohort[c]    a batch: its last ticket, the number of unfinished transfers, whether it is closed; a ring of COHORTS
+ *   oldest, open the cohort that done waits for, and the one that takes operations
+ *   pending[t]   transfers of ticket t that the network has not completed; they complete in any order
+ *   seen[t]      the GPU can see what ticket t fetched: after a flush that follows its completion
+ *   abort        the job is aborted: nothing completes any more, and every waiter must return
  *
- * quiet takes a snapshot of head and waits for done. The engine (src/proxy/engine.c) does not keep finished cohorts in
- * turn: all but the oldest give their end to the one before, so done takes the same steps, some of them at once. The
- * flush is for devices whose memory the network writes itself; the engine has no such transport yet.
- * Asserted: after quiet all operations before the snapshot are complete and can be seen, and tail is not behind done,
- * or there is an abort. A quiet that waits for ever is an invalid end state.
- * Bound: 2 producers, 2 operations of 0 or 1 transfer each, a quiet or none after each; 3 cohorts, so that they are
- * reused; batches of any length; an abort at any time or never.
+ * quiet takes a snapshot of head and waits for done. The engine (src/proxy/engine.c) merges each finished cohort but
+ * the oldest into the previous one, so done takes the same steps, some of them at once. The flush is for devices whose
+ * memory the network writes directly; the engine has no such transport yet.
+ * Asserted: after quiet all operations before the snapshot are complete and visible, and tail is not less than done, or
+ * the job is aborted. A quiet that waits for ever is an invalid end state.
+ * Bound: 2 producers, 2 operations of 0 or 1 transfer each, with or without a quiet after each; 3 cohorts, so that they
+ * are reused; batches of any length; an abort at any time or never.
  *
- * mutant 1  assert  done counts operations that are complete, whichever they are
- * mutant 2  assert  a cohort with none left is retired though an older one has some
- * mutant 3  assert  the open cohort is retired: what it takes later is not waited for
+ * mutant 1  assert  done counts complete operations in any order
+ * mutant 2  assert  a finished cohort is retired before an older unfinished one
+ * mutant 3  assert  the open cohort is retired, so that its later operations are not waited for
  * mutant 4  assert  quiet waits for tail
  * mutant 5  assert  quiet takes its snapshot of tail
- * mutant 6  assert  the next cohort is opened though it is not yet retired
- * mutant 7  assert  done is published before what was fetched is flushed
+ * mutant 6  assert  the next cohort is opened although it is not retired
+ * mutant 7  assert  done is published before fetched data is flushed
  * mutant 8  assert  done is published before tail
- * mutant 9  end     quiet does not look for an abort
- * mutant 10 end     a batch closes when it has two operations and not before: the last one's quiet never returns
+ * mutant 9  end     quiet does not check for an abort
+ * mutant 10 end     a batch closes only with two operations: the last one's quiet never returns
  */
 #define M(n) (MUTANT == n)
 #define PRODUCERS 2
@@ -69,7 +69,7 @@ proctype producer() {
     }
 }
 
-/* Everything complete by now is seen after this. */
+/* Makes all complete operations visible. */
 inline flush() {
     d_step {
         for (t : 1 .. taken) { seen[t - 1] = seen[t - 1] || !pending[t - 1] }

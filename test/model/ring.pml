@@ -1,30 +1,30 @@
 /*
- * ring.pml - models the request ring of ARCHITECTURE section 6: many producers, one proxy, slots that validate
- * themselves word by word, and credit from the proxy's tail.
+ * ring.pml - models the request ring of ARCHITECTURE section 6: many producers, one proxy, slots whose words are
+ * validated one by one, and credit from the proxy's tail.
  *
  *   model        protocol
- *   head         tickets, one fetch-add each
- *   bit_of, body the slot's words: lap phase bit and the rest; a word is one load or store, so both go together
- *   tail         published by the proxy: slots it is done with
- *   seen         a value of tail that a producer read and left for the others
- *   ticket       of a producer; its number is the body, so that a stale or foreign word shows
+ *   head         next ticket; one fetch-add takes one
+ *   bit_of, body the slot's words: the lap's phase bit and the rest; one load or store accesses both
+ *   tail         published by the proxy: number of slots that it has taken
+ *   seen         a value of tail that a producer read and stored for the others
+ *   ticket       a producer's ticket; the body of its words, so that a stale or wrong word shows
  *
- * A producer's words become visible in any order and the proxy looks at them in any order, which is more than any
- * memory model allows it: the words need no order among themselves. Two edges are left:
+ * A producer's words become visible in any order and the proxy reads them in any order, which is more than any memory
+ * model allows: the words need no order among themselves. Two edges remain:
  * E1  a word with the phase of lap p / N is the word of p (checked for each word alone)
  * E2  R2 tail is published after the last word was read -> A2 the owner of p writes when p < tail + N, or
- *     R7 seen is a tail of before -> A7 when p < seen + N
+ *     R7 seen holds an earlier tail -> A7 when p < seen + N
  * Asserted: every word of ticket k is k's. A ticket that is never taken is an invalid end state.
  * Bound: 3 producers, 2 tickets each, 2 slots of 3 words (the code: 8): 3 laps.
  *
  * mutant 1  assert  the phase bit of word 0 vouches for the whole slot
  * mutant 2  assert  no credit check
- * mutant 3  end     credit for one slot too many: words are overwritten and the proxy waits for a lap that is gone
- * mutant 4  end     tail is published when the first word was read (R2 weakened): the same
+ * mutant 3  end     credit for one slot too many: words are overwritten, and the proxy waits for the lost lap
+ * mutant 4  end     tail is published when the first word has been read (R2 weakened): as mutant 3
  * mutant 5  assert  a valid bit that is the same on each lap
  * mutant 6  assert  tickets by load and store
- * mutant 7  assert  a short operation leaves its last word unwritten, and the proxy, told so by word 0, unchecked
- * mutant 8  end     who had credit says in seen that its own slot is free: the same as mutant 3
+ * mutant 7  assert  a short operation does not write its last word, and the proxy, as word 0 says so, does not check it
+ * mutant 8  end     a producer with credit stores its own ticket + 1 in seen: as mutant 3
  */
 #define M(n) (MUTANT == n)
 #define N 2

@@ -1,8 +1,9 @@
 #!/bin/sh
-# run.sh - spin searches every state of each model here, and must find each mutant that a model's comment lists, by the
-# property named there. Catches: a protocol that fails in an order no test has met, and a model that no longer looks.
+# run.sh - spin searches all states of each model, and must find each mutant that the model's comment lists, by the
+# property named there. Catches: a protocol that fails in an order that no test produces, and a model that detects
+# nothing.
 #
-# run.sh MODEL MUTANT prints step by step how that mutant fails (0: the protocol itself) and is no test.
+# run.sh MODEL MUTANT prints the steps by which that mutant fails (MUTANT 0: the protocol itself); it runs no test.
 . "${top_srcdir:=.}/test/tap.sh"
 models=$(cd "$top_srcdir/test/model" && pwd) || exit 99
 cc=${CC:-cc}
@@ -17,7 +18,7 @@ trap 'rm -rf "$dir"' EXIT
 trap 'exit 1' HUP INT TERM
 
 # search MODEL MUTANT [option of pan]: all states up to 2,000 steps deep, in 1.5 GB. All loops of the models are bounded
-# and their waits block, so that a state without a next one shows whatever waits for ever.
+# and their waits block, so that an endless wait is a state without a successor.
 search() {
     level=$((1 - ($2 > 0))) # the protocol has millions of states, a mutant few
     (cd "$dir" && rm -f pan* ./*.trail && spin -P"$cc -E -x c" -a -DMUTANT="$2" "$models/$1.pml" &&
@@ -25,7 +26,7 @@ search() {
         timeout 300 ./pan -m2000 -w$((20 + 2 * level)) -n $3) >"$dir/out" 2>&1
 }
 
-# Of the last search.
+# Results of the last search.
 states() { sed -n 's/^ *\([0-9]*\) states, stored.*/\1/p' "$dir/out"; }
 depth() { sed -n 's/.*depth reached \([0-9]*\),.*/\1/p' "$dir/out"; }
 
@@ -41,12 +42,12 @@ for model in lock barrier ring fence retire result lanes stream order am pull co
     sed -n '/^ \* Bound:/,/^ \*$/s/^ \* /# /p' "$models/$model.pml"
     search $model 0
     grep -q 'errors: 0$' "$dir/out" && ! grep -Eq '^error|not completed|^pan:1|out of memory' "$dir/out"
-    ok $? "$model: no error in $(states) states, all there are; depth $(depth)" "$dir/out"
+    ok $? "$model: no error in all $(states) states; depth $(depth)" "$dir/out"
     sed -n 's/^ \* mutant \([0-9]*\)  *\(assert\|end\)  *\(.*\)/\1 \2 \3/p' "$models/$model.pml" >"$dir/mutants"
     [ "$(wc -l <"$dir/mutants")" -eq "$(grep -o '\<M([0-9]*)' "$models/$model.pml" | sort -u | wc -l)" ]
-    ok $? "$model: the comment lists the mutants that the model has" "$dir/mutants"
+    ok $? "$model: the comment lists the model's mutants" "$dir/mutants"
     while read -r mutant property what; do
-        case $property in # which of the two kinds of error to look for
+        case $property in # the two kinds of error
         assert) option=-E found='assertion violated [^-]' ;;
         end) option=-A found='invalid end state' ;;
         esac

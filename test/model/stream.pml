@@ -1,32 +1,33 @@
 /*
- * stream.pml - models what shmem_quiet over the network rests on: writes beside a stream of messages, acknowledged in the
- * head of every message the other way (order.h).
+ * stream.pml - models shmem_quiet over the network: writes beside a stream of messages, which the head of every message
+ * in the other direction acknowledges (order.h).
  *
  *   model        protocol
  *   source       a lane of one PE: shi_order_wrote, shi_order_close, shi_order_complete_seq; then quiet
- *   poller       the target's thread that applies messages: records, then applied_seq, then a bit in acks.queued
- *   sender       a thread of the target that sends messages of its own, with acknowledgements in their heads
+ *   poller       the target's thread that applies messages: records, then applied_seq, then a bit of acks.queued
+ *   sender       a thread of the target that sends its own messages, with acknowledgements in their heads
  *   applied      the last message whose records the poller has stored
- *   in_place[k]  which of these stores sender (0) and anybody else, as the network's hardware, (1) can see: a mask
- *   seq, seen    applied_seq as the poller has stored it, and as sender sees it
- *   whole        a lane is made, counted: in n_lanes; seen_whole, seen_counted: as the polling thread sees them
+ *   in_place[k]  masks of these stores: [0] visible to sender, [1] visible to all, such as the network's hardware
+ *   seq, seen    applied_seq as stored by poller, and as visible to sender
+ *   whole        a lane is initialized, and counted in n_lanes; seen_whole, seen_counted: as visible to the poller
  *   queued       the bit of this lane; queued_seq: ghost, seq when it was set
  *
- * E1  an acknowledgement for a lane that is counted finds it whole (R1 -> A1 of lane.h).
- * E2  a message is acknowledged only when anybody can see its records: applied_seq is released (R2) after them, and
+ * E1  an acknowledgement for a lane that is counted finds it initialized (R1 -> A1 of lane.h).
+ * E2  a message is acknowledged only when its records are visible to all: applied_seq is released (R2) after them, and
  *     acquired (A2) before the head is written.
- * E3  the sender that takes the bit sees the seq that was stored before it (R3 -> A3), so that no acknowledgement is lost.
- * Asserted: when quiet returns all writes and records before it are in place. No end state in which it has not returned.
+ * E3  the sender that takes the bit reads the seq that was stored before it (R3 -> A3), so that no acknowledgement is
+ * lost. Asserted: when quiet returns, all earlier writes and records have landed. A quiet that never returns is an
+ * invalid end state.
  * Bound: 3 writes or messages, each message with or without a record and a request to acknowledge it; quiet; 2 messages
  * of the sender.
  *
  * mutant 1  assert  shi_order_close clears writes_unconfirmed without setting placed_seq
- * mutant 2  assert  R2 is weakened: seq can be seen before the records
- * mutant 3  assert  A2 is weakened: the acknowledgement leaves before the records are seen by others
- * mutant 4  end     R3 or A3 is weakened: the bit can be seen before seq
+ * mutant 2  assert  R2 is weakened: seq becomes visible before the records
+ * mutant 3  assert  A2 is weakened: the acknowledgement leaves before the records are visible to all
+ * mutant 4  end     R3 or A3 is weakened: the bit becomes visible before seq
  * mutant 5  end     shi_acks_take reads seq, then takes the bit
- * mutant 6  assert  a transport is taken to order messages behind writes (SHI_NET_SAW) that does not
- * mutant 7  assert  R1 or A1 of lane.h is weakened: a lane is seen to be counted before it is whole
+ * mutant 6  assert  a transport is assumed to order messages after writes (SHI_NET_SAW) and does not
+ * mutant 7  assert  R1 or A1 of lane.h is weakened: a lane is counted before its initialization is visible
  */
 #define M(n) (MUTANT == n)
 #define OPERATIONS 3
@@ -69,7 +70,7 @@ proctype source() {
         fi
     }
     if :: acked_seq < COMPLETE_AT && ack_req_seq < COMPLETE_AT -> post(0, 1) :: else fi;
-    acked_seq >= COMPLETE_AT -> /* nothing changes it any more */
+    acked_seq >= COMPLETE_AT -> /* no later step changes this */
     assert(landed == writes && !(records & ~in_place[1]));
     returned = 1
 }
@@ -100,7 +101,7 @@ proctype poller() {
     od
 }
 
-/* Stores of the poller are seen by others, each in its own time. */
+/* The poller's stores become visible to others, each at any time. */
 proctype memory() {
     byte k;
 end:
@@ -131,11 +132,11 @@ proctype sender() {
     }
 }
 
-/* Before all that: a lane is made while an acknowledgement for it may come. */
+/* Before that: a lane is created while an acknowledgement for it may arrive. */
 bit whole, counted, seen_whole, seen_counted, taken;
 
 proctype maker() {
-    d_step { whole = 1; counted = 1 } /* others see them one by one */
+    d_step { whole = 1; counted = 1 } /* they become visible one by one */
 }
 
 proctype maker_memory() {

@@ -1,30 +1,31 @@
 /*
- * tag_claim.pml - models how a receiver claims messages that its senders keep (src/host/tag/tag_claim.c, tag_send.c).
+ * tag_claim.pml - models how a receiver claims messages that wait at their senders (src/host/tag/tag_claim.c,
+ * tag_send.c).
  *
  *   model                     code
  *   KEPT                      in peer.pending.kept
  *   SENT                      a header in a FIFO, or in shi_tag.arrived
- *   headers, offered, awaited the same of a sender; its window is of one header, and no message is eager
- *   held, open, asked, again  the same of the receiver, for each sender
- *   CLAIM's set               the queries, of at most two receives
+ *   headers, offered, awaited  the same of a sender; its window holds one header, and no message is eager
+ *   held, open, asked, again   the same of the receiver, for each sender
+ *   CLAIM's set                the queries, for at most two receives
  *
  * The FIFOs keep the order, each handler is one step, and the program starts messages, posts receives and cancels one of
- * them at any time. Asserted where a receive and a message match: both are free; no earlier message of the sender that is
- * free matches the receive; no earlier receive that is posted matches the message. Asserted when nothing more happens: no
- * receive that is posted matches a message that has been sent or is kept.
- * Bound: sender 0 has 2 messages with tags 0 or 1, sender 1 has one with tag 0; a header fills each window before, which
- * is received from sender 0 at any time, from sender 1 never; 3 receives with tag 0 or any, the first and third from
- * sender 0, the second from any; the first may be cancelled; claims of 2 queries.
+ * them at any time. Asserted where a receive and a message match: both are free; no earlier free message of the sender
+ * matches the receive; no earlier posted receive matches the message. Asserted in the final state: no posted receive
+ * matches a message that has been sent or waits at its sender.
+ * Bound: sender 0 has 2 messages with tags 0 or 1, sender 1 has one with tag 0; before them a header fills each window,
+ * which is received from sender 0 at any time, from sender 1 never; 3 receives with tag 0 or any, the first and third
+ * from sender 0, the second from any; the first may be cancelled; claims of 2 queries.
  *
- * mutant 1  assert  an offer is taken by any receive that matches the message
- * mutant 2  assert  the sender sends what is behind an offered message
+ * mutant 1  assert  an offer is accepted by any receive that matches the message
+ * mutant 2  assert  the sender sends messages after an offered one
  * mutant 3  assert  the window sends an offered message, too
- * mutant 4  assert  nobody is told that more is kept after a claim has found nothing
- * mutant 5  assert  NEWS in the middle of a round is forgotten
- * mutant 6  assert  a receive that is posted while the sender is full claims nothing
- * mutant 7  assert  a sender that becomes full is not asked for what earlier receives want
- * mutant 8  assert  a sender offers a later message that matches before an earlier one
- * mutant 9  assert  a claim goes on from the receive behind the offered one, past those whose answer was not reached
+ * mutant 4  assert  a claim that finds no message does not report that more are kept
+ * mutant 5  assert  NEWS in the middle of a round is lost
+ * mutant 6  assert  a receive that is posted while the sender's window is full makes no claim
+ * mutant 7  assert  a sender whose window becomes full is not queried for earlier receives
+ * mutant 8  assert  a sender offers a later matching message before an earlier one
+ * mutant 9  assert  a claim continues after the receive with the offer, and skips those without an answer
  * mutant 10  assert  the next claim leaves before the answer to an offer
  */
 #define M(n) (MUTANT == n)
@@ -61,7 +62,7 @@ inline find_kept(from, r) {
     if :: m == end_of(me) -> m = NOBODY :: else fi
 }
 
-/* Pending sends go on while there is a window. */
+/* Pending sends continue while the window is open. */
 inline send_line() {
     find_kept(first_of(me), NOBODY);
     if
@@ -78,7 +79,7 @@ inline send_line() {
     m = 0
 }
 
-/* The first message that matches the first receive that one matches. */
+/* Offer the first message that matches the first receive with a match. */
 inline answer_claim() {
     r = 0; m = NOBODY;
     do
@@ -124,7 +125,7 @@ end:
 byte held[2] = 1, filler = 1, open[2], asked[2], last_asked[2], again[2];
 byte posted, cancelled;
 
-/* Receive r and message m have met. */
+/* Receive r and message m match. */
 inline meet(r, m) {
     d_step {
         assert(receive[r] == POSTED && (message[m] == KEPT || message[m] == SENT));
@@ -144,7 +145,7 @@ inline meet(r, m) {
     }
 }
 
-/* r: the earliest receive posted that matches m, or NOBODY. */
+/* r: the earliest posted receive that matches m, or NOBODY. */
 inline find_posted(m) {
     r = 0;
     do
@@ -154,7 +155,7 @@ inline find_posted(m) {
     if :: r == posted -> r = NOBODY :: else fi
 }
 
-/* The receives from asked[s] on that accept s, at most two. */
+/* The receives from asked[s] on that accept source s, at most two. */
 inline fill(s) {
     set = 0; x = 0; r = asked[s];
     do
@@ -193,7 +194,7 @@ inline post() {
     if :: r != 1 -> source[r] = 0 :: r == 1 -> source[r] = ANY fi;
     receive[r] = POSTED;
     posted++;
-    m = 0; /* the first to arrive; across senders any order is as good */
+    m = 0; /* the first to arrive; between senders the order does not matter */
     do
     :: m < ALL && !(arrived[m] && both_match(r, m)) -> m++
     :: else -> break
@@ -262,7 +263,7 @@ end:
     od
 }
 
-/* Nothing more happens. */
+/* The final state. */
 proctype quiet() {
     byte m, r;
     timeout ->
