@@ -1,8 +1,8 @@
 /*
  * amo.c - latency of one uncontended atomic of PE 0 on a word of PE 1, heap and static data.
  *
- * PE 1 waits in a barrier meanwhile, so that implementations whose target must make progress can. The bare rows are
- * CPU atomics on the address that shmem_ptr gives. Routines that return nothing are closed by one quiet a batch.
+ * PE 1 waits in a barrier meanwhile, for implementations that need the target's progress. The bare rows are CPU atomics
+ * on the address from shmem_ptr. A batch of routines without a result ends with one quiet.
  */
 #include "bench.h"
 

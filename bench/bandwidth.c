@@ -1,8 +1,8 @@
 /*
- * bandwidth.c - GB/s from PE 0 to PE 1: windows of nonblocking puts or gets, each window closed by one quiet.
+ * bandwidth.c - GB/s from PE 0 to PE 1: windows of nonblocking puts or gets; each window ends with one quiet.
  *
- * The calls of a window walk neighbouring blocks of a 256 KiB area (larger blocks repeat themselves). The bare rows
- * copy the same blocks by memcpy on the address that shmem_ptr gives; absent where it gives none.
+ * The calls of a window use consecutive blocks of a 256 KiB area (larger blocks reuse one block). The bare rows copy
+ * the same blocks by memcpy through the address from shmem_ptr; without such an address they are absent.
  */
 #include "bench.h"
 

@@ -1,7 +1,7 @@
 /*
  * barrier.c - shmem_barrier_all and shmem_sync_all, back to back, all PEs.
  *
- * With 2 PEs a bare cache-line ping-pong, one way, is timed along: no 2 PEs can meet much faster.
+ * With 2 PEs it also times a bare cache-line ping-pong, one way: no barrier of 2 PEs can be much faster.
  */
 #include "pingpong.h"
 

@@ -1,11 +1,11 @@
 /*
- * bench.h - what every benchmark shares: the clock, batches, medians, and the one JSON line a result.
+ * bench.h - code that every benchmark shares: the clock, batches, medians, and one JSON line per result.
  *
- * Knows no routine under test. The programs stay within OpenSHMEM 1.4 (unless their first comment says
- * otherwise) and within one source file each, so that any OpenSHMEM's oshcc compiles them.
+ * It contains no routine under test. The programs use OpenSHMEM 1.4 only (unless their first comment says otherwise)
+ * and are one source file each, so that any OpenSHMEM's oshcc compiles them.
  *
- * A case is a loop of calls. Cases given together are timed in turn, batch by batch, so that a disturbance of
- * the machine falls on all of them and their ratios stay honest.
+ * A case is a loop of calls. Cases that are passed together are timed alternately, batch by batch, so that a
+ * disturbance of the machine affects all of them equally.
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -25,15 +25,15 @@ enum bench_unit { BENCH_US, BENCH_MILLION_PER_S, BENCH_GB_PER_S };
 
 struct bench_case {
     const char *bench; /* row name */
-    const char *place; /* where the remote word lies: "heap", "static", or "-" */
+    const char *place; /* location of the remote word: "heap", "static", or "-" */
     const char *limit; /* name of the bare row that bounds this one, or NULL */
     enum bench_unit unit;
-    size_t bytes;                        /* of one call; 0 where it means nothing */
-    double ops_per_call;                 /* operations in one call of the loop's body; 0 reads as 1 */
+    size_t bytes;                        /* of one call; 0 if it has no bytes */
+    double ops_per_call;                 /* operations in one call of the loop's body; 0 means 1 */
     void (*loop)(void *arg, long calls); /* the timed work: calls times the operation */
     void *arg;
-    long calls;                          /* filled by calibration: calls in a batch */
-    double us[BENCH_BATCHES];            /* filled by timing: one operation, per batch */
+    long calls;                          /* set by calibration: calls in a batch */
+    double us[BENCH_BATCHES];            /* set by timing: time of one operation, per batch */
 };
 
 /* Keep the compiler from merging or hoisting the plain accesses of a bare loop. */
@@ -113,7 +113,7 @@ static inline double bench_op_us(const struct bench_case *c)
     return bench_call_us(c, c->calls) / (c->ops_per_call > 0 ? c->ops_per_call : 1);
 }
 
-/* Return how many calls fill target_us. */
+/* Return the number of calls that take target_us. */
 static inline long bench_fill(double call_us, double target_us)
 {
     double calls = call_us > 0 ? target_us / call_us : (double)bench_calls_max;
@@ -121,7 +121,8 @@ static inline long bench_fill(double call_us, double target_us)
     return calls < 1 ? 1 : calls > (double)bench_calls_max ? bench_calls_max : (long)calls;
 }
 
-/* Return how many calls fill a local batch. The better of two tries counts, so that a stray pause does not. */
+/* Return the number of calls for a local batch. The faster of two tries counts, so that a single pause has no
+ * effect. */
 static inline long bench_calibrate(const struct bench_case *c)
 {
     double call_us = 0;
@@ -135,14 +136,14 @@ static inline long bench_calibrate(const struct bench_case *c)
     return bench_fill(call_us, BENCH_LOCAL_US);
 }
 
-/* Time the cases on the calling PE alone and print them. The others are expected to wait in a barrier. */
+/* Time the cases on the calling PE alone and print them. The other PEs should wait in a barrier. */
 static inline void bench_local(struct bench_case *cases, int n)
 {
     for (struct bench_case *c = cases; c < cases + n; c++)
         c->calls = bench_calibrate(c);
     for (int batch = 0; batch < BENCH_BATCHES; batch++) {
         for (struct bench_case *c = cases; c < cases + n; c++) {
-            c->loop(c->arg, 1); /* untimed: brings its own data back into the caches */
+            c->loop(c->arg, 1); /* untimed: loads its data into the caches again */
             c->us[batch] = bench_op_us(c);
         }
     }
@@ -150,7 +151,7 @@ static inline void bench_local(struct bench_case *cases, int n)
         bench_print(c);
 }
 
-/* Collective: every PE runs every loop with the same number of calls; PE 0's times are printed. */
+/* Collective: every PE runs every loop with the same number of calls; prints PE 0's times. */
 static inline void bench_joint(struct bench_case *cases, int n)
 {
     for (struct bench_case *c = cases; c < cases + n; c++) {
@@ -172,7 +173,7 @@ static inline void bench_joint(struct bench_case *cases, int n)
         bench_print(c);
 }
 
-/* Start, and refuse fewer PEs than the measurement needs. */
+/* Initialize, and refuse fewer PEs than the measurement needs. */
 static inline void bench_init(const char *name, int pes_min)
 {
     shmem_init();
@@ -182,7 +183,8 @@ static inline void bench_init(const char *name, int pes_min)
     }
 }
 
-/* Symmetric, page aligned, touched on the calling PE. Collective; ends the job when the heap is too small. */
+/* Allocate symmetric, page-aligned memory and touch it on the calling PE. Collective; ends the job if the heap is too
+ * small. */
 static inline void *bench_symmetric(size_t bytes)
 {
     void *p = shmem_align(4096, bytes);
@@ -195,7 +197,7 @@ static inline void *bench_symmetric(size_t bytes)
     return p;
 }
 
-/* Private, page aligned, touched. */
+/* Allocate private, page-aligned memory and touch it. */
 static inline void *bench_private(size_t bytes)
 {
     void *p = NULL;

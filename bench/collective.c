@@ -1,9 +1,10 @@
 /*
- * collective.c - active-set collectives over all PEs, called back to back: sum reduction, broadcast, fcollect,
+ * collective.c - active-set collectives over all PEs, back to back: sum reduction, broadcast, fcollect,
  * collect, alltoall. bytes is one PE's contribution (alltoall: to one peer).
  *
- * No barrier stands between the calls of a batch. Every PE is the broadcast's root in turn, so in all five nobody
- * starts call i + n_pes before everybody has left call i; n_pes + 1 pSync and pWrk arrays, used in turn, are enough.
+ * There is no barrier between the calls of a batch. The broadcast's root rotates over all PEs, so in all five
+ * collectives no PE starts call i + n_pes before all PEs have left call i: n_pes + 1 pSync and pWrk arrays, used
+ * cyclically, suffice.
  */
 #include "bench.h"
 

@@ -1,8 +1,8 @@
 /*
- * gpc.c - global procedure calls of PE 0, all others waiting in a barrier. Fulmar only: needs shmemx.h.
+ * gpc.c - global procedure calls of PE 0 while all others wait in a barrier. Fulmar only: needs shmemx.h.
  *
- * A plain call there and back; one function at all PEs along a tree, against two flat loops of plain calls: one after
- * the other, and all started before the first is awaited.
+ * The round trip of a plain call; one function at all PEs along a tree, compared with two loops of plain calls: one
+ * after the other, and all started before the first wait.
  */
 #include <shmemx.h>
 
@@ -14,7 +14,7 @@ static int *ids;
 static long *replies;
 static shmemx_gpc_nbh_t *handles;
 
-/* The smallest useful function: an argument in, a number out. */
+/* The smallest useful function: one argument, one result. */
 static int add(shmemx_gpc_call_t *c)
 {
     *(long *)c->rhdr = *(const long *)c->hdr + 1;

@@ -1,5 +1,5 @@
 /*
- * hello.c - the smallest whole program; bench/compare times the launch of it.
+ * hello.c - the smallest complete program; bench/compare times its launch.
  */
 #include <stdio.h>
 

@@ -1,9 +1,9 @@
 /*
- * issue.c - what a request costs the work-item that makes it, in instructions: the device library as C for this
- * processor, one step at a time. No OpenSHMEM runs; cc -std=gnu11 -O2 -Iinclude -Isrc bench/issue.c.
+ * issue.c - the cost of a request for the work-item that makes it, in instructions: the device library compiled as C
+ * for this processor and single-stepped. No OpenSHMEM runs; cc -std=gnu11 -O2 -Iinclude -Isrc bench/issue.c.
  *
- * The ring has room and nobody serves it. Parent and child are one program under ptrace: the child stops itself before
- * and after a call, the parent counts the steps between, less those of no call at all.
+ * The ring has free slots and no consumer. Parent and child are one program under ptrace: the child stops itself before
+ * and after a call; the parent counts the steps between, minus those without a call.
  */
 #define SHMEMG_HOST_ITEMS
 #include <shmemg.h>
@@ -47,7 +47,7 @@ static void fence(void)
     shmemg_ctx_fence(&ctx);
 }
 
-/* Steps that a call takes, and those of the frame around it. */
+/* Number of steps of a call, including the code around it. */
 static long steps(void (*volatile call)(void))
 {
     long n = 0;
@@ -55,7 +55,7 @@ static long steps(void (*volatile call)(void))
     pid_t child = fork();
     if (child == 0) {
         ptrace(PTRACE_TRACEME, 0, NULL, NULL);
-        call(); /* untimed: binds and touches */
+        call(); /* not counted: resolves symbols, touches memory */
         raise(SIGUSR1);
         call();
         raise(SIGUSR1);

@@ -1,11 +1,11 @@
 /*
- * ofi.c - the network against bare libfabric: the same 8 bytes, megabytes and floods by our calls and by the provider's, in
- * turn. Wants SHMEM_TRANSPORT=ofi and two PEs on one host, and is linked with libfabric:
+ * ofi.c - the network compared with bare libfabric: latency, bandwidth and rate by our calls and by the provider's,
+ * alternately. Needs SHMEM_TRANSPORT=ofi and two PEs on one host, and is linked with libfabric:
  *
  *     oshcc -O2 bench/ofi.c -lfabric -o ofi && SHMEM_TRANSPORT=ofi oshrun -n 2 ./ofi
  *
- * The bare side has an endpoint of its own, of SHMEM_OFI_PROVIDER (default: libfabric's tcp, called net by some versions),
- * that the PE polls itself; while our rows run, nobody polls it, and while its rows run, ours rests.
+ * The bare side has its own endpoint of SHMEM_OFI_PROVIDER (default: libfabric's tcp, called net by some versions),
+ * which the PE polls itself; nothing polls it during our rows, and our library is idle during its rows.
  */
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
@@ -18,13 +18,13 @@
 
 enum { BIG = 1 << 20, WINDOW = 16, FLOOD = 1000, RECVS = 256, WORD = 8 };
 
-/* What the other side must know; symmetric. */
-struct card {
+/* What the peer must know; symmetric. */
+struct peer_record {
     char address[256];
     size_t address_bytes;
     uint64_t key, base;
 };
-static struct card cards[2];
+static struct peer_record records[2];
 
 static struct fid_ep *ep;
 static struct fid_cq *cq;
@@ -32,7 +32,7 @@ static fi_addr_t peer;
 static char *area, *heap;
 static struct fi_context2 contexts[WINDOW], recv_contexts[RECVS];
 static char recvs[RECVS][WORD];
-static struct card *his;
+static struct peer_record *remote;
 static long came, wanted;    /* messages */
 static long started, ended;  /* transfers */
 static uint64_t signal_word; /* symmetric, and so are the next two */
@@ -122,14 +122,14 @@ static void bare_up(void)
     check(fi_ep_bind(ep, &cq->fid, FI_TRANSMIT | FI_RECV), "fi_ep_bind");
     check(fi_enable(ep), "fi_enable");
     check(fi_mr_reg(domain, heap, BIG, FI_REMOTE_READ | FI_REMOTE_WRITE, 0, (uint64_t)me + 1, 0, &mr, NULL), "fi_mr_reg");
-    struct card c = {.address_bytes = sizeof c.address, .key = fi_mr_key(mr),
+    struct peer_record c = {.address_bytes = sizeof c.address, .key = fi_mr_key(mr),
                      .base = info->domain_attr->mr_mode & FI_MR_VIRT_ADDR ? (uint64_t)heap : 0};
     check(fi_getname(&ep->fid, c.address, &c.address_bytes), "fi_getname");
     for (int pe = 0; pe < 2; pe++)
-        shmem_putmem(&cards[me], &c, sizeof c, pe);
+        shmem_putmem(&records[me], &c, sizeof c, pe);
     shmem_barrier_all();
-    his = &cards[1 - me];
-    check(fi_av_insert(av, his->address, 1, &peer, 0, NULL) == 1 ? 0 : -FI_EINVAL, "fi_av_insert");
+    remote = &records[1 - me];
+    check(fi_av_insert(av, remote->address, 1, &peer, 0, NULL) == 1 ? 0 : -FI_EINVAL, "fi_av_insert");
     for (int i = 0; i < RECVS; i++)
         post(&recv_contexts[i]);
 }
@@ -176,9 +176,9 @@ static void loop_p(void *arg, long calls)
     }
 }
 
-/* ---- PE 0 works, PE 1 serves -------------------------------------------------------------------------------------- */
+/* ---- PE 0 calls, PE 1 polls -------------------------------------------------------------------------------------- */
 
-/* PE 1 polls until PE 0 is through. */
+/* PE 1 polls until PE 0 has finished. */
 static void through_bare(void)
 {
     if (shmem_my_pe() == 0)
@@ -200,8 +200,8 @@ static void through_ours(void)
 static void transfer(int writes, size_t bytes, int i)
 {
     ssize_t rc;
-    while ((rc = writes ? fi_write(ep, area, bytes, NULL, peer, his->base, his->key, &contexts[i])
-                        : fi_read(ep, area, bytes, NULL, peer, his->base, his->key, &contexts[i])) == -FI_EAGAIN)
+    while ((rc = writes ? fi_write(ep, area, bytes, NULL, peer, remote->base, remote->key, &contexts[i])
+                        : fi_read(ep, area, bytes, NULL, peer, remote->base, remote->key, &contexts[i])) == -FI_EAGAIN)
         poll_bare();
     check(rc, writes ? "fi_write" : "fi_read");
     started++;
@@ -228,7 +228,7 @@ static void loop_bare_get(void *arg, long calls)
     bare_reads(WORD, calls, 1);
 }
 
-/* A window is complete, as after a quiet, when a message behind it has been answered. */
+/* A window is complete, as after a quiet, when the peer has answered a message sent after it. */
 static void loop_bare_write_big(void *arg, long calls)
 {
     (void)arg;

@@ -1,8 +1,8 @@
 /*
- * pingpong.h - the physical limit of every ping-pong: one cache line bounced between PE 0 and PE 1 by plain
- * atomics on the address that shmem_ptr gives.
+ * pingpong.h - the physical limit of every ping-pong: one cache line that PE 0 and PE 1 write alternately by plain
+ * atomics on the address from shmem_ptr.
  *
- * The words of a pair lie two lines apart, because adjacent lines are fetched together.
+ * The words of a pair are two lines apart, because processors fetch adjacent lines together.
  */
 #ifndef PINGPONG_H
 #define PINGPONG_H

@@ -1,12 +1,12 @@
 /*
  * put_get.c - latency of one blocking put or get from PE 0 to PE 1, heap and static data, 8 B to 4 MiB.
  *
- * put is the time until the call returns (the source may be reused), put_quiet until shmem_quiet has also
- * returned. bare_put and bare_get are memcpy on the address that shmem_ptr gives for the same heap block; where
- * shmem_ptr gives none, those rows are absent.
+ * put is the time until the call returns (the source may be reused), put_quiet until shmem_quiet has also returned.
+ * bare_put and bare_get are memcpy through the address from shmem_ptr for the same heap block; without such an address
+ * these rows are absent.
  *
- * Every batch uses another local block: some pairs of addresses collide in the processor's way prediction and copy
- * 4 KiB at a third of the speed, bare memcpy too; the median must not rest on one such pair.
+ * Every batch uses another local block: some pairs of addresses collide in the processor's way prediction and copy 4
+ * KiB at a third of the speed, also by bare memcpy; the median must not depend on one such pair.
  */
 #include "bench.h"
 

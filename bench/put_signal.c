@@ -1,7 +1,7 @@
 /*
  * put_signal.c - one-way time of a put with signal between PE 0 and PE 1, 8 B to 64 KiB. Needs OpenSHMEM 1.5.
  *
- * The limit of the 8 B rows is a bare cache-line ping-pong; larger rows have none here (see put_get for the copy).
+ * The limit of the 8 B rows is a bare cache-line ping-pong; larger rows have no limit here (see put_get for the copy).
  */
 #include "pingpong.h"
 

@@ -1,11 +1,12 @@
 /*
- * rate.c - millions of 8 B operations a second from PE 0 to PE 1, heap and static data.
+ * rate.c - millions of 8 B operations per second from PE 0 to PE 1, heap and static data.
  *
- * Each batch is closed by one quiet, burst's every 16 puts, which may be announced as a session. bare_rate stores through the address that shmem_ptr gives.
+ * Each batch ends with one quiet; burst has a quiet every 16 puts, also within a session. bare_rate stores through the
+ * address from shmem_ptr.
  */
 #include "bench.h"
 
-enum { WORDS = 64, BURST = 16 }; /* neighbouring calls write neighbouring words */
+enum { WORDS = 64, BURST = 16 }; /* consecutive calls write consecutive words */
 
 static long area[WORDS] __attribute__((aligned(4096)));
 

@@ -1,9 +1,10 @@
 /*
- * ring.c - what kernels ask of the proxy: commands a second, round trip, put with signal beside the host's. Ours only: it
- * needs shmemx.h, and `oshcc ring.c ring.cl`.
+ * ring.c - requests of kernels to the proxy: requests per second, round trip, put with signal beside the host's. Fulmar
+ * only:
+ * it needs shmemx.h, and `oshcc ring.c ring.cl`.
  *
- * Everything goes by the ring; with SHMEM_DEVICE_DIRECT=1 by loads and stores of the device, and rows are named so. A
- * batch is a launch of thousands of operations, so that the launch itself counts for less than a hundredth.
+ * Everything uses the ring; with SHMEM_DEVICE_DIRECT=1 the device's loads and stores, and the rows have other names. A
+ * batch is a launch of thousands of operations, so that the launch itself takes less than a hundredth of it.
  */
 #include "pingpong.h"
 

@@ -10,18 +10,18 @@ SHMEMG_KERNEL void post(shmem_ctx_t ctx, SHMEMG_GLOBAL uint64_t *w, uint64_t n, 
     shmemg_ctx_quiet_tg(ctx);
 }
 
-/* Every work-item asks for words and waits for each, n times. They differ: a driver may take a word that stays the same
- * for one that is waited for. */
+/* Every work-item fetches a word and waits for it, n times. The words differ: a driver may take an unchanged word for
+ * one that a kernel polls. */
 SHMEMG_KERNEL void trips(shmem_ctx_t ctx, SHMEMG_GLOBAL uint64_t *w, uint64_t n, int pe)
 {
     uint64_t sum = 0;
     for (uint64_t i = 0; i < n; i++)
         sum += shmemg_ctx_uint64_g(ctx, w + 64 + (i + shmemg_global_id(0)) % 64, pe);
     if (sum == 1)
-        w[0] = sum; /* so that it is not for nothing */
+        w[0] = sum; /* keeps the loop from being optimized away */
 }
 
-/* One work-item: n round trips of data with a signal; the signal counts on from `from`. */
+/* One work-item: n round trips of data with a signal; the signal's values continue from `from`. */
 SHMEMG_KERNEL void ping(shmem_ctx_t ctx, SHMEMG_GLOBAL uint64_t *w, SHMEMG_GLOBAL uint64_t *signal, uint64_t from,
                         uint64_t n, int first)
 {

@@ -1,6 +1,7 @@
 /*
- * tag.c - tagged messages between PE 0 and PE 1: one-way time, bandwidth, message rate, and what it costs to match among
- * many that do not. Needs shmemx_tag; bench/mpi stands in for it on MPI (mpicc -I bench/mpi -I bench bench/tag.c).
+ * tag.c - tagged messages between PE 0 and PE 1: one-way time, bandwidth, message rate, and the cost of a match among
+ * many messages or receives that do not match. Needs shmemx_tag; bench/mpi implements it on MPI (mpicc -I bench/mpi -I
+ * bench bench/tag.c).
  */
 #include "pingpong.h"
 
@@ -14,7 +15,7 @@ enum { SIZES = sizeof sizes / sizeof *sizes };
 struct transfer {
     char *out, *in;
     size_t bytes;
-    int any_source; /* of its receives */
+    int any_source; /* in its receives */
     int masked;
 };
 
@@ -49,7 +50,7 @@ static void loop_latency(void *arg, long calls)
     }
 }
 
-/* One call is a window of messages from PE 0 to PE 1 and an answer. */
+/* One call is a window of messages from PE 0 to PE 1 and a reply. */
 static void loop_window(void *arg, long calls)
 {
     const struct transfer *t = arg;
@@ -70,67 +71,67 @@ static void loop_window(void *arg, long calls)
     }
 }
 
-/* ---- matching among others --------------------------------------------------------------------------------------------- */
+/* ---- match among others ------------------------------------------------------------------------------------------ */
 
 /* The others: messages that wait at PE 1, or receives there. */
-struct crowd {
+struct others {
     const char *name;
     int arrived;
-    int strided;            /* tags that a bad hash puts together */
-    int any_source, masked; /* the others, if they are receives, else the receive that is measured */
+    int strided;            /* tags that collide in a bad hash */
+    int any_source, masked; /* of the others, if receives, else of the measured receive */
     int n;
     char *out, *in;
     shmemx_tag_request_t *r;
 };
 
-static int crowd_tag(const struct crowd *c, int i)
+static int others_tag(const struct others *c, int i)
 {
     return 1000 + (c->strided ? i * STRIDE : i);
 }
 
-static void crowd_comes(const struct crowd *c)
+static void start_others(const struct others *c)
 {
     for (int i = 0; i < c->n; i++) {
         if (shmem_my_pe() == 1 && !c->arrived)
-            shmemx_tag_irecv(SHMEM_TEAM_WORLD, c->in, 8, crowd_tag(c, i), mask_of(c->masked),
+            shmemx_tag_irecv(SHMEM_TEAM_WORLD, c->in, 8, others_tag(c, i), mask_of(c->masked),
                              c->any_source ? SHMEMX_TAG_ANY_SOURCE : 0, &c->r[i]);
         if (shmem_my_pe() == 0 && c->arrived)
-            shmemx_tag_isend(SHMEM_TEAM_WORLD, c->out, 8, crowd_tag(c, i), 1, &c->r[i]);
+            shmemx_tag_isend(SHMEM_TEAM_WORLD, c->out, 8, others_tag(c, i), 1, &c->r[i]);
     }
 }
 
-static void crowd_goes(const struct crowd *c)
+static void complete_others(const struct others *c)
 {
-    for (int i = c->n - 1; i >= 0; i--) { /* the last first: the far end of a list */
+    for (int i = c->n - 1; i >= 0; i--) { /* last first: the end of a list */
         if (shmem_my_pe() == 0 && !c->arrived)
-            shmemx_tag_send(SHMEM_TEAM_WORLD, c->out, 8, crowd_tag(c, i), 1);
+            shmemx_tag_send(SHMEM_TEAM_WORLD, c->out, 8, others_tag(c, i), 1);
         if (shmem_my_pe() == 1 && c->arrived)
-            shmemx_tag_recv(SHMEM_TEAM_WORLD, c->in, 8, crowd_tag(c, i), SHMEMX_TAG_EXACT, 0, NULL);
+            shmemx_tag_recv(SHMEM_TEAM_WORLD, c->in, 8, others_tag(c, i), SHMEMX_TAG_EXACT, 0, NULL);
     }
     if (shmem_my_pe() == (c->arrived ? 0 : 1))
         shmemx_tag_wait_all(c->n, c->r, NULL);
 }
 
-/* One call: a crowd comes, is there, and goes. */
+/* One call: start the others, report it, complete them. */
 static void loop_drain(void *arg, long calls)
 {
-    const struct crowd *c = arg;
-    const int first = c->arrived ? 0 : 1; /* who says that it is there */
+    const struct others *c = arg;
+    const int first = c->arrived ? 0 : 1; /* the PE that reports it */
 
     for (; is_pair() && calls > 0; calls--) {
-        crowd_comes(c);
+        start_others(c);
         if (shmem_my_pe() == first)
             shmemx_tag_send(SHMEM_TEAM_WORLD, c->out, 1, 2, peer());
         else
             shmemx_tag_recv(SHMEM_TEAM_WORLD, c->in, 1, 2, SHMEMX_TAG_EXACT, peer(), NULL);
-        crowd_goes(c);
+        complete_others(c);
     }
 }
 
-static void measure_crowds(char *out, char *in)
+static void measure_others(char *out, char *in)
 {
     static const int depths[] = {0, 65536};
-    static const struct crowd crowds[] = {
+    static const struct others sets[] = {
         {.name = "match_posted"},
         {.name = "match_posted_any", .any_source = 1},
         {.name = "match_posted_masked", .masked = 1},
@@ -142,9 +143,9 @@ static void measure_crowds(char *out, char *in)
     };
     shmemx_tag_request_t *r = malloc(65536 * sizeof *r);
 
-    for (size_t k = 0; k < sizeof crowds / sizeof *crowds; k++)
+    for (size_t k = 0; k < sizeof sets / sizeof *sets; k++)
         for (int d = 0; d < 2; d++) {
-            struct crowd c = crowds[k];
+            struct others c = sets[k];
             struct transfer t = {out, in, 8, c.arrived && c.any_source, c.arrived && c.masked};
             struct bench_case one = {c.name, d ? "65536" : "0", NULL, BENCH_US, 8, 2, loop_latency, &t, 0, {0}};
 
@@ -152,13 +153,13 @@ static void measure_crowds(char *out, char *in)
             c.out = out;
             c.in = in;
             c.r = r;
-            crowd_comes(&c);
+            start_others(&c);
             bench_joint(&one, 1);
-            crowd_goes(&c);
+            complete_others(&c);
             shmem_barrier_all();
         }
     for (int arrived = 0; arrived < 2; arrived++) {
-        struct crowd few = {.arrived = arrived, .n = 64, .out = out, .in = in, .r = r}, many = few;
+        struct others few = {.arrived = arrived, .n = 64, .out = out, .in = in, .r = r}, many = few;
         const char *name = arrived ? "drain_arrived" : "drain_posted";
         struct bench_case both[] = {{name, "64", NULL, BENCH_US, 8, 64, loop_drain, &few, 0, {0}},
                                     {name, "65536", NULL, BENCH_US, 8, 65536, loop_drain, &many, 0, {0}}};
@@ -171,7 +172,7 @@ static void measure_crowds(char *out, char *in)
 
 int main(int argc, char **argv)
 {
-    setenv("SHMEM_TAG_UNEXPECTED_PER_PEER", "32M", 0); /* 65,536 messages that nobody wants yet */
+    setenv("SHMEM_TAG_UNEXPECTED_PER_PEER", "32M", 0); /* 65,536 unexpected messages */
     bench_init("tag", 2);
 
     char *heap = bench_symmetric(2 * BYTES_MAX), *local = bench_private(2 * BYTES_MAX);
@@ -190,7 +191,7 @@ int main(int argc, char **argv)
         bench_joint(cases, k == 0 ? 5 : 4);
     }
     if (argc < 2 || strcmp(argv[1], "--no-match") != 0)
-        measure_crowds(heap, heap + BYTES_MAX);
+        measure_others(heap, heap + BYTES_MAX);
     free(local);
     shmem_free(heap);
     shmem_finalize();

@@ -1,8 +1,8 @@
 /*
- * thread.c - 8 B put rate of PE 0's threads to PE 1, each on a private context of its own, 1 to 4 threads, in sum.
+ * thread.c - 8 B put rate of PE 0's threads to PE 1, each thread with a private context, 1 to 4 threads, in total.
  *
- * PE 1 waits in a barrier, because some implementations need a target that makes progress; how soon it leaves its
- * core to the threads is part of the result.
+ * PE 1 waits in a barrier, because some implementations need the target's progress; the time until it leaves its core
+ * to the threads is part of the result.
  */
 #include <pthread.h>
 
@@ -35,7 +35,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* One batch of calls puts a thread: the threads' common span, first begin to last end, in us per put. */
+/* One batch of `calls` puts per thread: the time from the first begin to the last end, in us per put. */
 static double time_threads(struct worker *workers, int n, long calls)
 {
     pthread_barrier_t start;
@@ -83,7 +83,7 @@ static void create_contexts(struct worker *workers)
 {
     for (int i = 0; i < THREADS_MAX; i++) {
         if (shmem_ctx_create(SHMEM_CTX_PRIVATE, &workers[i].ctx)) {
-            fprintf(stderr, "thread: no context %d\n", i);
+            fprintf(stderr, "thread: context %d cannot be created\n", i);
             shmem_global_exit(2);
         }
     }

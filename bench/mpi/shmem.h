@@ -1,7 +1,8 @@
 /*
- * shmem.h - as much of OpenSHMEM as bench/tag.c and bench.h use, on MPI: so that one source measures both.
+ * shmem.h - the part of OpenSHMEM that bench/tag.c and bench.h use, implemented on MPI, so that one source measures
+ * both.
  *
- * shmem_long_p is what bench_agree needs of it: PE 0 gives one value to all, and the next barrier brings it.
+ * shmem_long_p does only what bench_agree needs: PE 0 gives one value to all PEs, and the next barrier delivers it.
  */
 #ifndef BENCH_MPI_SHMEM_H
 #define BENCH_MPI_SHMEM_H

@@ -1,6 +1,6 @@
 /*
- * shmemx.h - as much of the tagged messages as bench/tag.c uses, on MPI. Masks do not exist there: 0 is MPI_ANY_TAG,
- * any other is exact.
+ * shmemx.h - the part of the tagged messages that bench/tag.c uses, implemented on MPI. MPI has no masks: mask 0
+ * becomes MPI_ANY_TAG, any other mask an exact tag.
  */
 #ifndef BENCH_MPI_SHMEMX_H
 #define BENCH_MPI_SHMEMX_H
