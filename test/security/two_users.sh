@@ -1,0 +1,57 @@
+# two_users.sh - jobs of one user that another user attacks; sourced by the tests of this folder, after tap.sh. The jobs run
+# victim.c, the attacks are made in intruder.c. Files of a job or an attack NAME: $work/NAME (its output).
+[ "$(id -u)" = 0 ] || skip_all "two users are needed, and this is not root"
+command -v setpriv > /dev/null || skip_all "setpriv (util-linux) is missing"
+owner=61001 other=61002 attacker=61003
+work=$(mktemp -d) || exit 99
+trap 'rm -rf "$work"' EXIT
+chmod 755 "$work"
+for uid in $owner $other $attacker; do
+    mkdir -m 700 "$work/$uid" && chown $uid:$uid "$work/$uid" || exit 99
+done
+
+as() { # UID COMMAND...
+    uid=$1
+    shift
+    setpriv --reuid="$uid" --regid="$uid" --clear-groups env HOME="$work/$uid" TMPDIR="$work/$uid" "$@"
+}
+
+as $owner test -x "$top_builddir/test/security/victim" || skip_all "other users cannot read $top_builddir"
+
+# start NAME UID PEs: a job; returns when it is under way.
+start() {
+    as "$2" SHMEM_TRANSPORT=ofi timeout -k 5 60 $OSHRUN -n "$3" "$top_builddir/test/security/victim" "$work/$1.stop" \
+        > "$work/$1" 2>&1 &
+    eval "pid_$1=\$!"
+    for _ in $(seq 300); do
+        ! grep -q '^under way' "$work/$1" || return 0
+        sleep 0.1
+    done
+    return 1
+}
+
+# finish NAME: end the job. 0: it did not end before, and all its results are right.
+finish() {
+    touch "$work/$1.stop"
+    eval "wait \$pid_$1" && grep -q '^[0-9]* rounds' "$work/$1" && ! grep -q '^wrong' "$work/$1"
+}
+
+# attack NAME UID MORE...: attack the jobs of this user. 0: attacks were made.
+attack() {
+    name=$1
+    by=$attacker
+    target=$2
+    shift 2
+    timeout -k 5 60 "$top_builddir/test/security/intruder" "$name" "$target" "$by" "$@" > "$work/$name" 2>&1 &&
+        grep -q ': [1-9][0-9]* tried' "$work/$name"
+}
+
+# dropped JOB: how many messages its PEs have dropped.
+dropped() {
+    sed -n 's/.*network: dropped \([0-9]*\) messages in all.*/\1/p' "$work/$1" | awk '{ n += $1 } END { print n + 0 }'
+}
+
+# sent ATTACK: how many it has sent.
+sent() {
+    sed -n 's/.*: \([0-9]*\) tried,.*/\1/p' "$work/$1"
+}
