@@ -1,14 +1,9 @@
 /*
  * ze.c - the Level Zero backend: one context, one device, one list for copies, one queue for kernels and for host calls
  * between them.
- *
- * The system's loader is opened at first use, so programs without devices do not load it. It loads drivers once in a
- * process, so the two backends here, the system's drivers and our libze_cpu.so, exclude each other. The choice is made
- * before zeInit: loaders crash in calls after a failed zeInit.
  */
 #include "device/ze.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -16,31 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "device/ze_result.h"
+#include "device/ze_loader.h"
 #include "host/util/log.h"
 #include "host/util/peer_fd.h"
 #include "host/util/thread.h"
 
 enum { ALIGN = 1 << 16, MAX_DRIVERS = 8, MAX_DEVICES = 64 };
-
-#define ZE_CALLS(X)                                                                                                  \
-    X(zeInit) X(zeDriverGet) X(zeDriverGetExtensionFunctionAddress) X(zeDeviceGet) X(zeDeviceGetProperties)          \
-    X(zeContextCreate) X(zeContextDestroy)                                                                           \
-    X(zeCommandListCreateImmediate) X(zeCommandListDestroy) X(zeCommandListAppendMemoryCopy) X(zeMemAllocDevice)     \
-    X(zeMemFree) X(zeMemGetIpcHandle) X(zeMemOpenIpcHandle) X(zeMemCloseIpcHandle) X(zeMemAllocHost)               \
-    X(zeModuleCreate) X(zeModuleDestroy) X(zeModuleBuildLogGetString) X(zeModuleBuildLogDestroy)                     \
-    X(zeModuleGetGlobalPointer) X(zeKernelCreate) X(zeKernelDestroy) X(zeKernelGetProperties)               \
-    X(zeKernelSetGroupSize) X(zeKernelSetArgumentValue) X(zeKernelSetIndirectAccess) X(zeCommandListAppendLaunchKernel) \
-    X(zeCommandQueueCreate) X(zeCommandQueueDestroy) X(zeCommandQueueExecuteCommandLists)                            \
-    X(zeCommandQueueSynchronize) X(zeCommandListCreate) X(zeCommandListClose)                                       \
-    X(zeCommandListAppendSignalEvent) X(zeCommandListAppendWaitOnEvents) X(zeEventPoolCreate) X(zeEventPoolDestroy)  \
-    X(zeEventCreate) X(zeEventDestroy) X(zeEventHostSynchronize) X(zeEventHostSignal)
-
-static struct {
-#define X(call) __typeof__(&call) call;
-    ZE_CALLS(X)
-#undef X
-} ze;
 
 /* The devices of all drivers that the loader loaded, until the process ends. */
 static const struct shi_device_ops *opened;
@@ -72,95 +48,22 @@ struct kept {
 static struct kept *launched, *owned;
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER; /* while free, all of `launched` is in the queue */
 
-static int failed(const char *call, ze_result_t r)
-{
-    shi_log_error("Level Zero: %s failed: ZE_RESULT_%s (%#x)", call, shi_ze_result_name(r), (unsigned)r);
-    return r == ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY || r == ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY ? -ENOMEM : -EIO;
-}
-
-/* The path of libze_cpu.so: in the directory of this library, as in a build tree, or in the installation's libdir, for
- * programs that are linked with the static library. */
-static int find_cpu_driver(char *path, size_t bytes)
-{
-    Dl_info here;
-    const char *slash = NULL;
-    if (dladdr((void *)find_cpu_driver, &here) && here.dli_fname)
-        slash = strrchr(here.dli_fname, '/');
-    if (slash) {
-        snprintf(path, bytes, "%.*s/libze_cpu.so", (int)(slash - here.dli_fname), here.dli_fname);
-        if (access(path, R_OK) == 0)
-            return 0;
-    }
-    snprintf(path, bytes, SHI_LIBDIR "/libze_cpu.so");
-    return access(path, R_OK) ? -ENOENT : 0;
-}
-
-/* Does the loader's variable of drivers name libze_cpu.so? */
-static int names_cpu_driver(const char *set)
-{
-    return set && strstr(set, "libze_cpu.so");
-}
-
-static int has_driver(void)
-{
-    const char *set = getenv("ZE_ENABLE_ALT_DRIVERS");
-    if (set)
-        return !names_cpu_driver(set);
-    void *so = dlopen("libze_intel_gpu.so.1", RTLD_LAZY | RTLD_LOCAL);
-    if (so)
-        dlclose(so);
-    return so != NULL && access("/dev/dri", R_OK) == 0;
-}
-
-/* Make the loader use libze_cpu.so. 0 or -errno. */
-static int choose_cpu_driver(void)
-{
-    char path[512];
-    if (names_cpu_driver(getenv("ZE_ENABLE_ALT_DRIVERS")))
-        return 0;
-    if (find_cpu_driver(path, sizeof path)) {
-        shi_log_error("libze_cpu.so (Level Zero on the CPU) found neither next to libfulmar.so nor in " SHI_LIBDIR);
-        return -ENODEV;
-    }
-    setenv("ZE_ENABLE_ALT_DRIVERS", path, 1);
-    shi_log_debug("kernels run on the CPU by %s", path);
-    return 0;
-}
-
-static int open_loader(void)
-{
-    void *so = dlopen("libze_loader.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!so) {
-        shi_log_error("the Level Zero loader is missing (install libze1): %s", dlerror());
-        return -ENOENT;
-    }
-#define X(call)                                                                                                      \
-    ze.call = (__typeof__(ze.call))dlsym(so, #call);                                                                 \
-    if (!ze.call) {                                                                                                  \
-        shi_log_error("the Level Zero loader has no " #call);                                                        \
-        return -ENOSYS;                                                                                              \
-    }
-    ZE_CALLS(X)
-#undef X
-    return 0;
-}
-
 static int find_devices(void)
 {
     ze_driver_handle_t driver[MAX_DRIVERS];
     ze_device_handle_t of[MAX_DEVICES];
     uint32_t n_drivers = MAX_DRIVERS;
-    ze_result_t r = ze.zeInit(ZE_INIT_FLAG_GPU_ONLY);
+    ze_result_t r = shi_ze.zeInit(ZE_INIT_FLAG_GPU_ONLY);
     if (r)
-        return failed("zeInit", r);
-    r = ze.zeDriverGet(&n_drivers, driver);
+        return shi_ze_failed("zeInit", r);
+    r = shi_ze.zeDriverGet(&n_drivers, driver);
     if (r)
-        return failed("zeDriverGet", r);
+        return shi_ze_failed("zeDriverGet", r);
     for (uint32_t d = 0; d < n_drivers; d++) {
         uint32_t n = (uint32_t)(MAX_DEVICES - n_found);
-        r = ze.zeDeviceGet(driver[d], &n, of);
+        r = shi_ze.zeDeviceGet(driver[d], &n, of);
         if (r)
-            return failed("zeDeviceGet", r);
+            return shi_ze_failed("zeDeviceGet", r);
         for (uint32_t i = 0; i < n; i++)
             found[n_found++] = (struct found){driver[d], of[i], NULL};
     }
@@ -171,9 +74,7 @@ static int probe(const struct shi_device_ops *ops)
 {
     if (opened)
         return opened == ops ? n_found : 0;
-    int err = ops == &shi_device_cpu ? choose_cpu_driver() : 0;
-    if (!err)
-        err = open_loader();
+    int err = shi_ze_load(ops == &shi_device_cpu);
     if (err)
         return err;
     opened = ops;
@@ -182,7 +83,7 @@ static int probe(const struct shi_device_ops *ops)
 
 static int probe_ze(void)
 {
-    return opened || has_driver() ? probe(&shi_device_ze) : 0;
+    return opened || shi_ze_has_driver() ? probe(&shi_device_ze) : 0;
 }
 
 static int probe_cpu(void)
@@ -193,9 +94,9 @@ static int probe_cpu(void)
 static ze_device_properties_t properties(ze_device_handle_t d)
 {
     ze_device_properties_t p = {.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES};
-    ze_result_t r = ze.zeDeviceGetProperties(d, &p);
+    ze_result_t r = shi_ze.zeDeviceGetProperties(d, &p);
     if (r)
-        failed("zeDeviceGetProperties", r);
+        shi_ze_failed("zeDeviceGetProperties", r);
     return p;
 }
 
@@ -240,21 +141,21 @@ static int up(int i, int *host_access)
     context = taken->lent;
     n_copied = 0;
     ze_context_desc_t c = {.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC};
-    ze_result_t r = context ? ZE_RESULT_SUCCESS : ze.zeContextCreate(taken->driver, &c, &context);
+    ze_result_t r = context ? ZE_RESULT_SUCCESS : shi_ze.zeContextCreate(taken->driver, &c, &context);
     if (r)
-        return failed("zeContextCreate", r);
+        return shi_ze_failed("zeContextCreate", r);
     ze_command_queue_desc_t q = {.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC,
                                  .mode = ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS};
-    r = ze.zeCommandListCreateImmediate(context, device, &q, &copies);
+    r = shi_ze.zeCommandListCreateImmediate(context, device, &q, &copies);
     if (r)
-        return failed("zeCommandListCreateImmediate", r);
+        return shi_ze_failed("zeCommandListCreateImmediate", r);
     q.mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS;
-    r = ze.zeCommandQueueCreate(context, device, &q, &kernels);
+    r = shi_ze.zeCommandQueueCreate(context, device, &q, &kernels);
     if (r)
-        return failed("zeCommandQueueCreate", r);
-    if (ze.zeDriverGetExtensionFunctionAddress(taken->driver, "zexKernelGetArgumentSize", (void **)&argument_bytes))
+        return shi_ze_failed("zeCommandQueueCreate", r);
+    if (shi_ze.zeDriverGetExtensionFunctionAddress(taken->driver, "zexKernelGetArgumentSize", (void **)&argument_bytes))
         argument_bytes = NULL;
-    if (ze.zeDriverGetExtensionFunctionAddress(taken->driver, "zexCpuStalled", (void **)&ask_stalled))
+    if (shi_ze.zeDriverGetExtensionFunctionAddress(taken->driver, "zexCpuStalled", (void **)&ask_stalled))
         ask_stalled = NULL;
     *host_access = (properties(device).flags & ZE_DEVICE_PROPERTY_FLAG_INTEGRATED) != 0;
     return 0;
@@ -278,12 +179,12 @@ static void let_go(struct kept **list)
     for (struct kept *k; (k = *list); free(k)) {
         *list = k->next;
         switch (k->kind) {
-        case KEPT_LIST: ze.zeCommandListDestroy(k->handle); break;
-        case KEPT_KERNEL: ze.zeKernelDestroy(k->handle); break;
-        case KEPT_MODULE: ze.zeModuleDestroy(k->handle); break;
-        case KEPT_SHARED: ze.zeMemFree(context, k->handle); break;
-        case KEPT_EVENT: ze.zeEventDestroy(k->handle); break;
-        case KEPT_POOL: ze.zeEventPoolDestroy(k->handle); break;
+        case KEPT_LIST: shi_ze.zeCommandListDestroy(k->handle); break;
+        case KEPT_KERNEL: shi_ze.zeKernelDestroy(k->handle); break;
+        case KEPT_MODULE: shi_ze.zeModuleDestroy(k->handle); break;
+        case KEPT_SHARED: shi_ze.zeMemFree(context, k->handle); break;
+        case KEPT_EVENT: shi_ze.zeEventDestroy(k->handle); break;
+        case KEPT_POOL: shi_ze.zeEventPoolDestroy(k->handle); break;
         }
     }
 }
@@ -293,23 +194,23 @@ static void down(void)
     finish();
     stop_caller();
     let_go(&owned);
-    ze.zeCommandQueueDestroy(kernels);
-    ze.zeCommandListDestroy(copies);
+    shi_ze.zeCommandQueueDestroy(kernels);
+    shi_ze.zeCommandListDestroy(copies);
     if (!taken->lent)
-        ze.zeContextDestroy(context);
+        shi_ze.zeContextDestroy(context);
     taken->lent = NULL;
 }
 
 static int alloc(size_t bytes, void **addr)
 {
     ze_device_mem_alloc_desc_t d = {.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC};
-    ze_result_t r = ze.zeMemAllocDevice(context, &d, bytes, ALIGN, device, addr);
-    return r ? failed("zeMemAllocDevice (SHMEM_DEVICE_SYMMETRIC_SIZE)", r) : 0;
+    ze_result_t r = shi_ze.zeMemAllocDevice(context, &d, bytes, ALIGN, device, addr);
+    return r ? shi_ze_failed("zeMemAllocDevice (SHMEM_DEVICE_SYMMETRIC_SIZE)", r) : 0;
 }
 
 static void release(void *addr)
 {
-    ze.zeMemFree(context, addr);
+    shi_ze.zeMemFree(context, addr);
 }
 
 _Static_assert(sizeof(ze_ipc_mem_handle_t) <= sizeof((struct shi_device_share *)0)->handle, "a handle fits");
@@ -317,9 +218,9 @@ _Static_assert(sizeof(ze_ipc_mem_handle_t) <= sizeof((struct shi_device_share *)
 static int share(void *addr, struct shi_device_share *out)
 {
     ze_ipc_mem_handle_t h;
-    ze_result_t r = ze.zeMemGetIpcHandle(context, addr, &h);
+    ze_result_t r = shi_ze.zeMemGetIpcHandle(context, addr, &h);
     if (r)
-        return failed("zeMemGetIpcHandle", r);
+        return shi_ze_failed("zeMemGetIpcHandle", r);
     memcpy(out->handle, &h, sizeof h);
     out->pid = getpid();
     return 0;
@@ -337,22 +238,22 @@ static int map(const struct shi_device_share *s, void **addr)
     if (fd < 0)
         return fd;
     memcpy(&h, &fd, sizeof fd);
-    ze_result_t r = ze.zeMemOpenIpcHandle(context, device, h, 0, addr);
+    ze_result_t r = shi_ze.zeMemOpenIpcHandle(context, device, h, 0, addr);
     close(fd);
-    return r ? failed("zeMemOpenIpcHandle", r) : 0;
+    return r ? shi_ze_failed("zeMemOpenIpcHandle", r) : 0;
 }
 
 static void unmap(void *addr)
 {
-    ze.zeMemCloseIpcHandle(context, addr);
+    shi_ze.zeMemCloseIpcHandle(context, addr);
 }
 
 static int copy(void *to, const void *from, size_t bytes)
 {
     pthread_mutex_lock(&copies_lock);
-    ze_result_t r = ze.zeCommandListAppendMemoryCopy(copies, to, from, bytes, NULL, 0, NULL);
+    ze_result_t r = shi_ze.zeCommandListAppendMemoryCopy(copies, to, from, bytes, NULL, 0, NULL);
     pthread_mutex_unlock(&copies_lock);
-    return r ? failed("zeCommandListAppendMemoryCopy", r) : 0;
+    return r ? shi_ze_failed("zeCommandListAppendMemoryCopy", r) : 0;
 }
 
 static int copy_start(void *to, const void *from, size_t bytes)
@@ -371,9 +272,9 @@ static int copies_ended(uint64_t *n)
 static int alloc_shared(size_t bytes, void **addr)
 {
     ze_host_mem_alloc_desc_t d = {.stype = ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC};
-    ze_result_t r = ze.zeMemAllocHost(context, &d, bytes, ALIGN, addr);
+    ze_result_t r = shi_ze.zeMemAllocHost(context, &d, bytes, ALIGN, addr);
     if (r)
-        return failed("zeMemAllocHost", r);
+        return shi_ze_failed("zeMemAllocHost", r);
     memset(*addr, 0, bytes);
     return keep(&owned, KEPT_SHARED, *addr);
 }
@@ -384,10 +285,10 @@ static void log_build(ze_module_build_log_handle_t log)
 {
     char text[700];
     size_t n = 0;
-    if (ze.zeModuleBuildLogGetString(log, &n, NULL) || n == 0)
+    if (shi_ze.zeModuleBuildLogGetString(log, &n, NULL) || n == 0)
         return;
     char *all = malloc(n);
-    if (all && ze.zeModuleBuildLogGetString(log, &n, all) == ZE_RESULT_SUCCESS) {
+    if (all && shi_ze.zeModuleBuildLogGetString(log, &n, all) == ZE_RESULT_SUCCESS) {
         snprintf(text, sizeof text, "%s", all);
         shi_log_error("the driver cannot build the kernels: %s", text);
     }
@@ -403,13 +304,13 @@ static int load(const void *image, size_t bytes, void **module)
                           .inputSize = bytes, .pInputModule = image, .pBuildFlags = ""};
     ze_module_handle_t m;
     ze_module_build_log_handle_t log = NULL;
-    ze_result_t r = ze.zeModuleCreate(context, device, &d, &m, &log);
+    ze_result_t r = shi_ze.zeModuleCreate(context, device, &d, &m, &log);
     if (r && log)
         log_build(log);
     if (log)
-        ze.zeModuleBuildLogDestroy(log);
+        shi_ze.zeModuleBuildLogDestroy(log);
     if (r)
-        return failed("zeModuleCreate", r);
+        return shi_ze_failed("zeModuleCreate", r);
     *module = m;
     return keep(&owned, KEPT_MODULE, m);
 }
@@ -417,24 +318,24 @@ static int load(const void *image, size_t bytes, void **module)
 static int variable(void *module, const char *name, void **addr)
 {
     size_t bytes;
-    return ze.zeModuleGetGlobalPointer(module, name, &bytes, addr) ? -ENOENT : 0;
+    return shi_ze.zeModuleGetGlobalPointer(module, name, &bytes, addr) ? -ENOENT : 0;
 }
 
 /* Each launch or host call is a list of its own; the queue executes them in order. */
 static int open_list(ze_command_list_handle_t *list)
 {
     ze_command_list_desc_t d = {.stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC};
-    ze_result_t r = ze.zeCommandListCreate(context, device, &d, list);
-    return r ? failed("zeCommandListCreate", r) : keep(&launched, KEPT_LIST, *list);
+    ze_result_t r = shi_ze.zeCommandListCreate(context, device, &d, list);
+    return r ? shi_ze_failed("zeCommandListCreate", r) : keep(&launched, KEPT_LIST, *list);
 }
 
 static int execute(ze_command_list_handle_t list)
 {
-    ze_result_t r = ze.zeCommandListClose(list);
+    ze_result_t r = shi_ze.zeCommandListClose(list);
     if (r)
-        return failed("zeCommandListClose", r);
-    r = ze.zeCommandQueueExecuteCommandLists(kernels, 1, &list, NULL);
-    return r ? failed("zeCommandQueueExecuteCommandLists", r) : 0;
+        return shi_ze_failed("zeCommandListClose", r);
+    r = shi_ze.zeCommandQueueExecuteCommandLists(kernels, 1, &list, NULL);
+    return r ? shi_ze_failed("zeCommandQueueExecuteCommandLists", r) : 0;
 }
 
 static int start(ze_kernel_handle_t k, const struct shi_device_grid *g)
@@ -444,29 +345,29 @@ static int start(ze_kernel_handle_t k, const struct shi_device_grid *g)
     if (err)
         return err;
     ze_group_count_t groups = {(uint32_t)g->groups[0], (uint32_t)g->groups[1], (uint32_t)g->groups[2]};
-    ze_result_t r = ze.zeCommandListAppendLaunchKernel(list, k, &groups, NULL, 0, NULL);
-    return r ? failed("zeCommandListAppendLaunchKernel", r) : execute(list);
+    ze_result_t r = shi_ze.zeCommandListAppendLaunchKernel(list, k, &groups, NULL, 0, NULL);
+    return r ? shi_ze_failed("zeCommandListAppendLaunchKernel", r) : execute(list);
 }
 
 /* The driver checks each argument's size; some drivers tell the expected size of a refused one. */
 static int set_args(const char *kernel, ze_kernel_handle_t k, void *const *args, const size_t *arg_bytes, int n_args)
 {
     ze_kernel_properties_t p = {.stype = ZE_STRUCTURE_TYPE_KERNEL_PROPERTIES};
-    ze_result_t r = ze.zeKernelGetProperties(k, &p);
+    ze_result_t r = shi_ze.zeKernelGetProperties(k, &p);
     if (r)
-        return failed("zeKernelGetProperties", r);
+        return shi_ze_failed("zeKernelGetProperties", r);
     int n_taken = (int)p.numKernelArgs;
     for (int i = 0; i < n_args || i < n_taken; i++) {
         size_t taken = i < n_args ? arg_bytes[i] : 0;
         uint32_t bytes;
-        if (i < n_args && i < n_taken && !(r = ze.zeKernelSetArgumentValue(k, (uint32_t)i, arg_bytes[i], args[i])))
+        if (i < n_args && i < n_taken && !(r = shi_ze.zeKernelSetArgumentValue(k, (uint32_t)i, arg_bytes[i], args[i])))
             continue;
         if (argument_bytes && !argument_bytes(k, (uint32_t)i, &bytes))
             taken = bytes;
         if (shi_device_check_argument(kernel, i, i < n_args ? &arg_bytes[i] : NULL, i < n_taken ? &taken : NULL))
             return -EINVAL;
         shi_log_error("shmemx_launch: kernel %s: the device refuses argument %d of %zu bytes", kernel, i, arg_bytes[i]);
-        return failed("zeKernelSetArgumentValue", r);
+        return shi_ze_failed("zeKernelSetArgumentValue", r);
     }
     return 0;
 }
@@ -476,19 +377,19 @@ static int start_kernel(void *module, const char *kernel, const struct shi_devic
 {
     ze_kernel_desc_t d = {.stype = ZE_STRUCTURE_TYPE_KERNEL_DESC, .pKernelName = kernel};
     ze_kernel_handle_t k;
-    ze_result_t r = ze.zeKernelCreate(module, &d, &k);
+    ze_result_t r = shi_ze.zeKernelCreate(module, &d, &k);
     if (r == ZE_RESULT_ERROR_INVALID_KERNEL_NAME)
         return -ENOENT;
     if (r)
-        return failed("zeKernelCreate", r);
+        return shi_ze_failed("zeKernelCreate", r);
     int err = keep(&launched, KEPT_KERNEL, k);
-    r = ze.zeKernelSetGroupSize(k, (uint32_t)grid->items[0], (uint32_t)grid->items[1],
+    r = shi_ze.zeKernelSetGroupSize(k, (uint32_t)grid->items[0], (uint32_t)grid->items[1],
                                 (uint32_t)grid->items[2]);
     if (r)
-        return failed("zeKernelSetGroupSize", r);
-    r = ze.zeKernelSetIndirectAccess(k, ZE_KERNEL_INDIRECT_ACCESS_FLAG_HOST | ZE_KERNEL_INDIRECT_ACCESS_FLAG_DEVICE);
+        return shi_ze_failed("zeKernelSetGroupSize", r);
+    r = shi_ze.zeKernelSetIndirectAccess(k, ZE_KERNEL_INDIRECT_ACCESS_FLAG_HOST | ZE_KERNEL_INDIRECT_ACCESS_FLAG_DEVICE);
     if (r)
-        return failed("zeKernelSetIndirectAccess", r);
+        return shi_ze_failed("zeKernelSetIndirectAccess", r);
     if (!err)
         err = set_args(kernel, k, args, arg_bytes, n_args);
     return err ? err : start(k, grid);
@@ -533,9 +434,9 @@ static void *serve_calls(void *none)
         caller.first = c->next;
         caller.busy = 1;
         pthread_mutex_unlock(&caller.lock);
-        ze.zeEventHostSynchronize(c->reached, UINT64_MAX);
+        shi_ze.zeEventHostSynchronize(c->reached, UINT64_MAX);
         c->fn(c->arg);
-        ze.zeEventHostSignal(c->done);
+        shi_ze.zeEventHostSignal(c->done);
         free(c);
         pthread_mutex_lock(&caller.lock);
         caller.busy = 0;
@@ -579,14 +480,14 @@ static int make_events(struct call *c)
     ze_event_desc_t e = {.stype = ZE_STRUCTURE_TYPE_EVENT_DESC, .signal = ZE_EVENT_SCOPE_FLAG_HOST,
                          .wait = ZE_EVENT_SCOPE_FLAG_HOST};
     ze_event_pool_handle_t pool;
-    ze_result_t r = ze.zeEventPoolCreate(context, &d, 1, &device, &pool);
+    ze_result_t r = shi_ze.zeEventPoolCreate(context, &d, 1, &device, &pool);
     if (r)
-        return failed("zeEventPoolCreate", r);
+        return shi_ze_failed("zeEventPoolCreate", r);
     int err = keep(&launched, KEPT_POOL, pool);
     for (e.index = 0; !err && e.index < 2; e.index++) {
         ze_event_handle_t *event = e.index ? &c->done : &c->reached;
-        r = ze.zeEventCreate(pool, &e, event);
-        err = r ? failed("zeEventCreate", r) : keep(&launched, KEPT_EVENT, *event);
+        r = shi_ze.zeEventCreate(pool, &e, event);
+        err = r ? shi_ze_failed("zeEventCreate", r) : keep(&launched, KEPT_EVENT, *event);
     }
     return err;
 }
@@ -598,11 +499,11 @@ static int append_call(const struct call *c)
     int err = open_list(&list);
     if (err)
         return err;
-    ze_result_t r = ze.zeCommandListAppendSignalEvent(list, c->reached);
+    ze_result_t r = shi_ze.zeCommandListAppendSignalEvent(list, c->reached);
     if (r)
-        return failed("zeCommandListAppendSignalEvent", r);
-    r = ze.zeCommandListAppendWaitOnEvents(list, 1, &done);
-    return r ? failed("zeCommandListAppendWaitOnEvents", r) : execute(list);
+        return shi_ze_failed("zeCommandListAppendSignalEvent", r);
+    r = shi_ze.zeCommandListAppendWaitOnEvents(list, 1, &done);
+    return r ? shi_ze_failed("zeCommandListAppendWaitOnEvents", r) : execute(list);
 }
 
 static int start_call(void (*fn)(void *), void *arg)
@@ -645,21 +546,21 @@ static int finish(void)
     struct kept *before = launched; /* later launches of other threads are not waited for */
     launched = NULL;
     pthread_mutex_unlock(&starting);
-    ze_result_t r = ze.zeCommandQueueSynchronize(kernels, UINT64_MAX);
+    ze_result_t r = shi_ze.zeCommandQueueSynchronize(kernels, UINT64_MAX);
     wait_for_calls();
     let_go(&before);
-    return r ? failed("zeCommandQueueSynchronize", r) : 0;
+    return r ? shi_ze_failed("zeCommandQueueSynchronize", r) : 0;
 }
 
 static int busy(void)
 {
-    return ze.zeCommandQueueSynchronize(kernels, 0) == ZE_RESULT_NOT_READY;
+    return shi_ze.zeCommandQueueSynchronize(kernels, 0) == ZE_RESULT_NOT_READY;
 }
 
 static void while_idle(int (*fn)(void))
 {
     void (*set)(int (*)(void)) = NULL;
-    if (!ze.zeDriverGetExtensionFunctionAddress(taken->driver, "zexCpuWhileIdle", (void **)&set) && set)
+    if (!shi_ze.zeDriverGetExtensionFunctionAddress(taken->driver, "zexCpuWhileIdle", (void **)&set) && set)
         set(fn);
 }
 

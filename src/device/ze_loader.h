@@ -1,0 +1,36 @@
+/* ze_loader.h - open Level Zero's loader and choose the drivers that it loads. */
+#ifndef SHI_DEVICE_ZE_LOADER_H
+#define SHI_DEVICE_ZE_LOADER_H
+
+#include <level_zero/ze_api.h>
+
+#define ZE_CALLS(X)                                                                                                  \
+    X(zeInit) X(zeDriverGet) X(zeDriverGetExtensionFunctionAddress) X(zeDeviceGet) X(zeDeviceGetProperties)          \
+    X(zeContextCreate) X(zeContextDestroy)                                                                           \
+    X(zeCommandListCreateImmediate) X(zeCommandListDestroy) X(zeCommandListAppendMemoryCopy) X(zeMemAllocDevice)     \
+    X(zeMemFree) X(zeMemGetIpcHandle) X(zeMemOpenIpcHandle) X(zeMemCloseIpcHandle) X(zeMemAllocHost)                 \
+    X(zeModuleCreate) X(zeModuleDestroy) X(zeModuleBuildLogGetString) X(zeModuleBuildLogDestroy)                     \
+    X(zeModuleGetGlobalPointer) X(zeKernelCreate) X(zeKernelDestroy) X(zeKernelGetProperties)                        \
+    X(zeKernelSetGroupSize) X(zeKernelSetArgumentValue) X(zeKernelSetIndirectAccess) X(zeCommandListAppendLaunchKernel)\
+    X(zeCommandQueueCreate) X(zeCommandQueueDestroy) X(zeCommandQueueExecuteCommandLists)                            \
+    X(zeCommandQueueSynchronize) X(zeCommandListCreate) X(zeCommandListClose)                                        \
+    X(zeCommandListAppendSignalEvent) X(zeCommandListAppendWaitOnEvents) X(zeEventPoolCreate) X(zeEventPoolDestroy)  \
+    X(zeEventCreate) X(zeEventDestroy) X(zeEventHostSynchronize) X(zeEventHostSignal)
+
+/* The loader's functions, after shi_ze_load. */
+extern struct shi_ze {
+#define X(call) __typeof__(&call) call;
+    ZE_CALLS(X)
+#undef X
+} shi_ze;
+
+/* Open the loader, cpu: with libze_cpu.so as its driver. Once in a process, before zeInit. 0, or -errno after one line. */
+int shi_ze_load(int cpu);
+
+/* 1: the system has a driver other than libze_cpu.so. */
+int shi_ze_has_driver(void);
+
+/* Log a call's failure. -ENOMEM or -EIO. */
+int shi_ze_failed(const char *call, ze_result_t r);
+
+#endif
