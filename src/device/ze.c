@@ -53,21 +53,16 @@ static int find_devices(void)
     ze_driver_handle_t driver[MAX_DRIVERS];
     ze_device_handle_t of[MAX_DEVICES];
     uint32_t n_drivers = MAX_DRIVERS;
-    ze_result_t r = shi_ze.zeInit(ZE_INIT_FLAG_GPU_ONLY);
-    if (r)
-        return shi_ze_failed("zeInit", r);
-    r = shi_ze.zeDriverGet(&n_drivers, driver);
-    if (r)
-        return shi_ze_failed("zeDriverGet", r);
-    for (uint32_t d = 0; d < n_drivers; d++) {
+    int err = SHI_ZE(zeInit, ZE_INIT_FLAG_GPU_ONLY);
+    if (!err)
+        err = SHI_ZE(zeDriverGet, &n_drivers, driver);
+    for (uint32_t d = 0; !err && d < n_drivers; d++) {
         uint32_t n = (uint32_t)(MAX_DEVICES - n_found);
-        r = shi_ze.zeDeviceGet(driver[d], &n, of);
-        if (r)
-            return shi_ze_failed("zeDeviceGet", r);
-        for (uint32_t i = 0; i < n; i++)
+        err = SHI_ZE(zeDeviceGet, driver[d], &n, of);
+        for (uint32_t i = 0; !err && i < n; i++)
             found[n_found++] = (struct found){driver[d], of[i], NULL};
     }
-    return n_found;
+    return err ? err : n_found;
 }
 
 static int probe(const struct shi_device_ops *ops)
@@ -94,9 +89,7 @@ static int probe_cpu(void)
 static ze_device_properties_t properties(ze_device_handle_t d)
 {
     ze_device_properties_t p = {.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES};
-    ze_result_t r = shi_ze.zeDeviceGetProperties(d, &p);
-    if (r)
-        shi_ze_failed("zeDeviceGetProperties", r);
+    SHI_ZE(zeDeviceGetProperties, d, &p);
     return p;
 }
 
@@ -141,18 +134,16 @@ static int up(int i, int *host_access)
     context = taken->lent;
     n_copied = 0;
     ze_context_desc_t c = {.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC};
-    ze_result_t r = context ? ZE_RESULT_SUCCESS : shi_ze.zeContextCreate(taken->driver, &c, &context);
-    if (r)
-        return shi_ze_failed("zeContextCreate", r);
+    int err = context ? 0 : SHI_ZE(zeContextCreate, taken->driver, &c, &context);
     ze_command_queue_desc_t q = {.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC,
                                  .mode = ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS};
-    r = shi_ze.zeCommandListCreateImmediate(context, device, &q, &copies);
-    if (r)
-        return shi_ze_failed("zeCommandListCreateImmediate", r);
+    if (!err)
+        err = SHI_ZE(zeCommandListCreateImmediate, context, device, &q, &copies);
     q.mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS;
-    r = shi_ze.zeCommandQueueCreate(context, device, &q, &kernels);
-    if (r)
-        return shi_ze_failed("zeCommandQueueCreate", r);
+    if (!err)
+        err = SHI_ZE(zeCommandQueueCreate, context, device, &q, &kernels);
+    if (err)
+        return err;
     if (shi_ze.zeDriverGetExtensionFunctionAddress(taken->driver, "zexKernelGetArgumentSize", (void **)&argument_bytes))
         argument_bytes = NULL;
     if (shi_ze.zeDriverGetExtensionFunctionAddress(taken->driver, "zexCpuStalled", (void **)&ask_stalled))
@@ -204,8 +195,8 @@ static void down(void)
 static int alloc(size_t bytes, void **addr)
 {
     ze_device_mem_alloc_desc_t d = {.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC};
-    ze_result_t r = shi_ze.zeMemAllocDevice(context, &d, bytes, ALIGN, device, addr);
-    return r ? shi_ze_failed("zeMemAllocDevice (SHMEM_DEVICE_SYMMETRIC_SIZE)", r) : 0;
+    return shi_ze_checked("zeMemAllocDevice (SHMEM_DEVICE_SYMMETRIC_SIZE)",
+                          shi_ze.zeMemAllocDevice(context, &d, bytes, ALIGN, device, addr));
 }
 
 static void release(void *addr)
@@ -218,9 +209,9 @@ _Static_assert(sizeof(ze_ipc_mem_handle_t) <= sizeof((struct shi_device_share *)
 static int share(void *addr, struct shi_device_share *out)
 {
     ze_ipc_mem_handle_t h;
-    ze_result_t r = shi_ze.zeMemGetIpcHandle(context, addr, &h);
-    if (r)
-        return shi_ze_failed("zeMemGetIpcHandle", r);
+    int err = SHI_ZE(zeMemGetIpcHandle, context, addr, &h);
+    if (err)
+        return err;
     memcpy(out->handle, &h, sizeof h);
     out->pid = getpid();
     return 0;
@@ -238,9 +229,9 @@ static int map(const struct shi_device_share *s, void **addr)
     if (fd < 0)
         return fd;
     memcpy(&h, &fd, sizeof fd);
-    ze_result_t r = shi_ze.zeMemOpenIpcHandle(context, device, h, 0, addr);
+    int err = SHI_ZE(zeMemOpenIpcHandle, context, device, h, 0, addr);
     close(fd);
-    return r ? shi_ze_failed("zeMemOpenIpcHandle", r) : 0;
+    return err;
 }
 
 static void unmap(void *addr)
@@ -251,9 +242,9 @@ static void unmap(void *addr)
 static int copy(void *to, const void *from, size_t bytes)
 {
     pthread_mutex_lock(&copies_lock);
-    ze_result_t r = shi_ze.zeCommandListAppendMemoryCopy(copies, to, from, bytes, NULL, 0, NULL);
+    int err = SHI_ZE(zeCommandListAppendMemoryCopy, copies, to, from, bytes, NULL, 0, NULL);
     pthread_mutex_unlock(&copies_lock);
-    return r ? shi_ze_failed("zeCommandListAppendMemoryCopy", r) : 0;
+    return err;
 }
 
 static int copy_start(void *to, const void *from, size_t bytes)
@@ -272,9 +263,9 @@ static int copies_ended(uint64_t *n)
 static int alloc_shared(size_t bytes, void **addr)
 {
     ze_host_mem_alloc_desc_t d = {.stype = ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC};
-    ze_result_t r = shi_ze.zeMemAllocHost(context, &d, bytes, ALIGN, addr);
-    if (r)
-        return shi_ze_failed("zeMemAllocHost", r);
+    int err = SHI_ZE(zeMemAllocHost, context, &d, bytes, ALIGN, addr);
+    if (err)
+        return err;
     memset(*addr, 0, bytes);
     return keep(&owned, KEPT_SHARED, *addr);
 }
@@ -304,13 +295,13 @@ static int load(const void *image, size_t bytes, void **module)
                           .inputSize = bytes, .pInputModule = image, .pBuildFlags = ""};
     ze_module_handle_t m;
     ze_module_build_log_handle_t log = NULL;
-    ze_result_t r = shi_ze.zeModuleCreate(context, device, &d, &m, &log);
-    if (r && log)
+    int err = SHI_ZE(zeModuleCreate, context, device, &d, &m, &log);
+    if (err && log)
         log_build(log);
     if (log)
         shi_ze.zeModuleBuildLogDestroy(log);
-    if (r)
-        return shi_ze_failed("zeModuleCreate", r);
+    if (err)
+        return err;
     *module = m;
     return keep(&owned, KEPT_MODULE, m);
 }
@@ -325,17 +316,14 @@ static int variable(void *module, const char *name, void **addr)
 static int open_list(ze_command_list_handle_t *list)
 {
     ze_command_list_desc_t d = {.stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC};
-    ze_result_t r = shi_ze.zeCommandListCreate(context, device, &d, list);
-    return r ? shi_ze_failed("zeCommandListCreate", r) : keep(&launched, KEPT_LIST, *list);
+    int err = SHI_ZE(zeCommandListCreate, context, device, &d, list);
+    return err ? err : keep(&launched, KEPT_LIST, *list);
 }
 
 static int execute(ze_command_list_handle_t list)
 {
-    ze_result_t r = shi_ze.zeCommandListClose(list);
-    if (r)
-        return shi_ze_failed("zeCommandListClose", r);
-    r = shi_ze.zeCommandQueueExecuteCommandLists(kernels, 1, &list, NULL);
-    return r ? shi_ze_failed("zeCommandQueueExecuteCommandLists", r) : 0;
+    int err = SHI_ZE(zeCommandListClose, list);
+    return err ? err : SHI_ZE(zeCommandQueueExecuteCommandLists, kernels, 1, &list, NULL);
 }
 
 static int start(ze_kernel_handle_t k, const struct shi_device_grid *g)
@@ -345,17 +333,17 @@ static int start(ze_kernel_handle_t k, const struct shi_device_grid *g)
     if (err)
         return err;
     ze_group_count_t groups = {(uint32_t)g->groups[0], (uint32_t)g->groups[1], (uint32_t)g->groups[2]};
-    ze_result_t r = shi_ze.zeCommandListAppendLaunchKernel(list, k, &groups, NULL, 0, NULL);
-    return r ? shi_ze_failed("zeCommandListAppendLaunchKernel", r) : execute(list);
+    err = SHI_ZE(zeCommandListAppendLaunchKernel, list, k, &groups, NULL, 0, NULL);
+    return err ? err : execute(list);
 }
 
 /* The driver checks each argument's size; some drivers tell the expected size of a refused one. */
 static int set_args(const char *kernel, ze_kernel_handle_t k, void *const *args, const size_t *arg_bytes, int n_args)
 {
     ze_kernel_properties_t p = {.stype = ZE_STRUCTURE_TYPE_KERNEL_PROPERTIES};
-    ze_result_t r = shi_ze.zeKernelGetProperties(k, &p);
-    if (r)
-        return shi_ze_failed("zeKernelGetProperties", r);
+    ze_result_t r = ZE_RESULT_SUCCESS;
+    if (SHI_ZE(zeKernelGetProperties, k, &p))
+        return -EIO;
     int n_taken = (int)p.numKernelArgs;
     for (int i = 0; i < n_args || i < n_taken; i++) {
         size_t taken = i < n_args ? arg_bytes[i] : 0;
@@ -367,7 +355,7 @@ static int set_args(const char *kernel, ze_kernel_handle_t k, void *const *args,
         if (shi_device_check_argument(kernel, i, i < n_args ? &arg_bytes[i] : NULL, i < n_taken ? &taken : NULL))
             return -EINVAL;
         shi_log_error("shmemx_launch: kernel %s: the device refuses argument %d of %zu bytes", kernel, i, arg_bytes[i]);
-        return shi_ze_failed("zeKernelSetArgumentValue", r);
+        return shi_ze_checked("zeKernelSetArgumentValue", r);
     }
     return 0;
 }
@@ -380,16 +368,14 @@ static int start_kernel(void *module, const char *kernel, const struct shi_devic
     ze_result_t r = shi_ze.zeKernelCreate(module, &d, &k);
     if (r == ZE_RESULT_ERROR_INVALID_KERNEL_NAME)
         return -ENOENT;
-    if (r)
-        return shi_ze_failed("zeKernelCreate", r);
-    int err = keep(&launched, KEPT_KERNEL, k);
-    r = shi_ze.zeKernelSetGroupSize(k, (uint32_t)grid->items[0], (uint32_t)grid->items[1],
-                                (uint32_t)grid->items[2]);
-    if (r)
-        return shi_ze_failed("zeKernelSetGroupSize", r);
-    r = shi_ze.zeKernelSetIndirectAccess(k, ZE_KERNEL_INDIRECT_ACCESS_FLAG_HOST | ZE_KERNEL_INDIRECT_ACCESS_FLAG_DEVICE);
-    if (r)
-        return shi_ze_failed("zeKernelSetIndirectAccess", r);
+    int err = shi_ze_checked("zeKernelCreate", r);
+    if (err)
+        return err;
+    err = keep(&launched, KEPT_KERNEL, k);
+    if (!err)
+        err = SHI_ZE(zeKernelSetGroupSize, k, (uint32_t)grid->items[0], (uint32_t)grid->items[1], (uint32_t)grid->items[2]);
+    if (!err)
+        err = SHI_ZE(zeKernelSetIndirectAccess, k, ZE_KERNEL_INDIRECT_ACCESS_FLAG_HOST | ZE_KERNEL_INDIRECT_ACCESS_FLAG_DEVICE);
     if (!err)
         err = set_args(kernel, k, args, arg_bytes, n_args);
     return err ? err : start(k, grid);
@@ -480,14 +466,13 @@ static int make_events(struct call *c)
     ze_event_desc_t e = {.stype = ZE_STRUCTURE_TYPE_EVENT_DESC, .signal = ZE_EVENT_SCOPE_FLAG_HOST,
                          .wait = ZE_EVENT_SCOPE_FLAG_HOST};
     ze_event_pool_handle_t pool;
-    ze_result_t r = shi_ze.zeEventPoolCreate(context, &d, 1, &device, &pool);
-    if (r)
-        return shi_ze_failed("zeEventPoolCreate", r);
-    int err = keep(&launched, KEPT_POOL, pool);
+    int err = SHI_ZE(zeEventPoolCreate, context, &d, 1, &device, &pool);
+    if (!err)
+        err = keep(&launched, KEPT_POOL, pool);
     for (e.index = 0; !err && e.index < 2; e.index++) {
         ze_event_handle_t *event = e.index ? &c->done : &c->reached;
-        r = shi_ze.zeEventCreate(pool, &e, event);
-        err = r ? shi_ze_failed("zeEventCreate", r) : keep(&launched, KEPT_EVENT, *event);
+        err = SHI_ZE(zeEventCreate, pool, &e, event);
+        err = err ? err : keep(&launched, KEPT_EVENT, *event);
     }
     return err;
 }
@@ -497,13 +482,11 @@ static int append_call(const struct call *c)
     ze_command_list_handle_t list;
     ze_event_handle_t done = c->done;
     int err = open_list(&list);
-    if (err)
-        return err;
-    ze_result_t r = shi_ze.zeCommandListAppendSignalEvent(list, c->reached);
-    if (r)
-        return shi_ze_failed("zeCommandListAppendSignalEvent", r);
-    r = shi_ze.zeCommandListAppendWaitOnEvents(list, 1, &done);
-    return r ? shi_ze_failed("zeCommandListAppendWaitOnEvents", r) : execute(list);
+    if (!err)
+        err = SHI_ZE(zeCommandListAppendSignalEvent, list, c->reached);
+    if (!err)
+        err = SHI_ZE(zeCommandListAppendWaitOnEvents, list, 1, &done);
+    return err ? err : execute(list);
 }
 
 static int start_call(void (*fn)(void *), void *arg)
@@ -546,10 +529,10 @@ static int finish(void)
     struct kept *before = launched; /* later launches of other threads are not waited for */
     launched = NULL;
     pthread_mutex_unlock(&starting);
-    ze_result_t r = shi_ze.zeCommandQueueSynchronize(kernels, UINT64_MAX);
+    int err = SHI_ZE(zeCommandQueueSynchronize, kernels, UINT64_MAX);
     wait_for_calls();
     let_go(&before);
-    return r ? shi_ze_failed("zeCommandQueueSynchronize", r) : 0;
+    return err;
 }
 
 static int busy(void)

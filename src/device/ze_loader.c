@@ -44,8 +44,10 @@ static const char *result_name(ze_result_t r)
     }
 }
 
-int shi_ze_failed(const char *call, ze_result_t r)
+int shi_ze_checked(const char *call, ze_result_t r)
 {
+    if (!r)
+        return 0;
     shi_log_error("Level Zero: %s failed: ZE_RESULT_%s (%#x)", call, result_name(r), (unsigned)r);
     return r == ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY || r == ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY ? -ENOMEM : -EIO;
 }

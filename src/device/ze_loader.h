@@ -30,7 +30,10 @@ int shi_ze_load(int cpu);
 /* 1: the system has a driver other than libze_cpu.so. */
 int shi_ze_has_driver(void);
 
-/* Log a call's failure. -ENOMEM or -EIO. */
-int shi_ze_failed(const char *call, ze_result_t r);
+/* The result of a call: 0, or -ENOMEM or -EIO after one line. */
+int shi_ze_checked(const char *call, ze_result_t r);
+
+/* Call a function of the loader, and the same. */
+#define SHI_ZE(call, ...) shi_ze_checked(#call, shi_ze.call(__VA_ARGS__))
 
 #endif
