@@ -43,7 +43,7 @@ __attribute__((unused)) static int next_pe(void)
 }
 
 /* Is a PE out of reach of loads and stores? Long tests then run fewer rounds. */
-__attribute__((unused)) static int far_pes(void)
+__attribute__((unused)) static int has_remote_pes(void)
 {
     for (int pe = 0; pe < n_pes; pe++)
         if (!shmem_ptr(&tap_sum_, pe))
@@ -52,7 +52,7 @@ __attribute__((unused)) static int far_pes(void)
 }
 
 /* Delay the caller by a random number of loop iterations. */
-__attribute__((unused)) static void linger(unsigned *state)
+__attribute__((unused)) static void random_delay(unsigned *state)
 {
     for (volatile unsigned i = tap_random(state) % 2000; i > 0; i--)
         ;

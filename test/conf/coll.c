@@ -412,7 +412,7 @@ static void test_back_to_back(void)
     }
     shmem_barrier_all();
     for (int i = 0; i < ROUNDS; i++) {
-        linger(&rnd);
+        random_delay(&rnd);
         shmem_long_broadcast(SHMEM_TEAM_WORLD, &out[i], &in[i], 1, i % n_pes);
         shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &sum[i], &in[i], 1);
         CHECKF(out[i] == i * 100L + i % n_pes, "broadcast %d delivered %ld", i, out[i]);

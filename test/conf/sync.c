@@ -205,7 +205,7 @@ static void woken(void)
         T *w = (T *)heap_words, five = 5, fives[N] = {5, 5, 5, 5, 5, 5, 5};                                          \
         int taken[N] = {0};                                                                                          \
         size_t idx[N], left = N;                                                                                     \
-        for (int i = 0; i < N; i++, linger(&state))                                                                  \
+        for (int i = 0; i < N; i++, random_delay(&state))                                                            \
             shmem_##N_##_p(&w[(i * 3 + me) % N], five, next_pe());                                                   \
         while (form < 4 && left > 0) {                                                                               \
             size_t n = 1;                                                                                            \

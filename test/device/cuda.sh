@@ -44,18 +44,18 @@ if [ "$stub" ]; then
 fi
 
 # Catches: an error whose cause is not reported, or reported twice.
-says() { # DESCRIPTION, text, environment and arguments
+reports() { # DESCRIPTION, text, environment and arguments
     d=$1 text=$2
     shift 2
     calls "$@" && [ "$(grep -v 'device:' "$work/log" | grep -c "$text")" = 1 ]
     ok $? "$d" "$work/log"
 }
-says "a GPU in exclusive mode" "is in exclusive mode" FAKE_CUDA_MODE=mode=3 \
+reports "a GPU in exclusive mode" "is in exclusive mode" FAKE_CUDA_MODE=mode=3 \
     FAKE_CUDA_FAIL=cuDevicePrimaryCtxRetain=46 "$program" up
-says "IPC is not supported" "cuIpcGetMemHandle.* CUDA_ERROR_NOT_SUPPORTED" FAKE_CUDA_FAIL=cuIpcGetMemHandle=801\
+reports "IPC is not supported" "cuIpcGetMemHandle.* CUDA_ERROR_NOT_SUPPORTED" FAKE_CUDA_FAIL=cuIpcGetMemHandle=801 \
     "$program" share
-says "kernels without code for this GPU" "(sm_75)" FAKE_CUDA_FAIL=cuModuleLoadDataEx=209 "$program" load
-says "a long launch of more groups than fit" "has 9 work-groups and the device runs at most 8 at once"             \
+reports "kernels without code for this GPU" "(sm_75)" FAKE_CUDA_FAIL=cuModuleLoadDataEx=209 "$program" load
+reports "a long launch of more groups than fit" "has 9 work-groups and the device runs at most 8 at once" \
     FAKE_CUDA_BUSY=100000 "$program" launch
 calls "$program" launch && ! grep -q 'it never ends' "$work/log"
 ok $? "a short launch of more groups than fit: no line" "$work/log"
@@ -73,8 +73,8 @@ echo "900-910,1000" > "$sysfs/devices/system/node/node1/cpulist"
 echo "900,$mine" > "$sysfs/devices/system/node/node2/cpulist"
 for i in 0 1 2; do echo $i > "$sysfs/bus/pci/devices/0000:0$(echo abc | cut -c$((i + 1))):00.0/numa_node"; done
 echo -1 > "$sysfs/bus/pci/devices/0000:0d:00.0/numa_node"
-near() { taskset -c "$mine" "$program" near "$sysfs" "$1"; }
-near 0000:0A:00.0 && ! near 0000:0B:00.0 && near 0000:0C:00.0 && near 0000:0D:00.0 && near 0000:0E:00.0
+is_local() { taskset -c "$mine" "$program" is_local "$sysfs" "$1"; }
+is_local 0000:0A:00.0 && ! is_local 0000:0B:00.0 && is_local 0000:0C:00.0 && is_local 0000:0D:00.0 && is_local 0000:0E:00.0
 ok $? "local and remote devices by NUMA node"
 
 # The library with the test double: heaps of several PEs, shared by handles; host routines on memory that the host

@@ -2,7 +2,7 @@
  * cuda_calls.c - the driver calls of cuda.c and its reactions to their results. cuda.sh runs it with a test double in
  * place of the driver: no kernel runs, and the test shows nothing about a GPU.
  *
- *   usage: cuda_calls [probe | up | share | load | launch | near SYSFS ID]
+ *   usage: cuda_calls [probe | up | share | load | launch | is_local SYSFS ID]
  */
 #include "../tap.h"
 
@@ -154,7 +154,7 @@ int main(int argc, char **argv)
     void *m, *p;
     int host_access;
     struct shi_device_share s;
-    if (!strcmp(what, "near"))
+    if (!strcmp(what, "is_local"))
         return argc < 4 || !shi_numa_is_local(argv[2], argv[3]);
     shi_log_set(0, 1);
     int n = cuda->probe();

@@ -12,7 +12,8 @@ cat >"$work/k.cl" <<'END'
 
 SHMEMG_DEVICE static void by_group(SHMEMG_GLOBAL int *d, SHMEMG_GLOBAL int *s, SHMEMG_GLOBAL int *bad, int rank, int step, int group)
 {
-    int me = ishmem_my_pe(), n = ishmem_n_pes(), near = ishmem_team_translate_pe(ISHMEM_TEAM_SHARED, 0, ISHMEM_TEAM_WORLD);
+    int me = ishmem_my_pe(), n = ishmem_n_pes();
+    int on_node = ishmem_team_translate_pe(ISHMEM_TEAM_SHARED, 0, ISHMEM_TEAM_WORLD);
     for (int i = rank; i < 4 * N; i += step)
         s[i] = me * 1000 + i, d[i] = -1;
     ishmemx_sync_all_work_group(group);
@@ -40,7 +41,7 @@ SHMEMG_DEVICE static void by_group(SHMEMG_GLOBAL int *d, SHMEMG_GLOBAL int *s, S
         for (int p = 0; p < n; p++)
             any |= p * 1000 + i;
         EXPECT(d[i] == 1000 * n * (n - 1) / 2 + n * i && d[N + i] == (n - 1) * 1000 + i && d[2 * N + i] == any);
-        EXPECT(d[3 * N + i] == 1000 * me * (me - 1) / 2 + me * i && s[i] == near * 1000 + i);
+        EXPECT(d[3 * N + i] == 1000 * me * (me - 1) / 2 + me * i && s[i] == on_node * 1000 + i);
     }
 }
 

@@ -7,7 +7,7 @@ dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
 
 # Start a job that hangs in MODE, and send SIGUSR1 until every PATTERN has appeared; WRONG must not appear.
-says() { # PEs MODE WRONG PATTERN...
+reports() { # PEs MODE WRONG PATTERN...
     pes=$1 mode=$2 wrong=$3
     shift 3
     $OSHRUN -n "$pes" "$hang" "$mode" >"$dir/out" 2>&1 &
@@ -26,20 +26,21 @@ says() { # PEs MODE WRONG PATTERN...
     ok $bad "$mode, $pes PEs" "$dir/out"
 }
 
-says 2 signal 'PE 0: waits in shmem_s' \
+reports 2 signal 'PE 0: waits in shmem_s' \
     'PE 1: waits in shmem_signal_wait_until for [0-9.]+ s: 0x[0-9a-f]+ \(static data \+ 0x[0-9a-f]+\) is 41, wanted >= 42$' \
     'PE 0: waits in no routine of the library$'
-says 1 until x 'PE 0: waits in shmem_long_wait_until for .* is -5, wanted > -1$'
-says 1 any x 'PE 0: waits in shmem_long_wait_until_any for .* one of 3 words from 0x.* the first is 0, wanted != 0$'
-says 1 all x 'PE 0: waits in shmem_long_wait_until_all for .* is -5, wanted == 0$'
+reports 1 until x 'PE 0: waits in shmem_long_wait_until for .* is -5, wanted > -1$'
+reports 1 any x 'PE 0: waits in shmem_long_wait_until_any for .* one of 3 words from 0x.* the first is 0, wanted != 0$'
+reports 1 all x 'PE 0: waits in shmem_long_wait_until_all for .* is -5, wanted == 0$'
 # Both barriers: the counting one has more PEs than cores.
-says 2 barrier x 'PE 0: waits in shmem_barrier_all for .* not come: PE 1 \(of 2 in the world\)$'
-says 70 barrier 'PE 69: waits in shmem' 'PE 0: waits in shmem_barrier_all for .* not come: PE 69 \(of 70 in the world\)$' \
+reports 2 barrier x 'PE 0: waits in shmem_barrier_all for .* not come: PE 1 \(of 2 in the world\)$'
+reports 70 barrier 'PE 69: waits in shmem' \
+    'PE 0: waits in shmem_barrier_all for .* not come: PE 69 \(of 70 in the world\)$' \
     'PE 68: waits in shmem_barrier_all for .* not come: PE 69 \('
-says 3 collect x 'PE 1: waits in shmem_long_fcollect for .* not heard from: PE 0 \(of 3' 'PE 2: .* from: PE 0 \(of 3'
-says 2 lock x 'PE 1: waits in shmem_set_lock for .* lock 0x.*, PE 0 is ahead in its queue$'
-says 3 malloc x 'PE 0: waits in shmem_malloc for .* not come: PE 1 \(' 'PE 2: .* not come: PE 1 \('
-says 1 threads x 'PE 0: waits in shmem_signal_wait_until for .* is 41, wanted == 1$' \
+reports 3 collect x 'PE 1: waits in shmem_long_fcollect for .* not heard from: PE 0 \(of 3' 'PE 2: .* from: PE 0 \(of 3'
+reports 2 lock x 'PE 1: waits in shmem_set_lock for .* lock 0x.*, PE 0 is ahead in its queue$'
+reports 3 malloc x 'PE 0: waits in shmem_malloc for .* not come: PE 1 \(' 'PE 2: .* not come: PE 1 \('
+reports 1 threads x 'PE 0: waits in shmem_signal_wait_until for .* is 41, wanted == 1$' \
     'PE 0: waits in shmem_long_wait_until for .* is 0, wanted == 70$'
 
 # --timeout: one line from oshrun, one from each PE, status 124. On a busy machine the PEs may need more time to hang.

@@ -13,12 +13,12 @@
 static long *word;
 
 /* The exit handlers of modes with "handler" in their name; the one registered last does what the mode says. */
-static int handlers_talk;
+static int handlers_print;
 static void (*in_handler)(void);
 
-static void talk(const char *which)
+static void print_line(const char *which)
 {
-    if (handlers_talk)
+    if (handlers_print)
         printf("%s was here\n", which);
 }
 
@@ -26,17 +26,17 @@ static void last_handler(void)
 {
     if (in_handler)
         in_handler();
-    talk("a handler from after shmem_init");
+    print_line("a handler from after shmem_init");
 }
 
 static void first_handler(void)
 {
-    talk("a handler from before shmem_init");
+    print_line("a handler from before shmem_init");
 }
 
 __attribute__((destructor)) static void destructor(void)
 {
-    talk("a destructor");
+    print_line("a destructor");
 }
 
 static void crash(void)
@@ -90,7 +90,7 @@ static void put_and_get(void)
 /* End the PE by end(status), with an exit handler that calls what(). */
 static void with_handler(void (*what)(void), void (*end)(int), int status)
 {
-    handlers_talk = 1;
+    handlers_print = 1;
     in_handler = what;
     end(status);
 }

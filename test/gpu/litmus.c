@@ -9,7 +9,7 @@
 #include <shmemx.h>
 
 enum { WORDS = 24, SLOTS = 64, CELLS = 100, GROUPS = 8, ITEMS = 32, MAX_ROUNDS_AT_ONCE = 20000 };
-static uint64_t rounds, *bad, *data, *source, *told, *answer;
+static uint64_t rounds, *bad, *data, *source, *sig, *answer;
 
 static int launch(const char *kernel, size_t groups, size_t items, void *const *args, const size_t *bytes, int n)
 {
@@ -36,11 +36,11 @@ static uint64_t look(const uint64_t *p)
 static void messages(int words, int how)
 {
     int to = next_pe(), back = (me + n_pes - 1) % n_pes;
-    uint64_t first = look(told) + 1;
+    uint64_t first = look(sig) + 1;
     shmem_barrier_all();
     for (uint64_t left = rounds; left;) {
         uint64_t now = left < MAX_ROUNDS_AT_ONCE ? left : MAX_ROUNDS_AT_ONCE;
-        void *const args[] = {&bad, &data, &source, &told, &answer, &words, &how, &to, &back, &first, &now};
+        void *const args[] = {&bad, &data, &source, &sig, &answer, &words, &how, &to, &back, &first, &now};
         const size_t bytes[] = {8, 8, 8, 8, 8, 4, 4, 4, 4, 8, 8};
         if (!CHECK(launch("message", 2, how & 4 ? ITEMS : 1, args, bytes, 11) == 0 && shmemx_device_sync() == 0))
             return;
@@ -70,10 +70,10 @@ static void test_message_many(void)
 static void test_buffering(void)
 {
     int cells = CELLS;
-    uint64_t *word = fresh(2 * CELLS * 8), *seen = fresh(2 * CELLS * 8), *turn = fresh(16), first = 1;
+    uint64_t *word = fresh(2 * CELLS * 8), *seen = fresh(2 * CELLS * 8), *phase = fresh(16), first = 1;
     for (uint64_t left = rounds / CELLS + 1; left; first += MAX_ROUNDS_AT_ONCE / CELLS) {
         uint64_t now = left < MAX_ROUNDS_AT_ONCE / CELLS ? left : MAX_ROUNDS_AT_ONCE / CELLS;
-        void *const args[] = {&bad, &word, &seen, &turn, &cells, &me, &first, &now};
+        void *const args[] = {&bad, &word, &seen, &phase, &cells, &me, &first, &now};
         const size_t bytes[] = {8, 8, 8, 8, 4, 4, 8, 8};
         if (!CHECK(launch("buffering", 2, 1, args, bytes, 8) == 0 && shmemx_device_sync() == 0))
             break;
@@ -81,7 +81,7 @@ static void test_buffering(void)
     }
     CHECKF(look(bad) == 0, "%lu times neither group saw the other's completed store", (unsigned long)look(bad));
     shmem_barrier_all();
-    shmemg_free(turn), shmemg_free(seen), shmemg_free(word);
+    shmemg_free(phase), shmemg_free(seen), shmemg_free(word);
 }
 
 /* Catches: a slot overwritten before it is read or read before it is written, a result of another ticket. */
@@ -105,13 +105,13 @@ static void test_laps(void)
 static void test_there_and_back(void)
 {
     int slots = SLOTS;
-    uint64_t *from = fresh(SLOTS * WORDS), *far = fresh(SLOTS * WORDS), *back = fresh(SLOTS * WORDS);
-    void *const args[] = {&bad, &from, &far, &back, &slots, &me, &rounds};
+    uint64_t *from = fresh(SLOTS * WORDS), *remote = fresh(SLOTS * WORDS), *back = fresh(SLOTS * WORDS);
+    void *const args[] = {&bad, &from, &remote, &back, &slots, &me, &rounds};
     const size_t bytes[] = {8, 8, 8, 8, 4, 4, 8};
     CHECK(launch("there_and_back", 1, 1, args, bytes, 7) == 0 && shmemx_device_sync() == 0);
     CHECKF(look(bad) == 0, "%lu words came back with old values", (unsigned long)look(bad));
     shmem_barrier_all();
-    shmemg_free(back), shmemg_free(far), shmemg_free(from);
+    shmemg_free(back), shmemg_free(remote), shmemg_free(from);
 }
 
 int main(int argc, char **argv)
@@ -119,7 +119,7 @@ int main(int argc, char **argv)
     shmem_init();
     rounds = argc > 1 ? strtoull(argv[1], NULL, 0) : 1000;
     tap_pes_begin();
-    bad = fresh(1), data = fresh(WORDS), source = fresh(WORDS), told = fresh(1), answer = fresh(1);
+    bad = fresh(1), data = fresh(WORDS), source = fresh(WORDS), sig = fresh(1), answer = fresh(1);
     RUN(test_message_one, "message passing, one word");
     RUN(test_message_many, "message passing, many words; signal after data");
     RUN(test_buffering, "store buffering");

@@ -29,7 +29,7 @@ static inline SHMEMG_DEVICE void count(SHMEMG_GLOBAL uint64_t *bad, int n)
  * the group.
  */
 SHMEMG_KERNEL void message(SHMEMG_GLOBAL uint64_t *bad, SHMEMG_GLOBAL uint64_t *data, SHMEMG_GLOBAL uint64_t *source,
-                           SHMEMG_GLOBAL uint64_t *told, SHMEMG_GLOBAL uint64_t *answer, int words, int how, int to,
+                           SHMEMG_GLOBAL uint64_t *sig, SHMEMG_GLOBAL uint64_t *answer, int words, int how, int to,
                            int back, uint64_t first, uint64_t rounds)
 {
     int mine = shmemg_local_id(0) == 0, all = (how & 4) != 0;
@@ -41,18 +41,18 @@ SHMEMG_KERNEL void message(SHMEMG_GLOBAL uint64_t *bad, SHMEMG_GLOBAL uint64_t *
                 for (int w = 0; w < words; w++)
                     source[w] = i;
             if (how == 4)
-                shmemg_uint64_put_signal_tg(data, source, (size_t)words, told, i, SHMEM_SIGNAL_SET, to);
+                shmemg_uint64_put_signal_tg(data, source, (size_t)words, sig, i, SHMEM_SIGNAL_SET, to);
             else if (how == 0)
-                shmemg_uint64_put_signal(data, source, (size_t)words, told, i, SHMEM_SIGNAL_SET, to);
+                shmemg_uint64_put_signal(data, source, (size_t)words, sig, i, SHMEM_SIGNAL_SET, to);
             else if (how == 1) {
                 shmemg_uint64_put_nbi(data, source, (size_t)words, to);
                 shmemg_fence();
-                shmemg_signal_set(told, i, to);
+                shmemg_signal_set(sig, i, to);
                 shmemg_quiet(); /* source is reused */
             } else {
                 shmemg_uint64_put(data, source, (size_t)words, to);
                 shmemg_quiet();
-                shmemg_uint64_p(told, i, to);
+                shmemg_uint64_p(sig, i, to);
             }
             if (all)
                 shmemg_signal_wait_until_tg(answer, SHMEM_CMP_GE, i);
@@ -60,9 +60,9 @@ SHMEMG_KERNEL void message(SHMEMG_GLOBAL uint64_t *bad, SHMEMG_GLOBAL uint64_t *
                 shmemg_signal_wait_until(answer, SHMEM_CMP_GE, i);
         } else {
             if (all)
-                shmemg_signal_wait_until_tg(told, SHMEM_CMP_GE, i);
+                shmemg_signal_wait_until_tg(sig, SHMEM_CMP_GE, i);
             else
-                shmemg_signal_wait_until(told, SHMEM_CMP_GE, i);
+                shmemg_signal_wait_until(sig, SHMEM_CMP_GE, i);
             if (mine) {
                 count(bad, others(data, words, i));
                 shmemg_signal_set(answer, i, back);
@@ -79,22 +79,22 @@ SHMEMG_KERNEL void message(SHMEMG_GLOBAL uint64_t *bad, SHMEMG_GLOBAL uint64_t *
  * same pair. word and seen: [2][cells] words 64 bytes apart.
  */
 SHMEMG_KERNEL void buffering(SHMEMG_GLOBAL uint64_t *bad, SHMEMG_GLOBAL uint64_t *word, SHMEMG_GLOBAL uint64_t *seen,
-                             SHMEMG_GLOBAL uint64_t *turn, int cells, int to, uint64_t first, uint64_t rounds)
+                             SHMEMG_GLOBAL uint64_t *phase, int cells, int to, uint64_t first, uint64_t rounds)
 {
     int g = (int)shmemg_group_id(0), other = !g;
     if (shmemg_local_id(0) != 0)
         return;
     for (uint64_t i = first; i < first + rounds; i++) {
-        shmemg_signal_set(turn + 8 * other, 2 * i, to);
-        shmemg_signal_wait_until(turn + 8 * g, SHMEM_CMP_GE, 2 * i);
+        shmemg_signal_set(phase + 8 * other, 2 * i, to);
+        shmemg_signal_wait_until(phase + 8 * g, SHMEM_CMP_GE, 2 * i);
         for (int c = 0; c < cells; c++) {
             shmemg_uint64_p(word + 8 * (g * cells + c), i, to);
             shmemg_quiet();
             seen[8 * (g * cells + c)] = shmemg_uint64_g(word + 8 * (other * cells + c), to);
         }
         shmemg_quiet();
-        shmemg_signal_set(turn + 8 * other, 2 * i + 1, to);
-        shmemg_signal_wait_until(turn + 8 * g, SHMEM_CMP_GE, 2 * i + 1);
+        shmemg_signal_set(phase + 8 * other, 2 * i + 1, to);
+        shmemg_signal_wait_until(phase + 8 * g, SHMEM_CMP_GE, 2 * i + 1);
         for (int c = 0; g == 0 && c < cells; c++)
             count(bad, seen[8 * c] < i && seen[8 * (cells + c)] < i);
     }
@@ -129,7 +129,8 @@ SHMEMG_KERNEL void laps(SHMEMG_GLOBAL uint64_t *bad, SHMEMG_GLOBAL uint64_t *pla
  * Host and kernel: the kernel writes data to its heap and requests a put and a get; the proxy reads the data after R1,
  * and the kernel finds its own word again after R3. Each round uses the next of `slots` places.
  */
-SHMEMG_KERNEL void there_and_back(SHMEMG_GLOBAL uint64_t *bad, SHMEMG_GLOBAL uint64_t *source, SHMEMG_GLOBAL uint64_t *far,
+SHMEMG_KERNEL void there_and_back(SHMEMG_GLOBAL uint64_t *bad, SHMEMG_GLOBAL uint64_t *source,
+                                  SHMEMG_GLOBAL uint64_t *remote,
                                   SHMEMG_GLOBAL uint64_t *back, int slots, int to, uint64_t rounds)
 {
     if (shmemg_global_id(0) != 0)
@@ -138,9 +139,9 @@ SHMEMG_KERNEL void there_and_back(SHMEMG_GLOBAL uint64_t *bad, SHMEMG_GLOBAL uin
         uint64_t at = i % (uint64_t)slots * WORDS;
         for (int w = 0; w < WORDS; w++)
             source[at + w] = i;
-        shmemg_uint64_put_nbi(far + at, source + at, WORDS, to);
+        shmemg_uint64_put_nbi(remote + at, source + at, WORDS, to);
         shmemg_fence();
-        shmemg_uint64_get_nbi(back + at, far + at, WORDS, to);
+        shmemg_uint64_get_nbi(back + at, remote + at, WORDS, to);
         shmemg_quiet();
         count(bad, others(back + at, WORDS, i));
     }

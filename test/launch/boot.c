@@ -11,25 +11,25 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CARD_BYTES = 4096 };
+enum { RECORD_BYTES = 4096 };
 
 static struct shi_boot boot;
 
-static void fill(unsigned char *card, int pe)
+static void fill(unsigned char *record, int pe)
 {
-    for (int i = 0; i < CARD_BYTES; i++)
-        card[i] = (unsigned char)(pe * 7 + i * 13 + (i >> 8));
+    for (int i = 0; i < RECORD_BYTES; i++)
+        record[i] = (unsigned char)(pe * 7 + i * 13 + (i >> 8));
 }
 
-static int wrong_cards(void)
+static int wrong_records(void)
 {
-    unsigned char card[CARD_BYTES], want[CARD_BYTES];
+    unsigned char record[RECORD_BYTES], want[RECORD_BYTES];
     int wrong = 0;
 
     for (int pe = 0; pe < boot.n_pes; pe++) {
         fill(want, pe);
-        memset(card, 0, sizeof card);
-        wrong += boot.ops->lookup(pe, "test.card", card, sizeof card) || memcmp(card, want, sizeof card);
+        memset(record, 0, sizeof record);
+        wrong += boot.ops->lookup(pe, "test.record", record, sizeof record) || memcmp(record, want, sizeof record);
     }
     return wrong;
 }
@@ -67,18 +67,18 @@ static void print(int wrong)
 
 int main(int argc, char **argv)
 {
-    unsigned char card[CARD_BYTES];
+    unsigned char record[RECORD_BYTES];
 
     if (shi_boot_up(&boot))
         return 1;
-    fill(card, boot.pe);
-    if (boot.ops->publish("test.card", card, sizeof card) || boot.ops->fence())
+    fill(record, boot.pe);
+    if (boot.ops->publish("test.record", record, sizeof record) || boot.ops->fence())
         return 1;
     if (argc > 1) {
         mark(argv[1], "fenced");
         wait_for_go(argv[1]);
     }
-    int wrong = wrong_cards();
+    int wrong = wrong_records();
     if (argc > 1 && !wrong)
         mark(argv[1], "found");
     print(wrong);

@@ -65,27 +65,27 @@ continue
 python refused("info shmem")
 END_GDB
 timeout 120 $OSHRUN -l -n 2 gdb -q -batch -x "$top_srcdir/pkg/fulmar-gdb.py" -x "$work/commands" "$work/p" > "$log" 2>&1
-says() { # PE, pattern of a line that its gdb prints
+reports() { # PE, pattern of a line that its gdb prints
     grep -q "^\[$1\] $2\$" "$log"
     ok $? "PE $1: $2" "$log"
 }
 for pe in 0 1; do
-    says $pe "PE $pe of 2"
-    says $pe 'symmetric heap 0x[0-9a-f]*, [0-9]* bytes'
-    says $pe '\$1 = 1100'
-    says $pe '\$2 = 1101'
-    says $pe '\$3 = 1201'
-    says $pe '0x[0-9a-f]* is symmetric heap + 0x[0-9a-f]*'
-    says $pe '0x[0-9a-f]* is static data + 0x[0-9a-f]*'
-    says $pe '0x[0-9a-f]* is not symmetric'
-    says $pe '\$4 = SHMEM_TEAM_WORLD'
-    says $pe '\$5 = SHMEM_TEAM_INVALID'
-    says $pe '\$8 = SHMEM_CTX_DEFAULT'
-    says $pe 'refused: PE 7 does not exist: the job has 2'
-    says $pe 'refused: 0x[0-9a-f]* is not symmetric'
-    says $pe '.*exited normally.*'
+    reports $pe "PE $pe of 2"
+    reports $pe 'symmetric heap 0x[0-9a-f]*, [0-9]* bytes'
+    reports $pe '\$1 = 1100'
+    reports $pe '\$2 = 1101'
+    reports $pe '\$3 = 1201'
+    reports $pe '0x[0-9a-f]* is symmetric heap + 0x[0-9a-f]*'
+    reports $pe '0x[0-9a-f]* is static data + 0x[0-9a-f]*'
+    reports $pe '0x[0-9a-f]* is not symmetric'
+    reports $pe '\$4 = SHMEM_TEAM_WORLD'
+    reports $pe '\$5 = SHMEM_TEAM_INVALID'
+    reports $pe '\$8 = SHMEM_CTX_DEFAULT'
+    reports $pe 'refused: PE 7 does not exist: the job has 2'
+    reports $pe 'refused: 0x[0-9a-f]* is not symmetric'
+    reports $pe '.*exited normally.*'
 done
-says 1 '\$6 = team of 1 PEs: world PE 1 + i \* 1, this is 0'
-says 1 '\$7 = context 0x[0-9a-f]* of the team of 1 PEs: world PE 1 + i \* 1, this is 0'
-says 0 '\$6 = SHMEM_TEAM_INVALID'
+reports 1 '\$6 = team of 1 PEs: world PE 1 + i \* 1, this is 0'
+reports 1 '\$7 = context 0x[0-9a-f]* of the team of 1 PEs: world PE 1 + i \* 1, this is 0'
+reports 0 '\$6 = SHMEM_TEAM_INVALID'
 plan

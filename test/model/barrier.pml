@@ -3,7 +3,7 @@
  * reuses.
  *
  *   model            code
- *   slot[pe]         struct shi_slot of one index on each PE: flag, arrived, released, from, box
+ *   slot[pe]         struct shi_slot of one index on each PE: flag, arrived, released, from, buffer
  *   offer            struct offer.clock: the highest epoch of a destroyed team
  *   oversubscribed   the same; counting barrier or dissemination
  *   epoch, exchanges struct shmem_team, the same names
@@ -36,7 +36,7 @@
 
 mtype = { none, barrier, exchange, broadcast };
 typedef slots {
-    byte flag[2], arrived, released, from[PES], box[2 * PES], dest
+    byte flag[2], arrived, released, from[PES], buffer[2 * PES], dest
 };
 slots slot[PES];
 mtype plan[ALL] = none;
@@ -44,22 +44,22 @@ byte came[PES], offer[2 * PES], offers[2];
 bit oversubscribed;
 
 #define round(i) (M(3) -> 0 : i - 1) /* i is the distance: 1, then 2 */
-#define box_store(to) slot[to].box[which * PES + me] = step + 1
-#define tell(to) slot[to].from[me] = epoch /* R4 */
+#define buffer_store(to) slot[to].buffer[which * PES + me] = step + 1
+#define notify(to) slot[to].from[me] = epoch /* R4 */
 #define wait_ge(word, value) (word == value || !M(2) && word > value)
 
 inline all_came() { assert(came[0] > step && came[1] > step && (n == 2 || came[2] > step)) }
 
-inline box_store_all() {
+inline buffer_store_all() {
     do
-    :: atomic { i < n -> box_store((me + i) % n); i++ }
+    :: atomic { i < n -> buffer_store((me + i) % n); i++ }
     :: else -> i = 1; break
     od
 }
 
-inline tell_all() {
+inline notify_all() {
     do
-    :: atomic { i < n -> tell((me + i) % n); i++ }
+    :: atomic { i < n -> notify((me + i) % n); i++ }
     :: else -> i = 1; break
     od
 }
@@ -84,26 +84,26 @@ inline barrier_dissemination() {
     od
 }
 
-inline exchange_boxes() {
+inline exchange_buffers() {
     atomic {
         exchanges++;
         which = (M(4) -> 0 : (M(5) -> epoch & 1 : exchanges & 1));
-        box_store(me)
+        buffer_store(me)
     }
-    if :: M(9) -> tell_all(); box_store_all() :: !M(9) -> box_store_all(); tell_all() fi;
+    if :: M(9) -> notify_all(); buffer_store_all() :: !M(9) -> buffer_store_all(); notify_all() fi;
     do
     :: atomic { i < n -> wait_ge(slot[me].from[(me + i) % n], epoch); i++ } /* A4 */
     :: else -> i = 0; break
     od;
     do
-    :: atomic { i < n -> assert(slot[me].box[which * PES + i] == step + 1); i++ }
+    :: atomic { i < n -> assert(slot[me].buffer[which * PES + i] == step + 1); i++ }
     :: else -> break
     od
 }
 
 inline broadcast_push() {
     do
-    :: me == 0 && i < n -> slot[i].dest = step + 1; atomic { tell(i); i++ }
+    :: me == 0 && i < n -> slot[i].dest = step + 1; atomic { notify(i); i++ }
     :: me == 0 && i == n -> break
     :: me != 0 -> atomic { wait_ge(slot[me].from[0], epoch); assert(slot[me].dest >= step + 1); break }
     od
@@ -127,7 +127,7 @@ inline operation() {
     if
     :: plan[step] == barrier && oversubscribed -> barrier_counting(); all_came()
     :: plan[step] == barrier && !oversubscribed -> barrier_dissemination(); all_came()
-    :: plan[step] == exchange -> exchange_boxes()
+    :: plan[step] == exchange -> exchange_buffers()
     :: plan[step] == broadcast -> broadcast_push()
     fi;
     atomic { i = 0; which = 0; last = 0; step++ }

@@ -2,7 +2,7 @@
  * gpc.pml - models src/host/gpc/gpc.c, gpc_call.c and gpc_run.c: functions that call GPCs, wait, and are called back.
  *
  *   model        code
- *   turns[pe]    SHI_GPC_IN_FLIGHT - roots.n of gpc_call.c
+ *   root_slots[pe]    SHI_GPC_IN_FLIGHT - roots.n of gpc_call.c
  *   fetches[pe]  fetches.n of gpc_wire.c
  *   ready[pe]    queue.ready
  *   running, resuming, nested, n, n_deep   the same names in gpc_run.c
@@ -32,19 +32,19 @@
 #define is_leaf(c) ((c) % LEVELS == LEVELS - 1)
 
 bit started[CALLS], done[CALLS], pending[CALLS];
-byte turns[2] = 1, fetches[2], running[2], resuming[2], in_func[2], n_done;
+byte root_slots[2] = 1, fetches[2], running[2], resuming[2], in_func[2], n_done;
 byte n[2], n_deep[2];
 chan ready[2] = [CALLS] of { byte };
 
 proctype call(byte c) {
     bit counts = is_root(c) || M(1);
     started[c];
-    if :: counts -> atomic { turns[source(c)] > 0 -> turns[source(c)]-- } :: else fi;
+    if :: counts -> atomic { root_slots[source(c)] > 0 -> root_slots[source(c)]-- } :: else fi;
     atomic { fetches[target(c)] == 0 -> fetches[target(c)] = 1; ready[target(c)]!c }
     d_step {
         done[c];
         n_done++;
-        if :: counts -> turns[source(c)]++ :: else fi;
+        if :: counts -> root_slots[source(c)]++ :: else fi;
         if :: !is_root(c) && pending[c - 1] -> ready[source(c)]!(c - 1) :: else fi
     }
 }

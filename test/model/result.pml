@@ -27,7 +27,7 @@
 #define TICKETS (PRODUCERS * TURNS)
 #define has(set, t) (set & (1 << (t)))
 
-byte head, tail, posted, under_way, came, given;
+byte head, tail, posted, under_way, came, n_results;
 byte value[N], tag[N];
 
 #define is_free(t) (tag[(t) % N] == 0)
@@ -47,31 +47,31 @@ proctype producer() {
     }
 }
 
-inline give(t) {
+inline put_result(t) {
     if :: M(3) -> tag[t % N] = t + 1 :: else fi;
     value[t % N] = t;
     tag[t % N] = t + 1; /* R4 */
-    given++
+    n_results++
 }
 
 #define ready(t) (has(came, t) && is_free(t)) /* A5 */
 #define on_its_way(t) has(under_way, t)
 #define any(is) (is(0) || is(1) || is(2) || is(3) || is(4) || is(5))
-#define pick(is) if :: is(0) -> t = 0 :: is(1) -> t = 1 :: is(2) -> t = 2 :: is(3) -> t = 3 :: is(4) -> t = 4 :: is(5) -> t = 5 fi
+#define choose(is) if :: is(0) -> t = 0 :: is(1) -> t = 1 :: is(2) -> t = 2 :: is(3) -> t = 3 :: is(4) -> t = 4 :: is(5) -> t = 5 fi
 
 proctype proxy() {
     byte t;
     do
     :: d_step { has(posted, tail) && (!M(1) || is_free(tail)) -> under_way = under_way | (1 << tail); tail++ }
     :: any(on_its_way) -> /* any result arrives */
-        pick(on_its_way);
+        choose(on_its_way);
         under_way = under_way & ~(1 << t);
         if
-        :: M(1) || M(2) || is_free(t) -> give(t) /* A5 */
+        :: M(1) || M(2) || is_free(t) -> put_result(t) /* A5 */
         :: else -> came = came | (1 << t)
         fi
-    :: any(ready) -> pick(ready); came = came & ~(1 << t); give(t)
-    :: given == TICKETS -> break
+    :: any(ready) -> choose(ready); came = came & ~(1 << t); put_result(t)
+    :: n_results == TICKETS -> break
     od
 }
 

@@ -126,7 +126,7 @@ byte held[2] = 1, filler = 1, open[2], asked[2], last_asked[2], again[2];
 byte posted, cancelled;
 
 /* Receive r and message m match. */
-inline meet(r, m) {
+inline match_up(r, m) {
     d_step {
         assert(receive[r] == POSTED && (message[m] == KEPT || message[m] == SENT));
         x = first_of(sender_of(m));
@@ -200,7 +200,7 @@ inline post() {
     :: else -> break
     od;
     if
-    :: m < ALL -> meet(r, m); arrived[m] = 0; held[sender_of(m)] = 0; to_sender[sender_of(m)]!FIN, 0
+    :: m < ALL -> match_up(r, m); arrived[m] = 0; held[sender_of(m)] = 0; to_sender[sender_of(m)]!FIN, 0
     :: m == ALL && !M(6) -> claim(0); claim(1)
     :: else
     fi;
@@ -210,7 +210,7 @@ inline post() {
 inline head_arrives(s) {
     find_posted(m);
     if
-    :: r != NOBODY -> meet(r, m); to_sender[s]!FIN, 0
+    :: r != NOBODY -> match_up(r, m); to_sender[s]!FIN, 0
     :: else ->
         arrived[m] = 1;
         held[s] = 1;
@@ -222,7 +222,7 @@ inline head_arrives(s) {
 inline offer_arrives(s) {
     find_posted(m);
     if
-    :: r == q || (M(1) && r != NOBODY) -> meet(r, m); answer = TAKEN
+    :: r == q || (M(1) && r != NOBODY) -> match_up(r, m); answer = TAKEN
     :: else -> answer = REFUSED
     fi;
     asked[s] = (M(9) -> last_asked[s] : q) + 1;

@@ -19,7 +19,7 @@ static void rounds(void (*barrier)(void), int puts)
     shmem_barrier_all();
     for (long r = 0; r < ROUNDS; r++) {
         if (r % 8 == me % 8)
-            linger(&state);
+            random_delay(&state);
         own[r % 2] = r;
         if (puts)
             shmem_long_put_nbi(&from_before[r % 2], &r, 1, next_pe());
@@ -59,7 +59,7 @@ static void either(void)
 }
 
 /* Catches: two kinds of barrier on the same words, of which a late PE takes one for the other. */
-static void in_turn(void)
+static void alternately(void)
 {
     rounds(either, 0);
 }
@@ -70,7 +70,7 @@ int main(void)
     tap_pes_begin();
     RUN(barrier_all, "10^4 rounds with delays");
     RUN(sync_all, "10^4 rounds with delays");
-    RUN(in_turn, "sync_all and barrier_all alternately");
+    RUN(alternately, "sync_all and barrier_all alternately");
     shmem_finalize();
     return tap_end();
 }

@@ -34,11 +34,12 @@ static void test_heap(void)
 {
     char *first = shmemg_malloc(100), *zero = shmemg_calloc(1000, 4), *aligned = shmemg_align(4096, 10);
     CHECK(first && zero && aligned && (uintptr_t)aligned % 4096 == 0);
-    static ptrdiff_t mine[2], his[2];
+    static ptrdiff_t mine[2], peers[2];
     mine[0] = zero - first, mine[1] = aligned - first;
     shmem_barrier_all();
-    shmem_getmem(his, mine, sizeof mine, next_pe());
-    CHECKF(his[0] == mine[0] && his[1] == mine[1], "offsets %td %td, and %td %td", mine[0], mine[1], his[0], his[1]);
+    shmem_getmem(peers, mine, sizeof mine, next_pe());
+    CHECKF(peers[0] == mine[0] && peers[1] == mine[1], "offsets %td %td, and %td %td", mine[0], mine[1], peers[0],
+           peers[1]);
     shmem_getmem(back, zero, 4000, next_pe());
     for (int i = 0; i < 4000; i++)
         CHECKF(back[i] == 0, "byte %d of calloc is %d", i, back[i]);

@@ -51,16 +51,17 @@ static void updates(void)
 static void around(void)
 {
     CHECK(shmemg_malloc(8) == NULL);
-    int near = 0, below = 0;
+    int on_node = 0, below = 0;
     for (int pe = 0; pe < n_pes; pe++)
         if (shmem_ptr(ours, pe)) {
-            near++;
+            on_node++;
             below += pe < me;
         }
     static const char *const names[] = {"SHMEM_TEAM_WORLD", "SHMEM_TEAM_SHARED", "SHMEMX_TEAM_NODE"};
     for (int i = 0; i < 3; i++) {
         shmem_team_t *handle = (shmem_team_t *)dlsym(RTLD_DEFAULT, names[i]);
-        CHECKF(handle && shmem_team_n_pes(*handle) == (i ? near : n_pes) && shmem_team_my_pe(*handle) == (i ? below : me),
+        CHECKF(handle && shmem_team_n_pes(*handle) == (i ? on_node : n_pes) &&
+                   shmem_team_my_pe(*handle) == (i ? below : me),
                "%s", names[i]);
     }
     static uint32_t from[4] = {1, 2, 3, 4}, to[8];

@@ -104,7 +104,8 @@ static int receive_some(struct way *w, struct sequence *s, int from)
 static void test_both_ways(void)
 {
     const char *asked = getenv("FLOOD_OPS");
-    uint64_t ops = (asked ? strtoull(asked, NULL, 10) : far_pes() ? 200000 : 1000000) / (2 * (uint64_t)n_pes) + 1;
+    uint64_t all = asked ? strtoull(asked, NULL, 10) : has_remote_pes() ? 200000 : 1000000;
+    uint64_t ops = all / (2 * (uint64_t)n_pes) + 1;
     struct sequence out[2], in[2];
     int to[2] = {next_pe(), (me + n_pes - 1) % n_pes};
     for (int d = 0; d < 2; d++) { /* direction d sends to to[d] and receives from the other side */

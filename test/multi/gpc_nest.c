@@ -15,7 +15,7 @@ struct header {
     enum mode mode;
 };
 
-static int h_descend, h_nothing, h_meet, h_forget;
+static int h_descend, h_nothing, h_visit, h_forget;
 static int inside; /* functions on this PE that run and do not wait */
 
 static int begin(void)
@@ -128,7 +128,7 @@ static void deep(void)
         tree(100, me == 0 ? 3 : 1, mode, 0);
         shmem_barrier_all();
     }
-    int most = n_pes == 4 && !far_pes() ? 1000 : 100; /* a million calls only with 4 PEs, as they take seconds */
+    int most = n_pes == 4 && !has_remote_pes() ? 1000 : 100; /* a million calls only with 4 PEs, as they take seconds */
     if (me == 0)
         tree(most, most, PENDING, 0);
     shmem_barrier_all();
@@ -151,7 +151,7 @@ static int nothing(shmemx_gpc_call_t *c)
 
 /* Catches: a callback's object used for another child's answer while the callback waits; answers lost or out of
  * order. */
-static int meet(shmemx_gpc_call_t *c)
+static int visit(shmemx_gpc_call_t *c)
 {
     int id = shmem_team_my_pe(c->team), child, from = c->from;
     long sum, theirs;
@@ -175,7 +175,7 @@ static void callbacks(void)
         list[i] = i;
     for (int r = 0; r < 50; r++) {
         long reply = 0;
-        int err = shmemx_gpc_chained_exec(SHMEM_TEAM_WORLD, h_meet, SHMEMX_GPC_NONE, NULL, 0, NULL, 0, &id, sizeof id,
+        int err = shmemx_gpc_chained_exec(SHMEM_TEAM_WORLD, h_visit, SHMEMX_GPC_NONE, NULL, 0, NULL, 0, &id, sizeof id,
                                           &reply, sizeof reply, n_pes, list, NULL, r % 2);
         CHECKF(err == 0 && reply == n_pes, "%d, %ld ids", err, reply);
     }
@@ -214,7 +214,7 @@ int main(void)
     tap_pes_begin();
     h_descend = shmemx_gpc_register(descend);
     h_nothing = shmemx_gpc_register(nothing);
-    h_meet = shmemx_gpc_register(meet);
+    h_visit = shmemx_gpc_register(visit);
     h_forget = shmemx_gpc_register(forget);
     RUN(roots, "more root calls than may be in flight, all with calls inside");
     RUN(deep, "calls that come back, to any depth");

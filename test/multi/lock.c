@@ -23,7 +23,7 @@ static void test_exclusion(void)
         long n = shmem_long_g(&count[k], home);
         shmem_long_p(&count[k], n + 1, home);
         if (i % 16 == 0)
-            linger(&rnd);
+            random_delay(&rnd);
         shmem_long_p(&check[k], n + 1, home);
         shmem_clear_lock(&locks[k]);
     }

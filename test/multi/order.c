@@ -5,7 +5,7 @@
  */
 #include "../tap_pes.h"
 
-enum { ROUNDS = 1000000, FAR_ROUNDS = 30000, WORDS = 8, BLOCK = 2000 };
+enum { ROUNDS = 1000000, REMOTE_ROUNDS = 30000, WORDS = 8, BLOCK = 2000 };
 static int rounds = ROUNDS;
 
 static long static_data[WORDS], static_flag;
@@ -132,7 +132,7 @@ int main(void)
     tap_pes_begin();
     heap_data = shmem_align(64, WORDS * sizeof *heap_data);
     heap_flag = shmem_align(64, sizeof *heap_flag);
-    rounds = far_pes() ? FAR_ROUNDS : ROUNDS;
+    rounds = has_remote_pes() ? REMOTE_ROUNDS : ROUNDS;
     mine = shmem_malloc((size_t)rounds * sizeof *mine);
     theirs = shmem_malloc((size_t)rounds * sizeof *theirs);
     if (n_pes > 1) {

@@ -7,7 +7,7 @@ static long static_word = 1, bss_word;
 static const long constant = 5;
 
 /* Is PE pe one of those that share memory with this one? */
-static int near(int pe)
+static int is_on_node(int pe)
 {
     return shmem_team_translate_pe(SHMEM_TEAM_WORLD, pe, SHMEM_TEAM_SHARED) >= 0;
 }
@@ -18,7 +18,7 @@ static void write_and_look(long *word)
     *word = -1;
     shmem_barrier_all();
     long *there = shmem_ptr(word, next_pe());
-    CHECK((there != NULL) == near(next_pe()));
+    CHECK((there != NULL) == is_on_node(next_pe()));
     if (there) {
         CHECK(*there == -1);
         __atomic_store_n(there, 1000 + me, __ATOMIC_RELAXED);
@@ -30,7 +30,8 @@ static void write_and_look(long *word)
     CHECK(shmem_ptr(word, me) == word);
     for (int pe = 0; pe < n_pes; pe++) {
         there = shmem_ptr(word, pe);
-        CHECKF(there ? near(pe) && *there == 1000 + (pe + n_pes - 1) % n_pes : !near(pe), "PE %d: wrong word", pe);
+        CHECKF(there ? is_on_node(pe) && *there == 1000 + (pe + n_pes - 1) % n_pes : !is_on_node(pe),
+               "PE %d: wrong word", pe);
         CHECK(shmem_addr_accessible(word, pe) == 1);
     }
     shmem_barrier_all();

@@ -95,7 +95,7 @@ size_t soak_length(struct dice *d, size_t most)
 }
 
 /* Sometimes delay this thread, so that the PEs do not run in lockstep. */
-static void linger(struct worker *w)
+static void delay(struct worker *w)
 {
     struct dice d = dice(ROLL_HERE, soak.me, w->id, 3);
     size_t how = roll(&d, 40);
@@ -107,7 +107,7 @@ static void linger(struct worker *w)
 
 /* ---- steps --------------------------------------------------------------------------------------------------------- */
 
-static void meet(struct worker *w, const char *doing)
+static void sync_threads(struct worker *w, const char *doing)
 {
     pthread_barrier_wait(&all_threads);
     w->doing = doing;
@@ -146,7 +146,7 @@ static void count_up(void)
 static void act(struct worker *w)
 {
     struct dice d = dice(ROLL_STEP, 0, 0, 1); /* the same on all PEs */
-    linger(w);
+    delay(w);
     if (roll(&d, 2))
         soak_tag(w);
     soak_rma_issue(w);
@@ -163,15 +163,15 @@ static void *run(void *arg)
     struct worker *w = arg;
     do {
         act(w);
-        meet(w, "the barrier before verifying");
+        sync_threads(w, "the barrier before verifying");
         if (w->id == 0) {
             decide();
             shmem_barrier_all();
         }
-        meet(w, "verifying");
+        sync_threads(w, "verifying");
         soak_rma_verify(w);
         soak_gpc_verify(w);
-        meet(w, "verifying");
+        sync_threads(w, "verifying");
         if (w->id == 0) {
             soak_amo_verify_sums(workers);
             soak_lock_verify(w);
@@ -184,7 +184,7 @@ static void *run(void *arg)
             soak.step += !soak.stop;
             alarm((unsigned)stall);
         }
-        meet(w, "RMA");
+        sync_threads(w, "RMA");
     } while (!soak.stop);
     return NULL;
 }

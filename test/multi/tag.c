@@ -509,7 +509,7 @@ static void test_race(void)
         long y = -1;
         shmemx_tag_request_t s;
         shmemx_tag_isend(world, &i, sizeof i, 0, next_pe(), &s);
-        linger(&random);
+        random_delay(&random);
         shmemx_tag_recv(world, &y, sizeof y, 0, SHMEMX_TAG_EXACT, i % 2 ? before() : SHMEMX_TAG_ANY_SOURCE, NULL);
         errors += y != i;
         shmemx_tag_wait(&s, NULL);

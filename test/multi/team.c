@@ -112,7 +112,7 @@ static void test_many(void)
         if (team == SHMEM_TEAM_INVALID)
             continue;
         for (int k = 0; k < i % 4; k++) {
-            linger(&rnd);
+            random_delay(&rnd);
             shmem_team_sync(team);
         }
         sum = 0;
@@ -219,7 +219,7 @@ static void test_left_behind(void)
     for (int k = 0; k < 20; k++) {
         CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n_pes, NULL, 0, &team) == 0);
         for (int i = 0; i < 20; i++) {
-            linger(&rnd);
+            random_delay(&rnd);
             sum = -1;
             shmem_team_sync(team);
             shmem_long_sum_reduce(team, &sum, &one, 1);

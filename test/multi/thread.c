@@ -50,7 +50,7 @@ static void test_contexts(void)
 static pthread_barrier_t start;
 static long psync[THREADS][SHMEM_BARRIER_SYNC_SIZE], set_word[THREADS];
 
-static void *meet_in_set(void *arg)
+static void *sync_in_set(void *arg)
 {
     int i = (int)(intptr_t)arg, n = 2 + i, first = me - me % n;
     int next = first + (me - first + 1) % n;
@@ -78,7 +78,7 @@ static void test_sets(void)
     pthread_barrier_init(&start, NULL, THREADS);
     shmem_barrier_all();
     for (int i = 0; i < THREADS; i++)
-        CHECK(pthread_create(&t[i], NULL, meet_in_set, (void *)(intptr_t)i) == 0);
+        CHECK(pthread_create(&t[i], NULL, sync_in_set, (void *)(intptr_t)i) == 0);
     for (int i = 0; i < THREADS; i++) {
         pthread_join(t[i], NULL);
         CHECKF(bad[i] == 0, "the active set of thread %d: %d wrong rounds", i, bad[i]);

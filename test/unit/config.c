@@ -114,12 +114,12 @@ static void refused(void)
     }
 }
 
-static char told[1024];
+static char reported[1024];
 
-static void tell(const char *name, const char *like)
+static void report(const char *name, const char *like)
 {
-    size_t n = strlen(told);
-    snprintf(told + n, sizeof told - n, "%s>%s ", name, like ? like : "");
+    size_t n = strlen(reported);
+    snprintf(reported + n, sizeof reported - n, "%s>%s ", name, like ? like : "");
 }
 
 /* Catches: a misspelt name that is silently ignored; a valid, deprecated or foreign name reported as misspelt. */
@@ -136,25 +136,25 @@ static void unknown_names(void)
         setenv(known[i], "1", 1);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         setenv(others[i], "1", 1);
-    shi_config_unknown(0, tell);
-    CHECKF(!*told, "named: %s", told);
+    shi_config_unknown(0, report);
+    CHECKF(!*reported, "named: %s", reported);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         char want[80];
-        *told = 0;
-        shi_config_unknown(1, tell);
+        *reported = 0;
+        shi_config_unknown(1, report);
         snprintf(want, sizeof want, "%s> ", others[i]);
-        CHECKF(strstr(told, want), "%s is not among %s", others[i], told);
+        CHECKF(strstr(reported, want), "%s is not among %s", others[i], reported);
         unsetenv(others[i]);
     }
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         char want[80] = "";
-        *told = 0;
+        *reported = 0;
         setenv(wrong[i][0], "1", 1);
-        shi_config_unknown(0, tell);
+        shi_config_unknown(0, report);
         unsetenv(wrong[i][0]);
         if (wrong[i][1])
             snprintf(want, sizeof want, "%s>%s ", wrong[i][0], wrong[i][1]);
-        CHECKF(strcmp(told, want) == 0, "%s gave \"%s\"", wrong[i][0], told);
+        CHECKF(strcmp(reported, want) == 0, "%s gave \"%s\"", wrong[i][0], reported);
     }
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         unsetenv(known[i]);

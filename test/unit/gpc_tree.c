@@ -12,7 +12,7 @@
 enum { MOST = 300, TREES = 4000 };
 
 /* Results of a walk over the ranges. */
-static int met[MOST + 1], parent_of[MOST + 1], deepest, slowest, widest;
+static int visits[MOST + 1], parent_of[MOST + 1], deepest, slowest, widest;
 
 static int log2_down(int x)
 {
@@ -42,7 +42,7 @@ static void walk(int tree, const int *ids, const int *below, int n, int id, int 
         k++;
         if (!CHECKF(p.at >= 0 && p.n >= 0 && p.at + 1 + p.n <= n, "range [%d, + %d) of %d", p.at, p.n, n))
             return;
-        met[ids[p.at]]++;
+        visits[ids[p.at]]++;
         parent_of[ids[p.at]] = id;
         walk(tree, ids + p.at + 1, below ? below + p.at + 1 : NULL, p.n, ids[p.at], depth + 1, step + k);
     }
@@ -51,7 +51,7 @@ static void walk(int tree, const int *ids, const int *below, int n, int id, int 
 
 static void walk_all(int tree, const int *ids, const int *below, int n, int root)
 {
-    memset(met, 0, sizeof met);
+    memset(visits, 0, sizeof visits);
     deepest = slowest = widest = 0;
     walk(tree, ids, below, n, root, 0, 0);
 }
@@ -66,7 +66,7 @@ static void built_in(void)
         for (int tree = SHMEMX_GPC_BINARY; tree <= SHMEMX_GPC_BINOMIAL; tree++) {
             walk_all(tree, ids, NULL, n, 0);
             for (int i = 1; i <= n; i++)
-                CHECKF(met[i] == 1, "tree %d of %d: id %d reached %d times", tree, n, i, met[i]);
+                CHECKF(visits[i] == 1, "tree %d of %d: id %d reached %d times", tree, n, i, visits[i]);
             CHECKF(deepest == log2_down(n + 1), "tree %d of %d: depth %d", tree, n, deepest);
         }
         CHECKF(slowest <= log2_up(n + 1) && widest == (n ? log2_up(n + 1) : 0),
@@ -109,22 +109,23 @@ static void random_trees(void)
     unsigned state = 77;
     for (int t = 0; t < TREES; t++) {
         int n_pes = 1 + (int)(tap_random(&state) % 40), n = (int)(tap_random(&state) % (unsigned)n_pes);
-        int pick[MOST], ids[MOST], below[MOST], parent[MOST];
+        int chosen[MOST], ids[MOST], below[MOST], parent[MOST];
         struct shi_gpc_fault fault;
-        shuffled(&state, n_pes, n + 1, pick); /* pick[0] is the root; each parent is an earlier one */
+        shuffled(&state, n_pes, n + 1, chosen); /* chosen[0] is the root; each parent is an earlier one */
         for (int i = 1; i <= n; i++)
-            wanted_parent[pick[i]] = pick[tap_random(&state) % (unsigned)i];
+            wanted_parent[chosen[i]] = chosen[tap_random(&state) % (unsigned)i];
         memcpy(parent, wanted_parent, sizeof parent);
         int list[MOST], at[MOST];
         shuffled(&state, n, n, at); /* in any order */
         for (int i = 0; i < n; i++)
-            list[i] = pick[1 + at[i]];
-        if (!CHECK(shi_gpc_tree(by_parents, n_pes, pick[0], n, list, ids, below, &fault) == 0))
+            list[i] = chosen[1 + at[i]];
+        if (!CHECK(shi_gpc_tree(by_parents, n_pes, chosen[0], n, list, ids, below, &fault) == 0))
             return;
-        walk_all(SHI_GPC_PART_INIT.n + 2, ids, below, n, pick[0]);
+        walk_all(SHI_GPC_PART_INIT.n + 2, ids, below, n, chosen[0]);
         for (int i = 1; i <= n; i++)
-            CHECKF(met[pick[i]] == 1 && parent_of[pick[i]] == parent[pick[i]], "id %d: %d visits, parent %d, not %d",
-                   pick[i], met[pick[i]], parent_of[pick[i]], parent[pick[i]]);
+            CHECKF(visits[chosen[i]] == 1 && parent_of[chosen[i]] == parent[chosen[i]],
+                   "id %d: %d visits, parent %d, not %d", chosen[i], visits[chosen[i]], parent_of[chosen[i]],
+                   parent[chosen[i]]);
     }
 }
 

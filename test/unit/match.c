@@ -14,8 +14,7 @@ struct item {
     int waits;
 };
 
-/* ---- the oracle: every entry in the order of arrival
- * ----------------------------------------------------------------- */
+/* ---- the oracle: every entry in the order of arrival ------------------------------------------------------------------- */
 
 static struct item *list[MOST];
 static int n_list;

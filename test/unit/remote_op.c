@@ -11,8 +11,7 @@
 
 #include "../tap.h"
 
-/* ---- a stub of the stream
- * ----------------------------------------------------------------------------------------- */
+/* ---- a stub of the stream ------------------------------------------------------------------------------------------- */
 
 enum { TARGET_BYTES = 64 << 10, DIRECT_BYTES = 5000 };
 static char target[TARGET_BYTES], expected[TARGET_BYTES], mine[TARGET_BYTES], bounce[SHI_REMOTE_BOUNCE_BYTES];

@@ -15,8 +15,7 @@
 #include "proxy/send.h"
 #include "proxy/staged.h"
 
-/* ---- stubs of the library
- * ------------------------------------------------------------------------------------------- */
+/* ---- stubs of the library --------------------------------------------------------------------------------------------- */
 
 enum { WORDS = 8, BYTES = WORDS * 8, LOG_N = 2 };
 static uint64_t heap[2][WORDS]; /* the device heaps of PE 0 (this PE) and PE 1 */

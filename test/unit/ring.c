@@ -151,8 +151,7 @@ static void test_torn(void)
     ring_down();
 }
 
-/* ---- a transport that delays and refuses
- * ---------------------------------------------------------------------------- */
+/* ---- a transport that delays and refuses ------------------------------------------------------------------------------ */
 
 enum { HELD = 256 };
 
