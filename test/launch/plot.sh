@@ -5,7 +5,7 @@
 info=$top_builddir/src/tools/oshinfo
 dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
-SHMEM_STATS=$dir/s.json SHMEM_TRACE=$dir/t.json $OSHRUN -n 4 "$top_builddir/test/launch/tell" >"$dir/out" 2>&1
+SHMEM_STATS=$dir/s.json SHMEM_TRACE=$dir/t.json $OSHRUN -n 4 "$top_builddir/test/launch/observe" >"$dir/out" 2>&1
 ok $? "a job to draw" "$dir/out"
 
 # drawn PICTURE TIMELINE: well-formed, all rectangles on the page, a square for each pair that talked.

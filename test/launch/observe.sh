@@ -1,14 +1,14 @@
 #!/bin/sh
-# tell.sh - SHMEM_STATS and SHMEM_TRACE: the files have exactly the program's operations, also when a PE is killed, and
+# observe.sh - SHMEM_STATS and SHMEM_TRACE: the files have exactly the program's operations, also when a PE is killed, and
 # programs behave the same with them. Catches: a call counted twice or not at all, gaps of strides counted as bytes,
 # team numbers taken for world numbers, invalid JSON, an operation with another result on the slow path.
 . "${top_srcdir:=.}/test/tap.sh"
-tell=$top_builddir/test/launch/tell
+observe=$top_builddir/test/launch/observe
 info=$top_builddir/src/tools/oshinfo
 dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
 
-SHMEM_STATS=$dir/stats.json $OSHRUN -n 3 "$tell" >"$dir/out" 2>&1 && python3 - "$dir/stats.json" >>"$dir/out" 2>&1 <<'EOF'
+SHMEM_STATS=$dir/stats.json $OSHRUN -n 3 "$observe" >"$dir/out" 2>&1 && python3 - "$dir/stats.json" >>"$dir/out" 2>&1 <<'EOF'
 import json, sys
 pes = json.load(open(sys.argv[1]))
 assert [p["pe"] for p in pes] == [0, 1, 2], pes
@@ -28,12 +28,12 @@ for p in pes:
 EOF
 ok $? "SHMEM_STATS=file counts calls, bytes and targets" "$dir/out"
 
-SHMEM_STATS="$dir/of_%p.json" $OSHRUN -n 2 "$tell" >"$dir/out" 2>&1 &&
+SHMEM_STATS="$dir/of_%p.json" $OSHRUN -n 2 "$observe" >"$dir/out" 2>&1 &&
     python3 -c 'import json, sys; assert [json.load(open(f))["pe"] for f in sys.argv[1:]] == [0, 1]' \
         "$dir/of_0.json" "$dir/of_1.json" >>"$dir/out" 2>&1
 ok $? "%p in the file's name gives one file per PE" "$dir/out"
 
-SHMEM_STATS=1 $OSHRUN -n 2 "$tell" >"$dir/out" 2>&1 &&
+SHMEM_STATS=1 $OSHRUN -n 2 "$observe" >"$dir/out" 2>&1 &&
     grep -Eq '^fulmar: PE 1: put +13 +7.88 KiB .* ms +to PE 0 7.88 KiB$' "$dir/out" &&
     grep -Eq '^fulmar: PE 0: by stores +19 ' "$dir/out"
 ok $? "SHMEM_STATS=1 prints the statistics" "$dir/out"
@@ -56,10 +56,10 @@ for pe in range(n):
 EOF
 }
 
-SHMEM_TRACE=$dir/trace.json $OSHRUN -n 3 "$tell" >"$dir/out" 2>&1 && trace "$dir/trace.json" 3 && [ -z "$(ls "$dir"/*.part 2>/dev/null)" ]
+SHMEM_TRACE=$dir/trace.json $OSHRUN -n 3 "$observe" >"$dir/out" 2>&1 && trace "$dir/trace.json" 3 && [ -z "$(ls "$dir"/*.part 2>/dev/null)" ]
 ok $? "SHMEM_TRACE=file writes one file with every PE's events" "$dir/out"
 
-SHMEM_TRACE=$dir/dead.json $OSHRUN -n 2 "$tell" die >"$dir/out" 2>&1
+SHMEM_TRACE=$dir/dead.json $OSHRUN -n 2 "$observe" die >"$dir/out" 2>&1
 [ $? -eq 137 ] && "$info" --join "$dir/dead.json" >>"$dir/out" 2>&1 && trace "$dir/dead.json" 2 && [ ! -e "$dir/dead.json.1.part" ]
 ok $? "no event is lost when a PE is killed" "$dir/out"
 
@@ -68,12 +68,12 @@ ok $? "no event is lost when a PE is killed" "$dir/out"
 [ $? -eq 1 ] && [ "$(wc -l <"$dir/out")" -eq 1 ]
 ok $? "a file that is not part of a trace is refused with one line" "$dir/out"
 
-SHMEM_TRACE=$dir/no/where.json $OSHRUN -n 2 "$tell" >"$dir/out" 2>&1
+SHMEM_TRACE=$dir/no/where.json $OSHRUN -n 2 "$observe" >"$dir/out" 2>&1
 [ $? -ne 0 ] && grep -q '^fulmar: PE .*SHMEM_TRACE=.*No such file' "$dir/out"
 ok $? "a trace that cannot be written fails the start of the job" "$dir/out"
 
 # Fewer slots than events: the newest events remain.
-SHMEM_TRACE=$dir/small.json SHMEM_TRACE_SIZE=1 $OSHRUN -n 2 "$tell" many >"$dir/out" 2>&1 && python3 - "$dir/small.json" >>"$dir/out" 2>&1 <<'EOF'
+SHMEM_TRACE=$dir/small.json SHMEM_TRACE_SIZE=1 $OSHRUN -n 2 "$observe" many >"$dir/out" 2>&1 && python3 - "$dir/small.json" >>"$dir/out" 2>&1 <<'EOF'
 import json, sys
 names = [e["name"] for e in json.load(open(sys.argv[1]))["traceEvents"] if e["ph"] == "X" and e["pid"] == 1]
 assert len(names) == 16384 and names[-1] == "shmem_long_fcollect" and names[0] == "shmem_long_p", (len(names), names[0], names[-1])
@@ -85,7 +85,7 @@ ok $? "a trace above SHMEM_TRACE_SIZE keeps the newest events and reports it" "$
 one_line() { # status, setting's name
     [ "$1" -eq 1 ] && [ "$(grep -c '^fulmar:' "$dir/out")" -eq 1 ] && grep -q "^fulmar: PE 0: $2=.*: No space left on device" "$dir/out"
 }
-SHMEM_STATS=/dev/full timeout -k 5 60 $OSHRUN -n 3 "$tell" >"$dir/out" 2>&1
+SHMEM_STATS=/dev/full timeout -k 5 60 $OSHRUN -n 3 "$observe" >"$dir/out" 2>&1
 one_line $? SHMEM_STATS
 ok $? "statistics on a full disk: one line and status 1" "$dir/out"
 if unshare -rm mount -t tmpfs none "$dir" 2>/dev/null; then
@@ -93,7 +93,7 @@ if unshare -rm mount -t tmpfs none "$dir" 2>/dev/null; then
     for size in 64k 3m; do # too small for the first events; for later events and the joined file
         # shellcheck disable=SC2016
         unshare -rm sh -c 'mount -t tmpfs -o size=$0 none "$1" && SHMEM_TRACE=$1/t.json timeout -k 5 60 $OSHRUN -n 2 "$2" many' \
-            $size "$dir/disk" "$tell" >"$dir/out" 2>&1
+            $size "$dir/disk" "$observe" >"$dir/out" 2>&1
         one_line $? SHMEM_TRACE
         ok $? "a trace on a disk of $size: one line and status 1" "$dir/out"
     done

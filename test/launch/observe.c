@@ -1,4 +1,4 @@
-/* tell.c - a program with known numbers of operations, for statistics and traces. "die": one more barrier, then PE 1
+/* observe.c - a program with known numbers of operations, for statistics and traces. "die": one more barrier, then PE 1
  * kills itself; "many": 20,000 more puts. */
 #include <shmem.h>
 #include <signal.h>
