@@ -210,7 +210,7 @@ static void *lane(void *arg)
     return NULL;
 }
 
-static void run_lanes(int n_pes, int lanes, int width, void (*work)(void))
+static inline void run_lanes(int n_pes, int lanes, int width, void (*work)(void))
 {
     struct lane l[WORLD_MAX * 16];
     struct shi_group_state tg[WORLD_MAX] = {{0, 0}}, htg[WORLD_MAX * 16] = {{0, 0}};
@@ -224,6 +224,17 @@ static void run_lanes(int n_pes, int lanes, int width, void (*work)(void))
     }
     for (int i = 0; i < n_pes * lanes; i++)
         pthread_join(l[i].thread, NULL);
+}
+
+static char *mine; /* scratch of PE 0: objects at fixed places of its heap */
+#define AT(T, place) ((T *)(mine + (place)))
+
+static int all_asked(void)
+{
+    int n = 0;
+    for (int op = 0; op <= SHI_OP_GET_INLINE; op++)
+        n += asked(0, op);
+    return n;
 }
 
 #endif
