@@ -243,6 +243,16 @@ static void judge(void)
         judge_abort(a);
 }
 
+/* Report the first connection of another user; the job goes on. */
+static void report_refused(void)
+{
+    static bool reported;
+
+    if (!reported && accept_refused() >= 0)
+        say("oshrun: warning: refused a connection of user %lld to this job's PMIx server", (long long)accept_refused());
+    reported |= accept_refused() >= 0;
+}
+
 /* Find the PEs that exited. Do not reap them: while a zombie exists, its process group's number is not reused. */
 static void look_at_pes(void)
 {
@@ -400,8 +410,10 @@ static void step(double until)
         end_job(engine_failure(), 0, GRACE_S); /* the engine ends the others */
     if (opt.role == ROLE_PE && fds[1].revents)
         end_job(0, SIGTERM, GRACE_S); /* the engine's daemon is gone */
-    else if (fds[1].revents && read(wake_fd, &count, sizeof count) > 0)
+    else if (fds[1].revents && read(wake_fd, &count, sizeof count) > 0) {
+        report_refused();
         judge();
+    }
     while (fds[0].revents && read(signal_fd, &info, sizeof info) == sizeof info)
         on_signal(info.ssi_signo);
     if (out_error())

@@ -2,8 +2,8 @@
  * oshrun.h - declarations shared by the files of oshrun: the job, its programs and its PEs.
  *
  * oshrun.c owns the job and its end, oshrun_opt.c the command line, oshrun_spawn.c processes and cores,
- * oshrun_io.c output lines and standard input, oshrun_pmix.c the PMIx server, oshrun_engine.c launchers of several
- * hosts. Nothing here is part of the library.
+ * oshrun_io.c output lines and standard input, oshrun_pmix.c the PMIx server, oshrun_accept.c its connections,
+ * oshrun_engine.c launchers of several hosts. Nothing here is part of the library.
  */
 #ifndef OSHRUN_H
 #define OSHRUN_H
@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 enum { EXIT_USAGE = 2, EXIT_TIMEOUT = 124, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
@@ -154,9 +155,16 @@ void engine_decode(int argc, char **argv);
 /* In ROLE_PE: report this PE's failure to the oshrun in ROLE_FRONT. */
 void engine_report(int status, const char *text);
 
+/* oshrun_accept.c */
+
+/* From now on each accept(2) in this process refuses connections of other users; the first one makes wake_fd readable. */
+void accept_up(int wake_fd);
+/* The user of a refused connection, or -1. */
+int64_t accept_refused(void);
+
 /* oshrun_pmix.c */
 
-/* Start the server for the job: afterwards clients may connect. Sets *wake_fd, readable after an abort. */
+/* Start the server for the job: afterwards clients may connect. Sets *wake_fd, readable after an abort or accept_refused. */
 int server_up(struct pe *pe, int npes, int napps, void *topology, int *wake_fd);
 /* Append the variables by which a PE finds the server to its environment. Returns 0 or -errno. */
 int server_env(const struct pe *pe, char ***env);

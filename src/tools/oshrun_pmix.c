@@ -150,6 +150,13 @@ static pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t *source, pm
     return PMIX_OPERATION_SUCCEEDED;
 }
 
+/* Leave a tool without an answer. Without this function libpmix admits every tool that brings a name of its own; and when it
+ * refuses one that brings the job's name, it drops the job (libpmix 4.2.2). */
+static void on_tool(pmix_info_t *info, size_t ninfo, pmix_tool_connection_cbfunc_t done, void *arg)
+{
+    (void)info, (void)ninfo, (void)done, (void)arg;
+}
+
 static pmix_server_module_t module = {
     .client_connected2 = on_connected,
     .client_finalized = on_finalized,
@@ -160,6 +167,7 @@ static pmix_server_module_t module = {
     .register_events = on_register,
     .deregister_events = on_deregister,
     .notify_event = on_notify,
+    .tool_connected = on_tool,
 };
 
 struct keys {
@@ -209,19 +217,6 @@ static void keys_of_pe(struct keys *job, const struct pe *pe)
     PMIX_INFO_FREE(own.info, MOST);
 }
 
-/* Add the job's secret. libpmix keeps the only copy. 0 or -errno. */
-static int key_add_secret(struct keys *k)
-{
-    unsigned char secret[SHI_SECRET_BYTES];
-    pmix_byte_object_t object = {.bytes = (char *)secret, .size = sizeof secret};
-    int err = shi_random_bytes(secret, sizeof secret);
-
-    if (!err)
-        key_add(k, SHI_SECRET_NAME, &object, PMIX_BYTE_OBJECT);
-    explicit_bzero(secret, sizeof secret);
-    return err;
-}
-
 static char *rank_list(int npes)
 {
     char *list = malloc(12 * (size_t)npes), *p = list;
@@ -241,13 +236,14 @@ static pmix_status_t node_map(char **out)
     return asprintf(out, "raw:%s", hostname) < 0 ? PMIX_ERR_NOMEM : PMIX_SUCCESS;
 }
 
-static pmix_status_t register_job(struct pe *pe, int npes, int napps)
+static pmix_status_t register_job(struct pe *pe, int npes, int napps, const unsigned char secret[SHI_SECRET_BYTES])
 {
     struct answer a = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 1, PMIX_SUCCESS};
     struct keys job = {.n = 0};
-    size_t most = 16 + npes;
+    size_t most = 17 + npes;
     uint32_t n = npes, one = 1, apps = napps;
     pmix_rank_t leader = 0;
+    pmix_byte_object_t object = {.bytes = (char *)secret, .size = SHI_SECRET_BYTES};
     char *ranks = rank_list(npes), *nodes, *procs;
     pmix_status_t rc;
 
@@ -270,8 +266,7 @@ static pmix_status_t register_job(struct pe *pe, int npes, int napps)
     key_add(&job, PMIX_LOCALLDR, &leader, PMIX_PROC_RANK);
     for (int i = 0; i < npes; i++)
         keys_of_pe(&job, &pe[i]);
-    if (key_add_secret(&job))
-        return PMIX_ERROR;
+    key_add(&job, SHI_SECRET_NAME, &object, PMIX_BYTE_OBJECT);
     rc = PMIx_server_register_nspace(nspace, npes, job.info, job.n, answered, &a);
     if (rc == PMIX_SUCCESS)
         rc = await(&a);
@@ -341,22 +336,44 @@ static void say_why(pmix_status_t rc)
             PMIx_Error_string(rc));
 }
 
+/* A name that other users cannot guess: libpmix admits clients that know it. */
+static void name_job(const unsigned char *bits, size_t n)
+{
+    int at = sprintf(nspace, "oshrun-");
+
+    for (size_t i = 0; i < n; i++)
+        at += sprintf(nspace + at, "%02x", bits[i]);
+}
+
 int server_up(struct pe *pe, int npes, int napps, void *topology, int *wake_fd)
 {
     pmix_topology_t topo = {.source = (char *)"hwloc", .topology = topology};
-    pmix_info_t info[2];
+    bool no = false;
+    struct {
+        unsigned char name[16], secret[SHI_SECRET_BYTES];
+    } bits;
+    pmix_info_t info[3];
+    int err = shi_random_bytes(&bits, sizeof bits);
     pmix_status_t rc;
 
+    if (err) {
+        say("oshrun: cannot make the job's secret: getrandom: %s", strerror(-err));
+        return -1;
+    }
     gethostname(hostname, sizeof hostname - 1);
-    snprintf(nspace, sizeof nspace, "oshrun-%.128s-%d", hostname, (int)getpid());
+    name_job(bits.name, sizeof bits.name);
     wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    accept_up(wake);
     /* the other stores use files, which would remain when oshrun is killed */
     setenv("PMIX_MCA_gds", "hash", 1);
     setenv("OMPI_MCA_orte_local_daemon_uri", NOT_ALONE, 0);
     PMIX_INFO_LOAD(&info[0], PMIX_TOPOLOGY2, &topo, PMIX_TOPO);
-    rc = init_hushed(info, 1);
+    PMIX_INFO_LOAD(&info[1], PMIX_SERVER_TOOL_SUPPORT, &no, PMIX_BOOL);
+    PMIX_INFO_LOAD(&info[2], PMIX_SERVER_REMOTE_CONNECTIONS, &no, PMIX_BOOL);
+    rc = init_hushed(info, sizeof info / sizeof *info);
     if (rc == PMIX_SUCCESS)
-        rc = register_job(pe, npes, napps);
+        rc = register_job(pe, npes, napps, bits.secret);
+    explicit_bzero(&bits, sizeof bits);
     if (rc == PMIX_SUCCESS)
         rc = register_clients(pe, npes);
     if (rc != PMIX_SUCCESS) {

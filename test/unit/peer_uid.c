@@ -116,7 +116,11 @@ int main(void)
 {
     RUN(tcp, "IPv4");
     RUN(tcp6, "IPv6, and IPv4 addresses on IPv6 sockets");
-    RUN(unix_domain, "unix-domain sockets");
     RUN(nobody, "no connection, or closed by the other end");
+    RUN(unix_domain, "unix-domain sockets");
+    shi_peer_uid_by_proc = 1;
+    RUN(tcp, "IPv4, from /proc");
+    RUN(tcp6, "IPv6, and IPv4 addresses on IPv6 sockets, from /proc");
+    RUN(nobody, "no connection, or closed by the other end, from /proc");
     return tap_end();
 }

@@ -1,8 +1,15 @@
-/* peer_uid.c - the user at the other end of a connection: SO_PEERCRED, or the row of that end in /proc/net/tcp and tcp6. */
+/*
+ * peer_uid.c - the user at the other end of a connection: SO_PEERCRED; for TCP the socket that is the other end, from the
+ * kernel's socket diagnostics (netlink), or, where they are missing, from /proc/net/tcp and tcp6.
+ */
 #include "host/util/peer_uid.h"
 
 #include <errno.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +18,8 @@
 #include <unistd.h>
 
 enum { TRIES = 4, TRY_US = 500 };
+
+int shi_peer_uid_by_proc;
 
 /* One end of a TCP connection; an IPv4 address in its IPv6 form, because a socket of either family may use it. */
 struct end {
@@ -30,6 +39,76 @@ static int end_of(const struct sockaddr_storage *s, struct end *out)
         return -ENOSYS;
     return 0;
 }
+
+/* ---- netlink ------------------------------------------------------------------------------------------------------ */
+
+struct question {
+    struct nlmsghdr head;
+    struct inet_diag_req_v2 body;
+};
+
+/* The kernel looks for a socket of any family under the IPv4 addresses. */
+static struct question question_of(const struct end *local, const struct end *remote)
+{
+    struct question q = {.head = {.nlmsg_len = sizeof q, .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST},
+                         .body = {.sdiag_family = AF_INET6, .sdiag_protocol = IPPROTO_TCP, .idiag_states = ~0u}};
+    struct inet_diag_sockid *id = &q.body.id;
+    size_t skip = 0;
+    if (!local->word[0] && !local->word[1] && local->word[2] == htonl(0xffff)) {
+        q.body.sdiag_family = AF_INET;
+        skip = 3;
+    }
+    memcpy(id->idiag_src, local->word + skip, sizeof local->word - skip * sizeof *local->word);
+    memcpy(id->idiag_dst, remote->word + skip, sizeof remote->word - skip * sizeof *remote->word);
+    id->idiag_sport = htons((uint16_t)local->port);
+    id->idiag_dport = htons((uint16_t)remote->port);
+    id->idiag_cookie[0] = id->idiag_cookie[1] = INET_DIAG_NOCOOKIE;
+    return q;
+}
+
+/* Ask for the socket `local` that is connected to `remote`. 0, or -ENOENT, or another -errno: no answer. The kernel may answer
+ * with a socket that listens on `local`. One without inode was closed by its process; its uid is 0. */
+static int ask(int netlink, const struct end *local, const struct end *remote, uid_t *out)
+{
+    struct question q = question_of(local, remote);
+    struct {
+        struct nlmsghdr head;
+        union {
+            struct inet_diag_msg found;
+            struct nlmsgerr err;
+        };
+        char more[512];
+    } reply;
+    if (send(netlink, &q, sizeof q, 0) != sizeof q)
+        return -errno;
+    ssize_t n = recv(netlink, &reply, sizeof reply, 0);
+    if (n < (ssize_t)(sizeof reply.head + sizeof reply.err))
+        return n < 0 ? -errno : -EPROTO;
+    if (reply.head.nlmsg_type == NLMSG_ERROR)
+        return reply.err.error;
+    if (reply.head.nlmsg_type != SOCK_DIAG_BY_FAMILY || n < (ssize_t)(sizeof reply.head + sizeof reply.found))
+        return -EPROTO;
+    if (reply.found.idiag_state == TCP_LISTEN || !reply.found.idiag_inode)
+        return -ENOENT;
+    *out = reply.found.idiag_uid;
+    return 0;
+}
+
+/* 0, or -ENOENT, or -ENOSYS: the kernel lacks socket diagnostics. It answers ENOENT without them, too, and then also for the own
+ * end. */
+static int diag_uid(const struct end *peer, const struct end *own, uid_t *out)
+{
+    uid_t mine;
+    int netlink = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+    int err = netlink < 0 ? -ENOSYS : ask(netlink, peer, own, out);
+    if (err == -ENOENT && ask(netlink, own, peer, &mine))
+        err = -ENOSYS;
+    if (netlink >= 0)
+        close(netlink);
+    return !err || err == -ENOENT ? err : -ENOSYS;
+}
+
+/* ---- /proc -------------------------------------------------------------------------------------------------------- */
 
 static int same(const struct end *a, const struct end *b)
 {
@@ -69,11 +148,21 @@ static int find_in(const char *path, const struct end *local, const struct end *
     return err;
 }
 
-static int tcp_uid(const struct end *peer, const struct end *own, uid_t *out)
+/* 0, or -ENOENT, or -ENOSYS. The kernel prints the table in pieces, so a row may be missing when others come and go
+ * meanwhile. */
+static int proc_uid(const struct end *peer, const struct end *own, uid_t *out)
 {
-    int err = find_in("/proc/net/tcp", peer, own, out), err6 = err ? find_in("/proc/net/tcp6", peer, own, out) : 0;
-    return !err || !err6 ? 0 : err == -ENOSYS ? err : -ENOENT; /* without IPv6 there is no tcp6 */
+    int err = -ENOENT;
+    for (int i = 0; i < TRIES && err == -ENOENT; i++) {
+        usleep(i ? TRY_US : 0);
+        err = find_in("/proc/net/tcp", peer, own, out);
+        if (err == -ENOENT && find_in("/proc/net/tcp6", peer, own, out) == 0) /* there is none without IPv6 */
+            err = 0;
+    }
+    return err;
 }
+
+/* ---- both --------------------------------------------------------------------------------------------------------- */
 
 static int find_uid(int fd, uid_t *out)
 {
@@ -92,13 +181,8 @@ static int find_uid(int fd, uid_t *out)
     struct end a, b;
     if (end_of(&peer, &a) || end_of(&own, &b))
         return -ENOSYS;
-    /* The kernel prints the table in pieces: a row may be missing when others come and go meanwhile. */
-    int err = tcp_uid(&a, &b, out);
-    for (int i = 1; i < TRIES && err == -ENOENT; i++) {
-        usleep(TRY_US);
-        err = tcp_uid(&a, &b, out);
-    }
-    return err;
+    int err = shi_peer_uid_by_proc ? -ENOSYS : diag_uid(&a, &b, out);
+    return err == -ENOSYS ? proc_uid(&a, &b, out) : err;
 }
 
 int shi_peer_uid(int fd, uid_t *out)

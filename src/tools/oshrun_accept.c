@@ -1,0 +1,79 @@
+/*
+ * oshrun_accept.c - accept(2) for the PMIx server: connections of this user's processes only.
+ *
+ * libpmix believes the user id that a client sends, and waits without limit for the first message of each connection, so
+ * another user of this host could join the job or stop its start. The dynamic linker resolves libpmix's accept to the
+ * functions below, so libpmix never sees such a connection.
+ *
+ *   word     written by          read by      order
+ *   refused  PMIx's threads      main thread  relaxed: a number, no other data; the eventfd wakes the main thread
+ */
+#include "oshrun.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "host/util/peer_uid.h"
+
+enum { NONE = -1 };
+
+static int wake = -1;
+static _Atomic int64_t refused = NONE; /* the user of a refused connection */
+
+void accept_up(int wake_fd)
+{
+    wake = wake_fd;
+}
+
+int64_t accept_refused(void)
+{
+    return atomic_load_explicit(&refused, memory_order_relaxed);
+}
+
+/* Is it a connection of this user, or one whose user the system does not tell? */
+static bool trusted(int fd)
+{
+    uid_t user;
+    int err = shi_peer_uid(fd, &user);
+
+    if (err)
+        return err == -ENOSYS;
+    if (user == getuid())
+        return true;
+    if (accept_refused() == NONE) {
+        atomic_store_explicit(&refused, user, memory_order_relaxed);
+        eventfd_write(wake, 1);
+    }
+    return false;
+}
+
+static int accept_trusted(int listener, struct sockaddr *addr, socklen_t *bytes, int flags)
+{
+    int fd = syscall(SYS_accept4, listener, addr, bytes, flags);
+
+    if (fd < 0 || trusted(fd))
+        return fd;
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &(struct linger){.l_onoff = 1}, sizeof(struct linger)); /* reset: free both ports */
+    close(fd);
+    errno = EAGAIN; /* the one error after which all versions of libpmix go on */
+    return -1;
+}
+
+/* Under names of their own, as libc declares its functions with types that differ between libraries. */
+#define REPLACES(name) __asm__(name) __attribute__((visibility("default"), used))
+int our_accept(int listener, struct sockaddr *addr, socklen_t *bytes) REPLACES("accept");
+int our_accept4(int listener, struct sockaddr *addr, socklen_t *bytes, int flags) REPLACES("accept4");
+
+int our_accept(int listener, struct sockaddr *addr, socklen_t *bytes)
+{
+    return accept_trusted(listener, addr, bytes, 0);
+}
+
+int our_accept4(int listener, struct sockaddr *addr, socklen_t *bytes, int flags)
+{
+    return accept_trusted(listener, addr, bytes, flags);
+}
