@@ -339,7 +339,7 @@ static void fabric_poll(void)
 }
 
 /* Are there writes or reads of this lane, without a request, whose buffers are still in use? */
-static int fabric_busy(int pe, int lane)
+__attribute__((unused)) static int fabric_busy(int pe, int lane)
 {
     for (int to = 0; to < PES; to++)
         for (const struct fabric_op *op = fabric.lane[pe][lane].queue[to].head; op; op = op->next)

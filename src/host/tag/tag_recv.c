@@ -212,7 +212,7 @@ void shi_tag_on_part(int pe, const struct shi_tag_part *part, size_t bytes)
     struct shmemx_tag_request *r = (struct shmemx_tag_request *)part->recv;
     bytes -= sizeof *part;
     if (r) { /* sent for a CLEAR: the sender needs no FIN */
-        if (r->pe != pe)
+        if (r->is_send || r->pe != pe)
             shi_am_refuse(pe, "a part of another PE's tagged message");
         check_part(pe, &r->flow, part, bytes);
         shi_tag_scatter(&r->data, part->at, payload, bytes);

@@ -341,7 +341,7 @@ static void matched(struct shmemx_tag_request *r)
 static struct shmemx_tag_request *answered_send(int pe, const struct shi_tag_note *note)
 {
     struct shmemx_tag_request *r = (struct shmemx_tag_request *)note->send;
-    if (!r || r->pe != pe)
+    if (!r || !r->is_send || r->pe != pe)
         shi_am_refuse(pe, "an answer to no tagged message of this PE");
     return r;
 }
