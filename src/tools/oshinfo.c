@@ -13,6 +13,7 @@
 
 #include "config.h"
 #include "host/util/config.h"
+#include "host/util/own_file.h"
 #include "host/util/trace_format.h"
 #include "oshinfo_net.h"
 #include "tools/topology.h"
@@ -168,7 +169,7 @@ static int join(const char *path)
     uint64_t lost;
     int found = shi_trace_join(path, &n_pes, &lost);
     if (found < 0)
-        fprintf(stderr, "oshinfo: %s: no parts of a trace to join: %s\n", path, strerror(-found));
+        fprintf(stderr, "oshinfo: %s: cannot join the parts of the trace: %s\n", path, shi_own_file_error(found));
     else
         printf("%s: %d of %d PEs\n", path, found, n_pes);
     return found < 0;

@@ -318,7 +318,7 @@ def main(picture, *paths):
     svg = "\n".join(page(job)).encode()
     data = convert(svg, picture) if picture.endswith(".png") else svg
     try:
-        with os.fdopen(os.open(picture, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o666), "wb") as f:
+        with os.fdopen(os.open(picture, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "wb") as f:
             f.write(data)
     except OSError as error:
         fail(f"{picture}: {error.strerror}")

@@ -19,6 +19,7 @@
 #include "host/observe/trace.h"
 #include "host/ops/span.h"
 #include "host/util/log.h"
+#include "host/util/own_file.h"
 
 struct counter {
     uint64_t calls, bytes, ns;
@@ -206,8 +207,10 @@ static int write_json(const char *setting)
 {
     int shared, first = shi_world.pe == 0, last = shi_world.pe == shi_world.n_pes - 1;
     char *name = file_name(setting, &shared);
-    FILE *f = name ? fopen(name, shared && !first ? "ae" : "we") : NULL;
-    int err = f ? 0 : -errno;
+    int append = shared && !first;
+    int fd = name ? shi_own_file_open(name, O_WRONLY | (append ? O_APPEND : O_TRUNC)) : -ENOMEM;
+    FILE *f = fd < 0 ? NULL : fdopen(fd, append ? "a" : "w");
+    int err = fd < 0 ? fd : f ? 0 : -errno;
     if (f) {
         if (shared)
             fputs(first ? "[" : ",\n", f);
@@ -285,7 +288,7 @@ int shi_stats_up(void)
     if (err) {
         if (shi_world.pe != 0)
             sleep(1); /* PE 0 writes the line, and ends the job, before the others do */
-        shi_log_error("SHMEM_TRACE=%s: %s", trace_file, strerror(-err));
+        shi_log_error("SHMEM_TRACE=%s: %s", trace_file, shi_own_file_error(err));
     }
     shi_span_on_end(count_span);
     shi_world.watched = !err && (stats_file || trace_file);
@@ -321,9 +324,10 @@ static void report_trouble(const struct trouble *mine)
     if (!mine->err)
         return;
     if (mine->of_trace)
-        shi_log_error("SHMEM_TRACE=%s: %s: the trace is not complete", trace_file, strerror(-mine->err));
+        shi_log_error("SHMEM_TRACE=%s: %s: the trace is not complete", trace_file,
+                      shi_own_file_error(mine->err));
     else
-        shi_log_error("SHMEM_STATS=%s: %s", stats_file, strerror(-mine->err));
+        shi_log_error("SHMEM_STATS=%s: %s", stats_file, shi_own_file_error(mine->err));
     on_exit(end_failed, NULL);
 }
 

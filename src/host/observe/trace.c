@@ -15,6 +15,7 @@
 
 #include "host/ops/state.h"
 #include "host/util/log.h"
+#include "host/util/own_file.h"
 
 enum { CHUNK_EVENTS = 16384 };
 
@@ -54,8 +55,8 @@ static void grow(void)
 static int part_map(const char *path, uint64_t room)
 {
     char *name = shi_trace_part(path, shi_world.pe);
-    fd = name ? open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : -1;
-    int err = !name ? ENOMEM : fd < 0 ? errno : posix_fallocate(fd, 0, (off_t)bytes_of(CHUNK_EVENTS));
+    fd = name ? shi_own_file_open(name, O_RDWR | O_TRUNC) : -ENOMEM;
+    int err = fd < 0 ? -fd : posix_fallocate(fd, 0, (off_t)bytes_of(CHUNK_EVENTS));
     void *p = MAP_FAILED;
     mapped_bytes = bytes_of(room);
     if (!err && (p = mmap(NULL, mapped_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0)) == MAP_FAILED)

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "host/util/own_file.h"
+
 #define X(WORD, NAME, ...) #NAME,
 const char *const shi_family_name[SHI_FAMILIES] = {SHI_FOR_EACH_FAMILY(X)};
 const char *const shi_way_name[SHI_WAYS] = {SHI_FOR_EACH_WAY(X)};
@@ -40,8 +42,7 @@ static int is_whole(const struct shi_trace_head *h, size_t bytes)
 static int part_open(const char *path, int pe, struct part *out)
 {
     char *name = shi_trace_part(path, pe);
-    int fd = name ? open(name, O_RDONLY | O_CLOEXEC) : -1;
-    int err = !name ? -ENOMEM : fd < 0 ? -errno : 0;
+    int fd = name ? shi_own_file_open(name, O_RDONLY) : -ENOMEM, err = fd < 0 ? fd : 0;
     struct stat st;
     free(name);
     if (err)
@@ -123,9 +124,10 @@ static int print_all(const char *path, const struct part *parts, int n)
             int64_t start = (int64_t)parts[pe].head->start_ns + shift_of(parts, &parts[pe], 0);
             zero = start < zero ? start : zero;
         }
-    FILE *f = fopen(path, "we");
+    int fd = shi_own_file_open(path, O_WRONLY | O_TRUNC);
+    FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
     if (!f)
-        return -errno;
+        return fd < 0 ? fd : -errno;
     fprintf(f, "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"n_pes\":%d},\"traceEvents\":[\n"
                "{\"name\":\"fulmar\",\"ph\":\"M\",\"pid\":0,\"args\":{\"n_pes\":%d}}", n, n);
     for (int pe = 0; pe < n; pe++)
