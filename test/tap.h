@@ -49,7 +49,7 @@ static void tap_run_(void (*test)(void), const char *what)
 }
 #define RUN(test, what) tap_run_(test, #test ": " what)
 
-/* A test that this run cannot make, and why. */
+/* Report a test that this run skips, and the reason. */
 __attribute__((unused)) static void tap_skip(const char *what, const char *why)
 {
     tap_tests_++;
@@ -57,8 +57,8 @@ __attribute__((unused)) static void tap_skip(const char *what, const char *why)
         printf("ok %d - %s # SKIP %s\n", tap_tests_, what, why);
 }
 
-/* The plan, last: a program that ends early has none. Returns the exit status: nonzero on a PE that saw a failure,
- * for the harness of several PEs; alone, the TAP has said it. */
+/* Print the plan, at the end, so that a program that ends early has none. Returns the exit status: of several PEs nonzero on
+ * those that saw a failure; a single process reports by TAP only. */
 static int tap_end(void)
 {
     if (tap_pe_ <= 0)

@@ -69,7 +69,8 @@ struct shi_device_ops {
     int (*host_call)(void (*fn)(void *), void *arg);
     /* Is device i near the cores that this process may run on? NULL: unknown; all count as near. */
     int (*is_near)(int i);
-    /* Set the function that idle threads which run kernels call; it returns how much it did. fn NULL: none. A NULL member:
+    /* Set the function that idle threads which run kernels call; it returns the number of its actions. fn NULL: none. A
+     * NULL member:
      * kernels do not run on host threads. */
     void (*while_idle)(int (*fn)(void));
     /* The next stalled work-items at or after position *at, which advances. 0: no more. Async-signal-safe. NULL: unknown. */

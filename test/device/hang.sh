@@ -85,7 +85,7 @@ ok $? "a kernel that ends without its request ends the job" "$work/log"
 # Catches: a hang in a kernel that is not reported as such.
 for native in 1 0; do
     where='0x[0-9a-f]+ \(device heap \+ 0x[0-9a-f]+\)'
-    [ $native = 0 ] || where="($where|a word \(ZE_CPU_NATIVE=0 tells where\))"
+    [ $native = 0 ] || where="($where|a word \(ZE_CPU_NATIVE=0 shows its address\))"
     ZE_CPU_NATIVE=$native start wait
     until_grep '^ready' "$work/log" &&
         until_grep 'PE 0: waits in shmemx_device_sync for [0-9.]+ s: kernel wait has not ended$' "$work/log" $pid &&

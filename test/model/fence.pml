@@ -1,5 +1,5 @@
 /*
- * fence.pml - models the fence of ARCHITECTURE section 6: an epoch in each operation instead of a message in the ring.
+ * fence.pml - models the fence of src/device/lib/ring.h: an epoch in each operation instead of a message in the ring.
  *
  *   model        protocol
  *   epoch        the context's epoch, which a fence increments. An operation reads it, then takes its ticket

@@ -1,5 +1,5 @@
 /*
- * lanes.pml - models a sub-group that posts to the ring of ARCHITECTURE section 6 in lockstep.
+ * lanes.pml - models a sub-group that posts to the ring in lockstep (src/device/lib/group.h).
  *
  *   model        protocol
  *   head         tickets; a sub-group takes those of all its active lanes with ONE fetch-add

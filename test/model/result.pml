@@ -1,5 +1,5 @@
 /*
- * result.pml - models the result slots of the ring of ARCHITECTURE section 6, which return results of fetching
+ * result.pml - models the result slots of src/device/lib/ring.h, which return the results of fetching
  * requests.
  *
  *   model        protocol

@@ -1,5 +1,5 @@
 /*
- * retire.pml - models completion in ARCHITECTURE section 6: cohorts, quiet without a message, release by an abort.
+ * retire.pml - models completion in src/proxy/engine.c: cohorts, quiet without a message, release by an abort.
  *
  *   model        protocol
  *   head, there  tickets and written slots, never reused here (ring.pml models the slots)

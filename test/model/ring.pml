@@ -1,5 +1,5 @@
 /*
- * ring.pml - models the request ring of ARCHITECTURE section 6: many producers, one proxy, slots whose words are
+ * ring.pml - models the request ring of src/device/lib/ring.h: many producers, one proxy, slots whose words are
  * validated one by one, and credit from the proxy's tail.
  *
  *   model        protocol

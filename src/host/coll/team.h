@@ -3,8 +3,8 @@
  *
  * Every PE's sync area is an array of slots; a team uses the slot of the same index on each member. Epochs only grow: a
  * new team starts above every member's highest epoch, so a slot is never cleared, and a member that still waits on an older
- * team's word finds it larger and goes on. A member that left an operation has received every store of that operation into
- * its own slot, so a slot can be reused at once.
+ * team's word finds it larger and continues. A member that left an operation has received every store of that operation
+ * into its own slot, so a slot can be reused at once.
  */
 #ifndef SHI_TEAM_H
 #define SHI_TEAM_H

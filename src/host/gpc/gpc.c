@@ -40,7 +40,7 @@ static _Thread_local struct shi_gpc_call *in_func __attribute__((tls_model("init
 
 /* ---- messages are checked ---------------------------------------------------------------------------------------- */
 
-/* Does the data behind a head, of which `whole` bytes must come in all and `fetched` by a fetch, fit? */
+/* Check the length of the data after a head: `whole` bytes in total, `fetched` of them by a fetch. */
 static int fits(uint8_t flags, const void *rest, size_t bytes, size_t whole, size_t fetched)
 {
     const struct shi_am_src *src = rest;

@@ -1,4 +1,4 @@
-/* gpc_call.c - a GPC at one PE: its memory, children, answer, and the turns of roots. */
+/* gpc_call.c - a GPC at one PE: its memory, children, answer, and the limit on roots. */
 #include "host/gpc/gpc_call.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include "host/gpc/gpc_tree.h"
 #include "host/util/log.h"
 
-static int live; /* calls that are here */
+static int live; /* calls at this PE */
 static struct shi_limit roots = SHI_LIMIT_INIT(roots, SHI_GPC_IN_FLIGHT);
 
 void *shi_gpc_alloc(size_t head, size_t body, char **body_at, int *err)
@@ -43,7 +43,7 @@ void *shi_gpc_carve(char **body, size_t bytes)
     return p;
 }
 
-/* ---- the end, and turns of roots --------------------------------------------------------------------------------- */
+/* ---- the end, and the limit on roots ----------------------------------------------------------------------------- */
 
 static void unpin(struct shi_gpc_call *g)
 {
@@ -65,7 +65,7 @@ void shi_gpc_call_complete(struct shi_gpc_call *g, int status)
     __atomic_store_n(&nbh->busy, 0, __ATOMIC_RELEASE); /* R1 */
     if (starter) {
         g->starter = NULL;
-        shi_gpc_wake(&starter->task); /* the func may be pending for it */
+        shi_gpc_wake(&starter->task); /* the func may be pending until this GPC ends */
         unpin(starter);
     }
 }
@@ -127,7 +127,7 @@ static void send_reply(struct shi_gpc_call *g, int status)
 void shi_gpc_call_answer(struct shi_gpc_call *g, int status)
 {
     if (!g->is_root) {
-        send_reply(g, status); /* takes the hold over */
+        send_reply(g, status); /* releases the hold */
         return;
     }
     if (!status || (!g->exposed && !__atomic_load_n(&g->unsent, __ATOMIC_RELAXED)))

@@ -74,14 +74,14 @@ struct shi_gpc_call *shi_gpc_call_new(int ids, size_t body, char **body_at, int 
 /* The next piece of a body, NULL without one. */
 void *shi_gpc_carve(char **body, size_t bytes);
 
-/* Begin: post the task, or send a plain call to its child. In turn: once fewer than SHI_GPC_IN_FLIGHT roots are under way. */
+/* Begin, once fewer than SHI_GPC_IN_FLIGHT roots are under way: post the task, or send a plain call to its child. */
 void shi_gpc_call_begin(struct shi_gpc_call *g);
 void shi_gpc_call_begin_in_turn(struct shi_gpc_call *g);
 
 /* Send the call to its children. Their number, or -ENOMEM and nothing sent. */
 int shi_gpc_call_children(struct shi_gpc_call *g);
 
-/* This id has ended, well (status 0) or not. Its children may still have to answer. */
+/* This id has ended, without error if status is 0. Its children may still have to answer. */
 void shi_gpc_call_answer(struct shi_gpc_call *g, int status);
 
 /* Give the result of a root to the program. */
@@ -90,7 +90,7 @@ void shi_gpc_call_complete(struct shi_gpc_call *g, int status);
 /* Release one of the call's holds; the last ends the call. */
 void shi_gpc_call_drop(struct shi_gpc_call *g);
 
-/* Number of calls at this PE; acquires what ended the others. */
+/* Number of calls at this PE; an acquire, which pairs with the end of the others. */
 int shi_gpc_calls(void);
 
 #endif

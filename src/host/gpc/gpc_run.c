@@ -324,7 +324,7 @@ int shi_gpc_pause(const char *routine)
     return -EDEADLK;
 }
 
-/* first: before further tasks begin. */
+/* Take `running` again. first: no dispatcher starts another task before. */
 static void resume(int first)
 {
     __atomic_add_fetch(&resuming, first, __ATOMIC_RELAXED);
@@ -408,7 +408,7 @@ int shi_gpc_run_up(void)
     threads.wake = threads.stop = 0;
     threads.allowed = shi_world.config.gpc_thread;
     if (threads.allowed)
-        shi_world.threads = 1; /* the program's only thread is here, in no section that locks only when this is set */
+        shi_world.threads = 1; /* the program has one thread, and no section that locks only when this is set is open */
     int err = threads.allowed ? start_thread() : 0; /* alone: needs no lock */
     if (!err)
         err = shi_progress_add(&source);

@@ -46,8 +46,8 @@ void shi_gpc_resume(void);
 /* A test has found this GPC unfinished: a task that tests repeatedly waits for a moment, in which others may run. */
 void shi_gpc_looked(const shmemx_gpc_nbh_t *nbh);
 
-/* Make progress and run tasks; how much was done. shi_gpc_wait_step is a step of a wait loop: the same, then, when nothing was
- * done, shi_wait_step. */
+/* Make progress and run tasks; returns the number of actions. shi_gpc_wait_step is a step of a wait loop: the same,
+ * then, if that number is 0, shi_wait_step. */
 int shi_gpc_step(void);
 void shi_gpc_wait_step(struct shi_wait *w);
 

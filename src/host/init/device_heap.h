@@ -26,7 +26,7 @@ int shi_device_heap_adopted(void);
 /* Wait for this PE's kernels and host calls to end; reported as a wait of the routine. 0 or -errno after one line. */
 int shi_device_heap_sync(const char *routine);
 
-/* Have finish called in shmem_finalize once this PE's kernels have ended, to complete what they asked for, and stop, once,
+/* Have finish called in shmem_finalize once this PE's kernels have ended, to complete their requests, and stop, once,
  * before progress stops and the device heap goes down; the last registered first. finish may be NULL. */
 void shi_device_heap_on_down(void (*finish)(void), void (*stop)(void));
 

@@ -215,7 +215,7 @@ static void messages_down(void)
  */
 static const struct part {
     int (*up)(void);      /* in every init; 0, or -errno after one line */
-    void (*finish)(void); /* may be collective: complete what is under way, with progress and all PEs' help */
+    void (*finish)(void); /* may be collective: complete what is under way, with progress, and calls of all PEs */
     void (*stop)(void);   /* may be collective: all operations are complete; start no more */
     void (*down)(void);   /* no PE sends any more */
 } parts[] = {

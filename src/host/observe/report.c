@@ -148,7 +148,7 @@ static void put_members(struct line *l, const struct shi_wait_for *w)
         put_int(l, n - NAMED);
         put(l, " more");
     }
-    put(l, n ? "" : t->n_nodes > 1 ? " nobody that shares memory with us" : " nobody, it is about to end");
+    put(l, n ? "" : t->n_nodes > 1 ? " no PE of this node" : " none: it is about to end");
     put(l, " (of ");
     put_int(l, t->n);
     put(l, t == &shi_team_world ? " in the world)" : " in a team)");
@@ -204,7 +204,7 @@ static void report_kernels(struct line *l)
         if (s.words && s.addr[k])
             put_address(l, (const void *)s.addr[k]);
         else
-            put(l, "a word (ZE_CPU_NATIVE=0 tells where)");
+            put(l, "a word (ZE_CPU_NATIVE=0 shows its address)");
         if (s.words) {
             put(l, ", which is ");
             put_number(l, s.value[k], 10);

@@ -1,4 +1,4 @@
-/* span.c - the cold ends of a span: begin it, hand it on. */
+/* span.c - begin a span, and count it at its end: the code for SHMEM_STATS and SHMEM_TRACE. */
 #include "host/ops/span.h"
 
 static void (*on_end)(const struct shi_span *s);

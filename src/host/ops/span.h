@@ -24,7 +24,7 @@ struct shi_span {
 /* Call `count` at the end of every span; set before shi_world.watched. It is called from any thread. */
 void shi_span_on_end(void (*count)(const struct shi_span *s));
 
-/* The cold ends of a span. */
+/* The beginning and the end of a span, with SHMEM_STATS or SHMEM_TRACE. */
 void shi_span_begin(struct shi_span *s, enum shi_family family, const char *routine, const struct shmem_team *team,
                     int pe, size_t bytes) __attribute__((cold));
 void shi_span_count(const struct shi_span *s) __attribute__((cold));

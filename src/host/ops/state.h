@@ -3,8 +3,9 @@
  *
  * A context's table holds, for each PE that loads and stores can reach, the distance to its heap and to its static data
  * and their lengths. shi_fast moves an address inside one of them by a constant. Everything else (bad PE, not symmetric,
- * past the end, library not initialised, a PE of another node) misses the table; address.h sorts it out. SHMEM_CHECK=1,
- * SHMEM_STATS and SHMEM_TRACE empty the table, so that every operation takes the slow path, which alone checks and counts.
+ * past the end, library not initialised, a PE of another node) misses the table; address.h translates or diagnoses it.
+ * SHMEM_CHECK=1, SHMEM_STATS and SHMEM_TRACE empty the table, so that every operation takes the slow path, which alone
+ * checks and counts.
  */
 #ifndef SHI_OPS_STATE_H
 #define SHI_OPS_STATE_H

@@ -207,7 +207,8 @@ static void pause_pending(struct shi_tag_peer *p)
     shi_spin_unlock(&p->lock);
 }
 
-/* Retry: send what waits for a PE. Meanwhile other sends to the PE get no message slot; they wait behind. */
+/* Retry: send the messages that wait for a PE. Other sends to the PE get no message slot meanwhile, and queue after
+ * them. */
 static int send_pending(struct shi_am_pending_send *pending_send)
 {
     struct shi_tag_pending *l = shi_container_of(pending_send, struct shi_tag_pending, pending_send);
