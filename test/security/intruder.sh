@@ -1,8 +1,10 @@
 #!/bin/sh
-# intruder.sh - jobs attacked over the network by another user of the machine, who knows their ports: the other user reads and
-# writes nothing, the jobs go on, and their results are right.
+# intruder.sh - jobs attacked over the network by a process that knows their ports but not their secret: it reads and writes
+# nothing, the jobs go on, and their results are right. The process has the job's user, as libfabric accepts no connection of
+# another one of this host (stranger.sh); it stands for the users of the job's other hosts.
 . "${top_srcdir:=.}/test/tap.sh"
 . "$top_srcdir/test/security/two_users.sh"
+by=$owner
 
 # refused ATTACKS WHAT: a job withstands these attacks at the same time.
 refused() {

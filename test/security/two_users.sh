@@ -36,10 +36,10 @@ finish() {
     eval "wait \$pid_$1" && grep -q '^[0-9]* rounds' "$work/$1" && ! grep -q '^wrong' "$work/$1"
 }
 
-# attack NAME UID MORE...: attack the jobs of this user. 0: attacks were made.
+# attack NAME UID MORE...: attack the jobs of this user by a process of user $by. 0: attacks were made.
+by=$attacker
 attack() {
     name=$1
-    by=$attacker
     target=$2
     shift 2
     timeout -k 5 60 "$top_builddir/test/security/intruder" "$name" "$target" "$by" "$@" > "$work/$name" 2>&1 &&

@@ -4,6 +4,7 @@
  *
  * Skipped where libfabric has no provider for PEs of one node.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
@@ -11,7 +12,10 @@
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "../tap.h"
 #include "host/net/net.h"
@@ -116,6 +120,29 @@ static int transfer(int write, const struct shi_net_memory *m, uint64_t key, uin
     return rc;
 }
 
+/* A TCP connection to the PE from this address, by this user; 1: the PE refuses it, 0: it does not. */
+static int refused(const char *address, uid_t user)
+{
+    struct shi_net_address own;
+    struct sockaddr_in from = {.sin_family = AF_INET}, *to = (void *)own.data;
+    int status = -1;
+    shi_net_ofi.address(&own);
+    pid_t pid = fork();
+    if (pid == 0) {
+        char byte;
+        struct timeval limit = {.tv_usec = 500000};
+        int fd = setuid(user) ? -1 : socket(AF_INET, SOCK_STREAM, 0);
+        inet_pton(AF_INET, address, &from.sin_addr);
+        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+        if (fd < 0 || bind(fd, (void *)&from, sizeof from) || connect(fd, (void *)to, sizeof *to))
+            _exit(2);
+        _exit(recv(fd, &byte, 1, 0) < 0 && errno == ECONNRESET);
+    }
+    for (time_t begin = time(NULL); waitpid(pid, &status, WNOHANG) == 0 && !late(begin);)
+        shi_net_ofi.poll();
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
 /* ---- tests -------------------------------------------------------------------------------------------------------- */
 
 /* Keys that count, that repeat, or that leave out bits which the provider allows. */
@@ -167,6 +194,18 @@ static void strangers_access(void)
     CHECKF(failures == 0, "%d failures at the PE", failures);
 }
 
+/* A connection from another host's address, or of another user, that libfabric sees; one of the job that it does not see. */
+static void connections(void)
+{
+    struct shi_net_address own;
+    shi_net_ofi.address(&own);
+    if (((struct sockaddr *)own.data)->sa_family != AF_INET)
+        return;
+    CHECK(refused("127.0.0.1", getuid()) == 0);
+    CHECK(refused("127.0.0.2", getuid()) == 1);
+    CHECK(getuid() || refused("127.0.0.1", 54321) == 1);
+}
+
 int main(void)
 {
     static int local[1];
@@ -184,6 +223,7 @@ int main(void)
     RUN(keys, "keys of registered memory cannot be guessed");
     stranger_close();
     RUN(strangers_access, "a stranger reads and writes nothing without the key, nor beyond what it is for");
+    RUN(connections, "libfabric accepts connections of this user from this job's hosts only");
     shi_net_ofi.down();
     return tap_end();
 }

@@ -24,6 +24,7 @@
 
 #include "host/net/net_fault.h"
 #include "host/net/ofi.h"
+#include "host/net/ofi_accept.h"
 #include "host/net/ofi_fd.h"
 #include "host/util/log.h"
 #include "host/util/random.h"
@@ -80,6 +81,11 @@ static int cannot(const char *what, ssize_t rc)
     return -EIO;
 }
 
+static int has_ip_addresses(void)
+{
+    return info->addr_format == FI_SOCKADDR_IN || info->addr_format == FI_SOCKADDR_IN6;
+}
+
 /* ---- lanes ------------------------------------------------------------------------------------------------------ */
 
 /* Does the completion queue's wait sleep, and end at its timeout? That of libfabric 1.17's shm spins until something comes.
@@ -89,6 +95,12 @@ static int sleeps(struct fid_cq *cq)
     enum fi_wait_obj kind;
     return fi_control(&cq->fid, FI_GETWAITOBJ, &kind) == 0 &&
            (kind == FI_WAIT_FD || kind == FI_WAIT_POLLFD || kind == FI_WAIT_MUTEX_COND);
+}
+
+static int name_of(const struct lane *l, struct shi_net_address *out)
+{
+    size_t bytes = sizeof out->data;
+    return fi_getname(&l->ep->fid, out->data, &bytes);
 }
 
 static void close_lane(struct lane *l)
@@ -105,6 +117,7 @@ static void close_lane(struct lane *l)
 static int open_lane(int i)
 {
     struct lane *l = &lanes[i];
+    struct shi_net_address own;
     size_t depth = LANE_CAP + (i == 0 ? RECVS : 0);
     struct fi_cq_attr attr = {.format = FI_CQ_FORMAT_MSG, .size = depth, .wait_obj = i ? FI_WAIT_NONE : FI_WAIT_UNSPEC};
     *l = (struct lane){.pub = {PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP, i},
@@ -122,10 +135,14 @@ static int open_lane(int i)
         rc = fi_ep_bind(l->ep, &l->cq->fid, FI_TRANSMIT | FI_RECV);
     if (!rc)
         rc = fi_enable(l->ep);
+    if (!rc)
+        rc = name_of(l, &own);
     if (rc) {
         close_lane(l);
         return rc;
     }
+    if (has_ip_addresses())
+        shi_ofi_accept_at((const struct sockaddr *)own.data);
     if (i == 0)
         can_idle_wait = sleeps(l->cq);
     shi_net_fault_on(l->ep, l->cq);
@@ -218,6 +235,9 @@ static int up(const struct shi_boot *boot, const struct shi_config *config, shi_
     shi_ofi_fds_note(&before);
     address_of = calloc((size_t)n_pes, sizeof *address_of);
     err = address_of ? open_domain() : -ENOMEM;
+    if (!err && has_ip_addresses() && !shi_ofi_accept_install())
+        shi_log_error("network: libfabric's accept cannot be replaced: other users can disturb this job (%s)",
+                      info->fabric_attr->prov_name);
     if (!err && (err = open_lane(0)))
         err = cannot("open an endpoint", err);
     if (!err)
@@ -239,17 +259,18 @@ static const char *error(int err)
 
 static int address(struct shi_net_address *out)
 {
-    size_t bytes = sizeof out->data;
-    int rc = fi_getname(&lanes[0].ep->fid, out->data, &bytes);
+    int rc = name_of(&lanes[0], out);
     if (rc)
         return cannot("get the address of the endpoint", rc);
-    if (info->addr_format == FI_SOCKADDR_IN || info->addr_format == FI_SOCKADDR_IN6)
-        shi_ofi_fds_own(out->data, bytes);
+    if (has_ip_addresses())
+        shi_ofi_fds_own(out->data, sizeof out->data);
     return 0;
 }
 
 static int connect_to(int pe, const struct shi_net_address *a)
 {
+    if (has_ip_addresses())
+        shi_ofi_accept_from((const struct sockaddr *)a->data, n_pes);
     int rc = fi_av_insert(av, a->data, 1, &address_of[pe], 0, NULL);
     return rc == 1 ? 0 : cannot("insert the address of a PE", rc < 0 ? rc : -FI_EINVAL);
 }

@@ -1,0 +1,256 @@
+/*
+ * ofi_accept.c - see ofi_accept.h. The replacement is a word in the table of imported functions of each library.
+ *
+ *   word             written by                          read by                 order
+ *   own[], n_own     shi_ofi_accept_at, one at a time    accept, on any thread   R1 -> A1 an address is whole before it is counted
+ *   host[], n_hosts  shi_ofi_accept_from, one thread     accept, on any thread   R2 -> A2 complete before anything is accepted
+ */
+#include "host/net/ofi_accept.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <link.h>
+#include <netinet/in.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "host/net/net.h"
+#include "host/util/log.h"
+#include "host/util/peer_uid.h"
+
+/* An IPv4 address is kept in its IPv6 form. */
+struct end {
+    unsigned char address[16];
+    int port;
+};
+
+static struct end own[SHI_NET_LANES];
+static int n_own;
+static struct host {
+    struct end end;
+    int local; /* this host */
+} *hosts;
+static int n_hosts, n_calls, complete;
+
+/* ---- addresses ---------------------------------------------------------------------------------------------------- */
+
+/* 0, or -1 when it is not an IP address. */
+static int end_of(const struct sockaddr *a, struct end *out)
+{
+    static const unsigned char v4[12] = {[10] = 0xff, [11] = 0xff};
+    const struct sockaddr_in *in = (const void *)a;
+    const struct sockaddr_in6 *in6 = (const void *)a;
+    if (a->sa_family == AF_INET) {
+        memcpy(out->address, v4, sizeof v4);
+        memcpy(out->address + 12, &in->sin_addr, 4);
+        out->port = ntohs(in->sin_port);
+    } else if (a->sa_family == AF_INET6) {
+        memcpy(out->address, &in6->sin6_addr, 16);
+        out->port = ntohs(in6->sin6_port);
+    } else {
+        return -1;
+    }
+    return 0;
+}
+
+/* Does this host have the address? Then a socket can be bound to it. */
+static int is_local(const struct sockaddr *a)
+{
+    struct sockaddr_storage any_port = {0};
+    socklen_t bytes = a->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
+    memcpy(&any_port, a, bytes);
+    if (a->sa_family == AF_INET)
+        ((struct sockaddr_in *)&any_port)->sin_port = 0;
+    else
+        ((struct sockaddr_in6 *)&any_port)->sin6_port = 0;
+    int fd = socket(a->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    int local = fd < 0 || bind(fd, (void *)&any_port, bytes) == 0; /* when in doubt, the user is checked */
+    if (fd >= 0)
+        close(fd);
+    return local;
+}
+
+void shi_ofi_accept_at(const struct sockaddr *a)
+{
+    if (n_own == SHI_NET_LANES || end_of(a, &own[n_own]))
+        return;
+    __atomic_store_n(&n_own, n_own + 1, __ATOMIC_RELEASE); /* R1 */
+}
+
+static const struct host *find_host(const struct end *e)
+{
+    for (int i = 0; i < n_hosts; i++)
+        if (memcmp(hosts[i].end.address, e->address, sizeof e->address) == 0)
+            return &hosts[i];
+    return NULL;
+}
+
+static void add_host(const struct sockaddr *a)
+{
+    struct host h = {.local = 0};
+    if (end_of(a, &h.end) || find_host(&h.end))
+        return;
+    struct host *more = realloc(hosts, (size_t)(n_hosts + 1) * sizeof *hosts);
+    if (!more)
+        shi_die("network", "out of memory for the addresses of %d hosts", n_hosts + 1);
+    hosts = more;
+    h.local = is_local(a);
+    hosts[n_hosts++] = h;
+}
+
+void shi_ofi_accept_from(const struct sockaddr *peer, int n_pes)
+{
+    add_host(peer);
+    if (++n_calls == n_pes)
+        __atomic_store_n(&complete, 1, __ATOMIC_RELEASE); /* R2 */
+}
+
+/* ---- accepting ---------------------------------------------------------------------------------------------------- */
+
+/* Is the listening socket one of this PE's endpoints? The program may use libfabric too. */
+static int is_own(int listener)
+{
+    struct sockaddr_storage a;
+    socklen_t bytes = sizeof a;
+    struct end e;
+    if (getsockname(listener, (void *)&a, &bytes) || end_of((void *)&a, &e))
+        return 0;
+    for (int i = 0, n = __atomic_load_n(&n_own, __ATOMIC_ACQUIRE); i < n; i++) /* A1 */
+        if (own[i].port == e.port)
+            return 1;
+    return 0;
+}
+
+/* May the other end be a PE of this job? If not, say so once, unless it has gone. */
+static int is_peer(int fd)
+{
+    static int told;
+    struct sockaddr_storage a;
+    socklen_t bytes = sizeof a;
+    struct end e;
+    uid_t uid = 0;
+    char name[INET6_ADDRSTRLEN] = "";
+    if (getpeername(fd, (void *)&a, &bytes) || end_of((void *)&a, &e))
+        return 0;
+    const struct host *h = find_host(&e);
+    int err = h && h->local ? shi_peer_uid(fd, &uid) : 0;
+    if (h && (!h->local || err == -ENOSYS || (!err && uid == geteuid())))
+        return 1;
+    if (err || __atomic_exchange_n(&told, 1, __ATOMIC_RELAXED))
+        return 0;
+    inet_ntop(AF_INET6, e.address, name, sizeof name);
+    if (h)
+        shi_log_error("network: connections of user %u of this host are refused", (unsigned)uid);
+    else
+        shi_log_error("network: connections from %s are refused: no PE of this job is there",
+                      strncmp(name, "::ffff:", 7) == 0 ? name + 7 : name);
+    return 0;
+}
+
+static int checked_accept(int listener, struct sockaddr *a, socklen_t *bytes)
+{
+    const struct linger at_once = {1, 0};
+    if (!is_own(listener))
+        return accept(listener, a, bytes);
+    int fd = __atomic_load_n(&complete, __ATOMIC_ACQUIRE) ? accept(listener, a, bytes) : -1; /* A2 */
+    if (fd >= 0 && is_peer(fd))
+        return fd;
+    if (fd >= 0) { /* with a reset, so that nothing of the connection stays here */
+        setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+        close(fd);
+    }
+    errno = EAGAIN;
+    return -1;
+}
+
+/* ---- installing --------------------------------------------------------------------------------------------------- */
+
+/* The tables of a loaded library. */
+struct tables {
+    const ElfW(Rela) *rela, *plt;
+    size_t rela_bytes, plt_bytes;
+    const ElfW(Sym) *symbols;
+    const char *strings;
+};
+
+/* Some C libraries leave addresses in the dynamic section relative to the library. */
+static const void *address_in(const struct dl_phdr_info *lib, ElfW(Addr) a)
+{
+    return (const void *)(a < lib->dlpi_addr ? lib->dlpi_addr + a : a);
+}
+
+static struct tables tables_of(const struct dl_phdr_info *lib, const ElfW(Dyn) *d)
+{
+    struct tables t = {0};
+    for (; d->d_tag != DT_NULL; d++)
+        switch (d->d_tag) {
+        case DT_RELA: t.rela = address_in(lib, d->d_un.d_ptr); break;
+        case DT_RELASZ: t.rela_bytes = d->d_un.d_val; break;
+        case DT_JMPREL: t.plt = address_in(lib, d->d_un.d_ptr); break;
+        case DT_PLTRELSZ: t.plt_bytes = d->d_un.d_val; break;
+        case DT_SYMTAB: t.symbols = address_in(lib, d->d_un.d_ptr); break;
+        case DT_STRTAB: t.strings = address_in(lib, d->d_un.d_ptr); break;
+        }
+    return t;
+}
+
+/* Is the word read-only since the library was loaded? */
+static int is_relro(const struct dl_phdr_info *lib, ElfW(Addr) word)
+{
+    for (int i = 0; i < lib->dlpi_phnum; i++) {
+        const ElfW(Phdr) *h = &lib->dlpi_phdr[i];
+        if (h->p_type == PT_GNU_RELRO && word - lib->dlpi_addr - h->p_vaddr < h->p_memsz)
+            return 1;
+    }
+    return 0;
+}
+
+/* 1, or 0 when the word cannot be written. */
+static int replace_word(const struct dl_phdr_info *lib, ElfW(Addr) word)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    void *at = (void *)(word & ~(page - 1));
+    int fixed = is_relro(lib, word);
+    if (fixed && mprotect(at, page, PROT_READ | PROT_WRITE))
+        return 0;
+    __atomic_store_n((ElfW(Addr) *)word, (ElfW(Addr))checked_accept, __ATOMIC_RELAXED);
+    if (fixed)
+        mprotect(at, page, PROT_READ);
+    return 1;
+}
+
+static int replace_in(const struct dl_phdr_info *lib, const struct tables *t, const ElfW(Rela) *r, size_t bytes)
+{
+    int n = 0;
+    for (size_t i = 0; r && i < bytes / sizeof *r; i++) {
+        size_t symbol = sizeof(void *) == 8 ? r[i].r_info >> 32 : r[i].r_info >> 8;
+        if (symbol && strcmp(t->strings + t->symbols[symbol].st_name, "accept") == 0)
+            n += replace_word(lib, lib->dlpi_addr + r[i].r_offset);
+    }
+    return n;
+}
+
+static int replace(struct dl_phdr_info *lib, size_t bytes, void *count)
+{
+    (void)bytes;
+    if (!strstr(lib->dlpi_name, "libfabric.so") && !strstr(lib->dlpi_name, "-fi.so")) /* providers may be libraries */
+        return 0;
+    for (int i = 0; i < lib->dlpi_phnum; i++) {
+        if (lib->dlpi_phdr[i].p_type != PT_DYNAMIC)
+            continue;
+        struct tables t = tables_of(lib, (const ElfW(Dyn) *)(lib->dlpi_addr + lib->dlpi_phdr[i].p_vaddr));
+        if (t.symbols && t.strings)
+            *(int *)count += replace_in(lib, &t, t.rela, t.rela_bytes) + replace_in(lib, &t, t.plt, t.plt_bytes);
+    }
+    return 0;
+}
+
+int shi_ofi_accept_install(void)
+{
+    int n = 0;
+    dl_iterate_phdr(replace, &n);
+    return n;
+}
