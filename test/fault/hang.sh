@@ -33,13 +33,13 @@ reports 1 until x 'PE 0: waits in shmem_long_wait_until for .* is -5, wanted > -
 reports 1 any x 'PE 0: waits in shmem_long_wait_until_any for .* one of 3 words from 0x.* the first is 0, wanted != 0$'
 reports 1 all x 'PE 0: waits in shmem_long_wait_until_all for .* is -5, wanted == 0$'
 # Both barriers: the counting one has more PEs than cores.
-reports 2 barrier x 'PE 0: waits in shmem_barrier_all for .* not come: PE 1 \(of 2 in the world\)$'
+reports 2 barrier x 'PE 0: waits in shmem_barrier_all for .* not arrived: PE 1 \(of 2 in the world\)$'
 reports 70 barrier 'PE 69: waits in shmem' \
-    'PE 0: waits in shmem_barrier_all for .* not come: PE 69 \(of 70 in the world\)$' \
-    'PE 68: waits in shmem_barrier_all for .* not come: PE 69 \('
-reports 3 collect x 'PE 1: waits in shmem_long_fcollect for .* not heard from: PE 0 \(of 3' 'PE 2: .* from: PE 0 \(of 3'
+    'PE 0: waits in shmem_barrier_all for .* not arrived: PE 69 \(of 70 in the world\)$' \
+    'PE 68: waits in shmem_barrier_all for .* not arrived: PE 69 \('
+reports 3 collect x 'PE 1: waits in shmem_long_fcollect for .* nothing received from: PE 0 \(of 3' 'PE 2: .* from: PE 0 \(of 3'
 reports 2 lock x 'PE 1: waits in shmem_set_lock for .* lock 0x.*, PE 0 is ahead in its queue$'
-reports 3 malloc x 'PE 0: waits in shmem_malloc for .* not come: PE 1 \(' 'PE 2: .* not come: PE 1 \('
+reports 3 malloc x 'PE 0: waits in shmem_malloc for .* not arrived: PE 1 \(' 'PE 2: .* not arrived: PE 1 \('
 reports 1 threads x 'PE 0: waits in shmem_signal_wait_until for .* is 41, wanted == 1$' \
     'PE 0: waits in shmem_long_wait_until for .* is 0, wanted == 70$'
 
@@ -50,7 +50,7 @@ for seconds in 1 5 25; do
     [ $status -ne 124 ] || ! grep -q 'PE 0: waits in shmem_barrier_all' "$dir/out" || break
 done
 [ $status -eq 124 ] && [ "$(grep -c '^oshrun: ' "$dir/out")" -eq 1 ] &&
-    grep -q '^fulmar: PE 0: waits in shmem_barrier_all for .* not come: PE 1 (of 2 in the world)$' "$dir/out" &&
+    grep -q '^fulmar: PE 0: waits in shmem_barrier_all for .* not arrived: PE 1 (of 2 in the world)$' "$dir/out" &&
     grep -q '^fulmar: PE 1: waits in no routine' "$dir/out"
 ok $? "--timeout makes every PE report its wait, and ends with 124" "$dir/out"
 plan

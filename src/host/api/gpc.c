@@ -77,7 +77,7 @@ int shmemx_gpc_test(shmemx_gpc_nbh_t *nbh)
     if (busy(nbh)) {
         shi_gpc_step();
         if (busy(nbh))
-            shi_gpc_looked(nbh);
+            shi_gpc_test_failed(nbh);
     }
     return !busy(nbh);
 }

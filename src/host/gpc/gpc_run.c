@@ -63,7 +63,7 @@ static int resuming, ignored;
 /* Of this thread: tasks on its stack; 1 while it holds `running`; tests by the innermost task. */
 static _Thread_local int nested __attribute__((tls_model("initial-exec")));
 static _Thread_local int has_running __attribute__((tls_model("initial-exec")));
-static _Thread_local int looks __attribute__((tls_model("initial-exec")));
+static _Thread_local int tests __attribute__((tls_model("initial-exec")));
 
 struct thread {
     pthread_t id;
@@ -221,7 +221,7 @@ static int run_from(int ready, int n)
         struct shi_gpc_task *t = take(ready);
         if (!t)
             break;
-        looks = 0;
+        tests = 0;
         did += t->run(t);
     }
     return did;
@@ -344,17 +344,17 @@ void shi_gpc_resume(void)
     resume(1);
 }
 
-void shi_gpc_looked(const shmemx_gpc_nbh_t *nbh)
+void shi_gpc_test_failed(const shmemx_gpc_nbh_t *nbh)
 {
     int busy = 1;
-    if (!nested || ++looks < PATIENCE_POLLS || pause_task() != 1)
+    if (!nested || ++tests < PATIENCE_POLLS || pause_task() != 1)
         return;
     uint64_t end_ns = shi_now_ns() + LAST_PAUSE_NS;
     struct shi_wait w = SHI_WAIT_INIT;
     while ((busy = __atomic_load_n(&nbh->busy, __ATOMIC_RELAXED)) && shi_now_ns() < end_ns)
         shi_gpc_wait_step(&w);
     resume(!busy); /* while busy: the GPC may need other tasks to run first */
-    looks = PATIENCE_POLLS;
+    tests = PATIENCE_POLLS;
 }
 
 /* ---- the library's threads --------------------------------------------------------------------------------------- */

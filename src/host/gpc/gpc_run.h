@@ -44,7 +44,7 @@ int shi_gpc_pause(const char *routine);
 void shi_gpc_resume(void);
 
 /* A test has found this GPC unfinished: a task that tests repeatedly waits for a moment, in which others may run. */
-void shi_gpc_looked(const shmemx_gpc_nbh_t *nbh);
+void shi_gpc_test_failed(const shmemx_gpc_nbh_t *nbh);
 
 /* Make progress and run tasks; returns the number of actions. shi_gpc_wait_step is a step of a wait loop: the same,
  * then, if that number is 0, shi_wait_step. */

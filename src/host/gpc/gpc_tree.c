@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { LISTED = 1, MET = 2 };
+enum { LISTED = 1, FOUND = 2 };
 
 static int refuse(struct shi_gpc_fault *fault, const char *words, int id)
 {
@@ -47,7 +47,7 @@ struct walk {
 };
 
 /* Push the children of id, which has this place. */
-static int meet(struct walk *w, int id, int place, struct shi_gpc_fault *fault)
+static int push_children(struct walk *w, int id, int place, struct shi_gpc_fault *fault)
 {
     int k = w->tree(w->root, id, w->n, w->list, w->children);
     if (k < 0 || k > w->n)
@@ -58,9 +58,9 @@ static int meet(struct walk *w, int id, int place, struct shi_gpc_fault *fault)
             return refuse(fault, "the tree has a cycle through the root, a child of id %d", id);
         if (child < 0 || child >= w->n_pes || !w->mark[child])
             return refuse(fault, "the tree names id %d, which is not in idlst", child);
-        if (w->mark[child] == MET)
+        if (w->mark[child] == FOUND)
             return refuse(fault, "the tree has two parents or a cycle for id %d", child);
-        w->mark[child] = MET;
+        w->mark[child] = FOUND;
         w->stack[w->waiting] = child;
         w->over[w->waiting++] = place;
     }
@@ -72,16 +72,16 @@ static int walk(struct walk *w, int *ids, int *below, struct shi_gpc_fault *faul
     int placed = 0;
     for (int i = 0; i < w->n; i++)
         w->mark[w->list[i]] = LISTED;
-    int err = meet(w, w->root, -1, fault);
+    int err = push_children(w, w->root, -1, fault);
     while (!err && w->waiting > 0) {
         int id = w->stack[--w->waiting];
         w->parent[placed] = w->over[w->waiting];
         below[placed] = 0;
         ids[placed++] = id;
-        err = meet(w, id, placed - 1, fault);
+        err = push_children(w, id, placed - 1, fault);
     }
     for (int i = 0; i < w->n && !err; i++)
-        if (w->mark[w->list[i]] != MET)
+        if (w->mark[w->list[i]] != FOUND)
             err = refuse(fault, "the tree does not reach id %d", w->list[i]);
     for (int i = placed - 1; i >= 0; i--)
         if (w->parent[i] >= 0)

@@ -136,7 +136,7 @@ static void put_members(struct line *l, const struct shi_wait_for *w)
     enum { NAMED = 16 };
     const struct shmem_team *t = w->team;
     int n = 0;
-    put(l, w->kind == SHI_FOR_BARRIER ? "not come:" : "not heard from:");
+    put(l, w->kind == SHI_FOR_BARRIER ? "not arrived:" : "nothing received from:");
     for (int i = 0; i < t->n; i++) {
         if (!is_awaited(w, i) || n++ >= NAMED)
             continue;
@@ -148,7 +148,7 @@ static void put_members(struct line *l, const struct shi_wait_for *w)
         put_int(l, n - NAMED);
         put(l, " more");
     }
-    put(l, n ? "" : t->n_nodes > 1 ? " no PE of this node" : " none: it is about to end");
+    put(l, n ? "" : t->n_nodes > 1 ? " no PE of this node" : " none: the wait is about to end");
     put(l, " (of ");
     put_int(l, t->n);
     put(l, t == &shi_team_world ? " in the world)" : " in a team)");

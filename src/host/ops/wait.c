@@ -17,12 +17,12 @@
 #include "host/util/end.h"
 #include "host/util/log.h"
 
-enum { POLLS_ALONE = 4000, POLLS_A_LOOK = 16, YIELD_NS = 2000000, FIRST_SLEEP_US = 20, LAST_SLEEP_US = 1000 };
+enum { POLLS_ALONE = 4000, POLLS_A_ROUND = 16, YIELD_NS = 2000000, FIRST_SLEEP_US = 20, LAST_SLEEP_US = 1000 };
 
 unsigned shi_wait_polls[2] = {POLLS_ALONE, 0};
 int (*shi_wait_work)(void);
 _Thread_local const char *shi_wait_inside;
-static unsigned looks = POLLS_ALONE; /* polls of progress before the core is yielded */
+static unsigned most_rounds = POLLS_ALONE; /* polls of progress before the core is yielded */
 
 /* Waits of further threads are not registered. */
 enum { BLOCKED_MAX = 64 };
@@ -37,10 +37,10 @@ static struct {
 void shi_wait_set(long configured, int oversubscribed, int network)
 {
     unsigned polls = configured != SHI_CONFIG_AUTO ? (unsigned)configured : oversubscribed ? 0 : POLLS_ALONE;
-    unsigned a_look = network ? POLLS_A_LOOK : 0;
+    unsigned a_round = network ? POLLS_A_ROUND : 0;
     shi_wait_polls[0] = polls;
-    shi_wait_polls[1] = polls < a_look ? polls : a_look;
-    looks = network ? polls / POLLS_A_LOOK : polls;
+    shi_wait_polls[1] = polls < a_round ? polls : a_round;
+    most_rounds = network ? polls / POLLS_A_ROUND : polls;
 }
 
 void shi_wait_refuse(const char *routine)
@@ -71,9 +71,9 @@ void shi_wait_slow(struct shi_wait *w)
         shi_wait_anew(w);
         return;
     }
-    if (__atomic_load_n(&shi_progress_on, __ATOMIC_RELAXED) && w->looks < looks) {
+    if (__atomic_load_n(&shi_progress_on, __ATOMIC_RELAXED) && w->rounds < most_rounds) {
         w->polls = 0;
-        w->looks++;
+        w->rounds++;
         shi_relax();
         return;
     }

@@ -33,7 +33,7 @@ struct shi_wait_for {
 
 struct shi_wait {
     unsigned polls;    /* of the condition, since progress was last polled */
-    unsigned looks;    /* polls of progress that brought nothing */
+    unsigned rounds;   /* polls of progress that brought nothing */
     uint32_t sleep_us; /* 0 while yielding */
     uint64_t since_ns; /* first yield, 0 before */
     int registered;    /* its index in the table of blocked waits, plus 1; -1: the table was full; 0: not registered */

@@ -11,7 +11,7 @@
  *                                                                            the owner accesses a request
  *   up                         the first call                all             R2 -> A2 the tables are complete
  *   posted, arrived, .posted,  under lock                    under lock      spin.h
- *   .claimed, peer.owed, dead,
+ *   .claimed, peer.credit_due, dead,
  *   full, peer.held to .again
  *   peer.used, .headers        sender with the PE's room     senders         relaxed; see has_window in tag_send.c
  *   peer.returned, .matched    handlers                      senders         relaxed: windows may seem smaller, never larger
@@ -119,7 +119,7 @@ struct shi_tag_peer {
     uint64_t header_window;
     uint64_t used, headers;             /* bytes and headers that this PE has sent */
     uint64_t returned, matched;         /* those of them that the receiver has freed */
-    uint64_t owed;                      /* bytes freed of its window here, CREDIT not yet sent */
+    uint64_t credit_due;                /* bytes freed of its window here, CREDIT not yet sent */
     struct shi_tag_pending *pending;        /* allocated when a send first waits */
     struct shi_tag_flow *flows;
     uint64_t asked, last;               /* the next receive to claim for; the last one of the open claim */

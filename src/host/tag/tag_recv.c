@@ -48,14 +48,14 @@ static void send_fin(int pe, uint64_t send)
 
 /* Under the lock: `cost` bytes of a window are free again. Bytes for a CREDIT now, which is sent a quarter of the window at a
  * time; else 0. */
-static uint64_t owe(int pe, size_t cost)
+static uint64_t add_credit(int pe, size_t cost)
 {
     struct shi_tag_peer *p = &shi_tag.peer[pe];
-    p->owed += cost;
-    if (shi_likely(p->owed < p->window / 4))
+    p->credit_due += cost;
+    if (shi_likely(p->credit_due < p->window / 4))
         return 0;
-    uint64_t now = p->owed;
-    p->owed = 0;
+    uint64_t now = p->credit_due;
+    p->credit_due = 0;
     return now;
 }
 
@@ -336,7 +336,7 @@ void shi_tag_on_head(int pe, const void *msg, size_t bytes)
         r->posted = 0;
     }
     if ((r || gone) && !a.rts)
-        credit = owe(pe, shi_tag_cost(a.total));
+        credit = add_credit(pe, shi_tag_cost(a.total));
     if (!r && !gone)
         keep(&a);
     int full = a.rts && shi_tag_is_full(&shi_tag.peer[pe]);
@@ -350,11 +350,11 @@ void shi_tag_on_head(int pe, const void *msg, size_t bytes)
     send_credit(pe, credit);
 }
 
-/* Under the lock: take a message out. Bytes for a CREDIT, as from owe. */
+/* Under the lock: take a message out. Bytes for a CREDIT, as from add_credit. */
 static uint64_t take(struct shmemx_tag_message *m)
 {
     shi_match_remove(&shi_tag.arrived, &m->entry);
-    return m->cost ? owe(m->pe, m->cost) : 0;
+    return m->cost ? add_credit(m->pe, m->cost) : 0;
 }
 
 /* ---- receives ---------------------------------------------------------------------------------------------------- */

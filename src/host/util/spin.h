@@ -22,9 +22,9 @@ static inline int shi_spin_try(uint8_t *lock)
 
 static inline void shi_spin_lock(uint8_t *lock)
 {
-    for (unsigned turns = 0; shi_unlikely(!shi_spin_try(lock));)
+    for (unsigned polls = 0; shi_unlikely(!shi_spin_try(lock));)
         while (__atomic_load_n(lock, __ATOMIC_RELAXED)) {
-            if (++turns < 100)
+            if (++polls < 100)
                 shi_relax();
             else
                 sched_yield();
