@@ -64,7 +64,8 @@ struct shi_net_limits {
     int lane_cap, peer_cap;
 };
 
-/* A message has come; msg is 8-byte aligned, and valid until this returns. NULL: the end of a poll. */
+/* A message has come; msg is 8-byte aligned, and valid until this returns. NULL: the end of a poll. Of one longer than
+ * SHI_NET_MESSAGE_BYTES only so many bytes are there; PEs send none. */
 typedef void shi_net_arrive(const void *msg, size_t bytes);
 
 /* A transfer with PE pe that had no request has failed; pe -1: a message to or from any PE is lost. */

@@ -476,6 +476,11 @@ static void read_error(struct lane *l, struct found *f)
         end(l, (struct shi_net_req *)e.op_context, err, f);
         return;
     }
+    if (e.op_context && e.err == FI_ETRUNC) {
+        f->message[f->n_messages].recv = (struct recv *)e.op_context;
+        f->message[f->n_messages++].bytes = SHI_NET_MESSAGE_BYTES + (e.olen ? e.olen : 1);
+        return;
+    }
     add_failure(f, -1, err);
     if (e.op_context)
         post_later(e.op_context);
