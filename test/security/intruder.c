@@ -3,8 +3,9 @@
  * `ss -ltn` shows them. Usage: intruder ATTACK UID OWN_UID [TARGET_UID]: the attack, the user under attack, the user to become
  * first; for replay, the user whose processes receive the messages seen.
  *
- * Each attack prints one line, "NAME: N tried, M obtained": tried counts what left this process, obtained the reads that
- * returned data and the writes that a target confirmed. The effect of messages is for the target to tell (victim.c).
+ * Each attack prints one line, "NAME: N tried, K sent, M obtained": sent counts what left this process on a connection that
+ * the target had not refused; obtained the reads that returned data and the writes that the target confirmed. The effect of
+ * messages is for the target to tell (victim.c).
  */
 #include "intruder.h"
 
@@ -14,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -22,8 +22,8 @@ static unsigned observed, target; /* users */
 
 /* ---- reads and writes of registered memory ------------------------------------------------------------------------ */
 
-/* One read or write of 64 bytes. */
-static void access_memory(fi_addr_t to, int write, uint64_t off, uint64_t key)
+/* One read or write of 64 bytes. 0: it could not be sent. */
+static int access_memory(fi_addr_t to, int write, uint64_t off, uint64_t key)
 {
     static uint64_t buffer[8];
     void *c = next_context();
@@ -36,14 +36,14 @@ static void access_memory(fi_addr_t to, int write, uint64_t off, uint64_t key)
     while ((rc = write ? fi_writemsg(ep, &m, FI_COMPLETION | FI_DELIVERY_COMPLETE) : fi_readmsg(ep, &m, FI_COMPLETION)) ==
            -FI_EAGAIN && now() < end)
         outcome(NULL, 0.001);
-    if (rc)
-        return;
-    int done = outcome(c, 0.5) == 1;
+    int done = rc == 0 && outcome(c, 0.5) == 1;
     tried++;
+    sent += rc == 0;
     obtained += done;
     if (done && obtained <= 3)
         printf("# key %#lx, offset %#lx: %s %#lx\n", (unsigned long)key, (unsigned long)off, write ? "wrote" : "read",
                (unsigned long)buffer[0]);
+    return rc == 0;
 }
 
 /* Keys that are easy to guess, then random ones; some at more than one offset. */
@@ -52,12 +52,12 @@ static void each_key(int write)
     open_fabric();
     for (int i = 0; i < n_ports; i++) {
         fi_addr_t to = peer(port[i]);
-        double end = now() + 3; /* a port that does not talk libfabric answers nothing */
-        for (uint64_t key = 0; key <= 72 && now() < end; key++) {
+        int refused = 0; /* a connection may also end because of a wrong key before */
+        for (uint64_t key = 0; key <= 72 && refused < 2; key++) {
             uint64_t guess = key;
-            if (key > 64 && getrandom(&guess, sizeof guess, 0) < 0)
-                give_up("getrandom", errno);
-            access_memory(to, write, 0, guess);
+            if (key > 64)
+                random_bytes(&guess, sizeof guess);
+            refused = access_memory(to, write, 0, guess) ? 0 : refused + 1;
             if (key && key < 4)
                 access_memory(to, write, 65536, key);
         }
@@ -114,7 +114,7 @@ static void forge(void)
     for (int i = 0; i < n_ports; i++) {
         fi_addr_t to = peer(port[i]);
         uint64_t seq[2] = {0};
-        for (int k = 0, sent = 1; k < 64 && sent; k++) {
+        for (int k = 0, open = 1; k < 64 && open; k++) {
             struct message m;
             unsigned pe = k % 2;
             begin(&m, pe, ++seq[pe]);
@@ -124,9 +124,9 @@ static void forge(void)
                 add(&m, (struct record){.op = OP_AMO, .region = region, .what = SHI_AMO_ADD, .width = 8, .bytes = 8,
                                         .off = off + 8 * (uint64_t)k + 2048}, value);
             }
-            for (int pe_of_port = 0; pe_of_port < 2; pe_of_port++) {
+            for (int pe_of_port = 0; pe_of_port < 2 && open; pe_of_port++) {
                 m.h.tag = message_tag(&m.h, pe_of_port);
-                sent = send_to(to, &m, m.h.bytes);
+                open = send_to(to, &m, m.h.bytes);
             }
         }
     }
@@ -199,44 +199,49 @@ static void send_malformed(void)
     for (int i = 0; i < n_ports; i++) {
         fi_addr_t to = peer(port[i]);
         size_t n;
-        int sent = 1;
-        for (int k = 0; sent && (begin(&m, 0, 1), n = malformed(k, &m)); k++)
-            sent = send_to(to, &m, n);
-        for (n = SHI_NET_MESSAGE_BYTES + 8; sent && n <= sizeof filler; n *= 4) {
-            sent = send_to(to, filler, n);
+        int open = 1;
+        for (int k = 0; open && (begin(&m, 0, 1), n = malformed(k, &m)); k++)
+            open = send_to(to, &m, n);
+        for (n = SHI_NET_MESSAGE_BYTES + 8; open && n <= sizeof filler; n *= 4) {
+            open = send_to(to, filler, n);
             new_endpoint(); /* the target may have closed the connection */
         }
-        for (int k = 0; sent && k < 200; k++) {
+        for (int k = 0; open && k < 200; k++) {
             random_bytes(&m, n = 8 + (size_t)k * 8);
-            sent = send_to(to, &m, n);
+            open = send_to(to, &m, n);
         }
     }
 }
 
 /* ---- plain connections -------------------------------------------------------------------------------------------- */
 
-/* Connections that send nothing or random bytes, and end with or without a reset. */
+/* Connections that send nothing, until the target ends one of them; and those that send nonsense and end, with or without a
+ * reset. */
 static void garbage(void)
 {
     enum { SILENT = 32, LOUD = 64 };
-    int silent[SILENT];
+    struct pollfd silent[SILENT];
     for (int i = 0; i < n_ports; i++) {
-        for (int k = 0; k < SILENT; k++)
-            tried += (silent[k] = connect_to(port[i])) >= 0;
+        for (int k = 0; k < SILENT; k++) {
+            silent[k] = (struct pollfd){.fd = connect_to(port[i]), .events = POLLRDHUP};
+            sent += silent[k].fd >= 0;
+        }
         for (int k = 0; k < LOUD; k++) {
             struct linger reset = {.l_onoff = k % 2};
             int fd = connect_to(port[i]);
             if (fd < 0)
                 continue;
-            random_bytes(filler, sizeof filler);
+            random_bytes(filler, 256);
             if (k % 4 == 3)
                 memset(filler, 0, 64);
-            tried += send(fd, filler, k % 8 == 7 ? sizeof filler : (size_t)k + 1, MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
+            sent += send(fd, filler, k % 8 == 7 ? sizeof filler : (size_t)k + 1, MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
             setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
             close(fd);
         }
+        poll(silent, SILENT, 10000);
         for (int k = 0; k < SILENT; k++)
-            close(silent[k]);
+            close(silent[k].fd);
+        tried += SILENT + LOUD;
     }
 }
 
@@ -244,7 +249,7 @@ static void cut(void)
 {
     open_fabric();
     for (int i = 0; i < n_ports; i++)
-        for (long limit = 1; limit < 1200; limit += limit < 160 ? 7 : 173) {
+        for (long limit = 1; limit < 1200; limit += limit < 160 ? 11 : 240) {
             cut_at(port[i], limit, 0);
             cut_at(port[i], limit, 1);
         }
@@ -271,15 +276,15 @@ static void replay(void)
     printf("# %d messages captured\n", n_captured);
     find_ports(target);
     open_fabric();
-    for (int what = UNCHANGED; what < CHANGES; what++)
-        for (int i = 0; i < n_ports; i++) {
-            fi_addr_t to = peer(port[i]);
-            for (int k = 0, sent = 1; sent && k < n_captured; k++) {
+    for (int i = 0; i < n_ports; i++) {
+        fi_addr_t to = peer(port[i]);
+        for (int what = UNCHANGED, open = 1; what < CHANGES; what++)
+            for (int k = 0; open && k < n_captured; k++) {
                 union captured c = captured[k];
                 change(&c, what, k);
-                sent = send_to(to, c.data, captured[k].head.bytes);
+                open = (k + 1 < n_captured ? send_to : deliver_to)(to, c.data, captured[k].head.bytes);
             }
-        }
+    }
 }
 
 /* ---- flood -------------------------------------------------------------------------------------------------------- */
@@ -297,13 +302,13 @@ static void flood(void)
         add(&m, (struct record){.op = OP_PUT, .region = SHI_REGION_DATA, .bytes = 64, .off = 0}, filler);
     for (double end = now() + 2; now() < end;)
         for (int i = 0; i < n_ports; i++) {
-            for (int k = 0; k < 64 && now() < end; k++, m.h.seq++)
-                tried += fi_send(ep, &m, m.h.bytes, NULL, to[i], next_context()) == 0;
+            for (int k = 0; k < 64 && now() < end; k++, m.h.seq++, tried++)
+                sent += fi_send(ep, &m, m.h.bytes, NULL, to[i], next_context()) == 0;
             outcome(NULL, 0);
             int fd = connect_to(port[i]);
             if (fd < 0)
                 continue;
-            tried += send(fd, filler, 4096, MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
+            sent += send(fd, filler, 4096, MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
             close(fd);
         }
 }
@@ -341,7 +346,7 @@ int main(int argc, char **argv)
             if (attacks[i].run != serve)
                 find_ports(observed);
             attacks[i].run();
-            printf("%s: %ld tried, %ld obtained\n", argv[1], tried, obtained);
+            printf("%s: %ld tried, %ld sent, %ld obtained\n", argv[1], tried, sent, obtained);
             return 0;
         }
     give_up("no such attack", EINVAL);

@@ -16,7 +16,7 @@
 
 enum { PORTS = 64 };
 extern int port[PORTS], n_ports; /* of the processes under attack */
-extern long tried, obtained;     /* what left this process; reads that returned data, writes that a target confirmed */
+extern long tried, sent, obtained; /* see intruder.c */
 
 double now(void);
 void give_up(const char *what, int err) __attribute__((noreturn));
@@ -43,8 +43,11 @@ void *next_context(void);
 /* The result of the operation with this context, within so many seconds: 1 it is complete, 0 none yet, or -errno. */
 int outcome(const void *context, double seconds);
 
-/* Send these bytes as one message of libfabric. 0: it could not be sent, so the port is closed or of something else. */
+/* Send these bytes as one message of libfabric. 0: it could not be sent: the connection was refused. */
 int send_to(fi_addr_t to, const void *bytes, size_t n);
+
+/* The same, and wait until it and all before it are in the receiver's buffers. */
+int deliver_to(fi_addr_t to, const void *bytes, size_t n);
 
 /* ---- relay -------------------------------------------------------------------------------------------------------- */
 

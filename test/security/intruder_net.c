@@ -22,7 +22,7 @@
 #include "host/net/ofi.h"
 
 int port[PORTS], n_ports;
-long tried, obtained;
+long tried, sent, obtained;
 
 double now(void)
 {
@@ -119,7 +119,8 @@ void new_endpoint(void)
 void open_fabric(void)
 {
     static struct fid_fabric *fabric;
-    struct shi_ofi_params params = {"", "", 1};
+    const char *provider = getenv("SHMEM_OFI_PROVIDER");
+    struct shi_ofi_params params = {provider ? provider : "", "", 1};
     struct fi_av_attr table = {.type = FI_AV_TABLE, .count = PORTS};
     char why[512];
     if (shi_ofi_open(why, sizeof why) || shi_ofi_select(&params, NULL, NULL, &info, why, sizeof why)) {
@@ -155,6 +156,8 @@ int outcome(const void *of, double seconds)
             return 1;
         if (n == -FI_EAVAIL && fi_cq_readerr(cq, &err, 0) == 1 && err.op_context == of)
             return -err.err;
+        if (n == -FI_EAGAIN)
+            usleep(20); /* the target may need the core */
     }
     return 0;
 }
@@ -164,23 +167,35 @@ void *next_context(void)
     return &context[attempt++ % (sizeof context / sizeof *context)];
 }
 
-int send_to(fi_addr_t to, const void *bytes, size_t n)
+static int send_with(fi_addr_t to, const void *bytes, size_t n, uint64_t flags, double seconds)
 {
-    void *c = next_context();
+    struct iovec local = {(void *)bytes, n};
+    struct fi_msg m = {.msg_iov = &local, .iov_count = 1, .addr = to, .context = next_context()};
     double end = now() + 1;
     ssize_t rc;
-    while ((rc = fi_send(ep, bytes, n, NULL, to, c)) == -FI_EAGAIN && now() < end)
+    while ((rc = fi_sendmsg(ep, &m, FI_COMPLETION | flags)) == -FI_EAGAIN && now() < end)
         outcome(NULL, 0.001);
-    int sent = rc == 0 && outcome(c, 1) == 1;
-    tried += sent;
-    return sent;
+    int done = rc == 0 && outcome(m.context, seconds) == 1;
+    tried++;
+    sent += done;
+    return done;
+}
+
+int send_to(fi_addr_t to, const void *bytes, size_t n)
+{
+    return send_with(to, bytes, n, 0, 1);
+}
+
+int deliver_to(fi_addr_t to, const void *bytes, size_t n)
+{
+    return send_with(to, bytes, n, FI_DELIVERY_COMPLETE, 10);
 }
 
 /* ---- relay -------------------------------------------------------------------------------------------------------- */
 
 /* One connection to a port of this process, of which `limit` bytes are passed on to the port `target`. */
 static struct relay {
-    int listener, target, change;
+    int listener, target, change, sent;
     long limit;
     int served; /* release by the relay's thread, acquire by the attack: the connection has ended */
 } relay;
@@ -207,6 +222,7 @@ static void *relay_one(void *arg)
             buffer[n - 1] ^= (char)(1 << relay.limit % 8);
         if (send(to, buffer, (size_t)n, MSG_NOSIGNAL) < 0)
             break;
+        relay.sent = 1;
     }
     close(from);
     close(to);
@@ -239,6 +255,7 @@ void cut_at(int p, long limit, int change)
     pthread_join(thread, NULL);
     close(relay.listener);
     tried++;
+    sent += relay.sent;
 }
 
 /* ---- capture ------------------------------------------------------------------------------------------------------ */

@@ -3,10 +3,9 @@
 # sequence number or the version changed. Every one is counted and dropped.
 . "${top_srcdir:=.}/test/tap.sh"
 . "$top_srcdir/test/security/two_users.sh"
-by=$owner # libfabric accepts no connection of another user of this host
 
 # Catches: messages that are applied twice, by their sender, by another PE, or after a change.
-attack replay $owner & # it observes the job from its start
+attack replay $owner $owner & # it observes the job from its start
 attack_pid=$!
 start job $owner 3
 wait $attack_pid
@@ -24,8 +23,7 @@ done
 
 # Catches: messages of one job that another one applies.
 start first $owner 2 && start second $other 2
-by=$other
-attack replay $owner $other
+attack replay $other $owner $other
 attacked=$?
 finish second
 right=$?

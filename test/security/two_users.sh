@@ -36,10 +36,11 @@ finish() {
     eval "wait \$pid_$1" && grep -q '^[0-9]* rounds' "$work/$1" && ! grep -q '^wrong' "$work/$1"
 }
 
-# attack NAME UID MORE...: attack the jobs of this user by a process of user $by. 0: attacks were made.
-by=$attacker
+# attack NAME BY UID MORE...: the user BY attacks the jobs of user UID. 0: attacks were made.
 attack() {
     name=$1
+    shift
+    by=$1
     target=$2
     shift 2
     timeout -k 5 60 "$top_builddir/test/security/intruder" "$name" "$target" "$by" "$@" > "$work/$name" 2>&1 &&
@@ -51,7 +52,7 @@ dropped() {
     sed -n 's/.*network: dropped \([0-9]*\) messages in all.*/\1/p' "$work/$1" | awk '{ n += $1 } END { print n + 0 }'
 }
 
-# sent ATTACK: how many it has sent.
+# sent ATTACK: how many messages it has sent.
 sent() {
-    sed -n 's/.*: \([0-9]*\) tried,.*/\1/p' "$work/$1"
+    sed -n 's/.* \([0-9]*\) sent,.*/\1/p' "$work/$1"
 }
