@@ -1,6 +1,6 @@
 /*
  * lib_host.c - the device library as C11: teams, lengths, groups, order, synchronisation and errors, by loads and stores and
- * by the ring, with requests that end at once or late and in any order.
+ * through the ring, with requests that complete at once, or late and in any order.
  */
 #define SHMEMG_HOST_ITEMS
 #include "world.h"
@@ -35,8 +35,8 @@ static void by_team(void)
     CHECK(shmemg_ctx_ptr(even, x, 1) == shmemg_ptr(x, 2));
 }
 
-/* Catches: a team's PE number taken for the world's, in loads and stores, in requests, or when it is checked; members that
- * are given one by one taken for evenly spaced ones. */
+/* Catches: a team's PE number taken for the world's, in loads and stores, in requests, or in checks; members given as a
+ * list taken for evenly spaced ones. */
 static void test_teams(void)
 {
     for (int way = 0; way < 4; way++) {
@@ -63,7 +63,7 @@ static void test_teams(void)
 
 /* ---- lengths and alignments ------------------------------------------------------------------------------------- */
 
-/* Put, get and signalled put of bytes between odd addresses; source is overwritten once a blocking put returns. */
+/* Put, get and put-with-signal between odd addresses; the source is overwritten once a blocking put returns. */
 static void bytes(size_t n, size_t from, size_t to)
 {
     static const size_t edge = 16;
@@ -106,8 +106,8 @@ static void lengths(int direct)
     world_down();
 }
 
-/* Catches: heads and tails of a copy lost or one too long, payloads cut at 48 or 32, a blocking put that returns before
- * its source was read, requests of no bytes. */
+/* Catches: the first or last bytes of a copy lost, a copy one byte too long, payloads truncated at 48 or 32, a blocking
+ * put that returns before its source was read, requests of 0 bytes. */
 static void test_lengths(void)
 {
     lengths(1);
@@ -118,7 +118,7 @@ static void test_lengths(void)
 
 enum { LANES = 8, WIDTH = 4 };
 
-static char group_source[2][1024]; /* of each sub-group; the whole work-group uses the first */
+static char group_source[2][1024]; /* one per sub-group; the work-group uses the first */
 
 static void fill(char *p, size_t n, int seed)
 {
@@ -133,7 +133,7 @@ static int is_filled(const char *p, size_t n, int seed)
     return !wrong;
 }
 
-/* One lane makes the source just before all put it; another looks at the result just after. */
+/* One lane writes the source just before all put it; another one checks the result just after. */
 #define GROUP_ROUND(S, G, GROUP, PLACE)                                                                              \
     for (size_t n = 0; n < 700; n = n * 2 + 5) {                                                                     \
         char *dest = world[0].heap + (PLACE), *source = group_source[GROUP], *r = there(1, dest);                    \
@@ -183,7 +183,8 @@ static void groups(int direct, unsigned log_n, int late, int lockstep)
     world_down();
 }
 
-/* Catches: parts of a copy left to no lane, a group that posts before all have written or leaves before the end. */
+/* Catches: a part of a copy without a lane, a group that posts before all lanes have written, or leaves before the
+ * end. */
 static void test_groups(void)
 {
     groups(1, 4, 0, 0);
@@ -191,7 +192,7 @@ static void test_groups(void)
     groups(0, 1, 1, 0);
 }
 
-/* Catches: an address that the proxy cannot read sent to it; tickets of a group beyond the ring's slots. */
+/* Catches: an address sent to the proxy that it cannot read; more tickets of a group than the ring has slots. */
 static void test_private(void)
 {
     for (unsigned log_n = 1; log_n < 5; log_n++) {
@@ -219,7 +220,7 @@ static void alone(void)
     CHECK(f == 3 && shmemg_long_atomic_fetch(x, 1) == 7);
 }
 
-/* Catches: the path of hardware in lock step lost, a result for private memory sent to its address. */
+/* Catches: lanes in lock step that take single tickets, a result for private memory sent to its address. */
 static void test_lockstep(void)
 {
     world_up(2, 0, 3, 1);
@@ -231,7 +232,7 @@ static void test_lockstep(void)
 
 enum { ROUNDS = 400 };
 
-/* PE 0 sends, PE 1 checks as soon as the signal is there and answers. Three ways to say that data are there. */
+/* PE 0 sends, PE 1 checks the data after the signal and answers. There are three ways to signal. */
 static void ping(void)
 {
     shmem_ctx_t ctx = (shmem_ctx_t)shmemg_ctx_default_;
@@ -242,7 +243,7 @@ static void ping(void)
         if (ctx->me == 0) {
             fill(source, n, (int)i);
             shi_private.from = (uintptr_t)source;
-            shi_private.to = shi_private.from + i / 3 % 2 * 1024; /* in pieces, every other time */
+            shi_private.to = shi_private.from + i / 3 % 2 * 1024; /* in pieces, every second time */
             if (i % 3 == 0) {
                 shmemg_putmem_signal(data, source, n, there_is, i, SHMEM_SIGNAL_SET, 1);
             } else if (i % 3 == 1) {
@@ -268,8 +269,8 @@ static void ping(void)
     CHECK(ctx->me == 1 || shmemg_signal_fetch(added) == sum);
 }
 
-/* Catches: a signal that can be seen before its data, or before all pieces of them, a fence that orders nothing, a
- * quiet that returns too soon. */
+/* Catches: a signal visible before its data, or before all pieces of it, a fence without effect, a quiet that returns
+ * too early. */
 static void test_order(void)
 {
     for (int how = 0; how < 3; how++) {
@@ -283,7 +284,7 @@ static void test_order(void)
 
 static int came;
 
-static void meet_all(void)
+static void sync_all(void)
 {
     int all = world_n, even = world_n / 2 + 1, me = shmemg_my_pe(), lanes = (int)shi_lanes(SHI_TG);
     for (int i = 1; i <= 60; i++) {
@@ -292,7 +293,7 @@ static void meet_all(void)
         int form = lanes > 1 ? 2 : i % 3;
         __atomic_fetch_add(&came, 1, __ATOMIC_RELAXED);
         CHECK(sync[form]() == 0);
-        CHECKF(__atomic_load_n(&came, __ATOMIC_RELAXED) >= i * all * lanes, "sync %d left too soon", i);
+        CHECKF(__atomic_load_n(&came, __ATOMIC_RELAXED) >= i * all * lanes, "sync %d returned too early", i);
         CHECK(sync[form]() == 0);
         if (me % 2 == 0)
             CHECK(team[form](SHMEM_DEVICE_TEAM_SHARED) == 0 && even > 0);
@@ -300,21 +301,21 @@ static void meet_all(void)
     }
 }
 
-/* A later team, of all, that has the flags of the even PEs' team. */
-static void meet_again(void)
+/* A later team of all PEs, with the flags of the even PEs' team. */
+static void sync_again(void)
 {
     int me = shmemg_my_pe();
     struct shi_dev_team *later = &world[me].some;
     for (int i = 1; i <= 20; i++) {
         __atomic_fetch_add(&came, 1, __ATOMIC_RELAXED);
         CHECK(shmemg_team_sync(later) == 0);
-        CHECKF(__atomic_load_n(&came, __ATOMIC_RELAXED) >= i * world_n, "sync %d of a later team left too soon", i);
+        CHECKF(__atomic_load_n(&came, __ATOMIC_RELAXED) >= i * world_n, "sync %d of a later team was too early", i);
         CHECK(shmemg_team_sync(later) == 0);
     }
 }
 
-/* Catches: PEs that leave before all have come, flags of one sync taken for the next's, a team's PEs miscounted, flags
- * of an earlier team taken for a later one's. */
+/* Catches: PEs that leave before all have entered, flags of one sync taken for the next one's, a wrong number of PEs,
+ * flags of an earlier team taken for a later one's. */
 static void test_sync(void)
 {
     for (int how = 0; how < 3; how++)
@@ -322,20 +323,20 @@ static void test_sync(void)
             world_lists = how == 1;
             world_up(n, how == 0, 3, how == 2);
             came = 0;
-            run_lanes(n, n == 3 ? 4 : 1, n == 3 ? 4 : 1, meet_all);
+            run_lanes(n, n == 3 ? 4 : 1, n == 3 ? 4 : 1, sync_all);
             came = 0;
             for (int i = 0; i < n; i++) {
                 struct shi_dev_team *t = &world[i].some;
                 t->start = n - 1, t->stride = -1, t->n = n, t->me = n - 1 - i;
             }
-            run_lanes(n, 1, 1, meet_again);
+            run_lanes(n, 1, 1, sync_again);
             world_down();
         }
 }
 
-/* ---- what is refused -------------------------------------------------------------------------------------------- */
+/* ---- refused calls ---------------------------------------------------------------------------------------------- */
 
-/* The call complains of this, touches nothing and asks for nothing. */
+/* The call records this error, changes no memory and posts no request. */
 #define REFUSED(kind, culprit, call)                                                                                 \
     do {                                                                                                             \
         int asked_before = all_asked();                                                                              \
@@ -382,7 +383,8 @@ static void refuse(void)
     REFUSED(SHI_FAULT_CONTEXT, 0, shmemg_ctx_putmem(NULL, x, x, 8, 1));
 }
 
-/* Catches: a wild access where a complaint is due; the second complaint in place of the first; an unpatched module. */
+/* Catches: an invalid access instead of an error; a second error that replaces the first; a module without its
+ * context. */
 static void test_faults(void)
 {
     for (int direct = 0; direct < 2; direct++) {
@@ -420,12 +422,12 @@ static void *abort_soon(void *arg)
     return arg;
 }
 
-/* Catches: a work-item that waits for ever after the job's end. */
+/* Catches: a work-item that waits for ever after an abort. */
 static void test_abort(void)
 {
     world_up(2, 0, 2, 0);
     mine = world[0].heap;
-    world[0].ring.head = 1; /* a ticket whose slot is never written: nothing ends any more */
+    world[0].ring.head = 1; /* a ticket whose slot is never written: no request completes after it */
     pthread_t t;
     pthread_create(&t, NULL, abort_soon, NULL);
     run_lanes(1, 4, 4, wait_for_ever);
@@ -438,11 +440,11 @@ int main(void)
     RUN(test_teams, "contexts and numbers of teams");
     RUN(test_lengths, "lengths around the inline limits, odd addresses");
     RUN(test_groups, "work-groups and sub-groups copy together");
-    RUN(test_private, "memory that only a work-item or its group can reach");
+    RUN(test_private, "memory that only a work-item or its group can access");
     RUN(test_lockstep, "lanes in lock step");
     RUN(test_order, "data before signal, fence and quiet");
-    RUN(test_sync, "all PEs and teams of them meet");
-    RUN(test_faults, "what is refused is recorded and not done");
+    RUN(test_sync, "syncs of all PEs and of teams");
+    RUN(test_faults, "refused calls are recorded and have no effect");
     RUN(test_abort, "an abort releases every waiter");
     return tap_end();
 }

@@ -1,6 +1,6 @@
 /*
- * lib_types.c - the device library as C11: every routine for every type against what C computes, by loads and stores and
- * by the ring, with requests that end at once or late.
+ * lib_types.c - the device library as C11: every routine for every type against C's own results, by loads and stores and
+ * through the ring, with requests that complete at once or late.
  */
 #define SHMEMG_HOST_ITEMS
 #include "world.h"
@@ -49,7 +49,7 @@ enum { N = 20 };
         CHECKF(shmemg_##N_##_g(b + 1, pe) == (T)-7 && shmemg_ctx_##N_##_g(ctx, b + 3, pe) == (T)8, SAY(N_, "g"));    \
     }
 
-/* One operation in its three forms, both times with and without a context. V0 before, V1 after; ARGS as ", x". */
+/* One operation in its three forms, each with and without a context. V0 before, V1 after; ARGS as ", x". */
 #define TEST_FETCHING(N_, T, NAME, ARGS, V0, V1)                                                                     \
     for (int pe = 0; pe < 2; pe++) {                                                                                 \
         T *x = AT(T, 1024), *r = there(pe, x), *f = AT(T, 2048);                                                     \
@@ -96,7 +96,7 @@ enum { N = 20 };
     TEST_FETCHING(N_, T, _compare_swap, (, (T)-2, (T)6), (T)-2, (T)6)                                                \
     TEST_FETCHING(N_, T, _compare_swap, (, (T)2, (T)6), (T)-2, (T)-2)
 
-/* C's own operators say what holds. */
+/* The condition, by C's operators. */
 #define HOLDS(a, cmp, b)                                                                                             \
     ((cmp) == SHMEM_CMP_EQ   ? (a) == (b)                                                                            \
      : (cmp) == SHMEM_CMP_NE ? (a) != (b)                                                                            \
@@ -159,18 +159,18 @@ static void test_types_direct(void)
     world_down();
 }
 
-/* Catches: an argument in the wrong place of a request, a result in the wrong result slot, a quiet that does not cover all. */
+/* Catches: an argument in the wrong place of a request, a result in the wrong result slot, an incomplete quiet. */
 static void test_types_ring(void)
 {
     world_up(2, 0, 4, 0);
     all_types();
     CHECK(shmemg_ptr(mine, 1) == NULL);
     for (int op = 0; op <= SHI_OP_GET_INLINE; op++)
-        CHECKF(asked(0, op) > 0, "request %d never asked for", op);
+        CHECKF(asked(0, op) > 0, "request %d was never made", op);
     world_down();
 }
 
-/* Catches: a ticket or an epoch that a context of one caller at a time loses or gives twice. */
+/* Catches: a ticket or an epoch that a context for one caller at a time loses or uses twice. */
 static void test_types_single(void)
 {
     world_up(2, 0, 4, 1);
@@ -183,7 +183,7 @@ static void test_types_single(void)
 int main(void)
 {
     RUN(test_types_direct, "every routine and type by loads and stores");
-    RUN(test_types_ring, "every routine and type by the ring");
-    RUN(test_types_single, "every routine and type by a context of one caller at a time");
+    RUN(test_types_ring, "every routine and type through the ring");
+    RUN(test_types_single, "every routine and type with a context for one caller at a time");
     return tap_end();
 }

@@ -1,14 +1,15 @@
 #!/bin/sh
-# plot.sh - oshinfo --plot: the picture shows what statistics and traces say. Catches: a file that is no SVG, bytes of a get
-# drawn the wrong way round, events outside the page, junk that is drawn.
+# plot.sh - oshinfo --plot: the picture shows the data of statistics and traces. Catches: a file that is not SVG, bytes
+# of a get in the wrong direction, events outside the page, invalid input that is drawn.
 . "${top_srcdir:=.}/test/tap.sh"
 info=$top_builddir/src/tools/oshinfo
 dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
 SHMEM_STATS=$dir/s.json SHMEM_TRACE=$dir/t.json $OSHRUN -n 4 "$top_builddir/test/launch/observe" >"$dir/out" 2>&1
-ok $? "a job to draw" "$dir/out"
+ok $? "a job with statistics and a trace" "$dir/out"
 
-# drawn PICTURE TIMELINE: well-formed, all rectangles on the page, a square for each pair that talked.
+# drawn PICTURE TIMELINE: check that it is well-formed, with all rectangles on the page, a cell for each pair with
+# traffic.
 drawn() {
     python3 - "$1" "$2" >"$dir/out" 2>&1 <<'EOF'
 import sys, xml.etree.ElementTree as xml
@@ -24,7 +25,7 @@ assert any(w.startswith("4 PEs moved") for w in words), words
 assert any(w.startswith("Timeline") for w in words) == (sys.argv[2] == "1"), words
 assert {"put", "get", "atomic", "signal", "collective", "barrier", "wait"} <= set(words), words
 # Row by row: 8064 B of puts and 8 B of signals to the next PE, 24 B of a collective to each other, 16 B of atomics to PE 0;
-# data of gets comes back, 8 B from the next PE and 32 B from PE 0. A PE sends itself nothing, but PE 0 does.
+# data of gets, 8 B from the next PE and 32 B from PE 0. No PE but PE 0 sends to itself.
 cells = [w for w in words[1:] if w.endswith(" B") or w.endswith("KiB")][:13]
 assert cells == ["48 B", "7.94 KiB", "56 B", "64 B", "48 B", "7.91 KiB", "24 B", "40 B", "32 B", "7.91 KiB", "7.92 KiB",
                  "24 B", "32 B"], cells
@@ -40,27 +41,27 @@ families=$(sed -n '/define SHI_FOR_EACH_FAMILY/,/^$/p' "$top_srcdir/src/host/uti
 [ "$(sed -n '/^COLOURS/,/^}/p' "$top_srcdir/src/tools/plot.py" | grep -o '"[a-z]*"' | tr -d '"')" = "$families" ]
 ok $? "plot.py knows the families of trace_format.h"
 
-# A PNG where rsvg-convert is found, one line where not.
+# A PNG if rsvg-convert is installed, else one line.
 mkdir "$dir/bin" && printf '#!/bin/sh\ncat\n' >"$dir/bin/rsvg-convert" && chmod +x "$dir/bin/rsvg-convert"
 PATH=$dir/bin:$PATH "$info" --plot "$dir/p.png" "$dir/s.json" && cmp -s "$dir/p.png" "$dir/stats.svg"
-ok $? "a PNG is made of the SVG by rsvg-convert"
+ok $? "rsvg-convert makes a PNG from the SVG"
 rm "$dir/bin/rsvg-convert" && ln -s "$(command -v ls)" "$dir/bin"
 ln -s "$(python3 -c 'import sys; print(sys.executable)')" "$dir/bin/python3"
 PATH=$dir/bin "$info" --plot "$dir/q.png" "$dir/s.json" >"$dir/out" 2>&1
 [ $? -eq 1 ] && [ "$(wc -l <"$dir/out")" -eq 1 ] && grep -q rsvg-convert "$dir/out"
-ok $? "without it one line names it" "$dir/out"
+ok $? "without rsvg-convert one line names it" "$dir/out"
 rm "$dir/bin/python3"
 PATH=$dir/bin "$info" --plot "$dir/q.svg" "$dir/s.json" >"$dir/out" 2>&1
 [ $? -eq 1 ] && [ "$(wc -l <"$dir/out")" -eq 1 ] && grep -q 'needs python3' "$dir/out"
 ok $? "without python3 one line names it" "$dir/out"
 
-# A link that another user has put where the picture goes.
+# A symbolic link of another user in the place of the picture.
 echo precious >"$dir/file" && ln -s file "$dir/link.svg"
 "$info" --plot "$dir/link.svg" "$dir/s.json" >"$dir/out" 2>&1
 [ $? -eq 1 ] && [ "$(wc -l <"$dir/out")" -eq 1 ] && grep -q link.svg "$dir/out" && [ "$(cat "$dir/file")" = precious ]
 ok $? "a symbolic link is not followed" "$dir/out"
 
-# Files that are none of ours, cut short, or absent; each refused in one line.
+# Files of another kind, truncated, or missing; each refused with one line.
 printf '{"traceEvents":[{"ph":"X"' >"$dir/cut.json"
 printf '[1, 2, {"a": "b"}]' >"$dir/other.json"
 printf 'not json' >"$dir/junk.json"
@@ -71,7 +72,7 @@ for f in cut other junk empty absent; do
     [ $? -eq 1 ] && [ "$(wc -l <"$dir/out")" -eq 1 ] && grep -q "$f.json" "$dir/out" || bad="$bad $f"
 done
 [ -z "$bad" ] && [ ! -e "$dir/x.svg" ]
-ok $? "what is neither is refused:$bad" "$dir/out"
+ok $? "other files are refused:$bad" "$dir/out"
 "$info" --plot "$dir/x.gif" "$dir/s.json" >"$dir/out" 2>&1
 [ $? -eq 2 ] && grep -q '.svg or .png' "$dir/out"
 ok $? "another kind of picture is refused" "$dir/out"

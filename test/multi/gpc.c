@@ -1,15 +1,15 @@
 /*
- * gpc.c - global procedure calls against an oracle: every PE starts random calls at the same time, and each compares what
- * happened with a simulation of its tree. Trees here are made by an own rule, not by the library's.
+ * gpc.c - global procedure calls against an oracle: all PEs start random calls at the same time, and each PE compares
+ * the calls with a simulation of its tree. The simulation has its own code for the trees.
  */
 #include "gpc.h"
 
 enum { PARALLEL = 3, FILL = 100000 };
 
-/* What goes wrong where. */
+/* Injected failures. */
 enum fault { NOTHING, FUNC_FAILS, CALLBACK_FAILS, LONG_HEADER, LONG_DATA, FAULTS };
 
-/* What an id tells of itself. */
+/* The data that an id reports about its call. */
 struct record {
     int ran, parent, ids, callbacks, bad;
     unsigned list; /* of the ids below, in order */
@@ -18,20 +18,20 @@ struct record {
 struct header {
     int n, root, slot;
     enum fault fault;
-    int where, pending; /* the id that fails; how often func says PENDING */
+    int where, pending; /* the id that fails; how often func returns PENDING */
     unsigned seed;
-    size_t fill; /* bytes of reply data behind the records */
+    size_t fill; /* bytes of reply data after the records */
 };
 
 static int h_func, h_stages, h_callback, h_user;
-static long *runs;              /* [PARALLEL]: of this root's GPCs, added to by every id */
-static int user_parent[MOST];   /* the program's tree of this moment */
+static long *runs;              /* [PARALLEL]: every id of this root's GPCs adds 1 */
+static int user_parent[MOST];   /* the program's current tree */
 static shmem_team_t teams[2];
 static int n_teams;
 
 /* ---- functions ------------------------------------------------------------------------------------------------------ */
 
-/* Plain copies: the header may lie at any address. */
+/* Copies the header, which may be at any address. */
 static struct header header_of(const shmemx_gpc_call_t *c)
 {
     struct header h;
@@ -39,7 +39,7 @@ static struct header header_of(const shmemx_gpc_call_t *c)
     return h;
 }
 
-/* Record what this id sees; its answer is the records of all below. */
+/* Record the call at this id; the reply contains the records of all ids below. */
 static int record(shmemx_gpc_call_t *c)
 {
     struct header h = header_of(c);
@@ -66,7 +66,7 @@ static int record(shmemx_gpc_call_t *c)
     return h.fault == FUNC_FAILS ? -1 : SHMEMX_GPC_DONE;
 }
 
-/* Add what a child tells. */
+/* Add a child's records. */
 static int add(shmemx_gpc_call_t *c)
 {
     struct header h = header_of(c);
@@ -118,7 +118,7 @@ struct oracle {
     int n_ran, n_messages, deepest;
 };
 
-/* `id` has list[0, n) below it. The nodes of a subtree follow its head. */
+/* The ids list[0, n) are below `id`. The nodes of a subtree follow its root. */
 static void simulate(struct oracle *o, int tree, int id, const int *list, int n)
 {
     o->in[id] = 1;
@@ -141,7 +141,7 @@ static void simulate(struct oracle *o, int tree, int id, const int *list, int n)
     }
 }
 
-/* Not called when an id above has failed before it called its children. */
+/* An id is not called if one above has failed before it called its children. */
 static int is_called(const struct oracle *o, const struct header *h, int id)
 {
     int before = h->fault == FUNC_FAILS || h->fault == LONG_HEADER || h->fault == LONG_DATA;
@@ -174,7 +174,7 @@ struct call {
 };
 static struct call calls[PARALLEL];
 
-/* In the order of a walk: what the library must make of a program's tree. */
+/* In preorder: the list that the library must make of a program's tree. */
 static int walk_order(int id, int n, const int *list, int *out)
 {
     int k = 0;
@@ -201,7 +201,7 @@ static void choose(struct call *c, shmem_team_t team, int fault)
     c->h.pending = c->form ? below(3) : 0;
     for (int i = 0; i < n; i++)
         all[i] = i;
-    c->n_ids = below(n + 1); /* the root in it, or not */
+    c->n_ids = below(n + 1); /* with or without the root */
     for (int i = 0; i < c->n_ids; i++) {
         int j = i + below(n - i), x = all[j];
         all[j] = all[i];
@@ -211,7 +211,7 @@ static void choose(struct call *c, shmem_team_t team, int fault)
     for (int i = 0; i < c->n_ids; i++)
         if (c->list[i] != c->h.root)
             without[k++] = c->list[i];
-    for (int i = 0; i < k; i++) { /* for a program's tree: under the root or anything before */
+    for (int i = 0; i < k; i++) { /* for a program's tree: below the root or an earlier id */
         int up = below(i + 1);
         user_parent[without[i]] = up ? without[up - 1] : c->h.root;
     }
@@ -224,8 +224,8 @@ static void choose(struct call *c, shmem_team_t team, int fault)
     if (c->tree != h_user)
         CHECKF(c->o.deepest == log2_of(k + 1), "tree %d over %d ids is %d deep", c->tree, k, c->o.deepest);
     if (fault != NOTHING) {
-        int pick = below(k + 1);
-        c->h.where = pick ? without[pick - 1] : c->h.root;
+        int chosen = below(k + 1);
+        c->h.where = chosen ? without[chosen - 1] : c->h.root;
     }
 }
 
@@ -242,23 +242,23 @@ static void start(struct call *c, shmem_team_t team, int blocking)
     c->status = shmemx_gpc_chained_exec(team, c->form ? h_stages : h_func, c->form ? SHMEMX_GPC_NONE : h_callback, c->hdr,
                                         c->hlen, c->data, c->dlen, &c->rhdr, sizeof c->rhdr, c->reply, c->rdlen,
                                         c->n_ids, c->list, blocking ? NULL : &c->nbh, c->tree);
-    memset(c->hdr, 0x55, sizeof c->hdr); /* ours again */
+    memset(c->hdr, 0x55, sizeof c->hdr); /* the buffer is free */
     CHECK(blocking || c->status == 0);
 }
 
-/* What the records of all ids say of the tree. */
+/* Compare the records of all ids with the simulation. */
 static void compare(const struct call *c)
 {
     const struct record *all = (const struct record *)c->reply;
     int messages = 0, wanted = 0;
     for (int i = 0; i < c->h.n; i++) {
         const struct record *r = &all[i];
-        messages += 2 * r->callbacks; /* a call and an answer for each */
+        messages += 2 * r->callbacks; /* a call and a reply for each */
         wanted += c->o.in[i] && i != c->h.root ? 2 : 0;
         CHECKF(r->ran == c->o.in[i], "id %d ran %d times, not %d", i, r->ran, c->o.in[i]);
         if (!r->ran)
             continue;
-        CHECKF(!r->bad, "id %d saw wrong arguments or data (tree %d, %zu bytes)", i, c->tree, c->dlen);
+        CHECKF(!r->bad, "id %d got wrong arguments or data (tree %d, %zu bytes)", i, c->tree, c->dlen);
         CHECKF(i == c->h.root || r->parent == c->o.parent[i], "id %d was called by %d, not by %d", i, r->parent,
                c->o.parent[i]);
         CHECKF(r->ids == c->o.ids[i] && r->list == c->o.list[i], "id %d: another list than the %d below it", i,
@@ -306,14 +306,15 @@ static void random_calls(int with_faults, int n_rounds)
 
 /* ---- tests ---------------------------------------------------------------------------------------------------------- */
 
-/* An id left out or called twice, by the wrong parent, with another's list or data; a callback too few. */
+/* Catches: an id not called or called twice, by the wrong parent, with another id's list or data; a missing
+ * callback. */
 static void chained(void)
 {
     random_calls(0, rounds(60));
 }
 
-/* A failure that is lost on its way up, stops a sibling, or does not stop those below; a handle that still listens to
- * the answers of its last use. */
+/* Catches: a failure that is lost on its way up, stops a sibling, or does not stop the ids below; a handle that
+ * receives replies of its previous call. */
 static void failures(void)
 {
     random_calls(1, rounds(100));

@@ -1,4 +1,4 @@
-/* gpc.h - what the tests of global procedure calls share: random numbers and data that each PE can check. */
+/* gpc.h - code that the tests of global procedure calls share: random numbers, and data that each PE can check. */
 #ifndef GPC_H
 #define GPC_H
 

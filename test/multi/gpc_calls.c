@@ -6,7 +6,7 @@
 
 static int h_callback, h_chain, h_bad;
 
-/* Data cut, swapped or delivered late, at every length around that of a message and of a piece. */
+/* Catches: data truncated, swapped or delivered late, at all lengths around that of a message and of a piece. */
 static int echo(shmemx_gpc_call_t *c)
 {
     if (c->dlen > c->rdlen || c->hlen > c->rhlen)
@@ -45,14 +45,14 @@ static void plain(void)
                    nbh.rdsize);
             int too_short = shmemx_gpc_exec(SHMEM_TEAM_WORLD, h_echo, (me + (int)k) % n_pes, hdr, hlen, data, dlen, rhdr,
                                             1024, reply, dlen ? dlen - 1 : 0, NULL);
-            CHECKF(too_short == (dlen ? -EIO : 0), "a reply longer than its room: %d", too_short);
+            CHECKF(too_short == (dlen ? -EIO : 0), "a reply longer than its buffer: %d", too_short);
         }
     free(data);
     free(reply);
     shmem_barrier_all();
 }
 
-/* More than may be in flight, with more data than FIFOs hold; one that waits for its turn and never gets it. */
+/* Catches: a call that never starts, among more calls than may be in flight, with more data than FIFOs hold. */
 static int count(shmemx_gpc_call_t *c)
 {
     unsigned sum = 0;
@@ -89,7 +89,7 @@ static void many(void)
     shmem_barrier_all();
 }
 
-/* Inside a function: an exec or a look that is refused. gpc_nest.c has more. */
+/* Catches: an exec or a test that is refused inside a function. gpc_nest.c has more. */
 static shmemx_gpc_nbh_t inner;
 static int inner_started, inner_reply;
 
@@ -136,13 +136,13 @@ static int ran(shmemx_gpc_call_t *c)
 }
 static int h_ran;
 
-/* On a team that the called PEs have not returned from the split of: a call that fails there, overtakes an earlier one, is
- * lost, or is taken for one on the team that had the same slot before. */
+/* Catches: on a team from whose split the called PEs have not returned, a call that fails, overtakes an earlier one, is
+ * lost, or runs on the team that had the same slot before. */
 struct visit {
     int order, target;
 };
 static int h_visit;
-static int visited; /* order of the last call of this round */
+static int visited; /* number of the last call of this round */
 
 static int visit(shmemx_gpc_call_t *c)
 {
@@ -181,7 +181,7 @@ static void new_teams(void)
         visited = 0;
         shmem_barrier_all();
         if (me == caller && r % 2)
-            usleep(3000); /* the others wait in the split, and wake up later than we */
+            usleep(3000); /* the other PEs wait in the split and wake up later than this one */
         shmem_team_split_strided(SHMEM_TEAM_WORLD, r % 3 ? n_pes - 1 : 0, r % 3 ? -1 : 1, n_pes, NULL, 0, &team);
         if (me == caller)
             call_new_team(team);
@@ -190,13 +190,13 @@ static void new_teams(void)
     }
 }
 
-/* ---- what is refused ------------------------------------------------------------------------------------------------ */
+/* ---- refused calls -------------------------------------------------------------------------------------------------- */
 
 static int bad_tree(int root, int id, int idlen, const int *idlst, int *children)
 {
     (void)idlen;
     children[0] = idlst[0];
-    return id != root || root < 0; /* nobody is reached */
+    return id != root || root < 0; /* no id is reached */
 }
 
 #define CHAINED(FUNC, CALLBACK, HLEN, DLEN, RHLEN, RDLEN, N, LIST, TREE)                                             \
@@ -237,7 +237,7 @@ static void refused(void)
     shmem_barrier_all();
 }
 
-/* Handles that differ between PEs, are lost on release, or serve after it. */
+/* Catches: handles that differ between PEs, that are not reused after release, or that still work after it. */
 static void handles(void)
 {
     static int first, of_all[MOST];
@@ -262,7 +262,7 @@ static void handles(void)
         CHECK(shmemx_gpc_release(some[--got]) == 0);
 }
 
-/* A handle used again at once after a failure hears the rest of the old tree. */
+/* Catches: a handle that is reused at once after a failure and receives replies of the old tree. */
 static int slow_or_bad(shmemx_gpc_call_t *c)
 {
     size_t calls = (size_t)c->state;
@@ -311,12 +311,12 @@ int main(void)
     h_bad = shmemx_gpc_register_tree(bad_tree);
     h_visit = shmemx_gpc_register(visit);
     RUN(plain, "an echo of every length");
-    RUN(many, "more than may be in flight");
+    RUN(many, "more calls than may be in flight");
     RUN(nested, "calls inside a function");
-    RUN(new_teams, "calls on teams that were made just now");
-    RUN(refused, "wrong arguments, and nothing is sent");
+    RUN(new_teams, "calls on teams that have just been created");
+    RUN(refused, "calls with invalid arguments send nothing");
     RUN(handles, "register and release");
-    RUN(reuse, "a handle again at once");
+    RUN(reuse, "a handle is reused at once");
     shmem_finalize();
     return tap_end();
 }

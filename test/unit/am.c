@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <pthread.h>
 
-/* ---- every PE floods every PE --------------------------------------------------------------------------------------- */
+/* ---- every PE floods every PE ------------------------------------------------------------------------------------ */
 
 enum { EACH = 3000 };
 
@@ -48,7 +48,7 @@ static void take_gpc(int pe, const void *msg, size_t bytes)
     take(pe, msg, bytes, SHI_AM_GPC);
 }
 
-/* Send until refused; 0 when all are sent. Every third message asks for more room than it uses. */
+/* Send until refused; 0 when all are sent. Every third message reserves more bytes than it uses. */
 static int send_on(struct stream *s)
 {
     for (; s->sent < EACH; s->sent++) {
@@ -94,7 +94,7 @@ static void flood(void)
             unsent |= s[i].sent < EACH;
             if (s[i].queued || send_on(&s[i]) == 0)
                 continue;
-            if ((me + i) % 2) { /* half of the pairs queue, the others come again */
+            if ((me + i) % 2) { /* half of the pairs queue, the others retry themselves */
                 s[i].queued = 1;
                 shi_am_queue(i, &s[i].pending_send);
             }
@@ -106,12 +106,12 @@ static void flood(void)
         for (int i = 0; i < shm.n; i++)
             left -= arrived[i];
     }
-    meet(1);
+    sync_phase(1);
     CHECK(source.poll() == 0);
 }
 
-/* Catches: a message torn, lost, doubled, overtaken or wrongly attributed; a slot or bytes reused too early; a full FIFO
- * that stops both sides; a sender that is never noticed; fewer cores than PEs. */
+/* Catches: a message torn, lost, doubled, overtaken or with the wrong sender; a slot or bytes reused too early; a full
+ * FIFO that blocks both sides; a sender that is never polled; the same with fewer cores than PEs. */
 static void floods(void)
 {
     static const int sizes[] = {1, 2, 3, 9};
@@ -119,7 +119,7 @@ static void floods(void)
         as_pes(sizes[i], flood);
 }
 
-/* ---- many senders, few of them active ------------------------------------------------------------------------------- */
+/* ---- many senders, few of them active ---------------------------------------------------------------------------- */
 
 static void count(int pe, const void *msg, size_t bytes)
 {
@@ -135,26 +135,26 @@ static void send_one(int pe)
     shi_am_end(pe, 8);
 }
 
-/* All write once, then the receiver polls until the others have gone cold, then the last one writes again. */
+/* All send once; the receiver polls until it considers the others idle; then the last one sends again. */
 static void go_cold(void)
 {
     shi_am_handle(SHI_AM_TAG, count);
     CHECK(shi_am_start() == 0);
     if (me) {
         send_one(0);
-        meet(1);
-        meet(2);
+        sync_phase(1);
+        sync_phase(2);
         send_one(0);
-        meet(3);
+        sync_phase(3);
         return;
     }
-    meet(1);
+    sync_phase(1);
     for (int i = 0; i < 5000; i++)
         source.poll();
     for (int i = 1; i < shm.n; i++)
         CHECKF(arrived[i] == 1, "PE %d: %d messages", i, arrived[i]);
-    meet(2);
-    meet(3);
+    sync_phase(2);
+    sync_phase(3);
     for (int i = 0; i < 100; i++)
         source.poll();
     for (int i = 1; i < shm.n; i++)
@@ -164,14 +164,14 @@ static void go_cold(void)
     CHECK(arrived[0] == 1);
 }
 
-/* Catches: a FIFO that is forgotten when it has long been idle, or moved and then looked at twice or never. */
+/* Catches: a FIFO that is no longer polled after a long idle time, or is polled twice or never after a move. */
 static void cold(void)
 {
     as_pes(2, go_cold);
     as_pes(MOST, go_cold);
 }
 
-/* ---- turns ---------------------------------------------------------------------------------------------------------- */
+/* ---- pending sends ----------------------------------------------------------------------------------------------- */
 
 static int order[64], n_order, may_pass[MOST];
 struct numbered {
@@ -188,11 +188,11 @@ static int pass(struct shi_am_pending_send *pending_send)
     CHECK(room != NULL);
     shi_am_end(x->pe, 1);
     order[n_order++] = x->pe * 100 + x->number;
-    memset(x, 0xff, sizeof *x); /* ours again: whoever looks at it now is wrong */
+    memset(x, 0xff, sizeof *x); /* the buffer is free: later reads of it are errors */
     return 0;
 }
 
-static void take_turns(void)
+static void pending_sends(void)
 {
     struct numbered x[2][12];
     shi_am_handle(SHI_AM_TAG, count);
@@ -203,12 +203,12 @@ static void take_turns(void)
             shi_am_queue(pe, &x[pe][i].pending_send);
         }
     CHECK(source.poll() == 0 && n_order == 0);
-    CHECK(shi_am_begin(0, SHI_AM_TAG, 1) == NULL); /* there is room, but others were first */
+    CHECK(shi_am_begin(0, SHI_AM_TAG, 1) == NULL); /* a slot is free, but earlier sends wait */
     may_pass[1] = 1;
     while (n_order < 12)
         CHECK(source.poll() > 0);
     for (int i = 0; i < 12; i++)
-        CHECKF(order[i] == 100 + i, "turn %d is %d: a PE that has no room holds up another, or a queue overtakes itself", i,
+        CHECKF(order[i] == 100 + i, "send %d is %d: a PE without slots delays another, or a queue is out of order", i,
                order[i]);
     CHECK(shi_am_begin(0, SHI_AM_TAG, 1) == NULL);
     send_one(1);
@@ -216,26 +216,27 @@ static void take_turns(void)
     while (n_order < 24)
         CHECK(source.poll() > 0);
     for (int i = 0; i < 12; i++)
-        CHECKF(order[12 + i] == i, "turn %d is %d", i, order[12 + i]);
+        CHECKF(order[12 + i] == i, "send %d is %d", i, order[12 + i]);
     send_one(0);
     while (arrived[me] < 13 && source.poll() >= 0)
         ;
-    shi_am_down(); /* what is on its way to PE 1 is dropped there or here, nobody minds */
+    shi_am_down(); /* PE 1 or this PE drops messages on their way to PE 1 */
 }
 
 static void turns_alone(void)
 {
     if (me == 0)
-        take_turns();
+        pending_sends();
 }
 
-/* Catches: a send that overtakes those that wait, a waiting PE that stops the others, a turn used after it was done. */
-static void turns(void)
+/* Catches: a send that overtakes pending ones, a PE without slots that delays the others, a pending send used after its
+ * end. */
+static void pending(void)
 {
     as_pes(2, turns_alone);
 }
 
-/* ---- an end and a new beginning ---------------------------------------------------------------------------------------- */
+/* ---- down and up again ------------------------------------------------------------------------------------------- */
 
 static void end_and_begin(void)
 {
@@ -246,30 +247,30 @@ static void end_and_begin(void)
             if (shi_am_begin(1, SHI_AM_TAG, i % 50 ? 8 : 8000))
                 shi_am_end(1, i % 50 ? 8 : 8000);
     }
-    meet(1);
+    sync_phase(1);
     shi_am_down(); /* PE 1 has never started */
-    meet(2);
+    sync_phase(2);
     be(me);
     CHECK(shi_am_start() == 0);
-    CHECKF(source.poll() == 0 && arrived[0] == 0, "%d messages of the last job", arrived[0]);
-    meet(3);
+    CHECKF(source.poll() == 0 && arrived[0] == 0, "%d messages of the previous session", arrived[0]);
+    sync_phase(3);
     if (me == 0)
         for (int i = 0; i < 120; i++) {
             CHECKF(shi_am_begin(1, SHI_AM_TAG, 8) != NULL, "no room for message %d", i);
             shi_am_end(1, 8);
         }
-    meet(4);
+    sync_phase(4);
     while (me == 1 && arrived[0] < 120)
         source.poll();
 }
 
-/* Catches: messages of before shmem_finalize after the next shmem_init, room lost to them. */
+/* Catches: messages from before shmem_finalize that arrive after the next shmem_init, or keep their slots. */
 static void again(void)
 {
     as_pes(2, end_and_begin);
 }
 
-/* ---- threads: the same PE sends and polls ----------------------------------------------------------------------------- */
+/* ---- threads: the same PE sends and polls ------------------------------------------------------------------------ */
 
 enum { THREADS = 4, POSTS = 20000 };
 static long sums[THREADS];
@@ -290,7 +291,7 @@ static void add(int pe, const void *msg, size_t bytes)
 struct poster {
     struct shi_am_pending_send pending_send;
     uint64_t who, next;
-    int queued; /* written by the poster and by its retry; R1 -> A1 by atomics, since the queue gives the turn back */
+    int queued; /* written by the poster and by its retry; R1 -> A1, because the queue returns the pending send */
 };
 
 static int post(struct poster *p)
@@ -342,7 +343,8 @@ static void *poller(void *arg)
     return arg;
 }
 
-/* Catches, above all under ThreadSanitizer: an edge of the FIFO that is none, senders or pollers that meet. */
+/* Catches, mainly under ThreadSanitizer: a missing ordering edge of the FIFO, two senders or two pollers at the same
+ * time. */
 static void threads(void)
 {
     make_node(1);
@@ -365,10 +367,10 @@ static void threads(void)
 
 int main(void)
 {
-    RUN(floods, "1, 2, 3 and 9 PEs, everyone to everyone, until every FIFO is full");
+    RUN(floods, "1, 2, 3 and 9 PEs, all to all, until every FIFO is full");
     RUN(cold, "FIFOs that are idle for long");
-    RUN(turns, "who waits for room goes first");
-    RUN(again, "down and up");
+    RUN(pending, "pending sends go first");
+    RUN(again, "messages of an earlier session");
     RUN(threads, "4 threads send, 2 poll");
     return tap_end();
 }

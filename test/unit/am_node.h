@@ -1,6 +1,6 @@
 /*
- * am_node.h - active messages of one node without launcher and library: forked processes are the PEs. The test makes the
- * node's memory and polls itself.
+ * am_node.h - active messages of one node without launcher and library: forked processes are the PEs. The test creates
+ * the node's memory and polls itself.
  */
 #ifndef AM_NODE_H
 #define AM_NODE_H
@@ -20,7 +20,7 @@
 
 enum { MOST = 9, HEAP = 2 << 20 };
 
-/* What the linked sources want of the rest: the test itself is the one who polls. */
+/* Stubs of the modules that the linked sources use; the test polls instead of the progress engine. */
 static struct shi_progress_source source;
 int shi_progress_add(struct shi_progress_source *s)
 {
@@ -30,7 +30,7 @@ int shi_progress_add(struct shi_progress_source *s)
 
 static struct shi_shm shm;
 static int me;
-static char *shared; /* counters of the test, seen by all PEs */
+static char *shared; /* counters of the test, shared by all PEs */
 
 static int in_device(const void *addr, size_t bytes)
 {
@@ -64,7 +64,7 @@ static void make_node(int n)
     shm.region = r;
 }
 
-/* This process is PE pe; places run against the numbers, so that the two cannot be confused. */
+/* Make this process PE pe. Local ranks are in reverse order of the numbers, so that the test detects a confusion. */
 static void be(int pe)
 {
     struct shi_shm_region *r = (struct shi_shm_region *)shm.region;
@@ -77,7 +77,7 @@ static void be(int pe)
     shi_am_up(&w, &shi_am_shm);
 }
 
-/* Run as n PEs; their failures are this process's. */
+/* Run the program as n PEs, and count their failures in this process. */
 static void as_pes(int n, void (*program)(void))
 {
     make_node(n);
@@ -98,7 +98,7 @@ static void as_pes(int n, void (*program)(void))
     munmap(shm.base, shm.bytes);
 }
 
-static void meet(int phase)
+static void sync_phase(int phase)
 {
     int *came = (int *)shared;
     __atomic_fetch_add(came, 1, __ATOMIC_ACQ_REL);

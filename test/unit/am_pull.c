@@ -28,7 +28,7 @@ static void read_memory(void)
         ((struct shi_shm_region *)shm.region)[shm.n - 1 - 3].pid = 0x7ffffff0;
         CHECK(shi_am_expose(3, private_memory, 10, &src[4]) == -EOPNOTSUPP);
     }
-    meet(1);
+    sync_phase(1);
     if (me == 0) {
         static unsigned char to[300000];
         CHECK(shi_am_fetch(1, &src[0], 0, to, 5000, &f) == 0);
@@ -43,7 +43,7 @@ static void read_memory(void)
             shi_am_withdraw(1, &src[2]);
         }
     }
-    meet(2);
+    sync_phase(2);
 }
 
 /* Catches: an offset from the wrong start, a length cut, a peer that is said to read what it cannot. */
@@ -151,12 +151,12 @@ static void read_much(void)
     sched_getaffinity(0, sizeof cores, &cores);
     CHECK(shi_am_start() == 0);
     own_much();
-    meet(1);
+    sync_phase(1);
     for (int phase = 0; phase < 3; phase++) {
         if (me == 1 && phase == 2)
             for (int i = 0; i < shm.n; i += 2)
                 ((struct shi_shm_region *)shm.region)[shm.n - 1 - i].pid = 0x7ffffff0;
-        meet(2 + 2 * phase);
+        sync_phase(2 + 2 * phase);
         for (int round = 0; me != 1 && round < ROUNDS; round++)
             read_round(round % 2 && phase < 2 ? 2 - me : 1, &random);
         while (me != 1 && phase == 0 && !helped && CPU_COUNT(&cores) > 1 && shi_now_ns() < until)
@@ -166,7 +166,7 @@ static void read_much(void)
         while (me == 1 && phase != 1 && __atomic_load_n(done, __ATOMIC_ACQUIRE) < 2 * (phase + 1))
             if (!source.poll())
                 sched_yield();
-        meet(3 + 2 * phase);
+        sync_phase(3 + 2 * phase);
     }
     CHECKF(me == 1 || helped > 0 || CPU_COUNT(&cores) == 1, "nobody helped");
 }
@@ -184,7 +184,7 @@ static void read_late(void)
     int *turn = (int *)shared + 1;
     CHECK(shi_am_start() == 0);
     own_much();
-    meet(1);
+    sync_phase(1);
     for (int round = 1; round <= ROUNDS; round++) {
         for (int owner = 1; me == 0 && owner <= 2; owner++) {
             struct read r = {.bytes = MUCH - 5000};
@@ -198,7 +198,7 @@ static void read_late(void)
             shi_relax();
         if (me == 1)
             source.poll();
-        meet(1 + round);
+        sync_phase(1 + round);
     }
 }
 
