@@ -14,7 +14,7 @@
 #include "host/tag/tag.h"
 #include "records.h"
 
-enum { QUEUE = 64, REQUESTS = 24, LONG = 30000, POINTERS = 64, STEPS = 60, CALLS = 4 };
+enum { QUEUE = 64, REQUESTS = 24, LONG = 30000, ROOM = 32768, POINTERS = 64, STEPS = 60, CALLS = 4 };
 
 /* ---- a conversation ----------------------------------------------------------------------------------------------- */
 
@@ -297,17 +297,25 @@ static int echo(shmemx_gpc_call_t *c)
     return 0;
 }
 
+/* Room for so many bytes that end at a page that cannot be accessed. */
+static char *ending(int slot, size_t bytes)
+{
+    static char *room[REQUESTS + 2 * CALLS];
+    room[slot] = room[slot] ? room[slot] : guarded(ROOM);
+    return room[slot] + ROOM - bytes;
+}
+
 static void call(int chained, size_t hlen, size_t bytes, int tree)
 {
     static shmemx_gpc_nbh_t nbh[CALLS];
-    static char hdr[SHI_GPC_HLEN], rhdr[CALLS][SHI_GPC_HLEN];
+    static char hdr[SHI_GPC_HLEN];
     static const int ids[] = {1, 2}, below[] = {1, 0};
     static int n;
     int i = n++ % CALLS;
-    char *rdata = malloc(bytes + 1);
+    char *rhdr = ending(REQUESTS + 2 * i, hlen), *rdata = ending(REQUESTS + 2 * i + 1, bytes);
     struct shi_gpc_params w = {.team = &shi_team_world, .func = handle, .callback = SHMEMX_GPC_NONE, .plain = !chained,
                                .pe = 1, .nested = 1, .tree = chained ? tree : SHMEMX_GPC_NONE, .hdr = hdr, .hlen = hlen,
-                               .data = buffers[0], .dlen = bytes, .rhdr = rhdr[i], .rhlen = hlen, .rdata = rdata,
+                               .data = buffers[0], .dlen = bytes, .rhdr = rhdr, .rhlen = hlen, .rdata = rdata,
                                .rdlen = bytes, .nbh = &nbh[i]};
     if (chained) {
         w.idlen = 2;
@@ -336,13 +344,11 @@ static void send(size_t bytes, uint64_t tag, int sync)
 
 static void receive(size_t bytes, uint64_t tag)
 {
-    static char *last[REQUESTS]; /* of its exact length */
     struct shmemx_tag_request *r = new_request(0);
     const struct shi_tag_params params = {.key = {.tag = tag, .mask = tag ? ~0ull : 0, .source = SHI_MATCH_ANY},
                                           .pe = SHI_MATCH_ANY};
-    free(last[r - requests]);
-    last[r - requests] = malloc(bytes + 1);
-    shi_tag_recv(r, &params, &(struct shi_tag_data){.one = {last[r - requests], bytes}, .bytes = bytes});
+    char *to = ending((int)(r - requests), bytes);
+    shi_tag_recv(r, &params, &(struct shi_tag_data){.one = {to, bytes}, .bytes = bytes});
 }
 
 /* Tagged messages of some length: eager, in parts, by a header; expected or not; more than the receiver has room for. */
