@@ -208,10 +208,68 @@ static void late(void)
     as_pes(3, read_late);
 }
 
+/* ---- what is invalid ------------------------------------------------------------------------------------------------ */
+
+/* As am_pull.c: the message that asks for help. */
+struct help_request {
+    uint32_t reader, job;
+};
+
+static void deliver(enum shi_am_id id, int pe, struct help_request r, size_t bytes)
+{
+    shi_am_deliver(pe, id, &r, bytes);
+}
+
+static void fetch_from(uint64_t key, uint64_t addr, uint64_t bytes, size_t off, size_t wanted)
+{
+    struct shi_am_fetch f;
+    shi_am_fetch(1, &(struct shi_am_src){.key = key, .addr = addr, .bytes = bytes}, off, private_memory, wanted, &f);
+}
+
+static void be_invalid(int i)
+{
+    switch (i) {
+    case 0: deliver(SHI_AM_PULL, 1, (struct help_request){1u << 30, 0}, 8); break; /* no PE of the node */
+    case 1: deliver(SHI_AM_PULL, 1, (struct help_request){1, 0}, 8); break;  /* another's place: PE 1 has place 0 */
+    case 2: deliver(SHI_AM_PULL, 1, (struct help_request){0, 4}, 8); break;  /* no job */
+    case 3: deliver(SHI_AM_PULL, 1, (struct help_request){0, 0}, 4); break;
+    case 4: deliver(SHI_AM_GPC, 1, (struct help_request){0, 0}, 8); break;   /* no handler */
+    case 5: deliver(SHI_AM_IDS, 1, (struct help_request){0, 0}, 8); break;
+    case 6: fetch_from(0, shm.bytes - 4, 8, 0, 8); break;                    /* behind the node's memory */
+    case 7: fetch_from(0, UINT64_MAX - 3, 8, 0, 8); break;
+    case 8: fetch_from(0, 0, 8, 4, 8); break;                                /* beyond what is exposed */
+    case 9: fetch_from(3, 0, 8, 0, 8); break;                                /* no kind of memory */
+    default: deliver(SHI_AM_PULL, 1, (struct help_request){0, 0}, 8);        /* valid: there is nothing to copy */
+    }
+}
+
+static void be_refused(void)
+{
+    CHECK(shi_am_start() == 0);
+    for (int i = 0; me == 0 && i < 11; i++) {
+        int status;
+        pid_t child = fork();
+        if (child == 0) {
+            freopen("/dev/null", "w", stderr);
+            be_invalid(i);
+            _exit(0);
+        }
+        waitpid(child, &status, 0);
+        CHECKF(WIFEXITED(status) && WEXITSTATUS(status) == (i < 10), "case %d: status %#x", i, status);
+    }
+}
+
+/* Catches: a request for help, or a description of memory, that is believed; a message without a handler. */
+static void invalid(void)
+{
+    as_pes(2, be_refused);
+}
+
 int main(void)
 {
     RUN(memory, "memory that others read");
     RUN(much, "2 PEs read much of one that helps, that does not, that cannot");
     RUN(late, "help that comes when it is no longer asked for");
+    RUN(invalid, "requests and descriptions that are refused");
     return tap_end();
 }
