@@ -185,7 +185,10 @@ static void close_claim(int pe)
 
 static void check_claimed(int pe)
 {
-    if (!shi_tag.peer[pe].open)
+    shi_spin_lock(&shi_tag.lock);
+    int is_open = shi_tag.peer[pe].open;
+    shi_spin_unlock(&shi_tag.lock);
+    if (!is_open)
         shi_am_refuse(pe, "an answer to no claim of this PE");
 }
 

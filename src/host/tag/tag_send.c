@@ -397,10 +397,9 @@ void shi_tag_on_claim(int pe, const struct shi_tag_claim *claim)
     static const struct shi_tag_note none = {.kind = SHI_TAG_NONE};
     struct shi_tag_peer *p = &shi_tag.peer[pe];
     struct shmemx_tag_request *r = NULL;
-    if (p->pending && p->pending->offered)
-        shi_am_refuse(pe, "a claim before it has answered an offer");
     shi_spin_lock(&p->lock);
-    for (uint32_t i = 0; p->pending && !r && i < claim->n; i++) {
+    int has_offer = p->pending && p->pending->offered;
+    for (uint32_t i = 0; p->pending && !has_offer && !r && i < claim->n; i++) {
         const struct shi_tag_query *q = &claim->query[i];
         const struct shi_match_key k = {.tag = q->tag, .mask = q->mask, .team = q->team, .source = SHI_MATCH_ANY};
         r = (struct shmemx_tag_request *)shi_match_find(&p->pending->kept, &k);
@@ -411,6 +410,8 @@ void shi_tag_on_claim(int pe, const struct shi_tag_claim *claim)
         p->pending->offered = r;
     p->awaited = 1; /* a later message may match a query that has no match now */
     shi_spin_unlock(&p->lock);
+    if (has_offer)
+        shi_am_refuse(pe, "a claim before it has answered an offer");
     if (!r) {
         shi_tag_notify(pe, &none);
         return;
