@@ -1,0 +1,49 @@
+#!/bin/sh
+# secret.sh - the job's secret is in no command line, environment, output, statistics, trace or log of a job that prints all it
+# can. Catches: a secret in a variable or argument, which other users or the job's own logs show; a debug line with its bytes.
+. "${top_srcdir:=.}/test/tap.sh"
+dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$dir"' EXIT
+mkdir "$dir/out"
+
+# A PE runs for a while, then asks for the secret by PMIx. Not before: while PEs leave and join, libpmix 4.2 miscounts fences.
+cat >"$dir/pe" <<EOF
+cp /proc/\$\$/environ "$dir/out/environ.\$PMIX_RANK"
+"$top_builddir/test/multi/soak" seconds=3 || exit 1
+exec "$top_builddir/test/security/join" client $(id -u) >"$dir/secret.\$PMIX_RANK"
+EOF
+mark=secret.$$
+MARK=$mark SHMEM_TRANSPORT=ofi SHMEM_DEBUG=1 SHMEM_INFO=1 SHMEM_VERSION=1 SHMEM_STATS=$dir/out/stats_%p SHMEM_TRACE=$dir/out/trace \
+    FI_LOG_LEVEL=debug PMIX_OUTPUT_STDERR_FD=2 PMIX_MCA_ptl_base_verbose=10 PMIX_MCA_psec_base_verbose=10 \
+    timeout -k 5 60 $OSHRUN -n 2 sh "$dir/pe" >"$dir/out/stdout" 2>"$dir/out/stderr" &
+job=$!
+until_grep '^fulmar: PE 0: 2 of 2 on this node' "$dir/out/stderr" && until_grep '^fulmar: PE 1: 2 of 2 on this node' "$dir/out/stderr"
+processes=0
+for p in /proc/[0-9]*; do
+    grep -aqs "MARK=$mark" "$p/environ" || continue
+    processes=$((processes + 1))
+    ! grep -q soak "$p/comm" || kill -USR1 "${p#/proc/}" # a report of its waits
+    for file in cmdline environ comm; do cat "$p/$file" >"$dir/out/$file${p#/proc/}"; done
+done
+cp "$dir/out/trace.0.part" "$dir/out/trace.1.part" "$dir"
+wait $job
+status=$?
+[ $status -eq 0 ] && [ $processes -ge 4 ] && grep -Eq '^secret: [0-9a-f]{32}$' "$dir/secret.0" && cmp -s "$dir/secret.0" "$dir/secret.1"
+ok $? "all PEs of a job have one secret" "$dir/out/stderr"
+
+# A file for each form of the secret: found here, or the search is wrong.
+python3 - "$dir" >"$dir/found" 2>&1 <<'EOF'
+import base64, os, sys
+top = sys.argv[1]
+secret = bytes.fromhex(open(f"{top}/secret.0").read().split()[1])
+forms = [secret, secret.hex().encode(), secret.hex().upper().encode(), base64.b64encode(secret)[:20],
+         secret.hex(" ").encode(), "".join("\\%03o" % b for b in secret).encode()]
+names = [f"{top}/out/{n}" for n in os.listdir(f"{top}/out")] + [f"{top}/trace.{pe}.part" for pe in (0, 1)]
+bad = [n for n in names if any(f in open(n, "rb").read() for f in forms)]
+print(len(names), "files")
+print("secret in", *bad) if bad else None
+assert len(names) >= 15 and os.path.getsize(f"{top}/out/stderr") > 10000
+sys.exit(len(bad))
+EOF
+ok $? "and show it in no output, log, statistics, trace, command line or environment" "$dir/found"
+plan
