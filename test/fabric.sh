@@ -1,0 +1,45 @@
+#!/bin/sh
+# fabric.sh - the library over each network that the libfabric of test/fabric plays: another message order, registration,
+# limits, back-pressure, late and unordered completions. A misuse of libfabric ends the job with a line. Catches: what the
+# library takes for granted because the network at hand has it.
+#
+# FULMAR_FABRIC lists profiles (all), FULMAR_FABRIC_TESTS programs (a few for each profile; "all": whole suites, for hours);
+# FULMAR_FABRIC_SEED (1) is the seed of the first run, each run adds 1.
+. "${top_srcdir:=.}/test/tap.sh"
+work=$(mktemp -d) || exit 99
+trap 'rm -rf "$work"' EXIT
+seed=${FULMAR_FABRIC_SEED:-1}
+all="conf/rma.pes conf/signal.pes conf/amo.pes conf/sync.pes conf/coll.pes multi/order.pes multi/flood.pes multi/tag.pes
+    multi/tag_gpc.pes multi/tag_match_far.pes multi/gpc.pes multi/gpc_long.pes multi/team.pes multi/thread.pes multi/soak"
+export SHMEM_TRANSPORT=ofi
+
+job() { # PROFILES, PEs, program...
+    LD_LIBRARY_PATH=$top_builddir/test/fabric/.libs FABRIC_PROFILE=$1 FABRIC_SEED=$seed timeout -k 5 ${limit:-300} \
+        $OSHRUN -n "$2" "$top_builddir/test/$3" $4 $5 $6 > "$work/log" 2>&1
+}
+
+run() { # PROFILE, program
+    case $2 in
+    *soak) job $1 3 $2 seed=$seed seconds=${FULMAR_SOAK_SECONDS:-2} stall=60 ;;
+    *) job $1 2 $2 ;;
+    esac
+    ok $? "$2 over $1, seed $seed" "$work/log"
+    seed=$((seed + 1))
+}
+
+for profile in ${FULMAR_FABRIC:-tcp verbs efa}; do
+    case ${FULMAR_FABRIC_TESTS:-$profile} in
+    all) limit=3000 programs=$all ;;
+    $profile) programs="conf/rma.pes multi/soak" ;;
+    *) programs=$FULMAR_FABRIC_TESTS ;;
+    esac
+    for program in $programs; do
+        run $profile $program
+    done
+done
+
+# Catches: a network without message order taken for one that has it.
+job opx 2 conf/rma.pes
+[ $? != 0 ] && [ "$(grep -c 'no libfabric provider has' "$work/log")" -gt 0 ]
+ok $? "a network without message order is refused" "$work/log"
+plan

@@ -1,0 +1,177 @@
+/*
+ * double.h - a libfabric for tests: its objects, and the contract between its files.
+ *
+ *   profile.c   the table of providers; fi_getinfo and the other exported functions
+ *   object.c    fabric, domain, address vector, completion queue, registered memory
+ *   endpoint.c  posting: checks of what the library may do, back-pressure
+ *   nic.c       packets: what leaves when, what lands when, what completes when
+ *
+ * Endpoints are datagram sockets of one machine. The initiator sends a packet from the user's buffer when it polls; the
+ * target writes it to memory when it polls, in any order that the profile leaves open. Random numbers decide: delays,
+ * order, and when a post is refused.
+ *
+ *   word                     written by                        read by   order
+ *   every object but below   holders of `fabric_lock`          them      the lock
+ *   registered memory        the target, in nic.c              program   plain: the library's messages order it, or a defect
+ *   user's source buffer     program, until it posts           nic.c     plain, from the post to the completion
+ *
+ * A call that breaks the rules of libfabric's manual ends the process with a line that starts with "fabric: misuse".
+ */
+#ifndef FABRIC_DOUBLE_H
+#define FABRIC_DOUBLE_H
+
+#include <pthread.h>
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { MESSAGE_BYTES = 65536 }; /* the longest message that this double carries */
+
+/* What a provider promises and asks. Sizes 0: none. */
+struct profile {
+    const char *name, *provider, *domain;
+    uint64_t order, mode; /* FI_ORDER_*, FI_CONTEXT */
+    int mr_mode;
+    size_t key_bytes, inject_bytes, max_bytes;
+    size_t waw_bytes; /* the longest write that WAW covers */
+    size_t depth;     /* operations in flight */
+    unsigned char can_sleep, has_thread; /* fi_cq_sread; progress without polls */
+    unsigned char greets; /* nothing leaves before the peer has polled once */
+};
+
+struct fabric {
+    struct fid_fabric pub;
+    const struct profile *profile;
+    int domains;
+};
+
+struct domain {
+    struct fid_domain pub;
+    struct fabric *fabric;
+    const struct profile *profile;
+    struct memory *memories;
+    int users; /* queues, vectors and endpoints */
+};
+
+struct av {
+    struct fid_av pub;
+    struct domain *domain;
+    uint64_t *address;
+    size_t n;
+    int users;
+};
+
+struct completion {
+    struct completion *next;
+    struct fi_cq_err_entry entry;
+    uint64_t due;
+};
+
+struct cq {
+    struct fid_cq pub;
+    struct domain *domain;
+    struct endpoint *endpoints;
+    struct completion *first, **last;
+    uint64_t tick; /* how often it was polled */
+    int users;
+};
+
+struct memory {
+    struct fid_mr pub;
+    struct memory *next;
+    struct domain *domain;
+    struct endpoint *endpoint; /* with FI_MR_ENDPOINT */
+    char *base;
+    size_t bytes;
+    uint64_t access;
+    int enabled;
+};
+
+enum kind { SEND, WRITE, LONG_WRITE, READ, KINDS, DATA = KINDS, PLACED, HELLO, WELCOME };
+
+/* The head of a packet. LONG_WRITE is a write that WAW does not cover. */
+struct head {
+    uint64_t from, op; /* endpoint and operation of the initiator */
+    uint64_t total, off, addr, key;
+    uint32_t kind, bytes; /* bytes: of payload behind it */
+    uint64_t confirm;     /* answer with PLACED */
+};
+
+/* What an endpoint has to transmit, or has transmitted and waits for. */
+struct op {
+    struct op *next;
+    struct head head;
+    char *buf, *owned; /* owned: to be freed */
+    void *context;
+    uint64_t flags, due, sum;
+    size_t sent, answered;
+    int silent; /* no completion */
+};
+
+struct packet {
+    struct packet *next;
+    uint64_t due;
+    struct head head;
+    char data[];
+};
+
+struct receive {
+    struct receive *next;
+    void *buf, *context;
+    size_t bytes;
+};
+
+struct peer {
+    struct peer *next;
+    uint64_t address;
+    enum { UNKNOWN, ASKED, MET } state;
+    struct op *first, **last;          /* to transmit */
+    struct packet *arrived, **arrived_last; /* not landed */
+};
+
+struct endpoint {
+    struct fid_ep pub;
+    struct endpoint *next; /* of its queue */
+    struct domain *domain;
+    const struct profile *profile;
+    struct av *av;
+    struct cq *cq;
+    pthread_t thread;
+    int fd, enabled;
+    uint64_t address, refuses_until, ops;
+    struct peer *peers;
+    struct op *waiting; /* transmitted */
+    struct receive *receives, **receives_last;
+    size_t in_flight;
+    int held; /* packets that have not landed */
+};
+
+extern pthread_mutex_t fabric_lock;
+void misuse(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+uint32_t below(uint32_t n); /* a random number */
+
+int fabric_open(struct fi_fabric_attr *attr, struct fid_fabric **out, void *context);
+const struct profile *profile_of(const char *name); /* NULL: not on this machine */
+
+/* object.c: an operation's context is in use from post to completion where the provider has mode FI_CONTEXT. */
+void context_posted(const struct profile *p, void *context);
+void context_completed(const struct profile *p, void *context);
+void *memory_of(struct endpoint *e, const struct head *h, uint64_t right); /* checked */
+
+/* endpoint.c */
+int endpoint_open(struct fid_domain *d, struct fi_info *info, struct fid_ep **out, void *context);
+
+/* nic.c. The caller holds the lock. */
+int nic_open(struct endpoint *e);
+void nic_close(struct endpoint *e);
+void nic_post(struct endpoint *e, uint64_t to, struct op *o);
+void nic_progress(struct cq *q);
+int nic_wait(struct cq *q, int timeout_ms); /* releases the lock while it sleeps */
+struct completion *nic_completion(struct cq *q);
+
+#endif

@@ -1,0 +1,425 @@
+/*
+ * nic.c - packets between endpoints.
+ *
+ *   SEND          a message                                 initiator to target
+ *   WRITE         a part of a write; LONG_WRITE: beyond WAW  initiator to target
+ *   READ          the request; answered by DATA             initiator to target
+ *   PLACED        a part of a confirmed write is in memory  target to initiator
+ *   HELLO         answered by WELCOME                       with `greets`
+ *
+ * An operation is transmitted in the order of posting to its peer, some ticks after its post; a tick is one poll of the
+ * queue. A packet lands some ticks after it arrived, behind those of its endpoint that the profile's message order names.
+ */
+#include "double.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PART_BYTES = 32768, HELD = 512, TICKS = 6, THREAD_US = 200 };
+
+/* ---- sockets ------------------------------------------------------------------------------------------------------ */
+
+static socklen_t name_of(uint64_t address, struct sockaddr_un *out)
+{
+    *out = (struct sockaddr_un){.sun_family = AF_UNIX};
+    memcpy(out->sun_path + 1, "fabric-double", 13);
+    memcpy(out->sun_path + 14, &address, sizeof address);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 14 + sizeof address);
+}
+
+/* 0 sent; 1 no room; -errno. */
+static int transmit(struct endpoint *e, uint64_t to, const struct head *h, const void *data)
+{
+    struct sockaddr_un name;
+    struct iovec v[2] = {{(void *)h, sizeof *h}, {(void *)data, h->bytes}};
+    struct msghdr m = {.msg_name = &name, .msg_namelen = name_of(to, &name), .msg_iov = v, .msg_iovlen = 2};
+    if (sendmsg(e->fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
+        return 0;
+    return errno == EAGAIN || errno == ENOBUFS || errno == EINTR ? 1 : -errno;
+}
+
+/* 0 some ticks in four cases of five, so that the order changes and the speed stays. */
+static uint64_t later(const struct endpoint *e)
+{
+    return e->cq->tick + (below(5) ? 0 : below(TICKS));
+}
+
+/* ---- completions -------------------------------------------------------------------------------------------------- */
+
+static void complete(struct endpoint *e, void *context, uint64_t flags, size_t bytes, int err)
+{
+    struct cq *q = e->cq;
+    struct completion *c = calloc(1, sizeof *c);
+    if (!c)
+        misuse("out of memory");
+    *c = (struct completion){.due = later(e),
+                             .entry = {.op_context = context, .flags = flags, .len = bytes, .err = err}};
+    *q->last = c;
+    q->last = &c->next;
+}
+
+/* A random one of those that are due, moved to the front; receives complete in order. NULL: none. */
+struct completion *nic_completion(struct cq *q)
+{
+    struct completion **choice = NULL;
+    uint32_t n = 0;
+    int receives = 0;
+    for (struct completion **at = &q->first; *at; at = &(*at)->next) {
+        int is_receive = ((*at)->entry.flags & FI_RECV) != 0;
+        if ((*at)->due <= q->tick && !(is_receive && receives) && below(++n) == 0)
+            choice = at;
+        receives |= is_receive;
+    }
+    if (!choice)
+        return NULL;
+    struct completion *c = *choice;
+    if (choice != &q->first) {
+        *choice = c->next;
+        if (!c->next)
+            q->last = choice;
+        c->next = q->first;
+        q->first = c;
+    }
+    return c;
+}
+
+/* The operation has ended. */
+static void finish(struct endpoint *e, struct op *o, int err)
+{
+    if (!o->silent)
+        e->in_flight--;
+    if (!o->silent || err)
+        complete(e, o->context, o->flags, 0, err);
+    free(o->owned);
+    free(o);
+}
+
+/* ---- peers -------------------------------------------------------------------------------------------------------- */
+
+static struct peer *peer_of(struct endpoint *e, uint64_t address)
+{
+    for (struct peer *p = e->peers; p; p = p->next)
+        if (p->address == address)
+            return p;
+    struct peer *p = calloc(1, sizeof *p);
+    if (!p)
+        misuse("out of memory");
+    *p = (struct peer){.next = e->peers, .address = address, .state = e->profile->greets ? UNKNOWN : MET, .last = &p->first,
+                       .arrived_last = &p->arrived};
+    e->peers = p;
+    return p;
+}
+
+static void append(struct peer *p, struct op *o)
+{
+    *p->last = o;
+    p->last = &o->next;
+}
+
+static uint64_t sum_of(const struct op *o)
+{
+    uint64_t sum = 14695981039346656037u;
+    for (size_t i = 0; i < o->head.total && i < MESSAGE_BYTES; i++)
+        sum = (sum ^ (unsigned char)o->buf[i]) * 1099511628211u;
+    return sum;
+}
+
+void nic_post(struct endpoint *e, uint64_t to, struct op *o)
+{
+    o->head.from = e->address;
+    o->head.op = ++e->ops;
+    o->due = later(e);
+    o->sum = o->head.kind == SEND ? sum_of(o) : 0;
+    append(peer_of(e, to), o);
+}
+
+/* ---- out ---------------------------------------------------------------------------------------------------------- */
+
+/* The first operation has been transmitted. */
+static void transmitted(struct endpoint *e, struct peer *p, int err)
+{
+    struct op *o = p->first;
+    p->first = o->next;
+    if (!p->first)
+        p->last = &p->first;
+    o->next = NULL;
+    if (o->head.kind >= KINDS) { /* an answer */
+        free(o->owned);
+        free(o);
+    } else if (err || !(o->head.confirm || o->head.kind == READ)) {
+        finish(e, o, err);
+    } else {
+        o->next = e->waiting;
+        e->waiting = o;
+    }
+}
+
+/* Transmit parts of the first operation. 0: all of it; 1: no room. */
+static int send_parts(struct endpoint *e, struct peer *p)
+{
+    struct op *o = p->first;
+    int carries = o->head.kind != READ && o->head.kind != PLACED, rc;
+    size_t part = o->head.kind == SEND ? MESSAGE_BYTES : PART_BYTES;
+    if (o->head.kind == SEND && sum_of(o) != o->sum)
+        misuse("the buffer at %p of a message of %zu bytes was changed before its completion", (void *)o->buf,
+               (size_t)o->head.total);
+    do {
+        size_t left = o->head.total - o->sent;
+        struct head h = o->head;
+        h.off = o->sent;
+        h.bytes = carries ? (uint32_t)(left < part ? left : part) : 0;
+        rc = transmit(e, p->address, &h, carries ? o->buf + o->sent : NULL);
+        if (rc > 0)
+            return 1;
+        o->sent += h.bytes;
+    } while (!rc && carries && o->sent < o->head.total);
+    transmitted(e, p, rc < 0 ? -rc : 0);
+    return 0;
+}
+
+static void send_to(struct endpoint *e, struct peer *p, int at_once)
+{
+    struct head hello = {.kind = HELLO, .from = e->address};
+    if (p->first && p->state == UNKNOWN && transmit(e, p->address, &hello, NULL) == 0)
+        p->state = ASKED;
+    while (p->first && (p->state == MET || p->first->head.kind >= KINDS) && (at_once || p->first->due <= e->cq->tick))
+        if (send_parts(e, p))
+            break;
+}
+
+static void answer(struct endpoint *e, struct peer *p, enum kind kind, const struct head *to, size_t bytes, const void *data)
+{
+    struct op *o = calloc(1, sizeof *o);
+    if (!o)
+        misuse("out of memory");
+    *o = (struct op){.head = {.kind = kind, .op = to->op, .from = e->address, .total = bytes}, .due = later(e)};
+    if (data && !(o->buf = o->owned = malloc(bytes + 1)))
+        misuse("out of memory");
+    if (data)
+        memcpy(o->buf, data, bytes);
+    append(p, o);
+}
+
+/* ---- in ----------------------------------------------------------------------------------------------------------- */
+
+/* A part of the answer to operation h->op has come; after the last part it has ended. */
+static void answered(struct endpoint *e, struct peer *p, const struct packet *k)
+{
+    struct op **at = &e->waiting;
+    while (*at && (*at)->head.op != k->head.op)
+        at = &(*at)->next;
+    struct op *o = *at ? *at : p->first; /* of which parts may not have left yet */
+    if (!o || o->head.op != k->head.op)
+        misuse("an answer to no operation: the double itself is wrong");
+    if (k->head.kind == DATA)
+        memcpy(o->buf + k->head.off, k->data, k->head.bytes);
+    o->answered += k->head.kind == DATA ? k->head.bytes : k->head.total;
+    if (o->answered < o->head.total)
+        return;
+    *at = o->next;
+    finish(e, o, 0);
+}
+
+/* 0, or 1: there is no receive for it. */
+static int land(struct endpoint *e, struct peer *p, struct packet *k)
+{
+    const struct head *h = &k->head;
+    struct receive *r = e->receives;
+    if (h->kind == SEND) {
+        if (!r)
+            return 1;
+        if (h->total > r->bytes)
+            misuse("a message of %zu bytes for a receive of %zu", (size_t)h->total, r->bytes);
+        memcpy(r->buf, k->data, h->total);
+        e->receives = r->next;
+        if (!e->receives)
+            e->receives_last = &e->receives;
+        complete(e, r->context, FI_RECV | FI_MSG, h->total, 0);
+        free(r);
+    } else if (h->kind == READ) {
+        answer(e, p, DATA, h, h->total, memory_of(e, h, FI_REMOTE_READ));
+    } else {
+        memcpy((char *)memory_of(e, h, FI_REMOTE_WRITE) + h->off, k->data, h->bytes);
+        if (h->confirm)
+            answer(e, p, PLACED, h, h->bytes, NULL);
+    }
+    return 0;
+}
+
+/* The kinds that packets of one kind do not overtake: a bit for each. */
+static unsigned stays_behind(uint64_t order, enum kind kind)
+{
+    static const uint64_t after[KINDS][KINDS] = {
+        [SEND] = {FI_ORDER_SAS, FI_ORDER_SAW, FI_ORDER_SAW, FI_ORDER_SAR},
+        [WRITE] = {FI_ORDER_WAS, FI_ORDER_WAW, 0, FI_ORDER_WAR},
+        [LONG_WRITE] = {FI_ORDER_WAS, 0, 0, FI_ORDER_WAR},
+        [READ] = {FI_ORDER_RAS, FI_ORDER_RAW, 0, FI_ORDER_RAR}};
+    unsigned kinds = 0;
+    for (int k = 0; k < KINDS; k++)
+        kinds |= order & after[kind][k] ? 1u << k : 0;
+    return kinds;
+}
+
+/* Land what is due; where packets are unordered, later ones sometimes land first. */
+static void land_all(struct endpoint *e, struct peer *p)
+{
+    unsigned before = 0; /* kinds of packets that have not landed */
+    for (struct packet **at = &p->arrived, *k; (k = *at);) {
+        int ready = k->due <= e->cq->tick && !(before & stays_behind(e->profile->order, k->head.kind));
+        if (!ready || land(e, p, k)) {
+            before |= 1u << k->head.kind;
+            at = &k->next;
+            continue;
+        }
+        *at = k->next;
+        if (!k->next)
+            p->arrived_last = at;
+        e->held--;
+        free(k);
+    }
+}
+
+static void arrived(struct endpoint *e, struct packet *k)
+{
+    struct peer *p = peer_of(e, k->head.from);
+    struct head welcome = {.kind = WELCOME, .from = e->address};
+    p->state = MET;
+    if (k->head.kind == HELLO)
+        transmit(e, p->address, &welcome, NULL); /* the peer asks again if this is lost */
+    if (k->head.kind == DATA || k->head.kind == PLACED)
+        answered(e, p, k);
+    if (k->head.kind >= KINDS) {
+        free(k);
+        return;
+    }
+    k->next = NULL;
+    k->due = later(e);
+    *p->arrived_last = k;
+    p->arrived_last = &k->next;
+    e->held++;
+}
+
+static void receive_all(struct endpoint *e)
+{
+    static _Thread_local char buf[sizeof(struct head) + MESSAGE_BYTES];
+    ssize_t n;
+    while (e->held < HELD && (n = recv(e->fd, buf, sizeof buf, MSG_DONTWAIT)) >= (ssize_t)sizeof(struct head)) {
+        struct packet *k = malloc(sizeof *k + (size_t)n);
+        if (!k)
+            misuse("out of memory");
+        memcpy(&k->head, buf, (size_t)n);
+        arrived(e, k);
+    }
+}
+
+/* ---- progress ----------------------------------------------------------------------------------------------------- */
+
+static void progress(struct endpoint *e, int at_once)
+{
+    receive_all(e);
+    for (struct peer *p = e->peers; p; p = p->next) {
+        land_all(e, p);
+        send_to(e, p, at_once);
+    }
+}
+
+void nic_progress(struct cq *q)
+{
+    q->tick++;
+    for (struct endpoint *e = q->endpoints; e; e = e->next)
+        if (e->enabled)
+            progress(e, 0);
+}
+
+/* Is there anything that the next ticks will move? */
+static int is_pending(const struct cq *q)
+{
+    int pending = q->first != NULL;
+    for (const struct endpoint *e = q->endpoints; e; e = e->next) {
+        pending |= e->held > 0;
+        for (const struct peer *p = e->peers; p; p = p->next)
+            pending |= p->first != NULL;
+    }
+    return pending;
+}
+
+static long now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+int nic_wait(struct cq *q, int timeout_ms)
+{
+    for (long end = now_ms() + timeout_ms, left; nic_progress(q), !nic_completion(q);) {
+        struct pollfd fd = {.fd = q->endpoints ? q->endpoints->fd : -1, .events = POLLIN};
+        if ((left = end - now_ms()) <= 0)
+            return 0;
+        int ms = is_pending(q) ? 1 : (int)left;
+        pthread_mutex_unlock(&fabric_lock);
+        poll(&fd, 1, ms);
+        pthread_mutex_lock(&fabric_lock);
+    }
+    return 1;
+}
+
+/* Progress without polls, for profiles with `has_thread`; it ends with the endpoint. */
+static void *thread(void *arg)
+{
+    struct endpoint *e = arg;
+    for (;;) {
+        struct pollfd fd = {.fd = e->fd, .events = POLLIN};
+        poll(&fd, 1, 10);
+        pthread_mutex_lock(&fabric_lock);
+        if (!e->enabled)
+            break;
+        e->cq->tick++;
+        progress(e, 0);
+        pthread_mutex_unlock(&fabric_lock);
+        usleep(THREAD_US);
+    }
+    pthread_mutex_unlock(&fabric_lock);
+    return NULL;
+}
+
+int nic_open(struct endpoint *e)
+{
+    static uint32_t endpoints;
+    struct sockaddr_un name;
+    e->address = (uint64_t)getpid() << 16 | endpoints++;
+    e->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (e->fd < 0 || bind(e->fd, (struct sockaddr *)&name, name_of(e->address, &name)))
+        return -errno;
+    return e->profile->has_thread && pthread_create(&e->thread, NULL, thread, e) ? -FI_EAGAIN : 0;
+}
+
+/* What was posted leaves first, within a second: the caller may have been told that it is complete. The lists are not
+ * freed: the process ends soon. */
+void nic_close(struct endpoint *e)
+{
+    for (long end = now_ms() + 1000; now_ms() < end && is_pending(e->cq);) {
+        int left = 0;
+        progress(e, 1);
+        for (const struct peer *p = e->peers; p; p = p->next)
+            left |= p->first != NULL;
+        if (!left)
+            break;
+        pthread_mutex_unlock(&fabric_lock);
+        usleep(THREAD_US);
+        pthread_mutex_lock(&fabric_lock);
+    }
+    e->enabled = 0;
+    if (e->profile->has_thread) {
+        pthread_mutex_unlock(&fabric_lock);
+        pthread_join(e->thread, NULL);
+        pthread_mutex_lock(&fabric_lock);
+    }
+    close(e->fd);
+}
