@@ -11,6 +11,8 @@
  */
 #include "host/net/net_shm.h"
 
+#include "config.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
@@ -28,10 +30,11 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-enum { CONTROL_MAGIC = 0x466c6d72 };
+enum { CONTROL_MAGIC = 0x466c6d73 };
 
 struct control {
     uint32_t magic;
+    char library[28]; /* version of the first PE's library; up to here the same in all versions */
     int32_t abort;
     uint64_t reserved_off;
     _Alignas(SHI_LINE_BYTES) uint32_t arrived; /* a futex word */
@@ -70,6 +73,7 @@ static int create_node_file(const struct shi_boot *boot)
         return failed("mmap of the node's control block");
     c->reserved_off = control_bytes(boot->n_local);
     c->magic = CONTROL_MAGIC;
+    strncpy(c->library, PACKAGE_VERSION, sizeof c->library - 1);
     munmap(c, control_bytes(boot->n_local));
     return fd;
 }
@@ -200,8 +204,9 @@ int shi_shm_up(const struct shi_boot *boot, const struct shi_shm_params *params,
     struct control *c = mmap(NULL, head, PROT_READ | PROT_WRITE, MAP_SHARED, s.fd, 0);
     if (c == MAP_FAILED)
         return failed("mmap of the node's control block");
-    if (c->magic != CONTROL_MAGIC) {
-        shi_log_error("the node's shared memory has an unknown format: another library version in the same job?");
+    if (c->magic != CONTROL_MAGIC || strncmp(c->library, PACKAGE_VERSION, sizeof c->library) != 0) {
+        shi_log_error("PE %d has Fulmar %.28s, this PE has %s: the PEs of a node need one version", boot->local_pe[0],
+                      c->magic == CONTROL_MAGIC ? c->library : "of another version", PACKAGE_VERSION);
         return -EPROTO;
     }
     int err = bring_region(c, boot, params, s.fd, &s.heap_lo);
