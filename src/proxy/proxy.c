@@ -149,9 +149,9 @@ static void check_stuck(void)
     pthread_mutex_unlock(&polling);
 }
 
-/* The last `idle` rounds were empty. On oversubscribed nodes, and where kernels run on the host's cores, sleep soon: a
- * thread that wakes from sleep gets a core at once, but one that yields gets it only when the kernels, which poll for our
- * reply, have used up their time slices. */
+/* Wait after `idle` empty rounds. On oversubscribed nodes, and where kernels run on the host's cores, sleep soon. A
+ * thread that wakes from sleep gets a core at once. A thread that yields gets one only when the kernels that poll for
+ * its reply have used up their time slices. */
 static void idle_wait(struct shi_wait *w, unsigned idle)
 {
     int oversubscribed = shi_world.shm.oversubscribed;

@@ -32,11 +32,11 @@ struct pending {
     struct pending *next;
 };
 
-static struct pending *ready; /* their callbacks have come; in any order, because the operations are independent */
+static struct pending *ready; /* operations whose callback was called; in any order, because they are independent */
 /* To be advanced again, in the order of issue: the network had no room, or the result slot was not free. */
 static struct pending *stalled, **last_stalled = &stalled;
 static struct pending *free_list;
-static int in_progress; /* how many */
+static int in_progress; /* number of operations */
 
 static void push(struct shi_remote_op *op)
 {

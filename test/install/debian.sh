@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# debian.sh - the Debian packages: build them from a distribution, check them with lintian, unpack and use them. ./check
-# runs it, because it needs a whole build.
+# debian.sh - the Debian packages: build them from a distribution, check them with lintian, unpack and use them. It
+# builds the whole library, so ./check runs it and make check does not.
 #
 # Catches: a file missing from the packages or the distribution; a path in the packages that exists only on the build
 # machine.

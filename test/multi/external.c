@@ -1,4 +1,4 @@
-/* external.c - the program's own device memory as the device symmetric heap, as Intel SHMEM does. */
+/* external.c - the program's own device memory becomes the device symmetric heap; Intel SHMEM uses this. */
 #include "../tap_pes.h"
 
 #include <dlfcn.h>

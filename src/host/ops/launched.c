@@ -1,6 +1,6 @@
 /*
- * launched.c - names of the kernels that were launched and not waited for since. Which of them runs is not known: a queue runs
- * one after the other.
+ * launched.c - names of the kernels that were launched since the last wait. Which of them runs is not known: a queue
+ * runs one after the other.
  *
  *   word    written by              read by                 order
  *   now     threads, under lock     all, signal handlers    R1 -> A1 the words that it chooses are whole

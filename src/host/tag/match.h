@@ -1,8 +1,8 @@
 /*
  * match.h - match tagged messages with receives, at a cost that does not grow with the number of either.
  *
- * There are two uses: posted receives (each with a mask, and perhaps any source), in which a message looks for a match; and
- * arrived messages (exact), in which a receive does. Either way the result is the earliest entry that matches. Entries are
+ * There are two uses: posted receives (each with a mask, and perhaps any source), which a message searches for a match;
+ * and arrived messages (exact), which a receive searches. The result is the earliest entry that matches. Entries are
  * embedded in requests and messages; callers lock.
  *
  * A tuple space: for each class (mask, any source or not) a growing hash table by masked key, with a FIFO of entries of equal
