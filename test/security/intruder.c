@@ -51,7 +51,7 @@ static void each_key(int write)
 {
     open_fabric();
     for (int i = 0; i < n_ports; i++) {
-        fi_addr_t to = peer(port[i]);
+        fi_addr_t to = peer(&port[i]);
         int refused = 0; /* a connection may also end because of a wrong key before */
         for (uint64_t key = 0; key <= 72 && refused < 2; key++) {
             uint64_t guess = key;
@@ -112,7 +112,7 @@ static void forge(void)
     static const uint64_t value[3] = {0x6666666666666666};
     open_fabric();
     for (int i = 0; i < n_ports; i++) {
-        fi_addr_t to = peer(port[i]);
+        fi_addr_t to = peer(&port[i]);
         uint64_t seq[2] = {0};
         for (int k = 0, open = 1; k < 64 && open; k++) {
             struct message m;
@@ -197,7 +197,7 @@ static void send_malformed(void)
     struct message m;
     open_fabric();
     for (int i = 0; i < n_ports; i++) {
-        fi_addr_t to = peer(port[i]);
+        fi_addr_t to = peer(&port[i]);
         size_t n;
         int open = 1;
         for (int k = 0; open && (begin(&m, 0, 1), n = malformed(k, &m)); k++)
@@ -223,12 +223,12 @@ static void garbage(void)
     struct pollfd silent[SILENT];
     for (int i = 0; i < n_ports; i++) {
         for (int k = 0; k < SILENT; k++) {
-            silent[k] = (struct pollfd){.fd = connect_to(port[i]), .events = POLLRDHUP};
+            silent[k] = (struct pollfd){.fd = connect_to(&port[i]), .events = POLLRDHUP};
             sent += silent[k].fd >= 0;
         }
         for (int k = 0; k < LOUD; k++) {
             struct linger reset = {.l_onoff = k % 2};
-            int fd = connect_to(port[i]);
+            int fd = connect_to(&port[i]);
             if (fd < 0)
                 continue;
             random_bytes(filler, 256);
@@ -250,8 +250,8 @@ static void cut(void)
     open_fabric();
     for (int i = 0; i < n_ports; i++)
         for (long limit = 1; limit < 1200; limit += limit < 160 ? 11 : 240) {
-            cut_at(port[i], limit, 0);
-            cut_at(port[i], limit, 1);
+            cut_at(&port[i], limit, 0);
+            cut_at(&port[i], limit, 1);
         }
 }
 
@@ -277,7 +277,7 @@ static void replay(void)
     find_ports(target);
     open_fabric();
     for (int i = 0; i < n_ports; i++) {
-        fi_addr_t to = peer(port[i]);
+        fi_addr_t to = peer(&port[i]);
         for (int what = UNCHANGED, open = 1; what < CHANGES; what++)
             for (int k = 0; open && k < n_captured; k++) {
                 union captured c = captured[k];
@@ -296,7 +296,7 @@ static void flood(void)
     open_fabric();
     fi_addr_t to[PORTS];
     for (int i = 0; i < n_ports; i++)
-        to[i] = peer(port[i]);
+        to[i] = peer(&port[i]);
     begin(&m, 0, 3); /* never the next one */
     while (m.h.bytes < 4096)
         add(&m, (struct record){.op = OP_PUT, .region = SHI_REGION_DATA, .bytes = 64, .off = 0}, filler);
@@ -305,7 +305,7 @@ static void flood(void)
             for (int k = 0; k < 64 && now() < end; k++, m.h.seq++, tried++)
                 sent += fi_send(ep, &m, m.h.bytes, NULL, to[i], next_context()) == 0;
             outcome(NULL, 0);
-            int fd = connect_to(port[i]);
+            int fd = connect_to(&port[i]);
             if (fd < 0)
                 continue;
             sent += send(fd, filler, 4096, MSG_NOSIGNAL | MSG_DONTWAIT) > 0;

@@ -7,6 +7,7 @@
 #ifndef INTRUDER_H
 #define INTRUDER_H
 
+#include <netinet/in.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
@@ -15,18 +16,20 @@
 #include "host/net/stream_wire.h"
 
 enum { PORTS = 64 };
-extern int port[PORTS], n_ports; /* of the processes under attack */
+extern struct sockaddr_in port[PORTS]; /* of the processes under attack */
+extern int n_ports;
 extern long tried, sent, obtained; /* see intruder.c */
 
 double now(void);
 void give_up(const char *what, int err) __attribute__((noreturn));
 void random_bytes(void *to, size_t n);
 
-/* Set port[] to those on which processes of this user listen. Waits up to 20 s until there are any. */
+/* Set port[] to those on which processes of this user listen, on this host or, as the file INTRUDER_TCP lists them, on another
+ * one. Waits up to 20 s until there are any. */
 void find_ports(unsigned uid);
 
-/* A connection to a local port, or -1. */
-int connect_to(int port);
+/* A connection, or -1. */
+int connect_to(const struct sockaddr_in *p);
 
 /* ---- libfabric ---------------------------------------------------------------------------------------------------- */
 
@@ -35,7 +38,7 @@ extern struct fid_ep *ep;
 
 void open_fabric(void);
 void new_endpoint(void); /* without the connections of the one before */
-fi_addr_t peer(int port);
+fi_addr_t peer(const struct sockaddr_in *p);
 
 /* A context that no operation before has used lately. */
 void *next_context(void);
@@ -53,7 +56,7 @@ int deliver_to(fi_addr_t to, const void *bytes, size_t n);
 
 /* Connect to a port by libfabric and send it one message, of which, libfabric's own bytes included, only `limit` bytes reach
  * the port; with `change`, the last of them with one bit changed. Then the connection ends. */
-void cut_at(int port, long limit, int change);
+void cut_at(const struct sockaddr_in *p, long limit, int change);
 
 /* ---- capture ------------------------------------------------------------------------------------------------------ */
 

@@ -21,7 +21,8 @@
 
 #include "host/net/ofi.h"
 
-int port[PORTS], n_ports;
+struct sockaddr_in port[PORTS];
+int n_ports;
 long tried, sent, obtained;
 
 double now(void)
@@ -44,16 +45,19 @@ void random_bytes(void *to, size_t n)
             give_up("getrandom", errno);
 }
 
+/* One pass over the list. */
 static void read_ports(unsigned uid)
 {
     char line[512];
-    FILE *f = fopen("/proc/net/tcp", "re");
+    const char *path = getenv("INTRUDER_TCP");
+    FILE *f = fopen(path ? path : "/proc/net/tcp", "re");
     n_ports = 0;
     while (f && fgets(line, sizeof line, f)) {
-        unsigned at, state, owner;
-        if (sscanf(line, " %*d: %*x:%x %*x:%*x %x %*x:%*x %*x:%*x %*x %u", &at, &state, &owner) == 3 && state == TCP_LISTEN &&
-            owner == uid && n_ports < PORTS)
-            port[n_ports++] = (int)at;
+        unsigned host, at, state, owner;
+        if (sscanf(line, " %*d: %x:%x %*x:%*x %x %*x:%*x %*x:%*x %*x %u", &host, &at, &state, &owner) == 4 &&
+            state == TCP_LISTEN && owner == uid && n_ports < PORTS)
+            port[n_ports++] = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((uint16_t)at),
+                                                   .sin_addr.s_addr = host ? host : htonl(INADDR_LOOPBACK)};
     }
     if (f)
         fclose(f);
@@ -69,17 +73,10 @@ void find_ports(unsigned uid)
     }
 }
 
-static struct sockaddr_in address_of(int p)
+int connect_to(const struct sockaddr_in *p)
 {
-    return (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((uint16_t)p),
-                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-}
-
-int connect_to(int p)
-{
-    struct sockaddr_in a = address_of(p);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && connect(fd, (struct sockaddr *)&a, sizeof a) == 0)
+    if (fd >= 0 && connect(fd, (const struct sockaddr *)p, sizeof *p) == 0)
         return fd;
     if (fd >= 0)
         close(fd);
@@ -119,8 +116,8 @@ void new_endpoint(void)
 void open_fabric(void)
 {
     static struct fid_fabric *fabric;
-    const char *provider = getenv("SHMEM_OFI_PROVIDER");
-    struct shi_ofi_params params = {provider ? provider : "", "", 1};
+    const char *provider = getenv("SHMEM_OFI_PROVIDER"), *interface = getenv("SHMEM_OFI_DOMAIN");
+    struct shi_ofi_params params = {provider ? provider : "", interface ? interface : "", 1};
     struct fi_av_attr table = {.type = FI_AV_TABLE, .count = PORTS};
     char why[512];
     if (shi_ofi_open(why, sizeof why) || shi_ofi_select(&params, NULL, NULL, &info, why, sizeof why)) {
@@ -137,11 +134,10 @@ void open_fabric(void)
     new_endpoint();
 }
 
-fi_addr_t peer(int p)
+fi_addr_t peer(const struct sockaddr_in *p)
 {
-    struct sockaddr_in a = address_of(p);
     fi_addr_t out;
-    if (fi_av_insert(av, &a, 1, &out, 0, NULL) != 1)
+    if (fi_av_insert(av, p, 1, &out, 0, NULL) != 1)
         give_up("libfabric's address", EINVAL);
     return out;
 }
@@ -195,7 +191,8 @@ int deliver_to(fi_addr_t to, const void *bytes, size_t n)
 
 /* One connection to a port of this process, of which `limit` bytes are passed on to the port `target`. */
 static struct relay {
-    int listener, target, change, sent;
+    int listener, change, sent;
+    const struct sockaddr_in *target;
     long limit;
     int served; /* release by the relay's thread, acquire by the attack: the connection has ended */
 } relay;
@@ -230,7 +227,7 @@ static void *relay_one(void *arg)
     return NULL;
 }
 
-void cut_at(int p, long limit, int change)
+void cut_at(const struct sockaddr_in *p, long limit, int change)
 {
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t n = sizeof a;
@@ -242,7 +239,7 @@ void cut_at(int p, long limit, int change)
         getsockname(relay.listener, (struct sockaddr *)&a, &n) || pthread_create(&thread, NULL, relay_one, NULL))
         give_up("relay", errno);
     new_endpoint();
-    fi_addr_t to = peer(ntohs(a.sin_port));
+    fi_addr_t to = peer(&a);
     void *c = next_context();
     double end = now() + 2;
     int waits = 1;
@@ -277,7 +274,7 @@ void open_sniffer(void)
 static int is_port(unsigned p)
 {
     for (int i = 0; i < n_ports; i++)
-        if ((unsigned)port[i] == p)
+        if (ntohs(port[i].sin_port) == p)
             return 1;
     return 0;
 }
