@@ -1,7 +1,7 @@
 # tags.awk - lines of a tags file for the exported names: awk -f tags.awk symbols.txt api/*.c.
 #
-# A name leads to the line that defines it (SHI_DEF, a plain function), else to DO_<routine>, the body of a typed routine,
-# else to a definition with ## in its name. A pshmem_ name leads where the shmem_ name does.
+# The line of a name is the one that defines it (SHI_DEF, a plain function), else that of DO_<routine>, the body of a
+# typed routine, else that of a definition with ## in its name. A pshmem_ name has the line of the shmem_ name.
 
 FNR == NR { exported[$1]; next }
 

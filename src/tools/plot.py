@@ -30,7 +30,7 @@ def fail(text, status=1):
 
 
 class Files:
-    """What the files contain. Events are columns of numbers, as a trace has millions."""
+    """The data of the files. Events are columns of numbers, because a trace has millions."""
 
     def __init__(self):
         self.n_pes, self.traces, self.stats = 0, 0, []
@@ -38,7 +38,7 @@ class Files:
         self.start_us, self.took_us, self.bytes = array.array("d"), array.array("d"), array.array("d")
 
     def keep(self, item):
-        """Called for every object that the parser has completed; keep an event as numbers and drop the object."""
+        """The parser calls this for every object: keep an event as numbers and drop the object."""
         family = INDEX.get(item.get("cat")) if item.get("ph") == "X" else None
         if family is None:
             return item
@@ -165,7 +165,7 @@ def time_text(s):
 
 
 def marks(most, limit):
-    """Round values from 0 to most, about `limit` of them at the most."""
+    """Round values from 0 to most, not many more than `limit` of them."""
     step = 10 ** math.floor(math.log10(most / limit))
     while most / step > limit:
         step *= 10 if most / step > 5 * limit else 5 if most / step > 2 * limit else 2
@@ -259,7 +259,7 @@ def look(job, seconds):
 
 
 def timeline(job, y, pitch):
-    yield label(LEFT, y - 12, "start", "h", "Timeline: what each PE did most; pale where it computed in between")
+    yield label(LEFT, y - 12, "start", "h", "Timeline: each PE's main activity; pale where it computed meanwhile")
     for i, busy in enumerate(job.busy):
         looks = [look(job, seconds) for seconds in busy] + [0]  # 0 ends the last run
         start = 0

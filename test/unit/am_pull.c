@@ -1,4 +1,4 @@
-/* am_pull.c - memory of a PE that others of its node read; the owner helps to copy much of it. */
+/* am_pull.c - memory of a PE that others of its node read; the owner helps to copy large amounts. */
 #include "am_node.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ static void read_memory(void)
         CHECKF(err == 0 || err == -EOPNOTSUPP, "private memory: %d", err);
         src[3].key = err == 0;
     }
-    if (me == 2) { /* nobody there to read it */
+    if (me == 2) { /* no PE reads it */
         CHECK(shi_am_expose(2, private_memory, 10, &src[4]) == 0);
         CHECK(shi_am_fetch(2, &src[4], 2, private_memory + 20, 5, &f) == 0);
         ((struct shi_shm_region *)shm.region)[shm.n - 1 - 3].pid = 0x7ffffff0;
@@ -46,7 +46,8 @@ static void read_memory(void)
     sync_phase(2);
 }
 
-/* Catches: an offset from the wrong start, a length cut, a peer that is said to read what it cannot. */
+/* Catches: an offset from the wrong base, a truncated length, memory reported as readable by a peer that cannot read
+ * it. */
 static void memory(void)
 {
     as_pes(4, read_memory);
@@ -54,11 +55,11 @@ static void memory(void)
 
 /* ---- much of it, copied by both sides ---------------------------------------------------------------------------------- */
 
-enum { MUCH = 3 << 20, ROUNDS = 100, READS = 6 /* of a PE at a time: more than there are jobs */ };
+enum { MUCH = 3 << 20, ROUNDS = 100, READS = 6 /* of one PE at a time: more than the number of jobs */ };
 
 static unsigned char from_private[MUCH], to_private[READS][MUCH + 2];
 
-/* Nowhere the same a piece further on. */
+/* Differs between neighbouring pieces everywhere. */
 static unsigned char byte_at(size_t i, unsigned pattern)
 {
     return (unsigned char)(pattern + i * 7 + (i >> 12) * 31 + (i >> 17) * 101);
@@ -76,7 +77,7 @@ struct read {
     int over, err;
 };
 
-static int helped; /* reads of this PE that ended when their owner was through */
+static int helped; /* reads of this PE whose end waited for the owner */
 
 static void note_end(struct shi_am_fetch *f, int err)
 {
@@ -109,7 +110,7 @@ static void end_read(struct read *r, int owner, const struct shi_am_src *from, c
     CHECKF(to[0] == 0x5a && to[r->bytes + 1] == 0x5a, "a byte beside %zu", r->bytes);
 }
 
-/* What `reader` may read of `owner`: its private memory and its heap. */
+/* The memory of `owner` that `reader` reads: private memory or heap. */
 static struct shi_am_src *src_of(int owner, int reader, int heap)
 {
     return (struct shi_am_src *)(shared + 4096) + (owner * MOST + reader) * 2 + heap;
@@ -141,7 +142,7 @@ static void read_round(int owner, unsigned *random)
         end_read(&r[i], owner, from, to_private[i]);
 }
 
-/* PEs 0 and 2 read from PE 1 and each other, a few reads at a time. PE 1 polls, then it does not, then it may not write. */
+/* PEs 0 and 2 read from PE 1 and each other, a few reads at a time. PE 1 polls, then does not, then may not write. */
 static void read_much(void)
 {
     int *done = (int *)shared + 1;
@@ -171,14 +172,15 @@ static void read_much(void)
     CHECKF(me == 1 || helped > 0 || CPU_COUNT(&cores) == 1, "nobody helped");
 }
 
-/* Catches: a piece forgotten, doubled or in the wrong place, bytes beside it; a reader that ends before its owner's pieces
- * are there, or waits for one who does not poll or may not write; a job reused too early; a bound on reads at a time. */
+/* Catches: a piece lost, doubled or in the wrong place, bytes written beside it; a read that ends before its owner's
+ * pieces have arrived, or waits for an owner that does not poll or may not write; a job reused too early; a limit on
+ * parallel reads. */
 static void much(void)
 {
     as_pes(3, read_much);
 }
 
-/* PE 1 hears late that PE 0 wants help, when the same job is a read from PE 2. */
+/* PE 1 gets the request of PE 0 for help late, when the same job belongs to a read from PE 2. */
 static void read_late(void)
 {
     int *turn = (int *)shared + 1;
@@ -202,7 +204,7 @@ static void read_late(void)
     }
 }
 
-/* Catches: help with a job that is another's by now. */
+/* Catches: help with a job that now belongs to another read. */
 static void late(void)
 {
     as_pes(3, read_late);
@@ -268,8 +270,8 @@ static void invalid(void)
 int main(void)
 {
     RUN(memory, "memory that others read");
-    RUN(much, "2 PEs read much of one that helps, that does not, that cannot");
-    RUN(late, "help that comes when it is no longer asked for");
+    RUN(much, "2 PEs read large amounts from an owner that helps, does not help, cannot help");
+    RUN(late, "help after the end of the read");
     RUN(invalid, "requests and descriptions that are refused");
     return tap_end();
 }

@@ -57,7 +57,7 @@ static long seen(uid_t uid, int server, const struct sockaddr_storage *to)
     return err ? err : (long)found;
 }
 
-/* The row of the own end instead of the other one, ports or addresses in the wrong byte order. */
+/* Catches: the row of the own end taken for the other one, ports or addresses in the wrong byte order. */
 static void tcp(void)
 {
     struct sockaddr_storage at;
@@ -68,7 +68,7 @@ static void tcp(void)
     close(s);
 }
 
-/* A v4 client of a v6 socket is in the table of the other family. */
+/* Catches: an IPv4 client of an IPv6 socket, which is in the table of the other family, not found. */
 static void tcp6(void)
 {
     struct sockaddr_storage at;
@@ -95,7 +95,7 @@ static void unix_domain(void)
     CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0 && shi_peer_uid(pair[0], &found) == 0 && found == getuid());
 }
 
-/* Root, because the row of a closed socket says 0; a descriptor that is no connection. */
+/* Catches: root reported for a closed socket, whose row has uid 0; a descriptor accepted that is not a connection. */
 static void nobody(void)
 {
     struct sockaddr_storage at;

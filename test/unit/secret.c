@@ -1,8 +1,8 @@
 /*
  * secret.c - start-up of the network in two PEs: the secret that authenticates messages, and the records that PEs compare.
  *
- * Each PE is a process. The launcher, the network and getrandom are stubs in this file; what PEs publish, and what their
- * start-up returns, lies in memory that both share.
+ * Each PE is a process. The launcher, the network and getrandom are stubs in this file; the PEs' published records and
+ * their start-up's results are in memory that both share.
  */
 #include "config.h"
 
@@ -27,7 +27,7 @@ enum { PES = 2, RECORD_BYTES = 2048, KEY_BYTES = SHI_SECRET_BYTES };
 struct setup {
     int has_secret, insecure, no_random;
     const char *provider;
-    size_t cut; /* bytes that its record lacks, as another version's may */
+    size_t cut; /* bytes missing from its record, as in another version */
     int version; /* of its messages; 0: the right one */
 };
 
@@ -207,7 +207,7 @@ static int both_have(const unsigned char *key)
     return 1;
 }
 
-/* The launcher's secret is published, or replaced by one of PE 0. */
+/* Catches: the launcher's secret published, or replaced by one from PE 0. */
 static void launcher(void)
 {
     start((struct setup[PES]){{.has_secret = 1, .no_random = 1}, {.has_secret = 1}});
@@ -216,7 +216,7 @@ static void launcher(void)
         CHECK(!memmem(board->pe[pe].record, RECORD_BYTES, given, KEY_BYTES));
 }
 
-/* A secret that not all PEs have, that is constant, or that PEs other than 0 make. */
+/* Catches: a secret that differs between PEs, is constant, or comes from a PE other than 0. */
 static void foreign(void)
 {
     unsigned char first[KEY_BYTES];
@@ -227,7 +227,7 @@ static void foreign(void)
     CHECK(both_have(board->pe[0].secret) && memcmp(first, board->pe[0].secret, KEY_BYTES));
 }
 
-/* A job that goes on with zeros where there are no random bits. */
+/* Catches: a job that continues with a secret of zeros without random bits. */
 static void none(void)
 {
     start((struct setup[PES]){{.no_random = 1}, {0}});
@@ -235,7 +235,7 @@ static void none(void)
     CHECK(board->pe[1].rc);
 }
 
-/* Insecure without a word, or each PE warns; a secret that stays in use. */
+/* Catches: no warning in insecure mode, or one from each PE; a secret that stays in use. */
 static void insecure(void)
 {
     start((struct setup[PES]){{.has_secret = 1, .insecure = 1}, {.has_secret = 1, .insecure = 1}});
@@ -245,7 +245,7 @@ static void insecure(void)
     CHECK(both_have(zeros));
 }
 
-/* Both PEs must fail, each with one line that holds these words. */
+/* Both PEs must fail, each with one line that contains these words. */
 static void both_refuse(const char *what, const char *words)
 {
     for (int pe = 0; pe < PES; pe++)
@@ -253,7 +253,7 @@ static void both_refuse(const char *what, const char *words)
                board->pe[pe].rc, board->pe[pe].lines, board->pe[pe].line);
 }
 
-/* PEs that disagree go on, and one of them waits for messages that the other one drops. */
+/* Catches: PEs with different settings that continue, so that one waits for messages that the other one drops. */
 static void disagree(void)
 {
     start((struct setup[PES]){{.insecure = 1}, {0}});
@@ -266,7 +266,7 @@ static void disagree(void)
     both_refuse("provider", "provider");
 }
 
-/* A record of another length, as another version publishes, gives an error without a line or with the wrong cause. */
+/* Catches: a record of another version, with another length, reported without a line or with the wrong cause. */
 static void versions(void)
 {
     start((struct setup[PES]){{0}, {.cut = 8}});
@@ -283,7 +283,7 @@ int main(void)
     if (board == MAP_FAILED)
         return 99;
     RUN(launcher, "all PEs use the launcher's secret and do not publish it");
-    RUN(foreign, "without one PE 0 makes it for all");
+    RUN(foreign, "without a launcher's secret PE 0 makes one for all");
     RUN(none, "no random bits: the network is refused with one line");
     RUN(insecure, "SHMEM_INSECURE=1: no secret, and one warning");
     RUN(disagree, "PEs with different settings end with one line");

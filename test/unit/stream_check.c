@@ -1,4 +1,4 @@
-/* stream_check.c - which records the receiver refuses (host/net/stream_check.c), one case for each way to be invalid. */
+/* stream_check.c - records that the receiver refuses (host/net/stream_check.c), one case for each kind of error. */
 #include "host/net/stream_check.h"
 
 #include <stdint.h>
@@ -69,7 +69,7 @@ static void amo(int op, int width, uint32_t bytes, uint64_t off)
     m.p.amo = (struct amo_payload){1, 2, 3};
 }
 
-/* Catches: a record that reaches into the next message, of a type that is not known. */
+/* Catches: a record accepted that extends past its message, or has an unknown type. */
 static void lengths(void)
 {
     put(SHI_REGION_HEAP, 0, 8);
@@ -83,7 +83,7 @@ static void lengths(void)
     is_invalid("another type", "unknown type");
 }
 
-/* Catches: a put beyond its region, to a region that is not there, to constant data. */
+/* Catches: a put accepted beyond its region, to a missing region, to constant data. */
 static void regions(void)
 {
     put(SHI_REGION_HEAP, BYTES - 8, 8);
@@ -104,7 +104,7 @@ static void regions(void)
     is_invalid("a put to no region", "does not have");
 }
 
-/* Catches: blocks whose number, size or stride overflows, or does not match the payload. */
+/* Catches: blocks accepted whose number, size or stride overflows, or does not match the payload. */
 static void blocks(void)
 {
     put_blocks(8, 4, 16, BYTES - 3 * 16 - 8);
@@ -148,7 +148,7 @@ static void blocks(void)
     is_invalid("half a get", "invalid request");
 }
 
-/* Catches: an atomic of another width, kind, length, on memory where none is possible. */
+/* Catches: an atomic accepted with an invalid width, operator or length, or on memory without atomics. */
 static void atomics(void)
 {
     amo(SHI_AMO_ADD, 8, 8, 0);
@@ -188,7 +188,7 @@ static void atomics(void)
     is_invalid("a fetch of private device memory", "device memory");
 }
 
-/* Catches: an active message for no handler, longer than all, or of one node. */
+/* Catches: an active message accepted without a handler, longer than the maximum, or of a kind for one node only. */
 static void messages(void)
 {
     m.r = (struct record){.op = OP_AM, .what = SHI_AM_TAG, .bytes = SHI_AM_MAX_BYTES};
