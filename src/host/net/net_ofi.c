@@ -208,7 +208,8 @@ static void set_limits(void)
     uint64_t order = info->tx_attr->msg_order & info->rx_attr->msg_order;
     limits = (struct shi_net_limits){.short_bytes = info->tx_attr->inject_size, .rma_bytes = info->ep_attr->max_msg_size,
                                      .lane_cap = LANE_CAP, .peer_cap = PEER_CAP};
-    if (order & FI_ORDER_WAW)
+    int of_all_sizes = info->ep_attr->max_order_waw_size >= info->ep_attr->max_msg_size; /* psm3: up to 4 KiB */
+    if (order & FI_ORDER_WAW && of_all_sizes)
         limits.ordered = SHI_NET_WAW | (order & FI_ORDER_SAW ? SHI_NET_SAW : 0);
     shi_net_fault_limits(&limits);
 }
