@@ -27,7 +27,7 @@ run() { # PROFILE, program
     seed=$((seed + 1))
 }
 
-for profile in ${FULMAR_FABRIC:-tcp verbs efa psm3 psm3-basic}; do
+for profile in ${FULMAR_FABRIC:-tcp verbs cxi cxi-key efa psm3 psm3-basic}; do
     case ${FULMAR_FABRIC_TESTS:-$profile} in
     all) limit=3000 programs=$all ;;
     $profile) programs="conf/rma.pes conf/sync.pes multi/tag.pes multi/gpc.pes multi/soak" ;;

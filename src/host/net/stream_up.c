@@ -176,9 +176,12 @@ int shi_stream_serve(void)
 
 void shi_stream_down(void)
 {
-    if (!NET)
+    if (!NET || !shi_stream_net.memory)
         return;
     shi_progress_stop();
+    for (int r = 0; r < SHI_REGIONS; r++) /* some providers do not close an endpoint that memory is bound to */
+        if (shi_stream_net.memory[shi_stream_net.me][r].handle)
+            NET->withdraw(&shi_stream_net.memory[shi_stream_net.me][r]);
     NET->down();
 }
 
