@@ -25,7 +25,7 @@ enum { WORDS = 512, PATIENCE_S = 20 };
 
 static struct shi_net_limits limits;
 static uint64_t memory[WORDS], behind[WORDS];
-static int messages, failures;
+static int messages, failed_receives, failures;
 
 static void on_arrival(const void *msg, size_t bytes)
 {
@@ -35,8 +35,9 @@ static void on_arrival(const void *msg, size_t bytes)
 
 static void on_failure(int pe, int err)
 {
-    (void)pe, (void)err;
-    failures++;
+    (void)err;
+    failed_receives += pe == SHI_NET_RECEIVE;
+    failures += pe != SHI_NET_RECEIVE;
 }
 
 /* ---- the stranger -------------------------------------------------------------------------------------------------- */
@@ -120,6 +121,21 @@ static int transfer(int write, const struct shi_net_memory *m, uint64_t key, uin
     return rc;
 }
 
+/* A message of a new stranger. */
+static void message(size_t bytes)
+{
+    static char here[2 * SHI_NET_MESSAGE_BYTES];
+    struct fi_cq_msg_entry none;
+    int before = messages + failed_receives, rc = stranger_open() ? -FI_EOTHER : -FI_EAGAIN;
+    for (time_t from = time(NULL); rc == -FI_EAGAIN && !late(from); shi_net_ofi.poll()) {
+        rc = (int)fi_send(stranger.ep, here, bytes, NULL, stranger.pe, NULL);
+        fi_cq_read(stranger.cq, &none, 0);
+    }
+    for (time_t from = time(NULL); messages + failed_receives == before && !late(from); shi_net_ofi.poll())
+        fi_cq_read(stranger.cq, &none, 0);
+    stranger_close();
+}
+
 /* A TCP connection to the PE from this address, by this user; 1: the PE refuses it, 0: it does not. */
 static int refused(const char *address, uid_t user)
 {
@@ -194,6 +210,18 @@ static void strangers_access(void)
     CHECKF(failures == 0, "%d failures at the PE", failures);
 }
 
+/* A message that is too long, which ends the job, or whose buffer is not posted again. */
+static void too_long(void)
+{
+    enum { MORE_THAN_POSTED = 80 };
+    for (int i = 0; i < MORE_THAN_POSTED; i++)
+        message(2 * SHI_NET_MESSAGE_BYTES);
+    CHECKF(failed_receives == MORE_THAN_POSTED && messages == 0, "%d failed receives", failed_receives);
+    message(64);
+    CHECKF(messages == 1, "a message after those is lost");
+    CHECKF(failures == 0, "%d failures at the PE", failures);
+}
+
 /* A connection from another host's address, or of another user, that libfabric sees; one of the job that it does not see. */
 static void connections(void)
 {
@@ -223,6 +251,7 @@ int main(void)
     RUN(keys, "keys of registered memory cannot be guessed");
     stranger_close();
     RUN(strangers_access, "a stranger reads and writes nothing without the key, nor beyond what it is for");
+    RUN(too_long, "receives that a stranger makes fail");
     RUN(connections, "libfabric accepts connections of this user from this job's hosts only");
     shi_net_ofi.down();
     return tap_end();

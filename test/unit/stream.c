@@ -22,6 +22,7 @@
 #include <limits.h>
 #include <setjmp.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "host/net/am_remote.h"
 #include "host/net/progress.h"
@@ -506,6 +507,40 @@ static void registered(void)
     CHECK(fabric.last_rights == SHI_NET_READ);
 }
 
+/* Catches: a lost message with nothing behind it, on a lane without pings or on the one with them, that is waited for
+ * without end; a receive that failed and is not named. */
+static void lost(void)
+{
+    may_die = 1;
+    fabric_heartbeat = 1;
+    for (volatile int lane = 0; lane < LANES; lane++) {
+        if (setjmp(died) == 0) {
+            open_all(&(struct shi_net_limits){.short_bytes = 128, .rma_bytes = 1 << 20, .lane_cap = 48, .peer_cap = 24,
+                                              .ordered = SHI_NET_SAW | SHI_NET_WAW});
+            uint64_t value = 1;
+            struct shi_remote_addr there = spot(1, SHI_REGION_HEAP, &memory[1].area[0][lane].signal);
+            fabric.calm = 1;
+            fabric.losing = 1;
+            fabric_be(1);
+            fabric.failed(SHI_NET_RECEIVE, -EIO);
+            fabric_be(0);
+            CHECK(shi_stream_put(shi_stream_lane(lane), &there, &value, sizeof value, 0) == 0);
+            for (time_t from = time(NULL); time(NULL) - from < 10; usleep(100))
+                for (int i = 0; i < 100; i++) {
+                    fabric_be(i % PES);
+                    fabric_poll();
+                    fabric_tick();
+                }
+            CHECKF(0, "a message of lane %d is lost, and no PE says so", lane);
+        } else {
+            CHECKF(strncmp(last_words, "a message of PE 0 is lost (number 1)", 36) == 0 && strstr(last_words, strerror(EIO)),
+                   "lane %d: %s", lane, last_words);
+        }
+    }
+    may_die = 0;
+    fabric_heartbeat = 0;
+}
+
 int main(int argc, char **argv)
 {
     limit = argc > 1 ? 0 : SECONDS * (clock_t)CLOCKS_PER_SEC;
@@ -516,6 +551,7 @@ int main(int argc, char **argv)
     RUN(writes_ordered, "writes behind writes only");
     RUN(narrow, "room for two operations");
     RUN(failures, "a failed transfer ends the job with a line");
+    RUN(lost, "a message that is lost ends the job with a line");
     RUN(registered, "registered memory and its rights");
     printf("# %ld steps, %ld operations\n", n_done, n_operations);
     return tap_end();

@@ -22,7 +22,7 @@ static int drop(enum reason why)
 int shi_admit(const void *msg, size_t bytes)
 {
     const struct head *h = msg;
-    if (bytes < sizeof *h || bytes > SHI_NET_MESSAGE_BYTES || bytes % 8 || (h->version == WIRE_VERSION && h->bytes != bytes)) {
+    if (bytes < sizeof *h || bytes % 8 || (h->version == WIRE_VERSION && h->bytes != bytes)) {
         if (drop(NO_MESSAGE))
             shi_log_error("network: dropped %zu bytes that are no message of this library", bytes);
     } else if (h->version != WIRE_VERSION) {

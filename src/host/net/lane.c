@@ -56,12 +56,17 @@ int shi_stream_lanes(void)
 void shi_stream_fail(int pe, int err)
 {
     if (pe < 0)
-        shi_die("network", "a message to or from another PE is lost: %s (%s)", NET->error(err), NET->provider());
+        shi_die("network", "no PE can be reached: %s (%s)", NET->error(err), NET->provider());
     shi_die("network", "a transfer with PE %d failed: %s (%s)", pe, NET->error(err), NET->provider());
 }
 
 void shi_stream_net_failed(int pe, int err)
 {
-    if (!shi_stream_closing())
+    if (pe == SHI_NET_RECEIVE) {
+        if (!shi_stream_net.receive_err && !shi_stream_closing())
+            shi_log_error("network: a message could not be received: %s (%s)", NET->error(err), NET->provider());
+        shi_stream_net.receive_err = err;
+    } else if (!shi_stream_closing()) {
         shi_stream_fail(pe, err);
+    }
 }

@@ -29,6 +29,7 @@ struct stream {
     struct batch *ready, *last_ready;  /* closed, in order; the transport has no room for them */
     int n_ready;
     unsigned char listed, dirty, waiting; /* is in the lane's list open, dirty, waiting */
+    uint64_t stalled_seq;                 /* acked_seq when the lane was last asked */
     struct shi_net_req flush;
     struct shi_after *after, *last_after; /* callbacks at an acknowledgement, in order */
 };
@@ -59,6 +60,10 @@ struct heard {
     struct stashed *early; /* messages that overtook others of their stream */
     unsigned char met;     /* one has come at all */
     uint64_t alive_ns, pinged_ns;
+    struct {
+        uint64_t seq, since_ns; /* 0: no message is missing */
+        int lane;
+    } gap; /* the message that the stashed ones of a lane wait for */
 };
 
 /* The network and its PEs; set by shi_stream_up. */
@@ -77,6 +82,8 @@ struct shi_stream_net {
     uint64_t polls;      /* that ended, from 1 */
     uint64_t checked_ns; /* when heartbeats were last checked */
     int *ack_queue, n_ack_queue; /* PEs with acknowledgements queued */
+    uint64_t asked_ns;   /* when lanes were last asked about messages without acknowledgement */
+    int receive_err;     /* of the last receive that failed; 0: none */
 };
 extern struct shi_stream_net shi_stream_net;
 
@@ -109,7 +116,8 @@ static inline void shi_lane_dirty(struct shi_lane *l, int pe)
     l->to[pe].dirty = 1;
 }
 
-/* A transfer without a request failed (net.h): ends the job, unless it is ending anyway. */
+/* A transfer without a request failed (net.h): ends the job, unless it is ending anyway. A receive does not: see
+ * check_gap in stream_rx.c. */
 void shi_stream_net_failed(int pe, int err);
 
 #endif

@@ -64,11 +64,13 @@ struct shi_net_limits {
     int lane_cap, peer_cap;
 };
 
-/* A message has come; msg is 8-byte aligned, and valid until this returns. NULL: the end of a poll. Of one longer than
- * SHI_NET_MESSAGE_BYTES only so many bytes are there; PEs send none. */
+/* A message has come; msg is 8-byte aligned, and valid until this returns. NULL: the end of a poll. */
 typedef void shi_net_arrive(const void *msg, size_t bytes);
 
-/* A transfer with PE pe that had no request has failed; pe -1: a message to or from any PE is lost. */
+/* A transfer with PE pe that had no request has failed; or, instead of a PE's number:
+ * RECEIVE  one message could not be received. Others can. Any process may have sent it.
+ * BROKEN   the transport cannot send to, or receive from, any PE. */
+enum { SHI_NET_RECEIVE = -1, SHI_NET_BROKEN = -2 };
 typedef void shi_net_failed(int pe, int err);
 
 struct shi_net_ops {

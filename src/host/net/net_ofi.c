@@ -477,12 +477,7 @@ static void read_error(struct lane *l, struct found *f)
         end(l, (struct shi_net_req *)e.op_context, err, f);
         return;
     }
-    if (e.op_context && e.err == FI_ETRUNC) {
-        f->message[f->n_messages].recv = (struct recv *)e.op_context;
-        f->message[f->n_messages++].bytes = SHI_NET_MESSAGE_BYTES + (e.olen ? e.olen : 1);
-        return;
-    }
-    add_failure(f, -1, err);
+    add_failure(f, e.op_context ? SHI_NET_RECEIVE : SHI_NET_BROKEN, err);
     if (e.op_context)
         post_later(e.op_context);
 }
@@ -494,7 +489,7 @@ static void read_queue(struct lane *l, struct found *f)
     if (n == -FI_EAVAIL)
         read_error(l, f);
     else if (n < 0 && n != -FI_EAGAIN)
-        add_failure(f, -1, (int)n);
+        add_failure(f, SHI_NET_BROKEN, (int)n);
     for (ssize_t i = 0; i < n; i++) {
         f->n++;
         if (!is_recv(e[i].op_context)) {
@@ -515,7 +510,7 @@ static void repost_recvs(void)
         idle_recvs = idle_recvs->next;
     pthread_mutex_unlock(&lanes[0].pub.lock);
     if (rc && !is_busy(rc))
-        failed(-1, rc);
+        failed(SHI_NET_BROKEN, rc);
 }
 
 static int poll_lane(struct lane *l)

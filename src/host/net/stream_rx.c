@@ -236,6 +236,40 @@ static uint64_t now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
+/* End the job when messages of a PE wait for `limit` for one that is lost. Any process may have caused a receive to fail, so
+ * that alone is no reason. */
+static void check_gap(int pe, struct heard *x, uint64_t now, uint64_t limit)
+{
+    int lane = SHI_NET_LANES;
+    for (const struct stashed *s = x->early; s; s = s->next)
+        lane = ((const struct head *)s->data)->lane < lane ? ((const struct head *)s->data)->lane : lane;
+    uint64_t seq = lane < SHI_NET_LANES ? x->acks.applied_seq[lane] + 1 : 0;
+    if (seq != x->gap.seq || lane != x->gap.lane) {
+        x->gap.seq = seq;
+        x->gap.lane = lane;
+        x->gap.since_ns = now;
+    }
+    if (seq && now - x->gap.since_ns > limit && !shi_stream_closing())
+        shi_die("network", "a message of PE %d is lost (number %lu); the last receive that failed here: %s (%s)", pe,
+                (unsigned long)seq, shi_stream_net.receive_err ? NET->error(shi_stream_net.receive_err) : "none",
+                NET->provider());
+}
+
+/* Ask about messages that have no acknowledgement: behind a lost one, the question is what shows the gap. Lane 0 needs none,
+ * as it carries the pings. */
+static void ask_lanes(int pe)
+{
+    for (int i = 1, n = shi_stream_n_lanes(); i < n; i++) {
+        struct shi_lane *l = shi_stream_net.lane[i];
+        struct stream *s = &l->to[pe];
+        shi_lane_lock(l);
+        if (!s->ready && s->order.acked_seq < s->order.sent_seq && s->order.acked_seq == s->stalled_seq)
+            shi_batch_send(l, pe, ACK_NOW);
+        s->stalled_seq = s->order.acked_seq;
+        shi_lane_unlock(l);
+    }
+}
+
 /* Ping a known peer after limit/3 of silence; declare it dead after limit. */
 static void check_heartbeats(void)
 {
@@ -243,13 +277,17 @@ static void check_heartbeats(void)
     if (!limit || now - shi_stream_net.checked_ns < limit / 16)
         return;
     int overslept = now - shi_stream_net.checked_ns > limit / 3; /* this PE itself was stopped */
+    int asks = now - shi_stream_net.asked_ns > limit / 3;
     shi_stream_net.checked_ns = now;
+    shi_stream_net.asked_ns = asks ? now : shi_stream_net.asked_ns;
     for (int pe = 0; pe < shi_stream_net.n_pes; pe++) {
         struct heard *x = &shi_stream_net.heard[pe];
+        if (asks)
+            ask_lanes(pe);
         if (!x->met && !__atomic_load_n(&shi_stream_net.lane[0]->to[pe].order.sent_seq, __ATOMIC_RELAXED))
             continue;
         if (overslept || x->alive_ns == 0)
-            x->alive_ns = now;
+            x->alive_ns = x->gap.since_ns = now;
         uint64_t silent = now - x->alive_ns;
         if (silent > limit && !shi_stream_closing())
             shi_die("network", "PE %d has not answered for %lu s (SHMEM_HEARTBEAT): its host or the link to it is down", pe,
@@ -261,6 +299,7 @@ static void check_heartbeats(void)
             shi_batch_send(l, pe, ACK_NOW);
             shi_lane_unlock(l);
         }
+        check_gap(pe, x, now, limit);
     }
 }
 
@@ -357,6 +396,8 @@ void shi_stream_arrive(const void *msg, size_t bytes)
     }
     if (!is_next) {
         stash(x, h);
+        if (h->flags) /* it may be a ping, behind a lost message */
+            queue_ack(h);
         return;
     }
     apply_message(h);
