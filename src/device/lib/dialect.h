@@ -9,6 +9,8 @@
  *                      always inlined, which keeps its request in registers
  *   SHI_PROGRAM_SCOPE  a variable of the module, which the host finds by its name
  *   shi_a8 .. shi_a128 types for copies of memory of any type
+ *   SHI_LOAD_ to SHI_CSWAP_  an atomic operation on W bits in the given order (CSWAP: relaxed); the functions at the end of the
+ *                      file are made of them
  *   shi_fence_release  a release fence; shi_fence_total: earlier stores are visible to all before later loads and stores
  *   shi_to_global      NULL for private and local memory, which neither proxy nor peer can access
  *   shi_atom32_, 64_   relaxed; they return the old value
@@ -32,40 +34,22 @@ typedef ushort __attribute__((may_alias)) shi_a16;
 typedef uint __attribute__((may_alias)) shi_a32;
 typedef ulong __attribute__((may_alias)) shi_a64;
 typedef ulong2 __attribute__((may_alias)) shi_a128;
-#define SHI_ATOM_(p) ((volatile __global atomic_ulong *)(p))
 #define SHI_SYSTEM_ memory_scope_all_svm_devices
-SHI_FN shi_u64 shi_load_relaxed(const SHI_GLOBAL shi_u64 *p)
-{
-    return atomic_load_explicit(SHI_ATOM_(p), memory_order_relaxed, SHI_SYSTEM_);
-}
-SHI_FN shi_u64 shi_load_acquire(const SHI_GLOBAL shi_u64 *p)
-{
-    return atomic_load_explicit(SHI_ATOM_(p), memory_order_acquire, SHI_SYSTEM_);
-}
-SHI_FN void shi_store_relaxed(SHI_GLOBAL shi_u64 *p, shi_u64 v)
-{
-    atomic_store_explicit(SHI_ATOM_(p), v, memory_order_relaxed, SHI_SYSTEM_);
-}
-SHI_FN void shi_store_release(SHI_GLOBAL shi_u64 *p, shi_u64 v)
-{
-    atomic_store_explicit(SHI_ATOM_(p), v, memory_order_release, SHI_SYSTEM_);
-}
+#define SHI_ATOM32_(p) ((volatile __global atomic_uint *)(p))
+#define SHI_ATOM64_(p) ((volatile __global atomic_ulong *)(p))
+#define SHI_LOAD_(W, p, order) atomic_load_explicit(SHI_ATOM##W##_(p), memory_order_##order, SHI_SYSTEM_)
+#define SHI_STORE_(W, p, v, order) atomic_store_explicit(SHI_ATOM##W##_(p), v, memory_order_##order, SHI_SYSTEM_)
+#define SHI_UPDATE_(W, op, p, v, order) atomic_##op##_explicit(SHI_ATOM##W##_(p), v, memory_order_##order, SHI_SYSTEM_)
+#define SHI_CSWAP_(W, p, seen, v)                                                                                    \
+    atomic_compare_exchange_strong_explicit(SHI_ATOM##W##_(p), seen, v, memory_order_relaxed, memory_order_relaxed, SHI_SYSTEM_)
 SHI_FN void shi_prefetch_write(SHI_GLOBAL shi_u64 *p)
 {
     prefetch(p, 0);
 }
 SHI_FN void shi_store_pair(SHI_GLOBAL shi_u64 *p, shi_u64 v0, shi_u64 v1)
 {
-    shi_store_relaxed(p, v0);
-    shi_store_relaxed(p + 1, v1);
-}
-SHI_FN shi_u64 shi_add_relaxed(SHI_GLOBAL shi_u64 *p, shi_u64 v)
-{
-    return atomic_fetch_add_explicit(SHI_ATOM_(p), v, memory_order_relaxed, SHI_SYSTEM_);
-}
-SHI_FN shi_u64 shi_add_release(SHI_GLOBAL shi_u64 *p, shi_u64 v)
-{
-    return atomic_fetch_add_explicit(SHI_ATOM_(p), v, memory_order_release, SHI_SYSTEM_);
+    SHI_STORE_(64, p, v0, relaxed);
+    SHI_STORE_(64, p + 1, v1, relaxed);
 }
 SHI_FN void shi_fence_release(void)
 {
@@ -78,51 +62,10 @@ SHI_FN void shi_fence_total(void)
 SHI_FN void shi_pause(void)
 {
 }
-SHI_FN shi_u32 shi_load32_acquire(const SHI_GLOBAL shi_u32 *p)
-{
-    return atomic_load_explicit((volatile __global atomic_uint *)p, memory_order_acquire, SHI_SYSTEM_);
-}
 SHI_FN SHI_GLOBAL void *shi_to_global(const void *p)
 {
     return to_global((void *)p);
 }
-#define SHI_ATOMICS_(W, T, A)                                                                                         \
-    SHI_FN T shi_atom##W##_fetch(SHI_GLOBAL T *p)                                                                     \
-    {                                                                                                                 \
-        return atomic_load_explicit((volatile __global A *)p, memory_order_relaxed, SHI_SYSTEM_);                     \
-    }                                                                                                                 \
-    SHI_FN void shi_atom##W##_set(SHI_GLOBAL T *p, T v)                                                               \
-    {                                                                                                                 \
-        atomic_store_explicit((volatile __global A *)p, v, memory_order_relaxed, SHI_SYSTEM_);                        \
-    }                                                                                                                 \
-    SHI_FN T shi_atom##W##_swap(SHI_GLOBAL T *p, T v)                                                                 \
-    {                                                                                                                 \
-        return atomic_exchange_explicit((volatile __global A *)p, v, memory_order_relaxed, SHI_SYSTEM_);              \
-    }                                                                                                                 \
-    SHI_FN T shi_atom##W##_add(SHI_GLOBAL T *p, T v)                                                                  \
-    {                                                                                                                 \
-        return atomic_fetch_add_explicit((volatile __global A *)p, v, memory_order_relaxed, SHI_SYSTEM_);             \
-    }                                                                                                                 \
-    SHI_FN T shi_atom##W##_and(SHI_GLOBAL T *p, T v)                                                                  \
-    {                                                                                                                 \
-        return atomic_fetch_and_explicit((volatile __global A *)p, v, memory_order_relaxed, SHI_SYSTEM_);             \
-    }                                                                                                                 \
-    SHI_FN T shi_atom##W##_or(SHI_GLOBAL T *p, T v)                                                                   \
-    {                                                                                                                 \
-        return atomic_fetch_or_explicit((volatile __global A *)p, v, memory_order_relaxed, SHI_SYSTEM_);              \
-    }                                                                                                                 \
-    SHI_FN T shi_atom##W##_xor(SHI_GLOBAL T *p, T v)                                                                  \
-    {                                                                                                                 \
-        return atomic_fetch_xor_explicit((volatile __global A *)p, v, memory_order_relaxed, SHI_SYSTEM_);             \
-    }                                                                                                                 \
-    SHI_FN T shi_atom##W##_cswap(SHI_GLOBAL T *p, T cond, T v)                                                        \
-    {                                                                                                                 \
-        atomic_compare_exchange_strong_explicit((volatile __global A *)p, &cond, v, memory_order_relaxed,             \
-                                                memory_order_relaxed, SHI_SYSTEM_);                                   \
-        return cond;                                                                                                  \
-    }
-SHI_ATOMICS_(32, shi_u32, atomic_uint)
-SHI_ATOMICS_(64, shi_u64, atomic_ulong)
 
 #elif defined(__CUDACC__)
 
@@ -144,23 +87,13 @@ typedef unsigned short shi_a16;
 typedef unsigned int shi_a32;
 typedef unsigned long long shi_a64;
 typedef ulonglong2 shi_a128;
-typedef cuda::atomic_ref<shi_u64, cuda::thread_scope_system> shi_ref_;
-SHI_FN shi_u64 shi_load_relaxed(const shi_u64 *p)
-{
-    return shi_ref_(*const_cast<shi_u64 *>(p)).load(cuda::memory_order_relaxed);
-}
-SHI_FN shi_u64 shi_load_acquire(const shi_u64 *p)
-{
-    return shi_ref_(*const_cast<shi_u64 *>(p)).load(cuda::memory_order_acquire);
-}
-SHI_FN void shi_store_relaxed(shi_u64 *p, shi_u64 v)
-{
-    shi_ref_(*p).store(v, cuda::memory_order_relaxed);
-}
-SHI_FN void shi_store_release(shi_u64 *p, shi_u64 v)
-{
-    shi_ref_(*p).store(v, cuda::memory_order_release);
-}
+typedef cuda::atomic_ref<shi_u32, cuda::thread_scope_system> shi_ref32_;
+typedef cuda::atomic_ref<shi_u64, cuda::thread_scope_system> shi_ref64_;
+#define SHI_LOAD_(W, p, order) shi_ref##W##_(*const_cast<shi_u##W *>(p)).load(cuda::memory_order_##order)
+#define SHI_STORE_(W, p, v, order) shi_ref##W##_(*(p)).store(v, cuda::memory_order_##order)
+#define SHI_UPDATE_(W, op, p, v, order) shi_ref##W##_(*(p)).op(v, cuda::memory_order_##order)
+#define SHI_CSWAP_(W, p, seen, v)                                                                                    \
+    shi_ref##W##_(*(p)).compare_exchange_strong(*(seen), v, cuda::memory_order_relaxed, cuda::memory_order_relaxed)
 SHI_FN void shi_prefetch_write(const shi_u64 *p)
 {
     (void)p;
@@ -168,14 +101,6 @@ SHI_FN void shi_prefetch_write(const shi_u64 *p)
 SHI_FN void shi_store_pair(shi_u64 *p, shi_u64 v0, shi_u64 v1)
 {
     asm volatile("st.relaxed.sys.v2.b64 [%0], {%1, %2};" ::"l"(p), "l"(v0), "l"(v1) : "memory");
-}
-SHI_FN shi_u64 shi_add_relaxed(shi_u64 *p, shi_u64 v)
-{
-    return shi_ref_(*p).fetch_add(v, cuda::memory_order_relaxed);
-}
-SHI_FN shi_u64 shi_add_release(SHI_GLOBAL shi_u64 *p, shi_u64 v)
-{
-    return shi_ref_(*p).fetch_add(v, cuda::memory_order_release);
 }
 SHI_FN void shi_fence_release(void)
 {
@@ -189,51 +114,10 @@ SHI_FN void shi_pause(void)
 {
     __nanosleep(20);
 }
-typedef cuda::atomic_ref<shi_u32, cuda::thread_scope_system> shi_ref32_;
-SHI_FN shi_u32 shi_load32_acquire(const shi_u32 *p)
-{
-    return shi_ref32_(*const_cast<shi_u32 *>(p)).load(cuda::memory_order_acquire);
-}
 SHI_FN void *shi_to_global(const void *p)
 {
     return __isGlobal(p) ? const_cast<void *>(p) : 0;
 }
-#define SHI_ATOMICS_(W, T, A)                                                                                         \
-    SHI_FN T shi_atom##W##_fetch(T *p)                                                                                \
-    {                                                                                                                 \
-        return A(*p).load(cuda::memory_order_relaxed);                                                                \
-    }                                                                                                                 \
-    SHI_FN void shi_atom##W##_set(T *p, T v)                                                                          \
-    {                                                                                                                 \
-        A(*p).store(v, cuda::memory_order_relaxed);                                                                   \
-    }                                                                                                                 \
-    SHI_FN T shi_atom##W##_swap(T *p, T v)                                                                            \
-    {                                                                                                                 \
-        return A(*p).exchange(v, cuda::memory_order_relaxed);                                                         \
-    }                                                                                                                 \
-    SHI_FN T shi_atom##W##_add(T *p, T v)                                                                             \
-    {                                                                                                                 \
-        return A(*p).fetch_add(v, cuda::memory_order_relaxed);                                                        \
-    }                                                                                                                 \
-    SHI_FN T shi_atom##W##_and(T *p, T v)                                                                             \
-    {                                                                                                                 \
-        return A(*p).fetch_and(v, cuda::memory_order_relaxed);                                                        \
-    }                                                                                                                 \
-    SHI_FN T shi_atom##W##_or(T *p, T v)                                                                              \
-    {                                                                                                                 \
-        return A(*p).fetch_or(v, cuda::memory_order_relaxed);                                                         \
-    }                                                                                                                 \
-    SHI_FN T shi_atom##W##_xor(T *p, T v)                                                                             \
-    {                                                                                                                 \
-        return A(*p).fetch_xor(v, cuda::memory_order_relaxed);                                                        \
-    }                                                                                                                 \
-    SHI_FN T shi_atom##W##_cswap(T *p, T cond, T v)                                                                   \
-    {                                                                                                                 \
-        A(*p).compare_exchange_strong(cond, v, cuda::memory_order_relaxed, cuda::memory_order_relaxed);               \
-        return cond;                                                                                                  \
-    }
-SHI_ATOMICS_(32, shi_u32, shi_ref32_)
-SHI_ATOMICS_(64, shi_u64, shi_ref_)
 
 #else
 
@@ -254,38 +138,27 @@ typedef uint64_t __attribute__((may_alias)) shi_a64;
 typedef struct {
     uint64_t x, y;
 } __attribute__((may_alias, aligned(16))) shi_a128;
-SHI_FN shi_u64 shi_load_relaxed(const shi_u64 *p)
-{
-    return __atomic_load_n((const shi_a64 *)p, __ATOMIC_RELAXED);
-}
-SHI_FN shi_u64 shi_load_acquire(const shi_u64 *p)
-{
-    return __atomic_load_n((const shi_a64 *)p, __ATOMIC_ACQUIRE);
-}
-SHI_FN void shi_store_relaxed(shi_u64 *p, shi_u64 v)
-{
-    __atomic_store_n((shi_a64 *)p, v, __ATOMIC_RELAXED);
-}
-SHI_FN void shi_store_release(shi_u64 *p, shi_u64 v)
-{
-    __atomic_store_n((shi_a64 *)p, v, __ATOMIC_RELEASE);
-}
+#define SHI_ORDER_relaxed_ __ATOMIC_RELAXED
+#define SHI_ORDER_acquire_ __ATOMIC_ACQUIRE
+#define SHI_ORDER_release_ __ATOMIC_RELEASE
+#define SHI_C_exchange __atomic_exchange_n
+#define SHI_C_fetch_add __atomic_fetch_add
+#define SHI_C_fetch_and __atomic_fetch_and
+#define SHI_C_fetch_or __atomic_fetch_or
+#define SHI_C_fetch_xor __atomic_fetch_xor
+#define SHI_LOAD_(W, p, order) __atomic_load_n((const shi_a##W *)(p), SHI_ORDER_##order##_)
+#define SHI_STORE_(W, p, v, order) __atomic_store_n((shi_a##W *)(p), v, SHI_ORDER_##order##_)
+#define SHI_UPDATE_(W, op, p, v, order) SHI_C_##op((shi_a##W *)(p), v, SHI_ORDER_##order##_)
+#define SHI_CSWAP_(W, p, seen, v)                                                                                    \
+    __atomic_compare_exchange_n((shi_a##W *)(p), (shi_a##W *)(seen), v, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)
 SHI_FN void shi_prefetch_write(const shi_u64 *p)
 {
     __builtin_prefetch(p, 1);
 }
 SHI_FN void shi_store_pair(shi_u64 *p, shi_u64 v0, shi_u64 v1)
 {
-    shi_store_relaxed(p, v0);
-    shi_store_relaxed(p + 1, v1);
-}
-SHI_FN shi_u64 shi_add_relaxed(shi_u64 *p, shi_u64 v)
-{
-    return __atomic_fetch_add((shi_a64 *)p, v, __ATOMIC_RELAXED);
-}
-SHI_FN shi_u64 shi_add_release(SHI_GLOBAL shi_u64 *p, shi_u64 v)
-{
-    return __atomic_fetch_add((shi_a64 *)p, v, __ATOMIC_RELEASE);
+    SHI_STORE_(64, p, v0, relaxed);
+    SHI_STORE_(64, p + 1, v1, relaxed);
 }
 SHI_FN void shi_fence_release(void)
 {
@@ -299,10 +172,6 @@ SHI_FN void shi_pause(void)
 {
     sched_yield();
 }
-SHI_FN shi_u32 shi_load32_acquire(const shi_u32 *p)
-{
-    return __atomic_load_n((const shi_a32 *)p, __ATOMIC_ACQUIRE);
-}
 /* The range that acts as private memory: empty unless the thread sets it. */
 static _Thread_local __attribute__((unused)) struct {
     uintptr_t from, to;
@@ -311,43 +180,63 @@ SHI_FN void *shi_to_global(const void *p)
 {
     return (uintptr_t)p >= shi_private.from && (uintptr_t)p < shi_private.to ? (void *)0 : (void *)p;
 }
-#define SHI_ATOMICS_(W, T, A)                                                                                         \
-    SHI_FN T shi_atom##W##_fetch(T *p)                                                                                \
-    {                                                                                                                 \
-        return __atomic_load_n((A *)p, __ATOMIC_RELAXED);                                                             \
-    }                                                                                                                 \
-    SHI_FN void shi_atom##W##_set(T *p, T v)                                                                          \
-    {                                                                                                                 \
-        __atomic_store_n((A *)p, v, __ATOMIC_RELAXED);                                                                \
-    }                                                                                                                 \
-    SHI_FN T shi_atom##W##_swap(T *p, T v)                                                                            \
-    {                                                                                                                 \
-        return __atomic_exchange_n((A *)p, v, __ATOMIC_RELAXED);                                                      \
-    }                                                                                                                 \
-    SHI_FN T shi_atom##W##_add(T *p, T v)                                                                             \
-    {                                                                                                                 \
-        return __atomic_fetch_add((A *)p, v, __ATOMIC_RELAXED);                                                       \
-    }                                                                                                                 \
-    SHI_FN T shi_atom##W##_and(T *p, T v)                                                                             \
-    {                                                                                                                 \
-        return __atomic_fetch_and((A *)p, v, __ATOMIC_RELAXED);                                                       \
-    }                                                                                                                 \
-    SHI_FN T shi_atom##W##_or(T *p, T v)                                                                              \
-    {                                                                                                                 \
-        return __atomic_fetch_or((A *)p, v, __ATOMIC_RELAXED);                                                        \
-    }                                                                                                                 \
-    SHI_FN T shi_atom##W##_xor(T *p, T v)                                                                             \
-    {                                                                                                                 \
-        return __atomic_fetch_xor((A *)p, v, __ATOMIC_RELAXED);                                                       \
-    }                                                                                                                 \
-    SHI_FN T shi_atom##W##_cswap(T *p, T cond, T v)                                                                   \
-    {                                                                                                                 \
-        A seen = cond;                                                                                                \
-        __atomic_compare_exchange_n((A *)p, &seen, v, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);                         \
-        return seen;                                                                                                  \
-    }
-SHI_ATOMICS_(32, shi_u32, shi_a32)
-SHI_ATOMICS_(64, shi_u64, shi_a64)
 
 #endif
+
+SHI_FN shi_u64 shi_load_relaxed(const SHI_GLOBAL shi_u64 *p)
+{
+    return SHI_LOAD_(64, p, relaxed);
+}
+SHI_FN shi_u64 shi_load_acquire(const SHI_GLOBAL shi_u64 *p)
+{
+    return SHI_LOAD_(64, p, acquire);
+}
+SHI_FN shi_u32 shi_load32_acquire(const SHI_GLOBAL shi_u32 *p)
+{
+    return SHI_LOAD_(32, p, acquire);
+}
+SHI_FN void shi_store_relaxed(SHI_GLOBAL shi_u64 *p, shi_u64 v)
+{
+    SHI_STORE_(64, p, v, relaxed);
+}
+SHI_FN void shi_store_release(SHI_GLOBAL shi_u64 *p, shi_u64 v)
+{
+    SHI_STORE_(64, p, v, release);
+}
+SHI_FN shi_u64 shi_add_relaxed(SHI_GLOBAL shi_u64 *p, shi_u64 v)
+{
+    return SHI_UPDATE_(64, fetch_add, p, v, relaxed);
+}
+SHI_FN shi_u64 shi_add_release(SHI_GLOBAL shi_u64 *p, shi_u64 v)
+{
+    return SHI_UPDATE_(64, fetch_add, p, v, release);
+}
+/* NAME: whole, because "and" and "or" are operators of C++. */
+#define SHI_UPDATE_FN_(W, NAME, UPDATE)                                                                              \
+    SHI_FN shi_u##W NAME(SHI_GLOBAL shi_u##W *p, shi_u##W v)                                                         \
+    {                                                                                                                \
+        return SHI_UPDATE_(W, UPDATE, p, v, relaxed);                                                                \
+    }
+#define SHI_ATOMICS_(W)                                                                                              \
+    SHI_FN shi_u##W shi_atom##W##_fetch(SHI_GLOBAL shi_u##W *p)                                                      \
+    {                                                                                                                \
+        return SHI_LOAD_(W, p, relaxed);                                                                             \
+    }                                                                                                                \
+    SHI_FN void shi_atom##W##_set(SHI_GLOBAL shi_u##W *p, shi_u##W v)                                                \
+    {                                                                                                                \
+        SHI_STORE_(W, p, v, relaxed);                                                                                \
+    }                                                                                                                \
+    SHI_UPDATE_FN_(W, shi_atom##W##_swap, exchange)                                                                 \
+    SHI_UPDATE_FN_(W, shi_atom##W##_add, fetch_add)                                                                  \
+    SHI_UPDATE_FN_(W, shi_atom##W##_and, fetch_and)                                                                  \
+    SHI_UPDATE_FN_(W, shi_atom##W##_or, fetch_or)                                                                    \
+    SHI_UPDATE_FN_(W, shi_atom##W##_xor, fetch_xor)                                                                  \
+    SHI_FN shi_u##W shi_atom##W##_cswap(SHI_GLOBAL shi_u##W *p, shi_u##W cond, shi_u##W v)                           \
+    {                                                                                                                \
+        SHI_CSWAP_(W, p, &cond, v);                                                                                  \
+        return cond;                                                                                                 \
+    }
+SHI_ATOMICS_(32)
+SHI_ATOMICS_(64)
+
 #endif
