@@ -289,7 +289,7 @@ static void replay(void)
 
 /* ---- flood -------------------------------------------------------------------------------------------------------- */
 
-/* Forged messages and garbage by connections of their own, for some seconds, as fast as they go. */
+/* Forged messages and garbage by connections of their own, for a second, as fast as they go. */
 static void flood(void)
 {
     struct message m;
@@ -300,7 +300,7 @@ static void flood(void)
     begin(&m, 0, 3); /* never the next one */
     while (m.h.bytes < 4096)
         add(&m, (struct record){.op = OP_PUT, .region = SHI_REGION_DATA, .bytes = 64, .off = 0}, filler);
-    for (double end = now() + 2; now() < end;)
+    for (double end = now() + 1; now() < end;)
         for (int i = 0; i < n_ports; i++) {
             for (int k = 0; k < 64 && now() < end; k++, m.h.seq++, tried++)
                 sent += fi_send(ep, &m, m.h.bytes, NULL, to[i], next_context()) == 0;

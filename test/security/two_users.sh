@@ -2,7 +2,10 @@
 # victim.c, the attacks are made in intruder.c. Files of a job or an attack NAME: $work/NAME (its output).
 [ "$(id -u)" = 0 ] || skip_all "two users are needed, and this is not root"
 command -v setpriv > /dev/null || skip_all "setpriv (util-linux) is missing"
-owner=61001 other=61002 attacker=61003
+# Users of their own for each run, as the attacks look for all jobs of a user.
+owner=$((40000 + $$ * 3 % 20000))
+other=$((owner + 1))
+attacker=$((owner + 2))
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"
