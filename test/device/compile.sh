@@ -120,22 +120,17 @@ else
     skip "a kernel that calls every routine compiles as CUDA C++" "not installed: nvcc"
 fi
 
-# ---- SPIR-V: clang-14, opt-14, llvm-spirv-14; spirv-val if installed ------------------------------------------------
+# ---- SPIR-V: clang, opt, llvm-spirv; spirv-val if installed --------------------------------------------------------
 
-missing=
-for tool in clang-14 opt-14 llvm-spirv-14; do
-    command -v $tool >/dev/null || missing="$missing $tool"
-done
-if [ "$missing" ]; then
-    skip "a kernel that calls every routine compiles to SPIR-V" "not installed:$missing"
+. "$top_srcdir/src/tools/llvm.sh"
+if ! find_llvm; then
+    skip "a kernel that calls every routine compiles to SPIR-V" "LLVM with llvm-spirv is not installed"
     plan
     exit
 fi
-clang_cl="clang-14 -target spir64 -x cl -cl-std=CL2.0 -O2 -Wall -Wextra -Werror"
+clang_cl="$clang -target spir64 -x cl -cl-std=CL2.0 -O2 -Wall -Wextra -Werror"
 clang_cl="$clang_cl $include -Xclang -finclude-default-header"
 
-opt=opt-14 translate=llvm-spirv-14
-eval "$(sed -n '/^inline=/,/^}/p' "$top_srcdir/src/tools/oshcc.in")" # the passes of oshcc
 spirv() { # FILE.cl FILE.spv
     $clang_cl -Xclang -disable-llvm-passes -emit-llvm -c "$1" -o "$dir/a.bc" && translated "$dir/a.bc" "$2"
 }

@@ -5,8 +5,8 @@ if [ "${OSHCC_KERNELS:-spirv}" = cuda ]; then
         echo "1..0 # SKIP nvcc compiles kernels for CUDA; it is not installed"
         exit 0
     fi
-elif ! command -v clang-14 > /dev/null || ! command -v llvm-spirv-14 > /dev/null; then
-    echo "1..0 # SKIP clang-14 and llvm-spirv-14 compile kernels; they are not installed"
+elif ! (. "${top_srcdir:=.}/src/tools/llvm.sh" && find_llvm); then
+    echo "1..0 # SKIP LLVM with llvm-spirv compiles kernels; it is not installed"
     exit 0
 elif [ ! -f "$top_builddir/.libs/libze_cpu.so" ]; then
     echo "1..0 # SKIP this build has no device backend (libze-dev)"

@@ -50,7 +50,7 @@ ok $? "pkg-config names the launcher" "$log"
 
 # Kernels need clang and a device backend; without them CMake builds only the host programs.
 kernels=OFF
-command -v llvm-spirv-14 > /dev/null && command -v clang-14 > /dev/null && [ -f "$at/lib/libze_cpu.so" ] && kernels=ON
+(. "$top_srcdir/src/tools/llvm.sh" && find_llvm) && [ -f "$at/lib/libze_cpu.so" ] && kernels=ON
 if command -v cmake > /dev/null; then
     cp "$top_srcdir"/test/install/CMakeLists.txt "$top_srcdir"/examples/pass.c* "$work"
     cmake -S "$work" -B "$work/b" -DCMAKE_PREFIX_PATH="$at" -DKERNELS=$kernels > "$log" 2>&1 && cmake --build "$work/b" >> "$log" 2>&1
@@ -70,6 +70,6 @@ if [ $kernels = ON ]; then
         run "$work/pass" "$(printf 'PE %d of 2: %d\n' 0 10 1 0)"
     ok $? "a kernel runs on the moved CPU driver" "$log"
 else
-    skip "a kernel on the moved CPU driver" "clang-14, llvm-spirv-14 or the device backend is missing"
+    skip "a kernel on the moved CPU driver" "LLVM with llvm-spirv or the device backend is missing"
 fi
 plan

@@ -1,16 +1,27 @@
 # setup.sh - functions that ./start and ./check share: install packages; configure and build a folder.
+. ./src/tools/llvm.sh
 
-# Install missing packages: those that every build needs and the named ones, with apt_options if set. Without root or
-# apt, print their names and fail.
+# Install missing packages: those that every build needs and the named ones, with apt_options if set; "kernels", at the
+# end, stands for the newest LLVM that has a translator, and may be missing. Without root or apt, print their names and fail.
 need_packages() {
     missing=
     for p in gcc g++ make autoconf automake libtool pkg-config libpmix-dev libhwloc-dev libze-dev libfabric-dev python3 "$@"; do
         have "$p" || missing="$missing $p"
     done
     [ -z "$missing" ] && return 0
+    can_install=no
     if [ "$(id -u)" = 0 ] && command -v apt-get > /dev/null; then
-        echo "== installing$missing"
+        can_install=yes
         apt-get update -qq > /dev/null 2>&1 || true
+    fi
+    if [ "$missing" != "${missing% kernels}" ]; then
+        llvm=$(llvm_packages)
+        missing=${missing% kernels}${llvm:+ $llvm}
+        [ "$llvm" ] || echo "no kernels: $(llvm_missing)" >&2
+        [ "$missing" ] || return 0
+    fi
+    if [ $can_install = yes ]; then
+        echo "== installing$missing"
         # shellcheck disable=SC2086
         if DEBIAN_FRONTEND=noninteractive apt-get install -y -qq ${apt_options:-} $missing > /dev/null; then
             return 0
@@ -26,9 +37,7 @@ have() {
     gcc | g++ | make | autoconf | automake | pkg-config | clang | python3 | spin | cmake | gdb) command -v "$1" > /dev/null ;;
     dpkg-dev) command -v dpkg-buildpackage > /dev/null ;;
     debhelper) command -v dh > /dev/null ;;
-    clang-14) command -v clang-14 > /dev/null ;;
-    llvm-14) command -v opt-14 > /dev/null ;;
-    llvm-spirv-14) command -v llvm-spirv-14 > /dev/null ;;
+    kernels) find_llvm ;;
     libpng-dev) pkg-config --exists libpng 2> /dev/null ;;
     openmpi-bin) command -v mpirun > /dev/null ;;
     libopenmpi-dev) command -v mpicc > /dev/null ;;

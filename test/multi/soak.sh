@@ -51,9 +51,8 @@ hosts() {
 }
 
 kernels() {
-    if ! command -v clang-14 > /dev/null || ! command -v llvm-spirv-14 > /dev/null ||
-        [ ! -f "$top_builddir/.libs/libze_cpu.so" ]; then
-        skip "kernels" "clang-14 and llvm-spirv-14 compile kernels, for a build with a device backend"
+    if ! (. "$top_srcdir/src/tools/llvm.sh" && find_llvm) || [ ! -f "$top_builddir/.libs/libze_cpu.so" ]; then
+        skip "kernels" "LLVM with llvm-spirv compiles kernels, for a build with a device backend"
         return
     fi
     soak=$work/soak

@@ -113,7 +113,7 @@ static uint8_t *zt_spirv_of(const char *file, size_t *bytes)
     snprintf(cmd, sizeof cmd, "sh %s/test/ze_cpu/cl.sh %s %s", top ? top : ".", file, out);
     int status = fd < 0 ? -1 : system(cmd);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
-        printf("1..0 # SKIP clang-14, llvm-14 or llvm-spirv-14 is not installed\n");
+        printf("1..0 # SKIP LLVM with llvm-spirv is not installed\n");
         unlink(out);
         exit(0);
     }
