@@ -475,4 +475,4 @@ static int busy(void)
 
 const struct shi_device_ops shi_device_cuda = {"cuda", probe, describe, up, down, alloc, release, share, map, unmap, copy,
                                                copy_start, copies_ended, alloc_shared, load, variable, launch, finish, busy, NULL,
-                                               is_near, NULL, NULL};
+                                               is_near, NULL, NULL, NULL};

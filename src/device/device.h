@@ -75,6 +75,8 @@ struct shi_device_ops {
     void (*while_idle)(int (*fn)(void));
     /* The next stalled work-items at or after position *at, which advances. 0: no more. Async-signal-safe. NULL: unknown. */
     int (*stalled)(int *at, struct shi_device_stalled *out);
+    /* The program has registered this image, usually before main. NULL: of no interest. */
+    void (*registered)(const void *image, size_t bytes);
 };
 
 /* For backends: compare the size given for argument i with the size that the kernel takes; NULL: no such argument. 0, or
@@ -93,6 +95,9 @@ extern const struct shi_device_ops *shi_device;
 /* Initialise the device that *choice (SHMEM_DEVICE) names. By default: of the first backend that finds devices, those near
  * this process's cores, in turn by local rank. Pair: shi_device->down. */
 int shi_device_take(const shi_config_device *choice, int local_index, int *host_access);
+
+/* Call every backend's `registered`. */
+void shi_device_registered(const void *image, size_t bytes);
 
 /* The i-th device of all backends, in the form of SHMEM_DEVICE, and its description. 0, or -ENOENT past the last, not
  * logged. */

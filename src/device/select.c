@@ -76,6 +76,13 @@ int shi_device_take(const shi_config_device *choice, int local_index, int *host_
     return 0;
 }
 
+void shi_device_registered(const void *image, size_t bytes)
+{
+    for (int b = 0; backends[b]; b++)
+        if (backends[b]->registered)
+            backends[b]->registered(image, bytes);
+}
+
 int shi_device_describe(int i, char *text, size_t bytes)
 {
     for (int b = 0; backends[b]; b++) {

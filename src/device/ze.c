@@ -54,6 +54,8 @@ static int find_devices(void)
     ze_device_handle_t of[MAX_DEVICES];
     uint32_t n_drivers = MAX_DRIVERS;
     int err = SHI_ZE(zeInit, ZE_INIT_FLAG_GPU_ONLY);
+    if (err && opened == &shi_device_cpu)
+        shi_log_error("if another library opened the Level Zero loader before shmem_init, set SHMEM_DEVICE=cpu");
     if (!err)
         err = SHI_ZE(zeDriverGet, &n_drivers, driver);
     for (uint32_t d = 0; !err && d < n_drivers; d++) {
@@ -286,10 +288,21 @@ static void log_build(ze_module_build_log_handle_t log)
     free(all);
 }
 
+static int is_spirv(const void *image, size_t bytes)
+{
+    static const unsigned magic = 0x07230203;
+    return bytes >= sizeof magic && memcmp(image, &magic, sizeof magic) == 0;
+}
+
+static void registered(const void *image, size_t bytes)
+{
+    if (is_spirv(image, bytes))
+        shi_ze_claim(1);
+}
+
 static int load(const void *image, size_t bytes, void **module)
 {
-    static const unsigned spirv = 0x07230203;
-    if (bytes < sizeof spirv || memcmp(image, &spirv, sizeof spirv))
+    if (!is_spirv(image, bytes))
         return -ENOEXEC;
     ze_module_desc_t d = {.stype = ZE_STRUCTURE_TYPE_MODULE_DESC, .format = ZE_MODULE_FORMAT_IL_SPIRV,
                           .inputSize = bytes, .pInputModule = image, .pBuildFlags = ""};
@@ -556,5 +569,5 @@ static int stalled(int *at, struct shi_device_stalled *out)
 #define ZE_OPS                                                                                                       \
     describe, up, down, alloc, release, share, map, unmap, copy, copy_start, copies_ended, alloc_shared, load,   \
         variable, launch, finish, busy, host_call, NULL
-const struct shi_device_ops shi_device_ze = {"ze", probe_ze, ZE_OPS, NULL, NULL},
-                            shi_device_cpu = {"cpu", probe_cpu, ZE_OPS, while_idle, stalled};
+const struct shi_device_ops shi_device_ze = {"ze", probe_ze, ZE_OPS, NULL, NULL, NULL},
+                            shi_device_cpu = {"cpu", probe_cpu, ZE_OPS, while_idle, stalled, registered};

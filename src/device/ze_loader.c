@@ -80,10 +80,32 @@ int shi_ze_has_driver(void)
     const char *set = getenv("ZE_ENABLE_ALT_DRIVERS");
     if (set)
         return !names_cpu_driver(set);
-    void *so = dlopen("libze_intel_gpu.so.1", RTLD_LAZY | RTLD_LOCAL);
+    void *so = access("/dev/dri", R_OK) ? NULL : dlopen("libze_intel_gpu.so.1", RTLD_LAZY | RTLD_LOCAL);
     if (so)
         dlclose(so);
-    return so != NULL && access("/dev/dri", R_OK) == 0;
+    return so != NULL;
+}
+
+/* Before main, is it certain that the device will be the CPU? */
+static int will_be_cpu(int kernels)
+{
+    const char *d = getenv("SHMEM_DEVICE");
+    if (d && strncmp(d, "cpu", 3) == 0)
+        return 1;
+    return kernels && !(d && (strncmp(d, "ze", 2) == 0 || strncmp(d, "cuda", 4) == 0)) && !shi_ze_has_driver() &&
+           access("/dev/nvidiactl", F_OK);
+}
+
+void shi_ze_claim(int kernels)
+{
+    char path[512];
+    if (!getenv("ZE_ENABLE_ALT_DRIVERS") && will_be_cpu(kernels) && find_cpu_driver(path, sizeof path) == 0)
+        setenv("ZE_ENABLE_ALT_DRIVERS", path, 0);
+}
+
+__attribute__((constructor)) static void claim_before_main(void)
+{
+    shi_ze_claim(0);
 }
 
 /* Make the loader use libze_cpu.so. 0 or -errno. */

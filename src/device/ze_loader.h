@@ -27,6 +27,14 @@ extern struct shi_ze {
 /* Open the loader, cpu: with libze_cpu.so as its driver. Once in a process, before zeInit. 0, or -errno after one line. */
 int shi_ze_load(int cpu);
 
+/*
+ * Name libze_cpu.so to the loader, which reads that variable once, when the first library of the process opens it: perhaps
+ * hwloc or libfabric inside MPI_Init, before shmem_init. This happens before main, and only if the device will be the CPU:
+ * with SHMEM_DEVICE=cpu, and for programs with kernels on a machine without a GPU. Other users of Level Zero in the process
+ * must not find this driver.
+ */
+void shi_ze_claim(int kernels);
+
 /* 1: the system has a driver other than libze_cpu.so. */
 int shi_ze_has_driver(void);
 

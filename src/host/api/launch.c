@@ -36,6 +36,7 @@ void shmemx_kernels_register(const void *image, size_t bytes)
     *i = (struct image){.bytes = image, .n = bytes, .next = images};
     images = i;
     pthread_mutex_unlock(&lock);
+    shi_device_registered(image, bytes);
 }
 
 /* The device goes down, and its modules with it: after a later shmem_init they are built anew. */

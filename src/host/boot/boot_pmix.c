@@ -189,6 +189,18 @@ static void find_secret(struct shi_boot *b)
     PMIX_VALUE_RELEASE(v);
 }
 
+/* hwloc's plugin would open the Level Zero loader inside PMIx_Init, which does not use its result: on a machine without a
+ * GPU that is before libze_cpu.so is named (device/ze_loader.h). */
+static void hwloc_without_level_zero(void)
+{
+    const char *set = getenv("HWLOC_COMPONENTS");
+    char with[512];
+    if (set && strstr(set, "levelzero"))
+        return;
+    snprintf(with, sizeof with, "-levelzero%s%s", set ? "," : "", set ? set : "");
+    setenv("HWLOC_COMPONENTS", with, 1);
+}
+
 /* PMIx_Init without libpmix's warnings about the environment. Its later messages reach standard error; with
  * PMIX_OUTPUT_STDERR_FD set by the user, the warnings do, too. */
 static pmix_status_t init_quietly(void)
@@ -198,6 +210,7 @@ static pmix_status_t init_quietly(void)
     snprintf(number, sizeof number, "%d", fd);
     if (fd >= 0)
         setenv("PMIX_OUTPUT_STDERR_FD", number, 1);
+    hwloc_without_level_zero();
     pmix_status_t rc = PMIx_Init(&self, NULL, 0);
     if (fd >= 0) {
         unsetenv("PMIX_OUTPUT_STDERR_FD");
