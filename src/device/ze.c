@@ -350,7 +350,7 @@ static int start(ze_kernel_handle_t k, const struct shi_device_grid *g)
     return err ? err : execute(list);
 }
 
-/* The driver checks each argument's size; some drivers tell the expected size of a refused one. */
+/* The driver checks each argument's size; some drivers report the expected size of a refused one. */
 static int set_args(const char *kernel, ze_kernel_handle_t k, void *const *args, const size_t *arg_bytes, int n_args)
 {
     ze_kernel_properties_t p = {.stype = ZE_STRUCTURE_TYPE_KERNEL_PROPERTIES};

@@ -68,7 +68,7 @@ int shi_cpu_choose(const struct shi_shm_region *region, int n, int me, const uin
     return count(mine) >= 2 * sharers ? from_end(mine, rank) : -1;
 }
 
-/* The cores of the processor that has this core; empty if sysfs does not say. */
+/* The cores of the processor that has this core; empty if sysfs does not have it. */
 static void read_near(int cpu, uint64_t *near)
 {
     char path[96], text[BITS / 4 + BITS / 32 + 2];

@@ -98,7 +98,8 @@ static uint64_t head_of(const struct shi_proxy_ring *p)
     return head;
 }
 
-/* For kernels' threads while they wait: poll, and tell the proxy thread that they do so and whether there were requests. */
+/* For kernels' threads while they wait: poll, and record for the proxy thread that they poll and whether there were
+ * requests. */
 static int while_idle(void)
 {
     int own = shi_progress_own;
@@ -132,7 +133,7 @@ static void report_stuck(struct shi_proxy_ring *p, uint64_t now)
                 shi_launched_words(), (long)stuck);
     if (!warned)
         shi_log_error("proxy: %s took ticket %ld of the ring and has not filled its slot for %d s: it is starved, stopped or "
-                      "hangs; the job goes on", shi_launched_words(), (long)stuck, (int)(patience_ns / 1000000000));
+                      "hangs; the job continues", shi_launched_words(), (long)stuck, (int)(patience_ns / 1000000000));
     warned = 1;
 }
 

@@ -13,7 +13,7 @@ int shi_proxy_serve(struct shi_ring *ring, const struct shi_ring *device_ring);
 void shi_proxy_quiet(void);
 void shi_proxy_quiet_ring(const struct shi_ring *ring);
 
-/* The program launches kernels itself, so the device's busy() does not say whether all kernels have ended. */
+/* The program launches kernels itself, so the device's busy() does not cover all kernels. */
 void shi_proxy_others_launch(void);
 
 /* Stop the thread. All kernels must have ended. */

@@ -33,7 +33,7 @@ struct pending {
 };
 
 static struct pending *ready; /* operations whose callback was called; in any order, because they are independent */
-/* To be advanced again, in the order of issue: the network had no room, or the result slot was not free. */
+/* To be advanced again, in the order of issue: the network was full, or the result slot was not free. */
 static struct pending *stalled, **last_stalled = &stalled;
 static struct pending *free_list;
 static int in_progress; /* number of operations */

@@ -243,7 +243,7 @@ static void judge(void)
         judge_abort(a);
 }
 
-/* Report the first connection of another user; the job goes on. */
+/* Report the first connection of another user; the job continues. */
 static void report_refused(void)
 {
     static bool reported;

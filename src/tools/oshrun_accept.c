@@ -34,7 +34,7 @@ int64_t accept_refused(void)
     return atomic_load_explicit(&refused, memory_order_relaxed);
 }
 
-/* Is it a connection of this user, or one whose user the system does not tell? */
+/* Is it a connection of this user, or one whose user the system does not report? */
 static bool trusted(int fd)
 {
     uid_t user;
@@ -59,7 +59,7 @@ static int accept_trusted(int listener, struct sockaddr *addr, socklen_t *bytes,
         return fd;
     setsockopt(fd, SOL_SOCKET, SO_LINGER, &(struct linger){.l_onoff = 1}, sizeof(struct linger)); /* reset: free both ports */
     close(fd);
-    errno = EAGAIN; /* the one error after which all versions of libpmix go on */
+    errno = EAGAIN; /* the one error after which all versions of libpmix continue */
     return -1;
 }
 

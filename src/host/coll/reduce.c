@@ -135,9 +135,9 @@ static void reduce_between(const struct shmem_team *t, void *dest, int k, struct
     free(in);
 }
 
-/* The k-th members of all nodes reduce part k: each combines it for its node, then each combines a piece of theirs, then
- * the node's other members read it. So an element crosses between two nodes once each way. In each step only one member
- * accesses what it changes, so dest may be source. */
+/* The k-th members of all nodes reduce part k: each combines it for its node, then each combines a piece of the node
+ * results, then the node's other members read it. So an element crosses between two nodes once each way. In each step
+ * only one member accesses what it changes, so dest may be source. */
 static void reduce_long_nodes(struct shmem_team *t, void *dest, const void *source, size_t n, const struct shi_reduction *r)
 {
     const struct shi_node *here = &t->node[t->my_node];

@@ -242,7 +242,7 @@ int shi_team_up(void)
     struct shmem_team is[] = {{.n = shi_world.n_pes, .stride = 1, .index = SHI_SLOT_WORLD}, shared()};
     is[1].index = SHI_SLOT_SHARED;
     is[1].number = SHI_SLOT_SHARED;
-    for (int i = 0; i < 2; i++) { /* epochs go on where an earlier shmem_init left them */
+    for (int i = 0; i < 2; i++) { /* epochs continue from those of an earlier shmem_init */
         is[i].epoch = t[i]->epoch;
         is[i].exchanges = t[i]->exchanges;
         *t[i] = is[i];

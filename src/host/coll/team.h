@@ -149,7 +149,7 @@ void shi_team_destroy(struct shmem_team *t);
 /* The team of a deprecated active set, made at first use, which must have every member in it; dies on a bad triplet. */
 struct shmem_team *shi_team_of_set(const char *routine, int start, int log_stride, int size, long *psync);
 
-/* A new context of the team. 0 and *out, or -errno. Pair: shi_team_ctx_destroy, which completes what was issued on it, or
+/* A new context of the team. 0 and *out, or -errno. Pair: shi_team_ctx_destroy, which completes its operations, or
  * the team's end for shareable ones. */
 int shi_team_ctx_create(struct shmem_team *t, long options, struct shmem_ctx **out);
 void shi_team_ctx_destroy(struct shmem_ctx *c);

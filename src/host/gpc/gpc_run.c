@@ -3,7 +3,7 @@
  * a GPC.
  *
  *   word       written by             read by                order
- *   queue.*    posters, dispatcher    the same               queue.lock: what was done before a post is seen by run
+ *   queue.*    posters, dispatcher    the same               queue.lock: run sees all writes from before a post
  *   task.woken under queue.lock       the same               queue.lock
  *   queue.n_*  under queue.lock       all threads            relaxed: a hint; a thread that sleeps on it is woken or looks
  *                                                            again (wait loops: in a millisecond; thread: see nudge)

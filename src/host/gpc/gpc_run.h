@@ -12,7 +12,7 @@
 
 enum { SHI_GPC_IN_FLIGHT = 64 }; /* GPCs that a PE has under way as their root, nested ones aside */
 
-/* A task. run returns 1, or 0 when it cannot go on yet and has called shi_gpc_post_pending. */
+/* A task. run returns 1, or 0 when it cannot continue yet and has called shi_gpc_post_pending. */
 struct shi_gpc_task {
     struct shi_gpc_task *next, **prev; /* prev: in the list of pending tasks only */
     int (*run)(struct shi_gpc_task *self);
@@ -54,7 +54,7 @@ void shi_gpc_wait_step(struct shi_wait *w);
 /* In every init: register for new teams, whose tasks can then run. 0. */
 int shi_gpc_prepare(void);
 
-/* Begin to dispatch in wait loops and, if the configuration wants it, on a thread. 0 or -errno after one line. */
+/* Begin to dispatch in wait loops and, if the configuration enables it, on a thread. 0 or -errno after one line. */
 int shi_gpc_run_up(void);
 void shi_gpc_run_down(void);
 

@@ -77,7 +77,8 @@ static void print_settings(void)
                   shi_world.heap_bytes, (unsigned long)shi_world.heap_lo, shi_world.data_bytes);
 }
 
-/* A program may end without shmem_finalize: a return from main completes what is outstanding, an error ends the job. */
+/* A program may end without shmem_finalize: a return from main completes outstanding operations, an error ends the
+ * job. */
 static void at_exit(int status, void *arg)
 {
     (void)arg;

@@ -17,7 +17,7 @@
 #include "host/net/am_carrier.h"
 
 /* msg is 8-byte aligned and valid until the handler returns. A handler checks lengths, indices and kinds before it uses them.
- * Pointers to its own objects that come back in answers it takes from PEs of the job, which are trusted. */
+ * Answers of PEs of the job contain pointers to this PE's objects, which it trusts. */
 typedef void shi_am_handler(int pe, const void *msg, size_t bytes);
 
 /* PE pe has sent something invalid: end the job with a line. */
@@ -31,9 +31,9 @@ void shi_am_handle(enum shi_am_id id, shi_am_handler *handler);
  * programs without messages have neither thread nor tables. 0, or -errno after one logged line. Any thread. */
 int shi_am_start(void);
 
-/* Room for a message of at most SHI_AM_MAX_BYTES, 8-byte aligned, or NULL: no room now, or earlier sends wait for room.
- * shi_am_end on the same thread sends it; make no other am call in between. `bytes` of the end may be less than was asked
- * for. World PE numbers; a PE may send to itself. */
+/* Room for a message of at most SHI_AM_MAX_BYTES, 8-byte aligned, or NULL: no slot is free, or earlier sends wait for
+ * one. shi_am_end on the same thread sends it; make no other am call in between. `bytes` of the end may be less than
+ * was asked for. World PE numbers; a PE may send to itself. */
 void *shi_am_begin(int pe, enum shi_am_id id, size_t bytes);
 void shi_am_end(int pe, size_t bytes);
 
@@ -75,7 +75,7 @@ void shi_am_up(const struct shi_am_world *w, const struct shi_am_carrier *node);
 /* The carrier to PEs of other nodes, or, with all, to all other PEs. Before shi_am_start; forgotten by shi_am_down. */
 void shi_am_set_remote(const struct shi_am_carrier *carrier, int all);
 
-/* Drop what has arrived and what is queued. Nobody of the node sends any more, and progress has stopped. */
+/* Drop arrived and queued messages. No PE of the node sends any more, and progress has stopped. */
 void shi_am_down(void);
 
 /* ---- for carriers ------------------------------------------------------------------------------------------------- */

@@ -123,7 +123,7 @@ static int reaches(int pe)
 
 /* ---- up and down -------------------------------------------------------------------------------------------------- */
 
-/* Tickets go on from one shmem_init to the next, as the FIFOs do. */
+/* Tickets and FIFOs continue from one shmem_init to the next. */
 static int up(const struct shi_am_world *w)
 {
     world = *w;
@@ -159,7 +159,7 @@ static int has_slot(struct out *o)
     return o->ticket - o->taken_slots < SLOTS;
 }
 
-/* Find cells in a row for a message. 0: no room. */
+/* Find contiguous cells for a message. 0: not enough are free. */
 static int has_cells(struct out *o, size_t cells)
 {
     size_t to_edge = CELLS - o->sent % CELLS;
@@ -225,7 +225,7 @@ static const void *prefetch(const char *msg, size_t bytes)
     return msg;
 }
 
-/* Deliver what is there, at most `most` messages. Room is released in large parts. */
+/* Deliver arrived messages, at most `most`. Slots and cells are released many at a time. */
 static int drain(struct in *f, int most)
 {
     const struct slot *s;

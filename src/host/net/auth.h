@@ -22,7 +22,7 @@ enum { SHI_AUTH_HEAD_BYTES = 32 };
 /* Derive the keys from the job's secret. */
 void shi_auth_set(const unsigned char secret[SHI_SECRET_BYTES]);
 
-/* A number of the job that messages may show: it says nothing about the secret. */
+/* A number of the job that messages may contain: the secret cannot be computed from it. */
 uint32_t shi_auth_job(void);
 
 /* The tag of a message to PE `to`: of SHI_AUTH_HEAD_BYTES of head, and of a payload of `words` words of 8 bytes, at most

@@ -1,5 +1,6 @@
 /*
- * lane.h - the state of the streams: lanes, what each has sent to each PE, and what this PE has applied of theirs.
+ * lane.h - the state of the streams: lanes, the messages that each has sent to each PE, and those that this PE has
+ * applied.
  *
  * A lane is touched under its lock, by the program's threads, the proxy and the thread that polls. The receiving side's
  * state (heard, ack_queue, polls) belongs to the thread that polls, one at a time. Exceptions, beside those of order.h:
@@ -26,7 +27,7 @@ enum { MAX_REPLIES = 1024 };
 struct stream {
     struct shi_order order;
     struct batch *open;                /* being filled */
-    struct batch *ready, *last_ready;  /* closed, in order; the transport has no room for them */
+    struct batch *ready, *last_ready;  /* closed, in order; the transport has refused them */
     int n_ready;
     unsigned char listed, dirty, waiting; /* is in the lane's list open, dirty, waiting */
     uint64_t stalled_seq;                 /* acked_seq when the lane was last asked */
@@ -42,7 +43,7 @@ struct shi_lane {
     int *open, n_open;       /* PEs whose open batch has records */
     int *dirty, n_dirty;     /* PEs that quiet has to ask */
     int *waiting, n_waiting; /* PEs whose closed batches wait for room */
-    unsigned failed_retries; /* how often one of them found no room; may wrap */
+    unsigned failed_retries; /* number of refused retries; may wrap */
     struct batch *free;
     int n_batches, index;
     struct outstanding {

@@ -4,9 +4,9 @@
  * Send-side completion (after the UCX design note on send progress):
  *   short     complete when it returns 0. -EAGAIN: nothing was kept.
  *   zcopy     message, write, read. -EINPROGRESS: the request embedded in the caller's structure is called back once.
- *             -EAGAIN: no room, nothing was kept. Callbacks of one PE come in the order of posting, whatever order the
- *             provider completes in; so an operation without a request has ended when a later one, or a flush, is called
- *             back.
+ *             -EAGAIN: the transport is full, nothing was posted. Callbacks of one PE come in the order of posting,
+ *             whatever order the provider completes in; so an operation without a request has ended when a later one,
+ *             or a flush, is called back.
  *   flush     is called back when all that was posted to this PE before has ended. 0: it has already.
  * Any other negative value: the operation cannot be started, nothing was kept or logged; `error` explains it.
  * Completion is local: the caller may reuse the buffer. With SHI_NET_WAW writes arrive behind earlier writes; with

@@ -113,7 +113,7 @@ static void close_lane(struct lane *l)
     *l = (struct lane){0};
 }
 
-/* 0 or what libfabric says, with nothing left open. */
+/* 0, or libfabric's error with nothing left open. */
 static int open_lane(int i)
 {
     struct lane *l = &lanes[i];
@@ -336,7 +336,7 @@ static void append(struct lane *l, int pe, struct shi_net_req *r)
     l->in_flight++;
 }
 
-/* A request to post with: the caller's, or one of the lane's pool. NULL: no room. */
+/* A request to post with: the caller's, or one of the lane's pool. NULL: the pool is empty. */
 static struct shi_net_req *get_request(struct lane *l, int pe, struct shi_net_req *req)
 {
     if (l->in_flight >= limits.lane_cap || l->posted[pe].n >= limits.peer_cap)
@@ -501,7 +501,7 @@ static void read_queue(struct lane *l, struct found *f)
     }
 }
 
-/* Post receives again at once; one that finds no room is tried again by the next poll. */
+/* Post receives again at once; the next poll retries a refused one. */
 static void repost_recvs(void)
 {
     int rc = 0;

@@ -75,7 +75,7 @@ static inline int shi_order_in_window(const struct shi_order *o)
     return o->sent_seq - o->acked_seq < SHI_ORDER_WINDOW;
 }
 
-/* Close the open message, which the caller wants to carry `flags`. The flags that it must carry. */
+/* Close the open message, for which the caller requests `flags`. Returns the flags that it must carry. */
 static inline uint32_t shi_order_close(struct shi_order *o, uint32_t flags, int has_records)
 {
     uint64_t seq = o->sent_seq + 1;
@@ -189,9 +189,9 @@ static inline int shi_acks_take(struct shi_acks *a, uint64_t *seq)
     return lane;
 }
 
-/* At the end of a poll: must messages of their own carry what is queued? They must if ACK_NOW was asked for, or if it was
- * queued before the last poll, so that the program had time to send messages that would have carried it. 1, and *lanes are
- * queued no longer once a message was sent for each; 0: later. */
+/* At the end of a poll: must separate messages carry the queued acknowledgements? They must if ACK_NOW was requested,
+ * or if it was queued before the last poll, so that the program had time to send messages that would have carried it.
+ * 1, and *lanes are queued no longer once a message was sent for each; 0: later. */
 int shi_acks_due(struct shi_acks *a, uint64_t poll, uint32_t *lanes);
 
 /* ---- fairness ----------------------------------------------------------------------------------------------------- */

@@ -113,7 +113,7 @@ static void *serve(void *arg)
             continue;
         }
         alone = (struct alone){0};
-        if (posted_now != posted) { /* it wants the locks and the core, and will poll */
+        if (posted_now != posted) { /* the program needs the locks and the core, and will poll */
             posted = posted_now;
             poll_all();
             pause_ns(CHECK_NS);

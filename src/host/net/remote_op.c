@@ -33,7 +33,7 @@ static void confirmed(struct shi_after *after)
     call_ready(after);
 }
 
-/* ---- pieces: 0 posted, -EINPROGRESS a callback will come, -EAGAIN no room ----------------------------------------- */
+/* ---- pieces: 0 posted, -EINPROGRESS a callback follows, -EAGAIN refused ------------------------------------------- */
 
 static struct shi_reply *reply_to(struct shi_remote_op *o, char *to, size_t block)
 {

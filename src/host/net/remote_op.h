@@ -12,7 +12,8 @@
  *
  * Owner. The caller allocates the operation and fills in the first part of it. shi_remote_op_advance returns
  *   0             complete: the operation is the caller's again;
- *   -EAGAIN       no room now: poll, and call it again. A later operation for the same PE may overtake this one while
+ *   -EAGAIN       refused for now: poll, and call it again. A later operation for the same PE may overtake this one
+ *   while
  *                 shi_remote_op_posted is 0;
  *   -EINPROGRESS  the operation belongs to the network until ready(op) is called, once, inside progress, on any thread,
  *                 possibly before this call returns. Then call it again.
@@ -33,8 +34,8 @@ enum shi_remote_kind { SHI_REMOTE_PUT, SHI_REMOTE_GET, SHI_REMOTE_AMO };
  * shi_stream_rma_bytes. BOUNCED: as records, and `copy` moves each piece between local memory and a bounce buffer. */
 enum shi_remote_way { SHI_REMOTE_RECORDS, SHI_REMOTE_DIRECT, SHI_REMOTE_BOUNCED };
 
-/* When an operation is complete. POSTED: the network has all of it; quiet tells the rest. LOCAL: the source may change, or
- * what was fetched is here. TARGET, not for fetches: data and signal are in place. */
+/* When an operation is complete. POSTED: the network has all of it; quiet waits for completion. LOCAL: the source may
+ * change, or the fetched data is here. TARGET, not for fetches: data and signal are in place. */
 enum shi_remote_until { SHI_REMOTE_POSTED, SHI_REMOTE_LOCAL, SHI_REMOTE_TARGET };
 
 enum shi_remote_step { SHI_REMOTE_DATA, SHI_REMOTE_SIGNAL, SHI_REMOTE_CONFIRM, SHI_REMOTE_COMPLETE };

@@ -108,7 +108,7 @@ int shi_stream_put(struct shi_lane *l, const struct shi_remote_addr *to, const v
 int shi_stream_put_blocks(struct shi_lane *l, const struct shi_remote_addr *to, const struct shi_blocks *b,
                           const void *from, ptrdiff_t from_stride);
 
-/* Update an aligned word of 4 or 8 bytes; with a reply, its old value comes back. */
+/* Update an aligned word of 4 or 8 bytes; with a reply, it returns the old value. */
 int shi_stream_amo(struct shi_lane *l, const struct shi_remote_addr *at, int width, enum shi_amo op, uint64_t value,
                    uint64_t cond, struct shi_reply *reply, int flags);
 

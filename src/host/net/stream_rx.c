@@ -79,7 +79,7 @@ static void send_reply(const struct head *h)
     shi_lane_unlock(l);
 }
 
-/* The request of a reply, whose cookie is free again; NULL: no request of ours waits for this. */
+/* The request of a reply, whose cookie becomes free; NULL: no request of this PE waits for it. */
 static struct shi_reply *claim(struct shi_lane *l, const struct head *h, const struct record *r, struct shi_reply *copy)
 {
     shi_lane_lock(l);

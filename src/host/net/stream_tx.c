@@ -70,7 +70,7 @@ void shi_stream_fence(struct shi_lane *l)
     shi_lane_unlock(l);
 }
 
-/* Is all that was sent to pe complete there? Starts what is needed for that. */
+/* Is everything sent to pe complete there? If not, start its completion. */
 static int settled(struct shi_lane *l, int pe)
 {
     const struct shi_order *o = &l->to[pe].order;

@@ -35,7 +35,7 @@ enum { OP_PUT, OP_PUT_BLOCKS, OP_AMO, OP_GET_BLOCKS, OP_REPLY, OP_AM }; /* quiet
 struct record {
     uint8_t op, region;
     uint8_t what;    /* OP_AMO: enum shi_amo; OP_AM: enum shi_am_id; OP_REPLY: lane of the request */
-    uint8_t width;   /* OP_AMO: bytes of the word; bit 7: its old value is wanted */
+    uint8_t width;   /* OP_AMO: bytes of the word; bit 7: return its old value */
     uint32_t bytes;  /* of the payload */
     uint64_t off;    /* OP_REPLY: the cookie */
 };

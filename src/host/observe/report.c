@@ -172,7 +172,7 @@ static void put_wait(struct line *l, const struct shi_wait_for *w)
         put(l, " is ahead in its queue");
         break;
     case SHI_FOR_NETWORK:
-        put(l, w->of < 0 ? "the network has not completed what was sent" : "over the network, PE ");
+        put(l, w->of < 0 ? "the network has not completed all operations" : "over the network, PE ");
         if (w->of >= 0)
             put_int(l, w->of);
         break;

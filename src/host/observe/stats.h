@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* Start counting as the settings say; 0, or -errno after one line. Pair: shi_stats_stop. */
+/* Start counting according to the settings; 0, or -errno after one line. Pair: shi_stats_stop. */
 int shi_stats_up(void);
 
 /* Collective: print or write what the settings ask for, and stop counting. */

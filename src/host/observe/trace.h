@@ -12,7 +12,7 @@ int shi_trace_up(const char *path, size_t bytes);
 /* Add an event, from any thread. The name is routine's without the common prefix. */
 void shi_trace_add(const char *routine, const struct shi_trace_event *e);
 
-/* End the part. 0, or -errno when the disk had no room for all events. */
+/* End the part. 0, or -errno when the disk was full before all events were written. */
 int shi_trace_down(void);
 
 /* Join the parts of all PEs, which must be ended. 0, or -errno when they cannot be joined. */

@@ -8,7 +8,7 @@
  * and *out, or -errno. */
 int shi_ctx_create(const struct shmem_ctx *like, struct shmem_ctx **out);
 
-/* The caller has completed what was issued on it. */
+/* The caller has completed the operations issued on it. */
 void shi_ctx_destroy(struct shmem_ctx *c);
 
 /* The context of a handle, for routines that are not on the data path: dies on a handle that is invalid or destroyed. */

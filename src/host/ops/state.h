@@ -22,7 +22,7 @@
 struct shi_peer {
     ptrdiff_t heap_delta, data_delta; /* add to an own symmetric address to get the peer's */
     size_t heap_bytes, data_bytes;
-    ptrdiff_t dev_delta; /* the same for the device heap, which the fast path does not look at */
+    ptrdiff_t dev_delta; /* the same for the device heap, which the fast path does not read */
     size_t dev_bytes;
     int pe;              /* world number */
     short remote;         /* only the network reaches it: remote.h */

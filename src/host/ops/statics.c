@@ -6,7 +6,7 @@
  * write into its parent's globals, so the fork handler gives it a private copy before fork returns in it.
  *
  *   word      written by              read by    order
- *   copied    child, after its copy   parent     R1 -> A1: the parent goes on once the child has its copy
+ *   copied    child, after its copy   parent     R1 -> A1: the parent continues once the child has its copy
  */
 #include "host/ops/statics.h"
 

@@ -64,10 +64,10 @@ struct shmemx_tag_request {
     uint32_t id;
     int sync, started;            /* started: parts of it are sent */
     size_t at, end;               /* [at, end) is still to be sent */
-    uint64_t recv;                /* the receive that wants the payload; of an offered send: the query's seq */
+    uint64_t recv;                /* the receive that gets the payload; of an offered send: the query's seq */
     int headed;                   /* its header counts in peer.headers */
     int exposed;
-    struct shi_am_src src;        /* of a receive: what it fetches */
+    struct shi_am_src src;        /* of a receive: the memory that it fetches */
     /* receive */
     struct shi_tag_flow flow;
     struct shi_am_pending_send pending_send;

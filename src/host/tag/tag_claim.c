@@ -283,7 +283,7 @@ static int probe(int pe, const struct shi_match_key *key, int takes)
         poll(&idle);
         shi_spin_lock(&shi_tag.lock);
         if (!shi_tag_is_full(p) && !(p->open && p->probing))
-            end_probe(); /* the sender sends what it keeps */
+            end_probe(); /* the sender sends the messages that it keeps */
         shi_spin_unlock(&shi_tag.lock);
     }
     return probing.found;

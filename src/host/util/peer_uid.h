@@ -8,7 +8,7 @@
  * Set *out to the user that owns the other end of a connected TCP or unix-domain socket. 0, or
  *   -ENOENT   no socket of this network namespace is the other end: it is on another host, in another network namespace, or
  *             closed already
- *   -ENOSYS   the system does not tell: no socket diagnostics and no /proc, or the socket is of another kind
+ *   -ENOSYS   the system does not report it: no socket diagnostics and no /proc, or the socket is of another kind
  *   -ENOTCONN or another -errno of getpeername
  *
  * For TCP this is the user that created the socket, as a number of this process's user namespace (65534: a user without a
