@@ -53,7 +53,7 @@ result() { # STATUS WHAT
 # Catches: messages of another host that are believed because its connections are accepted.
 start --engine mpirun -H h1:1,h2:1
 list h1
-for name in read write forge malformed; do
+for name in read write forge malformed garbage cut; do
     attack $name h2 h1 && sent
     ok $? "$name: a user of the job's other host obtains nothing" "$work/attack"
 done

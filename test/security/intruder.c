@@ -238,7 +238,7 @@ static void garbage(void)
             setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
             close(fd);
         }
-        poll(silent, SILENT, 10000);
+        poll(silent, SILENT, 2000);
         for (int k = 0; k < SILENT; k++)
             close(silent[k].fd);
         tried += SILENT + LOUD;
