@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "ze_cpu/config.h"
@@ -84,9 +85,15 @@ void zc_guard_run(const struct zc_launch *l)
     running = l;
 }
 
-static void write_error(const char *s)
+/* One system call, so that the line does not mix with those of other threads. Async-signal-safe. */
+static void report_crash(const char *kernel)
 {
-    if (write(STDERR_FILENO, s, strlen(s)) < 0)
+    static const char begin[] = "ze_cpu: kernel ";
+    static const char end[] = " crashed: it accessed an invalid address; "
+                              "ZE_CPU_CHECK=1 reports the address and the work-item\n";
+    const struct iovec line[] = {
+        {(void *)begin, sizeof begin - 1}, {(void *)kernel, strlen(kernel)}, {(void *)end, sizeof end - 1}};
+    if (writev(STDERR_FILENO, line, 3) < 0)
         return; /* standard error is closed: there is no other place to report to */
 }
 
@@ -94,11 +101,8 @@ static void write_error(const char *s)
 static void crashed(int sig, siginfo_t *info, void *context)
 {
     (void)context;
-    if (running && info->si_code > 0) {
-        write_error("ze_cpu: kernel ");
-        write_error(running->k->name);
-        write_error(" crashed: it accessed an invalid address; ZE_CPU_CHECK=1 reports the address and the work-item\n");
-    }
+    if (running && info->si_code > 0)
+        report_crash(running->k->name);
     for (unsigned i = 0; i < sizeof crashes / sizeof *crashes; i++)
         if (crashes[i] == sig)
             sigaction(sig, &before[i], NULL);
