@@ -1,6 +1,6 @@
 /*
- * lib_types.c - the device library as C11: every routine for every type against C's own results, by loads and stores and
- * through the ring, with requests that complete at once or late.
+ * lib_types.c - the device library as C11: every routine for every type against C's own results, by loads and stores,
+ * and through the ring, with requests that complete at once or late.
  */
 #define SHMEMG_HOST_ITEMS
 #include "world.h"

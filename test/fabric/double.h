@@ -3,8 +3,8 @@
  *
  *   profile.c   the table of providers; fi_getinfo and the other exported functions
  *   object.c    fabric, domain, address vector, completion queue, registered memory
- *   endpoint.c  posting: checks of what the library may do, back-pressure
- *   nic.c       packets: what leaves when, what lands when, what completes when
+ *   endpoint.c  posting: checks of the caller's use, back-pressure
+ *   nic.c       packets: the times at which they leave and land, and operations complete
  *
  * Endpoints are datagram sockets of one machine. The initiator sends a packet from the user's buffer when it polls; the
  * target writes it to memory when it polls, in any order that the profile leaves open. Random numbers decide: delays,
@@ -12,7 +12,7 @@
  *
  *   word                     written by                        read by   order
  *   every object but below   holders of `fabric_lock`          them      the lock
- *   registered memory        the target, in nic.c              program   plain: the library's messages order it, or a defect
+ *   registered memory        the target, in nic.c              program   plain: the library's messages must order it
  *   user's source buffer     program, until it posts           nic.c     plain, from the post to the completion
  *
  * A call that breaks the rules of libfabric's manual ends the process with a line that starts with "fabric: misuse".
@@ -32,7 +32,7 @@
 
 enum { MESSAGE_BYTES = 65536 }; /* the longest message that this double carries */
 
-/* What a provider promises and asks. Sizes 0: none. */
+/* A provider's promises and requirements. Sizes 0: none. */
 struct profile {
     const char *name, *provider, *domain;
     uint64_t order, mode; /* FI_ORDER_*, FI_CONTEXT */
@@ -41,7 +41,7 @@ struct profile {
     size_t waw_bytes; /* the longest write that WAW covers */
     size_t depth;     /* operations in flight */
     unsigned char can_sleep, has_thread; /* fi_cq_sread; progress without polls */
-    unsigned char greets; /* nothing leaves before the peer has polled once */
+    unsigned char greets; /* no packet leaves before the peer has polled once */
 };
 
 struct fabric {
@@ -55,7 +55,7 @@ struct domain {
     struct fabric *fabric;
     const struct profile *profile;
     struct memory *memories;
-    int users; /* queues, vectors and endpoints */
+    int users; /* number of queues, vectors and endpoints */
 };
 
 struct av {
@@ -77,7 +77,7 @@ struct cq {
     struct domain *domain;
     struct endpoint *endpoints;
     struct completion *first, **last;
-    uint64_t tick; /* how often it was polled */
+    uint64_t tick; /* number of polls */
     int users;
 };
 
@@ -98,11 +98,11 @@ enum kind { SEND, WRITE, LONG_WRITE, READ, KINDS, DATA = KINDS, PLACED, HELLO, W
 struct head {
     uint64_t from, op; /* endpoint and operation of the initiator */
     uint64_t total, off, addr, key;
-    uint32_t kind, bytes; /* bytes: of payload behind it */
+    uint32_t kind, bytes; /* bytes: of payload after the head */
     uint64_t confirm;     /* answer with PLACED */
 };
 
-/* What an endpoint has to transmit, or has transmitted and waits for. */
+/* An operation that an endpoint must transmit, or has transmitted and that is not complete. */
 struct op {
     struct op *next;
     struct head head;

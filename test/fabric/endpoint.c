@@ -1,4 +1,4 @@
-/* endpoint.c - endpoints: their set-up, and posting with all checks of what a post may ask for. */
+/* endpoint.c - endpoints: their set-up, and posting with all checks of a post's arguments. */
 #include "double.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@ static int ep_close(struct fid *fid)
     pthread_mutex_lock(&fabric_lock);
     for (const struct memory *m = e->domain->memories; m; m = m->next)
         if (m->endpoint == e)
-            misuse("fi_close of an endpoint that memory is bound to");
+            misuse("fi_close of an endpoint to which memory is bound");
     if (e->fd >= 0)
         nic_close(e);
     if (e->cq) {
@@ -81,7 +81,7 @@ static int ep_getname(fid_t fid, void *out, size_t *bytes)
 
 /* ---- posting --------------------------------------------------------------------------------------------------------- */
 
-/* 0, or -FI_EAGAIN: now and then the endpoint refuses for some time, as when a queue of its network is full. */
+/* 0, or -FI_EAGAIN: sometimes the endpoint refuses posts for a while, like a network with a full queue. */
 static int refuses(struct endpoint *e)
 {
     if (below(STORM_ODDS) == 0)

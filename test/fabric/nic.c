@@ -8,7 +8,8 @@
  *   HELLO         answered by WELCOME                       with `greets`
  *
  * An operation is transmitted in the order of posting to its peer, some ticks after its post; a tick is one poll of the
- * queue. A packet lands some ticks after it arrived, behind those of its endpoint that the profile's message order names.
+ * queue. A packet lands some ticks after its arrival, after those of its endpoint that the profile's message order
+ * names.
  */
 #include "double.h"
 
@@ -33,7 +34,7 @@ static socklen_t name_of(uint64_t address, struct sockaddr_un *out)
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 14 + sizeof address);
 }
 
-/* 0 sent; 1 no room; -errno. */
+/* 0: sent; 1: the socket is full; or -errno. */
 static int transmit(struct endpoint *e, uint64_t to, const struct head *h, const void *data)
 {
     struct sockaddr_un name;
@@ -44,7 +45,7 @@ static int transmit(struct endpoint *e, uint64_t to, const struct head *h, const
     return errno == EAGAIN || errno == ENOBUFS || errno == EINTR ? 1 : -errno;
 }
 
-/* 0 some ticks in four cases of five, so that the order changes and the speed stays. */
+/* A random delay, 0 in four of five cases, so that the order varies without loss of speed. */
 static uint64_t later(const struct endpoint *e)
 {
     return e->cq->tick + (below(5) ? 0 : below(TICKS));
@@ -64,7 +65,7 @@ static void complete(struct endpoint *e, void *context, uint64_t flags, size_t b
     q->last = &c->next;
 }
 
-/* A random one of those that are due, moved to the front; receives complete in order. NULL: none. */
+/* A random one of the due completions, moved to the front; receives complete in order. NULL: none. */
 struct completion *nic_completion(struct cq *q)
 {
     struct completion **choice = NULL;
@@ -160,7 +161,7 @@ static void transmitted(struct endpoint *e, struct peer *p, int err)
     }
 }
 
-/* Transmit parts of the first operation. 0: all of it; 1: no room. */
+/* Transmit parts of the first operation. 0: all of it; 1: the socket is full. */
 static int send_parts(struct endpoint *e, struct peer *p)
 {
     struct op *o = p->first;
@@ -208,15 +209,15 @@ static void answer(struct endpoint *e, struct peer *p, enum kind kind, const str
 
 /* ---- in ----------------------------------------------------------------------------------------------------------- */
 
-/* A part of the answer to operation h->op has come; after the last part it has ended. */
+/* A part of the answer to operation h->op has arrived; the last part ends the operation. */
 static void answered(struct endpoint *e, struct peer *p, const struct packet *k)
 {
     struct op **at = &e->waiting;
     while (*at && (*at)->head.op != k->head.op)
         at = &(*at)->next;
-    struct op *o = *at ? *at : p->first; /* of which parts may not have left yet */
+    struct op *o = *at ? *at : p->first; /* some of its parts may not have left yet */
     if (!o || o->head.op != k->head.op)
-        misuse("an answer to no operation: the double itself is wrong");
+        misuse("an answer to no operation: a defect of the double itself");
     if (k->head.kind == DATA)
         memcpy(o->buf + k->head.off, k->data, k->head.bytes);
     o->answered += k->head.kind == DATA ? k->head.bytes : k->head.total;
@@ -226,7 +227,7 @@ static void answered(struct endpoint *e, struct peer *p, const struct packet *k)
     finish(e, o, 0);
 }
 
-/* 0, or 1: there is no receive for it. */
+/* 0, or 1: no receive is posted for it. */
 static int land(struct endpoint *e, struct peer *p, struct packet *k)
 {
     const struct head *h = &k->head;
@@ -266,7 +267,7 @@ static unsigned stays_behind(uint64_t order, enum kind kind)
     return kinds;
 }
 
-/* Land what is due; where packets are unordered, later ones sometimes land first. */
+/* Land all packets that are due; where packets are unordered, later ones sometimes land first. */
 static void land_all(struct endpoint *e, struct peer *p)
 {
     unsigned before = 0; /* kinds of packets that have not landed */
@@ -291,7 +292,7 @@ static void arrived(struct endpoint *e, struct packet *k)
     struct head welcome = {.kind = WELCOME, .from = e->address};
     p->state = MET;
     if (k->head.kind == HELLO)
-        transmit(e, p->address, &welcome, NULL); /* the peer asks again if this is lost */
+        transmit(e, p->address, &welcome, NULL); /* the peer repeats HELLO if this is lost */
     if (k->head.kind == DATA || k->head.kind == PLACED)
         answered(e, p, k);
     if (k->head.kind >= KINDS) {
@@ -337,7 +338,7 @@ void nic_progress(struct cq *q)
             progress(e, 0);
 }
 
-/* Is there anything that the next ticks will move? */
+/* Will the next ticks change anything? */
 static int is_pending(const struct cq *q)
 {
     int pending = q->first != NULL;
@@ -400,8 +401,8 @@ int nic_open(struct endpoint *e)
     return e->profile->has_thread && pthread_create(&e->thread, NULL, thread, e) ? -FI_EAGAIN : 0;
 }
 
-/* What was posted leaves first, within a second: the caller may have been told that it is complete. The lists are not
- * freed: the process ends soon. */
+/* Posted operations leave first, within a second, because the caller may already have their completions. The lists are
+ * not freed, because the process ends soon. */
 void nic_close(struct endpoint *e)
 {
     for (long end = now_ms() + 1000; now_ms() < end && is_pending(e->cq);) {

@@ -22,7 +22,7 @@ static int av_close(struct fid *fid)
 {
     struct av *av = (struct av *)fid;
     if (av->users)
-        misuse("fi_close of an address vector that %d endpoints use", av->users);
+        misuse("fi_close of an address vector in use by %d endpoints", av->users);
     av->domain->users--;
     free(av->address);
     free(av);
@@ -63,7 +63,7 @@ static int cq_close(struct fid *fid)
 {
     struct cq *q = (struct cq *)fid;
     if (q->users)
-        misuse("fi_close of a completion queue that %d endpoints use", q->users);
+        misuse("fi_close of a completion queue in use by %d endpoints", q->users);
     for (struct completion *c = q->first, *next; c; c = next) {
         next = c->next;
         free(c);

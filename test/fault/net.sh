@@ -1,5 +1,5 @@
 #!/bin/sh
-# net.sh - the network of one host, made to misbehave as providers may: completions late and out of order, no room at
+# net.sh - the network of one host, with faults that providers may have: completions late and out of order, -EAGAIN at
 # every third call, a queue that is nearly full, no order between writes and messages, a failed transfer.
 . "${top_srcdir:=.}/test/tap.sh"
 work=$(mktemp -d) || exit 99
@@ -14,8 +14,8 @@ run() { # faults, PEs, program...
     timeout -k 5 400 $OSHRUN -n "$n" "$@" > "$work/log" 2>&1
 }
 
-# Catches: a callback out of turn, a request used again while it is under way, a refused call counted as done, a record
-# or a write that overtakes a fence, a signal ahead of its data.
+# Catches: a callback out of order, a request reused while it is under way, a refused call counted as complete, a record
+# or a write that overtakes a fence, a signal before its data.
 for fault in delay=2 reorder=7,delay=3 again=3 window=4 unordered=3 reorder=2,delay=2,again=5,unordered=2; do
     for program in conf/rma conf/signal conf/amo multi/flood; do
         run $fault 2 "$top_builddir/test/$program.pes"
@@ -23,7 +23,7 @@ for fault in delay=2 reorder=7,delay=3 again=3 window=4 unordered=3 reorder=2,de
     done
 done
 
-# Catches: a failed transfer that nobody is told of, or a job that goes on without it.
+# Catches: a failed transfer that is not reported, or a job that continues without it.
 run error=20 2 "$top_builddir/test/conf/rma.pes"
 status=$?
 [ $status != 0 ] && [ $status != 124 ] && grep -q 'PE [01].*network' "$work/log"
@@ -48,43 +48,43 @@ ok $? "a PE's message that cannot be received ends the job with a line" "$work/l
 SHMEM_DEBUG=1 run rest=1 3 "$top_builddir/test/multi/progress.pes"
 status=$?
 [ $status = 0 ] && [ "$(grep -c 'wait for messages fails' "$work/log")" = 3 ]
-ok $? "the progress thread naps where the provider's wait fails" "$work/log"
+ok $? "the progress thread sleeps if the provider's wait fails" "$work/log"
 
-# Catches: a context without an endpoint, and a line for each.
+# Catches: a context that fails without its own endpoint, a line for each such context.
 SHMEM_DEBUG=1 run lanes=2 2 "$top_builddir/test/fault/silent" contexts
 status=$?
 [ $status = 0 ] && [ "$(grep -c 'cannot open more than 2 endpoints' "$work/log")" = 2 ]
-ok $? "contexts share endpoints where no more can be opened" "$work/log"
+ok $? "contexts share endpoints if no more can be opened" "$work/log"
 
 # Catches: puts, gets and quiet that hang while their target computes.
 run '' 3 "$top_builddir/test/multi/progress.pes"
 ok $? "a PE that only computes serves the network" "$work/log"
 
-# Catches: a host that goes silent without its connections being closed, waited for for ever.
+# Catches: an endless wait for a host that becomes silent while its connections stay open.
 SHMEM_HEARTBEAT=2 run '' 2 "$top_builddir/test/fault/silent" stop
 status=$?
 [ $status != 0 ] && [ $status != 124 ] && grep -q 'PE 0: network: PE 1 .*has not answered for 2 s' "$work/log"
-ok $? "a PE that goes silent ends the job with a line" "$work/log"
+ok $? "a PE that becomes silent ends the job with a line" "$work/log"
 
-# Catches: a PE that takes nothing and so keeps others from getting what is theirs.
+# Catches: a PE that receives nothing and thereby blocks messages to other PEs.
 SHMEM_HEARTBEAT=60 run '' 3 "$top_builddir/test/fault/silent" slow
-ok $? "a PE that has stopped holds up nobody else" "$work/log"
+ok $? "a stopped PE does not delay the others" "$work/log"
 
 # Catches: sockets of the library that a program started by a PE inherits.
 run '' 2 "$top_builddir/test/fault/silent" fds
 ok $? "no descriptor of the network reaches exec'd children" "$work/log"
 
-# Catches: a list of faults that is not understood and silently left out.
+# Catches: an invalid list of faults that is silently ignored.
 run late=3 2 "$top_builddir/test/conf/rma.pes"
 [ $? != 0 ] && grep -q 'SHMEM_NET_FAULT=late=3: not accepted' "$work/log"
 ok $? "an unknown fault is refused" "$work/log"
 
-# Catches: a provider that is not there taken for another, and nobody told what was looked for.
+# Catches: a missing provider silently replaced by another one, or an error without its name.
 SHMEM_OFI_PROVIDER=nosuch run '' 2 "$top_builddir/test/conf/rma.pes"
 [ $? != 0 ] && grep -q 'SHMEM_OFI_PROVIDER=nosuch' "$work/log"
-ok $? "a provider that is not there is named" "$work/log"
+ok $? "a missing provider is named" "$work/log"
 
-# Catches: order that one provider gives and another does not; files that a provider leaves where nobody closes.
+# Catches: code that relies on the order of one provider; files that a provider leaves after the job.
 touch "$work/begin"
 for provider in 'tcp;ofi_rxm' shm; do
     SHMEM_OFI_PROVIDER=$provider run '' 2 "$top_builddir/test/conf/rma.pes"
@@ -94,5 +94,5 @@ for provider in 'tcp;ofi_rxm' shm; do
 done
 find /dev/shm -maxdepth 1 -name '*:*:*' -newer "$work/begin" >"$work/log"
 [ ! -s "$work/log" ]
-ok $? "no file of a provider stays" "$work/log"
+ok $? "no file of a provider remains" "$work/log"
 plan

@@ -1,9 +1,9 @@
 /*
- * handlers.h - tagged messages and GPCs: PE 0 talks to itself, and one message of the conversation is changed.
+ * handlers.h - tagged messages and GPCs: PE 0 exchanges messages with itself, and one of them is changed.
  *
- * What PE 0 sends to PE 1 or 2 arrives at PE 0 as if that PE had sent it, as a record of a message with a right tag. So
- * every message is made by the senders' own code and names objects that exist. Pointers in a changed message are replaced by
- * those of objects of this conversation: the handlers trust them (am.h).
+ * A message from PE 0 to PE 1 or 2 arrives at PE 0 as if that PE had sent it, as a record of a message with a valid
+ * tag. So the senders' own code makes every message, and it names existing objects. Pointers in a changed message are
+ * replaced by those of other objects of this exchange, because the handlers trust pointers (am.h).
  */
 #ifndef FUZZ_HANDLERS_H
 #define FUZZ_HANDLERS_H
@@ -16,7 +16,7 @@
 
 enum { QUEUE = 64, REQUESTS = 24, LONG = 30000, ROOM = 32768, POINTERS = 64, STEPS = 60, CALLS = 4 };
 
-/* ---- a conversation ----------------------------------------------------------------------------------------------- */
+/* ---- an exchange ------------------------------------------------------------------------------------------------- */
 
 static struct message {
     int pe;
@@ -28,12 +28,12 @@ static int n_queue, sending_pe;
 static struct shmemx_tag_request requests[REQUESTS];
 static int n_requests;
 static char buffers[2][LONG];
-static int no_room, no_expose; /* one send, or exposure, in so many is refused; 0: none */
+static int no_room, no_expose; /* every no_room-th send, no_expose-th exposure is refused; 0: none */
 static struct shi_am_src exposed[POINTERS];
 static int n_exposed;
 static unsigned dice;
 
-/* Pointers of GPCs that have not been answered. */
+/* Pointers of unanswered GPCs. */
 static uint64_t tokens[POINTERS], fins[POINTERS];
 static int n_tokens, n_fins;
 
@@ -107,7 +107,7 @@ static void withdraw(int pe, const struct shi_am_src *src)
     (void)pe, (void)src;
 }
 
-/* As hardware does: what is not exposed cannot be read. */
+/* Like hardware: memory that is not exposed cannot be read. */
 static int fetch(int pe, const struct shi_am_src *src, size_t off, void *to, size_t bytes, struct shi_am_fetch *f)
 {
     (void)pe, (void)f;
@@ -144,7 +144,7 @@ static void fix_request(uint64_t *p, int is_send)
             *p = (uint64_t)&requests[i];
 }
 
-/* A pointer of the list, which is used once; 0: there is none. */
+/* Take a pointer from the list, which is used once; 0: the list is empty. */
 static void use_pointer(uint64_t *p, uint64_t *list, int *n)
 {
     int at = 0;
@@ -176,10 +176,10 @@ static void fix_pointers(struct message *m)
 
 /* ---- deliveries --------------------------------------------------------------------------------------------------- */
 
-/* The handler's message ends where its allocation ends. */
+/* The handler gets a message that ends at the end of its allocation. */
 static void take_am(int pe, unsigned id, const void *msg, size_t bytes)
 {
-    static void *copy; /* of the last one, which may have been refused */
+    static void *copy; /* of the last message, which may have been refused */
     free(copy);
     copy = memcpy(malloc(bytes), msg, bytes);
     shi_am_deliver(pe, (enum shi_am_id)id, copy, bytes);
@@ -194,7 +194,7 @@ static void deliver(const struct message *m)
     *r = (struct record){.op = OP_AM, .what = (uint8_t)m->id, .bytes = (uint32_t)m->bytes};
     fill_head(h, m->pe == 2 ? FROM_2 : 0);
     memcpy(r + 1, m->data, m->bytes);
-    if (!arrive(h)) { /* the spin locks of what was left by a jump */
+    if (!arrive(h)) { /* a longjmp may have left spin locks taken */
         shi_tag.lock = 0;
         for (int i = 0; shi_tag.up && i < PES; i++)
             shi_tag.peer[i].lock = 0;
@@ -223,7 +223,7 @@ static void retry(const void *arg)
     source.poll();
 }
 
-/* Another kind of tagged message or of GPC, of the length of that kind. */
+/* Change the kind of a tagged message or GPC, and its length accordingly. */
 static void change_kind(struct message *m, uint64_t value)
 {
     static const size_t lengths[] = {[SHI_TAG_READY] = sizeof(struct shi_tag_rts), [SHI_TAG_OFFER] = sizeof(struct shi_tag_offer),
@@ -237,7 +237,7 @@ static void change_kind(struct message *m, uint64_t value)
         m->bytes = sizeof(struct shi_gpc_fin);
 }
 
-/* One change to a message. 1: it arrives a second time. */
+/* Make one change to a message. 1: it must arrive a second time. */
 static int change(struct message *m, struct input *in)
 {
     size_t at = take(in, 1), n = 1u << take(in, 1) % 4;
@@ -262,7 +262,7 @@ static int change(struct message *m, struct input *in)
     return 0;
 }
 
-/* Deliver everything, message number `step` changed. */
+/* Deliver all messages, with message number `step` changed. */
 static void converse(int step, struct input *in)
 {
     for (int i = 0; i < STEPS && (n_queue || tasks); i++) {
@@ -351,7 +351,7 @@ static void receive(size_t bytes, uint64_t tag)
     shi_tag_recv(r, &params, &(struct shi_tag_data){.one = {to, bytes}, .bytes = bytes});
 }
 
-/* Tagged messages of some length: eager, in parts, by a header; expected or not; more than the receiver has room for. */
+/* Tagged messages of one length: eager, in parts, by a header; expected or not; more than the receiver's window. */
 static void tags(unsigned script, size_t bytes)
 {
     int n = script & 8 ? 6 : 2;
@@ -412,7 +412,7 @@ static void make_handlers(void)
     if (shi_tag_prepare() || shi_gpc_up())
         abort();
     handle = shi_gpc_register("fuzz", SHI_GPC_FUNC, (union shi_gpc_entry){.func = echo});
-    chained_handle = handle + 1; /* of a program's tree, which is walked at its root only */
+    chained_handle = handle + 1; /* of a program's tree, which only the root evaluates */
 }
 
 #endif

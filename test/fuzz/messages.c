@@ -1,9 +1,9 @@
 /*
- * messages.c - changed messages arrive at a PE: it takes them, refuses them with one line, or drops them, and never crashes or
- * writes outside of its regions, requests and buffers. A child process takes each few hundred, so that a crash is reported
- * with its number and the others follow.
+ * messages.c - changed messages arrive at a PE, which accepts, refuses (with one line) or drops them, and never crashes
+ * or writes outside of its regions, requests and buffers. A child process handles each few hundred, so that a crash is
+ * reported with the message's number and the test continues.
  *
- * messages [INPUTS [SEED]]: inputs of each kind; without arguments as many as fit into a few seconds.
+ * messages [INPUTS [SEED]]: number of inputs of each kind; by default as many as fit into a few seconds.
  *
  * With clang's libFuzzer instead of the driver below (an input is the kind in one byte, then as in records.h, handlers.h):
  *   the same sources with -fsanitize=fuzzer,address,undefined -DLIBFUZZER; run with -detect_leaks=0
@@ -59,7 +59,7 @@ static unsigned below(unsigned n)
     return tap_random(&chance) % n;
 }
 
-/* Numbers at the edges of what fields hold. */
+/* Numbers at the limits of fields. */
 static uint64_t number(void)
 {
     static const uint64_t edges[] = {0, 1, 2, 4, 7, 8, 16, 24, 40, 255, 256, 1023, 1024, READ_ONLY - 8, READ_ONLY, REGION - 8,
@@ -86,7 +86,7 @@ static char *some_record(char *message, size_t bytes)
     return found ? (char *)found : message;
 }
 
-/* A seed, changed in a few places. */
+/* A message of the corpus, changed in a few places. */
 static size_t make_records(char *out)
 {
     const struct seed *s = &seeds[below((unsigned)n_seeds)], *other = &seeds[below((unsigned)n_seeds)];
@@ -107,7 +107,7 @@ static size_t make_records(char *out)
         case 0: bytes = below(2) ? below((unsigned)bytes + 1) : bytes - below(64) % (bytes + 1); break;
         case 1: out[below((unsigned)bytes + !bytes)] ^= (char)(1 << below(8)); break;
         case 2: set(out + below((unsigned)bytes + !bytes) / 4 * 4, number()); break;
-        default: /* the record's fields and the first of its payload */
+        default: /* the record's fields and the begin of its payload */
             if (left >= 48)
                 set(r + (below(3) ? below(10) * 4 : below(40)), number());
         }
@@ -141,7 +141,7 @@ static struct shared {
 static void run_batch(int kind, long first, long n, unsigned seed)
 {
     static _Alignas(8) char room[2 * SHI_NET_MESSAGE_BYTES];
-    char *input = room + 6; /* the message, two bytes behind, is aligned */
+    char *input = room + 6; /* the message starts two bytes later, aligned */
     alarm(BATCH_SECONDS);
     chance = (seed * 2654435761u + (unsigned)(first / BATCH)) * 2246822519u | 1;
     for (int i = 0; i < 8; i++)
@@ -211,20 +211,21 @@ static void run(int kind)
     }
     CHECKF(shared->applied > n / 8 && shared->refused > n / 16, "of %ld inputs %ld were applied, %ld refused", n,
            shared->applied, shared->refused);
-    CHECKF(inputs || !missing(kind), "no input was refused for: %s", missing(kind));
-    printf("# %ld inputs: %ld messages taken or dropped, %ld refused; %ld crashes\n", n, shared->applied, shared->refused,
+    CHECKF(inputs || !missing(kind), "no input was refused as: %s", missing(kind));
+    printf("# %ld inputs: %ld accepted or dropped, %ld refused; %ld crashes\n", n, shared->applied, shared->refused,
            crashes);
     for (const struct way *w = ways; w < ways + WAYS && w->n; w++)
         printf("# %8ld %s\n", w->n, w->words);
 }
 
-/* Catches: a record that is applied although it does not fit its message, its memory, or what was asked for. */
+/* Catches: a record that is applied although it does not fit its message, its memory, or the request that it
+ * answers. */
 static void records(void)
 {
     run(RECORDS);
 }
 
-/* Catches: a handler that believes a length, a number or a kind; an answer to nothing. */
+/* Catches: a handler that trusts an invalid length, number or kind, or an answer without a request. */
 static void handlers(void)
 {
     run(HANDLERS);

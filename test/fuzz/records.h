@@ -1,9 +1,9 @@
 /*
- * records.h - messages of the streams: a corpus from real operations over the network of fabric.h, and one input: a
- * message, changed, that arrives at PE 0.
+ * records.h - messages of the streams: a corpus from real operations over the network of fabric.h, and an input, which
+ * is a changed message that arrives at PE 0.
  *
- * The regions of PE 0 end at pages that nothing may touch; constants are read-only to this process; requests that wait for
- * replies have buffers of their exact length.
+ * The regions of PE 0 end at inaccessible pages; constants are read-only; requests that wait for replies have buffers
+ * of their exact length.
  */
 #ifndef FUZZ_RECORDS_H
 #define FUZZ_RECORDS_H
@@ -17,14 +17,14 @@ enum { REGION = 16384, READ_ONLY = 4096, SEEDS = 512, WAITING = 64 };
 
 /* The first byte of an input. */
 enum {
-    FORGED = 1,        /* with a wrong tag: nothing may change but a counter */
-    OWN_HEAD = 2,      /* the input's head as it is; else it names a sender, lane and number that fit */
+    FORGED = 1,        /* with an invalid tag: only a counter may change */
+    OWN_HEAD = 2,      /* the input's head unchanged; else with a valid sender, lane and number */
     FROM_2 = 4,        /* the sender is PE 2, not PE 1 */
     LANE_1 = 8,
-    ASKED = 16,        /* replies find a request */
-    ASKED_OTHER = 32,  /* of another length, or of another PE */
-    PRIVATE = 64,      /* the device region needs a copy function; else it is not there */
-    ACKNOWLEDGES = 128 /* what the input says; else what was sent */
+    ASKED = 16,        /* a request waits for the reply */
+    ASKED_OTHER = 32,  /* a request of another length, or to another PE */
+    PRIVATE = 64,      /* the device region needs a copy function; else it does not exist */
+    ACKNOWLEDGES = 128 /* acknowledges what the input says; else what was sent */
 };
 
 static struct seed {
@@ -37,7 +37,7 @@ static int n_seeds;
 
 static char *regions[SHI_REGIONS];
 
-/* Between two pages that cannot be accessed. */
+/* Memory between two inaccessible pages. */
 static char *guarded(size_t bytes)
 {
     char *p = mmap(NULL, bytes + 2 * SHI_PAGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -106,13 +106,13 @@ static void pump(void)
     }
 }
 
-/* Requests of PE 0 that wait for replies, in buffers that end at a page that cannot be accessed. */
+/* Requests of PE 0 that wait for replies, with buffers that end at an inaccessible page. */
 static struct waiting {
     struct shi_reply reply;
     char *room;
     struct shi_lane *lane;
     uint64_t cookie;
-    int other; /* no reply is for it */
+    int other; /* no reply is for this one */
 } waiting[WAITING];
 static int n_waiting;
 
@@ -122,7 +122,7 @@ static void came(struct shi_reply *r)
         abort();
 }
 
-/* Operations of PE `from` on PE `to`, alone or many to a message. */
+/* Operations of PE `from` on PE `to`, one or many per message. */
 static void operate(int from, int to, int lane, int many)
 {
     static char data[SHI_STREAM_PUT_BYTES], got[SHI_STREAM_REPLY_BYTES];
@@ -171,7 +171,7 @@ static int send_nothing_zcopy(struct shi_net_lane *l, int pe, const void *msg, s
     return send_nothing(l, pe, msg, bytes);
 }
 
-/* The network of fabric.h, but for messages: those to PE 0 are kept; later, those that it sends go nowhere. */
+/* The network of fabric.h, except for messages: those to PE 0 are recorded; later those from PE 0 are discarded. */
 static struct shi_net_ops net;
 
 static void make_corpus(void)
@@ -193,7 +193,7 @@ static void make_corpus(void)
         for (int many = 0; many < 2; many++) {
             operate(1, 0, lane, many);
             operate(2, 0, lane, many);
-            operate(0, 1, lane, many); /* whose replies come here */
+            operate(0, 1, lane, many); /* their replies arrive here */
             operate(0, 2, lane, many);
         }
     fabric_be(0);
@@ -258,7 +258,7 @@ static void fill_head(struct head *h, int flags)
         h->ack = shi_stream_net.lane[h->ack_lane]->to[h->pe].order.sent_seq;
 }
 
-/* What a message without a right tag must not change. */
+/* The state that a message without a valid tag must not change. */
 static uint64_t fingerprint(void)
 {
     uint64_t sum = 0;
@@ -303,7 +303,7 @@ static void end_of_poll(const void *arg)
     shi_stream_arrive(NULL, 0);
 }
 
-/* Deliver a message, with a right tag, in memory of its exact size; 1: it was taken. */
+/* Deliver a message, with a valid tag, in memory of its exact size; 1: it was accepted. */
 static int arrive(const struct head *msg)
 {
     struct head *h = memcpy(malloc(msg->bytes), msg, msg->bytes);

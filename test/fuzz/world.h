@@ -1,6 +1,6 @@
 /*
- * world.h - what the linked sources want of the rest of the library: PE 0 of three, no device, no threads. An error of the
- * library is a longjmp to the input that caused it.
+ * world.h - stubs of the rest of the library for the linked sources: PE 0 of three, no device, no threads. An error of
+ * the library is a longjmp to the input that caused it.
  */
 #ifndef FUZZ_WORLD_H
 #define FUZZ_WORLD_H
@@ -38,7 +38,7 @@ void shi_die(const char *routine, const char *fmt, ...)
     longjmp(refused, 1);
 }
 
-/* Refusals in different words, up to the first number in them. */
+/* Different refusals: their texts up to the first number. */
 enum { WAYS = 64, WAY_BYTES = 90 };
 struct way {
     char words[WAY_BYTES];
@@ -61,7 +61,7 @@ static void count_way(void)
         }
 }
 
-/* Call f; 1: it returned; 0: the library refused what it was given, in words that an invalid message may cause. */
+/* Call f; 1: it returned; 0: the library refused its input, with an error that an invalid message may cause. */
 static int attempt(void (*f)(const void *arg), const void *arg)
 {
     if (setjmp(refused) == 0) {
@@ -83,7 +83,7 @@ void shi_log_error(const char *fmt, ...)
 
 /* ---- progress and waits ------------------------------------------------------------------------------------------- */
 
-static struct shi_progress_source source; /* of active messages: its poll retries what could not be sent */
+static struct shi_progress_source source; /* of active messages: its poll retries refused sends */
 
 int shi_progress_add(struct shi_progress_source *s)
 {
@@ -224,7 +224,7 @@ void shi_gpc_run_down(void)
 
 /* ---- numbers of an input ------------------------------------------------------------------------------------------ */
 
-/* An input is read from its beginning; behind its end there are zeros. */
+/* An input is read from its beginning; after its end it continues with zeros. */
 struct input {
     const uint8_t *at;
     size_t left;

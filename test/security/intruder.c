@@ -1,7 +1,7 @@
 /*
- * intruder.c - another user who attacks the processes of a user that listen on this machine, with nothing but their ports, as
- * `ss -ltn` shows them. Usage: intruder ATTACK UID OWN_UID [TARGET_UID]: the attack, the user under attack, the user to become
- * first; for replay, the user whose processes receive the messages seen.
+ * intruder.c - attacks on a user's listening processes from another account of this machine, which knows only their
+ * ports (as `ss -ltn` shows them). Usage: intruder ATTACK UID OWN_UID [TARGET_UID]: the attack, the attacked user, the
+ * user id under which to attack; for replay, the user whose processes receive the captured messages.
  *
  * Each attack prints one line, "NAME: N tried, K sent, M obtained": sent counts what left this process on a connection that
  * the target had not refused; obtained the reads that returned data and the writes that the target confirmed. The effect of
@@ -64,7 +64,7 @@ static void each_key(int write)
     }
 }
 
-/* The control of both: memory of this process, read and written with key 5, until its input ends. */
+/* A control for both: register memory of this process with key 5 until standard input ends. */
 static void serve(void)
 {
     static uint64_t memory[1 << 14];
@@ -89,7 +89,7 @@ struct message {
     };
 };
 
-/* On a lane that the job does not use, so that message 1 is the next one. */
+/* Use a lane that the job does not use, so that the next sequence number is 1. */
 static void begin(struct message *m, unsigned pe, uint64_t seq)
 {
     memset(m, 0, sizeof *m);
@@ -106,7 +106,7 @@ static struct record *add(struct message *m, struct record r, const void *payloa
     return at;
 }
 
-/* The tags are right where the secret is 0 (SHMEM_INSECURE=1). */
+/* The tags are valid if the secret is 0 (SHMEM_INSECURE=1). */
 static void forge(void)
 {
     static const uint64_t value[3] = {0x6666666666666666};
@@ -144,7 +144,7 @@ static size_t malformed(int k, struct message *m)
         {.op = OP_PUT, .region = 200, .bytes = 8},
         {.op = OP_PUT, .bytes = 8, .off = (uint64_t)1 << 63},
         {.op = OP_PUT, .bytes = 0xffffffff},
-        {.op = OP_PUT, .bytes = 4096}, /* more than the message has */
+        {.op = OP_PUT, .bytes = 4096}, /* more than the message contains */
         {.op = OP_PUT_BLOCKS, .bytes = 0},
         {.op = OP_PUT_BLOCKS, .bytes = 24},
         {.op = OP_GET_BLOCKS, .bytes = 24},
@@ -297,7 +297,7 @@ static void flood(void)
     fi_addr_t to[PORTS];
     for (int i = 0; i < n_ports; i++)
         to[i] = peer(&port[i]);
-    begin(&m, 0, 3); /* never the next one */
+    begin(&m, 0, 3); /* never the next sequence number */
     while (m.h.bytes < 4096)
         add(&m, (struct record){.op = OP_PUT, .region = SHI_REGION_DATA, .bytes = 64, .off = 0}, filler);
     for (double end = now() + 1; now() < end;)

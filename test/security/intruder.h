@@ -1,8 +1,8 @@
 /*
- * intruder.h - how the intruder reaches processes of another user: their ports, libfabric, plain connections, a relay that
- * cuts libfabric's bytes, and packets seen on the loopback interface. The attacks themselves are in intruder.c.
+ * intruder.h - the intruder's access to processes of another user: their ports, libfabric, plain connections, a relay
+ * that truncates libfabric's bytes, and packets captured on the loopback interface. The attacks are in intruder.c.
  *
- * A failure of the intruder's own machinery ends it with status 2 after one line.
+ * If the intruder itself fails, it ends with status 2 after one line.
  */
 #ifndef INTRUDER_H
 #define INTRUDER_H
@@ -16,7 +16,7 @@
 #include "host/net/stream_wire.h"
 
 enum { PORTS = 64 };
-extern struct sockaddr_in port[PORTS]; /* of the processes under attack */
+extern struct sockaddr_in port[PORTS]; /* ports of the attacked processes */
 extern int n_ports;
 extern long tried, sent, obtained; /* see intruder.c */
 
@@ -37,13 +37,13 @@ extern struct fid_domain *domain;
 extern struct fid_ep *ep;
 
 void open_fabric(void);
-void new_endpoint(void); /* without the connections of the one before */
+void new_endpoint(void); /* without connections */
 fi_addr_t peer(const struct sockaddr_in *p);
 
-/* A context that no operation before has used lately. */
+/* A context that no recent operation has used. */
 void *next_context(void);
 
-/* The result of the operation with this context, within so many seconds: 1 it is complete, 0 none yet, or -errno. */
+/* Wait up to `seconds` for the operation with this context: 1 complete, 0 not complete, or -errno. */
 int outcome(const void *context, double seconds);
 
 /* Send these bytes as one message of libfabric. 0: it could not be sent: the connection was refused. */
@@ -54,8 +54,8 @@ int deliver_to(fi_addr_t to, const void *bytes, size_t n);
 
 /* ---- relay -------------------------------------------------------------------------------------------------------- */
 
-/* Connect to a port by libfabric and send it one message, of which, libfabric's own bytes included, only `limit` bytes reach
- * the port; with `change`, the last of them with one bit changed. Then the connection ends. */
+/* Connect to a port by libfabric and send one message. Only `limit` bytes, including libfabric's own, reach the port;
+ * with `change`, one bit of the last one is flipped. Then the connection ends. */
 void cut_at(const struct sockaddr_in *p, long limit, int change);
 
 /* ---- capture ------------------------------------------------------------------------------------------------------ */
@@ -68,8 +68,8 @@ union captured {
 extern union captured *captured;
 extern int n_captured;
 
-/* Observe the loopback interface; needs the right to. Then, perhaps without it: collect the messages of this user's job that
- * were sent since, for so many seconds or until there are CAPTURED. */
+/* Open a capture of the loopback interface (a privileged operation). Then, also without privilege, collect the messages
+ * of this user's job that were sent since, for so many seconds or until there are CAPTURED. */
 void open_sniffer(void);
 void capture(unsigned uid, double seconds);
 

@@ -68,7 +68,7 @@ void find_ports(unsigned uid)
     double end = now() + 20;
     while (read_ports(uid), n_ports == 0) {
         if (now() > end)
-            give_up("no port of that user", ENOENT);
+            give_up("the user has no listening port", ENOENT);
         usleep(20000);
     }
 }
@@ -189,7 +189,7 @@ int deliver_to(fi_addr_t to, const void *bytes, size_t n)
 
 /* ---- relay -------------------------------------------------------------------------------------------------------- */
 
-/* One connection to a port of this process, of which `limit` bytes are passed on to the port `target`. */
+/* A relay: one connection to a port of this process, of which `limit` bytes are forwarded to the port `target`. */
 static struct relay {
     int listener, change, sent;
     const struct sockaddr_in *target;
@@ -279,7 +279,7 @@ static int is_port(unsigned p)
     return 0;
 }
 
-/* Could a message of the streams begin here, whole? */
+/* Could a complete message of the streams begin here? */
 static int is_message(const char *at, size_t room)
 {
     struct head h;
@@ -293,7 +293,7 @@ static int is_message(const char *at, size_t room)
 void capture(unsigned uid, double seconds)
 {
     static char packet[1 << 16];
-    for (int n = 0; n_ports < 2 || n_ports != n; find_ports(uid)) { /* until all PEs have theirs */
+    for (int n = 0; n_ports < 2 || n_ports != n; find_ports(uid)) { /* until all PEs listen */
         n = n_ports;
         usleep(200000);
     }

@@ -1,7 +1,7 @@
 /*
  * join.c - a process that connects to a job's PMIx server. Usage: join MODE [UID].
  *
- * The job is the one of the environment (PMIX_NAMESPACE, PMIX_RANK, PMIX_SERVER_URI*). Modes:
+ * The environment names the job (PMIX_NAMESPACE, PMIX_RANK, PMIX_SERVER_URI*). Modes:
  *
  *   client   join as the PE PMIX_RANK that claims to be user UID; print the job's secret
  *   abort    the same, then end the job
@@ -23,7 +23,7 @@ enum { REFUSED = 3 };
 
 static uid_t claimed;
 
-/* libpmix sends what these return. */
+/* libpmix sends the results of these functions. */
 #pragma GCC visibility push(default)
 uid_t geteuid(void)
 {

@@ -1,6 +1,6 @@
 #!/bin/sh
-# join.sh - oshrun's PMIx server and processes that do not belong to the job: wrong job name, tools, other users with the right
-# name and a false user id. All are refused, and the job ends well.
+# join.sh - oshrun's PMIx server and processes outside of the job: a wrong job name, tools, other users with the right
+# name and a false user id. The server refuses all of them, and the job ends normally.
 . "${top_srcdir:=.}/test/tap.sh"
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
@@ -9,11 +9,11 @@ join=$work/join
 cp "$top_builddir/test/security/join" "$join" || exit 99
 mkdir "$work/tmp"
 owner=61001 other=61002
-two_users='' # the reason why this test cannot be two users
+two_users='' # the reason why this test cannot run as two users
 [ "$(id -u)" = 0 ] || two_users='this is not root'
 command -v setpriv >"$work/where" || two_users='setpriv (util-linux) is missing'
 
-as() { # UID COMMAND...: run as this user, where that is possible
+as() { # UID COMMAND...: run as this user, if possible
     uid=$1
     shift
     if [ "$two_users" ]; then "$@"; else setpriv --reuid="$uid" --regid="$uid" --clear-groups "$@"; fi
@@ -54,14 +54,14 @@ try() {
 
 [ "$two_users" ] && me=$(id -u) || me=$owner
 
-# Catches: an attempt that is refused because it is wrong itself.
+# Catches: an attempt that is refused because it is itself defective.
 start
 try $owner client "$me" && grep -Eq '^secret: [0-9a-f]{32}$' "$work/tried"
 ok $? 'control: a process of the same user joins and reads the secret' "$work/tried"
 finish
 ok $? 'the job ends well' "$work/out"
 
-# Catches: a name that is built from what other users see; a server that takes any name.
+# Catches: a name that is built from data visible to other users; a server that accepts any name.
 start
 name=$(sed -n 's/^PMIX_NAMESPACE=//p' "$work/job/pe.0")
 echo "$name" | grep -Eq '^oshrun-[0-9a-f]{32}$' && ! echo "$name" | grep -Eq "$(hostname)|-$job\$"
@@ -75,7 +75,7 @@ try $owner tool "$me"
 ok $? 'a tool gets no answer' "$work/tried"
 try $owner tool "$me" PMIX_NAMESPACE=tool
 [ $? -eq 124 ]
-ok $? 'nor does one with a name of its own' "$work/tried"
+ok $? 'a tool with its own name gets no answer' "$work/tried"
 limit=30
 port=$(sed -n 's/^PMIX_SERVER_URI4=.*://p' "$work/job/pe.0")
 grep -Eq "^ *[0-9]+: 0100007F:$(printf %04X "$port") 00000000:0000 0A" /proc/net/tcp &&
@@ -95,14 +95,14 @@ if [ "$two_users" ]; then
     exit 0
 fi
 
-# Catches: libpmix believes the user id that a client sends.
+# Catches: a user id that a client sends and libpmix trusts.
 start
 try $other client $owner
 [ $? -eq 3 ] && ! grep -q secret: "$work/tried"
 ok $? 'another user with the right name and a false user id is refused' "$work/tried"
 try $other abort $owner
 [ $? -eq 3 ]
-ok $? 'and cannot end the job' "$work/tried"
+ok $? 'another user with a false user id cannot end the job' "$work/tried"
 try $other tool $owner
 [ $? -eq 3 ]
 ok $? 'a tool of another user is refused' "$work/tried"
@@ -111,7 +111,8 @@ ok $? 'the job ends well' "$work/out"
 [ "$(grep -c 'refused a connection' "$work/out")" -eq 1 ] && grep -q "user $other" "$work/out"
 ok $? 'one line names the user' "$work/out"
 
-# Catches: libpmix waits without limit for the first message of a connection; connections that use up oshrun's descriptors.
+# Catches: connections without a first message, which libpmix awaits without a limit, or which exhaust oshrun's
+# descriptors.
 start
 (try $other silent $owner) &
 silent=$!

@@ -1,11 +1,11 @@
 #!/bin/sh
-# replay.sh - real messages of a job, which another user sees on the network and sends again: unchanged, or with one bit, the
-# sequence number or the version changed. Every one is counted and dropped.
+# replay.sh - messages of a job that another user captures on the network and sends again: unchanged, or with one bit,
+# the sequence number or the version changed. The PEs count and drop every one.
 . "${top_srcdir:=.}/test/tap.sh"
 . "$top_srcdir/test/security/two_users.sh"
 
 # Catches: messages that are applied twice, by their sender, by another PE, or after a change.
-attack replay $owner $owner & # it observes the job from its start
+attack replay $owner $owner & # it captures from the job's start
 attack_pid=$!
 start job $owner 3
 wait $attack_pid
@@ -21,7 +21,7 @@ for why in 'has come before' 'tag is wrong' 'of another version'; do
     ok $? "a line says: $why" "$work/job"
 done
 
-# Catches: messages of one job that another one applies.
+# Catches: messages of one job that another job applies.
 start first $owner 2 && start second $other 2
 attack replay $other $owner $other
 attacked=$?

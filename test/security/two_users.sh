@@ -1,6 +1,6 @@
-# two_users.sh - jobs of one user that another user attacks; sourced by the tests of this folder, after tap.sh. The jobs run
-# victim.c, the attacks are made in intruder.c. Files of a job or an attack NAME: $work/NAME (its output).
-[ "$(id -u)" = 0 ] || skip_all "two users are needed, and this is not root"
+# two_users.sh - functions to start jobs of one user and attacks of another; sourced by the tests of this folder, after
+# tap.sh. The jobs run victim.c, the attacks are in intruder.c. The output of a job or attack NAME is in $work/NAME.
+[ "$(id -u)" = 0 ] || skip_all "the test needs root to run as two users"
 command -v setpriv > /dev/null || skip_all "setpriv (util-linux) is missing"
 # Users of their own for each run, as the attacks look for all jobs of a user.
 owner=$((40000 + $$ * 3 % 20000))
@@ -21,7 +21,7 @@ as() { # UID COMMAND...
 
 as $owner test -x "$top_builddir/test/security/victim" || skip_all "other users cannot read $top_builddir"
 
-# start NAME UID PEs: a job; returns when it is under way.
+# start NAME UID PEs: start a job; return when it is under way.
 start() {
     as "$2" SHMEM_TRANSPORT=ofi timeout -k 5 60 $OSHRUN -n "$3" "$top_builddir/test/security/victim" "$work/$1.stop" \
         > "$work/$1" 2>&1 &
@@ -33,7 +33,7 @@ start() {
     return 1
 }
 
-# finish NAME: end the job. 0: it did not end before, and all its results are right.
+# finish NAME: end the job. 0: it had not ended before, and all its results are correct.
 finish() {
     touch "$work/$1.stop"
     eval "wait \$pid_$1" && grep -q '^[0-9]* rounds' "$work/$1" && ! grep -q '^wrong' "$work/$1"
@@ -50,7 +50,7 @@ attack() {
         grep -q ': [1-9][0-9]* tried' "$work/$name"
 }
 
-# dropped JOB: how many messages its PEs have dropped.
+# dropped JOB: print the number of messages that its PEs have dropped.
 dropped() {
     sed -n 's/.*network: dropped \([0-9]*\) messages in all.*/\1/p' "$work/$1" | awk '{ n += $1 } END { print n + 0 }'
 }

@@ -5,7 +5,7 @@
  * line with the number of rounds; a PE that sees a mistake prints it and ends with status 1.
  *
  *   word    written by            order
- *   signal  previous PE           put with signal: data[] is there
+ *   signal  previous PE           put with signal: data[] has arrived
  *   stop    PE 0                  before a barrier that all PEs pass before they read it
  */
 #include <shmem.h>
@@ -42,7 +42,7 @@ static uint64_t pattern(int pe, long round, int i)
     return ((uint64_t)round << 32) + ((uint64_t)pe << 24) + (uint64_t)i;
 }
 
-/* The bytes that the intruder looks for when it reads; intruder.c has the same. */
+/* The bytes that the intruder searches for in memory that it reads; intruder.c has the same. */
 static uint64_t secret(int pe, int i)
 {
     return 0x5ec2e75ec2e70000 + (uint64_t)pe + ((uint64_t)i << 48);

@@ -7,8 +7,8 @@
 
 enum { WORDS = SHI_NET_MESSAGE_BYTES / 8 - 5 };
 
-/* A wrong rotation, order or finalization: the function would be one that no cryptographer has examined. Inputs are the
- * bytes 0, 1, 2, ..., the key is the bytes 0 to 15, as in the authors' vectors. */
+/* Catches: a wrong rotation, order or finalization, which would make another, unexamined function. Inputs are the bytes
+ * 0, 1, 2, ..., the key is the bytes 0 to 15, as in the authors' vectors. */
 static void published_vectors(void)
 {
     static const struct {
@@ -36,7 +36,7 @@ static void add_product(uint64_t sum[2], uint64_t x, uint64_t y)
     sum[1] += a * c + (a * d >> 32) + (b * c >> 32) + (middle >> 32) + (sum[0] < before);
 }
 
-/* A pair of words left out, a carry lost, a last odd word without its key. */
+/* Catches: a pair of words left out, a lost carry, a last odd word without its key. */
 static void nh_of_all_lengths(void)
 {
     static uint64_t m[WORDS];
@@ -52,7 +52,7 @@ static void nh_of_all_lengths(void)
     }
 }
 
-/* A part of the message that the tag leaves out: a stranger may change it. */
+/* Catches: a part of the message that the tag does not cover, so that it could be changed. */
 static void every_bit_counts(void)
 {
     static uint64_t m[4 + WORDS];
@@ -70,7 +70,7 @@ static void every_bit_counts(void)
     }
 }
 
-/* A secret of which a part is not used, or a job's number that shows it. */
+/* Catches: an unused part of the secret, for the tag or for the job's number. */
 static void every_bit_of_the_secret_counts(void)
 {
     unsigned char secret[SHI_SECRET_BYTES] = {0};
@@ -87,7 +87,7 @@ static void every_bit_of_the_secret_counts(void)
     }
 }
 
-/* An NH key that is zero, or repeats: changes of two words could cancel out. */
+/* Catches: an NH key that is zero or repeats, so that changes of two words could cancel out. */
 static void key_words_differ(void)
 {
     for (size_t i = 0; i < WORDS; i++)

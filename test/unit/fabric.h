@@ -1,12 +1,13 @@
 /*
- * fabric.h - a network of a few PEs inside one process: a second struct shi_net_ops, seeded, as hostile as net.h allows.
+ * fabric.h - a network of a few PEs inside one process: a second struct shi_net_ops, random, as adverse as net.h
+ * allows.
  *
- * The seed decides all that net.h leaves open: how long an operation takes, in which order operations land and complete,
- * when a buffer is read (at any time before its completion), how long a PE has no room (-EAGAIN). The promises of net.h
- * hold: callbacks of one PE come in the order of posting; with SAW messages, with WAW writes, land behind earlier writes;
- * without SAW a write completes once it is in place.
+ * The seed decides everything that net.h leaves open: the duration of an operation, the order in which operations land
+ * and complete, when a buffer is read (at any time before its completion), how long posts return -EAGAIN. The promises
+ * of net.h hold: callbacks for one PE come in the order of posting; messages (with SAW) and writes (with WAW) land
+ * after earlier writes; without SAW a write completes once it is in place.
  *
- * One thread runs all PEs in turn: fabric_be(pe) makes the streams' state of that PE the current one.
+ * One thread runs all PEs: fabric_be(pe) makes the streams' state of that PE the current one.
  */
 #ifndef FABRIC_H
 #define FABRIC_H
@@ -29,7 +30,7 @@ struct fabric_op {
     enum fabric_kind kind;
     struct shi_net_req *req; /* NULL: no callback */
     const char *from;        /* MESSAGE, WRITE: the caller's buffer, until the operation ends */
-    char *kept;              /* a copy from then */
+    char *kept;              /* a copy of it, made when the operation ends */
     char *to;
     size_t bytes;
     int err, landed, ended, reported; /* in place; the caller may reuse the buffer; called back */
@@ -62,24 +63,24 @@ static struct {
     struct shi_stream_net net[PES]; /* the streams of the PEs that do not run */
     struct shi_net_limits limits;
     unsigned random;
-    int pe;                 /* that runs */
-    int calm;               /* nothing is refused or stalls */
-    int pace;               /* operations land in one tick of so many */
-    int strangers;          /* one of so many messages is followed by one that must be dropped; 0: none */
-    unsigned long attacks;  /* how many were */
-    int refusals, patience; /* after one of so many posts a PE has no room for at most so many ticks */
+    int pe;                 /* the PE that runs */
+    int calm;               /* no post is refused, no operation stalls */
+    int pace;               /* operations land in one of `pace` ticks */
+    int strangers;          /* one of so many messages is followed by a forged one; 0: none */
+    unsigned long attacks;  /* number of forged messages */
+    int refusals, patience; /* one of `refusals` posts is refused, then all for up to `patience` ticks */
     long now;
     long posts, failing; /* the post with this number fails: */
     int late;            /* at once, or when it completes */
     long losing;         /* the message that lands with this number is lost */
     shi_net_failed *failed;
-    const void *last_exposed; /* what was last registered, and for what */
+    const void *last_exposed; /* the memory registered last, and its rights */
     int last_rights, n_exposed;
 } fabric;
 
 static long fabric_heartbeat; /* for fabric_open */
 
-/* What landed, for the oracle. */
+/* Tells the oracle that operations have landed. */
 static void fabric_landed(int from, int lane, int to);
 
 static unsigned fabric_below(unsigned n)
@@ -110,7 +111,7 @@ static struct fabric_op *fabric_new(int pe, enum fabric_kind kind, struct shi_ne
     return op;
 }
 
-/* Behind what was posted to this PE before. */
+/* Append after earlier posts to this PE. */
 static void fabric_append(struct fabric_lane *l, int pe, struct fabric_op *op)
 {
     struct fabric_queue *q = &l->queue[pe];
@@ -126,7 +127,7 @@ static void fabric_free(struct fabric_op *op)
     free(op);
 }
 
-/* 0, or why nothing can be posted. */
+/* 0, or -errno if posts are refused now. */
 static int fabric_full(struct fabric_lane *l, int pe)
 {
     struct fabric_queue *q = &l->queue[pe];
@@ -210,9 +211,9 @@ static int fabric_flush(struct shi_net_lane *pub, int pe, struct shi_net_req *re
     return -EINPROGRESS;
 }
 
-/* ---- what the hardware does --------------------------------------------------------------------------------------- */
+/* ---- the hardware ------------------------------------------------------------------------------------------------ */
 
-/* May the i-th operation on the wire land before those in front of it? */
+/* May the i-th operation on the wire land before the earlier ones? */
 static int fabric_may_land(const struct fabric_queue *q, int i)
 {
     int kept = q->wire[i]->kind == MESSAGE ? SHI_NET_SAW : q->wire[i]->kind == WRITE ? SHI_NET_WAW : 0;
@@ -252,7 +253,7 @@ static void fabric_land(int from, int lane, int to, int i)
         fabric_free(op);
 }
 
-/* One of the operations that are under way lands, perhaps. */
+/* One tick: an operation under way may land. */
 static void fabric_tick(void)
 {
     int from = (int)fabric_below(PES), lane = (int)fabric_below(LANES), to = (int)fabric_below(PES);
@@ -266,7 +267,7 @@ static void fabric_tick(void)
     fabric_land(from, lane, to, i);
 }
 
-/* Its buffer is the caller's again. */
+/* The operation ends: the caller may reuse its buffer. */
 static void fabric_end(struct fabric_op *op)
 {
     int in_place = op->kind == READ || (op->kind == WRITE && !(fabric.limits.ordered & SHI_NET_SAW));
@@ -278,7 +279,7 @@ static void fabric_end(struct fabric_op *op)
     op->ended = 1;
 }
 
-/* Some operations of a queue end; those at its head are called back. */
+/* Some operations of a queue end; callbacks for those at its head. */
 static void fabric_complete(struct fabric_lane *l, int pe)
 {
     struct fabric_queue *q = &l->queue[pe];
@@ -302,7 +303,7 @@ static void fabric_complete(struct fabric_lane *l, int pe)
     }
 }
 
-/* A message that is not this PE's, made of one that it has received. */
+/* Deliver a forged message, made from one that this PE has received. */
 static void fabric_attack(const struct fabric_message *m)
 {
     enum { AGAIN, CHANGED, CUT, LONGER, OF_ANOTHER, ATTACKS };

@@ -1,6 +1,6 @@
 /*
- * net_ofi.c - the transport over libfabric, with one PE, against an endpoint that is not of the job: a stranger, who knows
- * the PE's address and perhaps a key.
+ * net_ofi.c - the transport over libfabric, with one PE, against an endpoint outside of the job: a stranger, which
+ * knows the PE's address and perhaps a key.
  *
  * Skipped where libfabric has no provider for PEs of one node.
  */
@@ -86,7 +86,7 @@ static int late(time_t from)
     return time(NULL) - from > PATIENCE_S;
 }
 
-/* Wait for the stranger's transfer, and let the PE poll: 0 or what the provider says. */
+/* Poll the PE until the stranger's transfer ends: 0 or the provider's error. */
 static int outcome(void)
 {
     struct fi_cq_msg_entry entry;
@@ -102,7 +102,7 @@ static int outcome(void)
     return -ETIMEDOUT;
 }
 
-/* What comes of a read or write by the stranger, a new one for each: a refused transfer closes its connection. */
+/* The result of a read or write by a new stranger; a refused transfer closes the connection of the old one. */
 static int transfer(int write, const struct shi_net_memory *m, uint64_t key, uint64_t off, size_t bytes)
 {
     static char here[sizeof memory];
@@ -161,7 +161,7 @@ static int refused(const char *address, uid_t user)
 
 /* ---- tests -------------------------------------------------------------------------------------------------------- */
 
-/* Keys that count, that repeat, or that leave out bits which the provider allows. */
+/* Catches: consecutive or repeated keys, or bits that the provider allows and keys never use. */
 static void keys(void)
 {
     enum { MANY = 256 };
@@ -185,7 +185,7 @@ static void keys(void)
         shi_net_ofi.withdraw(&m[i]);
 }
 
-/* A key, a bound, a right that the provider does not check; a withdrawn key that still works. */
+/* Catches: a key, a bound or a right that the provider does not check; a withdrawn key that still works. */
 static void strangers_access(void)
 {
     struct shi_net_memory m, read_only;
@@ -193,7 +193,7 @@ static void strangers_access(void)
     CHECK(shi_net_ofi.expose(memory, sizeof memory, SHI_NET_READ, &read_only) == 0);
     for (int i = 0; i < WORDS; i++)
         memory[i] = behind[i] = 1;
-    CHECKF(transfer(0, &m, m.key, 0, 64) == 0, "a key that is known can be used, or this test shows nothing");
+    CHECKF(transfer(0, &m, m.key, 0, 64) == 0, "a known key must work, else this test shows nothing");
     CHECK(transfer(0, &m, m.key ^ 1, 0, 64) != 0);
     CHECK(transfer(0, &m, 1, 0, 64) != 0);
     CHECK(transfer(0, &m, m.key, sizeof memory - 8, 16) != 0);
@@ -250,7 +250,7 @@ int main(void)
         return 1;
     RUN(keys, "keys of registered memory cannot be guessed");
     stranger_close();
-    RUN(strangers_access, "a stranger reads and writes nothing without the key, nor beyond what it is for");
+    RUN(strangers_access, "a stranger cannot read or write without the key, nor beyond its region and rights");
     RUN(too_long, "receives that a stranger makes fail");
     RUN(connections, "libfabric accepts connections of this user from this job's hosts only");
     shi_net_ofi.down();

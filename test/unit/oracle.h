@@ -1,8 +1,9 @@
 /*
- * oracle.h - what stream.c knows of the operations that its PEs have started, and what must be in place when.
+ * oracle.h - stream.c's record of the operations that its PEs have started, and the checks of the order in which they
+ * land.
  *
- * Each lane of each PE writes to an area of its own on every other PE, so that the oracle finds an operation in place by
- * looking at memory: slots hold one value at a time, words that count only grow.
+ * Each lane of each PE writes to its own area on every other PE, so that the oracle detects in memory whether an
+ * operation is in place: slots hold one value at a time, counting words only grow.
  */
 #ifndef TEST_UNIT_ORACLE_H
 #define TEST_UNIT_ORACLE_H
@@ -11,7 +12,7 @@
 
 enum { SLOTS = 10, WORDS = 64, MOST = 48, FETCHES = 24, WATCHES = 8, FROM = 512 };
 
-/* What the lanes of one PE write to on another. Slots hold one value at a time, words that count only grow. */
+/* The memory of a PE that the lanes of another PE write. Slots hold one value at a time, counting words only grow. */
 struct area {
     uint64_t slot[SLOTS][WORDS];
     uint64_t count, fetched, signal;
@@ -23,13 +24,13 @@ static struct memory {
     uint64_t pattern[FROM];
 } memory[PES];
 
-/* An operation that the oracle has not seen in place. */
+/* An operation that was not in place at the last check. */
 struct pending {
     const uint64_t *first, *last;
     uint64_t value;
     long index, epoch;
     enum { SLOT, COUNT, SIGNAL, SYNC } kind;
-    long data; /* SIGNAL: index of what it must not precede */
+    long data; /* SIGNAL: index of the operation that it must not precede */
     int slot;
 };
 
@@ -43,13 +44,13 @@ struct flow {
     uint64_t source[SLOTS][WORDS];
 };
 
-/* Something that comes back: by a reply, or by a read. */
+/* Fetched data, which arrives by a reply or a read. */
 struct fetch {
     union {
         struct shi_reply reply;
         struct shi_net_req req;
     };
-    enum { NO, ANSWERED, ALONE } used; /* ANSWERED: called back; ALONE: quiet tells */
+    enum { NO, ANSWERED, ALONE } used; /* ANSWERED: completes by a callback; ALONE: by quiet */
     uint64_t got[WORDS], want[WORDS];
     int n, of;
 };
@@ -120,7 +121,7 @@ static void must_have_come(const char *says, int pe, int lane, int of)
         struct fetch *f = &fetches[pe][lane][i];
         if (f->used != ALONE || (of >= 0 && f->of != of))
             continue;
-        CHECKF(memcmp(f->got, f->want, (size_t)f->n * sizeof *f->got) == 0, "%s: PE %d lane %d has not got its words", says,
+        CHECKF(memcmp(f->got, f->want, (size_t)f->n * sizeof *f->got) == 0, "%s: PE %d lane %d lacks its words", says,
                pe, lane);
         f->used = NO;
     }

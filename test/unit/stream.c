@@ -1,21 +1,21 @@
 /*
  * stream.c - the streams of a few PEs against an oracle, over a network inside this process (fabric.h).
  *
- * Random operations, polls and deliveries; after everything that lands, and whenever a call says that something is
- * complete, the oracle (oracle.h) looks at the targets' memory. What must hold:
+ * Random operations, polls and deliveries. After every operation that lands, and whenever a call reports a completion,
+ * the oracle (oracle.h) checks the targets' memory. It asserts:
  *
- *   quiet    1: all that the lane sent that PE is in place, all that it fetched is here
- *   fence    nothing that came after it is in place while something before it, to the same PE, is not
- *   signal   AFTER_WRITES: not in place while its data is not; a store to the synchronization memory: nor anything before
- *   after    called back, or 0: all that the lane sent that PE before is in place
+ *   quiet    1: all operations of the lane to that PE are in place, all fetched data has arrived
+ *   fence    no later operation is in place while an earlier one to the same PE is not
+ *   signal   AFTER_WRITES: not in place before its data; a store to the sync area: not before any earlier operation
+ *   after    called back, or 0: all earlier operations of the lane to that PE are in place
  *   idle     1: likewise
  *   local    1: no buffer of a write or read is in use
- *   records  applied once, in order; active messages likewise; replies bring what was asked for
+ *   records  applied once, in order; active messages likewise; replies have the requested data
  *   strangers  a message that is changed, cut, sent again or meant for another PE is dropped and counted
- *   in the end, once the network has room for everything, all operations are complete
+ *   at the end, when the network accepts all posts, all operations complete
  *   a transfer that fails, at once or later, ends the job with a line that names the PE and the cause
  *
- * stream [STEPS [SEED]]: steps over each network; without arguments as many as it does in a few seconds.
+ * stream [STEPS [SEED]]: steps over each network; by default as many as fit into a few seconds.
  */
 #include "oracle.h"
 
@@ -33,7 +33,7 @@ enum { STEPS = 2500000, SECONDS = 3, DRAIN = 20000, PHASE = 1000, FAILURES = 200
 static int asleep; /* a PE that does not poll */
 static long asleep_until;
 
-/* ---- what the library calls --------------------------------------------------------------------------------------- */
+/* ---- stubs of the library ----------------------------------------------------------------------------------------- */
 
 static char last_words[300];
 static jmp_buf died;
@@ -60,7 +60,7 @@ void shi_am_remote_arrived(int pe, unsigned id, const void *msg, size_t bytes)
 {
     uint64_t n;
     memcpy(&n, msg, sizeof n);
-    CHECKF(id == 1 && bytes == sizeof n && n == came[pe][fabric.pe], "message %lu of PE %d came as its %lu", n, pe,
+    CHECKF(id == 1 && bytes == sizeof n && n == came[pe][fabric.pe], "message %lu of PE %d came as number %lu", n, pe,
            came[pe][fabric.pe]);
     came[pe][fabric.pe]++;
 }
@@ -75,7 +75,7 @@ static struct shi_remote_addr spot(int to, enum shi_region region, const void *a
     return (struct shi_remote_addr){to, region, (uint64_t)((const char *)at - base)};
 }
 
-static unsigned ways[4]; /* of this phase: 0 write, 1 record, 2 record of blocks */
+static unsigned ways[4]; /* weights of this phase: 0 write, 1 record, 2 record of blocks */
 
 /* Put a new value into a slot; then perhaps a signal. */
 static void put(struct shi_lane *l, int pe, int lane, int to)
@@ -146,7 +146,7 @@ static struct fetch *new_fetch(int pe, int lane, int of)
 static void fetch_came(struct fetch *f)
 {
     CHECKF(f->used == ANSWERED && memcmp(f->got, f->want, (size_t)f->n * sizeof *f->got) == 0,
-           "a reply has other words than asked for");
+           "a reply differs from the requested words");
     f->used = NO;
 }
 
@@ -267,7 +267,7 @@ static void message(int pe, int to)
     shi_stream_am_end(to, 1, 8);
 }
 
-/* As for a PE that has been silent. */
+/* As for a PE that was silent for long. */
 static void ping(struct shi_lane *l, int to)
 {
     pthread_mutex_lock(&l->net->lock);
@@ -288,7 +288,7 @@ static void change_session(struct shi_lane *l, int pe, int lane)
 }
 
 enum action { PUT, ADD, FETCH_ADD, GET, READ_WORDS, SYNC_STORE, SEND, AFTER, FENCE, LOCAL, PING, SESSION, IDLE, QUIET, ACTIONS };
-static enum action deck[64]; /* what this phase draws from */
+static enum action deck[64]; /* the actions of this phase */
 static unsigned n_deck;
 
 static void act(int pe)
@@ -315,7 +315,7 @@ static void act(int pe)
 
 /* ---- runs --------------------------------------------------------------------------------------------------------- */
 
-/* Every phase has a mixture and a network of its own: few kinds of operations show what others would cover up. */
+/* Every phase has its own mixture and network: few kinds of operations expose mistakes that others would hide. */
 static void new_phase(void)
 {
     static const unsigned most[ACTIONS] = {[PUT] = 12, [ADD] = 5, [FETCH_ADD] = 4, [GET] = 4, [READ_WORDS] = 4,
@@ -370,7 +370,7 @@ static int all_quiet(void)
     return all;
 }
 
-/* The network takes everything now: all must come to an end, with nothing lost and nothing done twice. */
+/* The network now accepts all posts: all operations must complete, none lost and none done twice. */
 static int drain(void)
 {
     int rounds = 0;
@@ -382,7 +382,7 @@ static int drain(void)
             fabric_poll();
         }
     fabric.calm = 0;
-    CHECKF(rounds < DRAIN, "something waits for ever");
+    CHECKF(rounds < DRAIN, "an operation never completes");
     for (int pe = 0; pe < PES; pe++)
         for (int lane = 0; lane < LANES; lane++)
             for (int to = 0; to < PES; to++) {
@@ -431,7 +431,7 @@ static void play(const struct shi_net_limits *limits, long steps, long failing, 
     fabric.strangers = 8;
     fabric.failing = failing;
     fabric.late = late;
-    for (int pe = 0; pe < PES; pe++) /* as after 2^31 and 2^32 tries of streams that wait for room */
+    for (int pe = 0; pe < PES; pe++) /* as after 2^31 and 2^32 tries of streams that wait for buffers */
         for (int lane = 0; lane < LANES; lane++)
             fabric.net[pe].lane[lane]->failed_retries = lane ? UINT_MAX - 100 : INT_MAX - 100;
     clock_t began = clock();
@@ -442,7 +442,7 @@ static void play(const struct shi_net_limits *limits, long steps, long failing, 
         if (!drain())
             return;
     }
-    CHECKF(fabric.attacks && shi_admit_dropped() - dropped == fabric.attacks, "%lu of %lu strange messages are dropped",
+    CHECKF(fabric.attacks && shi_admit_dropped() - dropped == fabric.attacks, "%lu of %lu forged messages are dropped",
            (unsigned long)(shi_admit_dropped() - dropped), fabric.attacks);
 }
 
@@ -451,34 +451,34 @@ static void run(const struct shi_net_limits *limits)
     play(limits, n_steps, 0, 0);
 }
 
-/* Catches: a put that quiet, fence, after or a signal take for complete too early, over a provider that keeps order. */
+/* Catches: a put that quiet, fence, after or a signal consider complete too early, with a provider that keeps order. */
 static void ordered(void)
 {
     run(&(struct shi_net_limits){.short_bytes = 128, .rma_bytes = 1 << 20, .ordered = SHI_NET_SAW | SHI_NET_WAW,
                                  .lane_cap = 32, .peer_cap = 12});
 }
 
-/* Catches: the same where only the completion of a write tells that it is in place. */
+/* Catches: the same when only the completion of a write shows that it is in place. */
 static void unordered(void)
 {
     run(&(struct shi_net_limits){.short_bytes = 0, .rma_bytes = 1 << 20, .ordered = 0, .lane_cap = 48, .peer_cap = 24});
 }
 
-/* Catches: the same where writes stay behind writes, but messages do not. */
+/* Catches: the same when writes are ordered after writes, but messages are not. */
 static void writes_ordered(void)
 {
     run(&(struct shi_net_limits){.short_bytes = 128, .rma_bytes = 1 << 20, .ordered = SHI_NET_WAW, .lane_cap = 48,
                                  .peer_cap = 24});
 }
 
-/* Catches: messages that wait for room for long and get lost, overtake each other, or keep others waiting. */
+/* Catches: messages that wait for buffers for long and get lost, overtake each other, or delay others. */
 static void narrow(void)
 {
     run(&(struct shi_net_limits){.short_bytes = 0, .rma_bytes = 1 << 20, .ordered = SHI_NET_SAW | SHI_NET_WAW,
                                  .lane_cap = 3, .peer_cap = 2});
 }
 
-/* Catches: a transfer that cannot be started, or fails, and is dropped or waited for. */
+/* Catches: a transfer that cannot be started, or fails, and is ignored or waited for. */
 static void failures(void)
 {
     static const struct shi_net_limits limits = {.short_bytes = 128, .rma_bytes = 1 << 20, .lane_cap = 48, .peer_cap = 24,
@@ -487,7 +487,7 @@ static void failures(void)
     for (volatile int i = 0; i < FAILURES; i++) {
         if (setjmp(died) == 0) {
             play(&limits, 20 * PHASE, 10 + 3 * i / 2, i & 1);
-            CHECKF(0, "failure %d is not the end", i);
+            CHECKF(0, "failure %d did not end the job", i);
         } else {
             CHECKF(strncmp(last_words, "a transfer with PE ", 19) == 0 && strstr(last_words, strerror(EHOSTUNREACH)),
                    "failure %d: %s", i, last_words);
@@ -546,10 +546,10 @@ int main(int argc, char **argv)
     limit = argc > 1 ? 0 : SECONDS * (clock_t)CLOCKS_PER_SEC;
     n_steps = argc > 1 ? atol(argv[1]) : n_steps;
     seed = argc > 2 ? (unsigned)atol(argv[2]) : seed;
-    RUN(ordered, "messages behind writes, writes behind writes");
-    RUN(unordered, "no order but of completion");
-    RUN(writes_ordered, "writes behind writes only");
-    RUN(narrow, "room for two operations");
+    RUN(ordered, "messages after writes, writes after writes");
+    RUN(unordered, "no order except by completion");
+    RUN(writes_ordered, "only writes after writes");
+    RUN(narrow, "queues of two operations");
     RUN(failures, "a failed transfer ends the job with a line");
     RUN(lost, "a message that is lost ends the job with a line");
     RUN(registered, "registered memory and its rights");
