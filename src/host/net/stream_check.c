@@ -1,8 +1,6 @@
 /* stream_check.c - check a record against its message and this PE's memory before any of it is applied. */
 #include "host/net/stream_check.h"
 
-#include "host/net/lane.h"
-
 /* `bytes` of the record's region, from its offset on. */
 static const char *check_memory(const struct record *r, uint64_t bytes, int writes)
 {

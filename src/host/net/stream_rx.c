@@ -312,6 +312,10 @@ static void apply_message(const struct head *h)
     take_ack(h);
     for (size_t left = h->bytes - sizeof *h; left; left -= record_bytes(r)) {
         r = (const struct record *)((const char *)h + h->bytes - left);
+        if (shi_likely(shi_stream_is_heap_put(r, left))) {
+            store(SHI_REGION_HEAP, local_address(r), r + 1, r->bytes);
+            continue;
+        }
         const char *invalid = shi_stream_check(r, left);
         if (shi_unlikely(invalid != NULL))
             refuse(h, r, left, invalid);
