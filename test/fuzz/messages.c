@@ -5,8 +5,8 @@
  *
  * messages [INPUTS [SEED]]: number of inputs of each kind; by default as many as fit into a few seconds.
  *
- * With clang's libFuzzer instead of the driver below (an input is the kind in one byte, then as in records.h, handlers.h):
- *   the same sources with -fsanitize=fuzzer,address,undefined -DLIBFUZZER; run with -detect_leaks=0
+ * An input is its kind in one byte, then as in records.h or handlers.h. For clang's libFuzzer compile the sources of
+ * Makefile.am with -fsanitize=fuzzer,address,undefined -DLIBFUZZER, and run with -detect_leaks=0 -max_len=33000.
  */
 #include "handlers.h"
 
@@ -39,18 +39,7 @@ static void make_world(void)
     make_handlers();
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
-{
-    if (!n_seeds)
-        make_world();
-    try(data, bytes);
-    return 0;
-}
-
-/* ---- the driver --------------------------------------------------------------------------------------------------- */
-
-#ifndef LIBFUZZER
+/* ---- inputs ------------------------------------------------------------------------------------------------------- */
 
 static unsigned chance;
 
@@ -62,7 +51,7 @@ static unsigned below(unsigned n)
 /* Numbers at the limits of fields. */
 static uint64_t number(void)
 {
-    static const uint64_t edges[] = {0, 1, 2, 4, 7, 8, 16, 24, 40, 255, 256, 1023, 1024, READ_ONLY - 8, READ_ONLY, REGION - 8,
+    static const uint64_t edges[] = {0, 1, 2, 3, 4, 5, 7, 8, 16, 24, 40, 255, 256, 1023, 1024, READ_ONLY - 8, READ_ONLY, REGION - 8,
                                      REGION, SHI_STREAM_PUT_BYTES, INT32_MAX, 1ull << 31, UINT32_MAX, 1ull << 32,
                                      INT64_MAX, 1ull << 63, UINT64_MAX - 7, UINT64_MAX};
     uint64_t v = below(4) ? edges[below(sizeof edges / sizeof *edges)] : (uint64_t)below(UINT32_MAX) << 32 | below(UINT32_MAX);
@@ -133,6 +122,47 @@ static size_t make_handler_input(char *out)
     return (size_t)(at - out);
 }
 
+/* An input of a kind, at an address at which its message is aligned. */
+static size_t make_input(int kind, char **input)
+{
+    static _Alignas(8) char room[2 * SHI_NET_MESSAGE_BYTES];
+    *input = room + 6;
+    **input = (char)kind;
+    return 1 + (kind == RECORDS ? make_records(*input + 1) : make_handler_input(*input + 1));
+}
+
+#ifdef LIBFUZZER
+
+/* ---- libFuzzer: makes half of its inputs as the driver does, and changes these ------------------------------------- */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t bytes, size_t most, unsigned seed);
+size_t LLVMFuzzerMutate(uint8_t *data, size_t bytes, size_t most);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+    if (!n_seeds)
+        make_world();
+    try(data, bytes);
+    return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t bytes, size_t most, unsigned seed)
+{
+    char *made;
+    if (seed % 2 || !n_seeds)
+        return LLVMFuzzerMutate(data, bytes, most);
+    chance = seed | 1;
+    bytes = make_input((int)(seed / 2 % KINDS), &made);
+    bytes = bytes < most ? bytes : most;
+    memcpy(data, made, bytes);
+    return bytes;
+}
+
+#else
+
+/* ---- the driver --------------------------------------------------------------------------------------------------- */
+
 static struct shared {
     long at, applied, refused;
     struct way ways[WAYS];
@@ -140,16 +170,14 @@ static struct shared {
 
 static void run_batch(int kind, long first, long n, unsigned seed)
 {
-    static _Alignas(8) char room[2 * SHI_NET_MESSAGE_BYTES];
-    char *input = room + 6; /* the message starts two bytes later, aligned */
     alarm(BATCH_SECONDS);
     chance = (seed * 2654435761u + (unsigned)(first / BATCH)) * 2246822519u | 1;
     for (int i = 0; i < 8; i++)
         tap_random(&chance);
     for (shared->at = first; shared->at < first + n; shared->at++) {
-        input[0] = (char)kind;
-        size_t bytes = kind == RECORDS ? make_records(input + 1) : make_handler_input(input + 1);
-        try((const uint8_t *)input, bytes + 1);
+        char *input;
+        size_t bytes = make_input(kind, &input);
+        try((const uint8_t *)input, bytes);
     }
     shared->applied += n_applied;
     shared->refused += n_refused;
