@@ -1,9 +1,9 @@
 /*
- * join.c - a process that connects to a job's PMIx server. Usage: join MODE [UID].
+ * join.c - a process that connects to a job's PMIx server. Usage: join MODE UID:GID.
  *
  * The environment names the job (PMIX_NAMESPACE, PMIX_RANK, PMIX_SERVER_URI*). Modes:
  *
- *   client   join as the PE PMIX_RANK that claims to be user UID; print the job's secret
+ *   client   join as the PE PMIX_RANK that claims to be of user UID and group GID; print the job's secret
  *   abort    the same, then end the job
  *   tool     connect as a tool
  *   silent   open 4000 connections, or as many as the limit of open files allows, send nothing, wait for SIGTERM
@@ -21,18 +21,18 @@
 
 enum { REFUSED = 3 };
 
-static uid_t claimed;
+static unsigned uid, gid; /* claimed */
 
 /* libpmix sends the results of these functions. */
 #pragma GCC visibility push(default)
 uid_t geteuid(void)
 {
-    return claimed;
+    return uid;
 }
 
 gid_t getegid(void)
 {
-    return claimed;
+    return gid;
 }
 #pragma GCC visibility pop
 
@@ -81,7 +81,8 @@ int main(int argc, char **argv)
 {
     const char *mode = argc > 2 ? argv[1] : "";
     pmix_proc_t me;
-    claimed = argc > 2 ? (uid_t)atoi(argv[2]) : 0;
+    if (argc > 2 && sscanf(argv[2], "%u:%u", &uid, &gid) != 2)
+        return 2;
     if (!strcmp(mode, "client") || !strcmp(mode, "abort"))
         client(*mode == 'a');
     else if (!strcmp(mode, "tool"))

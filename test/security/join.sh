@@ -19,6 +19,8 @@ as() { # UID COMMAND...: run as this user, if possible
     if [ "$two_users" ]; then "$@"; else setpriv --reuid="$uid" --regid="$uid" --clear-groups "$@"; fi
 }
 
+[ "$two_users" ] || as $owner test -x "$OSHRUN" || two_users="other users cannot read $top_builddir"
+
 # A PE writes its PMIx variables, waits for $work/go and joins the job.
 cat >"$work/pe" <<EOF
 env | grep '^PMIX_[^ ]*\$' >$work/job/env.\$PMIX_RANK
@@ -52,7 +54,7 @@ try() {
     as "$1" timeout -k 5 "$limit" env $(cat "$work/job/pe.1") $4 "$join" "$2" "$3" >"$work/tried" 2>&1
 }
 
-[ "$two_users" ] && me=$(id -u) || me=$owner
+[ "$two_users" ] && me=$(id -u):$(id -g) || me=$owner:$owner
 
 # Catches: an attempt that is refused because it is itself defective.
 start
@@ -97,13 +99,13 @@ fi
 
 # Catches: a user id that a client sends and libpmix trusts.
 start
-try $other client $owner
+try $other client "$me"
 [ $? -eq 3 ] && ! grep -q secret: "$work/tried"
 ok $? 'another user with the right name and a false user id is refused' "$work/tried"
-try $other abort $owner
+try $other abort "$me"
 [ $? -eq 3 ]
 ok $? 'another user with a false user id cannot end the job' "$work/tried"
-try $other tool $owner
+try $other tool "$me"
 [ $? -eq 3 ]
 ok $? 'a tool of another user is refused' "$work/tried"
 finish
@@ -114,7 +116,7 @@ ok $? 'one line names the user' "$work/out"
 # Catches: connections without a first message, which libpmix awaits without a limit, or which exhaust oshrun's
 # descriptors.
 start
-(try $other silent $owner) &
+(try $other silent "$me") &
 silent=$!
 until_grep 'connections$' "$work/tried"
 finish

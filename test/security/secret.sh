@@ -10,7 +10,7 @@ mkdir "$dir/out"
 cat >"$dir/pe" <<EOF
 cp /proc/\$\$/environ "$dir/out/environ.\$PMIX_RANK"
 "$top_builddir/test/multi/soak" seconds=3 || exit 1
-exec "$top_builddir/test/security/join" client $(id -u) >"$dir/secret.\$PMIX_RANK"
+exec "$top_builddir/test/security/join" client $(id -u):$(id -g) >"$dir/secret.\$PMIX_RANK"
 EOF
 mark=secret.$$
 MARK=$mark SHMEM_TRANSPORT=ofi SHMEM_DEBUG=1 SHMEM_INFO=1 SHMEM_VERSION=1 SHMEM_STATS=$dir/out/stats_%p SHMEM_TRACE=$dir/out/trace \
