@@ -19,7 +19,7 @@
  * mutant 2  assert  shi_order_record_may_go: records start after writes where only writes may (SHI_NET_WAW)
  * mutant 3  assert  a transport with SHI_NET_SAW but without SHI_NET_WAW is assumed to have both
  * mutant 4  assert  shi_order_write_behind forgets the records of the epoch before the last fence
- * mutant 5  assert  shi_order_wrote sets write_epoch for a later write, too
+ * mutant 5  assert  shi_order_write sets write_epoch for a later write, too
  * mutant 6  assert  shi_order_close clears writes_unconfirmed without setting placed_seq
  * mutant 7  assert  shi_order_record_may_go ignores after_writes
  * mutant 8  assert  shi_order_first: the count of tries is signed, and overflows

@@ -3,7 +3,7 @@
  * in the other direction acknowledges (order.h).
  *
  *   model        protocol
- *   source       a lane of one PE: shi_order_wrote, shi_order_close, shi_order_complete_seq; then quiet
+ *   source       a lane of one PE: shi_order_write, shi_order_close, shi_order_complete_seq; then quiet
  *   poller       the target's thread that applies messages: records, then applied_seq, then a bit of acks.queued
  *   sender       a thread of the target that sends its own messages, with acknowledgements in their heads
  *   applied      the last message whose records the poller has stored

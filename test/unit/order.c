@@ -175,7 +175,7 @@ static void transfer(enum kind kind)
             start_flush();
             return;
         }
-        shi_order_wrote(&o, fences, ordered);
+        shi_order_write(&o, fences, ordered);
     } else {
         shi_order_read(&o);
     }

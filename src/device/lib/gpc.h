@@ -9,7 +9,7 @@
 #include "device/lib/rma.h"
 
 /* 0 and a fault for invalid arguments. */
-SHI_FN int shi_gpc_asked(shmem_ctx_t ctx, int pe, const void *hdr, shi_u64 hlen, shi_u64 rhdr, shi_u64 rhlen)
+SHI_FN int shi_gpc_request(shmem_ctx_t ctx, int pe, const void *hdr, shi_u64 hlen, shi_u64 rhdr, shi_u64 rhlen)
 {
     if (!shi_ctx_good(ctx))
         return 0;
@@ -30,7 +30,7 @@ SHI_NOINLINE int shi_gpc(shmem_ctx_t ctx, int func, int pe, const void *hdr, shi
 {
     struct shi_request q;
     shi_u64 ticket, status = 0, reply = (shi_u64)shi_to_global(rhdr);
-    if (!shi_gpc_asked(ctx, pe, hdr, hlen, reply, rhlen))
+    if (!shi_gpc_request(ctx, pe, hdr, hlen, reply, rhlen))
         return -22;
     shi_gather_words(q.arg + 2, SHI_INLINE_GPC / 8, hdr, hlen);
     shi_request_gpc(&q, func, hlen, reply, rhlen, wait ? SHI_RESULT_SLOT : SHI_RESULT_NONE);

@@ -40,16 +40,16 @@ SHI_FN shi_u64 shi_many_all(shmem_ctx_t ctx, const struct shi_many *m, int wait)
     return 1;
 }
 
-/* The number of words that hold, and their indices in order; without indices, 1 + the index of the first. 0: none. *asked:
+/* The number of words that hold, and their indices in order; without indices, 1 + the index of the first. 0: none. *tested:
  * the number of words tested. */
-SHI_FN shi_u64 shi_many_look(const struct shi_many *m, size_t *indices, shi_u64 *asked)
+SHI_FN shi_u64 shi_many_find(const struct shi_many *m, size_t *indices, shi_u64 *tested)
 {
     shi_u64 n = 0;
-    *asked = 0;
+    *tested = 0;
     for (size_t i = 0; i < m->n; i++) {
         if (m->status && m->status[i])
             continue;
-        ++*asked;
+        ++*tested;
         if (!shi_many_holds(m, i))
             continue;
         if (!indices)
@@ -63,7 +63,7 @@ SHI_FN shi_u64 shi_many_look(const struct shi_many *m, size_t *indices, shi_u64 
 SHI_FN shi_u64 shi_many(shmem_ctx_t ctx, int g, int wait, int kind, const void *ivars, shi_u64 bytes, int is_signed,
                         size_t n, size_t *indices, const int *status, int cmp, shi_u64 value, const void *values)
 {
-    shi_u64 found = 0, asked;
+    shi_u64 found = 0, tested;
     if (!shi_may_wait(ctx, ivars, bytes, n, cmp))
         return 0;
     if (shi_rank(g) == 0) {
@@ -80,7 +80,7 @@ SHI_FN shi_u64 shi_many(shmem_ctx_t ctx, int g, int wait, int kind, const void *
         if (kind == SHI_MANY_ALL)
             found = shi_many_all(ctx, &m, wait);
         else
-            while (!(found = shi_many_look(&m, kind == SHI_MANY_SOME ? indices : 0, &asked)) && wait && asked &&
+            while (!(found = shi_many_find(&m, kind == SHI_MANY_SOME ? indices : 0, &tested)) && wait && tested &&
                    !shi_aborted(ctx))
                 shi_pause();
     }

@@ -331,45 +331,45 @@ void shmemx_tag_cancel(shmemx_tag_request_t *request)
 /* ---- probe ------------------------------------------------------------------------------------------------------- */
 
 /* Probe once, after making progress. */
-static int look(const struct shi_tag_params *w, shmemx_tag_message_t *taken, shmemx_tag_status_t *status)
+static int probe(const struct shi_tag_params *w, shmemx_tag_message_t *taken, shmemx_tag_status_t *status)
 {
     shmemx_tag_status_t unwanted;
     shi_progress_poll();
-    return shi_tag_look(w, taken, status ? status : &unwanted);
+    return shi_tag_probe(w, taken, status ? status : &unwanted);
 }
 
-static void look_until(const char *routine, const struct shi_tag_params *w, shmemx_tag_message_t *taken,
+static void probe_until(const char *routine, const struct shi_tag_params *w, shmemx_tag_message_t *taken,
                        shmemx_tag_status_t *status)
 {
     shi_wait_allow(routine);
-    SHI_WAIT_LOOP(step, look(w, taken, status), .routine = routine, .kind = SHI_FOR_OTHER,
+    SHI_WAIT_LOOP(step, probe(w, taken, status), .routine = routine, .kind = SHI_FOR_OTHER,
                   .words = "no such tagged message has come");
 }
 
 int shmemx_tag_iprobe(shmem_team_t team, uint64_t tag, uint64_t mask, int pe, shmemx_tag_status_t *status)
 {
     const struct shi_tag_params w = params(__func__, team, tag, mask, pe);
-    return look(&w, NULL, status);
+    return probe(&w, NULL, status);
 }
 
 void shmemx_tag_probe(shmem_team_t team, uint64_t tag, uint64_t mask, int pe, shmemx_tag_status_t *status)
 {
     const struct shi_tag_params w = params(__func__, team, tag, mask, pe);
-    look_until(__func__, &w, NULL, status);
+    probe_until(__func__, &w, NULL, status);
 }
 
 int shmemx_tag_improbe(shmem_team_t team, uint64_t tag, uint64_t mask, int pe, shmemx_tag_message_t *message,
                        shmemx_tag_status_t *status)
 {
     const struct shi_tag_params w = params(__func__, team, tag, mask, pe);
-    return look(&w, message, status);
+    return probe(&w, message, status);
 }
 
 void shmemx_tag_mprobe(shmem_team_t team, uint64_t tag, uint64_t mask, int pe, shmemx_tag_message_t *message,
                        shmemx_tag_status_t *status)
 {
     const struct shi_tag_params w = params(__func__, team, tag, mask, pe);
-    look_until(__func__, &w, message, status);
+    probe_until(__func__, &w, message, status);
 }
 
 static struct shmemx_tag_message *message_of(const char *routine, shmemx_tag_message_t *message)

@@ -35,7 +35,7 @@ static void barrier_counting(struct shmem_team *t, uint64_t epoch)
 }
 
 /* The first members of the nodes run a dissemination barrier; the other members of a node wait for theirs. */
-static void barrier_far(struct shmem_team *t, uint64_t epoch)
+static void barrier_nodes(struct shmem_team *t, uint64_t epoch)
 {
     const struct shi_node *here = &t->node[t->my_node];
     struct shi_slot *mine = t->slot[t->me], *first = t->slot[here->member[0]];
@@ -74,7 +74,7 @@ void shi_team_barrier(const char *routine, struct shmem_team *t)
     if (t->n == 1)
         return;
     if (t->n_nodes > 1)
-        barrier_far(t, epoch);
+        barrier_nodes(t, epoch);
     else if (t->oversubscribed)
         barrier_counting(t, epoch);
     else

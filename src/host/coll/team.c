@@ -37,7 +37,7 @@ static struct shi_pool pool = SHI_POOL_OF(struct shmem_team);
 struct shmem_team *shi_team_checked(const char *routine, const char *arg, shmem_team_t handle)
 {
     shi_need_up(routine);
-    enum shi_pool_state is = shi_pool_look(&pool, handle);
+    enum shi_pool_state is = shi_pool_state_of(&pool, handle);
     if (is == SHI_HANDLE_DEAD)
         shi_die(routine, "%s = %p was destroyed", arg, (void *)handle);
     if (is == SHI_HANDLE_NONE)

@@ -36,7 +36,7 @@ struct peer {
 static struct shi_am_world world;
 static shi_am_handler *handlers[SHI_AM_IDS];
 static const struct shi_am_carrier *node, *remote;
-static int all_far;
+static int all_remote;
 static struct peer *peers; /* [n_pes], kept from one shmem_init to the next */
 static uint8_t polling;
 static int started;
@@ -56,7 +56,7 @@ void shi_am_handle(enum shi_am_id id, shi_am_handler *handler)
 void shi_am_set_remote(const struct shi_am_carrier *carrier, int all)
 {
     remote = carrier;
-    all_far = all;
+    all_remote = all;
 }
 
 void shi_am_refuse(int pe, const char *what)
@@ -253,7 +253,7 @@ static int make_tables(void)
         return -ENOMEM;
     }
     for (int i = 0; i < world.n_pes; i++) {
-        int on_node = i == world.pe || (!all_far && node->reaches(i));
+        int on_node = i == world.pe || (!all_remote && node->reaches(i));
         peers[i] = (struct peer){.pe = i, .by = on_node ? node : remote};
         peers[i].last = &peers[i].first;
     }
@@ -285,6 +285,6 @@ int shi_am_start(void)
 void shi_am_down(void)
 {
     node->drop(&world);
-    started = all_far = 0;
+    started = all_remote = 0;
     remote = NULL;
 }

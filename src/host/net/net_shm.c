@@ -180,7 +180,7 @@ static int all_cpus(const struct shi_shm_region *r, int n, uint64_t all[SHI_CPU_
 }
 
 /* More PEs than cores that any of them may use? Masks beyond 1024 cores count as enough cores. */
-static int is_crowded(const struct shi_shm_region *r, int n)
+static int is_oversubscribed(const struct shi_shm_region *r, int n)
 {
     uint64_t all[SHI_CPU_WORDS];
     int cpus = all_cpus(r, n, all);
@@ -220,7 +220,7 @@ int shi_shm_up(const struct shi_boot *boot, const struct shi_shm_params *params,
         return failed("mmap of the node's shared memory (ulimit -v)");
     madvise(s.base, s.bytes, MADV_DONTDUMP); /* a core file needs this PE's heap, not all heaps */
     s.region = ((struct control *)s.base)->region;
-    s.oversubscribed = is_crowded(s.region, s.n);
+    s.oversubscribed = is_oversubscribed(s.region, s.n);
     *out = s;
     return 0;
 }

@@ -12,7 +12,7 @@ void shi_order_flush_ended(struct shi_order *o)
     __atomic_store_n(&o->flushing, 0, __ATOMIC_RELEASE); /* R1 */
 }
 
-void shi_order_wrote(struct shi_order *o, uint64_t fences, int ordered)
+void shi_order_write(struct shi_order *o, uint64_t fences, int ordered)
 {
     if (shi_order_rma_ended(o))
         o->write_epoch = fences;

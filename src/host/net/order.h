@@ -142,7 +142,7 @@ void shi_order_flush_started(struct shi_order *o, int under_way);
 void shi_order_flush_ended(struct shi_order *o);
 
 /* A write or read without a request was posted. */
-void shi_order_wrote(struct shi_order *o, uint64_t fences, int ordered);
+void shi_order_write(struct shi_order *o, uint64_t fences, int ordered);
 void shi_order_read(struct shi_order *o);
 
 /* May a record be sent now, or must it wait until all writes have ended? after_writes: it must not overtake any write;

@@ -263,7 +263,7 @@ int shi_stream_write(struct shi_lane *l, const struct shi_remote_addr *to, const
         rc = started(to->pe, NET->write(l->net, to->pe, &shi_stream_net.memory[to->pe][to->region], to->off, from, bytes,
                                         req));
     if (rc == -EINPROGRESS) {
-        shi_order_wrote(&l->to[to->pe].order, l->fences, shi_stream_net.limits.ordered);
+        shi_order_write(&l->to[to->pe].order, l->fences, shi_stream_net.limits.ordered);
         shi_lane_dirty(l, to->pe);
     }
     shi_lane_unlock(l);

@@ -22,7 +22,7 @@ _Noreturn void shi_ctx_die(const char *routine, const struct shmem_ctx *c)
 {
     if (c == &shi_ctx_small[0])
         shi_die(routine, "ctx is SHMEM_CTX_INVALID");
-    if (shi_pool_look(&pool, c) == SHI_HANDLE_DEAD)
+    if (shi_pool_state_of(&pool, c) == SHI_HANDLE_DEAD)
         shi_die(routine, "ctx = %p was destroyed, or its team was", (const void *)c);
     shi_die(routine, "ctx = %p is not a context", (const void *)c);
 }
@@ -30,7 +30,7 @@ _Noreturn void shi_ctx_die(const char *routine, const struct shmem_ctx *c)
 struct shmem_ctx *shi_ctx_checked(const char *routine, shmem_ctx_t handle)
 {
     struct shmem_ctx *c = shi_ctx_of(handle);
-    if ((uintptr_t)handle >= 2 && shi_pool_look(&pool, c) != SHI_HANDLE_LIVE)
+    if ((uintptr_t)handle >= 2 && shi_pool_state_of(&pool, c) != SHI_HANDLE_LIVE)
         shi_ctx_die(routine, c);
     return c;
 }

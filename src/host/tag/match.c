@@ -5,7 +5,7 @@
 
 #include "host/util/base.h"
 
-enum { FIRST_LOG = 6, KEEP_LOG = 12, SLAB = 64, FIRST_LOOKS = 4 };
+enum { FIRST_LOG = 6, KEEP_LOG = 12, SLAB = 64, FIRST_SEARCHED = 4 };
 
 /* A table. Live: every entry of the class is in it, except those from m->fresh on. */
 struct shi_match_class {
@@ -14,7 +14,7 @@ struct shi_match_class {
     int live;
     unsigned log;
     size_t n, groups; /* nodes; of them the earliest of each key, which are in the chains */
-    size_t unasked;   /* entries added since the last look-up */
+    size_t added;     /* entries added since the last look-up */
     struct shi_match_node **bucket;
 };
 
@@ -264,7 +264,7 @@ static struct shi_match_class *class_for(struct shi_match *m, const struct shi_m
     struct shi_match_class *c = live_class(m, k);
     if (!c && (c = idle_class(m, k->mask, k->source == SHI_MATCH_ANY))) {
         c->live = 1;
-        c->unasked = 0;
+        c->added = 0;
         m->live++;
     }
     return c;
@@ -315,7 +315,7 @@ static int enter_all(struct shi_match *m, struct shi_match_entry *e)
         struct shi_match_class *c = m->classes[i];
         if (!c->live)
             continue;
-        if (++c->unasked > 256 + 2 * m->n)
+        if (++c->added > 256 + 2 * m->n)
             drop_class(m, c);
         else if (enter(m, c, e))
             return -1;
@@ -369,7 +369,7 @@ void shi_match_remove(struct shi_match *m, struct shi_match_entry *e)
 }
 
 /* The earliest match among the first entries. */
-static struct shi_match_entry *look_through(const struct shi_match *m, const struct shi_match_key *key, size_t most)
+static struct shi_match_entry *search(const struct shi_match *m, const struct shi_match_key *key, size_t most)
 {
     struct shi_match_entry *e = m->first;
     for (; e && !may_match(&e->key, key); e = e->next)
@@ -398,9 +398,9 @@ static struct shi_match_entry *find_arrived(struct shi_match *m, const struct sh
         c = class_for(m, key);
         for (struct shi_match_entry *e = m->first; e; e = e->next)
             if (enter(m, c, e))
-                return look_through(m, key, m->n);
+                return search(m, key, m->n);
     }
-    c->unasked = 0;
+    c->added = 0;
     struct shi_match_node *x = first_of(c, key);
     return x ? x->entry : NULL;
 }
@@ -410,10 +410,10 @@ struct shi_match_entry *shi_match_find(struct shi_match *m, const struct shi_mat
     if (m->n == 0)
         return NULL;
     int is_short = m->n <= SHI_MATCH_SHORT;
-    struct shi_match_entry *e = look_through(m, key, is_short ? SHI_MATCH_SHORT : FIRST_LOOKS);
+    struct shi_match_entry *e = search(m, key, is_short ? SHI_MATCH_SHORT : FIRST_SEARCHED);
     if (e || is_short)
         return e;
     if (enter_fresh(m))
-        return look_through(m, key, m->n);
+        return search(m, key, m->n);
     return m->arrived ? find_arrived(m, key) : find_posted(m, key);
 }

@@ -122,7 +122,7 @@ struct shi_tag_peer {
     uint64_t credit_due;                /* bytes freed of its window here, CREDIT not yet sent */
     struct shi_tag_pending *pending;        /* allocated when a send first waits */
     struct shi_tag_flow *flows;
-    uint64_t asked, last;               /* the next receive to claim for; the last one of the open claim */
+    uint64_t next_claim, last;          /* the next receive to claim for; the last one of the open claim */
     struct shi_am_pending_send claim;
 } __attribute__((aligned(SHI_LINE_BYTES)));
 _Static_assert(sizeof(struct shi_tag_peer) == 2 * SHI_LINE_BYTES, "two cache lines for every PE of the job");
@@ -164,7 +164,7 @@ void shi_tag_recv(struct shmemx_tag_request *r, const struct shi_tag_params *par
 void shi_tag_recv_message(struct shmemx_tag_request *r, struct shmemx_tag_message *m, const struct shi_tag_data *data);
 
 /* 1: there is a message that matches, and *status describes the earliest; with `taken` it is moved to *taken. */
-int shi_tag_look(const struct shi_tag_params *params, struct shmemx_tag_message **taken, shmemx_tag_status_t *status);
+int shi_tag_probe(const struct shi_tag_params *params, struct shmemx_tag_message **taken, shmemx_tag_status_t *status);
 
 /* Cancel a receive that nothing has matched. */
 void shi_tag_cancel(struct shmemx_tag_request *r);
@@ -256,8 +256,8 @@ static inline int shi_tag_is_full(const struct shi_tag_peer *p)
  * its messages. Not under a lock. */
 void shi_tag_claim(int pe);
 
-/* As shi_tag_look, among the messages that senders keep. Waits for their answers, which their progress engines send. */
-int shi_tag_look_kept(const struct shi_tag_params *params, struct shmemx_tag_message **taken,
+/* As shi_tag_probe, among the messages that senders keep. Waits for their answers, which their progress engines send. */
+int shi_tag_probe_kept(const struct shi_tag_params *params, struct shmemx_tag_message **taken,
                       shmemx_tag_status_t *status);
 
 void shi_tag_on_offer(int pe, const struct shi_tag_offer *offer);

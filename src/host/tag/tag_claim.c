@@ -69,14 +69,14 @@ static const struct shi_match_entry *next_posted(uint64_t seq, int pe)
 /* Under the lock: the first receive to claim for, or NULL. */
 static const struct shi_match_entry *next_to_ask(struct shi_tag_peer *p, int pe)
 {
-    const struct shi_match_entry *e = next_posted(p->asked, pe);
+    const struct shi_match_entry *e = next_posted(p->next_claim, pe);
     if (!e && p->again) {
         p->again = 0;
-        p->asked = 0;
+        p->next_claim = 0;
         e = next_posted(0, pe);
     }
     if (!e)
-        p->asked = shi_tag.posted.seq;
+        p->next_claim = shi_tag.posted.seq;
     return e;
 }
 
@@ -198,7 +198,7 @@ void shi_tag_on_none(int pe)
     check_claimed(pe);
     shi_spin_lock(&shi_tag.lock);
     if (!p->probing)
-        p->asked = p->last + 1;
+        p->next_claim = p->last + 1;
     shi_spin_unlock(&shi_tag.lock);
     close_claim(pe);
 }
@@ -244,7 +244,7 @@ void shi_tag_on_offer(int pe, const struct shi_tag_offer *offer)
         taken = offer_to_probe(pe, &offer->rts);
     }
     if (!p->probing)
-        p->asked = offer->seq + 1;
+        p->next_claim = offer->seq + 1;
     shi_spin_unlock(&shi_tag.lock);
     const struct shi_tag_note answer = {.kind = taken ? SHI_TAG_TAKEN : SHI_TAG_REFUSED, .send = offer->rts.head.send};
     shi_tag_notify(pe, &answer);
@@ -289,7 +289,7 @@ static int probe(int pe, const struct shi_match_key *key, int takes)
     return probing.found;
 }
 
-int shi_tag_look_kept(const struct shi_tag_params *params, struct shmemx_tag_message **taken,
+int shi_tag_probe_kept(const struct shi_tag_params *params, struct shmemx_tag_message **taken,
                       shmemx_tag_status_t *status)
 {
     int found = 0, last = params->pe == SHI_MATCH_ANY ? shi_world.n_pes - 1 : params->pe;

@@ -412,7 +412,7 @@ void shi_tag_recv(struct shmemx_tag_request *r, const struct shi_tag_params *par
         shi_tag_claim(params->pe);
 }
 
-static int look(const struct shi_tag_params *params, struct shmemx_tag_message **taken, shmemx_tag_status_t *status,
+static int probe(const struct shi_tag_params *params, struct shmemx_tag_message **taken, shmemx_tag_status_t *status,
                 int *full)
 {
     uint64_t credit = 0;
@@ -433,13 +433,13 @@ static int look(const struct shi_tag_params *params, struct shmemx_tag_message *
     return m != NULL;
 }
 
-int shi_tag_look(const struct shi_tag_params *params, struct shmemx_tag_message **taken, shmemx_tag_status_t *status)
+int shi_tag_probe(const struct shi_tag_params *params, struct shmemx_tag_message **taken, shmemx_tag_status_t *status)
 {
     int full;
-    if (look(params, taken, status, &full))
+    if (probe(params, taken, status, &full))
         return 1;
     /* Messages that arrive during the claims precede those that senders keep. */
-    return shi_unlikely(full) && (shi_tag_look_kept(params, taken, status) || look(params, taken, status, &full));
+    return shi_unlikely(full) && (shi_tag_probe_kept(params, taken, status) || probe(params, taken, status, &full));
 }
 
 void shi_tag_cancel(struct shmemx_tag_request *r)

@@ -95,7 +95,7 @@ void shi_pool_put(struct shi_pool *p, void *object)
     pthread_mutex_unlock(&p->lock);
 }
 
-enum shi_pool_state shi_pool_look(const struct shi_pool *p, const void *handle)
+enum shi_pool_state shi_pool_state_of(const struct shi_pool *p, const void *handle)
 {
     const struct shi_pool_item *i = find(p, handle);
     if (!i)

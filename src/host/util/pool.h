@@ -32,6 +32,6 @@ void *shi_pool_get(struct shi_pool *p);
 void shi_pool_put(struct shi_pool *p, void *object);
 
 /* State of the object that a handle refers to; SHI_HANDLE_NONE for a value that is no handle. Any thread. */
-enum shi_pool_state shi_pool_look(const struct shi_pool *p, const void *handle);
+enum shi_pool_state shi_pool_state_of(const struct shi_pool *p, const void *handle);
 
 #endif
