@@ -14,16 +14,6 @@
 
 #include "device/lib/sync.h"
 
-SHI_FN int shi_team_good(shmem_ctx_t ctx, shmem_team_t team)
-{
-    if (!shi_ctx_good(ctx))
-        return 0;
-    if (team && team->n >= 1 && (shi_u32)team->me < (shi_u32)team->n)
-        return 1;
-    shi_fault(ctx, SHI_FAULT_TEAM, (shi_u64)team);
-    return 0;
-}
-
 /* Complete this PE's puts and wait until the other members' puts are complete. */
 SHI_FN int shi_quiet_sync(shmem_ctx_t ctx, int g, shmem_team_t team)
 {

@@ -139,6 +139,16 @@ SHI_FN void shi_raise(shmem_ctx_t ctx, SHI_GLOBAL shi_u64 *flag, int world_pe)
         shi_put_signal_by_ring(ctx, SHI_THREAD, at.pe, 0, flag, 0, at.offset, 1, SHI_SIGNAL_ADD, 1);
 }
 
+SHI_FN int shi_team_good(shmem_ctx_t ctx, shmem_team_t team)
+{
+    if (!shi_ctx_good(ctx))
+        return 0;
+    if (team && team->n >= 1 && (shi_u32)team->me < (shi_u32)team->n)
+        return 1;
+    shi_fault(ctx, SHI_FAULT_TEAM, (shi_u64)team);
+    return 0;
+}
+
 /* Dissemination barrier: in round r each member notifies the member 2^r after it. A flag is incremented, never set, so the
  * notifications of two syncs may arrive in either order. */
 SHI_FN int shi_disseminate(shmem_ctx_t ctx, shmem_team_t team)
@@ -161,13 +171,8 @@ SHI_FN int shi_disseminate(shmem_ctx_t ctx, shmem_team_t team)
 SHI_FN int shi_sync(shmem_ctx_t ctx, int g, shmem_team_t team)
 {
     shi_u64 bad = 0, offset;
-    if (!shi_ctx_good(ctx))
-        return -1;
-    if (!team || team->n < 1 || (shi_u32)team->me >= (shi_u32)team->n) {
-        shi_fault(ctx, SHI_FAULT_TEAM, (shi_u64)team);
-        return -1;
-    }
-    if (!shi_offset(ctx, (SHI_GLOBAL char *)(ctx->heap + team->flags), SHI_DEV_TEAM_WORDS * 8, 8, &offset))
+    if (!shi_team_good(ctx, team) ||
+        !shi_offset(ctx, (SHI_GLOBAL char *)(ctx->heap + team->flags), SHI_DEV_TEAM_WORDS * 8, 8, &offset))
         return -1;
     shi_group_barrier(g);
     if (shi_rank(g) == 0)

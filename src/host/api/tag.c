@@ -83,12 +83,17 @@ static const struct shmem_team *try_send(const char *routine, shmem_team_t team,
     return !sync && shi_tag_send_now(t, data, tag, pe) ? NULL : t;
 }
 
-static void start_send(struct shmemx_tag_request *r, const struct shmem_team *t, const struct shi_tag_data *data,
-                       uint64_t tag, int pe, int sync)
+static void init_request(struct shmemx_tag_request *r, int is_send)
 {
     r->done = 0;
     r->posted = 0;
-    r->is_send = 1;
+    r->is_send = is_send;
+}
+
+static void start_send(struct shmemx_tag_request *r, const struct shmem_team *t, const struct shi_tag_data *data,
+                       uint64_t tag, int pe, int sync)
+{
+    init_request(r, 1);
     shi_tag_send(r, t, data, tag, pe, sync);
 }
 
@@ -154,18 +159,11 @@ void shmemx_tag_isendv(shmem_team_t team, const shmemx_tag_iov_t *iov, int n, ui
 
 /* ---- receive ----------------------------------------------------------------------------------------------------- */
 
-static void begin_recv(struct shmemx_tag_request *r)
-{
-    r->done = 0;
-    r->is_send = 0;
-    r->posted = 0;
-}
-
 static void recv_and_wait(const char *routine, const struct shi_tag_params *w, const struct shi_tag_data *data,
                           shmemx_tag_status_t *status)
 {
     struct shmemx_tag_request r;
-    begin_recv(&r);
+    init_request(&r, 0);
     shi_tag_recv(&r, w, data);
     wait_for(routine, &r);
     if (status)
@@ -176,7 +174,7 @@ static void recv_later(const char *routine, const struct shi_tag_params *w, cons
                        shmemx_tag_request_t *request)
 {
     struct shmemx_tag_request *r = shi_tag_request_get(routine);
-    begin_recv(r);
+    init_request(r, 0);
     shi_tag_recv(r, w, data);
     *request = r;
 }
@@ -387,7 +385,7 @@ void shmemx_tag_mrecv(shmemx_tag_message_t *message, void *dest, size_t bytes, s
     const struct shi_tag_data d = one(__func__, dest, bytes);
     struct shmemx_tag_message *m = message_of(__func__, message);
     struct shmemx_tag_request r;
-    begin_recv(&r);
+    init_request(&r, 0);
     shi_tag_recv_message(&r, m, &d);
     wait_for(__func__, &r);
     if (status)
@@ -399,7 +397,7 @@ void shmemx_tag_imrecv(shmemx_tag_message_t *message, void *dest, size_t bytes, 
     const struct shi_tag_data d = one(__func__, dest, bytes);
     struct shmemx_tag_message *m = message_of(__func__, message);
     struct shmemx_tag_request *r = shi_tag_request_get(__func__);
-    begin_recv(r);
+    init_request(r, 0);
     shi_tag_recv_message(r, m, &d);
     *request = r;
 }

@@ -102,20 +102,21 @@ void shi_team_wait_notify(const struct shmem_team *t, int of, uint64_t epoch)
                    .routine = t->routine, .kind = SHI_FOR_MEMBERS, .team = t, .epoch = epoch, .of = of);
 }
 
+static void wait_notify_all(const struct shmem_team *t, uint64_t epoch)
+{
+    for (int i = 0; i < t->n; i++)
+        if (i != t->me)
+            shi_team_wait_notify(t, i, epoch);
+}
+
 /* Each starts with the next member, so that not all notify the same one at once. */
-void shi_team_notify_all(const struct shmem_team *t, uint64_t epoch)
+void shi_team_notify_and_wait(const struct shmem_team *t, uint64_t epoch)
 {
     for (int i = t->me + 1; i < t->n; i++)
         shi_team_notify(t, i, epoch);
     for (int i = 0; i < t->me; i++)
         shi_team_notify(t, i, epoch);
-}
-
-void shi_team_wait_notify_all(const struct shmem_team *t, uint64_t epoch)
-{
-    for (int i = 0; i < t->n; i++)
-        if (i != t->me)
-            shi_team_wait_notify(t, i, epoch);
+    wait_notify_all(t, epoch);
 }
 
 void shi_team_exchange_put(struct shmem_team *t, int to, const void *data, size_t bytes, uint64_t epoch)
@@ -134,7 +135,7 @@ void shi_team_exchange(struct shmem_team *t, const void *data, size_t bytes)
     memcpy(shi_team_buffer(t, t->me, t->me), data, bytes);
     for (int k = 1; k < t->n; k++) /* the next member first, so that not all write to the same one at once */
         shi_team_exchange_put(t, (t->me + k) % t->n, data, bytes, epoch);
-    shi_team_wait_notify_all(t, epoch);
+    wait_notify_all(t, epoch);
 }
 
 int shi_team_all(const char *routine, struct shmem_team *t, int holds)

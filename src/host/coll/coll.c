@@ -197,8 +197,7 @@ static void store_everywhere(struct shmem_team *t, void *dest, const void *sourc
         int i = t->me + k < t->n ? t->me + k : t->me + k - t->n;
         copy(shi_coll_at(t, (char *)dest + off, i), source, bytes);
     }
-    shi_team_notify_all(t, epoch);
-    shi_team_wait_notify_all(t, epoch);
+    shi_team_notify_and_wait(t, epoch);
 }
 
 /* The member that receives member i's block over the network for its node. */
@@ -286,8 +285,7 @@ void shi_coll_alltoall(const char *routine, struct shmem_team *t, void *dest, co
         int i = t->me + k < t->n ? t->me + k : t->me + k - t->n;
         shi_coll_put(t, (char *)dest + bytes * (size_t)t->me, (const char *)source + bytes * (size_t)i, bytes, i);
     }
-    shi_team_notify_all(t, epoch);
-    shi_team_wait_notify_all(t, epoch);
+    shi_team_notify_and_wait(t, epoch);
     shi_coll_local(t);
 }
 
@@ -329,7 +327,6 @@ void shi_coll_alltoalls(const char *routine, struct shmem_team *t, void *dest, c
         int i = t->me + k < t->n ? t->me + k : t->me + k - t->n;
         put_strided(t, (char *)dest + to_me, (const char *)source + from_him * (size_t)i, &s, i);
     }
-    shi_team_notify_all(t, epoch);
-    shi_team_wait_notify_all(t, epoch);
+    shi_team_notify_and_wait(t, epoch);
     shi_coll_local(t);
 }

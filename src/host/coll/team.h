@@ -180,9 +180,8 @@ static inline void shi_team_notify(const struct shmem_team *t, int to, uint64_t 
 /* Wait until member `of` has notified me. */
 void shi_team_wait_notify(const struct shmem_team *t, int of, uint64_t epoch);
 
-/* Notify all others; wait for all others. */
-void shi_team_notify_all(const struct shmem_team *t, uint64_t epoch);
-void shi_team_wait_notify_all(const struct shmem_team *t, uint64_t epoch);
+/* Notify all others and wait until all have notified me. */
+void shi_team_notify_and_wait(const struct shmem_team *t, uint64_t epoch);
 
 /* Member `from`'s buffer in the slot of member `to`, which is mapped, for the current exchange. */
 static inline void *shi_team_buffer(const struct shmem_team *t, int to, int from)

@@ -150,50 +150,40 @@ void shi_remote_get(struct shi_lane *l, const struct shi_remote_addr *from, void
 
 /* ---- strides ------------------------------------------------------------------------------------------------------ */
 
-/* How many blocks one record of at most `bytes` holds; 0: a block is longer. */
-static size_t blocks_in(const struct shi_strided *s, size_t bytes)
+/* Blocks between local, `here` bytes apart, and the remote address, `there` bytes apart, in records of at most record_bytes. */
+static void transfer_strided(enum shi_remote_kind kind, struct shi_lane *l, struct shi_remote_addr at, char *local,
+                             const struct shi_strided *s, ptrdiff_t there, ptrdiff_t here, size_t record_bytes)
 {
-    return bytes / (s->block * s->elem);
+    size_t block = s->block * s->elem, many = record_bytes / block; /* 0: a block is longer than a record */
+    here *= (ptrdiff_t)s->elem;
+    there *= (ptrdiff_t)s->elem;
+    for (size_t left = s->count, n; left; left -= n, local += (ptrdiff_t)n * here, at.off += (uint64_t)n * (uint64_t)there) {
+        n = many == 0 ? 1 : left < many ? left : many;
+        struct shi_blocks b = {(uint32_t)block, (uint32_t)n, there};
+        if (many == 0 && kind == SHI_REMOTE_PUT) {
+            shi_remote_put(l, &at, local, block, 0);
+        } else if (many == 0) {
+            shi_remote_get(l, &at, local, block, 0);
+        } else if (kind == SHI_REMOTE_PUT) {
+            AWAIT(shi_stream_put_blocks(l, &at, &b, local, here) != -EAGAIN, "put", at.pe);
+        } else {
+            struct awaited a = {.op = {.kind = SHI_REMOTE_GET, .until = SHI_REMOTE_LOCAL, .lane = l, .at = at, .local = local,
+                                       .bytes = n * block, .blocks = &b, .stride = here}};
+            complete(&a, "get");
+        }
+    }
 }
 
 void shi_remote_put_strided(struct shi_lane *l, const struct shi_remote_addr *to, const void *source,
                             const struct shi_strided *s)
 {
-    struct shi_remote_addr at = *to;
-    const char *from = source;
-    size_t block = s->block * s->elem, many = blocks_in(s, SHI_STREAM_PUT_BYTES - sizeof(struct shi_blocks));
-    ptrdiff_t there = s->dst * (ptrdiff_t)s->elem, here = s->sst * (ptrdiff_t)s->elem;
-    for (size_t left = s->count, n; left; left -= n, from += (ptrdiff_t)n * here, at.off += (uint64_t)n * (uint64_t)there) {
-        n = left < many ? left : many;
-        if (n == 0) {
-            shi_remote_put(l, &at, from, block, 0);
-            n = 1;
-            continue;
-        }
-        struct shi_blocks b = {(uint32_t)block, (uint32_t)n, there};
-        AWAIT(shi_stream_put_blocks(l, &at, &b, from, here) != -EAGAIN, "put", at.pe);
-    }
+    transfer_strided(SHI_REMOTE_PUT, l, *to, (char *)source, s, s->dst, s->sst, SHI_STREAM_PUT_BYTES - sizeof(struct shi_blocks));
 }
 
 void shi_remote_get_strided(struct shi_lane *l, const struct shi_remote_addr *from, void *dest,
                             const struct shi_strided *s)
 {
-    struct shi_remote_addr at = *from;
-    char *to = dest;
-    size_t block = s->block * s->elem, many = blocks_in(s, SHI_STREAM_REPLY_BYTES);
-    ptrdiff_t here = s->dst * (ptrdiff_t)s->elem, there = s->sst * (ptrdiff_t)s->elem;
-    for (size_t left = s->count, n; left; left -= n, to += (ptrdiff_t)n * here, at.off += (uint64_t)n * (uint64_t)there) {
-        n = left < many ? left : many;
-        if (n == 0) {
-            shi_remote_get(l, &at, to, block, 0);
-            n = 1;
-            continue;
-        }
-        struct shi_blocks b = {(uint32_t)block, (uint32_t)n, there};
-        struct awaited a = {.op = {.kind = SHI_REMOTE_GET, .until = SHI_REMOTE_LOCAL, .lane = l, .at = at, .local = to,
-                                   .bytes = n * block, .blocks = &b, .stride = here}};
-        complete(&a, "get");
-    }
+    transfer_strided(SHI_REMOTE_GET, l, *from, dest, s, s->sst, s->dst, SHI_STREAM_REPLY_BYTES);
 }
 
 /* ---- atomics -------------------------------------------------------------------------------------------------------- */
