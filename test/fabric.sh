@@ -1,9 +1,9 @@
 #!/bin/sh
-# fabric.sh - the library over each network that the libfabric of test/fabric plays: another message order, registration,
-# limits, back-pressure, late and unordered completions. A misuse of libfabric ends the job with a line. Catches: what the
-# library takes for granted because the network at hand has it.
+# fabric.sh - the library over each network that the libfabric of test/fabric imitates: other message order,
+# registration, limits, back-pressure, late and unordered completions. A misuse of libfabric ends the job with a line.
+# Catches: code that relies on properties of the network of the development machine.
 #
-# FULMAR_FABRIC lists profiles (all), FULMAR_FABRIC_TESTS programs (a few for each profile; "all": whole suites, for hours);
+# FULMAR_FABRIC lists profiles (all), FULMAR_FABRIC_TESTS programs (a few per profile; "all": whole suites, for hours);
 # FULMAR_FABRIC_SEED (1) is the seed of the first run, each run adds 1.
 . "${top_srcdir:=.}/test/tap.sh"
 work=$(mktemp -d) || exit 99
@@ -38,7 +38,7 @@ for profile in ${FULMAR_FABRIC:-tcp verbs cxi cxi-key efa psm3 psm3-basic}; do
     done
 done
 
-# Catches: a network without message order taken for one that has it.
+# Catches: a network without message order that is used as if it had it.
 job opx 2 conf/rma.pes
 [ $? != 0 ] && [ "$(grep -c 'no libfabric provider has' "$work/log")" -gt 0 ]
 ok $? "a network without message order is refused" "$work/log"

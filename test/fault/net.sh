@@ -37,7 +37,7 @@ for what in put put_nbi get; do
     ok $? "$what whose transfer cannot be started ends the job with a line" "$work/log"
 done
 
-# Catches: a message of a PE that cannot be received, and is waited for without end.
+# Catches: an endless wait for a PE's message that cannot be received.
 SHMEM_HEARTBEAT=2 run receive=20 2 "$top_builddir/test/conf/rma.pes"
 status=$?
 [ $status != 0 ] && [ $status != 124 ] && grep -q 'PE [01]: network: a message could not be received: ' "$work/log" &&

@@ -4,8 +4,8 @@
  * user id under which to attack; for replay, the user whose processes receive the captured messages.
  *
  * Each attack prints one line, "NAME: N tried, K sent, M obtained": sent counts what left this process on a connection that
- * the target had not refused; obtained the reads that returned data and the writes that the target confirmed. The effect of
- * messages is for the target to tell (victim.c).
+ * the target had not refused; obtained the reads that returned data and the writes that the target confirmed. The
+ * target itself detects effects of messages (victim.c).
  */
 #include "intruder.h"
 
@@ -52,7 +52,7 @@ static void each_key(int write)
     open_fabric();
     for (int i = 0; i < n_ports; i++) {
         fi_addr_t to = peer(&port[i]);
-        int refused = 0; /* a connection may also end because of a wrong key before */
+        int refused = 0; /* an earlier wrong key may also end a connection */
         for (uint64_t key = 0; key <= 72 && refused < 2; key++) {
             uint64_t guess = key;
             if (key > 64)
@@ -215,8 +215,8 @@ static void send_malformed(void)
 
 /* ---- plain connections -------------------------------------------------------------------------------------------- */
 
-/* Connections that send nothing, until the target ends one of them; and those that send nonsense and end, with or without a
- * reset. */
+/* Connections that send nothing, until the target ends one of them; and connections that send random bytes and end,
+ * with or without a reset. */
 static void garbage(void)
 {
     enum { SILENT = 32, LOUD = 64 };
@@ -289,7 +289,7 @@ static void replay(void)
 
 /* ---- flood -------------------------------------------------------------------------------------------------------- */
 
-/* Forged messages and garbage by connections of their own, for a second, as fast as they go. */
+/* Forged messages and garbage on separate connections, for a second, at full speed. */
 static void flood(void)
 {
     struct message m;

@@ -24,8 +24,8 @@ double now(void);
 void give_up(const char *what, int err) __attribute__((noreturn));
 void random_bytes(void *to, size_t n);
 
-/* Set port[] to those on which processes of this user listen, on this host or, as the file INTRUDER_TCP lists them, on another
- * one. Waits up to 20 s until there are any. */
+/* Set port[] to the ports on which processes of this user listen, on this host or, from the file INTRUDER_TCP, on
+ * another one. Waits up to 20 s until there are any. */
 void find_ports(unsigned uid);
 
 /* A connection, or -1. */
@@ -46,7 +46,7 @@ void *next_context(void);
 /* Wait up to `seconds` for the operation with this context: 1 complete, 0 not complete, or -errno. */
 int outcome(const void *context, double seconds);
 
-/* Send these bytes as one message of libfabric. 0: it could not be sent: the connection was refused. */
+/* Send these bytes as one libfabric message. 0: the connection was refused. */
 int send_to(fi_addr_t to, const void *bytes, size_t n);
 
 /* The same, and wait until it and all before it are in the receiver's buffers. */

@@ -1,12 +1,14 @@
 #!/bin/sh
-# secret.sh - the job's secret is in no command line, environment, output, statistics, trace or log of a job that prints all it
-# can. Catches: a secret in a variable or argument, which other users or the job's own logs show; a debug line with its bytes.
+# secret.sh - the job's secret is in no command line, environment, output, statistics, trace or log of a job with all
+# kinds of output. Catches: a secret in a variable or argument, visible to other users or in logs; a debug line with its
+# bytes.
 . "${top_srcdir:=.}/test/tap.sh"
 dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
 mkdir "$dir/out"
 
-# A PE runs for a while, then asks for the secret by PMIx. Not before: while PEs leave and join, libpmix 4.2 miscounts fences.
+# A PE runs for a while, then gets the secret by PMIx; not before, because libpmix 4.2 miscounts fences while PEs leave
+# and join.
 cat >"$dir/pe" <<EOF
 cp /proc/\$\$/environ "$dir/out/environ.\$PMIX_RANK"
 "$top_builddir/test/multi/soak" seconds=6 || exit 1
@@ -30,7 +32,7 @@ status=$?
 [ $status -eq 0 ] && [ $processes -ge 4 ] && grep -Eq '^secret: [0-9a-f]{32}$' "$dir/secret.0" && cmp -s "$dir/secret.0" "$dir/secret.1"
 ok $? "all PEs of a job have one secret" "$dir/out/stderr"
 
-# A file for each form of the secret: found here, or the search is wrong.
+# A file with each form of the secret: the search must find these.
 python3 - "$dir" >"$dir/found" 2>&1 <<'EOF'
 import base64, os, sys
 top = sys.argv[1]
@@ -44,5 +46,5 @@ print("secret in", *bad) if bad else None
 assert len(names) >= 15 and {"trace", "stats_0", "stats_1"} <= {os.path.basename(n) for n in names} and os.path.getsize(f"{top}/out/stderr") > 10000
 sys.exit(len(bad))
 EOF
-ok $? "and show it in no output, log, statistics, trace, command line or environment" "$dir/found"
+ok $? "the secret is in no output, log, statistics, trace, command line or environment" "$dir/found"
 plan

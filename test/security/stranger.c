@@ -1,10 +1,11 @@
 /*
- * stranger.c - a process that attacks the ports of PEs through sockets, as libfabric's peers use them or with nonsense:
+ * stranger.c - a process that attacks the ports of PEs through sockets, with libfabric's protocol or with garbage:
  *
  *   stranger MODE SECONDS PORT...
  *
- * prints one line: how many connections it opened, how many of them libfabric took for those of a peer, and how many bytes it
- * wrote. The modes are in the table at the end. The messages are those of libfabric 1.17's net and tcp providers.
+ * prints one line: the numbers of connections that it opened, of those that libfabric accepted as a peer's, and of
+ * bytes that it wrote. The modes are in the table at the end. The messages are those of libfabric 1.17's net and tcp
+ * providers.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -27,16 +28,16 @@ struct request {
     uint32_t segment;
     uint64_t conn_id, msg_id, conn_data;
     uint8_t rdm_version, reserved;
-    uint16_t port; /* on which the sender claims to listen */
+    uint16_t port; /* the port on which the sender claims to listen */
     uint32_t pid;
 };
 
-/* The head of each later one. */
+/* The head of each later message. */
 struct header {
     uint8_t version, op;
     uint16_t flags;
     uint8_t op_data, rma_iov_count, header_bytes, id;
-    uint64_t bytes; /* with this head */
+    uint64_t bytes; /* including this head */
 };
 
 static long n_connections, n_joined, n_bytes;
@@ -65,7 +66,7 @@ static int dial(void)
     return -1;
 }
 
-/* 0, or -1 when the other end is gone or takes nothing for a second. */
+/* 0, or -1 when the other end has closed or reads nothing for a second. */
 static int say(int fd, const void *what, size_t bytes)
 {
     struct timeval t = {1, 0};
@@ -81,7 +82,7 @@ static int say(int fd, const void *what, size_t bytes)
     return 0;
 }
 
-/* Reset, which the other end sees as an error, instead of an end. */
+/* Reset the connection, which is an error at the other end, instead of closing it. */
 static void reset(int fd)
 {
     struct linger l = {1, 0};
@@ -89,7 +90,7 @@ static void reset(int fd)
     close(fd);
 }
 
-/* A connection that libfabric has accepted as that of an endpoint at `claimed`. -1: it has not. */
+/* A connection that libfabric has accepted as that of an endpoint at port `claimed`, or -1. */
 static int join(int claimed)
 {
     struct request r = {.version = 3, .type = CONNECT_REQUEST, .segment_bytes = htons(8), .conn_data = 1,
@@ -194,7 +195,7 @@ static void acknowledge(void)
     close(fd);
 }
 
-/* As the peer that listens on the other port, so that libfabric closes that one's connection. */
+/* Claim to be the peer that listens on the other port, so that libfabric closes that peer's connection. */
 static void steal(void)
 {
     int fd = join(other_port);
@@ -209,12 +210,12 @@ static const struct {
 } modes[] = {
     {"churn", churn},             /* connections opened and reset */
     {"hold", hold},               /* connections opened and kept */
-    {"bytes", bytes},             /* bytes that are no message of libfabric */
-    {"messages", messages},       /* messages of libfabric with garbage in them */
+    {"bytes", bytes},             /* bytes that are not a libfabric message */
+    {"messages", messages},       /* libfabric messages with random contents */
     {"long", too_long},           /* a message longer than the posted buffers */
     {"cut", cut},                 /* a connection that ends within a message */
-    {"acknowledge", acknowledge}, /* an acknowledgement of nothing */
-    {"steal", steal},             /* the name of another PE */
+    {"acknowledge", acknowledge}, /* an acknowledgement without a message */
+    {"steal", steal},             /* the address of another PE */
 };
 
 int main(int argc, char **argv)

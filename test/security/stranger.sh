@@ -1,11 +1,11 @@
 #!/bin/sh
-# stranger.sh - another user connects to the ports of a job's PEs as libfabric's peers do. libfabric believes what a connection
-# says, so it must not accept one of another user; see src/host/net/ofi_accept.h.
+# stranger.sh - another user connects to the ports of a job's PEs like a libfabric peer. libfabric trusts the messages
+# of a connection, so it must not accept one of another user; see src/host/net/ofi_accept.h.
 . "${top_srcdir:=.}/test/tap.sh"
 . "$top_srcdir/test/security/two_users.sh"
 seconds=${FULMAR_STRANGER_SECONDS:-1}
 
-# pe_ports: the ports on which this user's PEs listen.
+# pe_ports: print the ports on which this user's PEs listen.
 pe_ports() {
     for pid in $(pgrep -u $owner -x victim); do
         ls -l "/proc/$pid/fd" 2> "$work/null" | sed -n 's/.*socket:\[\([0-9]*\)\].*/\1/p'
@@ -26,10 +26,10 @@ for mode in steal acknowledge long cut messages bytes hold churn; do
     cat "$work/stranger" >> "$work/job"
     [ $attacked = 0 ] && [ $right = 0 ] && grep -q ': [1-9][0-9]* connections, 0 as a peer' "$work/stranger" &&
         [ "$(grep -c "connections of user $attacker of this host are refused" "$work/job")" -ge 1 ]
-    ok $? "$mode: refused with a line, and the job goes on" "$work/job"
+    ok $? "$mode: refused with a line, and the job continues" "$work/job"
 done
 
-# Catches: a job's own user refused, so that this test shows nothing.
+# Catches: a refusal of the job's own user, with which the tests above would show nothing.
 start job $owner 2
 as $owner "$top_builddir/test/security/stranger" messages 1 $(pe_ports) > "$work/stranger" 2>&1
 finish job

@@ -2,7 +2,7 @@
 # tap.sh. The jobs run victim.c, the attacks are in intruder.c. The output of a job or attack NAME is in $work/NAME.
 [ "$(id -u)" = 0 ] || skip_all "the test needs root to run as two users"
 command -v setpriv > /dev/null || skip_all "setpriv (util-linux) is missing"
-# Users of their own for each run, as the attacks look for all jobs of a user.
+# Separate users for each run, because the attacks find all jobs of a user.
 owner=$((40000 + $$ * 3 % 20000))
 other=$((owner + 1))
 attacker=$((owner + 2))
@@ -39,7 +39,7 @@ finish() {
     eval "wait \$pid_$1" && grep -q '^[0-9]* rounds' "$work/$1" && ! grep -q '^wrong' "$work/$1"
 }
 
-# attack NAME BY UID MORE...: the user BY attacks the jobs of user UID. 0: attacks were made.
+# attack NAME BY UID MORE...: user BY attacks the jobs of user UID. 0: the attacks were made.
 attack() {
     name=$1
     shift
@@ -55,7 +55,7 @@ dropped() {
     sed -n 's/.*network: dropped \([0-9]*\) messages in all.*/\1/p' "$work/$1" | awk '{ n += $1 } END { print n + 0 }'
 }
 
-# sent ATTACK: how many messages it has sent.
+# sent ATTACK: print the number of messages that it has sent.
 sent() {
     sed -n 's/.* \([0-9]*\) sent,.*/\1/p' "$work/$1"
 }
