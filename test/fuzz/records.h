@@ -250,7 +250,7 @@ static void fill_head(struct head *h, int flags)
     h->version = WIRE_VERSION;
     h->lane = flags & LANE_1 ? 1 : 0;
     h->zero = 0;
-    h->seq = shi_stream_net.heard[h->pe].acks.applied_seq[h->lane] + 1;
+    h->seq = shi_stream_net.peer_rx[h->pe].acks.applied_seq[h->lane] + 1;
     if (flags & ACKNOWLEDGES)
         return;
     h->ack_lane %= LANES;
@@ -265,8 +265,8 @@ static uint64_t fingerprint(void)
     for (int i = 0; i < LANES; i++) {
         const struct shi_lane *l = shi_stream_net.lane[i];
         for (int pe = 0; pe < PES; pe++)
-            sum = sum * 31 + l->to[pe].order.acked_seq + l->to[pe].order.sent_seq + shi_stream_net.heard[pe].acks.applied_seq[i] +
-                  shi_stream_net.heard[pe].acks.queued + (uintptr_t)shi_stream_net.heard[pe].early;
+            sum = sum * 31 + l->to[pe].order.acked_seq + l->to[pe].order.sent_seq + shi_stream_net.peer_rx[pe].acks.applied_seq[i] +
+                  shi_stream_net.peer_rx[pe].acks.queued + (uintptr_t)shi_stream_net.peer_rx[pe].early;
         sum = sum * 31 + (uint64_t)l->n_free_replies + (uint64_t)l->n_open;
     }
     for (int r = 0; r < SHI_REGIONS; r++)

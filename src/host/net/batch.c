@@ -102,7 +102,7 @@ void shi_batch_send(struct shi_lane *l, int pe, uint32_t flags)
     *h = (struct head){.job = shi_auth_job(), .pe = (uint32_t)shi_stream_net.me, .bytes = (uint16_t)b->bytes,
                        .version = WIRE_VERSION, .flags = (uint8_t)flags, .lane = (uint8_t)l->index,
                        .seq = s->order.sent_seq};
-    h->ack_lane = (uint8_t)shi_acks_take(&shi_stream_net.heard[pe].acks, &h->ack);
+    h->ack_lane = (uint8_t)shi_acks_take(&shi_stream_net.peer_rx[pe].acks, &h->ack);
     h->tag = message_tag(h, pe);
     if (s->ready || post(l, pe, b))
         wait_for_room(l, pe, b);

@@ -3,7 +3,7 @@
  * applied.
  *
  * A lane is touched under its lock, by the program's threads, the proxy and the thread that polls. The receiving side's
- * state (heard, ack_queue, polls) belongs to the thread that polls, one at a time. Exceptions, beside those of order.h:
+ * state (peer_rx, ack_queue, polls) belongs to the thread that polls, one at a time. Exceptions, beside those of order.h:
  *
  *   word                    written by                     read by             order
  *   n_lanes, lane[]         shi_stream_lane, its mutex     any thread          R1 -> A1
@@ -56,7 +56,7 @@ struct shi_lane {
 };
 
 /* What one PE has sent here. */
-struct heard {
+struct peer_rx {
     struct shi_acks acks;
     struct stashed *early; /* messages that overtook others of their stream */
     unsigned char met;     /* one has come at all */
@@ -74,7 +74,7 @@ struct shi_stream_net {
     int me, n_pes;
     struct shi_stream_region own[SHI_REGIONS];
     struct shi_net_memory (*memory)[SHI_REGIONS]; /* [n_pes] */
-    struct heard *heard;                          /* [n_pes] */
+    struct peer_rx *peer_rx;                          /* [n_pes] */
     struct shi_lane *lane[SHI_NET_LANES];
     int n_lanes;
     uint64_t silence_ns; /* SHMEM_HEARTBEAT; 0: no limit */

@@ -173,7 +173,7 @@ static void refuse(const struct head *h, const struct record *r, size_t left, co
 
 static void queue_ack(const struct head *h)
 {
-    if (shi_acks_queue(&shi_stream_net.heard[h->pe].acks, h->lane, h->flags, shi_stream_net.polls))
+    if (shi_acks_queue(&shi_stream_net.peer_rx[h->pe].acks, h->lane, h->flags, shi_stream_net.polls))
         shi_stream_net.ack_queue[shi_stream_net.n_ack_queue++] = (int)h->pe;
 }
 
@@ -215,7 +215,7 @@ static void send_acks(void)
     int *queue = shi_stream_net.ack_queue;
     for (int i = 0; i < shi_stream_net.n_ack_queue;) {
         uint32_t lanes;
-        if (!shi_acks_due(&shi_stream_net.heard[queue[i]].acks, shi_stream_net.polls, &lanes)) {
+        if (!shi_acks_due(&shi_stream_net.peer_rx[queue[i]].acks, shi_stream_net.polls, &lanes)) {
             i++;
             continue;
         }
@@ -238,7 +238,7 @@ static uint64_t now_ns(void)
 
 /* End the job when messages of a PE wait for `limit` for one that is lost. Any process may have caused a receive to fail, so
  * that alone is no reason. */
-static void check_gap(int pe, struct heard *x, uint64_t now, uint64_t limit)
+static void check_gap(int pe, struct peer_rx *x, uint64_t now, uint64_t limit)
 {
     int lane = SHI_NET_LANES;
     for (const struct stashed *s = x->early; s; s = s->next)
@@ -281,7 +281,7 @@ static void check_heartbeats(void)
     shi_stream_net.checked_ns = now;
     shi_stream_net.asked_ns = asks ? now : shi_stream_net.asked_ns;
     for (int pe = 0; pe < shi_stream_net.n_pes; pe++) {
-        struct heard *x = &shi_stream_net.heard[pe];
+        struct peer_rx *x = &shi_stream_net.peer_rx[pe];
         if (asks)
             ask_lanes(pe);
         if (!x->met && !__atomic_load_n(&shi_stream_net.lane[0]->to[pe].order.sent_seq, __ATOMIC_RELAXED))
@@ -307,7 +307,7 @@ static void check_heartbeats(void)
 
 static void apply_message(const struct head *h)
 {
-    struct heard *x = &shi_stream_net.heard[h->pe];
+    struct peer_rx *x = &shi_stream_net.peer_rx[h->pe];
     const struct record *r;
     take_ack(h);
     for (size_t left = h->bytes - sizeof *h; left; left -= record_bytes(r)) {
@@ -327,7 +327,7 @@ static void apply_message(const struct head *h)
 }
 
 /* Has this message come before? */
-static int is_known(const struct heard *x, const struct head *h)
+static int is_known(const struct peer_rx *x, const struct head *h)
 {
     const struct stashed *s = x->early;
     while (s && (((const struct head *)s->data)->lane != h->lane || ((const struct head *)s->data)->seq != h->seq))
@@ -335,7 +335,7 @@ static int is_known(const struct heard *x, const struct head *h)
     return s || h->seq <= x->acks.applied_seq[h->lane];
 }
 
-static void stash(struct heard *x, const struct head *h)
+static void stash(struct peer_rx *x, const struct head *h)
 {
     struct stashed *s = malloc(sizeof *s + h->bytes);
     if (!s)
@@ -346,7 +346,7 @@ static void stash(struct heard *x, const struct head *h)
 }
 
 /* Apply the stashed message that is next in this lane. 0: there is none. */
-static int apply_stashed(struct heard *x, int lane)
+static int apply_stashed(struct peer_rx *x, int lane)
 {
     for (struct stashed **at = &x->early; *at; at = &(*at)->next) {
         struct stashed *s = *at;
@@ -387,7 +387,7 @@ void shi_stream_arrive(const void *msg, size_t bytes)
         return;
     if (h->pe >= (uint32_t)shi_stream_net.n_pes || h->lane >= SHI_NET_LANES)
         shi_die("network", "protocol error: a message of lane %u of PE %u", h->lane, h->pe);
-    struct heard *x = &shi_stream_net.heard[h->pe];
+    struct peer_rx *x = &shi_stream_net.peer_rx[h->pe];
     int is_next = shi_acks_is_next(&x->acks, h->lane, h->seq);
     if (!is_next && is_known(x, h)) {
         shi_admit_again(h);

@@ -125,13 +125,13 @@ int shi_stream_up(const struct shi_boot *boot, const struct shi_config *config,
     shi_stream_net = (struct shi_stream_net){.ops = &shi_net_ofi, .me = boot->pe, .n_pes = boot->n_pes};
     memcpy(shi_stream_net.own, own, sizeof shi_stream_net.own);
     shi_stream_net.memory = calloc((size_t)boot->n_pes, sizeof *shi_stream_net.memory);
-    shi_stream_net.heard = calloc((size_t)boot->n_pes, sizeof *shi_stream_net.heard);
+    shi_stream_net.peer_rx = calloc((size_t)boot->n_pes, sizeof *shi_stream_net.peer_rx);
     shi_stream_net.silence_ns = config->heartbeat > 0 ? (uint64_t)config->heartbeat * 1000000000 : 0;
     bcopy_bytes = config->bcopy_bytes == SHI_CONFIG_AUTO ? BCOPY_BYTES : (size_t)config->bcopy_bytes;
     if (bcopy_bytes > SHI_STREAM_PUT_BYTES)
         bcopy_bytes = SHI_STREAM_PUT_BYTES;
     peer_info = calloc((size_t)boot->n_pes, sizeof *peer_info);
-    if (!peer_info || !shi_stream_net.memory || !shi_stream_net.heard || shi_stream_receive(boot->n_pes)) {
+    if (!peer_info || !shi_stream_net.memory || !shi_stream_net.peer_rx || shi_stream_receive(boot->n_pes)) {
         shi_log_error("out of memory for the streams to %d PEs", boot->n_pes);
         return -ENOMEM;
     }
