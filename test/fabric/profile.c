@@ -33,6 +33,8 @@ static const struct profile profiles[] = {
      .waw_bytes = SIZE_MAX, .depth = 256, .can_sleep = 1},
     {.name = "efa", .provider = "efa", .domain = "rdmap0s6-rdm", .order = FI_ORDER_SAS, .mr_mode = FI_MR_VIRT_ADDR | KEYED,
      .key_bytes = 8, .max_bytes = 1 << 30, .depth = 512, .greets = 1},
+    {.name = "efa-direct", .provider = "efa", .domain = "rdmap0s6-dir", .mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | KEYED,
+     .mode = FI_CONTEXT2, .key_bytes = 8, .inject_bytes = 32, .max_bytes = 1 << 30, .depth = 512},
     {.name = "psm3", .provider = "psm3", .domain = "psm3_0", .order = PSM3_ORDER, .mode = FI_CONTEXT, .key_bytes = 8,
      .inject_bytes = 64, .max_bytes = 0xfffff000, .waw_bytes = 4096, .depth = 1024},
     {.name = "psm3-basic", .provider = "psm3", .domain = "psm3_0", .order = PSM3_ORDER, .mode = FI_CONTEXT,

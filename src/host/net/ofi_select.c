@@ -1,7 +1,7 @@
 /*
- * ofi_select.c - choose a libfabric provider and interface: the fastest kind that has reliable datagrams, messages in order
- * and remote memory access. FI_ATOMIC is not requested: some providers claim it without having it, others then offer less
- * message order.
+ * ofi_select.c - choose a libfabric provider and interface: the fastest kind that has reliable datagrams and remote memory
+ * access, whatever its message order. FI_ATOMIC is not requested: some providers claim it without having it, others then
+ * offer less message order.
  */
 #include "host/net/ofi.h"
 
@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 
 struct shi_ofi_library shi_ofi;
@@ -39,14 +40,18 @@ int shi_ofi_open(char *why, size_t bytes)
 }
 
 /* Best first: special networks before TCP; shm reaches this node only. */
+static const char psm3_by_sockets[] = "psm3 without an RDMA device";
 static const char *const ranks[] = {"cxi", "efa", "psm3", "psm2", "opx", "verbs;ofi_rxm", "verbs", "net", "tcp",
-                                    "tcp;ofi_rxm", "shm", "sockets", "sockets;ofi_rxd", "udp;ofi_rxd"};
+                                    "tcp;ofi_rxm", psm3_by_sockets, "shm", "sockets", "sockets;ofi_rxd", "udp;ofi_rxd"};
 enum { N_RANKS = sizeof ranks / sizeof *ranks };
 
 static int rank_of(const struct fi_info *f)
 {
+    const char *name = f->fabric_attr->prov_name;
+    if (strcmp(name, "psm3") == 0 && access("/sys/class/infiniband", F_OK))
+        name = psm3_by_sockets;
     for (int i = 0; i < N_RANKS; i++)
-        if (strcmp(ranks[i], f->fabric_attr->prov_name) == 0)
+        if (strcmp(ranks[i], name) == 0)
             return i;
     return N_RANKS;
 }
@@ -104,44 +109,96 @@ static struct fi_info *hints(uint64_t order)
     return h;
 }
 
-/* Providers that order messages behind writes; if there is none, those that order messages only. */
-static int candidates(struct fi_info **out)
+/* Append what the hints give to the list; frees them. 0 or -errno, -FI_ENODATA: nothing. */
+static int add(struct fi_info *h, struct fi_info **list)
 {
-    static const uint64_t orders[] = {FI_ORDER_SAS | FI_ORDER_SAW | FI_ORDER_WAW, FI_ORDER_SAS};
-    int rc = -FI_ENODATA;
-    for (int i = 0; rc && i < 2; i++) {
-        struct fi_info *h = hints(orders[i]);
-        if (!h)
-            return -ENOMEM;
-        rc = shi_ofi.getinfo(FI_VERSION(1, 5), NULL, NULL, 0, h, out);
-        shi_ofi.freeinfo(h);
-    }
+    if (!h)
+        return -ENOMEM;
+    while (*list)
+        list = &(*list)->next;
+    int rc = shi_ofi.getinfo(FI_VERSION(1, 5), NULL, NULL, 0, h, list);
+    shi_ofi.freeinfo(h);
+    if (rc)
+        *list = NULL;
     return rc;
+}
+
+/* All that fit, those with more order first: a request for more order hides providers that have less, but some providers
+ * give no more than is requested. */
+static struct fi_info *candidates(void)
+{
+    static const uint64_t orders[] = {FI_ORDER_SAS | FI_ORDER_SAW | FI_ORDER_WAW, FI_ORDER_SAS | FI_ORDER_WAW, FI_ORDER_SAS,
+                                      FI_ORDER_NONE};
+    struct fi_info *all = NULL;
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
+        add(hints(orders[i]), &all);
+    return all;
+}
+
+static int is_in(const struct fi_info *list, const char *provider)
+{
+    while (list && strcmp(list->fabric_attr->prov_name, provider) != 0)
+        list = list->next;
+    return list != NULL;
+}
+
+/* Why a provider that SHMEM_OFI_PROVIDER names is not among the candidates. */
+static const char *refusal(const char *provider)
+{
+    static const char *const reasons[] = {"it needs a memory registration or a mode that this library does not have",
+                                          "it has no reliable datagrams with remote memory access"};
+    for (int i = 0; i < 2; i++) {
+        struct fi_info *h = hints(FI_ORDER_NONE), *found = NULL;
+        if (!h)
+            break;
+        h->fabric_attr->prov_name = strdup(provider); /* freeinfo frees it */
+        h->domain_attr->mr_mode = FI_MR_UNSPEC;
+        h->mode = ~0ULL;
+        if (i == 1) {
+            h->ep_attr->type = FI_EP_UNSPEC;
+            h->caps = 0;
+        }
+        int rc = add(h, &found), known = !rc && is_in(found, provider); /* tcp also finds tcp;ofi_rxm */
+        if (!rc)
+            shi_ofi.freeinfo(found);
+        if (known)
+            return reasons[i];
+    }
+    return "this libfabric does not have it, or it finds no interface";
+}
+
+/* One line for the user: nothing can be chosen. */
+static void explain(const struct shi_ofi_params *p, const struct fi_info *all, char *why, size_t bytes)
+{
+    if (p->provider[0] && !is_in(all, p->provider))
+        snprintf(why, bytes, "SHMEM_OFI_PROVIDER=%s: %s; oshinfo lists the providers that can be used", p->provider,
+                 refusal(p->provider));
+    else
+        snprintf(why, bytes, "no libfabric provider has reliable datagrams with remote memory access%s%s%s%s%s; fi_info -t "
+                 "FI_EP_RDM lists what is there", p->provider[0] ? ", SHMEM_OFI_PROVIDER=" : "", p->provider,
+                 p->domain[0] ? ", SHMEM_OFI_DOMAIN=" : "", p->domain, p->one_node ? "" : ", and leads to other nodes");
 }
 
 int shi_ofi_select(const struct shi_ofi_params *params, shi_ofi_report *report, void *arg, struct fi_info **out,
                    char *why, size_t bytes)
 {
-    struct fi_info *all = NULL, *best = NULL;
-    int rc = candidates(&all);
-    for (struct fi_info *f = all; !rc && f; f = f->next)
+    struct fi_info *all = candidates(), *best = NULL;
+    for (struct fi_info *f = all; f; f = f->next)
         if (!unfit(f, params) && (!best || cost(f, params) < cost(best, params)))
             best = f;
     if (report && best)
         report(arg, best->fabric_attr->prov_name, best->domain_attr->name, NULL);
-    for (struct fi_info *f = all; report && !rc && f; f = f->next)
+    for (struct fi_info *f = all; report && f; f = f->next)
         if (f != best) {
             const char *no = unfit(f, params);
             report(arg, f->fabric_attr->prov_name, f->domain_attr->name, no ? no : "a better one was found");
         }
     *out = best ? shi_ofi.dupinfo(best) : NULL;
+    if (!best)
+        explain(params, all, why, bytes);
+    else if (!*out)
+        snprintf(why, bytes, "out of memory for the libfabric provider");
     if (all)
         shi_ofi.freeinfo(all);
-    if (*out)
-        return 0;
-    snprintf(why, bytes, "no libfabric provider has reliable datagrams with messages in order and remote memory access%s%s%s%s"
-             "%s; fi_info -t FI_EP_RDM lists what is there", params->provider[0] ? ", SHMEM_OFI_PROVIDER=" : "",
-             params->provider, params->domain[0] ? ", SHMEM_OFI_DOMAIN=" : "", params->domain,
-             params->one_node ? "" : ", and leads to other nodes");
-    return best ? -ENOMEM : -ENODEV;
+    return *out ? 0 : best ? -ENOMEM : -ENODEV;
 }
