@@ -32,7 +32,7 @@ status=$?
 [ $status -eq 0 ] && [ $processes -ge 4 ] && grep -Eq '^secret: [0-9a-f]{32}$' "$dir/secret.0" && cmp -s "$dir/secret.0" "$dir/secret.1"
 ok $? "all PEs of a job have one secret" "$dir/out/stderr"
 
-# A file with each form of the secret: the search must find these.
+# The secret as bytes, hexadecimal numbers, base64 and octal escapes.
 python3 - "$dir" >"$dir/found" 2>&1 <<'EOF'
 import base64, os, sys
 top = sys.argv[1]

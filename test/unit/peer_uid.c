@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -112,11 +113,32 @@ static void nobody(void)
     close(s);
 }
 
+/* "The system does not tell", which callers trust, because the process has used all its descriptors. */
+static void no_descriptor(void)
+{
+    struct sockaddr_storage at;
+    struct rlimit old, none;
+    uid_t found;
+    int s = listener(AF_INET, &at), c = socket(AF_INET, SOCK_STREAM, 0);
+    CHECK(connect(c, (void *)&at, sizeof at) == 0);
+    int a = accept(s, NULL, NULL);
+    CHECK(getrlimit(RLIMIT_NOFILE, &old) == 0);
+    none = (struct rlimit){.rlim_cur = 0, .rlim_max = old.rlim_max};
+    CHECK(setrlimit(RLIMIT_NOFILE, &none) == 0);
+    int err = shi_peer_uid(a, &found);
+    CHECK(setrlimit(RLIMIT_NOFILE, &old) == 0);
+    CHECKF(err == -EMFILE, "%d", err);
+    close(a);
+    close(c);
+    close(s);
+}
+
 int main(void)
 {
     RUN(tcp, "IPv4");
     RUN(tcp6, "IPv6, and IPv4 addresses on IPv6 sockets");
     RUN(nobody, "no connection, or closed by the other end");
+    RUN(no_descriptor, "no descriptor is free");
     RUN(unix_domain, "unix-domain sockets");
     shi_peer_uid_by_proc = 1;
     RUN(tcp, "IPv4, from /proc");

@@ -125,12 +125,13 @@ static int parse_address(const char *text, struct end *out)
     return sscanf(text, "%8x%8x%8x%8x", &w[0], &w[1], &w[2], &w[3]) == 4;
 }
 
-/* Look for the socket `local` that is connected to `remote`. 0, or -ENOENT, or -ENOSYS. */
+/* Look for the socket `local` that is connected to `remote`. 0; -ENOENT; -ENOSYS without /proc; or -errno, as without a free
+ * descriptor. */
 static int find_in(const char *path, const struct end *local, const struct end *remote, uid_t *out)
 {
     char line[512], from[33], to[33];
     FILE *f = fopen(path, "re");
-    int err = f ? -ENOENT : -ENOSYS;
+    int err = f ? -ENOENT : errno == ENOENT || errno == EACCES ? -ENOSYS : -errno;
     while (err == -ENOENT && fgets(line, sizeof line, f)) {
         struct end a, b;
         unsigned uid;
@@ -148,7 +149,7 @@ static int find_in(const char *path, const struct end *local, const struct end *
     return err;
 }
 
-/* 0, or -ENOENT, or -ENOSYS. The kernel prints the table in pieces, so a row may be missing when others come and go
+/* As find_in, in both tables. The kernel prints the table in pieces, so a row may be missing when others come and go
  * meanwhile. */
 static int proc_uid(const struct end *peer, const struct end *own, uid_t *out)
 {

@@ -9,7 +9,7 @@
  *   -ENOENT   no socket of this network namespace is the other end: it is on another host, in another network namespace, or
  *             closed already
  *   -ENOSYS   the system does not report it: no socket diagnostics and no /proc, or the socket is of another kind
- *   -ENOTCONN or another -errno of getpeername
+ *   -ENOTCONN or another -errno of getpeername, or -EMFILE, -ENFILE or -ENOMEM
  *
  * For TCP this is the user that created the socket, as a number of this process's user namespace (65534: a user without a
  * number there). It cannot tell whether that process has passed the socket to another one. A call takes about 10 us, or 1 us
