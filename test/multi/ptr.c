@@ -77,8 +77,7 @@ static void which_pes(void)
     CHECK(shmem_addr_accessible(&static_word, n_pes) == 0);
 }
 
-/* Catches: CPU atomics through the pointer that are not atomic with the library's on the same word, also with those of
- * PEs that have no pointer. */
+/* Catches: a lost update of one word, when some PEs use CPU atomics through the pointer and others the library's atomics. */
 static void atomics_agree(void)
 {
     static long count;

@@ -222,7 +222,7 @@ static void too_long(void)
     CHECKF(failures == 0, "%d failures at the PE", failures);
 }
 
-/* A connection from another host's address, or of another user, that libfabric sees; one of the job that it does not see. */
+/* Catches: libfabric gets a connection from another host's address or of another user, or does not get one of the job. */
 static void connections(void)
 {
     struct shi_net_address own;

@@ -67,7 +67,7 @@ void shi_am_remote_arrived(int pe, unsigned id, const void *msg, size_t bytes)
 
 /* ---- operations --------------------------------------------------------------------------------------------------- */
 
-static struct shi_remote_addr spot(int to, enum shi_region region, const void *at)
+static struct shi_remote_addr at_remote(int to, enum shi_region region, const void *at)
 {
     const char *base = region == SHI_REGION_HEAP   ? (const char *)memory[to].area
                        : region == SHI_REGION_SYNC ? (const char *)memory[to].sync
@@ -86,7 +86,8 @@ static void put(struct shi_lane *l, int pe, int lane, int to)
     if (f->busy[slot] || f->n + 2 > MOST)
         return;
     uint64_t *at = memory[to].area[pe][lane].slot[slot], value = ++values;
-    struct shi_remote_addr there = spot(to, SHI_REGION_HEAP, at), word = spot(to, SHI_REGION_HEAP, &memory[to].area[pe][lane].signal);
+    struct shi_remote_addr there = at_remote(to, SHI_REGION_HEAP, at);
+    struct shi_remote_addr word = at_remote(to, SHI_REGION_HEAP, &memory[to].area[pe][lane].signal);
     for (int i = 0; i < n; i++)
         f->source[slot][i] = value;
     if (way == 0) {
@@ -117,7 +118,7 @@ static void count(struct shi_lane *l, int pe, int lane, int to)
 {
     struct flow *f = &flows[pe][lane][to];
     uint64_t *at = &memory[to].area[pe][lane].count;
-    struct shi_remote_addr there = spot(to, SHI_REGION_HEAP, at);
+    struct shi_remote_addr there = at_remote(to, SHI_REGION_HEAP, at);
     if (f->n < MOST && shi_stream_amo(l, &there, 8, SHI_AMO_ADD, 1, 0, NULL, 0) != -EAGAIN)
         expect_in_place(f, pe, lane, at, ++f->counted);
 }
@@ -126,7 +127,7 @@ static void sync_store(struct shi_lane *l, int pe, int lane, int to)
 {
     struct flow *f = &flows[pe][lane][to];
     uint64_t *at = &memory[to].sync[pe][lane], value = f->synced + 1;
-    struct shi_remote_addr there = spot(to, SHI_REGION_SYNC, at);
+    struct shi_remote_addr there = at_remote(to, SHI_REGION_SYNC, at);
     if (f->n == MOST || shi_stream_put(l, &there, &value, 8, SHI_STREAM_AFTER_WRITES) == -EAGAIN)
         return;
     f->synced++;
@@ -167,7 +168,7 @@ static void fetch_add(struct shi_lane *l, int pe, int lane, int to)
     struct flow *f = &flows[pe][lane][to];
     struct fetch *x = new_fetch(pe, lane, to);
     uint64_t *at = &memory[to].area[pe][lane].fetched;
-    struct shi_remote_addr there = spot(to, SHI_REGION_HEAP, at);
+    struct shi_remote_addr there = at_remote(to, SHI_REGION_HEAP, at);
     if (!x || f->n == MOST)
         return;
     x->n = 1;
@@ -187,7 +188,7 @@ static void get_blocks(struct shi_lane *l, int pe, int lane, int to)
     struct fetch *x = new_fetch(pe, lane, to);
     int n = 1 + (int)fabric_below(WORDS / 2), stride = 1 + (int)fabric_below(8), first = (int)fabric_below(FROM - 8 * WORDS / 2);
     int spread = 1 + (int)fabric_below(2), alone = (int)fabric_below(2);
-    struct shi_remote_addr there = spot(to, SHI_REGION_DATA, &memory[to].pattern[first]);
+    struct shi_remote_addr there = at_remote(to, SHI_REGION_DATA, &memory[to].pattern[first]);
     if (!x)
         return;
     x->n = (n - 1) * spread + 1;
@@ -202,7 +203,7 @@ static void read_words(struct shi_lane *l, int pe, int lane, int to)
 {
     struct fetch *x = new_fetch(pe, lane, to);
     int n = 1 + (int)fabric_below(WORDS), first = (int)fabric_below(FROM - WORDS), alone = (int)fabric_below(2);
-    struct shi_remote_addr there = spot(to, SHI_REGION_DATA, &memory[to].pattern[first]);
+    struct shi_remote_addr there = at_remote(to, SHI_REGION_DATA, &memory[to].pattern[first]);
     if (!x)
         return;
     x->n = n;
@@ -518,7 +519,7 @@ static void lost(void)
             open_all(&(struct shi_net_limits){.short_bytes = 128, .rma_bytes = 1 << 20, .lane_cap = 48, .peer_cap = 24,
                                               .ordered = SHI_NET_SAW | SHI_NET_WAW});
             uint64_t value = 1;
-            struct shi_remote_addr there = spot(1, SHI_REGION_HEAP, &memory[1].area[0][lane].signal);
+            struct shi_remote_addr there = at_remote(1, SHI_REGION_HEAP, &memory[1].area[0][lane].signal);
             fabric.calm = 1;
             fabric.losing = 1;
             fabric_be(1);

@@ -18,8 +18,8 @@ int shi_device_heap_choose(const shi_config_device *choice);
  * failed has logged the cause. */
 int shi_device_heap_up(void);
 
-/* Before it comes up: these bytes of the program's own device memory are to be the heap, until it goes down. The library
- * writes nothing to them, so the device library's kernels cannot use it. 0, or -EBUSY when there is one already. */
+/* Before the device heap comes up: use these bytes of the program's own device memory as the heap, until it goes down. The
+ * library stores none of its own words there, so kernels cannot use the device library. 0, or -EBUSY when a heap exists. */
 int shi_device_heap_adopt(void *addr, size_t bytes);
 int shi_device_heap_adopted(void);
 

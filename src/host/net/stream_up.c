@@ -54,7 +54,7 @@ static int make_record(struct peer_record *c)
     snprintf(c->provider, sizeof c->provider, "%s", NET->provider());
     int err = NET->address(&c->address);
     for (int r = 0; !err && r < SHI_REGION_DEVICE; r++)
-        if (shi_stream_net.own[r].bytes && r != SHI_REGION_SYNC) /* which only records reach */
+        if (shi_stream_net.own[r].bytes && r != SHI_REGION_SYNC) /* only records write there */
             err = NET->expose(own_memory(r), shi_stream_net.own[r].bytes, SHI_NET_READ | SHI_NET_WRITE, &c->memory[r]);
     memcpy(shi_stream_net.memory[shi_stream_net.me], c->memory, sizeof c->memory);
     return err;

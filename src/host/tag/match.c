@@ -362,7 +362,7 @@ void shi_match_remove(struct shi_match *m, struct shi_match_entry *e)
     *(e->next ? &e->next->prev : &m->last) = e->prev;
     if (--m->n == 0 && m->live)
         forget_tables(m);
-    else if (c && !c->n && !m->arrived) { /* messages need not look there */
+    else if (c && !c->n && !m->arrived) { /* messages skip empty classes */
         c->live = 0;
         m->live--;
     }
