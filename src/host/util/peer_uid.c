@@ -19,8 +19,6 @@
 
 enum { TRIES = 4, TRY_US = 500 };
 
-int shi_peer_uid_by_proc;
-
 /* One end of a TCP connection; an IPv4 address in its IPv6 form, because a socket of either family may use it. */
 struct end {
     uint32_t word[4];
@@ -182,7 +180,7 @@ static int find_uid(int fd, uid_t *out)
     struct end a, b;
     if (end_of(&peer, &a) || end_of(&own, &b))
         return -ENOSYS;
-    int err = shi_peer_uid_by_proc ? -ENOSYS : diag_uid(&a, &b, out);
+    int err = diag_uid(&a, &b, out);
     return err == -ENOSYS ? proc_uid(&a, &b, out) : err;
 }
 

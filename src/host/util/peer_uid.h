@@ -17,7 +17,4 @@
  */
 int shi_peer_uid(int fd, uid_t *out);
 
-/* For tests: nonzero, read /proc/net/tcp even where the kernel has socket diagnostics. */
-extern int shi_peer_uid_by_proc;
-
 #endif
