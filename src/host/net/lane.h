@@ -74,7 +74,7 @@ struct shi_stream_net {
     int me, n_pes;
     struct shi_stream_region own[SHI_REGIONS];
     struct shi_net_memory (*memory)[SHI_REGIONS]; /* [n_pes] */
-    struct peer_rx *peer_rx;                          /* [n_pes] */
+    struct peer_rx *peer_rx;                      /* [n_pes] */
     struct shi_lane *lane[SHI_NET_LANES];
     int n_lanes;
     uint64_t silence_ns; /* SHMEM_HEARTBEAT; 0: no limit */
