@@ -26,6 +26,7 @@ leads shmem_getmem_nbi '#define DO_get_nbi('
 leads shmem_long_atomic_fetch '#define DO_atomic_fetch('
 leads shmemx_int_sum_inscan '#define DO_sum_inscan(N)'
 leads shmem_broadcast64 'SHI_DEF(void, shmem_broadcast##Z,'
-leads shmemx_int_sum_reduce_on_queue 'int shmemx_##NAME##_on_queue('
+leads shmemx_int_sum_reduce_on_queue 'ON_QUEUE(shmemx_##NAME##_on_queue,'
+leads shmemx_putmem_on_queue 'ON_QUEUE(shmemx_putmem_on_queue,'
 leads shmemx_gpc_wait 'shmemx_gpc_wait('
 plan
