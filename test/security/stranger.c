@@ -10,6 +10,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,18 +53,24 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* A connection, or -1. */
+/* A connection, or -1. A request that is not answered within milliseconds is given up for the next. */
 static int dial(void)
 {
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    if (fd >= 0 && connect(fd, (void *)&a, sizeof a) == 0) {
-        n_connections++;
-        return fd;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), err = 0;
+    socklen_t n = sizeof err;
+    if (fd >= 0 && connect(fd, (void *)&a, sizeof a)) {
+        struct pollfd p = {fd, POLLOUT, 0};
+        if (errno != EINPROGRESS || poll(&p, 1, 2) != 1 || getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &n) || err) {
+            close(fd);
+            return -1;
+        }
     }
-    if (fd >= 0)
-        close(fd);
-    return -1;
+    if (fd >= 0) {
+        fcntl(fd, F_SETFL, 0);
+        n_connections++;
+    }
+    return fd;
 }
 
 /* 0, or -1 when the other end has closed or reads nothing for a second. */
@@ -126,7 +133,7 @@ static void churn(void)
 
 static void hold(void)
 {
-    if (dial() < 0)
+    if (dial() < 0 && errno == EMFILE)
         usleep(1000);
 }
 

@@ -6,6 +6,7 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/filter.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
@@ -234,6 +235,56 @@ static void connections(void)
     CHECK(getuid() || refused("127.0.0.1", 54321) == 1);
 }
 
+/* Connect from another host's address again and again, for a second. */
+static void connect_often(const struct sockaddr_in *to)
+{
+    struct sockaddr_in from = {.sin_family = AF_INET};
+    inet_pton(AF_INET, "127.0.0.2", &from.sin_addr);
+    for (time_t begin = time(NULL); time(NULL) - begin < 2;) {
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+        if (bind(fd, (void *)&from, sizeof from) == 0)
+            connect(fd, (const void *)to, sizeof *to);
+        close(fd);
+    }
+}
+
+/* Does a filter of packets keep requests from the socket that listens at this port? */
+static int is_throttled(in_port_t port)
+{
+    struct sock_filter f[16];
+    for (int fd = 0; fd < 64; fd++) {
+        struct sockaddr_in a = {0};
+        socklen_t bytes = sizeof a, n = sizeof f / sizeof *f, listens = 0, m = sizeof listens;
+        if (getsockname(fd, (void *)&a, &bytes) == 0 && a.sin_port == port &&
+            getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &m) == 0 && listens)
+            return getsockopt(fd, SOL_SOCKET, SO_GET_FILTER, f, &n) == 0 && n > 0;
+    }
+    return 0;
+}
+
+/* A flood of connections that takes the PE's time, or keeps the job's own connections away when it is over. */
+static void flood(void)
+{
+    struct shi_net_address own;
+    const struct sockaddr_in *at = (void *)own.data;
+    int throttled = 0;
+    shi_net_ofi.address(&own);
+    if (at->sin_family != AF_INET)
+        return;
+    pid_t pid = fork();
+    if (pid == 0) {
+        connect_often(at);
+        _exit(0);
+    }
+    for (time_t begin = time(NULL); waitpid(pid, NULL, WNOHANG) == 0 && !late(begin); throttled |= is_throttled(at->sin_port))
+        shi_net_ofi.poll();
+    CHECK(throttled);
+    for (time_t begin = time(NULL); is_throttled(at->sin_port) && !late(begin);)
+        shi_net_ofi.poll();
+    CHECK(!is_throttled(at->sin_port));
+    CHECKF(refused("127.0.0.1", getuid()) == 0, "a connection of this user, after the flood");
+}
+
 int main(void)
 {
     static int local[1];
@@ -253,6 +304,7 @@ int main(void)
     RUN(strangers_access, "a stranger cannot read or write without the key, nor beyond its region and rights");
     RUN(too_long, "receives that a stranger makes fail");
     RUN(connections, "libfabric accepts connections of this user from this job's hosts only");
+    RUN(flood, "a flood of connections is dropped by the kernel until it is over");
     shi_net_ofi.down();
     return tap_end();
 }

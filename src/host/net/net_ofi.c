@@ -26,6 +26,7 @@
 #include "host/net/ofi.h"
 #include "host/net/ofi_accept.h"
 #include "host/net/ofi_fd.h"
+#include "host/net/ofi_throttle.h"
 #include "host/util/log.h"
 #include "host/util/random.h"
 
@@ -544,6 +545,7 @@ static int poll_lanes(void)
     for (int i = 0; i < n; i++)
         handled += poll_lane(&lanes[i]);
     arrive(NULL, 0);
+    shi_ofi_throttle_poll();
     pthread_mutex_unlock(&receiving);
     return handled;
 }

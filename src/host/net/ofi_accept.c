@@ -15,9 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "host/net/net.h"
+#include "host/net/ofi_throttle.h"
 #include "host/util/log.h"
 #include "host/util/peer_uid.h"
 
@@ -98,6 +100,8 @@ static void add_host(const struct sockaddr *a)
         shi_die("network", "out of memory for the addresses of %d hosts", n_hosts + 1);
     hosts = more;
     h.local = is_local(a);
+    if (!h.local)
+        shi_ofi_throttle_exempt((const struct in6_addr *)h.end.address);
     hosts[n_hosts++] = h;
 }
 
@@ -110,18 +114,18 @@ void shi_ofi_accept_from(const struct sockaddr *peer, int n_pes)
 
 /* ---- accepting ---------------------------------------------------------------------------------------------------- */
 
-/* Is the listening socket one of this PE's endpoints? The program may use libfabric too. */
-static int is_own(int listener)
+/* Which endpoint of this PE the listening socket belongs to, or -1: the program may use libfabric too. */
+static int find_own(int listener)
 {
     struct sockaddr_storage a;
     socklen_t bytes = sizeof a;
     struct end e;
     if (getsockname(listener, (void *)&a, &bytes) || end_of((void *)&a, &e))
-        return 0;
+        return -1;
     for (int i = 0, n = __atomic_load_n(&n_own, __ATOMIC_ACQUIRE); i < n; i++) /* A1 */
         if (own[i].port == e.port)
-            return 1;
-    return 0;
+            return i;
+    return -1;
 }
 
 /* May the other end be a PE of this job? If not, say so once, unless it has gone. */
@@ -150,17 +154,27 @@ static int is_peer(int fd)
     return 0;
 }
 
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
 static int checked_accept(int listener, struct sockaddr *a, socklen_t *bytes)
 {
     const struct linger at_once = {1, 0};
-    if (!is_own(listener))
+    int at = find_own(listener);
+    if (at < 0)
         return accept(listener, a, bytes);
+    uint64_t begin = now_ns();
     int fd = __atomic_load_n(&complete, __ATOMIC_ACQUIRE) ? accept(listener, a, bytes) : -1; /* A2 */
     if (fd >= 0 && is_peer(fd))
         return fd;
     if (fd >= 0) { /* with a reset, so that nothing of the connection stays here */
         setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
         close(fd);
+        shi_ofi_throttle_refused(at, listener, now_ns() - begin);
     }
     errno = EAGAIN;
     return -1;
