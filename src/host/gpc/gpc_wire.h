@@ -3,7 +3,8 @@
  * its data where possible.
  *
  * One agent at a time owns each state here: an outgoing message its sender until shi_gpc_send, then progress until it calls
- * `sent`; an incoming one progress until it calls `whole`. See also gpc.c.
+ * `sent`; an incoming one progress until it calls `whole`. See also gpc.c, which checks lengths and ids of what arrives; `token`
+ * and `fin` are pointers of the PE that receives them, and are not checked.
  */
 #ifndef SHI_GPC_WIRE_H
 #define SHI_GPC_WIRE_H
