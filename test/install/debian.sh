@@ -3,7 +3,7 @@
 # builds the whole library, so ./check runs it and make check does not.
 #
 # Catches: a file missing from the packages or the distribution; a path in the packages that exists only on the build
-# machine.
+# machine; a file that another package has.
 if ! command -v dpkg-buildpackage > /dev/null || ! command -v dh > /dev/null; then
     echo "1..0 # SKIP dpkg-dev and debhelper build Debian packages; they are not installed"
     exit 0
@@ -30,16 +30,80 @@ for package in fulmar-bin libfulmar1 libfulmar-dev libze-cpu; do
     dpkg -x "$work/${package}"_[0-9]*.deb "$root" || break
 done
 ok $? "the packages unpack"
-"$root/usr/bin/oshcc" examples/hello.c -o hello > "$log" 2>&1 && "$root/usr/bin/oshrun" -n 2 ./hello > out 2>> "$log" &&
+"$root/usr/bin/oshcc.fulmar" examples/hello.c -o hello > "$log" 2>&1 && "$root/usr/bin/oshrun.fulmar" -n 2 ./hello > out 2>> "$log" &&
     [ "$(sort out)" = "$(printf 'Hello from PE %d of 2\n' 0 1)" ]
 ok $? "a program builds and runs with the packages" "$log"
 if (. src/tools/llvm.sh && find_llvm); then
-    "$root/usr/bin/oshcc" examples/pass.c examples/pass.cl -o pass > "$log" 2>&1 &&
-        "$root/usr/bin/oshrun" -n 2 ./pass > out 2>> "$log" && [ "$(sort out)" = "$(printf 'PE %d of 2: %d\n' 0 10 1 0)" ]
+    "$root/usr/bin/oshcc.fulmar" examples/pass.c examples/pass.cl -o pass > "$log" 2>&1 &&
+        "$root/usr/bin/oshrun.fulmar" -n 2 ./pass > out 2>> "$log" && [ "$(sort out)" = "$(printf 'PE %d of 2: %d\n' 0 10 1 0)" ]
     ok $? "a program with a kernel builds and runs with the packages" "$log"
 else
     skip "a program with a kernel" "LLVM with llvm-spirv is not installed"
 fi
 ! find "$root/usr/lib" "$root/usr/bin" -type f -exec readelf -d {} + 2> "$log" | grep -E 'R(UN)?PATH' >> "$log"
 ok $? "no file in the packages has an RPATH" "$log"
+[ "$(PKG_CONFIG_LIBDIR=$(echo "$root"/usr/lib/*/pkgconfig) pkg-config --variable=oshrun fulmar)" = /usr/bin/oshrun.fulmar ] &&
+    grep -q '/oshcc.fulmar")' "$root"/usr/lib/*/cmake/Fulmar/FulmarConfig.cmake
+ok $? "pkg-config and CMake name Fulmar's own oshrun and oshcc"
+
+# Beside Open MPI, whose package owns oshrun, oshcc and oshc++: installed before and after it, and removed. In an overlay of
+# the system, with a stand-in for openmpi-bin.
+cat > "$work/beside.sh" << 'END'
+set -ex
+cd "$1"
+mount -t tmpfs none overlay
+mkdir overlay/upper overlay/work overlay/root
+mount -t overlay overlay -o lowerdir=/,upperdir=overlay/upper,workdir=overlay/work overlay/root
+mount -t proc proc overlay/root/proc
+mkdir -p other/DEBIAN other/usr/bin other/usr/share/man/man1 overlay/root/packages
+for name in oshrun oshcc oshc++; do
+    printf '#!/bin/sh\necho other\n' > other/usr/bin/$name
+    echo other | gzip -n > other/usr/share/man/man1/$name.1.gz
+done
+chmod +x other/usr/bin/*
+printf 'Package: openmpi-bin\nVersion: 99\nArchitecture: all\nMaintainer: t <t@t>\nDescription: stand-in\n' > other/DEBIAN/control
+dpkg-deb --build other overlay/root/packages/other.deb
+cp fulmar-bin_[0-9]*.deb libfulmar1_[0-9]*.deb libfulmar-dev_[0-9]*.deb libze-cpu_[0-9]*.deb overlay/root/packages
+cat > overlay/root/packages/run << 'RUN'
+set -ex
+cd /packages
+export DEBIAN_FRONTEND=noninteractive
+is() { # a command and "other" or "fulmar"
+    if [ "$2" = other ]; then [ "$("$1")" = other ]; else "$1" --help | grep -q "^usage: $1"; fi
+}
+all() {
+    is oshrun "$1" && is oshcc "$1" && is oshc++ "$1"
+}
+ours="fulmar-bin libfulmar1 libfulmar-dev libze-cpu"
+dpkg --force-depends --purge $ours openmpi-bin
+dpkg -i other.deb
+dpkg --force-depends -i $(printf '%s_*.deb ' $ours)
+all fulmar
+update-alternatives --set oshrun /usr/bin/oshrun.openmpi
+is oshrun other && is oshcc fulmar
+update-alternatives --auto oshrun
+dpkg -i other.deb # again, as an upgrade of Open MPI
+all fulmar
+dpkg --force-depends --purge $ours
+all other
+[ ! -e /usr/bin/oshrun.openmpi ] && [ "$(dpkg -S /usr/bin/oshcc)" = "openmpi-bin: /usr/bin/oshcc" ]
+dpkg --force-depends -P openmpi-bin
+dpkg --force-depends -i $(printf '%s_*.deb ' $ours)
+all fulmar
+dpkg -i other.deb
+all fulmar
+[ "$(update-alternatives --list oshcc)" = "$(printf '/usr/bin/oshcc.%s\n' fulmar openmpi)" ]
+dpkg --force-depends -P openmpi-bin
+all fulmar
+[ "$(update-alternatives --list oshcc)" = /usr/bin/oshcc.fulmar ]
+RUN
+chroot overlay/root sh /packages/run
+END
+mkdir "$work/overlay"
+if [ "$(id -u)" = 0 ] && unshare --mount mount -t tmpfs none "$work/overlay" 2> "$log"; then
+    unshare --mount --propagation private sh "$work/beside.sh" "$work" > "$log" 2>&1
+    ok $? "the packages install beside Open MPI" "$log"
+else
+    skip "the packages install beside Open MPI" "only root can mount"
+fi
 plan
