@@ -23,6 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "host/util/libc.h"
+
 extern char **environ;
 
 #define GRACE_S 0.4      /* from SIGTERM to SIGKILL after a failure */

@@ -29,6 +29,7 @@
 #include "host/ops/wait.h"
 #include "host/tag/tag.h"
 #include "host/util/end.h"
+#include "host/util/libc.h"
 #include "host/util/log.h"
 
 /* ---- the process's end ------------------------------------------------------------------------------------------- */

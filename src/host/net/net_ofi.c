@@ -27,6 +27,7 @@
 #include "host/net/ofi_accept.h"
 #include "host/net/ofi_fd.h"
 #include "host/net/ofi_throttle.h"
+#include "host/util/libc.h"
 #include "host/util/log.h"
 #include "host/util/random.h"
 

@@ -18,6 +18,7 @@
 #include "host/coll/team.h"
 #include "host/observe/trace.h"
 #include "host/ops/span.h"
+#include "host/util/libc.h"
 #include "host/util/log.h"
 #include "host/util/own_file.h"
 
