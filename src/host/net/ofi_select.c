@@ -128,7 +128,7 @@ static int add(struct fi_info *h, struct fi_info **list)
 static struct fi_info *candidates(void)
 {
     static const uint64_t orders[] = {FI_ORDER_SAS | FI_ORDER_SAW | FI_ORDER_WAW, FI_ORDER_SAS | FI_ORDER_WAW, FI_ORDER_SAS,
-                                      FI_ORDER_NONE};
+                                      0};
     struct fi_info *all = NULL;
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
         add(hints(orders[i]), &all);
@@ -148,11 +148,11 @@ static const char *refusal(const char *provider)
     static const char *const reasons[] = {"it needs a memory registration or a mode that this library does not have",
                                           "it has no reliable datagrams with remote memory access"};
     for (int i = 0; i < 2; i++) {
-        struct fi_info *h = hints(FI_ORDER_NONE), *found = NULL;
+        struct fi_info *h = hints(0), *found = NULL;
         if (!h)
             break;
         h->fabric_attr->prov_name = strdup(provider); /* freeinfo frees it */
-        h->domain_attr->mr_mode = FI_MR_UNSPEC;
+        h->domain_attr->mr_mode = 0;
         h->mode = ~0ULL;
         if (i == 1) {
             h->ep_attr->type = FI_EP_UNSPEC;
