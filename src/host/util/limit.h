@@ -9,10 +9,9 @@
 
 #include "host/util/spin.h"
 
-/* A member of each item. */
+/* A member of each item. NULL before begin and after end; else the next item that waits, or itself when none follows. */
 struct shi_limited {
     struct shi_limited *next;
-    int counted; /* between begin and end */
 };
 
 struct shi_limit {
@@ -25,7 +24,7 @@ struct shi_limit {
 /* 1: the item begins now; 0: later, when shi_limit_end returns it. */
 static inline int shi_limit_begin(struct shi_limit *l, struct shi_limited *item)
 {
-    *item = (struct shi_limited){.counted = 1};
+    item->next = item;
     shi_spin_lock(&l->lock);
     int now = l->n < l->most;
     l->n += now;
@@ -40,14 +39,18 @@ static inline int shi_limit_begin(struct shi_limit *l, struct shi_limited *item)
 /* The item ends. Returns the item that begins in its place, or NULL; NULL also when the item had not begun. */
 static inline struct shi_limited *shi_limit_end(struct shi_limit *l, struct shi_limited *item)
 {
-    if (!item->counted)
+    if (!item->next)
         return NULL;
-    item->counted = 0;
+    item->next = NULL;
     shi_spin_lock(&l->lock);
     struct shi_limited *next = l->first;
     l->n -= !next;
-    if (next && !(l->first = next->next))
+    if (next && next->next != next) {
+        l->first = next->next;
+    } else {
+        l->first = NULL;
         l->last = &l->first;
+    }
     shi_spin_unlock(&l->lock);
     return next;
 }
