@@ -59,7 +59,7 @@ refused $owner forge 'forged puts and atomics'
 refused $owner malformed 'malformed messages'
 
 # Catches: a job that ends because a message cannot be received, which need not be one of a PE.
-refused $owner 'garbage cut' "connections that send nonsense, or end in the middle of libfabric's frames, and frames with a wrong bit"
+refused $owner 'garbage cut' "connections with nonsense, with a frame of libfabric that ends early, or with a wrong bit"
 
 # Catches: memory that grows with what is sent.
 refused $owner flood 'a flood of forged messages and connections'

@@ -2,8 +2,11 @@
 # tap.sh. The jobs run victim.c, the attacks are in intruder.c. The output of a job or attack NAME is in $work/NAME.
 [ "$(id -u)" = 0 ] || skip_all "the test needs root to run as two users"
 command -v setpriv > /dev/null || skip_all "setpriv (util-linux) is missing"
-# Separate users for each run, because the attacks find all jobs of a user.
+# Separate users for each run, because the attacks find all jobs of a user; without an account, so that they have no others.
 owner=$((40000 + $$ * 3 % 20000))
+while getent passwd $owner $((owner + 1)) $((owner + 2)) | grep -q .; do
+    owner=$((owner + 3))
+done
 other=$((owner + 1))
 attacker=$((owner + 2))
 work=$(mktemp -d) || exit 99
