@@ -77,7 +77,7 @@ struct read {
     int over, err;
 };
 
-static int helped; /* reads of this PE whose end waited for the owner */
+static int helped; /* reads of this PE that completed later, with the owner's help */
 
 static void note_end(struct shi_am_fetch *f, int err)
 {
@@ -169,7 +169,7 @@ static void read_much(void)
                 sched_yield();
         sync_phase(3 + 2 * phase);
     }
-    CHECKF(me == 1 || helped > 0 || CPU_COUNT(&cores) == 1, "nobody helped");
+    CHECKF(me == 1 || helped > 0 || CPU_COUNT(&cores) == 1, "no read was helped");
 }
 
 /* Catches: a piece lost, doubled or in the wrong place, bytes written beside it; a read that ends before its owner's
