@@ -277,6 +277,25 @@ static void lengths(void)
     shmem_free(to);
 }
 
+/* Catches: a long put that overtakes an earlier one before a fence, on networks that order short writes only, or none. */
+static void overwrites(void)
+{
+    enum { BYTES = 100000, ROUNDS = 40, PUTS = 3 };
+    unsigned char *to = shmem_malloc(BYTES), *from = malloc(PUTS * BYTES);
+    for (int i = 0; i < ROUNDS; i++) {
+        for (int k = 0; k < PUTS; k++) {
+            memset(from + k * BYTES, i * PUTS + k, BYTES);
+            shmem_putmem_nbi(to, from + k * BYTES, BYTES, next_pe());
+            shmem_fence();
+        }
+        shmem_barrier_all();
+        CHECKF(memcmp(to, from + (PUTS - 1) * BYTES, BYTES) == 0, "round %d: not the last put's data", i);
+        shmem_barrier_all();
+    }
+    free(from);
+    shmem_free(to);
+}
+
 int main(void)
 {
     shmem_init();
@@ -290,6 +309,7 @@ int main(void)
     RUN(private_side, "every routine, private memory on the local side");
     RUN(nothing, "zero length");
     RUN(lengths, "putmem and getmem of 1 byte to 3 MiB, odd addresses");
+    RUN(overwrites, "putmem_nbi, fence, putmem_nbi to the same place");
     shmem_finalize();
     return tap_end();
 }
