@@ -30,7 +30,8 @@ run() { # PROFILE, program
 for profile in ${FULMAR_FABRIC:-tcp verbs cxi cxi-key efa psm3 psm3-basic opx}; do
     case ${FULMAR_FABRIC_TESTS:-$profile} in
     all) limit=3000 programs=$all ;;
-    $profile) programs="conf/rma.pes conf/sync.pes multi/tag.pes multi/gpc.pes multi/soak" ;;
+    cxi | efa | psm3) programs="conf/rma.pes conf/sync.pes multi/tag.pes multi/gpc.pes multi/soak" ;;
+    $profile) programs="conf/rma.pes multi/soak" ;;
     *) programs=$FULMAR_FABRIC_TESTS ;;
     esac
     for program in $programs; do
