@@ -9,6 +9,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <ifaddrs.h>
 #include <link.h>
 #include <netinet/in.h>
 #include <stdint.h>
@@ -58,20 +59,18 @@ static int end_of(const struct sockaddr *a, struct end *out)
     return 0;
 }
 
-/* Does this host have the address? Then a socket can be bound to it. */
-static int is_local(const struct sockaddr *a)
+/* Does an interface of this host have the address? */
+static int is_local(const struct end *e)
 {
-    struct sockaddr_storage any_port = {0};
-    socklen_t bytes = a->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
-    memcpy(&any_port, a, bytes);
-    if (a->sa_family == AF_INET)
-        ((struct sockaddr_in *)&any_port)->sin_port = 0;
-    else
-        ((struct sockaddr_in6 *)&any_port)->sin6_port = 0;
-    int fd = socket(a->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    int local = fd < 0 || bind(fd, (void *)&any_port, bytes) == 0; /* when in doubt, the user is checked */
-    if (fd >= 0)
-        close(fd);
+    struct ifaddrs *all;
+    struct end own_end;
+    int local = 0;
+    if (getifaddrs(&all))
+        return 1; /* when in doubt, the user is checked */
+    for (const struct ifaddrs *i = all; i; i = i->ifa_next)
+        local |= i->ifa_addr && end_of(i->ifa_addr, &own_end) == 0 &&
+                 memcmp(own_end.address, e->address, sizeof e->address) == 0;
+    freeifaddrs(all);
     return local;
 }
 
@@ -99,7 +98,7 @@ static void add_host(const struct sockaddr *a)
     if (!more)
         shi_die("network", "out of memory for the addresses of %d hosts", n_hosts + 1);
     hosts = more;
-    h.local = is_local(a);
+    h.local = is_local(&h.end);
     if (!h.local)
         shi_ofi_throttle_exempt((const struct in6_addr *)h.end.address);
     hosts[n_hosts++] = h;

@@ -3,7 +3,8 @@
  *
  *   word            written by                        read by     order
  *   state.until_ns  refusals, under libfabric's lock  polls       R1 -> A1
- *   state.closed    refusals and polls                both        R1 -> A1 until_ns is set, and the listener known
+ *   state.listener  as until_ns, one value            polls       R1 -> A1
+ *   state.closed    refusals and polls                both        R1 -> A1 until_ns and listener are set
  *   throttled       refusals and polls                polls       relaxed: a later poll sees it
  */
 #include "host/net/ofi_throttle.h"
@@ -39,12 +40,13 @@ static uint64_t now_ns(void)
 
 void shi_ofi_throttle_exempt(const struct in6_addr *host)
 {
-    struct in6_addr *more = n_exempt <= EXEMPT ? realloc(exempt, (size_t)(n_exempt + 1) * sizeof *exempt) : NULL;
-    if (more) {
-        exempt = more;
-        exempt[n_exempt] = *host;
+    struct in6_addr *more = n_exempt < EXEMPT ? realloc(exempt, (size_t)(n_exempt + 1) * sizeof *exempt) : NULL;
+    if (!more) {
+        n_exempt = EXEMPT + 1; /* there will be no filter */
+        return;
     }
-    n_exempt += n_exempt <= EXEMPT; /* above EXEMPT there is no filter */
+    exempt = more;
+    exempt[n_exempt++] = *host;
 }
 
 /* Drop packets but those from exempt hosts, of whose addresses the last 4 bytes are compared. 0 or -1. */
@@ -78,7 +80,7 @@ void shi_ofi_throttle_refused(int i, int listener, uint64_t ns)
         return;
     __atomic_store_n(&state[i].until_ns, now_ns() + state[i].spent_ns * PARTS, __ATOMIC_RELAXED);
     state[i].spent_ns = 0;
-    state[i].listener = listener;
+    __atomic_store_n(&state[i].listener, listener, __ATOMIC_RELAXED);
     if (!__atomic_exchange_n(&state[i].closed, 1, __ATOMIC_RELEASE)) /* R1 */
         drop_requests(listener);
     __atomic_store_n(&shi_ofi_throttled, 1, __ATOMIC_RELAXED);
@@ -94,7 +96,8 @@ void shi_ofi_throttle_end(void)
             throttled = 1;
             continue;
         }
-        setsockopt(state[i].listener, SOL_SOCKET, SO_DETACH_FILTER, &any, sizeof any);
+        int listener = __atomic_load_n(&state[i].listener, __ATOMIC_RELAXED);
+        setsockopt(listener, SOL_SOCKET, SO_DETACH_FILTER, &any, sizeof any);
         __atomic_store_n(&state[i].closed, 0, __ATOMIC_RELAXED);
     }
     __atomic_store_n(&shi_ofi_throttled, throttled, __ATOMIC_RELAXED);
