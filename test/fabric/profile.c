@@ -1,5 +1,5 @@
 /*
- * profile.c - the providers that this libfabric plays, and its exported functions.
+ * profile.c - the providers that this libfabric imitates, and its exported functions.
  *
  * FABRIC_PROFILE lists the profiles that the machine has, "tcp" if it is not set; FABRIC_SEED seeds the random numbers
  * of each process together with PMIX_RANK.
@@ -150,8 +150,8 @@ API struct fi_info *fi_dupinfo(const struct fi_info *from)
 static const uint64_t all_caps = FI_MSG | FI_RMA | FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ |
                                  FI_REMOTE_WRITE | FI_LOCAL_COMM | FI_REMOTE_COMM;
 
-/* Do the hints allow this profile? As libfabric decides: each order, capability and size asked for must be there, each
- * mode of the provider must have been offered. */
+/* Do the hints allow this profile? As in libfabric: the profile must have each requested order, capability and size,
+ * and the hints must offer each mode of the provider. */
 static int fits(const struct profile *p, const struct fi_info *h)
 {
     const char *asked = h->fabric_attr ? h->fabric_attr->prov_name : NULL;
@@ -170,7 +170,7 @@ static int fits(const struct profile *p, const struct fi_info *h)
            !(h->tx_attr && h->tx_attr->inject_size > p->inject_bytes);
 }
 
-/* Except for efa, the order is all that the provider has, not what was asked for. */
+/* Except for efa, the order is all of the provider's, not the requested one. */
 static struct fi_info *info_of(const struct profile *p, const struct fi_info *h)
 {
     struct fi_info *i = fi_dupinfo(NULL);

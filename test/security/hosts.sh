@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# hosts.sh - a job on two hosts, attacked by a user of each of them, and from a host without a PE of the job. A PE refuses
-# connections of other users of its host and from other hosts; to a user of the job's other host libfabric answers, and the
-# tags of messages and the keys of memory protect the job.
+# hosts.sh - attacks on a job on two hosts, by a user of each of them and from a host without a PE of the job. A PE
+# refuses connections of other users of its host and from other hosts. It accepts those of users of the job's other
+# host; then the tags of messages and the keys of memory protect the job.
 . "${top_srcdir:=.}/test/tap.sh"
 command -v mpirun >/dev/null || skip_all "Open MPI (openmpi-bin) is not installed"
 need_hosts "$0"
@@ -50,7 +50,7 @@ result() { # STATUS WHAT
     ok "$1" "$2" "$work/job"
 }
 
-# Catches: messages of another host that are believed because its connections are accepted.
+# Catches: messages of another host that a PE trusts because it accepts the connection.
 start --engine mpirun -H h1:1,h2:1
 list h1
 for name in read write forge malformed garbage cut; do
@@ -58,9 +58,9 @@ for name in read write forge malformed garbage cut; do
     ok $? "$name: a user of the job's other host obtains nothing" "$work/attack"
 done
 grep -q 'network: dropped a message of another job' "$work/job"
-ok $? "its messages are dropped" "$work/job"
+ok $? "messages of a user of the job's other host are dropped" "$work/job"
 
-# Catches: users of the own host that are taken for those of another one, because the address is not the loopback address.
+# Catches: users of the own host taken for users of another one, because the address is not the loopback address.
 attack forge h1 h1 && ! sent && grep -q "network: connections of user $attacker of this host are refused" "$work/job"
 ok $? "connections of another user of the own host are refused" "$work/job"
 finish

@@ -28,7 +28,7 @@ refused() {
     ok $((attacked + right)) "$3" "$work/job"
 }
 
-# Catches: an attack that obtains nothing because it is wrong itself.
+# Catches: an attack that obtains nothing because it is itself defective.
 mkfifo "$work/serve.in"
 "$top_builddir/test/security/intruder" serve $owner $owner < "$work/serve.in" > "$work/serve" 2>&1 &
 exec 7> "$work/serve.in"
