@@ -12,6 +12,8 @@ seed=${FULMAR_FABRIC_SEED:-1}
 all="conf/rma.pes conf/signal.pes conf/amo.pes conf/sync.pes conf/coll.pes multi/order.pes multi/flood.pes multi/tag.pes
     multi/tag_gpc.pes multi/tag_match_far.pes multi/gpc.pes multi/gpc_long.pes multi/team.pes multi/thread.pes multi/soak"
 export SHMEM_TRANSPORT=ofi
+device=
+[ ! -e "$top_builddir/test/multi/device.pes" ] || device=multi/device.pes # a build without Level Zero has none
 
 job() { # PROFILES, PEs, program...
     LD_LIBRARY_PATH=$top_builddir/test/fabric/.libs FABRIC_PROFILE=$1 FABRIC_SEED=$seed timeout -k 5 ${limit:-300} \
@@ -31,6 +33,7 @@ for profile in ${FULMAR_FABRIC:-tcp verbs cxi cxi-key efa psm3 psm3-basic opx}; 
     case ${FULMAR_FABRIC_TESTS:-$profile} in
     all) limit=3000 programs=$all ;;
     cxi | efa | psm3) programs="conf/rma.pes conf/sync.pes multi/tag.pes multi/gpc.pes multi/soak" ;;
+    cxi-key) programs="conf/rma.pes multi/soak $device" ;;
     $profile) programs="conf/rma.pes multi/soak" ;;
     *) programs=$FULMAR_FABRIC_TESTS ;;
     esac

@@ -14,7 +14,7 @@ static int ep_close(struct fid *fid)
     pthread_mutex_lock(&fabric_lock);
     for (const struct memory *m = e->domain->memories; m; m = m->next)
         if (m->endpoint == e)
-            misuse("fi_close of an endpoint to which memory is bound");
+            misuse("fi_close of an endpoint to which memory is bound: %zu bytes at %p", m->bytes, (void *)m->base);
     if (e->fd >= 0)
         nic_close(e);
     if (e->cq) {

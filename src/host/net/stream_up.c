@@ -197,7 +197,9 @@ int shi_stream_describe(enum shi_region region, const struct shi_stream_region *
 {
     shi_stream_net.own[region] = *own;
     *out = (struct shi_net_memory){0};
-    return own->copy ? 0 : NET->expose(own->base, own->bytes, SHI_NET_READ | SHI_NET_WRITE, out);
+    int err = own->copy ? 0 : NET->expose(own->base, own->bytes, SHI_NET_READ | SHI_NET_WRITE, out);
+    shi_stream_learn(shi_stream_net.me, region, out); /* for shi_stream_down */
+    return err;
 }
 
 void shi_stream_learn(int pe, enum shi_region region, const struct shi_net_memory *memory)
