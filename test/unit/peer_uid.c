@@ -109,7 +109,7 @@ static void unix_domain(void)
 }
 
 /* Catches: root reported for a closed socket, whose row has uid 0; a descriptor accepted that is not a connection. */
-static void nobody(void)
+static void no_owner(void)
 {
     struct sockaddr_storage at;
     uid_t found = (uid_t)-2;
@@ -149,12 +149,12 @@ int main(void)
 {
     RUN(tcp, "IPv4");
     RUN(tcp6, "IPv6, and IPv4 addresses on IPv6 sockets");
-    RUN(nobody, "no connection, or closed by the other end");
+    RUN(no_owner, "no connection, or closed by the other end");
     RUN(no_descriptor, "no descriptor is free");
     RUN(unix_domain, "unix-domain sockets");
     no_netlink = 1;
     RUN(tcp, "IPv4, from /proc");
     RUN(tcp6, "IPv6, and IPv4 addresses on IPv6 sockets, from /proc");
-    RUN(nobody, "no connection, or closed by the other end, from /proc");
+    RUN(no_owner, "no connection, or closed by the other end, from /proc");
     return tap_end();
 }

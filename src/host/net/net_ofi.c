@@ -238,7 +238,7 @@ static int up(const struct shi_boot *boot, const struct shi_config *config, shi_
     shi_ofi_fds_note(&before);
     address_of = calloc((size_t)n_pes, sizeof *address_of);
     err = address_of ? open_domain() : -ENOMEM;
-    if (!err && has_ip_addresses() && !shi_ofi_accept_install())
+    if (!err && has_ip_addresses() && !shi_ofi_accept_install() && boot->local_index == 0)
         shi_log_error("network: libfabric's accept cannot be replaced: other users can disturb this job (%s)",
                       info->fabric_attr->prov_name);
     if (!err && (err = open_lane(0)))
@@ -280,7 +280,7 @@ static int connect_to(int pe, const struct shi_net_address *a)
 
 /* ---- registered memory -------------------------------------------------------------------------------------------- */
 
-/* A key that nobody can guess, where the provider lets us choose. 0 or -errno. */
+/* A random key, where the provider lets us choose. 0 or -errno. */
 static int random_key(uint64_t *key)
 {
     size_t bytes = info->domain_attr->mr_key_size;
