@@ -98,13 +98,17 @@ static int expose(int pe, const void *addr, size_t bytes, struct shi_am_src *out
     (void)pe;
     if (n_exposed == POINTERS || once_in(no_expose))
         return -EOPNOTSUPP;
-    *out = exposed[n_exposed++] = (struct shi_am_src){.addr = (uint64_t)addr, .bytes = bytes};
+    static uint64_t handle;
+    *out = exposed[n_exposed++] = (struct shi_am_src){.addr = (uint64_t)addr, .bytes = bytes, .handle = ++handle};
     return 0;
 }
 
 static void withdraw(int pe, const struct shi_am_src *src)
 {
-    (void)pe, (void)src;
+    (void)pe;
+    for (int i = 0; i < n_exposed; i++)
+        if (exposed[i].handle == src->handle)
+            exposed[i] = exposed[--n_exposed];
 }
 
 /* Like hardware: memory that is not exposed cannot be read. */
