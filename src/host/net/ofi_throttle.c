@@ -5,7 +5,7 @@
  *   state.until_ns  refusals, under libfabric's lock  polls       R1 -> A1
  *   state.listener  as until_ns, one value            polls       R1 -> A1
  *   state.closed    refusals and polls                both        R1 -> A1 until_ns and listener are set
- *   throttled       refusals and polls                polls       relaxed: a later poll sees it
+ *   throttled       refusals and polls                polls       R2 -> A2 a poll that clears it has seen `closed`
  */
 #include "host/net/ofi_throttle.h"
 
@@ -83,12 +83,13 @@ void shi_ofi_throttle_refused(int i, int listener, uint64_t ns)
     __atomic_store_n(&state[i].listener, listener, __ATOMIC_RELAXED);
     if (!__atomic_exchange_n(&state[i].closed, 1, __ATOMIC_RELEASE)) /* R1 */
         drop_requests(listener);
-    __atomic_store_n(&shi_ofi_throttled, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&shi_ofi_throttled, 1, __ATOMIC_RELEASE); /* R2 */
 }
 
 void shi_ofi_throttle_end(void)
 {
     int throttled = 0, any = 0;
+    __atomic_exchange_n(&shi_ofi_throttled, 0, __ATOMIC_ACQUIRE); /* A2 */
     for (int i = 0; i < SHI_NET_LANES; i++) {
         if (!__atomic_load_n(&state[i].closed, __ATOMIC_ACQUIRE)) /* A1 */
             continue;
@@ -100,5 +101,6 @@ void shi_ofi_throttle_end(void)
         setsockopt(listener, SOL_SOCKET, SO_DETACH_FILTER, &any, sizeof any);
         __atomic_store_n(&state[i].closed, 0, __ATOMIC_RELAXED);
     }
-    __atomic_store_n(&shi_ofi_throttled, throttled, __ATOMIC_RELAXED);
+    if (throttled)
+        __atomic_store_n(&shi_ofi_throttled, 1, __ATOMIC_RELAXED);
 }
