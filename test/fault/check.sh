@@ -91,7 +91,7 @@ for check in 0 1; do
     SHMEM_CHECK=$check timeout -k 5 20 $OSHRUN -n 1 "$misuse" unknown_hints >"$dir/out" 2>&1
     status=$?
     grep '^fulmar:' "$dir/out" >"$dir/ours"
-    [ $status -eq 0 ] && grep -q 'let through' "$dir/out" && [ "$(wc -l <"$dir/ours")" -eq $((2 * check)) ] &&
+    [ $status -eq 0 ] && grep -q 'was not detected' "$dir/out" && [ "$(wc -l <"$dir/ours")" -eq $((2 * check)) ] &&
         [ "$(grep -Ec 'PE 0: shmem_ctx_session_start: (options = 0x11|config_mask = 0x20): ' "$dir/ours")" -eq $((2 * check)) ]
     ok $? "unknown_hints, SHMEM_CHECK=$check: not refused" "$dir/out"
 done
