@@ -38,31 +38,31 @@ static inline void sip_word(uint64_t v[4], uint64_t word)
     v[0] ^= word;
 }
 
-/* SipHash-2-4 of whole words. */
-static inline uint64_t sip(const uint64_t key[2], const uint64_t *word, size_t words)
+/* SipHash-2-4 of whole words and the n low bytes of rest, at most 7. */
+static inline uint64_t sip(const uint64_t key[2], const uint64_t *word, size_t words, uint64_t rest, size_t n)
 {
     uint64_t v[4] = {key[0] ^ 0x736f6d6570736575, key[1] ^ 0x646f72616e646f6d, key[0] ^ 0x6c7967656e657261,
                      key[1] ^ 0x7465646279746573};
     for (size_t i = 0; i < words; i++)
         sip_word(v, word[i]);
-    sip_word(v, (uint64_t)(words * 8) << 56);
+    sip_word(v, (uint64_t)(words * 8 + n) << 56 | rest);
     v[2] ^= 0xff;
     sip_rounds(v, 4);
     return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
-/* NH with words of 64 bits. Messages of different length never compare: the head has the length. */
-static inline void nh(const char *payload, size_t words, uint64_t out[2])
+/* NH with words of 64 bits. It tells messages of one length apart; the tag has the length besides. */
+static inline void nh(const char *message, size_t words, uint64_t out[2])
 {
     unsigned __int128 sum = 0;
     uint64_t w[2] = {0};
     size_t i = 0;
     for (; i + 1 < words; i += 2) {
-        memcpy(w, payload + 8 * i, 16);
+        memcpy(w, message + 8 * i, 16);
         sum += (unsigned __int128)(w[0] + own.nh[i]) * (w[1] + own.nh[i + 1]);
     }
     if (i < words) {
-        memcpy(w, payload + 8 * i, 8);
+        memcpy(w, message + 8 * i, 8);
         sum += (unsigned __int128)(w[0] + own.nh[i]) * own.nh[i + 1];
     }
     out[0] = (uint64_t)sum;
@@ -73,12 +73,12 @@ void shi_auth_set(const unsigned char secret[SHI_SECRET_BYTES])
 {
     uint64_t root[2], label[2] = {0};
     memcpy(root, secret, sizeof root);
-    own.job = (uint32_t)sip(root, label, 2);
+    own.job = (uint32_t)sip(root, label, 2, 0, 0);
     for (label[0] = 1; label[1] < 2; label[1]++)
-        own.key[label[1]] = sip(root, label, 2);
+        own.key[label[1]] = sip(root, label, 2, 0, 0);
     label[0] = 2;
     for (label[1] = 0; label[1] < sizeof own.nh / sizeof *own.nh; label[1]++)
-        own.nh[label[1]] = sip(root, label, 2);
+        own.nh[label[1]] = sip(root, label, 2, 0, 0);
     explicit_bzero(root, sizeof root);
 }
 
@@ -87,12 +87,9 @@ uint32_t shi_auth_job(void)
     return own.job;
 }
 
-uint64_t shi_auth_tag(uint32_t to, const void *head, const void *payload, size_t words)
+uint64_t shi_auth_tag(uint64_t seq, uint32_t from, uint32_t to, const void *message, size_t words)
 {
-    enum { HEAD = SHI_AUTH_HEAD_BYTES / 8 };
-    uint64_t w[HEAD + 3];
-    memcpy(w, head, SHI_AUTH_HEAD_BYTES);
-    w[HEAD] = to;
-    nh(payload, words, w + HEAD + 1);
-    return sip(own.key, w, HEAD + 3);
+    uint64_t w[4] = {seq, (uint64_t)from << 32 | to};
+    nh(message, words, w + 2);
+    return sip(own.key, w, 4, words, 2);
 }

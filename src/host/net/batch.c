@@ -99,10 +99,9 @@ void shi_batch_send(struct shi_lane *l, int pe, uint32_t flags)
     struct head *h = (struct head *)b->data;
     s->open = NULL;
     flags = shi_order_close(&s->order, flags, b->bytes > sizeof *h);
-    *h = (struct head){.job = shi_auth_job(), .pe = (uint32_t)shi_stream_net.me, .bytes = (uint16_t)b->bytes,
-                       .version = WIRE_VERSION, .flags = (uint8_t)flags, .lane = (uint8_t)l->index,
-                       .seq = s->order.sent_seq};
-    h->ack_lane = (uint8_t)shi_acks_take(&shi_stream_net.peer_rx[pe].acks, &h->ack);
+    uint64_t ack;
+    int ack_lane = shi_acks_take(&shi_stream_net.peer_rx[pe].acks, &ack);
+    write_head(h, (uint32_t)shi_stream_net.me, b->bytes, flags, l->index, ack_lane, s->order.sent_seq, ack);
     h->tag = message_tag(h, pe);
     if (s->ready || post(l, pe, b))
         wait_for_room(l, pe, b);

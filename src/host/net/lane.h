@@ -81,6 +81,7 @@ struct shi_stream_net {
     int closing;         /* connections end: no failure of a PE */
     /* of stream_rx.c */
     uint64_t polls;      /* that ended, from 1 */
+    uint64_t now_ns;     /* when the last poll ended */
     uint64_t checked_ns; /* when heartbeats were last checked */
     int *ack_queue, n_ack_queue; /* PEs with acknowledgements queued */
     uint64_t asked_ns;   /* when lanes were last asked about messages without acknowledgement */

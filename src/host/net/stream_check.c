@@ -60,7 +60,8 @@ static const char *check_amo(const struct record *r)
         return why;
     if (shi_stream_net.own[r->region].copy)
         return "an atomic operation on device memory that the host cannot load and store";
-    return (uintptr_t)(shi_stream_net.own[r->region].base + r->off) % width ? "an atomic operation on a misaligned word" : NULL;
+    uintptr_t word = (uintptr_t)shi_stream_net.own[r->region].base + r->off;
+    return word & (width - 1) ? "an atomic operation on a misaligned word" : NULL;
 }
 
 static const char *check_am(const struct record *r)

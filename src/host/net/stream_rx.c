@@ -273,7 +273,7 @@ static void ask_lanes(int pe)
 /* Ping a known peer after limit/3 of silence; declare it dead after limit. */
 static void check_heartbeats(void)
 {
-    uint64_t now = now_ns(), limit = shi_stream_net.silence_ns;
+    uint64_t now = shi_stream_net.now_ns, limit = shi_stream_net.silence_ns;
     if (!limit || now - shi_stream_net.checked_ns < limit / 16)
         return;
     int overslept = now - shi_stream_net.checked_ns > limit / 3; /* this PE itself was stopped */
@@ -364,6 +364,7 @@ static int apply_stashed(struct peer_rx *x, int lane)
 static void end_of_poll(void)
 {
     shi_stream_net.polls++;
+    shi_stream_net.now_ns = now_ns();
     send_acks();
     check_heartbeats();
     for (int i = 0, n = shi_stream_n_lanes(); i < n; i++) {
@@ -393,7 +394,7 @@ void shi_stream_arrive(const void *msg, size_t bytes)
         shi_admit_again(h);
         return;
     }
-    x->alive_ns = now_ns();
+    x->alive_ns = shi_stream_net.now_ns;
     if (!x->met) {
         x->met = 1;
         NET->met();
@@ -413,6 +414,6 @@ int shi_stream_receive(int n_pes)
 {
     shi_stream_net.ack_queue = calloc((size_t)n_pes, sizeof *shi_stream_net.ack_queue);
     shi_stream_net.polls = 1;
-    shi_stream_net.checked_ns = now_ns();
+    shi_stream_net.checked_ns = shi_stream_net.now_ns = now_ns();
     return shi_stream_net.ack_queue ? 0 : -ENOMEM;
 }

@@ -2,6 +2,8 @@
 #ifndef SHI_STREAM_WIRE_H
 #define SHI_STREAM_WIRE_H
 
+#include <string.h>
+
 #include "host/net/am_carrier.h"
 #include "host/net/auth.h"
 #include "host/net/stream.h"
@@ -23,10 +25,20 @@ struct head {
     uint64_t ack;     /* the sender has applied the messages of the receiver's stream ack_lane up to this one */
 };
 
+/* Fill in all but the tag, in whole words, as message_tag reads it: a load of a word waits for the stores of its parts. */
+static inline void write_head(struct head *h, uint32_t pe, size_t bytes, uint32_t flags, int lane, int ack_lane,
+                              uint64_t seq, uint64_t ack)
+{
+    const uint64_t word[] = {shi_auth_job() | (uint64_t)pe << 32,
+                             bytes | WIRE_VERSION << 16 | (uint64_t)flags << 24 | (uint64_t)lane << 32 |
+                                 (uint64_t)ack_lane << 40, seq, ack};
+    memcpy((char *)h + sizeof h->tag, word, sizeof word);
+}
+
 /* The tag of a message to PE `to`: see auth.h. */
 static inline uint64_t message_tag(const struct head *h, int to)
 {
-    return shi_auth_tag((uint32_t)to, &h->tag + 1, h + 1, (h->bytes - sizeof *h) / 8);
+    return shi_auth_tag(h->seq, h->pe, (uint32_t)to, &h->tag + 1, (h->bytes - sizeof h->tag) / 8);
 }
 
 enum { OP_PUT, OP_PUT_BLOCKS, OP_AMO, OP_GET_BLOCKS, OP_REPLY, OP_AM }; /* quiet does not wait for the last two */
@@ -55,7 +67,7 @@ struct blocks_payload {
     uint64_t cookie; /* OP_GET_BLOCKS */
 };
 
-_Static_assert(sizeof(struct head) == 8 + SHI_AUTH_HEAD_BYTES && sizeof(struct record) == 16, "the wire has no holes");
+_Static_assert(sizeof(struct head) == 40 && sizeof(struct record) == 16, "the wire has no holes");
 _Static_assert(SHI_NET_MESSAGE_BYTES <= UINT16_MAX && SHI_NET_LANES <= UINT8_MAX, "the head has room for these");
 _Static_assert(sizeof(struct head) + sizeof(struct record) + sizeof(struct blocks_payload) + SHI_STREAM_PUT_BYTES <=
                    SHI_NET_MESSAGE_BYTES, "the longest record fits into a message");
