@@ -96,7 +96,7 @@ enum { CU_API_VERSION = 12000, CU_API_VERSION_12_4 = 12040 }; /* versions for cu
 /* Not every driver has these. */
 #define CUDA_CALLS_SINCE_12_4(X) X(cuFuncGetParamInfo, (CUfunction function, size_t i, size_t *offset, size_t *bytes))
 
-/* Finds the others. `found` may be NULL. */
+/* The call that finds all others. `found` may be NULL. */
 typedef CUresult cuGetProcAddress_v2_t(const char *name, void **call, int version, uint64_t flags,
                                        CUdriverProcAddressQueryResult *found);
 

@@ -57,8 +57,8 @@ SHI_DEF(void, shmem_query_initialized, (int *initialized))
     *initialized = shi_world.up;
 }
 
-/* Only the outermost of nested pairs releases resources: OpenSHMEM 1.6, shmem_finalize. After shmem_global_exit, in an exit
- * handler or a destructor, other PEs do not call it, so it does nothing. */
+/* Only the outermost of nested pairs releases resources: OpenSHMEM 1.6, shmem_finalize. In an exit handler or a destructor
+ * after shmem_global_exit it does nothing, because the other PEs do not call it. */
 SHI_DEF(void, shmem_finalize, (void))
 {
     shi_need_up(__func__);

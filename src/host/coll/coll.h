@@ -32,8 +32,8 @@ struct shi_reduction {
     size_t elem;
 };
 
-/* Members are combined in the order of their numbers, node by node where there are several, whatever the algorithm, and
- * each element on one member or on all in the same order: all get the same bits. */
+/* Every algorithm combines the members' elements in the order of their numbers, node by node where there are several nodes.
+ * All members compute an element in this order, or one member computes it for all, so all get the same bits. */
 void shi_coll_reduce(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t n,
                      const struct shi_reduction *r);
 

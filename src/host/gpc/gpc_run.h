@@ -23,8 +23,8 @@ struct shi_gpc_task {
 /* Append to the queue. Any thread, handlers too. The task may be freed when this returns. */
 void shi_gpc_post(struct shi_gpc_task *t);
 
-/* The same once this PE has the task's team: a PE that has returned from a split may call one that has not. Tasks of one
- * team keep their order. The roots limit the number of tasks that wait for a team. */
+/* shi_gpc_post, but the task waits until this PE has the task's team: a PE that has returned from a split may call one that
+ * has not. Tasks of one team keep their order. The roots limit the number of tasks that wait for a team. */
 void shi_gpc_post_on_team(struct shi_gpc_task *t);
 
 /* Run again later, after the tasks that are ready; shi_gpc_wake: at once, if it is still pending or running. */
