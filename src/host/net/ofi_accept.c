@@ -16,11 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "host/net/net.h"
 #include "host/net/ofi_throttle.h"
+#include "host/util/base.h"
 #include "host/util/log.h"
 #include "host/util/peer_uid.h"
 
@@ -153,27 +153,20 @@ static int is_peer(int fd)
     return 0;
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 static int checked_accept(int listener, struct sockaddr *a, socklen_t *bytes)
 {
     const struct linger at_once = {1, 0};
     int at = find_own(listener);
     if (at < 0)
         return accept(listener, a, bytes);
-    uint64_t begin = now_ns();
+    uint64_t begin = shi_now_ns();
     int fd = __atomic_load_n(&complete, __ATOMIC_ACQUIRE) ? accept(listener, a, bytes) : -1; /* A2 */
     if (fd >= 0 && is_peer(fd))
         return fd;
     if (fd >= 0) { /* with a reset, so that nothing of the connection stays here */
         setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
         close(fd);
-        shi_ofi_throttle_refused(at, listener, now_ns() - begin);
+        shi_ofi_throttle_refused(at, listener, shi_now_ns() - begin);
     }
     errno = EAGAIN;
     return -1;

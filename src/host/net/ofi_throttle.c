@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 
 #include "host/net/net.h"
+#include "host/util/base.h"
 
 /* Of the time, refusals may take one part in PARTS, and AT_ONCE_NS at a time. MOST_NS: of one, as the thread may be
  * suspended meanwhile. */
@@ -30,13 +30,6 @@ static struct {
 } state[SHI_NET_LANES];
 static struct in6_addr *exempt;
 static int n_exempt;
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 void shi_ofi_throttle_exempt(const struct in6_addr *host)
 {
@@ -78,7 +71,7 @@ void shi_ofi_throttle_refused(int i, int listener, uint64_t ns)
     state[i].spent_ns += ns < MOST_NS ? ns : MOST_NS;
     if (state[i].spent_ns < AT_ONCE_NS || n_exempt > EXEMPT)
         return;
-    __atomic_store_n(&state[i].until_ns, now_ns() + state[i].spent_ns * PARTS, __ATOMIC_RELAXED);
+    __atomic_store_n(&state[i].until_ns, shi_coarse_ns() + state[i].spent_ns * PARTS, __ATOMIC_RELAXED);
     state[i].spent_ns = 0;
     __atomic_store_n(&state[i].listener, listener, __ATOMIC_RELAXED);
     if (!__atomic_exchange_n(&state[i].closed, 1, __ATOMIC_RELEASE)) /* R1 */
@@ -93,7 +86,7 @@ void shi_ofi_throttle_end(void)
     for (int i = 0; i < SHI_NET_LANES; i++) {
         if (!__atomic_load_n(&state[i].closed, __ATOMIC_ACQUIRE)) /* A1 */
             continue;
-        if (now_ns() < __atomic_load_n(&state[i].until_ns, __ATOMIC_RELAXED)) {
+        if (shi_coarse_ns() < __atomic_load_n(&state[i].until_ns, __ATOMIC_RELAXED)) {
             throttled = 1;
             continue;
         }

@@ -10,13 +10,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "host/net/admit.h"
 #include "host/net/am_remote.h"
 #include "host/net/amo_word.h"
 #include "host/net/batch.h"
 #include "host/net/stream_check.h"
+#include "host/util/base.h"
 #include "host/util/log.h"
 
 #define NET (shi_stream_net.ops)
@@ -229,13 +229,6 @@ static void send_acks(void)
 
 /* ---- heartbeats --------------------------------------------------------------------------------------------------- */
 
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 /* End the job when messages of a PE wait for `limit` for one that is lost. Any process may have caused a receive to fail, so
  * that alone is no reason. */
 static void check_gap(int pe, struct peer_rx *x, uint64_t now, uint64_t limit)
@@ -364,7 +357,7 @@ static int apply_stashed(struct peer_rx *x, int lane)
 static void end_of_poll(void)
 {
     shi_stream_net.polls++;
-    shi_stream_net.now_ns = now_ns();
+    shi_stream_net.now_ns = shi_coarse_ns();
     send_acks();
     check_heartbeats();
     for (int i = 0, n = shi_stream_n_lanes(); i < n; i++) {
@@ -414,6 +407,6 @@ int shi_stream_receive(int n_pes)
 {
     shi_stream_net.ack_queue = calloc((size_t)n_pes, sizeof *shi_stream_net.ack_queue);
     shi_stream_net.polls = 1;
-    shi_stream_net.checked_ns = shi_stream_net.now_ns = now_ns();
+    shi_stream_net.checked_ns = shi_stream_net.now_ns = shi_coarse_ns();
     return shi_stream_net.ack_queue ? 0 : -ENOMEM;
 }
