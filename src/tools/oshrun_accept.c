@@ -34,32 +34,18 @@ int64_t accept_refused(void)
     return atomic_load_explicit(&refused, memory_order_relaxed);
 }
 
-/* Is it a connection of this user, or one whose user the system does not report? */
-static bool trusted(int fd)
+static int accept_trusted(int listener, struct sockaddr *addr, socklen_t *bytes, int flags)
 {
+    int fd = syscall(SYS_accept4, listener, addr, bytes, flags), own;
     uid_t user;
-    int err = shi_peer_uid(fd, &user);
 
-    if (err)
-        return err == -ENOSYS;
-    if (user == getuid())
-        return true;
-    if (accept_refused() == NONE) {
+    if (fd < 0 || (own = shi_peer_is_own(fd, &user)) == 1)
+        return fd;
+    if (own == 0 && accept_refused() == NONE) {
         atomic_store_explicit(&refused, user, memory_order_relaxed);
         eventfd_write(wake, 1);
     }
-    return false;
-}
-
-static int accept_trusted(int listener, struct sockaddr *addr, socklen_t *bytes, int flags)
-{
-    int fd = syscall(SYS_accept4, listener, addr, bytes, flags);
-
-    if (fd < 0 || trusted(fd))
-        return fd;
-    setsockopt(fd, SOL_SOCKET, SO_LINGER, &(struct linger){.l_onoff = 1}, sizeof(struct linger)); /* reset: free both ports */
-    close(fd);
-    errno = EAGAIN; /* the one error after which all versions of libpmix continue */
+    shi_peer_refuse(fd); /* EAGAIN is the one error after which all versions of libpmix continue */
     return -1;
 }
 

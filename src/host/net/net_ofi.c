@@ -266,7 +266,7 @@ static int address(struct shi_net_address *out)
     if (rc)
         return cannot("get the address of the endpoint", rc);
     if (has_ip_addresses())
-        shi_ofi_fds_own(out->data, sizeof out->data);
+        shi_ofi_fds_own((const struct sockaddr *)out->data);
     return 0;
 }
 

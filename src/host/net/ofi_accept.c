@@ -3,7 +3,7 @@
  *
  *   word             written by                          read by                 order
  *   own[], n_own     shi_ofi_accept_at, one at a time    accept, on any thread   R1 -> A1 an address is whole before it is counted
- *   host[], n_hosts  shi_ofi_accept_from, one thread     accept, on any thread   R2 -> A2 complete before anything is accepted
+ *   hosts[], n_hosts shi_ofi_accept_from, one thread     accept, on any thread   R2 -> A2 complete before anything is accepted
  */
 #include "host/net/ofi_accept.h"
 
@@ -23,92 +23,77 @@
 #include "host/util/base.h"
 #include "host/util/log.h"
 #include "host/util/peer_uid.h"
+#include "host/util/tcp_end.h"
 
-/* An IPv4 address is kept in its IPv6 form. */
-struct end {
-    unsigned char address[16];
-    int port;
-};
-
-static struct end own[SHI_NET_LANES];
+static struct shi_tcp_end own[SHI_NET_LANES];
 static int n_own;
 static struct host {
-    struct end end;
+    struct shi_tcp_end end;
     int local; /* this host */
-} *hosts;
-static int n_hosts, n_calls, complete;
+} *hosts;      /* of all PEs while they are named; then each once, in order */
+static int n_hosts, complete;
 
 /* ---- addresses ---------------------------------------------------------------------------------------------------- */
 
-/* 0, or -1 when it is not an IP address. */
-static int end_of(const struct sockaddr *a, struct end *out)
-{
-    static const unsigned char v4[12] = {[10] = 0xff, [11] = 0xff};
-    const struct sockaddr_in *in = (const void *)a;
-    const struct sockaddr_in6 *in6 = (const void *)a;
-    if (a->sa_family == AF_INET) {
-        memcpy(out->address, v4, sizeof v4);
-        memcpy(out->address + 12, &in->sin_addr, 4);
-        out->port = ntohs(in->sin_port);
-    } else if (a->sa_family == AF_INET6) {
-        memcpy(out->address, &in6->sin6_addr, 16);
-        out->port = ntohs(in6->sin6_port);
-    } else {
-        return -1;
-    }
-    return 0;
-}
-
-/* Does an interface of this host have the address? */
-static int is_local(const struct end *e)
-{
-    struct ifaddrs *all;
-    struct end own_end;
-    int local = 0;
-    if (getifaddrs(&all))
-        return 1; /* when in doubt, the user is checked */
-    for (const struct ifaddrs *i = all; i; i = i->ifa_next)
-        local |= i->ifa_addr && end_of(i->ifa_addr, &own_end) == 0 &&
-                 memcmp(own_end.address, e->address, sizeof e->address) == 0;
-    freeifaddrs(all);
-    return local;
-}
-
 void shi_ofi_accept_at(const struct sockaddr *a)
 {
-    if (n_own == SHI_NET_LANES || end_of(a, &own[n_own]))
+    if (n_own == SHI_NET_LANES || shi_tcp_end_of(a, &own[n_own]))
         return;
     __atomic_store_n(&n_own, n_own + 1, __ATOMIC_RELEASE); /* R1 */
 }
 
-static const struct host *find_host(const struct end *e)
+static int compare(const void *a, const void *b)
 {
-    for (int i = 0; i < n_hosts; i++)
-        if (memcmp(hosts[i].end.address, e->address, sizeof e->address) == 0)
-            return &hosts[i];
-    return NULL;
+    return shi_tcp_compare_hosts(&((const struct host *)a)->end, &((const struct host *)b)->end);
 }
 
-static void add_host(const struct sockaddr *a)
+static struct host *find_host(const struct shi_tcp_end *e)
 {
-    struct host h = {.local = 0};
-    if (end_of(a, &h.end) || find_host(&h.end))
-        return;
-    struct host *more = realloc(hosts, (size_t)(n_hosts + 1) * sizeof *hosts);
-    if (!more)
-        shi_die("network", "out of memory for the addresses of %d hosts", n_hosts + 1);
-    hosts = more;
-    h.local = is_local(&h.end);
-    if (!h.local)
-        shi_ofi_throttle_exempt((const struct in6_addr *)h.end.address);
-    hosts[n_hosts++] = h;
+    const struct host wanted = {.end = *e};
+    return bsearch(&wanted, hosts, (size_t)n_hosts, sizeof *hosts, compare);
+}
+
+/* Mark the addresses that an interface of this host has. */
+static void find_local(void)
+{
+    struct ifaddrs *all = NULL;
+    struct shi_tcp_end end;
+    int unknown = getifaddrs(&all);
+    for (int i = 0; i < n_hosts; i++)
+        hosts[i].local = unknown; /* when in doubt, the user is checked */
+    for (const struct ifaddrs *i = all; i; i = i->ifa_next) {
+        struct host *h = i->ifa_addr && !shi_tcp_end_of(i->ifa_addr, &end) ? find_host(&end) : NULL;
+        if (h)
+            h->local = 1;
+    }
+    if (!unknown)
+        freeifaddrs(all);
+}
+
+/* All PEs are named. */
+static void settle(void)
+{
+    int n = 0;
+    qsort(hosts, (size_t)n_hosts, sizeof *hosts, compare);
+    for (int i = 0; i < n_hosts; i++)
+        if (n == 0 || compare(&hosts[n - 1], &hosts[i]))
+            hosts[n++] = hosts[i];
+    n_hosts = n;
+    find_local();
+    for (int i = 0; i < n_hosts; i++)
+        if (!hosts[i].local)
+            shi_ofi_throttle_exempt(&hosts[i].end.address);
+    __atomic_store_n(&complete, 1, __ATOMIC_RELEASE); /* R2 */
 }
 
 void shi_ofi_accept_from(const struct sockaddr *peer, int n_pes)
 {
-    add_host(peer);
+    static int n_calls;
+    if (!hosts && !(hosts = malloc((size_t)n_pes * sizeof *hosts)))
+        shi_die("network", "out of memory for the addresses of %d PEs", n_pes);
+    n_hosts += shi_tcp_end_of(peer, &hosts[n_hosts].end) == 0;
     if (++n_calls == n_pes)
-        __atomic_store_n(&complete, 1, __ATOMIC_RELEASE); /* R2 */
+        settle();
 }
 
 /* ---- accepting ---------------------------------------------------------------------------------------------------- */
@@ -118,8 +103,8 @@ static int find_own(int listener)
 {
     struct sockaddr_storage a;
     socklen_t bytes = sizeof a;
-    struct end e;
-    if (getsockname(listener, (void *)&a, &bytes) || end_of((void *)&a, &e))
+    struct shi_tcp_end e;
+    if (getsockname(listener, (void *)&a, &bytes) || shi_tcp_end_of((void *)&a, &e))
         return -1;
     for (int i = 0, n = __atomic_load_n(&n_own, __ATOMIC_ACQUIRE); i < n; i++) /* A1 */
         if (own[i].port == e.port)
@@ -130,21 +115,21 @@ static int find_own(int listener)
 /* May the other end be a PE of this job? If not, say so once, unless it has gone. */
 static int is_peer(int fd)
 {
-    static int told;
+    static int reported;
     struct sockaddr_storage a;
     socklen_t bytes = sizeof a;
-    struct end e;
+    struct shi_tcp_end e;
     uid_t uid = 0;
     char name[INET6_ADDRSTRLEN] = "";
-    if (getpeername(fd, (void *)&a, &bytes) || end_of((void *)&a, &e))
+    if (getpeername(fd, (void *)&a, &bytes) || shi_tcp_end_of((void *)&a, &e))
         return 0;
     const struct host *h = find_host(&e);
-    int err = h && h->local ? shi_peer_uid(fd, &uid) : 0;
-    if (h && (!h->local || err == -ENOSYS || (!err && uid == geteuid())))
+    int own_user = h && h->local ? shi_peer_is_own(fd, &uid) : h != NULL;
+    if (own_user == 1)
         return 1;
-    if (err || __atomic_exchange_n(&told, 1, __ATOMIC_RELAXED))
+    if (own_user < 0 || __atomic_exchange_n(&reported, 1, __ATOMIC_RELAXED))
         return 0;
-    inet_ntop(AF_INET6, e.address, name, sizeof name);
+    inet_ntop(AF_INET6, &e.address, name, sizeof name);
     if (h)
         shi_log_error("network: connections of user %u of this host are refused", (unsigned)uid);
     else
@@ -155,7 +140,6 @@ static int is_peer(int fd)
 
 static int checked_accept(int listener, struct sockaddr *a, socklen_t *bytes)
 {
-    const struct linger at_once = {1, 0};
     int at = find_own(listener);
     if (at < 0)
         return accept(listener, a, bytes);
@@ -163,9 +147,8 @@ static int checked_accept(int listener, struct sockaddr *a, socklen_t *bytes)
     int fd = __atomic_load_n(&complete, __ATOMIC_ACQUIRE) ? accept(listener, a, bytes) : -1; /* A2 */
     if (fd >= 0 && is_peer(fd))
         return fd;
-    if (fd >= 0) { /* with a reset, so that nothing of the connection stays here */
-        setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
-        close(fd);
+    if (fd >= 0) {
+        shi_peer_refuse(fd);
         shi_ofi_throttle_refused(at, listener, shi_now_ns() - begin);
     }
     errno = EAGAIN;

@@ -3,12 +3,14 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
-static struct sockaddr_storage own;
+#include "host/util/tcp_end.h"
+
+static struct shi_tcp_end own;
+static int has_own;
 
 /* Call f for every open descriptor. */
 static void each(void (*f)(int fd, void *arg), void *arg)
@@ -35,9 +37,9 @@ void shi_ofi_fds_note(struct shi_ofi_fds *out)
     each(note, out);
 }
 
-void shi_ofi_fds_own(const void *address, size_t bytes)
+void shi_ofi_fds_own(const struct sockaddr *address)
 {
-    memcpy(&own, address, bytes < sizeof own ? bytes : sizeof own);
+    has_own = shi_tcp_end_of(address, &own) == 0;
 }
 
 static void mark(int fd)
@@ -54,28 +56,17 @@ static void mark_new(int fd, void *arg)
         mark(fd);
 }
 
-static int same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
-{
-    if (a->ss_family != b->ss_family)
-        return 0;
-    if (a->ss_family == AF_INET) {
-        const struct sockaddr_in *x = (const void *)a, *y = (const void *)b;
-        return x->sin_addr.s_addr == y->sin_addr.s_addr;
-    }
-    const struct sockaddr_in6 *x = (const void *)a, *y = (const void *)b;
-    return a->ss_family == AF_INET6 && memcmp(&x->sin6_addr, &y->sin6_addr, sizeof x->sin6_addr) == 0;
-}
-
 /* Mark a connection from the endpoint's own address. This also marks the program's own connections on that interface; few
  * programs pass sockets to exec'd children without dup2, which clears the mark. */
 static void mark_connection(int fd, void *arg)
 {
     struct sockaddr_storage local;
+    struct shi_tcp_end end;
     socklen_t bytes = sizeof local;
     int listens = 0;
     socklen_t n = sizeof listens;
     (void)arg;
-    if (getsockname(fd, (struct sockaddr *)&local, &bytes) || !same_host(&local, &own))
+    if (getsockname(fd, (void *)&local, &bytes) || shi_tcp_end_of((void *)&local, &end) || shi_tcp_compare_hosts(&end, &own))
         return;
     if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &n) == 0 && !listens)
         mark(fd);
@@ -85,6 +76,6 @@ void shi_ofi_fds_close_on_exec(const struct shi_ofi_fds *before)
 {
     if (before)
         each(mark_new, (void *)before);
-    else if (own.ss_family == AF_INET || own.ss_family == AF_INET6)
+    else if (has_own)
         each(mark_connection, NULL);
 }

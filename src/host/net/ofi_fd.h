@@ -2,7 +2,7 @@
 #ifndef SHI_OFI_FD_H
 #define SHI_OFI_FD_H
 
-#include <stddef.h>
+#include <sys/socket.h>
 
 enum { SHI_OFI_FDS = 4096 };
 
@@ -14,7 +14,7 @@ struct shi_ofi_fds {
 void shi_ofi_fds_note(struct shi_ofi_fds *out);
 
 /* The local address of this PE's endpoint, and so of its connections. */
-void shi_ofi_fds_own(const void *address, size_t bytes);
+void shi_ofi_fds_own(const struct sockaddr *address);
 
 /* Mark what was opened since `before`; with NULL, every connection of the endpoint. */
 void shi_ofi_fds_close_on_exec(const struct shi_ofi_fds *before);

@@ -17,26 +17,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "host/util/tcp_end.h"
+
 enum { TRIES = 4, TRY_US = 500 };
-
-/* One end of a TCP connection; an IPv4 address in its IPv6 form, because a socket of either family may use it. */
-struct end {
-    uint32_t word[4];
-    unsigned port;
-};
-
-static int end_of(const struct sockaddr_storage *s, struct end *out)
-{
-    const struct sockaddr_in *v4 = (const void *)s;
-    const struct sockaddr_in6 *v6 = (const void *)s;
-    if (s->ss_family == AF_INET)
-        *out = (struct end){{0, 0, htonl(0xffff), v4->sin_addr.s_addr}, ntohs(v4->sin_port)};
-    else if (s->ss_family == AF_INET6)
-        memcpy(out->word, &v6->sin6_addr, sizeof out->word), out->port = ntohs(v6->sin6_port);
-    else
-        return -ENOSYS;
-    return 0;
-}
 
 /* ---- netlink ------------------------------------------------------------------------------------------------------ */
 
@@ -46,18 +29,18 @@ struct question {
 };
 
 /* The kernel looks for a socket of any family under the IPv4 addresses. */
-static struct question question_of(const struct end *local, const struct end *remote)
+static struct question question_of(const struct shi_tcp_end *local, const struct shi_tcp_end *remote)
 {
     struct question q = {.head = {.nlmsg_len = sizeof q, .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST},
                          .body = {.sdiag_family = AF_INET6, .sdiag_protocol = IPPROTO_TCP, .idiag_states = ~0u}};
     struct inet_diag_sockid *id = &q.body.id;
     size_t skip = 0;
-    if (!local->word[0] && !local->word[1] && local->word[2] == htonl(0xffff)) {
+    if (IN6_IS_ADDR_V4MAPPED(&local->address)) {
         q.body.sdiag_family = AF_INET;
-        skip = 3;
+        skip = 12;
     }
-    memcpy(id->idiag_src, local->word + skip, sizeof local->word - skip * sizeof *local->word);
-    memcpy(id->idiag_dst, remote->word + skip, sizeof remote->word - skip * sizeof *remote->word);
+    memcpy(id->idiag_src, local->address.s6_addr + skip, sizeof local->address - skip);
+    memcpy(id->idiag_dst, remote->address.s6_addr + skip, sizeof remote->address - skip);
     id->idiag_sport = htons((uint16_t)local->port);
     id->idiag_dport = htons((uint16_t)remote->port);
     id->idiag_cookie[0] = id->idiag_cookie[1] = INET_DIAG_NOCOOKIE;
@@ -66,7 +49,7 @@ static struct question question_of(const struct end *local, const struct end *re
 
 /* Ask for the socket `local` that is connected to `remote`. 0, or -ENOENT, or another -errno: no answer. The kernel may answer
  * with a socket that listens on `local`. One without inode was closed by its process; its uid is 0. */
-static int ask(int netlink, const struct end *local, const struct end *remote, uid_t *out)
+static int ask(int netlink, const struct shi_tcp_end *local, const struct shi_tcp_end *remote, uid_t *out)
 {
     struct question q = question_of(local, remote);
     struct {
@@ -94,7 +77,7 @@ static int ask(int netlink, const struct end *local, const struct end *remote, u
 
 /* 0, or -ENOENT, or -ENOSYS: the kernel lacks socket diagnostics. It answers ENOENT without them, too, and then also for the own
  * end. */
-static int diag_uid(const struct end *peer, const struct end *own, uid_t *out)
+static int diag_uid(const struct shi_tcp_end *peer, const struct shi_tcp_end *own, uid_t *out)
 {
     uid_t mine;
     int netlink = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
@@ -108,30 +91,32 @@ static int diag_uid(const struct end *peer, const struct end *own, uid_t *out)
 
 /* ---- /proc -------------------------------------------------------------------------------------------------------- */
 
-static int same(const struct end *a, const struct end *b)
+static int same(const struct shi_tcp_end *a, const struct shi_tcp_end *b)
 {
-    return a->port == b->port && memcmp(a->word, b->word, sizeof a->word) == 0;
+    return a->port == b->port && shi_tcp_compare_hosts(a, b) == 0;
 }
 
 /* Parse 8 or 32 digits: the address in words of 32 bits, each printed as a number of the host's byte order. */
-static int parse_address(const char *text, struct end *out)
+static int parse_address(const char *text, struct shi_tcp_end *out)
 {
-    uint32_t *w = out->word;
-    *out = (struct end){{0, 0, htonl(0xffff)}, out->port};
-    if (strlen(text) == 8)
-        return sscanf(text, "%8x", &w[3]) == 1;
-    return sscanf(text, "%8x%8x%8x%8x", &w[0], &w[1], &w[2], &w[3]) == 4;
+    uint32_t w[4];
+    int n = sscanf(text, "%8x%8x%8x%8x", &w[0], &w[1], &w[2], &w[3]);
+    if (n == 1)
+        out->address = shi_in6_of(w[0]);
+    else if (n == 4)
+        memcpy(&out->address, w, sizeof w);
+    return n == 1 || n == 4;
 }
 
 /* Look for the socket `local` that is connected to `remote`. 0; -ENOENT; -ENOSYS without /proc; or -errno, as without a free
  * descriptor. */
-static int find_in(const char *path, const struct end *local, const struct end *remote, uid_t *out)
+static int find_in(const char *path, const struct shi_tcp_end *local, const struct shi_tcp_end *remote, uid_t *out)
 {
     char line[512], from[33], to[33];
     FILE *f = fopen(path, "re");
     int err = f ? -ENOENT : errno == ENOENT || errno == EACCES ? -ENOSYS : -errno;
     while (err == -ENOENT && fgets(line, sizeof line, f)) {
-        struct end a, b;
+        struct shi_tcp_end a, b;
         unsigned uid;
         unsigned long inode;
         if (sscanf(line, " %*d: %32[0-9A-F]:%x %32[0-9A-F]:%x %*x %*x:%*x %*x:%*x %*x %u %*d %lu", from, &a.port, to, &b.port,
@@ -149,7 +134,7 @@ static int find_in(const char *path, const struct end *local, const struct end *
 
 /* As find_in, in both tables. The kernel prints the table in pieces, so a row may be missing when others come and go
  * meanwhile. */
-static int proc_uid(const struct end *peer, const struct end *own, uid_t *out)
+static int proc_uid(const struct shi_tcp_end *peer, const struct shi_tcp_end *own, uid_t *out)
 {
     int err = -ENOENT;
     for (int i = 0; i < TRIES && err == -ENOENT; i++) {
@@ -177,8 +162,8 @@ static int find_uid(int fd, uid_t *out)
         *out = c.uid;
         return 0;
     }
-    struct end a, b;
-    if (end_of(&peer, &a) || end_of(&own, &b))
+    struct shi_tcp_end a, b;
+    if (shi_tcp_end_of((void *)&peer, &a) || shi_tcp_end_of((void *)&own, &b))
         return -ENOSYS;
     int err = diag_uid(&a, &b, out);
     return err == -ENOSYS ? proc_uid(&a, &b, out) : err;
@@ -189,4 +174,18 @@ int shi_peer_uid(int fd, uid_t *out)
     int kept = errno, err = find_uid(fd, out);
     errno = kept;
     return err;
+}
+
+int shi_peer_is_own(int fd, uid_t *other)
+{
+    int err = shi_peer_uid(fd, other);
+    return err ? err == -ENOSYS ? 1 : err : *other == geteuid();
+}
+
+void shi_peer_refuse(int fd)
+{
+    const struct linger reset = {.l_onoff = 1};
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+    close(fd);
+    errno = EAGAIN;
 }

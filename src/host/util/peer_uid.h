@@ -17,4 +17,11 @@
  */
 int shi_peer_uid(int fd, uid_t *out);
 
+/* For accept(2): is the other end this process's user, or one that the system does not report? 1; 0 and *other: another user; or
+ * -errno of shi_peer_uid. */
+int shi_peer_is_own(int fd, uid_t *other);
+
+/* For accept(2): close a connection with a reset, which frees the ports of both ends. Sets errno to EAGAIN: none has come. */
+void shi_peer_refuse(int fd);
+
 #endif
