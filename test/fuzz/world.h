@@ -8,12 +8,12 @@
 #include <setjmp.h>
 
 #include "../unit/fabric.h"
+#include "../unit/no_device.h"
 #include "host/coll/team.h"
 #include "host/gpc/gpc_run.h"
 #include "host/net/am.h"
 #include "host/net/am_remote.h"
 #include "host/net/progress.h"
-#include "host/ops/dheap.h"
 #include "host/ops/wait.h"
 
 struct shi_world shi_world = {.up = 1, .n_pes = PES};
@@ -164,22 +164,6 @@ struct shmem_team *shi_team_find(uint64_t number, int *later)
 void shi_team_on_change(const struct shi_team_hooks *h)
 {
     (void)h;
-}
-
-int shi_dheap_hides(const void *addr, size_t bytes)
-{
-    (void)addr, (void)bytes;
-    return 0;
-}
-
-int shi_dheap_holds(const void *addr, size_t bytes)
-{
-    return shi_dheap_hides(addr, bytes);
-}
-
-void shi_dheap_move(void *to, const void *from, size_t bytes)
-{
-    memcpy(to, from, bytes);
 }
 
 /* ---- tasks of GPCs ------------------------------------------------------------------------------------------------ */

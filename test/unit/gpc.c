@@ -17,6 +17,7 @@
 #include "host/net/am.h"
 #include "host/net/progress.h"
 #include "host/ops/wait.h"
+#include "no_device.h"
 
 enum { CALLS = 3000, PARALLEL = 100, MOST = 60000, QUEUE = 8, FETCHES = 4 };
 
@@ -47,23 +48,6 @@ void shi_team_exchange(struct shmem_team *t, const void *data, size_t bytes)
         slot = calloc(1, sizeof *slot + 4096);
     t->buffer_bytes = SHI_EXCHANGE_BYTES;
     memcpy(shi_team_buffer(t, 0, 0), data, bytes);
-}
-
-/* This test has no device. */
-int shi_dheap_hides(const void *addr, size_t bytes)
-{
-    (void)addr, (void)bytes;
-    return 0;
-}
-
-int shi_dheap_holds(const void *addr, size_t bytes)
-{
-    return shi_dheap_hides(addr, bytes);
-}
-
-void shi_dheap_move(void *to, const void *from, size_t bytes)
-{
-    memcpy(to, from, bytes);
 }
 
 shmem_team_t shi_team_handle(struct shmem_team *t)
