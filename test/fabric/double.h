@@ -40,8 +40,12 @@ struct profile {
     size_t key_bytes, inject_bytes, max_bytes;
     size_t waw_bytes; /* the longest write that WAW covers */
     size_t depth;     /* operations in flight */
+    size_t data_bytes; /* cq_data_size */
     unsigned char can_sleep, has_thread; /* fi_cq_sread; progress without polls */
     unsigned char greets; /* no packet leaves before the peer has polled once */
+    unsigned char fences; /* FI_FENCE, for those that request it */
+    unsigned char data_on_request;  /* cq_data_size is 0 unless the hints have one */
+    unsigned char data_of_messages; /* immediate data with messages only, although cq_data_size is not 0 */
 };
 
 struct fabric {
@@ -70,6 +74,7 @@ struct completion {
     struct completion *next;
     struct fi_cq_err_entry entry;
     uint64_t due;
+    int in_order; /* after those before it */
 };
 
 struct cq {
@@ -77,6 +82,7 @@ struct cq {
     struct domain *domain;
     struct endpoint *endpoints;
     struct completion *first, **last;
+    enum fi_cq_format format;
     uint64_t tick; /* number of polls */
     int users;
 };
@@ -99,7 +105,9 @@ struct head {
     uint64_t from, op; /* endpoint and operation of the initiator */
     uint64_t total, off, addr, key;
     uint32_t kind, bytes; /* bytes: of payload after the head */
-    uint64_t confirm;     /* answer with PLACED */
+    uint32_t confirm;     /* answer with PLACED */
+    uint32_t has_data;    /* immediate data */
+    uint64_t data;
 };
 
 /* An operation that an endpoint must transmit, or has transmitted and that is not complete. */
@@ -111,6 +119,11 @@ struct op {
     uint64_t flags, due, sum;
     size_t sent, answered;
     int silent; /* no completion */
+    int fence;  /* all earlier operations end first */
+};
+
+struct op_queue {
+    struct op *first, **last;
 };
 
 struct packet {
@@ -118,6 +131,12 @@ struct packet {
     uint64_t due;
     struct head head;
     char data[];
+};
+
+/* The bytes in place of a write with immediate data that came in parts. */
+struct partial {
+    struct partial *next;
+    uint64_t op, bytes;
 };
 
 struct receive {
@@ -130,7 +149,9 @@ struct peer {
     struct peer *next;
     uint64_t address;
     enum { UNKNOWN, ASKED, MET } state;
-    struct op *first, **last;          /* to transmit */
+    struct op_queue posted, answers; /* to transmit */
+    int waiting;                     /* number of operations of this peer in the endpoint's `waiting` */
+    struct partial *partials;
     struct packet *arrived, **arrived_last; /* not landed */
 };
 
@@ -139,13 +160,14 @@ struct endpoint {
     struct endpoint *next; /* of its queue */
     struct domain *domain;
     const struct profile *profile;
+    size_t data_bytes; /* of immediate data with a write */
     struct av *av;
     struct cq *cq;
     pthread_t thread;
-    int fd, enabled;
+    int fd, enabled, fences;
     uint64_t address, refuses_until, ops;
     struct peer *peers;
-    struct op *waiting; /* transmitted */
+    struct op *waiting; /* transmitted, to be confirmed */
     struct receive *receives, **receives_last;
     size_t in_flight;
     int held; /* packets that have not landed */

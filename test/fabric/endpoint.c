@@ -131,6 +131,26 @@ static size_t longest_message(const struct endpoint *e)
     return e->profile->max_bytes < MESSAGE_BYTES ? e->profile->max_bytes : MESSAGE_BYTES;
 }
 
+static void check_fence(const struct endpoint *e, const char *what, uint64_t flags)
+{
+    if (flags & FI_FENCE && !e->fences)
+        misuse("%s with FI_FENCE, which this endpoint does not have", what);
+}
+
+static ssize_t ep_sendmsg(struct fid_ep *fid, const struct fi_msg *m, uint64_t flags)
+{
+    struct endpoint *e = (struct endpoint *)fid;
+    if (m->iov_count != 1 || flags & ~(FI_COMPLETION | FI_FENCE))
+        misuse("fi_sendmsg with %zu segments, flags %lx: not in this double", m->iov_count, flags);
+    check_fence(e, "fi_sendmsg", flags);
+    ssize_t rc = begin(e, "fi_sendmsg", m->msg_iov->iov_len, longest_message(e));
+    if (rc)
+        return rc;
+    struct op *o = new_op(SEND, m->msg_iov->iov_base, m->msg_iov->iov_len, m->context, FI_SEND | FI_MSG);
+    o->fence = (flags & FI_FENCE) != 0;
+    return post(e, m->addr, o);
+}
+
 static ssize_t ep_send(struct fid_ep *fid, const void *buf, size_t bytes, void *desc, fi_addr_t to, void *context)
 {
     struct endpoint *e = (struct endpoint *)fid;
@@ -153,6 +173,14 @@ static ssize_t ep_inject(struct fid_ep *fid, const void *buf, size_t bytes, fi_a
     return post(e, to, o);
 }
 
+static void check_data(const struct endpoint *e, uint64_t data)
+{
+    if (!e->data_bytes)
+        misuse("fi_write with immediate data, which this endpoint does not have");
+    if (e->data_bytes < sizeof data && data >> 8 * e->data_bytes)
+        misuse("fi_write with immediate data %lx, the limit is %zu bytes", data, e->data_bytes);
+}
+
 static ssize_t rma(struct endpoint *e, enum kind kind, const struct fi_msg_rma *m, uint64_t flags)
 {
     const char *what = kind == READ ? "fi_read" : "fi_write";
@@ -160,8 +188,11 @@ static ssize_t rma(struct endpoint *e, enum kind kind, const struct fi_msg_rma *
     if (m->iov_count != 1 || m->rma_iov_count != 1 || m->rma_iov->len != bytes)
         misuse("%s with %zu and %zu segments of %zu and %zu bytes", what, m->iov_count, m->rma_iov_count, bytes,
                m->rma_iov->len);
-    if (flags & ~(FI_COMPLETION | FI_DELIVERY_COMPLETE))
+    if (flags & ~(FI_COMPLETION | FI_DELIVERY_COMPLETE | FI_FENCE | (kind == READ ? 0 : FI_REMOTE_CQ_DATA)))
         misuse("%s with flags %lx: not in this double", what, flags);
+    check_fence(e, what, flags);
+    if (flags & FI_REMOTE_CQ_DATA)
+        check_data(e, m->data);
     ssize_t rc = begin(e, what, bytes, e->profile->max_bytes);
     if (rc)
         return rc;
@@ -171,12 +202,25 @@ static ssize_t rma(struct endpoint *e, enum kind kind, const struct fi_msg_rma *
     o->head.addr = m->rma_iov->addr;
     o->head.key = m->rma_iov->key;
     o->head.confirm = (flags & FI_DELIVERY_COMPLETE) != 0;
+    o->head.has_data = (flags & FI_REMOTE_CQ_DATA) != 0;
+    o->head.data = m->data;
+    o->fence = (flags & FI_FENCE) != 0;
     return post(e, m->addr, o);
 }
 
 static ssize_t ep_writemsg(struct fid_ep *fid, const struct fi_msg_rma *m, uint64_t flags)
 {
     return rma((struct endpoint *)fid, WRITE, m, flags);
+}
+
+static ssize_t ep_writedata(struct fid_ep *fid, const void *buf, size_t bytes, void *desc, uint64_t data, fi_addr_t to,
+                            uint64_t addr, uint64_t key, void *context)
+{
+    struct iovec local = {(void *)buf, bytes};
+    struct fi_rma_iov remote = {addr, bytes, key};
+    struct fi_msg_rma m = {.msg_iov = &local, .desc = &desc, .iov_count = 1, .addr = to, .rma_iov = &remote,
+                           .rma_iov_count = 1, .context = context, .data = data};
+    return ep_writemsg(fid, &m, FI_COMPLETION | FI_REMOTE_CQ_DATA);
 }
 
 static ssize_t ep_readmsg(struct fid_ep *fid, const struct fi_msg_rma *m, uint64_t flags)
@@ -214,16 +258,18 @@ int endpoint_open(struct fid_domain *fid, struct fi_info *info, struct fid_ep **
 {
     static struct fi_ops ops = {.size = sizeof ops, .close = ep_close, .bind = ep_bind, .control = ep_control};
     static struct fi_ops_cm cm_ops = {.size = sizeof cm_ops, .getname = ep_getname};
-    static struct fi_ops_msg msg_ops = {.size = sizeof msg_ops, .recv = ep_recv, .send = ep_send, .inject = ep_inject};
+    static struct fi_ops_msg msg_ops = {.size = sizeof msg_ops, .recv = ep_recv, .send = ep_send,
+                                        .sendmsg = ep_sendmsg, .inject = ep_inject};
     static struct fi_ops_rma rma_ops = {.size = sizeof rma_ops, .read = ep_read, .readmsg = ep_readmsg,
-                                        .writemsg = ep_writemsg};
+                                        .writemsg = ep_writemsg, .writedata = ep_writedata};
     struct domain *d = (struct domain *)fid;
     struct endpoint *e = calloc(1, sizeof *e);
-    (void)info;
     if (!e)
         return -FI_ENOMEM;
     *e = (struct endpoint){.pub = {.fid = {FI_CLASS_EP, context, &ops}, .cm = &cm_ops, .msg = &msg_ops, .rma = &rma_ops},
-                           .domain = d, .profile = d->profile, .fd = -1, .receives_last = &e->receives};
+                           .domain = d, .profile = d->profile, .fd = -1, .receives_last = &e->receives,
+                           .fences = (info->caps & FI_FENCE) != 0,
+                           .data_bytes = d->profile->data_of_messages ? 0 : info->domain_attr->cq_data_size};
     d->users++;
     *out = &e->pub;
     return 0;

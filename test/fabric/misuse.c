@@ -18,18 +18,23 @@ static struct fid_av *av;
 static struct fid_cq *cq;
 static struct fid_ep *ep; /* sends to itself */
 static fi_addr_t self;
-static _Alignas(64) char memory[BYTES], local[1 << 17];
+static _Alignas(64) char memory[BYTES], local[1 << 17], wide[1 << 17];
 static struct fi_context2 context[4];
 
 /* 0, or what went wrong. */
-static int open_all(const char *profile)
+static int open_with(const char *profile, const struct fi_info *hints)
 {
     struct fi_av_attr table = {.type = FI_AV_TABLE};
-    struct fi_cq_attr queue = {.format = FI_CQ_FORMAT_MSG, .size = 64};
+    struct fi_cq_attr queue = {.format = FI_CQ_FORMAT_DATA, .size = 64};
     setenv("FABRIC_PROFILE", profile, 1);
-    return fi_getinfo(FI_VERSION(1, 5), NULL, NULL, 0, NULL, &info) || fi_fabric(info->fabric_attr, &fabric, NULL) ||
+    return fi_getinfo(FI_VERSION(1, 5), NULL, NULL, 0, hints, &info) || fi_fabric(info->fabric_attr, &fabric, NULL) ||
            fi_domain(fabric, info, &domain, NULL) || fi_av_open(domain, &table, &av, NULL) ||
            fi_cq_open(domain, &queue, &cq, NULL) || fi_endpoint(domain, info, &ep, NULL);
+}
+
+static int open_all(const char *profile)
+{
+    return open_with(profile, NULL);
 }
 
 static int enable(void)
@@ -48,7 +53,7 @@ static int ready(const char *profile)
 /* Poll for a while: the completions. */
 static int poll_queue(void)
 {
-    struct fi_cq_msg_entry e;
+    struct fi_cq_data_entry e;
     int n = 0;
     for (int i = 0; i < POLLS; i++)
         n += fi_cq_read(cq, &e, 1) == 1;
@@ -184,9 +189,97 @@ static void buffer_changed(void)
 
 static void no_sleep(void)
 {
-    struct fi_cq_msg_entry e;
+    struct fi_cq_data_entry e;
     ready("efa");
     fi_cq_sread(cq, &e, 1, NULL, 1);
+}
+
+/* An endpoint with these capabilities and cq_data_size, and the address of `wide` for it, with its key. */
+static uint64_t ready_for(const char *profile, uint64_t caps, size_t data_bytes, uint64_t *key)
+{
+    struct fi_domain_attr d = {.cq_data_size = data_bytes};
+    struct fi_info hints = {.caps = FI_MSG | FI_RMA | caps, .mode = FI_CONTEXT | FI_CONTEXT2, .domain_attr = &d};
+    struct fid_mr *m;
+    if (open_with(profile, &hints) || enable())
+        exit(4);
+    fi_mr_reg(domain, wide, sizeof wide, FI_REMOTE_WRITE, 0, 5, 0, &m, NULL);
+    if (info->domain_attr->mr_mode & FI_MR_ENDPOINT && (fi_mr_bind(m, &ep->fid, 0) || fi_mr_enable(m)))
+        exit(5);
+    *key = fi_mr_key(m);
+    return info->domain_attr->mr_mode & FI_MR_VIRT_ADDR ? (uint64_t)wide : 0;
+}
+
+static void write_data(const char *profile, size_t data_bytes, uint64_t data)
+{
+    uint64_t key, base = ready_for(profile, 0, data_bytes, &key);
+    for (int n = 1; n < 50; n++) {
+        struct fi_cq_data_entry e;
+        int ends = 0, events = 0;
+        memset(local, n, sizeof local);
+        POST(fi_writedata(ep, local, sizeof local, NULL, data, self, base, key, &context[0]));
+        while (!ends || !events) {
+            if (fi_cq_read(cq, &e, 1) != 1)
+                continue;
+            ends += e.op_context == &context[0] && e.flags == (FI_RMA | FI_WRITE);
+            events += !e.op_context && e.flags == (FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA) && e.data == data;
+            if (events && memcmp(wide, local, sizeof wide) != 0)
+                exit(2);
+        }
+    }
+    exit(poll_queue() ? 2 : 0);
+}
+
+static void data(void)
+{
+    write_data("efa", 4, 0xfedcba98);
+}
+
+static void long_data(void)
+{
+    write_data("psm3", 4, 1ULL << 32);
+}
+
+static void data_not_requested(void)
+{
+    write_data("psm3", 0, 1);
+}
+
+static void data_of_messages(void)
+{
+    write_data("cxi", 8, 1);
+}
+
+/* Messages with FI_FENCE behind writes: what a write brings is there before the message. */
+static void fenced_messages(uint64_t caps)
+{
+    uint64_t key, base = ready_for("cxi", caps, 0, &key);
+    static char from[BYTES], text[8];
+    for (int n = 1; n < 100; n++) {
+        struct fi_cq_data_entry e = {0};
+        struct iovec v = {from, BYTES}, t = {text, sizeof text};
+        struct fi_rma_iov to = {base, BYTES, key};
+        struct fi_msg_rma w = {.msg_iov = &v, .iov_count = 1, .addr = self, .rma_iov = &to, .rma_iov_count = 1};
+        struct fi_msg m = {.msg_iov = &t, .iov_count = 1, .addr = self};
+        fi_recv(ep, local, sizeof local, NULL, FI_ADDR_UNSPEC, &context[1]);
+        memset(from, n, BYTES);
+        POST(fi_writemsg(ep, &w, FI_COMPLETION));
+        POST(fi_sendmsg(ep, &m, FI_COMPLETION | FI_FENCE));
+        while (e.op_context != &context[1])
+            fi_cq_read(cq, &e, 1);
+        if (wide[BYTES - 1] != n)
+            exit(2);
+    }
+    exit(0);
+}
+
+static void fence(void)
+{
+    fenced_messages(FI_FENCE);
+}
+
+static void fence_not_requested(void)
+{
+    fenced_messages(0);
 }
 
 static const struct {
@@ -199,7 +292,10 @@ static const struct {
              {not_bound, "bound to no endpoint"}, {closed_while_bound, "an endpoint to which memory is bound"},
              {not_mapped, "not all mapped"}, {queue_in_use, "fi_close of a completion queue"},
              {context_twice, "posted again before its completion"}, {context_changed, "changed before its completion"},
-             {buffer_changed, "was changed before its completion"}, {no_sleep, "without a wait object"}};
+             {buffer_changed, "was changed before its completion"}, {no_sleep, "without a wait object"},
+             {data, NULL}, {long_data, "the limit is 4 bytes"}, {data_not_requested, "immediate data, which this endpoint"},
+             {data_of_messages, "immediate data, which this endpoint"}, {fence, NULL},
+             {fence_not_requested, "FI_FENCE, which this endpoint does not have"}};
 
 /* Catches: a rule that the double does not check, or a correct program that it refuses. */
 static void misuses(void)

@@ -4,12 +4,12 @@
  *   SEND          a message                                 initiator to target
  *   WRITE         a part of a write; LONG_WRITE: beyond WAW  initiator to target
  *   READ          the request; answered by DATA             initiator to target
- *   PLACED        a part of a confirmed write is in memory  target to initiator
+ *   PLACED        a part of a confirmed operation is in memory  target to initiator
  *   HELLO         answered by WELCOME                       with `greets`
  *
- * An operation is transmitted in the order of posting to its peer, some ticks after its post; a tick is one poll of the
- * queue. A packet lands some ticks after its arrival, after those of its endpoint that the profile's message order
- * names.
+ * An operation is transmitted in the order of posting to its peer, some ticks after its post and, with a fence, after all
+ * before it are in place; a tick is one poll of the queue. A packet lands some ticks after its arrival, after those of its
+ * endpoint that the profile's message order names.
  */
 #include "double.h"
 
@@ -53,7 +53,7 @@ static uint64_t later(const struct endpoint *e)
 
 /* ---- completions -------------------------------------------------------------------------------------------------- */
 
-static void complete(struct endpoint *e, void *context, uint64_t flags, size_t bytes, int err)
+static struct completion *complete(struct endpoint *e, void *context, uint64_t flags, size_t bytes, int err)
 {
     struct cq *q = e->cq;
     struct completion *c = calloc(1, sizeof *c);
@@ -63,19 +63,19 @@ static void complete(struct endpoint *e, void *context, uint64_t flags, size_t b
                              .entry = {.op_context = context, .flags = flags, .len = bytes, .err = err}};
     *q->last = c;
     q->last = &c->next;
+    return c;
 }
 
-/* A random one of the due completions, moved to the front; receives complete in order. NULL: none. */
+/* A random one of the due completions, moved to the front. NULL: none. */
 struct completion *nic_completion(struct cq *q)
 {
     struct completion **choice = NULL;
     uint32_t n = 0;
-    int receives = 0;
+    int in_order = 0;
     for (struct completion **at = &q->first; *at; at = &(*at)->next) {
-        int is_receive = ((*at)->entry.flags & FI_RECV) != 0;
-        if ((*at)->due <= q->tick && !(is_receive && receives) && below(++n) == 0)
+        if ((*at)->due <= q->tick && !((*at)->in_order && in_order) && below(++n) == 0)
             choice = at;
-        receives |= is_receive;
+        in_order |= (*at)->in_order;
     }
     if (!choice)
         return NULL;
@@ -111,16 +111,16 @@ static struct peer *peer_of(struct endpoint *e, uint64_t address)
     struct peer *p = calloc(1, sizeof *p);
     if (!p)
         misuse("out of memory");
-    *p = (struct peer){.next = e->peers, .address = address, .state = e->profile->greets ? UNKNOWN : MET, .last = &p->first,
-                       .arrived_last = &p->arrived};
+    *p = (struct peer){.next = e->peers, .address = address, .state = e->profile->greets ? UNKNOWN : MET,
+                       .posted.last = &p->posted.first, .answers.last = &p->answers.first, .arrived_last = &p->arrived};
     e->peers = p;
     return p;
 }
 
-static void append(struct peer *p, struct op *o)
+static void append(struct op_queue *q, struct op *o)
 {
-    *p->last = o;
-    p->last = &o->next;
+    *q->last = o;
+    q->last = &o->next;
 }
 
 static uint64_t sum_of(const struct op *o)
@@ -137,34 +137,40 @@ void nic_post(struct endpoint *e, uint64_t to, struct op *o)
     o->head.op = ++e->ops;
     o->due = later(e);
     o->sum = o->head.kind == SEND ? sum_of(o) : 0;
-    append(peer_of(e, to), o);
+    append(&peer_of(e, to)->posted, o);
 }
 
 /* ---- out ---------------------------------------------------------------------------------------------------------- */
 
-/* The first operation has been transmitted. */
-static void transmitted(struct endpoint *e, struct peer *p, int err)
+/* The first operation of the queue has been transmitted. One that is confirmed only for a later fence completes now. */
+static void transmitted(struct endpoint *e, struct peer *p, struct op_queue *q, int err)
 {
-    struct op *o = p->first;
-    p->first = o->next;
-    if (!p->first)
-        p->last = &p->first;
+    struct op *o = q->first;
+    q->first = o->next;
+    if (!q->first)
+        q->last = &q->first;
     o->next = NULL;
     if (o->head.kind >= KINDS) { /* an answer */
         free(o->owned);
         free(o);
-    } else if (err || !(o->head.confirm || o->head.kind == READ)) {
+    } else if (err || !(o->head.confirm || o->head.kind == READ || e->fences)) {
         finish(e, o, err);
     } else {
+        if (!o->silent && !o->head.confirm && o->head.kind != READ) {
+            e->in_flight--;
+            complete(e, o->context, o->flags, 0, 0);
+            o->silent = 1;
+        }
         o->next = e->waiting;
         e->waiting = o;
+        p->waiting++;
     }
 }
 
-/* Transmit parts of the first operation. 0: all of it; 1: the socket is full. */
-static int send_parts(struct endpoint *e, struct peer *p)
+/* Transmit parts of the first operation of the queue. 0: all of it; 1: the socket is full. */
+static int send_parts(struct endpoint *e, struct peer *p, struct op_queue *q)
 {
-    struct op *o = p->first;
+    struct op *o = q->first;
     int carries = o->head.kind != READ && o->head.kind != PLACED, rc;
     size_t part = o->head.kind == SEND ? MESSAGE_BYTES : PART_BYTES;
     if (o->head.kind == SEND && sum_of(o) != o->sum)
@@ -175,23 +181,30 @@ static int send_parts(struct endpoint *e, struct peer *p)
         struct head h = o->head;
         h.off = o->sent;
         h.bytes = carries ? (uint32_t)(left < part ? left : part) : 0;
+        h.confirm |= e->fences && h.kind < KINDS;
         rc = transmit(e, p->address, &h, carries ? o->buf + o->sent : NULL);
         if (rc > 0)
             return 1;
         o->sent += h.bytes;
     } while (!rc && carries && o->sent < o->head.total);
-    transmitted(e, p, rc < 0 ? -rc : 0);
+    transmitted(e, p, q, rc < 0 ? -rc : 0);
     return 0;
+}
+
+static int may_leave(const struct endpoint *e, const struct peer *p, const struct op *o, int at_once)
+{
+    return o && (at_once || o->due <= e->cq->tick) && !(o->fence && p->waiting);
 }
 
 static void send_to(struct endpoint *e, struct peer *p, int at_once)
 {
     struct head hello = {.kind = HELLO, .from = e->address};
-    if (p->first && p->state == UNKNOWN && transmit(e, p->address, &hello, NULL) == 0)
+    if (p->posted.first && p->state == UNKNOWN && transmit(e, p->address, &hello, NULL) == 0)
         p->state = ASKED;
-    while (p->first && (p->state == MET || p->first->head.kind >= KINDS) && (at_once || p->first->due <= e->cq->tick))
-        if (send_parts(e, p))
-            break;
+    while (may_leave(e, p, p->answers.first, at_once) && !send_parts(e, p, &p->answers))
+        ;
+    while (p->state == MET && may_leave(e, p, p->posted.first, at_once) && !send_parts(e, p, &p->posted))
+        ;
 }
 
 static void answer(struct endpoint *e, struct peer *p, enum kind kind, const struct head *to, size_t bytes, const void *data)
@@ -204,7 +217,7 @@ static void answer(struct endpoint *e, struct peer *p, enum kind kind, const str
         misuse("out of memory");
     if (data)
         memcpy(o->buf, data, bytes);
-    append(p, o);
+    append(&p->answers, o);
 }
 
 /* ---- in ----------------------------------------------------------------------------------------------------------- */
@@ -215,7 +228,7 @@ static void answered(struct endpoint *e, struct peer *p, const struct packet *k)
     struct op **at = &e->waiting;
     while (*at && (*at)->head.op != k->head.op)
         at = &(*at)->next;
-    struct op *o = *at ? *at : p->first; /* some of its parts may not have left yet */
+    struct op *o = *at ? *at : p->posted.first; /* some of its parts may not have left yet */
     if (!o || o->head.op != k->head.op)
         misuse("an answer to no operation: a defect of the double itself");
     if (k->head.kind == DATA)
@@ -224,7 +237,28 @@ static void answered(struct endpoint *e, struct peer *p, const struct packet *k)
     if (o->answered < o->head.total)
         return;
     *at = o->next;
+    p->waiting--;
     finish(e, o, 0);
+}
+
+/* A part of a write with immediate data is in memory: the last one makes the event. It has the order of the messages where
+ * messages stay behind writes. */
+static void count_part(struct endpoint *e, struct peer *p, const struct head *h)
+{
+    struct partial **at = &p->partials, *c;
+    while (*at && (*at)->op != h->op)
+        at = &(*at)->next;
+    if (!(c = *at) && !(c = *at = calloc(1, sizeof *c)))
+        misuse("out of memory");
+    c->op = h->op;
+    c->bytes += h->bytes;
+    if (c->bytes < h->total)
+        return;
+    *at = c->next;
+    free(c);
+    struct completion *event = complete(e, NULL, FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA, h->total, 0);
+    event->entry.data = h->data;
+    event->in_order = (e->profile->order & FI_ORDER_SAW) != 0;
 }
 
 /* 0, or 1: no receive is posted for it. */
@@ -241,12 +275,16 @@ static int land(struct endpoint *e, struct peer *p, struct packet *k)
         e->receives = r->next;
         if (!e->receives)
             e->receives_last = &e->receives;
-        complete(e, r->context, FI_RECV | FI_MSG, h->total, 0);
+        complete(e, r->context, FI_RECV | FI_MSG, h->total, 0)->in_order = 1;
         free(r);
+        if (h->confirm)
+            answer(e, p, PLACED, h, h->total, NULL);
     } else if (h->kind == READ) {
         answer(e, p, DATA, h, h->total, memory_of(e, h, FI_REMOTE_READ));
     } else {
         memcpy((char *)memory_of(e, h, FI_REMOTE_WRITE) + h->off, k->data, h->bytes);
+        if (h->has_data)
+            count_part(e, p, h);
         if (h->confirm)
             answer(e, p, PLACED, h, h->bytes, NULL);
     }
@@ -345,7 +383,7 @@ static int is_pending(const struct cq *q)
     for (const struct endpoint *e = q->endpoints; e; e = e->next) {
         pending |= e->held > 0;
         for (const struct peer *p = e->peers; p; p = p->next)
-            pending |= p->first != NULL;
+            pending |= p->posted.first || p->answers.first;
     }
     return pending;
 }
@@ -409,7 +447,7 @@ void nic_close(struct endpoint *e)
         int left = 0;
         progress(e, 1);
         for (const struct peer *p = e->peers; p; p = p->next)
-            left |= p->first != NULL;
+            left |= p->posted.first || p->answers.first;
         if (!left)
             break;
         pthread_mutex_unlock(&fabric_lock);

@@ -92,13 +92,14 @@ static void unlink_first(struct cq *q, struct completion *c)
 static ssize_t cq_read(struct fid_cq *fid, void *buf, size_t count)
 {
     struct cq *q = (struct cq *)fid;
-    struct fi_cq_msg_entry *out = buf;
+    size_t bytes = q->format == FI_CQ_FORMAT_DATA ? sizeof(struct fi_cq_data_entry) : sizeof(struct fi_cq_msg_entry);
     struct completion *c = NULL;
     ssize_t n = 0;
     pthread_mutex_lock(&fabric_lock);
     nic_progress(q);
     while ((size_t)n < count && (c = nic_completion(q)) && !c->entry.err) {
-        out[n++] = (struct fi_cq_msg_entry){c->entry.op_context, c->entry.flags, c->entry.len};
+        struct fi_cq_data_entry entry = {c->entry.op_context, c->entry.flags, c->entry.len, NULL, c->entry.data};
+        memcpy((char *)buf + bytes * (size_t)n++, &entry, bytes);
         context_completed(q->domain->profile, c->entry.op_context);
         unlink_first(q, c);
         free(c);
@@ -148,10 +149,10 @@ static int cq_open(struct fid_domain *d, struct fi_cq_attr *attr, struct fid_cq 
     static struct fi_ops_cq cq_ops = {.size = sizeof cq_ops, .read = cq_read, .readerr = cq_readerr, .sread = cq_sread,
                                       .strerror = cq_strerror};
     struct cq *q = make(sizeof *q);
-    if (attr->format != FI_CQ_FORMAT_MSG)
-        misuse("a completion queue of format %d: this double has FI_CQ_FORMAT_MSG only", attr->format);
+    if (attr->format != FI_CQ_FORMAT_MSG && attr->format != FI_CQ_FORMAT_DATA)
+        misuse("a completion queue of format %d: this double has FI_CQ_FORMAT_MSG and DATA only", attr->format);
     *q = (struct cq){.pub = {.fid = {FI_CLASS_CQ, context, &ops}, .ops = &cq_ops}, .domain = (struct domain *)d,
-                     .last = &q->first};
+                     .last = &q->first, .format = attr->format};
     q->domain->users++;
     *out = &q->pub;
     return 0;

@@ -21,27 +21,28 @@
 /* From the sources of libfabric 2.6; cxi-key and psm3-basic are the same providers in another registration mode. */
 static const struct profile profiles[] = {
     {.name = "tcp", .provider = "tcp", .domain = "lo", .order = TCP_ORDER, .key_bytes = 8, .inject_bytes = 128,
-     .max_bytes = SIZE_MAX, .waw_bytes = SIZE_MAX, .depth = 65536, .can_sleep = 1},
+     .max_bytes = SIZE_MAX, .waw_bytes = SIZE_MAX, .depth = 65536, .data_bytes = 8, .can_sleep = 1},
     {.name = "verbs", .provider = "verbs;ofi_rxm", .domain = "mlx5_0", .order = ALL_ORDER,
      .mr_mode = FI_MR_VIRT_ADDR | KEYED, .key_bytes = 4, .inject_bytes = 16320, .max_bytes = 1 << 30,
-     .waw_bytes = SIZE_MAX, .depth = 2048, .can_sleep = 1, .has_thread = 1},
+     .waw_bytes = SIZE_MAX, .depth = 2048, .data_bytes = 4, .can_sleep = 1, .has_thread = 1},
     {.name = "cxi", .provider = "cxi", .domain = "cxi0", .order = FI_ORDER_SAS | FI_ORDER_WAW,
      .mr_mode = FI_MR_ENDPOINT | KEYED, .key_bytes = 8, .inject_bytes = 192, .max_bytes = 0xffffffff,
-     .waw_bytes = SIZE_MAX, .depth = 256, .can_sleep = 1},
+     .waw_bytes = SIZE_MAX, .depth = 256, .data_bytes = 8, .data_of_messages = 1, .fences = 1, .can_sleep = 1},
     {.name = "cxi-key", .provider = "cxi", .domain = "cxi0", .order = FI_ORDER_SAS | FI_ORDER_WAW,
      .mr_mode = FI_MR_ENDPOINT | FI_MR_ALLOCATED, .key_bytes = 4, .inject_bytes = 192, .max_bytes = 0xffffffff,
-     .waw_bytes = SIZE_MAX, .depth = 256, .can_sleep = 1},
+     .waw_bytes = SIZE_MAX, .depth = 256, .data_bytes = 8, .data_of_messages = 1, .fences = 1, .can_sleep = 1},
     {.name = "efa", .provider = "efa", .domain = "rdmap0s6-rdm", .order = FI_ORDER_SAS, .mr_mode = FI_MR_VIRT_ADDR | KEYED,
-     .key_bytes = 8, .max_bytes = 1 << 30, .depth = 512, .greets = 1},
+     .key_bytes = 8, .max_bytes = 1 << 30, .depth = 512, .data_bytes = 4, .greets = 1},
     {.name = "efa-direct", .provider = "efa", .domain = "rdmap0s6-dir", .mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | KEYED,
-     .mode = FI_CONTEXT2, .key_bytes = 8, .inject_bytes = 32, .max_bytes = 1 << 30, .depth = 512},
+     .mode = FI_CONTEXT2, .key_bytes = 8, .inject_bytes = 32, .max_bytes = 1 << 30, .depth = 512,
+     .data_bytes = 4},
     {.name = "psm3", .provider = "psm3", .domain = "psm3_0", .order = PSM3_ORDER, .mode = FI_CONTEXT, .key_bytes = 8,
-     .inject_bytes = 64, .max_bytes = 0xfffff000, .waw_bytes = 4096, .depth = 1024},
+     .inject_bytes = 64, .max_bytes = 0xfffff000, .waw_bytes = 4096, .depth = 1024, .data_bytes = 4, .data_on_request = 1},
     {.name = "psm3-basic", .provider = "psm3", .domain = "psm3_0", .order = PSM3_ORDER, .mode = FI_CONTEXT,
      .mr_mode = FI_MR_VIRT_ADDR | KEYED, .key_bytes = 8, .inject_bytes = 64, .max_bytes = 0xfffff000, .waw_bytes = 4096,
-     .depth = 1024},
+     .depth = 1024, .data_bytes = 4, .data_on_request = 1},
     {.name = "opx", .provider = "opx", .domain = "hfi1_0", .order = 0, .mr_mode = 0, .mode = FI_CONTEXT2, .key_bytes = 8,
-     .inject_bytes = 16, .max_bytes = 0x7fffffff, .depth = 1024},
+     .inject_bytes = 16, .max_bytes = 0x7fffffff, .depth = 1024, .data_bytes = 4},
 };
 enum { N_PROFILES = sizeof profiles / sizeof *profiles };
 
@@ -158,13 +159,15 @@ static int fits(const struct profile *p, const struct fi_info *h)
     const char *domain = h->domain_attr ? h->domain_attr->name : NULL;
     if ((asked && strcmp(asked, p->provider) != 0) || (domain && strcmp(domain, p->domain) != 0))
         return 0;
-    if ((h->caps & ~all_caps) || (p->mode & ~h->mode))
+    if ((h->caps & ~all_caps & ~(p->fences ? FI_FENCE : 0)) || (p->mode & ~h->mode))
         return 0;
     if (h->ep_attr && h->ep_attr->type && h->ep_attr->type != FI_EP_RDM)
         return 0;
     if (h->domain_attr && h->domain_attr->mr_mode && (p->mr_mode & ~h->domain_attr->mr_mode))
         return 0;
     if ((h->tx_attr && (h->tx_attr->msg_order & ~p->order)) || (h->rx_attr && (h->rx_attr->msg_order & ~p->order)))
+        return 0;
+    if (h->domain_attr && h->domain_attr->cq_data_size > p->data_bytes)
         return 0;
     return !(h->ep_attr && h->ep_attr->max_msg_size > p->max_bytes) &&
            !(h->tx_attr && h->tx_attr->inject_size > p->inject_bytes);
@@ -174,6 +177,8 @@ static int fits(const struct profile *p, const struct fi_info *h)
 static struct fi_info *info_of(const struct profile *p, const struct fi_info *h)
 {
     struct fi_info *i = fi_dupinfo(NULL);
+    int asks = h && h->domain_attr && h->domain_attr->cq_data_size;
+    size_t data = p->data_on_request && !asks ? 0 : p->data_bytes;
     uint64_t order = p->order & (strcmp(p->name, "efa") == 0 && h && h->tx_attr ? h->tx_attr->msg_order : ~0ULL);
     i->caps = h && h->caps ? h->caps : all_caps;
     i->mode = p->mode;
@@ -185,8 +190,8 @@ static struct fi_info *info_of(const struct profile *p, const struct fi_info *h)
     *i->domain_attr = (struct fi_domain_attr){.name = text_of(p->domain), .threading = FI_THREAD_SAFE,
                                               .control_progress = FI_PROGRESS_MANUAL, .data_progress = FI_PROGRESS_MANUAL,
                                               .resource_mgmt = FI_RM_ENABLED, .av_type = FI_AV_TABLE,
-                                              .mr_mode = p->mr_mode, .mr_key_size = p->key_bytes, .cq_cnt = 64,
-                                              .ep_cnt = 64, .mr_cnt = 65536, .mr_iov_limit = 1};
+                                              .mr_mode = p->mr_mode, .mr_key_size = p->key_bytes,
+                                              .cq_data_size = data, .cq_cnt = 64, .ep_cnt = 64, .mr_cnt = 65536, .mr_iov_limit = 1};
     *i->fabric_attr = (struct fi_fabric_attr){.name = text_of(p->name), .prov_name = text_of(p->provider),
                                               .prov_version = FI_VERSION(2, 6), .api_version = FI_VERSION(1, 5)};
     return i;
