@@ -58,6 +58,15 @@ ok $? "--static-shmem links the library into the program"
 OSHCC_STATIC=1 "$oshcc" "$work/hello.c" -o "$work/static" >"$work/log" 2>&1 && ! ldd "$work/static" | grep -q libfulmar
 ok $? "OSHCC_STATIC=1 does the same"
 
+# Hundreds of undefined references in place of a reason; -static refused where the compiler does not link.
+refused=0
+for arg in -static -static-pie; do
+    "$oshcc" $arg --static-shmem "$work/hello.c" -o "$work/all" >"$work/log" 2>&1 && refused=1
+    [ "$(wc -l <"$work/log")" -eq 1 ] && grep -q "^oshcc: $arg: .*--static-shmem" "$work/log" || refused=1
+done
+[ $refused = 0 ] && "$oshcc" -static -c "$work/hello.c" -o "$work/hello.o" >"$work/log" 2>&1
+ok $? "a fully static program is refused in one line"
+
 # Arguments split at blanks, or quotes lost in a second evaluation.
 text='it'\''s "two"  $words `x` \\ *'
 printf '#include <stdio.h>\nint main(void) { puts(TEXT); return 0; }\n' >"$work/a b.c"
