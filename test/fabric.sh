@@ -29,6 +29,15 @@ run() { # PROFILE, program
     seed=$((seed + 1))
 }
 
+# Catches: a job that hangs, ends without a reason, or gives several reasons, when a transfer fails.
+fail() { # PROFILE
+    export FABRIC_FAIL=$((seed * 7))
+    job $1 2 conf/rma.pes
+    [ $? = 1 ] && [ "$(grep -c '^fulmar:' "$work/log")" = 1 ] && grep -q "PE 1: network: .* fail.*: Input/output error" "$work/log"
+    ok $? "transfer $FABRIC_FAIL of PE 1 fails over $1: one line says so" "$work/log"
+    unset FABRIC_FAIL
+}
+
 for profile in ${FULMAR_FABRIC:-tcp verbs cxi cxi-key efa psm3 psm3-basic opx}; do
     case ${FULMAR_FABRIC_TESTS:-$profile} in
     all) limit=3000 programs=$all ;;
@@ -40,6 +49,7 @@ for profile in ${FULMAR_FABRIC:-tcp verbs cxi cxi-key efa psm3 psm3-basic opx}; 
     for program in $programs; do
         run $profile $program
     done
+    fail $profile
 done
 
 # chosen PROFILES, SHMEM_OFI_PROVIDER, what oshinfo must print

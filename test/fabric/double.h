@@ -120,6 +120,7 @@ struct op {
     size_t sent, answered;
     int silent; /* no completion */
     int fence;  /* all earlier operations end first */
+    int fails;
 };
 
 struct op_queue {
@@ -176,6 +177,7 @@ struct endpoint {
 extern pthread_mutex_t fabric_lock;
 void misuse(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 uint32_t below(uint32_t n); /* a random number */
+int fails(void);            /* Is this the transfer that FABRIC_FAIL names? Call it once for each. */
 
 int fabric_open(struct fi_fabric_attr *attr, struct fid_fabric **out, void *context);
 const struct profile *profile_of(const char *name); /* NULL: not on this machine */

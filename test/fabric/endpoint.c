@@ -107,6 +107,7 @@ static ssize_t post(struct endpoint *e, fi_addr_t to, struct op *o)
         context_posted(e->profile, o->context);
         e->in_flight++;
     }
+    o->fails = fails();
     nic_post(e, e->av->address[to], o);
     pthread_mutex_unlock(&fabric_lock);
     return 0;

@@ -176,6 +176,10 @@ static int send_parts(struct endpoint *e, struct peer *p, struct op_queue *q)
     if (o->head.kind == SEND && sum_of(o) != o->sum)
         misuse("the buffer at %p of a message of %zu bytes was changed before its completion", (void *)o->buf,
                (size_t)o->head.total);
+    if (o->fails) {
+        transmitted(e, p, q, FI_EIO);
+        return 0;
+    }
     do {
         size_t left = o->head.total - o->sent;
         struct head h = o->head;

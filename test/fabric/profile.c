@@ -2,7 +2,7 @@
  * profile.c - the providers that this libfabric imitates, and its exported functions.
  *
  * FABRIC_PROFILE lists the profiles that the machine has, "tcp" if it is not set; FABRIC_SEED seeds the random numbers
- * of each process together with PMIX_RANK.
+ * of each process together with PMIX_RANK. FABRIC_FAIL=n: the n-th transfer of rank 1 ends with an error.
  */
 #include "double.h"
 
@@ -74,6 +74,12 @@ uint32_t below(uint32_t n)
         state = (number("FABRIC_SEED") + 1) * 0x9e3779b97f4a7c15 + number("PMIX_RANK") * 0xbf58476d1ce4e5b9 + 1;
     state = state * 6364136223846793005 + 1442695040888963407;
     return (uint32_t)(state >> 33) % n;
+}
+
+int fails(void)
+{
+    static uint64_t n;
+    return number("PMIX_RANK") == 1 && ++n == number("FABRIC_FAIL");
 }
 
 /* Is the word in the list, whose separator is a comma? */

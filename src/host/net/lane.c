@@ -56,7 +56,7 @@ int shi_stream_lanes(void)
 void shi_stream_fail(int pe, int err)
 {
     if (pe < 0)
-        shi_die("network", "no PE can be reached: %s (%s)", NET->error(err), NET->provider());
+        shi_die("network", "transfers fail: %s (%s)", NET->error(err), NET->provider());
     shi_die("network", "a transfer with PE %d failed: %s (%s)", pe, NET->error(err), NET->provider());
 }
 
