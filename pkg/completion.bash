@@ -5,16 +5,13 @@
 # Parse a help text from standard input: "list" prints every option, "value OPTION" the placeholder of its value.
 _fulmar_help() {
     awk -v what="$1" -v option="$2" '
-        /^usage:/ && what == "list" { while (match($0, /--[a-z][-a-z]*/)) {
-                                          print substr($0, RSTART, RLENGTH)
-                                          $0 = substr($0, RSTART + RLENGTH) } }
         /^ +-/ { sub(/^ +/, "")
                  sub(/  .*/, "")
                  found = value = ""
                  n = split($0, word, /,? /)
                  for (i = 1; i <= n; i++)
                      if (word[i] !~ /^-/) value = word[i]
-                     else if (what == "list") print word[i]
+                     else if (what == "list") { sub(/=.*/, "=", word[i]); print word[i] }
                      else if (word[i] == option) found = 1
                  if (found) print value }'
 }
@@ -23,7 +20,7 @@ _fulmar_help() {
 _fulmar_values() { # PLACEHOLDER, typed prefix
     case $1 in
     *'|'*) compgen -W "${1//|/ }" -- "$2" ;;
-    *FILE*) compgen -f -- "$2" ;;
+    *FILE* | TRACE) compgen -f -- "$2" ;;
     DIR*) compgen -d -- "$2" ;;
     HOST*) compgen -P "${2%"${2##*,}"}" -A hostname -- "${2##*,}" ;;
     VAR*) compgen -e -- "$2"; compgen -W "$(oshinfo 2> /dev/null | grep -o '^SHMEM_[A-Z_]*')" -- "$2" ;;
@@ -51,7 +48,9 @@ _fulmar() {
         value=$(_fulmar_help value "${current%%=*}" <<< "$help")
         mapfile -t COMPREPLY < <(_fulmar_values "$value" "${current#*=}")
         return ;;
-    option,-*) mapfile -t COMPREPLY < <(compgen -W "$(_fulmar_help list <<< "$help")" -- "$current") ;;
+    option,-*)
+        mapfile -t COMPREPLY < <(compgen -W "$(_fulmar_help list <<< "$help")" -- "$current")
+        [[ ${COMPREPLY[*]} != *= ]] || compopt -o nospace 2> /dev/null ;;
     option,* | program,*) [[ ${1##*/} != oshrun ]] || mapfile -t COMPREPLY < <(compgen -c -- "$current") ;;
     esac
     # The shell splits the word at colons and replaces only the part after the last one.

@@ -34,11 +34,22 @@ fi
 "$at/bin/oshinfo" > "$log" 2>&1
 ok $? "oshinfo finds the library" "$log"
 
-( # the way bash-completion loads the file for the first completion of oshinfo
-    . "$at/share/bash-completion/completions/oshinfo" && COMP_LINE='oshinfo --js' COMP_POINT=12 &&
-        _fulmar "$at/bin/oshinfo" && [ "${COMPREPLY[0]}" = --json ]
-) > "$log" 2>&1
-ok $? "oshinfo's completion is installed" "$log"
+for shell in bash fish zsh; do
+    if ! command -v $shell > /dev/null; then
+        skip "$shell's completion is installed" "it is not installed"
+        continue
+    fi
+    (PATH=$at/bin:$PATH && case $shell in
+    bash) # the way bash-completion loads the file for the first completion of oshinfo
+        . "$at/share/bash-completion/completions/oshinfo" && COMP_LINE='oshinfo --js' COMP_POINT=12 && _fulmar oshinfo &&
+            echo "${COMPREPLY[0]}"
+        ;;
+    fish) HOME=$work fish --no-config -c 'set fish_complete_path $argv[1]; complete -C "oshinfo --js"' "$at/share/fish/vendor_completions.d" ;;
+    zsh) echo 'oshinfo --js' | zsh -f "$top_srcdir/test/launch/complete.zsh" "$at/share/zsh/site-functions" ;;
+    esac) > "$log" 2>&1
+    grep -q '^--json' "$log"
+    ok $? "$shell's completion is installed" "$log"
+done
 
 PKG_CONFIG_PATH=$at/lib/pkgconfig && export PKG_CONFIG_PATH
 # shellcheck disable=SC2046
@@ -47,6 +58,8 @@ ${CC:-cc} "$work/hello.c" -o "$work/by-pc" $(pkg-config --cflags --libs fulmar) 
 ok $? "pkg-config gives the flags" "$log"
 [ "$(realpath "$(pkg-config --variable=oshrun fulmar)")" = "$(realpath "$at/bin/oshrun")" ] && pkg-config --validate fulmar > "$log" 2>&1
 ok $? "pkg-config names the launcher" "$log"
+[ "$(pkg-config --define-prefix --variable=oshrun fulmar)" = "$at/bin/oshrun" ]
+ok $? "pkg-config --define-prefix names it too"
 
 # Kernels need clang and a device backend; without them CMake builds only the host programs.
 kernels=OFF
