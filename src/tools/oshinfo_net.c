@@ -13,9 +13,10 @@ struct shown {
     char seen[8192]; /* "provider on domain\n" of each */
 };
 
-static void report(void *arg, const char *provider, const char *domain, const char *why_not)
+static void report(void *arg, const struct fi_info *f, const char *why_not)
 {
     struct shown *s = arg;
+    const char *provider = f->fabric_attr->prov_name, *domain = f->domain_attr->name;
     char line[256], key[256];
     int length = snprintf(key, sizeof key, "\n%s on %s\n", provider, domain);
     if (strstr(s->seen, key) || strlen(s->seen) + (size_t)length >= sizeof s->seen)

@@ -198,13 +198,6 @@ static int open_domain(void)
     return rc ? cannot("open the domain", rc) : 0;
 }
 
-static void log_provider(void *arg, const char *provider, const char *name, const char *why_not)
-{
-    (void)arg;
-    if (!why_not)
-        shi_log_debug("libfabric provider %s on %s; oshinfo lists the others", provider, name);
-}
-
 static void set_limits(void)
 {
     uint64_t order = info->tx_attr->msg_order & info->rx_attr->msg_order;
@@ -223,13 +216,15 @@ static int up(const struct shi_boot *boot, const struct shi_config *config, shi_
     char why[512];
     int err = shi_ofi_open(why, sizeof why);
     if (!err)
-        err = shi_ofi_select(&params, log_provider, NULL, &info, why, sizeof why);
+        err = shi_ofi_select(&params, NULL, NULL, &info, why, sizeof why);
     if (!err)
         err = shi_net_fault_set(config->net_fault.text, why, sizeof why);
     if (err) {
         shi_log_error("%s", why);
         return err;
     }
+    shi_log_debug("libfabric provider %s on %s; oshinfo lists the others", info->fabric_attr->prov_name,
+                  info->domain_attr->name);
     n_pes = boot->n_pes;
     arrive = on_arrival;
     failed = on_failure;

@@ -23,10 +23,12 @@ struct shi_ofi_params {
     int one_node;                  /* every PE is on this node: loopback will do, and is fastest */
 };
 
-/* Called for every candidate, best first, with its names and the reason why it was not chosen; NULL: it was. */
-typedef void shi_ofi_report(void *arg, const char *provider, const char *domain, const char *why_not);
+/* Called for each interface of each provider, best first, with the attributes that it would be used with and the reason why it
+ * was not chosen; NULL: it was. */
+typedef void shi_ofi_report(void *arg, const struct fi_info *candidate, const char *why_not);
 
-/* Choose the provider. 0 and *out (freeinfo), or -errno and in why[bytes] one line that names the requirements. */
+/* Choose the provider. 0 and *out (freeinfo), or -errno and in why[bytes] one line. With message order SAW, or with WAW for
+ * writes of every size, writes need no immediate data; else domain_attr->cq_data_size is 4 or more if the provider has it. */
 int shi_ofi_select(const struct shi_ofi_params *params, shi_ofi_report *report, void *arg, struct fi_info **out,
                    char *why, size_t bytes);
 

@@ -1,7 +1,10 @@
 /*
  * ofi_select.c - choose a libfabric provider and interface: the fastest kind that has reliable datagrams and remote memory
- * access, whatever its message order. FI_ATOMIC is not requested: some providers claim it without having it, others then
- * offer less message order.
+ * access, whatever its message order.
+ *
+ * One request with the fewest requirements lists all candidates. Requests to one provider then find the best attributes that
+ * it grants, because some providers grant only what is requested. FI_ATOMIC is not requested: some providers claim it
+ * without having it, others then offer less message order.
  */
 #include "host/net/ofi.h"
 
@@ -56,44 +59,120 @@ static int rank_of(const struct fi_info *f)
     return N_RANKS;
 }
 
+static const char *provider_of(const struct fi_info *f)
+{
+    return f->fabric_attr->prov_name;
+}
+
+static const char *domain_of(const struct fi_info *f)
+{
+    return f->domain_attr->name ? f->domain_attr->name : "";
+}
+
 static int is_loopback(const struct fi_info *f)
 {
     const struct sockaddr_in *a = f->src_addr;
-    if (f->domain_attr->name && strcmp(f->domain_attr->name, "lo") == 0)
+    if (strcmp(domain_of(f), "lo") == 0)
         return 1;
     return a && f->addr_format == FI_SOCKADDR_IN && (ntohl(a->sin_addr.s_addr) >> 24) == 127;
 }
 
-static int is_version_6(const struct fi_info *f)
+static int is_ip(const struct fi_info *f)
 {
-    return f->addr_format == FI_SOCKADDR_IN6;
+    return f->addr_format == FI_SOCKADDR_IN || f->addr_format == FI_SOCKADDR_IN6;
 }
 
-/* NULL when this one can be used. */
-static const char *unfit(const struct fi_info *f, const struct shi_ofi_params *w)
+/* 2: this is the provider's name; 1: its name without the layer above it ("verbs" for "verbs;ofi_rxm"). */
+static int names(const char *name, const char *provider)
+{
+    size_t n = strlen(name);
+    return strcmp(name, provider) == 0 ? 2 : strncmp(name, provider, n) == 0 && provider[n] == ';';
+}
+
+/* Why a candidate cannot be used; the last that holds is reported. */
+enum unfit { FIT, NODE_ONLY, LOOPBACK, NOT_RANKED, OTHER_DOMAIN, OTHER_PROVIDER };
+static const char *const reasons[] = {"a better one was found", "reaches this node only", "loopback reaches this node only",
+                                      "chosen only if SHMEM_OFI_PROVIDER names it", "SHMEM_OFI_DOMAIN names another",
+                                      "SHMEM_OFI_PROVIDER names another"};
+
+static enum unfit unfit(const struct fi_info *f, const struct shi_ofi_params *w)
 {
     int asked = w->provider[0] != 0;
-    if (asked && strcmp(w->provider, f->fabric_attr->prov_name) != 0)
-        return "SHMEM_OFI_PROVIDER names another";
-    if (w->domain[0] && strcmp(w->domain, f->domain_attr->name) != 0)
-        return "SHMEM_OFI_DOMAIN names another";
+    if (asked && !names(w->provider, provider_of(f)))
+        return OTHER_PROVIDER;
+    if (w->domain[0] && strcmp(w->domain, domain_of(f)) != 0)
+        return OTHER_DOMAIN;
     if (!asked && rank_of(f) == N_RANKS)
-        return "chosen only if SHMEM_OFI_PROVIDER names it";
+        return NOT_RANKED;
     if (!w->one_node && is_loopback(f) && !w->domain[0])
-        return "loopback reaches this node only";
-    if (!w->one_node && strcmp(f->fabric_attr->prov_name, "shm") == 0)
-        return "reaches this node only";
-    return NULL;
+        return LOOPBACK;
+    if (!w->one_node && strcmp(provider_of(f), "shm") == 0)
+        return NODE_ONLY;
+    return FIT;
 }
 
-/* Smaller is better. */
-static int cost(const struct fi_info *f, const struct shi_ofi_params *w)
+/* ---- candidates --------------------------------------------------------------------------------------------------- */
+
+struct candidate {
+    const struct fi_info *info;
+    enum unfit unfit;
+    int cost, index; /* cost: smaller is better; index: libfabric's order */
+};
+
+static int cost_of(const struct fi_info *f, const struct shi_ofi_params *w)
 {
-    int detour = w->one_node ? !is_loopback(f) : 0;
-    return 4 * rank_of(f) + 2 * detour + is_version_6(f);
+    int exact = names(w->provider, provider_of(f)) == 2, detour = w->one_node && !is_loopback(f);
+    return 4 * (exact ? -1 : rank_of(f)) + 2 * detour + (f->addr_format == FI_SOCKADDR_IN6);
 }
 
-static struct fi_info *hints(uint64_t order)
+static int compare(const void *a, const void *b)
+{
+    const struct candidate *x = a, *y = b;
+    return x->unfit != y->unfit ? (int)x->unfit - (int)y->unfit : x->cost != y->cost ? x->cost - y->cost : x->index - y->index;
+}
+
+/* Candidates, best first, each interface of a provider once: libfabric lists one for each address and variant. */
+static int sort(const struct fi_info *list, const struct shi_ofi_params *params, struct candidate **out)
+{
+    int n = 0, kept = 0;
+    for (const struct fi_info *f = list; f; f = f->next)
+        n++;
+    struct candidate *c = malloc(((size_t)n + 1) * sizeof *c);
+    if (!c)
+        return -ENOMEM;
+    n = 0;
+    for (const struct fi_info *f = list; f; f = f->next, n++)
+        c[n] = (struct candidate){f, unfit(f, params), cost_of(f, params), n};
+    qsort(c, (size_t)n, sizeof *c, compare);
+    for (int i = 0, k; i < n; i++) {
+        for (k = 0; k < kept && (strcmp(provider_of(c[k].info), provider_of(c[i].info)) ||
+                                 strcmp(domain_of(c[k].info), domain_of(c[i].info))); k++)
+            ;
+        if (k == kept)
+            c[kept++] = c[i];
+    }
+    *out = c;
+    return kept;
+}
+
+/* ---- requests ------------------------------------------------------------------------------------------------------ */
+
+/* Best first. Immediate data (of a write) tells the target that a write is in place, where messages overtake writes; it needs
+ * no FI_RMA_EVENT. */
+enum { IMMEDIATE_BYTES = 4 };
+static const struct request {
+    uint64_t order;
+    size_t data_bytes;
+} requests[] = {{FI_ORDER_SAS | FI_ORDER_SAW | FI_ORDER_WAW, 0},
+                {FI_ORDER_SAS | FI_ORDER_WAW, IMMEDIATE_BYTES},
+                {FI_ORDER_SAS | FI_ORDER_WAW, 0},
+                {FI_ORDER_SAS, IMMEDIATE_BYTES},
+                {FI_ORDER_SAS, 0},
+                {0, IMMEDIATE_BYTES}};
+enum { N_REQUESTS = sizeof requests / sizeof *requests };
+
+/* The modes are those that this library satisfies; a provider returns those that it requires. */
+static struct fi_info *hints(const struct request *r, const char *provider)
 {
     struct fi_info *h = shi_ofi.dupinfo(NULL);
     if (!h)
@@ -105,100 +184,119 @@ static struct fi_info *hints(uint64_t order)
     h->domain_attr->threading = FI_THREAD_SAFE;
     h->domain_attr->resource_mgmt = FI_RM_ENABLED;
     h->domain_attr->av_type = FI_AV_TABLE;
-    h->tx_attr->msg_order = h->rx_attr->msg_order = order;
+    h->domain_attr->cq_data_size = r->data_bytes;
+    h->tx_attr->msg_order = h->rx_attr->msg_order = r->order;
+    h->fabric_attr->prov_name = provider ? strdup(provider) : NULL; /* freeinfo frees it */
     return h;
 }
 
-/* Append what the hints give to the list; frees them. 0 or -errno, -FI_ENODATA: nothing. */
-static int add(struct fi_info *h, struct fi_info **list)
+/* What the hints give, NULL: nothing; frees them. */
+static struct fi_info *get(struct fi_info *h)
 {
+    struct fi_info *list = NULL;
     if (!h)
-        return -ENOMEM;
-    while (*list)
-        list = &(*list)->next;
-    int rc = shi_ofi.getinfo(FI_VERSION(1, 5), NULL, NULL, 0, h, list);
+        return NULL;
+    int rc = shi_ofi.getinfo(FI_VERSION(1, 5), NULL, NULL, 0, h, &list);
     shi_ofi.freeinfo(h);
-    if (rc)
-        *list = NULL;
-    return rc;
+    return rc ? NULL : list;
 }
 
-/* All that fit, those with more order first: a request for more order hides providers that have less, but some providers
- * give no more than is requested. */
-static struct fi_info *candidates(void)
+static int same_interface(const struct fi_info *a, const struct fi_info *b)
 {
-    static const uint64_t orders[] = {FI_ORDER_SAS | FI_ORDER_SAW | FI_ORDER_WAW, FI_ORDER_SAS | FI_ORDER_WAW, FI_ORDER_SAS,
-                                      0};
-    struct fi_info *all = NULL;
-    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
-        add(hints(orders[i]), &all);
-    return all;
+    int same_address = a->src_addrlen == b->src_addrlen &&
+                       (!a->src_addr || !b->src_addr || memcmp(a->src_addr, b->src_addr, a->src_addrlen) == 0);
+    return strcmp(provider_of(a), provider_of(b)) == 0 && strcmp(domain_of(a), domain_of(b)) == 0 &&
+           a->addr_format == b->addr_format && (!is_ip(a) || same_address);
 }
 
-static int is_in(const struct fi_info *list, const char *provider)
+/* A copy of the candidate with the best attributes that the provider grants, or NULL: no memory. */
+static struct fi_info *best_of(const struct fi_info *f)
 {
-    while (list && strcmp(list->fabric_attr->prov_name, provider) != 0)
-        list = list->next;
-    return list != NULL;
+    struct fi_info *best = NULL;
+    for (int i = 0; !best && i < N_REQUESTS; i++) {
+        struct fi_info *granted = get(hints(&requests[i], provider_of(f)));
+        for (const struct fi_info *g = granted; g && !best; g = g->next)
+            if (same_interface(f, g))
+                best = shi_ofi.dupinfo(g);
+        if (granted)
+            shi_ofi.freeinfo(granted);
+    }
+    return best ? best : shi_ofi.dupinfo(f);
 }
+
+/* ---- selection ----------------------------------------------------------------------------------------------------- */
 
 /* Why a provider that SHMEM_OFI_PROVIDER names is not among the candidates. */
 static const char *refusal(const char *provider)
 {
-    static const char *const reasons[] = {"it needs a memory registration or a mode that this library does not have",
-                                          "it has no reliable datagrams with remote memory access"};
+    static const char *const why[] = {"it needs a memory registration or a mode that this library does not have",
+                                      "it has no reliable datagrams with remote memory access"};
     for (int i = 0; i < 2; i++) {
-        struct fi_info *h = hints(0), *found = NULL;
+        struct fi_info *h = hints(&(struct request){0}, provider);
         if (!h)
             break;
-        h->fabric_attr->prov_name = strdup(provider); /* freeinfo frees it */
         h->domain_attr->mr_mode = 0;
         h->mode = ~0ULL;
         if (i == 1) {
             h->ep_attr->type = FI_EP_UNSPEC;
             h->caps = 0;
         }
-        int rc = add(h, &found), known = !rc && is_in(found, provider); /* tcp also finds tcp;ofi_rxm */
-        if (!rc)
+        struct fi_info *found = get(h);
+        int known = 0;
+        for (const struct fi_info *f = found; f; f = f->next)
+            known |= names(provider, provider_of(f));
+        if (found)
             shi_ofi.freeinfo(found);
         if (known)
-            return reasons[i];
+            return why[i];
     }
     return "this libfabric does not have it, or it finds no interface";
 }
 
-/* One line for the user: nothing can be chosen. */
-static void explain(const struct shi_ofi_params *p, const struct fi_info *all, char *why, size_t bytes)
+/* One line for the user: nothing can be chosen; `nearest` is the candidate that lacks least, or NULL. */
+static void explain(const struct shi_ofi_params *p, const struct candidate *nearest, char *why, size_t bytes)
 {
-    if (p->provider[0] && !is_in(all, p->provider))
+    if (p->provider[0] && (!nearest || nearest->unfit == OTHER_PROVIDER))
         snprintf(why, bytes, "SHMEM_OFI_PROVIDER=%s: %s; oshinfo lists the providers that can be used", p->provider,
                  refusal(p->provider));
+    else if (!nearest)
+        snprintf(why, bytes, "no libfabric provider has reliable datagrams with remote memory access; fi_info -t FI_EP_RDM lists "
+                 "what is there");
+    else if (nearest->unfit == OTHER_DOMAIN)
+        snprintf(why, bytes, "SHMEM_OFI_DOMAIN=%s: %s%s has no such interface; oshinfo lists those that can be used", p->domain,
+                 p->provider[0] ? "provider " : "no libfabric provider", p->provider);
     else
-        snprintf(why, bytes, "no libfabric provider has reliable datagrams with remote memory access%s%s%s%s%s; fi_info -t "
-                 "FI_EP_RDM lists what is there", p->provider[0] ? ", SHMEM_OFI_PROVIDER=" : "", p->provider,
-                 p->domain[0] ? ", SHMEM_OFI_DOMAIN=" : "", p->domain, p->one_node ? "" : ", and leads to other nodes");
+        snprintf(why, bytes, "no libfabric provider can be used%s%s: %s on %s: %s; oshinfo lists all",
+                 p->provider[0] ? " with SHMEM_OFI_PROVIDER=" : "", p->provider, provider_of(nearest->info),
+                 domain_of(nearest->info), reasons[nearest->unfit]);
+}
+
+static void report_all(const struct candidate *c, int n, shi_ofi_report *report, void *arg)
+{
+    for (int i = 0; i < n; i++) {
+        struct fi_info *f = best_of(c[i].info);
+        if (f)
+            report(arg, f, i == 0 && c->unfit == FIT ? NULL : reasons[c[i].unfit]);
+        if (f)
+            shi_ofi.freeinfo(f);
+    }
 }
 
 int shi_ofi_select(const struct shi_ofi_params *params, shi_ofi_report *report, void *arg, struct fi_info **out,
                    char *why, size_t bytes)
 {
-    struct fi_info *all = candidates(), *best = NULL;
-    for (struct fi_info *f = all; f; f = f->next)
-        if (!unfit(f, params) && (!best || cost(f, params) < cost(best, params)))
-            best = f;
-    if (report && best)
-        report(arg, best->fabric_attr->prov_name, best->domain_attr->name, NULL);
-    for (struct fi_info *f = all; report && f; f = f->next)
-        if (f != best) {
-            const char *no = unfit(f, params);
-            report(arg, f->fabric_attr->prov_name, f->domain_attr->name, no ? no : "a better one was found");
-        }
-    *out = best ? shi_ofi.dupinfo(best) : NULL;
-    if (!best)
-        explain(params, all, why, bytes);
-    else if (!*out)
+    struct fi_info *all = get(hints(&(struct request){0}, NULL));
+    struct candidate *c = NULL;
+    int n = sort(all, params, &c), found = n > 0 && c->unfit == FIT;
+    *out = found ? best_of(c->info) : NULL;
+    if (n < 0 || (found && !*out))
         snprintf(why, bytes, "out of memory for the libfabric provider");
+    else if (!found)
+        explain(params, n ? c : NULL, why, bytes);
+    if (report)
+        report_all(c, n, report, arg);
+    free(c);
     if (all)
         shi_ofi.freeinfo(all);
-    return *out ? 0 : best ? -ENOMEM : -ENODEV;
+    return *out ? 0 : n < 0 || found ? -ENOMEM : -ENODEV;
 }
