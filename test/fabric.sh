@@ -52,22 +52,4 @@ for profile in ${FULMAR_FABRIC:-tcp verbs cxi cxi-key efa psm3 psm3-basic opx}; 
     fail $profile
 done
 
-# chosen PROFILES, SHMEM_OFI_PROVIDER, what oshinfo must print
-chosen() {
-    LD_LIBRARY_PATH=$top_builddir/test/fabric/.libs FABRIC_PROFILE=$1 SHMEM_OFI_PROVIDER=$2 "$top_builddir/src/tools/oshinfo" \
-        > "$work/log" 2>&1
-    grep -qF "$3" "$work/log"
-    ok $? "on a machine with $1, SHMEM_OFI_PROVIDER='$2': $3" "$work/log"
-}
-
-# Catches: a provider with less message order hidden by one that has more; a provider requested by name that is not used, or
-# refused with the reason of another.
-chosen cxi,tcp '' 'cxi on cxi0: taken'
-chosen efa,efa-direct,tcp '' 'efa on rdmap0s6-rdm: taken'
-chosen opx,cxi '' 'opx on hfi1_0: no, a better one was found'
-chosen opx,tcp '' 'opx on hfi1_0: taken'
-chosen cxi,tcp cxi 'cxi on cxi0: taken'
-chosen cxi,psm3 psm3 'psm3 on psm3_0: taken'
-chosen cxi,tcp efa 'SHMEM_OFI_PROVIDER=efa: this libfabric does not have it'
-chosen efa-direct,cxi efa 'SHMEM_OFI_PROVIDER=efa: it needs a memory registration or a mode that this library does not have'
 plan

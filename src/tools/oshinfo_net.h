@@ -2,8 +2,8 @@
 #ifndef OSHINFO_NET_H
 #define OSHINFO_NET_H
 
-/* Print a line for each provider and interface: the selected one first, the others with the reason; or one line about the
- * missing parts. The first line starts with `lead`, the others with as many spaces. */
+/* Print a table of providers and interfaces with their attributes: the chosen one first, the others with the reason; or one
+ * line about the missing parts. The first line starts with `lead`, the others with as many spaces. */
 void oshinfo_net_people(const char *lead);
 
 /* The same as a JSON array of objects. */

@@ -24,7 +24,7 @@ struct shi_ofi_params {
 };
 
 /* Called for each interface of each provider, best first, with the attributes that it would be used with and the reason why it
- * was not chosen; NULL: it was. */
+ * was not chosen; NULL: it was. The capabilities have FI_HMEM if the provider can access memory of devices. */
 typedef void shi_ofi_report(void *arg, const struct fi_info *candidate, const char *why_not);
 
 /* Choose the provider. 0 and *out (freeinfo), or -errno and in why[bytes] one line. With message order SAW, or with WAW for

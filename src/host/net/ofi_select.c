@@ -263,22 +263,38 @@ static void explain(const struct shi_ofi_params *p, const struct candidate *near
         snprintf(why, bytes, "no libfabric provider has reliable datagrams with remote memory access; fi_info -t FI_EP_RDM lists "
                  "what is there");
     else if (nearest->unfit == OTHER_DOMAIN)
-        snprintf(why, bytes, "SHMEM_OFI_DOMAIN=%s: %s%s has no such interface; oshinfo lists those that can be used", p->domain,
-                 p->provider[0] ? "provider " : "no libfabric provider", p->provider);
+        snprintf(why, bytes, "SHMEM_OFI_DOMAIN=%s: %s%s has %s interface; oshinfo lists those that can be used", p->domain,
+                 p->provider[0] ? "provider " : "no libfabric provider", p->provider, p->provider[0] ? "no such" : "such an");
     else
         snprintf(why, bytes, "no libfabric provider can be used%s%s: %s on %s: %s; oshinfo lists all",
                  p->provider[0] ? " with SHMEM_OFI_PROVIDER=" : "", p->provider, provider_of(nearest->info),
                  domain_of(nearest->info), reasons[nearest->unfit]);
 }
 
+/* Set FI_HMEM if the provider can access memory of devices; only a request for it shows that. */
+static void look_for_hmem(struct fi_info *f)
+{
+    struct fi_info *h = hints(&(struct request){0}, provider_of(f));
+    if (!h)
+        return;
+    h->caps |= FI_HMEM;
+    h->domain_attr->mr_mode |= FI_MR_HMEM;
+    struct fi_info *found = get(h);
+    for (const struct fi_info *g = found; g; g = g->next)
+        f->caps |= same_interface(f, g) ? FI_HMEM : 0;
+    if (found)
+        shi_ofi.freeinfo(found);
+}
+
 static void report_all(const struct candidate *c, int n, shi_ofi_report *report, void *arg)
 {
     for (int i = 0; i < n; i++) {
         struct fi_info *f = best_of(c[i].info);
-        if (f)
-            report(arg, f, i == 0 && c->unfit == FIT ? NULL : reasons[c[i].unfit]);
-        if (f)
-            shi_ofi.freeinfo(f);
+        if (!f)
+            return;
+        look_for_hmem(f);
+        report(arg, f, i == 0 && c->unfit == FIT ? NULL : reasons[c[i].unfit]);
+        shi_ofi.freeinfo(f);
     }
 }
 

@@ -1,0 +1,44 @@
+#!/bin/sh
+# provider.sh - the provider and interface that the library chooses on machines that test/fabric imitates, as oshinfo shows
+# them.
+. "${top_srcdir:=.}/test/tap.sh"
+work=$(mktemp -d) || exit 99
+trap 'rm -rf "$work"' EXIT
+unset SHMEM_OFI_PROVIDER SHMEM_OFI_DOMAIN
+
+# chosen PROFILES, SHMEM_OFI_PROVIDER, what oshinfo must print with blanks squeezed
+chosen() {
+    LD_LIBRARY_PATH=$top_builddir/test/fabric/.libs FABRIC_PROFILE=$1 SHMEM_OFI_PROVIDER=$2 "$top_builddir/src/tools/oshinfo" \
+        2>&1 | tr -s ' ' > "$work/log"
+    grep -qF "$3" "$work/log"
+    ok $? "on a machine with $1, SHMEM_OFI_PROVIDER='$2': $3" "$work/log"
+}
+
+# Catches: a provider with less message order hidden by one that has more; a provider requested by name that is not used.
+chosen cxi,tcp '' 'cxi cxi0 SAS WAW ENDPOINT ALLOCATED PROV_KEY 192 4G 8 no chosen'
+chosen cxi-key,tcp '' 'cxi cxi0 SAS WAW ENDPOINT ALLOCATED 192 4G 8 no chosen'
+chosen efa,efa-direct,tcp '' 'efa rdmap0s6-rdm SAS VIRT_ADDR ALLOCATED PROV_KEY 0 1G 4 no chosen'
+chosen opx,cxi '' 'opx hfi1_0 none none 16 2G 4 no a better one was found'
+chosen opx,tcp '' 'no chosen'
+chosen cxi,tcp cxi 'no chosen'
+chosen cxi,psm3 psm3 'psm3 psm3_0 SAS WAW<=4K none 64 4G 4 no chosen'
+chosen cxi,verbs verbs 'verbs;ofi_rxm mlx5_0 SAS SAW WAW VIRT_ADDR ALLOCATED PROV_KEY 15.9K 1G 4 no chosen'
+
+# Catches: a provider or an interface refused with the reason of another.
+chosen cxi,tcp efa 'SHMEM_OFI_PROVIDER=efa: this libfabric does not have it'
+chosen efa-direct,cxi efa 'SHMEM_OFI_PROVIDER=efa: it needs a memory registration or a mode that this library does not have'
+chosen cxi,tcp tcp 'no libfabric provider can be used with SHMEM_OFI_PROVIDER=tcp: tcp on lo: loopback reaches this node only'
+export SHMEM_OFI_DOMAIN=cxi7
+chosen cxi,tcp '' 'SHMEM_OFI_DOMAIN=cxi7: no libfabric provider has such an interface'
+chosen cxi,tcp cxi 'SHMEM_OFI_DOMAIN=cxi7: provider cxi has no such interface'
+unset SHMEM_OFI_DOMAIN
+
+# Catches: attributes that the JSON lacks or that differ from the provider's.
+LD_LIBRARY_PATH=$top_builddir/test/fabric/.libs FABRIC_PROFILE=psm3,tcp "$top_builddir/src/tools/oshinfo" --json | python3 -c '
+import json, sys
+psm3, tcp = json.load(sys.stdin)["providers"]
+assert psm3["taken"] and psm3["message_order"] == ["SAS", "WAW"] and psm3["waw_bytes"] == 4096, psm3
+assert psm3["inject_bytes"] == 64 and psm3["immediate_bytes"] == 4 and psm3["mr_mode"] == [] and not psm3["hmem"], psm3
+assert not tcp["taken"] and "loopback" in tcp["why_not"] and tcp["message_order"] == ["SAS", "SAW", "WAW"], tcp'
+ok $? "the attributes as JSON"
+plan
