@@ -179,13 +179,14 @@ static int fits(const struct profile *p, const struct fi_info *h)
            !(h->tx_attr && h->tx_attr->inject_size > p->inject_bytes);
 }
 
-/* Except for efa, the order is all of the provider's, not the requested one. */
+/* cxi and efa grant the requested order only, others all that they have. */
 static struct fi_info *info_of(const struct profile *p, const struct fi_info *h)
 {
     struct fi_info *i = fi_dupinfo(NULL);
     int asks = h && h->domain_attr && h->domain_attr->cq_data_size;
     size_t data = p->data_on_request && !asks ? 0 : p->data_bytes;
-    uint64_t order = p->order & (strcmp(p->name, "efa") == 0 && h && h->tx_attr ? h->tx_attr->msg_order : ~0ULL);
+    int exact = strcmp(p->provider, "cxi") == 0 || strcmp(p->provider, "efa") == 0;
+    uint64_t order = p->order & (exact && h && h->tx_attr ? h->tx_attr->msg_order : ~0ULL);
     i->caps = h && h->caps ? h->caps : all_caps;
     i->mode = p->mode;
     *i->tx_attr = (struct fi_tx_attr){.caps = i->caps, .mode = p->mode, .msg_order = order, .inject_size = p->inject_bytes,
