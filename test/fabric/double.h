@@ -95,7 +95,7 @@ struct memory {
     char *base;
     size_t bytes;
     uint64_t access;
-    int enabled;
+    int enabled, pinned;
 };
 
 enum kind { SEND, WRITE, LONG_WRITE, READ, KINDS, DATA = KINDS, PLACED, HELLO, WELCOME };
@@ -178,6 +178,7 @@ extern pthread_mutex_t fabric_lock;
 void misuse(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 uint32_t below(uint32_t n); /* a random number */
 int fails(void);            /* Is this the transfer that FABRIC_FAIL names? Call it once for each. */
+uint64_t number(const char *name); /* an environment variable */
 
 int fabric_open(struct fi_fabric_attr *attr, struct fid_fabric **out, void *context);
 const struct profile *profile_of(const char *name); /* NULL: not on this machine */

@@ -8,6 +8,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
 static void *make(size_t bytes)
 {
     void *p = calloc(1, bytes);
@@ -187,6 +191,45 @@ void context_completed(const struct profile *p, void *context)
 
 /* ---- registered memory --------------------------------------------------------------------------------------------- */
 
+static size_t pinned_bytes;
+
+/* [base, + bytes) extended to whole pages. */
+static char *pages_of(const void *base, size_t bytes, size_t *length)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)base & ~(page - 1);
+    *length = (((uintptr_t)base + bytes + page - 1) & ~(page - 1)) - from;
+    return (char *)from;
+}
+
+/* With FI_MR_ALLOCATED registration allocates the pages, and they must stay: an access would use those of the registration.
+ * Kernels before 5.14, and memory that is not writable, go without. */
+static int pin(struct memory *m)
+{
+    size_t length, most = number("FABRIC_PINNED");
+    char *from = pages_of(m->base, m->bytes, &length);
+    if (most && pinned_bytes + length > most)
+        return -FI_ENOMEM;
+    pinned_bytes += length;
+    m->pinned = madvise(from, length, MADV_POPULATE_WRITE) == 0;
+    return 0;
+}
+
+static int is_resident(const void *base, size_t bytes)
+{
+    unsigned char in_memory[256];
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), length;
+    char *from = pages_of(base, bytes, &length);
+    for (size_t some; length; from += some, length -= some) {
+        some = length < sizeof in_memory * page ? length : sizeof in_memory * page;
+        if (mincore(from, some, in_memory))
+            return 0;
+        for (size_t i = 0; i < some / page; i++)
+            if (!(in_memory[i] & 1))
+                return 0;
+    }
+    return 1;
+}
+
 static int memory_close(struct fid *fid)
 {
     struct memory *m = (struct memory *)fid, **at;
@@ -196,6 +239,11 @@ static int memory_close(struct fid *fid)
     if (!*at)
         misuse("fi_close of memory at %p that is not registered", (void *)m);
     *at = m->next;
+    if (m->domain->profile->mr_mode & FI_MR_ALLOCATED) {
+        size_t length;
+        pages_of(m->base, m->bytes, &length);
+        pinned_bytes -= length;
+    }
     pthread_mutex_unlock(&fabric_lock);
     free(m);
     return 0;
@@ -260,8 +308,9 @@ static int memory_control(struct fid *fid, int command, void *arg)
 
 static int is_mapped(const void *base, size_t bytes)
 {
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)base & ~(page - 1);
-    return !bytes || msync((void *)from, (uintptr_t)base + bytes - from, MS_ASYNC) == 0 || errno != ENOMEM;
+    size_t length;
+    char *from = pages_of(base, bytes, &length);
+    return !bytes || msync(from, length, MS_ASYNC) == 0 || errno != ENOMEM;
 }
 
 static int reg(struct fid *fid, const void *base, size_t bytes, uint64_t access, uint64_t offset, uint64_t key,
@@ -278,9 +327,11 @@ static int reg(struct fid *fid, const void *base, size_t bytes, uint64_t access,
     *m = (struct memory){.pub = {.fid = {FI_CLASS_MR, context, &ops}, .key = FI_KEY_NOTAVAIL}, .domain = d,
                          .base = (char *)base, .bytes = bytes, .access = access};
     pthread_mutex_lock(&fabric_lock);
-    if (d->profile->mr_mode & FI_MR_ENDPOINT)
+    if (d->profile->mr_mode & FI_MR_ALLOCATED)
+        rc = pin(m);
+    if (!rc && d->profile->mr_mode & FI_MR_ENDPOINT)
         m->pub.mem_desc = (void *)key; /* until it is enabled */
-    else
+    else if (!rc)
         rc = memory_enable(m, key);
     if (!rc) {
         m->next = d->memories;
@@ -307,6 +358,8 @@ void *memory_of(struct endpoint *e, const struct head *h, uint64_t right)
     uint64_t off = h->addr - (e->profile->mr_mode & FI_MR_VIRT_ADDR ? (uint64_t)m->base : 0);
     if (off > m->bytes || h->total > m->bytes - off)
         misuse("a %s of %zu bytes at offset %lx of memory of %zu bytes", what, (size_t)h->total, off, m->bytes);
+    if (m->pinned && !is_resident(m->base + off, h->total))
+        misuse("a %s of %zu bytes at offset %lx of memory whose pages the program has given back", what, (size_t)h->total, off);
     return m->base + off;
 }
 

@@ -61,7 +61,7 @@ void misuse(const char *format, ...)
     abort();
 }
 
-static uint64_t number(const char *name)
+uint64_t number(const char *name)
 {
     const char *text = getenv(name);
     return text ? strtoull(text, NULL, 10) : 0;
