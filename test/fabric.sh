@@ -52,4 +52,17 @@ for profile in ${FULMAR_FABRIC:-tcp verbs cxi cxi-key efa psm3 psm3-basic opx}; 
     fail $profile
 done
 
+# Catches: PEs that disagree on a block which PE 0 cannot register; memory of a later session that the network does not
+# use, because the pages of the earlier one were returned.
+for profile in verbs cxi efa; do
+    case " ${FULMAR_FABRIC:-$profile} " in *" $profile "*) ;; *) continue ;; esac
+    job $profile 2 multi/info.pes
+    ok $? "multi/info.pes over $profile" "$work/log"
+    FABRIC_PINNED=345000000 job $profile 2 multi/heap_pinned.pes &&
+        [ "$(grep -c 'register 209715200 bytes of the symmetric heap (SHMEM_SYMMETRIC_SIZE): Cannot alloc' "$work/log")" -eq 2 ]
+    ok $? "a heap that $profile cannot register: NULL on all PEs" "$work/log"
+done
+! job verbs 2 multi/heap_pinned.pes beyond && grep -q 'bytes behind all blocks of the symmetric heap' "$work/log"
+ok $? "a put behind all blocks" "$work/log"
+
 plan

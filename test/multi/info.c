@@ -80,10 +80,11 @@ static void inner_finalize(void)
     shmem_free(to);
 }
 
-/* Catches: state of the first session that the second one uses: barrier words, heap contents, addresses of peers. */
+/* Catches: state of the first session that the second one uses: barrier words, heap contents, addresses of peers; pages of
+ * the heap that the network does not use because they were replaced since it registered them. */
 static void lives(void)
 {
-    static long kept;
+    static long kept, many[12500];
     for (int life = 0; life < 6; life++) {
         int level = life % 4, provided = -1, up = -1;
         kept = life * 10 + me;
@@ -107,10 +108,14 @@ static void lives(void)
         CHECK(up == 1 && shmem_my_pe() == me && shmem_n_pes() == n_pes);
         shmem_query_thread(&level);
         CHECK(level == provided);
-        long *word = shmem_calloc(1, sizeof *word);
+        long *word = shmem_calloc(1, sizeof *word), *wide = shmem_malloc(sizeof many);
+        many[12499] = life - me;
         shmem_long_p(word, life + me, next_pe());
+        shmem_long_put(wide, many, 12500, next_pe());
         shmem_barrier_all();
         CHECK(*word == life + (me + n_pes - 1) % n_pes);
+        CHECK(wide[12499] == life - (me + n_pes - 1) % n_pes);
+        shmem_free(wide);
         CHECK(shmem_long_g(&kept, next_pe()) == life * 10 + next_pe());
         shmem_free(word);
     }

@@ -6,6 +6,7 @@
 
 #include "host/coll/agree.h"
 #include "host/coll/team.h"
+#include "host/init/heap_reg.h"
 #include "host/ops/heap.h"
 #include "host/ops/span.h"
 #include "host/util/end.h"
@@ -49,6 +50,20 @@ static void report_full(const char *routine, size_t bytes, size_t align)
     shi_report_full(routine, bytes, align, "symmetric heap", shi_world.heap, shi_world.heap_bytes, "SHMEM_SYMMETRIC_SIZE");
 }
 
+/* A block that peers can access. 0 and *off, or -errno on every PE. */
+static int get_block(const char *routine, size_t bytes, size_t align, size_t *off)
+{
+    int err = base_serves(routine, align) ? shi_heap_get(shi_world.heap, bytes, align, off) : -ENOMEM;
+    if (err) {
+        report_full(routine, bytes, align);
+        return err;
+    }
+    err = shi_heap_reg_reach(routine, *off + bytes);
+    if (err)
+        shi_heap_put(shi_world.heap, *off);
+    return err;
+}
+
 /* NULL without a barrier for 0 bytes; NULL on every PE when the heap is full. */
 static void *get(const char *routine, size_t bytes, size_t align, int clear)
 {
@@ -58,10 +73,8 @@ static void *get(const char *routine, size_t bytes, size_t align, int clear)
     SHI_AGREE(routine, &shi_team_world, {"size", (int64_t)bytes}, {"alignment", (int64_t)align});
     SHI_SPAN(span, SHI_MEMORY, routine, NULL, SHI_TO_NONE, bytes);
     size_t off;
-    int err = base_serves(routine, align) ? shi_heap_get(shi_world.heap, bytes, align, &off) : -ENOMEM;
-    if (err)
-        report_full(routine, bytes, align);
-    else if (clear)
+    int err = get_block(routine, bytes, align, &off);
+    if (!err && clear)
         memset(at_offset(off), 0, bytes);
     shi_team_quiet_barrier(routine, &shi_team_world);
     return err ? NULL : at_offset(off);
@@ -95,12 +108,15 @@ static void *resize(const char *routine, void *ptr, size_t bytes)
     shi_team_quiet_barrier(routine, &shi_team_world);
     if (shi_heap_resize(shi_world.heap, off, bytes) == 0) {
         to = off;
-    } else if (shi_heap_get(shi_world.heap, bytes, SHI_HEAP_ALIGN, &to) == 0) {
+        if (shi_heap_reg_reach(routine, off + bytes)) {
+            shi_heap_resize(shi_world.heap, off, had);
+            ptr = NULL;
+        }
+    } else if (get_block(routine, bytes, SHI_HEAP_ALIGN, &to) == 0) {
         memcpy(at_offset(to), ptr, had < bytes ? had : bytes);
         shi_heap_put(shi_world.heap, off);
     } else {
         ptr = NULL; /* no room: the old block stays as it was */
-        report_full(routine, bytes, SHI_HEAP_ALIGN);
     }
     shi_team_quiet_barrier(routine, &shi_team_world);
     return ptr ? at_offset(to) : NULL;

@@ -13,6 +13,7 @@
 #include "host/gpc/gpc.h"
 #include "host/gpc/gpc_run.h"
 #include "host/init/device_heap.h"
+#include "host/init/heap_reg.h"
 #include "host/init/peers.h"
 #include "host/net/am.h"
 #include "host/net/am_remote.h"
@@ -248,6 +249,7 @@ static int build_world(int thread_level)
     int err = join_network(st);
     if (err)
         return err;
+    shi_heap_reg_up();
     if (!shi_world.heap || shi_peers_up(st) || shi_team_up()) {
         shi_log_error("out of memory for the tables of %d PEs", shi_world.n_pes);
         return -ENOMEM;
@@ -323,7 +325,7 @@ void shi_world_down(const char *routine)
     shi_world.lane = NULL;
     shi_world.dev_lo = 0;
     shi_world.dev_private = 0;
-    shi_shm_drop_heap(&shi_world.shm, shi_world.heap_bytes);
+    shi_shm_drop_heap(&shi_world.shm, shi_heap_reg_pinned(), shi_world.heap_bytes);
     shi_heap_down(shi_world.heap);
     shi_team_down();
     shi_peers_down();

@@ -62,6 +62,7 @@ struct shi_net_limits {
     size_t rma_bytes;   /* of one write or read */
     int ordered;        /* SHI_NET_* */
     int lane_cap, peer_cap;
+    int pins; /* registration allocates all of the memory, and keeps its pages: returning them needs a new registration */
 };
 
 /* A message has come; msg is 8-byte aligned, and valid until this returns. NULL: the end of a poll. */
@@ -82,8 +83,8 @@ struct shi_net_ops {
     /* Get this PE's address; set that of another one before the first transfer to it. */
     int (*address)(struct shi_net_address *out);
     int (*connect)(int pe, const struct shi_net_address *a);
-    /* Register [base, + bytes) for accesses by peers, rights: SHI_NET_ of them. Where the provider lets us choose, the key is
-     * random, so that only those know it that are told. Once withdraw returns, the key is refused. */
+    /* Register [base, + bytes) for accesses by peers, rights: SHI_NET_ of them. 0, or as `error` explains it. Where the provider
+     * lets us choose, the key is random, so that only those know it that are told. Once withdraw returns, the key is refused. */
     int (*expose)(const void *base, size_t bytes, int rights, struct shi_net_memory *out);
     void (*withdraw)(const struct shi_net_memory *m);
     /* Lane i, opened at first use; one of the open ones where no more can be opened. All messages arrive on lane 0. */

@@ -202,7 +202,8 @@ static void set_limits(void)
 {
     uint64_t order = info->tx_attr->msg_order & info->rx_attr->msg_order;
     limits = (struct shi_net_limits){.short_bytes = info->tx_attr->inject_size, .rma_bytes = info->ep_attr->max_msg_size,
-                                     .lane_cap = LANE_CAP, .peer_cap = PEER_CAP};
+                                     .lane_cap = LANE_CAP, .peer_cap = PEER_CAP,
+                                     .pins = (info->domain_attr->mr_mode & FI_MR_ALLOCATED) != 0};
     int of_all_sizes = info->ep_attr->max_order_waw_size >= info->ep_attr->max_msg_size; /* psm3: up to 4 KiB */
     if (order & FI_ORDER_WAW && of_all_sizes)
         limits.ordered = SHI_NET_WAW | (order & FI_ORDER_SAW ? SHI_NET_SAW : 0);
@@ -308,7 +309,7 @@ static int expose(const void *base, size_t bytes, int rights, struct shi_net_mem
             rc = fi_mr_enable(mr);
     }
     if (rc)
-        return cannot("register memory", rc);
+        return rc;
     *out = (struct shi_net_memory){.base = mode & FI_MR_VIRT_ADDR ? (uint64_t)base : 0, .key = fi_mr_key(mr),
                                    .handle = (uint64_t)mr};
     return 0;

@@ -24,11 +24,8 @@
 
 #include "host/util/base.h"
 #include "host/util/log.h"
+#include "host/util/memory.h"
 #include "host/util/peer_fd.h"
-
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
 
 enum { CONTROL_MAGIC = 0x466c6d73 };
 
@@ -101,7 +98,7 @@ static int open_node_file(const struct shi_boot *boot)
 
 /* Map this PE's heap, at the same address on every PE where that is free: programs that send symmetric pointers to other
  * PEs then work, though the specification does not promise it. */
-static int map_heap(int fd, const struct shi_shm_params *params, uint64_t off, uintptr_t *lo)
+static int map_heap(int fd, const struct shi_shm_params *params, uint64_t off, int n, uintptr_t *lo)
 {
     static const uintptr_t candidates[] = {0x200000000000, 0x300000000000, 0x100000000000, 0x7e0000000000};
     void *p = MAP_FAILED;
@@ -124,8 +121,12 @@ static int map_heap(int fd, const struct shi_shm_params *params, uint64_t off, u
         return failed("mmap of the symmetric heap (SHMEM_SYMMETRIC_SIZE, ulimit -v)");
     if (params->huge_pages)
         madvise(p, bytes, MADV_HUGEPAGE); /* a hint: kernels without huge pages use small ones */
-    if (params->prefault && madvise(p, bytes, MADV_POPULATE_WRITE) && errno != EINVAL)
-        return failed("SHMEM_PREFAULT=1: touching the whole symmetric heap");
+    int err = params->prefault ? shi_memory_populate(p, bytes, n) : 0;
+    if (err) {
+        shi_log_error("SHMEM_PREFAULT=1: not enough memory for the symmetric heaps of this node's %d PEs "
+                      "(SHMEM_SYMMETRIC_SIZE=%zu each)", n, bytes);
+        return err;
+    }
     *lo = (uintptr_t)p;
     return 0;
 }
@@ -162,7 +163,7 @@ static int bring_region(struct control *c, const struct shi_boot *boot, const st
     CPU_ZERO(&set);
     if (sched_getaffinity(0, sizeof set, &set) == 0)
         memcpy(r->cpus, &set, sizeof r->cpus);
-    int err = map_heap(fd, params, r->heap_off, heap_lo);
+    int err = map_heap(fd, params, r->heap_off, boot->n_local, heap_lo);
     return !err && params->data_bytes ? params->remap(fd, r->data_off) : err;
 }
 
@@ -225,10 +226,10 @@ int shi_shm_up(const struct shi_boot *boot, const struct shi_shm_params *params,
     return 0;
 }
 
-void shi_shm_drop_heap(const struct shi_shm *s, size_t heap_bytes)
+void shi_shm_drop_heap(const struct shi_shm *s, size_t from, size_t heap_bytes)
 {
-    if (heap_bytes)
-        madvise((void *)s->heap_lo, heap_bytes, MADV_REMOVE);
+    if (from < heap_bytes)
+        madvise((char *)s->heap_lo + from, heap_bytes - from, MADV_REMOVE);
 }
 
 int shi_shm_aborted(const struct shi_shm *s)

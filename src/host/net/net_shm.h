@@ -49,8 +49,8 @@ int shi_shm_up(const struct shi_boot *boot, const struct shi_shm_params *params,
 /* Let the calling thread run on every core that any PE of the node may run on, where the system allows that. */
 void shi_shm_spread(const struct shi_shm *s);
 
-/* Return the pages of this PE's heap to the system; the heap then reads as zeros. */
-void shi_shm_drop_heap(const struct shi_shm *s, size_t heap_bytes);
+/* Return the pages of this PE's heap from offset `from` on, a page's start, to the system; they then read as zeros. */
+void shi_shm_drop_heap(const struct shi_shm *s, size_t from, size_t heap_bytes);
 
 /* struct shi_shm_region.held of the node's i-th PE. */
 uint64_t *shi_shm_held(const struct shi_shm *s, int i);

@@ -91,6 +91,16 @@ int shi_stream_node(int pe);
 int shi_stream_describe(enum shi_region region, const struct shi_stream_region *own, struct shi_net_memory *out);
 void shi_stream_learn(int pe, enum shi_region region, const struct shi_net_memory *memory);
 
+/* Does the network pin registered memory? shi_stream_up then leaves the heap unregistered. */
+int shi_stream_pins(void);
+
+/* Register the first `bytes` of this PE's region for transfers, the first `had` of which have pages. Earlier registrations
+ * stay. 0, or an error that is not logged. */
+int shi_stream_grow(enum shi_region region, size_t had, size_t bytes, struct shi_net_memory *out);
+
+/* One line: the first `bytes` of this PE's region cannot be registered. */
+void shi_stream_cannot_register(enum shi_region region, size_t bytes, int err);
+
 /* A lane for a context; contexts may share one, lane 0 is there for all. NULL without memory. */
 struct shi_lane *shi_stream_lane(int i);
 int shi_stream_lanes(void); /* how many there are */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "host/net/admit.h"
 #include "host/net/lane.h"
@@ -12,6 +13,7 @@
 #include "host/net/stream_rx.h"
 #include "host/util/base.h"
 #include "host/util/log.h"
+#include "host/util/memory.h"
 #include "host/util/random.h"
 
 #define NET (shi_stream_net.ops)
@@ -36,6 +38,12 @@ struct peer_record {
 };
 
 static size_t bcopy_bytes;
+static int n_local; /* PEs of this node */
+static struct exposed { /* this PE's regions, the heap several times */
+    struct exposed *next;
+    enum shi_region region;
+    struct shi_net_memory memory;
+} *exposed;
 static const char key[] = "fulmar.net";
 static struct peer_info {
     int node, same_program;
@@ -49,13 +57,69 @@ static const char *own_memory(int region)
     return r->registered ? r->registered : r->base;
 }
 
+int shi_stream_pins(void)
+{
+    return shi_stream_net.limits.pins;
+}
+
+void shi_stream_cannot_register(enum shi_region region, size_t bytes, int err)
+{
+    static const char *const names[SHI_REGIONS] = {"symmetric heap (SHMEM_SYMMETRIC_SIZE)", "static data", "sync area",
+                                                   "device heap (SHMEM_DEVICE_SYMMETRIC_SIZE)"};
+    struct rlimit locked = {.rlim_cur = RLIM_INFINITY};
+    char most[32] = "unlimited";
+    getrlimit(RLIMIT_MEMLOCK, &locked);
+    if (locked.rlim_cur != RLIM_INFINITY)
+        snprintf(most, sizeof most, "%llu bytes", (unsigned long long)locked.rlim_cur);
+    shi_log_error("network: %s cannot register %zu bytes of the %s: %s; available memory: %zu bytes for %d PEs, locked memory "
+                  "(ulimit -l): %s", NET->provider(), bytes, names[region], NET->error(err), shi_memory_room(""), n_local, most);
+}
+
+/* Register a region's first `bytes`, until forget. 0, or an error that is not logged. */
+static int expose_region(enum shi_region region, size_t bytes, struct shi_net_memory *out)
+{
+    struct exposed *e = malloc(sizeof *e);
+    int err = e ? NET->expose(own_memory(region), bytes, SHI_NET_READ | SHI_NET_WRITE, out) : -ENOMEM;
+    if (err) {
+        free(e);
+        return err;
+    }
+    *e = (struct exposed){exposed, region, *out};
+    exposed = e;
+    return 0;
+}
+
+static void forget(enum shi_region region)
+{
+    for (struct exposed **at = &exposed, *e; (e = *at);) {
+        if (e->region != region) {
+            at = &e->next;
+            continue;
+        }
+        NET->withdraw(&e->memory);
+        *at = e->next;
+        free(e);
+    }
+}
+
+int shi_stream_grow(enum shi_region region, size_t had, size_t bytes, struct shi_net_memory *out)
+{
+    int err = shi_stream_pins() ? shi_memory_populate((char *)own_memory(region) + had, bytes - had, n_local) : 0;
+    return err ? err : expose_region(region, bytes, out);
+}
+
 static int make_record(struct peer_record *c)
 {
     snprintf(c->provider, sizeof c->provider, "%s", NET->provider());
     int err = NET->address(&c->address);
-    for (int r = 0; !err && r < SHI_REGION_DEVICE; r++)
-        if (shi_stream_net.own[r].bytes && r != SHI_REGION_SYNC) /* only records write there */
-            err = NET->expose(own_memory(r), shi_stream_net.own[r].bytes, SHI_NET_READ | SHI_NET_WRITE, &c->memory[r]);
+    for (int r = 0; !err && r < SHI_REGION_DEVICE; r++) {
+        size_t bytes = shi_stream_net.own[r].bytes;
+        if (!bytes || r == SHI_REGION_SYNC || (r == SHI_REGION_HEAP && shi_stream_pins())) /* SYNC: only records write there */
+            continue;
+        err = shi_stream_grow(r, 0, bytes, &c->memory[r]);
+        if (err)
+            shi_stream_cannot_register(r, bytes, err);
+    }
     memcpy(shi_stream_net.memory[shi_stream_net.me], c->memory, sizeof c->memory);
     return err;
 }
@@ -131,6 +195,7 @@ int shi_stream_up(const struct shi_boot *boot, const struct shi_config *config,
     if (bcopy_bytes > SHI_STREAM_PUT_BYTES)
         bcopy_bytes = SHI_STREAM_PUT_BYTES;
     peer_info = calloc((size_t)boot->n_pes, sizeof *peer_info);
+    n_local = boot->n_local;
     if (!peer_info || !shi_stream_net.memory || !shi_stream_net.peer_rx || shi_stream_receive(boot->n_pes)) {
         shi_log_error("out of memory for the streams to %d PEs", boot->n_pes);
         return -ENOMEM;
@@ -180,8 +245,7 @@ void shi_stream_down(void)
         return;
     shi_progress_stop();
     for (int r = 0; r < SHI_REGIONS; r++) /* some providers do not close an endpoint that memory is bound to */
-        if (shi_stream_net.memory[shi_stream_net.me][r].handle)
-            NET->withdraw(&shi_stream_net.memory[shi_stream_net.me][r]);
+        forget(r);
     NET->down();
 }
 
@@ -195,16 +259,21 @@ void shi_stream_pause(void)
 
 int shi_stream_describe(enum shi_region region, const struct shi_stream_region *own, struct shi_net_memory *out)
 {
+    forget(region); /* that of an earlier shmem_init */
     shi_stream_net.own[region] = *own;
     *out = (struct shi_net_memory){0};
-    int err = own->copy ? 0 : NET->expose(own->base, own->bytes, SHI_NET_READ | SHI_NET_WRITE, out);
-    shi_stream_learn(shi_stream_net.me, region, out); /* for shi_stream_down */
+    int err = own->copy ? 0 : expose_region(region, own->bytes, out);
+    if (err)
+        shi_stream_cannot_register(region, own->bytes, err);
     return err;
 }
 
 void shi_stream_learn(int pe, enum shi_region region, const struct shi_net_memory *memory)
 {
-    shi_stream_net.memory[pe][region] = *memory;
+    struct shi_net_memory *m = &shi_stream_net.memory[pe][region];
+    m->base = memory->base;
+    __atomic_store_n(&m->key, memory->key, __ATOMIC_RELAXED); /* another thread may read the old one, which stays valid */
+    m->handle = memory->handle;
 }
 
 int shi_stream_expose(const void *addr, size_t bytes, struct shi_am_src *out)

@@ -29,6 +29,9 @@ _Noreturn void shi_not_symmetric(const char *routine, enum shi_use use, const ch
     uintptr_t heap = (uintptr_t)addr - shi_world.heap_lo, data = (uintptr_t)addr - shi_world.data_lo;
     if (bytes > PTRDIFF_MAX)
         shi_die(routine, "%s = %p: %zu bytes: the size overflows (pe = %d)", arg, addr, bytes, pe);
+    if (heap < shi_world.heap_bytes && bytes <= shi_world.heap_bytes - heap && shi_world.heap_reach < shi_world.heap_bytes)
+        shi_die(routine, "%s = %p: %zu bytes behind all blocks of the symmetric heap, which the network cannot access (pe = %d)",
+                arg, addr, bytes, pe);
     if (heap < shi_world.heap_bytes)
         shi_die(routine, "%s = %p: %zu bytes run past the end of the symmetric heap by %zu (pe = %d)", arg, addr, bytes,
                 heap + bytes - shi_world.heap_bytes, pe);

@@ -28,7 +28,8 @@ int shi_remote_addr_of(const struct shi_peer *p, enum shi_use use, const void *a
 {
     size_t relro = p->same_program ? shi_world.relro_bytes : 0, data = p->same_program ? relro + shi_world.data_bytes : 0;
     out->pe = p->pe;
-    if (inside(shi_world.heap_lo, shi_world.heap_bytes, addr, bytes, &out->off))
+    size_t heap = __atomic_load_n(&shi_world.heap_reach, __ATOMIC_RELAXED);
+    if (inside(shi_world.heap_lo, heap, addr, bytes, &out->off))
         out->region = SHI_REGION_HEAP;
     else if (inside(shi_world.data_lo - relro, data, addr, bytes, &out->off) && (use == SHI_READ || out->off >= relro))
         out->region = SHI_REGION_DATA;

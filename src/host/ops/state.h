@@ -29,7 +29,7 @@ struct shi_peer {
     short same_program;  /* its static data has the same layout as ours */
 } __attribute__((aligned(SHI_LINE_BYTES)));
 
-/* Constants between init and finalize, which host/init sets. The first line is what the data path reads. */
+/* Constants between init and finalize, except heap_reach, which host/init sets. The first line is what the data path reads. */
 struct shi_world {
     uintptr_t heap_lo, data_lo;
     int pe, n_pes;
@@ -41,6 +41,7 @@ struct shi_world {
                                     when the library starts a thread that runs functions of the program */
     int ever_up;
     size_t heap_bytes, data_bytes;
+    size_t heap_reach;           /* bytes at the heap's start that the network can access; shmem_malloc raises it */
     size_t relro_bytes;          /* constants before data_lo, which peers can read: statics.h */
     uintptr_t dev_lo;            /* this PE's device heap, 0: none yet */
     size_t dev_bytes;
