@@ -1,5 +1,5 @@
 /*
- * ofi_accept.c - see ofi_accept.h. The replacement is a word in the table of imported functions of each library.
+ * ofi_accept.c - see ofi_accept.h.
  *
  *   word             written by                          read by                 order
  *   own[], n_own     shi_ofi_accept_at, one at a time    accept, on any thread   R1 -> A1 an address is whole before it is counted
@@ -10,15 +10,14 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <ifaddrs.h>
-#include <link.h>
 #include <netinet/in.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "host/net/net.h"
+#include "host/net/ofi_import.h"
 #include "host/net/ofi_throttle.h"
 #include "host/util/base.h"
 #include "host/util/log.h"
@@ -155,91 +154,7 @@ static int checked_accept(int listener, struct sockaddr *a, socklen_t *bytes)
     return -1;
 }
 
-/* ---- installing --------------------------------------------------------------------------------------------------- */
-
-/* The tables of a loaded library. */
-struct tables {
-    const ElfW(Rela) *rela, *plt;
-    size_t rela_bytes, plt_bytes;
-    const ElfW(Sym) *symbols;
-    const char *strings;
-};
-
-/* Some C libraries leave addresses in the dynamic section relative to the library. */
-static const void *address_in(const struct dl_phdr_info *lib, ElfW(Addr) a)
-{
-    return (const void *)(a < lib->dlpi_addr ? lib->dlpi_addr + a : a);
-}
-
-static struct tables tables_of(const struct dl_phdr_info *lib, const ElfW(Dyn) *d)
-{
-    struct tables t = {0};
-    for (; d->d_tag != DT_NULL; d++)
-        switch (d->d_tag) {
-        case DT_RELA: t.rela = address_in(lib, d->d_un.d_ptr); break;
-        case DT_RELASZ: t.rela_bytes = d->d_un.d_val; break;
-        case DT_JMPREL: t.plt = address_in(lib, d->d_un.d_ptr); break;
-        case DT_PLTRELSZ: t.plt_bytes = d->d_un.d_val; break;
-        case DT_SYMTAB: t.symbols = address_in(lib, d->d_un.d_ptr); break;
-        case DT_STRTAB: t.strings = address_in(lib, d->d_un.d_ptr); break;
-        }
-    return t;
-}
-
-/* Is the word read-only since the library was loaded? */
-static int is_relro(const struct dl_phdr_info *lib, ElfW(Addr) word)
-{
-    for (int i = 0; i < lib->dlpi_phnum; i++) {
-        const ElfW(Phdr) *h = &lib->dlpi_phdr[i];
-        if (h->p_type == PT_GNU_RELRO && word - lib->dlpi_addr - h->p_vaddr < h->p_memsz)
-            return 1;
-    }
-    return 0;
-}
-
-/* 1, or 0 when the word cannot be written. */
-static int replace_word(const struct dl_phdr_info *lib, ElfW(Addr) word)
-{
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    void *at = (void *)(word & ~(page - 1));
-    int fixed = is_relro(lib, word);
-    if (fixed && mprotect(at, page, PROT_READ | PROT_WRITE))
-        return 0;
-    __atomic_store_n((ElfW(Addr) *)word, (ElfW(Addr))checked_accept, __ATOMIC_RELAXED);
-    if (fixed)
-        mprotect(at, page, PROT_READ);
-    return 1;
-}
-
-static int replace_in(const struct dl_phdr_info *lib, const struct tables *t, const ElfW(Rela) *r, size_t bytes)
-{
-    int n = 0;
-    for (size_t i = 0; r && i < bytes / sizeof *r; i++) {
-        size_t symbol = sizeof(void *) == 8 ? r[i].r_info >> 32 : r[i].r_info >> 8;
-        if (symbol && strcmp(t->strings + t->symbols[symbol].st_name, "accept") == 0)
-            n += replace_word(lib, lib->dlpi_addr + r[i].r_offset);
-    }
-    return n;
-}
-
-static int replace(struct dl_phdr_info *lib, size_t bytes, void *count)
-{
-    (void)bytes;
-    if (!strstr(lib->dlpi_name, "libfabric.so") && !strstr(lib->dlpi_name, "-fi.so")) /* providers may be libraries */
-        return 0;
-    for (int i = 0; i < lib->dlpi_phnum; i++) {
-        if (lib->dlpi_phdr[i].p_type != PT_DYNAMIC)
-            continue;
-        struct tables t = tables_of(lib, (const ElfW(Dyn) *)(lib->dlpi_addr + lib->dlpi_phdr[i].p_vaddr));
-        if (t.symbols && t.strings)
-            *(int *)count += replace_in(lib, &t, t.rela, t.rela_bytes) + replace_in(lib, &t, t.plt, t.plt_bytes);
-    }
-    return 0;
-}
-
 int shi_ofi_accept_install(void)
 {
-    int n = 0;
-    dl_iterate_phdr(replace, &n);
-    return n;
+    return shi_ofi_import("accept", (void *)checked_accept);
 }

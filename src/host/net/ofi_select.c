@@ -8,39 +8,12 @@
  */
 #include "host/net/ofi.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-
-struct shi_ofi_library shi_ofi;
-
-int shi_ofi_open(char *why, size_t bytes)
-{
-    if (shi_ofi.error)
-        return 0;
-    setenv("IPATH_NO_BACKTRACE", "1", 0); /* else libraries of old networks, which libfabric loads, handle signals */
-    setenv("HFI_NO_BACKTRACE", "1", 0);
-    void *lib = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!lib) {
-        snprintf(why, bytes, "libfabric cannot be loaded (%s); install libfabric1", dlerror());
-        return -ENOENT;
-    }
-    struct shi_ofi_library l = {.getinfo = dlsym(lib, "fi_getinfo"), .freeinfo = dlsym(lib, "fi_freeinfo"),
-                                .dupinfo = dlsym(lib, "fi_dupinfo"), .fabric = dlsym(lib, "fi_fabric"),
-                                .error = dlsym(lib, "fi_strerror")};
-    if (!l.getinfo || !l.freeinfo || !l.dupinfo || !l.fabric || !l.error) {
-        snprintf(why, bytes, "libfabric.so.1 lacks functions of version 1.5");
-        dlclose(lib);
-        return -ENOENT;
-    }
-    shi_ofi = l;
-    return 0;
-}
 
 /* Best first: special networks before TCP; shm reaches this node only. */
 static const char psm3_by_sockets[] = "psm3 without an RDMA device";

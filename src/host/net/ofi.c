@@ -1,0 +1,53 @@
+/* ofi.c - load libfabric. */
+#include "host/net/ofi.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "host/net/ofi_import.h"
+
+struct shi_ofi_library shi_ofi;
+
+static FILE *open_except_symbols(const char *path, const char *mode)
+{
+    if (strcmp(path, "/proc/kallsyms") != 0)
+        return fopen(path, mode);
+    errno = ENOENT;
+    return NULL;
+}
+
+/* The verbs provider reads all symbols of the kernel twice at start-up (30 ms each), even when FI_PROVIDER excludes it, to
+ * learn which device memory its NICs can access. Without such a NIC the answer has no use. */
+static void skip_kernel_symbols(void)
+{
+    if (access("/sys/class/infiniband", F_OK) && access("/sys/class/infiniband_verbs", F_OK))
+        shi_ofi_import("fopen", (void *)open_except_symbols);
+}
+
+int shi_ofi_open(char *why, size_t bytes)
+{
+    if (shi_ofi.error)
+        return 0;
+    setenv("IPATH_NO_BACKTRACE", "1", 0); /* else libraries of old networks, which libfabric loads, handle signals */
+    setenv("HFI_NO_BACKTRACE", "1", 0);
+    void *lib = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!lib) {
+        snprintf(why, bytes, "libfabric cannot be loaded (%s); install libfabric1", dlerror());
+        return -ENOENT;
+    }
+    struct shi_ofi_library l = {.getinfo = dlsym(lib, "fi_getinfo"), .freeinfo = dlsym(lib, "fi_freeinfo"),
+                                .dupinfo = dlsym(lib, "fi_dupinfo"), .fabric = dlsym(lib, "fi_fabric"),
+                                .error = dlsym(lib, "fi_strerror")};
+    if (!l.getinfo || !l.freeinfo || !l.dupinfo || !l.fabric || !l.error) {
+        snprintf(why, bytes, "libfabric.so.1 lacks functions of version 1.5");
+        dlclose(lib);
+        return -ENOENT;
+    }
+    skip_kernel_symbols();
+    shi_ofi = l;
+    return 0;
+}
