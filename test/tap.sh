@@ -9,7 +9,7 @@ ok() {
         echo "ok $tests - $2"
     else
         echo "not ok $tests - $2"
-        [ -z "$3" ] || tail -n 30 "$3" | sed 's/^/# /'
+        [ -z "$3" ] || tail -n 30 "$3" | awk '{ print "# " $0 }' # unlike sed, ends the last line
     fi
 }
 

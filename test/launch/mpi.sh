@@ -8,7 +8,7 @@ if ! command -v mpicc > /dev/null || ! command -v mpirun > /dev/null; then
 fi
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 cat > "$work/both.c" << 'END'
 #include <mpi.h>
 #include <shmem.h>
@@ -46,7 +46,7 @@ if ! OSHCC_CC=mpicc "$OSHCC" "$work/both.c" -o "$work/both"; then
     exit 1
 fi
 n=0
-for launcher in mpirun "$OSHRUN"; do
+for launcher in "mpirun --map-by :oversubscribe" "$OSHRUN"; do # an option that Open MPI 4 to 6 accept
     for first in "" mpi; do
         n=$((n + 1))
         what="${first:-shmem} first, under ${launcher##*/}"
