@@ -16,7 +16,7 @@ run() { # faults, PEs, program...
 
 # Catches: a callback out of order, a request reused while it is under way, a refused call counted as complete, a record
 # or a write that overtakes a fence, a signal before its data.
-for fault in delay=2 reorder=7,delay=3 again=3 window=4 unordered=3 reorder=2,delay=2,again=5,unordered=2; do
+for fault in delay=2 reorder=7,delay=3 again=3 window=4 unordered=3 reorder=2,delay=2,again=5,unordered=2 unordered=2,unreported=1; do
     for program in conf/rma conf/signal conf/amo multi/flood; do
         run $fault 2 "$top_builddir/test/$program.pes"
         ok $? "$program with $fault" "$work/log"

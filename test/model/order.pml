@@ -1,17 +1,21 @@
 /*
  * order.pml - models the decisions of order.h: fence, quiet and a signal after its data, when writes go beside a stream
- * of messages, on a transport with any order.
+ * of messages, on a transport with any order; and messages that follow writes (written.h).
  *
  *   model        protocol
  *   source       a lane of one PE that sends to another: the functions of order.h, with the same names
  *   network      messages are applied in the order of sending; with SHI_NET_SAW after earlier writes. Writes land, with
  *                SHI_NET_WAW after earlier writes, else at any time. They complete at any time with SHI_NET_SAW, else
  *                once they have landed; a flush completes when they have
+ *   by           how the target knows which writes are in place (enum shi_written_by)
+ *   follows[k]   the writes that message k follows: a count; first[n]: a mask of the first n writes
+ *   reported     writes whose immediate data the target has read; counter: as in the target's memory
  *   op[k]        a write, a record, or a record after all writes (put-with-signal); epoch[k]: fences before it
  *   landed       operations that are visible at the target: a mask
  *
  * Asserted: when an operation lands, those before the last fence have landed, and for a signal all earlier writes;
- * whenever shi_order_is_complete returns true, all operations have landed. A quiet that never returns is an invalid end
+ * whenever shi_order_is_complete returns true, all operations have landed; once a message that shi_stream_after waits for is
+ * acknowledged, all operations before it. A quiet that never returns is an invalid end
  * state. The choice of the next stream that waits for buffers is always a valid one.
  * Bound: 5 records, writes, fences or checks for completion, then quiet; each record in its own message.
  *
@@ -24,6 +28,11 @@
  * mutant 7  assert  shi_order_record_may_go ignores after_writes
  * mutant 8  assert  shi_order_first: the count of tries is signed, and overflows
  * mutant 9  end     shi_order_must_ask checks the last message sent, not the last one that requested an acknowledgement
+ * mutant 10 assert  shi_order_record_behind: a signal follows only the writes before the last fence
+ * mutant 11 assert  shi_order_record_behind: a record follows no write that is not the last fence's
+ * mutant 12 assert  the target counts the writes that are in place, whatever their numbers
+ * mutant 13 assert  the counter is written ahead of the writes that it announces
+ * mutant 14 assert  shi_stream_after waits for the records only
  */
 #define M(n) (MUTANT == n)
 #define OPERATIONS 5
@@ -33,6 +42,9 @@
 #define WRITE 1
 #define RECORD 2
 #define SIGNAL 3
+#define END 0
+#define IMMEDIATE 1
+#define COUNTER 2
 
 byte ordered, real; /* the promised order; the network's order */
 byte sent_seq, flush_seq, placed_seq, ack_req_seq, acked_seq, fence_seq, record_epoch, write_epoch, fences;
@@ -41,6 +53,8 @@ bit writes_unconfirmed, rma_unflushed, flushing, returned;
 byte n_ops, op[OPERATIONS + 1], epoch[OPERATIONS + 1], landed, writes, covered, applied;
 byte of_message[MESSAGES + 1], behind[MESSAGES + 1]; /* the operation in the message, or 0; writes posted before it */
 bit asks[MESSAGES + 1], queued;
+byte by, posted, fenced, last_write_epoch, follows[MESSAGES + 1], first[OPERATIONS + 1], reported, announced, counter;
+byte after_seq, after_ops; /* shi_stream_after: the message that it waits for, the operations before it */
 
 #define rma_ended (!rma_unflushed && !flushing)
 #define must_flush (rma_unflushed && !flushing)
@@ -51,8 +65,13 @@ bit asks[MESSAGES + 1], queued;
 #define write_behind (record_epoch != fences && !M(4) -> flush_seq : fence_seq)
 #define write_may_go ((ordered & WAW) || write_epoch == fences || rma_ended)
 
-inline close(operation, ask) {
+#define record_behind(after) (((after) && !M(10)) || last_write_epoch != fences -> posted : (M(11) -> 0 : fenced))
+#define bits(m) (((m) >> 1 & 1) + ((m) >> 2 & 1) + ((m) >> 3 & 1) + ((m) >> 4 & 1) + ((m) >> 5 & 1))
+#define in_place(n) (by == COUNTER -> counter >= (n) : (M(12) -> bits(reported) >= (n) : !(first[n] & ~reported)))
+
+inline close(operation, ask, n) {
     sent_seq++;
+    follows[sent_seq] = n;
     of_message[sent_seq] = operation;
     behind[sent_seq] = writes;
     asks[sent_seq] = ask;
@@ -70,20 +89,22 @@ inline flush() {
 }
 
 inline ask() {
-    d_step { close(0, 1) }
+    d_step { close(0, 1, 0) }
 }
 
 inline record(kind, asking) {
     do
-    :: d_step { record_may_go(kind == SIGNAL) ->
+    :: d_step { by != END || record_may_go(kind == SIGNAL) ->
+        n = (record_may_go(kind == SIGNAL) -> 0 : record_behind(kind == SIGNAL));
+        announced = (n -> posted : announced);
         n_ops++;
         op[n_ops] = kind;
         epoch[n_ops] = fences;
         if :: record_epoch != fences -> fence_seq = flush_seq; record_epoch = fences :: else fi;
         flush_seq = sent_seq + 1;
-        close(n_ops, asking) }
+        close(n_ops, asking, n) }
         break
-    :: !record_may_go(kind == SIGNAL) && must_flush -> flush()
+    :: by == END && !record_may_go(kind == SIGNAL) && must_flush -> flush()
     od
 }
 
@@ -95,6 +116,9 @@ inline write() {
         epoch[n_ops] = fences;
         if :: rma_ended || M(5) -> write_epoch = fences :: else fi;
         writes = writes | 1 << n_ops;
+        if :: last_write_epoch != fences -> fenced = posted; last_write_epoch = fences :: else fi;
+        posted++;
+        first[posted] = writes;
         writes_unconfirmed = ordered & SAW;
         rma_unflushed = 1 }
         break
@@ -103,11 +127,21 @@ inline write() {
     od
 }
 
+/* Where the network keeps no order; with SHI_NET_SAW it is quiet's decision. */
+inline after() {
+    d_step { by != END && after_seq == 0 ->
+        after_ops = (2 << n_ops) - 2;
+        n = (rma_ended || M(14) -> 0 : posted);
+        announced = (n -> posted : announced);
+        close(0, 1, n);
+        after_seq = sent_seq }
+}
+
 #define all_landed (landed == (2 << n_ops) - 2)
 
 proctype source() {
-    byte n;
-    for (n : 1 .. OPERATIONS) {
+    byte i, n;
+    for (i : 1 .. OPERATIONS) {
         if
         :: fences++
         :: record(RECORD, 0)
@@ -115,6 +149,7 @@ proctype source() {
         :: record(SIGNAL, 0)
         :: write()
         :: atomic { is_complete -> assert(all_landed) }
+        :: after()
         fi
     }
     do
@@ -143,7 +178,8 @@ inline land(k) {
 proctype network() {
     byte i, k;
     do
-    :: atomic { applied < sent_seq && (!(real & SAW) || !(behind[applied + 1] & ~landed)) ->
+    :: atomic { applied < sent_seq && (!(real & SAW) || !(behind[applied + 1] & ~landed)) &&
+                (!follows[applied + 1] || in_place(follows[applied + 1])) ->
         applied++;
         queued = queued | asks[applied];
         if :: of_message[applied] -> land(of_message[applied]) :: else fi }
@@ -161,7 +197,12 @@ proctype network() {
         :: else
         fi;
         k = 0 }
-    :: d_step { queued -> queued = 0; acked_seq = applied }
+    :: d_step { queued ->
+        queued = 0;
+        acked_seq = applied;
+        assert(!after_seq || acked_seq < after_seq || !(after_ops & ~landed)) }
+    :: d_step { by == IMMEDIATE && landed & writes & ~reported -> reported = landed & writes }
+    :: d_step { counter < announced && (M(13) || !(first[announced] & ~landed)) -> counter = announced }
     :: d_step { flushing && (real & SAW || !(covered & ~landed)) -> flushing = 0 }
     :: returned -> break
     od
@@ -181,7 +222,12 @@ inline fairness() {
 }
 
 init {
-    if :: ordered = 0 :: ordered = WAW :: ordered = SAW | WAW fi;
+    if
+    :: ordered = 0
+    :: by = IMMEDIATE
+    :: ordered = WAW; by = COUNTER
+    :: ordered = SAW | WAW
+    fi;
     real = (M(3) && ordered & SAW -> SAW : ordered);
     fairness();
     atomic { run source(); run network() }

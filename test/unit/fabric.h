@@ -5,7 +5,7 @@
  * The seed decides everything that net.h leaves open: the duration of an operation, the order in which operations land
  * and complete, when a buffer is read (at any time before its completion), how long posts return -EAGAIN. The promises
  * of net.h hold: callbacks for one PE come in the order of posting; messages (with SAW) and writes (with WAW) land
- * after earlier writes; without SAW a write completes once it is in place.
+ * after earlier writes; without SAW a write completes once it is in place. Immediate data comes in the order of landing.
  *
  * One thread runs all PEs: fabric_be(pe) makes the streams' state of that PE the current one.
  */
@@ -21,6 +21,7 @@
 #include "host/net/admit.h"
 #include "host/net/batch.h"
 #include "host/net/stream_rx.h"
+#include "host/net/written.h"
 
 enum { PES = 3, LANES = 2, WIRE = 96 };
 enum fabric_kind { MESSAGE, WRITE, READ, FLUSH };
@@ -33,6 +34,7 @@ struct fabric_op {
     char *kept;              /* a copy of it, made when the operation ends */
     char *to;
     size_t bytes;
+    uint32_t immediate;
     int err, landed, ended, reported; /* in place; the caller may reuse the buffer; called back */
 };
 
@@ -51,6 +53,11 @@ struct fabric_message {
     uint64_t data[];
 };
 
+struct fabric_immediate {
+    struct fabric_immediate *next;
+    uint32_t data;
+};
+
 struct fabric_lane {
     struct shi_net_lane pub;
     int pe, in_flight;
@@ -60,6 +67,7 @@ struct fabric_lane {
 static struct {
     struct fabric_lane lane[PES][LANES];
     struct fabric_message *inbox[PES], **last[PES];
+    struct fabric_immediate *immediate[PES], **last_immediate[PES];
     struct shi_stream_net net[PES]; /* the streams of the PEs that do not run */
     struct shi_net_limits limits;
     unsigned random;
@@ -152,7 +160,7 @@ static char *fabric_copy(const void *from, size_t bytes)
 }
 
 static int fabric_post(struct shi_net_lane *pub, int pe, enum fabric_kind kind, const void *from, void *to, size_t bytes,
-                       struct shi_net_req *req)
+                       uint32_t immediate, struct shi_net_req *req)
 {
     struct fabric_lane *l = (struct fabric_lane *)pub;
     struct fabric_queue *q = &l->queue[pe];
@@ -161,6 +169,7 @@ static int fabric_post(struct shi_net_lane *pub, int pe, enum fabric_kind kind, 
         return err;
     struct fabric_op *op = q->wire[q->n_wire++] = fabric_new(pe, kind, req);
     op->from = from;
+    op->immediate = immediate;
     op->to = to;
     op->bytes = bytes;
     op->err = fabric.posts >= fabric.failing && fabric.late ? -EHOSTUNREACH : 0;
@@ -185,19 +194,19 @@ static int fabric_send_short(struct shi_net_lane *pub, int pe, const void *msg, 
 
 static int fabric_send(struct shi_net_lane *l, int pe, const void *msg, size_t bytes, struct shi_net_req *req)
 {
-    return fabric_post(l, pe, MESSAGE, msg, NULL, bytes, req);
+    return fabric_post(l, pe, MESSAGE, msg, NULL, bytes, 0, req);
 }
 
 static int fabric_write(struct shi_net_lane *l, int pe, const struct shi_net_memory *to, uint64_t off, const void *from,
-                        size_t bytes, struct shi_net_req *req)
+                        size_t bytes, uint32_t immediate, struct shi_net_req *req)
 {
-    return fabric_post(l, pe, WRITE, from, (char *)to->base + off, bytes, req);
+    return fabric_post(l, pe, WRITE, from, (char *)to->base + off, bytes, immediate, req);
 }
 
 static int fabric_read(struct shi_net_lane *l, int pe, const struct shi_net_memory *from, uint64_t off, void *to,
                        size_t bytes, struct shi_net_req *req)
 {
-    return fabric_post(l, pe, READ, (char *)from->base + off, to, bytes, req);
+    return fabric_post(l, pe, READ, (char *)from->base + off, to, bytes, 0, req);
 }
 
 static int fabric_flush(struct shi_net_lane *pub, int pe, struct shi_net_req *req)
@@ -236,6 +245,16 @@ static void fabric_deliver(int pe, const void *data, size_t bytes)
     fabric.last[pe] = &m->next;
 }
 
+static void fabric_report(int pe, uint32_t immediate)
+{
+    struct fabric_immediate *i = malloc(sizeof *i);
+    if (!i)
+        abort();
+    *i = (struct fabric_immediate){.data = immediate};
+    *fabric.last_immediate[pe] = i;
+    fabric.last_immediate[pe] = &i->next;
+}
+
 static void fabric_land(int from, int lane, int to, int i)
 {
     struct fabric_queue *q = &fabric.lane[from][lane].queue[to];
@@ -247,8 +266,11 @@ static void fabric_land(int from, int lane, int to, int i)
     else
         memcpy(op->to, data, op->bytes);
     op->landed = 1;
-    if (op->kind == WRITE)
+    if (op->kind == WRITE) {
+        if (fabric.limits.ordered & SHI_NET_IMMEDIATE)
+            fabric_report(to, op->immediate);
         fabric_landed(from, lane, to);
+    }
     if (op->reported)
         fabric_free(op);
 }
@@ -321,6 +343,20 @@ static void fabric_attack(const struct fabric_message *m)
     fabric.attacks++;
 }
 
+/* Some of the writes that are in place are reported to the PE that runs. */
+static void fabric_written(void)
+{
+    int pe = fabric.pe;
+    for (unsigned n = fabric.calm ? 64 : fabric_below(6); n > 0 && fabric.immediate[pe]; n--) {
+        struct fabric_immediate *i = fabric.immediate[pe];
+        fabric.immediate[pe] = i->next;
+        if (!i->next)
+            fabric.last_immediate[pe] = &fabric.immediate[pe];
+        shi_written_arrived(i->data);
+        free(i);
+    }
+}
+
 /* A poll of the PE that runs. */
 static void fabric_poll(void)
 {
@@ -328,6 +364,7 @@ static void fabric_poll(void)
     for (int lane = 0; lane < LANES; lane++)
         for (int to = 0; to < PES; to++)
             fabric_complete(&fabric.lane[pe][lane], to);
+    fabric_written();
     for (unsigned n = fabric_below(6); n > 0 && fabric.inbox[pe]; n--) {
         struct fabric_message *m = fabric.inbox[pe];
         const struct head *h = (const struct head *)m->data;
@@ -341,7 +378,17 @@ static void fabric_poll(void)
         free(m);
         fabric_landed(from, lane, pe);
     }
+    int held = shi_stream_net.n_held;
     shi_stream_arrive(NULL, 0);
+    for (int i = 0; held && i < PES * LANES; i++)
+        fabric_landed(i / LANES, i % LANES, pe);
+}
+
+/* Is this a write to a counter of written.h? Its buffer is not the caller's. */
+static int fabric_announces(const struct fabric_op *op, int to)
+{
+    const char *counters = (const char *)(to == fabric.pe ? &shi_stream_net : &fabric.net[to])->written.counters;
+    return counters && op->to >= counters && op->to < counters + PES * SHI_NET_LANES * sizeof(uint64_t);
 }
 
 /* Are there writes or reads of this lane, without a request, whose buffers are still in use? */
@@ -349,7 +396,7 @@ __attribute__((unused)) static int fabric_busy(int pe, int lane)
 {
     for (int to = 0; to < PES; to++)
         for (const struct fabric_op *op = fabric.lane[pe][lane].queue[to].head; op; op = op->next)
-            if ((op->kind == WRITE || op->kind == READ) && !op->req && !op->ended)
+            if ((op->kind == WRITE || op->kind == READ) && !op->req && !op->ended && !fabric_announces(op, to))
                 return 1;
     return 0;
 }
@@ -367,9 +414,9 @@ static const char *fabric_error(int err)
 }
 
 static int fabric_up(const struct shi_boot *boot, const struct shi_config *config, shi_net_arrive *arrive,
-                     shi_net_failed *failed, struct shi_net_limits *out)
+                     shi_net_written *written, shi_net_failed *failed, struct shi_net_limits *out)
 {
-    (void)boot, (void)config, (void)arrive;
+    (void)boot, (void)config, (void)arrive, (void)written;
     fabric.failed = failed;
     *out = fabric.limits;
     return 0;
@@ -464,6 +511,7 @@ static void fabric_open(const struct shi_net_limits *limits, unsigned seed,
     for (int pe = 0; pe < PES; pe++) {
         struct shi_boot boot = {.ops = &ops, .pe = pe, .n_pes = PES, .n_local = 1, .has_secret = 1, .local_pe = first};
         fabric.last[pe] = &fabric.inbox[pe];
+        fabric.last_immediate[pe] = &fabric.immediate[pe];
         fabric.pe = pe;
         for (int i = 0; i < LANES; i++) {
             fabric.lane[pe][i].pub.index = i;
@@ -479,6 +527,9 @@ static void fabric_open(const struct shi_net_limits *limits, unsigned seed,
     for (int pe = 0; pe < PES; pe++)
         for (int other = 0; other < PES; other++)
             memcpy(fabric.net[pe].memory[other], fabric.net[other].memory[other], sizeof *fabric.net[pe].memory);
+    for (int pe = 0; pe < PES; pe++)
+        for (int other = 0; fabric.net[pe].written.peer && other < PES; other++)
+            fabric.net[pe].written.peer[other] = fabric.net[other].written.own;
     fabric.pe = 0;
     shi_stream_net = fabric.net[0];
 }

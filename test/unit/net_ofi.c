@@ -27,7 +27,8 @@ enum { WORDS = 512, PATIENCE_S = 20 };
 
 static struct shi_net_limits limits;
 static uint64_t memory[WORDS], behind[WORDS];
-static int messages, failed_receives, failures, reads_of_symbols;
+static int messages, failed_receives, failures, reports, reads_of_symbols;
+static uint32_t reported;
 
 /* Libfabric's calls come here, too. */
 __attribute__((visibility("default"))) FILE *fopen(const char *path, const char *mode)
@@ -41,6 +42,12 @@ static void on_arrival(const void *msg, size_t bytes)
 {
     (void)bytes;
     messages += msg != NULL;
+}
+
+static void on_write(uint32_t immediate)
+{
+    reported = immediate;
+    reports++;
 }
 
 static void on_failure(int pe, int err)
@@ -112,18 +119,22 @@ static int outcome(void)
     return -ETIMEDOUT;
 }
 
+enum { A_READ, A_WRITE, A_REPORTED_WRITE };
+
 /* The result of a read or write by a new stranger; a refused transfer closes the connection of the old one. */
-static int transfer(int write, const struct shi_net_memory *m, uint64_t key, uint64_t off, size_t bytes)
+static int transfer(int kind, const struct shi_net_memory *m, uint64_t key, uint64_t off, size_t bytes)
 {
     static char here[sizeof memory];
     struct iovec local = {here, bytes};
     struct fi_rma_iov remote = {m->base + off, bytes, key};
     struct fi_cq_msg_entry none;
     int rc = stranger_open() ? -FI_EOTHER : -FI_EAGAIN;
-    struct fi_msg_rma t = {.msg_iov = &local, .iov_count = 1, .addr = stranger.pe, .rma_iov = &remote, .rma_iov_count = 1};
+    struct fi_msg_rma t = {.msg_iov = &local, .iov_count = 1, .addr = stranger.pe, .rma_iov = &remote, .rma_iov_count = 1,
+                           .data = 0xfedcba98};
+    uint64_t reports_it = kind == A_REPORTED_WRITE ? FI_REMOTE_CQ_DATA : 0;
     for (time_t from = time(NULL); rc == -FI_EAGAIN && !late(from); shi_net_ofi.poll()) {
-        rc = (int)(write ? fi_writemsg(stranger.ep, &t, FI_COMPLETION | FI_DELIVERY_COMPLETE)
-                         : fi_readmsg(stranger.ep, &t, FI_COMPLETION));
+        rc = (int)(kind == A_READ ? fi_readmsg(stranger.ep, &t, FI_COMPLETION)
+                                  : fi_writemsg(stranger.ep, &t, FI_COMPLETION | FI_DELIVERY_COMPLETE | reports_it));
         fi_cq_read(stranger.cq, &none, 0);
     }
     rc = rc ? rc : outcome();
@@ -210,21 +221,36 @@ static void strangers_access(void)
     CHECK(shi_net_ofi.expose(memory, sizeof memory, SHI_NET_READ, &read_only) == 0);
     for (int i = 0; i < WORDS; i++)
         memory[i] = behind[i] = 1;
-    CHECKF(transfer(0, &m, m.key, 0, 64) == 0, "a known key must work, else this test shows nothing");
-    CHECK(transfer(0, &m, m.key ^ 1, 0, 64) != 0);
-    CHECK(transfer(0, &m, 1, 0, 64) != 0);
-    CHECK(transfer(0, &m, m.key, sizeof memory - 8, 16) != 0);
-    CHECK(transfer(0, &m, m.key, (uint64_t)-8, 8) != 0);
-    CHECK(transfer(1, &m, m.key ^ 1, 0, 64) != 0);
-    CHECK(transfer(1, &m, m.key, sizeof memory - 8, 16) != 0);
-    CHECK(transfer(1, &read_only, read_only.key, 0, 64) != 0);
+    CHECKF(transfer(A_READ, &m, m.key, 0, 64) == 0, "a known key must work, else this test shows nothing");
+    CHECK(transfer(A_READ, &m, m.key ^ 1, 0, 64) != 0);
+    CHECK(transfer(A_READ, &m, 1, 0, 64) != 0);
+    CHECK(transfer(A_READ, &m, m.key, sizeof memory - 8, 16) != 0);
+    CHECK(transfer(A_READ, &m, m.key, (uint64_t)-8, 8) != 0);
+    CHECK(transfer(A_WRITE, &m, m.key ^ 1, 0, 64) != 0);
+    CHECK(transfer(A_WRITE, &m, m.key, sizeof memory - 8, 16) != 0);
+    CHECK(transfer(A_WRITE, &read_only, read_only.key, 0, 64) != 0);
     shi_net_ofi.withdraw(&read_only);
-    CHECK(transfer(0, &read_only, read_only.key, 0, 64) != 0);
+    CHECK(transfer(A_READ, &read_only, read_only.key, 0, 64) != 0);
     shi_net_ofi.withdraw(&m);
-    CHECK(transfer(0, &m, m.key, 0, 64) != 0);
+    CHECK(transfer(A_READ, &m, m.key, 0, 64) != 0);
     for (int i = 0; i < WORDS; i++)
         CHECKF(memory[i] == 1 && behind[i] == 1, "word %d was written", i);
     CHECKF(failures == 0, "%d failures at the PE", failures);
+}
+
+/* Catches: a write with immediate data that is not reported with them, or is taken for the end of a transfer; the same of a
+ * stranger without a key. */
+static void immediate(void)
+{
+    struct shi_net_memory m;
+    CHECK(shi_net_ofi.expose(memory, sizeof memory, SHI_NET_READ | SHI_NET_WRITE, &m) == 0);
+    reports = 0;
+    CHECK(transfer(A_WRITE, &m, m.key, 0, 64) == 0 && reports == 0);
+    CHECK(transfer(A_REPORTED_WRITE, &m, m.key, 0, 64) == 0);
+    CHECKF(reports == 1 && reported == 0xfedcba98, "%d reports, the last of %#x", reports, reported);
+    transfer(A_REPORTED_WRITE, &m, m.key ^ 1, 0, 0);
+    CHECKF(failures == 0, "%d failures at the PE", failures);
+    shi_net_ofi.withdraw(&m);
 }
 
 /* A message that is too long, which ends the job, or whose buffer is not posted again. */
@@ -307,7 +333,7 @@ int main(void)
     static const struct shi_config config;
     const struct shi_boot boot = {.pe = 0, .n_pes = 1, .n_local = 1, .local_pe = local};
     struct shi_net_address own;
-    if (shi_net_ofi.up(&boot, &config, on_arrival, on_failure, &limits) || shi_net_ofi.address(&own)) {
+    if (shi_net_ofi.up(&boot, &config, on_arrival, on_write, on_failure, &limits) || shi_net_ofi.address(&own)) {
         tap_skip("all", "libfabric cannot be used");
         return tap_end();
     }
@@ -319,6 +345,7 @@ int main(void)
     RUN(keys, "keys of registered memory cannot be guessed");
     stranger_close();
     RUN(strangers_access, "a stranger cannot read or write without the key, nor beyond its region and rights");
+    RUN(immediate, "writes with immediate data are reported at the target");
     RUN(too_long, "receives that a stranger makes fail");
     RUN(connections, "libfabric accepts connections of this user from this job's hosts only");
     RUN(flood, "a flood of connections is dropped by the kernel until it is over");

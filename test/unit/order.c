@@ -119,6 +119,15 @@ static int beside(int after_writes)
     return reads ? -1 : allowed;
 }
 
+/* How many writes a record must follow. */
+static uint64_t writes_before(int after_writes)
+{
+    uint64_t count = 0;
+    for (int i = 0; i < n; i++)
+        count += events[i].kind == WRITE && (after_writes || events[i].epoch != fences);
+    return count;
+}
+
 /* ---- a sequence --------------------------------------------------------------------------------------------------- */
 
 static void start_flush(void)
@@ -141,6 +150,8 @@ static void record(void)
     int after_writes = (int)below(2), may = shi_order_record_may_go(&o, fences, ordered, after_writes);
     int right = ordered & SHI_NET_SAW ? 1 : beside(after_writes);
     CHECKF(right < 0 || may == right, "a record may be sent: %d, not %d, after_writes %d", may, right, after_writes);
+    uint64_t behind = shi_order_record_behind(&o, fences, after_writes), writes = writes_before(after_writes);
+    CHECKF(behind == writes, "a record follows %lu writes, not %lu, after_writes %d", behind, writes, after_writes);
     if (!may) {
         start_flush();
         return;

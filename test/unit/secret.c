@@ -110,10 +110,10 @@ static const char *net_provider(void)
     return setup->provider ? setup->provider : "stub";
 }
 
-static int net_up(const struct shi_boot *boot, const struct shi_config *config, shi_net_arrive *arrive, shi_net_failed *failed,
-                  struct shi_net_limits *limits)
+static int net_up(const struct shi_boot *boot, const struct shi_config *config, shi_net_arrive *arrive, shi_net_written *written,
+                  shi_net_failed *failed, struct shi_net_limits *limits)
 {
-    (void)boot, (void)config, (void)arrive, (void)failed, (void)limits;
+    (void)boot, (void)config, (void)arrive, (void)written, (void)failed, (void)limits;
     return 0;
 }
 

@@ -465,6 +465,93 @@ static void unordered(void)
     run(&(struct shi_net_limits){.short_bytes = 0, .rma_bytes = 1 << 20, .ordered = 0, .lane_cap = 48, .peer_cap = 24});
 }
 
+/* Catches: the same when immediate data shows at the target that a write is in place. */
+static void reported(void)
+{
+    run(&(struct shi_net_limits){.short_bytes = 0, .rma_bytes = 1 << 20, .ordered = SHI_NET_IMMEDIATE, .lane_cap = 48,
+                                 .peer_cap = 24});
+}
+
+/* Catches: a signal that waits until its data is in place, where the network lets it follow. */
+static void follows(void)
+{
+    static const int orders[] = {SHI_NET_SAW | SHI_NET_WAW, SHI_NET_WAW, SHI_NET_IMMEDIATE, 0};
+    for (int i = 0; i < 4; i++) {
+        static uint64_t data[WORDS];
+        struct shi_net_limits limits = {.short_bytes = 128, .rma_bytes = 1 << 20, .ordered = orders[i], .lane_cap = 48,
+                                        .peer_cap = 24};
+        open_all(&limits);
+        fabric.calm = 1;
+        fabric_be(0);
+        struct shi_lane *l = shi_stream_net.lane[0];
+        struct shi_remote_addr there = at_remote(1, SHI_REGION_HEAP, memory[1].area[0][0].slot[0]);
+        struct shi_remote_addr word = at_remote(1, SHI_REGION_HEAP, &memory[1].area[0][0].signal);
+        CHECK(shi_stream_write(l, &there, data, sizeof data, NULL) == -EINPROGRESS);
+        int rc = shi_stream_amo(l, &word, 8, SHI_AMO_ADD, 1, 0, NULL, SHI_STREAM_AFTER_WRITES);
+        CHECKF(rc == (orders[i] ? 0 : -EAGAIN), "order %d: a signal behind a write returns %d", orders[i], rc);
+    }
+}
+
+/* Catches: a message that waits for a slow write and is believed lost, or is applied before the write is in place. */
+static void held(void)
+{
+    static uint64_t data[WORDS];
+    uint64_t *signal = &memory[1].area[0][0].signal;
+    may_die = fabric_heartbeat = 1;
+    if (setjmp(died) != 0) {
+        CHECKF(0, "a message that waits for a write ends the job: %s", last_words);
+        return;
+    }
+    memset(memory, 0, sizeof memory);
+    open_all(&(struct shi_net_limits){.short_bytes = 128, .rma_bytes = 1 << 20, .ordered = SHI_NET_IMMEDIATE, .lane_cap = 48,
+                                      .peer_cap = 24});
+    fabric.calm = 1;
+    fabric_be(0);
+    struct shi_lane *l = shi_stream_net.lane[0];
+    struct shi_remote_addr there = at_remote(1, SHI_REGION_HEAP, memory[1].area[0][0].slot[0]);
+    struct shi_remote_addr word = at_remote(1, SHI_REGION_HEAP, signal);
+    CHECK(shi_stream_write(l, &there, data, sizeof data, NULL) == -EINPROGRESS);
+    CHECK(shi_stream_amo(l, &word, 8, SHI_AMO_ADD, 1, 0, NULL, SHI_STREAM_AFTER_WRITES) == 0);
+    for (time_t from = time(NULL); time(NULL) - from < 4; usleep(1000))
+        for (int pe = 0; pe < 2; pe++) {
+            struct fabric_queue *q = &fabric.lane[pe][0].queue[1 - pe];
+            fabric_be(pe);
+            fabric_poll();
+            for (int i = q->n_wire - 1; i >= 0; i--)
+                if (q->wire[i]->kind == MESSAGE)
+                    fabric_land(pe, 0, 1 - pe, i);
+        }
+    CHECKF(*signal == 0, "a signal is there before its data");
+    for (int i = 0; i < 1000; i++) {
+        fabric_tick();
+        fabric_be(i & 1);
+        fabric_poll();
+    }
+    CHECKF(*signal == 1, "a signal whose data is in place is missing");
+    may_die = fabric_heartbeat = 0;
+}
+
+/* Catches: a number of a write that is counted twice, for another one, or not at all, in any order and beyond 2^bits. */
+static void numbers(void)
+{
+    enum { BITS = 9, TOTAL = 5000, AHEAD = 200 };
+    struct shi_written w = {0};
+    static unsigned char seen[TOTAL + AHEAD + 1];
+    uint64_t first = 0;
+    unsigned random = 1;
+    while (first < TOTAL) {
+        uint64_t number = first + 1 + tap_random(&random) % AHEAD;
+        int is_new = !seen[number];
+        seen[number] = 1;
+        CHECKF(!is_new || shi_written_add(&w, (uint32_t)number & ((1U << BITS) - 1), BITS), "number %lu is refused", number);
+        while (seen[first + 1])
+            first++;
+        CHECKF(w.first == first, "the first %lu writes are in place, not %lu", first, w.first);
+    }
+    CHECK(!shi_written_add(&w, (uint32_t)first, BITS) && !shi_written_add(&w, (uint32_t)first + SHI_WRITTEN_AHEAD + 1, BITS));
+    CHECK(w.first == first);
+}
+
 /* Catches: the same when writes are ordered after writes, but messages are not. */
 static void writes_ordered(void)
 {
@@ -550,6 +637,10 @@ int main(int argc, char **argv)
     RUN(ordered, "messages after writes, writes after writes");
     RUN(unordered, "no order except by completion");
     RUN(writes_ordered, "only writes after writes");
+    RUN(reported, "no order, and writes reported at the target");
+    RUN(follows, "a signal follows its data without waiting for it");
+    RUN(held, "a message waits for a slow write");
+    RUN(numbers, "numbers of writes");
     RUN(narrow, "queues of two operations");
     RUN(failures, "a failed transfer ends the job with a line");
     RUN(lost, "a message that is lost ends the job with a line");

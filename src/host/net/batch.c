@@ -99,6 +99,12 @@ void shi_batch_send(struct shi_lane *l, int pe, uint32_t flags)
     struct head *h = (struct head *)b->data;
     s->open = NULL;
     flags = shi_order_close(&s->order, flags, b->bytes > sizeof *h);
+    if (shi_unlikely(s->follows != 0)) {
+        memcpy(b->data + b->bytes, &s->follows, FOLLOWS_BYTES);
+        b->bytes += FOLLOWS_BYTES;
+        flags |= FOLLOWS_WRITES;
+        s->follows = 0;
+    }
     uint64_t ack;
     int ack_lane = shi_acks_take(&shi_stream_net.peer_rx[pe].acks, &ack);
     write_head(h, (uint32_t)shi_stream_net.me, b->bytes, flags, l->index, ack_lane, s->order.sent_seq, ack);
@@ -174,7 +180,7 @@ void *shi_batch_append(struct shi_lane *l, int pe, const struct record *r, int f
     size_t bytes = record_bytes(r);
     if (!forced && s->n_ready >= READY_CAP)
         return NULL;
-    if (s->open && s->open->bytes + bytes > SHI_NET_MESSAGE_BYTES)
+    if (s->open && s->open->bytes + bytes > MESSAGE_RECORD_BYTES)
         shi_batch_send(l, pe, 0);
     if (!s->open)
         s->open = get(l, forced);

@@ -3,7 +3,7 @@
  * applied.
  *
  * A lane is touched under its lock, by the program's threads, the proxy and the thread that polls. The receiving side's
- * state (peer_rx, ack_queue, polls) belongs to the thread that polls, one at a time. Exceptions, beside those of order.h:
+ * state (peer_rx, ack_queue, held, polls) belongs to the thread that polls, one at a time. Exceptions, beside those of order.h:
  *
  *   word                    written by                     read by             order
  *   n_lanes, lane[]         shi_stream_lane, its mutex     any thread          R1 -> A1
@@ -31,6 +31,9 @@ struct stream {
     int n_ready;
     unsigned char listed, dirty, waiting; /* is in the lane's list open, dirty, waiting */
     uint64_t stalled_seq;                 /* acked_seq when the lane was last asked */
+    uint64_t follows;                     /* number of writes that the open message must follow */
+    uint64_t announced, *announcement;    /* the last number in the target's counter; buffers of its writes */
+    unsigned announcements;
     struct shi_net_req flush;
     struct shi_after *after, *last_after; /* callbacks at an acknowledgement, in order */
 };
@@ -60,11 +63,30 @@ struct peer_rx {
     struct shi_acks acks;
     struct stashed *early; /* messages that overtook others of their stream */
     unsigned char met;     /* one has come at all */
+    unsigned char held;    /* is in the list held */
     uint64_t alive_ns, pinged_ns;
     struct {
         uint64_t seq, since_ns; /* 0: no message is missing */
         int lane;
     } gap; /* the message that the stashed ones of a lane wait for */
+};
+
+/* How the target of a write learns that it is in place: see written.h. */
+enum shi_written_by { SHI_WRITTEN_END, SHI_WRITTEN_IMMEDIATE, SHI_WRITTEN_COUNTER };
+enum { SHI_WRITTEN_AHEAD = 256 }; /* numbers beyond the first one that is missing; more than a lane's peer_cap */
+
+/* Writes of one stream that are in place: 1 to first, and first + 1 + i for each bit i of ahead. */
+struct shi_written {
+    uint64_t first, ahead[SHI_WRITTEN_AHEAD / 64];
+};
+
+/* The target's knowledge of its peers' writes. */
+struct shi_written_state {
+    enum shi_written_by by;
+    int number_bits;               /* of the immediate data; a lane's index and a PE are above them */
+    struct shi_written **numbers;  /* [n_pes][SHI_NET_LANES]; [pe] NULL: none has come */
+    uint64_t (*counters)[SHI_NET_LANES]; /* [n_pes] */
+    struct shi_net_memory own, *peer;    /* the counters, as peers write them; [n_pes] */
 };
 
 /* The network and its PEs; set by shi_stream_up. */
@@ -75,6 +97,7 @@ struct shi_stream_net {
     struct shi_stream_region own[SHI_REGIONS];
     struct shi_net_memory (*memory)[SHI_REGIONS]; /* [n_pes] */
     struct peer_rx *peer_rx;                      /* [n_pes] */
+    struct shi_written_state written;
     struct shi_lane *lane[SHI_NET_LANES];
     int n_lanes;
     uint64_t silence_ns; /* SHMEM_HEARTBEAT; 0: no limit */
@@ -84,6 +107,7 @@ struct shi_stream_net {
     uint64_t now_ns;     /* when the last poll ended */
     uint64_t checked_ns; /* when heartbeats were last checked */
     int *ack_queue, n_ack_queue; /* PEs with acknowledgements queued */
+    int *held, n_held;   /* PEs with messages that wait for writes */
     uint64_t asked_ns;   /* when lanes were last asked about messages without acknowledgement */
     int receive_err;     /* of the last receive that failed; 0: none */
 };

@@ -11,7 +11,7 @@
  * Any other negative value: the operation cannot be started, nothing was kept or logged; `error` explains it.
  * Completion is local: the caller may reuse the buffer. With SHI_NET_WAW writes arrive behind earlier writes; with
  * SHI_NET_SAW, which implies it, messages do too. Without SHI_NET_SAW a write's completion means that its data is in
- * place.
+ * place. With SHI_NET_IMMEDIATE the target, in a poll after that, is called back with the write's immediate data.
  *
  * A lane may have `peer_cap` operations in flight to one PE, so that a slow PE leaves room for the others, and `lane_cap`
  * in all, fewer than the completion queue has entries. More return -EAGAIN.
@@ -52,7 +52,7 @@ struct shi_net_lane {
     int index;
 };
 
-enum { SHI_NET_SAW = 1, SHI_NET_WAW = 2 };
+enum { SHI_NET_SAW = 1, SHI_NET_WAW = 2, SHI_NET_IMMEDIATE = 4 };
 enum { SHI_NET_READ = 1, SHI_NET_WRITE = 2 }; /* what peers may do with registered memory */
 enum { SHI_NET_MESSAGE_BYTES = 16384, SHI_NET_LANES = 8 }; /* the longest message; the most lanes */
 
@@ -60,13 +60,16 @@ enum { SHI_NET_MESSAGE_BYTES = 16384, SHI_NET_LANES = 8 }; /* the longest messag
 struct shi_net_limits {
     size_t short_bytes; /* of a short message */
     size_t rma_bytes;   /* of one write or read */
-    int ordered;        /* SHI_NET_* */
+    int ordered;        /* SHI_NET_SAW, _WAW, _IMMEDIATE */
     int lane_cap, peer_cap;
     int pins; /* registration allocates all of the memory, and keeps its pages: returning them needs a new registration */
 };
 
 /* A message has come; msg is 8-byte aligned, and valid until this returns. NULL: the end of a poll. */
 typedef void shi_net_arrive(const void *msg, size_t bytes);
+
+/* With SHI_NET_IMMEDIATE: a write of another PE is in place. Not authenticated. */
+typedef void shi_net_written(uint32_t immediate);
 
 /* A transfer with PE pe that had no request has failed; or, instead of a PE's number:
  * RECEIVE  one message could not be received. Others can. Any process may have sent it.
@@ -79,7 +82,7 @@ struct shi_net_ops {
     const char *(*error)(int err); /* text for an error of a transfer */
     /* Open the first lane. 0 or -errno after one line. */
     int (*up)(const struct shi_boot *boot, const struct shi_config *config, shi_net_arrive *arrive,
-              shi_net_failed *failed, struct shi_net_limits *limits);
+              shi_net_written *written, shi_net_failed *failed, struct shi_net_limits *limits);
     /* Get this PE's address; set that of another one before the first transfer to it. */
     int (*address)(struct shi_net_address *out);
     int (*connect)(int pe, const struct shi_net_address *a);
@@ -92,7 +95,7 @@ struct shi_net_ops {
     int (*send_short)(struct shi_net_lane *l, int pe, const void *msg, size_t bytes);
     int (*send)(struct shi_net_lane *l, int pe, const void *msg, size_t bytes, struct shi_net_req *req);
     int (*write)(struct shi_net_lane *l, int pe, const struct shi_net_memory *to, uint64_t off, const void *from,
-                 size_t bytes, struct shi_net_req *req);
+                 size_t bytes, uint32_t immediate, struct shi_net_req *req);
     int (*read)(struct shi_net_lane *l, int pe, const struct shi_net_memory *from, uint64_t off, void *to, size_t bytes,
                 struct shi_net_req *req);
     int (*flush)(struct shi_net_lane *l, int pe, struct shi_net_req *req);

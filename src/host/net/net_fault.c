@@ -12,6 +12,7 @@
  *   window=N     N operations in flight, so that the queue is always nearly full
  *   unordered=N  the provider promises no order, and starts each write N reads of the queue late; with reorder 1 to N reads,
  *                so that writes overtake each other
+ *   unreported=1 nor does it report writes at the target
  *
  * The caller holds the lane's lock, as for the endpoint itself.
  */
@@ -28,11 +29,11 @@
 enum { HELD = 2048 };
 
 static struct {
-    long delay, reorder, again, rma, error, receive, rest, lanes, window, unordered;
+    long delay, reorder, again, rma, error, receive, rest, lanes, window, unordered, unreported;
 } fault;
 
 struct held_entry {
-    struct fi_cq_msg_entry entry;
+    struct fi_cq_data_entry entry;
     long due;
 };
 
@@ -57,7 +58,7 @@ struct shim {
     struct held_entry held[HELD];
     struct held_write write[HELD];
     int n_held, n_write;
-    struct fi_cq_msg_entry failing;
+    struct fi_cq_data_entry failing;
     int has_failing;
     long reads;
 };
@@ -77,7 +78,8 @@ static long *option_of(const char *name, size_t length)
         long *at;
     } known[] = {{"delay", &fault.delay}, {"reorder", &fault.reorder}, {"again", &fault.again},
                  {"rma", &fault.rma}, {"error", &fault.error}, {"receive", &fault.receive}, {"rest", &fault.rest},
-                 {"lanes", &fault.lanes}, {"window", &fault.window}, {"unordered", &fault.unordered}};
+                 {"lanes", &fault.lanes}, {"window", &fault.window}, {"unordered", &fault.unordered},
+                 {"unreported", &fault.unreported}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strlen(known[i].name) == length && strncmp(known[i].name, name, length) == 0)
             return known[i].at;
@@ -94,7 +96,7 @@ int shi_net_fault_set(const char *text, char *why, size_t bytes)
         long value = at && p[length] == '=' ? strtol(p + length + 1, &end, 10) : -1;
         if (value < 0 || end == p + length + 1 || (*end && *end != ',')) {
             snprintf(why, bytes, "SHMEM_NET_FAULT=%s: not accepted; give delay, reorder, again, rma, error, receive, rest, "
-                     "lanes, window, unordered, each as NAME=N, with commas between", text);
+                     "lanes, window, unordered, unreported, each as NAME=N, with commas between", text);
             return -EINVAL;
         }
         *at = value;
@@ -111,7 +113,7 @@ void shi_net_fault_limits(struct shi_net_limits *limits)
     if (fault.window)
         limits->lane_cap = limits->peer_cap = (int)fault.window;
     if (fault.unordered)
-        limits->ordered = 0;
+        limits->ordered &= fault.unreported ? 0 : SHI_NET_IMMEDIATE;
 }
 
 /* ---- interposed calls --------------------------------------------------------------------------------------------- */
@@ -198,7 +200,7 @@ static int due(const struct shim *s)
 static ssize_t cq_read(struct fid_cq *cq, void *buf, size_t count)
 {
     struct shim *s = shim_of(NULL, cq);
-    struct fi_cq_msg_entry *out = buf;
+    struct fi_cq_data_entry *out = buf;
     size_t n = 0;
     if (count == 0) /* the provider itself, in fi_cq_sread, without the lane's lock */
         return s->real_cq->read(cq, buf, 0);
@@ -212,7 +214,7 @@ static ssize_t cq_read(struct fid_cq *cq, void *buf, size_t count)
     for (ssize_t i = 0; i < rc; i++)
         s->held[s->n_held++] = (struct held_entry){out[i], s->reads + fault.delay};
     for (int i; n < count && !s->has_failing && (i = due(s)) >= 0;) {
-        struct fi_cq_msg_entry e = s->held[i].entry;
+        struct fi_cq_data_entry e = s->held[i].entry;
         memmove(&s->held[i], &s->held[i + 1], (size_t)(--s->n_held - i) * sizeof s->held[i]);
         s->has_failing = e.flags & FI_RECV ? fault.receive && ++receives == fault.receive
                                            : fault.error && ++completions == fault.error;

@@ -16,6 +16,10 @@ void shi_order_write(struct shi_order *o, uint64_t fences, int ordered)
 {
     if (shi_order_rma_ended(o))
         o->write_epoch = fences;
+    if (o->last_write_epoch != fences)
+        o->writes_fenced = o->writes;
+    o->last_write_epoch = fences;
+    o->writes++;
     o->writes_unconfirmed = (ordered & SHI_NET_SAW) != 0;
     o->rma_unflushed = 1;
 }

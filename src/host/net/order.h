@@ -26,7 +26,7 @@
 #include "host/net/net.h"
 
 /* What a message asks of its receiver: an acknowledgement soon, in the head of any message; or at once. */
-enum { ACK_SOON = 1, ACK_NOW = 2 };
+enum { ACK_SOON = 1, ACK_NOW = 2, ACK_ANY = 3 };
 
 enum {
     SHI_ORDER_WINDOW = 16,    /* unacknowledged messages after which records are collected */
@@ -43,6 +43,9 @@ struct shi_order {
     uint64_t fence_seq;    /* flush_seq when record_epoch began: what a write must not overtake */
     uint64_t record_epoch; /* fences when the last record came */
     uint64_t write_epoch;  /* fences when the oldest write was posted that has not ended */
+    uint64_t writes;       /* posted */
+    uint64_t writes_fenced;    /* posted when last_write_epoch began */
+    uint64_t last_write_epoch; /* fences when the last write was posted */
     uint8_t writes_unconfirmed; /* with SHI_NET_SAW: writes since the last message with ACK_ flags */
     uint8_t rma_unflushed;      /* writes or reads since the last flush */
     uint8_t flushing;           /* a flush is under way */
@@ -145,11 +148,17 @@ void shi_order_flush_ended(struct shi_order *o);
 void shi_order_write(struct shi_order *o, uint64_t fences, int ordered);
 void shi_order_read(struct shi_order *o);
 
-/* May a record be sent now, or must it wait until all writes have ended? after_writes: it must not overtake any write;
- * else none before the last fence. */
+/* May a record be sent without regard to the writes under way? after_writes: it must not overtake any write; else none
+ * before the last fence. 0: see shi_order_record_behind, or wait until all writes have ended. */
 static inline int shi_order_record_may_go(const struct shi_order *o, uint64_t fences, int ordered, int after_writes)
 {
     return ordered & SHI_NET_SAW || (!after_writes && o->write_epoch == fences) || shi_order_rma_ended(o);
+}
+
+/* How many writes a record must follow: all with after_writes, else those before the last fence. */
+static inline uint64_t shi_order_record_behind(const struct shi_order *o, uint64_t fences, int after_writes)
+{
+    return after_writes || o->last_write_epoch != fences ? o->writes : o->writes_fenced;
 }
 
 /* The message that must be acknowledged before a write may be posted: the last one with a record before the last fence. */

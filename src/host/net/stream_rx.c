@@ -16,12 +16,13 @@
 #include "host/net/amo_word.h"
 #include "host/net/batch.h"
 #include "host/net/stream_check.h"
+#include "host/net/written.h"
 #include "host/util/base.h"
 #include "host/util/log.h"
 
 #define NET (shi_stream_net.ops)
 
-/* A message that overtook others of its stream. */
+/* A message that overtook others of its stream, or writes that it follows. */
 struct stashed {
     struct stashed *next;
     uint64_t data[];
@@ -227,16 +228,36 @@ static void send_acks(void)
     }
 }
 
+/* ---- stashed messages --------------------------------------------------------------------------------------------- */
+
+static int is_stashed(const struct peer_rx *x, int lane, uint64_t seq)
+{
+    const struct stashed *s = x->early;
+    while (s && (((const struct head *)s->data)->lane != lane || ((const struct head *)s->data)->seq != seq))
+        s = s->next;
+    return s != NULL;
+}
+
+/* The next message of one of these lanes that is lost, which stashed ones wait for. 0: there is none. */
+static uint64_t missing(const struct peer_rx *x, int *lane)
+{
+    *lane = SHI_NET_LANES;
+    for (const struct stashed *s = x->early; s; s = s->next) {
+        int of = ((const struct head *)s->data)->lane;
+        if (of < *lane && !is_stashed(x, of, x->acks.applied_seq[of] + 1))
+            *lane = of;
+    }
+    return *lane < SHI_NET_LANES ? x->acks.applied_seq[*lane] + 1 : 0;
+}
+
 /* ---- heartbeats --------------------------------------------------------------------------------------------------- */
 
 /* End the job when messages of a PE wait for `limit` for one that is lost. Any process may have caused a receive to fail, so
  * that alone is no reason. */
 static void check_gap(int pe, struct peer_rx *x, uint64_t now, uint64_t limit)
 {
-    int lane = SHI_NET_LANES;
-    for (const struct stashed *s = x->early; s; s = s->next)
-        lane = ((const struct head *)s->data)->lane < lane ? ((const struct head *)s->data)->lane : lane;
-    uint64_t seq = lane < SHI_NET_LANES ? x->acks.applied_seq[lane] + 1 : 0;
+    int lane;
+    uint64_t seq = missing(x, &lane);
     if (seq != x->gap.seq || lane != x->gap.lane) {
         x->gap.seq = seq;
         x->gap.lane = lane;
@@ -298,13 +319,25 @@ static void check_heartbeats(void)
 
 /* ---- messages ----------------------------------------------------------------------------------------------------- */
 
+/* Are the writes in place that the message follows? */
+static int writes_are_in_place(const struct head *h)
+{
+    uint64_t n;
+    if (shi_likely(!(h->flags & FOLLOWS_WRITES)))
+        return 1;
+    if (h->bytes < sizeof *h + FOLLOWS_BYTES)
+        shi_die("network", "protocol error: PE %u sends a message of %u bytes that follows writes", h->pe, h->bytes);
+    memcpy(&n, (const char *)h + h->bytes - FOLLOWS_BYTES, sizeof n);
+    return shi_written_is((int)h->pe, h->lane, n);
+}
+
 static void apply_message(const struct head *h)
 {
     struct peer_rx *x = &shi_stream_net.peer_rx[h->pe];
-    const struct record *r;
+    const char *end = (const char *)h + h->bytes - (h->flags & FOLLOWS_WRITES ? FOLLOWS_BYTES : 0);
+    const struct record *r = (const struct record *)(h + 1);
     take_ack(h);
-    for (size_t left = h->bytes - sizeof *h; left; left -= record_bytes(r)) {
-        r = (const struct record *)((const char *)h + h->bytes - left);
+    for (size_t left; (left = (size_t)(end - (const char *)r)); r = (const struct record *)((const char *)r + record_bytes(r))) {
         if (shi_likely(shi_stream_is_heap_put(r, left))) {
             store(SHI_REGION_HEAP, local_address(r), r + 1, r->bytes);
             continue;
@@ -315,17 +348,14 @@ static void apply_message(const struct head *h)
         apply(h, r);
     }
     shi_acks_applied(&x->acks, h->lane, h->seq);
-    if (h->flags)
+    if (h->flags & ACK_ANY)
         queue_ack(h);
 }
 
 /* Has this message come before? */
 static int is_known(const struct peer_rx *x, const struct head *h)
 {
-    const struct stashed *s = x->early;
-    while (s && (((const struct head *)s->data)->lane != h->lane || ((const struct head *)s->data)->seq != h->seq))
-        s = s->next;
-    return s || h->seq <= x->acks.applied_seq[h->lane];
+    return h->seq <= x->acks.applied_seq[h->lane] || is_stashed(x, h->lane, h->seq);
 }
 
 static void stash(struct peer_rx *x, const struct head *h)
@@ -338,13 +368,13 @@ static void stash(struct peer_rx *x, const struct head *h)
     x->early = s;
 }
 
-/* Apply the stashed message that is next in this lane. 0: there is none. */
+/* Apply the stashed message that is next in this lane. 0: there is none, or it waits for writes. */
 static int apply_stashed(struct peer_rx *x, int lane)
 {
     for (struct stashed **at = &x->early; *at; at = &(*at)->next) {
         struct stashed *s = *at;
         const struct head *h = (const struct head *)s->data;
-        if (h->lane != lane || !shi_acks_is_next(&x->acks, lane, h->seq))
+        if (h->lane != lane || !shi_acks_is_next(&x->acks, lane, h->seq) || !writes_are_in_place(h))
             continue;
         *at = s->next;
         apply_message(h);
@@ -354,8 +384,36 @@ static int apply_stashed(struct peer_rx *x, int lane)
     return 0;
 }
 
+/* The next message of a lane waits for writes: end_of_poll tries it again. */
+static void hold(int pe, struct peer_rx *x)
+{
+    if (!x->held)
+        shi_stream_net.held[shi_stream_net.n_held++] = pe;
+    x->held = 1;
+}
+
+static void apply_held(void)
+{
+    for (int i = 0; i < shi_stream_net.n_held;) {
+        struct peer_rx *x = &shi_stream_net.peer_rx[shi_stream_net.held[i]];
+        int waits = 0;
+        for (int lane = 0; lane < SHI_NET_LANES && x->early; lane++) {
+            while (apply_stashed(x, lane))
+                ;
+            waits |= is_stashed(x, lane, x->acks.applied_seq[lane] + 1);
+        }
+        if (waits) {
+            i++;
+            continue;
+        }
+        x->held = 0;
+        shi_stream_net.held[i] = shi_stream_net.held[--shi_stream_net.n_held];
+    }
+}
+
 static void end_of_poll(void)
 {
+    apply_held();
     shi_stream_net.polls++;
     shi_stream_net.now_ns = shi_coarse_ns();
     send_acks();
@@ -383,7 +441,7 @@ void shi_stream_arrive(const void *msg, size_t bytes)
         shi_die("network", "protocol error: a message of lane %u of PE %u", h->lane, h->pe);
     struct peer_rx *x = &shi_stream_net.peer_rx[h->pe];
     int is_next = shi_acks_is_next(&x->acks, h->lane, h->seq);
-    if (!is_next && is_known(x, h)) {
+    if ((!is_next || x->early) && is_known(x, h)) {
         shi_admit_again(h);
         return;
     }
@@ -392,21 +450,26 @@ void shi_stream_arrive(const void *msg, size_t bytes)
         x->met = 1;
         NET->met();
     }
-    if (!is_next) {
+    if (!is_next || !writes_are_in_place(h)) {
         stash(x, h);
-        if (h->flags) /* it may be a ping, behind a lost message */
+        if (is_next)
+            hold((int)h->pe, x);
+        if (h->flags & ACK_ANY) /* it may be a ping, behind a lost message */
             queue_ack(h);
         return;
     }
     apply_message(h);
     while (x->early && apply_stashed(x, h->lane))
         ;
+    if (x->early && is_stashed(x, h->lane, x->acks.applied_seq[h->lane] + 1))
+        hold((int)h->pe, x);
 }
 
 int shi_stream_receive(int n_pes)
 {
     shi_stream_net.ack_queue = calloc((size_t)n_pes, sizeof *shi_stream_net.ack_queue);
+    shi_stream_net.held = calloc((size_t)n_pes, sizeof *shi_stream_net.held);
     shi_stream_net.polls = 1;
     shi_stream_net.checked_ns = shi_stream_net.now_ns = shi_coarse_ns();
-    return shi_stream_net.ack_queue ? 0 : -ENOMEM;
+    return shi_stream_net.ack_queue && shi_stream_net.held ? 0 : -ENOMEM;
 }

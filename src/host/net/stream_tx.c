@@ -7,6 +7,7 @@
 
 #include "host/net/batch.h"
 #include "host/net/progress.h"
+#include "host/net/written.h"
 
 #define NET (shi_stream_net.ops)
 
@@ -46,11 +47,24 @@ static void ask_for(struct shi_lane *l, int pe, uint64_t seq)
         shi_batch_send(l, pe, ACK_NOW);
 }
 
+/* Let the next message follow the first n writes to pe. 0: not now. */
+static int follow_writes(struct shi_lane *l, int pe, uint64_t n)
+{
+    struct stream *s = &l->to[pe];
+    if (shi_stream_net.written.by == SHI_WRITTEN_END)
+        return rma_ended(l, pe);
+    if (!shi_written_announce(l, pe))
+        return 0;
+    s->follows = n > s->follows ? n : s->follows;
+    return 1;
+}
+
 /* May a record be sent now, given the writes before it? */
 static int behind_writes(struct shi_lane *l, int pe, int after_writes)
 {
-    return shi_order_record_may_go(&l->to[pe].order, l->fences, shi_stream_net.limits.ordered, after_writes) ||
-           rma_ended(l, pe);
+    const struct shi_order *o = &l->to[pe].order;
+    return shi_order_record_may_go(o, l->fences, shi_stream_net.limits.ordered, after_writes) ||
+           follow_writes(l, pe, shi_order_record_behind(o, l->fences, after_writes));
 }
 
 /* May a write be posted now, given the records and writes before the last fence? */
@@ -119,11 +133,12 @@ int shi_stream_after(struct shi_lane *l, int pe, struct shi_after *a)
 {
     struct stream *s = &l->to[pe];
     shi_lane_lock(l);
-    if (!(shi_stream_net.limits.ordered & SHI_NET_SAW) && !rma_ended(l, pe)) {
+    int in_order = shi_stream_net.limits.ordered & SHI_NET_SAW || shi_order_rma_ended(&s->order);
+    if (!in_order && !follow_writes(l, pe, s->order.writes)) {
         shi_lane_unlock(l);
         return -EAGAIN;
     }
-    a->seq = shi_order_complete_seq(&s->order);
+    a->seq = s->follows ? s->order.sent_seq + 1 : shi_order_complete_seq(&s->order);
     a->next = NULL;
     int done = s->order.acked_seq >= a->seq;
     if (!done) {
@@ -261,7 +276,7 @@ int shi_stream_write(struct shi_lane *l, const struct shi_remote_addr *to, const
     shi_lane_lock(l);
     if (behind_fence(l, to->pe))
         rc = started(to->pe, NET->write(l->net, to->pe, &shi_stream_net.memory[to->pe][to->region], to->off, from, bytes,
-                                        req));
+                                        shi_written_immediate(l->index, l->to[to->pe].order.writes + 1), req));
     if (rc == -EINPROGRESS) {
         shi_order_write(&l->to[to->pe].order, l->fences, shi_stream_net.limits.ordered);
         shi_lane_dirty(l, to->pe);

@@ -11,6 +11,7 @@
 #include "host/net/lane.h"
 #include "host/net/progress.h"
 #include "host/net/stream_rx.h"
+#include "host/net/written.h"
 #include "host/util/base.h"
 #include "host/util/log.h"
 #include "host/util/memory.h"
@@ -34,7 +35,7 @@ struct peer_record {
     int64_t node;            /* its node's first PE */
     char provider[24];
     struct shi_net_address address;
-    struct shi_net_memory memory[SHI_REGION_DEVICE];
+    struct shi_net_memory memory[SHI_REGION_DEVICE], counters; /* counters: of written.h */
 };
 
 static size_t bcopy_bytes;
@@ -121,6 +122,7 @@ static int make_record(struct peer_record *c)
             shi_stream_cannot_register(r, bytes, err);
     }
     memcpy(shi_stream_net.memory[shi_stream_net.me], c->memory, sizeof c->memory);
+    c->counters = shi_stream_net.written.own;
     return err;
 }
 
@@ -176,6 +178,8 @@ static int exchange(const struct shi_boot *boot, const struct peer_record *mine)
         if (err)
             return err;
         memcpy(shi_stream_net.memory[pe], c.memory, sizeof c.memory);
+        if (shi_stream_net.written.peer)
+            shi_stream_net.written.peer[pe] = c.counters;
         peer_info[pe] = (struct peer_info){(int)c.node, c.exe_id == mine->exe_id};
     }
     return 0;
@@ -202,7 +206,9 @@ int shi_stream_up(const struct shi_boot *boot, const struct shi_config *config,
     }
     int err = choose_secret(boot, config->insecure, &mine);
     if (!err)
-        err = NET->up(boot, config, shi_stream_arrive, shi_stream_net_failed, &shi_stream_net.limits);
+        err = NET->up(boot, config, shi_stream_arrive, shi_written_arrived, shi_stream_net_failed, &shi_stream_net.limits);
+    if (!err)
+        err = shi_written_up(boot->n_pes);
     if (!err)
         err = shi_stream_lane(0) ? make_record(&mine) : -ENOMEM;
     if (!err)
@@ -246,6 +252,8 @@ void shi_stream_down(void)
     shi_progress_stop();
     for (int r = 0; r < SHI_REGIONS; r++) /* some providers do not close an endpoint that memory is bound to */
         forget(r);
+    if (shi_stream_net.written.own.handle)
+        NET->withdraw(&shi_stream_net.written.own);
     NET->down();
 }
 

@@ -9,7 +9,7 @@
 #include "host/net/stream.h"
 #include "host/util/base.h"
 
-enum { WIRE_VERSION = 2 }; /* changes with the formats of this file and of the active messages */
+enum { WIRE_VERSION = 3 }; /* changes with the formats of this file and of the active messages */
 
 struct head {
     uint64_t tag;     /* of all that follows, and of the receiver (auth.h) */
@@ -17,13 +17,16 @@ struct head {
     uint32_t pe;      /* sender */
     uint16_t bytes;   /* of the message, this head included */
     uint8_t version;  /* WIRE_VERSION */
-    uint8_t flags;    /* ACK_ of order.h */
+    uint8_t flags;    /* ACK_ of order.h, FOLLOWS_WRITES */
     uint8_t lane;     /* the sender's stream */
     uint8_t ack_lane;
     uint16_t zero;
     uint64_t seq;     /* messages of this stream count from 1 */
     uint64_t ack;     /* the sender has applied the messages of the receiver's stream ack_lane up to this one */
 };
+
+/* Of head.flags: the message's last 8 bytes are a count n; its records follow the first n writes of the stream. */
+enum { FOLLOWS_WRITES = 4, FOLLOWS_BYTES = 8 };
 
 /* Fill in all but the tag, in whole words, as message_tag reads it: a load of a word waits for the stores of its parts. */
 static inline void write_head(struct head *h, uint32_t pe, size_t bytes, uint32_t flags, int lane, int ack_lane,
@@ -69,9 +72,11 @@ struct blocks_payload {
 
 _Static_assert(sizeof(struct head) == 40 && sizeof(struct record) == 16, "the wire has no holes");
 _Static_assert(SHI_NET_MESSAGE_BYTES <= UINT16_MAX && SHI_NET_LANES <= UINT8_MAX, "the head has room for these");
+enum { MESSAGE_RECORD_BYTES = SHI_NET_MESSAGE_BYTES - FOLLOWS_BYTES }; /* up to which records fill a message */
+
 _Static_assert(sizeof(struct head) + sizeof(struct record) + sizeof(struct blocks_payload) + SHI_STREAM_PUT_BYTES <=
-                   SHI_NET_MESSAGE_BYTES, "the longest record fits into a message");
-_Static_assert(SHI_AM_MAX_BYTES + sizeof(struct head) + sizeof(struct record) <= SHI_NET_MESSAGE_BYTES, "and so does "
+                   MESSAGE_RECORD_BYTES, "the longest record fits into a message");
+_Static_assert(SHI_AM_MAX_BYTES + sizeof(struct head) + sizeof(struct record) <= MESSAGE_RECORD_BYTES, "and so does "
                "an active message");
 
 #endif
