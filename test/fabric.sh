@@ -22,10 +22,18 @@ job() { # PROFILES, PEs, program...
 
 run() { # PROFILE, program
     case $2 in
-    *soak) job $1 3 $2 seed=$seed seconds=${FULMAR_SOAK_SECONDS:-2} stall=60 ;;
-    *) job $1 2 $2 ;;
+    *soak)
+        export FABRIC_MAX=$((seed % 2 * 20000)) # 0: the provider's own limit
+        job $1 3 $2 seed=$seed seconds=${FULMAR_SOAK_SECONDS:-2} stall=60
+        rc=$?
+        unset FABRIC_MAX
+        ;;
+    *)
+        job $1 2 $2
+        rc=$?
+        ;;
     esac
-    ok $? "$2 over $1, seed $seed" "$work/log"
+    ok $rc "$2 over $1, seed $seed" "$work/log"
     seed=$((seed + 1))
 }
 

@@ -161,7 +161,7 @@ struct endpoint {
     struct endpoint *next; /* of its queue */
     struct domain *domain;
     const struct profile *profile;
-    size_t data_bytes; /* of immediate data with a write */
+    size_t max_bytes, data_bytes; /* of an operation; of immediate data with a write */
     struct av *av;
     struct cq *cq;
     pthread_t thread;

@@ -129,7 +129,7 @@ static ssize_t begin(struct endpoint *e, const char *what, size_t bytes, size_t 
 
 static size_t longest_message(const struct endpoint *e)
 {
-    return e->profile->max_bytes < MESSAGE_BYTES ? e->profile->max_bytes : MESSAGE_BYTES;
+    return e->max_bytes < MESSAGE_BYTES ? e->max_bytes : MESSAGE_BYTES;
 }
 
 static void check_fence(const struct endpoint *e, const char *what, uint64_t flags)
@@ -194,7 +194,7 @@ static ssize_t rma(struct endpoint *e, enum kind kind, const struct fi_msg_rma *
     check_fence(e, what, flags);
     if (flags & FI_REMOTE_CQ_DATA)
         check_data(e, m->data);
-    ssize_t rc = begin(e, what, bytes, e->profile->max_bytes);
+    ssize_t rc = begin(e, what, bytes, e->max_bytes);
     if (rc)
         return rc;
     if (kind == WRITE && bytes > e->profile->waw_bytes)
@@ -269,7 +269,7 @@ int endpoint_open(struct fid_domain *fid, struct fi_info *info, struct fid_ep **
         return -FI_ENOMEM;
     *e = (struct endpoint){.pub = {.fid = {FI_CLASS_EP, context, &ops}, .cm = &cm_ops, .msg = &msg_ops, .rma = &rma_ops},
                            .domain = d, .profile = d->profile, .fd = -1, .receives_last = &e->receives,
-                           .fences = (info->caps & FI_FENCE) != 0,
+                           .fences = (info->caps & FI_FENCE) != 0, .max_bytes = info->ep_attr->max_msg_size,
                            .data_bytes = d->profile->data_of_messages ? 0 : info->domain_attr->cq_data_size};
     d->users++;
     *out = &e->pub;

@@ -3,6 +3,7 @@
  *
  * FABRIC_PROFILE lists the profiles that the machine has, "tcp" if it is not set; FABRIC_SEED seeds the random numbers
  * of each process together with PMIX_RANK. FABRIC_FAIL=n: the n-th transfer of rank 1 ends with an error.
+ * FABRIC_MAX: a lower limit for the bytes of an operation.
  */
 #include "double.h"
 
@@ -157,6 +158,12 @@ API struct fi_info *fi_dupinfo(const struct fi_info *from)
 static const uint64_t all_caps = FI_MSG | FI_RMA | FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ |
                                  FI_REMOTE_WRITE | FI_LOCAL_COMM | FI_REMOTE_COMM;
 
+static size_t longest(const struct profile *p)
+{
+    uint64_t limit = number("FABRIC_MAX");
+    return limit && limit < p->max_bytes ? limit : p->max_bytes;
+}
+
 /* Do the hints allow this profile? As in libfabric: the profile must have each requested order, capability and size,
  * and the hints must offer each mode of the provider. */
 static int fits(const struct profile *p, const struct fi_info *h)
@@ -175,7 +182,7 @@ static int fits(const struct profile *p, const struct fi_info *h)
         return 0;
     if (h->domain_attr && h->domain_attr->cq_data_size > p->data_bytes)
         return 0;
-    return !(h->ep_attr && h->ep_attr->max_msg_size > p->max_bytes) &&
+    return !(h->ep_attr && h->ep_attr->max_msg_size > longest(p)) &&
            !(h->tx_attr && h->tx_attr->inject_size > p->inject_bytes);
 }
 
@@ -192,7 +199,7 @@ static struct fi_info *info_of(const struct profile *p, const struct fi_info *h)
     *i->tx_attr = (struct fi_tx_attr){.caps = i->caps, .mode = p->mode, .msg_order = order, .inject_size = p->inject_bytes,
                                       .size = p->depth, .iov_limit = 1, .rma_iov_limit = 1};
     *i->rx_attr = (struct fi_rx_attr){.caps = i->caps, .mode = p->mode, .msg_order = order, .size = 1024, .iov_limit = 1};
-    *i->ep_attr = (struct fi_ep_attr){.type = FI_EP_RDM, .max_msg_size = p->max_bytes, .max_order_waw_size = p->waw_bytes,
+    *i->ep_attr = (struct fi_ep_attr){.type = FI_EP_RDM, .max_msg_size = longest(p), .max_order_waw_size = p->waw_bytes,
                                       .max_order_raw_size = p->waw_bytes, .tx_ctx_cnt = 1, .rx_ctx_cnt = 1};
     *i->domain_attr = (struct fi_domain_attr){.name = text_of(p->domain), .threading = FI_THREAD_SAFE,
                                               .control_progress = FI_PROGRESS_MANUAL, .data_progress = FI_PROGRESS_MANUAL,

@@ -19,7 +19,7 @@
 #include "host/ops/wait.h"
 #include "no_device.h"
 
-enum { CALLS = 3000, PARALLEL = 100, MOST = 60000, QUEUE = 8, FETCHES = 4 };
+enum { CALLS = 3000, PARALLEL = 100, MOST = 60000, QUEUE = 8, FETCHES = 4, FETCH_BYTES = 20000 };
 
 /* ---- the world: one PE ------------------------------------------------------------------------------------------------ */
 
@@ -170,9 +170,14 @@ void shi_am_withdraw(int pe, const struct shi_am_src *src)
     pthread_mutex_unlock(&lock);
 }
 
+size_t shi_am_fetch_bytes(int pe)
+{
+    return pe >= 0 ? FETCH_BYTES : 0;
+}
+
 int shi_am_fetch(int pe, const struct shi_am_src *src, size_t off, void *to, size_t bytes, struct shi_am_fetch *f)
 {
-    (void)pe;
+    CHECK(bytes <= shi_am_fetch_bytes(pe));
     pthread_mutex_lock(&lock);
     int how = (int)(tap_random(&state) % 4), err = 0;
     const void *from = (const char *)(uintptr_t)src->addr + off;
@@ -346,8 +351,8 @@ static void pieces(void)
     storm(3, 1, 0);
 }
 
-/* Catches: a fetch that is not retried, a call that ends twice, data freed before the fetch, more fetches than
- * allowed. */
+/* Catches: a fetch that is not retried, or longer than the carrier allows, a call that ends twice, data freed before the
+ * fetch, more fetches than allowed. */
 static void fetches(void)
 {
     storm(3, 0, 0);

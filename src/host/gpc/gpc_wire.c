@@ -157,9 +157,8 @@ void shi_gpc_send(struct shi_gpc_out *o)
 
 /* ---- receiving --------------------------------------------------------------------------------------------------- */
 
-static void end_fetch(struct shi_am_fetch *f, int err)
+static void end_fetch(struct shi_gpc_in *in, int err)
 {
-    struct shi_gpc_in *in = shi_container_of(f, struct shi_gpc_in, fetch);
     in->err = in->err ? in->err : err;
     if (in->bounce && !err)
         shi_dheap_move(in->data, in->bounce, in->src.bytes);
@@ -167,16 +166,20 @@ static void end_fetch(struct shi_am_fetch *f, int err)
     in->whole(in);
 }
 
-/* 0, or -EAGAIN: try again later. */
+/* Fetch the rest, piece by piece. 0, or -EAGAIN: try again later. */
 static int try_fetch(struct shi_gpc_in *in)
 {
-    in->fetch.done = end_fetch;
-    void *to = in->data;
+    size_t most = shi_am_fetch_bytes(in->pe);
+    char *to = in->data;
     if (to && shi_dheap_hides(to, in->src.bytes))
         to = in->bounce = in->bounce ? in->bounce : malloc(in->src.bytes);
-    int err = to ? shi_am_fetch(in->pe, &in->src, 0, to, in->src.bytes, &in->fetch) : -ENOMEM;
+    int err = to ? 0 : -ENOMEM;
+    for (; !err && in->got < in->src.bytes; in->got += err ? 0 : in->piece) {
+        in->piece = in->src.bytes - in->got < most ? in->src.bytes - in->got : most;
+        err = shi_am_fetch(in->pe, &in->src, in->got, to + in->got, in->piece, &in->fetch);
+    }
     if (err != -EINPROGRESS && err != -EAGAIN)
-        end_fetch(&in->fetch, err);
+        end_fetch(in, err);
     return err == -EAGAIN ? err : 0;
 }
 
@@ -187,16 +190,33 @@ static int retry_fetch(struct shi_am_pending_send *pending_send)
 
 static void fetch(struct shi_gpc_in *in)
 {
-    in->pending_send.retry = retry_fetch;
     if (try_fetch(in))
         shi_am_queue(in->pe, &in->pending_send);
+}
+
+static void fetched(struct shi_am_fetch *f, int err)
+{
+    struct shi_gpc_in *in = shi_container_of(f, struct shi_gpc_in, fetch);
+    in->got += in->piece;
+    if (err)
+        end_fetch(in, err);
+    else
+        fetch(in);
+}
+
+static void start_fetch(struct shi_gpc_in *in)
+{
+    in->pending_send.retry = retry_fetch;
+    in->fetch.done = fetched;
+    in->got = 0;
+    fetch(in);
 }
 
 void shi_gpc_fetched(struct shi_gpc_in *in)
 {
     struct shi_limited *next = shi_limit_end(&fetches, &in->fetching);
     if (next)
-        fetch(shi_container_of(next, struct shi_gpc_in, fetching));
+        start_fetch(shi_container_of(next, struct shi_gpc_in, fetching));
 }
 
 /* All parts but the data are complete: fetch the data, if any. */
@@ -205,7 +225,7 @@ static void go_on(struct shi_gpc_in *in)
     if (!in->src.bytes)
         in->whole(in);
     else if (shi_limit_begin(&fetches, &in->fetching))
-        fetch(in);
+        start_fetch(in);
 }
 
 void shi_gpc_receive(struct shi_gpc_in *in, uint8_t flags, const void *msg, size_t bytes)

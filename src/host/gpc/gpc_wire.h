@@ -114,6 +114,7 @@ struct shi_gpc_in {
     void *bounce; /* host buffer for the fetch when `data` is device memory that the host cannot access */
     struct shi_am_src src;   /* bytes 0: nothing to fetch */
     void *data;              /* the target of the fetch */
+    size_t got, piece;       /* fetched; being fetched */
     struct shi_gpc_iov iov;  /* the rest, as the sender filled it */
     uint64_t token;
     int pe, of, err;

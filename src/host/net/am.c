@@ -227,6 +227,11 @@ void shi_am_withdraw(int pe, const struct shi_am_src *src)
     peers[pe].by->withdraw(pe, src);
 }
 
+size_t shi_am_fetch_bytes(int pe)
+{
+    return peers[pe].by->fetch_bytes;
+}
+
 int shi_am_fetch(int pe, const struct shi_am_src *src, size_t off, void *to, size_t bytes, struct shi_am_fetch *f)
 {
     if (peers[pe].by == remote && world.hidden(to, bytes))

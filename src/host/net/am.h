@@ -64,8 +64,9 @@ void shi_am_withdraw(int pe, const struct shi_am_src *src);
 
 /* Read [off, + bytes) of what PE pe exposed. 0: done; -EINPROGRESS: done is called once, from shi_progress_poll;
  * -EAGAIN: try again later, nothing was started; another -errno: it failed. `f` is embedded in the caller's request.
- * `to` may be any memory of this PE, its device heap too. */
+ * `to` may be any memory of this PE, its device heap too. bytes: at most shi_am_fetch_bytes(pe). */
 int shi_am_fetch(int pe, const struct shi_am_src *src, size_t off, void *to, size_t bytes, struct shi_am_fetch *f);
+size_t shi_am_fetch_bytes(int pe);
 
 /* ---- set up ------------------------------------------------------------------------------------------------------- */
 

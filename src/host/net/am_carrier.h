@@ -52,6 +52,7 @@ struct shi_am_carrier {
     size_t eager_bytes;      /* longer data is better fetched than sent */
     int (*expose)(int pe, const void *addr, size_t bytes, struct shi_am_src *out);
     void (*withdraw)(int pe, const struct shi_am_src *src);
+    size_t fetch_bytes; /* of the longest fetch */
     int (*fetch)(int pe, const struct shi_am_src *src, size_t off, void *to, size_t bytes, struct shi_am_fetch *f);
 };
 

@@ -87,9 +87,10 @@ static void withdraw(int pe, const struct shi_am_src *src)
 
 void shi_am_remote_up(int all)
 {
-    static const struct shi_am_carrier carrier = {.begin = shi_stream_am_begin, .end = shi_stream_am_end, .poll = deliver,
-                                                  .eager_bytes = EAGER_BYTES,
-                                                  .expose = expose, .withdraw = withdraw, .fetch = shi_stream_fetch};
+    static struct shi_am_carrier carrier = {.begin = shi_stream_am_begin, .end = shi_stream_am_end, .poll = deliver,
+                                            .eager_bytes = EAGER_BYTES, .expose = expose, .withdraw = withdraw,
+                                            .fetch = shi_stream_fetch};
+    carrier.fetch_bytes = shi_stream_rma_bytes();
     shi_am_set_remote(&carrier, all);
 }
 

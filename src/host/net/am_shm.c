@@ -360,4 +360,4 @@ static int fetch(int pe, const struct shi_am_src *src, size_t off, void *to, siz
 
 const struct shi_am_carrier shi_am_shm = {.up = up, .reaches = reaches, .drop = drop, .begin = begin, .end = end,
                                           .poll = poll_once, .eager_bytes = EAGER_BYTES, .expose = expose,
-                                          .withdraw = withdraw, .fetch = fetch};
+                                          .withdraw = withdraw, .fetch_bytes = SIZE_MAX, .fetch = fetch};

@@ -100,10 +100,11 @@ static void ask_for_rest(struct shmemx_tag_request *r)
 /* Fetch the rest, piece by piece. 0: complete; -EINPROGRESS: `fetched` will be called; another -errno. */
 static int fetch(struct shmemx_tag_request *r)
 {
-    size_t want = wanted(r), some;
+    size_t want = wanted(r), most = shi_am_fetch_bytes(r->pe), some;
     while (r->flow.got < want) {
         void *to = shi_tag_piece(&r->data, r->flow.got, &some);
         r->end = some < want - r->flow.got ? some : want - r->flow.got;
+        r->end = r->end < most ? r->end : most;
         int err = shi_am_fetch(r->pe, &r->src, r->flow.got, to, r->end, &r->fetch);
         if (err)
             return err;
