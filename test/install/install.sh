@@ -61,6 +61,20 @@ ok $? "pkg-config names the launcher" "$log"
 [ "$(pkg-config --define-prefix --variable=oshrun fulmar)" = "$at/bin/oshrun" ]
 ok $? "pkg-config --define-prefix names it too"
 
+# Environment Modules, or Lmod.
+if init=$(ls /usr/share/{modules,lmod/lmod}/init/bash 2> "$log"); then
+    for init in $init; do
+        (
+            . "$init" && module use "$at/share/modulefiles" && module load fulmar && oshcc "$work/hello.c" -o "$work/by-module" &&
+                [ "$(command -v oshrun)" = "$at/bin/oshrun" ] && [ "${LD_LIBRARY_PATH%%:*}" = "$at/lib" ] && run "$work/by-module" "$hello" &&
+                module unload fulmar && [ "$(command -v oshrun)" != "$at/bin/oshrun" ]
+        ) > "$log" 2>&1
+        ok $? "module load fulmar, with $init" "$log"
+    done
+else
+    skip "module load fulmar" "no environment modules are installed"
+fi
+
 # Kernels need clang and a device backend; without them CMake builds only the host programs.
 kernels=OFF
 (. "$top_srcdir/src/tools/llvm.sh" && find_llvm) && [ -f "$at/lib/libze_cpu.so" ] && kernels=ON
