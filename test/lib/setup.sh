@@ -34,7 +34,9 @@ need_packages() {
 # Is the program or library of a package installed, from any source?
 have() {
     case $1 in
-    gcc | g++ | make | autoconf | automake | pkg-config | clang | python3 | spin | cmake | gdb) command -v "$1" > /dev/null ;;
+    gcc | g++ | make | autoconf | automake | pkg-config | clang | python3 | spin | cmake | gdb | fish | lintian | rpmlint | zsh)
+        command -v "$1" > /dev/null
+        ;;
     dpkg-dev) command -v dpkg-buildpackage > /dev/null ;;
     debhelper) command -v dh > /dev/null ;;
     kernels) find_llvm ;;
@@ -45,6 +47,8 @@ have() {
     slurmctld | slurmd) command -v $1 > /dev/null || [ -x "/usr/sbin/$1" ] ;;
     slurm-client) command -v srun > /dev/null ;;
     munge) command -v munged > /dev/null || [ -x /usr/sbin/munged ] ;;
+    environment-modules) [ -d /usr/share/modules ] || [ -d /usr/share/lmod ] ;;
+    rpm) command -v rpmspec > /dev/null ;;
     libtool) command -v libtoolize > /dev/null ;;
     libpmix-dev) pkg-config --exists pmix 2> /dev/null ;;
     libhwloc-dev) pkg-config --exists hwloc 2> /dev/null ;;
