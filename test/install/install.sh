@@ -62,8 +62,9 @@ ok $? "pkg-config names the launcher" "$log"
 ok $? "pkg-config --define-prefix names it too"
 
 # Environment Modules, or Lmod.
-if init=$(ls /usr/share/{modules,lmod/lmod}/init/bash 2> "$log"); then
-    for init in $init; do
+inits=$(ls /usr/share/{modules,lmod/lmod}/init/bash 2> "$log")
+if [ "$inits" ]; then
+    for init in $inits; do
         (
             . "$init" && module use "$at/share/modulefiles" && module load fulmar && oshcc "$work/hello.c" -o "$work/by-module" &&
                 [ "$(command -v oshrun)" = "$at/bin/oshrun" ] && [ "${LD_LIBRARY_PATH%%:*}" = "$at/lib" ] && run "$work/by-module" "$hello" &&
