@@ -584,7 +584,8 @@ static void failures(void)
     may_die = 0;
 }
 
-/* Catches: registered memory that no peer reads or writes directly, and a message's data that peers may overwrite. */
+/* Catches: registered memory that no peer reads or writes directly, and a message's data that peers may overwrite; symmetric
+ * memory that is registered again, or beyond whose end a message's data may lie. */
 static void registered(void)
 {
     struct shi_am_src src;
@@ -593,6 +594,11 @@ static void registered(void)
     CHECK(fabric.last_exposed == memory[PES - 1].pattern && fabric.last_rights == (SHI_NET_READ | SHI_NET_WRITE));
     CHECK(shi_stream_expose(&seed, sizeof seed, &src) == 0 && fabric.last_exposed == &seed);
     CHECK(fabric.last_rights == SHI_NET_READ);
+    int before = fabric.n_exposed;
+    const char *inside = (const char *)memory[PES - 1].pattern + 8, *outside = inside + sizeof memory[0].pattern - 16;
+    CHECK(shi_stream_expose(inside, 8, &src) == 0 && fabric.n_exposed == before);
+    CHECK(src.addr == (uint64_t)inside && src.bytes == 8 && src.handle == 0);
+    CHECK(shi_stream_expose(outside, 16, &src) == 0 && fabric.n_exposed == before + 1 && fabric.last_exposed == outside);
 }
 
 /* Catches: a lost message with nothing behind it, on a lane without pings or on the one with them, that is waited for

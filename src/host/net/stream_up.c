@@ -1,4 +1,10 @@
-/* stream_up.c - start and stop the streams; exchange addresses and memory; expose and read memory for messages. */
+/*
+ * stream_up.c - start and stop the streams; exchange addresses and memory; expose and read memory for messages.
+ *
+ *   word              written by                           read by             order
+ *   exposed           shmem_malloc and others, one thread  shi_stream_expose   R1 -> A1 an entry is whole. Entries are not freed
+ *   an entry's bytes  the same; 0 once it is withdrawn     the same            relaxed: a block being freed is in no transfer
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -40,9 +46,11 @@ struct peer_record {
 
 static size_t bcopy_bytes;
 static int n_local; /* PEs of this node */
-static struct exposed { /* this PE's regions, the heap several times */
+static struct exposed { /* this PE's regions, the heap several times; the latest first */
     struct exposed *next;
     enum shi_region region;
+    const char *base;
+    size_t bytes;
     struct shi_net_memory memory;
 } *exposed;
 static const char key[] = "fulmar.net";
@@ -85,22 +93,31 @@ static int expose_region(enum shi_region region, size_t bytes, struct shi_net_me
         free(e);
         return err;
     }
-    *e = (struct exposed){exposed, region, *out};
-    exposed = e;
+    *e = (struct exposed){exposed, region, shi_stream_net.own[region].base, bytes, *out};
+    __atomic_store_n(&exposed, e, __ATOMIC_RELEASE); /* R1 */
     return 0;
 }
 
 static void forget(enum shi_region region)
 {
-    for (struct exposed **at = &exposed, *e; (e = *at);) {
-        if (e->region != region) {
-            at = &e->next;
+    for (struct exposed *e = exposed; e; e = e->next) {
+        if (e->region != region || !e->bytes)
             continue;
-        }
+        __atomic_store_n(&e->bytes, 0, __ATOMIC_RELAXED);
         NET->withdraw(&e->memory);
-        *at = e->next;
-        free(e);
     }
+}
+
+/* The registration of a region that contains [addr, + bytes), or NULL. */
+static const struct exposed *find_exposed(const char *addr, size_t bytes)
+{
+    const struct exposed *e = __atomic_load_n(&exposed, __ATOMIC_ACQUIRE); /* A1 */
+    for (; e; e = e->next) {
+        size_t off = (uintptr_t)addr - (uintptr_t)e->base, length = __atomic_load_n(&e->bytes, __ATOMIC_RELAXED);
+        if (off < length && bytes <= length - off)
+            return e;
+    }
+    return NULL;
 }
 
 int shi_stream_grow(enum shi_region region, size_t had, size_t bytes, struct shi_net_memory *out)
@@ -286,7 +303,13 @@ void shi_stream_learn(int pe, enum shi_region region, const struct shi_net_memor
 
 int shi_stream_expose(const void *addr, size_t bytes, struct shi_am_src *out)
 {
+    const struct exposed *e = find_exposed(addr, bytes);
     struct shi_net_memory m;
+    if (e) { /* symmetric memory: peers have the key already */
+        uint64_t at = e->memory.base + (uint64_t)((const char *)addr - e->base);
+        *out = (struct shi_am_src){.addr = at, .key = e->memory.key, .bytes = bytes};
+        return 0;
+    }
     int err = NET->expose(addr, bytes, SHI_NET_READ, &m);
     if (!err)
         *out = (struct shi_am_src){.addr = m.base, .key = m.key, .bytes = bytes, .handle = m.handle};
@@ -295,7 +318,8 @@ int shi_stream_expose(const void *addr, size_t bytes, struct shi_am_src *out)
 
 void shi_stream_withdraw(const struct shi_am_src *src)
 {
-    NET->withdraw(&(struct shi_net_memory){.handle = src->handle});
+    if (src->handle)
+        NET->withdraw(&(struct shi_net_memory){.handle = src->handle});
 }
 
 /* ---- reads of exposed memory -------------------------------------------------------------------------------------- */
