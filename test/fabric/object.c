@@ -383,7 +383,7 @@ static int domain_open(struct fid_fabric *fid, struct fi_info *info, struct fid_
                                               .endpoint = endpoint_open};
     struct fabric *f = (struct fabric *)fid;
     struct domain *d = make(sizeof *d);
-    if (strcmp(info->domain_attr->name, f->profile->domain) != 0)
+    if (strncmp(info->domain_attr->name, f->profile->domain, strlen(f->profile->domain)) != 0)
         misuse("fi_domain %s of a fabric that has %s", info->domain_attr->name, f->profile->domain);
     *d = (struct domain){.pub = {.fid = {FI_CLASS_DOMAIN, context, &ops}, .ops = &domain_ops, .mr = &mr_ops}, .fabric = f,
                          .profile = f->profile};

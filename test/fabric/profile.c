@@ -4,6 +4,7 @@
  * FABRIC_PROFILE lists the profiles that the machine has, "tcp" if it is not set; FABRIC_SEED seeds the random numbers
  * of each process together with PMIX_RANK. FABRIC_FAIL=n: the n-th transfer of rank 1 ends with an error.
  * FABRIC_MAX: a lower limit for the bytes of an operation.
+ * FABRIC_MORE_NICS: how many more NICs each profile has; their names are that of the first with .1, .2 and so on.
  */
 #include "double.h"
 
@@ -187,8 +188,10 @@ static int fits(const struct profile *p, const struct fi_info *h)
 }
 
 /* cxi and efa grant the requested order only, others all that they have. */
-static struct fi_info *info_of(const struct profile *p, const struct fi_info *h)
+static struct fi_info *info_of(const struct profile *p, const struct fi_info *h, int nic)
 {
+    char name[64];
+    snprintf(name, sizeof name, nic ? "%s.%d" : "%s", p->domain, nic);
     struct fi_info *i = fi_dupinfo(NULL);
     int asks = h && h->domain_attr && h->domain_attr->cq_data_size;
     size_t data = p->data_on_request && !asks ? 0 : p->data_bytes;
@@ -201,7 +204,7 @@ static struct fi_info *info_of(const struct profile *p, const struct fi_info *h)
     *i->rx_attr = (struct fi_rx_attr){.caps = i->caps, .mode = p->mode, .msg_order = order, .size = 1024, .iov_limit = 1};
     *i->ep_attr = (struct fi_ep_attr){.type = FI_EP_RDM, .max_msg_size = longest(p), .max_order_waw_size = p->waw_bytes,
                                       .max_order_raw_size = p->waw_bytes, .tx_ctx_cnt = 1, .rx_ctx_cnt = 1};
-    *i->domain_attr = (struct fi_domain_attr){.name = text_of(p->domain), .threading = FI_THREAD_SAFE,
+    *i->domain_attr = (struct fi_domain_attr){.name = text_of(name), .threading = FI_THREAD_SAFE,
                                               .control_progress = FI_PROGRESS_MANUAL, .data_progress = FI_PROGRESS_MANUAL,
                                               .resource_mgmt = FI_RM_ENABLED, .av_type = FI_AV_TABLE,
                                               .mr_mode = p->mr_mode, .mr_key_size = p->key_bytes,
@@ -218,8 +221,8 @@ API int fi_getinfo(uint32_t version, const char *node, const char *service, uint
     (void)version, (void)node, (void)service, (void)flags;
     *out = NULL;
     for (const struct profile *p = profiles; p < profiles + N_PROFILES; p++)
-        if (is_present(p) && (!hints || fits(p, hints))) {
-            *last = info_of(p, hints);
+        for (int nic = 0; is_present(p) && (!hints || fits(p, hints)) && nic <= (int)number("FABRIC_MORE_NICS"); nic++) {
+            *last = info_of(p, hints, nic);
             last = &(*last)->next;
         }
     return *out ? 0 : -FI_ENODATA;

@@ -33,6 +33,41 @@ chosen cxi,tcp '' 'SHMEM_OFI_DOMAIN=cxi7: no libfabric provider has such an inte
 chosen cxi,tcp cxi 'SHMEM_OFI_DOMAIN=cxi7: provider cxi has no such interface'
 unset SHMEM_OFI_DOMAIN
 
+# shared PROFILE, SHMEM_OFI_DOMAIN, number of NICs that four PEs must use together
+shared() {
+    LD_LIBRARY_PATH=$top_builddir/test/fabric/.libs FABRIC_PROFILE=$1 FABRIC_MORE_NICS=1 SHMEM_OFI_DOMAIN=$2 SHMEM_TRANSPORT=ofi \
+        SHMEM_DEBUG=1 timeout 120 $OSHRUN -n 4 "$top_builddir/test/multi/const.pes" > "$work/log" 2>&1
+    status=$?
+    [ $status = 0 ] && [ "$(grep -o 'libfabric provider .* on [^;]*' "$work/log" | sort -u | wc -l)" = $3 ]
+    ok $? "$3 NICs are used on a machine with two of $1, SHMEM_OFI_DOMAIN='$2'" "$work/log"
+}
+
+# Catches: PEs of a node that all use the same NIC; PEs that cannot communicate between NICs; interfaces with IP addresses,
+# which may not reach each other, used without a request.
+shared cxi '' 2
+shared efa '' 2
+shared cxi cxi0.1 1
+shared cxi cxi0,cxi0.1 2
+
+# The same over the TCP provider of this machine's libfabric, in a network with two interfaces.
+if unshare -n ip link add nic1 type bridge 2> /dev/null; then
+    SHMEM_OFI_DOMAIN=nic1,nic2 SHMEM_TRANSPORT=ofi SHMEM_DEBUG=1 timeout 120 unshare -n sh -c '
+        ip link set lo up
+        for i in 1 2; do
+            ip link add nic$i type bridge && ip link set nic$i up && ip addr add 10.9.0.$i/24 dev nic$i || exit
+        done
+        exec "$@"' sh $OSHRUN -n 4 "$top_builddir/test/multi/const.pes" > "$work/log" 2>&1
+    status=$?
+    [ $status = 0 ] && [ "$(grep -o 'libfabric provider .* on [^;]*' "$work/log" | sort -u | wc -l)" = 2 ]
+    ok $? "two interfaces with IP addresses are used" "$work/log"
+else
+    skip "two interfaces with IP addresses are used" "no right to make network interfaces"
+fi
+
+export FABRIC_MORE_NICS=1
+chosen cxi,tcp '' 'cxi cxi0.1 SAS WAW ENDPOINT ALLOCATED PROV_KEY 192 4G 8 no chosen'
+unset FABRIC_MORE_NICS
+
 # Catches: attributes that the JSON lacks or that differ from the provider's.
 LD_LIBRARY_PATH=$top_builddir/test/fabric/.libs FABRIC_PROFILE=psm3,tcp "$top_builddir/src/tools/oshinfo" --json | python3 -c '
 import json, sys

@@ -228,7 +228,8 @@ static void set_limits(void)
 static int up(const struct shi_boot *boot, const struct shi_config *config, shi_net_arrive *on_arrival,
               shi_net_written *on_write, shi_net_failed *on_failure, struct shi_net_limits *out)
 {
-    struct shi_ofi_params params = {config->ofi_provider.text, config->ofi_domain.text, boot->n_local == boot->n_pes};
+    struct shi_ofi_params params = {config->ofi_provider.text, config->ofi_domain.text, boot->n_local == boot->n_pes,
+                                    boot->local_index};
     char why[512];
     int err = shi_ofi_open(why, sizeof why);
     if (!err)

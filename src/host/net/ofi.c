@@ -42,8 +42,9 @@ int shi_ofi_open(char *why, size_t bytes)
     struct shi_ofi_library l = {.getinfo = dlsym(lib, "fi_getinfo"), .freeinfo = dlsym(lib, "fi_freeinfo"),
                                 .dupinfo = dlsym(lib, "fi_dupinfo"), .fabric = dlsym(lib, "fi_fabric"),
                                 .error = dlsym(lib, "fi_strerror")};
-    if (!l.getinfo || !l.freeinfo || !l.dupinfo || !l.fabric || !l.error) {
-        snprintf(why, bytes, "libfabric.so.1 lacks functions of version 1.5");
+    uint32_t (*version)(void) = (uint32_t(*)(void))dlsym(lib, "fi_version");
+    if (!l.getinfo || !l.freeinfo || !l.dupinfo || !l.fabric || !l.error || !version || version() < FI_VERSION(1, 7)) {
+        snprintf(why, bytes, "libfabric.so.1 is older than version 1.7");
         dlclose(lib);
         return -ENOENT;
     }

@@ -19,12 +19,13 @@ int shi_ofi_open(char *why, size_t bytes);
 
 /* Restrictions on the provider. */
 struct shi_ofi_params {
-    const char *provider, *domain; /* "": any */
+    const char *provider, *domain; /* "": any; domain: a list, separated by commas */
     int one_node;                  /* every PE is on this node: loopback will do, and is fastest */
+    int local_index;               /* local rank of this PE, which decides among NICs of one fabric */
 };
 
 /* Called for each interface of each provider, best first, with the attributes that it would be used with and the reason why it
- * was not chosen; NULL: it was. The capabilities have FI_HMEM if the provider can access memory of devices. */
+ * was not chosen; NULL: PEs of this node use it. The capabilities have FI_HMEM if the provider can access memory of devices. */
 typedef void shi_ofi_report(void *arg, const struct fi_info *candidate, const char *why_not);
 
 /* Choose the provider. 0 and *out (freeinfo), or -errno and in why[bytes] one line. With message order SAW, or with WAW for

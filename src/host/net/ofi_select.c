@@ -10,10 +10,14 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "host/net/ofi_near.h"
+enum { MOST_SHARED = 64 }; /* NICs of a node */
 
 /* Best first: special networks before TCP; shm reaches this node only. */
 static const char psm3_by_sockets[] = "psm3 without an RDMA device";
@@ -42,6 +46,11 @@ static const char *domain_of(const struct fi_info *f)
     return f->domain_attr->name ? f->domain_attr->name : "";
 }
 
+static const char *fabric_of(const struct fi_info *f)
+{
+    return f->fabric_attr->name ? f->fabric_attr->name : "";
+}
+
 static int is_loopback(const struct fi_info *f)
 {
     const struct sockaddr_in *a = f->src_addr;
@@ -62,6 +71,16 @@ static int names(const char *name, const char *provider)
     return strcmp(name, provider) == 0 ? 2 : strncmp(name, provider, n) == 0 && provider[n] == ';';
 }
 
+/* Is the word in the list, whose separator is a comma? */
+static int lists(const char *list, const char *word)
+{
+    size_t n = strlen(word);
+    for (const char *p = list; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
+        if (strncmp(p, word, n) == 0 && (!p[n] || p[n] == ','))
+            return 1;
+    return 0;
+}
+
 /* Why a candidate cannot be used; the last that holds is reported. */
 enum unfit { FIT, NODE_ONLY, LOOPBACK, NOT_RANKED, OTHER_DOMAIN, OTHER_PROVIDER };
 static const char *const reasons[] = {"a better one was found", "reaches this node only", "loopback reaches this node only",
@@ -73,7 +92,7 @@ static enum unfit unfit(const struct fi_info *f, const struct shi_ofi_params *w)
     int asked = w->provider[0] != 0;
     if (asked && !names(w->provider, provider_of(f)))
         return OTHER_PROVIDER;
-    if (w->domain[0] && strcmp(w->domain, domain_of(f)) != 0)
+    if (w->domain[0] && !lists(w->domain, domain_of(f)))
         return OTHER_DOMAIN;
     if (!asked && rank_of(f) == N_RANKS)
         return NOT_RANKED;
@@ -259,14 +278,40 @@ static void look_for_hmem(struct fi_info *f)
         shi_ofi.freeinfo(found);
 }
 
-static void report_all(const struct candidate *c, int n, shi_ofi_report *report, void *arg)
+/* How many of the candidates, from the first on, the PEs of a node share: NICs of one fabric. With IP addresses, where routes
+ * decide who reaches whom, SHMEM_OFI_DOMAIN must list them. "autoselect" of psm3 shares NICs out itself. */
+static int n_shared(const struct candidate *c, int n, const struct shi_ofi_params *params)
+{
+    const struct fi_info *first = c->info;
+    int i = 1;
+    if ((is_ip(first) && !params->domain[0]) || strncmp(domain_of(first), "autoselect", 10) == 0)
+        return 1;
+    while (i < n && c[i].unfit == FIT && strcmp(provider_of(c[i].info), provider_of(first)) == 0 &&
+           strcmp(fabric_of(c[i].info), fabric_of(first)) == 0 && c[i].info->addr_format == first->addr_format)
+        i++;
+    return i;
+}
+
+/* The candidate for this PE among those that the PEs of the node share. */
+static const struct fi_info *own_of(const struct candidate *c, int n, const struct shi_ofi_params *params)
+{
+    unsigned char near[MOST_SHARED];
+    cpu_set_t cpus;
+    int unknown = sched_getaffinity(0, sizeof cpus, &cpus);
+    n = n < MOST_SHARED ? n : MOST_SHARED;
+    for (int i = 0; i < n; i++)
+        near[i] = unknown || shi_ofi_near("/sys", c[i].info, &cpus);
+    return c[shi_ofi_share(near, n, params->local_index)].info;
+}
+
+static void report_all(const struct candidate *c, int n, int shared, shi_ofi_report *report, void *arg)
 {
     for (int i = 0; i < n; i++) {
         struct fi_info *f = best_of(c[i].info);
         if (!f)
             return;
         look_for_hmem(f);
-        report(arg, f, i == 0 && c->unfit == FIT ? NULL : reasons[c[i].unfit]);
+        report(arg, f, i < shared ? NULL : reasons[c[i].unfit]);
         shi_ofi.freeinfo(f);
     }
 }
@@ -277,13 +322,14 @@ int shi_ofi_select(const struct shi_ofi_params *params, shi_ofi_report *report, 
     struct fi_info *all = get(hints(&(struct request){0}, NULL));
     struct candidate *c = NULL;
     int n = sort(all, params, &c), found = n > 0 && c->unfit == FIT;
-    *out = found ? best_of(c->info) : NULL;
+    int shared = found ? n_shared(c, n, params) : 0;
+    *out = found ? best_of(shared > 1 ? own_of(c, shared, params) : c->info) : NULL;
     if (n < 0 || (found && !*out))
         snprintf(why, bytes, "out of memory for the libfabric provider");
     else if (!found)
         explain(params, n ? c : NULL, why, bytes);
     if (report)
-        report_all(c, n, report, arg);
+        report_all(c, n, shared, report, arg);
     free(c);
     if (all)
         shi_ofi.freeinfo(all);
