@@ -3,7 +3,7 @@
 # builds the whole library, so ./check runs it and make check does not.
 #
 # Catches: a file missing from the packages or the distribution; a path in the packages that exists only on the build
-# machine; a file that another package has.
+# machine; a file that another package has; a file that stays after the packages are purged.
 if ! command -v dpkg-buildpackage > /dev/null || ! command -v dh > /dev/null; then
     echo "1..0 # SKIP dpkg-dev and debhelper build Debian packages; they are not installed"
     exit 0
@@ -16,6 +16,13 @@ log=$work/log
 make -C "$top_builddir" distdir distdir="$work/fulmar" > "$log" 2>&1 && cd "$work/fulmar" && chmod -R u+w . &&
     DEB_BUILD_OPTIONS="nocheck parallel=$(nproc)" dpkg-buildpackage -us -uc -b -d >> "$log" 2>&1
 ok $? "dpkg-buildpackage" "$log"
+if git -C "$top_srcdir" ls-files > "$work/tracked" 2> /dev/null; then
+    grep -vE '^\.(ci|clang-format|editorconfig)|\.git[a-z]*$' "$work/tracked" | while read -r file; do
+        [ -e "$file" ] || echo "$file"
+    done > "$log"
+    [ ! -s "$log" ]
+    ok $? "the distribution has all files of the repository" "$log"
+fi
 [ "$(dpkg-parsechangelog -S Version)" = "$(sed -n 's/^AC_INIT(\[fulmar\], \[\(.*\)\])/\1/p' configure.ac)" ]
 ok $? "debian/changelog has the version of configure.ac"
 if command -v lintian > /dev/null; then
@@ -55,6 +62,7 @@ mount -t tmpfs none overlay
 mkdir overlay/upper overlay/work overlay/root
 mount -t overlay overlay -o lowerdir=/,upperdir=overlay/upper,workdir=overlay/work overlay/root
 mount -t proc proc overlay/root/proc
+mount --rbind /dev overlay/root/dev
 mkdir -p other/DEBIAN other/usr/bin other/usr/share/man/man1 overlay/root/packages
 for name in oshrun oshcc oshc++; do
     printf '#!/bin/sh\necho other\n' > other/usr/bin/$name
@@ -64,6 +72,7 @@ chmod +x other/usr/bin/*
 printf 'Package: openmpi-bin\nVersion: 99\nArchitecture: all\nMaintainer: t <t@t>\nDescription: stand-in\n' > other/DEBIAN/control
 dpkg-deb --build other overlay/root/packages/other.deb
 cp fulmar-bin_[0-9]*.deb libfulmar1_[0-9]*.deb libfulmar-dev_[0-9]*.deb libze-cpu_[0-9]*.deb overlay/root/packages
+cp -r fulmar/debian/tests fulmar/examples overlay/root/packages
 cat > overlay/root/packages/run << 'RUN'
 set -ex
 cd /packages
@@ -74,8 +83,14 @@ is() { # a command and "other" or "fulmar"
 all() {
     is oshrun "$1" && is oshcc "$1" && is oshc++ "$1"
 }
+files() {
+    find /usr/bin /usr/lib /usr/include /usr/share /etc ! -type d ! -name ld.so.cache | sort
+    dpkg-divert --list
+    cat /var/lib/dpkg/alternatives/osh*
+}
 ours="fulmar-bin libfulmar1 libfulmar-dev libze-cpu"
 dpkg --force-depends --purge $ours openmpi-bin
+files > before || :
 dpkg -i other.deb
 dpkg --force-depends -i $(printf '%s_*.deb ' $ours)
 all fulmar
@@ -96,6 +111,10 @@ all fulmar
 dpkg --force-depends -P openmpi-bin
 all fulmar
 [ "$(update-alternatives --list oshcc)" = /usr/bin/oshcc.fulmar ]
+AUTOPKGTEST_TMP=/tmp sh tests/smoke
+dpkg --force-depends --purge $ours
+files > after || :
+diff before after
 RUN
 chroot overlay/root sh /packages/run
 END
