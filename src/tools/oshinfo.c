@@ -114,8 +114,8 @@ static int print_people(void)
     char why[512];
     printf("Fulmar %s, OpenSHMEM %d.%d\n\n", PACKAGE_VERSION, SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION);
     print_features(0);
+    print_devices(0); /* before libfabric, which may open the loader of Level Zero without our driver */
     oshinfo_net_people("network    ");
-    print_devices(0);
     topology_print(0);
     printf("\nEnvironment, as a program would read it here:\n");
     if (shi_config_read(&c, why, sizeof why)) {
@@ -131,11 +131,11 @@ static int print_json(void)
     printf("{\"version\": \"%s\", \"openshmem\": \"%d.%d\",\n \"features\": {", PACKAGE_VERSION, SHMEM_MAJOR_VERSION,
            SHMEM_MINOR_VERSION);
     print_features(1);
-    printf("},\n \"providers\": ");
-    oshinfo_net_json();
-    printf(",\n \"devices\": [");
+    printf("},\n \"devices\": [");
     print_devices(1);
-    printf("],\n \"node\": {");
+    printf("],\n \"providers\": ");
+    oshinfo_net_json();
+    printf(",\n \"node\": {");
     topology_print(1);
     printf("},\n \"environment\": [\n");
     print_environment_json();

@@ -60,4 +60,10 @@ ${CC:-cc} -D_GNU_SOURCE -shared -fPIC "$work/pmix.c" -ldl -o "$work/pmix.so" > "
 ok $? "PMIx_Init opens the loader unless hwloc's plugin is excluded" "$work/log"
 HWLOC_COMPONENTS=-gl run 2 1 env LD_PRELOAD="$work/pmix.so" "$work/heap"
 ok $? "the same with HWLOC_COMPONENTS set" "$work/log"
+# As a libfabric with Level Zero does: before oshinfo lists the devices.
+{ cat "$work/early.h" && echo 'static __attribute__((constructor)) void early(void) { open_loader(); }'; } > "$work/fabric.c"
+${CC:-cc} -shared -fPIC "$work/fabric.c" -ldl -o "$work/libfabric.so.1" > "$work/log" 2>&1 &&
+    LD_LIBRARY_PATH=$work env -u SHMEM_DEVICE "$top_builddir/src/tools/oshinfo" >> "$work/log" 2>&1 && grep -q 'cpu:0 ze_cpu' "$work/log"
+ok $? "libfabric opens the loader, oshinfo lists the devices" "$work/log"
+
 plan
