@@ -42,6 +42,7 @@ struct profile {
     size_t depth;     /* operations in flight */
     size_t data_bytes; /* cq_data_size */
     unsigned char can_sleep, has_thread; /* fi_cq_sread; progress without polls */
+    unsigned char waits_for_peers; /* fi_close of an endpoint waits for the endpoints that it has sent to */
     unsigned char greets; /* no packet leaves before the peer has polled once */
     unsigned char fences; /* FI_FENCE, for those that request it */
     unsigned char data_on_request;  /* cq_data_size is 0 unless the hints have one */
@@ -59,6 +60,7 @@ struct domain {
     struct fabric *fabric;
     const struct profile *profile;
     struct memory *memories;
+    struct endpoint *first; /* opened */
     int users; /* number of queues, vectors and endpoints */
 };
 

@@ -15,6 +15,8 @@ static int ep_close(struct fid *fid)
     for (const struct memory *m = e->domain->memories; m; m = m->next)
         if (m->endpoint == e)
             misuse("fi_close of an endpoint to which memory is bound: %zu bytes at %p", m->bytes, (void *)m->base);
+    if (e->profile->waits_for_peers && e->domain->first != e && e->fd >= 0)
+        misuse("fi_close of an endpoint that is not the domain's first: it waits for peers that may have closed theirs");
     if (e->fd >= 0)
         nic_close(e);
     if (e->cq) {
@@ -271,6 +273,8 @@ int endpoint_open(struct fid_domain *fid, struct fi_info *info, struct fid_ep **
                            .domain = d, .profile = d->profile, .fd = -1, .receives_last = &e->receives,
                            .fences = (info->caps & FI_FENCE) != 0, .max_bytes = info->ep_attr->max_msg_size,
                            .data_bytes = d->profile->data_of_messages ? 0 : info->domain_attr->cq_data_size};
+    if (!d->first)
+        d->first = e;
     d->users++;
     *out = &e->pub;
     return 0;

@@ -150,6 +150,14 @@ static void closed_while_bound(void)
     fi_close(&ep->fid);
 }
 
+static void second_endpoint_closed(void)
+{
+    ready("psm3");
+    if (fi_endpoint(domain, info, &ep, NULL) || enable())
+        exit(4);
+    fi_close(&ep->fid);
+}
+
 static void not_mapped(void)
 {
     struct fid_mr *m;
@@ -290,7 +298,7 @@ static const struct {
              {no_queue, "fi_enable of an endpoint without completion queue"}, {long_inject, "the limit is 64"},
              {long_message, "the limit is 65536"}, {long_key, "longer than mr_key_size"},
              {not_bound, "bound to no endpoint"}, {closed_while_bound, "an endpoint to which memory is bound"},
-             {not_mapped, "not all mapped"}, {queue_in_use, "fi_close of a completion queue"},
+             {second_endpoint_closed, "not the domain's first"}, {not_mapped, "not all mapped"}, {queue_in_use, "fi_close of a completion queue"},
              {context_twice, "posted again before its completion"}, {context_changed, "changed before its completion"},
              {buffer_changed, "was changed before its completion"}, {no_sleep, "without a wait object"},
              {data, NULL}, {long_data, "the limit is 4 bytes"}, {data_not_requested, "immediate data, which this endpoint"},
