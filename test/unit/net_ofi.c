@@ -22,6 +22,7 @@
 #include "../tap.h"
 #include "host/net/net.h"
 #include "host/net/ofi.h"
+#include "host/net/ofi_near.h"
 
 enum { WORDS = 512, PATIENCE_S = 20 };
 
@@ -185,7 +186,7 @@ static int refused(const char *address, uid_t user)
 /* Catches: 60 ms of CPU time for each PE at start-up. */
 static void start_up(void)
 {
-    if (access("/sys/class/infiniband", F_OK))
+    if (!shi_ofi_has_rdma("/sys"))
         CHECKF(reads_of_symbols == 0, "libfabric has read /proc/kallsyms %d times", reads_of_symbols);
 }
 

@@ -79,11 +79,24 @@ static int near_by(const char *domain, int pci_bus, int cpu)
     return shi_ofi_near(sysfs, &info, &cpus);
 }
 
+/* Catches: a machine whose kernel has loaded its RDMA core, taken for one with a device. */
+static void has_rdma(void)
+{
+    char path[64];
+    if (!mkdtemp(sysfs))
+        abort();
+    CHECK(!shi_ofi_has_rdma(sysfs));
+    put("class/infiniband", "");
+    snprintf(path, sizeof path, "%s/class/infiniband/local_cpulist", sysfs);
+    remove(path);
+    CHECK(!shi_ofi_has_rdma(sysfs));
+    put("class/infiniband/mlx5_0/device", "");
+    CHECK(shi_ofi_has_rdma(sysfs));
+}
+
 /* Catches: a list of processors read wrongly, the device of another name, an unknown device that is never used. */
 static void near(void)
 {
-    if (!mkdtemp(sysfs))
-        abort();
     put("bus/pci/devices/0001:c1:00.0", "0-3,8,16-17\n");
     put("class/net/eth0/device", "4\n");
     put("class/infiniband/rdmap0s6/device", "8-15\n");
@@ -102,6 +115,7 @@ int main(void)
 {
     RUN(share, "the PEs near some NICs use all of these evenly");
     RUN(far, "PEs without a NIC near them use all of the node");
+    RUN(has_rdma, "an RDMA device, from sysfs");
     RUN(near, "processors near a NIC, from sysfs");
     return tap_end();
 }

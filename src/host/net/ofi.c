@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 
 #include "host/net/ofi_import.h"
+#include "host/net/ofi_near.h"
 
 struct shi_ofi_library shi_ofi;
 
@@ -37,7 +37,7 @@ static void *load(void)
  * learn which device memory its NICs can access. Without such a NIC the answer has no use. */
 static void skip_kernel_symbols(void)
 {
-    if (access("/sys/class/infiniband", F_OK) && access("/sys/class/infiniband_verbs", F_OK))
+    if (!shi_ofi_has_rdma("/sys"))
         shi_ofi_import("fopen", (void *)open_except_symbols);
 }
 

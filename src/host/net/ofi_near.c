@@ -1,9 +1,24 @@
 /* ofi_near.c - see ofi_near.h. */
 #include "host/net/ofi_near.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* The folder is there, and empty, once the kernel has loaded its RDMA core. */
+int shi_ofi_has_rdma(const char *sysfs)
+{
+    char path[256];
+    int found = 0;
+    snprintf(path, sizeof path, "%s/class/infiniband", sysfs);
+    DIR *d = opendir(path);
+    for (const struct dirent *e; d && !found && (e = readdir(d));)
+        found = e->d_name[0] != '.';
+    if (d)
+        closedir(d);
+    return found;
+}
 
 /* Does the list, such as 0-3,8, name one of the processors? */
 static int lists(const char *list, const cpu_set_t *cpus)

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "host/net/ofi_near.h"
 enum { MOST_SHARED = 64 }; /* NICs of a node */
@@ -28,7 +27,7 @@ enum { N_RANKS = sizeof ranks / sizeof *ranks };
 static int rank_of(const struct fi_info *f)
 {
     const char *name = f->fabric_attr->prov_name;
-    if (strcmp(name, "psm3") == 0 && access("/sys/class/infiniband", F_OK))
+    if (strcmp(name, "psm3") == 0 && !shi_ofi_has_rdma("/sys"))
         name = psm3_by_sockets;
     for (int i = 0; i < N_RANKS; i++)
         if (strcmp(ranks[i], name) == 0)
