@@ -1,6 +1,7 @@
 /* boot_pmix.c - the PMIx client: rank, size, PEs of the node, publish and look up, fence, abort. */
 #include "host/boot/boot.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -15,6 +16,15 @@
 
 static pmix_proc_t self;
 static int *local_pe;
+static bool before_others; /* PMIx was not initialised when this module initialised it */
+
+/* Replaces libpmix's function for the whole process, and returns false while only this module has initialised PMIx. Open MPI 5
+ * calls PMIx_Init, which counts its calls, only after false; after true its MPI_Init fails, without the process's name. */
+__attribute__((visibility("default"))) int PMIx_Initialized(void)
+{
+    int (*next)(void) = (int (*)(void))dlsym(RTLD_NEXT, "PMIx_Initialized");
+    return !before_others && next && next();
+}
 
 /* Log the one line of a failed PMIx call and turn it into -errno. */
 static int failed(const char *call, pmix_status_t rc)
@@ -211,6 +221,7 @@ static pmix_status_t init_quietly(void)
     if (fd >= 0)
         setenv("PMIX_OUTPUT_STDERR_FD", number, 1);
     hwloc_without_level_zero();
+    before_others = !PMIx_Initialized();
     pmix_status_t rc = PMIx_Init(&self, NULL, 0);
     if (fd >= 0) {
         unsetenv("PMIX_OUTPUT_STDERR_FD");
