@@ -19,9 +19,10 @@
 #define MARK "\036oshrun "
 #define RULE "--------------------------------------------------------------------------"
 #define NO_FINALIZE "a PE ended without shmem_finalize"
+#define ABORTED "a PE aborted it"
 #define HOST_LOST "a host was lost, or cannot be reached"
 
-/* Messages of engines to drop: a line that contains `part`, or the block between two rules that begins with such a line.
+/* Messages of engines to drop: a line that contains `part`, or the block between two rules whose first words are on such a line.
  * reason: printed when no PE reported a failure, or NULL. */
 struct words {
     const char *part, *reason;
@@ -31,6 +32,7 @@ static const struct words of_srun[] = {
     {"srun: job ", NULL},
     {"srun: Job step aborted", NULL},
     {"srun: forcing job termination", NULL},
+    {"srun: Terminating StepId", NULL},
     {"srun: got SIG", NULL},
     {"srun: launch/slurm: _step_signal", NULL},
     {"srun: error: Timed out waiting for job step", NULL},
@@ -49,7 +51,9 @@ static const struct words of_mpirun[] = {
     {" detected that one or more processes exited", NULL},
     {": Forwarding signal", NULL},
     {"Abort is in progress", NULL},
-    {"plm:rsh: Warning: setpgid", NULL},
+    {": Warning: setpgid", NULL},
+    {"PMIX ERROR: PMIX_ERR_UNREACH in file", NULL}, /* a PE left without finalize */
+    {" calling", ABORTED},
     {" has exited due to process rank ", NO_FINALIZE},
     {" was unable to reliably start one or more daemons", HOST_LOST},
     {" has lost communication with a remote daemon", HOST_LOST},
@@ -69,12 +73,12 @@ static const struct engine {
     const char *(*missing)(void);
     void (*command)(const struct options *opt, struct app *app);
     const struct words *words;
-    const char *own[4];
+    const char *own[5];
     bool blocks;
 } engines[] = {
     {"srun", srun_missing, srun_command, of_srun, {"srun: ", "slurmstepd"}, false},
-    {"prterun", prterun_missing, mpirun_command, of_mpirun, {"mpirun: ", "(null): ", "Abort is in progress", "["}, true},
-    {"mpirun", mpirun_missing, mpirun_command, of_mpirun, {"mpirun: ", "(null): ", "Abort is in progress", "["}, true},
+    {"prterun", prterun_missing, mpirun_command, of_mpirun, {"mpirun: ", "prterun: ", "(null): ", "Abort is in progress", "["}, true},
+    {"mpirun", mpirun_missing, mpirun_command, of_mpirun, {"mpirun: ", "prterun: ", "(null): ", "Abort is in progress", "["}, true},
 };
 enum { NENGINES = sizeof engines / sizeof *engines };
 
@@ -83,6 +87,7 @@ static int failure;
 static const char *reason;
 static bool hushed;
 static enum { OUTSIDE, RULE_SEEN, INSIDE } block;
+static int blanks; /* empty lines after the rule of RULE_SEEN */
 
 static bool on_path(const char *name)
 {
@@ -114,18 +119,29 @@ static const char *prterun_missing(void)
     return on_path("prterun") ? NULL : "not on PATH";
 }
 
-static const char *mpirun_missing(void)
+static const char *mpirun_version(void)
 {
-    char line[256] = "";
-    FILE *f;
+    static char line[256];
+    FILE *f = popen("mpirun --version 2>/dev/null", "re");
 
-    if (!on_path("mpirun"))
-        return "not on PATH";
-    if ((f = popen("mpirun --version 2>/dev/null", "re"))) {
+    if (f) {
         fgets(line, sizeof line, f);
         pclose(f);
     }
-    return strstr(line, "Open MPI") || strstr(line, "PRTE") || strstr(line, "PRRTE") ? NULL : "not Open MPI's";
+    return line;
+}
+
+static const char *mpirun_missing(void)
+{
+    if (!on_path("mpirun"))
+        return "not on PATH";
+    const char *version = mpirun_version();
+    return strstr(version, "Open MPI") || strstr(version, "PRTE") || strstr(version, "PRRTE") ? NULL : "not Open MPI's";
+}
+
+static bool is_prrte(void)
+{
+    return !strcmp(engine->name, "prterun") || !strstr(mpirun_version(), "Open MPI) 4");
 }
 
 /* Append a word to the command line of app. */
@@ -172,6 +188,9 @@ static void mpirun_command(const struct options *opt, struct app *app)
     if (bind_name(opt->bind)) {
         add(app, "--bind-to");
         add(app, "%s", bind_name(opt->bind));
+    } else if (opt->nhosts && is_prrte()) { /* by default it refuses more PEs on a host than cores */
+        add(app, "--bind-to");
+        add(app, "core:if-supported:overload-allowed");
     }
 }
 
@@ -185,7 +204,6 @@ static void srun_command(const struct options *opt, struct app *app)
         add(app, "--cpu-bind=%s", opt->bind == BIND_CORE ? "cores" : "none");
     if (!opt->nhosts)
         return;
-    add(app, "--nodes=%d", opt->nhosts);
     add(app, "--distribution=arbitrary");
     app->env = calloc(1, sizeof *app->env);
     if (!app->env || asprintf(&app->env[app->nenv++], "SLURM_HOSTFILE=%s", places(opt)) < 0)
@@ -291,13 +309,21 @@ static void heard_report(const char *text)
     say("oshrun:%s", text);
 }
 
+/* Print the rule and the empty lines that were withheld. */
+static void say_rule(void)
+{
+    say(RULE);
+    for (; blanks; blanks--)
+        say("%s", "");
+}
+
 /* The entry for a line of the engine, or for the first line of a block; NULL: print it. */
 static const struct words *known(const char *text, bool opened)
 {
     static const struct words noise = {"", NULL};
     bool own = false;
 
-    for (int i = 0; i < 4 && engine->own[i] && !own; i++)
+    for (int i = 0; i < 5 && engine->own[i] && !own; i++)
         own = !strncmp(text, engine->own[i], strlen(engine->own[i]));
     for (const struct words *w = engine->words; (own || opened) && w->part; w++)
         if (strstr(text, w->part))
@@ -317,17 +343,24 @@ bool engine_heard(const char *line, size_t n)
         block = rule ? OUTSIDE : INSIDE;
         return true;
     }
+    if (opened && !*text) {
+        blanks++;
+        return true;
+    }
+    if (engine->blocks && n && !*text) /* a NUL, with which PRRTE 3 reports a lost host */
+        return true;
     if (!strncmp(text, MARK, strlen(MARK))) {
         heard_report(text + strlen(MARK));
         return true;
     }
     if ((w = known(text, opened))) {
         block = opened ? INSIDE : OUTSIDE;
+        blanks = 0;
         reason = reason ? reason : w->reason;
         return true;
     }
     if (opened)
-        say(RULE);
+        say_rule();
     block = rule ? RULE_SEEN : OUTSIDE;
     return rule;
 }
@@ -345,6 +378,6 @@ int engine_failure(void)
 const char *engine_reason(void)
 {
     if (block == RULE_SEEN)
-        say(RULE);
+        say_rule();
     return reason;
 }

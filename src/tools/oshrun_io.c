@@ -203,10 +203,9 @@ static void emit_lines(struct stream *s)
 
 static void stream_close(struct stream *s)
 {
-    if (s->len) {
+    if (s->len && !(heard && s->sink == sink_err && heard(s->buf, s->len)))
         emit(s, s->buf, s->len);
-        s->len = 0;
-    }
+    s->len = 0;
     if (s->sink->midline == s)
         emit(s, "\n", 1);
     close(s->fd);

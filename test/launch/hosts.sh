@@ -3,6 +3,7 @@
 boot=$top_builddir/test/launch/boot
 client=$top_builddir/test/launch/client
 leave=$top_builddir/test/fault/leave
+soak=$top_builddir/test/multi/soak
 
 in_h1() {
     "$hosts" in h1 "$@"
@@ -68,6 +69,33 @@ test_places() {
 
     run -l -n 2 hostname && [ "$(sorted)" = "[0] h1|[1] h1|" ]
     result $? "fewer PEs than slots: the first slots"
+}
+
+# Catches: jobs whose PEs find one another, and then cannot communicate or end, also without oshrun.
+test_programs() {
+    run "$soak" seconds=1
+    ended 0 0
+    result $? "2 + 2 PEs: random operations of all kinds"
+
+    direct "$soak" seconds=1 >"$work/out" 2>"$work/err" </dev/null
+    status=$? took=0
+    ended 0 0
+    result $? "2 + 2 PEs: the same without oshrun"
+
+    direct "$leave" global_exit_7 >"$work/out" 2>"$work/err" </dev/null
+    status=$?
+    [ $status -eq 7 ]
+    result $? "without oshrun: shmem_global_exit(7) sets the status of $engine"
+
+    direct "$client" status 4 >"$work/out" 2>"$work/err" </dev/null
+    status=$?
+    [ $status -eq 4 ]
+    result $? "without oshrun: the status of the PE that failed"
+
+    direct "$client" signal 9 >"$work/out" 2>"$work/err" </dev/null
+    status=$?
+    [ $status -ne 0 ] && [ $status -ne 124 ]
+    result $? "without oshrun: a killed PE ends the job"
 }
 
 # Catches: a look-up after the fence that needs the peer host's daemons: they are stopped meanwhile, so it would hang.
@@ -161,8 +189,9 @@ test_ends() {
 pes="sleep 75" up=true # the PEs' command, and a command that waits until they run
 disturb() { # the command `what` and its arguments
     local begin
+    # env: a shell starts background jobs with SIGINT ignored
     # shellcheck disable=SC2086
-    in_h1 timeout -k 10 60 "$OSHRUN" --engine $engine -H h1:2,h2:2 $pes >"$work/out" 2>"$work/err" </dev/null &
+    in_h1 env --default-signal=INT timeout -k 10 60 "$OSHRUN" --engine $engine -H h1:2,h2:2 $pes >"$work/out" 2>"$work/err" </dev/null &
     job=$!
     if ! until_pes 2 2 || ! $up; then
         echo "the PEs did not start" >>"$work/err"

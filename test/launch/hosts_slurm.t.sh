@@ -33,6 +33,7 @@ test_allocation() {
 
 touch "$work/begin"
 test_places
+test_programs
 test_allocation
 test_lookup slurmstepd
 test_options
