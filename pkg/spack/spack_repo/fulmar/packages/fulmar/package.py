@@ -26,6 +26,6 @@ class Fulmar(AutotoolsPackage):
     depends_on("libtool@2.4:", type="build")
     depends_on("pkgconfig", type="build")
     depends_on("hwloc@2.0:")
-    depends_on("libfabric@1.5:")
+    depends_on("libfabric@1.7:")
     depends_on("oneapi-level-zero")
     depends_on("pmix@3.1:")
