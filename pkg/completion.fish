@@ -50,12 +50,14 @@ for line in ($tool --help 2>/dev/null | string match -r '^ +-.*')
             case '--*=*'
                 string match -rq -- '--(?<name>[^=]*)=(?<value>.*)' $word
                 set -a names -l $name
-            case '--?*'
+            case --
+                set -a names -o -
+            case '--*'
                 set -a names -l (string sub -s 3 -- $word)
-            case '-?'
-                set -a names -s (string sub -s 2 -- $word)
             case '-*'
-                set -a names -o (string sub -s 2 -- $word)
+                set -l kind -o
+                test (string length -- $word) = 2; and set kind -s
+                set -a names $kind (string sub -s 2 -- $word)
             case '*'
                 set value $word
                 continue
