@@ -4,7 +4,7 @@
 . "${top_srcdir:=.}/test/tap.sh"
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
-unset SHMEM_OFI_PROVIDER SHMEM_OFI_DOMAIN
+unset SHMEM_OFI_PROVIDER SHMEM_OFI_DOMAIN FI_PROVIDER
 
 # chosen PROFILES, SHMEM_OFI_PROVIDER, what oshinfo must print with blanks squeezed
 chosen() {
@@ -28,6 +28,7 @@ chosen cxi,verbs verbs 'verbs;ofi_rxm mlx5_0 SAS SAW WAW VIRT_ADDR ALLOCATED PRO
 chosen cxi,tcp efa 'SHMEM_OFI_PROVIDER=efa: this libfabric does not have it'
 chosen efa-direct,cxi efa 'SHMEM_OFI_PROVIDER=efa: it needs a memory registration or a mode that this library does not have'
 chosen cxi,tcp tcp 'no libfabric provider can be used with SHMEM_OFI_PROVIDER=tcp: tcp on lo: loopback reaches this node only'
+FI_PROVIDER=tcp chosen cxi,tcp cxi 'FI_PROVIDER=tcp restricts the providers'
 export SHMEM_OFI_DOMAIN=cxi7
 chosen cxi,tcp '' 'SHMEM_OFI_DOMAIN=cxi7: no libfabric provider has such an interface'
 chosen cxi,tcp cxi 'SHMEM_OFI_DOMAIN=cxi7: provider cxi has no such interface'

@@ -260,6 +260,10 @@ static void explain(const struct shi_ofi_params *p, const struct candidate *near
         snprintf(why, bytes, "no libfabric provider can be used%s%s: %s on %s: %s; oshinfo lists all",
                  p->provider[0] ? " with SHMEM_OFI_PROVIDER=" : "", p->provider, provider_of(nearest->info),
                  domain_of(nearest->info), reasons[nearest->unfit]);
+    const char *filter = getenv("FI_PROVIDER"); /* of libfabric */
+    size_t used = strlen(why);
+    if (filter && *filter)
+        snprintf(why + used, bytes - used, "; FI_PROVIDER=%s restricts the providers", filter);
 }
 
 /* Set FI_HMEM if the provider can access memory of devices; only a request for it shows that. */
