@@ -67,7 +67,7 @@ for profile in verbs cxi efa; do
     job $profile 2 multi/info.pes
     ok $? "multi/info.pes over $profile" "$work/log"
     FABRIC_PINNED=345000000 job $profile 2 multi/heap_pinned.pes &&
-        [ "$(grep -c 'register 209715200 bytes of the symmetric heap (SHMEM_SYMMETRIC_SIZE): Cannot alloc' "$work/log")" -eq 2 ]
+        [ "$(grep -c 'register 209715200 bytes of the symmetric heap (SHMEM_SYMMETRIC_SIZE): Cannot alloc' "$work/log")" -eq 3 ]
     ok $? "a heap that $profile cannot register: NULL on all PEs" "$work/log"
 done
 ! job verbs 2 multi/heap_pinned.pes beyond && grep -q 'bytes behind all blocks of the symmetric heap' "$work/log"

@@ -324,6 +324,11 @@ static int reg(struct fid *fid, const void *base, size_t bytes, uint64_t access,
         misuse("fi_mr_reg with offset %lx, flags %lx: not in this double", offset, flags);
     if (!is_mapped(base, bytes))
         misuse("fi_mr_reg of %zu bytes at %p, which are not all mapped", bytes, base);
+    pthread_mutex_lock(&fabric_lock);
+    for (const struct memory *other = d->memories; other; other = other->next)
+        if (other->pinned && !is_resident(other->base, other->bytes < 1 << 20 ? other->bytes : 1 << 20))
+            misuse("the memory at %p, %zu bytes, is registered, but its pages were returned", other->base, other->bytes);
+    pthread_mutex_unlock(&fabric_lock);
     *m = (struct memory){.pub = {.fid = {FI_CLASS_MR, context, &ops}, .key = FI_KEY_NOTAVAIL}, .domain = d,
                          .base = (char *)base, .bytes = bytes, .access = access};
     pthread_mutex_lock(&fabric_lock);

@@ -127,6 +127,25 @@ static void test_touch(void)
     shmemg_free(word);
 }
 
+/* Catches: a second session that uses the registration, the addresses or the blocks of the first one's device heap. */
+static void test_sessions(void)
+{
+    unsigned char *from = malloc(ROOM), *to = malloc(ROOM);
+    for (int session = 0; session < 2; session++) {
+        shmem_finalize();
+        shmem_init();
+        tap_pes_begin();
+        dev = shmemg_malloc(ROOM);
+        fill(from, ROOM, me + session);
+        shmem_putmem(dev, from, ROOM, next_pe());
+        shmem_barrier_all();
+        shmem_getmem(to, dev, ROOM, me);
+        CHECK(is_filled(to, ROOM, (me + n_pes - 1) % n_pes + session));
+    }
+    free(from);
+    free(to);
+}
+
 int main(void)
 {
     if (PRIVATE_MEMORY)
@@ -144,6 +163,7 @@ int main(void)
     RUN(test_copies, "every direction between host and device memory");
     RUN(test_signal, "put-with-signal into device memory");
     RUN(test_touch, "loads, stores and atomics of the host");
+    RUN(test_sessions, "the heap of a later session");
     int status = tap_end();
     shmem_finalize();
     return status;
