@@ -9,6 +9,7 @@
  *   n_lanes, lane[]         shi_stream_lane, its mutex     any thread          R1 -> A1
  *   n_open, n_waiting       holder of the lock             polling thread      relaxed: a later poll sees it
  *   lane.fetching           senders; polling thread        quiet, local        R2 -> A2
+ *   n_held                  polling thread                 any thread          relaxed: whether to sleep
  *   closing                 shi_stream_pause, _resume      any thread          relaxed: a barrier follows or precedes
  *
  * E1 (R1 -> A1)  a lane is whole before it is counted.

@@ -387,9 +387,12 @@ static int apply_stashed(struct peer_rx *x, int lane)
 /* The next message of a lane waits for writes: end_of_poll tries it again. */
 static void hold(int pe, struct peer_rx *x)
 {
-    if (!x->held)
-        shi_stream_net.held[shi_stream_net.n_held++] = pe;
+    int n = shi_stream_net.n_held;
+    if (x->held)
+        return;
     x->held = 1;
+    shi_stream_net.held[n] = pe;
+    __atomic_store_n(&shi_stream_net.n_held, n + 1, __ATOMIC_RELAXED);
 }
 
 static void apply_held(void)
@@ -406,8 +409,10 @@ static void apply_held(void)
             i++;
             continue;
         }
+        int n = shi_stream_net.n_held - 1;
         x->held = 0;
-        shi_stream_net.held[i] = shi_stream_net.held[--shi_stream_net.n_held];
+        shi_stream_net.held[i] = shi_stream_net.held[n];
+        __atomic_store_n(&shi_stream_net.n_held, n, __ATOMIC_RELAXED);
     }
 }
 

@@ -255,10 +255,16 @@ int shi_stream_resume(void)
     return shi_stream_serve();
 }
 
+/* While a message waits for writes or copies, whose end wakes no thread, this PE does not sleep. */
+static int poll(void)
+{
+    return NET->poll() + (__atomic_load_n(&shi_stream_net.n_held, __ATOMIC_RELAXED) != 0);
+}
+
 int shi_stream_serve(void)
 {
     static struct shi_progress_source source;
-    source = (struct shi_progress_source){.poll = NET->poll, .idle_wait = NET->idle_wait, .every_ms = SERVE_MS};
+    source = (struct shi_progress_source){.poll = poll, .idle_wait = NET->idle_wait, .every_ms = SERVE_MS};
     return shi_progress_add(&source);
 }
 
