@@ -33,11 +33,14 @@ static struct {
 static int n_devices = -1; /* as found by probe */
 static CUdevice device;
 static CUcontext context;
-static CUstream copies, requests, kernels;
+static CUstream copies, kernels;
 
-/* The proxy's copies: started, started before the event was recorded, completed. */
-static CUevent mark;
-static uint64_t n_started, n_marked, n_ended;
+/* Copies of copy_start: started, started before the event was recorded, completed. */
+static struct queue {
+    CUstream stream;
+    CUevent mark;
+    uint64_t started, marked, ended;
+} queues[SHI_DEVICE_QUEUES];
 
 /* Objects to destroy when the device goes down. */
 struct kept {
@@ -182,26 +185,34 @@ static int take_context(void)
 
 static int make_streams(void)
 {
-    CUstream *const all[] = {&copies, &requests, &kernels};
-    CUresult r = CUDA_SUCCESS;
-    for (int i = 0; !r && i < 3; i++)
-        r = WITHIN(cu.cuStreamCreate(all[i], CU_STREAM_NON_BLOCKING));
+    CUresult r = WITHIN(cu.cuStreamCreate(&copies, CU_STREAM_NON_BLOCKING));
     if (!r)
-        r = WITHIN(cu.cuEventCreate(&mark, CU_EVENT_DISABLE_TIMING));
+        r = WITHIN(cu.cuStreamCreate(&kernels, CU_STREAM_NON_BLOCKING));
+    for (int i = 0; !r && i < SHI_DEVICE_QUEUES; i++) {
+        r = WITHIN(cu.cuStreamCreate(&queues[i].stream, CU_STREAM_NON_BLOCKING));
+        if (!r)
+            r = WITHIN(cu.cuEventCreate(&queues[i].mark, CU_EVENT_DISABLE_TIMING));
+    }
     return r ? failed("cuStreamCreate", r) : 0;
+}
+
+static void drop_stream(CUstream *s)
+{
+    if (*s)
+        WITHIN(cu.cuStreamDestroy(*s));
+    *s = NULL;
 }
 
 static void drop_streams(void)
 {
-    CUstream *const all[] = {&copies, &requests, &kernels};
-    for (int i = 0; i < 3; i++) {
-        if (*all[i])
-            WITHIN(cu.cuStreamDestroy(*all[i]));
-        *all[i] = NULL;
+    drop_stream(&copies);
+    drop_stream(&kernels);
+    for (int i = 0; i < SHI_DEVICE_QUEUES; i++) {
+        drop_stream(&queues[i].stream);
+        if (queues[i].mark)
+            WITHIN(cu.cuEventDestroy(queues[i].mark));
+        queues[i] = (struct queue){0};
     }
-    if (mark)
-        WITHIN(cu.cuEventDestroy(mark));
-    mark = NULL;
 }
 
 static int up(int i, int *host_access)
@@ -216,7 +227,6 @@ static int up(int i, int *host_access)
     int err = take_context();
     if (err)
         return err;
-    n_started = n_marked = n_ended = 0;
     err = make_streams();
     if (err) {
         drop_streams();
@@ -312,25 +322,27 @@ static int copy(void *to, const void *from, size_t bytes)
     return r ? failed("cuMemcpyAsync", r) : 0;
 }
 
-static int copy_start(void *to, const void *from, size_t bytes)
+static int copy_start(enum shi_device_queue which, void *to, const void *from, size_t bytes)
 {
-    CUresult r = WITHIN(cu.cuMemcpyAsync((CUdeviceptr)to, (CUdeviceptr)from, bytes, requests));
-    n_started += r == CUDA_SUCCESS;
-    return r ? failed("cuMemcpyAsync, for a kernel's request,", r) : 0;
+    struct queue *q = &queues[which];
+    CUresult r = WITHIN(cu.cuMemcpyAsync((CUdeviceptr)to, (CUdeviceptr)from, bytes, q->stream));
+    q->started += r == CUDA_SUCCESS;
+    return r ? failed("cuMemcpyAsync, for a request,", r) : 0;
 }
 
 /* One event at a time: it covers all copies started before it. */
-static int copies_ended(uint64_t *n)
+static int copies_ended(enum shi_device_queue which, uint64_t *n)
 {
-    CUresult r = n_marked > n_ended ? WITHIN(cu.cuEventQuery(mark)) : CUDA_SUCCESS;
+    struct queue *q = &queues[which];
+    CUresult r = q->marked > q->ended ? WITHIN(cu.cuEventQuery(q->mark)) : CUDA_SUCCESS;
     if (!r)
-        n_ended = n_marked;
-    if (!r && n_started > n_ended) {
-        r = WITHIN(cu.cuEventRecord(mark, requests));
-        n_marked = n_started;
+        q->ended = q->marked;
+    if (!r && q->started > q->ended) {
+        r = WITHIN(cu.cuEventRecord(q->mark, q->stream));
+        q->marked = q->started;
     }
-    *n = n_ended;
-    return r && r != CUDA_ERROR_NOT_READY ? failed("cuEventQuery, for kernels' requests,", r) : 0;
+    *n = q->ended;
+    return r && r != CUDA_ERROR_NOT_READY ? failed("cuEventQuery, for requests,", r) : 0;
 }
 
 /* With unified addressing, pinned memory has the same address on the host and on every device. */

@@ -30,6 +30,9 @@ struct shi_device_stalled {
     uint64_t addr[4], value[4]; /* address 0: unknown */
 };
 
+/* For requests of kernels, and for records of the network. */
+enum shi_device_queue { SHI_DEVICE_REQUESTS, SHI_DEVICE_RECORDS, SHI_DEVICE_QUEUES };
+
 struct shi_device_ops {
     const char *name; /* as in SHMEM_DEVICE */
     /* The number of devices of this kind, 0 without a log line; or -errno. It does not change later. */
@@ -46,10 +49,11 @@ struct shi_device_ops {
     void (*unmap)(void *addr);
     /* Copy; either side may be device or host memory. Complete on return. */
     int (*copy)(void *to, const void *from, size_t bytes);
-    /* Start a copy, in order after earlier ones, between memory of the device or of alloc_shared. One thread only. */
-    int (*copy_start)(void *to, const void *from, size_t bytes);
+    /* Start a copy between memory of the device or of alloc_shared, in order after earlier ones of this queue. One thread at a
+     * time for a queue. */
+    int (*copy_start)(enum shi_device_queue q, void *to, const void *from, size_t bytes);
     /* The number of these copies that completed since up; they complete in order. */
-    int (*copies_ended)(uint64_t *n);
+    int (*copies_ended)(enum shi_device_queue q, uint64_t *n);
     /* Zeroed host memory that the device accesses at the same address. Freed with the device. */
     int (*alloc_shared)(size_t bytes, void **addr);
     /* Build a kernel image for the device. Freed with the device. -ENOEXEC, not logged, when its format is another

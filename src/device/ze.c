@@ -32,7 +32,7 @@ static ze_context_handle_t context;
 static ze_device_handle_t device;
 static ze_command_list_handle_t copies; /* immediate and synchronous */
 static pthread_mutex_t copies_lock = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t n_copied; /* copies made for the proxy; each completes at once */
+static uint64_t n_copied[SHI_DEVICE_QUEUES]; /* each copy completes at once */
 static ze_command_queue_handle_t kernels;
 static ze_result_t (*argument_bytes)(ze_kernel_handle_t, uint32_t, uint32_t *); /* an extension of some drivers, else NULL */
 
@@ -134,7 +134,7 @@ static int up(int i, int *host_access)
     taken = &found[i];
     device = taken->device;
     context = taken->lent;
-    n_copied = 0;
+    memset(n_copied, 0, sizeof n_copied);
     ze_context_desc_t c = {.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC};
     int err = context ? 0 : SHI_ZE(zeContextCreate, taken->driver, &c, &context);
     ze_command_queue_desc_t q = {.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC,
@@ -249,16 +249,16 @@ static int copy(void *to, const void *from, size_t bytes)
     return err;
 }
 
-static int copy_start(void *to, const void *from, size_t bytes)
+static int copy_start(enum shi_device_queue q, void *to, const void *from, size_t bytes)
 {
     int err = copy(to, from, bytes);
-    n_copied += !err;
+    n_copied[q] += !err;
     return err;
 }
 
-static int copies_ended(uint64_t *n)
+static int copies_ended(enum shi_device_queue q, uint64_t *n)
 {
-    *n = n_copied;
+    *n = n_copied[q];
     return 0;
 }
 

@@ -4,11 +4,11 @@
  *
  * A put with a signal that is set is two copies. An update that depends on the old value (atomics, signals that are added)
  * is a copy to the host, then a copy back. Between the two the proxy holds the target PE's lock word `held`, as for every
- * update of a word that another proxy may update: it excludes proxies from each other. It does not exclude the atomics
- * that kernels execute themselves, see amo.h.
+ * update of a word that another proxy, or a record of the network (net/stream_device.h), may update: it excludes these from
+ * each other (test/model/words.pml). It does not exclude the atomics that kernels execute themselves, see amo.h.
  *
- *   word   written by                 read by   order
- *   held   proxies, compare-and-swap  proxies   R8 (release) -> A8 (acquire): the previous update has ended
+ *   word   written by                                       read by   order
+ *   held   proxies and threads that poll, compare-and-swap  the same  R8 (release) -> A8 (acquire): the previous update has ended
  */
 #include "proxy/staged.h"
 
@@ -74,7 +74,7 @@ void shi_staged_down(void)
 
 static int start(void *to, const void *from, size_t bytes)
 {
-    int err = shi_device->copy_start(to, from, bytes);
+    int err = shi_device->copy_start(SHI_DEVICE_REQUESTS, to, from, bytes);
     n_started += !err;
     return err;
 }
@@ -193,7 +193,7 @@ void shi_staged_poll(void)
     uint64_t ended = 0;
     if (!first)
         return;
-    int err = shi_device->copies_ended(&ended);
+    int err = shi_device->copies_ended(SHI_DEVICE_REQUESTS, &ended);
     while (first && (err || first->after <= ended) && advance(first, err))
         ;
 }

@@ -43,13 +43,16 @@ static void test_requests(void)
     char *a;
     CHECK(cuda->up(0, &host_access) == 0 && cuda->alloc(4096, (void **)&a) == 0);
     CHECK(cuda->alloc_shared(4096, (void **)&host) == 0);
-    CHECK(cuda->copies_ended(&n) == 0 && n == 0);
-    for (uint64_t i = 1; i <= 20; i++) {
+    for (enum shi_device_queue q = 0; q < SHI_DEVICE_QUEUES; q++)
+        CHECK(cuda->copies_ended(q, &n) == 0 && n == 0);
+    for (uint64_t k = 2; k < 42; k++) {
+        enum shi_device_queue q = k % 2 ? SHI_DEVICE_RECORDS : SHI_DEVICE_REQUESTS;
+        uint64_t i = k / 2;
         host[0] = i;
-        CHECK(cuda->copy_start(a, host, 8) == 0 && cuda->copy_start(host + 1, a, 8) == 0);
+        CHECK(cuda->copy_start(q, a, host, 8) == 0 && cuda->copy_start(q, host + 1, a, 8) == 0);
         int polls = 0;
         do
-            CHECK(cuda->copies_ended(&n) == 0 && n <= 2 * i && (n < 2 * i || host[1] == i));
+            CHECK(cuda->copies_ended(q, &n) == 0 && n <= 2 * i && (n < 2 * i || host[1] == i));
         while (n < 2 * i && ++polls < 100);
         CHECK(polls < 100 && cuda->copy(&out, a, 8) == 0 && out == i);
     }

@@ -85,8 +85,10 @@ grep -q 'kernel everything takes an argument 3: 8 bytes were given, 4 are taken'
 ok $? "wrong arguments and groups are reported in words" "$work/log"
 
 # Catches: a request that works only on mapped memory; a get, an update or a signal lost between nodes.
-ZE_CPU_PRIVATE=0 SHMEM_TRANSPORT=ofi run 2 1 "$work/all"
-ok $? "operations of a kernel over the network" "$work/log"
+for private in 0 1; do
+    ZE_CPU_PRIVATE=$private SHMEM_TRANSPORT=ofi run 2 1 "$work/all"
+    ok $? "operations of a kernel over the network, private=$private" "$work/log"
+done
 
 # Catches: proxies that lose each other's updates of one word, a signal before its data, a result for another ticket.
 cat > "$work/many.cl" << 'END'
@@ -140,8 +142,10 @@ for private in $privates; do
     ZE_CPU_PRIVATE=$private run 3 0 "$work/many"
     ok $? "many updates of one word through the ring, private=$private" "$work/log"
 done
-ZE_CPU_PRIVATE=0 SHMEM_TRANSPORT=ofi run 3 0 "$work/many"
-ok $? "many updates of one word over the network" "$work/log"
+for private in 0 1; do
+    ZE_CPU_PRIVATE=$private SHMEM_TRANSPORT=ofi run 3 0 "$work/many"
+    ok $? "many updates of one word over the network, private=$private" "$work/log"
+done
 
 # Catches: a request that waits for network buffers and is overtaken by a later one to the same PE.
 cat > "$work/order.cl" << 'END'

@@ -20,10 +20,11 @@
 #include "host/boot/boot.h"
 #include "host/net/admit.h"
 #include "host/net/batch.h"
+#include "host/net/stream_device.h"
 #include "host/net/stream_rx.h"
 #include "host/net/written.h"
 
-enum { PES = 3, LANES = 2, WIRE = 96 };
+enum { PES = 3, LANES = 2, WIRE = 96, SLOTS_OF_DEVICE = 2, COPIES = 8192 };
 enum fabric_kind { MESSAGE, WRITE, READ, FLUSH };
 
 struct fabric_op {
@@ -58,6 +59,19 @@ struct fabric_immediate {
     uint32_t data;
 };
 
+/* A device: its copies are made in order, at any time after their start. */
+struct fabric_device {
+    struct shi_stream_device pub;
+    struct {
+        void *to;
+        const void *from;
+        size_t bytes;
+    } copy[COPIES];
+    uint64_t started, ended;
+    uint64_t word_lock;
+    uint64_t *updated, old; /* a word that a proxy updates, under the lock; NULL: none */
+};
+
 struct fabric_lane {
     struct shi_net_lane pub;
     int pe, in_flight;
@@ -86,10 +100,14 @@ static struct {
     int last_rights, n_exposed;
 } fabric;
 
+static struct fabric_device fabric_devices[PES];
 static long fabric_heartbeat; /* for fabric_open */
 
 /* Tells the oracle that operations have landed. */
 static void fabric_landed(int from, int lane, int to);
+
+/* A word of PE pe's device memory that a proxy of its node may update; NULL: none. */
+static uint64_t *fabric_word(int pe);
 
 static unsigned fabric_below(unsigned n)
 {
@@ -275,9 +293,71 @@ static void fabric_land(int from, int lane, int to, int i)
         fabric_free(op);
 }
 
+/* ---- devices ------------------------------------------------------------------------------------------------------ */
+
+static int fabric_start_copy(void *to, const void *from, size_t bytes)
+{
+    struct fabric_device *d = &fabric_devices[fabric.pe];
+    if (d->started - d->ended == COPIES)
+        abort();
+    d->copy[d->started % COPIES].to = to;
+    d->copy[d->started % COPIES].from = from;
+    d->copy[d->started++ % COPIES].bytes = bytes;
+    return 0;
+}
+
+static void fabric_copy_next(int pe)
+{
+    struct fabric_device *d = &fabric_devices[pe];
+    if (d->ended == d->started)
+        return;
+    memcpy(d->copy[d->ended % COPIES].to, d->copy[d->ended % COPIES].from, d->copy[d->ended % COPIES].bytes);
+    d->ended++;
+    for (int i = 0; i < PES * LANES; i++)
+        fabric_landed(i / LANES, i % LANES, pe);
+}
+
+static int fabric_copies_ended(uint64_t *n)
+{
+    while (fabric.calm && fabric_devices[fabric.pe].ended < fabric_devices[fabric.pe].started)
+        fabric_copy_next(fabric.pe);
+    *n = fabric_devices[fabric.pe].ended;
+    return 0;
+}
+
+/* A copy may end; a proxy of the node may load a word, or store what it loaded, so that updates in between are lost. */
+static void fabric_device_tick(int pe)
+{
+    struct fabric_device *d = &fabric_devices[pe];
+    if (fabric_below(4) == 0)
+        fabric_copy_next(pe);
+    if (d->updated && (fabric.calm || fabric_below(8) == 0)) {
+        *d->updated = d->old;
+        d->updated = NULL;
+        d->word_lock = 0;
+    } else if (!d->updated && !d->word_lock && !fabric.calm && fabric_below(8) == 0 && (d->updated = fabric_word(pe))) {
+        d->old = *d->updated;
+        d->word_lock = 1;
+    }
+}
+
+/* Let the host of PE pe not access this region. Before fabric_open. */
+static void fabric_hide(int pe, struct shi_stream_region *region)
+{
+    struct fabric_device *d = &fabric_devices[pe];
+    size_t bytes = shi_round_up(shi_stream_device_bytes(SLOTS_OF_DEVICE), SHI_LINE_BYTES);
+    char *memory = d->pub.memory ? d->pub.memory : aligned_alloc(SHI_LINE_BYTES, bytes);
+    if (!memory)
+        abort();
+    *d = (struct fabric_device){.pub = {.start = fabric_start_copy, .ended = fabric_copies_ended, .memory = memory}};
+    d->pub.word_lock = &d->word_lock;
+    region->device = &d->pub;
+}
+
 /* One tick: an operation under way may land. */
 static void fabric_tick(void)
 {
+    fabric_device_tick((int)fabric_below(PES));
     int from = (int)fabric_below(PES), lane = (int)fabric_below(LANES), to = (int)fabric_below(PES);
     struct fabric_queue *q = &fabric.lane[from][lane].queue[to];
     fabric.now++;
@@ -379,6 +459,8 @@ static void fabric_poll(void)
         fabric_landed(from, lane, pe);
     }
     int held = shi_stream_net.n_held;
+    if (fabric.calm)
+        fabric_device_tick(pe);
     shi_stream_arrive(NULL, 0);
     for (int i = 0; held && i < PES * LANES; i++)
         fabric_landed(i / LANES, i % LANES, pe);
@@ -522,6 +604,8 @@ static void fabric_open(const struct shi_net_limits *limits, unsigned seed,
             abort();
         for (int i = 0; i < LANES; i++)
             shi_stream_lane(i);
+        if (own[pe][SHI_REGION_DEVICE].device)
+            shi_stream_device_up(own[pe][SHI_REGION_DEVICE].device, SLOTS_OF_DEVICE);
         fabric.net[pe] = shi_stream_net;
     }
     for (int pe = 0; pe < PES; pe++)

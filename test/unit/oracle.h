@@ -105,6 +105,15 @@ static void fabric_landed(int from, int lane, int to)
     f->n = left;
 }
 
+static int on_devices; /* words, and some data, are in memory that only devices access: those of lane 1 */
+
+static uint64_t *fabric_word(int pe)
+{
+    struct area *a = &memory[pe].area[fabric_below(PES)][1];
+    unsigned which = fabric_below(3);
+    return !on_devices ? NULL : which == 0 ? &a->count : which == 1 ? &a->fetched : &a->signal;
+}
+
 /* Is all up to the operation `index` in place? */
 static void must_be_there(const char *says, int from, int lane, int to, long index)
 {

@@ -69,10 +69,17 @@ void shi_am_remote_arrived(int pe, unsigned id, const void *msg, size_t bytes)
 
 static struct shi_remote_addr at_remote(int to, enum shi_region region, const void *at)
 {
-    const char *base = region == SHI_REGION_HEAP   ? (const char *)memory[to].area
+    const char *base = region == SHI_REGION_DEVICE ? (const char *)&memory[to]
+                       : region == SHI_REGION_HEAP   ? (const char *)memory[to].area
                        : region == SHI_REGION_SYNC ? (const char *)memory[to].sync
                                                    : (const char *)memory[to].pattern;
     return (struct shi_remote_addr){to, region, (uint64_t)((const char *)at - base)};
+}
+
+/* One of lane 1's words or slots, or words of the pattern. */
+static enum shi_region region_of(int lane, enum shi_region host)
+{
+    return on_devices && lane == 1 ? SHI_REGION_DEVICE : host;
 }
 
 static unsigned ways[4]; /* weights of this phase: 0 write, 1 record, 2 record of blocks */
@@ -82,12 +89,13 @@ static void put(struct shi_lane *l, int pe, int lane, int to)
 {
     struct flow *f = &flows[pe][lane][to];
     int slot = (int)fabric_below(SLOTS), n = 1 + (int)fabric_below(WORDS), rc;
-    unsigned way = ways[fabric_below(4)];
+    enum shi_region region = fabric_below(2) ? region_of(lane, SHI_REGION_HEAP) : SHI_REGION_HEAP;
+    unsigned way = region == SHI_REGION_DEVICE ? 1 + fabric_below(2) : ways[fabric_below(4)];
     if (f->busy[slot] || f->n + 2 > MOST)
         return;
     uint64_t *at = memory[to].area[pe][lane].slot[slot], value = ++values;
-    struct shi_remote_addr there = at_remote(to, SHI_REGION_HEAP, at);
-    struct shi_remote_addr word = at_remote(to, SHI_REGION_HEAP, &memory[to].area[pe][lane].signal);
+    struct shi_remote_addr there = at_remote(to, region, at);
+    struct shi_remote_addr word = at_remote(to, region_of(lane, SHI_REGION_HEAP), &memory[to].area[pe][lane].signal);
     for (int i = 0; i < n; i++)
         f->source[slot][i] = value;
     if (way == 0) {
@@ -118,7 +126,7 @@ static void count(struct shi_lane *l, int pe, int lane, int to)
 {
     struct flow *f = &flows[pe][lane][to];
     uint64_t *at = &memory[to].area[pe][lane].count;
-    struct shi_remote_addr there = at_remote(to, SHI_REGION_HEAP, at);
+    struct shi_remote_addr there = at_remote(to, region_of(lane, SHI_REGION_HEAP), at);
     if (f->n < MOST && shi_stream_amo(l, &there, 8, SHI_AMO_ADD, 1, 0, NULL, 0) != -EAGAIN)
         expect_in_place(f, pe, lane, at, ++f->counted);
 }
@@ -168,7 +176,7 @@ static void fetch_add(struct shi_lane *l, int pe, int lane, int to)
     struct flow *f = &flows[pe][lane][to];
     struct fetch *x = new_fetch(pe, lane, to);
     uint64_t *at = &memory[to].area[pe][lane].fetched;
-    struct shi_remote_addr there = at_remote(to, SHI_REGION_HEAP, at);
+    struct shi_remote_addr there = at_remote(to, region_of(lane, SHI_REGION_HEAP), at);
     if (!x || f->n == MOST)
         return;
     x->n = 1;
@@ -188,7 +196,7 @@ static void get_blocks(struct shi_lane *l, int pe, int lane, int to)
     struct fetch *x = new_fetch(pe, lane, to);
     int n = 1 + (int)fabric_below(WORDS / 2), stride = 1 + (int)fabric_below(8), first = (int)fabric_below(FROM - 8 * WORDS / 2);
     int spread = 1 + (int)fabric_below(2), alone = (int)fabric_below(2);
-    struct shi_remote_addr there = at_remote(to, SHI_REGION_DATA, &memory[to].pattern[first]);
+    struct shi_remote_addr there = at_remote(to, region_of(lane, SHI_REGION_DATA), &memory[to].pattern[first]);
     if (!x)
         return;
     x->n = (n - 1) * spread + 1;
@@ -408,6 +416,9 @@ static void open_all(const struct shi_net_limits *limits)
         own[pe][SHI_REGION_HEAP] = (struct shi_stream_region){.base = (char *)memory[pe].area, .bytes = sizeof memory[pe].area};
         own[pe][SHI_REGION_DATA] = (struct shi_stream_region){.base = (char *)memory[pe].pattern, .bytes = sizeof memory[pe].pattern};
         own[pe][SHI_REGION_SYNC] = (struct shi_stream_region){.base = (char *)memory[pe].sync, .bytes = sizeof memory[pe].sync};
+        own[pe][SHI_REGION_DEVICE] = (struct shi_stream_region){.base = (char *)&memory[pe], .bytes = sizeof memory[pe]};
+        if (on_devices)
+            fabric_hide(pe, &own[pe][SHI_REGION_DEVICE]);
     }
     fabric_open(limits, seed, own);
 }
@@ -552,6 +563,18 @@ static void numbers(void)
     CHECK(w.first == first);
 }
 
+/* Catches: the same in memory that only devices access: a copy that is not waited for, a record that overtakes one, a buffer
+ * reused under a copy, an update lost to a proxy. */
+static void hidden(void)
+{
+    on_devices = 1;
+    run(&(struct shi_net_limits){.short_bytes = 128, .rma_bytes = 1 << 20, .ordered = SHI_NET_SAW | SHI_NET_WAW,
+                                 .lane_cap = 32, .peer_cap = 12});
+    run(&(struct shi_net_limits){.short_bytes = 0, .rma_bytes = 1 << 20, .ordered = SHI_NET_IMMEDIATE, .lane_cap = 48,
+                                 .peer_cap = 24});
+    on_devices = 0;
+}
+
 /* Catches: the same when writes are ordered after writes, but messages are not. */
 static void writes_ordered(void)
 {
@@ -644,6 +667,7 @@ int main(int argc, char **argv)
     RUN(unordered, "no order except by completion");
     RUN(writes_ordered, "only writes after writes");
     RUN(reported, "no order, and writes reported at the target");
+    RUN(hidden, "device memory that the host cannot access");
     RUN(follows, "a signal follows its data without waiting for it");
     RUN(held, "a message waits for a slow write");
     RUN(numbers, "numbers of writes");

@@ -12,12 +12,6 @@ enum { BYTES = 4096, READ_ONLY = 1024 };
 struct shi_stream_net shi_stream_net;
 static _Alignas(64) char memory[BYTES + 4];
 
-static int copy(void *to, const void *from, size_t bytes)
-{
-    (void)to, (void)from, (void)bytes;
-    return 0;
-}
-
 /* A message's last record, with its payload. */
 static struct {
     struct record r;
@@ -193,8 +187,6 @@ static void atomics(void)
     is_invalid("an addition to constants", "read-only");
     m.r.what = SHI_AMO_FETCH;
     is_valid("a fetch of constants");
-    m.r.region = SHI_REGION_DEVICE;
-    is_invalid("a fetch of private device memory", "device memory");
 }
 
 /* Catches: an active message accepted without a handler, longer than the maximum, or of a kind for one node only. */
@@ -216,7 +208,7 @@ int main(void)
 {
     shi_stream_net.own[SHI_REGION_HEAP] = (struct shi_stream_region){.base = memory, .bytes = BYTES};
     shi_stream_net.own[SHI_REGION_DATA] = (struct shi_stream_region){.base = memory, .bytes = BYTES, .read_only = READ_ONLY};
-    shi_stream_net.own[SHI_REGION_DEVICE] = (struct shi_stream_region){.base = memory, .bytes = BYTES, .copy = copy};
+    shi_stream_net.own[SHI_REGION_DEVICE] = (struct shi_stream_region){.base = memory, .bytes = BYTES};
     RUN(lengths, "records that exceed their message, and other types");
     RUN(regions, "memory outside of the regions, or read-only");
     RUN(blocks, "sizes and strides");

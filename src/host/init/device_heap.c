@@ -9,7 +9,7 @@
 #include "device/device.h"
 #include "host/coll/team.h"
 #include "host/init/peers.h"
-#include "host/net/stream.h"
+#include "host/net/stream_device.h"
 #include "host/ops/dheap.h"
 #include "host/ops/heap.h"
 #include "host/ops/launched.h"
@@ -135,14 +135,41 @@ static int map_peers(void)
     return 0;
 }
 
+static int start_copy(void *to, const void *from, size_t bytes)
+{
+    return shi_device->copy_start(SHI_DEVICE_RECORDS, to, from, bytes);
+}
+
+static int copies_ended(uint64_t *n)
+{
+    return shi_device->copies_ended(SHI_DEVICE_RECORDS, n);
+}
+
+/* Describe the heap to PEs of other nodes. 0 or -errno. */
+static int describe(struct shi_net_memory *out)
+{
+    enum { MESSAGES = 32 };
+    static struct shi_stream_device copier;
+    struct shi_stream_region mine = {.base = own.base, .bytes = own.bytes};
+    if (!own.host_access) {
+        void *memory;
+        int err = shi_device->alloc_shared(shi_stream_device_bytes(MESSAGES), &memory);
+        if (err)
+            return err;
+        copier = (struct shi_stream_device){.start = start_copy, .ended = copies_ended, .memory = memory,
+                                            .word_lock = shi_shm_held(&shi_world.shm, shi_world.boot.local_index)};
+        mine.device = &copier;
+        shi_stream_device_up(&copier, MESSAGES);
+    }
+    return shi_stream_describe(SHI_REGION_DEVICE, &mine, out);
+}
+
 static int bring_all(void)
 {
     struct offer mine = {.err = bring(&mine.share)};
     mine.bytes = own.bytes;
-    const struct shi_stream_region mine_to_all = {.base = own.base, .bytes = own.bytes,
-                                                  .copy = mine.err || own.host_access ? NULL : shi_device->copy};
     if (!mine.err && shi_world.lane)
-        mine.err = shi_stream_describe(SHI_REGION_DEVICE, &mine_to_all, &mine.memory);
+        mine.err = describe(&mine.memory);
     int err = agree(&mine);
     if (err)
         return err;

@@ -206,3 +206,20 @@ void shi_batch_commit(struct shi_lane *l, int pe, int more)
     else
         list_open(l, pe);
 }
+
+/* ---- replies ------------------------------------------------------------------------------------------------------ */
+
+void *shi_batch_begin_reply(const struct head *h, uint64_t cookie, size_t bytes)
+{
+    struct shi_lane *l = shi_stream_net.lane[0];
+    shi_lane_lock(l);
+    struct record r = {.op = OP_REPLY, .what = (uint8_t)h->lane, .bytes = (uint32_t)bytes, .off = cookie};
+    return shi_batch_append(l, (int)h->pe, &r, 1);
+}
+
+void shi_batch_end_reply(const struct head *h)
+{
+    struct shi_lane *l = shi_stream_net.lane[0];
+    shi_batch_commit(l, (int)h->pe, 0);
+    shi_lane_unlock(l);
+}

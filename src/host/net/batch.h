@@ -1,7 +1,7 @@
 /*
  * batch.h - batches: records to one PE are filled into a message, which is sent or waits until the transport has room.
  *
- * The caller holds the lane's lock for every call.
+ * The caller holds the lane's lock for every call but those of replies.
  */
 #ifndef SHI_BATCH_H
 #define SHI_BATCH_H
@@ -23,6 +23,10 @@ void *shi_batch_append(struct shi_lane *l, int pe, const struct record *r, int f
 
 /* The record is written: send it now, or with later ones. more: another one follows at once, as for SHI_STREAM_MORE. */
 void shi_batch_commit(struct shi_lane *l, int pe, int more);
+
+/* A reply of `bytes` to fill in, to a request in the message h: on the first lane, which stays locked until it ends. */
+void *shi_batch_begin_reply(const struct head *h, uint64_t cookie, size_t bytes);
+void shi_batch_end_reply(const struct head *h);
 
 /* Close the open batch, empty or not, and send it behind those that wait for room. flags: ACK_. */
 void shi_batch_send(struct shi_lane *l, int pe, uint32_t flags);

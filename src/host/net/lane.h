@@ -108,7 +108,9 @@ struct shi_stream_net {
     uint64_t now_ns;     /* when the last poll ended */
     uint64_t checked_ns; /* when heartbeats were last checked */
     int *ack_queue, n_ack_queue; /* PEs with acknowledgements queued */
-    int *held, n_held;   /* PEs with messages that wait for writes */
+    int *held, n_held;   /* PEs with messages that wait for writes or copies */
+    struct stashed *free_slot;              /* of stream_device.c */
+    uint64_t copies_started, copies_ended;  /* to and from device memory */
     uint64_t asked_ns;   /* when lanes were last asked about messages without acknowledgement */
     int receive_err;     /* of the last receive that failed; 0: none */
 };

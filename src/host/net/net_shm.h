@@ -21,7 +21,8 @@ struct shi_shm_region {
     uint64_t exe_id;    /* equal where static data has the same layout */
     uint64_t cpus[SHI_CPU_WORDS]; /* affinity mask */
     int pe, pid;
-    uint64_t held;      /* a proxy holds it while it changes a word of this PE's device heap, see proxy/staged.c */
+    uint64_t held;      /* held by the agent that changes a word of this PE's device heap: a proxy of the node
+                         * (proxy/staged.c), or this PE's thread that polls the network (stream_device.c) */
 };
 
 struct shi_shm {

@@ -26,11 +26,19 @@ struct shi_lane;
 /* The symmetric memory of a PE. */
 enum shi_region { SHI_REGION_HEAP, SHI_REGION_DATA, SHI_REGION_SYNC, SHI_REGION_DEVICE, SHI_REGIONS };
 
-/* One of this PE's; copy is NULL where the host can load and store. */
+/* A device whose memory the host cannot load and store. Its copies are made in order. */
+struct shi_stream_device {
+    int (*start)(void *to, const void *from, size_t bytes); /* between device memory and `memory`; 0 or -errno */
+    int (*ended)(uint64_t *n); /* how many of them have ended, since up; 0 or -errno */
+    char *memory;              /* of the host, for messages; the device can access it */
+    uint64_t *word_lock;       /* `held` of net_shm.h, of this PE */
+};
+
+/* One of this PE's; device is NULL where the host can load and store. */
 struct shi_stream_region {
     char *base;
     size_t bytes;
-    int (*copy)(void *to, const void *from, size_t bytes);
+    const struct shi_stream_device *device;
     const char *registered; /* a mapping of the same memory that transfers may write; NULL: base */
     size_t read_only;       /* bytes at its start that peers only read */
 };

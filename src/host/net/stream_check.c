@@ -58,8 +58,6 @@ static const char *check_amo(const struct record *r)
     const char *why = check_memory(r, width, r->what != SHI_AMO_FETCH);
     if (why)
         return why;
-    if (shi_stream_net.own[r->region].copy)
-        return "an atomic operation on device memory that the host cannot load and store";
     uintptr_t word = (uintptr_t)shi_stream_net.own[r->region].base + r->off;
     return word & (width - 1) ? "an atomic operation on a misaligned word" : NULL;
 }

@@ -16,17 +16,12 @@
 #include "host/net/amo_word.h"
 #include "host/net/batch.h"
 #include "host/net/stream_check.h"
+#include "host/net/stream_device.h"
 #include "host/net/written.h"
 #include "host/util/base.h"
 #include "host/util/log.h"
 
 #define NET (shi_stream_net.ops)
-
-/* A message that overtook others of its stream, or writes that it follows. */
-struct stashed {
-    struct stashed *next;
-    uint64_t data[];
-};
 
 /* ---- memory of this PE -------------------------------------------------------------------------------------------- */
 
@@ -36,13 +31,10 @@ static char *local_address(const struct record *r)
 }
 
 /* Aligned words are stored atomically, and release earlier stores: a PE may wait for them. */
-static void store(int region, char *to, const void *from, size_t bytes)
+static void store(char *to, const void *from, size_t bytes)
 {
     uint64_t word;
-    if (shi_stream_net.own[region].copy) {
-        if (shi_stream_net.own[region].copy(to, from, bytes))
-            shi_die("network", "the device cannot store %zu bytes at %p", bytes, (void *)to);
-    } else if (bytes == 8 && (uintptr_t)to % 8 == 0) {
+    if (bytes == 8 && (uintptr_t)to % 8 == 0) {
         memcpy(&word, from, 8);
         __atomic_store_n((uint64_t *)to, word, __ATOMIC_RELEASE);
     } else if (bytes == 4 && (uintptr_t)to % 4 == 0) {
@@ -54,31 +46,7 @@ static void store(int region, char *to, const void *from, size_t bytes)
     }
 }
 
-static void load(int region, void *to, const char *from, size_t bytes)
-{
-    if (!shi_stream_net.own[region].copy)
-        memcpy(to, from, bytes);
-    else if (shi_stream_net.own[region].copy(to, from, bytes))
-        shi_die("network", "the device cannot load %zu bytes at %p", bytes, (const void *)from);
-}
-
 /* ---- replies ------------------------------------------------------------------------------------------------------ */
-
-/* A reply of `bytes` to fill in, on the first stream to pe; end with send_reply. */
-static void *begin_reply(const struct head *h, uint64_t cookie, size_t bytes)
-{
-    struct shi_lane *l = shi_stream_net.lane[0];
-    shi_lane_lock(l);
-    struct record r = {.op = OP_REPLY, .what = (uint8_t)h->lane, .bytes = (uint32_t)bytes, .off = cookie};
-    return shi_batch_append(l, (int)h->pe, &r, 1);
-}
-
-static void send_reply(const struct head *h)
-{
-    struct shi_lane *l = shi_stream_net.lane[0];
-    shi_batch_commit(l, (int)h->pe, 0);
-    shi_lane_unlock(l);
-}
 
 /* The request of a reply, whose cookie becomes free; NULL: no request of this PE waits for it. */
 static struct shi_reply *claim(struct shi_lane *l, const struct head *h, const struct record *r, struct shi_reply *copy)
@@ -125,17 +93,17 @@ static void put_blocks(const struct record *r, const struct shi_blocks *b)
     const char *from = (const char *)(b + 1);
     char *to = local_address(r);
     for (uint32_t i = 0; i < b->count; i++, from += b->block)
-        store(r->region, to + (ptrdiff_t)i * b->stride, from, b->block);
+        store(to + (ptrdiff_t)i * b->stride, from, b->block);
 }
 
 static void get_blocks(const struct head *h, const struct record *r, const struct blocks_payload *p)
 {
     const struct shi_blocks *b = &p->blocks;
     const char *from = local_address(r);
-    char *out = begin_reply(h, p->cookie, (size_t)b->block * b->count);
+    char *out = shi_batch_begin_reply(h, p->cookie, (size_t)b->block * b->count);
     for (uint32_t i = 0; i < b->count; i++, out += b->block)
-        load(r->region, out, from + (ptrdiff_t)i * b->stride, b->block);
-    send_reply(h);
+        memcpy(out, from + (ptrdiff_t)i * b->stride, b->block);
+    shi_batch_end_reply(h);
 }
 
 static void amo(const struct head *h, const struct record *r, const struct amo_payload *p)
@@ -143,8 +111,8 @@ static void amo(const struct head *h, const struct record *r, const struct amo_p
     size_t width = r->width & 0x7f;
     uint64_t old = shi_amo_word(local_address(r), width, r->what, p->value, r->bytes > sizeof p->value ? p->cond : 0);
     if (r->width & 0x80) {
-        memcpy(begin_reply(h, p->cookie, width), &old, width);
-        send_reply(h);
+        memcpy(shi_batch_begin_reply(h, p->cookie, width), &old, width);
+        shi_batch_end_reply(h);
     }
 }
 
@@ -152,7 +120,7 @@ static void apply(const struct head *h, const struct record *r)
 {
     const void *p = r + 1;
     switch (r->op) {
-    case OP_PUT: store(r->region, local_address(r), p, r->bytes); break;
+    case OP_PUT: store(local_address(r), p, r->bytes); break;
     case OP_PUT_BLOCKS: put_blocks(r, p); break;
     case OP_AMO: amo(h, r, p); break;
     case OP_GET_BLOCKS: get_blocks(h, r, p); break;
@@ -331,25 +299,59 @@ static int writes_are_in_place(const struct head *h)
     return shi_written_is((int)h->pe, h->lane, n);
 }
 
-static void apply_message(const struct head *h)
+static void stash(struct peer_rx *x, const struct head *h, size_t at)
 {
-    struct peer_rx *x = &shi_stream_net.peer_rx[h->pe];
+    struct stashed *s = malloc(sizeof *s + h->bytes);
+    if (!s)
+        shi_die("network", "out of memory for a message that has to wait");
+    *s = (struct stashed){.next = x->early, .at = (uint32_t)at};
+    memcpy(s->data, h, h->bytes);
+    x->early = s;
+}
+
+/* Apply the records from the at-th byte on, which becomes that of the first one that has to wait. s: NULL unless the message
+ * is stashed. 1: it was the last one. */
+static int apply_records(const struct head *h, struct stashed *s, size_t *at)
+{
     const char *end = (const char *)h + h->bytes - (h->flags & FOLLOWS_WRITES ? FOLLOWS_BYTES : 0);
-    const struct record *r = (const struct record *)(h + 1);
-    take_ack(h);
+    const struct record *r = (const struct record *)((const char *)h + *at);
+    int goes_on = 1;
     for (size_t left; (left = (size_t)(end - (const char *)r)); r = (const struct record *)((const char *)r + record_bytes(r))) {
-        if (shi_likely(shi_stream_is_heap_put(r, left))) {
-            store(SHI_REGION_HEAP, local_address(r), r + 1, r->bytes);
+        if (shi_likely(!s && shi_stream_is_heap_put(r, left))) {
+            store(local_address(r), r + 1, r->bytes);
             continue;
         }
         const char *invalid = shi_stream_check(r, left);
         if (shi_unlikely(invalid != NULL))
             refuse(h, r, left, invalid);
-        apply(h, r);
+        int on_device = r->op < OP_REPLY && shi_stream_net.own[r->region].device;
+        goes_on = on_device ? s && s->in_slot && shi_stream_device_step(s, r) : !s || shi_stream_device_ended(s);
+        if (!goes_on)
+            break;
+        if (!on_device)
+            apply(h, r);
     }
-    shi_acks_applied(&x->acks, h->lane, h->seq);
+    *at = (size_t)((const char *)r - (const char *)h);
+    return goes_on;
+}
+
+/* All records are applied. */
+static void end_message(const struct head *h)
+{
+    shi_acks_applied(&shi_stream_net.peer_rx[h->pe].acks, h->lane, h->seq);
     if (h->flags & ACK_ANY)
         queue_ack(h);
+}
+
+/* A message that came in order: a record of it that has to wait makes it a stashed one. */
+static void apply_message(const struct head *h)
+{
+    size_t at = sizeof *h;
+    take_ack(h);
+    if (shi_likely(apply_records(h, NULL, &at)))
+        end_message(h);
+    else
+        stash(&shi_stream_net.peer_rx[h->pe], h, at);
 }
 
 /* Has this message come before? */
@@ -358,33 +360,46 @@ static int is_known(const struct peer_rx *x, const struct head *h)
     return h->seq <= x->acks.applied_seq[h->lane] || is_stashed(x, h->lane, h->seq);
 }
 
-static void stash(struct peer_rx *x, const struct head *h)
+/* Go on with a stashed message. 1: it has ended, and lies no longer at *link. */
+static int go_on(struct stashed **link)
 {
-    struct stashed *s = malloc(sizeof *s + h->bytes);
-    if (!s)
-        shi_die("network", "out of memory for a message that overtook others");
-    memcpy(s->data, h, h->bytes);
-    s->next = x->early;
-    x->early = s;
+    struct stashed *s = *link, *in_slot;
+    const struct head *h = (const struct head *)s->data;
+    size_t at = s->at;
+    if (at == 0) {
+        at = sizeof *h;
+        take_ack(h);
+    }
+    int all = apply_records(h, s, &at);
+    s->at = (uint32_t)at;
+    if (!all && !s->in_slot && (in_slot = shi_stream_device_take(s))) {
+        free(s);
+        *link = in_slot;
+        return go_on(link);
+    }
+    if (!all || !shi_stream_device_ended(s))
+        return 0;
+    *link = s->next;
+    end_message(h);
+    if (s->in_slot)
+        shi_stream_device_release(s);
+    else
+        free(s);
+    return 1;
 }
 
-/* Apply the stashed message that is next in this lane. 0: there is none, or it waits for writes. */
+/* Apply the stashed message that is next in this lane. 0: there is none, or it has to wait. */
 static int apply_stashed(struct peer_rx *x, int lane)
 {
     for (struct stashed **at = &x->early; *at; at = &(*at)->next) {
-        struct stashed *s = *at;
-        const struct head *h = (const struct head *)s->data;
-        if (h->lane != lane || !shi_acks_is_next(&x->acks, lane, h->seq) || !writes_are_in_place(h))
-            continue;
-        *at = s->next;
-        apply_message(h);
-        free(s);
-        return 1;
+        const struct head *h = (const struct head *)(*at)->data;
+        if (h->lane == lane && shi_acks_is_next(&x->acks, lane, h->seq))
+            return writes_are_in_place(h) && go_on(at);
     }
     return 0;
 }
 
-/* The next message of a lane waits for writes: end_of_poll tries it again. */
+/* The next message of a lane has to wait: end_of_poll tries it again. */
 static void hold(int pe, struct peer_rx *x)
 {
     int n = shi_stream_net.n_held;
@@ -397,6 +412,7 @@ static void hold(int pe, struct peer_rx *x)
 
 static void apply_held(void)
 {
+    shi_stream_device_poll();
     for (int i = 0; i < shi_stream_net.n_held;) {
         struct peer_rx *x = &shi_stream_net.peer_rx[shi_stream_net.held[i]];
         int waits = 0;
@@ -456,7 +472,7 @@ void shi_stream_arrive(const void *msg, size_t bytes)
         NET->met();
     }
     if (!is_next || !writes_are_in_place(h)) {
-        stash(x, h);
+        stash(x, h, 0);
         if (is_next)
             hold((int)h->pe, x);
         if (h->flags & ACK_ANY) /* it may be a ping, behind a lost message */

@@ -293,7 +293,7 @@ int shi_stream_describe(enum shi_region region, const struct shi_stream_region *
     forget(region); /* that of an earlier shmem_init */
     shi_stream_net.own[region] = *own;
     *out = (struct shi_net_memory){0};
-    int err = own->copy ? 0 : expose_region(region, own->bytes, out);
+    int err = own->device ? 0 : expose_region(region, own->bytes, out);
     if (err)
         shi_stream_cannot_register(region, own->bytes, err);
     return err;

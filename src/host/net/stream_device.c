@@ -1,0 +1,165 @@
+/* stream_device.c - records on device memory, step by step: see stream_device.h. */
+#include "host/net/stream_device.h"
+
+#include <string.h>
+
+#include "host/net/amo_word.h"
+#include "host/net/batch.h"
+#include "host/util/base.h"
+#include "host/util/log.h"
+
+#define DEVICE (shi_stream_net.own[SHI_REGION_DEVICE].device)
+
+enum { BEGIN, UPDATE, REPLY }; /* steps of a record */
+
+struct slot {
+    struct stashed message;
+    char data[SHI_NET_MESSAGE_BYTES];
+    char fetched[SHI_STREAM_REPLY_BYTES];
+};
+
+_Static_assert(offsetof(struct slot, data) == sizeof(struct stashed), "the message lies behind its state");
+
+size_t shi_stream_device_bytes(int n)
+{
+    return (size_t)n * sizeof(struct slot);
+}
+
+void shi_stream_device_up(const struct shi_stream_device *device, int n)
+{
+    struct slot *slots = (struct slot *)device->memory;
+    shi_stream_net.free_slot = NULL;
+    shi_stream_net.copies_started = shi_stream_net.copies_ended = 0;
+    for (int i = 0; i < n; i++) {
+        slots[i].message = (struct stashed){.next = shi_stream_net.free_slot, .in_slot = 1};
+        shi_stream_net.free_slot = &slots[i].message;
+    }
+}
+
+struct stashed *shi_stream_device_take(const struct stashed *s)
+{
+    struct stashed *to = shi_stream_net.free_slot;
+    if (!to)
+        return NULL;
+    shi_stream_net.free_slot = to->next;
+    *to = *s;
+    to->in_slot = 1;
+    memcpy(to->data, s->data, ((const struct head *)s->data)->bytes);
+    return to;
+}
+
+void shi_stream_device_release(struct stashed *s)
+{
+    s->next = shi_stream_net.free_slot;
+    shi_stream_net.free_slot = s;
+}
+
+static void failed(const char *what, int err)
+{
+    shi_die("network", "the device cannot %s: %s", what, strerror(-err));
+}
+
+void shi_stream_device_poll(void)
+{
+    if (shi_stream_net.copies_ended == shi_stream_net.copies_started)
+        return;
+    int err = DEVICE->ended(&shi_stream_net.copies_ended);
+    if (err)
+        failed("copy data of the network", err);
+}
+
+/* ---- records ------------------------------------------------------------------------------------------------------ */
+
+static char *local_address(const struct record *r)
+{
+    return shi_stream_net.own[SHI_REGION_DEVICE].base + r->off;
+}
+
+/* The message's next step follows this copy. */
+static void start(struct stashed *s, void *to, const void *from, size_t bytes)
+{
+    int err = DEVICE->start(to, from, bytes);
+    if (err)
+        failed("start a copy for the network", err);
+    s->after = ++shi_stream_net.copies_started;
+}
+
+static void put_blocks(struct stashed *s, const struct record *r)
+{
+    const struct shi_blocks *b = (const struct shi_blocks *)(r + 1);
+    const char *from = (const char *)(b + 1);
+    for (uint32_t i = 0; i < b->count; i++, from += b->block)
+        start(s, local_address(r) + (ptrdiff_t)i * b->stride, from, b->block);
+}
+
+static int get_blocks(struct stashed *s, const struct record *r)
+{
+    const struct blocks_payload *p = (const struct blocks_payload *)(r + 1);
+    char *fetched = shi_container_of(s, struct slot, message)->fetched;
+    size_t block = p->blocks.block, count = p->blocks.count;
+    if (s->step == BEGIN) {
+        for (size_t i = 0; i < count; i++)
+            start(s, fetched + i * block, local_address(r) + (ptrdiff_t)i * p->blocks.stride, block);
+        s->step = REPLY;
+    }
+    if (!shi_stream_device_ended(s))
+        return 0;
+    const struct head *h = (const struct head *)s->data;
+    memcpy(shi_batch_begin_reply(h, p->cookie, block * count), fetched, block * count);
+    shi_batch_end_reply(h);
+    return 1;
+}
+
+/* One agent updates words of a PE's device memory at a time: a proxy of the node, or this thread. */
+static int lock_words(void)
+{
+    uint64_t unlocked = 0;
+    return __atomic_compare_exchange_n(DEVICE->word_lock, &unlocked, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+static int update(struct stashed *s, const struct record *r)
+{
+    const struct amo_payload *p = (const struct amo_payload *)(r + 1);
+    size_t width = r->width & 0x7f;
+    int fetches = r->width & 0x80, stores = r->what != SHI_AMO_FETCH, loads = fetches || r->what != SHI_AMO_SET;
+    if (s->step == BEGIN) {
+        if (stores && !lock_words())
+            return 0;
+        s->word[0] = 0;
+        if (loads)
+            start(s, &s->word[0], local_address(r), width);
+        s->step = UPDATE;
+    }
+    if (s->step == UPDATE) {
+        if (loads && !shi_stream_device_ended(s))
+            return 0;
+        s->word[1] = s->word[0];
+        shi_amo_word(&s->word[1], width, r->what, p->value, r->bytes > sizeof p->value ? p->cond : 0);
+        if (stores)
+            start(s, local_address(r), &s->word[1], width);
+        s->step = REPLY;
+    }
+    if (!shi_stream_device_ended(s))
+        return 0;
+    if (stores)
+        __atomic_store_n(DEVICE->word_lock, 0, __ATOMIC_RELEASE);
+    if (fetches) {
+        const struct head *h = (const struct head *)s->data;
+        memcpy(shi_batch_begin_reply(h, p->cookie, width), &s->word[0], width);
+        shi_batch_end_reply(h);
+    }
+    return 1;
+}
+
+int shi_stream_device_step(struct stashed *s, const struct record *r)
+{
+    int done = 1;
+    switch (r->op) {
+    case OP_PUT: start(s, local_address(r), r + 1, r->bytes); break;
+    case OP_PUT_BLOCKS: put_blocks(s, r); break;
+    case OP_AMO: done = update(s, r); break;
+    default: done = get_blocks(s, r);
+    }
+    s->step = done ? BEGIN : s->step;
+    return done;
+}
