@@ -20,6 +20,7 @@
 #define RULE "--------------------------------------------------------------------------"
 #define NO_FINALIZE "a PE ended without shmem_finalize"
 #define ABORTED "a PE aborted it"
+#define NO_PLUGIN "this Slurm has no plugin for PMIx (srun --mpi=list)"
 #define HOST_LOST "a host was lost, or cannot be reached"
 
 /* Messages of engines to drop: a line that contains `part`, or the block between two rules whose first words are on such a line.
@@ -39,6 +40,9 @@ static const struct words of_srun[] = {
     {"srun: Force Terminated", NULL},
     {" aborted before step completely launched", NULL},
     {"srun: error: Node failure on", HOST_LOST},
+    {" for mpi/pmix", NO_PLUGIN},
+    {"srun: error: MPI: Unable to load", NO_PLUGIN},
+    {"srun: error: Invalid MPI type", NO_PLUGIN},
     {": task", NULL},
     {"_errhandler: ", NO_FINALIZE},
     {" CANCELLED AT ", NULL},
