@@ -87,8 +87,8 @@ struct shi_net_ops {
     int (*address)(struct shi_net_address *out);
     int (*connect)(int pe, const struct shi_net_address *a);
     /* Register [base, + bytes) for accesses by peers, rights: SHI_NET_ of them. 0, or as `error` explains it. Where the provider
-     * lets us choose, the key is random, so that only those know it that are told. Once withdraw returns, the key is refused,
-     * except by providers that cache registrations. */
+     * lets us choose, the key is random, so that only PEs that receive it know it. Once withdraw returns, the provider refuses
+     * the key, unless it caches registrations. */
     int (*expose)(const void *base, size_t bytes, int rights, struct shi_net_memory *out);
     void (*withdraw)(const struct shi_net_memory *m);
     /* Lane i, opened at first use; one of the open ones where no more can be opened. All messages arrive on lane 0. */

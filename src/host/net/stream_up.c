@@ -2,8 +2,8 @@
  * stream_up.c - start and stop the streams; exchange addresses and memory; expose and read memory for messages.
  *
  *   word              written by                           read by             order
- *   exposed           shmem_malloc and others, one thread  shi_stream_expose   R1 -> A1 an entry is whole. Entries are not freed
- *   an entry's bytes  the same; 0 once it is withdrawn     the same            relaxed: a block being freed is in no transfer
+ *   exposed           the thread in a collective call      shi_stream_expose   R1 -> A1 an entry is whole. Entries are not freed
+ *   an entry's bytes  the same; 0 once it is withdrawn     the same            relaxed: memory in a transfer is not withdrawn
  */
 #include "config.h"
 
