@@ -129,7 +129,8 @@ static const char *mpirun_version(void)
     FILE *f = popen("mpirun --version 2>/dev/null", "re");
 
     if (f) {
-        fgets(line, sizeof line, f);
+        if (!fgets(line, sizeof line, f))
+            line[0] = '\0';
         pclose(f);
     }
     return line;

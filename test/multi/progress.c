@@ -7,7 +7,7 @@
 
 enum { ROUNDS = 200, WORDS = 4096, POLLED_MS = 60 }; /* WORDS: more than a message carries */
 
-static long words[WORDS], long_block[4 * WORDS], count, sum, done;
+static long words[WORDS], long_block[4 * WORDS], count, done;
 static uint64_t sig;
 
 /* Catches: operations that need the target's program: short and long puts, gets, strides, atomics, fetches, signals,
@@ -30,7 +30,7 @@ static void idle_target(void)
         shmem_quiet();
         CHECK(shmem_long_g(&words[me], 0) == i);
         shmem_long_iget(mine, &words[me], 1, 64, 2, 0);
-        sum += shmem_long_atomic_fetch_add(&words[0], 1, 0);
+        shmem_long_atomic_fetch_add(&words[0], 1, 0);
         shmem_long_put_signal(&words[1024 + 2 * me], mine, 2, &sig, 1, SHMEM_SIGNAL_ADD, 0);
     }
     shmem_long_get(mine, long_block, WORDS, 0);

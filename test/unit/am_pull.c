@@ -259,8 +259,8 @@ static void be_refused(void)
         int status;
         pid_t child = fork();
         if (child == 0) {
-            freopen("/dev/null", "w", stderr);
-            be_invalid(i);
+            if (freopen("/dev/null", "w", stderr))
+                be_invalid(i);
             _exit(0);
         }
         waitpid(child, &status, 0);

@@ -27,7 +27,7 @@ static struct {
 static const char *check_part(size_t left)
 {
     const char *why = shi_stream_check(&m.r, left);
-    CHECKF(!why || !shi_stream_is_heap_put(&m.r, left), "the short check accepts what the long one refuses: %s", why);
+    CHECKF(!why || !shi_stream_is_heap_put(&m.r, left), "the short check accepts what the long one refuses: %s", why ? why : "");
     return why;
 }
 

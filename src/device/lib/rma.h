@@ -147,7 +147,7 @@ SHI_NOINLINE shi_u64 shi_g_by_ring(shmem_ctx_t ctx, int pe, shi_u64 target, shi_
 SHI_FN void shi_get_in_pieces(shmem_ctx_t ctx, int g, int pe, void *dest, shi_u64 target, shi_u64 bytes)
 {
     struct shi_request q;
-    shi_u64 ticket, value, mine = (shi_u64)shi_rank(g) * 8, all = (shi_u64)shi_lanes(g) * 8;
+    shi_u64 ticket = 0, value, mine = (shi_u64)shi_rank(g) * 8, all = (shi_u64)shi_lanes(g) * 8;
     for (shi_u64 from = 0; from < bytes; from += all) {
         shi_u64 at = from + mine, left = at < bytes ? bytes - at : 0, n = left < 8 ? left : 8;
         shi_request_get_inline(&q, target + at, n);
