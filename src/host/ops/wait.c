@@ -7,6 +7,9 @@
  *                 then REGISTERED, FREE                 signal handler   R2 -> A2 the next owner's writes come after
  *   what          owner while TAKEN                     signal handler   plain, after A1; it reads the state again
  *   since_ns      same                                  same             same
+ *
+ *   busy_ns       waiters                               waiters          relaxed; a lost update is repeated
+ *   busy_until_ns same                                  same             same
  */
 #include "host/ops/wait.h"
 
@@ -17,12 +20,14 @@
 #include "host/util/end.h"
 #include "host/util/log.h"
 
-enum { POLLS_ALONE = 4000, POLLS_A_ROUND = 16, YIELD_NS = 2000000, FIRST_SLEEP_US = 20, LAST_SLEEP_US = 1000 };
+enum { POLLS_ALONE = 4000, POLLS_A_ROUND = 16, YIELD_NS = 2000000, FIRST_SLEEP_US = 20, LAST_SLEEP_US = 1000,
+       LONG_YIELD_NS = 1500000, FIRST_BUSY_NS = 20000000, LAST_BUSY_NS = 1280000000 };
 
 unsigned shi_wait_polls[2] = {POLLS_ALONE, 0};
 int (*shi_wait_work)(void);
 _Thread_local const char *shi_wait_inside;
 static unsigned most_rounds = POLLS_ALONE; /* polls of progress before the core is yielded */
+static uint64_t busy_ns, busy_until_ns;    /* waits sleep for so long, until then, because other processes use the cores */
 
 /* Waits of further threads are not registered. */
 enum { BLOCKED_MAX = 64 };
@@ -61,6 +66,31 @@ int shi_wait_aborted(void)
     return 0;
 }
 
+/* Another process that computes keeps the core for its whole time slice after each yield, but a sleeper gets the core back
+ * when it wakes up. So after a long yield waits sleep instead, first briefly, for longer each time that the next yield is
+ * long again. */
+static void yield_or_sleep(struct shi_wait *w)
+{
+    uint64_t before = shi_now_ns(), now = before;
+    if (before >= __atomic_load_n(&busy_until_ns, __ATOMIC_RELAXED)) {
+        sched_yield();
+        now = shi_now_ns();
+        uint64_t busy = __atomic_load_n(&busy_ns, __ATOMIC_RELAXED), next = 0;
+        if (now - before > LONG_YIELD_NS) {
+            next = busy == 0 ? FIRST_BUSY_NS : busy * 2 < LAST_BUSY_NS ? busy * 2 : LAST_BUSY_NS;
+            __atomic_store_n(&busy_until_ns, now + next, __ATOMIC_RELAXED);
+        }
+        if (next != busy)
+            __atomic_store_n(&busy_ns, next, __ATOMIC_RELAXED);
+    } else if (!shi_progress_idle_wait()) {
+        nanosleep(&(struct timespec){.tv_nsec = 1000}, NULL);
+    }
+    if (w->since_ns == 0)
+        w->since_ns = before;
+    else if (now - w->since_ns > YIELD_NS)
+        w->sleep_us = FIRST_SLEEP_US;
+}
+
 void shi_wait_slow(struct shi_wait *w)
 {
     shi_wait_aborted();
@@ -78,12 +108,7 @@ void shi_wait_slow(struct shi_wait *w)
         return;
     }
     if (w->sleep_us == 0) {
-        sched_yield();
-        uint64_t now = shi_now_ns();
-        if (w->since_ns == 0)
-            w->since_ns = now;
-        else if (now - w->since_ns > YIELD_NS)
-            w->sleep_us = FIRST_SLEEP_US;
+        yield_or_sleep(w);
         return;
     }
     if (shi_progress_idle_wait())
