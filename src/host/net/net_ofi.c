@@ -200,31 +200,6 @@ static int open_domain(void)
     return rc ? cannot("open the domain", rc) : 0;
 }
 
-/* Does this provider report writes with 4 bytes of immediate data at the target? domain_attr->cq_data_size does not tell:
- * psm3 has 0 and reports them, cxi has 8 for messages only. */
-static int reports_writes(void)
-{
-    static const char *const known[] = {"efa", "psm3", "opx", "net", "tcp"};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(info->fabric_attr->prov_name, known[i]) == 0)
-            return 1;
-    return 0;
-}
-
-static void set_limits(void)
-{
-    uint64_t order = info->tx_attr->msg_order & info->rx_attr->msg_order;
-    limits = (struct shi_net_limits){.short_bytes = info->tx_attr->inject_size, .rma_bytes = info->ep_attr->max_msg_size,
-                                     .lane_cap = LANE_CAP, .peer_cap = PEER_CAP,
-                                     .pins = (info->domain_attr->mr_mode & FI_MR_ALLOCATED) != 0};
-    int of_all_sizes = info->ep_attr->max_order_waw_size >= info->ep_attr->max_msg_size; /* psm3: up to 4 KiB */
-    if (order & FI_ORDER_WAW && of_all_sizes)
-        limits.ordered = SHI_NET_WAW | (order & FI_ORDER_SAW ? SHI_NET_SAW : 0);
-    if (reports_writes())
-        limits.ordered |= SHI_NET_IMMEDIATE;
-    shi_net_fault_limits(&limits);
-}
-
 static int up(const struct shi_boot *boot, const struct shi_config *config, shi_net_arrive *on_arrival,
               shi_net_written *on_write, shi_net_failed *on_failure, struct shi_net_limits *out)
 {
@@ -246,7 +221,10 @@ static int up(const struct shi_boot *boot, const struct shi_config *config, shi_
     arrive = on_arrival;
     written = on_write;
     failed = on_failure;
-    set_limits();
+    limits = shi_ofi_limits(info);
+    limits.lane_cap = LANE_CAP;
+    limits.peer_cap = PEER_CAP;
+    shi_net_fault_limits(&limits);
     struct shi_ofi_fds before;
     shi_ofi_fds_note(&before);
     address_of = calloc((size_t)n_pes, sizeof *address_of);

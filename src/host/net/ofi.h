@@ -4,6 +4,8 @@
 
 #include <rdma/fabric.h>
 
+#include "host/net/net.h"
+
 /* libfabric's functions that are not inline. Opening the library costs milliseconds, so programs on one node do not. 0, or
  * -ENOENT and in why[bytes] what is missing. */
 struct shi_ofi_library {
@@ -32,5 +34,8 @@ typedef void shi_ofi_report(void *arg, const struct fi_info *candidate, const ch
  * writes of every size, writes need no immediate data; else domain_attr->cq_data_size is 4 or more if the provider has it. */
 int shi_ofi_select(const struct shi_ofi_params *params, shi_ofi_report *report, void *arg, struct fi_info **out,
                    char *why, size_t bytes);
+
+/* What it promises; lane_cap and peer_cap are the caller's. */
+struct shi_net_limits shi_ofi_limits(const struct fi_info *chosen);
 
 #endif

@@ -338,3 +338,29 @@ int shi_ofi_select(const struct shi_ofi_params *params, shi_ofi_report *report, 
         shi_ofi.freeinfo(all);
     return *out ? 0 : n < 0 || found ? -ENOMEM : -ENODEV;
 }
+
+/* ---- what the chosen provider promises ------------------------------------------------------------------------------- */
+
+/* Does it report writes with 4 bytes of immediate data at the target? domain_attr->cq_data_size does not tell: psm3 has 0 and
+ * reports them, cxi has 8 for messages only. */
+static int reports_writes(const struct fi_info *f)
+{
+    static const char *const known[] = {"efa", "psm3", "opx", "net", "tcp"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(provider_of(f), known[i]) == 0)
+            return 1;
+    return 0;
+}
+
+struct shi_net_limits shi_ofi_limits(const struct fi_info *f)
+{
+    uint64_t order = f->tx_attr->msg_order & f->rx_attr->msg_order;
+    struct shi_net_limits l = {.short_bytes = f->tx_attr->inject_size, .rma_bytes = f->ep_attr->max_msg_size,
+                               .pins = (f->domain_attr->mr_mode & FI_MR_ALLOCATED) != 0};
+    int of_all_sizes = f->ep_attr->max_order_waw_size >= f->ep_attr->max_msg_size; /* psm3: up to 4 KiB */
+    if (order & FI_ORDER_WAW && of_all_sizes)
+        l.ordered = SHI_NET_WAW | (order & FI_ORDER_SAW ? SHI_NET_SAW : 0);
+    if (reports_writes(f))
+        l.ordered |= SHI_NET_IMMEDIATE;
+    return l;
+}
