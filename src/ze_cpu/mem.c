@@ -8,7 +8,8 @@
  * All state is under `lock`, except:
  *   word     written by               read by        order
  *   changes  take, by fetch-add       guard.c        relaxed: a kernel must not use memory while it is freed
- *   window   zc_mem_up, once          all threads    plain: zeInit precedes all other calls
+ *   window,  zc_mem_up, once          all threads    plain: zeInit precedes all other calls
+ *   page
  */
 #include "ze_cpu/mem.h"
 
@@ -25,13 +26,14 @@
 #include "ze_cpu/config.h"
 #include "ze_cpu/entries.h"
 
-enum { PAGE = 4096, ALIGN_MAX = 1 << 21, WINDOW_BITS = 40, SLOT = 1 << 21 };
+enum { ALIGN_MAX = 1 << 21, WINDOW_BITS = 40, SLOT = 1 << 21 };
 
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static struct zc_alloc *table; /* by address */
 static size_t count, room;
 static uint64_t last_id;
 static _Atomic uint64_t changes;
+static size_t page; /* the system's page size: 4 KiB, on arm64 also 16 or 64 KiB */
 static struct {
     uint64_t lo, hi, delta, next;
 } window;
@@ -39,6 +41,7 @@ static struct {
 void zc_mem_up(void)
 {
     size_t size = (size_t)1 << WINDOW_BITS;
+    page = (size_t)sysconf(_SC_PAGESIZE);
     if (!zc_config.private_memory)
         return;
     void *at = mmap(NULL, 2 * size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -130,11 +133,11 @@ static bool take(const void *p, bool imported_only, struct zc_alloc *out)
 /* Map a file, or anonymous memory (fd -1), at an aligned address. */
 static uint8_t *map_aligned(size_t mapped, size_t align, int fd)
 {
-    size_t all = mapped + (align > PAGE ? align : 0);
+    size_t all = mapped + (align > page ? align : 0);
     uint8_t *p = mmap(NULL, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED)
         return NULL;
-    size_t before = align > PAGE ? (align - (uintptr_t)p % align) % align : 0, after = all - before - mapped;
+    size_t before = align > page ? (align - (uintptr_t)p % align) % align : 0, after = all - before - mapped;
     if (before)
         munmap(p, before);
     if (after)
@@ -198,7 +201,7 @@ static ze_result_t allocate(ze_memory_type_t type, size_t size, size_t align, ze
         return ZE_RESULT_ERROR_UNSUPPORTED_SIZE;
     if (align & (align - 1) || align > ALIGN_MAX)
         return ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT;
-    struct zc_alloc a = {.size = size, .mapped = (size + PAGE - 1) & ~(size_t)(PAGE - 1), .type = type, .fd = -1,
+    struct zc_alloc a = {.size = size, .mapped = (size + page - 1) & ~(size_t)(page - 1), .type = type, .fd = -1,
                          .imported = import >= 0, .device = device};
     if (type == ZE_MEMORY_TYPE_DEVICE) {
         ze_result_t r = map_file(&a, align, import);
@@ -274,7 +277,7 @@ ze_result_t zc_MemGetAllocProperties(ze_context_handle_t c, const void *p, ze_me
     bool known = zc_mem_find(p, &a);
     out->type = a.type;
     out->id = a.id;
-    out->pageSize = known ? PAGE : 0;
+    out->pageSize = known ? page : 0;
     if (device)
         *device = a.device;
     for (ze_base_properties_t *n = out->pNext; n; n = n->pNext) {

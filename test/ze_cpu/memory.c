@@ -30,6 +30,7 @@ static void is_type(void *p, ze_memory_type_t type, ze_device_handle_t device)
     ze_device_handle_t d = NULL;
     ZE(zeMemGetAllocProperties(zt_context, p, &m, &d));
     CHECKF(m.type == type && d == device, "type %d", m.type);
+    CHECKF(m.pageSize == (type ? (uint64_t)sysconf(_SC_PAGESIZE) : 0), "page size %lu", (unsigned long)m.pageSize);
 }
 
 static void kinds(int unused)
