@@ -17,6 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "host/util/libc.h"
+
 static pid_t guardian;
 static int guardian_fd = -1;
 static struct rlimit inherited; /* of open files */
