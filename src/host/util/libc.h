@@ -1,8 +1,5 @@
 /*
  * libc.h - functions of glibc that other C libraries (musl) lack.
- *
- * Without on_exit a handler cannot know the exit status, and gets 0: a PE that exits with an error waits for the others as
- * one that returns from main, until oshrun ends the job.
  */
 #ifndef SHI_LIBC_H
 #define SHI_LIBC_H
@@ -13,20 +10,8 @@
 #include <unistd.h>
 
 #ifndef __GLIBC__
-/* One handler a file. */
-static void (*shi_exit_handler)(int status, void *arg);
-
-static inline void shi_exit_call(void)
-{
-    shi_exit_handler(0, NULL);
-}
-
-static inline int on_exit(void (*handler)(int status, void *arg), void *arg)
-{
-    (void)arg;
-    shi_exit_handler = handler;
-    return atexit(shi_exit_call);
-}
+/* As of glibc, for a few handlers of the library: on_exit.c. */
+int on_exit(void (*handler)(int status, void *arg), void *arg);
 
 enum { CLOSE_RANGE_CLOEXEC = 1 << 2 };
 
