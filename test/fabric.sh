@@ -48,7 +48,8 @@ fail() { # PROFILE
 for profile in ${FULMAR_FABRIC:-tcp verbs cxi cxi-key efa psm3 psm3-basic opx}; do
     case ${FULMAR_FABRIC_TESTS:-$profile} in
     all) limit=3000 programs="$all multi/soak" ;;
-    cxi | efa | psm3) programs="conf/rma.pes conf/sync.pes multi/thread.pes multi/tag.pes multi/gpc.pes multi/soak" ;;
+    cxi | efa) programs="conf/rma.pes conf/sync.pes multi/thread.pes multi/tag.pes multi/gpc.pes multi/soak" ;;
+    psm3) programs="conf/rma.pes conf/sync.pes multi/thread.pes multi/progress.pes multi/tag.pes multi/gpc.pes multi/soak" ;;
     cxi-key) programs="conf/rma.pes multi/soak $device" ;;
     $profile) programs="conf/rma.pes multi/soak" ;;
     *) programs=$FULMAR_FABRIC_TESTS ;;

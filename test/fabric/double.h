@@ -43,6 +43,7 @@ struct profile {
     size_t data_bytes; /* cq_data_size */
     unsigned char can_sleep, has_thread; /* fi_cq_sread; progress without polls */
     unsigned char waits_for_peers; /* fi_close of an endpoint waits for the endpoints that it has sent to */
+    unsigned char skips_polls; /* number of polls between two looks at the network, unless PSM3_TCP_SKIPPOLL_COUNT has another */
     unsigned char greets; /* no packet leaves before the peer has polled once */
     unsigned char fences; /* FI_FENCE, for those that request it */
     unsigned char data_on_request;  /* cq_data_size is 0 unless the hints have one */
@@ -174,6 +175,7 @@ struct endpoint {
     struct receive *receives, **receives_last;
     size_t in_flight;
     int held; /* packets that have not landed */
+    int skips_polls; /* as the profile's */
 };
 
 extern pthread_mutex_t fabric_lock;

@@ -267,11 +267,13 @@ int endpoint_open(struct fid_domain *fid, struct fi_info *info, struct fid_ep **
                                         .writemsg = ep_writemsg, .writedata = ep_writedata};
     struct domain *d = (struct domain *)fid;
     struct endpoint *e = calloc(1, sizeof *e);
+    const char *skips = d->profile->skips_polls ? getenv("PSM3_TCP_SKIPPOLL_COUNT") : NULL; /* inactive:active */
     if (!e)
         return -FI_ENOMEM;
     *e = (struct endpoint){.pub = {.fid = {FI_CLASS_EP, context, &ops}, .cm = &cm_ops, .msg = &msg_ops, .rma = &rma_ops},
                            .domain = d, .profile = d->profile, .fd = -1, .receives_last = &e->receives,
                            .fences = (info->caps & FI_FENCE) != 0, .max_bytes = info->ep_attr->max_msg_size,
+                           .skips_polls = skips ? atoi(skips) : d->profile->skips_polls,
                            .data_bytes = d->profile->data_of_messages ? 0 : info->domain_attr->cq_data_size};
     if (!d->first)
         d->first = e;
