@@ -1,7 +1,9 @@
 /*
- * put_signal.c - one-way time of a put with signal between PE 0 and PE 1, 8 B to 64 KiB. Needs OpenSHMEM 1.5.
+ * put_signal.c - one-way time of a put with signal between PE 0 and PE 1, 8 B to 1 MiB, and GB/s of windows of puts with
+ * signal. Needs OpenSHMEM 1.5.
  *
- * The limit of the 8 B rows is a bare cache-line ping-pong; larger rows have no limit here (see put_get for the copy).
+ * The limit of the 8 B rows is a bare cache-line ping-pong; larger rows have no limit here (see put_get for the copy). The
+ * limit of stream_put_signal is the same window without signals, stream_put.
  */
 #include "pingpong.h"
 
@@ -9,7 +11,9 @@
 #error "needs OpenSHMEM 1.5"
 #endif
 
-enum { BYTES_MAX = 64 << 10 };
+enum { BYTES_MAX = 1 << 20, BLOCK_BYTES = 64 << 10, WINDOW = BYTES_MAX / BLOCK_BYTES };
+
+static const size_t sizes[] = {8, 64, 512, 4096, 64 << 10, 1 << 20};
 
 static char area[BYTES_MAX] __attribute__((aligned(4096)));
 static uint64_t word[PINGPONG_STRIDE] __attribute__((aligned(4096)));
@@ -37,6 +41,29 @@ static void loop_signal(void *arg, long calls)
     }
 }
 
+static void loop_stream_put(void *arg, long calls)
+{
+    struct signal_pair *s = arg;
+
+    while (calls--) {
+        for (long i = 0; i < WINDOW; i++)
+            shmem_putmem_nbi(s->data + i * BLOCK_BYTES, s->local + i * BLOCK_BYTES, BLOCK_BYTES, 1);
+        shmem_quiet();
+    }
+}
+
+static void loop_stream_put_signal(void *arg, long calls)
+{
+    struct signal_pair *s = arg;
+
+    while (calls--) {
+        for (long i = 0; i < WINDOW; i++)
+            shmem_putmem_signal_nbi(s->data + i * BLOCK_BYTES, s->local + i * BLOCK_BYTES, BLOCK_BYTES, s->signal, 1,
+                                    SHMEM_SIGNAL_ADD, 1);
+        shmem_quiet();
+    }
+}
+
 int main(void)
 {
     bench_init("put_signal", 2);
@@ -52,7 +79,8 @@ int main(void)
     *signal = *word = 0;
     *bare = 0;
     shmem_barrier_all();
-    for (size_t bytes = 8; bytes <= BYTES_MAX; bytes *= 8) {
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        size_t bytes = sizes[i];
         int with_bare = bytes == 8 && pair.peers;
         const char *limit = with_bare ? "bare_pingpong" : NULL;
         struct bench_case cases[] = {
@@ -64,6 +92,14 @@ int main(void)
         on_heap.bytes = on_static.bytes = bytes;
         bench_joint(cases, with_bare ? 3 : 2);
     }
+    struct bench_case streams[] = {
+        {"stream_put", "heap", NULL, BENCH_GB_PER_S, BLOCK_BYTES, WINDOW, loop_stream_put, &on_heap, 0, {0}},
+        {"stream_put_signal", "heap", "stream_put", BENCH_GB_PER_S, BLOCK_BYTES, WINDOW, loop_stream_put_signal, &on_heap, 0,
+         {0}},
+    };
+    if (shmem_my_pe() == 0)
+        bench_local(streams, 2);
+    shmem_barrier_all();
     free(local);
     shmem_free(heap);
     shmem_finalize();

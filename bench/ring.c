@@ -1,7 +1,6 @@
 /*
- * ring.c - requests of kernels to the proxy: requests per second, round trip, put with signal beside the host's. Fulmar
- * only:
- * it needs shmemx.h, and `oshcc ring.c ring.cl`.
+ * ring.c - requests of kernels to the proxy: requests per second, round trip, put with signal beside the host's, GB/s of
+ * puts with and without signal. Fulmar only: it needs shmemx.h, and `oshcc ring.c ring.cl`.
  *
  * Everything uses the ring; with SHMEM_DEVICE_DIRECT=1 the device's loads and stores, and the rows have other names. A
  * batch is a launch of thousands of operations, so that the launch itself takes less than a hundredth of it.
@@ -10,7 +9,7 @@
 
 #include <shmemx.h>
 
-enum { OPS = 20000, TRIPS = 250 };
+enum { OPS = 20000, TRIPS = 250, BLOCK_BYTES = 64 << 10, WINDOW = 16 };
 
 struct kernel {
     const char *name;
@@ -48,6 +47,15 @@ static void loop_ping(void *arg, long calls)
     k->turn += n;
 }
 
+/* One work-item puts windows of blocks to PE 1, with signals where there is one. */
+static void loop_stream(void *arg, long calls)
+{
+    struct kernel *k = arg;
+    uint64_t n = (uint64_t)calls, bytes = BLOCK_BYTES, window = WINDOW;
+
+    start(k, (void *[]){&k->ctx, &k->w, &k->signal, &n, &window, &bytes}, (size_t[]){8, 8, 8, 8, 8, 8}, 6);
+}
+
 static void loop_host(void *arg, long calls)
 {
     struct kernel *k = arg;
@@ -74,22 +82,26 @@ int main(void)
     bench_init("ring", 2);
 
     const char *place = strcmp(getenv("SHMEM_DEVICE_DIRECT"), "0") ? "direct" : "ring";
-    uint64_t *w = shmemg_calloc(128, 8), *dsignal = shmemg_calloc(1, 8);
+    uint64_t *w = shmemg_calloc(128, 8), *dsignal = shmemg_calloc(1, 8), *blocks = shmemg_calloc(WINDOW, BLOCK_BYTES);
     uint64_t *hw = bench_symmetric(4096), *hsignal = shmem_calloc(1, 8);
     long *bare = shmem_calloc(PINGPONG_STRIDE, 8);
     struct pingpong_bare pair = {bare, shmem_ptr(bare, shmem_my_pe() < 2 ? 1 - shmem_my_pe() : 0), 0};
     void *shared = shmemx_device_ctx(), *alone;
 
-    if (!w || !dsignal || shmemx_device_ctx_create(SHMEM_TEAM_WORLD, SHMEM_CTX_PRIVATE, &alone))
+    if (!w || !dsignal || !blocks || shmemx_device_ctx_create(SHMEM_TEAM_WORLD, SHMEM_CTX_PRIVATE, &alone))
         shmem_global_exit(2);
     struct kernel many = {"post", 64, shared, w, NULL, 0}, one = {"post", 1, shared, w, NULL, 0},
                   private = {"post", 1, alone, w, NULL, 0}, trip = {"trips", 1, alone, w, NULL, 0},
-                  ping = {"ping", 1, alone, w, dsignal, 0}, host = {NULL, 0, NULL, hw, hsignal, 0};
+                  ping = {"ping", 1, alone, w, dsignal, 0}, put = {"stream_put", 1, alone, blocks, dsignal, 0},
+                  put_signal = {"stream_put_signal", 1, alone, blocks, dsignal, 0}, host = {NULL, 0, NULL, hw, hsignal, 0};
     struct bench_case local[] = {
         {"device_p_64_items", place, NULL, BENCH_MILLION_PER_S, 8, OPS, loop_alone, &many, 0, {0}},
         {"device_p_1_item", place, NULL, BENCH_MILLION_PER_S, 8, OPS, loop_alone, &one, 0, {0}},
         {"device_p_private", place, NULL, BENCH_MILLION_PER_S, 8, OPS, loop_alone, &private, 0, {0}},
         {"device_g", place, NULL, BENCH_US, 8, OPS, loop_alone, &trip, 0, {0}},
+        {"device_stream_put", place, NULL, BENCH_GB_PER_S, BLOCK_BYTES, WINDOW, loop_stream, &put, 0, {0}},
+        {"device_stream_put_signal", place, "device_stream_put", BENCH_GB_PER_S, BLOCK_BYTES, WINDOW, loop_stream,
+         &put_signal, 0, {0}},
     };
     struct bench_case joint[] = {
         {"device_put_signal", place, "bare_pingpong", BENCH_US, 8, 2 * TRIPS, loop_ping, &ping, 0, {0}},
@@ -100,7 +112,7 @@ int main(void)
     for (uint64_t i = 64; shmem_my_pe() == 0 && i < 128; i++)
         shmem_uint64_p(w + i, i, 1);
     if (shmem_my_pe() == 0)
-        bench_local(local, 4);
+        bench_local(local, 6);
     shmem_barrier_all();
     bench_joint(joint, pair.peers ? 3 : 2);
     shmem_finalize();

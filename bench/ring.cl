@@ -34,3 +34,25 @@ SHMEMG_KERNEL void ping(shmem_ctx_t ctx, SHMEMG_GLOBAL uint64_t *w, SHMEMG_GLOBA
             shmemg_ctx_signal_wait_until(ctx, signal, SHMEM_CMP_GE, i);
     }
 }
+
+/* One work-item: n windows of puts, a quiet after each. */
+SHMEMG_KERNEL void stream_put(shmem_ctx_t ctx, SHMEMG_GLOBAL uint64_t *w, SHMEMG_GLOBAL uint64_t *signal, uint64_t n,
+                              uint64_t window, uint64_t bytes)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        for (uint64_t b = 0; b < window; b++)
+            shmemg_ctx_putmem_nbi(ctx, w + b * bytes / 8, w + b * bytes / 8, bytes, 1);
+        shmemg_ctx_quiet(ctx);
+    }
+}
+
+/* The same with signals. */
+SHMEMG_KERNEL void stream_put_signal(shmem_ctx_t ctx, SHMEMG_GLOBAL uint64_t *w, SHMEMG_GLOBAL uint64_t *signal, uint64_t n,
+                                     uint64_t window, uint64_t bytes)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        for (uint64_t b = 0; b < window; b++)
+            shmemg_ctx_putmem_signal_nbi(ctx, w + b * bytes / 8, w + b * bytes / 8, bytes, signal, 1, SHMEM_SIGNAL_ADD, 1);
+        shmemg_ctx_quiet(ctx);
+    }
+}
