@@ -21,8 +21,8 @@ struct table {
     int n, json;
     char cell[ROWS][COLUMNS][CELL];
 };
-static const char *const titles[COLUMNS] = {"provider", "interface", "order", "registration", "inject", "largest", "immediate", "HMEM",
-                                            "use between hosts"};
+static const char *const titles[COLUMNS] = {"provider", "interface", "order", "registration", "inject",
+                                            "largest", "immediate", "HMEM", "use between hosts"};
 
 static uint64_t order_of(const struct fi_info *f)
 {

@@ -6,7 +6,7 @@
 
 #include "host/net/net.h"
 
-/* libfabric's functions that are not inline. Opening the library costs milliseconds, so programs on one node do not. 0, or
+/* libfabric's functions that are not inline. Opening the library takes up to 0.2 s, so programs on one node do not. 0, or
  * -ENOENT and in why[bytes] what is missing. */
 struct shi_ofi_library {
     int (*getinfo)(uint32_t version, const char *node, const char *service, uint64_t flags, const struct fi_info *hints,

@@ -16,7 +16,6 @@
 #include <string.h>
 
 #include "host/net/ofi_near.h"
-enum { MOST_SHARED = 64 }; /* NICs of a node */
 
 /* Best first: special networks before TCP; shm reaches this node only. */
 static const char psm3_by_sockets[] = "psm3 without an RDMA device";
@@ -298,6 +297,7 @@ static int n_shared(const struct candidate *c, int n, const struct shi_ofi_param
 /* The candidate for this PE among those that the PEs of the node share. */
 static const struct fi_info *own_of(const struct candidate *c, int n, const struct shi_ofi_params *params)
 {
+    enum { MOST_SHARED = 64 };
     unsigned char near[MOST_SHARED];
     cpu_set_t cpus;
     int unknown = sched_getaffinity(0, sizeof cpus, &cpus);
