@@ -3,7 +3,6 @@
 . "${top_srcdir:=.}/test/device/run.sh"
 command -v mpirun > /dev/null || skip_all "Open MPI (openmpi-bin) is not installed"
 need_hosts "$0"
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_plm_rsh_agent="$hosts rsh"
 export SHMEM_SPIN=0 SHMEM_DEVICE_SYMMETRIC_SIZE=8M
 
 cat > "$work/k.cl" << 'END'

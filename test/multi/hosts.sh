@@ -8,7 +8,6 @@
 [ -n "$PES_PROGRAMS" ] || skip_all "no programs named in PES_PROGRAMS"
 command -v mpirun >/dev/null || skip_all "Open MPI (openmpi-bin) is not installed"
 need_hosts "$0"
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_plm_rsh_agent="$hosts rsh"
 export SHMEM_SPIN=0 # the hosts share the cores, which the PEs cannot detect
 FULMAR_TEST_TIMEOUT=${FULMAR_TEST_TIMEOUT:-240} && export FULMAR_TEST_TIMEOUT
 oshrun=$OSHRUN

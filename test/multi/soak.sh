@@ -36,7 +36,7 @@ network() {
 
 hosts() {
     if [ -n "$FAKE_HOSTS" ]; then
-        export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_plm_rsh_agent="$hosts rsh" SHMEM_SPIN=0
+        export SHMEM_SPIN=0
         launch="$hosts in h1 $OSHRUN --engine mpirun -H h1:2,h2:1" run "memory and network" 3
     elif ! command -v mpirun > /dev/null; then
         skip "memory and network" "Open MPI (openmpi-bin) is not installed"
