@@ -32,6 +32,8 @@ table >"$dir/table"
 [ "$(wc -l <"$dir/table")" -gt 3000 ] && [ "$(uniq -d "$dir/table" | wc -l)" -eq 0 ]
 ok $? "the table gives $(wc -l <"$dir/table") names, none twice"
 if [ -f "$lib" ]; then
+    readelf -d "$lib" | grep -q NODELETE
+    ok $? "dlclose leaves the library loaded"
     exported "$lib" -D >"$dir/exported"
     [ "$1" != --update ] || cp "$dir/exported" "$list"
     grep -q shmemx_ze_ "$dir/exported" && cat "$list" >"$dir/list" || grep -v shmemx_ze_ "$list" >"$dir/list"
