@@ -262,7 +262,9 @@ static void in_parent(void)
 {
     /* A child killed before its copy never answers: two seconds are far beyond any copy of touched pages. */
     struct timespec most = {.tv_sec = 2};
-    if (place.copied && __atomic_load_n(place.copied, __ATOMIC_ACQUIRE) == 0) /* A1 */
+    uint64_t until = shi_now_ns() + 2000000000u;
+    /* The wake of an earlier child may come only now, and a signal ends the wait, too. */
+    while (place.copied && __atomic_load_n(place.copied, __ATOMIC_ACQUIRE) == 0 && shi_now_ns() < until) /* A1 */
         syscall(SYS_futex, place.copied, FUTEX_WAIT, 0, &most, NULL, 0);
     pthread_mutex_unlock(&forking);
 }
