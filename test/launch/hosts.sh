@@ -135,6 +135,10 @@ test_options() {
     [ "$(sorted)" = "[0] /usr|[0] 1 2: 77|[1] 1 -n =: |[2] 2 -n =: |" ]
     result $? "several programs, -x, --wdir, SHMEM_ variables, and words that engines know"
 
+    SHMEM_SPIN=77 FI_UNUSED=x run -l sh -c 'echo $SHMEM_SPIN $FI_UNUSED'
+    [ "$(sorted)" = "[0] 77 x|[1] 77 x|[2] 77 x|[3] 77 x|" ]
+    result $? "SHMEM_ and FI_ variables reach the PEs of every host"
+
     seq 3 | in_h1 timeout 40 "$OSHRUN" --engine $engine -H h1:1,h2:1 -l cat >"$work/out" 2>"$work/err"
     [ "$(sorted)" = "[0] 1|[0] 2|[0] 3|" ]
     result $? "standard input and its end go to PE 0 only"

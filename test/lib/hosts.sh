@@ -106,7 +106,7 @@ rsh)
     while [ "${1#-}" != "$1" ]; do shift; done
     h=$1
     shift
-    exec "$self" in "$h" sh -c "$*"
+    exec "$self" in "$h" env -i HOME="$HOME" PATH="$PATH" sh -c "$*" # as ssh: a new environment
     ;;
 pids)
     k=$(keeper "$2")
