@@ -184,7 +184,7 @@ test_ends() {
     ended 127 1 && grep -q 'nothing_here: No such file' "$work/err"
     result $? "a program that does not exist: 127 and one line"
 
-    run --timeout 1 sleep 75
+    run --timeout 3 sleep 75 # the engine has started: one that is ended earlier may leave its files
     ended 124 1 && until_pes 0 0
     result $? "--timeout: 124 and no PE left"
 }
