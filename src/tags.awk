@@ -1,4 +1,4 @@
-# tags.awk - lines of a tags file for the exported names: awk -f tags.awk symbols.txt api/*.c.
+# tags.awk - lines of a tags file for the exported names: awk -f tags.awk symbols.txt api/*.c...
 #
 # The line of a name is the one that defines it (SHI_DEF, a plain function), else that of DO_<routine>, the body of a
 # typed routine, else that of a definition with ## in its name. A pshmem_ name has the line of the shmem_ name.
@@ -29,7 +29,7 @@ FNR == NR { exported[$1]; next }
 function body_of(name,    prefix) {
     prefix = name ~ /^shmemx_/ ? "shmemx" : "shmem"
     sub(/^shmemx?_/, "_", name)
-    while (name != "") {
+    while (name ~ /^_/) {
         if (prefix name in body)
             return body[prefix name]
         if (name ~ /^_i?b?(put|get)(mem|[0-9]+)/)

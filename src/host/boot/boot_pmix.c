@@ -20,7 +20,8 @@ static bool before_others; /* PMIx was not initialised when this module initiali
 
 /* Replaces libpmix's function for the whole process, and returns false while only this module has initialised PMIx. Open MPI 5
  * calls PMIx_Init, which counts its calls, only after false; after true its MPI_Init fails, without the process's name. */
-__attribute__((visibility("default"))) int PMIx_Initialized(void)
+__attribute__((visibility("default"))) int PMIx_Initialized(void);
+int PMIx_Initialized(void)
 {
     int (*next)(void) = (int (*)(void))dlsym(RTLD_NEXT, "PMIx_Initialized");
     return !before_others && next && next();
