@@ -174,9 +174,11 @@ static int try_fetch(struct shi_gpc_in *in)
     if (to && shi_dheap_hides(to, in->src.bytes))
         to = in->bounce = in->bounce ? in->bounce : malloc(in->src.bytes);
     int err = to ? 0 : -ENOMEM;
-    for (; !err && in->got < in->src.bytes; in->got += err ? 0 : in->piece) {
+    while (!err && in->got < in->src.bytes) {
         in->piece = in->src.bytes - in->got < most ? in->src.bytes - in->got : most;
         err = shi_am_fetch(in->pe, &in->src, in->got, to + in->got, in->piece, &in->fetch);
+        if (!err) /* else in belongs to the callback */
+            in->got += in->piece;
     }
     if (err != -EINPROGRESS && err != -EAGAIN)
         end_fetch(in, err);

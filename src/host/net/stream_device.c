@@ -12,27 +12,27 @@
 
 enum { BEGIN, UPDATE, REPLY }; /* steps of a record */
 
-struct slot {
-    struct stashed message;
-    char data[SHI_NET_MESSAGE_BYTES];
-    char fetched[SHI_STREAM_REPLY_BYTES];
-};
-
-_Static_assert(offsetof(struct slot, data) == sizeof(struct stashed), "the message lies behind its state");
+/* A slot: a stashed message, then data that it fetches. */
+enum { SLOT_BYTES = sizeof(struct stashed) + SHI_NET_MESSAGE_BYTES + SHI_STREAM_REPLY_BYTES };
 
 size_t shi_stream_device_bytes(int n)
 {
-    return (size_t)n * sizeof(struct slot);
+    return (size_t)n * SLOT_BYTES;
+}
+
+static char *fetched_of(struct stashed *s)
+{
+    return (char *)s->data + SHI_NET_MESSAGE_BYTES;
 }
 
 void shi_stream_device_up(const struct shi_stream_device *device, int n)
 {
-    struct slot *slots = (struct slot *)device->memory;
     shi_stream_net.free_slot = NULL;
     shi_stream_net.copies_started = shi_stream_net.copies_ended = 0;
     for (int i = 0; i < n; i++) {
-        slots[i].message = (struct stashed){.next = shi_stream_net.free_slot, .in_slot = 1};
-        shi_stream_net.free_slot = &slots[i].message;
+        struct stashed *s = (struct stashed *)(device->memory + (size_t)i * SLOT_BYTES);
+        *s = (struct stashed){.next = shi_stream_net.free_slot, .in_slot = 1};
+        shi_stream_net.free_slot = s;
     }
 }
 
@@ -95,7 +95,7 @@ static void put_blocks(struct stashed *s, const struct record *r)
 static int get_blocks(struct stashed *s, const struct record *r)
 {
     const struct blocks_payload *p = (const struct blocks_payload *)(r + 1);
-    char *fetched = shi_container_of(s, struct slot, message)->fetched;
+    char *fetched = fetched_of(s);
     size_t block = p->blocks.block, count = p->blocks.count;
     if (s->step == BEGIN) {
         for (size_t i = 0; i < count; i++)
