@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "device/cuda_driver.h"
-#include "device/numa.h"
 #include "host/util/log.h"
+#include "host/util/numa.h"
 
 /* Allocations are whole pages: an IPC handle maps pages, and a peer must not map other data with them. */
 enum { PAGE_BYTES = 2 << 20, LONG_S = 10 };

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "device/device.h"
-#include "device/numa.h"
 #include "host/util/log.h"
+#include "host/util/numa.h"
 
 static const struct shi_device_ops *const cuda = &shi_device_cuda;
 static const char ptx[] = "//\n.version 8.0\n.target sm_80\n.visible .entry store .entry empty .global shmemg_ctx_default_";

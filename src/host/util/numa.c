@@ -1,5 +1,5 @@
 /* numa.c - compare the cores of a device's NUMA node with those of this process. */
-#include "device/numa.h"
+#include "host/util/numa.h"
 
 #include <ctype.h>
 #include <sched.h>
