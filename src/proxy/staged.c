@@ -95,7 +95,7 @@ static int then(int err, struct staged *s, int next_step)
 static void release(struct staged *s)
 {
     if (s->held)
-        shi_store_release(s->held, 0); /* R8 */
+        shi_amo_unlock(s->held); /* R8 */
     s->next = free_list;
     free_list = s;
 }
@@ -131,7 +131,7 @@ static int begin(struct staged *s)
 int shi_staged_issue(struct shi_proxy_ring *p, struct shi_engine_op *op, const struct shi_request_view *v, char *at,
                      uint64_t *signal)
 {
-    uint64_t unlocked = 0, *held = NULL;
+    uint64_t *held = NULL;
     struct staged *s = free_list;
     if (v->bytes == 0 && !signal)
         return 0;
@@ -139,7 +139,7 @@ int shi_staged_issue(struct shi_proxy_ring *p, struct shi_engine_op *op, const s
         return -EAGAIN;
     if (signal || (op->request.op == SHI_OP_AMO && v->amo != SHI_AMO_FETCH))
         held = held_of[op->request.pe];
-    if (held && !__atomic_compare_exchange_n(held, &unlocked, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) /* A8 */
+    if (held && !shi_amo_try_lock(held)) /* A8 */
         return -EAGAIN;
     free_list = s->next;
     *s = (struct staged){.ring = p, .op = op, .v = *v, .at = at, .signal = signal, .held = held, .data = s->data};

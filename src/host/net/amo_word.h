@@ -30,4 +30,17 @@ static inline uint64_t shi_amo_word(void *at, size_t bytes, int amo, uint64_t va
                       : shi_amo_uint64_t(at, amo, value, cond);
 }
 
+/* The lock for updates of words in a PE's device memory that the host cannot load and store (`held` of net_shm.h). 1, or 0 when
+ * another agent has it. */
+static inline int shi_amo_try_lock(uint64_t *held)
+{
+    uint64_t unlocked = 0;
+    return __atomic_compare_exchange_n(held, &unlocked, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED); /* A8 */
+}
+
+static inline void shi_amo_unlock(uint64_t *held)
+{
+    __atomic_store_n(held, 0, __ATOMIC_RELEASE); /* R8 */
+}
+
 #endif

@@ -281,7 +281,8 @@ static void look_for_hmem(struct fi_info *f)
 }
 
 /* How many of the candidates, from the first on, the PEs of a node share: NICs of one fabric. With IP addresses, where routes
- * decide who reaches whom, SHMEM_OFI_DOMAIN must list them. "autoselect" of psm3 shares NICs out itself. */
+ * determine which hosts an interface reaches, SHMEM_OFI_DOMAIN must list them. With the domain "autoselect", psm3 chooses a NIC
+ * for each process. */
 static int n_shared(const struct candidate *c, int n, const struct shi_ofi_params *params)
 {
     const struct fi_info *first = c->info;

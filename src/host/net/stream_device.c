@@ -110,20 +110,13 @@ static int get_blocks(struct stashed *s, const struct record *r)
     return 1;
 }
 
-/* One agent updates words of a PE's device memory at a time: a proxy of the node, or this thread. */
-static int lock_words(void)
-{
-    uint64_t unlocked = 0;
-    return __atomic_compare_exchange_n(DEVICE->word_lock, &unlocked, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
-}
-
 static int update(struct stashed *s, const struct record *r)
 {
     const struct amo_payload *p = (const struct amo_payload *)(r + 1);
     size_t width = r->width & 0x7f;
     int fetches = r->width & 0x80, stores = r->what != SHI_AMO_FETCH, loads = fetches || r->what != SHI_AMO_SET;
     if (s->step == BEGIN) {
-        if (stores && !lock_words())
+        if (stores && !shi_amo_try_lock(DEVICE->word_lock)) /* A8 */
             return 0;
         s->word[0] = 0;
         if (loads)
@@ -142,7 +135,7 @@ static int update(struct stashed *s, const struct record *r)
     if (!shi_stream_device_ended(s))
         return 0;
     if (stores)
-        __atomic_store_n(DEVICE->word_lock, 0, __ATOMIC_RELEASE);
+        shi_amo_unlock(DEVICE->word_lock); /* R8 */
     if (fetches) {
         const struct head *h = (const struct head *)s->data;
         memcpy(shi_batch_begin_reply(h, p->cookie, width), &s->word[0], width);

@@ -54,7 +54,7 @@ uint32_t shi_written_immediate(int lane, uint64_t number)
 {
     int bits = shi_stream_net.written.number_bits;
     uint32_t stream = (uint32_t)shi_stream_net.me << LANE_BITS | (uint32_t)lane;
-    return (bits < 32 ? stream << bits : 0) | ((uint32_t)number & ((1U << bits) - 1));
+    return stream << bits | ((uint32_t)number & ((1U << bits) - 1));
 }
 
 void shi_written_arrived(uint32_t immediate)

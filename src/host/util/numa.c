@@ -1,13 +1,11 @@
-/* numa.c - compare the cores of a device's NUMA node with those of this process. */
+/* numa.c - see numa.h. */
 #include "host/util/numa.h"
 
 #include <ctype.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Read the first line of a file. 0 when there is none. */
-static int read_line(const char *path, char *line, int bytes)
+int shi_numa_line(const char *path, char *line, int bytes)
 {
     FILE *f = fopen(path, "re");
     int ok = f && fgets(line, bytes, f);
@@ -16,8 +14,7 @@ static int read_line(const char *path, char *line, int bytes)
     return ok;
 }
 
-/* Does a list such as 0-3,8 contain a core of the set? */
-static int holds_one(const char *list, const cpu_set_t *cores)
+int shi_numa_list_holds(const char *list, const cpu_set_t *cores)
 {
     while (isdigit((unsigned char)*list)) {
         char *end;
@@ -38,9 +35,9 @@ int shi_numa_is_local(const char *sysfs, const char *id)
     for (; *id && n < (int)sizeof path - 16; id++)
         path[n++] = (char)tolower((unsigned char)*id);
     snprintf(path + n, sizeof path - (size_t)n, "/numa_node");
-    int node = read_line(path, line, sizeof line) ? atoi(line) : -1;
+    int node = shi_numa_line(path, line, sizeof line) ? atoi(line) : -1;
     snprintf(path, sizeof path, "%s/devices/system/node/node%d/cpulist", sysfs, node);
-    if (node < 0 || !read_line(path, line, sizeof line) || sched_getaffinity(0, sizeof mine, &mine))
+    if (node < 0 || !shi_numa_line(path, line, sizeof line) || sched_getaffinity(0, sizeof mine, &mine))
         return 1;
-    return holds_one(line, &mine);
+    return shi_numa_list_holds(line, &mine);
 }
