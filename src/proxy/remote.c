@@ -95,11 +95,13 @@ static void describe(struct pending *p, const struct shi_remote_addr *at, const 
     p->result = kind == SHI_OP_GET_INLINE ? SHI_RESULT_SLOT : (enum shi_amo_result)v->result;
     p->address = (void *)v->local;
     int fetches = p->result != SHI_RESULT_NONE, outside = !fetches && !amo && !v->payload; /* data outside the request */
-    int bounced = outside && shi_world.dev_private, direct = outside && v->bytes > shi_stream_bcopy_bytes();
     const void *local = fetches ? &p->value : amo ? NULL : v->payload ? v->payload : (const void *)v->local;
+    int direct = outside && v->bytes > shi_stream_bcopy_bytes() && shi_stream_reaches(at->pe, at->region) &&
+                 (!shi_world.dev_private || shi_dheap_holds(local, 1)) && shi_stream_sends(local, v->bytes);
+    int bounced = outside && !direct && shi_world.dev_private;
     p->op = (struct shi_remote_op){
         .kind = amo ? SHI_REMOTE_AMO : get ? SHI_REMOTE_GET : SHI_REMOTE_PUT,
-        .way = bounced ? SHI_REMOTE_BOUNCED : direct ? SHI_REMOTE_DIRECT : SHI_REMOTE_RECORDS,
+        .way = direct ? SHI_REMOTE_DIRECT : bounced ? SHI_REMOTE_BOUNCED : SHI_REMOTE_RECORDS,
         .until = get || fetches ? SHI_REMOTE_LOCAL : SHI_REMOTE_TARGET,
         .lane = lane,
         .at = *at,

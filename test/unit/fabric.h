@@ -522,7 +522,7 @@ static int fabric_expose(const void *base, size_t bytes, int rights, struct shi_
     fabric.last_exposed = base;
     fabric.last_rights = rights;
     fabric.n_exposed++;
-    *out = (struct shi_net_memory){.base = (uint64_t)base};
+    *out = (struct shi_net_memory){.base = (uint64_t)base, .handle = 1};
     return 0;
 }
 

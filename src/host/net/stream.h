@@ -162,6 +162,12 @@ int shi_stream_local(struct shi_lane *l);
  * again. */
 int shi_stream_after(struct shi_lane *l, int pe, struct shi_after *a);
 
+/* May writes and reads name this region of PE pe? 0: only records reach it. */
+int shi_stream_reaches(int pe, enum shi_region region);
+
+/* Can the network access this memory of this process itself? 0: the data goes through memory of the host. */
+int shi_stream_sends(const void *local, size_t bytes);
+
 /* Longest transfer of one write or read; longest put that is better a record than a write. */
 size_t shi_stream_rma_bytes(void);
 size_t shi_stream_bcopy_bytes(void);

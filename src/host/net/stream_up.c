@@ -304,7 +304,19 @@ void shi_stream_learn(int pe, enum shi_region region, const struct shi_net_memor
     struct shi_net_memory *m = &shi_stream_net.memory[pe][region];
     m->base = memory->base;
     __atomic_store_n(&m->key, memory->key, __ATOMIC_RELAXED); /* another thread may read the old one, which stays valid */
-    m->handle = memory->handle;
+    __atomic_store_n(&m->handle, memory->handle, __ATOMIC_RELAXED);
+}
+
+int shi_stream_reaches(int pe, enum shi_region region)
+{
+    return __atomic_load_n(&shi_stream_net.memory[pe][region].handle, __ATOMIC_RELAXED) != 0; /* it is registered */
+}
+
+int shi_stream_sends(const void *local, size_t bytes)
+{
+    const struct shi_stream_region *d = &shi_stream_net.own[SHI_REGION_DEVICE];
+    uintptr_t lo = (uintptr_t)local, base = (uintptr_t)d->base;
+    return !d->device || lo + bytes <= base || lo >= base + d->bytes;
 }
 
 int shi_stream_expose(const void *addr, size_t bytes, struct shi_am_src *out)

@@ -81,12 +81,14 @@ static void complete(struct awaited *a, const char *routine)
     AWAIT(advance(a), routine, a->op.at.pe);
 }
 
-/* Neither the host nor the network's hardware can access private device memory: it is bounced. */
+/* Long data that the network can access at both ends is written or read; else it goes in records, through a bounce buffer
+ * where it is private device memory here or longer than a record. */
 static enum shi_remote_way way_of(const struct shi_remote_addr *s, const void *local, size_t bytes)
 {
-    if (shi_unlikely(shi_world.dev_private) && (s->region == SHI_REGION_DEVICE || shi_dheap_holds(local, 1)))
-        return SHI_REMOTE_BOUNCED;
-    return bytes <= shi_stream_bcopy_bytes() ? SHI_REMOTE_RECORDS : SHI_REMOTE_DIRECT;
+    int is_long = bytes > shi_stream_bcopy_bytes();
+    if (is_long && shi_stream_reaches(s->pe, s->region) && shi_stream_sends(local, bytes))
+        return SHI_REMOTE_DIRECT;
+    return is_long || shi_dheap_hides(local, 1) ? SHI_REMOTE_BOUNCED : SHI_REMOTE_RECORDS;
 }
 
 static void transfer(enum shi_remote_kind kind, enum shi_remote_way way, struct shi_lane *l,
@@ -143,7 +145,7 @@ static void get_short(struct shi_lane *l, const struct shi_remote_addr *from, vo
 void shi_remote_get(struct shi_lane *l, const struct shi_remote_addr *from, void *dest, size_t bytes, int how)
 {
     enum shi_remote_way way = way_of(from, dest, bytes);
-    if (way == SHI_REMOTE_RECORDS && !(how & SHI_NBI))
+    if (way == SHI_REMOTE_RECORDS && !(how & SHI_NBI) && shi_stream_reaches(from->pe, from->region))
         get_short(l, from, dest, bytes);
     else
         transfer(SHI_REMOTE_GET, way, l, from, dest, bytes, how & SHI_NBI);
