@@ -96,7 +96,7 @@ static void counting(void)
 
 int main(void)
 {
-    shi_wait_set(0, 1, 0); /* more threads than cores: yield at once */
+    shi_wait_set(SHI_WAIT_MODE_AUTO, 0, 1, 0); /* more threads than cores: yield at once */
     RUN(dissemination, "1 to 9 members, more cores than members");
     RUN(counting, "1 to 9 members, fewer cores than members");
     return tap_end();

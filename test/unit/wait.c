@@ -57,11 +57,41 @@ static void idle(void)
     CHECKF(n == WAITS * TRIES, "%d yields in %d waits", n, WAITS);
 }
 
+/* Does a wait sleep within ns when yields take 50 us? */
+static int sleeps_within(enum shi_wait_mode mode, int oversubscribed, uint64_t ns)
+{
+    struct shi_wait w = SHI_WAIT_INIT;
+    shi_wait_set(mode, 0, oversubscribed, 0);
+    yield_ns = 50000;
+    for (uint64_t end = shi_now_ns() + ns; shi_now_ns() < end && !w.sleep_us;)
+        shi_wait_slow(&w);
+    return w.sleep_us != 0;
+}
+
+/* Catches: an active wait that sleeps; a passive one that keeps its core; a PE with a core of its own that sleeps soon after
+ * the start of a wait, or never. */
+static void modes(void)
+{
+    const uint64_t ms = 1000000;
+    int alone = 1;
+    for (int i = 0; i < 100 && alone; i++) /* another process may take the core */
+        alone = sleeps_within(SHI_WAIT_MODE_AUTO, 0, 10 * ms);
+    CHECK(!alone);
+    CHECK(sleeps_within(SHI_WAIT_MODE_AUTO, 0, 10000 * ms));
+    CHECK(sleeps_within(SHI_WAIT_MODE_AUTO, 1, 10000 * ms));
+    CHECK(sleeps_within(SHI_WAIT_MODE_PASSIVE, 0, 10000 * ms));
+    CHECK(!sleeps_within(SHI_WAIT_MODE_ACTIVE, 1, 100 * ms));
+    yields_of_waits(LONG_NS);
+    CHECK(!sleeps_within(SHI_WAIT_MODE_ACTIVE, 0, 10 * ms));
+    shi_wait_set(SHI_WAIT_MODE_AUTO, 0, 1, 0);
+}
+
 int main(void)
 {
-    shi_wait_set(0, 1, 0); /* no polls: each try yields or sleeps */
+    shi_wait_set(SHI_WAIT_MODE_AUTO, 0, 1, 0); /* no polls: each try yields or sleeps */
     RUN(idle, "cores are free: waits yield");
     RUN(busy, "cores are busy: waits sleep");
     RUN(idle, "cores are free again: waits yield");
+    RUN(modes, "SHMEM_WAIT says when a wait sleeps");
     return tap_end();
 }

@@ -266,7 +266,7 @@ void shi_world_up(int thread_level)
         err = build_world(thread_level);
     if (err)
         abort_on_error(1);
-    shi_wait_set(shi_world.config.spin, shi_world.shm.oversubscribed, shi_world.lane != NULL);
+    shi_wait_set(shi_world.config.wait, shi_world.config.spin, shi_world.shm.oversubscribed, shi_world.lane != NULL);
     shi_set_main_thread();
     *SHI_CTX_DEFAULT = (struct shmem_ctx){.peer = shi_peers_fast(), .n_pes = shi_world.n_pes,
                                           .peers = shi_world.peer, .team = &shi_team_world, .lane = shi_world.lane};

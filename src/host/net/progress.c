@@ -93,9 +93,9 @@ static void idle_wait(long *idle_ns)
     *idle_ns = *idle_ns * 2 < LAST_NS ? *idle_ns * 2 : LAST_NS;
 }
 
-int shi_progress_idle_wait(void)
+int shi_progress_idle_wait(int timeout_ms)
 {
-    return wait_in_source(1);
+    return wait_in_source(timeout_ms);
 }
 
 static void *serve(void *arg)

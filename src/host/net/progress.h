@@ -45,8 +45,8 @@ static inline void shi_progress_post(void)
     __atomic_store_n(&shi_progress_posts, __atomic_load_n(&shi_progress_posts, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
 }
 
-/* Sleep a millisecond, or less when something comes over the network: 1. 0 at once without a network. */
-int shi_progress_idle_wait(void);
+/* Sleep until something comes over the network, at most timeout_ms: 1. 0 at once without a network. */
+int shi_progress_idle_wait(int timeout_ms);
 
 /* shi_progress_poll, cheap without a source. */
 static inline int shi_progress(void)

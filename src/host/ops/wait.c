@@ -20,13 +20,16 @@
 #include "host/util/end.h"
 #include "host/util/log.h"
 
-enum { POLLS_ALONE = 4000, POLLS_A_ROUND = 16, YIELD_NS = 2000000, FIRST_SLEEP_US = 20, LAST_SLEEP_US = 1000,
-       LONG_YIELD_NS = 1500000, FIRST_BUSY_NS = 20000000, LAST_BUSY_NS = 1280000000 };
+enum { POLLS_ALONE = 4000, POLLS_A_ROUND = 16, PASSIVE_NS = 100000, SHARED_NS = 2000000, ALONE_NS = 60000000,
+       FIRST_SLEEP_US = 20, LAST_SLEEP_US = 1000, LONGEST_SLEEP_US = 4000, LONG_YIELD_NS = 1500000, FIRST_BUSY_NS = 20000000,
+       LAST_BUSY_NS = 1280000000 };
 
 unsigned shi_wait_polls[2] = {POLLS_ALONE, 0};
 int (*shi_wait_work)(void);
 _Thread_local const char *shi_wait_inside;
 static unsigned most_rounds = POLLS_ALONE; /* polls of progress before the core is yielded */
+static uint64_t yield_ns = SHARED_NS;      /* a wait yields for so long, then sleeps */
+static int never_sleeps;
 static uint64_t busy_ns, busy_until_ns;    /* waits sleep for so long, until then, because other processes use the cores */
 
 /* Waits of further threads are not registered. */
@@ -39,9 +42,11 @@ static struct {
 } blocked_waits[BLOCKED_MAX];
 
 /* A poll of shared memory costs as much as one of the condition, a poll of the network several times as much. */
-void shi_wait_set(long configured, int oversubscribed, int network)
+void shi_wait_set(enum shi_wait_mode mode, long configured, int oversubscribed, int network)
 {
     unsigned polls = configured != SHI_CONFIG_AUTO ? (unsigned)configured : oversubscribed ? 0 : POLLS_ALONE;
+    never_sleeps = mode == SHI_WAIT_MODE_ACTIVE;
+    yield_ns = mode == SHI_WAIT_MODE_PASSIVE ? PASSIVE_NS : oversubscribed ? SHARED_NS : ALONE_NS;
     unsigned a_round = network ? POLLS_A_ROUND : 0;
     shi_wait_polls[0] = polls;
     shi_wait_polls[1] = polls < a_round ? polls : a_round;
@@ -71,7 +76,11 @@ int shi_wait_aborted(void)
  * long again. */
 static void yield_or_sleep(struct shi_wait *w)
 {
-    uint64_t before = shi_now_ns(), now = before;
+    uint64_t before = shi_now_ns(), now = before, most_ns = yield_ns;
+    if (never_sleeps) {
+        sched_yield();
+        return;
+    }
     if (before >= __atomic_load_n(&busy_until_ns, __ATOMIC_RELAXED)) {
         sched_yield();
         now = shi_now_ns();
@@ -82,13 +91,22 @@ static void yield_or_sleep(struct shi_wait *w)
         }
         if (next != busy)
             __atomic_store_n(&busy_ns, next, __ATOMIC_RELAXED);
-    } else if (!shi_progress_idle_wait()) {
+    } else if (!shi_progress_idle_wait(1)) {
         nanosleep(&(struct timespec){.tv_nsec = 1000}, NULL);
     }
+    if (most_ns > SHARED_NS && __atomic_load_n(&busy_ns, __ATOMIC_RELAXED))
+        most_ns = SHARED_NS;
     if (w->since_ns == 0)
         w->since_ns = before;
-    else if (now - w->since_ns > YIELD_NS)
+    else if (now - w->since_ns > most_ns)
         w->sleep_us = FIRST_SLEEP_US;
+}
+
+/* The longest sleep now: about 0.4 % of what the wait has taken, within limits. */
+static uint32_t most_us(const struct shi_wait *w)
+{
+    uint64_t us = (shi_now_ns() - w->since_ns) >> 18;
+    return us < LAST_SLEEP_US ? LAST_SLEEP_US : us < LONGEST_SLEEP_US ? (uint32_t)us : LONGEST_SLEEP_US;
 }
 
 void shi_wait_slow(struct shi_wait *w)
@@ -111,11 +129,12 @@ void shi_wait_slow(struct shi_wait *w)
         yield_or_sleep(w);
         return;
     }
-    if (shi_progress_idle_wait())
+    uint32_t most = most_us(w);
+    if (shi_progress_idle_wait((int)(most / 1000)))
         return;
     struct timespec t = {.tv_nsec = w->sleep_us * 1000L};
     nanosleep(&t, NULL);
-    w->sleep_us = w->sleep_us * 2 < LAST_SLEEP_US ? w->sleep_us * 2 : LAST_SLEEP_US;
+    w->sleep_us = w->sleep_us * 2 < most ? w->sleep_us * 2 : most;
 }
 
 void shi_wait_register(struct shi_wait *w, const struct shi_wait_for *what)

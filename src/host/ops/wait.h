@@ -2,8 +2,8 @@
  * wait.h - wait loops: poll briefly, then yield the core, then sleep; notice an abort; register long waits so that SIGUSR1
  * can report them.
  *
- * Other PEs change the awaited words by plain stores, which wake no sleeper, so the sleep is timed. A waiter uses a core
- * only for the first milliseconds.
+ * Other PEs change the awaited words by plain stores, which wake no sleeper, so the sleep is timed. SHMEM_WAIT says how long
+ * a wait yields before it sleeps.
  */
 #ifndef SHI_WAIT_H
 #define SHI_WAIT_H
@@ -12,6 +12,7 @@
 
 #include "host/net/progress.h"
 #include "host/util/base.h"
+#include "host/util/config.h"
 
 struct shmem_team;
 
@@ -49,8 +50,9 @@ static inline void shi_wait_anew(struct shi_wait *w)
 
 extern unsigned shi_wait_polls[2]; /* of the condition between two polls of progress, set at init; [0]: no progress source */
 
-/* Set the poll counts: SHMEM_SPIN, 1 when the node has more PEs than cores, 1 when there is a network. */
-void shi_wait_set(long configured, int oversubscribed, int network);
+/* Set the poll counts and the time until a wait sleeps: SHMEM_WAIT, SHMEM_SPIN, 1 when the node has more PEs than cores, 1
+ * when there is a network. */
+void shi_wait_set(enum shi_wait_mode mode, long polls, int oversubscribed, int network);
 
 /* Work that waiting threads of the program do besides progress; returns how much was done. NULL: none. Set and cleared with
  * release while other threads may wait (W1); a wait loads it with acquire (W2). */

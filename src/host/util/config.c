@@ -104,16 +104,32 @@ static int parse_text(const char *v, shi_config_text *out)
     return 0;
 }
 
-static const char *const transports[] = {"auto", "ofi"};
+static const char *const transports[] = {"auto", "ofi", NULL};
+static const char *const wait_modes[] = {"auto", "active", "passive", NULL};
+
+/* The place of v in names, or -EINVAL. */
+static int find_name(const char *v, const char *const names[])
+{
+    for (int i = 0; names[i]; i++)
+        if (strcmp(v, names[i]) == 0)
+            return i;
+    return -EINVAL;
+}
 
 static int parse_transport(const char *v, enum shi_transport *out)
 {
-    for (int i = 0; i < 2; i++)
-        if (strcmp(v, transports[i]) == 0) {
-            *out = (enum shi_transport)i;
-            return 0;
-        }
-    return -EINVAL;
+    int i = find_name(v, transports);
+    if (i >= 0)
+        *out = (enum shi_transport)i;
+    return i < 0 ? i : 0;
+}
+
+static int parse_wait(const char *v, enum shi_wait_mode *out)
+{
+    int i = find_name(v, wait_modes);
+    if (i >= 0)
+        *out = (enum shi_wait_mode)i;
+    return i < 0 ? i : 0;
 }
 
 /* auto, BACKEND, BACKEND:N or N. */
@@ -142,6 +158,7 @@ static const char what_size[] = "bytes, with an optional suffix K, M, G or T, as
 static const char what_count[] = "a whole number or auto";
 static const char what_text[] = "at most 199 characters";
 static const char what_transport[] = "auto or ofi";
+static const char what_wait[] = "auto, active or passive";
 static const char what_device[] = "auto, ze, cuda or cpu, one of these and a number as in ze:1, or a number";
 
 int shi_config_read(struct shi_config *out, char *why, size_t bytes)
@@ -260,6 +277,11 @@ static void print_text(FILE *f, shi_config_text v)
 static void print_transport(FILE *f, enum shi_transport v)
 {
     fputs(transports[v], f);
+}
+
+static void print_wait(FILE *f, enum shi_wait_mode v)
+{
+    fputs(wait_modes[v], f);
 }
 
 static void print_device(FILE *f, shi_config_device d)
