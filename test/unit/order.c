@@ -11,12 +11,12 @@
 
 #include "../tap.h"
 
-enum { EVENTS = 120, SEQUENCES = 20000 };
-enum kind { RECORD, CLOSE, WRITE, READ, FENCE };
+enum { EVENTS = 240, SEQUENCES = 20000 };
+enum kind { RECORD, CLOSE, WRITE, READ, FENCE, AWAIT };
 
 static struct event {
     enum kind kind;
-    uint64_t seq;     /* RECORD, CLOSE: of the message */
+    uint64_t seq;     /* RECORD, CLOSE: of the message; AWAIT: the caller waits for it */
     uint32_t flags;   /* CLOSE */
     uint64_t epoch;   /* WRITE: fences before it */
     int flush, first; /* WRITE, READ: number of its flush, or 0; no transfer was under way before it */
@@ -128,6 +128,36 @@ static uint64_t writes_before(int after_writes)
     return count;
 }
 
+/* Does the caller's wait at event i end a run, which is all that quiet waits for? */
+static int ends_run(int i)
+{
+    int record = last(RECORD, i);
+    return events[i].kind == AWAIT && (record < 0 || events[i].seq >= events[record].seq);
+}
+
+/* How many messages with records the run has that ends before the end-th event. *begin: its first event. */
+static unsigned run_before(int end, int *begin)
+{
+    unsigned count = 0;
+    for (; end > 0 && !ends_run(end - 1); end--) {
+        const struct event *e = &events[end - 1];
+        int record = last(RECORD, end - 1);
+        count += e->kind == CLOSE && record >= 0 && events[record].seq == e->seq;
+    }
+    *begin = end;
+    return count;
+}
+
+/* Will the caller probably wait after the last message? The run before this one was as long. */
+static int expects_wait(void)
+{
+    int begin;
+    unsigned now = run_before(n, &begin), before = 0;
+    while (begin > 0 && before == 0)
+        before = run_before(begin - 1, &begin);
+    return now == before;
+}
+
 /* ---- a sequence --------------------------------------------------------------------------------------------------- */
 
 static void start_flush(void)
@@ -163,14 +193,14 @@ static void record(void)
 
 static void close_message(uint32_t flags)
 {
-    uint64_t seq = sent() + 1;
-    uint32_t wanted = ack_wanted ? flags | ACK_NOW : flags;
-    if (!wanted && has_records && seq - last_asked() >= SHI_ORDER_ACK_EVERY)
+    uint64_t seq = sent() + 1, asked = last_asked();
+    struct event *e = add(CLOSE);
+    e->seq = seq;
+    uint32_t wanted = ack_wanted || (has_records && expects_wait()) ? flags | ACK_NOW : flags;
+    if (!wanted && has_records && seq - asked >= SHI_ORDER_ACK_EVERY)
         wanted = ACK_SOON;
     uint32_t got = shi_order_close(&o, flags, has_records);
     CHECKF(got == wanted, "a message requests with flags %u, not %u", got, wanted);
-    struct event *e = add(CLOSE);
-    e->seq = seq;
     e->flags = got;
     has_records = ack_wanted = 0;
 }
@@ -194,6 +224,16 @@ static void transfer(enum kind kind)
     add(kind)->first = first;
 }
 
+/* The caller waits for all so far, or for what was sent before the last fence. */
+static void await(void)
+{
+    uint64_t seq = below(3) ? complete_seq() : last_record(last(FENCE, n) + 1);
+    if (shi_order_must_ask(&o, seq))
+        close_message(ACK_NOW);
+    shi_order_awaited(&o, seq);
+    add(AWAIT)->seq = seq;
+}
+
 static void acknowledge(uint64_t most)
 {
     uint64_t seq = acked + below((unsigned)(most - acked) + 1);
@@ -214,7 +254,7 @@ static void compare(void)
 
 static void step(void)
 {
-    switch (below(10)) {
+    switch (below(12)) {
     case 0: case 1: record(); break;
     case 2: close_message(0); break;
     case 3: close_message(below(3) ? 0 : ACK_NOW); break;
@@ -222,7 +262,8 @@ static void step(void)
     case 5: transfer(below(3) ? WRITE : READ); break;
     case 6: fences++, add(FENCE); break;
     case 7: acknowledge(sent()); break;
-    case 8: o.ack_wanted = (uint8_t)(ack_wanted |= below(8) == 0); break;
+    case 8: case 9: await(); break;
+    case 10: o.ack_wanted = (uint8_t)(ack_wanted |= below(8) == 0); break;
     default:
         start_flush();
         if (o.flushing && below(2)) {
@@ -260,7 +301,7 @@ static void sending(void)
         n = n_flushes = flushes_ended = has_records = ack_wanted = 0;
         fences = acked = 0;
         o = (struct shi_order){0};
-        for (unsigned k = below(EVENTS - 4); k > 0; k--) {
+        for (unsigned k = below(EVENTS / 2 - 4); k > 0; k--) {
             step();
             compare();
         }

@@ -246,6 +246,39 @@ static void follows(void)
     }
 }
 
+/* Messages that PE 0 sends for n puts and a quiet. */
+static uint64_t messages_for(int n)
+{
+    static uint64_t data[WORDS];
+    fabric_be(0);
+    struct shi_lane *l = shi_stream_net.lane[0];
+    struct shi_remote_addr there = at_remote(1, SHI_REGION_HEAP, memory[1].area[0][0].slot[0]);
+    uint64_t before = l->to[1].order.sent_seq;
+    for (int i = 0; i < n; i++)
+        CHECK(shi_stream_put(l, &there, data, sizeof data, 0) == 0);
+    for (int i = 0; !shi_stream_quiet(l, 1) && i < DRAIN; i++) {
+        fabric_tick();
+        fabric_be(i & 1);
+        fabric_poll();
+        fabric_be(0);
+    }
+    CHECK(shi_stream_quiet(l, 1));
+    return l->to[1].order.sent_seq - before;
+}
+
+/* Catches: a quiet that sends a message of its own, although earlier ones show that it will follow the put. */
+static void expected(void)
+{
+    open_all(&(struct shi_net_limits){.short_bytes = 128, .rma_bytes = 1 << 20, .lane_cap = 48, .peer_cap = 24,
+                                      .ordered = SHI_NET_SAW | SHI_NET_WAW});
+    fabric.calm = 1;
+    for (int turn = 0; turn < 6; turn++) {
+        int n = turn < 3 ? 1 : 3;
+        uint64_t messages = messages_for(n);
+        CHECKF(turn % 3 == 0 || messages == (uint64_t)n, "%d puts and a quiet take %lu messages", n, messages);
+    }
+}
+
 /* Catches: a message that waits for a slow write and is believed lost, or is applied before the write is in place. */
 static void held(void)
 {
@@ -412,6 +445,7 @@ int main(int argc, char **argv)
     RUN(reported, "no order, and writes reported at the target");
     RUN(hidden, "device memory that the host cannot access");
     RUN(follows, "a signal follows its data without waiting for it");
+    RUN(expected, "a quiet that is expected sends no message");
     RUN(held, "a message waits for a slow write");
     RUN(numbers, "numbers of writes");
     RUN(narrow, "queues of two operations");

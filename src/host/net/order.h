@@ -46,6 +46,7 @@ struct shi_order {
     uint64_t writes;       /* posted */
     uint64_t writes_fenced;    /* posted when last_write_epoch began */
     uint64_t last_write_epoch; /* fences when the last write was posted */
+    uint32_t run, last_run;    /* messages with a record since the caller last waited for all; until it did */
     uint8_t writes_unconfirmed; /* with SHI_NET_SAW: writes since the last message with ACK_ flags */
     uint8_t rma_unflushed;      /* writes or reads since the last flush */
     uint8_t flushing;           /* a flush is under way */
@@ -78,12 +79,28 @@ static inline int shi_order_in_window(const struct shi_order *o)
     return o->sent_seq - o->acked_seq < SHI_ORDER_WINDOW;
 }
 
+/* Message seq is being closed. Will the caller probably wait for it at once? It will if it waited after as many messages
+ * before: a put and its quiet then take one message each way, and a burst of puts saves the message that asks. */
+static inline int shi_order_expects_wait(struct shi_order *o, uint64_t seq)
+{
+    return o->flush_seq == seq && ++o->run == o->last_run;
+}
+
+/* The caller waits for the acknowledgement of seq, and has asked for it. */
+static inline void shi_order_awaited(struct shi_order *o, uint64_t seq)
+{
+    if (o->run && seq >= o->flush_seq) {
+        o->last_run = o->run;
+        o->run = 0;
+    }
+}
+
 /* Close the open message, for which the caller requests `flags`. Returns the flags that it must carry. */
 static inline uint32_t shi_order_close(struct shi_order *o, uint32_t flags, int has_records)
 {
     uint64_t seq = o->sent_seq + 1;
     __atomic_store_n(&o->sent_seq, seq, __ATOMIC_RELAXED);
-    if (o->ack_wanted)
+    if (shi_order_expects_wait(o, seq) || o->ack_wanted)
         flags |= ACK_NOW;
     else if (!flags && has_records && seq - o->ack_req_seq >= SHI_ORDER_ACK_EVERY)
         flags = ACK_SOON;

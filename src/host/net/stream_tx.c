@@ -45,6 +45,7 @@ static void ask_for(struct shi_lane *l, int pe, uint64_t seq)
 {
     if (shi_order_must_ask(&l->to[pe].order, seq))
         shi_batch_send(l, pe, ACK_NOW);
+    shi_order_awaited(&l->to[pe].order, seq);
 }
 
 /* Let the next message follow the first n writes to pe. 0: not now. */
