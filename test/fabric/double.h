@@ -44,6 +44,7 @@ struct profile {
     unsigned char can_sleep, has_thread; /* fi_cq_sread; progress without polls */
     unsigned char waits_for_peers; /* fi_close of an endpoint waits for the endpoints that it has sent to */
     unsigned char skips_polls; /* number of polls between two looks at the network, unless PSM3_TCP_SKIPPOLL_COUNT has another */
+    unsigned char has_job_key; /* endpoints connect only to those with the same auth_key */
     unsigned char greets; /* no packet leaves before the peer has polled once */
     unsigned char fences; /* FI_FENCE, for those that request it */
     unsigned char data_on_request;  /* cq_data_size is 0 unless the hints have one */
@@ -106,6 +107,7 @@ enum kind { SEND, WRITE, LONG_WRITE, READ, KINDS, DATA = KINDS, PLACED, HELLO, W
 /* The head of a packet. LONG_WRITE is a write that WAW does not cover. */
 struct head {
     uint64_t from, op; /* endpoint and operation of the initiator */
+    uint64_t job;      /* of the sender */
     uint64_t total, off, addr, key;
     uint32_t kind, bytes; /* bytes: of payload after the head */
     uint32_t confirm;     /* answer with PLACED */
@@ -169,7 +171,7 @@ struct endpoint {
     struct cq *cq;
     pthread_t thread;
     int fd, enabled, fences;
-    uint64_t address, refuses_until, ops;
+    uint64_t address, job, refuses_until, ops;
     struct peer *peers;
     struct op *waiting; /* transmitted, to be confirmed */
     struct receive *receives, **receives_last;

@@ -257,6 +257,18 @@ static ssize_t ep_recv(struct fid_ep *fid, void *buf, size_t bytes, void *desc, 
     return 0;
 }
 
+/* The key of the endpoint's job, which psm3 takes from auth_key. */
+static uint64_t job_of(const struct profile *p, const struct fi_ep_attr *attr)
+{
+    uint64_t key[2] = {0};
+    if (!p->has_job_key)
+        return 0;
+    if (!attr->auth_key || attr->auth_key_size != sizeof key)
+        misuse("an endpoint without a key of its job: those of all jobs of the user connect to it");
+    memcpy(key, attr->auth_key, sizeof key);
+    return key[0] ^ key[1];
+}
+
 int endpoint_open(struct fid_domain *fid, struct fi_info *info, struct fid_ep **out, void *context)
 {
     static struct fi_ops ops = {.size = sizeof ops, .close = ep_close, .bind = ep_bind, .control = ep_control};
@@ -271,7 +283,7 @@ int endpoint_open(struct fid_domain *fid, struct fi_info *info, struct fid_ep **
     if (!e)
         return -FI_ENOMEM;
     *e = (struct endpoint){.pub = {.fid = {FI_CLASS_EP, context, &ops}, .cm = &cm_ops, .msg = &msg_ops, .rma = &rma_ops},
-                           .domain = d, .profile = d->profile, .fd = -1, .receives_last = &e->receives,
+                           .domain = d, .profile = d->profile, .fd = -1, .job = job_of(d->profile, info->ep_attr), .receives_last = &e->receives,
                            .fences = (info->caps & FI_FENCE) != 0, .max_bytes = info->ep_attr->max_msg_size,
                            .skips_polls = skips ? atoi(skips) : d->profile->skips_polls,
                            .data_bytes = d->profile->data_of_messages ? 0 : info->domain_attr->cq_data_size};

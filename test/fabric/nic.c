@@ -38,8 +38,10 @@ static socklen_t name_of(uint64_t address, struct sockaddr_un *out)
 static int transmit(struct endpoint *e, uint64_t to, const struct head *h, const void *data)
 {
     struct sockaddr_un name;
-    struct iovec v[2] = {{(void *)h, sizeof *h}, {(void *)data, h->bytes}};
+    struct head own = *h;
+    struct iovec v[2] = {{&own, sizeof own}, {(void *)data, h->bytes}};
     struct msghdr m = {.msg_name = &name, .msg_namelen = name_of(to, &name), .msg_iov = v, .msg_iovlen = 2};
+    own.job = e->job;
     if (sendmsg(e->fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
         return 0;
     return errno == EAGAIN || errno == ENOBUFS || errno == EINTR ? 1 : -errno;
@@ -357,6 +359,8 @@ static void receive_all(struct endpoint *e)
         if (!k)
             misuse("out of memory");
         memcpy(&k->head, buf, (size_t)n);
+        if (k->head.job != e->job)
+            misuse("a packet of an endpoint with the key of another job");
         arrived(e, k);
     }
 }

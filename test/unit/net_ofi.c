@@ -332,7 +332,7 @@ int main(void)
 {
     static int local[1];
     static const struct shi_config config;
-    const struct shi_boot boot = {.pe = 0, .n_pes = 1, .n_local = 1, .local_pe = local};
+    const struct shi_boot boot = {.pe = 0, .n_pes = 1, .n_local = 1, .local_pe = local, .job = ""};
     struct shi_net_address own;
     if (shi_net_ofi.up(&boot, &config, on_arrival, on_write, on_failure, &limits) || shi_net_ofi.address(&own)) {
         tap_skip("all", "libfabric cannot be used");

@@ -18,6 +18,7 @@ struct shi_boot {
     int *local_pe;    /* their PE numbers, ascending; owned by the backend until the process ends */
     unsigned char secret[SHI_SECRET_BYTES]; /* random bits that only PEs of this job know; never print them */
     int has_secret;                         /* 0: the launcher gives none */
+    const char *job;                        /* the launcher's name of the job */
     const struct shi_boot_ops *ops;
 };
 

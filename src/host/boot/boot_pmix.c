@@ -239,7 +239,7 @@ int shi_boot_pmix_up(struct shi_boot *out)
                       "what libpmix says)", PMIx_Error_string(rc));
         return -ECONNREFUSED;
     }
-    struct shi_boot b = {.pe = (int)self.rank, .ops = &ops};
+    struct shi_boot b = {.pe = (int)self.rank, .job = self.nspace, .ops = &ops};
     int err = job_size(&b.n_pes);
     if (!err)
         err = find_local(&b);

@@ -36,6 +36,6 @@ static const struct shi_boot_ops ops = {"single", publish, lookup, fence, abort_
 
 int shi_boot_single_up(struct shi_boot *out)
 {
-    *out = (struct shi_boot){.n_pes = 1, .n_local = 1, .local_pe = self_only, .ops = &ops};
+    *out = (struct shi_boot){.n_pes = 1, .n_local = 1, .local_pe = self_only, .job = "", .ops = &ops};
     return 0;
 }

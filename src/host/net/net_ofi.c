@@ -26,6 +26,7 @@
 #include "host/net/ofi.h"
 #include "host/net/ofi_accept.h"
 #include "host/net/ofi_fd.h"
+#include "host/net/ofi_psm.h"
 #include "host/net/ofi_throttle.h"
 #include "host/util/base.h"
 #include "host/util/libc.h"
@@ -83,6 +84,11 @@ static int cannot(const char *what, ssize_t rc)
     shi_log_error("libfabric cannot %s (%s, %s): %s", what, info->fabric_attr->prov_name, info->domain_attr->name,
                   shi_ofi.error((int)-rc));
     return -EIO;
+}
+
+static int is_psm(void)
+{
+    return strncmp(info->fabric_attr->prov_name, "psm", 3) == 0;
 }
 
 static int has_ip_addresses(void)
@@ -206,6 +212,7 @@ static int up(const struct shi_boot *boot, const struct shi_config *config, shi_
     struct shi_ofi_params params = {config->ofi_provider.text, config->ofi_domain.text, boot->n_local == boot->n_pes,
                                     boot->local_index};
     char why[512];
+    shi_ofi_psm_settings(config->heartbeat);
     int err = shi_ofi_open(why, sizeof why);
     if (!err)
         err = shi_ofi_select(&params, NULL, NULL, &info, why, sizeof why);
@@ -228,7 +235,11 @@ static int up(const struct shi_boot *boot, const struct shi_config *config, shi_
     struct shi_ofi_fds before;
     shi_ofi_fds_note(&before);
     address_of = calloc((size_t)n_pes, sizeof *address_of);
-    err = address_of ? open_domain() : -ENOMEM;
+    err = address_of ? 0 : -ENOMEM;
+    if (!err && is_psm())
+        err = shi_ofi_psm_key(info, boot->job);
+    if (!err)
+        err = open_domain();
     if (!err && has_ip_addresses() && !shi_ofi_accept_install() && boot->local_index == 0)
         shi_log_error("network: libfabric's accept cannot be replaced: other users can disturb this job (%s)",
                       info->fabric_attr->prov_name);
@@ -579,7 +590,7 @@ static void met(void)
  * lanes are quiet, and their peers, lanes 0 of other PEs, no longer answer. */
 static void down(void)
 {
-    int n = n_lanes > 1 && strncmp(provider(), "psm", 3) == 0 ? 1 : n_lanes;
+    int n = n_lanes > 1 && is_psm() ? 1 : n_lanes;
     for (int i = 0; i < n; i++)
         fi_close(&lanes[i].ep->fid);
     n_lanes = 0;

@@ -47,7 +47,6 @@ int shi_ofi_open(char *why, size_t bytes)
         return 0;
     setenv("IPATH_NO_BACKTRACE", "1", 0); /* else libraries of old networks, which libfabric loads, handle signals */
     setenv("HFI_NO_BACKTRACE", "1", 0);
-    setenv("PSM3_TCP_SKIPPOLL_COUNT", "0:0", 0); /* else psm3 on Ethernet reads its sockets at every 20th poll only */
     void *lib = load();
     if (!lib) {
         snprintf(why, bytes, "libfabric cannot be loaded (%s); install libfabric1", dlerror());
