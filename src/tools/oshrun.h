@@ -1,9 +1,9 @@
 /*
  * oshrun.h - declarations shared by the files of oshrun: the job, its programs and its PEs.
  *
- * oshrun.c owns the job and its end, oshrun_opt.c the command line, oshrun_spawn.c processes and cores,
- * oshrun_io.c output lines and standard input, oshrun_pmix.c the PMIx server, oshrun_accept.c its connections,
- * oshrun_engine.c launchers of several hosts. Nothing here is part of the library.
+ * oshrun.c owns the job and its end, oshrun_opt.c the command line, oshrun_hosts.c the hosts, oshrun_place.c cores,
+ * oshrun_spawn.c processes, oshrun_io.c output lines and standard input, oshrun_pmix.c the PMIx server, oshrun_accept.c
+ * its connections, oshrun_engine.c launchers of several hosts. Nothing here is part of the library.
  */
 #ifndef OSHRUN_H
 #define OSHRUN_H
@@ -84,6 +84,27 @@ const char *bind_name(enum bind bind);
 _Noreturn void out_of_memory(void);
 _Noreturn void usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* A number of PEs or slots; what: what it is, for the error. */
+int opt_count(const char *what, const char *text);
+
+/* oshrun_hosts.c */
+
+/* Add the hosts of a list, or of a file, to the job's. */
+void hosts_add(struct options *opt, const char *list);
+void hosts_read(struct options *opt, const char *path);
+/* Decide the role of this oshrun. Returns the default number of PEs. */
+int hosts_choose_role(struct options *opt);
+/* Make the sum of slots equal the number of PEs: drop slots from the end of the list, or add one to each host in turn. */
+void hosts_spread(struct options *opt);
+
+/* oshrun_place.c */
+
+/* Number of cores oshrun may use, at least 1. */
+int cores_count(void);
+
+/* Choose a core for each PE (or none) and load the topology if that needs it. Returns the hwloc topology, never NULL. */
+void *cores_assign(struct pe *pe, int npes, enum bind bind);
+
 /* oshrun_spawn.c */
 
 /* Start the guardian process. When oshrun is killed, it ends the registered process groups with SIGTERM, and after the given
@@ -94,12 +115,6 @@ void guardian_down(void);
 /* Raise the limit of open files for a job of npes PEs; the PEs start with the original limit. 0, or -errno after one
  * line. */
 int files_up(int npes);
-
-/* Number of cores oshrun may use, at least 1. */
-int cores_count(void);
-
-/* Choose a core for each PE (or none) and load the topology if that needs it. Returns the hwloc topology, never NULL. */
-void *cores_assign(struct pe *pe, int npes, enum bind bind);
 
 /* Start one PE in a process group of its own, with fd[0..2] as its standard streams and env as its environment, and
  * register the group with the guardian. Returns 0 or the -errno of chdir or exec, whose name is then in *what. */

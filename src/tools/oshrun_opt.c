@@ -1,5 +1,5 @@
 /*
- * oshrun_opt.c - parse the command line of oshrun: options, programs, host lists.
+ * oshrun_opt.c - parse the command line of oshrun: options and programs.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #ifndef PACKAGE_VERSION
 #define PACKAGE_VERSION "(not configured)"
@@ -112,7 +111,7 @@ static const struct row *find(const char *arg, const char **value)
     return NULL;
 }
 
-static int count(const char *what, const char *text)
+int opt_count(const char *what, const char *text)
 {
     char *end;
     long n;
@@ -158,89 +157,11 @@ static void add_env(struct app *app, const char *text)
     app->env[app->nenv++] = pair;
 }
 
-static bool host_is_here(const char *host)
-{
-    char own[256] = "";
-    size_t len = strlen(host);
-
-    gethostname(own, sizeof own - 1);
-    return !strcmp(host, "localhost") || !strncmp(host, "127.", 4) || !strcmp(host, "::1") || !strcmp(host, own) ||
-           (len && !strncmp(host, own, len) && own[len] == '.');
-}
-
-/* Add a host, or add slots to a host in the list. slots 0: not given. */
-static void host_add(struct options *opt, const char *name, int slots)
-{
-    int h = 0;
-
-    while (h < opt->nhosts && strcmp(opt->hosts[h].name, name))
-        h++;
-    if (h == opt->nhosts) {
-        if (!(opt->hosts = realloc(opt->hosts, (h + 1) * sizeof *opt->hosts)) || !(opt->hosts[h].name = strdup(name)))
-            out_of_memory();
-        opt->hosts[opt->nhosts++].slots = 0;
-    }
-    opt->hosts[h].slots += slots;
-}
-
-/* Cut ":SLOTS" off host and return the slots; without it return `slots`. */
-static int host_slots(char *host, int slots)
-{
-    char *colon = strrchr(host, ':');
-
-    if (!colon || colon == host || colon[-1] == ':')
-        return slots;
-    *colon = 0;
-    return count("the slots of a host", colon + 1);
-}
-
-static void host_list(struct options *opt, const char *text)
-{
-    char *list = strdup(text), *next = list, *host;
-    int before = opt->nhosts;
-
-    if (!list)
-        out_of_memory();
-    while ((host = strsep(&next, ",")))
-        if (*host) {
-            int slots = host_slots(host, 1);
-            host_add(opt, host, slots);
-        }
-    free(list);
-    if (opt->nhosts == before)
-        usage_error("--host names no host");
-}
-
-/* Lines are HOST[:SLOTS] or HOST slots=N; other words are ignored, '#' begins a comment. */
-static void host_file(struct options *opt, const char *path)
-{
-    FILE *f = fopen(path, "re");
-    char line[1024];
-    int before = opt->nhosts;
-
-    if (!f)
-        usage_error("cannot read the host file '%s': %s", path, strerror(errno));
-    while (fgets(line, sizeof line, f)) {
-        char *save, *host, *word;
-        line[strcspn(line, "#\n")] = 0;
-        if (!(host = strtok_r(line, " \t", &save)))
-            continue;
-        int slots = host_slots(host, 0);
-        while ((word = strtok_r(NULL, " \t", &save)))
-            if (!strncmp(word, "slots=", 6))
-                slots = count("slots=", word + 6);
-        host_add(opt, host, slots);
-    }
-    fclose(f);
-    if (opt->nhosts == before)
-        usage_error("the host file '%s' names no host", path);
-}
-
 static void apply(struct options *opt, struct app *app, const struct row *row, const char *value)
 {
     switch (row->key) {
     case NP:
-        app->npes = count("-n", value);
+        app->npes = opt_count("-n", value);
         break;
     case LABEL:
         opt->label = true;
@@ -260,10 +181,10 @@ static void apply(struct options *opt, struct app *app, const struct row *row, c
         app->wdir = strdup(value);
         break;
     case HOST:
-        host_list(opt, value);
+        hosts_add(opt, value);
         break;
     case HOSTFILE:
-        host_file(opt, value);
+        hosts_read(opt, value);
         break;
     case ENGINE:
         if (strcmp(value, "srun") && strcmp(value, "prterun") && strcmp(value, "mpirun"))
@@ -309,62 +230,6 @@ static int parse_app(struct options *opt, struct app *app, int argc, char **argv
     return i + 1;
 }
 
-/* Slots when oshrun runs inside a Slurm job of several nodes: its --ntasks, or its CPUs, as in "4,2(x3)". Else 0, also for
- * an oshrun that is a task of such a job, which starts a local job. */
-static int slurm_slots(void)
-{
-    const char *nodes = getenv("SLURM_JOB_NUM_NODES"), *tasks = getenv("SLURM_NTASKS"), *p = getenv("SLURM_JOB_CPUS_PER_NODE");
-    int total = 0;
-
-    if (!getenv("SLURM_JOB_ID") || !nodes || atoi(nodes) < 2 || getenv("PMIX_RANK"))
-        return 0;
-    if (tasks)
-        return count("SLURM_NTASKS", tasks);
-    while (p && isdigit((unsigned char)*p)) {
-        char *end;
-        int cpus = strtol(p, &end, 10), times = strncmp(end, "(x", 2) ? 1 : strtol(end + 2, &end, 10);
-        total += cpus * times;
-        p = end + strcspn(end, ",");
-        p += *p == ',';
-    }
-    return total ? total : atoi(nodes);
-}
-
-/* Decide the role of this oshrun. Returns the default number of PEs. */
-static int choose_role(struct options *opt)
-{
-    int slots = 0, elsewhere = 0, tasks = opt->nhosts ? 0 : slurm_slots();
-
-    for (int h = 0; h < opt->nhosts; h++)
-        elsewhere += !host_is_here(opt->hosts[h].name);
-    for (int h = 0; h < opt->nhosts; h++) {
-        if (!opt->hosts[h].slots)
-            opt->hosts[h].slots = elsewhere ? 1 : cores_count();
-        slots += opt->hosts[h].slots;
-    }
-    if (opt->engine || elsewhere || tasks)
-        opt->role = ROLE_FRONT;
-    if (tasks && !opt->engine)
-        opt->engine = "srun";
-    return slots ? slots : tasks ? tasks : cores_count();
-}
-
-/* Make the sum of slots equal the number of PEs: drop slots from the end of the list, or add one to each host in turn. */
-static void spread(struct options *opt)
-{
-    int left = opt->npes;
-
-    for (int h = 0; h < opt->nhosts; h++) {
-        if (opt->hosts[h].slots > left)
-            opt->hosts[h].slots = left;
-        left -= opt->hosts[h].slots;
-    }
-    for (int h = 0; opt->nhosts && left; left--, h = (h + 1) % opt->nhosts)
-        opt->hosts[h].slots++;
-    while (opt->nhosts && !opt->hosts[opt->nhosts - 1].slots)
-        opt->nhosts--;
-}
-
 void opt_parse(struct options *opt, int argc, char **argv)
 {
     int i = 1, slots = 0;
@@ -383,7 +248,7 @@ void opt_parse(struct options *opt, int argc, char **argv)
         i = parse_app(opt, app, argc, argv, i);
     } while (i < argc);
     if (opt->role != ROLE_PE)
-        slots = choose_role(opt);
+        slots = hosts_choose_role(opt);
     for (int a = 0; a < opt->napps; a++) {
         if (!opt->apps[a].npes && opt->napps > 1)
             usage_error("with several programs each needs its own -n; '%s' has none", opt->apps[a].argv[0]);
@@ -393,5 +258,5 @@ void opt_parse(struct options *opt, int argc, char **argv)
         if (opt->npes > MAX_PES)
             usage_error("more than %d PEs in all", MAX_PES);
     }
-    spread(opt);
+    hosts_spread(opt);
 }
