@@ -367,20 +367,27 @@ static int pe_start(struct pe *pe, int input)
         live++;
         return 0;
     }
-    fail(what != pe->app->argv[0] ? 1 : err == -ENOENT || err == -ENOTDIR ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE,
-         "cannot start PE %d: %s: %s", pe->rank, what, strerror(-err));
+    bool program = what == pe->app->argv[0], here = program && err == -ENOENT && !strchr(what, '/') && !access(what, X_OK);
+    fail(!program ? 1 : err == -ENOENT || err == -ENOTDIR ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE, "cannot start PE %d: %s: %s%s%s%s",
+         pe->rank, what, strerror(-err), here ? " on PATH; the program in this folder is ./" : "", here ? what : "", "");
     return err;
+}
+
+static bool gets_input(const struct pe *pe)
+{
+    return opt.role == ROLE_FRONT || opt.input == INPUT_ALL || opt.input == pe->rank;
 }
 
 static void start_all(void)
 {
-    int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC), input = stdin_open();
+    int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC), err = 0;
 
-    for (int i = 0; i < npes; i++)
-        if (pe_start(&pes[i], pes[i].rank ? nothing : input))
-            break;
-    if (input > 2)
-        close(input);
+    for (int i = 0; i < npes && !err; i++) {
+        int input = gets_input(&pes[i]) ? stdin_open(opt.role == ROLE_JOB && opt.input == INPUT_ALL) : nothing;
+        err = pe_start(&pes[i], input);
+        if (input > 2 && input != nothing)
+            close(input);
+    }
     if (nothing > 2)
         close(nothing);
 }
@@ -498,11 +505,63 @@ static int machine_check(void)
         stay |= !opt.apps[a].wdir;
     if (stay && !getcwd(folder, sizeof folder) && errno == ENOENT)
         say("oshrun: warning: the current directory was removed: change to one that exists, or use --wdir");
-    return files_up(opt.npes);
+    return files_up(opt.npes, (opt.output ? 2 : 0) + (opt.input == INPUT_ALL));
+}
+
+/* Choose the cores of the PEs that this process starts. Returns the hwloc topology. */
+static void *cores_up(void)
+{
+    int first = opt.role == ROLE_PE ? hosts_local_index(&opt, pes[0].rank) : 0;
+
+    if (first < 0 && opt.place.bind != LEVEL_DEFAULT && opt.place.bind != LEVEL_NONE)
+        say("oshrun: warning: PE %d is not bound: its launcher does not give its index on the host; name the hosts (-H)",
+            pes[0].rank);
+    return cores_assign(pes, npes, first, &opt.place);
+}
+
+/* The hosts and programs of a job that an engine starts. */
+static void show_hosts(FILE *f)
+{
+    const int *host = hosts_of_pes(&opt);
+    int rank = 0;
+
+    for (int a = 0; a < opt.napps; a++)
+        for (int i = 0; i < opt.apps[a].npes; i++, rank++)
+            fprintf(f, "PE %d on %s: %s\n", rank, host ? opt.hosts[host[rank]].name : "a host that the engine chooses",
+                    opt.apps[a].argv[0]);
+}
+
+/* Print what this process starts; f: standard output for --dry-run, which ends here. */
+static void show(FILE *f)
+{
+    if (opt.role == ROLE_FRONT && opt.dry_run)
+        show_hosts(f);
+    if (opt.role == ROLE_FRONT)
+        engine_show(f, pes[0].app);
+    for (int i = 0; i < npes && opt.role != ROLE_FRONT; i++)
+        place_report(f, &pes[i]);
+    if (opt.dry_run)
+        printed();
+}
+
+/* What must be there before the first PE starts. 0, or -errno after one line. */
+static int ready(void *topology)
+{
+    const char *file;
+    int err = opt.role == ROLE_JOB ? machine_check() : 0;
+
+    if (err)
+        return err;
+    if (opt.output && opt.role != ROLE_FRONT && (err = io_files_up(opt.output, opt.npes - 1, &file))) {
+        fail(1, "--output-filename: cannot write '%s': %s", file, strerror(-err));
+        return err;
+    }
+    return opt.role == ROLE_JOB ? server_up(pes, npes, opt.napps, topology, &wake_fd) : 0;
 }
 
 int main(int argc, char **argv)
 {
+    void *topology = NULL;
     int err;
 
     standard_files();
@@ -510,6 +569,10 @@ int main(int argc, char **argv)
     timeout_at = opt.timeout_s ? now() + opt.timeout_s : 0;
     pes_up();
     io_up(pes[0].rank, npes, opt.label && opt.role != ROLE_FRONT, opt.role == ROLE_FRONT ? engine_heard : NULL);
+    if (opt.role != ROLE_FRONT)
+        topology = cores_up();
+    if (opt.dry_run || opt.verbose || (opt.report && opt.role != ROLE_FRONT))
+        show(opt.dry_run ? stdout : stderr);
     signals_up();
     if ((err = guardian_up(opt.role == ROLE_FRONT ? ENGINE_GRACE_S : 0))) {
         say("oshrun: cannot fork: %s", strerror(-err));
@@ -519,8 +582,7 @@ int main(int argc, char **argv)
         close_range(3, ~0U, CLOSE_RANGE_CLOEXEC); /* Slurm's step daemon leaves a socket open to its children */
         wake_fd = syscall(SYS_pidfd_open, getppid(), 0);
     }
-    if (opt.role == ROLE_JOB &&
-        (machine_check() || server_up(pes, npes, opt.napps, cores_assign(pes, npes, opt.bind), &wake_fd)))
+    if (ready(topology))
         status = 1;
     else {
         start_all();

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 enum { EXIT_USAGE = 2, EXIT_TIMEOUT = 124, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
@@ -21,7 +22,16 @@ enum { EXIT_USAGE = 2, EXIT_TIMEOUT = 124, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_F
  * hosts (ROLE_FRONT); or, itself started by an engine, one PE of such a job (ROLE_PE). */
 enum role { ROLE_JOB, ROLE_FRONT, ROLE_PE };
 
-enum bind { BIND_DEFAULT, BIND_NONE, BIND_CORE };
+/* Parts of a machine. NODE and SLOT, of --map-by only, are whole hosts. */
+enum level { LEVEL_DEFAULT, LEVEL_NONE, LEVEL_HWTHREAD, LEVEL_CORE, LEVEL_NUMA, LEVEL_SOCKET, LEVEL_NODE, LEVEL_SLOT };
+
+/* map: PEs go to these in turn, NODE: to the hosts; else the first host is filled first. bind: a PE may run on all cores of
+ * the one where it is. */
+struct place {
+    enum level map, bind;
+};
+
+enum { INPUT_NONE = -1, INPUT_ALL = -2 };
 
 /* One program of the job; ':' separates programs on the command line. */
 struct app {
@@ -45,9 +55,13 @@ struct options {
     struct app *apps;
     int napps;
     int npes;    /* of all programs together */
-    bool label;
-    enum bind bind;
+    int per_host; /* -N; 0: not given */
+    bool label, report, verbose, dry_run;
+    struct app all; /* only env: -genv */
+    struct place place;
     double timeout_s; /* 0: none */
+    int input;        /* the PE that gets standard input, or INPUT_ */
+    const char *output; /* folder of a file for each PE's output; NULL: none */
 };
 
 /*
@@ -79,9 +93,11 @@ struct pe {
 
 /* Fill *opt from the command line; ends the process after --help, --version or a usage error. */
 void opt_parse(struct options *opt, int argc, char **argv);
-/* The value of --bind-to, NULL for the default. */
-const char *bind_name(enum bind bind);
+/* The value of --bind-to or --map-by, NULL for the default. */
+const char *level_name(enum level level);
 _Noreturn void out_of_memory(void);
+/* Exit after something was printed on standard output. */
+_Noreturn void printed(void);
 _Noreturn void usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* A number of PEs or slots; what: what it is, for the error. */
@@ -94,16 +110,25 @@ void hosts_add(struct options *opt, const char *list);
 void hosts_read(struct options *opt, const char *path);
 /* Decide the role of this oshrun. Returns the default number of PEs. */
 int hosts_choose_role(struct options *opt);
-/* Make the sum of slots equal the number of PEs: drop slots from the end of the list, or add one to each host in turn. */
+/* Make the sum of slots equal the number of PEs: drop slots, or add one to each host in turn. */
 void hosts_spread(struct options *opt);
+/* The host of each PE, [opt->npes]; not freed. NULL without hosts. */
+const int *hosts_of_pes(const struct options *opt);
+/* In ROLE_PE: the index of PE `rank` among the PEs of its host; -1: unknown. */
+int hosts_local_index(const struct options *opt, int rank);
+/* The number of hosts of a Slurm job that oshrun uses all of, else 0. */
+int hosts_of_slurm(const struct options *opt);
 
 /* oshrun_place.c */
 
 /* Number of cores oshrun may use, at least 1. */
 int cores_count(void);
 
-/* Choose a core for each PE (or none) and load the topology if that needs it. Returns the hwloc topology, never NULL. */
-void *cores_assign(struct pe *pe, int npes, enum bind bind);
+/* Choose the cores of npes PEs, the first of which has this index on its host; -1: unknown. Load the topology if that needs
+ * it. Returns the hwloc topology, never NULL. */
+void *cores_assign(struct pe *pe, int npes, int first, const struct place *place);
+/* Print a line with the host, the CPUs and the program of a PE. */
+void place_report(FILE *f, const struct pe *pe);
 
 /* oshrun_spawn.c */
 
@@ -112,9 +137,9 @@ void *cores_assign(struct pe *pe, int npes, enum bind bind);
 int guardian_up(double grace_s);
 void guardian_down(void);
 
-/* Raise the limit of open files for a job of npes PEs; the PEs start with the original limit. 0, or -errno after one
- * line. */
-int files_up(int npes);
+/* Raise the limit of open files for a job of npes PEs, with of_pe more files for each than for its output; the PEs start with
+ * the original limit. 0, or -errno after one line. */
+int files_up(int npes, int of_pe);
 
 /* Start one PE in a process group of its own, with fd[0..2] as its standard streams and env as its environment, and
  * register the group with the guardian. Returns 0 or the -errno of chdir or exec, whose name is then in *what. */
@@ -131,15 +156,19 @@ extern struct sink *const sink_out, *const sink_err;
 
 /* For npes PEs from rank first. heard, or NULL, is called with each line of error output and returns true to drop it. */
 void io_up(int first, int npes, bool label, bool (*heard)(const char *line, size_t n));
+/* Write the output of each PE to files of this folder, too; last: the job's last rank. 0, or -errno with the name of what
+ * cannot be written in *failed. */
+int io_files_up(const char *folder, int last, const char **failed);
 /* Create the pipe of a stream (0 output, 1 error) and return the end for the PE, or -errno. */
 int stream_open(int rank, int which);
 /* Number of streams a PE, or one of its children, may still write to. */
 int streams_left(void);
 /* Queue one line of oshrun itself on standard error. */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Return the descriptor for PE 0's standard input, or -errno. oshrun reads a terminal and forwards it, as PE 0 is never in
- * its foreground group. Any other file is inherited, so that input which PE 0 does not read stays unread. */
-int stdin_open(void);
+/* Return a descriptor for the standard input of a PE, or -errno; several: other PEs get it, too. oshrun reads a terminal and
+ * forwards it, as no PE is ever in its foreground group, and any input of several PEs. Another file is inherited, so that
+ * input which the PE does not read stays unread. */
+int stdin_open(bool several);
 /* Wait up to timeout_ms for input, output or one of the nfds descriptors in fds, fill their revents, and move the bytes. */
 struct pollfd;
 void io_wait(struct pollfd *fds, int nfds, int timeout_ms);
@@ -156,6 +185,8 @@ bool output_lost(void);
 
 /* Make *app the command by which an engine starts the job and return the engine's name; exits when none is found. */
 const char *engine_command(const struct options *opt, struct app *app);
+/* Print that command line. */
+void engine_show(FILE *f, const struct app *app);
 /* Filter a line of standard error from the engine or its PEs: true when it must not be printed. */
 bool engine_heard(const char *line, size_t n);
 /* The job is being ended: drop the engine's own messages from now on. */

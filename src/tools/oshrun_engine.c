@@ -172,27 +172,53 @@ static const char *places(const struct options *opt)
     static char name[32];
     int fd = memfd_create("hosts", 0);
 
-    for (int h = 0; h < opt->nhosts; h++)
-        for (int i = 0; i < opt->hosts[h].slots; i++)
-            if (dprintf(fd, "%s\n", opt->hosts[h].name) < 0)
-                usage_error("cannot write a list of hosts: %s", strerror(errno));
+    const int *host = hosts_of_pes(opt);
+    for (int i = 0; i < opt->npes; i++)
+        if (dprintf(fd, "%s\n", opt->hosts[host[i]].name) < 0)
+            usage_error("cannot write a list of hosts: %s", strerror(errno));
     snprintf(name, sizeof name, "/dev/fd/%d", fd);
     return name;
+}
+
+/* Does the oshrun of each PE bind it? Else the engine does, in its own way. */
+static bool binds_itself(const struct place *p)
+{
+    return p->bind != LEVEL_DEFAULT || (p->map != LEVEL_DEFAULT && p->map != LEVEL_NODE && p->map != LEVEL_SLOT);
+}
+
+static const char *input_name(const struct options *opt)
+{
+    static char text[16];
+
+    snprintf(text, sizeof text, "%d", opt->input);
+    return opt->input == INPUT_ALL ? "all" : opt->input == INPUT_NONE ? "none" : text;
 }
 
 static void mpirun_command(const struct options *opt, struct app *app)
 {
     add(app, "-n");
     add(app, "%d", opt->npes);
+    if (geteuid() == 0)
+        add(app, "--allow-run-as-root");
+    if (opt->input) {
+        add(app, "--stdin");
+        add(app, "%s", input_name(opt));
+    }
     if (opt->nhosts) {
         add(app, "--hostfile");
         add(app, "%s", places(opt));
         add(app, "--map-by");
         add(app, "seq");
+    } else if (opt->per_host) {
+        add(app, "--map-by");
+        add(app, "ppr:%d:node", opt->per_host);
+    } else if (opt->place.map == LEVEL_NODE || opt->place.map == LEVEL_SLOT) {
+        add(app, "--map-by");
+        add(app, "%s", level_name(opt->place.map));
     }
-    if (bind_name(opt->bind)) {
+    if (binds_itself(&opt->place)) {
         add(app, "--bind-to");
-        add(app, "%s", bind_name(opt->bind));
+        add(app, "none");
     } else if (opt->nhosts && is_prrte()) { /* by default it refuses more PEs on a host than cores */
         add(app, "--bind-to");
         add(app, "core:if-supported:overload-allowed");
@@ -203,16 +229,45 @@ static void srun_command(const struct options *opt, struct app *app)
 {
     add(app, "--mpi=pmix");
     add(app, "--kill-on-bad-exit=1");
-    add(app, "--input=0");
+    add(app, "--input=%s", input_name(opt));
     add(app, "--ntasks=%d", opt->npes);
-    if (bind_name(opt->bind))
-        add(app, "--cpu-bind=%s", opt->bind == BIND_CORE ? "cores" : "none");
+    if (binds_itself(&opt->place))
+        add(app, "--cpu-bind=none");
+    if (!opt->nhosts && opt->per_host)
+        add(app, "--ntasks-per-node=%d", opt->per_host);
+    if (opt->nhosts || opt->place.map == LEVEL_NODE || opt->place.map == LEVEL_SLOT)
+        add(app, "--distribution=%s", opt->nhosts ? "arbitrary" : opt->place.map == LEVEL_NODE ? "cyclic" : "block");
     if (!opt->nhosts)
         return;
-    add(app, "--distribution=arbitrary");
     app->env = calloc(1, sizeof *app->env);
     if (!app->env || asprintf(&app->env[app->nenv++], "SLURM_HOSTFILE=%s", places(opt)) < 0)
         out_of_memory();
+}
+
+/* The options that each PE's oshrun carries out. */
+static void add_options(const struct options *opt, struct app *app)
+{
+    const struct { bool given; const char *option, *value; } options[] = {
+        {opt->label, "-l", NULL},
+        {opt->report, "--report-bindings", NULL},
+        {opt->output, "--output-filename", opt->output},
+        {opt->input, "--stdin", input_name(opt)},
+        {opt->place.bind != LEVEL_DEFAULT, "--bind-to", level_name(opt->place.bind)},
+        {opt->place.map != LEVEL_DEFAULT, "--map-by", level_name(opt->place.map)},
+    };
+
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        if (options[i].given)
+            add(app, "=%s", options[i].option);
+        if (options[i].given && options[i].value)
+            add(app, "=%s", options[i].value);
+    }
+    if (!binds_itself(&opt->place))
+        return;
+    for (int h = 0; h < opt->nhosts; h++) {
+        add(app, "=-H");
+        add(app, "=%s:%d", opt->hosts[h].name, opt->hosts[h].slots);
+    }
 }
 
 /* The variables that PEs get without -x, whatever the engine forwards by itself. */
@@ -227,12 +282,10 @@ static bool is_ours(const char *pair)
 }
 
 /* Append words, encoded for engine_decode: a '=' before each, so that the engine takes none for an option or a ':'. */
-static void add_program(const struct app *program, bool label, struct app *app)
+static void add_program(const struct app *program, struct app *app)
 {
     add(app, "=-n");
     add(app, "=%d", program->npes);
-    if (label)
-        add(app, "=-l");
     for (char **e = environ; *e; e++)
         if (is_ours(*e)) {
             add(app, "=-x");
@@ -292,9 +345,24 @@ const char *engine_command(const struct options *opt, struct app *app)
     for (int a = 0; a < opt->napps; a++) {
         if (a)
             add(app, "=:");
-        add_program(&opt->apps[a], opt->label, app);
+        else
+            add_options(opt, app);
+        add_program(&opt->apps[a], app);
     }
     return engine->name;
+}
+
+void engine_show(FILE *f, const struct app *app)
+{
+    for (int i = 0; i < app->nenv; i++)
+        fprintf(f, "%s ", app->env[i]);
+    for (char **word = app->argv; *word; word++) {
+        const char *special = strpbrk(*word, " \t\n\"'\\$&|;<>()*?[]#~`!{}");
+        fprintf(f, special || !**word ? "'" : "");
+        for (const char *c = *word; *c; c++)
+            fprintf(f, *c == '\'' ? "'\\''" : "%c", *c);
+        fprintf(f, "%s%s", special || !**word ? "'" : "", word[1] ? " " : "\n");
+    }
 }
 
 void engine_report(int status, const char *text)

@@ -88,15 +88,12 @@ void hosts_read(struct options *opt, const char *path)
         usage_error("the host file '%s' names no host", path);
 }
 
-/* Slots when oshrun runs inside a Slurm job of several nodes: its --ntasks, or its CPUs, as in "4,2(x3)". Else 0, also for
- * an oshrun that is a task of such a job, which starts a local job. */
+/* Slots when oshrun runs inside a Slurm job of several nodes: its --ntasks, or its CPUs, as in "4,2(x3)". */
 static int slurm_slots(void)
 {
-    const char *nodes = getenv("SLURM_JOB_NUM_NODES"), *tasks = getenv("SLURM_NTASKS"), *p = getenv("SLURM_JOB_CPUS_PER_NODE");
+    const char *tasks = getenv("SLURM_NTASKS"), *p = getenv("SLURM_JOB_CPUS_PER_NODE");
     int total = 0;
 
-    if (!getenv("SLURM_JOB_ID") || !nodes || atoi(nodes) < 2 || getenv("PMIX_RANK"))
-        return 0;
     if (tasks)
         return opt_count("SLURM_NTASKS", tasks);
     while (p && isdigit((unsigned char)*p)) {
@@ -106,38 +103,116 @@ static int slurm_slots(void)
         p = end + strcspn(end, ",");
         p += *p == ',';
     }
-    return total ? total : atoi(nodes);
+    return total;
+}
+
+int hosts_of_slurm(const struct options *opt)
+{
+    const char *nodes = getenv("SLURM_JOB_NUM_NODES");
+
+    /* an oshrun that is a task of such a job starts a local job */
+    if (opt->nhosts || !getenv("SLURM_JOB_ID") || !nodes || atoi(nodes) < 2 || getenv("PMIX_RANK"))
+        return 0;
+    return atoi(nodes);
 }
 
 int hosts_choose_role(struct options *opt)
 {
-    int slots = 0, elsewhere = 0, tasks = opt->nhosts ? 0 : slurm_slots();
+    int slots = 0, elsewhere = 0, nodes = hosts_of_slurm(opt);
 
     for (int h = 0; h < opt->nhosts; h++)
         elsewhere += !host_is_here(opt->hosts[h].name);
     for (int h = 0; h < opt->nhosts; h++) {
+        if (opt->per_host)
+            opt->hosts[h].slots = opt->per_host;
         if (!opt->hosts[h].slots)
             opt->hosts[h].slots = elsewhere ? 1 : cores_count();
         slots += opt->hosts[h].slots;
     }
-    if (opt->engine || elsewhere || tasks)
+    if (opt->engine || elsewhere || nodes)
         opt->role = ROLE_FRONT;
-    if (tasks && !opt->engine)
+    if (nodes && !opt->engine)
         opt->engine = "srun";
-    return slots ? slots : tasks ? tasks : cores_count();
+    if (opt->nhosts)
+        return slots;
+    if (opt->per_host)
+        return opt->per_host * (nodes ? nodes : 1);
+    slots = nodes ? slurm_slots() : cores_count();
+    return slots ? slots : nodes;
+}
+
+/* Give each host a PE in turn. full: also those whose slots are all taken. Returns the PEs that are left. */
+static int deal(struct options *opt, int *given, int left, bool full)
+{
+    int before;
+
+    do {
+        before = left;
+        for (int h = 0; h < opt->nhosts && left; h++)
+            if (full || given[h] < opt->hosts[h].slots) {
+                given[h]++;
+                left--;
+            }
+    } while (left && left < before);
+    return left;
 }
 
 void hosts_spread(struct options *opt)
 {
-    int left = opt->npes;
+    int *given = calloc(opt->nhosts + 1, sizeof *given), left = opt->npes;
 
-    for (int h = 0; h < opt->nhosts; h++) {
-        if (opt->hosts[h].slots > left)
-            opt->hosts[h].slots = left;
-        left -= opt->hosts[h].slots;
-    }
-    for (int h = 0; opt->nhosts && left; left--, h = (h + 1) % opt->nhosts)
-        opt->hosts[h].slots++;
+    if (!given)
+        out_of_memory();
+    if (opt->place.map == LEVEL_NODE)
+        left = deal(opt, given, left, false);
+    else
+        for (int h = 0; h < opt->nhosts; left -= given[h++])
+            given[h] = opt->hosts[h].slots < left ? opt->hosts[h].slots : left;
+    if (!opt->nhosts && opt->role == ROLE_JOB)
+        left -= left < opt->per_host ? left : opt->per_host;
+    if (opt->per_host && opt->role != ROLE_PE && left && !hosts_of_slurm(opt))
+        usage_error("-N %d has no place for %d of the %d PEs: give more hosts (-H), or a greater -N", opt->per_host, left,
+                    opt->npes);
+    if (opt->nhosts)
+        deal(opt, given, left, true);
+    for (int h = 0; h < opt->nhosts; h++)
+        opt->hosts[h].slots = given[h];
     while (opt->nhosts && !opt->hosts[opt->nhosts - 1].slots)
         opt->nhosts--;
+    free(given);
+}
+
+const int *hosts_of_pes(const struct options *opt)
+{
+    int *host = opt->nhosts ? calloc(opt->npes, sizeof *host) : NULL, rank = 0;
+
+    if (!opt->nhosts)
+        return NULL;
+    if (!host)
+        out_of_memory();
+    if (opt->place.map == LEVEL_NODE)
+        for (int round = 0; rank < opt->npes; round++)
+            for (int h = 0; h < opt->nhosts; h++) {
+                if (round < opt->hosts[h].slots)
+                    host[rank++] = h;
+            }
+    else
+        for (int h = 0; h < opt->nhosts; h++)
+            for (int i = 0; i < opt->hosts[h].slots; i++)
+                host[rank++] = h;
+    return host;
+}
+
+int hosts_local_index(const struct options *opt, int rank)
+{
+    static const char *const names[] = {"SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK"};
+    const int *host = hosts_of_pes(opt);
+    int index = 0;
+
+    for (int i = 0; host && i < rank; i++)
+        index += host[i] == host[rank];
+    for (int i = 0; !host && i < 2; i++)
+        if (getenv(names[i]))
+            return atoi(getenv(names[i]));
+    return host ? index : -1;
 }

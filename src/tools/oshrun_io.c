@@ -1,5 +1,5 @@
 /*
- * oshrun_io.c - forward the PEs' output line by line, and standard input to PE 0.
+ * oshrun_io.c - forward the PEs' output line by line, and standard input to PEs.
  *
  * Output of several PEs does not mix within a line of up to LINE bytes. A longer line is written in pieces; output of
  * another stream then starts on a new line. A slow reader blocks the PEs but never the event loop.
@@ -34,6 +34,7 @@ struct sink {
 struct stream {
     int fd;
     int rank;
+    int file; /* -1: none */
     struct sink *sink;
     char *buf;
     size_t len;
@@ -48,12 +49,19 @@ static int first_rank, nstreams, open_streams;
 static bool labels;
 static bool (*heard)(const char *line, size_t n);
 
-/* Input of a terminal for PE 0. to < 0: nothing to forward. */
+static int file_err; /* of the first write to a PE's file that failed */
+
+/* Input for PEs that oshrun reads: each gets buf[0 .. len) before the next read. */
 static struct {
-    int to;
-    size_t head, len;
+    bool terminal;
+    size_t len;
     char buf[4096];
-} typed = {.to = -1};
+    struct reader {
+        int fd; /* -1: closed */
+        size_t done;
+    } *reader;
+    int nreaders, nopen;
+} typed;
 
 static void *need(void *p)
 {
@@ -71,12 +79,49 @@ void io_up(int first, int npes, bool label, bool (*listener)(const char *line, s
     heard = listener;
     nstreams = 2 * npes;
     streams = need(calloc(nstreams, sizeof *streams));
-    polled = need(calloc(nstreams + 16, sizeof *polled));
+    polled = need(calloc(nstreams + npes + 16, sizeof *polled));
     polled_stream = need(calloc(nstreams, sizeof *polled_stream));
     for (int i = 0; i < nstreams; i++)
-        streams[i] = (struct stream){.fd = -1, .rank = first + i / 2, .sink = &sinks[i % 2]};
+        streams[i] = (struct stream){.fd = -1, .rank = first + i / 2, .file = -1, .sink = &sinks[i % 2]};
     for (int i = 0; i < 2; i++)
         sinks[i].regular = !fstat(sinks[i].fd, &st) && S_ISREG(st.st_mode);
+}
+
+int io_files_up(const char *folder, int last, const char **failed)
+{
+    static char path[4096];
+    int digits = snprintf(NULL, 0, "%d", last);
+
+    *failed = folder;
+    if (mkdir(folder, 0777) && errno != EEXIST)
+        return -errno;
+    *failed = path;
+    for (int i = 0; i < nstreams; i++) {
+        snprintf(path, sizeof path, "%s/pe.%0*d.%s", folder, digits, streams[i].rank, i % 2 ? "err" : "out");
+        streams[i].file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+        if (streams[i].file < 0)
+            return -errno;
+    }
+    return 0;
+}
+
+static void file_add(struct stream *s, const char *data, size_t n)
+{
+    while (s->file >= 0 && n) {
+        ssize_t done = write(s->file, data, n);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0) {
+            if (!file_err)
+                say("oshrun: cannot write the output of PE %d to its file: %s", s->rank, strerror(errno));
+            file_err = errno;
+            close(s->file);
+            s->file = -1;
+            return;
+        }
+        data += done;
+        n -= done;
+    }
 }
 
 int stream_open(int rank, int which)
@@ -104,7 +149,7 @@ int out_error(void)
 
 bool output_lost(void)
 {
-    return (sink_out->error && sink_out->error != EPIPE) || (sink_err->error && sink_err->error != EPIPE);
+    return file_err || (sink_out->error && sink_out->error != EPIPE) || (sink_err->error && sink_err->error != EPIPE);
 }
 
 static void sink_add(struct sink *k, const char *data, size_t n)
@@ -165,7 +210,7 @@ static void emit(struct stream *s, const char *data, size_t n)
 
 void say(const char *format, ...)
 {
-    static struct stream own = {.fd = -1, .sink = &sinks[1]};
+    static struct stream own = {.fd = -1, .file = -1, .sink = &sinks[1]};
     char line[1024];
     va_list ap;
     bool labelled = labels;
@@ -210,6 +255,8 @@ static void stream_close(struct stream *s)
         emit(s, "\n", 1);
     close(s->fd);
     s->fd = -1;
+    if (s->file >= 0)
+        close(s->file);
     free(s->buf);
     s->buf = NULL;
     open_streams--;
@@ -229,64 +276,89 @@ static ssize_t stream_read(struct stream *s)
         stream_close(s);
         return 0;
     }
+    file_add(s, s->buf + s->len, n);
     s->len += n;
     emit_lines(s);
     return n;
 }
 
-int stdin_open(void)
+int stdin_open(bool several)
 {
     int fd[2];
 
-    if (!isatty(0))
+    typed.terminal = isatty(0);
+    if (!typed.terminal && !several)
         return 0;
     if (pipe2(fd, O_CLOEXEC))
         return -errno;
     fcntl(fd[1], F_SETFL, O_NONBLOCK);
-    typed.to = fd[1];
+    typed.reader = need(realloc(typed.reader, (typed.nreaders + 1) * sizeof *typed.reader));
+    typed.reader[typed.nreaders++] = (struct reader){.fd = fd[1]};
+    typed.nopen++;
     return fd[0];
 }
 
-static void typed_close(void)
+static void reader_close(struct reader *r)
 {
-    close(typed.to);
-    typed.to = -1;
+    close(r->fd);
+    r->fd = -1;
+    typed.nopen--;
 }
 
-/* What to poll for the terminal: room in the pipe, or input while oshrun is in the foreground. */
+static bool foreground(void)
+{
+    return !typed.terminal || tcgetpgrp(0) == getpgrp();
+}
+
+/* What to poll: room in the pipes of those that have not got all of buf; else input, while oshrun may read it. Fills 1 +
+ * nreaders entries. */
 static void typed_poll(struct pollfd *p)
 {
+    int behind = 0;
+
+    for (int i = 0; i < typed.nreaders; i++) {
+        struct reader *r = &typed.reader[i];
+        bool waits = r->fd >= 0 && r->done < typed.len;
+        p[1 + i] = (struct pollfd){.fd = waits ? r->fd : -1, .events = POLLOUT};
+        behind += waits;
+    }
     p->fd = -1;
-    if (typed.to >= 0 && typed.len)
-        *p = (struct pollfd){.fd = typed.to, .events = POLLOUT};
-    else if (typed.to >= 0 && tcgetpgrp(0) == getpgrp())
+    if (typed.nopen && !behind && foreground())
         *p = (struct pollfd){.fd = 0, .events = POLLIN};
 }
 
-static void typed_move(short revents)
+static void typed_read(void)
 {
-    ssize_t n;
+    ssize_t n = read(0, typed.buf, sizeof typed.buf);
 
-    if (!revents)
+    if (n < 0 && (errno == EINTR || errno == EAGAIN || (errno == EIO && !foreground())))
         return;
-    if (!typed.len) {
-        n = read(0, typed.buf, sizeof typed.buf);
-        if (n < 0 && (errno == EINTR || errno == EAGAIN || (errno == EIO && tcgetpgrp(0) != getpgrp())))
-            return;
-        if (n <= 0) {
-            typed_close();
-            return;
-        }
-        typed.head = 0;
-        typed.len = n;
+    typed.len = n > 0 ? n : 0;
+    for (int i = 0; i < typed.nreaders; i++) {
+        typed.reader[i].done = 0;
+        if (!typed.len && typed.reader[i].fd >= 0)
+            reader_close(&typed.reader[i]);
     }
-    n = write(typed.to, typed.buf + typed.head, typed.len);
+}
+
+static void typed_write(struct reader *r)
+{
+    ssize_t n = write(r->fd, typed.buf + r->done, typed.len - r->done);
+
     if (n < 0 && errno != EAGAIN && errno != EINTR)
-        typed_close();
-    else if (n > 0) {
-        typed.head += n;
-        typed.len -= n;
-    }
+        reader_close(r);
+    else if (n > 0)
+        r->done += n;
+}
+
+/* p: as filled by typed_poll, after poll. */
+static void typed_move(const struct pollfd *p)
+{
+    if (p->revents)
+        typed_read();
+    for (int i = 0; i < typed.nreaders; i++)
+        if (p[1 + i].revents)
+            typed_write(&typed.reader[i]);
 }
 
 void io_wait(struct pollfd *fds, int nfds, int timeout_ms)
@@ -295,7 +367,8 @@ void io_wait(struct pollfd *fds, int nfds, int timeout_ms)
 
     for (int i = 0; i < nfds; i++)
         polled[n++] = fds[i];
-    typed_poll(&polled[n++]);
+    typed_poll(&polled[n]);
+    n += 1 + typed.nreaders;
     for (int i = 0; i < 2; i++)
         polled[n++] = (struct pollfd){.fd = sinks[i].len ? sinks[i].fd : -1, .events = POLLOUT};
     first = n;
@@ -305,7 +378,7 @@ void io_wait(struct pollfd *fds, int nfds, int timeout_ms)
             polled[n++] = (struct pollfd){.fd = streams[i].fd, .events = POLLIN};
         }
     /* no event reports the return of oshrun to the foreground */
-    if (typed.to >= 0 && polled[nfds].fd < 0 && (timeout_ms < 0 || timeout_ms > 500))
+    if (typed.nopen && !foreground() && (timeout_ms < 0 || timeout_ms > 500))
         timeout_ms = 500;
     if (poll(polled, n, timeout_ms) < 0) {
         for (int i = 0; i < nfds; i++)
@@ -314,7 +387,7 @@ void io_wait(struct pollfd *fds, int nfds, int timeout_ms)
     }
     for (int i = 0; i < nfds; i++)
         fds[i].revents = polled[i].revents;
-    typed_move(polled[nfds].revents);
+    typed_move(&polled[nfds]);
     for (int i = 0; i < m; i++)
         if (polled[first + i].revents)
             stream_read(polled_stream[i]);

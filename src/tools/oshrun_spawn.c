@@ -80,11 +80,11 @@ int guardian_up(double grace_s)
     return guardian < 0 ? -err : 0;
 }
 
-int files_up(int npes)
+int files_up(int npes, int of_pe)
 {
     enum { OWN = 15, OF_PE = 3 }; /* OWN: mostly libpmix's; OF_PE: two pipes and a connection */
     struct rlimit most;
-    rlim_t need = OWN + OF_PE * (rlim_t)npes;
+    rlim_t need = OWN + (OF_PE + (rlim_t)of_pe) * (rlim_t)npes;
 
     for (int fd = 3; fd < 256; fd++)
         need += fcntl(fd, F_GETFD) >= 0;

@@ -64,9 +64,9 @@ for shell in bash fish zsh; do
         complete_line "$tool -" | sed 's/=$//' | sort -u | diff want - > "$log" && [ -s want ]
         ok $? "$shell: $tool: exactly the options of --help" "$log"
     done
-    gives 'oshrun -n 2 --bind-to ' 'core none'
+    gives 'oshrun -n 2 --bind-to ' 'core hwthread none numa socket'
     gives 'oshrun --bind-to c' core
-    gives 'oshrun --bind-to=n' none
+    gives 'oshrun --bind-to=no' none
     gives 'oshrun --wdir ' subdirectory
     gives 'oshrun --hostfile f' file.c
     offers 'oshrun -x SHMEM_SYM' SHMEM_SYMMETRIC_SIZE

@@ -69,6 +69,18 @@ test_places() {
 
     run -l -n 2 hostname && [ "$(sorted)" = "[0] h1|[1] h1|" ]
     result $? "fewer PEs than slots: the first slots"
+
+    run -l --map-by node hostname && [ "$(sorted)" = "[0] h1|[1] h2|[2] h1|[3] h2|" ]
+    result $? "--map-by node: ranks alternate between hosts"
+
+    run -l -N 1 hostname && [ "$(sorted)" = "[0] h1|[1] h2|" ]
+    result $? "-N 1: one PE on each host"
+
+    run --bind-to core --report-bindings --output-filename "$work/files" grep Cpus_allowed_list /proc/self/status &&
+        [ "$(cut -f2 "$work/out" | sort | uniq -c | sort -n | head -1 | awk '{ print $1 }')" -ge 2 ] &&
+        [ "$(grep -c "^PE [0-3] on h[12], bound to CPUs" "$work/err")" -eq 4 ] &&
+        [ "$(sort "$work"/files/pe.?.out)" = "$(sort "$work/out")" ]
+    result $? "--bind-to core: PEs of a host have cores of their own; --report-bindings and --output-filename work on both"
 }
 
 # Catches: jobs whose PEs find one another, and then cannot communicate or end, also without oshrun.

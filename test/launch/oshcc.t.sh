@@ -81,8 +81,13 @@ ok $? "blanks, quotes and dollars in arguments survive"
     runs "$work/shown" "shown words"
 ok $? "-show prints a command with the same effect"
 
-[ "$("$oshcc" -show x.c)" = "$("$oshcc" --showme x.c)" ] && [ "$("$oshcc" -show x.c)" = "$("$oshcc" --show x.c)" ]
-ok $? "-show, --show and --showme print the same"
+bad=
+for other in --showme --show -showme -link_info -link-info; do
+    [ "$("$oshcc" -show x.c)" = "$("$oshcc" $other x.c)" ] || bad="$bad $other"
+done
+[ -z "$bad" ] && [ "$("$oshcc" -compile_info -c)" = "$("$oshcc" -show -c)" ] && ! "$oshcc" -compile_info | grep -q -- -lfulmar &&
+    [ "$("$oshcc" -showme:link)" = "$("$oshcc" --showme:link)" ]
+ok $? "-show, --show, -showme, --showme and -link_info print the same, and -compile_info does not link$bad"
 
 # Flags that do not suffice for build systems that query them and call the compiler themselves.
 cc=$("$oshcc" -show | sed 's/ -I.*//') # may be two words

@@ -305,15 +305,99 @@ chmod +x "$work/bin/prterun"
     PATH=$work/bin:$PATH "$oshrun" -H a:2,b --bind-to core -l -n 2 -x V='1 2' p : -n 2 --wdir /d q -n >"$work/out" 2>"$work/err"
 )
 status=$? took=0
-[ "$(cat "$work/out")" = "-n 4  a a a b --map-by seq --bind-to core oshrun 
-[--as-pe][=-n][=2][=-l][=-x][=V=1 2][=--][=p][=:][=-n][=2][=-l][=--wdir][=/d][=--][=q][=-n]" ]
+root=
+[ "$(id -u)" -ne 0 ] || root="--allow-run-as-root "
+[ "$(cat "$work/out")" = "-n 4 $root a a a b --map-by seq --bind-to none oshrun 
+[--as-pe][=-l][=--bind-to][=core][=-H][=a:3][=-H][=b:1][=-n][=2][=-x][=V=1 2][=--][=p][=:][=-n][=2][=--wdir][=/d][=--][=q][=-n]" ]
 ok $? "--engine prterun: the job in prterun's arguments"
+
+# PEs that fill the first host although they go to hosts in turn, and a PE bound to a core by its rank in the job.
+(
+    unset LD_LIBRARY_PATH
+    PATH=$work/bin:$PATH "$oshrun" -H a:2,b:3,c:1 --map-by node -n 6 p >"$work/out" 2>"$work/err"
+)
+status=$? took=0
+grep -q "a b c a b b --map-by seq" "$work/out"
+ok $? "--map-by node: hosts in turn, as far as they have slots"
+for rank in 0 1 2 3 4; do
+    PMIX_RANK=$rank HWLOC_SYNTHETIC="pack:2 core:2 pu:1" "$oshrun" --as-pe =--dry-run =--bind-to =core =-H =a:2 =-H =b:3 =-n =5 =-- =p
+done >"$work/out" 2>"$work/err"
+[ "$(sed 's/.*bound to CPUs \(.*\): p/\1/' "$work/out" | tr '\n' ' ')" = "0 1 0 1 2 " ]
+ok $? "on several hosts a PE is bound by its index on its host"
+
+# A level that counts for another, cores outside the part, two PEs on one core while another is free.
+bad=
+while read -r args want; do
+    # shellcheck disable=SC2086
+    HWLOC_SYNTHETIC="pack:2 numa:2 core:2 pu:2" run --dry-run -n 9 ${args//_/ } p
+    [ "$(sed 's/.*bound to CPUs \(.*\): p/\1/' "$work/out" | tr '\n' ' ')" = "$want " ] || bad="$bad [$args]"
+done <<END
+--bind-to_core 0-1 2-3 4-5 6-7 8-9 10-11 12-13 14-15 0-1
+--bind-to_hwthread 0 2 4 6 8 10 12 14 1
+--map-by_hwthread 0 1 2 3 4 5 6 7 8
+--map-by_socket 0-1 8-9 2-3 10-11 4-5 12-13 6-7 14-15 0-1
+--map-by_numa_--bind-to_numa 0-3 4-7 8-11 12-15 0-3 4-7 8-11 12-15 0-3
+--map-by_socket_--bind-to_hwthread 0 8 2 10 4 12 6 14 1
+--bind-to_socket 0-7 0-7 0-7 0-7 8-15 8-15 8-15 8-15 0-7
+END
+[ -z "$bad" ]
+ok $? "--map-by and --bind-to place PEs on a machine of 2 sockets, 4 NUMA nodes, 8 cores, 16 threads$bad"
+
+# A dry run that starts the job, or whose result is not what starts.
+run --dry-run -n 2 --bind-to core touch "$work/started" && [ ! -e "$work/started" ] && grep -q "^PE 1 on .* bound to CPUs" "$work/out" &&
+    cp "$work/out" "$work/dry" && run -n 2 --bind-to core --report-bindings touch "$work/started" &&
+    cmp -s "$work/err" "$work/dry" && [ -e "$work/started" ]
+ok $? "--dry-run prints what --report-bindings does, and starts nothing"
+
+# Spellings of other launchers that start another number of PEs.
+bad=
+for args in "-n2" "-np 2" "-N 2" "-ppn 2" "--npernode 2" "-N2" "--map-by ppr:2:node" "-N 4 -n 2" "-n2 --oversubscribe"; do
+    # shellcheck disable=SC2086
+    run $args echo a
+    [ "$status" -eq 0 ] && [ "$(wc -l <"$work/out")" -eq 2 ] || bad="$bad [$args]"
+done
+[ -z "$bad" ] && grep -q "note: --oversubscribe has no effect" "$work/err"
+ok $? "spellings of other launchers for 2 PEs$bad"
+
+# A variable that a program's own does not replace, or that only the first program gets.
+# shellcheck disable=SC2016
+run -n 1 -env B 2 sh -c 'echo $A $B' : -n 1 -genv A 1 -x A=3 sh -c 'echo $A $B'
+[ "$(sort "$work/out" | tr '\n' '|')" = "1 2|3|" ] && ended 0 0
+ok $? "-genv is for all programs, -env and -x for one"
+
+# Output lost or labelled in the files, a last line without an end, or a folder that cannot be written, unnoticed.
+run -l -n 2 --output-filename "$work/files" sh -c 'echo "$PMIX_RANK"; echo e >&2; printf last' && ended 0 2 &&
+    [ "$(cat "$work/files/pe.0.out")$(cat "$work/files/pe.1.out")" = "0
+last1
+last" ] && [ "$(cat "$work/files/pe.1.err")" = e ] && [ "$(sort "$work/out" | tr '\n' '|')" = "[0] 0|[0] last|[1] 1|[1] last|" ]
+ok $? "--output-filename writes each PE's output to files, too"
+touch "$work/file"
+run -n 2 --output-filename "$work/file/sub" touch "$work/started2"
+ended 1 1 && [ ! -e "$work/started2" ] && grep -q "cannot write '$work/file/sub'" "$work/err"
+ok $? "--output-filename: a folder that cannot be written ends the job before it starts"
+
+# Input that goes to another PE, that the fastest of several PEs takes from the others, or that ends early.
+seq 20000 | timeout 30 "$oshrun" -n 3 --stdin all sh -c 'cat >/dev/null; echo' >"$work/out" 2>"$work/err"
+seq 20000 | timeout 30 "$oshrun" -n 3 --stdin all sh -c '[ "$PMIX_RANK" -ne 1 ] || sleep 0.3; [ "$PMIX_RANK" -eq 2 ] || cksum' >"$work/out" 2>>"$work/err"
+[ "$(sort -u "$work/out")" = "$(seq 20000 | cksum)" ] && [ "$(wc -l <"$work/out")" -eq 2 ]
+ok $? "--stdin all: each PE gets all of the input, though one is slow and one reads nothing"
+echo one | timeout 30 "$oshrun" -l -n 3 --stdin 1 cat >"$work/out" 2>"$work/err"
+echo two | timeout 30 "$oshrun" -l -n 3 --stdin none cat >>"$work/out" 2>>"$work/err"
+[ "$(cat "$work/out")" = "[1] one" ]
+ok $? "--stdin 1 and --stdin none"
+
+# A message from which a new user does not learn that PATH has no folder for the program.
+printf '#!/bin/sh\n' >"$work/hello" && chmod +x "$work/hello"
+(cd "$work" && run -n 2 hello; ended 127 1)
+grep -q "the program in this folder is ./hello" "$work/err"
+ok $? "a program of this folder without ./ gives a hint"
 
 # Invalid arguments that start PEs, or that are not reported.
 bad=
-for args in "-n 0 true" "-n x true" "-n 2x true" "-n -1 true" "-n" "-n 2" "--bogus true" "-n4 true" "--bind-to socket true" \
+for args in "-n 0 true" "-n x true" "-n 2x true" "-n -1 true" "-n" "-n 2" "--bogus true" "-l4 true" "--bind-to board true" \
     "--timeout 0 true" "--timeout soon true" "-n 1 true :" "-n 1 true : true" "" "-x =1 true" "--label=1 true" "-H , true" \
-    "--hostfile $work/none true" "-H localhost:0 true"; do
+    "--hostfile $work/none true" "-H localhost:0 true" "--mca btl self true" "-N 2 -n 3 true" "--map-by core:PE=2 true" \
+    "--stdin 2 -n 2 true" "--stdin x true" "-env A" "-H localhost -N 2 -n 3 true"; do
     # shellcheck disable=SC2086
     run $args
     ended 2 1 && grep -q '^oshrun: ' "$work/err" || bad="$bad [$args]"
