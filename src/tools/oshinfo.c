@@ -202,6 +202,12 @@ static int usage(FILE *f)
     return f == stdout ? 0 : 2;
 }
 
+/* An option without values, after which no other may follow. */
+static int known(const char *option)
+{
+    return strcmp(option, "--json") == 0 || strcmp(option, "--man") == 0 || strcmp(option, "--help") == 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -215,5 +221,13 @@ int main(int argc, char **argv)
         return join(argv[2]);
     if (argc > 3 && strcmp(what, "--plot") == 0)
         return plot(argv);
-    return usage(argc == 2 && strcmp(what, "--help") == 0 ? stdout : stderr);
+    if (argc == 2 && strcmp(what, "--help") == 0)
+        return usage(stdout);
+    if (strcmp(what, "--join") == 0)
+        fprintf(stderr, "oshinfo: --join takes one file\n");
+    else if (strcmp(what, "--plot") == 0)
+        fprintf(stderr, "oshinfo: --plot takes a picture's name, which ends in .svg or .png, and files to plot\n");
+    else
+        fprintf(stderr, "oshinfo: unknown option '%s'\n", known(what) ? argv[2] : what);
+    return usage(stderr);
 }

@@ -27,7 +27,9 @@ ok $missing "every variable is printed"
 SHMEM_SYMMETRIC_SIZE=junk "$info" > /dev/null 2>&1
 [ $? = 1 ]
 ok $? "an invalid value is refused"
-"$info" --nonsense > /dev/null 2>&1
+"$info" --nonsense 2>&1 > /dev/null | grep -q "unknown option '--nonsense'" && "$info" --json more 2>&1 > /dev/null | grep -q "'more'"
+ok $? "an unknown option is refused, and named"
+"$info" --json more > /dev/null 2>&1
 [ $? = 2 ]
-ok $? "an unknown option is refused"
+ok $? "with status 2"
 plan

@@ -126,12 +126,13 @@ static void report(const char *name, const char *like)
 static void unknown_names(void)
 {
     static const char *const known[] = {"SHMEM_CHECK", "SHMEM_SPIN", "SHMEM_OFI_PROVIDER", "SMA_VERSION", "SHMEMG_X"};
-    static const char *const others[] = {"SHMEM_SYMMETRIC_HEAP_SIZE", "SHMEM_OFI_FABRIC", "SHMEM_TEAMS_MAX", "SHMEM_INC",
+    static const char *const others[] = {"SHMEM_OFI_FABRIC", "SHMEM_TEAMS_MAX", "SHMEM_INC",
                                          "SHMEM_DIR", "SHMEM_BACKTRACE", "SHMEM_COLL_RADIX", "SHMEM_", "SHMEM_BOUNCE_SIZE"};
     static const char *const wrong[][2] = {
         {"SHMEM_CHEK", "SHMEM_CHECK"}, {"SHMEM_SYMETRIC_SIZE", "SHMEM_SYMMETRIC_SIZE"}, {"SHMEM_STAT", "SHMEM_STATS"},
         {"SHMEM_DEVICES", "SHMEM_DEVICE"}, {"SHMEM_OFI_PROVIDERS", "SHMEM_OFI_PROVIDER"}, {"SHMEM_Check", NULL},
-        {"SHMEM_HEART_BEAT", "SHMEM_HEARTBEAT"}, {"SHMEM_TRANSPROT", "SHMEM_TRANSPORT"}};
+        {"XT_SYMMETRIC_HEAP_SIZE", "SHMEM_SYMMETRIC_SIZE"}, {"SHMEM_SYMMETRIC_HEAP_SIZE", "SHMEM_SYMMETRIC_SIZE"},
+        {"XT_SYMMETRIC_HEAP", NULL}, {"SHMEM_HEART_BEAT", "SHMEM_HEARTBEAT"}, {"SHMEM_TRANSPROT", "SHMEM_TRANSPORT"}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         setenv(known[i], "1", 1);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -158,6 +159,13 @@ static void unknown_names(void)
     }
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         unsetenv(known[i]);
+    setenv("XT_SYMMETRIC_HEAP_SIZE", "1G", 1);
+    setenv("SHMEM_SYMMETRIC_SIZE", "1G", 1);
+    *reported = 0;
+    shi_config_unknown(0, report);
+    CHECKF(!*reported, "named beside our own: %s", reported);
+    unsetenv("XT_SYMMETRIC_HEAP_SIZE");
+    unsetenv("SHMEM_SYMMETRIC_SIZE");
 }
 
 /* Catches: a locale with a decimal comma, in which strtod stops at the point. */

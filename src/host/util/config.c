@@ -229,18 +229,30 @@ static const char *nearest_name(const char *name)
     return best;
 }
 
+/* Other libraries' names of the heap's size. */
+static const char *const heap_names[] = {"SHMEM_SYMMETRIC_HEAP_SIZE", "XT_SYMMETRIC_HEAP_SIZE"};
+
+static int is_heap_name(const char *name)
+{
+    for (size_t i = 0; i < sizeof heap_names / sizeof *heap_names; i++)
+        if (strcmp(name, heap_names[i]) == 0)
+            return !getenv("SHMEM_SYMMETRIC_SIZE");
+    return 0;
+}
+
 void shi_config_unknown(int all, void (*report)(const char *name, const char *nearest))
 {
     for (char **e = environ; *e; e++) {
         char name[NAME_MOST];
         size_t n = strcspn(*e, "=");
-        if (strncmp(*e, "SHMEM_", 6) != 0 || n >= sizeof name)
+        if (n >= sizeof name)
             continue;
         memcpy(name, *e, n);
         name[n] = 0;
-        if (is_known(name))
+        int heap = is_heap_name(name);
+        if (!heap && (strncmp(name, "SHMEM_", 6) != 0 || is_known(name)))
             continue;
-        const char *near = nearest_name(name);
+        const char *near = heap ? "SHMEM_SYMMETRIC_SIZE" : nearest_name(name);
         if (near || all)
             report(name, near);
     }

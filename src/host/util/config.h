@@ -33,7 +33,7 @@ int shi_config_read(struct shi_config *out, char *why, size_t bytes);
 
 /* Call report for each environment variable that begins with SHMEM_ and is not in config.def, with the most similar
  * name of config.def. A name that is similar to none may belong to another library: it is reported, with NULL, only when
- * `all` is set. */
+ * `all` is set. Names that other libraries give the heap's size are reported unless SHMEM_SYMMETRIC_SIZE is set. */
 void shi_config_unknown(int all, void (*report)(const char *name, const char *nearest));
 
 /* Parse a size such as 64, 512k, 1.5G. 0 and *bytes, or -EINVAL. */
