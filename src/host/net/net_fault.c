@@ -67,6 +67,7 @@ static struct shim *shims[SHI_NET_LANES];
 static const struct fi_ops_domain *real_domain;
 static int n_shims;
 static long posts, transfers, completions, receives, waits, endpoints;
+static int n_all_held; /* entries and writes that the shims hold; atomic, because fi_cq_sread reads it without the lanes' locks */
 static uint64_t random_state;
 
 /* ---- options ------------------------------------------------------------------------------------------------------ */
@@ -169,6 +170,7 @@ static ssize_t writemsg(struct fid_ep *ep, const struct fi_msg_rma *msg, uint64_
     if (!fault.unordered)
         return s->real_rma->writemsg(ep, msg, flags);
     struct held_write *w = &s->write[s->n_write++];
+    __atomic_fetch_add(&n_all_held, 1, __ATOMIC_RELAXED);
     long late = fault.reorder ? 1 + below((int)fault.unordered) : fault.unordered;
     *w = (struct held_write){*msg, *msg->msg_iov, *msg->rma_iov, flags, s->reads + late};
     return 0;
@@ -180,10 +182,12 @@ static void start_writes(struct shim *s)
         struct held_write *w = &s->write[i];
         w->msg.msg_iov = &w->local;
         w->msg.rma_iov = &w->remote;
-        if (w->due > s->reads || s->real_rma->writemsg(s->ep, &w->msg, w->flags))
+        if (w->due > s->reads || s->real_rma->writemsg(s->ep, &w->msg, w->flags)) {
             i++;
-        else
+        } else {
             memmove(w, w + 1, (size_t)(--s->n_write - i) * sizeof *w);
+            __atomic_fetch_sub(&n_all_held, 1, __ATOMIC_RELAXED);
+        }
     }
 }
 
@@ -213,9 +217,12 @@ static ssize_t cq_read(struct fid_cq *cq, void *buf, size_t count)
         return rc;
     for (ssize_t i = 0; i < rc; i++)
         s->held[s->n_held++] = (struct held_entry){out[i], s->reads + fault.delay};
+    if (rc > 0)
+        __atomic_fetch_add(&n_all_held, (int)rc, __ATOMIC_RELAXED);
     for (int i; n < count && !s->has_failing && (i = due(s)) >= 0;) {
         struct fi_cq_data_entry e = s->held[i].entry;
         memmove(&s->held[i], &s->held[i + 1], (size_t)(--s->n_held - i) * sizeof s->held[i]);
+        __atomic_fetch_sub(&n_all_held, 1, __ATOMIC_RELAXED);
         s->has_failing = e.flags & FI_RECV ? fault.receive && ++receives == fault.receive
                                            : fault.error && ++completions == fault.error;
         if (s->has_failing)
@@ -240,6 +247,8 @@ static ssize_t cq_sread(struct fid_cq *cq, void *buf, size_t count, const void *
 {
     if (fault.rest && ++waits >= fault.rest)
         return -FI_EOTHER;
+    if (__atomic_load_n(&n_all_held, __ATOMIC_RELAXED)) /* only reads deliver them, and a wait for the provider sleeps */
+        return -FI_EAGAIN;
     return shim_of(NULL, cq)->real_cq->sread(cq, buf, count, cond, timeout);
 }
 
