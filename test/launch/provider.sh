@@ -34,6 +34,12 @@ chosen cxi,tcp '' 'SHMEM_OFI_DOMAIN=cxi7: no libfabric provider has such an inte
 chosen cxi,tcp cxi 'SHMEM_OFI_DOMAIN=cxi7: provider cxi has no such interface'
 unset SHMEM_OFI_DOMAIN
 
+# Catches: a misspelt interface in a list that is ignored, or reported by each PE of the node.
+LD_LIBRARY_PATH=$top_builddir/test/fabric/.libs FABRIC_PROFILE=cxi,tcp SHMEM_OFI_DOMAIN=cxi0,lo,cxi7 SHMEM_TRANSPORT=ofi timeout 120 \
+    $OSHRUN -n 2 "$top_builddir/test/multi/const.pes" > "$work/log" 2>&1 &&
+    [ "$(grep -c 'warning: SHMEM_OFI_DOMAIN=cxi0,lo,cxi7: cxi has no interface lo on this node' "$work/log")" = 1 ]
+ok $? "an interface that the provider does not have: one line" "$work/log"
+
 # shared PROFILE, SHMEM_OFI_DOMAIN, number of NICs that four PEs must use together
 shared() {
     LD_LIBRARY_PATH=$top_builddir/test/fabric/.libs FABRIC_PROFILE=$1 FABRIC_MORE_NICS=1 SHMEM_OFI_DOMAIN=$2 SHMEM_TRANSPORT=ofi \

@@ -216,6 +216,8 @@ static int up(const struct shi_boot *boot, const struct shi_config *config, shi_
     int err = shi_ofi_open(why, sizeof why);
     if (!err)
         err = shi_ofi_select(&params, NULL, NULL, &info, why, sizeof why);
+    if (!err && why[0] && boot->local_index == 0)
+        shi_log_error("warning: %s", why);
     if (!err)
         err = shi_net_fault_set(config->net_fault.text, why, sizeof why);
     if (err) {

@@ -30,8 +30,9 @@ struct shi_ofi_params {
  * was not chosen; NULL: PEs of this node use it. The capabilities have FI_HMEM if the provider can access memory of devices. */
 typedef void shi_ofi_report(void *arg, const struct fi_info *candidate, const char *why_not);
 
-/* Choose the provider. 0 and *out (freeinfo), or -errno and in why[bytes] one line. With message order SAW, or with WAW for
- * writes of every size, writes need no immediate data; else domain_attr->cq_data_size is 4 or more if the provider has it. */
+/* Choose the provider. 0, *out (freeinfo) and in why[bytes] a warning or "", or -errno and in why[bytes] one line. With
+ * message order SAW, or with WAW for writes of every size, writes need no immediate data; else domain_attr->cq_data_size is 4
+ * or more if the provider has it. */
 int shi_ofi_select(const struct shi_ofi_params *params, shi_ofi_report *report, void *arg, struct fi_info **out,
                    char *why, size_t bytes);
 

@@ -265,6 +265,24 @@ static void explain(const struct shi_ofi_params *p, const struct candidate *near
         snprintf(why + used, bytes - used, "; FI_PROVIDER=%s restricts the providers", filter);
 }
 
+/* Warn of the first interface in params->domain that the provider of the chosen candidate does not have. */
+static void explain_unknown(const struct candidate *c, int n, const struct shi_ofi_params *params, char *why, size_t bytes)
+{
+    size_t length;
+    for (const char *name = params->domain; *name; name += length + (name[length] == ',')) {
+        length = strcspn(name, ",");
+        int known = length == 0;
+        for (int i = 0; i < n; i++)
+            known |= strcmp(provider_of(c[i].info), provider_of(c->info)) == 0 &&
+                     strncmp(domain_of(c[i].info), name, length) == 0 && !domain_of(c[i].info)[length];
+        if (known)
+            continue;
+        snprintf(why, bytes, "SHMEM_OFI_DOMAIN=%s: %s has no interface %.*s on this node; oshinfo lists those that can be used",
+                 params->domain, provider_of(c->info), (int)length, name);
+        return;
+    }
+}
+
 /* Set FI_HMEM if the provider can access memory of devices; only a request for it shows that. */
 static void look_for_hmem(struct fi_info *f)
 {
@@ -327,11 +345,14 @@ int shi_ofi_select(const struct shi_ofi_params *params, shi_ofi_report *report, 
     struct candidate *c = NULL;
     int n = sort(all, params, &c), found = n > 0 && c->unfit == FIT;
     int shared = found ? n_shared(c, n, params) : 0;
+    why[0] = 0;
     *out = found ? best_of(shared > 1 ? own_of(c, shared, params) : c->info) : NULL;
     if (n < 0 || (found && !*out))
         snprintf(why, bytes, "out of memory for the libfabric provider");
     else if (!found)
         explain(params, n ? c : NULL, why, bytes);
+    else
+        explain_unknown(c, n, params, why, bytes);
     if (report)
         report_all(c, n, shared, report, arg);
     free(c);
