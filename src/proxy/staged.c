@@ -4,11 +4,13 @@
  *
  * A put with a signal that is set is two copies. An update that depends on the old value (atomics, signals that are added)
  * is a copy to the host, then a copy back. Between the two the proxy holds the target PE's lock word `held`, as for every
- * update of a word that another proxy, or a record of the network (net/stream_device.h), may update: it excludes these from
- * each other (test/model/words.pml). It does not exclude the atomics that kernels execute themselves, see amo.h.
+ * update of a word that another proxy, a record of the network (net/stream_device.h) or a host's call (host/ops/amo.c) may
+ * update: it excludes these from each other (test/model/words.pml). It does not exclude the atomics that kernels execute
+ * themselves, see amo.h.
  *
  *   word   written by                                       read by   order
- *   held   proxies and threads that poll, compare-and-swap  the same  R8 (release) -> A8 (acquire): the previous update has ended
+ *   held   proxies, threads that poll, threads of the       the same  R8 (release) -> A8 (acquire): the previous update has ended
+ *          program; compare-and-swap
  */
 #include "proxy/staged.h"
 
@@ -18,7 +20,7 @@
 
 #include "device/device.h"
 #include "host/net/amo_word.h"
-#include "host/ops/state.h"
+#include "host/ops/dheap.h"
 
 enum { N_STAGED = 512, OLD = 6, NEW = 7 }; /* indices into `data`: the word before and after an update */
 
@@ -35,7 +37,6 @@ struct staged {
 };
 
 static struct staged *all, *free_list, *first, **last = &first; /* first to last: in the order of `after` */
-static uint64_t **held_of;                                         /* [n_pes]; NULL: on another node */
 static uint64_t n_started;
 
 int shi_staged_up(void)
@@ -47,13 +48,8 @@ int shi_staged_up(void)
     if (err)
         return err;
     all = calloc(N_STAGED, sizeof *all);
-    held_of = calloc((size_t)shi_world.n_pes, sizeof *held_of);
-    if (!all || !held_of) {
-        shi_staged_down();
+    if (!all)
         return -ENOMEM;
-    }
-    for (int i = 0; i < shi_world.shm.n; i++)
-        held_of[shi_world.shm.region[i].pe] = shi_shm_held(&shi_world.shm, i);
     for (int i = 0; i < N_STAGED; i++) {
         all[i].data = (uint64_t *)data + 8 * i;
         all[i].next = free_list;
@@ -66,10 +62,8 @@ int shi_staged_up(void)
 void shi_staged_down(void)
 {
     free(all);
-    free(held_of);
     all = free_list = first = NULL;
     last = &first;
-    held_of = NULL;
 }
 
 static int start(void *to, const void *from, size_t bytes)
@@ -138,7 +132,7 @@ int shi_staged_issue(struct shi_proxy_ring *p, struct shi_engine_op *op, const s
     if (!s)
         return -EAGAIN;
     if (signal || (op->request.op == SHI_OP_AMO && v->amo != SHI_AMO_FETCH))
-        held = held_of[op->request.pe];
+        held = shi_dheap_word_lock((int)op->request.pe);
     if (held && !shi_amo_try_lock(held)) /* A8 */
         return -EAGAIN;
     free_list = s->next;

@@ -12,10 +12,10 @@ elif [ ! -f "$top_builddir/.libs/libze_cpu.so" ]; then
     echo "1..0 # SKIP this build has no device backend (libze-dev)"
     exit 0
 fi
-# Variants of jobs. Over the network no PE maps another's memory, and atomics do not reach memory that hosts cannot
-# access. DEVICE_AGAIN: again.sh runs the test with its settings; parts that do not depend on them are left out.
+# Variants of jobs. Over the network no PE maps another's memory.
+# DEVICE_AGAIN: again.sh runs the test with its settings; parts that do not depend on them are left out.
 directs='1 0' privates=${ZE_CPU_PRIVATE:-0 1}
-[ "$SHMEM_TRANSPORT" != ofi ] || directs=0 privates=0
+[ "$SHMEM_TRANSPORT" != ofi ] || directs=0
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
 . "${top_srcdir:=.}/test/tap.sh"

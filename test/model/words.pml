@@ -3,8 +3,9 @@
  * (proxy/staged.c) and by the thread that applies records of the network (net/stream_device.c).
  *
  *   model      protocol
- *   agent      a proxy of the node, or the thread that polls: takes word_lock, has the word copied to the host, computes,
- *              has the new value copied back, releases the lock when that copy has ended
+ *   agent      a proxy of the node, the thread that polls, or a thread in a call of the host (ops/amo.c): takes word_lock,
+ *              has the word copied to the host, computes, has the new value copied back, releases the lock when that copy
+ *              has ended
  *   device     makes each agent's copies in order, at any time after their start
  *   word       in device memory; old[], new[]: in the agent's own host memory
  *   right      ghost: the word after the updates in the order of the lock

@@ -6,15 +6,10 @@
 
 #include "host/ops/dheap.h"
 
-int shi_dheap_hides(const void *addr, size_t bytes)
+int shi_dheap_holds(const void *addr, size_t bytes)
 {
     (void)addr, (void)bytes;
     return 0;
-}
-
-int shi_dheap_holds(const void *addr, size_t bytes)
-{
-    return shi_dheap_hides(addr, bytes);
 }
 
 void shi_dheap_move(void *to, const void *from, size_t bytes)

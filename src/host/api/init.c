@@ -7,6 +7,7 @@
 #include "host/coll/agree.h"
 #include "host/coll/team.h"
 #include "host/init/init.h"
+#include "host/ops/dheap.h"
 #include "host/ops/remote.h"
 #include "host/ops/span.h"
 #include "host/util/end.h"
@@ -118,8 +119,7 @@ SHI_DEF(int, shmem_addr_accessible, (const void *addr, int pe))
     struct shi_remote_addr remote;
     if (shi_reach_read(p, addr, 1))
         return 1;
-    return p->remote && shi_remote_addr_of(p, SHI_READ, addr, 1, &remote) == 0 &&
-           !(shi_world.dev_private && remote.region == SHI_REGION_DEVICE);
+    return shi_dheap_hides(addr, 1) || (p->remote && shi_remote_addr_of(p, SHI_READ, addr, 1, &remote) == 0);
 }
 
 SHI_DEF(void *, shmem_ptr, (const void *dest, int pe))

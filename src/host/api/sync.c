@@ -5,6 +5,7 @@
 #include "host/coll/team.h"
 #include "host/net/progress.h"
 #include "host/ops/ctx.h"
+#include "host/ops/dheap.h"
 #include "host/ops/p2p.h"
 #include "host/ops/remote.h"
 #include "host/ops/rma.h"
@@ -39,9 +40,11 @@ SHMEM_TYPES(ROW, SHI_DEF)
 SHI_DEF(uint64_t, shmem_signal_fetch, (const uint64_t *sig_addr))
 {
     const struct shmem_ctx *const c = SHI_CTX_DEFAULT;
-    uint64_t *at = shi_at(__func__, c, "sig_addr", sig_addr, sizeof *sig_addr, shi_world.pe);
+    const uint64_t *at = sig_addr;
+    if (shi_likely(!shi_dheap_hides(sig_addr, sizeof *sig_addr)))
+        at = shi_at(__func__, c, "sig_addr", sig_addr, sizeof *sig_addr, shi_world.pe);
     shi_progress(); /* programs call this in loops */
-    return __atomic_load_n(at, __ATOMIC_ACQUIRE);
+    return shi_p2p_fetch_signal(__func__, at);
 }
 
 SHI_DEF(uint64_t, shmem_signal_wait_until, (uint64_t *sig_addr, int cmp, uint64_t cmp_value))

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "host/coll/agree.h"
+#include "host/ops/dheap.h"
 #include "host/ops/remote.h"
 #include "host/ops/rma.h"
 #include "host/ops/span.h"
@@ -20,7 +21,7 @@ void shi_coll_check(const char *routine, struct shmem_team *t, enum shi_use use,
     if (!t)
         shi_die(routine, "team is SHMEM_TEAM_INVALID");
     t->routine = routine;
-    if (bytes && !shi_reach(&shi_world.peer[shi_world.pe], addr, bytes))
+    if (bytes && !shi_reach(&shi_world.peer[shi_world.pe], addr, bytes) && !shi_dheap_hides(addr, bytes))
         shi_resolve_slow(routine, SHI_CTX_DEFAULT, use, arg, addr, bytes, shi_world.pe);
 }
 
@@ -35,13 +36,14 @@ static void check_apart(const char *routine, const void *dest, size_t dest_bytes
 
 void *shi_coll_at(const struct shmem_team *t, const void *addr, int pe)
 {
-    return (void *)shi_reach_read(&t->peer[pe], addr, 1);
+    void *device = shi_unlikely(shi_world.dev_private) ? shi_reach_device(&t->peer[pe], addr, 1) : NULL;
+    return device ? device : (void *)shi_reach_read(&t->peer[pe], addr, 1);
 }
 
-static void copy(void *to, const void *from, size_t bytes)
+void shi_coll_copy(void *to, const void *from, size_t bytes)
 {
     if (to != from)
-        shi_copy(to, from, bytes);
+        shi_dheap_copy_any("collective", to, from, bytes);
 }
 
 static struct shi_remote_addr remote_addr(const struct shmem_team *t, const void *addr, size_t bytes, int pe)
@@ -55,7 +57,7 @@ static struct shi_remote_addr remote_addr(const struct shmem_team *t, const void
 void shi_coll_put(const struct shmem_team *t, void *dest, const void *source, size_t bytes, int pe)
 {
     if (!t->peer[pe].remote) {
-        copy(shi_coll_at(t, dest, pe), source, bytes);
+        shi_coll_copy(shi_coll_at(t, dest, pe), source, bytes);
     } else if (bytes) {
         struct shi_remote_addr to = remote_addr(t, dest, bytes, pe);
         shi_remote_put(shi_world.lane, &to, source, bytes, 1);
@@ -66,7 +68,7 @@ void shi_coll_get(const struct shmem_team *t, void *dest, const void *source, si
 {
     const void *at = shi_coll_at(t, source, pe);
     if (at) {
-        copy(dest, at, bytes);
+        shi_coll_copy(dest, at, bytes);
     } else if (bytes) {
         struct shi_remote_addr from = remote_addr(t, source, bytes, pe);
         shi_remote_get(shi_world.lane, &from, dest, bytes, 1);
@@ -100,7 +102,7 @@ static void push_node(struct shmem_team *t, const struct chunk *g)
         if (i == t->me)
             continue;
         if (!pulled)
-            shi_copy(shi_coll_at(t, g->dest, i), g->source, g->bytes);
+            shi_coll_copy(shi_coll_at(t, g->dest, i), g->source, g->bytes);
         shi_team_notify(t, i, g->epoch);
     }
     for (int k = 0; pulled && k < here->n; k++)
@@ -112,7 +114,7 @@ static void pull_chunk(struct shmem_team *t, const struct chunk *g)
 {
     shi_team_wait_notify(t, g->sender, g->epoch);
     if (g->bytes >= PULL_BYTES) {
-        memcpy(g->dest, shi_coll_at(t, g->source, g->sender), g->bytes);
+        shi_coll_copy(g->dest, shi_coll_at(t, g->source, g->sender), g->bytes);
         shi_team_notify(t, g->sender, g->epoch);
     }
 }
@@ -171,7 +173,7 @@ void shi_coll_broadcast(const char *routine, struct shmem_team *t, void *dest, c
         broadcast_nodes(t, dest, source, bytes, root, g.epoch);
     push_node(t, &g);
     if (with_root && t->me == root)
-        copy(dest, source, bytes);
+        shi_coll_copy(dest, source, bytes);
     shi_coll_local(t);
 }
 
@@ -195,7 +197,7 @@ static void store_everywhere(struct shmem_team *t, void *dest, const void *sourc
     size_t off = start_of(l, t->me), bytes = start_of(l, t->me + 1) - off;
     for (int k = 0; k < t->n && bytes; k++) {
         int i = t->me + k < t->n ? t->me + k : t->me + k - t->n;
-        copy(shi_coll_at(t, (char *)dest + off, i), source, bytes);
+        shi_coll_copy(shi_coll_at(t, (char *)dest + off, i), source, bytes);
     }
     shi_team_notify_and_wait(t, epoch);
 }
@@ -216,7 +218,7 @@ static void hand_on(struct shmem_team *t, void *dest, const struct layout *l, ui
         const char *block = (char *)dest + start_of(l, i);
         shi_team_wait_notify(t, i, epoch);
         for (int k = 0; k < here->n; k++)
-            copy(shi_coll_at(t, block, here->member[k]), block, start_of(l, i + 1) - start_of(l, i));
+            shi_coll_copy(shi_coll_at(t, block, here->member[k]), block, start_of(l, i + 1) - start_of(l, i));
     }
 }
 
@@ -234,7 +236,7 @@ static void store_nodes(struct shmem_team *t, void *dest, const void *source, co
         shi_team_notify(t, to, epoch);
     }
     for (int k = 0; k < here->n; k++)
-        copy(shi_coll_at(t, (char *)dest + off, here->member[k]), source, bytes);
+        shi_coll_copy(shi_coll_at(t, (char *)dest + off, here->member[k]), source, bytes);
     hand_on(t, dest, l, epoch);
     for (int k = 0; k < here->n; k++)
         if (here->member[k] != t->me)
@@ -292,7 +294,7 @@ void shi_coll_alltoall(const char *routine, struct shmem_team *t, void *dest, co
 static void put_strided(const struct shmem_team *t, char *dest, const char *source, const struct shi_strided *s, int pe)
 {
     if (!t->peer[pe].remote) {
-        shi_copy_strided(shi_coll_at(t, dest, pe), source, s);
+        shi_dheap_copy_strided("collective", shi_coll_at(t, dest, pe), source, s);
     } else {
         struct shi_remote_addr to = remote_addr(t, dest, ((s->count - 1) * (size_t)s->dst + 1) * s->elem, pe);
         shi_remote_put_strided(shi_world.lane, &to, source, s);

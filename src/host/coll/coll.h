@@ -42,8 +42,11 @@ void shi_coll_scan(const char *routine, struct shmem_team *t, void *dest, const 
                    const struct shi_reduction *r, int exclusive);
 
 /* The address, at a member on this node, of a symmetric one, checked by the caller; NULL for a remote member, except for
- * constants. */
+ * constants. For shi_coll_copy: it may be device memory that the host cannot access. */
 void *shi_coll_at(const struct shmem_team *t, const void *addr, int pe);
+
+/* Copy between such addresses, or addresses of this process. */
+void shi_coll_copy(void *to, const void *from, size_t bytes);
 
 /* Copy to or from a member's symmetric memory, on this node or another; shi_coll_local completes the copies to and from
  * remote members. */

@@ -10,6 +10,7 @@
 
 #include "host/coll/agree.h"
 #include "host/coll/coll.h"
+#include "host/ops/dheap.h"
 #include "host/ops/rma.h"
 #include "host/ops/span.h"
 #include "host/util/log.h"
@@ -18,6 +19,15 @@ enum {
     BLOCK_BYTES = 8192,      /* combined at a time: stays in the first-level cache */
     REMOTE_BLOCK_BYTES = 131072 /* with remote members: long enough for the network, short enough for the second level */
 };
+
+/* The elements at `from`, or a copy of them in `room` when the host cannot load them. */
+static const void *readable(void *room, const void *from, size_t bytes)
+{
+    if (!shi_dheap_is_private(from))
+        return from;
+    shi_dheap_copy("reduction", room, from, bytes);
+    return room;
+}
 
 static const char *buffer(const struct shmem_team *t, int of)
 {
@@ -30,11 +40,11 @@ static void reduce_short(struct shmem_team *t, void *dest, const void *source, s
 {
     _Alignas(16) char acc[SHI_EXCHANGE_TOTAL_BYTES];
     size_t bytes = n * r->elem;
-    shi_team_exchange(t, source, bytes);
+    shi_team_exchange(t, readable(acc, source, bytes), bytes);
     memcpy(acc, buffer(t, 0), bytes);
     for (int i = 1; i < t->n; i++)
         r->combine(acc, buffer(t, i), n);
-    memcpy(dest, acc, bytes);
+    shi_coll_copy(dest, acc, bytes);
 }
 
 /* The first member of each node combines its node's elements, exchanges with the other firsts, sends its node the result. */
@@ -48,12 +58,12 @@ static void reduce_short_nodes(struct shmem_team *t, void *dest, const void *sou
     uint64_t epoch = ++t->epoch;
     t->exchanges++;
     if (t->me != first) {
-        shi_team_exchange_put(t, first, source, bytes, epoch);
+        shi_team_exchange_put(t, first, readable(acc, source, bytes), bytes, epoch);
         shi_team_wait_notify(t, first, epoch);
-        memcpy(dest, buffer(t, first), bytes);
+        shi_coll_copy(dest, buffer(t, first), bytes);
         return;
     }
-    memcpy(acc, source, bytes);
+    shi_coll_copy(acc, source, bytes);
     for (int k = 1; k < here->n; k++) {
         shi_team_wait_notify(t, here->member[k], epoch);
         r->combine(acc, buffer(t, here->member[k]), n);
@@ -72,7 +82,7 @@ static void reduce_short_nodes(struct shmem_team *t, void *dest, const void *sou
     }
     for (int k = 1; k < here->n; k++)
         shi_team_exchange_put(t, here->member[k], all, bytes, epoch);
-    memcpy(dest, all, bytes);
+    shi_coll_copy(dest, all, bytes);
 }
 
 /* Elements [first, last) of an array. */
@@ -93,17 +103,17 @@ static struct range cut(struct range all, int parts, int i, size_t elem)
 static void reduce_part(const struct shmem_team *t, void *dest, const void *source, struct range part,
                         const struct shi_reduction *r, int every)
 {
-    _Alignas(64) char acc[BLOCK_BYTES];
+    _Alignas(64) char acc[BLOCK_BYTES], room[BLOCK_BYTES];
     const struct shi_node *here = &t->node[t->my_node];
     size_t block = BLOCK_BYTES / r->elem;
     for (size_t at = part.first; at < part.last; at += block) {
         size_t n = part.last - at < block ? part.last - at : block, off = at * r->elem;
-        memcpy(acc, (char *)shi_coll_at(t, source, here->member[0]) + off, n * r->elem);
+        shi_coll_copy(acc, (char *)shi_coll_at(t, source, here->member[0]) + off, n * r->elem);
         for (int k = 1; k < here->n; k++)
-            r->combine(acc, (char *)shi_coll_at(t, source, here->member[k]) + off, n);
+            r->combine(acc, readable(room, (char *)shi_coll_at(t, source, here->member[k]) + off, n * r->elem), n);
         for (int k = 0; k < here->n; k++)
             if (every || here->member[k] == t->me)
-                memcpy((char *)shi_coll_at(t, dest, here->member[k]) + off, acc, n * r->elem);
+                shi_coll_copy((char *)shi_coll_at(t, dest, here->member[k]) + off, acc, n * r->elem);
     }
 }
 
@@ -179,7 +189,7 @@ void shi_coll_reduce(const char *routine, struct shmem_team *t, void *dest, cons
     if (n == 0)
         return;
     if (t->n == 1) {
-        memmove(dest, source, n * r->elem);
+        shi_coll_copy(dest, source, n * r->elem);
         t->epoch++;
     } else if (n * r->elem <= t->buffer_bytes) {
         (t->n_nodes > 1 ? reduce_short_nodes : reduce_short)(t, dest, source, n, r);
@@ -195,21 +205,21 @@ static void scan_short(struct shmem_team *t, void *dest, const void *source, siz
 {
     _Alignas(16) char acc[SHI_EXCHANGE_TOTAL_BYTES];
     size_t bytes = n * r->elem;
-    shi_team_exchange(t, source, bytes);
+    shi_team_exchange(t, readable(acc, source, bytes), bytes);
     if (last < 0)
         memset(acc, 0, bytes); /* all-zero bytes are zero in every type of the table */
     else
         memcpy(acc, buffer(t, 0), bytes);
     for (int i = 1; i <= last; i++)
         r->combine(acc, buffer(t, i), n);
-    memcpy(dest, acc, bytes);
+    shi_coll_copy(dest, acc, bytes);
 }
 
 /* Combine member i's source into sum; member 0's begins it. */
 static void add_source(const char *routine, const struct shmem_team *t, char *sum, const void *source, size_t n,
                        const struct shi_reduction *r, int i)
 {
-    const char *from = t->peer[i].remote ? NULL : shi_coll_at(t, source, i);
+    const char *from = t->peer[i].remote || shi_dheap_hides(source, 1) ? NULL : shi_coll_at(t, source, i);
     char *copy = from ? NULL : malloc(n * r->elem);
     if (!from && !copy)
         shi_die(routine, "out of memory for %zu bytes of a scan", n * r->elem);
@@ -230,9 +240,9 @@ static void scan_long(const char *routine, struct shmem_team *t, void *dest, con
                       const struct shi_reduction *r, int last)
 {
     size_t bytes = n * r->elem;
-    char *sum = dest == source ? malloc(bytes) : dest;
+    char *sum = dest == source || shi_dheap_hides(dest, 1) ? malloc(bytes) : dest;
     if (!sum)
-        shi_die(routine, "out of memory for %zu bytes of a scan in place", bytes);
+        shi_die(routine, "out of memory for %zu bytes of a scan", bytes);
     shi_team_barrier(t->routine, t);
     if (last < 0)
         memset(sum, 0, bytes);
@@ -242,7 +252,7 @@ static void scan_long(const char *routine, struct shmem_team *t, void *dest, con
         add_source(routine, t, sum, source, n, r, i);
     shi_team_barrier(t->routine, t);
     if (sum != dest) {
-        memcpy(dest, sum, bytes);
+        shi_coll_copy(dest, sum, bytes);
         free(sum);
     }
 }

@@ -12,7 +12,7 @@
  *
  *   word            written by                               read by             order
  *   message in slot thread that polls, device                thread that polls   a copy has ended (`ended` of the device)
- *   word_lock       proxies of the node; thread that polls   the same            A8, R8 of proxy/staged.c
+ *   word_lock       agents of proxy/staged.c                 the same            A8, R8 of proxy/staged.c
  */
 #ifndef SHI_STREAM_DEVICE_H
 #define SHI_STREAM_DEVICE_H

@@ -13,6 +13,7 @@
 
 #include "device/device.h"
 #include "host/coll/team.h"
+#include "host/ops/dheap.h"
 #include "host/ops/launched.h"
 #include "host/ops/p2p.h"
 #include "host/ops/wait.h"
@@ -112,8 +113,10 @@ static void put_words(struct line *l, const struct shi_wait_for *w)
         put(l, " words from ");
     }
     put_address(l, w->addr);
-    put(l, w->n > 1 ? ", the first is " : " is ");
-    put_value(l, w->word, shi_p2p_bits((enum shi_word)w->word, w->addr));
+    if (!shi_dheap_hides(w->addr, 1)) {
+        put(l, w->n > 1 ? ", the first is " : " is ");
+        put_value(l, w->word, shi_p2p_bits((enum shi_word)w->word, w->addr));
+    }
     put(l, ", wanted ");
     put(l, sign[w->cmp]);
     put(l, " ");

@@ -73,8 +73,7 @@ void *shi_resolve_slow(const char *routine, const struct shmem_ctx *ctx, enum sh
     if (at || !bytes)
         return at;
     if (shi_world.dev_private && shi_reach_device(p, addr, bytes))
-        shi_die(routine, "%s = %p is device memory that the host cannot load and store; put and get copy it (pe = %d)",
-                arg, addr, pe);
+        shi_die(routine, "%s = %p is in device memory that the host cannot load and store (pe = %d)", arg, addr, pe);
     shi_not_symmetric(routine, use, arg, addr, bytes, pe);
 }
 

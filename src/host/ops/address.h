@@ -16,7 +16,7 @@ enum shi_use { SHI_WRITE, SHI_READ };
 void *shi_resolve_slow(const char *routine, const struct shmem_ctx *ctx, enum shi_use use, const char *arg,
                        const void *addr, size_t bytes, int pe);
 
-/* The same for copies: also device memory that the host cannot load and store. */
+/* The same for callers that let the device copy (dheap.h): also device memory that the host cannot load and store. */
 void *shi_resolve_slow_copy(const char *routine, const struct shmem_ctx *ctx, enum shi_use use, const char *arg,
                             const void *addr, size_t bytes, int pe);
 

@@ -2,7 +2,8 @@
  * amo.h - atomic memory operations, by the CPU of the PE that owns the word or of a PE that maps it.
  *
  * All are sequentially consistent, on every type that the table lists, floating point included. Only CPU instructions update
- * a word, whatever PE requested it, so host atomics, signals and waits on it agree.
+ * a word, whatever PE requested it, so host atomics, signals and waits on it agree. A word in device memory that the host
+ * cannot access is copied to the host, updated and copied back under the lock of its PE's words (proxy/staged.c).
  */
 #ifndef SHI_AMO_H
 #define SHI_AMO_H
@@ -23,6 +24,9 @@ struct shi_amo_call {
  * the network or with SHMEM_CHECK=1, on a word that is not aligned to its size, since no update of it is atomic. */
 void shi_amo_update(const struct shmem_ctx *ctx, void *addr, size_t width, int pe, const struct shi_amo_call *call);
 uint64_t shi_amo_fetch(const struct shmem_ctx *ctx, void *addr, size_t width, int pe, const struct shi_amo_call *call);
+
+/* Update the word at `at`, where PE pe's object is mapped. The old value, of a SHI_AMO_SET 0. */
+uint64_t shi_amo_mapped(const struct shmem_ctx *ctx, void *at, size_t width, int pe, const struct shi_amo_call *call);
 
 /* The old value is in *fetch after quiet. */
 void shi_amo_fetch_nbi(const struct shmem_ctx *ctx, void *addr, size_t width, int pe, const struct shi_amo_call *call,

@@ -45,9 +45,24 @@ int shi_dheap_holds(const void *addr, size_t bytes)
     return own.base && off < own.bytes && bytes <= own.bytes - off;
 }
 
-int shi_dheap_hides(const void *addr, size_t bytes)
+int shi_dheap_is_private(const void *addr)
 {
-    return shi_world.dev_private && shi_dheap_holds(addr, bytes);
+    if (!shi_world.dev_private)
+        return 0;
+    for (int i = 0; i < shi_world.shm.n; i++) {
+        const char *base = own.mapped[shi_world.shm.region[i].pe];
+        if (base && (uintptr_t)addr - (uintptr_t)base < own.bytes)
+            return 1;
+    }
+    return 0;
+}
+
+uint64_t *shi_dheap_word_lock(int pe)
+{
+    int i = 0;
+    while (shi_world.shm.region[i].pe != pe)
+        i++;
+    return shi_shm_held(&shi_world.shm, i);
 }
 
 void shi_dheap_copy(const char *routine, void *to, const void *from, size_t bytes)
@@ -63,6 +78,17 @@ void shi_dheap_move(void *to, const void *from, size_t bytes)
         memcpy(to, from, bytes);
     else
         shi_dheap_copy("message", to, from, bytes);
+}
+
+void shi_dheap_copy_strided(const char *routine, char *to, const char *from, const struct shi_strided *s)
+{
+    size_t block = s->block * s->elem;
+    if (!shi_dheap_is_private(to) && !shi_dheap_is_private(from)) {
+        shi_copy_strided(to, from, s);
+        return;
+    }
+    for (size_t i = 0; i < s->count && block; i++)
+        shi_dheap_copy(routine, to + i * (size_t)s->dst * s->elem, from + i * (size_t)s->sst * s->elem, block);
 }
 
 void shi_dheap_clear(const char *routine, void *addr, size_t bytes)

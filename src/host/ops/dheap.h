@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "host/ops/copy.h"
 #include "host/ops/state.h"
 
 /* The heap as init/device_heap.c brings it up; no base: there is none. */
@@ -35,7 +36,16 @@ const struct shi_heap *shi_dheap_blocks(void); /* while it is up */
 int shi_dheap_holds(const void *addr, size_t bytes);
 
 /* 1: the same, and neither the host nor the network can access it. */
-int shi_dheap_hides(const void *addr, size_t bytes);
+static inline int shi_dheap_hides(const void *addr, size_t bytes)
+{
+    return shi_unlikely(shi_world.dev_private) && shi_dheap_holds(addr, bytes);
+}
+
+/* 1: the address is in device memory that the host cannot access: in this PE's device heap or in a peer's that is mapped. */
+int shi_dheap_is_private(const void *addr);
+
+/* The lock for updates of words in the device memory of world PE pe, which is on this node: proxy/staged.c. */
+uint64_t *shi_dheap_word_lock(int pe);
 
 /* Copy where one side or both are device memory that the host cannot load and store. Dies when the device fails. */
 void shi_dheap_copy(const char *routine, void *to, const void *from, size_t bytes);
@@ -51,6 +61,16 @@ static inline void shi_dheap_memcpy(void *to, const void *from, size_t bytes)
     else
         memcpy(to, from, bytes);
 }
+
+/* shi_copy and shi_copy_strided, where either side may be device memory, this PE's or a mapped peer's. */
+static inline void shi_dheap_copy_any(const char *routine, void *to, const void *from, size_t bytes)
+{
+    if (shi_unlikely(shi_world.dev_private) && bytes && (shi_dheap_is_private(to) || shi_dheap_is_private(from)))
+        shi_dheap_copy(routine, to, from, bytes);
+    else
+        shi_copy(to, from, bytes);
+}
+void shi_dheap_copy_strided(const char *routine, char *to, const char *from, const struct shi_strided *s);
 
 /* Fill this PE's own device memory with zeros. */
 void shi_dheap_clear(const char *routine, void *addr, size_t bytes);

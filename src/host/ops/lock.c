@@ -45,7 +45,7 @@ static int home_of(long *lock)
 {
     uintptr_t a = (uintptr_t)lock, off = a - shi_world.heap_lo;
     if (off >= shi_world.heap_bytes)
-        off = a - shi_world.data_lo;
+        off = a - shi_world.dev_lo < shi_world.dev_bytes ? a - shi_world.dev_lo : a - shi_world.data_lo;
     return (int)(off / sizeof *lock % (unsigned)shi_world.n_pes);
 }
 

@@ -3,6 +3,7 @@
 
 #include "host/net/progress.h"
 #include "host/ops/address.h"
+#include "host/ops/dheap.h"
 #include "host/ops/span.h"
 #include "host/ops/wait.h"
 #include "host/util/log.h"
@@ -32,6 +33,22 @@ uint64_t shi_p2p_bits(enum shi_word k, const void *p)
     return load(k, p) ^ (k % 2 ? 0 : sign);
 }
 
+/* The same of a word to wait for, which may be in device memory: a copy of the device comes after the data that another
+ * agent's copies brought before the word. */
+static inline uint64_t load_awaited(const char *routine, enum shi_word k, const void *p)
+{
+    uint64_t copy = 0;
+    if (shi_likely(!shi_dheap_hides(p, width(k))))
+        return load(k, p);
+    shi_dheap_copy(routine, &copy, p, width(k));
+    return load(k, &copy);
+}
+
+uint64_t shi_p2p_fetch_signal(const char *routine, const uint64_t *sig)
+{
+    return load_awaited(routine, SHI_U64, sig);
+}
+
 static inline int holds(uint64_t a, int cmp, uint64_t b)
 {
     switch (cmp) {
@@ -51,7 +68,7 @@ static void check(const struct shi_cond *c)
         shi_die(c->routine, "cmp = %d is not a SHMEM_CMP_ operator", c->cmp);
     const struct shi_peer *me = &shi_world.peer[shi_world.pe];
     if (shi_unlikely(shi_world.check) && c->n && c->n <= SIZE_MAX / 8 &&
-        !shi_reach(me, c->ivars, c->n * width(c->word)))
+        !shi_reach(me, c->ivars, c->n * width(c->word)) && !shi_dheap_hides(c->ivars, c->n * width(c->word)))
         shi_die(c->routine, "ivar = %p, %zu elements, is not symmetric (pe = %d)", c->ivars, c->n, shi_world.pe);
 }
 
@@ -70,7 +87,7 @@ static inline int satisfied(const struct shi_cond *c, size_t i)
 {
     size_t w = width(c->word);
     uint64_t value = load(c->word, (const char *)c->values + (c->vector ? i * w : 0));
-    return holds(load(c->word, (const char *)c->ivars + i * w), c->cmp, value);
+    return holds(load_awaited(c->routine, c->word, (const char *)c->ivars + i * w), c->cmp, value);
 }
 
 /* For reports: a wait for the words from i on. */
@@ -92,7 +109,7 @@ void shi_p2p_wait(const struct shi_cond *c)
     check_wait(c);
     SHI_SPAN(span, SHI_WAITS, c->routine, NULL, SHI_TO_NONE, 0);
     uint64_t value = load(c->word, c->values);
-    SHI_WAIT_UNTIL(holds(load(c->word, c->ivars), c->cmp, value), FOR_WORDS(0, 1));
+    SHI_WAIT_UNTIL(holds(load_awaited(c->routine, c->word, c->ivars), c->cmp, value), FOR_WORDS(0, 1));
 }
 
 uint64_t shi_p2p_wait_signal(const char *routine, const uint64_t *sig, int cmp, uint64_t value)
@@ -100,7 +117,7 @@ uint64_t shi_p2p_wait_signal(const char *routine, const uint64_t *sig, int cmp, 
     check_wait(&(struct shi_cond){.routine = routine, .ivars = sig, .n = 1, .cmp = cmp, .word = SHI_U64});
     SHI_SPAN(span, SHI_WAITS, routine, NULL, SHI_TO_NONE, 0);
     uint64_t now;
-    SHI_WAIT_UNTIL(holds(now = load(SHI_U64, sig), cmp, value), .routine = routine, .kind = SHI_FOR_WORDS,
+    SHI_WAIT_UNTIL(holds(now = load_awaited(routine, SHI_U64, sig), cmp, value), .routine = routine, .kind = SHI_FOR_WORDS,
                    .word = SHI_U64, .cmp = cmp, .addr = sig, .n = 1, .value = value);
     return now;
 }

@@ -33,6 +33,7 @@ uint64_t shi_p2p_bits(enum shi_word k, const void *p);
 void shi_p2p_wait(const struct shi_cond *c);     /* n == 1, no status */
 uint64_t shi_p2p_wait_signal(const char *routine, const uint64_t *sig, int cmp, uint64_t value);
 int shi_p2p_test(const struct shi_cond *c);      /* n == 1, no status */
+uint64_t shi_p2p_fetch_signal(const char *routine, const uint64_t *sig);
 
 /* All, any, some; SIZE_MAX from any, and 0 from some, when none satisfies or all are left out. */
 void shi_p2p_wait_all(const struct shi_cond *c);

@@ -157,7 +157,8 @@ void shi_remote_get(struct shi_lane *l, const struct shi_remote_addr *from, void
 static void transfer_strided(enum shi_remote_kind kind, struct shi_lane *l, struct shi_remote_addr at, char *local,
                              const struct shi_strided *s, ptrdiff_t there, ptrdiff_t here, size_t record_bytes)
 {
-    size_t block = s->block * s->elem, many = record_bytes / block; /* 0: a block is longer than a record */
+    size_t block = s->block * s->elem;
+    size_t many = shi_dheap_hides(local, 1) ? 0 : record_bytes / block; /* 0: a block does not fit or needs a bounce */
     here *= (ptrdiff_t)s->elem;
     there *= (ptrdiff_t)s->elem;
     for (size_t left = s->count, n; left; left -= n, local += (ptrdiff_t)n * here, at.off += (uint64_t)n * (uint64_t)there) {

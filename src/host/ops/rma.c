@@ -1,7 +1,7 @@
 /* rma.c - the longer parts of put and get: strides, signals, argument checks. */
 #include "host/ops/rma.h"
 
-#include "host/net/amo_word.h"
+#include "host/ops/amo.h"
 #include "host/ops/dheap.h"
 #include "host/ops/remote.h"
 #include "host/ops/span.h"
@@ -87,9 +87,9 @@ void shi_rma_put_strided(const char *routine, const struct shmem_ctx *ctx, void 
         shi_remote_put_strided(ctx->lane, &to, source, s);
         return;
     }
-    at = at ? at : shi_resolve_slow(routine, ctx, SHI_WRITE, "dest", dest, bytes, pe);
+    at = at ? at : shi_resolve_slow_copy(routine, ctx, SHI_WRITE, "dest", dest, bytes, pe);
     if (bytes)
-        shi_copy_strided(at, source, s);
+        shi_dheap_copy_strided(routine, at, source, s);
 }
 
 void shi_rma_get_strided(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source,
@@ -105,9 +105,9 @@ void shi_rma_get_strided(const char *routine, const struct shmem_ctx *ctx, void 
         shi_remote_get_strided(ctx->lane, &from, dest, s);
         return;
     }
-    at = at ? at : shi_resolve_slow(routine, ctx, SHI_READ, "source", source, bytes, pe);
+    at = at ? at : shi_resolve_slow_copy(routine, ctx, SHI_READ, "source", source, bytes, pe);
     if (bytes)
-        shi_copy_strided(dest, at, s);
+        shi_dheap_copy_strided(routine, dest, at, s);
 }
 
 void shi_signal(const char *routine, const struct shmem_ctx *ctx, uint64_t *sig_addr, uint64_t signal, int sig_op,
@@ -126,8 +126,11 @@ void shi_signal(const char *routine, const struct shmem_ctx *ctx, uint64_t *sig_
                           1);
         return;
     }
-    at = at ? at : shi_resolve_slow(routine, ctx, SHI_WRITE, "sig_addr", sig_addr, sizeof *sig_addr, pe);
-    if (sig_op == SHMEM_SIGNAL_SET)
+    at = at ? at : shi_resolve_slow_copy(routine, ctx, SHI_WRITE, "sig_addr", sig_addr, sizeof *sig_addr, pe);
+    if (shi_unlikely(shi_world.dev_private))
+        shi_amo_mapped(ctx, at, sizeof *at, pe, &(struct shi_amo_call){.routine = routine, .value = signal,
+                       .op = sig_op == SHMEM_SIGNAL_SET ? SHI_AMO_SET : SHI_AMO_ADD});
+    else if (sig_op == SHMEM_SIGNAL_SET)
         __atomic_store_n(at, signal, __ATOMIC_RELEASE);
     else
         __atomic_fetch_add(at, signal, __ATOMIC_ACQ_REL);
