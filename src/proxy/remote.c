@@ -30,11 +30,14 @@ struct pending {
     void *address;              /* RESULT_ADDRESS */
     uint64_t value;
     struct pending *next;
+    struct pending *next_first; /* of `first` */
+    int goes_first;             /* is in that list */
 };
 
 static struct pending *ready; /* operations whose callback was called; in any order, because they are independent */
 /* To be advanced again, in the order of issue: the network was full, or the result slot was not free. */
 static struct pending *stalled, **last_stalled = &stalled;
+static struct pending *first; /* which later requests to the same PE must not overtake, and do not follow by themselves */
 static struct pending *free_list;
 static int in_progress; /* number of operations */
 
@@ -58,10 +61,30 @@ static int deliver(const struct pending *p)
     return 0;
 }
 
+/* advance returned err: until its data and signal are posted, a request that the network refused, or a staged put, goes first. */
+static void note_order(struct pending *p, int err)
+{
+    int put = p->op.kind == SHI_REMOTE_PUT && p->op.way == SHI_REMOTE_STAGED;
+    int goes_first = !shi_remote_op_posted(&p->op) && (err == -EAGAIN || put);
+    if (goes_first == p->goes_first)
+        return;
+    p->goes_first = goes_first;
+    struct pending **at = &first;
+    while (!goes_first && *at != p)
+        at = &(*at)->next_first;
+    if (goes_first) {
+        p->next_first = first;
+        first = p;
+    } else {
+        *at = p->next_first;
+    }
+}
+
 /* 0: complete; -EINPROGRESS: push will be called; -EAGAIN: queued as stalled. */
 static int advance(struct pending *p)
 {
     int err = shi_remote_op_advance(&p->op);
+    note_order(p, err);
     if (!err)
         err = deliver(p);
     if (err == -EAGAIN) {
@@ -72,11 +95,11 @@ static int advance(struct pending *p)
     return err;
 }
 
-/* Does an earlier request to this PE wait for room? A later request must not overtake it. */
-static int has_stalled(int pe)
+/* Must a request to this PE wait for an earlier one? */
+static int must_wait(int pe)
 {
-    for (const struct pending *p = stalled; p; p = p->next)
-        if (p->op.at.pe == pe && !shi_remote_op_posted(&p->op))
+    for (const struct pending *p = first; p; p = p->next_first)
+        if (p->op.at.pe == pe)
             return 1;
     return 0;
 }
@@ -96,19 +119,20 @@ static void describe(struct pending *p, const struct shi_remote_addr *at, const 
     p->address = (void *)v->local;
     int fetches = p->result != SHI_RESULT_NONE, outside = !fetches && !amo && !v->payload; /* data outside the request */
     const void *local = fetches ? &p->value : amo ? NULL : v->payload ? v->payload : (const void *)v->local;
-    int direct = outside && v->bytes > shi_stream_bcopy_bytes() && shi_stream_reaches(at->pe, at->region) &&
-                 (!shi_world.dev_private || shi_dheap_holds(local, 1)) && shi_stream_sends(local, v->bytes);
-    int bounced = outside && !direct && shi_world.dev_private;
+    int hidden = outside && shi_world.dev_private;
+    enum shi_remote_way way = !outside                                  ? SHI_REMOTE_RECORDS
+                              : hidden && !shi_dheap_holds(local, 1) ? SHI_REMOTE_STAGED /* perhaps not registered */
+                                                                     : shi_remote_way(at, local, v->bytes, hidden);
     p->op = (struct shi_remote_op){
         .kind = amo ? SHI_REMOTE_AMO : get ? SHI_REMOTE_GET : SHI_REMOTE_PUT,
-        .way = direct ? SHI_REMOTE_DIRECT : bounced ? SHI_REMOTE_BOUNCED : SHI_REMOTE_RECORDS,
+        .way = way,
         .until = get || fetches ? SHI_REMOTE_LOCAL : SHI_REMOTE_TARGET,
         .lane = lane,
         .at = *at,
         .local = (char *)local,
         .bytes = v->bytes,
         .amo = {(enum shi_amo)v->amo, v->value, v->cond},
-        .copy = shi_dheap_move,
+        .hidden = hidden,
         .ready = push,
     };
     if (signal) {
@@ -120,7 +144,6 @@ static void describe(struct pending *p, const struct shi_remote_addr *at, const 
 
 static void release(struct pending *p)
 {
-    free(p->op.bounce);
     p->next = free_list;
     free_list = p;
     in_progress--;
@@ -132,7 +155,7 @@ int shi_remote_issue(struct shi_proxy_ring *ring, struct shi_engine_op *request,
     struct shi_remote_addr at = {.pe = (int)q->pe}, signal = at;
     if ((v->bytes && find(q->pe, v->target, v->bytes, &at)) || (v->sig_op && find(q->pe, v->signal, 8, &signal)))
         return -EFAULT;
-    if (has_stalled(at.pe))
+    if (must_wait(at.pe))
         return -EAGAIN;
     struct pending *p = free_list;
     if (p)
@@ -143,12 +166,9 @@ int shi_remote_issue(struct shi_proxy_ring *ring, struct shi_engine_op *request,
     p->ring = ring;
     p->request = request;
     p->value = 0; /* results may be shorter */
+    p->goes_first = 0;
     in_progress++;
     describe(p, &at, v->sig_op ? &signal : NULL, v);
-    if (p->op.way == SHI_REMOTE_BOUNCED && !(p->op.bounce = malloc(SHI_REMOTE_BOUNCE_BYTES))) {
-        release(p);
-        return -ENOMEM;
-    }
     if (advance(p))
         return -EINPROGRESS;
     release(p);

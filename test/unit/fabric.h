@@ -24,7 +24,7 @@
 #include "host/net/stream_rx.h"
 #include "host/net/written.h"
 
-enum { PES = 3, LANES = 2, WIRE = 96, SLOTS_OF_DEVICE = 2, COPIES = 8192 };
+enum { PES = 3, LANES = 2, WIRE = 96, SLOTS_OF_DEVICE = 3, COPIES = 8192 };
 enum fabric_kind { MESSAGE, WRITE, READ, FLUSH };
 
 struct fabric_op {

@@ -31,12 +31,21 @@ struct pending {
     long index, epoch;
     enum { SLOT, COUNT, SIGNAL, SYNC } kind;
     long data; /* SIGNAL: index of the operation that it must not precede */
-    int slot;
+    int slot, pulled;
+};
+
+/* A put through chunks: no operation yet. */
+struct staged_put {
+    struct shi_transfer transfer;
+    int used, pe, lane, to, n;
+    struct shi_remote_addr there;
+    uint64_t *at;
 };
 
 /* From a lane to a PE. */
 struct flow {
-    struct pending pending[MOST];
+    struct pending pending[MOST + SLOTS];
+    struct staged_put staged[SLOTS];
     int n;
     long index;
     uint64_t counted, fetched, signalled, synced;
@@ -44,8 +53,11 @@ struct flow {
     uint64_t source[SLOTS][WORDS];
 };
 
-/* Fetched data, which arrives by a reply or a read. */
+/* Fetched data, which arrives by a reply, a read or chunks. */
 struct fetch {
+    struct shi_transfer transfer;
+    struct shi_remote_addr there;
+    int lane;
     union {
         struct shi_reply reply;
         struct shi_net_req req;

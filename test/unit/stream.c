@@ -28,7 +28,7 @@
 #include "host/net/progress.h"
 #include "host/util/log.h"
 
-enum { STEPS = 2500000, SECONDS = 3, DRAIN = 20000, PHASE = 1000, FAILURES = 200 };
+enum { STEPS = 2500000, SECONDS = 3, DRAIN = 20000, PHASE = 1000, FAILURES = 200, CHUNK_BYTES = 64 };
 
 static int asleep; /* a PE that does not poll */
 static long asleep_until;
@@ -117,8 +117,11 @@ static int all_quiet(void)
         all &= !watches[i].used;
     for (int i = 0; i < PES * LANES * FETCHES; i++)
         all &= !(&fetches[0][0][0])[i].used;
-    for (int i = 0; i < PES * LANES * PES; i++)
+    for (int i = 0; i < PES * LANES * PES; i++) {
         all &= (&flows[0][0][0])[i].n == 0;
+        for (int slot = 0; slot < SLOTS; slot++)
+            all &= !(&flows[0][0][0])[i].staged[slot].used;
+    }
     return all;
 }
 
@@ -164,6 +167,13 @@ static void open_all(const struct shi_net_limits *limits)
             fabric_hide(pe, &own[pe][SHI_REGION_DEVICE]);
     }
     fabric_open(limits, seed, own);
+    for (int pe = 0; on_devices && pe < PES; pe++) {
+        static char *chunks[PES];
+        fabric_be(pe);
+        chunks[pe] = chunks[pe] ? chunks[pe] : malloc(shi_pipeline_bytes(CHUNK_BYTES));
+        if (!chunks[pe] || shi_pipeline_up(chunks[pe], CHUNK_BYTES))
+            abort();
+    }
 }
 
 /* failing, late: as in fabric.h. */
@@ -340,7 +350,8 @@ static void numbers(void)
 }
 
 /* Catches: the same in memory that only devices access: a copy that is not waited for, a record that overtakes one, a buffer
- * reused under a copy, an update lost to a proxy. */
+ * or chunk reused under a copy or transfer, an update lost to a proxy, a pull that overtakes a fence, transfers that block
+ * each other. */
 static void hidden(void)
 {
     on_devices = 1;
@@ -348,6 +359,45 @@ static void hidden(void)
                                  .lane_cap = 32, .peer_cap = 12});
     run(&(struct shi_net_limits){.short_bytes = 0, .rma_bytes = 1 << 20, .ordered = SHI_NET_IMMEDIATE, .lane_cap = 48,
                                  .peer_cap = 24});
+    on_devices = 0;
+}
+
+/* Catches: a pull that starts beside one of the message before, though a fence is behind that one. */
+static void pulls_in_order(void)
+{
+    static uint64_t data[2][WORDS];
+    struct shi_am_src src[2] = {own_memory(data[0]), own_memory(data[1])};
+    on_devices = 1;
+    memset(data, 1, sizeof data);
+    for (int trial = 0; trial < 300; trial++) {
+        memset(memory, 0, sizeof memory);
+        open_all(&(struct shi_net_limits){.short_bytes = 128, .rma_bytes = 1 << 20, .ordered = SHI_NET_SAW | SHI_NET_WAW,
+                                          .lane_cap = 48, .peer_cap = 24});
+        fabric.random = (unsigned)trial + 1;
+        fabric_be(0);
+        struct shi_lane *l = shi_stream_net.lane[1];
+        uint64_t *first = &memory[1].area[0][1].slot[0][WORDS - 1], *last = &memory[1].area[0][1].slot[1][0];
+        struct shi_remote_addr there[2] = {at_remote(1, SHI_REGION_DEVICE, memory[1].area[0][1].slot[0]),
+                                           at_remote(1, SHI_REGION_DEVICE, memory[1].area[0][1].slot[1])};
+        struct shi_remote_addr word = at_remote(1, SHI_REGION_DEVICE, &memory[1].area[0][1].count);
+        fabric.calm = 1;
+        shi_stream_session(l, 1);
+        CHECK(shi_stream_pull(l, &there[0], &src[0], sizeof data[0], NULL) == 0);
+        shi_stream_fence(l);
+        CHECK(shi_stream_amo(l, &word, 8, SHI_AMO_ADD, 1, 0, NULL, 0) == 0);
+        shi_stream_session(l, -1);
+        CHECK(shi_stream_pull(l, &there[1], &src[1], 8, NULL) == 0);
+        fabric.calm = 0;
+        fabric.refusals = 4;
+        fabric.patience = 50;
+        for (int i = 0; i < 20000 && !*last; i++) {
+            fabric_tick();
+            fabric_be(i & 1);
+            fabric_poll();
+            CHECKF(!*last || *first, "trial %d: a pull is in place before one ahead of a fence", trial);
+        }
+        CHECKF(*last, "trial %d: a pull never ends", trial);
+    }
     on_devices = 0;
 }
 
@@ -444,6 +494,7 @@ int main(int argc, char **argv)
     RUN(writes_ordered, "only writes after writes");
     RUN(reported, "no order, and writes reported at the target");
     RUN(hidden, "device memory that the host cannot access");
+    RUN(pulls_in_order, "pulls before and behind a fence");
     RUN(follows, "a signal follows its data without waiting for it");
     RUN(expected, "a quiet that is expected sends no message");
     RUN(held, "a message waits for a slow write");

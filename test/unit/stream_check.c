@@ -6,11 +6,19 @@
 
 #include "../tap.h"
 #include "host/net/lane.h"
+#include "host/net/pipeline.h"
 
 enum { BYTES = 4096, READ_ONLY = 1024 };
 
 struct shi_stream_net shi_stream_net;
 static _Alignas(64) char memory[BYTES + 4];
+
+static int pipeline_is_up = 1;
+
+int shi_pipeline_is_up(void)
+{
+    return pipeline_is_up;
+}
 
 /* A message's last record, with its payload. */
 static struct {
@@ -19,6 +27,7 @@ static struct {
         struct shi_blocks blocks;
         struct blocks_payload get;
         struct amo_payload amo;
+        struct served_payload served;
         char bytes[SHI_AM_MAX_BYTES + 8];
     } p;
 } m;
@@ -189,6 +198,45 @@ static void atomics(void)
     is_valid("a fetch of constants");
 }
 
+static void served(int op, uint64_t off, uint64_t bytes)
+{
+    m.r = (struct record){.op = (uint8_t)op, .region = SHI_REGION_DEVICE, .off = off, .bytes = sizeof m.p.served};
+    m.p.served = (struct served_payload){.bytes = bytes};
+}
+
+/* Catches: a pull or push accepted beyond its region, or of memory that the host accesses. */
+static void pulls(void)
+{
+    static const struct shi_stream_device device;
+    shi_stream_net.own[SHI_REGION_DEVICE].device = &device;
+    for (int op = OP_PULL; op <= OP_PUSH; op++) {
+        served(op, 1, BYTES - 1);
+        is_valid("a pull or push to the end");
+        served(op, 1, BYTES);
+        is_invalid("one past the end", "outside");
+        served(op, 8, UINT64_MAX - 7);
+        is_invalid("one that wraps", "outside");
+        served(op, 0, 0);
+        is_invalid("one without bytes", "invalid request");
+        served(op, 0, 8);
+        m.r.bytes -= 8;
+        is_invalid("half of one", "invalid request");
+        served(op, 0, 8);
+        m.r.region = SHI_REGION_HEAP;
+        is_invalid("one of the heap", "needs none");
+        m.r.region = SHI_REGIONS;
+        is_invalid("one of no region", "needs none");
+        served(op, 0, 8);
+        pipeline_is_up = 0;
+        is_invalid("one without chunks", "needs none");
+        pipeline_is_up = 1;
+    }
+    served(OP_PUSH, 0, 8);
+    m.p.served.cookie = MAX_REPLIES;
+    is_invalid("a push with another cookie", "invalid request");
+    shi_stream_net.own[SHI_REGION_DEVICE].device = NULL;
+}
+
 /* Catches: an active message accepted without a handler, longer than the maximum, or of a kind for one node only. */
 static void messages(void)
 {
@@ -213,6 +261,7 @@ int main(void)
     RUN(regions, "memory outside of the regions, or read-only");
     RUN(blocks, "sizes and strides");
     RUN(atomics, "widths, operators, operands, alignment");
+    RUN(pulls, "pulls and pushes");
     RUN(messages, "ids and lengths of active messages");
     return tap_end();
 }

@@ -19,7 +19,77 @@ static enum shi_region region_of(int lane, enum shi_region host)
     return on_devices && lane == 1 ? SHI_REGION_DEVICE : host;
 }
 
-static unsigned ways[4]; /* weights of this phase: 0 write, 1 record, 2 record of blocks */
+static unsigned ways[4]; /* weights of this phase: 0 write, 1 record, 2 record of blocks; to device memory also 3 pull, 4 staged */
+
+static struct shi_am_src own_memory(const void *at)
+{
+    return (struct shi_am_src){.addr = (uint64_t)at};
+}
+
+static void chunk_moved(struct shi_net_req *req, int err)
+{
+    if (err)
+        shi_stream_fail(req->pe, err);
+    shi_chunk_arrived(shi_container_of(req, struct shi_chunk, wait.req));
+}
+
+static void chunk_confirmed(struct shi_after *a)
+{
+    shi_chunk_arrived(shi_container_of(a, struct shi_chunk, wait.after));
+}
+
+static void chunk_replied(struct shi_reply *r)
+{
+    shi_chunk_arrived(shi_container_of(r, struct shi_chunk, wait.reply));
+}
+
+static int put_piece(struct shi_transfer *t, struct shi_chunk *c)
+{
+    struct staged_put *s = (struct staged_put *)t;
+    struct shi_lane *l = shi_stream_net.lane[s->lane];
+    struct shi_remote_addr there = s->there;
+    struct shi_am_src src = shi_chunk_src(c);
+    there.off += c->off;
+    if (there.region != SHI_REGION_DEVICE) {
+        c->wait.req = (struct shi_net_req){.done = chunk_moved};
+        return shi_stream_write(l, &there, c->memory, c->bytes, &c->wait.req);
+    }
+    if (t->pool == SHI_POOL_SHORT)
+        return shi_stream_put(l, &there, c->memory, c->bytes, 0);
+    c->wait.after = (struct shi_after){.done = chunk_confirmed};
+    int err = shi_stream_pull(l, &there, &src, c->bytes, &c->wait.after);
+    return err ? err : -EINPROGRESS;
+}
+
+static struct pending *expect_slot(struct flow *f, int pe, int lane, int slot, uint64_t *at, int n, uint64_t value)
+{
+    struct pending *p = expect_in_place(f, pe, lane, at, value);
+    p->last = &at[n - 1];
+    p->kind = SLOT;
+    p->slot = slot;
+    return p;
+}
+
+/* All pieces are posted, and the source is free: from now on it is an operation like others. */
+static void put_staged(struct shi_transfer *t)
+{
+    struct staged_put *s = (struct staged_put *)t;
+    struct flow *f = &flows[s->pe][s->lane][s->to];
+    int slot = (int)(s - f->staged);
+    expect_slot(f, s->pe, s->lane, slot, s->at, s->n, f->source[slot][0]);
+    memset(f->source[slot], 0xff, sizeof f->source[slot]);
+    s->used = 0;
+}
+
+static void stage_put(struct flow *f, int slot, int pe, int lane, int to, const struct shi_remote_addr *there, uint64_t *at, int n)
+{
+    struct staged_put *s = &f->staged[slot];
+    *s = (struct staged_put){.used = 1, .pe = pe, .lane = lane, .to = to, .n = n, .there = *there, .at = at};
+    s->transfer = (struct shi_transfer){.wire = put_piece, .done = put_staged, .local = (char *)f->source[slot],
+                                        .bytes = (size_t)n * 8, .hidden = fabric_below(2) == 0, .detached = 1,
+                                        .pool = fabric_below(3) ? SHI_POOL_OWN : SHI_POOL_SHORT};
+    shi_pipeline_start(&s->transfer);
+}
 
 /* Put a new value into a slot; then perhaps a signal. */
 static void put(struct shi_lane *l, int pe, int lane, int to)
@@ -27,7 +97,9 @@ static void put(struct shi_lane *l, int pe, int lane, int to)
     struct flow *f = &flows[pe][lane][to];
     int slot = (int)fabric_below(SLOTS), n = 1 + (int)fabric_below(WORDS), rc;
     enum shi_region region = fabric_below(2) ? region_of(lane, SHI_REGION_HEAP) : SHI_REGION_HEAP;
-    unsigned way = region == SHI_REGION_DEVICE ? 1 + fabric_below(2) : ways[fabric_below(4)];
+    unsigned way = region == SHI_REGION_DEVICE             ? 1 + fabric_below(4)
+                   : on_devices && fabric_below(4) == 0 ? 4
+                                                        : ways[fabric_below(4)];
     if (f->busy[slot] || f->n + 2 > MOST)
         return;
     uint64_t *at = memory[to].area[pe][lane].slot[slot], value = ++values;
@@ -39,16 +111,21 @@ static void put(struct shi_lane *l, int pe, int lane, int to)
         rc = shi_stream_write(l, &there, f->source[slot], (size_t)n * 8, NULL);
     } else if (way == 1) {
         rc = shi_stream_put(l, &there, f->source[slot], (size_t)n * 8, fabric_below(2) ? SHI_STREAM_MORE : 0);
+    } else if (way == 3) {
+        struct shi_am_src src = own_memory(f->source[slot]);
+        rc = shi_stream_pull(l, &there, &src, (size_t)n * 8, NULL);
+    } else if (way == 4) {
+        stage_put(f, slot, pe, lane, to, &there, at, n);
+        f->busy[slot] = 1;
+        return;
     } else {
         n = n > 2 ? (n - 1) / 2 * 2 + 1 : 1;
         rc = shi_stream_put_blocks(l, &there, &(struct shi_blocks){8, (uint32_t)(n / 2 + 1), 16}, f->source[slot], 8);
     }
     if (rc == -EAGAIN)
         return;
-    struct pending *p = expect_in_place(f, pe, lane, at, value);
-    p->last = &at[n - 1];
-    p->kind = SLOT;
-    p->slot = slot;
+    struct pending *p = expect_slot(f, pe, lane, slot, at, n, value);
+    p->pulled = way == 3;
     f->busy[slot] = 1;
     long data = p->index;
     if (fabric_below(2) ||
@@ -98,14 +175,14 @@ static void fetch_came(struct fetch *f)
 
 static void replied(struct shi_reply *r)
 {
-    fetch_came((struct fetch *)r);
+    fetch_came(shi_container_of(r, struct fetch, reply));
 }
 
 static void has_read(struct shi_net_req *r, int err)
 {
     if (err)
         shi_stream_fail(r->pe, err);
-    fetch_came((struct fetch *)r);
+    fetch_came(shi_container_of(r, struct fetch, req));
 }
 
 static void fetch_add(struct shi_lane *l, int pe, int lane, int to)
@@ -125,6 +202,52 @@ static void fetch_add(struct shi_lane *l, int pe, int lane, int to)
         return;
     x->used = alone ? ALONE : ANSWERED;
     expect_in_place(f, pe, lane, at, ++f->fetched);
+}
+
+static int get_piece(struct shi_transfer *t, struct shi_chunk *c)
+{
+    struct fetch *x = (struct fetch *)t;
+    struct shi_lane *l = shi_stream_net.lane[x->lane];
+    struct shi_remote_addr there = x->there;
+    struct shi_am_src dest = shi_chunk_src(c);
+    there.off += c->off;
+    if (there.region != SHI_REGION_DEVICE) {
+        c->wait.req = (struct shi_net_req){.done = chunk_moved};
+        return shi_stream_read(l, &there, c->memory, c->bytes, &c->wait.req);
+    }
+    c->wait.reply = (struct shi_reply){.done = chunk_replied};
+    int err = shi_stream_push(l, &there, &dest, c->bytes, &c->wait.reply);
+    return err ? err : -EINPROGRESS;
+}
+
+static void got_staged(struct shi_transfer *t)
+{
+    fetch_came((struct fetch *)t);
+}
+
+/* Words of the pattern in a row, through chunks here or pushed. */
+static void get_pushed(struct shi_lane *l, int pe, int lane, int to)
+{
+    struct fetch *x = new_fetch(pe, lane, to);
+    int n = 1 + (int)fabric_below(WORDS), first = (int)fabric_below(FROM - WORDS), alone = (int)fabric_below(2);
+    if (!x)
+        return;
+    enum shi_region region = region_of(lane, SHI_REGION_DATA);
+    x->n = n;
+    x->lane = lane;
+    x->there = at_remote(to, region, &memory[to].pattern[first]);
+    memcpy(x->want, &memory[to].pattern[first], (size_t)n * 8);
+    if (region != SHI_REGION_DEVICE || fabric_below(2)) {
+        x->transfer = (struct shi_transfer){.wire = get_piece, .done = got_staged, .local = (char *)x->got, .bytes = (size_t)n * 8,
+                                            .pool = SHI_POOL_OWN, .in = 1, .hidden = fabric_below(2) == 0};
+        x->used = ANSWERED;
+        shi_pipeline_start(&x->transfer);
+        return;
+    }
+    struct shi_am_src dest = own_memory(x->got);
+    x->reply = (struct shi_reply){.done = alone ? NULL : replied};
+    if (shi_stream_push(l, &x->there, &dest, (size_t)n * 8, &x->reply) != -EAGAIN)
+        x->used = alone ? ALONE : ANSWERED;
 }
 
 /* Words of the pattern, each at a stride there and here. */
@@ -201,6 +324,10 @@ static void local(struct shi_lane *l, int pe, int lane)
         return;
     CHECKF(!fabric_busy(pe, lane), "PE %d lane %d: a buffer is in use after local", pe, lane);
     must_have_come("local", pe, lane, -1);
+    for (int to = 0; to < PES; to++)
+        for (int i = 0; i < flows[pe][lane][to].n; i++)
+            CHECKF(!flows[pe][lane][to].pending[i].pulled || in_place(&flows[pe][lane][to].pending[i]),
+                   "PE %d lane %d: a put is to be pulled after local", pe, lane);
 }
 
 static void message(int pe, int to)
@@ -245,7 +372,7 @@ static void act(int pe)
     case PUT: put(l, pe, lane, to); break;
     case ADD: count(l, pe, lane, to); break;
     case FETCH_ADD: fetch_add(l, pe, lane, to); break;
-    case GET: get_blocks(l, pe, lane, to); break;
+    case GET: (on_devices && fabric_below(2) ? get_pushed : get_blocks)(l, pe, lane, to); break;
     case READ_WORDS: read_words(l, pe, lane, to); break;
     case SYNC_STORE: sync_store(l, pe, lane, to); break;
     case SEND: message(pe, to); break;

@@ -9,6 +9,7 @@
 #include "device/device.h"
 #include "host/coll/team.h"
 #include "host/init/peers.h"
+#include "host/net/pipeline.h"
 #include "host/net/stream_device.h"
 #include "host/ops/dheap.h"
 #include "host/ops/heap.h"
@@ -152,14 +153,20 @@ static int describe(struct shi_net_memory *out)
     static struct shi_stream_device copier;
     struct shi_stream_region mine = {.base = own.base, .bytes = own.bytes};
     if (!own.host_access) {
-        void *memory;
+        void *memory, *chunks;
+        size_t chunk = shi_round_up(shi_world.config.device_staging_bytes / SHI_PIPELINE_CHUNKS, SHI_STREAM_PUT_BYTES);
         int err = shi_device->alloc_shared(shi_stream_device_bytes(MESSAGES), &memory);
+        if (!err)
+            err = shi_device->alloc_shared(shi_pipeline_bytes(chunk), &chunks);
         if (err)
             return err;
         copier = (struct shi_stream_device){.start = start_copy, .ended = copies_ended, .memory = memory,
                                             .word_lock = shi_shm_held(&shi_world.shm, shi_world.boot.local_index)};
         mine.device = &copier;
         shi_stream_device_up(&copier, MESSAGES);
+        err = shi_pipeline_up(chunks, chunk);
+        if (err)
+            return err;
     }
     return shi_stream_describe(SHI_REGION_DEVICE, &mine, out);
 }
@@ -244,6 +251,7 @@ void shi_device_heap_down(void)
     adopted = 0;
     own = (struct shi_dheap){.base = NULL};
     shi_dheap_set(&own);
+    shi_pipeline_down();
     if (taken)
         shi_device->down();
     taken = chosen = tried = 0;

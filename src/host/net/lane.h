@@ -10,6 +10,7 @@
  *   n_open, n_waiting       holder of the lock             polling thread      relaxed: a later poll sees it
  *   lane.fetching           senders; polling thread        quiet, local        R2 -> A2
  *   n_held                  polling thread                 any thread          relaxed: whether to sleep
+ *   n_active                any thread, fetch-add          any thread          relaxed: likewise
  *   closing                 shi_stream_pause, _resume      any thread          relaxed: a barrier follows or precedes
  *
  * E1 (R1 -> A1)  a lane is whole before it is counted.
@@ -35,6 +36,7 @@ struct stream {
     uint64_t follows;                     /* number of writes that the open message must follow */
     uint64_t announced, *announcement;    /* the last number in the target's counter; buffers of its writes */
     unsigned announcements;
+    uint64_t served_seq;                  /* last message by which the peer reads this PE's memory */
     struct shi_net_req flush;
     struct shi_after *after, *last_after; /* callbacks at an acknowledgement, in order */
 };
@@ -111,6 +113,8 @@ struct shi_stream_net {
     int *held, n_held;   /* PEs with messages that wait for writes or copies */
     struct stashed *free_slot;              /* of stream_device.c */
     uint64_t copies_started, copies_ended;  /* to and from device memory */
+    struct shi_pipeline *pipeline;          /* NULL: never up */
+    int n_active;        /* chunks in use, and transfers that wait for one */
     uint64_t asked_ns;   /* when lanes were last asked about messages without acknowledgement */
     int receive_err;     /* of the last receive that failed; 0: none */
 };

@@ -5,8 +5,27 @@
 
 #include "host/util/base.h"
 
-_Static_assert((int)SHI_REMOTE_BOUNCE_BYTES <= (int)SHI_STREAM_PUT_BYTES &&
-               (int)SHI_REMOTE_BOUNCE_BYTES <= (int)SHI_STREAM_REPLY_BYTES, "a piece through a bounce buffer is a record");
+enum { RECORD_BYTES = 8192 };
+
+_Static_assert((int)RECORD_BYTES <= (int)SHI_STREAM_PUT_BYTES && (int)RECORD_BYTES <= (int)SHI_STREAM_REPLY_BYTES,
+               "a piece is a record");
+
+/* ---- ways --------------------------------------------------------------------------------------------------------- */
+
+enum shi_remote_way shi_remote_way(const struct shi_remote_addr *at, const void *local, size_t bytes, int hidden)
+{
+    struct shi_am_src own;
+    int reaches = shi_stream_reaches(at->pe, at->region);
+    if (bytes > shi_stream_bcopy_bytes() && reaches && (!hidden || shi_stream_sends(local, bytes)))
+        return SHI_REMOTE_DIRECT;
+    if (hidden)
+        return SHI_REMOTE_STAGED;
+    if (reaches || bytes <= RECORD_BYTES)
+        return SHI_REMOTE_RECORDS;
+    if (shi_stream_registered(local, bytes, &own))
+        return SHI_REMOTE_RENDEZVOUS;
+    return shi_pipeline_is_up() ? SHI_REMOTE_STAGED : SHI_REMOTE_RECORDS;
+}
 
 /* ---- callbacks ---------------------------------------------------------------------------------------------------- */
 
@@ -59,22 +78,21 @@ static int direct_piece(struct shi_remote_op *o, const struct shi_remote_addr *s
     return err == -EINPROGRESS && !req ? 0 : err;
 }
 
-static int put_record(struct shi_remote_op *o, const struct shi_remote_addr *s, const char *local, size_t n)
-{
-    if (o->way != SHI_REMOTE_BOUNCED)
-        return shi_stream_put(o->lane, s, local, n, 0);
-    if (o->bounced == o->moved) /* else this is another try */
-        o->copy(o->bounce, local, n);
-    o->bounced = o->moved + n;
-    return shi_stream_put(o->lane, s, o->bounce, n, 0);
-}
-
 static int get_record(struct shi_remote_op *o, const struct shi_remote_addr *s, char *local, size_t n)
 {
     struct shi_blocks one = {(uint32_t)n, 1, 0};
     const struct shi_blocks *b = o->blocks ? o->blocks : &one;
-    char *to = o->way == SHI_REMOTE_BOUNCED ? o->bounce : local;
-    return fetching(o, shi_stream_get_blocks(o->lane, s, b, reply_to(o, to, b->block)));
+    return fetching(o, shi_stream_get_blocks(o->lane, s, b, reply_to(o, local, b->block)));
+}
+
+/* Peers have the key of local memory already. */
+static int rendezvous(struct shi_remote_op *o)
+{
+    struct shi_am_src own;
+    if (!shi_stream_registered(o->local, o->bytes, &own))
+        return -EFAULT;
+    return o->kind == SHI_REMOTE_PUT ? shi_stream_pull(o->lane, &o->at, &own, o->bytes, NULL)
+                                     : fetching(o, shi_stream_push(o->lane, &o->at, &own, o->bytes, reply_to(o, o->local, 0)));
 }
 
 static int update(struct shi_remote_op *o)
@@ -86,18 +104,98 @@ static int update(struct shi_remote_op *o)
 
 static int post_piece(struct shi_remote_op *o)
 {
-    size_t left = o->bytes - o->moved, most = o->way == SHI_REMOTE_DIRECT ? shi_stream_rma_bytes() : SHI_REMOTE_BOUNCE_BYTES;
+    size_t left = o->bytes - o->moved, most = o->way == SHI_REMOTE_DIRECT       ? shi_stream_rma_bytes()
+                                              : o->way == SHI_REMOTE_RENDEZVOUS ? left
+                                                                                : RECORD_BYTES;
     size_t n = left < most ? left : most;
     struct shi_remote_addr s = o->at;
     char *local = o->local + o->moved;
     s.off += o->moved;
-    int err = o->kind == SHI_REMOTE_AMO     ? update(o)
-              : o->way == SHI_REMOTE_DIRECT ? direct_piece(o, &s, local, n)
-              : o->kind == SHI_REMOTE_PUT   ? put_record(o, &s, local, n)
-                                            : get_record(o, &s, local, n);
+    int err = o->kind == SHI_REMOTE_AMO         ? update(o)
+              : o->way == SHI_REMOTE_DIRECT     ? direct_piece(o, &s, local, n)
+              : o->way == SHI_REMOTE_RENDEZVOUS ? rendezvous(o)
+              : o->kind == SHI_REMOTE_PUT       ? shi_stream_put(o->lane, &s, local, n, 0)
+                                                : get_record(o, &s, local, n);
     o->moved += err ? 0 : n;
     o->piece = err == -EINPROGRESS ? n : 0;
     return err;
+}
+
+/* ---- through chunks ----------------------------------------------------------------------------------------------- */
+
+static void chunk_moved(struct shi_net_req *req, int err)
+{
+    if (err)
+        shi_stream_fail(req->pe, err);
+    shi_chunk_arrived(shi_container_of(req, struct shi_chunk, wait.req));
+}
+
+static void chunk_replied(struct shi_reply *reply)
+{
+    shi_chunk_arrived(shi_container_of(reply, struct shi_chunk, wait.reply));
+}
+
+static void chunk_confirmed(struct shi_after *after)
+{
+    shi_chunk_arrived(shi_container_of(after, struct shi_chunk, wait.after));
+}
+
+static int put_chunk(const struct shi_remote_op *o, const struct shi_remote_addr *s, struct shi_chunk *c)
+{
+    struct shi_am_src own = shi_chunk_src(c);
+    int reaches = shi_stream_reaches(s->pe, s->region);
+    if (o->bytes <= RECORD_BYTES && (!reaches || o->bytes <= shi_stream_bcopy_bytes()))
+        return shi_stream_put(o->lane, s, c->memory, c->bytes, 0);
+    if (reaches) {
+        c->wait.req = (struct shi_net_req){.done = chunk_moved};
+        return shi_stream_write(o->lane, s, c->memory, c->bytes, &c->wait.req);
+    }
+    c->wait.after = (struct shi_after){.done = chunk_confirmed};
+    int err = shi_stream_pull(o->lane, s, &own, c->bytes, &c->wait.after);
+    return err ? err : -EINPROGRESS;
+}
+
+static int get_chunk(const struct shi_remote_op *o, const struct shi_remote_addr *s, struct shi_chunk *c)
+{
+    struct shi_am_src own = shi_chunk_src(c);
+    struct shi_blocks b = {(uint32_t)c->bytes, 1, 0};
+    int reaches = shi_stream_reaches(s->pe, s->region);
+    if (reaches && o->bytes > shi_stream_bcopy_bytes()) {
+        c->wait.req = (struct shi_net_req){.done = chunk_moved};
+        return shi_stream_read(o->lane, s, c->memory, c->bytes, &c->wait.req);
+    }
+    c->wait.reply = (struct shi_reply){.to = c->memory, .block = c->bytes, .done = chunk_replied};
+    int err = o->bytes <= RECORD_BYTES ? shi_stream_get_blocks(o->lane, s, &b, &c->wait.reply)
+                                       : shi_stream_push(o->lane, s, &own, c->bytes, &c->wait.reply);
+    return err ? err : -EINPROGRESS;
+}
+
+static int stage_piece(struct shi_transfer *t, struct shi_chunk *c)
+{
+    const struct shi_remote_op *o = shi_container_of(t, struct shi_remote_op, wait.transfer);
+    struct shi_remote_addr s = o->at;
+    s.off += c->off;
+    return o->kind == SHI_REMOTE_PUT ? put_chunk(o, &s, c) : get_chunk(o, &s, c);
+}
+
+static void staged(struct shi_transfer *t)
+{
+    call_ready(t);
+}
+
+static int stage(struct shi_remote_op *o)
+{
+    if (o->piece || !o->bytes) { /* its callback has come */
+        o->piece = 0;
+        return 0;
+    }
+    o->piece = o->bytes;
+    o->wait.transfer = (struct shi_transfer){.wire = stage_piece, .done = staged, .local = o->local, .bytes = o->bytes,
+                                             .pool = o->bytes <= RECORD_BYTES ? SHI_POOL_SHORT : SHI_POOL_OWN,
+                                             .in = o->kind == SHI_REMOTE_GET, .hidden = (unsigned char)o->hidden,
+                                             .detached = o->kind == SHI_REMOTE_PUT};
+    shi_pipeline_start(&o->wait.transfer);
+    return -EINPROGRESS;
 }
 
 /* ---- steps -------------------------------------------------------------------------------------------------------- */
@@ -105,8 +203,8 @@ static int post_piece(struct shi_remote_op *o)
 static int move_data(struct shi_remote_op *o)
 {
     int err = 0;
-    if (o->piece && o->kind == SHI_REMOTE_GET && o->way == SHI_REMOTE_BOUNCED)
-        o->copy(o->local + o->moved, o->bounce, o->piece);
+    if (o->way == SHI_REMOTE_STAGED && o->kind != SHI_REMOTE_AMO)
+        return stage(o);
     o->moved += o->piece; /* its callback has come */
     o->piece = 0;
     while (!err && o->moved < o->bytes)
@@ -122,7 +220,8 @@ static int post_signal(const struct shi_remote_op *o)
 
 static int confirm(struct shi_remote_op *o)
 {
-    if (o->until != SHI_REMOTE_TARGET)
+    int reads_source = o->way == SHI_REMOTE_RENDEZVOUS && o->kind == SHI_REMOTE_PUT && o->until == SHI_REMOTE_LOCAL;
+    if (o->until != SHI_REMOTE_TARGET && !reads_source)
         return 0;
     o->wait.after = (struct shi_after){.done = confirmed};
     return shi_stream_after(o->lane, o->at.pe, &o->wait.after);

@@ -134,6 +134,15 @@ int shi_stream_amo(struct shi_lane *l, const struct shi_remote_addr *at, int wid
 int shi_stream_get_blocks(struct shi_lane *l, const struct shi_remote_addr *from, const struct shi_blocks *b,
                           struct shi_reply *reply);
 
+/* Let the target, whose memory transfers cannot name, read the data from this PE's memory; with `a`, which is called back once
+ * all is in place there. Until then, or quiet, or shi_stream_local, source stays as it is. */
+int shi_stream_pull(struct shi_lane *l, const struct shi_remote_addr *to, const struct shi_am_src *source, size_t bytes,
+                    struct shi_after *a);
+
+/* Let the target write the data into this PE's memory, then reply. */
+int shi_stream_push(struct shi_lane *l, const struct shi_remote_addr *from, const struct shi_am_src *dest, size_t bytes,
+                    struct shi_reply *reply);
+
 /* RDMA from or into the user's memory. 0: there was nothing to do; -EINPROGRESS: req is called back, or, with req NULL,
  * quiet waits for it. A write does not overtake what the lane sent before its last fence. A transfer that cannot be
  * started ends the job. */
@@ -141,6 +150,12 @@ int shi_stream_write(struct shi_lane *l, const struct shi_remote_addr *to, const
                      struct shi_net_req *req);
 int shi_stream_read(struct shi_lane *l, const struct shi_remote_addr *from, void *to, size_t bytes,
                     struct shi_net_req *req);
+
+/* The same with memory of PE pe that it has described; not behind fences, and with a request. */
+int shi_stream_write_memory(int pe, const struct shi_net_memory *to, uint64_t off, const void *from, size_t bytes,
+                            struct shi_net_req *req);
+int shi_stream_read_memory(int pe, const struct shi_net_memory *from, uint64_t off, void *to, size_t bytes,
+                           struct shi_net_req *req);
 
 /* A transfer with PE pe failed with err: one line, and the end of the job. */
 void shi_stream_fail(int pe, int err) __attribute__((noreturn));
@@ -155,7 +170,7 @@ void shi_stream_fence(struct shi_lane *l);
  * call it again until 1. */
 int shi_stream_quiet(struct shi_lane *l, int pe);
 
-/* Have all writes and reads ended here, so that the caller may reuse their buffers? Call it like quiet. */
+/* Have all writes, reads and pulls ended, so that the caller may reuse their buffers? Call it like quiet. */
 int shi_stream_local(struct shi_lane *l);
 
 /* Wait until all that the lane sent pe so far is complete there. 0: it is; -EINPROGRESS: a is called back; -EAGAIN: try
@@ -176,6 +191,7 @@ size_t shi_stream_bcopy_bytes(void);
 void *shi_stream_am_begin(int pe, size_t bytes);
 void shi_stream_am_end(int pe, enum shi_am_id id, size_t bytes);
 int shi_stream_expose(const void *addr, size_t bytes, struct shi_am_src *out);
+int shi_stream_registered(const void *addr, size_t bytes, struct shi_am_src *out); /* 1: peers read and write it anyway */
 void shi_stream_withdraw(const struct shi_am_src *src);
 int shi_stream_fetch(int pe, const struct shi_am_src *src, size_t off, void *to, size_t bytes, struct shi_am_fetch *f);
 

@@ -1,6 +1,8 @@
 /* stream_check.c - check a record against its message and this PE's memory before any of it is applied. */
 #include "host/net/stream_check.h"
 
+#include "host/net/pipeline.h"
+
 /* `bytes` of the record's region, from its offset on. */
 static const char *check_memory(const struct record *r, uint64_t bytes, int writes)
 {
@@ -62,6 +64,17 @@ static const char *check_amo(const struct record *r)
     return word & (width - 1) ? "an atomic operation on a misaligned word" : NULL;
 }
 
+/* Only memory that transfers cannot name is reached this way. */
+static const char *check_served(const struct record *r)
+{
+    const struct served_payload *p = (const struct served_payload *)(r + 1);
+    if (r->bytes != sizeof *p || p->bytes == 0 || (r->op == OP_PUSH && p->cookie >= MAX_REPLIES))
+        return "an invalid request to move data";
+    if (r->region >= SHI_REGIONS || !shi_stream_net.own[r->region].device || !shi_pipeline_is_up())
+        return "a request to move data of memory that needs none";
+    return check_memory(r, p->bytes, r->op == OP_PULL);
+}
+
 static const char *check_am(const struct record *r)
 {
     if (r->what >= SHI_AM_IDS || r->what == SHI_AM_PULL) /* which is of one node */
@@ -78,6 +91,8 @@ const char *shi_stream_check(const struct record *r, size_t left)
     case OP_PUT_BLOCKS: return check_put_blocks(r);
     case OP_AMO: return check_amo(r);
     case OP_GET_BLOCKS: return check_get_blocks(r);
+    case OP_PULL:
+    case OP_PUSH: return check_served(r);
     case OP_REPLY: return NULL;
     case OP_AM: return check_am(r);
     default: return "a record of unknown type (mixed library versions?)";

@@ -5,8 +5,8 @@
 
 #include "host/net/amo_word.h"
 #include "host/net/batch.h"
+#include "host/net/device_copy.h"
 #include "host/util/base.h"
-#include "host/util/log.h"
 
 #define DEVICE (shi_stream_net.own[SHI_REGION_DEVICE].device)
 
@@ -54,20 +54,6 @@ void shi_stream_device_release(struct stashed *s)
     shi_stream_net.free_slot = s;
 }
 
-static void failed(const char *what, int err)
-{
-    shi_die("network", "the device cannot %s: %s", what, strerror(-err));
-}
-
-void shi_stream_device_poll(void)
-{
-    if (shi_stream_net.copies_ended == shi_stream_net.copies_started)
-        return;
-    int err = DEVICE->ended(&shi_stream_net.copies_ended);
-    if (err)
-        failed("copy data of the network", err);
-}
-
 /* ---- records ------------------------------------------------------------------------------------------------------ */
 
 static char *local_address(const struct record *r)
@@ -78,10 +64,7 @@ static char *local_address(const struct record *r)
 /* The message's next step follows this copy. */
 static void start(struct stashed *s, void *to, const void *from, size_t bytes)
 {
-    int err = DEVICE->start(to, from, bytes);
-    if (err)
-        failed("start a copy for the network", err);
-    s->after = ++shi_stream_net.copies_started;
+    s->after = shi_device_copy(to, from, bytes);
 }
 
 static void put_blocks(struct stashed *s, const struct record *r)
@@ -144,6 +127,47 @@ static int update(struct stashed *s, const struct record *r)
     return 1;
 }
 
+static void piece_ended(struct shi_net_req *req, int err)
+{
+    if (err)
+        shi_stream_fail(req->pe, err);
+    shi_chunk_arrived(shi_container_of(req, struct shi_chunk, wait.req));
+}
+
+/* Read or write a piece of the requester's memory. */
+static int serve_piece(struct shi_transfer *t, struct shi_chunk *c)
+{
+    const struct stashed *s = shi_container_of(t, struct stashed, transfer);
+    const struct served_payload *p = (const struct served_payload *)(s->served + 1);
+    const struct shi_net_memory m = {.base = p->addr, .key = p->key};
+    int pe = (int)((const struct head *)s->data)->pe;
+    c->wait.req = (struct shi_net_req){.done = piece_ended};
+    return t->in ? shi_stream_read_memory(pe, &m, c->off, c->memory, c->bytes, &c->wait.req)
+                 : shi_stream_write_memory(pe, &m, c->off, c->memory, c->bytes, &c->wait.req);
+}
+
+/* PUSH: a write that has ended here precedes the reply, with or without SHI_NET_SAW. */
+static int serve(struct stashed *s, const struct record *r)
+{
+    const struct served_payload *p = (const struct served_payload *)(r + 1);
+    if (s->step == BEGIN) {
+        s->served = r;
+        s->transfer = (struct shi_transfer){.wire = serve_piece, .local = local_address(r), .bytes = p->bytes,
+                                            .pool = SHI_POOL_SERVED, .in = r->op == OP_PULL, .hidden = 1};
+        shi_pipeline_serve(&s->transfer);
+        s->step = REPLY;
+    }
+    if (s->transfer.ended < p->bytes)
+        return 0;
+    s->served = NULL;
+    if (r->op == OP_PUSH) {
+        const struct head *h = (const struct head *)s->data;
+        shi_batch_begin_reply(h, p->cookie, 0);
+        shi_batch_end_reply(h);
+    }
+    return 1;
+}
+
 int shi_stream_device_step(struct stashed *s, const struct record *r)
 {
     int done = 1;
@@ -151,6 +175,8 @@ int shi_stream_device_step(struct stashed *s, const struct record *r)
     case OP_PUT: start(s, local_address(r), r + 1, r->bytes); break;
     case OP_PUT_BLOCKS: put_blocks(s, r); break;
     case OP_AMO: done = update(s, r); break;
+    case OP_PULL:
+    case OP_PUSH: done = serve(s, r); break;
     default: done = get_blocks(s, r);
     }
     s->step = done ? BEGIN : s->step;

@@ -6,6 +6,7 @@
  *   put         payload to device                                at once with a further put, else when they have ended
  *   update      word to host; new value to device                when each has ended
  *   get         device to host                                   when they have ended, with the reply
+ *   pull, push  by pipeline.h                                    when all has ended; push: with the reply
  *
  * The device makes copies in order. A message's buffer is memory that the device can access, in one of few slots, until
  * all its copies have ended; a message without a slot waits.
@@ -18,6 +19,7 @@
 #define SHI_STREAM_DEVICE_H
 
 #include "host/net/lane.h"
+#include "host/net/pipeline.h"
 #include "host/net/stream_wire.h"
 
 /* A message that overtook others of its stream, or waits for writes or copies. */
@@ -28,6 +30,8 @@ struct stashed {
     uint8_t in_slot;
     uint64_t after;    /* copies that must have ended before the next step */
     uint64_t word[2];  /* before and after an update */
+    struct shi_transfer transfer; /* of a pull or push; in a slot */
+    const struct record *served;  /* that record; NULL: none is in progress */
     uint64_t data[];
 };
 
@@ -40,9 +44,6 @@ void shi_stream_device_up(const struct shi_stream_device *device, int n);
 /* Move a stashed message to a slot. NULL: none is free. */
 struct stashed *shi_stream_device_take(const struct stashed *s);
 void shi_stream_device_release(struct stashed *s);
-
-/* Look which copies have ended. */
-void shi_stream_device_poll(void);
 
 /* Have all copies for this message ended? */
 static inline int shi_stream_device_ended(const struct stashed *s)

@@ -15,6 +15,7 @@
 #include "host/net/am_remote.h"
 #include "host/net/amo_word.h"
 #include "host/net/batch.h"
+#include "host/net/device_copy.h"
 #include "host/net/stream_check.h"
 #include "host/net/stream_device.h"
 #include "host/net/written.h"
@@ -309,11 +310,21 @@ static void stash(struct peer_rx *x, const struct head *h, size_t at)
     x->early = s;
 }
 
+static const char *end_of_records(const struct head *h)
+{
+    return (const char *)h + h->bytes - (h->flags & FOLLOWS_WRITES ? FOLLOWS_BYTES : 0);
+}
+
+static int is_last(const struct stashed *s, const struct record *r)
+{
+    return (const char *)r + record_bytes(r) == end_of_records((const struct head *)s->data);
+}
+
 /* Apply the records from the at-th byte on, which becomes that of the first one that has to wait. s: NULL unless the message
  * is stashed. 1: it was the last one. */
 static int apply_records(const struct head *h, struct stashed *s, size_t *at)
 {
-    const char *end = (const char *)h + h->bytes - (h->flags & FOLLOWS_WRITES ? FOLLOWS_BYTES : 0);
+    const char *end = end_of_records(h);
     const struct record *r = (const struct record *)((const char *)h + *at);
     int goes_on = 1;
     for (size_t left; (left = (size_t)(end - (const char *)r)); r = (const struct record *)((const char *)r + record_bytes(r))) {
@@ -399,6 +410,33 @@ static int apply_stashed(struct peer_rx *x, int lane)
     return 0;
 }
 
+static struct stashed **find_stashed(struct peer_rx *x, int lane, uint64_t seq)
+{
+    struct stashed **at = &x->early;
+    while (*at && (((const struct head *)(*at)->data)->lane != lane || ((const struct head *)(*at)->data)->seq != seq))
+        at = &(*at)->next;
+    return at;
+}
+
+/* Does the next message's first record move data, without a fence since this message's last record, for which it waits and
+ * which moves data in the same direction? */
+static int continues(const struct stashed *s, const struct stashed *next)
+{
+    const struct head *h = (const struct head *)next->data;
+    const struct record *r = (const struct record *)(h + 1);
+    return s->in_slot && s->served && is_last(s, s->served) && h->bytes >= sizeof *h + sizeof *r && r->op == s->served->op && r->what;
+}
+
+/* While the lane's next message waits for data to be moved, start those behind it that continue it. */
+static void start_ahead(struct peer_rx *x, int lane)
+{
+    uint64_t seq = x->acks.applied_seq[lane] + 1;
+    const struct stashed *s = *find_stashed(x, lane, seq);
+    for (struct stashed **at; s && *(at = find_stashed(x, lane, ++seq)) && continues(s, *at); s = *at)
+        if (!(*at)->in_slot && writes_are_in_place((const struct head *)(*at)->data))
+            go_on(at);
+}
+
 /* The next message of a lane has to wait: end_of_poll tries it again. */
 static void hold(int pe, struct peer_rx *x)
 {
@@ -412,13 +450,14 @@ static void hold(int pe, struct peer_rx *x)
 
 static void apply_held(void)
 {
-    shi_stream_device_poll();
+    shi_device_copy_poll();
     for (int i = 0; i < shi_stream_net.n_held;) {
         struct peer_rx *x = &shi_stream_net.peer_rx[shi_stream_net.held[i]];
         int waits = 0;
         for (int lane = 0; lane < SHI_NET_LANES && x->early; lane++) {
             while (apply_stashed(x, lane))
                 ;
+            start_ahead(x, lane);
             waits |= is_stashed(x, lane, x->acks.applied_seq[lane] + 1);
         }
         if (waits) {
@@ -435,6 +474,7 @@ static void apply_held(void)
 static void end_of_poll(void)
 {
     apply_held();
+    shi_pipeline_poll();
     shi_stream_net.polls++;
     shi_stream_net.now_ns = shi_coarse_ns();
     send_acks();

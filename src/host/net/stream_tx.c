@@ -124,10 +124,21 @@ int shi_stream_local(struct shi_lane *l)
 {
     shi_lane_lock(l);
     int all = __atomic_load_n(&l->fetching, __ATOMIC_ACQUIRE) == 0; /* A2 */
-    for (int i = 0; i < l->n_dirty; i++)
-        all &= rma_ended(l, l->dirty[i]);
+    for (int i = 0; i < l->n_dirty; i++) {
+        const struct stream *s = &l->to[l->dirty[i]];
+        ask_for(l, l->dirty[i], s->served_seq);
+        all &= rma_ended(l, l->dirty[i]) && s->order.acked_seq >= s->served_seq;
+    }
     shi_lane_unlock(l);
     return all;
+}
+
+/* Have a called back when the message that it names is acknowledged, which none of the list precedes. */
+static void add_after(struct stream *s, struct shi_after *a)
+{
+    a->next = NULL;
+    *(s->last_after ? &s->last_after->next : &s->after) = a;
+    s->last_after = a;
 }
 
 int shi_stream_after(struct shi_lane *l, int pe, struct shi_after *a)
@@ -140,11 +151,9 @@ int shi_stream_after(struct shi_lane *l, int pe, struct shi_after *a)
         return -EAGAIN;
     }
     a->seq = s->follows ? s->order.sent_seq + 1 : shi_order_complete_seq(&s->order);
-    a->next = NULL;
     int done = s->order.acked_seq >= a->seq;
     if (!done) {
-        *(s->last_after ? &s->last_after->next : &s->after) = a;
-        s->last_after = a;
+        add_after(s, a);
         if (shi_order_must_ask(&s->order, a->seq))
             shi_batch_ask(l, pe);
     }
@@ -269,6 +278,69 @@ int shi_stream_get_blocks(struct shi_lane *l, const struct shi_remote_addr *from
     return reply->done ? end_fetch(l, from->pe) : end(l, from->pe, 0);
 }
 
+/* Has nothing been fenced since the last record to pe? */
+static uint8_t continues(const struct shi_lane *l, int pe)
+{
+    const struct shi_order *o = &l->to[pe].order;
+    return o->flush_seq && o->record_epoch == l->fences;
+}
+
+static struct served_payload *begin_served(struct shi_lane *l, const struct shi_remote_addr *at, int op,
+                                           const struct shi_am_src *memory, size_t bytes)
+{
+    struct served_payload *p = begin(l, at, (struct record){.op = (uint8_t)op, .bytes = sizeof *p}, 0);
+    if (!p)
+        return NULL;
+    ((struct record *)p - 1)->what = continues(l, at->pe);
+    *p = (struct served_payload){.addr = memory->addr, .key = memory->key, .bytes = bytes};
+    return p;
+}
+
+int shi_stream_pull(struct shi_lane *l, const struct shi_remote_addr *to, const struct shi_am_src *source, size_t bytes,
+                    struct shi_after *a)
+{
+    struct stream *s = &l->to[to->pe];
+    if (!begin_served(l, to, OP_PULL, source, bytes))
+        return -EAGAIN;
+    s->served_seq = s->order.sent_seq + 1;
+    if (a) {
+        s->order.ack_wanted = 1;
+        a->seq = s->served_seq;
+        add_after(s, a);
+    }
+    return end(l, to->pe, 0);
+}
+
+int shi_stream_push(struct shi_lane *l, const struct shi_remote_addr *from, const struct shi_am_src *dest, size_t bytes,
+                    struct shi_reply *reply)
+{
+    struct served_payload *p = begin_served(l, from, OP_PUSH, dest, bytes);
+    if (!p)
+        return -EAGAIN;
+    int cookie = expect(l, reply, from->pe, 0);
+    if (cookie < 0) {
+        shi_lane_unlock(l);
+        return -EAGAIN;
+    }
+    p->cookie = (uint64_t)cookie;
+    return reply->done ? end_fetch(l, from->pe) : end(l, from->pe, 0);
+}
+
+/* ---- writes and reads --------------------------------------------------------------------------------------------- */
+
+/* The lane is locked. */
+static int write_memory(struct shi_lane *l, int pe, const struct shi_net_memory *to, uint64_t off, const void *from,
+                        size_t bytes, struct shi_net_req *req)
+{
+    int rc = started(pe, NET->write(l->net, pe, to, off, from, bytes,
+                                    shi_written_immediate(l->index, l->to[pe].order.writes + 1), req));
+    if (rc == -EINPROGRESS) {
+        shi_order_write(&l->to[pe].order, l->fences, shi_stream_net.limits.ordered);
+        shi_lane_dirty(l, pe);
+    }
+    return rc;
+}
+
 int shi_stream_write(struct shi_lane *l, const struct shi_remote_addr *to, const void *from, size_t bytes,
                      struct shi_net_req *req)
 {
@@ -276,12 +348,7 @@ int shi_stream_write(struct shi_lane *l, const struct shi_remote_addr *to, const
     shi_progress_post();
     shi_lane_lock(l);
     if (behind_fence(l, to->pe))
-        rc = started(to->pe, NET->write(l->net, to->pe, &shi_stream_net.memory[to->pe][to->region], to->off, from, bytes,
-                                        shi_written_immediate(l->index, l->to[to->pe].order.writes + 1), req));
-    if (rc == -EINPROGRESS) {
-        shi_order_write(&l->to[to->pe].order, l->fences, shi_stream_net.limits.ordered);
-        shi_lane_dirty(l, to->pe);
-    }
+        rc = write_memory(l, to->pe, &shi_stream_net.memory[to->pe][to->region], to->off, from, bytes, req);
     shi_lane_unlock(l);
     return rc;
 }
@@ -297,6 +364,26 @@ int shi_stream_read(struct shi_lane *l, const struct shi_remote_addr *from, void
         shi_order_read(&l->to[from->pe].order);
         shi_lane_dirty(l, from->pe);
     }
+    shi_lane_unlock(l);
+    return rc;
+}
+
+int shi_stream_write_memory(int pe, const struct shi_net_memory *to, uint64_t off, const void *from, size_t bytes,
+                            struct shi_net_req *req)
+{
+    struct shi_lane *l = shi_stream_net.lane[0];
+    shi_lane_lock(l);
+    int rc = write_memory(l, pe, to, off, from, bytes, req);
+    shi_lane_unlock(l);
+    return rc;
+}
+
+int shi_stream_read_memory(int pe, const struct shi_net_memory *from, uint64_t off, void *to, size_t bytes,
+                           struct shi_net_req *req)
+{
+    struct shi_lane *l = shi_stream_net.lane[0];
+    shi_lane_lock(l);
+    int rc = started(pe, NET->read(l->net, pe, from, off, to, bytes, req));
     shi_lane_unlock(l);
     return rc;
 }

@@ -255,10 +255,11 @@ int shi_stream_resume(void)
     return shi_stream_serve();
 }
 
-/* While a message waits for writes or copies, whose end wakes no thread, this PE does not sleep. */
+/* While a message or a transfer waits for writes or copies, whose end wakes no thread, this PE does not sleep. */
 static int poll(void)
 {
-    return NET->poll() + (__atomic_load_n(&shi_stream_net.n_held, __ATOMIC_RELAXED) != 0);
+    return NET->poll() + (__atomic_load_n(&shi_stream_net.n_held, __ATOMIC_RELAXED) != 0) +
+           (__atomic_load_n(&shi_stream_net.n_active, __ATOMIC_RELAXED) != 0);
 }
 
 int shi_stream_serve(void)
@@ -332,6 +333,11 @@ int shi_stream_expose(const void *addr, size_t bytes, struct shi_am_src *out)
     if (!err)
         *out = (struct shi_am_src){.addr = m.base, .key = m.key, .bytes = bytes, .handle = m.handle};
     return err;
+}
+
+int shi_stream_registered(const void *addr, size_t bytes, struct shi_am_src *out)
+{
+    return find_exposed(addr, bytes) && shi_stream_expose(addr, bytes, out) == 0;
 }
 
 void shi_stream_withdraw(const struct shi_am_src *src)

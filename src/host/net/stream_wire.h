@@ -9,7 +9,7 @@
 #include "host/net/stream.h"
 #include "host/util/base.h"
 
-enum { WIRE_VERSION = 3 }; /* changes with the formats of this file and of the active messages */
+enum { WIRE_VERSION = 4 }; /* changes with the formats of this file and of the active messages */
 
 struct head {
     uint64_t tag;     /* of all that follows, and of the receiver (auth.h) */
@@ -44,12 +44,15 @@ static inline uint64_t message_tag(const struct head *h, int to)
     return shi_auth_tag(h->seq, h->pe, (uint32_t)to, &h->tag + 1, (h->bytes - sizeof h->tag) / 8);
 }
 
-enum { OP_PUT, OP_PUT_BLOCKS, OP_AMO, OP_GET_BLOCKS, OP_REPLY, OP_AM }; /* quiet does not wait for the last two */
+/* quiet does not wait for the last two. PULL: the target reads the data from the sender's memory. PUSH: it writes the data into
+ * the sender's memory, then replies. */
+enum { OP_PUT, OP_PUT_BLOCKS, OP_AMO, OP_GET_BLOCKS, OP_PULL, OP_PUSH, OP_REPLY, OP_AM };
 
 /* A record; its payload follows, 8-byte aligned, its length rounded up to 8. */
 struct record {
     uint8_t op, region;
-    uint8_t what;    /* OP_AMO: enum shi_amo; OP_AM: enum shi_am_id; OP_REPLY: lane of the request */
+    uint8_t what;    /* OP_AMO: enum shi_amo; OP_AM: enum shi_am_id; OP_REPLY: lane of the request; OP_PULL,
+                      * OP_PUSH: 1: no fence since the record before */
     uint8_t width;   /* OP_AMO: bytes of the word; bit 7: return its old value */
     uint32_t bytes;  /* of the payload */
     uint64_t off;    /* OP_REPLY: the cookie */
@@ -68,6 +71,12 @@ struct amo_payload {
 struct blocks_payload {
     struct shi_blocks blocks;
     uint64_t cookie; /* OP_GET_BLOCKS */
+};
+
+struct served_payload {
+    uint64_t addr, key; /* of the sender's memory */
+    uint64_t bytes;
+    uint64_t cookie;    /* OP_PUSH */
 };
 
 _Static_assert(sizeof(struct head) == 40 && sizeof(struct record) == 16, "the wire has no holes");

@@ -81,30 +81,19 @@ static void complete(struct awaited *a, const char *routine)
     AWAIT(advance(a), routine, a->op.at.pe);
 }
 
-/* Long data that the network can access at both ends is written or read; else it goes in records, through a bounce buffer
- * where it is private device memory here or longer than a record. */
-static enum shi_remote_way way_of(const struct shi_remote_addr *s, const void *local, size_t bytes)
-{
-    int is_long = bytes > shi_stream_bcopy_bytes();
-    if (is_long && shi_stream_reaches(s->pe, s->region) && shi_stream_sends(local, bytes))
-        return SHI_REMOTE_DIRECT;
-    return is_long || shi_dheap_hides(local, 1) ? SHI_REMOTE_BOUNCED : SHI_REMOTE_RECORDS;
-}
-
 static void transfer(enum shi_remote_kind kind, enum shi_remote_way way, struct shi_lane *l,
                      const struct shi_remote_addr *at, void *local, size_t bytes, int nbi)
 {
-    char bounce[SHI_REMOTE_BOUNCE_BYTES];
     struct awaited a = {.op = {.kind = kind, .way = way, .lane = l, .at = *at, .local = local, .bytes = bytes,
-                               .until = nbi && way != SHI_REMOTE_BOUNCED ? SHI_REMOTE_POSTED : SHI_REMOTE_LOCAL,
-                               .bounce = bounce, .copy = shi_dheap_move}};
+                               .until = nbi && way != SHI_REMOTE_STAGED ? SHI_REMOTE_POSTED : SHI_REMOTE_LOCAL,
+                               .hidden = shi_dheap_hides(local, 1)}};
     complete(&a, kind == SHI_REMOTE_PUT ? "put" : "get");
 }
 
 void shi_remote_put(struct shi_lane *l, const struct shi_remote_addr *to, const void *source, size_t bytes, int how)
 {
-    enum shi_remote_way way = way_of(to, source, bytes);
-    if (way != SHI_REMOTE_RECORDS)
+    enum shi_remote_way way = shi_remote_way(to, source, bytes, shi_dheap_hides(source, 1));
+    if (way != SHI_REMOTE_RECORDS || bytes > SHI_STREAM_PUT_BYTES)
         transfer(SHI_REMOTE_PUT, way, l, to, (void *)source, bytes, how & SHI_NBI);
     else
         AWAIT(shi_stream_put(l, to, source, bytes, how & SHI_MORE ? SHI_STREAM_MORE : 0) != -EAGAIN, "put", to->pe);
@@ -144,7 +133,7 @@ static void get_short(struct shi_lane *l, const struct shi_remote_addr *from, vo
 
 void shi_remote_get(struct shi_lane *l, const struct shi_remote_addr *from, void *dest, size_t bytes, int how)
 {
-    enum shi_remote_way way = way_of(from, dest, bytes);
+    enum shi_remote_way way = shi_remote_way(from, dest, bytes, shi_dheap_hides(dest, 1));
     if (way == SHI_REMOTE_RECORDS && !(how & SHI_NBI) && shi_stream_reaches(from->pe, from->region))
         get_short(l, from, dest, bytes);
     else

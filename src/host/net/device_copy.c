@@ -1,0 +1,30 @@
+/* device_copy.c - copies of the device for the network: see device_copy.h. */
+#include "host/net/device_copy.h"
+
+#include <string.h>
+
+#include "host/util/log.h"
+
+#define DEVICE (shi_stream_net.own[SHI_REGION_DEVICE].device)
+
+static void failed(const char *what, int err)
+{
+    shi_die("network", "the device cannot %s: %s", what, strerror(-err));
+}
+
+uint64_t shi_device_copy(void *to, const void *from, size_t bytes)
+{
+    int err = DEVICE->start(to, from, bytes);
+    if (err)
+        failed("start a copy for the network", err);
+    return ++shi_stream_net.copies_started;
+}
+
+void shi_device_copy_poll(void)
+{
+    if (shi_stream_net.copies_ended == shi_stream_net.copies_started)
+        return;
+    int err = DEVICE->ended(&shi_stream_net.copies_ended);
+    if (err)
+        failed("copy data of the network", err);
+}

@@ -1,0 +1,264 @@
+/* pipeline.c - chunks, and the transfers that go through them: see pipeline.h. */
+#include "host/net/pipeline.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/net/device_copy.h"
+#include "host/util/log.h"
+
+#define NET (shi_stream_net.ops)
+
+enum { OWN = SHI_PIPELINE_CHUNKS, SERVED = SHI_PIPELINE_CHUNKS, SHORT = 16, CHUNKS = OWN + SERVED + SHORT };
+enum { FREE, COPY, WIRE };
+
+struct shi_pipeline {
+    struct {
+        struct shi_chunk *free;
+        size_t bytes; /* of a chunk */
+        struct shi_transfer *first, *last; /* that need a further chunk, in the order of waiting */
+    } pool[SHI_POOLS];
+    struct shi_chunk chunk[CHUNKS];
+    struct shi_transfer *submitted;
+    const char *base; /* of the chunks; NULL: down */
+    struct shi_net_memory memory;
+};
+
+static void count_active(int change)
+{
+    __atomic_fetch_add(&shi_stream_net.n_active, change, __ATOMIC_RELAXED);
+}
+
+/* ---- up and down -------------------------------------------------------------------------------------------------- */
+
+size_t shi_pipeline_bytes(size_t chunk_bytes)
+{
+    return (OWN + SERVED) * chunk_bytes + SHORT * (size_t)SHI_STREAM_PUT_BYTES;
+}
+
+static void add_chunk(struct shi_pipeline *p, int i, enum shi_pool pool, char *memory)
+{
+    struct shi_chunk *c = &p->chunk[i];
+    *c = (struct shi_chunk){.memory = memory, .pool = (unsigned char)pool, .next = p->pool[pool].free};
+    p->pool[pool].free = c;
+}
+
+int shi_pipeline_up(char *memory, size_t chunk_bytes)
+{
+    struct shi_net_memory m;
+    size_t most = shi_stream_rma_bytes(), bytes = shi_pipeline_bytes(chunk_bytes);
+    struct shi_pipeline *p = shi_stream_net.pipeline;
+    if (!p && !(p = shi_stream_net.pipeline = calloc(1, sizeof *p)))
+        return -ENOMEM;
+    int err = NET->expose(memory, bytes, SHI_NET_READ | SHI_NET_WRITE, &m);
+    if (err) {
+        shi_log_error("network: %s cannot register %zu bytes (SHMEM_DEVICE_STAGING): %s", NET->provider(), bytes, NET->error(err));
+        return -EIO;
+    }
+    *p = (struct shi_pipeline){.base = memory, .memory = m};
+    p->pool[SHI_POOL_OWN].bytes = p->pool[SHI_POOL_SERVED].bytes = chunk_bytes < most ? chunk_bytes : most;
+    p->pool[SHI_POOL_SHORT].bytes = SHI_STREAM_PUT_BYTES;
+    for (int i = 0; i < OWN + SERVED; i++)
+        add_chunk(p, i, i < OWN ? SHI_POOL_OWN : SHI_POOL_SERVED, memory + (size_t)i * chunk_bytes);
+    memory += (OWN + SERVED) * chunk_bytes;
+    for (int i = 0; i < SHORT; i++)
+        add_chunk(p, OWN + SERVED + i, SHI_POOL_SHORT, memory + (size_t)i * SHI_STREAM_PUT_BYTES);
+    return 0;
+}
+
+void shi_pipeline_down(void)
+{
+    struct shi_pipeline *p = shi_stream_net.pipeline;
+    if (!shi_pipeline_is_up())
+        return;
+    NET->withdraw(&p->memory);
+    p->base = NULL;
+}
+
+int shi_pipeline_is_up(void)
+{
+    return shi_stream_net.pipeline && shi_stream_net.pipeline->base;
+}
+
+struct shi_am_src shi_chunk_src(const struct shi_chunk *c)
+{
+    const struct shi_pipeline *p = shi_stream_net.pipeline;
+    return (struct shi_am_src){.addr = p->memory.base + (uint64_t)(c->memory - p->base), .key = p->memory.key, .bytes = c->bytes};
+}
+
+/* ---- pieces ------------------------------------------------------------------------------------------------------- */
+
+/* So many bytes of the transfer have ended, or need it no more. */
+static void count(struct shi_pipeline *p, struct shi_transfer *t, size_t bytes)
+{
+    t->ended += bytes;
+    if (t->ended < t->bytes)
+        return;
+    for (int i = 0; i < CHUNKS; i++)
+        if (p->chunk[i].of == t)
+            p->chunk[i].of = NULL;
+    if (t->done)
+        t->done(t);
+}
+
+static void put_back(struct shi_pipeline *p, struct shi_chunk *c)
+{
+    struct shi_transfer *t = c->of;
+    c->of = NULL;
+    c->state = FREE;
+    c->next = p->pool[c->pool].free;
+    p->pool[c->pool].free = c;
+    count_active(-1);
+    if (!t)
+        return;
+    t->held--;
+    if (!t->detached)
+        count(p, t, c->bytes);
+}
+
+static void copy(struct shi_chunk *c)
+{
+    const struct shi_transfer *t = c->of;
+    char *local = t->local + c->off, *to = t->in ? local : c->memory, *from = t->in ? c->memory : local;
+    c->state = COPY;
+    c->after = 0;
+    if (t->hidden)
+        c->after = shi_device_copy(to, from, c->bytes);
+    else
+        memcpy(to, from, c->bytes);
+}
+
+static void wire(struct shi_pipeline *p, struct shi_chunk *c)
+{
+    struct shi_transfer *t = c->of;
+    c->state = WIRE;
+    int rc = t->wire(t, c);
+    c->posted = rc != -EAGAIN;
+    c->arrived |= rc == 0;
+    if (c->posted && t->detached)
+        count(p, t, c->bytes);
+}
+
+/* As far as possible. */
+static void advance(struct shi_pipeline *p, struct shi_chunk *c, int in)
+{
+    if (c->state == COPY && shi_device_copy_ended(c->after)) {
+        if (in)
+            put_back(p, c);
+        else
+            wire(p, c);
+    } else if (c->state == WIRE && !c->posted) {
+        wire(p, c);
+    }
+    if (c->state != WIRE || !c->arrived)
+        return;
+    if (!in || !c->of) {
+        put_back(p, c);
+        return;
+    }
+    copy(c);
+    if (shi_device_copy_ended(c->after))
+        put_back(p, c);
+}
+
+static void begin(struct shi_pipeline *p, struct shi_transfer *t, struct shi_chunk *c)
+{
+    size_t left = t->bytes - t->begun, most = p->pool[c->pool].bytes;
+    c->of = t;
+    c->off = t->begun;
+    c->bytes = left < most ? left : most;
+    c->posted = c->arrived = 0;
+    t->begun += c->bytes;
+    t->held++;
+    count_active(1);
+    if (t->in)
+        wire(p, c);
+    else
+        copy(c);
+    advance(p, c, t->in);
+}
+
+/* ---- transfers ---------------------------------------------------------------------------------------------------- */
+
+static void append(struct shi_pipeline *p, struct shi_transfer *t)
+{
+    t->next = NULL;
+    *(p->pool[t->pool].first ? &p->pool[t->pool].last->next : &p->pool[t->pool].first) = t;
+    p->pool[t->pool].last = t;
+}
+
+static void submitted(struct shi_pipeline *p)
+{
+    struct shi_transfer *in_order = NULL;
+    if (!__atomic_load_n(&p->submitted, __ATOMIC_RELAXED))
+        return;
+    for (struct shi_transfer *t = __atomic_exchange_n(&p->submitted, NULL, __ATOMIC_ACQUIRE), *next; t; t = next) { /* A1 */
+        next = t->next;
+        t->next = in_order;
+        in_order = t;
+    }
+    for (struct shi_transfer *t = in_order, *next; t; t = next) {
+        next = t->next;
+        append(p, t);
+    }
+}
+
+/* The transfer that the next free chunk of the pool is for, removed from those that wait. NULL: none waits. */
+static struct shi_transfer *take_next(struct shi_pipeline *p, int pool)
+{
+    struct shi_transfer **best = &p->pool[pool].first, *t, *before = NULL;
+    for (struct shi_transfer **at = best; *at; at = &(*at)->next)
+        best = (*at)->held < (*best)->held ? at : best;
+    if (!(t = *best))
+        return NULL;
+    *best = t->next;
+    if (p->pool[pool].last == t) {
+        for (struct shi_transfer *w = p->pool[pool].first; w; w = w->next)
+            before = w;
+        p->pool[pool].last = before;
+    }
+    return t;
+}
+
+static void share_out(struct shi_pipeline *p, int pool)
+{
+    struct shi_transfer *t;
+    for (struct shi_chunk *c; (c = p->pool[pool].free) && (t = take_next(p, pool));) {
+        p->pool[pool].free = c->next;
+        if (t->bytes - t->begun > p->pool[pool].bytes)
+            append(p, t); /* it waits again, behind the others */
+        else
+            count_active(-1);
+        begin(p, t, c);
+    }
+}
+
+void shi_pipeline_poll(void)
+{
+    struct shi_pipeline *p = shi_stream_net.pipeline;
+    if (!__atomic_load_n(&shi_stream_net.n_active, __ATOMIC_RELAXED))
+        return;
+    submitted(p);
+    shi_device_copy_poll();
+    for (int i = 0; i < CHUNKS; i++)
+        if (p->chunk[i].state != FREE)
+            advance(p, &p->chunk[i], p->chunk[i].of && p->chunk[i].of->in);
+    for (int pool = 0; pool < SHI_POOLS; pool++)
+        share_out(p, pool);
+}
+
+void shi_pipeline_serve(struct shi_transfer *t)
+{
+    count_active(1);
+    append(shi_stream_net.pipeline, t);
+}
+
+void shi_pipeline_start(struct shi_transfer *t)
+{
+    struct shi_pipeline *p = shi_stream_net.pipeline;
+    count_active(1);
+    t->next = __atomic_load_n(&p->submitted, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&p->submitted, &t->next, t, 1, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) /* R1 */
+        ;
+}
