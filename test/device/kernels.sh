@@ -235,7 +235,7 @@ ok $? "finalize waits for kernels, and a second session works" "$work/log"
 
 # Catches: a request counted more than once, a negative number of requests.
 for private in $privates; do
-    ZE_CPU_PRIVATE=$private SHMEM_STATS=1 run 2 0 "$work/late" && # 4 times: 2 PEs, 2 sessions
+    ZE_CPU_PRIVATE=$private SHMEM_STATS=all run 2 0 "$work/late" && # 4 times: 2 PEs, 2 sessions
         [ "$(sed -n 's/.*the ring brought \([0-9]*\) requests in [0-9]* rounds, at most \([0-9]*\) at a time/\1 \2/p' "$work/log" |
             awk '$1 == 2001 && $2 >= 1 && $2 <= 2001' | wc -l)" = 4 ]
     ok $? "statistics count each request once, private=$private" "$work/log"

@@ -1,5 +1,5 @@
 /* observe.c - a program with known numbers of operations, for statistics and traces. "die": one more barrier, then PE 1
- * kills itself; "many": 20,000 more puts. */
+ * kills itself; "many": 20,000 more puts; "late": one more barrier, to which the last PE comes 200 ms late. */
 #include <shmem.h>
 #include <signal.h>
 #include <string.h>
@@ -24,7 +24,7 @@ int main(int argc, char **argv)
     shmem_long_get_nbi(b, a, 4, 0);                 /* 1 of 32, from PE 0 */
     shmem_long_atomic_inc(&count, 0);               /* 1 atomic of 8, on PE 0 */
     (void)shmem_long_atomic_fetch(&count, 0);       /* 1 of 8 */
-    shmem_putmem_signal(b, a, 16, &sig, 1, SHMEM_SIGNAL_ADD, next); /* 1 put of 16, 1 signal of 8 */
+    shmem_putmem_signal(b, a, 16, &sig, 1, SHMEM_SIGNAL_ADD, next); /* 1 signal, with 16 */
     shmem_signal_wait_until(&sig, SHMEM_CMP_GE, 1); /* 1 wait */
     shmem_quiet();                                  /* 1 order */
     shmem_barrier_all();                            /* 1 barrier */
@@ -33,6 +33,11 @@ int main(int argc, char **argv)
         shmem_barrier_all();
     if (argc > 1 && strcmp(argv[1], "die") == 0 && me == 1)
         kill(getpid(), SIGKILL);
+    if (argc > 1 && strcmp(argv[1], "late") == 0) {
+        if (me == n - 1)
+            usleep(200000);
+        shmem_barrier_all();
+    }
     shmem_finalize();
     return 0;
 }

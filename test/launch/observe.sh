@@ -16,14 +16,14 @@ for p in pes:
     me, right = p["pe"], (p["pe"] + 1) % 3
     def family(name): return p["families"][name]["calls"], p["families"][name]["bytes"]
     def to(pe, name): return next(((t[name]["calls"], t[name]["bytes"]) for t in p["to"] if t["pe"] == pe and name in t), None)
-    assert family("put") == (13, 8000 + 8 + 40 + 16) == to(right, "put"), p
+    assert family("put") == (12, 8000 + 8 + 40) == to(right, "put"), p
     assert family("get") == (2, 40), p
     assert to(right, "get") == ((2, 40) if right == 0 else (1, 8)), p
     assert family("atomic") == (2, 16) == to(0, "atomic"), p
-    assert family("signal") == (1, 8) == to(right, "signal"), p
+    assert family("signal") == (1, 24) == to(right, "signal"), p
     assert family("collective") == (1, 48) and to(right, "collective") == (1, 24) and to(me, "collective") is None, p
     assert [family(f)[0] for f in ("barrier", "wait", "order", "lock", "memory")] == [1, 1, 1, 0, 0], p
-    assert p["ways"]["stores"]["calls"] == 13 + 2 + 2 + 1 + 2 and p["ways"]["ring"]["calls"] == 0, p
+    assert p["ways"]["stores"]["calls"] == 12 + 2 + 2 + 1 + 2 and p["ways"]["ring"]["calls"] == 0, p
     assert p["families"]["put"]["ns"] > 0 and p["ns"] > p["families"]["put"]["ns"], p
 EOF
 ok $? "SHMEM_STATS=file counts calls, bytes and targets" "$dir/out"
@@ -33,10 +33,30 @@ SHMEM_STATS="$dir/of_%p.json" $OSHRUN -n 2 "$observe" >"$dir/out" 2>&1 &&
         "$dir/of_0.json" "$dir/of_1.json" >>"$dir/out" 2>&1
 ok $? "%p in the file's name gives one file per PE" "$dir/out"
 
-SHMEM_STATS=1 $OSHRUN -n 2 "$observe" >"$dir/out" 2>&1 &&
-    grep -Eq '^fulmar: PE 1: put +13 +7.88 KiB .* ms +to PE 0 7.88 KiB$' "$dir/out" &&
-    grep -Eq '^fulmar: PE 0: by stores +19 ' "$dir/out"
-ok $? "SHMEM_STATS=1 prints the statistics" "$dir/out"
+SHMEM_STATS=all $OSHRUN -n 2 "$observe" >"$dir/out" 2>&1 &&
+    grep -Eq '^fulmar: PE 1: put +12 +7.86 KiB .* ms +to PE 0 7.86 KiB$' "$dir/out" &&
+    grep -Eq '^fulmar: PE 0: by stores +18 ' "$dir/out"
+ok $? "SHMEM_STATS=all prints the statistics of each PE" "$dir/out"
+
+# Catches: values of one PE taken for all, a PE that is not the slowest, routines of PEs that are not added up, a row of nothing.
+SHMEM_STATS=1 $OSHRUN -n 4 "$observe" late >"$dir/out" 2>&1 && python3 - "$dir/out" >>"$dir/out" 2>&1 <<'EOF'
+import re, sys
+lines = [l[8:].rstrip() for l in open(sys.argv[1]) if l.startswith("fulmar: ")]
+assert re.fullmatch(r"4 PEs, [0-9.]+ ms from init to finalize", lines[0]), lines
+rows = {l.split()[0]: l.replace("|", " ").split()[1:] for l in lines[2:] if "|" in l}
+assert set(rows) == {"put", "get", "atomic", "signal", "collective", "barrier", "wait", "order"}, rows
+assert rows["put"][:3] == ["48", "31.4", "KiB"] and rows["signal"][:3] == ["4", "96", "B"] and rows["barrier"][:2] == ["8", "-"], rows
+least, median, most, pe, ratio = rows["barrier"][2:]
+assert float(least) < float(median) <= float(most) and float(median) > 100 and pe != "3" and float(ratio) > 1.05, rows # PE 3 comes last
+waiting = re.search(r"waiting .*: ([0-9.]+) % .*, ([0-9.]+) % to ([0-9.]+) % \(PE (\d)\)", "\n".join(lines))
+assert float(waiting[2]) <= float(waiting[1]) <= float(waiting[3]) <= 100 and waiting[4] != "3", lines
+assert any(re.match(r"ways: 80 calls by stores with", l) for l in lines), lines
+pairs = next(l for l in lines if l.startswith("most bytes: "))
+assert len(re.findall(r"PE \d with PE \d", pairs)) == 5 and pairs.startswith("most bytes: PE 3 with PE 0 7.96 KiB"), lines
+assert any(re.match(r"shmem_barrier_all +8 calls, [0-9.]+ ms in PE [012], the longest [0-9.]+ ms in PE [012]", l) for l in lines), lines
+assert any(l.startswith("shmem_long_fcollect ") and " 4 calls" in l for l in lines), lines
+EOF
+ok $? "SHMEM_STATS=1 prints a table of all PEs" "$dir/out"
 
 # trace FILE PEs: check that FILE is JSON and has the events of each PE, with time and target.
 trace() {
@@ -49,7 +69,7 @@ for pe in range(n):
     names = [e["name"] for e in mine]
     names = names[: names.index("shmem_long_fcollect") + 1] # a killed job may have more events
     assert names.count("shmem_long_put") == 10 and names.count("shmem_long_fcollect") == 1, names
-    assert len(names) == 13 + 2 + 2 + 1 + 1 + 1 + 1 + 1, names
+    assert len(names) == 12 + 2 + 2 + 1 + 1 + 1 + 1 + 1, names
     assert all(e["args"]["to"] == (pe + 1) % n and e["args"]["bytes"] == 800 for e in mine if e["name"] == "shmem_long_put")
     ends = [e["ts"] + e["dur"] for e in mine]
     assert ends == sorted(ends) and all(e["dur"] >= 0 and e["ts"] >= 0 for e in mine), mine

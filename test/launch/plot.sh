@@ -24,7 +24,7 @@ words = [t.text for t in root.iter(ns + "text")]
 assert any(w.startswith("4 PEs moved") for w in words), words
 assert any(w.startswith("Timeline") for w in words) == (sys.argv[2] == "1"), words
 assert {"put", "get", "atomic", "signal", "collective", "barrier", "wait"} <= set(words), words
-# Row by row: 8064 B of puts and 8 B of signals to the next PE, 24 B of a collective to each other, 16 B of atomics to PE 0;
+# Row by row: 8048 B of puts and 24 B of signals to the next PE, 24 B of a collective to each other, 16 B of atomics to PE 0;
 # data of gets, 8 B from the next PE and 32 B from PE 0. No PE but PE 0 sends to itself.
 cells = [w for w in words[1:] if w.endswith(" B") or w.endswith("KiB")][:13]
 assert cells == ["48 B", "7.94 KiB", "56 B", "64 B", "48 B", "7.91 KiB", "24 B", "40 B", "32 B", "7.91 KiB", "7.92 KiB",

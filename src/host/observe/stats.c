@@ -3,6 +3,7 @@
  *
  *   word           written by               read by                 order
  *   counters       all threads, fetch-add   finalize, after them    relaxed
+ *   routine.name   all threads, once        the same                relaxed: a constant string
  *   ring.deepest   proxy thread             finalize                relaxed
  */
 #include "host/observe/stats.h"
@@ -16,31 +17,21 @@
 #include <unistd.h>
 
 #include "host/coll/team.h"
+#include "host/observe/counts.h"
 #include "host/observe/trace.h"
 #include "host/ops/span.h"
 #include "host/util/libc.h"
 #include "host/util/log.h"
 #include "host/util/own_file.h"
 
-struct counter {
-    uint64_t calls, bytes, ns;
-};
+struct shi_counts shi_counts;
+#define all shi_counts
 
-static struct {
-    struct counter family[SHI_FAMILIES], way[SHI_WAYS];
-    struct counter (*to)[SHI_TARGETED]; /* [n_pes] */
-    struct {
-        uint64_t requests, rounds, deepest;
-    } ring;
-    uint64_t start_ns;
-    int up;
-} all;
-
-static const char *stats_file, *trace_file; /* as the settings name them; "1" prints statistics; NULL: off */
+static const char *stats_file, *trace_file; /* as the settings name them; "1" and "all" print statistics; NULL: off */
 
 /* ---- counting ---------------------------------------------------------------------------------------------------- */
 
-static void add(struct counter *c, size_t bytes, uint64_t ns)
+static void add(struct shi_counter *c, size_t bytes, uint64_t ns)
 {
     __atomic_fetch_add(&c->calls, 1, __ATOMIC_RELAXED);
     __atomic_fetch_add(&c->bytes, bytes, __ATOMIC_RELAXED);
@@ -63,6 +54,30 @@ static void count_target(const struct shi_span *s, int pe, uint64_t ns)
     add(&all.to[pe][s->family], s->bytes, ns);
 }
 
+/* The counter of a routine; NULL: the table is full. */
+static struct shi_routine *find_routine(const char *name)
+{
+    for (size_t i = 0, at = (uintptr_t)name / 16; i < SHI_ROUTINES; i++) {
+        struct shi_routine *r = &all.routine[(at + i) % SHI_ROUTINES];
+        const char *old = NULL;
+        if (__atomic_compare_exchange_n(&r->name, &old, name, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED) || old == name)
+            return r;
+    }
+    return NULL;
+}
+
+static void count_routine(const char *name, uint64_t ns)
+{
+    struct shi_routine *r = find_routine(name);
+    if (!r)
+        return;
+    __atomic_fetch_add(&r->calls, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&r->ns, ns, __ATOMIC_RELAXED);
+    uint64_t longest = __atomic_load_n(&r->longest_ns, __ATOMIC_RELAXED);
+    while (ns > longest && !__atomic_compare_exchange_n(&r->longest_ns, &longest, ns, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+}
+
 static void count(const struct shi_span *s, uint64_t ns)
 {
     size_t targets = s->pe == SHI_TO_ALL ? (size_t)s->team->n - 1 : s->pe >= 0;
@@ -80,6 +95,8 @@ static void count_span(const struct shi_span *s)
     const char *name = s->routine + (strncmp(s->routine, "pshm", 4) == 0);
     if (all.up)
         count(s, took);
+    if (all.up && (s->family == SHI_COLLECTIVES || s->family == SHI_BARRIERS))
+        count_routine(name, took);
     shi_trace_add(name, &(struct shi_trace_event){.start_ns = s->began_ns, .took_ns = took, .bytes = s->bytes,
                                                   .to = (int32_t)world_pe(s), .family = (uint8_t)s->family,
                                                   .way = (uint8_t)way_to(s, world_pe(s))});
@@ -93,70 +110,9 @@ void shi_stats_ring(uint64_t n, uint64_t deep)
         __atomic_store_n(&all.ring.deepest, deep, __ATOMIC_RELAXED);
 }
 
-/* ---- text for users ---------------------------------------------------------------------------------------------- */
-
-static const char *human(uint64_t bytes, char text[16])
-{
-    static const char units[] = " KMGTPE";
-    double v = (double)bytes;
-    int u = 0;
-    for (; v >= 1000 && units[u + 1]; u++)
-        v /= 1024;
-    snprintf(text, 16, u ? "%.3g %ciB" : "%.0f B", v, units[u]);
-    return text;
-}
-
-/* The targets of a family that received most bytes, in descending order. */
-static void print_targets(FILE *f, int family)
-{
-    enum { SHOWN = 4 };
-    int top[SHOWN], n = 0, shown = 0;
-    char text[16];
-    for (int pe = 0; pe < shi_world.n_pes; pe++) {
-        uint64_t bytes = all.to[pe][family].bytes;
-        if (!all.to[pe][family].calls)
-            continue;
-        n++;
-        int at = shown < SHOWN ? shown++ : bytes > all.to[top[SHOWN - 1]][family].bytes ? SHOWN - 1 : SHOWN;
-        for (; at < SHOWN && at > 0 && bytes > all.to[top[at - 1]][family].bytes; at--)
-            top[at] = top[at - 1];
-        if (at < SHOWN)
-            top[at] = pe;
-    }
-    for (int i = 0; i < shown; i++)
-        fprintf(f, "%s PE %d %s", i ? "," : "   to", top[i], human(all.to[top[i]][family].bytes, text));
-    if (n > shown)
-        fprintf(f, ", %d more", n - shown);
-}
-
-static void print_text(FILE *f)
-{
-    char text[16];
-    int pe = shi_world.pe;
-    fprintf(f, "fulmar: PE %d: %.3f ms from init to finalize\n", pe, (double)(shi_now_ns() - all.start_ns) * 1e-6);
-    fprintf(f, "fulmar: PE %d: %-12s %12s %10s %14s\n", pe, "what", "calls", "bytes", "time");
-    for (int k = 0; k < SHI_FAMILIES; k++) {
-        const struct counter *c = &all.family[k];
-        if (!c->calls)
-            continue;
-        fprintf(f, "fulmar: PE %d: %-12s %12" PRIu64 " %10s %11.3f ms", pe, shi_family_name[k], c->calls,
-                k < SHI_TARGETED ? human(c->bytes, text) : "-", (double)c->ns * 1e-6);
-        if (k < SHI_TARGETED)
-            print_targets(f, k);
-        fputc('\n', f);
-    }
-    for (int k = 0; k < SHI_WAYS; k++)
-        if (all.way[k].calls)
-            fprintf(f, "fulmar: PE %d: by %-9s %12" PRIu64 " %10s\n", pe, shi_way_name[k], all.way[k].calls,
-                    human(all.way[k].bytes, text));
-    if (all.ring.requests)
-        fprintf(f, "fulmar: PE %d: the ring brought %" PRIu64 " requests in %" PRIu64 " rounds, at most %" PRIu64 " at a time\n",
-                pe, all.ring.requests, all.ring.rounds, all.ring.deepest);
-}
-
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
-static void print_counter(FILE *f, const char *before, const char *name, const struct counter *c)
+static void print_counter(FILE *f, const char *before, const char *name, const struct shi_counter *c)
 {
     fprintf(f, "%s\"%s\":{\"calls\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"ns\":%" PRIu64 "}", before, name, c->calls, c->bytes,
             c->ns);
@@ -224,15 +180,15 @@ static int write_json(const char *setting)
     return err;
 }
 
-/* 0, or -errno; a closed pipe is no error. */
-static int write_text(void)
+/* What `print` prints goes to standard error. 0, or -errno; a closed pipe is no error. */
+static int write_text(void (*print)(FILE *f))
 {
     char *text = NULL;
     size_t bytes = 0;
     FILE *f = open_memstream(&text, &bytes);
     if (!f)
         return -errno;
-    print_text(f);
+    print(f);
     fclose(f);
     int err = 0;
     for (size_t done = 0; done < bytes && !err;) {
@@ -268,7 +224,7 @@ static int name_files(const struct shi_config *c)
     if (trace && strcmp(trace, "1") == 0)
         trace = "shmem_trace.json";
     round++;
-    stats_file = stats && strcmp(stats, "1") ? of_round(stats, round) : stats;
+    stats_file = stats && strcmp(stats, "1") && strcmp(stats, "all") ? of_round(stats, round) : stats;
     trace_file = trace ? of_round(trace, round) : NULL;
     return !stats_file == !stats && !trace_file == !trace ? 0 : -ENOMEM;
 }
@@ -332,18 +288,29 @@ static void report_trouble(const struct trouble *mine)
     on_exit(end_failed, NULL);
 }
 
-/* PEs write in turn. */
+/* The table of all PEs, or what each PE counted, in turn. 0, or -errno. */
+static int write_stats(void)
+{
+    int err = 0, table = strcmp(stats_file, "1") == 0;
+    if (table && (err = shi_stats_gather()))
+        return err;
+    for (int pe = 0; pe < (table ? 1 : shi_world.n_pes); pe++) {
+        if (pe == shi_world.pe)
+            err = table ? write_text(shi_stats_table) : strcmp(stats_file, "all") == 0 ? write_text(shi_stats_text)
+                                                                                       : write_json(stats_file);
+        shi_team_barrier("shmem_finalize", &shi_team_world);
+    }
+    return err;
+}
+
 void shi_stats_stop(void)
 {
     struct trouble mine = {0, 0};
     if (!shi_world.watched)
         return;
     shi_world.watched = 0;
-    for (int pe = 0; stats_file && pe < shi_world.n_pes; pe++) {
-        if (pe == shi_world.pe)
-            note(&mine, strcmp(stats_file, "1") == 0 ? write_text() : write_json(stats_file), 0);
-        shi_team_barrier("shmem_finalize", &shi_team_world);
-    }
+    if (stats_file)
+        note(&mine, write_stats(), 0);
     all.up = 0;
     free(all.to);
     all.to = NULL;
