@@ -107,6 +107,9 @@ dpkg --force-depends -i $(printf '%s_*.deb ' $ours)
 all fulmar
 dpkg -i other.deb
 all fulmar
+for name in oshcc oshc++; do # the file in which Open MPI's wrapper compiler looks up the name that it was called by
+    [ "$(readlink /usr/share/openmpi/$name.openmpi-wrapper-data.txt)" = $name-wrapper-data.txt ]
+done
 [ "$(update-alternatives --list oshcc)" = "$(printf '/usr/bin/oshcc.%s\n' fulmar openmpi)" ]
 dpkg --force-depends -P openmpi-bin
 all fulmar
