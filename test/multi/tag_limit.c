@@ -25,10 +25,17 @@ static size_t resident_bytes(void)
 }
 
 /* Bytes allocated by malloc; 0 if the allocator does not report them. */
+#ifdef __GLIBC__
 static size_t allocated_bytes(void)
 {
     return mallinfo2().uordblks;
 }
+#else
+static size_t allocated_bytes(void)
+{
+    return 0;
+}
+#endif
 
 /* The documented bound for the senders' messages, plus the usual growth of a program. */
 static size_t bound(int senders)
