@@ -101,6 +101,8 @@ static struct {
 } fabric;
 
 static struct fabric_device fabric_devices[PES];
+static long fabric_copies_until_failure; /* 0: none fails */
+static int fabric_fails_late;            /* when asked for its end, not when started */
 static long fabric_heartbeat; /* for fabric_open */
 
 /* Tells the oracle that operations have landed. */
@@ -300,6 +302,8 @@ static int fabric_start_copy(void *to, const void *from, size_t bytes)
     struct fabric_device *d = &fabric_devices[fabric.pe];
     if (d->started - d->ended == COPIES)
         abort();
+    if (!fabric_fails_late && fabric_copies_until_failure && --fabric_copies_until_failure == 0)
+        return -EIO;
     d->copy[d->started % COPIES].to = to;
     d->copy[d->started % COPIES].from = from;
     d->copy[d->started++ % COPIES].bytes = bytes;
@@ -322,6 +326,8 @@ static int fabric_copies_ended(uint64_t *n)
     while (fabric.calm && fabric_devices[fabric.pe].ended < fabric_devices[fabric.pe].started)
         fabric_copy_next(fabric.pe);
     *n = fabric_devices[fabric.pe].ended;
+    if (fabric_fails_late && fabric_copies_until_failure && --fabric_copies_until_failure == 0)
+        return -EIO;
     return 0;
 }
 

@@ -433,6 +433,27 @@ static void failures(void)
     may_die = 0;
 }
 
+/* Catches: a copy of the device that fails and is ignored or waited for. */
+static void copies_fail(void)
+{
+    static const struct shi_net_limits limits = {.short_bytes = 128, .rma_bytes = 1 << 20, .lane_cap = 48, .peer_cap = 24,
+                                                 .ordered = SHI_NET_SAW | SHI_NET_WAW};
+    may_die = on_devices = 1;
+    for (volatile int i = 0; i < 40; i++) {
+        fabric_copies_until_failure = 1 + 7 * i;
+        fabric_fails_late = i & 1;
+        if (setjmp(died) == 0) {
+            play(&limits, 20 * PHASE, 0, 0);
+            CHECKF(0, "failure %d did not end the job", i);
+        } else {
+            CHECKF(strncmp(last_words, "the device cannot", 17) == 0 && strstr(last_words, strerror(EIO)), "failure %d: %s", i,
+                   last_words);
+        }
+    }
+    may_die = on_devices = 0;
+    fabric_copies_until_failure = 0;
+}
+
 /* Catches: registered memory that no peer reads or writes directly, and a message's data that peers may overwrite; symmetric
  * memory that is registered again, or beyond whose end a message's data may lie. */
 static void registered(void)
@@ -501,6 +522,7 @@ int main(int argc, char **argv)
     RUN(numbers, "numbers of writes");
     RUN(narrow, "queues of two operations");
     RUN(failures, "a failed transfer ends the job with a line");
+    RUN(copies_fail, "a failed copy of the device ends the job with a line");
     RUN(lost, "a message that is lost ends the job with a line");
     RUN(registered, "registered memory and its rights");
     printf("# %ld steps, %ld operations\n", n_done, n_operations);
