@@ -14,7 +14,7 @@ void shi_ofi_psm_settings(int heartbeat_s)
 {
     char limit[16];
     snprintf(limit, sizeof limit, "%d", heartbeat_s > 0 ? heartbeat_s : NO_LIMIT_S);
-    setenv("PSM3_TCP_SKIPPOLL_COUNT", "0:0", 0); /* else psm3 on Ethernet reads its sockets at every 21st poll only */
+    setenv("PSM3_TCP_SKIPPOLL_COUNT", "1:1", 0); /* else psm3 on Ethernet reads its sockets at every 21st poll only */
     setenv("FI_PSM3_CONN_TIMEOUT", limit, 0);    /* else psm3 aborts where a PE does not answer its first message for 10 s */
 }
 
