@@ -3,40 +3,11 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "ze_cpu/config.h"
 #include "ze_cpu/lower.h"
 #include "ze_cpu/native.h"
 #include "ze_cpu/parse.h"
-
-void zc_module_free(struct zc_module *m)
-{
-    for (uint32_t i = 0; i < m->blobs.n; i++)
-        free(m->blobs.v[i]);
-    free(m->blobs.v);
-    free(m->w);
-    free(m->id);
-    free(m->types.v);
-    free(m->data.v);
-    free(m->fns.v);
-    free(m->params.v);
-    free(m->calls.v);
-    free(m->globals.v);
-    free(m->builtins.v);
-    free(m->locals.v);
-    free(m->image.v);
-    free(m->kernels.v);
-    free(m->code.v);
-    free(m->extra.v);
-    free(m->fixes.v);
-    free(m->blocks.v);
-    free(m->ranked.v);
-    if (m->native)
-        munmap(m->native, m->native_bytes);
-    free(m->log);
-    free(m);
-}
 
 static bool is_built(struct zc_module *m)
 {
@@ -62,6 +33,7 @@ struct zc_module *zc_module_build(const void *words, size_t bytes, const struct 
     }
     m->nw = (uint32_t)(bytes / 4);
     m->spec = spec;
+    m->subgroup = ZC_SUBGROUP;
     m->w = malloc(bytes + 4); /* a sentinel: passes read the word after the last instruction */
     if (m->w) {
         memcpy(m->w, words, bytes);

@@ -6,6 +6,5 @@
 
 /* spec may be NULL. Returns NULL if the module is invalid or not supported; *log then has the reason, to be freed. */
 struct zc_module *zc_module_build(const void *words, size_t bytes, const struct zc_specialization *spec, char **log);
-void zc_module_free(struct zc_module *m);
 
 #endif

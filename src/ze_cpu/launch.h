@@ -39,6 +39,7 @@ struct zc_item {
     uint64_t local_bytes;
     uint32_t sp, index, lid[3];
     uint8_t state, spins, oldest; /* spins: polls since a value changed or a write; oldest: next entry of polled to replace */
+    uint8_t waited;               /* rounds at an OP_WARP that takes those that arrive */
     bool fresh;                   /* polled a new value in this quantum */
 };
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum { BLOB_MAX = 1 << 30, FRAME_MAX = 1 << 24, LIST_BYTES_MAX = 1 << 29 };
 
@@ -64,6 +65,34 @@ void *zc_keep(struct zc_module *m, size_t bytes)
     if (!*at)
         zc_fail(m, "out of memory");
     return (void *)(((uintptr_t)*at + 63) & ~(uintptr_t)63);
+}
+
+void zc_module_free(struct zc_module *m)
+{
+    for (uint32_t i = 0; i < m->blobs.n; i++)
+        free(m->blobs.v[i]);
+    free(m->blobs.v);
+    free(m->w);
+    free(m->id);
+    free(m->types.v);
+    free(m->data.v);
+    free(m->fns.v);
+    free(m->params.v);
+    free(m->calls.v);
+    free(m->globals.v);
+    free(m->builtins.v);
+    free(m->locals.v);
+    free(m->image.v);
+    free(m->kernels.v);
+    free(m->code.v);
+    free(m->extra.v);
+    free(m->fixes.v);
+    free(m->blocks.v);
+    free(m->ranked.v);
+    if (m->native)
+        munmap(m->native, m->native_bytes);
+    free(m->log);
+    free(m);
 }
 
 uint32_t zc_slot_new(struct zc_module *m, uint64_t size, uint64_t align)

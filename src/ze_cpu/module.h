@@ -176,6 +176,8 @@ struct zc_module {
     ZC_LIST(void *) blobs;   /* memory of zc_keep */
     uint32_t frame;          /* end of the slots assigned so far */
     uint64_t local_bytes, global_bytes;
+    uint32_t subgroup; /* work-items of a sub-group */
+    bool warps;        /* its sub-groups' operations are OP_WARP */
     void *native; /* translated code, or NULL */
     size_t native_bytes;
     uint32_t ext_opencl;
@@ -221,6 +223,7 @@ _Noreturn void zc_fail(struct zc_module *m, const char *fmt, ...) __attribute__(
 const char *zc_op_name(uint32_t op);
 void *zc_grow(struct zc_module *m, void *v, uint32_t *n, uint32_t *cap, size_t each, size_t count);
 void *zc_keep(struct zc_module *m, size_t bytes); /* zeroed, freed with the module */
+void zc_module_free(struct zc_module *m);
 uint32_t zc_slot_new(struct zc_module *m, uint64_t size, uint64_t align); /* of the current function */
 struct zc_type *zc_type(struct zc_module *m, uint32_t id);    /* fails unless id is a type */
 struct zc_type *zc_type_of(struct zc_module *m, uint32_t id); /* of a value or constant */

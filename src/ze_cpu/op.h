@@ -51,7 +51,8 @@
     ZC_W2(AXCHG) ZC_W2(AADD) ZC_W2(ASUB) ZC_W2(AAND) ZC_W2(AOR) ZC_W2(AXOR) ZC_W2(ASMIN) ZC_W2(AUMIN) ZC_W2(ASMAX)    \
     ZC_W2(AUMAX) ZC_W2(ACAS) ZC_ROW(AFLAG) ZC_ROW(FENCE) ZC_ROW(PREFETCH)                                             \
     ZC_ROW(BR) ZC_ROW(BRC) ZC_ROW(SWITCH) ZC_ROW(CALL) ZC_ROW(RET) ZC_ROW(RETV) ZC_ROW(BARRIER) ZC_ROW(GROUP)         \
-    ZC_ROW(PRINTF) ZC_ROW(TO_SPACE) ZC_ROW(HALF_LD) ZC_ROW(HALF_ST) ZC_ROW(ASYNC_COPY)
+    ZC_ROW(PRINTF) ZC_ROW(TO_SPACE) ZC_ROW(HALF_LD) ZC_ROW(HALF_ST) ZC_ROW(ASYNC_COPY)                \
+    ZC_ROW(WARP) ZC_ROW(EXIT) ZC_W2(AUPDATE) ZC_ROW(PRINTF_PACKED)
 /* clang-format on */
 
 #define ZC_ROW(name) OP_##name,
@@ -76,5 +77,16 @@ enum { GROUP_UNIFORM = 0x80 };
 
 /* What an OP_GATHER takes from a ballot. */
 enum zc_ballot_op { BALLOT_INVERSE, BALLOT_EXTRACT, BALLOT_COUNT, BALLOT_LOW, BALLOT_HIGH };
+
+/*
+ * What an OP_WARP computes (w): an operation of CUDA's warps. The work-items that a mask names (its slot: u[0]) take part,
+ * those that have ended excepted; ACTIVE: those that wait at the instruction. a: operand; b, c: operands of a shuffle;
+ * u[1]: slot of a second result, a boolean, or ZC_NONE.
+ */
+enum zc_warp_op {
+    WARP_SYNC, WARP_ALL, WARP_ANY, WARP_EQUAL, WARP_BALLOT, WARP_MATCH_ANY_4, WARP_MATCH_ANY_8, WARP_MATCH_ALL_4,
+    WARP_MATCH_ALL_8, WARP_IDX, WARP_UP, WARP_DOWN, WARP_BFLY, WARP_ADD, WARP_UMIN, WARP_UMAX, WARP_SMIN, WARP_SMAX,
+    WARP_AND, WARP_OR, WARP_XOR, WARP_ACTIVE,
+};
 
 #endif

@@ -81,10 +81,12 @@ static void component(struct out *o, const char *spec, char conv, const uint8_t 
 }
 
 /* Parse the conversion after '%'; returns its letter, or 0 if it is invalid. */
-static char conversion(struct zc_vm *x, const struct zc_item *it, uint64_t *fmt, char *spec, unsigned *vector)
+static char conversion(struct zc_vm *x, const struct zc_item *it, uint64_t *fmt, char *spec, unsigned *vector,
+                       bool *is_long)
 {
     size_t n = 0;
     char c;
+    *is_long = false;
     spec[n++] = '%';
     *vector = 1;
     for (; (c = peek(x, it, *fmt)) && strchr("-+ #0123456789.", c) && n < SPEC_BYTES - 1; ++*fmt)
@@ -95,8 +97,8 @@ static char conversion(struct zc_vm *x, const struct zc_item *it, uint64_t *fmt,
         while (isdigit((unsigned char)(c = peek(x, it, ++*fmt))) && *vector < 16)
             *vector = *vector * 10 + (unsigned)(c - '0');
     }
-    while (c && strchr("hlLjzt", c))
-        c = peek(x, it, ++*fmt);
+    for (; c && strchr("hlLjzt", c); c = peek(x, it, ++*fmt))
+        *is_long |= c != 'h';
     if (c)
         ++*fmt;
     return c && strchr("diouxXaAeEfFgGcsp%", c) ? c : 0;
@@ -107,13 +109,14 @@ int zc_print(struct zc_vm *x, const struct zc_item *it, uint64_t fmt, const uint
     struct out o = {.n = 0};
     char c, spec[SPEC_BYTES];
     unsigned vector;
+    bool is_long;
     while ((c = peek(x, it, fmt)) && !x->what) {
         fmt++;
         if (c != '%') {
             add(&o, &c, 1);
             continue;
         }
-        char conv = conversion(x, it, &fmt, spec, &vector);
+        char conv = conversion(x, it, &fmt, spec, &vector, &is_long);
         if (!conv)
             return -1;
         if (conv == '%') {
@@ -139,4 +142,46 @@ int zc_print(struct zc_vm *x, const struct zc_item *it, uint64_t fmt, const uint
     }
     fwrite(o.text, 1, o.n, stdout);
     return x->what ? -1 : 0;
+}
+
+/* The next packed argument; false after a fault. */
+static bool packed(struct zc_vm *x, const struct zc_item *it, uint64_t *args, uint32_t width, uint8_t *out)
+{
+    uint64_t at = (*args + width - 1) & ~(uint64_t)(width - 1);
+    *args = at + width;
+    for (uint32_t k = 0; k < width && !x->what; k++)
+        out[k] = (uint8_t)peek(x, it, at + k);
+    return !x->what;
+}
+
+int zc_print_packed(struct zc_vm *x, const struct zc_item *it, uint64_t fmt, uint64_t args)
+{
+    struct out o = {.n = 0};
+    char c, spec[SPEC_BYTES];
+    unsigned vector;
+    bool is_long;
+    uint8_t arg[8];
+    int n = 0;
+    while ((c = peek(x, it, fmt)) && !x->what) {
+        fmt++;
+        char conv = c == '%' ? conversion(x, it, &fmt, spec, &vector, &is_long) : c;
+        if (!conv)
+            return -1;
+        if (c != '%' || conv == '%') {
+            add(&o, &conv, 1);
+            continue;
+        }
+        uint32_t width = is_long || strchr("aAeEfFgGsp", conv) ? 8 : 4;
+        if (!packed(x, it, &args, width, arg))
+            return -1;
+        n++;
+        uint64_t s = 0;
+        memcpy(&s, arg, width);
+        if (conv == 's')
+            add_string(x, it, &o, s);
+        else
+            component(&o, spec, conv, arg, width);
+    }
+    fwrite(o.text, 1, o.n, stdout);
+    return x->what ? -1 : n;
 }

@@ -23,6 +23,7 @@
 #include "ze_cpu/guard.h"
 #include "ze_cpu/stalled.h"
 #include "ze_cpu/vm.h"
+#include "ze_cpu/warp.h"
 
 enum { GROUPS_EAGER = 8, ROUNDS_LONG = 16, BUSY_QUANTA = 32, YIELD_ROUNDS = 4000, SLEEP_NS = 20000, SUBGROUP_ROUNDS = 64 };
 
@@ -84,9 +85,8 @@ static void builtin(const struct zc_launch *l, const struct zc_group *g, const s
                     uint32_t slot, bool each)
 {
     uint64_t v[3] = {0, 0, 0};
-    uint32_t sub = it->index / ZC_SUBGROUP, lane = it->index % ZC_SUBGROUP,
-             subs = (g->items + ZC_SUBGROUP - 1) / ZC_SUBGROUP;
-    uint64_t left = g->items - sub * ZC_SUBGROUP, all = (1ull << ZC_SUBGROUP) - 1;
+    uint32_t size = l->m->subgroup, sub = it->index / size, lane = it->index % size, subs = (g->items + size - 1) / size;
+    uint64_t left = g->items - sub * size, all = (1ull << size) - 1;
     bool varies = what == BUILTIN_GROUP_ID || what == BUILTIN_GLOBAL_ID || what == BUILTIN_GLOBAL_INDEX;
     if (varies != each)
         return;
@@ -100,7 +100,7 @@ static void builtin(const struct zc_launch *l, const struct zc_group *g, const s
     if (what == BUILTIN_GLOBAL_INDEX)
         for (int k = 2; k >= 0; k--)
             v[0] = v[0] * l->count[k] * l->group[k] + (uint64_t)g->id[k] * l->group[k] + it->lid[k];
-    const uint64_t sub_values[] = {left < ZC_SUBGROUP ? left : ZC_SUBGROUP, ZC_SUBGROUP, subs, subs, sub, lane};
+    const uint64_t sub_values[] = {left < size ? left : size, size, subs, subs, sub, lane};
     if (what >= BUILTIN_SUBGROUP_SIZE && what <= BUILTIN_SUBGROUP_LOCAL_ID)
         v[0] = sub_values[what - BUILTIN_SUBGROUP_SIZE];
     const uint64_t masks[] = {1ull << lane, all & ~((1ull << lane) - 1), all & ~((2ull << lane) - 1),
@@ -216,6 +216,13 @@ static bool run_item(struct zc_vm *x, struct zc_group *g, struct zc_item *it, st
     }
 }
 
+/* Complete the operations of a sub-group for which enough of its work-items wait. Returns whether any continue. */
+static bool pass_subgroup(const struct zc_vm *x, struct zc_group *g, uint32_t first, uint32_t end, bool stalled)
+{
+    return x->m->warps ? zc_warp_pass(g, first, end, stalled)
+                       : zc_group_pass(g, x->l, first, end, SCOPE_SUBGROUP, stalled);
+}
+
 /* Run the work-items [first, end) of a sub-group, again while they complete operations of the sub-group. */
 static bool subgroup(struct zc_vm *x, struct zc_group *g, uint32_t first, uint32_t end, struct round *r)
 {
@@ -227,7 +234,7 @@ static bool subgroup(struct zc_vm *x, struct zc_group *g, uint32_t first, uint32
                 return false;
             waits |= it->state == ITEM_GROUP;
         }
-        if (!waits || !zc_group_pass(g, x->l, first, end, SCOPE_SUBGROUP, false))
+        if (!waits || !pass_subgroup(x, g, first, end, false))
             return true;
         r->progress = true;
     }
@@ -246,9 +253,10 @@ static bool is_waiting(const struct zc_group *g)
 static bool group_round(struct zc_vm *x, struct zc_group *g, struct round *all)
 {
     struct round r = {false, false};
+    uint32_t size = x->m->subgroup;
     x->g = g;
-    for (uint32_t i = 0; i < g->items; i += ZC_SUBGROUP)
-        if (!subgroup(x, g, i, i + ZC_SUBGROUP < g->items ? i + ZC_SUBGROUP : g->items, &r))
+    for (uint32_t i = 0; i < g->items; i += size)
+        if (!subgroup(x, g, i, i + size < g->items ? i + size : g->items, &r))
             return false;
     if (g->at_barrier && g->at_barrier == g->live) {
         for (uint32_t i = 0; i < g->items; i++)
@@ -260,9 +268,8 @@ static bool group_round(struct zc_vm *x, struct zc_group *g, struct round *all)
     if (g->live && g->at_barrier < g->live && is_waiting(g)) {
         bool stalled = !r.progress; /* the others only poll: non-uniform operations go on without them */
         r.progress |= zc_group_pass(g, x->l, 0, g->items, SCOPE_WORKGROUP, stalled);
-        for (uint32_t i = 0; stalled && i < g->items; i += ZC_SUBGROUP)
-            r.progress |= zc_group_pass(g, x->l, i, i + ZC_SUBGROUP < g->items ? i + ZC_SUBGROUP : g->items,
-                                     SCOPE_SUBGROUP, true);
+        for (uint32_t i = 0; stalled && i < g->items; i += size)
+            r.progress |= pass_subgroup(x, g, i, i + size < g->items ? i + size : g->items, true);
     }
     all->progress |= r.progress;
     all->ended |= r.ended;

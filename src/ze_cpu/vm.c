@@ -234,6 +234,18 @@ typedef UNALIGNED(u64) m64;
         R(T, i->d) = old;                                                                                             \
         NEXT                                                                                                          \
     }
+/* d: the old value; the new one is the function's of it, b and c. The address is a. */
+#define UPDATE(T, W)                                                                                                  \
+    on_AUPDATE_##W: {                                                                                                 \
+        T *p = MEM(T, R(u64, i->a), W, "atomic");                                                                     \
+        T v, old = __atomic_load_n(p, __ATOMIC_RELAXED);                                                              \
+        WRITES                                                                                                        \
+        do                                                                                                            \
+            v = (T)((zc_bits)i->ptr)(old, R(T, i->b), R(T, i->c), W);                                                 \
+        while (!ORDERED(i->w, DO_CAS));                                                                               \
+        R(T, i->d) = old;                                                                                             \
+        NEXT                                                                                                          \
+    }
 #define ATOMICS(T, ST, W)                                                                                             \
     LOAD_AS(T, W, RLX, __ATOMIC_RELAXED)                                                                              \
     LOAD_AS(T, W, ACQ, __ATOMIC_ACQUIRE) LOAD_AS(T, W, SEQ, __ATOMIC_SEQ_CST)                                         \
@@ -241,6 +253,7 @@ typedef UNALIGNED(u64) m64;
     STORE_AS(T, W, SEQ, __ATOMIC_SEQ_CST) FETCH(T, W, AADD, DO_ADD) FETCH(T, W, ASUB, DO_SUB)                         \
     FETCH(T, W, AAND, DO_AND) FETCH(T, W, AOR, DO_OR) FETCH(T, W, AXOR, DO_XOR)                                       \
     EXTREME(T, W, ASMIN, ST, <) EXTREME(T, W, AUMIN, T, <) EXTREME(T, W, ASMAX, ST, >) EXTREME(T, W, AUMAX, T, >)     \
+    UPDATE(T, W)                                                                                                      \
     on_AXCHG_##W: {                                                                                                   \
         T *p = MEM(T, ADDR, W, "atomic");                                                                             \
         T v = R(T, i->b), old = ORDERED(i->w, DO_XCHG);                                                               \
@@ -558,11 +571,19 @@ on_RETV: {
 on_BARRIER:
     it->pc = i + 1;
     return STOP_BARRIER;
+on_EXIT:
+    return STOP_DONE;
+on_WARP:
 on_GROUP:
     it->pc = i;
     return STOP_GROUP;
 on_PRINTF:
     R(s32, i->d) = zc_print(x, it, R(u64, i->a), m->extra.v + i->b, i->c);
+    if (x->what)
+        goto fault;
+    NEXT
+on_PRINTF_PACKED:
+    R(s32, i->d) = zc_print_packed(x, it, R(u64, i->a), R(u64, i->b));
     if (x->what)
         goto fault;
     NEXT
@@ -580,7 +601,7 @@ on_ASYNC_COPY:
         goto fault;
     NEXT
 on_TRAP:
-    x->what = "reached code that is unreachable";
+    x->what = i->ptr ? i->ptr : "reached code that is unreachable";
 fault:
     it->pc = i;
     return STOP_FAULT;
