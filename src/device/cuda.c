@@ -30,7 +30,8 @@ static struct {
 #undef X
 } cu;
 
-static int n_devices = -1; /* as found by probe */
+static const struct shi_device_ops *opened; /* whose driver is open, or NULL */
+static int n_devices;
 static CUdevice device;
 static CUcontext context;
 static CUstream copies, kernels;
@@ -128,17 +129,34 @@ static int find_devices(void)
     return r ? 0 : n;
 }
 
-static int probe(void)
+/* A process opens one driver: the first that is asked for devices. */
+static int open_driver(const struct shi_device_ops *ops, const char *path)
 {
-    if (n_devices >= 0)
-        return n_devices;
+    if (opened)
+        return opened == ops ? n_devices : 0;
+    opened = ops;
     n_devices = 0;
-    void *so = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    void *so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!so)
         shi_log_debug("no CUDA device: %s", dlerror());
     else if (!find_calls(so))
         n_devices = find_devices();
     return n_devices;
+}
+
+static int probe(void)
+{
+    return open_driver(&shi_device_cuda, "libcuda.so.1");
+}
+
+static int probe_cpu(void)
+{
+    char path[512];
+    if (shi_device_library("libcuda_cpu.so", path, sizeof path)) {
+        shi_log_error("libcuda_cpu.so (CUDA on the CPU) found neither next to libfulmar.so nor in " SHI_LIBDIR);
+        return 0;
+    }
+    return open_driver(&shi_device_cuda_cpu, path);
 }
 
 static void identify(int i, char *id, int bytes)
@@ -485,6 +503,8 @@ static int busy(void)
     return WITHIN(cu.cuStreamQuery(kernels)) == CUDA_ERROR_NOT_READY;
 }
 
-const struct shi_device_ops shi_device_cuda = {"cuda", probe, describe, up, down, alloc, release, share, map, unmap, copy,
-                                               copy_start, copies_ended, alloc_shared, load, variable, launch, finish, busy, NULL,
-                                               is_near, NULL, NULL, NULL};
+#define CUDA_OPS                                                                                                     \
+    describe, up, down, alloc, release, share, map, unmap, copy, copy_start, copies_ended, alloc_shared, load, variable, launch, \
+        finish, busy, NULL
+const struct shi_device_ops shi_device_cuda = {"cuda", probe, CUDA_OPS, is_near, NULL, NULL, NULL},
+                            shi_device_cuda_cpu = {"cuda-cpu", probe_cpu, CUDA_OPS, NULL, NULL, NULL, NULL};

@@ -87,8 +87,12 @@ struct shi_device_ops {
  * -EINVAL after one line. */
 int shi_device_check_argument(const char *kernel, int i, const size_t *given, const size_t *taken);
 
-/* Backends: Level Zero with the system's drivers, CUDA, and Level Zero with libze_cpu.so. */
-extern const struct shi_device_ops shi_device_ze, shi_device_cuda, shi_device_cpu;
+/* Backends: Level Zero with the system's drivers, CUDA, Level Zero with libze_cpu.so, CUDA with libcuda_cpu.so. */
+extern const struct shi_device_ops shi_device_ze, shi_device_cuda, shi_device_cpu, shi_device_cuda_cpu;
+
+/* The path of a driver for the CPU: in the directory of this library, as in a build tree, or in the installation's libdir, for
+ * programs that are linked with the static library. 0, or -ENOENT, not logged. */
+int shi_device_library(const char *name, char *path, size_t bytes);
 
 /* The backend that *choice names, or the first that finds devices, and their number. 0, or -errno after one line. */
 int shi_device_find(const shi_config_device *choice, const struct shi_device_ops **out, int *n);

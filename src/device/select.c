@@ -15,6 +15,7 @@ static const struct shi_device_ops *const backends[] = {
     &shi_device_cuda,
 #ifdef HAVE_ZE
     &shi_device_cpu,
+    &shi_device_cuda_cpu, /* only by its name */
 #endif
     NULL,
 };
@@ -25,7 +26,7 @@ int shi_device_find(const shi_config_device *choice, const struct shi_device_ops
 {
     int named = 0;
     for (int i = 0; backends[i]; i++) {
-        if (choice->backend[0] && strcmp(choice->backend, backends[i]->name) != 0)
+        if (choice->backend[0] ? strcmp(choice->backend, backends[i]->name) != 0 : backends[i] == &shi_device_cuda_cpu)
             continue;
         named = 1;
         *n = backends[i]->probe();
@@ -86,7 +87,7 @@ void shi_device_registered(const void *image, size_t bytes)
 int shi_device_describe(int i, char *text, size_t bytes)
 {
     for (int b = 0; backends[b]; b++) {
-        int n = backends[b]->probe();
+        int n = backends[b] == &shi_device_cuda_cpu ? 0 : backends[b]->probe();
         if (i < n) {
             int at = snprintf(text, bytes, "%s:%d ", backends[b]->name, i);
             if (at >= 0 && (size_t)at < bytes)

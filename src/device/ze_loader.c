@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "device/device.h"
 #include "host/util/log.h"
 
 struct shi_ze shi_ze;
@@ -52,21 +53,9 @@ int shi_ze_checked(const char *call, ze_result_t r)
     return r == ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY || r == ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY ? -ENOMEM : -EIO;
 }
 
-/* The path of libze_cpu.so: in the directory of this library, as in a build tree, or in the installation's libdir, for
- * programs that are linked with the static library. */
 static int find_cpu_driver(char *path, size_t bytes)
 {
-    Dl_info here;
-    const char *slash = NULL;
-    if (dladdr((void *)find_cpu_driver, &here) && here.dli_fname)
-        slash = strrchr(here.dli_fname, '/');
-    if (slash) {
-        snprintf(path, bytes, "%.*s/libze_cpu.so", (int)(slash - here.dli_fname), here.dli_fname);
-        if (access(path, R_OK) == 0)
-            return 0;
-    }
-    snprintf(path, bytes, SHI_LIBDIR "/libze_cpu.so");
-    return access(path, R_OK) ? -ENOENT : 0;
+    return shi_device_library("libze_cpu.so", path, bytes);
 }
 
 /* Does the loader's variable of drivers name libze_cpu.so? */

@@ -10,9 +10,9 @@ trap 'rm -rf "$work"' EXIT
 export ZE_CPU_DEVICES=2 SHMEM_DEBUG=1
 
 # Print the devices that PEs 0, 1 and 2 take; every PE maps every PE's memory.
-taken() { # SHMEM_DEVICE
-    SHMEM_DEVICE=$1 timeout 60 $OSHRUN -n 3 "$top_builddir/test/multi/device.pes" > "$work/log" 2>&1 || return 1
-    sed -n 's/^fulmar: PE \([0-9]\): device \([a-z]*:[0-9]\) of 2:.*/\1=\2/p' "$work/log" | sort | tr '\n' ' '
+taken() { # SHMEM_DEVICE, program
+    SHMEM_DEVICE=$1 timeout 60 $OSHRUN -n 3 "$top_builddir/test/multi/${2:-device}.pes" > "$work/log" 2>&1 || return 1
+    sed -n 's/^fulmar: PE \([0-9]\): device \([a-z-]*:[0-9]\) of 2:.*/\1=\2/p' "$work/log" | sort | tr '\n' ' '
 }
 
 # Catches: all PEs on one device of several, memory of another device not mapped.
@@ -22,6 +22,10 @@ ok $? "PEs of a node take the devices round robin" "$work/log"
 # Catches: a device number that is ignored.
 [ "$(taken cpu:1)" = "0=cpu:1 1=cpu:1 2=cpu:1 " ]
 ok $? "a device by kind and number" "$work/log"
+
+# Catches: CUDA on the CPU that is not found, or that is chosen without its name.
+[ "$(taken cuda-cpu:1 device_private)" = "0=cuda-cpu:1 1=cuda-cpu:1 2=cuda-cpu:1 " ] && ! taken auto | grep -q cuda-cpu
+ok $? "cuda-cpu is chosen by its name, and only so" "$work/log"
 
 # Catches: a missing device silently replaced by another.
 ! SHMEM_DEVICE=cpu:2 timeout 60 $OSHRUN -n 2 "$top_builddir/test/multi/device.pes" > "$work/log" 2>&1 &&

@@ -135,7 +135,7 @@ static int parse_wait(const char *v, enum shi_wait_mode *out)
 /* auto, BACKEND, BACKEND:N or N. */
 static int parse_device(const char *v, shi_config_device *out)
 {
-    static const char *const kinds[] = {"ze", "cuda", "cpu"};
+    static const char *const kinds[] = {"ze", "cuda", "cpu", "cuda-cpu"};
     shi_config_device d = {"", SHI_CONFIG_AUTO};
     size_t n = strcspn(v, ":");
     const char *number = v[n] ? v + n + 1 : isdigit((unsigned char)*v) ? v : NULL;
