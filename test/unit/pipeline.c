@@ -1,0 +1,258 @@
+/*
+ * pipeline.c - transfers through chunks (host/net/pipeline.c) at random: a network that refuses pieces and ends them in any
+ * order, a device that copies late.
+ *
+ * It asserts: every byte goes where it belongs; `done` comes once, after the last piece; a chunk goes to the transfer that holds
+ * the fewest, and one that holds none waits at most for one chunk of each other transfer.
+ */
+#include "host/net/pipeline.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../tap.h"
+#include "host/net/device_copy.h"
+#include "host/util/log.h"
+
+enum { CHUNK = 64, TRANSFERS = 12, MOST = 40 * CHUNK, STEPS = 400000, COPIES = 256, ON_WIRE = 64 };
+
+struct shi_stream_net shi_stream_net;
+static unsigned random_state = 1;
+static int calm;
+
+static unsigned below(unsigned n)
+{
+    return tap_random(&random_state) % n;
+}
+
+/* ---- stubs --------------------------------------------------------------------------------------------------------- */
+
+void shi_log_error(const char *fmt, ...)
+{
+    (void)fmt;
+}
+
+void shi_die(const char *routine, const char *fmt, ...)
+{
+    printf("Bail out! %s: %s\n", routine, fmt);
+    exit(1);
+}
+
+size_t shi_stream_rma_bytes(void)
+{
+    return 1 << 20;
+}
+
+static int n_exposed;
+
+static int expose(const void *base, size_t bytes, int rights, struct shi_net_memory *out)
+{
+    (void)bytes;
+    n_exposed++;
+    *out = (struct shi_net_memory){.base = (uint64_t)base, .key = 5};
+    return rights == (SHI_NET_READ | SHI_NET_WRITE) ? 0 : -EINVAL;
+}
+
+static void withdraw(const struct shi_net_memory *m)
+{
+    (void)m;
+    n_exposed--;
+}
+
+static struct {
+    void *to;
+    const void *from;
+    size_t bytes;
+} copies[COPIES];
+static uint64_t started, ended;
+
+static int copies_ended(uint64_t *n)
+{
+    for (; ended < started && (calm || below(3)); ended++)
+        memcpy(copies[ended % COPIES].to, copies[ended % COPIES].from, copies[ended % COPIES].bytes);
+    *n = ended;
+    return 0;
+}
+
+/* ---- transfers ----------------------------------------------------------------------------------------------------- */
+
+static struct moved {
+    struct shi_transfer t;
+    char here[MOST], there[MOST];
+    int used, done;
+    size_t next; /* where its next piece begins, at least */
+    unsigned others; /* chunks that others took while this one waited with none */
+} moves[TRANSFERS];
+
+static struct {
+    struct shi_chunk *chunk;
+    struct moved *of;
+} wire[ON_WIRE];
+static int n_wire;
+static unsigned n_done;
+
+static int waits(const struct moved *m)
+{
+    return m->used && m->t.begun < m->t.bytes;
+}
+
+/* m has just taken a chunk. */
+static void check_turn(struct moved *m)
+{
+    for (struct moved *o = moves; o < moves + TRANSFERS; o++) {
+        if (o == m || !waits(o) || o->t.pool != m->t.pool)
+            continue;
+        CHECKF(o->t.held >= m->t.held - 1, "a transfer with %d chunks takes one before one with %d", m->t.held - 1, o->t.held);
+        o->others = o->t.held ? 0 : o->others + 1;
+        CHECKF(o->others < TRANSFERS, "a transfer waits for its first chunk while others take %u", o->others);
+    }
+    m->others = 0;
+}
+
+/* A chunk of m holds the piece that begins at `off`. */
+static void took(struct moved *m, size_t off)
+{
+    if (off < m->next)
+        return;
+    m->next = off + 1;
+    check_turn(m);
+}
+
+static int start_copy(void *to, const void *from, size_t bytes)
+{
+    size_t at = (size_t)((const char *)from - (const char *)moves);
+    if (at < sizeof moves) /* from local memory: the first step of its piece */
+        took(&moves[at / sizeof *moves], (size_t)((const char *)from - moves[at / sizeof *moves].here));
+    copies[started % COPIES].to = to;
+    copies[started % COPIES].from = from;
+    copies[started++ % COPIES].bytes = bytes;
+    return 0;
+}
+
+static int start_piece(struct shi_transfer *t, struct shi_chunk *c)
+{
+    struct moved *m = (struct moved *)t;
+    struct shi_am_src src = shi_chunk_src(c);
+    CHECK(src.addr == (uint64_t)c->memory && src.key == 5 && src.bytes == c->bytes);
+    if (t->in)
+        took(m, c->off);
+    if (!calm && below(3) == 0)
+        return -EAGAIN;
+    if (below(4) == 0) { /* it ends at once */
+        memcpy(t->in ? c->memory : m->there + c->off, t->in ? m->there + c->off : c->memory, c->bytes);
+        return 0;
+    }
+    wire[n_wire].chunk = c;
+    wire[n_wire++].of = m;
+    return -EINPROGRESS;
+}
+
+static void end_piece(void)
+{
+    int i = (int)below((unsigned)n_wire);
+    struct shi_chunk *c = wire[i].chunk;
+    struct moved *m = wire[i].of;
+    wire[i] = wire[--n_wire];
+    memcpy(m->t.in ? c->memory : m->there + c->off, m->t.in ? m->there + c->off : c->memory, c->bytes);
+    shi_chunk_arrived(c);
+}
+
+static void ends(struct shi_transfer *t)
+{
+    struct moved *m = (struct moved *)t;
+    CHECK(m->used && !m->done);
+    m->done = 1;
+    n_done++;
+}
+
+static void begin(struct moved *m)
+{
+    for (int i = 0; i < MOST; i++) {
+        m->here[i] = (char)below(256);
+        m->there[i] = (char)below(256);
+    }
+    int is_short = below(4) == 0;
+    m->t = (struct shi_transfer){.wire = start_piece, .done = ends, .local = m->here,
+                                 .bytes = 1 + below(is_short ? CHUNK : MOST), .in = (unsigned char)below(2),
+                                 .hidden = (unsigned char)below(2), .pool = is_short ? SHI_POOL_SHORT : (enum shi_pool)below(2)};
+    m->t.detached = !m->t.in && below(2);
+    m->t.hidden |= !m->t.in; /* so that start_copy sees each piece */
+    m->used = 1;
+    m->next = 0;
+    m->done = 0;
+    m->others = 0;
+    (below(2) ? shi_pipeline_start : shi_pipeline_serve)(&m->t);
+}
+
+/* Pieces of a transfer that is done may be on the wire only when it is detached. */
+static void finish(struct moved *m)
+{
+    for (int i = 0; i < n_wire; i++)
+        if (wire[i].of == m) {
+            CHECK(m->t.detached);
+            return;
+        }
+    CHECKF(!memcmp(m->here, m->there, m->t.bytes), "a transfer of %zu bytes has lost some", m->t.bytes);
+    m->used = 0;
+}
+
+static void step(void)
+{
+    struct moved *m = &moves[below(TRANSFERS)];
+    switch (below(6)) {
+    case 0:
+        if (!m->used && !calm)
+            begin(m);
+        break;
+    case 1:
+    case 2:
+        if (n_wire)
+            end_piece();
+        break;
+    case 3:
+        if (m->used && m->done)
+            finish(m);
+        break;
+    default: shi_pipeline_poll();
+    }
+}
+
+static char *memory;
+
+static void random_transfers(void)
+{
+    for (long i = 0; i < STEPS; i++) {
+        calm = i % 10000 >= 9000; /* all end from time to time */
+        step();
+        if (i % 10000 == 9999) {
+            for (int k = 0; k < TRANSFERS; k++)
+                CHECKF(!moves[k].used, "a transfer of %zu bytes never ends", moves[k].t.bytes);
+            CHECK(shi_stream_net.n_active == 0);
+        }
+    }
+    CHECKF(n_done > 1000, "only %u transfers", n_done);
+}
+
+static void up_and_down(void)
+{
+    CHECK(shi_pipeline_is_up() && n_exposed == 1);
+    shi_pipeline_down();
+    CHECK(!shi_pipeline_is_up() && n_exposed == 0);
+    shi_pipeline_down();
+    CHECK(n_exposed == 0 && shi_pipeline_up(memory, CHUNK) == 0 && shi_pipeline_is_up());
+}
+
+int main(void)
+{
+    static const struct shi_net_ops ops = {.expose = expose, .withdraw = withdraw};
+    static const struct shi_stream_device device = {.start = start_copy, .ended = copies_ended};
+    shi_stream_net.ops = &ops;
+    shi_stream_net.own[SHI_REGION_DEVICE].device = &device;
+    memory = malloc(shi_pipeline_bytes(CHUNK));
+    CHECK(memory && !shi_pipeline_is_up() && shi_pipeline_up(memory, CHUNK) == 0);
+    RUN(up_and_down, "chunks are registered while they are in use");
+    RUN(random_transfers, "random transfers");
+    return tap_end();
+}
