@@ -10,7 +10,7 @@
  * Pools. Operations of this PE take chunks of SHI_POOL_OWN, or of SHI_POOL_SHORT for one record; those that peers request take
  * chunks of SHI_POOL_SERVED. A chunk in use never waits for another chunk of its PE; an own one may wait until the peer has
  * served it, a served one only for the network and the device. So PEs that transfer to each other cannot block each other
- * (DECISIONS.md).
+ * (test/model/pipeline.pml).
  *
  * Fairness. A free chunk goes to the transfer of its pool that holds the fewest chunks, and among these to the one that has
  * waited longest.
