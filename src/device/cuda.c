@@ -51,17 +51,28 @@ struct kept {
 };
 static struct kept *owned;
 
+/* A peer's memory of a device that ours cannot access, mapped in that device's primary context: for copies, which the driver
+ * then stages through host memory. */
+struct far {
+    CUdeviceptr at;
+    CUdevice device;
+    CUcontext context;
+    struct far *next;
+};
+static struct far *far_maps;
+
 /* A launch since the last sync with more work-groups than can be resident at once. */
 static struct {
     char kernel[64];
     size_t groups, room;
 } oversized;
 
-/* Make the call with our context current. */
-#define WITHIN(call)                                                                                                 \
+/* Make the call with our context, or another one, current. */
+#define WITHIN(call) WITHIN_OF(context, call)
+#define WITHIN_OF(owner, call)                                                                                       \
     ({                                                                                                               \
         CUcontext gone_;                                                                                             \
-        CUresult r_ = cu.cuCtxPushCurrent(context);                                                                  \
+        CUresult r_ = cu.cuCtxPushCurrent(owner);                                                                    \
         if (!r_) {                                                                                                   \
             r_ = (call);                                                                                             \
             cu.cuCtxPopCurrent(&gone_);                                                                              \
@@ -306,29 +317,68 @@ static int share(void *addr, struct shi_device_share *out)
     if (r)
         return failed("cuIpcGetMemHandle, by which PEs of a node map each other's device memory,", r);
     memcpy(out->handle, &h, sizeof h);
+    if (cu.cuDeviceGetPCIBusId(out->device, sizeof out->device, device))
+        out->device[0] = 0;
     out->pid = getpid();
     return 0;
 }
 
+/* Map the handle in the primary context of its owner's device, if that is another one and visible here. 0 or -errno, not
+ * logged. */
+static int map_far(const char *owner, CUipcMemHandle h, CUdeviceptr *at)
+{
+    struct far f = {0}, *kept;
+    char id[32];
+    int i = 0;
+    do
+        identify(i, id, sizeof id);
+    while (strcmp(id, owner) && ++i < n_devices);
+    if (i == n_devices || cu.cuDeviceGet(&f.device, i) || f.device == device || cu.cuDevicePrimaryCtxRetain(&f.context, f.device))
+        return -ENODEV;
+    kept = malloc(sizeof *kept);
+    if (!kept || WITHIN_OF(f.context, cu.cuIpcOpenMemHandle(&f.at, h, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS))) {
+        free(kept);
+        cu.cuDevicePrimaryCtxRelease(f.device);
+        return -ENODEV;
+    }
+    *at = f.at;
+    f.next = far_maps;
+    *kept = f;
+    far_maps = kept;
+    return 0;
+}
+
 /* A process cannot open a handle that it made. */
-static int map(const struct shi_device_share *s, void **addr)
+static int map(const struct shi_device_share *s, size_t bytes, void **addr, int *copies_only)
 {
     CUipcMemHandle h;
     CUdeviceptr at;
+    (void)bytes;
     if (s->pid == getpid()) {
         shi_log_error("CUDA: a process cannot map its own device memory");
         return -EINVAL;
     }
     memcpy(&h, s->handle, sizeof h);
     CUresult r = WITHIN(cu.cuIpcOpenMemHandle(&at, h, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
-    if (r)
-        return failed("cuIpcOpenMemHandle, for a peer's device memory,", r);
+    *copies_only = r && map_far(s->device, h, &at) == 0;
+    if (r && !*copies_only)
+        return failed("cuIpcOpenMemHandle, for a peer's device memory (SHMEM_TRANSPORT=ofi does without),", r);
+    if (*copies_only)
+        shi_log_debug("the device cannot access the memory of device %s (error %d): copies only", s->device, r);
     *addr = (void *)at;
     return 0;
 }
 
 static void unmap(void *addr)
 {
+    for (struct far **f = &far_maps, *gone; (gone = *f); f = &gone->next)
+        if (gone->at == (CUdeviceptr)addr) {
+            WITHIN_OF(gone->context, cu.cuIpcCloseMemHandle(gone->at));
+            cu.cuDevicePrimaryCtxRelease(gone->device);
+            *f = gone->next;
+            free(gone);
+            return;
+        }
     WITHIN(cu.cuIpcCloseMemHandle((CUdeviceptr)addr));
 }
 

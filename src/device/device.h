@@ -1,8 +1,8 @@
 /*
  * device.h - the interface of a device backend: device memory, shared between PEs of the node, copies, kernels.
  *
- * A PE has one device; several PEs may share one. Unless stated otherwise a call returns 0, or -errno after one logged
- * line.
+ * A PE has one device; several PEs may share one. The program may use other devices itself, but their memory is not
+ * symmetric. Unless stated otherwise a call returns 0, or -errno after one logged line.
  */
 #ifndef SHI_DEVICE_H
 #define SHI_DEVICE_H
@@ -15,6 +15,7 @@
 /* What another PE of the node needs to map an allocation; fits into one exchange. */
 struct shi_device_share {
     char handle[64]; /* in the backend's format */
+    char device[16]; /* the owner's device, in the backend's format */
     int pid;
 };
 
@@ -45,7 +46,8 @@ struct shi_device_ops {
     int (*alloc)(size_t bytes, void **addr);
     void (*release)(void *addr);
     int (*share)(void *addr, struct shi_device_share *out);
-    int (*map)(const struct shi_device_share *share, void **addr);
+    /* Map `bytes`. *copies_only: this device cannot access the peer's device, so the address is only for copy and copy_start. */
+    int (*map)(const struct shi_device_share *share, size_t bytes, void **addr, int *copies_only);
     void (*unmap)(void *addr);
     /* Copy; either side may be device or host memory. Complete on return. */
     int (*copy)(void *to, const void *from, size_t bytes);

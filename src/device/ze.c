@@ -4,6 +4,8 @@
  */
 #include "device/ze.h"
 
+#include "device/ze_far.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -215,14 +217,33 @@ static int share(void *addr, struct shi_device_share *out)
     if (err)
         return err;
     memcpy(out->handle, &h, sizeof h);
+    memcpy(out->device, properties(device).uuid.id, sizeof out->device);
     out->pid = getpid();
     return 0;
 }
 
+/* The device of this driver with the UUID. NULL: ours, or not visible here. */
+static ze_device_handle_t other_device(const char *uuid)
+{
+    for (int i = 0; i < n_found; i++)
+        if (found[i].device != device && found[i].driver == taken->driver &&
+            memcmp(properties(found[i].device).uuid.id, uuid, ZE_MAX_DEVICE_UUID_SIZE) == 0)
+            return found[i].device;
+    return NULL;
+}
+
+/* 1: kernels of our device cannot access the memory of the other one. */
+static int is_far(ze_device_handle_t other)
+{
+    ze_bool_t can = 1;
+    return other && !SHI_ZE(zeDeviceCanAccessPeer, device, other, &can) && !can;
+}
+
 /* Bytes 0 to 3 of a handle are the exporter's file descriptor: replace it by our duplicate, and close that after the
  * mapping. */
-static int map(const struct shi_device_share *s, void **addr)
+static int map(const struct shi_device_share *s, size_t bytes, void **addr, int *copies_only)
 {
+    ze_device_handle_t other = other_device(s->device);
     ze_ipc_mem_handle_t h;
     int fd;
     memcpy(&h, s->handle, sizeof h);
@@ -231,20 +252,24 @@ static int map(const struct shi_device_share *s, void **addr)
     if (fd < 0)
         return fd;
     memcpy(&h, &fd, sizeof fd);
-    int err = SHI_ZE(zeMemOpenIpcHandle, context, device, h, 0, addr);
+    *copies_only = is_far(other);
+    int err = *copies_only ? shi_ze_far_map(context, other, &h, bytes, addr)
+                           : SHI_ZE(zeMemOpenIpcHandle, context, device, h, 0, addr);
     close(fd);
     return err;
 }
 
 static void unmap(void *addr)
 {
+    shi_ze_far_forget(addr);
     shi_ze.zeMemCloseIpcHandle(context, addr);
 }
 
 static int copy(void *to, const void *from, size_t bytes)
 {
     pthread_mutex_lock(&copies_lock);
-    int err = SHI_ZE(zeCommandListAppendMemoryCopy, copies, to, from, bytes, NULL, 0, NULL);
+    int err = shi_ze_far_maps() ? shi_ze_far_copy(copies, to, from, bytes)
+                                : SHI_ZE(zeCommandListAppendMemoryCopy, copies, to, from, bytes, NULL, 0, NULL);
     pthread_mutex_unlock(&copies_lock);
     return err;
 }

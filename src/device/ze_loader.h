@@ -15,7 +15,7 @@
     X(zeCommandQueueCreate) X(zeCommandQueueDestroy) X(zeCommandQueueExecuteCommandLists)                            \
     X(zeCommandQueueSynchronize) X(zeCommandListCreate) X(zeCommandListClose)                                        \
     X(zeCommandListAppendSignalEvent) X(zeCommandListAppendWaitOnEvents) X(zeEventPoolCreate) X(zeEventPoolDestroy)  \
-    X(zeEventCreate) X(zeEventDestroy) X(zeEventHostSynchronize) X(zeEventHostSignal)
+    X(zeEventCreate) X(zeEventDestroy) X(zeEventHostSynchronize) X(zeEventHostSignal) X(zeDeviceCanAccessPeer)
 
 /* The loader's functions, after shi_ze_load. */
 extern struct shi_ze {

@@ -134,10 +134,11 @@ static void fill(struct one *o, const struct shi_dev_team *t, long options)
 {
     o->shown.ctx = (struct shi_dev_ctx){
         .version = SHI_DEV_VERSION, .ring = (uint64_t)&o->at->ring, .heap = shi_world.dev_lo,
-        .heap_bytes = shi_world.config.device_heap_bytes, .peer_heap = (uint64_t)common_at->peer_heap,
+        .heap_bytes = shi_world.dev_bytes, .peer_heap = (uint64_t)common_at->peer_heap,
         .world = (uint64_t)&common_at->team[SHI_SLOT_WORLD], .shared = (uint64_t)&common_at->team[SHI_SLOT_SHARED],
         .me = t->me, .n_even = t->stride ? t->n : 0, .n_pes = t->n, .start = t->start, .stride = t->stride, .list = t->list,
         .fault = (uint64_t)&common_at->fault,
+        .ring_updates = shi_dheap_ring_updates(),
         .single = (options & (SHMEM_CTX_PRIVATE | SHMEM_CTX_SERIALIZED)) != 0};
     show(&o->shown.ctx, &o->at->ctx, sizeof o->shown.ctx);
 }
@@ -171,7 +172,7 @@ int shi_handle_up(void)
     common_at = at;
     shi_device_heap_on_down(shi_proxy_quiet, down);
     for (int i = 0; i < shi_world.n_pes; i++)
-        common->peer_heap[i] = shi_world.config.device_direct ? (uint64_t)shi_dheap_of(i) : 0;
+        common->peer_heap[i] = shi_world.config.device_direct ? (uint64_t)shi_dheap_direct(i) : 0;
     show(common, common_at, bytes);
     const struct shi_dev_team *world = fill_team(&shi_team_world);
     standard = fill_team(&shi_team_shared) ? make() : NULL;

@@ -253,17 +253,20 @@ ze_result_t zc_DeviceGetExternalMemoryProperties(ze_device_handle_t d, ze_device
     return ZE_RESULT_SUCCESS;
 }
 
+uint32_t zc_device_index(ze_device_handle_t d)
+{
+    return d ? d->index : 0;
+}
+
 ze_result_t zc_DeviceGetP2PProperties(ze_device_handle_t d, ze_device_handle_t peer, ze_device_p2p_properties_t *p)
 {
-    (void)d, (void)peer;
-    p->flags = ZE_DEVICE_P2P_PROPERTY_FLAG_ACCESS | ZE_DEVICE_P2P_PROPERTY_FLAG_ATOMICS;
+    p->flags = d == peer || zc_config.peers ? ZE_DEVICE_P2P_PROPERTY_FLAG_ACCESS | ZE_DEVICE_P2P_PROPERTY_FLAG_ATOMICS : 0;
     return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zc_DeviceCanAccessPeer(ze_device_handle_t d, ze_device_handle_t peer, ze_bool_t *can)
 {
-    (void)d, (void)peer;
-    *can = 1;
+    *can = d == peer || zc_config.peers;
     return ZE_RESULT_SUCCESS;
 }
 

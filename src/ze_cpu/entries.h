@@ -69,4 +69,7 @@ ze_result_t zc_InitDrivers(uint32_t *count, ze_driver_handle_t *drivers, const v
 ze_result_t zc_CommandListHostSynchronize(ze_command_list_handle_t list, uint64_t timeout);
 ze_result_t zc_MemPutIpcHandle(ze_context_handle_t context, ze_ipc_mem_handle_t handle);
 
+/* The number of a device; 0 for NULL. */
+uint32_t zc_device_index(ze_device_handle_t d);
+
 #endif

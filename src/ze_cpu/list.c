@@ -2,25 +2,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ze_cpu/config.h"
 #include "ze_cpu/entries.h"
 #include "ze_cpu/kernel.h"
+#include "ze_cpu/mem.h"
 #include "ze_cpu/queue.h"
 
 struct _ze_command_list_handle_t {
     struct zc_command *head, **tail;
     bool closed;
     struct zc_queue *immediate; /* or NULL */
+    ze_device_handle_t device;
 };
 
 /* ---- lists ------------------------------------------------------------------------------------------------------ */
 
-static ze_result_t create(struct zc_queue *immediate, ze_command_list_handle_t *out)
+static ze_result_t create(struct zc_queue *immediate, ze_device_handle_t device, ze_command_list_handle_t *out)
 {
     struct _ze_command_list_handle_t *l = calloc(1, sizeof *l);
     if (!l)
         return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
     l->tail = &l->head;
     l->immediate = immediate;
+    l->device = device;
     *out = l;
     return ZE_RESULT_SUCCESS;
 }
@@ -28,16 +32,16 @@ static ze_result_t create(struct zc_queue *immediate, ze_command_list_handle_t *
 ze_result_t zc_CommandListCreate(ze_context_handle_t c, ze_device_handle_t d, const ze_command_list_desc_t *desc,
                                  ze_command_list_handle_t *out)
 {
-    (void)c, (void)d, (void)desc;
-    return create(NULL, out);
+    (void)c, (void)desc;
+    return create(NULL, d, out);
 }
 
 ze_result_t zc_CommandListCreateImmediate(ze_context_handle_t c, ze_device_handle_t d,
                                           const ze_command_queue_desc_t *desc, ze_command_list_handle_t *out)
 {
-    (void)c, (void)d;
+    (void)c;
     struct zc_queue *q = zc_queue_new(desc && desc->mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
-    ze_result_t r = q ? create(q, out) : ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+    ze_result_t r = q ? create(q, d, out) : ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
     if (r && q)
         zc_queue_free(q);
     return r;
@@ -185,11 +189,19 @@ ze_result_t zc_CommandListAppendQueryKernelTimestamps(ze_command_list_handle_t l
     return append(l, c);
 }
 
+static bool is_of_another(ze_device_handle_t d, const void *p)
+{
+    struct zc_alloc a;
+    return zc_mem_find(p, &a) && a.type == ZE_MEMORY_TYPE_DEVICE && a.device != d;
+}
+
 ze_result_t zc_CommandListAppendMemoryCopy(ze_command_list_handle_t l, void *to, const void *from, size_t size,
                                            ze_event_handle_t signal, uint32_t n, ze_event_handle_t *wait)
 {
     if (!to || !from)
         return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+    if (!zc_config.peers && (is_of_another(l->device, to) || is_of_another(l->device, from)))
+        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
     struct zc_command *c = command(COMMAND_COPY, signal, n, wait);
     if (c) {
         c->to = to;

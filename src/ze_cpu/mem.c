@@ -309,7 +309,7 @@ ze_result_t zc_MemGetAddressRange(ze_context_handle_t c, const void *p, void **b
  */
 struct ipc {
     int32_t fd;
-    uint32_t unused;
+    uint32_t device; /* index */
     uint64_t size, magic;
 };
 _Static_assert(sizeof(struct ipc) <= ZE_MAX_IPC_HANDLE_SIZE && offsetof(struct ipc, fd) == 0, "fits the handle");
@@ -321,7 +321,7 @@ ze_result_t zc_MemGetIpcHandle(ze_context_handle_t c, const void *p, ze_ipc_mem_
     struct zc_alloc a;
     if (!zc_mem_find(p, &a) || a.fd < 0)
         return ZE_RESULT_ERROR_INVALID_ARGUMENT;
-    struct ipc h = {.fd = a.fd, .size = a.size, .magic = ipc_magic};
+    struct ipc h = {.fd = a.fd, .device = zc_device_index(a.device), .size = a.size, .magic = ipc_magic};
     memset(out, 0, sizeof *out);
     memcpy(out, &h, sizeof h);
     return ZE_RESULT_SUCCESS;
@@ -343,6 +343,8 @@ ze_result_t zc_MemOpenIpcHandle(ze_context_handle_t c, ze_device_handle_t device
     memcpy(&h, &handle, sizeof h);
     if (h.magic != ipc_magic || fstat(h.fd, &st) || !S_ISREG(st.st_mode) || (uint64_t)st.st_size < h.size)
         return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+    if (!zc_config.peers && h.device != zc_device_index(device))
+        return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
     return allocate(ZE_MEMORY_TYPE_DEVICE, h.size, 0, device, h.fd, out);
 }
 

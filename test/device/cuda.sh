@@ -88,6 +88,16 @@ ok $? "PEs take devices round robin and free everything" "$work/log"
 calls SHMEM_DEVICE=cuda FAKE_CUDA_FAIL=cuIpcOpenMemHandle=217 timeout 60 $OSHRUN -n 2 "$top_builddir/test/multi/device_private.pes"
 [ $? != 0 ] && [ "$(grep -c 'cuIpcOpenMemHandle.*failed with 217' "$work/log")" -ge 1 ]
 ok $? "a peer's memory that cannot be mapped is an error on all PEs" "$work/log"
+# Catches: devices without access to each other that end the job, an update that two agents make at the same time, a
+# mapping or a context that is not released.
+for pes in 2 3; do
+    for program in device_private device_any_private; do
+        calls SHMEM_DEVICE=cuda FAKE_CUDA_PEERS=0 timeout 100 $OSHRUN -n $pes "$top_builddir/test/multi/$program.pes"
+        ok $? "$program, $pes PEs, devices that cannot access each other" "$work/log"
+    done
+done
+! grep -q '^fake:' "$work/log" && grep -q 'cannot access the memory of device FFFF:0[01]:00.0 (error 217): copies only' "$work/log"
+ok $? "their memory is mapped for copies, and everything is freed" "$work/log"
 calls SHMEM_DEVICE=cuda FAKE_CUDA_FAIL=cuIpcGetMemHandle=801 timeout 60 $OSHRUN -n 1 "$top_builddir/test/multi/device_private.pes"
 ok $? "a single PE needs no sharing" "$work/log"
 

@@ -76,8 +76,9 @@ static void test_shared(void)
 static int child_of(const struct shi_device_share *s)
 {
     int host_access, ok;
+    int copies_only;
     char *p = NULL, seen[4] = "", *mine = NULL;
-    ok = cuda->up(0, &host_access) == 0 && cuda->map(s, (void **)&p) == 0 && cuda->copy(seen, p, 4) == 0 &&
+    ok = cuda->up(0, &host_access) == 0 && cuda->map(s, 4096, (void **)&p, &copies_only) == 0 && !copies_only && cuda->copy(seen, p, 4) == 0 &&
          strcmp(seen, "abc") == 0 && cuda->alloc(8, (void **)&mine) == 0 && cuda->copy(p, "xyz", 4) == 0;
     cuda->unmap(p);
     cuda->release(mine);
@@ -101,7 +102,7 @@ static void test_sharing(void)
     CHECK(cuda->up(0, &host_access) == 0 && cuda->alloc(4096, (void **)&p) == 0);
     CHECK(cuda->copy(p, "abc", 4) == 0 && cuda->share(p, &s) == 0);
     void *again;
-    CHECK(cuda->map(&s, &again) == -EINVAL);
+    CHECK(cuda->map(&s, 4096, &again, &status) == -EINVAL);
     CHECK(write(pipe_of[1], &s, sizeof s) == sizeof s && waitpid(child, &status, 0) == child && status == 0);
     CHECK(cuda->copy(seen, p, 4) == 0 && strcmp(seen, "xyz") == 0);
     cuda->release(p);

@@ -147,6 +147,13 @@ for private in 0 1; do
     ok $? "many updates of one word over the network, private=$private" "$work/log"
 done
 
+# Catches: devices without access to each other that end the job; a device's atomics on words that other PEs, whose devices
+# do not access them, update by copies.
+for program in all many; do
+    ZE_CPU_DEVICES=2 ZE_CPU_PEERS=0 ZE_CPU_PRIVATE=1 run 3 1 "$work/$program"
+    ok $? "$program: 3 PEs on two devices that cannot access each other" "$work/log"
+done
+
 # Catches: a request that waits for network buffers and is overtaken by a later one to the same PE.
 cat > "$work/order.cl" << 'END'
 #include <shmemg.h>

@@ -1,7 +1,16 @@
 /*
  * amo.h - atomic operations on 4 and 8 bytes of a PE's heap: by the device's atomics, or by the proxy.
  *
- * The two are not atomic with respect to each other: the proxy's go through the host or the network.
+ * The two are not atomic with respect to each other where the host cannot access device memory: the proxy's are copies to
+ * the host and back, under a lock (proxy/staged.c). So if any PE of the job has to update any other's words by requests
+ * (ctx->ring_updates), all do, also where the device maps the word:
+ *
+ *   device memory   PEs                            updated by
+ *   host accesses   any                            atomics of devices and of CPUs
+ *   private         all map each other             atomics of devices; calls of the host must not overlap with them
+ *   private         some only by requests          the holder of the word lock: a proxy, a record of the network, a call of the host
+ *
+ * Stores (p, put, signals that are set) are no updates: a word that is stored must not be updated at the same time.
  */
 #ifndef SHI_AMO_H
 #define SHI_AMO_H
@@ -58,8 +67,9 @@ SHI_FN shi_u64 shi_amo(shmem_ctx_t ctx, int amo, const void *dest, shi_u64 bytes
     struct shi_location to;
     if (!shi_find(ctx, dest, bytes, bytes, pe, &to))
         return 0;
-    return to.direct ? shi_amo_direct(to.direct, amo, bytes, value, cond)
-                     : shi_amo_by_ring(ctx, to.pe, amo, to.offset, bytes, value, cond, 0, result);
+    return shi_updates_directly(ctx, &to, amo != SHI_AMO_FETCH)
+               ? shi_amo_direct(to.direct, amo, bytes, value, cond)
+               : shi_amo_by_ring(ctx, to.pe, amo, to.offset, bytes, value, cond, 0, result);
 }
 
 /* The old value is in *fetch after the next quiet. */
@@ -70,12 +80,13 @@ SHI_FN void shi_amo_nbi(shmem_ctx_t ctx, int amo, void *fetch, const void *dest,
     if (!shi_find(ctx, dest, bytes, bytes, pe, &to))
         return;
     shi_u64 address = (shi_u64)shi_to_global(fetch);
-    if (!to.direct && address) {
+    int direct = shi_updates_directly(ctx, &to, amo != SHI_AMO_FETCH);
+    if (!direct && address) {
         shi_amo_by_ring(ctx, to.pe, amo, to.offset, bytes, value, cond, address, SHI_RESULT_ADDRESS);
         return;
     }
-    shi_u64 before = to.direct ? shi_amo_direct(to.direct, amo, bytes, value, cond)
-                               : shi_amo_by_ring(ctx, to.pe, amo, to.offset, bytes, value, cond, 0, SHI_RESULT_SLOT);
+    shi_u64 before = direct ? shi_amo_direct(to.direct, amo, bytes, value, cond)
+                            : shi_amo_by_ring(ctx, to.pe, amo, to.offset, bytes, value, cond, 0, SHI_RESULT_SLOT);
     shi_scatter(fetch, before, bytes);
 }
 

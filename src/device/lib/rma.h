@@ -198,6 +198,12 @@ SHI_FN shi_u64 shi_g(shmem_ctx_t ctx, const void *source, shi_u64 bytes, int pe)
     return shi_gather(from.direct, bytes);
 }
 
+/* 1: this device accesses the word itself, 0: by a request. */
+SHI_FN int shi_updates_directly(shmem_ctx_t ctx, const struct shi_location *at, int updates)
+{
+    return at->direct && !(updates && ctx->ring_updates);
+}
+
 /* ---- put with signal -------------------------------------------------------------------------------------------- */
 
 SHI_NOINLINE void shi_put_signal_by_ring(shmem_ctx_t ctx, int g, int pe, shi_u64 target, const void *source,
@@ -236,7 +242,7 @@ SHI_FN void shi_put_signal(shmem_ctx_t ctx, int g, void *dest, const void *sourc
         return;
     }
     shi_group_barrier(g);
-    if (!signal.direct) {
+    if (!shi_updates_directly(ctx, &signal, sig_op == SHI_SIGNAL_ADD)) {
         shi_put_signal_by_ring(ctx, g, signal.pe, bytes ? to.offset : 0, source, bytes, signal.offset, value, sig_op, nbi);
     } else {
         if (bytes)

@@ -10,7 +10,7 @@
 #include "device/lib/ring.h"
 
 /* A team has SHI_DEV_ROUNDS flags and after them the offset word of coll.h. */
-enum { SHI_DEV_VERSION = 4, SHI_DEV_ROUNDS = 24, SHI_DEV_TEAM_WORDS };
+enum { SHI_DEV_VERSION = 5, SHI_DEV_ROUNDS = 24, SHI_DEV_TEAM_WORDS };
 
 /* A team on the device: the world PE of member i is start + i * stride, or list[i] where stride is 0. One work-item at a
  * time may sync a team. Flags are never cleared: a later team with the same flags continues from their values in `seen`. */
@@ -35,7 +35,8 @@ struct shi_dev_ctx {
     shi_u64 fault;      /* shi_u64: the device's first error, see SHI_FAULT_ below; 0: none */
     shi_u64 shared;     /* struct shi_dev_team, of the PEs on this node */
     shi_u64 list;
-    int n_pes, pad;
+    int n_pes;
+    int ring_updates;   /* nonzero: updates of words are requests even where the word is mapped, see amo.h */
     int single;         /* nonzero: no two calls with it overlap, see ring.h */
     int lockstep;       /* nonzero: the lanes of a sub-group run in lock step, see group.h */
 };

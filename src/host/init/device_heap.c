@@ -32,8 +32,9 @@ static int n_above;
 struct offer {
     struct shi_device_share share;
     struct shi_net_memory memory; /* for PEs of other nodes */
-    int err;
     size_t bytes;
+    int err;
+    int indirect; /* number of PEs whose heaps this PE's device does not access */
 };
 _Static_assert(sizeof(struct offer) <= SHI_EXCHANGE_BYTES, "one exchange suffices");
 
@@ -47,6 +48,7 @@ static int agree(struct offer *mine)
         const struct offer *o = shi_team_buffer(world, world->me, i);
         if (o->err)
             return o->err;
+        own.indirect |= o->indirect;
     }
     return 0;
 }
@@ -102,7 +104,8 @@ static int bring(struct shi_device_share *share)
     size_t off, head = adopted ? own.bytes / SHI_HEAP_ALIGN * SHI_HEAP_ALIGN : SHI_DHEAP_HEAD_BYTES;
     own.blocks = shi_heap_up(own.bytes);
     own.mapped = calloc((size_t)shi_world.n_pes, sizeof *own.mapped);
-    if (!own.blocks || !own.mapped || (head && shi_heap_get(own.blocks, head, 1, &off))) {
+    own.copied = calloc((size_t)shi_world.n_pes, 1);
+    if (!own.blocks || !own.mapped || !own.copied || (head && shi_heap_get(own.blocks, head, 1, &off))) {
         shi_log_error("SHMEM_DEVICE_SYMMETRIC_SIZE=%zu: no room for the device library's %d bytes", own.bytes,
                       SHI_DHEAP_HEAD_BYTES);
         return -ENOMEM;
@@ -114,12 +117,12 @@ static int bring(struct shi_device_share *share)
 }
 
 /* Map the peers' heaps, from the records that `agree` has exchanged. */
-static int map_peers(void)
+static int map_peers(int *indirect)
 {
     const struct shmem_team *world = &shi_team_world;
     for (int i = 0; i < world->n; i++) {
         const struct offer *o = shi_team_buffer(world, world->me, i);
-        int err = 0;
+        int err = 0, copies_only = 0;
         if (o->bytes != own.bytes) {
             shi_log_error("the device heap has %zu bytes here and %zu on PE %d", own.bytes, o->bytes, i);
             return -EINVAL;
@@ -129,9 +132,11 @@ static int map_peers(void)
         else if (shi_world.peer[i].remote)
             shi_stream_learn(i, SHI_REGION_DEVICE, &o->memory);
         else
-            err = shi_device->map(&o->share, &own.mapped[i]);
+            err = shi_device->map(&o->share, own.bytes, &own.mapped[i], &copies_only);
         if (err)
             return err;
+        own.copied[i] = copies_only != 0;
+        *indirect += copies_only || !own.mapped[i];
     }
     return 0;
 }
@@ -180,8 +185,9 @@ static int bring_all(void)
     int err = agree(&mine);
     if (err)
         return err;
-    mine.err = map_peers();
+    mine.err = map_peers(&mine.indirect);
     err = agree(&mine);
+    shi_dheap_set(&own);
     if (!err)
         shi_peers_add_device(own.base, own.bytes, own.mapped, own.host_access);
     return err;
@@ -247,6 +253,7 @@ void shi_device_heap_down(void)
             shi_device->release(own.base);
         shi_heap_down(own.blocks);
         free(own.mapped);
+        free(own.copied);
     }
     adopted = 0;
     own = (struct shi_dheap){.base = NULL};

@@ -20,6 +20,16 @@ void *shi_dheap_of(int pe)
     return own.mapped[pe];
 }
 
+void *shi_dheap_direct(int pe)
+{
+    return own.copied[pe] ? NULL : own.mapped[pe];
+}
+
+int shi_dheap_ring_updates(void)
+{
+    return shi_world.dev_private && own.indirect;
+}
+
 int shi_dheap_get(size_t bytes, size_t align, void **addr)
 {
     size_t off;

@@ -16,13 +16,19 @@ struct shi_dheap {
     char *base; /* this PE's */
     size_t bytes;
     void **mapped; /* [n_pes], this PE's own among them */
+    char *copied;  /* [n_pes], 1: mapped for copies of the device only */
+    int indirect;  /* some PE of the job has a peer whose heap its device does not access */
     struct shi_heap *blocks;
     int host_access; /* the host can load and store it */
 };
 void shi_dheap_set(const struct shi_dheap *d);
 
-/* The address of PE pe's device heap on this PE's device. */
+/* The address of PE pe's device heap on this PE's device, or NULL. direct: for kernels' loads and stores, not only for copies. */
 void *shi_dheap_of(int pe);
+void *shi_dheap_direct(int pe);
+
+/* 1: kernels update words by requests only, see device/lib/amo.h. */
+int shi_dheap_ring_updates(void);
 
 /* The device library's words at the start of every device heap, zero at first: a few for each team. */
 enum { SHI_DHEAP_HEAD_BYTES = 512 * 25 * 8 };

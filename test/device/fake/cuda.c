@@ -9,6 +9,7 @@
  *   FAKE_CUDA_DEVICES  number of devices (2)
  *   FAKE_CUDA_FAIL     CALL=ERROR, ...: these calls fail
  *   FAKE_CUDA_MISSING  CALL, ...: these calls do not exist
+ *   FAKE_CUDA_PEERS    0: a context cannot map memory of another device
  *   FAKE_CUDA_BUSY     number of queries for which a stream with kernels is busy
  *
  * A copy is made as late as the driver may make it: when the program waits for its stream, or when a later event has
@@ -47,7 +48,7 @@ struct CUmod_st {
 static struct block {
     char *at, *alias; /* the device's address, which the host cannot access, and ours */
     size_t bytes;
-    int fd, foreign;
+    int fd, foreign, device;
 } blocks[MAX_BLOCKS];
 static struct CUctx_st contexts[8];
 static __thread CUcontext stack[8];
@@ -100,6 +101,7 @@ static CUresult enter(int fd, size_t bytes, int foreign, CUdeviceptr *at)
             b->bytes = bytes;
             b->fd = fd;
             b->foreign = foreign;
+            b->device = stack[depth - 1]->device;
             *at = (CUdeviceptr)b->at;
             return CUDA_SUCCESS;
         }
@@ -181,21 +183,24 @@ static CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, C
 static CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 {
     NEEDS_INIT(cuDevicePrimaryCtxRetain);
-    contexts[device] = (struct CUctx_st){device, 1};
+    contexts[device].device = device;
+    contexts[device].taken++;
     *context = &contexts[device];
     return CUDA_SUCCESS;
 }
 
 static CUresult cuDevicePrimaryCtxRelease(CUdevice device)
 {
-    int left = streams + modules + pinned, used = 0;
+    int left = streams + modules + pinned, used = 0, others = 0;
     NEEDS(cuDevicePrimaryCtxRelease, contexts[device].taken, CUDA_ERROR_INVALID_CONTEXT);
+    contexts[device].taken--;
+    for (int i = 0; i < 8; i++)
+        others += contexts[i].taken;
     for (int i = 0; i < MAX_BLOCKS; i++)
         used += blocks[i].at != NULL;
-    if (left + used || depth)
+    if (!others && (left + used || depth))
         fprintf(stderr, "fake: not freed: %d streams, modules and pinned, %d allocations, %d contexts pushed\n", left,
                 used, depth);
-    contexts[device].taken = 0;
     return CUDA_SUCCESS;
 }
 
@@ -336,7 +341,7 @@ static CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CU
 /* ---- sharing ------------------------------------------------------------------------------------------------------ */
 
 struct handle {
-    int pid, fd;
+    int pid, fd, device;
     size_t bytes;
 };
 
@@ -346,7 +351,7 @@ static CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr at)
     struct block *b = block_of(at);
     if (!b || b->foreign)
         return CUDA_ERROR_INVALID_VALUE;
-    struct handle h = {getpid(), b->fd, b->bytes};
+    struct handle h = {getpid(), b->fd, b->device, b->bytes};
     memset(handle, 0, sizeof *handle);
     memcpy(handle, &h, sizeof h);
     return CUDA_SUCCESS;
@@ -360,6 +365,9 @@ static CUresult cuIpcOpenMemHandle(CUdeviceptr *at, CUipcMemHandle handle, unsig
     memcpy(&h, &handle, sizeof h);
     if (h.pid == getpid() || flags != CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS)
         return CUDA_ERROR_INVALID_CONTEXT;
+    const char *peers = getenv("FAKE_CUDA_PEERS");
+    if (peers && *peers == '0' && h.device != stack[depth - 1]->device)
+        return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
     snprintf(path, sizeof path, "/proc/%d/fd/%d", h.pid, h.fd);
     int fd = open(path, O_RDWR | O_CLOEXEC);
     return fd < 0 ? CUDA_ERROR_INVALID_VALUE : enter(fd, h.bytes, 1, at);
