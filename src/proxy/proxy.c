@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "device/device.h"
+#include "host/net/doorbell.h"
 #include "host/observe/stats.h"
 #include "host/ops/dheap.h"
 #include "host/ops/launched.h"
@@ -84,6 +85,10 @@ static int try_poll(void)
         return 0;
     int done = poll_all();
     pthread_mutex_unlock(&polling);
+    if (done) {
+        shi_doorbell_ring_words();
+        shi_doorbell_ring_own();
+    }
     return done;
 }
 

@@ -59,6 +59,8 @@ static void *member(void *arg)
     return NULL;
 }
 
+static struct shi_peer peers[MOST];
+
 static void every_size(int oversubscribed)
 {
     for (int n = 1; n <= MOST; n++) {
@@ -68,7 +70,7 @@ static void every_size(int oversubscribed)
         for (int i = 0; i < n; i++) {
             slots[i] = aligned_alloc(SHI_LINE_BYTES, 1 << 16);
             memset(slots[i], 0, 1 << 16);
-            members[i] = (struct shmem_team){.slot = slots, .n = n, .me = i, .stride = 1, .oversubscribed = oversubscribed,
+            members[i] = (struct shmem_team){.slot = slots, .peer = peers, .n = n, .me = i, .stride = 1, .oversubscribed = oversubscribed,
                                              .buffer_bytes = SHI_EXCHANGE_BYTES};
         }
         for (int i = 0; i < n; i++)

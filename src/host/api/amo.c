@@ -1,6 +1,7 @@
 /* amo.c - entry points of the atomic memory operations, with their deprecated names. */
 #include "host/api/def.h"
 
+#include "host/net/doorbell.h"
 #include "host/ops/amo.h"
 
 #define ORDER __ATOMIC_SEQ_CST
@@ -13,15 +14,18 @@
 /* On a mapped word the update is one instruction; else the slow path does it. */
 #define UPDATE(T, OP, V, NEAR)                                                                                       \
     T *at = shi_fast(c, dest, sizeof *at, pe);                                                                       \
-    if (shi_likely(at != NULL))                                                                                      \
+    if (shi_likely(at != NULL)) {                                                                                    \
         NEAR;                                                                                                        \
-    else                                                                                                             \
+        shi_doorbell_ring_word(&c->peer[pe].rank);                                                                   \
+    } else                                                                                                           \
         shi_amo_update(c, dest, sizeof *at, pe, CALL(dest, OP, V, 0));
 #define FETCH(T, ADDR, OP, V, C, NEAR)                                                                               \
+    READ(T, ADDR, OP, V, C, NEAR; shi_doorbell_ring_word(&c->peer[pe].rank))
+#define READ(T, ADDR, OP, V, C, NEAR)                                                                                \
     T old, *at = shi_fast(c, ADDR, sizeof *at, pe);                                                                  \
-    if (shi_likely(at != NULL))                                                                                      \
+    if (shi_likely(at != NULL)) {                                                                                    \
         NEAR;                                                                                                        \
-    else                                                                                                             \
+    } else                                                                                                           \
         old = VALUE(T, shi_amo_fetch(c, (void *)(ADDR), sizeof *at, pe, CALL(ADDR, OP, V, C)));                            \
     return old;
 #define FETCH_NBI(T, ADDR, OP, V, C) shi_amo_fetch_nbi(c, (void *)(ADDR), sizeof(T), pe, CALL(ADDR, OP, V, C), fetch);
@@ -41,7 +45,7 @@ static const uint64_t one = 1;
 #define DO_atomic_fetch_or(T, E) FETCH(T, dest, OR, WORD(value), 0, old = __atomic_fetch_or(at, value, ORDER))
 #define DO_atomic_fetch_xor(T, E) FETCH(T, dest, XOR, WORD(value), 0, old = __atomic_fetch_xor(at, value, ORDER))
 #define DO_atomic_swap(T, E) FETCH(T, dest, SWAP, WORD(value), 0, __atomic_exchange(at, &value, &old, ORDER))
-#define DO_atomic_fetch(T, E) FETCH(T, source, FETCH, 0, 0, __atomic_load(at, &old, ORDER))
+#define DO_atomic_fetch(T, E) READ(T, source, FETCH, 0, 0, __atomic_load(at, &old, ORDER))
 #define DO_atomic_compare_swap(T, E)                                                                                 \
     FETCH(T, dest, CSWAP, WORD(value), WORD(cond),                                                                   \
           (__atomic_compare_exchange_n(at, &cond, value, 0, ORDER, ORDER), old = cond))

@@ -3,6 +3,7 @@
 
 #include "host/coll/agree.h"
 #include "host/coll/team.h"
+#include "host/net/doorbell.h"
 #include "host/net/progress.h"
 #include "host/ops/ctx.h"
 #include "host/ops/dheap.h"
@@ -71,6 +72,7 @@ static inline void order(const struct shmem_ctx *c)
 static inline void complete(const struct shmem_ctx *c)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    shi_doorbell_ring_words();
     if (shi_unlikely(c->lane != NULL))
         shi_remote_quiet(c->lane);
 }
@@ -120,6 +122,7 @@ static void pe_quiet(const char *routine, const struct shmem_ctx *c, const int *
                     target_pes[i], (int)c->n_pes - 1);
     SHI_SPAN(span, SHI_ORDERS, routine, NULL, SHI_TO_NONE, 0);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    shi_doorbell_ring_words();
     for (size_t i = 0; c->lane && i < npes; i++)
         shi_remote_quiet_pe(c->lane, shi_team_world_pe(c->team, target_pes[i]));
 }

@@ -3,6 +3,7 @@
 
 #include "host/coll/agree.h"
 #include "host/coll/team.h"
+#include "host/net/doorbell.h"
 #include "host/ops/ctx.h"
 #include "host/util/log.h"
 
@@ -143,6 +144,7 @@ SHI_DEF(void, shmem_ctx_destroy, (shmem_ctx_t ctx))
     if (!c->team)
         return;
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    shi_doorbell_ring_words();
     shi_team_ctx_destroy(c);
 }
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "host/coll/team.h"
+#include "host/net/doorbell.h"
 #include "host/ops/remote.h"
 #include "host/ops/wait.h"
 
@@ -17,7 +18,18 @@ static void barrier_dissemination(struct shmem_team *t, uint64_t epoch)
     for (int r = 0, step = 1; step < t->n; r++, step *= 2) {
         int to = t->me + step < t->n ? t->me + step : t->me + step - t->n;
         __atomic_store_n(&t->slot[to]->flag[r].seen, epoch, __ATOMIC_RELEASE); /* R1 */
+        shi_doorbell_ring_pe(&t->peer[to].rank);
         AWAIT_BARRIER(t, &mine->flag[r].seen, epoch);                          /* A1 */
+    }
+}
+
+/* Wake the members with these numbers but this PE. */
+static void ring_members(const struct shmem_team *t, const int *member, int n)
+{
+    for (int i = 0; i < n; i++) {
+        int m = member ? member[i] : i;
+        if (m != t->me)
+            shi_doorbell_ring_pe(&t->peer[m].rank);
     }
 }
 
@@ -29,6 +41,7 @@ static void barrier_counting(struct shmem_team *t, uint64_t epoch)
     if (__atomic_add_fetch(&root->arrived, 1, __ATOMIC_ACQ_REL) == (uint64_t)t->n) { /* R2, A2 */
         __atomic_store_n(&root->arrived, 0, __ATOMIC_RELAXED);
         __atomic_store_n(&root->released, epoch, __ATOMIC_RELEASE); /* R3 */
+        ring_members(t, NULL, t->n);
     } else {
         AWAIT_BARRIER(t, &root->released, epoch); /* A3 */
     }
@@ -41,7 +54,8 @@ static void barrier_nodes(struct shmem_team *t, uint64_t epoch)
     struct shi_slot *mine = t->slot[t->me], *first = t->slot[here->member[0]];
     __atomic_store_n(&mine->came, epoch, __ATOMIC_RELAXED);
     if (first != mine) {
-        __atomic_add_fetch(&first->arrived, 1, __ATOMIC_ACQ_REL); /* R2 */
+        if (__atomic_add_fetch(&first->arrived, 1, __ATOMIC_ACQ_REL) == (uint64_t)here->n - 1) /* R2 */
+            shi_doorbell_ring_pe(&t->peer[here->member[0]].rank);
         AWAIT_BARRIER(t, &first->released, epoch);                /* A3 */
         return;
     }
@@ -55,6 +69,7 @@ static void barrier_nodes(struct shmem_team *t, uint64_t epoch)
                        .routine = t->routine, .kind = SHI_FOR_NETWORK, .of = t->peer[from].pe);
     }
     __atomic_store_n(&mine->released, epoch, __ATOMIC_RELEASE); /* R3 */
+    ring_members(t, here->member, here->n);
 }
 
 int shi_team_came(const struct shmem_team *t, int member, uint64_t epoch)
@@ -84,6 +99,7 @@ void shi_team_barrier(const char *routine, struct shmem_team *t)
 void shi_team_quiet_barrier(const char *routine, struct shmem_team *t)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    shi_doorbell_ring_words();
     shi_remote_quiet(shi_world.lane);
     shi_team_barrier(routine, t);
 }

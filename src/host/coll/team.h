@@ -9,6 +9,7 @@
 #ifndef SHI_TEAM_H
 #define SHI_TEAM_H
 
+#include "host/net/doorbell.h"
 #include "host/ops/state.h"
 
 enum {
@@ -171,10 +172,12 @@ void shi_team_store_remote(const struct shmem_team *t, int to, const void *mine,
 /* Notify member `to`: my stores for it in this epoch are complete. */
 static inline void shi_team_notify(const struct shmem_team *t, int to, uint64_t epoch)
 {
-    if (shi_likely(t->slot[to] != NULL))
+    if (shi_likely(t->slot[to] != NULL)) {
         __atomic_store_n(&t->slot[to]->from[t->me], epoch, __ATOMIC_RELEASE); /* R4 */
-    else
+        shi_doorbell_ring_pe(&t->peer[to].rank);
+    } else {
         shi_team_store_remote(t, to, &t->slot[t->me]->from[t->me], &epoch, sizeof epoch);
+    }
 }
 
 /* Wait until member `of` has notified me. */

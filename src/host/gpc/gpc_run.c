@@ -32,6 +32,7 @@
 #include <time.h>
 
 #include "host/coll/team.h"
+#include "host/net/doorbell.h"
 #include "host/net/progress.h"
 #include "host/util/log.h"
 #include "host/util/spin.h"
@@ -243,6 +244,7 @@ int shi_gpc_dispatch(void)
     if (--nested == 0)
         shi_wait_inside = NULL;
     shi_spin_unlock(&running);
+    shi_doorbell_ring_own(); /* other threads wait for functions to end, or to run one */
     return did;
 }
 
@@ -311,6 +313,7 @@ static int pause_task(void)
         return err;
     has_running = 0;
     shi_spin_unlock(&running);
+    shi_doorbell_ring_own();
     return 1;
 }
 

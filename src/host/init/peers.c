@@ -22,7 +22,7 @@ int shi_peers_up(const struct shi_statics *st)
     memset(peers, 0, table);
     memset(no_peers, 0, table);
     for (int pe = 0; pe < shi_world.n_pes; pe++)
-        peers[pe] = (struct shi_peer){.pe = pe, .remote = 1,
+        peers[pe] = (struct shi_peer){.pe = pe, .rank = -1, .remote = 1,
                                       .same_program = !shi_world.lane || shi_stream_same_program(pe)};
     for (int i = 0; i < shm->n; i++) {
         const struct shi_shm_region *r = &shm->region[i];
@@ -30,6 +30,7 @@ int shi_peers_up(const struct shi_statics *st)
         if (shi_world.config.transport == SHI_TRANSPORT_OFI && r->pe != shi_world.pe)
             continue;
         p->remote = 0;
+        p->rank = i;
         p->heap_bytes = r->heap_bytes < shi_world.heap_bytes ? r->heap_bytes : shi_world.heap_bytes;
         p->heap_delta = (ptrdiff_t)((uintptr_t)shm->base + r->heap_off - shm->heap_lo);
         p->same_program = r->exe_id == st->exe_id; /* another program's globals are not ours */

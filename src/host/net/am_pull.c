@@ -29,6 +29,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "host/net/doorbell.h"
 #include "host/util/base.h"
 #include "host/util/log.h"
 #include "host/util/spin.h"
@@ -389,6 +390,7 @@ static void help(int pe, const void *msg, size_t bytes)
             shi_log_debug("process_vm_writev to process %d: %s; it reads alone", (int)world.shm->region[reader].pid,
                           strerror(-err));
         __atomic_fetch_add(&j->done, err ? 1ull << 32 | 1 : 1, __ATOMIC_RELEASE); /* R2 */
+        shi_doorbell_ring_pe(&reader);
     }
 }
 

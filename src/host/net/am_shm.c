@@ -26,6 +26,7 @@
 
 #include "host/net/am.h"
 #include "host/net/am_pull.h"
+#include "host/net/doorbell.h"
 #include "host/util/base.h"
 #include "host/util/log.h"
 
@@ -84,7 +85,7 @@ struct in {
     struct fifo *fifo;
     uint64_t ticket, cells; /* of the next message; cells read so far */
     uint64_t released;      /* cells that the sender may reuse */
-    int pe;
+    int pe, rank;
     int idle; /* polls that found nothing, up to PATIENCE + 1 */
 };
 
@@ -197,6 +198,7 @@ static void end(int pe, enum shi_am_id id, size_t bytes)
         __atomic_fetch_or(o->senders, 1ull << local % 64, __ATOMIC_RELEASE); /* R3 */
         o->announced = 1;
     }
+    shi_doorbell_ring_pe(&local_of[pe]);
 }
 
 /* ---- receiving ---------------------------------------------------------------------------------------------------- */
@@ -215,6 +217,7 @@ static void release(struct in *f)
     f->released = f->cells;
     __atomic_store_n(&f->fifo->taken.cells, f->cells, __ATOMIC_RELEASE); /* R2 */
     __atomic_store_n(&f->fifo->taken.slots, f->ticket, __ATOMIC_RELEASE); /* R2 */
+    shi_doorbell_ring_pe(&f->rank);
 }
 
 /* The lines arrive while the handler polls up what to do with them. */
@@ -264,7 +267,7 @@ static int scan_new_senders(void)
             struct fifo *f = fifo_of(local, sender);
             uint64_t ticket = __atomic_load_n(&f->taken.slots, __ATOMIC_RELAXED);
             uint64_t cells = __atomic_load_n(&f->taken.cells, __ATOMIC_RELAXED);
-            ins[n_hot++] = (struct in){.fifo = f, .pe = world.shm->region[sender].pe, .ticket = ticket, .cells = cells,
+            ins[n_hot++] = (struct in){.fifo = f, .pe = world.shm->region[sender].pe, .rank = sender, .ticket = ticket, .cells = cells,
                                        .released = cells};
             n_in++;
         }

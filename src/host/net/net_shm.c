@@ -5,6 +5,7 @@
  *   reserved_off          every PE, fetch-add       every PE   relaxed: hands out file ranges
  *   arrived               every PE, fetch-add       every PE   R1 -> A1
  *   region[i]             local PE i, before R1     every PE   plain, after A1
+ *   doorbells             see doorbell.c
  *   abort                 first PE to abort, CAS    every PE   relaxed: no other data depends on it
  *
  * R1 -> A1  a PE's region record, heap mapping and static data are in the file before any peer looks at them.
@@ -22,6 +23,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "host/net/doorbell.h"
 #include "host/util/base.h"
 #include "host/util/log.h"
 #include "host/util/memory.h"
@@ -45,9 +47,15 @@ struct rendezvous {
 
 static const uint64_t file_bytes = 1ull << 46; /* i_size only: pages exist once touched */
 
+/* The doorbells follow the regions. */
+static size_t doorbells_off(int n)
+{
+    return shi_round_up(sizeof(struct control) + n * sizeof(struct shi_shm_region), SHI_LINE_BYTES);
+}
+
 static size_t control_bytes(int n)
 {
-    return shi_round_up(sizeof(struct control) + n * sizeof(struct shi_shm_region), SHI_HUGE_BYTES);
+    return shi_round_up(doorbells_off(n) + shi_doorbell_bytes(n), SHI_HUGE_BYTES);
 }
 
 static int failed(const char *what)
@@ -221,6 +229,7 @@ int shi_shm_up(const struct shi_boot *boot, const struct shi_shm_params *params,
         return failed("mmap of the node's shared memory (ulimit -v)");
     madvise(s.base, s.bytes, MADV_DONTDUMP); /* a core file needs this PE's heap, not all heaps */
     s.region = ((struct control *)s.base)->region;
+    shi_doorbell_up(s.base + doorbells_off(s.n), s.n, boot->local_index, s.base);
     s.oversubscribed = is_oversubscribed(s.region, s.n);
     *out = s;
     return 0;

@@ -18,6 +18,7 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "host/net/doorbell.h"
 #include "host/util/thread.h"
 
 enum { CHECK_NS = 1000000, RARE_NS = 4000000, LAST_NS = 8000000, OFTEN_NS = 20000 };
@@ -47,6 +48,8 @@ static int poll_all(void)
     int handled = 0;
     for (const struct shi_progress_source *s = follow(&first); s; s = follow(&s->next))
         handled += s->poll();
+    if (handled) /* other threads may wait for it */
+        shi_doorbell_ring_own();
     return handled;
 }
 

@@ -1,6 +1,7 @@
 /* amo.c - atomic memory operations that missed the fast table. */
 #include "host/ops/amo.h"
 
+#include "host/net/doorbell.h"
 #include "host/ops/dheap.h"
 #include "host/ops/remote.h"
 #include "host/ops/span.h"
@@ -46,7 +47,9 @@ uint64_t shi_amo_mapped(const struct shmem_ctx *ctx, void *at, size_t width, int
 {
     if (shi_dheap_is_private(at))
         return update_private(at, width, ctx->peers[pe].pe, call);
-    return shi_amo_word(at, width, call->op, call->value, call->cond);
+    uint64_t old = shi_amo_word(at, width, call->op, call->value, call->cond);
+    shi_doorbell_ring_word(&ctx->peers[pe].rank);
+    return old;
 }
 
 void shi_amo_update(const struct shmem_ctx *ctx, void *addr, size_t width, int pe, const struct shi_amo_call *call)

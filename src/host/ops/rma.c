@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "host/net/doorbell.h"
 #include "host/ops/amo.h"
 #include "host/ops/dheap.h"
 #include "host/ops/remote.h"
@@ -138,4 +139,5 @@ void shi_signal(const char *routine, const struct shmem_ctx *ctx, uint64_t *sig_
         __atomic_store_n(at, signal, __ATOMIC_RELEASE);
     else
         __atomic_fetch_add(at, signal, __ATOMIC_ACQ_REL);
+    shi_doorbell_ring_word(&ctx->peers[pe].rank);
 }

@@ -25,6 +25,7 @@ struct shi_peer {
     ptrdiff_t dev_delta; /* the same for the device heap, which the fast path does not read */
     size_t dev_bytes;
     int pe;              /* world number */
+    int rank;            /* of the node's PEs; -1: not reachable */
     short remote;         /* only the network reaches it: remote.h */
     short same_program;  /* its static data has the same layout as ours */
 } __attribute__((aligned(SHI_LINE_BYTES)));

@@ -1,5 +1,5 @@
 /*
- * wait.c - the slow half of wait loops: yield, sleep, notice an abort, register long waits.
+ * wait.c - the slow half of wait loops: yield, sleep until the doorbell rings, notice an abort, register long waits.
  *
  *   word          written by                            read by          order
  *   (of an entry of blocked_waits)
@@ -16,12 +16,13 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include "host/net/doorbell.h"
 #include "host/ops/state.h"
 #include "host/util/end.h"
 #include "host/util/log.h"
 
 enum { POLLS_ALONE = 4000, POLLS_A_ROUND = 16, PASSIVE_NS = 100000, SHARED_NS = 2000000, ALONE_NS = 60000000,
-       FIRST_SLEEP_US = 20, LAST_SLEEP_US = 1000, LONGEST_SLEEP_US = 4000, LONG_YIELD_NS = 1500000, FIRST_BUSY_NS = 20000000,
+       FIRST_SLEEP_US = 20, LAST_SLEEP_US = 1000, LONGEST_SLEEP_US = 4000, LONG_YIELD_NS = 1500000, LOST_NS = 2000000000, FIRST_BUSY_NS = 20000000,
        LAST_BUSY_NS = 1280000000 };
 
 unsigned shi_wait_polls[2] = {POLLS_ALONE, 0};
@@ -30,6 +31,7 @@ _Thread_local const char *shi_wait_inside;
 static unsigned most_rounds = POLLS_ALONE; /* polls of progress before the core is yielded */
 static uint64_t yield_ns = SHARED_NS;      /* a wait yields for so long, then sleeps */
 static int never_sleeps;
+static int only_doorbell; /* SHMEM_WAIT=doorbell, for tests: announced waits sleep until it rings */
 static uint64_t busy_ns, busy_until_ns;    /* waits sleep for so long, until then, because other processes use the cores */
 
 /* Waits of further threads are not registered. */
@@ -46,7 +48,8 @@ void shi_wait_set(enum shi_wait_mode mode, long configured, int oversubscribed, 
 {
     unsigned polls = configured != SHI_CONFIG_AUTO ? (unsigned)configured : oversubscribed ? 0 : POLLS_ALONE;
     never_sleeps = mode == SHI_WAIT_MODE_ACTIVE;
-    yield_ns = mode == SHI_WAIT_MODE_PASSIVE ? PASSIVE_NS : oversubscribed ? SHARED_NS : ALONE_NS;
+    only_doorbell = mode == SHI_WAIT_MODE_DOORBELL;
+    yield_ns = mode == SHI_WAIT_MODE_PASSIVE || only_doorbell ? PASSIVE_NS : oversubscribed ? SHARED_NS : ALONE_NS;
     unsigned a_round = network ? POLLS_A_ROUND : 0;
     shi_wait_polls[0] = polls;
     shi_wait_polls[1] = polls < a_round ? polls : a_round;
@@ -102,6 +105,54 @@ static void yield_or_sleep(struct shi_wait *w)
         w->sleep_us = FIRST_SLEEP_US;
 }
 
+/* ---- sleeping ----------------------------------------------------------------------------------------------------- */
+
+/* For the doorbell: where in the node's file the words lie that a wait awaits. */
+static uint64_t off_of(const struct shi_wait_for *what)
+{
+    const struct shi_shm_region *r = &shi_world.shm.region[shi_world.boot.local_index];
+    uintptr_t a = (uintptr_t)what->addr;
+    if (what->kind != SHI_FOR_WORDS && what->kind != SHI_FOR_LOCK)
+        return SHI_DOORBELL_NO_WORD;
+    if (what->kind == SHI_FOR_WORDS && what->n != 1)
+        return SHI_DOORBELL_ANY_WORD;
+    if (a - shi_world.heap_lo < shi_world.heap_bytes)
+        return r->heap_off + (a - shi_world.heap_lo);
+    if (a - shi_world.data_lo < shi_world.data_bytes)
+        return r->data_off + shi_world.relro_bytes + (a - shi_world.data_lo);
+    return SHI_DOORBELL_ANY_WORD;
+}
+
+static void sleep_for(uint32_t us)
+{
+    nanosleep(&(struct timespec){.tv_nsec = us * 1000L}, NULL);
+}
+
+/* Sleep until the doorbell rings. After a ring for something else sleep without it, longer each time, so that rings of busy
+ * peers wake this PE no more often than a timer would. */
+static void sleep_announced(struct shi_wait *w, uint32_t most)
+{
+    if (w->rung) {
+        w->deaf_us = w->deaf_us * 2 < FIRST_SLEEP_US ? FIRST_SLEEP_US : w->deaf_us * 2 < most ? w->deaf_us * 2 : most;
+        sleep_for(w->deaf_us);
+        w->rung = 0;
+    } else if (!w->armed) {
+        sleep_for(FIRST_SLEEP_US);
+    } else {
+        w->rung = shi_doorbell_sleep(w->armed, only_doorbell ? LOST_NS : w->sleep_us * 1000ull);
+        w->overslept = only_doorbell && !w->rung;
+        w->sleep_us = w->sleep_us * 2 < most ? w->sleep_us * 2 : most;
+    }
+    w->armed = shi_doorbell_arm(w->off);
+}
+
+/* SHMEM_WAIT=doorbell: the awaited event came without a ring. */
+static void check_overslept(const struct shi_wait *w)
+{
+    if (w->overslept)
+        shi_die(w->routine, "the awaited event rang no doorbell");
+}
+
 /* The longest sleep now: about 0.4 % of what the wait has taken, within limits. */
 static uint32_t most_us(const struct shi_wait *w)
 {
@@ -115,7 +166,10 @@ void shi_wait_slow(struct shi_wait *w)
     int some = shi_progress(), (*work)(void) = __atomic_load_n(&shi_wait_work, __ATOMIC_ACQUIRE); /* W2 */
     if (shi_unlikely(work != NULL) && !shi_progress_own)
         some += work();
-    if (some) { /* the condition may be true now */
+    if (some) { /* the condition may be true now, also those of other threads */
+        shi_doorbell_ring_own();
+        check_overslept(w);
+        w->rung = w->armed = 0;
         shi_wait_anew(w);
         return;
     }
@@ -132,14 +186,22 @@ void shi_wait_slow(struct shi_wait *w)
     uint32_t most = most_us(w);
     if (shi_progress_idle_wait((int)(most / 1000)))
         return;
-    struct timespec t = {.tv_nsec = w->sleep_us * 1000L};
-    nanosleep(&t, NULL);
+    if (w->announced) {
+        sleep_announced(w, most);
+        return;
+    }
+    sleep_for(w->sleep_us);
     w->sleep_us = w->sleep_us * 2 < most ? w->sleep_us * 2 : most;
 }
 
 void shi_wait_register(struct shi_wait *w, const struct shi_wait_for *what)
 {
     w->registered = -1;
+    w->routine = what->routine;
+    if (w->sleep_us && shi_world.shm.region) {
+        w->off = off_of(what);
+        w->announced = shi_doorbell_announce(w->off);
+    }
     for (int i = 0; i < BLOCKED_MAX; i++) {
         uint32_t is = FREE;
         if (!__atomic_compare_exchange_n(&blocked_waits[i].state, &is, TAKEN, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) /* A2 */
@@ -157,6 +219,11 @@ void shi_wait_unregister(struct shi_wait *w)
     if (w->registered > 0)
         __atomic_store_n(&blocked_waits[w->registered - 1].state, FREE, __ATOMIC_RELEASE); /* R2 */
     w->registered = 0;
+    if (w->announced) {
+        shi_doorbell_retract(w->off);
+        w->announced = 0;
+        check_overslept(w);
+    }
 }
 
 int shi_wait_next_blocked(int *at, struct shi_wait_for *out, uint64_t *since_ns)

@@ -2,8 +2,9 @@
  * wait.h - wait loops: poll briefly, then yield the core, then sleep; notice an abort; register long waits so that SIGUSR1
  * can report them.
  *
- * Other PEs change the awaited words by plain stores, which wake no sleeper, so the sleep is timed. SHMEM_WAIT says how long
- * a wait yields before it sleeps.
+ * Other PEs change the awaited words by plain stores, which wake no sleeper. Those who complete or announce such stores ring
+ * the sleeper's doorbell (net/doorbell.h); sleeps are timed, because not all stores are followed by a ring. SHMEM_WAIT says
+ * how long a wait yields before it sleeps.
  */
 #ifndef SHI_WAIT_H
 #define SHI_WAIT_H
@@ -38,6 +39,13 @@ struct shi_wait {
     uint32_t sleep_us; /* 0 while yielding */
     uint64_t since_ns; /* first yield, 0 before */
     int registered;    /* its index in the table of blocked waits, plus 1; -1: the table was full; 0: not registered */
+    int announced;     /* the doorbell may wake it; then the next five count */
+    int rung;          /* the doorbell has just woken it */
+    int overslept;     /* SHMEM_WAIT=doorbell: the last sleep ended without a ring */
+    uint32_t armed;    /* for shi_doorbell_sleep; 0: the next sleep is without the doorbell */
+    uint32_t deaf_us;  /* the last sleep without the doorbell, after a ring for something else */
+    const char *routine; /* registered: which one waits */
+    uint64_t off;      /* of the awaited word, for the doorbell */
 };
 
 #define SHI_WAIT_INIT ((struct shi_wait){.polls = 0})
@@ -45,7 +53,8 @@ struct shi_wait {
 /* Progress was made: poll, yield and sleep as at the start. */
 static inline void shi_wait_anew(struct shi_wait *w)
 {
-    *w = (struct shi_wait){.registered = w->registered};
+    w->polls = w->rounds = w->sleep_us = 0;
+    w->since_ns = 0;
 }
 
 extern unsigned shi_wait_polls[2]; /* of the condition between two polls of progress, set at init; [0]: no progress source */
@@ -87,7 +96,7 @@ static inline void shi_wait_step(struct shi_wait *w)
     }
 }
 
-/* Register a long wait for reports, and remove it. */
+/* Register a long wait for reports and, if it sleeps, for the doorbell; remove it. */
 void shi_wait_register(struct shi_wait *w, const struct shi_wait_for *what);
 void shi_wait_unregister(struct shi_wait *w);
 

@@ -105,7 +105,7 @@ static int parse_text(const char *v, shi_config_text *out)
 }
 
 static const char *const transports[] = {"auto", "ofi", NULL};
-static const char *const wait_modes[] = {"auto", "active", "passive", NULL};
+static const char *const wait_modes[] = {"auto", "active", "passive", "doorbell", NULL};
 
 /* The place of v in names, or -EINVAL. */
 static int find_name(const char *v, const char *const names[])
@@ -158,7 +158,7 @@ static const char what_size[] = "bytes, with an optional suffix K, M, G or T, as
 static const char what_count[] = "a whole number or auto";
 static const char what_text[] = "at most 199 characters";
 static const char what_transport[] = "auto or ofi";
-static const char what_wait[] = "auto, active or passive";
+static const char what_wait[] = "auto, active, passive or doorbell";
 static const char what_device[] = "auto, ze, cuda or cpu, one of these and a number as in ze:1, or a number";
 
 int shi_config_read(struct shi_config *out, char *why, size_t bytes)

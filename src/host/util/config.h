@@ -15,7 +15,8 @@ typedef struct {
     char text[200]; /* "": nothing */
 } shi_config_text;
 typedef enum shi_transport { SHI_TRANSPORT_AUTO, SHI_TRANSPORT_OFI } shi_config_transport;
-typedef enum shi_wait_mode { SHI_WAIT_MODE_AUTO, SHI_WAIT_MODE_ACTIVE, SHI_WAIT_MODE_PASSIVE } shi_config_wait;
+typedef enum shi_wait_mode { SHI_WAIT_MODE_AUTO, SHI_WAIT_MODE_ACTIVE, SHI_WAIT_MODE_PASSIVE,
+                             SHI_WAIT_MODE_DOORBELL } shi_config_wait;
 typedef struct {
     char backend[12]; /* "": any */
     int index;       /* SHI_CONFIG_AUTO: by the PE's local rank */
