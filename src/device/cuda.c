@@ -184,7 +184,7 @@ static void describe(int i, char *text, size_t bytes)
     identify(i, id, sizeof id);
     if (cu.cuDeviceGet(&d, i) == CUDA_SUCCESS)
         cu.cuDeviceGetName(name, sizeof name, d);
-    snprintf(text, bytes, "%s, PCI %s", name, id);
+    snprintf(text, bytes, "%s, PCI %s; the device copies its memory for the host", name, id);
 }
 
 static int is_near(int i)

@@ -98,6 +98,18 @@ for pes in 2 3; do
 done
 ! grep -q '^fake:' "$work/log" && grep -q 'cannot access the memory of device FFFF:0[01]:00.0 (error 217): copies only' "$work/log"
 ok $? "their memory is mapped for copies, and everything is freed" "$work/log"
+
+# Catches: statistics that do not say how device memory is reached.
+ways() { # TEXT, environment
+    text=$1
+    shift
+    calls SHMEM_STATS=1 SHMEM_DEVICE=cuda "$@" timeout 60 $OSHRUN -n 3 "$top_builddir/test/multi/device_private.pes"
+    grep -q "PE 0: device memory of PEs: $text\$" "$work/log"
+    ok $? "statistics: $text" "$work/log"
+}
+ways "3 by kernels"
+ways "2 by kernels, 1 by copies" FAKE_CUDA_PEERS=0
+ways "1 by kernels, 2 by staged" SHMEM_TRANSPORT=ofi
 calls SHMEM_DEVICE=cuda FAKE_CUDA_FAIL=cuIpcGetMemHandle=801 timeout 60 $OSHRUN -n 1 "$top_builddir/test/multi/device_private.pes"
 ok $? "a single PE needs no sharing" "$work/log"
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "device/device.h"
@@ -104,8 +105,8 @@ static int bring(struct shi_device_share *share)
     size_t off, head = adopted ? own.bytes / SHI_HEAP_ALIGN * SHI_HEAP_ALIGN : SHI_DHEAP_HEAD_BYTES;
     own.blocks = shi_heap_up(own.bytes);
     own.mapped = calloc((size_t)shi_world.n_pes, sizeof *own.mapped);
-    own.copied = calloc((size_t)shi_world.n_pes, 1);
-    if (!own.blocks || !own.mapped || !own.copied || (head && shi_heap_get(own.blocks, head, 1, &off))) {
+    own.way = calloc((size_t)shi_world.n_pes, sizeof *own.way);
+    if (!own.blocks || !own.mapped || !own.way || (head && shi_heap_get(own.blocks, head, 1, &off))) {
         shi_log_error("SHMEM_DEVICE_SYMMETRIC_SIZE=%zu: no room for the device library's %d bytes", own.bytes,
                       SHI_DHEAP_HEAD_BYTES);
         return -ENOMEM;
@@ -114,6 +115,24 @@ static int bring(struct shi_device_share *share)
     if (!adopted)
         shi_dheap_clear("shmemg_malloc", own.base, head);
     return shi_world.n_pes > 1 ? shi_device->share(own.base, share) : 0; /* not every system lets a device share */
+}
+
+static unsigned char way_to(int pe, const struct offer *o, int copies_only)
+{
+    if (pe != shi_world.pe && shi_world.peer[pe].remote)
+        return o->memory.handle ? SHI_DHEAP_REGISTERED : SHI_DHEAP_STAGED;
+    return copies_only ? SHI_DHEAP_COPIES : own.host_access ? SHI_DHEAP_STORES : SHI_DHEAP_KERNELS;
+}
+
+static void log_ways(void)
+{
+    char text[160] = "";
+    int n[SHI_DHEAP_WAYS], at = 0;
+    shi_dheap_count(n);
+    for (int k = 0; k < SHI_DHEAP_WAYS; k++)
+        if (n[k])
+            at += snprintf(text + at, sizeof text - (size_t)at, "%s %d by %s", at ? "," : "", n[k], shi_dheap_way_name[k]);
+    shi_log_debug("device memory of PEs:%s", text);
 }
 
 /* Map the peers' heaps, from the records that `agree` has exchanged. */
@@ -135,7 +154,7 @@ static int map_peers(int *indirect)
             err = shi_device->map(&o->share, own.bytes, &own.mapped[i], &copies_only);
         if (err)
             return err;
-        own.copied[i] = copies_only != 0;
+        own.way[i] = way_to(i, o, copies_only);
         *indirect += copies_only || !own.mapped[i];
     }
     return 0;
@@ -188,6 +207,7 @@ static int bring_all(void)
     mine.err = map_peers(&mine.indirect);
     err = agree(&mine);
     shi_dheap_set(&own);
+    log_ways();
     if (!err)
         shi_peers_add_device(own.base, own.bytes, own.mapped, own.host_access);
     return err;
@@ -253,7 +273,7 @@ void shi_device_heap_down(void)
             shi_device->release(own.base);
         shi_heap_down(own.blocks);
         free(own.mapped);
-        free(own.copied);
+        free(own.way);
     }
     adopted = 0;
     own = (struct shi_dheap){.base = NULL};

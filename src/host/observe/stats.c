@@ -19,6 +19,7 @@
 #include "host/coll/team.h"
 #include "host/observe/counts.h"
 #include "host/observe/trace.h"
+#include "host/ops/dheap.h"
 #include "host/ops/span.h"
 #include "host/util/libc.h"
 #include "host/util/log.h"
@@ -129,6 +130,11 @@ static void print_json(FILE *f)
     fputs("},\n \"ways\":{", f);
     for (int k = 0; k < SHI_WAYS; k++)
         print_counter(f, k ? "," : "", shi_way_name[k], &all.way[k]);
+    int n_pes[SHI_DHEAP_WAYS];
+    shi_dheap_count(n_pes);
+    fputs("},\n \"device_memory\":{", f);
+    for (int k = 0; k < SHI_DHEAP_WAYS; k++)
+        fprintf(f, "%s\"%s\":%d", k ? "," : "", shi_dheap_way_name[k], n_pes[k]);
     fprintf(f, "},\n \"ring\":{\"requests\":%" PRIu64 ",\"rounds\":%" PRIu64 ",\"deepest\":%" PRIu64 "},\n \"to\":[", all.ring.requests,
             all.ring.rounds, all.ring.deepest);
     for (int pe = 0, n = 0; pe < shi_world.n_pes; pe++) {

@@ -10,6 +10,7 @@
 
 #include "host/coll/team.h"
 #include "host/observe/counts.h"
+#include "host/ops/dheap.h"
 #include "host/ops/state.h"
 
 #define all shi_counts
@@ -23,6 +24,24 @@ static const char *human(uint64_t bytes, char text[16])
         v /= 1024;
     snprintf(text, 16, u ? "%.3g %ciB" : "%.0f B", v, units[u]);
     return text;
+}
+
+/* By which ways the PE reaches the PEs' device memory, its own included. */
+static void print_device_ways(FILE *f, int pe)
+{
+    int n[SHI_DHEAP_WAYS], shown = 0;
+    shi_dheap_count(n);
+    for (int k = 0; k < SHI_DHEAP_WAYS; k++) {
+        if (!n[k])
+            continue;
+        if (shown++)
+            fputc(',', f);
+        else
+            fprintf(f, "fulmar: PE %d: device memory of PEs:", pe);
+        fprintf(f, " %d by %s", n[k], shi_dheap_way_name[k]);
+    }
+    if (shown)
+        fputc('\n', f);
 }
 
 /* The targets of a family that received most bytes, in descending order. */
@@ -71,6 +90,7 @@ void shi_stats_text(FILE *f)
     if (all.ring.requests)
         fprintf(f, "fulmar: PE %d: the ring brought %" PRIu64 " requests in %" PRIu64 " rounds, at most %" PRIu64 " at a time\n",
                 pe, all.ring.requests, all.ring.rounds, all.ring.deepest);
+    print_device_ways(f, pe);
 }
 
 /* ---- gathering ---------------------------------------------------------------------------------------------------- */
@@ -378,6 +398,7 @@ void shi_stats_table(FILE *f)
         fprintf(f, "fulmar: waiting for other PEs (collective, barrier, wait, lock, order): %.1f %% of the time in the median, "
                    "%.1f %% to %.1f %% (PE %d)\n", s.median, s.least, s.most, s.pe);
         print_ways(f);
+        print_device_ways(f, 0);
         print_pairs(f);
         print_routines(f);
     }

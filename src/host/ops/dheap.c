@@ -8,11 +8,25 @@
 #include "host/ops/heap.h"
 #include "host/util/log.h"
 
+#define X(WORD, NAME) #NAME,
+const char *const shi_dheap_way_name[] = {SHI_FOR_EACH_DHEAP_WAY(X)};
+#undef X
+
 static struct shi_dheap own;
+static int n_by_way[SHI_DHEAP_WAYS];
 
 void shi_dheap_set(const struct shi_dheap *d)
 {
     own = *d;
+    if (own.base)
+        memset(n_by_way, 0, sizeof n_by_way);
+    for (int i = 0; own.base && i < shi_world.n_pes; i++)
+        n_by_way[own.way[i]]++;
+}
+
+void shi_dheap_count(int n[SHI_DHEAP_WAYS])
+{
+    memcpy(n, n_by_way, sizeof n_by_way);
 }
 
 void *shi_dheap_of(int pe)
@@ -22,7 +36,7 @@ void *shi_dheap_of(int pe)
 
 void *shi_dheap_direct(int pe)
 {
-    return own.copied[pe] ? NULL : own.mapped[pe];
+    return own.way[pe] == SHI_DHEAP_COPIES ? NULL : own.mapped[pe];
 }
 
 int shi_dheap_ring_updates(void)

@@ -11,12 +11,24 @@
 #include "host/ops/copy.h"
 #include "host/ops/state.h"
 
+/* By which way this PE reaches a PE's device memory, X(WORD, NAME). STORES: loads and stores. KERNELS: loads and stores of its
+ * kernels; the device copies for the host. COPIES: the device copies for both. REGISTERED: transfers of the network to memory
+ * that the NIC accesses. STAGED: records, and copies in pieces, by the owner. */
+#define SHI_FOR_EACH_DHEAP_WAY(X)                                                                                    \
+    X(STORES, stores) X(KERNELS, kernels) X(COPIES, copies) X(REGISTERED, registered) X(STAGED, staged)
+enum shi_dheap_way {
+#define X(WORD, NAME) SHI_DHEAP_##WORD,
+    SHI_FOR_EACH_DHEAP_WAY(X) SHI_DHEAP_WAYS
+#undef X
+};
+extern const char *const shi_dheap_way_name[SHI_DHEAP_WAYS];
+
 /* The heap as init/device_heap.c brings it up; no base: there is none. */
 struct shi_dheap {
     char *base; /* this PE's */
     size_t bytes;
     void **mapped; /* [n_pes], this PE's own among them */
-    char *copied;  /* [n_pes], 1: mapped for copies of the device only */
+    unsigned char *way; /* [n_pes] enum shi_dheap_way */
     int indirect;  /* some PE of the job has a peer whose heap its device does not access */
     struct shi_heap *blocks;
     int host_access; /* the host can load and store it */
@@ -26,6 +38,9 @@ void shi_dheap_set(const struct shi_dheap *d);
 /* The address of PE pe's device heap on this PE's device, or NULL. direct: for kernels' loads and stores, not only for copies. */
 void *shi_dheap_of(int pe);
 void *shi_dheap_direct(int pe);
+
+/* The number of PEs by way, this PE among them; after the heap's end those of the last one. */
+void shi_dheap_count(int n[SHI_DHEAP_WAYS]);
 
 /* 1: kernels update words by requests only, see device/lib/amo.h. */
 int shi_dheap_ring_updates(void);
