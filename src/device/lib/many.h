@@ -31,9 +31,10 @@ SHI_FN int shi_many_holds(const struct shi_many *m, size_t i)
 /* 1 when all hold. A word counts once it held, even if it changes during the wait for the others. */
 SHI_FN shi_u64 shi_many_all(shmem_ctx_t ctx, const struct shi_many *m, int wait)
 {
+    shi_u32 looks = 0;
     for (size_t i = 0; i < m->n; i++)
         while (!(m->status && m->status[i]) && !shi_many_holds(m, i)) {
-            if (!wait || shi_aborted(ctx))
+            if (!wait || shi_aborted_sometimes(ctx, &looks))
                 return 0;
             shi_pause();
         }
@@ -64,6 +65,7 @@ SHI_FN shi_u64 shi_many(shmem_ctx_t ctx, int g, int wait, int kind, const void *
                         size_t n, size_t *indices, const int *status, int cmp, shi_u64 value, const void *values)
 {
     shi_u64 found = 0, tested;
+    shi_u32 looks = 0;
     if (!shi_may_wait(ctx, ivars, bytes, n, cmp))
         return 0;
     if (shi_rank(g) == 0) {
@@ -81,7 +83,7 @@ SHI_FN shi_u64 shi_many(shmem_ctx_t ctx, int g, int wait, int kind, const void *
             found = shi_many_all(ctx, &m, wait);
         else
             while (!(found = shi_many_find(&m, kind == SHI_MANY_SOME ? indices : 0, &tested)) && wait && tested &&
-                   !shi_aborted(ctx))
+                   !shi_aborted_sometimes(ctx, &looks))
                 shi_pause();
     }
     shi_group_barrier(g);

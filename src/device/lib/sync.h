@@ -15,6 +15,12 @@ SHI_FN shi_u64 shi_aborted(shmem_ctx_t ctx)
     return shi_load_relaxed(&shi_ring_line(shi_ctx_ring(ctx))->abort);
 }
 
+/* The same at each 64th look of a wait: the word is in host memory, the awaited one is not. */
+SHI_FN shi_u64 shi_aborted_sometimes(shmem_ctx_t ctx, shi_u32 *looks)
+{
+    return ++*looks % 64 == 0 ? shi_aborted(ctx) : 0;
+}
+
 /* ---- fence and quiet -------------------------------------------------------------------------------------------- */
 
 SHI_FN void shi_fence(shmem_ctx_t ctx, int g)
@@ -94,12 +100,13 @@ SHI_FN shi_u64 shi_wait_until(shmem_ctx_t ctx, int g, const void *ivar, shi_u64 
                               shi_u64 cmp_value)
 {
     shi_u64 v = 0, than = shi_rankable(cmp_value, bytes, is_signed);
+    shi_u32 looks = 0;
     if (!shi_may_wait(ctx, ivar, bytes, 1, cmp))
         return 0;
     if (shi_rank(g) == 0) {
         const SHI_GLOBAL void *p = shi_to_global(ivar);
         v = shi_watch(p, bytes);
-        while (!shi_compare(shi_rankable(v, bytes, is_signed), cmp, than) && !shi_aborted(ctx)) {
+        while (!shi_compare(shi_rankable(v, bytes, is_signed), cmp, than) && !shi_aborted_sometimes(ctx, &looks)) {
             shi_pause();
             v = shi_watch(p, bytes);
         }
@@ -157,9 +164,10 @@ SHI_FN int shi_disseminate(shmem_ctx_t ctx, shmem_team_t team)
         SHI_GLOBAL shi_u64 *flag = (SHI_GLOBAL shi_u64 *)(ctx->heap + team->flags) + r;
         int to = shi_member(team, (int)(((long)team->me + ahead) % team->n));
         shi_u64 seen = ++team->seen[r];
+        shi_u32 looks = 0;
         shi_raise(ctx, flag, to);
         while ((shi_u64)(shi_load_acquire(flag) - seen) >> 63) {
-            if (shi_aborted(ctx))
+            if (shi_aborted_sometimes(ctx, &looks))
                 return -1;
             shi_pause();
         }
