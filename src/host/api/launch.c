@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <shmemx.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "device/device.h"
 #include "host/api/def.h"
@@ -54,11 +55,13 @@ static void forget_modules(void)
     registered = 0;
 }
 
+static const char ctx_name[] = "shmemg_ctx_default_";
+
 /* Store the address of the default context in a module. 0, or -ENOENT when the module does not contain the device library. */
 static int tell_module(const char *routine, void *module)
 {
     void *at, *ctx = shi_handle_ctx();
-    int err = shi_device->variable(module, "shmemg_ctx_default_", &at);
+    int err = shi_device->variable(module, ctx_name, &at);
     if (!err)
         shi_dheap_copy(routine, at, &ctx, sizeof ctx);
     return err;
@@ -75,7 +78,9 @@ static void build_modules(const char *routine)
             continue;
         if (err)
             shi_die(routine, "%zu bytes of kernels were refused by the device", i->n);
-        tell_module(routine, i->module);
+        if (tell_module(routine, i->module) && memmem(i->bytes, i->n, ctx_name, sizeof ctx_name - 1))
+            shi_log_error("%s: the device does not find %s, which the kernels contain, so they have no default context: compile "
+                          "them with symbols that the driver can look up (nvcc -rdc=true)", routine, ctx_name);
     }
 }
 
