@@ -11,6 +11,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,7 @@
 #include "host/util/numa.h"
 
 /* Allocations are whole pages: an IPC handle maps pages, and a peer must not map other data with them. */
-enum { PAGE_BYTES = 2 << 20, LONG_S = 10 };
+enum { PAGE_BYTES = 2 << 20, LONG_S = 10, COPIERS = 4, MARKS = 4, MARK_EVERY = 64 };
 
 static struct {
 #define X(call, params) CUresult(*call) params;
@@ -34,7 +35,20 @@ static const struct shi_device_ops *opened; /* whose driver is open, or NULL */
 static int n_devices;
 static CUdevice device;
 static CUcontext context;
-static CUstream copies, kernels;
+static CUstream kernels;
+
+/* Streams for copies that a thread waits for. While one has none of its own, it waits for other threads' copies, too.
+ * in_use: the thread that sets it has the stream; compare-and-swap, acquire; cleared with release. */
+static struct copier {
+    CUstream stream;
+    int in_use;
+} copiers[COPIERS];
+
+/* The driver's queue of launches is finite. A launch into the full queue blocks inside the driver, with the context's lock,
+ * for which the proxy's copies would wait, for which the kernels wait. So at most MARKS * MARK_EVERY launches are in it: an
+ * event behind each MARK_EVERY-th, awaited outside of the driver MARKS later. */
+static CUevent marks[MARKS];
+static uint64_t n_launches;
 
 /* Copies of copy_start: started, started before the event was recorded, completed. */
 static struct queue {
@@ -214,9 +228,11 @@ static int take_context(void)
 
 static int make_streams(void)
 {
-    CUresult r = WITHIN(cu.cuStreamCreate(&copies, CU_STREAM_NON_BLOCKING));
-    if (!r)
-        r = WITHIN(cu.cuStreamCreate(&kernels, CU_STREAM_NON_BLOCKING));
+    CUresult r = WITHIN(cu.cuStreamCreate(&kernels, CU_STREAM_NON_BLOCKING));
+    for (int i = 0; !r && i < COPIERS; i++)
+        r = WITHIN(cu.cuStreamCreate(&copiers[i].stream, CU_STREAM_NON_BLOCKING));
+    for (int i = 0; !r && i < MARKS; i++)
+        r = WITHIN(cu.cuEventCreate(&marks[i], CU_EVENT_DISABLE_TIMING));
     for (int i = 0; !r && i < SHI_DEVICE_QUEUES; i++) {
         r = WITHIN(cu.cuStreamCreate(&queues[i].stream, CU_STREAM_NON_BLOCKING));
         if (!r)
@@ -232,14 +248,24 @@ static void drop_stream(CUstream *s)
     *s = NULL;
 }
 
+static void drop_event(CUevent *e)
+{
+    if (*e)
+        WITHIN(cu.cuEventDestroy(*e));
+    *e = NULL;
+}
+
 static void drop_streams(void)
 {
-    drop_stream(&copies);
     drop_stream(&kernels);
+    for (int i = 0; i < COPIERS; i++)
+        drop_stream(&copiers[i].stream);
+    for (int i = 0; i < MARKS; i++)
+        drop_event(&marks[i]);
+    n_launches = 0;
     for (int i = 0; i < SHI_DEVICE_QUEUES; i++) {
         drop_stream(&queues[i].stream);
-        if (queues[i].mark)
-            WITHIN(cu.cuEventDestroy(queues[i].mark));
+        drop_event(&queues[i].mark);
         queues[i] = (struct queue){0};
     }
 }
@@ -382,11 +408,24 @@ static void unmap(void *addr)
     WITHIN(cu.cuIpcCloseMemHandle((CUdeviceptr)addr));
 }
 
+static struct copier *take_copier(void)
+{
+    for (int i = 0;; i = (i + 1) % COPIERS) {
+        int unused = 0;
+        if (__atomic_compare_exchange_n(&copiers[i].in_use, &unused, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+            return &copiers[i];
+        if (i == COPIERS - 1)
+            sched_yield();
+    }
+}
+
 static int copy(void *to, const void *from, size_t bytes)
 {
-    CUresult r = WITHIN(cu.cuMemcpyAsync((CUdeviceptr)to, (CUdeviceptr)from, bytes, copies));
+    struct copier *c = take_copier();
+    CUresult r = WITHIN(cu.cuMemcpyAsync((CUdeviceptr)to, (CUdeviceptr)from, bytes, c->stream));
     if (!r)
-        r = WITHIN(cu.cuStreamSynchronize(copies));
+        r = WITHIN(cu.cuStreamSynchronize(c->stream));
+    __atomic_store_n(&c->in_use, 0, __ATOMIC_RELEASE);
     return r ? failed("cuMemcpyAsync", r) : 0;
 }
 
@@ -509,6 +548,19 @@ static void note_oversized(const char *kernel, CUfunction f, size_t groups, size
     oversized.room = room;
 }
 
+/* Wait until the queue of launches has room, and mark the place of the next one. */
+static CUresult make_room(void)
+{
+    static const struct timespec nap = {.tv_nsec = 20000};
+    CUevent e = marks[n_launches / MARK_EVERY % MARKS];
+    CUresult r = CUDA_SUCCESS;
+    if (n_launches++ % MARK_EVERY)
+        return r;
+    while (n_launches > MARKS * MARK_EVERY && (r = WITHIN(cu.cuEventQuery(e))) == CUDA_ERROR_NOT_READY)
+        nanosleep(&nap, NULL);
+    return r ? r : WITHIN(cu.cuEventRecord(e, kernels));
+}
+
 static int launch(void *module, const char *kernel, const struct shi_device_grid *g, void *const *args,
                   const size_t *arg_bytes, int n_args)
 {
@@ -519,7 +571,10 @@ static int launch(void *module, const char *kernel, const struct shi_device_grid
     if (err)
         return err;
     note_oversized(kernel, f, g->groups[0] * g->groups[1] * g->groups[2], g->items[0] * g->items[1] * g->items[2]);
-    CUresult r = WITHIN(cu.cuLaunchKernel(f, (unsigned)g->groups[0], (unsigned)g->groups[1], (unsigned)g->groups[2],
+    CUresult r = make_room();
+    if (r)
+        return failed("a kernel launched earlier", r);
+    r = WITHIN(cu.cuLaunchKernel(f, (unsigned)g->groups[0], (unsigned)g->groups[1], (unsigned)g->groups[2],
                                           (unsigned)g->items[0], (unsigned)g->items[1], (unsigned)g->items[2], 0,
                                           kernels, (void **)args, NULL));
     return r ? failed("cuLaunchKernel", r) : 0;

@@ -99,6 +99,28 @@ done
 ! grep -q '^fake:' "$work/log" && grep -q 'cannot access the memory of device FFFF:0[01]:00.0 (error 217): copies only' "$work/log"
 ok $? "their memory is mapped for copies, and everything is freed" "$work/log"
 
+# Catches: kernels without a default context, of which no line says why.
+cat > "$work/local.c" << 'END'
+#include <shmemx.h>
+static const char ptx[] = "// made by hand, 32 bytes at least\n.version 8.0 .global shmemg_ctx_default_ empty";
+int main(void)
+{
+    const size_t one[3] = {1, 1, 1};
+    shmemx_kernels_register(ptx, sizeof ptx);
+    shmem_init();
+    void *p = shmemg_malloc(8);
+    int err = !p || shmemx_launch("empty", one, one, 0, 0, 0);
+    shmem_finalize();
+    return err;
+}
+END
+$OSHCC "$work/local.c" -o "$work/local" > "$work/log" 2>&1 && calls SHMEM_DEVICE=cuda "$work/local" &&
+    ! grep -q 'does not find' "$work/log"
+ok $? "a module's default context is found" "$work/log"
+calls SHMEM_DEVICE=cuda FAKE_CUDA_FAIL=cuModuleGetGlobal=500 "$work/local"
+[ "$(grep -c 'the device does not find shmemg_ctx_default_' "$work/log")" = 1 ]
+ok $? "a default context that is not found is reported" "$work/log"
+
 # Catches: statistics that do not say how device memory is reached.
 ways() { # TEXT, environment
     text=$1

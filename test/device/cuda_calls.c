@@ -148,6 +148,9 @@ static void test_launch(void)
     CHECK(launch(m, "store", 1, args, bytes, 1) == -EINVAL && launch(m, "store", 1, args, bytes, 3) == -EINVAL);
     CHECK(launch(m, "store", 1, args, wrong, 2) == -EINVAL);
     CHECK(launch(m, "empty", 8, NULL, NULL, 0) == 0 && cuda->sync() == 0); /* all 4 x 2 groups fit */
+    for (int i = 0; i < 3000; i++) /* more than the driver's queue has room for */
+        CHECK(launch(m, "empty", 1, NULL, NULL, 0) == 0);
+    CHECK(cuda->sync() == 0);
     cuda->release(p);
     cuda->down();
 }

@@ -24,7 +24,7 @@
 
 #include "device/cuda_driver.h"
 
-enum { MAX_BLOCKS = 64, PAGE = 4096, MAX_GROUPS_EACH = 2, PROCESSORS = 4 };
+enum { QUEUED = 1000, MAX_BLOCKS = 64, PAGE = 4096, MAX_GROUPS_EACH = 2, PROCESSORS = 4 };
 
 struct CUctx_st {
     int device, taken;
@@ -32,6 +32,7 @@ struct CUctx_st {
 struct CUstream_st {
     unsigned flags;
     int kernels, queries, n; /* n copies not made yet */
+    int launched, ended;     /* kernels, as far as the program can know */
     struct {
         CUdeviceptr to, from;
         size_t bytes;
@@ -40,6 +41,7 @@ struct CUstream_st {
 struct CUevent_st {
     CUstream stream;
     int behind, queries; /* number of the stream's copies that it waits for */
+    int launched;
 };
 struct CUmod_st {
     const char *image;
@@ -264,7 +266,7 @@ static CUresult cuEventDestroy(CUevent event)
 static CUresult cuEventRecord(CUevent event, CUstream stream)
 {
     NEEDS_CONTEXT(cuEventRecord);
-    *event = (struct CUevent_st){stream, stream->n, 0};
+    *event = (struct CUevent_st){stream, stream->n, 0, stream->launched};
     return CUDA_SUCCESS;
 }
 
@@ -275,6 +277,8 @@ static CUresult cuEventQuery(CUevent event)
         return CUDA_ERROR_NOT_READY;
     if (event->stream)
         make_copies(event->stream, event->behind);
+    if (event->stream && event->stream->ended < event->launched)
+        event->stream->ended = event->launched;
     event->stream = NULL;
     return CUDA_SUCCESS;
 }
@@ -284,6 +288,7 @@ static CUresult cuStreamSynchronize(CUstream stream)
     NEEDS_CONTEXT(cuStreamSynchronize);
     make_copies(stream, stream->n);
     stream->kernels = stream->queries = 0;
+    stream->ended = stream->launched;
     return CUDA_SUCCESS;
 }
 
@@ -445,6 +450,8 @@ static CUresult cuLaunchKernel(CUfunction function, unsigned groups_x, unsigned 
     if (!stream || shared_bytes || extra || !items_x || !items_y || !items_z)
         return CUDA_ERROR_INVALID_VALUE;
     stream->kernels++;
+    if (++stream->launched - stream->ended > QUEUED)
+        fprintf(stderr, "fake: a launch blocks in the driver: %d wait in its queue\n", QUEUED);
     if ((size_t)function != 1)
         return CUDA_SUCCESS;
     int *out = reach(*(CUdeviceptr *)args[0]);
