@@ -3,13 +3,14 @@
  *
  *   word            written by             read by     order
  *   polls, posts    program's threads      thread      relaxed: they only have to differ after a while
+ *   left            waits              thread      relaxed: a hint; a wait that sleeps polls, too, but seldom
  *   stop            shi_progress_stop      thread      R1 -> A1; the join orders everything else
  *   first, .next    shi_progress_add       all         R2 -> A2 a source is whole before it is in the list
  *
  * Once a millisecond the thread compares the counts of polls and posts. While the program polls, the thread touches nothing
  * and checks less often the longer that lasts, for each check takes the core from the program. While the program only
- * posts, the thread polls once a millisecond. When it does neither, the thread sleeps in the transport's wait and handles
- * what comes.
+ * posts, the thread polls once a millisecond. When it does neither, or sleeps until a doorbell rings, the thread sleeps in
+ * the transport's wait, handles what comes, and rings the doorbell.
  */
 #include "host/net/progress.h"
 
@@ -30,6 +31,7 @@ struct alone {
 
 int shi_progress_on;
 _Thread_local int shi_progress_own;
+int shi_progress_left;
 
 static struct shi_progress_source *first, **last = &first;
 static unsigned long polls;
@@ -110,12 +112,13 @@ static void *serve(void *arg)
     while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE)) { /* A1 */
         unsigned long polled_now = __atomic_load_n(&polls, __ATOMIC_RELAXED);
         unsigned long posted_now = __atomic_load_n(&shi_progress_posts, __ATOMIC_RELAXED);
-        if (polled_now != polled) {
+        if (polled_now != polled && !__atomic_load_n(&shi_progress_left, __ATOMIC_RELAXED)) {
             leave_alone(&alone, polled_now - polled);
             polled = polled_now;
             continue;
         }
         alone = (struct alone){0};
+        polled = polled_now;
         if (posted_now != posted) { /* the program needs the locks and the core, and will poll */
             posted = posted_now;
             poll_all();

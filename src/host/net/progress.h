@@ -45,6 +45,9 @@ static inline void shi_progress_post(void)
     __atomic_store_n(&shi_progress_posts, __atomic_load_n(&shi_progress_posts, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
 }
 
+/* How many threads of the program sleep until a doorbell rings: while there are any, the thread does their polling. */
+extern int shi_progress_left;
+
 /* Sleep until something comes over the network, at most timeout_ms: 1. 0 at once without a network. */
 int shi_progress_idle_wait(int timeout_ms);
 

@@ -139,11 +139,19 @@ static void sleep_announced(struct shi_wait *w, uint32_t most)
     } else if (!w->armed) {
         sleep_for(FIRST_SLEEP_US);
     } else {
+        __atomic_add_fetch(&shi_progress_left, 1, __ATOMIC_RELAXED);
         w->rung = shi_doorbell_sleep(w->armed, only_doorbell ? LOST_NS : w->sleep_us * 1000ull);
+        __atomic_sub_fetch(&shi_progress_left, 1, __ATOMIC_RELAXED);
         w->overslept = only_doorbell && !w->rung;
         w->sleep_us = w->sleep_us * 2 < most ? w->sleep_us * 2 : most;
     }
     w->armed = shi_doorbell_arm(w->off);
+}
+
+/* Other PEs of the node ring the doorbell, so a wait must not sleep in the network; the progress thread does. */
+static int has_neighbours(void)
+{
+    return shi_world.shm.n > 1 && shi_world.config.transport != SHI_TRANSPORT_OFI;
 }
 
 /* SHMEM_WAIT=doorbell: the awaited event came without a ring. */
@@ -184,7 +192,7 @@ void shi_wait_slow(struct shi_wait *w)
         return;
     }
     uint32_t most = most_us(w);
-    if (shi_progress_idle_wait((int)(most / 1000)))
+    if (!(w->announced && has_neighbours()) && shi_progress_idle_wait((int)(most / 1000)))
         return;
     if (w->announced) {
         sleep_announced(w, most);
