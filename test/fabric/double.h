@@ -5,6 +5,7 @@
  *   object.c    fabric, domain, address vector, completion queue, registered memory
  *   endpoint.c  posting: checks of the caller's use, back-pressure
  *   nic.c       packets: the times at which they leave and land, and operations complete
+ *   hmem.c      registered memory of devices, and writes to it that are late
  *
  * Endpoints are datagram sockets of one machine. The initiator sends a packet from the user's buffer when it polls; the
  * target writes it to memory when it polls, in any order that the profile leaves open. Random numbers decide: delays,
@@ -49,6 +50,7 @@ struct profile {
     unsigned char fences; /* FI_FENCE, for those that request it */
     unsigned char data_on_request;  /* cq_data_size is 0 unless the hints have one */
     unsigned char data_of_messages; /* immediate data with messages only, although cq_data_size is not 0 */
+    unsigned char hmem; /* FI_HMEM, where FABRIC_HMEM is set */
 };
 
 struct fabric {
@@ -64,6 +66,7 @@ struct domain {
     struct memory *memories;
     struct endpoint *first; /* opened */
     int users; /* number of queues, vectors and endpoints */
+    int hmem, without_cuda; /* FI_HMEM; no calls of CUDA in transfers */
 };
 
 struct av {
@@ -98,8 +101,9 @@ struct memory {
     struct endpoint *endpoint; /* with FI_MR_ENDPOINT */
     char *base;
     size_t bytes;
-    uint64_t access;
+    uint64_t access, requested_key;
     int enabled, pinned;
+    char *view; /* of device memory: where this double maps it, else NULL */
 };
 
 enum kind { SEND, WRITE, LONG_WRITE, READ, KINDS, DATA = KINDS, PLACED, HELLO, WELCOME };
@@ -120,6 +124,7 @@ struct op {
     struct op *next;
     struct head head;
     char *buf, *owned; /* owned: to be freed */
+    int on_device;     /* buf: READ writes device memory */
     void *context;
     uint64_t flags, due, sum;
     size_t sent, answered;
@@ -192,7 +197,16 @@ const struct profile *profile_of(const char *name); /* NULL: not on this machine
 /* object.c: an operation's context is in use from post to completion where the provider has mode FI_CONTEXT. */
 void context_posted(const struct profile *p, void *context);
 void context_completed(const struct profile *p, void *context);
-void *memory_of(struct endpoint *e, const struct head *h, uint64_t right); /* checked */
+struct memory *memory_of(struct endpoint *e, const struct head *h, uint64_t right, char **at); /* checked */
+char *local_of(struct domain *d, const void *buf, size_t bytes, void *desc, const char *what); /* where this double accesses it */
+
+/* hmem.c: with the environment variable FABRIC_HMEM. */
+int hmem_is_offered(const struct profile *p);
+int hmem_map(const struct fi_mr_attr *attr, uint64_t flags, char **base, size_t *bytes, char **view); /* 0 or libfabric's error */
+void hmem_unmap(char *view, size_t bytes);
+void hmem_write(char *to, const void *from, size_t bytes); /* visible later: at a read of device memory, or after some polls */
+void hmem_progress(void);
+void hmem_flush(void);
 
 /* endpoint.c */
 int endpoint_open(struct fid_domain *d, struct fi_info *info, struct fid_ep **out, void *context);

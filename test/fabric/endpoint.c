@@ -53,6 +53,16 @@ static int ep_bind(struct fid *fid, struct fid *to, uint64_t flags)
     return 0;
 }
 
+static int ep_setopt(fid_t fid, int level, int name, const void *value, size_t bytes)
+{
+    enum { CUDA_API_PERMITTED = 10 };
+    struct endpoint *e = (struct endpoint *)fid;
+    if (level != FI_OPT_ENDPOINT || name != CUDA_API_PERMITTED || bytes != sizeof(_Bool) || e->enabled)
+        misuse("fi_setopt of option %d of level %d, %zu bytes%s", name, level, bytes, e->enabled ? ", too late" : "");
+    e->domain->without_cuda = !*(const _Bool *)value;
+    return 0;
+}
+
 static int ep_control(struct fid *fid, int command, void *arg)
 {
     struct endpoint *e = (struct endpoint *)fid;
@@ -201,7 +211,9 @@ static ssize_t rma(struct endpoint *e, enum kind kind, const struct fi_msg_rma *
         return rc;
     if (kind == WRITE && bytes > e->profile->waw_bytes)
         kind = LONG_WRITE;
-    struct op *o = new_op(kind, m->msg_iov->iov_base, bytes, m->context, FI_RMA | (kind == READ ? FI_READ : FI_WRITE));
+    char *buf = local_of(e->domain, m->msg_iov->iov_base, bytes, m->desc ? m->desc[0] : NULL, what);
+    struct op *o = new_op(kind, buf, bytes, m->context, FI_RMA | (kind == READ ? FI_READ : FI_WRITE));
+    o->on_device = buf != m->msg_iov->iov_base;
     o->head.addr = m->rma_iov->addr;
     o->head.key = m->rma_iov->key;
     o->head.confirm = (flags & FI_DELIVERY_COMPLETE) != 0;
@@ -277,13 +289,16 @@ int endpoint_open(struct fid_domain *fid, struct fi_info *info, struct fid_ep **
                                         .sendmsg = ep_sendmsg, .inject = ep_inject};
     static struct fi_ops_rma rma_ops = {.size = sizeof rma_ops, .read = ep_read, .readmsg = ep_readmsg,
                                         .writemsg = ep_writemsg, .writedata = ep_writedata};
+    static struct fi_ops_ep ep_ops = {.size = sizeof ep_ops, .setopt = ep_setopt};
     struct domain *d = (struct domain *)fid;
     struct endpoint *e = calloc(1, sizeof *e);
     const char *skips = d->profile->skips_polls ? getenv("PSM3_TCP_SKIPPOLL_COUNT") : NULL; /* inactive:active */
     if (!e)
         return -FI_ENOMEM;
-    *e = (struct endpoint){.pub = {.fid = {FI_CLASS_EP, context, &ops}, .cm = &cm_ops, .msg = &msg_ops, .rma = &rma_ops},
-                           .domain = d, .profile = d->profile, .fd = -1, .job = job_of(d->profile, info->ep_attr), .receives_last = &e->receives,
+    *e = (struct endpoint){.pub = {.fid = {FI_CLASS_EP, context, &ops}, .ops = &ep_ops, .cm = &cm_ops, .msg = &msg_ops,
+                                   .rma = &rma_ops},
+                           .domain = d, .profile = d->profile, .fd = -1, .job = job_of(d->profile, info->ep_attr),
+                           .receives_last = &e->receives,
                            .fences = (info->caps & FI_FENCE) != 0, .max_bytes = info->ep_attr->max_msg_size,
                            .skips_polls = skips ? atoi(skips) : d->profile->skips_polls,
                            .data_bytes = d->profile->data_of_messages ? 0 : info->domain_attr->cq_data_size};

@@ -228,6 +228,11 @@ static void answer(struct endpoint *e, struct peer *p, enum kind kind, const str
 
 /* ---- in ----------------------------------------------------------------------------------------------------------- */
 
+static void copy(char *to, const void *from, size_t bytes)
+{
+    memcpy(to, from, bytes);
+}
+
 /* A part of the answer to operation h->op has arrived; the last part ends the operation. */
 static void answered(struct endpoint *e, struct peer *p, const struct packet *k)
 {
@@ -238,7 +243,7 @@ static void answered(struct endpoint *e, struct peer *p, const struct packet *k)
     if (!o || o->head.op != k->head.op)
         misuse("an answer to no operation: a defect of the double itself");
     if (k->head.kind == DATA)
-        memcpy(o->buf + k->head.off, k->data, k->head.bytes);
+        (o->on_device ? hmem_write : copy)(o->buf + k->head.off, k->data, k->head.bytes);
     o->answered += k->head.kind == DATA ? k->head.bytes : k->head.total;
     if (o->answered < o->head.total)
         return;
@@ -272,6 +277,7 @@ static int land(struct endpoint *e, struct peer *p, struct packet *k)
 {
     const struct head *h = &k->head;
     struct receive *r = e->receives;
+    char *at;
     if (h->kind == SEND) {
         if (!r)
             return 1;
@@ -286,9 +292,12 @@ static int land(struct endpoint *e, struct peer *p, struct packet *k)
         if (h->confirm)
             answer(e, p, PLACED, h, h->total, NULL);
     } else if (h->kind == READ) {
-        answer(e, p, DATA, h, h->total, memory_of(e, h, FI_REMOTE_READ));
+        if (memory_of(e, h, FI_REMOTE_READ, &at)->view)
+            hmem_flush();
+        answer(e, p, DATA, h, h->total, at);
     } else {
-        memcpy((char *)memory_of(e, h, FI_REMOTE_WRITE) + h->off, k->data, h->bytes);
+        struct memory *m = memory_of(e, h, FI_REMOTE_WRITE, &at);
+        (m->view ? hmem_write : copy)(at + h->off, k->data, h->bytes);
         if (h->has_data)
             count_part(e, p, h);
         if (h->confirm)
@@ -380,6 +389,7 @@ static void progress(struct endpoint *e, int at_once)
 void nic_progress(struct cq *q)
 {
     q->tick++;
+    hmem_progress();
     for (struct endpoint *e = q->endpoints; e; e = e->next)
         if (e->enabled)
             progress(e, 0);

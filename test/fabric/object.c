@@ -239,7 +239,9 @@ static int memory_close(struct fid *fid)
     if (!*at)
         misuse("fi_close of memory at %p that is not registered", (void *)m);
     *at = m->next;
-    if (m->domain->profile->mr_mode & FI_MR_ALLOCATED) {
+    if (m->view) {
+        hmem_unmap(m->view, m->bytes);
+    } else if (m->domain->profile->mr_mode & FI_MR_ALLOCATED) {
         size_t length;
         pages_of(m->base, m->bytes, &length);
         pinned_bytes -= length;
@@ -301,7 +303,7 @@ static int memory_control(struct fid *fid, int command, void *arg)
     if (command != FI_ENABLE)
         return -FI_ENOSYS;
     pthread_mutex_lock(&fabric_lock);
-    int rc = memory_enable(m, (uint64_t)m->pub.mem_desc);
+    int rc = memory_enable(m, m->requested_key);
     pthread_mutex_unlock(&fabric_lock);
     return rc;
 }
@@ -313,30 +315,18 @@ static int is_mapped(const void *base, size_t bytes)
     return !bytes || msync(from, length, MS_ASYNC) == 0 || errno != ENOMEM;
 }
 
-static int reg(struct fid *fid, const void *base, size_t bytes, uint64_t access, uint64_t offset, uint64_t key,
-               uint64_t flags, struct fid_mr **out, void *context)
+/* Register: m has its memory. 0, or libfabric's error and m is freed. */
+static int add(struct domain *d, struct memory *m, uint64_t key, void *context, struct fid_mr **out)
 {
     static struct fi_ops ops = {.size = sizeof ops, .close = memory_close, .bind = memory_bind, .control = memory_control};
-    struct domain *d = (struct domain *)fid;
-    struct memory *m = make(sizeof *m);
     int rc = 0;
-    if (offset || flags)
-        misuse("fi_mr_reg with offset %lx, flags %lx: not in this double", offset, flags);
-    if (!is_mapped(base, bytes))
-        misuse("fi_mr_reg of %zu bytes at %p, which are not all mapped", bytes, base);
+    m->pub = (struct fid_mr){.fid = {FI_CLASS_MR, context, &ops}, .mem_desc = m->view ? m : NULL, .key = FI_KEY_NOTAVAIL};
+    m->domain = d;
+    m->requested_key = key;
     pthread_mutex_lock(&fabric_lock);
-    for (const struct memory *other = d->memories; other; other = other->next)
-        if (other->pinned && !is_resident(other->base, other->bytes < 1 << 20 ? other->bytes : 1 << 20))
-            misuse("the memory at %p, %zu bytes, is registered, but its pages were returned", other->base, other->bytes);
-    pthread_mutex_unlock(&fabric_lock);
-    *m = (struct memory){.pub = {.fid = {FI_CLASS_MR, context, &ops}, .key = FI_KEY_NOTAVAIL}, .domain = d,
-                         .base = (char *)base, .bytes = bytes, .access = access};
-    pthread_mutex_lock(&fabric_lock);
-    if (d->profile->mr_mode & FI_MR_ALLOCATED)
+    if (d->profile->mr_mode & FI_MR_ALLOCATED && !m->view)
         rc = pin(m);
-    if (!rc && d->profile->mr_mode & FI_MR_ENDPOINT)
-        m->pub.mem_desc = (void *)key; /* until it is enabled */
-    else if (!rc)
+    if (!rc && !(d->profile->mr_mode & FI_MR_ENDPOINT))
         rc = memory_enable(m, key);
     if (!rc) {
         m->next = d->memories;
@@ -350,9 +340,66 @@ static int reg(struct fid *fid, const void *base, size_t bytes, uint64_t access,
     return rc;
 }
 
-void *memory_of(struct endpoint *e, const struct head *h, uint64_t right)
+static int reg(struct fid *fid, const void *base, size_t bytes, uint64_t access, uint64_t offset, uint64_t key,
+               uint64_t flags, struct fid_mr **out, void *context)
 {
-    const struct memory *m = find(e->domain, h->key);
+    struct domain *d = (struct domain *)fid;
+    struct memory *m = make(sizeof *m);
+    if (offset || flags)
+        misuse("fi_mr_reg with offset %lx, flags %lx: not in this double", offset, flags);
+    if (!is_mapped(base, bytes))
+        misuse("fi_mr_reg of %zu bytes at %p, which are not all mapped", bytes, base);
+    pthread_mutex_lock(&fabric_lock);
+    for (const struct memory *other = d->memories; other; other = other->next)
+        if (other->pinned && !is_resident(other->base, other->bytes < 1 << 20 ? other->bytes : 1 << 20))
+            misuse("the memory at %p, %zu bytes, is registered, but its pages were returned", other->base, other->bytes);
+    pthread_mutex_unlock(&fabric_lock);
+    *m = (struct memory){.base = (char *)base, .bytes = bytes, .access = access};
+    return add(d, m, key, context, out);
+}
+
+/* Of devices only. */
+static int regattr(struct fid *fid, const struct fi_mr_attr *a, uint64_t flags, struct fid_mr **out)
+{
+    struct domain *d = (struct domain *)fid;
+    struct memory *m = make(sizeof *m);
+    if (!d->hmem)
+        misuse("fi_mr_regattr of device memory in a domain without FI_HMEM");
+    if (a->iface == FI_HMEM_CUDA && !d->without_cuda)
+        misuse("fi_mr_regattr of CUDA memory while libfabric may call CUDA");
+    *m = (struct memory){.access = a->access};
+    int rc = hmem_map(a, flags, &m->base, &m->bytes, &m->view);
+    if (!rc)
+        return add(d, m, a->requested_key, a->context, out);
+    free(m);
+    return rc;
+}
+
+static int is_inside(const struct memory *m, const void *addr, size_t bytes)
+{
+    size_t off = (uintptr_t)addr - (uintptr_t)m->base;
+    return off < m->bytes && bytes <= m->bytes - off;
+}
+
+/* With FI_MR_HMEM an operation on device memory brings its descriptor, which is the memory. */
+char *local_of(struct domain *d, const void *buf, size_t bytes, void *desc, const char *what)
+{
+    const struct memory *m = desc;
+    for (const struct memory *o = d->memories; o && !m; o = o->next)
+        if (o->view && is_inside(o, buf, 1))
+            misuse("%s of %zu bytes of device memory without its descriptor", what, bytes);
+    if (m && (!m->view || !is_inside(m, buf, bytes)))
+        misuse("%s of %zu bytes at %p with the descriptor of other memory", what, bytes, buf);
+    if (m && m->view && m->access & (strcmp(what, "fi_read") == 0 ? FI_READ : FI_WRITE))
+        return m->view + ((const char *)buf - m->base);
+    if (m)
+        misuse("%s with memory that is not registered for it", what);
+    return (char *)buf;
+}
+
+struct memory *memory_of(struct endpoint *e, const struct head *h, uint64_t right, char **at)
+{
+    struct memory *m = find(e->domain, h->key);
     const char *what = right == FI_REMOTE_WRITE ? "write" : "read";
     if (!m)
         misuse("a %s of %zu bytes with key %lx, which is not registered", what, (size_t)h->total, h->key);
@@ -365,7 +412,8 @@ void *memory_of(struct endpoint *e, const struct head *h, uint64_t right)
         misuse("a %s of %zu bytes at offset %lx of memory of %zu bytes", what, (size_t)h->total, off, m->bytes);
     if (m->pinned && !is_resident(m->base + off, h->total))
         misuse("a %s of %zu bytes at offset %lx of memory whose pages the program has given back", what, (size_t)h->total, off);
-    return m->base + off;
+    *at = (m->view ? m->view : m->base) + off;
+    return m;
 }
 
 /* ---- fabric and domain --------------------------------------------------------------------------------------------- */
@@ -383,14 +431,14 @@ static int domain_close(struct fid *fid)
 static int domain_open(struct fid_fabric *fid, struct fi_info *info, struct fid_domain **out, void *context)
 {
     static struct fi_ops ops = {.size = sizeof ops, .close = domain_close};
-    static struct fi_ops_mr mr_ops = {.size = sizeof mr_ops, .reg = reg};
+    static struct fi_ops_mr mr_ops = {.size = sizeof mr_ops, .reg = reg, .regattr = regattr};
     static struct fi_ops_domain domain_ops = {.size = sizeof domain_ops, .av_open = av_open, .cq_open = cq_open,
                                               .endpoint = endpoint_open};
     struct fabric *f = (struct fabric *)fid;
     struct domain *d = make(sizeof *d);
     if (strncmp(info->domain_attr->name, f->profile->domain, strlen(f->profile->domain)) != 0)
         misuse("fi_domain %s of a fabric that has %s", info->domain_attr->name, f->profile->domain);
-    *d = (struct domain){.pub = {.fid = {FI_CLASS_DOMAIN, context, &ops}, .ops = &domain_ops, .mr = &mr_ops}, .fabric = f,
+    *d = (struct domain){.hmem = (info->caps & FI_HMEM) != 0, .pub = {.fid = {FI_CLASS_DOMAIN, context, &ops}, .ops = &domain_ops, .mr = &mr_ops}, .fabric = f,
                          .profile = f->profile};
     f->domains++;
     *out = &d->pub;

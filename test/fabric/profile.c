@@ -3,6 +3,7 @@
  *
  * FABRIC_PROFILE lists the profiles that the machine has, "tcp" if it is not set; FABRIC_SEED seeds the random numbers
  * of each process together with PMIX_RANK. FABRIC_FAIL=n: the n-th transfer of rank 1 ends with an error.
+ * FABRIC_HMEM: see hmem.c.
  * FABRIC_MAX: a lower limit for the bytes of an operation.
  * FABRIC_MORE_NICS: how many more NICs each profile has; their names are that of the first with .1, .2 and so on.
  */
@@ -26,15 +27,15 @@ static const struct profile profiles[] = {
      .max_bytes = SIZE_MAX, .waw_bytes = SIZE_MAX, .depth = 65536, .data_bytes = 8, .can_sleep = 1},
     {.name = "verbs", .provider = "verbs;ofi_rxm", .domain = "mlx5_0", .order = ALL_ORDER,
      .mr_mode = FI_MR_VIRT_ADDR | KEYED, .key_bytes = 4, .inject_bytes = 16320, .max_bytes = 1 << 30,
-     .waw_bytes = SIZE_MAX, .depth = 2048, .data_bytes = 4, .can_sleep = 1, .has_thread = 1},
+     .waw_bytes = SIZE_MAX, .depth = 2048, .data_bytes = 4, .can_sleep = 1, .has_thread = 1, .hmem = 1},
     {.name = "cxi", .provider = "cxi", .domain = "cxi0", .order = FI_ORDER_SAS | FI_ORDER_WAW,
      .mr_mode = FI_MR_ENDPOINT | KEYED, .key_bytes = 8, .inject_bytes = 192, .max_bytes = 0xffffffff,
-     .waw_bytes = SIZE_MAX, .depth = 256, .data_bytes = 8, .data_of_messages = 1, .fences = 1, .can_sleep = 1},
+     .waw_bytes = SIZE_MAX, .depth = 256, .data_bytes = 8, .data_of_messages = 1, .fences = 1, .can_sleep = 1, .hmem = 1},
     {.name = "cxi-key", .provider = "cxi", .domain = "cxi0", .order = FI_ORDER_SAS | FI_ORDER_WAW,
      .mr_mode = FI_MR_ENDPOINT | FI_MR_ALLOCATED, .key_bytes = 4, .inject_bytes = 192, .max_bytes = 0xffffffff,
      .waw_bytes = SIZE_MAX, .depth = 256, .data_bytes = 8, .data_of_messages = 1, .fences = 1, .can_sleep = 1},
     {.name = "efa", .provider = "efa", .domain = "rdmap0s6-rdm", .order = FI_ORDER_SAS, .mr_mode = FI_MR_VIRT_ADDR | KEYED,
-     .key_bytes = 8, .max_bytes = 1 << 30, .depth = 512, .data_bytes = 4, .greets = 1},
+     .key_bytes = 8, .max_bytes = 1 << 30, .depth = 512, .data_bytes = 4, .greets = 1, .hmem = 1},
     {.name = "efa-direct", .provider = "efa", .domain = "rdmap0s6-dir", .mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | KEYED,
      .mode = FI_CONTEXT2, .key_bytes = 8, .inject_bytes = 32, .max_bytes = 1 << 30, .depth = 512,
      .data_bytes = 4},
@@ -174,7 +175,9 @@ static int fits(const struct profile *p, const struct fi_info *h)
     const char *domain = h->domain_attr ? h->domain_attr->name : NULL;
     if ((asked && strcmp(asked, p->provider) != 0) || (domain && strcmp(domain, p->domain) != 0))
         return 0;
-    if ((h->caps & ~all_caps & ~(p->fences ? FI_FENCE : 0)) || (p->mode & ~h->mode))
+    if ((h->caps & ~all_caps & ~(p->fences ? FI_FENCE : 0) & ~(hmem_is_offered(p) ? FI_HMEM : 0)) || (p->mode & ~h->mode))
+        return 0;
+    if (h->caps & FI_HMEM && !(h->domain_attr && h->domain_attr->mr_mode & FI_MR_HMEM))
         return 0;
     if (h->ep_attr && h->ep_attr->type && h->ep_attr->type != FI_EP_RDM)
         return 0;
@@ -208,7 +211,8 @@ static struct fi_info *info_of(const struct profile *p, const struct fi_info *h,
     *i->domain_attr = (struct fi_domain_attr){.name = text_of(name), .threading = FI_THREAD_SAFE,
                                               .control_progress = FI_PROGRESS_MANUAL, .data_progress = FI_PROGRESS_MANUAL,
                                               .resource_mgmt = FI_RM_ENABLED, .av_type = FI_AV_TABLE,
-                                              .mr_mode = p->mr_mode, .mr_key_size = p->key_bytes,
+                                              .mr_mode = p->mr_mode | (i->caps & FI_HMEM ? FI_MR_HMEM : 0),
+                                              .mr_key_size = p->key_bytes,
                                               .cq_data_size = data, .cq_cnt = 64, .ep_cnt = 64, .mr_cnt = 65536, .mr_iov_limit = 1};
     *i->fabric_attr = (struct fi_fabric_attr){.name = text_of(p->name), .prov_name = text_of(p->provider),
                                               .prov_version = FI_VERSION(2, 6), .api_version = FI_VERSION(1, 5)};
@@ -243,5 +247,5 @@ API const char *fi_strerror(int err)
 
 API uint32_t fi_version(void)
 {
-    return FI_VERSION(1, 17);
+    return FI_VERSION(2, 6);
 }
