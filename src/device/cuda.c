@@ -27,7 +27,7 @@ enum { PAGE_BYTES = 2 << 20, LONG_S = 10, COPIERS = 4, MARKS = 4, MARK_EVERY = 6
 
 static struct {
 #define X(call, params) CUresult(*call) params;
-    CUDA_CALLS(X) CUDA_CALLS_SINCE_12_4(X)
+    CUDA_CALLS(X) CUDA_CALLS_OPTIONAL(X) CUDA_CALLS_SINCE_12_4(X)
 #undef X
 } cu;
 
@@ -128,6 +128,9 @@ static int find_calls(void *so)
         missing = #call;                                                                                             \
     cu.call = (__typeof__(cu.call))at;
     CUDA_CALLS(X)
+#undef X
+#define X(call, params) cu.call = missing || get(#call, &at, CU_API_VERSION, 0, NULL) ? NULL : (__typeof__(cu.call))at;
+    CUDA_CALLS_OPTIONAL(X)
 #undef X
 #define X(call, params) cu.call = missing || get(#call, &at, CU_API_VERSION_12_4, 0, NULL) ? NULL : (__typeof__(cu.call))at;
     CUDA_CALLS_SINCE_12_4(X)
@@ -408,6 +411,19 @@ static void unmap(void *addr)
     WITHIN(cu.cuIpcCloseMemHandle((CUdeviceptr)addr));
 }
 
+/* Kernels of the owner see a NIC's data in order, unless the device says otherwise. */
+static int export_memory(void *addr, size_t bytes, struct shi_device_memory *out)
+{
+    int fd = -1;
+    if (cu.cuMemGetHandleForAddressRange && attribute(CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED) &&
+        WITHIN(cu.cuMemGetHandleForAddressRange(&fd, (CUdeviceptr)addr, bytes, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0)))
+        fd = -1;
+    *out = (struct shi_device_memory){.interface = SHI_DEVICE_MEMORY_CUDA, .index = device, .fd = fd,
+                                      .late = attribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING) <
+                                              CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER};
+    return 0;
+}
+
 static struct copier *take_copier(void)
 {
     for (int i = 0;; i = (i + 1) % COPIERS) {
@@ -609,7 +625,7 @@ static int busy(void)
 }
 
 #define CUDA_OPS                                                                                                     \
-    describe, up, down, alloc, release, share, map, unmap, copy, copy_start, copies_ended, alloc_shared, load, variable, launch, \
-        finish, busy, NULL
+    describe, up, down, alloc, release, share, map, unmap, export_memory, copy, copy_start, copies_ended, alloc_shared, load, \
+        variable, launch, finish, busy, NULL
 const struct shi_device_ops shi_device_cuda = {"cuda", probe, CUDA_OPS, is_near, NULL, NULL, NULL},
                             shi_device_cuda_cpu = {"cuda-cpu", probe_cpu, CUDA_OPS, NULL, NULL, NULL, NULL};

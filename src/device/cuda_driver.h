@@ -11,7 +11,8 @@
 #include <stdint.h>
 
 #ifndef __cuda_cuda_h__
-typedef int CUresult, CUdevice, CUdevice_attribute, CUjit_option, CUdriverProcAddressQueryResult;
+typedef int CUresult, CUdevice, CUdevice_attribute, CUjit_option, CUdriverProcAddressQueryResult,
+    CUmemRangeHandleType;
 typedef unsigned long long CUdeviceptr;
 typedef struct CUctx_st *CUcontext;
 typedef struct CUmod_st *CUmodule;
@@ -43,8 +44,12 @@ enum {
     CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING = 41,
     CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
     CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
+    CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING = 118,
+    CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED = 124,
 
     CU_COMPUTEMODE_EXCLUSIVE_PROCESS = 3,
+    CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER = 100,
+    CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD = 1,
     CU_STREAM_NON_BLOCKING = 1,
     CU_EVENT_DISABLE_TIMING = 2,
     CU_MEMHOSTALLOC_PORTABLE = 1,
@@ -94,6 +99,9 @@ enum { CU_API_VERSION = 12000, CU_API_VERSION_12_4 = 12040 }; /* versions for cu
                        void **args, void **extra))
 
 /* Not every driver has these. */
+#define CUDA_CALLS_OPTIONAL(X)                                                                                       \
+    X(cuMemGetHandleForAddressRange, (void *handle, CUdeviceptr at, size_t bytes, CUmemRangeHandleType type,              \
+       unsigned long long flags))
 #define CUDA_CALLS_SINCE_12_4(X) X(cuFuncGetParamInfo, (CUfunction function, size_t i, size_t *offset, size_t *bytes))
 
 /* The call that finds all others. `found` may be NULL. */

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "host/util/config.h"
+#include "host/util/device_memory.h"
 
 /* What another PE of the node needs to map an allocation; fits into one exchange. */
 struct shi_device_share {
@@ -49,6 +50,8 @@ struct shi_device_ops {
     /* Map `bytes`. *copies_only: this device cannot access the peer's device, so the address is only for copy and copy_start. */
     int (*map)(const struct shi_device_share *share, size_t bytes, void **addr, int *copies_only);
     void (*unmap)(void *addr);
+    /* Describe this memory to a network, which may register it until it is released. The caller closes out->fd. */
+    int (*export_memory)(void *addr, size_t bytes, struct shi_device_memory *out);
     /* Copy; either side may be device or host memory. Complete on return. */
     int (*copy)(void *to, const void *from, size_t bytes);
     /* Start a copy between memory of the device or of alloc_shared, in order after earlier ones of this queue. One thread at a
@@ -105,6 +108,9 @@ extern const struct shi_device_ops *shi_device;
 /* Initialise the device that *choice (SHMEM_DEVICE) names. By default: of the first backend that finds devices, those near
  * this process's cores, in turn by local rank. Pair: shi_device->down. */
 int shi_device_take(const shi_config_device *choice, int local_index, int *host_access);
+
+/* Will the program probably use a device? It has kernels, or SHMEM_DEVICE (*choice) is set. */
+int shi_device_is_expected(const shi_config_device *choice);
 
 /* Call every backend's `registered`. */
 void shi_device_registered(const void *image, size_t bytes);

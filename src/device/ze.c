@@ -7,6 +7,7 @@
 #include "device/ze_far.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -265,6 +266,31 @@ static void unmap(void *addr)
 {
     shi_ze_far_forget(addr);
     shi_ze.zeMemCloseIpcHandle(context, addr);
+}
+
+/* The index of the device among those of its driver, or -1 where other libraries may count differently. */
+static int index_of_taken(void)
+{
+    for (int i = 0; i < n_found && found[i].driver == found[0].driver; i++)
+        if (&found[i] == taken)
+            return i;
+    return -1;
+}
+
+/* Level Zero does not tell whether kernels see a NIC's data at once: late. An IPC handle starts with a dma-buf. */
+static int export_memory(void *addr, size_t bytes, struct shi_device_memory *out)
+{
+    ze_ipc_mem_handle_t h;
+    void *base;
+    int fd = -1;
+    (void)bytes;
+    if (!shi_ze.zeMemGetAddressRange(context, addr, &base, NULL) && !shi_ze.zeMemGetIpcHandle(context, base, &h)) {
+        memcpy(&fd, &h, sizeof fd);
+        fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    }
+    *out = (struct shi_device_memory){.interface = SHI_DEVICE_MEMORY_ZE, .index = index_of_taken(), .fd = fd,
+                                      .fd_off = fd < 0 ? 0 : (uint64_t)((char *)addr - (char *)base), .late = 1};
+    return 0;
 }
 
 static int copy(void *to, const void *from, size_t bytes)
@@ -594,7 +620,7 @@ static int stalled(int *at, struct shi_device_stalled *out)
 }
 
 #define ZE_OPS                                                                                                       \
-    describe, up, down, alloc, release, share, map, unmap, copy, copy_start, copies_ended, alloc_shared, load,   \
-        variable, launch, finish, busy, host_call, NULL
+    describe, up, down, alloc, release, share, map, unmap, export_memory, copy, copy_start, copies_ended,       \
+        alloc_shared, load, variable, launch, finish, busy, host_call, NULL
 const struct shi_device_ops shi_device_ze = {"ze", probe_ze, ZE_OPS, NULL, NULL, NULL},
                             shi_device_cpu = {"cpu", probe_cpu, ZE_OPS, while_idle, stalled, registered};

@@ -144,7 +144,7 @@ if [ "$header" ]; then
         sed -n 's/^    \(CU[A-Z_]* = [0-9]*\),\{0,1\}$/\1/p' "$top_srcdir/src/device/cuda_driver.h" |
             sed 's/\(.*\) = \(.*\)/_Static_assert(\1 == \2, "\1");/'
         echo '#define X(call, params) _Static_assert(__builtin_types_compatible_p(__typeof__(call), CUresult params), #call);'
-        echo 'CUDA_CALLS(X) CUDA_CALLS_SINCE_12_4(X)'
+        echo 'CUDA_CALLS(X) CUDA_CALLS_OPTIONAL(X) CUDA_CALLS_SINCE_12_4(X)'
         echo '_Static_assert(__builtin_types_compatible_p(__typeof__(cuGetProcAddress), cuGetProcAddress_v2_t), "");'
         echo '_Static_assert(sizeof(CUipcMemHandle) == 64, "");'
     } > "$work/same.c"

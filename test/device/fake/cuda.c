@@ -175,6 +175,7 @@ static CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, C
     (void)device;
     *value = attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT     ? PROCESSORS
              : attribute == CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING     ? 1
+             : attribute == CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED      ? 1
              : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 7
              : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? 5
              : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_MODE           ? listed("FAKE_CUDA_MODE", "mode")
@@ -312,6 +313,17 @@ static CUresult cuMemFree(CUdeviceptr at)
 {
     NEEDS_CONTEXT(cuMemFree);
     return leave(at, 0);
+}
+
+static CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr at, size_t bytes, CUmemRangeHandleType type,
+                                              unsigned long long flags)
+{
+    NEEDS_CONTEXT(cuMemGetHandleForAddressRange);
+    const struct block *b = block_of(at);
+    if (!b || at != (CUdeviceptr)b->at || bytes > b->bytes || type != CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD || flags)
+        return CUDA_ERROR_INVALID_VALUE;
+    *(int *)handle = fcntl(b->fd, F_DUPFD_CLOEXEC, 0);
+    return CUDA_SUCCESS;
 }
 
 static CUresult cuMemHostAlloc(void **at, size_t bytes, unsigned flags)
@@ -470,7 +482,7 @@ CUresult cuGetProcAddress_v2(const char *name, void **call, int version, uint64_
         void *call;
     } all[] = {
 #define X(f, params) {#f, (void *)f},
-        CUDA_CALLS(X) CUDA_CALLS_SINCE_12_4(X)
+        CUDA_CALLS(X) CUDA_CALLS_OPTIONAL(X) CUDA_CALLS_SINCE_12_4(X)
 #undef X
     };
     (void)found;
