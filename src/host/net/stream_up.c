@@ -25,7 +25,7 @@
 
 #define NET (shi_stream_net.ops)
 
-enum { BCOPY_BYTES = 8192, SERVE_MS = 50 };
+enum { BCOPY_BYTES = 8192, SERVE_MS = 50, UNSENT_NS = 1000000000 };
 
 /* Origin of the secret that authenticates messages: oshrun, PE 0 where another launcher gives none, or nothing
  * (SHMEM_INSECURE=1). */
@@ -269,11 +269,22 @@ int shi_stream_serve(void)
     return shi_progress_add(&source);
 }
 
+/* Does a message wait for room in the transport? */
+static int has_unsent(void)
+{
+    int n = 0;
+    for (int i = 0; i < shi_stream_n_lanes(); i++)
+        n |= shi_stream_net.lane[i]->n_open | shi_stream_net.lane[i]->n_waiting;
+    return n;
+}
+
 void shi_stream_down(void)
 {
     if (!NET || !shi_stream_net.memory)
         return;
     shi_progress_stop();
+    for (uint64_t end = shi_now_ns() + UNSENT_NS; has_unsent() && shi_now_ns() < end;) /* a peer may wait for the last one */
+        NET->poll();
     for (int r = 0; r < SHI_REGIONS; r++) /* some providers do not close an endpoint that memory is bound to */
         forget(r);
     if (shi_stream_net.written.own.handle)
