@@ -21,6 +21,7 @@ static const struct shi_device_ops *const backends[] = {
 };
 
 const struct shi_device_ops *shi_device;
+static int n_images; /* that the program has registered */
 
 int shi_device_find(const shi_config_device *choice, const struct shi_device_ops **out, int *n)
 {
@@ -77,8 +78,14 @@ int shi_device_take(const shi_config_device *choice, int local_index, int *host_
     return 0;
 }
 
+int shi_device_is_expected(const shi_config_device *choice)
+{
+    return n_images > 0 || choice->backend[0] || choice->index != SHI_CONFIG_AUTO;
+}
+
 void shi_device_registered(const void *image, size_t bytes)
 {
+    n_images++;
     for (int b = 0; backends[b]; b++)
         if (backends[b]->registered)
             backends[b]->registered(image, bytes);

@@ -76,6 +76,11 @@ static int attempt(void (*f)(const void *arg), const void *arg)
     return 0;
 }
 
+void shi_log_debug(const char *fmt, ...)
+{
+    (void)fmt;
+}
+
 void shi_log_error(const char *fmt, ...)
 {
     (void)fmt;

@@ -59,6 +59,11 @@ ssize_t getrandom(void *to, size_t bytes, unsigned flags)
     return (ssize_t)bytes;
 }
 
+void shi_log_debug(const char *fmt, ...)
+{
+    (void)fmt;
+}
+
 void shi_log_error(const char *fmt, ...)
 {
     va_list ap;

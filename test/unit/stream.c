@@ -39,6 +39,11 @@ static char last_words[300];
 static jmp_buf died;
 static int may_die;
 
+void shi_log_debug(const char *fmt, ...)
+{
+    (void)fmt;
+}
+
 void shi_log_error(const char *fmt, ...)
 {
     (void)fmt;

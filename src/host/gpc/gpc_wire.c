@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "host/coll/team.h"
+#include "host/net/stream.h"
 #include "host/ops/dheap.h"
 #include "host/util/base.h"
 
@@ -171,7 +172,7 @@ static int try_fetch(struct shi_gpc_in *in)
 {
     size_t most = shi_am_fetch_bytes(in->pe);
     char *to = in->data;
-    if (to && shi_dheap_hides(to, in->src.bytes))
+    if (to && !shi_stream_sends(to, in->src.bytes))
         to = in->bounce = in->bounce ? in->bounce : malloc(in->src.bytes);
     int err = to ? 0 : -ENOMEM;
     while (!err && in->got < in->src.bytes) {

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "device/device.h"
 #include "host/coll/team.h"
@@ -176,23 +177,31 @@ static int describe(struct shi_net_memory *out)
     enum { MESSAGES = 32 };
     static struct shi_stream_device copier;
     struct shi_stream_region mine = {.base = own.base, .bytes = own.bytes};
+    static struct shi_device_memory how;
+    how = (struct shi_device_memory){.fd = -1};
     if (!own.host_access) {
         void *memory, *chunks;
         size_t chunk = shi_round_up(shi_world.config.device_staging_bytes / SHI_PIPELINE_CHUNKS, SHI_STREAM_PUT_BYTES);
         int err = shi_device->alloc_shared(shi_stream_device_bytes(MESSAGES), &memory);
         if (!err)
             err = shi_device->alloc_shared(shi_pipeline_bytes(chunk), &chunks);
+        if (!err)
+            err = shi_device->export_memory(own.base, own.bytes, &how);
         if (err)
             return err;
         copier = (struct shi_stream_device){.start = start_copy, .ended = copies_ended, .memory = memory,
                                             .word_lock = shi_shm_held(&shi_world.shm, shi_world.boot.local_index)};
         mine.device = &copier;
+        mine.memory = shi_world.config.ofi_hmem ? &how : NULL;
         shi_stream_device_up(&copier, MESSAGES);
         err = shi_pipeline_up(chunks, chunk);
         if (err)
             return err;
     }
-    return shi_stream_describe(SHI_REGION_DEVICE, &mine, out);
+    int err = shi_stream_describe(SHI_REGION_DEVICE, &mine, out);
+    if (how.fd >= 0)
+        close(how.fd);
+    return err;
 }
 
 static int bring_all(void)
@@ -269,6 +278,8 @@ void shi_device_heap_down(void)
         for (int i = 0; i < shi_world.n_pes; i++)
             if (own.mapped[i] && own.mapped[i] != own.base)
                 shi_device->unmap(own.mapped[i]);
+        if (shi_world.lane)
+            shi_stream_forget(SHI_REGION_DEVICE);
         if (!adopted)
             shi_device->release(own.base);
         shi_heap_down(own.blocks);

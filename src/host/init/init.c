@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "device/device.h"
 #include "host/coll/agree.h"
 #include "host/coll/team.h"
 #include "host/gpc/gpc.h"
@@ -182,6 +183,8 @@ static int join_network(const struct shi_statics *st)
         [SHI_REGION_DATA] = {.base = (char *)st->lo - st->relro_bytes, .bytes = st->relro_bytes + st->bytes,
                              .registered = shm->base + mine->data_off, .read_only = st->relro_bytes},
         [SHI_REGION_SYNC] = {.base = shm->base + mine->sync_off, .bytes = shi_team_sync_bytes(shi_world.n_pes)}};
+    if (shi_world.config.ofi_hmem == SHI_CONFIG_AUTO)
+        shi_world.config.ofi_hmem = shi_device_is_expected(&shi_world.config.device);
     int err = up ? 0 : shi_stream_up(&shi_world.boot, &shi_world.config, own, st->exe_id);
     explicit_bzero(shi_world.boot.secret, sizeof shi_world.boot.secret); /* the network has its copy */
     if (!err)
@@ -198,8 +201,7 @@ static int messages_up(void)
 {
     const struct shi_am_world w = {.pe = shi_world.pe, .n_pes = shi_world.n_pes, .local = shi_world.boot.local_index,
                                    .shm = &shi_world.shm, .data_lo = shi_world.data_lo - shi_world.relro_bytes,
-                                   .in_device = shi_dheap_holds,
-                                   .hidden = shi_dheap_hides, .device_of = shi_dheap_of, .device_copy = shi_dheap_move};
+                                   .in_device = shi_dheap_holds, .device_of = shi_dheap_of, .device_copy = shi_dheap_move};
     shi_am_up(&w, &shi_am_shm);
     if (shi_world.lane)
         shi_am_remote_up(shi_world.config.transport == SHI_TRANSPORT_OFI);

@@ -28,13 +28,12 @@ struct shi_am_fetch {
     uint64_t priv[24]; /* the carrier's, while in progress */
 };
 
-/* This process, valid until shi_am_down. The last four are about the device heap. */
+/* This process, valid until shi_am_down. The last three are about the device heap. */
 struct shi_am_world {
     int pe, n_pes, local; /* local: index of this PE in shm->region */
     const struct shi_shm *shm;
     uintptr_t data_lo; /* of this PE's static data; heap_lo is in shm */
     int (*in_device)(const void *addr, size_t bytes); /* is this range in this PE's? */
-    int (*hidden)(const void *addr, size_t bytes);    /* and neither the host nor the network can touch it? */
     void *(*device_of)(int pe);                       /* where PE pe's is mapped here */
     void (*device_copy)(void *to, const void *from, size_t bytes); /* either side may be in one */
 };

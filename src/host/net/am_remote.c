@@ -10,6 +10,7 @@
  */
 #include "host/net/am_remote.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,7 +77,12 @@ static int deliver(int budget)
 static int expose(int pe, const void *addr, size_t bytes, struct shi_am_src *out)
 {
     (void)pe;
-    return shi_stream_expose(addr, bytes, out);
+    return shi_stream_sends(addr, bytes) ? shi_stream_expose(addr, bytes, out) : -EOPNOTSUPP;
+}
+
+static int fetch(int pe, const struct shi_am_src *src, size_t off, void *to, size_t bytes, struct shi_am_fetch *f)
+{
+    return shi_stream_sends(to, bytes) ? shi_stream_fetch(pe, src, off, to, bytes, f) : -EOPNOTSUPP;
 }
 
 static void withdraw(int pe, const struct shi_am_src *src)
@@ -89,7 +95,7 @@ void shi_am_remote_up(int all)
 {
     static struct shi_am_carrier carrier = {.begin = shi_stream_am_begin, .end = shi_stream_am_end, .poll = deliver,
                                             .eager_bytes = EAGER_BYTES, .expose = expose, .withdraw = withdraw,
-                                            .fetch = shi_stream_fetch};
+                                            .fetch = fetch};
     carrier.fetch_bytes = shi_stream_rma_bytes();
     shi_am_set_remote(&carrier, all);
 }

@@ -28,20 +28,23 @@
 
 #include "host/boot/boot.h"
 #include "host/util/config.h"
+#include "host/util/device_memory.h"
 
 struct shi_net_req {
     _Alignas(16) char provider[64];                   /* the provider's while posted */
     void (*done)(struct shi_net_req *self, int err); /* err 0, or as `error` of the transport explains it */
     struct shi_net_req *next;                         /* posted behind this one to the same PE */
+    struct shi_net_req *next_late; /* read into device memory whose data may not be visible yet */
     int pe, err;
-    unsigned char ended, pooled;
+    unsigned char ended, pooled, late;
 };
 
 /* Memory of a PE as its peers name it in writes and reads. */
 struct shi_net_memory {
     uint64_t base, key; /* base: what to add to an offset */
-    uint64_t handle;    /* of the registering PE */
+    uint64_t handle;    /* of the registering PE, with SHI_NET_LATE; 0: not registered */
 };
+enum { SHI_NET_LATE = 1 }; /* device memory: writes can become visible to the device after later messages; see expose_device */
 
 struct shi_net_address {
     _Alignas(8) char data[128];
@@ -91,6 +94,10 @@ struct shi_net_ops {
      * the key, unless it caches registrations. */
     int (*expose)(const void *base, size_t bytes, int rights, struct shi_net_memory *out);
     void (*withdraw)(const struct shi_net_memory *m);
+    /* The same for memory of a device, one range at a time; local operations may then name it, too. Collective calls withdraw
+     * it. Where it is SHI_NET_LATE, a read of any of it by this PE itself makes data visible that writes have brought before the
+     * read; a read into it has ended when its data is visible. NULL: not supported. */
+    int (*expose_device)(const void *base, size_t bytes, const struct shi_device_memory *m, struct shi_net_memory *out);
     /* Lane i, opened at first use; one of the open ones where no more can be opened. All messages arrive on lane 0. */
     struct shi_net_lane *(*lane)(int i);
     int (*send_short)(struct shi_net_lane *l, int pe, const void *msg, size_t bytes);

@@ -1,5 +1,5 @@
 /*
- * net_ofi.c - the transport over libfabric: endpoints, completion in order, registered memory.
+ * net_ofi.c - the transport over libfabric: endpoints, completion in order.
  *
  *   what                 owner                                        order
  *   lane, its queues     holder of the lane's lock                    the lock
@@ -26,12 +26,12 @@
 #include "host/net/ofi.h"
 #include "host/net/ofi_accept.h"
 #include "host/net/ofi_fd.h"
+#include "host/net/ofi_memory.h"
 #include "host/net/ofi_psm.h"
 #include "host/net/ofi_throttle.h"
 #include "host/util/base.h"
 #include "host/util/libc.h"
 #include "host/util/log.h"
-#include "host/util/random.h"
 
 enum { RECVS = 64, POOL = 64, EVENTS = 16, PEER_CAP = 64, LANE_CAP = 1024 };
 
@@ -46,6 +46,7 @@ struct lane {
     struct fid_cq *cq;
     struct posted_queue *posted; /* [n_pes] */
     struct shi_net_req *pool; /* for operations without a request */
+    struct shi_net_req *late; /* reads into device memory for which no read of it has been posted yet */
     int in_flight;
 };
 
@@ -60,9 +61,9 @@ static struct fid_fabric *fabric;
 static struct fid_domain *domain;
 static struct fid_av *av;
 static fi_addr_t *address_of; /* [n_pes] */
-static int n_pes;
+static int me, n_pes;
 static struct lane lanes[SHI_NET_LANES];
-static int n_lanes, can_idle_wait; /* lane 0's completion queue has a wait that sleeps */
+static int n_lanes, no_cuda_calls, can_idle_wait; /* lane 0's completion queue has a wait that sleeps */
 static struct shi_net_req pool[SHI_NET_LANES][POOL];
 static struct recv *recvs, *idle_recvs;
 static pthread_mutex_t receiving = PTHREAD_MUTEX_INITIALIZER, opening = PTHREAD_MUTEX_INITIALIZER;
@@ -123,6 +124,14 @@ static void close_lane(struct lane *l)
     *l = (struct lane){0};
 }
 
+/* libfabric must not call CUDA in transfers: such calls can wait for a kernel that waits for the transfer. 1: it does not. */
+static int forbid_cuda_calls(struct fid_ep *ep)
+{
+    enum { CUDA_API_PERMITTED = 10 }; /* FI_OPT_ of libfabric 1.18 and later */
+    const _Bool permitted = 0;
+    return info->caps & FI_HMEM && !fi_setopt(&ep->fid, FI_OPT_ENDPOINT, CUDA_API_PERMITTED, &permitted, sizeof permitted);
+}
+
 /* 0, or libfabric's error with nothing left open. */
 static int open_lane(int i)
 {
@@ -143,8 +152,10 @@ static int open_lane(int i)
         rc = fi_ep_bind(l->ep, &av->fid, 0);
     if (!rc)
         rc = fi_ep_bind(l->ep, &l->cq->fid, FI_TRANSMIT | FI_RECV);
-    if (!rc)
+    if (!rc) {
+        no_cuda_calls = forbid_cuda_calls(l->ep);
         rc = fi_enable(l->ep);
+    }
     if (!rc)
         rc = name_of(l, &own);
     if (rc) {
@@ -210,7 +221,7 @@ static int up(const struct shi_boot *boot, const struct shi_config *config, shi_
               shi_net_written *on_write, shi_net_failed *on_failure, struct shi_net_limits *out)
 {
     struct shi_ofi_params params = {config->ofi_provider.text, config->ofi_domain.text, boot->n_local == boot->n_pes,
-                                    boot->local_index};
+                                    boot->local_index, config->ofi_hmem == 1};
     char why[512];
     shi_ofi_psm_settings(config->heartbeat);
     int err = shi_ofi_open(why, sizeof why);
@@ -226,6 +237,7 @@ static int up(const struct shi_boot *boot, const struct shi_config *config, shi_
     }
     shi_log_debug("libfabric provider %s on %s; oshinfo lists the others", info->fabric_attr->prov_name,
                   info->domain_attr->name);
+    me = boot->pe;
     n_pes = boot->n_pes;
     arrive = on_arrival;
     written = on_write;
@@ -247,8 +259,10 @@ static int up(const struct shi_boot *boot, const struct shi_config *config, shi_
                       info->fabric_attr->prov_name);
     if (!err && (err = open_lane(0)))
         err = cannot("open an endpoint", err);
-    if (!err)
+    if (!err) {
+        shi_ofi_memory_up(domain, lanes[0].ep, info, no_cuda_calls);
         err = post_recvs();
+    }
     shi_ofi_fds_close_on_exec(&before);
     *out = limits;
     return err;
@@ -282,52 +296,6 @@ static int connect_to(int pe, const struct shi_net_address *a)
     return rc == 1 ? 0 : cannot("insert the address of a PE", rc < 0 ? rc : -FI_EINVAL);
 }
 
-/* ---- registered memory -------------------------------------------------------------------------------------------- */
-
-/* A random key, where the provider lets us choose. 0 or -errno. */
-static int random_key(uint64_t *key)
-{
-    size_t bytes = info->domain_attr->mr_key_size;
-    *key = 0;
-    return info->domain_attr->mr_mode & FI_MR_PROV_KEY ? 0 : shi_random_bytes(key, bytes < sizeof *key ? bytes : sizeof *key);
-}
-
-/* Register under a key that is not in use. */
-static int register_memory(const void *base, size_t bytes, uint64_t access, struct fid_mr **mr)
-{
-    uint64_t key;
-    int rc;
-    do {
-        if ((rc = random_key(&key)))
-            return rc;
-        rc = fi_mr_reg(domain, base, bytes, access, 0, key, 0, mr, NULL);
-    } while (rc == -FI_ENOKEY && !(info->domain_attr->mr_mode & FI_MR_PROV_KEY));
-    return rc;
-}
-
-static int expose(const void *base, size_t bytes, int rights, struct shi_net_memory *out)
-{
-    struct fid_mr *mr;
-    int mode = info->domain_attr->mr_mode;
-    int rc = register_memory(base, bytes, (rights & SHI_NET_READ ? FI_REMOTE_READ : 0) |
-                                              (rights & SHI_NET_WRITE ? FI_REMOTE_WRITE : 0), &mr);
-    if (!rc && mode & FI_MR_ENDPOINT) {
-        rc = fi_mr_bind(mr, &lanes[0].ep->fid, 0);
-        if (!rc)
-            rc = fi_mr_enable(mr);
-    }
-    if (rc)
-        return rc;
-    *out = (struct shi_net_memory){.base = mode & FI_MR_VIRT_ADDR ? (uint64_t)base : 0, .key = fi_mr_key(mr),
-                                   .handle = (uint64_t)mr};
-    return 0;
-}
-
-static void withdraw(const struct shi_net_memory *m)
-{
-    fi_close(&((struct fid_mr *)m->handle)->fid);
-}
-
 /* ---- posting ------------------------------------------------------------------------------------------------------ */
 
 static void append(struct lane *l, int pe, struct shi_net_req *r)
@@ -350,7 +318,7 @@ static struct shi_net_req *get_request(struct lane *l, int pe, struct shi_net_re
     if (!req && (req = l->pool))
         l->pool = req->next;
     if (req)
-        req->ended = 0;
+        req->ended = req->late = 0;
     return req;
 }
 
@@ -390,7 +358,7 @@ static int post_write(struct shi_net_lane *pub, int pe, const struct shi_net_mem
         return -EAGAIN;
     struct iovec local = {(void *)from, bytes};
     struct fi_rma_iov remote = {to->base + off, bytes, to->key};
-    struct fi_msg_rma m = {.msg_iov = &local, .iov_count = 1, .addr = address_of[pe], .rma_iov = &remote,
+    struct fi_msg_rma m = {.msg_iov = &local, .desc = shi_ofi_on_device(from) ? &shi_ofi_device.desc : NULL, .iov_count = 1, .addr = address_of[pe], .rma_iov = &remote,
                            .rma_iov_count = 1, .context = r->provider, .data = immediate};
     uint64_t flags = FI_COMPLETION;
     if (!(limits.ordered & SHI_NET_SAW))
@@ -403,8 +371,12 @@ static int post_read(struct shi_net_lane *pub, int pe, const struct shi_net_memo
 {
     struct lane *l = (struct lane *)pub;
     struct shi_net_req *r = get_request(l, pe, req);
-    return r ? posted(l, pe, r, fi_read(l->ep, to, bytes, NULL, address_of[pe], from->base + off, from->key, r->provider))
-             : -EAGAIN;
+    if (!r)
+        return -EAGAIN;
+    int on_device = shi_ofi_on_device(to);
+    r->late = on_device && shi_ofi_device.memory.handle & SHI_NET_LATE;
+    return posted(l, pe, r, fi_read(l->ep, to, bytes, on_device ? shi_ofi_device.desc : NULL, address_of[pe],
+                                    from->base + off, from->key, r->provider));
 }
 
 static int post_flush(struct shi_net_lane *pub, int pe, struct shi_net_req *req)
@@ -464,6 +436,34 @@ static void end(struct lane *l, struct shi_net_req *r, int err, struct found *f)
     }
 }
 
+/* Reads into device memory have ended, but what they brought may still be under way to the memory: a read of it by the same NIC
+ * pushes it there. */
+static void post_late(struct lane *l, struct found *f)
+{
+    static uint64_t read[SHI_NET_LANES];
+    const struct shi_net_memory *m = &shi_ofi_device.memory;
+    for (struct shi_net_req *r; (r = l->late);) {
+        ssize_t rc = fi_read(l->ep, &read[l->pub.index], sizeof *read, NULL, address_of[me], m->base, m->key, r->provider);
+        if (is_busy(rc))
+            return;
+        l->late = r->next_late;
+        r->late = 0;
+        if (rc)
+            end(l, r, (int)rc, f);
+    }
+}
+
+/* A request's operation has completed. */
+static void complete(struct lane *l, struct shi_net_req *r, struct found *f)
+{
+    if (shi_likely(!r->late)) {
+        end(l, r, 0, f);
+        return;
+    }
+    r->next_late = l->late;
+    l->late = r;
+}
+
 static int is_recv(const void *context)
 {
     return (const char *)context >= (const char *)recvs && (const char *)context < (const char *)(recvs + RECVS);
@@ -506,12 +506,14 @@ static void read_queue(struct lane *l, struct found *f)
             continue;
         }
         if (!is_recv(e[i].op_context)) {
-            end(l, (struct shi_net_req *)e[i].op_context, 0, f);
+            complete(l, (struct shi_net_req *)e[i].op_context, f);
             continue;
         }
         f->message[f->n_messages].recv = (struct recv *)e[i].op_context;
         f->message[f->n_messages++].bytes = e[i].len;
     }
+    if (shi_unlikely(l->late != NULL))
+        post_late(l, f);
 }
 
 /* Post receives again at once; the next poll retries a refused one. */
@@ -600,7 +602,7 @@ static void down(void)
 
 const struct shi_net_ops shi_net_ofi = {
     .provider = provider, .error = error, .up = up, .address = address, .connect = connect_to,
-    .expose = expose, .withdraw = withdraw, .lane = lane, .send_short = post_short, .send = post_send,
+    .expose = shi_ofi_expose, .expose_device = shi_ofi_expose_device, .withdraw = shi_ofi_withdraw, .lane = lane, .send_short = post_short, .send = post_send,
     .write = post_write, .read = post_read, .flush = post_flush, .poll = poll_lanes, .idle_wait = idle_wait,
     .met = met, .down = down,
 };

@@ -56,7 +56,8 @@ int shi_ofi_open(char *why, size_t bytes)
                                 .dupinfo = dlsym(lib, "fi_dupinfo"), .fabric = dlsym(lib, "fi_fabric"),
                                 .error = dlsym(lib, "fi_strerror")};
     uint32_t (*version)(void) = (uint32_t(*)(void))dlsym(lib, "fi_version");
-    if (!l.getinfo || !l.freeinfo || !l.dupinfo || !l.fabric || !l.error || !version || version() < FI_VERSION(1, 7)) {
+    l.version = version ? version() : 0;
+    if (!l.getinfo || !l.freeinfo || !l.dupinfo || !l.fabric || !l.error || l.version < FI_VERSION(1, 7)) {
         snprintf(why, bytes, "libfabric.so.1 is older than version 1.7");
         dlclose(lib);
         return -ENOENT;

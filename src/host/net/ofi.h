@@ -6,7 +6,7 @@
 
 #include "host/net/net.h"
 
-/* libfabric's functions that are not inline. Opening the library takes up to 0.2 s, so programs on one node do not. 0, or
+/* libfabric's functions that are not inline, and its version. Opening the library takes up to 0.2 s, so programs on one node do not. 0, or
  * -ENOENT and in why[bytes] what is missing. */
 struct shi_ofi_library {
     int (*getinfo)(uint32_t version, const char *node, const char *service, uint64_t flags, const struct fi_info *hints,
@@ -15,6 +15,7 @@ struct shi_ofi_library {
     struct fi_info *(*dupinfo)(const struct fi_info *info);
     int (*fabric)(struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context);
     const char *(*error)(int errnum);
+    uint32_t version;
 };
 extern struct shi_ofi_library shi_ofi;
 int shi_ofi_open(char *why, size_t bytes);
@@ -24,6 +25,7 @@ struct shi_ofi_params {
     const char *provider, *domain; /* "": any; domain: a list, separated by commas */
     int one_node;                  /* every PE is on this node: loopback will do, and is fastest */
     int local_index;               /* local rank of this PE, which decides among NICs of one fabric */
+    int hmem;                      /* request FI_HMEM, which the result has if the provider grants it with the same message order */
 };
 
 /* Called for each interface of each provider, best first, with the attributes that it would be used with and the reason why it

@@ -162,15 +162,15 @@ static const struct request {
 enum { N_REQUESTS = sizeof requests / sizeof *requests };
 
 /* The modes are those that this library satisfies; a provider returns those that it requires. */
-static struct fi_info *hints(const struct request *r, const char *provider)
+static struct fi_info *hints(const struct request *r, const char *provider, int hmem)
 {
     struct fi_info *h = shi_ofi.dupinfo(NULL);
     if (!h)
         return NULL;
     h->ep_attr->type = FI_EP_RDM;
-    h->caps = FI_MSG | FI_RMA;
+    h->caps = FI_MSG | FI_RMA | (hmem ? FI_HMEM : 0);
     h->mode = FI_CONTEXT | FI_CONTEXT2;
-    h->domain_attr->mr_mode = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
+    h->domain_attr->mr_mode = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT | (hmem ? FI_MR_HMEM : 0);
     h->domain_attr->threading = FI_THREAD_SAFE;
     h->domain_attr->resource_mgmt = FI_RM_ENABLED;
     h->domain_attr->av_type = FI_AV_TABLE;
@@ -180,13 +180,16 @@ static struct fi_info *hints(const struct request *r, const char *provider)
     return h;
 }
 
-/* What the hints give, NULL: nothing; frees them. */
+#define DMABUF_SINCE FI_VERSION(1, 20)
+
+/* What the hints give, NULL: nothing; frees them. The version of the interface decides which registrations there are. */
 static struct fi_info *get(struct fi_info *h)
 {
     struct fi_info *list = NULL;
     if (!h)
         return NULL;
-    int rc = shi_ofi.getinfo(FI_VERSION(1, 5), NULL, NULL, 0, h, &list);
+    uint32_t version = !(h->caps & FI_HMEM) ? FI_VERSION(1, 5) : shi_ofi.version < DMABUF_SINCE ? FI_VERSION(1, 9) : DMABUF_SINCE;
+    int rc = shi_ofi.getinfo(version, NULL, NULL, 0, h, &list);
     shi_ofi.freeinfo(h);
     return rc ? NULL : list;
 }
@@ -199,19 +202,30 @@ static int same_interface(const struct fi_info *a, const struct fi_info *b)
            a->addr_format == b->addr_format && (!is_ip(a) || same_address);
 }
 
-/* A copy of the candidate with the best attributes that the provider grants, or NULL: no memory. */
-static struct fi_info *best_of(const struct fi_info *f)
+/* A copy of what the provider grants for the candidate's interface, or NULL. */
+static struct fi_info *grant(const struct fi_info *f, const struct request *r, int hmem)
 {
-    struct fi_info *best = NULL;
+    struct fi_info *granted = get(hints(r, provider_of(f), hmem)), *copy = NULL;
+    for (const struct fi_info *g = granted; g && !copy; g = g->next)
+        if (same_interface(f, g))
+            copy = shi_ofi.dupinfo(g);
+    if (granted)
+        shi_ofi.freeinfo(granted);
+    return copy;
+}
+
+/* A copy of the candidate with the best attributes that the provider grants, or NULL: no memory. */
+static struct fi_info *best_of(const struct fi_info *f, int hmem)
+{
+    struct fi_info *best = NULL, *with_hmem = NULL;
     for (int i = 0; !best && i < N_REQUESTS; i++) {
-        struct fi_info *granted = get(hints(&requests[i], provider_of(f)));
-        for (const struct fi_info *g = granted; g && !best; g = g->next)
-            if (same_interface(f, g))
-                best = shi_ofi.dupinfo(g);
-        if (granted)
-            shi_ofi.freeinfo(granted);
+        best = grant(f, &requests[i], 0);
+        if (best && hmem)
+            with_hmem = grant(f, &requests[i], 1);
     }
-    return best ? best : shi_ofi.dupinfo(f);
+    if (with_hmem)
+        shi_ofi.freeinfo(best);
+    return with_hmem ? with_hmem : best ? best : shi_ofi.dupinfo(f);
 }
 
 /* ---- selection ----------------------------------------------------------------------------------------------------- */
@@ -222,7 +236,7 @@ static const char *refusal(const char *provider)
     static const char *const why[] = {"it needs a memory registration or a mode that this library does not have",
                                       "it has no reliable datagrams with remote memory access"};
     for (int i = 0; i < 2; i++) {
-        struct fi_info *h = hints(&(struct request){0}, provider);
+        struct fi_info *h = hints(&(struct request){0}, provider, 0);
         if (!h)
             break;
         h->domain_attr->mr_mode = 0;
@@ -286,16 +300,11 @@ static void explain_unknown(const struct candidate *c, int n, const struct shi_o
 /* Set FI_HMEM if the provider can access memory of devices; only a request for it shows that. */
 static void look_for_hmem(struct fi_info *f)
 {
-    struct fi_info *h = hints(&(struct request){0}, provider_of(f));
-    if (!h)
-        return;
-    h->caps |= FI_HMEM;
-    h->domain_attr->mr_mode |= FI_MR_HMEM;
-    struct fi_info *found = get(h);
-    for (const struct fi_info *g = found; g; g = g->next)
-        f->caps |= same_interface(f, g) ? FI_HMEM : 0;
-    if (found)
+    struct fi_info *found = grant(f, &(struct request){0}, 1);
+    if (found) {
+        f->caps |= FI_HMEM;
         shi_ofi.freeinfo(found);
+    }
 }
 
 /* How many of the candidates, from the first on, the PEs of a node share: NICs of one fabric. With IP addresses, where routes
@@ -329,7 +338,7 @@ static const struct fi_info *own_of(const struct candidate *c, int n, const stru
 static void report_all(const struct candidate *c, int n, int shared, shi_ofi_report *report, void *arg)
 {
     for (int i = 0; i < n; i++) {
-        struct fi_info *f = best_of(c[i].info);
+        struct fi_info *f = best_of(c[i].info, 0);
         if (!f)
             return;
         look_for_hmem(f);
@@ -341,12 +350,12 @@ static void report_all(const struct candidate *c, int n, int shared, shi_ofi_rep
 int shi_ofi_select(const struct shi_ofi_params *params, shi_ofi_report *report, void *arg, struct fi_info **out,
                    char *why, size_t bytes)
 {
-    struct fi_info *all = get(hints(&(struct request){0}, NULL));
+    struct fi_info *all = get(hints(&(struct request){0}, NULL, 0));
     struct candidate *c = NULL;
     int n = sort(all, params, &c), found = n > 0 && c->unfit == FIT;
     int shared = found ? n_shared(c, n, params) : 0;
     why[0] = 0;
-    *out = found ? best_of(shared > 1 ? own_of(c, shared, params) : c->info) : NULL;
+    *out = found ? best_of(shared > 1 ? own_of(c, shared, params) : c->info, params->hmem) : NULL;
     if (n < 0 || (found && !*out))
         snprintf(why, bytes, "out of memory for the libfabric provider");
     else if (!found)

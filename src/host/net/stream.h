@@ -39,6 +39,7 @@ struct shi_stream_region {
     char *base;
     size_t bytes;
     const struct shi_stream_device *device;
+    const struct shi_device_memory *memory; /* with device: how the network can register it; NULL: it cannot */
     const char *registered; /* a mapping of the same memory that transfers may write; NULL: base */
     size_t read_only;       /* bytes at its start that peers only read */
 };
@@ -95,8 +96,10 @@ void shi_stream_down(void);
 int shi_stream_same_program(int pe);
 int shi_stream_node(int pe);
 
-/* Add a region after shi_stream_up: describe this PE's, and learn those that peers described. */
+/* Add a region after shi_stream_up: describe this PE's, and learn those that peers described. Where the network cannot
+ * register device memory, out->handle is 0 and only records reach it. forget: before its memory is released. */
 int shi_stream_describe(enum shi_region region, const struct shi_stream_region *own, struct shi_net_memory *out);
+void shi_stream_forget(enum shi_region region);
 void shi_stream_learn(int pe, enum shi_region region, const struct shi_net_memory *memory);
 
 /* Does the network pin registered memory? shi_stream_up then leaves the heap unregistered. */

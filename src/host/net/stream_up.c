@@ -84,11 +84,17 @@ void shi_stream_cannot_register(enum shi_region region, size_t bytes, int err)
                   "(ulimit -l): %s", NET->provider(), bytes, names[region], NET->error(err), shi_memory_room(""), n_local, most);
 }
 
-/* Register a region's first `bytes`, until forget. 0, or an error that is not logged. */
+static int expose_memory(const struct shi_stream_region *r, const char *at, size_t bytes, struct shi_net_memory *out)
+{
+    return r->memory ? NET->expose_device(at, bytes, r->memory, out)
+                     : NET->expose(at, bytes, SHI_NET_READ | SHI_NET_WRITE, out);
+}
+
+/* Register a region's first `bytes`, until shi_stream_forget. 0, or an error that is not logged. */
 static int expose_region(enum shi_region region, size_t bytes, struct shi_net_memory *out)
 {
     struct exposed *e = malloc(sizeof *e);
-    int err = e ? NET->expose(own_memory(region), bytes, SHI_NET_READ | SHI_NET_WRITE, out) : -ENOMEM;
+    int err = e ? expose_memory(&shi_stream_net.own[region], own_memory(region), bytes, out) : -ENOMEM;
     if (err) {
         free(e);
         return err;
@@ -98,7 +104,7 @@ static int expose_region(enum shi_region region, size_t bytes, struct shi_net_me
     return 0;
 }
 
-static void forget(enum shi_region region)
+void shi_stream_forget(enum shi_region region)
 {
     for (struct exposed *e = exposed; e; e = e->next) {
         if (e->region != region || !e->bytes)
@@ -106,6 +112,7 @@ static void forget(enum shi_region region)
         __atomic_store_n(&e->bytes, 0, __ATOMIC_RELAXED);
         NET->withdraw(&e->memory);
     }
+    shi_stream_net.memory[shi_stream_net.me][region].handle = 0;
 }
 
 /* The registration of a region that contains [addr, + bytes), or NULL. */
@@ -286,7 +293,7 @@ void shi_stream_down(void)
     for (uint64_t end = shi_now_ns() + UNSENT_NS; has_unsent() && shi_now_ns() < end;) /* a peer may wait for the last one */
         NET->poll();
     for (int r = 0; r < SHI_REGIONS; r++) /* some providers do not close an endpoint that memory is bound to */
-        forget(r);
+        shi_stream_forget(r);
     if (shi_stream_net.written.own.handle)
         NET->withdraw(&shi_stream_net.written.own);
     NET->down();
@@ -302,13 +309,17 @@ void shi_stream_pause(void)
 
 int shi_stream_describe(enum shi_region region, const struct shi_stream_region *own, struct shi_net_memory *out)
 {
-    forget(region); /* that of an earlier shmem_init */
+    shi_stream_forget(region); /* that of an earlier shmem_init */
     shi_stream_net.own[region] = *own;
     *out = (struct shi_net_memory){0};
-    int err = own->device ? 0 : expose_region(region, own->bytes, out);
-    if (err)
+    int err = !own->device || own->memory ? expose_region(region, own->bytes, out) : 0;
+    shi_stream_learn(shi_stream_net.me, region, out);
+    if (err && own->device)
+        shi_log_debug("network: %s cannot register %zu bytes of device memory: %s; transfers are copied through host memory",
+                      NET->provider(), own->bytes, NET->error(err));
+    else if (err)
         shi_stream_cannot_register(region, own->bytes, err);
-    return err;
+    return own->device ? 0 : err;
 }
 
 void shi_stream_learn(int pe, enum shi_region region, const struct shi_net_memory *memory)
@@ -327,8 +338,10 @@ int shi_stream_reaches(int pe, enum shi_region region)
 int shi_stream_sends(const void *local, size_t bytes)
 {
     const struct shi_stream_region *d = &shi_stream_net.own[SHI_REGION_DEVICE];
-    uintptr_t lo = (uintptr_t)local, base = (uintptr_t)d->base;
-    return !d->device || lo + bytes <= base || lo >= base + d->bytes;
+    uintptr_t off = (uintptr_t)local - (uintptr_t)d->base;
+    if (!d->device || off >= d->bytes)
+        return 1;
+    return shi_stream_reaches(shi_stream_net.me, SHI_REGION_DEVICE) && bytes <= d->bytes - off;
 }
 
 int shi_stream_expose(const void *addr, size_t bytes, struct shi_am_src *out)
