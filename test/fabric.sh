@@ -70,6 +70,28 @@ for profile in verbs cxi efa; do
         [ "$(grep -c 'register 209715200 bytes of the symmetric heap (SHMEM_SYMMETRIC_SIZE): Cannot alloc' "$work/log")" -eq 3 ]
     ok $? "a heap that $profile cannot register: NULL on all PEs" "$work/log"
 done
+# Catches: data in device memory that is announced before it is visible, device memory without its descriptor, PEs that disagree on
+# what the network can access, memory that is released while it is registered. Short transfers are writes, too.
+hmem() { # PROFILE, FABRIC_HMEM, program
+    ZE_CPU_PRIVATE=1 SHMEM_DEVICE=cpu SHMEM_OFI_BCOPY=64 FABRIC_HMEM=$2 job $1 3 $3
+    ok $? "$3 over $1, device memory: $2, seed $seed" "$work/log"
+    seed=$((seed + 1))
+}
+for profile in verbs cxi efa; do
+    case " ${FULMAR_FABRIC:-$profile} " in *" $profile "*) ;; *) continue ;; esac
+    [ "$device" ] || continue
+    for how in iface dmabuf refuse1; do
+        hmem $profile $how multi/device_private.pes
+        hmem $profile $how multi/tag_device_private.pes
+    done
+done
+if [ "$device" ]; then
+    ZE_CPU_PRIVATE=1 SHMEM_DEVICE=cpu FABRIC_HMEM=refuse SHMEM_DEBUG=1 job cxi 2 multi/device_private.pes
+    [ $? = 0 ] && [ "$(grep -c 'cxi cannot register 67108864 bytes of device memory: .*; transfers are copied through' "$work/log")" -ge 2 ]
+    ok $? "device memory that cannot be registered: one line at each PE" "$work/log"
+else
+    skip "registered device memory" "this build has no device backend (libze-dev)"
+fi
 ! job verbs 2 multi/heap_pinned.pes beyond && grep -q 'bytes behind all blocks of the symmetric heap' "$work/log"
 ok $? "a put behind all blocks" "$work/log"
 

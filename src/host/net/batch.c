@@ -99,6 +99,8 @@ void shi_batch_send(struct shi_lane *l, int pe, uint32_t flags)
     struct head *h = (struct head *)b->data;
     s->open = NULL;
     flags = shi_order_close(&s->order, flags, b->bytes > sizeof *h);
+    if (shi_unlikely(s->order.late_write != 0) && shi_order_settles(&s->order, shi_stream_net.limits.ordered, s->follows))
+        flags |= SETTLES;
     if (shi_unlikely(s->follows != 0)) {
         memcpy(b->data + b->bytes, &s->follows, FOLLOWS_BYTES);
         b->bytes += FOLLOWS_BYTES;

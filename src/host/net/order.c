@@ -24,6 +24,18 @@ void shi_order_write(struct shi_order *o, uint64_t fences, int ordered)
     o->rma_unflushed = 1;
 }
 
+int shi_order_settles(struct shi_order *o, int ordered, uint64_t follows)
+{
+    uint64_t n = ordered & SHI_NET_SAW ? o->writes : follows > o->placed_writes ? follows : o->placed_writes;
+    if (!o->late_write || !n)
+        return 0;
+    o->placed_writes = 0;
+    o->settle_seq = o->sent_seq;
+    if (n >= o->late_write)
+        o->late_write = 0;
+    return 1;
+}
+
 void shi_order_read(struct shi_order *o)
 {
     o->rma_unflushed = 1;
@@ -41,7 +53,7 @@ int shi_order_write_may_go(const struct shi_order *o, uint64_t fences, int order
 
 int shi_order_is_complete(const struct shi_order *o)
 {
-    return o->acked_seq >= shi_order_complete_seq(o) && shi_order_rma_ended(o);
+    return o->acked_seq >= shi_order_complete_seq(o) && shi_order_rma_ended(o) && !o->late_write;
 }
 
 int shi_acks_queue(struct shi_acks *a, int lane, uint32_t flags, uint64_t poll)

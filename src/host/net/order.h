@@ -47,6 +47,9 @@ struct shi_order {
     uint64_t writes_fenced;    /* posted when last_write_epoch began */
     uint64_t last_write_epoch; /* fences when the last write was posted */
     uint32_t run, last_run;    /* messages with a record since the caller last waited for all; until it did */
+    uint64_t late_write;   /* the last write to late memory that no message settles yet; 0: none */
+    uint64_t placed_writes; /* the open message follows so many writes, which have ended; only while late_write is not 0 */
+    uint64_t settle_seq;   /* last message that settles writes to late memory */
     uint8_t writes_unconfirmed; /* with SHI_NET_SAW: writes since the last message with ACK_ flags */
     uint8_t rma_unflushed;      /* writes or reads since the last flush */
     uint8_t flushing;           /* a flush is under way */
@@ -129,10 +132,15 @@ static inline void shi_order_acked(struct shi_order *o, uint64_t seq)
     __atomic_store_n(&o->acked_seq, seq, __ATOMIC_RELAXED);
 }
 
-/* The message whose acknowledgement confirms all records and writes so far: the next one while writes are unconfirmed. */
+static inline int shi_order_rma_ended(const struct shi_order *o);
+
+/* The message whose acknowledgement confirms all records and writes so far: the next one while writes are unconfirmed.
+ * A write to late memory that has not ended is not among them. */
 static inline uint64_t shi_order_complete_seq(const struct shi_order *o)
 {
-    return o->writes_unconfirmed ? o->sent_seq + 1 : o->flush_seq > o->placed_seq ? o->flush_seq : o->placed_seq;
+    uint64_t seq = o->flush_seq > o->placed_seq ? o->flush_seq : o->placed_seq;
+    int open = o->writes_unconfirmed || (o->late_write && shi_order_rma_ended(o));
+    return open ? o->sent_seq + 1 : seq > o->settle_seq ? seq : o->settle_seq;
 }
 
 /* Must a message be sent that asks for an acknowledgement of seq? */
@@ -164,6 +172,27 @@ void shi_order_flush_ended(struct shi_order *o);
 /* A write or read without a request was posted. */
 void shi_order_write(struct shi_order *o, uint64_t fences, int ordered);
 void shi_order_read(struct shi_order *o);
+
+/*
+ * Late memory: device memory in which data of a write can become visible after a later message (SHI_NET_LATE). A message that
+ * settles such writes is applied once all data that came before it is visible. Each message that follows one of them does.
+ */
+
+/* The write that shi_order_write has counted was one to late memory. */
+static inline void shi_order_write_late(struct shi_order *o)
+{
+    o->late_write = o->writes;
+}
+
+/* A record enters the open message, or the caller will close it at once: if all writes have ended, it follows them. */
+static inline void shi_order_follow_late(struct shi_order *o)
+{
+    if (o->late_write && shi_order_rma_ended(o))
+        o->placed_writes = o->writes;
+}
+
+/* Must the message that was closed last settle writes? follows: how many it follows by its count, or 0. */
+int shi_order_settles(struct shi_order *o, int ordered, uint64_t follows);
 
 /* May a record be sent without regard to the writes under way? after_writes: it must not overtake any write; else none
  * before the last fence. 0: see shi_order_record_behind, or wait until all writes have ended. */

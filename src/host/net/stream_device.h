@@ -28,6 +28,7 @@ struct stashed {
     uint32_t at;       /* bytes of it before the record that is next; 0: none was looked at */
     uint8_t step;      /* of that record */
     uint8_t in_slot;
+    uint64_t settled;  /* of settle.h; 0: not requested yet */
     uint64_t after;    /* copies that must have ended before the next step */
     uint64_t word[2];  /* before and after an update */
     struct shi_transfer transfer; /* of a pull or push; in a slot */

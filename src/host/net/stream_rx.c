@@ -16,6 +16,7 @@
 #include "host/net/amo_word.h"
 #include "host/net/batch.h"
 #include "host/net/device_copy.h"
+#include "host/net/settle.h"
 #include "host/net/stream_check.h"
 #include "host/net/stream_device.h"
 #include "host/net/written.h"
@@ -399,13 +400,23 @@ static int go_on(struct stashed **link)
     return 1;
 }
 
+/* Is all data visible that came before the message, if it has to be? The writes that it follows are in place. */
+static int is_settled(struct stashed *s, const struct head *h)
+{
+    if (shi_likely(!(h->flags & SETTLES)))
+        return 1;
+    if (!s->settled)
+        s->settled = shi_settle();
+    return shi_settle_ended(s->settled);
+}
+
 /* Apply the stashed message that is next in this lane. 0: there is none, or it has to wait. */
 static int apply_stashed(struct peer_rx *x, int lane)
 {
     for (struct stashed **at = &x->early; *at; at = &(*at)->next) {
         const struct head *h = (const struct head *)(*at)->data;
         if (h->lane == lane && shi_acks_is_next(&x->acks, lane, h->seq))
-            return writes_are_in_place(h) && go_on(at);
+            return writes_are_in_place(h) && is_settled(*at, h) && go_on(at);
     }
     return 0;
 }
@@ -511,7 +522,7 @@ void shi_stream_arrive(const void *msg, size_t bytes)
         x->met = 1;
         NET->met();
     }
-    if (!is_next || !writes_are_in_place(h)) {
+    if (!is_next || h->flags & SETTLES || !writes_are_in_place(h)) {
         stash(x, h, 0);
         if (is_next)
             hold((int)h->pe, x);

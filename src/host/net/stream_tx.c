@@ -63,9 +63,11 @@ static int follow_writes(struct shi_lane *l, int pe, uint64_t n)
 /* May a record be sent now, given the writes before it? */
 static int behind_writes(struct shi_lane *l, int pe, int after_writes)
 {
-    const struct shi_order *o = &l->to[pe].order;
-    return shi_order_record_may_go(o, l->fences, shi_stream_net.limits.ordered, after_writes) ||
-           follow_writes(l, pe, shi_order_record_behind(o, l->fences, after_writes));
+    struct shi_order *o = &l->to[pe].order;
+    int may = shi_order_record_may_go(o, l->fences, shi_stream_net.limits.ordered, after_writes) ||
+              follow_writes(l, pe, shi_order_record_behind(o, l->fences, after_writes));
+    shi_order_follow_late(o);
+    return may;
 }
 
 /* May a write be posted now, given the records and writes before the last fence? */
@@ -88,8 +90,9 @@ void shi_stream_fence(struct shi_lane *l)
 /* Is everything sent to pe complete there? If not, start its completion. */
 static int settled(struct shi_lane *l, int pe)
 {
-    const struct shi_order *o = &l->to[pe].order;
+    struct shi_order *o = &l->to[pe].order;
     rma_ended(l, pe);
+    shi_order_follow_late(o);
     ask_for(l, pe, shi_order_complete_seq(o));
     return shi_order_is_complete(o);
 }
@@ -150,6 +153,7 @@ int shi_stream_after(struct shi_lane *l, int pe, struct shi_after *a)
         shi_lane_unlock(l);
         return -EAGAIN;
     }
+    shi_order_follow_late(&s->order);
     a->seq = s->follows ? s->order.sent_seq + 1 : shi_order_complete_seq(&s->order);
     int done = s->order.acked_seq >= a->seq;
     if (!done) {
@@ -336,6 +340,8 @@ static int write_memory(struct shi_lane *l, int pe, const struct shi_net_memory 
                                     shi_written_immediate(l->index, l->to[pe].order.writes + 1), req));
     if (rc == -EINPROGRESS) {
         shi_order_write(&l->to[pe].order, l->fences, shi_stream_net.limits.ordered);
+        if (shi_unlikely(to->handle & SHI_NET_LATE))
+            shi_order_write_late(&l->to[pe].order);
         shi_lane_dirty(l, pe);
     }
     return rc;
