@@ -10,6 +10,7 @@
  *   n_open, n_waiting       holder of the lock             polling thread      relaxed: a later poll sees it
  *   lane.fetching           senders; polling thread        quiet, local        R2 -> A2
  *   n_held                  polling thread                 any thread          relaxed: whether to sleep
+ *   n_steps                 polling thread                 any thread          relaxed: whether there was one meanwhile
  *   n_active                any thread, fetch-add          any thread          relaxed: likewise
  *   closing                 shi_stream_pause, _resume      any thread          relaxed: a barrier follows or precedes
  *
@@ -114,6 +115,7 @@ struct shi_stream_net {
     struct stashed *free_slot;              /* of stream_device.c */
     uint64_t copies_started, copies_ended;  /* to and from device memory */
     struct shi_pipeline *pipeline;          /* NULL: never up */
+    unsigned n_steps;    /* of chunks; may wrap */
     int n_active;        /* chunks in use, and transfers that wait for one */
     uint64_t asked_ns;   /* when lanes were last asked about messages without acknowledgement */
     int receive_err;     /* of the last receive that failed; 0: none */

@@ -262,17 +262,30 @@ int shi_stream_resume(void)
     return shi_stream_serve();
 }
 
-/* While a message or a transfer waits for writes or copies, whose end wakes no thread, this PE does not sleep. */
+/* Does a message or a transfer wait for writes or copies, whose end wakes no thread? */
+static int must_poll(void)
+{
+    return __atomic_load_n(&shi_stream_net.n_held, __ATOMIC_RELAXED) || __atomic_load_n(&shi_stream_net.n_active, __ATOMIC_RELAXED);
+}
+
+/* A thread of the program that waits then keeps its core; one of the library, which may poll beside it, sleeps for short times
+ * when no chunk advances. */
 static int poll(void)
 {
-    return NET->poll() + (__atomic_load_n(&shi_stream_net.n_held, __ATOMIC_RELAXED) != 0) +
-           (__atomic_load_n(&shi_stream_net.n_active, __ATOMIC_RELAXED) != 0);
+    unsigned before = __atomic_load_n(&shi_stream_net.n_steps, __ATOMIC_RELAXED);
+    int n = NET->poll();
+    return n + (shi_progress_own ? __atomic_load_n(&shi_stream_net.n_steps, __ATOMIC_RELAXED) != before : must_poll());
+}
+
+static int idle_wait(int timeout_ms)
+{
+    return must_poll() ? 0 : NET->idle_wait(timeout_ms);
 }
 
 int shi_stream_serve(void)
 {
     static struct shi_progress_source source;
-    source = (struct shi_progress_source){.poll = poll, .idle_wait = NET->idle_wait, .every_ms = SERVE_MS};
+    source = (struct shi_progress_source){.poll = poll, .idle_wait = idle_wait, .every_ms = SERVE_MS};
     return shi_progress_add(&source);
 }
 
