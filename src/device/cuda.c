@@ -19,11 +19,12 @@
 #include <unistd.h>
 
 #include "device/cuda_driver.h"
+#include "device/places.h"
 #include "host/util/log.h"
 #include "host/util/numa.h"
 
 /* Allocations are whole pages: an IPC handle maps pages, and a peer must not map other data with them. */
-enum { PAGE_BYTES = 2 << 20, LONG_S = 10, COPIERS = 4, MARKS = 4, MARK_EVERY = 64 };
+enum { PAGE_BYTES = 2 << 20, LONG_S = 10, BOUNCE_BYTES = 1 << 18, COPIERS = 4, MARKS = 4, MARK_EVERY = 64 };
 
 static struct {
 #define X(call, params) CUresult(*call) params;
@@ -41,6 +42,7 @@ static CUstream kernels;
  * in_use: the thread that sets it has the stream; compare-and-swap, acquire; cleared with release. */
 static struct copier {
     CUstream stream;
+    char *bounce;
     int in_use;
 } copiers[COPIERS];
 
@@ -53,6 +55,7 @@ static uint64_t n_launches;
 /* Copies of copy_start: started, started before the event was recorded, completed. */
 static struct queue {
     CUstream stream;
+    char *bounce;
     CUevent mark;
     uint64_t started, marked, ended;
 } queues[SHI_DEVICE_QUEUES];
@@ -218,6 +221,8 @@ static int attribute(int which)
     return value;
 }
 
+static int alloc_shared(size_t bytes, void **addr);
+
 static int take_context(void)
 {
     CUresult r = cu.cuDevicePrimaryCtxRetain(&context, device);
@@ -251,6 +256,16 @@ static void drop_stream(CUstream *s)
     *s = NULL;
 }
 
+static int make_bounces(void)
+{
+    int err = 0;
+    for (int i = 0; !err && i < COPIERS; i++)
+        err = alloc_shared(BOUNCE_BYTES, (void **)&copiers[i].bounce);
+    for (int i = 0; !err && i < SHI_DEVICE_QUEUES; i++)
+        err = alloc_shared(BOUNCE_BYTES, (void **)&queues[i].bounce);
+    return err;
+}
+
 static void drop_event(CUevent *e)
 {
     if (*e)
@@ -273,6 +288,18 @@ static void drop_streams(void)
     }
 }
 
+static void drop_kept(void)
+{
+    for (struct kept *k; (k = owned); free(k)) {
+        owned = k->next;
+        if (k->kind == KEPT_MODULE)
+            WITHIN(cu.cuModuleUnload(k->handle));
+        else
+            WITHIN(cu.cuMemFreeHost(k->handle));
+    }
+    shi_places_down();
+}
+
 static int up(int i, int *host_access)
 {
     CUresult r = cu.cuDeviceGet(&device, i);
@@ -286,7 +313,10 @@ static int up(int i, int *host_access)
     if (err)
         return err;
     err = make_streams();
+    if (!err)
+        err = make_bounces();
     if (err) {
+        drop_kept();
         drop_streams();
         cu.cuDevicePrimaryCtxRelease(device);
         return err;
@@ -308,13 +338,7 @@ static int keep(int kind, void *handle)
 static void down(void)
 {
     WITHIN(cu.cuStreamSynchronize(kernels));
-    for (struct kept *k; (k = owned); free(k)) {
-        owned = k->next;
-        if (k->kind == KEPT_MODULE)
-            WITHIN(cu.cuModuleUnload(k->handle));
-        else
-            WITHIN(cu.cuMemFreeHost(k->handle));
-    }
+    drop_kept();
     drop_streams();
     cu.cuDevicePrimaryCtxRelease(device);
     oversized.groups = 0;
@@ -329,11 +353,13 @@ static int alloc(size_t bytes, void **addr)
     if (r)
         return failed("cuMemAlloc (SHMEM_DEVICE_SYMMETRIC_SIZE)", r);
     *addr = (void *)at;
+    shi_places_learn(*addr, bytes, SHI_PLACE_OWN);
     return 0;
 }
 
 static void release(void *addr)
 {
+    shi_places_forget(addr);
     WITHIN(cu.cuMemFree((CUdeviceptr)addr));
 }
 
@@ -382,7 +408,7 @@ static int map(const struct shi_device_share *s, size_t bytes, void **addr, int 
 {
     CUipcMemHandle h;
     CUdeviceptr at;
-    (void)bytes;
+    char id[sizeof s->device] = "";
     if (s->pid == getpid()) {
         shi_log_error("CUDA: a process cannot map its own device memory");
         return -EINVAL;
@@ -395,11 +421,14 @@ static int map(const struct shi_device_share *s, size_t bytes, void **addr, int 
     if (*copies_only)
         shi_log_debug("the device cannot access the memory of device %s (error %d): copies only", s->device, r);
     *addr = (void *)at;
+    cu.cuDeviceGetPCIBusId(id, sizeof id, device);
+    shi_places_learn(*addr, bytes, strcmp(id, s->device) ? SHI_PLACE_OTHER : SHI_PLACE_OWN);
     return 0;
 }
 
 static void unmap(void *addr)
 {
+    shi_places_forget(addr);
     for (struct far **f = &far_maps, *gone; (gone = *f); f = &gone->next)
         if (gone->at == (CUdeviceptr)addr) {
             WITHIN_OF(gone->context, cu.cuIpcCloseMemHandle(gone->at));
@@ -424,6 +453,21 @@ static int export_memory(void *addr, size_t bytes, struct shi_device_memory *out
     return 0;
 }
 
+/* Start a copy in the stream, through `bounce` unless that is NULL: the stream's order protects it. */
+static CUresult start(CUstream stream, char *bounce, void *to, const void *from, size_t bytes)
+{
+    CUresult r = CUDA_SUCCESS;
+    if (!bounce)
+        return WITHIN(cu.cuMemcpyAsync((CUdeviceptr)to, (CUdeviceptr)from, bytes, stream));
+    for (size_t done = 0, n; !r && done < bytes; done += n) {
+        n = bytes - done < BOUNCE_BYTES ? bytes - done : BOUNCE_BYTES;
+        r = WITHIN(cu.cuMemcpyAsync((CUdeviceptr)bounce, (CUdeviceptr)from + done, n, stream));
+        if (!r)
+            r = WITHIN(cu.cuMemcpyAsync((CUdeviceptr)to + done, (CUdeviceptr)bounce, n, stream));
+    }
+    return r;
+}
+
 static struct copier *take_copier(void)
 {
     for (int i = 0;; i = (i + 1) % COPIERS) {
@@ -435,10 +479,13 @@ static struct copier *take_copier(void)
     }
 }
 
+static int busy(void);
+
 static int copy(void *to, const void *from, size_t bytes)
 {
     struct copier *c = take_copier();
-    CUresult r = WITHIN(cu.cuMemcpyAsync((CUdeviceptr)to, (CUdeviceptr)from, bytes, c->stream));
+    int within = shi_places_find(to) == SHI_PLACE_OWN && shi_places_find(from) == SHI_PLACE_OWN && busy();
+    CUresult r = start(c->stream, within ? c->bounce : NULL, to, from, bytes);
     if (!r)
         r = WITHIN(cu.cuStreamSynchronize(c->stream));
     __atomic_store_n(&c->in_use, 0, __ATOMIC_RELEASE);
@@ -448,7 +495,9 @@ static int copy(void *to, const void *from, size_t bytes)
 static int copy_start(enum shi_device_queue which, void *to, const void *from, size_t bytes)
 {
     struct queue *q = &queues[which];
-    CUresult r = WITHIN(cu.cuMemcpyAsync((CUdeviceptr)to, (CUdeviceptr)from, bytes, q->stream));
+    enum shi_place t = shi_places_find(to), f = shi_places_find(from); /* unknown: the program's memory, probably of the device */
+    int within = t != SHI_PLACE_PINNED && t != SHI_PLACE_OTHER && f != SHI_PLACE_PINNED && f != SHI_PLACE_OTHER;
+    CUresult r = start(q->stream, within ? q->bounce : NULL, to, from, bytes);
     q->started += r == CUDA_SUCCESS;
     return r ? failed("cuMemcpyAsync, for a request,", r) : 0;
 }
@@ -477,11 +526,13 @@ static int alloc_shared(size_t bytes, void **addr)
         return failed("cuMemHostAlloc", r);
     memset(at, 0, bytes);
     int err = keep(KEPT_SHARED, at);
-    if (err)
+    if (err) {
         WITHIN(cu.cuMemFreeHost(at));
-    else
-        *addr = at;
-    return err;
+        return err;
+    }
+    shi_places_learn(at, bytes, SHI_PLACE_PINNED);
+    *addr = at;
+    return 0;
 }
 
 /* ---- kernels ------------------------------------------------------------------------------------------------------ */

@@ -134,6 +134,30 @@ static int launch(void *m, const char *name, size_t groups, void *const *args, c
     return cuda->launch(m, name, &g, args, bytes, n);
 }
 
+/* Catches: a copy within the device that loses bytes; with FAKE_CUDA_WAITING, one that needs the device's processors. */
+static void test_within(void)
+{
+    enum { BYTES = 600001 }; /* more than two bounces */
+    static unsigned char sent[BYTES], got[BYTES];
+    int host_access;
+    uint64_t n = 0;
+    char *a, *b;
+    void *m;
+    CHECK(cuda->up(0, &host_access) == 0 && cuda->alloc(BYTES, (void **)&a) == 0 && cuda->alloc(BYTES, (void **)&b) == 0);
+    for (int i = 0; i < BYTES; i++)
+        sent[i] = (unsigned char)(i * 7 + i / 256);
+    CHECK(cuda->load(ptx, sizeof ptx, &m) == 0 && launch(m, "empty", 1, NULL, NULL, 0) == 0); /* FAKE_CUDA_BUSY: it runs on */
+    CHECK(cuda->copy(a, sent, BYTES) == 0 && cuda->copy_start(SHI_DEVICE_REQUESTS, b, a, BYTES) == 0);
+    for (int i = 0; n < 1 && i < 100; i++)
+        CHECK(cuda->copies_ended(SHI_DEVICE_REQUESTS, &n) == 0);
+    CHECK(n == 1 && cuda->copy(got, b, BYTES) == 0 && memcmp(got, sent, BYTES) == 0);
+    CHECK(cuda->copy(a + 8, b, BYTES - 8) == 0 && cuda->sync() == 0);
+    CHECK(cuda->copy(got, a + 8, BYTES - 8) == 0 && memcmp(got, sent, BYTES - 8) == 0);
+    cuda->release(a);
+    cuda->release(b);
+    cuda->down();
+}
+
 /* Catches: arguments out of order, too many, too few or of another size; a kernel of another module. */
 static void test_launch(void)
 {
@@ -179,6 +203,7 @@ int main(int argc, char **argv)
     RUN(test_sharing, "memory is shared between processes");
     RUN(test_memory, "device memory and copies");
     RUN(test_requests, "copies completed by polling");
+    RUN(test_within, "copies within a device");
     RUN(test_shared, "pinned memory");
     RUN(test_images, "image formats, and variables");
     RUN(test_launch, "kernels and their arguments");

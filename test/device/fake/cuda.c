@@ -10,6 +10,7 @@
  *   FAKE_CUDA_FAIL     CALL=ERROR, ...: these calls fail
  *   FAKE_CUDA_MISSING  CALL, ...: these calls do not exist
  *   FAKE_CUDA_PEERS    0: a context cannot map memory of another device
+ *   FAKE_CUDA_WAITING  kernels: report copies that need processors, which waiting kernels occupy
  *   FAKE_CUDA_BUSY     number of queries for which a stream with kernels is busy
  *
  * A copy is made as late as the driver may make it: when the program waits for its stream, or when a later event has
@@ -56,6 +57,7 @@ static struct CUctx_st contexts[8];
 static __thread CUcontext stack[8];
 static __thread int depth;
 static int ready, streams, modules, pinned;
+static CUstream waiting; /* has kernels that wait, with FAKE_CUDA_WAITING */
 
 /* The number after CALL= in a list; 0 if CALL is not in the list, -1 if it has no number. */
 static int listed(const char *variable, const char *call)
@@ -289,6 +291,7 @@ static CUresult cuStreamSynchronize(CUstream stream)
     NEEDS_CONTEXT(cuStreamSynchronize);
     make_copies(stream, stream->n);
     stream->kernels = stream->queries = 0;
+    waiting = waiting == stream ? NULL : waiting;
     stream->ended = stream->launched;
     return CUDA_SUCCESS;
 }
@@ -349,6 +352,9 @@ static CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CU
     NEEDS_CONTEXT(cuMemcpyAsync);
     if (!stream || stream->n == (int)(sizeof stream->copy / sizeof *stream->copy))
         return CUDA_ERROR_INVALID_VALUE;
+    const struct block *t = block_of(to), *f = block_of(from);
+    if (t && f && t->device == f->device && waiting)
+        fprintf(stderr, "fake: a copy within a device, whose processors kernels occupy\n");
     stream->copy[stream->n].to = to;
     stream->copy[stream->n].from = from;
     stream->copy[stream->n++].bytes = bytes;
@@ -387,7 +393,10 @@ static CUresult cuIpcOpenMemHandle(CUdeviceptr *at, CUipcMemHandle handle, unsig
         return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
     snprintf(path, sizeof path, "/proc/%d/fd/%d", h.pid, h.fd);
     int fd = open(path, O_RDWR | O_CLOEXEC);
-    return fd < 0 ? CUDA_ERROR_INVALID_VALUE : enter(fd, h.bytes, 1, at);
+    if (fd < 0 || enter(fd, h.bytes, 1, at))
+        return CUDA_ERROR_INVALID_VALUE;
+    block_of(*at)->device = h.device;
+    return CUDA_SUCCESS;
 }
 
 static CUresult cuIpcCloseMemHandle(CUdeviceptr at)
@@ -462,6 +471,7 @@ static CUresult cuLaunchKernel(CUfunction function, unsigned groups_x, unsigned 
     if (!stream || shared_bytes || extra || !items_x || !items_y || !items_z)
         return CUDA_ERROR_INVALID_VALUE;
     stream->kernels++;
+    waiting = listed("FAKE_CUDA_WAITING", "kernels") ? stream : NULL;
     if (++stream->launched - stream->ended > QUEUED)
         fprintf(stderr, "fake: a launch blocks in the driver: %d wait in its queue\n", QUEUED);
     if ((size_t)function != 1)
