@@ -69,6 +69,18 @@ DOTS(cc_dp4a, 4, 0)
 DOTS(cc_dp2a_lo, 2, 0)
 DOTS(cc_dp2a_hi, 2, 2)
 
+#define PAIR(name, T, expr)                                                                                           \
+    static uint64_t name##_one(T a, T b)                                                                              \
+    {                                                                                                                 \
+        return (uint16_t)(expr);                                                                                      \
+    }                                                                                                                 \
+    FN(name##_pair, name##_one((T)a, (T)b) | name##_one((T)(a >> 16), (T)(b >> 16)) << 16)
+PAIR(cc_add, uint16_t, a + b)
+PAIR(cc_umin, uint16_t, a < b ? a : b)
+PAIR(cc_umax, uint16_t, a > b ? a : b)
+PAIR(cc_smin, int16_t, a < b ? a : b)
+PAIR(cc_smax, int16_t, a > b ? a : b)
+
 /* ---- bits ------------------------------------------------------------------------------------------------------- */
 
 FN(cc_cnot, a == 0)

@@ -10,7 +10,8 @@
     X(cc_brev) X(cc_bfe_u) X(cc_bfe_s) X(cc_bmsk) X(cc_prmt) X(cc_prmt_f4e) X(cc_prmt_b4e) X(cc_prmt_rc8)             \
     X(cc_prmt_ecl) X(cc_prmt_ecr) X(cc_prmt_rc16) X(cc_dp4a_uu) X(cc_dp4a_us) X(cc_dp4a_su) X(cc_dp4a_ss)             \
     X(cc_dp2a_lo_uu) X(cc_dp2a_lo_us) X(cc_dp2a_lo_su) X(cc_dp2a_lo_ss) X(cc_dp2a_hi_uu) X(cc_dp2a_hi_us)             \
-    X(cc_dp2a_hi_su) X(cc_dp2a_hi_ss) X(cc_inc) X(cc_dec) X(cc_fadd)
+    X(cc_dp2a_hi_su) X(cc_dp2a_hi_ss) X(cc_inc) X(cc_dec) X(cc_fadd) X(cc_add_pair) X(cc_umin_pair)        \
+    X(cc_umax_pair) X(cc_smin_pair) X(cc_smax_pair)
 #define CC_DECLARE(name) uint64_t name(uint64_t a, uint64_t b, uint64_t c, unsigned width);
 CC_BITS(CC_DECLARE)
 #undef CC_DECLARE

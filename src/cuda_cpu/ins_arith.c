@@ -57,6 +57,14 @@ static void emit_bits(struct ptx *p, const struct cc_row *r)
     cc_done(p, d, s, t.width, t.class == PTX_S);
 }
 
+/* The same with two integers of 16 bits. */
+static void emit_pair(struct ptx *p, const struct cc_row *r)
+{
+    struct ptx_type t = p->ins->type[0];
+    uint32_t a = cc_source(p, 1, t), b = cc_source(p, 2, t);
+    cc_call_bits(p, t.name[0] == 's' ? r->f64 : r->f32, 4, cc_into(p, cc_operand(p, 0), 4), a, b, 0);
+}
+
 /* The result has 32 bits whatever the width of the source. */
 static void emit_count(struct ptx *p, const struct cc_row *r)
 {
@@ -246,14 +254,23 @@ static void emit_dp(struct ptx *p, const struct cc_row *r)
 
 /* ---- carries ---------------------------------------------------------------------------------------------------- */
 
-/* add.cc, addc, sub.cc, subc: the carry or borrow is a variable of the function. */
+static uint32_t low_product(struct ptx *p, struct ptx_type t)
+{
+    uint32_t a = cc_source(p, 1, t), b = cc_source(p, 2, t), d = cc_temp(p, t.width);
+    cc_emit(p, OP_MUL_1 + zc_log2(t.width), d, a, b);
+    return d;
+}
+
+/* add.cc, addc, sub.cc, subc, mad.cc, madc: the carry or borrow is a variable of the function. */
 static void emit_carry(struct ptx *p, const struct cc_row *r)
 {
     struct ptx_type t = p->ins->type[0];
     const struct ptx_operand *d = cc_operand(p, 0);
-    bool in = p->ins->op[3] == 'c', sub = p->ins->op[0] == 's', out = cc_has(p, "cc");
+    bool in = p->ins->op[3] == 'c', sub = p->ins->op[0] == 's', mad = p->ins->op[0] == 'm', out = cc_has(p, "cc");
     unsigned lg = zc_log2(t.width);
-    uint32_t a = cc_source(p, 1, t), b = cc_source(p, 2, t), s = cc_into(p, d, t.width);
+    uint32_t a = !mad ? cc_source(p, 1, t) : cc_has(p, "hi") ? high_product(p, t) : low_product(p, t);
+    uint32_t b = cc_source(p, mad ? 3 : 2, t), s = cc_into(p, d, t.width);
+    cc_has(p, "lo");
     uint32_t one = cc_temp(p, t.width), two = cc_temp(p, t.width), c1 = cc_temp(p, 1), c2 = cc_temp(p, 1);
     if (p->carry == ZC_NONE)
         p->carry = cc_temp(p, 1);
@@ -280,6 +297,11 @@ static const struct cc_row rows[] = {
     {"addc", "", PTX_INT, emit_carry, OP_ADD_1, NULL, NULL},
     {"sub", "cc", PTX_INT, emit_carry, OP_SUB_1, NULL, NULL},
     {"subc", "", PTX_INT, emit_carry, OP_SUB_1, NULL, NULL},
+    {"mad", "cc", PTX_INT, emit_carry, OP_ADD_1, NULL, NULL},
+    {"madc", "", PTX_INT, emit_carry, OP_ADD_1, NULL, NULL},
+    {"add", "", PTX_PAIR, emit_pair, 0, FN(cc_add_pair), FN(cc_add_pair)},
+    {"min", "", PTX_PAIR, emit_pair, 0, FN(cc_umin_pair), FN(cc_smin_pair)},
+    {"max", "", PTX_PAIR, emit_pair, 0, FN(cc_umax_pair), FN(cc_smax_pair)},
     {"add", "", PTX_INT, emit_two, OP_ADD_1, NULL, NULL},
     {"sub", "", PTX_INT, emit_two, OP_SUB_1, NULL, NULL},
     {"mul", "lo", PTX_INT, emit_product, OP_MUL_1, NULL, NULL},

@@ -16,7 +16,8 @@
 
 #include "ze_cpu/module.h"
 
-enum ptx_class { PTX_U = 1, PTX_S = 2, PTX_B = 4, PTX_F = 8, PTX_P = 16, PTX_H = 32 /* 16-bit and packed floating point */ };
+enum ptx_class { PTX_U = 1, PTX_S = 2, PTX_B = 4, PTX_F = 8, PTX_P = 16, PTX_H = 32, PTX_PAIR = 64 };
+/* PTX_H: floating point of 16 bits, also packed; PTX_PAIR: two integers of 16 bits. */
 enum { PTX_INT = PTX_U | PTX_S | PTX_B };
 
 struct ptx_type {
@@ -121,6 +122,7 @@ struct ptx {
     ZC_LIST(struct ptx_reloc) relocs;
     char *chunk_at;              /* memory for names, and what is left of it */
     size_t chunk_left;
+    const char *opcode;          /* of the instruction being parsed */
     uint32_t cur_fn;
     /* lowering */
     struct ptx_ins *ins;

@@ -89,7 +89,9 @@ static struct ptx_operand operand(struct ptx *p)
     if (ptx_accept(p, '[')) {
         simple(p, &o);
         o.memory = true;
-        ptx_expect(p, ']');
+        if (!ptx_is(p, ']'))
+            ptx_fail(p, "the instruction %s is not supported: its operand in brackets has several parts", p->opcode);
+        ptx_next(p);
         return o;
     }
     simple(p, &o);
@@ -109,6 +111,7 @@ static struct ptx_operand operand(struct ptx *p)
 static void opcode(struct ptx *p, struct ptx_ins *i, const char *text)
 {
     size_t n = strcspn(text, ".");
+    p->opcode = text;
     i->op = ptx_keep(p, text, n);
     for (text += n; *text; text += n) {
         text++;

@@ -166,6 +166,10 @@ static uint64_t inserted(unsigned at, unsigned n, unsigned width)
       "addc.u32 y, y, v; mov.b64 %d, {x, y}; }", a + b)                                                               \
     X(64, 64, 64, 0, "{ .reg .b32 x, y, u, v; mov.b64 {x, y}, %a; mov.b64 {u, v}, %b; sub.cc.u32 x, x, u; "           \
       "subc.u32 y, y, v; mov.b64 %d, {x, y}; }", a - b)                                                               \
+    X(64, 64, 32, 32, "{ .reg .b32 x, y; mov.b64 {x, y}, %a; mad.lo.cc.u32 x, %b, %c, x; madc.hi.u32 y, %b, %c, y; "  \
+      "mov.b64 %d, {x, y}; }", a + b * c)                                                                             \
+    X(32, 32, 32, 0, "max.s16x2 %d, %a, %b;", U32(S16(a) > S16(b) ? a : b) % 65536 +                                  \
+      (S16(a >> 16) > S16(b >> 16) ? a >> 16 : b >> 16) * 65536)                                                      \
     X(32, 32, 32, 0, "{ .reg .pred p; setp.lt.s32 p, %a, %b; selp.b32 %d, 1, 2, p; }", S32(a) < S32(b) ? 1 : 2)       \
     X(32, 32, 32, 0, "{ .reg .pred p; setp.hs.u32 p, %a, %b; selp.b32 %d, 1, 2, p; }", a >= b ? 1 : 2)                \
     X(32, 32, 32, 0, "{ .reg .pred p, q; setp.eq.s32 q, %a, 0; setp.gt.and.u32 p|q, %a, %b, q; selp.b32 %d, 1, 2, q; }", \
