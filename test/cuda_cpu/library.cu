@@ -1,4 +1,4 @@
-/* library.cu - kernels of library.sh: functions of CUDA's math library, and intrinsics. */
+/* library.cu - kernels of library.c: functions of CUDA's math library, and intrinsics. */
 #include "library.h"
 
 extern "C" __global__ void d1(double *out, const double *a, const double *b)
