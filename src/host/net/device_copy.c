@@ -20,11 +20,16 @@ uint64_t shi_device_copy(void *to, const void *from, size_t bytes)
     return ++shi_stream_net.copies_started;
 }
 
-void shi_device_copy_poll(void)
+int shi_device_copy_poll(void)
 {
-    if (shi_stream_net.copies_ended == shi_stream_net.copies_started)
-        return;
+    uint64_t before = shi_stream_net.copies_ended;
+    if (before == shi_stream_net.copies_started)
+        return 0;
     int err = DEVICE->ended(&shi_stream_net.copies_ended);
     if (err)
         failed("copy data of the network", err);
+    if (shi_stream_net.copies_ended == before)
+        return 0;
+    shi_stream_step();
+    return 1;
 }

@@ -10,8 +10,8 @@
 /* Start a copy, or end the job. Returns the number of copies that will have ended when it has. */
 uint64_t shi_device_copy(void *to, const void *from, size_t bytes);
 
-/* Look which copies have ended. */
-void shi_device_copy_poll(void);
+/* Look which copies have ended. 1: further ones have. */
+int shi_device_copy_poll(void);
 
 static inline int shi_device_copy_ended(uint64_t number)
 {

@@ -10,7 +10,7 @@
  *   n_open, n_waiting       holder of the lock             polling thread      relaxed: a later poll sees it
  *   lane.fetching           senders; polling thread        quiet, local        R2 -> A2
  *   n_held                  polling thread                 any thread          relaxed: whether to sleep
- *   n_steps                 polling thread                 any thread          relaxed: whether there was one meanwhile
+ *   n_steps                 polling thread                 any thread          relaxed: whether one came meanwhile
  *   n_active                any thread, fetch-add          any thread          relaxed: likewise
  *   closing                 shi_stream_pause, _resume      any thread          relaxed: a barrier follows or precedes
  *
@@ -115,7 +115,7 @@ struct shi_stream_net {
     struct stashed *free_slot;              /* of stream_device.c */
     uint64_t copies_started, copies_ended;  /* to and from device memory */
     struct shi_pipeline *pipeline;          /* NULL: never up */
-    unsigned n_steps;    /* of chunks; may wrap */
+    unsigned n_steps;    /* of chunks and copies; may wrap */
     int n_active;        /* chunks in use, and transfers that wait for one */
     uint64_t asked_ns;   /* when lanes were last asked about messages without acknowledgement */
     int receive_err;     /* of the last receive that failed; 0: none */
@@ -141,6 +141,12 @@ static inline void shi_lane_lock(struct shi_lane *l)
 static inline void shi_lane_unlock(struct shi_lane *l)
 {
     pthread_mutex_unlock(&l->net->lock);
+}
+
+/* A chunk, or a copy of the device, has advanced. */
+static inline void shi_stream_step(void)
+{
+    __atomic_store_n(&shi_stream_net.n_steps, shi_stream_net.n_steps + 1, __ATOMIC_RELAXED);
 }
 
 /* Quiet has to ask PE pe. The lane is locked. */

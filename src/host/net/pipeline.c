@@ -89,11 +89,6 @@ struct shi_am_src shi_chunk_src(const struct shi_chunk *c)
 
 /* ---- pieces ------------------------------------------------------------------------------------------------------- */
 
-static void count_step(void)
-{
-    __atomic_store_n(&shi_stream_net.n_steps, shi_stream_net.n_steps + 1, __ATOMIC_RELAXED);
-}
-
 /* So many bytes of the transfer have ended, or need it no more. */
 static void count(struct shi_pipeline *p, struct shi_transfer *t, size_t bytes)
 {
@@ -112,7 +107,7 @@ static void put_back(struct shi_pipeline *p, struct shi_chunk *c)
     struct shi_transfer *t = c->of;
     c->of = NULL;
     c->state = FREE;
-    count_step();
+    shi_stream_step();
     c->next = p->pool[c->pool].free;
     p->pool[c->pool].free = c;
     count_active(-1);
@@ -142,7 +137,7 @@ static void wire(struct shi_pipeline *p, struct shi_chunk *c)
     int rc = t->wire(t, c);
     c->posted = rc != -EAGAIN;
     if (c->posted)
-        count_step();
+        shi_stream_step();
     c->arrived |= rc == 0;
     if (c->posted && t->detached)
         count(p, t, c->bytes);
@@ -178,7 +173,7 @@ static void begin(struct shi_pipeline *p, struct shi_transfer *t, struct shi_chu
     c->bytes = left < most ? left : most;
     c->posted = c->arrived = 0;
     t->begun += c->bytes;
-    count_step();
+    shi_stream_step();
     t->held++;
     count_active(1);
     if (t->in)

@@ -459,9 +459,8 @@ static void hold(int pe, struct peer_rx *x)
     __atomic_store_n(&shi_stream_net.n_held, n + 1, __ATOMIC_RELAXED);
 }
 
-static void apply_held(void)
+static void apply_once(void)
 {
-    shi_device_copy_poll();
     for (int i = 0; i < shi_stream_net.n_held;) {
         struct peer_rx *x = &shi_stream_net.peer_rx[shi_stream_net.held[i]];
         int waits = 0;
@@ -480,6 +479,15 @@ static void apply_held(void)
         shi_stream_net.held[i] = shi_stream_net.held[n];
         __atomic_store_n(&shi_stream_net.n_held, n, __ATOMIC_RELAXED);
     }
+}
+
+/* A device whose copies end at once takes no further poll for them. */
+static void apply_held(void)
+{
+    do {
+        shi_device_copy_poll();
+        apply_once();
+    } while (shi_device_copy_poll());
 }
 
 static void end_of_poll(void)
