@@ -72,8 +72,11 @@ for profile in verbs cxi efa; do
 done
 # Catches: data in device memory that is announced before it is visible, device memory without its descriptor, PEs that disagree on
 # what the network can access, memory that is released while it is registered. Short transfers are writes, too.
-hmem() { # PROFILE, FABRIC_HMEM, program
+hmem_job() { # PROFILE, FABRIC_HMEM, program
     ZE_CPU_PRIVATE=1 SHMEM_DEVICE=cpu SHMEM_OFI_BCOPY=64 FABRIC_HMEM=$2 job $1 3 $3
+}
+hmem() { # the same
+    hmem_job $1 $2 $3
     ok $? "$3 over $1, device memory: $2, seed $seed" "$work/log"
     seed=$((seed + 1))
 }
@@ -85,7 +88,13 @@ for profile in verbs cxi efa; do
         hmem $profile $how multi/tag_device_private.pes
     done
 done
+# Catches: a job that hangs when a transfer from or to device memory fails.
 if [ "$device" ]; then
+    for n in 3 10 30; do
+        ! FABRIC_FAIL=$n hmem_job verbs iface multi/device_private.pes &&
+            [ "$(grep -c '^fulmar: PE 1: network: .* fail.*: Input/output error' "$work/log")" = 1 ]
+        ok $? "transfer $n of PE 1 fails, device memory is registered: one line says so" "$work/log"
+    done
     ZE_CPU_PRIVATE=1 SHMEM_DEVICE=cpu FABRIC_HMEM=refuse SHMEM_DEBUG=1 job cxi 2 multi/device_private.pes
     [ $? = 0 ] && [ "$(grep -c 'cxi cannot register 67108864 bytes of device memory: .*; transfers are copied through' "$work/log")" -ge 2 ]
     ok $? "device memory that cannot be registered: one line at each PE" "$work/log"
