@@ -1,7 +1,10 @@
 /* amo.c - atomic memory operations that missed the fast table. */
 #include "host/ops/amo.h"
 
+#include <sched.h>
+
 #include "host/net/doorbell.h"
+#include "host/net/progress.h"
 #include "host/ops/dheap.h"
 #include "host/ops/remote.h"
 #include "host/ops/span.h"
@@ -29,9 +32,9 @@ static void *find(const struct shmem_ctx *ctx, const void *addr, size_t width, i
 static uint64_t update_private(void *at, size_t width, int world_pe, const struct shi_amo_call *call)
 {
     uint64_t old = 0, word, *held = call->op == SHI_AMO_FETCH ? NULL : shi_dheap_word_lock(world_pe);
-    if (held)
-        SHI_WAIT_UNTIL(shi_amo_try_lock(held), /* A8 */
-                       .routine = call->routine, .kind = SHI_FOR_OTHER, .words = "another update of words in device memory");
+    while (held && !shi_amo_try_lock(held)) /* A8; for microseconds, and nothing rings a doorbell when it is free */
+        if (!shi_progress() && !shi_wait_aborted())
+            sched_yield();
     if (call->op != SHI_AMO_SET)
         shi_dheap_copy(call->routine, &old, at, width);
     word = old;
