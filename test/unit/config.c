@@ -99,7 +99,7 @@ static void devices(void)
 static void refused(void)
 {
     static const char *const bad[][2] = {{"SHMEM_SYMMETRIC_SIZE", "junk"}, {"SHMEM_CHECK", "2"}, {"SHMEM_SPIN", "-1"},
-                                         {"SHMEM_SPIN", "1x"}, {"SHMEM_SPIN", " 1"}, {"SHMEM_SPIN", "+1"},
+                                         {"SHMEM_SPIN", "1x"}, {"SHMEM_WAIT", "activ"}, {"SHMEM_SPIN", " 1"}, {"SHMEM_SPIN", "+1"},
                                          {"SHMEM_SPIN", "99999999999999999999"}, {"SHMEM_SPIN", "4294967296"},
                                          {"SHMEM_PREFAULT", "maybe"}, {"SMA_SYMMETRIC_SIZE", "-5"},
                                          {"SHMEM_DEVICE", "gpu"}, {"SHMEM_DEVICE", "ze:"}, {"SHMEM_DEVICE", "ze:x"},
