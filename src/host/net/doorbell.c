@@ -8,9 +8,9 @@
  *                    ringers: compare-swap, + 1
  *   bell.off, .seen  the PE's sleepers, before F1    ringers    relaxed; a stale pair leads to F1's other case
  *
- * E1  The sleeper arms, then checks its condition; a ringer stores, then looks whether the doorbell is armed. F1 (arm is
- *     sequentially consistent) and F2 (a ringer's fence) order both pairs, so the sleeper finds the store, or the ringer
- *     finds the doorbell armed, with the sleeper's off and seen.
+ * E1  The sleeper arms, then checks its condition; a ringer stores, then looks whether the doorbell is armed. F1 and F2, a
+ *     fence each (on ARM64 a load may pass even a sequentially consistent update before it), order both pairs, so the
+ *     sleeper finds the store, or the ringer finds the doorbell armed, with the sleeper's off and seen.
  * E2  A ring adds 1 to the armed word, so a sleeper that sleeps only on the value which it armed cannot sleep after it, even
  *     if another thread of its PE has armed the doorbell again.
  * E3  A ringer reads counts before its fence, to pay for none while all are awake: it may read them while its store is still
@@ -102,7 +102,7 @@ int shi_doorbell_announce(uint64_t off)
     n_threads++;
     if (off != SHI_DOORBELL_NO_WORD)
         announce_word(off);
-    __atomic_fetch_add(&counts->threads, 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&counts->threads, 1, __ATOMIC_RELAXED);
     shi_spin_unlock(&lock);
     return 1;
 }
@@ -123,7 +123,9 @@ uint32_t shi_doorbell_arm(uint64_t off)
     struct bell *b = &bells[me];
     if (off > SHI_DOORBELL_ANY_WORD && __atomic_load_n(&b->off, __ATOMIC_RELAXED) == off)
         __atomic_store_n(&b->seen, look(off), __ATOMIC_RELAXED);
-    return __atomic_fetch_or(&b->word, ARMED, __ATOMIC_SEQ_CST) | ARMED; /* F1 */
+    uint32_t armed = __atomic_fetch_or(&b->word, ARMED, __ATOMIC_RELAXED) | ARMED;
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* F1 */
+    return armed;
 }
 
 int shi_doorbell_sleep(uint32_t armed, uint64_t ns)
