@@ -211,6 +211,11 @@ SHMEM_NET_FAULT=reorder=3,delay=2,again=5,unordered=1 SHMEM_DEVICE_STAGING=200K 
 ok $? "the same over a network without order that refuses posts" "$work/log"
 SHMEM_NET_FAULT=reorder=5,unordered=2,unreported=1 network 2 "$work/staging" 300000
 ok $? "the same where the network does not report writes at their target" "$work/log"
+for profile in cxi efa psm3 opx; do # test/fabric plays them
+    [ -e "$top_builddir/test/fabric/.libs/libfabric.so.1" ] || break
+    LD_LIBRARY_PATH=$top_builddir/test/fabric/.libs FABRIC_PROFILE=$profile network 2 "$work/staging" 300000
+    ok $? "the same with the promises of $profile" "$work/log"
+done
 
 # Catches: a transfer that keeps a job from ending, or that is forgotten.
 network 2 "$work/staging" finalize
