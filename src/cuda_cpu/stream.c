@@ -34,6 +34,7 @@ struct command {
 struct CUstream_st {
     struct CUstream_st *next;
     pthread_t thread;
+    pthread_cond_t more;     /* commands for the thread, or stop */
     struct zc_worker worker; /* of the thread */
     struct command *head, **tail;
     uint64_t submitted, finished;
@@ -106,7 +107,7 @@ static void *work(void *arg)
     pthread_mutex_lock(&lock);
     for (;;) {
         while (!s->head && !s->stop)
-            pthread_cond_wait(&changed, &lock);
+            pthread_cond_wait(&s->more, &lock);
         if (!s->head)
             break;
         struct command *c = s->head;
@@ -138,6 +139,7 @@ static CUresult start(CUstream *out)
     if (!s)
         return CUDA_ERROR_OUT_OF_MEMORY;
     s->tail = &s->head;
+    pthread_cond_init(&s->more, NULL);
     sigfillset(&all);
     sigdelset(&all, SIGSEGV);
     sigdelset(&all, SIGBUS);
@@ -190,7 +192,7 @@ static CUresult submit(CUstream stream, struct command *c)
     *s->tail = c;
     s->tail = &c->next;
     s->submitted++;
-    pthread_cond_broadcast(&changed);
+    pthread_cond_signal(&s->more);
     pthread_mutex_unlock(&lock);
     return r;
 }
@@ -236,9 +238,10 @@ CUresult cuStreamDestroy(CUstream s)
     if (*at)
         *at = s->next;
     s->stop = true;
-    pthread_cond_broadcast(&changed);
+    pthread_cond_signal(&s->more);
     pthread_mutex_unlock(&lock);
     pthread_join(s->thread, NULL);
+    pthread_cond_destroy(&s->more);
     free(s);
     return CUDA_SUCCESS;
 }
