@@ -7,6 +7,7 @@
  *                 then REGISTERED, FREE                 signal handler   R2 -> A2 the next owner's writes come after
  *   what          owner while TAKEN                     signal handler   plain, after A1; it reads the state again
  *   since_ns      same                                  same             same
+ *   sleeper       owner                                 owner            plain
  *
  *   busy_ns       waiters                               waiters          relaxed; a lost update is repeated
  *   busy_until_ns same                                  same             same
@@ -37,10 +38,20 @@ static uint64_t busy_ns, busy_until_ns;    /* waits sleep for so long, until the
 /* Waits of further threads are not registered. */
 enum { BLOCKED_MAX = 64 };
 enum { FREE, TAKEN, REGISTERED };
+/* How a registered wait sleeps. */
+struct sleeper {
+    int announced;    /* the doorbell may wake it; then the others count */
+    int rung;         /* the doorbell has just woken it */
+    int overslept;    /* SHMEM_WAIT=doorbell: the last sleep ended without a ring */
+    uint32_t armed;   /* for shi_doorbell_sleep; 0: the next sleep is without the doorbell */
+    uint32_t deaf_us; /* the last sleep without the doorbell, after a ring for something else */
+    uint64_t off;     /* of the awaited word, for the doorbell */
+};
 static struct {
     uint32_t state;
     uint64_t since_ns;
     struct shi_wait_for what;
+    struct sleeper sleeper;
 } blocked_waits[BLOCKED_MAX];
 
 /* A poll of shared memory costs as much as one of the condition, a poll of the network several times as much. */
@@ -130,22 +141,22 @@ static void sleep_for(uint32_t us)
 
 /* Sleep until the doorbell rings. After a ring for something else sleep without it, longer each time, so that rings of busy
  * peers wake this PE no more often than a timer would. */
-static void sleep_announced(struct shi_wait *w, uint32_t most)
+static void sleep_announced(struct shi_wait *w, struct sleeper *s, uint32_t most)
 {
-    if (w->rung) {
-        w->deaf_us = w->deaf_us * 2 < FIRST_SLEEP_US ? FIRST_SLEEP_US : w->deaf_us * 2 < most ? w->deaf_us * 2 : most;
-        sleep_for(w->deaf_us);
-        w->rung = 0;
-    } else if (!w->armed) {
+    if (s->rung) {
+        s->deaf_us = s->deaf_us * 2 < FIRST_SLEEP_US ? FIRST_SLEEP_US : s->deaf_us * 2 < most ? s->deaf_us * 2 : most;
+        sleep_for(s->deaf_us);
+        s->rung = 0;
+    } else if (!s->armed) {
         sleep_for(FIRST_SLEEP_US);
     } else {
         __atomic_add_fetch(&shi_progress_left, 1, __ATOMIC_RELAXED);
-        w->rung = shi_doorbell_sleep(w->armed, only_doorbell ? LOST_NS : w->sleep_us * 1000ull);
+        s->rung = shi_doorbell_sleep(s->armed, only_doorbell ? LOST_NS : w->sleep_us * 1000ull);
         __atomic_sub_fetch(&shi_progress_left, 1, __ATOMIC_RELAXED);
-        w->overslept = only_doorbell && !w->rung;
+        s->overslept = only_doorbell && !s->rung;
         w->sleep_us = w->sleep_us * 2 < most ? w->sleep_us * 2 : most;
     }
-    w->armed = shi_doorbell_arm(w->off);
+    s->armed = shi_doorbell_arm(s->off);
 }
 
 /* Other PEs of the node ring the doorbell, so a wait must not sleep in the network; the progress thread does. */
@@ -155,10 +166,10 @@ static int has_neighbours(void)
 }
 
 /* SHMEM_WAIT=doorbell: the awaited event came without a ring. */
-static void check_overslept(const struct shi_wait *w)
+static void check_overslept(int registered)
 {
-    if (w->overslept)
-        shi_die(w->routine, "the awaited event rang no doorbell");
+    if (blocked_waits[registered - 1].sleeper.overslept)
+        shi_die(blocked_waits[registered - 1].what.routine, "the awaited event rang no doorbell");
 }
 
 /* The longest sleep now: about 0.4 % of what the wait has taken, within limits. */
@@ -174,10 +185,9 @@ void shi_wait_slow(struct shi_wait *w)
     int some = shi_progress(), (*work)(void) = __atomic_load_n(&shi_wait_work, __ATOMIC_ACQUIRE); /* W2 */
     if (shi_unlikely(work != NULL) && !shi_progress_own)
         some += work();
-    if (some) { /* the condition may be true now, also those of other threads */
-        shi_doorbell_ring_own();
-        check_overslept(w);
-        w->rung = w->armed = 0;
+    if (some) { /* the condition may be true now */
+        if (w->registered > 0)
+            check_overslept(w->registered);
         shi_wait_anew(w);
         return;
     }
@@ -192,30 +202,38 @@ void shi_wait_slow(struct shi_wait *w)
         return;
     }
     uint32_t most = most_us(w);
-    if (!(w->announced && has_neighbours()) && shi_progress_idle_wait((int)(most / 1000)))
+    struct sleeper *s = w->registered > 0 ? &blocked_waits[w->registered - 1].sleeper : NULL;
+    int announced = s && s->announced;
+    if (!(announced && has_neighbours()) && shi_progress_idle_wait((int)(most / 1000)))
         return;
-    if (w->announced) {
-        sleep_announced(w, most);
+    if (announced) {
+        sleep_announced(w, s, most);
         return;
     }
     sleep_for(w->sleep_us);
     w->sleep_us = w->sleep_us * 2 < most ? w->sleep_us * 2 : most;
 }
 
+static struct sleeper announce(const struct shi_wait *w, const struct shi_wait_for *what)
+{
+    struct sleeper s = {0};
+    if (w->sleep_us && shi_world.shm.region) {
+        s.off = off_of(what);
+        s.announced = shi_doorbell_announce(s.off);
+    }
+    return s;
+}
+
 void shi_wait_register(struct shi_wait *w, const struct shi_wait_for *what)
 {
     w->registered = -1;
-    w->routine = what->routine;
-    if (w->sleep_us && shi_world.shm.region) {
-        w->off = off_of(what);
-        w->announced = shi_doorbell_announce(w->off);
-    }
     for (int i = 0; i < BLOCKED_MAX; i++) {
         uint32_t is = FREE;
         if (!__atomic_compare_exchange_n(&blocked_waits[i].state, &is, TAKEN, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) /* A2 */
             continue;
         blocked_waits[i].what = *what;
         blocked_waits[i].since_ns = w->since_ns;
+        blocked_waits[i].sleeper = announce(w, what);
         __atomic_store_n(&blocked_waits[i].state, REGISTERED, __ATOMIC_RELEASE); /* R1 */
         w->registered = i + 1;
         return;
@@ -224,14 +242,14 @@ void shi_wait_register(struct shi_wait *w, const struct shi_wait_for *what)
 
 void shi_wait_unregister(struct shi_wait *w)
 {
-    if (w->registered > 0)
+    if (w->registered > 0) {
+        const struct sleeper *s = &blocked_waits[w->registered - 1].sleeper;
+        if (s->announced)
+            shi_doorbell_retract(s->off);
+        check_overslept(w->registered);
         __atomic_store_n(&blocked_waits[w->registered - 1].state, FREE, __ATOMIC_RELEASE); /* R2 */
-    w->registered = 0;
-    if (w->announced) {
-        shi_doorbell_retract(w->off);
-        w->announced = 0;
-        check_overslept(w);
     }
+    w->registered = 0;
 }
 
 int shi_wait_next_blocked(int *at, struct shi_wait_for *out, uint64_t *since_ns)

@@ -39,13 +39,6 @@ struct shi_wait {
     uint32_t sleep_us; /* 0 while yielding */
     uint64_t since_ns; /* first yield, 0 before */
     int registered;    /* its index in the table of blocked waits, plus 1; -1: the table was full; 0: not registered */
-    int announced;     /* the doorbell may wake it; then the next five count */
-    int rung;          /* the doorbell has just woken it */
-    int overslept;     /* SHMEM_WAIT=doorbell: the last sleep ended without a ring */
-    uint32_t armed;    /* for shi_doorbell_sleep; 0: the next sleep is without the doorbell */
-    uint32_t deaf_us;  /* the last sleep without the doorbell, after a ring for something else */
-    const char *routine; /* registered: which one waits */
-    uint64_t off;      /* of the awaited word, for the doorbell */
 };
 
 #define SHI_WAIT_INIT ((struct shi_wait){.polls = 0})
@@ -53,8 +46,7 @@ struct shi_wait {
 /* Progress was made: poll, yield and sleep as at the start. */
 static inline void shi_wait_anew(struct shi_wait *w)
 {
-    w->polls = w->rounds = w->sleep_us = 0;
-    w->since_ns = 0;
+    *w = (struct shi_wait){.registered = w->registered};
 }
 
 extern unsigned shi_wait_polls[2]; /* of the condition between two polls of progress, set at init; [0]: no progress source */
