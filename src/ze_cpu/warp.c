@@ -152,7 +152,7 @@ static void complete(const struct set *s)
     }
 }
 
-/* ---- who takes part --------------------------------------------------------------------------------------------- */
+/* ---- participants ------------------------------------------------------------------------------------------------- */
 
 /* The operation at which work-item k waits; false: others that it names have yet to arrive. */
 static bool arrived(struct zc_item *item, uint32_t n, uint32_t k, struct set *s)

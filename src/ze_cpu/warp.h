@@ -1,4 +1,4 @@
-/* warp.h - operations of CUDA's warps: sub-groups whose work-items name in a mask who takes part. */
+/* warp.h - operations of CUDA's warps: sub-groups whose work-items name the participants in a mask. */
 #ifndef ZC_WARP_H
 #define ZC_WARP_H
 

@@ -75,7 +75,7 @@ static void puts_and_quiet(void)
         shmem_ctx_destroy(ctx);
 }
 
-/* Catches: an atomic that wakes nobody; one that wakes a PE only for a change of the whole word. */
+/* Catches: an atomic that wakes no PE; one that wakes a PE only for a change of the whole word. */
 static void atomics(void)
 {
     static int half[2];
@@ -173,7 +173,7 @@ static void locks(void)
     shmem_barrier_all();
 }
 
-/* Catches: a collective one of whose steps wakes nobody. */
+/* Catches: a collective one of whose steps wakes no PE. */
 static void collectives(void)
 {
     static long from[64], to[64];

@@ -35,8 +35,8 @@ struct bell {
     uint64_t off, seen;
 };
 
-static const struct shi_doorbell_counts nobody;
-const struct shi_doorbell_counts *shi_doorbell_counts = &nobody;
+static const struct shi_doorbell_counts no_counts;
+const struct shi_doorbell_counts *shi_doorbell_counts = &no_counts;
 
 /* The node's: a line of counts, watchers, then bells. */
 static struct shi_doorbell_counts *counts;
