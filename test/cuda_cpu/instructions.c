@@ -29,6 +29,18 @@ static double g(uint64_t v)
     return x;
 }
 
+/* x as f16 has it. */
+static float half(float x)
+{
+    int exponent;
+    if (!isfinite(x) || x == 0)
+        return x;
+    frexpf(x, &exponent);
+    int shift = exponent > -13 ? 11 - exponent : 24; /* 11 bits; fewer where f16 is subnormal */
+    double r = ldexp(rint(ldexp(x, shift)), -shift);
+    return fabs(r) > 65504 ? copysignf(INFINITY, x) : (float)r;
+}
+
 static uint64_t bits(float x)
 {
     uint32_t w;
@@ -207,7 +219,7 @@ static uint64_t inserted(unsigned at, unsigned n, unsigned width)
     X(32, 32, 0, 0, "cvt.rni.u32.f32 %d, %a;", limited(rintf(f(a)), 0, UINT32_MAX))                                   \
     X(64, 32, 0, 0, "cvt.f64.f32 %d, %a;", wide((double)f(a))) X(32, 64, 0, 0, "cvt.rn.f32.f64 %d, %a;", bits((float)g(a))) \
     X(32, 32, 0, 0, "cvt.rmi.f32.f32 %d, %a;", bits(floorf(f(a))))                                                    \
-    X(32, 32, 0, 0, "{ .reg .b16 h; cvt.rn.f16.f32 h, %a; cvt.f32.f16 %d, h; }", bits((float)(_Float16)f(a)))
+    X(32, 32, 0, 0, "{ .reg .b16 h; cvt.rn.f16.f32 h, %a; cvt.f32.f16 %d, h; }", bits(half(f(a))))
 /* Approximations: the functions of the host. */
 #define APPROXIMATE(X)                                                                                                \
     X(32, 32, 0, 0, "sin.approx.f32 %d, %a;", bits(sinf(f(a)))) X(32, 32, 0, 0, "ex2.approx.ftz.f32 %d, %a;", bits(exp2f(f(a)))) \

@@ -209,7 +209,8 @@ static void make_corpus(void)
 static void ask(struct record *r, int pe, int flags)
 {
     struct waiting *w = &waiting[n_waiting];
-    int other = flags & ASKED_OTHER, longer = other && r->bytes & 16;
+    int kept = shi_stream_net.peer_rx[1].early || shi_stream_net.peer_rx[2].early; /* one may answer the other request */
+    int other = kept ? 0 : flags & ASKED_OTHER, longer = other && r->bytes & 16;
     uint32_t bytes = r->bytes + (other && r->bytes & 8 ? longer ? 8u : -8u : 0);
     if (n_waiting == WAITING || bytes - 1 >= SHI_STREAM_REPLY_BYTES)
         return;

@@ -20,6 +20,7 @@
  */
 #include "host/net/doorbell.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -131,8 +132,7 @@ uint32_t shi_doorbell_arm(uint64_t off)
 int shi_doorbell_sleep(uint32_t armed, uint64_t ns)
 {
     struct timespec t = {.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
-    syscall(SYS_futex, &bells[me].word, FUTEX_WAIT, armed, &t, NULL, 0);
-    return __atomic_load_n(&bells[me].word, __ATOMIC_RELAXED) != armed;
+    return syscall(SYS_futex, &bells[me].word, FUTEX_WAIT, armed, &t, NULL, 0) == 0 || errno != ETIMEDOUT;
 }
 
 /* ---- ringing ------------------------------------------------------------------------------------------------------ */

@@ -44,7 +44,8 @@ void shi_doorbell_retract(uint64_t off);
 /* Arm this PE's doorbell; check the condition, then pass the result to sleep. */
 uint32_t shi_doorbell_arm(uint64_t off);
 
-/* Sleep unless the doorbell has rung since it was armed, at most ns. 1: it rang, or another thread armed it. */
+/* Sleep unless the doorbell has rung since it was armed. 0: ns have passed. 1: it rang, a ring from before came late, or
+ * another thread armed it. */
 int shi_doorbell_sleep(uint32_t armed, uint64_t ns);
 
 /* ---- ringing ------------------------------------------------------------------------------------------------------ */
