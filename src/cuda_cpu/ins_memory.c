@@ -104,32 +104,48 @@ static unsigned elements(struct ptx *p, const struct ptx_operand *o, const struc
     return n;
 }
 
+/* n elements of ld and st, from the first operand on, and their memory: a parameter's slot or, if it has none, an address. */
+struct access {
+    const struct ptx_operand *element;
+    unsigned n;
+    enum order how;
+    uint32_t param;
+    struct zc_addr at;
+};
+
+static struct access access_of(struct ptx *p, unsigned memory, unsigned elements_at)
+{
+    struct access a = {.at = {.index = ZC_NONE}};
+    const struct ptx_operand *o = cc_operand(p, memory);
+    skip_hints(p);
+    a.how = order(p);
+    uint8_t in = space(p);
+    a.n = elements(p, cc_operand(p, elements_at), &a.element);
+    a.param = parameter(p, o, p->ins->type[0].width * a.n);
+    if (a.param == ZC_NONE)
+        a.at = cc_address(p, o, in);
+    return a;
+}
+
 static void emit_ld(struct ptx *p, const struct cc_row *r)
 {
     (void)r;
     struct ptx_type t = p->ins->type[0];
-    const struct ptx_operand *o, *from = cc_operand(p, 1);
-    skip_hints(p);
-    enum order how = order(p);
-    uint8_t in = space(p);
-    unsigned n = elements(p, cc_operand(p, 0), &o);
-    uint32_t param = parameter(p, from, t.width * n), slot[8];
-    struct zc_addr a = {.index = ZC_NONE};
-    if (param == ZC_NONE)
-        a = cc_address(p, from, in);
-    for (unsigned k = 0; k < n; k++) { /* all elements before any register: one may have the address */
-        slot[k] = n == 1 ? cc_into(p, &o[k], t.width) : cc_temp(p, t.width);
-        if (param != ZC_NONE) {
-            zc_move(p->m, slot[k], param + k * t.width, t.width);
+    struct access a = access_of(p, 1, 0);
+    uint32_t slot[8];
+    for (unsigned k = 0; k < a.n; k++) { /* all elements before any register: one may have the address */
+        slot[k] = a.n == 1 ? cc_into(p, &a.element[k], t.width) : cc_temp(p, t.width);
+        if (a.param != ZC_NONE) {
+            zc_move(p->m, slot[k], a.param + k * t.width, t.width);
             continue;
         }
-        load(p, slot[k], a, t.width, how);
-        a.imm += t.width;
+        load(p, slot[k], a.at, t.width, a.how);
+        a.at.imm += t.width;
     }
-    for (unsigned k = 0; k < n; k++) {
-        uint32_t s = n == 1 ? slot[k] : cc_into(p, &o[k], t.width);
+    for (unsigned k = 0; k < a.n; k++) {
+        uint32_t s = a.n == 1 ? slot[k] : cc_into(p, &a.element[k], t.width);
         zc_move(p->m, s, slot[k], t.width);
-        cc_done(p, &o[k], s, t.width, t.class == PTX_S);
+        cc_done(p, &a.element[k], s, t.width, t.class == PTX_S);
     }
 }
 
@@ -137,23 +153,15 @@ static void emit_st(struct ptx *p, const struct cc_row *r)
 {
     (void)r;
     struct ptx_type t = p->ins->type[0];
-    const struct ptx_operand *o, *to = cc_operand(p, 0);
-    skip_hints(p);
-    enum order how = order(p);
-    uint8_t in = space(p);
-    unsigned n = elements(p, cc_operand(p, 1), &o);
-    uint32_t param = parameter(p, to, t.width * n);
-    struct zc_addr a = {.index = ZC_NONE};
-    if (param == ZC_NONE)
-        a = cc_address(p, to, in);
-    for (unsigned k = 0; k < n; k++) {
-        uint32_t s = cc_value(p, &o[k], t);
-        if (param != ZC_NONE) {
-            zc_move(p->m, param + k * t.width, s, t.width);
+    struct access a = access_of(p, 0, 1);
+    for (unsigned k = 0; k < a.n; k++) {
+        uint32_t s = cc_value(p, &a.element[k], t);
+        if (a.param != ZC_NONE) {
+            zc_move(p->m, a.param + k * t.width, s, t.width);
             continue;
         }
-        store(p, s, a, t.width, how);
-        a.imm += t.width;
+        store(p, s, a.at, t.width, a.how);
+        a.at.imm += t.width;
     }
 }
 

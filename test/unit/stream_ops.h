@@ -26,13 +26,6 @@ static struct shi_am_src own_memory(const void *at)
     return (struct shi_am_src){.addr = (uint64_t)at};
 }
 
-static void chunk_moved(struct shi_net_req *req, int err)
-{
-    if (err)
-        shi_stream_fail(req->pe, err);
-    shi_chunk_arrived(shi_container_of(req, struct shi_chunk, wait.req));
-}
-
 static void chunk_confirmed(struct shi_after *a)
 {
     shi_chunk_arrived(shi_container_of(a, struct shi_chunk, wait.after));
@@ -51,7 +44,7 @@ static int put_piece(struct shi_transfer *t, struct shi_chunk *c)
     struct shi_am_src src = shi_chunk_src(c);
     there.off += c->off;
     if (there.region != SHI_REGION_DEVICE) {
-        c->wait.req = (struct shi_net_req){.done = chunk_moved};
+        c->wait.req = (struct shi_net_req){.done = shi_chunk_moved};
         return shi_stream_write(l, &there, c->memory, c->bytes, &c->wait.req);
     }
     if (t->pool == SHI_POOL_SHORT)
@@ -212,7 +205,7 @@ static int get_piece(struct shi_transfer *t, struct shi_chunk *c)
     struct shi_am_src dest = shi_chunk_src(c);
     there.off += c->off;
     if (there.region != SHI_REGION_DEVICE) {
-        c->wait.req = (struct shi_net_req){.done = chunk_moved};
+        c->wait.req = (struct shi_net_req){.done = shi_chunk_moved};
         return shi_stream_read(l, &there, c->memory, c->bytes, &c->wait.req);
     }
     c->wait.reply = (struct shi_reply){.done = chunk_replied};

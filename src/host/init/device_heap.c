@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -127,12 +126,8 @@ static unsigned char way_to(int pe, const struct offer *o, int copies_only)
 
 static void log_ways(void)
 {
-    char text[160] = "";
-    int n[SHI_DHEAP_WAYS], at = 0;
-    shi_dheap_count(n);
-    for (int k = 0; k < SHI_DHEAP_WAYS; k++)
-        if (n[k])
-            at += snprintf(text + at, sizeof text - (size_t)at, "%s %d by %s", at ? "," : "", n[k], shi_dheap_way_name[k]);
+    char text[160];
+    shi_dheap_describe_ways(text, sizeof text);
     shi_log_debug("device memory of PEs:%s", text);
 }
 

@@ -225,7 +225,7 @@ static struct shi_transfer *take_next(struct shi_pipeline *p, int pool)
     return t;
 }
 
-static void share_out(struct shi_pipeline *p, int pool)
+static void assign_chunks(struct shi_pipeline *p, int pool)
 {
     struct shi_transfer *t;
     for (struct shi_chunk *c; (c = p->pool[pool].free) && (t = take_next(p, pool));) {
@@ -249,7 +249,7 @@ void shi_pipeline_poll(void)
         if (p->chunk[i].state != FREE)
             advance(p, &p->chunk[i], p->chunk[i].of && p->chunk[i].of->in);
     for (int pool = 0; pool < SHI_POOLS; pool++)
-        share_out(p, pool);
+        assign_chunks(p, pool);
 }
 
 void shi_pipeline_serve(struct shi_transfer *t)

@@ -23,6 +23,7 @@
 #define SHI_PIPELINE_H
 
 #include "host/net/stream.h"
+#include "host/util/base.h"
 
 enum shi_pool { SHI_POOL_OWN, SHI_POOL_SERVED, SHI_POOL_SHORT, SHI_POOLS };
 
@@ -83,6 +84,14 @@ void shi_pipeline_poll(void);
 static inline void shi_chunk_arrived(struct shi_chunk *c)
 {
     c->arrived = 1;
+}
+
+/* `done` of a chunk's wait.req: a write or read has ended. */
+static inline void shi_chunk_moved(struct shi_net_req *req, int err)
+{
+    if (err)
+        shi_stream_fail(req->pe, err);
+    shi_chunk_arrived(shi_container_of(req, struct shi_chunk, wait.req));
 }
 
 /* The chunk as peers read and write it. */

@@ -123,13 +123,6 @@ static int post_piece(struct shi_remote_op *o)
 
 /* ---- through chunks ----------------------------------------------------------------------------------------------- */
 
-static void chunk_moved(struct shi_net_req *req, int err)
-{
-    if (err)
-        shi_stream_fail(req->pe, err);
-    shi_chunk_arrived(shi_container_of(req, struct shi_chunk, wait.req));
-}
-
 static void chunk_replied(struct shi_reply *reply)
 {
     shi_chunk_arrived(shi_container_of(reply, struct shi_chunk, wait.reply));
@@ -147,7 +140,7 @@ static int put_chunk(const struct shi_remote_op *o, const struct shi_remote_addr
     if (o->bytes <= RECORD_BYTES && (!reaches || o->bytes <= shi_stream_bcopy_bytes()))
         return shi_stream_put(o->lane, s, c->memory, c->bytes, 0);
     if (reaches) {
-        c->wait.req = (struct shi_net_req){.done = chunk_moved};
+        c->wait.req = (struct shi_net_req){.done = shi_chunk_moved};
         return shi_stream_write(o->lane, s, c->memory, c->bytes, &c->wait.req);
     }
     c->wait.after = (struct shi_after){.done = chunk_confirmed};
@@ -161,7 +154,7 @@ static int get_chunk(const struct shi_remote_op *o, const struct shi_remote_addr
     struct shi_blocks b = {(uint32_t)c->bytes, 1, 0};
     int reaches = shi_stream_reaches(s->pe, s->region);
     if (reaches && o->bytes > shi_stream_bcopy_bytes()) {
-        c->wait.req = (struct shi_net_req){.done = chunk_moved};
+        c->wait.req = (struct shi_net_req){.done = shi_chunk_moved};
         return shi_stream_read(o->lane, s, c->memory, c->bytes, &c->wait.req);
     }
     c->wait.reply = (struct shi_reply){.to = c->memory, .block = c->bytes, .done = chunk_replied};

@@ -127,13 +127,6 @@ static int update(struct stashed *s, const struct record *r)
     return 1;
 }
 
-static void piece_ended(struct shi_net_req *req, int err)
-{
-    if (err)
-        shi_stream_fail(req->pe, err);
-    shi_chunk_arrived(shi_container_of(req, struct shi_chunk, wait.req));
-}
-
 /* Read or write a piece of the requester's memory. */
 static int serve_piece(struct shi_transfer *t, struct shi_chunk *c)
 {
@@ -141,7 +134,7 @@ static int serve_piece(struct shi_transfer *t, struct shi_chunk *c)
     const struct served_payload *p = (const struct served_payload *)(s->served + 1);
     const struct shi_net_memory m = {.base = p->addr, .key = p->key};
     int pe = (int)((const struct head *)s->data)->pe;
-    c->wait.req = (struct shi_net_req){.done = piece_ended};
+    c->wait.req = (struct shi_net_req){.done = shi_chunk_moved};
     return t->in ? shi_stream_read_memory(pe, &m, c->off, c->memory, c->bytes, &c->wait.req)
                  : shi_stream_write_memory(pe, &m, c->off, c->memory, c->bytes, &c->wait.req);
 }

@@ -29,19 +29,10 @@ static const char *human(uint64_t bytes, char text[16])
 /* By which ways the PE reaches the PEs' device memory, its own included. */
 static void print_device_ways(FILE *f, int pe)
 {
-    int n[SHI_DHEAP_WAYS], shown = 0;
-    shi_dheap_count(n);
-    for (int k = 0; k < SHI_DHEAP_WAYS; k++) {
-        if (!n[k])
-            continue;
-        if (shown++)
-            fputc(',', f);
-        else
-            fprintf(f, "fulmar: PE %d: device memory of PEs:", pe);
-        fprintf(f, " %d by %s", n[k], shi_dheap_way_name[k]);
-    }
-    if (shown)
-        fputc('\n', f);
+    char text[160];
+    shi_dheap_describe_ways(text, sizeof text);
+    if (*text)
+        fprintf(f, "fulmar: PE %d: device memory of PEs:%s\n", pe, text);
 }
 
 /* The targets of a family that received most bytes, in descending order. */
@@ -95,18 +86,19 @@ void shi_stats_text(FILE *f)
 
 /* ---- gathering ---------------------------------------------------------------------------------------------------- */
 
-enum { TOP_TARGETS = 5, TOP_ROUTINES = 4, SHOWN_PAIRS = 5, SHOWN_ROUTINES = 5 };
+enum { TOP_TARGETS = 5, TOP_ROUTINES = 4, SHOWN_ROUTINES = 5 };
 
 /* Records of one exchange each. */
 struct shares {
     uint64_t ns, waited_ns; /* from init to finalize; of that in calls that wait for other PEs */
     uint64_t requests, rounds, deepest;
 };
+struct target {
+    int32_t pe, from;
+    uint64_t bytes;
+};
 struct targets {
-    struct {
-        int32_t pe, from;
-        uint64_t bytes;
-    } top[TOP_TARGETS];
+    struct target top[TOP_TARGETS];
 };
 struct routine {
     char name[SHI_TRACE_NAME_BYTES];
@@ -133,34 +125,29 @@ static void gather(const void *mine, size_t bytes, void *out, size_t stride)
         memcpy((char *)out + (size_t)pe * stride, shi_team_buffer(world, 0, pe), bytes);
 }
 
-/* Put the number of a value among the n greatest so far, which are in descending order. Returns its place, or n. */
-static int place_of(const uint64_t *value, int n, uint64_t v)
+/* Keep t if it is among those with most bytes, which are in descending order. */
+static void keep_top(struct targets *best, struct target t)
 {
-    int at = n;
-    while (at > 0 && v > value[at - 1])
+    int at = TOP_TARGETS;
+    while (at > 0 && t.bytes > best->top[at - 1].bytes)
         at--;
-    return at;
+    if (at == TOP_TARGETS)
+        return;
+    memmove(&best->top[at + 1], &best->top[at], (size_t)(TOP_TARGETS - 1 - at) * sizeof *best->top);
+    best->top[at] = t;
 }
 
 /* The targets that this PE's calls name most bytes for. */
 static struct targets top_targets(void)
 {
-    struct targets t = {0};
-    uint64_t best[TOP_TARGETS] = {0};
+    struct targets best = {0};
     for (int pe = 0; pe < shi_world.n_pes; pe++) {
-        uint64_t bytes = 0;
+        struct target t = {.pe = pe, .from = shi_world.pe};
         for (int k = 0; k < SHI_TARGETED; k++)
-            bytes += all.to[pe][k].bytes;
-        int at = place_of(best, TOP_TARGETS, bytes);
-        if (at == TOP_TARGETS)
-            continue;
-        memmove(&best[at + 1], &best[at], (size_t)(TOP_TARGETS - 1 - at) * sizeof *best);
-        memmove(&t.top[at + 1], &t.top[at], (size_t)(TOP_TARGETS - 1 - at) * sizeof *t.top);
-        best[at] = t.top[at].bytes = bytes;
-        t.top[at].pe = pe;
-        t.top[at].from = shi_world.pe;
+            t.bytes += all.to[pe][k].bytes;
+        keep_top(&best, t);
     }
-    return t;
+    return best;
 }
 
 static int by_time(const void *a, const void *b)
@@ -318,18 +305,9 @@ static void print_pairs(FILE *f)
 {
     char text[16];
     struct targets best = {0};
-    uint64_t bytes[SHOWN_PAIRS] = {0};
-    for (int i = 0; i < shi_world.n_pes * TOP_TARGETS; i++) {
-        const struct targets *t = &of.targets[i / TOP_TARGETS];
-        int k = i % TOP_TARGETS, at = place_of(bytes, SHOWN_PAIRS, t->top[k].bytes);
-        if (at == SHOWN_PAIRS)
-            continue;
-        memmove(&bytes[at + 1], &bytes[at], (size_t)(SHOWN_PAIRS - 1 - at) * sizeof *bytes);
-        memmove(&best.top[at + 1], &best.top[at], (size_t)(SHOWN_PAIRS - 1 - at) * sizeof *best.top);
-        bytes[at] = t->top[k].bytes;
-        best.top[at] = t->top[k];
-    }
-    for (int i = 0; i < SHOWN_PAIRS && best.top[i].bytes; i++)
+    for (int i = 0; i < shi_world.n_pes * TOP_TARGETS; i++)
+        keep_top(&best, of.targets[i / TOP_TARGETS].top[i % TOP_TARGETS]);
+    for (int i = 0; i < TOP_TARGETS && best.top[i].bytes; i++)
         fprintf(f, "%s PE %d with PE %d %s", i ? "," : "fulmar: most bytes:", best.top[i].from, best.top[i].pe,
                 human(best.top[i].bytes, text));
     if (best.top[0].bytes)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "device/device.h"
 #include "host/ops/heap.h"
@@ -27,6 +28,15 @@ void shi_dheap_set(const struct shi_dheap *d)
 void shi_dheap_count(int n[SHI_DHEAP_WAYS])
 {
     memcpy(n, n_by_way, sizeof n_by_way);
+}
+
+void shi_dheap_describe_ways(char *text, size_t bytes)
+{
+    int at = 0;
+    text[0] = 0;
+    for (int k = 0; k < SHI_DHEAP_WAYS; k++)
+        if (n_by_way[k])
+            at += snprintf(text + at, bytes - (size_t)at, "%s %d by %s", at ? "," : "", n_by_way[k], shi_dheap_way_name[k]);
 }
 
 void *shi_dheap_of(int pe)
@@ -83,10 +93,7 @@ int shi_dheap_is_private(const void *addr)
 
 uint64_t *shi_dheap_word_lock(int pe)
 {
-    int i = 0;
-    while (shi_world.shm.region[i].pe != pe)
-        i++;
-    return shi_shm_held(&shi_world.shm, i);
+    return shi_shm_held(&shi_world.shm, shi_world.peer[pe].rank);
 }
 
 void shi_dheap_copy(const char *routine, void *to, const void *from, size_t bytes)

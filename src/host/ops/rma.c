@@ -35,7 +35,8 @@ static enum shi_way copy_slow(const char *routine, void *to, const void *from, s
 void shi_rma_put_slow(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source, size_t bytes,
                       int pe, int how)
 {
-    SHI_SPAN(span, how & SHI_MORE ? SHI_SIGNALS : SHI_PUTS, routine, ctx->team, pe, bytes + (how & SHI_MORE ? sizeof(uint64_t) : 0));
+    int signals = how & SHI_MORE;
+    SHI_SPAN(span, signals ? SHI_SIGNALS : SHI_PUTS, routine, ctx->team, pe, bytes + (signals ? sizeof(uint64_t) : 0));
     struct shi_remote_addr to;
     if (shi_is_remote(routine, ctx, SHI_WRITE, "dest", dest, bytes, pe, &to))
         shi_remote_put(ctx->lane, &to, source, bytes, how);

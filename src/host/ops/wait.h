@@ -3,8 +3,8 @@
  * can report them.
  *
  * Other PEs change the awaited words by plain stores, which wake no sleeper. The routines that complete or announce such
- * stores ring the sleeper's doorbell (net/doorbell.h); sleeps are timed, because not all stores are followed by a ring. SHMEM_WAIT says
- * how long a wait yields before it sleeps.
+ * stores ring the sleeper's doorbell (net/doorbell.h); sleeps are timed, because not all stores are followed by a ring.
+ * SHMEM_WAIT says how long a wait yields before it sleeps.
  */
 #ifndef SHI_WAIT_H
 #define SHI_WAIT_H
