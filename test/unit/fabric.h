@@ -516,9 +516,9 @@ static int fabric_address(struct shi_net_address *out)
     return 0;
 }
 
-static int fabric_connect(int pe, const struct shi_net_address *a)
+static int fabric_connect(const struct shi_net_address *first, size_t stride)
 {
-    (void)pe, (void)a;
+    (void)first, (void)stride;
     return 0;
 }
 
@@ -578,7 +578,7 @@ static int fabric_fence(void)
     return 0;
 }
 
-/* `data` holds the caller's own record; fabric_open adds the memory of the other PEs. */
+/* `data` holds the caller's own record, which is the other PE's, too; fabric_open adds the memory of the other PEs. */
 static int fabric_lookup(int pe, const char *key, void *data, size_t bytes)
 {
     (void)pe, (void)key, (void)data, (void)bytes;
@@ -590,14 +590,16 @@ static void fabric_open(const struct shi_net_limits *limits, unsigned seed,
                         struct shi_stream_region (*own)[SHI_REGIONS])
 {
     static const struct shi_boot_ops ops = {.publish = fabric_publish, .fence = fabric_fence, .lookup = fabric_lookup};
-    static int first[1];
     const struct shi_config config = {.bcopy_bytes = -1, .heartbeat = fabric_heartbeat};
     memset(&fabric, 0, sizeof fabric);
     fabric.limits = *limits;
     fabric.refusals = fabric.patience = fabric.pace = 1;
     fabric.random = seed * 2654435761u + 1;
+    static _Alignas(64) char record[PES][PES * SHI_SHM_RECORD_BYTES];
+    memset(record, 0, sizeof record);
     for (int pe = 0; pe < PES; pe++) {
-        struct shi_boot boot = {.ops = &ops, .pe = pe, .n_pes = PES, .n_local = 1, .has_secret = 1, .local_pe = first};
+        const struct shi_stream_node node = {.record = record[pe]};
+        struct shi_boot boot = {.ops = &ops, .pe = pe, .n_pes = PES, .n_local = 1, .has_secret = 1, .local_pe = &pe};
         fabric.last[pe] = &fabric.inbox[pe];
         fabric.last_immediate[pe] = &fabric.immediate[pe];
         fabric.pe = pe;
@@ -606,7 +608,7 @@ static void fabric_open(const struct shi_net_limits *limits, unsigned seed,
             fabric.lane[pe][i].pe = pe;
             pthread_mutex_init(&fabric.lane[pe][i].pub.lock, NULL);
         }
-        if (shi_stream_up(&boot, &config, own[pe], 1))
+        if (shi_stream_up(&boot, &config, &node, own[pe], 1))
             abort();
         for (int i = 0; i < LANES; i++)
             shi_stream_lane(i);

@@ -346,7 +346,7 @@ int main(void)
         return tap_end();
     }
     printf("# provider %s\n", shi_net_ofi.provider());
-    shi_net_ofi.connect(0, &own);
+    shi_net_ofi.connect(&own, sizeof own);
     if (stranger_open())
         return 1;
     RUN(start_up, "without an RDMA device libfabric does not read the symbols of the kernel");

@@ -128,9 +128,9 @@ static int net_address(struct shi_net_address *out)
     return 0;
 }
 
-static int net_connect(int pe, const struct shi_net_address *a)
+static int net_connect(const struct shi_net_address *first, size_t stride)
 {
-    (void)pe, (void)a;
+    (void)first, (void)stride;
     return 0;
 }
 
@@ -182,13 +182,15 @@ static void run_pe(void)
 {
     static const struct shi_boot_ops ops = {.publish = publish, .fence = fence, .lookup = lookup};
     static const struct shi_stream_region own[SHI_REGIONS];
-    static int self[1];
+    int self[1] = {me};
     struct shi_boot boot = {.pe = me, .n_pes = PES, .n_local = 1, .local_pe = self, .ops = &ops};
     struct shi_config config = {.bcopy_bytes = SHI_CONFIG_AUTO, .insecure = setup->insecure};
     boot.has_secret = setup->has_secret;
     if (boot.has_secret)
         memcpy(boot.secret, given, sizeof given);
-    board->pe[me].rc = shi_stream_up(&boot, &config, own, 1);
+    static _Alignas(64) char record[PES * SHI_SHM_RECORD_BYTES];
+    const struct shi_stream_node node = {.record = record};
+    board->pe[me].rc = shi_stream_up(&boot, &config, &node, own, 1);
     __atomic_store_n(&board->pe[me].ended, 1, __ATOMIC_RELEASE);
     _exit(0);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "host/util/log.h"
+#include "host/util/table.h"
 
 #define NET (shi_stream_net.ops)
 
@@ -17,16 +18,16 @@ static struct shi_lane *make_lane(struct shi_net_lane *n)
         return NULL;
     l->net = n;
     l->index = n->index;
-    l->to = calloc(pes, sizeof *l->to);
-    l->open = calloc(3 * pes, sizeof *l->open);
+    l->to = shi_table(pes, sizeof *l->to);
+    l->open = shi_table(3 * pes, sizeof *l->open);
     l->dirty = l->open + pes;
     l->waiting = l->dirty + pes;
     for (int i = 0; i < MAX_REPLIES; i++)
         l->free_reply[l->n_free_replies++] = MAX_REPLIES - 1 - i;
     if (l->to && l->open)
         return l;
-    free(l->to);
-    free(l->open);
+    shi_table_free(l->to, pes, sizeof *l->to);
+    shi_table_free(l->open, 3 * pes, sizeof *l->open);
     free(l);
     return NULL;
 }

@@ -86,9 +86,10 @@ struct shi_net_ops {
     /* Open the first lane. 0 or -errno after one line. */
     int (*up)(const struct shi_boot *boot, const struct shi_config *config, shi_net_arrive *arrive,
               shi_net_written *written, shi_net_failed *failed, struct shi_net_limits *limits);
-    /* Get this PE's address; set that of another one before the first transfer to it. */
+    /* Get this PE's address; name those of all PEs before the first transfer: PE i's is i * stride bytes behind the first.
+     * They stay where they are. The provider is given the address of a PE at the first transfer to it. */
     int (*address)(struct shi_net_address *out);
-    int (*connect)(int pe, const struct shi_net_address *a);
+    int (*connect)(const struct shi_net_address *first, size_t stride);
     /* Register [base, + bytes) for accesses by peers, rights: SHI_NET_ of them. 0, or as `error` explains it. Where the provider
      * lets us choose, the key is random, so that only PEs that receive it know it. Once withdraw returns, the provider refuses
      * the key, unless it caches registrations. */

@@ -27,11 +27,13 @@
 #include "host/net/ofi_accept.h"
 #include "host/net/ofi_fd.h"
 #include "host/net/ofi_memory.h"
+#include "host/net/ofi_peers.h"
 #include "host/net/ofi_psm.h"
 #include "host/net/ofi_throttle.h"
 #include "host/util/base.h"
 #include "host/util/libc.h"
 #include "host/util/log.h"
+#include "host/util/table.h"
 
 enum { RECVS = 64, POOL = 64, EVENTS = 16, PEER_CAP = 64, LANE_CAP = 1024 };
 
@@ -60,7 +62,6 @@ static struct fi_info *info;
 static struct fid_fabric *fabric;
 static struct fid_domain *domain;
 static struct fid_av *av;
-static fi_addr_t *address_of; /* [n_pes] */
 static int me, n_pes;
 static struct lane lanes[SHI_NET_LANES];
 static int n_lanes, no_cuda_calls, can_idle_wait; /* lane 0's completion queue has a wait that sleeps */
@@ -120,7 +121,7 @@ static void close_lane(struct lane *l)
         fi_close(&l->ep->fid);
     if (l->cq)
         fi_close(&l->cq->fid);
-    free(l->posted);
+    shi_table_free(l->posted, (size_t)n_pes, sizeof *l->posted);
     *l = (struct lane){0};
 }
 
@@ -140,7 +141,7 @@ static int open_lane(int i)
     size_t depth = LANE_CAP + (i == 0 ? RECVS : 0);
     struct fi_cq_attr attr = {.format = FI_CQ_FORMAT_DATA, .size = depth, .wait_obj = i ? FI_WAIT_NONE : FI_WAIT_UNSPEC};
     *l = (struct lane){.pub = {PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP, i},
-                       .posted = calloc((size_t)n_pes, sizeof *l->posted)};
+                       .posted = shi_table((size_t)n_pes, sizeof *l->posted)};
     for (int k = 0; k < POOL; k++) {
         pool[i][k] = (struct shi_net_req){.next = l->pool, .pooled = 1};
         l->pool = &pool[i][k];
@@ -248,9 +249,7 @@ static int up(const struct shi_boot *boot, const struct shi_config *config, shi_
     shi_net_fault_limits(&limits);
     struct shi_ofi_fds before;
     shi_ofi_fds_note(&before);
-    address_of = calloc((size_t)n_pes, sizeof *address_of);
-    err = address_of ? 0 : -ENOMEM;
-    if (!err && is_psm())
+    if (is_psm())
         err = shi_ofi_psm_key(info, boot->job);
     if (!err)
         err = open_domain();
@@ -288,12 +287,11 @@ static int address(struct shi_net_address *out)
     return 0;
 }
 
-static int connect_to(int pe, const struct shi_net_address *a)
+static int connect_to(const struct shi_net_address *first, size_t stride)
 {
-    if (has_ip_addresses())
-        shi_ofi_accept_from((const struct sockaddr *)a->data, n_pes);
-    int rc = fi_av_insert(av, a->data, 1, &address_of[pe], 0, NULL);
-    return rc == 1 ? 0 : cannot("insert the address of a PE", rc < 0 ? rc : -FI_EINVAL);
+    for (int pe = 0; has_ip_addresses() && pe < n_pes; pe++)
+        shi_ofi_accept_from((const struct sockaddr *)((const char *)first + (size_t)pe * stride), n_pes);
+    return shi_ofi_peers_up(av, first, stride, n_pes);
 }
 
 /* ---- posting ------------------------------------------------------------------------------------------------------ */
@@ -338,7 +336,7 @@ static int posted(struct lane *l, int pe, struct shi_net_req *r, ssize_t rc)
 static int post_short(struct shi_net_lane *pub, int pe, const void *msg, size_t bytes)
 {
     struct lane *l = (struct lane *)pub;
-    ssize_t rc = fi_inject(l->ep, msg, bytes, address_of[pe]);
+    ssize_t rc = fi_inject(l->ep, msg, bytes, shi_ofi_peer(pe));
     return is_busy(rc) ? -EAGAIN : (int)rc;
 }
 
@@ -346,7 +344,7 @@ static int post_send(struct shi_net_lane *pub, int pe, const void *msg, size_t b
 {
     struct lane *l = (struct lane *)pub;
     struct shi_net_req *r = get_request(l, pe, req);
-    return r ? posted(l, pe, r, fi_send(l->ep, msg, bytes, NULL, address_of[pe], r->provider)) : -EAGAIN;
+    return r ? posted(l, pe, r, fi_send(l->ep, msg, bytes, NULL, shi_ofi_peer(pe), r->provider)) : -EAGAIN;
 }
 
 static int post_write(struct shi_net_lane *pub, int pe, const struct shi_net_memory *to, uint64_t off, const void *from,
@@ -358,7 +356,7 @@ static int post_write(struct shi_net_lane *pub, int pe, const struct shi_net_mem
         return -EAGAIN;
     struct iovec local = {(void *)from, bytes};
     struct fi_rma_iov remote = {to->base + off, bytes, to->key};
-    struct fi_msg_rma m = {.msg_iov = &local, .desc = shi_ofi_on_device(from) ? &shi_ofi_device.desc : NULL, .iov_count = 1, .addr = address_of[pe], .rma_iov = &remote,
+    struct fi_msg_rma m = {.msg_iov = &local, .desc = shi_ofi_on_device(from) ? &shi_ofi_device.desc : NULL, .iov_count = 1, .addr = shi_ofi_peer(pe), .rma_iov = &remote,
                            .rma_iov_count = 1, .context = r->provider, .data = immediate};
     uint64_t flags = FI_COMPLETION;
     if (!(limits.ordered & SHI_NET_SAW))
@@ -375,7 +373,7 @@ static int post_read(struct shi_net_lane *pub, int pe, const struct shi_net_memo
         return -EAGAIN;
     int on_device = shi_ofi_on_device(to);
     r->late = on_device && shi_ofi_device.memory.handle & SHI_NET_LATE;
-    return posted(l, pe, r, fi_read(l->ep, to, bytes, on_device ? shi_ofi_device.desc : NULL, address_of[pe],
+    return posted(l, pe, r, fi_read(l->ep, to, bytes, on_device ? shi_ofi_device.desc : NULL, shi_ofi_peer(pe),
                                     from->base + off, from->key, r->provider));
 }
 
@@ -443,7 +441,7 @@ static void post_late(struct lane *l, struct found *f)
     static uint64_t read[SHI_NET_LANES];
     const struct shi_net_memory *m = &shi_ofi_device.memory;
     for (struct shi_net_req *r; (r = l->late);) {
-        ssize_t rc = fi_read(l->ep, &read[l->pub.index], sizeof *read, NULL, address_of[me], m->base, m->key, r->provider);
+        ssize_t rc = fi_read(l->ep, &read[l->pub.index], sizeof *read, NULL, shi_ofi_peer(me), m->base, m->key, r->provider);
         if (is_busy(rc))
             return;
         l->late = r->next_late;

@@ -6,6 +6,7 @@
  *   arrived               every PE, fetch-add       every PE   R1 -> A1
  *   region[i]             local PE i, before R1     every PE   plain, after A1
  *   doorbells             see doorbell.c
+ *   records               see stream_up.c           PEs       plain, between two barriers
  *   abort                 first PE to abort, CAS    every PE   relaxed: no other data depends on it
  *
  * R1 -> A1  a PE's region record, heap mapping and static data are in the file before any peer looks at them.
@@ -47,15 +48,20 @@ struct rendezvous {
 
 static const uint64_t file_bytes = 1ull << 46; /* i_size only: pages exist once touched */
 
-/* The doorbells follow the regions. */
+/* The doorbells follow the regions, and the records of the job's PEs follow the doorbells. */
 static size_t doorbells_off(int n)
 {
     return shi_round_up(sizeof(struct control) + n * sizeof(struct shi_shm_region), SHI_LINE_BYTES);
 }
 
-static size_t control_bytes(int n)
+static size_t records_off(int n)
 {
-    return shi_round_up(doorbells_off(n) + shi_doorbell_bytes(n), SHI_HUGE_BYTES);
+    return shi_round_up(doorbells_off(n) + shi_doorbell_bytes(n), SHI_PAGE_BYTES);
+}
+
+static size_t control_bytes(const struct shi_boot *boot)
+{
+    return shi_round_up(records_off(boot->n_local) + (size_t)boot->n_pes * SHI_SHM_RECORD_BYTES, SHI_HUGE_BYTES);
 }
 
 static int failed(const char *what)
@@ -73,13 +79,13 @@ static int create_node_file(const struct shi_boot *boot)
         return failed("memfd_create");
     if (ftruncate(fd, file_bytes))
         return failed("ftruncate of the node's shared memory (see ulimit -f)");
-    struct control *c = mmap(NULL, control_bytes(boot->n_local), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    struct control *c = mmap(NULL, control_bytes(boot), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (c == MAP_FAILED)
         return failed("mmap of the node's control block");
-    c->reserved_off = control_bytes(boot->n_local);
+    c->reserved_off = control_bytes(boot);
     c->magic = CONTROL_MAGIC;
     strncpy(c->library, PACKAGE_VERSION, sizeof c->library - 1);
-    munmap(c, control_bytes(boot->n_local));
+    munmap(c, control_bytes(boot));
     return fd;
 }
 
@@ -139,10 +145,11 @@ static int map_heap(int fd, const struct shi_shm_params *params, uint64_t off, i
     return 0;
 }
 
-/* Sleep until all PEs of the node have called this for the phase-th time; PEs that still start need the cores. */
-static void node_barrier(struct control *c, int n, uint32_t phase)
+/* Sleep until all PEs of the node have called this as often as this PE; PEs that still start need the cores. */
+static void node_barrier(struct control *c, int n)
 {
-    uint32_t all = n * phase, seen = __atomic_add_fetch(&c->arrived, 1, __ATOMIC_ACQ_REL); /* R1, A1 */
+    static uint32_t calls;
+    uint32_t all = (uint32_t)n * ++calls, seen = __atomic_add_fetch(&c->arrived, 1, __ATOMIC_ACQ_REL); /* R1, A1 */
     if (seen == all)
         syscall(SYS_futex, &c->arrived, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
     while ((seen = __atomic_load_n(&c->arrived, __ATOMIC_ACQUIRE)) < all) /* A1 */
@@ -203,13 +210,18 @@ void shi_shm_spread(const struct shi_shm *s)
         sched_setaffinity(0, sizeof all, (const cpu_set_t *)all);
 }
 
+void shi_shm_barrier(const struct shi_shm *s)
+{
+    node_barrier((struct control *)s->base, s->n);
+}
+
 int shi_shm_up(const struct shi_boot *boot, const struct shi_shm_params *params, struct shi_shm *out)
 {
     struct shi_shm s = {.n = boot->n_local};
     s.fd = open_node_file(boot);
     if (s.fd < 0)
         return s.fd;
-    size_t head = control_bytes(s.n);
+    size_t head = control_bytes(boot);
     struct control *c = mmap(NULL, head, PROT_READ | PROT_WRITE, MAP_SHARED, s.fd, 0);
     if (c == MAP_FAILED)
         return failed("mmap of the node's control block");
@@ -221,12 +233,13 @@ int shi_shm_up(const struct shi_boot *boot, const struct shi_shm_params *params,
     int err = bring_region(c, boot, params, s.fd, &s.heap_lo);
     if (err)
         return err; /* the caller ends the job, which frees everything */
-    node_barrier(c, s.n, 1);
+    node_barrier(c, s.n);
     s.bytes = __atomic_load_n(&c->reserved_off, __ATOMIC_RELAXED);
     munmap(c, head);
     s.base = mmap(NULL, s.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, s.fd, 0);
     if (s.base == MAP_FAILED)
         return failed("mmap of the node's shared memory (ulimit -v)");
+    s.record = s.base + records_off(s.n);
     madvise(s.base, s.bytes, MADV_DONTDUMP); /* a core file needs this PE's heap, not all heaps */
     s.region = ((struct control *)s.base)->region;
     shi_doorbell_up(s.base + doorbells_off(s.n), s.n, boot->local_index, s.base);

@@ -13,6 +13,7 @@
 #include "host/boot/boot.h"
 
 enum { SHI_CPU_WORDS = 16 }; /* of a mask of cores: 1,024 of them */
+enum { SHI_SHM_RECORD_BYTES = 384 };
 
 /* What one PE brings. Addresses are its own; offsets count from the start of the node's file. */
 struct shi_shm_region {
@@ -31,6 +32,7 @@ struct shi_shm {
     size_t bytes;
     int n;                        /* PEs of this node */
     const struct shi_shm_region *region; /* [n], in the order of boot->local_pe */
+    char *record;                 /* [n_pes][SHI_SHM_RECORD_BYTES], zero: what the node knows of each PE of the job (stream_up.c) */
     uintptr_t heap_lo;            /* this PE's heap, at an address of its own outside base */
     int oversubscribed;                  /* more PEs than the cores they may run on together */
 };
@@ -46,6 +48,9 @@ struct shi_shm_params {
 /* Collective over the node. 0 and *out, or -errno after one logged line. The memory stays mapped until the process ends,
  * as the program uses its static data after shmem_finalize, and a later shmem_init the heap. */
 int shi_shm_up(const struct shi_boot *boot, const struct shi_shm_params *params, struct shi_shm *out);
+
+/* Barrier over the PEs of the node, during start-up: sleeps, and does not see the abort flag. */
+void shi_shm_barrier(const struct shi_shm *s);
 
 /* Let the calling thread run on every core that any PE of the node may run on, where the system allows that. */
 void shi_shm_spread(const struct shi_shm *s);

@@ -75,9 +75,15 @@ struct shi_after {
 
 enum { SHI_STREAM_PUT_BYTES = 8192, SHI_STREAM_REPLY_BYTES = 8192 }; /* of one record */
 
+/* What the PEs of a node share at start-up. barrier: over them; not called where there is one. */
+struct shi_stream_node {
+    char *record; /* [n_pes][SHI_SHM_RECORD_BYTES], zero; stays */
+    void (*barrier)(void);
+};
+
 /* Bring up the network for this job, once in a process: lane 0, addresses and memory of all PEs. It stays up for a later
  * shmem_init, like the shared memory of a node. Collective. 0 or -errno after one line. */
-int shi_stream_up(const struct shi_boot *boot, const struct shi_config *config,
+int shi_stream_up(const struct shi_boot *boot, const struct shi_config *config, const struct shi_stream_node *node,
                   const struct shi_stream_region own[SHI_REGIONS], uint64_t exe_id);
 
 /* At shmem_init: make it the only source of progress. 0 or -errno. */

@@ -22,6 +22,7 @@
 #include "host/net/written.h"
 #include "host/util/base.h"
 #include "host/util/log.h"
+#include "host/util/table.h"
 
 #define NET (shi_stream_net.ops)
 
@@ -547,8 +548,8 @@ void shi_stream_arrive(const void *msg, size_t bytes)
 
 int shi_stream_receive(int n_pes)
 {
-    shi_stream_net.ack_queue = calloc((size_t)n_pes, sizeof *shi_stream_net.ack_queue);
-    shi_stream_net.held = calloc((size_t)n_pes, sizeof *shi_stream_net.held);
+    shi_stream_net.ack_queue = shi_table((size_t)n_pes, sizeof *shi_stream_net.ack_queue);
+    shi_stream_net.held = shi_table((size_t)n_pes, sizeof *shi_stream_net.held);
     shi_stream_net.polls = 1;
     shi_stream_net.checked_ns = shi_stream_net.now_ns = shi_coarse_ns();
     return shi_stream_net.ack_queue && shi_stream_net.held ? 0 : -ENOMEM;

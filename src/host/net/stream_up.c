@@ -22,6 +22,7 @@
 #include "host/util/log.h"
 #include "host/util/memory.h"
 #include "host/util/random.h"
+#include "host/util/table.h"
 
 #define NET (shi_stream_net.ops)
 
@@ -31,18 +32,21 @@ enum { BCOPY_BYTES = 8192, SERVE_MS = 50, UNSENT_NS = 1000000000 };
  * (SHMEM_INSECURE=1). */
 enum origin { FROM_LAUNCHER = 1, FROM_PE_0, INSECURE };
 
-/* What each PE publishes. */
+/* What each PE has for the others. The first PE of a node publishes the records of all its PEs, its own first, and looks up
+ * those of the other nodes, for all PEs of its node: the lookups of a job grow with the square of its nodes, not of its PEs. */
 struct peer_record {
     uint32_t version, order; /* order: a number that reads differently in another byte order */
     char library[24];        /* its version; up to here the same in all versions of the library from 2 on */
     uint32_t origin;         /* enum origin */
     unsigned char secret[SHI_SECRET_BYTES]; /* of PE 0 with FROM_PE_0, else 0 */
     uint64_t exe_id;
-    int64_t node;            /* its node's first PE */
+    int32_t node, pe, n_local; /* its node's first PE; itself; PEs of its node */
+    uint32_t known;          /* in this node's table: the record is there */
     char provider[24];
     struct shi_net_address address;
     struct shi_net_memory memory[SHI_REGION_DEVICE], counters; /* counters: of written.h */
 };
+_Static_assert(sizeof(struct peer_record) <= SHI_SHM_RECORD_BYTES, "the node's table holds them");
 
 static size_t bcopy_bytes;
 static int n_local; /* PEs of this node */
@@ -185,44 +189,135 @@ static int check_record(int pe, int err, const struct peer_record *c, const stru
     return -EPROTO;
 }
 
-static int exchange(const struct shi_boot *boot, const struct peer_record *mine)
+/* ---- the records of all PEs ---------------------------------------------------------------------------------------- */
+
+static struct peer_record *record_of(const struct shi_stream_node *node, int pe)
 {
-    for (int pe = 0; pe < boot->n_pes; pe++) {
-        struct peer_record c = *mine;
-        int err = pe == boot->pe ? 0 : boot->ops->lookup(pe, key, &c, sizeof c);
-        if (err && err != -EMSGSIZE)
-            return err;
-        err = check_record(pe, err, &c, mine);
+    return (struct peer_record *)(node->record + (size_t)pe * SHI_SHM_RECORD_BYTES);
+}
+
+/* Publish the records of this node. */
+static int publish_node(const struct shi_boot *boot, const struct shi_stream_node *node)
+{
+    struct peer_record *all = malloc((size_t)boot->n_local * sizeof *all);
+    if (!all)
+        return -ENOMEM;
+    for (int i = 0; i < boot->n_local; i++)
+        all[i] = *record_of(node, boot->local_pe[i]);
+    int err = boot->ops->publish(key, all, (size_t)boot->n_local * sizeof *all);
+    explicit_bzero(all, (size_t)boot->n_local * sizeof *all);
+    free(all);
+    return err;
+}
+
+/* Check the records of a node whose first PE is pe and enter them in the table. 0, or -errno after one line. */
+static int enter(const struct shi_boot *boot, const struct shi_stream_node *node, int pe, const struct peer_record *all,
+                 const struct peer_record *mine)
+{
+    for (int i = 0; i < all->n_local; i++) {
+        int of = i ? all[i].pe : pe;
+        if (of < pe || of >= boot->n_pes || record_of(node, of)->known) {
+            shi_log_error("PE %d publishes the record of PE %d", pe, of);
+            return -EPROTO;
+        }
+        int err = check_record(of, 0, &all[i], mine);
         if (err)
             return err;
-        if (pe == 0)
-            shi_auth_set(c.origin == FROM_LAUNCHER ? boot->secret : c.secret);
-        explicit_bzero(c.secret, sizeof c.secret);
-        err = NET->connect(pe, &c.address);
-        if (err)
-            return err;
-        memcpy(shi_stream_net.memory[pe], c.memory, sizeof c.memory);
-        if (shi_stream_net.written.peer)
-            shi_stream_net.written.peer[pe] = c.counters;
-        peer_info[pe] = (struct peer_info){(int)c.node, c.exe_id == mine->exe_id};
+        *record_of(node, of) = all[i];
+        record_of(node, of)->known = 1;
     }
     return 0;
 }
 
-int shi_stream_up(const struct shi_boot *boot, const struct shi_config *config,
+/* Look up the records of the node whose first PE is pe; most nodes have as many PEs as this one. */
+static int look_up_node(const struct shi_boot *boot, const struct shi_stream_node *node, int pe, const struct peer_record *mine)
+{
+    size_t n = (size_t)boot->n_local;
+    for (;;) {
+        struct peer_record *all = malloc(n * sizeof *all);
+        if (!all)
+            return -ENOMEM;
+        *all = *mine;
+        int err = boot->ops->lookup(pe, key, all, n * sizeof *all);
+        int other_size = err == -EMSGSIZE && all->version == mine->version && all->order == mine->order && all->n_local > 0 &&
+                         all->n_local <= boot->n_pes && (size_t)all->n_local != n;
+        if (other_size)
+            n = (size_t)all->n_local;
+        else if (!err || err == -EMSGSIZE)
+            err = check_record(pe, err || (size_t)all->n_local != n, all, mine);
+        if (!err)
+            err = enter(boot, node, pe, all, mine);
+        explicit_bzero(all, sizeof *all);
+        free(all);
+        if (!other_size)
+            return err;
+    }
+}
+
+/* By the first PE of the node: check its records, and get those of the others. The lowest PE without a record is the first one
+ * of its node. */
+static int gather(const struct shi_boot *boot, const struct shi_stream_node *node, const struct peer_record *mine)
+{
+    int err = 0;
+    for (int i = 0; i < boot->n_local && !err; i++) {
+        err = check_record(boot->local_pe[i], 0, record_of(node, boot->local_pe[i]), mine);
+        record_of(node, boot->local_pe[i])->known = 1;
+    }
+    for (int pe = 0; pe < boot->n_pes && !err; pe++)
+        if (!record_of(node, pe)->known)
+            err = look_up_node(boot, node, pe, mine);
+    return err;
+}
+
+/* Fill the node's table of records. */
+static int exchange(const struct shi_boot *boot, const struct shi_stream_node *node, const struct peer_record *mine)
+{
+    int first = boot->local_index == 0, one_node = boot->n_local == boot->n_pes, err = 0;
+    *record_of(node, boot->pe) = *mine;
+    if (boot->n_local > 1)
+        node->barrier();
+    if (first && !one_node)
+        err = publish_node(boot, node);
+    if (!err && !one_node)
+        err = boot->ops->fence();
+    if (!err && first)
+        err = gather(boot, node, mine);
+    if (!err && boot->n_local > 1)
+        node->barrier();
+    return err;
+}
+
+/* This PE's part of the table. */
+static int learn_all(const struct shi_boot *boot, const struct shi_stream_node *node, const struct peer_record *mine)
+{
+    shi_auth_set(mine->origin == FROM_LAUNCHER ? boot->secret : record_of(node, 0)->secret);
+    for (int pe = 0; pe < boot->n_pes; pe++) {
+        const struct peer_record *c = record_of(node, pe);
+        memcpy(shi_stream_net.memory[pe], c->memory, sizeof c->memory);
+        if (shi_stream_net.written.peer)
+            shi_stream_net.written.peer[pe] = c->counters;
+        peer_info[pe] = (struct peer_info){c->node, c->exe_id == mine->exe_id};
+    }
+    if (mine->origin == FROM_PE_0 && boot->n_local > 1)
+        node->barrier(); /* all have the secret */
+    explicit_bzero(record_of(node, 0)->secret, sizeof mine->secret);
+    return NET->connect(&record_of(node, 0)->address, SHI_SHM_RECORD_BYTES);
+}
+
+int shi_stream_up(const struct shi_boot *boot, const struct shi_config *config, const struct shi_stream_node *node,
                   const struct shi_stream_region own[SHI_REGIONS], uint64_t exe_id)
 {
     struct peer_record mine = {.version = WIRE_VERSION, .order = 0x01020304, .library = PACKAGE_VERSION, .exe_id = exe_id,
-                               .node = boot->local_pe[0]};
+                               .node = boot->local_pe[0], .pe = boot->pe, .n_local = boot->n_local};
     shi_stream_net = (struct shi_stream_net){.ops = &shi_net_ofi, .me = boot->pe, .n_pes = boot->n_pes};
     memcpy(shi_stream_net.own, own, sizeof shi_stream_net.own);
-    shi_stream_net.memory = calloc((size_t)boot->n_pes, sizeof *shi_stream_net.memory);
-    shi_stream_net.peer_rx = calloc((size_t)boot->n_pes, sizeof *shi_stream_net.peer_rx);
+    shi_stream_net.memory = shi_table((size_t)boot->n_pes, sizeof *shi_stream_net.memory);
+    shi_stream_net.peer_rx = shi_table((size_t)boot->n_pes, sizeof *shi_stream_net.peer_rx);
     shi_stream_net.silence_ns = config->heartbeat > 0 ? (uint64_t)config->heartbeat * 1000000000 : 0;
     bcopy_bytes = config->bcopy_bytes == SHI_CONFIG_AUTO ? BCOPY_BYTES : (size_t)config->bcopy_bytes;
     if (bcopy_bytes > SHI_STREAM_PUT_BYTES)
         bcopy_bytes = SHI_STREAM_PUT_BYTES;
-    peer_info = calloc((size_t)boot->n_pes, sizeof *peer_info);
+    peer_info = shi_table((size_t)boot->n_pes, sizeof *peer_info);
     n_local = boot->n_local;
     if (!peer_info || !shi_stream_net.memory || !shi_stream_net.peer_rx || shi_stream_receive(boot->n_pes)) {
         shi_log_error("out of memory for the streams to %d PEs", boot->n_pes);
@@ -236,11 +331,9 @@ int shi_stream_up(const struct shi_boot *boot, const struct shi_config *config,
     if (!err)
         err = shi_stream_lane(0) ? make_record(&mine) : -ENOMEM;
     if (!err)
-        err = boot->ops->publish(key, &mine, sizeof mine);
+        err = exchange(boot, node, &mine);
     if (!err)
-        err = boot->ops->fence();
-    if (!err)
-        err = exchange(boot, &mine);
+        err = learn_all(boot, node, &mine);
     explicit_bzero(mine.secret, sizeof mine.secret);
     return err;
 }
