@@ -1,5 +1,5 @@
 #!/bin/sh
-# hosts.sh - two fake hosts, h1 and h2, on this machine, for tests of jobs on several hosts.
+# hosts.sh - fake hosts, h1, h2, ..., on this machine, for tests of jobs on several hosts: two, or FAKE_HOSTS_N.
 #
 #   hosts.sh can                 exit with 0, or print the reason why fake hosts are impossible here
 #   hosts.sh run COMMAND...      create the hosts, run COMMAND outside of both, end everything
@@ -8,9 +8,9 @@
 #   hosts.sh pids HOST           list the processes on a host
 #   hosts.sh kill HOST           kill all of them at once, as a power failure does
 #
-# A host is a network, UTS, IPC and mount namespace: its own name, /etc/hosts, and empty /tmp and /dev/shm. Both hosts
-# see the source, build and work folders, as on a cluster with a shared home folder. A veth pair connects the two (eth0,
-# 10.77.0.1 and 10.77.0.2). Nothing has a name outside the namespaces, so several runs can overlap. All processes share
+# A host is a network, UTS, IPC and mount namespace: its own name, /etc/hosts, and empty /tmp and /dev/shm. All hosts
+# see the source, build and work folders, as on a cluster with a shared home folder. A veth pair connects two (eth0,
+# 10.77.0.1 and 10.77.0.2); a bridge in h1 connects more. Nothing has a name outside the namespaces, so several runs can overlap. All processes share
 # one PID namespace whose first process is `hosts.sh`, so the kernel ends all of them when the run ends.
 self=$(cd "$(dirname "$0")" && pwd)/${0##*/}
 
@@ -30,7 +30,6 @@ shared() {
 # Set up host $1 in its new namespaces; then sleep until the run ends.
 host() {
     hostname "$1"
-    printf '127.0.0.1 localhost\n10.77.0.1 h1\n10.77.0.2 h2\n' >"$FAKE_HOSTS/hosts"
     mount --bind "$FAKE_HOSTS/hosts" /etc/hosts
     new=$FAKE_HOSTS/$1.tmp
     mkdir "$new"
@@ -47,25 +46,43 @@ host() {
     exec sleep infinity
 }
 
+# Connect the hosts: eth0 of each.
+connect() {
+    if [ "$FAKE_HOSTS_N" -eq 2 ]; then
+        nsenter -t "$(keeper h1)" -n ip link add eth0 type veth peer name eth0 netns "$(keeper h2)"
+    else # a host's eth0 and its port of the bridge; h1's eth0 is the bridge itself
+        nsenter -t "$(keeper h1)" -n sh -c 'ip link add eth0 type bridge'
+        for h in $names; do
+            [ "$h" = h1 ] || nsenter -t "$(keeper h1)" -n sh -c "ip link add port$h type veth peer name eth0 netns $(keeper "$h") &&
+                ip link set port$h master eth0 up"
+        done
+    fi
+    n=0
+    for h in $names; do
+        n=$((n + 1))
+        nsenter -t "$(keeper "$h")" -n sh -c "ip addr add 10.77.0.$n/24 dev eth0 && ip link set eth0 up"
+    done
+    for h in $names; do # a link comes up a moment after its interface
+        until nsenter -t "$(keeper "$h")" -n ip -o link show eth0 | grep -q 'state UP'; do sleep 0.02; done
+    done
+}
+
 # The first process of a run: create the hosts, run the command.
 cluster() {
     mkdir "$FAKE_HOSTS"
-    for h in h1 h2; do
-        unshare --net --uts --ipc --mount --propagation private "$self" host $h </dev/null &
+    export FAKE_HOSTS_N="${FAKE_HOSTS_N:-2}"
+    names=$(seq -f h%g "$FAKE_HOSTS_N")
+    { echo 127.0.0.1 localhost; seq "$FAKE_HOSTS_N" | sed 's/.*/10.77.0.& h&/'; } >"$FAKE_HOSTS/hosts"
+    for h in $names; do
+        unshare --net --uts --ipc --mount --propagation private "$self" host "$h" </dev/null &
     done
-    for h in h1 h2; do
+    for h in $names; do
         until [ -s "$FAKE_HOSTS/$h.pid" ]; do
             [ -d /proc/$! ] || exit 1
             sleep 0.02
         done
     done
-    nsenter -t "$(keeper h1)" -n ip link add eth0 type veth peer name eth0 netns "$(keeper h2)"
-    for n in 1 2; do
-        nsenter -t "$(keeper h$n)" -n sh -c "ip addr add 10.77.0.$n/24 dev eth0 && ip link set eth0 up"
-    done
-    for h in h1 h2; do # a link comes up a moment after its interface
-        until nsenter -t "$(keeper $h)" -n ip -o link show eth0 | grep -q 'state UP'; do sleep 0.02; done
-    done
+    connect
     # mpirun reaches the hosts by this agent: the first line is read by Open MPI 4, the second by PRRTE, part of Open MPI 5 and 6.
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_plm_rsh_agent="$self rsh"
     export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_MCA_plm_ssh_agent="$self rsh"
