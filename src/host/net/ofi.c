@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "host/net/ofi_absent.h"
 #include "host/net/ofi_import.h"
 #include "host/net/ofi_near.h"
 
@@ -21,15 +22,30 @@ static FILE *open_except_symbols(const char *path, const char *mode)
     return NULL;
 }
 
+static void *load(void)
+{
+    return dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
+}
+
 /* Constructors of psm libraries, which libfabric loads, sleep 400 times 125 us to measure the clock for 0.1 s; coarser timers let
  * them sleep 10 times. */
-static void *load(void)
+static void *load_with_psm(void)
 {
     enum { COARSE_NS = 10000000 };
     int usual_ns = prctl(PR_GET_TIMERSLACK);
     prctl(PR_SET_TIMERSLACK, COARSE_NS);
-    void *lib = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
+    void *lib = load();
     prctl(PR_SET_TIMERSLACK, usual_ns);
+    return lib;
+}
+
+/* Without its networks, and where libfabric does not need more of psm's libraries than their replacements have. */
+static void *load_without_psm(void)
+{
+    struct shi_ofi_absent absent;
+    shi_ofi_absent_open(&absent);
+    void *lib = load();
+    shi_ofi_absent_close(&absent);
     return lib;
 }
 
@@ -47,7 +63,9 @@ int shi_ofi_open(char *why, size_t bytes)
         return 0;
     setenv("IPATH_NO_BACKTRACE", "1", 0); /* else libraries of old networks, which libfabric loads, handle signals */
     setenv("HFI_NO_BACKTRACE", "1", 0);
-    void *lib = load();
+    void *lib = shi_ofi_has_rdma("/sys") ? NULL : load_without_psm();
+    if (!lib)
+        lib = load_with_psm();
     if (!lib) {
         snprintf(why, bytes, "libfabric cannot be loaded (%s); install libfabric1", dlerror());
         return -ENOENT;
