@@ -1,0 +1,119 @@
+/*
+ * many.c - a job of many PEs starts, synchronises, reduces, passes a value around a ring, splits its team, exchanges messages with
+ * a few PEs and ends; PE 0 prints how long each part took and how much memory a PE has. many.sh runs it.
+ */
+#include <shmem.h>
+#include <shmemx.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { NEIGHBOURS = 8 };
+
+static int me, n, bad;
+static long in, sum, from_left, memory[2], memories[2];
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* A line of a file below /proc/self, in KiB. */
+static long kib(const char *file, const char *key)
+{
+    char line[256];
+    long value = 0;
+    FILE *f = fopen(file, "r");
+    while (f && fgets(line, sizeof line, f))
+        if (strncmp(line, key, strlen(key)) == 0)
+            value = atol(line + strlen(key));
+    if (f)
+        fclose(f);
+    return value;
+}
+
+static void expect(const char *what, long found, long wanted)
+{
+    if (found != wanted)
+        fprintf(stderr, "PE %d: %s: %ld instead of %ld\n", me, what, found, wanted);
+    bad |= found != wanted;
+}
+
+static void reduce(void)
+{
+    in = me + 1;
+    shmem_sum_reduce(SHMEM_TEAM_WORLD, &sum, &in, 1);
+    expect("sum", sum, (long)n * (n + 1) / 2);
+}
+
+static void ring(void)
+{
+    shmem_long_p(&from_left, me + 1, (me + 1) % n);
+    shmem_barrier_all();
+    expect("ring", from_left, (me + n - 1) % n + 1);
+}
+
+static void split(void)
+{
+    shmem_team_t odd = SHMEM_TEAM_INVALID;
+    int size = n / 2;
+    if (size == 0)
+        return;
+    expect("split", shmem_team_split_strided(SHMEM_TEAM_WORLD, 1, 2, size, NULL, 0, &odd), 0);
+    if (me % 2 == 0)
+        return;
+    expect("number in the team", shmem_team_my_pe(odd), me / 2);
+    in = 1;
+    shmem_sum_reduce(odd, &sum, &in, 1);
+    expect("sum of the team", sum, size);
+    shmem_team_destroy(odd);
+}
+
+/* Messages to PEs at distances 1, 2, 4, ... */
+static void messages(void)
+{
+    int value[2 * NEIGHBOURS];
+    shmemx_tag_request_t request[2 * NEIGHBOURS];
+    int k = 0;
+    for (int d = 1; d < n && k < NEIGHBOURS; d *= 2, k++) {
+        value[k] = -1;
+        value[NEIGHBOURS + k] = me;
+        shmemx_tag_irecv(SHMEM_TEAM_WORLD, &value[k], sizeof value[k], (uint64_t)d, ~0ull, (me + n - d) % n, &request[2 * k]);
+        shmemx_tag_isend(SHMEM_TEAM_WORLD, &value[NEIGHBOURS + k], sizeof value[k], (uint64_t)d, (me + d) % n, &request[2 * k + 1]);
+    }
+    for (int i = 0; i < 2 * k; i++)
+        shmemx_tag_wait(&request[i], NULL);
+    for (int i = 0, d = 1; i < k; i++, d *= 2)
+        expect("message", value[i], (me + n - d) % n);
+}
+
+int main(void)
+{
+    static void (*const part[])(void) = {shmem_barrier_all, reduce, ring, split, messages};
+    static const char *const name[] = {"barrier", "reduce", "ring", "split", "messages"};
+    enum { PARTS = sizeof part / sizeof *part };
+    double took[PARTS + 1], begin = now();
+    shmem_init();
+    me = shmem_my_pe();
+    n = shmem_n_pes();
+    took[PARTS] = now() - begin;
+    for (int i = 0; i < PARTS; i++) {
+        begin = now();
+        part[i]();
+        took[i] = now() - begin;
+    }
+    memory[0] = kib("/proc/self/smaps_rollup", "Pss:");
+    memory[1] = kib("/proc/self/status", "VmPTE:");
+    shmem_sum_reduce(SHMEM_TEAM_WORLD, memories, memory, 2);
+    if (me == 0) {
+        printf("%d PEs: init %.3f s", n, took[PARTS]);
+        for (int i = 0; i < PARTS; i++)
+            printf(", %s %.3f", name[i], took[i]);
+        printf("; a PE: %ld KiB, page tables %ld KiB\n", memories[0] / n, memories[1] / n);
+    }
+    shmem_finalize();
+    return bad;
+}
