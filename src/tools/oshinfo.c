@@ -147,7 +147,7 @@ static int print_json(void)
 static int print_man(void)
 {
     printf(".\\\" Written by oshinfo --man from config.def.\n"
-           ".TH SHMEM_ENVIRONMENT 7 \"\" \"Fulmar\" \"OpenSHMEM\"\n"
+           ".TH SHMEM_ENVIRONMENT 7 \"2026-11-23\" \"Fulmar\" \"OpenSHMEM\"\n"
            ".SH NAME\nshmem_environment \\- environment variables of the Fulmar OpenSHMEM library\n"
            ".SH DESCRIPTION\nThe library reads these variables once, in\n.BR shmem_init (3).\n"
            "An invalid value ends the job at start-up with a one-line error.\n"

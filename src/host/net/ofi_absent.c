@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 static const unsigned char psm2[] = {
-#include "src/host/net/psm2_absent.inc"
+#include "host/net/psm2_absent.inc"
 };
 static const unsigned char psm1[] = {
-#include "src/host/net/psm1_absent.inc"
+#include "host/net/psm1_absent.inc"
 };
 
 /* *fd stays open: its number is the library's name. NULL: not possible here, or the process has the library itself. */
