@@ -49,6 +49,7 @@ struct zc_group {
     uint64_t bytes;       /* capacity of frames and local */
     uint32_t items, room; /* room: capacity of item */
     uint32_t live, at_barrier; /* work-items that have not ended; that wait at the barrier */
+    uint32_t started;          /* work-items that have begun the kernel: the first ones */
     uint32_t id[3];
     bool ready; /* frames hold constants and arguments of the launch */
 };

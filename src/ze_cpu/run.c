@@ -80,26 +80,23 @@ static void put_u64(uint8_t *f, uint32_t slot, uint64_t v)
     memcpy(f + slot, &v, sizeof v);
 }
 
-/* Set a built-in variable of a work-item. each: only if it differs from group to group; else only if it does not. */
-static void builtin(const struct zc_launch *l, const struct zc_group *g, const struct zc_item *it, uint32_t what,
-                    uint32_t slot, bool each)
+static bool varies(uint32_t what)
+{
+    return what == BUILTIN_GROUP_ID || what == BUILTIN_GLOBAL_ID || what == BUILTIN_GLOBAL_INDEX;
+}
+
+/* Set a built-in variable of a work-item that is the same for all groups. */
+static void fixed_builtin(const struct zc_launch *l, const struct zc_group *g, const struct zc_item *it, uint32_t what, uint32_t slot)
 {
     uint64_t v[3] = {0, 0, 0};
     uint32_t size = l->m->subgroup, sub = it->index / size, lane = it->index % size, subs = (g->items + size - 1) / size;
     uint64_t left = g->items - sub * size, all = (1ull << size) - 1;
-    bool varies = what == BUILTIN_GROUP_ID || what == BUILTIN_GLOBAL_ID || what == BUILTIN_GLOBAL_INDEX;
-    if (varies != each)
-        return;
     for (int k = 0; k < 3; k++) {
-        uint64_t at = (uint64_t)g->id[k] * l->group[k] + it->lid[k];
-        const uint64_t by[] = {l->count[k], l->group[k], g->id[k], it->lid[k], at + l->offset[k], 0, 0,
+        const uint64_t by[] = {l->count[k], l->group[k], 0, it->lid[k], 0, 0, 0,
                                (uint64_t)l->count[k] * l->group[k], l->group[k], l->offset[k]};
         if (what >= BUILTIN_GROUPS && what <= BUILTIN_GLOBAL_OFFSET)
             v[k] = by[what - BUILTIN_GROUPS];
     }
-    if (what == BUILTIN_GLOBAL_INDEX)
-        for (int k = 2; k >= 0; k--)
-            v[0] = v[0] * l->count[k] * l->group[k] + (uint64_t)g->id[k] * l->group[k] + it->lid[k];
     const uint64_t sub_values[] = {left < size ? left : size, size, subs, subs, sub, lane};
     if (what >= BUILTIN_SUBGROUP_SIZE && what <= BUILTIN_SUBGROUP_LOCAL_ID)
         v[0] = sub_values[what - BUILTIN_SUBGROUP_SIZE];
@@ -114,10 +111,27 @@ static void builtin(const struct zc_launch *l, const struct zc_group *g, const s
     memcpy(it->f + slot, v, sizeof v);
 }
 
-static void builtins(const struct zc_launch *l, const struct zc_group *g, const struct zc_item *it, bool each)
+static void fixed_builtins(const struct zc_launch *l, const struct zc_group *g, const struct zc_item *it)
 {
     for (uint32_t i = 0; i < l->m->builtins.n; i++)
-        builtin(l, g, it, l->m->builtins.v[i].of, l->m->builtins.v[i].slot, each);
+        if (!varies(l->m->builtins.v[i].of))
+            fixed_builtin(l, g, it, l->m->builtins.v[i].of, l->m->builtins.v[i].slot);
+}
+
+/* Set the built-in variables of a work-item that differ from group to group. */
+static void group_builtins(const struct zc_launch *l, const struct zc_group *g, const struct zc_item *it)
+{
+    for (uint32_t i = 0; i < l->m->builtins.n; i++) {
+        uint32_t what = l->m->builtins.v[i].of;
+        uint64_t v[3] = {g->id[0], g->id[1], g->id[2]};
+        if (!varies(what))
+            continue;
+        for (int k = 0; k < 3 && what != BUILTIN_GROUP_ID; k++)
+            v[k] = v[k] * l->group[k] + it->lid[k] + (what == BUILTIN_GLOBAL_ID ? l->offset[k] : 0);
+        if (what == BUILTIN_GLOBAL_INDEX)
+            v[0] += (uint64_t)l->count[0] * l->group[0] * (v[1] + (uint64_t)l->count[1] * l->group[1] * v[2]);
+        memcpy(it->f + l->m->builtins.v[i].slot, v, sizeof v);
+    }
 }
 
 /* Fill in what is the same for all groups in a work-item's frame: constants and arguments. */
@@ -128,7 +142,7 @@ static void prepare_item(const struct zc_launch *l, struct zc_group *g, struct z
     memcpy(it->f, m->image.v, m->image.n);
     for (uint32_t i = 0; i < m->locals.n; i++)
         put_u64(it->f, m->locals.v[i].slot, at + m->locals.v[i].of);
-    builtins(l, g, it, false);
+    fixed_builtins(l, g, it);
     at += round_up(m->local_bytes, 64);
     for (uint32_t i = 0; i < l->k->nargs; i++) {
         uint32_t slot = l->k->arg[i].slot;
@@ -167,14 +181,20 @@ static void start(struct zc_group *g, const struct zc_launch *l, uint64_t id)
     g->id[2] = (uint32_t)(id / l->count[0] / l->count[1]);
     g->live = g->items;
     g->at_barrier = 0;
-    for (uint32_t k = 0; k < g->items; k++) {
-        struct zc_item *it = &g->item[k];
+    g->started = 0;
+}
+
+/* Put the work-items up to `end` at the start of the kernel. Just before they run, their memory is then in the cache. */
+static void start_items(struct zc_group *g, const struct zc_launch *l, uint32_t end)
+{
+    for (; g->started < end; g->started++) {
+        struct zc_item *it = &g->item[g->started];
         it->pc = l->m->code.v + l->m->fns.v[l->k->fn].pc;
         memset(it->polled, 0, sizeof it->polled);
         it->spins = 0;
         it->sp = 0;
         it->state = ITEM_RUN;
-        builtins(l, g, it, true);
+        group_builtins(l, g, it);
         for (uint32_t i = 0; i < l->k->nargs; i++)
             if (l->k->arg[i].byval)
                 memcpy(it->f + l->k->arg[i].copy, l->arg[i], l->k->arg[i].size);
@@ -255,9 +275,12 @@ static bool group_round(struct zc_vm *x, struct zc_group *g, struct round *all)
     struct round r = {false, false};
     uint32_t size = x->m->subgroup;
     x->g = g;
-    for (uint32_t i = 0; i < g->items; i += size)
-        if (!subgroup(x, g, i, i + size < g->items ? i + size : g->items, &r))
+    for (uint32_t i = 0; i < g->items; i += size) {
+        uint32_t end = i + size < g->items ? i + size : g->items;
+        start_items(g, x->l, end);
+        if (!subgroup(x, g, i, end, &r))
             return false;
+    }
     if (g->at_barrier && g->at_barrier == g->live) {
         for (uint32_t i = 0; i < g->items; i++)
             if (g->item[i].state == ITEM_BARRIER)
