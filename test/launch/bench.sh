@@ -1,6 +1,7 @@
 #!/bin/sh
 # bench.sh - the benchmarks compile and run, and bench/report draws their results. Catches: a program that no longer
-# builds, a page that is not well-formed, inverted ratios. The test does not judge times.
+# builds, a page that is not well-formed, inverted ratios, an installed OpenSHMEM that --all does not find, processes that
+# outlive their launcher. The test does not judge times.
 . "${top_srcdir:=.}/test/tap.sh"
 dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
@@ -8,6 +9,33 @@ trap 'rm -rf "$dir"' EXIT
 "$top_srcdir/bench/compare" --ours "$OSHCC" "$OSHRUN" --rounds 1 --startup-pes 2 --json "$dir/rows.json" rate hello >"$dir/out" 2>&1 &&
     grep -q '^startup ' "$dir/out" && grep -q '^rate_put ' "$dir/out"
 ok $? "bench/compare measures" "$dir/out"
+
+# Another OpenSHMEM: ours by another name, whose launcher leaves a process that ignores SIGTERM.
+mkdir -p "$dir/peer/bin"
+cat >"$dir/peer/bin/oshcc" <<EOF
+#!/bin/sh
+[ "\$1" = -E ] && echo 'vendor_is "Other SHMEM 1.0"' && exit
+exec $OSHCC "\$@"
+EOF
+cat >"$dir/peer/bin/oshrun" <<EOF
+#!/bin/sh
+setsid sh -c 'trap "" TERM; echo \$\$ >>$dir/pids; while :; do sleep 0.1; done' >/dev/null 2>&1 &
+while [ ! -s $dir/pids ]; do sleep 0.05; done
+exec $OSHRUN "\$@"
+EOF
+chmod +x "$dir/peer/bin/oshcc" "$dir/peer/bin/oshrun"
+"$top_srcdir/bench/compare" --all --ours "$OSHCC" "$OSHRUN" --prefix "$dir/peer" --only other-shmem-1-0 --rounds 1 --startup-pes 2 \
+    --transports node --json "$dir/all.json" hello >"$dir/out" 2>&1 && grep -q '^other-shmem-1-0: Other SHMEM 1.0, ' "$dir/out" &&
+    grep -q ' of 1 rows are behind the best peer' "$dir/out" && grep -q '"best": "other-shmem-1-0"' "$dir/all.json"
+ok $? "bench/compare --all finds an installed OpenSHMEM" "$dir/out"
+left=
+while read -r pid; do ! kill -0 "$pid" 2>/dev/null || left="$left $pid"; done <"$dir/pids"
+[ -s "$dir/pids" ] && [ -z "$left" ]
+ok $? "it ends processes that outlive their launcher" "$dir/out"
+[ -z "$left" ] || kill -9 $left
+"$top_srcdir/bench/compare" --all --peer a b 2>"$dir/out"
+[ $? -eq 2 ] && grep -q -- '--peer and --all exclude each other' "$dir/out"
+ok $? "--all and --peer exclude each other" "$dir/out"
 bad=
 for program in "$top_srcdir"/bench/*.c; do
     case $program in */issue.c) continue ;; esac # built with the device library; see its first comment
