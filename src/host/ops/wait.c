@@ -183,6 +183,8 @@ void shi_wait_slow(struct shi_wait *w)
 {
     shi_wait_aborted();
     int some = shi_progress(), (*work)(void) = __atomic_load_n(&shi_wait_work, __ATOMIC_ACQUIRE); /* W2 */
+    if (!some && (w->sleep_us || __atomic_load_n(&busy_ns, __ATOMIC_RELAXED)))
+        some = shi_progress(); /* after a sleep: psm3 reads its sockets at every second poll only */
     if (shi_unlikely(work != NULL) && !shi_progress_own)
         some += work();
     if (some) { /* the condition may be true now */
