@@ -196,7 +196,7 @@ static uint64_t dimensions(struct ptx *p, bool *open)
 
 static struct ptx_var *named(struct ptx *p, uint8_t space, bool external, struct ptx_type t, unsigned vector, uint64_t align)
 {
-    struct ptx_var v = {.space = space, .external = external, .slot = ZC_NONE};
+    struct ptx_var v = {.space = space, .external = external, .visible = p->visible, .slot = ZC_NONE};
     bool open = false;
     p->line = p->tok.line;
     v.name = ptx_name(p, "a name");

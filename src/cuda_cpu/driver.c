@@ -13,6 +13,8 @@
 #include "ze_cpu/config.h"
 #include "ze_cpu/guard.h"
 #include "ze_cpu/mem.h"
+#include "ze_cpu/run.h"
+#include "ze_cpu/stalled.h"
 
 enum { VERSION = 13000, CONTEXTS = 16 };
 
@@ -29,6 +31,11 @@ static _Thread_local struct {
 CUresult cc_check_context(void)
 {
     return current.n ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+int cc_current_device(void)
+{
+    return current.n ? current.stack[current.n - 1]->device : 0;
 }
 
 /* ---- driver ----------------------------------------------------------------------------------------------------- */
@@ -84,6 +91,19 @@ CUresult cuGetErrorString(CUresult error, const char **text)
     return cuGetErrorName(error, text);
 }
 
+/* ---- extensions ------------------------------------------------------------------------------------------------- */
+
+CUresult cuxCpuWhileIdle(int (*fn)(void))
+{
+    zc_while_idle(fn);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuxCpuStalled(int *at, char *kernel, size_t room, uint32_t *items, uint64_t *addr, uint64_t *value, uint32_t *words)
+{
+    return zc_stalled(at, kernel, room, items, addr, value, words) ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
 /* ---- devices ---------------------------------------------------------------------------------------------------- */
 
 CUresult cuDeviceGetCount(int *n)
@@ -109,8 +129,7 @@ CUresult cuDeviceGetName(char *name, int bytes, CUdevice device)
 
 CUresult cuDeviceGetPCIBusId(char *id, int bytes, CUdevice device)
 {
-    (void)device;
-    snprintf(id, (size_t)bytes, "none");
+    snprintf(id, (size_t)bytes, "cpu:%d", device);
     return CUDA_SUCCESS;
 }
 
@@ -196,7 +215,7 @@ static const struct {
     void (*call)(void);
 } calls[] = {
 #define X(call, params) {#call, (void (*)(void))call},
-    CUDA_CALLS(X) CUDA_CALLS_SINCE_12_4(X) CC_MORE_CALLS(X)
+    CUDA_CALLS(X) CUDA_CALLS_SINCE_12_4(X) CUDA_CALLS_CPU(X) CC_MORE_CALLS(X)
 #undef X
 };
 

@@ -16,15 +16,12 @@ typedef void (*CUhostFn)(void *arg);
     X(cuCtxSetCurrent, (CUcontext context))                                                                           \
     X(cuCtxGetCurrent, (CUcontext * context))                                                                         \
     X(cuCtxSynchronize, (void))                                                                                       \
-    X(cuStreamCreateWithPriority, (CUstream * stream, unsigned flags, int priority))                                  \
-    X(cuCtxGetStreamPriorityRange, (int *least, int *greatest))                                                       \
     X(cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned flags))                                            \
     X(cuLaunchHostFunc, (CUstream stream, CUhostFn fn, void *arg))                                                    \
     X(cuEventSynchronize, (CUevent event))                                                                            \
     X(cuMemcpy, (CUdeviceptr to, CUdeviceptr from, size_t bytes))                                                     \
     X(cuMemcpyHtoD, (CUdeviceptr to, const void *from, size_t bytes))                                                 \
     X(cuMemcpyDtoH, (void *to, CUdeviceptr from, size_t bytes))                                                       \
-    X(cuMemsetD8Async, (CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream))                          \
     X(cuMemsetD8, (CUdeviceptr to, unsigned char value, size_t bytes))                                                \
     X(cuModuleLoadData, (CUmodule * module, const void *image))                                                       \
     X(cuFuncGetAttribute, (int *value, int attribute, CUfunction function))                                           \
@@ -36,6 +33,7 @@ typedef void (*CUhostFn)(void *arg);
 #define CC_DECLARE_CALL(call, params) CUresult call params;
 CUDA_CALLS(CC_DECLARE_CALL)
 CUDA_CALLS_SINCE_12_4(CC_DECLARE_CALL)
+CUDA_CALLS_CPU(CC_DECLARE_CALL)
 CC_MORE_CALLS(CC_DECLARE_CALL)
 #undef CC_DECLARE_CALL
 
@@ -43,5 +41,8 @@ enum { CC_ERROR_LAUNCH_FAILED = 719, CC_ERROR_INVALID_HANDLE = 400, CC_ERROR_INV
 
 /* 0, or CUDA_ERROR_INVALID_CONTEXT when the thread has no current context. */
 CUresult cc_check_context(void);
+
+/* The device of the current context. */
+int cc_current_device(void);
 
 #endif

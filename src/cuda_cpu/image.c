@@ -20,7 +20,7 @@ static bool is_built(struct ptx *p, struct cc_image *image)
     image->symbol = zc_keep(m, (p->vars.n + 1) * sizeof *image->symbol);
     for (uint32_t k = 0; k < p->vars.n; k++) {
         const struct ptx_var *v = &p->vars.v[k];
-        if ((v->space == SPACE_GLOBAL || v->space == SPACE_CONST) && !v->external)
+        if ((v->space == SPACE_GLOBAL || v->space == SPACE_CONST) && !v->external && (zc_config.locals || v->visible))
             image->symbol[image->symbols++] = (struct cc_symbol){v->name, (void *)(uintptr_t)v->at, v->size};
     }
     return true;

@@ -103,6 +103,26 @@ CUresult cuModuleGetFunction(CUfunction *out, CUmodule m, const char *name)
     return CUDA_ERROR_NOT_FOUND;
 }
 
+CUresult cuModuleGetFunctionCount(unsigned *n, CUmodule m)
+{
+    *n = m->image->m->kernels.n;
+    return cc_check_context();
+}
+
+CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned n, CUmodule m)
+{
+    for (uint32_t k = 0; k < n && k < m->image->m->kernels.n; k++)
+        functions[k] = &m->functions[k];
+    return cc_check_context();
+}
+
+/* A module is built when it is loaded. */
+CUresult cuFuncLoad(CUfunction f)
+{
+    (void)f;
+    return cc_check_context();
+}
+
 CUresult cuModuleGetGlobal(CUdeviceptr *at, size_t *bytes, CUmodule m, const char *name)
 {
     CUresult r = cc_check_context();

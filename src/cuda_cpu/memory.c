@@ -8,13 +8,14 @@
 #include <unistd.h>
 
 #include "cuda_cpu/entries.h"
+#include "ze_cpu/config.h"
 #include "ze_cpu/entries.h"
 #include "ze_cpu/mem.h"
 
 /* A handle names the memory's file by process and descriptor. */
 struct handle {
     uint64_t magic, bytes;
-    int32_t pid, fd;
+    int32_t pid, fd, device;
 };
 _Static_assert(sizeof(struct handle) <= sizeof(CUipcMemHandle), "a handle fits");
 static const uint64_t magic = 0x7570635f61647563ull;
@@ -71,13 +72,13 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle *out, CUdeviceptr at)
     struct zc_alloc a;
     if (!zc_mem_find((void *)(uintptr_t)at, &a) || a.fd < 0)
         return CUDA_ERROR_INVALID_VALUE;
-    const struct handle h = {magic, a.size, getpid(), a.fd};
+    const struct handle h = {magic, a.size, getpid(), a.fd, cc_current_device()};
     memset(out, 0, sizeof *out);
     memcpy(out, &h, sizeof h);
     return CUDA_SUCCESS;
 }
 
-/* As with a GPU, a process cannot open a handle that it made. */
+/* As with a GPU, a process cannot open a handle that it made, nor, with ZE_CPU_PEERS=0, one of another device. */
 CUresult cuIpcOpenMemHandle(CUdeviceptr *out, CUipcMemHandle handle, unsigned flags)
 {
     struct handle h;
@@ -86,6 +87,8 @@ CUresult cuIpcOpenMemHandle(CUdeviceptr *out, CUipcMemHandle handle, unsigned fl
     memcpy(&h, &handle, sizeof h);
     if (h.magic != magic || h.pid == getpid())
         return CUDA_ERROR_INVALID_CONTEXT;
+    if (!zc_config.peers && h.device != cc_current_device())
+        return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
     snprintf(path, sizeof path, "/proc/%d/fd/%d", h.pid, h.fd);
     int fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0)

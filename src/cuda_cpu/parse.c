@@ -150,15 +150,17 @@ void ptx_parse(struct ptx *p)
             external = true;
             continue;
         }
-        if (strcmp(word, ".visible") == 0 || strcmp(word, ".weak") == 0 || strcmp(word, ".common") == 0)
+        if (strcmp(word, ".visible") == 0 || strcmp(word, ".weak") == 0 || strcmp(word, ".common") == 0) {
+            p->visible = true;
             continue;
+        }
         if (strcmp(word, ".address_size") == 0) {
             if (ptx_number(p) != 64)
                 ptx_fail(p, "only .address_size 64 is supported");
         } else if (!directive(p, word, external)) {
             ptx_fail(p, "the directive %s is not supported", word);
         }
-        external = false;
+        external = p->visible = false;
     }
     ptx_relocate(p);
 }

@@ -31,7 +31,8 @@ enum ptx_space { SPACE_GENERIC, SPACE_GLOBAL, SPACE_CONST, SPACE_SHARED, SPACE_L
 struct ptx_var {
     const char *name;
     uint8_t space;
-    bool external, dynamic; /* dynamic: shared memory whose size the launch gives */
+    bool external, visible; /* visible: to the host, or to other modules */
+    bool dynamic;           /* shared memory whose size the launch gives */
     uint32_t count, reg;    /* count: 0 unless declared as %r<count> */
     uint64_t size, align;
     uint64_t at;            /* host address, or offset in shared memory */
@@ -124,6 +125,7 @@ struct ptx {
     size_t chunk_left;
     const char *opcode;          /* of the instruction being parsed */
     uint32_t cur_fn;
+    bool visible;                /* the directive being parsed has such a linkage */
     /* lowering */
     struct ptx_ins *ins;
     bool second_pass;            /* the first one only finds the constants */

@@ -36,7 +36,8 @@ static void describe(int i, char *text, size_t bytes)
     shi_cuda_identify(i, id, sizeof id);
     if (shi_cu.cuDeviceGet(&d, i) == CUDA_SUCCESS)
         shi_cu.cuDeviceGetName(name, sizeof name, d);
-    snprintf(text, bytes, "%s, PCI %s; the device copies its memory for the host", name, id);
+    snprintf(text, bytes, "%s%s%s; the device copies its memory for the host", name, shi_cu.cuxCpuStalled ? "" : ", PCI ",
+             shi_cu.cuxCpuStalled ? "" : id);
 }
 
 static int is_near(int i)
@@ -85,9 +86,22 @@ static void down(void)
     shi_cu.cuDevicePrimaryCtxRelease(shi_cuda.device);
 }
 
+static void while_idle(int (*fn)(void))
+{
+    if (shi_cu.cuxCpuWhileIdle)
+        shi_cu.cuxCpuWhileIdle(fn);
+}
+
+static int stalled(int *at, struct shi_device_stalled *out)
+{
+    out->words = sizeof out->addr / sizeof *out->addr;
+    return shi_cu.cuxCpuStalled && shi_cu.cuxCpuStalled(at, out->kernel, sizeof out->kernel, &out->items, out->addr, out->value,
+                                                        &out->words) == CUDA_SUCCESS;
+}
+
 #define CUDA_OPS                                                                                                     \
     describe, up, down, shi_cuda_alloc, shi_cuda_release, shi_cuda_share, shi_cuda_map, shi_cuda_unmap, shi_cuda_export_memory, \
-        shi_cuda_copy, shi_cuda_copy_start, shi_cuda_copies_ended, shi_cuda_alloc_shared, shi_cuda_load, shi_cuda_variable, \
-        shi_cuda_launch, shi_cuda_finish, shi_cuda_busy, NULL
+        shi_cuda_copy, shi_cuda_copy_start, shi_cuda_copies_ended, shi_cuda_clear, shi_cuda_alloc_shared, shi_cuda_load, \
+        shi_cuda_variable, shi_cuda_launch, shi_cuda_finish, shi_cuda_busy, shi_cuda_host_call
 const struct shi_device_ops shi_device_cuda = {"cuda", probe, CUDA_OPS, is_near, NULL, NULL, NULL},
-                            shi_device_cuda_cpu = {"cuda-cpu", probe_cpu, CUDA_OPS, NULL, NULL, NULL, NULL};
+                            shi_device_cuda_cpu = {"cuda-cpu", probe_cpu, CUDA_OPS, NULL, while_idle, stalled, NULL};

@@ -74,6 +74,8 @@ enum { CU_API_VERSION = 12000, CU_API_VERSION_12_4 = 12040 }; /* versions for cu
     X(cuCtxPushCurrent, (CUcontext context))                                                                         \
     X(cuCtxPopCurrent, (CUcontext * context))                                                                        \
     X(cuStreamCreate, (CUstream * stream, unsigned flags))                                                           \
+    X(cuStreamCreateWithPriority, (CUstream * stream, unsigned flags, int priority))                                 \
+    X(cuCtxGetStreamPriorityRange, (int *least, int *greatest))                                                      \
     X(cuStreamDestroy, (CUstream stream))                                                                            \
     X(cuStreamSynchronize, (CUstream stream))                                                                        \
     X(cuStreamQuery, (CUstream stream))                                                                              \
@@ -86,6 +88,7 @@ enum { CU_API_VERSION = 12000, CU_API_VERSION_12_4 = 12040 }; /* versions for cu
     X(cuMemHostAlloc, (void **at, size_t bytes, unsigned flags))                                                     \
     X(cuMemFreeHost, (void *at))                                                                                     \
     X(cuMemcpyAsync, (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream))                              \
+    X(cuMemsetD8Async, (CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream))                         \
     X(cuIpcGetMemHandle, (CUipcMemHandle * handle, CUdeviceptr at))                                                  \
     X(cuIpcOpenMemHandle, (CUdeviceptr * at, CUipcMemHandle handle, unsigned flags))                                 \
     X(cuIpcCloseMemHandle, (CUdeviceptr at))                                                                         \
@@ -102,7 +105,16 @@ enum { CU_API_VERSION = 12000, CU_API_VERSION_12_4 = 12040 }; /* versions for cu
 #define CUDA_CALLS_OPTIONAL(X)                                                                                       \
     X(cuMemGetHandleForAddressRange, (void *handle, CUdeviceptr at, size_t bytes, CUmemRangeHandleType type,              \
        unsigned long long flags))
-#define CUDA_CALLS_SINCE_12_4(X) X(cuFuncGetParamInfo, (CUfunction function, size_t i, size_t *offset, size_t *bytes))
+#define CUDA_CALLS_SINCE_12_4(X)                                                                                     \
+    X(cuFuncGetParamInfo, (CUfunction function, size_t i, size_t *offset, size_t *bytes))                            \
+    X(cuModuleGetFunctionCount, (unsigned *n, CUmodule module))                                                      \
+    X(cuModuleEnumerateFunctions, (CUfunction *functions, unsigned n, CUmodule module))                              \
+    X(cuFuncLoad, (CUfunction function))
+
+/* Extensions of libcuda_cpu.so: see while_idle and stalled in device.h. */
+#define CUDA_CALLS_CPU(X)                                                                                            \
+    X(cuxCpuWhileIdle, (int (*fn)(void)))                                                                            \
+    X(cuxCpuStalled, (int *at, char *kernel, size_t room, uint32_t *items, uint64_t *addr, uint64_t *value, uint32_t *words))
 
 /* The call that finds all others. `found` may be NULL. */
 typedef CUresult cuGetProcAddress_v2_t(const char *name, void **call, int version, uint64_t flags,

@@ -12,6 +12,7 @@ int shi_cuda_load(const void *image, size_t bytes, void **module);
 int shi_cuda_variable(void *module, const char *name, void **addr);
 int shi_cuda_launch(void *module, const char *kernel, const struct shi_device_grid *g, void *const *args,
                     const size_t *arg_bytes, int n_args);
+int shi_cuda_host_call(void (*fn)(void *), void *arg);
 int shi_cuda_finish(void);
 int shi_cuda_busy(void);
 

@@ -52,7 +52,7 @@ static int find_calls(void *so)
     CUDA_CALLS(X)
 #undef X
 #define X(call, params) shi_cu.call = missing || get(#call, &at, CU_API_VERSION, 0, NULL) ? NULL : (__typeof__(shi_cu.call))at;
-    CUDA_CALLS_OPTIONAL(X)
+    CUDA_CALLS_OPTIONAL(X) CUDA_CALLS_CPU(X)
 #undef X
 #define X(call, params) shi_cu.call = missing || get(#call, &at, CU_API_VERSION_12_4, 0, NULL) ? NULL : (__typeof__(shi_cu.call))at;
     CUDA_CALLS_SINCE_12_4(X)
@@ -64,11 +64,13 @@ static int find_calls(void *so)
     return missing != NULL;
 }
 
-/* Lazy loading of a module can wait for a running kernel, which may wait for a kernel of that module. */
+/* Lazy loading of a module can wait for a running kernel, which may wait for a kernel of that module. Streams that share a
+ * hardware queue wait for each other. */
 static int find_devices(void)
 {
     int n = 0;
     setenv("CUDA_MODULE_LOADING", "EAGER", 0);
+    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
     CUresult r = shi_cu.cuInit(0);
     if (!r)
         r = shi_cu.cuDeviceGetCount(&n);
@@ -81,15 +83,14 @@ static int find_devices(void)
 
 int shi_cuda_open(const char *path)
 {
-    if (*opened)
+    static char failed[512]; /* the driver without devices */
+    if (*opened || strcmp(failed, path) == 0)
         return strcmp(opened, path) == 0 ? shi_cuda.n_devices : 0;
-    snprintf(opened, sizeof opened, "%s", path);
-    shi_cuda.n_devices = 0;
     void *so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!so)
         shi_log_debug("no CUDA device: %s", dlerror());
-    else if (!find_calls(so))
-        shi_cuda.n_devices = find_devices();
+    shi_cuda.n_devices = so && !find_calls(so) ? find_devices() : 0;
+    snprintf(shi_cuda.n_devices ? opened : failed, sizeof opened, "%s", path);
     return shi_cuda.n_devices;
 }
 

@@ -7,7 +7,7 @@
 /* The driver's functions, after shi_cuda_open; optional ones may be NULL. */
 extern struct shi_cu {
 #define X(call, params) CUresult(*call) params;
-    CUDA_CALLS(X) CUDA_CALLS_OPTIONAL(X) CUDA_CALLS_SINCE_12_4(X)
+    CUDA_CALLS(X) CUDA_CALLS_OPTIONAL(X) CUDA_CALLS_SINCE_12_4(X) CUDA_CALLS_CPU(X)
 #undef X
 } shi_cu;
 
@@ -31,7 +31,7 @@ extern struct shi_cuda {
         r_;                                                                                                          \
     })
 
-/* Open the driver library of that path and return the number of its devices. A process opens one driver: the first path. */
+/* Open the driver library of that path and return the number of its devices. A process uses one driver: the first with devices. */
 int shi_cuda_open(const char *path);
 
 /* Log that a call failed, and return -ENOMEM or -EIO. */

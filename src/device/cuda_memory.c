@@ -1,7 +1,8 @@
 /*
  * cuda_memory.c - memory of the CUDA backend: allocations, peers' memory, copies, the streams and buffers of copies.
  *
- * Streams do not synchronise with the default stream: a kernel that waits for the proxy must not block the proxy's copies.
+ * Streams do not synchronise with the default stream: a kernel that waits for the proxy must not block the proxy's copies. They
+ * have the highest priority: the driver then gives them hardware queues other than those of kernels.
  */
 #include "device/cuda_memory.h"
 
@@ -56,11 +57,12 @@ static struct far *far_maps;
 
 static int make_streams(void)
 {
-    CUresult r = CUDA_SUCCESS;
+    int least, greatest = 0;
+    CUresult r = SHI_CU(cuCtxGetStreamPriorityRange(&least, &greatest));
     for (int i = 0; !r && i < COPIERS; i++)
-        r = SHI_CU(cuStreamCreate(&copiers[i].stream, CU_STREAM_NON_BLOCKING));
+        r = SHI_CU(cuStreamCreateWithPriority(&copiers[i].stream, CU_STREAM_NON_BLOCKING, greatest));
     for (int i = 0; !r && i < SHI_DEVICE_QUEUES; i++) {
-        r = SHI_CU(cuStreamCreate(&queues[i].stream, CU_STREAM_NON_BLOCKING));
+        r = SHI_CU(cuStreamCreateWithPriority(&queues[i].stream, CU_STREAM_NON_BLOCKING, greatest));
         if (!r)
             r = SHI_CU(cuEventCreate(&queues[i].mark, CU_EVENT_DISABLE_TIMING));
     }
@@ -295,6 +297,24 @@ int shi_cuda_copy(void *to, const void *from, size_t bytes)
         r = SHI_CU(cuStreamSynchronize(c->stream));
     __atomic_store_n(&c->in_use, 0, __ATOMIC_RELEASE);
     return r ? shi_cuda_failed("cuMemcpyAsync", r) : 0;
+}
+
+/* The driver fills by a kernel: as for copies, not while kernels run. */
+int shi_cuda_clear(void *addr, size_t bytes)
+{
+    static const char zeros[65536];
+    if (shi_cuda_busy()) {
+        int err = 0;
+        for (size_t done = 0; !err && done < bytes; done += sizeof zeros)
+            err = shi_cuda_copy((char *)addr + done, zeros, bytes - done < sizeof zeros ? bytes - done : sizeof zeros);
+        return err;
+    }
+    struct copier *c = take_copier();
+    CUresult r = SHI_CU(cuMemsetD8Async((CUdeviceptr)addr, 0, bytes, c->stream));
+    if (!r)
+        r = SHI_CU(cuStreamSynchronize(c->stream));
+    __atomic_store_n(&c->in_use, 0, __ATOMIC_RELEASE);
+    return r ? shi_cuda_failed("cuMemsetD8Async", r) : 0;
 }
 
 int shi_cuda_copy_start(enum shi_device_queue which, void *to, const void *from, size_t bytes)

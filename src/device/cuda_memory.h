@@ -18,5 +18,6 @@ int shi_cuda_export_memory(void *addr, size_t bytes, struct shi_device_memory *o
 int shi_cuda_copy(void *to, const void *from, size_t bytes);
 int shi_cuda_copy_start(enum shi_device_queue which, void *to, const void *from, size_t bytes);
 int shi_cuda_copies_ended(enum shi_device_queue which, uint64_t *n);
+int shi_cuda_clear(void *addr, size_t bytes);
 
 #endif

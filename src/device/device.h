@@ -59,6 +59,8 @@ struct shi_device_ops {
     int (*copy_start)(enum shi_device_queue q, void *to, const void *from, size_t bytes);
     /* The number of these copies that completed since up; they complete in order. */
     int (*copies_ended)(enum shi_device_queue q, uint64_t *n);
+    /* Fill memory of this device with zeros; complete on return. NULL: by copies. */
+    int (*clear)(void *addr, size_t bytes);
     /* Zeroed host memory that the device accesses at the same address. Freed with the device. */
     int (*alloc_shared)(size_t bytes, void **addr);
     /* Build a kernel image for the device. Freed with the device. -ENOEXEC, not logged, when its format is another

@@ -94,7 +94,7 @@ void shi_device_registered(const void *image, size_t bytes)
 int shi_device_describe(int i, char *text, size_t bytes)
 {
     for (int b = 0; backends[b]; b++) {
-        int n = backends[b] == &shi_device_cuda_cpu ? 0 : backends[b]->probe();
+        int n = backends[b]->probe();
         if (i < n) {
             int at = snprintf(text, bytes, "%s:%d ", backends[b]->name, i);
             if (at >= 0 && (size_t)at < bytes)

@@ -11,6 +11,7 @@ struct zc_config {
     unsigned devices, threads;  /* ZE_CPU_DEVICES, ZE_CPU_THREADS */
     bool check, private_memory; /* ZE_CPU_CHECK, ZE_CPU_PRIVATE */
     bool reorder;               /* ZE_CPU_REORDER */
+    bool locals;                /* CUDA_CPU_LOCALS: programs find variables that are local to a PTX module */
     bool peers;                 /* ZE_CPU_PEERS: a device accesses the memory of others */
     bool native;                /* ZE_CPU_NATIVE, where neither check, private_memory nor a sanitizer needs the interpreter */
 };

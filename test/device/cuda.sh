@@ -17,13 +17,13 @@ program=$top_builddir/test/device/cuda_calls
 # Catches: calls outside a context, streams that wait for the default stream, memory or contexts that are not freed.
 calls "$program"
 sed -n 's/^\(not \)\{0,1\}ok [0-9]* - /&/p' "$work/log" | while read -r line; do echo "# $line"; done
-! grep -q '^not ok' "$work/log" && grep -q '^1\.\.7$' "$work/log"
-ok $? "memory, sharing, images, launches" "$work/log"
+! grep -q '^not ok' "$work/log" && grep -q '^1\.\.9$' "$work/log"
+ok $? "memory, sharing, images, launches, host calls" "$work/log"
 ! grep -q '^fake:' "$work/log"
 ok $? "everything is freed and no stream waits for the default stream" "$work/log"
 
 calls FAKE_CUDA_WAITING=kernels FAKE_CUDA_BUSY=1000 "$program" && ! grep -q '^fake:' "$work/log"
-ok $? "no copy needs processors that waiting kernels occupy" "$work/log"
+ok $? "nothing waits for kernels that wait: copies, fills, allocations, the loading of kernels" "$work/log"
 calls SHMEM_DEVICE=cuda FAKE_CUDA_DEVICES=1 timeout 60 $OSHRUN -n 2 "$top_builddir/test/multi/device_private.pes"
 ok $? "two PEs on one device" "$work/log"
 

@@ -151,6 +151,9 @@ static void test_within(void)
     for (int i = 0; n < 1 && i < 100; i++)
         CHECK(cuda->copies_ended(SHI_DEVICE_REQUESTS, &n) == 0);
     CHECK(n == 1 && cuda->copy(got, b, BYTES) == 0 && memcmp(got, sent, BYTES) == 0);
+    void *const args[] = {&a, &host_access};
+    CHECK(launch(m, "store", 1, args, (const size_t[]){8, 4}, 2) == 0); /* must have been loaded before `empty` ran */
+    CHECK(cuda->copy(a, sent, BYTES) == 0);
     CHECK(cuda->copy(a + 8, b, BYTES - 8) == 0 && cuda->sync() == 0);
     CHECK(cuda->copy(got, a + 8, BYTES - 8) == 0 && memcmp(got, sent, BYTES - 8) == 0);
     cuda->release(a);
@@ -174,6 +177,56 @@ static void test_launch(void)
     CHECK(launch(m, "empty", 8, NULL, NULL, 0) == 0 && cuda->sync() == 0); /* all 4 x 2 groups fit */
     for (int i = 0; i < 3000; i++) /* more than the driver's queue has room for */
         CHECK(launch(m, "empty", 1, NULL, NULL, 0) == 0);
+    CHECK(cuda->sync() == 0);
+    cuda->release(p);
+    cuda->down();
+}
+
+static char *cleared;
+
+static void see(void *p) /* a host call that makes CUDA calls, and takes its time */
+{
+    int *seen = p;
+    usleep(20000);
+    seen[2] = cuda->busy() && cuda->copy(seen, cleared, 2 * sizeof *seen) == 0;
+}
+
+/* Catches: a launch that does not wait for the host call before it, a sync that does not wait for both, lost arguments. */
+static void test_host_calls(void)
+{
+    void *m = NULL, *p;
+    int host_access, seven = 7, out[2] = {0, 0}, seen[3] = {0, 0, 0}, again[3] = {0, 0, 0};
+    CHECK(cuda->up(0, &host_access) == 0 && cuda->load(ptx, sizeof ptx, &m) == 0 && cuda->alloc(64, &p) == 0);
+    cleared = p;
+    void *const args[] = {&p, &seven};
+    const size_t bytes[] = {8, 4};
+    CHECK(launch(m, "store", 3, args, bytes, 2) == 0 && cuda->host_call(see, seen) == 0);
+    seven = 8;
+    CHECK(launch(m, "store", 4, args, bytes, 2) == 0 && cuda->host_call(see, again) == 0 && cuda->busy());
+    seven = 9;
+    CHECK(launch(m, "empty", 4, NULL, NULL, 0) == 0 && cuda->sync() == 0 && !cuda->busy());
+    CHECK(seen[0] == 3 && seen[1] == 7 && seen[2] == 1);
+    CHECK(again[0] == 4 && again[1] == 8 && again[2] == 1);
+    CHECK(cuda->copy(out, p, sizeof out) == 0 && out[0] == 4 && out[1] == 8);
+    cuda->release(p);
+    cuda->down();
+}
+
+/* Catches: memory that is not zero at one end, bytes beyond it that are; with FAKE_CUDA_WAITING, a fill by a kernel. */
+static void test_clear(void)
+{
+    enum { BYTES = 200001 };
+    static char ones[BYTES + 2], got[BYTES + 2];
+    int host_access;
+    void *m = NULL;
+    char *p;
+    memset(ones, 1, sizeof ones);
+    CHECK(cuda->up(0, &host_access) == 0 && cuda->load(ptx, sizeof ptx, &m) == 0 && cuda->alloc(sizeof ones, (void **)&p) == 0);
+    for (int running = 0; running < 2; running++) {
+        CHECK(cuda->copy(p, ones, sizeof ones) == 0 && cuda->clear(p + 1, BYTES) == 0 && cuda->copy(got, p, sizeof got) == 0);
+        CHECK(got[0] == 1 && got[1] == 0 && memcmp(got + 1, got + 2, BYTES - 1) == 0 && got[BYTES + 1] == 1);
+        CHECK(launch(m, "empty", 1, NULL, NULL, 0) == 0);
+    }
     CHECK(cuda->sync() == 0);
     cuda->release(p);
     cuda->down();
@@ -207,5 +260,7 @@ int main(int argc, char **argv)
     RUN(test_shared, "pinned memory");
     RUN(test_images, "image formats, and variables");
     RUN(test_launch, "kernels and their arguments");
+    RUN(test_host_calls, "host calls between kernels");
+    RUN(test_clear, "memory cleared");
     return tap_end();
 }

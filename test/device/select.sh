@@ -43,6 +43,7 @@ for kind in ze cuda; do
 done
 
 # Catches: a tool that shows other devices than programs use.
-[ "$("$top_builddir/src/tools/oshinfo" | grep -c ':[01] ze_cpu device [01];')" = 2 ]
+[ "$("$top_builddir/src/tools/oshinfo" | grep -c ':[01] ze_cpu device [01];')" = 2 ] &&
+    { [ "$("$top_builddir/src/tools/oshinfo" | grep -c 'cuda-cpu:[01] CPU')" = 2 ] || [ -e /dev/nvidia0 ]; }
 ok $? "oshinfo shows every device"
 plan

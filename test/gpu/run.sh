@@ -3,21 +3,29 @@
 # many rounds, compute-sanitizer, benchmarks. Prints a table and writes results.json beside the logs. Run it on a
 # machine with a GPU; it installs nothing and changes no setting of the GPU. carry.sh collects what that machine lacks.
 #
-#   usage: test/gpu/run.sh [-c CARRIED] [-o OUT] [-r ROUNDS]      from the root of a source tree
+#   usage: test/gpu/run.sh [-c CARRIED] [-o OUT] [-r ROUNDS] [-b BUILD]      from the root of a source tree
 #     -c  folder made by carry.sh (default test/gpu/carried)
 #     -o  where logs and results.json go (default gpu-results)
-#     -r  rounds of each litmus test (default 1000000; a twentieth for PEs that time-share one GPU)
+#     -r  rounds of each litmus test (default 1000000; a twentieth for PEs that time-share one GPU; 500 on the CPU)
+#     -b  use this build of the tree, do not make one
+#
+# SHMEM_DEVICE=cuda-cpu test/gpu/run.sh is the rehearsal without a GPU: all programs run on the driver on the CPU.
 #
 # Exit: 0 all passed, 1 something failed, 77 no GPU here.
 set -u
-carried=test/gpu/carried out=gpu-results rounds=1000000
-while getopts c:o:r: option; do
+carried=test/gpu/carried out=gpu-results rounds= built=
+export SHMEM_DEVICE=${SHMEM_DEVICE:-cuda} OSHCC_KERNELS=cuda
+while getopts c:o:r:b: option; do
     case $option in
-    c) carried=$OPTARG ;; o) out=$OPTARG ;; r) rounds=$OPTARG ;;
-    *) sed -n '3,13s/^# \{0,1\}//p' "$0" && exit 2 ;;
+    c) carried=$OPTARG ;; o) out=$OPTARG ;; r) rounds=$OPTARG ;; b) built=$OPTARG ;;
+    *) sed -n '3,16s/^# \{0,1\}//p' "$0" && exit 2 ;;
     esac
 done
-if ! [ -e /dev/nvidia0 ] && ! nvidia-smi -L > /dev/null 2>&1; then
+gpu=yes
+[ "$SHMEM_DEVICE" != cuda-cpu ] || gpu=
+patience=$([ "$gpu" ] && echo 1 || echo 5) # on the CPU kernels are slow
+: "${rounds:=$([ "$gpu" ] && echo 1000000 || echo 500)}"
+if [ "$gpu" ] && ! [ -e /dev/nvidia0 ] && ! nvidia-smi -L > /dev/null 2>&1; then
     echo "run.sh: no NVIDIA GPU here (no /dev/nvidia0, and nvidia-smi fails): no test was run"
     exit 77
 fi
@@ -35,7 +43,7 @@ result() { # NAME, pass|fail|skip, DETAIL
 # Run a command for at most SECONDS; its TAP or, without TAP, its exit status decides whether it passed.
 check() { # NAME, LOG, SECONDS, COMMAND...
     local name=$1 log=$out/$2 status n bad
-    timeout -k 5 "$3" "${@:4}" > "$log" 2>&1
+    timeout -k 5 $(($3 * patience)) "${@:4}" > "$log" 2>&1
     status=$?
     n=$(grep -c '^ok ' "$log") bad=$(grep -c '^not ok ' "$log")
     if [ $status = 0 ] && [ "$bad" = 0 ]; then
@@ -49,7 +57,7 @@ check() { # NAME, LOG, SECONDS, COMMAND...
 # ---- build ----------------------------------------------------------------------------------------------------------
 
 # Libraries that are not installed, and configure, come from the carried packages, unpacked beside the build.
-build=$out/build prefix=$out/prefix
+build=$(realpath "${built:-$out/build}") prefix=$out/prefix
 mkdir -p "$build"
 png=$(pkg-config --cflags --libs libpng 2> /dev/null)
 if ! pkg-config --exists pmix hwloc libfabric libpng 2> /dev/null; then
@@ -64,7 +72,9 @@ if ! pkg-config --exists pmix hwloc libfabric libpng 2> /dev/null; then
     export LD_LIBRARY_PATH="$lib:$prefix/usr/lib/x86_64-linux-gnu${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" LDFLAGS="-Wl,-rpath-link,$lib"
 fi
 source=$PWD
-if [ ! -x configure ] && command -v autoreconf > /dev/null; then
+if [ "$built" ]; then
+    :
+elif [ ! -x configure ] && command -v autoreconf > /dev/null; then
     autoreconf -i > "$out/autoreconf.log" 2>&1
 elif [ ! -x configure ]; then
     tar -xzf "$carried/configure.tar.gz" ||
@@ -72,17 +82,17 @@ elif [ ! -x configure ]; then
     # Touch in the order of dependency, or make would run automake.
     touch aclocal.m4 && sleep 1 && touch configure config.h.in Makefile.in
 fi
-(cd "$build" && "$source/configure" && make -j"$(nproc)") > "$out/build.log" 2>&1 ||
+(cd "$build" && { [ "$built" ] || "$source/configure"; } && make -j"$(nproc)") > "$out/build.log" 2>&1 ||
     { result "build" fail "build.log"; tail -5 "$out/build.log"; exit 1; }
 result "build" pass ""
 export top_srcdir=$source top_builddir=$build OSHRUN=$build/src/tools/oshrun OSHCC=$build/src/tools/oshcc CC=${CC:-cc}
-export SHMEM_DEVICE=cuda OSHCC_KERNELS=cuda
-found=$("$build/src/tools/oshinfo" | grep -o 'cuda:.*' | head -1)
+found=$("$build/src/tools/oshinfo" | grep -o "$SHMEM_DEVICE:.*" | head -1)
 if [ -z "$found" ]; then
     result "device" fail "$(SHMEM_DEBUG=1 "$build/src/tools/oshinfo" 2>&1 | grep -o 'no CUDA device.*' | head -1)"
     exit 1
 fi
-result "device" pass "$found, driver $(cat /sys/module/nvidia/version 2> /dev/null || nvidia-smi --query-gpu=driver_version --format=csv,noheader 2> /dev/null)"
+driver=$(cat /sys/module/nvidia/version 2> /dev/null || nvidia-smi --query-gpu=driver_version --format=csv,noheader 2> /dev/null)
+result "device" pass "$found${driver:+, driver $driver}"
 
 # Build a program with its kernels: compiled here, or from the carried images.
 program() { # FOLDER, NAME, more for the compiler
@@ -133,7 +143,13 @@ if program test/gpu litmus; then
         check "litmus, 2 PEs that time-share one GPU, $way" litmus2-$way.log 150 env SHMEM_DEVICE_DIRECT=$direct \
             "$OSHRUN" -n 2 "$out/litmus" "$((many / 20000 + 5))"
     done
-    if command -v nvidia-cuda-mps-control > /dev/null; then
+    if [ -z "$gpu" ]; then
+        if program bench ring "-I$source/bench"; then
+            check "bench/ring, 2 PEs" bench-2.log 100 "$OSHRUN" -n 2 "$out/ring"
+        else
+            result "bench/ring" fail "does not build: ring.build.log"
+        fi
+    elif command -v nvidia-cuda-mps-control > /dev/null; then
         export CUDA_MPS_PIPE_DIRECTORY=$out/mps CUDA_MPS_LOG_DIRECTORY=$out/mps
         mkdir -p "$out/mps"
         if nvidia-cuda-mps-control -d > "$out/mps.log" 2>&1; then
@@ -156,7 +172,9 @@ if program test/gpu litmus; then
         result "2 PEs sharing the GPU by MPS" skip "nvidia-cuda-mps-control is not installed"
     fi
     for tool in memcheck racecheck; do
-        if command -v compute-sanitizer > /dev/null; then
+        if [ -z "$gpu" ]; then
+            result "compute-sanitizer $tool" skip "it needs a GPU"
+        elif command -v compute-sanitizer > /dev/null; then
             for way in direct ring; do
                 check "compute-sanitizer $tool, litmus, $way" $tool-$way.log 100 env \
                     SHMEM_DEVICE_DIRECT=$([ $way = ring ]; echo $?) \

@@ -18,6 +18,7 @@ typedef SHI_GLOBAL struct shi_dev_team *shmem_team_t;
 SHI_PROGRAM_SCOPE shi_u64 shmemg_ctx_default_ = 0;
 /* The first error of a routine that was called without a valid context. As *ctx->fault. */
 SHI_PROGRAM_SCOPE shi_u64 shmemg_fault_ = 0;
+SHI_SYMBOLS(shmemg_ctx_default_, shmemg_fault_)
 
 /* The location of an object. */
 struct shi_location {

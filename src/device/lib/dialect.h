@@ -8,10 +8,11 @@
  *   SHI_FN             a function of the library; SHI_NOINLINE: never inlined, to save its callers' registers; SHI_HOT:
  *                      always inlined, which keeps its request in registers
  *   SHI_PROGRAM_SCOPE  a variable of the module, which the host finds by its name
+ *   SHI_SYMBOLS        a kernel that reports the addresses of two such variables, where compilers may hide them from the host
  *   shi_a8 .. shi_a128 types for copies of memory of any type
  *   SHI_LOAD_ to SHI_CSWAP_  an atomic operation on W bits in the given order (CSWAP: relaxed); the functions at the end of the
  *                      file are made of them
- *   shi_fence_release  a release fence; shi_fence_total: earlier stores are visible to all before later loads and stores
+ *   shi_fence_release  a release fence; _acquire: an acquire fence, for relaxed loads before it; _total: earlier stores are visible to all before later loads and stores
  *   shi_to_global      NULL for private and local memory, which neither proxy nor peer can access
  *   shi_atom32_, 64_   relaxed; they return the old value
  *   shi_prefetch_write a hint to fetch a cache line for writing
@@ -27,6 +28,7 @@
 #define SHI_HOT static inline __attribute__((always_inline))
 #define SHI_NOINLINE static __attribute__((noinline, unused))
 #define SHI_PROGRAM_SCOPE __global
+#define SHI_SYMBOLS(a, b)
 typedef ulong shi_u64;
 typedef uint shi_u32;
 typedef uchar __attribute__((may_alias)) shi_a8;
@@ -55,6 +57,10 @@ SHI_FN void shi_fence_release(void)
 {
     atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_release, SHI_SYSTEM_);
 }
+SHI_FN void shi_fence_acquire(void)
+{
+    atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_acquire, SHI_SYSTEM_);
+}
 SHI_FN void shi_fence_total(void)
 {
     atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_seq_cst, SHI_SYSTEM_);
@@ -80,6 +86,12 @@ SHI_FN SHI_GLOBAL void *shi_to_global(const void *p)
 #else
 #define SHI_PROGRAM_SCOPE __device__
 #endif
+#define SHI_SYMBOLS(a, b)                                                                                            \
+    extern "C" __attribute__((weak, used)) __global__ void shmemg_symbols_(shi_u64 *out)                             \
+    {                                                                                                                \
+        out[0] = (shi_u64)&a;                                                                                        \
+        out[1] = (shi_u64)&b;                                                                                        \
+    }
 typedef unsigned long long shi_u64;
 typedef unsigned int shi_u32;
 typedef unsigned char shi_a8;
@@ -106,6 +118,10 @@ SHI_FN void shi_fence_release(void)
 {
     cuda::atomic_thread_fence(cuda::memory_order_release, cuda::thread_scope_system);
 }
+SHI_FN void shi_fence_acquire(void)
+{
+    cuda::atomic_thread_fence(cuda::memory_order_acquire, cuda::thread_scope_system);
+}
 SHI_FN void shi_fence_total(void)
 {
     cuda::atomic_thread_fence(cuda::memory_order_seq_cst, cuda::thread_scope_system);
@@ -129,6 +145,7 @@ SHI_FN void *shi_to_global(const void *p)
 #define SHI_HOT SHI_FN
 #define SHI_NOINLINE static __attribute__((noinline, unused))
 #define SHI_PROGRAM_SCOPE static _Thread_local __attribute__((unused)) /* each thread is a work-item of a PE */
+#define SHI_SYMBOLS(a, b)
 typedef uint64_t shi_u64;
 typedef uint32_t shi_u32;
 typedef uint8_t __attribute__((may_alias)) shi_a8;
@@ -163,6 +180,10 @@ SHI_FN void shi_store_pair(shi_u64 *p, shi_u64 v0, shi_u64 v1)
 SHI_FN void shi_fence_release(void)
 {
     __atomic_thread_fence(__ATOMIC_RELEASE);
+}
+SHI_FN void shi_fence_acquire(void)
+{
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
 }
 SHI_FN void shi_fence_total(void)
 {

@@ -21,10 +21,11 @@ struct shi_many {
 
 enum { SHI_MANY_ALL, SHI_MANY_ANY, SHI_MANY_SOME };
 
+/* Relaxed: shi_many makes the acquire fence. */
 SHI_FN int shi_many_holds(const struct shi_many *m, size_t i)
 {
     shi_u64 than = m->vector ? shi_gather(m->values + i * m->bytes, m->bytes) : m->value;
-    return shi_compare(shi_rankable(shi_watch(m->ivars + i * m->bytes, m->bytes), m->bytes, m->is_signed), m->cmp,
+    return shi_compare(shi_rankable(shi_peek(m->ivars + i * m->bytes, m->bytes), m->bytes, m->is_signed), m->cmp,
                        shi_rankable(than, m->bytes, m->is_signed));
 }
 
@@ -85,6 +86,8 @@ SHI_FN shi_u64 shi_many(shmem_ctx_t ctx, int g, int wait, int kind, const void *
             while (!(found = shi_many_find(&m, kind == SHI_MANY_SOME ? indices : 0, &tested)) && wait && tested &&
                    !shi_aborted_sometimes(ctx, &looks))
                 shi_pause();
+        if (found)
+            shi_fence_acquire();
     }
     shi_group_barrier(g);
     found = shi_group_broadcast(g, found);

@@ -39,10 +39,11 @@ SHI_FN shi_u64 shi_quiet(shmem_ctx_t ctx, int g)
     shi_u64 aborted = 0;
     if (!shi_ctx_good(ctx))
         return 0;
-    shi_fence_total(); /* completes stores, not only orders them: visible to the others after the sync */
     shi_group_barrier(g);
-    if (shi_rank(g) == 0)
+    if (shi_rank(g) == 0) {
+        shi_fence_total(); /* completes the stores of all items, which the barrier orders before it */
         aborted = shi_ring_quiet(shi_ctx_ring(ctx));
+    }
     shi_group_barrier(g);
     return aborted;
 }
@@ -95,6 +96,12 @@ SHI_FN shi_u64 shi_watch(const SHI_GLOBAL void *p, shi_u64 bytes)
                       : shi_load32_acquire((const SHI_GLOBAL shi_u32 *)p);
 }
 
+/* The same, relaxed, for polls: a wait that ends then makes shi_fence_acquire. On a GPU each acquire invalidates a cache. */
+SHI_FN shi_u64 shi_peek(const SHI_GLOBAL void *p, shi_u64 bytes)
+{
+    return bytes == 8 ? shi_load_relaxed((const SHI_GLOBAL shi_u64 *)p) : shi_atom32_fetch((SHI_GLOBAL shi_u32 *)p);
+}
+
 /* Wait until *ivar, of 4 or 8 bytes, satisfies the comparison, and return its value; any value after an abort or fault. */
 SHI_FN shi_u64 shi_wait_until(shmem_ctx_t ctx, int g, const void *ivar, shi_u64 bytes, int is_signed, int cmp,
                               shi_u64 cmp_value)
@@ -108,8 +115,10 @@ SHI_FN shi_u64 shi_wait_until(shmem_ctx_t ctx, int g, const void *ivar, shi_u64 
         v = shi_watch(p, bytes);
         while (!shi_compare(shi_rankable(v, bytes, is_signed), cmp, than) && !shi_aborted_sometimes(ctx, &looks)) {
             shi_pause();
-            v = shi_watch(p, bytes);
+            v = shi_peek(p, bytes);
         }
+        if (looks)
+            shi_fence_acquire();
     }
     shi_group_barrier(g);
     return shi_group_broadcast(g, v);
@@ -166,11 +175,12 @@ SHI_FN int shi_disseminate(shmem_ctx_t ctx, shmem_team_t team)
         shi_u64 seen = ++team->seen[r];
         shi_u32 looks = 0;
         shi_raise(ctx, flag, to);
-        while ((shi_u64)(shi_load_acquire(flag) - seen) >> 63) {
+        while ((shi_u64)(shi_load_relaxed(flag) - seen) >> 63) {
             if (shi_aborted_sometimes(ctx, &looks))
                 return -1;
             shi_pause();
         }
+        shi_fence_acquire();
     }
     return 0;
 }

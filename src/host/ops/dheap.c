@@ -129,6 +129,11 @@ void shi_dheap_clear(const char *routine, void *addr, size_t bytes)
         memset(addr, 0, bytes);
         return;
     }
+    if (shi_device->clear) {
+        if (shi_device->clear(addr, bytes))
+            shi_die(routine, "the device cannot clear %zu bytes of its memory", bytes);
+        return;
+    }
     for (size_t done = 0; done < bytes; done += sizeof zeros)
         shi_dheap_copy(routine, (char *)addr + done, zeros, bytes - done < sizeof zeros ? bytes - done : sizeof zeros);
 }

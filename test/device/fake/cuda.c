@@ -10,7 +10,8 @@
  *   FAKE_CUDA_FAIL     CALL=ERROR, ...: these calls fail
  *   FAKE_CUDA_MISSING  CALL, ...: these calls do not exist
  *   FAKE_CUDA_PEERS    0: a context cannot map memory of another device
- *   FAKE_CUDA_WAITING  kernels: report copies that need processors, which waiting kernels occupy
+ *   FAKE_CUDA_WAITING  kernels: report what waits for kernels that wait: copies within a device and fills, which need
+ *                      processors; allocations; kernels that are loaded by their first launch
  *   FAKE_CUDA_BUSY     number of queries for which a stream with kernels is busy
  *
  * A copy is made as late as the driver may make it: when the program waits for its stream, or when a later event has
@@ -31,8 +32,7 @@ struct CUctx_st {
     int device, taken;
 };
 struct CUstream_st {
-    unsigned flags;
-    int kernels, queries, n; /* n copies not made yet */
+    int priority, kernels, queries, n; /* n copies not made yet */
     int launched, ended;     /* kernels, as far as the program can know */
     struct {
         CUdeviceptr to, from;
@@ -44,9 +44,13 @@ struct CUevent_st {
     int behind, queries; /* number of the stream's copies that it waits for */
     int launched;
 };
+struct CUfunc_st {
+    int loaded, parameters;
+};
 struct CUmod_st {
     const char *image;
     CUdeviceptr variable;
+    struct CUfunc_st store, other; /* two names suffice */
 };
 static struct block {
     char *at, *alias; /* the device's address, which the host cannot access, and ours */
@@ -223,15 +227,30 @@ static CUresult cuCtxPopCurrent(CUcontext *context)
     return CUDA_SUCCESS;
 }
 
-static CUresult cuStreamCreate(CUstream *stream, unsigned flags)
+enum { LEAST = 0, GREATEST = -5 };
+
+static CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest)
+{
+    NEEDS_CONTEXT(cuCtxGetStreamPriorityRange);
+    *least = LEAST;
+    *greatest = GREATEST;
+    return CUDA_SUCCESS;
+}
+
+static CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int priority)
 {
     NEEDS_CONTEXT(cuStreamCreate);
     *stream = calloc(1, sizeof **stream);
-    (*stream)->flags = flags;
+    (*stream)->priority = priority;
     streams++;
     if (flags != CU_STREAM_NON_BLOCKING)
         fprintf(stderr, "fake: a stream that waits for the default stream\n");
     return CUDA_SUCCESS;
+}
+
+static CUresult cuStreamCreate(CUstream *stream, unsigned flags)
+{
+    return cuStreamCreateWithPriority(stream, flags, LEAST);
 }
 
 static CUresult cuStreamDestroy(CUstream stream)
@@ -307,6 +326,8 @@ static CUresult cuMemAlloc(CUdeviceptr *at, size_t bytes)
 {
     NEEDS_CONTEXT(cuMemAlloc);
     int fd = memfd_create("fake device memory", MFD_CLOEXEC);
+    if (waiting)
+        fprintf(stderr, "fake: an allocation while kernels wait\n");
     if (bytes == 0 || fd < 0 || ftruncate(fd, (off_t)bytes))
         return CUDA_ERROR_INVALID_VALUE;
     return enter(fd, bytes, 0, at);
@@ -332,6 +353,8 @@ static CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr at, size
 static CUresult cuMemHostAlloc(void **at, size_t bytes, unsigned flags)
 {
     NEEDS_CONTEXT(cuMemHostAlloc);
+    if (waiting)
+        fprintf(stderr, "fake: an allocation while kernels wait\n");
     if (flags != (CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP) || posix_memalign(at, PAGE, bytes))
         return CUDA_ERROR_INVALID_VALUE;
     memset(*at, 0xee, bytes); /* the driver does not clear memory */
@@ -355,9 +378,24 @@ static CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CU
     const struct block *t = block_of(to), *f = block_of(from);
     if (t && f && t->device == f->device && waiting)
         fprintf(stderr, "fake: a copy within a device, whose processors kernels occupy\n");
+    if (stream->priority != GREATEST)
+        fprintf(stderr, "fake: a copy in a stream with the priority of kernels\n");
     stream->copy[stream->n].to = to;
     stream->copy[stream->n].from = from;
     stream->copy[stream->n++].bytes = bytes;
+    return CUDA_SUCCESS;
+}
+
+/* Within a device the driver fills by a kernel. The call may return before. */
+static CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream)
+{
+    NEEDS_CONTEXT(cuMemsetD8Async);
+    if (!stream || !block_of(to))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (waiting)
+        fprintf(stderr, "fake: a fill, whose processors kernels occupy\n");
+    make_copies(stream, stream->n);
+    memset(reach(to), value, bytes);
     return CUDA_SUCCESS;
 }
 
@@ -429,12 +467,35 @@ static CUresult cuModuleUnload(CUmodule module)
     return CUDA_SUCCESS;
 }
 
-/* A kernel or variable exists if the image contains its name. */
+/* A kernel or variable exists if the image contains its name. store takes a pointer and 4 bytes; others take nothing. */
 static CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
 {
     NEEDS_CONTEXT(cuModuleGetFunction);
-    *function = (CUfunction)(size_t)(strstr(module->image, name) ? strcmp(name, "store") == 0 ? 1 : 2 : 0);
-    return *function ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+    module->store.parameters = 2;
+    *function = strcmp(name, "store") ? &module->other : &module->store;
+    return strstr(module->image, name) ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+static CUresult cuModuleGetFunctionCount(unsigned *n, CUmodule module)
+{
+    NEEDS_CONTEXT(cuModuleGetFunctionCount);
+    *n = module ? 2 : 0;
+    return CUDA_SUCCESS;
+}
+
+static CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned n, CUmodule module)
+{
+    NEEDS(cuModuleEnumerateFunctions, n == 2, CUDA_ERROR_INVALID_VALUE);
+    functions[0] = &module->store;
+    functions[1] = &module->other;
+    return CUDA_SUCCESS;
+}
+
+static CUresult cuFuncLoad(CUfunction function)
+{
+    NEEDS_CONTEXT(cuFuncLoad);
+    function->loaded = 1;
+    return CUDA_SUCCESS;
 }
 
 static CUresult cuModuleGetGlobal(CUdeviceptr *at, size_t *bytes, CUmodule module, const char *name)
@@ -445,13 +506,12 @@ static CUresult cuModuleGetGlobal(CUdeviceptr *at, size_t *bytes, CUmodule modul
     return strstr(module->image, name) ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
-/* store takes a pointer and 4 bytes; other kernels take nothing. */
 static CUresult cuFuncGetParamInfo(CUfunction function, size_t i, size_t *offset, size_t *bytes)
 {
     NEEDS_CONTEXT(cuFuncGetParamInfo);
     *offset = 8 * i;
     *bytes = i == 0 ? 8 : 4;
-    return (size_t)function == 1 && i < 2 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return (int)i < function->parameters ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 static CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *n, CUfunction function, int items, size_t shared_bytes)
@@ -470,11 +530,14 @@ static CUresult cuLaunchKernel(CUfunction function, unsigned groups_x, unsigned 
     NEEDS_CONTEXT(cuLaunchKernel);
     if (!stream || shared_bytes || extra || !items_x || !items_y || !items_z)
         return CUDA_ERROR_INVALID_VALUE;
+    if (waiting && !function->loaded)
+        fprintf(stderr, "fake: a kernel is loaded while kernels wait\n");
+    function->loaded = 1;
     stream->kernels++;
     waiting = listed("FAKE_CUDA_WAITING", "kernels") ? stream : NULL;
     if (++stream->launched - stream->ended > QUEUED)
         fprintf(stderr, "fake: a launch blocks in the driver: %d wait in its queue\n", QUEUED);
-    if ((size_t)function != 1)
+    if (!function->parameters)
         return CUDA_SUCCESS;
     int *out = reach(*(CUdeviceptr *)args[0]);
     out[0] = (int)(groups_x * groups_y * groups_z);
