@@ -194,7 +194,7 @@ static void see(void *p) /* a host call that makes CUDA calls, and takes its tim
 /* Catches: a launch that does not wait for the host call before it, a sync that does not wait for both, lost arguments. */
 static void test_host_calls(void)
 {
-    void *m = NULL, *p;
+    void *m = NULL, *p = NULL;
     int host_access, seven = 7, out[2] = {0, 0}, seen[3] = {0, 0, 0}, again[3] = {0, 0, 0};
     CHECK(cuda->up(0, &host_access) == 0 && cuda->load(ptx, sizeof ptx, &m) == 0 && cuda->alloc(64, &p) == 0);
     cleared = p;
@@ -219,7 +219,7 @@ static void test_clear(void)
     static char ones[BYTES + 2], got[BYTES + 2];
     int host_access;
     void *m = NULL;
-    char *p;
+    char *p = NULL;
     memset(ones, 1, sizeof ones);
     CHECK(cuda->up(0, &host_access) == 0 && cuda->load(ptx, sizeof ptx, &m) == 0 && cuda->alloc(sizeof ones, (void **)&p) == 0);
     for (int running = 0; running < 2; running++) {
