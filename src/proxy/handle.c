@@ -46,6 +46,11 @@ struct common {
 static struct common *common, *common_at;
 static int *list_of[SHI_SLOTS]; /* for kernels: the members of a team that is not evenly spaced, or NULL */
 static struct one *standard, *all, *free_ones;
+/* Device copies of contexts: in the allocation of common_at, because each of its own would take a page of 2 MiB and, made while
+ * kernels run, might wait for them. */
+enum { COPIES = 256 };
+static struct shown *copies;
+static int n_copies; /* used */
 static unsigned log_slots;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* held to create and destroy contexts, never on the data path */
 
@@ -54,6 +59,16 @@ static int alloc_copy(void *here, size_t bytes, void **at)
 {
     *at = here;
     return shi_world.dev_private ? shi_device->alloc(bytes, at) : 0;
+}
+
+/* The device's copy of a context. */
+static int take_copy(struct one *o)
+{
+    void *at = copies + n_copies;
+    int err = copies && n_copies < COPIES ? 0 : alloc_copy(&o->shown, sizeof o->shown, &at);
+    n_copies += copies && n_copies < COPIES;
+    o->at = at;
+    return err;
 }
 
 static void release_copy(void *here, void *at)
@@ -120,9 +135,8 @@ static struct one *make(void)
     struct one *o = p;
     o->next = all;
     all = o;
-    if (alloc_copy(&o->shown, sizeof o->shown, &p))
+    if (take_copy(o))
         return NULL;
-    o->at = p;
     o->shown.ring = (struct shi_ring){.slots = (uint64_t)o->slots, .results = (uint64_t)(o->slots + n * SHI_RING_WORDS),
                                       .line = (uint64_t)&o->line, .log_n = log_slots};
     show(&o->shown.ring, &o->at->ring, sizeof o->shown.ring);
@@ -148,9 +162,12 @@ static void down(void)
 {
     shi_proxy_down();
     for (struct one *o = all; o; o = o->next)
-        release_copy(&o->shown, o->at);
+        if (!copies || o->at < copies || o->at >= copies + COPIES)
+            release_copy(&o->shown, o->at);
     release_copy(common, common_at);
     common = common_at = NULL;
+    copies = NULL;
+    n_copies = 0;
     memset(list_of, 0, sizeof list_of);
     standard = all = free_ones = NULL;
 }
@@ -164,10 +181,13 @@ int shi_handle_up(void)
     int err = read_ring_slots();
     if (!err)
         err = shi_device->alloc_shared(bytes, &p);
+    size_t head = (bytes + 63) & ~(size_t)63;
     if (!err)
-        err = alloc_copy(p, bytes, &at);
+        err = alloc_copy(p, head + COPIES * sizeof *copies, &at);
     if (err)
         return err;
+    if (shi_world.dev_private)
+        copies = (struct shown *)((char *)at + head);
     common = p;
     common_at = at;
     shi_device_heap_on_down(shi_proxy_quiet, down);

@@ -41,7 +41,7 @@
 #include "proxy/send.h"
 #include "proxy/staged.h"
 
-enum { MAX_OPS = 1024, MANY = 64, POLLS = 200, NAP_US = 20, LAST_NAP_US = 160, LONG_IDLE = 1000, SLICE_NS = 100000 };
+enum { MAX_OPS = 1024, MANY = 64, POLLS = 200, NAP_US = 20, LAST_NAP_US = 160, LONG_IDLE = 1000, SLICE_NS = 100000, CHECKS = 20 };
 static const uint64_t patience_ns = 2000000000;
 
 static struct shi_proxy_ring *rings;
@@ -142,11 +142,14 @@ static void report_stuck(struct shi_proxy_ring *p, uint64_t now)
     warned = 1;
 }
 
+/* Some times in the time after which a kernel counts as stuck: where rings' heads are in device memory, each is copied. */
 static void check_stuck(void)
 {
-    if (pthread_mutex_trylock(&polling))
-        return;
+    static uint64_t next_ns;
     uint64_t now = shi_now_ns();
+    if (now < next_ns || pthread_mutex_trylock(&polling))
+        return;
+    next_ns = now + patience_ns / CHECKS;
     for (struct shi_proxy_ring *p = __atomic_load_n(&rings, __ATOMIC_ACQUIRE); p; p = p->next) { /* A1 */
         head_of(p);
         if (shi_engine_stuck(p->engine, now, patience_ns) >= 0)

@@ -82,16 +82,17 @@ SHI_FN SHI_GLOBAL void *shi_to_global(const void *p)
 #define SHI_HOT SHI_FN
 #define SHI_NOINLINE static __noinline__ __device__
 #ifdef __CUDACC_RDC__
-#define SHI_PROGRAM_SCOPE inline __device__ /* one copy in all linked files */
+#define SHI_PROGRAM_SCOPE inline __device__ /* one copy in all linked files, which the host finds */
+#define SHI_SYMBOLS(a, b)
 #else
 #define SHI_PROGRAM_SCOPE __device__
-#endif
 #define SHI_SYMBOLS(a, b)                                                                                            \
     extern "C" __attribute__((weak, used)) __global__ void shmemg_symbols_(shi_u64 *out)                             \
     {                                                                                                                \
         out[0] = (shi_u64)&a;                                                                                        \
         out[1] = (shi_u64)&b;                                                                                        \
     }
+#endif
 typedef unsigned long long shi_u64;
 typedef unsigned int shi_u32;
 typedef unsigned char shi_a8;
