@@ -31,6 +31,7 @@
 
 #include "host/net/doorbell.h"
 #include "host/util/base.h"
+#include "host/util/copy_lines.h"
 #include "host/util/log.h"
 #include "host/util/spin.h"
 
@@ -203,7 +204,7 @@ static int read_alone(int rank, const struct shi_am_src *src, size_t off, void *
     if (src->key == IN_DEVICE || to_device)
         world.device_copy(to, from, bytes);
     else
-        memcpy(to, from, bytes);
+        shi_copy_lines(to, from, bytes);
     return 0;
 }
 

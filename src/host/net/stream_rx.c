@@ -21,6 +21,7 @@
 #include "host/net/stream_device.h"
 #include "host/net/written.h"
 #include "host/util/base.h"
+#include "host/util/copy_lines.h"
 #include "host/util/log.h"
 #include "host/util/table.h"
 
@@ -45,7 +46,7 @@ static void store(char *to, const void *from, size_t bytes)
         __atomic_store_n((uint32_t *)to, (uint32_t)word, __ATOMIC_RELEASE);
     } else {
         __atomic_thread_fence(__ATOMIC_RELEASE);
-        memcpy(to, from, bytes);
+        shi_copy_lines(to, from, bytes);
     }
 }
 
@@ -71,7 +72,7 @@ static void scatter(const struct shi_reply *r, const char *from, size_t bytes)
     char *to = r->to;
     for (size_t n; bytes; bytes -= n, from += n, to += r->stride) {
         n = r->block < bytes ? r->block : bytes;
-        memcpy(to, from, n);
+        shi_copy_lines(to, from, n);
     }
 }
 
@@ -105,7 +106,7 @@ static void get_blocks(const struct head *h, const struct record *r, const struc
     const char *from = local_address(r);
     char *out = shi_batch_begin_reply(h, p->cookie, (size_t)b->block * b->count);
     for (uint32_t i = 0; i < b->count; i++, out += b->block)
-        memcpy(out, from + (ptrdiff_t)i * b->stride, b->block);
+        shi_copy_lines(out, from + (ptrdiff_t)i * b->stride, b->block);
     shi_batch_end_reply(h);
 }
 

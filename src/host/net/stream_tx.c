@@ -8,6 +8,7 @@
 #include "host/net/batch.h"
 #include "host/net/progress.h"
 #include "host/net/written.h"
+#include "host/util/copy_lines.h"
 
 #define NET (shi_stream_net.ops)
 
@@ -201,7 +202,7 @@ int shi_stream_put(struct shi_lane *l, const struct shi_remote_addr *to, const v
     void *p = begin(l, to, (struct record){.op = OP_PUT, .bytes = (uint32_t)bytes}, flags);
     if (!p)
         return -EAGAIN;
-    memcpy(p, from, bytes);
+    shi_copy_lines(p, from, bytes);
     return end(l, to->pe, flags);
 }
 

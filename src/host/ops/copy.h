@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "host/util/copy_lines.h"
+
 /* Copy with the commonest small sizes as single moves: a call of memcpy costs as much as the rest of an 8-byte put. */
 static inline void shi_copy(void *to, const void *from, size_t bytes)
 {
@@ -14,7 +16,7 @@ static inline void shi_copy(void *to, const void *from, size_t bytes)
     else if (bytes == 4)
         memcpy(to, from, 4);
     else if (bytes) /* a transfer of nothing may name NULL */
-        memcpy(to, from, bytes);
+        shi_copy_lines(to, from, bytes);
 }
 
 /* Bytes of n elements, or SIZE_MAX, which no address range holds, when that overflows. */

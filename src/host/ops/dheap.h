@@ -82,7 +82,7 @@ static inline void shi_dheap_memcpy(void *to, const void *from, size_t bytes)
     if (shi_unlikely(shi_world.dev_private) && (shi_dheap_holds(to, bytes) || shi_dheap_holds(from, bytes)))
         shi_dheap_move(to, from, bytes);
     else
-        memcpy(to, from, bytes);
+        shi_copy_lines(to, from, bytes);
 }
 
 /* shi_copy and shi_copy_strided, where either side may be device memory, this PE's or a mapped peer's. */

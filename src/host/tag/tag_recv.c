@@ -232,7 +232,7 @@ void shi_tag_on_part(int pe, const struct shi_tag_part *part, size_t bytes)
     if (f->recv)
         shi_tag_scatter(&f->recv->data, part->at, payload, bytes);
     else
-        memcpy(f->to->payload + part->at, payload, bytes);
+        shi_copy_lines(f->to->payload + part->at, payload, bytes);
     f->got += bytes;
     if (f->got == f->total) {
         *at = f->next;
@@ -318,7 +318,7 @@ static void keep(const struct arrival *a)
     if (a->rts)
         hold(m);
     else
-        memcpy(m->payload, a->payload, a->have);
+        shi_copy_lines(m->payload, a->payload, a->have);
     if (!m->whole)
         begin_flow(&m->flow, a, NULL, m);
     shi_match_add(&shi_tag.arrived, &m->entry);

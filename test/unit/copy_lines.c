@@ -1,0 +1,63 @@
+/*
+ * copy_lines.c - copies of all alignments and of lengths around each limit, against a copy byte by byte, between guard bytes.
+ *
+ * Catches: a last line that is not copied or copied twice with another alignment, a write outside the destination.
+ */
+#include "../tap.h"
+
+#include <stdlib.h>
+
+#include "host/util/copy_lines.h"
+
+enum { GUARD = 64, ROOM = SHI_COPY_LINES_MAX + 64 + 2 * GUARD };
+
+static char *from, *to;
+
+static void fill(char *at)
+{
+    uint32_t seed = 1;
+    for (size_t i = 0; i < ROOM; i++, seed = seed * 1664525 + 1013904223)
+        at[i] = (char)(seed >> 24);
+}
+
+static void check_copy(size_t bytes, size_t to_off, size_t from_off)
+{
+    size_t lo = GUARD + to_off, wrong = 0;
+    memset(to, 0x5a, lo + bytes + GUARD);
+    shi_copy_lines(to + lo, from + from_off, bytes);
+    for (size_t i = 0; i < bytes; i++)
+        wrong += to[lo + i] != from[from_off + i];
+    for (size_t i = 0; i < GUARD; i++)
+        wrong += (to[lo - 1 - i] != 0x5a) + (to[lo + bytes + i] != 0x5a);
+    CHECKF(wrong == 0, "%zu bytes, alignments %zu and %zu: %zu bytes are wrong", bytes, to_off, from_off, wrong);
+}
+
+static void test_alignments(void)
+{
+    static const size_t around[] = {0, 64, SHI_COPY_LINES_MIN, SHI_COPY_LINES_MIN + 64, 4096};
+    for (size_t k = 0; k < sizeof around / sizeof *around; k++)
+        for (size_t bytes = around[k] < 2 ? 0 : around[k] - 2; bytes <= around[k] + 2; bytes++)
+            for (size_t off = 0; off < 64 * 64; off += 7)
+                check_copy(bytes, off % 64, off / 64);
+}
+
+static void test_long(void)
+{
+    for (int i = -1; i <= 1; i++)
+        for (size_t off = 0; off < 64; off += 13)
+            check_copy((size_t)(SHI_COPY_LINES_MAX + i), off, 63 - off);
+}
+
+int main(void)
+{
+    from = aligned_alloc(SHI_LINE_BYTES, ROOM);
+    to = aligned_alloc(SHI_LINE_BYTES, ROOM);
+    if (!from || !to)
+        return 1;
+    fill(from);
+    RUN(test_alignments, "all alignments of both sides");
+    RUN(test_long, "about the longest");
+    free(from);
+    free(to);
+    return tap_end();
+}
