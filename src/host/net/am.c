@@ -100,9 +100,9 @@ void shi_am_end(int pe, size_t bytes)
     shi_spin_unlock(&p->lock);
 }
 
-size_t shi_am_eager_bytes(int pe)
+size_t shi_am_eager_bytes(int pe, int symmetric)
 {
-    return peers[pe].by->eager_bytes;
+    return symmetric ? peers[pe].by->symmetric_bytes : peers[pe].by->eager_bytes;
 }
 
 /* ---- pending sends ------------------------------------------------------------------------------------------------ */

@@ -40,8 +40,8 @@ void shi_am_end(int pe, size_t bytes);
 /* Messages of at most so many bytes travel in one cache line on a node, with the least latency. */
 enum { SHI_AM_SHORT_BYTES = 56 };
 
-/* Eager limit: data up to this size is better sent to PE pe than fetched by it. */
-size_t shi_am_eager_bytes(int pe);
+/* Eager limit: data up to this size is better sent to PE pe than fetched by it; symmetric: data in symmetric memory. */
+size_t shi_am_eager_bytes(int pe, int symmetric);
 
 /*
  * Pending sends. A send that was refused may be queued: retry is called from shi_progress_poll once there may be room, in

@@ -13,7 +13,8 @@
 
 enum shi_am_id { SHI_AM_TAG, SHI_AM_GPC, SHI_AM_PULL /* am_pull.c's own */, SHI_AM_IDS };
 
-enum { SHI_AM_MAX_BYTES = 8192 }; /* of one message */
+/* Of one message: as much as a message of the stream carries (stream_wire.h). */
+enum { SHI_AM_MAX_BYTES = 16320 };
 
 /* Memory of a PE that another one reads, as described inside a message. */
 struct shi_am_src {
@@ -49,6 +50,7 @@ struct shi_am_carrier {
     void (*end)(int pe, enum shi_am_id id, size_t bytes);
     int (*poll)(int budget); /* hand at most so many messages to shi_am_deliver; how many, and other progress */
     size_t eager_bytes;      /* longer data is better fetched than sent */
+    size_t symmetric_bytes;  /* the same for data in symmetric memory */
     int (*expose)(int pe, const void *addr, size_t bytes, struct shi_am_src *out);
     void (*withdraw)(int pe, const struct shi_am_src *src);
     size_t fetch_bytes; /* of the longest fetch */

@@ -19,8 +19,8 @@
 #include "host/net/stream.h"
 #include "host/util/log.h"
 
-/* Data of this length takes as long in messages as by a header and a read (one round trip more, one copy less). */
-enum { EAGER_BYTES = 65536 };
+/* With a header one message; see bench/tag.c. In two, windows take longer than by headers and reads. */
+enum { EAGER_BYTES = SHI_AM_MAX_BYTES - 40 };
 
 struct queued {
     struct queued *next;
@@ -94,8 +94,8 @@ static void withdraw(int pe, const struct shi_am_src *src)
 void shi_am_remote_up(int all)
 {
     static struct shi_am_carrier carrier = {.begin = shi_stream_am_begin, .end = shi_stream_am_end, .poll = deliver,
-                                            .eager_bytes = EAGER_BYTES, .expose = expose, .withdraw = withdraw,
-                                            .fetch = fetch};
+                                            .eager_bytes = EAGER_BYTES, .symmetric_bytes = EAGER_BYTES,
+                                            .expose = expose, .withdraw = withdraw, .fetch = fetch};
     carrier.fetch_bytes = shi_stream_rma_bytes();
     shi_am_set_remote(&carrier, all);
 }

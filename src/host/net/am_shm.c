@@ -40,6 +40,7 @@ enum {
     HOT = 8,            /* every poll reads at least so many FIFOs, idle or not */
     PATIENCE = 1000,    /* idle polls until a FIFO beyond those is read less often */
     EAGER_BYTES = SHI_AM_MAX_BYTES - 40, /* with a header one message; see bench/tag.c */
+    SYMMETRIC_BYTES = 8152, /* the receiver reads longer data there itself, in one copy */
     COLD_POLLS = 4      /* FIFOs that a poll reads of those that are read less often */
 };
 
@@ -362,5 +363,6 @@ static int fetch(int pe, const struct shi_am_src *src, size_t off, void *to, siz
 }
 
 const struct shi_am_carrier shi_am_shm = {.up = up, .reaches = reaches, .drop = drop, .begin = begin, .end = end,
-                                          .poll = poll_once, .eager_bytes = EAGER_BYTES, .expose = expose,
-                                          .withdraw = withdraw, .fetch_bytes = SIZE_MAX, .fetch = fetch};
+                                          .poll = poll_once, .eager_bytes = EAGER_BYTES,
+                                          .symmetric_bytes = SYMMETRIC_BYTES, .expose = expose, .withdraw = withdraw,
+                                          .fetch_bytes = SIZE_MAX, .fetch = fetch};

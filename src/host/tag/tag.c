@@ -216,9 +216,10 @@ static void open_windows(struct shi_tag_peer *p, int pe)
     p->header_window = least((size_t)c->tag_unexpected_headers / n, (size_t)c->tag_unexpected_headers_per_peer);
     if (p->header_window == 0)
         p->header_window = 1; /* with 0 no header could be sent */
-    p->eager = shi_am_eager_bytes(pe);
+    p->eager = (uint32_t)shi_am_eager_bytes(pe, 0);
+    p->eager_symmetric = (uint32_t)shi_am_eager_bytes(pe, 1);
     if (c->tag_eager_bytes != SHI_CONFIG_AUTO)
-        p->eager = (size_t)c->tag_eager_bytes;
+        p->eager = p->eager_symmetric = (uint32_t)least((size_t)c->tag_eager_bytes, UINT32_MAX);
 }
 
 static void make_tables(const char *routine)

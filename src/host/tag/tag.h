@@ -115,7 +115,8 @@ struct shi_tag_peer {
     uint8_t open, probing, probed;      /* a claim is unanswered; it is a probe's; the last answered one was a probe's */
     uint8_t again;                      /* NEWS has arrived: claim for all receives once more */
     uint32_t next_id, held;             /* held: its headers here that no receive has taken */
-    size_t window, eager;               /* bytes: unexpected memory there for us; the longest eager message */
+    size_t window;                      /* bytes: unexpected memory there for us */
+    uint32_t eager, eager_symmetric;    /* the longest eager message; the same from symmetric memory */
     uint64_t header_window;
     uint64_t used, headers;             /* bytes and headers that this PE has sent */
     uint64_t returned, matched;         /* those of them that the receiver has freed */

@@ -41,6 +41,14 @@ static int has_window(const struct shi_tag_peer *p, size_t bytes)
     return unreturned(&p->used, &p->returned) + shi_tag_cost(bytes) <= p->window;
 }
 
+/* Is a message of this length sent before it is matched? Data in the symmetric heap has a limit of its own. */
+static int is_eager(const struct shi_tag_peer *p, const struct shi_tag_data *d)
+{
+    if (shi_likely(d->bytes <= p->eager_symmetric) || d->bytes > p->eager)
+        return d->bytes <= p->eager;
+    return d->iov || (uintptr_t)d->one.base - shi_world.heap_lo >= shi_world.heap_bytes;
+}
+
 /* Write the payload behind a head of `head` bytes, which the caller writes next. A receiver polls the first cache line of a
  * message, and each poll takes the line away from the sender: so that line is written last. */
 static void fill(char *room, size_t head, const struct shi_tag_data *d)
@@ -141,7 +149,7 @@ static int send_header(struct shmemx_tag_request *r, struct shi_tag_peer *p)
 static int send_on(struct shmemx_tag_request *r, struct shi_tag_peer *p)
 {
     size_t bytes = r->data.bytes;
-    if (bytes <= p->eager && has_window(p, bytes))
+    if (is_eager(p, &r->data) && has_window(p, bytes))
         return bytes + sizeof(struct shi_tag_long_head) <= SHI_AM_MAX_BYTES ? send_eager(r, p) : send_long(r, p);
     if (unreturned(&p->headers, &p->matched) >= p->header_window)
         return NO_WINDOW;
@@ -286,7 +294,7 @@ int shi_tag_send_now(const struct shmem_team *t, const struct shi_tag_data *data
     int world_pe = shi_team_world_pe(t, pe);
     struct shi_tag_peer *p = &shi_tag.peer[world_pe];
     size_t bytes = data->bytes, all = sizeof(struct shi_tag_head) + bytes;
-    if (bytes > p->eager || all > SHI_AM_MAX_BYTES || __atomic_load_n(&p->waits, __ATOMIC_RELAXED) || !has_window(p, bytes))
+    if (!is_eager(p, data) || all > SHI_AM_MAX_BYTES || __atomic_load_n(&p->waits, __ATOMIC_RELAXED) || !has_window(p, bytes))
         return 0;
     struct shi_tag_head *room = shi_am_begin(world_pe, SHI_AM_TAG, all);
     if (!room)
