@@ -110,9 +110,9 @@ int shi_stream_amo(struct shi_lane *l, const struct shi_remote_addr *at, int wid
     return 0;
 }
 
-int shi_stream_after(struct shi_lane *l, int pe, struct shi_after *a)
+int shi_stream_after(struct shi_lane *l, int pe, struct shi_after *a, int soon)
 {
-    (void)l, (void)pe;
+    (void)l, (void)pe, (void)soon;
     if (!taken('c'))
         return -EAGAIN;
     after = a;

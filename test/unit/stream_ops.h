@@ -287,7 +287,7 @@ static void after(struct shi_lane *l, int pe, int lane, int to)
     if (w->used)
         return;
     *w = (struct watch){{.done = confirmed}, 1, pe, lane, to, flows[pe][lane][to].index};
-    int rc = shi_stream_after(l, to, &w->after);
+    int rc = shi_stream_after(l, to, &w->after, fabric_below(2) == 0);
     if (rc == 0)
         confirmed(&w->after);
     else if (rc == -EAGAIN)

@@ -167,10 +167,10 @@ static void list_open(struct shi_lane *l, int pe)
     l->to[pe].listed = 1;
 }
 
-void shi_batch_ask(struct shi_lane *l, int pe)
+void shi_batch_ask(struct shi_lane *l, int pe, uint32_t flags)
 {
     struct stream *s = &l->to[pe];
-    s->order.ack_wanted = 1;
+    s->order.ack_wanted |= (uint8_t)flags;
     if (!s->open)
         s->open = get(l, 1);
     list_open(l, pe);

@@ -31,8 +31,8 @@ void shi_batch_end_reply(const struct head *h);
 /* Close the open batch, empty or not, and send it behind those that wait for room. flags: ACK_. */
 void shi_batch_send(struct shi_lane *l, int pe, uint32_t flags);
 
-/* Let the next message to pe ask for an acknowledgement; shi_batch_poll sends it at the latest. */
-void shi_batch_ask(struct shi_lane *l, int pe);
+/* Let the next message to pe carry these ACK_ flags; shi_batch_poll sends it at the latest. */
+void shi_batch_ask(struct shi_lane *l, int pe, uint32_t flags);
 
 /* Send all that waits for room or for more records, as far as the transport has room. */
 void shi_batch_poll(struct shi_lane *l);

@@ -16,6 +16,7 @@ void shi_order_write(struct shi_order *o, uint64_t fences, int ordered)
 {
     if (shi_order_rma_ended(o))
         o->write_epoch = fences;
+    shi_order_follow_late(o); /* from now on it would not know that the writes so far have ended */
     if (o->last_write_epoch != fences)
         o->writes_fenced = o->writes;
     o->last_write_epoch = fences;
@@ -53,7 +54,7 @@ int shi_order_write_may_go(const struct shi_order *o, uint64_t fences, int order
 
 int shi_order_is_complete(const struct shi_order *o)
 {
-    return o->acked_seq >= shi_order_complete_seq(o) && shi_order_rma_ended(o) && !o->late_write;
+    return o->acked_seq >= shi_order_complete_seq(o) && shi_order_rma_ended(o);
 }
 
 int shi_acks_queue(struct shi_acks *a, int lane, uint32_t flags, uint64_t poll)

@@ -53,7 +53,7 @@ struct shi_order {
     uint8_t writes_unconfirmed; /* with SHI_NET_SAW: writes since the last message with ACK_ flags */
     uint8_t rma_unflushed;      /* writes or reads since the last flush */
     uint8_t flushing;           /* a flush is under way */
-    uint8_t ack_wanted;         /* the next message must carry ACK_NOW */
+    uint8_t ack_wanted;         /* ACK_ flags that the next message must carry */
 };
 
 /* What this PE has applied of the streams of another one, and has to acknowledge. */
@@ -103,7 +103,8 @@ static inline uint32_t shi_order_close(struct shi_order *o, uint32_t flags, int 
 {
     uint64_t seq = o->sent_seq + 1;
     __atomic_store_n(&o->sent_seq, seq, __ATOMIC_RELAXED);
-    if (shi_order_expects_wait(o, seq) || o->ack_wanted)
+    flags |= o->ack_wanted;
+    if (shi_order_expects_wait(o, seq))
         flags |= ACK_NOW;
     else if (!flags && has_records && seq - o->ack_req_seq >= SHI_ORDER_ACK_EVERY)
         flags = ACK_SOON;
@@ -184,7 +185,8 @@ static inline void shi_order_write_late(struct shi_order *o)
     o->late_write = o->writes;
 }
 
-/* A record enters the open message, or the caller will close it at once: if all writes have ended, it follows them. */
+/* A record enters the open message, the caller will close it at once, or a write is to be posted: if all writes so far have
+ * ended, the open message follows them. */
 static inline void shi_order_follow_late(struct shi_order *o)
 {
     if (o->late_write && shi_order_rma_ended(o))

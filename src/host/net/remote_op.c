@@ -95,10 +95,17 @@ static int rendezvous(struct shi_remote_op *o)
                                      : fetching(o, shi_stream_push(o->lane, &o->at, &own, o->bytes, reply_to(o, o->local, 0)));
 }
 
+/* Flags of a record. Until TARGET, the record that asks for the acknowledgement follows at once, and perhaps records of further
+ * operations before the caller's next poll sends the message. */
+static int flags_of(const struct shi_remote_op *o)
+{
+    return o->until == SHI_REMOTE_TARGET ? SHI_STREAM_MORE : 0;
+}
+
 static int update(struct shi_remote_op *o)
 {
     struct shi_reply *r = o->local ? reply_to(o, o->local, o->bytes) : NULL;
-    int err = shi_stream_amo(o->lane, &o->at, (int)o->bytes, o->amo.op, o->amo.value, o->amo.cond, r, 0);
+    int err = shi_stream_amo(o->lane, &o->at, (int)o->bytes, o->amo.op, o->amo.value, o->amo.cond, r, flags_of(o));
     return r ? fetching(o, err) : err;
 }
 
@@ -114,7 +121,7 @@ static int post_piece(struct shi_remote_op *o)
     int err = o->kind == SHI_REMOTE_AMO         ? update(o)
               : o->way == SHI_REMOTE_DIRECT     ? direct_piece(o, &s, local, n)
               : o->way == SHI_REMOTE_RENDEZVOUS ? rendezvous(o)
-              : o->kind == SHI_REMOTE_PUT       ? shi_stream_put(o->lane, &s, local, n, 0)
+              : o->kind == SHI_REMOTE_PUT       ? shi_stream_put(o->lane, &s, local, n, flags_of(o))
                                                 : get_record(o, &s, local, n);
     o->moved += err ? 0 : n;
     o->piece = err == -EINPROGRESS ? n : 0;
@@ -208,7 +215,7 @@ static int move_data(struct shi_remote_op *o)
 static int post_signal(const struct shi_remote_op *o)
 {
     return o->signal.op == SHI_AMO_FETCH ? 0 : shi_stream_amo(o->lane, &o->signal.at, sizeof o->signal.value, o->signal.op,
-                                                              o->signal.value, 0, NULL, SHI_STREAM_AFTER_WRITES);
+                                                              o->signal.value, 0, NULL, SHI_STREAM_AFTER_WRITES | flags_of(o));
 }
 
 static int confirm(struct shi_remote_op *o)
@@ -217,7 +224,7 @@ static int confirm(struct shi_remote_op *o)
     if (o->until != SHI_REMOTE_TARGET && !reads_source)
         return 0;
     o->wait.after = (struct shi_after){.done = confirmed};
-    return shi_stream_after(o->lane, o->at.pe, &o->wait.after);
+    return shi_stream_after(o->lane, o->at.pe, &o->wait.after, o->until == SHI_REMOTE_TARGET);
 }
 
 int shi_remote_op_advance(struct shi_remote_op *o)

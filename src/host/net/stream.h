@@ -183,8 +183,8 @@ int shi_stream_quiet(struct shi_lane *l, int pe);
 int shi_stream_local(struct shi_lane *l);
 
 /* Wait until all that the lane sent pe so far is complete there. 0: it is; -EINPROGRESS: a is called back; -EAGAIN: try
- * again. */
-int shi_stream_after(struct shi_lane *l, int pe, struct shi_after *a);
+ * again. soon: the acknowledgement may wait for a message that carries it, but not long; else it comes at once. */
+int shi_stream_after(struct shi_lane *l, int pe, struct shi_after *a, int soon);
 
 /* May writes and reads name this region of PE pe? 0: only records reach it. */
 int shi_stream_reaches(int pe, enum shi_region region);

@@ -498,7 +498,6 @@ static void end_of_poll(void)
     shi_pipeline_poll();
     shi_stream_net.polls++;
     shi_stream_net.now_ns = shi_coarse_ns();
-    send_acks();
     check_heartbeats();
     for (int i = 0, n = shi_stream_n_lanes(); i < n; i++) {
         struct shi_lane *l = shi_stream_net.lane[i];
@@ -508,6 +507,7 @@ static void end_of_poll(void)
         shi_batch_poll(l);
         shi_lane_unlock(l);
     }
+    send_acks(); /* those that no message above has carried */
 }
 
 void shi_stream_arrive(const void *msg, size_t bytes)

@@ -145,7 +145,7 @@ static void add_after(struct stream *s, struct shi_after *a)
     s->last_after = a;
 }
 
-int shi_stream_after(struct shi_lane *l, int pe, struct shi_after *a)
+int shi_stream_after(struct shi_lane *l, int pe, struct shi_after *a, int soon)
 {
     struct stream *s = &l->to[pe];
     shi_lane_lock(l);
@@ -160,7 +160,7 @@ int shi_stream_after(struct shi_lane *l, int pe, struct shi_after *a)
     if (!done) {
         add_after(s, a);
         if (shi_order_must_ask(&s->order, a->seq))
-            shi_batch_ask(l, pe);
+            shi_batch_ask(l, pe, soon ? ACK_SOON : ACK_NOW);
     }
     shi_lane_unlock(l);
     return done ? 0 : -EINPROGRESS;
@@ -258,7 +258,7 @@ int shi_stream_amo(struct shi_lane *l, const struct shi_remote_addr *at, int wid
     if (bytes > sizeof value)
         p->cond = cond;
     if (!reply)
-        return end(l, at->pe, 0);
+        return end(l, at->pe, flags);
     int cookie = expect(l, reply, at->pe, (size_t)width);
     if (cookie < 0) {
         shi_lane_unlock(l);
@@ -309,7 +309,7 @@ int shi_stream_pull(struct shi_lane *l, const struct shi_remote_addr *to, const 
         return -EAGAIN;
     s->served_seq = s->order.sent_seq + 1;
     if (a) {
-        s->order.ack_wanted = 1;
+        s->order.ack_wanted = ACK_NOW;
         a->seq = s->served_seq;
         add_after(s, a);
     }
