@@ -59,7 +59,11 @@ struct zc_worker {
     struct zc_group *group;
     uint32_t groups;
     unsigned stalled; /* result of zc_stalled_enter while all work-items only poll, else 0 */
+    uint64_t busy_ns, busy_until_ns; /* waits sleep for so long, until then, because other processes use the core */
 };
+
+/* For threads that run kernels: waits sleep for microseconds, to which the system's default would add 50. */
+enum { ZC_TIMER_SLACK_NS = 1000 };
 
 /* Why a work-item stopped. NOT: it continues. SPIN: it polls memory that does not change. */
 enum zc_stop { STOP_NOT, STOP_DONE, STOP_BARRIER, STOP_GROUP, STOP_QUANTUM, STOP_SPIN, STOP_FAULT };

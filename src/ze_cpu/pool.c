@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 
 #include "ze_cpu/config.h"
 #include "ze_cpu/run.h"
@@ -32,7 +33,8 @@ static void withdraw(struct zc_launch *l)
 
 static void *helper(void *unused)
 {
-    struct zc_worker w = {NULL, 0, 0};
+    struct zc_worker w = {NULL, 0, 0, 0, 0};
+    prctl(PR_SET_TIMERSLACK, ZC_TIMER_SLACK_NS);
     pthread_mutex_lock(&lock);
     for (;;) {
         while (!launches) {

@@ -26,6 +26,7 @@
 #include "ze_cpu/warp.h"
 
 enum { GROUPS_EAGER = 8, ROUNDS_LONG = 16, BUSY_QUANTA = 32, YIELD_ROUNDS = 4000, SLEEP_NS = 20000, SUBGROUP_ROUNDS = 64 };
+enum { NAP_NS = 1000, LONG_YIELD_NS = 1500000, FIRST_BUSY_NS = 20000000, LAST_BUSY_NS = 1280000000 };
 
 /* ---- frames ----------------------------------------------------------------------------------------------------- */
 
@@ -344,17 +345,41 @@ static bool call_idle_hook(const struct zc_launch *l)
     return done;
 }
 
+static void sleep_ns(long ns)
+{
+    struct timespec ts = {0, ns};
+    nanosleep(&ts, NULL);
+}
+
+/* Another process that computes keeps the core for its whole time slice after each yield, but a thread that wakes from sleep
+ * gets the core back. So after a long yield sleep instead, first briefly, for longer each time that the next yield is long
+ * again. */
+static void yield(struct zc_worker *w)
+{
+    uint64_t before = zc_now_ns();
+    if (before < w->busy_until_ns) {
+        sleep_ns(NAP_NS);
+        return;
+    }
+    sched_yield();
+    uint64_t now = zc_now_ns();
+    if (now - before < LONG_YIELD_NS) {
+        w->busy_ns = 0;
+        return;
+    }
+    w->busy_ns = w->busy_ns == 0 ? FIRST_BUSY_NS : w->busy_ns * 2 < LAST_BUSY_NS ? w->busy_ns * 2 : LAST_BUSY_NS;
+    w->busy_until_ns = now + w->busy_ns;
+}
+
 /* Back off after `idle` rounds in a row in which all `items` work-items only polled: first spin, then yield, then sleep. */
-static void back_off(unsigned idle, uint64_t items)
+static void back_off(struct zc_worker *w, unsigned idle, uint64_t items)
 {
     if (idle * items < BUSY_QUANTA)
         return;
-    if (idle < YIELD_ROUNDS) {
-        sched_yield();
-        return;
-    }
-    struct timespec ts = {0, SLEEP_NS};
-    nanosleep(&ts, NULL);
+    if (idle < YIELD_ROUNDS)
+        yield(w);
+    else
+        sleep_ns(SLEEP_NS);
 }
 
 /* One round over all groups of this thread. Returns how many are live, or -1 after a fault. */
@@ -399,7 +424,7 @@ static bool work(struct zc_worker *w, struct zc_launch *l, struct zc_vm *x)
             w->stalled = zc_stalled_enter(l, w);
         else if (!idle)
             not_stalled(w);
-        back_off(idle, (uint64_t)live * w->group[0].items);
+        back_off(w, idle, (uint64_t)live * w->group[0].items);
     }
     return true;
 }
@@ -426,5 +451,5 @@ void zc_worker_free(struct zc_worker *w)
         free(w->group[k].frames);
     }
     free(w->group);
-    *w = (struct zc_worker){NULL, 0, 0};
+    *w = (struct zc_worker){NULL, 0, 0, 0, 0};
 }
