@@ -52,6 +52,10 @@ static int waiting;
 static int warned; /* of a slot that stays empty; under polling */
 enum { RUN, WAIT, SERVED }; /* what kernels' threads have done since the last call of kernels_wait */
 static pthread_mutex_t polling = PTHREAD_MUTEX_INITIALIZER;
+/* Under polling: requests of all rings have been advanced in this round; what the network brought, or -1: it was not polled. */
+static struct {
+    int advanced, came;
+} this_round;
 
 /* Poll an engine, and count the requests that it takes. */
 static int poll_counted(struct shi_proxy_ring *p)
@@ -69,6 +73,8 @@ static int poll_counted(struct shi_proxy_ring *p)
 static int poll_all(void)
 {
     int done = 0;
+    this_round.advanced = 0;
+    this_round.came = -1;
     for (struct shi_proxy_ring *p = __atomic_load_n(&rings, __ATOMIC_ACQUIRE); p; p = p->next) { /* A1 */
         int n = shi_unlikely(shi_world.watched) ? poll_counted(p) : shi_engine_poll(p->engine);
         if (n < 0)
@@ -78,12 +84,14 @@ static int poll_all(void)
     return done;
 }
 
-/* The same; 0 when another thread is polling. */
-static int try_poll(void)
+/* The same; 0 when another thread is polling. *came: what the network brought, or -1: it was not polled. */
+static int try_poll(int *came)
 {
+    *came = -1;
     if (pthread_mutex_trylock(&polling))
         return 0;
     int done = poll_all();
+    *came = this_round.came;
     pthread_mutex_unlock(&polling);
     if (done) {
         shi_doorbell_ring_words();
@@ -107,9 +115,11 @@ static uint64_t head_of(const struct shi_proxy_ring *p)
  * requests. */
 static int while_idle(void)
 {
-    int own = shi_progress_own;
+    int own = shi_progress_own, came;
     shi_progress_own = 1;
-    int served = try_poll(), came = shi_progress();
+    int served = try_poll(&came);
+    if (came < 0)
+        came = shi_progress();
     shi_progress_own = own;
     int what = served ? SERVED : WAIT;
     if (__atomic_load_n(&waiting, __ATOMIC_RELAXED) < what)
@@ -208,7 +218,7 @@ static void *serve(void *arg)
     else
         shi_cpu_leave_busy();
     while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
-        int done = try_poll(), others = kernels_wait();
+        int came, done = try_poll(&came), others = kernels_wait();
         if (done > (others ? MANY : 0)) {
             w = SHI_WAIT_INIT;
             idle = 0;
@@ -231,7 +241,7 @@ static int start_thread(void)
     stop = 0;
     err = shi_thread_start(&thread, serve, NULL, "shmem-proxy");
     running = !err;
-    if (running && shi_device->while_idle && !shi_world.dev_private)
+    if (running && shi_device->while_idle)
         shi_device->while_idle(while_idle);
     return err;
 }
@@ -240,9 +250,12 @@ static int start_thread(void)
 static void go_on(void *ring)
 {
     struct shi_proxy_ring *p = ring;
-    if (shi_world.dev_private)
-        shi_staged_poll();
-    shi_remote_poll();
+    if (!this_round.advanced) {
+        this_round.advanced = 1;
+        if (shi_world.dev_private)
+            shi_staged_poll();
+        this_round.came = shi_remote_poll();
+    }
     if (p->calls)
         shi_proxy_call_poll(p);
     if (p->messages)
@@ -278,7 +291,8 @@ static int is_done(const struct shi_proxy_ring *p, uint64_t head)
 static void quiet(const struct shi_proxy_ring *p)
 {
     uint64_t head = head_of(p);
-    SHI_WAIT_UNTIL(is_done(p, head) || (try_poll() && is_done(p, head)),
+    int came;
+    SHI_WAIT_UNTIL(is_done(p, head) || (try_poll(&came) && is_done(p, head)),
                    .routine = "shmemx_device_sync", .kind = SHI_FOR_OTHER, .words = "requests of kernels are not complete");
 }
 

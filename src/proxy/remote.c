@@ -186,14 +186,15 @@ static void advance_all(struct pending *list)
     }
 }
 
-void shi_remote_poll(void)
+int shi_remote_poll(void)
 {
     if (!in_progress)
-        return;
-    shi_progress();
+        return -1;
+    int came = shi_progress();
     struct pending *called = __atomic_exchange_n(&ready, NULL, __ATOMIC_ACQUIRE), *again = stalled; /* A1 */
     stalled = NULL;
     last_stalled = &stalled;
     advance_all(again);
     advance_all(called);
+    return came;
 }

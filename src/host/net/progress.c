@@ -57,7 +57,8 @@ static int poll_all(void)
 
 int shi_progress_poll(void)
 {
-    __atomic_store_n(&polls, __atomic_load_n(&polls, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+    if (!shi_progress_own)
+        __atomic_store_n(&polls, __atomic_load_n(&polls, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
     return poll_all();
 }
 

@@ -42,7 +42,8 @@ int shi_progress_poll(void);
 extern unsigned long shi_progress_posts;
 static inline void shi_progress_post(void)
 {
-    __atomic_store_n(&shi_progress_posts, __atomic_load_n(&shi_progress_posts, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+    if (!shi_progress_own)
+        __atomic_store_n(&shi_progress_posts, __atomic_load_n(&shi_progress_posts, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
 }
 
 /* How many threads of the program sleep until a doorbell rings: while there are any, the thread does their polling. */
