@@ -1,7 +1,7 @@
 #!/bin/sh
 # hmem.sh - device memory that the host cannot access over a real libfabric with FI_HMEM for Level Zero: FULMAR_LIBFABRIC_ZE names
 # its lib folder. Distributions build libfabric without Level Zero; of its providers that need no NIC, shm has FI_HMEM, tcp has not.
-# One is configured by: --with-ze=/usr --enable-ze-dlopen --enable-shm=yes
+# libfabric_ze.sh, in this folder, builds one.
 # Catches: registration, descriptors or copies that only test/fabric's libfabric accepts.
 . "${top_srcdir:=.}/test/tap.sh"
 work=$(mktemp -d) || exit 99

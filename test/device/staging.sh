@@ -227,4 +227,17 @@ network 2 "$work/staging" die
 status=$?
 [ $status -ne 0 ] && [ $status -ne 124 ]
 ok $? "a PE that dies ends a job with transfers in progress" "$work/log"
+for profile in verbs cxi efa; do # the same where the network accesses device memory itself
+    [ -e "$top_builddir/test/fabric/.libs/libfabric.so.1" ] || break
+    for how in die exit finalize; do
+        LD_LIBRARY_PATH=$top_builddir/test/fabric/.libs FABRIC_PROFILE=$profile FABRIC_HMEM=iface network 2 "$work/staging" $how
+        status=$?
+        case $how in
+        die) [ $status -ne 0 ] && [ $status -ne 124 ] && [ "$(grep -c . "$work/log")" -eq 1 ] && grep -q 'PE 1' "$work/log" ;;
+        exit) [ $status -eq 7 ] && [ ! -s "$work/log" ] ;;
+        *) [ $status -eq 0 ] && [ ! -s "$work/log" ] ;;
+        esac
+        ok $? "transfers of registered device memory in progress over $profile: $how" "$work/log"
+    done
+done
 plan
