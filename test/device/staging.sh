@@ -233,8 +233,9 @@ for profile in verbs cxi efa; do # the same where the network accesses device me
         LD_LIBRARY_PATH=$top_builddir/test/fabric/.libs FABRIC_PROFILE=$profile FABRIC_HMEM=iface network 2 "$work/staging" $how
         status=$?
         case $how in
-        die) [ $status -ne 0 ] && [ $status -ne 124 ] && [ "$(grep -c . "$work/log")" -eq 1 ] && grep -q 'PE 1' "$work/log" ;;
-        exit) [ $status -eq 7 ] && [ ! -s "$work/log" ] ;;
+        die) [ $status -ne 0 ] && [ $status -ne 124 ] && [ "$(grep -c '^fulmar:' "$work/log")" -le 1 ] &&
+            [ "$(grep -c '^oshrun: PE 1 .* was killed' "$work/log")" -eq 1 ] ;;
+        exit) [ $status -eq 7 ] && [ "$(grep -c . "$work/log")" -eq 1 ] && grep -q 'ended the job with status 7' "$work/log" ;;
         *) [ $status -eq 0 ] && [ ! -s "$work/log" ] ;;
         esac
         ok $? "transfers of registered device memory in progress over $profile: $how" "$work/log"
