@@ -17,7 +17,7 @@
 
 #include <shmem.h>
 
-enum { BENCH_BATCHES = 31, BENCH_LOCAL_US = 300, BENCH_JOINT_US = 1000 };
+enum { BENCH_BATCHES = 31, BENCH_LOCAL_US = 300, BENCH_JOINT_US = 1000, BENCH_LONG_BYTES = 4 << 20 };
 
 static const long bench_calls_max = 4000000;
 
@@ -127,7 +127,7 @@ static inline long bench_calibrate(const struct bench_case *c)
 {
     double call_us = 0;
 
-    c->loop(c->arg, 16);
+    c->loop(c->arg, c->bytes > BENCH_LONG_BYTES ? 1 : 16);
     for (long calls = 1; calls < bench_calls_max && calls * call_us * 4 < BENCH_LOCAL_US; calls *= 4) {
         double first_us = bench_call_us(c, calls), second_us = bench_call_us(c, calls);
 
@@ -155,12 +155,14 @@ static inline void bench_local(struct bench_case *cases, int n)
 static inline void bench_joint(struct bench_case *cases, int n)
 {
     for (struct bench_case *c = cases; c < cases + n; c++) {
-        shmem_barrier_all();
-        c->loop(c->arg, 8);
-        shmem_barrier_all();
-        long calls = bench_fill(bench_call_us(c, 32), BENCH_JOINT_US);
+        long least = c->bytes > BENCH_LONG_BYTES ? 1 : 8;
 
-        c->calls = bench_agree(calls < 8 ? 8 : calls);
+        shmem_barrier_all();
+        c->loop(c->arg, least);
+        shmem_barrier_all();
+        long calls = bench_fill(bench_call_us(c, 4 * least), BENCH_JOINT_US);
+
+        c->calls = bench_agree(calls < least ? least : calls);
     }
     for (int batch = 0; batch < BENCH_BATCHES; batch++) {
         for (struct bench_case *c = cases; c < cases + n; c++) {

@@ -25,6 +25,7 @@ ROOT = ["--allow-run-as-root"] if os.geteuid() == 0 else []
 # pattern of the vendor: name, arguments of its launcher, environment on a node, environment over a network (None: only one
 # of the two). A variable that the user has set is left as it is.
 OURS_ENV = {"node": {}, "network": {"SHMEM_TRANSPORT": "ofi"}}
+PSM3 = {"PSM3_DEVICES": "self,nic", "PSM3_NIC_LOOPBACK": "1"}  # on Ethernet
 OPENSHMEM = [
     (r"open-?mpi", "openmpi", [*ROOT, "--oversubscribe"], {}, {**UCX, "OMPI_MCA_spml": "ucx"}),
     (r"sandia", "sandia", [], {}, {"SHMEM_OFI_PROVIDER": "tcp;ofi_rxm", "SHMEM_OFI_STX_MAX": "0"}),
@@ -42,6 +43,13 @@ PROBES = {
              "#elif defined MPICH_VERSION\nvendor_is \"MPICH\" MPICH_VERSION\n#endif\n",
 }
 LAUNCHERS = {"oshcc": ["oshrun", "shmemrun", "mpiexec", "mpirun"], "mpicc": ["mpirun", "mpiexec"]}
+
+
+def environment(transport):
+    """Our variables for a transport: node, network (the provider that the library chooses), or a provider's name."""
+    if transport in OURS_ENV:
+        return OURS_ENV[transport]
+    return {**OURS_ENV["network"], "SHMEM_OFI_PROVIDER": transport, **(PSM3 if transport == "psm3" else {})}
 
 
 # ---- running -------------------------------------------------------------------------------------------------------

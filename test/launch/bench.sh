@@ -36,6 +36,34 @@ ok $? "it ends processes that outlive their launcher" "$dir/out"
 "$top_srcdir/bench/compare" --all --peer a b 2>"$dir/out"
 [ $? -eq 2 ] && grep -q -- '--peer and --all exclude each other' "$dir/out"
 ok $? "--all and --peer exclude each other" "$dir/out"
+
+# Two straight curves, one with a peak at 1 KiB and one with a rise from 4 KiB; the third is straight.
+cat >"$dir/curves.py" <<'EOF'
+import json, sys
+sizes = [2 ** k for k in range(17)]
+cost = {"put": lambda n: (1 + n / 1000) * (1.3 if n == 1024 else 1), "get": lambda n: 1 + n / 1000 + (3 if n >= 4096 else 0), "tag": lambda n: 1 + n / 1000}
+json.dump([{"stack": "ours", "transport": "node", "bench": b, "bytes": n, "unit": "us", "median": f(n), "best": f(n)}
+           for b, f in cost.items() for n in sizes], open(sys.argv[1], "w"))
+EOF
+python3 "$dir/curves.py" "$dir/curves.json" && "$top_srcdir/bench/sweep" --rows "$dir/curves.json" --html "$dir/sweep.html" >"$dir/out" 2>&1 &&
+    [ "$(sed -n 's/^ours  *node  *//p' "$dir/out" | tr -s ' ' | paste -sd ,)" = 'get 4096 B 1.59 rise,put 1024 B 1.30 peak' ] &&
+    [ "$(grep -c 'aria-label' "$dir/sweep.html")" -eq 3 ]
+ok $? "bench/sweep finds a peak and a rise, and no other size" "$dir/out"
+"$top_srcdir/bench/sweep" --ours "$OSHCC" "$OSHRUN" --transports node --max 64 put_get tag --json "$dir/sweep.json" >"$dir/out" 2>&1 &&
+    [ "$(grep -c '"bytes": 64' "$dir/sweep.json")" -eq 8 ]
+ok $? "bench/sweep measures puts, gets and tagged messages" "$dir/out"
+PYTHONDONTWRITEBYTECODE=1 python3 - "$top_srcdir/bench" >"$dir/out" 2>&1 <<'EOF'
+import importlib.machinery, importlib.util, sys
+sys.path.insert(0, sys.argv[1])
+loader = importlib.machinery.SourceFileLoader("tune", sys.argv[1] + "/tune")
+tune = importlib.util.module_from_spec(importlib.util.spec_from_loader("tune", loader))
+loader.exec_module(tune)
+sizes = [2 ** k for k in range(4, 20)]
+copy, other = {("tag", n): 1 + n / 1000 for n in sizes}, {("tag", n): 5 + n / 2000 for n in sizes}
+assert tune.crossing(other, copy, 64, 262144) == 4096, tune.crossing(other, copy, 64, 262144)
+assert tune.crossing(copy, other, 64, 4096) == 64
+EOF
+ok $? "bench/tune takes the size at which the protocols cross" "$dir/out"
 bad=
 for program in "$top_srcdir"/bench/*.c; do
     case $program in */issue.c) continue ;; esac # built with the device library; see its first comment
