@@ -16,6 +16,19 @@ static uint32_t label_named(struct ptx *p, const char *name)
 
 /* ---- operands --------------------------------------------------------------------------------------------------- */
 
+/* Memory of a group that nvcc's headers use: %reserved_smem_offset_1 is its offset, as if it were a shared variable. */
+static uint32_t reserved(struct ptx *p, const char *name)
+{
+    enum { BYTES = 1024, ALIGN = 16 };
+    for (uint32_t k = 0; k < p->vars.n; k++)
+        if (strcmp(p->vars.v[k].name, name) == 0)
+            return k;
+    uint64_t at = (p->m->local_bytes + ALIGN - 1) & ~(uint64_t)(ALIGN - 1);
+    p->m->local_bytes = at + BYTES;
+    *zc_push(p->m, p->vars) = (struct ptx_var){.name = name, .space = SPACE_SHARED, .size = BYTES, .align = ALIGN, .at = at, .slot = ZC_NONE};
+    return p->vars.n - 1;
+}
+
 static void named(struct ptx *p, struct ptx_operand *o, const char *name)
 {
     uint32_t nth;
@@ -27,6 +40,8 @@ static void named(struct ptx *p, struct ptx_operand *o, const char *name)
         o->kind = O_REG, o->index = v->reg + nth, p->regs.v[v->reg + nth].uses++;
     else if (v)
         o->kind = O_VAR, o->index = (uint32_t)(v - p->vars.v);
+    else if (strcmp(name, "%reserved_smem_offset_1") == 0)
+        o->kind = O_VAR, o->index = reserved(p, name);
     else if (name[0] == '%' || strncmp(name, "WARP_SZ", 8) == 0)
         o->kind = O_SPECIAL;
     else

@@ -113,6 +113,13 @@ static void shared(void)
                        "isspacep.shared %p0, %rd2; @!%p0 mov.u32 %r0, 0; isspacep.global %p1, %rd2; @%p1 mov.u32 %r0, 1;";
     if (run(ptx(".shared .align 4 .b8 s[520];\n.extern .shared .align 16 .b8 dyn[];", body), 1, 128, 512))
         EACH(128, out[i] == (127 - i) * 1000 + i * 3);
+    /* memory that nvcc's headers reserve does not overlap variables */
+    if (run(ptx(".shared .align 4 .b8 s[512];", "mov.u32 %r1, %reserved_smem_offset_1; shl.b32 %r2, %i, 2; add.u32 %r3, %r1, %r2;"
+                                                "st.shared.u32 [%r3], %i; mov.u32 %r4, s; add.u32 %r5, %r4, %r2; mul.lo.u32 %r6, %i, 3;"
+                                                "st.shared.u32 [%r5], %r6; bar.sync 0; cvt.u64.u32 %rd1, %r3; cvta.shared.u64 %rd2, %rd1;"
+                                                "ld.u32 %r7, [%rd2]; ld.shared.u32 %r8, [%r5]; add.u32 %r0, %r7, %r8;"),
+            1, 128, 0))
+        EACH(128, out[i] == 4 * i);
 }
 
 static void reductions(void)
