@@ -365,8 +365,17 @@ static void threads(void)
     shi_am_down();
 }
 
+/* Catches: memory that grows with the pairs of a node: 272 KiB each took 1.1 GB for 64 PEs. */
+static void memory(void)
+{
+    size_t all = 64 * shi_am_shared_bytes(64), few = 4 * shi_am_shared_bytes(4);
+    CHECKF(all <= (size_t)64 << 20, "64 PEs take %zu bytes", all);
+    CHECKF(few <= (size_t)8 << 20, "4 PEs take %zu bytes", few);
+}
+
 int main(void)
 {
+    RUN(memory, "all messages of 64 PEs of a node take at most 64 MiB");
     RUN(floods, "1, 2, 3 and 9 PEs, all to all, until every FIFO is full");
     RUN(cold, "FIFOs that are idle for long");
     RUN(pending, "pending sends go first");

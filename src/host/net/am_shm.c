@@ -1,9 +1,10 @@
 /*
- * am_shm.c - active messages between PEs of one node: a FIFO for each ordered pair, in the receiver's part of the file.
+ * am_shm.c - active messages between PEs of one node: a FIFO of slots for each ordered pair, in the receiver's part of the file,
+ * and cells for longer messages, of which each PE has a pool for all that it sends, in its own part.
  *
  * A message of at most SHI_AM_SHORT_BYTES is in the first cache line of its slot, one that is a little longer in both
  * lines, any other in cells that the slot names. Slots carry their ticket, so that the receiver polls only the line of the
- * next message. Memory is touched by the first message of a pair.
+ * next message. Memory is touched by the first message of a pair. A message's cells are the sender's again when its slot is.
  * A cell is a page because processors prefetch lines behind those that they read in order, but not beyond a page: without
  * cells the receiver's prefetches took lines away from the sender while it wrote them (src/DECISIONS.md).
  *
@@ -11,10 +12,12 @@
  *   inbox.senders[w]      senders, fetch-or    receiver    R3 -> A3; a bit for each sender, never cleared
  *   slot.head             sender               receiver    R1 -> A1; ticket, id and length
  *   slot.body, cell       sender, before R1    receiver    plain, after A1
- *   taken.slots, .cells   receiver             sender      R2 -> A2
+ *   taken                 receiver             sender      R2 -> A2
+ *   pool, out.reclaimed,  sender's threads     the same    under pool.lock (spin.h): messages to different PEs
+ *   .held, .cells
  *
  * E1 (R1 -> A1)  the message is whole before the handler reads it.
- * E2 (R2 -> A2)  its handler has returned before the sender writes there again.
+ * E2 (R2 -> A2)  its handler has returned before the sender writes to its slot or cells again.
  * E3 (R3 -> A3)  the FIFO's first message is there when its receiver reads it first (else a later poll would find it).
  * A FIFO's sender is the thread that holds the PE's lock of am.c, its receiver the one that polls.
  * Checked by test/model/am.pml, which must fail when one of R1 A1 R2 A2 is weakened.
@@ -23,20 +26,24 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "host/net/am.h"
 #include "host/net/am_pull.h"
 #include "host/net/doorbell.h"
 #include "host/util/base.h"
 #include "host/util/log.h"
+#include "host/util/spin.h"
+#include "host/util/table.h"
 
 enum {
-    SLOTS = 128,        /* few: the lines of a FIFO that is emptied as it fills stay in the caches */
     SLOT_BYTES = 2 * SHI_LINE_BYTES,
-    CELLS = 64,
+    MOST_SLOTS = 128,   /* few: the lines of a FIFO that is emptied as it fills stay in the caches */
     CELL_BYTES = 4096,  /* a page, beyond which no processor prefetches */
+    PAIR_CELLS = 64, MOST_CELLS = 256, NODE_CELLS = 8192, /* of a pair and of a PE, at most; of a node */
     PREFETCH = 1536,    /* bytes of a message, at most */
     DRAIN = 32,         /* messages of one FIFO in a row, at most */
+    RELEASE_CELLS = 16, /* read, then the sender may reuse them */
     HOT = 8,            /* every poll reads at least so many FIFOs, idle or not */
     PATIENCE = 1000,    /* idle polls until a FIFO beyond those is read less often */
     EAGER_BYTES = SHI_AM_MAX_BYTES - 40, /* with a header one message; see bench/tag.c */
@@ -48,74 +55,108 @@ struct slot {
     uint64_t head; /* ticket + 1 in the low half, 16 bits of length, 8 of id, in_data */
     union {
         char body[SLOT_BYTES - sizeof(uint64_t)];
-        uint64_t at; /* in_cells: the first of the message's cells, counted from the first ever used */
+        uint64_t at; /* in_cells: the first of the message's cells in the sender's pool */
     };
 };
 _Static_assert(sizeof(struct slot) == SLOT_BYTES, "slots are lines");
 #define CELLS_OF(bytes) (((bytes) + CELL_BYTES - 1) / CELL_BYTES)
-_Static_assert(2 * CELLS_OF(SHI_AM_MAX_BYTES) <= CELLS, "a message fits into an empty FIFO wherever the last one ended");
+_Static_assert(2 * CELLS_OF(SHI_AM_MAX_BYTES) <= PAIR_CELLS, "a message fits into half of a pool");
 static const uint64_t in_cells = 1ull << 63;
 
 struct fifo {
-    _Alignas(SHI_LINE_BYTES) struct {
-        uint64_t slots, cells;
-    } taken;
-    _Alignas(SLOT_BYTES) struct slot slot[SLOTS];
-    _Alignas(CELL_BYTES) char cell[CELLS][CELL_BYTES];
+    _Alignas(SLOT_BYTES) uint64_t taken; /* slots */
+    _Alignas(SLOT_BYTES) struct slot slot[];
 };
 
-/* Of a PE: a bit for each PE that has ever written to it; then a FIFO for each PE of the node. */
+/* Of a PE: a bit for each PE that has ever written to it; then its pool, and a FIFO for each PE of the node. */
 struct inbox {
     uint64_t senders[SHI_PAGE_BYTES / sizeof(uint64_t)];
 };
 _Static_assert(sizeof(struct inbox) % SHI_LINE_BYTES == 0, "FIFOs follow");
 
+/* The cells of a message that is in a FIFO. */
+struct used {
+    uint64_t ticket;
+    uint16_t at, n; /* n 0: none */
+};
+
 /* The sender's side of a FIFO. */
 struct out {
     struct fifo *fifo;
-    uint64_t ticket, sent;             /* of the next message; cells used so far */
-    uint64_t taken_slots, taken_cells; /* as last read */
-    uint64_t at;                       /* the first cell of the message begun */
-    uint64_t *senders;                 /* the receiver's word with this PE's bit */
-    uint8_t is_long;                   /* the message begun is in cells */
-    uint8_t announced;                 /* the bit is set */
+    uint64_t ticket, taken;  /* of the next message; as last read */
+    uint64_t at;             /* the first cell of the message begun */
+    uint64_t *senders;       /* the receiver's word with this PE's bit */
+    uint64_t reclaimed;      /* the cells of messages before this ticket are back in the pool */
+    struct used *cells;      /* [n_slots] */
+    int held;                /* cells */
+    uint8_t is_long;         /* the message begun is in cells */
+    uint8_t announced;       /* the bit is set */
 } __attribute__((aligned(SHI_LINE_BYTES)));
 
 /* The receiver's. */
 struct in {
     struct fifo *fifo;
-    uint64_t ticket, cells; /* of the next message; cells read so far */
-    uint64_t released;      /* cells that the sender may reuse */
+    const char *cell;        /* the sender's pool */
+    uint64_t ticket, released; /* of the next message; slots that the sender may reuse */
+    int cells;               /* read since then */
     int pe, rank;
     int idle; /* polls that found nothing, up to PATIENCE + 1 */
 };
 
 static struct shi_am_world world;
 static int n, local;      /* PEs of the node; this one's local rank */
+static int n_slots, n_cells; /* of a FIFO, a power of two; of a pool */
+static struct {
+    uint8_t lock;
+    uint64_t free[MOST_CELLS / 64]; /* a bit for each cell */
+    char *cell;
+} pool;
 static int *local_of;     /* [n_pes] local rank of a PE, or -1 */
 static struct out *outs;  /* [n] */
 static struct in *ins;    /* [n], the first n_in are in use: n_hot that every poll polls at, then the others */
 static int n_in, n_hot, cold_next;
 static uint64_t *seen;    /* of this PE's inbox.senders, those in ins */
 
-static size_t fifo_stride(void)
+/* The more PEs a node has, the fewer slots a pair has: FIFOs take memory with the square of the PEs. */
+static int slots_of(int n_local)
 {
-    return shi_round_up(sizeof(struct fifo), SHI_PAGE_BYTES);
+    return n_local <= 16 ? MOST_SLOTS : n_local <= 64 ? MOST_SLOTS / 4 : n_local <= 256 ? MOST_SLOTS / 8 : MOST_SLOTS / 16;
 }
+
+static int cells_of(int n_local)
+{
+    int each = NODE_CELLS / n_local / 64 * 64, pairs = (n_local - 1) * PAIR_CELLS;
+    each = each < MOST_CELLS ? each : MOST_CELLS;
+    each = each < pairs ? each : pairs;
+    return each < PAIR_CELLS ? PAIR_CELLS : each;
+}
+
+static size_t fifo_stride(int n_local)
+{
+    size_t bytes = sizeof(struct fifo) + (size_t)slots_of(n_local) * sizeof(struct slot);
+    return n_local <= 16 ? shi_round_up(bytes, SHI_PAGE_BYTES) : bytes;
+}
+
+enum { POOL_OFF = (SHI_AM_PULL_BYTES + sizeof(struct inbox) + SHI_PAGE_BYTES - 1) / SHI_PAGE_BYTES * SHI_PAGE_BYTES };
 
 size_t shi_am_shared_bytes(int n_local)
 {
-    return SHI_AM_PULL_BYTES + sizeof(struct inbox) + (size_t)n_local * fifo_stride();
+    return POOL_OFF + (size_t)cells_of(n_local) * CELL_BYTES + (size_t)n_local * fifo_stride(n_local);
+}
+
+static char *memory_of(int rank)
+{
+    return world.shm->base + world.shm->region[rank].am_off;
 }
 
 static struct inbox *inbox_of(int rank)
 {
-    return (struct inbox *)(world.shm->base + world.shm->region[rank].am_off + SHI_AM_PULL_BYTES);
+    return (struct inbox *)(memory_of(rank) + SHI_AM_PULL_BYTES);
 }
 
 static struct fifo *fifo_of(int receiver, int sender)
 {
-    return (struct fifo *)((char *)(inbox_of(receiver) + 1) + (size_t)sender * fifo_stride());
+    return (struct fifo *)(memory_of(receiver) + POOL_OFF + (size_t)n_cells * CELL_BYTES + (size_t)sender * fifo_stride(n));
 }
 
 static int reaches(int pe)
@@ -134,11 +175,18 @@ static int up(const struct shi_am_world *w)
         return err;
     n = w->shm->n;
     local = w->local;
+    if (n > (int)sizeof(struct inbox) * 8) {
+        shi_log_error("messages: a node has at most %d PEs, and this one has %d", (int)sizeof(struct inbox) * 8, n);
+        return -ENOMEM;
+    }
+    n_slots = slots_of(n);
+    n_cells = cells_of(n);
     local_of = malloc((size_t)w->n_pes * sizeof *local_of);
     ins = calloc((size_t)n, sizeof *ins);
     seen = calloc((size_t)(n + 63) / 64, sizeof *seen);
     outs = aligned_alloc(SHI_LINE_BYTES, (size_t)n * sizeof *outs);
-    if (!local_of || !ins || !seen || !outs || n > (int)sizeof(struct inbox) * 8) {
+    struct used *used = shi_table((size_t)n * (size_t)n_slots, sizeof *used);
+    if (!local_of || !ins || !seen || !outs || !used) {
         shi_log_error("no memory for messages between the %d PEs of a node", n);
         return -ENOMEM;
     }
@@ -147,52 +195,103 @@ static int up(const struct shi_am_world *w)
     for (int i = 0; i < n; i++)
         local_of[w->shm->region[i].pe] = i;
     for (int i = 0; i < n; i++)
-        outs[i] = (struct out){.fifo = fifo_of(i, local), .senders = &inbox_of(i)->senders[local / 64]};
+        outs[i] = (struct out){.fifo = fifo_of(i, local), .senders = &inbox_of(i)->senders[local / 64],
+                               .cells = used + (size_t)i * (size_t)n_slots};
+    memset(pool.free, 0xff, (size_t)n_cells / 8);
+    pool.cell = memory_of(local) + POOL_OFF;
     return 0;
 }
 
 /* ---- sending ------------------------------------------------------------------------------------------------------ */
 
-static int has_slot(struct out *o)
+static uint64_t load_taken(const struct out *o)
 {
-    if (shi_likely(o->ticket - o->taken_slots < SLOTS))
-        return 1;
-    o->taken_slots = __atomic_load_n(&o->fifo->taken.slots, __ATOMIC_ACQUIRE); /* A2 */
-    return o->ticket - o->taken_slots < SLOTS;
+    return __atomic_load_n(&o->fifo->taken, __ATOMIC_ACQUIRE); /* A2 */
 }
 
-/* Find contiguous cells for a message. 0: not enough are free. */
-static int has_cells(struct out *o, size_t cells)
+static int has_slot(struct out *o)
 {
-    size_t to_edge = CELLS - o->sent % CELLS;
-    o->at = o->sent + (cells <= to_edge ? 0 : to_edge);
-    if (o->at + cells - o->taken_cells <= CELLS)
+    if (shi_likely(o->ticket - o->taken < (uint64_t)n_slots))
         return 1;
-    o->taken_cells = __atomic_load_n(&o->fifo->taken.cells, __ATOMIC_ACQUIRE); /* A2 */
-    return o->at + cells - o->taken_cells <= CELLS;
+    o->taken = load_taken(o);
+    return o->ticket - o->taken < (uint64_t)n_slots;
+}
+
+/* Put the cells of messages that the receiver has taken back into the pool. The pool is locked. */
+static void reclaim(struct out *o)
+{
+    uint64_t taken = load_taken(o), t = o->reclaimed;
+    if (taken - t > (uint64_t)n_slots)
+        t = taken - (uint64_t)n_slots;
+    for (; t != taken && o->held; t++) {
+        struct used *u = &o->cells[t % (uint64_t)n_slots];
+        if (!u->n || u->ticket >= taken)
+            continue;
+        pool.free[u->at / 64] |= ((1ull << u->n) - 1) << u->at % 64;
+        o->held -= u->n;
+        u->n = 0;
+    }
+    o->reclaimed = taken;
+}
+
+/* The first of k contiguous free cells, or -1. The pool is locked. */
+static int find_cells(unsigned k)
+{
+    for (int w = 0; w < n_cells / 64; w++) {
+        uint64_t starts = pool.free[w];
+        for (unsigned i = 1; i < k; i++)
+            starts &= pool.free[w] >> i;
+        if (starts)
+            return w * 64 + __builtin_ctzll(starts);
+    }
+    return -1;
+}
+
+/* Cells for the next message. One PE of several gets at most half of them, so that it does not keep back messages to others while
+ * it receives none. 0: not enough are free. */
+static int take_cells(struct out *o, unsigned k)
+{
+    struct used *u = &o->cells[o->ticket % (uint64_t)n_slots];
+    int most = n > 2 && n_cells < 2 * PAIR_CELLS ? PAIR_CELLS / 2 : PAIR_CELLS, at = -1;
+    shi_spin_lock(&pool.lock);
+    if (u->n || o->held + (int)k > most)
+        reclaim(o);
+    if (o->held + (int)k <= most && (at = find_cells(k)) < 0) {
+        for (int i = 0; i < n; i++)
+            if (outs[i].held)
+                reclaim(&outs[i]);
+        at = find_cells(k);
+    }
+    if (at >= 0) {
+        pool.free[at / 64] &= ~(((1ull << k) - 1) << at % 64);
+        *u = (struct used){o->ticket, (uint16_t)at, (uint16_t)k};
+        o->held += (int)k;
+        o->at = (uint64_t)at;
+    }
+    shi_spin_unlock(&pool.lock);
+    return at >= 0;
 }
 
 static void *begin(int pe, size_t bytes)
 {
     struct out *o = &outs[local_of[pe]];
-    struct slot *s = &o->fifo->slot[o->ticket % SLOTS];
+    struct slot *s = &o->fifo->slot[o->ticket % (uint64_t)n_slots];
     if (!has_slot(o))
         return NULL;
     o->is_long = bytes > sizeof s->body;
     if (!o->is_long)
         return s->body;
-    return has_cells(o, CELLS_OF(bytes)) ? o->fifo->cell[o->at % CELLS] : NULL;
+    return take_cells(o, (unsigned)CELLS_OF(bytes)) ? pool.cell + o->at * CELL_BYTES : NULL;
 }
 
 static void end(int pe, enum shi_am_id id, size_t bytes)
 {
     struct out *o = &outs[local_of[pe]];
-    struct slot *s = &o->fifo->slot[o->ticket++ % SLOTS];
+    struct slot *s = &o->fifo->slot[o->ticket++ % (uint64_t)n_slots];
     uint64_t head = (uint32_t)o->ticket | (uint64_t)bytes << 32 | (uint64_t)id << 48;
     if (o->is_long) {
         head |= in_cells;
         s->at = o->at;
-        o->sent = o->at + CELLS_OF(bytes);
     }
     __atomic_store_n(&s->head, head, __ATOMIC_RELEASE); /* R1 */
     if (shi_unlikely(!o->announced)) {
@@ -207,7 +306,7 @@ static void end(int pe, enum shi_am_id id, size_t bytes)
 /* The next message of a FIFO, or NULL. */
 static const struct slot *next(const struct in *f, uint64_t *head)
 {
-    const struct slot *s = &f->fifo->slot[f->ticket % SLOTS];
+    const struct slot *s = &f->fifo->slot[f->ticket % (uint64_t)n_slots];
     *head = __atomic_load_n(&s->head, __ATOMIC_ACQUIRE); /* A1 */
     return (uint32_t)*head == (uint32_t)(f->ticket + 1) ? s : NULL;
 }
@@ -215,9 +314,9 @@ static const struct slot *next(const struct in *f, uint64_t *head)
 /* Let the sender reuse what has been read. */
 static void release(struct in *f)
 {
-    f->released = f->cells;
-    __atomic_store_n(&f->fifo->taken.cells, f->cells, __ATOMIC_RELEASE); /* R2 */
-    __atomic_store_n(&f->fifo->taken.slots, f->ticket, __ATOMIC_RELEASE); /* R2 */
+    f->released = f->ticket;
+    f->cells = 0;
+    __atomic_store_n(&f->fifo->taken, f->ticket, __ATOMIC_RELEASE); /* R2 */
     shi_doorbell_ring_pe(&f->rank);
 }
 
@@ -241,15 +340,16 @@ static int drain(struct in *f, int most)
         f->ticket++;
         if (!(head & in_cells)) {
             shi_am_deliver(f->pe, id, prefetch(s->body, bytes), bytes);
+            if (f->ticket - f->released >= (uint64_t)n_slots / 4)
+                release(f);
             continue;
         }
-        uint64_t at = s->at;
-        shi_am_deliver(f->pe, id, prefetch(f->fifo->cell[at % CELLS], bytes), bytes);
-        f->cells = at + CELLS_OF(bytes);
-        if (f->cells - f->released >= CELLS / 4)
+        shi_am_deliver(f->pe, id, prefetch(f->cell + s->at * CELL_BYTES, bytes), bytes);
+        f->cells += (int)CELLS_OF(bytes);
+        if (f->cells >= RELEASE_CELLS)
             release(f);
     }
-    if (count)
+    if (f->ticket != f->released)
         release(f);
     return count;
 }
@@ -266,10 +366,9 @@ static int scan_new_senders(void)
             int sender = w * 64 + __builtin_ctzll(fresh);
             ins[n_in] = ins[n_hot];
             struct fifo *f = fifo_of(local, sender);
-            uint64_t ticket = __atomic_load_n(&f->taken.slots, __ATOMIC_RELAXED);
-            uint64_t cells = __atomic_load_n(&f->taken.cells, __ATOMIC_RELAXED);
-            ins[n_hot++] = (struct in){.fifo = f, .pe = world.shm->region[sender].pe, .rank = sender, .ticket = ticket, .cells = cells,
-                                       .released = cells};
+            uint64_t ticket = __atomic_load_n(&f->taken, __ATOMIC_RELAXED);
+            ins[n_hot++] = (struct in){.fifo = f, .cell = memory_of(sender) + POOL_OFF, .pe = world.shm->region[sender].pe,
+                                       .rank = sender, .ticket = ticket, .released = ticket};
             n_in++;
         }
     }
@@ -337,9 +436,8 @@ static void drop(const struct shi_am_world *w)
     scan_new_senders();
     for (int i = 0; i < n_in; i++) {
         struct in *f = &ins[i];
-        for (const struct slot *s; (s = next(f, &head)); f->ticket++)
-            if (head & in_cells)
-                f->cells = s->at + CELLS_OF(head >> 32 & 0xffff);
+        while (next(f, &head))
+            f->ticket++;
         release(f); /* a barrier follows */
     }
 }
