@@ -28,7 +28,7 @@ OURS_ENV = {"node": {}, "network": {"SHMEM_TRANSPORT": "ofi"}}
 PSM3 = {"PSM3_DEVICES": "self,nic", "PSM3_NIC_LOOPBACK": "1"}  # on Ethernet
 OPENSHMEM = [
     (r"open-?mpi", "openmpi", [*ROOT, "--oversubscribe"], {}, {**UCX, "OMPI_MCA_spml": "ucx"}),
-    (r"sandia", "sandia", [], {}, {"SHMEM_OFI_PROVIDER": "tcp;ofi_rxm", "SHMEM_OFI_STX_MAX": "0"}),
+    (r"sandia", "sandia", [], {"SHMEM_OFI_STX_MAX": "0"}, {"SHMEM_OFI_PROVIDER": "tcp;ofi_rxm", "SHMEM_OFI_STX_MAX": "0"}),
     (r"osss|open ?source software solutions", "osss-ucx", [], {}, UCX),
 ]
 MPI = [
@@ -225,15 +225,15 @@ def settle(stack, candidates, args, directory, timeout=30):
         return False
     for candidate in candidates:
         stack.launcher = [*candidate, *args]
-        if starts(stack, "node", timeout):
+        started = [transport for transport in stack.env if starts(stack, transport, timeout)]
+        if started:
             break
     else:
         stack.note("left out: no launcher runs a program of two PEs: " + ", ".join(" ".join(c) for c in candidates))
         return False
-    for transport in [t for t in stack.env if t != "node"]:
-        if not starts(stack, transport, timeout):
-            del stack.env[transport]
-            stack.note(f"left out over the {transport}: a program of two PEs does not run")
+    for transport in set(stack.env) - set(started):
+        del stack.env[transport]
+        stack.note(f"left out over the {transport}: a program of two PEs does not run")
     return True
 
 
