@@ -302,7 +302,7 @@ struct zc_addr cc_address(struct ptx *p, const struct ptx_operand *o, uint8_t sp
     if (p->regs.v[o->index].width == 4) {
         if (space != SPACE_SHARED)
             ptx_fail(p, "%s: an address of 32 bits in a state space other than .shared", p->ins->op);
-        s = zc_resize(p->m, s, 4, 8, false);
+        s = zc_resize(p->m, s, 4, 8, true); /* the sum with the offset wraps: nvcc writes [register+68] for a register of -64 */
     }
     a.imm = o->value;
     a.base = space == SPACE_SHARED ? cc_shared_base(p) : s;

@@ -113,6 +113,11 @@ static void shared(void)
                        "isspacep.shared %p0, %rd2; @!%p0 mov.u32 %r0, 0; isspacep.global %p1, %rd2; @%p1 mov.u32 %r0, 1;";
     if (run(ptx(".shared .align 4 .b8 s[520];\n.extern .shared .align 16 .b8 dyn[];", body), 1, 128, 512))
         EACH(128, out[i] == (127 - i) * 1000 + i * 3);
+    /* an address of 32 bits below 0, plus an offset */
+    if (run(ptx(".shared .align 4 .b8 s[512];", "mov.u32 %r1, s; shl.b32 %r2, %i, 2; add.u32 %r3, %r1, %r2; sub.u32 %r4, %r3, 512;"
+                                                "st.shared.u32 [%r4+512], %i; bar.sync 0; ld.shared.u32 %r0, [%r3];"),
+            1, 128, 0))
+        EACH(128, out[i] == i);
     /* memory that nvcc's headers reserve does not overlap variables */
     if (run(ptx(".shared .align 4 .b8 s[512];", "mov.u32 %r1, %reserved_smem_offset_1; shl.b32 %r2, %i, 2; add.u32 %r3, %r1, %r2;"
                                                 "st.shared.u32 [%r3], %i; mov.u32 %r4, s; add.u32 %r5, %r4, %r2; mul.lo.u32 %r6, %i, 3;"
