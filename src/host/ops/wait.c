@@ -22,7 +22,7 @@
 #include "host/util/end.h"
 #include "host/util/log.h"
 
-enum { POLLS_ALONE = 4000, POLLS_A_ROUND = 16, PASSIVE_NS = 100000, SHARED_NS = 2000000, ALONE_NS = 60000000,
+enum { POLLS_ALONE = 4000, POLLS_SHARED = 10, POLLS_A_ROUND = 16, PASSIVE_NS = 100000, SHARED_NS = 2000000, ALONE_NS = 60000000,
        FIRST_SLEEP_US = 20, LAST_SLEEP_US = 1000, LONGEST_SLEEP_US = 4000, LONG_YIELD_NS = 1500000, LOST_NS = 2000000000,
        FIRST_BUSY_NS = 20000000, LAST_BUSY_NS = 1280000000 };
 
@@ -57,7 +57,7 @@ static struct {
 /* A poll of shared memory costs as much as one of the condition, a poll of the network several times as much. */
 void shi_wait_set(enum shi_wait_mode mode, long configured, int oversubscribed, int network)
 {
-    unsigned polls = configured != SHI_CONFIG_AUTO ? (unsigned)configured : oversubscribed ? 0 : POLLS_ALONE;
+    unsigned polls = configured != SHI_CONFIG_AUTO ? (unsigned)configured : oversubscribed ? POLLS_SHARED : POLLS_ALONE;
     never_sleeps = mode == SHI_WAIT_MODE_ACTIVE;
     only_doorbell = mode == SHI_WAIT_MODE_DOORBELL;
     yield_ns = mode == SHI_WAIT_MODE_PASSIVE || only_doorbell ? PASSIVE_NS : oversubscribed ? SHARED_NS : ALONE_NS;
