@@ -64,6 +64,7 @@ static struct fid_domain *domain;
 static struct fid_av *av;
 static int me, n_pes;
 static struct lane lanes[SHI_NET_LANES];
+static int sockets_close; /* libfabric's sockets are opened close-on-exec */
 static int n_lanes, no_cuda_calls, can_idle_wait; /* lane 0's completion queue has a wait that sleeps */
 static struct shi_net_req pool[SHI_NET_LANES][POOL];
 static struct recv *recvs, *idle_recvs;
@@ -253,7 +254,7 @@ static int up(const struct shi_boot *boot, const struct shi_config *config, shi_
         err = shi_ofi_psm_key(info, boot->job);
     if (!err)
         err = open_domain();
-    if (!err && has_ip_addresses() && !shi_ofi_accept_install() && boot->local_index == 0)
+    if (!err && has_ip_addresses() && !shi_ofi_accept_install(&sockets_close) && boot->local_index == 0)
         shi_log_error("network: libfabric's accept cannot be replaced: other users can disturb this job (%s)",
                       info->fabric_attr->prov_name);
     if (!err && (err = open_lane(0)))
@@ -582,9 +583,11 @@ static int idle_wait(int timeout_ms)
     return 0;
 }
 
+/* A look at all descriptors for each PE: only where they cannot be opened close-on-exec. */
 static void met(void)
 {
-    shi_ofi_fds_close_on_exec(NULL);
+    if (!sockets_close)
+        shi_ofi_fds_close_on_exec(NULL);
 }
 
 /* Closing sends what the provider still holds, and removes files of libfabric's shm provider. An endpoint of psm2 or psm3

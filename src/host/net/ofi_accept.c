@@ -9,6 +9,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <ifaddrs.h>
 #include <netinet/in.h>
 #include <stdint.h>
@@ -144,8 +145,10 @@ static int checked_accept(int listener, struct sockaddr *a, socklen_t *bytes)
         return accept(listener, a, bytes);
     uint64_t begin = shi_now_ns();
     int fd = __atomic_load_n(&complete, __ATOMIC_ACQUIRE) ? accept(listener, a, bytes) : -1; /* A2 */
-    if (fd >= 0 && is_peer(fd))
+    if (fd >= 0 && is_peer(fd)) {
+        fcntl(fd, F_SETFD, FD_CLOEXEC);
         return fd;
+    }
     if (fd >= 0) {
         shi_peer_refuse(fd);
         shi_ofi_throttle_refused(at, listener, shi_now_ns() - begin);
@@ -154,7 +157,14 @@ static int checked_accept(int listener, struct sockaddr *a, socklen_t *bytes)
     return -1;
 }
 
-int shi_ofi_accept_install(void)
+static int socket_close_on_exec(int domain, int type, int protocol)
 {
-    return shi_ofi_import("accept", (void *)checked_accept);
+    return socket(domain, type | SOCK_CLOEXEC, protocol);
+}
+
+int shi_ofi_accept_install(int *close_on_exec)
+{
+    int n = shi_ofi_import("accept", (void *)checked_accept);
+    *close_on_exec = n && shi_ofi_import("socket", (void *)socket_close_on_exec);
+    return n;
 }

@@ -10,8 +10,9 @@
 
 #include <sys/socket.h>
 
-/* Replace accept in libfabric and its providers, which are loaded. How many places; 0: connections are not checked. */
-int shi_ofi_accept_install(void);
+/* Replace accept in libfabric and its providers, which are loaded. How many places; 0: connections are not checked. *close_on_exec:
+ * 1 when they, and the sockets that libfabric opens, are close-on-exec. */
+int shi_ofi_accept_install(int *close_on_exec);
 
 /* An endpoint of this PE listens at this address. */
 void shi_ofi_accept_at(const struct sockaddr *own);
