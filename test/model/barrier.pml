@@ -1,11 +1,13 @@
 /*
- * barrier.pml - models src/host/coll/barrier.c and the slot of team.h: barriers, exchange, and a slot that a later team
- * reuses.
+ * barrier.pml - models src/host/coll/barrier.c, nodes.c and the slot of team.h: barriers, exchanges, and a slot that a later
+ * team reuses.
  *
  *   model            code
- *   slot[pe]         struct shi_slot of one index on each PE: flag, arrived, released, from, buffer
+ *   slot[pe]         struct shi_slot of one index on each PE: flag, arrived, released, from, buffer (half)
  *   offer            struct offer.clock: the highest epoch of a destroyed team
  *   oversubscribed   the same; counting barrier or dissemination
+ *   gathered         the same; exchanges in the slot of the first, PE 0, or in all slots
+ *   leaving          shi_team_destroy, free_left_slots: PEs 1 and 2 have left the first team, counted in arrived
  *   epoch, exchanges struct shmem_team, the same names
  *   step, plan       ghost: operations of the job; the first PE to enter one chooses its kind, for all
  *   came[pe]         ghost: operations this PE has begun
@@ -27,6 +29,8 @@
  * mutant 7  end     a new team counts from each PE's own clock, not from the highest of all
  * mutant 8  end     a new team clears its slot: a faster member's store is lost
  * mutant 9  assert  notified before the value is stored (R4 weakened)
+ * mutant 10 end     gathered: the first gives the slot to a new team before all members have left the old one
+ * mutant 11 assert  gathered: released before all members have stored their records
  */
 #define M(n) (MUTANT == n)
 #define PES 3
@@ -41,7 +45,7 @@ typedef slots {
 slots slot[PES];
 mtype plan[ALL] = none;
 byte came[PES], offer[2 * PES], offers[2];
-bit oversubscribed;
+bit oversubscribed, gathered;
 
 #define round(i) (M(3) -> 0 : i - 1) /* i is the distance: 1, then 2 */
 #define buffer_store(to) slot[to].buffer[which * PES + me] = step + 1
@@ -101,6 +105,28 @@ inline exchange_buffers() {
     od
 }
 
+/* The members of a node that is alone; the firsts' rounds between nodes are those of a dissemination barrier. */
+inline exchange_gathered() {
+    atomic {
+        exchanges++;
+        which = (M(4) -> 0 : (M(5) -> epoch & 1 : exchanges & 1));
+        slot[0].buffer[which * PES + me] = step + 1
+    }
+    if
+    :: me == 0 ->
+        atomic { M(11) || slot[0].arrived == n - 1 -> slot[0].arrived = (M(11) -> slot[0].arrived : 0) } /* A2 */
+        slot[0].released = epoch /* R3 */
+    :: else ->
+        slot[0].arrived++; /* R2 */
+        wait_ge(slot[0].released, epoch) /* A3 */
+    fi;
+    i = 0;
+    do
+    :: i < n -> assert(slot[0].buffer[which * PES + i] == step + 1); i++
+    :: else -> break
+    od
+}
+
 inline broadcast_push() {
     do
     :: me == 0 && i < n -> slot[i].dest = step + 1; atomic { notify(i); i++ }
@@ -127,7 +153,8 @@ inline operation() {
     if
     :: plan[step] == barrier && oversubscribed -> barrier_counting(); all_came()
     :: plan[step] == barrier && !oversubscribed -> barrier_dissemination(); all_came()
-    :: plan[step] == exchange -> exchange_buffers()
+    :: plan[step] == exchange && gathered -> exchange_gathered()
+    :: plan[step] == exchange && !gathered -> exchange_buffers()
     :: plan[step] == broadcast -> broadcast_push()
     fi;
     atomic { i = 0; which = 0; last = 0; step++ }
@@ -158,6 +185,12 @@ proctype pe(byte me) {
     join(3, 0, (me == 1 -> OLD : 0));
     do :: step < FIRST -> operation() :: else -> break od;
     if
+    :: gathered && me > 0 -> slot[0].arrived++ /* R2 */
+    :: gathered && me == 0 && !M(10) -> atomic { slot[0].arrived == PES - 1 -> slot[0].arrived = 0 } /* A2 */
+    :: gathered && me == 0 && M(10) -> slot[0].arrived = 0
+    :: else
+    fi;
+    if
     :: me < 2 ->
         join(2, 1, epoch);
         do :: step < ALL -> operation() :: else -> break od
@@ -170,6 +203,7 @@ init {
         slot[1].flag[0] = OLD; slot[1].flag[1] = OLD; slot[1].released = OLD;
         slot[1].from[0] = OLD; slot[1].from[1] = OLD; slot[1].from[2] = OLD;
         if :: oversubscribed = 0 :: oversubscribed = 1 fi;
+        if :: gathered = 0 :: gathered = 1 fi;
         run pe(0); run pe(1); run pe(2)
     }
 }

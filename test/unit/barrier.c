@@ -11,8 +11,6 @@
 #include "host/ops/remote.h"
 #include "host/ops/wait.h"
 
-enum { MOST = 9, ROUNDS = 1500 };
-
 /* Stubs of the modules that the linked sources use. */
 struct shi_world shi_world;
 int shi_shm_aborted(const struct shi_shm *s)
@@ -21,20 +19,53 @@ int shi_shm_aborted(const struct shi_shm *s)
     return 0;
 }
 
-/* This test has no network. */
-void shi_remote_sync_store(int world_pe, uint64_t off, const void *from, size_t bytes)
+enum { MOST = 9, ROUNDS = 1500, SLOT_BYTES = 1 << 16 };
+static char *slots; /* [MOST] of SLOT_BYTES: the sync areas */
+
+/* The network: the offset is that of a place in the sender's slot. */
+void shi_remote_sync_store(int world_pe, uint64_t off, const void *from, size_t bytes, int more)
 {
-    (void)world_pe, (void)off, (void)from, (void)bytes;
-    abort();
+    char *to = slots + world_pe * SLOT_BYTES + off % SLOT_BYTES;
+    (void)more;
+    if (bytes == sizeof(uint64_t))
+        __atomic_store_n((uint64_t *)to, *(const uint64_t *)from, __ATOMIC_RELEASE);
+    else
+        memcpy(to, from, bytes);
 }
 void shi_remote_quiet(struct shi_lane *l)
 {
     (void)l;
 }
 
-static struct shi_slot *slots[MOST];
 static struct shmem_team members[MOST];
+static struct shi_slot *slot[MOST][MOST]; /* of each member's team */
+static struct shi_node node[MOST];
+static int placed[MOST], local_rank[MOST], position[MOST];
 static long came, early, torn;
+
+static void add_bits(void *to, const void *from)
+{
+    for (int w = 0; w < 4; w++)
+        ((long *)to)[w] |= ((const long *)from)[w];
+}
+
+/* Exchange records, of a length that changes, or merge them. */
+static void exchange(struct shmem_team *t, long r)
+{
+    long mine[] = {r * 100 + t->me, r, -r, r * 100 + t->me}, bits[4] = {1L << t->me, r, 0, 1L << (t->me + 20)};
+    size_t words = r % 2 ? 4 : 1, bad = 0;
+    if (r % 5 == 0) {
+        shi_team_merge(t, bits, sizeof bits, add_bits);
+        bad += bits[0] != (1L << t->n) - 1 || bits[1] != r || bits[3] != bits[0] << 20;
+    } else {
+        shi_team_exchange(t, mine, words * sizeof *mine);
+        for (int i = 0; i < t->n; i++) {
+            const long *his = shi_team_buffer(t, t->me, i);
+            bad += his[0] != r * 100 + i || his[words - 1] != his[0];
+        }
+    }
+    __atomic_fetch_add(&torn, bad, __ATOMIC_RELAXED);
+}
 
 static void *member(void *arg)
 {
@@ -44,62 +75,115 @@ static void *member(void *arg)
         for (volatile unsigned i = tap_random(&state) % 500; i > 0; i--)
             ;
         __atomic_fetch_add(&came, 1, __ATOMIC_RELAXED);
-        shi_team_barrier("barrier", t);
-        long now = __atomic_load_n(&came, __ATOMIC_RELAXED);
-        if (now < r * t->n || now > r * t->n + t->n - 1)
-            __atomic_fetch_add(&early, 1, __ATOMIC_RELAXED);
-        long mine = r * 100 + t->me;
-        if (r % 3 == 0) {
-            shi_team_exchange(t, &mine, sizeof mine);
-            for (int i = 0; i < t->n; i++)
-                if (*(long *)shi_team_buffer(t, t->me, i) != r * 100 + i)
-                    __atomic_fetch_add(&torn, 1, __ATOMIC_RELAXED);
+        if (r % 7 != 3) {
+            shi_team_barrier("barrier", t);
+            long now = __atomic_load_n(&came, __ATOMIC_RELAXED);
+            if (now < r * t->n || now > r * t->n + t->n - 1)
+                __atomic_fetch_add(&early, 1, __ATOMIC_RELAXED);
+        } else {
+            exchange(t, r);
         }
+        if (r % 3 == 0)
+            exchange(t, r);
     }
     return NULL;
 }
 
 static struct shi_peer peers[MOST];
+static const struct shi_shm_region whole; /* offsets count from the first slot */
 
-static void every_size(int oversubscribed)
+/* Place n members: `local` on each node, in turn (round) or one node after the other. Returns the number of nodes. */
+static int place(int n, int local, int round)
 {
-    for (int n = 1; n <= MOST; n++) {
-        pthread_t thread[MOST];
-        shi_world.n_pes = n;
-        came = early = torn = 0;
+    int nodes = (n + local - 1) / local, at = 0;
+    for (int k = 0; k < nodes; k++) {
+        node[k] = (struct shi_node){.member = placed + at};
         for (int i = 0; i < n; i++) {
-            slots[i] = aligned_alloc(SHI_LINE_BYTES, 1 << 16);
-            memset(slots[i], 0, 1 << 16);
-            members[i] = (struct shmem_team){.slot = slots, .peer = peers, .n = n, .me = i, .stride = 1, .oversubscribed = oversubscribed,
-                                             .buffer_bytes = SHI_EXCHANGE_BYTES};
+            if ((round ? i % nodes : i / local) != k)
+                continue;
+            local_rank[i] = node[k].n++;
+            position[i] = at;
+            placed[at++] = i;
         }
-        for (int i = 0; i < n; i++)
-            CHECK(pthread_create(&thread[i], NULL, member, &members[i]) == 0);
-        for (int i = 0; i < n; i++)
-            pthread_join(thread[i], NULL);
-        CHECKF(early == 0, "%d members: %ld times one left before all had entered", n, early);
-        CHECKF(torn == 0, "%d members: %ld exchanged words were old", n, torn);
-        for (int i = 0; i < n; i++)
-            free(slots[i]);
     }
+    return nodes;
+}
+
+static void set_up(int n, int nodes, int oversubscribed, int gathered)
+{
+    memset(slots, 0, MOST * SLOT_BYTES);
+    shi_world.n_pes = n;
+    shi_world.shm.base = slots;
+    came = early = torn = 0;
+    for (int me = 0; me < n; me++) {
+        int my_node = 0;
+        while (position[me] - local_rank[me] != node[my_node].member - placed)
+            my_node++;
+        for (int i = 0; i < n; i++) {
+            int same = position[i] - local_rank[i] == position[me] - local_rank[me];
+            slot[me][i] = same ? (struct shi_slot *)(slots + i * SLOT_BYTES) : NULL;
+            peers[i].pe = i;
+        }
+        members[me] = (struct shmem_team){.slot = slot[me], .peer = peers, .n = n, .me = me, .stride = 1,
+                                          .oversubscribed = oversubscribed, .buffer_bytes = SHI_EXCHANGE_BYTES,
+                                          .node = node, .n_nodes = nodes, .my_node = my_node, .members = placed,
+                                          .local_rank = local_rank, .position = position, .gathered = gathered};
+    }
+}
+
+static void run(int n, int nodes, int oversubscribed, int gathered)
+{
+    pthread_t thread[MOST];
+    set_up(n, nodes, oversubscribed, gathered);
+    for (int i = 0; i < n; i++)
+        CHECK(pthread_create(&thread[i], NULL, member, &members[i]) == 0);
+    for (int i = 0; i < n; i++)
+        pthread_join(thread[i], NULL);
+    CHECKF(early == 0, "%d members, %d nodes: %ld times one left before all had entered", n, nodes, early);
+    CHECKF(torn == 0, "%d members, %d nodes: %ld exchanged records were wrong", n, nodes, torn);
+}
+
+static void every_size(int oversubscribed, int gathered)
+{
+    for (int n = 1; n <= MOST; n++)
+        run(n, place(n, n, 0), oversubscribed, gathered);
 }
 
 /* Catches: a round too few, or a partner beyond the number of members. */
 static void dissemination(void)
 {
-    every_size(0);
+    every_size(0, 0);
 }
 
 /* Catches: a counter that is reset after the release, or a release before the last member has entered. */
 static void counting(void)
 {
-    every_size(1);
+    every_size(1, 0);
+}
+
+/* Catches: records that a member reads in the slot of its node's first and that a faster one has overwritten. */
+static void gathered(void)
+{
+    every_size(0, 1);
+    every_size(1, 1);
+}
+
+/* Catches: a block that does not reach a node, or comes too late; a member that leaves before all nodes have entered. */
+static void nodes(void)
+{
+    for (int n = 2; n <= MOST; n++)
+        for (int local = 1; local < n; local++)
+            run(n, place(n, local, local % 2), 0, 1);
 }
 
 int main(void)
 {
+    shi_world.shm.region = &whole;
+    slots = aligned_alloc(SHI_LINE_BYTES, MOST * SLOT_BYTES);
     shi_wait_set(SHI_WAIT_MODE_AUTO, 0, 1, 0); /* more threads than cores: yield at once */
     RUN(dissemination, "1 to 9 members, more cores than members");
     RUN(counting, "1 to 9 members, fewer cores than members");
+    RUN(gathered, "1 to 9 members, records gathered by the first");
+    RUN(nodes, "2 to 9 members on 2 to 9 nodes");
     return tap_end();
 }

@@ -1,6 +1,4 @@
-/* barrier.c - how the members of a team synchronise: barrier, notify and wait, exchange of a few bytes. */
-#include <string.h>
-
+/* barrier.c - how the members of a team synchronise: barriers, notifications of members, of nodes' firsts in rounds. */
 #include "host/coll/team.h"
 #include "host/net/doorbell.h"
 #include "host/ops/remote.h"
@@ -47,8 +45,7 @@ static void barrier_counting(struct shmem_team *t, uint64_t epoch)
     }
 }
 
-/* The first members of the nodes run a dissemination barrier; the other members of a node wait for theirs. */
-static void barrier_nodes(struct shmem_team *t, uint64_t epoch)
+int shi_team_enter(struct shmem_team *t, uint64_t epoch)
 {
     const struct shi_node *here = &t->node[t->my_node];
     struct shi_slot *mine = t->slot[t->me], *first = t->slot[here->member[0]];
@@ -56,20 +53,43 @@ static void barrier_nodes(struct shmem_team *t, uint64_t epoch)
     if (first != mine) {
         if (__atomic_add_fetch(&first->arrived, 1, __ATOMIC_ACQ_REL) == (uint64_t)here->n - 1) /* R2 */
             shi_doorbell_ring_pe(&t->peer[here->member[0]].rank);
-        AWAIT_BARRIER(t, &first->released, epoch);                /* A3 */
-        return;
+        AWAIT_BARRIER(t, &first->released, epoch);           /* A3 */
+        return 0;
     }
     AWAIT_BARRIER(t, &mine->arrived, (uint64_t)here->n - 1); /* A2 */
     __atomic_store_n(&mine->arrived, 0, __ATOMIC_RELAXED);
-    for (int r = 0, step = 1; step < t->n_nodes; r++, step *= 2) {
-        int to = t->node[(t->my_node + step) % t->n_nodes].member[0];
-        shi_team_store_remote(t, to, &mine->flag[r].seen, &epoch, sizeof epoch); /* R1 */
-        int from = t->node[(t->my_node - step + t->n_nodes) % t->n_nodes].member[0];
-        SHI_WAIT_UNTIL(__atomic_load_n(&mine->flag[r].seen, __ATOMIC_ACQUIRE) >= epoch, /* A1 */
-                       .routine = t->routine, .kind = SHI_FOR_NETWORK, .of = t->peer[from].pe);
-    }
-    __atomic_store_n(&mine->released, epoch, __ATOMIC_RELEASE); /* R3 */
+    return 1;
+}
+
+void shi_team_release(struct shmem_team *t, uint64_t epoch)
+{
+    const struct shi_node *here = &t->node[t->my_node];
+    __atomic_store_n(&t->slot[t->me]->released, epoch, __ATOMIC_RELEASE); /* R3 */
     ring_members(t, here->member, here->n);
+}
+
+void shi_team_rounds(struct shmem_team *t, uint64_t epoch, const struct shi_carry *c)
+{
+    const struct shi_slot *mine = t->slot[t->me];
+    for (int r = 0; r < shi_plan_rounds(c->plan, t->n_nodes); r++) {
+        struct shi_round x = shi_plan_round(c->plan, t->n_nodes, t->my_node, r);
+        if (c->send)
+            c->send(t, &x, r, c->arg);
+        shi_team_store_remote(t, t->node[x.to].member[0], &mine->flag[r].seen, &epoch, sizeof epoch, 0); /* R1 */
+        SHI_WAIT_UNTIL(__atomic_load_n(&mine->flag[r].seen, __ATOMIC_ACQUIRE) >= epoch, /* A1 */
+                       .routine = t->routine, .kind = SHI_FOR_NETWORK, .of = t->peer[t->node[x.from].member[0]].pe);
+        if (c->take)
+            c->take(t, &x, r, c->arg);
+    }
+}
+
+/* The first members of the nodes run a dissemination barrier; the other members of a node wait for theirs. */
+static void barrier_nodes(struct shmem_team *t, uint64_t epoch)
+{
+    if (!shi_team_enter(t, epoch))
+        return;
+    shi_team_rounds(t, epoch, &(const struct shi_carry){.plan = SHI_PLAN_BARRIER});
+    shi_team_release(t, epoch);
 }
 
 int shi_team_came(const struct shmem_team *t, int member, uint64_t epoch)
@@ -104,11 +124,11 @@ void shi_team_quiet_barrier(const char *routine, struct shmem_team *t)
     shi_team_barrier(routine, t);
 }
 
-void shi_team_store_remote(const struct shmem_team *t, int to, const void *mine, const void *from, size_t bytes)
+void shi_team_store_remote(const struct shmem_team *t, int to, const void *mine, const void *from, size_t bytes, int more)
 {
     const struct shi_shm_region *r = &shi_world.shm.region[shi_world.boot.local_index];
     size_t off = (size_t)((const char *)mine - (shi_world.shm.base + r->sync_off));
-    shi_remote_sync_store(t->peer[to].pe, off, from, bytes);
+    shi_remote_sync_store(t->peer[to].pe, off, from, bytes, more);
 }
 
 void shi_team_wait_notify(const struct shmem_team *t, int of, uint64_t epoch)
@@ -133,32 +153,4 @@ void shi_team_notify_and_wait(const struct shmem_team *t, uint64_t epoch)
     for (int i = 0; i < t->me; i++)
         shi_team_notify(t, i, epoch);
     wait_notify_all(t, epoch);
-}
-
-void shi_team_exchange_put(struct shmem_team *t, int to, const void *data, size_t bytes, uint64_t epoch)
-{
-    if (t->slot[to])
-        memcpy(shi_team_buffer(t, to, t->me), data, bytes);
-    else
-        shi_team_store_remote(t, to, shi_team_buffer(t, t->me, t->me), data, bytes);
-    shi_team_notify(t, to, epoch);
-}
-
-void shi_team_exchange(struct shmem_team *t, const void *data, size_t bytes)
-{
-    uint64_t epoch = ++t->epoch;
-    t->exchanges++;
-    memcpy(shi_team_buffer(t, t->me, t->me), data, bytes);
-    for (int k = 1; k < t->n; k++) /* the next member first, so that not all write to the same one at once */
-        shi_team_exchange_put(t, (t->me + k) % t->n, data, bytes, epoch);
-    wait_notify_all(t, epoch);
-}
-
-int shi_team_all(const char *routine, struct shmem_team *t, int holds)
-{
-    t->routine = routine;
-    shi_team_exchange(t, &holds, sizeof holds);
-    for (int i = 0; i < t->n; i++)
-        holds &= *(const int *)shi_team_buffer(t, t->me, i);
-    return holds;
 }

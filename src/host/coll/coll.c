@@ -91,6 +91,7 @@ struct chunk {
     size_t bytes;
     int sender;
     uint64_t epoch;
+    void *own; /* of the sender, which copies the data there, too, while the others read; or NULL */
 };
 
 static void push_node(struct shmem_team *t, const struct chunk *g)
@@ -105,6 +106,8 @@ static void push_node(struct shmem_team *t, const struct chunk *g)
             shi_coll_copy(shi_coll_at(t, g->dest, i), g->source, g->bytes);
         shi_team_notify(t, i, g->epoch);
     }
+    if (g->own)
+        shi_coll_copy(g->own, g->source, g->bytes);
     for (int k = 0; pulled && k < here->n; k++)
         if (here->member[k] != t->me)
             shi_team_wait_notify(t, here->member[k], g->epoch);
@@ -171,9 +174,8 @@ void shi_coll_broadcast(const char *routine, struct shmem_team *t, void *dest, c
     }
     if (t->n_nodes > 1)
         broadcast_nodes(t, dest, source, bytes, root, g.epoch);
+    g.own = with_root && t->me == root ? dest : NULL;
     push_node(t, &g);
-    if (with_root && t->me == root)
-        shi_coll_copy(dest, source, bytes);
     shi_coll_local(t);
 }
 

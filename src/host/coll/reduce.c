@@ -3,8 +3,9 @@
  *
  * Short ones: every member sends its elements to all, and each combines them. Long ones: each member combines one part of the
  * array from all sources and stores the result into all dests; no other member accesses that part, so dest may be source.
- * Between nodes both work in two levels, on the node first.
+ * Between nodes both work in two levels, on the node first; plan.h says in which rounds.
  */
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,42 +48,78 @@ static void reduce_short(struct shmem_team *t, void *dest, const void *source, s
     shi_coll_copy(dest, acc, bytes);
 }
 
-/* The first member of each node combines its node's elements, exchanges with the other firsts, sends its node the result. */
-static void reduce_short_nodes(struct shmem_team *t, void *dest, const void *source, size_t n,
-                               const struct shi_reduction *r)
+/* A short reduction of nodes. In the half of a node's first: the sources of the node's members, then places for what comes
+ * from other nodes, `each` bytes apart. */
+struct between {
+    const struct shi_reduction *r;
+    size_t n, bytes, each;
+    uint64_t epoch;
+    char *acc, *places;
+};
+
+/* Every first gets the nodes' elements and combines them in the order of nodes. */
+static void gather_nodes(struct shmem_team *t, const struct between *b)
 {
-    _Alignas(16) char acc[SHI_EXCHANGE_TOTAL_BYTES], all[SHI_EXCHANGE_TOTAL_BYTES];
-    const struct shi_node *here = &t->node[t->my_node];
-    int first = here->member[0];
-    size_t bytes = n * r->elem;
-    uint64_t epoch = ++t->epoch;
-    t->exchanges++;
-    if (t->me != first) {
-        shi_team_exchange_put(t, first, readable(acc, source, bytes), bytes, epoch);
-        shi_team_wait_notify(t, first, epoch);
-        shi_coll_copy(dest, buffer(t, first), bytes);
-        return;
-    }
-    shi_coll_copy(acc, source, bytes);
-    for (int k = 1; k < here->n; k++) {
-        shi_team_wait_notify(t, here->member[k], epoch);
-        r->combine(acc, buffer(t, here->member[k]), n);
-    }
-    memcpy(shi_team_buffer(t, t->me, t->me), acc, bytes);
+    memcpy(b->places + (size_t)t->my_node * b->each, b->acc, b->bytes);
+    shi_team_gather(t, b->epoch, b->places, b->each);
+    memcpy(b->acc, b->places, b->bytes);
     for (int k = 1; k < t->n_nodes; k++)
-        shi_team_exchange_put(t, t->node[(t->my_node + k) % t->n_nodes].member[0], acc, bytes, epoch);
-    for (int k = 0; k < t->n_nodes; k++) { /* in the order of nodes, the same everywhere */
-        int of = t->node[k].member[0];
-        if (of != t->me)
-            shi_team_wait_notify(t, of, epoch);
-        if (k == 0)
-            memcpy(all, buffer(t, of), bytes);
-        else
-            r->combine(all, buffer(t, of), n);
+        b->r->combine(b->acc, b->places + (size_t)k * b->each, b->n);
+}
+
+/* The firsts combine in rounds; the lower nodes' elements are the left operand. */
+static void double_nodes(struct shmem_team *t, const struct between *b)
+{
+    for (int k = 0; k < shi_plan_rounds(SHI_PLAN_DOUBLING, t->n_nodes); k++) {
+        struct shi_round x = shi_plan_round(SHI_PLAN_DOUBLING, t->n_nodes, t->my_node, k);
+        char *in = b->places + (size_t)k * b->each;
+        if (x.to >= 0) {
+            shi_team_carry(t, x.to, in, b->acc, b->bytes);
+            shi_team_notify(t, t->node[x.to].member[0], b->epoch);
+        }
+        if (x.from < 0)
+            continue;
+        shi_team_wait_notify(t, t->node[x.from].member[0], b->epoch);
+        if (x.take == SHI_TAKE_OVER) {
+            b->r->combine(b->acc, in, b->n);
+        } else {
+            if (x.take == SHI_TAKE_UNDER)
+                b->r->combine(in, b->acc, b->n);
+            memcpy(b->acc, in, b->bytes);
+        }
     }
-    for (int k = 1; k < here->n; k++)
-        shi_team_exchange_put(t, here->member[k], all, bytes, epoch);
-    shi_coll_copy(dest, all, bytes);
+}
+
+/* The members of a node give their elements to its first, which combines them, combines with the other firsts, and leaves the
+ * result to its node. */
+static void reduce_short_nodes(struct shmem_team *t, void *dest, const void *source, size_t n,
+                               const struct shi_reduction *r, enum shi_algorithm way)
+{
+    _Alignas(16) char acc[SHI_EXCHANGE_TOTAL_BYTES];
+    const struct shi_node *here = &t->node[t->my_node];
+    size_t bytes = n * r->elem, each = shi_round_up(bytes, 16);
+    t->exchanges++;
+    char *of_node = shi_team_records(t, here->member[0]), *result = of_node + (size_t)t->most_local * each;
+    const struct between b = {r, n, bytes, each, ++t->epoch, acc, result};
+    shi_coll_copy(of_node + (size_t)t->local_rank[t->me] * each, source, bytes);
+    if (shi_team_enter(t, b.epoch)) {
+        memcpy(acc, of_node, bytes);
+        for (int k = 1; k < here->n; k++)
+            r->combine(acc, of_node + (size_t)k * each, n);
+        (way == SHI_BY_GATHER ? gather_nodes : double_nodes)(t, &b);
+        memcpy(result, acc, bytes);
+        shi_team_release(t, b.epoch);
+    }
+    shi_coll_copy(dest, result, bytes);
+}
+
+/* Do the elements of a node's members and the places for other nodes' fit into the records of a half? */
+static int fits(const struct shmem_team *t, size_t bytes, enum shi_algorithm way)
+{
+    size_t room = shi_team_half_bytes(shi_world.n_pes) - SHI_LANDING_BYTES, each = shi_round_up(bytes, 16);
+    int places = way == SHI_BY_GATHER ? t->n_nodes : shi_plan_rounds(SHI_PLAN_DOUBLING, t->n_nodes);
+    return bytes <= SHI_EXCHANGE_TOTAL_BYTES && (way == SHI_BY_GATHER || way == SHI_BY_DOUBLING) &&
+           each <= room / (size_t)(t->most_local + places);
 }
 
 /* Elements [first, last) of an array. */
@@ -188,13 +225,18 @@ void shi_coll_reduce(const char *routine, struct shmem_team *t, void *dest, cons
     SHI_SPAN(span, SHI_COLLECTIVES, routine, t, SHI_TO_ALL, n * r->elem);
     if (n == 0)
         return;
+    size_t bytes = n * r->elem;
+    enum shi_algorithm way = shi_plan_choose(SHI_COLL_REDUCE, t->n_nodes, bytes);
     if (t->n == 1) {
-        shi_coll_copy(dest, source, n * r->elem);
+        shi_coll_copy(dest, source, bytes);
         t->epoch++;
-    } else if (n * r->elem <= t->buffer_bytes) {
-        (t->n_nodes > 1 ? reduce_short_nodes : reduce_short)(t, dest, source, n, r);
+    } else if (t->n_nodes > 1) {
+        if (fits(t, bytes, way))
+            reduce_short_nodes(t, dest, source, n, r, way);
+        else
+            reduce_long_nodes(t, dest, source, n, r);
     } else {
-        (t->n_nodes > 1 ? reduce_long_nodes : reduce_long)(t, dest, source, n, r);
+        (bytes <= t->buffer_bytes ? reduce_short : reduce_long)(t, dest, source, n, r);
     }
 }
 

@@ -21,6 +21,7 @@ struct shmem_team *const shi_team_small[3] = {NULL, &shi_team_world, &shi_team_s
 /* Threads may split different teams at the same time; collectives use none of these. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t slot_free[SHI_SLOTS / 64];
+static int leaving[SHI_SLOTS]; /* members of this node that have to destroy a team of this PE's slot before it is free */
 static uint64_t clock_max; /* the highest epoch of a destroyed team */
 static uint64_t generations; /* the highest there has been here */
 static uint64_t newest[SHI_SLOTS]; /* number of the newest team in each slot here */
@@ -49,10 +50,8 @@ struct shmem_team *shi_team_checked(const char *routine, const char *arg, shmem_
 
 static size_t slot_bytes(int n_pes)
 {
-    size_t least = SHI_EXCHANGE_BYTES * (size_t)n_pes;
-    size_t buffers = least > SHI_EXCHANGE_TOTAL_BYTES ? least : SHI_EXCHANGE_TOTAL_BYTES;
     size_t from = shi_round_up(n_pes * sizeof(uint64_t), SHI_LINE_BYTES);
-    return shi_round_up(sizeof(struct shi_slot) + from + 2 * buffers, SHI_PAGE_BYTES);
+    return shi_round_up(sizeof(struct shi_slot) + from + 2 * shi_team_half_bytes(n_pes), SHI_PAGE_BYTES);
 }
 
 size_t shi_team_sync_bytes(int n_pes)
@@ -70,6 +69,20 @@ static struct shi_slot *slot_of(int world_pe, int index)
         if (shm->region[i].pe == world_pe)
             return (struct shi_slot *)(shm->base + shm->region[i].sync_off + index * slot_bytes(shi_world.n_pes));
     return NULL;
+}
+
+/* The slots of destroyed teams whose records no other member of the node reads any more. all: nobody does, in finalize. */
+static void free_left_slots(int all)
+{
+    for (int i = 0; i < SHI_SLOTS; i++) {
+        int n = __atomic_load_n(&leaving[i], __ATOMIC_RELAXED);
+        struct shi_slot *s = n ? slot_of(shi_world.pe, i) : NULL;
+        if (!n || (!all && __atomic_load_n(&s->arrived, __ATOMIC_ACQUIRE) != (uint64_t)n)) /* A2 */
+            continue;
+        __atomic_store_n(&s->arrived, 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&leaving[i], 0, __ATOMIC_RELAXED);
+        slot_free[i / 64] |= 1ull << (i % 64);
+    }
 }
 
 struct shmem_team *shi_team_find(uint64_t number, int *later)
@@ -112,40 +125,43 @@ static int node_of(int world_pe)
     return !shi_world.lane ? 0 : forced ? world_pe : shi_stream_node(world_pe);
 }
 
-static struct shi_node *node_with(struct shmem_team *t, int number)
+/* Number the nodes by their first member, and count their members. node_at[number] becomes the index plus 1. */
+static void count_nodes(struct shmem_team *t, int *node_at)
 {
-    for (int k = 0; k < t->n_nodes; k++)
-        if (node_of(shi_team_world_pe(t, t->node[k].member[0])) == number)
-            return &t->node[k];
-    return NULL;
+    for (int i = 0; i < t->n; i++) {
+        int *at = &node_at[node_of(shi_team_world_pe(t, i))];
+        if (!*at)
+            *at = ++t->n_nodes;
+        t->local_rank[i] = t->node[*at - 1].n++;
+        if (i == t->me)
+            t->my_node = *at - 1;
+    }
 }
 
-/* Sort the members by node, nodes by their first member. 0 or -ENOMEM. */
+/* Sort the members by node. 0 or -ENOMEM. */
 static int find_nodes(struct shmem_team *t)
 {
+    int *node_at = calloc((size_t)shi_world.n_pes, sizeof *node_at), placed = 0;
     t->node = calloc((size_t)t->n, sizeof *t->node);
-    t->members = calloc((size_t)t->n, 2 * sizeof *t->members);
-    if (!t->node || !t->members)
+    t->members = calloc((size_t)t->n, 3 * sizeof *t->members);
+    if (!node_at || !t->node || !t->members) {
+        free(node_at);
         return -ENOMEM;
-    t->local_rank = t->members + t->n;
-    int placed = 0;
-    for (int i = 0; i < t->n; i++) {
-        int number = node_of(shi_team_world_pe(t, i));
-        if (node_with(t, number))
-            continue;
-        struct shi_node *k = &t->node[t->n_nodes];
-        k->member = t->members + placed;
-        for (int j = i; j < t->n; j++) {
-            if (node_of(shi_team_world_pe(t, j)) != number)
-                continue;
-            if (j == t->me)
-                t->my_node = t->n_nodes;
-            t->local_rank[j] = k->n;
-            k->member[k->n++] = j;
-        }
-        placed += k->n;
-        t->n_nodes++;
     }
+    t->local_rank = t->members + t->n;
+    t->position = t->local_rank + t->n;
+    count_nodes(t, node_at);
+    for (int k = 0; k < t->n_nodes; placed += t->node[k++].n) {
+        t->node[k].member = t->members + placed;
+        t->most_local = t->node[k].n > t->most_local ? t->node[k].n : t->most_local;
+    }
+    for (int i = 0; i < t->n; i++) {
+        const struct shi_node *k = &t->node[node_at[node_of(shi_team_world_pe(t, i))] - 1];
+        k->member[t->local_rank[i]] = i;
+        t->position[i] = (int)(k->member - t->members) + t->local_rank[i];
+    }
+    t->gathered = t->n_nodes > 1 || t->n > SHI_DIRECT;
+    free(node_at);
     return 0;
 }
 
@@ -237,6 +253,7 @@ static struct shmem_team shared(void)
 int shi_team_up(void)
 {
     memset(slot_free, 0xff, sizeof slot_free);
+    memset(leaving, 0, sizeof leaving);
     slot_free[0] &= ~(1ull << SHI_SLOT_WORLD | 1ull << SHI_SLOT_SHARED);
     struct shmem_team *t[] = {&shi_team_world, &shi_team_shared};
     struct shmem_team is[] = {{.n = shi_world.n_pes, .stride = 1, .index = SHI_SLOT_WORLD}, shared()};
@@ -252,6 +269,8 @@ int shi_team_up(void)
     return 0;
 }
 
+static void unmake(struct shmem_team *t);
+
 void shi_team_on_change(const struct shi_team_hooks *h)
 {
     assert(n_hooks < MAX_HOOKS);
@@ -260,8 +279,9 @@ void shi_team_on_change(const struct shi_team_hooks *h)
 
 void shi_team_down(void)
 {
+    free_left_slots(1);
     while (teams)
-        shi_team_destroy(teams);
+        unmake(teams);
     while (sets) {
         struct shmem_team *t = sets;
         sets = t->next;
@@ -275,7 +295,7 @@ void shi_team_down(void)
 
 /* ---- split ------------------------------------------------------------------------------------------------------- */
 
-/* The record that each member of the parent sends to the others. */
+/* The record of each member of the parent, and of all of them together. */
 struct offer {
     uint64_t slot_free[SHI_SLOTS / 64];
     uint64_t clock;
@@ -283,7 +303,7 @@ struct offer {
     int32_t ok;
 };
 _Static_assert(SHI_SLOT_WORLD == 0, "the world's slot begins a sync area");
-_Static_assert(sizeof(struct offer) <= SHI_EXCHANGE_BYTES, "a split needs one exchange");
+_Static_assert(sizeof(struct offer) <= SHI_EXCHANGE_BYTES, "a split needs one merge");
 
 /* A team this PE is a member of, or NULL without memory. */
 static struct shmem_team *create(const struct shmem_team *parent, const struct shi_subset *s, int index,
@@ -325,19 +345,22 @@ static int contains(const struct shi_subset *s, int pe)
     return d % s->stride == 0 && d / s->stride >= 0 && d / s->stride < s->size;
 }
 
-/* Exchange and combine the records. 0, or -EINVAL when one of them is not ok. */
+static void merge_offers(void *to, const void *from)
+{
+    struct offer *all = to;
+    const struct offer *o = from;
+    for (int w = 0; w < SHI_SLOTS / 64; w++)
+        all->slot_free[w] &= o->slot_free[w];
+    all->clock = o->clock > all->clock ? o->clock : all->clock;
+    all->generation = o->generation > all->generation ? o->generation : all->generation;
+    all->ok &= o->ok;
+}
+
+/* Merge the members' records. 0, or -EINVAL when one of them is not ok. */
 static int gather(struct shmem_team *parent, const struct offer *mine, struct offer *all)
 {
-    shi_team_exchange(parent, mine, sizeof *mine);
     *all = *mine;
-    for (int i = 0; i < parent->n; i++) {
-        const struct offer *o = shi_team_buffer(parent, parent->me, i);
-        for (int w = 0; w < SHI_SLOTS / 64; w++)
-            all->slot_free[w] &= o->slot_free[w];
-        all->clock = o->clock > all->clock ? o->clock : all->clock;
-        all->generation = o->generation > all->generation ? o->generation : all->generation;
-        all->ok &= o->ok;
-    }
+    shi_team_merge(parent, all, sizeof *all, merge_offers);
     return all->ok ? 0 : -EINVAL;
 }
 
@@ -353,18 +376,27 @@ static int choose(const struct offer *all, int n_slots, int *index)
     return -ENOSPC;
 }
 
-/* Take the slots, all or none; another thread's split may have taken one first. 1 when taken. */
-static int claim(const int *index, int n_slots, uint64_t generation)
+/* Take the slots, all or none; another thread's split may have taken one first. `mine` gets the result, and a clock and a
+ * generation that are above those of all teams that have had the slots, even since the offer. */
+static void claim(const int *index, int n_slots, uint64_t generation, struct offer *mine)
 {
-    int ok = 1;
+    mine->ok = 1;
     pthread_mutex_lock(&lock);
     for (int i = 0; i < n_slots; i++)
-        ok &= (int)(slot_free[index[i] / 64] >> (index[i] % 64) & 1);
-    generations = generation > generations ? generation : generations;
-    for (int i = 0; ok && i < n_slots; i++)
+        mine->ok &= (int)(slot_free[index[i] / 64] >> (index[i] % 64) & 1);
+    for (int i = 0; mine->ok && i < n_slots; i++)
         slot_free[index[i] / 64] &= ~(1ull << (index[i] % 64));
+    generations = generation > generations ? generation : generations + 1;
+    mine->generation = generations;
+    mine->clock = clock_max;
     pthread_mutex_unlock(&lock);
-    return ok;
+}
+
+static void note_generation(uint64_t generation)
+{
+    pthread_mutex_lock(&lock);
+    generations = generation > generations ? generation : generations;
+    pthread_mutex_unlock(&lock);
 }
 
 static void give_back(int index)
@@ -381,6 +413,7 @@ static int agree(struct shmem_team *parent, int n_slots, int ok, int *index, str
     for (;;) {
         struct offer mine = {.ok = ok}, again;
         pthread_mutex_lock(&lock);
+        free_left_slots(0);
         mine.clock = clock_max;
         mine.generation = generations;
         memcpy(mine.slot_free, slot_free, sizeof slot_free);
@@ -390,10 +423,16 @@ static int agree(struct shmem_team *parent, int n_slots, int ok, int *index, str
             err = choose(all, n_slots, index);
         if (err)
             return err;
-        mine.ok = claim(index, n_slots, ++all->generation);
+        claim(index, n_slots, ++all->generation, &mine);
         int claimed = mine.ok;
-        if (shi_world.thread_level < SHMEM_THREAD_MULTIPLE || gather(parent, &mine, &again) == 0)
+        if (shi_world.thread_level < SHMEM_THREAD_MULTIPLE)
             return 0;
+        if (gather(parent, &mine, &again) == 0) {
+            all->clock = again.clock;
+            all->generation = again.generation;
+            note_generation(all->generation);
+            return 0;
+        }
         for (int i = 0; claimed && i < n_slots; i++)
             give_back(index[i]);
     }
@@ -419,7 +458,7 @@ int shi_team_split(struct shmem_team *parent, const struct shi_subset *subset, i
     return err;
 }
 
-void shi_team_destroy(struct shmem_team *t)
+static void unmake(struct shmem_team *t)
 {
     pthread_mutex_lock(&lock);
     clock_max = t->epoch > clock_max ? t->epoch : clock_max;
@@ -431,9 +470,21 @@ void shi_team_destroy(struct shmem_team *t)
     for (int i = 0; i < n_hooks; i++)
         if (hooks[i]->ended)
             hooks[i]->ended(t);
-    give_back(t->index);
     empty(t);
     shi_pool_put(&pool, t);
+}
+
+void shi_team_destroy(struct shmem_team *t)
+{
+    int index = t->index, others = t->gathered ? t->node[t->my_node].n - 1 : 0;
+    struct shi_slot *first = t->gathered ? t->slot[shi_team_first(t)] : NULL, *mine = t->slot[t->me];
+    unmake(t);
+    if (first && first != mine)
+        __atomic_add_fetch(&first->arrived, 1, __ATOMIC_ACQ_REL); /* R2: this PE no longer reads the records there */
+    else if (others)
+        __atomic_store_n(&leaving[index], others, __ATOMIC_RELAXED); /* under no lock: the slot is this thread's */
+    if (!others || first != mine)
+        give_back(index);
 }
 
 /* ---- active sets ------------------------------------------------------------------------------------------------- */

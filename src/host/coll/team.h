@@ -9,6 +9,7 @@
 #ifndef SHI_TEAM_H
 #define SHI_TEAM_H
 
+#include "host/coll/plan.h"
 #include "host/net/doorbell.h"
 #include "host/ops/state.h"
 
@@ -19,21 +20,36 @@ enum {
     SHI_SLOT_SHARED = 1,
     SHI_SETS = 1024,      /* active sets of the deprecated routines, one slot each for ever, behind those of teams */
     SHI_EXCHANGE_BYTES = 128, /* the least size of an exchange buffer */
-    SHI_EXCHANGE_TOTAL_BYTES = 8192
+    SHI_EXCHANGE_TOTAL_BYTES = 8192,
+    SHI_LANDING_BYTES = SHI_ROUNDS * SHI_EXCHANGE_BYTES, /* heads a half: what a round of a merge brings */
+    SHI_RECORDS_BYTES = 16384, /* the least size of the records of a half, which follow */
+    SHI_DIRECT = 16 /* up to so many members of one node store into each other's slots */
 };
 
 /*
  *   word            written by                        read by         order
- *   flag[r].seen    partner of round r                owner of slot   R1 -> A1 dissemination barrier
+ *   flag[r].seen    partner of round r: member or     owner of slot   R1 -> A1 dissemination: barriers, gathers, merges
+ *                   first of a node, 2^r below
  *   came            owner of slot, in barriers that   reports         relaxed: shi_team_came
  *                   count
- *   arrived         members, fetch-add, last resets   members         R2 -> A2 counting barrier, slot of member 0
- *   released        last to arrive                    members         R3 -> A3
+ *   arrived         members, fetch-add; the last, or  members         R2 -> A2 slot of member 0, or of the node's first
+ *                   the node's first, resets
+ *   released        last to arrive, or the first      members         R3 -> A3
  *   from[i]         member i                          owner of slot   R4 -> A4 the stores of i for this epoch
- *   buffer[p][i]    member i, before from[i]          owner of slot   plain, after A4; p alternates, so that a member
- *                                                                     one exchange ahead cannot overwrite it
+ *   half[p]         direct: member i, record i,       owner of slot   plain, after A4
+ *                   before from[i]
+ *                   gathered, in the slot of a node's first:
+ *                   members of the node, their        the first       plain, before R2, after A2
+ *                   records
+ *                   firsts of other nodes, records    the first       plain, before R1 or R4, after A1 or A4
+ *                   and landing[r]
+ *                   the first, its record and the     members         plain, before R3, after A3
+ *                   result
  *   sets_used       PEs, fetch-add; world slot of     PEs             relaxed: hands out slots of active sets
  *                   PE 0 only
+ *
+ * p alternates from one exchange to the next. No member ends an exchange before all have begun it; so a member that is one
+ * exchange ahead writes to the other half, and one that is two ahead knows that all have left this exchange.
  *
  * Words of a remote member come over the network: its progress engine stores them with a release, in stream order.
  *
@@ -47,7 +63,7 @@ struct shi_slot {
     _Alignas(SHI_LINE_BYTES) uint64_t released;
     _Alignas(SHI_LINE_BYTES) uint64_t sets_used;
     uint64_t came;
-    _Alignas(SHI_LINE_BYTES) uint64_t from[]; /* [n_pes], then the exchange buffers */
+    _Alignas(SHI_LINE_BYTES) uint64_t from[]; /* [n_pes], then the two halves of the exchange buffers */
 };
 
 /* Members of a team that share memory; the first acts for them between nodes. */
@@ -66,11 +82,15 @@ struct shmem_team {
     int n_nodes, my_node;        /* n_nodes 1: none is remote */
     int *members;                /* [n] by node, for struct shi_node */
     int *local_rank;             /* [n] by team PE: that member's index in its node */
+    int *position;               /* [n] by team PE: its index in members */
+    int most_local;              /* members of the node with most of them */
+    int gathered;                /* exchanges go through the nodes' firsts; 0: each member stores into every slot */
     int index;                   /* of its slot */
     uint64_t number;             /* in messages: teams with a member in common never have the same */
     int oversubscribed;          /* there may be more members than cores */
     uint64_t epoch;              /* of the last barrier or collective */
     uint64_t exchanges;          /* a count, whose last bit selects the half of the exchange buffers */
+    size_t record_stride;        /* from one record of a gathered exchange to the next */
     const char *routine;         /* of the last barrier or collective, for reports of waits */
     size_t buffer_bytes;         /* of one member's exchange buffer */
     shmem_team_config_t config;
@@ -166,8 +186,9 @@ int shi_team_came(const struct shmem_team *t, int member, uint64_t epoch);
 
 /* ---- for collectives --------------------------------------------------------------------------------------------- */
 
-/* Store into a remote member's slot, after all that the default context sent it. `mine`: the same word of our own slot. */
-void shi_team_store_remote(const struct shmem_team *t, int to, const void *mine, const void *from, size_t bytes);
+/* Store into a remote member's slot, after all that the default context sent it. `mine`: the same word of our own slot. more:
+ * another store to the member follows at once, in the same message. */
+void shi_team_store_remote(const struct shmem_team *t, int to, const void *mine, const void *from, size_t bytes, int more);
 
 /* Notify member `to`: my stores for it in this epoch are complete. */
 static inline void shi_team_notify(const struct shmem_team *t, int to, uint64_t epoch)
@@ -176,7 +197,7 @@ static inline void shi_team_notify(const struct shmem_team *t, int to, uint64_t 
         __atomic_store_n(&t->slot[to]->from[t->me], epoch, __ATOMIC_RELEASE); /* R4 */
         shi_doorbell_ring_pe(&t->peer[to].rank);
     } else {
-        shi_team_store_remote(t, to, &t->slot[t->me]->from[t->me], &epoch, sizeof epoch);
+        shi_team_store_remote(t, to, &t->slot[t->me]->from[t->me], &epoch, sizeof epoch, 0);
     }
 }
 
@@ -186,21 +207,68 @@ void shi_team_wait_notify(const struct shmem_team *t, int of, uint64_t epoch);
 /* Notify all others and wait until all have notified me. */
 void shi_team_notify_and_wait(const struct shmem_team *t, uint64_t epoch);
 
-/* Member `from`'s buffer in the slot of member `to`, which is mapped, for the current exchange. */
+/* The half for the current exchange in the slot of member `to`, which is mapped: landing places, then records. */
+static inline size_t shi_team_half_bytes(int n_pes)
+{
+    size_t records = SHI_EXCHANGE_BYTES * (size_t)n_pes;
+    return SHI_LANDING_BYTES + (records > SHI_RECORDS_BYTES ? records : SHI_RECORDS_BYTES);
+}
+
+static inline char *shi_team_half(const struct shmem_team *t, int to)
+{
+    char *halves = (char *)t->slot[to]->from + shi_round_up(shi_world.n_pes * sizeof(uint64_t), SHI_LINE_BYTES);
+    return halves + (t->exchanges & 1) * shi_team_half_bytes(shi_world.n_pes);
+}
+
+static inline char *shi_team_records(const struct shmem_team *t, int to)
+{
+    return shi_team_half(t, to) + SHI_LANDING_BYTES;
+}
+
+/* The first member of this PE's node. */
+static inline int shi_team_first(const struct shmem_team *t)
+{
+    return t->node[t->my_node].member[0];
+}
+
+/* After an exchange: member `from`'s record, as member `to` of this node has it. */
 static inline void *shi_team_buffer(const struct shmem_team *t, int to, int from)
 {
-    char *buffers = (char *)t->slot[to]->from + shi_round_up(shi_world.n_pes * sizeof(uint64_t), SHI_LINE_BYTES);
-    return buffers + ((t->exchanges & 1) * (size_t)t->n + (size_t)from) * t->buffer_bytes;
+    return t->gathered ? shi_team_records(t, shi_team_first(t)) + (size_t)t->position[from] * t->record_stride
+                       : shi_team_records(t, to) + (size_t)from * t->buffer_bytes;
 }
 
 /* Send `bytes` (at most buffer_bytes) to every member; then shi_team_buffer(t, t->me, i) holds member i's until the exchange
  * after the next. */
 void shi_team_exchange(struct shmem_team *t, const void *data, size_t bytes);
 
+/* Combine the members' records of at most SHI_EXCHANGE_BYTES; all get the result. merge(a, b) adds b to a; its result depends
+ * neither on the order nor on how often a record is added, as with AND and MAX. */
+void shi_team_merge(struct shmem_team *t, void *record, size_t bytes, void (*merge)(void *to, const void *from));
+
 /* 1 when `holds` is 1 on every member, else 0; the same on all. */
 int shi_team_all(const char *routine, struct shmem_team *t, int holds);
 
-/* Its step for one member: put `bytes` into my buffer in the slot of member `to`, mapped or remote, and notify it. */
-void shi_team_exchange_put(struct shmem_team *t, int to, const void *data, size_t bytes, uint64_t epoch);
+/* ---- between nodes: host/coll/nodes.c ------------------------------------------------------------------------------ */
+
+/* 1 to the first member of a node, once all members of the node have entered this operation; 0 to the others, once it has
+ * called shi_team_release. What they stored before is visible to it, and what it stored to them. */
+int shi_team_enter(struct shmem_team *t, uint64_t epoch);
+void shi_team_release(struct shmem_team *t, uint64_t epoch);
+
+/* What the firsts send each other in the rounds of a plan by dissemination. x->to and x->from are nodes. Either may be NULL. */
+struct shi_carry {
+    enum shi_plan plan;
+    void (*send)(struct shmem_team *t, const struct shi_round *x, int r, void *arg); /* a notification follows */
+    void (*take)(struct shmem_team *t, const struct shi_round *x, int r, void *arg);
+    void *arg;
+};
+void shi_team_rounds(struct shmem_team *t, uint64_t epoch, const struct shi_carry *c);
+
+/* Between the firsts: node k's block, of `each` bytes from base + k * each in this PE's slot, to all. */
+void shi_team_gather(struct shmem_team *t, uint64_t epoch, char *base, size_t each);
+
+/* Store into the same place of the slot of node's first, ahead of a notification that follows at once. */
+void shi_team_carry(const struct shmem_team *t, int node, const char *mine, const void *from, size_t bytes);
 
 #endif

@@ -230,8 +230,9 @@ void shi_remote_local(struct shi_lane *l)
         AWAIT(shi_stream_local(l), "collective", -1);
 }
 
-void shi_remote_sync_store(int world_pe, uint64_t off, const void *from, size_t bytes)
+void shi_remote_sync_store(int world_pe, uint64_t off, const void *from, size_t bytes, int more)
 {
     struct shi_remote_addr to = {world_pe, SHI_REGION_SYNC, off};
-    AWAIT(shi_stream_put(shi_world.lane, &to, from, bytes, SHI_STREAM_AFTER_WRITES) != -EAGAIN, "collective", world_pe);
+    int flags = SHI_STREAM_AFTER_WRITES | (more ? SHI_STREAM_MORE : 0);
+    AWAIT(shi_stream_put(shi_world.lane, &to, from, bytes, flags) != -EAGAIN, "collective", world_pe);
 }

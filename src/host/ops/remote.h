@@ -42,7 +42,7 @@ void shi_remote_quiet_pe(struct shi_lane *l, int world_pe);
 /* Sources of nbi puts may change again, dests of nbi gets are complete. */
 void shi_remote_local(struct shi_lane *l);
 
-/* Store into a PE's sync area, behind everything that the first lane has sent to that PE. */
-void shi_remote_sync_store(int world_pe, uint64_t off, const void *from, size_t bytes);
+/* Store into a PE's sync area, behind everything that the first lane has sent to that PE. more: another store follows. */
+void shi_remote_sync_store(int world_pe, uint64_t off, const void *from, size_t bytes, int more);
 
 #endif

@@ -1,0 +1,86 @@
+/*
+ * plan.h - the schedules of collectives between ranks, as pure functions: to and from which rank, and which blocks, a rank
+ * sends and receives in each round.
+ *
+ * A rank is a node of a team (its agent acts for it) or, for alltoall and long scans, a member. The library carries a round
+ * out by puts, gets and notifications between PEs; bench/scale by counting, for any number of ranks in one process;
+ * test/unit/plan by copies in memory, which it compares with the result by definition.
+ *
+ *   plan         rounds                what a round carries
+ *   BARRIER      ceil(log2 n)          nothing; dissemination
+ *   GATHER       ceil(log2 n)          the blocks that the rank has, at most those that the receiver lacks; each block goes to
+ *                                      its final place, so every rank receives every block once
+ *   MERGE        ceil(log2 n)          the whole record; for operators for which a op a is a, such as AND and MAX
+ *   SCAN         ceil(log2 n)          the combination of the ranks so far, from lower to higher ranks; dissemination, so that
+ *                                      no rank ends before all have begun
+ *   TREE         ceil(log2 n)          everything, from rank 0; binomial
+ *   SCATTER      ceil(log2 n)          the blocks of the receiver's subtree, from rank 0
+ *   DOUBLING     floor(log2 n) (+ 2)   the whole array, combined so far; recursive doubling
+ *   HALVING      2 floor(log2 n) (+ 2) half of the blocks of the round before, then the way back; each element is combined by
+ *                                      one rank
+ *   INDEX        ceil(log2 n)          alltoall: all blocks whose distance has the round's bit set
+ *   PAIRWISE     n - 1                 alltoall: one block
+ *
+ * (+ 2): where n is no power of two, the first ranks combine in pairs before, and share the result after.
+ * DOUBLING, HALVING and SCAN combine runs of neighbouring ranks, the lower rank's operand first. Which operands are combined with
+ * which depends on n alone.
+ */
+#ifndef SHI_PLAN_H
+#define SHI_PLAN_H
+
+#include <stddef.h>
+
+enum shi_plan { SHI_PLAN_BARRIER, SHI_PLAN_GATHER, SHI_PLAN_MERGE, SHI_PLAN_SCAN, SHI_PLAN_TREE, SHI_PLAN_SCATTER,
+                SHI_PLAN_DOUBLING, SHI_PLAN_HALVING, SHI_PLAN_INDEX, SHI_PLAN_PAIRWISE, SHI_PLANS };
+
+/* What the receiver does with the blocks. */
+enum shi_take { SHI_TAKE_STORE, SHI_TAKE_UNDER, SHI_TAKE_OVER }; /* UNDER: they are the lower operand; OVER: the higher one */
+
+/* Blocks first to first + n - 1, modulo the number of blocks. INDEX: every block whose number has the bit `first` set. */
+struct shi_run {
+    int first, n;
+};
+
+struct shi_round {
+    int to, from; /* -1: none */
+    struct shi_run send, recv;
+    enum shi_take take;
+};
+
+const char *shi_plan_name(enum shi_plan plan);
+
+/* ceil(log2 n). */
+int shi_plan_log2(int n);
+
+int shi_plan_rounds(enum shi_plan plan, int n);
+
+/* The number of blocks that the plan cuts an array into. */
+int shi_plan_blocks(enum shi_plan plan, int n);
+
+/* Round r of rank me. */
+struct shi_round shi_plan_round(enum shi_plan plan, int n, int me, int r);
+
+/* ---- choice ------------------------------------------------------------------------------------------------------------ */
+
+enum shi_collective { SHI_COLL_BROADCAST, SHI_COLL_REDUCE, SHI_COLL_SCAN, SHI_COLL_COLLECT, SHI_COLL_ALLTOALL, SHI_COLLECTIVES_N };
+
+/* How a collective is carried out between n ranks. The first rule of the collective that holds is taken. */
+struct shi_rule {
+    enum shi_collective of;
+    enum shi_algorithm { SHI_BY_TREE, SHI_BY_SCATTER_GATHER, SHI_BY_GATHER, SHI_BY_DOUBLING, SHI_BY_PIECES, SHI_BY_HALVING,
+                   SHI_BY_SCAN, SHI_BY_READ, SHI_BY_INDEX, SHI_BY_PAIRWISE } way;
+    int least_ranks, most_ranks; /* most_ranks 0: any */
+    size_t most_bytes;           /* of one rank's contribution; 0: any */
+    size_t most_total;           /* of all ranks' together; 0: any */
+};
+
+/* Rule i, or NULL after the last. */
+const struct shi_rule *shi_plan_rule(int i);
+
+enum shi_algorithm shi_plan_choose(enum shi_collective of, int ranks, size_t bytes);
+
+/* The rule as text, "up to 8192 bytes in all: allgather, combined locally", and its collective's name. */
+void shi_plan_describe(const struct shi_rule *r, char *text, size_t bytes);
+const char *shi_plan_collective(enum shi_collective of);
+
+#endif
