@@ -178,7 +178,7 @@ static void ways(void)
     for (int ranks = 2; ranks < 2000; ranks += 1 + ranks / 9)
         for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
             enum shi_algorithm way = shi_plan_choose(SHI_COLL_REDUCE, ranks, lengths[k]);
-            wrong += way == SHI_BY_GATHER ? lengths[k] * (size_t)ranks > 8192 : way == SHI_BY_PIECES && ranks > 16;
+            wrong += way == SHI_BY_GATHER ? lengths[k] * (size_t)ranks > 8192 : way == SHI_BY_PIECES && ranks > 4;
         }
     CHECK(wrong == 0);
 }

@@ -60,7 +60,7 @@ void shi_coll_put(const struct shmem_team *t, void *dest, const void *source, si
         shi_coll_copy(shi_coll_at(t, dest, pe), source, bytes);
     } else if (bytes) {
         struct shi_remote_addr to = remote_addr(t, dest, bytes, pe);
-        shi_remote_put(shi_world.lane, &to, source, bytes, 1);
+        shi_remote_put(shi_world.lane, &to, source, bytes, SHI_NBI | SHI_MORE);
     }
 }
 
@@ -71,7 +71,7 @@ void shi_coll_get(const struct shmem_team *t, void *dest, const void *source, si
         shi_coll_copy(dest, at, bytes);
     } else if (bytes) {
         struct shi_remote_addr from = remote_addr(t, source, bytes, pe);
-        shi_remote_get(shi_world.lane, &from, dest, bytes, 1);
+        shi_remote_get(shi_world.lane, &from, dest, bytes, SHI_NBI);
     }
 }
 
@@ -128,25 +128,74 @@ static int agent_of(const struct shmem_team *t, int node, int root_node, int roo
     return node == root_node ? root : t->node[node].member[0];
 }
 
-/* A binomial tree over the nodes' agents, from dest to dest; position 0 is the root's node. */
-static void broadcast_nodes(struct shmem_team *t, void *dest, const void *source, size_t bytes, int root, uint64_t epoch)
+/* The nodes of a broadcast in positions: the root's node has position 0. */
+struct between {
+    struct shmem_team *t;
+    void *dest;
+    const void *source;
+    size_t bytes, block;
+    int root, root_node, me; /* me: this node's position */
+    uint64_t epoch;
+};
+
+static int agent_at(const struct between *b, int position)
 {
-    int n = t->n_nodes, root_node = 0, low = 1;
-    for (int k = 0; k < n; k++)
-        for (int j = 0; j < t->node[k].n; j++)
-            if (t->node[k].member[j] == root)
-                root_node = k;
-    int me = (t->my_node - root_node + n) % n;
-    while (low < n && !(me & low))
-        low *= 2;
-    if (me)
-        shi_team_wait_notify(t, agent_of(t, (me - low + root_node) % n, root_node, root), epoch);
-    for (int step = low / 2; step > 0; step /= 2) {
-        if (me + step >= n)
-            continue;
-        int to = agent_of(t, (me + step + root_node) % n, root_node, root);
-        shi_coll_put(t, dest, me ? dest : source, bytes, to);
-        shi_team_notify(t, to, epoch);
+    return agent_of(b->t, (position + b->root_node) % b->t->n_nodes, b->root_node, b->root);
+}
+
+/* Put blocks first to last - 1 to a position's agent. */
+static void put_blocks(const struct between *b, int first, int last, int position)
+{
+    size_t from = b->block * (size_t)first, to = b->block * (size_t)last;
+    to = to < b->bytes ? to : b->bytes;
+    const char *data = b->me ? b->dest : b->source;
+    if (from < to)
+        shi_coll_put(b->t, (char *)b->dest + from, data + from, to - from, agent_at(b, position));
+}
+
+static void tree_nodes(const struct between *b, enum shi_plan plan)
+{
+    int n = b->t->n_nodes;
+    for (int r = 0; r < shi_plan_rounds(plan, n); r++) {
+        struct shi_round x = shi_plan_round(plan, n, b->me, r);
+        if (x.to >= 0) {
+            put_blocks(b, x.send.first, x.send.first + x.send.n, x.to);
+            shi_team_notify(b->t, agent_at(b, x.to), b->epoch);
+        }
+        if (x.from >= 0)
+            shi_team_wait_notify(b->t, agent_at(b, x.from), b->epoch);
+    }
+}
+
+/* After the scatter. Position 0 has all blocks: nothing is sent to it. */
+static void spread_nodes(const struct between *b, uint64_t epoch)
+{
+    int n = b->t->n_nodes;
+    for (int r = 0; r < shi_plan_rounds(SHI_PLAN_GATHER, n); r++) {
+        struct shi_round x = shi_plan_round(SHI_PLAN_GATHER, n, b->me, r);
+        int end = x.send.first + x.send.n;
+        if (x.to) {
+            put_blocks(b, x.send.first, end < n ? end : n, x.to);
+            put_blocks(b, 0, end > n ? end - n : 0, x.to);
+            shi_team_notify(b->t, agent_at(b, x.to), epoch);
+        }
+        if (b->me)
+            shi_team_wait_notify(b->t, agent_at(b, x.from), epoch);
+    }
+}
+
+static void broadcast_nodes(struct shmem_team *t, const struct chunk *g, void *dest, const void *source, int root)
+{
+    int n = t->n_nodes, root_node = 0;
+    while (t->position[root] - t->local_rank[root] != t->node[root_node].member - t->members)
+        root_node++;
+    struct between b = {t, dest, source, g->bytes, g->bytes, root, root_node, (t->my_node - root_node + n) % n, g->epoch - 1};
+    if (shi_plan_choose(SHI_COLL_BROADCAST, n, g->bytes) == SHI_BY_TREE) {
+        tree_nodes(&b, SHI_PLAN_TREE);
+    } else {
+        b.block = shi_round_up((g->bytes + (size_t)n - 1) / (size_t)n, SHI_LINE_BYTES);
+        tree_nodes(&b, SHI_PLAN_SCATTER);
+        spread_nodes(&b, g->epoch);
     }
 }
 
@@ -161,7 +210,7 @@ void shi_coll_broadcast(const char *routine, struct shmem_team *t, void *dest, c
         check_apart(routine, dest, bytes, source, bytes);
     SHI_AGREE(routine, t, {"PE_root", root}, {"bytes", (int64_t)bytes});
     SHI_SPAN(span, SHI_COLLECTIVES, routine, t, SHI_TO_ALL, t->me == root ? bytes : 0);
-    struct chunk g = {.dest = dest, .source = source, .bytes = bytes, .sender = root, .epoch = ++t->epoch};
+    struct chunk g = {.dest = dest, .source = source, .bytes = bytes, .sender = root, .epoch = t->epoch += 2};
     if (bytes == 0)
         return;
     if (t->peer[root].remote) {
@@ -173,7 +222,7 @@ void shi_coll_broadcast(const char *routine, struct shmem_team *t, void *dest, c
         return;
     }
     if (t->n_nodes > 1)
-        broadcast_nodes(t, dest, source, bytes, root, g.epoch);
+        broadcast_nodes(t, &g, dest, source, root);
     g.own = with_root && t->me == root ? dest : NULL;
     push_node(t, &g);
     shi_coll_local(t);
@@ -204,48 +253,70 @@ static void store_everywhere(struct shmem_team *t, void *dest, const void *sourc
     shi_team_notify_and_wait(t, epoch);
 }
 
-/* The member that receives member i's block over the network for its node. */
-static int agent_for(const struct shmem_team *t, int node, int i)
-{
-    return t->node[node].member[t->local_rank[i] % t->node[node].n];
-}
+/* The gather between the nodes' firsts, in the first's dest. */
+struct gather {
+    char *dest;
+    const struct layout *l;
+};
 
-/* Copy the blocks that came over the network to me to the node's other members. */
-static void hand_on(struct shmem_team *t, void *dest, const struct layout *l, uint64_t epoch)
+/* Put the blocks of the members of node k; neighbours in one transfer. */
+static void put_node(const struct shmem_team *t, const struct gather *g, int k, int to)
 {
-    const struct shi_node *here = &t->node[t->my_node];
-    for (int i = 0; i < t->n; i++) {
-        if (!t->peer[i].remote || agent_for(t, t->my_node, i) != t->me)
-            continue;
-        const char *block = (char *)dest + start_of(l, i);
-        shi_team_wait_notify(t, i, epoch);
-        for (int k = 0; k < here->n; k++)
-            shi_coll_copy(shi_coll_at(t, block, here->member[k]), block, start_of(l, i + 1) - start_of(l, i));
+    const struct shi_node *node = &t->node[k];
+    for (int first = 0, last; first < node->n; first = last) {
+        last = first + 1;
+        while (last < node->n && node->member[last] == node->member[last - 1] + 1)
+            last++;
+        size_t at = start_of(g->l, node->member[first]), end = start_of(g->l, node->member[last - 1] + 1);
+        shi_coll_put(t, g->dest + at, g->dest + at, end - at, to);
     }
 }
 
-/* The same with remote members: a block crosses the network once for each node, to an agent, which copies it to the
- * others. */
+/* Where the members are sorted by node, a run of nodes is one transfer. */
+static void put_nodes(const struct shmem_team *t, const struct gather *g, int first, int last, int to)
+{
+    if (first < last && t->ordered) {
+        const struct shi_node *end = &t->node[last - 1];
+        size_t at = start_of(g->l, t->node[first].member[0]), stop = start_of(g->l, end->member[end->n - 1] + 1);
+        shi_coll_put(t, g->dest + at, g->dest + at, stop - at, to);
+        return;
+    }
+    for (int k = first; k < last; k++)
+        put_node(t, g, k, to);
+}
+
+static void send_nodes(struct shmem_team *t, const struct shi_round *x, int r, void *arg)
+{
+    (void)r;
+    int end = x->send.first + x->send.n, to = t->node[x->to].member[0];
+    put_nodes(t, arg, x->send.first, end < t->n_nodes ? end : t->n_nodes, to);
+    put_nodes(t, arg, 0, end > t->n_nodes ? end - t->n_nodes : 0, to);
+}
+
+/* The same with remote members: the members of a node store into the dest of its first, the firsts gather, and the node's
+ * members get all from there. */
 static void store_nodes(struct shmem_team *t, void *dest, const void *source, const struct layout *l)
 {
     const struct shi_node *here = &t->node[t->my_node];
-    uint64_t epoch = t->epoch + 1;
-    size_t off = start_of(l, t->me), bytes = start_of(l, t->me + 1) - off;
-    t->epoch += 2;
-    for (int k = 1; k < t->n_nodes; k++) {
-        int to = agent_for(t, (t->my_node + k) % t->n_nodes, t->me);
-        shi_coll_put(t, (char *)dest + off, source, bytes, to);
-        shi_team_notify(t, to, epoch);
+    size_t off = start_of(l, t->me), bytes = start_of(l, t->me + 1) - off, all = start_of(l, t->n);
+    uint64_t read = t->epoch += 2, epoch = read - 1;
+    int first = here->member[0], pulled = all >= PULL_BYTES;
+    struct gather g = {dest, l};
+    if (bytes)
+        shi_coll_copy(shi_coll_at(t, (char *)dest + off, first), source, bytes);
+    if (!shi_team_enter(t, epoch)) {
+        if (pulled) {
+            shi_coll_copy(dest, shi_coll_at(t, dest, first), all);
+            shi_team_notify(t, first, read);
+        }
+        return;
     }
-    for (int k = 0; k < here->n; k++)
-        shi_coll_copy(shi_coll_at(t, (char *)dest + off, here->member[k]), source, bytes);
-    hand_on(t, dest, l, epoch);
-    for (int k = 0; k < here->n; k++)
-        if (here->member[k] != t->me)
-            shi_team_notify(t, here->member[k], t->epoch);
-    for (int k = 0; k < here->n; k++)
-        if (here->member[k] != t->me)
-            shi_team_wait_notify(t, here->member[k], t->epoch);
+    shi_team_rounds(t, epoch, &(const struct shi_carry){SHI_PLAN_GATHER, send_nodes, NULL, &g});
+    for (int k = 1; k < here->n && !pulled && all; k++)
+        shi_coll_copy(shi_coll_at(t, dest, here->member[k]), dest, all);
+    shi_team_release(t, epoch);
+    for (int k = 1; k < here->n && pulled; k++)
+        shi_team_wait_notify(t, here->member[k], read);
     shi_coll_local(t);
 }
 
@@ -277,6 +348,21 @@ void shi_coll_collect(const char *routine, struct shmem_team *t, void *dest, con
     free(at);
 }
 
+enum { STEPS_AHEAD = 8 };
+
+/* No member is more than some steps ahead of those that send to it, so that none is flooded. Member me - k sends in step k. */
+static void keep_step(const struct shmem_team *t, int k, uint64_t epoch)
+{
+    if (k > STEPS_AHEAD)
+        shi_team_wait_notify(t, (t->me - (k - STEPS_AHEAD) + t->n) % t->n, epoch);
+}
+
+static void wait_last(const struct shmem_team *t, uint64_t epoch)
+{
+    for (int k = t->n > STEPS_AHEAD ? t->n - STEPS_AHEAD : 1; k < t->n; k++)
+        shi_team_wait_notify(t, (t->me - k + t->n) % t->n, epoch);
+}
+
 void shi_coll_alltoall(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t bytes)
 {
     shi_coll_check(routine, t, SHI_WRITE, "dest", dest, shi_bytes(bytes, t ? (size_t)t->n : 0));
@@ -285,11 +371,15 @@ void shi_coll_alltoall(const char *routine, struct shmem_team *t, void *dest, co
     SHI_AGREE(routine, t, {"bytes", (int64_t)bytes});
     SHI_SPAN(span, SHI_COLLECTIVES, routine, t, SHI_TO_ALL, bytes);
     uint64_t epoch = ++t->epoch;
-    for (int k = 0; k < t->n && bytes; k++) {
+    for (int k = 1; k < t->n; k++) {
         int i = t->me + k < t->n ? t->me + k : t->me + k - t->n;
         shi_coll_put(t, (char *)dest + bytes * (size_t)t->me, (const char *)source + bytes * (size_t)i, bytes, i);
+        shi_team_notify(t, i, epoch);
+        keep_step(t, k, epoch);
     }
-    shi_team_notify_and_wait(t, epoch);
+    if (bytes)
+        shi_coll_copy((char *)dest + bytes * (size_t)t->me, (const char *)source + bytes * (size_t)t->me, bytes);
+    wait_last(t, epoch);
     shi_coll_local(t);
 }
 
@@ -327,10 +417,15 @@ void shi_coll_alltoalls(const char *routine, struct shmem_team *t, void *dest, c
     uint64_t epoch = ++t->epoch;
     size_t to_me = nelems * elem * (size_t)t->me * (size_t)dst, from_him = nelems * elem * (size_t)sst;
     const struct shi_strided s = {dst, sst, 1, nelems, elem};
-    for (int k = 0; k < t->n && nelems; k++) {
-        int i = t->me + k < t->n ? t->me + k : t->me + k - t->n;
-        put_strided(t, (char *)dest + to_me, (const char *)source + from_him * (size_t)i, &s, i);
+    for (int k = 1; k <= t->n; k++) {
+        int i = (t->me + k) % t->n;
+        if (nelems)
+            put_strided(t, (char *)dest + to_me, (const char *)source + from_him * (size_t)i, &s, i);
+        if (i == t->me)
+            break;
+        shi_team_notify(t, i, epoch);
+        keep_step(t, k, epoch);
     }
-    shi_team_notify_and_wait(t, epoch);
+    wait_last(t, epoch);
     shi_coll_local(t);
 }

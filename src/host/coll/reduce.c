@@ -161,25 +161,83 @@ static void reduce_long(struct shmem_team *t, void *dest, const void *source, si
     shi_team_barrier(t->routine, t); /* every dest is complete, every source read */
 }
 
-/* Combine a part of the dests of the nodes' k-th members into all of them; all blocks of one step come at a time. */
-static void reduce_between(const struct shmem_team *t, void *dest, int k, struct range part, const struct shi_reduction *r)
+static char *room_of(const char *routine, size_t bytes)
 {
-    size_t block = REMOTE_BLOCK_BYTES / r->elem;
-    char *in = malloc((size_t)t->n_nodes * REMOTE_BLOCK_BYTES);
-    if (!in)
-        shi_die(t->routine, "out of memory for %zu bytes", (size_t)t->n_nodes * REMOTE_BLOCK_BYTES);
+    char *room = malloc(bytes);
+    if (!room)
+        shi_die(routine, "out of memory for %zu bytes", bytes);
+    return room;
+}
+
+/* Combine a part of the dests of the nodes' k-th members into all of them; all blocks of one step come at a time. */
+static void reduce_pieces(const struct shmem_team *t, void *dest, int k, struct range part, const struct shi_reduction *r)
+{
+    part = cut(part, t->n_nodes, t->my_node, r->elem);
+    size_t block = REMOTE_BLOCK_BYTES / r->elem, piece = part.last - part.first;
+    block = piece < block ? piece : block;
+    if (!piece)
+        return;
+    char *in = room_of(t->routine, (size_t)t->n_nodes * block * r->elem);
     for (size_t at = part.first; at < part.last; at += block) {
         size_t n = part.last - at < block ? part.last - at : block, off = at * r->elem;
         for (int i = 0; i < t->n_nodes; i++)
-            shi_coll_get(t, in + (size_t)i * REMOTE_BLOCK_BYTES, (char *)dest + off, n * r->elem, t->node[i].member[k]);
+            shi_coll_get(t, in + (size_t)i * block * r->elem, (char *)dest + off, n * r->elem, t->node[i].member[k]);
         shi_coll_local(t);
         for (int i = 1; i < t->n_nodes; i++)
-            r->combine(in, in + (size_t)i * REMOTE_BLOCK_BYTES, n);
+            r->combine(in, in + (size_t)i * block * r->elem, n);
         for (int i = 0; i < t->n_nodes; i++)
             shi_coll_put(t, (char *)dest + off, in, n * r->elem, t->node[i].member[k]);
         shi_coll_local(t);
     }
     free(in);
+}
+
+/* Combine a range of member `of`'s dest into mine. */
+static void combine_from(const struct shmem_team *t, char *dest, int of, struct range part, const struct shi_reduction *r,
+                         enum shi_take take)
+{
+    size_t block = REMOTE_BLOCK_BYTES / r->elem, all = part.last - part.first;
+    block = all < block ? all : block;
+    char *in = room_of(t->routine, 2 * block * r->elem + 1), *room = in + block * r->elem;
+    for (size_t at = part.first; at < part.last; at += block) {
+        size_t n = part.last - at < block ? part.last - at : block;
+        char *mine = dest + at * r->elem, *under = in, *over = room;
+        shi_coll_get(t, in, mine, n * r->elem, of);
+        shi_coll_copy(room, mine, n * r->elem);
+        shi_coll_local(t);
+        if (take == SHI_TAKE_OVER) {
+            under = room;
+            over = in;
+        }
+        r->combine(under, over, n);
+        shi_coll_copy(mine, under, n * r->elem);
+    }
+    free(in);
+}
+
+/* The same for many nodes: in each round half of what is left is read and combined; then the results go back the same way. */
+static void reduce_halves(const struct shmem_team *t, void *dest, int k, struct range part, const struct shi_reduction *r,
+                          uint64_t epoch)
+{
+    int n = t->n_nodes, blocks = shi_plan_blocks(SHI_PLAN_HALVING, n), rounds = shi_plan_rounds(SHI_PLAN_HALVING, n);
+    for (int i = 0; i < rounds; i++) {
+        struct shi_round x = shi_plan_round(SHI_PLAN_HALVING, n, t->my_node, i);
+        const struct shi_run *run = i < rounds / 2 ? &x.recv : &x.send;
+        struct range of = {cut(part, blocks, run->first, r->elem).first,
+                           cut(part, blocks, run->first + run->n - 1, r->elem).last};
+        size_t off = of.first * r->elem;
+        int to = x.to < 0 ? -1 : t->node[x.to].member[k], from = x.from < 0 ? -1 : t->node[x.from].member[k];
+        uint64_t step = i < rounds / 2 ? epoch : epoch + 1;
+        if (to >= 0 && i >= rounds / 2)
+            shi_coll_put(t, (char *)dest + off, (char *)dest + off, (of.last - of.first) * r->elem, to);
+        if (to >= 0)
+            shi_team_notify(t, to, step);
+        if (from >= 0)
+            shi_team_wait_notify(t, from, step);
+        if (from >= 0 && i < rounds / 2)
+            combine_from(t, dest, from, of, r, x.take);
+    }
+    shi_coll_local(t);
 }
 
 /* The k-th members of all nodes reduce part k: each combines it for its node, then each combines a piece of the node
@@ -196,7 +254,11 @@ static void reduce_long_nodes(struct shmem_team *t, void *dest, const void *sour
     shi_team_barrier(t->routine, t);
     reduce_part(t, dest, source, part, r, 0);
     shi_team_barrier(t->routine, t);
-    reduce_between(t, dest, k, cut(part, t->n_nodes, t->my_node, r->elem), r);
+    t->epoch += 2;
+    if (k < workers && shi_plan_choose(SHI_COLL_REDUCE, t->n_nodes, n * r->elem) == SHI_BY_HALVING)
+        reduce_halves(t, dest, k, part, r, t->epoch - 1);
+    else if (k < workers)
+        reduce_pieces(t, dest, k, part, r);
     shi_team_quiet_barrier(t->routine, t);
     for (int w = 0; w < workers; w++) {
         struct range theirs = cut(all, workers, w, r->elem);
@@ -299,6 +361,44 @@ static void scan_long(const char *routine, struct shmem_team *t, void *dest, con
     }
 }
 
+/* Get member `of`'s dest when it has announced it; it is told when it may change it. */
+static void fetch(struct shmem_team *t, char *to, const void *dest, size_t bytes, int of, uint64_t announced)
+{
+    shi_team_wait_notify(t, of, announced);
+    shi_coll_get(t, to, dest, bytes, of);
+    shi_coll_local(t);
+    shi_team_notify(t, of, announced + 1);
+}
+
+/* In round r each member adds, from the left, what the member 2^r below has combined so far, which it reads from its dest. */
+static void scan_rounds(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t n,
+                        const struct shi_reduction *r, int exclusive)
+{
+    size_t bytes = n * r->elem;
+    char *in = room_of(routine, 2 * bytes), *room = in + bytes;
+    int rounds = shi_plan_log2(t->n);
+    uint64_t base = t->epoch;
+    t->epoch += 2 * (uint64_t)(rounds + 1);
+    shi_coll_copy(dest, source, bytes);
+    for (int k = 0; k < rounds + exclusive; k++) { /* one more, of 1, for exclusive ones */
+        int step = k < rounds ? 1 << k : 1, below = t->me - step, above = t->me + step < t->n ? t->me + step : -1;
+        uint64_t announced = base + 2 * (uint64_t)k + 1;
+        if (above >= 0)
+            shi_team_notify(t, above, announced);
+        if (below >= 0)
+            fetch(t, in, dest, bytes, below, announced);
+        else
+            memset(in, 0, bytes); /* all-zero bytes are zero in every type of the table */
+        if (above >= 0)
+            shi_team_wait_notify(t, above, announced + 1);
+        if (below >= 0 && k < rounds)
+            r->combine(in, readable(room, dest, bytes), n);
+        if (below >= 0 || k == rounds)
+            shi_coll_copy(dest, in, bytes);
+    }
+    free(in);
+}
+
 void shi_coll_scan(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t n,
                    const struct shi_reduction *r, int exclusive)
 {
@@ -307,8 +407,10 @@ void shi_coll_scan(const char *routine, struct shmem_team *t, void *dest, const 
     if (n == 0)
         return;
     int last = exclusive ? t->me - 1 : t->me;
-    if (n * r->elem <= t->buffer_bytes)
+    if (n * r->elem <= t->buffer_bytes && (!t->gathered || shi_plan_choose(SHI_COLL_SCAN, t->n, n * r->elem) == SHI_BY_GATHER))
         scan_short(t, dest, source, n, r, last);
+    else if (t->gathered)
+        scan_rounds(routine, t, dest, source, n, r, exclusive);
     else
         scan_long(routine, t, dest, source, n, r, last);
 }

@@ -155,10 +155,12 @@ static int find_nodes(struct shmem_team *t)
         t->node[k].member = t->members + placed;
         t->most_local = t->node[k].n > t->most_local ? t->node[k].n : t->most_local;
     }
+    t->ordered = 1;
     for (int i = 0; i < t->n; i++) {
         const struct shi_node *k = &t->node[node_at[node_of(shi_team_world_pe(t, i))] - 1];
         k->member[t->local_rank[i]] = i;
         t->position[i] = (int)(k->member - t->members) + t->local_rank[i];
+        t->ordered &= t->position[i] == i;
     }
     t->gathered = t->n_nodes > 1 || t->n > SHI_DIRECT;
     free(node_at);

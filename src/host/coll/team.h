@@ -83,6 +83,7 @@ struct shmem_team {
     int *members;                /* [n] by node, for struct shi_node */
     int *local_rank;             /* [n] by team PE: that member's index in its node */
     int *position;               /* [n] by team PE: its index in members */
+    int ordered;                 /* 1: position[i] is i */
     int most_local;              /* members of the node with most of them */
     int gathered;                /* exchanges go through the nodes' firsts; 0: each member stores into every slot */
     int index;                   /* of its slot */

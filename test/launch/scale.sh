@@ -1,0 +1,20 @@
+#!/bin/sh
+# scale.sh - the schedules of collectives at 4,096 nodes stay within bench/scale.bounds. Catches: a collective that needs more
+# rounds, messages, bytes or memory than before, at sizes that no test starts.
+. "${top_srcdir:=.}/test/tap.sh"
+scale=$top_builddir/bench/scale
+dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$dir"' EXIT
+
+"$scale" --check "$top_srcdir/bench/scale.bounds" >"$dir/out" 2>&1
+ok $? "4,096 nodes: rounds, messages, bytes, memory and time within bench/scale.bounds" "$dir/out"
+
+# A bound that is one lower fails: the check compares.
+for column in 3 4 5 7; do
+    awk -v c=$column '/^fcollect-1K/ { $c -= 1 } { print }' "$top_srcdir/bench/scale.bounds" >"$dir/lower"
+    ! "$scale" --check "$dir/lower" >"$dir/out" 2>&1 && grep -q '^# above its bounds: fcollect-1K 4096' "$dir/out"
+    ok $? "a lower bound in column $column is exceeded" "$dir/out"
+done
+"$scale" --json 2 4096 >"$dir/out" 2>&1 && [ "$(grep -c '"nodes": 4096, "rounds": 12, ' "$dir/out")" -ge 6 ]
+ok $? "lines of JSON, 12 rounds for 4,096 nodes" "$dir/out"
+plan

@@ -1,0 +1,151 @@
+/*
+ * coll_long.c - collectives of long arrays, which are cut into blocks, against the result by definition, in the world and in a
+ * team in reverse order; and the bits of floating-point reductions on all PEs.
+ */
+#include <shmem.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../tap_pes.h"
+
+enum { MOST = 40000 };
+
+static shmem_team_t team;
+static int n;
+static int64_t *source, *dest; /* [n * MOST + 1] */
+static double *real;           /* [2 * MOST] */
+
+static int64_t value(int pe, size_t i)
+{
+    return (int64_t)(((uint64_t)pe * 1000003 + i) * 2654435761u % 100000);
+}
+
+static void fill(size_t words, int64_t rest)
+{
+    for (size_t i = 0; i < words; i++)
+        source[i] = value(me, i);
+    for (size_t i = 0; i < (size_t)n * MOST + 1; i++)
+        dest[i] = rest;
+    shmem_team_sync(team);
+}
+
+/* Catches: a block that is not sent on, or lands beside its place; a root's source that is sent too late. */
+static void broadcasts(size_t words)
+{
+    for (int root = 0; root < n; root++) {
+        fill(words, -1);
+        shmem_int64_broadcast(team, dest, source, words, root);
+        memset(source, 0x55, words * 8);
+        size_t bad = dest[words] != -1;
+        for (size_t i = 0; i < words; i++)
+            bad += dest[i] != value(root, i);
+        CHECKF(bad == 0, "broadcast of %zu words from %d: %zu are wrong", words, root, bad);
+    }
+}
+
+/* Catches: blocks in the wrong place, blocks of different lengths, blocks for other members. */
+static void moves(size_t words)
+{
+    size_t bad = 0, at = 0, mine = words / (size_t)(me + 1);
+    fill(words, -1);
+    shmem_int64_fcollect(team, dest, source, words);
+    for (size_t i = 0; i < words * (size_t)n; i++)
+        bad += dest[i] != value((int)(i / words), i % words);
+    CHECKF(bad == 0, "fcollect of %zu words: %zu are wrong", words, bad);
+    fill(words, -1);
+    shmem_int64_collect(team, dest, source, mine);
+    for (int pe = 0; pe < n; pe++)
+        for (size_t i = 0; i < words / (size_t)(pe + 1); i++)
+            bad += dest[at++] != value(pe, i);
+    CHECKF(bad == 0 && dest[at] == -1, "collect of up to %zu words: %zu are wrong", words, bad);
+    fill(words * (size_t)n, -1);
+    shmem_int64_alltoall(team, dest, source, words);
+    for (size_t i = 0; i < words * (size_t)n; i++)
+        bad += dest[i] != value((int)(i / words), (size_t)me * words + i % words);
+    CHECKF(bad == 0, "alltoall of %zu words: %zu are wrong", words, bad);
+}
+
+/* kind 0: reduction, 1: inclusive scan, 2: exclusive scan. */
+static void combine(size_t words, int kind, int in_place)
+{
+    size_t bad = 0;
+    fill(words, -1);
+    int64_t *to = in_place ? source : dest;
+    if (kind == 0)
+        shmem_int64_sum_reduce(team, to, source, words);
+    else if (kind == 1)
+        shmem_int64_sum_inscan(team, to, source, words);
+    else
+        shmem_int64_sum_exscan(team, to, source, words);
+    for (size_t i = 0; i < words; i++) {
+        int64_t due = 0;
+        for (int pe = 0; pe < (kind == 0 ? n : kind == 1 ? me + 1 : me); pe++)
+            due += value(pe, i);
+        bad += to[i] != due;
+    }
+    CHECKF(bad == 0, "%s of %zu words: %zu are wrong", kind == 0 ? "reduction" : kind == 1 ? "inscan" : "exscan", words, bad);
+    shmem_team_sync(team);
+}
+
+/* Catches: PEs that combine in different orders. */
+static void same_bits(size_t words)
+{
+    for (size_t i = 0; i < words; i++)
+        real[i] = 1.0 / (double)(value(me, i) + 3) * (i % 3 ? 1e9 : 1e-9);
+    shmem_team_sync(team);
+    shmem_double_sum_reduce(team, real + MOST, real, words);
+    memcpy(source, real + MOST, words * sizeof *real);
+    shmem_team_sync(team);
+    shmem_int64_fcollect(team, dest, source, words);
+    size_t bad = 0;
+    for (int pe = 0; pe < n; pe++)
+        bad += memcmp(dest, dest + (size_t)pe * words, words * 8) != 0;
+    CHECKF(bad == 0, "%zu PEs have other bits than PE 0 in a sum of %zu doubles", bad, words);
+    shmem_team_sync(team);
+}
+
+static void all_lengths(void)
+{
+    static const size_t lengths[] = {1, 3, 100, 513, 4097, 12345, MOST};
+    for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
+        broadcasts(lengths[k]);
+        moves(lengths[k]);
+        for (int kind = 0; kind < 3; kind++) {
+            combine(lengths[k], kind, 0);
+            combine(lengths[k], kind, 1);
+        }
+        same_bits(lengths[k]);
+    }
+}
+
+static void test_world(void)
+{
+    team = SHMEM_TEAM_WORLD;
+    all_lengths();
+}
+
+static void test_reverse(void)
+{
+    shmem_team_t reverse;
+    CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, n - 1, -1, n, NULL, 0, &reverse) == 0);
+    team = reverse;
+    me = n - 1 - me; /* in this team */
+    all_lengths();
+    me = n - 1 - me;
+    shmem_team_destroy(reverse);
+}
+
+int main(void)
+{
+    shmem_init();
+    tap_pes_begin();
+    n = n_pes;
+    source = shmem_malloc(((size_t)n * MOST + 1) * sizeof *source);
+    dest = shmem_malloc(((size_t)n * MOST + 1) * sizeof *dest);
+    real = shmem_malloc(2 * MOST * sizeof *real);
+    RUN(test_world, "lengths up to 320,000 bytes in the world");
+    RUN(test_reverse, "the same in a team of all PEs in reverse order");
+    shmem_finalize();
+    return tap_end();
+}
