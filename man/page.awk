@@ -1,10 +1,11 @@
 # page.awk - a manual page from its template and the records of prototypes.sh:  awk -f page.awk RECORDS TEMPLATE
 # With links=1: instead of the page, `name page.section` for every routine that it describes.
 #
-# Directives in a template, all but @types at its head:
+# Directives in a template, all but @types at its head; the variable `examples` is a folder:
 #   .\" @page NAME SECTION WHAT IT IS     .\" @include HEADER
 #   .\" @routines KEY...                  .\" @deprecated KEY...     _key: typed and by size; else a full name
 #   .\" @types COLUMN                     the types of a column of shmem_table.h, as a sentence
+#   .\" @example FILE...                  EXAMPLES: files of the folder `examples`, which the tests compile and run
 
 function prototype(result, name, params, i, n, p) {
     sub(/ *$/, "", result)
@@ -62,7 +63,8 @@ function head(i, n, k, name) {
     if (headed++)
         return
     print ".\\\" Made by page.awk from the template of the same name."
-    print ".Dd November 21, 2026\n.Dt " toupper(page) " " section "\n.Os Fulmar\n.Sh NAME"
+    print ".Dd November 23, 2026\n.ds doc-volume-operating-system\n.ds doc-volume-ds-" section " Fulmar Manual"
+    print ".Dt " toupper(page) " " section "\n.Os Fulmar\n.Sh NAME"
     n = split(routines, k, " ")
     for (i = 1; i <= n; i++) {
         name = k[i] ~ /_on_queue$/ ? "shmemx_TYPENAME" k[i] : k[i] ~ /^_/ ? "shmem" k[i] : k[i]
@@ -91,6 +93,29 @@ function print_types(column, i, last) {
             print ".Vt \"" type[i] "\"" (typename[i] == type[i] ? "" : " Pq Li " typename[i]) (i < last ? " ," : " .")
 }
 
+# The files of @example as section EXAMPLES, before ERRORS and SEE ALSO. A dot at the start of a line and backslashes are escaped.
+function print_examples(n, k, i, line, path) {
+    n = split(example, k, " ")
+    if (n)
+        print ".Sh EXAMPLES"
+    for (i = 1; i <= n; i++) {
+        path = examples "/" k[i]
+        print ".Bd -literal"
+        while ((getline line <path) > 0) {
+            gsub(/\\/, "\\e", line)
+            print (line ~ /^[.']/ ? "\\&" : "") line
+            seen++
+        }
+        close(path)
+        print ".Ed"
+    }
+    if (n && !seen) {
+        print FILENAME ": no example " path >"/dev/stderr"
+        failed = 1
+    }
+    example = ""
+}
+
 NR == FNR {
     split($0, r, "|")
     if (r[1] == "typed") record[r[2], ++known[r[2]]] = $0
@@ -101,11 +126,12 @@ NR == FNR {
     if (r[1] == "type") { types++; typename[types] = r[2]; type[types] = r[3]; columns[types] = r[4] }
     next
 }
-FNR == 1 { header = "shmem.h"; headed = 0; deprecated = routines = "" }
+FNR == 1 { header = "shmem.h"; headed = 0; example = ""; deprecated = routines = "" }
 /^\.\\" @page / { page = $3; section = $4; what = $0; sub(/^[^@]*@page [^ ]* [^ ]* /, "", what); next }
 /^\.\\" @include / { header = $3; next }
 /^\.\\" @routines / { sub(/^[^@]*@routines /, ""); routines = routines " " $0; next }
 /^\.\\" @deprecated / { sub(/^[^@]*@deprecated /, ""); deprecated = deprecated " " $0; next }
+/^\.\\" @example / { sub(/^[^@]*@example /, ""); example = $0; next }
 links && /^\.Sh DESCRIPTION/ {
     n = split(routines " " deprecated, k, " ")
     for (i = 1; i <= n; i++) {
@@ -120,5 +146,12 @@ links && /^\.Sh DESCRIPTION/ {
 links { next }
 /^\.\\" @types / { print_types($3); next }
 /^\.Sh/ { head() }
+/^\.Sh (ERRORS|SEE ALSO)/ { print_examples() }
 { print }
-END { exit failed }
+END {
+    if (example != "") {
+        print FILENAME ": @example needs a section ERRORS or SEE ALSO" >"/dev/stderr"
+        failed = 1
+    }
+    exit failed
+}

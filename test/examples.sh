@@ -2,7 +2,7 @@
 # examples.sh - every example builds without a warning, and its output equals that of standard tools.
 #
 # Catches: an example that no longer builds, or is correct only for one number of PEs. test/device/kernels.sh tests
-# heat, test/install hello and pass, test/shmem4py.sh client.py.
+# heat, test/install hello and pass, test/guide.sh the guide, test/shmem4py.sh client.py.
 . "${top_srcdir:=.}/test/tap.sh"
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
@@ -62,13 +62,16 @@ timeout 60 $OSHRUN -n 2 ./sort words > out 2> "$log"
 [ $? = 1 ] && [ ! -s out ] && grep -q words "$log"
 ok $? "sort refuses input that is not a number" "$log"
 
-# README quotes three of the examples.
-block=0
-for file in first.c pass.cl pass.c; do
-    block=$((block + 1))
-    awk -v block=$block '/^```$/ { inside = 0 } inside { print } /^```c$/ { inside = ++n == block }' "$top_srcdir/README.md" |
-        diff "$top_srcdir/examples/$file" - > "$log"
-    ok $? "README quotes $file exactly" "$log"
+with_each_n() { # program
+    for n in 1 2 3; do
+        timeout 60 $OSHRUN -n $n "$1" || return
+    done
+}
+for source in "$top_srcdir"/examples/routines/*.c; do # the manual has these; they check their own results
+    program=$(basename "$source" .c)
+    "$OSHCC" -O2 -Wall -Wextra -Werror "$source" -o "routine_$program" > "$log" 2>&1 &&
+        with_each_n "./routine_$program" >> "$log" 2>&1
+    ok $? "routines/$program.c builds and runs with 1 to 3 PEs" "$log"
 done
 build "$OSHCC" first.c
 timeout 60 $OSHRUN -n 4 ./first 2> "$log" | sort > out

@@ -1,5 +1,6 @@
 /*
- * oshinfo.c - print the features of this build, the devices, networks and processors of this machine; plot traces of jobs.
+ * oshinfo.c - print the features of this build, the devices, networks and processors of this machine; plot traces of jobs; gather
+ * what a report of an error needs.
  *
  * Variables come from config.def, with the values that a program would read here; devices come from the library.
  */
@@ -147,7 +148,7 @@ static int print_json(void)
 static int print_man(void)
 {
     printf(".\\\" Written by oshinfo --man from config.def.\n"
-           ".TH SHMEM_ENVIRONMENT 7 \"2026-11-23\" \"Fulmar\" \"OpenSHMEM\"\n"
+           ".TH SHMEM_ENVIRONMENT 7 \"2026-11-23\" \"Fulmar\" \"Fulmar Manual\"\n"
            ".SH NAME\nshmem_environment \\- environment variables of the Fulmar OpenSHMEM library\n"
            ".SH DESCRIPTION\nThe library reads these variables once, in\n.BR shmem_init (3).\n"
            "An invalid value ends the job at start-up with a one-line error.\n"
@@ -175,18 +176,34 @@ static int join(const char *path)
     return found < 0;
 }
 
-/* Run plot.py with the arguments from argv[2] on. PLOT_DIR is its folder, relative to this program's; libtool puts the program
- * of the build tree one folder deeper. Returns only after an error. */
-static int plot(char **argv)
+/* Write the path of a script of the folder PLOT_DIR, which is relative to this program's; libtool puts the program of the build tree
+ * one folder deeper. */
+static void find_script(const char *self, const char *name, char *path, size_t room)
 {
-    char self[2048] = "", script[4096];
-    const char *slash = readlink("/proc/self/exe", self, sizeof self - 1) > 0 ? strrchr(self, '/') : self;
+    const char *slash = strrchr(self, '/') ? strrchr(self, '/') : self;
     int length = (int)(slash - self), in_build = length >= 6 && memcmp(slash - 6, "/.libs", 6) == 0;
-    snprintf(script, sizeof script, "%.*s/%s/plot.py", length, self, in_build ? ".." : PLOT_DIR);
+    snprintf(path, room, "%.*s/%s/%s", length, self, in_build ? ".." : PLOT_DIR, name);
+}
+
+/* Run plot.py with the arguments from argv[2] on. Returns only after an error. */
+static int plot(const char *self, char **argv)
+{
+    char script[4096];
+    find_script(self, "plot.py", script, sizeof script);
     argv[0] = "python3";
     argv[1] = script;
     execvp(argv[0], argv);
     fprintf(stderr, "oshinfo: --plot needs python3 (package python3): %s\n", strerror(errno));
+    return 1;
+}
+
+/* Run report.sh with the path of this program. Returns only after an error. */
+static int report(const char *self)
+{
+    char script[4096];
+    find_script(self, "report.sh", script, sizeof script);
+    execlp("sh", "sh", script, self, (char *)NULL);
+    fprintf(stderr, "oshinfo: --report needs sh: %s\n", strerror(errno));
     return 1;
 }
 
@@ -197,6 +214,7 @@ static int usage(FILE *f)
                "  --json                        print the same as JSON\n"
                "  --plot PICTURE FILE...        plot files of SHMEM_STATS and SHMEM_TRACE, as .svg or .png\n"
                "  --join TRACE                  join the trace files of the PEs of a job that did not finish\n"
+               "  --report                      print what a report of an error should contain\n"
                "  --man                         print the source of the manual page shmem_environment(7)\n"
                "  --help                        print this help\n");
     return f == stdout ? 0 : 2;
@@ -205,12 +223,15 @@ static int usage(FILE *f)
 /* An option without values, after which no other may follow. */
 static int known(const char *option)
 {
-    return strcmp(option, "--json") == 0 || strcmp(option, "--man") == 0 || strcmp(option, "--help") == 0;
+    return strcmp(option, "--json") == 0 || strcmp(option, "--report") == 0 || strcmp(option, "--man") == 0 || strcmp(option, "--help") == 0;
 }
 
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
+    char self[2048] = "";
+    if (readlink("/proc/self/exe", self, sizeof self - 1) < 0)
+        self[0] = '\0';
     if (argc == 1)
         return print_people();
     if (argc == 2 && strcmp(what, "--json") == 0)
@@ -220,7 +241,9 @@ int main(int argc, char **argv)
     if (argc == 3 && strcmp(what, "--join") == 0)
         return join(argv[2]);
     if (argc > 3 && strcmp(what, "--plot") == 0)
-        return plot(argv);
+        return plot(self, argv);
+    if (argc == 2 && strcmp(what, "--report") == 0)
+        return report(self);
     if (argc == 2 && strcmp(what, "--help") == 0)
         return usage(stdout);
     if (strcmp(what, "--join") == 0)

@@ -17,6 +17,7 @@ ok $? "make install with the RPM's directories" "$log"
 sed -n '/^%files/,/^%changelog/s/^%{_\([a-z]*\)}/\1 /p' "$spec" | while read -r kind rest; do
     case $kind in
     bindir) echo "/usr/bin$rest" ;;
+    docdir) echo "/usr/share/doc$rest" ;;
     datadir) echo "/usr/share$rest" ;;
     includedir) echo "/usr/include$rest" ;;
     libdir) echo "/usr/lib64$rest" ;;
