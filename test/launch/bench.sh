@@ -95,6 +95,9 @@ report() { # ROWS [ARGUMENTS]
 }
 report one --save-baseline && ! grep -q 'Against the baseline' "$dir/one.html" && [ "$(ls "$dir/baseline" | wc -l)" -eq 1 ]
 ok $? "a baseline is stored for this machine" "$dir/out"
+grep -q '^Fulmar is slower than a <peer> in 2 of ' "$dir/out" && grep -q '^rate put, 8 B, 2 PEs: Fulmar 300 M/s, a <peer> 900 M/s, which is 3.00 times as good\.$' "$dir/out" &&
+    grep -q '<h2>Where Fulmar is behind</h2>' "$dir/one.html"
+ok $? "the report says in sentences where Fulmar is behind" "$dir/out"
 report two && grep -q 'worst 0.50, best 2.00' "$dir/out" && grep -q 'Against the baseline' "$dir/two.html"
 ok $? "twice the time gives the ratio 0.5, twice the rate gives 2" "$dir/out"
 python3 - "$dir/two.html" >"$dir/out" 2>&1 <<'EOF'
