@@ -62,7 +62,7 @@ need_packages() {
     if [ $can_install = yes ]; then
         echo "== missing:$missing"
         # shellcheck disable=SC2086
-        packages=$(apt install -s ${apt_options:---no-install-recommends} $missing 2> /dev/null | grep -c '^Inst ')
+        packages=$(apt install -s ${apt_options:---no-install-recommends} $missing 2> /dev/null | grep -c '^Inst ' || true)
         # shellcheck disable=SC2086
         if with_progress installing "$apt_log" apt_packages apt install -y ${apt_options:---no-install-recommends} $missing; then
             rm -f "$apt_log"
@@ -116,7 +116,7 @@ build() { # folder, arguments of configure
         echo "== configuring $dir"
         (cd "$dir" && ../configure -q "$@" && echo "$*" > .configured) || return 1
     fi
-    steps=$(make -C "$dir" -n V=0 2> /dev/null | grep -cE 'echo "  (CC|CXX|CCLD|GEN) ')
+    steps=$(make -C "$dir" -n V=0 2> /dev/null | grep -cE 'echo "  (CC|CXX|CCLD|GEN) ' || true)
     with_progress "building $dir" "$dir/build.log" built_files make -C "$dir" -j"$(nproc)" V=0 || {
         tail -40 "$dir/build.log"
         return 1
