@@ -59,6 +59,10 @@ clear_free_lock shmem_clear_lock: lock = 0x[0-9a-f]+ is not held by this PE
 clear_lock_of_other shmem_clear_lock: lock = 0x[0-9a-f]+ is not held by this PE
 free_twice shmem_free: ptr = 0x[0-9a-f]+\>
 forked shmem_int_p: called in a forked child
+tag_start_null shmemx_tag_start: request = \(nil\) is not persistent
+tag_start_active shmemx_tag_start: request = 0x[0-9a-f]+ is active: complete it first
+tag_start_other shmemx_tag_start: request = 0x[0-9a-f]+ is not persistent
+tag_copied_handle shmemx_tag_test: request = 0x[0-9a-f]+ was completed before
 gpc_barrier shmem_barrier, sync or a collective: a wait for other PEs inside a function of a GPC
 gpc_wait_until shmem_int_wait_until: a wait for other PEs inside a function of a GPC
 lock_twice shmem_set_lock: lock = 0x[0-9a-f]+ is held by this PE already

@@ -106,9 +106,17 @@ static char bytes[8];
     X(shmemx_tag_send, (team, bytes, 8, 1, 0))                                                                       \
     X(shmemx_tag_ssend, (team, bytes, 8, 1, 0))                                                                      \
     X(shmemx_tag_sendv, (team, NULL, 0, 1, 0))                                                                       \
+    X(shmemx_tag_ssendv, (team, NULL, 0, 1, 0))                                                                      \
     X(shmemx_tag_isend, (team, bytes, 8, 1, 0, &request))                                                            \
     X(shmemx_tag_issend, (team, bytes, 8, 1, 0, &request))                                                           \
     X(shmemx_tag_isendv, (team, NULL, 0, 1, 0, &request))                                                            \
+    X(shmemx_tag_issendv, (team, NULL, 0, 1, 0, &request))                                                           \
+    X(shmemx_tag_send_init, (team, bytes, 8, 1, 0, &request))                                                        \
+    X(shmemx_tag_ssend_init, (team, bytes, 8, 1, 0, &request))                                                       \
+    X(shmemx_tag_sendv_init, (team, NULL, 0, 1, 0, &request))                                                        \
+    X(shmemx_tag_ssendv_init, (team, NULL, 0, 1, 0, &request))                                                       \
+    X(shmemx_tag_recv_init, (team, bytes, 8, 1, ~0ull, 0, &request))                                                 \
+    X(shmemx_tag_recvv_init, (team, NULL, 0, 1, ~0ull, 0, &request))                                                 \
     X(shmemx_tag_recv, (team, bytes, 8, 1, ~0ull, 0, NULL))                                                          \
     X(shmemx_tag_recvv, (team, NULL, 0, 1, ~0ull, 0, NULL))                                                          \
     X(shmemx_tag_irecv, (team, bytes, 8, 1, ~0ull, 0, &request))                                                     \
@@ -121,6 +129,13 @@ static char bytes[8];
     X(shmemx_gpc_chained_exec, (team, 2, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, 0, NULL, NULL, 0))
 #define UNTYPED_REQUEST(X)                                                                                           \
     X(shmemx_tag_test, (&request, NULL))                                                                             \
+    X(shmemx_tag_test_any, (1, &request, (int[1]){0}, NULL))                                                         \
+    X(shmemx_tag_test_some, (1, &request, (int[1]){0}, NULL))                                                        \
+    X(shmemx_tag_test_all, (1, &request, NULL))                                                                      \
+    X(shmemx_tag_request_get_status, (request, NULL))                                                                \
+    X(shmemx_tag_start, (&request))                                                                                  \
+    X(shmemx_tag_start_all, (1, &request))                                                                           \
+    X(shmemx_tag_request_free, (&request))                                                                           \
     X(shmemx_tag_wait, (&request, NULL))                                                                             \
     X(shmemx_tag_wait_any, (1, &request, NULL))                                                                      \
     X(shmemx_tag_wait_some, (1, &request, (int[1]){0}, NULL))                                                        \

@@ -39,6 +39,29 @@ static void forked(void)
     waitpid(pid, NULL, 0);
 }
 
+static shmemx_tag_request_t tag_request;
+
+static void start_twice(void)
+{
+    shmemx_tag_recv_init(SHMEM_TEAM_WORLD, &word, sizeof word, 1, SHMEMX_TAG_EXACT, 0, &tag_request);
+    shmemx_tag_start(&tag_request);
+    shmemx_tag_start(&tag_request);
+}
+
+static void start_other(void)
+{
+    shmemx_tag_irecv(SHMEM_TEAM_WORLD, &word, sizeof word, 1, SHMEMX_TAG_EXACT, 0, &tag_request);
+    shmemx_tag_start(&tag_request);
+}
+
+static void complete_copy(void)
+{
+    shmemx_tag_recv_init(SHMEM_TEAM_WORLD, &word, sizeof word, 1, SHMEMX_TAG_EXACT, 0, &tag_request);
+    shmemx_tag_request_t copy = tag_request;
+    shmemx_tag_request_free(&tag_request);
+    shmemx_tag_test(&copy, NULL);
+}
+
 static void (*inside)(void); /* what the GPC's function does */
 static int h_inside;
 
@@ -159,6 +182,10 @@ static void finalize_or_sync(void)
     M(after_finalize, shmem_int_p(&word, 1, 0))                                                                      \
     M(after_finalize_barrier, shmem_barrier_all())                                                                   \
     M(after_finalize_malloc, (void)!shmem_malloc(8))                                                                 \
+    M(tag_start_null, shmemx_tag_start(&tag_request))                                                                \
+    M(tag_start_active, start_twice())                                                                               \
+    M(tag_start_other, start_other())                                                                                \
+    M(tag_copied_handle, complete_copy())                                                                            \
     M(gpc_barrier, in_gpc(shmem_barrier_all))                                                                        \
     M(gpc_wait_until, in_gpc(wait_for_word))                                                                         \
     M(gpc_lock, in_gpc(lock_block))                                                                                  \

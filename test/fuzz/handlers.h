@@ -167,7 +167,7 @@ static void fix_pointers(struct message *m)
     struct shi_tag_part *part = (struct shi_tag_part *)m->data;
     union shi_gpc_head *h = (union shi_gpc_head *)m->data;
     if (m->id == SHI_AM_TAG && (h->kind == SHI_TAG_FIN || h->kind == SHI_TAG_CLEAR || h->kind == SHI_TAG_TAKEN ||
-                                h->kind == SHI_TAG_REFUSED)) {
+                                h->kind == SHI_TAG_REFUSED || h->kind == SHI_TAG_CANCEL_ACK)) {
         fix_request(&note->send, 1);
         fix_request(&note->recv, 0);
     } else if (m->id == SHI_AM_TAG && h->kind == SHI_TAG_PART) {
@@ -233,10 +233,10 @@ static void change_kind(struct message *m, uint64_t value)
 {
     static const size_t lengths[] = {[SHI_TAG_READY] = sizeof(struct shi_tag_rts), [SHI_TAG_OFFER] = sizeof(struct shi_tag_offer),
                                      [SHI_TAG_CLAIM] = offsetof(struct shi_tag_claim, query) + sizeof(struct shi_tag_query),
-                                     [SHI_TAG_NEWS] = 0};
-    unsigned kind = (unsigned)value % 16;
+                                     [SHI_TAG_CANCEL_ACK] = 0};
+    unsigned kind = (unsigned)(value >> 8) % (SHI_TAG_CANCEL_ACK + 3);
     m->data[0] = (char)kind;
-    if (m->id == SHI_AM_TAG && value & 16 && kind <= SHI_TAG_NEWS)
+    if (m->id == SHI_AM_TAG && value & 16 && kind <= SHI_TAG_CANCEL_ACK)
         m->bytes = lengths[kind] ? lengths[kind] : sizeof(struct shi_tag_note);
     else if (m->id == SHI_AM_GPC && value & 16 && kind == SHI_GPC_FIN)
         m->bytes = sizeof(struct shi_gpc_fin);
@@ -364,6 +364,9 @@ static void tags(unsigned script, size_t bytes)
         receive(script & 2 ? bytes : bytes / 2 + 8, (uint64_t)(script & 16 ? 0 : i + 1));
     for (int i = 0; i < n; i++)
         send(bytes, (uint64_t)i + 1, script & 4 && i % 2);
+    for (int i = 0; i < n_requests && script & 64; i++)
+        if (requests[i].is_send && i % 3 != 2)
+            shi_tag_cancel_send(&requests[i]);
 }
 
 static void gpcs(unsigned script, size_t bytes)

@@ -193,11 +193,11 @@ static const char *const expected[KINDS][32] = {
                  "an atomic operation on a misaligned word", "an atomic operation with invalid operands",
                  "an invalid request for blocks", "blocks that do not fill", "blocks that overlap", "blocks without bytes",
                  "memory outside", "more bytes than a reply holds"},
-    [HANDLERS] = {"a GPC of invalid length", "a GPC with ids", "a GPC without a tree", "a credit for more",
+    [HANDLERS] = {"a GPC of invalid length", "a GPC with ids", "a GPC without a tree", "a cancel of no", "a credit for more",
                   "a message of GPCs of unknown kind", "a part of a tagged message that", "a part of another PE's",
                   "a piece of no GPC", "a reply to a GPC of invalid length", "a reply to no GPC",
                   "a request for more than a tagged message", "a tagged message from no PE", "a tagged message of invalid length",
-                  "a tagged message of unknown kind", "an answer to no claim", "an answer to no offer",
+                  "a tagged message of unknown kind", "an answer to no cancel", "an answer to no claim", "an answer to no offer",
                   "an answer to no reply", "an answer to no tagged message", "an invalid header of a tagged message"},
 };
 

@@ -1,11 +1,12 @@
 /*
- * tag_match.c - random sends, receives, probes and cancels with windows of a few messages, against a plain list.
+ * tag_match.c - random sends, receives, probes and cancels of both with windows of a few messages, against a plain list.
  *
  * Every PE sends to every PE. Both sides know the tags of a pair's messages, and a message contains its number, so that
  * the receiver knows which message a receive got. It records its receives in the order of posting. At the end it checks
  * for each sender the receives from that sender, and the any-source receives that got one of its messages: they must
  * have got the messages that a list gives. Each message, in the order of sending, goes to the first free receive that
- * matches.
+ * matches. Some messages may be cancelled by their sender, which tells the receiver at the end which ones were; no receive
+ * waits for one of these.
  *
  * Built twice: with OVER_NETWORK the PEs communicate through libfabric.
  */
@@ -24,6 +25,7 @@ struct receive {
     shmemx_tag_request_t request;
     uint64_t tag, mask;
     int source, cancelled;
+    int persistent;
     int from; /* source of its message, -1: none */
     int number;
     int got[2]; /* sender and number, as sent */
@@ -42,6 +44,10 @@ static int n_receives, room;
 static int pending[PENDING], n_pending; /* receives that have not completed */
 static unsigned char *taken;            /* [n_pes * ALL] */
 static int n_taken, n_sent;             /* from all PEs; least number that each PE has sent to this one */
+static unsigned char *cancelled;        /* [n_pes * ALL], symmetric: messages that their senders have cancelled */
+static shmemx_tag_request_t *sends;     /* [PHASES][BURST][n_pes] */
+static unsigned char *cancels;          /* which of them this PE has tried to cancel */
+static long n_cancelled, n_tried;
 static unsigned state;
 
 /* The tag of message `number` from one PE to another: a class, a few bits that many tags share, and the number. */
@@ -53,7 +59,12 @@ static uint64_t tag_of(int from, int to, int number)
 
 static size_t bytes_of(int number)
 {
-    return number % 11 == 3 ? LONG : number % 5 == 2 ? MIDDLE : SHORT;
+    return number % 11 == 3 && number % 17 != 3 ? LONG : number % 5 == 2 ? MIDDLE : SHORT;
+}
+
+static int may_be_cancelled(int number)
+{
+    return number % 7 == 3;
 }
 
 static int matches(const struct receive *r, int from, int number)
@@ -80,18 +91,53 @@ static void check_got(struct receive *r, const shmemx_tag_status_t *s)
     n_taken++;
 }
 
+static void end_receive(struct receive *r, const shmemx_tag_status_t *s)
+{
+    check_got(r, s);
+    CHECKF(r->persistent == (r->request != SHMEMX_TAG_REQUEST_NULL), "a request of kind %d after its end", r->persistent);
+    if (r->persistent)
+        shmemx_tag_request_free(&r->request);
+}
+
+/* Complete receives by one of the tests: statuses[i] is that of indices[i]. */
+static int test_some(shmemx_tag_request_t *requests, int *indices, shmemx_tag_status_t *statuses)
+{
+    unsigned how = tap_random(&state) % 5;
+    if (how == 0)
+        return shmemx_tag_test_some(n_pending, requests, indices, statuses);
+    if (how == 1)
+        return shmemx_tag_test_any(n_pending, requests, indices, statuses) ? *indices >= 0 : 0;
+    if (how == 2 && shmemx_tag_test_all(n_pending, requests, statuses)) {
+        for (int i = 0; i < n_pending; i++)
+            indices[i] = i;
+        return n_pending;
+    }
+    int n = 0;
+    for (int i = 0; i < n_pending && how > 2; i++)
+        if ((how == 3 || shmemx_tag_request_get_status(requests[i], &statuses[n])) &&
+            shmemx_tag_test(&requests[i], &statuses[n]))
+            indices[n++] = i;
+    return n;
+}
+
 static void sweep(void)
 {
-    for (int i = 0; i < n_pending;) {
-        shmemx_tag_status_t s;
-        struct receive *r = &receive[pending[i]];
-        if (shmemx_tag_test(&r->request, &s)) {
-            check_got(r, &s);
-            memmove(&pending[i], &pending[i + 1], (size_t)(--n_pending - i) * sizeof *pending);
-        } else {
-            i++;
-        }
+    shmemx_tag_request_t requests[PENDING];
+    shmemx_tag_status_t statuses[PENDING];
+    int indices[PENDING], done[PENDING] = {0}, left = 0;
+    for (int i = 0; i < n_pending; i++)
+        requests[i] = receive[pending[i]].request;
+    int n = test_some(requests, indices, statuses);
+    for (int i = 0; i < n_pending; i++)
+        receive[pending[i]].request = requests[i];
+    for (int i = 0; i < n; i++) {
+        done[indices[i]] = 1;
+        end_receive(&receive[pending[indices[i]]], &statuses[i]);
     }
+    for (int i = 0; i < n_pending; i++)
+        if (!done[i])
+            pending[left++] = pending[i];
+    n_pending = left;
 }
 
 static struct receive *next_receive(uint64_t tag, uint64_t mask, int source)
@@ -120,7 +166,7 @@ static int free_message(int *from)
         *from = random_pe();
         for (int i = 0; i < n_pending; i++)
             wanted |= matches(&receive[pending[i]], *from, number);
-        if (!wanted && !taken[*from * ALL + number])
+        if (!wanted && !taken[*from * ALL + number] && !may_be_cancelled(number))
             return number;
     }
     return -1;
@@ -184,7 +230,13 @@ static void post_one(void)
     uint64_t mask = tap_random(&state) % 64 ? masks[tap_random(&state) % 4] : 0;
     pending[n_pending++] = n_receives;
     struct receive *r = next_receive(tag_of(from, me, number), mask, tap_random(&state) % 3 ? from : SHMEMX_TAG_ANY_SOURCE);
-    shmemx_tag_irecv(world, r->got, sizeof r->got, r->tag, r->mask, r->source, &r->request);
+    r->persistent = tap_random(&state) % 3 == 0;
+    if (r->persistent) {
+        shmemx_tag_recv_init(world, r->got, sizeof r->got, r->tag, r->mask, r->source, &r->request);
+        shmemx_tag_start(&r->request);
+    } else {
+        shmemx_tag_irecv(world, r->got, sizeof r->got, r->tag, r->mask, r->source, &r->request);
+    }
 }
 
 static void cancel_one(void)
@@ -193,11 +245,23 @@ static void cancel_one(void)
         shmemx_tag_cancel(&receive[pending[tap_random(&state) % (unsigned)n_pending]].request);
 }
 
+/* Cancel a send of this PE, which is complete, kept, sent and unmatched, or matched. */
+static void cancel_send(void)
+{
+    int number = (int)(tap_random(&state) % (unsigned)n_sent), i = number * n_pes + random_pe();
+    if (!may_be_cancelled(number) || cancels[i])
+        return;
+    cancels[i] = 1;
+    shmemx_tag_cancel(&sends[i]);
+}
+
 static void receive_some(int operations)
 {
     for (int i = 0; i < operations; i++) {
-        unsigned what = tap_random(&state) % 16;
-        if (what < 5)
+        unsigned what = tap_random(&state) % 24;
+        if (what >= 16)
+            cancel_send();
+        else if (what < 5)
             take_one();
         else if (what < 7)
             look_for_one();
@@ -222,6 +286,10 @@ static void check_matching(int from)
     unsigned char *used = calloc((size_t)n_receives, 1);
     for (int number = 0; number < ALL; number++) {
         int i = 0;
+        CHECKF(!cancelled[from * ALL + number] || !taken[from * ALL + number], "message %d of PE %d was cancelled and received",
+               number, from);
+        if (cancelled[from * ALL + number])
+            continue;
         while (i < n_receives && (used[i] || !concerns(&receive[i], from) || !matches(&receive[i], from, number)))
             i++;
         int ok = i < n_receives && receive[i].from == from && receive[i].number == number;
@@ -246,13 +314,33 @@ static void send_burst(int phase, struct message *m, shmemx_tag_request_t *s)
             m->head[1] = number;
             m->pieces[0] = (shmemx_tag_iov_t){m, MIDDLE};
             m->pieces[1] = (shmemx_tag_iov_t){tail, LONG - MIDDLE};
-            if (bytes == LONG)
+            if (number % 17 == 3) {
+                shmemx_tag_ssend_init(world, m, bytes < LONG ? bytes : MIDDLE, tag_of(me, pe, number), pe, s);
+                shmemx_tag_start(s);
+            } else if (bytes == LONG && number % 2)
+                shmemx_tag_issendv(world, m->pieces, 2, tag_of(me, pe, number), pe, s);
+            else if (bytes == LONG)
                 shmemx_tag_isendv(world, m->pieces, 2, tag_of(me, pe, number), pe, s);
             else if (number % 13 == 5)
                 shmemx_tag_issend(world, m, bytes, tag_of(me, pe, number), pe, s);
             else
                 shmemx_tag_isend(world, m, bytes, tag_of(me, pe, number), pe, s);
         }
+}
+
+/* Complete the sends that this PE has tried to cancel, which needs no receive, and exchange which have been. */
+static void await_cancels(void)
+{
+    for (int i = 0; i < n_pes * ALL; i++)
+        if (cancels[i]) {
+            shmemx_tag_status_t status;
+            shmemx_tag_wait(&sends[i], &status);
+            n_tried++;
+            n_cancelled += status.cancelled;
+            if (status.cancelled)
+                shmem_uchar_p(&cancelled[me * ALL + i / n_pes], 1, i % n_pes);
+        }
+    shmem_barrier_all();
 }
 
 /* Cancel receives that have not matched, and receive all remaining messages. */
@@ -262,7 +350,11 @@ static void take_rest(void)
         shmemx_tag_cancel(&receive[pending[i]].request);
     while (n_pending)
         sweep();
-    while (n_taken < n_pes * ALL)
+    await_cancels();
+    int all = n_pes * ALL;
+    for (int i = 0; i < n_pes * ALL; i++)
+        all -= cancelled[i];
+    while (n_taken < all)
         take(0, 0, SHMEMX_TAG_ANY_SOURCE);
 }
 
@@ -272,28 +364,45 @@ static void test_matching(void)
 {
     int n = n_pes * BURST, operations = 3 * BURST;
     struct message *m = malloc((size_t)n * PHASES * sizeof *m);
-    shmemx_tag_request_t *s = malloc((size_t)n * PHASES * sizeof *s);
+    sends = calloc((size_t)n * PHASES, sizeof *sends);
+    cancels = calloc((size_t)n * PHASES, 1);
+    cancelled = shmem_calloc((size_t)n_pes, ALL);
     room = PHASES * operations + n_pes * ALL;
     receive = malloc((size_t)room * sizeof *receive);
     taken = calloc((size_t)n_pes, ALL);
     n_receives = n_taken = n_sent = 0;
     for (int phase = 0; phase < PHASES; phase++) {
-        send_burst(phase, m + phase * n, s + phase * n);
+        send_burst(phase, m + phase * n, sends + phase * n);
         if (phase % 2)
             shmem_barrier_all(); /* in the other phases messages arrive while PEs receive */
         n_sent += BURST;
         receive_some(operations);
     }
     take_rest();
-    shmemx_tag_wait_all(n * PHASES, s, NULL);
+    shmemx_tag_wait_all(n * PHASES, sends, NULL);
+    for (int i = 0; i < n * PHASES; i++)
+        shmemx_tag_request_free(&sends[i]); /* persistent ones are inactive, others null */
     CHECK(!shmemx_tag_iprobe(world, 0, 0, SHMEMX_TAG_ANY_SOURCE, NULL));
     for (int from = 0; from < n_pes; from++)
         check_matching(from);
     free(m);
-    free(s);
+    free(sends);
+    free(cancels);
     free(receive);
     free(taken);
     shmem_barrier_all();
+    shmem_free(cancelled);
+}
+
+/* Catches: a cancel that never takes a message back, so that the test above shows nothing. */
+static void test_cancelled(void)
+{
+    static long here, all;
+    here = n_cancelled;
+    shmem_barrier_all();
+    shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &all, &here, 1);
+    CHECKF(all > n_pes * 10, "only %ld sends were cancelled", all);
+    printf("# PE %d: %ld of %ld sends were cancelled\n", me, n_cancelled, n_tried);
 }
 
 int main(void)
@@ -306,8 +415,9 @@ int main(void)
     tap_pes_begin();
     for (unsigned seed = 1; seed <= 3; seed++) {
         state = seed * 100 + (unsigned)me;
-        RUN(test_matching, "random receives, probes and cancels against a list");
+        RUN(test_matching, "random sends, receives, probes and cancels against a list");
     }
+    RUN(test_cancelled, "sends were cancelled");
     int status = tap_end();
     shmem_finalize();
     return status;

@@ -20,6 +20,7 @@ static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     uint8_t lock;
     struct shmemx_tag_request *free;
+    struct shmemx_tag_request *released; /* some of them are not done */
     struct block {
         struct block *next;
         struct shmemx_tag_request request[POOL_STEP];
@@ -34,9 +35,27 @@ static void lock_pool(void)
         shi_spin_lock(&pool.lock);
 }
 
+/* Under the lock: the released requests that are done are free. */
+static void collect_released(void)
+{
+    struct shmemx_tag_request **at = &pool.released;
+    while (*at) {
+        struct shmemx_tag_request *r = *at;
+        if (!shi_tag_is_done(r)) {
+            at = &r->next;
+            continue;
+        }
+        *at = r->next;
+        r->next = pool.free;
+        pool.free = r;
+    }
+}
+
 struct shmemx_tag_request *shi_tag_request_get(const char *routine)
 {
     lock_pool();
+    if (!pool.free)
+        collect_released();
     if (!pool.free) {
         struct block *b = malloc(sizeof *b);
         if (!b)
@@ -52,6 +71,7 @@ struct shmemx_tag_request *shi_tag_request_get(const char *routine)
     pool.free = r->next;
     shi_spin_unlock(&pool.lock);
     r->owned = 1;
+    r->persistent = NULL;
     return r;
 }
 
@@ -61,6 +81,15 @@ void shi_tag_request_put(struct shmemx_tag_request *r)
     lock_pool();
     r->next = pool.free;
     pool.free = r;
+    shi_spin_unlock(&pool.lock);
+}
+
+void shi_tag_request_release(struct shmemx_tag_request *r)
+{
+    r->owned = 0;
+    lock_pool();
+    r->next = pool.released;
+    pool.released = r;
     shi_spin_unlock(&pool.lock);
 }
 
@@ -168,7 +197,8 @@ static const char *check(const void *msg, size_t bytes)
         return bytes <= offsetof(struct shi_tag_claim, query) || !c->n || c->n > SHI_TAG_QUERIES ||
                        bytes != offsetof(struct shi_tag_claim, query) + c->n * sizeof *c->query ? length : NULL;
     case SHI_TAG_FIN: case SHI_TAG_CLEAR: case SHI_TAG_CREDIT: case SHI_TAG_NONE: case SHI_TAG_TAKEN: case SHI_TAG_REFUSED:
-    case SHI_TAG_NEWS: return bytes != sizeof(struct shi_tag_note) ? length : NULL;
+    case SHI_TAG_NEWS: case SHI_TAG_CANCEL: case SHI_TAG_CANCEL_ACK:
+        return bytes != sizeof(struct shi_tag_note) ? length : NULL;
     default: return "a tagged message of unknown kind";
     }
 }
@@ -190,6 +220,8 @@ static void on_message(int pe, const void *msg, size_t bytes)
     case SHI_TAG_TAKEN: shi_tag_on_taken(pe, msg); break;
     case SHI_TAG_REFUSED: shi_tag_on_refused(pe, msg); break;
     case SHI_TAG_NEWS: shi_tag_on_news(pe); break;
+    case SHI_TAG_CANCEL: shi_tag_on_cancel(pe, msg); break;
+    case SHI_TAG_CANCEL_ACK: shi_tag_on_cancel_ack(pe, msg); break;
     default: shi_tag_on_head(pe, msg, bytes);
     }
 }

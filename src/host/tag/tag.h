@@ -7,8 +7,10 @@
  * its messages, in order. A receive that matches no arrived message claims one that a sender keeps (tag_claim.c).
  *
  *   word                       written by                    read by         order
- *   request.done               the thread that completes it  its owner       R1 -> A1 the result is complete; after that only
- *                                                                            the owner accesses a request
+ *   request.done               the thread that completes it; its owner       R1 -> A1 the result is complete; after that only
+ *                              its owner, to cancel a send                   the owner accesses a request. See tag_send.c
+ *   request.kept, .finished,   handlers and retries          the same        one at a time; start: before the request is sent
+ *   .asked, .matched, .parked
  *   up                         the first call                all             R2 -> A2 the tables are complete
  *   posted, arrived, .posted,  under lock                    under lock      spin.h
  *   .claimed, peer.credit_due, dead,
@@ -50,16 +52,22 @@ struct shi_tag_flow {
     size_t total, got;
 };
 
+/* CANCELLING: a cancel of a send is under way, which decides how the send completes. Bit 0: complete. */
+enum { SHI_TAG_OPEN = 0, SHI_TAG_DONE = 1, SHI_TAG_CANCELLING = 2, SHI_TAG_CANCELLED = 3 };
+
+struct shi_tag_persistent; /* host/api/tag_request.c */
+
 struct shmemx_tag_request {
     struct shi_match_entry entry; /* of a receive that is posted, of a send that is kept; a send's key is set in any case */
-    int done;
+    int done;                     /* SHI_TAG_OPEN... */
     int owned;                    /* its owner has not returned it to the pool; accessed by its owner only */
     int is_send, pe;              /* world PE: the receiver, or the sender; before a match it may be SHI_MATCH_ANY */
     int posted;                   /* a receive that is unmatched */
     struct shi_tag_data data;
     shmemx_tag_status_t status;
     uint64_t send;                /* of a receive: the send request for FIN, or 0 */
-    struct shmemx_tag_request *next; /* of the free */
+    struct shmemx_tag_request *next; /* of the free, or of the released */
+    struct shi_tag_persistent *persistent; /* NULL: the request ends on completion */
     /* send */
     uint32_t id;
     int sync, started;            /* started: parts of it are sent */
@@ -67,6 +75,12 @@ struct shmemx_tag_request {
     uint64_t recv;                /* the receive that gets the payload; of an offered send: the query's seq */
     int headed;                   /* its header counts in peer.headers */
     int exposed;
+    uint8_t kept;                 /* it is in peer.pending */
+    uint8_t matched;              /* the receiver has taken it, which its CLEAR or TAKEN says */
+    uint8_t finished;             /* complete, but for the cancel that is under way */
+    uint8_t asked;                /* CANCEL is sent, its answer has not arrived */
+    uint8_t parked;               /* the cancel waits for the answer to the offer */
+    struct shi_am_pending_send cancel;
     struct shi_am_src src;        /* of a receive: the memory that it fetches */
     /* receive */
     struct shi_tag_flow flow;
@@ -170,13 +184,19 @@ int shi_tag_probe(const struct shi_tag_params *params, struct shmemx_tag_message
 /* Cancel a receive that nothing has matched. */
 void shi_tag_cancel(struct shmemx_tag_request *r);
 
+/* The same of a send that is not complete: it completes now or later, as SHI_TAG_CANCELLED if nothing has matched it. */
+void shi_tag_cancel_send(struct shmemx_tag_request *r);
+
 /* Take a request from the pool, and put it back. Dies without memory. */
 struct shmemx_tag_request *shi_tag_request_get(const char *routine);
 void shi_tag_request_put(struct shmemx_tag_request *r);
 
+/* Put it back once it is done, which it need not be yet. */
+void shi_tag_request_release(struct shmemx_tag_request *r);
+
 static inline int shi_tag_is_done(const struct shmemx_tag_request *r)
 {
-    return __atomic_load_n(&r->done, __ATOMIC_ACQUIRE); /* A1 */
+    return __atomic_load_n(&r->done, __ATOMIC_ACQUIRE) & SHI_TAG_DONE; /* A1 */
 }
 
 /* ---- between the parts ------------------------------------------------------------------------------------------- */
@@ -184,7 +204,7 @@ static inline int shi_tag_is_done(const struct shmemx_tag_request *r)
 /* The result is in r: complete it for its owner. */
 static inline void shi_tag_complete(struct shmemx_tag_request *r)
 {
-    __atomic_store_n(&r->done, 1, __ATOMIC_RELEASE); /* R1 */
+    __atomic_store_n(&r->done, SHI_TAG_DONE, __ATOMIC_RELEASE); /* R1 */
 }
 
 /* The contiguous piece at `at`: its address, and its length at most. */
@@ -229,9 +249,11 @@ void shi_tag_on_credit(int pe, const struct shi_tag_note *note);
 void shi_tag_on_claim(int pe, const struct shi_tag_claim *claim);
 void shi_tag_on_taken(int pe, const struct shi_tag_note *note);
 void shi_tag_on_refused(int pe, const struct shi_tag_note *note);
+void shi_tag_on_cancel_ack(int pe, const struct shi_tag_note *note);
 
 /* Handlers of tag_recv.c; bytes: of the whole active message. */
 void shi_tag_on_head(int pe, const void *msg, size_t bytes);
+void shi_tag_on_cancel(int pe, const struct shi_tag_note *note);
 void shi_tag_on_part(int pe, const struct shi_tag_part *part, size_t bytes);
 
 /* A header has matched r, which is not posted any more. */

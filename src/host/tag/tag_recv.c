@@ -358,6 +358,38 @@ static uint64_t take(struct shmemx_tag_message *m)
     return m->cost ? add_credit(m->pe, m->cost) : 0;
 }
 
+/* Under the lock: the unmatched message of a send. Walks the list: cancels are rare. */
+static struct shmemx_tag_message *find_send(int pe, uint64_t send)
+{
+    for (struct shi_match_entry *e = shi_tag.arrived.first; e; e = e->next) {
+        struct shmemx_tag_message *m = (struct shmemx_tag_message *)e;
+        if (m->pe == pe && m->send == send)
+            return m;
+    }
+    return NULL;
+}
+
+void shi_tag_on_cancel(int pe, const struct shi_tag_note *note)
+{
+    uint64_t credit = 0;
+    if (!note->send)
+        shi_am_refuse(pe, "a cancel of no message");
+    shi_spin_lock(&shi_tag.lock);
+    struct shmemx_tag_message *m = find_send(pe, note->send);
+    if (m) {
+        credit = take(m);
+        if (m->held)
+            release(m);
+    }
+    shi_spin_unlock(&shi_tag.lock);
+    if (m && !m->whole)
+        shi_am_refuse(pe, "a cancel within a message");
+    const struct shi_tag_note answer = {.kind = SHI_TAG_CANCEL_ACK, .send = note->send, .bytes = m != NULL};
+    free(m);
+    shi_tag_notify(pe, &answer);
+    send_credit(pe, credit);
+}
+
 /* ---- receives ---------------------------------------------------------------------------------------------------- */
 
 void shi_tag_recv_message(struct shmemx_tag_request *r, struct shmemx_tag_message *m, const struct shi_tag_data *data)

@@ -1,5 +1,13 @@
-/* tag_send.c - the sender's side of tagged messages: send at once, or keep a message until a message slot and a window are
- * free or the receiver claims it. */
+/*
+ * tag_send.c - the sender's side of tagged messages: send at once, or keep a message until a message slot and a window are
+ * free or the receiver claims it; cancel sends.
+ *
+ * A cancel: the owner sets request.done from OPEN to CANCELLING; from then on `finish` does not complete the request, so that
+ * its memory serves no other send before the cancel has ended. A retry, which no handler and no other retry interrupts, then
+ * removes a kept message, or asks the receiver by CANCEL, which it sends after all of the message. The receiver discards the
+ * message if it is unmatched. Its answer ends the cancel: the send is CANCELLED, complete if it has finished meanwhile, or open.
+ * Checked by test/model/tag_cancel.pml.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,11 +164,20 @@ static int send_on(struct shmemx_tag_request *r, struct shi_tag_peer *p)
     return send_header(r, p);
 }
 
-static void finish(struct shmemx_tag_request *r)
+static void withdraw(struct shmemx_tag_request *r)
 {
     if (r->exposed)
         shi_am_withdraw(r->pe, &r->src);
-    shi_tag_complete(r);
+    r->exposed = 0;
+}
+
+/* The send is complete. If a cancel is under way, its end tells the owner. */
+static void finish(struct shmemx_tag_request *r)
+{
+    int open = SHI_TAG_OPEN;
+    withdraw(r);
+    r->finished = 1;
+    __atomic_compare_exchange_n(&r->done, &open, SHI_TAG_DONE, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED); /* R1 */
 }
 
 /* Retry: send the remaining parts. */
@@ -200,6 +217,7 @@ static void dequeue_pending(struct shi_tag_peer *p, struct shmemx_tag_request *r
     struct shi_tag_pending *l = p->pending;
     shi_spin_lock(&p->lock);
     shi_match_remove(&l->kept, &r->entry);
+    r->kept = 0;
     if (!l->kept.first) {
         shi_match_down(&l->kept);
         __atomic_store_n(&p->waits, 0, __ATOMIC_RELAXED);
@@ -263,6 +281,7 @@ static void enqueue_pending(struct shi_tag_peer *p, struct shmemx_tag_request *r
     struct shi_tag_pending *l = pending_of(p, pe);
     int wakes = !l->kept.first && !l->queued, awaited = p->awaited;
     shi_match_add(&l->kept, &r->entry);
+    r->kept = 1;
     __atomic_store_n(&p->waits, 1, __ATOMIC_RELAXED);
     l->queued |= wakes;
     p->awaited = 0;
@@ -316,6 +335,7 @@ void shi_tag_send(struct shmemx_tag_request *r, const struct shmem_team *t, cons
     r->sync = sync;
     r->id = 0;
     r->started = r->headed = r->exposed = 0;
+    r->kept = r->matched = r->finished = r->asked = r->parked = 0;
     r->at = 0;
     r->end = data->bytes;
     r->recv = 0;
@@ -368,6 +388,7 @@ void shi_tag_on_clear(int pe, const struct shi_tag_note *note)
     if (note->at > r->data.bytes || note->bytes > r->data.bytes - note->at)
         shi_am_refuse(pe, "a request for more than a tagged message has");
     matched(r);
+    r->matched = 1;
     r->recv = note->recv;
     r->at = note->at;
     r->end = note->at + note->bytes;
@@ -439,10 +460,13 @@ static struct shmemx_tag_request *offered_send(int pe, const struct shi_tag_note
     return r;
 }
 
-static void answered(int pe)
+static void answered(struct shmemx_tag_request *r, int pe)
 {
     struct shi_tag_peer *p = &shi_tag.peer[pe];
     p->pending->offered = NULL;
+    if (r->parked)
+        shi_am_queue(pe, &r->cancel);
+    r->parked = 0;
     wake_pending(p, pe);
 }
 
@@ -450,15 +474,83 @@ void shi_tag_on_taken(int pe, const struct shi_tag_note *note)
 {
     struct shmemx_tag_request *r = offered_send(pe, note);
     dequeue_pending(&shi_tag.peer[pe], r); /* FIN or CLEAR will follow */
-    answered(pe);
+    r->matched = 1;
+    answered(r, pe);
 }
 
 void shi_tag_on_refused(int pe, const struct shi_tag_note *note)
 {
     struct shmemx_tag_request *r = offered_send(pe, note);
     r->recv = 0;
-    if (r->exposed)
-        shi_am_withdraw(pe, &r->src);
-    r->exposed = 0;
-    answered(pe);
+    withdraw(r);
+    answered(r, pe);
+}
+
+/* ---- cancels: in retries and handlers, but for the first step ---------------------------------------------------- */
+
+/* The cancel has ended and has not taken the message back. */
+static void end_cancel(struct shmemx_tag_request *r)
+{
+    r->asked = 0;
+    __atomic_store_n(&r->done, r->finished ? SHI_TAG_DONE : SHI_TAG_OPEN, __ATOMIC_RELEASE); /* R1 */
+}
+
+static void complete_cancelled(struct shmemx_tag_request *r)
+{
+    withdraw(r);
+    __atomic_store_n(&r->done, SHI_TAG_CANCELLED, __ATOMIC_RELEASE); /* R1 */
+}
+
+static int ask_receiver(struct shmemx_tag_request *r)
+{
+    struct shi_tag_note *room = shi_am_begin(r->pe, SHI_AM_TAG, sizeof *room);
+    if (!room)
+        return -EAGAIN;
+    *room = (struct shi_tag_note){.kind = SHI_TAG_CANCEL, .send = (uint64_t)r};
+    r->asked = 1;
+    shi_am_end(r->pe, sizeof *room);
+    return 0;
+}
+
+/* Retry. */
+static int cancel(struct shi_am_pending_send *pending_send)
+{
+    struct shmemx_tag_request *r = shi_container_of(pending_send, struct shmemx_tag_request, cancel);
+    struct shi_tag_peer *p = &shi_tag.peer[r->pe];
+    int offered = r->kept && p->pending->offered == r, sends_parts = r->started && r->at < r->end;
+    if (r->finished || r->matched) {
+        end_cancel(r);
+    } else if (r->kept && !offered) {
+        dequeue_pending(p, r);
+        complete_cancelled(r);
+    } else if (offered) {
+        r->parked = 1;
+    } else if (sends_parts) { /* a retry, which comes before this one the next time */
+        shi_am_queue(r->pe, pending_send);
+    } else {
+        return ask_receiver(r);
+    }
+    return 0;
+}
+
+void shi_tag_cancel_send(struct shmemx_tag_request *r)
+{
+    int open = SHI_TAG_OPEN;
+    if (!__atomic_compare_exchange_n(&r->done, &open, SHI_TAG_CANCELLING, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        return; /* complete, or being cancelled */
+    r->cancel.retry = cancel;
+    shi_am_queue(r->pe, &r->cancel);
+}
+
+void shi_tag_on_cancel_ack(int pe, const struct shi_tag_note *note)
+{
+    struct shmemx_tag_request *r = answered_send(pe, note);
+    if (!r->asked || (note->bytes && (r->finished || r->matched)))
+        shi_am_refuse(pe, "an answer to no cancel of this PE");
+    if (!note->bytes) {
+        end_cancel(r);
+        return;
+    }
+    matched(r); /* its header no longer counts */
+    complete_cancelled(r);
 }

@@ -24,7 +24,9 @@ enum shi_tag_kind {
     SHI_TAG_NONE,       /* note: nothing kept matches the claim */
     SHI_TAG_TAKEN,      /* note: the offered send has matched */
     SHI_TAG_REFUSED,    /* note: it has not; the sender keeps it in its place */
-    SHI_TAG_NEWS        /* note: the sender keeps messages that came after its last answer to a claim */
+    SHI_TAG_NEWS,       /* note: the sender keeps messages that came after its last answer to a claim */
+    SHI_TAG_CANCEL,     /* note: discard the message of send if it is unmatched; answered by CANCEL_ACK */
+    SHI_TAG_CANCEL_ACK  /* note: bytes = 1: it is discarded; 0: it was matched, or its team has ended */
 };
 
 struct shi_tag_head {
