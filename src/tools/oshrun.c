@@ -94,6 +94,8 @@ __attribute__((format(printf, 2, 3))) static void fail(int exit_status, const ch
         engine_report(exit_status, text);
     else
         say("oshrun: %s", text);
+    if (opt.role == ROLE_JOB)
+        debug_aborting(text);
     end_job(exit_status, SIGTERM, GRACE_S);
 }
 
@@ -343,9 +345,11 @@ static char **env_of(const struct app *app)
     return env;
 }
 
+/* gdb has oshrun's terminal, the PE's output included. */
 static int pe_start(struct pe *pe, int input)
 {
-    int fd[3] = {input, stream_open(pe->rank, 0), stream_open(pe->rank, 1)};
+    bool gdb = pe->rank == opt.gdb;
+    int fd[3] = {gdb ? 0 : input, gdb ? 1 : stream_open(pe->rank, 0), gdb ? 2 : stream_open(pe->rank, 1)};
     const char *what = "pipe";
     char **env = env_of(pe->app);
     int err = fd[0] < 0 ? fd[0] : fd[1] < 0 ? fd[1] : fd[2] < 0 ? fd[2] : 0;
@@ -359,9 +363,9 @@ static int pe_start(struct pe *pe, int input)
     for (char **e = env; *e; e++)
         free(*e);
     free(env);
-    if (fd[1] >= 0)
+    if (fd[1] > 2)
         close(fd[1]);
-    if (fd[2] >= 0)
+    if (fd[2] > 2)
         close(fd[2]);
     if (!err) {
         live++;
@@ -390,6 +394,8 @@ static void start_all(void)
     }
     if (nothing > 2)
         close(nothing);
+    if (!err && opt.role == ROLE_JOB)
+        debug_started(pes, npes);
 }
 
 static int wait_ms(double until)
@@ -473,6 +479,17 @@ static void standard_files(void)
         close(fd);
 }
 
+/* This PE runs under gdb. */
+static void gdb_up(struct pe *pe)
+{
+    static struct app gdb;
+
+    gdb = *pe->app;
+    gdb.argv = debug_command(pe->app->argv);
+    pe->app = &gdb;
+    pe->foreground = isatty(0);
+}
+
 static void pes_up(void)
 {
     static struct app engine;
@@ -491,6 +508,8 @@ static void pes_up(void)
             if (opt.role == ROLE_JOB || rank == mine)
                 pes[opt.role == ROLE_JOB ? rank : 0] = (struct pe){
                     .app = &opt.apps[a], .appnum = a, .rank = rank, .death_sig = SIGKILL};
+    if (opt.gdb >= 0)
+        gdb_up(&pes[opt.gdb]);
     if (!pes[0].app || (opt.role == ROLE_PE && !own))
         usage_error("--as-pe: the launcher set no valid rank (PMIX_RANK)");
 }
@@ -588,6 +607,8 @@ int main(int argc, char **argv)
         start_all();
         run();
     }
+    if (opt.gdb >= 0 && isatty(0))
+        tcsetpgrp(0, getpgrp());
     guardian_down();
     for (int i = 0; i < npes; i++) /* reap them, so that time(1) counts their processor time */
         if (pes[i].pid)

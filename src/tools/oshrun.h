@@ -3,7 +3,7 @@
  *
  * oshrun.c owns the job and its end, oshrun_opt.c the command line, oshrun_hosts.c the hosts, oshrun_place.c cores,
  * oshrun_spawn.c processes, oshrun_io.c output lines and standard input, oshrun_pmix.c the PMIx server, oshrun_accept.c
- * its connections, oshrun_engine.c launchers of several hosts. Nothing here is part of the library.
+ * its connections, oshrun_engine.c launchers of several hosts, oshrun_debug.c debuggers. Nothing here is part of the library.
  */
 #ifndef OSHRUN_H
 #define OSHRUN_H
@@ -60,6 +60,7 @@ struct options {
     struct app all; /* only env: -genv */
     struct place place;
     double timeout_s; /* 0: none */
+    int gdb;          /* the PE that runs under gdb; -1: none */
     int input;        /* the PE that gets standard input, or INPUT_ */
     const char *output; /* folder of a file for each PE's output; NULL: none */
 };
@@ -79,6 +80,7 @@ struct pe {
     const struct app *app;
     int appnum;
     int rank;
+    bool foreground; /* its process group becomes that of the terminal */
     int death_sig;   /* parent-death signal, beside what the guardian sends; 0: none */
     pid_t pid;       /* 0 until started; not reaped, so not reused until oshrun ends */
     enum end_state ended;
@@ -200,6 +202,15 @@ const char *engine_reason(void);
 void engine_decode(int argc, char **argv);
 /* In ROLE_PE: report this PE's failure to the oshrun in ROLE_FRONT. */
 void engine_report(int status, const char *text);
+
+/* oshrun_debug.c */
+
+/* All PEs have been started. */
+void debug_started(const struct pe *pe, int npes);
+/* The job is being ended after a failure. */
+void debug_aborting(const char *why);
+/* The command that runs this one under gdb; not freed. */
+char **debug_command(char **argv);
 
 /* oshrun_accept.c */
 

@@ -20,7 +20,7 @@
 enum { MAX_PES = 1 << 15 };
 
 enum key {
-    NP, PER_HOST, LABEL, OUTPUT, INPUT, ENV, ENV_ALL, BIND, MAP, REPORT, VERBOSE, DRY_RUN, TIMEOUT, WDIR, HOST, HOSTFILE, ENGINE,
+    NP, PER_HOST, LABEL, OUTPUT, INPUT, GDB, ENV, ENV_ALL, BIND, MAP, REPORT, VERBOSE, DRY_RUN, TIMEOUT, WDIR, HOST, HOSTFILE, ENGINE,
     HELP, SHOW_VERSION, UNUSED, REFUSED
 };
 
@@ -38,6 +38,7 @@ static const struct row {
     {LABEL, {"l", "label", "tag-output", "prepend-rank"}, NULL, "prefix each line of output with the PE's number, as in \"[3] \"", NULL},
     {OUTPUT, {"output-filename"}, "DIR", "write each PE's output to files of this folder, too: pe.3.out and pe.3.err", NULL},
     {INPUT, {"stdin", NULL, "input"}, "N|all|none", "the PE that gets standard input (default: 0)", NULL},
+    {GDB, {"gdb"}, "N", "start this PE under gdb, in this terminal; all PEs are on this machine", NULL},
     {ENV, {"x"}, "VAR[=VALUE]", "set this environment variable for the PEs of this program (repeatable)", NULL},
     {MAP, {"map-by"}, "slot|node|socket|numa|core|hwthread", "PEs go to these in turn, node: to the hosts; slot: fill host after host (default)", NULL},
     {BIND, {"bind-to"}, "core|hwthread|numa|socket|none", "to what each PE is bound (default: core for 2 PEs or more, if there are enough)", NULL},
@@ -198,6 +199,28 @@ static int input_of(const char *text)
     return n;
 }
 
+static int gdb_of(const char *text)
+{
+    char *end;
+    long n = strtol(text, &end, 10);
+
+    if (!isdigit((unsigned char)*text) || *end || n >= MAX_PES)
+        usage_error("--gdb takes the number of a PE, not '%s'", text);
+    return n;
+}
+
+/* The PE under gdb is on this machine, and gdb has the standard input. */
+static void check_gdb(struct options *opt)
+{
+    if (opt->gdb < 0)
+        return;
+    if (opt->gdb >= opt->npes)
+        usage_error("--gdb %d: the job has %d PEs", opt->gdb, opt->npes);
+    if (opt->role != ROLE_JOB)
+        usage_error("--gdb: the PEs must be on this machine; gdb -p attaches to one on another host");
+    opt->input = INPUT_NONE;
+}
+
 static void add_env(struct app *app, const char *text)
 {
     const char *value = strchr(text, '=') ? "" : getenv(text);
@@ -230,6 +253,7 @@ static void apply(struct options *opt, struct app *app, const struct row *row, c
     case LABEL: opt->label = true; break;
     case OUTPUT: opt->output = strdup(value); break;
     case INPUT: opt->input = input_of(value); break;
+    case GDB: opt->gdb = gdb_of(value); break;
     case ENV: add_env(app, value); break;
     case ENV_ALL: add_env(&opt->all, value); break;
     case MAP: map_by(opt, value); break;
@@ -318,6 +342,7 @@ void opt_parse(struct options *opt, int argc, char **argv)
     int i = 1, slots = 0;
 
     memset(opt, 0, sizeof *opt);
+    opt->gdb = -1;
     if (argc > 1 && !strcmp(argv[1], AS_PE)) {
         opt->role = ROLE_PE;
         i++;
@@ -344,5 +369,6 @@ void opt_parse(struct options *opt, int argc, char **argv)
     }
     if (opt->input >= opt->npes)
         usage_error("--stdin %d: the job has %d PEs", opt->input, opt->npes);
+    check_gdb(opt);
     hosts_spread(opt);
 }

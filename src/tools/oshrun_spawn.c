@@ -121,6 +121,8 @@ static _Noreturn void become(struct pe *pe, const int fd[3], char **env, pid_t p
     sigset_t none;
 
     setpgid(0, 0);
+    if (pe->foreground) /* oshrun ignores SIGTTOU, and so does this child, until below */
+        tcsetpgrp(0, getpid());
     if (prctl(PR_SET_PDEATHSIG, pe->death_sig) || getppid() != parent)
         _exit(1);
     for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++)

@@ -107,6 +107,7 @@ void shi_batch_send(struct shi_lane *l, int pe, uint32_t flags)
         flags |= FOLLOWS_WRITES;
         s->follows = 0;
     }
+    flags |= __atomic_load_n(&shi_stream_net.traced, __ATOMIC_RELAXED);
     uint64_t ack;
     int ack_lane = shi_acks_take(&shi_stream_net.peer_rx[pe].acks, &ack);
     write_head(h, (uint32_t)shi_stream_net.me, b->bytes, flags, l->index, ack_lane, s->order.sent_seq, ack);

@@ -68,6 +68,7 @@ struct peer_rx {
     struct stashed *early; /* messages that overtook others of their stream */
     unsigned char met;     /* one has come at all */
     unsigned char held;    /* is in the list held */
+    unsigned char traced;  /* its last message had TRACED */
     uint64_t alive_ns, pinged_ns;
     struct {
         uint64_t seq, since_ns; /* 0: no message is missing */
@@ -110,6 +111,8 @@ struct shi_stream_net {
     uint64_t polls;      /* that ended, from 1 */
     uint64_t now_ns;     /* when the last poll ended */
     uint64_t checked_ns; /* when heartbeats were last checked */
+    uint64_t tracer_ns;  /* when the tracer was last looked for */
+    uint32_t traced;     /* TRACED, or 0; written by the polling thread, read by senders, relaxed */
     int *ack_queue, n_ack_queue; /* PEs with acknowledgements queued */
     int *held, n_held;   /* PEs with messages that wait for writes or copies */
     struct stashed *free_slot;              /* of stream_device.c */

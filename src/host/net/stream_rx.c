@@ -24,6 +24,7 @@
 #include "host/util/copy_lines.h"
 #include "host/util/log.h"
 #include "host/util/table.h"
+#include "host/util/tracer.h"
 
 #define NET (shi_stream_net.ops)
 
@@ -256,7 +257,28 @@ static void ask_lanes(int pe)
     }
 }
 
-/* Ping a known peer after limit/3 of silence; declare it dead after limit. */
+/* Look for a debugger every 100 ms, and send all PEs a message when it comes or goes: a PE that it stops answers no heartbeat. The system
+ * calls take 10 us. */
+static void look_for_tracer(void)
+{
+    uint64_t now = shi_stream_net.now_ns;
+    if (!shi_stream_net.silence_ns || now - shi_stream_net.tracer_ns < 100000000)
+        return;
+    uint32_t traced = shi_is_traced() ? TRACED : 0;
+    shi_stream_net.tracer_ns = now;
+    if (traced == shi_stream_net.traced)
+        return;
+    __atomic_store_n(&shi_stream_net.traced, traced, __ATOMIC_RELAXED);
+    struct shi_lane *l = shi_stream_net.lane[0];
+    for (int pe = 0; pe < shi_stream_net.n_pes && !shi_stream_closing(); pe++) {
+        shi_lane_lock(l);
+        if (pe != shi_stream_net.me)
+            shi_batch_send(l, pe, ACK_NOW);
+        shi_lane_unlock(l);
+    }
+}
+
+/* Ping a known peer after limit/3 of silence; declare it dead after limit, unless a debugger is attached to it. */
 static void check_heartbeats(void)
 {
     uint64_t now = shi_stream_net.now_ns, limit = shi_stream_net.silence_ns;
@@ -275,7 +297,7 @@ static void check_heartbeats(void)
         if (overslept || x->alive_ns == 0)
             x->alive_ns = x->gap.since_ns = now;
         uint64_t silent = now - x->alive_ns;
-        if (silent > limit && !shi_stream_closing())
+        if (silent > limit && !x->traced && !shi_stream_closing())
             shi_die("network", "PE %d has not answered for %lu s (SHMEM_HEARTBEAT): its host or the link to it is down", pe,
                     (unsigned long)(limit / 1000000000));
         if (silent > limit / 3 && now - x->pinged_ns > limit / 3) {
@@ -285,7 +307,8 @@ static void check_heartbeats(void)
             shi_batch_send(l, pe, ACK_NOW);
             shi_lane_unlock(l);
         }
-        check_gap(pe, x, now, limit);
+        if (!x->traced)
+            check_gap(pe, x, now, limit);
     }
 }
 
@@ -498,6 +521,7 @@ static void end_of_poll(void)
     shi_pipeline_poll();
     shi_stream_net.polls++;
     shi_stream_net.now_ns = shi_coarse_ns();
+    look_for_tracer();
     check_heartbeats();
     for (int i = 0, n = shi_stream_n_lanes(); i < n; i++) {
         struct shi_lane *l = shi_stream_net.lane[i];
@@ -528,6 +552,7 @@ void shi_stream_arrive(const void *msg, size_t bytes)
         return;
     }
     x->alive_ns = shi_stream_net.now_ns;
+    x->traced = (h->flags & TRACED) != 0;
     if (!x->met) {
         x->met = 1;
         NET->met();

@@ -17,7 +17,7 @@ struct head {
     uint32_t pe;      /* sender */
     uint16_t bytes;   /* of the message, this head included */
     uint8_t version;  /* WIRE_VERSION */
-    uint8_t flags;    /* ACK_ of order.h, FOLLOWS_WRITES, SETTLES */
+    uint8_t flags;    /* ACK_ of order.h, FOLLOWS_WRITES, SETTLES, TRACED */
     uint8_t lane;     /* the sender's stream */
     uint8_t ack_lane;
     uint16_t zero;
@@ -26,8 +26,9 @@ struct head {
 };
 
 /* Of head.flags. FOLLOWS_WRITES: the message's last 8 bytes are a count n; its records follow the first n writes of the stream.
- * SETTLES: they follow writes to device memory whose data must be made visible first (settle.h). */
-enum { FOLLOWS_WRITES = 4, SETTLES = 8, FOLLOWS_BYTES = 8 };
+ * SETTLES: they follow writes to device memory whose data must be made visible first (settle.h). TRACED: a debugger is attached
+ * to the sender, which may be stopped for any time. */
+enum { FOLLOWS_WRITES = 4, SETTLES = 8, TRACED = 16, FOLLOWS_BYTES = 8 };
 
 /* Fill in all but the tag, in whole words, as message_tag reads it: a load of a word waits for the stores of its parts. */
 static inline void write_head(struct head *h, uint32_t pe, size_t bytes, uint32_t flags, int lane, int ack_lane,
