@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cuda_cpu/half.h"
 #include "cuda_cpu/lower.h"
 #include "cuda_cpu/number.h"
 
@@ -61,6 +62,8 @@ static void to_real(struct ptx *p, uint32_t d, struct ptx_type to, uint32_t s, s
     }
     if (from.class == to.class && from.width == to.width)
         zc_move(p->m, d, s, to.width);
+    else if (to.class == PTX_H && !is_real(from))
+        convert(p, mode > 0 ? NULL : cc_half_from_integer(to.name, kind(from), from.width), d, 2, s, from.width);
     else if (to.class == PTX_H)
         convert(p, cc_to_half(to.name, from.width, mode < 0 ? 0 : (unsigned)mode % INTEGRAL), d, 2, s, from.width);
     else if (mode > 0 && mode < INTEGRAL)

@@ -5,21 +5,55 @@
 
 /* ---- work-groups ------------------------------------------------------------------------------------------------ */
 
-/* The barrier of all work-items: number 0 without a count. */
-static void whole_group(struct ptx *p, unsigned operands)
+/* A barrier: its number is operand k, a count of threads may follow. named: it is none of all threads with number 0. */
+struct barrier {
+    bool named;
+    uint32_t number, count;
+};
+
+static struct barrier barrier(struct ptx *p, unsigned k, unsigned operands)
 {
+    const struct ptx_operand *o = cc_operand(p, k);
+    struct barrier b = {.count = ZC_NONE};
+    bool counted = operands > k + 1, zero = o->kind == O_INT && o->value == 0;
     cc_has(p, "cta");
     cc_has(p, "aligned");
-    const struct ptx_operand *o = cc_operand(p, operands);
-    if (o->kind != O_INT || o->value != 0 || p->ins->nop > operands + 1u)
-        ptx_fail(p, "only barrier 0 of all threads of a group is supported");
+    if (operands > k + 2)
+        ptx_fail(p, "%s: too many operands", p->ins->op);
+    p->named_zero |= counted ? zero || o->kind != O_INT : o->kind != O_INT;
+    b.named = counted || !zero || p->named_zero;
+    if (b.named)
+        b.number = cc_source(p, k, cc_u32);
+    if (counted)
+        b.count = cc_source(p, k + 1, cc_u32);
+    return b;
+}
+
+static struct zc_ins *emit_named(struct ptx *p, struct barrier b, unsigned what, uint32_t d)
+{
+    struct zc_ins *i = cc_emit(p, OP_NAMED, d, b.number, 0);
+    i->n = SCOPE_NAMED;
+    i->w = (uint8_t)what;
+    i->u[0] = b.count;
+    p->m->named = true;
+    return i;
 }
 
 static void emit_bar(struct ptx *p, const struct cc_row *r)
 {
     (void)r;
-    whole_group(p, 0);
-    cc_emit(p, OP_BARRIER, 0, 0, 0);
+    struct barrier b = barrier(p, 0, p->ins->nop);
+    if (b.named)
+        emit_named(p, b, NAMED_SYNC, 0);
+    else
+        cc_emit(p, OP_BARRIER, 0, 0, 0);
+}
+
+static void emit_arrive(struct ptx *p, const struct cc_row *r)
+{
+    (void)r;
+    cc_operand(p, 1); /* the count is required */
+    emit_named(p, barrier(p, 0, p->ins->nop), NAMED_ARRIVE, 0);
 }
 
 /* bar.red: vm is the operation; popc adds the predicates as numbers. */
@@ -28,9 +62,12 @@ static void emit_bar_red(struct ptx *p, const struct cc_row *r)
     const struct ptx_operand *last = cc_operand(p, p->ins->nop - 1u), *d = cc_operand(p, 0);
     uint32_t flag = cc_predicate(p, last), v = flag;
     bool count = r->vm == GROUP_ADD;
-    p->ins->nop--; /* the predicate comes last */
-    whole_group(p, 1);
-    p->ins->nop++;
+    struct barrier b = barrier(p, 1, p->ins->nop - 1u); /* the predicate comes last */
+    if (b.named) {
+        unsigned what = count ? NAMED_COUNT : r->vm == GROUP_ALL ? NAMED_ALL : NAMED_ANY;
+        emit_named(p, b, what, cc_into(p, d, count ? 4 : 1))->c = flag;
+        return;
+    }
     if (count)
         v = zc_resize(p->m, flag, 1, 4, false);
     struct zc_ins *i = cc_emit(p, OP_GROUP, cc_into(p, d, count ? 4 : 1), v, 0);
@@ -108,6 +145,8 @@ static const struct cc_row rows[] = {
     {"bar", "warp sync", 0, emit_sync, WARP_SYNC, NULL, NULL},
     {"bar", "sync", 0, emit_bar, 0, NULL, NULL},
     {"barrier", "sync", 0, emit_bar, 0, NULL, NULL},
+    {"bar", "arrive", 0, emit_arrive, 0, NULL, NULL},
+    {"barrier", "arrive", 0, emit_arrive, 0, NULL, NULL},
     {"bar", "red and", PTX_P, emit_bar_red, GROUP_ALL, NULL, NULL},
     {"bar", "red or", PTX_P, emit_bar_red, GROUP_ANY, NULL, NULL},
     {"bar", "red popc", PTX_U, emit_bar_red, GROUP_ADD, NULL, NULL},

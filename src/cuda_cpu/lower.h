@@ -30,6 +30,7 @@ bool cc_compare(struct ptx *p); /* ins_compare.c */
 bool cc_convert(struct ptx *p); /* ins_convert.c */
 bool cc_memory(struct ptx *p);  /* ins_memory.c */
 bool cc_atomic(struct ptx *p);  /* ins_atomic.c */
+bool cc_half(struct ptx *p);    /* ins_half.c: before cc_compare */
 bool cc_group(struct ptx *p);   /* ins_group.c */
 
 /* Whether the instruction has a modifier; marks it as read. */

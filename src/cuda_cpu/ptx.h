@@ -128,7 +128,8 @@ struct ptx {
     bool visible;                /* the directive being parsed has such a linkage */
     /* lowering */
     struct ptx_ins *ins;
-    bool second_pass;            /* the first one only finds the constants */
+    bool second_pass;            /* the first one only finds the constants, and named_zero */
+    bool named_zero;             /* an instruction may name barrier 0 with a count, or by a register */
     uint32_t carry;              /* slot of the carry flag of the function, or ZC_NONE */
     uint32_t shared_base;        /* slot of the address of shared memory */
     ZC_LIST(struct ptx_constant) constants;

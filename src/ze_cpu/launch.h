@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "ze_cpu/module.h"
+#include "ze_cpu/op.h"
 
 /* One execution of a kernel, shared by the threads that run it. */
 struct zc_launch {
@@ -50,6 +51,7 @@ struct zc_group {
     uint32_t items, room; /* room: capacity of item */
     uint32_t live, at_barrier; /* work-items that have not ended; that wait at the barrier */
     uint32_t started;          /* work-items that have begun the kernel: the first ones */
+    uint32_t arrived[ZC_NAMED]; /* threads that arrived at each numbered barrier and did not wait */
     uint32_t id[3];
     bool ready; /* frames hold constants and arguments of the launch */
 };

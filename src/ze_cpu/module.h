@@ -178,6 +178,7 @@ struct zc_module {
     uint64_t local_bytes, global_bytes;
     uint32_t subgroup; /* work-items of a sub-group */
     bool warps;        /* its sub-groups' operations are OP_WARP */
+    bool named;        /* it has OP_NAMED */
     void *native; /* translated code, or NULL */
     size_t native_bytes;
     uint32_t ext_opencl;

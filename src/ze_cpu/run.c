@@ -21,6 +21,7 @@
 #include "ze_cpu/config.h"
 #include "ze_cpu/group_op.h"
 #include "ze_cpu/guard.h"
+#include "ze_cpu/named.h"
 #include "ze_cpu/stalled.h"
 #include "ze_cpu/vm.h"
 #include "ze_cpu/warp.h"
@@ -182,6 +183,7 @@ static void start(struct zc_group *g, const struct zc_launch *l, uint64_t id)
     g->id[2] = (uint32_t)(id / l->count[0] / l->count[1]);
     g->live = g->items;
     g->at_barrier = 0;
+    memset(g->arrived, 0, sizeof g->arrived);
     g->started = 0;
 }
 
@@ -289,6 +291,7 @@ static bool group_round(struct zc_vm *x, struct zc_group *g, struct round *all)
         g->at_barrier = 0;
         r.progress = true;
     }
+    r.progress |= x->m->named && zc_named_pass(g);
     if (g->live && g->at_barrier < g->live && is_waiting(g)) {
         bool stalled = !r.progress; /* the others only poll: non-uniform operations go on without them */
         r.progress |= zc_group_pass(g, x->l, 0, g->items, SCOPE_WORKGROUP, stalled);

@@ -574,6 +574,7 @@ on_BARRIER:
 on_EXIT:
     return STOP_DONE;
 on_WARP:
+on_NAMED:
 on_GROUP:
     it->pc = i;
     return STOP_GROUP;

@@ -29,16 +29,26 @@ static double g(uint64_t v)
     return x;
 }
 
-/* x as f16 has it. */
-static float half(float x)
+/* x with so many significant bits, and with fewer below 2^least. */
+static float half_of(long double x, int digits, int least, long double most)
 {
     int exponent;
     if (!isfinite(x) || x == 0)
-        return x;
-    frexpf(x, &exponent);
-    int shift = exponent > -13 ? 11 - exponent : 24; /* 11 bits; fewer where f16 is subnormal */
-    double r = ldexp(rint(ldexp(x, shift)), -shift);
-    return fabs(r) > 65504 ? copysignf(INFINITY, x) : (float)r;
+        return (float)x;
+    frexpl(x, &exponent);
+    int shift = exponent > least ? digits - exponent : digits - least - 1;
+    long double r = ldexpl(rintl(ldexpl(x, shift)), -shift);
+    return fabsl(r) > most ? copysignf(INFINITY, (float)x) : (float)r;
+}
+
+static float half(float x)
+{
+    return half_of((long double)x, 11, -14, 65504);
+}
+
+static float brain(float x)
+{
+    return half_of((long double)x, 8, -126, 0x1.fep127L);
 }
 
 static uint64_t bits(float x)
@@ -67,6 +77,11 @@ static float rounded(int mode, int op)
 static int64_t limited(double x, double least, double most)
 {
     return x != x ? 0 : x <= least ? (int64_t)least : x >= most ? (int64_t)most : (int64_t)x;
+}
+
+static int64_t limited64(float x)
+{
+    return x != x ? INT64_MIN : x <= -0x1p63f ? INT64_MIN : x >= 0x1p63f ? INT64_MAX : (int64_t)x;
 }
 
 static uint64_t reversed(uint64_t v, int n)
@@ -219,7 +234,27 @@ static uint64_t inserted(unsigned at, unsigned n, unsigned width)
     X(32, 32, 0, 0, "cvt.rni.u32.f32 %d, %a;", limited(rintf(f(a)), 0, UINT32_MAX))                                   \
     X(64, 32, 0, 0, "cvt.f64.f32 %d, %a;", wide((double)f(a))) X(32, 64, 0, 0, "cvt.rn.f32.f64 %d, %a;", bits((float)g(a))) \
     X(32, 32, 0, 0, "cvt.rmi.f32.f32 %d, %a;", bits(floorf(f(a))))                                                    \
-    X(32, 32, 0, 0, "{ .reg .b16 h; cvt.rn.f16.f32 h, %a; cvt.f32.f16 %d, h; }", bits(half(f(a))))
+    X(32, 32, 0, 0, "{ .reg .b16 h; cvt.rn.f16.f32 h, %a; cvt.f32.f16 %d, h; }", bits(half(f(a))))                    \
+    X(32, 32, 32, 32, "{ .reg .b16 h, i, j; cvt.rn.f16.f32 h, %a; cvt.rn.f16.f32 i, %b; cvt.rn.f16.f32 j, %c; "       \
+      "fma.rn.f16 h, h, i, j; cvt.f32.f16 %d, h; }", bits(half_of((long double)half(f(a)) * half(f(b)) + half(f(c)), 11, -14, 65504))) \
+    X(32, 32, 32, 0, "{ .reg .b16 h, i; cvt.rn.bf16.f32 h, %a; cvt.rn.bf16.f32 i, %b; add.rn.bf16 h, h, i; cvt.f32.bf16 %d, h; }", \
+      bits(half_of((long double)brain(f(a)) + brain(f(b)), 8, -126, 0x1.fep127L)))                                   \
+    X(32, 32, 32, 32, "{ .reg .b16 h, i, j; cvt.rn.bf16.f32 h, %a; cvt.rn.bf16.f32 i, %b; cvt.rn.bf16.f32 j, %c; "    \
+      "fma.rn.bf16 h, h, i, j; cvt.f32.bf16 %d, h; }", bits(half_of((long double)brain(f(a)) * brain(f(b)) + brain(f(c)), 8, -126, 0x1.fep127L))) \
+    X(32, 32, 32, 0, "{ .reg .b32 x, y; .reg .b16 h, i; cvt.rn.f16x2.f32 x, %a, %b; cvt.rn.f16x2.f32 y, %b, %b; sub.f16x2 x, x, y; " \
+      "mov.b32 {h, i}, x; cvt.f32.f16 %d, i; }", bits(half(half(f(a)) - half(f(b)))))                                 \
+    X(32, 32, 32, 0, "{ .reg .b16 h, i; .reg .pred p; cvt.rn.f16.f32 h, %a; cvt.rn.f16.f32 i, %b; setp.gtu.f16 p, h, i; selp.b32 %d, 1, 2, p; }", \
+      !(half(f(a)) <= half(f(b))) ? 1 : 2)                                                                            \
+    X(32, 32, 32, 0, "{ .reg .b32 x, y; cvt.rn.f16x2.f32 x, %a, %b; cvt.rn.f16x2.f32 y, %b, %a; set.lt.u32.f16x2 %d, x, y; }", \
+      (half(f(a)) < half(f(b)) ? 0xffff0000u : 0) | (half(f(b)) < half(f(a)) ? 0xffff : 0))                           \
+    X(32, 32, 32, 0, "{ .reg .b16 h, i; cvt.rn.f16.f32 h, %a; cvt.rn.f16.f32 i, %b; min.f16 h, h, i; max.f16 i, h, i; neg.f16 h, h; cvt.f32.f16 %d, h; }", \
+      bits(-fminf(half(f(a)), half(f(b)))))                                                                           \
+    X(32, 32, 0, 0, "{ .reg .b16 h; cvt.rn.f16.f32 h, %a; add.sat.f16 h, h, h; cvt.f32.f16 %d, h; }",                 \
+      bits(fminf(fmaxf(half(half(f(a)) + half(f(a))), 0), 1)))                                                        \
+    X(32, 32, 0, 0, "{ .reg .b16 h; .reg .s32 s; cvt.rzi.s32.f32 s, %a; cvt.rn.f16.s32 h, s; cvt.f32.f16 %d, h; }",   \
+      bits(half_of((long double)limited(truncf(f(a)), INT32_MIN, INT32_MAX), 11, -14, 65504)))                        \
+    X(32, 32, 0, 0, "{ .reg .b16 h; .reg .s64 s; cvt.rzi.s64.f32 s, %a; cvt.rn.bf16.s64 h, s; cvt.f32.bf16 %d, h; }", \
+      bits(half_of((long double)limited64(truncf(f(a))), 8, -126, 0x1.fep127L)))
 /* Approximations: the functions of the host. */
 #define APPROXIMATE(X)                                                                                                \
     X(32, 32, 0, 0, "sin.approx.f32 %d, %a;", bits(sinf(f(a)))) X(32, 32, 0, 0, "ex2.approx.ftz.f32 %d, %a;", bits(exp2f(f(a)))) \

@@ -18,7 +18,7 @@ static CUmodule ptx(const char *before, const char *body)
     CUmodule m = NULL;
     ct_text.n = 0;
     ct_add(CT_HEAD "%s\n.visible .entry k(.param .u64 out)\n{\n.reg .pred %%p<9>;\n.reg .b32 %%r<20>, %%i;\n"
-           ".reg .b64 %%rd<20>, %%out;\nld.param.u64 %%out, [out];\nmov.u32 %%i, %%tid.x;\nmul.wide.u32 %%rd0, %%i, 4;\n"
+           ".reg .b16 %%h<9>;\n.reg .b64 %%rd<20>, %%out;\nld.param.u64 %%out, [out];\nmov.u32 %%i, %%tid.x;\nmul.wide.u32 %%rd0, %%i, 4;\n"
            "%s\nadd.s64 %%out, %%out, %%rd0;\nst.global.u32 [%%out], %%r0;\nret;\n}\n",
            before, body);
     CHECKF(!ct_build(&m, ct_text.s), "%s", ct_log);
@@ -136,6 +136,33 @@ static void reductions(void)
         EACH(100, out[i] == 2);
 }
 
+/* Catches: a barrier that lets threads pass, that waits for threads beyond its count, or that mixes two numbers. */
+static void named_barriers(void)
+{
+    /* the warps of two halves of the group, each with a barrier of its own, which the other half does not reach at once */
+    const char *body = "shr.u32 %r1, %i, 6; add.u32 %r2, %r1, 1; mov.u32 %r3, s; shl.b32 %r4, %i, 2; add.u32 %r3, %r3, %r4;"
+                       "st.shared.u32 [%r3], %i; setp.eq.u32 %p0, %r1, 0; @%p0 bra A; barrier.cta.sync.aligned %r2, 64; bra B;"
+                       "A: bar.sync 1, 64; bar.sync 1, 64; B: xor.b32 %r5, %i, 63; shl.b32 %r5, %r5, 2; mov.u32 %r6, s;"
+                       "add.u32 %r6, %r6, %r5; ld.shared.u32 %r0, [%r6];";
+    if (run(ptx(".shared .align 4 .b8 s[512];", body), 2, 128, 0))
+        EACH(128, out[i] == (i ^ 63));
+    /* producers arrive and do not wait; consumers wait for them; the last warp has 16 threads */
+    body = "mov.u32 %r0, 1; setp.lt.u32 %p0, %i, 32; @%p0 bra C; st.shared.u32 [s], 7; bar.arrive 3, 96; bra E;"
+           "C: bar.sync 3, 96; ld.shared.u32 %r0, [s]; E: bar.sync 0;";
+    if (run(ptx(".shared .align 4 .u32 s;", body), 1, 80, 0))
+        EACH(80, out[i] == (i < 32 ? 7 : 1));
+    /* barrier 0 with and without a count is the same one; a number without count waits for all */
+    body = "setp.lt.u32 %p0, %i, 32; st.shared.u32 [s], 0; bar.sync 0; @%p0 bra C; atom.shared.add.u32 %r1, [s], 1; bar.sync 0; bra E;"
+           "C: atom.shared.add.u32 %r1, [s], 1; bar.sync 0, 96; E: bar.sync 5; ld.shared.u32 %r0, [s];";
+    if (run(ptx(".shared .align 4 .u32 s;", body), 1, 96, 0))
+        EACH(96, out[i] == 96);
+    body = "setp.lt.u32 %p1, %i, 40; setp.lt.u32 %p0, %i, 64; @!%p0 bra E; bar.red.popc.u32 %r0, 2, 64, %p1;"
+           "bar.red.or.pred %p2, 4, 64, !%p1; bar.red.and.pred %p3, 6, 64, %p1; @!%p2 mov.u32 %r0, 100; @%p3 mov.u32 %r0, 200; bra D;"
+           "E: mov.u32 %r0, 3; D:";
+    if (run(ptx("", body), 1, 96, 0))
+        EACH(96, out[i] == (i < 64 ? 40 : 3));
+}
+
 /* ---- control ---------------------------------------------------------------------------------------------------- */
 
 /* Catches: arguments in the wrong place, a result that is lost, frames that overlap. */
@@ -222,6 +249,26 @@ static void atomics(void)
     CHECK(!cuModuleUnload(m));
 }
 
+/* Catches: an update of 16 bits that changes its neighbours, or that is lost. */
+static void short_atomics(void)
+{
+    CUmodule m = ptx(".visible .global .align 8 .b16 w[8] = {0, 1, 2, 3, 4, 5, 6, 7};",
+                     "mov.b16 %h0, 0x3C00; atom.global.add.noftz.f16 %h1, [w+2], %h0; mov.b32 %r1, 0x3C003C00; red.global.add.noftz.f16x2 [w+4], %r1;"
+                     "L: ld.relaxed.gpu.global.u16 %h2, [w+14]; add.u16 %h3, %h2, 1; atom.global.cas.b16 %h4, [w+14], %h2, %h3;"
+                     "setp.ne.u16 %p0, %h2, %h4; @%p0 bra L; cvt.u32.u16 %r0, %h4;");
+    CUdeviceptr at = 0;
+    uint16_t w[8];
+    if (!m)
+        return;
+    CHECK(!cuModuleGetGlobal(&at, NULL, m, "w"));
+    CHECK(!ct_run(m, "k", 4, 64, 0, (void *[]){&out}));
+    memcpy(w, (void *)(uintptr_t)at, sizeof w);
+    CHECKF(w[0] == 0 && w[1] == 0x5C00 && w[2] == 0x5C00 && w[3] == 0x5C00 && w[4] == 4 && w[5] == 5 && w[6] == 6 && w[7] == 7 + 256,
+           "%#x %#x %#x %#x %#x %#x %#x %#x", w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]);
+    EACH(64, out[i] >= 7 && out[i] < 7 + 256);
+    CHECK(!cuModuleUnload(m));
+}
+
 /* Catches: an argument of the wrong size or place. */
 static void prints(void)
 {
@@ -272,7 +319,8 @@ static void refusals(void)
     refused(K("add.s64 %rd0, %rd1, %r2;"), "line 5: a register of 4 bytes");
     refused(K("mov.u32 %r0, %tid.q;"), "special register %tid.q");
     refused(K("bra NOWHERE;"), "a jump to a label that the function lacks");
-    refused(K("bar.sync 1, 64;"), "only barrier 0");
+    refused(K("bar.arrive 1;"), "line 5: bar needs more than 1 operands");
+    refused(K("bar.sync 1, 64, 3;"), "line 5: bar: too many operands");
     refused(K("add.s32 %r0, %r1;"), "add needs more than 2 operands");
     refused(K("ld.global.u32 %r0, [none];"), "no address");
     refused(K("add.s32 %r0, %r1, "), "line 5: add: an operand of the wrong kind");
@@ -420,12 +468,14 @@ int main(void)
     RUN(active_masks, "activemask names the threads of a branch");
     RUN(progress, "threads of a warp wait for each other");
     RUN(shared, "static and dynamic shared memory");
+    RUN(named_barriers, "barriers with numbers and counts");
     RUN(reductions, "barriers with a reduction");
     RUN(calls, "functions with arguments and results");
     RUN(jumps, "loops, jumps by a table");
     RUN(variables, "variables with initializers");
     RUN(local_memory, "local memory");
     RUN(atomics, "atomics and fences");
+    RUN(short_atomics, "atomics on 16 bits");
     RUN(prints, "printf");
     RUN(refusals, "what is not supported is named with its line");
     RUN(fatbins, "fatbins");
