@@ -55,7 +55,7 @@ pages=$(ls "$top_builddir"/man/*.3 "$src"/*.[17])
 for page in $pages; do
     sed -n 's/^\.Xr \([^ ]*\) \([0-9]\).*/\1 \2/p; s/^\.BR \([a-z_]*\) (\([0-9]\)).*/\1 \2/p' "$page" |
         while read -r name section; do
-            case $name.$section in dlsym.3 | fork.2) continue ;; esac
+            case $name.$section in dlsym.3 | fork.2 | gdb.1 | mpirun.1 | srun.1) continue ;; esac
             [ -f "$src/$name.$section" ] || { [ "$section" = 3 ] && grep -q "^$name " "$links"; } ||
                 echo "${page##*/} names $name($section)"
         done
