@@ -328,8 +328,8 @@ void shmemx_tag_request_free(shmemx_tag_request_t *request)
 {
     shi_tag_start(__func__);
     struct shmemx_tag_request *r = *request;
-    *request = SHMEMX_TAG_REQUEST_NULL;
     check_request(__func__, r);
+    *request = SHMEMX_TAG_REQUEST_NULL;
     if (!r || r == &shi_tag_gone)
         return;
     if (!is_active(__func__, r))
