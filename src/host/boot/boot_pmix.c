@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "host/util/end.h"
+#include "host/util/fds.h"
 #include "host/util/log.h"
 
 static pmix_proc_t self;
@@ -223,7 +224,10 @@ static pmix_status_t init_quietly(void)
         setenv("PMIX_OUTPUT_STDERR_FD", number, 1);
     hwloc_without_level_zero();
     before_others = !PMIx_Initialized();
+    struct shi_fds before;
+    shi_fds_note(&before);
     pmix_status_t rc = PMIx_Init(&self, NULL, 0);
+    shi_fds_close_on_exec(&before);
     if (fd >= 0) {
         unsetenv("PMIX_OUTPUT_STDERR_FD");
         dup3(STDERR_FILENO, fd, O_CLOEXEC);

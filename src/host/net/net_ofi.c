@@ -25,12 +25,12 @@
 #include "host/net/net_fault.h"
 #include "host/net/ofi.h"
 #include "host/net/ofi_accept.h"
-#include "host/net/ofi_fd.h"
 #include "host/net/ofi_memory.h"
 #include "host/net/ofi_peers.h"
 #include "host/net/ofi_psm.h"
 #include "host/net/ofi_throttle.h"
 #include "host/util/base.h"
+#include "host/util/fds.h"
 #include "host/util/libc.h"
 #include "host/util/log.h"
 #include "host/util/table.h"
@@ -248,8 +248,8 @@ static int up(const struct shi_boot *boot, const struct shi_config *config, shi_
     limits.lane_cap = LANE_CAP;
     limits.peer_cap = PEER_CAP;
     shi_net_fault_limits(&limits);
-    struct shi_ofi_fds before;
-    shi_ofi_fds_note(&before);
+    struct shi_fds before;
+    shi_fds_note(&before);
     if (is_psm())
         err = shi_ofi_psm_key(info, boot->job);
     if (!err)
@@ -263,7 +263,7 @@ static int up(const struct shi_boot *boot, const struct shi_config *config, shi_
         shi_ofi_memory_up(domain, lanes[0].ep, info, no_cuda_calls);
         err = post_recvs();
     }
-    shi_ofi_fds_close_on_exec(&before);
+    shi_fds_close_on_exec(&before);
     *out = limits;
     return err;
 }
@@ -281,11 +281,7 @@ static const char *error(int err)
 static int address(struct shi_net_address *out)
 {
     int rc = name_of(&lanes[0], out);
-    if (rc)
-        return cannot("get the address of the endpoint", rc);
-    if (has_ip_addresses())
-        shi_ofi_fds_own((const struct sockaddr *)out->data);
-    return 0;
+    return rc ? cannot("get the address of the endpoint", rc) : 0;
 }
 
 static int connect_to(const struct shi_net_address *first, size_t stride)
@@ -586,8 +582,9 @@ static int idle_wait(int timeout_ms)
 /* A look at all descriptors for each PE: only where they cannot be opened close-on-exec. */
 static void met(void)
 {
-    if (!sockets_close)
-        shi_ofi_fds_close_on_exec(NULL);
+    struct shi_net_address own;
+    if (!sockets_close && has_ip_addresses() && name_of(&lanes[0], &own) == 0)
+        shi_fds_close_connections_on_exec((const struct sockaddr *)own.data);
 }
 
 /* Closing sends what the provider still holds, and removes files of libfabric's shm provider. An endpoint of psm2 or psm3
