@@ -281,6 +281,14 @@ static uint64_t job_of(const struct profile *p, const struct fi_ep_attr *attr)
     return key[0] ^ key[1];
 }
 
+/* psm3 makes a file in /dev/shm for each endpoint, for the processes of the host, which stays there when the process is killed. */
+static void check_devices(const struct profile *p)
+{
+    const char *devices = getenv("PSM3_DEVICES");
+    if (p->has_job_key && (!devices || strstr(devices, "shm")))
+        misuse("an endpoint with a file in /dev/shm: PSM3_DEVICES lists shm, or is not set");
+}
+
 int endpoint_open(struct fid_domain *fid, struct fi_info *info, struct fid_ep **out, void *context)
 {
     static struct fi_ops ops = {.size = sizeof ops, .close = ep_close, .bind = ep_bind, .control = ep_control};
@@ -295,6 +303,7 @@ int endpoint_open(struct fid_domain *fid, struct fi_info *info, struct fid_ep **
     const char *skips = d->profile->skips_polls ? getenv("PSM3_TCP_SKIPPOLL_COUNT") : NULL; /* inactive:active */
     if (!e)
         return -FI_ENOMEM;
+    check_devices(d->profile);
     *e = (struct endpoint){.pub = {.fid = {FI_CLASS_EP, context, &ops}, .ops = &ep_ops, .cm = &cm_ops, .msg = &msg_ops,
                                    .rma = &rma_ops},
                            .domain = d, .profile = d->profile, .fd = -1, .job = job_of(d->profile, info->ep_attr),

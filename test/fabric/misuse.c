@@ -20,7 +20,7 @@ static struct fid_ep *ep; /* sends to itself */
 static fi_addr_t self;
 static _Alignas(64) char memory[BYTES], local[1 << 17], wide[1 << 17];
 static struct fi_context2 context[4];
-static int has_job_key = 1;
+static int has_job_key = 1, uses_shm;
 
 /* 0, or what went wrong. */
 static int open_with(const char *profile, const struct fi_info *hints)
@@ -28,6 +28,7 @@ static int open_with(const char *profile, const struct fi_info *hints)
     struct fi_av_attr table = {.type = FI_AV_TABLE};
     struct fi_cq_attr queue = {.format = FI_CQ_FORMAT_DATA, .size = 64};
     setenv("FABRIC_PROFILE", profile, 1);
+    setenv("PSM3_DEVICES", uses_shm ? "self,shm,nic" : "self,nic", 1);
     if (fi_getinfo(FI_VERSION(1, 5), NULL, NULL, 0, hints, &info))
         return -1;
     if (has_job_key) {
@@ -114,6 +115,12 @@ static void not_enabled(void)
 static void no_job_key(void)
 {
     has_job_key = 0;
+    open_all("psm3");
+}
+
+static void shm_device(void)
+{
+    uses_shm = 1;
     open_all("psm3");
 }
 
@@ -308,7 +315,8 @@ static const struct {
     const char *line; /* NULL: no misuse */
 } cases[] = {{correct, NULL}, {unknown_key, "which is not registered"}, {no_right, "which lacks that right"},
              {out_of_bounds, "of memory of 256 bytes"}, {not_enabled, "fi_send on an endpoint that is not enabled"},
-             {no_job_key, "without a key of its job"}, {no_queue, "fi_enable of an endpoint without completion queue"}, {long_inject, "the limit is 64"},
+             {no_job_key, "without a key of its job"}, {shm_device, "with a file in /dev/shm"},
+             {no_queue, "fi_enable of an endpoint without completion queue"}, {long_inject, "the limit is 64"},
              {long_message, "the limit is 65536"}, {long_key, "longer than mr_key_size"},
              {not_bound, "bound to no endpoint"}, {closed_while_bound, "an endpoint to which memory is bound"},
              {second_endpoint_closed, "not the domain's first"}, {not_mapped, "not all mapped"},

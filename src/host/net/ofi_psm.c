@@ -16,6 +16,10 @@ void shi_ofi_psm_settings(int heartbeat_s)
     snprintf(limit, sizeof limit, "%d", heartbeat_s > 0 ? heartbeat_s : NO_LIMIT_S);
     setenv("PSM3_TCP_SKIPPOLL_COUNT", "1:1", 0); /* else psm3 on Ethernet reads its sockets at every 21st poll only */
     setenv("FI_PSM3_CONN_TIMEOUT", limit, 0);    /* else psm3 aborts where a PE does not answer its first message for 10 s */
+    if (!getenv("PSM3_DEVICES")) { /* else each endpoint has 4 MB in /dev/shm, which stay there when its process is killed */
+        setenv("PSM3_DEVICES", "self,nic", 1);
+        setenv("PSM3_NIC_LOOPBACK", "1", 0); /* PEs of one host reach each other through the NIC */
+    }
 }
 
 /* FNV-1a. */
