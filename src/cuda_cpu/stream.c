@@ -1,5 +1,6 @@
 /*
- * stream.c - streams and events. Each stream has a thread that runs its commands in order: copies, kernels, host functions.
+ * stream.c - streams and events. Each stream has a thread that runs its commands in order: copies, kernels, host functions. Where
+ * the stream is idle, the caller makes a copy of at most INLINE_BYTES itself: where processes share cores, that is much faster.
  *
  * The default stream is one of them and does not wait for the others. After a fault of a kernel, all calls on its stream fail.
  * All state is under `lock`, except what only the stream's thread uses.
@@ -16,6 +17,7 @@
 #include "ze_cpu/pool.h"
 #include "ze_cpu/run.h"
 
+enum { INLINE_BYTES = 256 << 10 };
 enum what { COPY, FILL, KERNEL, HOST, RECORD, WAIT };
 
 struct command {
@@ -39,6 +41,7 @@ struct CUstream_st {
     struct command *head, **tail;
     uint64_t submitted, finished;
     bool stop;
+    bool by_caller; /* a thread that called executes a command: the stream's thread waits */
     CUresult error;
 };
 
@@ -106,7 +109,7 @@ static void *work(void *arg)
     struct CUstream_st *s = arg;
     pthread_mutex_lock(&lock);
     for (;;) {
-        while (!s->head && !s->stop)
+        while ((!s->head && !s->stop) || s->by_caller)
             pthread_cond_wait(&s->more, &lock);
         if (!s->head)
             break;
@@ -174,6 +177,23 @@ static struct CUstream_st *stream_of(CUstream s)
     return default_stream;
 }
 
+/* Execute the command in an idle stream on this thread; with the lock, which is released. */
+static CUresult execute_now(struct CUstream_st *s, struct command *c)
+{
+    s->by_caller = true;
+    s->submitted++;
+    pthread_mutex_unlock(&lock);
+    CUresult r = execute(s, c);
+    free(c);
+    pthread_mutex_lock(&lock);
+    s->by_caller = false;
+    s->finished++;
+    pthread_cond_signal(&s->more);
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+    return r;
+}
+
 /* Takes over c, which calloc made; NULL: it had no memory. */
 static CUresult submit(CUstream stream, struct command *c)
 {
@@ -189,6 +209,8 @@ static CUresult submit(CUstream stream, struct command *c)
     }
     pthread_mutex_lock(&lock);
     r = s->error;
+    if (!r && s->submitted == s->finished && (c->what == RECORD || (c->what == COPY && c->bytes <= INLINE_BYTES)))
+        return execute_now(s, c);
     *s->tail = c;
     s->tail = &c->next;
     s->submitted++;

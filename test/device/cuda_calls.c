@@ -1,12 +1,13 @@
 /*
- * cuda_calls.c - the driver calls of cuda.c and its reactions to their results. cuda.sh runs it with a test double in
- * place of the driver: no kernel runs, and the test shows nothing about a GPU.
+ * cuda_calls.c - the driver calls of cuda.c and its reactions to their results. cuda.sh runs it on the driver on the CPU with
+ * faults injected (test/device/fake/cuda.c): the test shows nothing about a GPU.
  *
- *   usage: cuda_calls [probe | up | share | load | launch | is_local SYSFS ID]
+ *   usage: cuda_calls [probe | up | share | load | launch [late] | is_local SYSFS ID]
  */
 #include "../tap.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -16,8 +17,34 @@
 #include "host/util/log.h"
 #include "host/util/numa.h"
 
+enum { POLLS = 600000 }; /* a minute */
 static const struct shi_device_ops *const cuda = &shi_device_cuda;
-static const char ptx[] = "//\n.version 8.0\n.target sm_80\n.visible .entry store .entry empty .global shmemg_ctx_default_";
+/* store: the number of groups to the first word, the argument to the second. hold: waits until the word is not 0. */
+static const char ptx[] =
+    "//\n.version 8.0\n.target sm_80\n.address_size 64\n.visible .global .align 8 .u64 shmemg_ctx_default_;\n"
+    ".visible .entry store(.param .u64 p, .param .u32 v)\n{ .reg .b64 %a; .reg .b32 %v, %n; ld.param.u64 %a, [p];"
+    "ld.param.u32 %v, [v]; mov.u32 %n, %nctaid.x; st.global.u32 [%a], %n; st.global.u32 [%a+4], %v; ret; }\n"
+    ".visible .entry empty() { ret; }\n"
+    ".visible .entry hold(.param .u64 p)\n{ .reg .b64 %a; .reg .b32 %v; .reg .pred %q; ld.param.u64 %a, [p];\n"
+    "L: ld.relaxed.sys.global.u32 %v, [%a]; setp.eq.u32 %q, %v, 0; @%q bra L; ret; }\n";
+
+static int launch(void *m, const char *name, size_t groups, void *const *args, const size_t *bytes, int n)
+{
+    const struct shi_device_grid g = {{groups, 1, 1}, {32, 1, 1}};
+    return cuda->launch(m, name, &g, args, bytes, n);
+}
+
+/* Start a kernel that runs until let_go(word), in so many groups. 0 or -errno. */
+static int hold(void *m, size_t groups, uint32_t **word)
+{
+    int err = cuda->alloc_shared(4096, (void **)word);
+    return err ? err : launch(m, "hold", groups, (void *[]){word}, (const size_t[]){8}, 1);
+}
+
+static void let_go(uint32_t *word)
+{
+    __atomic_store_n(word, 1, __ATOMIC_RELEASE);
+}
 
 /* Catches: a copy in one direction only or not complete, memory that is not freed, two blocks in one page. */
 static void test_memory(void)
@@ -53,8 +80,8 @@ static void test_requests(void)
         int polls = 0;
         do
             CHECK(cuda->copies_ended(q, &n) == 0 && n <= 2 * i && (n < 2 * i || host[1] == i));
-        while (n < 2 * i && ++polls < 100);
-        CHECK(polls < 100 && cuda->copy(&out, a, 8) == 0 && out == i);
+        while (n < 2 * i && ++polls < POLLS && !usleep(100));
+        CHECK(polls < POLLS && cuda->copy(&out, a, 8) == 0 && out == i);
     }
     cuda->release(a);
     cuda->down();
@@ -120,18 +147,12 @@ static void test_images(void)
     CHECK(cuda->load(spirv, sizeof spirv, &m) == -ENOEXEC && cuda->load(elf, sizeof elf, &m) == -ENOEXEC);
     CHECK(cuda->load("text of another kind, long enough for a look", 40, &m) == -ENOEXEC);
     CHECK(cuda->load("", 0, &m) == -ENOEXEC);
-    CHECK(cuda->load(cubin, sizeof cubin, &m) == 0 && cuda->load(fatbin, sizeof fatbin, &m) == 0);
-    CHECK(cuda->load("\n.version 8.0 broken, and so on for a while", 40, &m) == -EIO);
+    CHECK(cuda->load(cubin, sizeof cubin, &m) == -EIO && cuda->load(fatbin, sizeof fatbin, &m) == -EIO);
+    CHECK(cuda->load("\n.version 8.0\nbroken, and so on for a while", 40, &m) == -EIO);
     CHECK(cuda->load(ptx, sizeof ptx, &m) == 0);
     CHECK(cuda->variable(m, "shmemg_ctx_default_", &at) == 0 && cuda->variable(m, "none", &at) == -ENOENT);
     CHECK(cuda->copy(at, &m, sizeof m) == 0);
     cuda->down();
-}
-
-static int launch(void *m, const char *name, size_t groups, void *const *args, const size_t *bytes, int n)
-{
-    const struct shi_device_grid g = {{groups, 1, 1}, {32, 1, 1}};
-    return cuda->launch(m, name, &g, args, bytes, n);
 }
 
 /* Catches: a copy within the device that loses bytes; with FAKE_CUDA_WAITING, one that needs the device's processors. */
@@ -143,18 +164,20 @@ static void test_within(void)
     uint64_t n = 0;
     char *a, *b;
     void *m;
+    uint32_t *word = NULL;
     CHECK(cuda->up(0, &host_access) == 0 && cuda->alloc(BYTES, (void **)&a) == 0 && cuda->alloc(BYTES, (void **)&b) == 0);
     for (int i = 0; i < BYTES; i++)
         sent[i] = (unsigned char)(i * 7 + i / 256);
-    CHECK(cuda->load(ptx, sizeof ptx, &m) == 0 && launch(m, "empty", 1, NULL, NULL, 0) == 0); /* FAKE_CUDA_BUSY: it runs on */
+    CHECK(cuda->load(ptx, sizeof ptx, &m) == 0 && hold(m, 8, &word) == 0 && cuda->busy());
     CHECK(cuda->copy(a, sent, BYTES) == 0 && cuda->copy_start(SHI_DEVICE_REQUESTS, b, a, BYTES) == 0);
-    for (int i = 0; n < 1 && i < 100; i++)
+    for (int i = 0; n < 1 && i < POLLS && !usleep(100); i++)
         CHECK(cuda->copies_ended(SHI_DEVICE_REQUESTS, &n) == 0);
     CHECK(n == 1 && cuda->copy(got, b, BYTES) == 0 && memcmp(got, sent, BYTES) == 0);
-    void *const args[] = {&a, &host_access};
-    CHECK(launch(m, "store", 1, args, (const size_t[]){8, 4}, 2) == 0); /* must have been loaded before `empty` ran */
+    CHECK(launch(m, "empty", 1, NULL, NULL, 0) == 0); /* must have been loaded before `hold` ran */
     CHECK(cuda->copy(a, sent, BYTES) == 0);
-    CHECK(cuda->copy(a + 8, b, BYTES - 8) == 0 && cuda->sync() == 0);
+    CHECK(cuda->copy(a + 8, b, BYTES - 8) == 0 && cuda->busy());
+    let_go(word);
+    CHECK(cuda->sync() == 0);
     CHECK(cuda->copy(got, a + 8, BYTES - 8) == 0 && memcmp(got, sent, BYTES - 8) == 0);
     cuda->release(a);
     cuda->release(b);
@@ -175,9 +198,70 @@ static void test_launch(void)
     CHECK(launch(m, "store", 1, args, bytes, 1) == -EINVAL && launch(m, "store", 1, args, bytes, 3) == -EINVAL);
     CHECK(launch(m, "store", 1, args, wrong, 2) == -EINVAL);
     CHECK(launch(m, "empty", 8, NULL, NULL, 0) == 0 && cuda->sync() == 0); /* all 4 x 2 groups fit */
-    for (int i = 0; i < 3000; i++) /* more than the driver's queue has room for */
-        CHECK(launch(m, "empty", 1, NULL, NULL, 0) == 0);
-    CHECK(cuda->sync() == 0);
+    cuda->release(p);
+    cuda->down();
+}
+
+static struct {
+    void *m;
+    uint32_t *word;
+    int launched, err; /* atomic */
+} many;
+
+static void *launch_many(void *none)
+{
+    for (int i = 0; i < 3000; i++) {
+        many.err |= launch(many.m, "empty", 1, NULL, NULL, 0);
+        __atomic_add_fetch(&many.launched, 1, __ATOMIC_RELEASE);
+    }
+    return none;
+}
+
+/* Catches: a launch that waits inside the driver, with the lock for which the copies wait on which the kernels wait. A thread
+ * launches more kernels than the driver's queue has room for, behind one that waits for a copy of another thread. */
+static void test_queue(void)
+{
+    int host_access, before = -1, now;
+    static char sent[5000], got[5000];
+    char *p = NULL;
+    pthread_t t;
+    CHECK(cuda->up(0, &host_access) == 0 && cuda->load(ptx, sizeof ptx, &many.m) == 0 && cuda->alloc(sizeof sent, (void **)&p) == 0);
+    CHECK(hold(many.m, 8, &many.word) == 0 && pthread_create(&t, NULL, launch_many, NULL) == 0);
+    memset(sent, 3, sizeof sent);
+    for (int same = 0; same < 20; same = now == before ? same + 1 : 0, before = now) { /* until the thread makes no progress */
+        usleep(5000);
+        now = __atomic_load_n(&many.launched, __ATOMIC_ACQUIRE);
+    }
+    CHECK(before > 100 && before < 1000);
+    CHECK(cuda->copy(p, sent, sizeof sent) == 0 && cuda->copy(got, p, sizeof got) == 0 && memcmp(sent, got, sizeof got) == 0);
+    let_go(many.word);
+    pthread_join(t, NULL);
+    CHECK(many.err == 0 && cuda->sync() == 0);
+    cuda->release(p);
+    cuda->down();
+}
+
+enum { STALLED = 4194304 }; /* FAKE_CUDA_STALL */
+static char large[STALLED];
+
+static void *copy_large(void *to)
+{
+    return cuda->copy(to, large, sizeof large) ? to : NULL;
+}
+
+/* Catches: a thread that waits in a stream for the copy of another thread, which may wait for this thread. With FAKE_CUDA_STALL
+ * the long copy ends after another one. */
+static void test_threads(void)
+{
+    int host_access;
+    char *p = NULL, got[8];
+    pthread_t t;
+    void *failed;
+    CHECK(cuda->up(0, &host_access) == 0 && cuda->alloc(sizeof large + 8, (void **)&p) == 0);
+    CHECK(pthread_create(&t, NULL, copy_large, p) == 0);
+    usleep(50000); /* so that the long copy is first */
+    CHECK(cuda->copy(p + sizeof large, "1234567", 8) == 0 && cuda->copy(got, p + sizeof large, 8) == 0 && !strcmp(got, "1234567"));
+    CHECK(pthread_join(t, &failed) == 0 && !failed);
     cuda->release(p);
     cuda->down();
 }
@@ -220,16 +304,42 @@ static void test_clear(void)
     int host_access;
     void *m = NULL;
     char *p = NULL;
+    uint32_t *word = NULL;
     memset(ones, 1, sizeof ones);
     CHECK(cuda->up(0, &host_access) == 0 && cuda->load(ptx, sizeof ptx, &m) == 0 && cuda->alloc(sizeof ones, (void **)&p) == 0);
     for (int running = 0; running < 2; running++) {
         CHECK(cuda->copy(p, ones, sizeof ones) == 0 && cuda->clear(p + 1, BYTES) == 0 && cuda->copy(got, p, sizeof got) == 0);
         CHECK(got[0] == 1 && got[1] == 0 && memcmp(got + 1, got + 2, BYTES - 1) == 0 && got[BYTES + 1] == 1);
-        CHECK(launch(m, "empty", 1, NULL, NULL, 0) == 0);
+        if (!running)
+            CHECK(hold(m, 1, &word) == 0);
     }
+    let_go(word);
     CHECK(cuda->sync() == 0);
     cuda->release(p);
     cuda->down();
+}
+
+static void *let_go_late(void *word)
+{
+    sleep(11); /* longer than the backend waits before it warns */
+    let_go(word);
+    return NULL;
+}
+
+/* A kernel in more groups than the device runs at once, which ends late or at once. */
+static int oversized(void *m, int late)
+{
+    uint32_t *word;
+    pthread_t t;
+    int err = hold(m, 9, &word);
+    if (late)
+        err |= pthread_create(&t, NULL, let_go_late, word);
+    else
+        let_go(word);
+    err |= cuda->sync();
+    if (late)
+        pthread_join(t, NULL);
+    return err;
 }
 
 int main(int argc, char **argv)
@@ -250,8 +360,7 @@ int main(int argc, char **argv)
         return cuda->up(0, &host_access) || cuda->alloc(8, &p) ||
                !((!strcmp(what, "share") && cuda->share(p, &s) == -EIO) ||
                  (!strcmp(what, "load") && cuda->load(ptx, sizeof ptx, &m) == -EINVAL) ||
-                 (!strcmp(what, "launch") && cuda->load(ptx, sizeof ptx, &m) == 0 &&
-                  launch(m, "empty", 9, NULL, NULL, 0) == 0 && cuda->sync() == 0));
+                 (!strcmp(what, "launch") && cuda->load(ptx, sizeof ptx, &m) == 0 && oversized(m, argc > 2) == 0));
     CHECK(n == 2);
     RUN(test_sharing, "memory is shared between processes");
     RUN(test_memory, "device memory and copies");
@@ -260,6 +369,8 @@ int main(int argc, char **argv)
     RUN(test_shared, "pinned memory");
     RUN(test_images, "image formats, and variables");
     RUN(test_launch, "kernels and their arguments");
+    RUN(test_queue, "more launches than the driver's queue holds");
+    RUN(test_threads, "copies of several threads");
     RUN(test_host_calls, "host calls between kernels");
     RUN(test_clear, "memory cleared");
     return tap_end();

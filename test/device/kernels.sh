@@ -183,7 +183,7 @@ int main(void)
     uint64_t *w = shmemg_calloc(1, 8), v;
     char *block = shmemg_calloc(2, 8000);
     const size_t one[3] = {1, 1, 1}, bytes[] = {8, 8, 4, 8};
-    for (uint64_t n = 1; n <= 1000 && !bad; n += 37) {
+    for (uint64_t n = 1; n <= 1000 && !bad; n += 199) {
         void *args[] = {&w, &block, &to, &n};
         bad = shmemx_launch("order", one, one, args, bytes, 4) || shmemx_device_sync();
         shmem_getmem(&v, w, sizeof v, to);

@@ -1,67 +1,54 @@
 /*
- * cuda.c - a libcuda.so.1 for tests of src/device/cuda.c: the driver's calls on host memory. It checks that the caller
- * has made the required calls before, and fails where a test requests it. It runs no kernels: it only records launches,
- * except of `store`, whose effect it imitates. So it shows nothing about kernels, their memory order or their speed.
+ * cuda.c - a libcuda.so.1 for tests of the CUDA backend: libcuda_cpu.so, whose calls fail or are missing where a test requests it.
+ * It also reports what a GPU's driver punishes and the driver on the CPU does not: objects that are not freed, calls that wait for
+ * running kernels, a launch into a full queue, streams of the wrong kind.
  *
- * Device memory is mapped so that the host faults when it accesses it; copies use a second mapping. An IPC handle names
- * the file of the memory; the process that created it cannot open it, as with the real driver.
- *
- *   FAKE_CUDA_DEVICES  number of devices (2)
+ *   FAKE_CUDA_DRIVER   path of libcuda_cpu.so
+ *   FAKE_CUDA_DEVICES  0: the driver has no device. ZE_CPU_DEVICES is their number (2), ZE_CPU_PRIVATE 1 unless it is set
  *   FAKE_CUDA_FAIL     CALL=ERROR, ...: these calls fail
  *   FAKE_CUDA_MISSING  CALL, ...: these calls do not exist
- *   FAKE_CUDA_PEERS    0: a context cannot map memory of another device
- *   FAKE_CUDA_WAITING  kernels: report what waits for kernels that wait: copies within a device and fills, which need
- *                      processors; allocations; kernels that are loaded by their first launch
- *   FAKE_CUDA_BUSY     number of queries for which a stream with kernels is busy
- *
- * A copy is made as late as the driver may make it: when the program waits for its stream, or when a later event has
- * occurred, which takes two queries.
+ *   FAKE_CUDA_MODE     mode=M: the devices' compute mode
+ *   FAKE_CUDA_WAITING  1: report what a driver does with a GPU's processors, or only while no kernel runs, where kernels run, which
+ *                      may wait for it: copies within a device, fills, allocations, releases, the loading of a kernel
+ *   FAKE_CUDA_SLOW     microseconds by which each copy is late
+ *   FAKE_CUDA_STALL    a copy of so many bytes waits for another copy, as it may where a program's kernels use the copy engines
  */
-#include <fcntl.h>
+#include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "device/cuda_driver.h"
 
-enum { QUEUED = 1000, MAX_BLOCKS = 64, PAGE = 4096, MAX_GROUPS_EACH = 2, PROCESSORS = 4 };
+enum { QUEUED = 1000, PROCESSORS = 4, GROUPS_EACH = 2, OBJECTS = 4096, DEVICES = 8, PATIENCE_S = 60 };
 
-struct CUctx_st {
-    int device, taken;
-};
-struct CUstream_st {
-    int priority, kernels, queries, n; /* n copies not made yet */
-    int launched, ended;     /* kernels, as far as the program can know */
-    struct {
-        CUdeviceptr to, from;
-        size_t bytes;
-    } copy[1024];
-};
-struct CUevent_st {
-    CUstream stream;
-    int behind, queries; /* number of the stream's copies that it waits for */
-    int launched;
-};
-struct CUfunc_st {
-    int loaded, parameters;
-};
-struct CUmod_st {
-    const char *image;
-    CUdeviceptr variable;
-    struct CUfunc_st store, other; /* two names suffice */
-};
-static struct block {
-    char *at, *alias; /* the device's address, which the host cannot access, and ours */
+#define X(call, params) static CUresult(*real_##call) params;
+CUDA_CALLS(X) CUDA_CALLS_OPTIONAL(X) CUDA_CALLS_SINCE_12_4(X)
+#undef X
+static CUresult (*real_cuLaunchHostFunc)(CUstream stream, void (*fn)(void *), void *arg);
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t copied = PTHREAD_COND_INITIALIZER;
+static int held;               /* objects that the program has to free; atomic */
+static int contexts;           /* retained; atomic */
+static CUcontext context_of[DEVICES];
+static _Thread_local CUcontext pushed[8];
+static _Thread_local int depth; /* contexts pushed */
+static unsigned launched, ended, copies; /* kernels, copies made; atomic */
+static CUstream kernels;       /* the stream of the last kernel */
+static CUfunction loaded[OBJECTS];
+static struct {
+    CUdeviceptr at;
     size_t bytes;
-    int fd, foreign, device;
-} blocks[MAX_BLOCKS];
-static struct CUctx_st contexts[8];
-static __thread CUcontext stack[8];
-static __thread int depth;
-static int ready, streams, modules, pinned;
-static CUstream waiting; /* has kernels that wait, with FAKE_CUDA_WAITING */
+    int device;
+} device_memory[OBJECTS]; /* of this or another process */
+static struct {
+    CUstream stream;
+    int priority;
+} streams[OBJECTS];
 
 /* The number after CALL= in a list; 0 if CALL is not in the list, -1 if it has no number. */
 static int listed(const char *variable, const char *call)
@@ -74,497 +61,419 @@ static int listed(const char *variable, const char *call)
     return 0;
 }
 
-/* Before a call's body: check its precondition, and fail if the test requests it. */
-#define NEEDS(call, cond, error)                                                                                     \
-    do {                                                                                                             \
-        int wanted = listed("FAKE_CUDA_FAIL", #call);                                                                \
-        if (wanted)                                                                                                  \
-            return wanted;                                                                                           \
-        if (!(cond))                                                                                                 \
-            return error;                                                                                            \
-    } while (0)
-#define NEEDS_CONTEXT(call) NEEDS(call, depth > 0 && stack[depth - 1]->taken, CUDA_ERROR_INVALID_CONTEXT)
-#define NEEDS_INIT(call) NEEDS(call, ready, 3)
-
-static struct block *block_of(CUdeviceptr p)
+static long number(const char *variable)
 {
-    for (struct block *b = blocks; b < blocks + MAX_BLOCKS; b++)
-        if (b->at && p >= (CUdeviceptr)b->at && p - (CUdeviceptr)b->at < b->bytes)
-            return b;
-    return NULL;
+    const char *v = getenv(variable);
+    return v ? atol(v) : 0;
 }
 
-static void *reach(CUdeviceptr p)
+static void hold(CUresult r, int n)
 {
-    struct block *b = block_of(p);
-    return b ? b->alias + (p - (CUdeviceptr)b->at) : (void *)p;
+    if (!r)
+        __atomic_add_fetch(&held, n, __ATOMIC_RELAXED);
 }
 
-static CUresult enter(int fd, size_t bytes, int foreign, CUdeviceptr *at)
+/* Report a call that may wait for kernels, if any run. */
+static void waits(const char *what)
 {
-    for (struct block *b = blocks; b < blocks + MAX_BLOCKS; b++)
-        if (!b->at) {
-            b->alias = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-            b->at = mmap(NULL, bytes, PROT_NONE, MAP_SHARED, fd, 0);
-            b->bytes = bytes;
-            b->fd = fd;
-            b->foreign = foreign;
-            b->device = stack[depth - 1]->device;
-            *at = (CUdeviceptr)b->at;
-            return CUDA_SUCCESS;
-        }
-    return CUDA_ERROR_OUT_OF_MEMORY;
+    if (number("FAKE_CUDA_WAITING") && kernels && real_cuStreamQuery(kernels) == CUDA_ERROR_NOT_READY)
+        fprintf(stderr, "fake: %s while kernels run, which may wait for it\n", what);
 }
 
-static CUresult leave(CUdeviceptr at, int foreign)
-{
-    struct block *b = block_of(at);
-    if (!b || (CUdeviceptr)b->at != at || b->foreign != foreign)
-        return CUDA_ERROR_INVALID_VALUE;
-    munmap(b->at, b->bytes);
-    munmap(b->alias, b->bytes);
-    close(b->fd);
-    b->at = NULL;
-    return CUDA_SUCCESS;
-}
-
-static CUresult cuInit(unsigned flags)
-{
-    NEEDS(cuInit, flags == 0, CUDA_ERROR_INVALID_VALUE);
-    ready = 1;
-    return CUDA_SUCCESS;
-}
-
-static CUresult cuGetErrorName(CUresult error, const char **name)
-{
-    *name = error == CUDA_ERROR_NOT_SUPPORTED ? "CUDA_ERROR_NOT_SUPPORTED" : "CUDA_ERROR_OF_SOME_KIND";
-    return CUDA_SUCCESS;
-}
-
-static int count(void)
-{
-    const char *n = getenv("FAKE_CUDA_DEVICES");
-    return n ? atoi(n) : 2;
-}
+/* ---- devices, contexts ------------------------------------------------------------------------------------------ */
 
 static CUresult cuDeviceGetCount(int *n)
 {
-    NEEDS_INIT(cuDeviceGetCount);
-    *n = count();
-    return CUDA_SUCCESS;
-}
-
-static CUresult cuDeviceGet(CUdevice *device, int ordinal)
-{
-    NEEDS(cuDeviceGet, ready && ordinal >= 0 && ordinal < count(), CUDA_ERROR_INVALID_DEVICE);
-    *device = ordinal;
-    return CUDA_SUCCESS;
-}
-
-static CUresult cuDeviceGetName(char *name, int bytes, CUdevice device)
-{
-    NEEDS_INIT(cuDeviceGetName);
-    snprintf(name, (size_t)bytes, "test double %d", device);
-    return CUDA_SUCCESS;
-}
-
-static CUresult cuDeviceGetPCIBusId(char *id, int bytes, CUdevice device)
-{
-    NEEDS_INIT(cuDeviceGetPCIBusId);
-    snprintf(id, (size_t)bytes, "FFFF:%02X:00.0", device);
-    return CUDA_SUCCESS;
+    CUresult r = real_cuDeviceGetCount(n);
+    if (getenv("FAKE_CUDA_DEVICES"))
+        *n = (int)number("FAKE_CUDA_DEVICES");
+    return r;
 }
 
 static CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device)
 {
-    NEEDS_INIT(cuDeviceGetAttribute);
-    (void)device;
-    *value = attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT     ? PROCESSORS
-             : attribute == CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING     ? 1
-             : attribute == CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED      ? 1
-             : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 7
-             : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? 5
-             : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_MODE           ? listed("FAKE_CUDA_MODE", "mode")
-                                                                       : 0;
-    return CUDA_SUCCESS;
-}
-
-static CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
-{
-    NEEDS_INIT(cuDevicePrimaryCtxRetain);
-    contexts[device].device = device;
-    contexts[device].taken++;
-    *context = &contexts[device];
-    return CUDA_SUCCESS;
-}
-
-static CUresult cuDevicePrimaryCtxRelease(CUdevice device)
-{
-    int left = streams + modules + pinned, used = 0, others = 0;
-    NEEDS(cuDevicePrimaryCtxRelease, contexts[device].taken, CUDA_ERROR_INVALID_CONTEXT);
-    contexts[device].taken--;
-    for (int i = 0; i < 8; i++)
-        others += contexts[i].taken;
-    for (int i = 0; i < MAX_BLOCKS; i++)
-        used += blocks[i].at != NULL;
-    if (!others && (left + used || depth))
-        fprintf(stderr, "fake: not freed: %d streams, modules and pinned, %d allocations, %d contexts pushed\n", left,
-                used, depth);
-    return CUDA_SUCCESS;
-}
-
-static CUresult cuCtxPushCurrent(CUcontext context)
-{
-    NEEDS(cuCtxPushCurrent, context && context->taken && depth < 8, CUDA_ERROR_INVALID_CONTEXT);
-    stack[depth++] = context;
-    return CUDA_SUCCESS;
-}
-
-static CUresult cuCtxPopCurrent(CUcontext *context)
-{
-    NEEDS(cuCtxPopCurrent, depth > 0, CUDA_ERROR_INVALID_CONTEXT);
-    *context = stack[--depth];
-    return CUDA_SUCCESS;
-}
-
-enum { LEAST = 0, GREATEST = -5 };
-
-static CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest)
-{
-    NEEDS_CONTEXT(cuCtxGetStreamPriorityRange);
-    *least = LEAST;
-    *greatest = GREATEST;
-    return CUDA_SUCCESS;
-}
-
-static CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int priority)
-{
-    NEEDS_CONTEXT(cuStreamCreate);
-    *stream = calloc(1, sizeof **stream);
-    (*stream)->priority = priority;
-    streams++;
-    if (flags != CU_STREAM_NON_BLOCKING)
-        fprintf(stderr, "fake: a stream that waits for the default stream\n");
-    return CUDA_SUCCESS;
-}
-
-static CUresult cuStreamCreate(CUstream *stream, unsigned flags)
-{
-    return cuStreamCreateWithPriority(stream, flags, LEAST);
-}
-
-static CUresult cuStreamDestroy(CUstream stream)
-{
-    NEEDS_CONTEXT(cuStreamDestroy);
-    free(stream);
-    streams--;
-    return CUDA_SUCCESS;
-}
-
-static void make_copies(CUstream s, int n)
-{
-    for (int i = 0; i < n; i++)
-        memmove(reach(s->copy[i].to), reach(s->copy[i].from), s->copy[i].bytes);
-    s->n -= n;
-    memmove(s->copy, s->copy + n, (size_t)s->n * sizeof *s->copy);
-}
-
-static CUresult cuEventCreate(CUevent *event, unsigned flags)
-{
-    NEEDS_CONTEXT(cuEventCreate);
-    *event = calloc(1, sizeof **event);
-    streams++;
-    return flags == CU_EVENT_DISABLE_TIMING ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
-static CUresult cuEventDestroy(CUevent event)
-{
-    NEEDS_CONTEXT(cuEventDestroy);
-    free(event);
-    streams--;
-    return CUDA_SUCCESS;
-}
-
-static CUresult cuEventRecord(CUevent event, CUstream stream)
-{
-    NEEDS_CONTEXT(cuEventRecord);
-    *event = (struct CUevent_st){stream, stream->n, 0, stream->launched};
-    return CUDA_SUCCESS;
-}
-
-static CUresult cuEventQuery(CUevent event)
-{
-    NEEDS_CONTEXT(cuEventQuery);
-    if (event->stream && event->queries++ < 1)
-        return CUDA_ERROR_NOT_READY;
-    if (event->stream)
-        make_copies(event->stream, event->behind);
-    if (event->stream && event->stream->ended < event->launched)
-        event->stream->ended = event->launched;
-    event->stream = NULL;
-    return CUDA_SUCCESS;
-}
-
-static CUresult cuStreamSynchronize(CUstream stream)
-{
-    NEEDS_CONTEXT(cuStreamSynchronize);
-    make_copies(stream, stream->n);
-    stream->kernels = stream->queries = 0;
-    waiting = waiting == stream ? NULL : waiting;
-    stream->ended = stream->launched;
-    return CUDA_SUCCESS;
-}
-
-static CUresult cuStreamQuery(CUstream stream)
-{
-    NEEDS_CONTEXT(cuStreamQuery);
-    const char *busy = getenv("FAKE_CUDA_BUSY");
-    return stream->kernels && stream->queries++ < (busy ? atoi(busy) : 0) ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
-}
-
-static CUresult cuMemAlloc(CUdeviceptr *at, size_t bytes)
-{
-    NEEDS_CONTEXT(cuMemAlloc);
-    int fd = memfd_create("fake device memory", MFD_CLOEXEC);
-    if (waiting)
-        fprintf(stderr, "fake: an allocation while kernels wait\n");
-    if (bytes == 0 || fd < 0 || ftruncate(fd, (off_t)bytes))
-        return CUDA_ERROR_INVALID_VALUE;
-    return enter(fd, bytes, 0, at);
-}
-
-static CUresult cuMemFree(CUdeviceptr at)
-{
-    NEEDS_CONTEXT(cuMemFree);
-    return leave(at, 0);
-}
-
-static CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr at, size_t bytes, CUmemRangeHandleType type,
-                                              unsigned long long flags)
-{
-    NEEDS_CONTEXT(cuMemGetHandleForAddressRange);
-    const struct block *b = block_of(at);
-    if (!b || at != (CUdeviceptr)b->at || bytes > b->bytes || type != CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD || flags)
-        return CUDA_ERROR_INVALID_VALUE;
-    *(int *)handle = fcntl(b->fd, F_DUPFD_CLOEXEC, 0);
-    return CUDA_SUCCESS;
-}
-
-static CUresult cuMemHostAlloc(void **at, size_t bytes, unsigned flags)
-{
-    NEEDS_CONTEXT(cuMemHostAlloc);
-    if (waiting)
-        fprintf(stderr, "fake: an allocation while kernels wait\n");
-    if (flags != (CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP) || posix_memalign(at, PAGE, bytes))
-        return CUDA_ERROR_INVALID_VALUE;
-    memset(*at, 0xee, bytes); /* the driver does not clear memory */
-    pinned++;
-    return CUDA_SUCCESS;
-}
-
-static CUresult cuMemFreeHost(void *at)
-{
-    NEEDS_CONTEXT(cuMemFreeHost);
-    free(at);
-    pinned--;
-    return CUDA_SUCCESS;
-}
-
-static CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
-{
-    NEEDS_CONTEXT(cuMemcpyAsync);
-    if (!stream || stream->n == (int)(sizeof stream->copy / sizeof *stream->copy))
-        return CUDA_ERROR_INVALID_VALUE;
-    const struct block *t = block_of(to), *f = block_of(from);
-    if (t && f && t->device == f->device && waiting)
-        fprintf(stderr, "fake: a copy within a device, whose processors kernels occupy\n");
-    if (stream->priority != GREATEST)
-        fprintf(stderr, "fake: a copy in a stream with the priority of kernels\n");
-    stream->copy[stream->n].to = to;
-    stream->copy[stream->n].from = from;
-    stream->copy[stream->n++].bytes = bytes;
-    return CUDA_SUCCESS;
-}
-
-/* Within a device the driver fills by a kernel. The call may return before. */
-static CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream)
-{
-    NEEDS_CONTEXT(cuMemsetD8Async);
-    if (!stream || !block_of(to))
-        return CUDA_ERROR_INVALID_VALUE;
-    if (waiting)
-        fprintf(stderr, "fake: a fill, whose processors kernels occupy\n");
-    make_copies(stream, stream->n);
-    memset(reach(to), value, bytes);
-    return CUDA_SUCCESS;
-}
-
-/* ---- sharing ------------------------------------------------------------------------------------------------------ */
-
-struct handle {
-    int pid, fd, device;
-    size_t bytes;
-};
-
-static CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr at)
-{
-    NEEDS_CONTEXT(cuIpcGetMemHandle);
-    struct block *b = block_of(at);
-    if (!b || b->foreign)
-        return CUDA_ERROR_INVALID_VALUE;
-    struct handle h = {getpid(), b->fd, b->device, b->bytes};
-    memset(handle, 0, sizeof *handle);
-    memcpy(handle, &h, sizeof h);
-    return CUDA_SUCCESS;
-}
-
-static CUresult cuIpcOpenMemHandle(CUdeviceptr *at, CUipcMemHandle handle, unsigned flags)
-{
-    NEEDS_CONTEXT(cuIpcOpenMemHandle);
-    struct handle h;
-    char path[64];
-    memcpy(&h, &handle, sizeof h);
-    if (h.pid == getpid() || flags != CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS)
-        return CUDA_ERROR_INVALID_CONTEXT;
-    const char *peers = getenv("FAKE_CUDA_PEERS");
-    if (peers && *peers == '0' && h.device != stack[depth - 1]->device)
-        return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", h.pid, h.fd);
-    int fd = open(path, O_RDWR | O_CLOEXEC);
-    if (fd < 0 || enter(fd, h.bytes, 1, at))
-        return CUDA_ERROR_INVALID_VALUE;
-    block_of(*at)->device = h.device;
-    return CUDA_SUCCESS;
-}
-
-static CUresult cuIpcCloseMemHandle(CUdeviceptr at)
-{
-    NEEDS_CONTEXT(cuIpcCloseMemHandle);
-    return leave(at, 1);
-}
-
-/* ---- modules ------------------------------------------------------------------------------------------------------ */
-
-static CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned n, CUjit_option *option, void **value)
-{
-    NEEDS(cuModuleLoadDataEx, depth > 0 && n == 2 && option[0] == CU_JIT_ERROR_LOG_BUFFER, CUDA_ERROR_INVALID_CONTEXT);
-    if (strstr(image, "broken")) {
-        snprintf(value[0], (size_t)value[1], "line 7: broken");
-        return CUDA_ERROR_INVALID_IMAGE;
-    }
-    *module = calloc(1, sizeof **module);
-    (*module)->image = image;
-    modules++;
-    return cuMemAlloc(&(*module)->variable, PAGE);
-}
-
-static CUresult cuModuleUnload(CUmodule module)
-{
-    NEEDS_CONTEXT(cuModuleUnload);
-    leave(module->variable, 0);
-    free(module);
-    modules--;
-    return CUDA_SUCCESS;
-}
-
-/* A kernel or variable exists if the image contains its name. store takes a pointer and 4 bytes; others take nothing. */
-static CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
-{
-    NEEDS_CONTEXT(cuModuleGetFunction);
-    module->store.parameters = 2;
-    *function = strcmp(name, "store") ? &module->other : &module->store;
-    return strstr(module->image, name) ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
-}
-
-static CUresult cuModuleGetFunctionCount(unsigned *n, CUmodule module)
-{
-    NEEDS_CONTEXT(cuModuleGetFunctionCount);
-    *n = module ? 2 : 0;
-    return CUDA_SUCCESS;
-}
-
-static CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned n, CUmodule module)
-{
-    NEEDS(cuModuleEnumerateFunctions, n == 2, CUDA_ERROR_INVALID_VALUE);
-    functions[0] = &module->store;
-    functions[1] = &module->other;
-    return CUDA_SUCCESS;
-}
-
-static CUresult cuFuncLoad(CUfunction function)
-{
-    NEEDS_CONTEXT(cuFuncLoad);
-    function->loaded = 1;
-    return CUDA_SUCCESS;
-}
-
-static CUresult cuModuleGetGlobal(CUdeviceptr *at, size_t *bytes, CUmodule module, const char *name)
-{
-    NEEDS_CONTEXT(cuModuleGetGlobal);
-    *at = module->variable;
-    *bytes = 8;
-    return strstr(module->image, name) ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
-}
-
-static CUresult cuFuncGetParamInfo(CUfunction function, size_t i, size_t *offset, size_t *bytes)
-{
-    NEEDS_CONTEXT(cuFuncGetParamInfo);
-    *offset = 8 * i;
-    *bytes = i == 0 ? 8 : 4;
-    return (int)i < function->parameters ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    CUresult r = real_cuDeviceGetAttribute(value, attribute, device);
+    if (attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
+        *value = PROCESSORS;
+    if (attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_MODE)
+        *value = listed("FAKE_CUDA_MODE", "mode");
+    return r;
 }
 
 static CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *n, CUfunction function, int items, size_t shared_bytes)
 {
-    NEEDS_CONTEXT(cuOccupancyMaxActiveBlocksPerMultiprocessor);
-    (void)function, (void)items, (void)shared_bytes;
-    *n = MAX_GROUPS_EACH;
-    return CUDA_SUCCESS;
+    CUresult r = real_cuOccupancyMaxActiveBlocksPerMultiprocessor(n, function, items, shared_bytes);
+    *n = GROUPS_EACH;
+    return r;
 }
 
-/* store: write the number of groups to the first word, the argument to the second. */
-static CUresult cuLaunchKernel(CUfunction function, unsigned groups_x, unsigned groups_y, unsigned groups_z, unsigned items_x,
-                            unsigned items_y, unsigned items_z, unsigned shared_bytes, CUstream stream, void **args,
-                            void **extra)
+static CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 {
-    NEEDS_CONTEXT(cuLaunchKernel);
-    if (!stream || shared_bytes || extra || !items_x || !items_y || !items_z)
+    CUresult r = real_cuDevicePrimaryCtxRetain(context, device);
+    contexts += !r;
+    if (!r)
+        context_of[device] = *context;
+    return r;
+}
+
+static CUresult cuDevicePrimaryCtxRelease(CUdevice device)
+{
+    if (--contexts == 0 && (held || depth))
+        fprintf(stderr, "fake: not freed: %d streams, events, modules, allocations; %d contexts pushed\n", held, depth);
+    return real_cuDevicePrimaryCtxRelease(device);
+}
+
+static CUresult cuCtxPushCurrent(CUcontext context)
+{
+    CUresult r = contexts && depth < 8 ? real_cuCtxPushCurrent(context) : CUDA_ERROR_INVALID_CONTEXT;
+    if (!r)
+        pushed[depth++] = context;
+    return r;
+}
+
+static int current_device(void)
+{
+    int d = 0;
+    while (d + 1 < DEVICES && depth && context_of[d] != pushed[depth - 1])
+        d++;
+    return d;
+}
+
+static CUresult cuCtxPopCurrent(CUcontext *context)
+{
+    CUresult r = real_cuCtxPopCurrent(context);
+    depth -= !r;
+    return r;
+}
+
+/* ---- streams, events -------------------------------------------------------------------------------------------- */
+
+static CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int priority)
+{
+    CUresult r = real_cuStreamCreateWithPriority(stream, flags, priority);
+    int k = 0;
+    hold(r, 1);
+    pthread_mutex_lock(&lock);
+    while (streams[k].stream)
+        k++;
+    streams[k].stream = *stream;
+    streams[k].priority = priority;
+    pthread_mutex_unlock(&lock);
+    if (flags != CU_STREAM_NON_BLOCKING)
+        fprintf(stderr, "fake: a stream that waits for the default stream\n");
+    return r;
+}
+
+static CUresult cuStreamCreate(CUstream *stream, unsigned flags)
+{
+    return cuStreamCreateWithPriority(stream, flags, 0);
+}
+
+static CUresult cuStreamDestroy(CUstream stream)
+{
+    kernels = kernels == stream ? NULL : kernels;
+    pthread_mutex_lock(&lock);
+    for (int k = 0; k < OBJECTS; k++)
+        if (streams[k].stream == stream)
+            streams[k].stream = NULL;
+    pthread_mutex_unlock(&lock);
+    hold(0, -1);
+    return real_cuStreamDestroy(stream);
+}
+
+static CUresult cuEventCreate(CUevent *event, unsigned flags)
+{
+    CUresult r = real_cuEventCreate(event, flags);
+    hold(r, 1);
+    return flags == CU_EVENT_DISABLE_TIMING ? r : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult cuEventDestroy(CUevent event)
+{
+    hold(0, -1);
+    return real_cuEventDestroy(event);
+}
+
+/* ---- memory ----------------------------------------------------------------------------------------------------- */
+
+static void know(CUdeviceptr at, size_t bytes, int device)
+{
+    int k = 0;
+    pthread_mutex_lock(&lock);
+    while (k + 1 < OBJECTS && device_memory[k].at)
+        k++;
+    device_memory[k].at = at;
+    device_memory[k].bytes = bytes;
+    device_memory[k].device = device;
+    pthread_mutex_unlock(&lock);
+}
+
+static void forget(CUdeviceptr at)
+{
+    pthread_mutex_lock(&lock);
+    for (int k = 0; k < OBJECTS; k++)
+        if (device_memory[k].at == at)
+            device_memory[k].at = 0;
+    pthread_mutex_unlock(&lock);
+}
+
+/* The device whose memory an address is in, or -1. */
+static int device_of(CUdeviceptr at)
+{
+    int device = -1;
+    pthread_mutex_lock(&lock);
+    for (int k = 0; k < OBJECTS; k++)
+        if (device_memory[k].at && at >= device_memory[k].at && at - device_memory[k].at < device_memory[k].bytes)
+            device = device_memory[k].device;
+    pthread_mutex_unlock(&lock);
+    return device;
+}
+
+static CUresult cuMemAlloc(CUdeviceptr *at, size_t bytes)
+{
+    waits("an allocation");
+    CUresult r = real_cuMemAlloc(at, bytes);
+    hold(r, 1);
+    if (!r)
+        know(*at, bytes, current_device());
+    return r;
+}
+
+static CUresult cuMemFree(CUdeviceptr at)
+{
+    waits("a release");
+    CUresult r = real_cuMemFree(at);
+    hold(r, -1);
+    forget(at);
+    return r;
+}
+
+static CUresult cuMemHostAlloc(void **at, size_t bytes, unsigned flags)
+{
+    waits("an allocation");
+    if (flags != (CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP))
         return CUDA_ERROR_INVALID_VALUE;
-    if (waiting && !function->loaded)
-        fprintf(stderr, "fake: a kernel is loaded while kernels wait\n");
-    function->loaded = 1;
-    stream->kernels++;
-    waiting = listed("FAKE_CUDA_WAITING", "kernels") ? stream : NULL;
-    if (++stream->launched - stream->ended > QUEUED)
-        fprintf(stderr, "fake: a launch blocks in the driver: %d wait in its queue\n", QUEUED);
-    if (!function->parameters)
-        return CUDA_SUCCESS;
-    int *out = reach(*(CUdeviceptr *)args[0]);
-    out[0] = (int)(groups_x * groups_y * groups_z);
-    out[1] = *(int *)args[1];
-    return CUDA_SUCCESS;
+    CUresult r = real_cuMemHostAlloc(at, bytes, flags);
+    hold(r, 1);
+    if (!r)
+        memset(*at, 0xee, bytes); /* a driver need not clear memory */
+    return r;
+}
+
+static CUresult cuMemFreeHost(void *at)
+{
+    waits("a release");
+    hold(0, -1);
+    return real_cuMemFreeHost(at);
+}
+
+static CUresult cuIpcOpenMemHandle(CUdeviceptr *at, CUipcMemHandle handle, unsigned flags)
+{
+    struct { /* as in memory.c of libcuda_cpu.so */
+        uint64_t magic, bytes;
+        int32_t pid, fd, device;
+    } h;
+    waits("a mapping");
+    if (flags != CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    CUresult r = real_cuIpcOpenMemHandle(at, handle, flags);
+    hold(r, 1);
+    memcpy(&h, &handle, sizeof h);
+    if (!r)
+        know(*at, h.bytes, h.device);
+    return r;
+}
+
+static CUresult cuIpcCloseMemHandle(CUdeviceptr at)
+{
+    waits("an unmapping");
+    hold(0, -1);
+    forget(at);
+    return real_cuIpcCloseMemHandle(at);
+}
+
+/* ---- copies ----------------------------------------------------------------------------------------------------- */
+
+static void sleep_us(void *us)
+{
+    usleep((useconds_t)(uintptr_t)us);
+}
+
+static void count_copy(void *none)
+{
+    (void)none;
+    pthread_mutex_lock(&lock);
+    copies++;
+    pthread_cond_broadcast(&copied);
+    pthread_mutex_unlock(&lock);
+}
+
+/* Wait until one more copy has been made than before. */
+static void stall(void *before)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += PATIENCE_S;
+    pthread_mutex_lock(&lock);
+    while (copies == (unsigned)(uintptr_t)before)
+        if (pthread_cond_timedwait(&copied, &lock, &until)) {
+            fprintf(stderr, "fake: a copy waits behind another thread's, which lasts\n");
+            break;
+        }
+    pthread_mutex_unlock(&lock);
+}
+
+static CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
+{
+    int least, greatest = 0;
+    if (!stream)
+        return CUDA_ERROR_INVALID_VALUE;
+    real_cuCtxGetStreamPriorityRange(&least, &greatest);
+    for (int k = 0; k < OBJECTS; k++)
+        if (streams[k].stream == stream && streams[k].priority != greatest)
+            fprintf(stderr, "fake: a copy in a stream with the priority of kernels\n");
+    if (device_of(to) >= 0 && device_of(to) == device_of(from))
+        waits("a copy within a device");
+    if (number("FAKE_CUDA_SLOW"))
+        real_cuLaunchHostFunc(stream, sleep_us, (void *)(uintptr_t)number("FAKE_CUDA_SLOW"));
+    if (number("FAKE_CUDA_STALL") && bytes == (size_t)number("FAKE_CUDA_STALL"))
+        real_cuLaunchHostFunc(stream, stall, (void *)(uintptr_t)__atomic_load_n(&copies, __ATOMIC_RELAXED));
+    CUresult r = real_cuMemcpyAsync(to, from, bytes, stream);
+    real_cuLaunchHostFunc(stream, count_copy, NULL);
+    return r;
+}
+
+static CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream)
+{
+    waits("a fill");
+    return stream ? real_cuMemsetD8Async(to, value, bytes, stream) : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* ---- modules, kernels ------------------------------------------------------------------------------------------- */
+
+static CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned n, CUjit_option *option, void **value)
+{
+    waits("the loading of a module");
+    CUresult r = n == 2 && option[0] == CU_JIT_ERROR_LOG_BUFFER ? real_cuModuleLoadDataEx(module, image, n, option, value)
+                                                                : CUDA_ERROR_INVALID_VALUE;
+    hold(r, 1);
+    return r;
+}
+
+static CUresult cuModuleUnload(CUmodule module)
+{
+    waits("the end of a module");
+    hold(0, -1);
+    return real_cuModuleUnload(module);
+}
+
+static CUresult cuFuncLoad(CUfunction function)
+{
+    for (int k = 0; k < OBJECTS; k++)
+        if (!loaded[k] || loaded[k] == function) {
+            loaded[k] = function;
+            break;
+        }
+    return real_cuFuncLoad(function);
+}
+
+static void count_end(void *none)
+{
+    (void)none;
+    __atomic_add_fetch(&ended, 1, __ATOMIC_RELEASE);
+}
+
+/* A kernel that cuFuncLoad has not loaded is loaded now. */
+static CUresult cuLaunchKernel(CUfunction function, unsigned groups_x, unsigned groups_y, unsigned groups_z, unsigned items_x,
+                               unsigned items_y, unsigned items_z, unsigned shared_bytes, CUstream stream, void **args,
+                               void **extra)
+{
+    int k = 0;
+    if (!stream || extra)
+        return CUDA_ERROR_INVALID_VALUE;
+    while (k < OBJECTS && loaded[k] && loaded[k] != function)
+        k++;
+    if (k == OBJECTS || loaded[k] != function)
+        waits("the loading of a kernel");
+    if (__atomic_add_fetch(&launched, 1, __ATOMIC_RELAXED) - __atomic_load_n(&ended, __ATOMIC_ACQUIRE) > QUEUED)
+        fprintf(stderr, "fake: a launch blocks in the driver: %d are in its queue\n", QUEUED);
+    kernels = stream;
+    CUresult r = real_cuLaunchKernel(function, groups_x, groups_y, groups_z, items_x, items_y, items_z, shared_bytes, stream, args, extra);
+    real_cuLaunchHostFunc(stream, count_end, NULL);
+    return r;
+}
+
+/* ---- the table -------------------------------------------------------------------------------------------------- */
+
+static cuGetProcAddress_v2_t *get;
+static const char *why;
+
+static void open_driver(void)
+{
+    setenv("ZE_CPU_DEVICES", "2", 0);
+    setenv("ZE_CPU_PRIVATE", "1", 0);
+    const char *path = getenv("FAKE_CUDA_DRIVER");
+    void *so = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL, *at = so ? dlsym(so, "cuGetProcAddress_v2") : NULL;
+    get = (cuGetProcAddress_v2_t *)at;
+    if (!get) {
+        why = path ? dlerror() : "FAKE_CUDA_DRIVER is not set";
+        fprintf(stderr, "fake: %s\n", why);
+        return;
+    }
+#define X(call, params) real_##call = get(#call, &at, CU_API_VERSION_12_4, 0, NULL) ? NULL : (__typeof__(real_##call))at;
+    CUDA_CALLS(X) CUDA_CALLS_OPTIONAL(X) CUDA_CALLS_SINCE_12_4(X)
+#undef X
+    real_cuLaunchHostFunc = get("cuLaunchHostFunc", &at, CU_API_VERSION, 0, NULL) ? NULL : (__typeof__(real_cuLaunchHostFunc))at;
+}
+
+/* Calls that a test makes fail: a function for each error. */
+enum { FAILURES = 4 };
+static int failure[FAILURES];
+#define FAIL(n)                                                                                                       \
+    static CUresult fail_##n(void)                                                                                    \
+    {                                                                                                                 \
+        return failure[n];                                                                                            \
+    }
+FAIL(0) FAIL(1) FAIL(2) FAIL(3)
+
+static void *failing(int error)
+{
+    static CUresult (*const fns[FAILURES])(void) = {fail_0, fail_1, fail_2, fail_3};
+    int k = 0;
+    while (failure[k] && failure[k] != error && k + 1 < FAILURES)
+        k++;
+    failure[k] = error;
+    return (void *)fns[k];
 }
 
 /* The only symbol that a caller looks up in the library. */
 __attribute__((visibility("default"))) cuGetProcAddress_v2_t cuGetProcAddress_v2;
-CUresult cuGetProcAddress_v2(const char *name, void **call, int version, uint64_t flags,
-                             CUdriverProcAddressQueryResult *found)
+CUresult cuGetProcAddress_v2(const char *name, void **call, int version, uint64_t flags, CUdriverProcAddressQueryResult *found)
 {
+#define OWN(call) {#call, (void *)call}
     static const struct {
         const char *name;
         void *call;
-    } all[] = {
-#define X(f, params) {#f, (void *)f},
-        CUDA_CALLS(X) CUDA_CALLS_OPTIONAL(X) CUDA_CALLS_SINCE_12_4(X)
-#undef X
+    } own[] = {
+        OWN(cuDeviceGetCount), OWN(cuDeviceGetAttribute), OWN(cuOccupancyMaxActiveBlocksPerMultiprocessor),
+        OWN(cuDevicePrimaryCtxRetain), OWN(cuDevicePrimaryCtxRelease), OWN(cuCtxPushCurrent), OWN(cuCtxPopCurrent),
+        OWN(cuStreamCreateWithPriority), OWN(cuStreamCreate), OWN(cuStreamDestroy), OWN(cuEventCreate), OWN(cuEventDestroy),
+        OWN(cuMemAlloc), OWN(cuMemFree), OWN(cuMemHostAlloc), OWN(cuMemFreeHost), OWN(cuIpcOpenMemHandle), OWN(cuIpcCloseMemHandle),
+        OWN(cuMemcpyAsync), OWN(cuMemsetD8Async), OWN(cuModuleLoadDataEx), OWN(cuModuleUnload), OWN(cuFuncLoad), OWN(cuLaunchKernel),
     };
-    (void)found;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    int error = listed("FAKE_CUDA_FAIL", "cuGetProcAddress");
+    pthread_once(&once, open_driver);
     *call = NULL;
-    NEEDS(cuGetProcAddress, 1, 0);
-    if (flags || version < CU_API_VERSION)
-        return CUDA_ERROR_INVALID_VALUE;
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (strcmp(all[i].name, name) == 0 && !listed("FAKE_CUDA_MISSING", name))
-            *call = all[i].call;
-    return *call ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+    if (error || !get || flags || version < CU_API_VERSION)
+        return error ? error : CUDA_ERROR_INVALID_VALUE;
+    /* cux...: extensions, which no GPU's driver has */
+    CUresult r = listed("FAKE_CUDA_MISSING", name) || strncmp(name, "cux", 3) == 0 ? CUDA_ERROR_NOT_FOUND : get(name, call, version, flags, found);
+    for (size_t i = 0; !r && i < sizeof own / sizeof *own; i++)
+        if (strcmp(own[i].name, name) == 0)
+            *call = own[i].call;
+    error = listed("FAKE_CUDA_FAIL", name);
+    if (!r && error)
+        *call = failing(error);
+    return r;
 }
