@@ -23,11 +23,12 @@ struct shi_cohort {
     struct shi_cohort *older, *newer;
 };
 
-/* The requests of one PE. */
+/* The requests of one PE. All zero until it has one: a job has more PEs than a kernel talks to. */
 struct target {
-    uint32_t epoch;                      /* of the last request issued */
-    int outstanding;                     /* in progress */
-    struct shi_engine_op *first, **last; /* waiting, in ticket order */
+    uint32_t epoch;                    /* of the last request issued */
+    int outstanding;                   /* in progress */
+    struct shi_engine_op *first, *last; /* waiting, in ticket order; last is valid while first is not NULL */
+    struct target *next;               /* of those with a queue */
 };
 
 struct shi_engine {
@@ -37,8 +38,8 @@ struct shi_engine {
     uint64_t done;
     struct shi_engine_op *ops, *free_ops;
     struct target *targets;
-    int n_targets, n_waiting;      /* n_waiting: targets with a queue */
-    int turn;                      /* the target whose queue is served first */
+    int n_targets;
+    struct target *waiting, **last_waiting; /* targets with a queue; the first one is served first */
     struct shi_cohort *cohorts, *free_cohorts; /* the free ones by their `newer` */
     struct shi_cohort *newest, *open;          /* open: the cohort of this round */
     int progress, error;
@@ -51,6 +52,7 @@ struct shi_engine *shi_engine_up(struct shi_ring *ring, const struct shi_engine_
     if (!e)
         return NULL;
     *e = (struct shi_engine){.ring = ring, .exec = *exec, .next = ring->head, .done = ring->head, .n_targets = n_pes};
+    e->last_waiting = &e->waiting;
     e->ops = calloc((size_t)max_ops, sizeof *e->ops);
     e->targets = calloc((size_t)n_pes, sizeof *e->targets);
     e->cohorts = calloc((size_t)max_ops + 1, sizeof *e->cohorts);
@@ -66,8 +68,6 @@ struct shi_engine *shi_engine_up(struct shi_ring *ring, const struct shi_engine_
         e->cohorts[i].newer = e->free_cohorts;
         e->free_cohorts = &e->cohorts[i];
     }
-    for (int i = 0; i < n_pes; i++)
-        e->targets[i].last = &e->targets[i].first;
     return e;
 }
 
@@ -159,12 +159,23 @@ static int may_go(const struct target *t, const struct shi_engine_op *op)
     return t->outstanding == 0 || t->epoch == op->request.epoch;
 }
 
+static void list(struct shi_engine *e, struct target *t)
+{
+    t->next = NULL;
+    *e->last_waiting = t;
+    e->last_waiting = &t->next;
+}
+
 static void queue(struct shi_engine *e, struct target *t, struct shi_engine_op *op)
 {
-    e->n_waiting += t->first == NULL;
     op->next = NULL;
-    *t->last = op;
-    t->last = &op->next;
+    if (t->first) {
+        t->last->next = op;
+    } else {
+        t->first = op;
+        list(e, t);
+    }
+    t->last = op;
 }
 
 static void drain(struct shi_engine *e, struct target *t)
@@ -174,19 +185,23 @@ static void drain(struct shi_engine *e, struct target *t)
         if (issue(e, t, op))
             return;
         t->first = next;
-        if (!next) {
-            t->last = &t->first;
-            e->n_waiting--;
-        }
     }
 }
 
-/* Serve the queues, round robin over PEs. */
+/* Serve the queues, and begin the next round with another one. */
 static void drain_all(struct shi_engine *e)
 {
-    for (int i = 0; e->n_waiting && i < e->n_targets; i++)
-        drain(e, &e->targets[(e->turn + i) % e->n_targets]);
-    e->turn = (e->turn + 1) % e->n_targets;
+    struct target *t = e->waiting, *first = t, *next;
+    e->waiting = NULL;
+    e->last_waiting = &e->waiting;
+    for (; t; t = next) {
+        next = t->next;
+        drain(e, t);
+        if (t->first && t != first)
+            list(e, t);
+    }
+    if (first && first->first)
+        list(e, first);
 }
 
 static void submit(struct shi_engine *e, struct shi_engine_op *op)

@@ -406,6 +406,67 @@ static void test_stuck(void)
     ring_down();
 }
 
+/* KiB of page tables of this process. */
+static long page_tables(void)
+{
+    char line[128];
+    long kib = -1;
+    FILE *f = fopen("/proc/self/status", "r");
+    while (f && fgets(line, sizeof line, f))
+        sscanf(line, "VmPTE: %ld", &kib);
+    if (f)
+        fclose(f);
+    return kib;
+}
+
+static struct {
+    struct shi_engine *engine;
+    struct shi_engine_op *op[8];
+    int n, issued;
+} slow;
+
+static int issue_later(void *arg, struct shi_engine_op *op)
+{
+    (void)arg;
+    slow.op[slow.n++] = op;
+    slow.issued++;
+    return -EINPROGRESS;
+}
+
+static void complete_one(void *arg)
+{
+    (void)arg;
+    if (slow.n)
+        shi_engine_complete(slow.engine, slow.op[--slow.n], 0);
+}
+
+/* Catches: a round, or the start of an engine, that walks over all PEs of the job: the entries of 2^24 PEs have page tables of more
+ * than 1 MiB. */
+static void test_many(void)
+{
+    enum { TURNS = 100 };
+    static const uint64_t a[SHI_RING_ARGS];
+    uint64_t ticket;
+    ring_up(4, 0);
+    long before = page_tables();
+    slow.engine = shi_engine_up(&ring, &(struct shi_engine_exec){issue_later, complete_one, NULL}, 1 << 24, 8);
+    for (int i = 0; i < TURNS; i++) {
+        for (int k = 0; k < 2; k++) {
+            CHECK(shi_ring_post(&ring, 0, k ? (1 << 24) - 1 : 5, a, &ticket) == 0);
+            shi_ring_fence(&ring);
+        }
+        for (int k = 0; k < 3; k++)
+            CHECK(shi_engine_poll(slow.engine) >= 0);
+    }
+    for (int k = 0; k < 8; k++)
+        CHECK(shi_engine_poll(slow.engine) >= 0);
+    CHECKF(slow.issued == 2 * TURNS && shi_engine_pending(slow.engine) == 0, "%d requests", slow.issued);
+    long more = page_tables() - before;
+    CHECKF(more < 200, "page tables of %ld KiB for requests of two PEs", more);
+    shi_engine_down(slow.engine);
+    ring_down();
+}
+
 int main(void)
 {
     RUN(test_producers, "eight producers, small rings, wrapping counters");
@@ -415,6 +476,7 @@ int main(void)
     RUN(test_results, "results of fetching requests reach their producers");
     RUN(test_abort, "an abort releases every waiter");
     RUN(test_errors, "a failed request ends the job");
+    RUN(test_many, "the requests of two PEs of 2^24");
     RUN(test_stuck, "a reserved slot that is never written is reported");
     return tap_end();
 }

@@ -510,6 +510,40 @@ static void lost(void)
     fabric_heartbeat = 0;
 }
 
+/* Messages of a lane to a PE so far. */
+static uint64_t n_sent(int lane, int pe)
+{
+    return shi_stream_net.lane[lane]->to[pe].order.sent_seq;
+}
+
+/* PE 0 of a job of 2^30 PEs puts to PE 1 on lane 1 and PE 2 on lane 0; their tables have PES entries. Catches: a walk over all PEs
+ * of the job in heartbeats, in questions about lanes or in quiet; a PE that only another lane than the first has sent to, and that is not
+ * watched; a quiet of one PE that asks another. */
+static void few_of_many(void)
+{
+    uint64_t value = 1;
+    fabric_heartbeat = 1;
+    open_all(&(struct shi_net_limits){.short_bytes = 128, .rma_bytes = 1 << 20, .lane_cap = 48, .peer_cap = 24,
+                                      .ordered = SHI_NET_SAW | SHI_NET_WAW});
+    fabric.calm = 1;
+    fabric_be(0);
+    shi_stream_net.n_pes = 1 << 30;
+    for (int pe = 1; pe < PES; pe++) {
+        struct shi_remote_addr there = at_remote(pe, SHI_REGION_HEAP, &memory[pe].area[0][0].signal);
+        CHECK(shi_stream_put(shi_stream_lane(2 - pe), &there, &value, sizeof value, 0) == 0);
+    }
+    CHECK(!shi_stream_quiet(shi_stream_net.lane[0], 2) && n_sent(0, 2) == 2 && n_sent(1, 1) == 1);
+    CHECK(shi_stream_quiet(shi_stream_net.lane[0], 1));
+    shi_stream_net.checked_ns = shi_stream_net.asked_ns = 0;
+    shi_stream_arrive(NULL, 0);
+    CHECK(shi_stream_net.n_known == 2 && shi_stream_net.peer_rx[1].alive_ns && shi_stream_net.peer_rx[2].alive_ns);
+    shi_stream_net.checked_ns = shi_stream_net.asked_ns = 0;
+    shi_stream_arrive(NULL, 0);
+    CHECKF(n_sent(1, 1) > 1, "lane 1 has sent %lu message, and no question about it", (unsigned long)n_sent(1, 1));
+    shi_stream_net.n_pes = PES;
+    fabric_heartbeat = 0;
+}
+
 int main(int argc, char **argv)
 {
     limit = argc > 1 ? 0 : SECONDS * (clock_t)CLOCKS_PER_SEC;
@@ -525,6 +559,7 @@ int main(int argc, char **argv)
     RUN(expected, "a quiet that is expected sends no message");
     RUN(held, "a message waits for a slow write");
     RUN(numbers, "numbers of writes");
+    RUN(few_of_many, "only PEs that were talked to are looked at");
     RUN(narrow, "queues of two operations");
     RUN(failures, "a failed transfer ends the job with a line");
     RUN(copies_fail, "a failed copy of the device ends the job with a line");

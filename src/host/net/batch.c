@@ -92,6 +92,13 @@ static void wait_for_room(struct shi_lane *l, int pe, struct batch *b)
     s->waiting = 1;
 }
 
+/* The first message to a PE: heartbeats are checked from now on. */
+static void list_used(struct shi_lane *l, int pe)
+{
+    l->used[l->n_used] = pe;
+    __atomic_store_n(&l->n_used, l->n_used + 1, __ATOMIC_RELEASE); /* R3 */
+}
+
 void shi_batch_send(struct shi_lane *l, int pe, uint32_t flags)
 {
     struct stream *s = &l->to[pe];
@@ -99,6 +106,8 @@ void shi_batch_send(struct shi_lane *l, int pe, uint32_t flags)
     struct head *h = (struct head *)b->data;
     s->open = NULL;
     flags = shi_order_close(&s->order, flags, b->bytes > sizeof *h);
+    if (shi_unlikely(s->order.sent_seq == 1))
+        list_used(l, pe);
     if (shi_unlikely(s->order.late_write != 0) && shi_order_settles(&s->order, shi_stream_net.limits.ordered, s->follows))
         flags |= SETTLES;
     if (shi_unlikely(s->follows != 0)) {

@@ -19,15 +19,16 @@ static struct shi_lane *make_lane(struct shi_net_lane *n)
     l->net = n;
     l->index = n->index;
     l->to = shi_table(pes, sizeof *l->to);
-    l->open = shi_table(3 * pes, sizeof *l->open);
+    l->open = shi_table(4 * pes, sizeof *l->open);
     l->dirty = l->open + pes;
     l->waiting = l->dirty + pes;
+    l->used = l->waiting + pes;
     for (int i = 0; i < MAX_REPLIES; i++)
         l->free_reply[l->n_free_replies++] = MAX_REPLIES - 1 - i;
     if (l->to && l->open)
         return l;
     shi_table_free(l->to, pes, sizeof *l->to);
-    shi_table_free(l->open, 3 * pes, sizeof *l->open);
+    shi_table_free(l->open, 4 * pes, sizeof *l->open);
     free(l);
     return NULL;
 }

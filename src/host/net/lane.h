@@ -8,6 +8,7 @@
  *   word                    written by                     read by             order
  *   n_lanes, lane[]         shi_stream_lane, its mutex     any thread          R1 -> A1
  *   n_open, n_waiting       holder of the lock             polling thread      relaxed: a later poll sees it
+ *   lane.n_used             holder of the lock             polling thread      R3 -> A3
  *   lane.fetching           senders; polling thread        quiet, local        R2 -> A2
  *   n_held                  polling thread                 any thread          relaxed: whether to sleep
  *   n_steps                 polling thread                 any thread          relaxed: whether one came meanwhile
@@ -16,6 +17,7 @@
  *
  * E1 (R1 -> A1)  a lane is whole before it is counted.
  * E2 (R2 -> A2)  a fetched value is in place before it is no longer counted.
+ * E3 (R3 -> A3)  the PE's number is in used before it is counted.
  */
 #ifndef SHI_LANE_H
 #define SHI_LANE_H
@@ -50,6 +52,8 @@ struct shi_lane {
     int *open, n_open;       /* PEs whose open batch has records */
     int *dirty, n_dirty;     /* PEs that quiet has to ask */
     int *waiting, n_waiting; /* PEs whose closed batches wait for room */
+    int *used, n_used;       /* PEs that a message was sent to, each once */
+    int n_known;             /* of them, those that are in shi_stream_net.known; the polling thread's */
     unsigned failed_retries; /* number of refused retries; may wrap */
     struct batch *free;
     int n_batches, index;
@@ -67,6 +71,7 @@ struct peer_rx {
     struct shi_acks acks;
     struct stashed *early; /* messages that overtook others of their stream */
     unsigned char met;     /* one has come at all */
+    unsigned char known;   /* is in the list known */
     unsigned char held;    /* is in the list held */
     unsigned char traced;  /* its last message had TRACED */
     uint64_t alive_ns, pinged_ns;
@@ -115,6 +120,7 @@ struct shi_stream_net {
     uint32_t traced;     /* TRACED, or 0; written by the polling thread, read by senders, relaxed */
     int *ack_queue, n_ack_queue; /* PEs with acknowledgements queued */
     int *held, n_held;   /* PEs with messages that wait for writes or copies */
+    int *known, n_known; /* PEs that a message has come from, or was sent to: those whose heartbeats are checked */
     struct stashed *free_slot;              /* of stream_device.c */
     uint64_t copies_started, copies_ended;  /* to and from device memory */
     struct shi_pipeline *pipeline;          /* NULL: never up */

@@ -242,17 +242,38 @@ static void check_gap(int pe, struct peer_rx *x, uint64_t now, uint64_t limit)
                 NET->provider());
 }
 
+/* The polling thread hears of PE pe for the first time. */
+static void know(int pe)
+{
+    struct peer_rx *x = &shi_stream_net.peer_rx[pe];
+    if (!x->known)
+        shi_stream_net.known[shi_stream_net.n_known++] = pe;
+    x->known = 1;
+}
+
+/* PEs that a lane has sent its first message. */
+static void know_used(void)
+{
+    for (int i = 0, n = shi_stream_n_lanes(); i < n; i++) {
+        struct shi_lane *l = shi_stream_net.lane[i];
+        for (int used = __atomic_load_n(&l->n_used, __ATOMIC_ACQUIRE); l->n_known < used; l->n_known++) /* A3 */
+            know(l->used[l->n_known]);
+    }
+}
+
 /* Ask about messages that have no acknowledgement: behind a lost one, the question is what shows the gap. Lane 0 needs none,
  * as it carries the pings. */
-static void ask_lanes(int pe)
+static void ask_lanes(void)
 {
     for (int i = 1, n = shi_stream_n_lanes(); i < n; i++) {
         struct shi_lane *l = shi_stream_net.lane[i];
-        struct stream *s = &l->to[pe];
         shi_lane_lock(l);
-        if (!s->ready && s->order.acked_seq < s->order.sent_seq && s->order.acked_seq == s->stalled_seq)
-            shi_batch_send(l, pe, ACK_NOW);
-        s->stalled_seq = s->order.acked_seq;
+        for (int k = 0; k < l->n_used; k++) {
+            struct stream *s = &l->to[l->used[k]];
+            if (!s->ready && s->order.acked_seq < s->order.sent_seq && s->order.acked_seq == s->stalled_seq)
+                shi_batch_send(l, l->used[k], ACK_NOW);
+            s->stalled_seq = s->order.acked_seq;
+        }
         shi_lane_unlock(l);
     }
 }
@@ -288,12 +309,12 @@ static void check_heartbeats(void)
     int asks = now - shi_stream_net.asked_ns > limit / 3;
     shi_stream_net.checked_ns = now;
     shi_stream_net.asked_ns = asks ? now : shi_stream_net.asked_ns;
-    for (int pe = 0; pe < shi_stream_net.n_pes; pe++) {
+    know_used();
+    if (asks)
+        ask_lanes();
+    for (int i = 0; i < shi_stream_net.n_known; i++) {
+        int pe = shi_stream_net.known[i];
         struct peer_rx *x = &shi_stream_net.peer_rx[pe];
-        if (asks)
-            ask_lanes(pe);
-        if (!x->met && !__atomic_load_n(&shi_stream_net.lane[0]->to[pe].order.sent_seq, __ATOMIC_RELAXED))
-            continue;
         if (overslept || x->alive_ns == 0)
             x->alive_ns = x->gap.since_ns = now;
         uint64_t silent = now - x->alive_ns;
@@ -555,6 +576,7 @@ void shi_stream_arrive(const void *msg, size_t bytes)
     x->traced = (h->flags & TRACED) != 0;
     if (!x->met) {
         x->met = 1;
+        know((int)h->pe);
         NET->met();
     }
     if (!is_next || h->flags & SETTLES || !writes_are_in_place(h)) {
@@ -576,7 +598,8 @@ int shi_stream_receive(int n_pes)
 {
     shi_stream_net.ack_queue = shi_table((size_t)n_pes, sizeof *shi_stream_net.ack_queue);
     shi_stream_net.held = shi_table((size_t)n_pes, sizeof *shi_stream_net.held);
+    shi_stream_net.known = shi_table((size_t)n_pes, sizeof *shi_stream_net.known);
     shi_stream_net.polls = 1;
     shi_stream_net.checked_ns = shi_stream_net.now_ns = shi_coarse_ns();
-    return shi_stream_net.ack_queue && shi_stream_net.held ? 0 : -ENOMEM;
+    return shi_stream_net.ack_queue && shi_stream_net.held && shi_stream_net.known ? 0 : -ENOMEM;
 }

@@ -102,14 +102,16 @@ int shi_stream_quiet(struct shi_lane *l, int pe)
 {
     shi_lane_lock(l);
     int all = __atomic_load_n(&l->fetching, __ATOMIC_ACQUIRE) == 0; /* A2 */
-    for (int i = 0; i < l->n_dirty;) {
+    if (pe >= 0)
+        all &= !l->to[pe].dirty || settled(l, pe); /* it stays in the list until a quiet of all */
+    for (int i = 0; pe < 0 && i < l->n_dirty;) {
         int d = l->dirty[i];
         if (settled(l, d)) {
             l->to[d].dirty = 0;
             l->dirty[i] = l->dirty[--l->n_dirty];
             continue;
         }
-        all &= pe >= 0 && d != pe;
+        all = 0;
         i++;
     }
     shi_lane_unlock(l);
