@@ -63,12 +63,10 @@ size_t shi_team_sync_bytes(int n_pes)
 static struct shi_slot *slot_of(int world_pe, int index)
 {
     const struct shi_shm *shm = &shi_world.shm;
-    if (shi_world.peer[world_pe].remote)
+    const struct shi_peer *p = &shi_world.peer[world_pe];
+    if (p->remote)
         return NULL;
-    for (int i = 0; i < shm->n; i++) /* at team creation only */
-        if (shm->region[i].pe == world_pe)
-            return (struct shi_slot *)(shm->base + shm->region[i].sync_off + index * slot_bytes(shi_world.n_pes));
-    return NULL;
+    return (struct shi_slot *)(shm->base + shm->region[p->rank].sync_off + index * slot_bytes(shi_world.n_pes));
 }
 
 /* The slots of destroyed teams whose records no other member of the node reads any more. all: nobody does, in finalize. */
@@ -170,14 +168,15 @@ static int find_nodes(struct shmem_team *t)
 /* Fill the tables of a team whose members, number and slot are set. 0 or -ENOMEM. */
 static int fill(struct shmem_team *t)
 {
-    struct shi_peer *peer = aligned_alloc(SHI_LINE_BYTES, (size_t)t->n * sizeof *peer);
+    struct shi_peer *own = t == &shi_team_world ? NULL : aligned_alloc(SHI_LINE_BYTES, (size_t)t->n * sizeof *own);
     t->slot = calloc(t->n, sizeof *t->slot);
-    t->peer = peer;
-    if (!peer || !t->slot)
+    t->peer = own ? own : shi_world.peer;
+    if ((!own && t != &shi_team_world) || !t->slot)
         return -ENOMEM;
     for (int i = 0; i < t->n; i++) {
         int pe = shi_team_world_pe(t, i);
-        peer[i] = shi_world.peer[pe];
+        if (own)
+            own[i] = shi_world.peer[pe];
         t->slot[i] = slot_of(pe, t->index);
     }
     t->me = shi_team_member(t, shi_world.pe);
@@ -206,7 +205,8 @@ static void empty(struct shmem_team *t)
 {
     while (t->ctxs)
         shi_team_ctx_destroy(t->ctxs);
-    free((void *)t->peer);
+    if (t->peer != shi_world.peer)
+        free((void *)t->peer);
     free(t->slot);
     free(t->node);
     free(t->members);
@@ -221,7 +221,7 @@ static void empty(struct shmem_team *t)
 static void refresh(struct shmem_team *t)
 {
     struct shi_peer *peer = (struct shi_peer *)t->peer;
-    for (int i = 0; i < t->n; i++)
+    for (int i = 0; i < t->n && peer != shi_world.peer; i++)
         peer[i] = shi_world.peer[shi_team_world_pe(t, i)];
     for (struct shmem_ctx *c = t->ctxs; c; c = c->next)
         c->peer = shi_world.dev_private ? SHI_CTX_DEFAULT->peer : c->peer;

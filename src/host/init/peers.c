@@ -7,20 +7,20 @@
 
 #include "host/coll/team.h"
 #include "host/net/stream.h"
+#include "host/util/table.h"
 
 static struct shi_peer *peers;
-static struct shi_peer *no_peers; /* the same length, nothing reachable */
+static struct shi_peer *no_peers; /* the same length, nothing reachable, never written */
+static size_t n_peers;
 
 int shi_peers_up(const struct shi_statics *st)
 {
     const struct shi_shm *shm = &shi_world.shm;
-    size_t table = (size_t)shi_world.n_pes * sizeof *peers;
-    peers = aligned_alloc(SHI_LINE_BYTES, table);
-    no_peers = aligned_alloc(SHI_LINE_BYTES, table);
+    n_peers = (size_t)shi_world.n_pes;
+    peers = shi_table(n_peers, sizeof *peers);
+    no_peers = shi_table(n_peers, sizeof *no_peers);
     if (!peers || !no_peers)
         return -ENOMEM;
-    memset(peers, 0, table);
-    memset(no_peers, 0, table);
     for (int pe = 0; pe < shi_world.n_pes; pe++)
         peers[pe] = (struct shi_peer){.pe = pe, .rank = -1, .remote = 1,
                                       .same_program = !shi_world.lane || shi_stream_same_program(pe)};
@@ -44,8 +44,8 @@ int shi_peers_up(const struct shi_statics *st)
 
 void shi_peers_down(void)
 {
-    free(peers);
-    free(no_peers);
+    shi_table_free(peers, n_peers, sizeof *peers);
+    shi_table_free(no_peers, n_peers, sizeof *no_peers);
     peers = no_peers = NULL;
 }
 

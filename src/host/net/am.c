@@ -9,6 +9,8 @@
  *   polling                 thread that calls       the same        spin.h; a try-lock, no thread waits for it
  *                           handlers
  *   started                 the first to start      all             R1 -> A1 tables are whole
+ *   peer.by                 the first use of it,    all             R2 -> A2 the rest of struct peer is set
+ *                           under peer.lock
  */
 #include "host/net/am.h"
 
@@ -19,6 +21,7 @@
 #include "host/net/progress.h"
 #include "host/util/log.h"
 #include "host/util/spin.h"
+#include "host/util/table.h"
 
 enum { BUDGET = 64, RETRIES = 8 }; /* of one poll: messages; retries for each PE */
 
@@ -37,7 +40,7 @@ static struct shi_am_world world;
 static shi_am_handler *handlers[SHI_AM_IDS];
 static const struct shi_am_carrier *node, *remote;
 static int all_remote;
-static struct peer *peers; /* [n_pes], kept from one shmem_init to the next */
+static struct peer *peers; /* [n_pes] */
 static uint8_t polling;
 static int started;
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
@@ -71,6 +74,26 @@ void shi_am_deliver(int pe, enum shi_am_id id, const void *msg, size_t bytes)
     handlers[id](pe, msg, bytes);
 }
 
+/* The first message to PE pe, or from it. */
+static struct peer *meet(int pe)
+{
+    struct peer *p = &peers[pe];
+    shi_spin_lock(&p->lock);
+    if (!p->by) {
+        p->pe = pe;
+        p->last = &p->first;
+        __atomic_store_n(&p->by, pe == world.pe || (!all_remote && node->reaches(pe)) ? node : remote, __ATOMIC_RELEASE); /* R2 */
+    }
+    shi_spin_unlock(&p->lock);
+    return p;
+}
+
+static struct peer *peer_of(int pe)
+{
+    struct peer *p = &peers[pe];
+    return shi_likely(__atomic_load_n(&p->by, __ATOMIC_ACQUIRE) != NULL) ? p : meet(pe); /* A2 */
+}
+
 /* ---- sending ------------------------------------------------------------------------------------------------------ */
 
 static int has_pending(const struct peer *p)
@@ -80,7 +103,7 @@ static int has_pending(const struct peer *p)
 
 void *shi_am_begin(int pe, enum shi_am_id id, size_t bytes)
 {
-    struct peer *p = &peers[pe];
+    struct peer *p = peer_of(pe);
     shi_spin_lock(&p->lock);
     if (shi_likely(!has_pending(p)) || retrying_pe == pe) {
         void *room = p->by->begin(pe, bytes);
@@ -95,14 +118,14 @@ void *shi_am_begin(int pe, enum shi_am_id id, size_t bytes)
 
 void shi_am_end(int pe, size_t bytes)
 {
-    struct peer *p = &peers[pe];
+    struct peer *p = peer_of(pe);
     p->by->end(pe, p->id, bytes);
     shi_spin_unlock(&p->lock);
 }
 
 size_t shi_am_eager_bytes(int pe, int symmetric)
 {
-    return symmetric ? peers[pe].by->symmetric_bytes : peers[pe].by->eager_bytes;
+    return symmetric ? peer_of(pe)->by->symmetric_bytes : peer_of(pe)->by->eager_bytes;
 }
 
 /* ---- pending sends ------------------------------------------------------------------------------------------------ */
@@ -133,7 +156,7 @@ static struct peer *unlist(void)
 
 void shi_am_queue(int pe, struct shi_am_pending_send *pending_send)
 {
-    struct peer *p = &peers[pe];
+    struct peer *p = peer_of(pe);
     pending_send->next = NULL;
     shi_spin_lock(&p->lock);
     *p->last = pending_send;
@@ -217,22 +240,22 @@ int shi_am_deliver_now(int pe, enum shi_am_id id, const void *msg, size_t bytes)
 
 int shi_am_expose(int pe, const void *addr, size_t bytes, struct shi_am_src *out)
 {
-    return peers[pe].by->expose(pe, addr, bytes, out);
+    return peer_of(pe)->by->expose(pe, addr, bytes, out);
 }
 
 void shi_am_withdraw(int pe, const struct shi_am_src *src)
 {
-    peers[pe].by->withdraw(pe, src);
+    peer_of(pe)->by->withdraw(pe, src);
 }
 
 size_t shi_am_fetch_bytes(int pe)
 {
-    return peers[pe].by->fetch_bytes;
+    return peer_of(pe)->by->fetch_bytes;
 }
 
 int shi_am_fetch(int pe, const struct shi_am_src *src, size_t off, void *to, size_t bytes, struct shi_am_fetch *f)
 {
-    return peers[pe].by->fetch(pe, src, off, to, bytes, f);
+    return peer_of(pe)->by->fetch(pe, src, off, to, bytes, f);
 }
 
 /* ---- up and down -------------------------------------------------------------------------------------------------- */
@@ -246,17 +269,10 @@ void shi_am_up(const struct shi_am_world *w, const struct shi_am_carrier *on_nod
 /* Tables of all PEs. 0 or -errno. */
 static int make_tables(void)
 {
-    size_t bytes = (size_t)world.n_pes * sizeof *peers;
-    if (!peers)
-        peers = aligned_alloc(SHI_LINE_BYTES, bytes);
+    peers = shi_table((size_t)world.n_pes, sizeof *peers);
     if (!peers) {
         shi_log_error("out of memory for messages between %d PEs", world.n_pes);
         return -ENOMEM;
-    }
-    for (int i = 0; i < world.n_pes; i++) {
-        int on_node = i == world.pe || (!all_remote && node->reaches(i));
-        peers[i] = (struct peer){.pe = i, .by = on_node ? node : remote};
-        peers[i].last = &peers[i].first;
     }
     waiting.n = 0;
     waiting.first = NULL;
@@ -286,6 +302,8 @@ int shi_am_start(void)
 void shi_am_down(void)
 {
     node->drop(&world);
+    shi_table_free(peers, (size_t)world.n_pes, sizeof *peers);
+    peers = NULL;
     started = all_remote = 0;
     remote = NULL;
 }

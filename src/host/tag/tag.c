@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "host/util/log.h"
+#include "host/util/table.h"
 
 enum { POOL_STEP = 32 };
 
@@ -243,26 +244,32 @@ static size_t least(size_t a, size_t b)
 static void open_windows(struct shi_tag_peer *p, int pe)
 {
     const struct shi_config *c = &shi_world.config;
-    size_t n = (size_t)shi_world.n_pes;
+    size_t n = (size_t)shi_world.n_pes, headers;
     p->window = least(c->tag_unexpected_bytes / n, c->tag_unexpected_per_peer);
-    p->header_window = least((size_t)c->tag_unexpected_headers / n, (size_t)c->tag_unexpected_headers_per_peer);
-    if (p->header_window == 0)
-        p->header_window = 1; /* with 0 no header could be sent */
+    headers = least((size_t)c->tag_unexpected_headers / n, (size_t)c->tag_unexpected_headers_per_peer);
     p->eager = (uint32_t)shi_am_eager_bytes(pe, 0);
     p->eager_symmetric = (uint32_t)shi_am_eager_bytes(pe, 1);
     if (c->tag_eager_bytes != SHI_CONFIG_AUTO)
         p->eager = p->eager_symmetric = (uint32_t)least((size_t)c->tag_eager_bytes, UINT32_MAX);
+    __atomic_store_n(&p->header_window, headers ? headers : 1, __ATOMIC_RELEASE); /* R3; with 0 no header could be sent */
+}
+
+struct shi_tag_peer *shi_tag_meet(int pe)
+{
+    static uint8_t meeting;
+    struct shi_tag_peer *p = &shi_tag.peer[pe];
+    shi_spin_lock(&meeting);
+    if (!p->header_window)
+        open_windows(p, pe);
+    shi_spin_unlock(&meeting);
+    return p;
 }
 
 static void make_tables(const char *routine)
 {
-    size_t bytes = (size_t)shi_world.n_pes * sizeof *shi_tag.peer;
-    shi_tag.peer = aligned_alloc(SHI_LINE_BYTES, bytes);
+    shi_tag.peer = shi_table((size_t)shi_world.n_pes, sizeof *shi_tag.peer);
     if (!shi_tag.peer)
         shi_die(routine, "out of memory for %d PEs", shi_world.n_pes);
-    memset(shi_tag.peer, 0, bytes);
-    for (int i = 0; i < shi_world.n_pes; i++)
-        open_windows(&shi_tag.peer[i], i);
     shi_match_up(&shi_tag.posted, 0);
     shi_match_up(&shi_tag.arrived, 1);
 }
@@ -297,7 +304,7 @@ void shi_tag_down(void)
             shi_match_down(&shi_tag.peer[i].pending->kept);
             free(shi_tag.peer[i].pending);
         }
-    free(shi_tag.peer);
+    shi_table_free(shi_tag.peer, (size_t)shi_world.n_pes, sizeof *shi_tag.peer);
     shi_tag.peer = NULL;
     shi_tag.full = 0;
 }

@@ -12,6 +12,7 @@
  *   request.kept, .finished,   handlers and retries          the same        one at a time; start: before the request is sent
  *   .asked, .matched, .parked
  *   up                         the first call                all             R2 -> A2 the tables are complete
+ *   peer.header_window         the first use of the entry    all             R3 -> A3 the windows are set
  *   posted, arrived, .posted,  under lock                    under lock      spin.h
  *   .claimed, peer.credit_due, dead,
  *   full, peer.held to .again
@@ -131,7 +132,7 @@ struct shi_tag_peer {
     uint32_t next_id, held;             /* held: its headers here that no receive has taken */
     size_t window;                      /* bytes: unexpected memory there for us */
     uint32_t eager, eager_symmetric;    /* the longest eager message; the same from symmetric memory */
-    uint64_t header_window;
+    uint64_t header_window;             /* 0: the PE has not been met */
     uint64_t used, headers;             /* bytes and headers that this PE has sent */
     uint64_t returned, matched;         /* those of them that the receiver has freed */
     uint64_t credit_due;                /* bytes freed of its window here, CREDIT not yet sent */
@@ -149,6 +150,14 @@ extern struct shi_tag {
     struct shi_match posted, arrived;
     struct shi_tag_peer *peer; /* [n_pes] by world PE */
 } shi_tag;
+
+/* PE pe's entry, filled in at its first use. */
+struct shi_tag_peer *shi_tag_meet(int pe);
+static inline struct shi_tag_peer *shi_tag_peer_of(int pe)
+{
+    struct shi_tag_peer *p = &shi_tag.peer[pe];
+    return shi_likely(__atomic_load_n(&p->header_window, __ATOMIC_ACQUIRE)) ? p : shi_tag_meet(pe); /* A3 */
+}
 
 /* ---- for the entry points ---------------------------------------------------------------------------------------- */
 
@@ -272,7 +281,7 @@ static inline struct shi_match_key shi_tag_key_of(const struct shi_tag_head *h)
 /* The PE's headers here fill its window: it may keep messages, and sends none before one of these is matched. */
 static inline int shi_tag_is_full(const struct shi_tag_peer *p)
 {
-    return p->held >= p->header_window;
+    return p->header_window && p->held >= p->header_window;
 }
 
 /* Send a claim to PE pe, or to every PE (SHI_MATCH_ANY), where it is full, no claim is open, and a posted receive accepts

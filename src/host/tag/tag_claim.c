@@ -129,7 +129,7 @@ static int claim(struct shi_am_pending_send *pending_send)
 
 static void claim_from(int pe)
 {
-    struct shi_tag_peer *p = &shi_tag.peer[pe];
+    struct shi_tag_peer *p = shi_tag_peer_of(pe);
     shi_spin_lock(&shi_tag.lock);
     int is_open = p->open;
     p->open = 1;
@@ -172,7 +172,7 @@ static void end_probe(void)
  * must reach it before the FIN that a probe's program may cause. */
 static void close_claim(int pe)
 {
-    struct shi_tag_peer *p = &shi_tag.peer[pe];
+    struct shi_tag_peer *p = shi_tag_peer_of(pe);
     shi_spin_lock(&shi_tag.lock);
     p->open = 0;
     p->probed = p->probing;
@@ -186,7 +186,7 @@ static void close_claim(int pe)
 static void check_claimed(int pe)
 {
     shi_spin_lock(&shi_tag.lock);
-    int is_open = shi_tag.peer[pe].open;
+    int is_open = shi_tag_peer_of(pe)->open;
     shi_spin_unlock(&shi_tag.lock);
     if (!is_open)
         shi_am_refuse(pe, "an answer to no claim of this PE");
@@ -194,7 +194,7 @@ static void check_claimed(int pe)
 
 void shi_tag_on_none(int pe)
 {
-    struct shi_tag_peer *p = &shi_tag.peer[pe];
+    struct shi_tag_peer *p = shi_tag_peer_of(pe);
     check_claimed(pe);
     shi_spin_lock(&shi_tag.lock);
     if (!p->probing)
@@ -206,7 +206,7 @@ void shi_tag_on_none(int pe)
 void shi_tag_on_news(int pe)
 {
     shi_spin_lock(&shi_tag.lock);
-    shi_tag.peer[pe].again = 1;
+    shi_tag_peer_of(pe)->again = 1;
     shi_spin_unlock(&shi_tag.lock);
     claim_from(pe);
 }
@@ -229,7 +229,7 @@ static int offer_to_probe(int pe, const struct shi_tag_rts *rts)
 
 void shi_tag_on_offer(int pe, const struct shi_tag_offer *offer)
 {
-    struct shi_tag_peer *p = &shi_tag.peer[pe];
+    struct shi_tag_peer *p = shi_tag_peer_of(pe);
     const struct shi_tag_head *head = &offer->rts.head.head;
     const struct shi_match_key k = shi_tag_key_of(head);
     int taken = 0;
@@ -269,7 +269,7 @@ static void poll(unsigned *idle)
 /* Probe the messages that one sender keeps. 1: found. */
 static int probe(int pe, const struct shi_match_key *key, int takes)
 {
-    struct shi_tag_peer *p = &shi_tag.peer[pe];
+    struct shi_tag_peer *p = shi_tag_peer_of(pe);
     unsigned idle = 0;
     shi_spin_lock(&shi_tag.lock);
     probing.pe = pe;

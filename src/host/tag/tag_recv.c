@@ -50,7 +50,7 @@ static void send_fin(int pe, uint64_t send)
  * time; else 0. */
 static uint64_t add_credit(int pe, size_t cost)
 {
-    struct shi_tag_peer *p = &shi_tag.peer[pe];
+    struct shi_tag_peer *p = shi_tag_peer_of(pe);
     p->credit_due += cost;
     if (shi_likely(p->credit_due < p->window / 4))
         return 0;
@@ -165,7 +165,7 @@ static void receive_header(struct shmemx_tag_request *r, uint64_t send, int fetc
 static void begin_flow(struct shi_tag_flow *f, const struct arrival *a, struct shmemx_tag_request *r,
                        struct shmemx_tag_message *to)
 {
-    struct shi_tag_peer *p = &shi_tag.peer[a->pe];
+    struct shi_tag_peer *p = shi_tag_peer_of(a->pe);
     *f = (struct shi_tag_flow){.next = p->flows, .id = a->head->id, .recv = r, .to = to, .total = a->total,
                                .got = a->have};
     p->flows = f;
@@ -222,7 +222,7 @@ void shi_tag_on_part(int pe, const struct shi_tag_part *part, size_t bytes)
             shi_tag_complete(r);
         return;
     }
-    struct shi_tag_flow **at = &shi_tag.peer[pe].flows;
+    struct shi_tag_flow **at = &shi_tag_peer_of(pe)->flows;
     while (*at && (*at)->id != part->id)
         at = &(*at)->next;
     struct shi_tag_flow *f = *at;
@@ -299,12 +299,12 @@ struct shmemx_tag_message *shi_tag_message_of(int pe, const struct shi_tag_rts *
 static void hold(struct shmemx_tag_message *m)
 {
     m->held = 1;
-    shi_tag.full += ++shi_tag.peer[m->pe].held == shi_tag.peer[m->pe].header_window;
+    shi_tag.full += ++shi_tag_peer_of(m->pe)->held == shi_tag_peer_of(m->pe)->header_window;
 }
 
 static void release(struct shmemx_tag_message *m)
 {
-    shi_tag.full -= shi_tag.peer[m->pe].held-- == shi_tag.peer[m->pe].header_window;
+    shi_tag.full -= shi_tag_peer_of(m->pe)->held-- == shi_tag_peer_of(m->pe)->header_window;
     m->held = 0;
 }
 
@@ -340,7 +340,7 @@ void shi_tag_on_head(int pe, const void *msg, size_t bytes)
         credit = add_credit(pe, shi_tag_cost(a.total));
     if (!r && !gone)
         keep(&a);
-    int full = a.rts && shi_tag_is_full(&shi_tag.peer[pe]);
+    int full = a.rts && shi_tag_is_full(shi_tag_peer_of(pe));
     shi_spin_unlock(&shi_tag.lock);
     if (full)
         shi_tag_claim(pe);

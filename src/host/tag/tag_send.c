@@ -238,7 +238,7 @@ static void pause_pending(struct shi_tag_peer *p)
 static int send_pending(struct shi_am_pending_send *pending_send)
 {
     struct shi_tag_pending *l = shi_container_of(pending_send, struct shi_tag_pending, pending_send);
-    struct shi_tag_peer *p = &shi_tag.peer[l->pe];
+    struct shi_tag_peer *p = shi_tag_peer_of(l->pe);
     for (struct shmemx_tag_request *r; (r = first_pending(p));) {
         int what = send_on(r, p);
         if (what == NO_WINDOW) {
@@ -311,7 +311,7 @@ static void wake_pending(struct shi_tag_peer *p, int pe)
 int shi_tag_send_now(const struct shmem_team *t, const struct shi_tag_data *data, uint64_t tag, int pe)
 {
     int world_pe = shi_team_world_pe(t, pe);
-    struct shi_tag_peer *p = &shi_tag.peer[world_pe];
+    struct shi_tag_peer *p = shi_tag_peer_of(world_pe);
     size_t bytes = data->bytes, all = sizeof(struct shi_tag_head) + bytes;
     if (!is_eager(p, data) || all > SHI_AM_MAX_BYTES || __atomic_load_n(&p->waits, __ATOMIC_RELAXED) || !has_window(p, bytes))
         return 0;
@@ -329,7 +329,7 @@ void shi_tag_send(struct shmemx_tag_request *r, const struct shmem_team *t, cons
                   int pe, int sync)
 {
     r->pe = shi_team_world_pe(t, pe);
-    struct shi_tag_peer *p = &shi_tag.peer[r->pe];
+    struct shi_tag_peer *p = shi_tag_peer_of(r->pe);
     r->entry.key = (struct shi_match_key){.tag = tag, .mask = ~0ull, .team = t->number, .source = t->me};
     r->data = *data;
     r->sync = sync;
@@ -358,7 +358,7 @@ void shi_tag_send(struct shmemx_tag_request *r, const struct shmem_team *t, cons
 /* The header is matched: it no longer counts in the window. */
 static void matched(struct shmemx_tag_request *r)
 {
-    struct shi_tag_peer *p = &shi_tag.peer[r->pe];
+    struct shi_tag_peer *p = shi_tag_peer_of(r->pe);
     if (!r->headed)
         return;
     r->headed = 0;
@@ -399,7 +399,7 @@ void shi_tag_on_clear(int pe, const struct shi_tag_note *note)
 
 void shi_tag_on_credit(int pe, const struct shi_tag_note *note)
 {
-    struct shi_tag_peer *p = &shi_tag.peer[pe];
+    struct shi_tag_peer *p = shi_tag_peer_of(pe);
     if (note->bytes > unreturned(&p->used, &p->returned))
         shi_am_refuse(pe, "a credit for more than was used");
     count(&p->returned, note->bytes);
@@ -424,7 +424,7 @@ static int offer(struct shi_am_pending_send *pending_send)
 void shi_tag_on_claim(int pe, const struct shi_tag_claim *claim)
 {
     static const struct shi_tag_note none = {.kind = SHI_TAG_NONE};
-    struct shi_tag_peer *p = &shi_tag.peer[pe];
+    struct shi_tag_peer *p = shi_tag_peer_of(pe);
     struct shmemx_tag_request *r = NULL;
     shi_spin_lock(&p->lock);
     int has_offer = p->pending && p->pending->offered;
@@ -453,7 +453,7 @@ void shi_tag_on_claim(int pe, const struct shi_tag_claim *claim)
 /* The offered send, of which this is the answer. */
 static struct shmemx_tag_request *offered_send(int pe, const struct shi_tag_note *note)
 {
-    const struct shi_tag_peer *p = &shi_tag.peer[pe];
+    const struct shi_tag_peer *p = shi_tag_peer_of(pe);
     struct shmemx_tag_request *r = p->pending ? p->pending->offered : NULL;
     if (!r || (uint64_t)r != note->send)
         shi_am_refuse(pe, "an answer to no offer of this PE");
@@ -462,7 +462,7 @@ static struct shmemx_tag_request *offered_send(int pe, const struct shi_tag_note
 
 static void answered(struct shmemx_tag_request *r, int pe)
 {
-    struct shi_tag_peer *p = &shi_tag.peer[pe];
+    struct shi_tag_peer *p = shi_tag_peer_of(pe);
     p->pending->offered = NULL;
     if (r->parked)
         shi_am_queue(pe, &r->cancel);
@@ -473,7 +473,7 @@ static void answered(struct shmemx_tag_request *r, int pe)
 void shi_tag_on_taken(int pe, const struct shi_tag_note *note)
 {
     struct shmemx_tag_request *r = offered_send(pe, note);
-    dequeue_pending(&shi_tag.peer[pe], r); /* FIN or CLEAR will follow */
+    dequeue_pending(shi_tag_peer_of(pe), r); /* FIN or CLEAR will follow */
     r->matched = 1;
     answered(r, pe);
 }
@@ -516,7 +516,7 @@ static int ask_receiver(struct shmemx_tag_request *r)
 static int cancel(struct shi_am_pending_send *pending_send)
 {
     struct shmemx_tag_request *r = shi_container_of(pending_send, struct shmemx_tag_request, cancel);
-    struct shi_tag_peer *p = &shi_tag.peer[r->pe];
+    struct shi_tag_peer *p = shi_tag_peer_of(r->pe);
     int offered = r->kept && p->pending->offered == r, sends_parts = r->started && r->at < r->end;
     if (r->finished || r->matched) {
         end_cancel(r);
