@@ -14,15 +14,18 @@
  *   n_steps                 polling thread                 any thread          relaxed: whether one came meanwhile
  *   n_active                any thread, fetch-add          any thread          relaxed: likewise
  *   closing                 shi_stream_pause, _resume      any thread          relaxed: a barrier follows or precedes
+ *   memory.handle           shi_stream_learn               any thread          R4 -> A4
  *
  * E1 (R1 -> A1)  a lane is whole before it is counted.
  * E2 (R2 -> A2)  a fetched value is in place before it is no longer counted.
  * E3 (R3 -> A3)  the PE's number is in used before it is counted.
+ * E4 (R4 -> A4)  memory that a PE has described later is described completely.
  */
 #ifndef SHI_LANE_H
 #define SHI_LANE_H
 
 #include "host/net/net.h"
+#include "host/net/net_shm.h"
 #include "host/net/order.h"
 #include "host/net/stream.h"
 
@@ -105,7 +108,8 @@ struct shi_stream_net {
     struct shi_net_limits limits;
     int me, n_pes;
     struct shi_stream_region own[SHI_REGIONS];
-    struct shi_net_memory (*memory)[SHI_REGIONS]; /* [n_pes] */
+    struct shi_net_memory (*memory)[SHI_REGIONS]; /* [n_pes], of this PE, and what others described since start-up */
+    const char *published; /* PE pe's first SHI_REGION_DEVICE regions, as it published them: SHI_SHM_RECORD_BYTES apart */
     struct peer_rx *peer_rx;                      /* [n_pes] */
     struct shi_written_state written;
     struct shi_lane *lane[SHI_NET_LANES];
@@ -130,6 +134,15 @@ struct shi_stream_net {
     int receive_err;     /* of the last receive that failed; 0: none */
 };
 extern struct shi_stream_net shi_stream_net;
+
+/* Region `region` of PE pe as transfers name it; handle 0: they cannot. */
+static inline const struct shi_net_memory *shi_stream_memory(int pe, enum shi_region region)
+{
+    const struct shi_net_memory *m = &shi_stream_net.memory[pe][region];
+    if (pe == shi_stream_net.me || region == SHI_REGION_DEVICE || __atomic_load_n(&m->handle, __ATOMIC_ACQUIRE)) /* A4 */
+        return m;
+    return (const struct shi_net_memory *)(shi_stream_net.published + (size_t)pe * SHI_SHM_RECORD_BYTES) + region;
+}
 
 /* Lanes that are whole. */
 static inline int shi_stream_n_lanes(void)

@@ -357,7 +357,7 @@ int shi_stream_write(struct shi_lane *l, const struct shi_remote_addr *to, const
     shi_progress_post();
     shi_lane_lock(l);
     if (behind_fence(l, to->pe))
-        rc = write_memory(l, to->pe, &shi_stream_net.memory[to->pe][to->region], to->off, from, bytes, req);
+        rc = write_memory(l, to->pe, shi_stream_memory(to->pe, to->region), to->off, from, bytes, req);
     shi_lane_unlock(l);
     return rc;
 }
@@ -367,7 +367,7 @@ int shi_stream_read(struct shi_lane *l, const struct shi_remote_addr *from, void
 {
     shi_progress_post();
     shi_lane_lock(l);
-    int rc = started(from->pe, NET->read(l->net, from->pe, &shi_stream_net.memory[from->pe][from->region], from->off, to,
+    int rc = started(from->pe, NET->read(l->net, from->pe, shi_stream_memory(from->pe, from->region), from->off, to,
                                          bytes, req));
     if (rc == -EINPROGRESS && !req) {
         shi_order_read(&l->to[from->pe].order);

@@ -290,10 +290,10 @@ static int exchange(const struct shi_boot *boot, const struct shi_stream_node *n
 /* This PE's part of the table. */
 static int learn_all(const struct shi_boot *boot, const struct shi_stream_node *node, const struct peer_record *mine)
 {
+    shi_stream_net.published = (const char *)record_of(node, 0)->memory;
     shi_auth_set(mine->origin == FROM_LAUNCHER ? boot->secret : record_of(node, 0)->secret);
     for (int pe = 0; pe < boot->n_pes; pe++) {
         const struct peer_record *c = record_of(node, pe);
-        memcpy(shi_stream_net.memory[pe], c->memory, sizeof c->memory);
         if (shi_stream_net.written.peer)
             shi_stream_net.written.peer[pe] = c->counters;
         peer_info[pe] = (struct peer_info){c->node, c->exe_id == mine->exe_id};
@@ -433,12 +433,12 @@ void shi_stream_learn(int pe, enum shi_region region, const struct shi_net_memor
     struct shi_net_memory *m = &shi_stream_net.memory[pe][region];
     m->base = memory->base;
     __atomic_store_n(&m->key, memory->key, __ATOMIC_RELAXED); /* another thread may read the old one, which stays valid */
-    __atomic_store_n(&m->handle, memory->handle, __ATOMIC_RELAXED);
+    __atomic_store_n(&m->handle, memory->handle, __ATOMIC_RELEASE); /* R4 */
 }
 
 int shi_stream_reaches(int pe, enum shi_region region)
 {
-    return __atomic_load_n(&shi_stream_net.memory[pe][region].handle, __ATOMIC_RELAXED) != 0; /* it is registered */
+    return __atomic_load_n(&shi_stream_memory(pe, region)->handle, __ATOMIC_RELAXED) != 0; /* it is registered */
 }
 
 int shi_stream_sends(const void *local, size_t bytes)
