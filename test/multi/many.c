@@ -1,6 +1,7 @@
 /*
  * many.c - a job of many PEs starts, synchronises, reduces, passes a value around a ring, splits its team, exchanges messages with
- * a few PEs and ends; PE 0 prints how long each part took and how much memory a PE has. many.sh runs it.
+ * a few PEs and ends; PE 0 prints how long each part took and how much memory a PE has. With the argument "sets" its PEs synchronise in
+ * all active sets that they belong to. many.sh runs it.
  */
 #include <shmem.h>
 #include <shmemx.h>
@@ -90,8 +91,31 @@ static void messages(void)
         expect("message", value[i], (me + n - d) % n);
 }
 
-int main(void)
+/* Each set has a pSync of its own: its members need not have left the set before. */
+static int sets(void)
 {
+    enum { MOST_PES = 64, LOGS = 6, SETS = LOGS * MOST_PES * MOST_PES };
+    static long psync[SETS][SHMEM_BARRIER_SYNC_SIZE];
+    for (int i = 0; i < SETS; i++)
+        for (int k = 0; k < SHMEM_BARRIER_SYNC_SIZE; k++)
+            psync[i][k] = SHMEM_SYNC_VALUE;
+    shmem_init();
+    me = shmem_my_pe();
+    n = shmem_n_pes() < MOST_PES ? shmem_n_pes() : MOST_PES;
+    shmem_barrier_all();
+    for (int size = 2; size <= n; size++)
+        for (int log = 0; log < LOGS; log++)
+            for (int start = 0; start + ((size - 1) << log) < n; start++)
+                if (me >= start && (me - start) % (1 << log) == 0 && (me - start) >> log < size)
+                    shmem_barrier(start, log, size, psync[(log * MOST_PES + size - 1) * MOST_PES + start]);
+    shmem_finalize();
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "sets") == 0)
+        return sets();
     static void (*const part[])(void) = {shmem_barrier_all, reduce, ring, split, messages};
     static const char *const name[] = {"barrier", "reduce", "ring", "split", "messages"};
     enum { PARTS = sizeof part / sizeof *part };

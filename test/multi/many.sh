@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # many.sh - 256 PEs on one host, and 64 on 16 hosts. Catches: a limit (descriptors, keys of the launcher, connections), a wait or a
-# table that does not scale to a job of hundreds of PEs.
+# table that does not scale to a job of hundreds of PEs; a job above the limit of active sets that hangs or fails without a reason.
 #
 # By hand, for more: MANY_PES=1024 MANY_EACH=64 make check TESTS=test/multi/many.sh
 . "${top_srcdir:=.}/test/tap.sh"
@@ -25,4 +25,9 @@ if command -v mpirun >/dev/null; then
 else
     skip "$name" "Open MPI (openmpi-bin) is not installed"
 fi
+timeout -k 5 300 $OSHRUN -n 24 "$many" sets >"$out" 2>&1
+ok $? "all active sets of 24 PEs" "$out"
+timeout -k 5 300 $OSHRUN -n 48 "$many" sets >"$out" 2>&1
+[ $? -eq 1 ] && grep -q "shmem_barrier: more than 1024 different active sets in one job; use teams" "$out"
+ok $? "more than 1,024 active sets end the job with a line" "$out"
 plan

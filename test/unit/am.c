@@ -373,8 +373,22 @@ static void memory(void)
     CHECKF(few <= (size_t)8 << 20, "4 PEs take %zu bytes", few);
 }
 
+/* Catches: more PEs of a node than an inbox has bits for, which would share them. */
+static void too_many(void)
+{
+    enum { PES = 32769 };
+    make_node(1);
+    struct shi_shm large = shm;
+    large.n = PES;
+    const struct shi_am_world w = {.n_pes = PES, .shm = &large, .in_device = in_device, .device_of = device_of,
+                                   .device_copy = device_copy};
+    shi_am_up(&w, &shi_am_shm);
+    CHECK(shi_am_start() == -ENOMEM);
+}
+
 int main(void)
 {
+    RUN(too_many, "more than 32,768 PEs of a node are refused");
     RUN(memory, "all messages of 64 PEs of a node take at most 64 MiB");
     RUN(floods, "1, 2, 3 and 9 PEs, all to all, until every FIFO is full");
     RUN(cold, "FIFOs that are idle for long");

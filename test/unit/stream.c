@@ -544,6 +544,13 @@ static void few_of_many(void)
     fabric_heartbeat = 0;
 }
 
+/* Catches: a job with more PEs than requests of kernels can number, whose requests would go to other PEs. */
+static void too_many(void)
+{
+    const struct shi_boot boot = {.n_pes = SHI_JOB_PES + 1};
+    CHECK(shi_stream_up(&boot, NULL, NULL, NULL, 0) == -E2BIG);
+}
+
 int main(int argc, char **argv)
 {
     limit = argc > 1 ? 0 : SECONDS * (clock_t)CLOCKS_PER_SEC;
@@ -559,6 +566,7 @@ int main(int argc, char **argv)
     RUN(expected, "a quiet that is expected sends no message");
     RUN(held, "a message waits for a slow write");
     RUN(numbers, "numbers of writes");
+    RUN(too_many, "more than 2^24 PEs are refused");
     RUN(few_of_many, "only PEs that were talked to are looked at");
     RUN(narrow, "queues of two operations");
     RUN(failures, "a failed transfer ends the job with a line");

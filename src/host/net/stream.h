@@ -74,6 +74,7 @@ struct shi_after {
 };
 
 enum { SHI_STREAM_PUT_BYTES = 8192, SHI_STREAM_REPLY_BYTES = 8192 }; /* of one record */
+enum { SHI_JOB_PES = 1 << SHI_PE_BITS }; /* that requests of kernels can number, and barriers of teams can have */
 
 /* What the PEs of a node share at start-up. barrier: over them; not called where there is one. */
 struct shi_stream_node {

@@ -307,6 +307,10 @@ static int learn_all(const struct shi_boot *boot, const struct shi_stream_node *
 int shi_stream_up(const struct shi_boot *boot, const struct shi_config *config, const struct shi_stream_node *node,
                   const struct shi_stream_region own[SHI_REGIONS], uint64_t exe_id)
 {
+    if (boot->n_pes > SHI_JOB_PES) {
+        shi_log_error("a job has at most %d PEs, and this one has %d", SHI_JOB_PES, boot->n_pes);
+        return -E2BIG;
+    }
     struct peer_record mine = {.version = WIRE_VERSION, .order = 0x01020304, .library = PACKAGE_VERSION, .exe_id = exe_id,
                                .node = boot->local_pe[0], .pe = boot->pe, .n_local = boot->n_local};
     shi_stream_net = (struct shi_stream_net){.ops = &shi_net_ofi, .me = boot->pe, .n_pes = boot->n_pes};
