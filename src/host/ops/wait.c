@@ -54,14 +54,21 @@ static struct {
     struct sleeper sleeper;
 } blocked_waits[BLOCKED_MAX];
 
-/* A poll of shared memory costs as much as one of the condition, a poll of the network several times as much. */
+/* Other PEs of the node ring the doorbell, so a wait must not sleep in the network; the progress thread does. */
+static int has_neighbours(void)
+{
+    return shi_world.shm.n > 1 && shi_world.config.transport != SHI_TRANSPORT_OFI;
+}
+
+/* A poll of shared memory costs as much as one of the condition, a poll of the network several times as much. Without neighbours
+ * only the network makes a condition true. */
 void shi_wait_set(enum shi_wait_mode mode, long configured, int oversubscribed, int network)
 {
     unsigned polls = configured != SHI_CONFIG_AUTO ? (unsigned)configured : oversubscribed ? POLLS_SHARED : POLLS_ALONE;
     never_sleeps = mode == SHI_WAIT_MODE_ACTIVE;
     only_doorbell = mode == SHI_WAIT_MODE_DOORBELL;
     yield_ns = mode == SHI_WAIT_MODE_PASSIVE || only_doorbell ? PASSIVE_NS : oversubscribed ? SHARED_NS : ALONE_NS;
-    unsigned a_round = network ? POLLS_A_ROUND : 0;
+    unsigned a_round = network && has_neighbours() ? POLLS_A_ROUND : 0;
     shi_wait_polls[0] = polls;
     shi_wait_polls[1] = polls < a_round ? polls : a_round;
     most_rounds = network ? polls / POLLS_A_ROUND : polls;
@@ -159,12 +166,6 @@ static void sleep_announced(struct shi_wait *w, struct sleeper *s, uint32_t most
     s->armed = shi_doorbell_arm(s->off);
 }
 
-/* Other PEs of the node ring the doorbell, so a wait must not sleep in the network; the progress thread does. */
-static int has_neighbours(void)
-{
-    return shi_world.shm.n > 1 && shi_world.config.transport != SHI_TRANSPORT_OFI;
-}
-
 /* SHMEM_WAIT=doorbell: the awaited event came without a ring. */
 static void check_overslept(int registered)
 {
@@ -196,7 +197,6 @@ void shi_wait_slow(struct shi_wait *w)
     if (__atomic_load_n(&shi_progress_on, __ATOMIC_RELAXED) && w->rounds < most_rounds) {
         w->polls = 0;
         w->rounds++;
-        shi_relax();
         return;
     }
     if (w->sleep_us == 0) {
