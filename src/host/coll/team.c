@@ -409,10 +409,11 @@ static void give_back(int index)
 }
 
 /* Agree on slots that are free on every member, and take them; *all has a clock above every member's, and a generation. 0
- * or -errno, the same on all. Only with several threads can a slot be gone between offer and claim: then all try again. */
+ * or -errno, the same on all. Only with several threads can a slot be gone between offer and claim: then all try again. They
+ * also do when no slot is free, as members of this node may have destroyed a team after this PE made its offer. */
 static int agree(struct shmem_team *parent, int n_slots, int ok, int *index, struct offer *all)
 {
-    for (;;) {
+    for (int full = 0;;) {
         struct offer mine = {.ok = ok}, again;
         pthread_mutex_lock(&lock);
         free_left_slots(0);
@@ -423,6 +424,8 @@ static int agree(struct shmem_team *parent, int n_slots, int ok, int *index, str
         int err = gather(parent, &mine, all);
         if (!err)
             err = choose(all, n_slots, index);
+        if (err == -ENOSPC && !full++)
+            continue;
         if (err)
             return err;
         claim(index, n_slots, ++all->generation, &mine);
