@@ -66,10 +66,11 @@ check() { # arch
     # Catches: a fence or a release where self-validating words need none (2.4 us each); a missing word; a ticket per
     # lane. The function has two paths: without an atomic if no other call can overlap, and with one.
     order func shi_p_by_ring >"$dir/order"
-    [ "$(count '^slot$')" -eq 8 ] && [ "$(count '^atom')" -eq 1 ] && [ "$(count '^fence')" -eq 0 ] &&
+    [ "$(count '^slot$')" -eq 8 ] && [ "$(count '^atom')" -eq 1 ] &&
+        ! grep -A1 '^fence' "$dir/order" | grep -qv -e '^fence' -e '^st.release' -e '^--' && # only behind a wait for credit
         before '^ld.acquire.sys' '^slot$' && tac "$dir/order" | sed '/^atom/q' | tac >"$dir/after" &&
         [ "$(grep -c '^slot$' "$dir/after")" -eq 4 ] && mv "$dir/after" "$dir/order" && before '^ld.acquire.sys' '^slot$'
-    ok $? "$1: an inline request is one fetch-add or none, credit (A2), four stores of two words, and no fence" "$dir/order"
+    ok $? "$1: an inline request is one fetch-add or none, credit (A2), four stores of two words, and a fence only after a wait for credit" "$dir/order"
     grep -q 'vote.sync.ballot' "$dir/k.ptx" && grep -q 'shfl.sync.idx' "$dir/k.ptx"
     ok $? "$1: a warp takes its tickets with one atomic"
 
@@ -92,7 +93,7 @@ check() { # arch
     before '^fence.acq_rel.sys' '^atom.add.relaxed.sys' && [ "$(count '^slot$|^ld.acquire')" -eq 0 ]
     ok $? "$1: fence is a fence and an epoch, and no message" "$dir/order"
     order entry quiet >"$dir/order"
-    before '^fence.sc.sys' '^ld.acquire.sys' && [ "$(count '^slot$')" -eq 0 ]
+    before '^fence.sc.sys' '^ld.relaxed.sys.v2' && before '^ld.relaxed.sys.v2' '^fence.acq_rel.sys' && [ "$(count '^slot$|^ld.acquire')" -eq 0 ]
     ok $? "$1: quiet completes stores, waits for done (A3) and sends nothing" "$dir/order"
 
     # Catches: the ring's code inlined into the direct path, its registers added to those of the user's kernel,

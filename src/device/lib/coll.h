@@ -65,8 +65,9 @@ SHI_FN shi_u64 shi_offset_by_chain(shmem_ctx_t ctx, shmem_team_t team, shi_u64 b
     shi_u64 at = 1;
     shi_u32 looks = 0;
     if (team->me) {
-        while (!(at = shi_load_acquire(word)) && !shi_aborted_sometimes(ctx, &looks))
+        while (!(at = shi_load_relaxed(word)) && !shi_aborted_sometimes(ctx, &looks))
             shi_pause();
+        shi_fence_acquire();
         shi_store_relaxed(word, 0);
     }
     if (team->me + 1 < team->n)

@@ -12,11 +12,13 @@
  *   shi_a8 .. shi_a128 types for copies of memory of any type
  *   SHI_LOAD_ to SHI_CSWAP_  an atomic operation on W bits in the given order (CSWAP: relaxed); the functions at the end of the
  *                      file are made of them
- *   shi_fence_release  a release fence; _acquire: an acquire fence, for relaxed loads before it; _total: earlier stores are visible to all before later loads and stores
+ *   shi_fence_release  a release fence; _acquire: an acquire fence, for relaxed loads before it; _total: earlier stores are visible
+ *                      to all before later loads and stores
  *   shi_to_global      NULL for private and local memory, which neither proxy nor peer can access
  *   shi_atom32_, 64_   relaxed; they return the old value
  *   shi_prefetch_write a hint to fetch a cache line for writing
  *   shi_store_pair     two relaxed stores, 16-byte aligned, unordered; one packet where the device has such a store
+ *   shi_load_pair      two relaxed loads, the same
  */
 #ifndef SHI_DIALECT_H
 #define SHI_DIALECT_H
@@ -52,6 +54,11 @@ SHI_FN void shi_store_pair(SHI_GLOBAL shi_u64 *p, shi_u64 v0, shi_u64 v1)
 {
     SHI_STORE_(64, p, v0, relaxed);
     SHI_STORE_(64, p + 1, v1, relaxed);
+}
+SHI_FN void shi_load_pair(const SHI_GLOBAL shi_u64 *p, shi_u64 *v0, shi_u64 *v1)
+{
+    *v0 = SHI_LOAD_(64, p, relaxed);
+    *v1 = SHI_LOAD_(64, p + 1, relaxed);
 }
 SHI_FN void shi_fence_release(void)
 {
@@ -115,6 +122,10 @@ SHI_FN void shi_store_pair(shi_u64 *p, shi_u64 v0, shi_u64 v1)
 {
     asm volatile("st.relaxed.sys.v2.b64 [%0], {%1, %2};" ::"l"(p), "l"(v0), "l"(v1) : "memory");
 }
+SHI_FN void shi_load_pair(const shi_u64 *p, shi_u64 *v0, shi_u64 *v1)
+{
+    asm volatile("ld.relaxed.sys.v2.b64 {%0, %1}, [%2];" : "=l"(*v0), "=l"(*v1) : "l"(p) : "memory");
+}
 SHI_FN void shi_fence_release(void)
 {
     cuda::atomic_thread_fence(cuda::memory_order_release, cuda::thread_scope_system);
@@ -177,6 +188,11 @@ SHI_FN void shi_store_pair(shi_u64 *p, shi_u64 v0, shi_u64 v1)
 {
     SHI_STORE_(64, p, v0, relaxed);
     SHI_STORE_(64, p + 1, v1, relaxed);
+}
+SHI_FN void shi_load_pair(const SHI_GLOBAL shi_u64 *p, shi_u64 *v0, shi_u64 *v1)
+{
+    *v0 = SHI_LOAD_(64, p, relaxed);
+    *v1 = SHI_LOAD_(64, p + 1, relaxed);
 }
 SHI_FN void shi_fence_release(void)
 {

@@ -40,9 +40,10 @@ enum shi_op {
 /* The proxy writes these words together, done last. */
 struct shi_ring_line {
     shi_u64 tail;  /* the proxy has copied the slots of tickets below it */
-    shi_u64 done;  /* tickets below it have completed */
+    shi_u64 pad;
+    shi_u64 done;  /* tickets below it have completed; 16 bytes aligned: read with abort */
     shi_u64 abort; /* nonzero: 1 + the exit status of the job that ends */
-    shi_u64 pad[5];
+    shi_u64 pad1[4];
 };
 
 /* A result slot: the one of ticket T is number T % N. */
@@ -97,18 +98,29 @@ SHI_FN SHI_GLOBAL shi_u64 *shi_ring_slot(const SHI_GLOBAL struct shi_ring *r, sh
     return (SHI_GLOBAL shi_u64 *)r->slots + (ticket & mask) * SHI_RING_WORDS;
 }
 
+/* The abort word at each 64th look of a wait: it is in host memory, to which each look of a device is a trip. */
+SHI_FN shi_u64 shi_ring_aborted_sometimes(const SHI_GLOBAL struct shi_ring *r, shi_u32 *looks)
+{
+    return ++*looks % 64 == 0 ? shi_load_relaxed(&shi_ring_line(r)->abort) : 0;
+}
+
 /* ---- producers -------------------------------------------------------------------------------------------------- */
 
-/* Wait until tickets below `ticket` have completed. 0, or the abort word. */
+/* Wait until tickets below `ticket` have completed. 0, or the abort word. The line is in host memory, so that a device needs a
+ * trip for each look: one for both words, and no fence but the last one. */
 SHI_FN shi_u64 shi_ring_wait_done(const SHI_GLOBAL struct shi_ring *r, shi_u64 ticket)
 {
     SHI_GLOBAL struct shi_ring_line *line = shi_ring_line(r);
-    while ((shi_u64)(shi_load_acquire(&line->done) - ticket) >> 63) { /* A3; right across a wrap, too */
-        shi_u64 aborted = shi_load_relaxed(&line->abort);
+    shi_u64 done, aborted;
+    for (;;) {
+        shi_load_pair(&line->done, &done, &aborted);
+        if (!((shi_u64)(done - ticket) >> 63)) /* right across a wrap, too */
+            break;
         if (aborted)
             return aborted;
         shi_pause();
     }
+    shi_fence_acquire(); /* A3 */
     return 0;
 }
 
@@ -119,12 +131,12 @@ SHI_FN shi_u64 shi_ring_wait_credit(SHI_GLOBAL struct shi_ring *r, shi_u64 ticke
     shi_u64 tail = shi_load_acquire(&r->seen); /* A7 */
     if (!((ticket - tail) >> r->log_n))
         return 0;
-    while ((ticket - (tail = shi_load_acquire(&line->tail))) >> r->log_n) { /* A2 */
-        shi_u64 aborted = shi_load_relaxed(&line->abort);
+    for (shi_u32 looks = 0; (ticket - (tail = shi_load_relaxed(&line->tail))) >> r->log_n; shi_pause()) {
+        shi_u64 aborted = shi_ring_aborted_sometimes(r, &looks);
         if (aborted)
             return aborted;
-        shi_pause();
     }
+    shi_fence_acquire(); /* A2 */
     shi_store_release(&r->seen, tail); /* R7 */
     return 0;
 }
@@ -202,12 +214,12 @@ SHI_FN shi_u64 shi_ring_take_result(const SHI_GLOBAL struct shi_ring *r, shi_u64
 {
     shi_u64 mask = ((shi_u64)1 << r->log_n) - 1;
     SHI_GLOBAL struct shi_ring_result *result = (SHI_GLOBAL struct shi_ring_result *)r->results + (ticket & mask);
-    while (shi_load_acquire(&result->tag) != ticket + 1) { /* A4 */
-        shi_u64 aborted = shi_load_relaxed(&shi_ring_line(r)->abort);
+    for (shi_u32 looks = 0; shi_load_relaxed(&result->tag) != ticket + 1; shi_pause()) {
+        shi_u64 aborted = shi_ring_aborted_sometimes(r, &looks);
         if (aborted)
             return aborted;
-        shi_pause();
     }
+    shi_fence_acquire(); /* A4 */
     *value = result->value;
     shi_store_release(&result->tag, 0); /* R5 */
     return 0;

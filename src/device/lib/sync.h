@@ -15,10 +15,10 @@ SHI_FN shi_u64 shi_aborted(shmem_ctx_t ctx)
     return shi_load_relaxed(&shi_ring_line(shi_ctx_ring(ctx))->abort);
 }
 
-/* The same at each 64th look of a wait: the word is in host memory, the awaited one is not. */
+/* The same at each 64th look of a wait. */
 SHI_FN shi_u64 shi_aborted_sometimes(shmem_ctx_t ctx, shi_u32 *looks)
 {
-    return ++*looks % 64 == 0 ? shi_aborted(ctx) : 0;
+    return shi_ring_aborted_sometimes(shi_ctx_ring(ctx), looks);
 }
 
 /* ---- fence and quiet -------------------------------------------------------------------------------------------- */
