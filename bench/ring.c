@@ -9,7 +9,8 @@
 
 #include <shmemx.h>
 
-enum { OPS = 20000, TRIPS = 250, BLOCK_BYTES = 64 << 10, WINDOW = 16 };
+enum { BLOCK_BYTES = 64 << 10, WINDOW = 16 };
+static int ops = 20000, trips = 250;
 
 struct kernel {
     const char *name;
@@ -30,7 +31,7 @@ static void start(const struct kernel *k, void *const *args, const size_t *bytes
 static void loop_alone(void *arg, long calls)
 {
     struct kernel *k = arg;
-    uint64_t n = (uint64_t)calls * OPS / k->items;
+    uint64_t n = (uint64_t)calls * (uint64_t)ops / k->items;
     int pe = 1;
 
     start(k, (void *[]){&k->ctx, &k->w, &n, &pe}, (size_t[]){8, 8, 8, 4}, 4);
@@ -39,7 +40,7 @@ static void loop_alone(void *arg, long calls)
 static void loop_ping(void *arg, long calls)
 {
     struct kernel *k = arg;
-    uint64_t n = (uint64_t)calls * TRIPS;
+    uint64_t n = (uint64_t)(calls * trips);
     int first = shmem_my_pe() == 0;
 
     if (shmem_my_pe() < 2)
@@ -61,7 +62,7 @@ static void loop_host(void *arg, long calls)
     struct kernel *k = arg;
     int me = shmem_my_pe();
 
-    for (calls *= TRIPS; me < 2 && calls > 0; calls--) {
+    for (calls *= trips; me < 2 && calls > 0; calls--) {
         k->turn++;
         if (me == 1)
             shmem_signal_wait_until(k->signal, SHMEM_CMP_GE, k->turn);
@@ -73,11 +74,14 @@ static void loop_host(void *arg, long calls)
 
 static void loop_bare(void *arg, long calls)
 {
-    pingpong_bare_loop(arg, calls * TRIPS);
+    pingpong_bare_loop(arg, calls * trips);
 }
 
-int main(void)
+/* An argument divides the operations of a call: a short run, for tests. */
+int main(int argc, char **argv)
 {
+    if (argc > 1 && atoi(argv[1]) > 1)
+        ops /= atoi(argv[1]), trips /= atoi(argv[1]);
     setenv("SHMEM_DEVICE_DIRECT", "0", 0);
     bench_init("ring", 2);
 
@@ -95,18 +99,18 @@ int main(void)
                   ping = {"ping", 1, alone, w, dsignal, 0}, put = {"stream_put", 1, alone, blocks, dsignal, 0},
                   put_signal = {"stream_put_signal", 1, alone, blocks, dsignal, 0}, host = {NULL, 0, NULL, hw, hsignal, 0};
     struct bench_case local[] = {
-        {"device_p_64_items", place, NULL, BENCH_MILLION_PER_S, 8, OPS, loop_alone, &many, 0, {0}},
-        {"device_p_1_item", place, NULL, BENCH_MILLION_PER_S, 8, OPS, loop_alone, &one, 0, {0}},
-        {"device_p_private", place, NULL, BENCH_MILLION_PER_S, 8, OPS, loop_alone, &private, 0, {0}},
-        {"device_g", place, NULL, BENCH_US, 8, OPS, loop_alone, &trip, 0, {0}},
+        {"device_p_64_items", place, NULL, BENCH_MILLION_PER_S, 8, ops, loop_alone, &many, 0, {0}},
+        {"device_p_1_item", place, NULL, BENCH_MILLION_PER_S, 8, ops, loop_alone, &one, 0, {0}},
+        {"device_p_private", place, NULL, BENCH_MILLION_PER_S, 8, ops, loop_alone, &private, 0, {0}},
+        {"device_g", place, NULL, BENCH_US, 8, ops, loop_alone, &trip, 0, {0}},
         {"device_stream_put", place, NULL, BENCH_GB_PER_S, BLOCK_BYTES, WINDOW, loop_stream, &put, 0, {0}},
         {"device_stream_put_signal", place, "device_stream_put", BENCH_GB_PER_S, BLOCK_BYTES, WINDOW, loop_stream,
          &put_signal, 0, {0}},
     };
     struct bench_case joint[] = {
-        {"device_put_signal", place, "bare_pingpong", BENCH_US, 8, 2 * TRIPS, loop_ping, &ping, 0, {0}},
-        {"put_signal", "heap", "bare_pingpong", BENCH_US, 8, 2 * TRIPS, loop_host, &host, 0, {0}},
-        {"bare_pingpong", "heap", NULL, BENCH_US, 8, 2 * TRIPS, loop_bare, &pair, 0, {0}},
+        {"device_put_signal", place, "bare_pingpong", BENCH_US, 8, 2 * trips, loop_ping, &ping, 0, {0}},
+        {"put_signal", "heap", "bare_pingpong", BENCH_US, 8, 2 * trips, loop_host, &host, 0, {0}},
+        {"bare_pingpong", "heap", NULL, BENCH_US, 8, 2 * trips, loop_bare, &pair, 0, {0}},
     };
 
     for (uint64_t i = 64; shmem_my_pe() == 0 && i < 128; i++)

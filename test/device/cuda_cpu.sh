@@ -1,8 +1,6 @@
 #!/usr/bin/env bash
-# cuda_cpu.sh - the CUDA half of the device library on the CPU: the other device tests with kernels compiled by nvcc, on
-# libcuda_cpu.so; the litmus tests of test/gpu; CUDA's math library.
-#
-# DEVICE_SUITES names others, or none.
+# cuda_cpu.sh - the CUDA half of the device library on the CPU: test/gpu/run.sh with kernels compiled by nvcc, on libcuda_cpu.so;
+# CUDA's math library; default contexts.
 #
 # Catches: a kernel that is right in SPIR-V only; a call of the CUDA backend that fails; an instruction of PTX that is missing.
 export OSHCC_KERNELS=cuda SHMEM_DEVICE=cuda-cpu
@@ -17,15 +15,6 @@ nvcc=$(command -v "${NVCC:-nvcc}" || echo /usr/local/cuda/bin/nvcc)
     "$top_builddir/test/cuda_cpu/library" "$work/library.ptx" > "$work/log" 2>&1 && ! grep -q '^not ok' "$work/log" &&
     grep -q '^1\.\.4' "$work/log"
 ok $? "functions of the math library are as exact as on a GPU" "$work/log"
-
-$OSHCC -O2 "$top_srcdir/test/gpu/litmus.c" "$top_srcdir/test/gpu/litmus.cl" -o "$work/litmus" > "$work/log" 2>&1
-ok $? "the litmus tests compile" "$work/log"
-for pes in 1 2; do
-    for direct in 0 1; do
-        run $pes $direct "$work/litmus" 100 && ! grep -q '^not ok' "$work/log"
-        ok $? "litmus tests, $pes PEs, direct=$direct" "$work/log"
-    done
-done
 
 # Catches: kernels without a default context, or a fault that is lost, where the driver does not find a module's variables.
 cat > "$work/k.cl" << 'END'
@@ -62,9 +51,18 @@ for rdc in false true; do
     done
 done
 
-for suite in ${DEVICE_SUITES-gpc kernels queue tag threads}; do
-    DEVICE_AGAIN=1 bash "$top_srcdir/test/device/$suite.sh" > "$work/all" 2>&1
-    grep -A 5 '^not ok' "$work/all" > "$work/log" || grep -q '^1\.\.[1-9]' "$work/all" && [ ! -s "$work/log" ]
-    ok $? "$suite.sh" "$work/log"
-done
+# The rehearsal of test/gpu/run.sh: each row of its table is a test.
+(cd "$top_srcdir" && env -u MAKEFLAGS -u MAKELEVEL CUDA_CPU_LOCALS=1 bash test/gpu/run.sh -q -r 100 -b "$top_builddir" -o "$work/gpu") \
+    > "$work/all" 2>&1
+status=$?
+while read -r line; do
+    name=$(echo "$line" | sed 's/  *\(pass\|fail\|skip\)\( .*\)\{0,1\}$//')
+    case $line in
+    *" pass"*) ok 0 "run.sh: $name" ;;
+    *" fail"*) grep -A 8 -F "$name" "$work/all" > "$work/log" && ok 1 "run.sh: $name" "$work/log" ;;
+    *" skip"*) tests=$((tests + 1)) && echo "ok $tests - run.sh: $name # SKIP ${line##* skip }" ;;
+    esac
+done < <(grep -E ' (pass|fail|skip)( |$)' "$work/gpu/table")
+[ $status = 0 ] && [ "$(grep -cE ' (pass|fail|skip)( |$)' "$work/gpu/table")" -ge 20 ]
+ok $? "the rehearsal of test/gpu/run.sh goes through whole" "$work/all"
 plan
