@@ -20,6 +20,19 @@ for k in test/gpu/litmus test/gpu/bench bench/ring; do
         skip "$name compiles with nvcc" "not installed: nvcc"
     fi
 done
+# Catches: kernels that clang compiles to PTX that is refused or wrong, where there is no nvcc.
+(. "$top_srcdir/src/tools/llvm.sh" && find_llvm && echo "$clang") > "$work/clang"
+if "$(cat "$work/clang")" -print-targets 2> /dev/null | grep -q nvptx64; then
+    NVCC=$(cat "$work/clang") $OSHCC --kernels=cuda -O2 "$top_srcdir/test/gpu/litmus.c" "$top_srcdir/test/gpu/litmus.cl" \
+        -o "$work/litmus.clang" > "$work/log" 2>&1
+    ok $? "litmus compiles to PTX with clang, without CUDA's headers" "$work/log"
+    for direct in 1 0; do
+        SHMEM_DEVICE=cuda-cpu run 2 $direct "$work/litmus.clang" 20
+        ok $? "litmus compiled by clang, 2 PEs on CUDA on the CPU, direct=$direct" "$work/log"
+    done
+else
+    skip "litmus compiled by clang for CUDA" "clang has no target nvptx64"
+fi
 for pes in 1 2; do
     for direct in 1 0; do
         run $pes $direct "$work/litmus" 20

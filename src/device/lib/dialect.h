@@ -82,7 +82,6 @@ SHI_FN SHI_GLOBAL void *shi_to_global(const void *p)
 
 #elif defined(__CUDACC__)
 
-#include <cuda/atomic>
 #include <stddef.h>
 #define SHI_GLOBAL
 #define SHI_FN static inline __device__
@@ -107,13 +106,42 @@ typedef unsigned short shi_a16;
 typedef unsigned int shi_a32;
 typedef unsigned long long shi_a64;
 typedef ulonglong2 shi_a128;
-typedef cuda::atomic_ref<shi_u32, cuda::thread_scope_system> shi_ref32_;
-typedef cuda::atomic_ref<shi_u64, cuda::thread_scope_system> shi_ref64_;
-#define SHI_LOAD_(W, p, order) shi_ref##W##_(*const_cast<shi_u##W *>(p)).load(cuda::memory_order_##order)
-#define SHI_STORE_(W, p, v, order) shi_ref##W##_(*(p)).store(v, cuda::memory_order_##order)
-#define SHI_UPDATE_(W, op, p, v, order) shi_ref##W##_(*(p)).op(v, cuda::memory_order_##order)
-#define SHI_CSWAP_(W, p, seen, v)                                                                                    \
-    shi_ref##W##_(*(p)).compare_exchange_strong(*(seen), v, cuda::memory_order_relaxed, cuda::memory_order_relaxed)
+/* Instructions of PTX, because <cuda/atomic> takes a second to compile and clang does not have it. */
+#define SHI_PTX_(W, R)                                                                                                \
+    SHI_PTX_LOAD_(W, R, relaxed) SHI_PTX_LOAD_(W, R, acquire) SHI_PTX_STORE_(W, R, relaxed) SHI_PTX_STORE_(W, R, release)  \
+    SHI_PTX_UPDATE_(W, R, exchange, exch, b, relaxed) SHI_PTX_UPDATE_(W, R, fetch_add, add, u, relaxed)               \
+    SHI_PTX_UPDATE_(W, R, fetch_add, add, u, release) SHI_PTX_UPDATE_(W, R, fetch_and, and, b, relaxed)               \
+    SHI_PTX_UPDATE_(W, R, fetch_or, or, b, relaxed) SHI_PTX_UPDATE_(W, R, fetch_xor, xor, b, relaxed)                 \
+    SHI_FN void shi_ptx_cas##W(shi_u##W *p, shi_u##W *seen, shi_u##W v)                                               \
+    {                                                                                                                 \
+        asm volatile("atom.cas.relaxed.sys.b" #W " %0, [%1], %2, %3;"                                                 \
+                     : "=" R(*seen) : "l"(p), R(*seen), R(v) : "memory");                                             \
+    }
+#define SHI_PTX_LOAD_(W, R, order)                                                                                    \
+    SHI_FN shi_u##W shi_ptx_load##W##_##order(const shi_u##W *p)                                                      \
+    {                                                                                                                 \
+        shi_u##W v;                                                                                                   \
+        asm volatile("ld." #order ".sys.b" #W " %0, [%1];" : "=" R(v) : "l"(p) : "memory");                           \
+        return v;                                                                                                     \
+    }
+#define SHI_PTX_STORE_(W, R, order)                                                                                   \
+    SHI_FN void shi_ptx_store##W##_##order(shi_u##W *p, shi_u##W v)                                                   \
+    {                                                                                                                 \
+        asm volatile("st." #order ".sys.b" #W " [%0], %1;" ::"l"(p), R(v) : "memory");                                \
+    }
+#define SHI_PTX_UPDATE_(W, R, op, ptx, type, order)                                                                   \
+    SHI_FN shi_u##W shi_ptx_##op##W##_##order(shi_u##W *p, shi_u##W v)                                                \
+    {                                                                                                                 \
+        shi_u##W old;                                                                                                 \
+        asm volatile("atom." #ptx "." #order ".sys." #type #W " %0, [%1], %2;" : "=" R(old) : "l"(p), R(v) : "memory"); \
+        return old;                                                                                                   \
+    }
+SHI_PTX_(32, "r")
+SHI_PTX_(64, "l")
+#define SHI_LOAD_(W, p, order) shi_ptx_load##W##_##order(p)
+#define SHI_STORE_(W, p, v, order) shi_ptx_store##W##_##order(p, v)
+#define SHI_UPDATE_(W, op, p, v, order) shi_ptx_##op##W##_##order(p, v)
+#define SHI_CSWAP_(W, p, seen, v) shi_ptx_cas##W(p, seen, v)
 SHI_FN void shi_prefetch_write(const shi_u64 *p)
 {
     (void)p;
@@ -128,15 +156,15 @@ SHI_FN void shi_load_pair(const shi_u64 *p, shi_u64 *v0, shi_u64 *v1)
 }
 SHI_FN void shi_fence_release(void)
 {
-    cuda::atomic_thread_fence(cuda::memory_order_release, cuda::thread_scope_system);
+    asm volatile("fence.acq_rel.sys;" ::: "memory");
 }
 SHI_FN void shi_fence_acquire(void)
 {
-    cuda::atomic_thread_fence(cuda::memory_order_acquire, cuda::thread_scope_system);
+    asm volatile("fence.acq_rel.sys;" ::: "memory");
 }
 SHI_FN void shi_fence_total(void)
 {
-    cuda::atomic_thread_fence(cuda::memory_order_seq_cst, cuda::thread_scope_system);
+    asm volatile("fence.sc.sys;" ::: "memory");
 }
 SHI_FN void shi_pause(void)
 {
