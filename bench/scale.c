@@ -6,6 +6,9 @@
  * for L, and costs the receiver o. Where all nodes do the same, only the first is run beyond CHECKED nodes. Up to there, every
  * message has to meet a receiver that expects it.
  *
+ * The row "tables" is the memory of the library's tables at one PE of n, with EACH PEs on a node, which talks to PEERS that no two
+ * neighbour in a table; what the transport takes for a connection comes on top.
+ *
  *   scale [-L us] [-o us] [-g us] [-G ns] [NODES...]   a table
  *   scale --json ...                                   one line of JSON for each row
  *   scale --plot FILE ...                              time over nodes as SVG
@@ -16,7 +19,11 @@
 #include <string.h>
 
 #include "host/coll/plan.h"
+#include "host/net/lane.h"
+#include "host/ops/state.h"
+#include "host/tag/tag.h"
 
+enum { EACH = 64, PEERS = 64, TABLES = -2 };
 enum { CHECKED = 8192, MOST = 1000000, PHASES = 3, NAME_BYTES = 24 };
 
 static double latency = 3, overhead = 1.5, gap = 0.5, ns_a_byte = 0.4; /* measured over tcp on one host */
@@ -30,7 +37,7 @@ struct phase {
 
 struct row {
     char name[NAME_BYTES];
-    int collective; /* enum shi_collective, or -1: a plan for itself */
+    int collective; /* enum shi_collective, or -1: a plan for itself, or TABLES */
     size_t bytes;
     struct phase alone;
 };
@@ -48,8 +55,25 @@ static const struct row rows[] = {
     {"fcollect-1K", SHI_COLL_COLLECT, 1024, {0}},
     {"alltoall-8", SHI_COLL_ALLTOALL, 8, {0}},
     {"alltoall-1K", SHI_COLL_ALLTOALL, 1024, {0}},
+    {"tables", TABLES, 0, {0}},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
+
+/* Bytes of the pages of a table of n entries that PEERS PEs touch. */
+static double touched(int n, size_t entry)
+{
+    double all = ((double)n * (double)entry + SHI_PAGE_BYTES - 1) / SHI_PAGE_BYTES;
+    return SHI_PAGE_BYTES * (all < PEERS ? all : PEERS);
+}
+
+/* Entries of all PEs: address, program and node, slot and place in the world's team, FIFO number, the node's record; and of
+ * peers: stream, what it sent, the state of active messages (one line), tags, and three lists. */
+static double tables(int n)
+{
+    double all = (double)n * (sizeof(struct shi_peer) + 8 + sizeof(void *) + 5 * sizeof(int) + (double)SHI_SHM_RECORD_BYTES / EACH);
+    return all + touched(n, sizeof(struct stream)) + touched(n, sizeof(struct peer_rx)) + touched(n, SHI_LINE_BYTES) +
+           touched(n, sizeof(struct shi_tag_peer)) + touched(n, sizeof(uint64_t)) + 7 * touched(PEERS, sizeof(int));
+}
 
 /* What the worst node has to do. memory: what the library needs beside the program's arrays. */
 struct cost {
@@ -147,6 +171,10 @@ static struct cost run(const struct row *row, int n)
 {
     struct phase p[PHASES];
     struct cost c = {0};
+    if (row->collective == TABLES) {
+        c.memory = tables(n);
+        return c;
+    }
     int n_phases = phases_of(row, n, p, &c.memory), nodes = 1;
     memset(now, 0, (size_t)n * sizeof *now);
     memset(sent, 0, (size_t)n * sizeof *sent);
@@ -207,6 +235,8 @@ static void plot(const char *file)
         fprintf(f, "<text x='5' y='%d'>1e%d us</text><path d='M60 %dH660' stroke='#ddd'/>\n", 530 - k * 62, k, 530 - k * 62);
     for (int i = 0; i < ROWS; i++) {
         int y = 0;
+        if (rows[i].collective == TABLES) /* takes no time */
+            continue;
         fprintf(f, "<path fill='none' stroke='hsl(%d,70%%,45%%)' d='", i * 360 / ROWS);
         for (int n = 2; n <= MOST; n = n < MOST && n * 2 > MOST ? MOST : n * 2) {
             y = 530 - log10_of(run(&rows[i], n).us, 62);

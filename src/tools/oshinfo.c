@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "host/coll/plan.h"
 #include "host/util/config.h"
 #include "host/util/own_file.h"
 #include "host/util/trace_format.h"
@@ -90,6 +91,23 @@ static void print_devices(int json)
         printf("devices    none\n");
 }
 
+/* How collectives between nodes are carried out: the first line of a collective that applies. */
+static void print_collectives(int json)
+{
+    const struct shi_rule *r;
+    for (int i = 0; (r = shi_plan_rule(i)); i++) {
+        char text[160];
+        shi_plan_describe(r, text, sizeof text);
+        if (json) {
+            print_string(i ? ",\n  {\"collective\": " : "  {\"collective\": ", shi_plan_collective(r->of));
+            print_string(", \"algorithm\": ", text);
+            printf("}");
+        } else {
+            printf("  %-18s %s\n", i && shi_plan_rule(i - 1)->of == r->of ? "" : shi_plan_collective(r->of), text);
+        }
+    }
+}
+
 static void print_environment_json(void)
 {
     for (int i = 0; i < N_VARIABLES; i++) {
@@ -118,6 +136,8 @@ static int print_people(void)
     print_devices(0); /* before libfabric, which may open the loader of Level Zero without our driver */
     oshinfo_net_people("network    ");
     topology_print(0);
+    printf("\nCollectives between nodes, by the bytes of a node:\n");
+    print_collectives(0);
     printf("\nEnvironment, as a program would read it here:\n");
     if (shi_config_read(&c, why, sizeof why)) {
         fprintf(stderr, "oshinfo: %s\n", why);
@@ -138,7 +158,9 @@ static int print_json(void)
     oshinfo_net_json();
     printf(",\n \"node\": {");
     topology_print(1);
-    printf("},\n \"environment\": [\n");
+    printf("},\n \"collectives\": [\n");
+    print_collectives(1);
+    printf("\n ],\n \"environment\": [\n");
     print_environment_json();
     printf("\n ]}\n");
     return 0;

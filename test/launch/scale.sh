@@ -17,4 +17,10 @@ for column in 3 4 5 7; do
 done
 "$scale" --json 2 4096 >"$dir/out" 2>&1 && [ "$(grep -c '"nodes": 4096, "rounds": 12, ' "$dir/out")" -ge 6 ]
 ok $? "lines of JSON, 12 rounds for 4,096 nodes" "$dir/out"
+"$top_builddir/src/tools/oshinfo" >"$dir/out" 2>&1 && grep -q '^  broadcast .*binomial tree' "$dir/out" &&
+    grep -q '^  reduce .*up to 8192 bytes of all nodes: allgather' "$dir/out" && grep -q 'recursive halving' "$dir/out"
+ok $? "oshinfo shows the algorithms of collectives" "$dir/out"
+"$top_builddir/src/tools/oshinfo" --json >"$dir/out" 2>&1 &&
+    python3 -c 'import json, sys; assert len(json.load(sys.stdin)["collectives"]) > 8' <"$dir/out"
+ok $? "the same as JSON" "$dir/out"
 plan
