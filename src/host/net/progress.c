@@ -4,6 +4,7 @@
  *   word            written by             read by     order
  *   polls, posts    program's threads      thread      relaxed: they only have to differ after a while
  *   left            waits              thread      relaxed: a hint; a wait that sleeps polls, too, but seldom
+ *   thread_off      shi_wait_set           thread      relaxed: it may poll once more
  *   stop            shi_progress_stop      thread      R1 -> A1; the join orders everything else
  *   first, .next    shi_progress_add       all         R2 -> A2 a source is whole before it is in the list
  *
@@ -31,7 +32,7 @@ struct alone {
 
 int shi_progress_on;
 _Thread_local int shi_progress_own;
-int shi_progress_left;
+int shi_progress_left, shi_progress_thread_off;
 
 static struct shi_progress_source *first, **last = &first;
 static unsigned long polls;
@@ -111,6 +112,10 @@ static void *serve(void *arg)
     long idle_ns = CHECK_NS;
     shi_progress_own = 1;
     while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE)) { /* A1 */
+        if (shi_unlikely(__atomic_load_n(&shi_progress_thread_off, __ATOMIC_RELAXED))) {
+            pause_ns(CHECK_NS);
+            continue;
+        }
         unsigned long polled_now = __atomic_load_n(&polls, __ATOMIC_RELAXED);
         unsigned long posted_now = __atomic_load_n(&shi_progress_posts, __ATOMIC_RELAXED);
         if (polled_now != polled && !__atomic_load_n(&shi_progress_left, __ATOMIC_RELAXED)) {

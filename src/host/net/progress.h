@@ -49,6 +49,9 @@ static inline void shi_progress_post(void)
 /* How many threads of the program sleep until a doorbell rings: while there are any, the thread does their polling. */
 extern int shi_progress_left;
 
+/* For tests (SHMEM_WAIT=doorbell without a network): the thread does nothing, so that its polls and rings hide no missing ring. */
+extern int shi_progress_thread_off;
+
 /* Sleep until something comes over the network, at most timeout_ms: 1. 0 at once without a network. */
 int shi_progress_idle_wait(int timeout_ms);
 

@@ -67,6 +67,7 @@ void shi_wait_set(enum shi_wait_mode mode, long configured, int oversubscribed, 
     unsigned polls = configured != SHI_CONFIG_AUTO ? (unsigned)configured : oversubscribed ? POLLS_SHARED : POLLS_ALONE;
     never_sleeps = mode == SHI_WAIT_MODE_ACTIVE;
     only_doorbell = mode == SHI_WAIT_MODE_DOORBELL;
+    __atomic_store_n(&shi_progress_thread_off, only_doorbell && !network, __ATOMIC_RELAXED);
     yield_ns = mode == SHI_WAIT_MODE_PASSIVE || only_doorbell ? PASSIVE_NS : oversubscribed ? SHARED_NS : ALONE_NS;
     unsigned a_round = network && has_neighbours() ? POLLS_A_ROUND : 0;
     shi_wait_polls[0] = polls;
