@@ -36,7 +36,7 @@ static void describe(int i, char *text, size_t bytes)
     shi_cuda_identify(i, id, sizeof id);
     if (shi_cu.cuDeviceGet(&d, i) == CUDA_SUCCESS)
         shi_cu.cuDeviceGetName(name, sizeof name, d);
-    snprintf(text, bytes, "%s%s%s; the device copies its memory for the host", name, shi_cu.cuxCpuStalled ? "" : ", PCI ",
+    snprintf(text, bytes, "%s%s%s; " SHI_DEVICE_COPIES, name, shi_cu.cuxCpuStalled ? "" : ", PCI ",
              shi_cu.cuxCpuStalled ? "" : id);
 }
 

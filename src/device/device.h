@@ -35,11 +35,15 @@ struct shi_device_stalled {
 /* For requests of kernels, and for records of the network. */
 enum shi_device_queue { SHI_DEVICE_REQUESTS, SHI_DEVICE_RECORDS, SHI_DEVICE_QUEUES };
 
+/* The end of a device's description. */
+#define SHI_DEVICE_STORES "the host loads and stores its memory"
+#define SHI_DEVICE_COPIES "the device copies its memory for the host"
+
 struct shi_device_ops {
     const char *name; /* as in SHMEM_DEVICE */
     /* The number of devices of this kind, 0 without a log line; or -errno. It does not change later. */
     int (*probe)(void);
-    /* A description of device i for users. */
+    /* A description of device i for users, up to SHI_DEVICE_STORES or SHI_DEVICE_COPIES. */
     void (*describe)(int i, char *text, size_t bytes);
     /* Initialise device i. *host_access: the host may load from and store to its memory. */
     int (*up)(int i, int *host_access);

@@ -101,8 +101,7 @@ static ze_device_properties_t properties(ze_device_handle_t d)
 static void describe(int i, char *text, size_t bytes)
 {
     ze_device_properties_t p = properties(found[i].device);
-    snprintf(text, bytes, "%s; %s", p.name, p.flags & ZE_DEVICE_PROPERTY_FLAG_INTEGRATED
-                                                ? "the host loads and stores its memory" : "the device copies its memory for the host");
+    snprintf(text, bytes, "%s; %s", p.name, p.flags & ZE_DEVICE_PROPERTY_FLAG_INTEGRATED ? SHI_DEVICE_STORES : SHI_DEVICE_COPIES);
 }
 
 int shi_ze_is(const struct shi_device_ops *ops)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "device/device.h"
 #include "host/coll/plan.h"
 #include "host/util/config.h"
 #include "host/util/own_file.h"
@@ -91,6 +92,34 @@ static void print_devices(int json)
         printf("devices    none\n");
 }
 
+/* How data of other hosts reaches memory of this device. A provider with FI_HMEM may still refuse to register it. */
+static const char *way_between_hosts(const char *device)
+{
+    if (!oshinfo_net_chosen.provider[0])
+        return "not reached";
+    if (strstr(device, SHI_DEVICE_STORES))
+        return "host access: the network registers it as memory of the host";
+    return oshinfo_net_chosen.hmem ? "registered: the network accesses it (FI_HMEM); where it refuses, as through host memory"
+                                   : "pipeline: through host memory (SHMEM_DEVICE_STAGING)";
+}
+
+/* After the devices and the network. */
+static void print_ways(int json)
+{
+    const char *over = oshinfo_net_chosen.provider[0] ? oshinfo_net_chosen.provider : "none";
+    char text[256];
+    for (int n = 0; shmemx_device_describe(n, text, sizeof text) == 0; n++) {
+        const char *way = way_between_hosts(text);
+        text[strcspn(text, " ")] = 0;
+        if (json) {
+            print_string(n ? ", " : "", text);
+            print_string(": ", way);
+        } else {
+            printf("%s%s between hosts, over %s: %s\n", n ? "           " : "reach      ", text, over, way);
+        }
+    }
+}
+
 /* How collectives between nodes are carried out: the first line of a collective that applies. */
 static void print_collectives(int json)
 {
@@ -135,6 +164,7 @@ static int print_people(void)
     print_features(0);
     print_devices(0); /* before libfabric, which may open the loader of Level Zero without our driver */
     oshinfo_net_people("network    ");
+    print_ways(0);
     topology_print(0);
     printf("\nCollectives between nodes, by the bytes of a node:\n");
     print_collectives(0);
@@ -156,7 +186,9 @@ static int print_json(void)
     print_devices(1);
     printf("],\n \"providers\": ");
     oshinfo_net_json();
-    printf(",\n \"node\": {");
+    printf(",\n \"device_memory_between_hosts\": {");
+    print_ways(1);
+    printf("},\n \"node\": {");
     topology_print(1);
     printf("},\n \"collectives\": [\n");
     print_collectives(1);

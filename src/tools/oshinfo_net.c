@@ -24,6 +24,8 @@ struct table {
 static const char *const titles[COLUMNS] = {"provider", "interface", "order", "registration", "inject",
                                             "largest", "immediate", "HMEM", "use between hosts"};
 
+struct oshinfo_net_chosen oshinfo_net_chosen;
+
 static uint64_t order_of(const struct fi_info *f)
 {
     return f->tx_attr->msg_order & f->rx_attr->msg_order;
@@ -103,11 +105,13 @@ static void report(void *arg, const struct fi_info *f, const char *why_not)
 
 static void ask(struct table *t, char *why, size_t bytes)
 {
-    const char *provider = getenv("SHMEM_OFI_PROVIDER"), *domain = getenv("SHMEM_OFI_DOMAIN");
-    const struct shi_ofi_params params = {provider ? provider : "", domain ? domain : "", 0, 0, 0};
+    const char *provider = getenv("SHMEM_OFI_PROVIDER"), *domain = getenv("SHMEM_OFI_DOMAIN"), *hmem = getenv("SHMEM_OFI_HMEM");
+    const struct shi_ofi_params params = {provider ? provider : "", domain ? domain : "", 0, 0, !hmem || strcmp(hmem, "0")};
     struct fi_info *info = NULL;
     if (shi_ofi_open(why, bytes) || shi_ofi_select(&params, report, t, &info, why, bytes))
         return;
+    snprintf(oshinfo_net_chosen.provider, sizeof oshinfo_net_chosen.provider, "%s", info->fabric_attr->prov_name);
+    oshinfo_net_chosen.hmem = (info->caps & FI_HMEM) != 0;
     shi_ofi.freeinfo(info);
     why[0] = 0;
 }

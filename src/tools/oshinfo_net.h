@@ -9,4 +9,11 @@ void oshinfo_net_people(const char *lead);
 /* The same as a JSON array of objects. */
 void oshinfo_net_json(void);
 
+/* Of the provider that one of them has shown as chosen: its name, "" for none, and whether it may access memory of devices:
+ * it has FI_HMEM, and SHMEM_OFI_HMEM is not 0. */
+extern struct oshinfo_net_chosen {
+    char provider[64];
+    int hmem;
+} oshinfo_net_chosen;
+
 #endif

@@ -46,4 +46,35 @@ done
 [ "$("$top_builddir/src/tools/oshinfo" | grep -c ':[01] ze_cpu device [01];')" = 2 ] &&
     { [ "$("$top_builddir/src/tools/oshinfo" | grep -c 'cuda-cpu:[01] CPU')" = 2 ] || [ -e /dev/nvidia0 ]; }
 ok $? "oshinfo shows every device"
+
+# reach TEXT, ENVIRONMENT...: oshinfo must say this of device cpu:1. Catches: a way that oshinfo does not show, or another than jobs use.
+reach() {
+    text=$1
+    shift
+    env LD_LIBRARY_PATH="$top_builddir/test/fabric/.libs" "$@" "$top_builddir/src/tools/oshinfo" > "$work/log" 2>&1
+    grep -q "cpu:1 between hosts, over $text" "$work/log"
+    ok $? "oshinfo: device memory is reached over $text" "$work/log"
+}
+jobs() { # TEXT, ENVIRONMENT...: a job must say the same in its statistics
+    text=$1
+    shift
+    env LD_LIBRARY_PATH="$top_builddir/test/fabric/.libs" SHMEM_STATS=1 SHMEM_TRANSPORT=ofi SHMEM_DEVICE=cpu "$@" timeout 100 \
+        $OSHRUN -n 2 "$top_builddir/test/multi/device_private.pes" > "$work/log" 2>&1 &&
+        grep -q "device memory of PEs: .*$text" "$work/log"
+    ok $? "a job that does so: $text" "$work/log"
+}
+if [ -e "$top_builddir/test/fabric/.libs/libfabric.so.1" ]; then
+    reach 'cxi: host access' FABRIC_PROFILE=cxi
+    reach 'cxi: registered' FABRIC_PROFILE=cxi FABRIC_HMEM=iface ZE_CPU_PRIVATE=1
+    reach 'cxi: pipeline' FABRIC_PROFILE=cxi FABRIC_HMEM=iface ZE_CPU_PRIVATE=1 SHMEM_OFI_HMEM=0
+    reach 'psm3: pipeline' FABRIC_PROFILE=psm3 ZE_CPU_PRIVATE=1
+    reach 'none: not reached' FABRIC_PROFILE=cxi SHMEM_OFI_PROVIDER=tcp
+    jobs 'by registered' FABRIC_PROFILE=cxi FABRIC_HMEM=iface ZE_CPU_PRIVATE=1
+    jobs 'by staged' FABRIC_PROFILE=cxi FABRIC_HMEM=iface ZE_CPU_PRIVATE=1 SHMEM_OFI_HMEM=0
+    LD_LIBRARY_PATH=$top_builddir/test/fabric/.libs FABRIC_PROFILE=cxi FABRIC_HMEM=iface ZE_CPU_PRIVATE=1 "$top_builddir/src/tools/oshinfo" \
+        --json | python3 -c 'import json, sys; assert "registered" in json.load(sys.stdin)["device_memory_between_hosts"]["cpu:0"]'
+    ok $? "the same as JSON"
+else
+    skip "oshinfo: how device memory is reached" "test/fabric is not built"
+fi
 plan
