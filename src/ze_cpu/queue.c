@@ -326,21 +326,23 @@ void zc_queue_free(struct zc_queue *q)
     free(q);
 }
 
-/* A copy that the caller's thread makes. One thread at a time uses an immediate list, so no command comes in between. */
-static bool is_for_caller(const struct zc_queue *q, const struct zc_command *c, bool owned)
+/* A copy that the caller's thread makes: a synchronous queue is idle, and the copy is all that is submitted. Other threads'
+ * submissions to a queue at the same time have no order with it. */
+static bool is_for_caller(const struct zc_queue *q, const struct zc_command *c, ze_fence_handle_t fence, bool owned)
 {
-    return q->synchronous && owned && c->kind == COMMAND_COPY && q->finished == q->submitted && !q->lost &&
-           !zc_config.reorder && is_ready(c);
+    return q->synchronous && c && (owned || (!c->next && !fence)) && c->kind == COMMAND_COPY && q->finished == q->submitted &&
+           !q->lost && !zc_config.reorder && is_ready(c);
 }
 
 ze_result_t zc_queue_submit(struct zc_queue *q, struct zc_command *c, ze_fence_handle_t fence, bool owned)
 {
     pthread_mutex_lock(&q->lock);
-    bool at_once = is_for_caller(q, c, owned);
+    bool at_once = is_for_caller(q, c, fence, owned);
     pthread_mutex_unlock(&q->lock);
     if (at_once) {
         execute(q, c);
-        zc_command_free(c);
+        if (owned)
+            zc_command_free(c);
         return ZE_RESULT_SUCCESS;
     }
     struct work *w = calloc(1, sizeof *w);
