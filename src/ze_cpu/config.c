@@ -36,6 +36,7 @@ void zc_config_up(void)
     zc_config.reorder = env("ZE_CPU_REORDER", 0, 0, 1);
     zc_config.peers = env("ZE_CPU_PEERS", 1, 0, 1);
     zc_config.locals = env("CUDA_CPU_LOCALS", 1, 0, 1);
+    zc_config.lanes = env("ZE_CPU_LANES", 1, 0, 1);
     zc_config.native =
         env("ZE_CPU_NATIVE", 1, 0, 1) && !zc_config.check && !zc_config.private_memory && !ZC_SANITIZED;
 }

@@ -115,6 +115,7 @@ ze_result_t zc_DriverGetExtensionFunctionAddress(ze_driver_handle_t d, const cha
         uintptr_t fn;
     } all[] = {
         {"zexCpuWhileIdle", (uintptr_t)zc_while_idle},
+        {"zexCpuLanes", (uintptr_t)zc_lanes_count},
         {"zexCpuStalled", (uintptr_t)zc_stalled},
         {"zexKernelGetArgumentSize", (uintptr_t)zc_kernel_argument_size},
     };

@@ -61,6 +61,8 @@ struct zc_worker {
     struct zc_group *group;
     uint32_t groups;
     unsigned stalled; /* result of zc_stalled_enter while all work-items only poll, else 0 */
+    uint8_t *vectors; /* of lanes.h; room: bytes */
+    uint64_t room;
     uint64_t busy_ns, busy_until_ns; /* waits sleep for so long, until then, because other processes use the core */
 };
 
@@ -75,6 +77,9 @@ struct zc_vm {
     const struct zc_launch *l;
     const struct zc_module *m;
     const struct zc_group *g;
+    uint8_t *vectors;          /* of the kernel's lanes, or NULL: run work-items one by one */
+    unsigned spills;           /* grows when 8 work-items that ran at once diverged, shrinks when they ended */
+    uint64_t at_once, diverged; /* how often */
     bool guarded;              /* addresses are checked or translated */
     uint64_t lo, hi, changes;  /* the allocation found last, and zc_mem_changes at that time */
     uint64_t bad, bad_bytes;   /* address and size of a faulting access */

@@ -83,6 +83,8 @@ void zc_module_free(struct zc_module *m)
     free(m->builtins.v);
     free(m->locals.v);
     free(m->image.v);
+    for (uint32_t i = 0; i < m->kernels.n; i++)
+        free(m->kernels.v[i].lanes);
     free(m->kernels.v);
     free(m->code.v);
     free(m->extra.v);
@@ -91,6 +93,8 @@ void zc_module_free(struct zc_module *m)
     free(m->ranked.v);
     if (m->native)
         munmap(m->native, m->native_bytes);
+    if (m->lanes)
+        munmap(m->lanes, m->lanes_bytes);
     free(m->log);
     free(m);
 }

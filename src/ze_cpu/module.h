@@ -112,6 +112,7 @@ struct zc_kernel_info {
     const uint32_t *group_ids; /* ids of constants with the required size, or NULL */
     const char *missing;       /* name of an import without definition that it uses, or NULL */
     uint32_t frame;
+    struct zc_lanes *lanes; /* code that runs 8 work-items at once, or NULL */
 };
 
 struct zc_call {
@@ -181,6 +182,8 @@ struct zc_module {
     bool named;        /* it has OP_NAMED */
     void *native; /* translated code, or NULL */
     size_t native_bytes;
+    void *lanes; /* code of all kernels' lanes, or NULL */
+    size_t lanes_bytes;
     uint32_t ext_opencl;
     uint32_t cur, cur_fn; /* word and function (1 + index) being parsed or lowered */
     uint32_t block, block_pc; /* label of the block being lowered, and its first instruction */

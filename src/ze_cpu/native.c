@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "ze_cpu/lanes.h"
 #include "ze_cpu/native_gen.h"
 #include "ze_cpu/vm.h"
 
@@ -206,13 +207,17 @@ static const struct zc_row rows[] = {
     ZC_TRANSLATES(CALL, CALL, call_function), ZC_TRANSLATES(RET, RETV, return_from),
 };
 
-static bool translate(struct zc_gen *g, const struct zc_ins *i)
+bool zc_native_control(struct zc_gen *g, const struct zc_ins *i)
 {
-    return zc_native_arith(g, i) || zc_native_memory(g, i) || n_translate(g, i, rows, sizeof rows / sizeof *rows);
+    return n_translate(g, i, rows, sizeof rows / sizeof *rows);
 }
 
-/* Mark the instructions that are jump targets. */
-static void find_targets(struct zc_gen *g)
+static bool translate(struct zc_gen *g, const struct zc_ins *i)
+{
+    return zc_native_arith(g, i) || zc_native_memory(g, i) || zc_native_control(g, i);
+}
+
+void zc_native_targets(struct zc_gen *g)
 {
     const struct zc_module *m = g->m;
     for (uint32_t k = 0; k < m->fns.n; k++)
@@ -232,7 +237,7 @@ static void find_targets(struct zc_gen *g)
 
 static void translate_all(struct zc_gen *g)
 {
-    find_targets(g);
+    zc_native_targets(g);
     shared_code(g);
     for (g->pc = 0; g->pc < g->m->code.n; g->pc++) {
         const struct zc_ins *i = &g->m->code.v[g->pc];
@@ -266,6 +271,7 @@ void zc_native(struct zc_module *m)
     if (g.native && g.is_target && g.fix && base != MAP_FAILED) {
         g.o.at = base;
         g.end = base + bytes;
+        zc_lanes(m, g.is_target);
         translate_all(&g);
         if (!mprotect(base, bytes, PROT_READ | PROT_EXEC)) {
             m->native = base;

@@ -48,9 +48,14 @@ static inline bool n_translate(struct zc_gen *g, const struct zc_ins *i, const s
     return false;
 }
 
-/* Translate i or return false: native_arith.c, native_mem.c. */
+/* Translate i or return false: native_arith.c, native_mem.c, native.c. */
 bool zc_native_arith(struct zc_gen *g, const struct zc_ins *i);
 bool zc_native_memory(struct zc_gen *g, const struct zc_ins *i);
+bool zc_native_control(struct zc_gen *g, const struct zc_ins *i);
+/* Load the address of a load or store, a + imm or a + b * c + imm, into r10, but for a displacement, which it returns. */
+uint32_t zc_native_address(struct zc_gen *g, const struct zc_ins *i, bool indexed);
+/* Mark the instructions that are jump targets. */
+void zc_native_targets(struct zc_gen *g);
 
 /* ---- values ----------------------------------------------------------------------------------------------------- */
 

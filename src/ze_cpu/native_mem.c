@@ -27,6 +27,11 @@ static uint32_t address_indexed(struct zc_gen *g, const struct zc_ins *i)
     return disp;
 }
 
+uint32_t zc_native_address(struct zc_gen *g, const struct zc_ins *i, bool indexed)
+{
+    return indexed ? address_indexed(g, i) : address(g, R10, i);
+}
+
 static bool load_from(struct zc_gen *g, const struct zc_ins *i, uint32_t disp, unsigned width)
 {
     x_load(&g->o, RAX, R10, disp, width, false);

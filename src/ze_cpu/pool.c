@@ -33,7 +33,7 @@ static void withdraw(struct zc_launch *l)
 
 static void *helper(void *unused)
 {
-    struct zc_worker w = {NULL, 0, 0, 0, 0};
+    struct zc_worker w = {.group = NULL};
     prctl(PR_SET_TIMERSLACK, ZC_TIMER_SLACK_NS);
     pthread_mutex_lock(&lock);
     for (;;) {

@@ -9,6 +9,7 @@
  *   word          written by               read by            order
  *   launch.next   threads, fetch-add       threads            relaxed: hands out group numbers, publishes nothing
  *   launch.fault  the faulting thread      threads            relaxed: a hint to stop; zc_pool_run reads it after the helpers left
+ *   at_once, diverged  threads, fetch-add  tests           relaxed: counts
  *   idle_hook     zc_while_idle            threads            R1 -> A1: the hook's data is visible before the hook
  */
 #include "ze_cpu/run.h"
@@ -21,12 +22,14 @@
 #include "ze_cpu/config.h"
 #include "ze_cpu/group_op.h"
 #include "ze_cpu/guard.h"
+#include "ze_cpu/lanes_run.h"
 #include "ze_cpu/named.h"
 #include "ze_cpu/stalled.h"
 #include "ze_cpu/vm.h"
 #include "ze_cpu/warp.h"
 
 enum { GROUPS_EAGER = 8, ROUNDS_LONG = 16, BUSY_QUANTA = 32, YIELD_ROUNDS = 4000, SLEEP_NS = 20000, SUBGROUP_ROUNDS = 64 };
+enum { SPILL = 4, SPILLS_MAX = 16 };
 enum { NAP_NS = 1000, LONG_YIELD_NS = 1500000, FIRST_BUSY_NS = 20000000, LAST_BUSY_NS = 1280000000 };
 
 /* ---- frames ----------------------------------------------------------------------------------------------------- */
@@ -132,7 +135,8 @@ static void group_builtins(const struct zc_launch *l, const struct zc_group *g, 
             v[k] = v[k] * l->group[k] + it->lid[k] + (what == BUILTIN_GLOBAL_ID ? l->offset[k] : 0);
         if (what == BUILTIN_GLOBAL_INDEX)
             v[0] += (uint64_t)l->count[0] * l->group[0] * (v[1] + (uint64_t)l->count[1] * l->group[1] * v[2]);
-        memcpy(it->f + l->m->builtins.v[i].slot, v, sizeof v);
+        for (uint32_t k = 0; k < 3; k++)
+            put_u64(it->f, l->m->builtins.v[i].slot + k * 8, v[k]);
     }
 }
 
@@ -167,6 +171,7 @@ static int prepare(struct zc_group *g, const struct zc_launch *l)
     for (uint32_t k = 0; k < n; k++) {
         struct zc_item *it = &g->item[k];
         it->index = k;
+        it->state = ITEM_DONE;
         it->lid[0] = k % l->group[0];
         it->lid[1] = k / l->group[0] % l->group[1];
         it->lid[2] = k / l->group[0] / l->group[1];
@@ -187,21 +192,18 @@ static void start(struct zc_group *g, const struct zc_launch *l, uint64_t id)
     g->started = 0;
 }
 
-/* Put the work-items up to `end` at the start of the kernel. Just before they run, their memory is then in the cache. */
-static void start_items(struct zc_group *g, const struct zc_launch *l, uint32_t end)
+/* Put a work-item at the start of the kernel. */
+static void start_item(const struct zc_group *g, const struct zc_launch *l, struct zc_item *it)
 {
-    for (; g->started < end; g->started++) {
-        struct zc_item *it = &g->item[g->started];
-        it->pc = l->m->code.v + l->m->fns.v[l->k->fn].pc;
-        memset(it->polled, 0, sizeof it->polled);
-        it->spins = 0;
-        it->sp = 0;
-        it->state = ITEM_RUN;
-        group_builtins(l, g, it);
-        for (uint32_t i = 0; i < l->k->nargs; i++)
-            if (l->k->arg[i].byval)
-                memcpy(it->f + l->k->arg[i].copy, l->arg[i], l->k->arg[i].size);
-    }
+    it->pc = l->m->code.v + l->m->fns.v[l->k->fn].pc;
+    memset(it->polled, 0, sizeof it->polled);
+    it->spins = 0;
+    it->sp = 0;
+    it->state = ITEM_RUN;
+    group_builtins(l, g, it);
+    for (uint32_t i = 0; i < l->k->nargs; i++)
+        if (l->k->arg[i].byval)
+            memcpy(it->f + l->k->arg[i].copy, l->arg[i], l->k->arg[i].size);
 }
 
 /* ---- rounds ----------------------------------------------------------------------------------------------------- */
@@ -209,6 +211,42 @@ static void start_items(struct zc_group *g, const struct zc_launch *l, uint32_t 
 struct round {
     bool progress, ended; /* a work-item did more than poll; one ended */
 };
+
+/* Run the first 8 work-items that have not started at once. False: that is not possible, or has diverged too often. */
+static bool run_at_once(struct zc_vm *x, struct zc_group *g, uint32_t end, struct round *r)
+{
+    const struct zc_lanes *k = x->l->k->lanes;
+    struct zc_item *it = &g->item[g->started];
+    if (!x->vectors || x->spills >= SPILLS_MAX || end - g->started < ZC_LANES || it->lid[0] + ZC_LANES > x->l->group[0])
+        return false;
+    group_builtins(x->l, g, it);
+    const struct zc_ins *pc = zc_lanes_run(k, it, x->vectors);
+    g->started += ZC_LANES;
+    r->progress = true;
+    if (pc) {
+        x->diverged++;
+        x->spills += SPILL;
+        for (uint32_t n = 0; n < ZC_LANES; n++)
+            start_item(g, x->l, &it[n]);
+        zc_lanes_spill(x->l, it, x->vectors, pc);
+        return true;
+    }
+    x->at_once++;
+    x->spills -= x->spills > 0;
+    g->live -= ZC_LANES; /* their state is ITEM_DONE already, from the last group or from prepare */
+    r->ended = true;
+    return true;
+}
+
+/* Start the work-items up to `end`. Just before they run, their memory is then in the cache. */
+static void start_items(struct zc_vm *x, struct zc_group *g, uint32_t end, struct round *r)
+{
+    while (g->started < end)
+        if (!run_at_once(x, g, end, r)) {
+            start_item(g, x->l, &g->item[g->started]);
+            g->started++;
+        }
+}
 
 /* Run a work-item for one quantum. Returns false after a fault. */
 static bool run_item(struct zc_vm *x, struct zc_group *g, struct zc_item *it, struct round *r)
@@ -280,7 +318,10 @@ static bool group_round(struct zc_vm *x, struct zc_group *g, struct round *all)
     x->g = g;
     for (uint32_t i = 0; i < g->items; i += size) {
         uint32_t end = i + size < g->items ? i + size : g->items;
-        start_items(g, x->l, end);
+        uint32_t live = g->live;
+        start_items(x, g, end, &r);
+        if (live - g->live == end - i) /* all of them have ended at once */
+            continue;
         if (!subgroup(x, g, i, end, &r))
             return false;
     }
@@ -432,6 +473,29 @@ static bool work(struct zc_worker *w, struct zc_launch *l, struct zc_vm *x)
     return true;
 }
 
+static _Atomic uint64_t at_once, diverged;
+
+void zc_lanes_count(uint64_t *ended, uint64_t *left)
+{
+    *ended = atomic_load_explicit(&at_once, memory_order_relaxed);
+    *left = atomic_load_explicit(&diverged, memory_order_relaxed);
+}
+
+/* Provide vectors for a kernel that has lanes. NULL: none, or no memory. */
+static uint8_t *vectors(struct zc_worker *w, const struct zc_lanes *k)
+{
+    if (!k)
+        return NULL;
+    if (w->room < k->bytes) {
+        free(w->vectors);
+        w->vectors = aligned_alloc(64, round_up(k->bytes, 64));
+        w->room = w->vectors ? k->bytes : 0;
+    }
+    if (w->vectors)
+        zc_lanes_prepare(k, w->vectors);
+    return w->vectors;
+}
+
 void zc_run_groups(struct zc_worker *w, struct zc_launch *l)
 {
     for (uint32_t k = 0; k < w->groups; k++) {
@@ -439,10 +503,15 @@ void zc_run_groups(struct zc_worker *w, struct zc_launch *l)
         w->group[k].live = 0;
     }
     struct zc_vm x = {.l = l, .m = l->m, .guarded = zc_config.check || zc_config.private_memory};
+    x.vectors = vectors(w, l->k->lanes);
     zc_guard_run(l);
     bool good = work(w, l, &x);
     not_stalled(w);
     zc_guard_run(NULL);
+    if (x.vectors) {
+        atomic_fetch_add_explicit(&at_once, x.at_once, memory_order_relaxed);
+        atomic_fetch_add_explicit(&diverged, x.diverged, memory_order_relaxed);
+    }
     if (!good)
         atomic_store_explicit(&l->fault, 1, memory_order_relaxed);
 }
@@ -454,5 +523,6 @@ void zc_worker_free(struct zc_worker *w)
         free(w->group[k].frames);
     }
     free(w->group);
-    *w = (struct zc_worker){NULL, 0, 0, 0, 0};
+    free(w->vectors);
+    *w = (struct zc_worker){.group = NULL};
 }

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum zc_reg { RAX, RCX, RDX, RSI = 6, RDI, R8, R9, R10, R11 };
+enum zc_reg { RAX, RCX, RDX, RBX, RSI = 6, RDI, R8, R9, R10, R11 };
 enum zc_x86 {
     X_ADD = 0x03, X_OR = 0x0b, X_AND = 0x23, X_SUB = 0x2b, X_XOR = 0x33, X_CMP = 0x3b, X_IMUL = 0x0faf, X_MOV = 0x8b,
     X_LEA = 0x8d, X_TEST = 0x85, X_STORE = 0x89, X_STORE8 = 0x88, X_STORE16 = 0x660089, X_XCHG = 0x87,
@@ -27,7 +27,7 @@ enum zc_x86 {
     X_SIGN_TO_RDX = 0x99, X_PUSH = 0x50, X_POP = 0x58, X_MOV_IMM = 0xb8, X_RET = 0xc3, X_CALL = 0xe8, X_JUMP = 0xe9
 };
 /* Condition codes; c ^ 1 is the opposite of c. */
-enum zc_cc { CC_B = 2, CC_AE, CC_E, CC_NE, CC_BE, CC_A, CC_L = 12, CC_GE, CC_LE, CC_G };
+enum zc_cc { CC_O, CC_B = 2, CC_AE, CC_E, CC_NE, CC_BE, CC_A, CC_L = 12, CC_GE, CC_LE, CC_G };
 
 /* Address of the next byte. The caller provides the space. */
 struct zc_x86_out {

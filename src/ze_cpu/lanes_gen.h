@@ -1,0 +1,41 @@
+/* lanes_gen.h - the state of the translation for 8 work-items, shared by lanes.c and lanes_vector.c. */
+#ifndef ZC_LANES_GEN_H
+#define ZC_LANES_GEN_H
+
+#include "ze_cpu/avx.h"
+#include "ze_cpu/lanes_plan.h"
+#include "ze_cpu/native_gen.h"
+
+enum { ZC_LANES_CONSTANTS = 64, VECTOR_BYTES = 32 };
+
+struct zc_lanes_gen {
+    struct zc_gen g;
+    struct zc_lanes_plan p;
+    struct zc_lanes_constant constant[ZC_LANES_CONSTANTS];
+    uint32_t constants;
+    bool *entered; /* each instruction: its own code is entered from here */
+    bool full; /* there were too many constants */
+    uint32_t kept; /* 1 + the vector of 4-byte elements that register Y0 has; 0: none */
+};
+
+static inline const struct zc_lanes_region *l_region(const struct zc_lanes_gen *l, uint32_t slot)
+{
+    return &l->p.region[l->p.region_of[slot] - 1];
+}
+
+/* Continue with instruction `to` in each work-item's own code. */
+static inline void l_leave(struct zc_lanes_gen *l, uint32_t to)
+{
+    l->entered[to] = true;
+    x_imm64(&l->g.o, RAX, n_address_of(&l->g, to));
+    x_jump(&l->g.o, X_JUMP, l->g.stop);
+}
+
+/* Translate i to operations on vectors, or return false: lanes_vector.c. */
+bool zc_lanes_vector(struct zc_lanes_gen *l, const struct zc_ins *i);
+/* The same for a branch whose condition varies. */
+bool zc_lanes_branch(struct zc_lanes_gen *l, const struct zc_ins *i);
+/* Copy the value in the frame's slot to all elements of its vector, or return false. */
+bool zc_lanes_broadcast(struct zc_lanes_gen *l, uint32_t slot, uint32_t size);
+
+#endif
