@@ -331,6 +331,18 @@ static int is_throttled(in_port_t port)
     return 0;
 }
 
+/* qemu-user 7.2 attaches filters of packets, but does not detach them. */
+static int can_detach_filters(void)
+{
+    struct sock_filter all = BPF_STMT(BPF_RET | BPF_K, UINT32_MAX);
+    struct sock_fprog program = {1, &all};
+    int fd = socket(AF_INET, SOCK_STREAM, 0), any = 0;
+    int can = setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) == 0 &&
+              setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, &any, sizeof any) == 0;
+    close(fd);
+    return can;
+}
+
 /* A flood of connections that takes the PE's time, or keeps the job's own connections away when it is over. */
 static void flood(void)
 {
@@ -375,7 +387,10 @@ int main(void)
     RUN(immediate, "writes with immediate data are reported at the target");
     RUN(too_long, "receives that a stranger makes fail");
     RUN(connections, "libfabric accepts connections of this user from this job's hosts only");
-    RUN(flood, "a flood of connections is dropped by the kernel until it is over");
+    if (can_detach_filters())
+        RUN(flood, "a flood of connections is dropped by the kernel until it is over");
+    else
+        tap_skip("flood", "filters of packets cannot be detached here");
     shi_net_ofi.down();
     return tap_end();
 }
