@@ -99,7 +99,7 @@ static const char *way_between_hosts(const char *device)
         return "not reached";
     if (strstr(device, SHI_DEVICE_STORES))
         return "host access: the network registers it as memory of the host";
-    return oshinfo_net_chosen.hmem ? "registered: the network accesses it (FI_HMEM); where it refuses, as through host memory"
+    return oshinfo_net_chosen.hmem ? "registered: the network accesses it (FI_HMEM); where it refuses, a pipeline through host memory"
                                    : "pipeline: through host memory (SHMEM_DEVICE_STAGING)";
 }
 
