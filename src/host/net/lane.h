@@ -180,7 +180,7 @@ static inline void shi_lane_dirty(struct shi_lane *l, int pe)
 }
 
 /* A transfer without a request failed (net.h): ends the job, unless it is ending anyway. A receive does not: see
- * check_gap in stream_rx.c. */
+ * check_gap in heartbeat.c. */
 void shi_stream_net_failed(int pe, int err);
 
 #endif

@@ -1,6 +1,5 @@
 /*
- * stream_rx.c - the receiving side of the streams: apply records in order, send acknowledgements and replies, check
- * heartbeats.
+ * stream_rx.c - the receiving side of the streams: apply records in order, send acknowledgements and replies.
  *
  * Runs inside the transport's poll, on one thread at a time, without a lane's lock. It takes that lock to change the lane
  * (acknowledgements, callbacks, replies).
@@ -16,6 +15,7 @@
 #include "host/net/amo_word.h"
 #include "host/net/batch.h"
 #include "host/net/device_copy.h"
+#include "host/net/heartbeat.h"
 #include "host/net/settle.h"
 #include "host/net/stream_check.h"
 #include "host/net/stream_device.h"
@@ -24,7 +24,6 @@
 #include "host/util/copy_lines.h"
 #include "host/util/log.h"
 #include "host/util/table.h"
-#include "host/util/tracer.h"
 
 #define NET (shi_stream_net.ops)
 
@@ -201,138 +200,6 @@ static void send_acks(void)
     }
 }
 
-/* ---- stashed messages --------------------------------------------------------------------------------------------- */
-
-static int is_stashed(const struct peer_rx *x, int lane, uint64_t seq)
-{
-    const struct stashed *s = x->early;
-    while (s && (((const struct head *)s->data)->lane != lane || ((const struct head *)s->data)->seq != seq))
-        s = s->next;
-    return s != NULL;
-}
-
-/* The next message of one of these lanes that is lost, which stashed ones wait for. 0: there is none. */
-static uint64_t missing(const struct peer_rx *x, int *lane)
-{
-    *lane = SHI_NET_LANES;
-    for (const struct stashed *s = x->early; s; s = s->next) {
-        int of = ((const struct head *)s->data)->lane;
-        if (of < *lane && !is_stashed(x, of, x->acks.applied_seq[of] + 1))
-            *lane = of;
-    }
-    return *lane < SHI_NET_LANES ? x->acks.applied_seq[*lane] + 1 : 0;
-}
-
-/* ---- heartbeats --------------------------------------------------------------------------------------------------- */
-
-/* End the job when messages of a PE wait for `limit` for one that is lost. Any process may have caused a receive to fail, so
- * that alone is no reason. */
-static void check_gap(int pe, struct peer_rx *x, uint64_t now, uint64_t limit)
-{
-    int lane;
-    uint64_t seq = missing(x, &lane);
-    if (seq != x->gap.seq || lane != x->gap.lane) {
-        x->gap.seq = seq;
-        x->gap.lane = lane;
-        x->gap.since_ns = now;
-    }
-    if (seq && now - x->gap.since_ns > limit && !shi_stream_closing())
-        shi_die("network", "a message of PE %d is lost (number %lu); the last receive that failed here: %s (%s)", pe,
-                (unsigned long)seq, shi_stream_net.receive_err ? NET->error(shi_stream_net.receive_err) : "none",
-                NET->provider());
-}
-
-/* The polling thread hears of PE pe for the first time. */
-static void know(int pe)
-{
-    struct peer_rx *x = &shi_stream_net.peer_rx[pe];
-    if (!x->known)
-        shi_stream_net.known[shi_stream_net.n_known++] = pe;
-    x->known = 1;
-}
-
-/* PEs that a lane has sent its first message. */
-static void know_used(void)
-{
-    for (int i = 0, n = shi_stream_n_lanes(); i < n; i++) {
-        struct shi_lane *l = shi_stream_net.lane[i];
-        for (int used = __atomic_load_n(&l->n_used, __ATOMIC_ACQUIRE); l->n_known < used; l->n_known++) /* A3 */
-            know(l->used[l->n_known]);
-    }
-}
-
-/* Ask about messages that have no acknowledgement: behind a lost one, the question is what shows the gap. Lane 0 needs none,
- * as it carries the pings. */
-static void ask_lanes(void)
-{
-    for (int i = 1, n = shi_stream_n_lanes(); i < n; i++) {
-        struct shi_lane *l = shi_stream_net.lane[i];
-        shi_lane_lock(l);
-        for (int k = 0; k < l->n_used; k++) {
-            struct stream *s = &l->to[l->used[k]];
-            if (!s->ready && s->order.acked_seq < s->order.sent_seq && s->order.acked_seq == s->stalled_seq)
-                shi_batch_send(l, l->used[k], ACK_NOW);
-            s->stalled_seq = s->order.acked_seq;
-        }
-        shi_lane_unlock(l);
-    }
-}
-
-/* Look for a debugger every 100 ms, and send all PEs a message when it comes or goes: a PE that it stops answers no heartbeat. The system
- * calls take 10 us. */
-static void look_for_tracer(void)
-{
-    uint64_t now = shi_stream_net.now_ns;
-    if (!shi_stream_net.silence_ns || now - shi_stream_net.tracer_ns < 100000000)
-        return;
-    uint32_t traced = shi_is_traced() ? TRACED : 0;
-    shi_stream_net.tracer_ns = now;
-    if (traced == shi_stream_net.traced)
-        return;
-    __atomic_store_n(&shi_stream_net.traced, traced, __ATOMIC_RELAXED);
-    struct shi_lane *l = shi_stream_net.lane[0];
-    for (int pe = 0; pe < shi_stream_net.n_pes && !shi_stream_closing(); pe++) {
-        shi_lane_lock(l);
-        if (pe != shi_stream_net.me)
-            shi_batch_send(l, pe, ACK_NOW);
-        shi_lane_unlock(l);
-    }
-}
-
-/* Ping a known peer after limit/3 of silence; declare it dead after limit, unless a debugger is attached to it. */
-static void check_heartbeats(void)
-{
-    uint64_t now = shi_stream_net.now_ns, limit = shi_stream_net.silence_ns;
-    if (!limit || now - shi_stream_net.checked_ns < limit / 16)
-        return;
-    int overslept = now - shi_stream_net.checked_ns > limit / 3; /* this PE itself was stopped */
-    int asks = now - shi_stream_net.asked_ns > limit / 3;
-    shi_stream_net.checked_ns = now;
-    shi_stream_net.asked_ns = asks ? now : shi_stream_net.asked_ns;
-    know_used();
-    if (asks)
-        ask_lanes();
-    for (int i = 0; i < shi_stream_net.n_known; i++) {
-        int pe = shi_stream_net.known[i];
-        struct peer_rx *x = &shi_stream_net.peer_rx[pe];
-        if (overslept || x->alive_ns == 0)
-            x->alive_ns = x->gap.since_ns = now;
-        uint64_t silent = now - x->alive_ns;
-        if (silent > limit && !x->traced && !shi_stream_closing())
-            shi_die("network", "PE %d has not answered for %lu s (SHMEM_HEARTBEAT): its host or the link to it is down", pe,
-                    (unsigned long)(limit / 1000000000));
-        if (silent > limit / 3 && now - x->pinged_ns > limit / 3) {
-            struct shi_lane *l = shi_stream_net.lane[0];
-            x->pinged_ns = now;
-            shi_lane_lock(l);
-            shi_batch_send(l, pe, ACK_NOW);
-            shi_lane_unlock(l);
-        }
-        if (!x->traced)
-            check_gap(pe, x, now, limit);
-    }
-}
-
 /* ---- messages ----------------------------------------------------------------------------------------------------- */
 
 /* Are the writes in place that the message follows? */
@@ -415,7 +282,7 @@ static void apply_message(const struct head *h)
 /* Has this message come before? */
 static int is_known(const struct peer_rx *x, const struct head *h)
 {
-    return h->seq <= x->acks.applied_seq[h->lane] || is_stashed(x, h->lane, h->seq);
+    return h->seq <= x->acks.applied_seq[h->lane] || shi_is_stashed(x, h->lane, h->seq);
 }
 
 /* Go on with a stashed message. 1: it has ended, and lies no longer at *link. */
@@ -514,7 +381,7 @@ static void apply_once(void)
             while (apply_stashed(x, lane))
                 ;
             start_ahead(x, lane);
-            waits |= is_stashed(x, lane, x->acks.applied_seq[lane] + 1);
+            waits |= shi_is_stashed(x, lane, x->acks.applied_seq[lane] + 1);
         }
         if (waits) {
             i++;
@@ -542,8 +409,7 @@ static void end_of_poll(void)
     shi_pipeline_poll();
     shi_stream_net.polls++;
     shi_stream_net.now_ns = shi_coarse_ns();
-    look_for_tracer();
-    check_heartbeats();
+    shi_heartbeat_poll();
     for (int i = 0, n = shi_stream_n_lanes(); i < n; i++) {
         struct shi_lane *l = shi_stream_net.lane[i];
         if (!__atomic_load_n(&l->n_open, __ATOMIC_RELAXED) && !__atomic_load_n(&l->n_waiting, __ATOMIC_RELAXED))
@@ -576,7 +442,7 @@ void shi_stream_arrive(const void *msg, size_t bytes)
     x->traced = (h->flags & TRACED) != 0;
     if (!x->met) {
         x->met = 1;
-        know((int)h->pe);
+        shi_heartbeat_know((int)h->pe);
         NET->met();
     }
     if (!is_next || h->flags & SETTLES || !writes_are_in_place(h)) {
@@ -590,7 +456,7 @@ void shi_stream_arrive(const void *msg, size_t bytes)
     apply_message(h);
     while (x->early && apply_stashed(x, h->lane))
         ;
-    if (x->early && is_stashed(x, h->lane, x->acks.applied_seq[h->lane] + 1))
+    if (x->early && shi_is_stashed(x, h->lane, x->acks.applied_seq[h->lane] + 1))
         hold((int)h->pe, x);
 }
 

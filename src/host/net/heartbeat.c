@@ -1,0 +1,146 @@
+/*
+ * heartbeat.c - PEs that no longer answer, messages that are lost, debuggers. Only the thread that polls runs this; it takes a
+ * lane's lock to send.
+ */
+#include "host/net/heartbeat.h"
+
+#include "host/net/batch.h"
+#include "host/net/stream_device.h"
+#include "host/net/stream_wire.h"
+#include "host/util/log.h"
+#include "host/util/tracer.h"
+
+#define NET (shi_stream_net.ops)
+
+int shi_is_stashed(const struct peer_rx *x, int lane, uint64_t seq)
+{
+    const struct stashed *s = x->early;
+    while (s && (((const struct head *)s->data)->lane != lane || ((const struct head *)s->data)->seq != seq))
+        s = s->next;
+    return s != NULL;
+}
+
+/* The next message of one of these lanes that is lost, which stashed ones wait for. 0: there is none. */
+static uint64_t missing(const struct peer_rx *x, int *lane)
+{
+    *lane = SHI_NET_LANES;
+    for (const struct stashed *s = x->early; s; s = s->next) {
+        int of = ((const struct head *)s->data)->lane;
+        if (of < *lane && !shi_is_stashed(x, of, x->acks.applied_seq[of] + 1))
+            *lane = of;
+    }
+    return *lane < SHI_NET_LANES ? x->acks.applied_seq[*lane] + 1 : 0;
+}
+
+/* End the job when messages of a PE wait for `limit` for one that is lost. Any process may have caused a receive to fail, so
+ * that alone is no reason. */
+static void check_gap(int pe, struct peer_rx *x, uint64_t now, uint64_t limit)
+{
+    int lane;
+    uint64_t seq = missing(x, &lane);
+    if (seq != x->gap.seq || lane != x->gap.lane) {
+        x->gap.seq = seq;
+        x->gap.lane = lane;
+        x->gap.since_ns = now;
+    }
+    if (seq && now - x->gap.since_ns > limit && !shi_stream_closing())
+        shi_die("network", "a message of PE %d is lost (number %lu); the last receive that failed here: %s (%s)", pe,
+                (unsigned long)seq, shi_stream_net.receive_err ? NET->error(shi_stream_net.receive_err) : "none",
+                NET->provider());
+}
+
+void shi_heartbeat_know(int pe)
+{
+    struct peer_rx *x = &shi_stream_net.peer_rx[pe];
+    if (!x->known)
+        shi_stream_net.known[shi_stream_net.n_known++] = pe;
+    x->known = 1;
+}
+
+/* PEs that a lane has sent its first message. */
+static void know_used(void)
+{
+    for (int i = 0, n = shi_stream_n_lanes(); i < n; i++) {
+        struct shi_lane *l = shi_stream_net.lane[i];
+        for (int used = __atomic_load_n(&l->n_used, __ATOMIC_ACQUIRE); l->n_known < used; l->n_known++) /* A3 */
+            shi_heartbeat_know(l->used[l->n_known]);
+    }
+}
+
+/* Ask about messages that have no acknowledgement: behind a lost one, the question is what shows the gap. Lane 0 needs none,
+ * as it carries the pings. */
+static void ask_lanes(void)
+{
+    for (int i = 1, n = shi_stream_n_lanes(); i < n; i++) {
+        struct shi_lane *l = shi_stream_net.lane[i];
+        shi_lane_lock(l);
+        for (int k = 0; k < l->n_used; k++) {
+            struct stream *s = &l->to[l->used[k]];
+            if (!s->ready && s->order.acked_seq < s->order.sent_seq && s->order.acked_seq == s->stalled_seq)
+                shi_batch_send(l, l->used[k], ACK_NOW);
+            s->stalled_seq = s->order.acked_seq;
+        }
+        shi_lane_unlock(l);
+    }
+}
+
+/* Look for a debugger every 100 ms, and send all PEs a message when it comes or goes: a PE that it stops answers no heartbeat.
+ * PEs that are not met yet get it too, as their first message could come to a stopped PE. The system calls take 10 us. */
+static void look_for_tracer(void)
+{
+    uint64_t now = shi_stream_net.now_ns;
+    if (!shi_stream_net.silence_ns || now - shi_stream_net.tracer_ns < 100000000)
+        return;
+    uint32_t traced = shi_is_traced() ? TRACED : 0;
+    shi_stream_net.tracer_ns = now;
+    if (traced == shi_stream_net.traced)
+        return;
+    __atomic_store_n(&shi_stream_net.traced, traced, __ATOMIC_RELAXED);
+    struct shi_lane *l = shi_stream_net.lane[0];
+    for (int pe = 0; pe < shi_stream_net.n_pes && !shi_stream_closing(); pe++) {
+        shi_lane_lock(l);
+        if (pe != shi_stream_net.me)
+            shi_batch_send(l, pe, ACK_NOW);
+        shi_lane_unlock(l);
+    }
+}
+
+/* Ping a known peer after limit/3 of silence; declare it dead after limit, unless a debugger is attached to it. */
+static void check_heartbeats(void)
+{
+    uint64_t now = shi_stream_net.now_ns, limit = shi_stream_net.silence_ns;
+    if (!limit || now - shi_stream_net.checked_ns < limit / 16)
+        return;
+    int overslept = now - shi_stream_net.checked_ns > limit / 3; /* this PE itself was stopped */
+    int asks = now - shi_stream_net.asked_ns > limit / 3;
+    shi_stream_net.checked_ns = now;
+    shi_stream_net.asked_ns = asks ? now : shi_stream_net.asked_ns;
+    know_used();
+    if (asks)
+        ask_lanes();
+    for (int i = 0; i < shi_stream_net.n_known; i++) {
+        int pe = shi_stream_net.known[i];
+        struct peer_rx *x = &shi_stream_net.peer_rx[pe];
+        if (overslept || x->alive_ns == 0)
+            x->alive_ns = x->gap.since_ns = now;
+        uint64_t silent = now - x->alive_ns;
+        if (silent > limit && !x->traced && !shi_stream_closing())
+            shi_die("network", "PE %d has not answered for %lu s (SHMEM_HEARTBEAT): its host or the link to it is down", pe,
+                    (unsigned long)(limit / 1000000000));
+        if (silent > limit / 3 && now - x->pinged_ns > limit / 3) {
+            struct shi_lane *l = shi_stream_net.lane[0];
+            x->pinged_ns = now;
+            shi_lane_lock(l);
+            shi_batch_send(l, pe, ACK_NOW);
+            shi_lane_unlock(l);
+        }
+        if (!x->traced)
+            check_gap(pe, x, now, limit);
+    }
+}
+
+void shi_heartbeat_poll(void)
+{
+    look_for_tracer();
+    check_heartbeats();
+}
