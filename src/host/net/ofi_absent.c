@@ -14,24 +14,25 @@ static const unsigned char psm1[] = {
 #include "host/net/psm1_absent.inc"
 };
 
-/* *fd stays open: its number is the library's name. NULL: not possible here, or the process has the library itself. */
+/* NULL: not possible here, or the process has the library itself. *fd, -1 at first, stays open for the life of the process: a
+ * debugger opens the library by this path, and would else open whatever has the number then, or one of its own descriptors. */
 static void *load(const char *name, const unsigned char *image, size_t bytes, int *fd)
 {
-    char path[32];
+    char path[48];
     void *loaded = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
-    *fd = -1;
     if (loaded) {
         dlclose(loaded);
         return NULL;
     }
-    *fd = memfd_create(name, MFD_CLOEXEC);
-    snprintf(path, sizeof path, "/proc/self/fd/%d", *fd);
-    return *fd >= 0 && write(*fd, image, bytes) == (ssize_t)bytes ? dlopen(path, RTLD_LAZY | RTLD_LOCAL) : NULL;
+    if (*fd < 0)
+        *fd = memfd_create(name, MFD_CLOEXEC);
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)getpid(), *fd);
+    return *fd >= 0 && pwrite(*fd, image, bytes, 0) == (ssize_t)bytes ? dlopen(path, RTLD_LAZY | RTLD_LOCAL) : NULL;
 }
 
 void shi_ofi_absent_open(struct shi_ofi_absent *out)
 {
-    int fd[2];
+    static int fd[2] = {-1, -1};
     void *libfabric = dlopen("libfabric.so.1", RTLD_LAZY | RTLD_NOLOAD);
     *out = (struct shi_ofi_absent){{NULL, NULL}};
     if (libfabric) {
@@ -40,9 +41,6 @@ void shi_ofi_absent_open(struct shi_ofi_absent *out)
     }
     out->library[0] = load("libpsm2.so.2", psm2, sizeof psm2, &fd[0]);
     out->library[1] = load("libpsm_infinipath.so.1", psm1, sizeof psm1, &fd[1]);
-    for (int i = 0; i < 2; i++)
-        if (fd[i] >= 0)
-            close(fd[i]);
 }
 
 void shi_ofi_absent_close(struct shi_ofi_absent *a)
