@@ -297,23 +297,11 @@ struct zc_value zc_lanes_value(const struct zc_lanes_plan *p, uint32_t slot, uin
     return (struct zc_value){LANES_AFFINE, r->stride};
 }
 
-/* Whether the slot is an integer constant; its value in *v. */
+/* Whether the slot has only an integer constant, of which a stride can be a multiple; its value in *v. */
 static bool is_constant(const struct zc_lanes_plan *p, uint32_t slot, unsigned width, int64_t *v)
 {
-    const struct zc_lanes_region *r = &p->region[p->region_of[slot] - 1];
-    const struct zc_module *m = p->m;
-    if (r->written || slot + width > m->image.n)
-        return false;
-    for (uint32_t k = 0; k < m->builtins.n; k++)
-        if (m->builtins.v[k].slot < slot + width && slot < m->builtins.v[k].slot + ZC_BUILTIN_BYTES)
-            return false;
-    for (uint32_t k = 0; k < m->locals.n; k++)
-        if (m->locals.v[k].slot < slot + width && slot < m->locals.v[k].slot + 8)
-            return false;
-    uint64_t bits = 0;
-    memcpy(&bits, m->image.v + slot, width);
-    *v = zc_sign(bits, width);
-    return *v >= -STRIDE_MAX && *v <= STRIDE_MAX;
+    return !p->region[p->region_of[slot] - 1].written && zc_constant_in(p->m, slot, width, v) && *v >= -STRIDE_MAX &&
+           *v <= STRIDE_MAX;
 }
 
 /* The stride of i's result, from uniform and affine operands; false: it has none. */

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "ze_cpu/spirv.h"
 
@@ -220,6 +221,23 @@ static inline int64_t zc_sign(uint64_t v, unsigned width)
 {
     unsigned s = width >= 8 ? 0 : 64 - 8 * width;
     return (int64_t)(v << s) >> s;
+}
+
+/* Whether the slot has an integer constant of the module; its value, sign extended, in *v. */
+static inline bool zc_constant_in(const struct zc_module *m, uint32_t slot, unsigned width, int64_t *v)
+{
+    if (slot + width > m->image.n)
+        return false;
+    for (uint32_t k = 0; k < m->builtins.n; k++)
+        if (m->builtins.v[k].slot < slot + width && slot < m->builtins.v[k].slot + ZC_BUILTIN_BYTES)
+            return false;
+    for (uint32_t k = 0; k < m->locals.n; k++)
+        if (m->locals.v[k].slot < slot + width && slot < m->locals.v[k].slot + 8)
+            return false;
+    uint64_t bits = 0;
+    memcpy(&bits, m->image.v + slot, width);
+    *v = zc_sign(bits, width);
+    return true;
 }
 
 /* End the build: the log gets the message and the instruction at m->cur. Returns to zc_module_build. */

@@ -25,7 +25,7 @@ enum { INT_SHL = 6, INT_SHR, INT_UDIV, INT_UREM, INT_UMIN, INT_UMAX, INT_ASR, IN
 static void shift(struct zc_gen *g, unsigned kind, uint32_t a, uint32_t b, unsigned width, bool sign)
 {
     int64_t by;
-    bool known = n_is_constant(g, b, width, &by);
+    bool known = zc_constant_in(g->m, b, width, &by);
     if (!known)
         n_get(g, RCX, b, width, false);
     n_get(g, RAX, a, width, sign);

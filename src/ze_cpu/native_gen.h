@@ -78,24 +78,6 @@ static inline void n_put(struct zc_gen *g, enum zc_reg reg, uint32_t slot, unsig
     g->held = (struct held){slot, reg == RAX ? width : 0};
 }
 
-/* Whether the slot is an integer constant; its value in *v. */
-static inline bool n_is_constant(const struct zc_gen *g, uint32_t slot, unsigned width, int64_t *v)
-{
-    const struct zc_module *m = g->m;
-    if (slot + width > m->image.n)
-        return false;
-    for (uint32_t k = 0; k < m->builtins.n; k++)
-        if (m->builtins.v[k].slot < slot + width && slot < m->builtins.v[k].slot + ZC_BUILTIN_BYTES)
-            return false;
-    for (uint32_t k = 0; k < m->locals.n; k++)
-        if (m->locals.v[k].slot < slot + width && slot < m->locals.v[k].slot + 8)
-            return false;
-    uint64_t bits = 0;
-    memcpy(&bits, m->image.v + slot, width);
-    *v = zc_sign(bits, width);
-    return true;
-}
-
 /* Load a slot into xmm0, store xmm0 to a slot. */
 static inline void n_get_float(struct zc_gen *g, uint32_t slot, unsigned width)
 {
@@ -139,7 +121,7 @@ static inline void n_combine(struct zc_gen *g, unsigned op, uint32_t a, uint32_t
         return;
     }
     int64_t v;
-    if (n_is_constant(g, b, width, &v) && v == (int32_t)v) {
+    if (zc_constant_in(g->m, b, width, &v) && v == (int32_t)v) {
         n_get(g, RAX, a, width, false);
         x_reg(&g->o, op == X_IMUL ? X_IMUL_IMM : X_IMM, width == 8, op == X_IMUL ? RAX : op >> 3, RAX);
         x_u32(&g->o, (uint32_t)v);
