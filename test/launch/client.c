@@ -121,8 +121,10 @@ int main(int argc, char **argv)
     else if (!strcmp(mode, "refused"))
         refused();
     else if (!strcmp(mode, "abort") || !strcmp(mode, "abort_joined")) { /* PE 1 ends the job while the others wait */
-        if (!strcmp(mode, "abort_joined"))
+        if (!strcmp(mode, "abort_joined")) {
             check("fence", PMIx_Fence(NULL, 0, NULL, 0));
+            usleep(300000); /* Slurm 22.05's server still ends its part of the connections after the fence */
+        }
         if (me.rank == 1)
             PMIx_Abort(code, "as told", NULL, 0);
         sleep(60);
