@@ -48,6 +48,7 @@ static unsigned char *cancelled;        /* [n_pes * ALL], symmetric: messages th
 static shmemx_tag_request_t *sends;     /* [PHASES][BURST][n_pes] */
 static unsigned char *cancels;          /* which of them this PE has tried to cancel */
 static long n_cancelled, n_tried;
+static int cancelling;                  /* PEs may cancel sends */
 static unsigned state;
 
 /* The tag of message `number` from one PE to another: a class, a few bits that many tags share, and the number. */
@@ -172,7 +173,7 @@ static int free_message(int *from)
     return -1;
 }
 
-/* Make a receive that matches at least one sent message, and wait for it: it must complete. */
+/* Make a receive that matches at least one sent message that is not cancelled, and wait for it: it must complete. */
 static void take(uint64_t tag, uint64_t mask, int source)
 {
     int way = (int)(tap_random(&state) % 4);
@@ -185,6 +186,8 @@ static void take(uint64_t tag, uint64_t mask, int source)
         check_got(r, &s);
     } else if (way == 1) {
         shmemx_tag_probe(world, tag, mask, source, &probed);
+        if (may_be_cancelled((int)(probed.tag >> 16)) && cancelling)
+            return; /* its sender may cancel it before a receive is posted */
         struct receive *r = next_receive(probed.tag, SHMEMX_TAG_EXACT, probed.source);
         shmemx_tag_recv(world, r->got, sizeof r->got, r->tag, r->mask, r->source, &s);
         check_got(r, &s);
@@ -341,6 +344,7 @@ static void await_cancels(void)
                 shmem_uchar_p(&cancelled[me * ALL + i / n_pes], 1, i % n_pes);
         }
     shmem_barrier_all();
+    cancelling = 0;
 }
 
 /* Cancel receives that have not matched, and receive all remaining messages. */
@@ -371,6 +375,7 @@ static void test_matching(void)
     receive = malloc((size_t)room * sizeof *receive);
     taken = calloc((size_t)n_pes, ALL);
     n_receives = n_taken = n_sent = 0;
+    cancelling = 1;
     for (int phase = 0; phase < PHASES; phase++) {
         send_burst(phase, m + phase * n, sends + phase * n);
         if (phase % 2)
