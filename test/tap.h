@@ -11,6 +11,15 @@
 #include <stdio.h>
 #include <string.h>
 
+/* 1: built with ThreadSanitizer, for #if. */
+#ifdef __SANITIZE_THREAD__
+#define TAP_TSAN 1
+#elif defined(__has_feature)
+#define TAP_TSAN __has_feature(thread_sanitizer)
+#else
+#define TAP_TSAN 0
+#endif
+
 static int tap_pe_ = -1;             /* set by tap_pes.h */
 static int (*tap_combine_)(int bad); /* sum of all PEs' failures, on PE 0 */
 static int tap_tests_, tap_bad_now_, tap_bad_;

@@ -271,7 +271,7 @@ static void test_threads(void)
     }
 }
 
-#ifdef __SANITIZE_THREAD__
+#if TAP_TSAN
 enum { SPLITS = 1 << 12 }; /* with the sanitizer 2^23 take half a minute, and this is not a test of threads */
 #else
 enum { SPLITS = 1 << 23 }; /* more than the counter in a team's number holds */

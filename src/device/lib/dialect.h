@@ -195,6 +195,13 @@ typedef uint64_t __attribute__((may_alias)) shi_a64;
 typedef struct {
     uint64_t x, y;
 } __attribute__((may_alias, aligned(16))) shi_a128;
+#ifdef __SANITIZE_THREAD__
+#define SHI_TSAN_ 1
+#elif defined(__has_feature)
+#define SHI_TSAN_ __has_feature(thread_sanitizer)
+#else
+#define SHI_TSAN_ 0
+#endif
 #define SHI_ORDER_relaxed_ __ATOMIC_RELAXED
 #define SHI_ORDER_acquire_ __ATOMIC_ACQUIRE
 #define SHI_ORDER_release_ __ATOMIC_RELEASE
@@ -203,7 +210,11 @@ typedef struct {
 #define SHI_C_fetch_and __atomic_fetch_and
 #define SHI_C_fetch_or __atomic_fetch_or
 #define SHI_C_fetch_xor __atomic_fetch_xor
+#if SHI_TSAN_ /* ThreadSanitizer knows no fences, one of which may follow a relaxed load */
+#define SHI_LOAD_(W, p, order) __atomic_load_n((const shi_a##W *)(p), __ATOMIC_ACQUIRE)
+#else
 #define SHI_LOAD_(W, p, order) __atomic_load_n((const shi_a##W *)(p), SHI_ORDER_##order##_)
+#endif
 #define SHI_STORE_(W, p, v, order) __atomic_store_n((shi_a##W *)(p), v, SHI_ORDER_##order##_)
 #define SHI_UPDATE_(W, op, p, v, order) SHI_C_##op((shi_a##W *)(p), v, SHI_ORDER_##order##_)
 #define SHI_CSWAP_(W, p, seen, v)                                                                                    \
