@@ -191,9 +191,27 @@ typedef UNALIGNED(u64) m64;
      : (o) == __ATOMIC_RELEASE ? call(__ATOMIC_RELEASE)                                                               \
      : (o) == __ATOMIC_ACQ_REL ? call(__ATOMIC_ACQ_REL)                                                               \
                                : call(__ATOMIC_SEQ_CST))
+/* ThreadSanitizer knows no fences. For it, an acquire fence loads the word of the last relaxed load again, with acquire. */
+#if defined(__has_feature)
+#define TSAN __has_feature(thread_sanitizer)
+#elif defined(__SANITIZE_THREAD__)
+#define TSAN 1
+#else
+#define TSAN 0
+#endif
+#if TSAN
+static _Thread_local const uint32_t *looked;
+#define LOOKED(p) (looked = (const uint32_t *)(p))
+#define LOOK_AGAIN() ((void)(looked && __atomic_load_n(looked, __ATOMIC_ACQUIRE)))
+#else
+#define LOOKED(p) ((void)(p))
+#define LOOK_AGAIN() ((void)0)
+#endif
 #define LOAD_AS(T, W, NAME, o)                                                                                        \
     on_ALOAD_##NAME##_##W: {                                                                                          \
-        T v = __atomic_load_n(MEM(T, ADDR, W, "atomic load"), o);                                                     \
+        const T *p = MEM(T, ADDR, W, "atomic load");                                                                  \
+        T v = __atomic_load_n(p, o);                                                                                  \
+        LOOKED(p);                                                                                                    \
         R(T, i->d) = v;                                                                                               \
         POLLED(v)                                                                                                     \
         NEXT                                                                                                          \
@@ -383,6 +401,7 @@ static void fence(int order)
 {
 #define DO_FENCE(o) (__atomic_thread_fence(o), 0)
     (void)ORDERED(order, DO_FENCE);
+    LOOK_AGAIN();
 }
 
 /* Elements of `bytes` each, with a stride on the side that is not local memory. The first work-item copies them all. */
@@ -413,6 +432,7 @@ enum zc_stop zc_vm_run(struct zc_vm *x, struct zc_item *it)
     const bool guarded = x->guarded;
     int quantum = QUANTUM;
     it->fresh = false;
+    LOOKED(NULL);
 #define ZC_ROW(name) &&on_##name,
     static const void *const label[] = {ZC_OPS};
     goto *label[i->op];
