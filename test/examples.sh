@@ -2,7 +2,7 @@
 # examples.sh - every example builds without a warning, and its output equals that of standard tools.
 #
 # Catches: an example that no longer builds, or is correct only for one number of PEs. test/device/kernels.sh tests
-# heat, test/install hello and pass, test/guide.sh the guide, test/shmem4py.sh client.py.
+# heat, test/install hello and pass, test/guide.sh the guide, test/shmem4py.sh client.py and kernel.py.
 . "${top_srcdir:=.}/test/tap.sh"
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT

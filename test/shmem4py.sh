@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# shmem4py.sh - shmem4py, the Python bindings of OpenSHMEM: its own tests, its demos, and examples/client.py.
+# shmem4py.sh - shmem4py, the Python bindings of OpenSHMEM: with pkg/python/shmem4py.patch: its own tests, its demos,
+# examples/client.py and examples/kernel.py.
 #
 # SHMEM4PY names its source tree, which the test copies; PYTHON names the interpreter (default python3), which needs
 # cffi, numpy and setuptools. Catches: a routine that Python programs cannot call, or that returns wrong results to
@@ -21,9 +22,9 @@ cp -r "$SHMEM4PY" "$work/shmem4py" && cd "$work/shmem4py" && rm -rf build src/sh
 
 unset CC # of two words, such as "ccache gcc", shmem4py replaces the first only
 
-# It knows vendors by name and takes every other library for one of OpenSHMEM 1.4. Sandia's is the vendor of which it
-# assumes all of 1.5, and no more than that.
-OSHCC="$OSHCC -DPySHMEM_VENDOR_Sandia" $python setup.py build build_ext --inplace > "$log" 2>&1
+patch -p1 < "$top_srcdir/pkg/python/shmem4py.patch" > "$log" 2>&1
+ok $? "the patch fits" "$log"
+$python setup.py build build_ext --inplace > "$log" 2>&1
 ok $? "shmem4py builds" "$log"
 PYTHONPATH=$work/shmem4py/src && export PYTHONPATH
 for check in 0 1; do
@@ -43,4 +44,16 @@ for n in 1 4; do
         [ "$(cat "$work/out")" = "sums over $n PEs:$squares" ]
     ok $? "examples/client.py, $n PEs" "$log"
 done
+if ! (. "$top_srcdir/src/tools/llvm.sh" && find_llvm); then
+    skip "examples/kernel.py" "no LLVM that can compile kernels"
+else
+    $OSHCC -O2 -shared -fPIC "$top_srcdir/examples/pass.cl" -o "$work/pass.so" > "$log" 2>&1
+    ok $? "a shared library of a kernel builds" "$log"
+    for n in 1 4; do
+        passed=$(awk -v n=$n 'BEGIN { for (i = 0; i < n; i++) printf " %d", (i + n - 1) % n * 10 }')
+        timeout 100 $OSHRUN -n $n $python "$top_srcdir/examples/kernel.py" "$work/pass.so" > "$work/out" 2> "$log" &&
+            [ "$(cat "$work/out")" = "the kernels passed:$passed" ]
+        ok $? "examples/kernel.py, $n PEs" "$log"
+    done
+fi
 plan
