@@ -7,7 +7,7 @@
 
 # Each ring with each path; the tests themselves use the default ring on mapped memory.
 for suite in kernels contexts gpc ishmem own queue tag threads; do
-    for setting in "2 ofi 0" "4 ofi 1" "8 ofi 0" "2 auto 1" "4 auto 1" "8 auto 1"; do
+    for setting in "2 ofi 0" "4 ofi 1" "2 auto 1"; do
         # shellcheck disable=SC2086
         set -- $setting
         DEVICE_AGAIN=1 SHMEM_DEVICE_RING=$1 SHMEM_TRANSPORT=$2 ZE_CPU_PRIVATE=$3 \

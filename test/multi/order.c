@@ -5,7 +5,7 @@
  */
 #include "../tap_pes.h"
 
-enum { ROUNDS = 1000000, REMOTE_ROUNDS = 30000, WORDS = 8, BLOCK = 2000 };
+enum { ROUNDS = 1000000, REMOTE_ROUNDS = 10000, WORDS = 8, BLOCK = 2000 };
 static int rounds = ROUNDS;
 
 static long static_data[WORDS], static_flag;
