@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "host/coll/plan.h"
+#include "host/coll/team.h"
 #include "host/net/lane.h"
 #include "host/ops/state.h"
 #include "host/tag/tag.h"
@@ -122,8 +123,14 @@ static int phases_of(const struct row *r, int n, struct phase *p, double *memory
         *memory = (double)all;
         return 1;
     case SHI_BY_INDEX:
-        p[0] = (struct phase){SHI_PLAN_INDEX, all, 0};
-        *memory = 2 * (double)all * count;
+        *memory = (double)all * shi_plan_index_places(n, shi_plan_log2(n));
+        if (*memory <= (double)(shi_team_half_bytes(n) - SHI_LANDING_BYTES)) {
+            *memory *= 2; /* the two halves of the exchange buffers */
+            p[0] = (struct phase){SHI_PLAN_INDEX, all, 0};
+            return 1;
+        }
+        *memory = 0;
+        p[0] = (struct phase){SHI_PLAN_PAIRWISE, all, 0};
         return 1;
     default: p[0] = (struct phase){SHI_PLAN_PAIRWISE, all, 0}; return 1;
     }

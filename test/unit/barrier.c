@@ -1,6 +1,6 @@
 /*
- * barrier.c - both barriers of a team, and the exchange, with threads as members. The number of cores is simulated, so
- * that the test uses every round of the dissemination barrier on a small machine, too.
+ * barrier.c - both barriers of a team, the exchange, and short alltoalls between nodes, with threads as members. The number of
+ * cores is simulated, so that the test uses every round of the dissemination barrier on a small machine, too.
  */
 #include "host/coll/team.h"
 
@@ -8,6 +8,8 @@
 #include <stdlib.h>
 
 #include "../tap.h"
+#include "host/coll/coll.h"
+#include "host/ops/dheap.h"
 #include "host/ops/remote.h"
 #include "host/ops/wait.h"
 
@@ -35,6 +37,24 @@ void shi_remote_sync_store(int world_pe, uint64_t off, const void *from, size_t 
 void shi_remote_quiet(struct shi_lane *l)
 {
     (void)l;
+}
+
+/* Symmetric memory: a member's address, at another member. */
+enum { HEAP_BYTES = 2 * MOST * 6 * sizeof(long) };
+static char *heaps; /* [MOST] of HEAP_BYTES */
+void *shi_coll_at(const struct shmem_team *t, const void *addr, int pe)
+{
+    return (char *)(uintptr_t)addr + (pe - t->me) * (ptrdiff_t)HEAP_BYTES;
+}
+void shi_coll_copy(void *to, const void *from, size_t bytes)
+{
+    memcpy(to, from, bytes);
+}
+void shi_dheap_copy_strided(const char *routine, char *to, const char *from, const struct shi_strided *s)
+{
+    (void)routine;
+    for (size_t i = 0; i < s->count; i++)
+        memcpy(to + i * (size_t)s->dst * s->elem, from + i * (size_t)s->sst * s->elem, s->elem);
 }
 
 static struct shmem_team members[MOST];
@@ -67,6 +87,28 @@ static void exchange(struct shmem_team *t, long r)
     __atomic_fetch_add(&torn, bad, __ATOMIC_RELAXED);
 }
 
+/* An alltoall of 0 to 3 words; in every other round with strides. */
+static void to_all(struct shmem_team *t, long r)
+{
+    long *dest = (long *)(heaps + t->me * (ptrdiff_t)HEAP_BYTES), *source = dest + MOST * 6;
+    size_t words = (size_t)r / 3 % 4, bad = 0;
+    struct shi_all_to_all a = {dest, source, r % 2 ? 2 : 1, r % 2 ? 2 : 1, words, sizeof *dest};
+    for (size_t i = 0; i < MOST * 6; i++) {
+        source[i] = r * 10000 + t->me * 1000 + (long)i;
+        dest[i] = -1;
+    }
+    shi_team_barrier("alltoall", t); /* dest is ready */
+    bad += !shi_coll_index_fits(t, &a);
+    shi_coll_index(t, &a);
+    for (size_t i = 0; i < MOST * 6; i++) {
+        size_t at = i / (size_t)a.dst, from = words ? at / words : MOST;
+        long expect = from >= (size_t)t->n || i % (size_t)a.dst ? -1
+                    : r * 10000 + (long)from * 1000 + ((long)words * t->me + (long)(at % words)) * a.sst;
+        bad += dest[i] != expect;
+    }
+    __atomic_fetch_add(&torn, bad, __ATOMIC_RELAXED);
+}
+
 static void *member(void *arg)
 {
     struct shmem_team *t = arg;
@@ -85,6 +127,8 @@ static void *member(void *arg)
         }
         if (r % 3 == 0)
             exchange(t, r);
+        else if (t->n_nodes > 1)
+            to_all(t, r);
     }
     return NULL;
 }
@@ -128,6 +172,8 @@ static void set_up(int n, int nodes, int oversubscribed, int gathered)
                                           .oversubscribed = oversubscribed, .buffer_bytes = SHI_EXCHANGE_BYTES,
                                           .node = node, .n_nodes = nodes, .my_node = my_node, .members = placed,
                                           .local_rank = local_rank, .position = position, .gathered = gathered};
+        for (int k = 0; k < nodes; k++)
+            members[me].most_local = node[k].n > members[me].most_local ? node[k].n : members[me].most_local;
     }
 }
 
@@ -168,7 +214,8 @@ static void gathered(void)
     every_size(1, 1);
 }
 
-/* Catches: a block that does not reach a node, or comes too late; a member that leaves before all nodes have entered. */
+/* Catches: a block that does not reach a node, comes too late, or lands on one that has not been sent on; a member that leaves
+ * before all nodes have entered. */
 static void nodes(void)
 {
     for (int n = 2; n <= MOST; n++)
@@ -180,6 +227,7 @@ int main(void)
 {
     shi_world.shm.region = &whole;
     slots = aligned_alloc(SHI_LINE_BYTES, MOST * SLOT_BYTES);
+    heaps = calloc(MOST, HEAP_BYTES);
     shi_wait_set(SHI_WAIT_MODE_AUTO, 0, 1, 0); /* more threads than cores: yield at once */
     RUN(dissemination, "1 to 9 members, more cores than members");
     RUN(counting, "1 to 9 members, fewer cores than members");

@@ -37,9 +37,9 @@ static int block(enum shi_plan plan, struct shi_run run, int k)
     int blocks = shi_plan_blocks(plan, n);
     if (plan != SHI_PLAN_INDEX)
         return (run.first + k) % blocks;
-    int b = 0;
-    while (k >= 0)
-        k -= (++b & run.first) != 0;
+    int b = run.first;
+    while (k-- > 0)
+        b = shi_plan_index_next(b, run.first);
     return b;
 }
 
@@ -125,6 +125,15 @@ static void moves(void)
     carry_out(SHI_PLAN_INDEX, by_distance); /* block b is left with what rank me - b had for me */
     EXPECT(SHI_PLAN_INDEX, me, b, (me - b + n) % n, me);
     CHECKF(wrong == 0, "%d ranks: the index plan brings each block to its rank", n);
+    int places = n - 1, rounds = shi_plan_rounds(SHI_PLAN_INDEX, n);
+    for (int r = 0; r < rounds; r++) {
+        int moved = 0;
+        for (int b = 1 << r; b < n; b = shi_plan_index_next(b, 1 << r), moved++)
+            wrong += (b >> r) % 2 == 0;
+        wrong += moved != shi_plan_round(SHI_PLAN_INDEX, n, 0, r).send.n || shi_plan_index_places(n, r) != places;
+        places += moved;
+    }
+    CHECKF(wrong == 0 && shi_plan_index_places(n, rounds) == places, "%d ranks: a place for each block and each landing one", n);
 }
 
 /* Each rank hears of all others, each block comes once, in as few rounds as promised. */

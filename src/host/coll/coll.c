@@ -370,6 +370,11 @@ void shi_coll_alltoall(const char *routine, struct shmem_team *t, void *dest, co
     check_apart(routine, dest, bytes * (size_t)t->n, source, bytes * (size_t)t->n);
     SHI_AGREE(routine, t, {"bytes", (int64_t)bytes});
     SHI_SPAN(span, SHI_COLLECTIVES, routine, t, SHI_TO_ALL, bytes);
+    const struct shi_all_to_all all = {dest, source, 1, 1, bytes, 1};
+    if (shi_coll_index_fits(t, &all)) {
+        shi_coll_index(t, &all);
+        return;
+    }
     uint64_t epoch = ++t->epoch;
     for (int k = 1; k < t->n; k++) {
         int i = t->me + k < t->n ? t->me + k : t->me + k - t->n;
@@ -414,6 +419,11 @@ void shi_coll_alltoalls(const char *routine, struct shmem_team *t, void *dest, c
                     nelems ? (last * (size_t)sst + 1) * elem : 0);
     SHI_AGREE(routine, t, {"nelems", (int64_t)nelems}, {"dst", dst}, {"sst", sst}, {"bytes an element", (int64_t)elem});
     SHI_SPAN(span, SHI_COLLECTIVES, routine, t, SHI_TO_ALL, nelems * elem);
+    const struct shi_all_to_all all = {dest, source, dst, sst, nelems, elem};
+    if (shi_coll_index_fits(t, &all)) {
+        shi_coll_index(t, &all);
+        return;
+    }
     uint64_t epoch = ++t->epoch;
     size_t to_me = nelems * elem * (size_t)t->me * (size_t)dst, from_him = nelems * elem * (size_t)sst;
     const struct shi_strided s = {dst, sst, 1, nelems, elem};

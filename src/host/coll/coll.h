@@ -24,6 +24,21 @@ void shi_coll_alltoall(const char *routine, struct shmem_team *t, void *dest, co
 void shi_coll_alltoalls(const char *routine, struct shmem_team *t, void *dest, const void *source, ptrdiff_t dst,
                         ptrdiff_t sst, size_t nelems, size_t elem);
 
+/* Short alltoalls between nodes: host/coll/index.c. An alltoall: `nelems` elements of `elem` bytes for each member, in strides dst and sst of elements. */
+struct shi_all_to_all {
+    void *dest;
+    const void *source;
+    ptrdiff_t dst, sst;
+    size_t nelems, elem;
+};
+
+/* 1: the team has several nodes, the rules choose this algorithm, and the blocks fit into the exchange buffers. The same on all
+ * members. */
+int shi_coll_index_fits(const struct shmem_team *t, const struct shi_all_to_all *a);
+
+/* Carry it out; collective over the team. */
+void shi_coll_index(struct shmem_team *t, const struct shi_all_to_all *a);
+
 /* An operator on one type: acc[i] = acc[i] op in[i]. */
 typedef void shi_combine(void *acc, const void *in, size_t n);
 

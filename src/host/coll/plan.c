@@ -81,6 +81,14 @@ static struct shi_round disseminate(enum shi_plan plan, int n, int me, int r)
     return x;
 }
 
+int shi_plan_index_places(int n, int round)
+{
+    int places = n - 1;
+    for (int r = 0; r < round; r++)
+        places += disseminate(SHI_PLAN_INDEX, n, 0, r).recv.n;
+    return places;
+}
+
 /* ---- trees from rank 0 ------------------------------------------------------------------------------------------------ */
 
 static struct shi_round descend(enum shi_plan plan, int n, int me, int r)
@@ -184,6 +192,7 @@ static const struct shi_rule rules[] = {
     {SHI_COLL_SCAN, SHI_BY_GATHER, 2, 0, 0, 8192},
     {SHI_COLL_SCAN, SHI_BY_READ, 2, 0, 0, 0},
     {SHI_COLL_COLLECT, SHI_BY_GATHER, 2, 0, 0, 0},
+    {SHI_COLL_ALLTOALL, SHI_BY_INDEX, 2, 0, 2048, 0},
     {SHI_COLL_ALLTOALL, SHI_BY_PAIRWISE, 2, 0, 0, 0},
 };
 

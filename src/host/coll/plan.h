@@ -2,7 +2,7 @@
  * plan.h - the schedules of collectives between ranks, as pure functions: to and from which rank, and which blocks, a rank
  * sends and receives in each round.
  *
- * A rank is a node of a team (its agent acts for it) or, for alltoall and long scans, a member. The library carries a round
+ * A rank is a node of a team (its agent acts for it) or, for long alltoalls and long scans, a member. The library carries a round
  * out by puts, gets and notifications between PEs; bench/scale by counting, for any number of ranks in one process;
  * test/unit/plan by copies in memory, which it compares with the result by definition.
  *
@@ -59,6 +59,16 @@ int shi_plan_blocks(enum shi_plan plan, int n);
 
 /* Round r of rank me. */
 struct shi_round shi_plan_round(enum shi_plan plan, int n, int me, int r);
+
+/* INDEX: the block after b that round bit `step` moves; the first is `step`. */
+static inline int shi_plan_index_next(int b, int step)
+{
+    return (b + 1) | step;
+}
+
+/* INDEX: the places that a rank needs for its own blocks but the one for itself, and for those that land in the rounds before
+ * `round`, each in a place of its own. */
+int shi_plan_index_places(int n, int round);
 
 /* ---- choice ------------------------------------------------------------------------------------------------------------ */
 
