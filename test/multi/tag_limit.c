@@ -111,7 +111,9 @@ static void test_bound(void)
         shmemx_tag_wait(&r, NULL);
         after[turn] = allocated_bytes();
     }
-    CHECKF(me || after[2] <= after[0] + 65536, "%zu bytes after the first drain, %zu after the third", after[0], after[2]);
+    /* Requests stay allocated: the turn that needs the most of them grows. A leak grows in each turn. */
+    CHECKF(me || after[1] <= after[0] + 65536 || after[2] <= after[1] + 65536, "%zu, %zu, %zu bytes after the drains",
+           after[0], after[1], after[2]);
 }
 
 /* A flood without receives, then two messages with receives. The second one is received first, by a receive, which may
