@@ -127,6 +127,7 @@ static const struct special {
     {"%nwarpid", BUILTIN_SUBGROUPS, 0}, {"%lanemask_eq", BUILTIN_SUBGROUP_EQ_MASK, 0},
     {"%lanemask_ge", BUILTIN_SUBGROUP_GE_MASK, 0}, {"%lanemask_gt", BUILTIN_SUBGROUP_GT_MASK, 0},
     {"%lanemask_le", BUILTIN_SUBGROUP_LE_MASK, 0}, {"%lanemask_lt", BUILTIN_SUBGROUP_LT_MASK, 0},
+    {"%envreg1", BUILTIN_GRID_BARRIER, 1}, {"%envreg2", BUILTIN_GRID_BARRIER, 0},
     {"WARP_SZ", 0, 32}, {"%smid", 0, 0}, {"%nsmid", 0, 1}, {"%gridid", 0, 0},
     {"%clock", 1, 0}, {"%clock_hi", 1, 32}, {"%clock64", 1, 0},
     {"%globaltimer", 1, 0}, {"%globaltimer_lo", 1, 0}, {"%globaltimer_hi", 1, 32},

@@ -44,7 +44,7 @@ static bool is_known(struct zc_vm *x, const struct zc_item *it, uint64_t addr, u
     for (uint32_t i = 0; i < x->m->globals.n; i++)
         if (within(addr, bytes, x->m->globals.v[i].mem, x->m->globals.v[i].size))
             return true;
-    return false;
+    return x->l->cooperative && within(addr, bytes, x->l->grid_barrier, sizeof x->l->grid_barrier);
 }
 
 uint64_t zc_guard_address(struct zc_vm *x, const struct zc_item *it, uint64_t addr, uint64_t bytes, const char *what)

@@ -13,6 +13,7 @@ struct zc_launch {
     const struct zc_kernel_info *k;
     uint32_t group[3], count[3], offset[3]; /* work-items of a group, groups, global offset */
     bool cooperative;
+    uint32_t grid_barrier[2]; /* of a cooperative launch, for the barrier of all groups that CUDA's compiler writes: size, state */
     const void *arg[ZC_ARGS];
     uint32_t local[ZC_ARGS]; /* bytes of each argument in local memory */
     uint64_t total;          /* groups */

@@ -113,6 +113,10 @@ static void fixed_builtin(const struct zc_launch *l, const struct zc_group *g, c
         v[0] = it->index;
     if (what == BUILTIN_WORK_DIM) /* Level Zero passes none: the last dimension with more than one work-item */
         v[0] = l->count[2] > 1 || l->group[2] > 1 ? 3 : l->count[1] > 1 || l->group[1] > 1 ? 2 : 1;
+    if (what == BUILTIN_GRID_BARRIER && l->cooperative) {
+        v[0] = (uint32_t)(uintptr_t)l->grid_barrier;
+        v[1] = (uint64_t)(uintptr_t)l->grid_barrier >> 32;
+    }
     memcpy(it->f + slot, v, sizeof v);
 }
 

@@ -31,6 +31,7 @@ CUDA_CALLS(X) CUDA_CALLS_SINCE_12_4(X)
     } while (0)
 
 static char ct_log[700];
+static cuGetProcAddress_v2_t *ct_get;
 
 static void ct_up(void)
 {
@@ -38,13 +39,13 @@ static void ct_up(void)
     char own[4096];
     snprintf(own, sizeof own, "%s/.libs/libcuda_cpu.so", top ? top : ".");
     void *so = dlopen(path ? path : own, RTLD_NOW | RTLD_LOCAL), *at = so ? dlsym(so, "cuGetProcAddress_v2") : NULL;
-    cuGetProcAddress_v2_t *get = (cuGetProcAddress_v2_t *)at;
-    if (!get) {
+    ct_get = (cuGetProcAddress_v2_t *)at;
+    if (!ct_get) {
         printf("Bail out! %s\n", dlerror());
         exit(1);
     }
 #define X(call, params)                                                                                               \
-    CT(get(#call, &at, CU_API_VERSION, 0, NULL));                                                                     \
+    CT(ct_get(#call, &at, CU_API_VERSION, 0, NULL));                                                                     \
     call = (__typeof__(call))at;
     CUDA_CALLS(X) CUDA_CALLS_SINCE_12_4(X)
 #undef X

@@ -163,6 +163,59 @@ static void named_barriers(void)
         EACH(96, out[i] == (i < 64 ? 40 : 3));
 }
 
+/* Eight rounds: all threads add to the round's word, wait for all of the grid, and count the word if it is complete. The barrier
+ * as nvcc writes it for compute capability 8.0: each group's first thread adds to a word of the launch, whose address is in two
+ * special registers; the addition of the first group makes the top bit change once all have come. */
+static const char grid_rounds[] =
+    "mov.u32 %r0, 100; mov.u32 %r12, %ctaid.x; mov.u32 %r10, %envreg2; cvt.u64.u32 %rd7, %r10; mov.u32 %r11, %envreg1; cvt.u64.u32 %rd8, %r11;"
+    "bfi.b64 %rd9, %rd8, %rd7, 32, 32; setp.eq.s64 %p7, %rd9, 0; @%p7 bra DONE;"
+    "mov.u32 %r0, 0; add.s64 %rd10, %rd9, 4; setp.ne.u32 %p5, %i, 0; add.s64 %rd11, %out, 1024; mov.u32 %r9, 0;"
+    "mov.u32 %r13, %nctaid.x; mov.u32 %r14, %ntid.x; mul.lo.s32 %r8, %r13, %r14;"
+    "setp.eq.u32 %p6, %r12, 0; mov.u32 %r14, -2147483647; sub.s32 %r15, %r14, %r13; selp.b32 %r16, %r15, 1, %p6;"
+    "AGAIN: atom.global.add.u32 %r1, [%rd11], 1; barrier.sync 0; @%p5 bra WAITED; atom.add.release.gpu.u32 %r17, [%rd10], %r16;"
+    "WAIT: ld.acquire.gpu.u32 %r18, [%rd10]; xor.b32 %r19, %r18, %r17; setp.gt.s32 %p4, %r19, -1; @%p4 bra WAIT;"
+    "WAITED: barrier.sync 0; ld.global.u32 %r2, [%rd11]; setp.eq.u32 %p3, %r2, %r8; @%p3 add.u32 %r0, %r0, 1;"
+    "add.s64 %rd11, %rd11, 4; add.u32 %r9, %r9, 1; setp.lt.u32 %p2, %r9, 8; @%p2 bra AGAIN; DONE:"
+    "mul.wide.u32 %rd12, %r12, 160; add.s64 %out, %out, %rd12;";
+
+/* Catches: no memory for the grid's barrier, or memory that two launches share; groups that are not resident together; checks
+ * that refuse the address; an address where the launch is not cooperative. Returns the number of wrong results. */
+static int grid_barriers(void)
+{
+    enum { GROUPS = 6, ITEMS = 40 };
+    void *at = NULL;
+    CUfunction f;
+    CT(ct_get("cuLaunchCooperativeKernel", &at, 12000, 0, NULL));
+    CUresult (*launch)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **) =
+        (__typeof__(launch))at;
+    CUmodule m = ptx("", grid_rounds);
+    if (!CHECK(m && !cuModuleGetFunction(&f, m, "k")))
+        return 1;
+    int bad = 0;
+    for (unsigned turn = 0; turn < 3; turn++) {
+        memset(out, 0, OUT * sizeof *out);
+        CT(launch(f, GROUPS, 1, 1, ITEMS, 1, 1, 0, NULL, (void *[]){&out}));
+        bad += !CHECK(!cuStreamSynchronize(NULL));
+        for (unsigned i = 0; i < GROUPS * ITEMS; i++)
+            bad += !CHECKF(out[i] == 8, "launch %u, thread %u: %u", turn, i, out[i]);
+    }
+    if (run(m, 1, ITEMS, 0))
+        EACH(ITEMS, out[i] == 100);
+    return bad;
+}
+
+static int grid_barriers_checked(void)
+{
+    ct_up();
+    out = ct_memory(OUT * sizeof *out);
+    return grid_barriers();
+}
+
+static void grids(void)
+{
+    grid_barriers();
+}
+
 /* ---- control ---------------------------------------------------------------------------------------------------- */
 
 /* Catches: arguments in the wrong place, a result that is lost, frames that overlap. */
@@ -456,11 +509,13 @@ static void checks(void)
 {
     int r = ct_child(faults, "ZE_CPU_CHECK", "1");
     CHECKF(r == 0, "%d", r);
+    r = ct_child(grid_barriers_checked, "ZE_CPU_CHECK", "1");
+    CHECKF(r == 0, "%d", r);
 }
 
 int main(void)
 {
-    RUN(checks, "a bad address is reported with kernel and thread");
+    RUN(checks, "a bad address is reported with kernel and thread, that of a grid's barrier is not");
     ct_up();
     out = ct_memory(OUT * sizeof *out);
     RUN(shuffles, "shuffles");
@@ -470,6 +525,7 @@ int main(void)
     RUN(shared, "static and dynamic shared memory");
     RUN(named_barriers, "barriers with numbers and counts");
     RUN(reductions, "barriers with a reduction");
+    RUN(grids, "barriers of a cooperative grid");
     RUN(calls, "functions with arguments and results");
     RUN(jumps, "loops, jumps by a table");
     RUN(variables, "variables with initializers");
