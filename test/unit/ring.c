@@ -94,7 +94,7 @@ static void run_producers(unsigned log_n, uint64_t first)
         if (n < 0)
             break;
         if (n == 0)
-            sched_yield();
+            shi_pause();
     }
     for (int i = 0; i < PRODUCERS; i++)
         pthread_join(t[i], NULL);
@@ -322,7 +322,7 @@ static void test_results(void)
         pthread_create(&t[i], NULL, ask, (void *)i);
     while (__atomic_load_n(&expected[0], __ATOMIC_RELAXED) < PRODUCERS)
         if (shi_engine_poll(e) == 0)
-            sched_yield();
+            shi_pause();
     for (int i = 0; i < PRODUCERS; i++)
         pthread_join(t[i], NULL);
     CHECKF(wrong == 0, "%d results belong to another producer", wrong);
@@ -350,7 +350,7 @@ static void test_abort(void)
         pthread_create(&t[i], NULL, fill_and_wait, &why[i]);
     for (int i = 0; i < 200; i++) {
         shi_engine_poll(net.engine);
-        sched_yield();
+        shi_pause();
     }
     shi_engine_abort(net.engine, 7);
     for (int i = 0; i < 2; i++) {

@@ -180,6 +180,7 @@ SHI_FN void *shi_to_global(const void *p)
 #include <sched.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 #define SHI_GLOBAL
 #define SHI_FN static inline
 #define SHI_HOT SHI_FN
@@ -245,9 +246,22 @@ SHI_FN void shi_fence_total(void)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
+/* A yield that takes over 1 ms shows that other threads want the core, and they may be ones that have yielded as well. The next 512
+ * pauses sleep for 20 us each, so that the threads with work get turns. */
 SHI_FN void shi_pause(void)
 {
+    static _Thread_local int naps;
+    if (naps) {
+        naps--;
+        nanosleep(&(struct timespec){.tv_nsec = 20000}, (void *)0);
+        return;
+    }
+    struct timespec from, to;
+    clock_gettime(CLOCK_MONOTONIC, &from);
     sched_yield();
+    clock_gettime(CLOCK_MONOTONIC, &to);
+    if ((to.tv_sec - from.tv_sec) * 1000000000 + to.tv_nsec - from.tv_nsec > 1000000)
+        naps = 512;
 }
 /* The range that acts as private memory: empty unless the thread sets it. */
 static _Thread_local __attribute__((unused)) struct {
