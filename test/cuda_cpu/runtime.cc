@@ -163,6 +163,16 @@ cudaError_t __cudaLaunchKernel(cudaKernel_t k, dim3 g, dim3 b, void **args, size
 }
 cudaError_t cudaFuncSetAttribute(const void *, cudaFuncAttribute, int) { return cudaSuccess; }
 cudaError_t cudaFuncSetCacheConfig(const void *, cudaFuncCache) { return cudaSuccess; }
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, const void *f)
+{
+    int threads = 0, shared = 0;
+    D("cuFuncGetAttribute", int *, int, CUfunction)(&threads, 0, function_of(f));
+    D("cuFuncGetAttribute", int *, int, CUfunction)(&shared, 1, function_of(f));
+    *a = {};
+    a->maxThreadsPerBlock = threads;
+    a->sharedSizeBytes = static_cast<size_t>(shared);
+    return cudaSuccess;
+}
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *n, const void *, int, size_t, unsigned)
 {
     *n = 4;
