@@ -44,7 +44,7 @@ static bool is_up;
 
 static void up(void)
 {
-    zc_config_up();
+    zc_config_up("CUDA_VISIBLE_DEVICES");
     zc_mem_up();
     zc_guard_up();
     is_up = true;
@@ -129,7 +129,7 @@ CUresult cuDeviceGetName(char *name, int bytes, CUdevice device)
 
 CUresult cuDeviceGetPCIBusId(char *id, int bytes, CUdevice device)
 {
-    snprintf(id, (size_t)bytes, "cpu:%d", device);
+    snprintf(id, (size_t)bytes, "cpu:%u", zc_config.device[device]);
     return CUDA_SUCCESS;
 }
 

@@ -15,7 +15,8 @@
 /* A handle names the memory's file by process and descriptor. */
 struct handle {
     uint64_t magic, bytes;
-    int32_t pid, fd, device;
+    int32_t pid, fd;
+    uint32_t device;
 };
 _Static_assert(sizeof(struct handle) <= sizeof(CUipcMemHandle), "a handle fits");
 static const uint64_t magic = 0x7570635f61647563ull;
@@ -72,13 +73,22 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle *out, CUdeviceptr at)
     struct zc_alloc a;
     if (!zc_mem_find((void *)(uintptr_t)at, &a) || a.fd < 0)
         return CUDA_ERROR_INVALID_VALUE;
-    const struct handle h = {magic, a.size, getpid(), a.fd, cc_current_device()};
+    const struct handle h = {magic, a.size, getpid(), a.fd, zc_config.device[cc_current_device()]};
     memset(out, 0, sizeof *out);
     memcpy(out, &h, sizeof h);
     return CUDA_SUCCESS;
 }
 
-/* As with a GPU, a process cannot open a handle that it made, nor, with ZE_CPU_PEERS=0, one of another device. */
+static bool is_visible(unsigned device)
+{
+    unsigned i = 0;
+    while (i < zc_config.devices && zc_config.device[i] != device)
+        i++;
+    return i < zc_config.devices;
+}
+
+/* As with a GPU, a process cannot open a handle that it made, one of a device that is not visible, nor, with ZE_CPU_PEERS=0, one
+ * of another device. */
 CUresult cuIpcOpenMemHandle(CUdeviceptr *out, CUipcMemHandle handle, unsigned flags)
 {
     struct handle h;
@@ -87,7 +97,9 @@ CUresult cuIpcOpenMemHandle(CUdeviceptr *out, CUipcMemHandle handle, unsigned fl
     memcpy(&h, &handle, sizeof h);
     if (h.magic != magic || h.pid == getpid())
         return CUDA_ERROR_INVALID_CONTEXT;
-    if (!zc_config.peers && h.device != cc_current_device())
+    if (!is_visible(h.device))
+        return CUDA_ERROR_INVALID_DEVICE;
+    if (!zc_config.peers && h.device != zc_config.device[cc_current_device()])
         return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
     snprintf(path, sizeof path, "/proc/%d/fd/%d", h.pid, h.fd);
     int fd = open(path, O_RDWR | O_CLOEXEC);

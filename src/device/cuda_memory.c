@@ -185,17 +185,26 @@ int shi_cuda_share(void *addr, struct shi_device_share *out)
     return 0;
 }
 
+/* The index of the device, or -1: not visible here. */
+static int index_of(const char *wanted)
+{
+    char id[32];
+    for (int i = 0; i < shi_cuda.n_devices; i++) {
+        shi_cuda_identify(i, id, sizeof id);
+        if (strcmp(id, wanted) == 0)
+            return i;
+    }
+    return -1;
+}
+
 /* Map the handle in the primary context of its owner's device, if that is another one and visible here. 0 or -errno, not
  * logged. */
 static int map_far(const char *owner, CUipcMemHandle h, CUdeviceptr *at)
 {
     struct far f = {0}, *kept;
-    char id[32];
-    int i = 0;
-    do
-        shi_cuda_identify(i, id, sizeof id);
-    while (strcmp(id, owner) && ++i < shi_cuda.n_devices);
-    if (i == shi_cuda.n_devices || shi_cu.cuDeviceGet(&f.device, i) || f.device == shi_cuda.device || shi_cu.cuDevicePrimaryCtxRetain(&f.context, f.device))
+    int i = index_of(owner);
+    if (i < 0 || shi_cu.cuDeviceGet(&f.device, i) || f.device == shi_cuda.device ||
+        shi_cu.cuDevicePrimaryCtxRetain(&f.context, f.device))
         return -ENODEV;
     kept = malloc(sizeof *kept);
     if (!kept || SHI_CU_OF(f.context, cuIpcOpenMemHandle(&f.at, h, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS))) {
@@ -223,6 +232,8 @@ int shi_cuda_map(const struct shi_device_share *s, size_t bytes, void **addr, in
     memcpy(&h, s->handle, sizeof h);
     CUresult r = SHI_CU(cuIpcOpenMemHandle(&at, h, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
     *copies_only = r && map_far(s->device, h, &at) == 0;
+    if (r && !*copies_only && index_of(s->device) < 0)
+        return shi_device_not_visible(s->pid, s->device, "CUDA_VISIBLE_DEVICES");
     if (r && !*copies_only)
         return shi_cuda_failed("cuIpcOpenMemHandle, for a peer's device memory (SHMEM_TRANSPORT=ofi does without),", r);
     if (*copies_only)

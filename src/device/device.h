@@ -98,6 +98,10 @@ struct shi_device_ops {
  * -EINVAL after one line. */
 int shi_device_check_argument(const char *kernel, int i, const size_t *given, const size_t *taken);
 
+/* For backends: log that the memory of process pid cannot be mapped, because its device is not among those that the environment
+ * variable lets this process see. Returns -ENODEV. */
+int shi_device_not_visible(int pid, const char *device, const char *variable);
+
 /* Backends: Level Zero with the system's drivers, CUDA, Level Zero with libze_cpu.so, CUDA with libcuda_cpu.so. */
 extern const struct shi_device_ops shi_device_ze, shi_device_cuda, shi_device_cpu, shi_device_cuda_cpu;
 

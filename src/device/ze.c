@@ -224,12 +224,11 @@ static int share(void *addr, struct shi_device_share *out)
     return 0;
 }
 
-/* The device of this driver with the UUID. NULL: ours, or not visible here. */
-static ze_device_handle_t other_device(const char *uuid)
+/* The device of this driver with the UUID. NULL: not visible here. */
+static ze_device_handle_t device_of(const char *uuid)
 {
     for (int i = 0; i < n_found; i++)
-        if (found[i].device != device && found[i].driver == taken->driver &&
-            memcmp(properties(found[i].device).uuid.id, uuid, ZE_MAX_DEVICE_UUID_SIZE) == 0)
+        if (found[i].driver == taken->driver && memcmp(properties(found[i].device).uuid.id, uuid, ZE_MAX_DEVICE_UUID_SIZE) == 0)
             return found[i].device;
     return NULL;
 }
@@ -238,14 +237,26 @@ static ze_device_handle_t other_device(const char *uuid)
 static int is_far(ze_device_handle_t other)
 {
     ze_bool_t can = 1;
-    return other && !SHI_ZE(zeDeviceCanAccessPeer, device, other, &can) && !can;
+    return other && other != device && !SHI_ZE(zeDeviceCanAccessPeer, device, other, &can) && !can;
+}
+
+/* The handle of a device that is not visible can be opened where the devices access each other. */
+static int open_handle(const struct shi_device_share *s, ze_device_handle_t owner, ze_ipc_mem_handle_t h, void **addr)
+{
+    char id[2 * ZE_MAX_DEVICE_UUID_SIZE + 1];
+    ze_result_t r = shi_ze.zeMemOpenIpcHandle(context, device, h, 0, addr);
+    if (!r || owner)
+        return shi_ze_checked("zeMemOpenIpcHandle", r);
+    for (int i = 0; i < ZE_MAX_DEVICE_UUID_SIZE; i++)
+        snprintf(id + 2 * i, 3, "%02x", (unsigned char)s->device[i]);
+    return shi_device_not_visible(s->pid, id, "ZE_AFFINITY_MASK");
 }
 
 /* Bytes 0 to 3 of a handle are the exporter's file descriptor: replace it by our duplicate, and close that after the
  * mapping. */
 static int map(const struct shi_device_share *s, size_t bytes, void **addr, int *copies_only)
 {
-    ze_device_handle_t other = other_device(s->device);
+    ze_device_handle_t owner = device_of(s->device);
     ze_ipc_mem_handle_t h;
     int fd;
     memcpy(&h, s->handle, sizeof h);
@@ -254,9 +265,8 @@ static int map(const struct shi_device_share *s, size_t bytes, void **addr, int 
     if (fd < 0)
         return fd;
     memcpy(&h, &fd, sizeof fd);
-    *copies_only = is_far(other);
-    int err = *copies_only ? shi_ze_far_map(context, other, &h, bytes, addr)
-                           : SHI_ZE(zeMemOpenIpcHandle, context, device, h, 0, addr);
+    *copies_only = is_far(owner);
+    int err = *copies_only ? shi_ze_far_map(context, owner, &h, bytes, addr) : open_handle(s, owner, h, addr);
     close(fd);
     return err;
 }
@@ -295,8 +305,7 @@ static int export_memory(void *addr, size_t bytes, struct shi_device_memory *out
 static int copy(void *to, const void *from, size_t bytes)
 {
     pthread_mutex_lock(&copies_lock);
-    int err = shi_ze_far_maps() ? shi_ze_far_copy(copies, to, from, bytes)
-                                : SHI_ZE(zeCommandListAppendMemoryCopy, copies, to, from, bytes, NULL, 0, NULL);
+    int err = shi_ze_far_copy(&(struct shi_ze_copier){context, device, copies}, to, from, bytes);
     pthread_mutex_unlock(&copies_lock);
     return err;
 }

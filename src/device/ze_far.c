@@ -6,14 +6,14 @@
 #include <stdlib.h>
 
 #include "device/ze_loader.h"
+#include "host/util/log.h"
 
 enum { BOUNCE_BYTES = 1 << 18 };
 
 struct far {
     const char *at;
     size_t bytes;
-    ze_context_handle_t context;
-    ze_command_list_handle_t copies; /* of the owner's device; immediate and synchronous */
+    struct shi_ze_copier owner;
     void *bounce;                    /* host memory */
     struct far *next;
 };
@@ -30,11 +30,12 @@ int shi_ze_far_map(ze_context_handle_t context, ze_device_handle_t owner, const 
     if (!err)
         err = SHI_ZE(zeMemAllocHost, context, &host, BOUNCE_BYTES, 0, &f->bounce);
     if (!err)
-        err = SHI_ZE(zeCommandListCreateImmediate, context, owner, &q, &f->copies);
+        err = SHI_ZE(zeCommandListCreateImmediate, context, owner, &q, &f->owner.copies);
     if (!err) {
         f->at = *addr = at;
         f->bytes = bytes;
-        f->context = context;
+        f->owner.context = context;
+        f->owner.device = owner;
         f->next = maps;
         maps = f;
         return 0;
@@ -55,14 +56,9 @@ void shi_ze_far_forget(void *addr)
     if (!(gone = *f))
         return;
     *f = gone->next;
-    shi_ze.zeCommandListDestroy(gone->copies);
-    shi_ze.zeMemFree(gone->context, gone->bounce);
+    shi_ze.zeCommandListDestroy(gone->owner.copies);
+    shi_ze.zeMemFree(gone->owner.context, gone->bounce);
     free(gone);
-}
-
-int shi_ze_far_maps(void)
-{
-    return maps != NULL;
 }
 
 static const struct far *far_of(const void *addr)
@@ -73,23 +69,37 @@ static const struct far *far_of(const void *addr)
     return f;
 }
 
-static int copy(ze_command_list_handle_t list, void *to, const void *from, size_t bytes)
+/* The program's memory of another device than this one? */
+static int is_of_another(const struct shi_ze_copier *by, const void *addr)
 {
-    return SHI_ZE(zeCommandListAppendMemoryCopy, list, to, from, bytes, NULL, 0, NULL);
+    ze_memory_allocation_properties_t p = {.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES};
+    ze_device_handle_t owner = NULL;
+    return !shi_ze.zeMemGetAllocProperties(by->context, addr, &p, &owner) && p.type == ZE_MEMORY_TYPE_DEVICE &&
+           owner != by->device;
 }
 
-int shi_ze_far_copy(ze_command_list_handle_t copies, void *to, const void *from, size_t bytes)
+static int copy(const struct shi_ze_copier *by, void *to, const void *from, size_t bytes)
 {
-    const struct far *t = far_of(to), *f = far_of(from);
+    ze_result_t r = shi_ze.zeCommandListAppendMemoryCopy(by->copies, to, from, bytes, NULL, 0, NULL);
+    const void *other = !r ? NULL : is_of_another(by, to) ? to : is_of_another(by, from) ? from : NULL;
+    if (!other)
+        return shi_ze_checked("zeCommandListAppendMemoryCopy", r);
+    shi_log_error("%p is memory of another device, which this PE's device cannot access", other);
+    return -EFAULT;
+}
+
+int shi_ze_far_copy(const struct shi_ze_copier *own, void *to, const void *from, size_t bytes)
+{
+    const struct far *t = maps ? far_of(to) : NULL, *f = maps ? far_of(from) : NULL;
     if (t == f)
-        return copy(t ? t->copies : copies, to, from, bytes);
+        return copy(t ? &t->owner : own, to, from, bytes);
     char *bounce = t ? t->bounce : f->bounce;
     int err = 0;
     for (size_t done = 0, n; !err && done < bytes; done += n) {
         n = bytes - done < BOUNCE_BYTES ? bytes - done : BOUNCE_BYTES;
-        err = copy(f ? f->copies : copies, bounce, (const char *)from + done, n);
+        err = copy(f ? &f->owner : own, bounce, (const char *)from + done, n);
         if (!err)
-            err = copy(t ? t->copies : copies, (char *)to + done, bounce, n);
+            err = copy(t ? &t->owner : own, (char *)to + done, bounce, n);
     }
     return err;
 }

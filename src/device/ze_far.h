@@ -15,10 +15,14 @@ int shi_ze_far_map(ze_context_handle_t context, ze_device_handle_t owner, const 
                    void **addr);
 void shi_ze_far_forget(void *addr);
 
-/* 1: there are such mappings. */
-int shi_ze_far_maps(void);
+/* A device with its immediate and synchronous list. */
+struct shi_ze_copier {
+    ze_context_handle_t context;
+    ze_device_handle_t device;
+    ze_command_list_handle_t copies;
+};
 
-/* Copy, where either side may be such memory; `copies` is our device's list. Complete on return. 0 or -errno. */
-int shi_ze_far_copy(ze_command_list_handle_t copies, void *to, const void *from, size_t bytes);
+/* Copy by our device, where either side may be such memory. Complete on return. 0, or -errno after one line. */
+int shi_ze_far_copy(const struct shi_ze_copier *own, void *to, const void *from, size_t bytes);
 
 #endif

@@ -8,7 +8,8 @@
     X(zeInit) X(zeDriverGet) X(zeDriverGetExtensionFunctionAddress) X(zeDeviceGet) X(zeDeviceGetProperties)          \
     X(zeContextCreate) X(zeContextDestroy)                                                                           \
     X(zeCommandListCreateImmediate) X(zeCommandListDestroy) X(zeCommandListAppendMemoryCopy) X(zeMemAllocDevice)     \
-    X(zeMemFree) X(zeMemGetAddressRange) X(zeMemGetIpcHandle) X(zeMemOpenIpcHandle) X(zeMemCloseIpcHandle) X(zeMemAllocHost) \
+    X(zeMemFree) X(zeMemGetAddressRange) X(zeMemGetAllocProperties) X(zeMemGetIpcHandle) X(zeMemOpenIpcHandle)       \
+    X(zeMemCloseIpcHandle) X(zeMemAllocHost)                                                                         \
     X(zeModuleCreate) X(zeModuleDestroy) X(zeModuleBuildLogGetString) X(zeModuleBuildLogDestroy)                     \
     X(zeModuleGetGlobalPointer) X(zeKernelCreate) X(zeKernelDestroy) X(zeKernelGetProperties)                        \
     X(zeKernelSetGroupSize) X(zeKernelSetArgumentValue) X(zeKernelSetIndirectAccess) X(zeCommandListAppendLaunchKernel)\

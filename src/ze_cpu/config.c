@@ -2,6 +2,7 @@
 #include "ze_cpu/config.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,10 +27,34 @@ static unsigned env(const char *name, unsigned otherwise, unsigned least, unsign
     return v < least ? least : v > most ? most : (unsigned)v;
 }
 
-void zc_config_up(void)
+/* Devices that do not exist end the list, as for CUDA_VISIBLE_DEVICES. "1.0", a part of device 1, is device 1. */
+static void select_devices(const char *affinity)
+{
+    unsigned all = env("ZE_CPU_DEVICES", 1, 1, ZC_DEVICES), n = 0;
+    const char *s = getenv(affinity);
+    for (unsigned i = 0; i < all; i++)
+        zc_config.device[i] = i;
+    zc_config.devices = all;
+    if (!s || !*s)
+        return;
+    for (char *end; n < ZC_DEVICES; n++, s = end + 1) {
+        unsigned long i = strtoul(s, &end, 10);
+        if (end == s || i >= all)
+            break;
+        zc_config.device[n] = (unsigned)i;
+        end += strcspn(end, ",");
+        if (!*end) {
+            n++;
+            break;
+        }
+    }
+    zc_config.devices = n;
+}
+
+void zc_config_up(const char *affinity)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    zc_config.devices = env("ZE_CPU_DEVICES", 1, 1, ZC_DEVICES);
+    select_devices(affinity);
     zc_config.threads = env("ZE_CPU_THREADS", cores > 0 ? (unsigned)cores : 1, 1, THREADS_MAX);
     zc_config.check = env("ZE_CPU_CHECK", 0, 0, 1);
     zc_config.private_memory = env("ZE_CPU_PRIVATE", 0, 0, 1);

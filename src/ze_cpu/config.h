@@ -8,7 +8,8 @@
 enum { ZC_DEVICES = 16 };
 
 struct zc_config {
-    unsigned devices, threads;  /* ZE_CPU_DEVICES, ZE_CPU_THREADS */
+    unsigned devices, threads;  /* that are visible; ZE_CPU_THREADS */
+    unsigned device[ZC_DEVICES]; /* the visible ones among ZE_CPU_DEVICES */
     bool check, private_memory; /* ZE_CPU_CHECK, ZE_CPU_PRIVATE */
     bool reorder;               /* ZE_CPU_REORDER */
     bool locals;                /* CUDA_CPU_LOCALS: programs find variables that are local to a PTX module */
@@ -18,7 +19,8 @@ struct zc_config {
 };
 extern struct zc_config zc_config; /* constant after zc_config_up */
 
-void zc_config_up(void);
+/* affinity: the name of the variable that lists the devices that are visible, ZE_AFFINITY_MASK or CUDA_VISIBLE_DEVICES. */
+void zc_config_up(const char *affinity);
 
 /* CLOCK_MONOTONIC in nanoseconds: the time of events, timestamps and timeouts. */
 uint64_t zc_now_ns(void);

@@ -31,7 +31,7 @@ static struct _ze_device_handle_t devices[ZC_DEVICES];
 
 static void up(void)
 {
-    zc_config_up();
+    zc_config_up("ZE_AFFINITY_MASK");
     for (uint32_t i = 0; i < ZC_DEVICES; i++)
         devices[i].index = i;
     zc_mem_up();
@@ -134,7 +134,7 @@ ze_result_t zc_DeviceGet(ze_driver_handle_t d, uint32_t *count, ze_device_handle
     if (!*count || *count > zc_config.devices)
         *count = zc_config.devices;
     for (uint32_t i = 0; out && i < *count; i++)
-        out[i] = &devices[i];
+        out[i] = &devices[zc_config.device[i]];
     return ZE_RESULT_SUCCESS;
 }
 

@@ -42,6 +42,84 @@ for kind in ze cuda; do
     ok $? "$kind without such a device is refused" "$work/log"
 done
 
+# each LIST-VARIABLE ENVIRONMENT...: PE 0 sees device 0 alone, PE 1 device 1, and they map each other's heaps.
+cat > "$work/own" << 'END'
+#!/bin/sh
+list=$1; shift
+eval "export $list=$PMIX_RANK"
+exec "$@"
+END
+chmod +x "$work/own"
+each() {
+    list=$1
+    shift
+    env "$@" timeout 60 $OSHRUN -n 2 "$work/own" "$list" "$top_builddir/test/multi/device_private.pes" > "$work/log" 2>&1
+}
+
+# Catches: a driver that does not hide devices; a heap of a hidden device that is not mapped where the driver can.
+each ZE_AFFINITY_MASK SHMEM_DEVICE=cpu && [ "$(grep -c ': device cpu:0 of 1: ze_cpu device [01];' "$work/log")" = 2 ]
+ok $? "ZE_AFFINITY_MASK: each PE sees one device, and they access each other" "$work/log"
+[ "$(ZE_AFFINITY_MASK=1.0,0,7 ZE_CPU_DEVICES=3 "$top_builddir/src/tools/oshinfo" |
+    grep -c '\(cpu:0 ze_cpu device 1\|cpu:1 ze_cpu device 0\);')" = 2 ]
+ok $? "ZE_AFFINITY_MASK: in its order, up to the first that does not exist"
+
+# Catches: a failure whose reason is not given, or given twice by a PE; a PE that waits for one that failed.
+hidden() { # LIST-VARIABLE ENVIRONMENT...
+    ! each "$@" && for pe in 0 1; do
+        [ "$(grep -c "PE $pe: cannot map the memory of process [0-9]*: its device .* is not visible to this PE ($1=$pe)" "$work/log")" = 1 ] &&
+            ! grep -q "PE $pe: \(Level Zero\|CUDA\): " "$work/log" || return 1
+    done
+}
+hidden ZE_AFFINITY_MASK SHMEM_DEVICE=cpu ZE_CPU_PEERS=0
+ok $? "a hidden device that cannot be accessed: one line" "$work/log"
+hidden CUDA_VISIBLE_DEVICES SHMEM_DEVICE=cuda-cpu
+ok $? "CUDA: a hidden device: one line" "$work/log"
+each CUDA_VISIBLE_DEVICES SHMEM_DEVICE=cuda-cpu SHMEM_TRANSPORT=ofi
+ok $? "CUDA: hidden devices, over a network" "$work/log"
+
+# Catches: memory of a second device that is taken for memory of the PE's device.
+cat > "$work/second.c" << 'END'
+#include <level_zero/ze_api.h>
+#include <shmem.h>
+#include <shmemx.h>
+#include <shmemx_ze.h>
+#include <stdio.h>
+int main(void)
+{
+    ze_driver_handle_t driver;
+    ze_context_handle_t context;
+    ze_device_handle_t device, all[2];
+    ze_device_mem_alloc_desc_t d = {.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC};
+    uint32_t n = 2;
+    void *second;
+    static char text[64] = "from a second device", seen[64];
+    shmem_init();
+    char *heap = shmemg_malloc(64);
+    if (!heap || shmemx_ze_get(&driver, &context, &device) || zeDeviceGet(driver, &n, all) || n != 2 ||
+        zeMemAllocDevice(context, &d, 64, 0, all[all[0] == device], &second))
+        return 2;
+    printf("second %p\n", second);
+    fflush(stdout);
+    shmem_getmem(second, text, 64, shmem_my_pe());
+    shmem_putmem(heap, second, 64, shmem_my_pe());
+    shmem_getmem(seen, heap, 64, shmem_my_pe());
+    puts(seen);
+    zeMemFree(context, second);
+    shmem_finalize();
+    return 0;
+}
+END
+$OSHCC "$work/second.c" -o "$work/second" -lze_loader > "$work/log" 2>&1
+ok $? "a program with memory of a second device compiles" "$work/log"
+second() { # environment
+    env ZE_CPU_PRIVATE=1 SHMEM_DEVICE=cpu "$@" timeout 60 $OSHRUN -n 1 "$work/second" > "$work/log" 2>&1
+}
+second && grep -q '^from a second device' "$work/log"
+ok $? "memory of a second device that the PE's device can access" "$work/log"
+! second ZE_CPU_PEERS=0 &&
+    [ "$(grep -c "$(sed -n 's/^second //p' "$work/log") is memory of another device, which this PE's device cannot" "$work/log")" = 1 ]
+ok $? "memory of a second device that it cannot access: the line names it" "$work/log"
+
 # Catches: a tool that shows other devices than programs use.
 [ "$("$top_builddir/src/tools/oshinfo" | grep -c ':[01] ze_cpu device [01];')" = 2 ] &&
     { [ "$("$top_builddir/src/tools/oshinfo" | grep -c 'cuda-cpu:[01] CPU')" = 2 ] || [ -e /dev/nvidia0 ]; }

@@ -211,9 +211,10 @@ static int bring_all(void)
     mine.err = map_peers(&mine.indirect);
     err = agree(&mine);
     shi_dheap_set(&own);
+    if (err)
+        return err;
     log_ways();
-    if (!err)
-        shi_peers_add_device(own.base, own.bytes, own.mapped, own.host_access);
+    shi_peers_add_device(own.base, own.bytes, own.mapped, own.host_access);
     return err;
 }
 
