@@ -40,6 +40,9 @@ typedef uchar uint8_t;
 typedef ushort uint16_t;
 typedef uint uint32_t;
 typedef ulong uint64_t;
+#ifndef UINT64_MAX
+#define UINT64_MAX ULONG_MAX
+#endif
 #define SHMEMG_DEVICE
 #define SHMEMG_KERNEL __kernel
 #define SHMEMG_GLOBAL __global
@@ -182,6 +185,41 @@ SHMEMG_FN_X_(void, tag_send, (const void *source, size_t bytes, uint64_t tag, in
              shi_tag_by_ring(ctx, source, bytes, tag, pe, 0))
 SHMEMG_FN_X_(void, tag_send_nbi, (const void *source, size_t bytes, uint64_t tag, int pe),
              shi_tag_by_ring(ctx, source, bytes, tag, pe, 1))
+
+/*
+ * Receive and probe messages to this PE of SHMEM_TEAM_WORLD, from hosts and kernels; the host's receives match the same
+ * messages. The arguments are those of shmemx_tag_recv and the like; pe and status->source are PEs of the context's team
+ * (source is -1 for another PE). dest is in the device symmetric heap; status is in any memory, or NULL.
+ *
+ * tag_recv   return when the message is in dest
+ * tag_irecv  return at once with a request, which tag_test or tag_wait of a work-item with this context must complete; the
+ *            request is in any memory
+ * tag_test   return 1 and the status if the request is complete, or none, else 0
+ * tag_wait   return when it is complete
+ * tag_iprobe return 1 and the status if there is a message that tag_recv would receive, else 0; the message stays
+ * tag_probe  return when there is one
+ *
+ * Fences and quiet do not wait for receives. A work-item that waits for a message occupies the device: a sender that can run
+ * only after it never does.
+ */
+typedef struct shi_tag_status shmemxg_tag_status_t;
+typedef struct shi_tag_receive shmemxg_tag_request_t;
+#define SHMEMX_TAG_ANY_SOURCE (-1)
+#define SHMEMX_TAG_EXACT UINT64_MAX
+SHMEMG_FN_X_(void, tag_recv,
+             (void *dest, size_t bytes, uint64_t tag, uint64_t mask, int pe, shmemxg_tag_status_t *status),
+             shi_tag_recv(ctx, dest, bytes, tag, mask, pe, status))
+SHMEMG_FN_X_(void, tag_irecv,
+             (void *dest, size_t bytes, uint64_t tag, uint64_t mask, int pe, shmemxg_tag_request_t *request),
+             shi_tag_irecv(ctx, dest, bytes, tag, mask, pe, request))
+SHMEMG_FN_X_(int, tag_test, (shmemxg_tag_request_t *request, shmemxg_tag_status_t *status),
+             return shi_tag_test(ctx, request, status, 0))
+SHMEMG_FN_X_(void, tag_wait, (shmemxg_tag_request_t *request, shmemxg_tag_status_t *status),
+             shi_tag_test(ctx, request, status, 1))
+SHMEMG_FN_X_(int, tag_iprobe, (uint64_t tag, uint64_t mask, int pe, shmemxg_tag_status_t *status),
+             return shi_tag_probe(ctx, tag, mask, pe, status, 0) > 0)
+SHMEMG_FN_X_(void, tag_probe, (uint64_t tag, uint64_t mask, int pe, shmemxg_tag_status_t *status),
+             shi_tag_probe(ctx, tag, mask, pe, status, 1))
 
 /* ---- query, order, sync ----------------------------------------------------------------------------------------- */
 

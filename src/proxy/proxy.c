@@ -36,6 +36,7 @@
 #include "host/util/thread.h"
 #include "proxy/call.h"
 #include "proxy/cpu.h"
+#include "proxy/receive.h"
 #include "proxy/remote.h"
 #include "proxy/request.h"
 #include "proxy/send.h"
@@ -260,6 +261,8 @@ static void go_on(void *ring)
         shi_proxy_call_poll(p);
     if (p->messages)
         shi_proxy_send_poll(p);
+    if (p->receives || p->probes)
+        shi_proxy_receive_poll(p);
 }
 
 int shi_proxy_serve(struct shi_ring *ring, const struct shi_ring *device_ring)
@@ -325,6 +328,7 @@ void shi_proxy_down(void)
     shi_staged_down();
     for (struct shi_proxy_ring *p; (p = rings); free(p)) {
         rings = p->next;
+        shi_proxy_receive_down(p);
         shi_engine_down(p->engine);
     }
 }

@@ -1,7 +1,7 @@
 /*
  * request.c - check one request and carry it out: here on memory that the host can load and store, by staged.c on memory
  * that only a device can access, by remote.c on PEs that only the network reaches; GPCs by call.c, tagged messages by
- * send.c. device/lib/request.h defines the arguments.
+ * send.c and receive.c. device/lib/request.h defines the arguments.
  */
 #include "proxy/request.h"
 
@@ -14,6 +14,7 @@
 #include "host/ops/span.h"
 #include "host/util/log.h"
 #include "proxy/call.h"
+#include "proxy/receive.h"
 #include "proxy/remote.h"
 #include "proxy/send.h"
 #include "proxy/staged.h"
@@ -64,6 +65,12 @@ static int perform(struct shi_proxy_ring *p, struct shi_engine_op *op, const str
         return shi_proxy_call(p, op, v);
     if (q->op == SHI_OP_TAG || q->op == SHI_OP_TAG_INLINE)
         return shi_proxy_send(p, op, v);
+    if (q->op == SHI_OP_TAG_RECV)
+        return shi_proxy_receive(p, op->ticket, v);
+    if (q->op == SHI_OP_TAG_TEST)
+        return shi_proxy_receive_test(p, op->ticket, v);
+    if (q->op == SHI_OP_TAG_PROBE)
+        return shi_proxy_probe(p, op, v);
     if ((signals && (v->signal % sizeof(uint64_t) || (v->sig_op != SHMEM_SIGNAL_SET && v->sig_op != SHMEM_SIGNAL_ADD))) ||
         (q->op == SHI_OP_AMO && v->target % v->bytes))
         return -EINVAL;
@@ -100,7 +107,7 @@ int shi_proxy_issue(void *ring, struct shi_engine_op *op)
                                                                                                 : perform(ring, op, &v);
     span.way = SHI_BY_RING;
     span.bytes = v.bytes;
-    if (err && err != -EINPROGRESS)
+    if ((err && err != -EINPROGRESS) || op->request.op >= SHI_OP_TAG_RECV)
         span.began_ns = 0;
     if (err && err != -EAGAIN && err != -EINPROGRESS)
         shi_log_error("invalid request of a kernel: operation %u on PE %u, offset %#lx: %s", op->request.op,

@@ -11,6 +11,8 @@
 
 struct shi_proxy_call;
 struct shi_proxy_message;
+struct shi_proxy_receive;
+struct shi_proxy_probe;
 
 struct shi_proxy_ring {
     struct shi_ring *ring;              /* mapped by the host; kernels increment the head of device_ring */
@@ -18,6 +20,8 @@ struct shi_proxy_ring {
     struct shi_engine *engine;
     struct shi_proxy_call *calls;       /* GPCs in progress, see call.h */
     struct shi_proxy_message *messages; /* tagged messages in progress, see send.h */
+    struct shi_proxy_receive *receives; /* receives that are not completed, see receive.h */
+    struct shi_proxy_probe *probes;     /* probes in progress, the same */
     struct shi_proxy_ring *next;
 };
 
@@ -37,6 +41,16 @@ static inline void shi_result_publish(const struct shi_proxy_ring *p, uint64_t t
     struct shi_ring_result *slot = shi_result_slot(p, ticket);
     slot->value = value;
     shi_store_release(&slot->tag, ticket + 1); /* R4 */
+}
+
+/* The same for a result of several words. */
+static inline void shi_result_publish_words(const struct shi_proxy_ring *p, uint64_t ticket,
+                                            const uint64_t word[SHI_RESULT_WORDS])
+{
+    struct shi_ring_result *slot = shi_result_slot(p, ticket);
+    for (int i = 1; i < SHI_RESULT_WORDS; i++)
+        slot->more[i - 1] = word[i];
+    shi_result_publish(p, ticket, word[0]);
 }
 
 #endif

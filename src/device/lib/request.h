@@ -12,6 +12,9 @@
  *   GPC                func + hlen + rhlen + result  rhdr  data  data  data  data  data   -> the ticket's result slot, if asked
  *   TAG                tag       source  bytes
  *   TAG_INLINE         tag       bytes   data   data            data             data             data
+ *   TAG_RECV           tag       mask    dest   bytes           sender           result       -> the ticket's result slot, if asked
+ *   TAG_TEST           ticket    wait                                                         -> the ticket's result slot
+ *   TAG_PROBE          tag       mask                           sender                        -> the ticket's result slot
  *
  * target, signal  offset of the object in the device heap, the same on every PE; below 2^56
  * source, dest, fetch, rhdr  an address of the posting device
@@ -21,6 +24,12 @@
  * value, cond     unsigned, in the low bytes; an increment is an addition of 1
  * result          enum shi_amo_result: where the result of an AMO goes: nowhere, the ticket's result slot, or the address fetch
  * func + ...      of GPC 16 bits each; hlen at most 40, rhlen at most 1024. The result is the status
+ * sender          a world PE, or SHI_TAG_ANY
+ * ticket, wait    of the TAG_RECV that is to be completed; wait: there is no result before it is complete
+ *
+ * A TAG_RECV is complete, for fences and quiet, when it is posted: a message may depend on them. Receives, tests and probes
+ * name this PE as their target, which keeps them in order. Their result is three words: bytes of the message, tag, and world
+ * PE of the sender, or SHI_TAG_ANY when there is no message (TAG_TEST: yet).
  */
 #ifndef SHI_REQUEST_H
 #define SHI_REQUEST_H
@@ -31,6 +40,7 @@ enum shi_amo {
     SHI_AMO_FETCH, SHI_AMO_SET, SHI_AMO_SWAP, SHI_AMO_CSWAP, SHI_AMO_ADD, SHI_AMO_AND, SHI_AMO_OR, SHI_AMO_XOR, SHI_AMOS
 };
 enum { SHI_INLINE_GPC = 40, SHI_INLINE_TAG = 40 };
+#define SHI_TAG_ANY (~(shi_u64)0)
 enum shi_amo_result { SHI_RESULT_NONE, SHI_RESULT_SLOT, SHI_RESULT_ADDRESS, SHI_RESULTS };
 
 /* ---- device ----------------------------------------------------------------------------------------------------- */
@@ -121,6 +131,29 @@ SHI_FN void shi_request_tag_inline(struct shi_request *q, shi_u64 tag, shi_u64 b
     q->arg[1] = bytes;
 }
 
+SHI_FN void shi_request_tag_recv(struct shi_request *q, shi_u64 tag, shi_u64 mask, shi_u64 dest, shi_u64 bytes,
+                                 shi_u64 sender, int result)
+{
+    q->op = SHI_OP_TAG_RECV;
+    q->arg[0] = tag;
+    q->arg[1] = mask;
+    q->arg[2] = dest;
+    q->arg[3] = bytes;
+    q->arg[4] = sender;
+    q->arg[5] = (shi_u64)result;
+    q->arg[6] = 0;
+}
+SHI_FN void shi_request_tag_test(struct shi_request *q, shi_u64 ticket, int wait)
+{
+    shi_request_put(q, ticket, (shi_u64)wait, 0);
+    q->op = SHI_OP_TAG_TEST;
+}
+SHI_FN void shi_request_tag_probe(struct shi_request *q, shi_u64 tag, shi_u64 mask, shi_u64 sender)
+{
+    shi_request_tag_recv(q, tag, mask, 0, 0, sender, SHI_RESULT_SLOT);
+    q->op = SHI_OP_TAG_PROBE;
+}
+
 /* ---- host ------------------------------------------------------------------------------------------------------- */
 
 #if !defined(__OPENCL_C_VERSION__) && !defined(__CUDACC__)
@@ -133,7 +166,9 @@ struct shi_request_view {
     int sig_op;
     int amo, result; /* enum shi_amo, enum shi_amo_result */
     shi_u64 value, cond;
-    shi_u64 tag;
+    shi_u64 tag, mask, sender; /* sender: below 2^24, or SHI_TAG_ANY */
+    shi_u64 ticket;            /* of TAG_TEST */
+    int wait;
     int func;            /* of GPC; bytes of payload are hdr, local is rhdr */
     shi_u64 rhlen;
 };
@@ -172,6 +207,17 @@ SHI_FN int shi_request_view_gpc_(const struct shi_request *q, struct shi_request
     v->local = q->arg[1];
     v->payload = q->arg + 2;
     return v->bytes <= SHI_INLINE_GPC && v->rhlen <= 1024 && v->result <= SHI_RESULT_SLOT ? 0 : -1;
+}
+
+SHI_FN int shi_request_view_tag_(const struct shi_request *q, struct shi_request_view *v)
+{
+    v->tag = q->arg[0];
+    v->mask = q->arg[1];
+    v->local = q->arg[2];
+    v->bytes = q->arg[3];
+    v->sender = q->arg[4];
+    v->result = (int)(q->arg[5] < SHI_RESULTS ? q->arg[5] : SHI_RESULTS);
+    return v->result <= SHI_RESULT_SLOT && (v->sender == SHI_TAG_ANY || !(v->sender >> SHI_PE_BITS)) ? 0 : -1;
 }
 
 /* Decode a request. 0, or -1 when it is not in the table above, and v is then undefined. The caller checks its
@@ -221,6 +267,14 @@ SHI_FN int shi_request_view(const struct shi_request *q, struct shi_request_view
         v->bytes = q->arg[1];
         v->payload = q->arg + 2;
         bad = v->bytes > SHI_INLINE_TAG;
+        break;
+    case SHI_OP_TAG_RECV:
+    case SHI_OP_TAG_PROBE:
+        bad = shi_request_view_tag_(q, v);
+        break;
+    case SHI_OP_TAG_TEST:
+        v->ticket = q->arg[0];
+        v->wait = q->arg[1] != 0;
         break;
     default:
         bad = -1;

@@ -14,7 +14,8 @@
  *   seen         producers, any value of tail    producers   R7 -> A7: a copy of tail near the device, extends R2 -> A2
  *   done         proxy                           producers   R3 -> A3
  *   abort        proxy                           producers   relaxed: no data depends on it; producers return
- *   result.value proxy, before result.tag         owner       plain, after A4
+ *   result.value, proxy, before result.tag        owner       plain, after A4
+ *   .more
  *   result.tag   proxy sets (R4), owner clears   both        R4 -> A4; R5 (clear) -> A5 (proxy may reuse)
  *
  * R1 -> A1  data that a request points to is complete before the proxy reads it (inline payloads need no R1).
@@ -29,12 +30,13 @@
 
 #include "device/lib/dialect.h"
 
-enum { SHI_RING_WORDS = 8, SHI_RING_ARGS = 7, SHI_RING_AHEAD = 8, SHI_INLINE_PUT = 48, SHI_INLINE_SIGNAL = 32 };
+enum { SHI_RING_WORDS = 8, SHI_RING_ARGS = 7, SHI_RING_AHEAD = 8, SHI_INLINE_PUT = 48, SHI_INLINE_SIGNAL = 32,
+       SHI_RESULT_WORDS = 3 };
 
 /* Operations. Arguments: see request.h. */
 enum shi_op {
     SHI_OP_PUT, SHI_OP_PUT_INLINE, SHI_OP_PUT_SIGNAL, SHI_OP_PUT_SIGNAL_INLINE, SHI_OP_GET, SHI_OP_AMO,
-    SHI_OP_GET_INLINE, SHI_OP_GPC, SHI_OP_TAG, SHI_OP_TAG_INLINE
+    SHI_OP_GET_INLINE, SHI_OP_GPC, SHI_OP_TAG, SHI_OP_TAG_INLINE, SHI_OP_TAG_RECV, SHI_OP_TAG_TEST, SHI_OP_TAG_PROBE
 };
 
 /* The proxy writes these words together, done last. */
@@ -50,6 +52,7 @@ struct shi_ring_line {
 struct shi_ring_result {
     shi_u64 value;
     shi_u64 tag; /* ticket + 1 while it has an unread result, else 0 */
+    shi_u64 more[SHI_RESULT_WORDS - 1]; /* the rest of a result of several words; written and read as value is */
 };
 
 /* One ring. Addresses, not pointers, so that host and device agree on the layout. */
@@ -70,6 +73,7 @@ struct shi_ring {
 #ifndef __OPENCL_C_VERSION__
 #ifndef __CUDACC__
 _Static_assert(sizeof(struct shi_ring_line) == 64, "the line is published as one");
+_Static_assert(sizeof(struct shi_ring_result) == 32, "host and device agree");
 _Static_assert(sizeof(struct shi_ring) == 192, "host and device agree");
 #endif
 #endif
@@ -209,8 +213,8 @@ SHI_FN shi_u64 shi_ring_quiet(const SHI_GLOBAL struct shi_ring *r)
     return shi_ring_wait_done(r, shi_load_relaxed(&r->head));
 }
 
-/* Wait for the result of a fetching request. 0 and *value, or the abort word. */
-SHI_FN shi_u64 shi_ring_take_result(const SHI_GLOBAL struct shi_ring *r, shi_u64 ticket, shi_u64 *value)
+/* Wait for the n words of a request's result, at most SHI_RESULT_WORDS. 0 and the words, or the abort word. */
+SHI_FN shi_u64 shi_ring_take_words(const SHI_GLOBAL struct shi_ring *r, shi_u64 ticket, shi_u64 *word, int n)
 {
     shi_u64 mask = ((shi_u64)1 << r->log_n) - 1;
     SHI_GLOBAL struct shi_ring_result *result = (SHI_GLOBAL struct shi_ring_result *)r->results + (ticket & mask);
@@ -220,9 +224,17 @@ SHI_FN shi_u64 shi_ring_take_result(const SHI_GLOBAL struct shi_ring *r, shi_u64
             return aborted;
     }
     shi_fence_acquire(); /* A4 */
-    *value = result->value;
+    word[0] = result->value;
+    for (int i = 1; i < n; i++)
+        word[i] = result->more[i - 1];
     shi_store_release(&result->tag, 0); /* R5 */
     return 0;
+}
+
+/* The same for a result of one word. */
+SHI_FN shi_u64 shi_ring_take_result(const SHI_GLOBAL struct shi_ring *r, shi_u64 ticket, shi_u64 *value)
+{
+    return shi_ring_take_words(r, ticket, value, 1);
 }
 
 #endif

@@ -10,7 +10,7 @@
 #include "device/lib/ring.h"
 
 /* A team has SHI_DEV_ROUNDS flags and after them the offset word of coll.h. */
-enum { SHI_DEV_VERSION = 6, SHI_DEV_ROUNDS = 24, SHI_DEV_TEAM_WORDS };
+enum { SHI_DEV_VERSION = 7, SHI_DEV_ROUNDS = 24, SHI_DEV_TEAM_WORDS };
 
 /* A team on the device: the world PE of member i is start + i * stride, or list[i] where stride is 0. One work-item at a
  * time may sync a team. Flags are never cleared: a later team with the same flags continues from their values in `seen`. */

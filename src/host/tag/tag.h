@@ -190,6 +190,14 @@ void shi_tag_recv_message(struct shmemx_tag_request *r, struct shmemx_tag_messag
 /* 1: there is a message that matches, and *status describes the earliest; with `taken` it is moved to *taken. */
 int shi_tag_probe(const struct shi_tag_params *params, struct shmemx_tag_message **taken, shmemx_tag_status_t *status);
 
+/* The same without waiting, for the one caller whose s this is: -EAGAIN: call again, with the same params at the same place,
+ * after progress; other probes may wait for the end of this one. */
+struct shi_tag_search {
+    int begun; /* 0 before the first call */
+    int pe;    /* the sender that is asked for what it keeps */
+};
+int shi_tag_probe_step(struct shi_tag_search *s, const struct shi_tag_params *params, shmemx_tag_status_t *status);
+
 /* Cancel a receive that nothing has matched. */
 void shi_tag_cancel(struct shmemx_tag_request *r);
 
@@ -291,6 +299,10 @@ void shi_tag_claim(int pe);
 /* As shi_tag_probe, among the messages that senders keep. Waits for their answers, which their progress engines send. */
 int shi_tag_probe_kept(const struct shi_tag_params *params, struct shmemx_tag_message **taken,
                       shmemx_tag_status_t *status);
+
+/* The same without waiting: -EAGAIN as in shi_tag_probe_step. */
+int shi_tag_search(struct shi_tag_search *s, const struct shi_tag_params *params, struct shmemx_tag_message **taken,
+                   shmemx_tag_status_t *status);
 
 void shi_tag_on_offer(int pe, const struct shi_tag_offer *offer);
 void shi_tag_on_none(int pe);

@@ -21,7 +21,7 @@
  *
  *   word        written by           read by      order
  *   probing     under shi_tag.lock   the same     spin.h; the prober polls .key without: R1 -> A1 the answer is here
- *   prober      probers              the same     spin.h; one probes at a time
+ *   prober      probers              the same     spin.h; one probes at a time, perhaps in several calls
  *
  * Checked by test/model/tag_claim.pml.
  */
@@ -266,11 +266,9 @@ static void poll(unsigned *idle)
         sched_yield();
 }
 
-/* Probe the messages that one sender keeps. 1: found. */
-static int probe(int pe, const struct shi_match_key *key, int takes)
+/* Begin to probe the messages that one sender keeps. */
+static void begin_probe(int pe, const struct shi_match_key *key, int takes)
 {
-    struct shi_tag_peer *p = shi_tag_peer_of(pe);
-    unsigned idle = 0;
     shi_spin_lock(&shi_tag.lock);
     probing.pe = pe;
     probing.takes = takes;
@@ -279,29 +277,56 @@ static int probe(int pe, const struct shi_match_key *key, int takes)
     probing.key = key;
     shi_spin_unlock(&shi_tag.lock);
     claim_from(pe);
-    while (__atomic_load_n(&probing.key, __ATOMIC_ACQUIRE)) { /* A1 */
-        poll(&idle);
-        shi_spin_lock(&shi_tag.lock);
-        if (!shi_tag_is_full(p) && !(p->open && p->probing))
-            end_probe(); /* the sender sends the messages that it keeps */
-        shi_spin_unlock(&shi_tag.lock);
-    }
-    return probing.found;
 }
 
-int shi_tag_probe_kept(const struct shi_tag_params *params, struct shmemx_tag_message **taken,
-                      shmemx_tag_status_t *status)
+/* Is the probe of that sender answered? */
+static int probe_ended(int pe)
 {
-    int found = 0, last = params->pe == SHI_MATCH_ANY ? shi_world.n_pes - 1 : params->pe;
-    unsigned idle = 0;
-    while (!shi_spin_try(&prober))
-        poll(&idle);
-    for (int pe = next_full(params->pe == SHI_MATCH_ANY ? 0 : params->pe); !found && pe <= last; pe = next_full(pe + 1))
-        found = probe(pe, &params->key, taken != NULL);
+    struct shi_tag_peer *p = shi_tag_peer_of(pe);
+    if (__atomic_load_n(&probing.key, __ATOMIC_ACQUIRE) == NULL) /* A1 */
+        return 1;
+    shi_spin_lock(&shi_tag.lock);
+    int sends = !shi_tag_is_full(p) && !(p->open && p->probing); /* the messages that it keeps */
+    if (sends)
+        end_probe();
+    shi_spin_unlock(&shi_tag.lock);
+    return sends;
+}
+
+int shi_tag_search(struct shi_tag_search *s, const struct shi_tag_params *params, struct shmemx_tag_message **taken,
+                   shmemx_tag_status_t *status)
+{
+    int any = params->pe == SHI_MATCH_ANY, last = any ? shi_world.n_pes - 1 : params->pe, found = 0;
+    if (!s->begun) {
+        if (!shi_spin_try(&prober))
+            return -EAGAIN;
+        s->begun = 1;
+        s->pe = next_full(any ? 0 : params->pe);
+    } else if (!probe_ended(s->pe)) {
+        return -EAGAIN;
+    } else {
+        found = probing.found;
+        s->pe = next_full(s->pe + 1);
+    }
+    if (!found && s->pe <= last) {
+        begin_probe(s->pe, &params->key, taken != NULL);
+        return -EAGAIN;
+    }
     if (found)
         *status = probing.status;
     if (taken)
         *taken = found ? probing.taken : NULL;
     shi_spin_unlock(&prober);
+    return found;
+}
+
+int shi_tag_probe_kept(const struct shi_tag_params *params, struct shmemx_tag_message **taken,
+                      shmemx_tag_status_t *status)
+{
+    struct shi_tag_search s = {0};
+    unsigned idle = 0;
+    int found;
+    while ((found = shi_tag_search(&s, params, taken, status)) == -EAGAIN)
+        poll(&idle);
     return found;
 }

@@ -475,6 +475,15 @@ int shi_tag_probe(const struct shi_tag_params *params, struct shmemx_tag_message
     return shi_unlikely(full) && (shi_tag_probe_kept(params, taken, status) || probe(params, taken, status, &full));
 }
 
+int shi_tag_probe_step(struct shi_tag_search *s, const struct shi_tag_params *params, shmemx_tag_status_t *status)
+{
+    int full, found;
+    if (!s->begun && ((found = probe(params, NULL, status, &full)) || !full))
+        return found;
+    found = shi_tag_search(s, params, NULL, status);
+    return found ? found : probe(params, NULL, status, &full); /* as above */
+}
+
 void shi_tag_cancel(struct shmemx_tag_request *r)
 {
     shi_spin_lock(&shi_tag.lock);
