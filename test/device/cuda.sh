@@ -110,6 +110,22 @@ done
 ! grep -q '^fake:' "$work/log" && grep -q 'cannot access the memory of device cpu:[01] (error 217): copies only' "$work/log"
 ok $? "their memory is mapped for copies, and everything is freed" "$work/log"
 
+# Catches: a copy that fails, at once or later, and whose data is taken for whole, that makes the job wait for ever, or whose reason
+# is not given. 3392 bytes are the last piece of a transfer through chunks of 8 KiB.
+breaks() { # DESCRIPTION, text, environment
+    d=$1 text=$2
+    shift 2
+    calls SHMEM_DEVICE=cuda "$@" timeout 60 $OSHRUN -n 2 "$top_builddir/test/multi/device_private.pes"
+    status=$?
+    [ $status -ne 0 ] && [ $status -ne 124 ] && grep -q "$text" "$work/log" && grep -q 'CUDA: .* failed with 719' "$work/log"
+    ok $? "a copy that fails: $d" "$work/log"
+}
+breaks "of the host" 'shmem_[a-z]*: the device failed to copy 200000 bytes' FAKE_CUDA_COPY=200000=719
+breaks "through the pipeline, at once" 'network: the device cannot start a copy for the network' FAKE_CUDA_COPY=3392=719 \
+    SHMEM_TRANSPORT=ofi SHMEM_DEVICE_STAGING=32K
+breaks "through the pipeline, later" 'network: the device cannot copy data of the network' FAKE_CUDA_COPY=3392=719 FAKE_CUDA_EVENT=1 \
+    SHMEM_TRANSPORT=ofi SHMEM_DEVICE_STAGING=32K
+
 # Catches: an allocation, a copy, a mapping or a loading that the runtime makes while kernels wait for each other.
 if command -v "${NVCC:-nvcc}" > /dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then
     $OSHCC --kernels=cuda -O2 "$top_srcdir/test/gpu/litmus.c" "$top_srcdir/test/gpu/litmus.cl" -o "$work/litmus" > "$work/log" 2>&1

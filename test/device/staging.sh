@@ -154,6 +154,8 @@ static int end(const char *how)
         shmem_getmem_nbi(device[1], device[0], MOST / 2, to);
         if (i == 2 && me == 1 && !strcmp(how, "die"))
             raise(SIGKILL);
+        if (i == 2 && me == 1 && !strcmp(how, "stop"))
+            raise(SIGSTOP);
         if (i == 2 && me == 1 && !strcmp(how, "exit"))
             shmem_global_exit(7);
         if (i == 2 && !strcmp(how, "finalize"))
@@ -225,8 +227,14 @@ network 2 "$work/staging" exit
 ok $? "shmem_global_exit ends a job with transfers in progress" "$work/log"
 network 2 "$work/staging" die
 status=$?
-[ $status -ne 0 ] && [ $status -ne 124 ]
+[ $status -ne 0 ] && [ $status -ne 124 ] && [ "$(grep -c '^fulmar:' "$work/log")" -le 1 ] &&
+    [ "$(grep -c '^oshrun: PE 1 .* was killed' "$work/log")" -eq 1 ]
 ok $? "a PE that dies ends a job with transfers in progress" "$work/log"
+# Catches: transfers that wait for ever for a PE whose death only the network shows.
+SHMEM_HEARTBEAT=1 network 2 "$work/staging" stop
+status=$?
+[ $status -ne 0 ] && [ $status -ne 124 ] && [ "$(grep -c 'PE 0: network: PE 1 has not answered for 1 s' "$work/log")" -eq 1 ]
+ok $? "a PE that no longer answers ends a job with transfers in progress" "$work/log"
 for profile in verbs cxi efa; do # the same where the network accesses device memory itself
     [ -e "$top_builddir/test/fabric/.libs/libfabric.so.1" ] || break
     for how in die exit finalize; do

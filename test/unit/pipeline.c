@@ -40,6 +40,12 @@ void shi_die(const char *routine, const char *fmt, ...)
     exit(1);
 }
 
+void shi_stream_fail(int pe, int err)
+{
+    printf("Bail out! PE %d: %d\n", pe, err);
+    exit(1);
+}
+
 size_t shi_stream_rma_bytes(void)
 {
     return 1 << 20;
@@ -131,6 +137,9 @@ static int start_copy(void *to, const void *from, size_t bytes)
     return 0;
 }
 
+static int lose; /* the next piece on the wire never ends */
+static struct shi_chunk *lost;
+
 static int start_piece(struct shi_transfer *t, struct shi_chunk *c)
 {
     struct moved *m = (struct moved *)t;
@@ -140,6 +149,12 @@ static int start_piece(struct shi_transfer *t, struct shi_chunk *c)
         took(m, c->off);
     if (!calm && below(3) == 0)
         return -EAGAIN;
+    shi_chunk_req(c)->pe = 7;
+    if (lose) {
+        lose = 0;
+        lost = c;
+        return -EINPROGRESS;
+    }
     if (below(4) == 0) { /* it ends at once */
         memcpy(t->in ? c->memory : m->there + c->off, t->in ? m->there + c->off : c->memory, c->bytes);
         return 0;
@@ -235,6 +250,50 @@ static void random_transfers(void)
     CHECKF(n_done > 1000, "only %u transfers", n_done);
 }
 
+/* Catches: a chunk that does not come back stops the transfers that need others of its pool; it is not reported, or one that
+ * has come back is. Each transfer that is not the lost one has as many pieces as the pool has chunks, so all go round. */
+static void lost_chunk(void)
+{
+    enum { CHECKS = 5 };
+    int pe = -1;
+    size_t bytes = 0;
+    calm = 1;
+    for (int i = 0; i < 3; i++) {
+        struct moved *m = &moves[i];
+        m->t = (struct shi_transfer){.wire = start_piece, .done = ends, .local = m->here, .in = 1, .hidden = 1, .pool = SHI_POOL_OWN,
+                                     .bytes = i ? 4 * SHI_PIPELINE_CHUNKS * CHUNK : CHUNK};
+        m->used = 1;
+        m->next = m->others = 0;
+        m->done = 0;
+        lose = i == 0;
+        shi_pipeline_serve(&m->t);
+        shi_pipeline_poll();
+    }
+    CHECK(lost && lost->of == &moves[0].t);
+    int rounds = 0;
+    for (; rounds < 1000 && !(moves[1].done && moves[2].done); rounds++) {
+        lost->checks = 0;
+        CHECK(!shi_pipeline_overdue(CHECKS, &pe, &bytes)); /* each other piece lasts for one or two checks */
+        while (n_wire)
+            end_piece();
+        shi_pipeline_poll();
+    }
+    CHECKF(rounds > 2 * CHECKS && rounds < 1000 && !moves[0].done, "%d rounds", rounds);
+    lost->checks = 0;
+    for (int i = 0; i <= 2 * CHECKS && !shi_pipeline_overdue(CHECKS, &pe, &bytes); i++)
+        ;
+    CHECKF(lost->checks == CHECKS + 1 && pe == 7 && bytes == CHUNK, "%u checks, PE %d, %zu bytes", lost->checks, pe, bytes);
+    shi_chunk_arrived(lost);
+    CHECK(!shi_pipeline_overdue(0, &pe, &bytes));
+    memcpy(lost->memory, moves[0].there, CHUNK);
+    while (!moves[0].done)
+        shi_pipeline_poll();
+    CHECK(!shi_pipeline_overdue(0, &pe, &bytes) && shi_stream_net.n_active == 0);
+    for (int i = 0; i < 3; i++)
+        finish(&moves[i]);
+    calm = 0;
+}
+
 static void up_and_down(void)
 {
     CHECK(shi_pipeline_is_up() && n_exposed == 1);
@@ -253,6 +312,7 @@ int main(void)
     memory = malloc(shi_pipeline_bytes(CHUNK));
     CHECK(memory && !shi_pipeline_is_up() && shi_pipeline_up(memory, CHUNK) == 0);
     RUN(up_and_down, "chunks are registered while they are in use");
+    RUN(lost_chunk, "a chunk that never comes back is reported, and others go on");
     RUN(random_transfers, "random transfers");
     return tap_end();
 }

@@ -5,12 +5,15 @@
 #include "host/net/heartbeat.h"
 
 #include "host/net/batch.h"
+#include "host/net/pipeline.h"
 #include "host/net/stream_device.h"
 #include "host/net/stream_wire.h"
 #include "host/util/log.h"
 #include "host/util/tracer.h"
 
 #define NET (shi_stream_net.ops)
+
+enum { CHECKS = 16 }; /* within the limit */
 
 int shi_is_stashed(const struct peer_rx *x, int lane, uint64_t seq)
 {
@@ -55,6 +58,17 @@ void shi_heartbeat_know(int pe)
     if (!x->known)
         shi_stream_net.known[shi_stream_net.n_known++] = pe;
     x->known = 1;
+}
+
+/* End the job when the network does not end a piece of a transfer, although its PE answers. A peer that a debugger has stopped
+ * may delay it. */
+static void check_pieces(uint64_t limit)
+{
+    int pe;
+    size_t bytes;
+    if (shi_pipeline_overdue(CHECKS, &pe, &bytes) && !shi_stream_net.peer_rx[pe].traced && !shi_stream_closing())
+        shi_die("network", "a transfer of %zu bytes with PE %d has not ended for %lu s (SHMEM_HEARTBEAT, %s)", bytes, pe,
+                (unsigned long)(limit / 1000000000), NET->provider());
 }
 
 /* PEs that a lane has sent its first message. */
@@ -109,7 +123,7 @@ static void look_for_tracer(void)
 static void check_heartbeats(void)
 {
     uint64_t now = shi_stream_net.now_ns, limit = shi_stream_net.silence_ns;
-    if (!limit || now - shi_stream_net.checked_ns < limit / 16)
+    if (!limit || now - shi_stream_net.checked_ns < limit / CHECKS)
         return;
     int overslept = now - shi_stream_net.checked_ns > limit / 3; /* this PE itself was stopped */
     int asks = now - shi_stream_net.asked_ns > limit / 3;
@@ -118,6 +132,7 @@ static void check_heartbeats(void)
     know_used();
     if (asks)
         ask_lanes();
+    check_pieces(limit);
     for (int i = 0; i < shi_stream_net.n_known; i++) {
         int pe = shi_stream_net.known[i];
         struct peer_rx *x = &shi_stream_net.peer_rx[pe];

@@ -134,6 +134,8 @@ static void wire(struct shi_pipeline *p, struct shi_chunk *c)
 {
     struct shi_transfer *t = c->of;
     c->state = WIRE;
+    c->alone = 0;
+    c->checks = 0;
     int rc = t->wire(t, c);
     c->posted = rc != -EAGAIN;
     if (c->posted)
@@ -250,6 +252,20 @@ void shi_pipeline_poll(void)
             advance(p, &p->chunk[i], p->chunk[i].of && p->chunk[i].of->in);
     for (int pool = 0; pool < SHI_POOLS; pool++)
         assign_chunks(p, pool);
+}
+
+int shi_pipeline_overdue(unsigned checks, int *pe, size_t *bytes)
+{
+    struct shi_pipeline *p = shi_stream_net.pipeline;
+    for (int i = 0; p && i < CHUNKS; i++) {
+        struct shi_chunk *c = &p->chunk[i];
+        if (c->state == WIRE && c->posted && c->alone && !c->arrived && ++c->checks > checks) {
+            *pe = c->wait.req.pe;
+            *bytes = c->bytes;
+            return 1;
+        }
+    }
+    return 0;
 }
 
 void shi_pipeline_serve(struct shi_transfer *t)

@@ -146,10 +146,8 @@ static int put_chunk(const struct shi_remote_op *o, const struct shi_remote_addr
     int reaches = shi_stream_reaches(s->pe, s->region);
     if (o->bytes <= RECORD_BYTES && (!reaches || o->bytes <= shi_stream_bcopy_bytes()))
         return shi_stream_put(o->lane, s, c->memory, c->bytes, 0);
-    if (reaches) {
-        c->wait.req = (struct shi_net_req){.done = shi_chunk_moved};
-        return shi_stream_write(o->lane, s, c->memory, c->bytes, &c->wait.req);
-    }
+    if (reaches)
+        return shi_stream_write(o->lane, s, c->memory, c->bytes, shi_chunk_req(c));
     c->wait.after = (struct shi_after){.done = chunk_confirmed};
     int err = shi_stream_pull(o->lane, s, &own, c->bytes, &c->wait.after);
     return err ? err : -EINPROGRESS;
@@ -160,10 +158,8 @@ static int get_chunk(const struct shi_remote_op *o, const struct shi_remote_addr
     struct shi_am_src own = shi_chunk_src(c);
     struct shi_blocks b = {(uint32_t)c->bytes, 1, 0};
     int reaches = shi_stream_reaches(s->pe, s->region);
-    if (reaches && o->bytes > shi_stream_bcopy_bytes()) {
-        c->wait.req = (struct shi_net_req){.done = shi_chunk_moved};
-        return shi_stream_read(o->lane, s, c->memory, c->bytes, &c->wait.req);
-    }
+    if (reaches && o->bytes > shi_stream_bcopy_bytes())
+        return shi_stream_read(o->lane, s, c->memory, c->bytes, shi_chunk_req(c));
     c->wait.reply = (struct shi_reply){.to = c->memory, .block = c->bytes, .done = chunk_replied};
     int err = o->bytes <= RECORD_BYTES ? shi_stream_get_blocks(o->lane, s, &b, &c->wait.reply)
                                        : shi_stream_push(o->lane, s, &own, c->bytes, &c->wait.reply);

@@ -134,9 +134,8 @@ static int serve_piece(struct shi_transfer *t, struct shi_chunk *c)
     const struct served_payload *p = (const struct served_payload *)(s->served + 1);
     const struct shi_net_memory m = {.base = p->addr, .key = p->key};
     int pe = (int)((const struct head *)s->data)->pe;
-    c->wait.req = (struct shi_net_req){.done = shi_chunk_moved};
-    return t->in ? shi_stream_read_memory(pe, &m, c->off, c->memory, c->bytes, &c->wait.req)
-                 : shi_stream_write_memory(pe, &m, c->off, c->memory, c->bytes, &c->wait.req);
+    return t->in ? shi_stream_read_memory(pe, &m, c->off, c->memory, c->bytes, shi_chunk_req(c))
+                 : shi_stream_write_memory(pe, &m, c->off, c->memory, c->bytes, shi_chunk_req(c));
 }
 
 /* PUSH: a write that has ended here precedes the reply, with or without SHI_NET_SAW. */

@@ -6,6 +6,8 @@
  *   FAKE_CUDA_DRIVER   path of libcuda_cpu.so
  *   FAKE_CUDA_DEVICES  0: the driver has no device. ZE_CPU_DEVICES is their number (2), ZE_CPU_PRIVATE 1 unless it is set
  *   FAKE_CUDA_FAIL     CALL=ERROR, ...: these calls fail
+ *   FAKE_CUDA_COPY     BYTES=ERROR: copies of so many bytes fail
+ *   FAKE_CUDA_EVENT    1: not at once: cuEventQuery returns the error from then on
  *   FAKE_CUDA_MISSING  CALL, ...: these calls do not exist
  *   FAKE_CUDA_MODE     mode=M: the devices' compute mode
  *   FAKE_CUDA_WAITING  1: report what a driver does with a GPU's processors, or only while no kernel runs, where kernels run, which
@@ -323,11 +325,32 @@ static void stall(void *before)
     pthread_mutex_unlock(&lock);
 }
 
+static int broken; /* atomic: what cuEventQuery returns */
+
+/* What a copy of so many bytes returns; or it fails later, as an event shows. */
+static CUresult failure_of_copy(size_t bytes)
+{
+    const char *which = getenv("FAKE_CUDA_COPY"), *error = which ? strchr(which, '=') : NULL;
+    if (!error || bytes != strtoul(which, NULL, 0))
+        return CUDA_SUCCESS;
+    if (!number("FAKE_CUDA_EVENT"))
+        return atoi(error + 1);
+    __atomic_store_n(&broken, atoi(error + 1), __ATOMIC_RELAXED);
+    return CUDA_SUCCESS;
+}
+
+static CUresult cuEventQuery(CUevent event)
+{
+    int error = __atomic_load_n(&broken, __ATOMIC_RELAXED);
+    return error ? error : real_cuEventQuery(event);
+}
+
 static CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
 {
     int least, greatest = 0;
-    if (!stream)
-        return CUDA_ERROR_INVALID_VALUE;
+    CUresult failed = failure_of_copy(bytes);
+    if (!stream || failed)
+        return failed ? failed : CUDA_ERROR_INVALID_VALUE;
     real_cuCtxGetStreamPriorityRange(&least, &greatest);
     for (int k = 0; k < OBJECTS; k++)
         if (streams[k].stream == stream && streams[k].priority != greatest)
@@ -459,7 +482,8 @@ CUresult cuGetProcAddress_v2(const char *name, void **call, int version, uint64_
         OWN(cuDevicePrimaryCtxRetain), OWN(cuDevicePrimaryCtxRelease), OWN(cuCtxPushCurrent), OWN(cuCtxPopCurrent),
         OWN(cuStreamCreateWithPriority), OWN(cuStreamCreate), OWN(cuStreamDestroy), OWN(cuEventCreate), OWN(cuEventDestroy),
         OWN(cuMemAlloc), OWN(cuMemFree), OWN(cuMemHostAlloc), OWN(cuMemFreeHost), OWN(cuIpcOpenMemHandle), OWN(cuIpcCloseMemHandle),
-        OWN(cuMemcpyAsync), OWN(cuMemsetD8Async), OWN(cuModuleLoadDataEx), OWN(cuModuleUnload), OWN(cuFuncLoad), OWN(cuLaunchKernel),
+        OWN(cuEventQuery), OWN(cuMemcpyAsync), OWN(cuMemsetD8Async), OWN(cuModuleLoadDataEx),
+        OWN(cuModuleUnload), OWN(cuFuncLoad), OWN(cuLaunchKernel),
     };
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     int error = listed("FAKE_CUDA_FAIL", "cuGetProcAddress");
