@@ -174,6 +174,22 @@ SHI_FN void shmemxg_gpc_exec_nbi(int func, int pe, const void *hdr, size_t hlen)
     shmemxg_ctx_gpc_exec_nbi(SHMEM_DEVICE_CTX_DEFAULT, func, pe, hdr, hlen);
 }
 
+/*
+ * The same along a tree, with this PE as root; see shmemx_gpc_chained_exec. idlst is in the device symmetric heap: idlen PEs of
+ * SHMEM_TEAM_WORLD, or NULL: all PEs. hdr has at most 24 bytes. -EIO: *failed, unless failed is NULL, is then the PE that failed
+ * (-1 with any other result). A tree function of the program runs on a thread of the library.
+ */
+#define SHMEMX_GPC_BINARY 0
+#define SHMEMX_GPC_BINOMIAL 1
+#define SHMEMX_GPC_NONE (-1)
+SHMEMG_FN_X_(int, gpc_chained_exec,
+             (int func, int callback, const void *hdr, size_t hlen, void *rhdr, size_t rhlen, int idlen, const int *idlst,
+              int tree, int *failed),
+             return shi_gpc_chained(ctx, func, callback, hdr, hlen, rhdr, rhlen, idlen, idlst, tree, failed, 1))
+SHMEMG_FN_X_(void, gpc_chained_exec_nbi,
+             (int func, int callback, const void *hdr, size_t hlen, int idlen, const int *idlst, int tree),
+             shi_gpc_chained(ctx, func, callback, hdr, hlen, 0, 0, idlen, idlst, tree, 0, 0))
+
 /* ---- tagged messages, beyond the draft -------------------------------------------------------------------------- */
 
 /*

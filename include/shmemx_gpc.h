@@ -10,8 +10,8 @@
  *           if the root gave buffers for a reply (rhlen or rdlen is not 0), else with completion alone.
  * Failure:  func or a callback returns a negative number or sets a reply length beyond the buffer, or an id is out of
  *           memory. The id notifies its parent, once, and ignores later replies of its children; the parent does the
- *           same. Other ids continue; ids below a func that failed are not called. The root gets success or failure,
- *           no details. When a PE dies, the job ends.
+ *           same. Other ids continue; ids below a func that failed are not called. The root gets success, or failure and
+ *           the first id whose failure it heard of (nbh.failed). When a PE dies, the job ends.
  *
  * All library calls that wait receive calls; while the program computes, a library thread does. Each PE runs one func or
  * callback at a time, in the order of arrival, on a thread of the program that waits in the library or, if no thread waits,
@@ -98,12 +98,13 @@ void shmemx_gpc_limits(shmemx_gpc_limits_t *limits);
 
 /*
  * Handle of a nonblocking GPC. Initialise it once; it is for one GPC at a time and may be reused when that GPC is complete.
- * The last three members are valid then.
+ * The members below busy are valid then.
  */
 typedef struct shmemx_gpc_nbh {
     int busy;
     int status;            /* 0, or -EIO: an id failed */
     size_t rhsize, rdsize; /* the lengths of the reply */
+    int failed;            /* with -EIO: the id that failed, of several the one that the root heard of first; else -1 */
 } shmemx_gpc_nbh_t;
 void shmemx_gpc_nbh_init(shmemx_gpc_nbh_t *nbh);
 int shmemx_gpc_test(shmemx_gpc_nbh_t *nbh); /* 1: complete, 0: not yet; makes progress */

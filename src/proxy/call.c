@@ -11,6 +11,7 @@
 
 #include "host/gpc/gpc.h"
 #include "host/gpc/gpc_handle.h"
+#include "host/gpc/gpc_shape.h"
 #include "host/net/progress.h"
 #include "host/ops/dheap.h"
 #include "host/util/log.h"
@@ -24,6 +25,37 @@ struct shi_proxy_call {
     char reply[]; /* [rhlen] */
 };
 
+/* The list of a chained GPC: the request's, or all PEs; and its tree. 0, or -errno after one line. */
+static int shape(struct shi_gpc_params *w, const struct shi_request_view *v, int *scratch)
+{
+    int *ids = scratch;
+    if (v->ids)
+        shi_dheap_memcpy(ids, v->ids, (size_t)w->idlen * sizeof *ids);
+    for (int i = 0; !v->ids && i < w->idlen; i++)
+        ids[i] = i;
+    return shi_gpc_shape("shmemxg_gpc_chained_exec", w, ids, scratch + w->idlen);
+}
+
+static int start_chained(struct shi_gpc_params *w, const struct shi_request_view *v)
+{
+    union shi_gpc_entry e;
+    if (v->callback != SHMEMX_GPC_NONE && !shi_gpc_find(v->callback, SHI_GPC_CALLBACK, &e))
+        return -EINVAL;
+    if (v->idlen > shi_world.n_pes)
+        return -EINVAL;
+    w->plain = 0;
+    w->callback = v->callback;
+    w->tree = v->tree;
+    w->idlen = v->ids ? v->idlen : shi_world.n_pes;
+    int *scratch = malloc(4 * (size_t)w->idlen * sizeof *scratch + 1);
+    if (!scratch)
+        return -ENOMEM;
+    int err = shape(w, v, scratch);
+    err = err ? err : shi_gpc_start(w);
+    free(scratch);
+    return err;
+}
+
 int shi_proxy_call(struct shi_proxy_ring *p, struct shi_engine_op *op, const struct shi_request_view *v)
 {
     union shi_gpc_entry e;
@@ -35,10 +67,10 @@ int shi_proxy_call(struct shi_proxy_ring *p, struct shi_engine_op *op, const str
     c->op = op;
     c->rhdr = (void *)v->local;
     c->to_slot = v->result == SHI_RESULT_SLOT;
-    const struct shi_gpc_params w = {.team = &shi_team_world, .func = v->func, .callback = SHMEMX_GPC_NONE,
+    struct shi_gpc_params w = {.team = &shi_team_world, .func = v->func, .callback = SHMEMX_GPC_NONE,
                                      .tree = SHMEMX_GPC_NONE, .plain = 1, .pe = (int)op->request.pe, .hdr = v->payload,
                                      .hlen = v->bytes, .rhdr = c->reply, .rhlen = v->rhlen, .nbh = &c->nbh, .nested = 1};
-    int err = shi_gpc_start(&w);
+    int err = op->request.op == SHI_OP_GPC_CHAINED ? start_chained(&w, v) : shi_gpc_start(&w);
     if (err) {
         free(c);
         return err;
@@ -53,12 +85,13 @@ static int deliver(const struct shi_proxy_ring *p, const struct shi_proxy_call *
 {
     if (c->to_slot && !shi_result_free(p, c->op->ticket))
         return 0;
+    const uint64_t result[SHI_RESULT_WORDS] = {(uint64_t)(int64_t)c->nbh.status, (uint64_t)(int64_t)c->nbh.failed};
     if (c->nbh.rhsize)
         shi_dheap_move(c->rhdr, c->reply, c->nbh.rhsize);
     if (c->to_slot)
-        shi_result_publish(p, c->op->ticket, (uint64_t)(int64_t)c->nbh.status);
+        shi_result_publish_words(p, c->op->ticket, result);
     else if (c->nbh.status)
-        shi_log_error("a global procedure call that a kernel started on PE %u has failed", c->op->request.pe);
+        shi_log_error("a global procedure call that a kernel started has failed on PE %d", c->nbh.failed);
     return 1;
 }
 

@@ -61,7 +61,7 @@ static int perform(struct shi_proxy_ring *p, struct shi_engine_op *op, const str
 {
     const struct shi_request *q = &op->request;
     int signals = q->op == SHI_OP_PUT_SIGNAL || q->op == SHI_OP_PUT_SIGNAL_INLINE;
-    if (q->op == SHI_OP_GPC)
+    if (q->op == SHI_OP_GPC || q->op == SHI_OP_GPC_CHAINED)
         return shi_proxy_call(p, op, v);
     if (q->op == SHI_OP_TAG || q->op == SHI_OP_TAG_INLINE)
         return shi_proxy_send(p, op, v);

@@ -22,6 +22,27 @@ SHMEMG_KERNEL void calls(SHMEMG_GLOBAL uint64_t *reply, SHMEMG_GLOBAL shi_u64 *b
     }
     shmemg_quiet();
 }
+/* Sums along a tree over all PEs or a list, with and without a PE that fails. */
+SHMEMG_KERNEL void trees(SHMEMG_GLOBAL uint64_t *reply, SHMEMG_GLOBAL shi_u64 *bad, SHMEMG_GLOBAL int *list, int visit, int sum)
+{
+    uint64_t item = shmemg_global_id(0);
+    int n = shmemg_n_pes(), me = shmemg_my_pe(), tree = item % 2 ? SHMEMX_GPC_BINARY : SHMEMX_GPC_BINOMIAL, failed = 7;
+    uint64_t hdr[3] = {(uint64_t)n, 1, 100 * item};
+    if (shmemxg_gpc_chained_exec(visit, sum, hdr, 24, &reply[item], 8, 0, 0, tree, &failed) != 0 || failed != -1 ||
+        reply[item] != 100 * item * (uint64_t)n + (uint64_t)(n * (n - 1) / 2))
+        shi_atom64_add(bad, 1);
+    list[item] = (me + 1) % n;
+    int ids = n > 1; /* the root is called anyway */
+    if (shmemxg_gpc_chained_exec(visit, sum, hdr, 24, &reply[item], 8, ids, &list[item], tree, &failed) != 0 || failed != -1 ||
+        reply[item] != 100 * item * (uint64_t)(1 + ids) + (uint64_t)(me + (ids ? list[item] : 0)))
+        shi_atom64_add(bad, 1);
+    hdr[0] = item % (uint64_t)n; /* fails */
+    if (shmemxg_gpc_chained_exec(visit, sum, hdr, 24, &reply[item], 8, n, 0, tree, &failed) != -5 || failed != (int)hdr[0])
+        shi_atom64_add(bad, 1);
+    hdr[0] = (uint64_t)n;
+    shmemxg_gpc_chained_exec_nbi(visit, SHMEMX_GPC_NONE, hdr, 16, 0, 0, tree);
+    shmemg_quiet();
+}
 SHMEMG_KERNEL void wrong(int add) { shmemxg_gpc_exec_nbi(add, 1000, 0, 0); }
 END
 cat > "$work/calls.c" << 'END'
@@ -41,6 +62,26 @@ static int add(shmemx_gpc_call_t *c)
     }
     return 0;
 }
+static long nbi;
+static int visit(shmemx_gpc_call_t *c)
+{
+    const uint64_t *h = c->hdr;
+    if (c->stage != SHMEMX_GPC_INIT)
+        return 0;
+    if (h[0] == (uint64_t)shmem_my_pe())
+        return -1;
+    if (c->hlen == 16)
+        __atomic_fetch_add(&nbi, (long)h[1], __ATOMIC_RELAXED);
+    if (c->rhlen)
+        *(uint64_t *)c->rhdr = h[2] + (uint64_t)shmem_my_pe();
+    c->rhsize = c->rhlen;
+    return 0;
+}
+static int sum_up(shmemx_gpc_call_t *c)
+{
+    *(uint64_t *)c->rhdr += *(const uint64_t *)c->chdr;
+    return 0;
+}
 static int fails(shmemx_gpc_call_t *c) { return c->rhlen ? 0 : -7; }
 int main(int argc, char **argv)
 {
@@ -48,26 +89,31 @@ int main(int argc, char **argv)
     enum { ITEMS = 32 };
     shmem_init();
     int n = shmem_n_pes(), h[2] = {shmemx_gpc_register(add), shmemx_gpc_register(fails)};
+    int h_visit = shmemx_gpc_register(visit), h_sum = shmemx_gpc_register_callback(sum_up), *list = shmemg_calloc(ITEMS, 4);
     uint64_t *reply = shmemg_calloc(ITEMS, 8), *bad = shmemg_calloc(1, 8);
     void *args[] = {&reply, &bad, &h[0], &h[1]}, *wrong[] = {&h[0]};
-    const size_t groups[3] = {4, 1, 1}, items[3] = {ITEMS / 4, 1, 1}, one[3] = {1, 1, 1}, bytes[] = {8, 8, 4, 4}, four[] = {4};
+    void *tree_args[] = {&reply, &bad, &list, &h_visit, &h_sum};
+    const size_t groups[3] = {4, 1, 1}, items[3] = {ITEMS / 4, 1, 1}, one[3] = {1, 1, 1}, bytes[] = {8, 8, 4, 4}, four[] = {4}, tree_bytes[] = {8, 8, 8, 4, 4};
     if (argc > 1)
         return shmemx_launch("wrong", one, one, wrong, four, 1) || shmemx_device_sync();
     int err = shmemx_launch("calls", groups, items, args, bytes, 4) || shmemx_device_sync();
+    err |= shmemx_launch("trees", groups, items, tree_args, tree_bytes, 5) || shmemx_device_sync();
     shmem_barrier_all();
     long all = (long)n * ITEMS, items_sum = (long)n * ITEMS * (ITEMS - 1) / 2;
     uint64_t bads = 1;
     shmem_getmem(&bads, bad, sizeof bads, shmem_my_pe());
-    err |= bads != 0 || came != all || sum != items_sum;
+    err |= bads != 0 || came != all || sum != items_sum || nbi != all;
     if (err)
-        printf("PE %d: %ld bad, %ld calls of %ld, sum %ld of %ld\n", shmem_my_pe(), (long)bads, came, all, sum, items_sum);
+        printf("PE %d: %ld bad, %ld calls of %ld, sum %ld of %ld, %ld visits\n", shmem_my_pe(), (long)bads, came, all, sum, items_sum,
+               nbi);
     shmem_finalize();
     return err;
 }
 END
 $OSHCC -O2 "$work/calls.c" "$work/calls.cl" -o "$work/calls" > "$work/log" 2>&1
 ok $? "oshcc compiles the program" "$work/log"
-# Catches: a lost call, a truncated or wrong header or reply, a quiet that does not wait for replies, a lost status.
+# Catches: a lost call, a truncated or wrong header or reply, a quiet that does not wait for replies, a lost status; another PE
+# than the one that failed; a list or a tree that is not the kernel's.
 for pes in 1 2 3; do
     SHMEM_DEVICE_SYMMETRIC_SIZE=8M timeout 60 "$OSHRUN" -n $pes "$work/calls" > "$work/log" 2>&1 && ! grep -q fulmar "$work/log"
     ok $? "kernels call functions of $pes PEs" "$work/log"

@@ -278,6 +278,7 @@ static void finish(struct call *c, int blocking)
     if (!blocking)
         c->status = shmemx_gpc_wait(&c->nbh);
     CHECKF(c->status == (failed ? -EIO : 0), "status %d, fault %d at %d", c->status, c->h.fault, c->h.where);
+    CHECKF(blocking || c->nbh.failed == (failed ? c->h.where : -1), "id %d failed, not %d", c->nbh.failed, c->h.where);
     for (int i = 0; i < c->h.n; i++)
         called += is_called(&c->o, &c->h, i);
     shmem_long_wait_until(&runs[c->h.slot], SHMEM_CMP_GE, called);

@@ -43,4 +43,33 @@ SHI_NOINLINE int shi_gpc(shmem_ctx_t ctx, int func, int pe, const void *hdr, shi
     return (int)status;
 }
 
+/* Chained: ids, idlen PEs of the world, is in the device heap, or NULL: all PEs. *failed: of the PE that failed, or -1; or NULL. */
+SHI_NOINLINE int shi_gpc_chained(shmem_ctx_t ctx, int func, int callback, const void *hdr, shi_u64 hlen, void *rhdr,
+                                 shi_u64 rhlen, int idlen, const int *ids, int tree, int *failed, int wait)
+{
+    struct shi_request q;
+    shi_u64 ticket, offset, result[2] = {0, ~(shi_u64)0}, reply = (shi_u64)shi_to_global(rhdr);
+    if (failed)
+        *failed = -1;
+    if (!shi_gpc_request(ctx, 0, hdr, hlen, reply, rhlen))
+        return -22;
+    if (hlen > SHI_INLINE_GPC_CHAINED || idlen < 0) {
+        shi_fault(ctx, SHI_FAULT_ADDRESS, (shi_u64)hdr);
+        return -22;
+    }
+    if (ids && !shi_offset(ctx, ids, idlen ? (shi_u64)idlen * 4 : 1, 4, &offset))
+        return -22;
+    shi_gather_words(q.arg + 4, SHI_INLINE_GPC_CHAINED / 8, hdr, hlen);
+    shi_request_gpc(&q, func, hlen, reply, rhlen, wait ? SHI_RESULT_SLOT : SHI_RESULT_NONE);
+    shi_request_gpc_chained(&q, callback, tree, idlen, ids ? ctx->heap + offset : 0);
+    shi_fence_release(); /* R1: ids is complete; as above */
+    if (shi_post(ctx, &q, shi_team_world(ctx)->me, &ticket))
+        return -5;
+    if (wait && shi_ring_take_words(shi_ctx_ring(ctx), ticket, result, 2))
+        return -5;
+    if (failed)
+        *failed = (int)result[1];
+    return (int)result[0];
+}
+
 #endif

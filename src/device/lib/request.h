@@ -10,6 +10,7 @@
  *   GET_INLINE         bytes + target                                                             -> the ticket's result slot
  *   AMO                amo + target  bytes  value  cond         fetch            result           -> see result
  *   GPC                func + hlen + rhlen + result  rhdr  data  data  data  data  data   -> the ticket's result slot, if asked
+ *   GPC_CHAINED        the same  rhdr    callback + tree + idlen  ids  data  data  data  -> the ticket's result slot, if asked
  *   TAG                tag       source  bytes
  *   TAG_INLINE         tag       bytes   data   data            data             data             data
  *   TAG_RECV           tag       mask    dest   bytes           sender           result       -> the ticket's result slot, if asked
@@ -23,7 +24,10 @@
  * bytes           of PUT_INLINE at most 48, PUT_SIGNAL_INLINE 32 (0: only the signal), GET_INLINE 8, AMO 4 or 8
  * value, cond     unsigned, in the low bytes; an increment is an addition of 1
  * result          enum shi_amo_result: where the result of an AMO goes: nowhere, the ticket's result slot, or the address fetch
- * func + ...      of GPC 16 bits each; hlen at most 40, rhlen at most 1024. The result is the status
+ * func + ...      of GPC 16 bits each; hlen at most 40, rhlen at most 1024. The result is two words: the status, and the world
+ *                 PE that failed, or -1
+ * callback + ...  16, 16 and 32 bits, signed; hlen is at most 24. ids: the address of idlen world PEs, or 0: all PEs. The request's
+ *                 target is this PE
  * sender          a world PE, or SHI_TAG_ANY
  * ticket, wait    of the TAG_RECV that is to be completed; wait: there is no result before it is complete
  *
@@ -39,7 +43,7 @@
 enum shi_amo {
     SHI_AMO_FETCH, SHI_AMO_SET, SHI_AMO_SWAP, SHI_AMO_CSWAP, SHI_AMO_ADD, SHI_AMO_AND, SHI_AMO_OR, SHI_AMO_XOR, SHI_AMOS
 };
-enum { SHI_INLINE_GPC = 40, SHI_INLINE_TAG = 40 };
+enum { SHI_INLINE_GPC = 40, SHI_INLINE_GPC_CHAINED = 24, SHI_INLINE_TAG = 40 };
 #define SHI_TAG_ANY (~(shi_u64)0)
 enum shi_amo_result { SHI_RESULT_NONE, SHI_RESULT_SLOT, SHI_RESULT_ADDRESS, SHI_RESULTS };
 
@@ -118,6 +122,14 @@ SHI_FN void shi_request_gpc(struct shi_request *q, int func, shi_u64 hlen, shi_u
     q->arg[1] = rhdr;
 }
 
+/* After shi_request_gpc; hdr is already in arg 4 to 6. */
+SHI_FN void shi_request_gpc_chained(struct shi_request *q, int callback, int tree, int idlen, shi_u64 ids)
+{
+    q->op = SHI_OP_GPC_CHAINED;
+    q->arg[2] = (shi_u64)(callback & 0xffff) | (shi_u64)(tree & 0xffff) << 16 | (shi_u64)(shi_u32)idlen << 32;
+    q->arg[3] = ids;
+}
+
 /* Inline: the payload is already in arg 2 to 6. */
 SHI_FN void shi_request_tag(struct shi_request *q, shi_u64 tag, shi_u64 source, shi_u64 bytes)
 {
@@ -171,6 +183,8 @@ struct shi_request_view {
     int wait;
     int func;            /* of GPC; bytes of payload are hdr, local is rhdr */
     shi_u64 rhlen;
+    int callback, tree, idlen; /* of GPC_CHAINED */
+    const int *ids;
 };
 
 SHI_FN shi_u64 shi_request_low_(shi_u64 pair)
@@ -207,6 +221,17 @@ SHI_FN int shi_request_view_gpc_(const struct shi_request *q, struct shi_request
     v->local = q->arg[1];
     v->payload = q->arg + 2;
     return v->bytes <= SHI_INLINE_GPC && v->rhlen <= 1024 && v->result <= SHI_RESULT_SLOT ? 0 : -1;
+}
+
+SHI_FN int shi_request_view_chained_(const struct shi_request *q, struct shi_request_view *v)
+{
+    int bad = shi_request_view_gpc_(q, v);
+    v->callback = (short)(q->arg[2] & 0xffff);
+    v->tree = (short)(q->arg[2] >> 16 & 0xffff);
+    v->idlen = (int)(q->arg[2] >> 32);
+    v->ids = (const int *)q->arg[3];
+    v->payload = q->arg + 4;
+    return bad || v->bytes > SHI_INLINE_GPC_CHAINED || v->idlen < 0 ? -1 : 0;
 }
 
 SHI_FN int shi_request_view_tag_(const struct shi_request *q, struct shi_request_view *v)
@@ -256,6 +281,9 @@ SHI_FN int shi_request_view(const struct shi_request *q, struct shi_request_view
         break;
     case SHI_OP_GPC:
         bad = shi_request_view_gpc_(q, v);
+        break;
+    case SHI_OP_GPC_CHAINED:
+        bad = shi_request_view_chained_(q, v);
         break;
     case SHI_OP_TAG:
         v->tag = q->arg[0];

@@ -8,7 +8,7 @@
 #include "host/gpc/gpc.h"
 #include "host/gpc/gpc_handle.h"
 #include "host/gpc/gpc_run.h"
-#include "host/gpc/gpc_tree.h"
+#include "host/gpc/gpc_shape.h"
 #include "host/util/log.h"
 
 /* ---- handles of functions ---------------------------------------------------------------------------------------- */
@@ -63,7 +63,7 @@ void shmemx_gpc_limits(shmemx_gpc_limits_t *limits)
 
 void shmemx_gpc_nbh_init(shmemx_gpc_nbh_t *nbh)
 {
-    *nbh = (shmemx_gpc_nbh_t){0, 0, 0, 0};
+    *nbh = (shmemx_gpc_nbh_t){.failed = -1};
 }
 
 static int busy(const shmemx_gpc_nbh_t *nbh)
@@ -144,7 +144,7 @@ static int check(const char *routine, const struct shi_gpc_params *w)
 /* Start, and wait if the program gave no handle. */
 static int start(const char *routine, struct shi_gpc_params *w)
 {
-    shmemx_gpc_nbh_t own = {0, 0, 0, 0};
+    shmemx_gpc_nbh_t own = {.failed = -1};
     int blocking = !w->nbh, paused = blocking ? shi_gpc_pause(routine) : 0;
     if (paused < 0)
         return paused;
@@ -176,31 +176,6 @@ int shmemx_gpc_exec(shmem_team_t team, int func, int pe, const void *hdr, size_t
     return err ? err : start(__func__, &w);
 }
 
-/* Set the list and, for a program's tree, its shape, in scratch[3 * idlen]. 0 or -errno after one line. */
-static int shape(const char *routine, struct shi_gpc_params *w, const int *idlst, int *scratch)
-{
-    struct shi_gpc_fault fault = {"out of memory for %d ids", w->idlen};
-    union shi_gpc_entry e;
-    int *ids = scratch, *below = scratch + w->idlen, *list = below + w->idlen, err = 0;
-    int built_in = w->tree == SHMEMX_GPC_BINARY || w->tree == SHMEMX_GPC_BINOMIAL;
-    if (!built_in && !shi_gpc_find(w->tree, SHI_GPC_TREE, &e)) {
-        shi_log_error("%s: tree = %d is not a handle of a tree", routine, w->tree);
-        return -EINVAL;
-    }
-    int n = shi_gpc_list(w->team->n, w->team->me, w->idlen, idlst, built_in ? ids : list, &fault);
-    if (n >= 0 && !built_in)
-        err = shi_gpc_tree(e.tree, w->team->n, w->team->me, n, list, ids, below, &fault);
-    w->ids = ids;
-    w->below = built_in ? NULL : below;
-    w->idlen = n;
-    if (n >= 0 && !err)
-        return 0;
-    char words[160];
-    snprintf(words, sizeof words, fault.words, fault.id);
-    shi_log_error("%s: %s", routine, words);
-    return n < 0 ? n : err;
-}
-
 int shmemx_gpc_chained_exec(shmem_team_t team, int func, int callback, const void *hdr, size_t hlen, const void *data,
                             size_t dlen, void *rhdr, size_t rhlen, void *rdata, size_t rdlen, int idlen,
                             const int *idlst, shmemx_gpc_nbh_t *nbh, int tree)
@@ -221,7 +196,7 @@ int shmemx_gpc_chained_exec(shmem_team_t team, int func, int callback, const voi
         shi_log_error("%s: out of memory for %d ids", __func__, idlen);
         return -ENOMEM;
     }
-    err = shape(__func__, &w, idlst, scratch);
+    err = shi_gpc_shape(__func__, &w, idlst, scratch);
     if (!err)
         err = start(__func__, &w);
     if (scratch != few)

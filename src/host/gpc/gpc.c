@@ -25,7 +25,7 @@
 struct reply {
     struct shi_gpc_task task;
     struct shi_gpc_child *child;
-    int status;
+    int status, failed; /* failed: with a status, the PE of the world */
     uint64_t fin;
     size_t rhsize, rdsize;
     char *rhdr, *rdata;
@@ -83,6 +83,7 @@ static struct shi_gpc_child *check_reply(int pe, const struct shi_gpc_reply *m, 
         shi_am_refuse(pe, "a reply to no GPC of this PE");
     const shmemx_gpc_call_t *c = &k->parent->call;
     if (m->rhsize > c->rhlen || m->rdsize > c->rdlen || (m->status && (m->rhsize || m->rdsize)) ||
+        m->failed >= (uint32_t)shi_world.n_pes ||
         !fits(m->flags, m + 1, bytes - sizeof *m, m->rhsize, m->rdsize))
         shi_am_refuse(pe, "a reply to a GPC of invalid length");
     return k;
@@ -90,9 +91,11 @@ static struct shi_gpc_child *check_reply(int pe, const struct shi_gpc_reply *m, 
 
 /* ---- tasks ------------------------------------------------------------------------------------------------------- */
 
-static void fail(struct shi_gpc_call *g)
+/* pe: of the world, the one that failed. */
+static void fail(struct shi_gpc_call *g, int pe)
 {
     g->failed = 1;
+    g->failed_pe = pe;
     shi_gpc_call_answer(g, -EIO);
 }
 
@@ -140,12 +143,12 @@ static int run_func(struct shi_gpc_task *t)
         return went_on;
     }
     if (rc < 0 || !sizes_fit(&g->call)) {
-        fail(g);
+        fail(g, shi_world.pe);
         return 1;
     }
     int n = shi_gpc_call_children(g);
     if (n <= 0)
-        n ? fail(g) : shi_gpc_call_answer(g, 0);
+        n ? fail(g, shi_world.pe) : shi_gpc_call_answer(g, 0);
     return 1;
 }
 
@@ -214,7 +217,7 @@ static int run_reply(struct shi_gpc_task *t)
         g->called_back = 0;
         post_later(g);
         if (!good)
-            fail(g);
+            fail(g, r->status ? r->failed : shi_world.pe);
         else if (g->open == 0)
             shi_gpc_call_answer(g, 0);
     }
@@ -296,6 +299,7 @@ static void on_plain_reply(struct shi_gpc_call *g, int pe, const struct shi_gpc_
     g->call.rhsize = m->rhsize;
     g->call.rdsize = m->rdsize;
     g->failed = m->status != 0;
+    g->failed_pe = m->status ? (int)m->failed : shi_world.pe; /* here: the reply is not received completely */
     g->token = m->fin;
     g->in = (struct shi_gpc_in){.token = m->token, .pe = pe, .of = SHI_GPC_REPLY, .data = g->call.rdata,
                                 .whole = plain_whole};
@@ -319,6 +323,7 @@ static void on_reply(int pe, const struct shi_gpc_reply *m, size_t bytes)
     r->task.run = run_reply;
     r->child = k;
     r->status = m->status;
+    r->failed = (int)m->failed;
     r->fin = m->fin;
     r->rhsize = m->rhsize;
     r->rdsize = m->rdsize;

@@ -60,6 +60,7 @@ void shi_gpc_call_complete(struct shi_gpc_call *g, int status)
     struct shi_gpc_call *starter = g->starter;
     g->nbh = NULL;
     nbh->status = status;
+    nbh->failed = status && g->team ? shi_team_member(g->team, g->failed_pe) : -1;
     nbh->rhsize = status ? 0 : g->call.rhsize;
     nbh->rdsize = status ? 0 : g->call.rdsize;
     __atomic_store_n(&nbh->busy, 0, __ATOMIC_RELEASE); /* R1 */
@@ -112,7 +113,8 @@ static void send_reply(struct shi_gpc_call *g, int status)
     struct shi_gpc_out *o = &g->out;
     const shmemx_gpc_call_t *c = &g->call;
     o->pe = g->pe;
-    o->head.reply = (struct shi_gpc_reply){.kind = SHI_GPC_REPLY, .status = status, .token = g->token};
+    o->head.reply = (struct shi_gpc_reply){.kind = SHI_GPC_REPLY, .status = status, .token = g->token,
+                                         .failed = status ? (uint32_t)g->failed_pe : 0};
     if (!status) {
         o->head.reply.rhsize = (uint16_t)c->rhsize;
         o->head.reply.rdsize = (uint32_t)c->rdsize;

@@ -2,7 +2,7 @@
  * gpc_call.h - a GPC at one PE, as root or on behalf of a parent: its memory, its children, its answer.
  *
  *   word            written by                        read by               order
- *   call, failed,   progress before the task is       dispatcher            queue.lock of gpc_run.c
+ *   call, failed*,  progress before the task is       dispatcher            queue.lock of gpc_run.c
  *   open            posted, then the dispatcher
  *   child[i].out    dispatcher (plain: exec) until    progress              a child answers only after the last byte
  *                   sent, progress from its reply on
@@ -40,7 +40,8 @@ struct shi_gpc_call {
     int *below;
     int is_root, plain;
     int err;                  /* it was not received completely */
-    int failed, open;         /* children that have not answered */
+    int failed, failed_pe;    /* of the world: the one that failed */
+    int open;                 /* children that have not answered */
     int called_back;          /* a callback is on some thread's stack */
     struct shi_gpc_task *later; /* replies that arrived meanwhile, the last one first */
     int holds;                /* 1 until answered, and 1 for each child, message or fetch that needs this */

@@ -37,7 +37,8 @@ struct shi_gpc_reply {
     uint16_t rhsize;
     int32_t status;
     uint64_t token;
-    uint32_t rdsize, pad;
+    uint32_t rdsize;
+    uint32_t failed; /* with a status: the PE of the world that failed; else 0 */
     uint64_t fin; /* FETCH: returned in FIN when the parent has fetched */
 };
 
