@@ -3,10 +3,12 @@
  * implementations takes milliseconds. bench/hosts runs it.
  *
  * PE 0 prints the median over BATCHES of the time of a call, with a barrier before each batch and calls back to back in it.
+ * With the name of a collective: only that one, with lengths from 8 B on in steps of 4. bench/tune does that.
  */
 #include <shmem.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum { BATCHES = 7, LONGS = 1 << 17, SYNCS = 4, SYNC_LONGS = 256 };
@@ -75,7 +77,24 @@ static void time_row(const char *name, void (*call)(int), int nelems, int calls)
     fflush(stdout);
 }
 
-int main(void)
+/* All lengths of one collective, up to 1 MiB, or in all of an alltoall. */
+static int sweep(const char *name)
+{
+    static const struct {
+        const char *name;
+        void (*call)(int);
+    } rows[] = {{"reduce", reduce}, {"broadcast", broadcast}, {"alltoall", alltoall}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].name, name) == 0) {
+            int most = rows[i].call == alltoall ? LONGS / n : LONGS;
+            for (int nelems = 1; nelems <= most; nelems *= 4)
+                time_row(name, rows[i].call, nelems, nelems < 4096 ? 10 : 2);
+            return 0;
+        }
+    return 1;
+}
+
+int main(int argc, char **argv)
 {
     shmem_init();
     n = shmem_n_pes();
@@ -91,6 +110,12 @@ int main(void)
         for (int k = 0; k < SYNC_LONGS; k++)
             sync_area[i][k] = SHMEM_SYNC_VALUE;
     shmem_barrier_all();
+    if (argc > 1) {
+        if (sweep(argv[1]))
+            shmem_global_exit(2);
+        shmem_finalize();
+        return 0;
+    }
     time_row("barrier", barrier, 0, 10);
     time_row("reduce", reduce, 1, 10);
     time_row("reduce", reduce, LONGS, 2);

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "host/coll/plan.h"
+#include "host/coll/rules.h"
 #include "host/coll/team.h"
 #include "host/net/lane.h"
 #include "host/ops/state.h"
@@ -93,7 +94,7 @@ static int phases_of(const struct row *r, int n, struct phase *p, double *memory
     *memory = r->alone.plan == SHI_PLAN_MERGE ? 2.0 * 128 * (shi_plan_log2(n) + 1) : 0;
     if (r->collective < 0)
         return 1;
-    switch (shi_plan_choose((enum shi_collective)r->collective, n, all)) {
+    switch (shi_rules_choose((enum shi_collective)r->collective, &(const struct shi_shape){n, 1, n}, all, 0)) {
     case SHI_BY_TREE: p[0] = (struct phase){SHI_PLAN_TREE, all, 0}; return 1;
     case SHI_BY_SCATTER_GATHER:
         p[0] = (struct phase){SHI_PLAN_SCATTER, part, 0};
@@ -118,7 +119,6 @@ static int phases_of(const struct row *r, int n, struct phase *p, double *memory
         *memory = (double)all / 2;
         return 1;
     case SHI_BY_READ:
-    case SHI_BY_SCAN:
         p[0] = (struct phase){SHI_PLAN_SCAN, all, 2};
         *memory = (double)all;
         return 1;

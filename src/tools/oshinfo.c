@@ -14,7 +14,7 @@
 
 #include "config.h"
 #include "device/device.h"
-#include "host/coll/plan.h"
+#include "host/coll/rules.h"
 #include "host/util/config.h"
 #include "host/util/own_file.h"
 #include "host/util/trace_format.h"
@@ -120,19 +120,32 @@ static void print_ways(int json)
     }
 }
 
+/* 0, or 1 after one line. */
+static int read_rules(void)
+{
+    char why[512];
+    const char *value = getenv("SHMEM_COLLECTIVES");
+    int err = shi_rules_read(value ? value : "", why, sizeof why);
+    if (err)
+        fprintf(stderr, "oshinfo: %s\n", why);
+    return err != 0;
+}
+
 /* How collectives between nodes are carried out: the first line of a collective that applies. */
 static void print_collectives(int json)
 {
     const struct shi_rule *r;
-    for (int i = 0; (r = shi_plan_rule(i)); i++) {
+    for (int i = 0; (r = shi_rules_at(i)); i++) {
         char text[160];
-        shi_plan_describe(r, text, sizeof text);
+        shi_rules_describe(r, text, sizeof text);
         if (json) {
-            print_string(i ? ",\n  {\"collective\": " : "  {\"collective\": ", shi_plan_collective(r->of));
+            print_string(i ? ",\n  {\"collective\": " : "  {\"collective\": ", shi_rules_collective(r->of));
             print_string(", \"algorithm\": ", text);
+            print_string(", \"from\": ", i < shi_rules_given() ? "SHMEM_COLLECTIVES" : "built in");
             printf("}");
         } else {
-            printf("  %-18s %s\n", i && shi_plan_rule(i - 1)->of == r->of ? "" : shi_plan_collective(r->of), text);
+            printf("  %-18s %s%s\n", i && shi_rules_at(i - 1)->of == r->of ? "" : shi_rules_collective(r->of), text,
+                   i < shi_rules_given() ? " (SHMEM_COLLECTIVES)" : "");
         }
     }
 }
@@ -160,6 +173,8 @@ static int print_people(void)
 {
     struct shi_config c;
     char why[512];
+    if (read_rules())
+        return 1;
     printf("Fulmar %s, OpenSHMEM %d.%d\n\n", PACKAGE_VERSION, SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION);
     print_features(0);
     print_devices(0); /* before libfabric, which may open the loader of Level Zero without our driver */
@@ -179,6 +194,8 @@ static int print_people(void)
 
 static int print_json(void)
 {
+    if (read_rules())
+        return 1;
     printf("{\"version\": \"%s\", \"openshmem\": \"%d.%d\",\n \"features\": {", PACKAGE_VERSION, SHMEM_MAJOR_VERSION,
            SHMEM_MINOR_VERSION);
     print_features(1);

@@ -172,26 +172,6 @@ static void counts(void)
     CHECKF(wrong == 0, "%d ranks: pairwise names each other rank once", n);
 }
 
-/* Every length and number of ranks has a way, and one that its rules allow. */
-static void ways(void)
-{
-    static const size_t lengths[] = {1, 8, 16, 17, 64, 2048, 2049, 4096, 8192, 65536, 65537, 1 << 20, 1 << 30};
-    int ended[SHI_COLLECTIVES_N] = {0};
-    wrong = 0;
-    for (int i = 0; shi_plan_rule(i); i++) {
-        const struct shi_rule *r = shi_plan_rule(i);
-        ended[r->of] = !r->most_ranks && !r->most_bytes && !r->most_total; /* the last rule takes everything */
-    }
-    for (int of = 0; of < SHI_COLLECTIVES_N; of++)
-        wrong += !ended[of];
-    for (int ranks = 2; ranks < 2000; ranks += 1 + ranks / 9)
-        for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
-            enum shi_algorithm way = shi_plan_choose(SHI_COLL_REDUCE, ranks, lengths[k]);
-            wrong += way == SHI_BY_GATHER ? lengths[k] * (size_t)ranks > 8192 : way == SHI_BY_PIECES && ranks > 4;
-        }
-    CHECK(wrong == 0);
-}
-
 static void every(void (*test)(void))
 {
     for (n = 1; n <= MOST; n++) {
@@ -217,6 +197,5 @@ int main(void)
     RUN(every_reduction, "doubling, halving and scans combine all ranks once, in order");
     RUN(every_move, "allgather, trees and alltoall bring each block to its rank");
     RUN(every_count, "dissemination and pairwise rounds reach all ranks, in as few rounds as promised");
-    RUN(ways, "each collective has a way for every length and number of ranks");
     return tap_end();
 }

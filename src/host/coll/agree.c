@@ -1,4 +1,4 @@
-/* agree.c - SHMEM_CHECK=1: compare the collective calls of a team's members by an exchange. */
+/* agree.c - compare what must be equal on all members of a team: rules; with SHMEM_CHECK=1 the collective calls. */
 #include "host/coll/agree.h"
 
 #include <stdio.h>
@@ -44,4 +44,39 @@ void shi_agree(const char *routine, struct shmem_team *t, const struct shi_call 
     for (int i = 1; i < t->n; i++)
         if (memcmp(shi_team_buffer(t, t->me, 0), shi_team_buffer(t, t->me, i), sizeof mine) != 0)
             differ(t, call, i);
+}
+
+/* The least and the greatest digest of the members, and the lowest member that has it. */
+struct digests {
+    uint64_t least, most;
+    int of_least, of_most;
+};
+_Static_assert(sizeof(struct digests) <= SHI_EXCHANGE_BYTES, "one merge compares all");
+
+static void merge_digests(void *to, const void *from)
+{
+    struct digests *all = to;
+    const struct digests *d = from;
+    if (d->least < all->least || (d->least == all->least && d->of_least < all->of_least)) {
+        all->least = d->least;
+        all->of_least = d->of_least;
+    }
+    if (d->most > all->most || (d->most == all->most && d->of_most < all->of_most)) {
+        all->most = d->most;
+        all->of_most = d->of_most;
+    }
+}
+
+void shi_agree_rules(const char *routine, struct shmem_team *t)
+{
+    uint64_t own = shi_rules_digest();
+    struct digests all = {own, own, t->me, t->me};
+    t->routine = routine;
+    shi_team_merge(t, &all, sizeof all, merge_digests);
+    if (all.least == all.most)
+        return;
+    if (t->me != 0)
+        sleep(SHI_END_LAUNCHER_S); /* the first member writes the one line */
+    int a = shi_team_world_pe(t, all.of_least), b = shi_team_world_pe(t, all.of_most);
+    shi_die(routine, "SHMEM_COLLECTIVES: PE %d has other rules than PE %d", a > b ? a : b, a > b ? b : a);
 }

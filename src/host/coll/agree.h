@@ -1,5 +1,6 @@
 /*
- * agree.h - SHMEM_CHECK=1: the members of a team compare the collective calls that they make, before they make them.
+ * agree.h - what must be equal on all members of a team: the rules for collectives, at init; with SHMEM_CHECK=1 the collective
+ * calls, before the members make them.
  *
  * A call is its routine and up to four values that the specification requires to be equal on all members. Every collective
  * routine compares, so two different ones are found here and do not mix their protocols.
@@ -26,5 +27,8 @@ struct shi_call {
             shi_agree(ROUTINE, TEAM, &(const struct shi_call){{__VA_ARGS__}});                                       \
     } while (0)
 void shi_agree(const char *routine, struct shmem_team *t, const struct shi_call *call);
+
+/* Die with one line on the team's first member when the members have different rules for collectives; a barrier. */
+void shi_agree_rules(const char *routine, struct shmem_team *t);
 
 #endif

@@ -190,7 +190,7 @@ static void broadcast_nodes(struct shmem_team *t, const struct chunk *g, void *d
     while (t->position[root] - t->local_rank[root] != t->node[root_node].member - t->members)
         root_node++;
     struct between b = {t, dest, source, g->bytes, g->bytes, root, root_node, (t->my_node - root_node + n) % n, g->epoch - 1};
-    if (shi_plan_choose(SHI_COLL_BROADCAST, n, g->bytes) == SHI_BY_TREE) {
+    if (shi_coll_choose(t, SHI_COLL_BROADCAST, g->bytes, 0) == SHI_BY_TREE) {
         tree_nodes(&b, SHI_PLAN_TREE);
     } else {
         b.block = shi_round_up((g->bytes + (size_t)n - 1) / (size_t)n, SHI_LINE_BYTES);

@@ -24,7 +24,16 @@ void shi_coll_alltoall(const char *routine, struct shmem_team *t, void *dest, co
 void shi_coll_alltoalls(const char *routine, struct shmem_team *t, void *dest, const void *source, ptrdiff_t dst,
                         ptrdiff_t sst, size_t nelems, size_t elem);
 
-/* Short alltoalls between nodes: host/coll/index.c. An alltoall: `nelems` elements of `elem` bytes for each member, in strides dst and sst of elements. */
+/* The schedule that the rules give a collective of so many bytes; `without` as of shi_rules_choose. */
+static inline enum shi_algorithm shi_coll_choose(const struct shmem_team *t, enum shi_collective of, size_t bytes,
+                                                 unsigned without)
+{
+    const struct shi_shape shape = {t->n_nodes, t->most_local, of == SHI_COLL_SCAN ? t->n : t->n_nodes};
+    return shi_rules_choose(of, &shape, bytes, without);
+}
+
+/* Short alltoalls between nodes: host/coll/index.c. An alltoall: `nelems` elements of `elem` bytes for each member, in
+ * strides dst and sst of elements. */
 struct shi_all_to_all {
     void *dest;
     const void *source;

@@ -1,7 +1,5 @@
-/* plan.c - the schedules of collectives, and which of them a collective takes. */
+/* plan.c - the schedules of collectives. */
 #include "host/coll/plan.h"
-
-#include <stdio.h>
 
 const char *shi_plan_name(enum shi_plan plan)
 {
@@ -176,68 +174,4 @@ struct shi_round shi_plan_round(enum shi_plan plan, int n, int me, int r)
     }
     default: return disseminate(plan, n, me, r);
     }
-}
-
-/* ---- choice ------------------------------------------------------------------------------------------------------------ */
-
-/* Lengths measured over tcp on one host; see src/DECISIONS.md. */
-static const struct shi_rule rules[] = {
-    {SHI_COLL_BROADCAST, SHI_BY_TREE, 2, 2, 0, 0},
-    {SHI_COLL_BROADCAST, SHI_BY_TREE, 3, 0, 65536, 0},
-    {SHI_COLL_BROADCAST, SHI_BY_SCATTER_GATHER, 3, 0, 0, 0},
-    {SHI_COLL_REDUCE, SHI_BY_GATHER, 2, 0, 0, 8192},
-    {SHI_COLL_REDUCE, SHI_BY_DOUBLING, 2, 0, 2048, 0},
-    {SHI_COLL_REDUCE, SHI_BY_PIECES, 2, 4, 0, 0},
-    {SHI_COLL_REDUCE, SHI_BY_HALVING, 2, 0, 0, 0},
-    {SHI_COLL_SCAN, SHI_BY_GATHER, 2, 0, 0, 8192},
-    {SHI_COLL_SCAN, SHI_BY_READ, 2, 0, 0, 0},
-    {SHI_COLL_COLLECT, SHI_BY_GATHER, 2, 0, 0, 0},
-    {SHI_COLL_ALLTOALL, SHI_BY_INDEX, 2, 0, 2048, 0},
-    {SHI_COLL_ALLTOALL, SHI_BY_PAIRWISE, 2, 0, 0, 0},
-};
-
-const struct shi_rule *shi_plan_rule(int i)
-{
-    return i < (int)(sizeof rules / sizeof *rules) ? &rules[i] : NULL;
-}
-
-static int holds(const struct shi_rule *r, enum shi_collective of, int ranks, size_t bytes)
-{
-    return r->of == of && ranks >= r->least_ranks && (!r->most_ranks || ranks <= r->most_ranks) &&
-           (!r->most_bytes || bytes <= r->most_bytes) && (!r->most_total || bytes <= r->most_total / (size_t)ranks);
-}
-
-enum shi_algorithm shi_plan_choose(enum shi_collective of, int ranks, size_t bytes)
-{
-    const struct shi_rule *r = rules, *last = rules; /* the last rule of each collective has no limits */
-    for (; r < rules + sizeof rules / sizeof *rules; r++) {
-        if (holds(r, of, ranks, bytes))
-            return r->way;
-        last = r->of == of ? r : last;
-    }
-    return last->way;
-}
-
-const char *shi_plan_collective(enum shi_collective of)
-{
-    static const char *const name[SHI_COLLECTIVES_N] = {"broadcast", "reduce", "scan", "collect, fcollect", "alltoall"};
-    return name[of];
-}
-
-void shi_plan_describe(const struct shi_rule *r, char *text, size_t bytes)
-{
-    static const char *const way[] = {"binomial tree", "binomial scatter, then allgather", "allgather, then each combines",
-                                      "recursive doubling", "each combines a piece of all", "recursive halving, then doubling",
-                                      "dissemination", "dissemination by reads", "Bruck's index", "pairwise"};
-    char nodes[32] = "", length[64] = "any length";
-    if (r->most_ranks)
-        snprintf(nodes, sizeof nodes, ", up to %d nodes", r->most_ranks);
-    else if (r->least_ranks > 2)
-        snprintf(nodes, sizeof nodes, ", %d nodes or more", r->least_ranks);
-    if (r->most_bytes)
-        snprintf(length, sizeof length, "up to %zu bytes", r->most_bytes);
-    else if (r->most_total)
-        snprintf(length, sizeof length, "up to %zu bytes of all nodes", r->most_total);
-    snprintf(text, bytes, "%s%s: %s", length, nodes,
-             r->of == SHI_COLL_COLLECT ? "allgather by dissemination" : way[r->way]);
 }

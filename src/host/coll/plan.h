@@ -28,8 +28,6 @@
 #ifndef SHI_PLAN_H
 #define SHI_PLAN_H
 
-#include <stddef.h>
-
 enum shi_plan { SHI_PLAN_BARRIER, SHI_PLAN_GATHER, SHI_PLAN_MERGE, SHI_PLAN_SCAN, SHI_PLAN_TREE, SHI_PLAN_SCATTER,
                 SHI_PLAN_DOUBLING, SHI_PLAN_HALVING, SHI_PLAN_INDEX, SHI_PLAN_PAIRWISE, SHI_PLANS };
 
@@ -69,28 +67,5 @@ static inline int shi_plan_index_next(int b, int step)
 /* INDEX: the places that a rank needs for its own blocks but the one for itself, and for those that land in the rounds before
  * `round`, each in a place of its own. */
 int shi_plan_index_places(int n, int round);
-
-/* ---- choice ------------------------------------------------------------------------------------------------------------ */
-
-enum shi_collective { SHI_COLL_BROADCAST, SHI_COLL_REDUCE, SHI_COLL_SCAN, SHI_COLL_COLLECT, SHI_COLL_ALLTOALL, SHI_COLLECTIVES_N };
-
-/* How a collective is carried out between n ranks. The first rule of the collective that holds is taken. */
-struct shi_rule {
-    enum shi_collective of;
-    enum shi_algorithm { SHI_BY_TREE, SHI_BY_SCATTER_GATHER, SHI_BY_GATHER, SHI_BY_DOUBLING, SHI_BY_PIECES, SHI_BY_HALVING,
-                   SHI_BY_SCAN, SHI_BY_READ, SHI_BY_INDEX, SHI_BY_PAIRWISE } way;
-    int least_ranks, most_ranks; /* most_ranks 0: any */
-    size_t most_bytes;           /* of one rank's contribution; 0: any */
-    size_t most_total;           /* of all ranks' together; 0: any */
-};
-
-/* Rule i, or NULL after the last. */
-const struct shi_rule *shi_plan_rule(int i);
-
-enum shi_algorithm shi_plan_choose(enum shi_collective of, int ranks, size_t bytes);
-
-/* The rule as text, "up to 8192 bytes in all: allgather, combined locally", and its collective's name. */
-void shi_plan_describe(const struct shi_rule *r, char *text, size_t bytes);
-const char *shi_plan_collective(enum shi_collective of);
 
 #endif

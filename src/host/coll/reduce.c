@@ -113,13 +113,19 @@ static void reduce_short_nodes(struct shmem_team *t, void *dest, const void *sou
     shi_coll_copy(dest, result, bytes);
 }
 
-/* Do the elements of a node's members and the places for other nodes' fit into the records of a half? */
-static int fits(const struct shmem_team *t, size_t bytes, enum shi_algorithm way)
+/* Do the elements of a node's members and so many places for other nodes' fit into the records of a half? */
+static int fits(const struct shmem_team *t, size_t bytes, int places)
 {
     size_t room = shi_team_half_bytes(shi_world.n_pes) - SHI_LANDING_BYTES, each = shi_round_up(bytes, 16);
-    int places = way == SHI_BY_GATHER ? t->n_nodes : shi_plan_rounds(SHI_PLAN_DOUBLING, t->n_nodes);
-    return bytes <= SHI_EXCHANGE_TOTAL_BYTES && (way == SHI_BY_GATHER || way == SHI_BY_DOUBLING) &&
-           each <= room / (size_t)(t->most_local + places);
+    return bytes <= SHI_EXCHANGE_TOTAL_BYTES && each <= room / (size_t)(t->most_local + places);
+}
+
+static enum shi_algorithm reduce_way(const struct shmem_team *t, size_t bytes)
+{
+    unsigned without = fits(t, bytes, t->n_nodes) ? 0 : 1 << SHI_BY_GATHER;
+    if (!fits(t, bytes, shi_plan_rounds(SHI_PLAN_DOUBLING, t->n_nodes)))
+        without |= 1 << SHI_BY_DOUBLING;
+    return shi_coll_choose(t, SHI_COLL_REDUCE, bytes, without);
 }
 
 /* Elements [first, last) of an array. */
@@ -243,7 +249,8 @@ static void reduce_halves(const struct shmem_team *t, void *dest, int k, struct 
 /* The k-th members of all nodes reduce part k: each combines it for its node, then each combines a piece of the node
  * results, then the node's other members read it. So an element crosses between two nodes once each way. In each step
  * only one member accesses what it changes, so dest may be source. */
-static void reduce_long_nodes(struct shmem_team *t, void *dest, const void *source, size_t n, const struct shi_reduction *r)
+static void reduce_long_nodes(struct shmem_team *t, void *dest, const void *source, size_t n,
+                              const struct shi_reduction *r, enum shi_algorithm way)
 {
     const struct shi_node *here = &t->node[t->my_node];
     const struct range all = {0, n};
@@ -255,7 +262,7 @@ static void reduce_long_nodes(struct shmem_team *t, void *dest, const void *sour
     reduce_part(t, dest, source, part, r, 0);
     shi_team_barrier(t->routine, t);
     t->epoch += 2;
-    if (k < workers && shi_plan_choose(SHI_COLL_REDUCE, t->n_nodes, n * r->elem) == SHI_BY_HALVING)
+    if (k < workers && way == SHI_BY_HALVING)
         reduce_halves(t, dest, k, part, r, t->epoch - 1);
     else if (k < workers)
         reduce_pieces(t, dest, k, part, r);
@@ -288,15 +295,12 @@ void shi_coll_reduce(const char *routine, struct shmem_team *t, void *dest, cons
     if (n == 0)
         return;
     size_t bytes = n * r->elem;
-    enum shi_algorithm way = shi_plan_choose(SHI_COLL_REDUCE, t->n_nodes, bytes);
     if (t->n == 1) {
         shi_coll_copy(dest, source, bytes);
         t->epoch++;
     } else if (t->n_nodes > 1) {
-        if (fits(t, bytes, way))
-            reduce_short_nodes(t, dest, source, n, r, way);
-        else
-            reduce_long_nodes(t, dest, source, n, r);
+        enum shi_algorithm way = reduce_way(t, bytes);
+        (way == SHI_BY_GATHER || way == SHI_BY_DOUBLING ? reduce_short_nodes : reduce_long_nodes)(t, dest, source, n, r, way);
     } else {
         (bytes <= t->buffer_bytes ? reduce_short : reduce_long)(t, dest, source, n, r);
     }
@@ -407,7 +411,7 @@ void shi_coll_scan(const char *routine, struct shmem_team *t, void *dest, const 
     if (n == 0)
         return;
     int last = exclusive ? t->me - 1 : t->me;
-    if (n * r->elem <= t->buffer_bytes && (!t->gathered || shi_plan_choose(SHI_COLL_SCAN, t->n, n * r->elem) == SHI_BY_GATHER))
+    if (n * r->elem <= t->buffer_bytes && (!t->gathered || shi_coll_choose(t, SHI_COLL_SCAN, n * r->elem, 0) == SHI_BY_GATHER))
         scan_short(t, dest, source, n, r, last);
     else if (t->gathered)
         scan_rounds(routine, t, dest, source, n, r, exclusive);

@@ -10,6 +10,7 @@
 #define SHI_TEAM_H
 
 #include "host/coll/plan.h"
+#include "host/coll/rules.h"
 #include "host/net/doorbell.h"
 #include "host/ops/state.h"
 

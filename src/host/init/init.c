@@ -118,6 +118,8 @@ static int read_settings(void)
 {
     char why[512];
     int err = shi_config_read(&shi_world.config, why, sizeof why);
+    if (!err)
+        err = shi_rules_read(shi_world.config.collectives.text, why, sizeof why);
     if (err) {
         if (shi_world.boot.pe != 0)
             sleep(1);
@@ -282,7 +284,10 @@ void shi_world_up(int thread_level)
     if (!shi_world.ever_up)
         print_settings();
     shi_world.ever_up = 1;
-    shi_team_barrier("shmem_init", &shi_team_world);
+    if (shi_team_world.n_nodes > 1)
+        shi_agree_rules("shmem_init", &shi_team_world); /* in place of the barrier */
+    else
+        shi_team_barrier("shmem_init", &shi_team_world);
 }
 
 /* ---- down -------------------------------------------------------------------------------------------------------- */
