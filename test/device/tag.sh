@@ -209,10 +209,12 @@ END
 $OSHCC -O2 "$work/reply.c" "$work/reply.cl" -o "$work/reply" > "$work/log" 2>&1
 ok $? "oshcc compiles a program whose kernels receive" "$work/log"
 # Catches: a receive that quiet or a fence waits for; a probe that waits, or does not find a message that its sender keeps; a
-# status or a reply to the wrong PE; a result taken by another receive; order lost among a work-item's receives.
+# status or a reply to the wrong PE; a result taken by another receive (2 PEs: a ring of 4,
+# results share slots); order lost among a work-item's receives.
 for pes in 1 2 3; do
     for private in $privates; do
-        SHMEM_TAG_UNEXPECTED_HEADERS_PER_PEER=8 ZE_CPU_PRIVATE=$private run $pes 1 "$work/reply" && ! grep -q fulmar "$work/log"
+        SHMEM_DEVICE_RING=$((pes == 2 ? 4 : 1024)) SHMEM_TAG_UNEXPECTED_HEADERS_PER_PEER=8 ZE_CPU_PRIVATE=$private \
+            run $pes 1 "$work/reply" && ! grep -q fulmar "$work/log"
         ok $? "kernels receive, probe and reply, $pes PEs, device memory private: $private" "$work/log"
     done
 done
