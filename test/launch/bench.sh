@@ -37,6 +37,29 @@ ok $? "it ends processes that outlive their launcher" "$dir/out"
 [ $? -eq 2 ] && grep -q -- '--peer and --all exclude each other' "$dir/out"
 ok $? "--all and --peer exclude each other" "$dir/out"
 
+# Catches: colours in a file or a pipe, a colour that shifts the columns, red for a ratio that is better.
+cat >"$dir/colours.py" <<'EOF'
+import importlib.machinery, importlib.util, io, os, re, sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(sys.argv[1])))
+loader = importlib.machinery.SourceFileLoader("compare", sys.argv[1])
+compare = importlib.util.module_from_spec(importlib.util.spec_from_loader("compare", loader))
+loader.exec_module(compare)
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+def printed(to):
+    sys.stdout, before = to, sys.stdout
+    compare.print_lines([["bench", "ours", "peer/ours"], ["slow", "3", "0.50"], ["fast", "0.7", "12.00"], ["even", "1", "1.00"], ["none", "1", "-"]], 1)
+    sys.stdout = before
+    return to.getvalue()
+plain, terminal = printed(io.StringIO()), printed(Terminal())
+assert "\033" not in plain and re.sub("\033[^m]*m", "", terminal) == plain
+assert re.findall("\033.(3.)m *([0-9.]+)", terminal) == [("31", "0.50"), ("32", "12.00")]
+EOF
+env -u NO_COLOR python3 "$dir/colours.py" "$top_srcdir/bench/compare" >"$dir/out" 2>&1
+ok $? "ratios are coloured on a terminal only" "$dir/out"
+
 # Two straight curves, one with a peak at 1 KiB and one with a rise from 4 KiB; the third is straight.
 cat >"$dir/curves.py" <<'EOF'
 import json, sys
