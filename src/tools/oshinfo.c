@@ -173,6 +173,9 @@ static int print_people(void)
 {
     struct shi_config c;
     char why[512];
+    static char all[65536];
+    if (!isatty(STDOUT_FILENO)) /* a single write: a reader of the first line, such as head, does not end oshinfo by SIGPIPE */
+        setvbuf(stdout, all, _IOFBF, sizeof all);
     if (read_rules())
         return 1;
     printf("Fulmar %s, OpenSHMEM %d.%d\n\n", PACKAGE_VERSION, SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION);
