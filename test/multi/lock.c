@@ -58,7 +58,8 @@ static void test_test_lock(void)
     shmem_barrier_all();
 }
 
-/* Catches: an unfair lock. PEs that queue while the lock is held get it in the order of queueing. */
+/* Catches: an unfair lock, also for the PE that clears it and takes it again, and a PE that polls and never queues. PEs that queue
+ * while the lock is held get it in the order of queueing. */
 static void test_order(void)
 {
     static long lock, turn, asked;
@@ -79,6 +80,9 @@ static void test_order(void)
             while ((shmem_long_atomic_fetch(&lock, p - 1) & 0x3fffffff) != p + 1)
                 sched_yield();
         }
+        shmem_clear_lock(&lock);
+        shmem_set_lock(&lock);
+        CHECKF(turn == n_pes - 1, "taken again after %ld of %d PEs that waited", turn, n_pes - 1);
         shmem_clear_lock(&lock);
     }
     shmem_barrier_all();

@@ -11,6 +11,9 @@
  *   queued (own low)    owner                                    owner       none
  *
  * A clear completes the section's operations (quiet) before it passes the lock on.
+ *
+ * A PE polls a lock of its node for QUEUE_AFTER_NS before it queues. Until then the PE that has cleared the lock may take it again,
+ * which saves a switch of processes where PEs share cores; no PE can tell such a poll from a call that comes later.
  */
 #include "host/ops/lock.h"
 
@@ -21,6 +24,7 @@
 #include "host/util/log.h"
 
 static const uint32_t waits = 1u << 31, queued = 1u << 30; /* the other bits: next PE + 1, or 0 */
+enum { QUEUE_AFTER_NS = 50000 };
 
 struct halves {
     uint32_t place, tail;
@@ -49,12 +53,46 @@ static int home_of(long *lock)
     return (int)(off / sizeof *lock % (unsigned)shi_world.n_pes);
 }
 
+/* Take the lock if it is free. The tail that was found; 0: taken. */
+static uint32_t take(const char *routine, long *lock, struct halves *mine)
+{
+    __atomic_store_n(&mine->place, queued, __ATOMIC_RELAXED);
+    uint32_t before = update(routine, lock, home_of(lock), 1, SHI_AMO_CSWAP, (uint32_t)shi_world.pe + 1, 0); /* A1 */
+    if (before)
+        __atomic_fetch_and(&mine->place, ~queued, __ATOMIC_RELAXED);
+    return before;
+}
+
+/* Poll a lock of this node until it is taken (1), or until it is time to queue (0). */
+static int take_soon(const char *routine, long *lock, struct halves *mine)
+{
+    int home = home_of(lock);
+    const uint32_t *tail = shi_reach(&shi_world.peer[home], &((struct halves *)lock)->tail, sizeof *tail);
+    struct shi_wait w = SHI_WAIT_INIT;
+    for (uint64_t since_ns = 0; tail; shi_wait_step(&w)) {
+        uint32_t before = since_ns ? __atomic_load_n(tail, __ATOMIC_RELAXED) : 0;
+        if (!before)
+            before = take(routine, lock, mine);
+        if (!before)
+            return 1;
+        if (before == (uint32_t)shi_world.pe + 1)
+            return 0;
+        uint64_t now = shi_now_ns();
+        since_ns = since_ns ? since_ns : now;
+        if (now - since_ns > QUEUE_AFTER_NS)
+            return 0;
+    }
+    return 0;
+}
+
 void shi_lock_set(const char *routine, long *lock)
 {
     shi_wait_allow(routine);
     SHI_SPAN(span, SHI_LOCKS, routine, NULL, SHI_TO_NONE, 0);
     struct halves *mine = mine_of(routine, lock);
     uint32_t me = (uint32_t)shi_world.pe + 1;
+    if (take_soon(routine, lock, mine))
+        return;
     __atomic_store_n(&mine->place, waits | queued, __ATOMIC_RELAXED);
     uint32_t before = update(routine, lock, home_of(lock), 1, SHI_AMO_SWAP, me, 0); /* R1, A1 */
     if (before == me)
@@ -71,13 +109,7 @@ void shi_lock_set(const char *routine, long *lock)
 int shi_lock_test(const char *routine, long *lock)
 {
     struct halves *mine = mine_of(routine, lock);
-    if (update(routine, lock, home_of(lock), 1, SHI_AMO_FETCH, 0, 0))
-        return 1;
-    __atomic_store_n(&mine->place, queued, __ATOMIC_RELAXED);
-    int taken = update(routine, lock, home_of(lock), 1, SHI_AMO_CSWAP, (uint32_t)shi_world.pe + 1, 0) != 0; /* A1 */
-    if (taken)
-        __atomic_fetch_and(&mine->place, ~queued, __ATOMIC_RELAXED);
-    return taken;
+    return update(routine, lock, home_of(lock), 1, SHI_AMO_FETCH, 0, 0) || take(routine, lock, mine);
 }
 
 void shi_lock_clear(const char *routine, long *lock)

@@ -1,4 +1,4 @@
-/* lock.h - distributed locks: a queue, so that PEs get the lock in the order in which they asked. */
+/* lock.h - distributed locks: a PE polls briefly, then it queues, and PEs in the queue get the lock in order. */
 #ifndef SHI_LOCK_H
 #define SHI_LOCK_H
 
