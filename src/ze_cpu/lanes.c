@@ -1,7 +1,7 @@
 /*
  * lanes.c - translates kernels a second time, to code that runs 8 consecutive work-items at once, with AVX2.
  *
- * An instruction whose operands are the same for all 8 is translated as for one work-item, on the frame of the first one; so
+ * An instruction whose operands are the same for all 8 is translated as for one work-item, on the frame that they share; so
  * is one whose result grows by a stride (lanes_plan.c). The others become vector operations (lanes_vector.c) or, if there is
  * none, the instruction is done for one work-item after the other: its operands are copied from the vectors to the frame,
  * and its result back.
@@ -11,7 +11,7 @@
  * which work-items see each other - atomics, volatile accesses, barriers, group operations - or whose address matters - private
  * arrays - and with calls are not translated.
  *
- * The code is called as run_code (lanes_run.c): rdi is the frame of the first work-item, rsi its struct zc_item, edx the quantum;
+ * The code is called as run_code (lanes_run.c): rdi is the shared frame, rsi the first work-item's struct zc_item, edx the quantum;
  * rbx is the address of the vectors.
  */
 #include "ze_cpu/lanes.h"
@@ -44,16 +44,28 @@ static void interpret(struct zc_lanes_gen *l)
     n_pop(&l->g);
 }
 
+/* The code of i for one work-item uses general registers only. */
+static bool spares_vectors(const struct zc_ins *i)
+{
+    return i->op < OP_FADD_4 || (i->op >= OP_LD_1 && i->op <= OP_LD_8) || (i->op >= OP_LDX_1 && i->op <= OP_LDX_8) ||
+           (i->op >= OP_MOV_1 && i->op <= OP_MOV_8) || i->op == OP_PADD || i->op == OP_PMAD ||
+           (i->op >= OP_ZX_1_2 && i->op <= OP_SX_4_8);
+}
+
 /* Translate i as for one work-item. */
 static void for_one(struct zc_lanes_gen *l, const struct zc_ins *i)
 {
     uint8_t *at = l->g.o.at;
+    struct zc_lanes_kept kept = l->kept;
+    l_forget_vectors(l);
     bool small = i->op < OP_FADD_4 || (i->op > OP_FMA_8V && i->op != OP_CONVERT);
     l->g.quiet = true; /* these work-items have not polled */
     if (!small)
         v_zero_upper(&l->g.o);
-    if (zc_native_arith(&l->g, i) || zc_native_memory(&l->g, i))
+    if (zc_native_arith(&l->g, i) || zc_native_memory(&l->g, i)) {
+        l->kept = spares_vectors(i) ? kept : l->kept;
         return;
+    }
     l->g.o.at = at;
     forget(l);
     v_zero_upper(&l->g.o);
@@ -120,6 +132,7 @@ static bool one_by_one(struct zc_lanes_gen *l, const struct zc_ins *i)
     }
     step(l, v, n, -(ZC_LANES - 1));
     forget(l);
+    l_forget_vectors(l);
     return true;
 }
 
@@ -129,9 +142,11 @@ static bool uniform(struct zc_lanes_gen *l, const struct zc_ins *i, struct zc_ac
     for_one(l, i);
     if (!d.write || l_region(l, d.slot)->kind != LANES_VARYING)
         return true;
-    if (!zc_lanes_broadcast(l, d.slot, d.size))
+    if (!zc_lanes_broadcast(l, d.slot, d.size)) {
         for (unsigned lane = 0; lane < ZC_LANES; lane++)
             copy_element(l, d, lane, false);
+        l_forget_vectors(l);
+    }
     forget(l);
     return d.size <= COPIED_MAX;
 }
@@ -153,9 +168,7 @@ static bool translate(struct zc_lanes_gen *l, const struct zc_ins *i)
 {
     struct zc_access v[ZC_ACCESSES] = {{0, 0, false, false}};
     struct zc_value x = zc_lanes_result(&l->p, i);
-    uint32_t kept = l->kept;
     int n = zc_lanes_accesses(i, v);
-    l->kept = 0;
     bool branches = (i->op >= OP_BR && i->op <= OP_SWITCH) || (i->op >= OP_BR_EQ_4 && i->op <= OP_BR_SLE_8);
     if (i->op == OP_RET || i->op == OP_EXIT)
         return end(l);
@@ -165,9 +178,8 @@ static bool translate(struct zc_lanes_gen *l, const struct zc_ins *i)
     }
     if (branches && x.kind == LANES_UNIFORM)
         return zc_native_arith(&l->g, i) || zc_native_control(&l->g, i);
-    l->kept = branches ? kept : 0;
     if (branches)
-        return zc_lanes_branch(l, i) && !(l->kept = 0);
+        return zc_lanes_branch(l, i);
     if (x.kind == LANES_UNIFORM || !n)
         return uniform(l, i, v[0]);
     if (v[0].write && l_region(l, v[0].slot)->kind == LANES_AFFINE) {
@@ -178,11 +190,10 @@ static bool translate(struct zc_lanes_gen *l, const struct zc_ins *i)
     }
     uint8_t *at = l->g.o.at;
     forget(l);
-    l->kept = kept;
     if (zc_lanes_vector(l, i))
         return true;
     l->g.o.at = at;
-    l->kept = 0;
+    l_forget_vectors(l);
     return one_by_one(l, i);
 }
 
@@ -201,7 +212,7 @@ static bool translate_steps(struct zc_lanes_gen *l)
     if (i->op == OP_CALL) {
         n_fix(&l->g, x_jump_later(&l->g.o), i->a);
         forget(l); /* the next instruction follows the function's last */
-        l->kept = 0;
+        l_forget_vectors(l);
     }
     return i->op != OP_RETV || end(l);
 }
@@ -228,7 +239,6 @@ static bool translate_kernel(struct zc_lanes_gen *l)
 {
     const struct zc_lanes_plan *p = &l->p;
     forget(l);
-    l->kept = 0;
     for (uint32_t pc = p->first; pc < p->end; pc++) {
         struct zc_gen *g = &l->g;
         if (!p->reached[pc])
@@ -236,7 +246,8 @@ static bool translate_kernel(struct zc_lanes_gen *l)
         g->pc = pc;
         g->was = g->is_target[pc] ? (struct held){0, 0} : g->held;
         g->held.width = 0;
-        l->kept = g->is_target[pc] ? 0 : l->kept;
+        if (pc == p->first || g->is_target[pc] || !p->reached[pc - 1])
+            l_forget_vectors(l);
         g->native[pc] = g->o.at;
         if (g->end - g->o.at < ONE_MAX || l->full || !translate_steps(l))
             return false;

@@ -6,7 +6,12 @@
 #include "ze_cpu/lanes_plan.h"
 #include "ze_cpu/native_gen.h"
 
-enum { ZC_LANES_CONSTANTS = 64, VECTOR_BYTES = 32 };
+enum { ZC_LANES_CONSTANTS = 64, VECTOR_BYTES = 32, ZC_LANES_KEPT = 12 };
+
+/* The vectors that registers Y4 to Y15 have, too, as code of one basic block has written them: 1 + the vector, 0: none. */
+struct zc_lanes_kept {
+    uint32_t vector[ZC_LANES_KEPT], next; /* next: the register that is replaced next */
+};
 
 struct zc_lanes_gen {
     struct zc_gen g;
@@ -15,12 +20,18 @@ struct zc_lanes_gen {
     uint32_t constants;
     bool *entered; /* each instruction: its own code is entered from here */
     bool full; /* there were too many constants */
-    uint32_t kept; /* 1 + the vector of 4-byte elements that register Y0 has; 0: none */
+    struct zc_lanes_kept kept;
 };
 
 static inline const struct zc_lanes_region *l_region(const struct zc_lanes_gen *l, uint32_t slot)
 {
     return &l->p.region[l->p.region_of[slot] - 1];
+}
+
+/* The registers no longer have vectors: code may have changed either. */
+static inline void l_forget_vectors(struct zc_lanes_gen *l)
+{
+    memset(&l->kept, 0, sizeof l->kept);
 }
 
 /* Continue with instruction `to` in each work-item's own code. */

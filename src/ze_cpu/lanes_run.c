@@ -20,12 +20,12 @@ void zc_lanes_prepare(const struct zc_lanes *k, uint8_t *vectors)
     }
 }
 
-const struct zc_ins *zc_lanes_run(const struct zc_lanes *k, struct zc_item *it, uint8_t *vectors)
+const struct zc_ins *zc_lanes_run(const struct zc_lanes *k, struct zc_item *it, uint8_t *f, uint8_t *vectors)
 {
-    return ((run_code)(uintptr_t)k->code)(it->f, it, QUANTUM_LANES, vectors);
+    return ((run_code)(uintptr_t)k->code)(f, it, QUANTUM_LANES, vectors);
 }
 
-/* An affine value of the first work-item's frame, for another one. */
+/* An affine value of the shared frame, for one work-item. */
 static void spill_affine(const struct zc_lanes_region *r, const uint8_t *from, struct zc_item *it, uint32_t lane)
 {
     uint64_t v = 0;
@@ -55,7 +55,7 @@ static void set_pc(const struct zc_launch *l, struct zc_item *it, const struct z
     it->pc = pc;
 }
 
-void zc_lanes_spill(const struct zc_launch *l, struct zc_item *it, const uint8_t *vectors, const struct zc_ins *pc)
+void zc_lanes_spill(const struct zc_launch *l, struct zc_item *it, const uint8_t *f, const uint8_t *vectors, const struct zc_ins *pc)
 {
     const struct zc_lanes *k = l->k->lanes;
     for (uint32_t lane = 0; lane < ZC_LANES; lane++)
@@ -65,10 +65,10 @@ void zc_lanes_spill(const struct zc_launch *l, struct zc_item *it, const uint8_t
             const struct zc_lanes_region *r = &k->region[n];
             if (r->kind == LANES_VARYING)
                 memcpy(it[lane].f + r->slot, vectors + r->vector + lane * r->each, r->size);
-            else if (lane && r->kind == LANES_AFFINE)
-                spill_affine(r, it->f, &it[lane], lane);
-            else if (lane)
-                memcpy(it[lane].f + r->slot, it->f + r->slot, r->size);
+            else if (r->kind == LANES_AFFINE)
+                spill_affine(r, f, &it[lane], lane);
+            else
+                memcpy(it[lane].f + r->slot, f + r->slot, r->size);
         }
 }
 

@@ -1,8 +1,8 @@
 /*
  * lanes_run.h - code that runs 8 consecutive work-items of a sub-group at once.
  *
- * The frame of the first of them has the values that are the same for all 8, and the first of those that grow by a known
- * stride from one work-item to the next; all others are arrays of 8 elements in a scratch area of the thread, the vectors.
+ * A frame that they share has the values that are the same for all 8, and the first of those that grow by a known stride from one
+ * work-item to the next; all others are arrays of 8 elements in a scratch area of the thread, the vectors.
  */
 #ifndef ZC_LANES_RUN_H
 #define ZC_LANES_RUN_H
@@ -37,10 +37,11 @@ struct zc_lanes {
 
 /* Write the constants of a kernel into new vectors. */
 void zc_lanes_prepare(const struct zc_lanes *k, uint8_t *vectors);
-/* Run the work-items it[0] to it[7], of which the first is at its start. NULL: they have ended. Otherwise all of them have come
- * to this instruction; zc_lanes_spill makes them continue there, if they are at their start. */
-const struct zc_ins *zc_lanes_run(const struct zc_lanes *k, struct zc_item *it, uint8_t *vectors);
-void zc_lanes_spill(const struct zc_launch *l, struct zc_item *it, const uint8_t *vectors, const struct zc_ins *pc);
+/* Run the work-items it[0] to it[7] in frame f, which has constants, arguments and the built-in variables of the first. NULL: they
+ * have ended. Otherwise all of them have come to this instruction; zc_lanes_spill makes them continue there, if they are at their
+ * start. */
+const struct zc_ins *zc_lanes_run(const struct zc_lanes *k, struct zc_item *it, uint8_t *f, uint8_t *vectors);
+void zc_lanes_spill(const struct zc_launch *l, struct zc_item *it, const uint8_t *f, const uint8_t *vectors, const struct zc_ins *pc);
 /* The function that an instruction belongs to. */
 uint32_t zc_lanes_function(const struct zc_module *m, uint32_t pc);
 

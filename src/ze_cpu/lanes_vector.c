@@ -9,7 +9,7 @@
 
 #if defined(__x86_64__)
 
-enum { Y0, Y1, Y2, Y3 };
+enum { Y0, Y1, Y2, Y3, FIRST_KEPT };
 /* Two words of each register: the first and third, the second and fourth, or one choice each. */
 enum { LOW_WORDS = 0x88, HIGH_WORDS = 0xdd, LOW_HIGH_WORDS = 0xd8, IN_ORDER = 0xd8, ALL_LANES = 0xff };
 
@@ -41,15 +41,36 @@ static void narrow(struct zc_lanes_gen *l, unsigned reg, unsigned high, unsigned
     x_byte(&l->g.o, IN_ORDER);
 }
 
+/* Which of the registers has the vector; ZC_LANES_KEPT: none. */
+static unsigned find_kept(const struct zc_lanes_gen *l, uint32_t vector)
+{
+    unsigned k = 0;
+    while (k < ZC_LANES_KEPT && l->kept.vector[k] != 1 + vector)
+        k++;
+    return k;
+}
+
 /* Load a vector of 4-byte elements, or one half of another. */
 static void load_vector(struct zc_lanes_gen *l, unsigned reg, uint32_t vector)
 {
-    if (l->kept != 1 + vector)
+    unsigned k = find_kept(l, vector);
+    if (k == ZC_LANES_KEPT)
         v_mem(&l->g.o, V_MOV, reg, 0, RBX, vector);
-    else if (reg != Y0)
-        v_reg(&l->g.o, V_MOV, reg, 0, Y0);
-    if (reg == Y0 && l->kept != 1 + vector)
-        l->kept = 0;
+    else
+        v_reg(&l->g.o, V_MOV, reg, 0, FIRST_KEPT + k);
+}
+
+/* The same for a store. */
+static void store_vector(struct zc_lanes_gen *l, unsigned reg, uint32_t vector)
+{
+    unsigned k = find_kept(l, vector);
+    if (k == ZC_LANES_KEPT) {
+        k = l->kept.next;
+        l->kept.next = (k + 1) % ZC_LANES_KEPT;
+        l->kept.vector[k] = 1 + vector;
+    }
+    v_reg(&l->g.o, V_MOV, FIRST_KEPT + k, 0, reg);
+    v_mem(&l->g.o, V_STORE, reg, 0, RBX, vector);
 }
 
 /* Load 8 elements of 4 bytes, or one half of those of 8 bytes, or return false. Clobbers Y3. */
@@ -64,13 +85,12 @@ static bool get(struct zc_lanes_gen *l, unsigned reg, uint32_t slot, unsigned wi
     }
     if (r->kind == LANES_VARYING && r->each == 8 && width == 4 && off % 4 == 0) {
         load_vector(l, reg, r->vector);
-        v_mem(&l->g.o, V_MOV, Y3, 0, RBX, r->vector + VECTOR_BYTES);
+        load_vector(l, Y3, r->vector + VECTOR_BYTES);
         narrow(l, reg, Y3, off ? HIGH_WORDS : LOW_WORDS);
         return true;
     }
     if (x.kind == LANES_VARYING)
         return false;
-    l->kept = reg == Y0 ? 0 : l->kept;
     v_mem(&l->g.o, width == 4 ? V_ALL4 : V_ALL8, reg, 0, RDI, slot);
     if (x.kind == LANES_AFFINE)
         v_mem(&l->g.o, width == 4 ? V_ADD4 : V_ADD8, reg, reg, RBX,
@@ -83,8 +103,7 @@ static bool put(struct zc_lanes_gen *l, unsigned reg, uint32_t slot, unsigned wi
     const struct zc_lanes_region *r = l_region(l, slot);
     if (r->kind != LANES_VARYING || r->size != width || r->each != (width < 4 ? 4 : width))
         return false;
-    v_mem(&l->g.o, V_STORE, reg, 0, RBX, r->vector + half * VECTOR_BYTES);
-    l->kept = reg == Y0 && width < 8 ? 1 + r->vector : 0;
+    store_vector(l, reg, r->vector + half * VECTOR_BYTES);
     return true;
 }
 
@@ -96,7 +115,6 @@ static bool get_flags(struct zc_lanes_gen *l, unsigned reg, uint32_t slot)
         load_vector(l, reg, r->vector);
     } else if (r->kind == LANES_UNIFORM) {
         v_mem(&l->g.o, V_ALL_BYTES, reg, 0, RDI, slot);
-        l->kept = reg == Y0 ? 0 : l->kept;
     } else {
         return false;
     }

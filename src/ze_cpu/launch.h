@@ -43,18 +43,20 @@ struct zc_item {
     uint8_t state, spins, oldest; /* spins: polls since a value changed or a write; oldest: next entry of polled to replace */
     uint8_t waited;               /* rounds at an OP_WARP that takes those that arrive */
     bool fresh;                   /* polled a new value in this quantum */
+    bool prepared;                /* its frame holds constants and arguments of the launch */
 };
 
 struct zc_group {
     struct zc_item *item;
     uint8_t *frames, *local;
+    uint8_t *shared;           /* the frame of the work-items that run at once; it holds constants and arguments of the launch */
     uint64_t bytes;       /* capacity of frames and local */
     uint32_t items, room; /* room: capacity of item */
     uint32_t live, at_barrier; /* work-items that have not ended; that wait at the barrier */
     uint32_t started;          /* work-items that have begun the kernel: the first ones */
     uint32_t arrived[ZC_NAMED]; /* threads that arrived at each numbered barrier and did not wait */
     uint32_t id[3];
-    bool ready; /* frames hold constants and arguments of the launch */
+    bool ready; /* for the launch */
 };
 
 /* What one thread keeps from launch to launch: groups with their memory. */

@@ -53,10 +53,11 @@ static uint64_t local_bytes(const struct zc_launch *l)
     return n;
 }
 
-/* Allocate frames and local memory of g. Returns 0 or -1. */
+/* Allocate frames and local memory of g. After the frames of the work-items comes the one that work-items share when 8 of them run at
+ * once. Returns 0 or -1. */
 static int allocate(struct zc_group *g, const struct zc_launch *l, uint32_t items)
 {
-    uint64_t each = item_bytes(l), bytes = each * items + local_bytes(l) + 64;
+    uint64_t each = item_bytes(l), frames = each * (items + 1), bytes = frames + local_bytes(l) + 64;
     if (g->room < items) {
         free(g->item);
         g->item = calloc(items, sizeof *g->item);
@@ -70,7 +71,8 @@ static int allocate(struct zc_group *g, const struct zc_launch *l, uint32_t item
     if (!g->frames || !g->item)
         return -1;
     g->items = items;
-    g->local = g->frames + each * items;
+    g->shared = g->frames + each * items;
+    g->local = g->frames + frames;
     for (uint32_t k = 0; k < items; k++) {
         g->item[k].f = g->frames + each * k;
         g->item[k].stack = (void *)(g->item[k].f + round_up(l->k->frame, 8));
@@ -90,8 +92,9 @@ static bool varies(uint32_t what)
     return what == BUILTIN_GROUP_ID || what == BUILTIN_GLOBAL_ID || what == BUILTIN_GLOBAL_INDEX;
 }
 
-/* Set a built-in variable of a work-item that is the same for all groups. */
-static void fixed_builtin(const struct zc_launch *l, const struct zc_group *g, const struct zc_item *it, uint32_t what, uint32_t slot)
+/* Set a built-in variable of a work-item that is the same for all groups, in frame f. */
+static void fixed_builtin(const struct zc_launch *l, const struct zc_group *g, const struct zc_item *it, uint8_t *f, uint32_t what,
+                          uint32_t slot)
 {
     uint64_t v[3] = {0, 0, 0};
     uint32_t size = l->m->subgroup, sub = it->index / size, lane = it->index % size, subs = (g->items + size - 1) / size;
@@ -117,18 +120,18 @@ static void fixed_builtin(const struct zc_launch *l, const struct zc_group *g, c
         v[0] = (uint32_t)(uintptr_t)l->grid_barrier;
         v[1] = (uint64_t)(uintptr_t)l->grid_barrier >> 32;
     }
-    memcpy(it->f + slot, v, sizeof v);
+    memcpy(f + slot, v, sizeof v);
 }
 
-static void fixed_builtins(const struct zc_launch *l, const struct zc_group *g, const struct zc_item *it)
+static void fixed_builtins(const struct zc_launch *l, const struct zc_group *g, const struct zc_item *it, uint8_t *f)
 {
     for (uint32_t i = 0; i < l->m->builtins.n; i++)
         if (!varies(l->m->builtins.v[i].of))
-            fixed_builtin(l, g, it, l->m->builtins.v[i].of, l->m->builtins.v[i].slot);
+            fixed_builtin(l, g, it, f, l->m->builtins.v[i].of, l->m->builtins.v[i].slot);
 }
 
 /* Set the built-in variables of a work-item that differ from group to group. */
-static void group_builtins(const struct zc_launch *l, const struct zc_group *g, const struct zc_item *it)
+static void group_builtins(const struct zc_launch *l, const struct zc_group *g, const struct zc_item *it, uint8_t *f)
 {
     for (uint32_t i = 0; i < l->m->builtins.n; i++) {
         uint32_t what = l->m->builtins.v[i].of;
@@ -140,29 +143,44 @@ static void group_builtins(const struct zc_launch *l, const struct zc_group *g, 
         if (what == BUILTIN_GLOBAL_INDEX)
             v[0] += (uint64_t)l->count[0] * l->group[0] * (v[1] + (uint64_t)l->count[1] * l->group[1] * v[2]);
         for (uint32_t k = 0; k < 3; k++)
-            put_u64(it->f, l->m->builtins.v[i].slot + k * 8, v[k]);
+            put_u64(f, l->m->builtins.v[i].slot + k * 8, v[k]);
     }
 }
 
-/* Fill in what is the same for all groups in a work-item's frame: constants and arguments. */
-static void prepare_item(const struct zc_launch *l, struct zc_group *g, struct zc_item *it)
+/* Let the built-in variables of a work-item in frame f be those of `it`, the n-th after it in the same row. */
+static void step_builtins(const struct zc_launch *l, const struct zc_group *g, const struct zc_item *it, uint8_t *f, uint32_t n)
+{
+    for (uint32_t i = 0; i < l->m->builtins.n; i++) {
+        uint32_t what = l->m->builtins.v[i].of, slot = l->m->builtins.v[i].slot;
+        if (what == BUILTIN_GLOBAL_ID || what == BUILTIN_GLOBAL_INDEX || what == BUILTIN_LOCAL_ID || what == BUILTIN_LOCAL_INDEX) {
+            uint64_t v;
+            memcpy(&v, f + slot, sizeof v);
+            put_u64(f, slot, v + n);
+        } else if (what >= BUILTIN_SUBGROUP_SIZE && what <= BUILTIN_SUBGROUP_LT_MASK) {
+            fixed_builtin(l, g, it, f, what, slot);
+        }
+    }
+}
+
+/* Fill in what is the same for all groups in a work-item's frame f: constants and arguments. */
+static void prepare_frame(const struct zc_launch *l, const struct zc_group *g, const struct zc_item *it, uint8_t *f)
 {
     const struct zc_module *m = l->m;
     uint64_t at = (uint64_t)(uintptr_t)g->local;
-    memcpy(it->f, m->image.v, m->image.n);
+    memcpy(f, m->image.v, m->image.n);
     for (uint32_t i = 0; i < m->locals.n; i++)
-        put_u64(it->f, m->locals.v[i].slot, at + m->locals.v[i].of);
-    fixed_builtins(l, g, it);
+        put_u64(f, m->locals.v[i].slot, at + m->locals.v[i].of);
+    fixed_builtins(l, g, it, f);
     at += round_up(m->local_bytes, 64);
     for (uint32_t i = 0; i < l->k->nargs; i++) {
         uint32_t slot = l->k->arg[i].slot;
         if (l->k->arg[i].local) {
-            put_u64(it->f, slot, at);
+            put_u64(f, slot, at);
             at += round_up(l->local[i], 64);
         } else if (l->k->arg[i].byval) {
-            put_u64(it->f, slot, (uint64_t)(uintptr_t)(it->f + l->k->arg[i].copy));
+            put_u64(f, slot, (uint64_t)(uintptr_t)(f + l->k->arg[i].copy));
         } else {
-            memcpy(it->f + slot, l->arg[i], l->k->arg[i].size);
+            memcpy(f + slot, l->arg[i], l->k->arg[i].size);
         }
     }
 }
@@ -179,8 +197,9 @@ static int prepare(struct zc_group *g, const struct zc_launch *l)
         it->lid[0] = k % l->group[0];
         it->lid[1] = k / l->group[0] % l->group[1];
         it->lid[2] = k / l->group[0] / l->group[1];
-        prepare_item(l, g, it);
+        it->prepared = false;
     }
+    prepare_frame(l, g, g->item, g->shared);
     g->ready = true;
     return 0;
 }
@@ -199,12 +218,15 @@ static void start(struct zc_group *g, const struct zc_launch *l, uint64_t id)
 /* Put a work-item at the start of the kernel. */
 static void start_item(const struct zc_group *g, const struct zc_launch *l, struct zc_item *it)
 {
+    if (!it->prepared)
+        prepare_frame(l, g, it, it->f);
+    it->prepared = true;
     it->pc = l->m->code.v + l->m->fns.v[l->k->fn].pc;
     memset(it->polled, 0, sizeof it->polled);
     it->spins = 0;
     it->sp = 0;
     it->state = ITEM_RUN;
-    group_builtins(l, g, it);
+    group_builtins(l, g, it, it->f);
     for (uint32_t i = 0; i < l->k->nargs; i++)
         if (l->k->arg[i].byval)
             memcpy(it->f + l->k->arg[i].copy, l->arg[i], l->k->arg[i].size);
@@ -216,40 +238,62 @@ struct round {
     bool progress, ended; /* a work-item did more than poll; one ended */
 };
 
-/* Run the first 8 work-items that have not started at once. False: that is not possible, or has diverged too often. */
-static bool run_at_once(struct zc_vm *x, struct zc_group *g, uint32_t end, struct round *r)
+/* The next 8 work-items are of one sub-group and one row. */
+static bool can_run_at_once(const struct zc_vm *x, const struct zc_group *g)
 {
-    const struct zc_lanes *k = x->l->k->lanes;
-    struct zc_item *it = &g->item[g->started];
-    if (!x->vectors || x->spills >= SPILLS_MAX || end - g->started < ZC_LANES || it->lid[0] + ZC_LANES > x->l->group[0])
-        return false;
-    group_builtins(x->l, g, it);
-    const struct zc_ins *pc = zc_lanes_run(k, it, x->vectors);
-    g->started += ZC_LANES;
-    r->progress = true;
-    if (pc) {
-        x->diverged++;
-        x->spills += SPILL;
-        for (uint32_t n = 0; n < ZC_LANES; n++)
-            start_item(g, x->l, &it[n]);
-        zc_lanes_spill(x->l, it, x->vectors, pc);
-        return true;
+    uint32_t size = x->m->subgroup;
+    return x->vectors && x->spills < SPILLS_MAX && g->items - g->started >= ZC_LANES && g->started % size + ZC_LANES <= size &&
+           g->item[g->started].lid[0] + ZC_LANES <= x->l->group[0];
+}
+
+/* 8 work-items have come to pc, where they continue one by one. */
+static void diverge(struct zc_vm *x, struct zc_group *g, struct zc_item *it, const struct zc_ins *pc)
+{
+    x->diverged++;
+    x->spills += SPILL;
+    for (uint32_t n = 0; n < ZC_LANES; n++)
+        start_item(g, x->l, &it[n]);
+    zc_lanes_spill(x->l, it, g->shared, x->vectors, pc);
+}
+
+/* Start work-items, 8 at once, while that is possible. They need not wait for each other, so that all of them run before those that
+ * continue one by one. */
+static void run_at_once(struct zc_vm *x, struct zc_group *g, struct round *r)
+{
+    const struct zc_item *last = NULL; /* whose built-in variables the shared frame has */
+    while (can_run_at_once(x, g)) {
+        struct zc_item *it = &g->item[g->started];
+        if (last && it->lid[0]) {
+            step_builtins(x->l, g, it, g->shared, ZC_LANES);
+        } else {
+            fixed_builtins(x->l, g, it, g->shared);
+            group_builtins(x->l, g, it, g->shared);
+        }
+        last = it;
+        const struct zc_ins *pc = zc_lanes_run(x->l->k->lanes, it, g->shared, x->vectors);
+        g->started += ZC_LANES;
+        r->progress = true;
+        if (pc) {
+            diverge(x, g, it, pc);
+            continue;
+        }
+        x->at_once++;
+        x->spills -= x->spills > 0;
+        g->live -= ZC_LANES; /* their state is ITEM_DONE already, from the last group or from prepare */
+        r->ended = true;
     }
-    x->at_once++;
-    x->spills -= x->spills > 0;
-    g->live -= ZC_LANES; /* their state is ITEM_DONE already, from the last group or from prepare */
-    r->ended = true;
-    return true;
 }
 
 /* Start the work-items up to `end`. Just before they run, their memory is then in the cache. */
 static void start_items(struct zc_vm *x, struct zc_group *g, uint32_t end, struct round *r)
 {
-    while (g->started < end)
-        if (!run_at_once(x, g, end, r)) {
+    while (g->started < end) {
+        run_at_once(x, g, r);
+        if (g->started < end) {
             start_item(g, x->l, &g->item[g->started]);
             g->started++;
         }
+    }
 }
 
 /* Run a work-item for one quantum. Returns false after a fault. */
@@ -322,10 +366,9 @@ static bool group_round(struct zc_vm *x, struct zc_group *g, struct round *all)
     x->g = g;
     for (uint32_t i = 0; i < g->items; i += size) {
         uint32_t end = i + size < g->items ? i + size : g->items;
-        uint32_t live = g->live;
         start_items(x, g, end, &r);
-        if (live - g->live == end - i) /* all of them have ended at once */
-            continue;
+        if (!g->live) /* all of them have ended at once */
+            break;
         if (!subgroup(x, g, i, end, &r))
             return false;
     }

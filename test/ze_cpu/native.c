@@ -295,7 +295,8 @@ static void kernel(void)
     for (unsigned t = 0; t < TYPES; t++)
         variables(t);
     if (lanes)
-        emit("int_1 += (int)get_global_id(0) - (int)get_local_id(1);\nuint_0 += (uint)get_group_id(0);\n"
+        emit("int_1 += (int)get_global_id(0) - (int)get_local_id(1);\nuint_0 += (uint)get_group_id(0) + get_sub_group_id();\n"
+            "uint_1 += get_sub_group_local_id() + (uint)get_local_linear_id() * 3;\n"
             "ulong_2 += (ulong)(me * 3 + 0xffffff%x0u);\nlong_2 += (long)(int)(me * 5 + 0x7fffff%x0u);\n", /* wraps */
             below(16), below(16));
     emit("for (int turn = 0; turn < 3; turn++) {\n");
