@@ -22,6 +22,7 @@ struct shmem_team *const shi_team_small[3] = {NULL, &shi_team_world, &shi_team_s
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t slot_free[SHI_SLOTS / 64];
 static int leaving[SHI_SLOTS]; /* members of this node that have to destroy a team of this PE's slot before it is free */
+static int n_leaving; /* slots with such members; for a moment one more */
 static uint64_t clock_max; /* the highest epoch of a destroyed team */
 static uint64_t generations; /* the highest there has been here */
 static uint64_t newest[SHI_SLOTS]; /* number of the newest team in each slot here */
@@ -72,13 +73,14 @@ static struct shi_slot *slot_of(int world_pe, int index)
 /* The slots of destroyed teams whose records no other member of the node reads any more. all: nobody does, in finalize. */
 static void free_left_slots(int all)
 {
-    for (int i = 0; i < SHI_SLOTS; i++) {
+    for (int i = 0; i < SHI_SLOTS && __atomic_load_n(&n_leaving, __ATOMIC_RELAXED); i++) {
         int n = __atomic_load_n(&leaving[i], __ATOMIC_RELAXED);
         struct shi_slot *s = n ? slot_of(shi_world.pe, i) : NULL;
         if (!n || (!all && __atomic_load_n(&s->arrived, __ATOMIC_ACQUIRE) != (uint64_t)n)) /* A2 */
             continue;
         __atomic_store_n(&s->arrived, 0, __ATOMIC_RELAXED);
         __atomic_store_n(&leaving[i], 0, __ATOMIC_RELAXED);
+        __atomic_sub_fetch(&n_leaving, 1, __ATOMIC_RELAXED);
         slot_free[i / 64] |= 1ull << (i % 64);
     }
 }
@@ -139,15 +141,10 @@ static void count_nodes(struct shmem_team *t, int *node_at)
 /* Sort the members by node. 0 or -ENOMEM. */
 static int find_nodes(struct shmem_team *t)
 {
-    int *node_at = calloc((size_t)shi_world.n_pes, sizeof *node_at), placed = 0;
-    t->node = calloc((size_t)t->n, sizeof *t->node);
-    t->members = calloc((size_t)t->n, 3 * sizeof *t->members);
-    if (!node_at || !t->node || !t->members) {
-        free(node_at);
+    int one = 0, placed = 0;
+    int *node_at = shi_world.lane ? calloc((size_t)shi_world.n_pes, sizeof *node_at) : &one;
+    if (!node_at)
         return -ENOMEM;
-    }
-    t->local_rank = t->members + t->n;
-    t->position = t->local_rank + t->n;
     count_nodes(t, node_at);
     for (int k = 0; k < t->n_nodes; placed += t->node[k++].n) {
         t->node[k].member = t->members + placed;
@@ -161,18 +158,37 @@ static int find_nodes(struct shmem_team *t)
         t->ordered &= t->position[i] == i;
     }
     t->gathered = t->n_nodes > 1 || t->n > SHI_DIRECT;
-    free(node_at);
+    if (node_at != &one)
+        free(node_at);
+    return 0;
+}
+
+/* Allocate the tables of a team in one block, since allocations are a third of what a split costs; all but peer are 0. The world's
+ * peers have a table already. 0 or -ENOMEM. */
+static int allocate_tables(struct shmem_team *t)
+{
+    size_t n = (size_t)t->n, peers = t == &shi_team_world ? 0 : n * sizeof *t->peer;
+    size_t bytes = n * (sizeof *t->slot + sizeof *t->node + 3 * sizeof *t->members);
+    t->tables = malloc(peers + bytes + SHI_LINE_BYTES);
+    if (!t->tables)
+        return -ENOMEM;
+    char *at = (char *)shi_round_up((uintptr_t)t->tables, SHI_LINE_BYTES);
+    memset(at + peers, 0, bytes);
+    t->peer = peers ? (struct shi_peer *)at : shi_world.peer;
+    t->slot = (struct shi_slot **)(at + peers);
+    t->node = (struct shi_node *)(t->slot + n);
+    t->members = (int *)(t->node + n);
+    t->local_rank = t->members + n;
+    t->position = t->local_rank + n;
     return 0;
 }
 
 /* Fill the tables of a team whose members, number and slot are set. 0 or -ENOMEM. */
 static int fill(struct shmem_team *t)
 {
-    struct shi_peer *own = t == &shi_team_world ? NULL : aligned_alloc(SHI_LINE_BYTES, (size_t)t->n * sizeof *own);
-    t->slot = calloc(t->n, sizeof *t->slot);
-    t->peer = own ? own : shi_world.peer;
-    if ((!own && t != &shi_team_world) || !t->slot)
+    if (allocate_tables(t))
         return -ENOMEM;
+    struct shi_peer *own = t == &shi_team_world ? NULL : (struct shi_peer *)t->peer;
     for (int i = 0; i < t->n; i++) {
         int pe = shi_team_world_pe(t, i);
         if (own)
@@ -205,11 +221,8 @@ static void empty(struct shmem_team *t)
 {
     while (t->ctxs)
         shi_team_ctx_destroy(t->ctxs);
-    if (t->peer != shi_world.peer)
-        free((void *)t->peer);
-    free(t->slot);
-    free(t->node);
-    free(t->members);
+    free(t->tables);
+    t->tables = NULL;
     t->node = NULL;
     t->members = NULL;
     t->n_nodes = 0;
@@ -256,6 +269,7 @@ int shi_team_up(void)
 {
     memset(slot_free, 0xff, sizeof slot_free);
     memset(leaving, 0, sizeof leaving);
+    n_leaving = 0;
     slot_free[0] &= ~(1ull << SHI_SLOT_WORLD | 1ull << SHI_SLOT_SHARED);
     struct shmem_team *t[] = {&shi_team_world, &shi_team_shared};
     struct shmem_team is[] = {{.n = shi_world.n_pes, .stride = 1, .index = SHI_SLOT_WORLD}, shared()};
@@ -484,10 +498,12 @@ void shi_team_destroy(struct shmem_team *t)
     int index = t->index, others = t->gathered ? t->node[t->my_node].n - 1 : 0;
     struct shi_slot *first = t->gathered ? t->slot[shi_team_first(t)] : NULL, *mine = t->slot[t->me];
     unmake(t);
-    if (first && first != mine)
+    if (first && first != mine) {
         __atomic_add_fetch(&first->arrived, 1, __ATOMIC_ACQ_REL); /* R2: this PE no longer reads the records there */
-    else if (others)
+    } else if (others) {
+        __atomic_add_fetch(&n_leaving, 1, __ATOMIC_RELAXED);
         __atomic_store_n(&leaving[index], others, __ATOMIC_RELAXED); /* under no lock: the slot is this thread's */
+    }
     if (!others || first != mine)
         give_back(index);
 }

@@ -74,6 +74,7 @@ struct shi_node {
 };
 
 struct shmem_team {
+    void *tables;                /* of the block that has those below */
     const struct shi_peer *peer; /* [n] by team PE */
     struct shi_slot **slot;      /* [n] by team PE: that member's slot, mapped here, or NULL for a remote one */
     int n, me;
