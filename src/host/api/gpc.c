@@ -9,6 +9,7 @@
 #include "host/gpc/gpc_handle.h"
 #include "host/gpc/gpc_run.h"
 #include "host/gpc/gpc_shape.h"
+#include "host/ops/wait.h"
 #include "host/util/log.h"
 
 /* ---- handles of functions ---------------------------------------------------------------------------------------- */
@@ -79,7 +80,7 @@ int shmemx_gpc_test(shmemx_gpc_nbh_t *nbh)
         if (busy(nbh))
             shi_gpc_test_failed(nbh);
     }
-    return !busy(nbh);
+    return shi_wait_tested(!busy(nbh));
 }
 
 static int await(const shmemx_gpc_nbh_t *nbh)

@@ -3,6 +3,7 @@
 
 #include "host/ops/lock.h"
 #include "host/ops/p2p.h"
+#include "host/ops/wait.h"
 
 #define ONE(CMP, T) (&(struct shi_cond){__func__, ivar, 1, NULL, CMP, &cmp_value, 0, SHI_WORD_OF(T)})
 
@@ -34,5 +35,7 @@ SHI_DEF(void, shmem_clear_lock, (long *lock))
 
 SHI_DEF(int, shmem_test_lock, (long *lock))
 {
-    return shi_lock_test(__func__, lock);
+    int is_held = shi_lock_test(__func__, lock);
+    shi_wait_tested(!is_held);
+    return is_held;
 }

@@ -159,7 +159,7 @@ static void probe_until(const char *routine, const struct shi_tag_params *w, shm
 int shmemx_tag_iprobe(shmem_team_t team, uint64_t tag, uint64_t mask, int pe, shmemx_tag_status_t *status)
 {
     const struct shi_tag_params w = shi_tag_accepts(__func__, team, tag, mask, pe);
-    return probe(&w, NULL, status);
+    return shi_wait_tested(probe(&w, NULL, status));
 }
 
 void shmemx_tag_probe(shmem_team_t team, uint64_t tag, uint64_t mask, int pe, shmemx_tag_status_t *status)
@@ -172,7 +172,7 @@ int shmemx_tag_improbe(shmem_team_t team, uint64_t tag, uint64_t mask, int pe, s
                        shmemx_tag_status_t *status)
 {
     const struct shi_tag_params w = shi_tag_accepts(__func__, team, tag, mask, pe);
-    return probe(&w, message, status);
+    return shi_wait_tested(probe(&w, message, status));
 }
 
 void shmemx_tag_mprobe(shmem_team_t team, uint64_t tag, uint64_t mask, int pe, shmemx_tag_message_t *message,

@@ -68,7 +68,7 @@ int shmemx_tag_request_get_status(shmemx_tag_request_t request, shmemx_tag_statu
     if (active && !shi_tag_is_done(request))
         shi_progress_poll();
     if (active && !shi_tag_is_done(request))
-        return 0;
+        return shi_wait_tested(0);
     get_status(request, status);
     return 1;
 }
@@ -80,7 +80,7 @@ int shmemx_tag_test(shmemx_tag_request_t *request, shmemx_tag_status_t *status)
     if (active && !shi_tag_is_done(*request))
         shi_progress_poll();
     if (active && !shi_tag_is_done(*request))
-        return 0;
+        return shi_wait_tested(0);
     finish(request, status);
     return 1;
 }
@@ -129,7 +129,7 @@ int shmemx_tag_test_any(int n, shmemx_tag_request_t *requests, int *index, shmem
     if (i == n && shi_progress_poll())
         i = finish_any(__func__, n, requests, status);
     if (i == n)
-        return 0;
+        return shi_wait_tested(0);
     *index = i;
     return 1;
 }
@@ -166,7 +166,7 @@ int shmemx_tag_test_some(int n, shmemx_tag_request_t *requests, int *indices, sh
     int count = finish_some(__func__, n, requests, indices, statuses);
     if (count == 0 && shi_progress_poll())
         count = finish_some(__func__, n, requests, indices, statuses);
-    return count;
+    return count ? count : shi_wait_tested(0);
 }
 
 int shmemx_tag_wait_some(int n, shmemx_tag_request_t *requests, int *indices, shmemx_tag_status_t *statuses)
@@ -195,7 +195,7 @@ int shmemx_tag_test_all(int n, shmemx_tag_request_t *requests, shmemx_tag_status
 {
     shi_tag_start(__func__);
     if (!are_done(__func__, n, requests) && !(shi_progress_poll() && are_done(__func__, n, requests)))
-        return 0;
+        return shi_wait_tested(0);
     for (int i = 0; i < n; i++)
         finish(&requests[i], statuses ? &statuses[i] : NULL);
     return 1;

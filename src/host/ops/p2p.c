@@ -46,7 +46,14 @@ static inline uint64_t load_awaited(const char *routine, enum shi_word k, const 
 
 uint64_t shi_p2p_fetch_signal(const char *routine, const uint64_t *sig)
 {
-    return load_awaited(routine, SHI_U64, sig);
+    uint64_t now = load_awaited(routine, SHI_U64, sig);
+    if (shi_unlikely(shi_wait_tests)) {
+        static _Thread_local struct { const uint64_t *sig; uint64_t value; } last;
+        shi_wait_tested(sig != last.sig || now != last.value); /* a fetch that brings nothing new is a failed test */
+        last.sig = sig;
+        last.value = now;
+    }
+    return now;
 }
 
 static inline int holds(uint64_t a, int cmp, uint64_t b)
@@ -125,7 +132,7 @@ uint64_t shi_p2p_wait_signal(const char *routine, const uint64_t *sig, int cmp, 
 int shi_p2p_test(const struct shi_cond *c)
 {
     check(c);
-    return satisfied(c, 0) || (shi_progress() && satisfied(c, 0));
+    return shi_wait_tested(satisfied(c, 0) || (shi_progress() && satisfied(c, 0)));
 }
 
 static int all_satisfied(const struct shi_cond *c)
@@ -195,19 +202,23 @@ int shi_p2p_test_all(const struct shi_cond *c)
 {
     check(c);
     shi_progress(); /* programs test in loops */
-    return all_satisfied(c);
+    return shi_wait_tested(all_satisfied(c));
 }
 
 size_t shi_p2p_test_any(const struct shi_cond *c)
 {
     check(c);
     shi_progress();
-    return any_satisfied(c);
+    size_t i = any_satisfied(c);
+    shi_wait_tested(i != SIZE_MAX);
+    return i;
 }
 
 size_t shi_p2p_test_some(const struct shi_cond *c, size_t *indices)
 {
     check(c);
     shi_progress();
-    return some_satisfied(c, indices);
+    size_t n = some_satisfied(c, indices);
+    shi_wait_tested(n != 0);
+    return n;
 }

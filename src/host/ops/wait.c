@@ -27,6 +27,7 @@ enum { POLLS_ALONE = 4000, POLLS_SHARED = 10, POLLS_A_ROUND = 16, PASSIVE_NS = 1
        FIRST_BUSY_NS = 20000000, LAST_BUSY_NS = 1280000000 };
 
 unsigned shi_wait_polls[2] = {POLLS_ALONE, 0};
+unsigned shi_wait_tests;
 int (*shi_wait_work)(void);
 _Thread_local const char *shi_wait_inside;
 static unsigned most_rounds = POLLS_ALONE; /* polls of progress before the core is yielded */
@@ -68,6 +69,7 @@ void shi_wait_set(enum shi_wait_mode mode, long configured, int oversubscribed, 
     never_sleeps = mode == SHI_WAIT_MODE_ACTIVE;
     only_doorbell = mode == SHI_WAIT_MODE_DOORBELL;
     __atomic_store_n(&shi_progress_thread_off, only_doorbell && !network, __ATOMIC_RELAXED);
+    shi_wait_tests = !oversubscribed ? 0 : polls ? polls : 1;
     yield_ns = mode == SHI_WAIT_MODE_PASSIVE || only_doorbell ? PASSIVE_NS : oversubscribed ? SHARED_NS : ALONE_NS;
     unsigned a_round = network && has_neighbours() ? POLLS_A_ROUND : 0;
     shi_wait_polls[0] = polls;
@@ -122,6 +124,18 @@ static void yield_or_sleep(struct shi_wait *w)
         w->since_ns = before;
     else if (now - w->since_ns > most_ns)
         w->sleep_us = FIRST_SLEEP_US;
+}
+
+/* ---- tests ------------------------------------------------------------------------------------------------------------ */
+
+int shi_wait_test_failed(void)
+{
+    static _Thread_local unsigned failed;
+    if (++failed >= shi_wait_tests) {
+        failed = 0;
+        yield_or_sleep(&SHI_WAIT_INIT);
+    }
+    return 0;
 }
 
 /* ---- sleeping ----------------------------------------------------------------------------------------------------- */

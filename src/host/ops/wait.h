@@ -77,6 +77,17 @@ int shi_wait_aborted(void);
  * wait for something that only progress brings call it directly. */
 void shi_wait_slow(struct shi_wait *w);
 
+/* How many tests of a thread may fail before one yields the core, set at init; 0: PEs have cores of their own, no test yields. */
+extern unsigned shi_wait_tests;
+int shi_wait_test_failed(void);
+
+/* The result of a routine that tests and does not wait, and whose callers repeat it in loops: passed. Where PEs share cores, a
+ * thread whose tests keep failing yields the core to the PE that has to act. */
+static inline int shi_wait_tested(int passed)
+{
+    return passed || !shi_wait_tests ? passed : shi_wait_test_failed();
+}
+
 /* One step of a wait loop whose condition was found false. */
 static inline void shi_wait_step(struct shi_wait *w)
 {
