@@ -55,6 +55,7 @@ bad_sig_op shmem_int_put_signal: sig_op = 3\>.*pe = 0
 free_foreign shmem_free: ptr = 0x[0-9a-f]+\>
 free_inside shmem_free: ptr = 0x[0-9a-f]+\>
 realloc_foreign shmem_realloc: ptr = 0x[0-9a-f]+\>
+realloc_old_name shrealloc: ptr = 0x[0-9a-f]+\>
 clear_free_lock shmem_clear_lock: lock = 0x[0-9a-f]+ is not held by this PE
 clear_lock_of_other shmem_clear_lock: lock = 0x[0-9a-f]+ is not held by this PE
 free_twice shmem_free: ptr = 0x[0-9a-f]+\>

@@ -145,6 +145,7 @@ static void finalize_or_sync(void)
     M(free_foreign, shmem_free(&on_stack))                                                                           \
     M(free_inside, shmem_free(block + 1))                                                                            \
     M(realloc_foreign, (void)!shmem_realloc(&word, 8))                                                               \
+    M(realloc_old_name, (void)shrealloc(&on_stack, 8))                                                               \
     M(free_twice, (shmem_free(once), shmem_free(once)))                                                              \
     M(unknown_hints, shmem_ctx_session_start(SHMEM_CTX_DEFAULT, 0x11, NULL, 0x20))                                   \
     M(clear_free_lock, shmem_clear_lock(block))                                                                      \

@@ -57,7 +57,11 @@ void shi_log_debug(const char *fmt, ...)
 
 const char *shi_log_routine(const char *routine)
 {
-    return strncmp(routine, "pshmem", 6) == 0 ? routine + 1 : routine;
+    static const char *const starts[] = {"psh", "pstart_pes", "p_"}; /* pshmem_put, pshfree, p_my_pe */
+    for (unsigned i = 0; i < sizeof starts / sizeof *starts; i++)
+        if (strncmp(routine, starts[i], strlen(starts[i])) == 0)
+            return routine + 1;
+    return routine;
 }
 
 void shi_die(const char *routine, const char *fmt, ...)

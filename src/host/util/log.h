@@ -16,10 +16,10 @@ void shi_log_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Set the function by which shi_die ends the job; without one it ends this process only. */
 void shi_log_set_abort(void (*abort_job)(int status));
 
-/* The routine's name without the p of a pshmem_ name. */
+/* The routine's name without the p of its profiling name. */
 const char *shi_log_routine(const char *routine);
 
-/* A user's error: print "fulmar: PE p: routine: ..." and end the job with status 1. `routine` may be a pshmem_ name: see
+/* A user's error: print "fulmar: PE p: routine: ..." and end the job with status 1. `routine` may be a profiling name: see
  * shi_log_routine. May be called on any thread. */
 noreturn void shi_die(const char *routine, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
