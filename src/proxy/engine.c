@@ -127,6 +127,8 @@ static void cohort_settle(struct shi_engine *e, struct shi_cohort *c)
 
 static void finish(struct shi_engine *e, struct shi_engine_op *op)
 {
+    if (e->exec.ended)
+        e->exec.ended(e->exec.arg, op);
     op->cohort->left--;
     cohort_settle(e, op->cohort);
     op->next = e->free_ops;
@@ -253,6 +255,7 @@ static void take(struct shi_engine *e)
         struct shi_engine_op *op = e->free_ops;
         e->free_ops = op->next;
         op->ticket = e->next++;
+        op->since_ns = 0;
         op->cohort = e->open;
         e->open->left++;
         e->open->end = e->next;

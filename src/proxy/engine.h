@@ -19,6 +19,7 @@ struct shi_engine_op {
     uint64_t ticket;
     struct shi_cohort *cohort;
     struct shi_engine_op *next; /* in the free list, or in the queue of its PE */
+    uint64_t since_ns;          /* of the executor: 0 at first */
 };
 
 /* The executor of requests. issue returns 0 (complete), -EINPROGRESS (shi_engine_complete will be called once), -EAGAIN
@@ -28,6 +29,7 @@ struct shi_engine_exec {
     int (*issue)(void *arg, struct shi_engine_op *op);
     void (*poll)(void *arg);
     void *arg;
+    void (*ended)(void *arg, const struct shi_engine_op *op); /* a request is complete; NULL: of no interest */
 };
 
 /* An engine for a ring, with targets 0 to n_pes - 1. At most max_ops requests are in progress; further ones stay in the

@@ -271,7 +271,7 @@ int shi_proxy_serve(struct shi_ring *ring, const struct shi_ring *device_ring)
     int err = -ENOMEM;
     if (p) {
         *p = (struct shi_proxy_ring){.ring = ring, .device_ring = device_ring, .next = rings};
-        const struct shi_engine_exec exec = {shi_proxy_issue, go_on, p};
+        const struct shi_engine_exec exec = {shi_proxy_issue, go_on, p, shi_world.watched ? shi_proxy_ended : NULL};
         p->engine = shi_engine_up(ring, &exec, shi_world.n_pes, MAX_OPS);
     }
     if (p && p->engine) {

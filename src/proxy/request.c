@@ -92,25 +92,75 @@ static int perform(struct shi_proxy_ring *p, struct shi_engine_op *op, const str
     return signals ? do_signal(v, signal) : 0;
 }
 
-static enum shi_family family_of(uint32_t op)
-{
-    return op == SHI_OP_AMO ? SHI_ATOMICS : op == SHI_OP_GET || op == SHI_OP_GET_INLINE ? SHI_GETS : SHI_PUTS;
-}
-
 int shi_proxy_issue(void *ring, struct shi_engine_op *op)
 {
-    static const char *const name[] = {[SHI_PUTS] = "kernel_put", [SHI_GETS] = "kernel_get", [SHI_ATOMICS] = "kernel_atomic"};
     struct shi_request_view v;
-    enum shi_family family = family_of(op->request.op);
-    SHI_SPAN(span, family, name[family], NULL, (int)op->request.pe, 0);
+    if (shi_unlikely(shi_world.watched) && !op->since_ns)
+        op->since_ns = shi_now_ns();
     int err = shi_request_view(&op->request, &v) || op->request.pe >= (uint32_t)shi_world.n_pes ? -EINVAL
                                                                                                 : perform(ring, op, &v);
-    span.way = SHI_BY_RING;
-    span.bytes = v.bytes;
-    if ((err && err != -EINPROGRESS) || op->request.op >= SHI_OP_TAG_RECV)
-        span.began_ns = 0;
     if (err && err != -EAGAIN && err != -EINPROGRESS)
         shi_log_error("invalid request of a kernel: operation %u on PE %u, offset %#lx: %s", op->request.op,
                       op->request.pe, (unsigned long)(op->request.arg[0] & ((1ull << 56) - 1)), strerror(-err));
     return err;
+}
+
+/* ---- SHMEM_STATS and SHMEM_TRACE ---------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name; /* NULL: not counted */
+    enum shi_family family;
+} kinds[] = {
+    [SHI_OP_PUT] = {"kernel_put", SHI_PUTS},
+    [SHI_OP_PUT_INLINE] = {"kernel_put", SHI_PUTS},
+    [SHI_OP_PUT_SIGNAL] = {"kernel_put_signal", SHI_SIGNALS},
+    [SHI_OP_PUT_SIGNAL_INLINE] = {"kernel_put_signal", SHI_SIGNALS},
+    [SHI_OP_GET] = {"kernel_get", SHI_GETS},
+    [SHI_OP_GET_INLINE] = {"kernel_get", SHI_GETS},
+    [SHI_OP_AMO] = {"kernel_atomic", SHI_ATOMICS},
+    [SHI_OP_GPC] = {"kernel_gpc", SHI_PUTS},
+    [SHI_OP_GPC_CHAINED] = {"kernel_gpc", SHI_PUTS},
+    [SHI_OP_TAG] = {"kernel_tag_send", SHI_PUTS},
+    [SHI_OP_TAG_INLINE] = {"kernel_tag_send", SHI_PUTS},
+};
+
+static void describe(struct shi_span *s, const struct shi_request *q, const struct shi_request_view *v)
+{
+    const char *heap = (const char *)shi_world.dev_lo;
+    if (q->op == SHI_OP_AMO && v->amo != SHI_AMO_FETCH) {
+        s->word = heap + v->target;
+        s->word_bytes = v->bytes;
+        s->value = v->value;
+        s->has_value = v->amo == SHI_AMO_SET;
+    } else if (q->op <= SHI_OP_PUT_SIGNAL_INLINE) {
+        s->at = heap + v->target;
+        s->extent = v->bytes;
+    }
+    if (q->op == SHI_OP_PUT_INLINE && v->bytes <= sizeof s->value && !(v->bytes & (v->bytes - 1))) {
+        s->word = s->at;
+        s->word_bytes = v->bytes;
+        s->has_value = 1;
+        memcpy(&s->value, v->payload, v->bytes);
+    }
+    if (s->family == SHI_SIGNALS) {
+        s->bytes += sizeof v->signal_value;
+        s->word = heap + v->signal;
+        s->word_bytes = sizeof v->signal_value;
+        s->value = v->signal_value;
+        s->has_value = v->sig_op == SHMEM_SIGNAL_SET;
+    }
+}
+
+void shi_proxy_ended(void *ring, const struct shi_engine_op *op)
+{
+    struct shi_request_view v;
+    (void)ring;
+    if (!shi_world.watched || !op->since_ns || op->request.op >= sizeof kinds / sizeof *kinds || !kinds[op->request.op].name ||
+        shi_request_view(&op->request, &v) || op->request.pe >= (uint32_t)shi_world.n_pes)
+        return;
+    SHI_SPAN(span, kinds[op->request.op].family, kinds[op->request.op].name, NULL, (int)op->request.pe, v.bytes);
+    span.began_ns = op->since_ns;
+    span.track = SHI_TRACE_REQUESTS;
+    span.way = SHI_BY_RING;
+    describe(&span, &op->request, &v);
 }

@@ -11,7 +11,8 @@ import subprocess
 import sys
 
 PAGE, LEFT, TOP, SQUARE, BARS_LEFT, BARS_WIDE = 1160, 80, 96, 440, 720, 380
-CELLS, LANES, COLUMNS = 256, 64, 1040  # the resolution: neighbouring PEs of larger jobs share a cell or a lane
+CELLS, LANES, COLUMNS = 256, 256, 1040  # the resolution: neighbouring PEs of larger jobs share a cell or a lane
+LINE_TALL = 512  # of the timeline with many lanes
 COLOURS = {  # safe for colour blindness
     "put": "#0072b2", "get": "#56b4e9", "atomic": "#d55e00", "signal": "#f5a623", "collective": "#009e73", "barrier": "#cc79a7",
     "wait": "#9a9a9a", "lock": "#e8d80c", "order": "#5b4a8a", "memory": "#6b4226",
@@ -36,12 +37,13 @@ class Files:
         self.n_pes, self.traces, self.stats = 0, 0, []
         self.pe, self.family, self.to = array.array("i"), array.array("b"), array.array("i")
         self.start_us, self.took_us, self.bytes = array.array("d"), array.array("d"), array.array("d")
+        self.of_kernel = array.array("b")  # a request: it takes no time of the program
 
     def keep(self, item):
         """The parser calls this for every object: keep an event as numbers and drop the object."""
         family = INDEX.get(item.get("cat")) if item.get("ph") == "X" else None
         if family is None:
-            return item
+            return None if item.get("ph") in ("X", "s", "f", "M") else item  # kernels, arrows, names
         args = item["args"]
         self.pe.append(item["pid"])
         self.family.append(family)
@@ -49,6 +51,7 @@ class Files:
         self.start_us.append(item["ts"])
         self.took_us.append(item["dur"])
         self.bytes.append(args["bytes"])
+        self.of_kernel.append(args.get("by") == "ring")
         return None
 
     def read(self, path):
@@ -66,10 +69,12 @@ class Files:
 class Summary:
     def __init__(self, files):
         self.n_pes = n = files.n_pes
-        self.cells, self.lanes = min(n, CELLS), min(n, LANES)
+        self.a_cell, self.a_lane = -(-n // CELLS), -(-n // LANES)  # PEs that share one
+        self.cells, self.lanes = -(-n // self.a_cell), -(-n // self.a_lane)
         self.bytes = 0
         self.sent = [[0.0] * self.cells for _ in range(self.cells)]  # bytes from the row's PEs to the column's
-        self.spent = [[0.0] * len(FAMILIES) for _ in range(self.lanes)]  # seconds, summed over the lane's PEs
+        self.spent = [[0.0] * len(FAMILIES) for _ in range(self.lanes)]  # seconds, mean of the lane's PEs
+        self.total = [0.0] * n  # seconds, of each PE
         self.busy = [[None] * COLUMNS for _ in range(self.lanes)]  # seconds by family, in each column of the timeline
         first = min(files.start_us, default=0) * 1e-6
         self.span_s = max(map(float.__add__, files.start_us, files.took_us), default=0) * 1e-6 - first
@@ -81,31 +86,40 @@ class Summary:
         else:
             self.span_s = max(stats["ns"] for stats in files.stats) * 1e-9
 
+    def members(self, lane):
+        return range(lane * self.a_lane, min((lane + 1) * self.a_lane, self.n_pes))
+
+    def add_spent(self, pe, family, seconds):
+        self.total[pe] += seconds
+        lane = pe // self.a_lane
+        self.spent[lane][family] += seconds / len(self.members(lane))
+
     def add_bytes(self, of, to, family, count):
         """A get moves its bytes from its target."""
         if 0 <= of < self.n_pes and 0 <= to < self.n_pes:
             of, to = (to, of) if family == INDEX["get"] else (of, to)
-            self.sent[of * self.cells // self.n_pes][to * self.cells // self.n_pes] += count
+            self.sent[of // self.a_cell][to // self.a_cell] += count
             self.bytes += count
 
     def add_stats(self, stats, with_times):
         for name, counter in stats["families"].items():
             if with_times:
-                self.spent[stats["pe"] * self.lanes // self.n_pes][INDEX[name]] += counter["ns"] * 1e-9
+                self.add_spent(stats["pe"], INDEX[name], counter["ns"] * 1e-9)
         for target in stats["to"]:
             for name, counter in target.items():
                 if name != "pe":
                     self.add_bytes(stats["pe"], target["pe"], INDEX[name], counter["bytes"])
 
     def add_events(self, files, first):
-        n, lanes, column_s = self.n_pes, self.lanes, self.span_s / COLUMNS
+        n, column_s = self.n_pes, self.span_s / COLUMNS
         to_all = [0.0] * n
-        for pe, family, to, start, took, count in zip(files.pe, files.family, files.to, files.start_us, files.took_us, files.bytes):
+        for pe, family, to, start, took, count, of_kernel in zip(files.pe, files.family, files.to, files.start_us, files.took_us,
+                                                                 files.bytes, files.of_kernel):
             if not 0 <= pe < n:
                 continue
-            lane = pe * lanes // n
-            self.add_time(self.busy[lane], family, start * 1e-6 - first, took * 1e-6, column_s)
-            self.spent[lane][family] += took * 1e-6
+            if not of_kernel:
+                self.add_time(self.busy[pe // self.a_lane], family, start * 1e-6 - first, took * 1e-6, column_s)
+                self.add_spent(pe, family, took * 1e-6)
             if to >= 0 and not files.stats:
                 self.add_bytes(pe, to, family, count)
             elif to == TO_ALL:
@@ -127,9 +141,9 @@ class Summary:
         """A trace does not record the team of a collective: take the world."""
         members = [0] * self.cells
         for pe in range(self.n_pes):
-            members[pe * self.cells // self.n_pes] += 1
+            members[pe // self.a_cell] += 1
         for pe, count in enumerate(to_all):
-            own = pe * self.cells // self.n_pes
+            own = pe // self.a_cell
             if count:
                 self.bytes += count * (self.n_pes - 1)
                 self.sent[own] = [v + count * (members[c] - (c == own)) for c, v in enumerate(self.sent[own])]
@@ -172,15 +186,12 @@ def marks(most, limit):
     return [i * step for i in range(int(most * 1.001 / step) + 1)]
 
 
-def pe_marks(job, n, pitch, x, y, down):
-    """Label rows (left) or columns (below) with PE numbers."""
-    every = 1
-    while n // every > 16:
-        every *= 2 if every == 1 or every % 5 == 0 else 5
-    for i in range(0, n, every):
-        pe = f"{i * job.n_pes / n:.0f}"
-        yield label(x - 6, y + (i + 0.5) * pitch + 4, "end", "s", pe) if down else \
-            label(x + (i + 0.5) * pitch, y + 15, "middle", "s", pe)
+def pe_marks(job, share, pitch, x, y, down):
+    """Label rows (left) or columns (below) of `share` PEs each with round PE numbers."""
+    every = next(m * 10**k for k in range(9) for m in (1, 2, 5) if job.n_pes <= 16 * m * 10**k)
+    for pe in range(0, job.n_pes, every):
+        at = (pe // share + 0.5) * pitch
+        yield label(x - 6, y + at + 4, "end", "s", f"{pe}") if down else label(x + at, y + 15, "middle", "s", f"{pe}")
 
 
 def legend(job, x, y):
@@ -217,8 +228,8 @@ def matrix(job):
                     ink = ' fill="#fff"' if v > 0.45 else ' fill="#222"'
                     yield label(x + pitch / 2, y + pitch / 2 + 4, "middle", "s", size_text(count), ink)
     yield frame(LEFT, TOP, SQUARE, SQUARE)
-    yield from pe_marks(job, job.cells, pitch, LEFT, TOP, True)
-    yield from pe_marks(job, job.cells, pitch, LEFT, TOP + SQUARE, False)
+    yield from pe_marks(job, job.a_cell, pitch, LEFT, TOP, True)
+    yield from pe_marks(job, job.a_cell, pitch, LEFT, TOP + SQUARE, False)
     yield label(LEFT + SQUARE / 2, TOP + SQUARE + 34, "middle", "m", "to PE")
     turn = f"translate({LEFT - 34} {TOP + SQUARE // 2}) rotate(-90)"
     yield f'<text transform="{turn}" text-anchor="middle" class="m">from PE</text>'
@@ -232,9 +243,10 @@ def matrix(job):
 
 def bars(job):
     pitch = SQUARE / job.lanes
-    most = max(1e-9, max(map(sum, job.spent)))
+    most = max(1e-9, max(job.total))
     thick = min(pitch * 0.78 if pitch > 3 else pitch, 48)
-    yield label(BARS_LEFT, TOP - 12, "start", "h", "Time in the library, by PE")
+    heading = "Time in the library, by PE" if job.a_lane == 1 else f"Time in the library, mean of {job.a_lane} PEs"
+    yield label(BARS_LEFT, TOP - 12, "start", "h", heading)
     for s in marks(most, 5):
         x = BARS_LEFT + s / most * BARS_WIDE
         yield f'<path d="M{x:.1f} {TOP}V{TOP + SQUARE}" stroke="#ddd"/>'
@@ -246,36 +258,45 @@ def bars(job):
             if wide > 0:
                 yield box(x, TOP + (i + 0.5) * pitch - thick / 2, wide, thick, COLOURS[name])
             x += wide
+        if job.a_lane > 1:  # the PEs' range
+            ends = [f(job.total[pe] for pe in job.members(i)) / most * BARS_WIDE + BARS_LEFT for f in (min, max)]
+            yield f'<path d="M{ends[0]:.1f} {TOP + (i + 0.5) * pitch:.1f}H{ends[1]:.1f}" stroke="#000"/>'
     yield frame(BARS_LEFT, TOP, BARS_WIDE, SQUARE)
-    yield from pe_marks(job, job.lanes, pitch, BARS_LEFT, TOP, True)
+    yield from pe_marks(job, job.a_lane, pitch, BARS_LEFT, TOP, True)
+    low, high = (f(range(job.n_pes), key=job.total.__getitem__) for f in (min, max))
+    text = f"least: PE {low}, {time_text(job.total[low])}; most: PE {high}, {time_text(job.total[high])}"
+    text += "; line: least to most" if job.a_lane > 1 else ""
+    yield label(BARS_LEFT + BARS_WIDE / 2, TOP + SQUARE + 34, "middle", "m", text)
 
 
 def look(job, seconds):
     """The colour and opacity of a lane's column: of the family with the most time, in quarters of the column's time."""
     if not seconds or max(seconds) <= 0:
         return None
-    quarters = math.ceil(4 * sum(seconds) / (job.span_s / COLUMNS * job.n_pes / job.lanes))
+    quarters = math.ceil(4 * sum(seconds) / (job.span_s / COLUMNS * job.a_lane))
     return COLOURS[FAMILIES[seconds.index(max(seconds))]], min(max(quarters, 1), 4) / 4
 
 
 def timeline(job, y, pitch):
-    yield label(LEFT, y - 12, "start", "h", "Timeline: each PE's main activity; pale where it computed meanwhile")
+    whose = "each PE's" if job.a_lane == 1 else f"of {job.a_lane} PEs, the"
+    yield label(LEFT, y - 12, "start", "h", f"Timeline: {whose} main activity; pale where {'it' if job.a_lane == 1 else 'they'} computed meanwhile")
+    gap = 1 if pitch >= 4 else 0
     for i, busy in enumerate(job.busy):
         looks = [look(job, seconds) for seconds in busy] + [0]  # 0 ends the last run
         start = 0
         for c in range(COLUMNS):
             if looks[c + 1] != looks[c]:
                 if looks[c]:
-                    yield box(LEFT + start, y + i * pitch + 1, c + 1 - start, pitch - 2, *looks[c])
+                    yield box(LEFT + start, y + i * pitch + gap, c + 1 - start, pitch - 2 * gap, *looks[c])
                 start = c + 1
     yield frame(LEFT, y, COLUMNS, pitch * job.lanes)
-    yield from pe_marks(job, job.lanes, pitch, LEFT, y, True)
+    yield from pe_marks(job, job.a_lane, pitch, LEFT, y, True)
     for s in marks(job.span_s, 10):
         yield label(LEFT + s / job.span_s * COLUMNS, y + pitch * job.lanes + 15, "middle", "s", time_text(s))
 
 
 def page(job):
-    line, pitch = TOP + SQUARE + 100, min(max(420 / job.lanes, 6), 26)
+    line, pitch = TOP + SQUARE + 100, min(max(LINE_TALL / job.lanes, 2), 26)
     tall = line + pitch * job.lanes + 40 if job.has_line else line - 30
     yield (f'<svg xmlns="http://www.w3.org/2000/svg" width="{PAGE}" height="{tall:.0f}" viewBox="0 0 {PAGE} {tall:.0f}" '
            'font-family="DejaVu Sans,Verdana,Arial,sans-serif">')

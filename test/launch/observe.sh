@@ -79,6 +79,36 @@ EOF
 SHMEM_TRACE=$dir/trace.json $OSHRUN -n 3 "$observe" >"$dir/out" 2>&1 && trace "$dir/trace.json" 3 && [ -z "$(ls "$dir"/*.part 2>/dev/null)" ]
 ok $? "SHMEM_TRACE=file writes one file with every PE's events" "$dir/out"
 
+# Catches: an arrow between other PEs or calls than the program's, one that goes back in time, a wait with two, none at all.
+arrows() { # FILE PEs LEAST: at least so many of the flag's arrows
+    python3 - "$@" >>"$dir/out" 2>&1 <<'EOF'
+import json, sys
+n, least = int(sys.argv[2]), int(sys.argv[3])
+events = json.load(open(sys.argv[1]))["traceEvents"]
+def at(end): # the call that the arrow starts or ends in
+    found = [e for e in events if e["ph"] == "X" and (e["pid"], e["tid"]) == (end["pid"], end["tid"]) and e["ts"] <= end["ts"] <= e["ts"] + e["dur"]]
+    return found[-1] if end["ph"] == "s" else found[0]
+starts, ends = ({e["id"]: e for e in events if e["ph"] == ph} for ph in "sf")
+assert starts.keys() == ends.keys(), (starts, ends)
+arrows = [(at(starts[i]), at(ends[i])) for i in starts]
+assert len({id(w) for _, w in arrows}) == len({id(p) for p, _ in arrows}) == len(arrows), arrows
+kinds = {}
+for put, wait in arrows:
+    assert put["args"]["to"] == wait["pid"] and put["ts"] <= wait["ts"] + wait["dur"], (put, wait)
+    kinds.setdefault(put["name"], []).append((put["pid"], wait["pid"], wait["name"]))
+ring = sorted((pe, (pe + 1) % n, "shmem_long_wait_until") for pe in range(n) for _ in range(5))
+assert sorted(kinds.pop("shmem_long_p")) == ring, kinds
+flags = kinds.pop("shmem_int_atomic_set")
+assert len(flags) >= least and all(q == (p + 1) % n and name == "shmem_int_wait_until" for p, q, name in flags), flags
+assert kinds.pop("shmem_long_put") == [(0, 1, "shmem_long_wait_until")], kinds
+assert all(q == 0 for _, q, _ in kinds.pop("shmem_int_atomic_add", [])) and not kinds, kinds
+EOF
+}
+SHMEM_TRACE=$dir/arrows.json $OSHRUN -n 3 "$observe" arrows >"$dir/out" 2>&1 && arrows "$dir/arrows.json" 3 1
+ok $? "arrows from puts to the waits that they end" "$dir/out"
+SHMEM_TRANSPORT=ofi SHMEM_TRACE=$dir/arrows.json $OSHRUN -n 3 "$observe" arrows >"$dir/out" 2>&1 && arrows "$dir/arrows.json" 3 0
+ok $? "the same over the network, where the clocks of nodes have to be compared" "$dir/out"
+
 SHMEM_TRACE=$dir/dead.json $OSHRUN -n 2 "$observe" die >"$dir/out" 2>&1
 [ $? -eq 137 ] && "$info" --join "$dir/dead.json" >>"$dir/out" 2>&1 && trace "$dir/dead.json" 2 && [ ! -e "$dir/dead.json.1.part" ]
 ok $? "no event is lost when a PE is killed" "$dir/out"

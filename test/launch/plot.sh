@@ -41,6 +41,37 @@ families=$(sed -n '/define SHI_FOR_EACH_FAMILY/,/^$/p' "$top_srcdir/src/host/uti
 [ "$(sed -n '/^COLOURS/,/^}/p' "$top_srcdir/src/tools/plot.py" | grep -o '"[a-z]*"' | tr -d '"')" = "$families" ]
 ok $? "plot.py knows the families of trace_format.h"
 
+# Many PEs. Catches: the slow PE hidden in a mean, PE numbers that are not round, more lines than pixels, a picture of megabytes.
+python3 - "$dir/many.json" <<'EOF'
+import json, sys
+events = []
+for pe in range(1000):
+    for i in range(20):
+        took = 10 if pe == 333 else 40
+        events.append({"name": "shmem_barrier_all", "cat": "barrier", "ph": "X", "pid": pe, "tid": 1, "ts": 100 * i + 90 - took, "dur": took, "args": {"bytes": 0}})
+    events.append({"name": "shmem_putmem", "cat": "put", "ph": "X", "pid": pe, "tid": 1, "ts": 5, "dur": 2,
+                   "args": {"bytes": 64, "to": (pe + 1) % 1000, "to_all": False, "by": "stores"}})
+    events.append({"name": "kernel_put", "cat": "put", "ph": "X", "pid": pe, "tid": 131200, "ts": 5, "dur": 2000,
+                   "args": {"bytes": 0, "to": 0, "to_all": False, "by": "ring"}})
+    events.append({"name": "heat", "cat": "kernel", "ph": "X", "pid": pe, "tid": 131072, "ts": 5, "dur": 2000, "args": {"bytes": 0}})
+    events.append({"name": "put to wait", "cat": "arrow", "ph": "s", "id": pe, "pid": pe, "tid": 1, "ts": 5})
+json.dump({"otherData": {"n_pes": 1000}, "traceEvents": events}, open(sys.argv[1], "w"))
+EOF
+"$info" --plot "$dir/many.svg" "$dir/many.json" && python3 - "$dir/many.svg" >"$dir/out" 2>&1 <<'EOF'
+import os, sys, xml.etree.ElementTree as xml
+ns, root = "{http://www.w3.org/2000/svg}", xml.parse(sys.argv[1]).getroot()
+wide, tall = float(root.get("width")), float(root.get("height"))
+for r in (r for r in root.iter(ns + "rect") if r.get("x")):
+    assert float(r.get("x")) + float(r.get("width")) <= wide + 0.1 and float(r.get("y")) + float(r.get("height")) <= tall + 0.1, r.attrib
+words = [t.text for t in root.iter(ns + "text")]
+assert "least: PE 333, 202 µs; most: PE 0, 802 µs; line: least to most" in words, words
+assert words.count("900") == 4 and "333" not in words, words
+ranges = [p.get("d") for p in root.iter(ns + "path") if p.get("stroke") == "#000"]
+assert len(ranges) == 250 and sum(float(d[1:].split(" ")[0]) < float(d.split("H")[1]) - 100 for d in ranges) == 1, ranges
+assert tall < 1300 and os.path.getsize(sys.argv[1]) < 2000000, (tall, os.path.getsize(sys.argv[1]))
+EOF
+ok $? "1,000 PEs: the slow one is named and seen" "$dir/out"
+
 # A PNG if rsvg-convert is installed, else one line.
 mkdir "$dir/bin" && printf '#!/bin/sh\ncat\n' >"$dir/bin/rsvg-convert" && chmod +x "$dir/bin/rsvg-convert"
 PATH=$dir/bin:$PATH "$info" --plot "$dir/p.png" "$dir/s.json" && cmp -s "$dir/p.png" "$dir/stats.svg"

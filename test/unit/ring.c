@@ -84,7 +84,7 @@ static void run_producers(unsigned log_n, uint64_t first)
     ring_up(log_n, first);
     wrong = 0;
     memset(expected, 0, sizeof expected);
-    const struct shi_engine_exec exec = {check_at_once, NULL, NULL};
+    const struct shi_engine_exec exec = {check_at_once, NULL, NULL, NULL};
     struct shi_engine *e = shi_engine_up(&ring, &exec, PES, 32);
     pthread_t t[PRODUCERS];
     for (uintptr_t i = 0; i < PRODUCERS; i++)
@@ -125,7 +125,7 @@ static void test_torn(void)
     ring_up(2, 0);
     wrong = 0;
     memset(expected, 0, sizeof expected);
-    const struct shi_engine_exec exec = {check_at_once, NULL, NULL};
+    const struct shi_engine_exec exec = {check_at_once, NULL, NULL, NULL};
     struct shi_engine *e = shi_engine_up(&ring, &exec, PES, 16);
     for (uint64_t i = 0; i < 2000; i++) {
         uint64_t a[SHI_RING_ARGS] = {i}, ticket;
@@ -205,7 +205,7 @@ static void poll_net(void *arg)
     }
 }
 
-static const struct shi_engine_exec odd = {issue, poll_net, NULL};
+static const struct shi_engine_exec odd = {issue, poll_net, NULL, NULL};
 
 static void net_up(int refuse, int stalled_pe, int max_ops)
 {
@@ -313,7 +313,7 @@ static void *ask(void *arg)
 static void test_results(void)
 {
     ring_up(2, 0);
-    const struct shi_engine_exec exec = {answer, NULL, NULL};
+    const struct shi_engine_exec exec = {answer, NULL, NULL, NULL};
     struct shi_engine *e = shi_engine_up(&ring, &exec, PES, 16);
     wrong = 0;
     expected[0] = 0;
@@ -373,7 +373,7 @@ static int fail_third(void *arg, struct shi_engine_op *op)
 static void test_errors(void)
 {
     ring_up(4, 0);
-    const struct shi_engine_exec exec = {fail_third, NULL, NULL};
+    const struct shi_engine_exec exec = {fail_third, NULL, NULL, NULL};
     struct shi_engine *e = shi_engine_up(&ring, &exec, PES, 16);
     post(0), post(1);
     CHECK(shi_engine_poll(e) > 0 && line.done == 2);
@@ -455,7 +455,7 @@ static void test_many(void)
     uint64_t ticket;
     ring_up(4, 0);
     long before = page_tables();
-    slow.engine = shi_engine_up(&ring, &(struct shi_engine_exec){issue_later, complete_one, NULL}, 1 << 24, 8);
+    slow.engine = shi_engine_up(&ring, &(struct shi_engine_exec){issue_later, complete_one, NULL, NULL}, 1 << 24, 8);
     for (int i = 0; i < TURNS; i++) {
         for (int k = 0; k < 2; k++) {
             CHECK(shi_ring_post(&ring, 0, k ? (1 << 24) - 1 : 5, a, &ticket) == 0);

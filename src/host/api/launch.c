@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <shmemx.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,9 +12,11 @@
 #include "host/api/def.h"
 #include "host/coll/team.h"
 #include "host/init/device_heap.h"
+#include "host/observe/stats.h"
 #include "host/ops/dheap.h"
 #include "host/ops/launched.h"
 #include "host/util/log.h"
+#include "host/util/trace_format.h"
 #include "proxy/handle.h"
 #include "proxy/proxy.h"
 
@@ -132,12 +135,41 @@ void *shmemx_device_team(shmem_team_t team)
     return t ? shi_handle_team(t) : NULL;
 }
 
+/* A kernel in the device's queue, for SHMEM_TRACE. */
+struct traced {
+    uint64_t launched_ns;
+    char name[SHI_TRACE_NAME_BYTES];
+};
+
+/* The queue runs this after the kernel. The kernel has started when it was launched or, later, when the one before had ended. */
+static void kernel_ended(void *arg)
+{
+    static uint64_t before_ns; /* the queue runs one call at a time */
+    struct traced *t = arg;
+    uint64_t now = shi_now_ns(), before = __atomic_exchange_n(&before_ns, now, __ATOMIC_RELAXED);
+    shi_stats_kernel(t->name, t->launched_ns > before ? t->launched_ns : before, now);
+    free(t);
+}
+
+/* Where the queue runs no calls of the host, kernels are not in the trace. */
+static void trace_kernel(const char *name, uint64_t launched_ns)
+{
+    struct traced *t = shi_device->host_call ? malloc(sizeof *t) : NULL;
+    if (!t)
+        return;
+    t->launched_ns = launched_ns;
+    snprintf(t->name, sizeof t->name, "%s", name);
+    if (shi_device->host_call(kernel_ended, t))
+        free(t);
+}
+
 int shmemx_launch(const char *kernel, const size_t groups[3], const size_t items[3], void *const *args,
                   const size_t *arg_bytes, int n_args)
 {
     shi_need_device(__func__);
     const struct shi_device_grid g = {{groups[0], groups[1], groups[2]}, {items[0], items[1], items[2]}};
     int any, usable = 0, err = -ENOENT;
+    uint64_t launched_ns = shi_unlikely(shi_world.watched) && shi_stats_traces() ? shi_now_ns() : 0;
     pthread_mutex_lock(&lock);
     build_modules(__func__);
     any = images != NULL;
@@ -147,6 +179,8 @@ int shmemx_launch(const char *kernel, const size_t groups[3], const size_t items
     }
     if (!err)
         shi_launched_add(kernel);
+    if (!err && launched_ns)
+        trace_kernel(kernel, launched_ns);
     pthread_mutex_unlock(&lock);
     if (err != -ENOENT)
         return err;

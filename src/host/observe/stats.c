@@ -90,17 +90,40 @@ static void count(const struct shi_span *s, uint64_t ns)
             count_target(s, shi_team_world_pe(s->team, i), 0);
 }
 
+/* The place of an own address in symmetric memory; 0: it is not there. */
+static uint64_t place_of(const void *addr)
+{
+    uintptr_t a = (uintptr_t)addr;
+    if (!addr)
+        return 0;
+    if (a - shi_world.heap_lo < shi_world.heap_bytes)
+        return (a - shi_world.heap_lo) | (uint64_t)SHI_PLACE_HEAP << SHI_PLACE_SHIFT;
+    if (a - shi_world.data_lo < shi_world.data_bytes)
+        return (a - shi_world.data_lo) | (uint64_t)SHI_PLACE_DATA << SHI_PLACE_SHIFT;
+    if (a - shi_world.dev_lo < shi_world.dev_bytes)
+        return (a - shi_world.dev_lo) | (uint64_t)SHI_PLACE_DEVICE << SHI_PLACE_SHIFT;
+    return 0;
+}
+
+static void trace_span(const struct shi_span *s, const char *name, uint64_t took)
+{
+    int pe = world_pe(s);
+    shi_trace_add(name, &(struct shi_trace_event){.start_ns = s->began_ns, .took_ns = took, .bytes = s->bytes, .at = place_of(s->at),
+                                                  .extent = s->at ? s->extent : 0, .word = place_of(s->word), .value = s->value,
+                                                  .false_ns = s->false_ns, .to = (int32_t)pe, .thread = s->track,
+                                                  .family = (uint8_t)s->family, .way = (uint8_t)way_to(s, pe),
+                                                  .word_bytes = (uint8_t)s->word_bytes, .has_value = (uint8_t)s->has_value});
+}
+
 static void count_span(const struct shi_span *s)
 {
     uint64_t took = shi_now_ns() - s->began_ns;
     const char *name = s->routine + (strncmp(s->routine, "pshm", 4) == 0);
     if (all.up)
-        count(s, took);
+        count(s, s->track ? 0 : took); /* requests of kernels take no time of the program */
     if (all.up && (s->family == SHI_COLLECTIVES || s->family == SHI_BARRIERS))
         count_routine(name, took);
-    shi_trace_add(name, &(struct shi_trace_event){.start_ns = s->began_ns, .took_ns = took, .bytes = s->bytes,
-                                                  .to = (int32_t)world_pe(s), .family = (uint8_t)s->family,
-                                                  .way = (uint8_t)way_to(s, world_pe(s))});
+    trace_span(s, name, took);
 }
 
 void shi_stats_ring(uint64_t n, uint64_t deep)
@@ -109,6 +132,17 @@ void shi_stats_ring(uint64_t n, uint64_t deep)
     __atomic_fetch_add(&all.ring.rounds, 1, __ATOMIC_RELAXED);
     if (deep > __atomic_load_n(&all.ring.deepest, __ATOMIC_RELAXED))
         __atomic_store_n(&all.ring.deepest, deep, __ATOMIC_RELAXED);
+}
+
+int shi_stats_traces(void)
+{
+    return trace_file != NULL;
+}
+
+void shi_stats_kernel(const char *kernel, uint64_t start_ns, uint64_t end_ns)
+{
+    shi_trace_add(kernel, &(struct shi_trace_event){.start_ns = start_ns, .took_ns = end_ns - start_ns, .to = SHI_TO_NONE,
+                                                    .thread = SHI_TRACE_KERNELS, .family = SHI_WAITS});
 }
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
@@ -254,6 +288,8 @@ int shi_stats_up(void)
         shi_log_error("SHMEM_TRACE=%s: %s", trace_file, shi_own_file_error(err));
     }
     shi_span_on_end(count_span);
+    if (!err && trace_file && shi_team_world.n_nodes > 1)
+        shi_trace_compare_clocks(SHI_TRACE_AT_START);
     shi_world.watched = !err && (stats_file || trace_file);
     return err;
 }
@@ -320,6 +356,8 @@ void shi_stats_stop(void)
     all.up = 0;
     free(all.to);
     all.to = NULL;
+    if (trace_file && shi_team_world.n_nodes > 1)
+        shi_trace_compare_clocks(SHI_TRACE_AT_END);
     if (trace_file) {
         note(&mine, shi_trace_down(), 1);
         shi_team_barrier("shmem_finalize", &shi_team_world);

@@ -20,4 +20,10 @@ void shi_stats_abort(void);
  * shi_world.watched: counting reads the ring's head, a cache line that kernels write. */
 void shi_stats_ring(uint64_t n, uint64_t deep);
 
+/* 1: there is a trace. */
+int shi_stats_traces(void);
+
+/* For the trace: a kernel ran between these times. Any thread. */
+void shi_stats_kernel(const char *kernel, uint64_t start_ns, uint64_t end_ns);
+
 #endif

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "host/coll/team.h"
 #include "host/ops/state.h"
 #include "host/util/log.h"
 #include "host/util/own_file.h"
@@ -54,7 +55,7 @@ static void grow(void)
 
 static int part_map(const char *path, uint64_t room)
 {
-    char *name = shi_trace_part(path, shi_world.pe);
+    char *name = shi_trace_part_name(path, shi_world.pe);
     fd = name ? shi_own_file_open(name, O_RDWR | O_TRUNC) : -ENOMEM;
     int err = fd < 0 ? -fd : posix_fallocate(fd, 0, (off_t)bytes_of(CHUNK_EVENTS));
     void *p = MAP_FAILED;
@@ -88,6 +89,17 @@ int shi_trace_up(const char *path, size_t bytes)
     return 0;
 }
 
+void shi_trace_compare_clocks(int when)
+{
+    struct shi_trace_sync *s = &head->sync[when];
+    for (uint32_t i = 0; i < SHI_TRACE_ROUNDS; i++) {
+        s->round[i].enter_ns = shi_now_ns();
+        shi_team_barrier("SHMEM_TRACE", &shi_team_world);
+        s->round[i].exit_ns = shi_now_ns();
+    }
+    s->n = SHI_TRACE_ROUNDS;
+}
+
 static uint16_t thread_number(void)
 {
     static uint16_t threads;
@@ -107,7 +119,7 @@ void shi_trace_add(const char *routine, const struct shi_trace_event *e)
             i = head->written % head->room;
         }
         events[i] = *e;
-        events[i].thread = thread_number();
+        events[i].thread = e->thread ? e->thread : thread_number();
         strncpy(events[i].name, routine, sizeof e->name - 1);
         __atomic_store_n(&head->written, head->written + 1, __ATOMIC_RELEASE); /* a reader after a kill sees whole events */
     }

@@ -9,7 +9,11 @@
 /* Start this PE's part of the trace `path`, of at most `bytes`; the newest events are kept. 0, or -errno. */
 int shi_trace_up(const char *path, size_t bytes);
 
-/* Add an event, from any thread. The name is routine's without the common prefix. */
+/* Collective, between start and end of the parts: barriers by which oshinfo aligns the nodes' clocks, SHI_TRACE_AT_START or
+ * SHI_TRACE_AT_END. */
+void shi_trace_compare_clocks(int when);
+
+/* Add an event, from any thread; thread 0: the calling one. */
 void shi_trace_add(const char *routine, const struct shi_trace_event *e);
 
 /* End the part. 0, or -errno when the disk was full before all events were written. */

@@ -28,6 +28,23 @@ static void *find(const struct shmem_ctx *ctx, const void *addr, size_t width, i
     return at;
 }
 
+/* For SHMEM_TRACE: the word, and its value after the call where that is known. */
+static __attribute__((cold, noinline)) void describe(struct shi_span *s, const void *addr, size_t width,
+                                                     const struct shi_amo_call *call, const uint64_t *old)
+{
+    uint64_t is = old ? *old : 0;
+    if (call->op == SHI_AMO_FETCH)
+        return;
+    if (old)
+        shi_amo_word(&is, width, call->op, call->value, call->cond);
+    if (old && call->op == SHI_AMO_CSWAP && memcmp(old, &call->cond, width)) /* it has not changed the word */
+        return;
+    s->word = addr;
+    s->word_bytes = width;
+    s->value = call->op == SHI_AMO_SET ? call->value : is;
+    s->has_value = old || call->op == SHI_AMO_SET;
+}
+
 /* Between the two copies no other agent may update the word, see proxy/staged.c. */
 static uint64_t update_private(void *at, size_t width, int world_pe, const struct shi_amo_call *call)
 {
@@ -60,10 +77,13 @@ void shi_amo_update(const struct shmem_ctx *ctx, void *addr, size_t width, int p
     SHI_SPAN(span, SHI_ATOMICS, call->routine, ctx->team, pe, width);
     struct shi_remote_addr remote;
     void *at = find(ctx, addr, width, pe, call, &remote);
+    uint64_t old = 0;
     if (at)
-        shi_amo_mapped(ctx, at, width, pe, call);
+        old = shi_amo_mapped(ctx, at, width, pe, call);
     else
         shi_remote_update(ctx->lane, &remote, width, call->op, call->value, 0);
+    if (span.began_ns)
+        describe(&span, addr, width, call, at ? &old : NULL);
 }
 
 uint64_t shi_amo_fetch(const struct shmem_ctx *ctx, void *addr, size_t width, int pe, const struct shi_amo_call *call)
@@ -71,8 +91,11 @@ uint64_t shi_amo_fetch(const struct shmem_ctx *ctx, void *addr, size_t width, in
     SHI_SPAN(span, SHI_ATOMICS, call->routine, ctx->team, pe, width);
     struct shi_remote_addr remote;
     void *at = find(ctx, addr, width, pe, call, &remote);
-    return at ? shi_amo_mapped(ctx, at, width, pe, call)
-              : shi_remote_fetch(ctx->lane, &remote, width, call->op, call->value, call->cond);
+    uint64_t old = at ? shi_amo_mapped(ctx, at, width, pe, call)
+                      : shi_remote_fetch(ctx->lane, &remote, width, call->op, call->value, call->cond);
+    if (span.began_ns)
+        describe(&span, addr, width, call, &old);
+    return old;
 }
 
 void shi_amo_fetch_nbi(const struct shmem_ctx *ctx, void *addr, size_t width, int pe, const struct shi_amo_call *call,
@@ -83,9 +106,13 @@ void shi_amo_fetch_nbi(const struct shmem_ctx *ctx, void *addr, size_t width, in
     void *at = find(ctx, addr, width, pe, call, &remote);
     if (!at && !shi_dheap_hides(fetch, width)) {
         shi_remote_fetch_nbi(ctx->lane, &remote, width, call->op, call->value, call->cond, fetch);
+        if (span.began_ns)
+            describe(&span, addr, width, call, NULL);
         return;
     }
     uint64_t old = at ? shi_amo_mapped(ctx, at, width, pe, call)
                       : shi_remote_fetch(ctx->lane, &remote, width, call->op, call->value, call->cond);
+    if (span.began_ns)
+        describe(&span, addr, width, call, &old);
     shi_dheap_memcpy(fetch, &old, width); /* the low bytes come first on every machine this runs on */
 }

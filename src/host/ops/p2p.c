@@ -90,11 +90,18 @@ static inline int excluded(const struct shi_cond *c, size_t i)
     return c->status && c->status[i];
 }
 
-static inline int satisfied(const struct shi_cond *c, size_t i)
+/* Does word i satisfy the condition? *now: what it holds, mapped as above. */
+static inline int satisfied(const struct shi_cond *c, size_t i, uint64_t *now)
 {
     size_t w = width(c->word);
     uint64_t value = load(c->word, (const char *)c->values + (c->vector ? i * w : 0));
-    return holds(load_awaited(c->routine, c->word, (const char *)c->ivars + i * w), c->cmp, value);
+    return holds(*now = load_awaited(c->routine, c->word, (const char *)c->ivars + i * w), c->cmp, value);
+}
+
+/* For SHMEM_TRACE: word i has ended the wait, with this value. */
+static inline void ended_by(struct shi_span *s, const struct shi_cond *c, size_t i, uint64_t now)
+{
+    shi_span_ended_by(s, (const char *)c->ivars + i * width(c->word), width(c->word), now ^ (c->word % 2 ? 0 : sign));
 }
 
 /* For reports: a wait for the words from i on. */
@@ -115,8 +122,10 @@ void shi_p2p_wait(const struct shi_cond *c)
 {
     check_wait(c);
     SHI_SPAN(span, SHI_WAITS, c->routine, NULL, SHI_TO_NONE, 0);
-    uint64_t value = load(c->word, c->values);
-    SHI_WAIT_UNTIL(holds(load_awaited(c->routine, c->word, c->ivars), c->cmp, value), FOR_WORDS(0, 1));
+    uint64_t value = load(c->word, c->values), now;
+    SHI_WAIT_UNTIL(holds(now = load_awaited(c->routine, c->word, c->ivars), c->cmp, value) || shi_span_in_vain(&span),
+                   FOR_WORDS(0, 1));
+    ended_by(&span, c, 0, now);
 }
 
 uint64_t shi_p2p_wait_signal(const char *routine, const uint64_t *sig, int cmp, uint64_t value)
@@ -124,33 +133,36 @@ uint64_t shi_p2p_wait_signal(const char *routine, const uint64_t *sig, int cmp, 
     check_wait(&(struct shi_cond){.routine = routine, .ivars = sig, .n = 1, .cmp = cmp, .word = SHI_U64});
     SHI_SPAN(span, SHI_WAITS, routine, NULL, SHI_TO_NONE, 0);
     uint64_t now;
-    SHI_WAIT_UNTIL(holds(now = load_awaited(routine, SHI_U64, sig), cmp, value), .routine = routine, .kind = SHI_FOR_WORDS,
-                   .word = SHI_U64, .cmp = cmp, .addr = sig, .n = 1, .value = value);
+    SHI_WAIT_UNTIL(holds(now = load_awaited(routine, SHI_U64, sig), cmp, value) || shi_span_in_vain(&span), .routine = routine,
+                   .kind = SHI_FOR_WORDS, .word = SHI_U64, .cmp = cmp, .addr = sig, .n = 1, .value = value);
+    shi_span_ended_by(&span, sig, sizeof *sig, now);
     return now;
 }
 
 int shi_p2p_test(const struct shi_cond *c)
 {
+    uint64_t now;
     check(c);
-    return shi_wait_tested(satisfied(c, 0) || (shi_progress() && satisfied(c, 0)));
+    return shi_wait_tested(satisfied(c, 0, &now) || (shi_progress() && satisfied(c, 0, &now)));
 }
 
 static int all_satisfied(const struct shi_cond *c)
 {
+    uint64_t now;
     for (size_t i = 0; i < c->n; i++)
-        if (!excluded(c, i) && !satisfied(c, i))
+        if (!excluded(c, i) && !satisfied(c, i, &now))
             return 0;
     return 1;
 }
 
 /* Fair: the search starts behind the last one found, so that no word starves. */
-static size_t any_satisfied(const struct shi_cond *c)
+static size_t any_satisfied(const struct shi_cond *c, uint64_t *now)
 {
     static _Thread_local size_t turn;
     size_t start = c->n ? turn % c->n : 0;
     for (size_t k = 0; k < c->n; k++) {
         size_t i = start + k < c->n ? start + k : start + k - c->n;
-        if (!excluded(c, i) && satisfied(c, i)) {
+        if (!excluded(c, i) && satisfied(c, i, now)) {
             turn = i + 1;
             return i;
         }
@@ -158,11 +170,13 @@ static size_t any_satisfied(const struct shi_cond *c)
     return SIZE_MAX;
 }
 
-static size_t some_satisfied(const struct shi_cond *c, size_t *indices)
+/* *now: what the first of them holds. */
+static size_t some_satisfied(const struct shi_cond *c, size_t *indices, uint64_t *now)
 {
     size_t n = 0;
+    uint64_t other;
     for (size_t i = 0; i < c->n; i++)
-        if (!excluded(c, i) && satisfied(c, i))
+        if (!excluded(c, i) && satisfied(c, i, n ? &other : now))
             indices[n++] = i;
     return n;
 }
@@ -172,8 +186,15 @@ void shi_p2p_wait_all(const struct shi_cond *c)
 {
     check_wait(c);
     SHI_SPAN(span, SHI_WAITS, c->routine, NULL, SHI_TO_NONE, 0);
-    for (size_t i = 0; i < c->n; i++)
-        SHI_WAIT_UNTIL(excluded(c, i) || satisfied(c, i), FOR_WORDS(i, 1));
+    uint64_t now;
+    for (size_t i = 0; i < c->n; i++) {
+        if (excluded(c, i))
+            continue;
+        uint64_t false_ns = span.began_ns ? span.false_ns : 0;
+        SHI_WAIT_UNTIL(satisfied(c, i, &now) || shi_span_in_vain(&span), FOR_WORDS(i, 1));
+        if (span.began_ns && span.false_ns != false_ns) /* the last word that was awaited ended the wait */
+            ended_by(&span, c, i, now);
+    }
 }
 
 size_t shi_p2p_wait_any(const struct shi_cond *c)
@@ -183,7 +204,9 @@ size_t shi_p2p_wait_any(const struct shi_cond *c)
         return SIZE_MAX;
     SHI_SPAN(span, SHI_WAITS, c->routine, NULL, SHI_TO_NONE, 0);
     size_t i;
-    SHI_WAIT_UNTIL((i = any_satisfied(c)) != SIZE_MAX, FOR_WORDS(0, c->n));
+    uint64_t now;
+    SHI_WAIT_UNTIL((i = any_satisfied(c, &now)) != SIZE_MAX || shi_span_in_vain(&span), FOR_WORDS(0, c->n));
+    ended_by(&span, c, i, now);
     return i;
 }
 
@@ -194,7 +217,9 @@ size_t shi_p2p_wait_some(const struct shi_cond *c, size_t *indices)
         return 0;
     SHI_SPAN(span, SHI_WAITS, c->routine, NULL, SHI_TO_NONE, 0);
     size_t n;
-    SHI_WAIT_UNTIL((n = some_satisfied(c, indices)) != 0, FOR_WORDS(0, c->n));
+    uint64_t now;
+    SHI_WAIT_UNTIL((n = some_satisfied(c, indices, &now)) != 0 || shi_span_in_vain(&span), FOR_WORDS(0, c->n));
+    ended_by(&span, c, indices[0], now);
     return n;
 }
 
@@ -207,18 +232,20 @@ int shi_p2p_test_all(const struct shi_cond *c)
 
 size_t shi_p2p_test_any(const struct shi_cond *c)
 {
+    uint64_t now;
     check(c);
     shi_progress();
-    size_t i = any_satisfied(c);
+    size_t i = any_satisfied(c, &now);
     shi_wait_tested(i != SIZE_MAX);
     return i;
 }
 
 size_t shi_p2p_test_some(const struct shi_cond *c, size_t *indices)
 {
+    uint64_t now;
     check(c);
     shi_progress();
-    size_t n = some_satisfied(c, indices);
+    size_t n = some_satisfied(c, indices, &now);
     shi_wait_tested(n != 0);
     return n;
 }

@@ -19,6 +19,37 @@ void shi_rma_check(const char *routine, const void *dest, const void *source, si
         shi_die(routine, "dest and source overlap: %p and %p, %zu bytes (pe = %d)", dest, source, bytes, pe);
 }
 
+/* ---- for SHMEM_TRACE ---------------------------------------------------------------------------------------------- */
+
+/* A put with a signal is one call: its span goes on in shi_signal. */
+static _Thread_local struct shi_span with_signal;
+
+static __attribute__((cold, noinline)) void describe_put(struct shi_span *s, const void *dest, const void *source, size_t bytes)
+{
+    s->at = dest;
+    s->extent = bytes;
+    if (bytes > sizeof s->value || bytes & (bytes - 1) || bytes == 0 || shi_dheap_hides(source, bytes))
+        return;
+    s->word = dest;
+    s->word_bytes = bytes;
+    s->has_value = 1;
+    memcpy(&s->value, source, bytes);
+}
+
+static __attribute__((cold, noinline)) void describe_signal(struct shi_span *s, const uint64_t *sig_addr, uint64_t signal, int sig_op)
+{
+    if (with_signal.began_ns) {
+        *s = with_signal;
+        with_signal.began_ns = 0;
+    }
+    s->word = sig_addr;
+    s->word_bytes = sizeof *sig_addr;
+    s->value = signal;
+    s->has_value = sig_op == SHMEM_SIGNAL_SET;
+}
+
+/* ---- put and get -------------------------------------------------------------------------------------------------- */
+
 /* Where the host cannot access device memory, either side may be such memory: the device copies. Returns the way taken. */
 static enum shi_way copy_slow(const char *routine, void *to, const void *from, size_t bytes, int pe)
 {
@@ -43,6 +74,14 @@ void shi_rma_put_slow(const char *routine, const struct shmem_ctx *ctx, void *de
     else
         span.way = copy_slow(routine, shi_resolve_slow_copy(routine, ctx, SHI_WRITE, "dest", dest, bytes, pe), source, bytes,
                              pe);
+    if (span.began_ns && signals) {
+        span.at = dest;
+        span.extent = bytes;
+        with_signal = span;
+        span.began_ns = 0;
+    } else if (span.began_ns) {
+        describe_put(&span, dest, source, bytes);
+    }
 }
 
 void shi_rma_get_slow(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source, size_t bytes,
@@ -85,6 +124,8 @@ void shi_rma_put_strided(const char *routine, const struct shmem_ctx *ctx, void 
     if (s->count && s->block)
         check_strides(routine, s, pe);
     size_t bytes = reach(s, s->dst);
+    span.at = dest;
+    span.extent = bytes;
     void *at = shi_fast(ctx, dest, bytes, pe);
     struct shi_remote_addr to;
     if (!at && shi_is_remote(routine, ctx, SHI_WRITE, "dest", dest, bytes, pe, &to)) {
@@ -118,8 +159,8 @@ void shi_signal(const char *routine, const struct shmem_ctx *ctx, uint64_t *sig_
                 int pe)
 {
     SHI_SPAN(span, SHI_SIGNALS, routine, ctx->team, pe, sizeof *sig_addr);
-    if (span.began_ns && strstr(routine, "put")) /* a put with signal is one call, counted above */
-        span.began_ns = 0;
+    if (shi_unlikely(span.began_ns != 0))
+        describe_signal(&span, sig_addr, signal, sig_op);
     uint64_t *at = shi_fast(ctx, sig_addr, sizeof *sig_addr, pe);
     struct shi_remote_addr remote;
     if (sig_op != SHMEM_SIGNAL_SET && sig_op != SHMEM_SIGNAL_ADD)
@@ -134,11 +175,12 @@ void shi_signal(const char *routine, const struct shmem_ctx *ctx, uint64_t *sig_
     }
     at = at ? at : shi_resolve_slow_copy(routine, ctx, SHI_WRITE, "sig_addr", sig_addr, sizeof *sig_addr, pe);
     if (shi_unlikely(shi_world.dev_private))
-        shi_amo_mapped(ctx, at, sizeof *at, pe, &(struct shi_amo_call){.routine = routine, .value = signal,
-                       .op = sig_op == SHMEM_SIGNAL_SET ? SHI_AMO_SET : SHI_AMO_ADD});
+        span.value = signal + shi_amo_mapped(ctx, at, sizeof *at, pe, &(struct shi_amo_call){.routine = routine, .value = signal,
+                                             .op = sig_op == SHMEM_SIGNAL_SET ? SHI_AMO_SET : SHI_AMO_ADD});
     else if (sig_op == SHMEM_SIGNAL_SET)
         __atomic_store_n(at, signal, __ATOMIC_RELEASE);
     else
-        __atomic_fetch_add(at, signal, __ATOMIC_ACQ_REL);
+        span.value = signal + __atomic_fetch_add(at, signal, __ATOMIC_ACQ_REL);
+    span.has_value = 1;
     shi_doorbell_ring_word(&ctx->peers[pe].rank);
 }

@@ -11,7 +11,8 @@ void shi_span_on_end(void (*count)(const struct shi_span *s))
 void shi_span_begin(struct shi_span *s, enum shi_family family, const char *routine, const struct shmem_team *team, int pe,
                     size_t bytes)
 {
-    *s = (struct shi_span){.began_ns = shi_now_ns(), .routine = routine, .team = team, .bytes = bytes, .pe = pe,
+    uint64_t now = shi_now_ns();
+    *s = (struct shi_span){.began_ns = now, .looked_ns = now, .routine = routine, .team = team, .bytes = bytes, .pe = pe,
                            .family = family, .way = SHI_BY_STORES};
 }
 
