@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "host/net/am_remote.h"
+#include "host/net/batch.h"
 #include "host/net/progress.h"
 #include "host/util/log.h"
 
@@ -103,6 +104,8 @@ static void step(void)
         return;
     }
     fabric_be(pe);
+    if (fabric_below(512) == 0)
+        shi_batch_trim(shi_stream_net.lane[fabric_below(LANES)]);
     if (what < 6)
         act(pe);
     else if (pe != asleep || fabric.now > asleep_until)
@@ -516,6 +519,36 @@ static uint64_t n_sent(int lane, int pe)
     return shi_stream_net.lane[lane]->to[pe].order.sent_seq;
 }
 
+/* Catches: the memory of messages that is kept for ever, or taken from those that were in use since the last time. */
+static void idle_messages(void)
+{
+    enum { MESSAGES = 8 };
+    static char value[SHI_STREAM_PUT_BYTES];
+    open_all(&(struct shi_net_limits){.short_bytes = 128, .rma_bytes = 1 << 20, .lane_cap = 48, .peer_cap = 24,
+                                      .ordered = SHI_NET_SAW | SHI_NET_WAW});
+    fabric.calm = 1;
+    fabric_be(0);
+    struct shi_lane *l = shi_stream_lane(0);
+    struct shi_remote_addr there = at_remote(1, SHI_REGION_HEAP, &memory[1].area[0][0].signal);
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < MESSAGES; i++)
+            CHECK(shi_stream_put(l, &there, value, sizeof value, 0) == 0);
+        for (int pe = 0; pe || !shi_stream_quiet(l, 1); pe = !pe) {
+            fabric_tick();
+            fabric_be(!pe);
+            fabric_poll();
+        }
+        int n = 0, trimmed = 0, used = l->n_free - l->least_free;
+        shi_batch_trim(l);
+        for (struct batch *b = l->free; b; b = b->next, n++)
+            trimmed += b->trimmed;
+        CHECKF(n == l->n_free && trimmed == n - used, "%d of %d messages have no memory, %d were in use", trimmed, n, used);
+        shi_batch_trim(l);
+        for (struct batch *b = l->free; b; b = b->next)
+            CHECK(b->trimmed);
+    }
+}
+
 /* PE 0 of a job of 2^30 PEs puts to PE 1 on lane 1 and PE 2 on lane 0; their tables have PES entries. Catches: a walk over all PEs
  * of the job in heartbeats, in questions about lanes or in quiet; a PE that only another lane than the first has sent to, and that is not
  * watched; a quiet of one PE that asks another. */
@@ -568,6 +601,7 @@ int main(int argc, char **argv)
     RUN(numbers, "numbers of writes");
     RUN(too_many, "more than 2^24 PEs are refused");
     RUN(few_of_many, "only PEs that were talked to are looked at");
+    RUN(idle_messages, "memory of messages is given back when nothing uses it");
     RUN(narrow, "queues of two operations");
     RUN(failures, "a failed transfer ends the job with a line");
     RUN(copies_fail, "a failed copy of the device ends the job with a line");

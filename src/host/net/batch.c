@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "host/util/log.h"
 
@@ -25,6 +27,29 @@ static void put_back(struct shi_lane *l, struct batch *b)
     }
     b->next = l->free;
     l->free = b;
+    l->n_free++;
+}
+
+/* The system may take the whole pages of a free message. */
+static void give_back(struct batch *b)
+{
+    static uintptr_t page;
+    page = page ? page : (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t from = ((uintptr_t)b->data + page - 1) / page * page, to = (uintptr_t)(b->data + sizeof b->data) / page * page;
+    if (from < to)
+        madvise((void *)from, to - from, MADV_DONTNEED);
+    b->trimmed = 1;
+}
+
+/* The list is a stack: its last least_free batches have not been in use. Some providers keep what they have sent pinned. */
+void shi_batch_trim(struct shi_lane *l)
+{
+    struct batch *b = l->free;
+    for (int used = l->n_free - l->least_free; used > 0; used--)
+        b = b->next;
+    for (; b && !b->trimmed && !shi_stream_net.limits.pins; b = b->next)
+        give_back(b);
+    l->least_free = l->n_free;
 }
 
 static void sent(struct shi_net_req *req, int err)
@@ -43,6 +68,8 @@ static struct batch *get(struct shi_lane *l, int forced)
     struct batch *b = l->free;
     if (b) {
         l->free = b->next;
+        l->n_free--;
+        l->least_free = l->n_free < l->least_free ? l->n_free : l->least_free;
     } else if (l->n_batches >= BATCHES && !forced) {
         return NULL;
     } else if (posix_memalign((void **)&b, SHI_LINE_BYTES, sizeof *b)) {
@@ -53,6 +80,7 @@ static struct batch *get(struct shi_lane *l, int forced)
         b->lane = l;
     }
     b->next = NULL;
+    b->trimmed = 0;
     b->bytes = sizeof(struct head);
     return b;
 }

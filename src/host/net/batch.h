@@ -14,6 +14,7 @@ struct batch {
     struct batch *next;
     struct shi_lane *lane;
     size_t bytes;
+    int trimmed; /* in the list free: its pages are given back */
     _Alignas(16) char data[SHI_NET_MESSAGE_BYTES]; /* struct head, records */
 };
 
@@ -33,6 +34,9 @@ void shi_batch_send(struct shi_lane *l, int pe, uint32_t flags);
 
 /* Let the next message to pe carry these ACK_ flags; shi_batch_poll sends it at the latest. */
 void shi_batch_ask(struct shi_lane *l, int pe, uint32_t flags);
+
+/* Give back the pages of batches that nothing has used since the last call. */
+void shi_batch_trim(struct shi_lane *l);
 
 /* Send all that waits for room or for more records, as far as the transport has room. */
 void shi_batch_poll(struct shi_lane *l);

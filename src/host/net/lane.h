@@ -59,6 +59,7 @@ struct shi_lane {
     int n_known;             /* of them, those that are in shi_stream_net.known; the polling thread's */
     unsigned failed_retries; /* number of refused retries; may wrap */
     struct batch *free;
+    int n_free, least_free;  /* batches in the list free; since the last shi_batch_trim, at least so many */
     int n_batches, index;
     struct outstanding {
         struct shi_reply *reply; /* NULL: the cookie is free */

@@ -21,9 +21,11 @@
 #include <time.h>
 
 #include "host/net/doorbell.h"
+#include "host/util/base.h"
 #include "host/util/thread.h"
 
 enum { CHECK_NS = 1000000, RARE_NS = 4000000, LAST_NS = 8000000, OFTEN_NS = 20000 };
+static const uint64_t TRIM_NS = 10000000000;
 
 /* How long the program has polled by itself, and how long the thread slept last. */
 struct alone {
@@ -105,8 +107,20 @@ int shi_progress_idle_wait(int timeout_ms)
     return wait_in_source(timeout_ms);
 }
 
+static void trim(uint64_t *due_ns)
+{
+    uint64_t now = shi_now_ns();
+    if (now < *due_ns)
+        return;
+    *due_ns = now + TRIM_NS;
+    for (const struct shi_progress_source *s = follow(&first); s; s = follow(&s->next))
+        if (s->trim)
+            s->trim();
+}
+
 static void *serve(void *arg)
 {
+    uint64_t trim_ns = shi_now_ns() + TRIM_NS;
     struct alone alone = {0};
     unsigned long polled = 0, posted = 0;
     long idle_ns = CHECK_NS;
@@ -116,6 +130,7 @@ static void *serve(void *arg)
             pause_ns(CHECK_NS);
             continue;
         }
+        trim(&trim_ns);
         unsigned long polled_now = __atomic_load_n(&polls, __ATOMIC_RELAXED);
         unsigned long posted_now = __atomic_load_n(&shi_progress_posts, __ATOMIC_RELAXED);
         if (polled_now != polled && !__atomic_load_n(&shi_progress_left, __ATOMIC_RELAXED)) {

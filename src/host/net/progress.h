@@ -17,11 +17,13 @@
  * idle_wait  NULL, or sleeps until something may have come, at most timeout_ms, and returns 1; 0 at once where it cannot.
  *            At most one source has one.
  * every_ms   how long the thread may leave the source alone meanwhile.
+ * trim       NULL, or gives memory back that nothing has used since its last call. The thread calls it every TRIM_NS.
  */
 struct shi_progress_source {
     int (*poll)(void);
     int (*idle_wait)(int timeout_ms);
     int every_ms;
+    void (*trim)(void);
     struct shi_progress_source *next; /* of progress.c */
 };
 

@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 
 #include "host/net/admit.h"
+#include "host/net/batch.h"
 #include "host/net/lane.h"
 #include "host/net/progress.h"
 #include "host/net/stream_rx.h"
@@ -379,10 +380,20 @@ static int idle_wait(int timeout_ms)
     return must_poll() ? 0 : NET->idle_wait(timeout_ms);
 }
 
+static void trim(void)
+{
+    for (int i = 0; i < shi_stream_n_lanes(); i++) {
+        struct shi_lane *l = shi_stream_net.lane[i];
+        shi_lane_lock(l); /* for 0.2 ms at most, once after a time without use */
+        shi_batch_trim(l);
+        shi_lane_unlock(l);
+    }
+}
+
 int shi_stream_serve(void)
 {
     static struct shi_progress_source source;
-    source = (struct shi_progress_source){.poll = poll, .idle_wait = idle_wait, .every_ms = SERVE_MS};
+    source = (struct shi_progress_source){.poll = poll, .idle_wait = idle_wait, .every_ms = SERVE_MS, .trim = trim};
     return shi_progress_add(&source);
 }
 
