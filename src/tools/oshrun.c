@@ -32,6 +32,7 @@ extern char **environ;
 #define USER_GRACE_S 2.0 /* the same when a signal to oshrun ends the job */
 #define ENGINE_GRACE_S 6.0 /* the same for an engine, which ends the job on all hosts */
 #define ENGINE_KILL_US 300000 /* between an engine's signal to a PE and the one to the PE's oshrun, at most */
+#define LEAVE_MS 1000         /* between a PE's exit and the server's news that it has left the job, at most */
 #define DYING_S 2.0        /* for the exit of a PE that is dying */
 #define OUTPUT_S 0.25    /* for output of children of PEs after all PEs exited */
 
@@ -163,6 +164,15 @@ static bool ended_by_engine(int sig)
     return !sigpending(&pending) && sigismember(&pending, SIGTERM);
 }
 
+/* Has the PE left the server? libpmix's clients stop waiting for the server after 2 s, on a machine with too much to do, and the
+ * PE's exit may be known here before the server reads that it leaves. */
+static bool has_left(const struct pe *pe)
+{
+    for (int ms = 0; pmix_of(pe) == PMIX_CONNECTED && ms < LEAVE_MS; ms += 10)
+        usleep(10000);
+    return pmix_of(pe) != PMIX_CONNECTED;
+}
+
 static void judge_exit(struct pe *pe)
 {
     const char *rest = live || opt.role == ROLE_PE ? "; ending the others" : "";
@@ -181,7 +191,7 @@ static void judge_exit(struct pe *pe)
              words ? words : "unknown", rest);
     } else if (how->si_status)
         fail(how->si_status, "%s exited with status %d%s", whereabouts(pe), how->si_status, rest);
-    else if (live && pmix_of(pe) == PMIX_CONNECTED)
+    else if (live && !has_left(pe))
         fail(1, "%s exited with status 0 but without shmem_finalize%s", whereabouts(pe), rest);
 }
 

@@ -154,6 +154,11 @@ void shi_stream_arrive(const void *msg, size_t bytes)
     (void)msg, (void)bytes;
 }
 
+void shi_batch_trim(struct shi_lane *l)
+{
+    (void)l;
+}
+
 _Thread_local int shi_progress_own;
 
 int shi_progress_add(struct shi_progress_source *s)
