@@ -12,6 +12,7 @@
 enum { GUARD = 64, ROOM = SHI_COPY_LINES_MAX + 64 + 2 * GUARD };
 
 static char *from, *to;
+static int wide;
 
 static void fill(char *at)
 {
@@ -24,7 +25,7 @@ static void check_copy(size_t bytes, size_t to_off, size_t from_off)
 {
     size_t lo = GUARD + to_off, wrong = 0;
     memset(to, 0x5a, lo + bytes + GUARD);
-    shi_copy_lines(to + lo, from + from_off, bytes);
+    (wide ? shi_copy_lines_wide : shi_copy_lines)(to + lo, from + from_off, bytes);
     for (size_t i = 0; i < bytes; i++)
         wrong += to[lo + i] != from[from_off + i];
     for (size_t i = 0; i < GUARD; i++)
@@ -57,6 +58,9 @@ int main(void)
     fill(from);
     RUN(test_alignments, "all alignments of both sides");
     RUN(test_long, "about the longest");
+    wide = 1;
+    RUN(test_alignments, "all alignments of both sides, wide registers");
+    RUN(test_long, "about the longest, wide registers");
     free(from);
     free(to);
     return tap_end();

@@ -16,7 +16,7 @@ static inline void shi_copy(void *to, const void *from, size_t bytes)
     else if (bytes == 4)
         memcpy(to, from, 4);
     else if (bytes) /* a transfer of nothing may name NULL */
-        shi_copy_lines(to, from, bytes);
+        shi_copy_lines_wide(to, from, bytes);
 }
 
 /* Bytes of n elements, or SIZE_MAX, which no address range holds, when that overflows. */

@@ -40,12 +40,57 @@ static __attribute__((noinline, unused)) void shi_copy_all_lines(char *to, const
     shi_copy_line(to + bytes - SHI_LINE_BYTES, from + bytes - SHI_LINE_BYTES);
 }
 
+/* The same with half as many instructions. */
+#if defined(__x86_64__)
+typedef uint64_t shi_32_bytes __attribute__((vector_size(32), aligned(1), may_alias));
+
+static inline __attribute__((target("avx"))) void shi_copy_line_wide(char *to, const char *from)
+{
+    const shi_32_bytes *f = (const shi_32_bytes *)from;
+    shi_32_bytes *t = (shi_32_bytes *)to, a = f[0], b = f[1];
+    __asm__ volatile("" ::: "memory");
+    t[0] = a;
+    t[1] = b;
+}
+
+static __attribute__((noinline, unused, target("avx"))) void shi_copy_all_lines_wide(char *to, const char *from, size_t bytes)
+{
+    shi_copy_line_wide(to, from);
+    for (size_t i = SHI_LINE_BYTES - (uintptr_t)to % SHI_LINE_BYTES; i + SHI_LINE_BYTES < bytes; i += SHI_LINE_BYTES) {
+        __builtin_prefetch(from + i + SHI_COPY_AHEAD);
+        shi_copy_line_wide(to + i, from + i);
+    }
+    shi_copy_line_wide(to + bytes - SHI_LINE_BYTES, from + bytes - SHI_LINE_BYTES);
+}
+
+static inline int shi_copy_is_wide(void)
+{
+    return __builtin_cpu_supports("avx") != 0;
+}
+#else
+static inline int shi_copy_is_wide(void)
+{
+    return 0;
+}
+#define shi_copy_all_lines_wide shi_copy_all_lines
+#endif
+
+/* For messages, which are copied into a queue and out of it by turns. */
 static inline void shi_copy_lines(void *to, const void *from, size_t bytes)
 {
     if (bytes < SHI_COPY_LINES_MIN || bytes >= SHI_COPY_LINES_MAX)
         memcpy(to, from, bytes);
     else
         shi_copy_all_lines(to, from, bytes);
+}
+
+/* For data that is copied once. */
+static inline void shi_copy_lines_wide(void *to, const void *from, size_t bytes)
+{
+    if (bytes < SHI_COPY_LINES_MIN || bytes >= SHI_COPY_LINES_MAX || !shi_copy_is_wide())
+        shi_copy_lines(to, from, bytes);
+    else
+        shi_copy_all_lines_wide(to, from, bytes);
 }
 
 #endif
