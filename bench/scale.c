@@ -68,12 +68,14 @@ static double touched(int n, size_t entry)
     return SHI_PAGE_BYTES * (all < PEERS ? all : PEERS);
 }
 
-/* Entries of all PEs: address, program and node, slot and place in the world's team, FIFO number, the node's record; and of
- * peers: stream, what it sent, the state of active messages (one line), tags, and three lists. */
+/* Entries of all PEs: program and node, slot and place in the world's team, FIFO number, and once a node address and record; of the
+ * PEs of the node, which are neighbours: address; and of peers: stream, what it sent, the state of active messages (one line), tags,
+ * operations of the transport, and three lists. */
 static double tables(int n)
 {
-    double all = (double)n * (sizeof(struct shi_peer) + 8 + sizeof(void *) + 5 * sizeof(int) + (double)SHI_SHM_RECORD_BYTES / EACH);
-    return all + touched(n, sizeof(struct stream)) + touched(n, sizeof(struct peer_rx)) + touched(n, SHI_LINE_BYTES) +
+    double all = (double)n * (8 + sizeof(void *) + 5 * sizeof(int) + (double)(SHI_SHM_RECORD_BYTES + sizeof(struct shi_peer)) / EACH);
+    all += shi_round_up(EACH * sizeof(struct shi_peer), SHI_PAGE_BYTES);
+    return all + touched(n, 3 * sizeof(void *)) + touched(n, sizeof(struct stream)) + touched(n, sizeof(struct peer_rx)) + touched(n, SHI_LINE_BYTES) +
            touched(n, sizeof(struct shi_tag_peer)) + touched(n, sizeof(uint64_t)) + 7 * touched(PEERS, sizeof(int));
 }
 

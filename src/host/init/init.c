@@ -138,7 +138,8 @@ static int join_node(void)
                                     .am_bytes = shi_am_shared_bytes(shi_world.boot.n_local),
                                     .heap_bytes = shi_world.config.heap_bytes, .data_bytes = st->relro_bytes + st->bytes,
                                     .exe_id = st->exe_id, .huge_pages = shi_world.config.huge_pages,
-                                    .prefault = shi_world.config.prefault, .remap = shi_statics_remap};
+                                    .prefault = shi_world.config.prefault, .remap = shi_statics_remap,
+                                    .peer_bytes = sizeof(struct shi_peer), .fill_peers = shi_peers_fill};
     struct shi_shm shm;
     int err = shi_shm_up(&shi_world.boot, &params, &shm);
     if (err)

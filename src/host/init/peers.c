@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "host/coll/team.h"
 #include "host/net/stream.h"
@@ -13,17 +14,38 @@ static struct shi_peer *peers;
 static struct shi_peer *no_peers; /* the same length, nothing reachable, never written */
 static size_t n_peers;
 
+void shi_peers_fill(void *entries, int n)
+{
+    struct shi_peer *p = entries;
+    for (int pe = 0; pe < n; pe++)
+        p[pe] = (struct shi_peer){.pe = pe, .rank = -1, .remote = 1, .same_program = 1};
+}
+
+/* n entries of PEs of other nodes, or NULL. */
+static struct shi_peer *remote_peers(const struct shi_shm *shm, size_t n)
+{
+    if ((size_t)shm->n == n) {
+        struct shi_peer *p = shi_table(n, sizeof *p);
+        if (p)
+            shi_peers_fill(p, (int)n);
+        return p;
+    }
+    void *p = mmap(NULL, n * sizeof(struct shi_peer), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, shm->fd,
+                   (off_t)shm->peers_off);
+    return p == MAP_FAILED ? NULL : p;
+}
+
 int shi_peers_up(const struct shi_statics *st)
 {
     const struct shi_shm *shm = &shi_world.shm;
     n_peers = (size_t)shi_world.n_pes;
-    peers = shi_table(n_peers, sizeof *peers);
+    peers = remote_peers(shm, n_peers);
     no_peers = shi_table(n_peers, sizeof *no_peers);
     if (!peers || !no_peers)
         return -ENOMEM;
-    for (int pe = 0; pe < shi_world.n_pes; pe++)
-        peers[pe] = (struct shi_peer){.pe = pe, .rank = -1, .remote = 1,
-                                      .same_program = !shi_world.lane || shi_stream_same_program(pe)};
+    for (int pe = 0; shi_world.lane && pe < shi_world.n_pes; pe++)
+        if (!shi_stream_same_program(pe))
+            peers[pe].same_program = 0;
     for (int i = 0; i < shm->n; i++) {
         const struct shi_shm_region *r = &shm->region[i];
         struct shi_peer *p = &peers[r->pe];
@@ -60,6 +82,8 @@ void shi_peers_add_device(void *base, size_t bytes, void *const *mapped, int hos
     shi_world.dev_bytes = bytes;
     shi_world.dev_private = !host_access;
     for (int i = 0; i < shi_world.n_pes; i++) {
+        if (!mapped[i] && !peers[i].dev_bytes)
+            continue; /* no page of this PE's own for it */
         peers[i].dev_delta = mapped[i] ? (char *)mapped[i] - (char *)base : 0;
         peers[i].dev_bytes = mapped[i] ? bytes : 0;
     }

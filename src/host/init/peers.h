@@ -5,6 +5,10 @@
 #include "host/ops/state.h"
 #include "host/ops/statics.h"
 
+/* Entries of n PEs of other nodes that run the same program, for the node's memory: a PE has a page of its own of them only where
+ * it has other entries. */
+void shi_peers_fill(void *entries, int n);
+
 /* Make the tables from shi_world, whose memory and network are up. 0 or -ENOMEM. */
 int shi_peers_up(const struct shi_statics *st);
 void shi_peers_down(void);

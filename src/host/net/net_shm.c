@@ -7,6 +7,7 @@
  *   region[i]             local PE i, before R1     every PE   plain, after A1
  *   doorbells             see doorbell.c
  *   records               see stream_up.c           PEs       plain, between two barriers
+ *   peers                 first PE, before all        PEs       plain; it publishes the file afterwards
  *   abort                 first PE to abort, CAS    every PE   relaxed: no other data depends on it
  *
  * R1 -> A1  a PE's region record, heap mapping and static data are in the file before any peer looks at them.
@@ -30,7 +31,7 @@
 #include "host/util/memory.h"
 #include "host/util/peer_fd.h"
 
-enum { CONTROL_MAGIC = 0x466c6d73 };
+enum { CONTROL_MAGIC = 0x466c6d73, PEERS_ALIGN = 65536 /* the largest page, for a mapping of the peers */ };
 
 struct control {
     uint32_t magic;
@@ -48,7 +49,7 @@ struct rendezvous {
 
 static const uint64_t file_bytes = 1ull << 46; /* i_size only: pages exist once touched */
 
-/* The doorbells follow the regions, and the records of the job's PEs follow the doorbells. */
+/* The doorbells follow the regions, the records of the job's PEs follow the doorbells, and the peers follow the records. */
 static size_t doorbells_off(int n)
 {
     return shi_round_up(sizeof(struct control) + n * sizeof(struct shi_shm_region), SHI_LINE_BYTES);
@@ -59,9 +60,15 @@ static size_t records_off(int n)
     return shi_round_up(doorbells_off(n) + shi_doorbell_bytes(n), SHI_PAGE_BYTES);
 }
 
-static size_t control_bytes(const struct shi_boot *boot)
+static size_t peers_off(const struct shi_boot *boot)
 {
-    return shi_round_up(records_off(boot->n_local) + (size_t)boot->n_pes * SHI_SHM_RECORD_BYTES, SHI_HUGE_BYTES);
+    return shi_round_up(records_off(boot->n_local) + (size_t)boot->n_pes * SHI_SHM_RECORD_BYTES, PEERS_ALIGN);
+}
+
+static size_t control_bytes(const struct shi_boot *boot, const struct shi_shm_params *params)
+{
+    size_t peers = boot->n_local < boot->n_pes ? (size_t)boot->n_pes * params->peer_bytes : 0;
+    return shi_round_up(peers_off(boot) + peers, SHI_HUGE_BYTES);
 }
 
 static int failed(const char *what)
@@ -72,31 +79,34 @@ static int failed(const char *what)
 }
 
 /* A new file with an empty control block. The descriptor, or -errno. */
-static int create_node_file(const struct shi_boot *boot)
+static int create_node_file(const struct shi_boot *boot, const struct shi_shm_params *params)
 {
+    size_t bytes = control_bytes(boot, params);
     int fd = (int)syscall(SYS_memfd_create, "fulmar", MFD_CLOEXEC);
     if (fd < 0)
         return failed("memfd_create");
     if (ftruncate(fd, file_bytes))
         return failed("ftruncate of the node's shared memory (see ulimit -f)");
-    struct control *c = mmap(NULL, control_bytes(boot), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    struct control *c = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (c == MAP_FAILED)
         return failed("mmap of the node's control block");
-    c->reserved_off = control_bytes(boot);
+    c->reserved_off = bytes;
     c->magic = CONTROL_MAGIC;
     strncpy(c->library, PACKAGE_VERSION, sizeof c->library - 1);
-    munmap(c, control_bytes(boot));
+    if (boot->n_local < boot->n_pes)
+        params->fill_peers((char *)c + peers_off(boot), boot->n_pes);
+    munmap(c, bytes);
     return fd;
 }
 
 /* The first local PE makes the file, the others open it after a fence. The descriptor, or -errno. */
-static int open_node_file(const struct shi_boot *boot)
+static int open_node_file(const struct shi_boot *boot, const struct shi_shm_params *params)
 {
     char key[] = "fulmar.node";
     struct rendezvous r = {.pid = getpid(), .fd = -1};
     int first = boot->local_index == 0, err = 0;
     if (first) {
-        r.fd = create_node_file(boot);
+        r.fd = create_node_file(boot, params);
         if (r.fd < 0)
             return r.fd;
         err = boot->ops->publish(key, &r, sizeof r);
@@ -218,10 +228,10 @@ void shi_shm_barrier(const struct shi_shm *s)
 int shi_shm_up(const struct shi_boot *boot, const struct shi_shm_params *params, struct shi_shm *out)
 {
     struct shi_shm s = {.n = boot->n_local};
-    s.fd = open_node_file(boot);
+    s.fd = open_node_file(boot, params);
     if (s.fd < 0)
         return s.fd;
-    size_t head = control_bytes(boot);
+    size_t head = control_bytes(boot, params);
     struct control *c = mmap(NULL, head, PROT_READ | PROT_WRITE, MAP_SHARED, s.fd, 0);
     if (c == MAP_FAILED)
         return failed("mmap of the node's control block");
@@ -240,6 +250,7 @@ int shi_shm_up(const struct shi_boot *boot, const struct shi_shm_params *params,
     if (s.base == MAP_FAILED)
         return failed("mmap of the node's shared memory (ulimit -v)");
     s.record = s.base + records_off(s.n);
+    s.peers_off = peers_off(boot);
     madvise(s.base, s.bytes, MADV_DONTDUMP); /* a core file needs this PE's heap, not all heaps */
     s.region = ((struct control *)s.base)->region;
     shi_doorbell_up(s.base + doorbells_off(s.n), s.n, boot->local_index, s.base);

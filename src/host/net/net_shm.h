@@ -33,16 +33,20 @@ struct shi_shm {
     int n;                        /* PEs of this node */
     const struct shi_shm_region *region; /* [n], in the order of boot->local_pe */
     char *record;                 /* [n_pes][SHI_SHM_RECORD_BYTES], zero: what the node knows of each PE of the job (stream_up.c) */
+    uint64_t peers_off;           /* in the file, what params.fill_peers has written; where all PEs are on this node, nothing */
     uintptr_t heap_lo;            /* this PE's heap, at an address of its own outside base */
     int oversubscribed;                  /* more PEs than the cores they may run on together */
 };
 
-/* Parameters of a PE. remap puts the static data [data_lo, + data_bytes) onto the file: 0 or -errno. */
+/* Parameters of a PE. remap puts the static data [data_lo, + data_bytes) onto the file: 0 or -errno. fill_peers writes n entries of
+ * peer_bytes, by the first PE of the node, before another opens the file. */
 struct shi_shm_params {
     size_t sync_bytes, am_bytes, heap_bytes, data_bytes;
     uint64_t exe_id;
     int huge_pages, prefault;
     int (*remap)(int fd, uint64_t off);
+    size_t peer_bytes;
+    void (*fill_peers)(void *peers, int n);
 };
 
 /* Collective over the node. 0 and *out, or -errno after one logged line. The memory stays mapped until the process ends,
