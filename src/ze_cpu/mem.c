@@ -39,11 +39,15 @@ static struct {
 
 void zc_mem_up(void)
 {
-    size_t size = (size_t)1 << WINDOW_BITS;
+    size_t size = (size_t)2 << WINDOW_BITS;
+    void *at = MAP_FAILED;
     page = (size_t)sysconf(_SC_PAGESIZE);
     if (!zc_config.private_memory)
         return;
-    void *at = mmap(NULL, 2 * size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    while (at == MAP_FAILED && size > 4 * SLOT) { /* `ulimit -v` may allow a smaller window only */
+        size /= 2;
+        at = mmap(NULL, 2 * size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    }
     if (at == MAP_FAILED)
         return;
     window.lo = window.next = ((uint64_t)(uintptr_t)at + SLOT - 1) & ~(uint64_t)(SLOT - 1);
@@ -148,7 +152,7 @@ static uint8_t *map_aligned(size_t mapped, size_t align, int fd)
     return NULL;
 }
 
-/* Map a file for an address in the window. Addresses are not reused: there are 2^40. */
+/* Map a file for an address in the window. Addresses are not reused: there are 2^40, or fewer with `ulimit -v`. */
 static uint8_t *map_private(size_t mapped, int fd)
 {
     pthread_rwlock_wrlock(&lock);
@@ -183,7 +187,7 @@ static ze_result_t map_file(struct zc_alloc *a, size_t align, int import)
         close(a->fd);
         return ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
     }
-    a->base = window.lo ? map_private(a->mapped, a->fd) : map_aligned(a->mapped, align, a->fd);
+    a->base = zc_config.private_memory ? map_private(a->mapped, a->fd) : map_aligned(a->mapped, align, a->fd);
     if (!a->base) {
         close(a->fd);
         return ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;

@@ -1,6 +1,7 @@
 /* memory.c - USM, IPC, command lists, events, and the modes ZE_CPU_PRIVATE, ZE_CPU_DEVICES, ZE_CPU_REORDER. */
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "zt.h"
@@ -224,6 +225,16 @@ static void touch(int unused)
     *d = 1;
 }
 
+/* A quarter of the window's 2 TiB. */
+static void touch_limited(int unused)
+{
+    struct rlimit limit;
+    getrlimit(RLIMIT_AS, &limit);
+    limit.rlim_cur = (rlim_t)1 << 39;
+    setrlimit(RLIMIT_AS, &limit);
+    touch(unused);
+}
+
 static void private_works(int unused)
 {
     (void)unused;
@@ -289,6 +300,8 @@ static void command_lists(void)
 static void private_memory(void)
 {
     int status = child(touch, 0);
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+    status = child(touch_limited, 0);
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
     CHECK(!child(private_works, 0));
 }
