@@ -445,12 +445,24 @@ static void same(void)
     both((struct engine){"1", "0"}, out);
 }
 
+#if defined(__x86_64__)
+static bool has_avx2(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+#else
+static bool has_avx2(void)
+{
+    return false;
+}
+#endif
+
 static void same_at_once(void)
 {
     struct outcome *out[2];
     lanes = true;
     both((struct engine){"1", "1"}, out);
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
+    if (!has_avx2())
         return;
     printf("# 8 work-items at once in %u of %u kernels: %llu times to the end, %llu times to a branch where they differ\n",
         out[1]->with_lanes, seeds, (unsigned long long)out[1]->ended, (unsigned long long)out[1]->diverged);
