@@ -17,10 +17,11 @@ run() {
     took=$((SECONDS - begin))
 }
 
-# Check the status, the maximum number of lines on stderr, and the time limit.
+# Check the status, the maximum number of lines on stderr, and the time limit. PRRTE 3 warns when ssh calls exec before PRRTE calls
+# setpgid for it, which happens on busy machines and has no effect.
 limit=20
 ended() { # status, lines of stderr
-    [ $status -eq "$1" ] && [ "$(wc -l <"$work/err")" -le "$2" ] && [ $took -lt $limit ]
+    [ $status -eq "$1" ] && [ "$(grep -cv 'plm:ssh: Warning: setpgid' "$work/err")" -le "$2" ] && [ $took -lt $limit ]
 }
 
 result() { # status, description: ok, with all output if it fails
