@@ -155,7 +155,7 @@ static void world_up(int n, int direct, unsigned log_n, int late)
         pe->some.list = pe->even.list = (uint64_t)pe->list;
         for (int k = 0; k < pe->some.n; k++)
             pe->list[k] = 2 * k;
-        const struct shi_engine_exec exec = {issue_now_or_late, end_some, pe};
+        const struct shi_engine_exec exec = {.issue = issue_now_or_late, .poll = end_some, .arg = pe};
         pe->engine = shi_engine_up(&pe->ring, &exec, n, OPS);
     }
     pthread_create(&world_proxy, NULL, proxy, NULL);
