@@ -3,14 +3,14 @@
  * kernels that ended or hang after they took a ticket and before they filled its slot.
  *
  * Where kernels run on threads of the host, those threads poll too while they wait: a reply then needs no switch to another
- * core, and the proxy thread sleeps meanwhile. shmemx_device_sync polls too. `polling` is a try-lock held while polling.
+ * core. While they poll often the proxy thread polls neither rings nor network, because it would take their core and their
+ * messages. shmemx_device_sync polls too. `polling` is a try-lock held while polling.
  *
  *   word           written by              read by         order
  *   rings          shi_proxy_serve         pollers         R1 -> A1: a ring is complete before it is served; rings are
  *                                                          removed only when the thread has ended
  *   stop           shi_proxy_down          proxy thread    relaxed: the join orders everything else
- *   waiting        kernels' threads; the   both            relaxed: a hint
- *                  proxy thread clears it
+ *   kernels_polls  kernels' threads        proxy thread    relaxed: a hint; lost increments do not matter
  *   others_launch  the program             proxy thread    relaxed: set before the program's first launch
  */
 #include "proxy/proxy.h"
@@ -42,16 +42,17 @@
 #include "proxy/send.h"
 #include "proxy/staged.h"
 
-enum { MAX_OPS = 1024, MANY = 64, POLLS = 200, NAP_US = 20, LAST_NAP_US = 160, LONG_IDLE = 1000, SLICE_NS = 100000, CHECKS = 20 };
+enum { MAX_OPS = 1024, MANY = 64, POLLS = 200, SLICE_NS = 100000, CHECKS = 20 };
+enum { NAP_US = 20, LAST_NAP_US = 160, LONG_IDLE = 1000, LONG_NAP_US = 4000 }; /* without requests; the long ones after LONG_IDLE */
+enum { LEFT_NAP_US = 1000, OFTEN_US = 100 }; /* while kernels' threads poll, at least every OFTEN_US */
 static const uint64_t patience_ns = 2000000000;
 
 static struct shi_proxy_ring *rings;
 static pthread_t thread;
 static int running, stop;
 static int others_launch; /* set once */
-static int waiting;
+static unsigned long kernels_polls;
 static int warned; /* of a slot that stays empty; under polling */
-enum { RUN, WAIT, SERVED }; /* what kernels' threads have done since the last call of kernels_wait */
 static pthread_mutex_t polling = PTHREAD_MUTEX_INITIALIZER;
 /* Under polling: requests of all rings have been advanced in this round; what the network brought, or -1: it was not polled. */
 static struct {
@@ -112,29 +113,41 @@ static uint64_t head_of(const struct shi_proxy_ring *p)
     return head;
 }
 
-/* For kernels' threads while they wait: poll, and record for the proxy thread that they poll and whether there were
- * requests. */
+/* For kernels' threads while they wait: poll. Rounds of many requests do not count as polls: the proxy thread then helps. */
 static int while_idle(void)
 {
-    int own = shi_progress_own, came;
-    shi_progress_own = 1;
-    int served = try_poll(&came);
+    int came, served = try_poll(&came);
     if (came < 0)
         came = shi_progress();
-    shi_progress_own = own;
-    int what = served ? SERVED : WAIT;
-    if (__atomic_load_n(&waiting, __ATOMIC_RELAXED) < what)
-        __atomic_store_n(&waiting, what, __ATOMIC_RELAXED);
+    if (served <= MANY)
+        __atomic_store_n(&kernels_polls, __atomic_load_n(&kernels_polls, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
     return served + came;
 }
 
-/* What kernels' threads have done since the last call. If they poll, the proxy thread need not, unless requests are many. */
-static int kernels_wait(void)
+static void nap(uint32_t us)
 {
-    int what = __atomic_load_n(&waiting, __ATOMIC_RELAXED);
-    if (what)
-        __atomic_store_n(&waiting, RUN, __ATOMIC_RELAXED);
-    return what;
+    shi_wait_aborted();
+    nanosleep(&(struct timespec){.tv_nsec = us * 1000L}, NULL);
+}
+
+/* How often kernels' threads had polled at the last look, and how long the proxy thread has slept since. */
+struct left {
+    unsigned long polls;
+    uint32_t us;
+};
+
+/* Sleep while kernels' threads poll often, longer each time that they still do. 0 at once when they do not. */
+static int leave_to_kernels(struct left *l)
+{
+    unsigned long polls = __atomic_load_n(&kernels_polls, __ATOMIC_RELAXED), since = polls - l->polls;
+    l->polls = polls;
+    if (since == 0 || since * OFTEN_US < l->us) {
+        l->us = 0;
+        return 0;
+    }
+    l->us = l->us == 0 ? NAP_US : l->us * 2 < LEFT_NAP_US ? l->us * 2 : LEFT_NAP_US;
+    nap(l->us);
+    return 1;
 }
 
 /* A kernel took a ticket and its slot stays empty: it is starved, stopped or dead. */
@@ -169,9 +182,9 @@ static void check_stuck(void)
     pthread_mutex_unlock(&polling);
 }
 
-/* Wait after `idle` empty rounds. On oversubscribed nodes, and where kernels run on the host's cores, sleep soon. A
- * thread that wakes from sleep gets a core at once. A thread that yields gets one only when the kernels that poll for
- * its reply have used up their time slices. */
+/* Wait after `idle` empty rounds. On oversubscribed nodes, and where kernels run on the host's cores, sleep soon: a thread that
+ * wakes from sleep gets a core at once, one that yields only when the kernels that poll for its reply have used up their time
+ * slices. These naps do not end with a message of the network: rounds poll it while requests await messages. */
 static void idle_wait(struct shi_wait *w, unsigned idle)
 {
     int oversubscribed = shi_world.shm.oversubscribed;
@@ -183,11 +196,9 @@ static void idle_wait(struct shi_wait *w, unsigned idle)
         shi_relax();
         return;
     }
-    if (w->sleep_us == 0)
-        w->sleep_us = NAP_US;
-    shi_wait_slow(w);
-    if (w->sleep_us > LAST_NAP_US && idle < LONG_IDLE)
-        w->sleep_us = LAST_NAP_US;
+    uint32_t most = idle < LONG_IDLE ? LAST_NAP_US : LONG_NAP_US;
+    w->sleep_us = w->sleep_us == 0 ? NAP_US : w->sleep_us * 2 < most ? w->sleep_us * 2 : most;
+    nap(w->sleep_us);
 }
 
 /* The proxy runs for microseconds at a time: with a short time slice the scheduler prefers it to kernels that compute. Takes
@@ -210,7 +221,9 @@ static void request_short_slices(void)
 static void *serve(void *arg)
 {
     struct shi_wait w = SHI_WAIT_INIT;
+    struct left left = {0};
     unsigned idle = 0;
+    int came;
     prctl(PR_SET_TIMERSLACK, 1000); /* naps are short; the default adds 50 us */
     request_short_slices();
     shi_progress_own = 1;
@@ -219,14 +232,15 @@ static void *serve(void *arg)
     else
         shi_cpu_leave_busy();
     while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
-        int came, done = try_poll(&came), others = kernels_wait();
-        if (done > (others ? MANY : 0)) {
+        if (leave_to_kernels(&left)) {
+            check_stuck();
+            continue;
+        }
+        if (try_poll(&came)) {
             w = SHI_WAIT_INIT;
             idle = 0;
             continue;
         }
-        if (others == SERVED || (others == WAIT && idle < POLLS))
-            idle = POLLS;
         idle_wait(&w, idle++);
         if (w.sleep_us)
             check_stuck();
