@@ -280,10 +280,11 @@ static void publish(struct shi_engine *e)
 int shi_engine_poll(struct shi_engine *e)
 {
     e->progress = 0;
+    take(e);
+    publish(e); /* a poll of the network takes longer than all the rest */
     if (e->exec.poll)
         e->exec.poll(e->exec.arg);
     drain_all(e);
-    take(e);
     publish(e);
     return e->error ? e->error : e->progress;
 }

@@ -190,6 +190,7 @@ int shi_remote_poll(void)
 {
     if (!in_progress)
         return -1;
+    shi_stream_send(lane); /* requests of this round */
     int came = shi_progress();
     struct pending *called = __atomic_exchange_n(&ready, NULL, __ATOMIC_ACQUIRE), *again = stalled; /* A1 */
     stalled = NULL;

@@ -127,6 +127,9 @@ int shi_stream_lanes(void); /* how many there are */
  * a poll, quiet or the end of the session even when no message is unacknowledged. */
 void shi_stream_session(struct shi_lane *l, int change);
 
+/* Send the records that wait for others now, not at the next poll. */
+void shi_stream_send(struct shi_lane *l);
+
 /* AFTER_WRITES: behind this PE's earlier writes even without a fence (put-with-signal). MORE: another record to this PE
  * follows immediately; do not flush yet (like MSG_MORE). */
 enum { SHI_STREAM_AFTER_WRITES = 1, SHI_STREAM_MORE = 2 };

@@ -410,14 +410,8 @@ static void end_of_poll(void)
     shi_stream_net.polls++;
     shi_stream_net.now_ns = shi_coarse_ns();
     shi_heartbeat_poll();
-    for (int i = 0, n = shi_stream_n_lanes(); i < n; i++) {
-        struct shi_lane *l = shi_stream_net.lane[i];
-        if (!__atomic_load_n(&l->n_open, __ATOMIC_RELAXED) && !__atomic_load_n(&l->n_waiting, __ATOMIC_RELAXED))
-            continue;
-        shi_lane_lock(l);
-        shi_batch_poll(l);
-        shi_lane_unlock(l);
-    }
+    for (int i = 0, n = shi_stream_n_lanes(); i < n; i++)
+        shi_stream_send(shi_stream_net.lane[i]);
     send_acks(); /* those that no message above has carried */
 }
 

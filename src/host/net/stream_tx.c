@@ -177,6 +177,15 @@ void shi_stream_session(struct shi_lane *l, int change)
     shi_lane_unlock(l);
 }
 
+void shi_stream_send(struct shi_lane *l)
+{
+    if (!__atomic_load_n(&l->n_open, __ATOMIC_RELAXED) && !__atomic_load_n(&l->n_waiting, __ATOMIC_RELAXED))
+        return;
+    shi_lane_lock(l);
+    shi_batch_poll(l);
+    shi_lane_unlock(l);
+}
+
 /* ---- records ---------------------------------------------------------------------------------------------------- */
 
 /* Room for a record's payload, when the record may be sent; the lane stays locked. NULL: not now, unlocked. */
