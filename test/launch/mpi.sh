@@ -1,12 +1,9 @@
 #!/usr/bin/env bash
-# mpi.sh - MPI and OpenSHMEM in one program, with Open MPI, initialized in either order; MPICH's launcher.
+# mpi.sh - MPI and OpenSHMEM in one program, initialized in either order: with Open MPI under mpirun and oshrun, with MPICH under mpiexec;
+# OpenSHMEM alone under MPICH's mpiexec.
 #
-# Catches: one library's PMIx session ended by the other's finalize, an MPI_Init that fails because PMIx is initialized, ranks that
-# differ from PE numbers.
-if ! command -v mpicc > /dev/null || ! command -v mpirun > /dev/null; then
-    echo "1..0 # SKIP Open MPI (openmpi-bin, libopenmpi-dev) is not installed"
-    exit 0
-fi
+# Catches: one library's session with the launcher ended by the other's finalize, an MPI_Init that fails because PMIx is initialized,
+# ranks that differ from PE numbers, a PE of mpiexec that another node's PEs wait for after its shmem_global_exit.
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -41,26 +38,74 @@ int main(int argc, char **argv)
     return !ok;
 }
 END
-echo 1..6
-if ! OSHCC_CC=mpicc "$OSHCC" "$work/both.c" -o "$work/both"; then
-    echo "Bail out! the program does not build"
-    exit 1
-fi
-n=0
-for launcher in "mpirun --map-by :oversubscribe" "$OSHRUN"; do # an option that Open MPI 4 to 6 accept
+. "${top_srcdir:=.}/test/tap.sh"
+# Debian installs both side by side; elsewhere mpicc is one of the two.
+find_mpi() { # suffix of Debian's commands, a word of what mpicc -show prints
+    if command -v "mpicc.$1" > /dev/null; then
+        echo ".$1"
+    elif ! mpicc -show 2> /dev/null | grep -q "$2"; then
+        return 1
+    fi
+}
+both() { # name, launcher, argument: both libraries in one program
+    # shellcheck disable=SC2086
+    timeout 60 $2 -n 3 "$work/$1" $3 > "$work/out" 2>&1 && [ "$(grep -c fine "$work/out")" = 3 ]
+    ok $? "$1: ${3:-shmem} first, under $(basename "${2%% *}")${SHMEM_TRANSPORT:+, transport $SHMEM_TRANSPORT}" "$work/out"
+}
+if suffix=$(find_mpi openmpi -lmpi); then
+    OSHCC_CC=mpicc$suffix "$OSHCC" "$work/both.c" -o "$work/openmpi" > "$work/out" 2>&1
+    ok $? "a program with Open MPI is built" "$work/out"
     for first in "" mpi; do
-        n=$((n + 1))
-        what="${first:-shmem} first, under ${launcher##*/}"
-        what=${what%% --*}
-        # shellcheck disable=SC2086
-        if timeout 60 $launcher -n 3 "$work/both" $first > "$work/out" 2>&1 && [ "$(grep -c fine "$work/out")" = 3 ]; then
-            echo "ok $n - $what"
-        else
-            sed 's/^/# /' "$work/out"
-            echo "not ok $n - $what"
-        fi
+        both openmpi "mpirun$suffix --map-by :oversubscribe" $first # an option that Open MPI 4 to 6 accept
+        both openmpi "$OSHRUN" $first
     done
-done
+else
+    skip "Open MPI and OpenSHMEM in one program" "Open MPI (openmpi-bin, libopenmpi-dev) is not installed"
+fi
+
+if suffix=$(find_mpi mpich -lmpich) && command -v mpiexec.hydra > /dev/null; then
+    OSHCC_CC=mpicc$suffix "$OSHCC" "$work/both.c" -o "$work/mpich" > "$work/out" 2>&1
+    ok $? "a program with MPICH is built" "$work/out"
+    for first in "" mpi; do
+        both mpich mpiexec.hydra $first
+        SHMEM_TRANSPORT=ofi both mpich mpiexec.hydra $first
+    done
+    # fulmar(7) says so. An MPICH that uses PMIx has all ranks there, too.
+    timeout 60 "$OSHRUN" -n 2 "$work/mpich" > "$work/out" 2>&1
+    if [ "$(grep -c fine "$work/out")" = 2 ]; then
+        ok 0 "mpich: under oshrun, by PMIx"
+    else
+        grep -q 'PE [01] of 1 2' "$work/out" && grep -q "MPICH's own launcher" "$top_srcdir/man/fulmar.7"
+        ok $? "mpich: one rank a PE under oshrun, as fulmar(7) says, where MPICH has no PMIx" "$work/out"
+    fi
+else
+    skip "MPICH and OpenSHMEM in one program" "MPICH (mpich, libmpich-dev) is not installed"
+fi
+
+if command -v mpiexec.hydra > /dev/null; then
+    timeout 60 mpiexec.hydra -n 3 "$top_builddir/test/launch/observe" > "$work/out" 2>&1 &&
+        SHMEM_TRANSPORT=ofi timeout 60 mpiexec.hydra -n 3 "$top_builddir/test/launch/observe" >> "$work/out" 2>&1
+    ok $? "a program without MPI under mpiexec.hydra" "$work/out"
+    cat > "$work/end.c" << 'END'
+#include <shmem.h>
+int main(void)
+{
+    shmem_init();
+    if (shmem_my_pe() == 1)
+        shmem_global_exit(7);
+    shmem_barrier_all();
+    shmem_finalize();
+    return 0;
+}
+END
+    "$OSHCC" "$work/end.c" -o "$work/end" > "$work/out" 2>&1
+    SHMEM_TRANSPORT=ofi timeout 60 mpiexec.hydra -n 3 "$work/end" >> "$work/out" 2>&1
+    status=$? # of that PE, or of those that mpiexec has ended
+    [ $status = 7 ] || [ $status = 9 ]
+    ok $? "shmem_global_exit ends all PEs under mpiexec.hydra: status $status" "$work/out"
+else
+    skip "OpenSHMEM under MPICH's mpiexec.hydra" "MPICH (mpich) is not installed"
+fi
 
 # A library that uses PMIx as Open MPI 5 does: it calls PMIx_Init, which counts its calls, only after PMIx_Initialized has
 # returned false.
@@ -85,21 +130,8 @@ int main(void)
 }
 END
 # shellcheck disable=SC2046
-if ${CC:-cc} -shared -fPIC "$work/other.c" -o "$work/libother.so" $(pkg-config --cflags --libs pmix) > "$work/out" 2>&1 &&
+${CC:-cc} -shared -fPIC "$work/other.c" -o "$work/libother.so" $(pkg-config --cflags --libs pmix) > "$work/out" 2>&1 &&
     "$OSHCC" "$work/pmix.c" -o "$work/pmix" -L"$work" -lother -Wl,-rpath,"$work" >> "$work/out" 2>&1 &&
-    timeout 60 "$OSHRUN" -n 2 "$work/pmix" >> "$work/out" 2>&1; then
-    echo "ok 5 - PMIx after shmem_init"
-else
-    sed 's/^/# /' "$work/out"
-    echo "not ok 5 - PMIx after shmem_init"
-fi
-
-what="MPICH's launcher has no PMIx server: one line names the launchers that have"
-if ! command -v mpiexec.hydra > /dev/null; then
-    echo "ok 6 - $what # SKIP MPICH is not installed"
-elif ! timeout 60 mpiexec.hydra -n 2 "$work/pmix" > "$work/out" 2>&1 && grep -q 'which offers no PMIx server; use oshrun' "$work/out"; then
-    echo "ok 6 - $what"
-else
-    sed 's/^/# /' "$work/out"
-    echo "not ok 6 - $what"
-fi
+    timeout 60 "$OSHRUN" -n 2 "$work/pmix" >> "$work/out" 2>&1
+ok $? "PMIx after shmem_init" "$work/out"
+plan

@@ -1,4 +1,5 @@
-/* boot.c - select the backend: PMIx when the launcher offers it, a job of one PE without a launcher, else an error. */
+/* boot.c - select the backend: PMIx when the launcher offers it, PMI-1 under MPICH's, a job of one PE without a launcher, else an
+ * error. */
 #include "host/boot/boot.h"
 
 #include <errno.h>
@@ -12,7 +13,7 @@ static const char *other_launcher(void)
     static const struct {
         const char *size_var, *name;
     } known[] = {
-        {"PMI_SIZE", "a PMI-1 launcher (mpiexec of MPICH or Intel MPI, or srun --mpi=pmi2)"},
+        {"PMI_SIZE", "a PMI launcher without PMI_FD"},
         {"SLURM_STEP_NUM_TASKS", "srun without --mpi=pmix"},
         {"OMPI_COMM_WORLD_SIZE", "an Open MPI launcher whose PMIx server did not answer"},
     };
@@ -28,6 +29,8 @@ int shi_boot_up(struct shi_boot *out)
 {
     if (getenv("PMIX_NAMESPACE") && getenv("PMIX_RANK"))
         return shi_boot_pmix_up(out);
+    if (getenv("PMI_FD") && getenv("PMI_RANK") && getenv("PMI_SIZE"))
+        return shi_boot_pmi_up(out);
     const char *other = other_launcher();
     if (other) {
         shi_log_error("started by %s, which offers no PMIx server; use oshrun, srun --mpi=pmix, prterun or Open MPI's "

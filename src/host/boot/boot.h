@@ -1,7 +1,7 @@
 /*
  * boot.h - bootstrap: this PE's number, the PEs of its node, and an exchange of a few bytes before any transport exists.
  *
- * Backends: boot_pmix.c under a launcher with a PMIx server, boot_single.c without a launcher.
+ * Backends: boot_pmix.c under a launcher with a PMIx server, boot_pmi.c under MPICH's, boot_single.c without a launcher.
  */
 #ifndef SHI_BOOT_H
 #define SHI_BOOT_H
@@ -31,6 +31,8 @@ struct shi_boot_ops {
     int (*lookup)(int pe, const char *key, void *data, size_t bytes);
     /* Barrier over all PEs; what they published before it is available locally after it. 0 or -errno. */
     int (*fence)(void);
+    /* 1: the launcher has closed the connection, as after another library's finalize. NULL: never. */
+    int (*is_gone)(void);
     /* End the job with this status. Returns only when the launcher is unreachable. */
     void (*abort_job)(int status);
     void (*down)(void); /* disconnect from the launcher; once in a process */
@@ -41,6 +43,7 @@ int shi_boot_up(struct shi_boot *out);
 
 /* Backends. */
 int shi_boot_pmix_up(struct shi_boot *out);
+int shi_boot_pmi_up(struct shi_boot *out);
 int shi_boot_single_up(struct shi_boot *out);
 
 #endif

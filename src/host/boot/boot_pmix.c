@@ -103,7 +103,7 @@ static void down(void)
     PMIx_Finalize(NULL, 0);
 }
 
-static const struct shi_boot_ops ops = {"pmix", publish, lookup, fence, abort_job, down};
+static const struct shi_boot_ops ops = {"pmix", publish, lookup, fence, NULL, abort_job, down};
 
 static int job_size(int *out)
 {

@@ -294,25 +294,27 @@ void shi_world_up(int thread_level)
 /* ---- down -------------------------------------------------------------------------------------------------------- */
 
 /* Stop progress on all PEs, after which none sends. Over the network two fences of the launcher do this: up to the first,
- * progress still serves PEs that have not finished; then this PE leaves the launcher. After a later shmem_init there is no
- * launcher: the barrier uses the network, and progress serves PEs that are still in it until the process ends. */
+ * progress still serves PEs that have not finished; then this PE leaves the launcher. After a later shmem_init, or after MPI_Finalize
+ * under MPICH's launcher, there is no launcher: the barrier uses the network, and progress serves PEs that are still in it until the
+ * process ends. */
 static void leave_network(const char *routine)
 {
     static int left;
-    int by_launcher = shi_world.lane && !left;
+    const struct shi_boot_ops *launcher = shi_world.boot.ops;
+    int by_launcher = shi_world.lane && !left && !(launcher->is_gone && launcher->is_gone());
     if (shi_world.lane)
         shi_stream_pause();
     if (by_launcher)
-        shi_world.boot.ops->fence();
+        launcher->fence();
     shi_progress_stop();
     if (shi_world.lane && !by_launcher)
         shi_stream_serve();
     if (by_launcher)
-        shi_world.boot.ops->fence();
+        launcher->fence();
     else
         shi_team_barrier(routine, &shi_team_world);
     if (!left)
-        shi_world.boot.ops->down(); /* now, not at exit: after this the launcher accepts any exit status */
+        launcher->down(); /* now, not at exit: after this the launcher accepts any exit status */
     left = 1;
 }
 
