@@ -61,9 +61,8 @@ void zc_config_up(const char *affinity)
     zc_config.reorder = env("ZE_CPU_REORDER", 0, 0, 1);
     zc_config.peers = env("ZE_CPU_PEERS", 1, 0, 1);
     zc_config.locals = env("CUDA_CPU_LOCALS", 1, 0, 1);
-    zc_config.lanes = env("ZE_CPU_LANES", 1, 0, 1);
-    zc_config.native =
-        env("ZE_CPU_NATIVE", 1, 0, 1) && !zc_config.check && !zc_config.private_memory && !ZC_SANITIZED;
+    zc_config.lanes = env("ZE_CPU_LANES", 1, 0, 1) && !zc_config.private_memory;
+    zc_config.native = env("ZE_CPU_NATIVE", 1, 0, 1) && !zc_config.check && !ZC_SANITIZED;
 }
 
 uint64_t zc_now_ns(void)

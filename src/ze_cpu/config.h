@@ -15,7 +15,7 @@ struct zc_config {
     bool locals;                /* CUDA_CPU_LOCALS: programs find variables that are local to a PTX module */
     bool peers;                 /* ZE_CPU_PEERS: a device accesses the memory of others */
     bool lanes;                 /* ZE_CPU_LANES: translated kernels run 8 work-items at once where they can */
-    bool native;                /* ZE_CPU_NATIVE, where neither check, private_memory nor a sanitizer needs the interpreter */
+    bool native;                /* ZE_CPU_NATIVE, where neither check nor a sanitizer needs the interpreter */
 };
 extern struct zc_config zc_config; /* constant after zc_config_up */
 

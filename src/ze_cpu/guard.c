@@ -49,8 +49,7 @@ static bool is_known(struct zc_vm *x, const struct zc_item *it, uint64_t addr, u
 
 uint64_t zc_guard_address(struct zc_vm *x, const struct zc_item *it, uint64_t addr, uint64_t bytes, const char *what)
 {
-    bool odd = !strncmp(what, "atomic", 6) && addr % bytes;
-    if (zc_config.check && (odd || !is_known(x, it, addr, bytes))) {
+    if (zc_config.check && ((!strncmp(what, "atomic", 6) && addr % bytes) || !is_known(x, it, addr, bytes))) {
         x->what = what;
         x->bad = addr;
         x->bad_bytes = bytes;

@@ -55,6 +55,11 @@ void zc_mem_up(void)
     window.hi = window.lo + size - SLOT;
 }
 
+struct zc_window zc_mem_window(void)
+{
+    return (struct zc_window){window.lo, window.hi - window.lo, window.delta};
+}
+
 void *zc_mem_device_view(void *p)
 {
     uint64_t a = (uint64_t)(uintptr_t)p;

@@ -24,5 +24,10 @@ bool zc_mem_find(const void *p, struct zc_alloc *out);
 uint64_t zc_mem_changes(void);
 /* The address at which kernels and copies access p: differs from p only for device memory under ZE_CPU_PRIVATE. */
 void *zc_mem_device_view(void *p);
+/* Addresses from lo on, to which it adds delta; bytes 0: none. */
+struct zc_window {
+    uint64_t lo, bytes, delta;
+};
+struct zc_window zc_mem_window(void);
 
 #endif

@@ -1,17 +1,49 @@
 /* native_mem.c - translates addresses, loads, stores, atomics and moves. */
+#include "ze_cpu/mem.h"
 #include "ze_cpu/native_gen.h"
 
 #if defined(__x86_64__)
 
-/* The address a + imm: load its base into reg; returns the displacement. */
-static uint32_t address(struct zc_gen *g, enum zc_reg reg, const struct zc_ins *i)
+/* ZE_CPU_PRIVATE: add the distance to an address in reg that is in the window (mem.c). Clobbers rcx and r9. */
+static void view(struct zc_gen *g, enum zc_reg reg)
 {
-    n_get(g, reg, i->a, 8, false);
+    struct zc_window w = zc_mem_window();
+    if (!w.bytes)
+        return;
+    x_imm64(&g->o, RCX, -w.lo);
+    x_reg(&g->o, X_ADD, true, RCX, reg);
+    x_imm64(&g->o, R9, w.bytes);
+    x_reg(&g->o, X_CMP, true, RCX, R9);
+    uint8_t *outside = x_branch_later(&g->o, CC_AE);
+    x_imm64(&g->o, R9, w.delta);
+    x_reg(&g->o, X_ADD, true, reg, R9);
+    x_set_distance(outside, g->o.at);
+}
+
+/* The address a + imm of the kernel: load its base into r10; returns the displacement. */
+static uint32_t address_of(struct zc_gen *g, const struct zc_ins *i)
+{
+    n_get(g, R10, i->a, 8, false);
     if (i->imm == (int32_t)i->imm)
         return (uint32_t)i->imm;
     x_imm64(&g->o, RCX, (uint64_t)i->imm);
-    x_reg(&g->o, X_ADD, true, reg, RCX);
+    x_reg(&g->o, X_ADD, true, R10, RCX);
     return 0;
+}
+
+/* The same for the memory at the kernel's address r10 + disp. */
+static uint32_t memory_at(struct zc_gen *g, uint32_t disp)
+{
+    if (!zc_mem_window().bytes)
+        return disp;
+    x_mem(&g->o, X_LEA, true, R10, R10, disp);
+    view(g, R10);
+    return 0;
+}
+
+static uint32_t address(struct zc_gen *g, const struct zc_ins *i)
+{
+    return memory_at(g, address_of(g, i));
 }
 
 /* The address a + b * c + imm: load its base into r10; returns the displacement. */
@@ -22,14 +54,14 @@ static uint32_t address_indexed(struct zc_gen *g, const struct zc_ins *i)
         x_reg(&g->o, X_IMUL_IMM, true, R11, R11);
         x_u32(&g->o, i->c);
     }
-    uint32_t disp = address(g, R10, i);
+    uint32_t disp = address_of(g, i);
     x_reg(&g->o, X_ADD, true, R10, R11);
-    return disp;
+    return memory_at(g, disp);
 }
 
 uint32_t zc_native_address(struct zc_gen *g, const struct zc_ins *i, bool indexed)
 {
-    return indexed ? address_indexed(g, i) : address(g, R10, i);
+    return indexed ? address_indexed(g, i) : address(g, i);
 }
 
 static bool load_from(struct zc_gen *g, const struct zc_ins *i, uint32_t disp, unsigned width)
@@ -49,7 +81,7 @@ static bool store_to(struct zc_gen *g, const struct zc_ins *i, uint32_t disp, un
 
 static bool load(struct zc_gen *g, const struct zc_ins *i, unsigned k)
 {
-    return load_from(g, i, address(g, R10, i), 1u << k);
+    return load_from(g, i, address(g, i), 1u << k);
 }
 
 static bool load_indexed(struct zc_gen *g, const struct zc_ins *i, unsigned k)
@@ -59,7 +91,7 @@ static bool load_indexed(struct zc_gen *g, const struct zc_ins *i, unsigned k)
 
 static bool store(struct zc_gen *g, const struct zc_ins *i, unsigned k)
 {
-    return store_to(g, i, address(g, R10, i), 1u << k);
+    return store_to(g, i, address(g, i), 1u << k);
 }
 
 static bool store_indexed(struct zc_gen *g, const struct zc_ins *i, unsigned k)
@@ -84,7 +116,7 @@ static bool store_atomic(struct zc_gen *g, const struct zc_ins *i, unsigned k)
 {
     if (k / 2 < 2)
         return store(g, i, k % 2 ? 3 : 2);
-    uint32_t disp = address(g, R10, i);
+    uint32_t disp = address(g, i);
     n_get(g, RAX, i->d, 4u << k % 2, false);
     n_writes(g);
     x_mem(&g->o, X_XCHG, k % 2, RAX, R10, disp);
@@ -95,7 +127,7 @@ static bool store_atomic(struct zc_gen *g, const struct zc_ins *i, unsigned k)
 static bool fetch(struct zc_gen *g, const struct zc_ins *i, unsigned k)
 {
     bool wide = k % 2, exchange = k / 2 == 0;
-    uint32_t disp = address(g, R10, i);
+    uint32_t disp = address(g, i);
     n_get(g, RAX, i->b, wide ? 8 : 4, false);
     if (k / 2 == 2)
         x_reg(&g->o, X_GROUP3, wide, GROUP3_NEG, RAX);
@@ -110,7 +142,7 @@ static bool fetch(struct zc_gen *g, const struct zc_ins *i, unsigned k)
 
 static bool compare_exchange(struct zc_gen *g, const struct zc_ins *i, unsigned k)
 {
-    uint32_t disp = address(g, R10, i);
+    uint32_t disp = address(g, i);
     n_get(g, R11, i->b, 4u << k, false);
     n_get(g, RAX, i->c, 4u << k, false);
     x_mem(&g->o, X_LOCK_CMPXCHG, k, R11, R10, disp);
@@ -146,7 +178,7 @@ static bool load_many(struct zc_gen *g, const struct zc_ins *i, unsigned k)
     (void)k;
     if (i->b > ZC_COPY_MAX)
         return false;
-    uint32_t disp = address(g, R10, i);
+    uint32_t disp = address(g, i);
     x_copy(&g->o, RDI, i->d, R10, disp, i->b);
     return true;
 }
@@ -156,7 +188,7 @@ static bool store_many(struct zc_gen *g, const struct zc_ins *i, unsigned k)
     (void)k;
     if (i->b > ZC_COPY_MAX)
         return false;
-    uint32_t disp = address(g, R10, i);
+    uint32_t disp = address(g, i);
     n_writes(g);
     x_copy(&g->o, R10, disp, RDI, i->d, i->b);
     return true;
@@ -185,6 +217,8 @@ static bool copy(struct zc_gen *g, const struct zc_ins *i, unsigned k)
         return false;
     n_get(g, R10, i->d, 8, false);
     n_get(g, R11, i->a, 8, false);
+    view(g, R10);
+    view(g, R11);
     n_writes(g);
     x_copy(&g->o, R10, 0, R11, 0, i->b);
     return true;

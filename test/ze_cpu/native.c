@@ -345,7 +345,7 @@ static ze_result_t run_shape(ze_kernel_handle_t k, unsigned seed)
 }
 
 struct engine {
-    const char *native, *lanes; /* ZE_CPU_NATIVE, ZE_CPU_LANES */
+    const char *native, *lanes, *private_memory; /* ZE_CPU_NATIVE, ZE_CPU_LANES, ZE_CPU_PRIVATE */
 };
 
 /* What the child process of an engine returns. */
@@ -355,8 +355,31 @@ struct outcome {
     uint8_t bytes[];
 };
 
-static void run_one(const uint8_t *spirv, size_t bytes, unsigned s, uint64_t *in, uint8_t *all, uint64_t *words)
+/* The arguments of the kernels: memory of the host, and what kernels access. Private: that is memory of the device. */
+static struct {
+    void *host, *device;
+    size_t bytes;
+} args[3] = {{NULL, NULL, IN * 8}, {NULL, NULL, ALL}, {NULL, NULL, ITEMS * 16}};
+
+static void make_args(bool private_memory)
 {
+    for (unsigned i = 0; i < 3; i++) {
+        args[i].host = zt_host(args[i].bytes);
+        args[i].device = private_memory ? zt_device_mem(args[i].bytes) : args[i].host;
+    }
+}
+
+static void move_args(bool back)
+{
+    for (unsigned i = 0; i < 3; i++)
+        if (args[i].device != args[i].host)
+            zt_copy(back ? args[i].host : args[i].device, back ? args[i].device : args[i].host, args[i].bytes);
+}
+
+static void run_one(const uint8_t *spirv, size_t bytes, unsigned s)
+{
+    uint64_t *in = args[0].host, *words = args[2].host;
+    uint8_t *all = args[1].host;
     text_random = s + 1;
     for (unsigned i = 0; i < IN; i++)
         in[i] = below(4) ? below(1000) - 500u : (uint64_t)below(UINT32_MAX) << 32 | below(UINT32_MAX);
@@ -364,13 +387,14 @@ static void run_one(const uint8_t *spirv, size_t bytes, unsigned s, uint64_t *in
     memset(all, 0, ALL);
     ze_module_handle_t m = zt_module_of(spirv, bytes);
     ze_kernel_handle_t k = zt_kernel(m, "random");
-    zt_arg(k, 0, sizeof in, &in);
-    zt_arg(k, 1, sizeof all, &all);
-    zt_arg(k, 2, sizeof words, &words);
+    for (unsigned i = 0; i < 3; i++)
+        zt_arg(k, i, sizeof args[i].device, &args[i].device);
+    move_args(false);
     if (lanes ? run_shape(k, s) : zt_run(k, ITEMS, 16))
         _exit(1);
     if (is_translated() != (*getenv("ZE_CPU_NATIVE") == '1'))
         _exit(2);
+    move_args(true);
     for (unsigned i = 0; i < ITEMS && !lanes; i++)
         memcpy(all + (i + 1) * OUT - 16, words + i * 2, 16);
     ZE(zeKernelDestroy(k));
@@ -384,14 +408,15 @@ static int run(struct engine e, uint8_t **spirv, const size_t *bytes, unsigned s
     if (!child) {
         setenv("ZE_CPU_NATIVE", e.native, 1);
         setenv("ZE_CPU_LANES", e.lanes, 1);
+        setenv("ZE_CPU_PRIVATE", e.private_memory, 1);
         zt_up();
         void (*count)(uint64_t *, uint64_t *);
         ZE(zeDriverGetExtensionFunctionAddress(zt_driver, "zexCpuLanes", (void **)&count));
-        uint64_t *in = zt_host(IN * 8), *words = zt_host(ITEMS * 16), before = 0;
-        uint8_t *all = zt_host(ALL);
+        uint64_t before = 0;
+        make_args(*e.private_memory == '1');
         for (unsigned s = 0; s < seeds; s++) {
-            run_one(spirv[s], bytes[s], s, in, all, words);
-            memcpy(out->bytes + (size_t)s * ALL, all, ALL);
+            run_one(spirv[s], bytes[s], s);
+            memcpy(out->bytes + (size_t)s * ALL, args[1].host, ALL);
             count(&out->ended, &out->diverged);
             out->with_lanes += out->ended + out->diverged > before;
             before = out->ended + out->diverged;
@@ -429,7 +454,7 @@ static void both(struct engine other, struct outcome *out[2])
     }
     for (int e = 0; e < 2; e++) {
         out[e] = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-        int status = run(e ? other : (struct engine){"0", "0"}, spirv, bytes, seeds, out[e]);
+        int status = run(e ? other : (struct engine){"0", "0", "0"}, spirv, bytes, seeds, out[e]);
         CHECKF(!status, "status %x", (unsigned)status);
     }
     compare(out[0], out[1]);
@@ -442,7 +467,14 @@ static void both(struct engine other, struct outcome *out[2])
 static void same(void)
 {
     struct outcome *out[2];
-    both((struct engine){"1", "0"}, out);
+    both((struct engine){"1", "0", "0"}, out);
+}
+
+/* Catches: an access whose address is not translated, or an address of the host that is. */
+static void same_private(void)
+{
+    struct outcome *out[2];
+    both((struct engine){"1", "1", "1"}, out);
 }
 
 #if defined(__x86_64__)
@@ -461,7 +493,7 @@ static void same_at_once(void)
 {
     struct outcome *out[2];
     lanes = true;
-    both((struct engine){"1", "1"}, out);
+    both((struct engine){"1", "1", "0"}, out);
     if (!has_avx2())
         return;
     printf("# 8 work-items at once in %u of %u kernels: %llu times to the end, %llu times to a branch where they differ\n",
@@ -485,6 +517,7 @@ int main(void)
     return 0;
 #endif
     RUN(same, "translated and interpreted kernels have the same results");
+    RUN(same_private, "and in memory that the host cannot access");
     RUN(same_at_once, "and kernels that run 8 work-items at once");
     return tap_end();
 }
