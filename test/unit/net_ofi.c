@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/filter.h>
+#include <netinet/tcp.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
@@ -32,6 +33,7 @@ static struct shi_net_limits limits;
 static uint64_t memory[WORDS], behind[WORDS];
 static int messages, failed_receives, failures, reports, reads_of_symbols;
 static uint32_t reported;
+static int waits_in_poll, waited = -1;
 
 /* Libfabric's calls come here, too. */
 __attribute__((visibility("default"))) FILE *fopen(const char *path, const char *mode)
@@ -45,6 +47,9 @@ static void on_arrival(const void *msg, size_t bytes)
 {
     (void)bytes;
     messages += msg != NULL;
+    if (waits_in_poll)
+        waited = shi_net_ofi.idle_wait(PATIENCE_S * 1000);
+    waits_in_poll = 0;
 }
 
 static void on_write(uint32_t immediate)
@@ -276,6 +281,49 @@ static void immediate(void)
     shi_net_ofi.withdraw(&m);
 }
 
+/* Connections within this host, of either side. *paced: those that do not use reno. */
+static int connections_here(int *paced)
+{
+    int n = 0;
+    char control[16] = "";
+    struct sockaddr_in a, b;
+    for (int fd = 3; fd < 256; fd++) {
+        socklen_t bytes = sizeof control, bytes_a = sizeof a, bytes_b = sizeof b;
+        if (getpeername(fd, (void *)&a, &bytes_a) || getsockname(fd, (void *)&b, &bytes_b) || a.sin_family != AF_INET ||
+            a.sin_addr.s_addr != b.sin_addr.s_addr || getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, control, &bytes))
+            continue;
+        n++;
+        *paced += strcmp(control, "reno") != 0;
+    }
+    return n;
+}
+
+/* A connection of two processes of this host that bbr paces, at the end that accepts or the end that connects. Shows nothing where
+ * reno is the host's default. */
+static void local_control(void)
+{
+    struct fi_cq_msg_entry none;
+    static char here[64];
+    int rc = stranger_open() ? -FI_EOTHER : -FI_EAGAIN, paced = 0, before = messages;
+    for (time_t from = time(NULL); (rc == -FI_EAGAIN || messages == before) && !late(from); shi_net_ofi.poll()) {
+        rc = rc == -FI_EAGAIN ? (int)fi_send(stranger.ep, here, sizeof here, NULL, stranger.pe, NULL) : rc;
+        fi_cq_read(stranger.cq, &none, 0);
+    }
+    int n = connections_here(&paced);
+    stranger_close();
+    CHECKF(paced == 0, "%d of %d connections", paced, n);
+    CHECKF(n >= 2 || strcmp(shi_net_ofi.provider(), "net"), "%d connections", n);
+    messages = before;
+}
+
+/* The progress thread waits in libfabric while a long poll of the program is under way, and takes its work and its core. */
+static void wait_beside_poll(void)
+{
+    waits_in_poll = 1;
+    shi_net_ofi.poll();
+    CHECKF(waited == 0, "idle_wait: %d", waited);
+}
+
 /* A message that is too long, which ends the job, or whose buffer is not posted again. */
 static void too_long(void)
 {
@@ -385,6 +433,8 @@ int main(void)
     stranger_close();
     RUN(strangers_access, "a stranger cannot read or write without the key, nor beyond its region and rights");
     RUN(immediate, "writes with immediate data are reported at the target");
+    RUN(local_control, "connections within this host are not paced");
+    RUN(wait_beside_poll, "no thread sleeps in the network's wait while another polls");
     RUN(too_long, "receives that a stranger makes fail");
     RUN(connections, "libfabric accepts connections of this user from this job's hosts only");
     if (can_detach_filters())

@@ -569,12 +569,24 @@ static int poll_lanes(void)
     return handled;
 }
 
+/* Does another thread poll? A poll may last for milliseconds: tcp copies all that peers have requested. A wait would take its
+ * work, and libfabric's lock, from it. */
+static int is_polled(void)
+{
+    if (pthread_mutex_trylock(&receiving))
+        return 1;
+    pthread_mutex_unlock(&receiving);
+    return 0;
+}
+
 /* Reads no entry, so that the poller gets them all. One thread at a time: tcp gives all waiting threads one array of
  * poll(2) results. */
 static int idle_wait(int timeout_ms)
 {
     static int waiting;
     struct fi_cq_data_entry none;
+    if (is_polled())
+        return 0;
     if (!__atomic_load_n(&can_idle_wait, __ATOMIC_RELAXED) || __atomic_exchange_n(&waiting, 1, __ATOMIC_ACQUIRE))
         return 0;
     ssize_t rc = fi_cq_sread(lanes[0].cq, &none, 0, NULL, timeout_ms);

@@ -3,7 +3,8 @@
  *
  *   word             written by                          read by                 order
  *   own[], n_own     shi_ofi_accept_at, one at a time    accept, on any thread   R1 -> A1 an address is whole before it is counted
- *   hosts[], n_hosts shi_ofi_accept_from, one thread     accept, on any thread   R2 -> A2 complete before anything is accepted
+ *   hosts[], n_hosts shi_ofi_accept_from, one thread     accept and connect, on  R2 -> A2 complete before anything is accepted
+ *                                                        any thread
  */
 #include "host/net/ofi_accept.h"
 
@@ -19,6 +20,7 @@
 
 #include "host/net/net.h"
 #include "host/net/ofi_import.h"
+#include "host/net/ofi_local.h"
 #include "host/net/ofi_throttle.h"
 #include "host/util/base.h"
 #include "host/util/log.h"
@@ -51,6 +53,16 @@ static struct host *find_host(const struct shi_tcp_end *e)
 {
     const struct host wanted = {.end = *e};
     return bsearch(&wanted, hosts, (size_t)n_hosts, sizeof *hosts, compare);
+}
+
+/* Is this the address of a PE on this host? 0 before all PEs are named. */
+static int is_local(const struct sockaddr *a)
+{
+    struct shi_tcp_end e;
+    if (!__atomic_load_n(&complete, __ATOMIC_ACQUIRE) || shi_tcp_end_of(a, &e)) /* A2 */
+        return 0;
+    const struct host *h = find_host(&e);
+    return h && h->local;
 }
 
 /* Mark the addresses that an interface of this host has. */
@@ -112,8 +124,8 @@ static int find_own(int listener)
     return -1;
 }
 
-/* May the other end be a PE of this job? If not, say so once, unless it has gone. */
-static int is_peer(int fd)
+/* May the other end be a PE of this job? If not, say so once, unless it has gone. *local: it is on this host. */
+static int is_peer(int fd, int *local)
 {
     static int reported;
     struct sockaddr_storage a;
@@ -124,7 +136,8 @@ static int is_peer(int fd)
     if (getpeername(fd, (void *)&a, &bytes) || shi_tcp_end_of((void *)&a, &e))
         return 0;
     const struct host *h = find_host(&e);
-    int own_user = h && h->local ? shi_peer_is_own(fd, &uid) : h != NULL;
+    *local = h && h->local;
+    int own_user = *local ? shi_peer_is_own(fd, &uid) : h != NULL;
     if (own_user == 1)
         return 1;
     if (own_user < 0 || __atomic_exchange_n(&reported, 1, __ATOMIC_RELAXED))
@@ -140,12 +153,16 @@ static int is_peer(int fd)
 
 static int checked_accept(int listener, struct sockaddr *a, socklen_t *bytes)
 {
-    int at = find_own(listener);
-    if (at < 0)
-        return accept(listener, a, bytes);
+    int at = find_own(listener), local = 0;
+    if (at < 0) {
+        int other = accept(listener, a, bytes);
+        shi_ofi_local_accepted(other, 0);
+        return other;
+    }
     uint64_t begin = shi_now_ns();
     int fd = __atomic_load_n(&complete, __ATOMIC_ACQUIRE) ? accept(listener, a, bytes) : -1; /* A2 */
-    if (fd >= 0 && is_peer(fd)) {
+    if (fd >= 0 && is_peer(fd, &local)) {
+        shi_ofi_local_accepted(fd, local);
         fcntl(fd, F_SETFD, FD_CLOEXEC);
         return fd;
     }
@@ -165,6 +182,8 @@ static int socket_close_on_exec(int domain, int type, int protocol)
 int shi_ofi_accept_install(int *close_on_exec)
 {
     int n = shi_ofi_import("accept", (void *)checked_accept);
+    if (n)
+        shi_ofi_local_install(is_local);
     *close_on_exec = n && shi_ofi_import("socket", (void *)socket_close_on_exec);
     return n;
 }
