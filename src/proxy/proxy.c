@@ -43,8 +43,9 @@
 #include "proxy/staged.h"
 
 enum { MAX_OPS = 1024, MANY = 64, POLLS = 200, SLICE_NS = 100000, CHECKS = 20 };
-enum { NAP_US = 20, LAST_NAP_US = 160, LONG_IDLE = 1000, LONG_NAP_US = 4000 }; /* without requests; the long ones after LONG_IDLE */
-enum { LEFT_NAP_US = 1000, OFTEN_US = 100 }; /* while kernels' threads poll, at least every OFTEN_US */
+/* Sleeps without requests; the long ones after LONG_IDLE rounds. */
+enum { FIRST_SLEEP_US = 20, LAST_SLEEP_US = 160, LONG_IDLE = 1000, LONG_SLEEP_US = 4000 };
+enum { LEFT_SLEEP_US = 1000, OFTEN_US = 100 }; /* while kernels' threads poll, at least every OFTEN_US */
 static const uint64_t patience_ns = 2000000000;
 
 static struct shi_proxy_ring *rings;
@@ -124,7 +125,7 @@ static int while_idle(void)
     return served + came;
 }
 
-static void nap(uint32_t us)
+static void sleep_for(uint32_t us)
 {
     shi_wait_aborted();
     nanosleep(&(struct timespec){.tv_nsec = us * 1000L}, NULL);
@@ -145,8 +146,8 @@ static int leave_to_kernels(struct left *l)
         l->us = 0;
         return 0;
     }
-    l->us = l->us == 0 ? NAP_US : l->us * 2 < LEFT_NAP_US ? l->us * 2 : LEFT_NAP_US;
-    nap(l->us);
+    l->us = l->us == 0 ? FIRST_SLEEP_US : l->us * 2 < LEFT_SLEEP_US ? l->us * 2 : LEFT_SLEEP_US;
+    sleep_for(l->us);
     return 1;
 }
 
@@ -184,7 +185,7 @@ static void check_stuck(void)
 
 /* Wait after `idle` empty rounds. On oversubscribed nodes, and where kernels run on the host's cores, sleep soon: a thread that
  * wakes from sleep gets a core at once, one that yields only when the kernels that poll for its reply have used up their time
- * slices. These naps do not end with a message of the network: rounds poll it while requests await messages. */
+ * slices. These sleeps do not end with a message of the network: rounds poll it while requests await messages. */
 static void idle_wait(struct shi_wait *w, unsigned idle)
 {
     int oversubscribed = shi_world.shm.oversubscribed;
@@ -196,9 +197,9 @@ static void idle_wait(struct shi_wait *w, unsigned idle)
         shi_relax();
         return;
     }
-    uint32_t most = idle < LONG_IDLE ? LAST_NAP_US : LONG_NAP_US;
-    w->sleep_us = w->sleep_us == 0 ? NAP_US : w->sleep_us * 2 < most ? w->sleep_us * 2 : most;
-    nap(w->sleep_us);
+    uint32_t most = idle < LONG_IDLE ? LAST_SLEEP_US : LONG_SLEEP_US;
+    w->sleep_us = w->sleep_us == 0 ? FIRST_SLEEP_US : w->sleep_us * 2 < most ? w->sleep_us * 2 : most;
+    sleep_for(w->sleep_us);
 }
 
 /* The proxy runs for microseconds at a time: with a short time slice the scheduler prefers it to kernels that compute. Takes
@@ -224,7 +225,7 @@ static void *serve(void *arg)
     struct left left = {0};
     unsigned idle = 0;
     int came;
-    prctl(PR_SET_TIMERSLACK, 1000); /* naps are short; the default adds 50 us */
+    prctl(PR_SET_TIMERSLACK, 1000); /* sleeps are short; the default adds 50 us */
     request_short_slices();
     shi_progress_own = 1;
     if (shi_device->while_idle)

@@ -114,10 +114,16 @@ $OSHCC -O2 "$work/calls.c" "$work/calls.cl" -o "$work/calls" > "$work/log" 2>&1
 ok $? "oshcc compiles the program" "$work/log"
 # Catches: a lost call, a truncated or wrong header or reply, a quiet that does not wait for replies, a lost status; another PE
 # than the one that failed; a list or a tree that is not the kernel's.
-for pes in 1 2 3; do
-    SHMEM_DEVICE_SYMMETRIC_SIZE=8M timeout 60 "$OSHRUN" -n $pes "$work/calls" > "$work/log" 2>&1 && ! grep -q fulmar "$work/log"
-    ok $? "kernels call functions of $pes PEs" "$work/log"
+for private in 0 1; do
+    for pes in 1 2 3; do
+        ZE_CPU_PRIVATE=$private SHMEM_DEVICE_SYMMETRIC_SIZE=8M timeout 60 "$OSHRUN" -n $pes "$work/calls" > "$work/log" 2>&1 &&
+            ! grep -q fulmar "$work/log"
+        ok $? "kernels call functions of $pes PEs, private memory: $private" "$work/log"
+    done
 done
+SHMEM_TRANSPORT=ofi ZE_CPU_PRIVATE=1 SHMEM_DEVICE_SYMMETRIC_SIZE=8M timeout 60 "$OSHRUN" -n 2 "$work/calls" > "$work/log" 2>&1 &&
+    ! grep -q fulmar "$work/log"
+ok $? "kernels call functions over the network, private memory" "$work/log"
 # Catches: a PE number out of range that is not refused.
 SHMEM_DEVICE_SYMMETRIC_SIZE=8M timeout 60 "$OSHRUN" -n 2 "$work/calls" wrong > "$work/log" 2>&1
 [ $? != 0 ] && grep -q 'PE 1000 does not exist' "$work/log"
