@@ -123,6 +123,10 @@ grep -q '^Fulmar is slower than a <peer> in 2 of ' "$dir/out" && grep -q '^rate 
 ok $? "the report says in sentences where Fulmar is behind" "$dir/out"
 report two && grep -q 'worst 0.50, best 2.00' "$dir/out" && grep -q 'Against the baseline' "$dir/two.html"
 ok $? "twice the time gives the ratio 0.5, twice the rate gives 2" "$dir/out"
+# Catches: the colours of better and worse exchanged, or of the times instead of the ratios.
+[ "$(grep -o '<td class=[a-z]*>[0-9.]*' "$dir/two.html" | sort -u | tr '\n' ' ')" = \
+    '<td class=better>2.00 <td class=better>3.00 <td class=worse>0.33 <td class=worse>0.50 ' ]
+ok $? "ratios are green where Fulmar is faster and red where it is slower" "$dir/out"
 python3 - "$dir/two.html" >"$dir/out" 2>&1 <<'EOF'
 import re, sys, xml.etree.ElementTree as xml
 page = open(sys.argv[1], encoding="utf-8").read()
