@@ -117,8 +117,10 @@ static void trace_span(const struct shi_span *s, const char *name, uint64_t took
 
 static void count_span(const struct shi_span *s)
 {
+    if (trace_file)
+        __atomic_thread_fence(__ATOMIC_SEQ_CST); /* other PEs see what the call has stored before its end: util/trace_arrows.c */
     uint64_t took = shi_now_ns() - s->began_ns;
-    const char *name = s->routine + (strncmp(s->routine, "pshm", 4) == 0);
+    const char *name = shi_log_routine(s->routine);
     if (all.up)
         count(s, s->track ? 0 : took); /* requests of kernels take no time of the program */
     if (all.up && (s->family == SHI_COLLECTIVES || s->family == SHI_BARRIERS))

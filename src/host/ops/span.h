@@ -44,6 +44,7 @@ static inline int shi_span_in_vain(struct shi_span *s)
     if (shi_unlikely(s->began_ns != 0)) {
         s->false_ns = s->looked_ns;
         s->looked_ns = shi_now_ns();
+        __atomic_thread_fence(__ATOMIC_SEQ_CST); /* the look comes after this time: util/trace_arrows.c */
     }
     return 0;
 }

@@ -1,7 +1,8 @@
 /*
  * trace_arrows.c - find, in the parts of a trace, the call that ended a wait: an arrow is right or absent.
  *
- * A call changes the word at some time between its start and its end, over the network at some time after its start. A wait has read
+ * A call changes the word at some time between its start and its end, over the network at some time after its start (a full fence
+ * precedes the time of its end, because the processor keeps stores back, and follows that of each look). A wait has read
  * the word's value between the last time at which it did not satisfy (or the wait's start) and its end. So a call can have ended a
  * wait unless
  *   - it started after the wait had ended, or had certainly changed the word before that last time: by the clocks, which for two
@@ -352,7 +353,8 @@ static void decide(struct search *s, void (*each)(void *arg, const struct shi_tr
     int pe = -1;
     int64_t lost_until = 0;
     sorted = s;
-    qsort(s->calls, s->n_calls, sizeof *s->calls, compare_calls);
+    if (s->calls)
+        qsort(s->calls, s->n_calls, sizeof *s->calls, compare_calls);
     qsort(s->waits, s->n_waits, sizeof *s->waits, compare_waits);
     for (size_t w = 0, c = 0, n_waits, n_calls; w < s->n_waits; w += n_waits, c += n_calls) {
         size_t word = s->waits[w].word;
