@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "device/device.h"
@@ -17,6 +16,7 @@
 #include "host/ops/launched.h"
 #include "host/ops/p2p.h"
 #include "host/ops/wait.h"
+#include "host/util/log.h"
 
 /* ---- lines ------------------------------------------------------------------------------------------------------- */
 
@@ -226,7 +226,7 @@ static void report(int sig)
     while (shi_wait_next_blocked(&at, &w, &since)) {
         begin(&l);
         put(&l, "waits in ");
-        put(&l, w.routine + (strncmp(w.routine, "pshm", 4) == 0));
+        put(&l, shi_log_routine(w.routine));
         put(&l, " for ");
         put_seconds(&l, shi_now_ns() - since);
         put(&l, ": ");
