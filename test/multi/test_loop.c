@@ -1,7 +1,7 @@
 /*
  * test_loop.c - programs that test in loops, on one core for all PEs: a test that keeps failing yields the core to the PE that
- * has to act. A token goes round the PEs; each counts the tests that fail before it comes. Where PEs share no memory (another node,
- * SHMEM_TRANSPORT=ofi), the library may not know that they share a core: there only the results are checked.
+ * has to act. A token goes round the PEs; each counts the tests that fail before it comes. Where PEs do not share memory
+ * (several nodes, SHMEM_TRANSPORT=ofi) only the results are checked, because a node of one PE is not oversubscribed.
  *
  * Without yields a PE makes some hundred thousand tests (over a network some thousand) before the kernel takes the core away.
  */

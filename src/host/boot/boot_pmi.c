@@ -112,6 +112,7 @@ static int get(const char *key, int pe, unsigned piece, char *text)
 }
 
 static int self;
+static pid_t process; /* a forked child that exits leaves the connection alone */
 
 /* Piece 0 is the number of bytes; the others are the bytes. */
 static int publish(const char *key, const void *data, size_t bytes)
@@ -197,7 +198,7 @@ static void down(void)
 __attribute__((destructor)) static void leave(void)
 {
     char answer[LINE];
-    if (fd >= 0 && !shi_end_under_way() && !is_gone() && !mpi_is_up())
+    if (fd >= 0 && getpid() == process && !shi_end_under_way() && !is_gone() && !mpi_is_up())
         ask("finalize_ack", answer, "cmd=finalize\n");
     fd = -1;
 }
@@ -293,6 +294,7 @@ int shi_boot_pmi_up(struct shi_boot *out)
         return err;
     }
     self = b.pe;
+    process = getpid();
     *out = b;
     return 0;
 }
