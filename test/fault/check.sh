@@ -91,14 +91,19 @@ misaligned shmem_long_atomic_inc: .*0x[0-9a-f]+4 is not aligned to 8 bytes.*pe =
 second_thread shmem_int_p: called by a second thread.*SHMEM_THREAD_SINGLE
 EOF
 
-# Reported, but no error. Catches: hints that end the job, and unknown hints that are silently ignored.
+# Reported with SHMEM_CHECK=1, but no error. Catches: hints and calls that end the job, and ones that are silently ignored.
 for check in 0 1; do
-    SHMEM_CHECK=$check timeout -k 5 20 $OSHRUN -n 1 "$misuse" unknown_hints >"$dir/out" 2>&1
-    status=$?
-    grep '^fulmar:' "$dir/out" >"$dir/ours"
-    [ $status -eq 0 ] && grep -q 'was not detected' "$dir/out" && [ "$(wc -l <"$dir/ours")" -eq $((2 * check)) ] &&
-        [ "$(grep -Ec 'PE 0: shmem_ctx_session_start: (options = 0x11|config_mask = 0x20): ' "$dir/ours")" -eq $((2 * check)) ]
-    ok $? "unknown_hints, SHMEM_CHECK=$check: not refused" "$dir/out"
+    while read -r mode lines pattern; do
+        SHMEM_CHECK=$check timeout -k 5 20 $OSHRUN -n 1 "$misuse" "$mode" >"$dir/out" 2>&1 </dev/null
+        status=$?
+        grep '^fulmar:' "$dir/out" >"$dir/ours"
+        [ $status -eq 0 ] && grep -q 'was not detected' "$dir/out" && [ "$(wc -l <"$dir/ours")" -eq $((lines * check)) ] &&
+            [ "$(grep -Ec "PE 0: $pattern" "$dir/ours")" -eq $((lines * check)) ]
+        ok $? "$mode, SHMEM_CHECK=$check: not refused" "$dir/out"
+    done <<'EOF'
+unknown_hints 2 shmem_ctx_session_start: (options = 0x11|config_mask = 0x20):
+after_finalize_again 1 shmem_finalize: ignored
+EOF
 done
 
 # Collective calls that do not match, on a node and over the network; the first PE prints the line.

@@ -183,6 +183,7 @@ static void finalize_or_sync(void)
     M(after_finalize, shmem_int_p(&word, 1, 0))                                                                      \
     M(after_finalize_barrier, shmem_barrier_all())                                                                   \
     M(after_finalize_malloc, (void)!shmem_malloc(8))                                                                 \
+    M(after_finalize_again, shmem_finalize())                                                                        \
     M(tag_start_null, shmemx_tag_start(&tag_request))                                                                \
     M(tag_start_active, start_twice())                                                                               \
     M(tag_start_other, start_other())                                                                                \

@@ -59,9 +59,15 @@ SHI_DEF(void, shmem_query_initialized, (int *initialized))
 }
 
 /* Only the outermost of nested pairs releases resources: OpenSHMEM 1.6, shmem_finalize. In an exit handler or a destructor
- * after shmem_global_exit it does nothing, because the other PEs do not call it. */
+ * after shmem_global_exit it does nothing, because the other PEs do not call it. A call too many does nothing either:
+ * programs whose libraries finalise, too, make it at their end, and other implementations ignore it. */
 SHI_DEF(void, shmem_finalize, (void))
 {
+    if (!shi_world.up && shi_world.ever_up && !shi_is_forked()) {
+        if (shi_world.check)
+            shi_log_error("%s: ignored: every shmem_init has had its shmem_finalize", shi_log_routine(__func__));
+        return;
+    }
     shi_need_up(__func__);
     if (shi_end_under_way())
         return;
