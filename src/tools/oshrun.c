@@ -503,7 +503,7 @@ static void gdb_up(struct pe *pe)
 static void pes_up(void)
 {
     static struct app engine;
-    const char *own = getenv("PMIX_RANK");
+    const char *own = hosts_rank();
     int rank = 0, mine = opt.role == ROLE_PE && own ? atoi(own) : 0;
 
     npes = opt.role == ROLE_JOB ? opt.npes : 1;
@@ -521,7 +521,7 @@ static void pes_up(void)
     if (opt.gdb >= 0)
         gdb_up(&pes[opt.gdb]);
     if (!pes[0].app || (opt.role == ROLE_PE && !own))
-        usage_error("--as-pe: the launcher set no valid rank (PMIX_RANK)");
+        usage_error("--as-pe: the launcher set no valid rank (PMIX_RANK, PMI_RANK)");
 }
 
 /* Check what libpmix needs, for a clearer message than its own. 0, or -errno after one line. */
@@ -608,7 +608,10 @@ int main(int argc, char **argv)
         return 1;
     }
     if (opt.role == ROLE_PE) {
+        const char *pmi = getenv("PMI_FD");
         close_range(3, ~0U, CLOSE_RANGE_CLOEXEC); /* Slurm's step daemon leaves a socket open to its children */
+        if (pmi)
+            fcntl(atoi(pmi), F_SETFD, 0);
         wake_fd = syscall(SYS_pidfd_open, getppid(), 0);
     }
     if (ready(topology))

@@ -118,6 +118,8 @@ void hosts_spread(struct options *opt);
 const int *hosts_of_pes(const struct options *opt);
 /* In ROLE_PE: the index of PE `rank` among the PEs of its host; -1: unknown. */
 int hosts_local_index(const struct options *opt, int rank);
+/* The rank that a launcher gave this process, or NULL. */
+const char *hosts_rank(void);
 /* The number of hosts of a Slurm job that oshrun uses all of, else 0. */
 int hosts_of_slurm(const struct options *opt);
 

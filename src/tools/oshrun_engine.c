@@ -20,7 +20,7 @@
 #define RULE "--------------------------------------------------------------------------"
 #define NO_FINALIZE "a PE ended without shmem_finalize"
 #define ABORTED "a PE aborted it"
-#define NO_PLUGIN "this Slurm has no plugin for PMIx (srun --mpi=list)"
+#define NO_PLUGIN "this Slurm has a plugin neither for PMIx nor for PMI-2 (srun --mpi=list)"
 #define HOST_LOST "a host was lost, or cannot be reached"
 
 /* Messages of engines to drop: a line that contains `part`, or the block between two rules whose first words are on such a line.
@@ -225,10 +225,25 @@ static void mpirun_command(const struct options *opt, struct app *app)
     }
 }
 
+/* The plugin by which Slurm serves the PEs. Debian's Slurm since 26 has none for PMIx; pmi2 speaks PMI-1, too: boot_pmi.c. */
+static const char *srun_plugin(void)
+{
+    bool pmix = false, pmi2 = false;
+    char line[256];
+    FILE *f = popen("srun --mpi=list 2>&1", "re");
+
+    while (f && fgets(line, sizeof line, f)) {
+        pmix |= strstr(line, "pmix") != NULL;
+        pmi2 |= strstr(line, "pmi2") != NULL;
+    }
+    if (f)
+        pclose(f);
+    return pmix || !pmi2 ? "pmix" : "pmi2";
+}
+
 static void srun_command(const struct options *opt, struct app *app)
 {
-    add(app, "--mpi=pmix");
-    add(app, "--kill-on-bad-exit=1");
+    add(app, "--mpi=%s", srun_plugin());
     add(app, "--input=%s", input_name(opt));
     add(app, "--ntasks=%d", opt->npes);
     if (binds_itself(&opt->place))
@@ -237,10 +252,9 @@ static void srun_command(const struct options *opt, struct app *app)
         add(app, "--ntasks-per-node=%d", opt->per_host);
     if (opt->nhosts || opt->place.map == LEVEL_NODE || opt->place.map == LEVEL_SLOT)
         add(app, "--distribution=%s", opt->nhosts ? "arbitrary" : opt->place.map == LEVEL_NODE ? "cyclic" : "block");
-    if (!opt->nhosts)
-        return;
-    app->env = calloc(1, sizeof *app->env);
-    if (!app->env || asprintf(&app->env[app->nenv++], "SLURM_HOSTFILE=%s", places(opt)) < 0)
+    app->env = calloc(2, sizeof *app->env);
+    if (!app->env || asprintf(&app->env[app->nenv++], "SLURM_KILL_BAD_EXIT=1") < 0 || /* the PEs see it: boot_pmi.c */
+        (opt->nhosts && asprintf(&app->env[app->nenv++], "SLURM_HOSTFILE=%s", places(opt)) < 0))
         out_of_memory();
 }
 

@@ -106,12 +106,19 @@ static int slurm_slots(void)
     return total;
 }
 
+const char *hosts_rank(void)
+{
+    const char *rank = getenv("PMIX_RANK");
+
+    return rank ? rank : getenv("PMI_RANK");
+}
+
 int hosts_of_slurm(const struct options *opt)
 {
     const char *nodes = getenv("SLURM_JOB_NUM_NODES");
 
     /* an oshrun that is a task of such a job starts a local job */
-    if (opt->nhosts || !getenv("SLURM_JOB_ID") || !nodes || atoi(nodes) < 2 || getenv("PMIX_RANK"))
+    if (opt->nhosts || !getenv("SLURM_JOB_ID") || !nodes || atoi(nodes) < 2 || hosts_rank())
         return 0;
     return atoi(nodes);
 }

@@ -107,7 +107,7 @@ static _Noreturn void help(void)
     printf("\nThe exit status is that of the first PE that failed: 128 + N if signal N ended it,\n"
            "%d if a program cannot be executed, %d if it is not found, %d after --timeout, %d for a usage error.\n",
            EXIT_NOT_EXECUTABLE, EXIT_NOT_FOUND, EXIT_TIMEOUT, EXIT_USAGE);
-    printf("\nSlurm's srun --mpi=pmix, prterun or Open MPI's mpirun starts a job on other hosts, where oshrun must have the same path.\n"
+    printf("\nSlurm's srun, prterun or Open MPI's mpirun starts a job on other hosts, where oshrun must have the same path.\n"
            "Labels, exit status and the end of the job are as on one host. oshrun passes the SHMEM_, SMA_, FI_ and ZE_ variables\n"
            "and LD_LIBRARY_PATH to the PEs. In a Slurm job of several nodes, oshrun without -H uses all nodes.\n");
     printed();

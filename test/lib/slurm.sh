@@ -5,7 +5,8 @@
 #   slurm.sh up    inside `hosts.sh run`: start munged, slurmctld and one slurmd per host; return when srun works
 #   slurm.sh back HOST  start slurmd again on a killed host
 #
-# Users set SLURM_CONF=$FAKE_HOSTS/slurm.conf. No cgroups, no accounting; all files lie in $FAKE_HOSTS.
+# SLURM_PLUGINS is a folder of plugins to use instead of Slurm's own. Users set SLURM_CONF=$FAKE_HOSTS/slurm.conf. No cgroups, no
+# accounting; all files lie in $FAKE_HOSTS.
 set -eu
 hosts=$(cd "$(dirname "$0")" && pwd)/hosts.sh
 PATH=$PATH:/usr/sbin:/sbin
@@ -36,6 +37,7 @@ configure() {
 	ReturnToService=2
 	KillWait=2
 	SlurmdTimeout=4
+	${SLURM_PLUGINS:+PluginDir=$SLURM_PLUGINS}
 	END
     case $(slurmd -V) in
     *\ 22.*) ;;                                                # it has no such plugin, and needs none

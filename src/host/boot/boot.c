@@ -1,5 +1,5 @@
-/* boot.c - select the backend: PMIx when the launcher offers it, PMI-1 under MPICH's, a job of one PE without a launcher, else an
- * error. */
+/* boot.c - select the backend: PMIx when the launcher offers it, PMI-1 under MPICH's and Slurm's, a job of one PE without a
+ * launcher, else an error. */
 #include "host/boot/boot.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@ static const char *other_launcher(void)
         const char *size_var, *name;
     } known[] = {
         {"PMI_SIZE", "a PMI launcher without PMI_FD"},
-        {"SLURM_STEP_NUM_TASKS", "srun without --mpi=pmix"},
+        {"SLURM_STEP_NUM_TASKS", "srun without --mpi=pmix or --mpi=pmi2"},
         {"OMPI_COMM_WORLD_SIZE", "an Open MPI launcher whose PMIx server did not answer"},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
@@ -33,8 +33,7 @@ int shi_boot_up(struct shi_boot *out)
         return shi_boot_pmi_up(out);
     const char *other = other_launcher();
     if (other) {
-        shi_log_error("started by %s, which offers no PMIx server; use oshrun, srun --mpi=pmix, prterun or Open MPI's "
-                      "mpirun", other);
+        shi_log_error("started by %s, which offers no PMIx server; use oshrun, srun --mpi=pmix, prterun or Open MPI's mpirun", other);
         return -EPROTO;
     }
     return shi_boot_single_up(out);

@@ -1,5 +1,6 @@
 /*
- * boot_pmi.c - the client of MPICH's launcher (mpiexec.hydra), which speaks PMI-1: lines of KEY=VALUE on a socket, each answered by one.
+ * boot_pmi.c - the client of launchers that speak PMI-1, MPICH's (mpiexec.hydra) and Slurm's `srun --mpi=pmi2`: lines of KEY=VALUE
+ * on a socket, each answered by one.
  *
  * An MPI in the same process uses the same socket. Both send a line and read its answer, never at the same time: here that happens in
  * shmem_init, shmem_finalize and at the end of the process only. The launcher closes the socket when one of the two sends `finalize`:
@@ -170,9 +171,21 @@ static int is_gone(void)
     return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
-/* The launcher ends the other PEs with this status when this one ends without `finalize`. */
+/* Is the launcher Slurm's plugin pmi2? */
+static int is_slurm(void)
+{
+    const char *id = getenv("PMI_JOBID"), *of_job = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID");
+    size_t n = of_job ? strlen(of_job) : 0;
+    return id && of_job && step && strncmp(id, of_job, n) == 0 && id[n] == '.' && strcmp(id + n + 1, step) == 0;
+}
+
+/* The launcher ends the other PEs when this one ends without `finalize`. Slurm kills this one, too, and so loses its status: if it
+ * ends the job for a PE's status anyway, nothing is said. */
 static void abort_job(int status)
 {
+    const char *kills = getenv("SLURM_KILL_BAD_EXIT");
+    if (status && kills && atoi(kills) && is_slurm())
+        return;
     char line[64];
     send_line(line, (size_t)snprintf(line, sizeof line, "cmd=abort exitcode=%d\n", status));
     char answer[LINE];
@@ -198,7 +211,9 @@ static void down(void)
 __attribute__((destructor)) static void leave(void)
 {
     char answer[LINE];
-    if (fd >= 0 && getpid() == process && !shi_end_under_way() && !is_gone() && !mpi_is_up())
+    if (fd < 0 || getpid() != process || shi_end_under_way()) /* the end of a failed job aborts it after this */
+        return;
+    if (!is_gone() && !mpi_is_up())
         ask("finalize_ack", answer, "cmd=finalize\n");
     fd = -1;
 }
@@ -229,25 +244,50 @@ static int parse_mapping(const char *text, int n_pes, int *node)
     return 0;
 }
 
-static int find_local(struct shi_boot *b)
+static void add_local(struct shi_boot *b, int pe)
+{
+    if (pe == b->pe)
+        b->local_index = b->n_local;
+    local_pe[b->n_local++] = pe;
+}
+
+/* From the ranks of this host, "2,3". */
+static int local_of_list(struct shi_boot *b, const char *ranks)
+{
+    int last = -1;
+    b->local_index = -1;
+    for (char *end; ; ranks = end + 1) {
+        long pe = strtol(ranks, &end, 10);
+        if (end == ranks || pe <= last || pe >= b->n_pes || (*end && *end != ','))
+            return -EPROTO;
+        add_local(b, last = (int)pe);
+        if (!*end)
+            return b->local_index < 0 ? -EPROTO : 0;
+    }
+}
+
+static int local_of_mapping(struct shi_boot *b)
 {
     char answer[LINE];
     int *node = malloc((size_t)b->n_pes * sizeof *node);
-    local_pe = malloc((size_t)b->n_pes * sizeof *local_pe);
-    int err = node && local_pe ? ask("get_result", answer, "cmd=get kvsname=%s key=PMI_process_mapping\n", job) : -ENOMEM;
+    int err = node ? ask("get_result", answer, "cmd=get kvsname=%s key=PMI_process_mapping\n", job) : -ENOMEM;
     const char *mapping = err ? NULL : value_of(answer, "value");
     if (!err)
         err = mapping ? parse_mapping(mapping, b->n_pes, node) : -EPROTO;
-    for (int pe = 0; !err && pe < b->n_pes; pe++) {
-        if (node[pe] != node[b->pe])
-            continue;
-        if (pe == b->pe)
-            b->local_index = b->n_local;
-        local_pe[b->n_local++] = pe;
-    }
-    b->local_pe = local_pe;
+    for (int pe = 0; !err && pe < b->n_pes; pe++)
+        if (node[pe] == node[b->pe])
+            add_local(b, pe);
     free(node);
     return err;
+}
+
+/* Slurm's mapping has a node for each PE when the user lists the hosts of all (--distribution=arbitrary). */
+static int find_local(struct shi_boot *b)
+{
+    const char *ranks = is_slurm() ? getenv("SLURM_GTIDS") : NULL;
+    local_pe = malloc((size_t)b->n_pes * sizeof *local_pe);
+    b->local_pe = local_pe;
+    return !local_pe ? -ENOMEM : ranks ? local_of_list(b, ranks) : local_of_mapping(b);
 }
 
 static int number(const char *name, int *out)
@@ -287,7 +327,7 @@ int shi_boot_pmi_up(struct shi_boot *out)
     if (!err)
         err = find_local(&b);
     if (err) {
-        shi_log_error("started by a PMI-1 launcher that does not answer as mpiexec of MPICH does (%s); use oshrun, srun --mpi=pmix, "
+        shi_log_error("started by a PMI-1 launcher that does not answer as mpiexec of MPICH does (%s); use oshrun, srun, "
                       "prterun or Open MPI's mpirun", strerror(-err));
         close(fd);
         fd = -1;
