@@ -547,6 +547,39 @@ run -n 1 "${client%/*}/../fault/leave" all_return : -n 1 "$client" lost 3 : -n 1
 ended 3 1 && grep -q 'PE 1 .*exited with status 3' "$work/err"
 ok $? "PMIx: a PE that dies in shmem_init's fence sets the status, and the library's PEs print nothing"
 
+# A PE whose exit oshrun sees before the server says that it has left, reported as one that left without shmem_finalize. The
+# server's news wait here until a PE has exited, while the other one is still there.
+cat >"$work/late.c" <<'END'
+#include <dlfcn.h>
+#include <pmix_server.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static pmix_server_client_finalized_fn_t tell;
+static pmix_status_t late(const pmix_proc_t *proc, void *pe, pmix_op_cbfunc_t done, void *arg)
+{
+    static int waited;
+    siginfo_t how;
+    if (!waited++)
+        waitid(P_ALL, 0, &how, WEXITED | WNOWAIT);
+    usleep(200000);
+    fprintf(stderr, "told late\n");
+    return tell(proc, pe, done, arg);
+}
+pmix_status_t PMIx_server_init(pmix_server_module_t *module, pmix_info_t info[], size_t n)
+{
+    __typeof__(&PMIx_server_init) next = (__typeof__(next))dlsym(RTLD_NEXT, "PMIx_server_init");
+    tell = module->client_finalized;
+    module->client_finalized = late;
+    return next(module, info, n);
+}
+END
+# shellcheck disable=SC2046
+${CC:-cc} -D_GNU_SOURCE -shared -fPIC "$work/late.c" -o "$work/late.so" $(pkg-config --cflags pmix) -ldl 2>"$work/err" &&
+    LD_PRELOAD=$work/late.so run -n 1 env -u LD_PRELOAD "$client" modex : -n 1 env -u LD_PRELOAD sh -c "'$client' modex; sleep 2"
+[ "$status" -eq 0 ] && grep -q '^told late$' "$work/err"
+ok $? "PMIx: a PE that has exited when its finalize arrives ends the job well"
+
 run -n 3 "$client" status 4
 [ "$status" -eq 4 ]
 ok $? "PMIx: a nonzero status after finalize is reported"
