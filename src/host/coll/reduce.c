@@ -142,9 +142,9 @@ static struct range cut(struct range all, int parts, int i, size_t elem)
     return (struct range){first, all.last - first < part ? all.last : first + part};
 }
 
-/* Combine a part of every source on this node, block by block, into my dest, or into every dest on it. */
+/* Combine a part of every source on this node, block by block, into the dest of a member of it, or of all of them with `to` -1. */
 static void reduce_part(const struct shmem_team *t, void *dest, const void *source, struct range part,
-                        const struct shi_reduction *r, int every)
+                        const struct shi_reduction *r, int to)
 {
     _Alignas(64) char acc[BLOCK_BYTES], room[BLOCK_BYTES];
     const struct shi_node *here = &t->node[t->my_node];
@@ -155,7 +155,7 @@ static void reduce_part(const struct shmem_team *t, void *dest, const void *sour
         for (int k = 1; k < here->n; k++)
             r->combine(acc, readable(room, (char *)shi_coll_at(t, source, here->member[k]) + off, n * r->elem), n);
         for (int k = 0; k < here->n; k++)
-            if (every || here->member[k] == t->me)
+            if (to < 0 || here->member[k] == to)
                 shi_coll_copy((char *)shi_coll_at(t, dest, here->member[k]) + off, acc, n * r->elem);
     }
 }
@@ -163,7 +163,7 @@ static void reduce_part(const struct shmem_team *t, void *dest, const void *sour
 static void reduce_long(struct shmem_team *t, void *dest, const void *source, size_t n, const struct shi_reduction *r)
 {
     shi_team_barrier(t->routine, t); /* every source is ready */
-    reduce_part(t, dest, source, cut((struct range){0, n}, t->n, t->me, r->elem), r, 1);
+    reduce_part(t, dest, source, cut((struct range){0, n}, t->n, t->me, r->elem), r, -1);
     shi_team_barrier(t->routine, t); /* every dest is complete, every source read */
 }
 
@@ -175,10 +175,78 @@ static char *room_of(const char *routine, size_t bytes)
     return room;
 }
 
-/* Combine a part of the dests of the nodes' k-th members into all of them; all blocks of one step come at a time. */
-static void reduce_pieces(const struct shmem_team *t, void *dest, int k, struct range part, const struct shi_reduction *r)
+/*
+ * How a long reduction is shared between nodes, with any number of members each. The array has a slice for each member of the
+ * team; a part is a run of slices. On each node one member, the holder of part k, has the node's result of it in its dest.
+ */
+struct parts {
+    int n;
+    int *first; /* [n + 1] part k is slices first[k] to first[k + 1] - 1 */
+};
+
+/* Halving: parts of the same length, as many as the smallest node has members. Pieces: part k has a slice for each node with a
+ * member k, which combines it. Pair: free(parts.first). */
+static struct parts make_parts(const struct shmem_team *t, enum shi_algorithm way)
 {
-    part = cut(part, t->n_nodes, t->my_node, r->elem);
+    struct parts p = {.n = t->most_local};
+    size_t bytes = (size_t)(p.n + 1) * sizeof *p.first;
+    p.first = (int *)room_of(t->routine, bytes);
+    memset(p.first, 0, bytes);
+    for (int i = 0; i < t->n_nodes; i++)
+        p.first[t->node[i].n]++;
+    if (way == SHI_BY_HALVING) {
+        p.n = 1;
+        while (!p.first[p.n])
+            p.n++;
+        for (int k = 0; k <= p.n; k++)
+            p.first[k] = (int)((int64_t)t->n * k / p.n);
+        return p;
+    }
+    for (int k = 0, with = t->n_nodes, at = 0; k <= p.n; at += with, k++) { /* with: nodes with a member k */
+        with -= p.first[k];
+        p.first[k] = at;
+    }
+    return p;
+}
+
+static int holder(const struct shi_node *node, int k)
+{
+    return node->member[k % node->n];
+}
+
+/* Elements of slices first to last - 1 of n elements. */
+static struct range slices(const struct shmem_team *t, size_t n, int first, int last, size_t elem)
+{
+    const struct range all = {0, n};
+    return (struct range){cut(all, t->n, first, elem).first, cut(all, t->n, last, elem).first};
+}
+
+static struct range part_of(const struct shmem_team *t, const struct parts *p, size_t n, int k, size_t elem)
+{
+    return slices(t, n, p->first[k], p->first[k + 1], elem);
+}
+
+/* Combine this node's sources into the dests of the holders; the members of the node share the work. */
+static void reduce_node(const struct shmem_team *t, void *dest, const void *source, size_t n, const struct parts *p,
+                        const struct shi_reduction *r)
+{
+    const struct shi_node *here = &t->node[t->my_node];
+    int64_t me = t->local_rank[t->me];
+    int first = (int)(t->n * me / here->n), last = (int)(t->n * (me + 1) / here->n);
+    for (int k = 0; k < p->n; k++) {
+        int from = first > p->first[k] ? first : p->first[k], to = last < p->first[k + 1] ? last : p->first[k + 1];
+        if (from < to)
+            reduce_part(t, dest, source, slices(t, n, from, to, r->elem), r, holder(here, k));
+    }
+}
+
+/* Combine my slice of the nodes' results, and give it to all; the blocks of all nodes come at the same time. */
+static void reduce_pieces(const struct shmem_team *t, void *dest, size_t elements, const struct parts *p, const struct shi_reduction *r)
+{
+    int k = t->local_rank[t->me], slice = p->first[k];
+    for (int i = 0; i < t->my_node; i++)
+        slice += t->node[i].n > k;
+    struct range part = slices(t, elements, slice, slice + 1, r->elem);
     size_t block = REMOTE_BLOCK_BYTES / r->elem, piece = part.last - part.first;
     block = piece < block ? piece : block;
     if (!piece)
@@ -187,12 +255,12 @@ static void reduce_pieces(const struct shmem_team *t, void *dest, int k, struct 
     for (size_t at = part.first; at < part.last; at += block) {
         size_t n = part.last - at < block ? part.last - at : block, off = at * r->elem;
         for (int i = 0; i < t->n_nodes; i++)
-            shi_coll_get(t, in + (size_t)i * block * r->elem, (char *)dest + off, n * r->elem, t->node[i].member[k]);
+            shi_coll_get(t, in + (size_t)i * block * r->elem, (char *)dest + off, n * r->elem, holder(&t->node[i], k));
         shi_coll_local(t);
         for (int i = 1; i < t->n_nodes; i++)
             r->combine(in, in + (size_t)i * block * r->elem, n);
         for (int i = 0; i < t->n_nodes; i++)
-            shi_coll_put(t, (char *)dest + off, in, n * r->elem, t->node[i].member[k]);
+            shi_coll_put(t, (char *)dest + off, in, n * r->elem, holder(&t->node[i], k));
         shi_coll_local(t);
     }
     free(in);
@@ -246,34 +314,32 @@ static void reduce_halves(const struct shmem_team *t, void *dest, int k, struct 
     shi_coll_local(t);
 }
 
-/* The k-th members of all nodes reduce part k: each combines it for its node, then each combines a piece of the node
- * results, then the node's other members read it. So an element crosses between two nodes once each way. In each step
- * only one member accesses what it changes, so dest may be source. */
+/* The members of a node combine its sources, then members of all nodes combine the nodes' results, then the node's other members
+ * read them. So an element crosses between two nodes once each way. In each step only one member accesses what it changes, so
+ * dest may be source. */
 static void reduce_long_nodes(struct shmem_team *t, void *dest, const void *source, size_t n,
                               const struct shi_reduction *r, enum shi_algorithm way)
 {
-    const struct shi_node *here = &t->node[t->my_node];
-    const struct range all = {0, n};
-    int workers = here->n, k = t->local_rank[t->me];
-    for (int i = 0; i < t->n_nodes; i++)
-        workers = t->node[i].n < workers ? t->node[i].n : workers;
-    struct range part = k < workers ? cut(all, workers, k, r->elem) : (struct range){0, 0};
+    struct parts p = make_parts(t, way);
+    int k = t->local_rank[t->me];
     shi_team_barrier(t->routine, t);
-    reduce_part(t, dest, source, part, r, 0);
+    reduce_node(t, dest, source, n, &p, r);
     shi_team_barrier(t->routine, t);
     t->epoch += 2;
-    if (k < workers && way == SHI_BY_HALVING)
-        reduce_halves(t, dest, k, part, r, t->epoch - 1);
-    else if (k < workers)
-        reduce_pieces(t, dest, k, part, r);
+    if (way != SHI_BY_HALVING)
+        reduce_pieces(t, dest, n, &p, r);
+    else if (k < p.n)
+        reduce_halves(t, dest, k, part_of(t, &p, n, k, r->elem), r, t->epoch - 1);
     shi_team_quiet_barrier(t->routine, t);
-    for (int w = 0; w < workers; w++) {
-        struct range theirs = cut(all, workers, w, r->elem);
-        size_t off = theirs.first * r->elem;
-        if (w != k)
-            shi_coll_get(t, (char *)dest + off, (char *)dest + off, (theirs.last - theirs.first) * r->elem, here->member[w]);
+    for (k = 0; k < p.n; k++) {
+        struct range part = part_of(t, &p, n, k, r->elem);
+        int from = holder(&t->node[t->my_node], k);
+        size_t off = part.first * r->elem;
+        if (from != t->me)
+            shi_coll_get(t, (char *)dest + off, (char *)dest + off, (part.last - part.first) * r->elem, from);
     }
     shi_team_barrier(t->routine, t);
+    free(p.first);
 }
 
 static void check_both(const char *routine, struct shmem_team *t, const void *dest, const void *source, size_t n,
