@@ -16,8 +16,9 @@
 #define HEADERS_ONLY 0
 #endif
 
-/* Lengths around every change of protocol: inline, one cache line, bytes of the FIFO, header and fetch. */
-static const size_t lengths[] = {0, 1, 8, 31, 32, 33, 56, 57, 1000, 8151, 8152, 8153, 8192, 65536, 300001};
+/* Lengths around every change of protocol: inline, one cache line, bytes of the FIFO, header and fetch; over a network one message,
+ * three. */
+static const size_t lengths[] = {0, 1, 8, 31, 32, 33, 56, 57, 1000, 8151, 8152, 8153, 8192, 16280, 16281, 48840, 48841, 65536, 300001};
 enum { LENGTHS = sizeof lengths / sizeof *lengths, MOST = 300001 };
 
 static unsigned char *heap_a, *heap_b;                   /* symmetric */
@@ -517,6 +518,39 @@ static void test_race(void)
     CHECKF(errors == 0, "%ld of 3000 messages were wrong", errors);
 }
 
+/* Catches: all messages of a burst sent eagerly, not only the first after a message from their receiver; over a network, none. */
+static void test_answer(void)
+{
+    enum { LONG = 20000 };
+    const char *transport = getenv("SHMEM_TRANSPORT");
+    int first_goes = transport && strcmp(transport, "ofi") == 0 && !HEADERS_ONLY;
+    int peer = me ^ 1;
+    char go = 0;
+    shmemx_tag_request_t s[2];
+    shmem_barrier_all();
+    if (me == 0 && n_pes > 1) {
+        shmemx_tag_recv(world, &go, 1, 1, SHMEMX_TAG_EXACT, peer, NULL);
+        for (int i = 0; i < 2; i++) {
+            fill(private_a + i * LONG, LONG, 5 + (unsigned)i);
+            shmemx_tag_isend(world, private_a + i * LONG, LONG, 2, peer, &s[i]);
+        }
+        if (first_goes)
+            shmemx_tag_wait(&s[0], NULL);
+        for (int i = 0; i < 1000 && strcmp(EAGER_BYTES, "auto") == 0; i++)
+            CHECK(!shmemx_tag_test(&s[1], NULL));
+        shmemx_tag_send(world, &go, 1, 3, peer);
+        shmemx_tag_wait_all(2, s, NULL);
+    } else if (me == 1) {
+        shmemx_tag_send(world, &go, 1, 1, peer);
+        shmemx_tag_recv(world, &go, 1, 3, SHMEMX_TAG_EXACT, peer, NULL);
+        for (int i = 0; i < 2; i++) {
+            shmemx_tag_recv(world, private_b, LONG, 2, SHMEMX_TAG_EXACT, peer, NULL);
+            CHECK(is_filled(private_b, LONG, 5 + (unsigned)i));
+        }
+    }
+    shmem_barrier_all();
+}
+
 int main(void)
 {
     setenv("SHMEM_TAG_EAGER_BYTES", EAGER_BYTES, 1);
@@ -546,6 +580,7 @@ int main(void)
     RUN(test_sync, "synchronous sends");
     RUN(test_several, "wait for any, some, all");
     RUN(test_both_flood, "all send before any receives");
+    RUN(test_answer, "one longer message is sent before its receive");
     RUN(test_race, "messages that arrive while their receive is posted");
     int status = tap_end();
     shmem_finalize();

@@ -128,6 +128,11 @@ size_t shi_am_eager_bytes(int pe, int symmetric)
     return symmetric ? peer_of(pe)->by->symmetric_bytes : peer_of(pe)->by->eager_bytes;
 }
 
+size_t shi_am_answer_bytes(int pe)
+{
+    return peer_of(pe)->by->answer_bytes;
+}
+
 /* ---- pending sends ------------------------------------------------------------------------------------------------ */
 
 static void list(struct peer *p)

@@ -43,6 +43,9 @@ enum { SHI_AM_SHORT_BYTES = 56 };
 /* Eager limit: data up to this size is better sent to PE pe than fetched by it; symmetric: data in symmetric memory. */
 size_t shi_am_eager_bytes(int pe, int symmetric);
 
+/* The same for data that is sent in several messages while no other data is on its way to PE pe; 0: no more than that. */
+size_t shi_am_answer_bytes(int pe);
+
 /*
  * Pending sends. A send that was refused may be queued: retry is called from shi_progress_poll once there may be room, in
  * the order of queueing for each PE, round robin over PEs. It returns 0 when it has sent everything, and then belongs to

@@ -52,6 +52,7 @@ struct shi_am_carrier {
     int (*poll)(int budget); /* hand at most so many messages to shi_am_deliver; how many, and other progress */
     size_t eager_bytes;      /* longer data is better fetched than sent */
     size_t symmetric_bytes;  /* the same for data in symmetric memory */
+    size_t answer_bytes;     /* the same where no other data is under way; 0: as eager_bytes */
     int (*expose)(int pe, const void *addr, size_t bytes, struct shi_am_src *out);
     void (*withdraw)(int pe, const struct shi_am_src *src);
     size_t fetch_bytes; /* of the longest fetch */

@@ -19,8 +19,8 @@
 #include "host/net/stream.h"
 #include "host/util/log.h"
 
-/* With a header one message; see bench/tag.c. In two, windows take longer than by headers and reads. */
-enum { EAGER_BYTES = SHI_AM_MAX_BYTES - 40 };
+/* With a header one message; see bench/tag.c. In two, windows take longer than by headers and reads, a message alone less long. */
+enum { EAGER_BYTES = SHI_AM_MAX_BYTES - 40, ANSWER_BYTES = 3 * EAGER_BYTES };
 
 struct queued {
     struct queued *next;
@@ -94,7 +94,7 @@ static void withdraw(int pe, const struct shi_am_src *src)
 void shi_am_remote_up(int all)
 {
     static struct shi_am_carrier carrier = {.begin = shi_stream_am_begin, .end = shi_stream_am_end, .poll = deliver,
-                                            .eager_bytes = EAGER_BYTES, .symmetric_bytes = EAGER_BYTES,
+                                            .eager_bytes = EAGER_BYTES, .symmetric_bytes = EAGER_BYTES, .answer_bytes = ANSWER_BYTES,
                                             .expose = expose, .withdraw = withdraw, .fetch = fetch};
     carrier.fetch_bytes = shi_stream_rma_bytes();
     shi_am_set_remote(&carrier, all);

@@ -1,6 +1,7 @@
 /* ofi_memory.c - register memory with libfabric: see ofi_memory.h. */
 #include "host/net/ofi_memory.h"
 
+#include <pthread.h>
 #include <rdma/fi_errno.h>
 #include <string.h>
 
@@ -34,12 +35,35 @@ void shi_ofi_memory_up(struct fid_domain *d, struct fid_ep *ep, const struct fi_
     without_cuda = !cuda;
 }
 
+/* 8 random bytes that serve no other key. The kernel gives 256 at a time: a call takes longer than a registration. 0 or -errno. */
+static int random_word(uint64_t *word)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static uint64_t words[32];
+    static size_t n;
+    pthread_mutex_lock(&lock);
+    int err = n ? 0 : shi_random_bytes(words, sizeof words);
+    if (!err) {
+        n = n ? n - 1 : sizeof words / sizeof *words - 1;
+        *word = words[n];
+        words[n] = 0;
+    }
+    pthread_mutex_unlock(&lock);
+    return err;
+}
+
 /* A random key, where the provider lets us choose. 0 or -errno. */
 static int random_key(uint64_t *key)
 {
     size_t bytes = info->domain_attr->mr_key_size;
+    uint64_t word;
     *key = 0;
-    return info->domain_attr->mr_mode & FI_MR_PROV_KEY ? 0 : shi_random_bytes(key, bytes < sizeof *key ? bytes : sizeof *key);
+    if (info->domain_attr->mr_mode & FI_MR_PROV_KEY)
+        return 0;
+    int err = random_word(&word);
+    if (!err)
+        memcpy(key, &word, bytes < sizeof word ? bytes : sizeof word);
+    return err;
 }
 
 static int is_taken(int rc)

@@ -174,7 +174,7 @@ static const char *check_head(const struct shi_tag_head *h)
 static const char *check_rts(const struct shi_tag_rts *rts)
 {
     const struct shi_tag_long_head *h = &rts->head;
-    if (h->total > PTRDIFF_MAX || !h->send || rts->fetchable > 1 || (rts->fetchable && rts->src.bytes != h->total))
+    if (h->total > PTRDIFF_MAX || !h->send || (rts->src.bytes && rts->src.bytes != h->total))
         return "an invalid header of a tagged message";
     return check_head(&h->head);
 }

@@ -148,13 +148,13 @@ static void fetched(struct shi_am_fetch *f, int err)
 }
 
 /* A header has matched r. */
-static void receive_header(struct shmemx_tag_request *r, uint64_t send, int fetchable, const struct shi_am_src *src)
+static void receive_header(struct shmemx_tag_request *r, uint64_t send, const struct shi_am_src *src)
 {
     r->send = send;
     r->flow.got = 0;
     r->fetch.done = fetched;
     r->src = *src;
-    if (fetchable || !wanted(r))
+    if (src->bytes || !wanted(r))
         start_fetch(r);
     else
         ask_for_rest(r);
@@ -246,7 +246,7 @@ void shi_tag_accept_header(struct shmemx_tag_request *r, int pe, const struct sh
 {
     const struct shi_match_key k = shi_tag_key_of(&rts->head.head);
     set_match(r, pe, &k, rts->head.total);
-    receive_header(r, rts->head.send, rts->fetchable != 0, &rts->src);
+    receive_header(r, rts->head.send, &rts->src);
 }
 
 static void accept(struct shmemx_tag_request *r, const struct arrival *a)
@@ -282,11 +282,8 @@ static struct shmemx_tag_message *new_message(int pe, const struct shi_tag_head 
     m->whole = m->kind != SHI_TAG_EAGER_LONG;
     m->held = 0;
     m->claimed = NULL;
-    m->fetchable = 0;
-    if (rts) {
-        m->fetchable = rts->fetchable != 0;
+    if (rts)
         m->src = rts->src;
-    }
     return m;
 }
 
@@ -328,7 +325,10 @@ void shi_tag_on_head(int pe, const void *msg, size_t bytes)
 {
     const struct arrival a = read_head(pe, msg, bytes);
     const struct shi_match_key k = shi_tag_key_of(a.head);
+    struct shi_tag_peer *p = shi_tag_peer_of(pe);
     uint64_t credit = 0;
+    if (!__atomic_load_n(&p->heard, __ATOMIC_RELAXED))
+        __atomic_store_n(&p->heard, 1, __ATOMIC_RELAXED);
     shi_spin_lock(&shi_tag.lock);
     int gone = shi_unlikely(k.team < dead[shi_team_slot_of(k.team)]);
     struct shmemx_tag_request *r = gone ? NULL : (struct shmemx_tag_request *)shi_match_find(&shi_tag.posted, &k);
@@ -340,7 +340,7 @@ void shi_tag_on_head(int pe, const void *msg, size_t bytes)
         credit = add_credit(pe, shi_tag_cost(a.total));
     if (!r && !gone)
         keep(&a);
-    int full = a.rts && shi_tag_is_full(shi_tag_peer_of(pe));
+    int full = a.rts && shi_tag_is_full(p);
     shi_spin_unlock(&shi_tag.lock);
     if (full)
         shi_tag_claim(pe);
@@ -404,10 +404,9 @@ void shi_tag_recv_message(struct shmemx_tag_request *r, struct shmemx_tag_messag
             shi_spin_unlock(&shi_tag.lock);
         }
         uint64_t send = m->send;
-        int fetchable = m->fetchable;
         const struct shi_am_src src = m->src;
         free(m);
-        receive_header(r, send, fetchable, &src);
+        receive_header(r, send, &src);
         return;
     }
     shi_spin_lock(&shi_tag.lock);

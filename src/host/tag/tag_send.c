@@ -57,6 +57,17 @@ static int is_eager(const struct shi_tag_peer *p, const struct shi_tag_data *d)
     return d->iov || (uintptr_t)d->one.base - shi_world.heap_lo >= shi_world.heap_bytes;
 }
 
+/* Is a message beyond that limit sent eagerly, too? The first one after a message from its receiver: a program that sends in turn
+ * waits for each message. Those of a burst are better read by the receiver. */
+static int is_answer(const struct shmemx_tag_request *r, struct shi_tag_peer *p)
+{
+    if (!__atomic_load_n(&p->heard, __ATOMIC_RELAXED) || r->data.bytes > shi_am_answer_bytes(r->pe) ||
+        shi_world.config.tag_eager_bytes != SHI_CONFIG_AUTO)
+        return 0;
+    __atomic_store_n(&p->heard, 0, __ATOMIC_RELAXED);
+    return 1;
+}
+
 /* Write the payload behind a head of `head` bytes, which the caller writes next. A receiver polls the first cache line of a
  * message, and each poll takes the line away from the sender: so that line is written last. */
 static void fill(char *room, size_t head, const struct shi_tag_data *d)
@@ -132,10 +143,8 @@ static struct shi_tag_rts rts_of(struct shmemx_tag_request *r, enum shi_tag_kind
     const void *addr = shi_tag_piece(&r->data, 0, &whole);
     if (!r->exposed && whole == r->data.bytes)
         r->exposed = shi_am_expose(r->pe, addr, whole, &r->src) == 0;
-    if (r->exposed) {
-        rts.fetchable = 1;
+    if (r->exposed)
         rts.src = r->src;
-    }
     return rts;
 }
 
@@ -157,7 +166,7 @@ static int send_header(struct shmemx_tag_request *r, struct shi_tag_peer *p)
 static int send_on(struct shmemx_tag_request *r, struct shi_tag_peer *p)
 {
     size_t bytes = r->data.bytes;
-    if (is_eager(p, &r->data) && has_window(p, bytes))
+    if ((is_eager(p, &r->data) || is_answer(r, p)) && has_window(p, bytes))
         return bytes + sizeof(struct shi_tag_long_head) <= SHI_AM_MAX_BYTES ? send_eager(r, p) : send_long(r, p);
     if (unreturned(&p->headers, &p->matched) >= p->header_window)
         return NO_WINDOW;

@@ -47,10 +47,9 @@ _Static_assert(sizeof(struct shi_tag_long_head) == 40, "no padding");
 
 struct shi_tag_rts {
     struct shi_tag_long_head head;
-    uint64_t fetchable; /* 0: src is empty, the payload needs CLEAR */
-    struct shi_am_src src;
+    struct shi_am_src src; /* bytes 0: the receiver cannot read the payload, which needs CLEAR */
 };
-_Static_assert(sizeof(struct shi_tag_rts) == 80, "no padding");
+_Static_assert(sizeof(struct shi_tag_rts) == 72, "with the stream's heads 128 bytes, which tcp sends without a request");
 
 /* Unmatched receives, in the order of posting. */
 enum { SHI_TAG_QUERIES = 32 };
@@ -73,7 +72,7 @@ struct shi_tag_offer {
     struct shi_tag_rts rts;
     uint64_t seq; /* the query's */
 };
-_Static_assert(sizeof(struct shi_tag_offer) == 88, "no padding");
+_Static_assert(sizeof(struct shi_tag_offer) == 80, "no padding");
 
 struct shi_tag_part {
     uint8_t kind;
