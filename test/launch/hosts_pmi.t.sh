@@ -70,6 +70,17 @@ else
     }
     test_launcher "srun --mpi=pmi2"
 
+    # On one host: MPICH 4.0 with UCX sometimes hangs in MPI_Finalize on several, without OpenSHMEM, too.
+    if command -v mpicc.mpich >/dev/null; then
+        OSHCC_CC=mpicc.mpich "$OSHCC" "$top_srcdir/examples/mpi.c" -o "$work/mpi" &&
+            in_h1 timeout 40 srun --quiet --mpi=pmi2 --nodes=1 --ntasks=3 "$work/mpi" >"$work/out" 2>"$work/err"
+        status=$?
+        [ $status -eq 0 ] && grep -q 'from 1 to 3 is 14' "$work/out"
+        result $? "srun --mpi=pmi2: MPICH and OpenSHMEM in one program"
+    else
+        skip "MPICH and OpenSHMEM under srun --mpi=pmi2" "MPICH (mpich, libmpich-dev) is not installed"
+    fi
+
     test_places
     run "$soak" seconds=1
     ended 0 0

@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +22,11 @@
 #include "host/util/end.h"
 #include "host/util/log.h"
 
-enum { LINE = 1024, PIECE = 400 }; /* the longest line, with its newline; bytes of a published piece, two digits each */
+enum {
+    LINE = 1024,      /* the longest line, with its newline */
+    PIECE = 400,      /* bytes of a published piece, two digits each */
+    ANSWER_MS = 30000 /* limit of an answer: a launcher that refuses a line may not answer it */
+};
 
 static int fd = -1;
 static int *local_pe;
@@ -29,20 +34,23 @@ static char job[256];
 
 /* ---- lines -------------------------------------------------------------------------------------------------------- */
 
-/* Read the answer, without its newline. 0, or -errno. */
-static int read_line(char *line)
+/* Read the answer, without its newline, at most limit_ms after the last part of it; -1: no limit. 0, or -errno. */
+static int read_line(char *line, int limit_ms)
 {
     for (size_t n = 0; n < LINE - 1;) {
-        ssize_t got = recv(fd, line + n, 1, 0);
+        int ready = poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, limit_ms);
+        ssize_t got = ready > 0 ? recv(fd, line + n, LINE - 1 - n, MSG_PEEK) : ready;
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
-            return got ? -errno : -ECONNRESET;
-        if (line[n] == '\n') {
-            line[n] = 0;
+            return got ? -errno : ready ? -ECONNRESET : -ETIMEDOUT;
+        char *end = memchr(line + n, '\n', (size_t)got);
+        got = recv(fd, line + n, end ? (size_t)(end + 1 - line) - n : (size_t)got, 0); /* what follows the line is not for us */
+        if (end) {
+            *end = 0;
             return 0;
         }
-        n++;
+        n += (size_t)got;
     }
     return -EPROTO;
 }
@@ -72,7 +80,7 @@ static char *value_of(char *line, const char *key)
     return NULL;
 }
 
-/* Send a line and read its answer, whose cmd must be `expected`. 0, or -errno. */
+/* Send a line and read its answer, whose cmd must be `expected`; only a barrier waits for other PEs. 0, or -errno. */
 static __attribute__((format(printf, 3, 4))) int ask(const char *expected, char answer[LINE], const char *format, ...)
 {
     char line[LINE];
@@ -82,7 +90,7 @@ static __attribute__((format(printf, 3, 4))) int ask(const char *expected, char 
     va_end(ap);
     int err = n < LINE ? send_line(line, (size_t)n) : -EMSGSIZE;
     if (!err)
-        err = read_line(answer);
+        err = read_line(answer, strcmp(expected, "barrier_out") == 0 ? -1 : ANSWER_MS);
     if (err)
         return err;
     char copy[LINE];
@@ -189,7 +197,7 @@ static void abort_job(int status)
     char line[64];
     send_line(line, (size_t)snprintf(line, sizeof line, "cmd=abort exitcode=%d\n", status));
     char answer[LINE];
-    read_line(answer);
+    read_line(answer, -1);
 }
 
 /* An MPI that was initialised and not finalized. */
@@ -310,7 +318,8 @@ static int connect_to_launcher(struct shi_boot *b)
     err = err ? err : number("PMI_RANK", &b->pe);
     err = err ? err : number("PMI_SIZE", &b->n_pes);
     err = err ? err : b->pe < b->n_pes ? 0 : -EPROTO;
-    err = err ? err : ask("response_to_init", answer, "cmd=init pmi_version=1 pmi_subversion=1\n");
+    if (!err && !(is_slurm() && mpi_is_up())) /* Slurm accepts one init of each process */
+        err = ask("response_to_init", answer, "cmd=init pmi_version=1 pmi_subversion=1\n");
     err = err ? err : ask("my_kvsname", answer, "cmd=get_my_kvsname\n");
     const char *name = err ? NULL : value_of(answer, "kvsname");
     if (!err && (!name || strlen(name) >= sizeof job))
