@@ -134,7 +134,7 @@ static int is_barrier(const struct shi_trace_event *e)
 /* Where events are lost, barriers cannot be counted: then there are none. */
 static int collect_barriers(struct search *s)
 {
-    s->barriers = calloc((size_t)s->n, sizeof *s->barriers);
+    s->barriers = calloc((unsigned)s->n, sizeof *s->barriers);
     if (!s->barriers)
         return -ENOMEM;
     for (int i = 0; i < s->n; i++)
