@@ -4,7 +4,7 @@
 # Catches: code that relies on properties of the network of the development machine.
 #
 # FULMAR_FABRIC lists profiles (all), FULMAR_FABRIC_TESTS programs (a few per profile; "all": whole suites, for hours);
-# FULMAR_FABRIC_SEED (1) is the seed of the first run, each run adds 1.
+# FULMAR_TEST_PES (2) lists numbers of PEs; FULMAR_FABRIC_SEED (1) is the seed of the first run, each run adds 1.
 . "${top_srcdir:=.}/test/tap.sh"
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
@@ -19,20 +19,20 @@ job() { # PROFILES, PEs, program...
         $OSHRUN -n "$2" "$top_builddir/test/$3" $4 $5 $6 > "$work/log" 2>&1
 }
 
-run() { # PROFILE, program
+run() { # PROFILE, program, PEs
     case $2 in
     *soak)
         export FABRIC_MAX=$((seed % 2 * 20000)) # 0: the provider's own limit
-        job $1 3 $2 seed=$seed seconds=${FULMAR_SOAK_SECONDS:-2} stall=60
+        job $1 $3 $2 seed=$seed seconds=${FULMAR_SOAK_SECONDS:-2} stall=60
         rc=$?
         unset FABRIC_MAX
         ;;
     *)
-        job $1 2 $2
+        job $1 $3 $2
         rc=$?
         ;;
     esac
-    ok $rc "$2 over $1, seed $seed" "$work/log"
+    ok $rc "$2 over $1, $3 PEs, seed $seed" "$work/log"
     seed=$((seed + 1))
 }
 
@@ -55,7 +55,10 @@ for profile in ${FULMAR_FABRIC:-tcp verbs cxi cxi-key efa psm3 psm3-basic opx}; 
     *) programs=$FULMAR_FABRIC_TESTS ;;
     esac
     for program in $programs; do
-        run $profile $program
+        case $program in *soak) pes=3 ;; *) pes=${FULMAR_TEST_PES:-2} ;; esac
+        for n in $pes; do
+            run $profile $program $n
+        done
     done
     fail $profile
 done
