@@ -54,7 +54,23 @@ ok $? "no file in the packages has an RPATH" "$log"
 ok $? "pkg-config and CMake name Fulmar's own oshrun and oshcc"
 
 # Beside Open MPI, whose package owns oshrun, oshcc and oshc++: installed before and after it, and removed. In an overlay of
-# the system, with a stand-in for openmpi-bin.
+# the system, with Debian's packages of Open MPI where they are installed and apt can download them, else with a stand-in.
+openmpi="openmpi-bin openmpi-common libopenmpi-dev openmpi-doc"
+mkdir "$work/openmpi"
+if dpkg -s openmpi-bin libopenmpi-dev > /dev/null 2>&1 &&
+    (cd "$work/openmpi" && chmod 777 . && timeout 120 apt-get -qq download $openmpi) > "$log" 2>&1; then
+    what="Debian's Open MPI $(dpkg-query -W -f '${Version}' openmpi-bin)"
+else
+    what="a stand-in for Open MPI" openmpi=openmpi-bin
+    for name in oshrun oshcc oshc++; do
+        mkdir -p "$work/other/DEBIAN" "$work/other/usr/bin" "$work/other/usr/share/man/man1"
+        printf '#!/bin/sh\necho Open MPI\n' > "$work/other/usr/bin/$name"
+        echo other | gzip -n > "$work/other/usr/share/man/man1/$name.1.gz"
+    done
+    chmod +x "$work/other/usr/bin/"*
+    printf 'Package: openmpi-bin\nVersion: 99\nArchitecture: all\nMaintainer: t <t@t>\nDescription: stand-in\n' > "$work/other/DEBIAN/control"
+    dpkg-deb --build "$work/other" "$work/openmpi/openmpi-bin_99_all.deb" > "$log" 2>&1
+fi
 cat > "$work/beside.sh" << 'END'
 set -ex
 cd "$1"
@@ -63,25 +79,19 @@ mkdir overlay/upper overlay/work overlay/root
 mount -t overlay overlay -o lowerdir=/,upperdir=overlay/upper,workdir=overlay/work overlay/root
 mount -t proc proc overlay/root/proc
 mount --rbind /dev overlay/root/dev
-mkdir -p other/DEBIAN other/usr/bin other/usr/share/man/man1 overlay/root/packages
-for name in oshrun oshcc oshc++; do
-    printf '#!/bin/sh\necho other\n' > other/usr/bin/$name
-    echo other | gzip -n > other/usr/share/man/man1/$name.1.gz
-done
-chmod +x other/usr/bin/*
-printf 'Package: openmpi-bin\nVersion: 99\nArchitecture: all\nMaintainer: t <t@t>\nDescription: stand-in\n' > other/DEBIAN/control
-dpkg-deb --build other overlay/root/packages/other.deb
+mkdir -p overlay/root/packages
 cp fulmar-bin_[0-9]*.deb libfulmar1_[0-9]*.deb libfulmar-dev_[0-9]*.deb libze-cpu_[0-9]*.deb overlay/root/packages
-cp -r fulmar/debian/tests fulmar/examples overlay/root/packages
+cp -r openmpi fulmar/debian/tests fulmar/examples overlay/root/packages
 cat > overlay/root/packages/run << 'RUN'
 set -ex
 cd /packages
-export DEBIAN_FRONTEND=noninteractive
-is() { # a command and "other" or "fulmar"
-    if [ "$2" = other ]; then [ "$("$1")" = other ]; else "$1" --help | grep -q "^usage: $1"; fi
+export DEBIAN_FRONTEND=noninteractive OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
+is() { # command, option, "other" or "fulmar"
+    if [ "$3" = other ]; then "$1" "$2" 2>&1 | grep -E '^([^ ]+ \(?)?Open'; else "$1" --help | grep -q "^usage: $1"; fi
 }
 all() {
-    is oshrun "$1" && is oshcc "$1" && is oshc++ "$1"
+    is oshrun --version "$1" && is oshcc --showme:version "$1" && is oshc++ --showme:version "$1"
 }
 files() {
     find /usr/bin /usr/lib /usr/include /usr/share /etc ! -type d ! -name ld.so.cache | sort
@@ -89,29 +99,42 @@ files() {
     cat /var/lib/dpkg/alternatives/osh*
 }
 ours="fulmar-bin libfulmar1 libfulmar-dev libze-cpu"
-dpkg --force-depends --purge $ours openmpi-bin
+install_ours() {
+    dpkg --force-depends -i $(printf '%s_*.deb ' $ours)
+}
+install_others() {
+    dpkg --force-depends -i openmpi/*.deb
+}
+dpkg --force-depends --purge $ours $1
 files > before || :
-dpkg -i other.deb
-dpkg --force-depends -i $(printf '%s_*.deb ' $ours)
+install_others
+all other
+install_ours
 all fulmar
 update-alternatives --set oshrun /usr/bin/oshrun.openmpi
-is oshrun other && is oshcc fulmar
+is oshrun --version other && is oshcc --showme:version fulmar
+update-alternatives --set oshcc /usr/bin/oshcc.openmpi
+all other
+if [ -e /usr/share/openmpi/oshcc-wrapper-data.txt ]; then
+    oshcc examples/hello.c -o hello.openmpi && ldd hello.openmpi | grep liboshmem
+fi
 update-alternatives --auto oshrun
-dpkg -i other.deb # again, as an upgrade of Open MPI
+update-alternatives --auto oshcc
+install_others # again, as an upgrade of Open MPI
 all fulmar
 dpkg --force-depends --purge $ours
 all other
 [ ! -e /usr/bin/oshrun.openmpi ] && [ "$(dpkg -S /usr/bin/oshcc)" = "openmpi-bin: /usr/bin/oshcc" ]
-dpkg --force-depends -P openmpi-bin
-dpkg --force-depends -i $(printf '%s_*.deb ' $ours)
+dpkg --force-depends -P $1
+install_ours
 all fulmar
-dpkg -i other.deb
+install_others
 all fulmar
 for name in oshcc oshc++; do # the file in which Open MPI's wrapper compiler looks up the name that it was called by
     [ "$(readlink /usr/share/openmpi/$name.openmpi-wrapper-data.txt)" = $name-wrapper-data.txt ]
 done
 [ "$(update-alternatives --list oshcc)" = "$(printf '/usr/bin/oshcc.%s\n' fulmar openmpi)" ]
-dpkg --force-depends -P openmpi-bin
+dpkg --force-depends -P $1
 all fulmar
 [ "$(update-alternatives --list oshcc)" = /usr/bin/oshcc.fulmar ]
 AUTOPKGTEST_TMP=/tmp sh tests/smoke
@@ -119,13 +142,13 @@ dpkg --force-depends --purge $ours
 files > after || :
 diff before after
 RUN
-chroot overlay/root sh /packages/run
+chroot overlay/root sh /packages/run "$2"
 END
 mkdir "$work/overlay"
 if [ "$(id -u)" = 0 ] && unshare --mount mount -t tmpfs none "$work/overlay" 2> "$log"; then
-    unshare --mount --propagation private sh "$work/beside.sh" "$work" > "$log" 2>&1
-    ok $? "the packages install beside Open MPI" "$log"
+    unshare --mount --propagation private sh "$work/beside.sh" "$work" "$openmpi" > "$log" 2>&1
+    ok $? "the packages install beside $what" "$log"
 else
-    skip "the packages install beside Open MPI" "only root can mount"
+    skip "the packages install beside $what" "only root can mount"
 fi
 plan
