@@ -44,12 +44,12 @@ END
 $OSHCC "$work/heap.c" -ldl -o "$work/heap" > "$work/log" 2>&1 && SHMEM_DEVICE=cpu OPEN_LOADER=1 run 2 1 "$work/heap"
 ok $? "the loader is opened before shmem_init, SHMEM_DEVICE=cpu" "$work/log"
 
-# As hwloc's plugin does: inside PMIx_Init, unless its component is excluded.
+# As hwloc's plugins do: inside PMIx_Init, unless their components are excluded. Catches PoCL in each PE, too.
 cat "$work/early.h" - > "$work/pmix.c" << 'END'
 int PMIx_Init(void *proc, void *info, size_t n)
 {
     const char *c = getenv("HWLOC_COMPONENTS");
-    if (!c || !strstr(c, "-levelzero"))
+    if (!c || !strstr(c, "-levelzero") || !strstr(c, "-opencl"))
         open_loader();
     int (*next)(void *, void *, size_t) = (int (*)(void *, void *, size_t))dlsym(RTLD_NEXT, "PMIx_Init");
     return next(proc, info, n);
@@ -57,7 +57,7 @@ int PMIx_Init(void *proc, void *info, size_t n)
 END
 ${CC:-cc} -D_GNU_SOURCE -shared -fPIC "$work/pmix.c" -ldl -o "$work/pmix.so" > "$work/log" 2>&1 &&
     run 2 1 env LD_PRELOAD="$work/pmix.so" "$work/heap"
-ok $? "PMIx_Init opens the loader unless hwloc's plugin is excluded" "$work/log"
+ok $? "PMIx_Init opens the loader unless hwloc's plugins are excluded" "$work/log"
 HWLOC_COMPONENTS=-gl run 2 1 env LD_PRELOAD="$work/pmix.so" "$work/heap"
 ok $? "the same with HWLOC_COMPONENTS set" "$work/log"
 # As a libfabric with Level Zero does: before oshinfo lists the devices.

@@ -201,16 +201,20 @@ static void find_secret(struct shi_boot *b)
     PMIX_VALUE_RELEASE(v);
 }
 
-/* hwloc's plugin would open the Level Zero loader inside PMIx_Init, which does not use its result: on a machine without a
- * GPU that is before libze_cpu.so is named (device/ze_loader.h). */
-static void hwloc_without_level_zero(void)
+/* PMIx 5 and later read the topology inside PMIx_Init, which does not use what hwloc's plugins for devices find. The one for Level
+ * Zero opens the loader: on a machine without a GPU that is before libze_cpu.so is named (device/ze_loader.h). The one for OpenCL
+ * opens PoCL, which starts threads, and whose LLVM catches signals: kill -SEGV would no longer end the PE. */
+static void hwloc_without_drivers(void)
 {
-    const char *set = getenv("HWLOC_COMPONENTS");
-    char with[512];
-    if (set && strstr(set, "levelzero"))
-        return;
-    snprintf(with, sizeof with, "-levelzero%s%s", set ? "," : "", set ? set : "");
-    setenv("HWLOC_COMPONENTS", with, 1);
+    static const char *const plugins[] = {"levelzero", "opencl"};
+    for (int i = 0; i < 2; i++) {
+        const char *set = getenv("HWLOC_COMPONENTS");
+        char with[512];
+        if (set && strstr(set, plugins[i]))
+            continue;
+        snprintf(with, sizeof with, "-%s%s%s", plugins[i], set ? "," : "", set ? set : "");
+        setenv("HWLOC_COMPONENTS", with, 1);
+    }
 }
 
 /* PMIx_Init without libpmix's warnings about the environment. Its later messages reach standard error; with
@@ -222,7 +226,7 @@ static pmix_status_t init_quietly(void)
     snprintf(number, sizeof number, "%d", fd);
     if (fd >= 0)
         setenv("PMIX_OUTPUT_STDERR_FD", number, 1);
-    hwloc_without_level_zero();
+    hwloc_without_drivers();
     before_others = !PMIx_Initialized();
     struct shi_fds before;
     shi_fds_note(&before);
