@@ -157,17 +157,21 @@ static void on_tool(pmix_info_t *info, size_t ninfo, pmix_tool_connection_cbfunc
     (void)info, (void)ninfo, (void)done, (void)arg;
 }
 
-static pmix_server_module_t module = {
-    .client_connected2 = on_connected,
-    .client_finalized = on_finalized,
-    .abort = on_abort,
-    .fence_nb = on_fence,
-    .direct_modex = on_modex,
-    .spawn = on_spawn,
-    .register_events = on_register,
-    .deregister_events = on_deregister,
-    .notify_event = on_notify,
-    .tool_connected = on_tool,
+/* A newer PMIx than this file was compiled with reads more functions behind those of its own headers: they are 0. */
+static struct {
+    pmix_server_module_t module;
+    void *newer[100];
+} server = {
+    .module.client_connected2 = on_connected,
+    .module.client_finalized = on_finalized,
+    .module.abort = on_abort,
+    .module.fence_nb = on_fence,
+    .module.direct_modex = on_modex,
+    .module.spawn = on_spawn,
+    .module.register_events = on_register,
+    .module.deregister_events = on_deregister,
+    .module.notify_event = on_notify,
+    .module.tool_connected = on_tool,
 };
 
 struct keys {
@@ -305,7 +309,7 @@ static pmix_status_t init_hushed(pmix_info_t *info, size_t ninfo)
         setenv("PMIX_OUTPUT_STDERR_FD", number, 1);
     if (own >= 0)
         dup2(fd, 2);
-    rc = PMIx_server_init(&module, info, ninfo);
+    rc = PMIx_server_init(&server.module, info, ninfo);
     if (own >= 0) {
         dup2(own, 2);
         close(own);
