@@ -2,7 +2,8 @@
  * copy_lines.h - memcpy for data that another core may have written: line by line, with prefetches.
  *
  * glibc before 2.40 copies 2 or 4 KiB up to about 512 KiB by rep movsb. On AMD Zen 3 and Zen 4 that is up to 7 times slower where the
- * source is aligned to a cache line and the destination is not (src/DECISIONS.md).
+ * source is aligned to a cache line and the destination is not; on other processors memcpy is as quick up to 128 KiB, and up to twice
+ * as quick in their caches (src/DECISIONS.md).
  */
 #ifndef SHI_COPY_LINES_H
 #define SHI_COPY_LINES_H
@@ -13,7 +14,7 @@
 
 #include "host/util/base.h"
 
-enum { SHI_COPY_LINES_MIN = 2048, SHI_COPY_LINES_MAX = 1 << 20, SHI_COPY_AHEAD = 1024 };
+enum { SHI_COPY_LINES_MIN = 2048, SHI_COPY_LINES_LONG = 131072, SHI_COPY_LINES_MAX = 1 << 20, SHI_COPY_AHEAD = 1024 };
 
 typedef uint64_t shi_16_bytes __attribute__((vector_size(16), aligned(1), may_alias));
 
@@ -67,18 +68,36 @@ static inline int shi_copy_is_wide(void)
 {
     return __builtin_cpu_supports("avx") != 0;
 }
+
+/* Processors on which memcpy may be slow from SHI_COPY_LINES_MIN on. */
+static inline int shi_copy_has_slow_memcpy(void)
+{
+    return __builtin_cpu_is("amd") != 0;
+}
 #else
 static inline int shi_copy_is_wide(void)
+{
+    return 0;
+}
+
+static inline int shi_copy_has_slow_memcpy(void)
 {
     return 0;
 }
 #define shi_copy_all_lines_wide shi_copy_all_lines
 #endif
 
+static inline int shi_copy_is_by_lines(size_t bytes)
+{
+    if (bytes >= SHI_COPY_LINES_LONG)
+        return bytes < SHI_COPY_LINES_MAX;
+    return bytes >= SHI_COPY_LINES_MIN && shi_copy_has_slow_memcpy();
+}
+
 /* For messages, which are copied into a queue and out of it by turns. */
 static inline void shi_copy_lines(void *to, const void *from, size_t bytes)
 {
-    if (bytes < SHI_COPY_LINES_MIN || bytes >= SHI_COPY_LINES_MAX)
+    if (!shi_copy_is_by_lines(bytes))
         memcpy(to, from, bytes);
     else
         shi_copy_all_lines(to, from, bytes);
@@ -87,10 +106,12 @@ static inline void shi_copy_lines(void *to, const void *from, size_t bytes)
 /* For data that is copied once. */
 static inline void shi_copy_lines_wide(void *to, const void *from, size_t bytes)
 {
-    if (bytes < SHI_COPY_LINES_MIN || bytes >= SHI_COPY_LINES_MAX || !shi_copy_is_wide())
-        shi_copy_lines(to, from, bytes);
-    else
+    if (!shi_copy_is_by_lines(bytes))
+        memcpy(to, from, bytes);
+    else if (shi_copy_is_wide())
         shi_copy_all_lines_wide(to, from, bytes);
+    else
+        shi_copy_all_lines(to, from, bytes);
 }
 
 #endif
