@@ -73,10 +73,11 @@ static struct {
     size_t bytes;
 } copies[COPIES];
 static uint64_t started, ended;
+static int at_once, n_long; /* copies end when they start; how many of a chunk's length there were */
 
 static int copies_ended(uint64_t *n)
 {
-    for (; ended < started && (calm || below(3)); ended++)
+    for (; ended < started && (calm || at_once || below(3)); ended++)
         memcpy(copies[ended % COPIES].to, copies[ended % COPIES].from, copies[ended % COPIES].bytes);
     *n = ended;
     return 0;
@@ -131,6 +132,7 @@ static int start_copy(void *to, const void *from, size_t bytes)
     size_t at = (size_t)((const char *)from - (const char *)moves);
     if (at < sizeof moves) /* from local memory: the first step of its piece */
         took(&moves[at / sizeof *moves], (size_t)((const char *)from - moves[at / sizeof *moves].here));
+    n_long += bytes == CHUNK;
     copies[started % COPIES].to = to;
     copies[started % COPIES].from = from;
     copies[started++ % COPIES].bytes = bytes;
@@ -213,6 +215,13 @@ static void finish(struct moved *m)
     m->used = 0;
 }
 
+static void poll_once(void)
+{
+    unsigned before = n_done;
+    int ended = shi_pipeline_poll();
+    CHECKF((unsigned)ended == n_done - before, "a poll returns %d for %u transfers", ended, n_done - before);
+}
+
 static void step(void)
 {
     struct moved *m = &moves[below(TRANSFERS)];
@@ -230,7 +239,7 @@ static void step(void)
         if (m->used && m->done)
             finish(m);
         break;
-    default: shi_pipeline_poll();
+    default: poll_once();
     }
 }
 
@@ -294,6 +303,52 @@ static void lost_chunk(void)
     calm = 0;
 }
 
+/* Catches: a device that copies in the calling thread makes several long copies while the network waits; short copies wait behind
+ * long ones; a pool or a direction gets no copies while another has some. */
+static void copies_at_once(int second_in)
+{
+    enum { POLLS = 16 };
+    calm = at_once = 1;
+    for (int i = 0; i < 3; i++) {
+        struct moved *m = &moves[i];
+        m->t = (struct shi_transfer){.wire = start_piece, .done = ends, .local = m->here, .in = i == 0 || (i == 1 && second_in), .hidden = 1,
+                                     .pool = i == 0 ? SHI_POOL_OWN : i == 1 ? SHI_POOL_SERVED : SHI_POOL_SHORT,
+                                     .bytes = i < 2 ? MOST : CHUNK - 1};
+        m->used = 1;
+        m->next = m->others = 0;
+        m->done = 0;
+        if (i < 2)
+            shi_pipeline_serve(&m->t);
+    }
+    n_long = 0;
+    for (int polls = 1; polls <= POLLS; polls++) {
+        if (polls == POLLS)
+            shi_pipeline_serve(&moves[2].t);
+        shi_pipeline_poll();
+        while (n_wire)
+            end_piece();
+        CHECKF(n_long <= polls, "%d long copies in %d polls", n_long, polls);
+    }
+    for (int i = 0; i < 2; i++)
+        CHECKF(moves[i].t.ended >= POLLS / 3 * CHUNK, "%zu bytes of transfer %d in %d polls", moves[i].t.ended, i, POLLS);
+    CHECK(moves[2].t.begun == CHUNK - 1);
+    for (int polls = 0; !(moves[0].done && moves[1].done && moves[2].done) && polls < 1000; polls++) {
+        shi_pipeline_poll();
+        while (n_wire)
+            end_piece();
+    }
+    CHECK(moves[0].done && moves[1].done && moves[2].done && shi_stream_net.n_active == 0);
+    for (int i = 0; i < 3; i++)
+        finish(&moves[i]);
+    calm = at_once = 0;
+}
+
+static void each_direction(void)
+{
+    copies_at_once(0);
+    copies_at_once(1);
+}
+
 static void up_and_down(void)
 {
     CHECK(shi_pipeline_is_up() && n_exposed == 1);
@@ -313,6 +368,7 @@ int main(void)
     CHECK(memory && !shi_pipeline_is_up() && shi_pipeline_up(memory, CHUNK) == 0);
     RUN(up_and_down, "chunks are registered while they are in use");
     RUN(lost_chunk, "a chunk that never comes back is reported, and others go on");
+    RUN(each_direction, "one long copy a poll where the caller makes it, for each in its turn");
     RUN(random_transfers, "random transfers");
     return tap_end();
 }

@@ -20,6 +20,10 @@ struct shi_pipeline {
         struct shi_transfer *first, *last; /* that need a further chunk, in the order of waiting */
     } pool[SHI_POOLS];
     struct shi_chunk chunk[CHUNKS];
+    int turn;      /* the chunk that is advanced first: the one after the last that was copied */
+    int copied_in; /* that copy was to local memory: one from local memory comes first */
+    int copied;    /* this poll has made a long copy */
+    int n_ended;   /* transfers that ended in this poll */
     struct shi_transfer *submitted;
     const char *base; /* of the chunks; NULL: down */
     struct shi_net_memory memory;
@@ -98,6 +102,7 @@ static void count(struct shi_pipeline *p, struct shi_transfer *t, size_t bytes)
     for (int i = 0; i < CHUNKS; i++)
         if (p->chunk[i].of == t)
             p->chunk[i].of = NULL;
+    p->n_ended++;
     if (t->done)
         t->done(t);
 }
@@ -118,16 +123,27 @@ static void put_back(struct shi_pipeline *p, struct shi_chunk *c)
         count(p, t, c->bytes);
 }
 
-static void copy(struct shi_chunk *c)
+/* Where copies end at once, the device's driver or this thread makes them: a poll makes one long one, and the network comes next. */
+static int may_copy(const struct shi_pipeline *p, int pool)
+{
+    return !p->copied || pool == SHI_POOL_SHORT;
+}
+
+static void copy(struct shi_pipeline *p, struct shi_chunk *c)
 {
     const struct shi_transfer *t = c->of;
     char *local = t->local + c->off, *to = t->in ? local : c->memory, *from = t->in ? c->memory : local;
     c->state = COPY;
     c->after = 0;
-    if (t->hidden)
+    if (t->hidden) {
         c->after = shi_device_copy(to, from, c->bytes);
-    else
+        shi_device_copy_poll();
+    } else {
         memcpy(to, from, c->bytes);
+    }
+    p->turn = (int)(c - p->chunk) + 1;
+    p->copied_in = t->in;
+    p->copied |= c->pool != SHI_POOL_SHORT && shi_device_copy_ended(c->after);
 }
 
 static void wire(struct shi_pipeline *p, struct shi_chunk *c)
@@ -162,7 +178,9 @@ static void advance(struct shi_pipeline *p, struct shi_chunk *c, int in)
         put_back(p, c);
         return;
     }
-    copy(c);
+    if (!may_copy(p, c->pool))
+        return;
+    copy(p, c);
     if (shi_device_copy_ended(c->after))
         put_back(p, c);
 }
@@ -181,7 +199,7 @@ static void begin(struct shi_pipeline *p, struct shi_transfer *t, struct shi_chu
     if (t->in)
         wire(p, c);
     else
-        copy(c);
+        copy(p, c);
     advance(p, c, t->in);
 }
 
@@ -210,13 +228,14 @@ static void submitted(struct shi_pipeline *p)
     }
 }
 
-/* The transfer that the next free chunk of the pool is for, removed from those that wait. NULL: none waits. */
+/* The transfer that the next free chunk of the pool is for, removed from those that wait. NULL: none, or not in this poll. */
 static struct shi_transfer *take_next(struct shi_pipeline *p, int pool)
 {
     struct shi_transfer **best = &p->pool[pool].first, *t, *before = NULL;
     for (struct shi_transfer **at = best; *at; at = &(*at)->next)
         best = (*at)->held < (*best)->held ? at : best;
-    if (!(t = *best))
+    t = *best;
+    if (!t || (!t->in && !may_copy(p, pool)))
         return NULL;
     *best = t->next;
     if (p->pool[pool].last == t) {
@@ -240,18 +259,29 @@ static void assign_chunks(struct shi_pipeline *p, int pool)
     }
 }
 
-void shi_pipeline_poll(void)
+static void assign_all(struct shi_pipeline *p)
+{
+    for (int pool = 0; pool < SHI_POOLS; pool++)
+        assign_chunks(p, pool);
+}
+
+int shi_pipeline_poll(void)
 {
     struct shi_pipeline *p = shi_stream_net.pipeline;
     if (!__atomic_load_n(&shi_stream_net.n_active, __ATOMIC_RELAXED))
-        return;
+        return 0;
+    p->copied = p->n_ended = 0;
     submitted(p);
     shi_device_copy_poll();
-    for (int i = 0; i < CHUNKS; i++)
-        if (p->chunk[i].state != FREE)
-            advance(p, &p->chunk[i], p->chunk[i].of && p->chunk[i].of->in);
-    for (int pool = 0; pool < SHI_POOLS; pool++)
-        assign_chunks(p, pool);
+    if (p->copied_in)
+        assign_all(p);
+    for (int i = 0, first = p->turn; i < CHUNKS; i++) {
+        struct shi_chunk *c = &p->chunk[(first + i) % CHUNKS];
+        if (c->state != FREE)
+            advance(p, c, c->of && c->of->in);
+    }
+    assign_all(p);
+    return p->n_ended;
 }
 
 int shi_pipeline_overdue(unsigned checks, int *pe, size_t *bytes)

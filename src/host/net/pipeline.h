@@ -79,8 +79,8 @@ void shi_pipeline_start(struct shi_transfer *t);
 /* The same, by the thread that polls. */
 void shi_pipeline_serve(struct shi_transfer *t);
 
-/* Advance all. By the thread that polls, at the end of a poll. */
-void shi_pipeline_poll(void);
+/* Advance all; returns how many transfers have ended. By the thread that polls, at the end of a poll. */
+int shi_pipeline_poll(void);
 
 /* The network's part of a piece has ended. By the thread that polls. */
 static inline void shi_chunk_arrived(struct shi_chunk *c)

@@ -406,7 +406,8 @@ static void apply_held(void)
 static void end_of_poll(void)
 {
     apply_held();
-    shi_pipeline_poll();
+    if (shi_pipeline_poll()) /* messages that wait for it end in this poll, and are acknowledged */
+        apply_held();
     shi_stream_net.polls++;
     shi_stream_net.now_ns = shi_coarse_ns();
     shi_heartbeat_poll();
