@@ -26,10 +26,13 @@ llvm_major() { # a tool without version in its name
     "$1" --version 2> /dev/null | sed -n '/version [0-9]/{s/.*version \([0-9]*\).*/\1/p;q;}'
 }
 
-# Print the packages to install for the newest LLVM that this system has with a translator; nothing if apt knows none.
+# Print the packages to install for the newest LLVM that this system has with a translator; nothing if apt knows none. apt-cache
+# show succeeds if it knows one of several packages.
 llvm_packages() {
     for llvm in ${OSHCC_LLVM:-$(apt-cache pkgnames llvm-spirv- 2> /dev/null | sed -n 's/^llvm-spirv-\([0-9]*\)$/\1/p' | sort -rn)}; do
-        apt-cache show "clang-$llvm" "llvm-$llvm" "llvm-spirv-$llvm" > /dev/null 2>&1 || continue
+        for package in clang llvm llvm-spirv; do
+            apt-cache show "$package-$llvm" > /dev/null 2>&1 || continue 2
+        done
         echo "clang-$llvm llvm-$llvm llvm-spirv-$llvm"
         return
     done

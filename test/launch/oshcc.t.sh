@@ -119,4 +119,18 @@ ok $? "a failed compilation fails"
 "$oshcc" --help >"$work/log" 2>&1 && grep -q -- --static-shmem "$work/log" && grep -q OSHCC_CC "$work/log"
 ok $? "--help"
 
+# An apt that has a translator of LLVM 98 without its clang. Catches: a message, or ./start, with packages that do not exist.
+mkdir "$work/apt" && cat >"$work/apt/apt-cache" <<'END'
+#!/bin/sh
+has="llvm-98 llvm-spirv-98 clang-97 llvm-97 llvm-spirv-97"
+case $1 in
+pkgnames) printf '%s\n' $has | grep "^$2" ;;
+show) shift && for p; do case " $has " in *" $p "*) exit 0 ;; esac; done; exit 100 ;;
+esac
+END
+chmod +x "$work/apt/apt-cache"
+(PATH=$work/apt:$PATH && . "${top_srcdir:-.}/src/tools/llvm.sh" && llvm_missing && OSHCC_LLVM=98 llvm_missing) >"$work/log" 2>&1
+grep -q 'install clang-97 llvm-97 llvm-spirv-97$' "$work/log" && grep -q '98; install the packages of' "$work/log"
+ok $? "the packages for kernels are of one version that apt has" "$work/log"
+
 echo "1..$tests"
