@@ -8,9 +8,9 @@ work=$FAKE_HOSTS
 engine=srun
 . "$top_srcdir/test/launch/hosts.sh"
 "$slurm" up >"$work/slurm.out" 2>&1
-up=$?
-ok $up "a private Slurm of two nodes starts" "$work/slurm.out"
-[ $up = 0 ] || { plan && exit; } # srun would wait for nodes for ever
+started=$?
+ok $started "a private Slurm of two nodes starts" "$work/slurm.out"
+[ $started = 0 ] || { plan && exit; } # srun would wait for nodes for ever
 export SLURM_CONF="$FAKE_HOSTS/slurm.conf"
 
 direct() {
