@@ -12,7 +12,7 @@ if [ ! "$FULMAR_LIBFABRIC_ZE" ]; then
     exit 0
 fi
 export SHMEM_TRANSPORT=ofi SHMEM_OFI_PROVIDER=shm SHMEM_DEVICE=cpu ZE_CPU_PRIVATE=1 SHMEM_DEBUG=1
-for program in device_private tag_device_private; do
+for program in device_private tag_device_private external; do
     for pes in 2 3; do
         LD_LIBRARY_PATH=$FULMAR_LIBFABRIC_ZE timeout 120 $OSHRUN -n $pes "$top_builddir/test/multi/$program.pes" > "$work/log" 2>&1 &&
             ! grep -q 'cannot register' "$work/log" && [ "$(grep -c 'by registered' "$work/log")" -ge $pes ]

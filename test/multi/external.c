@@ -28,6 +28,34 @@ static void transfers(void)
     CHECK(shmem_long_g(last, me) == 5 && shmem_addr_accessible(last, next_pe()) && !shmem_addr_accessible(last + 1, me));
 }
 
+/* Catches: memory of the program that the network reads or writes at other places than the device's, as the source and the dest of a
+ * put and of a message that its receiver fetches. */
+static void from_device(void)
+{
+    enum { HALF = WORDS / 2, BYTES = HALF * (int)sizeof(long) };
+    static long words[WORDS];
+    int before = (me + n_pes - 1) % n_pes;
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < HALF; i++)
+            words[i] = round * 7 + me * 1000000L + i;
+        shmem_long_put(ours, words, HALF, me);
+        shmem_barrier_all();
+        if (round == 0) {
+            shmem_putmem(ours + HALF, ours, BYTES, next_pe());
+        } else {
+            shmemx_tag_request_t sent;
+            shmemx_tag_isend(SHMEM_TEAM_WORLD, ours, BYTES, 3, next_pe(), &sent);
+            shmemx_tag_recv(SHMEM_TEAM_WORLD, ours + HALF, BYTES, 3, ~(uint64_t)0, before, NULL);
+            shmemx_tag_wait(&sent, NULL);
+        }
+        shmem_barrier_all();
+        shmem_long_get(words, ours + HALF, HALF, me);
+        for (int i = 0; i < HALF; i++)
+            CHECKF(words[i] == round * 7 + before * 1000000L + i, "round %d, word %d: %ld", round, i, words[i]);
+        shmem_barrier_all();
+    }
+}
+
 /* Catches: the same for loads and stores of the host, where it can access the memory. */
 static void updates(void)
 {
@@ -51,12 +79,13 @@ static void updates(void)
 static void around(void)
 {
     CHECK(shmemg_malloc(8) == NULL);
-    int on_node = 0, below = 0;
+    int on_node = 0, below = 0, *host = shmem_malloc(sizeof *host);
     for (int pe = 0; pe < n_pes; pe++)
-        if (shmem_ptr(ours, pe)) {
+        if (shmem_ptr(host, pe)) {
             on_node++;
             below += pe < me;
         }
+    shmem_free(host);
     static const char *const names[] = {"SHMEM_TEAM_WORLD", "SHMEM_TEAM_SHARED", "SHMEMX_TEAM_NODE"};
     for (int i = 0; i < 3; i++) {
         shmem_team_t *handle = (shmem_team_t *)dlsym(RTLD_DEFAULT, names[i]);
@@ -100,6 +129,7 @@ int main(void)
     tap_pes_begin();
     RUN(begin, "preinit, create, postinit");
     RUN(transfers, "put and get");
+    RUN(from_device, "a put and a message between devices");
     RUN(updates, "atomics, signals, reductions");
     RUN(around, "handles, older names, shmemg_malloc");
     shmem_finalize();
