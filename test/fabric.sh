@@ -74,12 +74,13 @@ for profile in verbs cxi efa; do
     ok $? "a heap that $profile cannot register: NULL on all PEs" "$work/log"
 done
 # Catches: data in device memory that is announced before it is visible, device memory without its descriptor, PEs that disagree on
-# what the network can access, memory that is released while it is registered. Short transfers are writes, too.
+# what the network can access, memory that is released while it is registered, a way to register that is never used. Short
+# transfers are writes, too.
 hmem_job() { # PROFILE, FABRIC_HMEM, program
     ZE_CPU_PRIVATE=1 SHMEM_DEVICE=cpu SHMEM_OFI_BCOPY=64 FABRIC_HMEM=$2 job $1 3 $3
 }
-hmem() { # the same
-    hmem_job $1 $2 $3
+hmem() { # the same; each PE says that it reaches a device by registered memory
+    SHMEM_DEBUG=1 hmem_job $1 $2 $3 && [ "$(grep -c 'by registered' "$work/log")" -ge 3 ]
     ok $? "$3 over $1, device memory: $2, seed $seed" "$work/log"
     seed=$((seed + 1))
 }
@@ -89,6 +90,7 @@ for profile in verbs cxi efa; do
     for how in iface dmabuf refuse1; do
         hmem $profile $how multi/device_private.pes
         hmem $profile $how multi/tag_device_private.pes
+        hmem $profile $how multi/external.pes # memory of the program
     done
 done
 # Catches: a job that hangs when a transfer from or to device memory fails.

@@ -215,7 +215,7 @@ static struct fi_info *info_of(const struct profile *p, const struct fi_info *h,
                                               .mr_key_size = p->key_bytes,
                                               .cq_data_size = data, .cq_cnt = 64, .ep_cnt = 64, .mr_cnt = 65536, .mr_iov_limit = 1};
     *i->fabric_attr = (struct fi_fabric_attr){.name = text_of(p->name), .prov_name = text_of(p->provider),
-                                              .prov_version = FI_VERSION(2, 6), .api_version = FI_VERSION(1, 5)};
+                                              .prov_version = FI_VERSION(2, 6)};
     return i;
 }
 
@@ -223,11 +223,12 @@ API int fi_getinfo(uint32_t version, const char *node, const char *service, uint
                    struct fi_info **out)
 {
     struct fi_info **last = out;
-    (void)version, (void)node, (void)service, (void)flags;
+    (void)node, (void)service, (void)flags;
     *out = NULL;
     for (const struct profile *p = profiles; p < profiles + N_PROFILES; p++)
         for (int nic = 0; is_present(p) && (!hints || fits(p, hints)) && nic <= (int)number("FABRIC_MORE_NICS"); nic++) {
             *last = info_of(p, hints, nic);
+            (*last)->fabric_attr->api_version = version;
             last = &(*last)->next;
         }
     return *out ? 0 : -FI_ENODATA;
