@@ -1,5 +1,5 @@
 /*
- * order.c - litmus tests of fence and quiet between PE 0 and PE 1; the other PEs only use processor time.
+ * order.c - litmus tests of fence and quiet between PE 0 and PE 1, where the other PEs only use processor time, and of a barrier.
  *
  * The two sides synchronize only rarely: a handshake in each round would itself establish the order under test.
  */
@@ -126,6 +126,31 @@ static void own_put(void)
     shmem_free(word);
 }
 
+/* A long put, then a barrier, which its receiver may leave because of messages of others only: the barrier's messages go 1, 2, 4
+ * PEs further. Catches: a barrier that a PE leaves before a put to it has arrived; between nodes that needs four. */
+static void put_then_barrier(void)
+{
+    enum { LONG_WORDS = 131072, TURNS = 40 };
+    long *to = shmem_calloc(LONG_WORDS, sizeof *to), *from = malloc(LONG_WORDS * sizeof *from);
+    int old = 0;
+    for (int turn = 1; turn <= TURNS; turn++) {
+        int sender = turn % n_pes, receiver = (sender + 3) % n_pes;
+        for (int i = 0; i < LONG_WORDS; i++)
+            from[i] = turn;
+        if (me == sender && turn % 4 < 2)
+            shmem_long_put_nbi(to, from, LONG_WORDS, receiver);
+        else if (me == sender)
+            shmem_long_put(to, from, LONG_WORDS, receiver);
+        shmem_barrier_all();
+        for (int i = 0; me == receiver && i < LONG_WORDS; i++)
+            old += to[i] != turn;
+        shmem_barrier_all();
+    }
+    CHECKF(old == 0, "%d words were old after the barrier", old);
+    shmem_free(to);
+    free(from);
+}
+
 int main(void)
 {
     shmem_init();
@@ -140,6 +165,7 @@ int main(void)
         RUN(message_passing_quiet, "put_nbi, quiet, put flag");
         RUN(store_buffering, "put, quiet, get on both sides");
         RUN(own_put, "put, get");
+        RUN(put_then_barrier, "put, barrier");
     } else {
         tap_skip("order", "needs two PEs");
     }
