@@ -8,6 +8,7 @@
  */
 #include "oshrun.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -71,7 +72,7 @@ static void srun_command(const struct options *opt, struct app *app);
 static void mpirun_command(const struct options *opt, struct app *app);
 
 /* In the order in which they are tried. missing returns the reason why the engine cannot be used, or NULL. own[]: how its
- * own lines begin, except lines in blocks. */
+ * own lines begin, except lines in blocks; # is a digit. */
 static const struct engine {
     const char *name;
     const char *(*missing)(void);
@@ -80,7 +81,7 @@ static const struct engine {
     const char *own[5];
     bool blocks;
 } engines[] = {
-    {"srun", srun_missing, srun_command, of_srun, {"srun: ", "slurmstepd"}, false},
+    {"srun", srun_missing, srun_command, of_srun, {"srun: ", "slurmstepd", "[####-##-##T"}, false},
     {"prterun", prterun_missing, mpirun_command, of_mpirun, {"mpirun: ", "prterun: ", "(null): ", "Abort is in progress", "["}, true},
     {"mpirun", mpirun_missing, mpirun_command, of_mpirun, {"mpirun: ", "prterun: ", "(null): ", "Abort is in progress", "["}, true},
 };
@@ -404,6 +405,14 @@ static void say_rule(void)
         say("%s", "");
 }
 
+static bool begins(const char *text, const char *with)
+{
+    for (; *with; with++, text++)
+        if (*with == '#' ? !isdigit((unsigned char)*text) : *with != *text)
+            return false;
+    return true;
+}
+
 /* The entry for a line of the engine, or for the first line of a block; NULL: print it. */
 static const struct words *known(const char *text, bool opened)
 {
@@ -411,7 +420,7 @@ static const struct words *known(const char *text, bool opened)
     bool own = false;
 
     for (int i = 0; i < 5 && engine->own[i] && !own; i++)
-        own = !strncmp(text, engine->own[i], strlen(engine->own[i]));
+        own = begins(text, engine->own[i]);
     for (const struct words *w = engine->words; (own || opened) && w->part; w++)
         if (strstr(text, w->part))
             return w;
