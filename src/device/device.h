@@ -18,7 +18,8 @@ struct shi_device_share {
     char handle[64]; /* in the backend's format */
     char device[16]; /* the owner's device, in the backend's format */
     int pid;
-};
+    uint64_t offset; /* of the memory in the owner's allocation, which the handle is for */
+} __attribute__((packed, aligned(4))); /* fits into an exchange */
 
 /* Numbers of work-groups and of work-items of each. */
 struct shi_device_grid {

@@ -215,9 +215,13 @@ _Static_assert(sizeof(ze_ipc_mem_handle_t) <= sizeof((struct shi_device_share *)
 static int share(void *addr, struct shi_device_share *out)
 {
     ze_ipc_mem_handle_t h;
-    int err = SHI_ZE(zeMemGetIpcHandle, context, addr, &h);
+    void *base = NULL;
+    int err = SHI_ZE(zeMemGetAddressRange, context, addr, &base, NULL);
+    if (!err)
+        err = SHI_ZE(zeMemGetIpcHandle, context, base, &h);
     if (err)
         return err;
+    out->offset = (uint64_t)((char *)addr - (char *)base);
     memcpy(out->handle, &h, sizeof h);
     memcpy(out->device, properties(device).uuid.id, sizeof out->device);
     out->pid = getpid();
@@ -266,15 +270,19 @@ static int map(const struct shi_device_share *s, size_t bytes, void **addr, int 
         return fd;
     memcpy(&h, &fd, sizeof fd);
     *copies_only = is_far(owner);
-    int err = *copies_only ? shi_ze_far_map(context, owner, &h, bytes, addr) : open_handle(s, owner, h, addr);
+    int err = *copies_only ? shi_ze_far_map(context, owner, &h, s->offset + bytes, addr) : open_handle(s, owner, h, addr);
     close(fd);
+    if (!err)
+        *addr = (char *)*addr + s->offset;
     return err;
 }
 
 static void unmap(void *addr)
 {
-    shi_ze_far_forget(addr);
-    shi_ze.zeMemCloseIpcHandle(context, addr);
+    void *base = addr;
+    SHI_ZE(zeMemGetAddressRange, context, addr, &base, NULL);
+    shi_ze_far_forget(base);
+    shi_ze.zeMemCloseIpcHandle(context, base);
 }
 
 /* The index of the device among those of its driver, or -1 where other libraries may count differently. */

@@ -6,7 +6,7 @@
 
 #include "../ze_cpu/zt.h"
 
-enum { WORDS = (1 << 16) - 3 }; /* not a multiple of the allocator's unit */
+enum { WORDS = (1 << 16) - 3, BEFORE = 1 << 17 }; /* WORDS: not a multiple of the allocator's unit; BEFORE: bytes */
 static long *ours; /* WORDS words of the device */
 static int provided;
 
@@ -124,7 +124,9 @@ int main(void)
 {
     zt_up();
     ze_device_mem_alloc_desc_t d = {.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC};
-    ZE(zeMemAllocDevice(zt_context, &d, WORDS * sizeof *ours, 1 << 16, zt_device, (void **)&ours));
+    char *memory; /* the heap lies inside it: another process maps the whole allocation */
+    ZE(zeMemAllocDevice(zt_context, &d, BEFORE + WORDS * sizeof *ours, 1 << 16, zt_device, (void **)&memory));
+    ours = (long *)(memory + BEFORE);
     shmemx_heap_preinit_thread(SHMEM_THREAD_MULTIPLE, &provided);
     tap_pes_begin();
     RUN(begin, "preinit, create, postinit");
@@ -134,7 +136,7 @@ int main(void)
     RUN(around, "handles, older names, shmemg_malloc");
     shmem_finalize();
     memset(&tap_sum_, 0, sizeof tap_sum_);
-    ZE(zeMemFree(zt_context, ours)); /* still owned by the program */
+    ZE(zeMemFree(zt_context, memory)); /* still owned by the program */
     shmemx_heap_preinit();
     tap_pes_begin();
     RUN(afterwards, "a session without external memory");

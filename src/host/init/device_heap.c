@@ -32,10 +32,10 @@ static int n_above;
 /* The record that each PE sends to the others. */
 struct offer {
     struct shi_device_share share;
+    int16_t err;
+    int16_t indirect; /* this PE's device does not access the heaps of all PEs */
     struct shi_net_memory memory; /* for PEs of other nodes */
     size_t bytes;
-    int err;
-    int indirect; /* number of PEs whose heaps this PE's device does not access */
 };
 _Static_assert(sizeof(struct offer) <= SHI_EXCHANGE_BYTES, "one exchange suffices");
 
@@ -132,7 +132,7 @@ static void log_ways(void)
 }
 
 /* Map the peers' heaps, from the records that `agree` has exchanged. */
-static int map_peers(int *indirect)
+static int map_peers(int16_t *indirect)
 {
     const struct shmem_team *world = &shi_team_world;
     for (int i = 0; i < world->n; i++) {
@@ -151,7 +151,7 @@ static int map_peers(int *indirect)
         if (err)
             return err;
         own.way[i] = way_to(i, o, copies_only);
-        *indirect += copies_only || !own.mapped[i];
+        *indirect |= copies_only || !own.mapped[i];
     }
     return 0;
 }
@@ -201,14 +201,15 @@ static int describe(struct shi_net_memory *out)
 
 static int bring_all(void)
 {
-    struct offer mine = {.err = bring(&mine.share)};
+    struct offer mine = {0};
+    mine.err = (int16_t)bring(&mine.share);
     mine.bytes = own.bytes;
     if (!mine.err && shi_world.lane)
-        mine.err = describe(&mine.memory);
+        mine.err = (int16_t)describe(&mine.memory);
     int err = agree(&mine);
     if (err)
         return err;
-    mine.err = map_peers(&mine.indirect);
+    mine.err = (int16_t)map_peers(&mine.indirect);
     err = agree(&mine);
     shi_dheap_set(&own);
     if (err)
