@@ -75,14 +75,14 @@ cat > "$work/beside.sh" << 'END'
 set -ex
 cd "$1"
 mount -t tmpfs none overlay
-mkdir overlay/upper overlay/work overlay/root
-mount -t overlay overlay -o lowerdir=/,upperdir=overlay/upper,workdir=overlay/work overlay/root
-mount -t proc proc overlay/root/proc
-mount --rbind /dev overlay/root/dev
-mkdir -p overlay/root/packages
-cp fulmar-bin_[0-9]*.deb libfulmar1_[0-9]*.deb libfulmar-dev_[0-9]*.deb libze-cpu_[0-9]*.deb overlay/root/packages
-cp -r openmpi fulmar/debian/tests fulmar/examples overlay/root/packages
-cat > overlay/root/packages/run << 'RUN'
+mkdir overlay/upper overlay/work overlay/merged
+mount -t overlay overlay -o lowerdir=/,upperdir=overlay/upper,workdir=overlay/work overlay/merged
+mount -t proc proc overlay/merged/proc
+mount --rbind /dev overlay/merged/dev
+mkdir -p overlay/merged/packages
+cp fulmar-bin_[0-9]*.deb libfulmar1_[0-9]*.deb libfulmar-dev_[0-9]*.deb libze-cpu_[0-9]*.deb overlay/merged/packages
+cp -r openmpi fulmar/debian/tests fulmar/examples overlay/merged/packages
+cat > overlay/merged/packages/run << 'RUN'
 set -ex
 cd /packages
 export DEBIAN_FRONTEND=noninteractive OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -142,7 +142,7 @@ dpkg --force-depends --purge $ours
 files > after || :
 diff before after
 RUN
-chroot overlay/root sh /packages/run "$2"
+chroot overlay/merged sh /packages/run "$2"
 END
 mkdir "$work/overlay"
 if [ "$(id -u)" = 0 ] && unshare --mount mount -t tmpfs none "$work/overlay" 2> "$log"; then
