@@ -212,16 +212,25 @@ static void release(void *addr)
 
 _Static_assert(sizeof(ze_ipc_mem_handle_t) <= sizeof((struct shi_device_share *)0)->handle, "a handle fits");
 
+/* The handle of the allocation that addr lies in, and the offset of addr in it. */
+static ze_result_t handle_of(void *addr, ze_ipc_mem_handle_t *h, uint64_t *offset)
+{
+    void *base;
+    ze_result_t r = shi_ze.zeMemGetAddressRange(context, addr, &base, NULL);
+    if (r)
+        return r;
+    *offset = (uint64_t)((char *)addr - (char *)base);
+    return shi_ze.zeMemGetIpcHandle(context, base, h);
+}
+
 static int share(void *addr, struct shi_device_share *out)
 {
     ze_ipc_mem_handle_t h;
-    void *base = NULL;
-    int err = SHI_ZE(zeMemGetAddressRange, context, addr, &base, NULL);
-    if (!err)
-        err = SHI_ZE(zeMemGetIpcHandle, context, base, &h);
+    uint64_t offset;
+    int err = shi_ze_checked("zeMemGetIpcHandle", handle_of(addr, &h, &offset));
     if (err)
         return err;
-    out->offset = (uint64_t)((char *)addr - (char *)base);
+    out->offset = offset;
     memcpy(out->handle, &h, sizeof h);
     memcpy(out->device, properties(device).uuid.id, sizeof out->device);
     out->pid = getpid();
@@ -298,15 +307,15 @@ static int index_of_taken(void)
 static int export_memory(void *addr, size_t bytes, struct shi_device_memory *out)
 {
     ze_ipc_mem_handle_t h;
-    void *base;
+    uint64_t offset = 0;
     int fd = -1;
     (void)bytes;
-    if (!shi_ze.zeMemGetAddressRange(context, addr, &base, NULL) && !shi_ze.zeMemGetIpcHandle(context, base, &h)) {
+    if (!handle_of(addr, &h, &offset)) {
         memcpy(&fd, &h, sizeof fd);
         fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     }
     *out = (struct shi_device_memory){.interface = SHI_DEVICE_MEMORY_ZE, .index = index_of_taken(), .fd = fd,
-                                      .fd_off = fd < 0 ? 0 : (uint64_t)((char *)addr - (char *)base), .late = 1};
+                                      .fd_off = fd < 0 ? 0 : offset, .late = 1};
     return 0;
 }
 

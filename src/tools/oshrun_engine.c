@@ -124,17 +124,24 @@ static const char *prterun_missing(void)
     return on_path("prterun") ? NULL : "not on PATH";
 }
 
+/* What a command prints, up to 2 KiB, or ""; valid until the next call. */
+static char *output_of(const char *command)
+{
+    static char text[2048];
+    FILE *f = popen(command, "re");
+
+    text[f ? fread(text, 1, sizeof text - 1, f) : 0] = '\0';
+    if (f)
+        pclose(f);
+    return text;
+}
+
 static const char *mpirun_version(void)
 {
-    static char line[256];
-    FILE *f = popen("mpirun --version 2>/dev/null", "re");
+    char *text = output_of("mpirun --version 2>/dev/null");
 
-    if (f) {
-        if (!fgets(line, sizeof line, f))
-            line[0] = '\0';
-        pclose(f);
-    }
-    return line;
+    text[strcspn(text, "\n")] = '\0'; /* the first line */
+    return text;
 }
 
 static const char *mpirun_missing(void)
@@ -229,17 +236,9 @@ static void mpirun_command(const struct options *opt, struct app *app)
 /* The plugin by which Slurm serves the PEs. Debian's Slurm since 26 has none for PMIx; pmi2 speaks PMI-1, too: boot_pmi.c. */
 static const char *srun_plugin(void)
 {
-    bool pmix = false, pmi2 = false;
-    char line[256];
-    FILE *f = popen("srun --mpi=list 2>&1", "re");
+    const char *list = output_of("srun --mpi=list 2>&1");
 
-    while (f && fgets(line, sizeof line, f)) {
-        pmix |= strstr(line, "pmix") != NULL;
-        pmi2 |= strstr(line, "pmi2") != NULL;
-    }
-    if (f)
-        pclose(f);
-    return pmix || !pmi2 ? "pmix" : "pmi2";
+    return strstr(list, "pmix") || !strstr(list, "pmi2") ? "pmix" : "pmi2";
 }
 
 static void srun_command(const struct options *opt, struct app *app)

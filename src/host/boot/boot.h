@@ -1,7 +1,8 @@
 /*
  * boot.h - bootstrap: this PE's number, the PEs of its node, and an exchange of a few bytes before any transport exists.
  *
- * Backends: boot_pmix.c under a launcher with a PMIx server, boot_pmi.c under MPICH's, boot_single.c without a launcher.
+ * Backends: boot_pmix.c under a launcher with a PMIx server, boot_pmi.c under MPICH's launcher and
+ * Slurm's plugin pmi2, boot_single.c without a launcher.
  */
 #ifndef SHI_BOOT_H
 #define SHI_BOOT_H

@@ -3,8 +3,8 @@
  *
  * A call changes the word at some time between its start and its end, over the network at some time after its start. A PE executes a
  * full fence before it takes the time of a call's end, because stores may become visible later than that, and after it has taken the
- * time of a wait's look. A wait has read the word's value between the last time at which it did not satisfy (or the wait's start) and its end. So a call can have ended a
- * wait unless
+ * time of a wait's look. A wait has read the word's value between the last time at which it did not satisfy (or the wait's start)
+ * and its end. So a call can have ended a wait unless
  *   - it started after the wait had ended, or had certainly changed the word before that last time: by the clocks, which for two
  *     nodes have an error, or because a barrier of all PEs lies between;
  *   - it wrote another value than the wait has read;
