@@ -22,7 +22,7 @@
 #include "host/util/end.h"
 #include "host/util/log.h"
 
-enum { POLLS_ALONE = 4000, POLLS_SHARED = 10, POLLS_A_ROUND = 16, PASSIVE_NS = 100000, SHARED_NS = 2000000, ALONE_NS = 60000000,
+enum { POLLS_ALONE = 4000, POLLS_A_ROUND = 16, TESTS_SHARED = 10, PASSIVE_NS = 100000, SHARED_NS = 2000000, ALONE_NS = 60000000,
        FIRST_SLEEP_US = 20, LAST_SLEEP_US = 1000, LONGEST_SLEEP_US = 4000, LONG_YIELD_NS = 1500000, LOST_NS = 2000000000,
        FIRST_BUSY_NS = 20000000, LAST_BUSY_NS = 1280000000 };
 
@@ -65,11 +65,11 @@ static int has_neighbours(void)
  * only the network makes a condition true. */
 void shi_wait_set(enum shi_wait_mode mode, long configured, int oversubscribed, int network)
 {
-    unsigned polls = configured != SHI_CONFIG_AUTO ? (unsigned)configured : oversubscribed ? POLLS_SHARED : POLLS_ALONE;
+    unsigned polls = configured != SHI_CONFIG_AUTO ? (unsigned)configured : oversubscribed ? 0 : POLLS_ALONE;
     never_sleeps = mode == SHI_WAIT_MODE_ACTIVE;
     only_doorbell = mode == SHI_WAIT_MODE_DOORBELL;
     __atomic_store_n(&shi_progress_thread_off, only_doorbell && !network, __ATOMIC_RELAXED);
-    shi_wait_tests = !oversubscribed ? 0 : polls ? polls : 1;
+    shi_wait_tests = !oversubscribed ? 0 : configured == SHI_CONFIG_AUTO ? TESTS_SHARED : polls ? polls : 1;
     yield_ns = mode == SHI_WAIT_MODE_PASSIVE || only_doorbell ? PASSIVE_NS : oversubscribed ? SHARED_NS : ALONE_NS;
     unsigned a_round = network && has_neighbours() ? POLLS_A_ROUND : 0;
     shi_wait_polls[0] = polls;
