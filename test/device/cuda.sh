@@ -112,19 +112,20 @@ ok $? "their memory is mapped for copies, and everything is freed" "$work/log"
 
 # Catches: a copy that fails, at once or later, and whose data is taken for whole, that makes the job wait for ever, or whose reason
 # is not given. 3392 bytes are the last piece of a transfer through chunks of 8 KiB.
-breaks() { # DESCRIPTION, text, environment
+breaks() { # DESCRIPTION, text, environment, program
     d=$1 text=$2
     shift 2
-    calls SHMEM_DEVICE=cuda "$@" timeout 60 $OSHRUN -n 2 "$top_builddir/test/multi/device_private.pes"
+    calls SHMEM_DEVICE=cuda timeout 60 env "${@:1:$#-1}" $OSHRUN -n 2 "${@:$#}"
     status=$?
     [ $status -ne 0 ] && [ $status -ne 124 ] && grep -q "$text" "$work/log" && grep -q 'CUDA: .* failed with 719' "$work/log"
     ok $? "a copy that fails: $d" "$work/log"
 }
-breaks "of the host" 'shmem_[a-z]*: the device failed to copy 200000 bytes' FAKE_CUDA_COPY=200000=719
+device_private=$top_builddir/test/multi/device_private.pes
+breaks "of the host" 'shmem_[a-z]*: the device failed to copy 200000 bytes' FAKE_CUDA_COPY=200000=719 "$device_private"
 breaks "through the pipeline, at once" 'network: the device cannot start a copy for the network' FAKE_CUDA_COPY=3392=719 \
-    SHMEM_TRANSPORT=ofi SHMEM_DEVICE_STAGING=32K
+    SHMEM_TRANSPORT=ofi SHMEM_DEVICE_STAGING=32K "$device_private"
 breaks "through the pipeline, later" 'network: the device cannot copy data of the network' FAKE_CUDA_COPY=3392=719 FAKE_CUDA_EVENT=1 \
-    SHMEM_TRANSPORT=ofi SHMEM_DEVICE_STAGING=32K
+    SHMEM_TRANSPORT=ofi SHMEM_DEVICE_STAGING=32K "$device_private"
 
 # Catches: an allocation, a copy, a mapping or a loading that the runtime makes while kernels wait for each other.
 if command -v "${NVCC:-nvcc}" > /dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then
@@ -137,9 +138,37 @@ if command -v "${NVCC:-nvcc}" > /dev/null || [ -x /usr/local/cuda/bin/nvcc ]; th
             ok $? "litmus tests: nothing waits for kernels, 2 PEs on $devices devices, direct=$direct" "$work/log"
         done
     done
+
+    # Catches: the same for a copy that a kernel's request makes.
+    cat > "$work/one.cl" << 'END'
+#include <shmemg.h>
+SHMEMG_KERNEL void put(SHMEMG_GLOBAL char *dest, SHMEMG_GLOBAL char *source, int to)
+{
+    shmemg_putmem(dest, source, 3392, to);
+    shmemg_quiet();
+}
+END
+    cat > "$work/one.c" << 'END'
+#include <shmemx.h>
+int main(void)
+{
+    shmem_init();
+    char *dest = shmemg_malloc(4096), *source = shmemg_malloc(4096);
+    int to = (shmem_my_pe() + 1) % shmem_n_pes();
+    void *args[] = {&dest, &source, &to};
+    const size_t one[3] = {1, 1, 1}, bytes[] = {8, 8, 4};
+    return shmemx_launch("put", one, one, args, bytes, 3) || shmemx_device_sync();
+}
+END
+    $OSHCC --kernels=cuda "$work/one.c" "$work/one.cl" -o "$work/one" > "$work/log" 2>&1
+    ok $? "a kernel with one put compiles" "$work/log"
+    export SHMEM_DEVICE_DIRECT=0
+    breaks "of a kernel's request, at once" 'proxy: a request of a kernel failed' FAKE_CUDA_COPY=3392=719 "$work/one"
+    breaks "of a kernel's request, later" 'proxy: a request of a kernel failed' FAKE_CUDA_COPY=3392=719 FAKE_CUDA_EVENT=1 "$work/one"
+    unset SHMEM_DEVICE_DIRECT
 else
     tests=$((tests + 1))
-    echo "ok $tests - litmus tests: nothing waits for kernels # SKIP nvcc compiles their kernels; it is not installed"
+    echo "ok $tests - litmus tests, requests whose copies fail # SKIP nvcc compiles their kernels; it is not installed"
 fi
 
 # Catches: kernels without a default context, of which no line says why.

@@ -121,9 +121,11 @@ for private in 0 1; do
         ok $? "kernels call functions of $pes PEs, private memory: $private" "$work/log"
     done
 done
-SHMEM_TRANSPORT=ofi ZE_CPU_PRIVATE=1 SHMEM_DEVICE_SYMMETRIC_SIZE=8M timeout 60 "$OSHRUN" -n 2 "$work/calls" > "$work/log" 2>&1 &&
-    ! grep -q fulmar "$work/log"
-ok $? "kernels call functions over the network, private memory" "$work/log"
+for pes in 2 4; do
+    SHMEM_TRANSPORT=ofi ZE_CPU_PRIVATE=1 SHMEM_DEVICE_SYMMETRIC_SIZE=8M timeout 60 "$OSHRUN" -n $pes "$work/calls" > "$work/log" 2>&1 &&
+        ! grep -q fulmar "$work/log"
+    ok $? "kernels call functions of $pes PEs over the network, private memory" "$work/log"
+done
 # Catches: a PE number out of range that is not refused.
 SHMEM_DEVICE_SYMMETRIC_SIZE=8M timeout 60 "$OSHRUN" -n 2 "$work/calls" wrong > "$work/log" 2>&1
 [ $? != 0 ] && grep -q 'PE 1000 does not exist' "$work/log"

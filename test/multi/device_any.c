@@ -19,13 +19,13 @@
 #define PRIVATE_MEMORY 0
 #endif
 
-enum { ROW = 4096, WORDS_AT = 3072, MOST = 1024, ROUNDS = 12, STEPS = 40, SUMS = 4, COLL = 6000 };
+enum { ROW = 4096, WORDS_AT = 3072, MOST = 1024, ROUNDS = 12, STEPS = 40, SUMS = 4, COLL = 400000 };
 enum { HOST, DEVICE, KINDS };
 static char *mem[KINDS];              /* n_pes rows, by writer */
 static char *local[KINDS];            /* ROW bytes of private memory, and of this PE's device heap */
 static uint64_t *sums[KINDS];         /* words to which all PEs add */
 static uint64_t *flag[KINDS];         /* written by the previous PE */
-static char *from[KINDS], *into[KINDS]; /* of collectives: COLL bytes each */
+static char *from[KINDS], *into[KINDS]; /* of collectives: COLL bytes each, several times what a record or a message takes */
 static char *sent[KINDS], *due[KINDS]; /* n_pes rows: my rows by target; rows here by writer */
 static uint64_t sum_due[KINDS][SUMS];
 static unsigned dice;
@@ -455,7 +455,7 @@ static void test_collectives(void)
         int which = round % COLLECTIVES, s = round / COLLECTIVES % 2, d = round / COLLECTIVES / 2 % 2;
         int in_place = s == d && which >= SUM_INT && round / COLLECTIVES >= 4;
         set_dice(2000 + round, 0);
-        size_t n = 1 + roll(roll(2) ? 20 : COLL / sizeof(double));
+        size_t most = roll(4), n = 1 + roll(most == 0 ? 20 : most == 1 ? 700 : COLL / sizeof(double));
         char *dest = in_place ? from[s] : into[d];
         memset(want, 0x5a, sizeof want);
         store(into[d], want, sizeof want);

@@ -6,6 +6,7 @@
  *   again=N      every Nth call that starts a transfer is refused for want of room
  *   rma=N        the Nth write or read cannot be started
  *   error=N      the Nth completion of a transfer is a failure
+ *   lost=N       the completion of the Nth write or read never comes
  *   receive=N    the Nth message received is a failure
  *   rest=N       the wait for completions fails from the Nth time on
  *   lanes=N      N endpoints can be opened
@@ -29,7 +30,7 @@
 enum { HELD = 2048 };
 
 static struct {
-    long delay, reorder, again, rma, error, receive, rest, lanes, window, unordered, unreported;
+    long delay, reorder, again, rma, error, lost, receive, rest, lanes, window, unordered, unreported;
 } fault;
 
 struct held_entry {
@@ -66,7 +67,7 @@ struct shim {
 static struct shim *shims[SHI_NET_LANES];
 static const struct fi_ops_domain *real_domain;
 static int n_shims;
-static long posts, transfers, completions, receives, waits, endpoints;
+static long posts, transfers, completions, moved, receives, waits, endpoints;
 static int n_all_held; /* entries and writes that the shims hold; atomic, because fi_cq_sread reads it without the lanes' locks */
 static uint64_t random_state;
 
@@ -78,9 +79,9 @@ static long *option_of(const char *name, size_t length)
         const char *name;
         long *at;
     } known[] = {{"delay", &fault.delay}, {"reorder", &fault.reorder}, {"again", &fault.again},
-                 {"rma", &fault.rma}, {"error", &fault.error}, {"receive", &fault.receive}, {"rest", &fault.rest},
-                 {"lanes", &fault.lanes}, {"window", &fault.window}, {"unordered", &fault.unordered},
-                 {"unreported", &fault.unreported}};
+                 {"rma", &fault.rma}, {"error", &fault.error}, {"lost", &fault.lost}, {"receive", &fault.receive},
+                 {"rest", &fault.rest}, {"lanes", &fault.lanes}, {"window", &fault.window},
+                 {"unordered", &fault.unordered}, {"unreported", &fault.unreported}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strlen(known[i].name) == length && strncmp(known[i].name, name, length) == 0)
             return known[i].at;
@@ -96,15 +97,15 @@ int shi_net_fault_set(const char *text, char *why, size_t bytes)
         char *end = (char *)p;
         long value = at && p[length] == '=' ? strtol(p + length + 1, &end, 10) : -1;
         if (value < 0 || end == p + length + 1 || (*end && *end != ',')) {
-            snprintf(why, bytes, "SHMEM_NET_FAULT=%s: not accepted; give delay, reorder, again, rma, error, receive, rest, "
-                     "lanes, window, unordered, unreported, each as NAME=N, with commas between", text);
+            snprintf(why, bytes, "SHMEM_NET_FAULT=%s: not accepted; give delay, reorder, again, rma, error, lost, receive, "
+                     "rest, lanes, window, unordered, unreported, each as NAME=N, with commas between", text);
             return -EINVAL;
         }
         *at = value;
         p = *end ? end + 1 : end;
     }
     random_state = (uint64_t)fault.reorder * 0x9e3779b97f4a7c15 + 1;
-    posts = transfers = completions = receives = waits = endpoints = 0;
+    posts = transfers = completions = moved = receives = waits = endpoints = 0;
     n_shims = 0;
     return 0;
 }
@@ -227,7 +228,7 @@ static ssize_t cq_read(struct fid_cq *cq, void *buf, size_t count)
                                            : fault.error && ++completions == fault.error;
         if (s->has_failing)
             s->failing = e;
-        else
+        else if (!fault.lost || !(e.flags & FI_RMA) || e.flags & FI_REMOTE_WRITE || ++moved != fault.lost)
             out[n++] = e;
     }
     return n ? (ssize_t)n : s->has_failing ? -FI_EAVAIL : -FI_EAGAIN;
@@ -271,8 +272,8 @@ void shi_net_fault_domain(struct fid_domain *domain)
 
 void shi_net_fault_on(struct fid_ep *ep, struct fid_cq *cq)
 {
-    if (!(fault.delay || fault.reorder || fault.again || fault.rma || fault.error || fault.receive || fault.rest ||
-          fault.unordered) || n_shims == SHI_NET_LANES)
+    if (!(fault.delay || fault.reorder || fault.again || fault.rma || fault.error || fault.lost || fault.receive ||
+          fault.rest || fault.unordered) || n_shims == SHI_NET_LANES)
         return;
     struct shim *s = calloc(1, sizeof *s);
     if (!s)
