@@ -19,8 +19,7 @@
 #include "host/ops/remote.h"
 #include "host/ops/state.h"
 
-enum { LANE = 1 };
-static struct shi_lane *lane; /* opened with the first request; lasts as long as the process */
+static struct shi_lane *lane; /* made with the first request; lasts as long as the process */
 
 struct pending {
     struct shi_remote_op op;
@@ -162,7 +161,7 @@ int shi_remote_issue(struct shi_proxy_ring *ring, struct shi_engine_op *request,
         free_list = p->next;
     else if (!(p = aligned_alloc(SHI_LINE_BYTES, shi_round_up(sizeof *p, SHI_LINE_BYTES))))
         return -ENOMEM;
-    lane = lane ? lane : shi_stream_lane(LANE);
+    lane = lane ? lane : shi_stream_lane_beside();
     p->ring = ring;
     p->request = request;
     p->value = 0; /* results may be shorter */

@@ -577,6 +577,32 @@ static void few_of_many(void)
     fabric_heartbeat = 0;
 }
 
+/* Catches: a lane beside lane 0 that is lane 0, or a context's; a quiet of one that waits for the other's records. */
+static void beside(void)
+{
+    uint64_t value = 1;
+    open_all(&(struct shi_net_limits){.short_bytes = 128, .rma_bytes = 1 << 20, .lane_cap = 48, .peer_cap = 24,
+                                      .ordered = SHI_NET_SAW | SHI_NET_WAW});
+    fabric.calm = 1;
+    fabric_be(0);
+    struct shi_lane *l = shi_stream_lane_beside(), *first = shi_stream_lane(0), *second = shi_stream_lane(1);
+    struct shi_remote_addr there = at_remote(1, SHI_REGION_HEAP, &memory[1].area[0][0].signal);
+    CHECK(l != first && l != second && first != second && l->net == first->net && second->net != first->net);
+    CHECK(shi_stream_lane_made(LANES) == l && !shi_stream_lane_made(LANES + 1));
+    CHECK(shi_stream_put(l, &there, &value, sizeof value, 0) == 0);
+    CHECK(shi_stream_quiet(first, -1) && !shi_stream_quiet(l, -1));
+    for (int i = 0; i < DRAIN && !shi_stream_quiet(l, -1); i++) {
+        fabric_tick();
+        fabric_be(i % 2);
+        fabric_poll();
+        fabric_be(0);
+    }
+    CHECK(shi_stream_quiet(l, -1) && memory[1].area[0][0].signal == value);
+    for (int i = LANES + 1; i < SHI_NET_LANES; i++)
+        CHECK(shi_stream_lane_beside() == shi_stream_lane_made(i));
+    CHECK(shi_stream_lane_beside() == first);
+}
+
 /* Catches: a job with more PEs than requests of kernels can number, whose requests would go to other PEs. */
 static void too_many(void)
 {
@@ -599,6 +625,7 @@ int main(int argc, char **argv)
     RUN(expected, "a quiet that is expected sends no message");
     RUN(held, "a message waits for a slow write");
     RUN(numbers, "numbers of writes");
+    RUN(beside, "a lane beside the first shares its endpoint only");
     RUN(too_many, "more than 2^24 PEs are refused");
     RUN(few_of_many, "only PEs that were talked to are looked at");
     RUN(idle_messages, "memory of messages is given back when nothing uses it");

@@ -325,8 +325,9 @@ void shi_world_down(const char *routine)
     for (int i = 0; i < N_PARTS; i++)
         if (parts[i].finish)
             parts[i].finish();
-    for (int i = 0; shi_world.lane && i < shi_stream_lanes(); i++)
-        shi_remote_quiet(shi_stream_lane(i));
+    struct shi_lane *lane;
+    for (int i = 0; shi_world.lane && (lane = shi_stream_lane_made(i)); i++)
+        shi_remote_quiet(lane);
     shi_ctx_session(SHI_CTX_DEFAULT, 0);
     shi_team_quiet_barrier(routine, &shi_team_world);
     for (int i = N_PARTS - 1; i >= 0; i--)

@@ -10,14 +10,16 @@
 
 struct shi_stream_net shi_stream_net;
 
-static struct shi_lane *make_lane(struct shi_net_lane *n)
+static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+
+static struct shi_lane *make_lane(struct shi_net_lane *n, int index)
 {
     size_t pes = (size_t)shi_stream_net.n_pes;
     struct shi_lane *l = calloc(1, sizeof *l);
     if (!l)
         return NULL;
     l->net = n;
-    l->index = n->index;
+    l->index = index;
     l->to = shi_table(pes, sizeof *l->to);
     l->open = shi_table(4 * pes, sizeof *l->open);
     l->dirty = l->open + pes;
@@ -33,26 +35,42 @@ static struct shi_lane *make_lane(struct shi_net_lane *n)
     return NULL;
 }
 
-struct shi_lane *shi_stream_lane(int i)
+/* One more lane that sends by way of n. NULL: there are as many as can be, or no memory is left. */
+static struct shi_lane *add_lane(struct shi_net_lane *n)
 {
-    static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
-    struct shi_net_lane *n = NET->lane(i);
-    pthread_mutex_lock(&making);
-    if (n->index == shi_stream_net.n_lanes && n->index < SHI_NET_LANES) {
-        struct shi_lane *made = make_lane(n);
-        if (made) {
-            shi_stream_net.lane[n->index] = made;
-            __atomic_store_n(&shi_stream_net.n_lanes, n->index + 1, __ATOMIC_RELEASE); /* R1 */
-        }
+    int i = shi_stream_net.n_lanes;
+    struct shi_lane *made = i < SHI_NET_LANES ? make_lane(n, i) : NULL;
+    if (made) {
+        shi_stream_net.lane[i] = made;
+        __atomic_store_n(&shi_stream_net.n_lanes, i + 1, __ATOMIC_RELEASE); /* R1 */
     }
-    int index = n->index < shi_stream_net.n_lanes ? n->index : 0;
-    pthread_mutex_unlock(&making);
-    return shi_stream_net.lane[index];
+    return made;
 }
 
-int shi_stream_lanes(void)
+struct shi_lane *shi_stream_lane(int i)
 {
-    return shi_stream_n_lanes();
+    struct shi_net_lane *n = NET->lane(i);
+    struct shi_lane *l = NULL;
+    pthread_mutex_lock(&making);
+    for (int k = 0; k < shi_stream_net.n_lanes && !l; k++)
+        l = shi_stream_net.lane[k]->net == n ? shi_stream_net.lane[k] : NULL; /* the first: a later one is beside it */
+    if (!l)
+        l = add_lane(n);
+    pthread_mutex_unlock(&making);
+    return l ? l : shi_stream_net.lane[0];
+}
+
+struct shi_lane *shi_stream_lane_beside(void)
+{
+    pthread_mutex_lock(&making);
+    struct shi_lane *l = add_lane(shi_stream_net.lane[0]->net);
+    pthread_mutex_unlock(&making);
+    return l ? l : shi_stream_net.lane[0];
+}
+
+struct shi_lane *shi_stream_lane_made(int i)
+{
+    return i < shi_stream_n_lanes() ? shi_stream_net.lane[i] : NULL;
 }
 
 void shi_stream_fail(int pe, int err)

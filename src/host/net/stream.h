@@ -121,7 +121,13 @@ void shi_stream_cannot_register(enum shi_region region, size_t bytes, int err);
 
 /* A lane for a context; contexts may share one, lane 0 is there for all. NULL without memory. */
 struct shi_lane *shi_stream_lane(int i);
-int shi_stream_lanes(void); /* how many there are */
+
+/* One more lane, which sends by way of lane 0's endpoint: its fence and quiet are its own, and a poll has no further endpoint to
+ * look at. Lane 0 where no more can be made. */
+struct shi_lane *shi_stream_lane_beside(void);
+
+/* The i-th lane that was made, or NULL past the last. */
+struct shi_lane *shi_stream_lane_made(int i);
 
 /* One more (1) or one less (-1) of the lane's contexts is in a session that batches. While any is, records wait for others,
  * a poll, quiet or the end of the session even when no message is unacknowledged. */
