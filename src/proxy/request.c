@@ -11,6 +11,7 @@
 #include "device/lib/request.h"
 #include "host/net/amo_word.h"
 #include "host/ops/address.h"
+#include "host/ops/copy.h"
 #include "host/ops/span.h"
 #include "host/util/log.h"
 #include "proxy/call.h"
@@ -85,10 +86,10 @@ static int perform(struct shi_proxy_ring *p, struct shi_engine_op *op, const str
     switch (q->op) {
     case SHI_OP_AMO: return do_amo(p, op->ticket, v, at);
     case SHI_OP_GET_INLINE: return do_get_inline(p, op->ticket, at, v->bytes);
-    case SHI_OP_GET: memcpy((void *)v->local, at, v->bytes); return 0;
+    case SHI_OP_GET: shi_copy((void *)v->local, at, v->bytes); return 0;
     }
     if (v->bytes)
-        memcpy(at, v->payload ? v->payload : (const void *)v->local, v->bytes);
+        shi_copy(at, v->payload ? v->payload : (const void *)v->local, v->bytes);
     return signals ? do_signal(v, signal) : 0;
 }
 

@@ -3,6 +3,7 @@
  * through the ring, with requests that complete at once, or late and in any order.
  */
 #define SHMEMG_HOST_ITEMS
+#include "../torn.h"
 #include "world.h"
 
 /* ---- contexts of teams ------------------------------------------------------------------------------------------ */
@@ -112,6 +113,34 @@ static void test_lengths(void)
 {
     lengths(1);
     lengths(0);
+}
+
+static void put_watched(size_t n, size_t word, size_t from, size_t to)
+{
+    char *a = mine + 4096 + from * word, *b = mine + 8192 + to * word, *r = there(1, b);
+    memset(mine + 4096, 1, 2048), memset(mine + 6144, 2, 2048), memset(r, 1, n * word);
+    if (!CHECK(torn_watch(r, n * word, word)))
+        return;
+    for (int i = 0; i < 1000; i++)
+        shmemg_putmem(b, a + i % 2 * 2048, n * word, 1);
+    if (word == 2)
+        for (int i = 0; i < 1000; i++)
+            shmemg_short_p((short *)b, i % 2 ? 0x101 : 0x202, 1);
+    size_t found = torn_found();
+    CHECKF(found == 0, "%zu words of %zu bytes from %zu to %zu: %zu were half written", n, word, from, to, found);
+}
+
+/* Catches: elements before or behind the largest aligned units copied byte by byte: another PE may wait for each. */
+static void test_words(void)
+{
+    world_up(2, 1, 4, 1);
+    on_pe(0);
+    mine = world[0].heap;
+    for (size_t word = 2; word <= 8; word *= 2)
+        for (size_t n = 1; n < 9; n++)
+            for (size_t k = 0; k < 16; k++)
+                put_watched(n, word, k / 4, k % 4);
+    world_down();
 }
 
 /* ---- groups ----------------------------------------------------------------------------------------------------- */
@@ -439,6 +468,7 @@ int main(void)
 {
     RUN(test_teams, "contexts and numbers of teams");
     RUN(test_lengths, "lengths around the inline limits, odd addresses");
+    RUN(test_words, "aligned words are never half written");
     RUN(test_groups, "work-groups and sub-groups copy together");
     RUN(test_private, "memory that only a work-item or its group can access");
     RUN(test_lockstep, "lanes in lock step");

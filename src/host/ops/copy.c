@@ -17,6 +17,6 @@ void shi_copy_strided(char *to, const char *from, const struct shi_strided *s)
     case 16: COPY_ELEMENTS(16); break;
     default:
         for (size_t i = 0; i < s->count; i++, to += s->dst * (ptrdiff_t)s->elem, from += s->sst * (ptrdiff_t)s->elem)
-            memcpy(to, from, bytes);
+            shi_copy(to, from, bytes);
     }
 }

@@ -1,5 +1,5 @@
 /*
- * copy_lines.h - memcpy for data that another core may have written: line by line, with prefetches.
+ * copy_lines.h - memcpy for data that another core may have written: line by line, with prefetches; word by word except on x86-64.
  *
  * glibc before 2.40 copies 2 or 4 KiB up to about 512 KiB by rep movsb. On AMD Zen 3 and Zen 4 that is up to 7 times slower where the
  * source is aligned to a cache line and the destination is not; on other processors memcpy is as quick up to 128 KiB, and up to twice
@@ -13,9 +13,11 @@
 #include <string.h>
 
 #include "host/util/base.h"
+#include "host/util/copy_words.h"
 
 enum { SHI_COPY_LINES_MIN = 2048, SHI_COPY_LINES_LONG = 131072, SHI_COPY_LINES_MAX = 1 << 20, SHI_COPY_AHEAD = 1024 };
 
+#if defined(__x86_64__)
 typedef uint64_t shi_16_bytes __attribute__((vector_size(16), aligned(1), may_alias));
 
 /* 64 bytes. The loads come first, and the compiler does not know that a loop of this is a memcpy. */
@@ -42,7 +44,6 @@ static __attribute__((noinline, unused)) void shi_copy_all_lines(char *to, const
 }
 
 /* The same with half as many instructions. */
-#if defined(__x86_64__)
 typedef uint64_t shi_32_bytes __attribute__((vector_size(32), aligned(1), may_alias));
 
 static inline __attribute__((target("avx"))) void shi_copy_line_wide(char *to, const char *from)
@@ -74,18 +75,6 @@ static inline int shi_copy_has_slow_memcpy(void)
 {
     return __builtin_cpu_is("amd") != 0;
 }
-#else
-static inline int shi_copy_is_wide(void)
-{
-    return 0;
-}
-
-static inline int shi_copy_has_slow_memcpy(void)
-{
-    return 0;
-}
-#define shi_copy_all_lines_wide shi_copy_all_lines
-#endif
 
 static inline int shi_copy_is_by_lines(size_t bytes)
 {
@@ -93,6 +82,20 @@ static inline int shi_copy_is_by_lines(size_t bytes)
         return bytes < SHI_COPY_LINES_MAX;
     return bytes >= SHI_COPY_LINES_MIN && shi_copy_has_slow_memcpy();
 }
+#else
+#define shi_copy_all_lines shi_copy_words
+#define shi_copy_all_lines_wide shi_copy_words
+
+static inline int shi_copy_is_wide(void)
+{
+    return 0;
+}
+
+static inline int shi_copy_is_by_lines(size_t bytes)
+{
+    return bytes != 0;
+}
+#endif
 
 /* For messages, which are copied into a queue and out of it by turns. */
 static inline void shi_copy_lines(void *to, const void *from, size_t bytes)
