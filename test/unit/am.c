@@ -386,12 +386,12 @@ static void take_long(int pe, const void *msg, size_t bytes)
 }
 
 /* Send long messages until there is no room. How many. */
-static int fill(void)
+static int fill(int pe)
 {
     int n = 0;
-    for (void *room; (room = shi_am_begin(0, SHI_AM_TAG, LONG)); n++) {
+    for (void *room; (room = shi_am_begin(pe, SHI_AM_TAG, LONG)); n++) {
         write_message(room, LONG, LONG * 4);
-        shi_am_end(0, LONG);
+        shi_am_end(pe, LONG);
     }
     return n;
 }
@@ -415,7 +415,7 @@ static void idle_alone(void)
     shi_am_handle(SHI_AM_TAG, take_long);
     CHECK(shi_am_start() == 0);
     for (int round = 0; round < 3; round++) {
-        int sent = fill(), full;
+        int sent = fill(0), full;
         CHECKF(sent >= 20, "only %d messages fit", sent);
         source.trim();
         full = resident();
@@ -434,6 +434,28 @@ static void idle_alone(void)
 static void idle_memory(void)
 {
     as_pes(1, idle_alone);
+}
+
+/* PE 0 fills its pool with messages to the others, which take them; then it sends one to itself. */
+static void take_back(void)
+{
+    shi_am_handle(SHI_AM_TAG, take_long);
+    CHECK(shi_am_start() == 0);
+    for (int pe = 1; pe < 3 && me == 0; pe++)
+        CHECK(fill(pe) > 0);
+    CHECK(me != 0 || fill(0) == 0);
+    sync_phase(1);
+    while (me && source.poll() > 0)
+        ;
+    sync_phase(2);
+    CHECK(me ? arrived[0] > 0 : fill(0) > 0);
+}
+
+/* Catches: memory of messages to some PEs that stays taken after they have read them, so that a message to another PE waits for
+ * ever. */
+static void others(void)
+{
+    as_pes(3, take_back);
 }
 
 /* Catches: more PEs of a node than an inbox has bits for, which would share them. */
@@ -458,6 +480,7 @@ int main(void)
     RUN(pending, "pending sends go first");
     RUN(again, "messages of an earlier session");
     RUN(idle_memory, "memory of messages is given back when nothing uses it");
+    RUN(others, "a message takes the memory of messages that other PEs have read");
     RUN(threads, "4 threads send, 2 poll");
     return tap_end();
 }
