@@ -126,7 +126,7 @@ int main(void)
 {
     shmem_init();
     enum { ITEMS = 4 };
-    int me = shmem_my_pe(), rounds = 60;
+    int me = shmem_my_pe(), rounds = 1000;
     uint64_t *w = shmemg_calloc(1 + ITEMS, 8), *data = shmemg_calloc(1, 8), *sig = shmemg_calloc(1, 8), v[1 + ITEMS];
     void *args[] = {&w, &data, &sig, &rounds};
     const size_t one[3] = {1, 1, 1}, items[3] = {ITEMS, 1, 1}, bytes[] = {8, 8, 8, 4};
