@@ -31,7 +31,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MESSAGE_BYTES = 65536 }; /* the longest message that this double carries */
+enum { MESSAGE_BYTES = 81920 }; /* the longest message that this double carries */
 
 /* A provider's promises and requirements. Sizes 0: none. */
 struct profile {

@@ -317,7 +317,7 @@ static const struct {
              {out_of_bounds, "of memory of 256 bytes"}, {not_enabled, "fi_send on an endpoint that is not enabled"},
              {no_job_key, "without a key of its job"}, {shm_device, "with a file in /dev/shm"},
              {no_queue, "fi_enable of an endpoint without completion queue"}, {long_inject, "the limit is 64"},
-             {long_message, "the limit is 65536"}, {long_key, "longer than mr_key_size"},
+             {long_message, "the limit is 81920"}, {long_key, "longer than mr_key_size"},
              {not_bound, "bound to no endpoint"}, {closed_while_bound, "an endpoint to which memory is bound"},
              {second_endpoint_closed, "not the domain's first"}, {not_mapped, "not all mapped"},
              {queue_in_use, "fi_close of a completion queue"},

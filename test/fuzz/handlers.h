@@ -124,7 +124,7 @@ static int fetch(int pe, const struct shi_am_src *src, size_t off, void *to, siz
 }
 
 static const struct shi_am_carrier carrier = {.up = up, .reaches = reaches, .drop = drop, .begin = begin, .end = end,
-                                              .poll = poll_nothing, .eager_bytes = SHI_AM_MAX_BYTES,
+                                              .poll = poll_nothing, .max_bytes = SHI_AM_MAX_BYTES, .eager_bytes = SHI_AM_MAX_BYTES,
                                               .symmetric_bytes = SHI_AM_MAX_BYTES, .expose = expose,
                                               .withdraw = withdraw, .fetch_bytes = SIZE_MAX, .fetch = fetch};
 
@@ -195,7 +195,7 @@ static void deliver(const struct message *m)
     static _Alignas(8) char room[SHI_NET_MESSAGE_BYTES];
     struct head *h = (struct head *)room;
     struct record *r = (struct record *)(h + 1);
-    *h = (struct head){.bytes = (uint16_t)(sizeof *h + sizeof *r + shi_round_up(m->bytes, 8))};
+    *h = (struct head){.bytes = (uint32_t)(sizeof *h + sizeof *r + shi_round_up(m->bytes, 8))};
     *r = (struct record){.op = OP_AM, .what = (uint8_t)m->id, .bytes = (uint32_t)m->bytes};
     fill_head(h, m->pe == 2 ? FROM_2 : 0);
     memcpy(r + 1, m->data, m->bytes);

@@ -250,7 +250,6 @@ static void fill_head(struct head *h, int flags)
     h->pe = flags & FROM_2 ? 2 : 1;
     h->version = WIRE_VERSION;
     h->lane = flags & LANE_1 ? 1 : 0;
-    h->zero = 0;
     h->seq = shi_stream_net.peer_rx[h->pe].acks.applied_seq[h->lane] + 1;
     if (flags & ACKNOWLEDGES)
         return;
@@ -327,7 +326,7 @@ static void try_records(struct input *in)
         arrive_forged(h, bytes);
         return;
     }
-    h->bytes = (uint16_t)(bytes &= ~(size_t)7);
+    h->bytes = (uint32_t)(bytes &= ~(size_t)7);
     if (!(flags & OWN_HEAD))
         fill_head(h, flags);
     size_t at = sizeof *h;

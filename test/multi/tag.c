@@ -16,9 +16,10 @@
 #define HEADERS_ONLY 0
 #endif
 
-/* Lengths around every change of protocol: inline, one cache line, bytes of the FIFO, header and fetch; over a network one message,
- * three. */
-static const size_t lengths[] = {0, 1, 8, 31, 32, 33, 56, 57, 1000, 8151, 8152, 8153, 8192, 16280, 16281, 48840, 48841, 65536, 300001};
+/* Lengths around every change of protocol: inline, one cache line, bytes of the FIFO, header and fetch; over a network one message
+ * of the stream, short or long, and several. */
+static const size_t lengths[] = {0, 1, 8, 31, 32, 33, 56, 57, 1000, 8151, 8152, 8153, 8192, 16280, 16281, 48840, 48841,
+                                 40960, 40961, 65560, 65561, 81920, 81921, 300001};
 enum { LENGTHS = sizeof lengths / sizeof *lengths, MOST = 300001 };
 
 static unsigned char *heap_a, *heap_b;                   /* symmetric */
@@ -521,7 +522,7 @@ static void test_race(void)
 /* Catches: all messages of a burst sent eagerly, not only the first after a message from their receiver; over a network, none. */
 static void test_answer(void)
 {
-    enum { LONG = 20000 };
+    enum { LONG = 45000 };
     const char *transport = getenv("SHMEM_TRANSPORT");
     int first_goes = transport && strcmp(transport, "ofi") == 0 && !HEADERS_ONLY;
     int peer = me ^ 1;

@@ -85,7 +85,7 @@ static void serve(void)
 struct message {
     union {
         struct head h;
-        char data[SHI_NET_MESSAGE_BYTES];
+        char data[SHI_NET_LONGEST_BYTES];
     };
 };
 
@@ -102,7 +102,7 @@ static struct record *add(struct message *m, struct record r, const void *payloa
     struct record *at = (struct record *)(m->data + m->h.bytes);
     *at = r;
     memcpy(at + 1, payload, r.bytes);
-    m->h.bytes = (uint16_t)(m->h.bytes + record_bytes(&r));
+    m->h.bytes = (uint32_t)(m->h.bytes + record_bytes(&r));
     return at;
 }
 
@@ -202,7 +202,7 @@ static void send_malformed(void)
         int open = 1;
         for (int k = 0; open && (begin(&m, 0, 1), n = malformed(k, &m)); k++)
             open = send_to(to, &m, n);
-        for (n = SHI_NET_MESSAGE_BYTES + 8; open && n <= sizeof filler; n *= 4) {
+        for (n = SHI_NET_LONGEST_BYTES + 8; open && n <= sizeof filler; n *= 4) {
             open = send_to(to, filler, n);
             new_endpoint(); /* the target may have closed the connection */
         }

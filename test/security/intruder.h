@@ -63,7 +63,7 @@ void cut_at(const struct sockaddr_in *p, long limit, int change);
 enum { CAPTURED = 1024 };
 union captured {
     struct head head;
-    char data[SHI_NET_MESSAGE_BYTES];
+    char data[SHI_NET_LONGEST_BYTES];
 };
 extern union captured *captured;
 extern int n_captured;

@@ -5,7 +5,7 @@
 
 #include "../tap.h"
 
-enum { WORDS = SHI_NET_MESSAGE_BYTES / 8 - 1 };
+enum { WORDS = SHI_NET_LONGEST_BYTES / 8 - 1 };
 
 /* Catches: a wrong rotation, order or finalization, which would make another, unexamined function. Inputs are the bytes
  * 0, 1, 2, ..., the key is the bytes 0 to 15, as in the authors' vectors. */
@@ -42,11 +42,11 @@ static void add_product(uint64_t sum[2], uint64_t x, uint64_t y)
 /* Catches: a pair of words left out, a lost carry, a last odd word without its key. */
 static void nh_of_all_lengths(void)
 {
-    static uint64_t m[WORDS];
+    static uint64_t m[PART_WORDS];
     unsigned random = 1;
-    for (size_t i = 0; i < WORDS; i++)
+    for (size_t i = 0; i < PART_WORDS; i++)
         m[i] = i % 5 ? (uint64_t)tap_random(&random) << 33 ^ tap_random(&random) : UINT64_MAX;
-    for (size_t n = 0; n <= WORDS; n += n < 70 ? 1 : 61) {
+    for (size_t n = 0; n <= PART_WORDS; n += n < 70 ? 1 : 61) {
         uint64_t expect[2] = {0}, got[2];
         for (size_t i = 0; i < n; i += 2)
             add_product(expect, m[i] + own.nh[i], (i + 1 < n ? m[i + 1] : 0) + own.nh[i + 1]);
@@ -59,7 +59,7 @@ static void nh_of_all_lengths(void)
 static void every_bit_counts(void)
 {
     static uint64_t m[WORDS];
-    static const size_t lengths[] = {0, 1, 2, 3, 4, 5, 7, 16, WORDS};
+    static const size_t lengths[] = {0, 1, 2, 3, 4, 5, 7, 16, PART_WORDS - 1, PART_WORDS, PART_WORDS + 1, WORDS};
     for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
         size_t n = lengths[k], step = n > 16 ? 1009 : 1;
         uint64_t tag = shi_auth_tag(1, 2, 3, m, n);
@@ -76,6 +76,18 @@ static void every_bit_counts(void)
                    "bit %d of a PE", bit);
         CHECKF(n == WORDS || shi_auth_tag(1, 2, 3, m, n + 1) != tag, "%zu words and a zero", n);
     }
+}
+
+/* Catches: parts whose order, or number, does not count. */
+static void parts_have_places(void)
+{
+    static uint64_t m[3 * PART_WORDS];
+    m[0] = 1;
+    uint64_t tag = shi_auth_tag(1, 2, 3, m, 3 * PART_WORDS), two = shi_auth_tag(1, 2, 3, m, 2 * PART_WORDS);
+    m[PART_WORDS] = 1;
+    uint64_t same = shi_auth_tag(1, 2, 3, m, 3 * PART_WORDS);
+    m[0] = 0;
+    CHECK(tag != shi_auth_tag(1, 2, 3, m, 3 * PART_WORDS) && tag != same && tag != two);
 }
 
 /* Catches: an unused part of the secret, for the tag or for the job's number. */
@@ -98,7 +110,7 @@ static void every_bit_of_the_secret_counts(void)
 /* Catches: an NH key that is zero or repeats, so that changes of two words could cancel out. */
 static void key_words_differ(void)
 {
-    for (size_t i = 0; i < WORDS; i++)
+    for (size_t i = 0; i < PART_WORDS; i++)
         for (size_t k = 0; k < i; k++)
             CHECKF(own.nh[i] != own.nh[k], "words %zu and %zu", i, k);
     CHECK(own.key[0] != own.key[1] && own.key[0] != own.nh[0]);
@@ -111,6 +123,7 @@ int main(void)
     RUN(published_vectors, "SipHash-2-4 gives the tags that its authors published");
     RUN(nh_of_all_lengths, "NH equals products of half words");
     RUN(every_bit_counts, "a changed bit changes the tag");
+    RUN(parts_have_places, "the parts of a long message have an order");
     RUN(key_words_differ, "the words of the keys differ");
     RUN(every_bit_of_the_secret_counts, "a changed secret changes the tag and the job's number");
     return tap_end();

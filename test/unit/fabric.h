@@ -593,6 +593,7 @@ static void fabric_open(const struct shi_net_limits *limits, unsigned seed,
     const struct shi_config config = {.bcopy_bytes = -1, .heartbeat = fabric_heartbeat};
     memset(&fabric, 0, sizeof fabric);
     fabric.limits = *limits;
+    fabric.limits.message_bytes = SHI_NET_LONGEST_BYTES;
     fabric.refusals = fabric.patience = fabric.pace = 1;
     fabric.random = seed * 2654435761u + 1;
     static _Alignas(64) char record[PES][PES * SHI_SHM_RECORD_BYTES];

@@ -153,7 +153,7 @@ static int transfer(int kind, const struct shi_net_memory *m, uint64_t key, uint
 /* A message of a new stranger. */
 static void message(size_t bytes)
 {
-    static char here[2 * SHI_NET_MESSAGE_BYTES];
+    static char here[2 * SHI_NET_LONGEST_BYTES];
     struct fi_cq_msg_entry none;
     int before = messages + failed_receives, rc = stranger_open() ? -FI_EOTHER : -FI_EAGAIN;
     for (time_t from = time(NULL); rc == -FI_EAGAIN && !late(from); shi_net_ofi.poll()) {
@@ -329,7 +329,7 @@ static void too_long(void)
 {
     enum { MORE_THAN_POSTED = 80 };
     for (int i = 0; i < MORE_THAN_POSTED; i++)
-        message(2 * SHI_NET_MESSAGE_BYTES);
+        message(2 * SHI_NET_LONGEST_BYTES);
     CHECKF(failed_receives == MORE_THAN_POSTED && messages == 0, "%d failed receives", failed_receives);
     message(64);
     CHECKF(messages == 1, "a message after those is lost");

@@ -28,7 +28,7 @@ static struct {
         struct blocks_payload get;
         struct amo_payload amo;
         struct served_payload served;
-        char bytes[SHI_AM_MAX_BYTES + 8];
+        char bytes[SHI_AM_LONGEST_BYTES + 8];
     } p;
 } m;
 
@@ -240,7 +240,7 @@ static void pulls(void)
 /* Catches: an active message accepted without a handler, longer than the maximum, or of a kind for one node only. */
 static void messages(void)
 {
-    m.r = (struct record){.op = OP_AM, .what = SHI_AM_TAG, .bytes = SHI_AM_MAX_BYTES};
+    m.r = (struct record){.op = OP_AM, .what = SHI_AM_TAG, .bytes = SHI_AM_LONGEST_BYTES};
     is_valid("the longest active message");
     m.r.bytes++;
     is_invalid("a longer one", "length");

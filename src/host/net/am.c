@@ -123,6 +123,11 @@ void shi_am_end(int pe, size_t bytes)
     shi_spin_unlock(&p->lock);
 }
 
+size_t shi_am_max_bytes(int pe)
+{
+    return peer_of(pe)->by->max_bytes;
+}
+
 size_t shi_am_eager_bytes(int pe, int symmetric)
 {
     return symmetric ? peer_of(pe)->by->symmetric_bytes : peer_of(pe)->by->eager_bytes;

@@ -31,7 +31,10 @@ void shi_am_handle(enum shi_am_id id, shi_am_handler *handler);
  * programs without messages have neither thread nor tables. 0, or -errno after one logged line. Any thread. */
 int shi_am_start(void);
 
-/* Room for a message of at most SHI_AM_MAX_BYTES, 8-byte aligned, or NULL: no slot is free, or earlier sends wait for
+/* Bytes of the longest message to PE pe: SHI_AM_MAX_BYTES or more. */
+size_t shi_am_max_bytes(int pe);
+
+/* Room for a message of at most so many bytes, 8-byte aligned, or NULL: no slot is free, or earlier sends wait for
  * one. shi_am_end on the same thread sends it; make no other am call in between. `bytes` of the end may be less than
  * was asked for. World PE numbers; a PE may send to itself. */
 void *shi_am_begin(int pe, enum shi_am_id id, size_t bytes);

@@ -13,8 +13,8 @@
 
 enum shi_am_id { SHI_AM_TAG, SHI_AM_GPC, SHI_AM_PULL /* am_pull.c's own */, SHI_AM_IDS };
 
-/* Of one message: as much as a message of the stream carries (stream_wire.h). */
-enum { SHI_AM_MAX_BYTES = 16320 };
+/* Of one message with any carrier, and of the longest with one: as much as messages of the stream carry (stream_wire.h). */
+enum { SHI_AM_MAX_BYTES = 16320, SHI_AM_LONGEST_BYTES = 65600 };
 
 /* Memory of a PE that another one reads, as described inside a message. */
 struct shi_am_src {
@@ -50,6 +50,7 @@ struct shi_am_carrier {
     void (*end)(int pe, enum shi_am_id id, size_t bytes);
     void (*trim)(void);      /* NULL, or gives memory back that no message has used since the last call. Any thread */
     int (*poll)(int budget); /* hand at most so many messages to shi_am_deliver; how many, and other progress */
+    size_t max_bytes;        /* of one message; at least SHI_AM_MAX_BYTES */
     size_t eager_bytes;      /* longer data is better fetched than sent */
     size_t symmetric_bytes;  /* the same for data in symmetric memory */
     size_t answer_bytes;     /* the same where no other data is under way; 0: as eager_bytes */

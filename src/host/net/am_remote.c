@@ -19,8 +19,12 @@
 #include "host/net/stream.h"
 #include "host/util/log.h"
 
-/* With a header one message; see bench/tag.c. In two, windows take longer than by headers and reads, a message alone less long. */
-enum { EAGER_BYTES = SHI_AM_MAX_BYTES - 40, ANSWER_BYTES = 3 * EAGER_BYTES };
+/* Data up to EAGER is better sent, in one message, than read; data alone up to ANSWER, in two or three messages. LONG_: where
+ * messages may be long. See bench/tag.c. */
+enum {
+    EAGER_BYTES = SHI_AM_MAX_BYTES - 40, ANSWER_BYTES = 3 * EAGER_BYTES,
+    LONG_EAGER_BYTES = 40960, LONG_ANSWER_BYTES = 81920
+};
 
 struct queued {
     struct queued *next;
@@ -94,8 +98,11 @@ static void withdraw(int pe, const struct shi_am_src *src)
 void shi_am_remote_up(int all)
 {
     static struct shi_am_carrier carrier = {.begin = shi_stream_am_begin, .end = shi_stream_am_end, .poll = deliver,
-                                            .eager_bytes = EAGER_BYTES, .symmetric_bytes = EAGER_BYTES, .answer_bytes = ANSWER_BYTES,
                                             .expose = expose, .withdraw = withdraw, .fetch = fetch};
+    carrier.max_bytes = shi_stream_am_bytes();
+    int is_long = carrier.max_bytes == SHI_AM_LONGEST_BYTES;
+    carrier.eager_bytes = carrier.symmetric_bytes = is_long ? LONG_EAGER_BYTES : EAGER_BYTES;
+    carrier.answer_bytes = is_long ? LONG_ANSWER_BYTES : ANSWER_BYTES;
     carrier.fetch_bytes = shi_stream_rma_bytes();
     shi_am_set_remote(&carrier, all);
 }

@@ -501,6 +501,6 @@ static int fetch(int pe, const struct shi_am_src *src, size_t off, void *to, siz
 }
 
 const struct shi_am_carrier shi_am_shm = {.up = up, .reaches = reaches, .drop = drop, .begin = begin, .end = end,
-                                          .trim = trim, .poll = poll_once, .eager_bytes = EAGER_BYTES,
-                                          .symmetric_bytes = SYMMETRIC_BYTES, .expose = expose, .withdraw = withdraw,
-                                          .fetch_bytes = SIZE_MAX, .fetch = fetch};
+                                          .trim = trim, .poll = poll_once, .max_bytes = SHI_AM_MAX_BYTES,
+                                          .eager_bytes = EAGER_BYTES, .symmetric_bytes = SYMMETRIC_BYTES,
+                                          .expose = expose, .withdraw = withdraw, .fetch_bytes = SIZE_MAX, .fetch = fetch};

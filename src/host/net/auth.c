@@ -5,9 +5,12 @@
 
 #include "host/net/net.h"
 
+/* A message is reduced in parts, with the same key: messages of one length that differ do so in one part at least. */
+enum { PART_WORDS = 1024, PARTS = (SHI_NET_LONGEST_BYTES / 8 + PART_WORDS - 1) / PART_WORDS };
+
 static struct {
     uint64_t key[2];
-    uint64_t nh[SHI_NET_MESSAGE_BYTES / 8];
+    _Alignas(64) uint64_t nh[PART_WORDS];
     uint32_t job;
 } own;
 
@@ -89,7 +92,11 @@ uint32_t shi_auth_job(void)
 
 uint64_t shi_auth_tag(uint64_t seq, uint32_t from, uint32_t to, const void *message, size_t words)
 {
-    uint64_t w[4] = {seq, (uint64_t)from << 32 | to};
-    nh(message, words, w + 2);
-    return sip(own.key, w, 4, words, 2);
+    uint64_t w[2 + 2 * PARTS];
+    size_t n = 2;
+    w[0] = seq;
+    w[1] = (uint64_t)from << 32 | to;
+    for (size_t at = 0; at < words || n == 2; at += PART_WORDS, n += 2)
+        nh((const char *)message + 8 * at, words - at < PART_WORDS ? words - at : PART_WORDS, w + n);
+    return sip(own.key, w, n, words, 2);
 }

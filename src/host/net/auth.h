@@ -1,11 +1,10 @@
 /*
  * auth.h - authentication of messages: a tag of 64 bits that only PEs of the same job can compute.
  *
- * tag = SipHash-2-4(key, sequence number, sender, receiver, NH(message), length): NH (Black, Halevi, Krawczyk, Krovetz,
- * Rogaway: UMAC, 1999) reduces the message to 128 bits with one multiplication for each 16 bytes; SipHash (Aumasson,
- * Bernstein, 2012) is the pseudorandom function over that. A message that was changed keeps its tag with a probability of
- * 2^-64. Both keys are derived from the job's secret. A tag is valid once (stream_rx.c refuses a sequence number that it has
- * seen) and at one PE.
+ * tag = SipHash-2-4(key, sequence number, sender, receiver, NH of each 8 KiB of the message, length): NH (Black, Halevi, Krawczyk,
+ * Krovetz, Rogaway: UMAC, 1999) reduces 8 KiB to 128 bits with one multiplication for each 16 bytes; SipHash (Aumasson, Bernstein,
+ * 2012) is the pseudorandom function over that. A message that was changed keeps its tag with a probability of 2^-64. Both keys
+ * are derived from the job's secret. A tag is valid once (stream_rx.c refuses a sequence number that it has seen) and at one PE.
  *
  * No I/O. The keys are constant after shi_auth_set, which runs before the first message.
  */
@@ -24,7 +23,7 @@ void shi_auth_set(const unsigned char secret[SHI_SECRET_BYTES]);
 uint32_t shi_auth_job(void);
 
 /* The tag of message seq from PE `from` to PE `to`, of which the tag covers `words` words of 8 bytes, fewer than
- * SHI_NET_MESSAGE_BYTES in all. */
+ * SHI_NET_LONGEST_BYTES in all. */
 uint64_t shi_auth_tag(uint64_t seq, uint32_t from, uint32_t to, const void *message, size_t words);
 
 #endif

@@ -11,23 +11,30 @@
 enum {
     READY_CAP = 4,    /* closed batches of a stream that wait for room */
     BATCHES = 256,    /* of a lane; replies may take more, as many as there are requests in flight */
-    KEPT = 64
+    KEPT = 64,
+    LONG = 16         /* long messages of a lane, which no reply needs; all are kept */
 };
 
 #define NET (shi_stream_net.ops)
 
 /* ---- memory ----------------------------------------------------------------------------------------------------- */
 
+static size_t data_bytes(int is_long)
+{
+    return is_long ? shi_stream_net.limits.message_bytes : SHI_NET_MESSAGE_BYTES;
+}
+
 static void put_back(struct shi_lane *l, struct batch *b)
 {
-    if (l->n_batches > KEPT) {
-        l->n_batches--;
+    struct batch_pool *p = &l->pool[b->is_long];
+    if (p->n > KEPT) {
+        p->n--;
         free(b);
         return;
     }
-    b->next = l->free;
-    l->free = b;
-    l->n_free++;
+    b->next = p->free;
+    p->free = b;
+    p->n_free++;
 }
 
 /* The system may take the whole pages of a free message. */
@@ -35,7 +42,8 @@ static void give_back(struct batch *b)
 {
     static uintptr_t page;
     page = page ? page : (uintptr_t)sysconf(_SC_PAGESIZE);
-    uintptr_t from = ((uintptr_t)b->data + page - 1) / page * page, to = (uintptr_t)(b->data + sizeof b->data) / page * page;
+    uintptr_t from = ((uintptr_t)b->data + page - 1) / page * page;
+    uintptr_t to = (uintptr_t)(b->data + data_bytes(b->is_long)) / page * page;
     if (from < to)
         madvise((void *)from, to - from, MADV_DONTNEED);
     b->trimmed = 1;
@@ -44,12 +52,14 @@ static void give_back(struct batch *b)
 /* The list is a stack: its last least_free batches have not been in use. Some providers keep what they have sent pinned. */
 void shi_batch_trim(struct shi_lane *l)
 {
-    struct batch *b = l->free;
-    for (int used = l->n_free - l->least_free; used > 0; used--)
-        b = b->next;
-    for (; b && !b->trimmed && !shi_stream_net.limits.pins; b = b->next)
-        give_back(b);
-    l->least_free = l->n_free;
+    for (struct batch_pool *p = l->pool; p < l->pool + 2; p++) {
+        struct batch *b = p->free;
+        for (int used = p->n_free - p->least_free; used > 0; used--)
+            b = b->next;
+        for (; b && !b->trimmed && !shi_stream_net.limits.pins; b = b->next)
+            give_back(b);
+        p->least_free = p->n_free;
+    }
 }
 
 static void sent(struct shi_net_req *req, int err)
@@ -63,21 +73,23 @@ static void sent(struct shi_net_req *req, int err)
     shi_lane_unlock(l);
 }
 
-static struct batch *get(struct shi_lane *l, int forced)
+static struct batch *get(struct shi_lane *l, int is_long, int forced)
 {
-    struct batch *b = l->free;
+    struct batch_pool *p = &l->pool[is_long];
+    struct batch *b = p->free;
     if (b) {
-        l->free = b->next;
-        l->n_free--;
-        l->least_free = l->n_free < l->least_free ? l->n_free : l->least_free;
-    } else if (l->n_batches >= BATCHES && !forced) {
+        p->free = b->next;
+        p->n_free--;
+        p->least_free = p->n_free < p->least_free ? p->n_free : p->least_free;
+    } else if (p->n >= (is_long ? LONG : BATCHES) && !forced) {
         return NULL;
-    } else if (posix_memalign((void **)&b, SHI_LINE_BYTES, sizeof *b)) {
+    } else if (posix_memalign((void **)&b, SHI_LINE_BYTES, sizeof *b + data_bytes(is_long))) {
         shi_die("network", "out of memory for a message");
     } else {
-        l->n_batches++;
+        p->n++;
         b->req = (struct shi_net_req){.done = sent};
         b->lane = l;
+        b->is_long = (unsigned char)is_long;
     }
     b->next = NULL;
     b->trimmed = 0;
@@ -130,7 +142,7 @@ static void list_used(struct shi_lane *l, int pe)
 void shi_batch_send(struct shi_lane *l, int pe, uint32_t flags)
 {
     struct stream *s = &l->to[pe];
-    struct batch *b = s->open ? s->open : get(l, 1);
+    struct batch *b = s->open ? s->open : get(l, 0, 1);
     struct head *h = (struct head *)b->data;
     s->open = NULL;
     flags = shi_order_close(&s->order, flags, b->bytes > sizeof *h);
@@ -210,7 +222,7 @@ void shi_batch_ask(struct shi_lane *l, int pe, uint32_t flags)
     struct stream *s = &l->to[pe];
     s->order.ack_wanted |= (uint8_t)flags;
     if (!s->open)
-        s->open = get(l, 1);
+        s->open = get(l, 0, 1);
     list_open(l, pe);
 }
 
@@ -223,7 +235,7 @@ void *shi_batch_append(struct shi_lane *l, int pe, const struct record *r, int f
     if (s->open && s->open->bytes + bytes > MESSAGE_RECORD_BYTES)
         shi_batch_send(l, pe, 0);
     if (!s->open)
-        s->open = get(l, forced);
+        s->open = get(l, sizeof(struct head) + bytes > MESSAGE_RECORD_BYTES, forced);
     if (!s->open)
         return NULL;
     struct record *at = (struct record *)(s->open->data + s->open->bytes);
@@ -241,7 +253,8 @@ void shi_batch_commit(struct shi_lane *l, int pe, int more)
         shi_order_record(&s->order, l->fences);
         shi_lane_dirty(l, pe);
     }
-    if (!more && shi_order_in_window(&s->order) && !s->ready)
+    int is_full = s->open->bytes > MESSAGE_RECORD_BYTES;
+    if (is_full || (!more && shi_order_in_window(&s->order) && !s->ready))
         shi_batch_send(l, pe, 0);
     else
         list_open(l, pe);

@@ -14,8 +14,9 @@ struct batch {
     struct batch *next;
     struct shi_lane *lane;
     size_t bytes;
-    int trimmed; /* in the list free: its pages are given back */
-    _Alignas(16) char data[SHI_NET_MESSAGE_BYTES]; /* struct head, records */
+    unsigned char is_long; /* its length: that of a long message */
+    unsigned char trimmed; /* in the list free: its pages are given back */
+    _Alignas(16) char data[]; /* struct head, records */
 };
 
 /* Room for the payload of a record at the end of the open batch, which the record enters with shi_batch_commit. NULL: no

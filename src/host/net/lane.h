@@ -58,9 +58,12 @@ struct shi_lane {
     int *used, n_used;       /* PEs that a message was sent to, each once */
     int n_known;             /* of them, those that are in shi_stream_net.known; the polling thread's */
     unsigned failed_retries; /* number of refused retries; may wrap */
-    struct batch *free;
-    int n_free, least_free;  /* batches in the list free; since the last shi_batch_trim, at least so many */
-    int n_batches, index;
+    struct batch_pool {
+        struct batch *free;
+        int n_free, least_free; /* batches in the list free; since the last shi_batch_trim, at least so many */
+        int n;                  /* all that there are */
+    } pool[2];                  /* [is_long] */
+    int index;
     struct outstanding {
         struct shi_reply *reply; /* NULL: the cookie is free */
         uint32_t pe, bytes;      /* which reply it takes */

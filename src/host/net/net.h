@@ -57,11 +57,13 @@ struct shi_net_lane {
 
 enum { SHI_NET_SAW = 1, SHI_NET_WAW = 2, SHI_NET_IMMEDIATE = 4 };
 enum { SHI_NET_READ = 1, SHI_NET_WRITE = 2 }; /* what peers may do with registered memory */
-enum { SHI_NET_MESSAGE_BYTES = 16384, SHI_NET_LANES = 8 }; /* the longest message; the most lanes */
+enum { SHI_NET_MESSAGE_BYTES = 16384, SHI_NET_LONGEST_BYTES = 65664 }; /* see message_bytes */
+enum { SHI_NET_LANES = 8 }; /* the most */
 
 /* Constants after up. */
 struct shi_net_limits {
     size_t short_bytes; /* of a short message */
+    size_t message_bytes; /* of the longest message: SHI_NET_MESSAGE_BYTES to SHI_NET_LONGEST_BYTES */
     size_t rma_bytes;   /* of one write or read */
     int ordered;        /* SHI_NET_SAW, _WAW, _IMMEDIATE */
     int lane_cap, peer_cap;

@@ -35,7 +35,7 @@
 #include "host/util/log.h"
 #include "host/util/table.h"
 
-enum { RECVS = 64, POOL = 64, EVENTS = 16, PEER_CAP = 64, LANE_CAP = 1024 };
+enum { RECVS = 64, RECV_BYTES = RECVS * SHI_NET_MESSAGE_BYTES, POOL = 64, EVENTS = 16, PEER_CAP = 64, LANE_CAP = 1024 };
 
 struct posted_queue {
     struct shi_net_req *head, *tail;
@@ -55,7 +55,7 @@ struct lane {
 struct recv {
     struct fi_context2 context;
     struct recv *next; /* to be posted again */
-    _Alignas(16) char data[SHI_NET_MESSAGE_BYTES];
+    _Alignas(16) char data[]; /* limits.message_bytes */
 };
 
 static struct fi_info *info;
@@ -67,7 +67,8 @@ static struct lane lanes[SHI_NET_LANES];
 static int sockets_close; /* libfabric's sockets are opened close-on-exec */
 static int n_lanes, no_cuda_calls, can_idle_wait; /* lane 0's completion queue has a wait that sleeps */
 static struct shi_net_req pool[SHI_NET_LANES][POOL];
-static struct recv *recvs, *idle_recvs;
+static char *recvs, *end_of_recvs; /* all buffers for messages, which have RECV_BYTES */
+static struct recv *idle_recvs;
 static pthread_mutex_t receiving = PTHREAD_MUTEX_INITIALIZER, opening = PTHREAD_MUTEX_INITIALIZER;
 static shi_net_arrive *arrive;
 static shi_net_written *written;
@@ -191,15 +192,17 @@ static struct shi_net_lane *lane(int i)
 
 static int post_recv(struct recv *r)
 {
-    return (int)fi_recv(lanes[0].ep, r->data, sizeof r->data, NULL, FI_ADDR_UNSPEC, &r->context);
+    return (int)fi_recv(lanes[0].ep, r->data, limits.message_bytes, NULL, FI_ADDR_UNSPEC, &r->context);
 }
 
 static int post_recvs(void)
 {
-    if (posix_memalign((void **)&recvs, 64, RECVS * sizeof *recvs))
+    size_t bytes = shi_round_up(sizeof(struct recv) + limits.message_bytes, 64), n = RECV_BYTES / limits.message_bytes;
+    if (posix_memalign((void **)&recvs, 64, n * bytes))
         return -ENOMEM;
-    for (int i = 0; i < RECVS; i++) {
-        int rc = post_recv(&recvs[i]);
+    end_of_recvs = recvs + n * bytes;
+    for (char *r = recvs; r < end_of_recvs; r += bytes) {
+        int rc = post_recv((struct recv *)r);
         if (rc)
             return cannot("post a receive", rc);
     }
@@ -468,7 +471,7 @@ static void complete(struct lane *l, struct shi_net_req *r, struct found *f)
 
 static int is_recv(const void *context)
 {
-    return (const char *)context >= (const char *)recvs && (const char *)context < (const char *)(recvs + RECVS);
+    return (const char *)context >= recvs && (const char *)context < end_of_recvs;
 }
 
 static void post_later(struct recv *r)

@@ -383,10 +383,19 @@ static int reports_writes(const struct fi_info *f)
     return 0;
 }
 
+/* Do long messages go from buffer to buffer without a handshake? */
+static int sends_long(const struct fi_info *f)
+{
+    int is_tcp = strcmp(provider_of(f), "net") == 0 || strcmp(provider_of(f), "tcp") == 0;
+    return is_tcp && f->ep_attr->max_msg_size >= SHI_NET_LONGEST_BYTES;
+}
+
 struct shi_net_limits shi_ofi_limits(const struct fi_info *f)
 {
     uint64_t order = f->tx_attr->msg_order & f->rx_attr->msg_order;
-    struct shi_net_limits l = {.short_bytes = f->tx_attr->inject_size, .rma_bytes = f->ep_attr->max_msg_size,
+    struct shi_net_limits l = {.short_bytes = f->tx_attr->inject_size,
+                               .message_bytes = sends_long(f) ? SHI_NET_LONGEST_BYTES : SHI_NET_MESSAGE_BYTES,
+                               .rma_bytes = f->ep_attr->max_msg_size,
                                .pins = (f->domain_attr->mr_mode & FI_MR_ALLOCATED) != 0};
     int of_all_sizes = f->ep_attr->max_order_waw_size >= f->ep_attr->max_msg_size; /* psm3: up to 4 KiB */
     if (order & FI_ORDER_WAW && of_all_sizes)

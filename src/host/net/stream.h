@@ -207,6 +207,7 @@ size_t shi_stream_rma_bytes(void);
 size_t shi_stream_bcopy_bytes(void);
 
 /* Active messages between nodes, for am_remote.c: as in am_carrier.h. */
+size_t shi_stream_am_bytes(void); /* of the longest */
 void *shi_stream_am_begin(int pe, size_t bytes);
 void shi_stream_am_end(int pe, enum shi_am_id id, size_t bytes);
 int shi_stream_expose(const void *addr, size_t bytes, struct shi_am_src *out);

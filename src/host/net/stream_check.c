@@ -79,7 +79,7 @@ static const char *check_am(const struct record *r)
 {
     if (r->what >= SHI_AM_IDS || r->what == SHI_AM_PULL) /* which is of one node */
         return "an active message of unknown id";
-    return r->bytes == 0 || r->bytes > SHI_AM_MAX_BYTES ? "an active message of invalid length" : NULL;
+    return r->bytes == 0 || r->bytes > SHI_AM_LONGEST_BYTES ? "an active message of invalid length" : NULL;
 }
 
 const char *shi_stream_check(const struct record *r, size_t left)

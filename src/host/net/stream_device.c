@@ -7,6 +7,7 @@
 #include "host/net/batch.h"
 #include "host/net/device_copy.h"
 #include "host/util/base.h"
+#include "host/util/log.h"
 
 #define DEVICE (shi_stream_net.own[SHI_REGION_DEVICE].device)
 
@@ -39,12 +40,15 @@ void shi_stream_device_up(const struct shi_stream_device *device, int n)
 struct stashed *shi_stream_device_take(const struct stashed *s)
 {
     struct stashed *to = shi_stream_net.free_slot;
+    const struct head *h = (const struct head *)s->data;
+    if (h->bytes > SHI_NET_MESSAGE_BYTES) /* such a message holds an active message alone */
+        shi_die("network", "protocol error: PE %u sends records on device memory in a message of %u bytes", h->pe, h->bytes);
     if (!to)
         return NULL;
     shi_stream_net.free_slot = to->next;
     *to = *s;
     to->in_slot = 1;
-    memcpy(to->data, s->data, ((const struct head *)s->data)->bytes);
+    memcpy(to->data, s->data, h->bytes);
     return to;
 }
 

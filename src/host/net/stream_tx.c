@@ -408,6 +408,11 @@ int shi_stream_read_memory(int pe, const struct shi_net_memory *from, uint64_t o
 
 /* ---- active messages between nodes -------------------------------------------------------------------------------- */
 
+size_t shi_stream_am_bytes(void)
+{
+    return shi_stream_net.limits.message_bytes - sizeof(struct head) - sizeof(struct record) - FOLLOWS_BYTES;
+}
+
 void *shi_stream_am_begin(int pe, size_t bytes)
 {
     struct shi_lane *l = shi_stream_net.lane[0];

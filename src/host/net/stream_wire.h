@@ -9,18 +9,17 @@
 #include "host/net/stream.h"
 #include "host/util/base.h"
 
-enum { WIRE_VERSION = 6 }; /* changes with the formats of this file and of the active messages */
+enum { WIRE_VERSION = 7 }; /* changes with the formats of this file and of the active messages */
 
 struct head {
     uint64_t tag;     /* of all that follows, and of the receiver (auth.h) */
     uint32_t job;     /* shi_auth_job */
     uint32_t pe;      /* sender */
-    uint16_t bytes;   /* of the message, this head included */
+    uint32_t bytes;   /* of the message, this head included */
     uint8_t version;  /* WIRE_VERSION */
     uint8_t flags;    /* ACK_ of order.h, FOLLOWS_WRITES, SETTLES, TRACED */
     uint8_t lane;     /* the sender's stream */
     uint8_t ack_lane;
-    uint16_t zero;
     uint64_t seq;     /* messages of this stream count from 1 */
     uint64_t ack;     /* the sender has applied the messages of the receiver's stream ack_lane up to this one */
 };
@@ -35,8 +34,8 @@ static inline void write_head(struct head *h, uint32_t pe, size_t bytes, uint32_
                               uint64_t seq, uint64_t ack)
 {
     const uint64_t word[] = {shi_auth_job() | (uint64_t)pe << 32,
-                             bytes | WIRE_VERSION << 16 | (uint64_t)flags << 24 | (uint64_t)lane << 32 |
-                                 (uint64_t)ack_lane << 40, seq, ack};
+                             bytes | (uint64_t)WIRE_VERSION << 32 | (uint64_t)flags << 40 | (uint64_t)lane << 48 |
+                                 (uint64_t)ack_lane << 56, seq, ack};
     memcpy((char *)h + sizeof h->tag, word, sizeof word);
 }
 
@@ -82,12 +81,15 @@ struct served_payload {
 };
 
 _Static_assert(sizeof(struct head) == 40 && sizeof(struct record) == 16, "the wire has no holes");
-_Static_assert(SHI_NET_MESSAGE_BYTES <= UINT16_MAX && SHI_NET_LANES <= UINT8_MAX, "the head has room for these");
-enum { MESSAGE_RECORD_BYTES = SHI_NET_MESSAGE_BYTES - FOLLOWS_BYTES }; /* up to which records fill a message */
+_Static_assert(SHI_NET_LANES <= UINT8_MAX, "the head has room for these");
+/* Records fill a message up to here; a longer one has a message of its own. */
+enum { MESSAGE_RECORD_BYTES = SHI_NET_MESSAGE_BYTES - FOLLOWS_BYTES };
 
 _Static_assert(sizeof(struct head) + sizeof(struct record) + sizeof(struct blocks_payload) + SHI_STREAM_PUT_BYTES <=
                    MESSAGE_RECORD_BYTES, "the longest record fits into a message");
 _Static_assert(SHI_AM_MAX_BYTES + sizeof(struct head) + sizeof(struct record) <= MESSAGE_RECORD_BYTES, "and so does "
                "an active message");
+_Static_assert(SHI_AM_LONGEST_BYTES + sizeof(struct head) + sizeof(struct record) + FOLLOWS_BYTES == SHI_NET_LONGEST_BYTES,
+               "a long one fills a long message");
 
 #endif

@@ -104,9 +104,9 @@ static int send_eager(struct shmemx_tag_request *r, struct shi_tag_peer *p)
 static int send_parts(struct shmemx_tag_request *r)
 {
     int pe = r->pe, sync = r->sync && !r->recv;
-    size_t head = sizeof(struct shi_tag_part), at = r->at, end = r->end;
+    size_t head = sizeof(struct shi_tag_part), at = r->at, end = r->end, most = shi_am_max_bytes(pe) - head;
     while (at < end) {
-        size_t bytes = end - at < SHI_AM_MAX_BYTES - head ? end - at : SHI_AM_MAX_BYTES - head;
+        size_t bytes = end - at < most ? end - at : most;
         char *room = shi_am_begin(pe, SHI_AM_TAG, head + bytes);
         if (!room)
             return -EAGAIN;
@@ -122,8 +122,8 @@ static int send_parts(struct shmemx_tag_request *r)
 
 static int send_long(struct shmemx_tag_request *r, struct shi_tag_peer *p)
 {
-    size_t head = sizeof(struct shi_tag_long_head), bytes = SHI_AM_MAX_BYTES - head;
-    char *room = shi_am_begin(r->pe, SHI_AM_TAG, SHI_AM_MAX_BYTES);
+    size_t head = sizeof(struct shi_tag_long_head), most = shi_am_max_bytes(r->pe), bytes = most - head;
+    char *room = shi_am_begin(r->pe, SHI_AM_TAG, most);
     if (!room)
         return -EAGAIN;
     count(&p->used, shi_tag_cost(r->data.bytes));
@@ -132,7 +132,7 @@ static int send_long(struct shmemx_tag_request *r, struct shi_tag_peer *p)
     shi_tag_gather(&r->data, 0, room + head, bytes);
     r->started = 1;
     r->at = bytes;
-    shi_am_end(r->pe, SHI_AM_MAX_BYTES);
+    shi_am_end(r->pe, most);
     return send_parts(r);
 }
 
@@ -167,7 +167,7 @@ static int send_on(struct shmemx_tag_request *r, struct shi_tag_peer *p)
 {
     size_t bytes = r->data.bytes;
     if ((is_eager(p, &r->data) || is_answer(r, p)) && has_window(p, bytes))
-        return bytes + sizeof(struct shi_tag_long_head) <= SHI_AM_MAX_BYTES ? send_eager(r, p) : send_long(r, p);
+        return bytes + sizeof(struct shi_tag_long_head) <= shi_am_max_bytes(r->pe) ? send_eager(r, p) : send_long(r, p);
     if (unreturned(&p->headers, &p->matched) >= p->header_window)
         return NO_WINDOW;
     return send_header(r, p);
@@ -322,7 +322,8 @@ int shi_tag_send_now(const struct shmem_team *t, const struct shi_tag_data *data
     int world_pe = shi_team_world_pe(t, pe);
     struct shi_tag_peer *p = shi_tag_peer_of(world_pe);
     size_t bytes = data->bytes, all = sizeof(struct shi_tag_head) + bytes;
-    if (!is_eager(p, data) || all > SHI_AM_MAX_BYTES || __atomic_load_n(&p->waits, __ATOMIC_RELAXED) || !has_window(p, bytes))
+    if (!is_eager(p, data) || all > shi_am_max_bytes(world_pe) || __atomic_load_n(&p->waits, __ATOMIC_RELAXED) ||
+        !has_window(p, bytes))
         return 0;
     struct shi_tag_head *room = shi_am_begin(world_pe, SHI_AM_TAG, all);
     if (!room)
