@@ -56,6 +56,9 @@ PKG_CONFIG_PATH=$at/lib/pkgconfig && export PKG_CONFIG_PATH
 ${CC:-cc} "$work/hello.c" -o "$work/by-pc" $(pkg-config --cflags --libs fulmar) "-Wl,-rpath,$at/lib" \
     > "$log" 2>&1 && run "$work/by-pc" "$hello"
 ok $? "pkg-config gives the flags" "$log"
+${CC:-cc} "$work/hello.c" -o "$work/by-sma" -I "$at/include" -L "$at/lib" -lsma "-Wl,-rpath,$at/lib" > "$log" 2>&1 &&
+    run "$work/by-sma" "$hello" && ! readelf -d "$work/by-sma" | grep libsma > "$log"
+ok $? "-lsma links with libfulmar" "$log"
 [ "$(realpath "$(pkg-config --variable=oshrun fulmar)")" = "$(realpath "$at/bin/oshrun")" ] && pkg-config --validate fulmar > "$log" 2>&1
 ok $? "pkg-config names the launcher" "$log"
 [ "$(pkg-config --define-prefix --variable=oshrun fulmar)" = "$at/bin/oshrun" ]
