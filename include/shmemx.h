@@ -31,9 +31,9 @@ void shmemg_free(void *ptr);
  * Use the program's device memory as the device symmetric heap, in place of shmemg_malloc's. Call shmemx_heap_preinit or
  * _preinit_thread, which are shmem_init and shmem_init_thread; then shmemx_heap_create on every PE with the same number of
  * bytes; then shmemx_heap_postinit, which is collective. Afterwards addresses in this memory are symmetric. The program frees
- * the memory after shmem_finalize. device_index is ignored. Errors end the job.
+ * the memory after shmem_finalize. device_index: of CUDA, the device that has the memory; else ignored. Errors end the job.
  */
-enum { SHMEMX_EXTERNAL_HEAP_ZE };
+enum { SHMEMX_EXTERNAL_HEAP_ZE, SHMEMX_EXTERNAL_HEAP_CUDA };
 void shmemx_heap_preinit(void);
 int shmemx_heap_preinit_thread(int requested, int *provided);
 void shmemx_heap_create(void *base, size_t bytes, int device_type, int device_index);

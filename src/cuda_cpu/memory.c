@@ -26,6 +26,12 @@ static CUresult result(ze_result_t r)
     return !r ? CUDA_SUCCESS : r == ZE_RESULT_ERROR_UNSUPPORTED_SIZE ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
+/* ze_cpu keeps the device of an allocation, which is no object of its own here. */
+static ze_device_handle_t handle_of(int device)
+{
+    return (ze_device_handle_t)(uintptr_t)(1 + device);
+}
+
 static CUresult allocate(CUdeviceptr *out, size_t bytes, int import)
 {
     const ze_external_memory_import_fd_t file = {.stype = ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMPORT_FD, .fd = import};
@@ -34,7 +40,7 @@ static CUresult allocate(CUdeviceptr *out, size_t bytes, int import)
     void *at;
     CUresult r = cc_check_context();
     if (!r)
-        r = result(zc_MemAllocDevice(NULL, &desc, bytes, 512, NULL, &at));
+        r = result(zc_MemAllocDevice(NULL, &desc, bytes, 512, handle_of(cc_current_device()), &at));
     if (!r)
         *out = (CUdeviceptr)(uintptr_t)at;
     return r;
@@ -66,6 +72,36 @@ CUresult cuMemHostAlloc(void **out, size_t bytes, unsigned flags)
 CUresult cuMemFreeHost(void *at)
 {
     return release(at);
+}
+
+CUresult cuMemGetAddressRange(CUdeviceptr *base, size_t *bytes, CUdeviceptr at)
+{
+    struct zc_alloc a;
+    if (!zc_mem_find((void *)(uintptr_t)at, &a))
+        return CUDA_ERROR_NOT_FOUND;
+    if (base)
+        *base = (CUdeviceptr)(uintptr_t)a.base;
+    if (bytes)
+        *bytes = a.size;
+    return CUDA_SUCCESS;
+}
+
+/* Of the attributes that can be read, this library has one. */
+CUresult cuPointerGetAttribute(void *value, CUpointer_attribute attribute, CUdeviceptr at)
+{
+    struct zc_alloc a;
+    if (attribute != CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL || !zc_mem_find((void *)(uintptr_t)at, &a) || !a.device)
+        return CUDA_ERROR_INVALID_VALUE;
+    memcpy(value, &(int){(int)(uintptr_t)a.device - 1}, sizeof(int));
+    return CUDA_SUCCESS;
+}
+
+/* Copies that wait for their end always do. */
+CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute, CUdeviceptr at)
+{
+    struct zc_alloc a;
+    return value && attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS && zc_mem_find((void *)(uintptr_t)at, &a)
+               ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuIpcGetMemHandle(CUipcMemHandle *out, CUdeviceptr at)

@@ -12,7 +12,7 @@
 
 #ifndef __cuda_cuda_h__
 typedef int CUresult, CUdevice, CUdevice_attribute, CUjit_option, CUdriverProcAddressQueryResult,
-    CUmemRangeHandleType;
+    CUmemRangeHandleType, CUpointer_attribute;
 typedef unsigned long long CUdeviceptr;
 typedef struct CUctx_st *CUcontext;
 typedef struct CUmod_st *CUmodule;
@@ -46,6 +46,9 @@ enum {
     CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
     CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING = 118,
     CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED = 124,
+
+    CU_POINTER_ATTRIBUTE_SYNC_MEMOPS = 6,
+    CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,
 
     CU_COMPUTEMODE_EXCLUSIVE_PROCESS = 3,
     CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER = 100,
@@ -85,6 +88,9 @@ enum { CU_API_VERSION = 12000, CU_API_VERSION_12_4 = 12040 }; /* versions for cu
     X(cuEventQuery, (CUevent event))                                                                                 \
     X(cuMemAlloc, (CUdeviceptr * at, size_t bytes))                                                                  \
     X(cuMemFree, (CUdeviceptr at))                                                                                   \
+    X(cuMemGetAddressRange, (CUdeviceptr * base, size_t *bytes, CUdeviceptr at))                                     \
+    X(cuPointerGetAttribute, (void *value, CUpointer_attribute attribute, CUdeviceptr at))                           \
+    X(cuPointerSetAttribute, (const void *value, CUpointer_attribute attribute, CUdeviceptr at))                     \
     X(cuMemHostAlloc, (void **at, size_t bytes, unsigned flags))                                                     \
     X(cuMemFreeHost, (void *at))                                                                                     \
     X(cuMemcpyAsync, (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream))                              \

@@ -43,15 +43,16 @@ struct pinned {
 };
 static struct pinned *pinned;
 
-/* A peer's memory of a device that ours cannot access, mapped in that device's primary context: for copies, which the driver
- * then stages through host memory. */
-struct far {
-    CUdeviceptr at;
+/* A peer's memory. Where our device cannot access its device, it is mapped in that device's primary context: for copies, which the
+ * driver then stages through host memory. */
+struct mapping {
+    CUdeviceptr at;    /* of the whole allocation */
+    uint64_t offset;   /* of the peer's memory in it */
     CUdevice device;
-    CUcontext context;
-    struct far *next;
+    CUcontext context; /* of the device; NULL: mapped in ours */
+    struct mapping *next;
 };
-static struct far *far_maps;
+static struct mapping *mappings;
 
 /* ---- streams ------------------------------------------------------------------------------------------------------ */
 
@@ -131,15 +132,43 @@ void shi_cuda_memory_down(void)
 
 /* ---- allocations -------------------------------------------------------------------------------------------------- */
 
+/* Copies and fills by which the program changes the memory itself: those that wait for their end do so within a device, too, before
+ * the network or another stream reads the data. */
+static int synchronise_copies(CUdeviceptr at)
+{
+    const unsigned on = 1;
+    CUresult r = SHI_CU(cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, at));
+    return r ? shi_cuda_failed("cuPointerSetAttribute (SYNC_MEMOPS)", r) : 0;
+}
+
 int shi_cuda_alloc(size_t bytes, void **addr)
 {
     CUdeviceptr at;
     CUresult r = SHI_CU(cuMemAlloc(&at, (bytes + PAGE_BYTES - 1) & -(size_t)PAGE_BYTES));
     if (r)
         return shi_cuda_failed("cuMemAlloc (SHMEM_DEVICE_SYMMETRIC_SIZE)", r);
+    int err = synchronise_copies(at);
+    if (err) {
+        SHI_CU(cuMemFree(at));
+        return err;
+    }
     *addr = (void *)at;
     shi_places_learn(*addr, bytes, SHI_PLACE_OWN);
     return 0;
+}
+
+int shi_cuda_adopt(void *addr, size_t bytes)
+{
+    CUdeviceptr at = (CUdeviceptr)addr, base = 0;
+    size_t all = 0;
+    int device = -1;
+    if (SHI_CU(cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, at)) || device != shi_cuda.device ||
+        SHI_CU(cuMemGetAddressRange(&base, &all, at)) || bytes > all - (at - base)) {
+        shi_log_error("CUDA: %zu bytes at %p are not memory of one allocation on device %d", bytes, addr, shi_cuda.device);
+        return -EINVAL;
+    }
+    shi_places_learn(addr, bytes, SHI_PLACE_OWN);
+    return synchronise_copies(at);
 }
 
 void shi_cuda_release(void *addr)
@@ -175,10 +204,14 @@ _Static_assert(sizeof(CUipcMemHandle) <= sizeof((struct shi_device_share *)0)->h
 int shi_cuda_share(void *addr, struct shi_device_share *out)
 {
     CUipcMemHandle h;
-    CUresult r = SHI_CU(cuIpcGetMemHandle(&h, (CUdeviceptr)addr));
+    CUdeviceptr base;
+    CUresult r = SHI_CU(cuMemGetAddressRange(&base, NULL, (CUdeviceptr)addr));
+    if (!r)
+        r = SHI_CU(cuIpcGetMemHandle(&h, base));
     if (r)
         return shi_cuda_failed("cuIpcGetMemHandle, by which PEs of a node map each other's device memory,", r);
     memcpy(out->handle, &h, sizeof h);
+    out->offset = (CUdeviceptr)addr - base;
     if (shi_cu.cuDeviceGetPCIBusId(out->device, sizeof out->device, shi_cuda.device))
         out->device[0] = 0;
     out->pid = getpid();
@@ -199,46 +232,56 @@ static int index_of(const char *wanted)
 
 /* Map the handle in the primary context of its owner's device, if that is another one and visible here. 0 or -errno, not
  * logged. */
-static int map_far(const char *owner, CUipcMemHandle h, CUdeviceptr *at)
+static int map_far(const char *owner, CUipcMemHandle h, struct mapping *m)
 {
-    struct far f = {0}, *kept;
     int i = index_of(owner);
-    if (i < 0 || shi_cu.cuDeviceGet(&f.device, i) || f.device == shi_cuda.device ||
-        shi_cu.cuDevicePrimaryCtxRetain(&f.context, f.device))
+    if (i < 0 || shi_cu.cuDeviceGet(&m->device, i) || m->device == shi_cuda.device ||
+        shi_cu.cuDevicePrimaryCtxRetain(&m->context, m->device))
         return -ENODEV;
-    kept = malloc(sizeof *kept);
-    if (!kept || SHI_CU_OF(f.context, cuIpcOpenMemHandle(&f.at, h, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS))) {
-        free(kept);
-        shi_cu.cuDevicePrimaryCtxRelease(f.device);
+    if (SHI_CU_OF(m->context, cuIpcOpenMemHandle(&m->at, h, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS))) {
+        shi_cu.cuDevicePrimaryCtxRelease(m->device);
+        m->context = NULL;
         return -ENODEV;
     }
-    *at = f.at;
-    f.next = far_maps;
-    *kept = f;
-    far_maps = kept;
     return 0;
+}
+
+static void unmap(const struct mapping *m)
+{
+    if (m->context) {
+        SHI_CU_OF(m->context, cuIpcCloseMemHandle(m->at));
+        shi_cu.cuDevicePrimaryCtxRelease(m->device);
+    } else {
+        SHI_CU(cuIpcCloseMemHandle(m->at));
+    }
 }
 
 /* A process cannot open a handle that it made. */
 int shi_cuda_map(const struct shi_device_share *s, size_t bytes, void **addr, int *copies_only)
 {
     CUipcMemHandle h;
-    CUdeviceptr at;
+    struct mapping m = {.offset = s->offset, .next = mappings}, *kept;
     char id[sizeof s->device] = "";
     if (s->pid == getpid()) {
         shi_log_error("CUDA: a process cannot map its own device memory");
         return -EINVAL;
     }
     memcpy(&h, s->handle, sizeof h);
-    CUresult r = SHI_CU(cuIpcOpenMemHandle(&at, h, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
-    *copies_only = r && map_far(s->device, h, &at) == 0;
+    CUresult r = SHI_CU(cuIpcOpenMemHandle(&m.at, h, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+    *copies_only = r && map_far(s->device, h, &m) == 0;
     if (r && !*copies_only && index_of(s->device) < 0)
         return shi_device_not_visible(s->pid, s->device, "CUDA_VISIBLE_DEVICES");
     if (r && !*copies_only)
         return shi_cuda_failed("cuIpcOpenMemHandle, for a peer's device memory (SHMEM_TRANSPORT=ofi does without),", r);
     if (*copies_only)
         shi_log_debug("the device cannot access the memory of device %s (error %d): copies only", s->device, r);
-    *addr = (void *)at;
+    if (!(kept = malloc(sizeof *kept))) {
+        unmap(&m);
+        return -ENOMEM;
+    }
+    *kept = m;
+    mappings = kept;
+    *addr = (void *)(m.at + m.offset);
     shi_cu.cuDeviceGetPCIBusId(id, sizeof id, shi_cuda.device);
     shi_places_learn(*addr, bytes, strcmp(id, s->device) ? SHI_PLACE_OTHER : SHI_PLACE_OWN);
     return 0;
@@ -246,28 +289,37 @@ int shi_cuda_map(const struct shi_device_share *s, size_t bytes, void **addr, in
 
 void shi_cuda_unmap(void *addr)
 {
+    struct mapping **m = &mappings, *gone;
     shi_places_forget(addr);
-    for (struct far **f = &far_maps, *gone; (gone = *f); f = &gone->next)
-        if (gone->at == (CUdeviceptr)addr) {
-            SHI_CU_OF(gone->context, cuIpcCloseMemHandle(gone->at));
-            shi_cu.cuDevicePrimaryCtxRelease(gone->device);
-            *f = gone->next;
-            free(gone);
-            return;
-        }
-    SHI_CU(cuIpcCloseMemHandle((CUdeviceptr)addr));
+    while (*m && (*m)->at + (*m)->offset != (CUdeviceptr)addr)
+        m = &(*m)->next;
+    if (!(gone = *m))
+        return;
+    *m = gone->next;
+    unmap(gone);
+    free(gone);
+}
+
+/* A dma-buf of the pages in which the memory lies, since the driver takes whole pages only, and the memory's offset in it. -1: there
+ * is none. */
+static int dma_buf(CUdeviceptr at, size_t bytes, uint64_t *off)
+{
+    CUdeviceptr page = (CUdeviceptr)sysconf(_SC_PAGESIZE), begin = at & -page, end = (at + bytes + page - 1) & -page;
+    int fd = -1;
+    *off = at - begin;
+    if (!shi_cu.cuMemGetHandleForAddressRange || !shi_cuda_attribute(CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED) ||
+        SHI_CU(cuMemGetHandleForAddressRange(&fd, begin, end - begin, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0)))
+        return -1;
+    return fd;
 }
 
 /* Kernels of the owner see a NIC's data in order, unless the device says otherwise. */
 int shi_cuda_export_memory(void *addr, size_t bytes, struct shi_device_memory *out)
 {
-    int fd = -1;
-    if (shi_cu.cuMemGetHandleForAddressRange && shi_cuda_attribute(CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED) &&
-        SHI_CU(cuMemGetHandleForAddressRange(&fd, (CUdeviceptr)addr, bytes, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0)))
-        fd = -1;
-    *out = (struct shi_device_memory){.interface = SHI_DEVICE_MEMORY_CUDA, .index = shi_cuda.device, .fd = fd,
+    *out = (struct shi_device_memory){.interface = SHI_DEVICE_MEMORY_CUDA, .index = shi_cuda.device,
                                       .late = shi_cuda_attribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING) <
                                               CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER};
+    out->fd = dma_buf((CUdeviceptr)addr, bytes, &out->fd_off);
     return 0;
 }
 

@@ -93,6 +93,8 @@ struct shi_device_ops {
     int (*stalled)(int *at, struct shi_device_stalled *out);
     /* The program has registered this image, usually before main. NULL: of no interest. */
     void (*registered)(const void *image, size_t bytes);
+    /* Prepare memory that the program has allocated on this device for the other calls, except release. NULL: nothing is needed. */
+    int (*adopt)(void *addr, size_t bytes);
 };
 
 /* For backends: compare the size given for argument i with the size that the kernel takes; NULL: no such argument. 0, or

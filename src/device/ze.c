@@ -647,5 +647,5 @@ static int stalled(int *at, struct shi_device_stalled *out)
 #define ZE_OPS                                                                                                       \
     describe, up, down, alloc, release, share, map, unmap, export_memory, copy, copy_start, copies_ended,       \
         NULL, alloc_shared, load, variable, launch, finish, busy, host_call, NULL
-const struct shi_device_ops shi_device_ze = {"ze", probe_ze, ZE_OPS, NULL, NULL, NULL},
-                            shi_device_cpu = {"cpu", probe_cpu, ZE_OPS, while_idle, stalled, registered};
+const struct shi_device_ops shi_device_ze = {"ze", probe_ze, ZE_OPS, NULL, NULL, NULL, NULL},
+                            shi_device_cpu = {"cpu", probe_cpu, ZE_OPS, while_idle, stalled, registered, NULL};

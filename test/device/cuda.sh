@@ -21,7 +21,7 @@ program=$top_builddir/test/device/cuda_calls
 # Catches: calls outside a context, streams that wait for the default stream, memory or contexts that are not freed.
 calls "$program"
 sed -n 's/^\(not \)\{0,1\}ok [0-9]* - /&/p' "$work/log" | while read -r line; do echo "# $line"; done
-! grep -q '^not ok' "$work/log" && grep -q '^1\.\.11$' "$work/log"
+! grep -q '^not ok' "$work/log" && grep -q '^1\.\.12$' "$work/log"
 ok $? "memory, sharing, images, launches, host calls" "$work/log"
 ! grep -q '^fake:' "$work/log"
 ok $? "everything is freed and no stream waits for the default stream" "$work/log"
@@ -109,6 +109,18 @@ for pes in 2 3; do
 done
 ! grep -q '^fake:' "$work/log" && grep -q 'cannot access the memory of device cpu:[01] (error 217): copies only' "$work/log"
 ok $? "their memory is mapped for copies, and everything is freed" "$work/log"
+
+# Catches: the program's own memory of which another process maps the beginning of its allocation, or the wrong part of it; memory of
+# another device than the program says.
+for pes in 1 2 3; do
+    calls ZE_CPU_DEVICES=1 timeout 60 $OSHRUN -n $pes "$top_builddir/test/multi/external_cuda.pes" && ! grep -q -e '^not ok' -e '^fake:' "$work/log"
+    ok $? "the program's own memory, $pes PEs" "$work/log"
+done
+calls SHMEM_TRANSPORT=ofi timeout 60 $OSHRUN -n 2 "$top_builddir/test/multi/external_cuda.pes" && ! grep -q -e '^not ok' -e '^fake:' "$work/log"
+ok $? "the program's own memory, over the network" "$work/log"
+calls timeout 60 $OSHRUN -n 2 "$top_builddir/test/multi/external_cuda.pes" 1
+[ $? != 0 ] && grep -q 'CUDA: 524264 bytes at 0x[0-9a-f]* are not memory of one allocation on device 1' "$work/log"
+ok $? "the program's memory of another device is refused" "$work/log"
 
 # Catches: a copy that fails, at once or later, and whose data is taken for whole, that makes the job wait for ever, or whose reason
 # is not given. 3392 bytes are the last piece of a transfer through chunks of 8 KiB.

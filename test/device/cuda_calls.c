@@ -136,6 +136,27 @@ static void test_sharing(void)
     cuda->down();
 }
 
+/* Catches: a dma-buf of part of a page, which the driver refuses, or of another place; memory of the program that is not a
+ * device's or ends behind its allocation; memory whose copies the driver does not synchronise (the driver with faults reports it). */
+static void test_export(void)
+{
+    struct shi_device_memory m;
+    struct shi_device_share s;
+    char *a = NULL, *b = NULL, host[64];
+    int host_access;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    CHECK(cuda->up(0, &host_access) == 0 && cuda->alloc(100, (void **)&a) == 0 && cuda->alloc(3 << 20, (void **)&b) == 0);
+    CHECK(cuda->export_memory(a, 100, &m) == 0 && m.fd >= 0 && m.fd_off == 0 && m.index == 0);
+    close(m.fd);
+    CHECK(cuda->export_memory(b + 3 * page + 40, page, &m) == 0 && m.fd >= 0 && m.fd_off == 40);
+    close(m.fd);
+    CHECK(cuda->adopt(b + 40, 1 << 20) == 0 && cuda->share(b + 40, &s) == 0 && s.offset == 40);
+    CHECK(cuda->adopt(b + 40, 4 << 20) == -EINVAL && cuda->adopt(host, sizeof host) == -EINVAL);
+    cuda->release(a);
+    cuda->release(b);
+    cuda->down();
+}
+
 /* Catches: SPIR-V or an executable passed to the driver, an unknown CUDA image format, a lost log. */
 static void test_images(void)
 {
@@ -367,6 +388,7 @@ int main(int argc, char **argv)
     RUN(test_requests, "copies completed by polling");
     RUN(test_within, "copies within a device");
     RUN(test_shared, "pinned memory");
+    RUN(test_export, "memory for networks, and of the program");
     RUN(test_images, "image formats, and variables");
     RUN(test_launch, "kernels and their arguments");
     RUN(test_queue, "more launches than the driver's queue holds");

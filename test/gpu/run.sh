@@ -105,10 +105,17 @@ nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2> /dev/null)
 
 # ---- tests ----------------------------------------------------------------------------------------------------------
 
-[ "$quick" ] || (cd "$build" && make test/multi/device_private.pes test/device/cuda_calls) > "$out/tests.build.log" 2>&1
+[ "$quick" ] || (cd "$build" && make test/multi/device_private.pes test/multi/external_cuda.pes test/device/cuda_calls) > "$out/tests.build.log" 2>&1
 for n in 1 2 3; do
     check "device heap and host routines, $n PEs" heap$n.log 60 "$OSHRUN" -n $n "$build/test/multi/device_private.pes"
 done
+# The program's own memory, as an IPC handle with an offset, and, over the network, through staging or as a dma-buf.
+for n in 1 2; do
+    check "the program's own device memory, $n PEs" own$n.log 60 env LD_LIBRARY_PATH="$build/.libs:${LD_LIBRARY_PATH:-}" \
+        "$OSHRUN" -n $n "$build/test/multi/external_cuda.pes"
+done
+check "the program's own device memory, network" own-net.log 60 env SHMEM_TRANSPORT=ofi \
+    LD_LIBRARY_PATH="$build/.libs:${LD_LIBRARY_PATH:-}" "$OSHRUN" -n 2 "$build/test/multi/external_cuda.pes"
 if [ "$nvcc" ]; then
     check "kernels, direct and through the ring (kernels.sh)" kernels.log 240 bash "$source/test/device/kernels.sh"
     check "contexts and teams (contexts.sh)" contexts.log 120 bash "$source/test/device/contexts.sh"

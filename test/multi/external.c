@@ -1,14 +1,79 @@
-/* external.c - the program's own device memory becomes the device symmetric heap; Intel SHMEM uses this. */
+/*
+ * external.c - the program's own device memory becomes the device symmetric heap; Intel SHMEM uses this.
+ *
+ * With -DCUDA=1 it is CUDA's memory; the argument is then the device that the library is told, 0 by default, and the memory is that of 0.
+ */
 #include "../tap_pes.h"
 
 #include <dlfcn.h>
 #include <shmemx.h>
 
+#ifdef CUDA
+#include "device/cuda_driver.h"
+
+enum { HEAP = SHMEMX_EXTERNAL_HEAP_CUDA };
+static CUdeviceptr allocated;
+static CUcontext context; /* current while the program calls CUDA, as the library expects no context */
+#define X(call, params) static CUresult(*call) params;
+X(cuInit, (unsigned flags))
+X(cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice device))
+X(cuDevicePrimaryCtxRelease, (CUdevice device))
+X(cuCtxPushCurrent, (CUcontext context))
+X(cuCtxPopCurrent, (CUcontext * context))
+X(cuMemAlloc, (CUdeviceptr * at, size_t bytes))
+X(cuMemFree, (CUdeviceptr at))
+#undef X
+
+static void need(int so)
+{
+    if (so)
+        return;
+    printf("Bail out! CUDA's memory cannot be allocated\n");
+    exit(1);
+}
+
+static char *allocate(size_t bytes)
+{
+    const char *device = getenv("SHMEM_DEVICE");
+    void *so = dlopen(device && !strcmp(device, "cuda-cpu") ? "libcuda_cpu.so" : "libcuda.so.1", RTLD_NOW), *at;
+    cuGetProcAddress_v2_t *get = so ? (cuGetProcAddress_v2_t *)dlsym(so, "cuGetProcAddress_v2") : NULL;
+    need(get != NULL);
+#define X(call) need(!get(#call, &at, CU_API_VERSION, 0, NULL)); call = (__typeof__(call))at;
+    X(cuInit) X(cuDevicePrimaryCtxRetain) X(cuDevicePrimaryCtxRelease) X(cuCtxPushCurrent) X(cuCtxPopCurrent) X(cuMemAlloc)
+    X(cuMemFree)
+#undef X
+    need(!cuInit(0) && !cuDevicePrimaryCtxRetain(&context, 0) && !cuCtxPushCurrent(context) && !cuMemAlloc(&allocated, bytes) &&
+         !cuCtxPopCurrent(&context));
+    return (char *)allocated;
+}
+
+static void give_back(void)
+{
+    CHECK(!cuCtxPushCurrent(context) && !cuMemFree(allocated) && !cuCtxPopCurrent(&context) && !cuDevicePrimaryCtxRelease(0));
+}
+#else
 #include "../ze_cpu/zt.h"
+
+enum { HEAP = SHMEMX_EXTERNAL_HEAP_ZE };
+static void *allocated;
+
+static char *allocate(size_t bytes)
+{
+    ze_device_mem_alloc_desc_t d = {.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC};
+    zt_up();
+    ZE(zeMemAllocDevice(zt_context, &d, bytes, 1 << 16, zt_device, &allocated));
+    return allocated;
+}
+
+static void give_back(void)
+{
+    ZE(zeMemFree(zt_context, allocated));
+}
+#endif
 
 enum { WORDS = (1 << 16) - 3, BEFORE = 1 << 17 }; /* WORDS: not a multiple of the allocator's unit; BEFORE: bytes */
 static long *ours; /* WORDS words of the device */
-static int provided;
+static int provided, device;
 
 /* Catches: a heap that PEs cannot reach, that is shifted by data of the library, or that ends too early. */
 static void transfers(void)
@@ -106,7 +171,7 @@ static void around(void)
 static void begin(void)
 {
     CHECK(provided == SHMEM_THREAD_MULTIPLE && shmem_n_pes() == n_pes); /* before the heap exists */
-    shmemx_heap_create(ours, WORDS * sizeof *ours, SHMEMX_EXTERNAL_HEAP_ZE, 0);
+    shmemx_heap_create(ours, WORDS * sizeof *ours, HEAP, device);
     shmemx_heap_postinit();
 }
 
@@ -120,13 +185,11 @@ static void afterwards(void)
     shmemg_free(p);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    zt_up();
-    ze_device_mem_alloc_desc_t d = {.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC};
-    char *memory; /* the heap lies inside it: another process maps the whole allocation */
-    ZE(zeMemAllocDevice(zt_context, &d, BEFORE + WORDS * sizeof *ours, 1 << 16, zt_device, (void **)&memory));
-    ours = (long *)(memory + BEFORE);
+    device = argc > 1 ? atoi(argv[1]) : 0;
+    /* The heap lies inside the allocation: another process maps all of it. */
+    ours = (long *)(allocate(BEFORE + WORDS * sizeof *ours) + BEFORE);
     shmemx_heap_preinit_thread(SHMEM_THREAD_MULTIPLE, &provided);
     tap_pes_begin();
     RUN(begin, "preinit, create, postinit");
@@ -136,7 +199,7 @@ int main(void)
     RUN(around, "handles, older names, shmemg_malloc");
     shmem_finalize();
     memset(&tap_sum_, 0, sizeof tap_sum_);
-    ZE(zeMemFree(zt_context, memory)); /* still owned by the program */
+    give_back(); /* it is still the program's */
     shmemx_heap_preinit();
     tap_pes_begin();
     RUN(afterwards, "a session without external memory");

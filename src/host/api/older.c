@@ -6,6 +6,8 @@
 
 #include <errno.h>
 #include <shmemx.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "host/coll/agree.h"
 #include "host/coll/team.h"
@@ -33,16 +35,30 @@ int shmemx_heap_preinit_thread(int requested, int *provided)
     return pshmem_init_thread(requested, provided);
 }
 
+/* The backend and device of the program's CUDA memory; a device that is taken already has to be it. */
+static void choose_cuda(int index)
+{
+    shi_config_device choice = shi_world.config.device;
+    if (strcmp(choice.backend, "cuda-cpu"))
+        snprintf(choice.backend, sizeof choice.backend, "cuda");
+    choice.index = index;
+    shi_device_heap_choose(&choice);
+}
+
 void shmemx_heap_create(void *base, size_t bytes, int device_type, int device_index)
 {
-    (void)device_index; /* the memory determines the device */
     shi_need_up(__func__);
     if (!base || bytes == 0)
         shi_die(__func__, "base = %p, bytes = %zu: no memory", base, bytes);
-    if (device_type != SHMEMX_EXTERNAL_HEAP_ZE)
-        shi_die(__func__, "device_type = %d is not SHMEMX_EXTERNAL_HEAP_ZE (%d)", device_type, SHMEMX_EXTERNAL_HEAP_ZE);
+    if (device_type != SHMEMX_EXTERNAL_HEAP_ZE && device_type != SHMEMX_EXTERNAL_HEAP_CUDA)
+        shi_die(__func__, "device_type = %d is neither SHMEMX_EXTERNAL_HEAP_ZE (%d) nor SHMEMX_EXTERNAL_HEAP_CUDA (%d)", device_type,
+                SHMEMX_EXTERNAL_HEAP_ZE, SHMEMX_EXTERNAL_HEAP_CUDA);
+    if (device_type == SHMEMX_EXTERNAL_HEAP_CUDA && device_index < 0)
+        shi_die(__func__, "device_index = %d: CUDA numbers devices from 0", device_index);
     if (shi_device_heap_adopt(base, bytes))
         shi_die(__func__, "base = %p: there is a device symmetric heap already", base);
+    if (device_type == SHMEMX_EXTERNAL_HEAP_CUDA)
+        choose_cuda(device_index);
 }
 
 void shmemx_heap_postinit(void)

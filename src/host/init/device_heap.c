@@ -100,6 +100,8 @@ static int take_memory(void)
 static int bring(struct shi_device_share *share)
 {
     int err = take_memory();
+    if (!err && adopted && shi_device->adopt)
+        err = shi_device->adopt(own.base, own.bytes);
     if (err)
         return err;
     size_t off, head = adopted ? own.bytes / SHI_HEAP_ALIGN * SHI_HEAP_ALIGN : SHI_DHEAP_HEAD_BYTES;

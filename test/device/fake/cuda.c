@@ -45,7 +45,7 @@ static CUfunction loaded[OBJECTS];
 static struct {
     CUdeviceptr at;
     size_t bytes;
-    int device;
+    int device, synchronised; /* CU_POINTER_ATTRIBUTE_SYNC_MEMOPS is set */
 } device_memory[OBJECTS]; /* of this or another process */
 static struct {
     CUstream stream;
@@ -99,6 +99,8 @@ static CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, C
         *value = PROCESSORS;
     if (attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_MODE)
         *value = listed("FAKE_CUDA_MODE", "mode");
+    if (attribute == CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED)
+        *value = 1;
     return r;
 }
 
@@ -207,6 +209,7 @@ static void know(CUdeviceptr at, size_t bytes, int device)
     device_memory[k].at = at;
     device_memory[k].bytes = bytes;
     device_memory[k].device = device;
+    device_memory[k].synchronised = 0;
     pthread_mutex_unlock(&lock);
 }
 
@@ -248,6 +251,50 @@ static CUresult cuMemFree(CUdeviceptr at)
     hold(r, -1);
     forget(at);
     return r;
+}
+
+static CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute, CUdeviceptr at)
+{
+    CUresult r = real_cuPointerSetAttribute(value, attribute, at);
+    pthread_mutex_lock(&lock);
+    for (int k = 0; k < OBJECTS; k++)
+        if (!r && device_memory[k].at && at >= device_memory[k].at && at - device_memory[k].at < device_memory[k].bytes)
+            device_memory[k].synchronised = *(const unsigned *)value == 1;
+    pthread_mutex_unlock(&lock);
+    return r;
+}
+
+/* The memory is given to other processes or a NIC. 0: not all of it lies in one allocation. */
+static int is_given(CUdeviceptr at, size_t bytes)
+{
+    int synchronised = 0, found = 0;
+    pthread_mutex_lock(&lock);
+    for (int k = 0; k < OBJECTS; k++)
+        if (device_memory[k].at && at >= device_memory[k].at && at + bytes <= device_memory[k].at + device_memory[k].bytes) {
+            found = 1;
+            synchronised = device_memory[k].synchronised;
+        }
+    pthread_mutex_unlock(&lock);
+    if (found && !synchronised)
+        fprintf(stderr, "fake: memory is given away, and copies within the device do not synchronise (SYNC_MEMOPS)\n");
+    return found;
+}
+
+static CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr at)
+{
+    CUdeviceptr base = 0;
+    if (!is_given(at, 1) || real_cuMemGetAddressRange(&base, NULL, at) || base != at)
+        return CUDA_ERROR_INVALID_VALUE;
+    return real_cuIpcGetMemHandle(handle, at);
+}
+
+static CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr at, size_t bytes, CUmemRangeHandleType type, unsigned long long flags)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    if (type != CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD || flags || at % page || bytes % page || !is_given(at, bytes))
+        return CUDA_ERROR_INVALID_VALUE;
+    *(int *)handle = dup(2); /* nothing reads it */
+    return CUDA_SUCCESS;
 }
 
 static CUresult cuMemHostAlloc(void **at, size_t bytes, unsigned flags)
@@ -482,6 +529,7 @@ CUresult cuGetProcAddress_v2(const char *name, void **call, int version, uint64_
         OWN(cuDevicePrimaryCtxRetain), OWN(cuDevicePrimaryCtxRelease), OWN(cuCtxPushCurrent), OWN(cuCtxPopCurrent),
         OWN(cuStreamCreateWithPriority), OWN(cuStreamCreate), OWN(cuStreamDestroy), OWN(cuEventCreate), OWN(cuEventDestroy),
         OWN(cuMemAlloc), OWN(cuMemFree), OWN(cuMemHostAlloc), OWN(cuMemFreeHost), OWN(cuIpcOpenMemHandle), OWN(cuIpcCloseMemHandle),
+        OWN(cuPointerSetAttribute), OWN(cuIpcGetMemHandle), OWN(cuMemGetHandleForAddressRange),
         OWN(cuEventQuery), OWN(cuMemcpyAsync), OWN(cuMemsetD8Async), OWN(cuModuleLoadDataEx),
         OWN(cuModuleUnload), OWN(cuFuncLoad), OWN(cuLaunchKernel),
     };
@@ -492,10 +540,13 @@ CUresult cuGetProcAddress_v2(const char *name, void **call, int version, uint64_
     if (error || !get || flags || version < CU_API_VERSION)
         return error ? error : CUDA_ERROR_INVALID_VALUE;
     /* cux...: extensions, which no GPU's driver has */
-    CUresult r = listed("FAKE_CUDA_MISSING", name) || strncmp(name, "cux", 3) == 0 ? CUDA_ERROR_NOT_FOUND : get(name, call, version, flags, found);
-    for (size_t i = 0; !r && i < sizeof own / sizeof *own; i++)
-        if (strcmp(own[i].name, name) == 0)
-            *call = own[i].call;
+    int missing = listed("FAKE_CUDA_MISSING", name) || strncmp(name, "cux", 3) == 0;
+    CUresult r = missing ? CUDA_ERROR_NOT_FOUND : get(name, call, version, flags, found);
+    for (size_t i = 0; !missing && i < sizeof own / sizeof *own; i++)
+        if (strcmp(own[i].name, name) == 0) {
+            *call = own[i].call; /* the driver on the CPU has no dma-bufs */
+            r = CUDA_SUCCESS;
+        }
     error = listed("FAKE_CUDA_FAIL", name);
     if (!r && error)
         *call = failing(error);
