@@ -73,7 +73,7 @@ struct watch {
     long index;
 };
 
-static struct flow flows[PES][LANES][PES];
+static struct flow flows[PES][LANES + 1][PES]; /* the last lane is beside the first: its flow stays empty */
 static struct fetch fetches[PES][LANES][FETCHES];
 static struct watch watches[WATCHES];
 static long epoch[PES][LANES];

@@ -125,7 +125,7 @@ static int all_quiet(void)
         all &= !watches[i].used;
     for (int i = 0; i < PES * LANES * FETCHES; i++)
         all &= !(&fetches[0][0][0])[i].used;
-    for (int i = 0; i < PES * LANES * PES; i++) {
+    for (size_t i = 0; i < sizeof flows / sizeof flows[0][0][0]; i++) {
         all &= (&flows[0][0][0])[i].n == 0;
         for (int slot = 0; slot < SLOTS; slot++)
             all &= !(&flows[0][0][0])[i].staged[slot].used;
