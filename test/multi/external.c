@@ -1,7 +1,8 @@
 /*
  * external.c - the program's own device memory becomes the device symmetric heap; Intel SHMEM uses this.
  *
- * With -DCUDA=1 it is CUDA's memory; the argument is then the device that the library is told, 0 by default, and the memory is that of 0.
+ * With -DCUDA=1 the program allocates CUDA memory, always on device 0. Its argument is the device number that it passes to
+ * shmemx_heap_create, by default 0; another number is an error that a test expects.
  */
 #include "../tap_pes.h"
 
