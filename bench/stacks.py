@@ -4,8 +4,10 @@ A stack is one implementation: its compiler wrapper, its launcher, and for each 
 PEs use it. SHMEM_VENDOR_STRING, or the version macros of mpi.h, tell which implementation a wrapper belongs to. A stack
 that cannot run a first program of two PEs is left out, with one line on standard error.
 """
+import contextlib
 import ctypes
 import glob
+import json
 import os
 import re
 import signal
@@ -96,27 +98,68 @@ def adopt_orphans():
         pass
 
 
+class Ended(Exception):
+    """SIGINT or SIGTERM has come."""
+
+
+@contextlib.contextmanager
+def endable(name):
+    """Run the body until its end, or until SIGINT or SIGTERM. Its value is a list, which then holds the exit status of the script."""
+    status = []
+
+    def end(number, _):
+        for each in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(each, signal.SIG_IGN)  # until the programs have been ended
+        status.append(128 + number)
+        raise Ended
+
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, end)
+    try:
+        yield status
+    except Ended:
+        print(f"{name}: ended early; the rows so far:", file=sys.stderr, flush=True)
+    finally:
+        for each in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(each, signal.SIG_DFL)
+
+
 def run(command, timeout, env=None):
     """Run a command to its end, and end what it leaves. Return (status or None after a timeout, seconds, output, errors)."""
     with tempfile.TemporaryFile("w+", errors="replace") as out, tempfile.TemporaryFile("w+", errors="replace") as err:
-        start = time.monotonic()
-        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=env, start_new_session=True)
+        start, status = time.monotonic(), None
         try:
-            status = child.wait(timeout)
+            status = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=env, start_new_session=True).wait(timeout)
         except subprocess.TimeoutExpired:
-            status = None
-        seconds = time.monotonic() - start
-        if status is None:
-            os.kill(child.pid, signal.SIGTERM)
-            try:
-                child.wait(5)
-            except subprocess.TimeoutExpired:
-                child.kill()
-                child.wait()
-        end_children()
+            pass
+        finally:
+            seconds = time.monotonic() - start
+            end_children(5.0 if status is None else 2.0)
         out.seek(0)
         err.seek(0)
         return status, seconds, out.read(), err.read()
+
+
+def rows_of(text):
+    """The rows in the output of a program; one that was stopped may have written half a line."""
+    rows = []
+    for line in text.splitlines():
+        if line.startswith("{") and line.endswith("}"):
+            rows.append(json.loads(line))
+    return rows
+
+
+def write_rows(path, rows, final):
+    """Write the rows to a file, whole at any moment. What is no regular file, such as a pipe, gets the final rows only."""
+    regular = os.path.isfile(path) or not os.path.exists(path)
+    if not (regular or final):
+        return
+    to = path + ".new" if regular else path
+    with open(to, "w", encoding="utf-8") as file:
+        json.dump(rows, file, indent=1)
+        file.write("\n")
+    if regular:
+        os.replace(to, path)
 
 
 class Stack:
@@ -129,6 +172,7 @@ class Stack:
         self.kind = kind  # of PROBES
         self.env = env or {"given": {}}  # transport -> variables; given: those of the user alone
         self.programs = {}  # program -> path of the executable
+        self.too_long = set()  # (program, PEs, transport) of runs that were stopped
         self.noted = set()
 
     def note(self, text):
@@ -160,7 +204,8 @@ class Stack:
         status, seconds, out, err = run(command, timeout, env)
         where = f"{program} with {pes} PEs" + (", network" if transport == "network" else "")
         if status is None:
-            self.note(f"{where}: stopped after {timeout:g} s")
+            self.too_long.add((program, pes, transport))
+            self.note(f"{where}: stopped after {timeout:g} s" + (", results kept" if out else ""))
         elif status != 0:
             said = [line for line in err.splitlines() if any(map(str.isalnum, line))]
             why = "results kept" if out else said[-1] if said else "no output"

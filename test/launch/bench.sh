@@ -37,6 +37,42 @@ ok $? "it ends processes that outlive their launcher" "$dir/out"
 [ $? -eq 2 ] && grep -q -- '--peer and --all exclude each other' "$dir/out"
 ok $? "--all and --peer exclude each other" "$dir/out"
 
+# A launcher that does not end with 3 PEs. Catches: rows that are lost when a script is ended early, a program or its orphan that is
+# left then, a run that takes too long and is repeated in each round.
+cat >"$dir/slow" <<EOF
+#!/bin/sh
+[ "\$2" = 3 ] || exec $OSHRUN "\$@"
+setsid sleep 600 &
+echo \$! >>$dir/slow.pids
+sleep 600
+EOF
+chmod +x "$dir/slow"
+slow_left() { # processes of the launcher that still run
+    while read -r pid; do ! kill -0 "$pid" 2>/dev/null || echo "$pid"; done <"$dir/slow.pids"
+}
+for signal in 2 15; do # SIGINT, SIGTERM
+    rm -f "$dir/early.json"
+    : >"$dir/slow.pids"
+    "$top_srcdir/bench/compare" --ours "$OSHCC" "$dir/slow" --startup-pes 2,3 --json "$dir/early.json" hello >"$dir/out" 2>&1 &
+    pid=$!
+    until_grep . "$dir/slow.pids" && python3 -m json.tool "$dir/early.json" >/dev/null 2>>"$dir/out"
+    written=$?
+    kill -$signal $pid
+    wait $pid
+    [ $? -eq $((128 + signal)) ] && [ $written -eq 0 ] && grep -q '^startup .* 2  *s ' "$dir/out" &&
+        grep -q '"pes": 2' "$dir/early.json" && [ -z "$(slow_left)" ]
+    ok $? "bench/compare that signal $signal ends has written its rows, prints them, and ends its programs" "$dir/out"
+done
+rm -f "$dir/slow.pids"
+"$top_srcdir/bench/compare" --ours "$OSHCC" "$dir/slow" --startup-pes 3,2 --rounds 2 --timeout 2 --json "$dir/late.json" hello >"$dir/out" 2>&1 &&
+    [ "$(wc -l <"$dir/slow.pids")" -eq 1 ] && [ -z "$(slow_left)" ] && [ "$(grep -c '"pes"' "$dir/late.json")" -eq 1 ]
+ok $? "bench/compare does not repeat a run that took too long" "$dir/out"
+rm -f "$dir/pids"
+"$top_srcdir/bench/compare" --all --ours "$OSHCC" "$OSHRUN" --prefix "$dir/peer" --only other-shmem-1-0 --rounds 1 --startup-pes 16 --pes 16 \
+    --json "$dir/16.json" barrier hello >"$dir/out" 2>&1 && [ "$(grep -c '"ratio"' "$dir/16.json")" -eq 3 ] &&
+    [ "$(grep -c '"transport": "network"' "$dir/16.json")" -eq 2 ]
+ok $? "bench/compare --all measures 16 PEs, on a node and over a network" "$dir/out"
+
 # Catches: colours in a file or a pipe, a colour that shifts the columns, red for a ratio that is better.
 cat >"$dir/colours.py" <<'EOF'
 import importlib.machinery, importlib.util, io, os, re, sys
