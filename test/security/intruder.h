@@ -13,6 +13,7 @@
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
 
+#include "host/net/carryless.h"
 #include "host/net/stream_wire.h"
 
 enum { PORTS = 64 };

@@ -170,8 +170,10 @@ int shi_progress_add(struct shi_progress_source *s)
 void shi_progress_stop(void)
 {
 }
-void shi_auth_set(const unsigned char secret[SHI_SECRET_BYTES])
+
+void shi_auth_set(const unsigned char secret[SHI_SECRET_BYTES], int carryless)
 {
+    (void)carryless;
     memcpy(board->pe[me].secret, secret, KEY_BYTES);
 }
 

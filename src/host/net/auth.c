@@ -1,8 +1,9 @@
-/* auth.c - SipHash-2-4 and NH: see auth.h. */
+/* auth.c - SipHash-2-4, NH and CLNH: see auth.h. */
 #include "host/net/auth.h"
 
 #include <string.h>
 
+#include "host/net/carryless.h"
 #include "host/net/net.h"
 
 /* A message is reduced in parts, with the same key: messages of one length that differ do so in one part at least. */
@@ -12,6 +13,7 @@ static struct {
     uint64_t key[2];
     _Alignas(64) uint64_t nh[PART_WORDS];
     uint32_t job;
+    int carryless;
 } own;
 
 static inline uint64_t rotate(uint64_t x, int bits)
@@ -72,9 +74,18 @@ static inline void nh(const char *message, size_t words, uint64_t out[2])
     out[1] = (uint64_t)(sum >> 64);
 }
 
-void shi_auth_set(const unsigned char secret[SHI_SECRET_BYTES])
+static inline void reduce(const char *message, size_t words, uint64_t out[2])
+{
+    if (own.carryless)
+        shi_carryless_sum(message, own.nh, words, out);
+    else
+        nh(message, words, out);
+}
+
+void shi_auth_set(const unsigned char secret[SHI_SECRET_BYTES], int carryless)
 {
     uint64_t root[2], label[2] = {0};
+    own.carryless = carryless;
     memcpy(root, secret, sizeof root);
     own.job = (uint32_t)sip(root, label, 2, 0, 0);
     for (label[0] = 1; label[1] < 2; label[1]++)
@@ -97,6 +108,6 @@ uint64_t shi_auth_tag(uint64_t seq, uint32_t from, uint32_t to, const void *mess
     w[0] = seq;
     w[1] = (uint64_t)from << 32 | to;
     for (size_t at = 0; at < words || n == 2; at += PART_WORDS, n += 2)
-        nh((const char *)message + 8 * at, words - at < PART_WORDS ? words - at : PART_WORDS, w + n);
+        reduce((const char *)message + 8 * at, words - at < PART_WORDS ? words - at : PART_WORDS, w + n);
     return sip(own.key, w, n, words, 2);
 }

@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/net/carryless.h"
 #include "host/net/net_fault.h"
 #include "host/net/ofi.h"
 #include "host/net/ofi_accept.h"
@@ -248,6 +249,7 @@ static int up(const struct shi_boot *boot, const struct shi_config *config, shi_
     written = on_write;
     failed = on_failure;
     limits = shi_ofi_limits(info);
+    limits.carryless = shi_carryless_here();
     limits.lane_cap = LANE_CAP;
     limits.peer_cap = PEER_CAP;
     shi_net_fault_limits(&limits);

@@ -40,6 +40,7 @@ struct peer_record {
     char library[24];        /* its version; up to here the same in all versions of the library from 2 on */
     uint32_t origin;         /* enum origin */
     unsigned char secret[SHI_SECRET_BYTES]; /* of PE 0 with FROM_PE_0, else 0 */
+    uint32_t carryless;      /* of net.h */
     uint64_t exe_id;
     int32_t node, pe, n_local; /* its node's first PE; itself; PEs of its node */
     uint32_t known;          /* in this node's table: the record is there */
@@ -141,6 +142,7 @@ int shi_stream_grow(enum shi_region region, size_t had, size_t bytes, struct shi
 static int make_record(struct peer_record *c)
 {
     snprintf(c->provider, sizeof c->provider, "%s", NET->provider());
+    c->carryless = (uint32_t)shi_stream_net.limits.carryless;
     int err = NET->address(&c->address);
     for (int r = 0; !err && r < SHI_REGION_DEVICE; r++) {
         size_t bytes = shi_stream_net.own[r].bytes;
@@ -292,13 +294,15 @@ static int exchange(const struct shi_boot *boot, const struct shi_stream_node *n
 static int learn_all(const struct shi_boot *boot, const struct shi_stream_node *node, const struct peer_record *mine)
 {
     shi_stream_net.published = (const char *)record_of(node, 0)->memory;
-    shi_auth_set(mine->origin == FROM_LAUNCHER ? boot->secret : record_of(node, 0)->secret);
+    int carryless = 1;
     for (int pe = 0; pe < boot->n_pes; pe++) {
         const struct peer_record *c = record_of(node, pe);
         if (shi_stream_net.written.peer)
             shi_stream_net.written.peer[pe] = c->counters;
         peer_info[pe] = (struct peer_info){c->node, c->exe_id == mine->exe_id};
+        carryless &= c->carryless != 0;
     }
+    shi_auth_set(mine->origin == FROM_LAUNCHER ? boot->secret : record_of(node, 0)->secret, carryless);
     if (mine->origin == FROM_PE_0 && boot->n_local > 1)
         node->barrier(); /* all have the secret */
     explicit_bzero(record_of(node, 0)->secret, sizeof mine->secret);

@@ -9,7 +9,7 @@
 #include "host/net/stream.h"
 #include "host/util/base.h"
 
-enum { WIRE_VERSION = 7 }; /* changes with the formats of this file and of the active messages */
+enum { WIRE_VERSION = 8 }; /* changes with the formats of this file and of the active messages */
 
 struct head {
     uint64_t tag;     /* of all that follows, and of the receiver (auth.h) */
