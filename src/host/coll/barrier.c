@@ -138,6 +138,20 @@ void shi_team_wait_notify(const struct shmem_team *t, int of, uint64_t epoch)
                    .routine = t->routine, .kind = SHI_FOR_MEMBERS, .team = t, .epoch = epoch, .of = of);
 }
 
+void shi_team_come(struct shmem_team *t, uint64_t epoch)
+{
+    const struct shi_node *here = &t->node[t->my_node];
+    __atomic_store_n(&t->slot[t->me]->came, epoch, __ATOMIC_RELEASE); /* R6 */
+    ring_members(t, here->member, here->n);
+}
+
+void shi_team_await_come(const struct shmem_team *t, int of, uint64_t epoch)
+{
+    shi_wait_allow("a collective");
+    SHI_WAIT_UNTIL(__atomic_load_n(&t->slot[of]->came, __ATOMIC_ACQUIRE) >= epoch, .routine = t->routine, /* A6 */
+                   .kind = SHI_FOR_OTHER, .words = "a PE of the active set has not come to the broadcast before");
+}
+
 static void wait_notify_all(const struct shmem_team *t, uint64_t epoch)
 {
     for (int i = 0; i < t->n; i++)

@@ -90,9 +90,39 @@ struct chunk {
     const void *source;
     size_t bytes;
     int sender;
-    uint64_t epoch;
+    uint64_t epoch, after; /* after: 0, or store only into members that have come to the broadcast of that epoch */
     void *own; /* of the sender, which copies the data there, too, while the others read; or NULL */
 };
+
+static int overlap(const struct shi_set_dest *a, const struct shi_set_dest *b)
+{
+    return a->dest < b->dest + b->bytes && b->dest < a->dest + a->bytes;
+}
+
+/*
+ * Over active sets, programs broadcast to a few dests in turns, with as many pSyncs and no barrier between the calls. So a dest that comes
+ * again may be stored into only on members that have come to the broadcast after its last one. Dests from before a barrier, or another
+ * collective, are forgotten: those wait for all.
+ */
+static void begin_over_set(const char *routine, struct shmem_team *t, struct chunk *g)
+{
+    struct shi_set_dest now = {g->dest, g->bytes, 0};
+    int k = 0, n = t->n_set_dests && t->set_dest[0].epoch == t->epoch ? t->n_set_dests : 0;
+    while (k < n && !overlap(&t->set_dest[k], &now))
+        k++;
+    if (k > 0 && k < n && t->n_nodes > 1) {
+        shi_team_barrier(routine, t);
+        n = 0;
+    } else if (k > 0 && k < n) {
+        g->after = t->set_dest[k - 1].epoch;
+    }
+    now.epoch = t->epoch + 2;
+    n = n < SHI_SET_DESTS ? n : SHI_SET_DESTS - 1;
+    memmove(t->set_dest + 1, t->set_dest, (size_t)n * sizeof now);
+    t->set_dest[0] = now;
+    t->n_set_dests = n + 1;
+    shi_team_come(t, now.epoch);
+}
 
 static void push_node(struct shmem_team *t, const struct chunk *g)
 {
@@ -102,6 +132,8 @@ static void push_node(struct shmem_team *t, const struct chunk *g)
         int i = here->member[k];
         if (i == t->me)
             continue;
+        if (!pulled && g->after)
+            shi_team_await_come(t, i, g->after);
         if (!pulled)
             shi_coll_copy(shi_coll_at(t, g->dest, i), g->source, g->bytes);
         shi_team_notify(t, i, g->epoch);
@@ -210,7 +242,10 @@ void shi_coll_broadcast(const char *routine, struct shmem_team *t, void *dest, c
         check_apart(routine, dest, bytes, source, bytes);
     SHI_AGREE(routine, t, {"PE_root", root}, {"bytes", (int64_t)bytes});
     SHI_SPAN(span, SHI_COLLECTIVES, routine, t, SHI_TO_ALL, t->me == root ? bytes : 0);
-    struct chunk g = {.dest = dest, .source = source, .bytes = bytes, .sender = root, .epoch = t->epoch += 2};
+    struct chunk g = {.dest = dest, .source = source, .bytes = bytes, .sender = root};
+    if (!with_root)
+        begin_over_set(routine, t, &g);
+    g.epoch = t->epoch += 2;
     if (bytes == 0)
         return;
     if (t->peer[root].remote) {

@@ -24,6 +24,7 @@ enum {
     SHI_EXCHANGE_TOTAL_BYTES = 8192,
     SHI_LANDING_BYTES = SHI_ROUNDS * SHI_EXCHANGE_BYTES, /* heads a half: what a round of a merge brings */
     SHI_RECORDS_BYTES = 16384, /* the least size of the records of a half, which follow */
+    SHI_SET_DESTS = 4, /* so many last broadcasts over an active set are remembered */
     SHI_DIRECT = 16 /* up to so many members of one node store into each other's slots */
 };
 
@@ -31,8 +32,9 @@ enum {
  *   word            written by                        read by         order
  *   flag[r].seen    partner of round r: member or     owner of slot   R1 -> A1 dissemination: barriers, gathers, merges
  *                   first of a node, 2^r below
- *   came            owner of slot, in barriers that   reports         relaxed: shi_team_came
- *                   count
+ *   came            owner of slot, in barriers that   reports; roots  relaxed: shi_team_came; R6 -> A6 the dests of
+ *                   count and broadcasts over active                  earlier broadcasts are free
+ *                   sets
  *   arrived         members, fetch-add; the last, or  members         R2 -> A2 slot of member 0, or of the node's first
  *                   the node's first, resets
  *   released        last to arrive, or the first      members         R3 -> A3
@@ -73,6 +75,13 @@ struct shi_node {
     int n;
 };
 
+/* The dest of a broadcast over an active set, and its epoch. */
+struct shi_set_dest {
+    const char *dest;
+    size_t bytes;
+    uint64_t epoch;
+};
+
 struct shmem_team {
     void *tables;                /* of the block that has those below */
     const struct shi_peer *peer; /* [n] by team PE */
@@ -92,6 +101,8 @@ struct shmem_team {
     uint64_t number;             /* in messages: teams with a member in common never have the same */
     int oversubscribed;          /* there may be more members than cores */
     uint64_t epoch;              /* of the last barrier or collective */
+    struct shi_set_dest set_dest[SHI_SET_DESTS]; /* of the last broadcasts over an active set, the last one first; n_set_dests of them */
+    int n_set_dests;
     uint64_t exchanges;          /* a count, whose last bit selects the half of the exchange buffers */
     size_t record_stride;        /* from one record of a gathered exchange to the next */
     const char *routine;         /* of the last barrier or collective, for reports of waits */
@@ -203,6 +214,10 @@ static inline void shi_team_notify(const struct shmem_team *t, int to, uint64_t 
         shi_team_store_remote(t, to, &t->slot[t->me]->from[t->me], &epoch, sizeof epoch, 0);
     }
 }
+
+/* This PE has come to the broadcast of an epoch over an active set; a member of its node waits for that. */
+void shi_team_come(struct shmem_team *t, uint64_t epoch);
+void shi_team_await_come(const struct shmem_team *t, int of, uint64_t epoch);
 
 /* Wait until member `of` has notified me. */
 void shi_team_wait_notify(const struct shmem_team *t, int of, uint64_t epoch);
