@@ -51,6 +51,7 @@ for profile in ${FULMAR_FABRIC:-tcp verbs cxi cxi-key efa psm3 psm3-basic opx}; 
     cxi | efa) programs="conf/rma.pes conf/sync.pes multi/thread.pes multi/tag.pes multi/gpc.pes multi/soak" ;;
     psm3) programs="conf/rma.pes conf/sync.pes multi/thread.pes multi/progress.pes multi/tag.pes multi/gpc.pes multi/soak" ;;
     cxi-key) programs="conf/rma.pes multi/soak $device" ;;
+    verbs) programs="conf/rma.pes multi/thread.pes multi/soak" ;;
     $profile) programs="conf/rma.pes multi/soak" ;;
     *) programs=$FULMAR_FABRIC_TESTS ;;
     esac

@@ -12,10 +12,11 @@
  *   reported     writes whose immediate data the target has read; counter: as in the target's memory
  *   op[k]        a write, a record, or a record after all writes (put-with-signal); epoch[k]: fences before it
  *   landed       operations that are visible at the target: a mask
+ *   waits        of other threads that have begun, each for the operations in waits_for; round_of, served, seq, flush_no: struct shi_wait_round
  *
  * Asserted: when an operation lands, those before the last fence have landed, and for a signal all earlier writes;
  * whenever shi_order_is_complete returns true, all operations have landed; once a message that shi_stream_after waits for is
- * acknowledged, all operations before it. A quiet that never returns is an invalid end
+ * acknowledged, all operations before it; once a wait is served, all operations before it. A quiet that never returns is an invalid end
  * state. The choice of the next stream that waits for buffers is always a valid one.
  * Bound: 5 records, writes, fences or checks for completion, then quiet; each record in its own message.
  *
@@ -33,6 +34,9 @@
  * mutant 12 assert  the target counts the writes that are in place, whatever their numbers
  * mutant 13 assert  the counter is written ahead of the writes that it announces
  * mutant 14 assert  shi_stream_after waits for the records only
+ * mutant 15 assert  shi_order_begin_round forgets the writes since the last flush
+ * mutant 16 assert  shi_order_round_ended serves waits that began after the round
+ * mutant 17 assert  a round waits for the records only
  */
 #define M(n) (MUTANT == n)
 #define OPERATIONS 5
@@ -48,7 +52,8 @@
 
 byte ordered, real; /* the promised order; the network's order */
 byte sent_seq, flush_seq, placed_seq, ack_req_seq, acked_seq, fence_seq, record_epoch, write_epoch, fences;
-bit writes_unconfirmed, rma_unflushed, flushing, returned;
+bit writes_unconfirmed, rma_unflushed, returned;
+byte flushes, flushes_ended, waits, waits_for[3], round_of, served, seq, flush_no;
 
 byte n_ops, op[OPERATIONS + 1], epoch[OPERATIONS + 1], landed, writes, covered, applied;
 byte of_message[MESSAGES + 1], behind[MESSAGES + 1]; /* the operation in the message, or 0; writes posted before it */
@@ -56,6 +61,7 @@ bit asks[MESSAGES + 1], queued;
 byte by, posted, fenced, last_write_epoch, follows[MESSAGES + 1], first[OPERATIONS + 1], reported, announced, counter;
 byte after_seq, after_ops; /* shi_stream_after: the message that it waits for, the operations before it */
 
+#define flushing (flushes_ended != flushes)
 #define rma_ended (!rma_unflushed && !flushing)
 #define must_flush (rma_unflushed && !flushing)
 #define complete_seq (writes_unconfirmed -> sent_seq + 1 : (flush_seq > placed_seq -> flush_seq : placed_seq))
@@ -85,7 +91,7 @@ inline close(operation, ask, n) {
 }
 
 inline flush() {
-    d_step { covered = writes; flushing = 1; rma_unflushed = 0 }
+    d_step { covered = writes; flushes++; rma_unflushed = 0 }
 }
 
 inline ask() {
@@ -137,6 +143,29 @@ inline after() {
         after_seq = sent_seq }
 }
 
+inline begin_wait() {
+    d_step { waits < 2 -> waits++; waits_for[waits] = (2 << n_ops) - 2 }
+}
+
+/* One try of a wait, by any thread. */
+inline look() {
+    d_step { (!round_of && served < waits) || (round_of && flushes_ended >= flush_no && acked_seq >= seq) ->
+        if
+        :: !round_of && served < waits ->
+            round_of = waits;
+            seq = (M(17) -> flush_seq : complete_seq);
+            flush_no = flushes + (M(15) -> 0 : rma_unflushed)
+        :: else
+        fi;
+        if
+        :: round_of && flushes_ended >= flush_no && acked_seq >= seq ->
+            served = (M(16) -> waits : round_of);
+            assert(!(waits_for[served] & ~landed));
+            round_of = 0
+        :: else
+        fi }
+}
+
 #define all_landed (landed == (2 << n_ops) - 2)
 
 proctype source() {
@@ -150,10 +179,14 @@ proctype source() {
         :: write()
         :: atomic { is_complete -> assert(all_landed) }
         :: after()
+        :: begin_wait()
+        :: look()
         fi
     }
     do
-    :: d_step { is_complete -> assert(all_landed); returned = 1 }; break
+    :: d_step { is_complete && served == waits -> assert(all_landed); returned = 1 }; break
+    :: look()
+    :: round_of && must_ask(seq) -> ask()
     :: !is_complete && must_flush -> flush()
     :: !is_complete && must_ask(complete_seq) -> ask()
     od
@@ -203,7 +236,7 @@ proctype network() {
         assert(!after_seq || acked_seq < after_seq || !(after_ops & ~landed)) }
     :: d_step { by == IMMEDIATE && landed & writes & ~reported -> reported = landed & writes }
     :: d_step { counter < announced && (M(13) || !(first[announced] & ~landed)) -> counter = announced }
-    :: d_step { flushing && (real & SAW || !(covered & ~landed)) -> flushing = 0 }
+    :: d_step { flushing && (real & SAW || !(covered & ~landed)) -> flushes_ended = flushes }
     :: returned -> break
     od
 }

@@ -65,6 +65,13 @@ struct fetch {
     enum { NO, ANSWERED, ALONE } used; /* ANSWERED: completes by a callback; ALONE: by quiet */
     uint64_t got[WORDS], want[WORDS];
     int n, of;
+    uint64_t number;
+};
+
+/* A quiet that has begun: what it waits for. */
+struct quiet {
+    uint64_t wait, fetches;
+    long index[PES];
 };
 
 struct watch {
@@ -76,6 +83,8 @@ struct watch {
 static struct flow flows[PES][LANES + 1][PES]; /* the last lane is beside the first: its flow stays empty */
 static struct fetch fetches[PES][LANES][FETCHES];
 static struct watch watches[WATCHES];
+static struct quiet quiets[PES][LANES][PES + 1]; /* of one PE, or of all */
+static uint64_t n_fetches;
 static long epoch[PES][LANES];
 static int in_session[PES][LANES];
 static uint64_t sent[PES][PES], came[PES][PES]; /* active messages */
@@ -136,11 +145,11 @@ static void must_be_there(const char *says, int from, int lane, int to, long ind
                f->pending[i].index, index, f->pending[i].kind);
 }
 
-static void must_have_come(const char *says, int pe, int lane, int of)
+static void must_have_come(const char *says, int pe, int lane, int of, uint64_t most)
 {
     for (int i = 0; i < FETCHES; i++) {
         struct fetch *f = &fetches[pe][lane][i];
-        if (f->used != ALONE || (of >= 0 && f->of != of))
+        if (f->used != ALONE || (of >= 0 && f->of != of) || f->number > most)
             continue;
         CHECKF(memcmp(f->got, f->want, (size_t)f->n * sizeof *f->got) == 0, "%s: PE %d lane %d lacks its words", says,
                pe, lane);

@@ -7,6 +7,8 @@
  *
  * In a third of the sequences some writes are to late memory. Several choices are right there, so the oracle checks the two
  * promises instead: where a record is applied, and where a stream is complete, the data of all writes before it is visible.
+ *
+ * Waits (struct shi_wait_round) begin at random, are tried at random, and must end although records and writes go on.
  */
 #include "host/net/order.h"
 
@@ -14,7 +16,7 @@
 
 #include "../tap.h"
 
-enum { EVENTS = 240, SEQUENCES = 20000 };
+enum { EVENTS = 300, SEQUENCES = 20000 };
 enum kind { RECORD, CLOSE, WRITE, READ, FENCE, AWAIT };
 
 static struct event {
@@ -32,6 +34,8 @@ static struct event {
 static int n, n_flushes, flushes_ended, ordered, has_records, has_late;
 static uint64_t fences, acked, n_writes, follows;
 static uint32_t ack_wanted;
+static uint64_t waits;
+static int began[EVENTS]; /* events before each wait */
 static struct shi_order o;
 static unsigned state = 1;
 
@@ -64,6 +68,14 @@ static int is_rma(const struct event *e)
 static int under_way(const struct event *e)
 {
     return is_rma(e) && (!e->flush || e->flush > flushes_ended);
+}
+
+/* SHI_NET_SAW: is a message behind it acknowledged? */
+static int is_confirmed(int i)
+{
+    while (++i < n && !(events[i].kind == CLOSE && events[i].seq <= acked))
+        ;
+    return i < n;
 }
 
 static int any_under_way(void)
@@ -241,7 +253,6 @@ static void record(void)
         may = 1;
         follows = behind > follows ? behind : follows;
     }
-    shi_order_follow_late(&o);
     if (!may) {
         start_flush();
         return;
@@ -301,7 +312,6 @@ static void transfer(enum kind kind)
 /* The caller waits for all so far, or for what was sent before the last fence. */
 static void await(void)
 {
-    shi_order_follow_late(&o);
     uint64_t all = has_late ? shi_order_complete_seq(&o) : complete_seq(), seq = below(3) ? all : last_record(last(FENCE, n) + 1);
     if (shi_order_must_ask(&o, seq))
         close_message(ACK_NOW);
@@ -330,9 +340,63 @@ static void compare(void)
     CHECKF(shi_order_in_window(&o) == (sent() < acked + SHI_ORDER_WINDOW), "in the window: %d", shi_order_in_window(&o));
 }
 
+static void begin_wait(void)
+{
+    began[++waits] = n;
+}
+
+/* All before the wait must be complete; for a wait for buffers, transfers must have ended and records be acknowledged. */
+static void check_served(uint64_t wait, int is_quiet)
+{
+    for (int i = 0; i < began[wait]; i++) {
+        const struct event *e = &events[i];
+        int write = is_quiet && e->kind == WRITE;
+        CHECKF(!under_way(e), "wait %lu is served while transfer %d is under way", wait, i);
+        CHECKF(e->kind != RECORD || e->seq <= acked, "wait %lu is served before message %lu", wait, e->seq);
+        CHECKF(!write || !(ordered & SHI_NET_SAW) || is_confirmed(i), "wait %lu is served before write %d", wait, i);
+        CHECKF(!write || !e->late || is_visible(e, acked), "wait %lu is served, but write %lu is not visible", wait, e->seq);
+    }
+}
+
+/* One try of a wait. */
+static void look(struct shi_wait_round *r, int is_quiet)
+{
+    uint64_t served = r->served;
+    if (served == waits)
+        return;
+    start_flush();
+    shi_order_begin_round(&o, r, waits, is_quiet ? shi_order_complete_seq(&o) : last_record(n), is_quiet);
+    int ended = shi_order_round_ended(&o, r);
+    if (shi_order_must_ask(&o, r->seq))
+        close_message(ACK_NOW);
+    CHECKF(ended == (r->served > served) && r->served <= waits, "of %lu waits %lu are served", waits, r->served);
+    if (ended)
+        check_served(r->served, is_quiet);
+}
+
+/* Others record and write before each look and each completion. */
+static void endless(void)
+{
+    begin_wait();
+    for (int i = 0; i < 8 && (o.quiet.served < waits || o.local.served < waits); i++) {
+        record();
+        transfer(WRITE);
+        look(&o.quiet, 1);
+        look(&o.local, 0);
+        transfer(WRITE);
+        record();
+        if (!shi_order_flushed(&o))
+            end_flush();
+        if (acked < last_asked())
+            shi_order_acked(&o, acked = last_asked());
+    }
+    CHECKF(o.quiet.served == waits && o.local.served == waits, "waits last for ever: %lu, %lu of %lu are served", o.quiet.served,
+           o.local.served, waits);
+}
+
 static void step(void)
 {
-    switch (below(12)) {
+    switch (below(15)) {
     case 0: case 1: record(); break;
     case 2: close_message(0); break;
     case 3: close_message(below(3) ? 0 : ACK_NOW); break;
@@ -341,10 +405,13 @@ static void step(void)
     case 6: fences++, add(FENCE); break;
     case 7: acknowledge(sent()); break;
     case 8: case 9: await(); break;
+    case 11: begin_wait(); break;
+    case 12: look(&o.quiet, 1); break;
+    case 13: look(&o.local, 0); break;
     case 10: o.ack_wanted = (uint8_t)(ack_wanted |= below(8) ? 0 : 1 + below(2)); break;
     default:
         start_flush();
-        if (o.flushing && below(2))
+        if (!shi_order_flushed(&o) && below(2))
             end_flush();
     }
 }
@@ -353,12 +420,11 @@ static void step(void)
 static void finish(void)
 {
     start_flush();
-    if (o.flushing)
+    if (!shi_order_flushed(&o))
         end_flush();
     start_flush();
-    if (o.flushing)
+    if (!shi_order_flushed(&o))
         end_flush();
-    shi_order_follow_late(&o);
     if (shi_order_must_ask(&o, shi_order_complete_seq(&o)))
         close_message(ACK_NOW);
     CHECKF(last_asked() >= complete_seq() || acked >= complete_seq(), "no message requests quiet's acknowledgement");
@@ -368,7 +434,7 @@ static void finish(void)
     CHECK(shi_order_is_complete(&o));
 }
 
-/* Catches: any counter of the sender that differs from the events. */
+/* Catches: any counter of the sender that differs from the events; a wait that ends early, or never while others go on. */
 static void sending(void)
 {
     static const int orders[] = {0, SHI_NET_WAW, SHI_NET_SAW | SHI_NET_WAW};
@@ -376,12 +442,13 @@ static void sending(void)
         ordered = orders[i % 3];
         has_late = i / 3 % 3 == 0;
         n = n_flushes = flushes_ended = has_records = ack_wanted = 0;
-        fences = acked = n_writes = follows = 0;
+        fences = acked = n_writes = follows = waits = 0;
         o = (struct shi_order){0};
-        for (unsigned k = below(EVENTS / 2 - 4); k > 0; k--) {
+        for (unsigned k = below(EVENTS / 2 - 34); k > 0; k--) {
             step();
             compare();
         }
+        endless();
         finish();
     }
 }

@@ -4,7 +4,7 @@
  * Random operations, polls and deliveries. After every operation that lands, and whenever a call reports a completion,
  * the oracle (oracle.h) checks the targets' memory. It asserts:
  *
- *   quiet    1: all operations of the lane to that PE are in place, all fetched data has arrived
+ *   quiet    1: all operations of the lane to that PE before its first call are in place, all fetched data has arrived
  *   fence    no later operation is in place while an earlier one to the same PE is not
  *   signal   AFTER_WRITES: not in place before its data; a store to the sync area: not before any earlier operation
  *   after    called back, or 0: all earlier operations of the lane to that PE are in place
@@ -191,6 +191,7 @@ static void play(const struct shi_net_limits *limits, long steps, long failing, 
     memset(flows, 0, sizeof flows);
     memset(fetches, 0, sizeof fetches);
     memset(watches, 0, sizeof watches);
+    memset(quiets, 0, sizeof quiets);
     memset(epoch, 0, sizeof epoch);
     memset(in_session, 0, sizeof in_session);
     memset(sent, 0, sizeof sent);
@@ -264,6 +265,52 @@ static void follows(void)
     }
 }
 
+/* Is the lane quiet now? */
+static int is_quiet(struct shi_lane *l, int pe)
+{
+    uint64_t wait = 0;
+    return shi_stream_quiet(l, pe, &wait);
+}
+
+/* PE 0 starts something, if there is room. */
+static void start(enum action what, struct shi_lane *l)
+{
+    static uint64_t data[WORDS], got;
+    struct shi_remote_addr there = at_remote(1, SHI_REGION_HEAP, memory[1].area[0][0].slot[0]);
+    struct shi_reply reply = {.to = (char *)&got, .block = 8};
+    switch (what) {
+    case PUT: shi_stream_put(l, &there, data, sizeof data, 0); break;
+    case SYNC_STORE: shi_stream_write(l, &there, data, sizeof data, NULL); break;
+    case FETCH_ADD: shi_stream_amo(l, &there, 8, SHI_AMO_ADD, 1, 0, &reply, 0); break;
+    default: shi_stream_read(l, &there, data, sizeof data, NULL);
+    }
+}
+
+/* Catches: a quiet, or a wait for buffers, that waits for what is started after it. */
+static void endless(void)
+{
+    static const int orders[] = {SHI_NET_SAW | SHI_NET_WAW, SHI_NET_WAW, SHI_NET_IMMEDIATE, 0};
+    static const enum action kinds[] = {PUT, SYNC_STORE, FETCH_ADD, READ_WORDS};
+    for (int i = 0; i < 32; i++) {
+        open_all(&(struct shi_net_limits){.short_bytes = 128, .rma_bytes = 1 << 20, .ordered = orders[i % 4], .lane_cap = 48,
+                                          .peer_cap = 24});
+        fabric.calm = 1;
+        fabric_be(0);
+        struct shi_lane *l = shi_stream_net.lane[0];
+        uint64_t wait = 0;
+        int tries = 0, done = 0;
+        for (; !done && tries < DRAIN; tries++) {
+            start(kinds[i / 4 % 4], l);
+            done = i < 16 ? shi_stream_quiet(l, -1, &wait) : shi_stream_local(l, &wait);
+            fabric_tick();
+            fabric_be(tries & 1);
+            fabric_poll();
+            fabric_be(0);
+        }
+        CHECKF(done, "order %d, action %d: %s never ends", orders[i % 4], kinds[i / 4 % 4], i < 16 ? "quiet" : "local");
+    }
+}
+
 /* Messages that PE 0 sends for n puts and a quiet. */
 static uint64_t messages_for(int n)
 {
@@ -274,13 +321,13 @@ static uint64_t messages_for(int n)
     uint64_t before = l->to[1].order.sent_seq;
     for (int i = 0; i < n; i++)
         CHECK(shi_stream_put(l, &there, data, sizeof data, 0) == 0);
-    for (int i = 0; !shi_stream_quiet(l, 1) && i < DRAIN; i++) {
+    for (int i = 0; !is_quiet(l, 1) && i < DRAIN; i++) {
         fabric_tick();
         fabric_be(i & 1);
         fabric_poll();
         fabric_be(0);
     }
-    CHECK(shi_stream_quiet(l, 1));
+    CHECK(is_quiet(l, 1));
     return l->to[1].order.sent_seq - before;
 }
 
@@ -557,7 +604,7 @@ static void idle_messages(void)
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < MESSAGES; i++)
             CHECK(shi_stream_put(l, &there, value, sizeof value, 0) == 0);
-        for (int pe = 0; pe || !shi_stream_quiet(l, 1); pe = !pe) {
+        for (int pe = 0; pe || !is_quiet(l, 1); pe = !pe) {
             fabric_tick();
             fabric_be(!pe);
             fabric_poll();
@@ -589,8 +636,8 @@ static void few_of_many(void)
         struct shi_remote_addr there = at_remote(pe, SHI_REGION_HEAP, &memory[pe].area[0][0].signal);
         CHECK(shi_stream_put(shi_stream_lane(2 - pe), &there, &value, sizeof value, 0) == 0);
     }
-    CHECK(!shi_stream_quiet(shi_stream_net.lane[0], 2) && n_sent(0, 2) == 2 && n_sent(1, 1) == 1);
-    CHECK(shi_stream_quiet(shi_stream_net.lane[0], 1));
+    CHECK(!is_quiet(shi_stream_net.lane[0], 2) && n_sent(0, 2) == 2 && n_sent(1, 1) == 1);
+    CHECK(is_quiet(shi_stream_net.lane[0], 1));
     shi_stream_net.checked_ns = shi_stream_net.asked_ns = 0;
     shi_stream_arrive(NULL, 0);
     CHECK(shi_stream_net.n_known == 2 && shi_stream_net.peer_rx[1].alive_ns && shi_stream_net.peer_rx[2].alive_ns);
@@ -614,14 +661,14 @@ static void beside(void)
     CHECK(l != first && l != second && first != second && l->net == first->net && second->net != first->net);
     CHECK(shi_stream_lane_made(LANES) == l && !shi_stream_lane_made(LANES + 1));
     CHECK(shi_stream_put(l, &there, &value, sizeof value, 0) == 0);
-    CHECK(shi_stream_quiet(first, -1) && !shi_stream_quiet(l, -1));
-    for (int i = 0; i < DRAIN && !shi_stream_quiet(l, -1); i++) {
+    CHECK(is_quiet(first, -1) && !is_quiet(l, -1));
+    for (int i = 0; i < DRAIN && !is_quiet(l, -1); i++) {
         fabric_tick();
         fabric_be(i % 2);
         fabric_poll();
         fabric_be(0);
     }
-    CHECK(shi_stream_quiet(l, -1) && memory[1].area[0][0].signal == value);
+    CHECK(is_quiet(l, -1) && memory[1].area[0][0].signal == value);
     for (int i = LANES + 1; i < SHI_NET_LANES; i++)
         CHECK(shi_stream_lane_beside() == shi_stream_lane_made(i));
     CHECK(shi_stream_lane_beside() == first);
@@ -646,6 +693,7 @@ int main(int argc, char **argv)
     RUN(hidden, "device memory that the host cannot access");
     RUN(pulls_in_order, "pulls before and behind a fence");
     RUN(follows, "a signal follows its data without waiting for it");
+    RUN(endless, "a quiet ends while others go on");
     RUN(expected, "a quiet that is expected sends no message");
     RUN(held, "a message waits for a slow write");
     RUN(numbers, "numbers of writes");

@@ -156,6 +156,7 @@ static struct fetch *new_fetch(int pe, int lane, int of)
         return NULL;
     memset(f, 0, sizeof *f);
     f->of = of;
+    f->number = ++n_fetches;
     return f;
 }
 
@@ -294,14 +295,20 @@ static void after(struct shi_lane *l, int pe, int lane, int to)
         w->used = 0;
 }
 
+/* Between its calls others go on. */
 static int quiet(struct shi_lane *l, int pe, int lane, int to)
 {
-    if (!shi_stream_quiet(l, to))
+    struct quiet *q = &quiets[pe][lane][to + 1];
+    for (int k = 0; k < PES && !q->wait; k++)
+        q->index[k] = flows[pe][lane][k].index;
+    q->fetches = q->wait ? q->fetches : n_fetches;
+    if (!shi_stream_quiet(l, to, &q->wait))
         return 0;
-    must_have_come("quiet", pe, lane, to);
+    q->wait = 0;
+    must_have_come("quiet", pe, lane, to, q->fetches);
     for (int k = 0; k < PES; k++)
         if (to < 0 || k == to)
-            must_be_there("quiet", pe, lane, k, flows[pe][lane][k].index);
+            must_be_there("quiet", pe, lane, k, q->index[k]);
     return 1;
 }
 
@@ -313,10 +320,11 @@ static void idle(struct shi_lane *l, int pe, int lane, int to)
 
 static void local(struct shi_lane *l, int pe, int lane)
 {
-    if (!shi_stream_local(l))
+    uint64_t wait = 0;
+    if (!shi_stream_local(l, &wait))
         return;
     CHECKF(!fabric_busy(pe, lane), "PE %d lane %d: a buffer is in use after local", pe, lane);
-    must_have_come("local", pe, lane, -1);
+    must_have_come("local", pe, lane, -1, n_fetches);
     for (int to = 0; to < PES; to++)
         for (int i = 0; i < flows[pe][lane][to].n; i++)
             CHECKF(!flows[pe][lane][to].pending[i].pulled || in_place(&flows[pe][lane][to].pending[i]),

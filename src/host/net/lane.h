@@ -9,7 +9,7 @@
  *   n_lanes, lane[]         shi_stream_lane, its mutex     any thread          R1 -> A1
  *   n_open, n_waiting       holder of the lock             polling thread      relaxed: a later poll sees it
  *   lane.n_used             holder of the lock             polling thread      R3 -> A3
- *   lane.fetching           senders; polling thread        quiet, local        R2 -> A2
+ *   fetches.outstanding     senders; polling thread        quiet, local        R2 -> A2
  *   n_held                  polling thread                 any thread          relaxed: whether to sleep
  *   n_steps                 polling thread                 any thread          relaxed: whether one came meanwhile
  *   n_active                any thread, fetch-add          any thread          relaxed: likewise
@@ -67,10 +67,16 @@ struct shi_lane {
     struct outstanding {
         struct shi_reply *reply; /* NULL: the cookie is free */
         uint32_t pe, bytes;      /* which reply it takes */
+        int half;                /* of fetches.outstanding */
     } outstanding[MAX_REPLIES];  /* by cookie */
     struct shi_reply own[MAX_REPLIES];
     int free_reply[MAX_REPLIES], n_free_replies;
-    int fetching; /* replies without a callback, for quiet to wait for */
+    uint64_t waits; /* of quiet and local that have begun */
+    struct fetches {
+        int outstanding[2];  /* replies without a callback: those of the round's waits, and those that were fetched since */
+        unsigned char now;   /* which of them counts new ones; the other one is 0 when no round is in progress */
+        uint64_t of, served; /* as in struct shi_wait_round */
+    } fetches;
 };
 
 /* What one PE has sent here. */

@@ -3,20 +3,27 @@
 
 void shi_order_flush_started(struct shi_order *o, int under_way)
 {
-    o->flushing = (uint8_t)under_way;
+    o->flushes++;
+    o->flush_writes[o->flushes % 2] = o->writes;
     o->rma_unflushed = 0;
+    if (!under_way)
+        shi_order_flush_ended(o);
 }
 
 void shi_order_flush_ended(struct shi_order *o)
 {
-    __atomic_store_n(&o->flushing, 0, __ATOMIC_RELEASE); /* R1 */
+    __atomic_store_n(&o->flushes_ended, o->flushes_ended + 1, __ATOMIC_RELEASE); /* R1 */
+}
+
+static uint64_t flushes_ended(const struct shi_order *o)
+{
+    return __atomic_load_n(&o->flushes_ended, __ATOMIC_ACQUIRE); /* A1 */
 }
 
 void shi_order_write(struct shi_order *o, uint64_t fences, int ordered)
 {
     if (shi_order_rma_ended(o))
         o->write_epoch = fences;
-    shi_order_follow_late(o); /* from now on it would not know that the writes so far have ended */
     if (o->last_write_epoch != fences)
         o->writes_fenced = o->writes;
     o->last_write_epoch = fences;
@@ -27,10 +34,11 @@ void shi_order_write(struct shi_order *o, uint64_t fences, int ordered)
 
 int shi_order_settles(struct shi_order *o, int ordered, uint64_t follows)
 {
-    uint64_t n = ordered & SHI_NET_SAW ? o->writes : follows > o->placed_writes ? follows : o->placed_writes;
-    if (!o->late_write || !n)
+    uint64_t ended = o->flush_writes[flushes_ended(o) % 2];
+    uint64_t n = ordered & SHI_NET_SAW ? o->writes : follows > ended ? follows : ended;
+    if (!o->late_write || n <= o->settled_writes)
         return 0;
-    o->placed_writes = 0;
+    o->settled_writes = n;
     o->settle_seq = o->sent_seq;
     if (n >= o->late_write)
         o->late_write = 0;
@@ -55,6 +63,38 @@ int shi_order_write_may_go(const struct shi_order *o, uint64_t fences, int order
 int shi_order_is_complete(const struct shi_order *o)
 {
     return o->acked_seq >= shi_order_complete_seq(o) && shi_order_rma_ended(o);
+}
+
+void shi_order_begin_round(const struct shi_order *o, struct shi_wait_round *r, uint64_t wait, uint64_t seq, int settle)
+{
+    if (r->of)
+        return;
+    r->of = wait;
+    r->seq = seq;
+    r->flush = o->flushes + o->rma_unflushed;
+    r->late = settle ? o->late_write : 0;
+}
+
+/* The write r->late has ended: an earlier message has settled it, or the open one will. */
+static void settle(const struct shi_order *o, struct shi_wait_round *r)
+{
+    int is_settled = o->settled_writes >= r->late;
+    uint64_t seq = is_settled ? o->settle_seq : o->sent_seq + 1;
+    r->seq = seq > r->seq ? seq : r->seq;
+    r->late = is_settled ? 0 : r->late;
+}
+
+int shi_order_round_ended(const struct shi_order *o, struct shi_wait_round *r)
+{
+    if (flushes_ended(o) < r->flush)
+        return 0;
+    if (r->late)
+        settle(o, r);
+    if (r->late || o->acked_seq < r->seq)
+        return 0;
+    r->served = r->of;
+    r->of = 0;
+    return 1;
 }
 
 int shi_acks_queue(struct shi_acks *a, int lane, uint32_t flags, uint64_t poll)

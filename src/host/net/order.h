@@ -9,7 +9,7 @@
  *   order.sent_seq           holder of the lock       polling thread      relaxed: heartbeats need only whether it is 0;
  *                                                                        an acknowledgement follows its message
  *   order.acked_seq          polling thread, locked   it, without lock    relaxed: its own store
- *   order.flushing           callback of the flush    holders of the lock R1 -> A1
+ *   order.flushes_ended      callback of the flush    holders of the lock R1 -> A1
  *   acks.applied_seq[lane]   polling thread           senders             R2 -> A2
  *   acks.queued              polling thread, fetch-or senders, fetch-and  R3 -> A3
  *   the rest of acks         polling thread           polling thread      plain
@@ -33,6 +33,18 @@ enum {
     SHI_ORDER_ACK_EVERY = 8   /* messages, so that a stream without a quiet is acknowledged too */
 };
 
+/*
+ * A wait for what was issued before it began: quiet, or a wait for buffers. Other threads may issue more meanwhile, without end.
+ * So a lane numbers its waits from 1, and a stream serves them in rounds. A round notes what is outstanding when it begins,
+ * ends when that is complete, and serves all waits that began before it. A wait lasts for two rounds at most.
+ */
+struct shi_wait_round {
+    uint64_t of;     /* the lane's last wait when the round began; 0: no round is in progress */
+    uint64_t served; /* all that was issued before this wait began is complete */
+    uint64_t seq, flush; /* the message that must be acknowledged, the flush that must have ended */
+    uint64_t late;   /* a write to late memory that must be settled; 0: none */
+};
+
 /* What a lane has sent to one PE. */
 struct shi_order {
     uint64_t sent_seq;     /* last message that is closed; the open one is sent_seq + 1 */
@@ -48,12 +60,14 @@ struct shi_order {
     uint64_t last_write_epoch; /* fences when the last write was posted */
     uint32_t run, last_run;    /* messages with a record since the caller last waited for all; until it did */
     uint64_t late_write;   /* the last write to late memory that no message settles yet; 0: none */
-    uint64_t placed_writes; /* the open message follows so many writes, which have ended; only while late_write is not 0 */
-    uint64_t settle_seq;   /* last message that settles writes to late memory */
+    uint64_t settle_seq;     /* last message that settles writes to late memory */
+    uint64_t settled_writes; /* how many writes it settles */
+    uint64_t flushes, flushes_ended; /* started, one at a time; ended */
+    uint64_t flush_writes[2];   /* writes posted before flush number n: [n % 2] */
     uint8_t writes_unconfirmed; /* with SHI_NET_SAW: writes since the last message with ACK_ flags */
     uint8_t rma_unflushed;      /* writes or reads since the last flush */
-    uint8_t flushing;           /* a flush is under way */
     uint8_t ack_wanted;         /* ACK_ flags that the next message must carry */
+    struct shi_wait_round quiet, local;
 };
 
 /* What this PE has applied of the streams of another one, and has to acknowledge. */
@@ -152,16 +166,22 @@ static inline int shi_order_must_ask(const struct shi_order *o, uint64_t seq)
 
 /* ---- writes and reads --------------------------------------------------------------------------------------------- */
 
+/* Is no flush under way? */
+static inline int shi_order_flushed(const struct shi_order *o)
+{
+    return __atomic_load_n(&o->flushes_ended, __ATOMIC_ACQUIRE) == o->flushes; /* A1 */
+}
+
 /* Have all writes and reads ended? */
 static inline int shi_order_rma_ended(const struct shi_order *o)
 {
-    return !o->rma_unflushed && !__atomic_load_n(&o->flushing, __ATOMIC_ACQUIRE); /* A1 */
+    return !o->rma_unflushed && shi_order_flushed(o);
 }
 
 /* Must a flush be started for that? */
 static inline int shi_order_must_flush(const struct shi_order *o)
 {
-    return o->rma_unflushed && !__atomic_load_n(&o->flushing, __ATOMIC_ACQUIRE); /* A1 */
+    return o->rma_unflushed && shi_order_flushed(o);
 }
 
 /* A flush has been started; under_way 0: there was nothing to wait for. */
@@ -176,21 +196,14 @@ void shi_order_read(struct shi_order *o);
 
 /*
  * Late memory: device memory in which data of a write can become visible after a later message (SHI_NET_LATE). A message that
- * settles such writes is applied once all data that came before it is visible. Each message that follows one of them does.
+ * settles such writes is applied once all data that came before it is visible. A message does that which follows one of them or is
+ * closed when one has ended, unless an earlier message has settled it.
  */
 
 /* The write that shi_order_write has counted was one to late memory. */
 static inline void shi_order_write_late(struct shi_order *o)
 {
     o->late_write = o->writes;
-}
-
-/* A record enters the open message, the caller will close it at once, or a write is to be posted: if all writes so far have
- * ended, the open message follows them. */
-static inline void shi_order_follow_late(struct shi_order *o)
-{
-    if (o->late_write && shi_order_rma_ended(o))
-        o->placed_writes = o->writes;
 }
 
 /* Must the message that was closed last settle writes? follows: how many it follows by its count, or 0. */
@@ -217,6 +230,14 @@ int shi_order_write_may_go(const struct shi_order *o, uint64_t fences, int order
 
 /* Is all that was sent known to be complete at the target? */
 int shi_order_is_complete(const struct shi_order *o);
+
+/* Begin a round, unless one is in progress. wait: the lane's last; seq: the message that must be acknowledged; settle: writes to
+ * late memory must be settled, too. */
+void shi_order_begin_round(const struct shi_order *o, struct shi_wait_round *r, uint64_t wait, uint64_t seq, int settle);
+
+/* Has the round ended? If not, the caller sees to it that an acknowledgement of r->seq is requested and that a flush is started
+ * where shi_order_must_flush says so, and asks again. */
+int shi_order_round_ended(const struct shi_order *o, struct shi_wait_round *r);
 
 /* ---- acknowledging ------------------------------------------------------------------------------------------------ */
 

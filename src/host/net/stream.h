@@ -185,12 +185,12 @@ int shi_stream_idle(struct shi_lane *l, int pe);
 /* Later records and writes to a PE stay behind earlier ones. */
 void shi_stream_fence(struct shi_lane *l);
 
-/* Is all complete that the lane sent to pe (-1: to all PEs) and fetched from it? Starts what is needed for that; poll and
- * call it again until 1. */
-int shi_stream_quiet(struct shi_lane *l, int pe);
+/* Is all complete that the lane sent to pe (-1: to all PEs) and fetched from it before the first call, for which *wait is 0? Starts
+ * what is needed for that; poll and call it again until 1. What other threads issue meanwhile does not delay it for long. */
+int shi_stream_quiet(struct shi_lane *l, int pe, uint64_t *wait);
 
-/* Have all writes, reads and pulls ended, so that the caller may reuse their buffers? Call it like quiet. */
-int shi_stream_local(struct shi_lane *l);
+/* Have all those writes, reads and pulls ended, so that the caller may reuse their buffers? Call it like quiet. */
+int shi_stream_local(struct shi_lane *l, uint64_t *wait);
 
 /* Wait until all that the lane sent pe so far is complete there. 0: it is; -EINPROGRESS: a is called back; -EAGAIN: try
  * again. soon: the acknowledgement may wait for a message that carries it, but not long; else it comes at once. */

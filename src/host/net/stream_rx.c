@@ -52,14 +52,15 @@ static void store(char *to, const void *from, size_t bytes)
 
 /* ---- replies ------------------------------------------------------------------------------------------------------ */
 
-/* The request of a reply, whose cookie becomes free; NULL: no request of this PE waits for it. */
-static struct shi_reply *claim(struct shi_lane *l, const struct head *h, const struct record *r, struct shi_reply *copy)
+/* The request of a reply, whose cookie becomes free, and which half counts it; NULL: no request of this PE waits for it. */
+static struct shi_reply *claim(struct shi_lane *l, const struct head *h, const struct record *r, struct shi_reply *copy, int *half)
 {
     shi_lane_lock(l);
     struct outstanding *o = &l->outstanding[r->off];
     struct shi_reply *reply = o->pe == h->pe && o->bytes == r->bytes ? o->reply : NULL;
     if (reply) {
         *copy = *reply;
+        *half = o->half;
         o->reply = NULL;
         l->free_reply[l->n_free_replies++] = (int)r->off;
     }
@@ -79,7 +80,8 @@ static void scatter(const struct shi_reply *r, const char *from, size_t bytes)
 static void take_reply(const struct head *h, const struct record *r, const void *payload)
 {
     struct shi_lane *l = r->what < shi_stream_n_lanes() && r->off < MAX_REPLIES ? shi_stream_net.lane[r->what] : NULL;
-    struct shi_reply copy, *mine = l ? claim(l, h, r, &copy) : NULL;
+    int half = 0;
+    struct shi_reply copy, *mine = l ? claim(l, h, r, &copy, &half) : NULL;
     if (!mine)
         shi_die("network", "protocol error: PE %u sends a reply of %u bytes that answers no request (lane %u, cookie %#lx)",
                 h->pe, r->bytes, r->what, (unsigned long)r->off);
@@ -87,7 +89,7 @@ static void take_reply(const struct head *h, const struct record *r, const void 
     if (copy.done)
         copy.done(mine);
     else
-        __atomic_fetch_sub(&l->fetching, 1, __ATOMIC_RELEASE); /* R2 */
+        __atomic_fetch_sub(&l->fetches.outstanding[half], 1, __ATOMIC_RELEASE); /* R2 */
 }
 
 /* ---- records ------------------------------------------------------------------------------------------------------ */

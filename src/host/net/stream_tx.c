@@ -65,10 +65,8 @@ static int follow_writes(struct shi_lane *l, int pe, uint64_t n)
 static int behind_writes(struct shi_lane *l, int pe, int after_writes)
 {
     struct shi_order *o = &l->to[pe].order;
-    int may = shi_order_record_may_go(o, l->fences, shi_stream_net.limits.ordered, after_writes) ||
-              follow_writes(l, pe, shi_order_record_behind(o, l->fences, after_writes));
-    shi_order_follow_late(o);
-    return may;
+    return shi_order_record_may_go(o, l->fences, shi_stream_net.limits.ordered, after_writes) ||
+           follow_writes(l, pe, shi_order_record_behind(o, l->fences, after_writes));
 }
 
 /* May a write be posted now, given the records and writes before the last fence? */
@@ -88,31 +86,61 @@ void shi_stream_fence(struct shi_lane *l)
     shi_lane_unlock(l);
 }
 
-/* Is everything sent to pe complete there? If not, start its completion. */
-static int settled(struct shi_lane *l, int pe)
+/* Number the wait, at its first call. The lane is locked. */
+static uint64_t number(struct shi_lane *l, uint64_t *wait)
 {
-    struct shi_order *o = &l->to[pe].order;
-    rma_ended(l, pe);
-    shi_order_follow_late(o);
-    ask_for(l, pe, shi_order_complete_seq(o));
-    return shi_order_is_complete(o);
+    *wait = *wait ? *wait : ++l->waits;
+    return *wait;
 }
 
-int shi_stream_quiet(struct shi_lane *l, int pe)
+/* Is everything sent to pe before the wait complete there? If not, start its completion. */
+static int settled(struct shi_lane *l, int pe, uint64_t wait)
+{
+    struct shi_order *o = &l->to[pe].order;
+    while (o->quiet.served < wait) {
+        rma_ended(l, pe);
+        shi_order_begin_round(o, &o->quiet, l->waits, shi_order_complete_seq(o), 1);
+        int ended = shi_order_round_ended(o, &o->quiet);
+        ask_for(l, pe, o->quiet.seq);
+        if (!ended)
+            return 0;
+    }
+    return 1;
+}
+
+/* Has come what was fetched before the wait? */
+static int fetched(struct shi_lane *l, uint64_t wait)
+{
+    struct fetches *f = &l->fetches;
+    while (f->served < wait) {
+        if (!f->of) {
+            f->of = l->waits;
+            f->now ^= 1;
+        }
+        if (__atomic_load_n(&f->outstanding[f->now ^ 1], __ATOMIC_ACQUIRE)) /* A2 */
+            return 0;
+        f->served = f->of;
+        f->of = 0;
+    }
+    return 1;
+}
+
+int shi_stream_quiet(struct shi_lane *l, int pe, uint64_t *wait)
 {
     shi_lane_lock(l);
-    int all = __atomic_load_n(&l->fetching, __ATOMIC_ACQUIRE) == 0; /* A2 */
+    uint64_t w = number(l, wait);
+    int all = fetched(l, w);
     if (pe >= 0)
-        all &= !l->to[pe].dirty || settled(l, pe); /* it stays in the list until a quiet of all */
+        all &= !l->to[pe].dirty || settled(l, pe, w); /* it stays in the list until a quiet of all */
     for (int i = 0; pe < 0 && i < l->n_dirty;) {
-        int d = l->dirty[i];
-        if (settled(l, d)) {
+        int d = l->dirty[i], is_settled = settled(l, d, w);
+        all &= is_settled;
+        if (is_settled && shi_order_is_complete(&l->to[d].order)) {
             l->to[d].dirty = 0;
             l->dirty[i] = l->dirty[--l->n_dirty];
-            continue;
+        } else {
+            i++;
         }
-        all = 0;
-        i++;
     }
     shi_lane_unlock(l);
     return all;
@@ -126,15 +154,27 @@ int shi_stream_idle(struct shi_lane *l, int pe)
     return idle;
 }
 
-int shi_stream_local(struct shi_lane *l)
+/* Are the buffers of what was started to pe before the wait free? If not, start what frees them. */
+static int freed(struct shi_lane *l, int pe, uint64_t wait)
+{
+    struct stream *s = &l->to[pe];
+    while (s->order.local.served < wait) {
+        rma_ended(l, pe);
+        shi_order_begin_round(&s->order, &s->order.local, l->waits, s->served_seq, 0);
+        ask_for(l, pe, s->order.local.seq);
+        if (!shi_order_round_ended(&s->order, &s->order.local))
+            return 0;
+    }
+    return 1;
+}
+
+int shi_stream_local(struct shi_lane *l, uint64_t *wait)
 {
     shi_lane_lock(l);
-    int all = __atomic_load_n(&l->fetching, __ATOMIC_ACQUIRE) == 0; /* A2 */
-    for (int i = 0; i < l->n_dirty; i++) {
-        const struct stream *s = &l->to[l->dirty[i]];
-        ask_for(l, l->dirty[i], s->served_seq);
-        all &= rma_ended(l, l->dirty[i]) && s->order.acked_seq >= s->served_seq;
-    }
+    uint64_t w = number(l, wait);
+    int all = fetched(l, w);
+    for (int i = 0; i < l->n_dirty; i++)
+        all &= freed(l, l->dirty[i], w);
     shi_lane_unlock(l);
     return all;
 }
@@ -156,7 +196,6 @@ int shi_stream_after(struct shi_lane *l, int pe, struct shi_after *a, int soon)
         shi_lane_unlock(l);
         return -EAGAIN;
     }
-    shi_order_follow_late(&s->order);
     a->seq = s->follows ? s->order.sent_seq + 1 : shi_order_complete_seq(&s->order);
     int done = s->order.acked_seq >= a->seq;
     if (!done) {
@@ -238,11 +277,11 @@ static int expect(struct shi_lane *l, const struct shi_reply *reply, int pe, siz
         return -1;
     int cookie = l->free_reply[--l->n_free_replies];
     struct outstanding *o = &l->outstanding[cookie];
-    *o = (struct outstanding){(struct shi_reply *)reply, (uint32_t)pe, (uint32_t)bytes};
+    *o = (struct outstanding){(struct shi_reply *)reply, (uint32_t)pe, (uint32_t)bytes, l->fetches.now};
     if (!reply->done) {
         l->own[cookie] = *reply;
         o->reply = &l->own[cookie];
-        __atomic_fetch_add(&l->fetching, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&l->fetches.outstanding[l->fetches.now], 1, __ATOMIC_RELAXED);
     }
     return cookie;
 }

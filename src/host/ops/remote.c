@@ -220,14 +220,16 @@ void shi_remote_quiet(struct shi_lane *l)
 
 void shi_remote_quiet_pe(struct shi_lane *l, int world_pe)
 {
+    uint64_t wait = 0;
     if (l)
-        AWAIT(shi_stream_quiet(l, world_pe), "quiet", world_pe);
+        AWAIT(shi_stream_quiet(l, world_pe, &wait), "quiet", world_pe);
 }
 
 void shi_remote_local(struct shi_lane *l)
 {
+    uint64_t wait = 0;
     if (l)
-        AWAIT(shi_stream_local(l), "collective", -1);
+        AWAIT(shi_stream_local(l, &wait), "collective", -1);
 }
 
 void shi_remote_sync_store(int world_pe, uint64_t off, const void *from, size_t bytes, int more)
