@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../tap_pes.h"
 
@@ -136,6 +137,40 @@ static void test_reverse(void)
     shmem_team_destroy(reverse);
 }
 
+/* Catches: a PE that reads what a later one has not combined yet, or that still reads or changes what another PE's program uses again. */
+static void late(size_t words, int who)
+{
+    size_t bad = 0;
+    int64_t *got = malloc(words * sizeof *got);
+    fill(0, -1);
+    if (me == who)
+        usleep(2000);
+    for (size_t i = 0; i < words; i++)
+        source[i] = value(me, i) + who;
+    shmem_int64_sum_reduce(team, dest, source, words);
+    memcpy(got, dest, words * sizeof *got);
+    memset(dest, 0x55, words * sizeof *dest);
+    memset(source, 0x55, words * sizeof *source);
+    for (size_t i = 0; i < words; i++) {
+        int64_t due = (int64_t)who * n;
+        for (int pe = 0; pe < n; pe++)
+            due += value(pe, i);
+        bad += got[i] != due;
+    }
+    free(got);
+    CHECKF(bad == 0, "reduction of %zu words, for which PE %d is late: %zu are wrong", words, who, bad);
+    shmem_team_sync(team);
+}
+
+static void test_late(void)
+{
+    team = SHMEM_TEAM_WORLD;
+    for (int who = 0; who < 3 * n; who++) {
+        late(513, who % n);
+        late(MOST, who % n);
+    }
+}
+
 int main(void)
 {
     shmem_init();
@@ -146,6 +181,7 @@ int main(void)
     real = shmem_malloc(2 * MOST * sizeof *real);
     RUN(test_world, "lengths up to 320,000 bytes in the world");
     RUN(test_reverse, "the same in a team of all PEs in reverse order");
+    RUN(test_late, "reductions for which each PE in turn is late");
     shmem_finalize();
     return tap_end();
 }

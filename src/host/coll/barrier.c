@@ -68,6 +68,14 @@ void shi_team_release(struct shmem_team *t, uint64_t epoch)
     ring_members(t, here->member, here->n);
 }
 
+void shi_team_node_barrier(struct shmem_team *t)
+{
+    uint64_t epoch = ++t->epoch;
+    shi_wait_allow("a collective");
+    if (shi_team_enter(t, epoch))
+        shi_team_release(t, epoch);
+}
+
 void shi_team_rounds(struct shmem_team *t, uint64_t epoch, const struct shi_carry *c)
 {
     const struct shi_slot *mine = t->slot[t->me];

@@ -240,17 +240,33 @@ static void reduce_node(const struct shmem_team *t, void *dest, const void *sour
     }
 }
 
-/* Combine my slice of the nodes' results, and give it to all; the blocks of all nodes come at the same time. */
-static void reduce_pieces(const struct shmem_team *t, void *dest, size_t elements, const struct parts *p, const struct shi_reduction *r)
+/* shi_team_notify or shi_team_wait_notify. */
+typedef void meet(const struct shmem_team *t, int member, uint64_t epoch);
+
+/* Of other nodes, the members that combine slices of the parts that this PE holds. */
+static void meet_combiners(const struct shmem_team *t, const struct parts *p, uint64_t epoch, meet *meet)
 {
-    int k = t->local_rank[t->me], slice = p->first[k];
-    for (int i = 0; i < t->my_node; i++)
-        slice += t->node[i].n > k;
-    struct range part = slices(t, elements, slice, slice + 1, r->elem);
+    for (int k = t->local_rank[t->me]; k < p->n; k += t->node[t->my_node].n)
+        for (int i = 1; i < t->n_nodes; i++) {
+            const struct shi_node *node = &t->node[(t->my_node + i) % t->n_nodes];
+            if (k < node->n)
+                meet(t, node->member[k], epoch);
+        }
+}
+
+/* Of other nodes, the holders of the part of which this PE combines a slice. */
+static void meet_holders(const struct shmem_team *t, uint64_t epoch, meet *meet)
+{
+    for (int i = 1; i < t->n_nodes; i++)
+        meet(t, holder(&t->node[(t->my_node + i) % t->n_nodes], t->local_rank[t->me]), epoch);
+}
+
+/* Combine a slice of the nodes' results, and give it to all holders; the blocks of all nodes come at the same time. */
+static void combine_slice(const struct shmem_team *t, void *dest, struct range part, const struct shi_reduction *r)
+{
+    int k = t->local_rank[t->me];
     size_t block = REMOTE_BLOCK_BYTES / r->elem, piece = part.last - part.first;
     block = piece < block ? piece : block;
-    if (!piece)
-        return;
     char *in = room_of(t->routine, (size_t)t->n_nodes * block * r->elem);
     for (size_t at = part.first; at < part.last; at += block) {
         size_t n = part.last - at < block ? part.last - at : block, off = at * r->elem;
@@ -264,6 +280,22 @@ static void reduce_pieces(const struct shmem_team *t, void *dest, size_t element
         shi_coll_local(t);
     }
     free(in);
+}
+
+/* Each PE combines a slice. Its node's results are ready, so others may read and then change those that it holds. */
+static void reduce_pieces(const struct shmem_team *t, void *dest, size_t elements, const struct parts *p, const struct shi_reduction *r,
+                          uint64_t epoch)
+{
+    int k = t->local_rank[t->me], slice = p->first[k];
+    for (int i = 0; i < t->my_node; i++)
+        slice += t->node[i].n > k;
+    struct range part = slices(t, elements, slice, slice + 1, r->elem);
+    meet_combiners(t, p, epoch, shi_team_notify);
+    meet_holders(t, epoch, shi_team_wait_notify);
+    if (part.first < part.last)
+        combine_slice(t, dest, part, r);
+    meet_holders(t, epoch + 1, shi_team_notify);
+    meet_combiners(t, p, epoch + 1, shi_team_wait_notify);
 }
 
 /* Combine a range of member `of`'s dest into mine. */
@@ -316,21 +348,22 @@ static void reduce_halves(const struct shmem_team *t, void *dest, int k, struct 
 
 /* The members of a node combine its sources, then members of all nodes combine the nodes' results, then the node's other members
  * read them. So an element crosses between two nodes once each way. In each step only one member accesses what it changes, so
- * dest may be source. */
+ * dest may be source. Between nodes a member waits for those alone with which it exchanges data: nobody accesses its dest before it
+ * has notified them, nor after they have notified it. */
 static void reduce_long_nodes(struct shmem_team *t, void *dest, const void *source, size_t n,
                               const struct shi_reduction *r, enum shi_algorithm way)
 {
     struct parts p = make_parts(t, way);
     int k = t->local_rank[t->me];
-    shi_team_barrier(t->routine, t);
+    shi_team_node_barrier(t); /* every source of the node is ready */
     reduce_node(t, dest, source, n, &p, r);
-    shi_team_barrier(t->routine, t);
+    shi_team_node_barrier(t); /* its results are ready */
     t->epoch += 2;
     if (way != SHI_BY_HALVING)
-        reduce_pieces(t, dest, n, &p, r);
+        reduce_pieces(t, dest, n, &p, r, t->epoch - 1);
     else if (k < p.n)
         reduce_halves(t, dest, k, part_of(t, &p, n, k, r->elem), r, t->epoch - 1);
-    shi_team_quiet_barrier(t->routine, t);
+    shi_team_node_barrier(t); /* all nodes' results are here */
     for (k = 0; k < p.n; k++) {
         struct range part = part_of(t, &p, n, k, r->elem);
         int from = holder(&t->node[t->my_node], k);
@@ -338,7 +371,7 @@ static void reduce_long_nodes(struct shmem_team *t, void *dest, const void *sour
         if (from != t->me)
             shi_coll_get(t, (char *)dest + off, (char *)dest + off, (part.last - part.first) * r->elem, from);
     }
-    shi_team_barrier(t->routine, t);
+    shi_team_node_barrier(t); /* all have read them */
     free(p.first);
 }
 

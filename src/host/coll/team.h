@@ -274,6 +274,9 @@ int shi_team_all(const char *routine, struct shmem_team *t, int holds);
 int shi_team_enter(struct shmem_team *t, uint64_t epoch);
 void shi_team_release(struct shmem_team *t, uint64_t epoch);
 
+/* Barrier among the members of this PE's node. All members of the team call it. */
+void shi_team_node_barrier(struct shmem_team *t);
+
 /* What the firsts send each other in the rounds of a plan by dissemination. x->to and x->from are nodes. Either may be NULL. */
 struct shi_carry {
     enum shi_plan plan;
