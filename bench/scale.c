@@ -1,15 +1,19 @@
 /*
- * scale.c - rounds, messages, bytes, memory and time of the collectives between up to a million nodes, in one process.
+ * scale.c - rounds, messages, bytes, memory and time of the collectives between up to a million PEs, in one process.
  *
- * It runs the library's schedules and its choice among them (src/host/coll/plan.c) for every node, one PE a node, and computes
- * each node's clock under LogGP: a message of k bytes costs the sender o + (k - 1) G and at least g since its last one, travels
- * for L, and costs the receiver o. Where all nodes do the same, only the first is run beyond CHECKED nodes. Up to there, every
+ * It runs the library's schedules and its choice among them (src/host/coll/plan.c) for every node, with one PE a node or several, and
+ * computes each PE's clock under LogGP: a message of k bytes costs the sender o + (k - 1) G and at least g since its last one,
+ * travels for L, and costs the receiver o. Where several PEs of a node send to others at once, they share its G and g. Before, between
+ * and after the rounds a node's PEs store into each other's memory: l for each store that another PE waits for, one after the other,
+ * and m for each byte copied or combined. Where all nodes do the same, only the first is run beyond CHECKED nodes. Up to there, every
  * message has to meet a receiver that expects it.
+ *
+ * Rounds are those of the schedule; messages and bytes are what the worst node sends to other nodes; memory is of its first PE.
  *
  * The row "tables" is the memory of the library's tables at one PE of n, with EACH PEs on a node, which talks to PEERS that no two
  * neighbour in a table; what the transport takes for a connection comes on top.
  *
- *   scale [-L us] [-o us] [-g us] [-G ns] [NODES...]   a table
+ *   scale [-L us] [-o us] [-g us] [-G ns] [-l us] [-m ns] [-p PES] [NODES...]   a table; -p: PEs a node
  *   scale --json ...                                   one line of JSON for each row
  *   scale --plot FILE ...                              time over nodes as SVG
  *   scale --check FILE                                 the rows of FILE, none of which may exceed its bounds
@@ -26,15 +30,27 @@
 #include "host/tag/tag.h"
 
 enum { EACH = 64, PEERS = 64, TABLES = -2 };
-enum { CHECKED = 8192, MOST = 1000000, PHASES = 3, NAME_BYTES = 24 };
+enum { CHECKED = 8192, MOST = 1000000, PHASES = 6, NAME_BYTES = 24, BLOCK = 131072, PULLED = 8192 };
 
 static double latency = 3, overhead = 1.5, gap = 0.5, ns_a_byte = 0.4; /* measured over tcp on one host */
+static double store = 0.1, ns_a_copied_byte = 0.1;
 
-/* A phase of a collective: a plan whose blocks have so many bytes; `extra` empty messages a round that are waited for. */
+struct shape {
+    int nodes, pes; /* a node */
+};
+
+/* Which PEs have the ranks of a phase: the nodes' first ones; PEs of the same number in their nodes, each for a part of the array;
+ * all. ON_NODE: no ranks, stores within each node. */
+enum who { FIRSTS, HOLDERS, MEMBERS, ON_NODE };
+
+/* A phase of a collective: a plan whose blocks have so many bytes; `extra` empty messages a round that are waited for. ON_NODE: so
+ * many stores, and bytes that are copied. */
 struct phase {
     enum shi_plan plan;
-    size_t block;
+    double block;
     int extra;
+    enum who who;
+    int stores;
 };
 
 struct row {
@@ -45,8 +61,8 @@ struct row {
 };
 
 static const struct row rows[] = {
-    {"barrier", -1, 0, {SHI_PLAN_BARRIER, 0, 0}},
-    {"split", -1, 0, {SHI_PLAN_MERGE, 96, 0}},
+    {"barrier", -1, 0, {.plan = SHI_PLAN_BARRIER}},
+    {"split", -1, 96, {.plan = SHI_PLAN_MERGE, .block = 96}},
     {"broadcast-8", SHI_COLL_BROADCAST, 8, {0}},
     {"broadcast-1M", SHI_COLL_BROADCAST, 1 << 20, {0}},
     {"reduce-8", SHI_COLL_REDUCE, 8, {0}},
@@ -68,13 +84,13 @@ static double touched(int n, size_t entry)
     return SHI_PAGE_BYTES * (all < PEERS ? all : PEERS);
 }
 
-/* Entries of all PEs: program and node, slot and place in the world's team, FIFO number, and once a node address and record; of the
+/* Entries of all n PEs, `each` on a node: program and node, slot and place in the world's team, FIFO number, and once a node address and record; of the
  * PEs of the node, which are neighbours: address; and of peers: stream, what it sent, the state of active messages (one line), tags,
  * operations of the transport, and three lists. */
-static double tables(int n)
+static double tables(int n, int each)
 {
-    double all = (double)n * (8 + sizeof(void *) + 5 * sizeof(int) + (double)(SHI_SHM_RECORD_BYTES + sizeof(struct shi_peer)) / EACH);
-    all += shi_round_up(EACH * sizeof(struct shi_peer), SHI_PAGE_BYTES);
+    double all = (double)n * (8 + sizeof(void *) + 5 * sizeof(int) + (double)(SHI_SHM_RECORD_BYTES + sizeof(struct shi_peer)) / each);
+    all += shi_round_up((size_t)each * sizeof(struct shi_peer), SHI_PAGE_BYTES);
     return all + touched(n, 3 * sizeof(void *)) + touched(n, sizeof(struct stream)) + touched(n, sizeof(struct peer_rx)) + touched(n, SHI_LINE_BYTES) +
            touched(n, sizeof(struct shi_tag_peer)) + touched(n, sizeof(uint64_t)) + 7 * touched(PEERS, sizeof(int));
 }
@@ -85,62 +101,123 @@ struct cost {
     double messages, bytes, memory, us;
 };
 
-static double *now, *due, *sent, *volume; /* [nodes] */
+static double *now, *due, *sent, *volume; /* [PEs]; the last two [nodes] */
 
-/* The phases of a row between n nodes, and the memory that they need. Returns their number. */
-static int phases_of(const struct row *r, int n, struct phase *p, double *memory)
+/* What a node's PEs do together: each waits for the first, or the first for all. */
+static struct phase on_node(int stores, double bytes)
 {
-    double count = n;
-    size_t all = r->bytes, part = (all + (size_t)n - 1) / (size_t)n, power;
-    p[0] = r->alone;
-    *memory = r->alone.plan == SHI_PLAN_MERGE ? 2.0 * 128 * (shi_plan_log2(n) + 1) : 0;
-    if (r->collective < 0)
-        return 1;
-    switch (shi_rules_choose((enum shi_collective)r->collective, &(const struct shi_shape){n, 1, n}, all, 0)) {
-    case SHI_BY_TREE: p[0] = (struct phase){SHI_PLAN_TREE, all, 0}; return 1;
-    case SHI_BY_SCATTER_GATHER:
-        p[0] = (struct phase){SHI_PLAN_SCATTER, part, 0};
-        p[1] = (struct phase){SHI_PLAN_GATHER, part, 0};
-        return 2;
+    return (struct phase){.who = ON_NODE, .stores = stores, .block = bytes};
+}
+
+/* The members give their first so many bytes, the firsts run a plan, the members take so many. */
+static int by_firsts(struct phase *p, int pes, double given, enum shi_plan plan, double block, double taken)
+{
+    p[0] = on_node(pes - 1, pes > 1 ? given : 0);
+    p[1] = (struct phase){.plan = plan, .block = block};
+    p[2] = on_node(pes > 1, pes > 1 ? taken : 0);
+    return 3;
+}
+
+/* Two barriers of the node, with what it combines between them; the rounds of a plan or several; the members read the result. */
+static int by_holders(struct phase *p, int pes, double all, const struct phase *between, int n)
+{
+    p[0] = on_node(pes > 1 ? 2 * pes : 0, pes > 1 ? all * (pes + 1) : 0);
+    for (int i = 0; i < n; i++) {
+        p[1 + i] = between[i];
+        p[1 + i].who = HOLDERS;
+    }
+    p[1 + n] = on_node(pes > 1 ? 2 * pes : 0, all * (pes - 1));
+    return 2 + n;
+}
+
+/* The phases of a reduction, and the memory that they need. Returns their number. */
+static int reduce_phases(const struct shape *s, size_t bytes, struct phase *p, double *memory)
+{
+    int n = s->nodes, pes = s->pes, doublings = shi_plan_rounds(SHI_PLAN_DOUBLING, n);
+    double all = (double)bytes, record = (double)shi_round_up(bytes, 16), part = all / pes / n;
+    unsigned without = (shi_team_fits(n * pes, bytes, pes + n) ? 0 : 1 << SHI_BY_GATHER) |
+                       (shi_team_fits(n * pes, bytes, pes + doublings) ? 0 : 1 << SHI_BY_DOUBLING);
+    switch (shi_rules_choose(SHI_COLL_REDUCE, &(const struct shi_shape){n, pes, n}, bytes, without)) {
     case SHI_BY_GATHER:
-        p[0] = (struct phase){SHI_PLAN_GATHER, all, 0};
-        *memory = r->collective == SHI_COLL_COLLECT ? 0 : 2.0 * 16 * count;
-        return 1;
+        *memory = 2 * record * (pes + n);
+        return by_firsts(p, pes, all * (2 * pes - 1), SHI_PLAN_GATHER, record, all * pes);
     case SHI_BY_DOUBLING:
-        p[0] = (struct phase){SHI_PLAN_DOUBLING, all, 0};
-        *memory = 2.0 * (double)all * shi_plan_rounds(SHI_PLAN_DOUBLING, n);
-        return 1;
-    case SHI_BY_PIECES: /* reads of all pieces, then writes */
-        p[0] = (struct phase){SHI_PLAN_BARRIER, 0, 0};
-        p[1] = p[2] = (struct phase){SHI_PLAN_PAIRWISE, part, 0};
-        *memory = (double)all;
-        return 3;
-    case SHI_BY_HALVING:
-        power = (size_t)shi_plan_blocks(SHI_PLAN_HALVING, n);
-        p[0] = (struct phase){SHI_PLAN_HALVING, (all + power - 1) / power, 1}; /* reads */
-        *memory = (double)all / 2;
-        return 1;
-    case SHI_BY_READ:
-        p[0] = (struct phase){SHI_PLAN_SCAN, all, 2};
-        *memory = (double)all;
-        return 1;
-    case SHI_BY_INDEX:
-        *memory = (double)all * shi_plan_index_places(n, shi_plan_log2(n));
-        if (*memory <= (double)(shi_team_half_bytes(n) - SHI_LANDING_BYTES)) {
-            *memory *= 2; /* the two halves of the exchange buffers */
-            p[0] = (struct phase){SHI_PLAN_INDEX, all, 0};
-            return 1;
-        }
-        *memory = 0;
-        p[0] = (struct phase){SHI_PLAN_PAIRWISE, all, 0};
-        return 1;
-    default: p[0] = (struct phase){SHI_PLAN_PAIRWISE, all, 0}; return 1;
+        *memory = 2 * record * (pes + doublings);
+        return by_firsts(p, pes, all * (2 * pes - 1), SHI_PLAN_DOUBLING, all, all * pes);
+    case SHI_BY_PIECES: /* notifications, reads of all pieces, writes */
+        *memory = n * (part < BLOCK ? part : BLOCK);
+        return by_holders(p, pes, all, (const struct phase[]){{.plan = SHI_PLAN_PAIRWISE}, {.plan = SHI_PLAN_PAIRWISE, .block = part},
+                                                              {.plan = SHI_PLAN_PAIRWISE, .block = part}}, 3);
+    default:
+        part = all / pes / shi_plan_blocks(SHI_PLAN_HALVING, n);
+        *memory = 2 * (all / pes / 2 < BLOCK ? all / pes / 2 : BLOCK);
+        return by_holders(p, pes, all, &(const struct phase){.plan = SHI_PLAN_HALVING, .block = part, .extra = 1}, 1); /* reads */
+    }
+}
+
+static int alltoall_phases(const struct shape *s, size_t bytes, struct phase *p, double *memory)
+{
+    int n = s->nodes, pes = s->pes;
+    double block = (double)bytes * pes * pes, copied = block * n;
+    *memory = block * shi_plan_index_places(n, shi_plan_log2(n));
+    if (shi_rules_choose(SHI_COLL_ALLTOALL, &(const struct shi_shape){n, pes, n}, bytes, 0) == SHI_BY_INDEX &&
+        *memory <= (double)(shi_team_half_bytes(n * pes) - SHI_LANDING_BYTES)) {
+        *memory *= 2; /* the two halves of the exchange buffers */
+        return by_firsts(p, pes, copied, SHI_PLAN_INDEX, block, copied);
+    }
+    *memory = 0;
+    p[0] = (struct phase){.plan = SHI_PLAN_PAIRWISE, .block = (double)bytes, .who = MEMBERS};
+    return 1;
+}
+
+static int broadcast_phases(const struct shape *s, size_t bytes, struct phase *p)
+{
+    int n = s->nodes, others = s->pes - 1, phases = 1;
+    double all = (double)bytes;
+    p[0] = (struct phase){.plan = SHI_PLAN_TREE, .block = all};
+    if (shi_rules_choose(SHI_COLL_BROADCAST, &(const struct shi_shape){n, s->pes, n}, bytes, 0) != SHI_BY_TREE) {
+        p[0] = (struct phase){.plan = SHI_PLAN_SCATTER, .block = (double)((bytes + (size_t)n - 1) / (size_t)n)};
+        p[1] = (struct phase){.plan = SHI_PLAN_GATHER, .block = p[0].block};
+        phases = 2;
+    }
+    p[phases] = on_node(bytes < PULLED ? others : 2 * others, all * others);
+    return phases + 1;
+}
+
+static int scan_phases(const struct shape *s, size_t bytes, struct phase *p, double *memory)
+{
+    int ranks = s->nodes * s->pes;
+    double record = (double)shi_round_up(bytes, 16), all = record * ranks;
+    if (shi_rules_choose(SHI_COLL_SCAN, &(const struct shi_shape){s->nodes, s->pes, ranks}, bytes, 0) == SHI_BY_GATHER) {
+        *memory = 2 * all;
+        return by_firsts(p, s->pes, record * s->pes, SHI_PLAN_GATHER, record * s->pes, all * s->pes);
+    }
+    *memory = 2.0 * (double)bytes;
+    p[0] = (struct phase){.plan = SHI_PLAN_SCAN, .block = (double)bytes, .extra = 2, .who = MEMBERS};
+    return 1;
+}
+
+/* The phases of a row, and the memory that they need. Returns their number. */
+static int phases_of(const struct row *r, const struct shape *s, struct phase *p, double *memory)
+{
+    double each = (double)r->bytes * s->pes;
+    *memory = 0;
+    switch (r->collective) {
+    case SHI_COLL_REDUCE: return reduce_phases(s, r->bytes, p, memory);
+    case SHI_COLL_ALLTOALL: return alltoall_phases(s, r->bytes, p, memory);
+    case SHI_COLL_BROADCAST: return broadcast_phases(s, r->bytes, p);
+    case SHI_COLL_SCAN: return scan_phases(s, r->bytes, p, memory);
+    case SHI_COLL_COLLECT: return by_firsts(p, s->pes, each, SHI_PLAN_GATHER, each, each * s->nodes * (s->pes - 1));
+    default:
+        if (r->alone.plan == SHI_PLAN_MERGE)
+            *memory = 2.0 * SHI_EXCHANGE_BYTES * (shi_plan_log2(s->nodes) + s->pes);
+        return by_firsts(p, s->pes, 2 * each, r->alone.plan, r->alone.block, each);
     }
 }
 
 static void fail(const char *what, enum shi_plan plan, int n, int me, int r)
 {
-    fprintf(stderr, "scale: %s: %s, %d nodes, node %d, round %d\n", what, shi_plan_name(plan), n, me, r);
+    fprintf(stderr, "scale: %s: %s, %d ranks, rank %d, round %d\n", what, shi_plan_name(plan), n, me, r);
     exit(1);
 }
 
@@ -151,73 +228,119 @@ static int uniform(enum shi_plan plan)
            plan == SHI_PLAN_PAIRWISE;
 }
 
-static void send(const struct phase *p, int n, int me, int r, int one)
+/* The ranks of a phase: n, of which rank i is PE i * apart. one: only rank 0 is run. */
+struct ranks {
+    int n, apart, pes, one;
+};
+
+/* How many PEs of a node send to other nodes at the same time as this rank. */
+static int senders(const struct phase *p, const struct ranks *of, int me, int to)
 {
-    struct shi_round x = shi_plan_round(p->plan, n, me, r);
+    int up = (to - me + of->n) % of->n, distance = up < of->n - up ? up : of->n - up;
+    return p->who == FIRSTS ? 1 : p->who == HOLDERS || distance > of->pes ? of->pes : distance;
+}
+
+static void send(const struct phase *p, const struct ranks *of, int me, int r)
+{
+    struct shi_round x = shi_plan_round(p->plan, of->n, me, r);
     if (x.to < 0)
         return;
-    if (!one && shi_plan_round(p->plan, n, x.to, r).from != me)
-        fail("a message that its receiver does not expect", p->plan, n, me, r);
-    double bytes = (double)x.send.n * (double)p->block, busy = overhead + (bytes > 1 ? (bytes - 1) * ns_a_byte / 1000 : 0);
-    now[me] += busy > gap ? busy : gap;
-    due[one ? me : x.to] = now[me] + latency + p->extra * (latency + 2 * overhead);
-    sent[me] += 1 + p->extra;
-    volume[me] += bytes;
+    if (!of->one && shi_plan_round(p->plan, of->n, x.to, r).from != me)
+        fail("a message that its receiver does not expect", p->plan, of->n, me, r);
+    double bytes = (double)x.send.n * p->block, *at = &now[me * of->apart], *to = &due[(of->one ? me : x.to) * of->apart];
+    int node = me * of->apart / of->pes, share = senders(p, of, me, x.to);
+    int times = p->who == HOLDERS || (p->who == MEMBERS && of->one) ? of->pes : 1;
+    if (x.to * of->apart / of->pes == node) {
+        *at += store + bytes * ns_a_copied_byte / 1000;
+        *to = *at;
+        return;
+    }
+    double busy = overhead + (bytes * share > 1 ? (bytes * share - 1) * ns_a_byte / 1000 : 0);
+    *at += busy > gap * share ? busy : gap * share;
+    *to = *at + latency + p->extra * (latency + 2 * overhead);
+    sent[node] += times * (1 + p->extra);
+    volume[node] += times * bytes;
 }
 
-static void receive(const struct phase *p, int n, int me, int r, int one)
+static void receive(const struct phase *p, const struct ranks *of, int me, int r)
 {
-    struct shi_round x = shi_plan_round(p->plan, n, me, r);
+    struct shi_round x = shi_plan_round(p->plan, of->n, me, r);
+    double *at = &now[me * of->apart], came = due[me * of->apart];
     if (x.from < 0)
         return;
-    if (!one && shi_plan_round(p->plan, n, x.from, r).to != me)
-        fail("a message that is not sent", p->plan, n, me, r);
-    now[me] = (due[me] > now[me] ? due[me] : now[me]) + overhead;
+    if (!of->one && shi_plan_round(p->plan, of->n, x.from, r).to != me)
+        fail("a message that is not sent", p->plan, of->n, me, r);
+    *at = came > *at ? came : *at;
+    *at += x.from * of->apart / of->pes == me * of->apart / of->pes ? 0 : overhead;
 }
 
-/* The worst node's cost; 0 when the schedule would need more than a minute to run. */
-static struct cost run(const struct row *row, int n)
+/* All PEs of a node are as late as its last, and what they do in its memory later. */
+static void meet_on_node(const struct phase *p, const struct shape *s)
+{
+    for (int node = 0; node < s->nodes; node++) {
+        double *of = now + (size_t)node * (size_t)s->pes, last = of[0];
+        for (int i = 1; i < s->pes; i++)
+            last = of[i] > last ? of[i] : last;
+        for (int i = 0; i < s->pes; i++)
+            of[i] = last + p->stores * store + p->block * ns_a_copied_byte / 1000;
+    }
+}
+
+/* Run the rounds of a phase. Returns their number. */
+static int run_rounds(const struct phase *p, const struct shape *s)
+{
+    struct ranks of = {s->nodes, s->pes, s->pes, 0};
+    if (p->who == MEMBERS)
+        of = (struct ranks){s->nodes * s->pes, 1, s->pes, 0};
+    of.one = uniform(p->plan) && of.n > (p->plan == SHI_PLAN_PAIRWISE ? 256 : CHECKED);
+    int many = of.one ? 1 : of.n, rounds = shi_plan_rounds(p->plan, of.n);
+    for (int i = 1; of.one && i < s->nodes * s->pes; i++) /* every node is as late as the latest before */
+        now[0] = now[i] > now[0] ? now[i] : now[0];
+    for (int r = 0; r < rounds; r++) {
+        for (int me = 0; me < many; me++)
+            send(p, &of, me, r);
+        for (int me = 0; me < many; me++)
+            receive(p, &of, me, r);
+    }
+    return rounds;
+}
+
+static struct cost run(const struct row *row, const struct shape *s)
 {
     struct phase p[PHASES];
     struct cost c = {0};
+    int pes = s->nodes * s->pes;
     if (row->collective == TABLES) {
-        c.memory = tables(n);
+        c.memory = tables(pes, s->pes > 1 ? s->pes : EACH);
         return c;
     }
-    int n_phases = phases_of(row, n, p, &c.memory), nodes = 1;
-    memset(now, 0, (size_t)n * sizeof *now);
-    memset(sent, 0, (size_t)n * sizeof *sent);
-    memset(volume, 0, (size_t)n * sizeof *volume);
+    int n_phases = phases_of(row, s, p, &c.memory);
+    memset(now, 0, (size_t)pes * sizeof *now);
+    memset(sent, 0, (size_t)pes * sizeof *sent);
+    memset(volume, 0, (size_t)pes * sizeof *volume);
     for (int k = 0; k < n_phases; k++) {
-        int one = uniform(p[k].plan) && n > (p[k].plan == SHI_PLAN_PAIRWISE ? 256 : CHECKED);
-        int many = one ? 1 : n;
-        nodes = many > nodes ? many : nodes;
-        for (int i = 1; one && i < n; i++) /* every node is as late as the latest before */
-            now[0] = now[i] > now[0] ? now[i] : now[0];
-        for (int r = 0; r < shi_plan_rounds(p[k].plan, n); r++, c.rounds++) {
-            for (int me = 0; me < many; me++)
-                send(&p[k], n, me, r, one);
-            for (int me = 0; me < many; me++)
-                receive(&p[k], n, me, r, one);
-        }
+        if (p[k].who == ON_NODE)
+            meet_on_node(&p[k], s);
+        else
+            c.rounds += run_rounds(&p[k], s);
     }
-    for (int me = 0; me < nodes; me++) {
-        c.us = now[me] > c.us ? now[me] : c.us;
-        c.messages = sent[me] > c.messages ? sent[me] : c.messages;
-        c.bytes = volume[me] > c.bytes ? volume[me] : c.bytes;
+    for (int i = 0; i < pes; i++) {
+        c.us = now[i] > c.us ? now[i] : c.us;
+        c.messages = sent[i] > c.messages ? sent[i] : c.messages;
+        c.bytes = volume[i] > c.bytes ? volume[i] : c.bytes;
     }
     return c;
 }
 
 /* ---- output ------------------------------------------------------------------------------------------------------------- */
 
-static void print_row(const struct row *r, int n, int json)
+static void print_row(const struct row *r, const struct shape *s, int json)
 {
-    struct cost c = run(r, n);
-    printf(json ? "{\"bench\": \"scale\", \"case\": \"%s\", \"nodes\": %d, \"rounds\": %ld, \"messages\": %.0f, \"bytes\": %.0f, "
+    struct cost c = run(r, s);
+    printf(json ? "{\"bench\": \"scale\", \"case\": \"%s\", \"nodes\": %d, \"pes\": %d, \"rounds\": %ld, \"messages\": %.0f, \"bytes\": %.0f, "
                   "\"memory\": %.0f, \"us\": %.1f}\n"
-                : "%-14s %8d %8ld %10.0f %12.0f %12.0f %12.1f\n",
-           r->name, n, c.rounds, c.messages, c.bytes, c.memory, c.us);
+                : "%-14s %8d %6d %8ld %10.0f %12.0f %12.0f %12.1f\n",
+           r->name, s->nodes, s->pes, c.rounds, c.messages, c.bytes, c.memory, c.us);
 }
 
 static int log10_of(double v, double scale)
@@ -229,7 +352,7 @@ static int log10_of(double v, double scale)
 }
 
 /* Time over nodes, both logarithmic, a line for each row. */
-static void plot(const char *file)
+static void plot(const char *file, int pes)
 {
     FILE *f = fopen(file, "w");
     if (!f) {
@@ -247,24 +370,25 @@ static void plot(const char *file)
         if (rows[i].collective == TABLES) /* takes no time */
             continue;
         fprintf(f, "<path fill='none' stroke='hsl(%d,70%%,45%%)' d='", i * 360 / ROWS);
-        for (int n = 2; n <= MOST; n = n < MOST && n * 2 > MOST ? MOST : n * 2) {
-            y = 530 - log10_of(run(&rows[i], n).us, 62);
+        for (int n = 2, most = MOST / pes; n <= most; n = n < most && n * 2 > most ? most : n * 2) {
+            y = 530 - log10_of(run(&rows[i], &(const struct shape){n, pes}).us, 62);
             fprintf(f, "%c%d %d", n == 2 ? 'M' : 'L', 60 + log10_of(n, 100), y);
-            if (n == MOST)
+            if (n == most)
                 break;
         }
         fprintf(f, "'/><text x='665' y='%d' fill='hsl(%d,70%%,40%%)'>%s</text>\n", y, i * 360 / ROWS, rows[i].name);
     }
-    fprintf(f, "<text x='300' y='14'>time over nodes, one PE a node</text></svg>\n");
+    fprintf(f, "<text x='300' y='14'>time over nodes, PEs a node: %d</text></svg>\n", pes);
     fclose(f);
 }
 
-/* Lines "NAME NODES ROUNDS MESSAGES BYTES MEMORY US". Returns the number of rows above a bound, or unknown. */
+/* Lines "NAME NODES PES ROUNDS MESSAGES BYTES MEMORY US". Returns the number of rows above a bound, or unknown. */
 static int check(const char *file)
 {
     FILE *f = fopen(file, "r");
     char line[256], name[NAME_BYTES];
-    int bad = 0, n, checked = 0;
+    int bad = 0, checked = 0;
+    struct shape s;
     struct cost b;
     if (!f) {
         perror(file);
@@ -274,14 +398,15 @@ static int check(const char *file)
         if (line[0] == '#')
             continue;
         const struct row *r = rows;
-        int read = sscanf(line, "%23s %d %ld %lf %lf %lf %lf", name, &n, &b.rounds, &b.messages, &b.bytes, &b.memory, &b.us);
+        int read = sscanf(line, "%23s %d %d %ld %lf %lf %lf %lf", name, &s.nodes, &s.pes, &b.rounds, &b.messages, &b.bytes, &b.memory, &b.us);
         while (r < rows + ROWS && strcmp(r->name, name) != 0)
             r++;
-        struct cost c = read == 7 && r < rows + ROWS && n > 1 && n <= MOST ? run(r, n) : (struct cost){.rounds = -1};
+        int known = read == 8 && r < rows + ROWS && s.nodes > 1 && s.pes > 0 && s.nodes <= MOST / s.pes;
+        struct cost c = known ? run(r, &s) : (struct cost){.rounds = -1};
         int over = c.rounds < 0 || c.rounds > b.rounds || c.messages > b.messages || c.bytes > b.bytes || c.memory > b.memory ||
                    c.us > b.us + 0.05; /* rounded */
         if (over)
-            printf("# above its bounds: %s %d: %ld %.0f %.0f %.0f %.1f; bounds: %s", name, n, c.rounds, c.messages, c.bytes, c.memory,
+            printf("# above its bounds: %s %d %d: %ld %.0f %.0f %.0f %.1f; bounds: %s", name, s.nodes, s.pes, c.rounds, c.messages, c.bytes, c.memory,
                    c.us, line);
         bad += over;
         checked++;
@@ -305,7 +430,8 @@ static double number(const char *text)
 static int model_option(const char *name, const char *value)
 {
     double *of = !strcmp(name, "-L") ? &latency : !strcmp(name, "-o") ? &overhead : !strcmp(name, "-g") ? &gap
-               : !strcmp(name, "-G") ? &ns_a_byte : NULL;
+               : !strcmp(name, "-G") ? &ns_a_byte
+               : !strcmp(name, "-l") ? &store : !strcmp(name, "-m") ? &ns_a_copied_byte : NULL;
     if (of)
         *of = number(value);
     return of != NULL;
@@ -314,7 +440,8 @@ static int model_option(const char *name, const char *value)
 int main(int argc, char **argv)
 {
     static const int usual[] = {2, 16, 256, 4096, 65536, MOST};
-    int nodes[64], n_nodes = 0, json = 0;
+    int nodes[64], n_nodes = 0, json = 0, pes = 1;
+    const char *svg = NULL;
     now = calloc(4 * (size_t)MOST, sizeof *now);
     if (!now)
         return 1;
@@ -324,12 +451,12 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--check") && i + 1 < argc)
             return check(argv[i + 1]) != 0;
-        if (!strcmp(argv[i], "--plot") && i + 1 < argc) {
-            plot(argv[i + 1]);
-            return 0;
-        }
-        if (!strcmp(argv[i], "--json"))
+        if (!strcmp(argv[i], "--plot") && i + 1 < argc)
+            svg = argv[++i];
+        else if (!strcmp(argv[i], "--json"))
             json = 1;
+        else if (!strcmp(argv[i], "-p") && number(argv[i + 1]) >= 1 && number(argv[i + 1]) <= MOST / 2)
+            pes = (int)number(argv[++i]);
         else if (model_option(argv[i], argv[i + 1]))
             i++;
         else if (n_nodes < 64 && number(argv[i]) >= 2 && number(argv[i]) <= MOST)
@@ -337,13 +464,19 @@ int main(int argc, char **argv)
         else
             return fprintf(stderr, "scale: %s: give at most 64 numbers of nodes from 2 to %d\n", argv[i], MOST), 2;
     }
+    if (svg) {
+        plot(svg, pes);
+        return 0;
+    }
     for (int k = 0; !n_nodes && k < 6; k++)
         nodes[k] = usual[k];
+    n_nodes = n_nodes ? n_nodes : 6;
     if (!json)
-        printf("one PE a node; L %g us, o %g us, g %g us, G %g ns; the worst node\n%-14s %8s %8s %10s %12s %12s %12s\n", latency,
-               overhead, gap, ns_a_byte, "case", "nodes", "rounds", "messages", "bytes", "memory", "us");
+        printf("L %g us, o %g us, g %g us, G %g ns, l %g us, m %g ns; the worst node\n%-14s %8s %6s %8s %10s %12s %12s %12s\n", latency,
+               overhead, gap, ns_a_byte, store, ns_a_copied_byte, "case", "nodes", "PEs", "rounds", "messages", "bytes", "memory", "us");
     for (int i = 0; i < ROWS; i++)
-        for (int k = 0; k < (n_nodes ? n_nodes : 6); k++)
-            print_row(&rows[i], nodes[k], json);
+        for (int k = 0; k < n_nodes; k++)
+            if (nodes[k] <= MOST / pes) /* the model has no more PEs */
+                print_row(&rows[i], &(const struct shape){nodes[k], pes}, json);
     return 0;
 }

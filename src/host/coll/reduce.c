@@ -113,17 +113,12 @@ static void reduce_short_nodes(struct shmem_team *t, void *dest, const void *sou
     shi_coll_copy(dest, result, bytes);
 }
 
-/* Do the elements of a node's members and so many places for other nodes' fit into the records of a half? */
-static int fits(const struct shmem_team *t, size_t bytes, int places)
-{
-    size_t room = shi_team_half_bytes(shi_world.n_pes) - SHI_LANDING_BYTES, each = shi_round_up(bytes, 16);
-    return bytes <= SHI_EXCHANGE_TOTAL_BYTES && each <= room / (size_t)(t->most_local + places);
-}
-
+/* The records of a half: the elements of a node's members, and places for other nodes'. */
 static enum shi_algorithm reduce_way(const struct shmem_team *t, size_t bytes)
 {
-    unsigned without = fits(t, bytes, t->n_nodes) ? 0 : 1 << SHI_BY_GATHER;
-    if (!fits(t, bytes, shi_plan_rounds(SHI_PLAN_DOUBLING, t->n_nodes)))
+    int rounds = shi_plan_rounds(SHI_PLAN_DOUBLING, t->n_nodes);
+    unsigned without = shi_team_fits(shi_world.n_pes, bytes, t->most_local + t->n_nodes) ? 0 : 1 << SHI_BY_GATHER;
+    if (!shi_team_fits(shi_world.n_pes, bytes, t->most_local + rounds))
         without |= 1 << SHI_BY_DOUBLING;
     return shi_coll_choose(t, SHI_COLL_REDUCE, bytes, without);
 }

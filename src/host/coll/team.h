@@ -232,6 +232,13 @@ static inline size_t shi_team_half_bytes(int n_pes)
     return SHI_LANDING_BYTES + (records > SHI_RECORDS_BYTES ? records : SHI_RECORDS_BYTES);
 }
 
+/* Do so many records of `bytes` fit into a half? */
+static inline int shi_team_fits(int n_pes, size_t bytes, int records)
+{
+    size_t room = shi_team_half_bytes(n_pes) - SHI_LANDING_BYTES;
+    return bytes <= SHI_EXCHANGE_TOTAL_BYTES && shi_round_up(bytes, 16) <= room / (size_t)records;
+}
+
 static inline char *shi_team_half(const struct shmem_team *t, int to)
 {
     char *halves = (char *)t->slot[to]->from + shi_round_up(shi_world.n_pes * sizeof(uint64_t), SHI_LINE_BYTES);
