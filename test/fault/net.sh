@@ -37,6 +37,15 @@ for what in put put_nbi get; do
     ok $? "$what whose transfer cannot be started ends the job with a line" "$work/log"
 done
 
+# Catches: a put or get that the network never ends, for which the job waits for ever, although its PE answers.
+for what in put put_nbi get; do
+    SHMEM_HEARTBEAT=1 run lost=1 2 "$top_builddir/test/fault/silent" $what
+    status=$?
+    [ $status != 0 ] && [ $status != 124 ] &&
+        grep -qE 'PE 0: network: a (read of [0-9]* bytes from|write of [0-9]* bytes to) PE 1 has not ended for 1 s' "$work/log"
+    ok $? "$what that the network never ends ends the job with a line" "$work/log"
+done
+
 # Catches: an endless wait for a PE's message that cannot be received.
 SHMEM_HEARTBEAT=2 run receive=20 2 "$top_builddir/test/conf/rma.pes"
 status=$?

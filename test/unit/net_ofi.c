@@ -414,6 +414,47 @@ static void flood(void)
     CHECKF(refused("127.0.0.1", getuid(), ACCEPTED_MS) == 0, "a connection of this user, after the flood");
 }
 
+static int operations_ended;
+
+static void on_end(struct shi_net_req *req, int err)
+{
+    CHECK(err == 0 && req->bytes == sizeof memory);
+    operations_ended++;
+}
+
+/* A PE with one operation, which has not ended as nothing polls. Catches: an operation that never ends and is not reported, or that
+ * is taken for the one before it with the same request; a slow network that is taken for one which has lost an operation. */
+static void overdue(void)
+{
+    enum { CHECKS = 3 };
+    struct shi_net_req req = {.done = on_end};
+    struct shi_net_memory m;
+    struct shi_net_lane *l = shi_net_ofi.lane(0);
+    enum shi_net_what what;
+    int pe = -1;
+    size_t bytes = 0;
+    CHECK(shi_net_ofi.expose(memory, sizeof memory, SHI_NET_READ | SHI_NET_WRITE, &m) == 0);
+    for (int round = 0; round < 3; round++) {
+        int rc = -EAGAIN; /* until there is a connection */
+        for (time_t from = time(NULL); rc == -EAGAIN && !late(from);) {
+            rc = round == 2 ? shi_net_ofi.read(l, 0, &m, 0, behind, sizeof behind, &req)
+                            : shi_net_ofi.write(l, 0, &m, 0, behind, sizeof behind, 0, &req);
+            if (rc == -EAGAIN)
+                shi_net_ofi.poll();
+        }
+        CHECKF(rc == -EINPROGRESS, "round %d: %d", round, rc);
+        for (int i = 0; i < CHECKS; i++)
+            CHECK(!shi_net_ofi.overdue(CHECKS, &what, &pe, &bytes));
+        CHECK(round == 0 || (shi_net_ofi.overdue(CHECKS, &what, &pe, &bytes) && pe == 0 && bytes == sizeof memory &&
+                             what == (round == 2 ? SHI_NET_READS : SHI_NET_WRITES)));
+        for (time_t from = time(NULL); operations_ended <= round && !late(from);)
+            shi_net_ofi.poll();
+        CHECK(operations_ended == round + 1 && !shi_net_ofi.overdue(0, &what, &pe, &bytes));
+    }
+    shi_net_ofi.withdraw(&m);
+    CHECK(shi_net_patience(16, 1 << 20) == 16 && shi_net_patience(16, (size_t)1 << 30) == 16 * 33);
+}
+
 int main(void)
 {
     static int local[1];
@@ -437,6 +478,7 @@ int main(void)
     RUN(wait_beside_poll, "no thread sleeps in the network's wait while another polls");
     RUN(too_long, "receives that a stranger makes fail");
     RUN(connections, "libfabric accepts connections of this user from this job's hosts only");
+    RUN(overdue, "operations that do not end");
     if (can_detach_filters())
         RUN(flood, "a flood of connections is dropped by the kernel until it is over");
     else

@@ -259,13 +259,9 @@ static void random_transfers(void)
     CHECKF(n_done > 1000, "only %u transfers", n_done);
 }
 
-/* Catches: a chunk that does not come back stops the transfers that need others of its pool; it is not reported, or one that
- * has come back is. Each transfer that is not the lost one has as many pieces as the pool has chunks, so all go round. */
+/* Catches: a chunk that does not come back stops the transfers that need others of its pool. Each transfer that is not the lost one has as many pieces as the pool has chunks, so all go round. */
 static void lost_chunk(void)
 {
-    enum { CHECKS = 5 };
-    int pe = -1;
-    size_t bytes = 0;
     calm = 1;
     for (int i = 0; i < 3; i++) {
         struct moved *m = &moves[i];
@@ -281,23 +277,16 @@ static void lost_chunk(void)
     CHECK(lost && lost->of == &moves[0].t);
     int rounds = 0;
     for (; rounds < 1000 && !(moves[1].done && moves[2].done); rounds++) {
-        lost->checks = 0;
-        CHECK(!shi_pipeline_overdue(CHECKS, &pe, &bytes)); /* each other piece lasts for one or two checks */
         while (n_wire)
             end_piece();
         shi_pipeline_poll();
     }
-    CHECKF(rounds > 2 * CHECKS && rounds < 1000 && !moves[0].done, "%d rounds", rounds);
-    lost->checks = 0;
-    for (int i = 0; i <= 2 * CHECKS && !shi_pipeline_overdue(CHECKS, &pe, &bytes); i++)
-        ;
-    CHECKF(lost->checks == CHECKS + 1 && pe == 7 && bytes == CHUNK, "%u checks, PE %d, %zu bytes", lost->checks, pe, bytes);
+    CHECKF(rounds > 10 && rounds < 1000 && !moves[0].done, "%d rounds", rounds);
     shi_chunk_arrived(lost);
-    CHECK(!shi_pipeline_overdue(0, &pe, &bytes));
     memcpy(lost->memory, moves[0].there, CHUNK);
     while (!moves[0].done)
         shi_pipeline_poll();
-    CHECK(!shi_pipeline_overdue(0, &pe, &bytes) && shi_stream_net.n_active == 0);
+    CHECK(shi_stream_net.n_active == 0);
     for (int i = 0; i < 3; i++)
         finish(&moves[i]);
     calm = 0;
@@ -367,7 +356,7 @@ int main(void)
     memory = malloc(shi_pipeline_bytes(CHUNK));
     CHECK(memory && !shi_pipeline_is_up() && shi_pipeline_up(memory, CHUNK) == 0);
     RUN(up_and_down, "chunks are registered while they are in use");
-    RUN(lost_chunk, "a chunk that never comes back is reported, and others go on");
+    RUN(lost_chunk, "others go on beside a chunk that never comes back");
     RUN(each_direction, "one long copy a poll where the caller makes it, for each in its turn");
     RUN(random_transfers, "random transfers");
     return tap_end();

@@ -5,7 +5,6 @@
 #include "host/net/heartbeat.h"
 
 #include "host/net/batch.h"
-#include "host/net/pipeline.h"
 #include "host/net/stream_device.h"
 #include "host/net/stream_wire.h"
 #include "host/util/log.h"
@@ -60,15 +59,16 @@ void shi_heartbeat_know(int pe)
     x->known = 1;
 }
 
-/* End the job when the network does not end a piece of a transfer, although its PE answers. A peer that a debugger has stopped
- * may delay it. */
-static void check_pieces(uint64_t limit)
+/* End the job when the network does not end an operation, although its PE answers. A PE that a debugger has stopped may delay it. */
+static void check_operations(uint64_t limit)
 {
+    static const char *const names[] = {[SHI_NET_SENDS] = "message", [SHI_NET_WRITES] = "write", [SHI_NET_READS] = "read"};
+    enum shi_net_what what;
     int pe;
     size_t bytes;
-    if (shi_pipeline_overdue(CHECKS, &pe, &bytes) && !shi_stream_net.peer_rx[pe].traced && !shi_stream_closing())
-        shi_die("network", "a transfer of %zu bytes with PE %d has not ended for %lu s (SHMEM_HEARTBEAT, %s)", bytes, pe,
-                (unsigned long)(limit / 1000000000), NET->provider());
+    if (NET->overdue(CHECKS, &what, &pe, &bytes) && !shi_stream_net.peer_rx[pe].traced && !shi_stream_closing())
+        shi_die("network", "a %s of %zu bytes %s PE %d has not ended for %lu s (SHMEM_HEARTBEAT, %s)", names[what], bytes,
+                what == SHI_NET_READS ? "from" : "to", pe, (unsigned long)(limit / 1000000000), NET->provider());
 }
 
 /* PEs that a lane has sent its first message. */
@@ -132,7 +132,7 @@ static void check_heartbeats(void)
     know_used();
     if (asks)
         ask_lanes();
-    check_pieces(limit);
+    check_operations(limit);
     for (int i = 0; i < shi_stream_net.n_known; i++) {
         int pe = shi_stream_net.known[i];
         struct peer_rx *x = &shi_stream_net.peer_rx[pe];

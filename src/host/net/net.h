@@ -30,14 +30,25 @@
 #include "host/util/config.h"
 #include "host/util/device_memory.h"
 
+enum shi_net_what { SHI_NET_SENDS, SHI_NET_WRITES, SHI_NET_READS };
+
 struct shi_net_req {
     _Alignas(16) char provider[64];                   /* the provider's while posted */
     void (*done)(struct shi_net_req *self, int err); /* err 0, or as `error` of the transport explains it */
     struct shi_net_req *next;                         /* posted behind this one to the same PE */
     struct shi_net_req *next_late; /* read into device memory whose data may not be visible yet */
     int pe, err;
-    unsigned char ended, pooled, late;
+    unsigned char ended, pooled, late, what;          /* what: enum shi_net_what */
+    unsigned checks;                                  /* for `overdue` */
+    size_t bytes;
 };
+
+/* How many checks an operation may last when all that is in flight to its PE has so many bytes: a limit, and one more for each 32
+ * MiB, so that a slow network is not taken for one that has lost it. */
+static inline unsigned shi_net_patience(unsigned checks, size_t bytes)
+{
+    return checks + checks * (unsigned)(bytes >> 25);
+}
 
 /* Memory of a PE as its peers name it in writes and reads. */
 struct shi_net_memory {
@@ -111,6 +122,9 @@ struct shi_net_ops {
     int (*read)(struct shi_net_lane *l, int pe, const struct shi_net_memory *from, uint64_t off, void *to, size_t bytes,
                 struct shi_net_req *req);
     int (*flush)(struct shi_net_lane *l, int pe, struct shi_net_req *req);
+    /* For checks at regular intervals, by the thread that polls: an operation that is the oldest one to its PE and has been
+     * found so for more than shi_net_patience(checks, bytes in flight) checks. 0: there is none. */
+    int (*overdue)(unsigned checks, enum shi_net_what *what, int *pe, size_t *bytes);
     /* Handle what has completed or arrived, on all lanes. How many. */
     int (*poll)(void);
     /* Sleep until something may have completed or arrived, at most timeout_ms. 1, or 0 at once where the provider cannot

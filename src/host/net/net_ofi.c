@@ -311,14 +311,18 @@ static void append(struct lane *l, int pe, struct shi_net_req *r)
 }
 
 /* A request to post with: the caller's, or one of the lane's pool. NULL: the pool is empty. */
-static struct shi_net_req *get_request(struct lane *l, int pe, struct shi_net_req *req)
+static struct shi_net_req *get_request(struct lane *l, int pe, struct shi_net_req *req, enum shi_net_what what, size_t bytes)
 {
     if (l->in_flight >= limits.lane_cap || l->posted[pe].n >= limits.peer_cap)
         return NULL;
     if (!req && (req = l->pool))
         l->pool = req->next;
-    if (req)
-        req->ended = req->late = 0;
+    if (!req)
+        return NULL;
+    req->ended = req->late = 0;
+    req->what = (unsigned char)what;
+    req->checks = 0;
+    req->bytes = bytes;
     return req;
 }
 
@@ -345,7 +349,7 @@ static int post_short(struct shi_net_lane *pub, int pe, const void *msg, size_t 
 static int post_send(struct shi_net_lane *pub, int pe, const void *msg, size_t bytes, struct shi_net_req *req)
 {
     struct lane *l = (struct lane *)pub;
-    struct shi_net_req *r = get_request(l, pe, req);
+    struct shi_net_req *r = get_request(l, pe, req, SHI_NET_SENDS, bytes);
     return r ? posted(l, pe, r, fi_send(l->ep, msg, bytes, NULL, shi_ofi_peer(pe), r->provider)) : -EAGAIN;
 }
 
@@ -353,7 +357,7 @@ static int post_write(struct shi_net_lane *pub, int pe, const struct shi_net_mem
                  size_t bytes, uint32_t immediate, struct shi_net_req *req)
 {
     struct lane *l = (struct lane *)pub;
-    struct shi_net_req *r = get_request(l, pe, req);
+    struct shi_net_req *r = get_request(l, pe, req, SHI_NET_WRITES, bytes);
     if (!r)
         return -EAGAIN;
     struct iovec local = {(void *)from, bytes};
@@ -370,7 +374,7 @@ static int post_read(struct shi_net_lane *pub, int pe, const struct shi_net_memo
                 size_t bytes, struct shi_net_req *req)
 {
     struct lane *l = (struct lane *)pub;
-    struct shi_net_req *r = get_request(l, pe, req);
+    struct shi_net_req *r = get_request(l, pe, req, SHI_NET_READS, bytes);
     if (!r)
         return -EAGAIN;
     int on_device = shi_ofi_on_device(to);
@@ -469,6 +473,34 @@ static void complete(struct lane *l, struct shi_net_req *r, struct found *f)
     }
     r->next_late = l->late;
     l->late = r;
+}
+
+static size_t bytes_in_flight(const struct posted_queue *q)
+{
+    size_t bytes = 0;
+    for (const struct shi_net_req *r = q->head; r; r = r->next)
+        bytes += r->bytes;
+    return bytes;
+}
+
+/* Once in some seconds, so it looks at all PEs, of the lanes that have posted anything. */
+static int overdue(unsigned checks, enum shi_net_what *what, int *pe, size_t *bytes)
+{
+    int found = 0;
+    for (struct lane *l = lanes; l < lanes + __atomic_load_n(&n_lanes, __ATOMIC_ACQUIRE); l++) { /* A1 */
+        pthread_mutex_lock(&l->pub.lock);
+        for (int i = 0; l->in_flight && i < n_pes; i++) {
+            struct shi_net_req *r = l->posted[i].head;
+            if (!r || ++r->checks <= checks || r->checks <= shi_net_patience(checks, bytes_in_flight(&l->posted[i])))
+                continue;
+            *what = (enum shi_net_what)r->what;
+            *pe = i;
+            *bytes = r->bytes;
+            found = 1;
+        }
+        pthread_mutex_unlock(&l->pub.lock);
+    }
+    return found;
 }
 
 static int is_recv(const void *context)
@@ -626,6 +658,6 @@ static void down(void)
 const struct shi_net_ops shi_net_ofi = {
     .provider = provider, .error = error, .up = up, .address = address, .connect = connect_to,
     .expose = shi_ofi_expose, .expose_device = shi_ofi_expose_device, .withdraw = shi_ofi_withdraw, .lane = lane, .send_short = post_short, .send = post_send,
-    .write = post_write, .read = post_read, .flush = post_flush, .poll = poll_lanes, .idle_wait = idle_wait,
+    .write = post_write, .read = post_read, .flush = post_flush, .overdue = overdue, .poll = poll_lanes, .idle_wait = idle_wait,
     .met = met, .down = down,
 };

@@ -150,8 +150,6 @@ static void wire(struct shi_pipeline *p, struct shi_chunk *c)
 {
     struct shi_transfer *t = c->of;
     c->state = WIRE;
-    c->alone = 0;
-    c->checks = 0;
     int rc = t->wire(t, c);
     c->posted = rc != -EAGAIN;
     if (c->posted)
@@ -282,20 +280,6 @@ int shi_pipeline_poll(void)
     }
     assign_all(p);
     return p->n_ended;
-}
-
-int shi_pipeline_overdue(unsigned checks, int *pe, size_t *bytes)
-{
-    struct shi_pipeline *p = shi_stream_net.pipeline;
-    for (int i = 0; p && i < CHUNKS; i++) {
-        struct shi_chunk *c = &p->chunk[i];
-        if (c->state == WIRE && c->posted && c->alone && !c->arrived && ++c->checks > checks) {
-            *pe = c->wait.req.pe;
-            *bytes = c->bytes;
-            return 1;
-        }
-    }
-    return 0;
 }
 
 void shi_pipeline_serve(struct shi_transfer *t)

@@ -36,8 +36,6 @@ struct shi_chunk {
     size_t off, bytes;       /* which piece */
     uint64_t after;          /* COPY: it has ended when so many copies have */
     unsigned char state, pool, posted, arrived; /* WIRE: the network has it; and has ended it */
-    unsigned char alone;     /* WIRE: for a write or read of wait.req, which needs nothing of the peer's device */
-    unsigned checks;         /* since it was posted: shi_pipeline_overdue */
     union {
         struct shi_net_req req;
         struct shi_reply reply;
@@ -99,14 +97,9 @@ static inline void shi_chunk_moved(struct shi_net_req *req, int err)
 /* wait.req, for a write or read of this chunk. */
 static inline struct shi_net_req *shi_chunk_req(struct shi_chunk *c)
 {
-    c->alone = 1;
     c->wait.req = (struct shi_net_req){.done = shi_chunk_moved};
     return &c->wait.req;
 }
-
-/* For checks at regular intervals, by the thread that polls: a write or read of a chunk that the network has not ended for more
- * than so many checks, with its length and the PE. 0: there is none. */
-int shi_pipeline_overdue(unsigned checks, int *pe, size_t *bytes);
 
 /* The chunk as peers read and write it. */
 struct shi_am_src shi_chunk_src(const struct shi_chunk *c);
