@@ -94,6 +94,30 @@ for profile in verbs cxi efa; do
         hmem $profile $how multi/external.pes # memory of the program
     done
 done
+# Catches: the same for CUDA's memory, which is registered by dma-bufs: a descriptor of other memory, a host that touches it. The
+# driver on the CPU, with the calls of test/device/fake/cuda.c, which checks what the documentation says.
+cuda() { # PROFILE, program
+    (
+        LD_LIBRARY_PATH=$work:$top_builddir/test/fabric/.libs
+        export LD_LIBRARY_PATH FAKE_CUDA_DRIVER="$top_builddir/.libs/libcuda_cpu.so" ZE_CPU_PRIVATE=1 SHMEM_DEVICE=cuda SHMEM_DEBUG=1
+        export SHMEM_OFI_BCOPY=64 FABRIC_HMEM=dmabuf FABRIC_PROFILE=$1 FABRIC_SEED=$seed
+        timeout -k 5 300 $OSHRUN -n 3 "$top_builddir/test/$2" > "$work/log" 2>&1
+    ) && [ "$(grep -c 'by registered' "$work/log")" -ge 3 ] && ! grep -q '^fake:' "$work/log"
+    ok $? "$2 over $1, CUDA's memory: dmabuf, seed $seed" "$work/log"
+    seed=$((seed + 1))
+}
+if [ "$device" ] && [ -e "$top_builddir/.libs/libcuda_cpu.so" ]; then
+    ${CC:-cc} -std=gnu11 -D_GNU_SOURCE -fPIC -shared -fvisibility=hidden -Wl,-soname,libcuda.so.1 "-I$top_srcdir/src" \
+        "$top_srcdir/test/device/fake/cuda.c" -o "$work/libcuda.so.1" -ldl -lpthread > "$work/log" 2>&1
+    ok $? "the driver of CUDA with checks compiles" "$work/log"
+    for profile in verbs cxi efa; do
+        case " ${FULMAR_FABRIC:-$profile} " in *" $profile "*) ;; *) continue ;; esac
+        cuda $profile multi/device_private.pes
+        cuda $profile multi/tag_device_private.pes
+    done
+else
+    skip "registered memory of CUDA" "this build has no libcuda_cpu.so"
+fi
 # Catches: a job that hangs when a transfer from or to device memory fails.
 if [ "$device" ]; then
     for n in 3 10 30; do

@@ -293,7 +293,17 @@ static CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr at, size
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     if (type != CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD || flags || at % page || bytes % page || !is_given(at, bytes))
         return CUDA_ERROR_INVALID_VALUE;
-    *(int *)handle = dup(2); /* nothing reads it */
+    struct {
+        uint64_t magic;
+        size_t bytes;
+        int pid, fd; /* of the allocation, as libcuda_cpu.so exports it */
+    } of;
+    CUipcMemHandle ipc;
+    CUdeviceptr base = 0;
+    if (real_cuMemGetAddressRange(&base, NULL, at) || real_cuIpcGetMemHandle(&ipc, base))
+        return CUDA_ERROR_INVALID_VALUE;
+    memcpy(&of, &ipc, sizeof of);
+    *(int *)handle = dup(base == at ? of.fd : 2); /* a part has no file of its own here: test/fabric cannot map this one */
     return CUDA_SUCCESS;
 }
 
