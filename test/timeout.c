@@ -23,8 +23,20 @@ enum {
 };
 
 struct use {
-    double run, wait; /* seconds of all threads, on a processor and waiting for one */
+    double run, wait; /* seconds of all threads, on a processor and waiting for one; a wait is added when it ends */
+    int ready;        /* threads that have or want a processor now */
 };
+
+static int is_ready(int pid, const char *thread)
+{
+    char path[300], line[512] = "";
+    snprintf(path, sizeof path, "/proc/%d/task/%.20s/stat", pid, thread);
+    FILE *f = fopen(path, "r");
+    const char *name_end = f && fgets(line, sizeof line, f) ? strrchr(line, ')') : NULL;
+    if (f)
+        fclose(f);
+    return name_end && name_end[1] == ' ' && name_end[2] == 'R';
+}
 
 /* Add what the threads of a process have used since they began. */
 static void add_use(int pid, struct use *u)
@@ -39,6 +51,7 @@ static void add_use(int pid, struct use *u)
         if (f && fscanf(f, "%llu %llu", &run, &wait) == 2) {
             u->run += (double)run / 1e9;
             u->wait += (double)wait / 1e9;
+            u->ready += is_ready(pid, e->d_name);
         }
         if (f)
             fclose(f);
@@ -87,9 +100,13 @@ static double cpus(void)
 }
 
 /* How much of a tick counts, after this use in it. */
-static double counts(double tick, double run, double wait)
+static double counts(double tick, double run, double wait, int ready_now)
 {
-    if (run < 0 || wait < 0 || run + wait < tick / 100) /* a thread has ended, or all slept */
+    if (run < 0 || wait < 0) /* a thread has ended */
+        return tick;
+    if (ready_now && run + wait < tick) /* one may wait for a processor, and its wait is not added yet */
+        return run;
+    if (run + wait < tick / 100) /* all slept */
         return tick;
     double ready = (run + wait) / tick; /* threads on average */
     return ready > cpus() ? run / cpus() : tick * run / (run + wait);
@@ -132,10 +149,11 @@ int main(int argc, char **argv)
     if (child == 0) {
         sigprocmask(SIG_SETMASK, &old, NULL);
         execvp(argv[at + 1], argv + at + 1);
+        int err = errno;
         perror(argv[at + 1]);
-        _exit(errno == ENOENT ? 127 : 126);
+        _exit(err == ENOENT ? 127 : 126);
     }
-    struct use before = {0, 0};
+    struct use before = {0, 0, 0};
     while (child > 0 && waitpid(child, &status, WNOHANG) == 0) {
         struct timespec t = {(time_t)tick, (long)((tick - (double)(time_t)tick) * 1e9)};
         int sig = sigtimedwait(&set, NULL, &t);
@@ -143,9 +161,9 @@ int main(int argc, char **argv)
             end_group(child, sig);
         if (sig > 0)
             continue;
-        struct use now = {0, 0};
+        struct use now = {0, 0, 0};
         add_tree(child, &now);
-        counted += counts(tick, now.run - before.run, now.wait - before.wait);
+        counted += counts(tick, now.run - before.run, now.wait - before.wait, now.ready);
         all += tick;
         before = now;
         if (counted < limit && all < MOST_LIMITS * limit)
