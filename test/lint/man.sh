@@ -64,8 +64,8 @@ done >"$dir/out"
 ok $? "cross-references name existing pages" "$dir/out"
 
 if command -v groff >/dev/null; then
-    for page in $pages; do # aligned to the left: groff 1.23 warns of each line that is too short to be justified
-        groff -mandoc -ww -dAD=l -Tutf8 -z "$page" 2>&1 | sed "s|^|${page##*/}: |"
+    for page in $pages; do # aligned to the left, as groff 1.23 warns of short lines; 76 columns, as it indents by 2 more
+        groff -mandoc -rLL=76n -ww -dAD=l -Tutf8 -z "$page" 2>&1 | sed "s|^|${page##*/}: |"
     done >"$dir/out"
     [ ! -s "$dir/out" ]
     ok $? "pages format without a warning" "$dir/out"
