@@ -88,24 +88,26 @@ static void test_sets(void)
     shmem_barrier_all();
 }
 
-/* Threads that transfer without end on the default context, each in its own way, until `enough`. */
+/* Threads that transfer without end on the default context, each in its own way and with memory of its own, until `enough`. */
 enum { ENDLESS = 4, LONG = 1 << 16 };
-static long target[ENDLESS][LONG / sizeof(long)], source[LONG / sizeof(long)], fetched[64];
-static int begun, enough;
+static long target[ENDLESS][LONG / sizeof(long)], source[LONG / sizeof(long)];
+static long put_dest[LONG / sizeof(long)], broadcast_dest[LONG / sizeof(long)];
+static int endless_kind[ENDLESS], begun, enough;
 
 static void *transfer_without_end(void *arg)
 {
-    static long got[LONG / sizeof(long)];
-    intptr_t kind = (intptr_t)arg;
+    static long gotten[ENDLESS][LONG / sizeof(long)];
+    intptr_t thread = (intptr_t)arg;
+    long *dest = target[thread], *got = gotten[thread];
     int pe = next_pe();
     for (unsigned i = 0; !__atomic_load_n(&enough, __ATOMIC_RELAXED); i++) {
         if (i == 100)
             __atomic_fetch_add(&begun, 1, __ATOMIC_RELAXED);
-        switch (kind) {
-        case 0: shmem_long_p(&target[0][i % 512], (long)i, pe); break;
-        case 1: shmem_putmem_nbi(target[1], source, LONG, pe); break;
-        case 2: shmem_long_atomic_fetch_nbi(&fetched[i % 64], &target[2][0], pe); break;
-        default: shmem_getmem_nbi(got, target[3], LONG, pe);
+        switch (endless_kind[thread]) {
+        case 0: shmem_long_p(&dest[i % 512], (long)i, pe); break;
+        case 1: shmem_putmem_nbi(dest, source, LONG, pe); break;
+        case 2: shmem_long_atomic_fetch_nbi(&got[i % 64], dest, pe); break;
+        default: shmem_getmem_nbi(got, dest, LONG, pe);
         }
     }
     shmem_quiet();
@@ -118,10 +120,10 @@ static void order_beside(int rounds)
     for (int i = 1; i <= rounds; i++) {
         shmem_long_p(&value, i, next_pe());
         shmem_fence();
-        shmem_putmem(target[1], source, LONG, next_pe());
+        shmem_putmem(put_dest, source, LONG, next_pe());
         shmem_quiet();
         shmem_barrier_all();
-        shmem_broadcastmem(SHMEM_TEAM_WORLD, target[2], source, LONG, 0);
+        shmem_broadcastmem(SHMEM_TEAM_WORLD, broadcast_dest, source, LONG, 0);
         CHECKF(value == i, "value %ld after barrier %d", value, i);
         shmem_barrier_all();
     }
@@ -130,12 +132,14 @@ static void order_beside(int rounds)
 /* Catches: a fence, quiet, barrier or collective that waits for what other threads start meanwhile, and so never returns. */
 static void test_endless(void)
 {
-    for (intptr_t kind = 0; kind <= ENDLESS; kind++) {
+    for (int kind = 0; kind <= ENDLESS; kind++) {
         pthread_t t[ENDLESS];
         int n = kind < ENDLESS ? 2 : ENDLESS; /* each in two threads, then all */
         begun = enough = 0;
-        for (int i = 0; i < n; i++)
-            CHECK(pthread_create(&t[i], NULL, transfer_without_end, (void *)(kind < ENDLESS ? kind : i)) == 0);
+        for (int i = 0; i < n; i++) {
+            endless_kind[i] = kind < ENDLESS ? kind : i;
+            CHECK(pthread_create(&t[i], NULL, transfer_without_end, (void *)(intptr_t)i) == 0);
+        }
         while (__atomic_load_n(&begun, __ATOMIC_RELAXED) < n)
             sched_yield();
         order_beside(10);
