@@ -1,5 +1,10 @@
-/* idle.c - a PE that waits for long uses little CPU time. Catches: a wait that never sleeps, or that a timer wakes often. */
+/*
+ * idle.c - a PE that waits for long uses little CPU time. Catches: a wait, or a pause of a function, that never sleeps, or that a timer
+ * wakes often.
+ */
+#include <shmemx.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../tap_pes.h"
@@ -40,12 +45,49 @@ static void barrier(void)
     CHECKF(used_s < 0.5 * WAIT_S, "%.2f s of CPU time in %d s", used_s, WAIT_S);
 }
 
+static int h_look, h_late;
+
+/* Pending for WAIT_S to WAIT_S + 1. */
+static int late(shmemx_gpc_call_t *c)
+{
+    if (c->stage == SHMEMX_GPC_INIT)
+        c->state = (void *)(intptr_t)(time(NULL) + WAIT_S + 1);
+    return time(NULL) < (time_t)(intptr_t)c->state ? SHMEMX_GPC_PENDING : 0;
+}
+
+/* Tests another GPC, of PE 0, until it has ended. */
+static int look(shmemx_gpc_call_t *c)
+{
+    shmemx_gpc_nbh_t nbh;
+    (void)c;
+    shmemx_gpc_nbh_init(&nbh);
+    int status = shmemx_gpc_exec(SHMEM_TEAM_WORLD, h_late, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, &nbh);
+    while (!status && !shmemx_gpc_test(&nbh))
+        ;
+    return status ? status : nbh.status;
+}
+
+static void gpc_tests(void)
+{
+    shmem_barrier_all();
+    double before_s = cpu_s();
+    int last = n_pes - 1; /* PE 0 runs the late function, again and again */
+    if (me == 0)
+        CHECK(shmemx_gpc_exec(SHMEM_TEAM_WORLD, h_look, last, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL) == 0);
+    shmem_barrier_all();
+    double used_s = cpu_s() - before_s;
+    CHECKF(me != last || last == 0 || used_s < 0.5 * (WAIT_S + 1), "%.2f s of CPU time in %d s", used_s, WAIT_S + 1);
+}
+
 int main(void)
 {
     shmem_init();
     tap_pes_begin();
+    h_look = shmemx_gpc_register(look);
+    h_late = shmemx_gpc_register(late);
     RUN(words, "a wait for a word");
     RUN(barrier, "a barrier");
+    RUN(gpc_tests, "a function that tests another GPC");
     int status = tap_end();
     shmem_finalize();
     return status;
