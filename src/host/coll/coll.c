@@ -110,10 +110,11 @@ static void begin_over_set(const char *routine, struct shmem_team *t, struct chu
     int k = 0, n = t->n_set_dests && t->set_dest[0].epoch == t->epoch ? t->n_set_dests : 0;
     while (k < n && !overlap(&t->set_dest[k], &now))
         k++;
-    if (k > 0 && k < n && t->n_nodes > 1) {
+    int again = k > 0 && k < n;
+    if (again && t->n_nodes > 1) {
         shi_team_barrier(routine, t);
         n = 0;
-    } else if (k > 0 && k < n) {
+    } else if (again) {
         g->after = t->set_dest[k - 1].epoch;
     }
     now.epoch = t->epoch + 2;
