@@ -41,7 +41,7 @@ struct shape {
 
 /* Which PEs have the ranks of a phase: the nodes' first ones; PEs of the same number in their nodes, each for a part of the array;
  * all. ON_NODE: no ranks, stores within each node. */
-enum who { FIRSTS, HOLDERS, MEMBERS, ON_NODE };
+enum participants { FIRSTS, HOLDERS, MEMBERS, ON_NODE };
 
 /* A phase of a collective: a plan whose blocks have so many bytes; `extra` empty messages a round that are waited for. ON_NODE: so
  * many stores, and bytes that are copied. */
@@ -49,7 +49,7 @@ struct phase {
     enum shi_plan plan;
     double block;
     int extra;
-    enum who who;
+    enum participants participants;
     int stores;
 };
 
@@ -106,7 +106,7 @@ static double *now, *due, *sent, *volume; /* [PEs]; the last two [nodes] */
 /* What a node's PEs do together: each waits for the first, or the first for all. */
 static struct phase on_node(int stores, double bytes)
 {
-    return (struct phase){.who = ON_NODE, .stores = stores, .block = bytes};
+    return (struct phase){.participants = ON_NODE, .stores = stores, .block = bytes};
 }
 
 /* The members give their first so many bytes, the firsts run a plan, the members take so many. */
@@ -124,7 +124,7 @@ static int by_holders(struct phase *p, int pes, double all, const struct phase *
     p[0] = on_node(pes > 1 ? 2 * pes : 0, pes > 1 ? all * (pes + 1) : 0);
     for (int i = 0; i < n; i++) {
         p[1 + i] = between[i];
-        p[1 + i].who = HOLDERS;
+        p[1 + i].participants = HOLDERS;
     }
     p[1 + n] = on_node(pes > 1 ? 2 * pes : 0, all * (pes - 1));
     return 2 + n;
@@ -166,7 +166,7 @@ static int alltoall_phases(const struct shape *s, size_t bytes, struct phase *p,
         return by_firsts(p, pes, copied, SHI_PLAN_INDEX, block, copied);
     }
     *memory = 0;
-    p[0] = (struct phase){.plan = SHI_PLAN_PAIRWISE, .block = (double)bytes, .who = MEMBERS};
+    p[0] = (struct phase){.plan = SHI_PLAN_PAIRWISE, .block = (double)bytes, .participants = MEMBERS};
     return 1;
 }
 
@@ -193,7 +193,7 @@ static int scan_phases(const struct shape *s, size_t bytes, struct phase *p, dou
         return by_firsts(p, s->pes, record * s->pes, SHI_PLAN_GATHER, record * s->pes, all * s->pes);
     }
     *memory = 2.0 * (double)bytes;
-    p[0] = (struct phase){.plan = SHI_PLAN_SCAN, .block = (double)bytes, .extra = 2, .who = MEMBERS};
+    p[0] = (struct phase){.plan = SHI_PLAN_SCAN, .block = (double)bytes, .extra = 2, .participants = MEMBERS};
     return 1;
 }
 
@@ -237,7 +237,7 @@ struct ranks {
 static int senders(const struct phase *p, const struct ranks *of, int me, int to)
 {
     int up = (to - me + of->n) % of->n, distance = up < of->n - up ? up : of->n - up;
-    return p->who == FIRSTS ? 1 : p->who == HOLDERS || distance > of->pes ? of->pes : distance;
+    return p->participants == FIRSTS ? 1 : p->participants == HOLDERS || distance > of->pes ? of->pes : distance;
 }
 
 static void send(const struct phase *p, const struct ranks *of, int me, int r)
@@ -249,7 +249,7 @@ static void send(const struct phase *p, const struct ranks *of, int me, int r)
         fail("a message that its receiver does not expect", p->plan, of->n, me, r);
     double bytes = (double)x.send.n * p->block, *at = &now[me * of->apart], *to = &due[(of->one ? me : x.to) * of->apart];
     int node = me * of->apart / of->pes, share = senders(p, of, me, x.to);
-    int times = p->who == HOLDERS || (p->who == MEMBERS && of->one) ? of->pes : 1;
+    int times = p->participants == HOLDERS || (p->participants == MEMBERS && of->one) ? of->pes : 1;
     if (x.to * of->apart / of->pes == node) {
         *at += store + bytes * ns_a_copied_byte / 1000;
         *to = *at;
@@ -290,7 +290,7 @@ static void meet_on_node(const struct phase *p, const struct shape *s)
 static int run_rounds(const struct phase *p, const struct shape *s)
 {
     struct ranks of = {s->nodes, s->pes, s->pes, 0};
-    if (p->who == MEMBERS)
+    if (p->participants == MEMBERS)
         of = (struct ranks){s->nodes * s->pes, 1, s->pes, 0};
     of.one = uniform(p->plan) && of.n > (p->plan == SHI_PLAN_PAIRWISE ? 256 : CHECKED);
     int many = of.one ? 1 : of.n, rounds = shi_plan_rounds(p->plan, of.n);
@@ -319,7 +319,7 @@ static struct cost run(const struct row *row, const struct shape *s)
     memset(sent, 0, (size_t)pes * sizeof *sent);
     memset(volume, 0, (size_t)pes * sizeof *volume);
     for (int k = 0; k < n_phases; k++) {
-        if (p[k].who == ON_NODE)
+        if (p[k].participants == ON_NODE)
             meet_on_node(&p[k], s);
         else
             c.rounds += run_rounds(&p[k], s);
