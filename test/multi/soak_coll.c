@@ -2,23 +2,28 @@
  * soak_coll.c - teams, collectives, locks and the heap in the soak test; only thread 0 runs them.
  *
  * Up to TEAMS random teams exist at a time, split from the world or from each other and destroyed again; each PE keeps
- * the members of all of them. Each team has its own buffers.
+ * the members of all of them. Each team has its own buffers. In a burst the teams' collectives follow each other without
+ * a barrier, some over active sets, and each PE is late at random; so a PE can be several calls ahead of another. Each
+ * call has a part of the buffers of its own, or two parts take turns where every call waits for all members.
  */
 #include <shmem.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "soak.h"
 
-enum { TEAMS = 4, MOST = 24 << 10, LOCKS = 3, BEHIND = 48 << 10 };
+enum { TEAMS = 4, MOST = 24 << 10, BURST = 16, LOCKS = 3, BEHIND = 48 << 10 };
 
 static struct team {
     shmem_team_t handle;
     int live, n, pe[MAX_PES]; /* members, as world PEs */
-    char *source, *dest;      /* symmetric: MOST and n * MOST bytes */
+    size_t most;              /* bytes of a call */
+    char *source, *dest;      /* symmetric: 2 * most and (n + 1) * 2 * most bytes */
 } team[TEAMS];
 static char *want;
+static long psync[BURST][SHMEM_SYNC_SIZE], pwrk[BURST][MOST / 2 / sizeof(long)]; /* active sets: of each call of a burst */
 
 static long *lock;
 static uint64_t *guarded, guarded_due[LOCKS]; /* number of acquisitions of each lock */
@@ -37,7 +42,10 @@ void soak_coll_up(struct worker *w)
         team[i].source = shmem_calloc(2, MOST);
         team[i].dest = shmem_malloc(((size_t)soak.n + 1) * 2 * MOST);
         memset(team[i].dest, 0x5a, ((size_t)soak.n + 1) * 2 * MOST);
+        team[i].most = MOST;
     }
+    for (int i = 0; i < BURST * SHMEM_SYNC_SIZE; i++)
+        psync[i / SHMEM_SYNC_SIZE][i % SHMEM_SYNC_SIZE] = SHMEM_SYNC_VALUE;
     want = malloc(((size_t)soak.n + 1) * 2 * MOST);
     lock = shmem_calloc(LOCKS, sizeof *lock);
     guarded = shmem_calloc(LOCKS, sizeof *guarded);
@@ -102,6 +110,7 @@ struct coll {
     size_t n;      /* elements, or bytes */
     uint64_t salt;
     int in_place, sync; /* sync: a team sync comes before */
+    int set, call;      /* set: over the active set of the same PEs, as `call` of its burst */
 };
 
 /* Element i of PE pe's (world number) source: small enough for exact sums and products. */
@@ -111,10 +120,10 @@ static uint64_t element(const struct coll *c, int pe, size_t i)
     return c->kind == PROD_DOUBLE ? v % 3 : c->kind == XOR_UINT64 ? v : v % 30000;
 }
 
-static size_t bytes_of(const struct coll *c, const struct team *t, int pe)
+static size_t bytes_of(const struct coll *c, int pe)
 {
-    (void)t;
-    return c->kind == COLLECT ? c->n * (mix(c->salt + (uint64_t)pe) % 4) / 3 : c->n; /* collect: the lengths differ */
+    size_t n = c->kind == COLLECT ? c->n * (mix(c->salt + (uint64_t)pe) % 4) / 3 : c->n; /* collect: the lengths differ */
+    return c->set ? n & ~(size_t)3 : n;
 }
 
 static const char *given(const struct coll *c, int pe)
@@ -128,7 +137,7 @@ static size_t expect_bytes(const struct team *t, const struct coll *c, int rank)
     size_t at = 0;
     for (int i = 0; i < t->n; i++) {
         int pe = t->pe[i];
-        size_t n = bytes_of(c, t, pe);
+        size_t n = bytes_of(c, pe);
         if (c->kind == COLLECT || c->kind == FCOLLECT)
             memcpy(want + at, given(c, pe), n);
         else if (c->kind == ALLTOALL)
@@ -145,17 +154,48 @@ static size_t expect_bytes(const struct team *t, const struct coll *c, int rank)
     return c->kind == ALLTOALLS ? 2 * at : at;
 }
 
+/* The distance of a team's members in the world as a power of two; -1 where they are no active set. */
+static int log_stride(const struct team *t)
+{
+    int log = 0;
+    while (t->n > 1 && 1 << log < t->pe[1] - t->pe[0])
+        log++;
+    for (int i = 1; i < t->n; i++)
+        if (t->pe[i] != t->pe[0] + (i << log))
+            return -1;
+    return log;
+}
+
+/* A byte-wise collective over the active set of a team's members, in words of 4 bytes. */
+static void do_set(const struct team *t, const struct coll *c)
+{
+    size_t words = bytes_of(c, soak.me) / 4;
+    int first = t->pe[0], log = log_stride(t);
+    long *sync = psync[c->call];
+    switch (c->kind) {
+    case BROADCAST: shmem_broadcast32(t->dest, t->source, words, c->root, first, log, t->n, sync); break;
+    case COLLECT: shmem_collect32(t->dest, t->source, words, first, log, t->n, sync); break;
+    case FCOLLECT: shmem_fcollect32(t->dest, t->source, words, first, log, t->n, sync); break;
+    default: shmem_alltoall32(t->dest, t->source, words, first, log, t->n, sync);
+    }
+}
+
 static void do_bytes(const struct team *t, const struct coll *c)
 {
     shmem_team_t h = t->handle;
     size_t mine = c->kind == ALLTOALL ? c->n * (size_t)t->n : c->kind == ALLTOALLS ? 3 * c->n * (size_t)t->n : c->n;
     memcpy(t->source, given(c, soak.me), mine);
-    memset(want, 0x5a, (size_t)t->n * 2 * MOST);
+    memset(want, 0x5a, (size_t)t->n * 2 * t->most);
     if (c->sync)
         shmem_team_sync(h);
+    if (c->set) {
+        do_set(t, c);
+        memset(t->source, 0x33, mine);
+        return;
+    }
     switch (c->kind) {
     case BROADCAST: shmem_broadcastmem(h, t->dest, t->source, c->n, c->root); break;
-    case COLLECT: shmem_collectmem(h, t->dest, t->source, bytes_of(c, t, soak.me)); break;
+    case COLLECT: shmem_collectmem(h, t->dest, t->source, bytes_of(c, soak.me)); break;
     case FCOLLECT: shmem_fcollectmem(h, t->dest, t->source, c->n); break;
     case ALLTOALL: shmem_alltoallmem(h, t->dest, t->source, c->n); break;
     default: shmem_alltoallsmem(h, t->dest, t->source, 2, 3, c->n);
@@ -163,7 +203,7 @@ static void do_bytes(const struct team *t, const struct coll *c)
     memset(t->source, 0x33, mine); /* the source may be overwritten as soon as the call returns */
 }
 
-#define REDUCE(N, T, CALL, START, STEP)                                                                              \
+#define REDUCE_BY(DO, N, T, CALL, START, STEP)                                                                       \
     {                                                                                                                \
         T *source = (T *)t->source, *dest = c->in_place ? source : (T *)t->dest, *due = (T *)want;                   \
         for (size_t i = 0; i < c->n; i++) {                                                                          \
@@ -177,12 +217,28 @@ static void do_bytes(const struct team *t, const struct coll *c)
         }                                                                                                            \
         if (c->sync)                                                                                                 \
             shmem_team_sync(t->handle);                                                                              \
-        shmem_##N##_##CALL(t->handle, dest, source, c->n);                                                           \
+        DO;                                                                                                          \
         if (!c->in_place)                                                                                            \
             memset(source, 0x33, c->n * sizeof(T));                                                                  \
         soak_same(w, #N "_" #CALL, c->n, dest, due, c->n * sizeof(T));                                               \
     }                                                                                                                \
     break;
+#define REDUCE(N, T, CALL, START, STEP)                                                                              \
+    REDUCE_BY(shmem_##N##_##CALL(t->handle, dest, source, c->n), N, T, CALL, START, STEP)
+#define REDUCE_SET(N, T, CALL, START, STEP)                                                                          \
+    REDUCE_BY(shmem_##N##_##CALL(dest, source, (int)c->n, t->pe[0], log_stride(t), t->n, (T *)pwrk[c->call],         \
+                                 psync[c->call]), N, T, CALL, START, STEP)
+
+static void do_numbers_of_set(struct worker *w, const struct team *t, const struct coll *c)
+{
+    switch (c->kind) {
+    case SUM_LONG: REDUCE_SET(long, long, sum_to_all, 0, all += v)
+    case MAX_INT: REDUCE_SET(int, int, max_to_all, 0, all = all > v ? all : v)
+    case PROD_DOUBLE: REDUCE_SET(double, double, prod_to_all, 1, all *= v)
+    case MIN_SHORT: REDUCE_SET(short, short, min_to_all, 32767, all = all < v ? all : v)
+    default: shmem_sync(t->pe[0], log_stride(t), t->n, psync[c->call]);
+    }
+}
 
 static void do_numbers(struct worker *w, const struct team *t, const struct coll *c, int rank)
 {
@@ -198,26 +254,91 @@ static void do_numbers(struct worker *w, const struct team *t, const struct coll
     }
 }
 
-static void collective(struct worker *w, const struct team *t, int which)
+static int has_set(const struct team *t, int kind)
+{
+    return kind != ALLTOALLS && kind != XOR_UINT64 && kind != INSCAN && kind != EXSCAN && log_stride(t) >= 0;
+}
+
+/* Call `which` on a team: its arguments come from the same dice on all members. */
+static struct coll draw(const struct team *t, int which)
 {
     struct dice d = dice(ROLL_COLL, which, 0, 0);
-    int rank = rank_in(t, soak.me);
-    struct coll c = {(int)roll(&d, KINDS), (int)roll(&d, (size_t)t->n), 0, any(&d), (int)roll(&d, 2), (int)roll(&d, 2)};
-    size_t most = c.kind < BYTES ? c.kind >= ALLTOALL ? MOST / (size_t)(2 * t->n) : MOST : MOST / sizeof(long);
+    struct coll c = {.kind = (int)roll(&d, KINDS), .root = (int)roll(&d, (size_t)t->n)};
+    c.salt = any(&d);
+    c.in_place = (int)roll(&d, 2);
+    c.sync = (int)roll(&d, 2);
+    size_t most = c.kind < BYTES ? c.kind >= ALLTOALL ? t->most / (size_t)(2 * t->n) : t->most : t->most / sizeof(long);
     size_t how = roll(&d, 6);
     c.n = how > 1 ? soak_length(&d, most) : how ? 1 + roll(&d, most) : most < 8192 ? most : 8192; /* a chunk's length */
-    w->doing = "a collective";
-    w->k = (uint64_t)c.kind;
-    if (c.kind < BYTES) {
-        do_bytes(t, &c);
-        size_t n = expect_bytes(t, &c, rank);
-        soak_same(w, c.kind == BROADCAST ? "broadcast" : c.kind == COLLECT ? "collect" : c.kind == FCOLLECT ? "fcollect"
-                  : c.kind == ALLTOALL ? "alltoall" : "alltoalls", c.n, t->dest, want, n);
+    return c;
+}
+
+static void collective(struct worker *w, const struct team *t, const struct coll *c)
+{
+    int rank = rank_in(t, soak.me);
+    w->doing = c->set ? "a collective over an active set" : "a collective";
+    w->k = (uint64_t)c->kind;
+    if (c->kind < BYTES) {
+        do_bytes(t, c);
+        size_t n = expect_bytes(t, c, rank);
+        if (c->set && c->kind == BROADCAST && rank == c->root)
+            memset(want, 0x5a, n); /* the root's dest stays */
+        soak_same(w, c->kind == BROADCAST ? "broadcast" : c->kind == COLLECT ? "collect" : c->kind == FCOLLECT ? "fcollect"
+                  : c->kind == ALLTOALL ? "alltoall" : "alltoalls", c->n, t->dest, want, n);
+    } else if (c->set) {
+        do_numbers_of_set(w, t, c);
     } else {
-        do_numbers(w, t, &c, rank);
+        do_numbers(w, t, c, rank);
     }
-    memset(t->dest, 0x5a, (size_t)t->n * 2 * MOST); /* a barrier precedes the next collective */
+    memset(t->dest, 0x5a, (size_t)t->n * 2 * t->most);
     w->ops++;
+}
+
+/* Does each member's call end only after all members have begun theirs? */
+static int waits_for_all(int kind)
+{
+    return kind != BROADCAST && kind != INSCAN && kind != EXSCAN;
+}
+
+static int member(const struct team *t)
+{
+    return t->live && rank_in(t, soak.me) >= 0;
+}
+
+/* One collective on each team; a barrier follows. */
+static void singly(struct worker *w, int round)
+{
+    for (int i = 0; i < TEAMS; i++)
+        if (member(&team[i])) {
+            struct coll c = draw(&team[i], round * TEAMS + i);
+            collective(w, &team[i], &c);
+        }
+}
+
+/* Up to BURST collectives on random teams without a barrier; `turns`: two parts of the buffers take turns. */
+static void burst(struct worker *w, int round)
+{
+    struct dice d = dice(ROLL_COLL, round, 0, 2), late = dice(ROLL_HERE, soak.me, 0, 4 + (uint64_t)round);
+    int calls = 2 + (int)roll(&d, BURST - 1), turns = (int)roll(&d, 2), parts = turns ? 2 : calls, nth[TEAMS] = {0};
+    for (int k = 0; k < calls; k++) {
+        int which = (int)roll(&d, TEAMS), set = (int)roll(&d, 2);
+        struct team part = team[which];
+        if (!member(&part))
+            continue;
+        part.most = MOST / (size_t)parts & ~(size_t)63;
+        struct coll c = draw(&part, (round * BURST + k) * TEAMS);
+        c.set = set && has_set(&part, c.kind);
+        c.call = k;
+        c.n = c.set && c.kind < BYTES ? (c.n + 3) & ~(size_t)3 : c.n;
+        if (turns && !waits_for_all(c.kind))
+            continue;
+        size_t at = (size_t)(nth[which]++ % parts);
+        part.source += at * 2 * part.most;
+        part.dest += at * ((size_t)soak.n + 1) * 2 * part.most;
+        collective(w, &part, &c);
+        if (roll(&late, 12) == 0)
+            usleep((useconds_t)roll(&late, 3000));
+    }
 }
 
 /* Allocate and free a block: the neighbour's put to it must arrive. */
@@ -243,9 +364,10 @@ void soak_coll(struct worker *w)
     w->doing = "teams";
     change_teams(w);
     for (int round = 0, rounds = 1 + (int)roll(&d, 3); round < rounds; round++) {
-        for (int i = 0; i < TEAMS; i++)
-            if (team[i].live && rank_in(&team[i], soak.me) >= 0)
-                collective(w, &team[i], round * TEAMS + i);
+        if (roll(&d, 2))
+            burst(w, round);
+        else
+            singly(w, round);
         shmem_barrier_all();
     }
     heap(w);
