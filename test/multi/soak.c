@@ -179,8 +179,8 @@ static void *run(void *arg)
             soak_coll(w);
             w->doing = "the barrier at the end of a step";
             count_up();
+            soak.stop = *stop != 0; /* behind the barrier PE 0 may decide for the next step */
             shmem_barrier_all();
-            soak.stop = *stop != 0;
             soak.step += !soak.stop;
             alarm((unsigned)stall);
         }
