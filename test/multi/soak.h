@@ -96,6 +96,7 @@ struct worker {
     struct words here[MAX_PES]; /* each writer's effect on this PE's words: own words now, sums since the start */
     uint64_t settled64[MAX_PES][WORDS], settled32[MAX_PES][WORDS]; /* the order that an own word still requires */
     uint64_t fences, quiets;
+    int session;                /* the context is in a session */
     struct pending pending[PENDING];
     int n_pending;
     char *in, *want;            /* for gets: AREA_BYTES each */

@@ -2,7 +2,7 @@
  * soak_coll.c - teams, collectives, locks and the heap in the soak test; only thread 0 runs them.
  *
  * Up to TEAMS random teams exist at a time, split from the world or from each other and destroyed again; each PE keeps
- * the members of all of them. Each team has its own buffers. In a burst the teams' collectives follow each other without
+ * the members of those that it took part in splitting off. Each team has its own buffers. In a burst the teams' collectives follow each other without
  * a barrier, some over active sets, and each PE is late at random; so a PE can be several calls ahead of another. Each
  * call has a part of the buffers of its own, or two parts take turns where every call waits for all members.
  */
@@ -18,7 +18,7 @@ enum { TEAMS = 4, MOST = 24 << 10, BURST = 16, LOCKS = 3, BEHIND = 48 << 10 };
 
 static struct team {
     shmem_team_t handle;
-    int live, n, pe[MAX_PES]; /* members, as world PEs */
+    int live, n, pe[MAX_PES]; /* members, as world PEs; none where this PE was not in the parent */
     size_t most;              /* bytes of a call */
     char *source, *dest;      /* symmetric: 2 * most and (n + 1) * 2 * most bytes */
 } team[TEAMS];
@@ -64,18 +64,30 @@ static int rank_in(const struct team *t, int pe)
     return -1;
 }
 
+/* Create team t from the parent's rows or columns: each PE has its own. */
+static void make_2d(struct worker *w, struct team *t, const struct team *parent, struct dice *d)
+{
+    int columns = 1 + (int)roll(d, (size_t)parent->n), by_column = (int)roll(d, 2), rank = rank_in(parent, soak.me);
+    shmem_team_t axis[2];
+    int rc = shmem_team_split_2d(parent->handle, columns, NULL, 0, &axis[0], NULL, 0, &axis[1]);
+    for (int i = 0; i < parent->n; i++)
+        if (by_column ? i % columns == rank % columns : i / columns == rank / columns)
+            t->pe[t->n++] = parent->pe[i];
+    t->handle = axis[by_column];
+    shmem_team_destroy(axis[!by_column]);
+    if (rc || shmem_team_my_pe(t->handle) != rank_in(t, soak.me) || shmem_team_n_pes(t->handle) != t->n)
+        soak_fail(w, "a split of %d PEs into %d columns gave %d, PE %d of %d", parent->n, columns, rc, shmem_team_my_pe(t->handle),
+                  shmem_team_n_pes(t->handle));
+    w->ops++;
+}
+
 /* Create team t from every stride-th member of the parent. */
 static void make(struct worker *w, struct team *t, const struct team *parent, struct dice *d)
 {
     int start = (int)roll(d, (size_t)parent->n), stride = 1 + (int)roll(d, 2);
     int size = 1 + (int)roll(d, (size_t)((parent->n - 1 - start) / stride + 1));
-    t->live = 1;
-    t->n = 0;
-    t->handle = SHMEM_TEAM_INVALID;
     for (int i = 0; i < size; i++)
         t->pe[t->n++] = parent->pe[start + i * stride];
-    if (rank_in(parent, soak.me) < 0)
-        return;
     int rc = shmem_team_split_strided(parent->handle, start, stride, size, NULL, 0, &t->handle);
     if (rc || shmem_team_my_pe(t->handle) != rank_in(t, soak.me) ||
         (rank_in(t, soak.me) >= 0 && shmem_team_n_pes(t->handle) != size))
@@ -96,7 +108,12 @@ static void change_teams(struct worker *w)
             shmem_team_destroy(t->handle);
         t->live = 0;
     } else {
-        make(w, t, parent->live && roll(&d, 2) ? parent : &world, &d);
+        parent = parent->live && roll(&d, 2) ? parent : &world;
+        t->live = 1;
+        t->n = 0;
+        t->handle = SHMEM_TEAM_INVALID;
+        if (rank_in(parent, soak.me) >= 0)
+            (roll(&d, 4) ? make : make_2d)(w, t, parent, &d);
     }
 }
 

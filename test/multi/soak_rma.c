@@ -275,11 +275,25 @@ static void do_get(struct worker *w, struct op *op)
               in, w->want, bytes);
 }
 
+/* Begin or end a session of the context; data that has been put must arrive with either. */
+static void turn_session(struct worker *w)
+{
+    w->session = !w->session;
+    if (w->session)
+        shmem_ctx_session_start(w->ctx, SHMEM_CTX_SESSION_BATCH, NULL, 0);
+    else
+        shmem_ctx_session_stop(w->ctx);
+}
+
 static void issue(struct worker *w, struct op *op)
 {
     w->k = op->k;
     switch (op->kind) {
-    case FENCE: fence(w); break;
+    case FENCE:
+        fence(w);
+        if (op->spin == 0)
+            turn_session(w);
+        break;
     case QUIET: soak_quiet(w); break;
     case AMO: soak_amo_issue(w, op); break;
     case GET_NBI:
