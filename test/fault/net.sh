@@ -46,6 +46,32 @@ for what in put put_nbi get; do
     ok $? "$what that the network never ends ends the job with a line" "$work/log"
 done
 
+# Catches: an operation that the network always refuses for want of room, for which the job waits for ever, although its PE answers.
+cat > "$work/pe0" <<'EOF'
+#!/bin/sh
+[ "$PMIX_RANK" = 0 ] || SHMEM_NET_FAULT=$(echo "$SHMEM_NET_FAULT" | sed 's/full[a-z_]*=[0-9]*,*//')
+export SHMEM_NET_FAULT
+exec "$@"
+EOF
+chmod +x "$work/pe0"
+refused() { # kind of fault, what PE 0 is refused, program...
+    fault=$1 what=$2
+    shift 2
+    SHMEM_HEARTBEAT=2 run $fault 2 "$work/pe0" "$@"
+    status=$?
+    [ $status != 0 ] && [ $status != 124 ] && [ "$(grep -c '^fulmar:' "$work/log")" = 1 ] &&
+        grep -qE "PE 0: network: libfabric has refused $what for want of room for 1.5 s" "$work/log"
+    ok $? "$fault: $what, always refused, ends the job with a line" "$work/log"
+}
+for what in put put_nbi get; do
+    refused full=1 '(a read|a write) of [0-9]+ bytes (from|to) PE 1' "$top_builddir/test/fault/silent" $what
+done
+refused full=50 '(a read|a write) of [0-9]+ bytes (from|to) PE 1' "$top_builddir/test/conf/rma.pes"
+refused full=3,unordered=2 'a write of [0-9]+ bytes to PE 1' "$top_builddir/test/conf/signal.pes"
+refused full_messages=50 'a message of [0-9]+ bytes to PE 1' "$top_builddir/test/multi/flood.pes"
+refused full_messages=300 'a message of [0-9]+ bytes to PE 1' "$top_builddir/test/multi/tag.pes"
+refused full_receives=150 'receives of [0-9]+ bytes' "$top_builddir/test/multi/flood.pes"
+
 # Catches: an endless wait for a PE's message that cannot be received.
 SHMEM_HEARTBEAT=2 run receive=20 2 "$top_builddir/test/conf/rma.pes"
 status=$?

@@ -560,9 +560,9 @@ static void fabric_nothing(void)
 {
 }
 
-static int fabric_overdue(unsigned checks, enum shi_net_what *what, int *pe, size_t *bytes)
+static int fabric_overdue(unsigned checks, struct shi_net_overdue *out)
 {
-    (void)checks, (void)what, (void)pe, (void)bytes;
+    (void)checks, (void)out;
     return 0;
 }
 
@@ -570,7 +570,7 @@ const struct shi_net_ops shi_net_ofi = {
     .provider = fabric_provider, .error = fabric_error, .up = fabric_up, .address = fabric_address,
     .connect = fabric_connect,
     .expose = fabric_expose, .withdraw = fabric_withdraw, .lane = fabric_lane, .send_short = fabric_send_short,
-    .send = fabric_send, .write = fabric_write, .read = fabric_read, .flush = fabric_flush, .overdue = fabric_overdue, .poll = fabric_no_poll,
+    .send = fabric_send, .write = fabric_write, .read = fabric_read, .flush = fabric_flush, .overdue = fabric_overdue, .refused = fabric_overdue, .poll = fabric_no_poll,
     .idle_wait = fabric_idle_wait, .met = fabric_nothing, .down = fabric_nothing,
 };
 

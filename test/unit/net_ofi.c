@@ -26,6 +26,7 @@
 #include "host/net/net.h"
 #include "host/net/ofi.h"
 #include "host/net/ofi_near.h"
+#include "host/net/ofi_refused.h"
 
 enum { WORDS = 512, PATIENCE_S = 60 };
 
@@ -430,9 +431,7 @@ static void overdue(void)
     struct shi_net_req req = {.done = on_end};
     struct shi_net_memory m;
     struct shi_net_lane *l = shi_net_ofi.lane(0);
-    enum shi_net_what what;
-    int pe = -1;
-    size_t bytes = 0;
+    struct shi_net_overdue o = {.pe = -1};
     CHECK(shi_net_ofi.expose(memory, sizeof memory, SHI_NET_READ | SHI_NET_WRITE, &m) == 0);
     for (int round = 0; round < 3; round++) {
         int rc = -EAGAIN; /* until there is a connection */
@@ -444,15 +443,40 @@ static void overdue(void)
         }
         CHECKF(rc == -EINPROGRESS, "round %d: %d", round, rc);
         for (int i = 0; i < CHECKS; i++)
-            CHECK(!shi_net_ofi.overdue(CHECKS, &what, &pe, &bytes));
-        CHECK(round == 0 || (shi_net_ofi.overdue(CHECKS, &what, &pe, &bytes) && pe == 0 && bytes == sizeof memory &&
-                             what == (round == 2 ? SHI_NET_READS : SHI_NET_WRITES)));
+            CHECK(!shi_net_ofi.overdue(CHECKS, &o));
+        CHECK(round == 0 || (shi_net_ofi.overdue(CHECKS, &o) && o.pe == 0 && o.bytes == sizeof memory &&
+                             o.what == (round == 2 ? SHI_NET_READS : SHI_NET_WRITES)));
         for (time_t from = time(NULL); operations_ended <= round && !late(from);)
             shi_net_ofi.poll();
-        CHECK(operations_ended == round + 1 && !shi_net_ofi.overdue(0, &what, &pe, &bytes));
+        CHECK(operations_ended == round + 1 && !shi_net_ofi.overdue(0, &o));
     }
     shi_net_ofi.withdraw(&m);
     CHECK(shi_net_patience(16, 1 << 20) == 16 && shi_net_patience(16, (size_t)1 << 30) == 16 * 33);
+}
+
+/* Operations that libfabric refuses. Catches: one that is always refused and is not found because others are accepted, or because
+ * another one was refused first; one that was accepted, or is no longer tried, and is reported. */
+static void refused_operations(void)
+{
+    enum { CHECKS = 3 };
+    struct shi_ofi_refused r = {0};
+    shi_ofi_refuse(&r, SHI_NET_WRITES, 1, 64);
+    for (int i = 1; i <= CHECKS; i++) {
+        shi_ofi_refuse(&r, SHI_NET_WRITES, 2, 64);
+        shi_ofi_refuse(&r, SHI_NET_WRITES, 1, 64);
+        shi_ofi_accept(&r, SHI_NET_WRITES, 2, 64);
+        shi_ofi_accept(&r, SHI_NET_READS, 1, 64);
+        shi_ofi_accept(&r, SHI_NET_WRITES, 1, 65);
+        CHECKF(shi_ofi_refused_check(&r, CHECKS) == (i == CHECKS), "check %d", i);
+    }
+    CHECK(r.op.what == SHI_NET_WRITES && r.op.pe == 1 && r.op.bytes == 64);
+    shi_ofi_accept(&r, SHI_NET_WRITES, 1, 64);
+    CHECK(!shi_ofi_refused_check(&r, 1));
+    shi_ofi_refuse(&r, SHI_NET_SENDS, 2, 8);
+    CHECK(!shi_ofi_refused_check(&r, 2) && shi_ofi_refused_is(&r, SHI_NET_SENDS, 2, 8));
+    CHECK(!shi_ofi_refused_check(&r, 2)); /* it was not tried again */
+    shi_ofi_refuse(&r, SHI_NET_SENDS, 1, 8);
+    CHECK(!shi_ofi_refused_check(&r, 2) && r.op.pe == 1 && r.checks == 1);
 }
 
 int main(void)
@@ -479,6 +503,7 @@ int main(void)
     RUN(too_long, "receives that a stranger makes fail");
     RUN(connections, "libfabric accepts connections of this user from this job's hosts only");
     RUN(overdue, "operations that do not end");
+    RUN(refused_operations, "operations that are always refused");
     if (can_detach_filters())
         RUN(flood, "a flood of connections is dropped by the kernel until it is over");
     else

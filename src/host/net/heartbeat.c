@@ -4,6 +4,8 @@
  */
 #include "host/net/heartbeat.h"
 
+#include <stdio.h>
+
 #include "host/net/batch.h"
 #include "host/net/stream_device.h"
 #include "host/net/stream_wire.h"
@@ -12,7 +14,8 @@
 
 #define NET (shi_stream_net.ops)
 
-enum { CHECKS = 16 }; /* within the limit */
+enum { CHECKS = 16, REFUSED_CHECKS = 12 }; /* within the limit; that an operation may be refused: peers of a PE that can send no message
+                                            * declare it dead after the limit, and it is to give the reason before */
 
 int shi_is_stashed(const struct peer_rx *x, int lane, uint64_t seq)
 {
@@ -59,16 +62,44 @@ void shi_heartbeat_know(int pe)
     x->known = 1;
 }
 
-/* End the job when the network does not end an operation, although its PE answers. A PE that a debugger has stopped may delay it. */
+/* Operations of peers that a debugger has stopped may fill the network's queues. */
+static int any_traced(void)
+{
+    for (int i = 0; i < shi_stream_net.n_known; i++)
+        if (shi_stream_net.peer_rx[shi_stream_net.known[i]].traced)
+            return 1;
+    return 0;
+}
+
+/* Has pe been silent for so long that the network may refuse operations because of it? Its heartbeat decides. */
+static int may_be_dead(int pe, uint64_t limit)
+{
+    const struct peer_rx *x = &shi_stream_net.peer_rx[pe];
+    return x->known && shi_stream_net.now_ns - x->alive_ns > limit / 2;
+}
+
+static const char *text_of(const struct shi_net_overdue *o, char *out, size_t bytes)
+{
+    static const char *const names[] = {[SHI_NET_SENDS] = "a message", [SHI_NET_WRITES] = "a write", [SHI_NET_READS] = "a read",
+                                        [SHI_NET_RECEIVES] = "receives"};
+    int n = snprintf(out, bytes, "%s of %zu bytes", names[o->what], o->bytes);
+    if (o->what != SHI_NET_RECEIVES)
+        snprintf(out + n, bytes - (size_t)n, " %s PE %d", o->what == SHI_NET_READS ? "from" : "to", o->pe);
+    return out;
+}
+
+/* End the job when the network does not end an operation, or does not accept it, although its PE answers. A PE that a debugger has
+ * stopped may delay it. */
 static void check_operations(uint64_t limit)
 {
-    static const char *const names[] = {[SHI_NET_SENDS] = "message", [SHI_NET_WRITES] = "write", [SHI_NET_READS] = "read"};
-    enum shi_net_what what;
-    int pe;
-    size_t bytes;
-    if (NET->overdue(CHECKS, &what, &pe, &bytes) && !shi_stream_net.peer_rx[pe].traced && !shi_stream_closing())
-        shi_die("network", "a %s of %zu bytes %s PE %d has not ended for %lu s (SHMEM_HEARTBEAT, %s)", names[what], bytes,
-                what == SHI_NET_READS ? "from" : "to", pe, (unsigned long)(limit / 1000000000), NET->provider());
+    char text[96];
+    double s = (double)limit / 1e9;
+    struct shi_net_overdue o;
+    if (NET->overdue(CHECKS, &o) && !shi_stream_net.peer_rx[o.pe].traced && !shi_stream_closing())
+        shi_die("network", "%s has not ended for %g s (SHMEM_HEARTBEAT, %s)", text_of(&o, text, sizeof text), s, NET->provider());
+    if (NET->refused(REFUSED_CHECKS, &o) && !any_traced() && !may_be_dead(o.pe, limit) && !shi_stream_closing())
+        shi_die("network", "libfabric has refused %s for want of room for %g s (SHMEM_HEARTBEAT, %s)",
+                text_of(&o, text, sizeof text), s * REFUSED_CHECKS / CHECKS, NET->provider());
 }
 
 /* PEs that a lane has sent its first message. */

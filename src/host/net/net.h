@@ -30,7 +30,14 @@
 #include "host/util/config.h"
 #include "host/util/device_memory.h"
 
-enum shi_net_what { SHI_NET_SENDS, SHI_NET_WRITES, SHI_NET_READS };
+enum shi_net_what { SHI_NET_SENDS, SHI_NET_WRITES, SHI_NET_READS, SHI_NET_RECEIVES };
+
+/* An operation that lasts too long. pe: the other PE, or this one for receives. */
+struct shi_net_overdue {
+    enum shi_net_what what;
+    int pe;
+    size_t bytes;
+};
 
 struct shi_net_req {
     _Alignas(16) char provider[64];                   /* the provider's while posted */
@@ -124,7 +131,10 @@ struct shi_net_ops {
     int (*flush)(struct shi_net_lane *l, int pe, struct shi_net_req *req);
     /* For checks at regular intervals, by the thread that polls: an operation that is the oldest one to its PE and has been
      * found so for more than shi_net_patience(checks, bytes in flight) checks. 0: there is none. */
-    int (*overdue)(unsigned checks, enum shi_net_what *what, int *pe, size_t *bytes);
+    int (*overdue)(unsigned checks, struct shi_net_overdue *out);
+    /* For the same checks: an operation that has been refused with -EAGAIN for want of room in the network, and never accepted,
+     * before each of as many checks, for the bytes in flight on its lane. 0: there is none. */
+    int (*refused)(unsigned checks, struct shi_net_overdue *out);
     /* Handle what has completed or arrived, on all lanes. How many. */
     int (*poll)(void);
     /* Sleep until something may have completed or arrived, at most timeout_ms. 1, or 0 at once where the provider cannot

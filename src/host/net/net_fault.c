@@ -5,6 +5,8 @@
  *   reorder=SEED completions that are ready come in a random order
  *   again=N      every Nth call that starts a transfer is refused for want of room
  *   rma=N        the Nth write or read cannot be started
+ *   full=N       the Nth write or read and all later ones are refused for want of room
+ *   full_messages=N, full_receives=N   likewise messages, and receives
  *   error=N      the Nth completion of a transfer is a failure
  *   lost=N       the completion of the Nth write or read never comes
  *   receive=N    the Nth message received is a failure
@@ -30,7 +32,7 @@
 enum { HELD = 2048 };
 
 static struct {
-    long delay, reorder, again, rma, error, lost, receive, rest, lanes, window, unordered, unreported;
+    long delay, reorder, again, rma, full, full_messages, full_receives, error, lost, receive, rest, lanes, window, unordered, unreported;
 } fault;
 
 struct held_entry {
@@ -67,7 +69,7 @@ struct shim {
 static struct shim *shims[SHI_NET_LANES];
 static const struct fi_ops_domain *real_domain;
 static int n_shims;
-static long posts, transfers, completions, moved, receives, waits, endpoints;
+static long posts, transfers, tried, tried_messages, tried_receives, completions, moved, receives, waits, endpoints;
 static int n_all_held; /* entries and writes that the shims hold; atomic, because fi_cq_sread reads it without the lanes' locks */
 static uint64_t random_state;
 
@@ -79,7 +81,8 @@ static long *option_of(const char *name, size_t length)
         const char *name;
         long *at;
     } known[] = {{"delay", &fault.delay}, {"reorder", &fault.reorder}, {"again", &fault.again},
-                 {"rma", &fault.rma}, {"error", &fault.error}, {"lost", &fault.lost}, {"receive", &fault.receive},
+                 {"rma", &fault.rma}, {"full", &fault.full}, {"full_messages", &fault.full_messages},
+                 {"full_receives", &fault.full_receives}, {"error", &fault.error}, {"lost", &fault.lost}, {"receive", &fault.receive},
                  {"rest", &fault.rest}, {"lanes", &fault.lanes}, {"window", &fault.window},
                  {"unordered", &fault.unordered}, {"unreported", &fault.unreported}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -97,15 +100,15 @@ int shi_net_fault_set(const char *text, char *why, size_t bytes)
         char *end = (char *)p;
         long value = at && p[length] == '=' ? strtol(p + length + 1, &end, 10) : -1;
         if (value < 0 || end == p + length + 1 || (*end && *end != ',')) {
-            snprintf(why, bytes, "SHMEM_NET_FAULT=%s: not accepted; give delay, reorder, again, rma, error, lost, receive, "
-                     "rest, lanes, window, unordered, unreported, each as NAME=N, with commas between", text);
+            snprintf(why, bytes, "SHMEM_NET_FAULT=%s: not accepted; give delay, reorder, again, rma, full, full_messages, "
+                     "full_receives, error, lost, receive, rest, lanes, window, unordered, unreported, each as NAME=N, with commas between", text);
             return -EINVAL;
         }
         *at = value;
         p = *end ? end + 1 : end;
     }
     random_state = (uint64_t)fault.reorder * 0x9e3779b97f4a7c15 + 1;
-    posts = transfers = completions = moved = receives = waits = endpoints = 0;
+    posts = transfers = tried = tried_messages = tried_receives = completions = moved = receives = waits = endpoints = 0;
     n_shims = 0;
     return 0;
 }
@@ -133,20 +136,38 @@ static int refused(void)
     return fault.again && ++posts % fault.again == 0;
 }
 
+static int is_full(long from, long *n)
+{
+    return from && ++*n >= from;
+}
+
 /* Of a write or read: 0 or why it does not start. */
 static ssize_t stopped(void)
 {
+    if (is_full(fault.full, &tried))
+        return -FI_EAGAIN;
     return fault.rma && ++transfers == fault.rma ? -FI_EIO : refused() ? -FI_EAGAIN : 0;
+}
+
+static int message_refused(void)
+{
+    return is_full(fault.full_messages, &tried_messages) || refused();
+}
+
+static ssize_t recv(struct fid_ep *ep, void *buf, size_t len, void *desc, fi_addr_t from, void *context)
+{
+    return is_full(fault.full_receives, &tried_receives) ? -FI_EAGAIN
+                                                         : shim_of(ep, NULL)->real_msg->recv(ep, buf, len, desc, from, context);
 }
 
 static ssize_t send(struct fid_ep *ep, const void *buf, size_t len, void *desc, fi_addr_t to, void *context)
 {
-    return refused() ? -FI_EAGAIN : shim_of(ep, NULL)->real_msg->send(ep, buf, len, desc, to, context);
+    return message_refused() ? -FI_EAGAIN : shim_of(ep, NULL)->real_msg->send(ep, buf, len, desc, to, context);
 }
 
 static ssize_t inject(struct fid_ep *ep, const void *buf, size_t len, fi_addr_t to)
 {
-    return refused() ? -FI_EAGAIN : shim_of(ep, NULL)->real_msg->inject(ep, buf, len, to);
+    return message_refused() ? -FI_EAGAIN : shim_of(ep, NULL)->real_msg->inject(ep, buf, len, to);
 }
 
 static ssize_t read(struct fid_ep *ep, void *buf, size_t len, void *desc, fi_addr_t from, uint64_t addr, uint64_t key,
@@ -272,8 +293,8 @@ void shi_net_fault_domain(struct fid_domain *domain)
 
 void shi_net_fault_on(struct fid_ep *ep, struct fid_cq *cq)
 {
-    if (!(fault.delay || fault.reorder || fault.again || fault.rma || fault.error || fault.lost || fault.receive ||
-          fault.rest || fault.unordered) || n_shims == SHI_NET_LANES)
+    if (!(fault.delay || fault.reorder || fault.again || fault.rma || fault.full || fault.full_messages || fault.full_receives ||
+          fault.error || fault.lost || fault.receive || fault.rest || fault.unordered) || n_shims == SHI_NET_LANES)
         return;
     struct shim *s = calloc(1, sizeof *s);
     if (!s)
@@ -283,6 +304,7 @@ void shi_net_fault_on(struct fid_ep *ep, struct fid_cq *cq)
     s->cq_ops.read = cq_read;
     s->cq_ops.readerr = cq_readerr;
     s->cq_ops.sread = cq_sread;
+    s->msg_ops.recv = recv;
     s->msg_ops.send = send;
     s->msg_ops.inject = inject;
     s->rma_ops.read = read;

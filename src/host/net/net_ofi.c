@@ -5,6 +5,7 @@
  *   lane, its queues     holder of the lane's lock                    the lock
  *   posted request       its lane, from -EINPROGRESS to the callback  the lock, then the callback's thread
  *   receive buffer       libfabric while posted, else the poller      receiving
+ *   refused_recvs        holder of lane 0's lock                      the lock
  *   n_lanes              shi_net_ofi.lane under `opening`             R1 -> A1 a lane is whole before it is counted
  *   can_idle_wait        set with lane 0; cleared by idle_wait        relaxed: another thread may fail once more
  *
@@ -29,6 +30,7 @@
 #include "host/net/ofi_memory.h"
 #include "host/net/ofi_peers.h"
 #include "host/net/ofi_psm.h"
+#include "host/net/ofi_refused.h"
 #include "host/net/ofi_throttle.h"
 #include "host/util/base.h"
 #include "host/util/fds.h"
@@ -51,6 +53,7 @@ struct lane {
     struct shi_net_req *pool; /* for operations without a request */
     struct shi_net_req *late; /* reads into device memory for which no read of it has been posted yet */
     int in_flight;
+    struct shi_ofi_refused refused;
 };
 
 struct recv {
@@ -70,6 +73,7 @@ static int n_lanes, no_cuda_calls, can_idle_wait; /* lane 0's completion queue h
 static struct shi_net_req pool[SHI_NET_LANES][POOL];
 static char *recvs, *end_of_recvs; /* all buffers for messages, which have RECV_BYTES */
 static struct recv *idle_recvs;
+static struct shi_ofi_refused refused_recvs; /* under lane 0's lock */
 static pthread_mutex_t receiving = PTHREAD_MUTEX_INITIALIZER, opening = PTHREAD_MUTEX_INITIALIZER;
 static shi_net_arrive *arrive;
 static shi_net_written *written;
@@ -326,9 +330,18 @@ static struct shi_net_req *get_request(struct lane *l, int pe, struct shi_net_re
     return req;
 }
 
+static int refused_or_failed(struct lane *l, enum shi_net_what what, int pe, size_t bytes, ssize_t rc)
+{
+    if (!is_busy(rc))
+        return (int)rc;
+    shi_ofi_refuse(&l->refused, what, pe, bytes);
+    return -EAGAIN;
+}
+
 static int posted(struct lane *l, int pe, struct shi_net_req *r, ssize_t rc)
 {
     if (rc == 0) {
+        shi_ofi_accept(&l->refused, r->what, pe, r->bytes);
         append(l, pe, r);
         return -EINPROGRESS;
     }
@@ -336,14 +349,17 @@ static int posted(struct lane *l, int pe, struct shi_net_req *r, ssize_t rc)
         r->next = l->pool;
         l->pool = r;
     }
-    return is_busy(rc) ? -EAGAIN : (int)rc;
+    return refused_or_failed(l, r->what, pe, r->bytes, rc);
 }
 
 static int post_short(struct shi_net_lane *pub, int pe, const void *msg, size_t bytes)
 {
     struct lane *l = (struct lane *)pub;
     ssize_t rc = fi_inject(l->ep, msg, bytes, shi_ofi_peer(pe));
-    return is_busy(rc) ? -EAGAIN : (int)rc;
+    if (rc)
+        return refused_or_failed(l, SHI_NET_SENDS, pe, bytes, rc);
+    shi_ofi_accept(&l->refused, SHI_NET_SENDS, pe, bytes);
+    return 0;
 }
 
 static int post_send(struct shi_net_lane *pub, int pe, const void *msg, size_t bytes, struct shi_net_req *req)
@@ -455,8 +471,11 @@ static void post_late(struct lane *l, struct found *f)
     const struct shi_net_memory *m = &shi_ofi_device.memory;
     for (struct shi_net_req *r; (r = l->late);) {
         ssize_t rc = fi_read(l->ep, &read[l->pub.index], sizeof *read, NULL, shi_ofi_peer(me), m->base, m->key, r->provider);
-        if (is_busy(rc))
+        if (is_busy(rc)) {
+            shi_ofi_refuse(&l->refused, SHI_NET_READS, me, sizeof *read);
             return;
+        }
+        shi_ofi_accept(&l->refused, SHI_NET_READS, me, sizeof *read);
         l->late = r->next_late;
         r->late = 0;
         if (rc)
@@ -484,7 +503,7 @@ static size_t bytes_in_flight(const struct posted_queue *q)
 }
 
 /* Once in some seconds, so it looks at all PEs, of the lanes that have posted anything. */
-static int overdue(unsigned checks, enum shi_net_what *what, int *pe, size_t *bytes)
+static int overdue(unsigned checks, struct shi_net_overdue *out)
 {
     int found = 0;
     for (struct lane *l = lanes; l < lanes + __atomic_load_n(&n_lanes, __ATOMIC_ACQUIRE); l++) { /* A1 */
@@ -493,11 +512,32 @@ static int overdue(unsigned checks, enum shi_net_what *what, int *pe, size_t *by
             struct shi_net_req *r = l->posted[i].head;
             if (!r || ++r->checks <= checks || r->checks <= shi_net_patience(checks, bytes_in_flight(&l->posted[i])))
                 continue;
-            *what = (enum shi_net_what)r->what;
-            *pe = i;
-            *bytes = r->bytes;
+            *out = (struct shi_net_overdue){r->what, i, r->bytes};
             found = 1;
         }
+        pthread_mutex_unlock(&l->pub.lock);
+    }
+    return found;
+}
+
+static int check_refused(struct shi_ofi_refused *r, unsigned checks, struct shi_net_overdue *out)
+{
+    if (!shi_ofi_refused_check(r, checks))
+        return 0;
+    *out = r->op;
+    return 1;
+}
+
+static int refused(unsigned checks, struct shi_net_overdue *out)
+{
+    int found = 0;
+    for (struct lane *l = lanes; l < lanes + __atomic_load_n(&n_lanes, __ATOMIC_ACQUIRE); l++) { /* A1 */
+        size_t bytes = 0;
+        pthread_mutex_lock(&l->pub.lock);
+        for (int i = 0; l->refused.kept && i < n_pes; i++)
+            bytes += bytes_in_flight(&l->posted[i]);
+        found |= check_refused(&l->refused, shi_net_patience(checks, bytes), out);
+        found |= l == lanes && check_refused(&refused_recvs, checks, out);
         pthread_mutex_unlock(&l->pub.lock);
     }
     return found;
@@ -560,8 +600,12 @@ static void repost_recvs(void)
 {
     int rc = 0;
     pthread_mutex_lock(&lanes[0].pub.lock);
-    while (idle_recvs && (rc = post_recv(idle_recvs)) == 0)
+    while (idle_recvs && (rc = post_recv(idle_recvs)) == 0) {
+        shi_ofi_accept(&refused_recvs, SHI_NET_RECEIVES, me, limits.message_bytes);
         idle_recvs = idle_recvs->next;
+    }
+    if (is_busy(rc))
+        shi_ofi_refuse(&refused_recvs, SHI_NET_RECEIVES, me, limits.message_bytes);
     pthread_mutex_unlock(&lanes[0].pub.lock);
     if (rc && !is_busy(rc))
         failed(SHI_NET_BROKEN, rc);
@@ -658,6 +702,6 @@ static void down(void)
 const struct shi_net_ops shi_net_ofi = {
     .provider = provider, .error = error, .up = up, .address = address, .connect = connect_to,
     .expose = shi_ofi_expose, .expose_device = shi_ofi_expose_device, .withdraw = shi_ofi_withdraw, .lane = lane, .send_short = post_short, .send = post_send,
-    .write = post_write, .read = post_read, .flush = post_flush, .overdue = overdue, .poll = poll_lanes, .idle_wait = idle_wait,
+    .write = post_write, .read = post_read, .flush = post_flush, .overdue = overdue, .refused = refused, .poll = poll_lanes, .idle_wait = idle_wait,
     .met = met, .down = down,
 };
