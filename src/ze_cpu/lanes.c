@@ -55,19 +55,22 @@ static bool spares_vectors(const struct zc_ins *i)
 /* Translate i as for one work-item. */
 static void for_one(struct zc_lanes_gen *l, const struct zc_ins *i)
 {
+    bool spares = spares_vectors(i);
+    if (!spares) {
+        l_save_vectors(l);
+        l_forget_vectors(l);
+    }
     uint8_t *at = l->g.o.at;
-    struct zc_lanes_kept kept = l->kept;
-    l_forget_vectors(l);
     bool small = i->op < OP_FADD_4 || (i->op > OP_FMA_8V && i->op != OP_CONVERT);
     l->g.quiet = true; /* these work-items have not polled */
     if (!small)
         v_zero_upper(&l->g.o);
-    if (zc_native_arith(&l->g, i) || zc_native_memory(&l->g, i)) {
-        l->kept = spares_vectors(i) ? kept : l->kept;
+    if (zc_native_arith(&l->g, i) || zc_native_memory(&l->g, i))
         return;
-    }
     l->g.o.at = at;
     forget(l);
+    l_save_vectors(l);
+    l_forget_vectors(l);
     v_zero_upper(&l->g.o);
     interpret(l);
 }
@@ -77,6 +80,7 @@ static void check_extension(struct zc_lanes_gen *l, const struct zc_ins *i)
 {
     int64_t most = zc_lanes_value(&l->p, i->a, 4).stride * (ZC_LANES - 1);
     bool less = most < 0;
+    l_save_vectors(l);
     x_load(&l->g.o, RAX, RDI, i->a, 4, false);
     x_reg(&l->g.o, X_IMM, false, less ? IMM_SUB : IMM_ADD, RAX);
     x_u32(&l->g.o, (uint32_t)(less ? -most : most));
@@ -119,6 +123,8 @@ static bool one_by_one(struct zc_lanes_gen *l, const struct zc_ins *i)
     for (int k = 0; k < n; k++)
         if (v[k].size > COPIED_MAX)
             return false;
+    l_save_vectors(l);
+    l_forget_vectors(l);
     for (unsigned lane = 0; lane < ZC_LANES; lane++) {
         forget(l);
         if (lane)
@@ -143,6 +149,7 @@ static bool uniform(struct zc_lanes_gen *l, const struct zc_ins *i, struct zc_ac
     if (!d.write || l_region(l, d.slot)->kind != LANES_VARYING)
         return true;
     if (!zc_lanes_broadcast(l, d.slot, d.size)) {
+        l_save_vectors(l);
         for (unsigned lane = 0; lane < ZC_LANES; lane++)
             copy_element(l, d, lane, false);
         l_forget_vectors(l);
@@ -169,7 +176,7 @@ static bool translate(struct zc_lanes_gen *l, const struct zc_ins *i)
     struct zc_access v[ZC_ACCESSES] = {{0, 0, false, false}};
     struct zc_value x = zc_lanes_result(&l->p, i);
     int n = zc_lanes_accesses(i, v);
-    bool branches = (i->op >= OP_BR && i->op <= OP_SWITCH) || (i->op >= OP_BR_EQ_4 && i->op <= OP_BR_SLE_8);
+    bool branches = zc_lanes_is_branch(i);
     if (i->op == OP_RET || i->op == OP_EXIT)
         return end(l);
     if (i->op == OP_TRAP) {
@@ -189,11 +196,12 @@ static bool translate(struct zc_lanes_gen *l, const struct zc_ins *i)
         return true;
     }
     uint8_t *at = l->g.o.at;
+    struct zc_lanes_kept kept = l->kept;
     forget(l);
     if (zc_lanes_vector(l, i))
         return true;
     l->g.o.at = at;
-    l_forget_vectors(l);
+    l->kept = kept;
     return one_by_one(l, i);
 }
 
@@ -212,7 +220,6 @@ static bool translate_steps(struct zc_lanes_gen *l)
     if (i->op == OP_CALL) {
         n_fix(&l->g, x_jump_later(&l->g.o), i->a);
         forget(l); /* the next instruction follows the function's last */
-        l_forget_vectors(l);
     }
     return i->op != OP_RETV || end(l);
 }
@@ -237,7 +244,8 @@ static const uint8_t *enter(struct zc_gen *g, uint32_t first)
 
 static bool translate_kernel(struct zc_lanes_gen *l)
 {
-    const struct zc_lanes_plan *p = &l->p;
+    struct zc_lanes_plan *p = &l->p;
+    zc_lanes_find_local(p, l->g.is_target);
     forget(l);
     for (uint32_t pc = p->first; pc < p->end; pc++) {
         struct zc_gen *g = &l->g;
@@ -246,7 +254,7 @@ static bool translate_kernel(struct zc_lanes_gen *l)
         g->pc = pc;
         g->was = g->is_target[pc] ? (struct held){0, 0} : g->held;
         g->held.width = 0;
-        if (pc == p->first || g->is_target[pc] || !p->reached[pc - 1])
+        if (zc_lanes_starts_block(p, g->is_target, pc))
             l_forget_vectors(l);
         g->native[pc] = g->o.at;
         if (g->end - g->o.at < ONE_MAX || l->full || !translate_steps(l))

@@ -8,9 +8,10 @@
 
 enum { ZC_LANES_CONSTANTS = 64, VECTOR_BYTES = 32, ZC_LANES_KEPT = 12 };
 
-/* The vectors that registers Y4 to Y15 have, too, as code of one basic block has written them: 1 + the vector, 0: none. */
+/* The vectors that registers Y4 to Y15 have as code of one basic block has written them: 1 + the vector, 0: none. */
 struct zc_lanes_kept {
     uint32_t vector[ZC_LANES_KEPT], next; /* next: the register that is replaced next */
+    bool unsaved[ZC_LANES_KEPT];          /* memory does not have it: no other block reads it */
 };
 
 struct zc_lanes_gen {
@@ -28,7 +29,23 @@ static inline const struct zc_lanes_region *l_region(const struct zc_lanes_gen *
     return &l->p.region[l->p.region_of[slot] - 1];
 }
 
-/* The registers no longer have vectors: code may have changed either. */
+enum { FIRST_KEPT = 4 }; /* the registers before it are free in each instruction */
+
+/* Store the k-th register if memory lacks its vector. */
+static inline void l_save_vector(struct zc_lanes_gen *l, unsigned k)
+{
+    if (l->kept.unsaved[k])
+        v_mem(&l->g.o, V_STORE, FIRST_KEPT + k, 0, RBX, l->kept.vector[k] - 1);
+    l->kept.unsaved[k] = false;
+}
+
+static inline void l_save_vectors(struct zc_lanes_gen *l)
+{
+    for (unsigned k = 0; k < ZC_LANES_KEPT; k++)
+        l_save_vector(l, k);
+}
+
+/* The registers no longer have vectors: code may change either, or another block begins. */
 static inline void l_forget_vectors(struct zc_lanes_gen *l)
 {
     memset(&l->kept, 0, sizeof l->kept);

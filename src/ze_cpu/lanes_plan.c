@@ -409,6 +409,55 @@ static void find_all_kinds(struct zc_lanes_plan *p)
     }
 }
 
+/* ---- blocks ----------------------------------------------------------------------------------------------------- */
+
+bool zc_lanes_is_branch(const struct zc_ins *i)
+{
+    return (i->op >= OP_BR && i->op <= OP_SWITCH) || (i->op >= OP_BR_EQ_4 && i->op <= OP_BR_SLE_8);
+}
+
+/* After a call come the function's instructions. */
+bool zc_lanes_starts_block(const struct zc_lanes_plan *p, const bool *is_target, uint32_t pc)
+{
+    return pc == p->first || is_target[pc] || !p->reached[pc - 1] || p->m->code.v[pc - 1].op == OP_CALL;
+}
+
+/* Note the accesses of a step in a block. block_of: of each region, the block that wrote it first; 0: none. */
+static void note_accesses(struct zc_lanes_plan *p, const struct zc_ins *i, uint32_t block, uint32_t *block_of)
+{
+    struct zc_access v[ZC_ACCESSES];
+    int n = zc_lanes_accesses(i, v);
+    for (int k = 0; k < n; k++) {
+        uint32_t r = p->region_of[v[k].slot] - 1;
+        if (v[k].read && (block_of[r] != block || zc_lanes_is_branch(i)))
+            p->region[r].local = false;
+    }
+    for (int k = 0; k < n; k++) {
+        uint32_t r = p->region_of[v[k].slot] - 1;
+        if (!v[k].write)
+            continue;
+        if (block_of[r] ? block_of[r] != block : v[k].size != p->region[r].size)
+            p->region[r].local = false;
+        block_of[r] = block;
+    }
+}
+
+void zc_lanes_find_local(struct zc_lanes_plan *p, const bool *is_target)
+{
+    uint32_t block = 0, *block_of = calloc(p->regions + 1, sizeof *block_of);
+    struct zc_ins i;
+    if (!block_of)
+        return;
+    for (uint32_t r = 0; r < p->regions; r++)
+        p->region[r].local = true;
+    for (uint32_t pc = p->first; pc < p->end; pc++) {
+        block += p->reached[pc] && zc_lanes_starts_block(p, is_target, pc);
+        for (uint32_t s = 0; p->reached[pc] && zc_lanes_step(p, pc, s, &i); s++)
+            note_accesses(p, &i, block, block_of);
+    }
+    free(block_of);
+}
+
 /* ---- plans ------------------------------------------------------------------------------------------------------ */
 
 bool zc_lanes_plan(struct zc_lanes_plan *p, const struct zc_module *m, const struct zc_kernel_info *k)

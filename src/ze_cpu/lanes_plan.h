@@ -31,10 +31,16 @@ struct zc_lanes_plan {
 
 /* Plan a kernel. False: it has an instruction that 8 work-items cannot execute at once, or there is no memory. */
 bool zc_lanes_plan(struct zc_lanes_plan *p, const struct zc_module *m, const struct zc_kernel_info *k);
+/* Find the local regions. is_target: of each instruction, whether a jump leads to it. Without memory there are none. */
+void zc_lanes_find_local(struct zc_lanes_plan *p, const bool *is_target);
 void zc_lanes_plan_free(struct zc_lanes_plan *p);
 
 /* The n-th step of an instruction, or false: the instruction itself, but for calls and returns the moves of the values. */
 bool zc_lanes_step(const struct zc_lanes_plan *p, uint32_t pc, uint32_t n, struct zc_ins *step);
+/* A basic block starts at pc. */
+bool zc_lanes_starts_block(const struct zc_lanes_plan *p, const bool *is_target, uint32_t pc);
+/* A branch. The 8 work-items may leave at it, and then repeat it one by one. */
+bool zc_lanes_is_branch(const struct zc_ins *i);
 /* What i accesses in the frame. -1: 8 work-items cannot execute it at once. */
 int zc_lanes_accesses(const struct zc_ins *i, struct zc_access v[ZC_ACCESSES]);
 /* The value in these bytes. An affine one that is read in part, except for its low half, counts as varying. */

@@ -15,7 +15,7 @@ enum { ZC_LANES = 8 };
 struct zc_lanes_region {
     uint32_t slot, size, vector, each;
     uint8_t kind; /* enum zc_lanes_kind */
-    bool written;
+    bool written, local; /* local: only one basic block accesses it, and writes all of it first */
     int64_t stride;
 };
 enum zc_lanes_kind { LANES_NEW, LANES_UNIFORM, LANES_AFFINE, LANES_VARYING };

@@ -9,7 +9,7 @@
 
 #if defined(__x86_64__)
 
-enum { Y0, Y1, Y2, Y3, FIRST_KEPT };
+enum { Y0, Y1, Y2, Y3, NO_VECTOR = 16 };
 /* Two words of each register: the first and third, the second and fourth, or one choice each. */
 enum { LOW_WORDS = 0x88, HIGH_WORDS = 0xdd, LOW_HIGH_WORDS = 0xd8, IN_ORDER = 0xd8, ALL_LANES = 0xff };
 
@@ -32,12 +32,12 @@ static uint32_t constant(struct zc_lanes_gen *l, unsigned width, uint64_t first,
     return (uint32_t)l->p.bytes - width * ZC_LANES;
 }
 
-/* Two registers of 8-byte elements to one of their low or high words. */
-static void narrow(struct zc_lanes_gen *l, unsigned reg, unsigned high, unsigned shuffle)
+/* Two registers of 8-byte elements to one, d, of their low or high words. Clobbers reg. */
+static void narrow(struct zc_lanes_gen *l, unsigned d, unsigned reg, unsigned high, unsigned shuffle)
 {
     v_reg(&l->g.o, V_SHUFFLE, reg, reg, high);
     x_byte(&l->g.o, shuffle);
-    v_reg(&l->g.o, V_PERMUTE8, reg, 0, reg);
+    v_reg(&l->g.o, V_PERMUTE8, d, 0, reg);
     x_byte(&l->g.o, IN_ORDER);
 }
 
@@ -60,17 +60,26 @@ static void load_vector(struct zc_lanes_gen *l, unsigned reg, uint32_t vector)
         v_reg(&l->g.o, V_MOV, reg, 0, FIRST_KEPT + k);
 }
 
-/* The same for a store. */
-static void store_vector(struct zc_lanes_gen *l, unsigned reg, uint32_t vector)
+/* A register for a vector that the next instruction of the processor writes. It may be one that this instruction reads. */
+static unsigned keep_vector(struct zc_lanes_gen *l, uint32_t vector)
 {
     unsigned k = find_kept(l, vector);
     if (k == ZC_LANES_KEPT) {
         k = l->kept.next;
         l->kept.next = (k + 1) % ZC_LANES_KEPT;
+        l_save_vector(l, k);
         l->kept.vector[k] = 1 + vector;
     }
-    v_reg(&l->g.o, V_MOV, FIRST_KEPT + k, 0, reg);
-    v_mem(&l->g.o, V_STORE, reg, 0, RBX, vector);
+    return FIRST_KEPT + k;
+}
+
+/* That instruction is written: store the vector now, or, if it is local, when its register is needed. */
+static void written(struct zc_lanes_gen *l, unsigned reg, bool local)
+{
+    unsigned k = reg - FIRST_KEPT;
+    l->kept.unsaved[k] = true;
+    if (!local)
+        l_save_vector(l, k);
 }
 
 /* Load 8 elements of 4 bytes, or one half of those of 8 bytes, or return false. Clobbers Y3. */
@@ -86,7 +95,7 @@ static bool get(struct zc_lanes_gen *l, unsigned reg, uint32_t slot, unsigned wi
     if (r->kind == LANES_VARYING && r->each == 8 && width == 4 && off % 4 == 0) {
         load_vector(l, reg, r->vector);
         load_vector(l, Y3, r->vector + VECTOR_BYTES);
-        narrow(l, reg, Y3, off ? HIGH_WORDS : LOW_WORDS);
+        narrow(l, reg, reg, Y3, off ? HIGH_WORDS : LOW_WORDS);
         return true;
     }
     if (x.kind == LANES_VARYING)
@@ -98,13 +107,50 @@ static bool get(struct zc_lanes_gen *l, unsigned reg, uint32_t slot, unsigned wi
     return true;
 }
 
-static bool put(struct zc_lanes_gen *l, unsigned reg, uint32_t slot, unsigned width, unsigned half)
+/* The register that has such a vector already, or `reg` after loading it; NO_VECTOR: get would return false. */
+static unsigned find(struct zc_lanes_gen *l, unsigned reg, uint32_t slot, unsigned width, unsigned half)
+{
+    const struct zc_lanes_region *r = l_region(l, slot);
+    if (r->kind == LANES_VARYING && r->each == width && slot == r->slot) {
+        unsigned k = find_kept(l, r->vector + half * VECTOR_BYTES);
+        if (k != ZC_LANES_KEPT)
+            return FIRST_KEPT + k;
+    }
+    return get(l, reg, slot, width, half) ? reg : NO_VECTOR;
+}
+
+/* The register for a result, which one instruction of the processor writes before put_done; NO_VECTOR: put would return false. */
+static unsigned put_later(struct zc_lanes_gen *l, uint32_t slot, unsigned width, unsigned half)
 {
     const struct zc_lanes_region *r = l_region(l, slot);
     if (r->kind != LANES_VARYING || r->size != width || r->each != (width < 4 ? 4 : width))
-        return false;
-    store_vector(l, reg, r->vector + half * VECTOR_BYTES);
+        return NO_VECTOR;
+    return keep_vector(l, r->vector + half * VECTOR_BYTES);
+}
+
+static bool put_done(struct zc_lanes_gen *l, unsigned reg, uint32_t slot)
+{
+    written(l, reg, l_region(l, slot)->local);
     return true;
+}
+
+static bool put(struct zc_lanes_gen *l, unsigned reg, uint32_t slot, unsigned width, unsigned half)
+{
+    unsigned d = put_later(l, slot, width, half);
+    if (d == NO_VECTOR)
+        return false;
+    v_reg(&l->g.o, V_MOV, d, 0, reg);
+    return put_done(l, d, slot);
+}
+
+/* A result of one instruction with two operands, which are in registers. */
+static bool put_op(struct zc_lanes_gen *l, unsigned op, unsigned a, unsigned b, uint32_t slot, unsigned width, unsigned half)
+{
+    unsigned d = put_later(l, slot, width, half);
+    if (d == NO_VECTOR)
+        return false;
+    v_reg(&l->g.o, op, d, a, b);
+    return put_done(l, d, slot);
 }
 
 /* Load 8 booleans. */
@@ -161,12 +207,12 @@ static bool integer(struct zc_lanes_gen *l, const struct zc_ins *i, unsigned k)
     if ((k & 4) || width < 4 || !op)
         return false;
     for (unsigned half = 0; half < width / 4; half++) {
-        if (!get(l, Y0, i->a, width, half) || !get(l, Y1, i->b, width, half))
-            return false;
-        if (shifts)
+        unsigned a = find(l, Y0, i->a, width, half), b = Y1;
+        if (shifts && get(l, Y1, i->b, width, half))
             with_constant(l, V_AND, Y1, width, width * 8 - 1);
-        v_reg(&l->g.o, op, Y0, Y0, Y1);
-        if (!put(l, Y0, i->d, width, half))
+        else
+            b = shifts ? NO_VECTOR : find(l, Y1, i->b, width, half);
+        if (a == NO_VECTOR || b == NO_VECTOR || !put_op(l, op, a, b, i->d, width, half))
             return false;
     }
     return true;
@@ -200,19 +246,22 @@ static bool float2(struct zc_lanes_gen *l, const struct zc_ins *i, unsigned k)
     if (k & 2)
         return false;
     for (unsigned half = 0; half < width / 4; half++) {
-        if (!get(l, Y0, i->a, width, half) || !get(l, Y1, i->b, width, half))
+        unsigned a = find(l, Y0, i->a, width, half), b = find(l, Y1, i->b, width, half);
+        if (a == NO_VECTOR || b == NO_VECTOR)
             return false;
         if (k / 4 < 4) {
-            v_reg(&l->g.o, op[k / 4] | of, Y0, Y0, Y1);
-        } else { /* b if it is better, or if a is not a number */
-            v_reg(&l->g.o, V_COMPARE | of, Y2, Y1, Y0);
-            x_byte(&l->g.o, k / 4 == 4 ? LESS : GREATER);
-            v_reg(&l->g.o, V_COMPARE | of, Y3, Y0, Y0);
-            x_byte(&l->g.o, UNORDERED);
-            v_reg(&l->g.o, V_OR, Y2, Y2, Y3);
-            v_reg(&l->g.o, width == 4 ? V_BLEND4 : V_BLEND8, Y0, Y0, Y1);
-            x_byte(&l->g.o, Y2 << 4);
+            if (!put_op(l, op[k / 4] | of, a, b, i->d, width, half))
+                return false;
+            continue;
         }
+        /* b if it is better, or if a is not a number */
+        v_reg(&l->g.o, V_COMPARE | of, Y2, b, a);
+        x_byte(&l->g.o, k / 4 == 4 ? LESS : GREATER);
+        v_reg(&l->g.o, V_COMPARE | of, Y3, a, a);
+        x_byte(&l->g.o, UNORDERED);
+        v_reg(&l->g.o, V_OR, Y2, Y2, Y3);
+        v_reg(&l->g.o, width == 4 ? V_BLEND4 : V_BLEND8, Y0, a, b);
+        x_byte(&l->g.o, Y2 << 4);
         if (!put(l, Y0, i->d, width, half))
             return false;
     }
@@ -227,13 +276,12 @@ static bool float1(struct zc_lanes_gen *l, const struct zc_ins *i, unsigned k)
     if (k & 2)
         return false;
     for (unsigned half = 0; half < width / 4; half++) {
-        if (!get(l, Y0, i->a, width, half))
+        unsigned a = kind == 1 ? find(l, Y0, i->a, width, half) : get(l, Y0, i->a, width, half) ? Y0 : NO_VECTOR;
+        if (a == NO_VECTOR)
             return false;
-        if (kind == 1)
-            v_reg(&l->g.o, V_SQRT | (width == 8 ? V_DOUBLE : 0), Y0, 0, Y0);
-        else
+        if (kind != 1)
             with_constant(l, kind ? V_AND : V_XOR, Y0, width, kind ? sign - 1 : sign);
-        if (!put(l, Y0, i->d, width, half))
+        if (kind == 1 ? !put_op(l, V_SQRT | (width == 8 ? V_DOUBLE : 0), 0, a, i->d, width, half) : !put(l, Y0, i->d, width, half))
             return false;
     }
     return true;
@@ -246,15 +294,18 @@ static bool float3(struct zc_lanes_gen *l, const struct zc_ins *i, unsigned k)
     if (k & 2)
         return false;
     for (unsigned half = 0; half < width / 4; half++) {
-        if (!get(l, Y0, i->a, width, half) || !get(l, Y1, i->b, width, half) || !get(l, Y2, i->c, width, half))
+        unsigned a = k / 4 ? get(l, Y0, i->a, width, half) ? Y0 : NO_VECTOR : find(l, Y0, i->a, width, half);
+        unsigned b = find(l, Y1, i->b, width, half), c = find(l, Y2, i->c, width, half);
+        if (a == NO_VECTOR || b == NO_VECTOR || c == NO_VECTOR)
             return false;
         if (k / 4) {
-            v_reg(&l->g.o, V_FMA | (width == 8 ? V_WIDE : 0), Y0, Y1, Y2);
-        } else {
-            v_reg(&l->g.o, V_MUL_F | of, Y0, Y0, Y1);
-            v_reg(&l->g.o, V_ADD_F | of, Y0, Y0, Y2);
+            v_reg(&l->g.o, V_FMA | (width == 8 ? V_WIDE : 0), Y0, b, c);
+            if (!put(l, Y0, i->d, width, half))
+                return false;
+            continue;
         }
-        if (!put(l, Y0, i->d, width, half))
+        v_reg(&l->g.o, V_MUL_F | of, Y0, a, b);
+        if (!put_op(l, V_ADD_F | of, Y0, c, i->d, width, half))
             return false;
     }
     return true;
@@ -286,7 +337,7 @@ static bool compare_all(struct zc_lanes_gen *l, unsigned how, uint32_t a, uint32
         if (!compare_half(l, half ? Y1 : Y0, how, a, b, width, half, not))
             return false;
     if (width == 8)
-        narrow(l, Y0, Y1, LOW_WORDS);
+        narrow(l, Y0, Y0, Y1, LOW_WORDS);
     return true;
 }
 
@@ -323,7 +374,7 @@ static bool float_compare(struct zc_lanes_gen *l, const struct zc_ins *i, unsign
         x_byte(&l->g.o, predicate[k / 4]);
     }
     if (width == 8)
-        narrow(l, Y0, Y1, LOW_WORDS);
+        narrow(l, Y0, Y0, Y1, LOW_WORDS);
     return put_mask(l, i->d, false);
 }
 
@@ -412,19 +463,22 @@ static bool load_from(struct zc_lanes_gen *l, const struct zc_ins *i, unsigned k
         return false;
     uint32_t disp = zc_native_address(&l->g, i, indexed);
     for (unsigned half = 0; half < width / 4; half++) {
+        unsigned d = put_later(l, i->d, width, half);
+        if (d == NO_VECTOR)
+            return false;
         if (s == width) {
-            v_mem(&l->g.o, V_MOV, Y0, 0, R10, disp + half * VECTOR_BYTES);
+            v_mem(&l->g.o, V_MOV, d, 0, R10, disp + half * VECTOR_BYTES);
         } else if (s == 8) { /* the second 4 start one word early, so that the last one's neighbour is not read */
             v_mem(&l->g.o, V_MOV, Y0, 0, R10, disp);
             v_mem(&l->g.o, V_MOV, Y1, 0, R10, disp + VECTOR_BYTES - 4);
-            narrow(l, Y0, Y1, LOW_HIGH_WORDS);
+            narrow(l, d, Y0, Y1, LOW_HIGH_WORDS);
         } else {
             v_mem(&l->g.o, V_MOV, Y1, 0, RBX, constant(l, 4, 0, (uint64_t)s));
             v_reg(&l->g.o, V_EQ4, Y2, Y2, Y2);
             v_gather(&l->g.o, Y0, Y1, Y2, R10, disp);
+            v_reg(&l->g.o, V_MOV, d, 0, Y0);
         }
-        if (!put(l, Y0, i->d, width, half))
-            return false;
+        put_done(l, d, i->d);
     }
     return true;
 }
@@ -437,9 +491,10 @@ static bool store_to(struct zc_lanes_gen *l, const struct zc_ins *i, unsigned k,
         return false;
     uint32_t disp = zc_native_address(&l->g, i, indexed);
     for (unsigned half = 0; half < width / 4; half++) {
-        if (!get(l, Y0, i->d, width, half))
+        unsigned reg = find(l, Y0, i->d, width, half);
+        if (reg == NO_VECTOR)
             return false;
-        v_mem(&l->g.o, V_STORE, Y0, 0, R10, disp + half * VECTOR_BYTES);
+        v_mem(&l->g.o, V_STORE, reg, 0, R10, disp + half * VECTOR_BYTES);
     }
     return true;
 }

@@ -206,9 +206,10 @@ static int prepare(struct zc_group *g, const struct zc_launch *l)
 
 static void start(struct zc_group *g, const struct zc_launch *l, uint64_t id)
 {
-    g->id[0] = (uint32_t)(id % l->count[0]);
-    g->id[1] = (uint32_t)(id / l->count[0] % l->count[1]);
-    g->id[2] = (uint32_t)(id / l->count[0] / l->count[1]);
+    uint64_t row = id < l->count[0] ? 0 : id / l->count[0];
+    g->id[0] = (uint32_t)(id - row * l->count[0]);
+    g->id[1] = row ? (uint32_t)(row % l->count[1]) : 0;
+    g->id[2] = row ? (uint32_t)(row / l->count[1]) : 0;
     g->live = g->items;
     g->at_barrier = 0;
     memset(g->arrived, 0, sizeof g->arrived);
@@ -238,12 +239,12 @@ struct round {
     bool progress, ended; /* a work-item did more than poll; one ended */
 };
 
-/* The next 8 work-items are of one sub-group and one row. */
-static bool can_run_at_once(const struct zc_vm *x, const struct zc_group *g)
+/* The next 8 work-items are of one sub-group (of 16 or 32) and one row, in which the first is at lid0. */
+static bool can_run_at_once(const struct zc_vm *x, const struct zc_group *g, uint32_t lid0)
 {
     uint32_t size = x->m->subgroup;
-    return x->vectors && x->spills < SPILLS_MAX && g->items - g->started >= ZC_LANES && g->started % size + ZC_LANES <= size &&
-           g->item[g->started].lid[0] + ZC_LANES <= x->l->group[0];
+    return x->spills < SPILLS_MAX && g->items - g->started >= ZC_LANES && (g->started & (size - 1)) + ZC_LANES <= size &&
+           lid0 + ZC_LANES <= x->l->group[0];
 }
 
 /* 8 work-items have come to pc, where they continue one by one. */
@@ -260,16 +261,20 @@ static void diverge(struct zc_vm *x, struct zc_group *g, struct zc_item *it, con
  * continue one by one. */
 static void run_at_once(struct zc_vm *x, struct zc_group *g, struct round *r)
 {
-    const struct zc_item *last = NULL; /* whose built-in variables the shared frame has */
-    while (can_run_at_once(x, g)) {
+    if (!x->vectors)
+        return;
+    uint32_t lid0 = g->item[g->started].lid[0];
+    bool last = false; /* the shared frame has the built-in variables of the last 8 */
+    while (can_run_at_once(x, g, lid0)) {
         struct zc_item *it = &g->item[g->started];
-        if (last && it->lid[0]) {
+        if (last && lid0) {
             step_builtins(x->l, g, it, g->shared, ZC_LANES);
         } else {
             fixed_builtins(x->l, g, it, g->shared);
             group_builtins(x->l, g, it, g->shared);
         }
-        last = it;
+        last = true;
+        lid0 = lid0 + ZC_LANES == x->l->group[0] ? 0 : lid0 + ZC_LANES;
         const struct zc_ins *pc = zc_lanes_run(x->l->k->lanes, it, g->shared, x->vectors);
         g->started += ZC_LANES;
         r->progress = true;
