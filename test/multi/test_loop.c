@@ -8,10 +8,12 @@
 #include <limits.h>
 #include <sched.h>
 #include <shmemx.h>
+#include <sys/resource.h>
 
 #include "../tap_pes.h"
 
 enum { LAPS = 40, MOST_FAILED = 5000 }; /* a lap and PE: the scheduler may choose a PE that has yielded again, for a while */
+enum { MANY_TESTS = 3000000, MANY_SLEEPS = 1000 };
 
 static long word, lock;
 static uint64_t signal_word;
@@ -188,6 +190,26 @@ static void gpcs(void)
     shmemx_gpc_release(func);
 }
 
+/* How often this thread has slept: a yield is not counted. */
+static long sleeps(void)
+{
+    struct rusage u;
+    getrusage(RUSAGE_THREAD, &u);
+    return u.ru_nvcsw;
+}
+
+/* Catches: a program that only tests, for long, and yields the core all the time, which can starve other sessions. */
+static void long_loop(void)
+{
+    begin();
+    long tests = 0, before = sleeps();
+    while (me == 0 && tests < MANY_TESTS && sleeps() - before < MANY_SLEEPS)
+        tests += !shmem_long_test(&word, SHMEM_CMP_EQ, 1);
+    CHECKF(me != 0 || tests < MANY_TESTS || most_failed == LONG_MAX, "%ld tests failed, and the PE slept %ld times", tests,
+           sleeps() - before);
+    shmem_barrier_all();
+}
+
 int main(void)
 {
     share_one_core();
@@ -200,6 +222,7 @@ int main(void)
     RUN(requests, "tests of requests");
     RUN(probes, "probes");
     RUN(gpcs, "tests of a GPC");
+    RUN(long_loop, "tests that fail for long");
     int bad = tap_end();
     shmem_finalize();
     return bad;

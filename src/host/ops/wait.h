@@ -79,13 +79,14 @@ void shi_wait_slow(struct shi_wait *w);
 
 /* How many tests of a thread may fail before one yields the core, set at init; 0: PEs have cores of their own, no test yields. */
 extern unsigned shi_wait_tests;
-int shi_wait_test_failed(void);
+int shi_wait_test_ended(int passed);
 
 /* The result of a routine that tests and does not wait, and whose callers repeat it in loops: passed. Where PEs share cores, a
- * thread whose tests keep failing yields the core to the PE that has to act. */
+ * thread whose tests keep failing yields the core to the PE that has to act, and after as long as a wait yields it sleeps for 20 us at a
+ * time, unless the program computes between its tests. */
 static inline int shi_wait_tested(int passed)
 {
-    return passed || !shi_wait_tests ? passed : shi_wait_test_failed();
+    return shi_likely(!shi_wait_tests) ? passed : shi_wait_test_ended(passed);
 }
 
 /* One step of a wait loop whose condition was found false. */
