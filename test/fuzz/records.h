@@ -136,17 +136,17 @@ static void operate(int from, int to, int lane, int many)
     shi_stream_session(l, many ? 1 : 0);
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         at.region = i % 2 ? SHI_REGION_SYNC : SHI_REGION_HEAP;
-        shi_stream_put(l, &at, data, lengths[i], more);
+        shi_stream_put(l, &at, data, lengths[i], more, NULL);
         at.region = SHI_REGION_HEAP;
-        shi_stream_put_blocks(l, &at, &(struct shi_blocks){(uint32_t)(lengths[i] / 100 + 4), 9, 90}, data, 100);
+        shi_stream_put_blocks(l, &at, &(struct shi_blocks){(uint32_t)(lengths[i] / 100 + 4), 9, 90}, data, 100, NULL);
         pump();
         fabric_be(from);
     }
     for (int op = 0; op < SHI_AMOS; op++) {
         at.region = op % 2 ? SHI_REGION_DATA : SHI_REGION_HEAP;
         at.off = READ_ONLY + 64;
-        shi_stream_amo(l, &at, op % 2 ? 8 : 4, (enum shi_amo)op, 1, 2, op % 3 ? &w.reply : NULL, 0);
-        shi_stream_get_blocks(l, &at, &(struct shi_blocks){(uint32_t)(1 + op * 40), 1 + (uint32_t)op, 321}, &w.reply);
+        shi_stream_amo(l, &at, op % 2 ? 8 : 4, (enum shi_amo)op, 1, 2, op % 3 ? &w.reply : NULL, 0, NULL);
+        shi_stream_get_blocks(l, &at, &(struct shi_blocks){(uint32_t)(1 + op * 40), 1 + (uint32_t)op, 321}, &w.reply, NULL);
         pump();
         fabric_be(from);
     }
@@ -220,7 +220,7 @@ static void ask(struct record *r, int pe, int flags)
     w->reply = (struct shi_reply){.to = w->room + SHI_STREAM_REPLY_BYTES - bytes, .block = bytes, .done = came};
     struct shi_remote_addr at = {other && !(r->bytes & 8) ? 3 - pe : pe, SHI_REGION_HEAP, 0};
     int next = w->lane->n_free_replies ? w->lane->free_reply[w->lane->n_free_replies - 1] : 0;
-    if (shi_stream_get_blocks(w->lane, &at, &(struct shi_blocks){bytes, 1, 0}, &w->reply))
+    if (shi_stream_get_blocks(w->lane, &at, &(struct shi_blocks){bytes, 1, 0}, &w->reply, NULL))
         return;
     n_waiting++;
     r->off = w->cookie = (uint64_t)next;

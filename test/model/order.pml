@@ -10,7 +10,8 @@
  *   by           how the target knows which writes are in place (enum shi_written_by)
  *   follows[k]   the writes that message k follows: a count; first[n]: a mask of the first n writes
  *   reported     writes whose immediate data the target has read; counter: as in the target's memory
- *   op[k]        a write, a record, or a record after all writes (put-with-signal); epoch[k]: fences before it
+ *   op[k]        a write, a record, or a record after all writes (put-with-signal); epoch[k]: fences before it;
+ *                after[k]: the writes before its first try
  *   landed       operations that are visible at the target: a mask
  *   waits        of other threads that have begun, each for the operations in waits_for; round_of, served, seq, flush_no: struct shi_wait_round
  *
@@ -21,16 +22,16 @@
  * Bound: 5 records, writes, fences or checks for completion, then quiet; each record in its own message.
  *
  * mutant 1  assert  shi_order_is_complete forgets the flush
- * mutant 2  assert  shi_order_record_may_go: records start after writes where only writes may (SHI_NET_WAW)
+ * mutant 2  assert  shi_order_may_go: records start after writes where only writes may (SHI_NET_WAW)
  * mutant 3  assert  a transport with SHI_NET_SAW but without SHI_NET_WAW is assumed to have both
  * mutant 4  assert  shi_order_write_behind forgets the records of the epoch before the last fence
- * mutant 5  assert  shi_order_write sets write_epoch for a later write, too
+ * mutant 5  assert  the end of a flush ends writes that were posted after it began
  * mutant 6  assert  shi_order_close clears writes_unconfirmed without setting placed_seq
- * mutant 7  assert  shi_order_record_may_go ignores after_writes
+ * mutant 7  end     shi_order_flush_started does not count the writes before the flush
  * mutant 8  assert  shi_order_first: the count of tries is signed, and overflows
  * mutant 9  end     shi_order_must_ask checks the last message sent, not the last one that requested an acknowledgement
- * mutant 10 assert  shi_order_record_behind: a signal follows only the writes before the last fence
- * mutant 11 assert  shi_order_record_behind: a record follows no write that is not the last fence's
+ * mutant 10 assert  shi_order_behind: a signal follows only the writes before the last fence
+ * mutant 11 assert  shi_order_behind: a record follows no write that is not the last fence's
  * mutant 12 assert  the target counts the writes that are in place, whatever their numbers
  * mutant 13 assert  the counter is written ahead of the writes that it announces
  * mutant 14 assert  shi_stream_after waits for the records only
@@ -51,13 +52,14 @@
 #define COUNTER 2
 
 byte ordered, real; /* the promised order; the network's order */
-byte sent_seq, flush_seq, placed_seq, ack_req_seq, acked_seq, fence_seq, record_epoch, write_epoch, fences;
+byte sent_seq, flush_seq, placed_seq, ack_req_seq, acked_seq, fence_seq, record_epoch, fences;
+byte flushing_writes, ended_writes; /* posted before the last flush; before the last one that has ended */
 bit writes_unconfirmed, rma_unflushed, returned;
 byte flushes, flushes_ended, waits, waits_for[3], round_of, served, seq, flush_no;
 
-byte n_ops, op[OPERATIONS + 1], epoch[OPERATIONS + 1], landed, writes, covered, applied;
+byte n_ops, op[OPERATIONS + 1], epoch[OPERATIONS + 1], after[OPERATIONS + 1], must, landed, writes, covered, applied;
 byte of_message[MESSAGES + 1], behind[MESSAGES + 1]; /* the operation in the message, or 0; writes posted before it */
-bit asks[MESSAGES + 1], queued;
+bit asks[MESSAGES + 1], queued, others; /* others: another thread has started a write beside a record that waits */
 byte by, posted, fenced, last_write_epoch, follows[MESSAGES + 1], first[OPERATIONS + 1], reported, announced, counter;
 byte after_seq, after_ops; /* shi_stream_after: the message that it waits for, the operations before it */
 
@@ -67,9 +69,9 @@ byte after_seq, after_ops; /* shi_stream_after: the message that it waits for, t
 #define complete_seq (writes_unconfirmed -> sent_seq + 1 : (flush_seq > placed_seq -> flush_seq : placed_seq))
 #define is_complete (acked_seq >= complete_seq && (M(1) || rma_ended))
 #define must_ask(s) (acked_seq < (s) && (M(9) -> sent_seq : ack_req_seq) < (s))
-#define record_may_go(after) ((ordered & (M(2) -> WAW : SAW)) || ((M(7) || !(after)) && write_epoch == fences) || rma_ended)
+#define record_may_go(n) ((ordered & (M(2) -> WAW : SAW)) || ended_writes >= (n))
 #define write_behind (record_epoch != fences && !M(4) -> flush_seq : fence_seq)
-#define write_may_go ((ordered & WAW) || write_epoch == fences || rma_ended)
+#define write_may_go ((ordered & WAW) || ended_writes >= record_behind(0))
 
 #define record_behind(after) (((after) && !M(10)) || last_write_epoch != fences -> posted : (M(11) -> 0 : fenced))
 #define bits(m) (((m) >> 1 & 1) + ((m) >> 2 & 1) + ((m) >> 3 & 1) + ((m) >> 4 & 1) + ((m) >> 5 & 1))
@@ -91,42 +93,53 @@ inline close(operation, ask, n) {
 }
 
 inline flush() {
-    d_step { covered = writes; flushes++; rma_unflushed = 0 }
+    d_step { covered = writes; flushing_writes = (M(7) -> 0 : posted); flushes++; rma_unflushed = 0 }
 }
 
 inline ask() {
     d_step { close(0, 1, 0) }
 }
 
+/* What a record must follow is fixed at its first try; another thread may start writes later. */
 inline record(kind, asking) {
+    d_step { n = record_behind(kind == SIGNAL); must = (kind == SIGNAL -> writes : 0) }
     do
-    :: d_step { by != END || record_may_go(kind == SIGNAL) ->
-        n = (record_may_go(kind == SIGNAL) -> 0 : record_behind(kind == SIGNAL));
+    :: d_step { by != END || record_may_go(n) ->
+        n = (record_may_go(n) -> 0 : n);
         announced = (n -> posted : announced);
         n_ops++;
         op[n_ops] = kind;
         epoch[n_ops] = fences;
+        after[n_ops] = must;
         if :: record_epoch != fences -> fence_seq = flush_seq; record_epoch = fences :: else fi;
         flush_seq = sent_seq + 1;
-        close(n_ops, asking, n) }
+        close(n_ops, asking, n);
+        n = 0;
+        must = 0 }
         break
-    :: by == END && !record_may_go(kind == SIGNAL) && must_flush -> flush()
+    :: by == END && !record_may_go(n) && must_flush -> flush()
+    :: d_step { by == END && !record_may_go(n) && !others && n_ops < OPERATIONS - 1 && record_epoch == fences && acked_seq >= fence_seq && write_may_go ->
+        others = 1;
+        post_write() }
     od
+}
+
+inline post_write() {
+    n_ops++;
+    op[n_ops] = WRITE;
+    epoch[n_ops] = fences;
+    writes = writes | 1 << n_ops;
+    if :: last_write_epoch != fences -> fenced = posted; last_write_epoch = fences :: else fi;
+    posted++;
+    first[posted] = writes;
+    writes_unconfirmed = ordered & SAW;
+    rma_unflushed = 1
 }
 
 inline write() {
     do
     :: d_step { acked_seq >= write_behind && write_may_go ->
-        n_ops++;
-        op[n_ops] = WRITE;
-        epoch[n_ops] = fences;
-        if :: rma_ended || M(5) -> write_epoch = fences :: else fi;
-        writes = writes | 1 << n_ops;
-        if :: last_write_epoch != fences -> fenced = posted; last_write_epoch = fences :: else fi;
-        posted++;
-        first[posted] = writes;
-        writes_unconfirmed = ordered & SAW;
-        rma_unflushed = 1 }
+        post_write() }
         break
     :: must_ask(write_behind) -> ask()
     :: acked_seq >= write_behind && !write_may_go && must_flush -> flush()
@@ -134,7 +147,7 @@ inline write() {
 }
 
 /* Where the network keeps no order; with SHI_NET_SAW it is quiet's decision. */
-inline after() {
+inline confirm() {
     d_step { by != END && after_seq == 0 ->
         after_ops = (2 << n_ops) - 2;
         n = (rma_ended || M(14) -> 0 : posted);
@@ -171,6 +184,7 @@ inline look() {
 proctype source() {
     byte i, n;
     for (i : 1 .. OPERATIONS) {
+        if :: i + others > OPERATIONS -> break :: else fi;
         if
         :: fences++
         :: record(RECORD, 0)
@@ -178,7 +192,7 @@ proctype source() {
         :: record(SIGNAL, 0)
         :: write()
         :: atomic { is_complete -> assert(all_landed) }
-        :: after()
+        :: confirm()
         :: begin_wait()
         :: look()
         fi
@@ -197,7 +211,7 @@ inline land(k) {
         i = 1;
         do
         :: i < k ->
-            assert(landed & 1 << i || (epoch[i] == epoch[k] && !(op[k] == SIGNAL && op[i] == WRITE)));
+            assert(landed & 1 << i || (epoch[i] == epoch[k] && !(after[k] & 1 << i)));
             i++
         :: else -> break
         od;
@@ -236,7 +250,7 @@ proctype network() {
         assert(!after_seq || acked_seq < after_seq || !(after_ops & ~landed)) }
     :: d_step { by == IMMEDIATE && landed & writes & ~reported -> reported = landed & writes }
     :: d_step { counter < announced && (M(13) || !(first[announced] & ~landed)) -> counter = announced }
-    :: d_step { flushing && (real & SAW || !(covered & ~landed)) -> flushes_ended = flushes }
+    :: d_step { flushing && (real & SAW || !(covered & ~landed)) -> flushes_ended = flushes; ended_writes = (M(5) -> posted : flushing_writes) }
     :: returned -> break
     od
 }
@@ -256,7 +270,7 @@ inline fairness() {
 
 init {
     if
-    :: ordered = 0
+    :: skip /* END, no order */
     :: by = IMMEDIATE
     :: ordered = WAW; by = COUNTER
     :: ordered = SAW | WAW

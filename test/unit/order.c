@@ -24,7 +24,7 @@ static struct event {
     uint64_t seq;     /* RECORD, CLOSE: of the message; AWAIT: the caller waits for it; WRITE: its number, from 1 */
     uint32_t flags;   /* CLOSE */
     uint64_t epoch;   /* WRITE, RECORD: fences before it */
-    int flush, first; /* WRITE, READ: number of its flush, or 0; no transfer was under way before it */
+    int flush;        /* WRITE, READ: number of its flush, or 0 */
     int ended;        /* WRITE: at this event it was known to have ended; 0: never */
     int late;         /* WRITE: to late memory */
     int after_writes; /* RECORD: it must not overtake any write */
@@ -124,20 +124,13 @@ static uint64_t last_asked(void)
     return 0;
 }
 
-/* May an operation start beside the transfers under way, without overtaking one from before the last fence? 1, 0, or
- * -1:
- * both are correct, because one of the transfers is a read, which needs no order. */
+/* Have all writes ended that an operation must follow: all, or those before the last fence? */
 static int beside(int after_writes)
 {
-    int first = n, allowed = 1, reads = 0;
-    while (--first >= 0 && !(is_rma(&events[first]) && events[first].first))
-        ;
-    for (int i = first; any_under_way() && i < n; i++) {
-        reads |= events[i].kind == READ;
-        if (events[i].kind == WRITE && (after_writes || events[i].epoch != fences))
-            allowed = 0;
-    }
-    return reads ? -1 : allowed;
+    for (int i = 0; i < n; i++)
+        if (events[i].kind == WRITE && under_way(&events[i]) && (after_writes || events[i].epoch != fences))
+            return 0;
+    return 1;
 }
 
 /* How many writes a record must follow. */
@@ -244,11 +237,11 @@ static void start_flush(void)
 
 static void record(void)
 {
-    int after_writes = (int)below(2), may = shi_order_record_may_go(&o, fences, ordered, after_writes);
-    int right = ordered & SHI_NET_SAW ? 1 : beside(after_writes);
-    CHECKF(right < 0 || may == right, "a record may be sent: %d, not %d, after_writes %d", may, right, after_writes);
-    uint64_t behind = shi_order_record_behind(&o, fences, after_writes), writes = writes_before(after_writes);
+    int after_writes = (int)below(2);
+    uint64_t behind = shi_order_behind(&o, fences, after_writes), writes = writes_before(after_writes);
     CHECKF(behind == writes, "a record follows %lu writes, not %lu, after_writes %d", behind, writes, after_writes);
+    int may = shi_order_may_go(&o, behind, ordered & SHI_NET_SAW), right = ordered & SHI_NET_SAW ? 1 : beside(after_writes);
+    CHECKF(may == right, "a record may be sent: %d, not %d, after_writes %d", may, right, after_writes);
     if (!may && has_late && below(2)) {
         may = 1;
         follows = behind > follows ? behind : follows;
@@ -288,8 +281,9 @@ static void transfer(enum kind kind)
     uint64_t behind = shi_order_write_behind(&o, fences), right = last_record(last(FENCE, n) + 1);
     if (kind == WRITE) {
         CHECKF(behind == right, "a write follows message %lu, not %lu", behind, right);
-        int may = shi_order_write_may_go(&o, fences, ordered), beside_writes = ordered & SHI_NET_WAW ? 1 : beside(0);
-        CHECKF(beside_writes < 0 || may == beside_writes, "a write may start: %d, not %d", may, beside_writes);
+        int may = shi_order_may_go(&o, shi_order_behind(&o, fences, 0), ordered & SHI_NET_WAW);
+        int beside_writes = ordered & SHI_NET_WAW ? 1 : beside(0);
+        CHECKF(may == beside_writes, "a write may start: %d, not %d", may, beside_writes);
         if (acked < behind || !may) {
             start_flush();
             return;
@@ -298,9 +292,7 @@ static void transfer(enum kind kind)
     } else {
         shi_order_read(&o);
     }
-    int first = !any_under_way();
     struct event *e = add(kind);
-    e->first = first;
     if (kind != WRITE)
         return;
     e->seq = ++n_writes;

@@ -28,9 +28,22 @@ static int reaches = 1, sends = 1, is_registered = 1, pipeline_is_up = 1;
 static struct shi_transfer *transfer;
 static char chunk_memory[CHUNK_BYTES];
 
-static int taken(char what)
+/* Catches: a wait whose state is lost between its tries, or kept for the next call. */
+static void tried(struct shi_stream_wait *w, int accepted)
 {
-    if (refuse && calls++ % 2 == 0)
+    static uint64_t last;
+    if (w)
+        CHECKF(w->since == last, "the wait is number %lu, not %lu", w->since, last);
+    last = accepted ? 0 : last + 1;
+    if (w)
+        w->since = last;
+}
+
+static int taken(char what, struct shi_stream_wait *w)
+{
+    int accepted = !(refuse && calls++ % 2 == 0);
+    tried(w, accepted);
+    if (!accepted)
         return 0;
     size_t n = strlen(sequence);
     if (n + 1 < sizeof sequence)
@@ -49,20 +62,21 @@ void shi_stream_fail(int pe, int err)
     exit(1);
 }
 
-int shi_stream_put(struct shi_lane *l, const struct shi_remote_addr *to, const void *from, size_t bytes, int flags)
+int shi_stream_put(struct shi_lane *l, const struct shi_remote_addr *to, const void *from, size_t bytes, int flags,
+                   struct shi_stream_wait *w)
 {
     (void)l, (void)flags;
-    if (!taken('p'))
+    if (!taken('p', w))
         return -EAGAIN;
     memcpy(target + to->off, from, bytes);
     return 0;
 }
 
 int shi_stream_write(struct shi_lane *l, const struct shi_remote_addr *to, const void *from, size_t bytes,
-                     struct shi_net_req *r)
+                     struct shi_net_req *r, struct shi_stream_wait *w)
 {
     (void)l;
-    if (!taken(r ? 'W' : 'w'))
+    if (!taken(r ? 'W' : 'w', w))
         return -EAGAIN;
     CHECK(bytes <= DIRECT_BYTES);
     memcpy(target + to->off, from, bytes);
@@ -74,7 +88,7 @@ int shi_stream_read(struct shi_lane *l, const struct shi_remote_addr *from, void
                     struct shi_net_req *r)
 {
     (void)l;
-    if (!taken(r ? 'R' : 'r'))
+    if (!taken(r ? 'R' : 'r', NULL))
         return -EAGAIN;
     CHECK(bytes <= DIRECT_BYTES);
     memcpy(to, target + from->off, bytes);
@@ -83,10 +97,10 @@ int shi_stream_read(struct shi_lane *l, const struct shi_remote_addr *from, void
 }
 
 int shi_stream_get_blocks(struct shi_lane *l, const struct shi_remote_addr *from, const struct shi_blocks *b,
-                          struct shi_reply *r)
+                          struct shi_reply *r, struct shi_stream_wait *w)
 {
     (void)l;
-    if (!taken('g'))
+    if (!taken('g', w))
         return -EAGAIN;
     for (uint32_t i = 0; i < b->count; i++)
         memcpy(r->to + i * (b->count > 1 ? r->stride : 0), target + from->off + i * b->stride, b->block);
@@ -95,10 +109,10 @@ int shi_stream_get_blocks(struct shi_lane *l, const struct shi_remote_addr *from
 }
 
 int shi_stream_amo(struct shi_lane *l, const struct shi_remote_addr *at, int width, enum shi_amo op, uint64_t value,
-                   uint64_t cond, struct shi_reply *r, int flags)
+                   uint64_t cond, struct shi_reply *r, int flags, struct shi_stream_wait *w)
 {
     (void)l, (void)cond;
-    if (!taken(flags & SHI_STREAM_AFTER_WRITES ? 's' : 'a'))
+    if (!taken(flags & SHI_STREAM_AFTER_WRITES ? 's' : 'a', w))
         return -EAGAIN;
     if (r)
         memcpy(r->to, target + at->off, (size_t)width);
@@ -110,20 +124,20 @@ int shi_stream_amo(struct shi_lane *l, const struct shi_remote_addr *at, int wid
     return 0;
 }
 
-int shi_stream_after(struct shi_lane *l, int pe, struct shi_after *a, int soon)
+int shi_stream_after(struct shi_lane *l, int pe, struct shi_after *a, int soon, struct shi_stream_wait *w)
 {
     (void)l, (void)pe, (void)soon;
-    if (!taken('c'))
+    if (!taken('c', w))
         return -EAGAIN;
     after = a;
     return -EINPROGRESS;
 }
 
 int shi_stream_pull(struct shi_lane *l, const struct shi_remote_addr *to, const struct shi_am_src *source, size_t bytes,
-                    struct shi_after *a)
+                    struct shi_after *a, struct shi_stream_wait *w)
 {
     (void)l;
-    if (!taken('l'))
+    if (!taken('l', w))
         return -EAGAIN;
     memcpy(target + to->off, (const char *)source->addr, bytes);
     after = a;
@@ -131,10 +145,10 @@ int shi_stream_pull(struct shi_lane *l, const struct shi_remote_addr *to, const 
 }
 
 int shi_stream_push(struct shi_lane *l, const struct shi_remote_addr *from, const struct shi_am_src *dest, size_t bytes,
-                    struct shi_reply *r)
+                    struct shi_reply *r, struct shi_stream_wait *w)
 {
     (void)l;
-    if (!taken('h'))
+    if (!taken('h', w))
         return -EAGAIN;
     memcpy((char *)dest->addr, target + from->off, bytes);
     reply = r->done ? r : NULL;

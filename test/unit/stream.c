@@ -259,8 +259,8 @@ static void follows(void)
         struct shi_lane *l = shi_stream_net.lane[0];
         struct shi_remote_addr there = at_remote(1, SHI_REGION_HEAP, memory[1].area[0][0].slot[0]);
         struct shi_remote_addr word = at_remote(1, SHI_REGION_HEAP, &memory[1].area[0][0].signal);
-        CHECK(shi_stream_write(l, &there, data, sizeof data, NULL) == -EINPROGRESS);
-        int rc = shi_stream_amo(l, &word, 8, SHI_AMO_ADD, 1, 0, NULL, SHI_STREAM_AFTER_WRITES);
+        CHECK(shi_stream_write(l, &there, data, sizeof data, NULL, NULL) == -EINPROGRESS);
+        int rc = shi_stream_amo(l, &word, 8, SHI_AMO_ADD, 1, 0, NULL, SHI_STREAM_AFTER_WRITES, NULL);
         CHECKF(rc == (orders[i] ? 0 : -EAGAIN), "order %d: a signal behind a write returns %d", orders[i], rc);
     }
 }
@@ -279,9 +279,9 @@ static void start(enum action what, struct shi_lane *l)
     struct shi_remote_addr there = at_remote(1, SHI_REGION_HEAP, memory[1].area[0][0].slot[0]);
     struct shi_reply reply = {.to = (char *)&got, .block = 8};
     switch (what) {
-    case PUT: shi_stream_put(l, &there, data, sizeof data, 0); break;
-    case SYNC_STORE: shi_stream_write(l, &there, data, sizeof data, NULL); break;
-    case FETCH_ADD: shi_stream_amo(l, &there, 8, SHI_AMO_ADD, 1, 0, &reply, 0); break;
+    case PUT: shi_stream_put(l, &there, data, sizeof data, 0, NULL); break;
+    case SYNC_STORE: shi_stream_write(l, &there, data, sizeof data, NULL, NULL); break;
+    case FETCH_ADD: shi_stream_amo(l, &there, 8, SHI_AMO_ADD, 1, 0, &reply, 0, NULL); break;
     default: shi_stream_read(l, &there, data, sizeof data, NULL);
     }
 }
@@ -311,6 +311,93 @@ static void endless(void)
     }
 }
 
+enum waiting { SIGNAL_BEHIND, RECORD_BEHIND, WRITE_BEHIND, CONFIRMATION, WAITINGS };
+
+static int try_behind(enum waiting what, struct shi_lane *l, struct shi_after *a, struct shi_stream_wait *w)
+{
+    static uint64_t data[WORDS];
+    struct shi_remote_addr there = at_remote(1, SHI_REGION_HEAP, memory[1].area[0][0].slot[0]);
+    struct shi_remote_addr word = at_remote(1, SHI_REGION_HEAP, &memory[1].area[0][0].signal);
+    switch (what) {
+    case SIGNAL_BEHIND: return shi_stream_amo(l, &word, 8, SHI_AMO_ADD, 1, 0, NULL, SHI_STREAM_AFTER_WRITES, w);
+    case RECORD_BEHIND: return shi_stream_put(l, &word, data, 8, 0, w);
+    case WRITE_BEHIND: return shi_stream_write(l, &there, data, sizeof data, NULL, w);
+    default: return shi_stream_after(l, 1, a, 0, w);
+    }
+}
+
+static void confirmed_at_last(struct shi_after *a)
+{
+    (void)a;
+}
+
+/* Catches: a signal, a record or write behind a fence, or a confirmation, that waits for what other threads start later. */
+static void served(void)
+{
+    static const int orders[] = {SHI_NET_SAW | SHI_NET_WAW, SHI_NET_WAW, SHI_NET_IMMEDIATE, 0};
+    static const enum action kinds[] = {PUT, SYNC_STORE, READ_WORDS};
+    static struct shi_after a;
+    for (int i = 0; i < 4 * 3 * 2 * WAITINGS; i++) {
+        int order = orders[i % 4], fences = i / 12 % 2;
+        enum action kind = kinds[i / 4 % 3];
+        enum waiting what = (enum waiting)(i / 24);
+        open_all(&(struct shi_net_limits){.short_bytes = 128, .rma_bytes = 1 << 20, .ordered = order, .lane_cap = 48,
+                                          .peer_cap = 24});
+        fabric.calm = 1;
+        fabric_be(0);
+        struct shi_lane *l = shi_stream_net.lane[0];
+        struct shi_stream_wait w = {0};
+        int rc = -EAGAIN, tries = 0;
+        a = (struct shi_after){.done = confirmed_at_last};
+        start(SYNC_STORE, l);
+        start(PUT, l);
+        shi_stream_fence(l);
+        for (; rc == -EAGAIN && tries < DRAIN; tries++) {
+            rc = try_behind(what, l, &a, &w);
+            if (fences)
+                shi_stream_fence(l);
+            start(kind, l);
+            fabric_tick();
+            fabric_be(tries & 1);
+            fabric_poll();
+            fabric_be(0);
+        }
+        CHECKF(rc != -EAGAIN, "order %d, others start %d, fences %d: call %d is refused for ever", order, kind, fences, what);
+    }
+}
+
+/* Three threads put as much as there is room for, and one tries after them. Catches: one that never finds room; more messages that
+ * wait than the limit and one for each thread. */
+static void overtaken(void)
+{
+    enum { THREADS = 3, READY = 4 };
+    static uint64_t data[WORDS];
+    struct shi_stream_wait other[THREADS] = {{0}}, w = {0};
+    open_all(&(struct shi_net_limits){.short_bytes = 0, .rma_bytes = 1 << 20, .ordered = SHI_NET_SAW | SHI_NET_WAW,
+                                      .lane_cap = 3, .peer_cap = 2});
+    fabric.calm = 1;
+    fabric_be(0);
+    struct shi_lane *l = shi_stream_net.lane[0];
+    struct shi_remote_addr there = at_remote(1, SHI_REGION_HEAP, memory[1].area[0][0].slot[0]);
+    int rc = 0, refused = 0, found = 0;
+    for (int tries = 0; tries < DRAIN; tries++) {
+        for (int i = 0; i < THREADS; i++)
+            while ((rc = shi_stream_put(l, &there, data, sizeof data, 0, &other[i])) == 0)
+                other[i] = (struct shi_stream_wait){0};
+        rc = shi_stream_put(l, &there, data, sizeof data, 0, &w);
+        refused += rc != 0;
+        found += rc == 0 && w.since;
+        if (rc == 0)
+            w = (struct shi_stream_wait){0};
+        CHECKF(l->to[1].n_ready <= READY + THREADS + 1, "%d messages wait", l->to[1].n_ready);
+        fabric_tick();
+        fabric_be(tries & 1);
+        fabric_poll();
+        fabric_be(0);
+    }
+    CHECKF(refused && found, "a put was refused %d times and found room %d times", refused, found);
+}
+
 /* Messages that PE 0 sends for n puts and a quiet. */
 static uint64_t messages_for(int n)
 {
@@ -320,7 +407,7 @@ static uint64_t messages_for(int n)
     struct shi_remote_addr there = at_remote(1, SHI_REGION_HEAP, memory[1].area[0][0].slot[0]);
     uint64_t before = l->to[1].order.sent_seq;
     for (int i = 0; i < n; i++)
-        CHECK(shi_stream_put(l, &there, data, sizeof data, 0) == 0);
+        CHECK(shi_stream_put(l, &there, data, sizeof data, 0, NULL) == 0);
     for (int i = 0; !is_quiet(l, 1) && i < DRAIN; i++) {
         fabric_tick();
         fabric_be(i & 1);
@@ -362,8 +449,8 @@ static void held(void)
     struct shi_lane *l = shi_stream_net.lane[0];
     struct shi_remote_addr there = at_remote(1, SHI_REGION_HEAP, memory[1].area[0][0].slot[0]);
     struct shi_remote_addr word = at_remote(1, SHI_REGION_HEAP, signal);
-    CHECK(shi_stream_write(l, &there, data, sizeof data, NULL) == -EINPROGRESS);
-    CHECK(shi_stream_amo(l, &word, 8, SHI_AMO_ADD, 1, 0, NULL, SHI_STREAM_AFTER_WRITES) == 0);
+    CHECK(shi_stream_write(l, &there, data, sizeof data, NULL, NULL) == -EINPROGRESS);
+    CHECK(shi_stream_amo(l, &word, 8, SHI_AMO_ADD, 1, 0, NULL, SHI_STREAM_AFTER_WRITES, NULL) == 0);
     for (time_t from = time(NULL); time(NULL) - from < 4; usleep(1000))
         for (int pe = 0; pe < 2; pe++) {
             struct fabric_queue *q = &fabric.lane[pe][0].queue[1 - pe];
@@ -437,11 +524,11 @@ static void pulls_in_order(void)
         struct shi_remote_addr word = at_remote(1, SHI_REGION_DEVICE, &memory[1].area[0][1].count);
         fabric.calm = 1;
         shi_stream_session(l, 1);
-        CHECK(shi_stream_pull(l, &there[0], &src[0], sizeof data[0], NULL) == 0);
+        CHECK(shi_stream_pull(l, &there[0], &src[0], sizeof data[0], NULL, NULL) == 0);
         shi_stream_fence(l);
-        CHECK(shi_stream_amo(l, &word, 8, SHI_AMO_ADD, 1, 0, NULL, 0) == 0);
+        CHECK(shi_stream_amo(l, &word, 8, SHI_AMO_ADD, 1, 0, NULL, 0, NULL) == 0);
         shi_stream_session(l, -1);
-        CHECK(shi_stream_pull(l, &there[1], &src[1], 8, NULL) == 0);
+        CHECK(shi_stream_pull(l, &there[1], &src[1], 8, NULL, NULL) == 0);
         fabric.calm = 0;
         fabric.refusals = 4;
         fabric.patience = 50;
@@ -567,7 +654,7 @@ static void lost(void)
             fabric_be(1);
             fabric.failed(SHI_NET_RECEIVE, -EIO);
             fabric_be(0);
-            CHECK(shi_stream_put(shi_stream_lane(lane), &there, &value, sizeof value, 0) == 0);
+            CHECK(shi_stream_put(shi_stream_lane(lane), &there, &value, sizeof value, 0, NULL) == 0);
             for (time_t from = time(NULL); time(NULL) - from < 10; usleep(100))
                 for (int i = 0; i < 100; i++) {
                     fabric_be(i % PES);
@@ -603,7 +690,7 @@ static void idle_messages(void)
     struct shi_remote_addr there = at_remote(1, SHI_REGION_HEAP, &memory[1].area[0][0].signal);
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < MESSAGES; i++)
-            CHECK(shi_stream_put(l, &there, value, sizeof value, 0) == 0);
+            CHECK(shi_stream_put(l, &there, value, sizeof value, 0, NULL) == 0);
         for (int pe = 0; pe || !is_quiet(l, 1); pe = !pe) {
             fabric_tick();
             fabric_be(!pe);
@@ -634,7 +721,7 @@ static void few_of_many(void)
     shi_stream_net.n_pes = 1 << 30;
     for (int pe = 1; pe < PES; pe++) {
         struct shi_remote_addr there = at_remote(pe, SHI_REGION_HEAP, &memory[pe].area[0][0].signal);
-        CHECK(shi_stream_put(shi_stream_lane(2 - pe), &there, &value, sizeof value, 0) == 0);
+        CHECK(shi_stream_put(shi_stream_lane(2 - pe), &there, &value, sizeof value, 0, NULL) == 0);
     }
     CHECK(!is_quiet(shi_stream_net.lane[0], 2) && n_sent(0, 2) == 2 && n_sent(1, 1) == 1);
     CHECK(is_quiet(shi_stream_net.lane[0], 1));
@@ -660,7 +747,7 @@ static void beside(void)
     struct shi_remote_addr there = at_remote(1, SHI_REGION_HEAP, &memory[1].area[0][0].signal);
     CHECK(l != first && l != second && first != second && l->net == first->net && second->net != first->net);
     CHECK(shi_stream_lane_made(LANES) == l && !shi_stream_lane_made(LANES + 1));
-    CHECK(shi_stream_put(l, &there, &value, sizeof value, 0) == 0);
+    CHECK(shi_stream_put(l, &there, &value, sizeof value, 0, NULL) == 0);
     CHECK(is_quiet(first, -1) && !is_quiet(l, -1));
     for (int i = 0; i < DRAIN && !is_quiet(l, -1); i++) {
         fabric_tick();
@@ -694,6 +781,8 @@ int main(int argc, char **argv)
     RUN(pulls_in_order, "pulls before and behind a fence");
     RUN(follows, "a signal follows its data without waiting for it");
     RUN(endless, "a quiet ends while others go on");
+    RUN(served, "calls behind writes are served while others go on");
+    RUN(overtaken, "a put finds room although others overtake it");
     RUN(expected, "a quiet that is expected sends no message");
     RUN(held, "a message waits for a slow write");
     RUN(numbers, "numbers of writes");

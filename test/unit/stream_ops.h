@@ -45,12 +45,12 @@ static int put_piece(struct shi_transfer *t, struct shi_chunk *c)
     there.off += c->off;
     if (there.region != SHI_REGION_DEVICE) {
         c->wait.req = (struct shi_net_req){.done = shi_chunk_moved};
-        return shi_stream_write(l, &there, c->memory, c->bytes, &c->wait.req);
+        return shi_stream_write(l, &there, c->memory, c->bytes, &c->wait.req, NULL);
     }
     if (t->pool == SHI_POOL_SHORT)
-        return shi_stream_put(l, &there, c->memory, c->bytes, 0);
+        return shi_stream_put(l, &there, c->memory, c->bytes, 0, NULL);
     c->wait.after = (struct shi_after){.done = chunk_confirmed};
-    int err = shi_stream_pull(l, &there, &src, c->bytes, &c->wait.after);
+    int err = shi_stream_pull(l, &there, &src, c->bytes, &c->wait.after, NULL);
     return err ? err : -EINPROGRESS;
 }
 
@@ -101,19 +101,19 @@ static void put(struct shi_lane *l, int pe, int lane, int to)
     for (int i = 0; i < n; i++)
         f->source[slot][i] = value;
     if (way == 0) {
-        rc = shi_stream_write(l, &there, f->source[slot], (size_t)n * 8, NULL);
+        rc = shi_stream_write(l, &there, f->source[slot], (size_t)n * 8, NULL, NULL);
     } else if (way == 1) {
-        rc = shi_stream_put(l, &there, f->source[slot], (size_t)n * 8, fabric_below(2) ? SHI_STREAM_MORE : 0);
+        rc = shi_stream_put(l, &there, f->source[slot], (size_t)n * 8, fabric_below(2) ? SHI_STREAM_MORE : 0, NULL);
     } else if (way == 3) {
         struct shi_am_src src = own_memory(f->source[slot]);
-        rc = shi_stream_pull(l, &there, &src, (size_t)n * 8, NULL);
+        rc = shi_stream_pull(l, &there, &src, (size_t)n * 8, NULL, NULL);
     } else if (way == 4) {
         stage_put(f, slot, pe, lane, to, &there, at, n);
         f->busy[slot] = 1;
         return;
     } else {
         n = n > 2 ? (n - 1) / 2 * 2 + 1 : 1;
-        rc = shi_stream_put_blocks(l, &there, &(struct shi_blocks){8, (uint32_t)(n / 2 + 1), 16}, f->source[slot], 8);
+        rc = shi_stream_put_blocks(l, &there, &(struct shi_blocks){8, (uint32_t)(n / 2 + 1), 16}, f->source[slot], 8, NULL);
     }
     if (rc == -EAGAIN)
         return;
@@ -122,7 +122,7 @@ static void put(struct shi_lane *l, int pe, int lane, int to)
     f->busy[slot] = 1;
     long data = p->index;
     if (fabric_below(2) ||
-        shi_stream_amo(l, &word, 8, SHI_AMO_ADD, 1, 0, NULL, SHI_STREAM_AFTER_WRITES) == -EAGAIN)
+        shi_stream_amo(l, &word, 8, SHI_AMO_ADD, 1, 0, NULL, SHI_STREAM_AFTER_WRITES, NULL) == -EAGAIN)
         return;
     p = expect_in_place(f, pe, lane, &memory[to].area[pe][lane].signal, ++f->signalled);
     p->kind = SIGNAL;
@@ -134,7 +134,7 @@ static void count(struct shi_lane *l, int pe, int lane, int to)
     struct flow *f = &flows[pe][lane][to];
     uint64_t *at = &memory[to].area[pe][lane].count;
     struct shi_remote_addr there = at_remote(to, region_of(lane, SHI_REGION_HEAP), at);
-    if (f->n < MOST && shi_stream_amo(l, &there, 8, SHI_AMO_ADD, 1, 0, NULL, 0) != -EAGAIN)
+    if (f->n < MOST && shi_stream_amo(l, &there, 8, SHI_AMO_ADD, 1, 0, NULL, 0, NULL) != -EAGAIN)
         expect_in_place(f, pe, lane, at, ++f->counted);
 }
 
@@ -143,7 +143,7 @@ static void sync_store(struct shi_lane *l, int pe, int lane, int to)
     struct flow *f = &flows[pe][lane][to];
     uint64_t *at = &memory[to].sync[pe][lane], value = f->synced + 1;
     struct shi_remote_addr there = at_remote(to, SHI_REGION_SYNC, at);
-    if (f->n == MOST || shi_stream_put(l, &there, &value, 8, SHI_STREAM_AFTER_WRITES) == -EAGAIN)
+    if (f->n == MOST || shi_stream_put(l, &there, &value, 8, SHI_STREAM_AFTER_WRITES, NULL) == -EAGAIN)
         return;
     f->synced++;
     expect_in_place(f, pe, lane, at, value)->kind = SYNC;
@@ -192,7 +192,7 @@ static void fetch_add(struct shi_lane *l, int pe, int lane, int to)
     x->got[0] = ~0ull;
     int alone = (int)fabric_below(2);
     x->reply = (struct shi_reply){.to = (char *)x->got, .block = 8, .done = alone ? NULL : replied};
-    if (shi_stream_amo(l, &there, 8, SHI_AMO_ADD, 1, 0, &x->reply, 0) == -EAGAIN)
+    if (shi_stream_amo(l, &there, 8, SHI_AMO_ADD, 1, 0, &x->reply, 0, NULL) == -EAGAIN)
         return;
     x->used = alone ? ALONE : ANSWERED;
     expect_in_place(f, pe, lane, at, ++f->fetched);
@@ -210,7 +210,7 @@ static int get_piece(struct shi_transfer *t, struct shi_chunk *c)
         return shi_stream_read(l, &there, c->memory, c->bytes, &c->wait.req);
     }
     c->wait.reply = (struct shi_reply){.done = chunk_replied};
-    int err = shi_stream_push(l, &there, &dest, c->bytes, &c->wait.reply);
+    int err = shi_stream_push(l, &there, &dest, c->bytes, &c->wait.reply, NULL);
     return err ? err : -EINPROGRESS;
 }
 
@@ -240,7 +240,7 @@ static void get_pushed(struct shi_lane *l, int pe, int lane, int to)
     }
     struct shi_am_src dest = own_memory(x->got);
     x->reply = (struct shi_reply){.done = alone ? NULL : replied};
-    if (shi_stream_push(l, &x->there, &dest, (size_t)n * 8, &x->reply) != -EAGAIN)
+    if (shi_stream_push(l, &x->there, &dest, (size_t)n * 8, &x->reply, NULL) != -EAGAIN)
         x->used = alone ? ALONE : ANSWERED;
 }
 
@@ -257,7 +257,7 @@ static void get_blocks(struct shi_lane *l, int pe, int lane, int to)
     for (int i = 0; i < n; i++)
         x->want[i * spread] = memory[to].pattern[first + i * stride];
     x->reply = (struct shi_reply){.to = (char *)x->got, .block = 8, .stride = 8 * spread, .done = alone ? NULL : replied};
-    if (shi_stream_get_blocks(l, &there, &(struct shi_blocks){8, (uint32_t)n, 8 * stride}, &x->reply) != -EAGAIN)
+    if (shi_stream_get_blocks(l, &there, &(struct shi_blocks){8, (uint32_t)n, 8 * stride}, &x->reply, NULL) != -EAGAIN)
         x->used = alone ? ALONE : ANSWERED;
 }
 
@@ -288,7 +288,7 @@ static void after(struct shi_lane *l, int pe, int lane, int to)
     if (w->used)
         return;
     *w = (struct watch){{.done = confirmed}, 1, pe, lane, to, flows[pe][lane][to].index};
-    int rc = shi_stream_after(l, to, &w->after, fabric_below(2) == 0);
+    int rc = shi_stream_after(l, to, &w->after, fabric_below(2) == 0, NULL);
     if (rc == 0)
         confirmed(&w->after);
     else if (rc == -EAGAIN)

@@ -226,16 +226,16 @@ void shi_batch_ask(struct shi_lane *l, int pe, uint32_t flags)
     list_open(l, pe);
 }
 
-void *shi_batch_append(struct shi_lane *l, int pe, const struct record *r, int forced)
+void *shi_batch_append(struct shi_lane *l, int pe, const struct record *r, enum shi_batch_room room)
 {
     struct stream *s = &l->to[pe];
     size_t bytes = record_bytes(r);
-    if (!forced && s->n_ready >= READY_CAP)
+    if (room == SHI_ROOM && s->n_ready >= READY_CAP)
         return NULL;
     if (s->open && s->open->bytes + bytes > MESSAGE_RECORD_BYTES)
         shi_batch_send(l, pe, 0);
     if (!s->open)
-        s->open = get(l, sizeof(struct head) + bytes > MESSAGE_RECORD_BYTES, forced);
+        s->open = get(l, sizeof(struct head) + bytes > MESSAGE_RECORD_BYTES, room == SHI_ROOM_REPLY);
     if (!s->open)
         return NULL;
     struct record *at = (struct record *)(s->open->data + s->open->bytes);
@@ -267,7 +267,7 @@ void *shi_batch_begin_reply(const struct head *h, uint64_t cookie, size_t bytes)
     struct shi_lane *l = shi_stream_net.lane[0];
     shi_lane_lock(l);
     struct record r = {.op = OP_REPLY, .what = (uint8_t)h->lane, .bytes = (uint32_t)bytes, .off = cookie};
-    return shi_batch_append(l, (int)h->pe, &r, 1);
+    return shi_batch_append(l, (int)h->pe, &r, SHI_ROOM_REPLY);
 }
 
 void shi_batch_end_reply(const struct head *h)

@@ -20,8 +20,13 @@ struct batch {
 };
 
 /* Room for the payload of a record at the end of the open batch, which the record enters with shi_batch_commit. NULL: no
- * room. forced: for replies, which must not wait for the requests that they answer. */
-void *shi_batch_append(struct shi_lane *l, int pe, const struct record *r, int forced);
+ * room. */
+enum shi_batch_room {
+    SHI_ROOM,           /* the stream's limit of messages that wait for room in the transport */
+    SHI_ROOM_OVERTAKEN, /* not that one: see shi_order_is_overtaken */
+    SHI_ROOM_REPLY      /* no limit: replies must not wait for the requests that they answer */
+};
+void *shi_batch_append(struct shi_lane *l, int pe, const struct record *r, enum shi_batch_room room);
 
 /* The record is written: send it now, or with later ones. more: another one follows at once, as for SHI_STREAM_MORE. */
 void shi_batch_commit(struct shi_lane *l, int pe, int more);

@@ -45,6 +45,7 @@ struct stream {
     uint64_t served_seq;                  /* last message by which the peer reads this PE's memory */
     struct shi_net_req flush;
     struct shi_after *after, *last_after; /* callbacks at an acknowledgement, in order */
+    struct shi_stream_wait am; /* of active messages, which wait in a queue of their own */
 };
 
 struct shi_lane {

@@ -22,8 +22,6 @@ static uint64_t flushes_ended(const struct shi_order *o)
 
 void shi_order_write(struct shi_order *o, uint64_t fences, int ordered)
 {
-    if (shi_order_rma_ended(o))
-        o->write_epoch = fences;
     if (o->last_write_epoch != fences)
         o->writes_fenced = o->writes;
     o->last_write_epoch = fences;
@@ -34,7 +32,7 @@ void shi_order_write(struct shi_order *o, uint64_t fences, int ordered)
 
 int shi_order_settles(struct shi_order *o, int ordered, uint64_t follows)
 {
-    uint64_t ended = o->flush_writes[flushes_ended(o) % 2];
+    uint64_t ended = shi_order_writes_ended(o);
     uint64_t n = ordered & SHI_NET_SAW ? o->writes : follows > ended ? follows : ended;
     if (!o->late_write || n <= o->settled_writes)
         return 0;
@@ -53,11 +51,6 @@ void shi_order_read(struct shi_order *o)
 uint64_t shi_order_write_behind(const struct shi_order *o, uint64_t fences)
 {
     return o->record_epoch != fences ? o->flush_seq : o->fence_seq;
-}
-
-int shi_order_write_may_go(const struct shi_order *o, uint64_t fences, int ordered)
-{
-    return ordered & SHI_NET_WAW || o->write_epoch == fences || shi_order_rma_ended(o);
 }
 
 int shi_order_is_complete(const struct shi_order *o)

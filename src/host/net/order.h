@@ -54,7 +54,6 @@ struct shi_order {
     uint64_t acked_seq;    /* the target has applied all messages up to this one */
     uint64_t fence_seq;    /* flush_seq when record_epoch began: what a write must not overtake */
     uint64_t record_epoch; /* fences when the last record came */
-    uint64_t write_epoch;  /* fences when the oldest write was posted that has not ended */
     uint64_t writes;       /* posted */
     uint64_t writes_fenced;    /* posted when last_write_epoch began */
     uint64_t last_write_epoch; /* fences when the last write was posted */
@@ -147,14 +146,14 @@ static inline void shi_order_acked(struct shi_order *o, uint64_t seq)
     __atomic_store_n(&o->acked_seq, seq, __ATOMIC_RELAXED);
 }
 
-static inline int shi_order_rma_ended(const struct shi_order *o);
+static inline uint64_t shi_order_writes_ended(const struct shi_order *o);
 
 /* The message whose acknowledgement confirms all records and writes so far: the next one while writes are unconfirmed.
  * A write to late memory that has not ended is not among them. */
 static inline uint64_t shi_order_complete_seq(const struct shi_order *o)
 {
     uint64_t seq = o->flush_seq > o->placed_seq ? o->flush_seq : o->placed_seq;
-    int open = o->writes_unconfirmed || (o->late_write && shi_order_rma_ended(o));
+    int open = o->writes_unconfirmed || (o->late_write && shi_order_writes_ended(o) >= o->late_write);
     return open ? o->sent_seq + 1 : seq > o->settle_seq ? seq : o->settle_seq;
 }
 
@@ -176,6 +175,12 @@ static inline int shi_order_flushed(const struct shi_order *o)
 static inline int shi_order_rma_ended(const struct shi_order *o)
 {
     return !o->rma_unflushed && shi_order_flushed(o);
+}
+
+/* How many writes, from the first, are known to have ended. */
+static inline uint64_t shi_order_writes_ended(const struct shi_order *o)
+{
+    return o->flush_writes[__atomic_load_n(&o->flushes_ended, __ATOMIC_ACQUIRE) % 2]; /* A1 */
 }
 
 /* Must a flush be started for that? */
@@ -209,15 +214,9 @@ static inline void shi_order_write_late(struct shi_order *o)
 /* Must the message that was closed last settle writes? follows: how many it follows by its count, or 0. */
 int shi_order_settles(struct shi_order *o, int ordered, uint64_t follows);
 
-/* May a record be sent without regard to the writes under way? after_writes: it must not overtake any write; else none
- * before the last fence. 0: see shi_order_record_behind, or wait until all writes have ended. */
-static inline int shi_order_record_may_go(const struct shi_order *o, uint64_t fences, int ordered, int after_writes)
-{
-    return ordered & SHI_NET_SAW || (!after_writes && o->write_epoch == fences) || shi_order_rma_ended(o);
-}
-
-/* How many writes a record must follow: all with after_writes, else those before the last fence. */
-static inline uint64_t shi_order_record_behind(const struct shi_order *o, uint64_t fences, int after_writes)
+/* How many writes a record or write must follow: all with after_writes, else those before the last fence. A call that waits asks
+ * once, so that it does not wait for writes that other threads start later. */
+static inline uint64_t shi_order_behind(const struct shi_order *o, uint64_t fences, int after_writes)
 {
     return after_writes || o->last_write_epoch != fences ? o->writes : o->writes_fenced;
 }
@@ -225,8 +224,12 @@ static inline uint64_t shi_order_record_behind(const struct shi_order *o, uint64
 /* The message that must be acknowledged before a write may be posted: the last one with a record before the last fence. */
 uint64_t shi_order_write_behind(const struct shi_order *o, uint64_t fences);
 
-/* May a write be posted beside the writes that have not ended, or must it wait for their end? */
-int shi_order_write_may_go(const struct shi_order *o, uint64_t fences, int ordered);
+/* May a record (SHI_NET_SAW), a write (SHI_NET_WAW) that must follow n writes be started now, or must they end? 0: start a flush where
+ * shi_order_must_flush says so, and ask again; a record may also be sent that the target applies behind them (written.h). */
+static inline int shi_order_may_go(const struct shi_order *o, uint64_t n, int ordered)
+{
+    return ordered || shi_order_writes_ended(o) >= n;
+}
 
 /* Is all that was sent known to be complete at the target? */
 int shi_order_is_complete(const struct shi_order *o);
@@ -273,6 +276,13 @@ static inline int shi_acks_take(struct shi_acks *a, uint64_t *seq)
 int shi_acks_due(struct shi_acks *a, uint64_t poll, uint32_t *lanes);
 
 /* ---- fairness ----------------------------------------------------------------------------------------------------- */
+
+/* Is a wait for room overtaken that began when `since` messages were closed? They have left, and others have taken their room. Such a
+ * wait takes room beyond the limit, of at most one message for each wait of the messages before: as many as threads wait. */
+static inline int shi_order_is_overtaken(const struct shi_order *o, uint64_t since, int n_ready)
+{
+    return o->sent_seq - (uint64_t)n_ready >= since;
+}
 
 /* Which of n streams that wait for room tries first, given how many tries have failed: a count that may wrap. */
 static inline int shi_order_first(unsigned failed, int n)

@@ -73,7 +73,7 @@ static int direct_piece(struct shi_remote_op *o, const struct shi_remote_addr *s
     struct shi_net_req *req = o->until == SHI_REMOTE_LOCAL && o->moved + n == o->bytes ? &o->wait.req : NULL;
     if (req)
         *req = (struct shi_net_req){.done = transfer_ended};
-    int err = o->kind == SHI_REMOTE_PUT ? shi_stream_write(o->lane, s, local, n, req)
+    int err = o->kind == SHI_REMOTE_PUT ? shi_stream_write(o->lane, s, local, n, req, &o->turn)
                                         : shi_stream_read(o->lane, s, local, n, req);
     return err == -EINPROGRESS && !req ? 0 : err;
 }
@@ -82,7 +82,7 @@ static int get_record(struct shi_remote_op *o, const struct shi_remote_addr *s, 
 {
     struct shi_blocks one = {(uint32_t)n, 1, 0};
     const struct shi_blocks *b = o->blocks ? o->blocks : &one;
-    return fetching(o, shi_stream_get_blocks(o->lane, s, b, reply_to(o, local, b->block)));
+    return fetching(o, shi_stream_get_blocks(o->lane, s, b, reply_to(o, local, b->block), &o->turn));
 }
 
 /* Peers have the key of local memory already. */
@@ -91,8 +91,8 @@ static int rendezvous(struct shi_remote_op *o)
     struct shi_am_src own;
     if (!shi_stream_registered(o->local, o->bytes, &own))
         return -EFAULT;
-    return o->kind == SHI_REMOTE_PUT ? shi_stream_pull(o->lane, &o->at, &own, o->bytes, NULL)
-                                     : fetching(o, shi_stream_push(o->lane, &o->at, &own, o->bytes, reply_to(o, o->local, 0)));
+    return o->kind == SHI_REMOTE_PUT ? shi_stream_pull(o->lane, &o->at, &own, o->bytes, NULL, &o->turn)
+                                     : fetching(o, shi_stream_push(o->lane, &o->at, &own, o->bytes, reply_to(o, o->local, 0), &o->turn));
 }
 
 /* Flags of a record. Until TARGET, the record that asks for the acknowledgement follows at once, and perhaps records of further
@@ -105,7 +105,8 @@ static int flags_of(const struct shi_remote_op *o)
 static int update(struct shi_remote_op *o)
 {
     struct shi_reply *r = o->local ? reply_to(o, o->local, o->bytes) : NULL;
-    int err = shi_stream_amo(o->lane, &o->at, (int)o->bytes, o->amo.op, o->amo.value, o->amo.cond, r, flags_of(o));
+    int err = shi_stream_amo(o->lane, &o->at, (int)o->bytes, o->amo.op, o->amo.value, o->amo.cond, r, flags_of(o),
+                             &o->turn);
     return r ? fetching(o, err) : err;
 }
 
@@ -121,8 +122,10 @@ static int post_piece(struct shi_remote_op *o)
     int err = o->kind == SHI_REMOTE_AMO         ? update(o)
               : o->way == SHI_REMOTE_DIRECT     ? direct_piece(o, &s, local, n)
               : o->way == SHI_REMOTE_RENDEZVOUS ? rendezvous(o)
-              : o->kind == SHI_REMOTE_PUT       ? shi_stream_put(o->lane, &s, local, n, flags_of(o))
+              : o->kind == SHI_REMOTE_PUT       ? shi_stream_put(o->lane, &s, local, n, flags_of(o), &o->turn)
                                                 : get_record(o, &s, local, n);
+    if (err != -EAGAIN)
+        o->turn = (struct shi_stream_wait){0};
     o->moved += err ? 0 : n;
     o->piece = err == -EINPROGRESS ? n : 0;
     return err;
@@ -145,11 +148,11 @@ static int put_chunk(const struct shi_remote_op *o, const struct shi_remote_addr
     struct shi_am_src own = shi_chunk_src(c);
     int reaches = shi_stream_reaches(s->pe, s->region);
     if (o->bytes <= RECORD_BYTES && (!reaches || o->bytes <= shi_stream_bcopy_bytes()))
-        return shi_stream_put(o->lane, s, c->memory, c->bytes, 0);
+        return shi_stream_put(o->lane, s, c->memory, c->bytes, 0, NULL);
     if (reaches)
-        return shi_stream_write(o->lane, s, c->memory, c->bytes, shi_chunk_req(c));
+        return shi_stream_write(o->lane, s, c->memory, c->bytes, shi_chunk_req(c), NULL);
     c->wait.after = (struct shi_after){.done = chunk_confirmed};
-    int err = shi_stream_pull(o->lane, s, &own, c->bytes, &c->wait.after);
+    int err = shi_stream_pull(o->lane, s, &own, c->bytes, &c->wait.after, NULL);
     return err ? err : -EINPROGRESS;
 }
 
@@ -161,8 +164,8 @@ static int get_chunk(const struct shi_remote_op *o, const struct shi_remote_addr
     if (reaches && o->bytes > shi_stream_bcopy_bytes())
         return shi_stream_read(o->lane, s, c->memory, c->bytes, shi_chunk_req(c));
     c->wait.reply = (struct shi_reply){.to = c->memory, .block = c->bytes, .done = chunk_replied};
-    int err = o->bytes <= RECORD_BYTES ? shi_stream_get_blocks(o->lane, s, &b, &c->wait.reply)
-                                       : shi_stream_push(o->lane, s, &own, c->bytes, &c->wait.reply);
+    int err = o->bytes <= RECORD_BYTES ? shi_stream_get_blocks(o->lane, s, &b, &c->wait.reply, NULL)
+                                       : shi_stream_push(o->lane, s, &own, c->bytes, &c->wait.reply, NULL);
     return err ? err : -EINPROGRESS;
 }
 
@@ -208,10 +211,10 @@ static int move_data(struct shi_remote_op *o)
     return err;
 }
 
-static int post_signal(const struct shi_remote_op *o)
+static int post_signal(struct shi_remote_op *o)
 {
     return o->signal.op == SHI_AMO_FETCH ? 0 : shi_stream_amo(o->lane, &o->signal.at, sizeof o->signal.value, o->signal.op,
-                                                              o->signal.value, 0, NULL, SHI_STREAM_AFTER_WRITES | flags_of(o));
+                                                              o->signal.value, 0, NULL, SHI_STREAM_AFTER_WRITES | flags_of(o), &o->turn);
 }
 
 static int confirm(struct shi_remote_op *o)
@@ -220,7 +223,7 @@ static int confirm(struct shi_remote_op *o)
     if (o->until != SHI_REMOTE_TARGET && !reads_source)
         return 0;
     o->wait.after = (struct shi_after){.done = confirmed};
-    return shi_stream_after(o->lane, o->at.pe, &o->wait.after, o->until == SHI_REMOTE_TARGET);
+    return shi_stream_after(o->lane, o->at.pe, &o->wait.after, o->until == SHI_REMOTE_TARGET, &o->turn);
 }
 
 int shi_remote_op_advance(struct shi_remote_op *o)
@@ -228,8 +231,10 @@ int shi_remote_op_advance(struct shi_remote_op *o)
     int err = 0;
     if (o->step == SHI_REMOTE_DATA && !(err = move_data(o)))
         o->step = SHI_REMOTE_SIGNAL;
-    if (o->step == SHI_REMOTE_SIGNAL && !(err = post_signal(o)))
+    if (o->step == SHI_REMOTE_SIGNAL && !(err = post_signal(o))) {
         o->step = SHI_REMOTE_CONFIRM;
+        o->turn = (struct shi_stream_wait){0};
+    }
     if (o->step == SHI_REMOTE_CONFIRM && (err = confirm(o)) != -EAGAIN)
         o->step = SHI_REMOTE_COMPLETE;
     return err;

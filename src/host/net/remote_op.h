@@ -66,6 +66,7 @@ struct shi_remote_op {
     /* remote_op.c's; zero at first */
     enum shi_remote_step step;
     size_t moved;   /* bytes posted, or here */
+    struct shi_stream_wait turn; /* of the call that was refused last */
     size_t piece;   /* bytes of the piece whose callback is outstanding */
     union {         /* one callback is outstanding at a time */
         struct shi_net_req req;

@@ -73,6 +73,14 @@ struct shi_after {
     void (*done)(struct shi_after *self);
 };
 
+/* What a call that waits keeps from try to try, so that calls of other threads do not delay it for ever: zero before the first one.
+ * NULL: the caller does not wait. */
+struct shi_stream_wait {
+    uint64_t since;  /* messages closed when it first found no room, plus 1 */
+    uint64_t behind; /* number of writes that it must follow, plus 1 */
+    uint64_t seq;    /* of a write: the message whose acknowledgement it must follow */
+};
+
 enum { SHI_STREAM_PUT_BYTES = 8192, SHI_STREAM_REPLY_BYTES = 8192 }; /* of one record */
 enum { SHI_JOB_PES = 1 << SHI_PE_BITS }; /* that requests of kernels can number, and barriers of teams can have */
 
@@ -141,32 +149,33 @@ void shi_stream_send(struct shi_lane *l);
 enum { SHI_STREAM_AFTER_WRITES = 1, SHI_STREAM_MORE = 2 };
 
 /* Up to SHI_STREAM_PUT_BYTES from `from`, copied. Strided: the blocks are packed from `from`, `from_stride` apart. */
-int shi_stream_put(struct shi_lane *l, const struct shi_remote_addr *to, const void *from, size_t bytes, int flags);
+int shi_stream_put(struct shi_lane *l, const struct shi_remote_addr *to, const void *from, size_t bytes, int flags,
+                   struct shi_stream_wait *w);
 int shi_stream_put_blocks(struct shi_lane *l, const struct shi_remote_addr *to, const struct shi_blocks *b,
-                          const void *from, ptrdiff_t from_stride);
+                          const void *from, ptrdiff_t from_stride, struct shi_stream_wait *w);
 
 /* Update an aligned word of 4 or 8 bytes; with a reply, it returns the old value. */
 int shi_stream_amo(struct shi_lane *l, const struct shi_remote_addr *at, int width, enum shi_amo op, uint64_t value,
-                   uint64_t cond, struct shi_reply *reply, int flags);
+                   uint64_t cond, struct shi_reply *reply, int flags, struct shi_stream_wait *w);
 
 /* Blocks of at most SHI_STREAM_REPLY_BYTES in all; the target copies them into its reply. */
 int shi_stream_get_blocks(struct shi_lane *l, const struct shi_remote_addr *from, const struct shi_blocks *b,
-                          struct shi_reply *reply);
+                          struct shi_reply *reply, struct shi_stream_wait *w);
 
 /* Let the target, whose memory transfers cannot name, read the data from this PE's memory; with `a`, which is called back once
  * all is in place there. Until then, or quiet, or shi_stream_local, source stays as it is. */
 int shi_stream_pull(struct shi_lane *l, const struct shi_remote_addr *to, const struct shi_am_src *source, size_t bytes,
-                    struct shi_after *a);
+                    struct shi_after *a, struct shi_stream_wait *w);
 
 /* Let the target write the data into this PE's memory, then reply. */
 int shi_stream_push(struct shi_lane *l, const struct shi_remote_addr *from, const struct shi_am_src *dest, size_t bytes,
-                    struct shi_reply *reply);
+                    struct shi_reply *reply, struct shi_stream_wait *w);
 
 /* RDMA from or into the user's memory. 0: there was nothing to do; -EINPROGRESS: req is called back, or, with req NULL,
  * quiet waits for it. A write does not overtake what the lane sent before its last fence. A transfer that cannot be
  * started ends the job. */
 int shi_stream_write(struct shi_lane *l, const struct shi_remote_addr *to, const void *from, size_t bytes,
-                     struct shi_net_req *req);
+                     struct shi_net_req *req, struct shi_stream_wait *w);
 int shi_stream_read(struct shi_lane *l, const struct shi_remote_addr *from, void *to, size_t bytes,
                     struct shi_net_req *req);
 
@@ -192,9 +201,9 @@ int shi_stream_quiet(struct shi_lane *l, int pe, uint64_t *wait);
 /* Have all those writes, reads and pulls ended, so that the caller may reuse their buffers? Call it like quiet. */
 int shi_stream_local(struct shi_lane *l, uint64_t *wait);
 
-/* Wait until all that the lane sent pe so far is complete there. 0: it is; -EINPROGRESS: a is called back; -EAGAIN: try
+/* Wait until all that the lane has sent pe before the first try is complete there. 0: it is; -EINPROGRESS: a is called back; -EAGAIN: try
  * again. soon: the acknowledgement may wait for a message that carries it, but not long; else it comes at once. */
-int shi_stream_after(struct shi_lane *l, int pe, struct shi_after *a, int soon);
+int shi_stream_after(struct shi_lane *l, int pe, struct shi_after *a, int soon, struct shi_stream_wait *w);
 
 /* May writes and reads name this region of PE pe? 0: only records reach it. */
 int shi_stream_reaches(int pe, enum shi_region region);

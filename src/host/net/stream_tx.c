@@ -53,30 +53,51 @@ static void ask_for(struct shi_lane *l, int pe, uint64_t seq)
 static int follow_writes(struct shi_lane *l, int pe, uint64_t n)
 {
     struct stream *s = &l->to[pe];
-    if (shi_stream_net.written.by == SHI_WRITTEN_END)
-        return rma_ended(l, pe);
+    if (shi_stream_net.written.by == SHI_WRITTEN_END) {
+        rma_ended(l, pe);
+        return shi_order_may_go(&s->order, n, 0);
+    }
     if (!shi_written_announce(l, pe))
         return 0;
     s->follows = n > s->follows ? n : s->follows;
     return 1;
 }
 
-/* May a record be sent now, given the writes before it? */
-static int behind_writes(struct shi_lane *l, int pe, int after_writes)
+/* How many writes the call must follow: those before its first try. */
+static uint64_t behind(const struct shi_lane *l, int pe, int after_writes, struct shi_stream_wait *w)
 {
-    struct shi_order *o = &l->to[pe].order;
-    return shi_order_record_may_go(o, l->fences, shi_stream_net.limits.ordered, after_writes) ||
-           follow_writes(l, pe, shi_order_record_behind(o, l->fences, after_writes));
+    const struct shi_order *o = &l->to[pe].order;
+    if (w && w->behind)
+        return w->behind - 1;
+    uint64_t n = shi_order_behind(o, l->fences, after_writes);
+    if (w) {
+        w->behind = n + 1;
+        w->seq = shi_order_write_behind(o, l->fences);
+    }
+    return n;
+}
+
+/* May a record be sent now, given the writes before it? */
+static int behind_writes(struct shi_lane *l, int pe, int after_writes, struct shi_stream_wait *w)
+{
+    if (shi_likely(shi_stream_net.limits.ordered & SHI_NET_SAW))
+        return 1;
+    uint64_t n = behind(l, pe, after_writes, w);
+    return shi_order_may_go(&l->to[pe].order, n, 0) || follow_writes(l, pe, n);
 }
 
 /* May a write be posted now, given the records and writes before the last fence? */
-static int behind_fence(struct shi_lane *l, int pe)
+static int behind_fence(struct shi_lane *l, int pe, struct shi_stream_wait *w)
 {
     const struct shi_order *o = &l->to[pe].order;
-    uint64_t seq = shi_order_write_behind(o, l->fences);
+    int ordered = shi_stream_net.limits.ordered & SHI_NET_WAW;
+    uint64_t n = behind(l, pe, 0, w), seq = w ? w->seq : shi_order_write_behind(o, l->fences);
     ask_for(l, pe, seq);
-    return o->acked_seq >= seq &&
-           (shi_order_write_may_go(o, l->fences, shi_stream_net.limits.ordered) || rma_ended(l, pe));
+    if (o->acked_seq < seq)
+        return 0;
+    if (!shi_order_may_go(o, n, ordered))
+        rma_ended(l, pe);
+    return shi_order_may_go(o, n, ordered);
 }
 
 void shi_stream_fence(struct shi_lane *l)
@@ -187,12 +208,11 @@ static void add_after(struct stream *s, struct shi_after *a)
     s->last_after = a;
 }
 
-int shi_stream_after(struct shi_lane *l, int pe, struct shi_after *a, int soon)
+int shi_stream_after(struct shi_lane *l, int pe, struct shi_after *a, int soon, struct shi_stream_wait *w)
 {
     struct stream *s = &l->to[pe];
     shi_lane_lock(l);
-    int in_order = shi_stream_net.limits.ordered & SHI_NET_SAW || shi_order_rma_ended(&s->order);
-    if (!in_order && !follow_writes(l, pe, s->order.writes)) {
+    if (!behind_writes(l, pe, 1, w)) {
         shi_lane_unlock(l);
         return -EAGAIN;
     }
@@ -227,14 +247,23 @@ void shi_stream_send(struct shi_lane *l)
 
 /* ---- records ---------------------------------------------------------------------------------------------------- */
 
+static enum shi_batch_room room_of(const struct stream *s, const struct shi_stream_wait *w)
+{
+    return shi_unlikely(w && w->since) && shi_order_is_overtaken(&s->order, w->since - 1, s->n_ready) ? SHI_ROOM_OVERTAKEN
+                                                                                                     : SHI_ROOM;
+}
+
 /* Room for a record's payload, when the record may be sent; the lane stays locked. NULL: not now, unlocked. */
-static void *begin(struct shi_lane *l, const struct shi_remote_addr *to, struct record r, int flags)
+static void *begin(struct shi_lane *l, const struct shi_remote_addr *to, struct record r, int flags, struct shi_stream_wait *w)
 {
     r.region = (uint8_t)to->region;
     r.off = to->off;
     shi_progress_post();
     shi_lane_lock(l);
-    void *p = behind_writes(l, to->pe, flags & SHI_STREAM_AFTER_WRITES) ? shi_batch_append(l, to->pe, &r, 0) : NULL;
+    int may_go = behind_writes(l, to->pe, flags & SHI_STREAM_AFTER_WRITES, w);
+    void *p = may_go ? shi_batch_append(l, to->pe, &r, room_of(&l->to[to->pe], w)) : NULL;
+    if (shi_unlikely(may_go && !p && w && !w->since))
+        w->since = l->to[to->pe].order.sent_seq + 1;
     if (!p)
         shi_lane_unlock(l);
     return p;
@@ -247,9 +276,10 @@ static int end(struct shi_lane *l, int pe, int flags)
     return 0;
 }
 
-int shi_stream_put(struct shi_lane *l, const struct shi_remote_addr *to, const void *from, size_t bytes, int flags)
+int shi_stream_put(struct shi_lane *l, const struct shi_remote_addr *to, const void *from, size_t bytes, int flags,
+                   struct shi_stream_wait *w)
 {
-    void *p = begin(l, to, (struct record){.op = OP_PUT, .bytes = (uint32_t)bytes}, flags);
+    void *p = begin(l, to, (struct record){.op = OP_PUT, .bytes = (uint32_t)bytes}, flags, w);
     if (!p)
         return -EAGAIN;
     shi_copy_lines(p, from, bytes);
@@ -257,10 +287,10 @@ int shi_stream_put(struct shi_lane *l, const struct shi_remote_addr *to, const v
 }
 
 int shi_stream_put_blocks(struct shi_lane *l, const struct shi_remote_addr *to, const struct shi_blocks *b,
-                          const void *from, ptrdiff_t from_stride)
+                          const void *from, ptrdiff_t from_stride, struct shi_stream_wait *w)
 {
     size_t bytes = (size_t)b->block * b->count;
-    struct shi_blocks *p = begin(l, to, (struct record){.op = OP_PUT_BLOCKS, .bytes = (uint32_t)(sizeof *p + bytes)}, 0);
+    struct shi_blocks *p = begin(l, to, (struct record){.op = OP_PUT_BLOCKS, .bytes = (uint32_t)(sizeof *p + bytes)}, 0, w);
     if (!p)
         return -EAGAIN;
     *p = *b;
@@ -297,11 +327,11 @@ static int end_fetch(struct shi_lane *l, int pe)
 }
 
 int shi_stream_amo(struct shi_lane *l, const struct shi_remote_addr *at, int width, enum shi_amo op, uint64_t value,
-                   uint64_t cond, struct shi_reply *reply, int flags)
+                   uint64_t cond, struct shi_reply *reply, int flags, struct shi_stream_wait *w)
 {
     size_t bytes = reply ? sizeof(struct amo_payload) : op == SHI_AMO_CSWAP ? 2 * sizeof value : sizeof value;
     struct amo_payload *p = begin(l, at, (struct record){.op = OP_AMO, .what = (uint8_t)op, .bytes = (uint32_t)bytes,
-                                                         .width = (uint8_t)(width | (reply ? 0x80 : 0))}, flags);
+                                                         .width = (uint8_t)(width | (reply ? 0x80 : 0))}, flags, w);
     if (!p)
         return -EAGAIN;
     p->value = value;
@@ -319,9 +349,9 @@ int shi_stream_amo(struct shi_lane *l, const struct shi_remote_addr *at, int wid
 }
 
 int shi_stream_get_blocks(struct shi_lane *l, const struct shi_remote_addr *from, const struct shi_blocks *b,
-                          struct shi_reply *reply)
+                          struct shi_reply *reply, struct shi_stream_wait *w)
 {
-    struct blocks_payload *p = begin(l, from, (struct record){.op = OP_GET_BLOCKS, .bytes = sizeof *p}, 0);
+    struct blocks_payload *p = begin(l, from, (struct record){.op = OP_GET_BLOCKS, .bytes = sizeof *p}, 0, w);
     if (!p)
         return -EAGAIN;
     int cookie = expect(l, reply, from->pe, (size_t)b->block * b->count);
@@ -341,9 +371,9 @@ static uint8_t continues(const struct shi_lane *l, int pe)
 }
 
 static struct served_payload *begin_served(struct shi_lane *l, const struct shi_remote_addr *at, int op,
-                                           const struct shi_am_src *memory, size_t bytes)
+                                           const struct shi_am_src *memory, size_t bytes, struct shi_stream_wait *w)
 {
-    struct served_payload *p = begin(l, at, (struct record){.op = (uint8_t)op, .bytes = sizeof *p}, 0);
+    struct served_payload *p = begin(l, at, (struct record){.op = (uint8_t)op, .bytes = sizeof *p}, 0, w);
     if (!p)
         return NULL;
     ((struct record *)p - 1)->what = continues(l, at->pe);
@@ -352,10 +382,10 @@ static struct served_payload *begin_served(struct shi_lane *l, const struct shi_
 }
 
 int shi_stream_pull(struct shi_lane *l, const struct shi_remote_addr *to, const struct shi_am_src *source, size_t bytes,
-                    struct shi_after *a)
+                    struct shi_after *a, struct shi_stream_wait *w)
 {
     struct stream *s = &l->to[to->pe];
-    if (!begin_served(l, to, OP_PULL, source, bytes))
+    if (!begin_served(l, to, OP_PULL, source, bytes, w))
         return -EAGAIN;
     s->served_seq = s->order.sent_seq + 1;
     if (a) {
@@ -367,9 +397,9 @@ int shi_stream_pull(struct shi_lane *l, const struct shi_remote_addr *to, const 
 }
 
 int shi_stream_push(struct shi_lane *l, const struct shi_remote_addr *from, const struct shi_am_src *dest, size_t bytes,
-                    struct shi_reply *reply)
+                    struct shi_reply *reply, struct shi_stream_wait *w)
 {
-    struct served_payload *p = begin_served(l, from, OP_PUSH, dest, bytes);
+    struct served_payload *p = begin_served(l, from, OP_PUSH, dest, bytes, w);
     if (!p)
         return -EAGAIN;
     int cookie = expect(l, reply, from->pe, 0);
@@ -399,12 +429,12 @@ static int write_memory(struct shi_lane *l, int pe, const struct shi_net_memory 
 }
 
 int shi_stream_write(struct shi_lane *l, const struct shi_remote_addr *to, const void *from, size_t bytes,
-                     struct shi_net_req *req)
+                     struct shi_net_req *req, struct shi_stream_wait *w)
 {
     int rc = -EAGAIN;
     shi_progress_post();
     shi_lane_lock(l);
-    if (behind_fence(l, to->pe))
+    if (behind_fence(l, to->pe, w))
         rc = write_memory(l, to->pe, shi_stream_memory(to->pe, to->region), to->off, from, bytes, req);
     shi_lane_unlock(l);
     return rc;
@@ -455,7 +485,11 @@ size_t shi_stream_am_bytes(void)
 void *shi_stream_am_begin(int pe, size_t bytes)
 {
     struct shi_lane *l = shi_stream_net.lane[0];
-    return begin(l, &(struct shi_remote_addr){.pe = pe}, (struct record){.op = OP_AM, .bytes = (uint32_t)bytes}, 0);
+    struct stream *s = &l->to[pe];
+    void *p = begin(l, &(struct shi_remote_addr){.pe = pe}, (struct record){.op = OP_AM, .bytes = (uint32_t)bytes}, 0, &s->am);
+    if (p)
+        s->am = (struct shi_stream_wait){0};
+    return p;
 }
 
 void shi_stream_am_end(int pe, enum shi_am_id id, size_t bytes)

@@ -90,13 +90,20 @@ static void transfer(enum shi_remote_kind kind, enum shi_remote_way way, struct 
     complete(&a, kind == SHI_REMOTE_PUT ? "put" : "get");
 }
 
+static void put_record(struct shi_lane *l, const struct shi_remote_addr *to, const void *source, size_t bytes, int flags,
+                       const char *routine)
+{
+    struct shi_stream_wait w = {0};
+    AWAIT(shi_stream_put(l, to, source, bytes, flags, &w) != -EAGAIN, routine, to->pe);
+}
+
 void shi_remote_put(struct shi_lane *l, const struct shi_remote_addr *to, const void *source, size_t bytes, int how)
 {
     enum shi_remote_way way = shi_remote_way(to, source, bytes, shi_dheap_hides(source, 1));
     if (way != SHI_REMOTE_RECORDS || bytes > SHI_STREAM_PUT_BYTES)
         transfer(SHI_REMOTE_PUT, way, l, to, (void *)source, bytes, how & SHI_NBI);
     else
-        AWAIT(shi_stream_put(l, to, source, bytes, how & SHI_MORE ? SHI_STREAM_MORE : 0) != -EAGAIN, "put", to->pe);
+        put_record(l, to, source, bytes, how & SHI_MORE ? SHI_STREAM_MORE : 0, "put");
 }
 
 /* Short gets: a record with its reply, or a read. Which is quicker depends on the provider: on one host 1.4 against 2.4 us
@@ -158,7 +165,8 @@ static void transfer_strided(enum shi_remote_kind kind, struct shi_lane *l, stru
         } else if (many == 0) {
             shi_remote_get(l, &at, local, block, 0);
         } else if (kind == SHI_REMOTE_PUT) {
-            AWAIT(shi_stream_put_blocks(l, &at, &b, local, here) != -EAGAIN, "put", at.pe);
+            struct shi_stream_wait w = {0};
+            AWAIT(shi_stream_put_blocks(l, &at, &b, local, here, &w) != -EAGAIN, "put", at.pe);
         } else {
             struct awaited a = {.op = {.kind = SHI_REMOTE_GET, .until = SHI_REMOTE_LOCAL, .lane = l, .at = at, .local = local,
                                        .bytes = n * block, .blocks = &b, .stride = here}};
@@ -184,7 +192,8 @@ void shi_remote_get_strided(struct shi_lane *l, const struct shi_remote_addr *fr
 void shi_remote_update(struct shi_lane *l, const struct shi_remote_addr *at, size_t width, int op, uint64_t value,
                        int after_put)
 {
-    AWAIT(shi_stream_amo(l, at, (int)width, op, value, 0, NULL, after_put ? SHI_STREAM_AFTER_WRITES : 0) != -EAGAIN,
+    struct shi_stream_wait w = {0};
+    AWAIT(shi_stream_amo(l, at, (int)width, op, value, 0, NULL, after_put ? SHI_STREAM_AFTER_WRITES : 0, &w) != -EAGAIN,
           "put", at->pe);
 }
 
@@ -202,7 +211,8 @@ void shi_remote_fetch_nbi(struct shi_lane *l, const struct shi_remote_addr *at, 
                           uint64_t cond, void *fetch)
 {
     struct shi_reply r = {.to = fetch, .block = width};
-    AWAIT(shi_stream_amo(l, at, (int)width, op, value, cond, &r, 0) != -EAGAIN, "fetching atomic", at->pe);
+    struct shi_stream_wait w = {0};
+    AWAIT(shi_stream_amo(l, at, (int)width, op, value, cond, &r, 0, &w) != -EAGAIN, "fetching atomic", at->pe);
 }
 
 /* ---- order ---------------------------------------------------------------------------------------------------------- */
@@ -236,5 +246,5 @@ void shi_remote_sync_store(int world_pe, uint64_t off, const void *from, size_t 
 {
     struct shi_remote_addr to = {world_pe, SHI_REGION_SYNC, off};
     int flags = SHI_STREAM_AFTER_WRITES | (more ? SHI_STREAM_MORE : 0);
-    AWAIT(shi_stream_put(shi_world.lane, &to, from, bytes, flags) != -EAGAIN, "collective", world_pe);
+    put_record(shi_world.lane, &to, from, bytes, flags, "collective");
 }
