@@ -22,10 +22,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/coll/coll.h"
 #include "host/coll/plan.h"
 #include "host/coll/rules.h"
-#include "host/coll/team.h"
 #include "host/net/lane.h"
+#include "host/net/stream.h"
 #include "host/ops/state.h"
 #include "host/tag/tag.h"
 
@@ -40,15 +41,15 @@ struct shape {
 };
 
 /* Which PEs have the ranks of a phase: the nodes' first ones; PEs of the same number in their nodes, each for a part of the array;
- * all. ON_NODE: no ranks, stores within each node. */
-enum participants { FIRSTS, HOLDERS, MEMBERS, ON_NODE };
+ * those that handle the other node, PE (other node mod PEs) of each node; all. ON_NODE: no ranks, stores within each node. */
+enum participants { FIRSTS, HOLDERS, HANDLERS, MEMBERS, ON_NODE };
 
-/* A phase of a collective: a plan whose blocks have so many bytes; `extra` empty messages a round that are waited for. ON_NODE: so
- * many stores, and bytes that are copied. */
+/* A phase of a collective: a plan whose blocks have so many bytes; `extra` empty messages a round that are waited for; `more` messages
+ * with a block to other PEs of the node. ON_NODE: so many stores, and bytes that are copied. */
 struct phase {
     enum shi_plan plan;
     double block;
-    int extra;
+    int extra, more;
     enum participants participants;
     int stores;
 };
@@ -158,16 +159,26 @@ static int reduce_phases(const struct shape *s, size_t bytes, struct phase *p, d
 static int alltoall_phases(const struct shape *s, size_t bytes, struct phase *p, double *memory)
 {
     int n = s->nodes, pes = s->pes;
-    double block = (double)bytes * pes * pes, copied = block * n;
-    *memory = block * shi_plan_index_places(n, shi_plan_log2(n));
-    if (shi_rules_choose(SHI_COLL_ALLTOALL, &(const struct shi_shape){n, pes, n}, bytes, 0) == SHI_BY_INDEX &&
-        *memory <= (double)(shi_team_half_bytes(n * pes) - SHI_LANDING_BYTES)) {
-        *memory *= 2; /* the two halves of the exchange buffers */
+    double block = (double)bytes * pes * pes, copied = block * n, handled = block * ((n + pes - 1) / pes);
+    double places = block * shi_plan_index_places(n, shi_plan_log2(n));
+    int fits = places <= (double)(shi_team_half_bytes(n * pes) - SHI_LANDING_BYTES);
+    int is_short = block <= (double)shi_coll_place_bytes(n * pes, n, pes) && bytes <= SHI_STREAM_PUT_BYTES;
+    switch (shi_rules_choose(SHI_COLL_ALLTOALL, &(const struct shi_shape){n, pes, n}, bytes, fits ? 0 : 1 << SHI_BY_INDEX)) {
+    case SHI_BY_INDEX:
+        *memory = 2 * places; /* the two halves of the exchange buffers */
         return by_firsts(p, pes, copied, SHI_PLAN_INDEX, block, copied);
+    case SHI_BY_NODES:
+        *memory = is_short ? 2 * handled : handled;
+        p[0] = on_node(pes, (double)bytes * pes + handled);
+        p[1] = (struct phase){.plan = SHI_PLAN_PAIRWISE, .block = is_short ? block : block / pes, .participants = HANDLERS,
+                              .more = is_short ? 0 : pes - 1};
+        p[2] = on_node(pes, is_short ? handled : 0);
+        return 3;
+    default:
+        *memory = 0;
+        p[0] = (struct phase){.plan = SHI_PLAN_PAIRWISE, .block = (double)bytes, .participants = MEMBERS};
+        return 1;
     }
-    *memory = 0;
-    p[0] = (struct phase){.plan = SHI_PLAN_PAIRWISE, .block = (double)bytes, .participants = MEMBERS};
-    return 1;
 }
 
 static int broadcast_phases(const struct shape *s, size_t bytes, struct phase *p)
@@ -237,7 +248,15 @@ struct ranks {
 static int senders(const struct phase *p, const struct ranks *of, int me, int to)
 {
     int up = (to - me + of->n) % of->n, distance = up < of->n - up ? up : of->n - up;
+    if (p->participants == HANDLERS)
+        return of->n - 1 < of->pes ? of->n - 1 : of->pes;
     return p->participants == FIRSTS ? 1 : p->participants == HOLDERS || distance > of->pes ? of->pes : distance;
+}
+
+/* The PE of a rank in its messages with another. */
+static int pe_of(const struct phase *p, const struct ranks *of, int me, int other)
+{
+    return me * of->apart + (p->participants == HANDLERS ? other % of->pes : 0);
 }
 
 static void send(const struct phase *p, const struct ranks *of, int me, int r)
@@ -247,27 +266,29 @@ static void send(const struct phase *p, const struct ranks *of, int me, int r)
         return;
     if (!of->one && shi_plan_round(p->plan, of->n, x.to, r).from != me)
         fail("a message that its receiver does not expect", p->plan, of->n, me, r);
-    double bytes = (double)x.send.n * p->block, *at = &now[me * of->apart], *to = &due[(of->one ? me : x.to) * of->apart];
+    double bytes = (double)x.send.n * p->block * (1 + p->more), *at = &now[pe_of(p, of, me, x.to)];
+    double *to = &due[of->one ? pe_of(p, of, me, x.from) : pe_of(p, of, x.to, me)];
     int node = me * of->apart / of->pes, share = senders(p, of, me, x.to);
-    int times = p->participants == HOLDERS || (p->participants == MEMBERS && of->one) ? of->pes : 1;
+    int messages = 1 + p->more, times = p->participants == HOLDERS || (p->participants == MEMBERS && of->one) ? of->pes : 1;
     if (x.to * of->apart / of->pes == node) {
         *at += store + bytes * ns_a_copied_byte / 1000;
         *to = *at;
         return;
     }
-    double busy = overhead + (bytes * share > 1 ? (bytes * share - 1) * ns_a_byte / 1000 : 0);
-    *at += busy > gap * share ? busy : gap * share;
-    *to = *at + latency + p->extra * (latency + 2 * overhead);
-    sent[node] += times * (1 + p->extra);
+    double busy = messages * overhead + (bytes * share > 1 ? (bytes * share - 1) * ns_a_byte / 1000 : 0);
+    *at += busy > messages * gap * share ? busy : messages * gap * share;
+    double then = *at + latency + p->extra * (latency + 2 * overhead);
+    *to = p->participants == HANDLERS && *to > then ? *to : then;
+    sent[node] += times * (messages + p->extra);
     volume[node] += times * bytes;
 }
 
 static void receive(const struct phase *p, const struct ranks *of, int me, int r)
 {
     struct shi_round x = shi_plan_round(p->plan, of->n, me, r);
-    double *at = &now[me * of->apart], came = due[me * of->apart];
     if (x.from < 0)
         return;
+    double *at = &now[pe_of(p, of, me, x.from)], came = due[pe_of(p, of, me, x.from)];
     if (!of->one && shi_plan_round(p->plan, of->n, x.from, r).to != me)
         fail("a message that is not sent", p->plan, of->n, me, r);
     *at = came > *at ? came : *at;
@@ -296,13 +317,18 @@ static int run_rounds(const struct phase *p, const struct shape *s)
     int many = of.one ? 1 : of.n, rounds = shi_plan_rounds(p->plan, of.n);
     for (int i = 1; of.one && i < s->nodes * s->pes; i++) /* every node is as late as the latest before */
         now[0] = now[i] > now[0] ? now[i] : now[0];
-    for (int r = 0; r < rounds; r++) {
-        for (int me = 0; me < many; me++)
-            send(p, &of, me, r);
-        for (int me = 0; me < many; me++)
-            receive(p, &of, me, r);
+    for (int i = 1; of.one && p->participants == HANDLERS && i < s->pes; i++)
+        now[i] = now[0];
+    int sent_first = p->participants == HANDLERS ? rounds : 1; /* a handler sends all its messages before it waits */
+    if (sent_first > 1)
+        memset(due, 0, (size_t)s->nodes * (size_t)s->pes * sizeof *due);
+    for (int r = 0; r < rounds; r += sent_first) {
+        for (int me = 0; me < many * sent_first; me++)
+            send(p, &of, me % many, r + me / many);
+        for (int me = 0; me < many * sent_first; me++)
+            receive(p, &of, me % many, r + me / many);
     }
-    return rounds;
+    return p->participants == HANDLERS ? (rounds + s->pes - 1) / s->pes : rounds;
 }
 
 static struct cost run(const struct row *row, const struct shape *s)

@@ -137,6 +137,24 @@ static void test_reverse(void)
     shmem_team_destroy(reverse);
 }
 
+/* Alltoalls of all lengths among every second PE. Catches: a node's members taken for neighbours in the world; a node of one member. */
+static void test_every_second(void)
+{
+    shmem_team_t second;
+    int pe = me, all = n;
+    CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 2, (n + 1) / 2, NULL, 0, &second) == 0);
+    if (second != SHMEM_TEAM_INVALID) {
+        team = second;
+        me = shmem_team_my_pe(second);
+        n = shmem_team_n_pes(second);
+        for (size_t words = 1; words <= 9000; words *= 3)
+            moves(words);
+        me = pe;
+        n = all;
+    }
+    shmem_team_destroy(second);
+}
+
 /* Catches: a PE that reads what a later one has not combined yet, or that still reads or changes what another PE's program uses again. */
 static void late(size_t words, int who)
 {
@@ -181,6 +199,7 @@ int main(void)
     real = shmem_malloc(2 * MOST * sizeof *real);
     RUN(test_world, "lengths up to 320,000 bytes in the world");
     RUN(test_reverse, "the same in a team of all PEs in reverse order");
+    RUN(test_every_second, "copies of up to 52,488 bytes in a team of every second PE");
     RUN(test_late, "reductions for which each PE in turn is late");
     shmem_finalize();
     return tap_end();

@@ -1,5 +1,5 @@
 /*
- * barrier.c - both barriers of a team, the exchange, and short alltoalls between nodes, with threads as members. The number of
+ * barrier.c - both barriers of a team, the exchange, and both schedules of short alltoalls between nodes, with threads as members. The number of
  * cores is simulated, so that the test uses every round of the dissemination barrier on a small machine, too.
  */
 #include "host/coll/team.h"
@@ -21,7 +21,7 @@ int shi_shm_aborted(const struct shi_shm *s)
     return 0;
 }
 
-enum { MOST = 9, ROUNDS = 1500, SLOT_BYTES = 1 << 16 };
+enum { MOST = 9, ROUNDS = 1500, SLOT_BYTES = 1 << 18 };
 static char *slots; /* [MOST] of SLOT_BYTES: the sync areas */
 
 /* The network: the offset is that of a place in the sender's slot. */
@@ -40,7 +40,7 @@ void shi_remote_quiet(struct shi_lane *l)
 }
 
 /* Symmetric memory: a member's address, at another member. */
-enum { HEAP_BYTES = 2 * MOST * 6 * sizeof(long) };
+enum { LONG_WORDS = 420, HEAP_WORDS = 2 * MOST * LONG_WORDS, HEAP_BYTES = 2 * HEAP_WORDS * sizeof(long) }; /* dest, source */
 static char *heaps; /* [MOST] of HEAP_BYTES */
 void *shi_coll_at(const struct shmem_team *t, const void *addr, int pe)
 {
@@ -49,6 +49,14 @@ void *shi_coll_at(const struct shmem_team *t, const void *addr, int pe)
 void shi_coll_copy(void *to, const void *from, size_t bytes)
 {
     memcpy(to, from, bytes);
+}
+void shi_coll_put(const struct shmem_team *t, void *dest, const void *source, size_t bytes, int pe)
+{
+    memcpy(shi_coll_at(t, dest, pe), source, bytes);
+}
+void shi_coll_local(const struct shmem_team *t)
+{
+    (void)t;
 }
 void shi_dheap_copy_strided(const char *routine, char *to, const char *from, const struct shi_strided *s)
 {
@@ -87,23 +95,28 @@ static void exchange(struct shmem_team *t, long r)
     __atomic_fetch_add(&torn, bad, __ATOMIC_RELAXED);
 }
 
-/* An alltoall of 0 to 3 words; in every other round with strides. */
+/* An alltoall of 0 to 3 words, in every other round with strides, by one of two schedules; sometimes one that does not fit into
+ * the exchange buffers. */
 static void to_all(struct shmem_team *t, long r)
 {
-    long *dest = (long *)(heaps + t->me * (ptrdiff_t)HEAP_BYTES), *source = dest + MOST * 6;
+    long *dest = (long *)(heaps + t->me * (ptrdiff_t)HEAP_BYTES), *source = dest + HEAP_WORDS;
+    int by_nodes = r / 12 % 2 == 1;
     size_t words = (size_t)r / 3 % 4, bad = 0;
-    struct shi_all_to_all a = {dest, source, r % 2 ? 2 : 1, r % 2 ? 2 : 1, words, sizeof *dest};
-    for (size_t i = 0; i < MOST * 6; i++) {
-        source[i] = r * 10000 + t->me * 1000 + (long)i;
+    struct shi_all_to_all a = {dest, source, r % 2 ? 2 : 1, r % 4 < 2 ? 1 : 2, words, sizeof *dest};
+    if (by_nodes && r % 17 == 1 && t->ordered && a.dst == 1)
+        a.nelems = words = LONG_WORDS - (size_t)r % 9;
+    size_t used = 2 * MOST * (words > 3 ? words : 3);
+    for (size_t i = 0; i < used; i++) {
+        source[i] = r * 1000000 + t->me * 100000 + (long)i;
         dest[i] = -1;
     }
     shi_team_barrier("alltoall", t); /* dest is ready */
-    bad += !shi_coll_index_fits(t, &a);
-    shi_coll_index(t, &a);
-    for (size_t i = 0; i < MOST * 6; i++) {
+    bad += !shi_coll_by_nodes_fits(t, &a) || (words < 4 && !shi_coll_index_fits(t, &a));
+    (by_nodes ? shi_coll_by_nodes : shi_coll_index)(t, &a);
+    for (size_t i = 0; i < used; i++) {
         size_t at = i / (size_t)a.dst, from = words ? at / words : MOST;
         long expect = from >= (size_t)t->n || i % (size_t)a.dst ? -1
-                    : r * 10000 + (long)from * 1000 + ((long)words * t->me + (long)(at % words)) * a.sst;
+                    : r * 1000000 + (long)from * 100000 + ((long)words * t->me + (long)(at % words)) * a.sst;
         bad += dest[i] != expect;
     }
     __atomic_fetch_add(&torn, bad, __ATOMIC_RELAXED);
@@ -172,8 +185,14 @@ static void set_up(int n, int nodes, int oversubscribed, int gathered)
                                           .oversubscribed = oversubscribed, .buffer_bytes = SHI_EXCHANGE_BYTES,
                                           .node = node, .n_nodes = nodes, .my_node = my_node, .members = placed,
                                           .local_rank = local_rank, .position = position, .gathered = gathered};
-        for (int k = 0; k < nodes; k++)
+        members[me].least_local = n;
+        members[me].ordered = 1;
+        for (int i = 0; i < n; i++)
+            members[me].ordered &= position[i] == i;
+        for (int k = 0; k < nodes; k++) {
             members[me].most_local = node[k].n > members[me].most_local ? node[k].n : members[me].most_local;
+            members[me].least_local = node[k].n < members[me].least_local ? node[k].n : members[me].least_local;
+        }
     }
 }
 

@@ -34,6 +34,9 @@ static void built_in(void)
         }
     CHECK(wrong == 0);
     CHECK(choose(SHI_COLL_BROADCAST, 2, 1, 1 << 20) == SHI_BY_TREE && choose(SHI_COLL_BROADCAST, 3, 1, 65536) == SHI_BY_TREE);
+    CHECK(choose(SHI_COLL_ALLTOALL, 2, 1, 2048) == SHI_BY_INDEX && choose(SHI_COLL_ALLTOALL, 2, 1, 2049) == SHI_BY_PAIRWISE);
+    CHECK(choose(SHI_COLL_ALLTOALL, 2, 2, 128) == SHI_BY_INDEX && choose(SHI_COLL_ALLTOALL, 2, 2, 129) == SHI_BY_NODES);
+    CHECK(choose(SHI_COLL_ALLTOALL, 9, 2, 65536) == SHI_BY_NODES && choose(SHI_COLL_ALLTOALL, 9, 2, 65537) == SHI_BY_PAIRWISE);
     CHECK(choose(SHI_COLL_BROADCAST, 3, 1, 65537) == SHI_BY_SCATTER_GATHER && choose(SHI_COLL_SCAN, 9, 1, 1024) == SHI_BY_READ);
 }
 

@@ -399,6 +399,21 @@ static void wait_last(const struct shmem_team *t, uint64_t epoch)
         shi_team_wait_notify(t, (t->me - k + t->n) % t->n, epoch);
 }
 
+/* Carry out an alltoall by a schedule between nodes. 0: the rules choose none for it. */
+static int between_nodes(struct shmem_team *t, const struct shi_all_to_all *a)
+{
+    if (t->n_nodes == 1)
+        return 0;
+    unsigned without = (shi_coll_index_fits(t, a) ? 0 : 1 << SHI_BY_INDEX) |
+                       (shi_coll_by_nodes_fits(t, a) ? 0 : 1 << SHI_BY_NODES);
+    enum shi_algorithm way = shi_coll_choose(t, SHI_COLL_ALLTOALL, a->nelems * a->elem, without);
+    if (way == SHI_BY_INDEX)
+        shi_coll_index(t, a);
+    else if (way == SHI_BY_NODES)
+        shi_coll_by_nodes(t, a);
+    return way != SHI_BY_PAIRWISE;
+}
+
 void shi_coll_alltoall(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t bytes)
 {
     shi_coll_check(routine, t, SHI_WRITE, "dest", dest, shi_bytes(bytes, t ? (size_t)t->n : 0));
@@ -406,11 +421,8 @@ void shi_coll_alltoall(const char *routine, struct shmem_team *t, void *dest, co
     check_apart(routine, dest, bytes * (size_t)t->n, source, bytes * (size_t)t->n);
     SHI_AGREE(routine, t, {"bytes", (int64_t)bytes});
     SHI_SPAN(span, SHI_COLLECTIVES, routine, t, SHI_TO_ALL, bytes);
-    const struct shi_all_to_all all = {dest, source, 1, 1, bytes, 1};
-    if (shi_coll_index_fits(t, &all)) {
-        shi_coll_index(t, &all);
+    if (between_nodes(t, &(const struct shi_all_to_all){dest, source, 1, 1, bytes, 1}))
         return;
-    }
     uint64_t epoch = ++t->epoch;
     for (int k = 1; k < t->n; k++) {
         int i = t->me + k < t->n ? t->me + k : t->me + k - t->n;
@@ -455,11 +467,8 @@ void shi_coll_alltoalls(const char *routine, struct shmem_team *t, void *dest, c
                     nelems ? (last * (size_t)sst + 1) * elem : 0);
     SHI_AGREE(routine, t, {"nelems", (int64_t)nelems}, {"dst", dst}, {"sst", sst}, {"bytes an element", (int64_t)elem});
     SHI_SPAN(span, SHI_COLLECTIVES, routine, t, SHI_TO_ALL, nelems * elem);
-    const struct shi_all_to_all all = {dest, source, dst, sst, nelems, elem};
-    if (shi_coll_index_fits(t, &all)) {
-        shi_coll_index(t, &all);
+    if (between_nodes(t, &(const struct shi_all_to_all){dest, source, dst, sst, nelems, elem}))
         return;
-    }
     uint64_t epoch = ++t->epoch;
     size_t to_me = nelems * elem * (size_t)t->me * (size_t)dst, from_him = nelems * elem * (size_t)sst;
     const struct shi_strided s = {dst, sst, 1, nelems, elem};

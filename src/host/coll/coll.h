@@ -32,8 +32,8 @@ static inline enum shi_algorithm shi_coll_choose(const struct shmem_team *t, enu
     return shi_rules_choose(of, &shape, bytes, without);
 }
 
-/* Short alltoalls between nodes: host/coll/index.c. An alltoall: `nelems` elements of `elem` bytes for each member, in
- * strides dst and sst of elements. */
+/* An alltoall: `nelems` elements of `elem` bytes for each member, in strides dst and sst of elements. elem: a power of two, at
+ * most a line. */
 struct shi_all_to_all {
     void *dest;
     const void *source;
@@ -41,12 +41,19 @@ struct shi_all_to_all {
     size_t nelems, elem;
 };
 
-/* 1: the team has several nodes, the rules choose this algorithm, and the blocks fit into the exchange buffers. The same on all
- * members. */
+/* Schedules of alltoalls of a team on several nodes: host/coll/index.c and by_nodes.c. fits: does the schedule serve such a team and
+ * such blocks? The same on all members. The others carry it out; collective over the team. */
 int shi_coll_index_fits(const struct shmem_team *t, const struct shi_all_to_all *a);
-
-/* Carry it out; collective over the team. */
 void shi_coll_index(struct shmem_team *t, const struct shi_all_to_all *a);
+int shi_coll_by_nodes_fits(const struct shmem_team *t, const struct shi_all_to_all *a);
+
+/* by_nodes.c, in a job of n_pes: bytes of a place for another node's message, of a PE whose node has so many members. */
+static inline size_t shi_coll_place_bytes(int n_pes, int nodes, int members)
+{
+    size_t room = shi_team_half_bytes(n_pes) - SHI_LANDING_BYTES;
+    return room / (size_t)((nodes + members - 1) / members) / SHI_LINE_BYTES * SHI_LINE_BYTES;
+}
+void shi_coll_by_nodes(struct shmem_team *t, const struct shi_all_to_all *a);
 
 /* An operator on one type: acc[i] = acc[i] op in[i]. */
 typedef void shi_combine(void *acc, const void *in, size_t n);

@@ -36,7 +36,7 @@ static size_t stride_of(const struct shmem_team *t, size_t part)
 int shi_coll_index_fits(const struct shmem_team *t, const struct shi_all_to_all *a)
 {
     size_t part = part_of(a), room = shi_team_half_bytes(shi_world.n_pes) - SHI_LANDING_BYTES;
-    return t->n_nodes > 1 && part <= room && shi_coll_choose(t, SHI_COLL_ALLTOALL, part, 0) == SHI_BY_INDEX &&
+    return part <= room &&
            stride_of(t, part) <= room / (size_t)shi_plan_index_places(t->n_nodes, shi_plan_log2(t->n_nodes));
 }
 

@@ -22,7 +22,9 @@ static const struct shi_rule built_in[] = {
     {.of = SHI_COLL_SCAN, .way = SHI_BY_GATHER, .most_total = 8192},
     {.of = SHI_COLL_SCAN, .way = SHI_BY_READ},
     {.of = SHI_COLL_COLLECT, .way = SHI_BY_GATHER},
-    {.of = SHI_COLL_ALLTOALL, .way = SHI_BY_INDEX, .bytes = {0, 2048}},
+    {.of = SHI_COLL_ALLTOALL, .way = SHI_BY_INDEX, .pes = {0, 1}, .bytes = {0, 2048}},
+    {.of = SHI_COLL_ALLTOALL, .way = SHI_BY_INDEX, .bytes = {0, 128}},
+    {.of = SHI_COLL_ALLTOALL, .way = SHI_BY_NODES, .pes = {2, 0}, .bytes = {0, 65536}},
     {.of = SHI_COLL_ALLTOALL, .way = SHI_BY_PAIRWISE},
 };
 enum { BUILT_IN = sizeof built_in / sizeof *built_in };
@@ -33,7 +35,7 @@ static int n_given;
 /* Names in rules. */
 static const char *const collective_words[SHI_COLLECTIVES_N] = {"broadcast", "reduce", "scan", "collect", "alltoall"};
 static const char *const way_words[SHI_ALGORITHMS] = {"tree", "scatter", "gather", "doubling", "pieces", "halving", "read",
-                                                      "index", "pairwise"};
+                                                      "index", "nodes", "pairwise"};
 
 const struct shi_rule *shi_rules_at(int i)
 {
@@ -138,7 +140,7 @@ static int has(enum shi_collective of, enum shi_algorithm way)
         [SHI_COLL_REDUCE] = 1 << SHI_BY_GATHER | 1 << SHI_BY_DOUBLING | 1 << SHI_BY_PIECES | 1 << SHI_BY_HALVING,
         [SHI_COLL_SCAN] = 1 << SHI_BY_GATHER | 1 << SHI_BY_READ,
         [SHI_COLL_COLLECT] = 1 << SHI_BY_GATHER,
-        [SHI_COLL_ALLTOALL] = 1 << SHI_BY_INDEX | 1 << SHI_BY_PAIRWISE};
+        [SHI_COLL_ALLTOALL] = 1 << SHI_BY_INDEX | 1 << SHI_BY_NODES | 1 << SHI_BY_PAIRWISE};
     return ways[of] >> way & 1;
 }
 
@@ -256,7 +258,7 @@ void shi_rules_describe(const struct shi_rule *r, char *text, size_t bytes)
 {
     static const char *const way[] = {"binomial tree", "binomial scatter, then allgather", "allgather, then each combines",
                                       "recursive doubling", "each combines a piece of all", "recursive halving, then doubling",
-                                      "dissemination by reads", "Bruck's index", "pairwise"};
+                                      "dissemination by reads", "Bruck's index", "pairwise between nodes", "pairwise"};
     char limits[128] = "";
     add_limits(limits, sizeof limits, r->bytes, "bytes");
     add_limits(limits, sizeof limits, (struct shi_limits){0, r->most_total}, "bytes of all nodes");

@@ -149,6 +149,7 @@ static int find_nodes(struct shmem_team *t)
     for (int k = 0; k < t->n_nodes; placed += t->node[k++].n) {
         t->node[k].member = t->members + placed;
         t->most_local = t->node[k].n > t->most_local ? t->node[k].n : t->most_local;
+        t->least_local = k == 0 || t->node[k].n < t->least_local ? t->node[k].n : t->least_local;
     }
     t->ordered = 1;
     for (int i = 0; i < t->n; i++) {

@@ -23,7 +23,7 @@ enum {
     SHI_EXCHANGE_BYTES = 128, /* the least size of an exchange buffer */
     SHI_EXCHANGE_TOTAL_BYTES = 8192,
     SHI_LANDING_BYTES = SHI_ROUNDS * SHI_EXCHANGE_BYTES, /* heads a half: what a round of a merge brings */
-    SHI_RECORDS_BYTES = 16384, /* the least size of the records of a half, which follow */
+    SHI_RECORDS_BYTES = 65536, /* the least size of the records of a half, which follow */
     SHI_SET_DESTS = 4, /* so many last broadcasts over an active set are remembered */
     SHI_DIRECT = 16 /* up to so many members of one node store into each other's slots */
 };
@@ -95,7 +95,7 @@ struct shmem_team {
     int *local_rank;             /* [n] by team PE: that member's index in its node */
     int *position;               /* [n] by team PE: its index in members */
     int ordered;                 /* 1: position[i] is i */
-    int most_local;              /* members of the node with most of them */
+    int most_local, least_local; /* members of the node with most of them, and with the fewest */
     int gathered;                /* exchanges go through the nodes' firsts; 0: each member stores into every slot */
     int index;                   /* of its slot */
     uint64_t number;             /* in messages: teams with a member in common never have the same */
