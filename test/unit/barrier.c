@@ -5,6 +5,7 @@
 #include "host/coll/team.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 
 #include "../tap.h"
@@ -40,7 +41,7 @@ void shi_remote_quiet(struct shi_lane *l)
 }
 
 /* Symmetric memory: a member's address, at another member. */
-enum { LONG_WORDS = 420, HEAP_WORDS = 2 * MOST * LONG_WORDS, HEAP_BYTES = 2 * HEAP_WORDS * sizeof(long) }; /* dest, source */
+enum { LONG_WORDS = 420, HEAP_WORDS = 2 * MOST * LONG_WORDS, HEAP_BYTES = 3 * HEAP_WORDS * sizeof(long) }; /* two dests, source */
 static char *heaps; /* [MOST] of HEAP_BYTES */
 void *shi_coll_at(const struct shmem_team *t, const void *addr, int pe)
 {
@@ -95,29 +96,51 @@ static void exchange(struct shmem_team *t, long r)
     __atomic_fetch_add(&torn, bad, __ATOMIC_RELAXED);
 }
 
-/* An alltoall of 0 to 3 words, in every other round with strides, by one of two schedules; sometimes one that does not fit into
- * the exchange buffers. */
+static long value(long r, int call, size_t from, size_t i)
+{
+    return ((r * 2 + call) * 10 + (long)from) * 100000 + (long)i;
+}
+
+static size_t wrong_words(const struct shmem_team *t, const struct shi_all_to_all *a, long r, int call, size_t used)
+{
+    const long *dest = a->dest;
+    size_t bad = 0;
+    for (size_t i = 0; i < used; i++) {
+        size_t at = i / (size_t)a->dst, from = a->nelems ? at / a->nelems : MOST;
+        size_t in_source = (a->nelems * (size_t)t->me + (a->nelems ? at % a->nelems : 0)) * (size_t)a->sst;
+        bad += dest[i] != (from >= (size_t)t->n || i % (size_t)a->dst ? -1 : value(r, call, from, in_source));
+    }
+    return bad;
+}
+
+/* Two alltoalls of 0 to 3 words with no barrier between them, in every other round with strides, by one of two schedules; sometimes
+ * ones that do not fit into the exchange buffers. A source is changed just before the call and at once after it. */
 static void to_all(struct shmem_team *t, long r)
 {
-    long *dest = (long *)(heaps + t->me * (ptrdiff_t)HEAP_BYTES), *source = dest + HEAP_WORDS;
+    long *dest = (long *)(heaps + t->me * (ptrdiff_t)HEAP_BYTES), *source = dest + 2 * HEAP_WORDS;
     int by_nodes = r / 12 % 2 == 1;
     size_t words = (size_t)r / 3 % 4, bad = 0;
     struct shi_all_to_all a = {dest, source, r % 2 ? 2 : 1, r % 4 < 2 ? 1 : 2, words, sizeof *dest};
-    if (by_nodes && r % 17 == 1 && t->ordered && a.dst == 1)
+    if (by_nodes && r % 16 == 14 && t->ordered && a.dst == 1)
         a.nelems = words = LONG_WORDS - (size_t)r % 9;
     size_t used = 2 * MOST * (words > 3 ? words : 3);
-    for (size_t i = 0; i < used; i++) {
-        source[i] = r * 1000000 + t->me * 100000 + (long)i;
-        dest[i] = -1;
-    }
+    for (size_t i = 0; i < used; i++)
+        dest[i] = dest[HEAP_WORDS + i] = -1;
     shi_team_barrier("alltoall", t); /* dest is ready */
     bad += !shi_coll_by_nodes_fits(t, &a) || (words < 4 && !shi_coll_index_fits(t, &a));
-    (by_nodes ? shi_coll_by_nodes : shi_coll_index)(t, &a);
-    for (size_t i = 0; i < used; i++) {
-        size_t at = i / (size_t)a.dst, from = words ? at / words : MOST;
-        long expect = from >= (size_t)t->n || i % (size_t)a.dst ? -1
-                    : r * 1000000 + (long)from * 100000 + ((long)words * t->me + (long)(at % words)) * a.sst;
-        bad += dest[i] != expect;
+    for (int call = 0; call < 2; call++) {
+        a.dest = dest + call * (long)HEAP_WORDS;
+        for (size_t i = 0; i < used; i++)
+            source[i] = value(r, call, (size_t)t->me, i);
+        (by_nodes ? shi_coll_by_nodes : shi_coll_index)(t, &a);
+        for (size_t i = 0; i < used; i++)
+            source[i] = -2;
+        if ((t->me + r) % 5 == 0)
+            sched_yield();
+    }
+    for (int call = 0; call < 2; call++) {
+        a.dest = dest + call * (long)HEAP_WORDS;
+        bad += wrong_words(t, &a, r, call, used);
     }
     __atomic_fetch_add(&torn, bad, __ATOMIC_RELAXED);
 }
