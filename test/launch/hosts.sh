@@ -9,23 +9,20 @@ in_h1() {
     "$hosts" in h1 "$@"
 }
 
-# Run oshrun on h1 with two slots on each host; sets $status and $took, writes $work/out and $work/err.
+# Run oshrun on h1 with two slots on each host; sets $status, writes $work/out and $work/err. A job that does not end: 124 or 137.
 run() {
-    local begin=$SECONDS
     in_h1 timeout -k 10 40 "$OSHRUN" --engine $engine -H h1:2,h2:2 "$@" >"$work/out" 2>"$work/err" </dev/null
     status=$?
-    took=$((SECONDS - begin))
 }
 
-# Check the status, the maximum number of lines on stderr, and the time limit. PRRTE 3 warns when ssh calls exec before PRRTE calls
-# setpgid for it, which happens on busy machines and has no effect.
-limit=20
+# Check the status and the maximum number of lines on stderr. PRRTE 3 warns when ssh calls exec before PRRTE calls setpgid for it,
+# which happens on busy machines and has no effect.
 ended() { # status, lines of stderr
-    [ $status -eq "$1" ] && [ "$(grep -cv 'plm:ssh: Warning: setpgid' "$work/err")" -le "$2" ] && [ $took -lt $limit ]
+    [ $status -eq "$1" ] && [ "$(grep -cv 'plm:ssh: Warning: setpgid' "$work/err")" -le "$2" ]
 }
 
 result() { # status, description: ok, with all output if it fails
-    { cat "$work/out" "$work/err"; echo "status $status after $took s"; } >"$work/seen"
+    { cat "$work/out" "$work/err"; echo "status $status"; } >"$work/seen"
     ok "$1" "$2" "$work/seen"
 }
 
@@ -55,7 +52,7 @@ test_places() {
     ended 0 0 && [ "$(sorted)" = "$two_and_two" ]
     result $? "2 + 2 PEs: ranks fill the hosts in order, and boot reports every PE's host"
 
-    status=0 took=0
+    status=0
     direct "$boot" >"$work/out" 2>"$work/err" </dev/null && [ "$(sorted)" = "$two_and_two" ]
     result $? "2 + 2 PEs: the same without oshrun"
 
@@ -91,7 +88,7 @@ test_programs() {
     result $? "2 + 2 PEs: random operations of all kinds"
 
     direct "$soak" seconds=1 >"$work/out" 2>"$work/err" </dev/null
-    status=$? took=0
+    status=$?
     ended 0 0
     result $? "2 + 2 PEs: the same without oshrun"
 
@@ -133,7 +130,7 @@ test_lookup() { # name of the engine's daemons
     # shellcheck disable=SC2086
     kill -CONT $stopped
     wait $!
-    status=$? took=0
+    status=$?
     [ $i$status = 00 ] && [ "$(grep -c '0 wrong' "$work/out")" = 2 ]
     result $? "values published before a fence are found while the other host's daemons are stopped"
 }
@@ -171,7 +168,7 @@ test_ends() {
     ended 4 1 && grep -q '^oshrun: PE 1 .* on h1, .* exited with status 4; ending the others$' "$work/err"
     result $? "the status is that of the first PE that failed, with one line"
 
-    run sh -c '[ $PMIX_RANK = 2 ] && exit 7; trap "" TERM; sleep 30'
+    run sh -c '[ $PMIX_RANK = 2 ] && exit 7; trap "" TERM; sleep 75'
     ended 7 1 && grep -q '^oshrun: PE 2 .* on h2, ' "$work/err"
     result $? "the same when the other PEs ignore SIGTERM"
 
@@ -199,14 +196,13 @@ test_ends() {
     result $? "a program that does not exist: 127 and one line"
 
     run --timeout 3 sleep 75 # the engine has started: one that is ended earlier may leave its files
-    ended 124 1 && until_pes 0 0
+    ended 124 1 && grep -q 'longer than --timeout' "$work/err" && until_pes 0 0
     result $? "--timeout: 124 and no PE left"
 }
 
 # Tests in the background: an event from outside while PEs sleep. Sets the job's status after `what` was done to it.
 pes="sleep 75" up=true # the PEs' command, and a command that waits until they run
 disturb() { # the command `what` and its arguments
-    local begin
     # env: a shell starts background jobs with SIGINT ignored
     # shellcheck disable=SC2086
     in_h1 env --default-signal=INT timeout -k 10 60 "$OSHRUN" --engine $engine -H h1:2,h2:2 $pes >"$work/out" 2>"$work/err" </dev/null &
@@ -215,14 +211,12 @@ disturb() { # the command `what` and its arguments
         echo "the PEs did not start" >>"$work/err"
         kill $job
         wait $job
-        status=255 took=0
+        status=255
         return
     fi
-    begin=$SECONDS
     "$@"
     wait $job 2>>"$work/out"
     status=$?
-    took=$((SECONDS - begin))
 }
 
 kill_pe_of_h2() {

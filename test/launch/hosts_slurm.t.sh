@@ -19,7 +19,7 @@ direct() {
 
 # Inside an allocation: all of its nodes without -H, a part of them with -H.
 test_allocation() {
-    status=0 took=0
+    status=0
     in_h1 timeout 40 salloc -Q -N 2 --ntasks-per-node=2 "$OSHRUN" "$boot" >"$work/out" 2>"$work/err" </dev/null
     [ "$(sorted)" = "$two_and_two" ]
     result $? "oshrun in an allocation of two nodes uses both"
@@ -50,6 +50,6 @@ test_left 'slurmd|slurmctld|slurmscriptd'
 test_host_killed_heartbeat
 "$slurm" back h2 >"$work/slurm.out" 2>&1
 ok $? "slurmd restarts on the killed host" "$work/slurm.out"
-limit=60 # Slurm detects it itself, after SlurmdTimeout and two pings
+# Slurm detects it itself, after SlurmdTimeout and two pings.
 test_host_killed
 plan
