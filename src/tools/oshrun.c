@@ -517,7 +517,8 @@ static void pes_up(void)
         for (int i = 0; i < opt.apps[a].npes; i++, rank++)
             if (opt.role == ROLE_JOB || rank == mine)
                 pes[opt.role == ROLE_JOB ? rank : 0] = (struct pe){
-                    .app = &opt.apps[a], .appnum = a, .rank = rank, .death_sig = SIGKILL};
+                    .app = &opt.apps[a], .appnum = a, .rank = rank, .death_sig = SIGKILL,
+                    .own_session = opt.role == ROLE_PE};
     if (opt.gdb >= 0)
         gdb_up(&pes[opt.gdb]);
     if (!pes[0].app || (opt.role == ROLE_PE && !own))

@@ -81,6 +81,7 @@ struct pe {
     int appnum;
     int rank;
     bool foreground; /* its process group becomes that of the terminal */
+    bool own_session; /* if it is bound to one core: Linux 6.18 shares that core fairly only with sessions that use no other */
     int death_sig;   /* parent-death signal, beside what the guardian sends; 0: none */
     pid_t pid;       /* 0 until started; not reaped, so not reused until oshrun ends */
     enum end_state ended;

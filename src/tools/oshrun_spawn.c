@@ -113,6 +113,12 @@ void guardian_down(void)
     waitpid(guardian, NULL, 0);
 }
 
+static bool on_one_core(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) == 1;
+}
+
 /* The child's part of pe_spawn. It shares the parent's memory until exec and writes only *error and *what. */
 static _Noreturn void become(struct pe *pe, const int fd[3], char **env, pid_t parent, volatile int *error,
                              const char *volatile *what)
@@ -120,7 +126,10 @@ static _Noreturn void become(struct pe *pe, const int fd[3], char **env, pid_t p
     static const int defaults[] = {SIGPIPE, SIGTTIN, SIGTTOU};
     sigset_t none;
 
-    setpgid(0, 0);
+    if (pe->nmask)
+        sched_setaffinity(0, pe->nmask, pe->mask);
+    if (!pe->own_session || pe->foreground || !on_one_core() || setsid() < 0)
+        setpgid(0, 0);
     if (pe->foreground) /* oshrun ignores SIGTTOU, and so does this child, until below */
         tcsetpgrp(0, getpid());
     if (prctl(PR_SET_PDEATHSIG, pe->death_sig) || getppid() != parent)
@@ -129,8 +138,6 @@ static _Noreturn void become(struct pe *pe, const int fd[3], char **env, pid_t p
         signal(defaults[i], SIG_DFL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    if (pe->nmask)
-        sched_setaffinity(0, pe->nmask, pe->mask);
     if (raised)
         setrlimit(RLIMIT_NOFILE, &inherited);
     *what = NULL;

@@ -81,6 +81,23 @@ test_places() {
     result $? "--bind-to core: PEs of a host have cores of their own; --report-bindings and --output-filename work on both"
 }
 
+# Catches: a PE bound to one core that shares its session with other PEs. Linux 6.18 lets such a session starve others for seconds
+# (src/DECISIONS.md). A PE that is not bound to one core has only a process group of its own.
+test_sessions() {
+    # shellcheck disable=SC2016
+    local is_own='set -- $$ $(cut -d" " -f5,6 /proc/$$/stat); echo $(($1 == $2)) $(($1 == $3))'
+    run --bind-to hwthread sh -c "$is_own"
+    [ "$(sorted)" = "1 1|1 1|1 1|1 1|" ]
+    result $? "PEs that are bound to one core have sessions of their own"
+    if [ "$(nproc)" -eq 1 ]; then
+        skip "PEs that are not bound to one core share a session" "needs two cores"
+        return
+    fi
+    run --bind-to none sh -c "$is_own"
+    [ "$(sorted)" = "1 0|1 0|1 0|1 0|" ]
+    result $? "PEs that are not bound to one core share a session"
+}
+
 # Catches: jobs whose PEs find one another, and then cannot communicate or end, also without oshrun.
 test_programs() {
     run "$soak" seconds=1

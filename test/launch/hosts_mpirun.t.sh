@@ -16,6 +16,7 @@ direct() {
 
 touch "$work/begin"
 test_places
+test_sessions
 test_programs
 case $($engine --version 2>&1) in
 *"Open MPI) 5"* | *"PRRTE) 3"*) skip "look-up without the other host's daemons" "PRRTE 3 sends a fence's data on request" ;;
