@@ -2,20 +2,15 @@
  * net_ofi.c - the transport over libfabric: endpoints, completion in order.
  *
  *   what                 owner                                        order
- *   lane, its queues     holder of the lane's lock                    the lock
- *   posted request       its lane, from -EINPROGRESS to the callback  the lock, then the callback's thread
  *   receive buffer       libfabric while posted, else the poller      receiving
- *   refused_recvs        holder of lane 0's lock                      the lock
- *   n_lanes              shi_net_ofi.lane under `opening`             R1 -> A1 a lane is whole before it is counted
  *   can_idle_wait        set with lane 0; cleared by idle_wait        relaxed: another thread may fail once more
  *
- * A posted_queue holds what one lane has posted to one PE and not yet called back. The provider may end these requests in
- * any order; callbacks come from the queue's head. Lock order: receiving, then opening, then a lane's lock.
+ * Lanes and requests: ofi_lane.c. The provider may end what a lane has posted to a PE in any order; callbacks come from the queue's head.
+ * Lock order: receiving, then those of ofi_lane.c.
  */
 #include "host/net/net.h"
 
 #include <errno.h>
-#include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
@@ -27,34 +22,17 @@
 #include "host/net/net_fault.h"
 #include "host/net/ofi.h"
 #include "host/net/ofi_accept.h"
+#include "host/net/ofi_lane.h"
 #include "host/net/ofi_memory.h"
 #include "host/net/ofi_peers.h"
 #include "host/net/ofi_psm.h"
-#include "host/net/ofi_refused.h"
 #include "host/net/ofi_throttle.h"
 #include "host/util/base.h"
 #include "host/util/fds.h"
 #include "host/util/libc.h"
 #include "host/util/log.h"
-#include "host/util/table.h"
 
-enum { RECVS = 64, RECV_BYTES = RECVS * SHI_NET_MESSAGE_BYTES, POOL = 64, EVENTS = 16, PEER_CAP = 64, LANE_CAP = 1024 };
-
-struct posted_queue {
-    struct shi_net_req *head, *tail;
-    int n;
-};
-
-struct lane {
-    struct shi_net_lane pub;
-    struct fid_ep *ep;
-    struct fid_cq *cq;
-    struct posted_queue *posted; /* [n_pes] */
-    struct shi_net_req *pool; /* for operations without a request */
-    struct shi_net_req *late; /* reads into device memory for which no read of it has been posted yet */
-    int in_flight;
-    struct shi_ofi_refused refused;
-};
+enum { RECV_BYTES = SHI_OFI_RECVS * SHI_NET_MESSAGE_BYTES, EVENTS = 16 };
 
 struct recv {
     struct fi_context2 context;
@@ -67,14 +45,11 @@ static struct fid_fabric *fabric;
 static struct fid_domain *domain;
 static struct fid_av *av;
 static int me, n_pes;
-static struct lane lanes[SHI_NET_LANES];
 static int sockets_close; /* libfabric's sockets are opened close-on-exec */
-static int n_lanes, no_cuda_calls, can_idle_wait; /* lane 0's completion queue has a wait that sleeps */
-static struct shi_net_req pool[SHI_NET_LANES][POOL];
+static int can_idle_wait; /* lane 0's completion queue has a wait that sleeps */
 static char *recvs, *end_of_recvs; /* all buffers for messages, which have RECV_BYTES */
 static struct recv *idle_recvs;
-static struct shi_ofi_refused refused_recvs; /* under lane 0's lock */
-static pthread_mutex_t receiving = PTHREAD_MUTEX_INITIALIZER, opening = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t receiving = PTHREAD_MUTEX_INITIALIZER;
 static shi_net_arrive *arrive;
 static shi_net_written *written;
 static shi_net_failed *failed;
@@ -100,104 +75,11 @@ static int is_psm(void)
     return strncmp(info->fabric_attr->prov_name, "psm", 3) == 0;
 }
 
-static int has_ip_addresses(void)
-{
-    return info->addr_format == FI_SOCKADDR_IN || info->addr_format == FI_SOCKADDR_IN6;
-}
-
-/* ---- lanes ------------------------------------------------------------------------------------------------------ */
-
-/* Does the completion queue's wait sleep, and end at its timeout? That of libfabric 1.17's shm spins until something comes.
- * Query the wait object's type; do not request one: with FI_WAIT_FD tcp starts a thread of its own and goes wrong. */
-static int sleeps(struct fid_cq *cq)
-{
-    enum fi_wait_obj kind;
-    return fi_control(&cq->fid, FI_GETWAITOBJ, &kind) == 0 &&
-           (kind == FI_WAIT_FD || kind == FI_WAIT_POLLFD || kind == FI_WAIT_MUTEX_COND);
-}
-
-static int name_of(const struct lane *l, struct shi_net_address *out)
-{
-    size_t bytes = sizeof out->data;
-    return fi_getname(&l->ep->fid, out->data, &bytes);
-}
-
-static void close_lane(struct lane *l)
-{
-    if (l->ep)
-        fi_close(&l->ep->fid);
-    if (l->cq)
-        fi_close(&l->cq->fid);
-    shi_table_free(l->posted, (size_t)n_pes, sizeof *l->posted);
-    *l = (struct lane){0};
-}
-
-/* libfabric must not call CUDA in transfers: such calls can wait for a kernel that waits for the transfer. 1: it does not. */
-static int forbid_cuda_calls(struct fid_ep *ep)
-{
-    enum { CUDA_API_PERMITTED = 10 }; /* FI_OPT_ of libfabric 1.18 and later */
-    const _Bool permitted = 0;
-    return info->caps & FI_HMEM && !fi_setopt(&ep->fid, FI_OPT_ENDPOINT, CUDA_API_PERMITTED, &permitted, sizeof permitted);
-}
-
-/* 0, or libfabric's error with nothing left open. */
-static int open_lane(int i)
-{
-    struct lane *l = &lanes[i];
-    struct shi_net_address own;
-    size_t depth = LANE_CAP + (i == 0 ? RECVS : 0);
-    struct fi_cq_attr attr = {.format = FI_CQ_FORMAT_DATA, .size = depth, .wait_obj = i ? FI_WAIT_NONE : FI_WAIT_UNSPEC};
-    *l = (struct lane){.pub = {PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP, i},
-                       .posted = shi_table((size_t)n_pes, sizeof *l->posted)};
-    for (int k = 0; k < POOL; k++) {
-        pool[i][k] = (struct shi_net_req){.next = l->pool, .pooled = 1};
-        l->pool = &pool[i][k];
-    }
-    int rc = l->posted ? fi_cq_open(domain, &attr, &l->cq, NULL) : -FI_ENOMEM;
-    if (!rc)
-        rc = fi_endpoint(domain, info, &l->ep, NULL);
-    if (!rc)
-        rc = fi_ep_bind(l->ep, &av->fid, 0);
-    if (!rc)
-        rc = fi_ep_bind(l->ep, &l->cq->fid, FI_TRANSMIT | FI_RECV);
-    if (!rc) {
-        no_cuda_calls = forbid_cuda_calls(l->ep);
-        rc = fi_enable(l->ep);
-    }
-    if (!rc)
-        rc = name_of(l, &own);
-    if (rc) {
-        close_lane(l);
-        return rc;
-    }
-    if (has_ip_addresses())
-        shi_ofi_accept_at((const struct sockaddr *)own.data);
-    if (i == 0)
-        can_idle_wait = sleeps(l->cq);
-    shi_net_fault_on(l->ep, l->cq);
-    __atomic_store_n(&n_lanes, i + 1, __ATOMIC_RELEASE); /* R1 */
-    return 0;
-}
-
-static struct shi_net_lane *lane(int i)
-{
-    static int most = SHI_NET_LANES;
-    pthread_mutex_lock(&opening);
-    int rc = i >= n_lanes && n_lanes < most ? open_lane(n_lanes) : 0;
-    if (rc) {
-        most = n_lanes;
-        shi_log_debug("libfabric cannot open more than %d endpoints: %s; contexts share them", most, shi_ofi.error(-rc));
-    }
-    int n = n_lanes;
-    pthread_mutex_unlock(&opening);
-    return &lanes[i % n].pub;
-}
-
 /* ---- up -------------------------------------------------------------------------------------------------------- */
 
 static int post_recv(struct recv *r)
 {
-    return (int)fi_recv(lanes[0].ep, r->data, limits.message_bytes, NULL, FI_ADDR_UNSPEC, &r->context);
+    return (int)fi_recv(shi_ofi_lane[0].ep, r->data, limits.message_bytes, NULL, FI_ADDR_UNSPEC, &r->context);
 }
 
 static int post_recvs(void)
@@ -227,12 +109,22 @@ static int open_domain(void)
     return rc ? cannot("open the domain", rc) : 0;
 }
 
+/* Does the completion queue's wait sleep, and end at its timeout? That of libfabric 1.17's shm spins until something comes.
+ * Query the wait object's type; do not request one: with FI_WAIT_FD tcp starts a thread of its own and goes wrong. */
+static int sleeps(struct fid_cq *cq)
+{
+    enum fi_wait_obj kind;
+    return fi_control(&cq->fid, FI_GETWAITOBJ, &kind) == 0 &&
+           (kind == FI_WAIT_FD || kind == FI_WAIT_POLLFD || kind == FI_WAIT_MUTEX_COND);
+}
+
 static int up(const struct shi_boot *boot, const struct shi_config *config, shi_net_arrive *on_arrival,
               shi_net_written *on_write, shi_net_failed *on_failure, struct shi_net_limits *out)
 {
     struct shi_ofi_params params = {config->ofi_provider.text, config->ofi_domain.text, boot->n_local == boot->n_pes,
                                     boot->local_index, config->ofi_hmem == 1};
     char why[512];
+    int no_cuda_calls;
     shi_ofi_psm_settings(config->heartbeat);
     int err = shi_ofi_open(why, sizeof why);
     if (!err)
@@ -254,8 +146,8 @@ static int up(const struct shi_boot *boot, const struct shi_config *config, shi_
     failed = on_failure;
     limits = shi_ofi_limits(info);
     limits.carryless = shi_carryless_here();
-    limits.lane_cap = LANE_CAP;
-    limits.peer_cap = PEER_CAP;
+    limits.lane_cap = SHI_OFI_LANE_CAP;
+    limits.peer_cap = SHI_OFI_PEER_CAP;
     shi_net_fault_limits(&limits);
     struct shi_fds before;
     shi_fds_note(&before);
@@ -263,13 +155,14 @@ static int up(const struct shi_boot *boot, const struct shi_config *config, shi_
         err = shi_ofi_psm_key(info, boot->job);
     if (!err)
         err = open_domain();
-    if (!err && has_ip_addresses() && !shi_ofi_accept_install(&sockets_close) && boot->local_index == 0)
+    if (!err && shi_ofi_has_ip_addresses(info) && !shi_ofi_accept_install(&sockets_close) && boot->local_index == 0)
         shi_log_error("network: libfabric's accept cannot be replaced: other users can disturb this job (%s)",
                       info->fabric_attr->prov_name);
-    if (!err && (err = open_lane(0)))
+    if (!err && (err = shi_ofi_lanes_up(domain, av, info, n_pes, &no_cuda_calls)))
         err = cannot("open an endpoint", err);
     if (!err) {
-        shi_ofi_memory_up(domain, lanes[0].ep, info, no_cuda_calls);
+        can_idle_wait = sleeps(shi_ofi_lane[0].cq);
+        shi_ofi_memory_up(domain, shi_ofi_lane[0].ep, info, no_cuda_calls);
         err = post_recvs();
     }
     shi_fds_close_on_exec(&before);
@@ -289,22 +182,22 @@ static const char *error(int err)
 
 static int address(struct shi_net_address *out)
 {
-    int rc = name_of(&lanes[0], out);
+    int rc = shi_ofi_lane_name(&shi_ofi_lane[0], out);
     return rc ? cannot("get the address of the endpoint", rc) : 0;
 }
 
 static int connect_to(const struct shi_net_address *first, size_t stride)
 {
-    for (int pe = 0; has_ip_addresses() && pe < n_pes; pe++)
+    for (int pe = 0; shi_ofi_has_ip_addresses(info) && pe < n_pes; pe++)
         shi_ofi_accept_from((const struct sockaddr *)((const char *)first + (size_t)pe * stride), n_pes);
     return shi_ofi_peers_up(av, first, stride, n_pes);
 }
 
 /* ---- posting ------------------------------------------------------------------------------------------------------ */
 
-static void append(struct lane *l, int pe, struct shi_net_req *r)
+static void append(struct shi_ofi_lane *l, int pe, struct shi_net_req *r)
 {
-    struct posted_queue *q = &l->posted[pe];
+    struct shi_ofi_queue *q = &l->posted[pe];
     r->next = NULL;
     r->pe = pe;
     r->err = 0;
@@ -315,7 +208,7 @@ static void append(struct lane *l, int pe, struct shi_net_req *r)
 }
 
 /* A request to post with: the caller's, or one of the lane's pool. NULL: the pool is empty. */
-static struct shi_net_req *get_request(struct lane *l, int pe, struct shi_net_req *req, enum shi_net_what what, size_t bytes)
+static struct shi_net_req *get_request(struct shi_ofi_lane *l, int pe, struct shi_net_req *req, enum shi_net_what what, size_t bytes)
 {
     if (l->in_flight >= limits.lane_cap || l->posted[pe].n >= limits.peer_cap)
         return NULL;
@@ -330,7 +223,7 @@ static struct shi_net_req *get_request(struct lane *l, int pe, struct shi_net_re
     return req;
 }
 
-static int refused_or_failed(struct lane *l, enum shi_net_what what, int pe, size_t bytes, ssize_t rc)
+static int refused_or_failed(struct shi_ofi_lane *l, enum shi_net_what what, int pe, size_t bytes, ssize_t rc)
 {
     if (!is_busy(rc))
         return (int)rc;
@@ -338,7 +231,7 @@ static int refused_or_failed(struct lane *l, enum shi_net_what what, int pe, siz
     return -EAGAIN;
 }
 
-static int posted(struct lane *l, int pe, struct shi_net_req *r, ssize_t rc)
+static int posted(struct shi_ofi_lane *l, int pe, struct shi_net_req *r, ssize_t rc)
 {
     if (rc == 0) {
         shi_ofi_accept(&l->refused, r->what, pe, r->bytes);
@@ -354,7 +247,7 @@ static int posted(struct lane *l, int pe, struct shi_net_req *r, ssize_t rc)
 
 static int post_short(struct shi_net_lane *pub, int pe, const void *msg, size_t bytes)
 {
-    struct lane *l = (struct lane *)pub;
+    struct shi_ofi_lane *l = (struct shi_ofi_lane *)pub;
     ssize_t rc = fi_inject(l->ep, msg, bytes, shi_ofi_peer(pe));
     if (rc)
         return refused_or_failed(l, SHI_NET_SENDS, pe, bytes, rc);
@@ -364,7 +257,7 @@ static int post_short(struct shi_net_lane *pub, int pe, const void *msg, size_t 
 
 static int post_send(struct shi_net_lane *pub, int pe, const void *msg, size_t bytes, struct shi_net_req *req)
 {
-    struct lane *l = (struct lane *)pub;
+    struct shi_ofi_lane *l = (struct shi_ofi_lane *)pub;
     struct shi_net_req *r = get_request(l, pe, req, SHI_NET_SENDS, bytes);
     return r ? posted(l, pe, r, fi_send(l->ep, msg, bytes, NULL, shi_ofi_peer(pe), r->provider)) : -EAGAIN;
 }
@@ -372,7 +265,7 @@ static int post_send(struct shi_net_lane *pub, int pe, const void *msg, size_t b
 static int post_write(struct shi_net_lane *pub, int pe, const struct shi_net_memory *to, uint64_t off, const void *from,
                  size_t bytes, uint32_t immediate, struct shi_net_req *req)
 {
-    struct lane *l = (struct lane *)pub;
+    struct shi_ofi_lane *l = (struct shi_ofi_lane *)pub;
     struct shi_net_req *r = get_request(l, pe, req, SHI_NET_WRITES, bytes);
     if (!r)
         return -EAGAIN;
@@ -389,7 +282,7 @@ static int post_write(struct shi_net_lane *pub, int pe, const struct shi_net_mem
 static int post_read(struct shi_net_lane *pub, int pe, const struct shi_net_memory *from, uint64_t off, void *to,
                 size_t bytes, struct shi_net_req *req)
 {
-    struct lane *l = (struct lane *)pub;
+    struct shi_ofi_lane *l = (struct shi_ofi_lane *)pub;
     struct shi_net_req *r = get_request(l, pe, req, SHI_NET_READS, bytes);
     if (!r)
         return -EAGAIN;
@@ -401,7 +294,7 @@ static int post_read(struct shi_net_lane *pub, int pe, const struct shi_net_memo
 
 static int post_flush(struct shi_net_lane *pub, int pe, struct shi_net_req *req)
 {
-    struct lane *l = (struct lane *)pub;
+    struct shi_ofi_lane *l = (struct shi_ofi_lane *)pub;
     if (!l->posted[pe].head)
         return 0;
     append(l, pe, req);
@@ -439,9 +332,9 @@ static void add_failure(struct found *f, int pe, int err)
 }
 
 /* A request has ended: collect what has ended at the head of its queue. */
-static void end(struct lane *l, struct shi_net_req *r, int err, struct found *f)
+static void end(struct shi_ofi_lane *l, struct shi_net_req *r, int err, struct found *f)
 {
-    struct posted_queue *q = &l->posted[r->pe];
+    struct shi_ofi_queue *q = &l->posted[r->pe];
     r->ended = 1;
     r->err = err;
     while ((r = q->head) && r->ended) {
@@ -465,7 +358,7 @@ static void end(struct lane *l, struct shi_net_req *r, int err, struct found *f)
 
 /* Reads into device memory have ended, but what they brought may still be under way to the memory: a read of it by the same NIC
  * pushes it there. */
-static void post_late(struct lane *l, struct found *f)
+static void post_late(struct shi_ofi_lane *l, struct found *f)
 {
     static uint64_t read[SHI_NET_LANES];
     const struct shi_net_memory *m = &shi_ofi_device.memory;
@@ -484,7 +377,7 @@ static void post_late(struct lane *l, struct found *f)
 }
 
 /* A request's operation has completed. */
-static void complete(struct lane *l, struct shi_net_req *r, struct found *f)
+static void complete(struct shi_ofi_lane *l, struct shi_net_req *r, struct found *f)
 {
     if (shi_likely(!r->late)) {
         end(l, r, 0, f);
@@ -492,55 +385,6 @@ static void complete(struct lane *l, struct shi_net_req *r, struct found *f)
     }
     r->next_late = l->late;
     l->late = r;
-}
-
-static size_t bytes_in_flight(const struct posted_queue *q)
-{
-    size_t bytes = 0;
-    for (const struct shi_net_req *r = q->head; r; r = r->next)
-        bytes += r->bytes;
-    return bytes;
-}
-
-/* Once in some seconds, so it looks at all PEs, of the lanes that have posted anything. */
-static int overdue(unsigned checks, struct shi_net_overdue *out)
-{
-    int found = 0;
-    for (struct lane *l = lanes; l < lanes + __atomic_load_n(&n_lanes, __ATOMIC_ACQUIRE); l++) { /* A1 */
-        pthread_mutex_lock(&l->pub.lock);
-        for (int i = 0; l->in_flight && i < n_pes; i++) {
-            struct shi_net_req *r = l->posted[i].head;
-            if (!r || ++r->checks <= checks || r->checks <= shi_net_patience(checks, bytes_in_flight(&l->posted[i])))
-                continue;
-            *out = (struct shi_net_overdue){r->what, i, r->bytes};
-            found = 1;
-        }
-        pthread_mutex_unlock(&l->pub.lock);
-    }
-    return found;
-}
-
-static int check_refused(struct shi_ofi_refused *r, unsigned checks, struct shi_net_overdue *out)
-{
-    if (!shi_ofi_refused_check(r, checks))
-        return 0;
-    *out = r->op;
-    return 1;
-}
-
-static int refused(unsigned checks, struct shi_net_overdue *out)
-{
-    int found = 0;
-    for (struct lane *l = lanes; l < lanes + __atomic_load_n(&n_lanes, __ATOMIC_ACQUIRE); l++) { /* A1 */
-        size_t bytes = 0;
-        pthread_mutex_lock(&l->pub.lock);
-        for (int i = 0; l->refused.kept && i < n_pes; i++)
-            bytes += bytes_in_flight(&l->posted[i]);
-        found |= check_refused(&l->refused, shi_net_patience(checks, bytes), out);
-        found |= l == lanes && check_refused(&refused_recvs, checks, out);
-        pthread_mutex_unlock(&l->pub.lock);
-    }
-    return found;
 }
 
 static int is_recv(const void *context)
@@ -554,7 +398,7 @@ static void post_later(struct recv *r)
     idle_recvs = r;
 }
 
-static void read_error(struct lane *l, struct found *f)
+static void read_error(struct shi_ofi_lane *l, struct found *f)
 {
     struct fi_cq_err_entry e = {0};
     if (fi_cq_readerr(l->cq, &e, 0) < 1)
@@ -570,7 +414,7 @@ static void read_error(struct lane *l, struct found *f)
         post_later(e.op_context);
 }
 
-static void read_queue(struct lane *l, struct found *f)
+static void read_queue(struct shi_ofi_lane *l, struct found *f)
 {
     struct fi_cq_data_entry e[EVENTS];
     ssize_t n = fi_cq_read(l->cq, e, EVENTS);
@@ -599,19 +443,19 @@ static void read_queue(struct lane *l, struct found *f)
 static void repost_recvs(void)
 {
     int rc = 0;
-    pthread_mutex_lock(&lanes[0].pub.lock);
+    pthread_mutex_lock(&shi_ofi_lane[0].pub.lock);
     while (idle_recvs && (rc = post_recv(idle_recvs)) == 0) {
-        shi_ofi_accept(&refused_recvs, SHI_NET_RECEIVES, me, limits.message_bytes);
+        shi_ofi_accept(&shi_ofi_lane[0].refused_recvs, SHI_NET_RECEIVES, me, limits.message_bytes);
         idle_recvs = idle_recvs->next;
     }
     if (is_busy(rc))
-        shi_ofi_refuse(&refused_recvs, SHI_NET_RECEIVES, me, limits.message_bytes);
-    pthread_mutex_unlock(&lanes[0].pub.lock);
+        shi_ofi_refuse(&shi_ofi_lane[0].refused_recvs, SHI_NET_RECEIVES, me, limits.message_bytes);
+    pthread_mutex_unlock(&shi_ofi_lane[0].pub.lock);
     if (rc && !is_busy(rc))
         failed(SHI_NET_BROKEN, rc);
 }
 
-static int poll_lane(struct lane *l)
+static int poll_lane(struct shi_ofi_lane *l)
 {
     struct found f;
     begin_found(&f);
@@ -641,9 +485,9 @@ static int poll_lanes(void)
 {
     if (pthread_mutex_trylock(&receiving))
         return 0;
-    int handled = 0, n = __atomic_load_n(&n_lanes, __ATOMIC_ACQUIRE); /* A1 */
+    int handled = 0, n = shi_ofi_lanes();
     for (int i = 0; i < n; i++)
-        handled += poll_lane(&lanes[i]);
+        handled += poll_lane(&shi_ofi_lane[i]);
     arrive(NULL, 0);
     shi_ofi_throttle_poll();
     pthread_mutex_unlock(&receiving);
@@ -670,7 +514,7 @@ static int idle_wait(int timeout_ms)
         return 0;
     if (!__atomic_load_n(&can_idle_wait, __ATOMIC_RELAXED) || __atomic_exchange_n(&waiting, 1, __ATOMIC_ACQUIRE))
         return 0;
-    ssize_t rc = fi_cq_sread(lanes[0].cq, &none, 0, NULL, timeout_ms);
+    ssize_t rc = fi_cq_sread(shi_ofi_lane[0].cq, &none, 0, NULL, timeout_ms);
     __atomic_store_n(&waiting, 0, __ATOMIC_RELEASE);
     if (rc >= 0 || rc == -FI_EAGAIN || rc == -FI_EAVAIL || rc == -FI_EINTR)
         return 1;
@@ -684,7 +528,7 @@ static int idle_wait(int timeout_ms)
 static void met(void)
 {
     struct shi_net_address own;
-    if (!sockets_close && has_ip_addresses() && name_of(&lanes[0], &own) == 0)
+    if (!sockets_close && shi_ofi_has_ip_addresses(info) && shi_ofi_lane_name(&shi_ofi_lane[0], &own) == 0)
         shi_fds_close_connections_on_exec((const struct sockaddr *)own.data);
 }
 
@@ -693,15 +537,14 @@ static void met(void)
  * lanes are quiet, and their peers, lanes 0 of other PEs, no longer answer. */
 static void down(void)
 {
-    int n = n_lanes > 1 && is_psm() ? 1 : n_lanes;
-    for (int i = 0; i < n; i++)
-        fi_close(&lanes[i].ep->fid);
-    n_lanes = 0;
+    int n = shi_ofi_lanes();
+    shi_ofi_lanes_down(n > 1 && is_psm() ? 1 : n);
 }
 
 const struct shi_net_ops shi_net_ofi = {
     .provider = provider, .error = error, .up = up, .address = address, .connect = connect_to,
-    .expose = shi_ofi_expose, .expose_device = shi_ofi_expose_device, .withdraw = shi_ofi_withdraw, .lane = lane, .send_short = post_short, .send = post_send,
-    .write = post_write, .read = post_read, .flush = post_flush, .overdue = overdue, .refused = refused, .poll = poll_lanes, .idle_wait = idle_wait,
+    .expose = shi_ofi_expose, .expose_device = shi_ofi_expose_device, .withdraw = shi_ofi_withdraw, .lane = shi_ofi_lane_at,
+    .send_short = post_short, .send = post_send, .write = post_write, .read = post_read, .flush = post_flush,
+    .overdue = shi_ofi_lanes_overdue, .refused = shi_ofi_lanes_refused, .poll = poll_lanes, .idle_wait = idle_wait,
     .met = met, .down = down,
 };

@@ -41,4 +41,9 @@ int shi_ofi_select(const struct shi_ofi_params *params, shi_ofi_report *report, 
 /* What it promises; lane_cap and peer_cap are the caller's. */
 struct shi_net_limits shi_ofi_limits(const struct fi_info *chosen);
 
+static inline int shi_ofi_has_ip_addresses(const struct fi_info *i)
+{
+    return i->addr_format == FI_SOCKADDR_IN || i->addr_format == FI_SOCKADDR_IN6;
+}
+
 #endif
