@@ -32,7 +32,7 @@
 #include "host/util/libc.h"
 #include "host/util/log.h"
 
-enum { RECV_BYTES = SHI_OFI_RECVS * SHI_NET_MESSAGE_BYTES, EVENTS = 16 };
+enum { RECV_BYTES = SHI_OFI_RECVS * SHI_NET_MESSAGE_BYTES, EVENTS = 16, PEER_CAP = 64 };
 
 struct recv {
     struct fi_context2 context;
@@ -147,7 +147,7 @@ static int up(const struct shi_boot *boot, const struct shi_config *config, shi_
     limits = shi_ofi_limits(info);
     limits.carryless = shi_carryless_here();
     limits.lane_cap = SHI_OFI_LANE_CAP;
-    limits.peer_cap = SHI_OFI_PEER_CAP;
+    limits.peer_cap = PEER_CAP;
     shi_net_fault_limits(&limits);
     struct shi_fds before;
     shi_fds_note(&before);

@@ -10,7 +10,7 @@
 #include "host/net/net.h"
 #include "host/net/ofi_refused.h"
 
-enum { SHI_OFI_RECVS = 64, SHI_OFI_PEER_CAP = 64, SHI_OFI_LANE_CAP = 1024 };
+enum { SHI_OFI_RECVS = 64, SHI_OFI_LANE_CAP = 1024 };
 
 /* What a lane has posted to one PE and not yet called back. */
 struct shi_ofi_queue {

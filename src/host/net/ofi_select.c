@@ -57,11 +57,6 @@ static int is_loopback(const struct fi_info *f)
     return a && f->addr_format == FI_SOCKADDR_IN && (ntohl(a->sin_addr.s_addr) >> 24) == 127;
 }
 
-static int is_ip(const struct fi_info *f)
-{
-    return f->addr_format == FI_SOCKADDR_IN || f->addr_format == FI_SOCKADDR_IN6;
-}
-
 /* 2: this is the provider's name; 1: its name without the layer above it ("verbs" for "verbs;ofi_rxm"). */
 static int names(const char *name, const char *provider)
 {
@@ -199,7 +194,7 @@ static int same_interface(const struct fi_info *a, const struct fi_info *b)
     int same_address = a->src_addrlen == b->src_addrlen &&
                        (!a->src_addr || !b->src_addr || memcmp(a->src_addr, b->src_addr, a->src_addrlen) == 0);
     return strcmp(provider_of(a), provider_of(b)) == 0 && strcmp(domain_of(a), domain_of(b)) == 0 &&
-           a->addr_format == b->addr_format && (!is_ip(a) || same_address);
+           a->addr_format == b->addr_format && (!shi_ofi_has_ip_addresses(a) || same_address);
 }
 
 /* A copy of what the provider grants for the candidate's interface, or NULL. */
@@ -314,7 +309,7 @@ static int n_shared(const struct candidate *c, int n, const struct shi_ofi_param
 {
     const struct fi_info *first = c->info;
     int i = 1;
-    if ((is_ip(first) && !params->domain[0]) || strncmp(domain_of(first), "autoselect", 10) == 0)
+    if ((shi_ofi_has_ip_addresses(first) && !params->domain[0]) || strncmp(domain_of(first), "autoselect", 10) == 0)
         return 1;
     while (i < n && c[i].unfit == FIT && strcmp(provider_of(c[i].info), provider_of(first)) == 0 &&
            strcmp(fabric_of(c[i].info), fabric_of(first)) == 0 && c[i].info->addr_format == first->addr_format)
