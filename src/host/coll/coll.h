@@ -68,6 +68,9 @@ struct shi_reduction {
 void shi_coll_reduce(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t n,
                      const struct shi_reduction *r);
 
+/* Check dest and source of a reduction or a prefix sum of n elements; collective over the team. */
+void shi_coll_check_both(const char *routine, struct shmem_team *t, const void *dest, const void *source, size_t n, size_t elem);
+
 /* Prefix sums over the members; an exclusive one gives member 0 zeros. */
 void shi_coll_scan(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t n,
                    const struct shi_reduction *r, int exclusive);

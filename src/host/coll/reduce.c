@@ -1,5 +1,5 @@
 /*
- * reduce.c - reductions and prefix sums of a team.
+ * reduce.c - reductions of a team.
  *
  * Short ones: every member sends its elements to all, and each combines them. Long ones: each member combines one part of the
  * array from all sources and stores the result into all dests; no other member accesses that part, so dest may be source.
@@ -11,6 +11,7 @@
 
 #include "host/coll/agree.h"
 #include "host/coll/coll.h"
+#include "host/coll/share.h"
 #include "host/ops/dheap.h"
 #include "host/ops/rma.h"
 #include "host/ops/span.h"
@@ -21,30 +22,16 @@ enum {
     REMOTE_BLOCK_BYTES = 131072 /* with remote members: long enough for the network, short enough for the second level */
 };
 
-/* The elements at `from`, or a copy of them in `room` when the host cannot load them. */
-static const void *readable(void *room, const void *from, size_t bytes)
-{
-    if (!shi_dheap_is_private(from))
-        return from;
-    shi_dheap_copy("reduction", room, from, bytes);
-    return room;
-}
-
-static const char *buffer(const struct shmem_team *t, int of)
-{
-    return shi_team_buffer(t, t->me, of);
-}
-
 /* ---- reduction --------------------------------------------------------------------------------------------------- */
 
 static void reduce_short(struct shmem_team *t, void *dest, const void *source, size_t n, const struct shi_reduction *r)
 {
     _Alignas(16) char acc[SHI_EXCHANGE_TOTAL_BYTES];
     size_t bytes = n * r->elem;
-    shi_team_exchange(t, readable(acc, source, bytes), bytes);
-    memcpy(acc, buffer(t, 0), bytes);
+    shi_team_exchange(t, shi_coll_readable(acc, source, bytes), bytes);
+    memcpy(acc, shi_coll_record(t, 0), bytes);
     for (int i = 1; i < t->n; i++)
-        r->combine(acc, buffer(t, i), n);
+        r->combine(acc, shi_coll_record(t, i), n);
     shi_coll_copy(dest, acc, bytes);
 }
 
@@ -123,22 +110,8 @@ static enum shi_algorithm reduce_way(const struct shmem_team *t, size_t bytes)
     return shi_coll_choose(t, SHI_COLL_REDUCE, bytes, without);
 }
 
-/* Elements [first, last) of an array. */
-struct range {
-    size_t first, last;
-};
-
-/* Part i of so many. Parts begin on cache lines of the array, so that members do not store into the same line. */
-static struct range cut(struct range all, int parts, int i, size_t elem)
-{
-    size_t line = SHI_LINE_BYTES / elem ? SHI_LINE_BYTES / elem : 1, n = all.last - all.first;
-    size_t part = shi_round_up((n + (size_t)parts - 1) / (size_t)parts, line), skip = part * (size_t)i;
-    size_t first = all.first + (skip < n ? skip : n);
-    return (struct range){first, all.last - first < part ? all.last : first + part};
-}
-
 /* Combine a part of every source on this node, block by block, into the dest of a member of it, or of all of them with `to` -1. */
-static void reduce_part(const struct shmem_team *t, void *dest, const void *source, struct range part,
+static void reduce_part(const struct shmem_team *t, void *dest, const void *source, struct shi_range part,
                         const struct shi_reduction *r, int to)
 {
     _Alignas(64) char acc[BLOCK_BYTES], room[BLOCK_BYTES];
@@ -148,7 +121,7 @@ static void reduce_part(const struct shmem_team *t, void *dest, const void *sour
         size_t n = part.last - at < block ? part.last - at : block, off = at * r->elem;
         shi_coll_copy(acc, (char *)shi_coll_at(t, source, here->member[0]) + off, n * r->elem);
         for (int k = 1; k < here->n; k++)
-            r->combine(acc, readable(room, (char *)shi_coll_at(t, source, here->member[k]) + off, n * r->elem), n);
+            r->combine(acc, shi_coll_readable(room, (char *)shi_coll_at(t, source, here->member[k]) + off, n * r->elem), n);
         for (int k = 0; k < here->n; k++)
             if (to < 0 || here->member[k] == to)
                 shi_coll_copy((char *)shi_coll_at(t, dest, here->member[k]) + off, acc, n * r->elem);
@@ -158,16 +131,8 @@ static void reduce_part(const struct shmem_team *t, void *dest, const void *sour
 static void reduce_long(struct shmem_team *t, void *dest, const void *source, size_t n, const struct shi_reduction *r)
 {
     shi_team_barrier(t->routine, t); /* every source is ready */
-    reduce_part(t, dest, source, cut((struct range){0, n}, t->n, t->me, r->elem), r, -1);
+    reduce_part(t, dest, source, shi_coll_cut((struct shi_range){0, n}, t->n, t->me, r->elem), r, -1);
     shi_team_barrier(t->routine, t); /* every dest is complete, every source read */
-}
-
-static char *room_of(const char *routine, size_t bytes)
-{
-    char *room = malloc(bytes);
-    if (!room)
-        shi_die(routine, "out of memory for %zu bytes", bytes);
-    return room;
 }
 
 /*
@@ -185,7 +150,7 @@ static struct parts make_parts(const struct shmem_team *t, enum shi_algorithm wa
 {
     struct parts p = {.n = t->most_local};
     size_t bytes = (size_t)(p.n + 1) * sizeof *p.first;
-    p.first = (int *)room_of(t->routine, bytes);
+    p.first = (int *)shi_coll_room(t->routine, bytes);
     memset(p.first, 0, bytes);
     for (int i = 0; i < t->n_nodes; i++)
         p.first[t->node[i].n]++;
@@ -210,13 +175,13 @@ static int holder(const struct shi_node *node, int k)
 }
 
 /* Elements of slices first to last - 1 of n elements. */
-static struct range slices(const struct shmem_team *t, size_t n, int first, int last, size_t elem)
+static struct shi_range slices(const struct shmem_team *t, size_t n, int first, int last, size_t elem)
 {
-    const struct range all = {0, n};
-    return (struct range){cut(all, t->n, first, elem).first, cut(all, t->n, last, elem).first};
+    const struct shi_range all = {0, n};
+    return (struct shi_range){shi_coll_cut(all, t->n, first, elem).first, shi_coll_cut(all, t->n, last, elem).first};
 }
 
-static struct range part_of(const struct shmem_team *t, const struct parts *p, size_t n, int k, size_t elem)
+static struct shi_range part_of(const struct shmem_team *t, const struct parts *p, size_t n, int k, size_t elem)
 {
     return slices(t, n, p->first[k], p->first[k + 1], elem);
 }
@@ -257,12 +222,12 @@ static void meet_holders(const struct shmem_team *t, uint64_t epoch, meet *meet)
 }
 
 /* Combine a slice of the nodes' results, and give it to all holders; the blocks of all nodes come at the same time. */
-static void combine_slice(const struct shmem_team *t, void *dest, struct range part, const struct shi_reduction *r)
+static void combine_slice(const struct shmem_team *t, void *dest, struct shi_range part, const struct shi_reduction *r)
 {
     int k = t->local_rank[t->me];
     size_t block = REMOTE_BLOCK_BYTES / r->elem, piece = part.last - part.first;
     block = piece < block ? piece : block;
-    char *in = room_of(t->routine, (size_t)t->n_nodes * block * r->elem);
+    char *in = shi_coll_room(t->routine, (size_t)t->n_nodes * block * r->elem);
     for (size_t at = part.first; at < part.last; at += block) {
         size_t n = part.last - at < block ? part.last - at : block, off = at * r->elem;
         for (int i = 0; i < t->n_nodes; i++)
@@ -284,7 +249,7 @@ static void reduce_pieces(const struct shmem_team *t, void *dest, size_t element
     int k = t->local_rank[t->me], slice = p->first[k];
     for (int i = 0; i < t->my_node; i++)
         slice += t->node[i].n > k;
-    struct range part = slices(t, elements, slice, slice + 1, r->elem);
+    struct shi_range part = slices(t, elements, slice, slice + 1, r->elem);
     meet_combiners(t, p, epoch, shi_team_notify);
     meet_holders(t, epoch, shi_team_wait_notify);
     if (part.first < part.last)
@@ -294,12 +259,12 @@ static void reduce_pieces(const struct shmem_team *t, void *dest, size_t element
 }
 
 /* Combine a range of member `of`'s dest into mine. */
-static void combine_from(const struct shmem_team *t, char *dest, int of, struct range part, const struct shi_reduction *r,
+static void combine_from(const struct shmem_team *t, char *dest, int of, struct shi_range part, const struct shi_reduction *r,
                          enum shi_take take)
 {
     size_t block = REMOTE_BLOCK_BYTES / r->elem, all = part.last - part.first;
     block = all < block ? all : block;
-    char *in = room_of(t->routine, 2 * block * r->elem + 1), *room = in + block * r->elem;
+    char *in = shi_coll_room(t->routine, 2 * block * r->elem + 1), *room = in + block * r->elem;
     for (size_t at = part.first; at < part.last; at += block) {
         size_t n = part.last - at < block ? part.last - at : block;
         char *mine = dest + at * r->elem, *under = in, *over = room;
@@ -317,15 +282,15 @@ static void combine_from(const struct shmem_team *t, char *dest, int of, struct 
 }
 
 /* The same for many nodes: in each round half of what is left is read and combined; then the results go back the same way. */
-static void reduce_halves(const struct shmem_team *t, void *dest, int k, struct range part, const struct shi_reduction *r,
+static void reduce_halves(const struct shmem_team *t, void *dest, int k, struct shi_range part, const struct shi_reduction *r,
                           uint64_t epoch)
 {
     int n = t->n_nodes, blocks = shi_plan_blocks(SHI_PLAN_HALVING, n), rounds = shi_plan_rounds(SHI_PLAN_HALVING, n);
     for (int i = 0; i < rounds; i++) {
         struct shi_round x = shi_plan_round(SHI_PLAN_HALVING, n, t->my_node, i);
         const struct shi_run *run = i < rounds / 2 ? &x.recv : &x.send;
-        struct range of = {cut(part, blocks, run->first, r->elem).first,
-                           cut(part, blocks, run->first + run->n - 1, r->elem).last};
+        struct shi_range of = {shi_coll_cut(part, blocks, run->first, r->elem).first,
+                           shi_coll_cut(part, blocks, run->first + run->n - 1, r->elem).last};
         size_t off = of.first * r->elem;
         int to = x.to < 0 ? -1 : t->node[x.to].member[k], from = x.from < 0 ? -1 : t->node[x.from].member[k];
         uint64_t step = i < rounds / 2 ? epoch : epoch + 1;
@@ -360,7 +325,7 @@ static void reduce_long_nodes(struct shmem_team *t, void *dest, const void *sour
         reduce_halves(t, dest, k, part_of(t, &p, n, k, r->elem), r, t->epoch - 1);
     shi_team_node_barrier(t); /* all nodes' results are here */
     for (k = 0; k < p.n; k++) {
-        struct range part = part_of(t, &p, n, k, r->elem);
+        struct shi_range part = part_of(t, &p, n, k, r->elem);
         int from = holder(&t->node[t->my_node], k);
         size_t off = part.first * r->elem;
         if (from != t->me)
@@ -370,7 +335,7 @@ static void reduce_long_nodes(struct shmem_team *t, void *dest, const void *sour
     free(p.first);
 }
 
-static void check_both(const char *routine, struct shmem_team *t, const void *dest, const void *source, size_t n,
+void shi_coll_check_both(const char *routine, struct shmem_team *t, const void *dest, const void *source, size_t n,
                        size_t elem)
 {
     size_t bytes = shi_bytes(n, elem);
@@ -384,7 +349,7 @@ static void check_both(const char *routine, struct shmem_team *t, const void *de
 void shi_coll_reduce(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t n,
                      const struct shi_reduction *r)
 {
-    check_both(routine, t, dest, source, n, r->elem);
+    shi_coll_check_both(routine, t, dest, source, n, r->elem);
     SHI_SPAN(span, SHI_COLLECTIVES, routine, t, SHI_TO_ALL, n * r->elem);
     if (n == 0)
         return;
@@ -398,117 +363,4 @@ void shi_coll_reduce(const char *routine, struct shmem_team *t, void *dest, cons
     } else {
         (bytes <= t->buffer_bytes ? reduce_short : reduce_long)(t, dest, source, n, r);
     }
-}
-
-/* ---- prefix sums ------------------------------------------------------------------------------------------------- */
-
-static void scan_short(struct shmem_team *t, void *dest, const void *source, size_t n, const struct shi_reduction *r,
-                       int last)
-{
-    _Alignas(16) char acc[SHI_EXCHANGE_TOTAL_BYTES];
-    size_t bytes = n * r->elem;
-    shi_team_exchange(t, readable(acc, source, bytes), bytes);
-    if (last < 0)
-        memset(acc, 0, bytes); /* all-zero bytes are zero in every type of the table */
-    else
-        memcpy(acc, buffer(t, 0), bytes);
-    for (int i = 1; i <= last; i++)
-        r->combine(acc, buffer(t, i), n);
-    shi_coll_copy(dest, acc, bytes);
-}
-
-/* Combine member i's source into sum; member 0's begins it. */
-static void add_source(const char *routine, const struct shmem_team *t, char *sum, const void *source, size_t n,
-                       const struct shi_reduction *r, int i)
-{
-    const char *from = t->peer[i].remote || shi_dheap_hides(source, 1) ? NULL : shi_coll_at(t, source, i);
-    char *copy = from ? NULL : malloc(n * r->elem);
-    if (!from && !copy)
-        shi_die(routine, "out of memory for %zu bytes of a scan", n * r->elem);
-    if (!from) {
-        shi_coll_get(t, copy, source, n * r->elem, i);
-        shi_coll_local(t);
-        from = copy;
-    }
-    if (i == 0)
-        memcpy(sum, from, n * r->elem);
-    else
-        r->combine(sum, from, n);
-    free(copy);
-}
-
-/* Others read my source until all are done, so a scan in place keeps its sums in private memory until then. */
-static void scan_long(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t n,
-                      const struct shi_reduction *r, int last)
-{
-    size_t bytes = n * r->elem;
-    char *sum = dest == source || shi_dheap_hides(dest, 1) ? malloc(bytes) : dest;
-    if (!sum)
-        shi_die(routine, "out of memory for %zu bytes of a scan", bytes);
-    shi_team_barrier(t->routine, t);
-    if (last < 0)
-        memset(sum, 0, bytes);
-    else
-        add_source(routine, t, sum, source, n, r, 0);
-    for (int i = 1; i <= last; i++)
-        add_source(routine, t, sum, source, n, r, i);
-    shi_team_barrier(t->routine, t);
-    if (sum != dest) {
-        shi_coll_copy(dest, sum, bytes);
-        free(sum);
-    }
-}
-
-/* Get member `of`'s dest when it has announced it; it is told when it may change it. */
-static void fetch(struct shmem_team *t, char *to, const void *dest, size_t bytes, int of, uint64_t announced)
-{
-    shi_team_wait_notify(t, of, announced);
-    shi_coll_get(t, to, dest, bytes, of);
-    shi_coll_local(t);
-    shi_team_notify(t, of, announced + 1);
-}
-
-/* In round r each member adds, from the left, what the member 2^r below has combined so far, which it reads from its dest. */
-static void scan_rounds(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t n,
-                        const struct shi_reduction *r, int exclusive)
-{
-    size_t bytes = n * r->elem;
-    char *in = room_of(routine, 2 * bytes), *room = in + bytes;
-    int rounds = shi_plan_log2(t->n);
-    uint64_t base = t->epoch;
-    t->epoch += 2 * (uint64_t)(rounds + 1);
-    shi_coll_copy(dest, source, bytes);
-    for (int k = 0; k < rounds + exclusive; k++) { /* one more, of 1, for exclusive ones */
-        int step = k < rounds ? 1 << k : 1, below = t->me - step, above = t->me + step < t->n ? t->me + step : -1;
-        uint64_t announced = base + 2 * (uint64_t)k + 1;
-        if (above >= 0)
-            shi_team_notify(t, above, announced);
-        if (below >= 0)
-            fetch(t, in, dest, bytes, below, announced);
-        else
-            memset(in, 0, bytes); /* all-zero bytes are zero in every type of the table */
-        if (above >= 0)
-            shi_team_wait_notify(t, above, announced + 1);
-        if (below >= 0 && k < rounds)
-            r->combine(in, readable(room, dest, bytes), n);
-        if (below >= 0 || k == rounds)
-            shi_coll_copy(dest, in, bytes);
-    }
-    free(in);
-}
-
-void shi_coll_scan(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t n,
-                   const struct shi_reduction *r, int exclusive)
-{
-    check_both(routine, t, dest, source, n, r->elem);
-    SHI_SPAN(span, SHI_COLLECTIVES, routine, t, SHI_TO_ALL, n * r->elem);
-    if (n == 0)
-        return;
-    int last = exclusive ? t->me - 1 : t->me;
-    if (n * r->elem <= t->buffer_bytes && (!t->gathered || shi_coll_choose(t, SHI_COLL_SCAN, n * r->elem, 0) == SHI_BY_GATHER))
-        scan_short(t, dest, source, n, r, last);
-    else if (t->gathered)
-        scan_rounds(routine, t, dest, source, n, r, exclusive);
-    else
-        scan_long(routine, t, dest, source, n, r, last);
 }
