@@ -197,15 +197,21 @@ static int broadcast_phases(const struct shape *s, size_t bytes, struct phase *p
 
 static int scan_phases(const struct shape *s, size_t bytes, struct phase *p, double *memory)
 {
-    int ranks = s->nodes * s->pes;
-    double record = (double)shi_round_up(bytes, 16), all = record * ranks;
-    if (shi_rules_choose(SHI_COLL_SCAN, &(const struct shi_shape){s->nodes, s->pes, ranks}, bytes, 0) == SHI_BY_GATHER) {
-        *memory = 2 * all;
-        return by_firsts(p, s->pes, record * s->pes, SHI_PLAN_GATHER, record * s->pes, all * s->pes);
+    int n = s->nodes, pes = s->pes, ranks = n * pes, records = pes + 1 + shi_plan_rounds(SHI_PLAN_SCAN, n);
+    double record = (double)shi_round_up(bytes, 16), all = (double)bytes;
+    if (shi_rules_choose(SHI_COLL_SCAN, &(const struct shi_shape){n, pes, ranks}, bytes, 0) == SHI_BY_GATHER) {
+        *memory = 2 * record * ranks;
+        return by_firsts(p, pes, record * pes, SHI_PLAN_GATHER, record * pes, record * ranks * pes);
     }
-    *memory = 2.0 * (double)bytes;
-    p[0] = (struct phase){.plan = SHI_PLAN_SCAN, .block = (double)bytes, .extra = 2, .participants = MEMBERS};
-    return 1;
+    if (shi_team_fits(ranks, bytes, records)) {
+        *memory = 2 * record * records;
+        return by_firsts(p, pes, all * 2 * pes, SHI_PLAN_SCAN, all, all * pes * pes);
+    }
+    *memory = 2 * all / pes; /* what comes in a round, and what the nodes below have; the source in place is not counted */
+    p[0] = on_node(pes > 1 ? 2 * pes : 0, pes > 1 ? all * (pes + 1) : 0);
+    p[1] = (struct phase){.plan = SHI_PLAN_SCAN, .block = all / pes, .extra = 2, .participants = HOLDERS};
+    p[2] = on_node(pes > 1 ? 2 * pes : 0, 2 * all * pes);
+    return 3;
 }
 
 /* The phases of a row, and the memory that they need. Returns their number. */

@@ -20,7 +20,7 @@ done
 ok $? "lines of JSON, 12 rounds for 4,096 nodes" "$dir/out"
 for pes in 1 64; do # the nodes' first PEs alone send
     "$scale" --json -p $pes 64 >"$dir/out" 2>&1 &&
-        [ "$(grep -cE '"(barrier|split|broadcast-8|reduce-8)", "nodes": 64, "pes": '$pes', "rounds": 6, "messages": 6, ' "$dir/out")" = 4 ]
+        [ "$(grep -cE '"(barrier|split|broadcast-8|reduce-8|scan-8)", "nodes": 64, "pes": '$pes', "rounds": 6, "messages": 6, ' "$dir/out")" = 5 ]
     ok $? "6 messages for 64 nodes with PEs: $pes" "$dir/out"
 done
 "$top_builddir/src/tools/oshinfo" >"$dir/out" 2>&1 && grep -q '^  broadcast .*binomial tree' "$dir/out" &&

@@ -67,25 +67,37 @@ static void moves(size_t words)
     CHECKF(bad == 0, "alltoall of %zu words: %zu are wrong", words, bad);
 }
 
-/* kind 0: reduction, 1: inclusive scan, 2: exclusive scan. */
-static void combine(size_t words, int kind, int in_place)
+static const char *const kind_name[] = {"reduction", "inscan", "exscan"};
+
+static void call(int64_t *to, size_t words, int kind)
 {
-    size_t bad = 0;
-    fill(words, -1);
-    int64_t *to = in_place ? source : dest;
     if (kind == 0)
         shmem_int64_sum_reduce(team, to, source, words);
     else if (kind == 1)
         shmem_int64_sum_inscan(team, to, source, words);
     else
         shmem_int64_sum_exscan(team, to, source, words);
-    for (size_t i = 0; i < words; i++) {
-        int64_t due = 0;
-        for (int pe = 0; pe < (kind == 0 ? n : kind == 1 ? me + 1 : me); pe++)
-            due += value(pe, i);
-        bad += to[i] != due;
-    }
-    CHECKF(bad == 0, "%s of %zu words: %zu are wrong", kind == 0 ? "reduction" : kind == 1 ? "inscan" : "exscan", words, bad);
+}
+
+/* Element i of the result, of sources that are `more` larger than value(). */
+static int64_t combined(size_t i, int kind, int64_t more)
+{
+    int64_t sum = 0;
+    for (int pe = 0; pe < (kind == 0 ? n : kind == 1 ? me + 1 : me); pe++)
+        sum += value(pe, i) + more;
+    return sum;
+}
+
+static void combine(size_t words, int kind, int in_place)
+{
+    size_t bad = 0;
+    fill(words, -1);
+    int64_t *to = in_place ? source : dest;
+    call(to, words, kind);
+    for (size_t i = 0; i < words; i++)
+        bad += to[i] != combined(i, kind, 0);
+    bad += !in_place && dest[words] != -1;
+    CHECKF(bad == 0, "%s of %zu words: %zu are wrong", kind_name[kind], words, bad);
     shmem_team_sync(team);
 }
 
@@ -137,7 +149,7 @@ static void test_reverse(void)
     shmem_team_destroy(reverse);
 }
 
-/* Alltoalls of all lengths among every second PE. Catches: a node's members taken for neighbours in the world; a node of one member. */
+/* Copies and scans of all lengths among every second PE. Catches: a node's members taken for neighbours in the world; a node of one member. */
 static void test_every_second(void)
 {
     shmem_team_t second;
@@ -147,8 +159,11 @@ static void test_every_second(void)
         team = second;
         me = shmem_team_my_pe(second);
         n = shmem_team_n_pes(second);
-        for (size_t words = 1; words <= 9000; words *= 3)
+        for (size_t words = 1; words <= 9000; words *= 3) {
             moves(words);
+            combine(words, 1, 0);
+            combine(words, 2, 1);
+        }
         me = pe;
         n = all;
     }
@@ -156,7 +171,7 @@ static void test_every_second(void)
 }
 
 /* Catches: a PE that reads what a later one has not combined yet, or that still reads or changes what another PE's program uses again. */
-static void late(size_t words, int who)
+static void late(size_t words, int who, int kind)
 {
     size_t bad = 0;
     int64_t *got = malloc(words * sizeof *got);
@@ -165,28 +180,25 @@ static void late(size_t words, int who)
         usleep(2000);
     for (size_t i = 0; i < words; i++)
         source[i] = value(me, i) + who;
-    shmem_int64_sum_reduce(team, dest, source, words);
+    call(dest, words, kind);
     memcpy(got, dest, words * sizeof *got);
     memset(dest, 0x55, words * sizeof *dest);
     memset(source, 0x55, words * sizeof *source);
-    for (size_t i = 0; i < words; i++) {
-        int64_t due = (int64_t)who * n;
-        for (int pe = 0; pe < n; pe++)
-            due += value(pe, i);
-        bad += got[i] != due;
-    }
+    for (size_t i = 0; i < words; i++)
+        bad += got[i] != combined(i, kind, who);
     free(got);
-    CHECKF(bad == 0, "reduction of %zu words, for which PE %d is late: %zu are wrong", words, who, bad);
+    CHECKF(bad == 0, "%s of %zu words, for which PE %d is late: %zu are wrong", kind_name[kind], words, who, bad);
     shmem_team_sync(team);
 }
 
 static void test_late(void)
 {
     team = SHMEM_TEAM_WORLD;
-    for (int who = 0; who < 3 * n; who++) {
-        late(513, who % n);
-        late(MOST, who % n);
-    }
+    for (int who = 0; who < 3 * n; who++)
+        for (int kind = 0; kind < 3; kind++) {
+            late(513, who % n, kind);
+            late(MOST, who % n, kind);
+        }
 }
 
 int main(void)
@@ -199,8 +211,8 @@ int main(void)
     real = shmem_malloc(2 * MOST * sizeof *real);
     RUN(test_world, "lengths up to 320,000 bytes in the world");
     RUN(test_reverse, "the same in a team of all PEs in reverse order");
-    RUN(test_every_second, "copies of up to 52,488 bytes in a team of every second PE");
-    RUN(test_late, "reductions for which each PE in turn is late");
+    RUN(test_every_second, "copies and scans of up to 52,488 bytes in a team of every second PE");
+    RUN(test_late, "reductions and scans for which each PE in turn is late");
     shmem_finalize();
     return tap_end();
 }

@@ -22,8 +22,9 @@ refused() { # what the one line has, command
 
 rules 5 conf/coll 'broadcast:*:*:*:scatter,reduce:*:*:*:halving,scan:*:*:*:read,alltoall:*:*:*:pairwise'
 rules 3 conf/coll 'broadcast:*:*:*:tree,reduce:*:*:*:pieces,scan:*:*:*:gather,alltoall:*:*:*:index'
-rules 5 multi/coll_long 'reduce:*:*:*:doubling,alltoall:*:*:*:nodes'
-rules 2 conf/coll 'broadcast:*:*:*:scatter,reduce:*:*:*:gather,alltoall:*:*:*:nodes'
+rules 5 multi/coll_long 'reduce:*:*:*:doubling,alltoall:*:*:*:nodes,scan:*:*:*:nodes'
+rules 5 multi/coll_long 'scan:*:*:*:read'
+rules 2 conf/coll 'broadcast:*:*:*:scatter,reduce:*:*:*:gather,alltoall:*:*:*:nodes,scan:*:*:*:nodes'
 program=$top_builddir/test/conf/coll.pes
 refused '"tree" is no schedule of reduce' 'reduce:*:*:*:tree' "$program"
 # shellcheck disable=SC2016

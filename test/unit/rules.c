@@ -37,7 +37,7 @@ static void built_in(void)
     CHECK(choose(SHI_COLL_ALLTOALL, 2, 1, 2048) == SHI_BY_INDEX && choose(SHI_COLL_ALLTOALL, 2, 1, 2049) == SHI_BY_PAIRWISE);
     CHECK(choose(SHI_COLL_ALLTOALL, 2, 2, 128) == SHI_BY_INDEX && choose(SHI_COLL_ALLTOALL, 2, 2, 129) == SHI_BY_NODES);
     CHECK(choose(SHI_COLL_ALLTOALL, 9, 2, 65536) == SHI_BY_NODES && choose(SHI_COLL_ALLTOALL, 9, 2, 65537) == SHI_BY_PAIRWISE);
-    CHECK(choose(SHI_COLL_BROADCAST, 3, 1, 65537) == SHI_BY_SCATTER_GATHER && choose(SHI_COLL_SCAN, 9, 1, 1024) == SHI_BY_READ);
+    CHECK(choose(SHI_COLL_BROADCAST, 3, 1, 65537) == SHI_BY_SCATTER_GATHER && choose(SHI_COLL_SCAN, 9, 1, 1024) == SHI_BY_NODES);
 }
 
 /* Catches: a limit that is read as another one, that is off by one, or that is not applied; a rule taken for another

@@ -2,7 +2,7 @@
  * plan.h - the schedules of collectives between ranks, as pure functions: to and from which rank, and which blocks, a rank
  * sends and receives in each round.
  *
- * A rank is a node of a team (its agent acts for it) or, for long alltoalls and long scans, a member. The library carries a round
+ * A rank is a node of a team (its agent acts for it) or, for long alltoalls and scans of nodes whose members are no neighbours, a member. The library carries a round
  * out by puts, gets and notifications between PEs; bench/scale by counting, for any number of ranks in one process;
  * test/unit/plan by copies in memory, which it compares with the result by definition.
  *

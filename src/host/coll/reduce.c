@@ -110,9 +110,8 @@ static enum shi_algorithm reduce_way(const struct shmem_team *t, size_t bytes)
     return shi_coll_choose(t, SHI_COLL_REDUCE, bytes, without);
 }
 
-/* Combine a part of every source on this node, block by block, into the dest of a member of it, or of all of them with `to` -1. */
-static void reduce_part(const struct shmem_team *t, void *dest, const void *source, struct shi_range part,
-                        const struct shi_reduction *r, int to)
+void shi_coll_reduce_part(const struct shmem_team *t, void *dest, const void *source, struct shi_range part,
+                          const struct shi_reduction *r, int to)
 {
     _Alignas(64) char acc[BLOCK_BYTES], room[BLOCK_BYTES];
     const struct shi_node *here = &t->node[t->my_node];
@@ -131,7 +130,7 @@ static void reduce_part(const struct shmem_team *t, void *dest, const void *sour
 static void reduce_long(struct shmem_team *t, void *dest, const void *source, size_t n, const struct shi_reduction *r)
 {
     shi_team_barrier(t->routine, t); /* every source is ready */
-    reduce_part(t, dest, source, shi_coll_cut((struct shi_range){0, n}, t->n, t->me, r->elem), r, -1);
+    shi_coll_reduce_part(t, dest, source, shi_coll_cut((struct shi_range){0, n}, t->n, t->me, r->elem), r, -1);
     shi_team_barrier(t->routine, t); /* every dest is complete, every source read */
 }
 
@@ -196,7 +195,7 @@ static void reduce_node(const struct shmem_team *t, void *dest, const void *sour
     for (int k = 0; k < p->n; k++) {
         int from = first > p->first[k] ? first : p->first[k], to = last < p->first[k + 1] ? last : p->first[k + 1];
         if (from < to)
-            reduce_part(t, dest, source, slices(t, n, from, to, r->elem), r, holder(here, k));
+            shi_coll_reduce_part(t, dest, source, slices(t, n, from, to, r->elem), r, holder(here, k));
     }
 }
 

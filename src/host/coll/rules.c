@@ -20,6 +20,7 @@ static const struct shi_rule built_in[] = {
     {.of = SHI_COLL_REDUCE, .way = SHI_BY_PIECES, .nodes = {0, 4}},
     {.of = SHI_COLL_REDUCE, .way = SHI_BY_HALVING},
     {.of = SHI_COLL_SCAN, .way = SHI_BY_GATHER, .most_total = 8192},
+    {.of = SHI_COLL_SCAN, .way = SHI_BY_NODES},
     {.of = SHI_COLL_SCAN, .way = SHI_BY_READ},
     {.of = SHI_COLL_COLLECT, .way = SHI_BY_GATHER},
     {.of = SHI_COLL_ALLTOALL, .way = SHI_BY_INDEX, .pes = {0, 1}, .bytes = {0, 2048}},
@@ -138,7 +139,7 @@ static int has(enum shi_collective of, enum shi_algorithm way)
     static const unsigned ways[SHI_COLLECTIVES_N] = {
         [SHI_COLL_BROADCAST] = 1 << SHI_BY_TREE | 1 << SHI_BY_SCATTER_GATHER,
         [SHI_COLL_REDUCE] = 1 << SHI_BY_GATHER | 1 << SHI_BY_DOUBLING | 1 << SHI_BY_PIECES | 1 << SHI_BY_HALVING,
-        [SHI_COLL_SCAN] = 1 << SHI_BY_GATHER | 1 << SHI_BY_READ,
+        [SHI_COLL_SCAN] = 1 << SHI_BY_GATHER | 1 << SHI_BY_NODES | 1 << SHI_BY_READ,
         [SHI_COLL_COLLECT] = 1 << SHI_BY_GATHER,
         [SHI_COLL_ALLTOALL] = 1 << SHI_BY_INDEX | 1 << SHI_BY_NODES | 1 << SHI_BY_PAIRWISE};
     return ways[of] >> way & 1;
@@ -266,5 +267,8 @@ void shi_rules_describe(const struct shi_rule *r, char *text, size_t bytes)
         strcpy(limits, "any length");
     add_limits(limits, sizeof limits, r->nodes, "nodes");
     add_limits(limits, sizeof limits, r->pes, "PEs a node");
-    snprintf(text, bytes, "%s: %s", limits, r->of == SHI_COLL_COLLECT ? "allgather by dissemination" : way[r->way]);
+    const char *name = r->of == SHI_COLL_COLLECT ? "allgather by dissemination"
+                     : r->of == SHI_COLL_SCAN && r->way == SHI_BY_NODES ? "on each node, then dissemination between nodes"
+                     : way[r->way];
+    snprintf(text, bytes, "%s: %s", limits, name);
 }

@@ -25,6 +25,10 @@ static inline struct shi_range shi_coll_cut(struct shi_range all, int parts, int
     return (struct shi_range){first, all.last - first < part ? all.last : first + part};
 }
 
+/* Combine a part of every source on this node, block by block, into the dest of a member of it, or of all of them with `to` -1. */
+void shi_coll_reduce_part(const struct shmem_team *t, void *dest, const void *source, struct shi_range part, const struct shi_reduction *r,
+                          int to);
+
 /* The elements at `from`, or a copy of them in `room` when the host cannot load them. */
 static inline const void *shi_coll_readable(void *room, const void *from, size_t bytes)
 {
