@@ -3,7 +3,8 @@
  * implementations takes milliseconds. bench/hosts runs it.
  *
  * PE 0 prints the median over BATCHES of the time of a call, with a barrier before each batch and calls back to back in it.
- * With the name of a collective: only that one, with lengths from 8 B on in steps of 4. bench/tune does that.
+ * With the name of a collective: only that one, with lengths from 8 B on in steps of 4. bench/tune does that. `node` is the number of PEs
+ * that share memory with PE 0.
  */
 #include <shmem.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@ enum { BATCHES = 7, LONGS = 1 << 17, SYNCS = 4, SYNC_LONGS = 256 };
 
 static long sync_area[SYNCS][SYNC_LONGS];
 static long *source, *dest, *work;
-static int n, next_set, work_longs;
+static int n, next_set, work_longs, of_node; /* of_node: PEs that share memory with this one */
 
 static long *take_set(void)
 {
@@ -73,7 +74,8 @@ static void time_row(const char *name, void (*call)(int), int nelems, int calls)
     }
     qsort(us, BATCHES, sizeof *us, compare);
     if (shmem_my_pe() == 0)
-        printf("{\"bench\": \"nodes\", \"case\": \"%s\", \"bytes\": %d, \"pes\": %d, \"us\": %.1f}\n", name, nelems * 8, n, us[BATCHES / 2]);
+        printf("{\"bench\": \"nodes\", \"case\": \"%s\", \"bytes\": %d, \"pes\": %d, \"node\": %d, \"us\": %.1f}\n", name, nelems * 8, n,
+               of_node, us[BATCHES / 2]);
     fflush(stdout);
 }
 
@@ -104,6 +106,8 @@ int main(int argc, char **argv)
     work = shmem_malloc(SYNCS * (size_t)work_longs * sizeof *work);
     if (!source || !dest || !work)
         shmem_global_exit(1);
+    for (int i = 0; i < n; i++)
+        of_node += shmem_ptr(source, i) != NULL;
     for (int i = 0; i < LONGS; i++)
         source[i] = i;
     for (int i = 0; i < SYNCS; i++)
