@@ -36,7 +36,8 @@ int64_t accept_refused(void)
 
 static int accept_trusted(int listener, struct sockaddr *addr, socklen_t *bytes, int flags)
 {
-    int fd = syscall(SYS_accept4, listener, addr, bytes, flags), own;
+    /* close-on-exec: PEs that are started later must not hold the connections of earlier ones */
+    int fd = syscall(SYS_accept4, listener, addr, bytes, flags | SOCK_CLOEXEC), own;
     uid_t user;
 
     if (fd < 0 || (own = shi_peer_is_own(fd, &user)) == 1)

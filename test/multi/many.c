@@ -1,16 +1,19 @@
 /*
  * many.c - a job of many PEs starts, synchronises, reduces, passes a value around a ring, splits its team, exchanges messages with
  * a few PEs and ends; PE 0 prints how long each part took and how much memory a PE has. With the argument "sets" its PEs synchronise in
- * all active sets that they belong to. many.sh runs it.
+ * all active sets that they belong to; with "all" each of them puts and sends to each, and PE 0 prints sockets and memory; with "idle"
+ * it prints the memory again after IDLE_S seconds. many.sh runs it.
  */
 #include <shmem.h>
+#include <dirent.h>
 #include <shmemx.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
-enum { NEIGHBOURS = 8 };
+enum { NEIGHBOURS = 8, IDLE_S = 25 };
 
 static int me, n, bad;
 static long in, sum, from_left, memory[2], memories[2];
@@ -112,8 +115,96 @@ static int sets(void)
     return 0;
 }
 
+static long sockets(void)
+{
+    char name[64], to[64];
+    long found = 0;
+    DIR *d = opendir("/proc/self/fd");
+    for (struct dirent *e; d && (e = readdir(d));) {
+        snprintf(name, sizeof name, "/proc/self/fd/%.20s", e->d_name);
+        ssize_t bytes = readlink(name, to, sizeof to);
+        found += bytes > 7 && memcmp(to, "socket:", 7) == 0;
+    }
+    if (d)
+        closedir(d);
+    return found;
+}
+
+/* Of the mappings of the node's shared memory: this PE's share in KiB. */
+static long shared_kib(void)
+{
+    char line[512];
+    long all = 0;
+    int counts = 0;
+    FILE *f = fopen("/proc/self/smaps", "r");
+    while (f && fgets(line, sizeof line, f)) {
+        if (strchr("0123456789abcdef", line[0]))
+            counts = strstr(line, "/memfd:fulmar") != NULL;
+        else if (counts && strncmp(line, "Pss:", 4) == 0)
+            all += atol(line + 4);
+    }
+    if (f)
+        fclose(f);
+    return all;
+}
+
+/* KiB of all PEs: of everything, and of shared memory. */
+static void measure(long kib_of[2])
+{
+    memory[0] = kib("/proc/self/smaps_rollup", "Pss:");
+    memory[1] = shared_kib();
+    shmem_sum_reduce(SHMEM_TEAM_WORLD, memories, memory, 2);
+    memcpy(kib_of, memories, sizeof memories);
+}
+
+static void each_to_each(void)
+{
+    enum { PUT_BYTES = 65536, TAG_BYTES = 16000 };
+    char *to = shmem_malloc(PUT_BYTES), *from = calloc(1, PUT_BYTES), *got = malloc(TAG_BYTES);
+    shmemx_tag_request_t *sent = malloc((size_t)n * sizeof *sent);
+    for (int d = 1; d < n; d++) {
+        shmem_putmem(to, from, 8, (me + d) % n);
+        shmem_putmem(to, from, PUT_BYTES, (me + d) % n);
+        shmemx_tag_isend(SHMEM_TEAM_WORLD, from, TAG_BYTES, 1, (me + d) % n, &sent[d]);
+    }
+    for (int d = 1; d < n; d++)
+        shmemx_tag_recv(SHMEM_TEAM_WORLD, got, TAG_BYTES, 1, ~0ull, (me + n - d) % n, NULL);
+    for (int d = 1; d < n; d++)
+        shmemx_tag_wait(&sent[d], NULL);
+    shmem_barrier_all();
+    free(sent);
+    free(got);
+    free(from);
+    shmem_free(to);
+}
+
+static int all(int idle)
+{
+    long at_first[2], later[2];
+    shmem_init();
+    me = shmem_my_pe();
+    n = shmem_n_pes();
+    in = sockets();
+    shmem_max_reduce(SHMEM_TEAM_WORLD, &sum, &in, 1);
+    each_to_each();
+    measure(at_first);
+    if (idle) {
+        shmem_barrier_all();
+        sleep(IDLE_S);
+        shmem_barrier_all();
+    }
+    measure(later);
+    if (me == 0)
+        printf("%d PEs: sockets at first: %ld, KiB a PE: %ld, of shared memory: %ld, later: %ld, %ld\n", n, sum, at_first[0] / n,
+               at_first[1], later[0] / n, later[1]);
+    shmem_finalize();
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 1 && (strcmp(argv[1], "all") == 0 || strcmp(argv[1], "idle") == 0))
+        return all(argv[1][0] == 'i');
     if (argc > 1 && strcmp(argv[1], "sets") == 0)
         return sets();
     static void (*const part[])(void) = {shmem_barrier_all, reduce, ring, split, messages};

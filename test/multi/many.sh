@@ -25,6 +25,16 @@ if command -v mpirun >/dev/null; then
 else
     skip "$name" "Open MPI (openmpi-bin) is not installed"
 fi
+# What PEs that talk to each other cost, and that nobody connects to PEs to which it does not talk, nor inherits their connections.
+within() { # most sockets, KiB a PE, KiB of shared memory; name
+    awk -v s="$1" -v p="$2" -v m="$3" -F '[:,]' 'NF != 10 || $3 > s || $5 > p || $7 > m { bad = 1 } END { exit bad || NR != 1 }' "$out"
+    ok $? "$4" "$out"
+    sed 's/^/# /' "$out"
+}
+timeout -k 5 300 $OSHRUN -n 64 "$many" all >"$out" 2>&1
+within 8 8192 65536 "64 PEs of a node, each to each: at most 64 MiB of shared memory"
+SHMEM_TRANSPORT=ofi timeout -k 5 300 $OSHRUN -n 64 "$many" all >"$out" 2>&1
+within 32 6144 65536 "64 PEs over the network, each to each: at most 6 MiB a PE"
 timeout -k 5 300 $OSHRUN -n 24 "$many" sets >"$out" 2>&1
 ok $? "all active sets of 24 PEs" "$out"
 timeout -k 5 300 $OSHRUN -n 48 "$many" sets >"$out" 2>&1
