@@ -458,6 +458,11 @@ ok $? "too few open files: one line with the required number"
 )
 ok $? "the number of open files that the line gives suffices for 32 PEs"
 
+run -n 32769 true
+[ "$status" -eq 2 ] && grep -q "from 1 to 32768, not '32769'" "$work/err" && run -n 20000 true : -n 20000 true
+[ "$status" -eq 2 ] && grep -q 'more than 32768 PEs in all' "$work/err"
+ok $? "more PEs than the limit: one line"
+
 mkdir "$work/gone"
 (
     cd "$work/gone" && rmdir "$work/gone"
