@@ -139,6 +139,14 @@ breaks "through the pipeline, at once" 'network: the device cannot start a copy 
 breaks "through the pipeline, later" 'network: the device cannot copy data of the network' FAKE_CUDA_COPY=3392=719 FAKE_CUDA_EVENT=1 \
     SHMEM_TRANSPORT=ofi SHMEM_DEVICE_STAGING=32K "$device_private"
 
+# Catches: a copy that never ends, for which the job waits for ever, although its PEs answer (600: CUDA_ERROR_NOT_READY).
+calls SHMEM_DEVICE=cuda SHMEM_HEARTBEAT=5 SHMEM_TRANSPORT=ofi SHMEM_DEVICE_STAGING=32K FAKE_CUDA_COPY=3392=600 FAKE_CUDA_EVENT=1 \
+    timeout 60 $OSHRUN -n 2 "$device_private"
+status=$?
+[ $status -ne 0 ] && [ $status -ne 124 ] &&
+    grep -q 'network: the device has ended none of [0-9]* copies for 5 s (SHMEM_HEARTBEAT)' "$work/log"
+ok $? "a copy that never ends ends the job with a line" "$work/log"
+
 # Catches: an allocation, a copy, a mapping or a loading that the runtime makes while kernels wait for each other.
 if command -v "${NVCC:-nvcc}" > /dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then
     $OSHCC --kernels=cuda -O2 "$top_srcdir/test/gpu/litmus.c" "$top_srcdir/test/gpu/litmus.cl" -o "$work/litmus" > "$work/log" 2>&1

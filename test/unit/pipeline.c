@@ -338,6 +338,28 @@ static void each_direction(void)
     copies_at_once(1);
 }
 
+/* Catches: a copy that never ends and is not found, or that is found early; copies that go on and are taken for late. */
+static void late_copies(void)
+{
+    static char from[8], to[8];
+    shi_device_copy(to, from, sizeof to);
+    for (int i = 0; i < 10; i++) { /* at each check one is under way, another one each time */
+        CHECKF(shi_device_copies_overdue(3) == 0, "check %d", i);
+        shi_device_copy(to, from, sizeof to);
+        shi_stream_net.copies_ended++;
+    }
+    shi_stream_net.copies_ended++;
+    CHECK(shi_device_copies_overdue(3) == 0);
+    shi_device_copy(to, from, sizeof to);
+    shi_device_copy(to, from, sizeof to);
+    for (int i = 0; i < 3; i++)
+        CHECKF(shi_device_copies_overdue(3) == 0, "check %d", i);
+    CHECK(shi_device_copies_overdue(3) == 2);
+    calm = 1;
+    CHECK(shi_device_copy_poll() && shi_device_copies_overdue(0) == 0);
+    calm = 0;
+}
+
 static void up_and_down(void)
 {
     CHECK(shi_pipeline_is_up() && n_exposed == 1);
@@ -358,6 +380,7 @@ int main(void)
     RUN(up_and_down, "chunks are registered while they are in use");
     RUN(lost_chunk, "others go on beside a chunk that never comes back");
     RUN(each_direction, "one long copy a poll where the caller makes it, for each in its turn");
+    RUN(late_copies, "a copy that never ends is found after several checks");
     RUN(random_transfers, "random transfers");
     return tap_end();
 }

@@ -33,3 +33,12 @@ int shi_device_copy_poll(void)
     shi_stream_step();
     return 1;
 }
+
+uint64_t shi_device_copies_overdue(unsigned checks)
+{
+    uint64_t left = shi_stream_net.copies_started - shi_stream_net.copies_ended;
+    if (!left || shi_stream_net.copies_ended != shi_stream_net.copies_checked)
+        shi_stream_net.copy_checks = 0;
+    shi_stream_net.copies_checked = shi_stream_net.copies_ended;
+    return left && shi_stream_net.copy_checks++ >= checks ? left : 0;
+}

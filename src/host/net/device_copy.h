@@ -13,6 +13,9 @@ uint64_t shi_device_copy(void *to, const void *from, size_t bytes);
 /* Look which copies have ended. 1: further ones have. */
 int shi_device_copy_poll(void);
 
+/* For checks at regular intervals: how many copies have not ended, when none has in more than `checks` checks. 0: none is late. */
+uint64_t shi_device_copies_overdue(unsigned checks);
+
 static inline int shi_device_copy_ended(uint64_t number)
 {
     return number <= shi_stream_net.copies_ended;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "host/net/batch.h"
+#include "host/net/device_copy.h"
 #include "host/net/stream_device.h"
 #include "host/net/stream_wire.h"
 #include "host/util/log.h"
@@ -88,8 +89,8 @@ static const char *text_of(const struct shi_net_overdue *o, char *out, size_t by
     return out;
 }
 
-/* End the job when the network does not end an operation, or does not accept it, although its PE answers. A PE that a debugger has
- * stopped may delay it. */
+/* End the job when the network does not end an operation, or does not accept it, although its PE answers, or the device does not end
+ * its copies. A PE that a debugger has stopped may delay the network. */
 static void check_operations(uint64_t limit)
 {
     char text[96];
@@ -100,6 +101,9 @@ static void check_operations(uint64_t limit)
     if (NET->refused(REFUSED_CHECKS, &o) && !any_traced() && !may_be_dead(o.pe, limit) && !shi_stream_closing())
         shi_die("network", "libfabric has refused %s for want of room for %g s (SHMEM_HEARTBEAT, %s)",
                 text_of(&o, text, sizeof text), s * REFUSED_CHECKS / CHECKS, NET->provider());
+    uint64_t copies = shi_device_copies_overdue(CHECKS);
+    if (copies && !shi_stream_net.traced && !shi_stream_closing()) /* a debugger may stop the device */
+        shi_die("network", "the device has ended none of %lu copies for %g s (SHMEM_HEARTBEAT)", (unsigned long)copies, s);
 }
 
 /* PEs that a lane has sent its first message. */
