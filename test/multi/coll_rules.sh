@@ -24,6 +24,7 @@ rules 5 conf/coll 'broadcast:*:*:*:scatter,reduce:*:*:*:halving,scan:*:*:*:read,
 rules 3 conf/coll 'broadcast:*:*:*:tree,reduce:*:*:*:pieces,scan:*:*:*:gather,alltoall:*:*:*:index'
 rules 5 multi/coll_long 'reduce:*:*:*:doubling,alltoall:*:*:*:nodes,scan:*:*:*:nodes'
 rules 5 multi/coll_long 'scan:*:*:*:read'
+rules 11 multi/coll_long 'alltoall:*:*:*:nodes' # more than the window of long alltoalls
 rules 2 conf/coll 'broadcast:*:*:*:scatter,reduce:*:*:*:gather,alltoall:*:*:*:nodes,scan:*:*:*:nodes'
 program=$top_builddir/test/conf/coll.pes
 refused '"tree" is no schedule of reduce' 'reduce:*:*:*:tree' "$program"

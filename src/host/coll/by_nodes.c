@@ -28,6 +28,8 @@
 #include "host/ops/dheap.h"
 #include "host/util/log.h"
 
+enum { WINDOW = 8 }; /* nodes to which a member has sent longer messages, ahead of those from which its node has some */
+
 /* From one node's members to another's: for each receiver in the order of its node, what each sender in the order of theirs
  * sends to it. */
 struct message {
@@ -152,6 +154,15 @@ static void run_short(struct shmem_team *t, const struct shi_all_to_all *a)
     shi_team_node_barrier(t); /* the dests of the node are complete, the sources have been read */
 }
 
+/* Do not send to a node before the messages have come that were due WINDOW nodes of each member ago, so that none is flooded. Each wait
+ * is for a message to a node at a shorter distance. */
+static void keep_pace(const struct shmem_team *t, int other)
+{
+    int n = t->n_nodes, distance = (other - t->my_node + n) % n, due = distance - WINDOW * t->node[t->my_node].n;
+    if (due > 0)
+        shi_team_wait_notify(t, handler(t, (t->my_node - due + n) % n, t->my_node), t->epoch); /* A4 */
+}
+
 static void run_long(struct shmem_team *t, const struct shi_all_to_all *a)
 {
     size_t bytes = 0;
@@ -161,6 +172,7 @@ static void run_long(struct shmem_team *t, const struct shi_all_to_all *a)
     if (bytes && !buffer)
         shi_die(t->routine, "out of memory for messages of %zu bytes", bytes);
     for (int k = next_handled(t, t->my_node); k != t->my_node; k = next_handled(t, k)) {
+        keep_pace(t, k);
         send_long(t, a, k, at);
         at += message(t, a, t->my_node, k).bytes;
     }

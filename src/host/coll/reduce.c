@@ -168,11 +168,6 @@ static struct parts make_parts(const struct shmem_team *t, enum shi_algorithm wa
     return p;
 }
 
-static int holder(const struct shi_node *node, int k)
-{
-    return node->member[k % node->n];
-}
-
 /* Elements of slices first to last - 1 of n elements. */
 static struct shi_range slices(const struct shmem_team *t, size_t n, int first, int last, size_t elem)
 {
@@ -195,7 +190,7 @@ static void reduce_node(const struct shmem_team *t, void *dest, const void *sour
     for (int k = 0; k < p->n; k++) {
         int from = first > p->first[k] ? first : p->first[k], to = last < p->first[k + 1] ? last : p->first[k + 1];
         if (from < to)
-            shi_coll_reduce_part(t, dest, source, slices(t, n, from, to, r->elem), r, holder(here, k));
+            shi_coll_reduce_part(t, dest, source, slices(t, n, from, to, r->elem), r, shi_coll_holder(here, k));
     }
 }
 
@@ -217,7 +212,7 @@ static void meet_combiners(const struct shmem_team *t, const struct parts *p, ui
 static void meet_holders(const struct shmem_team *t, uint64_t epoch, meet *meet)
 {
     for (int i = 1; i < t->n_nodes; i++)
-        meet(t, holder(&t->node[(t->my_node + i) % t->n_nodes], t->local_rank[t->me]), epoch);
+        meet(t, shi_coll_holder(&t->node[(t->my_node + i) % t->n_nodes], t->local_rank[t->me]), epoch);
 }
 
 /* Combine a slice of the nodes' results, and give it to all holders; the blocks of all nodes come at the same time. */
@@ -230,12 +225,12 @@ static void combine_slice(const struct shmem_team *t, void *dest, struct shi_ran
     for (size_t at = part.first; at < part.last; at += block) {
         size_t n = part.last - at < block ? part.last - at : block, off = at * r->elem;
         for (int i = 0; i < t->n_nodes; i++)
-            shi_coll_get(t, in + (size_t)i * block * r->elem, (char *)dest + off, n * r->elem, holder(&t->node[i], k));
+            shi_coll_get(t, in + (size_t)i * block * r->elem, (char *)dest + off, n * r->elem, shi_coll_holder(&t->node[i], k));
         shi_coll_local(t);
         for (int i = 1; i < t->n_nodes; i++)
             r->combine(in, in + (size_t)i * block * r->elem, n);
         for (int i = 0; i < t->n_nodes; i++)
-            shi_coll_put(t, (char *)dest + off, in, n * r->elem, holder(&t->node[i], k));
+            shi_coll_put(t, (char *)dest + off, in, n * r->elem, shi_coll_holder(&t->node[i], k));
         shi_coll_local(t);
     }
     free(in);
@@ -325,7 +320,7 @@ static void reduce_long_nodes(struct shmem_team *t, void *dest, const void *sour
     shi_team_node_barrier(t); /* all nodes' results are here */
     for (k = 0; k < p.n; k++) {
         struct shi_range part = part_of(t, &p, n, k, r->elem);
-        int from = holder(&t->node[t->my_node], k);
+        int from = shi_coll_holder(&t->node[t->my_node], k);
         size_t off = part.first * r->elem;
         if (from != t->me)
             shi_coll_get(t, (char *)dest + off, (char *)dest + off, (part.last - part.first) * r->elem, from);

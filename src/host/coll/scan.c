@@ -3,8 +3,8 @@
  *
  * Short ones of few PEs: every member sends its elements to all, and each combines those up to its own. Else, where the PEs of each node
  * are neighbours in the team, in two levels: a node's elements are combined, the nodes combine what the nodes below them have in rounds
- * (SHI_PLAN_SCAN), and the members add their own node's elements to that. Short: the node's first does it. Long: member k, the holder of part
- * k, does it for that part of the array, for all members of its node. Where they are no neighbours, all members take part in the rounds.
+ * (SHI_PLAN_SCAN), and the members add their own node's elements to that. Short: the node's first does it. Long: member (k mod members),
+ * the holder of part k, does it for that part of the array, for all members of its node. Where they are no neighbours, all members take part in the rounds.
  *
  *   long ones     written by                 read by                    order
  *   source        member                     holders of its node        plain, before the node's first barrier, after it
@@ -143,13 +143,13 @@ static void add_below(char *dest, char *in, char *below, size_t n, const struct 
     }
 }
 
-/* The rounds of the holders k, whose dest has their nodes' sums, n elements from `dest` on. */
-static void holders_rounds(struct shmem_team *t, char *dest, char *in, char *below, size_t n, const struct shi_reduction *r, uint64_t base)
+/* The rounds of the holders of part k, whose dest has their nodes' sums, n elements from `dest` on. */
+static void holders_rounds(struct shmem_team *t, int k, char *dest, char *in, char *below, size_t n, const struct shi_reduction *r,
+                           uint64_t base)
 {
-    int k = t->local_rank[t->me];
     for (int i = 0; i < shi_plan_rounds(SHI_PLAN_SCAN, t->n_nodes); i++) {
         struct shi_round x = shi_plan_round(SHI_PLAN_SCAN, t->n_nodes, t->my_node, i);
-        int above = x.send.n ? t->node[x.to].member[k] : -1, from = x.recv.n ? t->node[x.from].member[k] : -1;
+        int above = x.send.n ? shi_coll_holder(&t->node[x.to], k) : -1, from = x.recv.n ? shi_coll_holder(&t->node[x.from], k) : -1;
         uint64_t announced = base + 2 * (uint64_t)i + 1;
         if (above >= 0)
             shi_team_notify(t, above, announced);
@@ -193,10 +193,11 @@ static void scan_part(const struct shmem_team *t, void *dest, const void *source
     }
 }
 
-/* As the holder of a part. */
-static void hold_part(struct shmem_team *t, void *dest, const void *source, struct shi_range part, const struct shi_reduction *r,
+/* As the holder of part k. */
+static void hold_part(struct shmem_team *t, int k, void *dest, const void *source, size_t elements, const struct shi_reduction *r,
                       int exclusive, uint64_t base)
 {
+    const struct shi_range all = {0, elements}, part = shi_coll_cut(all, t->most_local, k, r->elem);
     size_t n = part.last - part.first, bytes = n * r->elem, off = part.first * r->elem;
     int between = t->n_nodes > 1 && n, kept = between && dest == source;
     char *in = between ? shi_coll_room(t->routine, (size_t)(2 + kept) * bytes) : NULL, *below = in ? in + bytes : NULL;
@@ -205,7 +206,7 @@ static void hold_part(struct shmem_team *t, void *dest, const void *source, stru
         shi_coll_copy(own, (const char *)source + off, bytes);
     if (between) {
         shi_coll_reduce_part(t, dest, source, part, r, t->me);
-        holders_rounds(t, (char *)dest + off, in, below, n, r, base);
+        holders_rounds(t, k, (char *)dest + off, in, below, n, r, base);
     }
     scan_part(t, dest, source, part, r, exclusive, t->my_node ? below : NULL, own);
     free(in);
@@ -219,16 +220,15 @@ static void meet_on_node(struct shmem_team *t)
         shi_team_barrier(t->routine, t);
 }
 
-/* As many members of each node hold parts as the smallest node has. */
+/* There are as many parts as the largest node has members, so its members share the work; those of smaller nodes hold several, which they
+ * take in the same order as the others: so no two wait for each other. */
 static void nodes_long(struct shmem_team *t, void *dest, const void *source, size_t n, const struct shi_reduction *r, int exclusive)
 {
     meet_on_node(t); /* every source of the node is ready */
-    uint64_t base = t->epoch;
-    t->epoch += 2 * (uint64_t)shi_plan_rounds(SHI_PLAN_SCAN, t->n_nodes);
-    if (t->local_rank[t->me] < t->least_local) {
-        const struct shi_range all = {0, n}, part = shi_coll_cut(all, t->least_local, t->local_rank[t->me], r->elem);
-        hold_part(t, dest, source, part, r, exclusive, base);
-    }
+    uint64_t base = t->epoch, each = 2 * (uint64_t)shi_plan_rounds(SHI_PLAN_SCAN, t->n_nodes);
+    t->epoch += each * (uint64_t)t->most_local;
+    for (int k = t->local_rank[t->me]; k < t->most_local; k += t->node[t->my_node].n)
+        hold_part(t, k, dest, source, n, r, exclusive, base + each * (uint64_t)k);
     meet_on_node(t); /* every dest of the node is complete, every source read */
 }
 

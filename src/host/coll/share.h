@@ -25,6 +25,12 @@ static inline struct shi_range shi_coll_cut(struct shi_range all, int parts, int
     return (struct shi_range){first, all.last - first < part ? all.last : first + part};
 }
 
+/* The member of a node that works on part k. */
+static inline int shi_coll_holder(const struct shi_node *node, int k)
+{
+    return node->member[k % node->n];
+}
+
 /* Combine a part of every source on this node, block by block, into the dest of a member of it, or of all of them with `to` -1. */
 void shi_coll_reduce_part(const struct shmem_team *t, void *dest, const void *source, struct shi_range part, const struct shi_reduction *r,
                           int to);
