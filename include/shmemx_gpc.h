@@ -113,8 +113,9 @@ int shmemx_gpc_wait(shmemx_gpc_nbh_t *nbh); /* returns its status; -EDEADLK: see
 /*
  * Start a GPC and, if nbh is NULL, wait for it; the blocking form returns 0 or -EIO. For invalid arguments print one line,
  * return -EINVAL and start nothing: a PE outside the team, lengths over the limits, an invalid handle, a duplicate id in
- * idlst, a tree with a cycle, an id with two parents or an unreachable id. -EBUSY if nbh is in use. The root may be in
- * idlst or not; idlen may be 0. In every case the root runs func once.
+ * idlst, a tree with a cycle, an id with two parents or an unreachable id. -EBUSY if nbh is in use. -ENOMEM, after one line,
+ * without memory at the root, which starts nothing; an id without memory fails (-EIO). The root may be in idlst or not; idlen
+ * may be 0. In every case the root runs func once.
  *
  * A wait or a blocking exec inside a function returns -EDEADLK, after one line, when a stack has the maximum of nested
  * waiting functions and SHMEM_GPC_THREAD=0 allows no further thread; nothing was started and nothing was awaited.

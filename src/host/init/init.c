@@ -275,8 +275,11 @@ void shi_world_up(int thread_level)
     int err = join_job();
     if (!err)
         err = build_world(thread_level);
-    if (err)
+    if (err) {
+        if (!shi_log_lines())
+            shi_log_error("the library cannot start: %s", strerror(-err)); /* a part that says nothing: mostly, no memory */
         abort_on_error(1);
+    }
     shi_wait_set(shi_world.config.wait, shi_world.config.spin, shi_world.shm.oversubscribed, shi_world.lane != NULL);
     shi_set_main_thread();
     *SHI_CTX_DEFAULT = (struct shmem_ctx){.peer = shi_peers_fast(), .n_pes = shi_world.n_pes,

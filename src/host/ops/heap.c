@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #include "host/util/base.h"
+#include "host/util/log.h"
 
 struct span {
     size_t off, bytes;
@@ -148,12 +149,12 @@ void shi_heap_down(struct shi_heap *h)
     free(h);
 }
 
-/* Cut s after `bytes` and return the new upper part, in no list yet, or NULL without memory. */
+/* Cut s after `bytes` and return the new upper part, in no list yet. Without memory the job ends: other PEs cut theirs. */
 static struct span *cut(struct span *s, size_t bytes)
 {
     struct span *up = calloc(1, sizeof *up);
     if (!up)
-        return NULL;
+        shi_die("symmetric heap", "out of memory for the record of a block of %zu bytes", bytes);
     *up = (struct span){.off = s->off + bytes, .bytes = s->bytes - bytes, .below = s, .above = s->above};
     if (s->above)
         s->above->below = up;
@@ -208,10 +209,6 @@ int shi_heap_get(struct shi_heap *h, size_t bytes, size_t align, size_t *off)
     bin_remove(h, s);
     size_t skip = shi_round_up(s->off, align) - s->off;
     struct span *mine = skip ? cut(s, skip) : s;
-    if (!mine) {
-        bin_add(h, s);
-        return -ENOMEM;
-    }
     if (mine != s)
         bin_add(h, s);
     struct span *rest = mine->bytes > bytes ? cut(mine, bytes) : NULL;

@@ -6,7 +6,8 @@
 
 enum { SHI_HEAP_ALIGN = 64 }; /* a cache line: neighbours' signals do not share one */
 
-/* Every PE must make the same calls in the same order; callers ensure this, and one caller at a time. */
+/* Every PE must make the same calls in the same order; callers ensure this, and one caller at a time. A PE without memory for its
+ * list of blocks ends the job: a result of its own would give later blocks another place than on the other PEs. */
 
 struct shi_heap;
 

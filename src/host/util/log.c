@@ -9,6 +9,7 @@
 
 static int log_pe = -1;
 static int log_level;
+static int log_lines;
 static void (*log_abort)(int status);
 
 void shi_log_set(int pe, int debug_level)
@@ -33,6 +34,7 @@ static void write_line(const char *routine, const char *fmt, va_list ap)
     if ((size_t)n >= room)
         n = room - 1;
     line[n++] = '\n';
+    __atomic_fetch_add(&log_lines, 1, __ATOMIC_RELAXED);
     if (write(STDERR_FILENO, line, n) < 0)
         return; /* standard error is closed */
 }
@@ -43,6 +45,11 @@ void shi_log_error(const char *fmt, ...)
     va_start(ap, fmt);
     write_line(NULL, fmt, ap);
     va_end(ap);
+}
+
+int shi_log_lines(void)
+{
+    return __atomic_load_n(&log_lines, __ATOMIC_RELAXED);
 }
 
 void shi_log_debug(const char *fmt, ...)

@@ -10,6 +10,9 @@ void shi_log_set(int pe, int debug_level);
 /* Print an error or warning on stderr. */
 void shi_log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* How many lines were printed. */
+int shi_log_lines(void);
+
 /* Print with SHMEM_DEBUG=1 only. */
 void shi_log_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
