@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "device/cuda_loader.h"
+#include "host/util/base.h"
 #include "host/util/log.h"
 #include "host/util/thread.h"
 
@@ -469,11 +470,9 @@ static void stop_thread(void)
 /* Warn when a kernel runs long and not all its work-groups can be resident. */
 static void warn_oversized(void)
 {
-    for (int i = 0; i < LONG_S * 50; i++) {
+    for (uint64_t begin = shi_now_ns(); shi_now_ns() - begin < LONG_S * 1000000000ull; nap(20000000))
         if (!shi_cuda_busy())
             return;
-        nap(20000000);
-    }
     shi_log_error("kernel %s has run for %d s: it has %zu work-groups and the device runs at most %zu at once; if they "
                   "wait for each other or for other PEs, it never ends: launch fewer", oversized.kernel, LONG_S,
                   oversized.groups, oversized.room);

@@ -255,13 +255,15 @@ for profile in verbs cxi efa; do # the same where the network accesses device me
         ok $? "transfers of registered device memory in progress over $profile: $how" "$work/log"
     done
     # Catches: a transfer of registered memory that waits for ever for a PE that is silent, or that the network never ends or accepts.
+    # A PE that answers does so within 5 s, see above.
     for fault in '' lost=3 full=3; do
+        limit=5 how=finalize
         case $fault in
-        '') how=stop text='PE 0: network: PE 1 has not answered for 2 s' ;;
-        lost*) how=finalize text='(a read of [0-9]* bytes from|a write of [0-9]* bytes to) PE [01] has not ended for 2 s' ;;
-        *) how=finalize text='libfabric has refused (a read of [0-9]* bytes from|a write of [0-9]* bytes to) PE [01] for want of room' ;;
+        '') limit=2 how=stop text='PE 0: network: PE 1 has not answered for 2 s' ;;
+        lost*) text='(a read of [0-9]* bytes from|a write of [0-9]* bytes to) PE [01] has not ended for 5 s' ;;
+        *) text='libfabric has refused (a read of [0-9]* bytes from|a write of [0-9]* bytes to) PE [01] for want of room' ;;
         esac
-        LD_LIBRARY_PATH=$top_builddir/test/fabric/.libs FABRIC_PROFILE=$profile FABRIC_HMEM=iface SHMEM_HEARTBEAT=2 \
+        LD_LIBRARY_PATH=$top_builddir/test/fabric/.libs FABRIC_PROFILE=$profile FABRIC_HMEM=iface SHMEM_HEARTBEAT=$limit \
             SHMEM_NET_FAULT=$fault network 2 "$work/staging" $how
         status=$?
         [ $status -ne 0 ] && [ $status -ne 124 ] && [ "$(grep -c '^fulmar: .*network' "$work/log")" -eq 1 ] &&

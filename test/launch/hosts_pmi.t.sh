@@ -68,7 +68,7 @@ else
     test_launcher "srun --mpi=pmi2"
 
     # On one host: MPICH 4.0 with UCX sometimes hangs in MPI_Finalize on several, without OpenSHMEM, too.
-    if command -v mpicc.mpich >/dev/null; then
+    if echo '#include <mpi.h>' | mpicc.mpich -E - >/dev/null 2>&1; then
         OSHCC_CC=mpicc.mpich "$OSHCC" "$top_srcdir/examples/mpi.c" -o "$work/mpi" &&
             in_h1 timeout 40 srun --quiet --mpi=pmi2 --nodes=1 --ntasks=3 "$work/mpi" >"$work/out" 2>"$work/err"
         status=$?

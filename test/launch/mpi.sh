@@ -7,6 +7,7 @@
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+echo '#include <mpi.h>' > "$work/header.c"
 cat > "$work/both.c" << 'END'
 #include <mpi.h>
 #include <shmem.h>
@@ -39,9 +40,9 @@ int main(int argc, char **argv)
 }
 END
 . "${top_srcdir:=.}/test/tap.sh"
-# Debian installs both side by side; elsewhere mpicc is one of the two.
+# Debian installs both side by side, and MPICH's compiler also without its headers; elsewhere mpicc is one of the two.
 find_mpi() { # suffix of Debian's commands, a word of what mpicc -show prints
-    if command -v "mpicc.$1" > /dev/null; then
+    if "mpicc.$1" -E "$work/header.c" > /dev/null 2>&1; then
         echo ".$1"
     elif ! mpicc -show 2> /dev/null | grep -q "$2"; then
         return 1

@@ -97,12 +97,13 @@ static void reset(int fd)
     close(fd);
 }
 
-/* A connection that libfabric has accepted as that of an endpoint at port `claimed`, or -1. */
+/* A connection that libfabric has accepted as that of an endpoint at port `claimed`, or -1. A PE that waits for a core answers, or
+ * closes the connection, within 20 s. */
 static int join(int claimed)
 {
     struct request r = {.version = 3, .type = CONNECT_REQUEST, .segment_bytes = htons(8), .conn_data = 1,
                         .port = htons((uint16_t)claimed), .pid = htonl((uint32_t)getpid())};
-    struct timeval t = {1, 0};
+    struct timeval t = {20, 0};
     char answer[64];
     int fd = dial();
     if (fd < 0)
