@@ -63,6 +63,7 @@ struct zc_group {
 struct zc_worker {
     struct zc_group *group;
     uint32_t groups;
+    uint64_t next, end; /* numbers of groups that it has taken from the launch and not started */
     unsigned stalled; /* result of zc_stalled_enter while all work-items only poll, else 0 */
     uint8_t *vectors; /* of lanes.h; room: bytes */
     uint64_t room;

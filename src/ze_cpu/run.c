@@ -30,6 +30,7 @@
 
 enum { GROUPS_EAGER = 8, ROUNDS_LONG = 16, BUSY_QUANTA = 32, YIELD_ROUNDS = 4000, SLEEP_NS = 20000, SUBGROUP_ROUNDS = 64 };
 enum { SPILL = 4, SPILLS_MAX = 16 };
+enum { RUNS_SHARE = 4, RUN_MOST = 64 }; /* runs of groups: a thread's share of the rest in so many; groups of one */
 enum { NAP_NS = 1000, LONG_YIELD_NS = 1500000, FIRST_BUSY_NS = 20000000, LAST_BUSY_NS = 1280000000 };
 
 /* ---- frames ----------------------------------------------------------------------------------------------------- */
@@ -398,10 +399,26 @@ static bool group_round(struct zc_vm *x, struct zc_group *g, struct round *all)
 
 /* ---- groups ----------------------------------------------------------------------------------------------------- */
 
+/* The number of the thread's next group. Where threads take single groups in turns, they read and write neighbouring cache lines. So a
+ * thread takes a run of groups, a part of its share of those left; only of kernels that run 8 work-items at once, whose groups do not wait
+ * for each other. */
+static uint64_t next_group(struct zc_worker *w, struct zc_launch *l)
+{
+    if (w->next == w->end) {
+        uint64_t begun = atomic_load_explicit(&l->next, memory_order_relaxed), n = 1;
+        if (l->k->lanes && begun < l->total)
+            n = (l->total - begun) / (RUNS_SHARE * l->workers);
+        n = n < 1 ? 1 : n < RUN_MOST ? n : RUN_MOST;
+        w->next = atomic_fetch_add_explicit(&l->next, n, memory_order_relaxed);
+        w->end = w->next + n;
+    }
+    return w->next++;
+}
+
 /* Make the launch's next group resident. Returns 1, 0 when none is left, -1 when out of memory. */
 static int start_group(struct zc_worker *w, struct zc_launch *l)
 {
-    uint64_t id = atomic_fetch_add_explicit(&l->next, 1, memory_order_relaxed);
+    uint64_t id = next_group(w, l);
     if (id >= l->total)
         return 0;
     uint32_t k = 0;
@@ -554,6 +571,7 @@ void zc_run_groups(struct zc_worker *w, struct zc_launch *l)
         w->group[k].ready = false;
         w->group[k].live = 0;
     }
+    w->next = w->end = 0;
     struct zc_vm x = {.l = l, .m = l->m, .guarded = zc_config.check || zc_config.private_memory};
     x.vectors = vectors(w, l->k->lanes);
     zc_guard_run(l);
