@@ -51,7 +51,7 @@ static void nh_of_all_lengths(void)
         uint64_t expect[2] = {0}, got[2];
         for (size_t i = 0; i < n; i += 2)
             add_product(expect, m[i] + own.nh[i], (i + 1 < n ? m[i + 1] : 0) + own.nh[i + 1]);
-        nh((const char *)m, n, got);
+        nh(NULL, (const char *)m, own.nh, 8 * n, got);
         CHECKF(got[0] == expect[0] && got[1] == expect[1], "%zu words", n);
     }
 }
@@ -73,7 +73,7 @@ static void carryless_of_all_lengths(void)
                     expect[1] ^= bit ? x >> (64 - bit) : 0;
                 }
         }
-        shi_carryless_sum((const char *)(m + 1), own.nh, n, got);
+        shi_carryless_sum(NULL, (const char *)(m + 1), own.nh, 8 * n, got);
         CHECKF(got[0] == expect[0] && got[1] == expect[1], "%zu words", n);
     }
 }
@@ -98,6 +98,33 @@ static void every_bit_counts(void)
             CHECKF(shi_auth_tag(1, 2 ^ 1u << bit, 3, m, n) != tag && shi_auth_tag(1, 2, 3 ^ 1u << bit, m, n) != tag,
                    "bit %d of a PE", bit);
         CHECKF(n == WORDS || shi_auth_tag(1, 2, 3, m, n + 1) != tag, "%zu words and a zero", n);
+    }
+}
+
+/* Catches: bytes that are not copied, or not covered, at any length; a tag of data that does not depend on its place, its length, its
+ * sender or its receiver, or that is a message's. */
+static void copies(void)
+{
+    static char from[SHI_NET_LONGEST_BYTES], to[SHI_NET_LONGEST_BYTES + 1];
+    static const size_t lengths[] = {1, 7, 8, 9, 15, 16, 17, 24, 127, 128, 129, 160, PART_BYTES - 1, PART_BYTES, PART_BYTES + 1, 3 * PART_BYTES + 77,
+                                     SHI_NET_LONGEST_BYTES - 8};
+    unsigned random = 1;
+    for (size_t i = 0; i < sizeof from; i++)
+        from[i] = (char)tap_random(&random);
+    for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
+        size_t n = lengths[k], step = n > 200 ? 1009 : 1;
+        memset(to, 1, sizeof to);
+        uint64_t tag = shi_auth_copy(2, 3, to, from, n);
+        CHECKF(memcmp(to, from, n) == 0 && to[n] == 1, "a copy of %zu bytes", n);
+        CHECKF(shi_auth_copy(2, 3, NULL, from, n) == tag, "%zu bytes without a copy", n);
+        CHECKF(shi_auth_copy(2, 3, NULL, to, n + 1) != tag, "%zu bytes and one more", n);
+        CHECKF(shi_auth_copy(2, 2, NULL, from, n) != tag && shi_auth_copy(3, 3, NULL, from, n) != tag, "%zu bytes, other PEs", n);
+        CHECKF(n % 8 || shi_auth_tag(n, 2, 3, from, n / 8) != tag, "%zu bytes as a message", n);
+        for (size_t bit = 0; bit < n * 8; bit += step) {
+            to[bit / 8] ^= (char)(1 << bit % 8);
+            CHECKF(shi_auth_copy(2, 3, NULL, to, n) != tag, "bit %zu of %zu bytes", bit, n);
+            to[bit / 8] ^= (char)(1 << bit % 8);
+        }
     }
 }
 
@@ -148,12 +175,14 @@ int main(void)
     RUN(nh_of_all_lengths, "NH equals products of half words");
     RUN(every_bit_counts, "a changed bit changes the tag");
     RUN(parts_have_places, "the parts of a long message have an order");
+    RUN(copies, "data is copied, and its tag covers it");
     RUN(key_words_differ, "the words of the keys differ");
     RUN(every_bit_of_the_secret_counts, "a changed secret changes the tag and the job's number");
     shi_auth_set(secret, shi_carryless_here());
     RUN(carryless_of_all_lengths, "sums of products without carries equal those of single bits, where the processor has them");
     RUN(every_bit_counts, "a changed bit changes the tag, with such sums");
     RUN(parts_have_places, "the parts of a long message have an order, with such sums");
+    RUN(copies, "data is copied, and its tag covers it, with such sums");
     RUN(every_bit_of_the_secret_counts, "a changed secret changes the tag and the job's number, with such sums");
     return tap_end();
 }

@@ -413,11 +413,11 @@ static void fabric_complete(struct fabric_lane *l, int pe)
     }
 }
 
-/* Deliver a forged message, made from one that this PE has received. */
-static void fabric_attack(const struct fabric_message *m)
+/* Deliver a forged message, made from one that this PE has received; early: or is about to receive. */
+static void fabric_attack(const struct fabric_message *m, int early)
 {
-    enum { AGAIN, CHANGED, CUT, LONGER, OF_ANOTHER, ATTACKS };
-    int how = (int)fabric_below(ATTACKS), other = (fabric.pe + 1) % PES;
+    enum { CHANGED, CUT, LONGER, AGAIN, OF_ANOTHER, ATTACKS };
+    int how = (int)fabric_below(early ? AGAIN : ATTACKS), other = (fabric.pe + 1) % PES;
     const struct fabric_message *from = how == OF_ANOTHER && fabric.inbox[other] ? fabric.inbox[other] : m;
     size_t bytes = how == CUT ? fabric_below((unsigned)m->bytes) : how == LONGER ? m->bytes + 8 : from->bytes;
     char *copy = calloc(1, from->bytes + 8);
@@ -460,9 +460,11 @@ static void fabric_poll(void)
         fabric.inbox[pe] = m->next;
         if (!m->next)
             fabric.last[pe] = &fabric.inbox[pe];
+        if (fabric.strangers && fabric_below((unsigned)fabric.strangers) == 0)
+            fabric_attack(m, 1);
         shi_stream_arrive(m->data, m->bytes);
         if (fabric.strangers && fabric_below((unsigned)fabric.strangers) == 0)
-            fabric_attack(m);
+            fabric_attack(m, 0);
         free(m);
         fabric_landed(from, lane, pe);
     }

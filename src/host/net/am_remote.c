@@ -37,10 +37,12 @@ struct queued {
 static struct queued *first, **last = &first;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-void shi_am_remote_arrived(int pe, unsigned id, const void *msg, size_t bytes)
+void shi_am_remote_arrived(int pe, unsigned id, const void *msg, size_t bytes, const struct shi_am_seal *seal)
 {
     if (!__atomic_load_n(&first, __ATOMIC_RELAXED) &&
-        shi_am_deliver_now(pe, (enum shi_am_id)id, msg, bytes))
+        shi_am_deliver_now(pe, (enum shi_am_id)id, msg, bytes, seal))
+        return;
+    if (seal && !seal->open(seal, NULL, (const char *)msg + SHI_AM_FRONT_BYTES, bytes - SHI_AM_FRONT_BYTES))
         return;
     struct queued *k = malloc(sizeof *k + bytes);
     if (!k)
@@ -97,7 +99,7 @@ static void withdraw(int pe, const struct shi_am_src *src)
 
 void shi_am_remote_up(int all)
 {
-    static struct shi_am_carrier carrier = {.begin = shi_stream_am_begin, .end = shi_stream_am_end, .poll = deliver,
+    static struct shi_am_carrier carrier = {.begin = shi_stream_am_begin, .end = shi_stream_am_end, .seal = shi_stream_am_seal, .poll = deliver,
                                             .expose = expose, .withdraw = withdraw, .fetch = fetch};
     carrier.max_bytes = shi_stream_am_bytes();
     int is_long = carrier.max_bytes == SHI_AM_LONGEST_BYTES;

@@ -7,7 +7,7 @@
 #include "host/net/net.h"
 
 /* A message is reduced in parts, with the same key: messages of one length that differ do so in one part at least. */
-enum { PART_WORDS = 1024, PARTS = (SHI_NET_LONGEST_BYTES / 8 + PART_WORDS - 1) / PART_WORDS };
+enum { PART_WORDS = 1024, PART_BYTES = 8 * PART_WORDS, PARTS = (SHI_NET_LONGEST_BYTES / 8 + PART_WORDS - 1) / PART_WORDS };
 
 static struct {
     uint64_t key[2];
@@ -56,30 +56,31 @@ static inline uint64_t sip(const uint64_t key[2], const uint64_t *word, size_t w
     return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
-/* NH with words of 64 bits. It tells messages of one length apart; the tag has the length besides. */
-static inline void nh(const char *message, size_t words, uint64_t out[2])
+/* NH with words of 64 bits, copied unless `to` is NULL. It tells messages of one length apart; the tag has the length besides. */
+static void nh(char *to, const char *message, const uint64_t *key, size_t bytes, uint64_t out[2])
 {
     unsigned __int128 sum = 0;
-    uint64_t w[2] = {0};
-    size_t i = 0;
-    for (; i + 1 < words; i += 2) {
-        memcpy(w, message + 8 * i, 16);
-        sum += (unsigned __int128)(w[0] + own.nh[i]) * (w[1] + own.nh[i + 1]);
-    }
-    if (i < words) {
-        memcpy(w, message + 8 * i, 8);
-        sum += (unsigned __int128)(w[0] + own.nh[i]) * own.nh[i + 1];
+    for (size_t i = 0, n; i < bytes; i += n) {
+        uint64_t w[2] = {0};
+        n = bytes - i < sizeof w ? bytes - i : sizeof w;
+        memcpy(w, message + i, n);
+        if (to)
+            memcpy(to + i, w, n);
+        sum += (unsigned __int128)(w[0] + key[i / 8]) * (w[1] + key[i / 8 + 1]);
     }
     out[0] = (uint64_t)sum;
     out[1] = (uint64_t)(sum >> 64);
 }
 
-static inline void reduce(const char *message, size_t words, uint64_t out[2])
+/* The parts of a message reduced, two words each, at least one part. Returns the number of words. */
+static inline size_t reduce(char *to, const char *message, size_t bytes, uint64_t out[2 * PARTS])
 {
-    if (own.carryless)
-        shi_carryless_sum(message, own.nh, words, out);
-    else
-        nh(message, words, out);
+    size_t n = 0;
+    for (size_t at = 0; at < bytes || n == 0; at += PART_BYTES, n += 2) {
+        size_t some = bytes - at < PART_BYTES ? bytes - at : PART_BYTES;
+        (own.carryless ? shi_carryless_sum : nh)(to ? to + at : NULL, message + at, own.nh, some, out + n);
+    }
+    return n;
 }
 
 void shi_auth_set(const unsigned char secret[SHI_SECRET_BYTES], int carryless)
@@ -104,10 +105,17 @@ uint32_t shi_auth_job(void)
 uint64_t shi_auth_tag(uint64_t seq, uint32_t from, uint32_t to, const void *message, size_t words)
 {
     uint64_t w[2 + 2 * PARTS];
-    size_t n = 2;
     w[0] = seq;
     w[1] = (uint64_t)from << 32 | to;
-    for (size_t at = 0; at < words || n == 2; at += PART_WORDS, n += 2)
-        reduce((const char *)message + 8 * at, words - at < PART_WORDS ? words - at : PART_WORDS, w + n);
+    size_t n = 2 + reduce(NULL, message, 8 * words, w + 2);
     return sip(own.key, w, n, words, 2);
+}
+
+uint64_t shi_auth_copy(uint32_t from, uint32_t to, void *out, const void *data, size_t bytes)
+{
+    uint64_t w[2 + 2 * PARTS];
+    w[0] = bytes;
+    w[1] = (uint64_t)from << 32 | to;
+    size_t n = 2 + reduce(out, data, bytes, w + 2);
+    return sip(own.key, w, n, 0, 0); /* of whole words, so it is never the tag of a message */
 }

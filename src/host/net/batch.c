@@ -92,7 +92,7 @@ static struct batch *get(struct shi_lane *l, int is_long, int forced)
         b->is_long = (unsigned char)is_long;
     }
     b->next = NULL;
-    b->trimmed = 0;
+    b->trimmed = b->is_sealed = 0;
     b->bytes = sizeof(struct head);
     return b;
 }
@@ -156,7 +156,7 @@ void shi_batch_send(struct shi_lane *l, int pe, uint32_t flags)
         flags |= FOLLOWS_WRITES;
         s->follows = 0;
     }
-    flags |= __atomic_load_n(&shi_stream_net.traced, __ATOMIC_RELAXED);
+    flags |= __atomic_load_n(&shi_stream_net.traced, __ATOMIC_RELAXED) | (b->is_sealed ? SEALED : 0);
     uint64_t ack;
     int ack_lane = shi_acks_take(&shi_stream_net.peer_rx[pe].acks, &ack);
     write_head(h, (uint32_t)shi_stream_net.me, b->bytes, flags, l->index, ack_lane, s->order.sent_seq, ack);
@@ -253,7 +253,7 @@ void shi_batch_commit(struct shi_lane *l, int pe, int more)
         shi_order_record(&s->order, l->fences);
         shi_lane_dirty(l, pe);
     }
-    int is_full = s->open->bytes > MESSAGE_RECORD_BYTES;
+    int is_full = s->open->bytes > MESSAGE_RECORD_BYTES || s->open->is_sealed;
     if (is_full || (!more && shi_order_in_window(&s->order) && !s->ready))
         shi_batch_send(l, pe, 0);
     else

@@ -12,8 +12,9 @@
 /* Does this processor have the instruction? */
 int shi_carryless_here(void);
 
-/* Only there: the sum in GF(2)[x], in 128 bits, of the products (m[0] + key[0]) (m[1] + key[1]), (m[2] + key[2]) (m[3] + key[3]) and so on. The
- * message's n words need no alignment; after an odd one a zero is added. key: n words, rounded up to 2, aligned to 16 bytes. */
-void shi_carryless_sum(const char *message, const uint64_t *key, size_t n, uint64_t out[2]);
+/* Only there: the sum in GF(2)[x], in 128 bits, of the products (m[0] + key[0]) (m[1] + key[1]), (m[2] + key[2]) (m[3] + key[3]) and so on
+ * of the words m of a message of `bytes` bytes, which needs no alignment and is padded with zeros to pairs of words. Unless `to` is
+ * NULL the message is copied there on the way, and each byte is read once. key: as many words as m, aligned to 16 bytes. */
+void shi_carryless_sum(char *to, const char *message, const uint64_t *key, size_t bytes, uint64_t out[2]);
 
 #endif

@@ -219,6 +219,7 @@ size_t shi_stream_bcopy_bytes(void);
 size_t shi_stream_am_bytes(void); /* of the longest */
 void *shi_stream_am_begin(int pe, size_t bytes);
 void shi_stream_am_end(int pe, enum shi_am_id id, size_t bytes);
+int shi_stream_am_seal(int pe, void *to, const void *from, size_t bytes);
 int shi_stream_expose(const void *addr, size_t bytes, struct shi_am_src *out);
 int shi_stream_registered(const void *addr, size_t bytes, struct shi_am_src *out); /* 1: peers read and write it anyway */
 void shi_stream_withdraw(const struct shi_am_src *src);

@@ -9,15 +9,15 @@
 #include "host/net/stream.h"
 #include "host/util/base.h"
 
-enum { WIRE_VERSION = 8 }; /* changes with the formats of this file and of the active messages */
+enum { WIRE_VERSION = 9 }; /* changes with the formats of this file and of the active messages */
 
 struct head {
-    uint64_t tag;     /* of all that follows, and of the receiver (auth.h) */
+    uint64_t tag;     /* of all that follows, or with SEALED up to SEALED_AT, and of the receiver (auth.h) */
     uint32_t job;     /* shi_auth_job */
     uint32_t pe;      /* sender */
     uint32_t bytes;   /* of the message, this head included */
     uint8_t version;  /* WIRE_VERSION */
-    uint8_t flags;    /* ACK_ of order.h, FOLLOWS_WRITES, SETTLES, TRACED */
+    uint8_t flags;    /* ACK_ of order.h, FOLLOWS_WRITES, SETTLES, TRACED, SEALED */
     uint8_t lane;     /* the sender's stream */
     uint8_t ack_lane;
     uint64_t seq;     /* messages of this stream count from 1 */
@@ -26,8 +26,9 @@ struct head {
 
 /* Of head.flags. FOLLOWS_WRITES: the message's last 8 bytes are a count n; its records follow the first n writes of the stream.
  * SETTLES: they follow writes to device memory whose data must be made visible first (settle.h). TRACED: a debugger is attached
- * to the sender, which may be stopped for any time. */
-enum { FOLLOWS_WRITES = 4, SETTLES = 8, TRACED = 16, FOLLOWS_BYTES = 8 };
+ * to the sender, which may be stopped for any time. SEALED: its only record is an active message whose data has a tag of its own, so
+ * that both sides compute that while they copy the data (am_carrier.h). */
+enum { FOLLOWS_WRITES = 4, SETTLES = 8, TRACED = 16, SEALED = 32, FOLLOWS_BYTES = 8 };
 
 /* Fill in all but the tag, in whole words, as message_tag reads it: a load of a word waits for the stores of its parts. */
 static inline void write_head(struct head *h, uint32_t pe, size_t bytes, uint32_t flags, int lane, int ack_lane,
@@ -37,12 +38,6 @@ static inline void write_head(struct head *h, uint32_t pe, size_t bytes, uint32_
                              bytes | (uint64_t)WIRE_VERSION << 32 | (uint64_t)flags << 40 | (uint64_t)lane << 48 |
                                  (uint64_t)ack_lane << 56, seq, ack};
     memcpy((char *)h + sizeof h->tag, word, sizeof word);
-}
-
-/* The tag of a message to PE `to`: see auth.h. */
-static inline uint64_t message_tag(const struct head *h, int to)
-{
-    return shi_auth_tag(h->seq, h->pe, (uint32_t)to, &h->tag + 1, (h->bytes - sizeof h->tag) / 8);
 }
 
 /* quiet does not wait for the last two. PULL: the target reads the data from the sender's memory. PUSH: it writes the data into
@@ -56,8 +51,17 @@ struct record {
                       * OP_PUSH: 1: no fence since the record before */
     uint8_t width;   /* OP_AMO: bytes of the word; bit 7: return its old value */
     uint32_t bytes;  /* of the payload */
-    uint64_t off;    /* OP_REPLY: the cookie */
+    uint64_t off;    /* OP_REPLY: the cookie; OP_AM of a SEALED message: the data's tag */
 };
+
+enum { SEALED_AT = sizeof(struct head) + sizeof(struct record) + SHI_AM_FRONT_BYTES }; /* where a sealed message's data begins */
+
+/* The tag of a message to PE `to`: see auth.h. */
+static inline uint64_t message_tag(const struct head *h, int to)
+{
+    size_t bytes = h->flags & SEALED && h->bytes > SEALED_AT ? SEALED_AT : h->bytes;
+    return shi_auth_tag(h->seq, h->pe, (uint32_t)to, &h->tag + 1, (bytes - sizeof h->tag) / 8);
+}
 
 /* With its payload. */
 static inline size_t record_bytes(const struct record *r)
@@ -91,5 +95,7 @@ _Static_assert(SHI_AM_MAX_BYTES + sizeof(struct head) + sizeof(struct record) <=
                "an active message");
 _Static_assert(SHI_AM_LONGEST_BYTES + sizeof(struct head) + sizeof(struct record) + FOLLOWS_BYTES == SHI_NET_LONGEST_BYTES,
                "a long one fills a long message");
+_Static_assert(2 * (SHI_AM_SEAL_BYTES + SEALED_AT - sizeof(struct head)) > MESSAGE_RECORD_BYTES - sizeof(struct head), "a sealed message leaves no "
+               "room for another one");
 
 #endif
