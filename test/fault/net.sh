@@ -55,13 +55,13 @@ export SHMEM_NET_FAULT
 exec "$@"
 EOF
 chmod +x "$work/pe0"
-refused() { # kind of fault, what PE 0 is refused, program...
+refused() { # kind of fault, what PE 0 is refused, program... PE 0 has 1.5 s before PE 1, which hears nothing, ends the job
     fault=$1 what=$2
     shift 2
-    SHMEM_HEARTBEAT=2 run $fault 2 "$work/pe0" "$@"
+    SHMEM_HEARTBEAT=6 run $fault 2 "$work/pe0" "$@"
     status=$?
     [ $status != 0 ] && [ $status != 124 ] && [ "$(grep -c '^fulmar:' "$work/log")" = 1 ] &&
-        grep -qE "PE 0: network: libfabric has refused $what for want of room for 1.5 s" "$work/log"
+        grep -qE "PE 0: network: libfabric has refused $what for want of room for 4.5 s" "$work/log"
     ok $? "$fault: $what, always refused, ends the job with a line" "$work/log"
 }
 for what in put put_nbi get; do
