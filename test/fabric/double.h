@@ -183,6 +183,7 @@ struct endpoint {
     size_t in_flight;
     int held; /* packets that have not landed */
     int skips_polls; /* as the profile's */
+    uint64_t rate, free_ns; /* FABRIC_RATE; when all that was transmitted has left */
 };
 
 extern pthread_mutex_t fabric_lock;

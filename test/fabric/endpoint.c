@@ -309,6 +309,7 @@ int endpoint_open(struct fid_domain *fid, struct fi_info *info, struct fid_ep **
                            .domain = d, .profile = d->profile, .fd = -1, .job = job_of(d->profile, info->ep_attr),
                            .receives_last = &e->receives,
                            .fences = (info->caps & FI_FENCE) != 0, .max_bytes = info->ep_attr->max_msg_size,
+                           .rate = number("FABRIC_RATE"),
                            .skips_polls = skips ? atoi(skips) : d->profile->skips_polls,
                            .data_bytes = d->profile->data_of_messages ? 0 : info->domain_attr->cq_data_size};
     if (!d->first)

@@ -34,7 +34,22 @@ static socklen_t name_of(uint64_t address, struct sockaddr_un *out)
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 14 + sizeof address);
 }
 
-/* 0: sent; 1: the socket is full; or -errno. */
+/* With FABRIC_RATE: is the wire still in use? Packets leave in groups of 10 ms, as the endpoint may be polled no more often. */
+static int is_busy(struct endpoint *e, size_t bytes)
+{
+    enum { GROUP_NS = 10000000 };
+    struct timespec t;
+    if (!e->rate)
+        return 0;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    uint64_t now = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+    if (now < e->free_ns)
+        return 1;
+    e->free_ns = (now - e->free_ns > GROUP_NS ? now - GROUP_NS : e->free_ns) + bytes * 1000000000 / e->rate;
+    return 0;
+}
+
+/* 0: sent; 1: the socket is full, or the wire in use; or -errno. */
 static int transmit(struct endpoint *e, uint64_t to, const struct head *h, const void *data)
 {
     struct sockaddr_un name;
@@ -42,6 +57,8 @@ static int transmit(struct endpoint *e, uint64_t to, const struct head *h, const
     struct iovec v[2] = {{&own, sizeof own}, {(void *)data, h->bytes}};
     struct msghdr m = {.msg_name = &name, .msg_namelen = name_of(to, &name), .msg_iov = v, .msg_iovlen = 2};
     own.job = e->job;
+    if (is_busy(e, h->bytes))
+        return 1;
     if (sendmsg(e->fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
         return 0;
     return errno == EAGAIN || errno == ENOBUFS || errno == EINTR ? 1 : -errno;

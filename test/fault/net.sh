@@ -102,6 +102,13 @@ status=$?
 [ $status != 0 ] && [ $status != 124 ] && grep -q 'PE 0: network: PE 1 .*has not answered for 2 s' "$work/log"
 ok $? "a PE that becomes silent ends the job with a line" "$work/log"
 
+# Catches: a PE that is declared dead because its messages wait behind its data, here for 8 s.
+for what in many_puts many_gets; do
+    LD_LIBRARY_PATH=$top_builddir/test/fabric/.libs FABRIC_PROFILE=tcp FABRIC_RATE=20000000 SHMEM_HEARTBEAT=3 \
+        run '' 2 "$top_builddir/test/fault/silent" $what
+    ok $? "$what: a long transfer on a slow network is no silence" "$work/log"
+done
+
 # Catches: a PE that receives nothing and thereby blocks messages to other PEs.
 SHMEM_HEARTBEAT=60 run '' 3 "$top_builddir/test/fault/silent" slow
 ok $? "a stopped PE does not delay the others" "$work/log"

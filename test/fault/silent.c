@@ -1,7 +1,8 @@
 /*
  * silent.c - PEs for net.sh: "stop" stops PE 1 like a host that hangs; "slow" stops PE 2 of three while one thread of
  * PE 0 floods it and another exchanges messages with PE 1, which then continues PE 2; "fds" checks the descriptors that
- * a child process inherits; "put", "put_nbi" and "get" make one long transfer; "contexts" uses many private contexts.
+ * a child process inherits; "put", "put_nbi" and "get" make one long transfer; "many_puts" and "many_gets" have 160 MiB in
+ * flight; "contexts" uses many private contexts.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -109,6 +110,26 @@ static int transfer(const char *how, int me)
     return there[LONG - 1] != ((strcmp(how, "get") == 0) == (me == 0));
 }
 
+enum { MANY = 5, MANY_BYTES = 32 << 20 };
+
+/* On a slow network: no message comes for seconds from the PE whose data is on its way. */
+static int many_transfers(const char *how, int me)
+{
+    char *to = shmem_malloc(MANY_BYTES), *from = shmem_malloc(MANY_BYTES);
+    if (!to || !from)
+        return 1;
+    memset(from, 1, MANY_BYTES);
+    shmem_barrier_all();
+    for (int i = 0; me == 0 && i < MANY; i++) {
+        if (strcmp(how, "many_gets") == 0)
+            shmem_getmem_nbi(to, from, MANY_BYTES, 1);
+        else
+            shmem_putmem_nbi(to, from, MANY_BYTES, 1);
+    }
+    shmem_barrier_all();
+    return to[MANY_BYTES - 1] != ((strcmp(how, "many_gets") == 0) == (me == 0));
+}
+
 static int contexts(int me)
 {
     int bad = 0;
@@ -139,8 +160,8 @@ int main(int argc, char **argv)
         shmem_finalize();
         return bad;
     }
-    if (argc > 1 && strcmp(argv[1], "slow") == 0) {
-        bad = slow(me);
+    if (strncmp(what, "many_", 5) == 0 || strcmp(what, "slow") == 0) {
+        bad = *what == 'm' ? many_transfers(what, me) : slow(me);
         shmem_finalize();
         return bad;
     }

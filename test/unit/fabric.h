@@ -568,11 +568,18 @@ static int fabric_overdue(unsigned checks, struct shi_net_overdue *out)
     return 0;
 }
 
+static size_t fabric_in_flight(const struct shi_net_lane *l, int pe)
+{
+    (void)l, (void)pe;
+    return 0;
+}
+
 const struct shi_net_ops shi_net_ofi = {
     .provider = fabric_provider, .error = fabric_error, .up = fabric_up, .address = fabric_address,
     .connect = fabric_connect,
     .expose = fabric_expose, .withdraw = fabric_withdraw, .lane = fabric_lane, .send_short = fabric_send_short,
-    .send = fabric_send, .write = fabric_write, .read = fabric_read, .flush = fabric_flush, .overdue = fabric_overdue, .refused = fabric_overdue, .poll = fabric_no_poll,
+    .send = fabric_send, .write = fabric_write, .read = fabric_read, .flush = fabric_flush,
+    .in_flight = fabric_in_flight, .overdue = fabric_overdue, .refused = fabric_overdue, .poll = fabric_no_poll,
     .idle_wait = fabric_idle_wait, .met = fabric_nothing, .down = fabric_nothing,
 };
 

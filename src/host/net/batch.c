@@ -139,6 +139,15 @@ static void list_used(struct shi_lane *l, int pe)
     __atomic_store_n(&l->n_used, l->n_used + 1, __ATOMIC_RELEASE); /* R3 */
 }
 
+/* The level goes down as data arrives; up before a long write only. */
+static uint32_t bulk_now(struct shi_lane *l, int pe)
+{
+    struct stream *s = &l->to[pe];
+    unsigned now = bulk_level(shi_stream_net.ops->in_flight(l->net, pe));
+    s->bulk = now < s->bulk ? (unsigned char)now : s->bulk;
+    return s->bulk;
+}
+
 void shi_batch_send(struct shi_lane *l, int pe, uint32_t flags)
 {
     struct stream *s = &l->to[pe];
@@ -157,6 +166,8 @@ void shi_batch_send(struct shi_lane *l, int pe, uint32_t flags)
         s->follows = 0;
     }
     flags |= __atomic_load_n(&shi_stream_net.traced, __ATOMIC_RELAXED) | (b->is_sealed ? SEALED : 0);
+    if (shi_unlikely(s->bulk != 0))
+        flags |= bulk_now(l, pe) << BULK_SHIFT;
     uint64_t ack;
     int ack_lane = shi_acks_take(&shi_stream_net.peer_rx[pe].acks, &ack);
     write_head(h, (uint32_t)shi_stream_net.me, b->bytes, flags, l->index, ack_lane, s->order.sent_seq, ack);

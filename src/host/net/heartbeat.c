@@ -154,7 +154,17 @@ static void look_for_tracer(void)
     }
 }
 
-/* Ping a known peer after limit/3 of silence; declare it dead after limit, unless a debugger is attached to it. */
+/* How long pe may be silent: its messages may arrive behind data that it writes here, or that this PE reads. */
+static uint64_t patience(int pe, uint64_t limit)
+{
+    struct shi_lane *l = shi_stream_net.lane[0];
+    shi_lane_lock(l);
+    size_t bytes = NET->in_flight(l->net, pe);
+    shi_lane_unlock(l);
+    return limit * shi_net_patience(1, bytes + bulk_bytes(shi_stream_net.peer_rx[pe].bulk));
+}
+
+/* Ping a known peer after limit/3 of silence; declare it dead after limit or the longer patience, unless a debugger is attached to it. */
 static void check_heartbeats(void)
 {
     uint64_t now = shi_stream_net.now_ns, limit = shi_stream_net.silence_ns;
@@ -174,9 +184,10 @@ static void check_heartbeats(void)
         if (overslept || x->alive_ns == 0)
             x->alive_ns = x->gap.since_ns = now;
         uint64_t silent = now - x->alive_ns;
-        if (silent > limit && !x->traced && !shi_stream_closing())
+        uint64_t longest = silent > limit ? patience(pe, limit) : limit;
+        if (silent > longest && !x->traced && !shi_stream_closing())
             shi_die("network", "PE %d has not answered for %lu s (SHMEM_HEARTBEAT): its host or the link to it is down", pe,
-                    (unsigned long)(limit / 1000000000));
+                    (unsigned long)(longest / 1000000000));
         if (silent > limit / 3 && now - x->pinged_ns > limit / 3) {
             struct shi_lane *l = shi_stream_net.lane[0];
             x->pinged_ns = now;

@@ -38,6 +38,7 @@ struct stream {
     struct batch *ready, *last_ready;  /* closed, in order; the transport has refused them */
     int n_ready;
     unsigned char listed, dirty, waiting; /* is in the lane's list open, dirty, waiting */
+    unsigned char bulk;                   /* the BULK_ level of its last message */
     uint64_t stalled_seq;                 /* acked_seq when the lane was last asked */
     uint64_t follows;                     /* number of writes that the open message must follow */
     uint64_t announced, *announcement;    /* the last number in the target's counter; buffers of its writes */
@@ -88,6 +89,7 @@ struct peer_rx {
     unsigned char known;   /* is in the list known */
     unsigned char held;    /* is in the list held */
     unsigned char traced;  /* its last message had TRACED */
+    unsigned char bulk;    /* and this BULK_ level */
     uint64_t alive_ns, pinged_ns;
     struct {
         uint64_t seq, since_ns; /* 0: no message is missing */

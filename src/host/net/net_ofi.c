@@ -545,6 +545,6 @@ const struct shi_net_ops shi_net_ofi = {
     .provider = provider, .error = error, .up = up, .address = address, .connect = connect_to,
     .expose = shi_ofi_expose, .expose_device = shi_ofi_expose_device, .withdraw = shi_ofi_withdraw, .lane = shi_ofi_lane_at,
     .send_short = post_short, .send = post_send, .write = post_write, .read = post_read, .flush = post_flush,
-    .overdue = shi_ofi_lanes_overdue, .refused = shi_ofi_lanes_refused, .poll = poll_lanes, .idle_wait = idle_wait,
+    .in_flight = shi_ofi_lane_in_flight, .overdue = shi_ofi_lanes_overdue, .refused = shi_ofi_lanes_refused, .poll = poll_lanes, .idle_wait = idle_wait,
     .met = met, .down = down,
 };

@@ -134,6 +134,11 @@ static size_t bytes_in_flight(const struct shi_ofi_queue *q)
     return bytes;
 }
 
+size_t shi_ofi_lane_in_flight(const struct shi_net_lane *l, int pe)
+{
+    return bytes_in_flight(&((const struct shi_ofi_lane *)l)->posted[pe]);
+}
+
 /* Once in some seconds, so it looks at all PEs, of the lanes that have posted anything. */
 int shi_ofi_lanes_overdue(unsigned checks, struct shi_net_overdue *out)
 {

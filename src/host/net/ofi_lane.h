@@ -50,6 +50,7 @@ int shi_ofi_lane_name(const struct shi_ofi_lane *l, struct shi_net_address *out)
 
 /* Of shi_net_ops. */
 struct shi_net_lane *shi_ofi_lane_at(int i);
+size_t shi_ofi_lane_in_flight(const struct shi_net_lane *l, int pe);
 int shi_ofi_lanes_overdue(unsigned checks, struct shi_net_overdue *out);
 int shi_ofi_lanes_refused(unsigned checks, struct shi_net_overdue *out);
 

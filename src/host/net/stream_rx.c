@@ -472,6 +472,7 @@ void shi_stream_arrive(const void *msg, size_t bytes)
     }
     x->alive_ns = shi_stream_net.now_ns;
     x->traced = (h->flags & TRACED) != 0;
+    x->bulk = h->flags >> BULK_SHIFT;
     if (!x->met) {
         x->met = 1;
         shi_heartbeat_know((int)h->pe);

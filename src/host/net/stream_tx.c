@@ -413,10 +413,24 @@ int shi_stream_push(struct shi_lane *l, const struct shi_remote_addr *from, cons
 
 /* ---- writes and reads --------------------------------------------------------------------------------------------- */
 
+enum { LONG_WRITE_BYTES = 1 << 18 }; /* shorter ones cannot fill a level: at most peer_cap are in flight */
+
+/* Messages of lane 0, which are those that answer pings, may arrive behind this write. */
+static void announce_bulk(struct shi_lane *l, int pe, size_t bytes)
+{
+    unsigned level = bulk_level(bytes + NET->in_flight(l->net, pe));
+    if (l->index || level <= l->to[pe].bulk)
+        return;
+    l->to[pe].bulk = (unsigned char)level;
+    shi_batch_send(l, pe, ACK_NOW);
+}
+
 /* The lane is locked. */
 static int write_memory(struct shi_lane *l, int pe, const struct shi_net_memory *to, uint64_t off, const void *from,
                         size_t bytes, struct shi_net_req *req)
 {
+    if (shi_unlikely(bytes >= LONG_WRITE_BYTES))
+        announce_bulk(l, pe, bytes);
     int rc = started(pe, NET->write(l->net, pe, to, off, from, bytes,
                                     shi_written_immediate(l->index, l->to[pe].order.writes + 1), req));
     if (rc == -EINPROGRESS) {

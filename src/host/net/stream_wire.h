@@ -17,7 +17,7 @@ struct head {
     uint32_t pe;      /* sender */
     uint32_t bytes;   /* of the message, this head included */
     uint8_t version;  /* WIRE_VERSION */
-    uint8_t flags;    /* ACK_ of order.h, FOLLOWS_WRITES, SETTLES, TRACED, SEALED */
+    uint8_t flags;    /* ACK_ of order.h, FOLLOWS_WRITES, SETTLES, TRACED, SEALED, a level of BULK_ */
     uint8_t lane;     /* the sender's stream */
     uint8_t ack_lane;
     uint64_t seq;     /* messages of this stream count from 1 */
@@ -27,8 +27,26 @@ struct head {
 /* Of head.flags. FOLLOWS_WRITES: the message's last 8 bytes are a count n; its records follow the first n writes of the stream.
  * SETTLES: they follow writes to device memory whose data must be made visible first (settle.h). TRACED: a debugger is attached
  * to the sender, which may be stopped for any time. SEALED: its only record is an active message whose data has a tag of its own, so
- * that both sides compute that while they copy the data (am_carrier.h). */
-enum { FOLLOWS_WRITES = 4, SETTLES = 8, TRACED = 16, SEALED = 32, FOLLOWS_BYTES = 8 };
+ * that both sides compute that while they copy the data (am_carrier.h). The highest two bits: how much data of the sender is on
+ * its way to the receiver. */
+enum { FOLLOWS_WRITES = 4, SETTLES = 8, TRACED = 16, SEALED = 32, BULK_SHIFT = 6, FOLLOWS_BYTES = 8 };
+
+/* Messages of a PE may arrive behind its data, and its silence then does not show that it is dead. So it sends a message before
+ * a write with which more than BULK_BYTES are on their way. Level i: at most BULK_BYTES * 8^i; the last one: any number. */
+enum { BULK_BYTES = 16 << 20, BULK_LEVELS = 4 };
+
+static inline unsigned bulk_level(size_t bytes)
+{
+    unsigned level = 0;
+    while (level < BULK_LEVELS - 1 && bytes > (size_t)BULK_BYTES << 3 * level)
+        level++;
+    return level;
+}
+
+static inline size_t bulk_bytes(unsigned level)
+{
+    return level ? (size_t)BULK_BYTES << 3 * level : 0;
+}
 
 /* Fill in all but the tag, in whole words, as message_tag reads it: a load of a word waits for the stores of its parts. */
 static inline void write_head(struct head *h, uint32_t pe, size_t bytes, uint32_t flags, int lane, int ack_lane,
