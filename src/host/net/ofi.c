@@ -63,6 +63,7 @@ int shi_ofi_open(char *why, size_t bytes)
         return 0;
     setenv("IPATH_NO_BACKTRACE", "1", 0); /* else libraries of old networks, which libfabric loads, handle signals */
     setenv("HFI_NO_BACKTRACE", "1", 0);
+    setenv("FI_TCP_MAX_RX_SIZE", "0", 0); /* else tcp of libfabric 2 keeps 17 MB for tagged messages, which are not used here */
     void *lib = shi_ofi_has_rdma("/sys") ? NULL : load_without_psm();
     if (!lib)
         lib = load_with_psm();
