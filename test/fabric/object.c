@@ -129,6 +129,13 @@ static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *buf, uint6
     return found ? 1 : -FI_EAGAIN;
 }
 
+/* A wait ends at its limit. */
+static int cq_signal(struct fid_cq *fid)
+{
+    (void)fid;
+    return 0;
+}
+
 static ssize_t cq_sread(struct fid_cq *fid, void *buf, size_t count, const void *cond, int timeout_ms)
 {
     struct cq *q = (struct cq *)fid;
@@ -151,7 +158,7 @@ static int cq_open(struct fid_domain *d, struct fi_cq_attr *attr, struct fid_cq 
 {
     static struct fi_ops ops = {.size = sizeof ops, .close = cq_close, .control = cq_control};
     static struct fi_ops_cq cq_ops = {.size = sizeof cq_ops, .read = cq_read, .readerr = cq_readerr, .sread = cq_sread,
-                                      .strerror = cq_strerror};
+                                      .signal = cq_signal, .strerror = cq_strerror};
     struct cq *q = make(sizeof *q);
     if (attr->format != FI_CQ_FORMAT_MSG && attr->format != FI_CQ_FORMAT_DATA)
         misuse("a completion queue of format %d: this double has FI_CQ_FORMAT_MSG and DATA only", attr->format);

@@ -143,7 +143,7 @@ static void list_used(struct shi_lane *l, int pe)
 static uint32_t bulk_now(struct shi_lane *l, int pe)
 {
     struct stream *s = &l->to[pe];
-    unsigned now = bulk_level(shi_stream_net.ops->in_flight(l->net, pe));
+    unsigned now = bulk_level(shi_stream_net.ops->in_flight(l->net, pe, SHI_NET_WRITES));
     s->bulk = now < s->bulk ? (unsigned char)now : s->bulk;
     return s->bulk;
 }

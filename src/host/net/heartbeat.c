@@ -159,7 +159,7 @@ static uint64_t patience(int pe, uint64_t limit)
 {
     struct shi_lane *l = shi_stream_net.lane[0];
     shi_lane_lock(l);
-    size_t bytes = NET->in_flight(l->net, pe);
+    size_t bytes = NET->in_flight(l->net, pe, SHI_NET_READS);
     shi_lane_unlock(l);
     return limit * shi_net_patience(1, bytes + bulk_bytes(shi_stream_net.peer_rx[pe].bulk));
 }

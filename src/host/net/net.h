@@ -129,8 +129,8 @@ struct shi_net_ops {
     int (*read)(struct shi_net_lane *l, int pe, const struct shi_net_memory *from, uint64_t off, void *to, size_t bytes,
                 struct shi_net_req *req);
     int (*flush)(struct shi_net_lane *l, int pe, struct shi_net_req *req);
-    /* Bytes of what is in flight between the lane, which is locked, and a PE. */
-    size_t (*in_flight)(const struct shi_net_lane *l, int pe);
+    /* Bytes of the operations of one kind, enum shi_net_what, in flight between the lane, which is locked, and a PE. */
+    size_t (*in_flight)(const struct shi_net_lane *l, int pe, unsigned what);
     /* For checks at regular intervals, by the thread that polls: an operation that is the oldest one to its PE and has been
      * found so for more than shi_net_patience(checks, bytes in flight) checks. 0: there is none. */
     int (*overdue)(unsigned checks, struct shi_net_overdue *out);

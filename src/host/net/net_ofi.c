@@ -17,6 +17,7 @@
 #include <rdma/fi_rma.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "host/net/carryless.h"
 #include "host/net/net_fault.h"
@@ -504,11 +505,12 @@ static int is_polled(void)
     return 0;
 }
 
+static int waiting; /* a thread waits in fi_cq_sread, or a registration keeps threads out of it */
+
 /* Reads no entry, so that the poller gets them all. One thread at a time: tcp gives all waiting threads one array of
  * poll(2) results. */
 static int idle_wait(int timeout_ms)
 {
-    static int waiting;
     struct fi_cq_data_entry none;
     if (is_polled())
         return 0;
@@ -522,6 +524,48 @@ static int idle_wait(int timeout_ms)
         shi_log_debug("libfabric's wait for messages fails: %s; the progress thread sleeps and polls instead",
                       shi_ofi.error((int)-rc));
     return 0;
+}
+
+/* tcp and net look up the key of a request that has come without the lock under which they register memory, also in the newest
+ * libfabric: a lookup beside a registration does not find the key, and the connection is closed, or follows a wrong pointer. So the
+ * library makes no other call that may handle requests meanwhile. */
+static void hold_progress(void)
+{
+    static const struct timespec a_moment = {.tv_nsec = 20000};
+    while (__atomic_exchange_n(&waiting, 1, __ATOMIC_ACQUIRE)) {
+        fi_cq_signal(shi_ofi_lane[0].cq); /* it may wait for milliseconds */
+        nanosleep(&a_moment, NULL);
+    }
+    shi_ofi_lanes_hold();
+}
+
+static void release_progress(void)
+{
+    shi_ofi_lanes_release();
+    __atomic_store_n(&waiting, 0, __ATOMIC_RELEASE);
+}
+
+static int expose(const void *base, size_t bytes, int rights, struct shi_net_memory *out)
+{
+    hold_progress();
+    int rc = shi_ofi_expose(base, bytes, rights, out);
+    release_progress();
+    return rc;
+}
+
+static int expose_device(const void *base, size_t bytes, const struct shi_device_memory *m, struct shi_net_memory *out)
+{
+    hold_progress();
+    int rc = shi_ofi_expose_device(base, bytes, m, out);
+    release_progress();
+    return rc;
+}
+
+static void withdraw(const struct shi_net_memory *m)
+{
+    hold_progress();
+    shi_ofi_withdraw(m);
+    release_progress();
 }
 
 /* A look at all descriptors for each PE: only where they cannot be opened close-on-exec. */
@@ -543,8 +587,9 @@ static void down(void)
 
 const struct shi_net_ops shi_net_ofi = {
     .provider = provider, .error = error, .up = up, .address = address, .connect = connect_to,
-    .expose = shi_ofi_expose, .expose_device = shi_ofi_expose_device, .withdraw = shi_ofi_withdraw, .lane = shi_ofi_lane_at,
+    .expose = expose, .expose_device = expose_device, .withdraw = withdraw, .lane = shi_ofi_lane_at,
     .send_short = post_short, .send = post_send, .write = post_write, .read = post_read, .flush = post_flush,
-    .in_flight = shi_ofi_lane_in_flight, .overdue = shi_ofi_lanes_overdue, .refused = shi_ofi_lanes_refused, .poll = poll_lanes, .idle_wait = idle_wait,
+    .in_flight = shi_ofi_lane_in_flight, .overdue = shi_ofi_lanes_overdue, .refused = shi_ofi_lanes_refused, .poll = poll_lanes,
+    .idle_wait = idle_wait,
     .met = met, .down = down,
 };

@@ -124,6 +124,20 @@ void shi_ofi_lanes_down(int n)
     shi_ofi_n_lanes = 0;
 }
 
+void shi_ofi_lanes_hold(void)
+{
+    pthread_mutex_lock(&opening);
+    for (int i = 0; i < shi_ofi_n_lanes; i++)
+        pthread_mutex_lock(&shi_ofi_lane[i].pub.lock);
+}
+
+void shi_ofi_lanes_release(void)
+{
+    for (int i = 0; i < shi_ofi_n_lanes; i++)
+        pthread_mutex_unlock(&shi_ofi_lane[i].pub.lock);
+    pthread_mutex_unlock(&opening);
+}
+
 /* ---- checks --------------------------------------------------------------------------------------------------------- */
 
 static size_t bytes_in_flight(const struct shi_ofi_queue *q)
@@ -134,9 +148,12 @@ static size_t bytes_in_flight(const struct shi_ofi_queue *q)
     return bytes;
 }
 
-size_t shi_ofi_lane_in_flight(const struct shi_net_lane *l, int pe)
+size_t shi_ofi_lane_in_flight(const struct shi_net_lane *l, int pe, unsigned what)
 {
-    return bytes_in_flight(&((const struct shi_ofi_lane *)l)->posted[pe]);
+    size_t bytes = 0;
+    for (const struct shi_net_req *r = ((const struct shi_ofi_lane *)l)->posted[pe].head; r; r = r->next)
+        bytes += r->what == what ? r->bytes : 0;
+    return bytes;
 }
 
 /* Once in some seconds, so it looks at all PEs, of the lanes that have posted anything. */

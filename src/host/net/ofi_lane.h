@@ -48,9 +48,13 @@ void shi_ofi_lanes_down(int n);
 /* The lane's own address. 0, or libfabric's error. */
 int shi_ofi_lane_name(const struct shi_ofi_lane *l, struct shi_net_address *out);
 
+/* Lock all lanes, and let none be opened; the caller holds none. */
+void shi_ofi_lanes_hold(void);
+void shi_ofi_lanes_release(void);
+
 /* Of shi_net_ops. */
 struct shi_net_lane *shi_ofi_lane_at(int i);
-size_t shi_ofi_lane_in_flight(const struct shi_net_lane *l, int pe);
+size_t shi_ofi_lane_in_flight(const struct shi_net_lane *l, int pe, unsigned what);
 int shi_ofi_lanes_overdue(unsigned checks, struct shi_net_overdue *out);
 int shi_ofi_lanes_refused(unsigned checks, struct shi_net_overdue *out);
 
