@@ -1,11 +1,11 @@
 /*
  * scan.c - prefix sums of a team.
  *
- * Short ones of few PEs: every member sends its elements to all, and each combines those up to its own. Long ones of few PEs of one node:
- * each reads the sources. Else, where the PEs of each node
- * are neighbours in the team, in two levels: a node's elements are combined, the nodes combine what the nodes below them have in rounds
- * (SHI_PLAN_SCAN), and the members add their own node's elements to that. Short: the node's first does it. Long: member (k mod members),
- * the holder of part k, does it for that part of the array, for all members of its node. Where they are no neighbours, all members take part in the rounds.
+ * Short ones of few PEs: every member sends its elements to all, and each combines those up to its own. Long ones of few PEs of one
+ * node: each reads the sources. Else, where the PEs of each node are neighbours in the team, in two levels: a node's elements are
+ * combined, the nodes combine what the nodes below them have in rounds (SHI_PLAN_SCAN), and the members add their own node's elements
+ * to that. Short: the node's first does it. Long: member (k mod members), the holder of part k, does it for that part of the array,
+ * for all members of its node. Where they are no neighbours, all members take part in the rounds.
  *
  *   long ones     written by                 read by                    order
  *   source        member                     holders of its node        plain, before the node's first barrier, after it

@@ -99,7 +99,8 @@ static void withdraw(int pe, const struct shi_am_src *src)
 
 void shi_am_remote_up(int all)
 {
-    static struct shi_am_carrier carrier = {.begin = shi_stream_am_begin, .end = shi_stream_am_end, .seal = shi_stream_am_seal, .poll = deliver,
+    static struct shi_am_carrier carrier = {.begin = shi_stream_am_begin, .end = shi_stream_am_end,
+                                            .seal = shi_stream_am_seal, .poll = deliver,
                                             .expose = expose, .withdraw = withdraw, .fetch = fetch};
     carrier.max_bytes = shi_stream_am_bytes();
     int is_long = carrier.max_bytes == SHI_AM_LONGEST_BYTES;
