@@ -50,9 +50,7 @@ static void add_source(const char *routine, const struct shmem_team *t, char *su
                        const struct shi_reduction *r, int i)
 {
     const char *from = shi_dheap_hides(source, 1) ? NULL : shi_coll_at(t, source, i);
-    char *copy = from ? NULL : malloc(n * r->elem);
-    if (!from && !copy)
-        shi_die(routine, "out of memory for %zu bytes of a scan", n * r->elem);
+    char *copy = from ? NULL : shi_coll_room(routine, n * r->elem);
     if (!from) {
         shi_coll_get(t, copy, source, n * r->elem, i);
         shi_coll_local(t);
@@ -71,9 +69,7 @@ static void few_long(const char *routine, struct shmem_team *t, void *dest, cons
                      const struct shi_reduction *r, int last)
 {
     size_t bytes = n * r->elem;
-    char *sum = dest == source || shi_dheap_hides(dest, 1) ? malloc(bytes) : dest;
-    if (!sum)
-        shi_die(routine, "out of memory for %zu bytes of a scan", bytes);
+    char *sum = dest == source || shi_dheap_hides(dest, 1) ? shi_coll_room(routine, bytes) : dest;
     shi_team_barrier(t->routine, t);
     if (last < 0)
         memset(sum, 0, bytes);
@@ -166,7 +162,7 @@ static void nodes_short(struct shmem_team *t, void *dest, const void *source, si
 
 /* ---- in two levels, long ---------------------------------------------------------------------------------------------- */
 
-/* Get member `of`'s dest when it has announced it; it is told when it may change it. */
+/* Wait until member `of` announces its dest, get it, and notify that member, which may change it then. */
 static void fetch(struct shmem_team *t, char *to, const void *dest, size_t bytes, int of, uint64_t announced)
 {
     shi_team_wait_notify(t, of, announced);

@@ -4,9 +4,11 @@
  *   what                 owner                                        order
  *   receive buffer       libfabric while posted, else the poller      receiving
  *   can_idle_wait        set with lane 0; cleared by idle_wait        relaxed: another thread may fail once more
+ *   waiting              who sets it: a thread in fi_cq_sread, or     exchange, acquire; release: a registration begins after the wait,
+ *                        a registration, until it clears it           and a wait after the registration
  *
  * Lanes and requests: ofi_lane.c. The provider may end what a lane has posted to a PE in any order; callbacks come from the queue's head.
- * Lock order: receiving, then those of ofi_lane.c.
+ * Lock order: receiving, waiting, then those of ofi_lane.c.
  */
 #include "host/net/net.h"
 
@@ -505,7 +507,7 @@ static int is_polled(void)
     return 0;
 }
 
-static int waiting; /* a thread waits in fi_cq_sread, or a registration keeps threads out of it */
+static int waiting;
 
 /* Reads no entry, so that the poller gets them all. One thread at a time: tcp gives all waiting threads one array of
  * poll(2) results. */
@@ -590,6 +592,5 @@ const struct shi_net_ops shi_net_ofi = {
     .expose = expose, .expose_device = expose_device, .withdraw = withdraw, .lane = shi_ofi_lane_at,
     .send_short = post_short, .send = post_send, .write = post_write, .read = post_read, .flush = post_flush,
     .in_flight = shi_ofi_lane_in_flight, .overdue = shi_ofi_lanes_overdue, .refused = shi_ofi_lanes_refused, .poll = poll_lanes,
-    .idle_wait = idle_wait,
-    .met = met, .down = down,
+    .idle_wait = idle_wait, .met = met, .down = down,
 };

@@ -140,20 +140,20 @@ void shi_ofi_lanes_release(void)
 
 /* ---- checks --------------------------------------------------------------------------------------------------------- */
 
-static size_t bytes_in_flight(const struct shi_ofi_queue *q)
+enum { ALL_KINDS = ~0u >> 1 };
+
+/* Of the operations of these kinds, a bit for each enum shi_net_what. */
+static size_t bytes_in_flight(const struct shi_ofi_queue *q, unsigned kinds)
 {
     size_t bytes = 0;
     for (const struct shi_net_req *r = q->head; r; r = r->next)
-        bytes += r->bytes;
+        bytes += kinds >> r->what & 1 ? r->bytes : 0;
     return bytes;
 }
 
 size_t shi_ofi_lane_in_flight(const struct shi_net_lane *l, int pe, unsigned what)
 {
-    size_t bytes = 0;
-    for (const struct shi_net_req *r = ((const struct shi_ofi_lane *)l)->posted[pe].head; r; r = r->next)
-        bytes += r->what == what ? r->bytes : 0;
-    return bytes;
+    return bytes_in_flight(&((const struct shi_ofi_lane *)l)->posted[pe], 1u << what);
 }
 
 /* Once in some seconds, so it looks at all PEs, of the lanes that have posted anything. */
@@ -164,7 +164,7 @@ int shi_ofi_lanes_overdue(unsigned checks, struct shi_net_overdue *out)
         pthread_mutex_lock(&l->pub.lock);
         for (int i = 0; l->in_flight && i < n_pes; i++) {
             struct shi_net_req *r = l->posted[i].head;
-            if (!r || ++r->checks <= checks || r->checks <= shi_net_patience(checks, bytes_in_flight(&l->posted[i])))
+            if (!r || ++r->checks <= checks || r->checks <= shi_net_patience(checks, bytes_in_flight(&l->posted[i], ALL_KINDS)))
                 continue;
             *out = (struct shi_net_overdue){r->what, i, r->bytes};
             found = 1;
@@ -189,7 +189,7 @@ int shi_ofi_lanes_refused(unsigned checks, struct shi_net_overdue *out)
         size_t bytes = 0;
         pthread_mutex_lock(&l->pub.lock);
         for (int i = 0; l->refused.kept && i < n_pes; i++)
-            bytes += bytes_in_flight(&l->posted[i]);
+            bytes += bytes_in_flight(&l->posted[i], ALL_KINDS);
         found |= check_refused(&l->refused, shi_net_patience(checks, bytes), out);
         found |= check_refused(&l->refused_recvs, checks, out);
         pthread_mutex_unlock(&l->pub.lock);

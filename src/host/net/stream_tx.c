@@ -418,8 +418,8 @@ enum { LONG_WRITE_BYTES = 1 << 18 }; /* shorter ones cannot fill a level: at mos
 /* Messages of lane 0, which are those that answer pings, may arrive behind this write. */
 static void announce_bulk(struct shi_lane *l, int pe, size_t bytes)
 {
-    unsigned level = bulk_level(bytes + NET->in_flight(l->net, pe, SHI_NET_WRITES));
-    if (l->index || level <= l->to[pe].bulk)
+    unsigned level = l->index ? 0 : bulk_level(bytes + NET->in_flight(l->net, pe, SHI_NET_WRITES));
+    if (level <= l->to[pe].bulk)
         return;
     l->to[pe].bulk = (unsigned char)level;
     shi_batch_send(l, pe, ACK_NOW);
