@@ -13,6 +13,10 @@ ok() {
     fi
 }
 
+may_trace() { # may this user hold a process that is not its child?
+    [ "$(id -u)" = 0 ] || [ "$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0)" = 0 ]
+}
+
 skip() { # DESCRIPTION REASON
     tests=$((tests + 1))
     echo "ok $tests - $1 # SKIP $2"

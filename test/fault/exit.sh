@@ -74,6 +74,11 @@ ends 3 finalize_one_of_two 0 3
 ends 3 child_exits 0 3
 ends 3 child_quick_exits 0 3
 ends 3 no_init_9 9
+if may_trace; then # 7 s
+    ends 3 late_server 0 3
+else
+    skip "late_server of one of 3 PEs: status 0" "only root may hold another process (kernel.yama.ptrace_scope)"
+fi
 
 # A PE ends with _exit(0) while the others wait for it: the job must fail, with any status.
 timeout -k 5 20 $OSHRUN -n 3 "$dir/bin/leave" quick_exit_0 >"$dir/out" 2>&1 </dev/null

@@ -1,12 +1,15 @@
 /*
  * leave.c - ways to end a PE: the last PE ends as the mode says while the others wait, compute or finish; see exit.sh.
  */
+#include <dirent.h>
 #include <pthread.h>
 #include <shmemx.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -141,6 +144,59 @@ static void call_last(void)
     shmemx_gpc_exec(SHMEM_TEAM_WORLD, h_die, shmem_n_pes() - 1, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL);
 }
 
+/* The launcher's process: the parent, or the parent of an oshrun that starts one PE. */
+static pid_t launcher(void)
+{
+    char path[64], text[4096] = "";
+    pid_t pid = getppid(), parent = 0;
+    snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
+    FILE *f = fopen(path, "r");
+    size_t n = f ? fread(text, 1, sizeof text, f) : 0;
+    if (f)
+        fclose(f);
+    if (!memmem(text, n, "--as-pe", 7))
+        return pid;
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    f = fopen(path, "r");
+    if (!f || fscanf(f, "%*d (%*[^)]) %*c %d", &parent) != 1)
+        exit(8);
+    fclose(f);
+    return parent;
+}
+
+static bool hold_thread(pid_t thread)
+{
+    return ptrace(PTRACE_SEIZE, thread, 0, 0) == 0 && ptrace(PTRACE_INTERRUPT, thread, 0, 0) == 0 &&
+           waitpid(thread, NULL, __WALL) == thread;
+}
+
+/* The launcher's PMIx thread, which is one of all but the first, does not run for 4 s: it reads that PEs finalize after they have
+ * ended, if they do not wait for it. */
+static void finalize_beside_late_server(void)
+{
+    char path[64], c = 0;
+    int ready[2];
+    pid_t server = launcher();
+    snprintf(path, sizeof path, "/proc/%d/task", server);
+    if (pipe(ready) == 0 && fork() == 0) {
+        DIR *d = opendir(path);
+        int held = 0;
+        for (struct dirent *e; d && (e = readdir(d));)
+            held += atoi(e->d_name) > 0 && atoi(e->d_name) != server && hold_thread(atoi(e->d_name));
+        if (held == 0 || write(ready[1], "x", 1) != 1)
+            _exit(1);
+        sleep(4);
+        _exit(0);
+    }
+    close(ready[1]);
+    if (read(ready[0], &c, 1) != 1) {
+        puts("the launcher's threads cannot be held");
+        fflush(stdout);
+        shmem_global_exit(8);
+    }
+    shmem_finalize();
+}
+
 /* One shmem_init too many: the return from main finalizes the library. */
 static void finalize_one_of_two(void)
 {
@@ -189,6 +245,7 @@ static void finalize_one_of_two(void)
     M(finalize_then_5, (shmem_finalize(), exit(5)), (shmem_finalize(), exit(0)))                                     \
     M(finalize_then_quick_0, (shmem_finalize(), _exit(0)), shmem_finalize())                                         \
     M(finalize_one_of_two, finalize_one_of_two(), finalize_one_of_two())                                             \
+    M(late_server, finalize_beside_late_server(), (void)0)                                                           \
     M(child_exits, child_exits(), shmem_barrier_all(); shmem_finalize())                                             \
     M(child_quick_exits, in_child(_exit), shmem_barrier_all(); shmem_finalize())                                     \
     M(kill_gpc, shmem_barrier_all(), call_last())                                                                    \

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # mpi.sh - MPI and OpenSHMEM in one program, initialized in either order: with Open MPI under mpirun and oshrun, with MPICH under mpiexec;
-# OpenSHMEM alone under MPICH's mpiexec.
+# OpenSHMEM alone under MPICH's mpiexec and a slow mpirun.
 #
 # Catches: one library's session with the launcher ended by the other's finalize, an MPI_Init that fails because PMIx is initialized,
-# ranks that differ from PE numbers, a PE of mpiexec that another node's PEs wait for after its shmem_global_exit.
+# ranks that differ from PE numbers, a PE of mpiexec that another node's PEs wait for after its shmem_global_exit, a PE that ends before its
+# launcher has read that it finalized.
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -60,6 +61,13 @@ if suffix=$(find_mpi openmpi -lmpi); then
         both openmpi "mpirun$suffix --map-by :oversubscribe" $first # an option that Open MPI 4 to 6 accept
         both openmpi "$OSHRUN" $first
     done
+    if may_trace; then # 7 s
+        timeout 60 "mpirun$suffix" --map-by :oversubscribe -n 3 "$top_builddir/test/fault/leave" late_server > "$work/out" 2>&1 &&
+            [ "$(grep -c 'was here' "$work/out")" = 3 ]
+        ok $? "PEs of mpirun, which reads that they have finalized only after 4 s: a success" "$work/out"
+    else
+        skip "PEs of mpirun, which reads late that they have finalized" "only root may hold another process (kernel.yama.ptrace_scope)"
+    fi
 else
     skip "Open MPI and OpenSHMEM in one program" "Open MPI (openmpi-bin, libopenmpi-dev) is not installed"
 fi

@@ -9,11 +9,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "host/util/end.h"
 #include "host/util/fds.h"
 #include "host/util/log.h"
+
+enum {
+    LATE_SERVER_S = 5 /* for a server that does not answer PMIx_Finalize in time */
+};
 
 static pmix_proc_t self;
 static int *local_pe;
@@ -98,9 +103,18 @@ static void abort_job(int status)
     PMIx_Abort(status, "", NULL, 0);
 }
 
+/* libpmix waits for the server's answer for 2 s at most (from version 6 on: 10 s) and then leaves without one. A server on a busy
+ * machine that finds the end of this process before it reads the message of PMIx_Finalize takes the PE for a failed one, so give it
+ * time to read. */
 static void down(void)
 {
+    struct timespec begin, end;
+
+    clock_gettime(CLOCK_MONOTONIC, &begin);
     PMIx_Finalize(NULL, 0);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    if (end.tv_sec - begin.tv_sec > 1)
+        sleep(LATE_SERVER_S);
 }
 
 static const struct shi_boot_ops ops = {"pmix", publish, lookup, fence, NULL, abort_job, down};
