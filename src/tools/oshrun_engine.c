@@ -25,10 +25,12 @@
 #define HOST_LOST "a host was lost, or cannot be reached"
 
 /* Messages of engines to drop: a line that contains `part`, or the block between two rules whose first words are on such a line.
- * reason: printed when no PE reported a failure, or NULL. */
+ * reason: printed when no PE reported a failure, or NULL; known_failure: dropped only after a PE has reported one. */
 struct words {
     const char *part, *reason;
 };
+
+static const char known_failure[] = "";
 
 static const struct words of_srun[] = {
     {"srun: job ", NULL},
@@ -60,6 +62,8 @@ static const struct words of_mpirun[] = {
     {"PMIX ERROR: PMIX_ERR_UNREACH in file", NULL}, /* a PE left without finalize */
     {" calling", ABORTED},
     {" has exited due to process rank ", NO_FINALIZE},
+    {" was unable to start the specified application", known_failure}, /* PRRTE, when a PE ends while others start */
+    {"PMIx_Spawn failed", known_failure},
     {" was unable to reliably start one or more daemons", HOST_LOST},
     {" has lost communication with a remote daemon", HOST_LOST},
     {NULL, NULL},
@@ -421,7 +425,7 @@ static const struct words *known(const char *text, bool opened)
     for (int i = 0; i < 5 && engine->own[i] && !own; i++)
         own = begins(text, engine->own[i]);
     for (const struct words *w = engine->words; (own || opened) && w->part; w++)
-        if (strstr(text, w->part))
+        if (strstr(text, w->part) && (failure || w->reason != known_failure))
             return w;
     return own && hushed && *text != '[' ? &noise : NULL; /* PEs' labels begin with '[', too */
 }
@@ -451,7 +455,7 @@ bool engine_heard(const char *line, size_t n)
     if ((w = known(text, opened))) {
         block = opened ? INSIDE : OUTSIDE;
         blanks = 0;
-        reason = reason ? reason : w->reason;
+        reason = reason || w->reason == known_failure ? reason : w->reason;
         return true;
     }
     if (opened)

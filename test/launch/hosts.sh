@@ -119,7 +119,8 @@ test_programs() {
     [ $status -eq 4 ]
     result $? "without oshrun: the status of the PE that failed"
 
-    direct "$client" signal 9 >"$work/out" 2>"$work/err" </dev/null
+    # All PEs have started: on a busy machine PRRTE 5.0.0rc1 does not always end a job of which a PE is killed earlier.
+    direct "$leave" kill >"$work/out" 2>"$work/err" </dev/null
     status=$?
     [ $status -ne 0 ] && [ $status -ne 124 ]
     result $? "without oshrun: a killed PE ends the job"
@@ -181,7 +182,9 @@ test_options() {
 # Catches: the status of a PE that was ended because of the first failure, an engine's own messages and codes, jobs that
 # continue.
 test_ends() {
+    local began=$SECONDS took
     run "$client" status 4
+    took=$((SECONDS - began))
     ended 4 1 && grep -q '^oshrun: PE 1 .* on h1, .* exited with status 4; ending the others$' "$work/err"
     result $? "the status is that of the first PE that failed, with one line"
 
@@ -212,7 +215,8 @@ test_ends() {
     ended 127 1 && grep -q 'nothing_here: No such file' "$work/err"
     result $? "a program that does not exist: 127 and one line"
 
-    run --timeout 3 sleep 75 # the engine has started: one that is ended earlier may leave its files
+    # An engine that is ended before it has started may leave its files: Open MPI 6.0.0rc2 did so on a busy machine after 3 s.
+    run --timeout $((3 + 3 * took)) sleep 75
     ended 124 1 && grep -q 'longer than --timeout' "$work/err" && until_pes 0 0
     result $? "--timeout: 124 and no PE left"
 }

@@ -319,6 +319,28 @@ ok $? "--engine prterun: the job in prterun's arguments"
 status=$? took=0
 grep -q "a b c a b b --map-by seq" "$work/out"
 ok $? "--map-by node: hosts in turn, as far as they have slots"
+
+# An engine's message about a failure that a PE has reported, printed as well; or dropped, where no PE has reported one.
+cat >"$work/bin/prterun" <<'END'
+#!/bin/bash
+printf -v rule %74s
+[ "$FAKE" != reported ] || printf '\036oshrun 127 cannot start PE 2: ./p: No such file or directory\n' >&2
+printf '%s\n\nprterun was unable to start the specified application as it encountered an\nerror:\n\n   Error code: 127\n%s\n' \
+    "${rule// /-}" "${rule// /-}" >&2
+echo '[h1:04474] PMIx_Spawn failed (-1): PMIX_ERROR' >&2
+exit 213
+END
+for fake in reported silent; do
+    (
+        unset LD_LIBRARY_PATH
+        FAKE=$fake PATH=$work/bin:$PATH "$oshrun" -H a:2,b:2 p >"$work/$fake" 2>&1
+        echo "status $?" >>"$work/$fake"
+    )
+done
+cat "$work/reported" "$work/silent" >"$work/err"
+[ "$(cat "$work/reported")" = "oshrun: cannot start PE 2: ./p: No such file or directory
+status 127" ] && grep -q "Error code: 127" "$work/silent" && grep -qx "status 213" "$work/silent"
+ok $? "an engine's message about a failure is dropped if a PE has reported the failure, and printed if none has"
 for rank in 0 1 2 3 4; do
     PMIX_RANK=$rank HWLOC_SYNTHETIC="pack:2 core:2 pu:1" "$oshrun" --as-pe =--dry-run =--bind-to =core =-H =a:2 =-H =b:3 =-n =5 =-- =p
 done >"$work/out" 2>"$work/err"
