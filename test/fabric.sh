@@ -27,6 +27,10 @@ run() { # PROFILE, program, PEs
         rc=$?
         unset FABRIC_MAX
         ;;
+    *register.pes)
+        job $1 $3 $2 100 # rounds
+        rc=$?
+        ;;
     *)
         job $1 $3 $2
         rc=$?
@@ -52,6 +56,7 @@ for profile in ${FULMAR_FABRIC:-tcp verbs cxi cxi-key efa psm3 psm3-basic opx}; 
     psm3) programs="conf/rma.pes conf/sync.pes multi/thread.pes multi/progress.pes multi/tag.pes multi/gpc.pes multi/soak" ;;
     cxi-key) programs="conf/rma.pes multi/soak $device" ;;
     verbs) programs="conf/rma.pes multi/thread.pes multi/soak" ;;
+    tcp) programs="conf/rma.pes multi/register.pes multi/soak" ;;
     $profile) programs="conf/rma.pes multi/soak" ;;
     *) programs=$FULMAR_FABRIC_TESTS ;;
     esac

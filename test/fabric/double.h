@@ -51,6 +51,7 @@ struct profile {
     unsigned char data_on_request;  /* cq_data_size is 0 unless the hints have one */
     unsigned char data_of_messages; /* immediate data with messages only, although cq_data_size is not 0 */
     unsigned char hmem; /* FI_HMEM, where FABRIC_HMEM is set */
+    unsigned char bare_keys; /* a poll looks up keys without the lock under which memory is registered and withdrawn */
 };
 
 struct fabric {

@@ -2,6 +2,7 @@
  * misuse.c - the libfabric for tests itself: it ends the process, with the line that names it, for every misuse of its calls,
  * and for none in a correct program.
  */
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -310,6 +311,26 @@ static void fence_not_requested(void)
     fenced_messages(0);
 }
 
+static void *sleep_in_poll(void *arg)
+{
+    struct fi_cq_data_entry e;
+    for (;;)
+        fi_cq_sread(cq, &e, 1, NULL, 1000);
+    return arg;
+}
+
+static void registered_beside_poll(void)
+{
+    pthread_t thread;
+    struct fid_mr *m;
+    if (ready("tcp") || pthread_create(&thread, NULL, sleep_in_poll, NULL))
+        exit(2);
+    for (int i = 0; i < POLLS; i++)
+        if (fi_mr_reg(domain, memory, sizeof memory, FI_REMOTE_READ, 0, 5, 0, &m, NULL) || fi_close(&m->fid))
+            exit(2);
+    exit(0);
+}
+
 static const struct {
     void (*run)(void);
     const char *line; /* NULL: no misuse */
@@ -325,7 +346,7 @@ static const struct {
              {buffer_changed, "was changed before its completion"}, {no_sleep, "without a wait object"},
              {data, NULL}, {long_data, "the limit is 4 bytes"}, {data_not_requested, "immediate data, which this endpoint"},
              {data_of_messages, "immediate data, which this endpoint"}, {fence, NULL},
-             {fence_not_requested, "FI_FENCE, which this endpoint does not have"}};
+             {fence_not_requested, "FI_FENCE, which this endpoint does not have"}, {registered_beside_poll, "keys without a lock"}};
 
 /* Catches: a rule that the double does not check, or a correct program that it refuses. */
 static void misuses(void)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifndef MADV_POPULATE_WRITE
@@ -93,12 +94,45 @@ static void unlink_first(struct cq *q, struct completion *c)
         q->last = &q->first;
 }
 
+/* With bare_keys: threads in a poll, and calls that change the table of keys, which are never there together. */
+static int polling, changing;
+
+static void begin_poll(const struct profile *p)
+{
+    __atomic_fetch_add(&polling, 1, __ATOMIC_SEQ_CST);
+    if (p->bare_keys && __atomic_load_n(&changing, __ATOMIC_SEQ_CST))
+        misuse("a poll while memory is registered or withdrawn: it looks up keys without a lock");
+}
+
+static void end_poll(void)
+{
+    __atomic_fetch_sub(&polling, 1, __ATOMIC_SEQ_CST);
+}
+
+static void begin_change(const struct profile *p)
+{
+    static const struct timespec a_moment = {.tv_nsec = 20000}; /* for polls to begin */
+    if (!p->bare_keys)
+        return;
+    __atomic_fetch_add(&changing, 1, __ATOMIC_SEQ_CST);
+    nanosleep(&a_moment, NULL);
+    if (__atomic_load_n(&polling, __ATOMIC_SEQ_CST))
+        misuse("memory is registered or withdrawn while a thread polls, which looks up keys without a lock");
+}
+
+static void end_change(const struct profile *p)
+{
+    if (p->bare_keys)
+        __atomic_fetch_sub(&changing, 1, __ATOMIC_SEQ_CST);
+}
+
 static ssize_t cq_read(struct fid_cq *fid, void *buf, size_t count)
 {
     struct cq *q = (struct cq *)fid;
     size_t bytes = q->format == FI_CQ_FORMAT_DATA ? sizeof(struct fi_cq_data_entry) : sizeof(struct fi_cq_msg_entry);
     struct completion *c = NULL;
     ssize_t n = 0;
+    begin_poll(q->domain->profile);
     pthread_mutex_lock(&fabric_lock);
     nic_progress(q);
     while ((size_t)n < count && (c = nic_completion(q)) && !c->entry.err) {
@@ -109,6 +143,7 @@ static ssize_t cq_read(struct fid_cq *fid, void *buf, size_t count)
         free(c);
     }
     pthread_mutex_unlock(&fabric_lock);
+    end_poll();
     return n ? n : c && count ? -FI_EAVAIL : -FI_EAGAIN;
 }
 
@@ -142,9 +177,11 @@ static ssize_t cq_sread(struct fid_cq *fid, void *buf, size_t count, const void 
     (void)cond;
     if (!q->domain->profile->can_sleep)
         misuse("fi_cq_sread of a queue without a wait object");
+    begin_poll(q->domain->profile);
     pthread_mutex_lock(&fabric_lock);
     int ready = nic_wait(q, timeout_ms);
     pthread_mutex_unlock(&fabric_lock);
+    end_poll();
     return ready && count ? cq_read(fid, buf, count) : ready ? 0 : -FI_EAGAIN;
 }
 
@@ -240,6 +277,7 @@ static int pin(struct memory *m)
 static int memory_close(struct fid *fid)
 {
     struct memory *m = (struct memory *)fid, **at;
+    begin_change(m->domain->profile);
     pthread_mutex_lock(&fabric_lock);
     for (at = &m->domain->memories; *at && *at != m; at = &(*at)->next)
         ;
@@ -254,6 +292,7 @@ static int memory_close(struct fid *fid)
         pinned_bytes -= length;
     }
     pthread_mutex_unlock(&fabric_lock);
+    end_change(m->domain->profile);
     free(m);
     return 0;
 }
@@ -330,6 +369,7 @@ static int add(struct domain *d, struct memory *m, uint64_t key, void *context, 
     m->pub = (struct fid_mr){.fid = {FI_CLASS_MR, context, &ops}, .mem_desc = m->view ? m : NULL, .key = FI_KEY_NOTAVAIL};
     m->domain = d;
     m->requested_key = key;
+    begin_change(d->profile);
     pthread_mutex_lock(&fabric_lock);
     if (d->profile->mr_mode & FI_MR_ALLOCATED && !m->view)
         rc = pin(m);
@@ -340,6 +380,7 @@ static int add(struct domain *d, struct memory *m, uint64_t key, void *context, 
         d->memories = m;
     }
     pthread_mutex_unlock(&fabric_lock);
+    end_change(d->profile);
     if (rc)
         free(m);
     else

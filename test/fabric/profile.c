@@ -24,7 +24,7 @@
 /* From the sources of libfabric 2.6; cxi-key and psm3-basic are the same providers in another registration mode. */
 static const struct profile profiles[] = {
     {.name = "tcp", .provider = "tcp", .domain = "lo", .order = TCP_ORDER, .key_bytes = 8, .inject_bytes = 128,
-     .max_bytes = SIZE_MAX, .waw_bytes = SIZE_MAX, .depth = 65536, .data_bytes = 8, .can_sleep = 1},
+     .max_bytes = SIZE_MAX, .waw_bytes = SIZE_MAX, .depth = 65536, .data_bytes = 8, .can_sleep = 1, .bare_keys = 1},
     {.name = "verbs", .provider = "verbs;ofi_rxm", .domain = "mlx5_0", .order = ALL_ORDER,
      .mr_mode = FI_MR_VIRT_ADDR | KEYED, .key_bytes = 4, .inject_bytes = 16320, .max_bytes = 1 << 30,
      .waw_bytes = SIZE_MAX, .depth = 2048, .data_bytes = 4, .can_sleep = 1, .has_thread = 1, .hmem = 1},

@@ -118,7 +118,7 @@ run '' 2 "$top_builddir/test/fault/silent" fds
 ok $? "no descriptor of the network reaches exec'd children" "$work/log"
 
 # Catches: libfabric's table of keys changed by a registration while a request of another PE is looked up in it.
-run '' 3 "$top_builddir/test/multi/register.pes" 15000
+run '' 3 "$top_builddir/test/multi/register.pes" 5000
 ok $? "registrations beside reads of other PEs" "$work/log"
 
 # Catches: an invalid list of faults that is silently ignored.
