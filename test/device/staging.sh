@@ -241,6 +241,27 @@ SHMEM_HEARTBEAT=5 SHMEM_NET_FAULT=lost=3 network 2 "$work/staging" finalize
 status=$?
 [ $status -ne 0 ] && [ $status -ne 124 ] && grep -q -E 'network: a (read of [0-9]* bytes from|write of [0-9]* bytes to) PE [01] has not ended for 5 s' "$work/log"
 ok $? "a piece that the network never ends ends the job with a line" "$work/log"
+# Catches: the same of a copy that the driver makes in the thread that polls: a line that blames the network, or none.
+cat > "$work/stall.c" << 'END'
+#include <dlfcn.h>
+#include <stddef.h>
+#include <unistd.h>
+void *memmove(void *to, const void *from, size_t bytes)
+{
+    static void *(*real)(void *, const void *, size_t);
+    if (!real)
+        real = (void *(*)(void *, const void *, size_t))dlsym(RTLD_NEXT, "memmove");
+    while (bytes == 3392) /* the last piece of a transfer of multi/device_private through chunks of 8 KiB */
+        pause();
+    return real(to, from, bytes);
+}
+END
+$CC -D_GNU_SOURCE -shared -fPIC -fno-builtin "$work/stall.c" -o "$work/stall.so" -ldl
+LD_PRELOAD=$work/stall.so SHMEM_HEARTBEAT=5 SHMEM_DEVICE_STAGING=32K network 2 "$top_builddir/test/multi/device_private.pes"
+status=$?
+[ $status -ne 0 ] && [ $status -ne 124 ] && [ "$(grep -c '^fulmar: .*network' "$work/log")" -ge 1 ] &&
+    [ "$(grep '^fulmar: .*network' "$work/log" | grep -cv 'the device has not ended a copy for 2.5 s (SHMEM_HEARTBEAT)')" -eq 0 ]
+ok $? "a copy of the polling thread that never ends ends the job with a line" "$work/log"
 for profile in verbs cxi efa; do # the same where the network accesses device memory itself
     [ -e "$top_builddir/test/fabric/.libs/libfabric.so.1" ] || break
     for how in die exit finalize; do

@@ -127,6 +127,16 @@ static void took(struct moved *m, size_t off)
     check_turn(m);
 }
 
+/* Another thread checks while the polling one is in start_copy. */
+static int beside, n_beside;
+
+static void check_beside(void)
+{
+    for (int i = 0; i < beside; i++)
+        CHECKF(!shi_device_copy_blocks(3) == (i < 3), "copy %d, check %d", n_beside, i);
+    n_beside += beside > 0;
+}
+
 static int start_copy(void *to, const void *from, size_t bytes)
 {
     size_t at = (size_t)((const char *)from - (const char *)moves);
@@ -136,6 +146,7 @@ static int start_copy(void *to, const void *from, size_t bytes)
     copies[started % COPIES].to = to;
     copies[started % COPIES].from = from;
     copies[started++ % COPIES].bytes = bytes;
+    check_beside();
     return 0;
 }
 
@@ -360,6 +371,23 @@ static void late_copies(void)
     calm = 0;
 }
 
+/* Catches: a copy made by the polling thread that never ends and is not found, or is found early; further copies taken for one, a copy
+ * that has ended taken for one that lasts. */
+static void blocking_copies(void)
+{
+    static char from[8], to[8];
+    for (beside = 1; beside <= 8; beside++) {
+        shi_device_copy(to, from, sizeof to);
+        CHECK(!shi_device_copy_blocks(0));
+        shi_device_copy(to, from, sizeof to);
+    }
+    CHECK(n_beside == 16);
+    beside = 0;
+    calm = 1;
+    CHECK(shi_device_copy_poll());
+    calm = 0;
+}
+
 static void up_and_down(void)
 {
     CHECK(shi_pipeline_is_up() && n_exposed == 1);
@@ -381,6 +409,7 @@ int main(void)
     RUN(lost_chunk, "others go on beside a chunk that never comes back");
     RUN(each_direction, "one long copy a poll where the caller makes it, for each in its turn");
     RUN(late_copies, "a copy that never ends is found after several checks");
+    RUN(blocking_copies, "a copy that blocks the polling thread is found after several checks");
     RUN(random_transfers, "random transfers");
     return tap_end();
 }

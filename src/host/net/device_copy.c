@@ -14,10 +14,13 @@ static void failed(const char *what, int err)
 
 uint64_t shi_device_copy(void *to, const void *from, size_t bytes)
 {
+    uint64_t number = shi_stream_net.copies_started + 1;
+    __atomic_store_n(&shi_stream_net.copying, number, __ATOMIC_RELAXED);
     int err = DEVICE->start(to, from, bytes);
+    __atomic_store_n(&shi_stream_net.copying, 0, __ATOMIC_RELAXED);
     if (err)
         failed("start a copy for the network", err);
-    return ++shi_stream_net.copies_started;
+    return shi_stream_net.copies_started = number;
 }
 
 int shi_device_copy_poll(void)
@@ -41,4 +44,15 @@ uint64_t shi_device_copies_overdue(unsigned checks)
         shi_stream_net.copy_checks = 0;
     shi_stream_net.copies_checked = shi_stream_net.copies_ended;
     return left && shi_stream_net.copy_checks++ >= checks ? left : 0;
+}
+
+int shi_device_copy_blocks(unsigned checks)
+{
+    static uint64_t checked;
+    static unsigned n;
+    uint64_t copying = __atomic_load_n(&shi_stream_net.copying, __ATOMIC_RELAXED);
+    if (copying != checked)
+        n = 0;
+    checked = copying;
+    return copying && n++ >= checks;
 }

@@ -15,6 +15,7 @@
 
 #include "host/net/admit.h"
 #include "host/net/batch.h"
+#include "host/net/heartbeat.h"
 #include "host/net/lane.h"
 #include "host/net/progress.h"
 #include "host/net/stream_rx.h"
@@ -376,6 +377,8 @@ static int poll(void)
 {
     unsigned before = __atomic_load_n(&shi_stream_net.n_steps, __ATOMIC_RELAXED);
     int n = NET->poll();
+    if (shi_unlikely(__atomic_load_n(&shi_stream_net.copying, __ATOMIC_RELAXED)))
+        shi_heartbeat_beside();
     return n + (shi_progress_own ? __atomic_load_n(&shi_stream_net.n_steps, __ATOMIC_RELAXED) != before : must_poll());
 }
 
