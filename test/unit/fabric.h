@@ -580,7 +580,7 @@ const struct shi_net_ops shi_net_ofi = {
     .expose = fabric_expose, .withdraw = fabric_withdraw, .lane = fabric_lane, .send_short = fabric_send_short,
     .send = fabric_send, .write = fabric_write, .read = fabric_read, .flush = fabric_flush,
     .in_flight = fabric_in_flight, .overdue = fabric_overdue, .refused = fabric_overdue, .poll = fabric_no_poll,
-    .idle_wait = fabric_idle_wait, .met = fabric_nothing, .down = fabric_nothing,
+    .idle_wait = fabric_idle_wait, .wake = fabric_nothing, .met = fabric_nothing, .down = fabric_nothing,
 };
 
 /* ---- up ----------------------------------------------------------------------------------------------------------- */

@@ -325,6 +325,15 @@ static void wait_beside_poll(void)
     CHECKF(waited == 0, "idle_wait: %d", waited);
 }
 
+/* Catches: the progress thread stays in the wait when a wait of the program begins. */
+static void woken_wait(void)
+{
+    time_t from = time(NULL);
+    shi_net_ofi.wake();
+    shi_net_ofi.idle_wait(PATIENCE_S * 1000);
+    CHECKF(!late(from), "idle_wait lasted for %d s", PATIENCE_S);
+}
+
 /* A message that is too long, which ends the job, or whose buffer is not posted again. */
 static void too_long(void)
 {
@@ -500,6 +509,7 @@ int main(void)
     RUN(immediate, "writes with immediate data are reported at the target");
     RUN(local_control, "connections within this host are not paced");
     RUN(wait_beside_poll, "no thread sleeps in the network's wait while another polls");
+    RUN(woken_wait, "a wait in the network is ended by another thread");
     RUN(too_long, "receives that a stranger makes fail");
     RUN(connections, "libfabric accepts connections of this user from this job's hosts only");
     RUN(overdue, "operations that do not end");

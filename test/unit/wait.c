@@ -1,7 +1,12 @@
-/* wait.c - wait loops on cores that other processes use. The time that a yield takes is simulated. */
+/*
+ * wait.c - wait loops on cores that other processes use, and beside the progress thread. The time that a yield takes is simulated, and
+ * so is a network in whose wait the thread sleeps.
+ */
 #include "host/ops/wait.h"
 
 #include <sched.h>
+#include <semaphore.h>
+#include <time.h>
 
 #include "../tap.h"
 #include "host/ops/state.h"
@@ -86,6 +91,70 @@ static void modes(void)
     shi_wait_set(SHI_WAIT_MODE_AUTO, 0, 1, 0);
 }
 
+/* ---- a network in which nothing comes ------------------------------------------------------------------------------ */
+
+enum { WAIT_MS = 20000 };
+
+static sem_t wakes;
+static int waits_in_network, woken, timeouts;
+
+static int network_poll(void)
+{
+    return 0;
+}
+
+static int network_wait(int ms)
+{
+    struct timespec end;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec += ms / 1000;
+    end.tv_nsec += ms % 1000 * 1000000L;
+    if (end.tv_nsec >= 1000000000)
+        end = (struct timespec){end.tv_sec + 1, end.tv_nsec - 1000000000};
+    __atomic_add_fetch(&waits_in_network, 1, __ATOMIC_SEQ_CST);
+    if (sem_timedwait(&wakes, &end) && ms == WAIT_MS)
+        __atomic_add_fetch(&timeouts, 1, __ATOMIC_SEQ_CST);
+    return 1;
+}
+
+static void network_wake(void)
+{
+    __atomic_add_fetch(&woken, 1, __ATOMIC_SEQ_CST);
+    sem_post(&wakes);
+}
+
+/* Until the thread sleeps in the network; or it does not within a minute. */
+static int thread_sleeps(void)
+{
+    for (int ms = 0; ms < 60000 && !__atomic_load_n(&shi_progress_asleep, __ATOMIC_RELAXED); ms++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    return __atomic_load_n(&waits_in_network, __ATOMIC_SEQ_CST) > 0;
+}
+
+/* Catches: the thread stays in the network's wait, so that the awaited message wakes it, on the core of the PE that waits; a wait
+ * that sleeps wakes the thread, too, a thousand times a second; each short wait beside a thread that sleeps does. */
+static void thread_leaves(void)
+{
+    static struct shi_progress_source network = {.poll = network_poll, .idle_wait = network_wait, .wake = network_wake,
+                                                 .every_ms = WAIT_MS};
+    struct shi_wait asleep = {.sleep_us = 1000, .since_ns = shi_now_ns()}, w = SHI_WAIT_INIT;
+    sem_init(&wakes, 0, 0);
+    CHECK(shi_progress_add(&network) == 0);
+    CHECK(thread_sleeps());
+    shi_wait_slow(&asleep);
+    CHECKF(woken == 0, "%d wakes by a wait that sleeps", woken);
+    __atomic_store_n(&shi_progress_left, 1, __ATOMIC_RELAXED);
+    shi_wait_slow(&w);
+    __atomic_store_n(&shi_progress_left, 0, __ATOMIC_RELAXED);
+    CHECKF(woken == 0, "%d wakes beside a thread whose polling the progress thread does", woken);
+    shi_wait_slow(&w);
+    CHECKF(woken == 1, "%d wakes by a wait that begins", woken);
+    for (int i = 0; i < 1000; i++)
+        sem_post(&wakes);
+    shi_progress_stop();
+    CHECKF(timeouts == 0, "%d waits in the network ended by their time limit", timeouts);
+}
+
 int main(void)
 {
     shi_wait_set(SHI_WAIT_MODE_AUTO, 0, 1, 0); /* no polls: each try yields or sleeps */
@@ -93,5 +162,6 @@ int main(void)
     RUN(busy, "cores are busy: waits sleep");
     RUN(idle, "cores are free again: waits yield");
     RUN(modes, "SHMEM_WAIT says when a wait sleeps");
+    RUN(thread_leaves, "a wait that begins takes the progress thread out of the network's wait");
     return tap_end();
 }

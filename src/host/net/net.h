@@ -16,7 +16,7 @@
  * A lane may have `peer_cap` operations in flight to one PE, so that a slow PE leaves room for the others, and `lane_cap`
  * in all, fewer than the completion queue has entries. More return -EAGAIN.
  *
- * A lane is an endpoint with its completion queue. The caller holds the lane's lock for every call but poll and idle_wait.
+ * A lane is an endpoint with its completion queue. The caller holds the lane's lock for every call but poll, idle_wait and wake.
  * poll calls back, and hands messages to `arrive`, without the lock, on one thread at a time.
  */
 #ifndef SHI_NET_H
@@ -142,6 +142,8 @@ struct shi_net_ops {
     /* Sleep until something may have completed or arrived, at most timeout_ms. 1, or 0 at once where the provider cannot
      * or another thread does. */
     int (*idle_wait)(int timeout_ms);
+    /* End an idle_wait of another thread, or the next one. */
+    void (*wake)(void);
     /* The first message of a PE has arrived: connections opened for it are marked close-on-exec. */
     void (*met)(void);
     /* Close the endpoints; with some providers they have files. The last call, when no thread polls any more. */

@@ -528,6 +528,12 @@ static int idle_wait(int timeout_ms)
     return 0;
 }
 
+static void wake(void)
+{
+    if (__atomic_load_n(&can_idle_wait, __ATOMIC_RELAXED))
+        fi_cq_signal(shi_ofi_lane[0].cq);
+}
+
 /* tcp and net look up the key of a request that has come without the lock under which they register memory, also in the newest
  * libfabric: a lookup beside a registration does not find the key, and the connection is closed, or follows a wrong pointer. So the
  * library makes no other call that may handle requests meanwhile. */
@@ -592,5 +598,5 @@ const struct shi_net_ops shi_net_ofi = {
     .expose = expose, .expose_device = expose_device, .withdraw = withdraw, .lane = shi_ofi_lane_at,
     .send_short = post_short, .send = post_send, .write = post_write, .read = post_read, .flush = post_flush,
     .in_flight = shi_ofi_lane_in_flight, .overdue = shi_ofi_lanes_overdue, .refused = shi_ofi_lanes_refused, .poll = poll_lanes,
-    .idle_wait = idle_wait, .met = met, .down = down,
+    .idle_wait = idle_wait, .wake = wake, .met = met, .down = down,
 };

@@ -5,13 +5,15 @@
  *   polls, posts    program's threads      thread      relaxed: they only have to differ after a while
  *   left            waits              thread      relaxed: a hint; a wait that sleeps polls, too, but seldom
  *   thread_off      shi_wait_set           thread      relaxed: it may poll once more
+ *   asleep          thread, waits          waits       relaxed: one that sees it early or late wakes the thread once more,
+ *                                                      or not
  *   stop            shi_progress_stop      thread      R1 -> A1; the join orders everything else
  *   first, .next    shi_progress_add       all         R2 -> A2 a source is whole before it is in the list
  *
  * Once a millisecond the thread compares the counts of polls and posts. While the program polls, the thread touches nothing
  * and checks less often the longer that lasts, for each check takes the core from the program. While the program only
  * posts, the thread polls once a millisecond. When it does neither, or sleeps until a doorbell rings, the thread sleeps in
- * the transport's wait, handles what comes, and rings the doorbell.
+ * the transport's wait, handles what comes, and rings the doorbell. A wait of the program that begins wakes it there.
  */
 #include "host/net/progress.h"
 
@@ -34,7 +36,7 @@ struct alone {
 
 int shi_progress_on;
 _Thread_local int shi_progress_own;
-int shi_progress_left, shi_progress_thread_off;
+int shi_progress_left, shi_progress_thread_off, shi_progress_asleep;
 
 static struct shi_progress_source *first, **last = &first;
 static unsigned long polls;
@@ -96,10 +98,22 @@ static void idle_wait(long *idle_ns)
     int ms = INT_MAX;
     for (const struct shi_progress_source *s = follow(&first); s; s = follow(&s->next))
         ms = s->every_ms < ms ? s->every_ms : ms;
-    if (wait_in_source(ms))
+    __atomic_store_n(&shi_progress_asleep, 1, __ATOMIC_RELAXED);
+    int slept = wait_in_source(ms);
+    __atomic_store_n(&shi_progress_asleep, 0, __ATOMIC_RELAXED);
+    if (slept)
         return;
     pause_ns(*idle_ns);
     *idle_ns = *idle_ns * 2 < LAST_NS ? *idle_ns * 2 : LAST_NS;
+}
+
+void shi_progress_wake_thread(void)
+{
+    if (!__atomic_exchange_n(&shi_progress_asleep, 0, __ATOMIC_RELAXED))
+        return;
+    for (const struct shi_progress_source *s = follow(&first); s; s = follow(&s->next))
+        if (s->wake)
+            s->wake();
 }
 
 int shi_progress_idle_wait(int timeout_ms)

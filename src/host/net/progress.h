@@ -16,12 +16,14 @@
  *            polls the source, it returns 0.
  * idle_wait  NULL, or sleeps until something may have come, at most timeout_ms, and returns 1; 0 at once where it cannot.
  *            At most one source has one.
+ * wake       NULL, or ends an idle_wait of another thread.
  * every_ms   how long the thread may leave the source alone meanwhile.
  * trim       NULL, or gives memory back that nothing has used since its last call. The thread calls it every TRIM_NS.
  */
 struct shi_progress_source {
     int (*poll)(void);
     int (*idle_wait)(int timeout_ms);
+    void (*wake)(void);
     int every_ms;
     void (*trim)(void);
     struct shi_progress_source *next; /* of progress.c */
@@ -53,6 +55,17 @@ extern int shi_progress_left;
 
 /* For tests (SHMEM_WAIT=doorbell without a network): the thread does nothing, so that its polls and rings hide no missing ring. */
 extern int shi_progress_thread_off;
+
+/* A thread of the program begins to wait: the helper thread leaves the transport's wait now, not when the awaited message
+ * comes, whose handling it would interrupt on the waiting thread's core. It stays where it polls for other threads. */
+extern int shi_progress_asleep; /* it sleeps there, and nobody has woken it */
+void shi_progress_wake_thread(void);
+static inline void shi_progress_begin_wait(void)
+{
+    if (__builtin_expect(__atomic_load_n(&shi_progress_asleep, __ATOMIC_RELAXED), 0) &&
+        !__atomic_load_n(&shi_progress_left, __ATOMIC_RELAXED))
+        shi_progress_wake_thread();
+}
 
 /* Sleep until something comes over the network, at most timeout_ms: 1. 0 at once without a network. */
 int shi_progress_idle_wait(int timeout_ms);

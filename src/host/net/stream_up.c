@@ -400,7 +400,7 @@ static void trim(void)
 int shi_stream_serve(void)
 {
     static struct shi_progress_source source;
-    source = (struct shi_progress_source){.poll = poll, .idle_wait = idle_wait, .every_ms = SERVE_MS, .trim = trim};
+    source = (struct shi_progress_source){.poll = poll, .idle_wait = idle_wait, .wake = NET->wake, .every_ms = SERVE_MS, .trim = trim};
     return shi_progress_add(&source);
 }
 

@@ -228,6 +228,8 @@ void shi_wait_slow(struct shi_wait *w)
         shi_wait_anew(w);
         return;
     }
+    if (!w->sleep_us && !shi_progress_own)
+        shi_progress_begin_wait();
     if (__atomic_load_n(&shi_progress_on, __ATOMIC_RELAXED) && w->rounds < most_rounds) {
         w->polls = 0;
         w->rounds++;
