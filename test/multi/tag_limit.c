@@ -184,7 +184,8 @@ static void test_fair(void)
     shmem_barrier_all();
 }
 
-/* Catches: a wrong order when messages change from eager to header to waiting at the sender and back. */
+/* Catches: a wrong order when messages change from eager to header to waiting at the sender and back; a message whose data changes
+ * while it is sent, behind the first word here, and which its receiver takes for a forged one. */
 static void test_order(void)
 {
     enum { N = 6000, LONG = 20000 };

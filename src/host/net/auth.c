@@ -5,6 +5,7 @@
 
 #include "host/net/carryless.h"
 #include "host/net/net.h"
+#include "host/util/base.h"
 
 /* A message is reduced in parts, with the same key: messages of one length that differ do so in one part at least. */
 enum { PART_WORDS = 1024, PART_BYTES = 8 * PART_WORDS, PARTS = (SHI_NET_LONGEST_BYTES / 8 + PART_WORDS - 1) / PART_WORDS };
@@ -64,6 +65,7 @@ static void nh(char *to, const char *message, const uint64_t *key, size_t bytes,
         uint64_t w[2] = {0};
         n = bytes - i < sizeof w ? bytes - i : sizeof w;
         memcpy(w, message + i, n);
+        shi_loaded();
         if (to)
             memcpy(to + i, w, n);
         sum += (unsigned __int128)(w[0] + key[i / 8]) * (w[1] + key[i / 8 + 1]);

@@ -29,6 +29,7 @@ TARGET static inline vector product(vector x)
 TARGET_WIDE static inline __m256i two_terms(char *to, const char *message, const uint64_t *key, size_t i)
 {
     __m256i m = _mm256_loadu_si256((const __m256i *)(const void *)(message + 16 * i));
+    shi_loaded();
     __m256i x = m ^ _mm256_loadu_si256((const __m256i *)(const void *)(key + 2 * i));
     if (to)
         _mm256_storeu_si256((__m256i *)(void *)(to + 16 * i), m);
@@ -128,6 +129,7 @@ TARGET static inline vector load(const void *from)
 TARGET static inline vector term(char *to, const char *message, const uint64_t *key, size_t i)
 {
     vector m = load(message + 16 * i);
+    shi_loaded();
     if (to)
         memcpy(to + 16 * i, &m, sizeof m);
     return product(m ^ load(key + 2 * i));

@@ -44,6 +44,12 @@ static inline uint64_t shi_coarse_ns(void)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
+/* What was loaded before is not loaded again: for data that others may change meanwhile. */
+SHI_INLINE void shi_loaded(void)
+{
+    __asm__ volatile("" ::: "memory");
+}
+
 /* The pause instruction, for spin loops. */
 static inline void shi_relax(void)
 {

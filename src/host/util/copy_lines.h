@@ -25,7 +25,7 @@ static inline void shi_copy_line(char *to, const char *from)
 {
     const shi_16_bytes *f = (const shi_16_bytes *)from;
     shi_16_bytes *t = (shi_16_bytes *)to, a = f[0], b = f[1], c = f[2], d = f[3];
-    __asm__ volatile("" ::: "memory");
+    shi_loaded();
     t[0] = a;
     t[1] = b;
     t[2] = c;
@@ -50,7 +50,7 @@ static inline __attribute__((target("avx"))) void shi_copy_line_wide(char *to, c
 {
     const shi_32_bytes *f = (const shi_32_bytes *)from;
     shi_32_bytes *t = (shi_32_bytes *)to, a = f[0], b = f[1];
-    __asm__ volatile("" ::: "memory");
+    shi_loaded();
     t[0] = a;
     t[1] = b;
 }
