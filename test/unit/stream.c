@@ -712,6 +712,34 @@ static void lost(void)
     fabric_heartbeat = 0;
 }
 
+/* PE 1 is silent while PE 0 reads 160 MiB from it, each 32 MiB in 0.9 of the limit. Catches: a PE that is declared dead because less and
+ * less is to be read, while its answer waits behind all of it; one that never is. */
+static void read_slowly(void)
+{
+    static volatile int parts;
+    uint64_t value = 1;
+    may_die = fabric_heartbeat = 1;
+    if (setjmp(died) == 0) {
+        open_all(&(struct shi_net_limits){.short_bytes = 128, .rma_bytes = 1 << 20, .lane_cap = 48, .peer_cap = 24,
+                                          .ordered = SHI_NET_SAW | SHI_NET_WAW});
+        struct shi_remote_addr there = at_remote(1, SHI_REGION_HEAP, &memory[1].area[0][0].signal);
+        fabric.calm = 1;
+        fabric_be(0);
+        shi_stream_net.silence_ns = 300000000;
+        CHECK(shi_stream_put(shi_stream_net.lane[0], &there, &value, sizeof value, 0, NULL) == 0);
+        for (parts = 5; parts >= 0; parts--) {
+            fabric_reads = (size_t)parts << 25;
+            for (int ms = 0; ms < (parts ? 270 : 20000); ms++, usleep(1000))
+                fabric_poll();
+        }
+        CHECKF(0, "a PE that never answers is not noticed");
+    } else {
+        CHECKF(parts == 0 && strstr(last_words, "PE 1 has not answered"), "%d parts are left: %s", parts, last_words);
+    }
+    may_die = fabric_heartbeat = 0;
+    fabric_reads = 0;
+}
+
 /* Messages of a lane to a PE so far. */
 static uint64_t n_sent(int lane, int pe)
 {
@@ -835,6 +863,7 @@ int main(int argc, char **argv)
     RUN(failures, "a failed transfer ends the job with a line");
     RUN(copies_fail, "a failed copy of the device ends the job with a line");
     RUN(lost, "a message that is lost ends the job with a line");
+    RUN(read_slowly, "a silent PE from which much is read has time until all of it could have come");
     RUN(long_with_device_record, "a long message cannot wait for copies");
     RUN(seals_one_message, "a seal is of one active message");
     CHECKF(n_sealed > 0 && n_opened > 0 && n_opened <= n_sealed, "%ld messages sealed, %ld of them came", n_sealed, n_opened);

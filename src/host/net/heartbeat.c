@@ -155,14 +155,23 @@ static void look_for_tracer(void)
     }
 }
 
-/* How long pe may be silent: its messages may arrive behind data that it writes here, or that this PE reads. */
-static uint64_t patience(int pe, uint64_t limit)
+/* Bytes that this PE reads from pe, on the lane of pings. */
+static size_t reads_from(int pe)
 {
     struct shi_lane *l = shi_stream_net.lane[0];
     shi_lane_lock(l);
     size_t bytes = NET->in_flight(l->net, pe, SHI_NET_READS);
     shi_lane_unlock(l);
-    return limit * shi_net_patience(1, bytes + bulk_bytes(shi_stream_net.peer_rx[pe].bulk));
+    return bytes;
+}
+
+/* How long a PE may be silent: its messages may arrive behind data that it writes here, or that this PE reads. What was to be read when
+ * it became silent counts until it answers: while the data arrives, less is to be read, but the silence grows. */
+static uint64_t patience(int pe, struct peer_rx *x, uint64_t silent, uint64_t limit)
+{
+    size_t reads = silent > limit / 3 ? reads_from(pe) : 0;
+    x->reads = silent <= limit / 3 ? 0 : reads > x->reads ? reads : x->reads;
+    return limit * shi_net_patience(1, x->reads + bulk_bytes(x->bulk));
 }
 
 /* Ping a known peer after limit/3 of silence; declare it dead after limit or the longer patience, unless a debugger is attached to it. */
@@ -184,8 +193,7 @@ static void check_heartbeats(void)
         struct peer_rx *x = &shi_stream_net.peer_rx[pe];
         if (overslept || x->alive_ns == 0)
             x->alive_ns = x->gap.since_ns = now;
-        uint64_t silent = now - x->alive_ns;
-        uint64_t longest = silent > limit ? patience(pe, limit) : limit;
+        uint64_t silent = now - x->alive_ns, longest = patience(pe, x, silent, limit);
         if (silent > longest && !x->traced && !shi_stream_closing())
             shi_die("network", "PE %d has not answered for %lu s (SHMEM_HEARTBEAT): its host or the link to it is down", pe,
                     (unsigned long)(longest / 1000000000));

@@ -92,6 +92,7 @@ struct peer_rx {
     unsigned char traced;  /* its last message had TRACED */
     unsigned char bulk;    /* and this BULK_ level */
     uint64_t alive_ns, pinged_ns;
+    size_t reads; /* the most bytes that were to be read from it since it became silent */
     struct {
         uint64_t seq, since_ns; /* 0: no message is missing */
         int lane;
