@@ -28,7 +28,7 @@ struct shi_world shi_world = {.up = 1, .n_pes = 1};
 struct shmem_team shi_team_world = {.n = 1, .stride = 1};
 int shi_progress_on = 1;
 _Thread_local int shi_progress_own;
-int shi_progress_left, shi_progress_thread_off;
+int shi_progress_left, shi_progress_thread_off, shi_progress_asleep;
 static struct shi_progress_source source;
 
 int shi_shm_aborted(const struct shi_shm *s)
@@ -201,6 +201,10 @@ int shi_am_fetch(int pe, const struct shi_am_src *src, size_t off, void *to, siz
     }
     pthread_mutex_unlock(&lock);
     return err;
+}
+
+void shi_progress_wake_thread(void)
+{
 }
 
 int shi_progress_idle_wait(int timeout_ms)
