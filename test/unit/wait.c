@@ -32,6 +32,43 @@ int shi_shm_aborted(const struct shi_shm *s)
     return 0;
 }
 
+/* Four PEs of a node on two cores; this is one of them. */
+static struct shi_shm_region regions[4];
+static int here, moves, restores, only_here;
+
+uint32_t *shi_shm_core(const struct shi_shm *s, int i)
+{
+    (void)s;
+    return &regions[i].core;
+}
+
+int sched_getcpu(void)
+{
+    return here;
+}
+
+int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
+{
+    (void)pid;
+    memset(set, 0, bytes);
+    for (int core = 0; core < 2; core++)
+        if (core == here || !only_here)
+            CPU_SET(core, set);
+    return 0;
+}
+
+int sched_setaffinity(pid_t pid, size_t bytes, const cpu_set_t *set)
+{
+    (void)pid, (void)bytes;
+    if (CPU_COUNT(set) == 2) {
+        restores++;
+        return 0;
+    }
+    moves++;
+    here = CPU_ISSET(1, set);
+    return 0;
+}
+
 /* Yields of waits, one after the other, when each yield takes so long. */
 static int yields_of_waits(uint64_t ns)
 {
@@ -91,6 +128,42 @@ static void modes(void)
     shi_wait_set(SHI_WAIT_MODE_AUTO, 0, 1, 0);
 }
 
+/* The core of PE `me`, which waits, after waits; the other PEs have waited on `cores`, "0" or "1" each, or not yet: "/". Until it moves, or for 400 ms. */
+static int core_after(int me, const char *cores)
+{
+    const struct timespec ms = {.tv_nsec = 1000000};
+    moves = restores = 0;
+    for (int i = 0; i < 4; i++)
+        regions[i].core = (uint32_t)(cores[i] - '0') + 1;
+    here = cores[me] - '0';
+    shi_world.boot.local_index = me;
+    for (int i = 0; i < 40 && !moves; i++) {
+        nanosleep(&ms, NULL);
+        yields_of_waits(0);
+    }
+    CHECKF(moves == restores && moves <= 1, "%d moves, %d times bound to both cores again", moves, restores);
+    return here;
+}
+
+/* Catches: a PE that stays on a core with two more PEs than another one; more than one that leaves it; a PE that stays bound; one that
+ * moves where nothing is gained, or to a core that it may not use. */
+static void balance(void)
+{
+    shi_world.shm.region = regions;
+    shi_world.shm.n = 4;
+    only_here = 0;
+    CHECK(core_after(3, "0100") == 1 && moves == 1);
+    CHECK(core_after(2, "1110") == 0 && moves == 1);
+    CHECK(core_after(1, "1110") == 1 && moves == 0);
+    CHECK(core_after(3, "1110") == 0 && moves == 0);
+    CHECK(core_after(3, "0101") == 1 && moves == 0);
+    CHECK(core_after(3, "/010") == 0 && moves == 0);
+    CHECK(core_after(3, "1111") == 0 && moves == 1);
+    only_here = 1;
+    CHECK(core_after(3, "0000") == 0 && moves == 0);
+    shi_world.shm.region = NULL;
+}
+
 /* ---- a network in which nothing comes ------------------------------------------------------------------------------ */
 
 enum { WAIT_MS = 20000 };
@@ -121,6 +194,21 @@ static void network_wake(void)
 {
     __atomic_add_fetch(&woken, 1, __ATOMIC_SEQ_CST);
     sem_post(&wakes);
+}
+
+/* Instead of libc's, of the progress thread: the longest sleep. */
+static long longest_ns;
+int nanosleep(const struct timespec *t, struct timespec *left)
+{
+    if (shi_progress_own && t->tv_nsec > __atomic_load_n(&longest_ns, __ATOMIC_RELAXED))
+        __atomic_store_n(&longest_ns, t->tv_nsec, __ATOMIC_RELAXED);
+    return clock_nanosleep(CLOCK_REALTIME, 0, t, left) ? -1 : 0;
+}
+
+static int network_doze(int ms)
+{
+    (void)ms;
+    return clock_nanosleep(CLOCK_REALTIME, 0, &(struct timespec){.tv_nsec = 500000}, NULL) == 0;
 }
 
 /* Until the thread sleeps in the network; or it does not within a minute. */
@@ -155,6 +243,20 @@ static void thread_leaves(void)
     CHECKF(timeouts == 0, "%d waits in the network ended by their time limit", timeouts);
 }
 
+/* Catches: the thread wakes a thousand times a second beside a thread of the program that sleeps in the network. */
+static void thread_rests(void)
+{
+    static struct shi_progress_source network = {.poll = network_poll, .idle_wait = network_doze, .every_ms = 1};
+    longest_ns = 0;
+    CHECK(shi_progress_add(&network) == 0);
+    for (int i = 0; i < 10000 && __atomic_load_n(&longest_ns, __ATOMIC_RELAXED) < 2000000; i++) {
+        shi_progress_poll();
+        shi_progress_idle_wait(1);
+    }
+    shi_progress_stop();
+    CHECKF(longest_ns >= 2000000, "the longest sleep of the thread is %ld ns", longest_ns);
+}
+
 int main(void)
 {
     shi_wait_set(SHI_WAIT_MODE_AUTO, 0, 1, 0); /* no polls: each try yields or sleeps */
@@ -162,6 +264,8 @@ int main(void)
     RUN(busy, "cores are busy: waits sleep");
     RUN(idle, "cores are free again: waits yield");
     RUN(modes, "SHMEM_WAIT says when a wait sleeps");
+    RUN(balance, "of PEs that wait on few of the cores one moves");
+    RUN(thread_rests, "beside a thread that sleeps in the network the progress thread sleeps for longer");
     RUN(thread_leaves, "a wait that begins takes the progress thread out of the network's wait");
     return tap_end();
 }

@@ -281,3 +281,8 @@ uint64_t *shi_shm_held(const struct shi_shm *s, int i)
 {
     return (uint64_t *)&s->region[i].held;
 }
+
+uint32_t *shi_shm_core(const struct shi_shm *s, int i)
+{
+    return (uint32_t *)&s->region[i].core;
+}

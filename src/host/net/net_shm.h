@@ -24,6 +24,7 @@ struct shi_shm_region {
     int pe, pid;
     uint64_t held;      /* held by the agent that changes a word of this PE's device heap: a proxy of the node
                          * (proxy/staged.c), or this PE's thread that polls the network (stream_device.c) */
+    uint32_t core;      /* on which the PE waited last, plus 1; 0: it has not waited for long (ops/balance.c) */
 };
 
 struct shi_shm {
@@ -64,6 +65,9 @@ void shi_shm_drop_heap(const struct shi_shm *s, size_t from, size_t heap_bytes);
 
 /* struct shi_shm_region.held of the node's i-th PE. */
 uint64_t *shi_shm_held(const struct shi_shm *s, int i);
+
+/* Likewise struct shi_shm_region.core. */
+uint32_t *shi_shm_core(const struct shi_shm *s, int i);
 
 /* Node-wide abort flag, polled by wait loops: 0, or the exit status plus 1. */
 int shi_shm_aborted(const struct shi_shm *s);

@@ -2,7 +2,8 @@
  * progress.c - the list of progress sources, and the helper thread that polls them when the program does not.
  *
  *   word            written by             read by     order
- *   polls, posts    program's threads      thread      relaxed: they only have to differ after a while
+ *   polls, posts,   program's threads      thread      relaxed: they only have to differ after a while
+ *   sleeps
  *   left            waits              thread      relaxed: a hint; a wait that sleeps polls, too, but seldom
  *   thread_off      shi_wait_set           thread      relaxed: it may poll once more
  *   asleep          thread, waits          waits       relaxed: one that sees it early or late wakes the thread once more,
@@ -39,7 +40,7 @@ _Thread_local int shi_progress_own;
 int shi_progress_left, shi_progress_thread_off, shi_progress_asleep;
 
 static struct shi_progress_source *first, **last = &first;
-static unsigned long polls;
+static unsigned long polls, sleeps;
 unsigned long shi_progress_posts;
 static int stop, running;
 static pthread_t thread;
@@ -73,11 +74,11 @@ static void pause_ns(long ns)
     nanosleep(&t, NULL);
 }
 
-/* Sleep while the program polls by itself: longer and longer while it does so often, but at most an eighth of the time for
+/* Sleep while the program polls by itself: longer and longer while it does so often, or sleeps in the transport's wait, but at most an eighth of the time for
  * which it has, so that a message that comes once it computes waits little in comparison. */
-static void leave_alone(struct alone *a, unsigned long polls_since)
+static void leave_alone(struct alone *a, unsigned long polls_since, int slept)
 {
-    int often = polls_since * OFTEN_NS >= (unsigned long)a->sleep_ns;
+    int often = slept || polls_since * OFTEN_NS >= (unsigned long)a->sleep_ns;
     a->for_ns = often ? a->for_ns + a->sleep_ns : 0;
     a->sleep_ns = a->for_ns / 8 < CHECK_NS ? CHECK_NS : a->for_ns / 8 < RARE_NS ? a->for_ns / 8 : RARE_NS;
     pause_ns(a->sleep_ns);
@@ -118,7 +119,10 @@ void shi_progress_wake_thread(void)
 
 int shi_progress_idle_wait(int timeout_ms)
 {
-    return wait_in_source(timeout_ms);
+    int slept = wait_in_source(timeout_ms);
+    if (slept && !shi_progress_own)
+        __atomic_store_n(&sleeps, __atomic_load_n(&sleeps, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+    return slept;
 }
 
 static void trim(uint64_t *due_ns)
@@ -136,7 +140,7 @@ static void *serve(void *arg)
 {
     uint64_t trim_ns = shi_now_ns() + TRIM_NS;
     struct alone alone = {0};
-    unsigned long polled = 0, posted = 0;
+    unsigned long polled = 0, posted = 0, slept = 0;
     long idle_ns = CHECK_NS;
     shi_progress_own = 1;
     while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE)) { /* A1 */
@@ -146,10 +150,12 @@ static void *serve(void *arg)
         }
         trim(&trim_ns);
         unsigned long polled_now = __atomic_load_n(&polls, __ATOMIC_RELAXED);
+        unsigned long slept_now = __atomic_load_n(&sleeps, __ATOMIC_RELAXED);
         unsigned long posted_now = __atomic_load_n(&shi_progress_posts, __ATOMIC_RELAXED);
         if (polled_now != polled && !__atomic_load_n(&shi_progress_left, __ATOMIC_RELAXED)) {
-            leave_alone(&alone, polled_now - polled);
+            leave_alone(&alone, polled_now - polled, slept_now != slept);
             polled = polled_now;
+            slept = slept_now;
             continue;
         }
         alone = (struct alone){0};

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "host/net/doorbell.h"
+#include "host/ops/balance.h"
 #include "host/ops/state.h"
 #include "host/util/end.h"
 #include "host/util/log.h"
@@ -101,6 +102,8 @@ int shi_wait_aborted(void)
 static void yield_or_sleep(struct shi_wait *w)
 {
     uint64_t before = shi_now_ns(), now = before, most_ns = yield_ns;
+    if (shi_wait_tests && !shi_progress_own && !__atomic_load_n(&busy_ns, __ATOMIC_RELAXED))
+        shi_balance();
     if (never_sleeps) {
         sched_yield();
         return;
