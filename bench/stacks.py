@@ -29,7 +29,8 @@ ROOT = ["--allow-run-as-root"] if os.geteuid() == 0 else []
 OURS_ENV = {"node": {}, "network": {"SHMEM_TRANSPORT": "ofi"}}
 PSM3 = {"PSM3_DEVICES": "self,nic", "PSM3_NIC_LOOPBACK": "1"}  # on Ethernet
 OPENSHMEM = [
-    (r"open-?mpi", "openmpi", [*ROOT, "--oversubscribe"], {}, {**UCX, "OMPI_MCA_spml": "ucx"}),
+    # Its collectives are those of its MPI, which would use shared memory.
+    (r"open-?mpi", "openmpi", [*ROOT, "--oversubscribe"], {}, {**UCX, **OMPI_UCX, "OMPI_MCA_spml": "ucx"}),
     (r"sandia", "sandia", [], {"SHMEM_OFI_STX_MAX": "0"}, {"SHMEM_OFI_PROVIDER": "tcp;ofi_rxm", "SHMEM_OFI_STX_MAX": "0"}),
     (r"osss|open ?source software solutions", "osss-ucx", [], {}, UCX),
 ]
