@@ -142,7 +142,7 @@ static int start_copy(void *to, const void *from, size_t bytes)
     size_t at = (size_t)((const char *)from - (const char *)moves);
     if (at < sizeof moves) /* from local memory: the first step of its piece */
         took(&moves[at / sizeof *moves], (size_t)((const char *)from - moves[at / sizeof *moves].here));
-    n_long += bytes == CHUNK;
+    n_long += bytes >= CHUNK;
     copies[started % COPIES].to = to;
     copies[started % COPIES].from = from;
     copies[started++ % COPIES].bytes = bytes;
@@ -277,7 +277,7 @@ static void lost_chunk(void)
     for (int i = 0; i < 3; i++) {
         struct moved *m = &moves[i];
         m->t = (struct shi_transfer){.wire = start_piece, .done = ends, .local = m->here, .in = 1, .hidden = 1, .pool = SHI_POOL_OWN,
-                                     .bytes = i ? 4 * SHI_PIPELINE_CHUNKS * CHUNK : CHUNK};
+                                     .bytes = i ? 16 * CHUNK : CHUNK};
         m->used = 1;
         m->next = m->others = 0;
         m->done = 0;

@@ -178,7 +178,7 @@ static int describe(struct shi_net_memory *out)
     how = (struct shi_device_memory){.fd = -1};
     if (!own.host_access) {
         void *memory, *chunks;
-        size_t chunk = shi_round_up(shi_world.config.device_staging_bytes / SHI_PIPELINE_CHUNKS, SHI_STREAM_PUT_BYTES);
+        size_t chunk = shi_round_up(shi_world.config.device_staging_bytes / SHI_PIPELINE_SERVED, SHI_STREAM_PUT_BYTES);
         int err = shi_device->alloc_shared(shi_stream_device_bytes(MESSAGES), &memory);
         if (!err)
             err = shi_device->alloc_shared(shi_pipeline_bytes(chunk), &chunks);

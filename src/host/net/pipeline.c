@@ -10,7 +10,7 @@
 
 #define NET (shi_stream_net.ops)
 
-enum { OWN = SHI_PIPELINE_CHUNKS, SERVED = SHI_PIPELINE_CHUNKS, SHORT = 16, CHUNKS = OWN + SERVED + SHORT };
+enum { OWN = SHI_PIPELINE_OWN, SERVED = SHI_PIPELINE_SERVED, SHORT = 16, CHUNKS = OWN + SERVED + SHORT };
 enum { FREE, COPY, WIRE };
 
 struct shi_pipeline {
@@ -38,14 +38,20 @@ static void count_active(int change)
 
 size_t shi_pipeline_bytes(size_t chunk_bytes)
 {
-    return (OWN + SERVED) * chunk_bytes + SHORT * (size_t)SHI_STREAM_PUT_BYTES;
+    return (2 * OWN + SERVED) * chunk_bytes + SHORT * (size_t)SHI_STREAM_PUT_BYTES;
 }
 
-static void add_chunk(struct shi_pipeline *p, int i, enum shi_pool pool, char *memory)
+/* Make n chunks of `bytes`, of which a piece takes at most `most`. Returns the next ones. */
+static struct shi_chunk *add_chunks(struct shi_pipeline *p, struct shi_chunk *c, enum shi_pool pool, int n, char **memory, size_t bytes,
+                                    size_t most)
 {
-    struct shi_chunk *c = &p->chunk[i];
-    *c = (struct shi_chunk){.memory = memory, .pool = (unsigned char)pool, .next = p->pool[pool].free};
-    p->pool[pool].free = c;
+    p->pool[pool].bytes = bytes < most ? bytes : most;
+    for (const struct shi_chunk *end = c + n; c < end; c++) {
+        *c = (struct shi_chunk){.memory = *memory, .pool = (unsigned char)pool, .next = p->pool[pool].free};
+        p->pool[pool].free = c;
+        *memory += bytes;
+    }
+    return c;
 }
 
 int shi_pipeline_up(char *memory, size_t chunk_bytes)
@@ -61,13 +67,9 @@ int shi_pipeline_up(char *memory, size_t chunk_bytes)
         return -EIO;
     }
     *p = (struct shi_pipeline){.base = memory, .memory = m};
-    p->pool[SHI_POOL_OWN].bytes = p->pool[SHI_POOL_SERVED].bytes = chunk_bytes < most ? chunk_bytes : most;
-    p->pool[SHI_POOL_SHORT].bytes = SHI_STREAM_PUT_BYTES;
-    for (int i = 0; i < OWN + SERVED; i++)
-        add_chunk(p, i, i < OWN ? SHI_POOL_OWN : SHI_POOL_SERVED, memory + (size_t)i * chunk_bytes);
-    memory += (OWN + SERVED) * chunk_bytes;
-    for (int i = 0; i < SHORT; i++)
-        add_chunk(p, OWN + SERVED + i, SHI_POOL_SHORT, memory + (size_t)i * SHI_STREAM_PUT_BYTES);
+    struct shi_chunk *c = add_chunks(p, p->chunk, SHI_POOL_OWN, OWN, &memory, 2 * chunk_bytes, most);
+    c = add_chunks(p, c, SHI_POOL_SERVED, SERVED, &memory, chunk_bytes, most);
+    add_chunks(p, c, SHI_POOL_SHORT, SHORT, &memory, SHI_STREAM_PUT_BYTES, SHI_STREAM_PUT_BYTES);
     return 0;
 }
 

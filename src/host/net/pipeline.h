@@ -27,7 +27,9 @@
 
 enum shi_pool { SHI_POOL_OWN, SHI_POOL_SERVED, SHI_POOL_SHORT, SHI_POOLS };
 
-enum { SHI_PIPELINE_CHUNKS = 4 }; /* of either long pool */
+/* Chunks of either long pool. A piece of an own operation costs this PE a message, a request and a poll; the peer serves it in two, and
+ * copies one while the network transfers the next. */
+enum { SHI_PIPELINE_OWN = 2, SHI_PIPELINE_SERVED = 4 };
 
 struct shi_chunk {
     struct shi_chunk *next;  /* of the free ones */
@@ -60,7 +62,7 @@ struct shi_transfer {
     int held;            /* chunks */
 };
 
-/* Bytes of memory for chunks of `bytes` each. */
+/* Bytes of memory for SHI_PIPELINE_SERVED chunks of chunk_bytes and SHI_PIPELINE_OWN of twice that, and for those of one record. */
 size_t shi_pipeline_bytes(size_t chunk_bytes);
 
 /* Make chunks of this memory, which the device can access. 0, or -errno after one line. Pair: shi_pipeline_down, when no
