@@ -61,16 +61,20 @@ static void move(int here, const unsigned short on[CORES])
     __atomic_store_n(shi_shm_core(&shi_world.shm, shi_world.boot.local_index), (uint32_t)best + 1, __ATOMIC_RELAXED);
 }
 
-void shi_balance(void)
+static void weigh(int here)
 {
-    static unsigned yields;
     static uint64_t next_ns;
     unsigned short on[CORES] = {0};
-    int here;
-    if (!is_mover() || ++yields % YIELDS || !shi_world.shm.region || (here = sched_getcpu()) < 0 || here >= CORES)
-        return;
     if (!count(here, on) || on[here] < 2 || shi_now_ns() < next_ns)
         return;
     next_ns = shi_now_ns() + PAUSE_NS;
     move(here, on);
+}
+
+void shi_balance(void)
+{
+    static unsigned yields;
+    int here;
+    if (is_mover() && ++yields % YIELDS == 0 && shi_world.shm.region && (here = sched_getcpu()) >= 0 && here < CORES)
+        weigh(here);
 }
