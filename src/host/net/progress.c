@@ -74,8 +74,8 @@ static void pause_ns(long ns)
     nanosleep(&t, NULL);
 }
 
-/* Sleep while the program polls by itself: longer and longer while it does so often, or sleeps in the transport's wait, but at most an eighth of the time for
- * which it has, so that a message that comes once it computes waits little in comparison. */
+/* Sleep while the program polls by itself: longer and longer while it does so often, or sleeps in the transport's wait, but at most an
+ * eighth of the time for which it has, so that a message that comes once it computes waits little in comparison. */
 static void leave_alone(struct alone *a, unsigned long polls_since, int slept)
 {
     int often = slept || polls_since * OFTEN_NS >= (unsigned long)a->sleep_ns;
