@@ -4,8 +4,9 @@
  *   what                 owner                                        order
  *   receive buffer       libfabric while posted, else the poller      receiving
  *   can_idle_wait        set with lane 0; cleared by idle_wait        relaxed: another thread may fail once more
- *   waiting              who sets it: a thread in fi_cq_sread, or     exchange, acquire; release: a registration begins after the wait,
- *                        a registration, until it clears it           and a wait after the registration
+ *   waiting              a thread, from its exchange to 1 until it    exchange: acquire, store of 0: release; so a call of fi_cq_sread
+ *                        stores 0: in fi_cq_sread or while it         and a registration never overlap
+ *                        registers memory
  *
  * Lanes and requests: ofi_lane.c. The provider may end what a lane has posted to a PE in any order; callbacks come from the queue's head.
  * Lock order: receiving, waiting, then those of ofi_lane.c.

@@ -58,7 +58,7 @@ extern int shi_progress_thread_off;
 
 /* A thread of the program begins to wait: the helper thread leaves the transport's wait now, not when the awaited message
  * comes, whose handling it would interrupt on the waiting thread's core. It stays where it polls for other threads. */
-extern int shi_progress_asleep; /* it sleeps there, and nobody has woken it */
+extern int shi_progress_asleep; /* 1: the helper thread is in the transport's wait, and no wake has been called since it began */
 void shi_progress_wake_thread(void);
 static inline void shi_progress_begin_wait(void)
 {
