@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "host/gpc/gpc.h"
 #include "host/gpc/gpc_handle.h"
@@ -22,6 +23,7 @@ struct shi_proxy_call {
     shmemx_gpc_nbh_t nbh;
     void *rhdr; /* in the kernel's memory */
     int to_slot;
+    size_t rhlen; /* of reply */
     char reply[]; /* [rhlen] */
 };
 
@@ -61,18 +63,20 @@ int shi_proxy_call(struct shi_proxy_ring *p, struct shi_engine_op *op, const str
     union shi_gpc_entry e;
     if (!shi_gpc_find(v->func, SHI_GPC_FUNC, &e))
         return -EINVAL;
-    struct shi_proxy_call *c = calloc(1, sizeof *c + v->rhlen); /* bounded by the requests in progress */
+    struct shi_proxy_call *c = shi_kept_get(&shi_proxy_kept, sizeof *c + v->rhlen); /* bounded by the requests in progress */
     if (!c)
         return -ENOMEM;
+    memset(c, 0, sizeof *c + v->rhlen);
     c->op = op;
     c->rhdr = (void *)v->local;
+    c->rhlen = v->rhlen;
     c->to_slot = v->result == SHI_RESULT_SLOT;
     struct shi_gpc_params w = {.team = &shi_team_world, .func = v->func, .callback = SHMEMX_GPC_NONE,
                                      .tree = SHMEMX_GPC_NONE, .plain = 1, .pe = (int)op->request.pe, .hdr = v->payload,
                                      .hlen = v->bytes, .rhdr = c->reply, .rhlen = v->rhlen, .nbh = &c->nbh, .nested = 1};
     int err = op->request.op == SHI_OP_GPC_CHAINED ? start_chained(&w, v) : shi_gpc_start(&w);
     if (err) {
-        free(c);
+        shi_kept_put(&shi_proxy_kept, c, sizeof *c + v->rhlen);
         return err;
     }
     c->next = p->calls;
@@ -105,6 +109,6 @@ void shi_proxy_call_poll(struct shi_proxy_ring *p)
         }
         *at = c->next;
         shi_engine_complete(p->engine, c->op, 0);
-        free(c);
+        shi_kept_put(&shi_proxy_kept, c, sizeof *c + c->rhlen);
     }
 }

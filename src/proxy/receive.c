@@ -12,7 +12,7 @@
 #include "proxy/receive.h"
 
 #include <errno.h>
-#include <stdlib.h>
+#include <string.h>
 
 #include "host/net/progress.h"
 #include "host/tag/tag.h"
@@ -60,9 +60,10 @@ int shi_proxy_receive(struct shi_proxy_ring *p, uint64_t ticket, const struct sh
     struct shi_tag_params params;
     if (accepts(v, &params))
         return -EINVAL;
-    struct shi_proxy_receive *r = calloc(1, sizeof *r); /* bounded by the receives that kernels have not completed */
+    struct shi_proxy_receive *r = shi_kept_get(&shi_proxy_kept, sizeof *r); /* bounded by the receives that kernels have not completed */
     if (!r)
         return -ENOMEM;
+    memset(r, 0, sizeof *r);
     r->ticket = r->answer = ticket;
     r->asked = v->result == SHI_RESULT_SLOT;
     r->next = p->receives;
@@ -95,9 +96,10 @@ int shi_proxy_probe(struct shi_proxy_ring *p, struct shi_engine_op *op, const st
     struct shi_tag_params params;
     if (accepts(v, &params))
         return -EINVAL;
-    struct shi_proxy_probe *x = calloc(1, sizeof *x); /* bounded by the requests in progress */
+    struct shi_proxy_probe *x = shi_kept_get(&shi_proxy_kept, sizeof *x); /* bounded by the requests in progress */
     if (!x)
         return -ENOMEM;
+    memset(x, 0, sizeof *x);
     x->op = op;
     x->params = params;
     x->next = p->probes;
@@ -129,7 +131,7 @@ void shi_proxy_receive_poll(struct shi_proxy_ring *p)
         }
         *at = r->next;
         publish(p, r->answer, &r->request.status);
-        free(r);
+        shi_kept_put(&shi_proxy_kept, r, sizeof *r);
     }
     for (struct shi_proxy_probe **at = &p->probes, *x; (x = *at);) {
         if (!advance(p, x)) {
@@ -138,7 +140,7 @@ void shi_proxy_receive_poll(struct shi_proxy_ring *p)
         }
         *at = x->next;
         shi_engine_complete(p->engine, x->op, 0);
-        free(x);
+        shi_kept_put(&shi_proxy_kept, x, sizeof *x);
     }
 }
 
@@ -148,6 +150,6 @@ void shi_proxy_receive_down(struct shi_proxy_ring *p)
         p->receives = r->next;
         shi_tag_cancel(&r->request);
         if (shi_tag_is_done(&r->request)) /* else its message is on the way and refers to it */
-            free(r);
+            shi_kept_put(&shi_proxy_kept, r, sizeof *r);
     }
 }

@@ -7,7 +7,6 @@
 #include "proxy/send.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "host/net/progress.h"
 #include "host/tag/tag.h"
@@ -26,7 +25,7 @@ int shi_proxy_send(struct shi_proxy_ring *p, struct shi_engine_op *op, const str
     shi_tag_start("shmemxg_tag_send");
     if (shi_tag_send_now(&shi_team_world, &data, v->tag, pe))
         return 0;
-    struct shi_proxy_message *m = malloc(sizeof *m); /* bounded by the requests in progress */
+    struct shi_proxy_message *m = shi_kept_get(&shi_proxy_kept, sizeof *m); /* bounded by the requests in progress */
     if (!m)
         return -ENOMEM;
     m->op = op;
@@ -48,6 +47,6 @@ void shi_proxy_send_poll(struct shi_proxy_ring *p)
         }
         *at = m->next;
         shi_engine_complete(p->engine, m->op, 0);
-        free(m);
+        shi_kept_put(&shi_proxy_kept, m, sizeof *m);
     }
 }

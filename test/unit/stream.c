@@ -407,6 +407,40 @@ static void overtaken(void)
     CHECKF(refused && found, "a put was refused %d times and found room %d times", refused, found);
 }
 
+/* Catches: puts to a PE that cannot apply them without end, so that it keeps them until it has no memory; one that then waits for ever. */
+static void far_ahead(void)
+{
+    enum { THREADS = 3 };
+    static uint64_t data[WORDS];
+    struct shi_stream_wait w[THREADS] = {{0}};
+    open_all(&(struct shi_net_limits){.short_bytes = 0, .rma_bytes = 1 << 20, .ordered = SHI_NET_SAW | SHI_NET_WAW,
+                                      .lane_cap = 48, .peer_cap = 24});
+    fabric.calm = 1;
+    fabric_be(0);
+    struct shi_lane *l = shi_stream_net.lane[0];
+    const struct shi_order *o = &l->to[1].order;
+    struct shi_remote_addr there = at_remote(1, SHI_REGION_HEAP, memory[1].area[0][0].slot[0]);
+    uint64_t stopped = 0, put[THREADS] = {0}, before = 0;
+    for (int i = 0; i < 2 * DRAIN; i++) {
+        int polls = i >= DRAIN; /* does PE 1? */
+        for (int t = 0; t < THREADS; t++)
+            if (shi_stream_put(l, &there, data, sizeof data, 0, &w[t]) == 0) {
+                w[t] = (struct shi_stream_wait){0};
+                put[t]++;
+            }
+        CHECKF(o->sent_seq - o->acked_seq <= SHI_ORDER_MOST + THREADS, "%lu messages are not acknowledged", o->sent_seq - o->acked_seq);
+        stopped = i == DRAIN - 1 ? o->sent_seq : stopped;
+        fabric_tick();
+        fabric_be(i & polls);
+        fabric_poll();
+        fabric_be(0);
+        before = i == DRAIN - 1 ? put[0] : before;
+    }
+    CHECKF(stopped >= SHI_ORDER_MOST && o->sent_seq > 2 * stopped, "%lu messages sent, then %lu", stopped, o->sent_seq);
+    for (int t = 0; t < THREADS; t++)
+        CHECKF(put[t] > before, "thread %d has put %lu times", t, put[t]);
+}
+
 /* Messages that PE 0 sends for n puts and a quiet. */
 static uint64_t messages_for(int n)
 {
@@ -852,6 +886,7 @@ int main(int argc, char **argv)
     RUN(endless, "a quiet ends while others go on");
     RUN(served, "calls behind writes are served while others go on");
     RUN(overtaken, "a put finds room although others overtake it");
+    RUN(far_ahead, "puts wait for a PE that does not apply them");
     RUN(expected, "a quiet that is expected sends no message");
     RUN(held, "a message waits for a slow write");
     RUN(numbers, "numbers of writes");

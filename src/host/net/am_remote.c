@@ -12,11 +12,11 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "host/net/am.h"
 #include "host/net/stream.h"
+#include "host/util/kept.h"
 #include "host/util/log.h"
 
 /* Data up to EAGER is better sent, in one message, than read; data alone up to ANSWER, in two or three messages. LONG_: where
@@ -25,6 +25,8 @@ enum {
     EAGER_BYTES = SHI_AM_MAX_BYTES - 40, ANSWER_BYTES = 3 * EAGER_BYTES,
     LONG_EAGER_BYTES = 40960, LONG_ANSWER_BYTES = 81920
 };
+
+enum { KEPT_BYTES = 1 << 20 };
 
 struct queued {
     struct queued *next;
@@ -36,6 +38,7 @@ struct queued {
 
 static struct queued *first, **last = &first;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct shi_kept kept = {.most = KEPT_BYTES};
 
 void shi_am_remote_arrived(int pe, unsigned id, const void *msg, size_t bytes, const struct shi_am_seal *seal)
 {
@@ -44,7 +47,7 @@ void shi_am_remote_arrived(int pe, unsigned id, const void *msg, size_t bytes, c
         return;
     if (seal && !seal->open(seal, NULL, (const char *)msg + SHI_AM_FRONT_BYTES, bytes - SHI_AM_FRONT_BYTES))
         return;
-    struct queued *k = malloc(sizeof *k + bytes);
+    struct queued *k = shi_kept_get(&kept, sizeof *k + bytes);
     if (!k)
         shi_die("network", "out of memory for an active message of PE %d (%zu bytes)", pe, bytes);
     k->next = NULL;
@@ -75,7 +78,7 @@ static int deliver(int budget)
     int n = 0;
     for (struct queued *k; n < budget && __atomic_load_n(&first, __ATOMIC_RELAXED) && (k = take()); n++) {
         shi_am_deliver(k->pe, (enum shi_am_id)k->id, k->msg, k->bytes);
-        free(k);
+        shi_kept_put(&kept, k, sizeof *k + k->bytes);
     }
     return n;
 }
@@ -113,5 +116,5 @@ void shi_am_remote_up(int all)
 void shi_am_remote_down(void)
 {
     for (struct queued *k; (k = take());)
-        free(k);
+        shi_kept_put(&kept, k, sizeof *k + k->bytes);
 }

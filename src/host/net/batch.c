@@ -10,9 +10,8 @@
 
 enum {
     READY_CAP = 4,    /* closed batches of a stream that wait for room */
-    BATCHES = 256,    /* of a lane; replies may take more, as many as there are requests in flight */
-    KEPT = 64,
-    LONG = 16         /* long messages of a lane, which no reply needs; all are kept */
+    BATCHES = 256,    /* of a lane; replies may take more, as many as there are requests in flight. So many are kept */
+    LONG = 16         /* long messages of a lane, which no reply needs */
 };
 
 #define NET (shi_stream_net.ops)
@@ -27,7 +26,7 @@ static size_t data_bytes(int is_long)
 static void put_back(struct shi_lane *l, struct batch *b)
 {
     struct batch_pool *p = &l->pool[b->is_long];
-    if (p->n > KEPT) {
+    if (p->n > BATCHES) {
         p->n--;
         free(b);
         return;
@@ -245,6 +244,8 @@ void *shi_batch_append(struct shi_lane *l, int pe, const struct record *r, enum 
         return NULL;
     if (s->open && s->open->bytes + bytes > MESSAGE_RECORD_BYTES)
         shi_batch_send(l, pe, 0);
+    if (!s->open && room == SHI_ROOM && r->op < OP_REPLY && shi_order_is_far(&s->order))
+        return NULL;
     if (!s->open)
         s->open = get(l, sizeof(struct head) + bytes > MESSAGE_RECORD_BYTES, room == SHI_ROOM_REPLY);
     if (!s->open)

@@ -30,6 +30,7 @@ enum { ACK_SOON = 1, ACK_NOW = 2, ACK_ANY = 3 };
 
 enum {
     SHI_ORDER_WINDOW = 16,    /* unacknowledged messages after which records are collected */
+    SHI_ORDER_MOST = 256,     /* unacknowledged messages after which records wait: the target may have to keep them all */
     SHI_ORDER_ACK_EVERY = 8   /* messages, so that a stream without a quiet is acknowledged too */
 };
 
@@ -93,6 +94,12 @@ static inline void shi_order_record(struct shi_order *o, uint64_t fences)
 static inline int shi_order_in_window(const struct shi_order *o)
 {
     return o->sent_seq - o->acked_seq < SHI_ORDER_WINDOW;
+}
+
+/* Must a record wait until the target has applied earlier messages? */
+static inline int shi_order_is_far(const struct shi_order *o)
+{
+    return o->sent_seq - o->acked_seq >= SHI_ORDER_MOST;
 }
 
 /* Message seq is being closed. Will the caller probably wait for it at once? It will if it waited after as many messages
@@ -277,11 +284,12 @@ int shi_acks_due(struct shi_acks *a, uint64_t poll, uint32_t *lanes);
 
 /* ---- fairness ----------------------------------------------------------------------------------------------------- */
 
-/* Is a wait for room overtaken that began when `since` messages were closed? They have left, and others have taken their room. Such a
- * wait takes room beyond the limit, of at most one message for each wait of the messages before: as many as threads wait. */
+/* Is a wait for room overtaken that began when `since` messages were closed? They have left and, at SHI_ORDER_MOST, are acknowledged, and
+ * others have taken their room. Such a wait takes room beyond the limits, of at most one message for each wait of the messages before:
+ * as many as threads wait. */
 static inline int shi_order_is_overtaken(const struct shi_order *o, uint64_t since, int n_ready)
 {
-    return o->sent_seq - (uint64_t)n_ready >= since;
+    return o->sent_seq - (uint64_t)n_ready >= since && (o->acked_seq >= since || !shi_order_is_far(o));
 }
 
 /* Which of n streams that wait for room tries first, given how many tries have failed: a count that may wrap. */

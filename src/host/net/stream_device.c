@@ -37,18 +37,13 @@ void shi_stream_device_up(const struct shi_stream_device *device, int n)
     }
 }
 
-struct stashed *shi_stream_device_take(const struct stashed *s)
+struct stashed *shi_stream_device_take(const struct head *h)
 {
     struct stashed *to = shi_stream_net.free_slot;
-    const struct head *h = (const struct head *)s->data;
     if (h->bytes > SHI_NET_MESSAGE_BYTES) /* such a message holds an active message alone */
         shi_die("network", "protocol error: PE %u sends records on device memory in a message of %u bytes", h->pe, h->bytes);
-    if (!to)
-        return NULL;
-    shi_stream_net.free_slot = to->next;
-    *to = *s;
-    to->in_slot = 1;
-    memcpy(to->data, s->data, h->bytes);
+    if (to)
+        shi_stream_net.free_slot = to->next;
     return to;
 }
 

@@ -9,7 +9,8 @@
  *   pull, push  by pipeline.h                                    when all has ended; push: with the reply
  *
  * The device makes copies in order. A message's buffer is memory that the device can access, in one of few slots, until
- * all its copies have ended; a message without a slot waits.
+ * all its copies have ended; a message without a slot waits in memory of util/kept. Only the next message of a stream, and those that
+ * continue it (start_ahead in stream_rx.c), take slots, and none of them waits for a slot while it holds one: so slots become free.
  *
  *   word            written by                               read by             order
  *   message in slot thread that polls, device                thread that polls   a copy has ended (`ended` of the device)
@@ -42,8 +43,8 @@ size_t shi_stream_device_bytes(int n);
 /* This PE's device is `device`, with memory for n messages. */
 void shi_stream_device_up(const struct shi_stream_device *device, int n);
 
-/* Move a stashed message to a slot. NULL: none is free. */
-struct stashed *shi_stream_device_take(const struct stashed *s);
+/* A slot for the message h, for the caller to fill in. NULL: none is free. */
+struct stashed *shi_stream_device_take(const struct head *h);
 void shi_stream_device_release(struct stashed *s);
 
 /* Have all copies for this message ended? */

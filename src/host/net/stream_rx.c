@@ -7,7 +7,6 @@
 #include "host/net/stream_rx.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "host/net/admit.h"
@@ -22,10 +21,14 @@
 #include "host/net/written.h"
 #include "host/util/base.h"
 #include "host/util/copy_lines.h"
+#include "host/util/kept.h"
 #include "host/util/log.h"
 #include "host/util/table.h"
 
 #define NET (shi_stream_net.ops)
+
+enum { KEPT_BYTES = 4 << 20 };
+static struct shi_kept kept = {.most = KEPT_BYTES}; /* memory of messages that wait */
 
 /* ---- memory of this PE -------------------------------------------------------------------------------------------- */
 
@@ -237,14 +240,39 @@ static int writes_are_in_place(const struct head *h)
     return shi_written_is((int)h->pe, h->lane, n);
 }
 
+/* A message that waits for its turn is memory of this PE; one whose turn has come, in a slot as soon as there is one. Senders bound
+ * how many wait: SHI_ORDER_MOST of each stream, and active messages by their own windows. */
 static void stash(struct peer_rx *x, const struct head *h, size_t at)
 {
-    struct stashed *s = malloc(sizeof *s + h->bytes);
-    if (!s)
+    struct stashed *s = at ? shi_stream_device_take(h) : NULL;
+    int in_slot = s != NULL;
+    if (!s && !(s = shi_kept_get(&kept, sizeof *s + h->bytes)))
         shi_die("network", "out of memory for a message that has to wait");
-    *s = (struct stashed){.next = x->early, .at = (uint32_t)at};
+    *s = (struct stashed){.next = x->early, .at = (uint32_t)at, .in_slot = (uint8_t)in_slot};
     memcpy(s->data, h, h->bytes);
     x->early = s;
+}
+
+static void free_stashed(struct stashed *s)
+{
+    if (s->in_slot)
+        shi_stream_device_release(s);
+    else
+        shi_kept_put(&kept, s, sizeof *s + ((const struct head *)s->data)->bytes);
+}
+
+/* Move a stashed message to a slot. NULL: none is free. */
+static struct stashed *to_slot(struct stashed *s)
+{
+    const struct head *h = (const struct head *)s->data;
+    struct stashed *to = shi_stream_device_take(h);
+    if (!to)
+        return NULL;
+    *to = *s;
+    to->in_slot = 1;
+    memcpy(to->data, h, h->bytes);
+    free_stashed(s);
+    return to;
 }
 
 static const char *end_of_records(const struct head *h)
@@ -324,8 +352,7 @@ static int go_on(struct stashed **link)
     }
     int all = apply_records(h, s, &at);
     s->at = (uint32_t)at;
-    if (!all && !s->in_slot && (in_slot = shi_stream_device_take(s))) {
-        free(s);
+    if (!all && !s->in_slot && (in_slot = to_slot(s))) {
         *link = in_slot;
         return go_on(link);
     }
@@ -333,10 +360,7 @@ static int go_on(struct stashed **link)
         return 0;
     *link = s->next;
     end_message(h);
-    if (s->in_slot)
-        shi_stream_device_release(s);
-    else
-        free(s);
+    free_stashed(s);
     return 1;
 }
 

@@ -10,9 +10,10 @@
 #include "host/util/log.h"
 #include "host/util/table.h"
 
-enum { POOL_STEP = 32 };
+enum { POOL_STEP = 32, KEPT_BYTES = 4 << 20 };
 
 struct shi_tag shi_tag;
+struct shi_kept shi_tag_kept = {.most = KEPT_BYTES};
 
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 
@@ -149,7 +150,7 @@ static int retry_note(struct shi_am_pending_send *pending_send)
     struct kept_note *k = (struct kept_note *)pending_send;
     int err = send_note(k->pe, &k->note);
     if (!err)
-        free(k);
+        shi_kept_put(&shi_tag_kept, k, sizeof *k);
     return err;
 }
 
@@ -157,7 +158,7 @@ void shi_tag_notify(int pe, const struct shi_tag_note *note)
 {
     if (send_note(pe, note) == 0)
         return;
-    struct kept_note *k = malloc(sizeof *k);
+    struct kept_note *k = shi_kept_get(&shi_tag_kept, sizeof *k);
     if (!k)
         shi_die("shmemx_tag", "out of memory for a note to PE %d", pe);
     *k = (struct kept_note){.pending_send.retry = retry_note, .pe = pe, .note = *note};
@@ -297,8 +298,9 @@ void shi_tag_down(void)
     while (shi_tag.arrived.first) {
         struct shmemx_tag_message *m = (struct shmemx_tag_message *)shi_tag.arrived.first;
         shi_match_remove(&shi_tag.arrived, &m->entry);
-        free(m);
+        shi_tag_free_message(m);
     }
+    shi_kept_clear(&shi_tag_kept);
     shi_match_down(&shi_tag.arrived);
     shi_match_down(&shi_tag.posted);
     for (int i = 0; i < shi_world.n_pes; i++)

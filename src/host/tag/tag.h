@@ -35,6 +35,7 @@
 #include "host/ops/dheap.h"
 #include "host/tag/match.h"
 #include "host/tag/tag_wire.h"
+#include "host/util/kept.h"
 #include "host/util/spin.h"
 
 /* One buffer or many. */
@@ -151,6 +152,9 @@ extern struct shi_tag {
     struct shi_match posted, arrived;
     struct shi_tag_peer *peer; /* [n_pes] by world PE */
 } shi_tag;
+
+/* Memory of unexpected messages, and of notes that wait for a message slot. */
+extern struct shi_kept shi_tag_kept;
 
 /* PE pe's entry, filled in at its first use. */
 struct shi_tag_peer *shi_tag_meet(int pe);
@@ -273,6 +277,9 @@ void shi_tag_on_cancel_ack(int pe, const struct shi_tag_note *note);
 void shi_tag_on_head(int pe, const void *msg, size_t bytes);
 void shi_tag_on_cancel(int pe, const struct shi_tag_note *note);
 void shi_tag_on_part(int pe, const struct shi_tag_part *part, size_t bytes);
+
+/* Free an unexpected message that is in no list, or NULL. */
+void shi_tag_free_message(struct shmemx_tag_message *m);
 
 /* A header has matched r, which is not posted any more. */
 void shi_tag_accept_header(struct shmemx_tag_request *r, int pe, const struct shi_tag_rts *rts);

@@ -1,6 +1,5 @@
 /* tag_recv.c - the receiver's side of tagged messages: matching, and receiving the payload. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "host/tag/tag.h"
@@ -177,12 +176,12 @@ static void deliver(struct shmemx_tag_request *r, struct shmemx_tag_message *m)
 {
     if (r == &discard) {
         send_fin(m->pe, m->send);
-        free(m);
+        shi_tag_free_message(m);
         return;
     }
     r->send = m->send;
     shi_tag_scatter(&r->data, 0, m->payload, m->total);
-    free(m);
+    shi_tag_free_message(m);
     received(r);
 }
 
@@ -272,7 +271,7 @@ static void accept(struct shmemx_tag_request *r, const struct arrival *a)
 static struct shmemx_tag_message *new_message(int pe, const struct shi_tag_head *h, size_t total, uint64_t send,
                                               const struct shi_tag_rts *rts)
 {
-    struct shmemx_tag_message *m = malloc(sizeof *m + (rts ? 0 : total));
+    struct shmemx_tag_message *m = shi_kept_get(&shi_tag_kept, sizeof *m + (rts ? 0 : total));
     if (!m)
         return NULL;
     m->entry.key = shi_tag_key_of(h);
@@ -287,6 +286,12 @@ static struct shmemx_tag_message *new_message(int pe, const struct shi_tag_head 
     if (rts)
         m->src = rts->src;
     return m;
+}
+
+void shi_tag_free_message(struct shmemx_tag_message *m)
+{
+    if (m)
+        shi_kept_put(&shi_tag_kept, m, sizeof *m + (m->kind == SHI_TAG_READY ? 0 : m->total));
 }
 
 struct shmemx_tag_message *shi_tag_message_of(int pe, const struct shi_tag_rts *rts)
@@ -400,7 +405,7 @@ void shi_tag_on_cancel(int pe, const struct shi_tag_note *note)
     if (m && !m->whole)
         shi_am_refuse(pe, "a cancel within a message");
     const struct shi_tag_note answer = {.kind = SHI_TAG_CANCEL_ACK, .send = note->send, .bytes = m != NULL};
-    free(m);
+    shi_tag_free_message(m);
     shi_tag_notify(pe, &answer);
     send_credit(pe, credit);
 }
@@ -420,7 +425,7 @@ void shi_tag_recv_message(struct shmemx_tag_request *r, struct shmemx_tag_messag
         }
         uint64_t send = m->send;
         const struct shi_am_src src = m->src;
-        free(m);
+        shi_tag_free_message(m);
         receive_header(r, send, &src);
         return;
     }
