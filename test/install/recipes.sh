@@ -57,6 +57,10 @@ ok $? "Docker's and Apptainer's images are built by the same commands" "$log"
 
 python3 -c 'import sys; compile(open(sys.argv[1]).read(), sys.argv[1], "exec")' "$package" > "$log" 2>&1
 ok $? "Spack's package.py parses" "$log"
+# Catches: an installed wrapper that calls Spack's, which works only inside a build of Spack's.
+wrappers=$(sed -n 's/^WRAPPERS = //p' "$top_srcdir/Makefile.am" | sed 's/[^ ]*/"&"/g; s/ /, /g')
+[ "$wrappers" ] && grep -qF "    filter_compiler_wrappers($wrappers, relative_root=\"bin\")" "$package"
+ok $? "Spack's package has the compiler itself in all wrappers"
 if python3 -c 'import yaml' 2> "$log"; then
     for file in .github/workflows/check.yml .gitlab-ci.yml; do
         python3 -c '

@@ -29,3 +29,6 @@ class Fulmar(AutotoolsPackage):
     depends_on("libfabric@1.7:")
     depends_on("oneapi-level-zero")
     depends_on("pmix@3.1:")
+
+    # oshcc calls the compiler itself; Spack's wrapper works only inside a build of Spack's.
+    filter_compiler_wrappers("oshcc", "oshc++", relative_root="bin")
