@@ -13,7 +13,10 @@ ok() {
     fi
 }
 
-may_trace() { # may this user hold a process that is not its child?
+may_trace() { # may this user hold a process that is not its child? If not, no_trace says why.
+    no_trace="qemu-user has no ptrace"
+    [ -z "${QEMU_LD_PREFIX:-}" ] || return 1
+    no_trace="only root may hold another process (kernel.yama.ptrace_scope)"
     [ "$(id -u)" = 0 ] || [ "$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0)" = 0 ]
 }
 

@@ -77,7 +77,7 @@ ends 3 no_init_9 9
 if may_trace; then # 7 s
     ends 3 late_server 0 3
 else
-    skip "late_server of one of 3 PEs: status 0" "only root may hold another process (kernel.yama.ptrace_scope)"
+    skip "late_server of one of 3 PEs: status 0" "$no_trace"
 fi
 
 # A PE ends with _exit(0) while the others wait for it: the job must fail, with any status.

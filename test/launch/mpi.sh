@@ -66,7 +66,7 @@ if suffix=$(find_mpi openmpi -lmpi); then
             [ "$(grep -c 'was here' "$work/out")" = 3 ]
         ok $? "PEs of mpirun, which reads that they have finalized only after 4 s: a success" "$work/out"
     else
-        skip "PEs of mpirun, which reads late that they have finalized" "only root may hold another process (kernel.yama.ptrace_scope)"
+        skip "PEs of mpirun, which reads late that they have finalized" "$no_trace"
     fi
 else
     skip "Open MPI and OpenSHMEM in one program" "Open MPI (openmpi-bin, libopenmpi-dev) is not installed"
