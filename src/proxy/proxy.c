@@ -32,6 +32,7 @@
 #include "host/ops/launched.h"
 #include "host/ops/state.h"
 #include "host/ops/wait.h"
+#include "host/util/copying.h"
 #include "host/util/log.h"
 #include "host/util/thread.h"
 #include "proxy/call.h"
@@ -176,6 +177,7 @@ static void check_stuck(void)
     if (now < next_ns || pthread_mutex_trylock(&polling))
         return;
     next_ns = now + patience_ns / CHECKS;
+    shi_staged_check(now);
     for (struct shi_proxy_ring *p = __atomic_load_n(&rings, __ATOMIC_ACQUIRE); p; p = p->next) { /* A1 */
         head_of(p);
         if (shi_engine_stuck(p->engine, now, patience_ns) >= 0)
@@ -244,6 +246,7 @@ static void *serve(void *arg)
             continue;
         }
         idle_wait(&w, idle++);
+        shi_copying_poll();
         if (w.sleep_us)
             check_stuck();
     }

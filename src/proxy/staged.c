@@ -21,6 +21,9 @@
 #include "device/device.h"
 #include "host/net/amo_word.h"
 #include "host/ops/dheap.h"
+#include "host/util/copying.h"
+#include "host/util/log.h"
+#include "host/util/tracer.h"
 
 enum { N_STAGED = 512, OLD = 6, NEW = 7 }; /* indices into `data`: the word before and after an update */
 
@@ -38,6 +41,7 @@ struct staged {
 
 static struct staged *all, *free_list, *first, **last = &first; /* first to last: in the order of `after` */
 static uint64_t n_started;
+static uint64_t checked, checked_ns; /* how many had ended at a check; when that changed last. 0: no request was in progress. checked is that number plus 1 */
 
 int shi_staged_up(void)
 {
@@ -62,13 +66,16 @@ int shi_staged_up(void)
 void shi_staged_down(void)
 {
     free(all);
+    checked = 0;
     all = free_list = first = NULL;
     last = &first;
 }
 
 static int start(void *to, const void *from, size_t bytes)
 {
+    struct shi_copying *c = shi_copying_begin("proxy", bytes);
     int err = shi_device->copy_start(SHI_DEVICE_REQUESTS, to, from, bytes);
+    shi_copying_end(c);
     n_started += !err;
     return err;
 }
@@ -190,4 +197,18 @@ void shi_staged_poll(void)
     int err = shi_device->copies_ended(SHI_DEVICE_REQUESTS, &ended);
     while (first && (err || first->after <= ended) && advance(first, err))
         ;
+}
+
+void shi_staged_check(uint64_t now_ns)
+{
+    uint64_t ended = 0, limit = shi_copying_limit_ns();
+    if (first && shi_device->copies_ended(SHI_DEVICE_REQUESTS, &ended))
+        return; /* the next poll ends the job */
+    if (!first || first->after <= ended || ended + 1 != checked) {
+        checked = first ? ended + 1 : 0;
+        checked_ns = now_ns;
+    } else if (limit && now_ns - checked_ns > limit && !shi_is_traced()) { /* a debugger may stop the device */
+        shi_die("proxy", "the device has ended none of %lu copies for %g s (SHMEM_HEARTBEAT)", (unsigned long)(n_started - ended),
+                (double)limit / 1e9);
+    }
 }

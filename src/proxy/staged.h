@@ -14,6 +14,9 @@ void shi_staged_down(void);
 int shi_staged_issue(struct shi_proxy_ring *p, struct shi_engine_op *op, const struct shi_request_view *v, char *at,
                      uint64_t *signal);
 
+/* At intervals: end the job when the device has ended no copy since the first check with requests in progress, for SHMEM_HEARTBEAT. */
+void shi_staged_check(uint64_t now_ns);
+
 /* Advance the requests of all rings whose copies have ended. */
 void shi_staged_poll(void);
 

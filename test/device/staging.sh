@@ -166,6 +166,22 @@ static int end(const char *how)
     return 0;
 }
 
+/* PE 0 makes a copy of 3392 bytes, itself or by a request of a kernel. */
+static int copy_once(int by_kernel)
+{
+    uint64_t bytes = 3392, value = 1;
+    uint64_t *word = shmemg_calloc(1, 8);
+    void *args[] = {&device[1], &device[0], &word, &bytes, &value, &me};
+    if (me == 0 && by_kernel && shmemx_launch("signalled", one, one, args, (const size_t[]){8, 8, 8, 8, 8, 4}, 6))
+        return 2;
+    if (me == 0 && !by_kernel)
+        shmem_putmem(device[1], device[0], bytes, 0);
+    if (me == 0)
+        shmemx_device_sync();
+    shmem_finalize();
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     size_t longest = argc > 1 && strtoul(argv[1], NULL, 0) ? strtoul(argv[1], NULL, 0) : MOST;
@@ -186,7 +202,7 @@ int main(int argc, char **argv)
     if (!dsig || !device[1] || !heap[1] || !private[1] || !expected || !seen)
         return 2;
     if (argc > 1 && !strtoul(argv[1], NULL, 0))
-        return end(argv[1]);
+        return strcmp(argv[1], "copy") && strcmp(argv[1], "request") ? end(argv[1]) : copy_once(!strcmp(argv[1], "request"));
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths && lengths[i] <= longest; i++) {
         host(lengths[i], i % 5);
         kernel(lengths[i], i % 3, dsig);
@@ -258,11 +274,34 @@ void *memmove(void *to, const void *from, size_t bytes)
 }
 END
 $CC -D_GNU_SOURCE -shared -fPIC -fno-builtin "$work/stall.c" -o "$work/stall.so" -ldl
+stuck() { # copies that the program's own thread makes, and those of the proxy, on a node and between nodes
+    for how in copy request; do
+        for transport in auto ofi; do
+            (
+                LD_PRELOAD=$work/stall.so SHMEM_HEARTBEAT=5 ZE_CPU_PRIVATE=1 SHMEM_TRANSPORT=$transport SHMEM_DEVICE_DIRECT=0 SHMEM_DEVICE_SYMMETRIC_SIZE=40M \
+                    timeout 120 $OSHRUN -n 2 "$work/staging" $how > "$work/stuck.$how.$transport" 2>&1
+                echo "status $?" >> "$work/stuck.$how.$transport"
+            ) &
+        done
+    done
+}
+stuck
 LD_PRELOAD=$work/stall.so SHMEM_HEARTBEAT=5 SHMEM_DEVICE_STAGING=32K network 2 "$top_builddir/test/multi/device_private.pes"
 status=$?
 [ $status -ne 0 ] && [ $status -ne 124 ] && [ "$(grep -c '^fulmar: .*network' "$work/log")" -ge 1 ] &&
-    [ "$(grep '^fulmar: .*network' "$work/log" | grep -cv 'the device has not ended a copy for 2.5 s (SHMEM_HEARTBEAT)')" -eq 0 ]
+    [ "$(grep '^fulmar: .*network' "$work/log" | grep -cv 'the device has not ended a copy of 3392 bytes for 2.5 s (SHMEM_HEARTBEAT)')" -eq 0 ]
 ok $? "a copy of the polling thread that never ends ends the job with a line" "$work/log"
+wait
+# Catches: the same of a copy that keeps another thread than the one that polls, for which the job waits for ever.
+for how in copy request; do
+    routine=$([ $how = copy ] && echo shmem_putmem || echo proxy)
+    for transport in auto ofi; do
+        log=$work/stuck.$how.$transport
+        ! grep -qE '^status (0|124)$' "$log" && [ "$(grep -c '^fulmar: ' "$log")" -eq 1 ] &&
+            grep -q "^fulmar: PE 0: $routine: the device has not ended a copy of 3392 bytes for 2.5 s (SHMEM_HEARTBEAT)" "$log"
+        ok $? "a copy that never ends ends the job with a line: $how, $transport" "$log"
+    done
+done
 for profile in verbs cxi efa; do # the same where the network accesses device memory itself
     [ -e "$top_builddir/test/fabric/.libs/libfabric.so.1" ] || break
     for how in die exit finalize; do

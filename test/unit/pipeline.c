@@ -14,6 +14,7 @@
 
 #include "../tap.h"
 #include "host/net/device_copy.h"
+#include "host/util/copying.h"
 #include "host/util/log.h"
 
 enum { CHUNK = 64, TRANSFERS = 12, MOST = 40 * CHUNK, STEPS = 400000, COPIES = 256, ON_WIRE = 64 };
@@ -132,8 +133,9 @@ static int beside, n_beside;
 
 static void check_beside(void)
 {
+    size_t bytes;
     for (int i = 0; i < beside; i++)
-        CHECKF(!shi_device_copy_blocks(3) == (i < 3), "copy %d, check %d", n_beside, i);
+        CHECKF(!shi_copying_overdue(3, &bytes) == (i < 3), "copy %d, check %d", n_beside, i);
     n_beside += beside > 0;
 }
 
@@ -376,9 +378,10 @@ static void late_copies(void)
 static void blocking_copies(void)
 {
     static char from[8], to[8];
+    size_t bytes;
     for (beside = 1; beside <= 8; beside++) {
         shi_device_copy(to, from, sizeof to);
-        CHECK(!shi_device_copy_blocks(0));
+        CHECK(!shi_copying_overdue(0, &bytes));
         shi_device_copy(to, from, sizeof to);
     }
     CHECK(n_beside == 16);

@@ -11,11 +11,13 @@
 #include "host/coll/team.h"
 #include "host/init/peers.h"
 #include "host/net/pipeline.h"
+#include "host/net/progress.h"
 #include "host/net/stream_device.h"
 #include "host/ops/dheap.h"
 #include "host/ops/heap.h"
 #include "host/ops/launched.h"
 #include "host/ops/wait.h"
+#include "host/util/copying.h"
 #include "host/util/log.h"
 
 static struct shi_dheap own; /* base: also before it comes up, when the program has given memory */
@@ -204,8 +206,12 @@ static int describe(struct shi_net_memory *out)
 static int bring_all(void)
 {
     struct offer mine = {0};
+    static struct shi_progress_source copying = {.poll = shi_copying_poll, .every_ms = 100};
     mine.err = (int16_t)bring(&mine.share);
     mine.bytes = own.bytes;
+    shi_copying_limit((uint64_t)shi_world.config.heartbeat * 1000000000);
+    if (!mine.err && !own.host_access)
+        mine.err = (int16_t)shi_progress_add(&copying);
     if (!mine.err && shi_world.lane)
         mine.err = (int16_t)describe(&mine.memory);
     int err = agree(&mine);

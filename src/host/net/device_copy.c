@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "host/util/copying.h"
 #include "host/util/log.h"
 
 #define DEVICE (shi_stream_net.own[SHI_REGION_DEVICE].device)
@@ -15,9 +16,9 @@ static void failed(const char *what, int err)
 uint64_t shi_device_copy(void *to, const void *from, size_t bytes)
 {
     uint64_t number = shi_stream_net.copies_started + 1;
-    __atomic_store_n(&shi_stream_net.copying, number, __ATOMIC_RELAXED);
+    struct shi_copying *c = shi_copying_begin("network", bytes); /* Level Zero makes the whole copy in that call */
     int err = DEVICE->start(to, from, bytes);
-    __atomic_store_n(&shi_stream_net.copying, 0, __ATOMIC_RELAXED);
+    shi_copying_end(c);
     if (err)
         failed("start a copy for the network", err);
     return shi_stream_net.copies_started = number;
@@ -44,15 +45,4 @@ uint64_t shi_device_copies_overdue(unsigned checks)
         shi_stream_net.copy_checks = 0;
     shi_stream_net.copies_checked = shi_stream_net.copies_ended;
     return left && shi_stream_net.copy_checks++ >= checks ? left : 0;
-}
-
-int shi_device_copy_blocks(unsigned checks)
-{
-    static uint64_t checked;
-    static unsigned n;
-    uint64_t copying = __atomic_load_n(&shi_stream_net.copying, __ATOMIC_RELAXED);
-    if (copying != checked)
-        n = 0;
-    checked = copying;
-    return copying && n++ >= checks;
 }

@@ -16,10 +16,6 @@ int shi_device_copy_poll(void);
 /* For checks at regular intervals: how many copies have not ended, when none has in more than `checks` checks. 0: none is late. */
 uint64_t shi_device_copies_overdue(unsigned checks);
 
-/* For checks at regular intervals, by one other thread at a time: has the polling thread been in the same call that starts a copy for
- * more than `checks` checks? Level Zero makes the whole copy in that call. */
-int shi_device_copy_blocks(unsigned checks);
-
 static inline int shi_device_copy_ended(uint64_t number)
 {
     return number <= shi_stream_net.copies_ended;

@@ -1,6 +1,6 @@
 /*
- * heartbeat.c - PEs that no longer answer, messages that are lost, debuggers. Only the thread that polls runs this, but for
- * shi_heartbeat_beside; it takes a lane's lock to send.
+ * heartbeat.c - PEs that no longer answer, messages that are lost, debuggers. Only the thread that polls runs this; it takes a
+ * lane's lock to send.
  */
 #include "host/net/heartbeat.h"
 
@@ -15,9 +15,9 @@
 
 #define NET (shi_stream_net.ops)
 
-/* Checks within the limit; those that an operation may be refused, and that a copy may block the thread that polls: peers of a PE that
- * sends no message declare it dead after the limit, and it is to give the reason before. */
-enum { CHECKS = 16, REFUSED_CHECKS = 12, BLOCKED_CHECKS = 8 };
+/* Checks within the limit; and those that an operation may be refused: peers of a PE that sends no message declare it dead after the
+ * limit, and it is to give the reason before. */
+enum { CHECKS = 16, REFUSED_CHECKS = 12 };
 
 int shi_is_stashed(const struct peer_rx *x, int lane, uint64_t seq)
 {
@@ -213,18 +213,4 @@ void shi_heartbeat_poll(void)
 {
     look_for_tracer();
     check_heartbeats();
-}
-
-void shi_heartbeat_beside(void)
-{
-    static pthread_mutex_t checking = PTHREAD_MUTEX_INITIALIZER;
-    static uint64_t checked_ns;
-    uint64_t now = shi_coarse_ns(), limit = shi_stream_net.silence_ns;
-    if (!limit || shi_stream_closing() || pthread_mutex_trylock(&checking))
-        return;
-    int due = now - checked_ns >= limit / CHECKS, blocks = due && shi_device_copy_blocks(BLOCKED_CHECKS);
-    checked_ns = due ? now : checked_ns;
-    pthread_mutex_unlock(&checking);
-    if (blocks && !shi_is_traced()) /* a debugger may stop the device */
-        shi_die("network", "the device has not ended a copy for %g s (SHMEM_HEARTBEAT)", (double)limit / 1e9 * BLOCKED_CHECKS / CHECKS);
 }

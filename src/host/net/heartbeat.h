@@ -8,9 +8,6 @@
  * all PEs when a debugger comes or goes. */
 void shi_heartbeat_poll(void);
 
-/* By a thread that has found another one polling: end the job when that does not return from a copy of the device. */
-void shi_heartbeat_beside(void);
-
 /* The polling thread has the first message of PE pe. */
 void shi_heartbeat_know(int pe);
 

@@ -13,7 +13,6 @@
  *   n_held                  polling thread                 any thread          relaxed: whether to sleep
  *   n_steps                 polling thread                 any thread          relaxed: whether one came meanwhile
  *   n_active                any thread, fetch-add          any thread          relaxed: likewise
- *   copying                 polling thread             any thread          relaxed: other threads check whether it lasts
  *   closing                 shi_stream_pause, _resume      any thread          relaxed: a barrier follows or precedes
  *   memory.handle           shi_stream_learn               any thread          R4 -> A4
  *
@@ -144,7 +143,6 @@ struct shi_stream_net {
     uint64_t copies_started, copies_ended;  /* to and from device memory */
     uint64_t copies_checked;                /* copies_ended at the last check */
     unsigned copy_checks;                   /* since a copy ended last */
-    uint64_t copying;    /* the number of the copy that is being started; 0: none */
     struct shi_pipeline *pipeline;          /* NULL: never up */
     unsigned n_steps;    /* of chunks and copies; may wrap */
     int n_active;        /* chunks in use, and transfers that wait for one */

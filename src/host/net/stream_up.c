@@ -377,8 +377,6 @@ static int poll(void)
 {
     unsigned before = __atomic_load_n(&shi_stream_net.n_steps, __ATOMIC_RELAXED);
     int n = NET->poll();
-    if (shi_unlikely(__atomic_load_n(&shi_stream_net.copying, __ATOMIC_RELAXED)))
-        shi_heartbeat_beside();
     return n + (shi_progress_own ? __atomic_load_n(&shi_stream_net.n_steps, __ATOMIC_RELAXED) != before : must_poll());
 }
 

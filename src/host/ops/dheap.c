@@ -7,6 +7,7 @@
 
 #include "device/device.h"
 #include "host/ops/heap.h"
+#include "host/util/copying.h"
 #include "host/util/log.h"
 
 #define X(WORD, NAME) #NAME,
@@ -98,7 +99,9 @@ uint64_t *shi_dheap_word_lock(int pe)
 
 void shi_dheap_copy(const char *routine, void *to, const void *from, size_t bytes)
 {
+    struct shi_copying *c = shi_copying_begin(routine, bytes);
     int err = shi_device->copy(to, from, bytes);
+    shi_copying_end(c);
     if (err)
         shi_die(routine, "the device failed to copy %zu bytes from %p to %p: %s", bytes, from, to, strerror(-err));
 }
@@ -130,7 +133,10 @@ void shi_dheap_clear(const char *routine, void *addr, size_t bytes)
         return;
     }
     if (shi_device->clear) {
-        if (shi_device->clear(addr, bytes))
+        struct shi_copying *c = shi_copying_begin(routine, bytes);
+        int err = shi_device->clear(addr, bytes);
+        shi_copying_end(c);
+        if (err)
             shi_die(routine, "the device cannot clear %zu bytes of its memory", bytes);
         return;
     }
