@@ -263,7 +263,7 @@ static void close_message(uint32_t flags)
     struct event *e = add(CLOSE);
     e->seq = seq;
     uint32_t wanted = flags | ack_wanted | (has_records && expects_wait() ? ACK_NOW : 0);
-    if (!wanted && has_records && seq - asked >= SHI_ORDER_ACK_EVERY)
+    if (!wanted && has_records && seq - (asked > acked ? asked : acked) >= SHI_ORDER_ACK_EVERY)
         wanted = ACK_SOON;
     uint32_t got = shi_order_close(&o, flags, has_records);
     CHECKF(got == wanted, "a message requests with flags %u, not %u", got, wanted);

@@ -31,6 +31,7 @@
 
 enum { STEPS = 2500000, SECONDS = 3, DRAIN = 20000, PHASE = 1000, FAILURES = 200, CHUNK_BYTES = 64 };
 
+static int n_replies;
 static int asleep; /* a PE that does not poll */
 static long asleep_until;
 
@@ -476,6 +477,79 @@ static void expected(void)
     }
 }
 
+static void ignore_read(struct shi_net_req *r, int err)
+{
+    (void)r;
+    CHECK(err == 0);
+}
+
+static void count_reply(struct shi_reply *r)
+{
+    (void)r;
+    n_replies++;
+}
+
+/* Catches: a fetch whose reply does not acknowledge it, so that every eighth one costs a message more. */
+static void reply_acknowledges(void)
+{
+    enum { FETCHED = 4 * SHI_ORDER_ACK_EVERY };
+    static uint64_t old;
+    open_all(&(struct shi_net_limits){.short_bytes = 128, .rma_bytes = 1 << 20, .lane_cap = 48, .peer_cap = 24,
+                                      .ordered = SHI_NET_SAW | SHI_NET_WAW});
+    fabric.calm = 1;
+    n_replies = 0;
+    for (int n = 0; n < FETCHED; n++) {
+        struct shi_lane *l = shi_stream_net.lane[0];
+        struct shi_remote_addr there = at_remote(1, SHI_REGION_HEAP, &memory[1].area[0][0].signal);
+        struct shi_reply r = {.to = (char *)&old, .block = 8, .done = count_reply};
+        struct shi_blocks b = {8, 1, 8};
+        fabric_be(0);
+        CHECK((n % 2 ? shi_stream_amo(l, &there, 8, SHI_AMO_ADD, 1, 0, &r, 0, NULL) : shi_stream_get_blocks(l, &there, &b, &r, NULL)) == 0);
+        for (int i = 0; i < DRAIN && n_replies == n; i++) {
+            fabric_tick();
+            fabric_be(i & 1);
+            fabric_poll();
+        }
+        fabric_be(0);
+        CHECKF(n_replies == n + 1 && l->to[1].order.acked_seq == (uint64_t)n + 1, "%d fetches: %d replies, which acknowledge %lu of the messages",
+               n + 1, n_replies, l->to[1].order.acked_seq);
+    }
+    fabric_be(1);
+    CHECKF(shi_stream_net.lane[0]->to[0].order.sent_seq == FETCHED, "%d fetches are answered with %lu messages", FETCHED,
+           shi_stream_net.lane[0]->to[0].order.sent_seq);
+}
+
+/* Catches: a waiting target that sleeps between reads, because no message tells it of them; one that gets a message with each. */
+static void reads_keep_awake(void)
+{
+    static uint64_t words[4];
+    static struct shi_net_req req;
+    for (int pins = 0; pins < 2; pins++) {
+        open_all(&(struct shi_net_limits){.short_bytes = 128, .rma_bytes = 1 << 20, .lane_cap = 48, .peer_cap = 24, .pins = pins,
+                                          .ordered = SHI_NET_SAW | SHI_NET_WAW});
+        fabric.calm = 1;
+        fabric_be(0);
+        struct shi_lane *l = shi_stream_net.lane[0];
+        struct shi_remote_addr there = at_remote(1, SHI_REGION_DATA, memory[1].pattern);
+        for (int round = 0; round < 3; round++) {
+            uint64_t before = l->to[1].order.sent_seq;
+            for (int i = 0; i < 8; i++) {
+                req = (struct shi_net_req){.done = ignore_read};
+                CHECK(shi_stream_read(l, &there, words, sizeof words, &req) == -EINPROGRESS);
+                for (int k = 0; k < DRAIN && !req.ended; k++) {
+                    fabric_tick();
+                    fabric_be(k & 1);
+                    fabric_poll();
+                }
+                fabric_be(0);
+            }
+            uint64_t n = l->to[1].order.sent_seq - before;
+            CHECKF(pins ? n == 0 : n >= 1 && n < 4, "8 reads, pins: %d: %lu messages", pins, n);
+            usleep(40000);
+        }
+    }
+}
+
 /* Catches: a message that waits for a slow write and is believed lost, or is applied before the write is in place. */
 static void held(void)
 {
@@ -890,6 +964,8 @@ int main(int argc, char **argv)
     RUN(overtaken, "a put finds room although others overtake it");
     RUN(far_ahead, "puts wait for a PE that does not apply them");
     RUN(expected, "a quiet that is expected sends no message");
+    RUN(reply_acknowledges, "a reply acknowledges the message with the fetch");
+    RUN(reads_keep_awake, "reads keep a waiting target awake");
     RUN(held, "a message waits for a slow write");
     RUN(numbers, "numbers of writes");
     RUN(beside, "a lane beside the first shares its endpoint only");

@@ -44,6 +44,7 @@ struct stream {
     uint64_t announced, *announcement;    /* the last number in the target's counter; buffers of its writes */
     unsigned announcements;
     uint64_t served_seq;                  /* last message by which the peer reads this PE's memory */
+    uint64_t awake_ns, awake_seq;         /* when keep_awake last looked, and the last message then */
     struct shi_net_req flush;
     struct shi_after *after, *last_after; /* callbacks at an acknowledgement, in order */
     struct shi_stream_wait am; /* of active messages, which wait in a queue of their own */

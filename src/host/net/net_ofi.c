@@ -36,7 +36,7 @@
 #include "host/util/libc.h"
 #include "host/util/log.h"
 
-enum { RECV_BYTES = SHI_OFI_RECVS * SHI_NET_MESSAGE_BYTES, EVENTS = 16, PEER_CAP = 64 };
+enum { RECV_BYTES = SHI_OFI_RECVS * SHI_NET_MESSAGE_BYTES, EVENTS = 16, PEER_CAP = 64, MANY_IDLE = 4 };
 
 struct recv {
     struct fi_context2 context;
@@ -53,6 +53,7 @@ static int sockets_close; /* libfabric's sockets are opened close-on-exec */
 static int can_idle_wait; /* lane 0's completion queue has a wait that sleeps */
 static char *recvs, *end_of_recvs; /* all buffers for messages, which have RECV_BYTES */
 static struct recv *idle_recvs;
+static int n_idle_recvs;
 static pthread_mutex_t receiving = PTHREAD_MUTEX_INITIALIZER;
 static shi_net_arrive *arrive;
 static shi_net_written *written;
@@ -400,6 +401,7 @@ static void post_later(struct recv *r)
 {
     r->next = idle_recvs;
     idle_recvs = r;
+    n_idle_recvs++;
 }
 
 static void read_error(struct shi_ofi_lane *l, struct found *f)
@@ -443,7 +445,7 @@ static void read_queue(struct shi_ofi_lane *l, struct found *f)
         post_late(l, f);
 }
 
-/* Post receives again at once; the next poll retries a refused one. */
+/* Post receives again. The poll that brings a message leaves a few to the next one: the program may wait for the message. */
 static void repost_recvs(void)
 {
     int rc = 0;
@@ -451,6 +453,7 @@ static void repost_recvs(void)
     while (idle_recvs && (rc = post_recv(idle_recvs)) == 0) {
         shi_ofi_accept(&shi_ofi_lane[0].refused_recvs, SHI_NET_RECEIVES, me, limits.message_bytes);
         idle_recvs = idle_recvs->next;
+        n_idle_recvs--;
     }
     if (is_busy(rc))
         shi_ofi_refuse(&shi_ofi_lane[0].refused_recvs, SHI_NET_RECEIVES, me, limits.message_bytes);
@@ -480,7 +483,7 @@ static int poll_lane(struct shi_ofi_lane *l)
         arrive(r->data, f.message[i].bytes);
         post_later(r);
     }
-    if (idle_recvs)
+    if (idle_recvs && (!f.n_messages || n_idle_recvs >= MANY_IDLE))
         repost_recvs();
     return f.n;
 }

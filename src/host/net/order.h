@@ -31,7 +31,7 @@ enum { ACK_SOON = 1, ACK_NOW = 2, ACK_ANY = 3 };
 enum {
     SHI_ORDER_WINDOW = 16,    /* unacknowledged messages after which records are collected */
     SHI_ORDER_MOST = 256,     /* unacknowledged messages after which records wait: the target may have to keep them all */
-    SHI_ORDER_ACK_EVERY = 8   /* messages, so that a stream without a quiet is acknowledged too */
+    SHI_ORDER_ACK_EVERY = 8   /* messages without an acknowledgement, so that a stream without a quiet gets one too */
 };
 
 /*
@@ -126,7 +126,7 @@ static inline uint32_t shi_order_close(struct shi_order *o, uint32_t flags, int 
     flags |= o->ack_wanted;
     if (shi_order_expects_wait(o, seq))
         flags |= ACK_NOW;
-    else if (!flags && has_records && seq - o->ack_req_seq >= SHI_ORDER_ACK_EVERY)
+    else if (!flags && has_records && seq - (o->ack_req_seq > o->acked_seq ? o->ack_req_seq : o->acked_seq) >= SHI_ORDER_ACK_EVERY)
         flags = ACK_SOON;
     if (flags) {
         o->ack_req_seq = seq;

@@ -35,7 +35,8 @@ int shi_progress_add(struct shi_progress_source *source);
 /* Stop the thread and forget the sources. */
 void shi_progress_stop(void);
 
-extern _Thread_local int shi_progress_own; /* this thread is the library's */
+/* This thread is the library's. */
+extern _Thread_local int shi_progress_own __attribute__((tls_model("initial-exec")));
 
 extern int shi_progress_on; /* there is a source; relaxed: a poll that sees it early or late reads the list itself */
 

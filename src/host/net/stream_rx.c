@@ -95,6 +95,23 @@ static void take_reply(const struct head *h, const struct record *r, const void 
         __atomic_fetch_sub(&l->fetches.outstanding[half], 1, __ATOMIC_RELEASE); /* R2 */
 }
 
+static void queue_ack(const struct head *h)
+{
+    if (shi_acks_queue(&shi_stream_net.peer_rx[h->pe].acks, h->lane, h->flags, shi_stream_net.polls))
+        shi_stream_net.ack_queue[shi_stream_net.n_ack_queue++] = (int)h->pe;
+}
+
+/* All records are applied. The reply to the last one calls this first, so that it acknowledges the message. */
+static void end_message(const struct head *h)
+{
+    struct shi_acks *a = &shi_stream_net.peer_rx[h->pe].acks;
+    if (a->applied_seq[h->lane] >= h->seq)
+        return;
+    shi_acks_applied(a, h->lane, h->seq);
+    if (h->flags & ACK_ANY)
+        queue_ack(h);
+}
+
 /* ---- records ------------------------------------------------------------------------------------------------------ */
 
 static void put_blocks(const struct record *r, const struct shi_blocks *b)
@@ -105,21 +122,25 @@ static void put_blocks(const struct record *r, const struct shi_blocks *b)
         store(to + (ptrdiff_t)i * b->stride, from, b->block);
 }
 
-static void get_blocks(const struct head *h, const struct record *r, const struct blocks_payload *p)
+static void get_blocks(const struct head *h, const struct record *r, const struct blocks_payload *p, int is_last)
 {
     const struct shi_blocks *b = &p->blocks;
     const char *from = local_address(r);
     char *out = shi_batch_begin_reply(h, p->cookie, (size_t)b->block * b->count);
     for (uint32_t i = 0; i < b->count; i++, out += b->block)
         shi_copy_lines(out, from + (ptrdiff_t)i * b->stride, b->block);
+    if (is_last)
+        end_message(h);
     shi_batch_end_reply(h);
 }
 
-static void amo(const struct head *h, const struct record *r, const struct amo_payload *p)
+static void amo(const struct head *h, const struct record *r, const struct amo_payload *p, int is_last)
 {
     size_t width = r->width & 0x7f;
     uint64_t old = shi_amo_word(local_address(r), width, r->what, p->value, r->bytes > sizeof p->value ? p->cond : 0);
     if (r->width & 0x80) {
+        if (is_last)
+            end_message(h);
         memcpy(shi_batch_begin_reply(h, p->cookie, width), &old, width);
         shi_batch_end_reply(h);
     }
@@ -146,14 +167,15 @@ static int data_is_unchanged(const struct head *h)
     return open_seal(&seal, NULL, (const char *)h + SEALED_AT, r->bytes - SHI_AM_FRONT_BYTES);
 }
 
-static void apply(const struct head *h, const struct record *r)
+/* is_last: of a message that is applied in order. */
+static void apply(const struct head *h, const struct record *r, int is_last)
 {
     const void *p = r + 1;
     switch (r->op) {
     case OP_PUT: store(local_address(r), p, r->bytes); break;
     case OP_PUT_BLOCKS: put_blocks(r, p); break;
-    case OP_AMO: amo(h, r, p); break;
-    case OP_GET_BLOCKS: get_blocks(h, r, p); break;
+    case OP_AMO: amo(h, r, p, is_last); break;
+    case OP_GET_BLOCKS: get_blocks(h, r, p, is_last); break;
     case OP_REPLY: take_reply(h, r, p); break;
     default: active_message(h, r);
     }
@@ -169,12 +191,6 @@ static void refuse(const struct head *h, const struct record *r, size_t left, co
 }
 
 /* ---- acknowledgements --------------------------------------------------------------------------------------------- */
-
-static void queue_ack(const struct head *h)
-{
-    if (shi_acks_queue(&shi_stream_net.peer_rx[h->pe].acks, h->lane, h->flags, shi_stream_net.polls))
-        shi_stream_net.ack_queue[shi_stream_net.n_ack_queue++] = (int)h->pe;
-}
 
 /* That PE has applied our messages up to h->ack. */
 static void take_ack(const struct head *h)
@@ -305,18 +321,10 @@ static int apply_records(const struct head *h, struct stashed *s, size_t *at)
         if (!goes_on)
             break;
         if (!on_device)
-            apply(h, r);
+            apply(h, r, !s && left == record_bytes(r));
     }
     *at = (size_t)((const char *)r - (const char *)h);
     return goes_on;
-}
-
-/* All records are applied. */
-static void end_message(const struct head *h)
-{
-    shi_acks_applied(&shi_stream_net.peer_rx[h->pe].acks, h->lane, h->seq);
-    if (h->flags & ACK_ANY)
-        queue_ack(h);
 }
 
 /* A message that came in order: a record of it that has to wait makes it a stashed one. */

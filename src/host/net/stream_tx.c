@@ -413,6 +413,7 @@ int shi_stream_push(struct shi_lane *l, const struct shi_remote_addr *from, cons
 
 /* ---- writes and reads --------------------------------------------------------------------------------------------- */
 
+enum { AWAKE_NS = 20000000 };
 enum { LONG_WRITE_BYTES = 1 << 18 }; /* shorter ones cannot fill a level: at most peer_cap are in flight */
 
 /* Messages of lane 0, which are those that answer pings, may arrive behind this write. */
@@ -454,6 +455,20 @@ int shi_stream_write(struct shi_lane *l, const struct shi_remote_addr *to, const
     return rc;
 }
 
+/* A target whose library, not NIC, serves reads learns nothing of them: a wait there would sleep, and each read would have to wake it.
+ * So it gets a message every 20 ms while only reads go to it. */
+static void keep_awake(struct shi_lane *l, int pe)
+{
+    struct stream *s = &l->to[pe];
+    uint64_t now = shi_coarse_ns();
+    if (shi_stream_net.limits.pins || now - s->awake_ns < AWAKE_NS)
+        return;
+    if (s->awake_seq == s->order.sent_seq && !s->ready)
+        shi_batch_send(l, pe, 0);
+    s->awake_ns = now;
+    s->awake_seq = s->order.sent_seq;
+}
+
 int shi_stream_read(struct shi_lane *l, const struct shi_remote_addr *from, void *to, size_t bytes,
                     struct shi_net_req *req)
 {
@@ -465,6 +480,8 @@ int shi_stream_read(struct shi_lane *l, const struct shi_remote_addr *from, void
         shi_order_read(&l->to[from->pe].order);
         shi_lane_dirty(l, from->pe);
     }
+    if (rc == -EINPROGRESS)
+        keep_awake(l, from->pe);
     shi_lane_unlock(l);
     return rc;
 }
