@@ -73,12 +73,12 @@ static struct {
     const void *from;
     size_t bytes;
 } copies[COPIES];
-static uint64_t started, ended;
+static uint64_t started, ended, may_end = UINT64_MAX; /* may_end: the device is held before further ones */
 static int at_once, n_long; /* copies end when they start; how many of a chunk's length there were */
 
 static int copies_ended(uint64_t *n)
 {
-    for (; ended < started && (calm || at_once || below(3)); ended++)
+    for (; ended < started && ended < may_end && (calm || at_once || below(3)); ended++)
         memcpy(copies[ended % COPIES].to, copies[ended % COPIES].from, copies[ended % COPIES].bytes);
     *n = ended;
     return 0;
@@ -305,6 +305,54 @@ static void lost_chunk(void)
     calm = 0;
 }
 
+/* The device holds its copies, and ends one when the test says so. Catches: a piece that waits for the copy of another one before it goes
+ * to the network; a chunk that the network has ended with and that gets no further piece meanwhile; one that does before its copy has
+ * ended. */
+static void copies_overlap_the_wire(void)
+{
+    enum { CHUNKS = SHI_PIPELINE_SERVED };
+    for (int in = 0; in < 2; in++) {
+        struct moved *m = &moves[0];
+        m->t = (struct shi_transfer){.wire = start_piece, .done = ends, .local = m->here, .in = (unsigned char)in, .hidden = 1,
+                                     .pool = SHI_POOL_SERVED, .bytes = 2 * CHUNKS * CHUNK};
+        memset(in ? m->there : m->here, 3, MOST);
+        memset(in ? m->here : m->there, 0, MOST);
+        m->used = calm = 1;
+        m->next = m->others = 0;
+        m->done = 0;
+        may_end = ended;
+        uint64_t before = started;
+        shi_pipeline_serve(&m->t);
+        shi_pipeline_poll();
+        if (in) /* the network has brought all pieces that chunks were free for, and only the device is late */
+            for (int i = 0; i < 10; i++) {
+                while (n_wire)
+                    end_piece();
+                shi_pipeline_poll();
+            }
+        CHECKF(started - before == CHUNKS && m->t.begun == CHUNKS * CHUNK && !m->t.ended && !n_wire, "in %d: %lu copies are held, %zu bytes begun", in,
+               started - before, m->t.begun);
+        may_end = ended + 1;
+        for (int i = 0; i < 10; i++) {
+            shi_pipeline_poll();
+            while (n_wire && !in)
+                end_piece();
+        }
+        CHECKF(m->t.ended == CHUNK && m->t.begun == (CHUNKS + 1) * CHUNK, "in %d: one copy has ended, and %zu bytes, %zu begun", in, m->t.ended,
+               m->t.begun);
+        CHECKF(started - before == CHUNKS + 1u - (unsigned)n_wire * (unsigned)in, "in %d: %lu copies", in, started - before);
+        may_end = UINT64_MAX;
+        for (int i = 0; i < 100 && !m->done; i++) {
+            shi_pipeline_poll();
+            while (n_wire)
+                end_piece();
+        }
+        CHECK(m->done && shi_stream_net.n_active == 0);
+        finish(m);
+    }
+    calm = 0;
+}
+
 /* Catches: a device that copies in the calling thread makes several long copies while the network waits; short copies wait behind
  * long ones; a pool or a direction gets no copies while another has some. */
 static void copies_at_once(int second_in)
@@ -411,6 +459,7 @@ int main(void)
     RUN(up_and_down, "chunks are registered while they are in use");
     RUN(lost_chunk, "others go on beside a chunk that never comes back");
     RUN(each_direction, "one long copy a poll where the caller makes it, for each in its turn");
+    RUN(copies_overlap_the_wire, "copies of the device overlap the network's transfers");
     RUN(late_copies, "a copy that never ends is found after several checks");
     RUN(blocking_copies, "a copy that blocks the polling thread is found after several checks");
     RUN(random_transfers, "random transfers");
