@@ -1,9 +1,9 @@
 /*
- * ze.c - the Level Zero backend: devices, one context, memory, one list for copies. ze_launch.c has the kernels.
+ * ze.c - the Level Zero backend: devices, one context, memory, one list for copies that the caller waits for. ze_launch.c has the
+ * kernels, ze_queue.c the copies that end later. The driver on the CPU would make these on a thread of its own, which on few cores takes
+ * longer than the caller's copy: there all copies are the caller's.
  */
 #include "device/ze.h"
-
-#include "device/ze_far.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,8 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "device/ze_far.h"
 #include "device/ze_launch.h"
 #include "device/ze_loader.h"
+#include "device/ze_queue.h"
 #include "host/util/log.h"
 #include "host/util/peer_fd.h"
 
@@ -34,7 +36,7 @@ static ze_context_handle_t context;
 static ze_device_handle_t device;
 static ze_command_list_handle_t copies; /* immediate and synchronous */
 static pthread_mutex_t copies_lock = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t n_copied[SHI_DEVICE_QUEUES]; /* each copy completes at once */
+static uint64_t n_copied[SHI_DEVICE_QUEUES]; /* on the CPU: each copy completes at once */
 /* Memory of alloc_shared, which lasts until the device goes down. */
 static struct shared {
     void *addr;
@@ -135,9 +137,11 @@ static int up(int i, int *host_access)
     ze_context_desc_t c = {.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC};
     int err = context ? 0 : SHI_ZE(zeContextCreate, taken->driver, &c, &context);
     ze_command_queue_desc_t q = {.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC,
-                                 .mode = ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS};
+                                 .ordinal = shi_ze_copy_group(device), .mode = ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS};
     if (!err)
         err = SHI_ZE(zeCommandListCreateImmediate, context, device, &q, &copies);
+    if (!err)
+        err = opened == &shi_device_cpu ? 0 : shi_ze_queue_up(context, device);
     if (!err)
         err = shi_ze_launch_up(&(struct shi_ze_device){taken->driver, context, device});
     if (err)
@@ -155,6 +159,7 @@ static void down(void)
         shared = s->next;
         shi_ze.zeMemFree(context, s->addr);
     }
+    shi_ze_queue_down();
     shi_ze.zeCommandListDestroy(copies);
     if (!taken->lent)
         shi_ze.zeContextDestroy(context);
@@ -292,15 +297,25 @@ static int copy(void *to, const void *from, size_t bytes)
 
 static int copy_start(enum shi_device_queue q, void *to, const void *from, size_t bytes)
 {
-    int err = copy(to, from, bytes);
-    n_copied[q] += !err;
+    if (opened == &shi_device_cpu) {
+        int err = copy(to, from, bytes);
+        n_copied[q] += !err;
+        return err;
+    }
+    if (!shi_ze_is_far(to) && !shi_ze_is_far(from))
+        return shi_ze_queue_start(q, to, from, bytes);
+    int err = shi_ze_queue_drain(q);
+    if (!err)
+        err = copy(to, from, bytes);
+    if (!err)
+        shi_ze_queue_count(q);
     return err;
 }
 
 static int copies_ended(enum shi_device_queue q, uint64_t *n)
 {
     *n = n_copied[q];
-    return 0;
+    return opened == &shi_device_cpu ? 0 : shi_ze_queue_ended(q, n);
 }
 
 static int alloc_shared(size_t bytes, void **addr)

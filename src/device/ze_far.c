@@ -69,6 +69,11 @@ static const struct far *far_of(const void *addr)
     return f;
 }
 
+int shi_ze_is_far(const void *addr)
+{
+    return maps && far_of(addr);
+}
+
 /* The program's memory of another device than this one? */
 static int is_of_another(const struct shi_ze_copier *by, const void *addr)
 {

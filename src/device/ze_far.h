@@ -22,6 +22,9 @@ struct shi_ze_copier {
     ze_command_list_handle_t copies;
 };
 
+/* Is it such memory? */
+int shi_ze_is_far(const void *addr);
+
 /* Copy by our device, where either side may be such memory. Complete on return. 0, or -errno after one line. */
 int shi_ze_far_copy(const struct shi_ze_copier *own, void *to, const void *from, size_t bytes);
 

@@ -6,6 +6,7 @@
 
 #define ZE_CALLS(X)                                                                                                  \
     X(zeInit) X(zeDriverGet) X(zeDriverGetExtensionFunctionAddress) X(zeDeviceGet) X(zeDeviceGetProperties)          \
+    X(zeDeviceGetCommandQueueGroupProperties) X(zeCommandListAppendBarrier) X(zeEventQueryStatus) X(zeEventHostReset) \
     X(zeContextCreate) X(zeContextDestroy)                                                                           \
     X(zeCommandListCreateImmediate) X(zeCommandListDestroy) X(zeCommandListAppendMemoryCopy) X(zeMemAllocDevice)     \
     X(zeMemFree) X(zeMemGetAddressRange) X(zeMemGetAllocProperties) X(zeMemGetIpcHandle) X(zeMemOpenIpcHandle)       \

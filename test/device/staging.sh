@@ -274,6 +274,9 @@ void *memmove(void *to, const void *from, size_t bytes)
 }
 END
 $CC -D_GNU_SOURCE -shared -fPIC -fno-builtin "$work/stall.c" -o "$work/stall.so" -ldl
+# The driver on the CPU under another name is used as one of a GPU: its copies end later. ZE_CPU_REORDER: in any order without barriers.
+ln -s "$(realpath "$top_builddir/.libs/libze_cpu.so")" "$work/libze_other.so"
+other() { ZE_ENABLE_ALT_DRIVERS=$work/libze_other.so SHMEM_DEVICE=ze "$@"; }
 stuck() { # copies that the program's own thread makes, and those of the proxy, on a node and between nodes
     for how in copy request; do
         for transport in auto ofi; do
@@ -284,6 +287,11 @@ stuck() { # copies that the program's own thread makes, and those of the proxy, 
             ) &
         done
     done
+    (
+        LD_PRELOAD=$work/stall.so SHMEM_HEARTBEAT=5 ZE_CPU_PRIVATE=1 SHMEM_DEVICE_DIRECT=0 SHMEM_DEVICE_SYMMETRIC_SIZE=40M \
+            other timeout 120 $OSHRUN -n 2 "$work/staging" request > "$work/stuck.later" 2>&1
+        echo "status $?" >> "$work/stuck.later"
+    ) &
 }
 stuck
 LD_PRELOAD=$work/stall.so SHMEM_HEARTBEAT=5 SHMEM_DEVICE_STAGING=32K network 2 "$top_builddir/test/multi/device_private.pes"
@@ -292,6 +300,11 @@ status=$?
     [ "$(grep '^fulmar: .*network' "$work/log" | grep -cv 'the device has not ended a copy of 3392 bytes for 2.5 s (SHMEM_HEARTBEAT)')" -eq 0 ]
 ok $? "a copy of the polling thread that never ends ends the job with a line" "$work/log"
 wait
+! grep -qE '^status (0|124)$' "$work/stuck.later" && grep -q '^fulmar: PE 0: proxy: the device has ended none of [0-9]* copies for 5 s (SHMEM_HEARTBEAT)' "$work/stuck.later"
+ok $? "a copy of a copy engine that never ends ends the job with a line" "$work/stuck.later"
+# Catches: copies of a copy engine that overtake each other, or that count before they have ended; an engine that stays unused.
+ZE_CPU_REORDER=1 other network 2 "$work/staging" 300000
+ok $? "puts and gets of 1 B to 256 KiB by copies that end later" "$work/log"
 # Catches: the same of a copy that keeps another thread than the one that polls, for which the job waits for ever.
 for how in copy request; do
     routine=$([ $how = copy ] && echo shmem_putmem || echo proxy)
