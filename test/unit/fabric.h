@@ -98,6 +98,7 @@ static struct {
     int late;            /* at once, or when it completes */
     long losing;         /* the message that lands with this number is lost */
     shi_net_failed *failed;
+    const uint64_t *applied; /* the message that a PE is applying */
     const void *last_exposed; /* the memory registered last, and its rights */
     int last_rights, n_exposed;
 } fabric;
@@ -200,8 +201,26 @@ static int fabric_post(struct shi_net_lane *pub, int pe, enum fabric_kind kind, 
     return -EINPROGRESS;
 }
 
+/* A message that acknowledges the one that is being applied: the last record of that one has to be in place. Messages that came early
+ * may have changed the memory again. */
+static void fabric_check_ack(int pe, const void *msg)
+{
+    const struct head *h = msg, *m = (const struct head *)fabric.applied;
+    if (!m || (int)m->pe != pe || shi_stream_net.peer_rx[pe].early || h->ack_lane != m->lane || h->ack < m->seq)
+        return;
+    const char *end = (const char *)m + m->bytes - (m->flags & FOLLOWS_WRITES ? FOLLOWS_BYTES : 0);
+    const struct record *r = (const struct record *)(m + 1), *last = NULL;
+    for (; (const char *)r < end; r = (const struct record *)((const char *)r + record_bytes(r)))
+        last = r;
+    if (!last || last->op != OP_PUT || last->region == SHI_REGION_DEVICE)
+        return;
+    CHECKF(memcmp(shi_stream_net.own[last->region].base + last->off, last + 1, last->bytes) == 0,
+           "message %lu of PE %d is acknowledged before its last put is in place", m->seq, pe);
+}
+
 static int fabric_send_short(struct shi_net_lane *pub, int pe, const void *msg, size_t bytes)
 {
+    fabric_check_ack(pe, msg);
     struct fabric_lane *l = (struct fabric_lane *)pub;
     struct fabric_queue *q = &l->queue[pe];
     int err = fabric_full(l, pe);
@@ -216,6 +235,7 @@ static int fabric_send_short(struct shi_net_lane *pub, int pe, const void *msg, 
 
 static int fabric_send(struct shi_net_lane *l, int pe, const void *msg, size_t bytes, struct shi_net_req *req)
 {
+    fabric_check_ack(pe, msg);
     return fabric_post(l, pe, MESSAGE, msg, NULL, bytes, 0, req);
 }
 
@@ -462,7 +482,9 @@ static void fabric_poll(void)
             fabric.last[pe] = &fabric.inbox[pe];
         if (fabric.strangers && fabric_below((unsigned)fabric.strangers) == 0)
             fabric_attack(m, 1);
+        fabric.applied = m->data;
         shi_stream_arrive(m->data, m->bytes);
+        fabric.applied = NULL;
         if (fabric.strangers && fabric_below((unsigned)fabric.strangers) == 0)
             fabric_attack(m, 0);
         free(m);

@@ -532,7 +532,7 @@ static void reads_keep_awake(void)
         struct shi_lane *l = shi_stream_net.lane[0];
         struct shi_remote_addr there = at_remote(1, SHI_REGION_DATA, memory[1].pattern);
         for (int round = 0; round < 3; round++) {
-            uint64_t before = l->to[1].order.sent_seq;
+            uint64_t before = l->to[1].order.sent_seq, begun = shi_coarse_ns();
             for (int i = 0; i < 8; i++) {
                 req = (struct shi_net_req){.done = ignore_read};
                 CHECK(shi_stream_read(l, &there, words, sizeof words, &req) == -EINPROGRESS);
@@ -544,7 +544,8 @@ static void reads_keep_awake(void)
                 fabric_be(0);
             }
             uint64_t n = l->to[1].order.sent_seq - before;
-            CHECKF(pins ? n == 0 : n >= 1 && n < 4, "8 reads, pins: %d: %lu messages", pins, n);
+            uint64_t most = 2 + (shi_coarse_ns() - begun) / 20000000;
+            CHECKF(pins ? n == 0 : n >= 1 && n <= most, "8 reads, pins: %d: %lu messages, at most %lu", pins, n, most);
             usleep(40000);
         }
     }
