@@ -14,14 +14,14 @@ enum { KEEPS = 0 };
 enum { KEEPS = 1 };
 #endif
 
-/* The size's number, and its bytes: LEAST * 2^i * (4 to 7) / 4. */
+/* The size's number, and its bytes: LEAST * 2^i * (16 to 31) / 16. */
 static int size_of(size_t *bytes)
 {
     size_t n = *bytes < LEAST ? LEAST : *bytes;
     int log = 63 - __builtin_clzll(n);
-    size_t step = (size_t)1 << (log - 2), quarters = (n - ((size_t)1 << log) + step - 1) / step;
-    *bytes = ((size_t)1 << log) + quarters * step;
-    return 4 * (log - 6) + (int)quarters;
+    size_t step = (size_t)1 << (log - 4), parts = (n - ((size_t)1 << log) + step - 1) / step;
+    *bytes = ((size_t)1 << log) + parts * step;
+    return 16 * (log - 6) + (int)parts;
 }
 
 void *shi_kept_get(struct shi_kept *k, size_t bytes)
