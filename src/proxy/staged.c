@@ -41,7 +41,7 @@ struct staged {
 
 static struct staged *all, *free_list, *first, **last = &first; /* first to last: in the order of `after` */
 static uint64_t n_started;
-static uint64_t checked, checked_ns; /* how many had ended at a check; when that changed last. 0: no request was in progress. checked is that number plus 1 */
+static uint64_t checked, checked_ns; /* 1 + how many copies had ended at the last check, 0: no request was in progress; when it last changed */
 
 int shi_staged_up(void)
 {

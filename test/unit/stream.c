@@ -519,7 +519,7 @@ static void reply_acknowledges(void)
            shi_stream_net.lane[0]->to[0].order.sent_seq);
 }
 
-/* Catches: a waiting target that sleeps between reads, because no message tells it of them; one that gets a message with each. */
+/* Catches: reads of which no message tells the waiting target, so that it sleeps between them; a message to the target with every read. */
 static void reads_keep_awake(void)
 {
     static uint64_t words[4];

@@ -16,7 +16,7 @@ static void failed(const char *what, int err)
 uint64_t shi_device_copy(void *to, const void *from, size_t bytes)
 {
     uint64_t number = shi_stream_net.copies_started + 1;
-    struct shi_copying *c = shi_copying_begin("network", bytes); /* Level Zero makes the whole copy in that call */
+    struct shi_copying *c = shi_copying_begin("network", bytes); /* the driver on the CPU makes the whole copy in that call */
     int err = DEVICE->start(to, from, bytes);
     shi_copying_end(c);
     if (err)

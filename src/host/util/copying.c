@@ -24,7 +24,7 @@ struct shi_copying *shi_copying_begin(const char *routine, size_t bytes)
         uint64_t state = __atomic_load_n(&c->state, __ATOMIC_RELAXED);
         if (state % STATES != FREE || !__atomic_compare_exchange_n(&c->state, &state, state + CLAIMED, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) /* A2 */
             continue;
-        __atomic_thread_fence(__ATOMIC_RELEASE); /* who reads what follows sees that it was claimed */
+        __atomic_thread_fence(__ATOMIC_RELEASE); /* a reader that sees the new routine or bytes also sees the claim */
         __atomic_store_n(&c->routine, routine, __ATOMIC_RELAXED);
         __atomic_store_n(&c->bytes, bytes, __ATOMIC_RELAXED);
         __atomic_store_n(&c->state, state + COPYING, __ATOMIC_RELEASE); /* R1 */
