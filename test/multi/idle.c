@@ -3,6 +3,7 @@
  * wakes often.
  */
 #include <shmemx.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -81,6 +82,8 @@ static void gpc_tests(void)
 
 int main(void)
 {
+    if (getenv("SHMEM_CHECK") && atoi(getenv("SHMEM_CHECK")))
+        setenv("SHMEM_SPIN", "40000", 0); /* polls take longer than a pause between tests, as the usual number does on a slow processor */
     shmem_init();
     tap_pes_begin();
     h_look = shmemx_gpc_register(look);

@@ -66,10 +66,10 @@ static _Thread_local int nested __attribute__((tls_model("initial-exec")));
 static _Thread_local int has_running __attribute__((tls_model("initial-exec")));
 static _Thread_local int tests __attribute__((tls_model("initial-exec")));
 
-/* Of this thread: the handle that a task tested last in a pause, and since when; NULL: it has completed since. */
+/* Of this thread: the handle that a task tested last in a pause, NULL when it has completed, and how the pauses for it wait. */
 static _Thread_local struct {
     const shmemx_gpc_nbh_t *nbh;
-    uint64_t since_ns;
+    struct shi_wait w;
 } tested __attribute__((tls_model("initial-exec")));
 
 struct thread {
@@ -358,15 +358,14 @@ void shi_gpc_test_failed(const shmemx_gpc_nbh_t *nbh)
     int busy = 1;
     if (!nested || ++tests < PATIENCE_POLLS || pause_task() != 1)
         return;
-    uint64_t begin_ns = shi_now_ns(), end_ns = begin_ns + LAST_PAUSE_NS;
-    uint64_t since_ns = tested.nbh == nbh ? tested.since_ns : begin_ns;
-    struct shi_wait w = {.since_ns = since_ns}; /* so that a function that tests for long sleeps, as one that waits does */
+    uint64_t end_ns = shi_now_ns() + LAST_PAUSE_NS;
+    if (tested.nbh != nbh)
+        tested.w = SHI_WAIT_INIT;
     while ((busy = __atomic_load_n(&nbh->busy, __ATOMIC_RELAXED)) && shi_now_ns() < end_ns)
-        shi_gpc_wait_step(&w);
+        shi_gpc_wait_step(&tested.w); /* over all pauses, so that a function that tests for long sleeps, as one that waits does */
     resume(!busy); /* while busy: the GPC may need other tasks to run first */
     tests = PATIENCE_POLLS;
     tested.nbh = busy ? nbh : NULL;
-    tested.since_ns = since_ns;
 }
 
 /* ---- the library's threads --------------------------------------------------------------------------------------- */
