@@ -199,6 +199,35 @@ static void woken(void)
     SHMEM_TYPES(DO_RING, )
 }
 
+#define OLD_WAIT(N_, T)                                                                                              \
+    {                                                                                                                \
+        T *w = (T *)static_words;                                                                                    \
+        if (me == 0)                                                                                                 \
+            shmem_##N_##_p(w, (T)3, next_pe());                                                                      \
+        shmem_##N_##_wait(w, (T)0);                                                                                  \
+        CHECKF(*w == (T)3, "shmem_%s_wait", #N_);                                                                    \
+        shmem_##N_##_wait(w, (T)0); /* holds already */                                                              \
+        if (me != 0)                                                                                                 \
+            shmem_##N_##_p(w, (T)3, next_pe());                                                                      \
+        clear_words();                                                                                               \
+    }
+#define DO_OLD_WAIT(F, N_, T, RMA, AMO, EXT, BIT, WT, AND, MAX, SUM, OW, ...) SHMEM_IF_##OW(OLD_WAIT(N_, T))
+
+/* Catches: a deprecated wait for equality, or of another width. */
+static void deprecated(void)
+{
+    long *w = (long *)static_words;
+    clear_words();
+    SHMEM_TYPES(DO_OLD_WAIT, )
+    if (me == 0)
+        shmem_long_p(w, 1L << 40, next_pe());
+    shmem_wait(w, 0);
+    (shmem_wait_until)(w, SHMEM_CMP_GT, 1L << 39);
+    if (me != 0)
+        shmem_long_p(w, 1L << 40, next_pe());
+    clear_words();
+}
+
 /* The previous PE sets N words in some order while this PE waits for them; each form uses another wait routine. */
 #define TAKE(N_, T)                                                                                                  \
     for (int form = 0; form < 6; form++) {                                                                           \
@@ -264,6 +293,7 @@ int main(void)
     RUN(operators, "every operator on the edges of every type");
     RUN(families, "all, any, some and vectors, with and without status");
     RUN(woken, "wait_until in a ring of PEs, every type");
+    RUN(deprecated, "deprecated waits");
     RUN(taken_once, "all, any and some while words change");
     RUN(fair, "any returns each of several words that hold");
     shmem_finalize();

@@ -23,7 +23,7 @@ enum { STEPS = 20 };
 static long *w;
 static int calls, me, n;
 static uint64_t arrived;
-static long total[2], mine[2], all[64];
+static long total[2], mine[2], all[64], collected[64], exchanged[64], to_each[64];
 
 static void note(void *p)
 {
@@ -57,17 +57,24 @@ int main(void)
     err |= got != STEPS;
 
     mine[0] = me + 1;
+    for (int i = 0; i < n; i++)
+        to_each[i] = 100 * me + i;
     for (int i = 0; i < 3; i++)
         err |= start("step", 3, 3, 1) | shmemx_host_on_queue(note, &digits[i]);
     err |= shmemx_getmem_on_queue(&total[1], w + 3, sizeof *w, me) | shmemx_quiet_on_queue();
     err |= shmemx_long_sum_reduce_on_queue(SHMEM_TEAM_WORLD, total, mine, 1);
     err |= shmemx_fcollectmem_on_queue(SHMEM_TEAM_WORLD, all, mine, sizeof *mine);
+    err |= shmemx_collectmem_on_queue(SHMEM_TEAM_WORLD, collected, mine, me % 2 ? 0 : sizeof *mine);
+    err |= shmemx_alltoallmem_on_queue(SHMEM_TEAM_WORLD, exchanged, to_each, sizeof *to_each);
     err |= shmemx_team_sync_on_queue(SHMEM_TEAM_WORLD);
     err |= shmemx_broadcastmem_on_queue(SHMEM_TEAM_WORLD, mine + 1, mine, sizeof *mine, n - 1);
     err |= shmemx_device_sync();
     int right = calls == 123 && total[1] == 3 && total[0] == n * (n + 1) / 2 && all[n - 1] == n && mine[1] == n;
+    for (int i = 0; i < n; i++)
+        right &= exchanged[i] == 100 * i + me && collected[i] == (i < (n + 1) / 2 ? 2 * i + 1 : 0);
     if (!right)
-        printf("PE %d: calls %d, %ld kernels, sum %ld, last %ld, root's %ld\n", me, calls, total[1], total[0], all[n - 1], mine[1]);
+        printf("PE %d: calls %d, %ld kernels, sum %ld, last %ld, root's %ld, exchanged %ld, collected %ld\n", me, calls, total[1], total[0],
+               all[n - 1], mine[1], exchanged[n - 1], collected[0]);
     err |= shmemx_host_on_queue(note, &digits[0]); /* finalize waits for it */
     shmem_finalize();
     return err || !right || calls != 1231;

@@ -13,6 +13,11 @@ static struct block {
     unsigned char tag;
 } live[LIVE];
 
+/* Half of the calls use the deprecated names. */
+static void *(*const aligned[])(size_t, size_t) = {shmem_align, shmemalign}, *(*const plain[])(size_t) = {shmem_malloc, shmalloc},
+    *(*const resize[])(void *, size_t) = {shmem_realloc, shrealloc};
+static void (*const release[])(void *) = {shmem_free, shfree};
+
 /* Write this PE's mark to the next PE's block at the same address; then the own block must have the previous PE's
  * mark. */
 static int is_symmetric(unsigned char *at, size_t bytes)
@@ -29,13 +34,13 @@ static void allocate(struct block *b, unsigned r, size_t bytes)
 {
     size_t align = (size_t)8 << r / 8 % 16;
     if (r % 5 == 0)
-        b->at = shmem_align(align, bytes);
+        b->at = aligned[r / 128 % 2](align, bytes);
     else if (r % 5 == 1)
         b->at = shmem_calloc(bytes, 1);
     else if (r % 5 == 2)
         b->at = shmem_malloc_with_hints(bytes, (long)r / 8);
     else
-        b->at = shmem_malloc(bytes);
+        b->at = plain[r / 128 % 2](bytes);
     if (!CHECK(b->at != NULL))
         return;
     CHECKF(r % 5 || (uintptr_t)b->at % align == 0, "shmem_align(%zu) gave %p", align, (void *)b->at);
@@ -61,11 +66,11 @@ static void random_calls(void)
         if (!b->at) {
             allocate(b, r, bytes);
         } else if (CHECKF(is_whole(b, b->bytes), "a block of %zu bytes was overwritten", b->bytes) && r % 2) {
-            shmem_free(b->at);
+            release[r / 128 % 2](b->at);
             *b = (struct block){0};
             continue;
         } else {
-            b->at = shmem_realloc(b->at, bytes);
+            b->at = resize[r / 128 % 2](b->at, bytes);
             CHECKF(b->at && is_whole(b, bytes < b->bytes ? bytes : b->bytes), "realloc from %zu to %zu", b->bytes, bytes);
             CHECK(is_symmetric(b->at, bytes));
         }

@@ -145,11 +145,19 @@ static void test_pieces(void)
             shmemx_tag_status_t status;
             fill(private_a, n, 9);
             memset(private_b, 0xee, n + 8);
-            shmemx_tag_isendv(world, out, cut(out, private_a, n, k), 1, next_pe(), &s);
-            shmemx_tag_recvv(world, in, cut(in, private_b, n, 10 - k), 1, SHMEMX_TAG_EXACT, before(), &status);
+            cut(out, private_a, n, k), cut(in, private_b, n, 10 - k);
+            if (k == 1) {
+                shmemx_tag_isendv(world, out, k, 1, next_pe(), &s);
+                shmemx_tag_recvv(world, in, 10 - k, 1, SHMEMX_TAG_EXACT, before(), &status);
+                shmemx_tag_wait(&s, NULL);
+            } else {
+                shmemx_tag_irecvv(world, in, 10 - k, 1, SHMEMX_TAG_EXACT, before(), &s);
+                (k == 5 ? shmemx_tag_sendv : shmemx_tag_ssendv)(world, out, k, 1, next_pe());
+                memset(private_a, 0, n);
+                shmemx_tag_wait(&s, &status);
+            }
             CHECKF(is_filled(private_b, n, 9) && private_b[n] == 0xee && status.bytes == n, "%zu bytes, %d to %d pieces", n,
                    k, 10 - k);
-            shmemx_tag_wait(&s, NULL);
         }
     shmemx_tag_request_t s, r;
     shmemx_tag_isendv(world, NULL, 0, 1, next_pe(), &s);

@@ -85,6 +85,31 @@ static void test_persistent(void)
         }
 }
 
+/* Catches: a restarted request that takes its pieces in another order, or only the first of them. */
+static void test_persistent_pieces(void)
+{
+    for (int i = 1; i < LENGTHS; i++) {
+        size_t n = lengths[i], third = n / 3;
+        shmemx_tag_request_t s, r;
+        shmemx_tag_status_t status;
+        shmemx_tag_sendv_init(world, (shmemx_tag_iov_t[]){{out + third, n - third}, {out, third}}, 2, 50, next_pe(), &s);
+        shmemx_tag_recvv_init(world, (shmemx_tag_iov_t[]){{in, third}, {NULL, 0}, {in + third, n - third}}, 3, 50, SHMEMX_TAG_EXACT,
+                              before(), &r);
+        for (unsigned turn = 0; turn < 3; turn++) {
+            for (size_t k = 0; k < n; k++)
+                out[k] = (unsigned char)(k * 3 + turn + n);
+            memset(in, 0xff, n);
+            shmemx_tag_start_all(2, (shmemx_tag_request_t[]){s, r});
+            shmemx_tag_wait(&r, &status);
+            shmemx_tag_wait(&s, NULL);
+            CHECKF(status.bytes == n && memcmp(in, out + third, n - third) == 0 && memcmp(in + n - third, out, third) == 0,
+                   "%zu bytes, turn %u", n, turn);
+        }
+        shmemx_tag_request_free(&s);
+        shmemx_tag_request_free(&r);
+    }
+}
+
 /* Catches: a wait for an inactive request that hangs or returns the last result again. */
 static void test_inactive(void)
 {
@@ -286,6 +311,7 @@ int main(void)
     shmem_init();
     tap_pes_begin();
     RUN(test_persistent, "persistent requests");
+    RUN(test_persistent_pieces, "persistent requests of pieces");
     RUN(test_inactive, "inactive requests count as null");
     RUN(test_lists, "lists with null requests");
     RUN(test_get_status, "request_get_status leaves the request");

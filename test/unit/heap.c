@@ -151,6 +151,26 @@ static void all_free_is_one(void)
     shi_heap_down(heap);
 }
 
+/* Catches: blocks that are lost when the table of blocks grows. */
+static void many_blocks(void)
+{
+    enum { BLOCKS = 20000, SMALL = 64 };
+    static size_t off[BLOCKS];
+    CHECK((heap = shi_heap_up((size_t)BLOCKS * SMALL)) != NULL);
+    for (int i = 0; i < BLOCKS; i++)
+        CHECK(shi_heap_get(heap, SMALL, SHI_HEAP_ALIGN, &off[i]) == 0);
+    for (int step = 3; step >= 1; step--) /* each third block, then each second of the others, then the rest */
+        for (int i = 0; i < BLOCKS; i += step) {
+            if (off[i] == SIZE_MAX)
+                continue;
+            size_t bytes = shi_heap_length(heap, off[i]);
+            CHECKF(bytes >= SMALL && shi_heap_put(heap, off[i]) == 0, "block %d of %zu bytes", i, bytes);
+            off[i] = SIZE_MAX;
+        }
+    CHECK(shi_heap_get(heap, (size_t)BLOCKS * SMALL, SHI_HEAP_ALIGN, off) == 0);
+    shi_heap_down(heap);
+}
+
 /* Catches: offsets accepted that are not a block's start, and sizes that overflow when rounded up. */
 static void refused(void)
 {
@@ -178,6 +198,7 @@ int main(void)
     RUN(against_model, "10^5 random calls");
     RUN(same_calls_same_offsets, "two runs return the same offsets");
     RUN(all_free_is_one, "after freeing all, one block of full size");
+    RUN(many_blocks, "20,000 blocks at once");
     RUN(refused, "invalid blocks and sizes");
     return tap_end();
 }
