@@ -45,6 +45,7 @@ struct profile {
     unsigned char can_sleep, has_thread; /* fi_cq_sread; progress without polls */
     unsigned char waits_for_peers; /* fi_close of an endpoint waits for the endpoints that it has sent to */
     unsigned char skips_polls; /* number of polls between two looks at the network, unless PSM3_TCP_SKIPPOLL_COUNT has another */
+    unsigned char polls_again; /* fi_cq_read polls the network after each entry that it has found, for the next one */
     unsigned char has_job_key; /* endpoints connect only to those with the same auth_key */
     unsigned char greets; /* no packet leaves before the peer has polled once */
     unsigned char fences; /* FI_FENCE, for those that request it */
@@ -92,6 +93,7 @@ struct cq {
     struct completion *first, **last;
     enum fi_cq_format format;
     uint64_t tick; /* number of polls */
+    int empty; /* the last reads that found none */
     int users;
 };
 

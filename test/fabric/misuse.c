@@ -268,6 +268,16 @@ static void long_data(void)
     write_data("psm3", 4, 1ULL << 32);
 }
 
+static void many_entries(void)
+{
+    struct fi_cq_data_entry e[2];
+    if (ready("psm3"))
+        exit(5);
+    for (int i = 0; i < POLLS; i++)
+        fi_cq_read(cq, e, 2);
+    exit(2);
+}
+
 static void data_not_requested(void)
 {
     write_data("psm3", 0, 1);
@@ -345,6 +355,7 @@ static const struct {
              {context_twice, "posted again before its completion"}, {context_changed, "changed before its completion"},
              {buffer_changed, "was changed before its completion"}, {no_sleep, "without a wait object"},
              {data, NULL}, {long_data, "the limit is 4 bytes"}, {data_not_requested, "immediate data, which this endpoint"},
+             {many_entries, "fi_cq_read of 2 entries"},
              {data_of_messages, "immediate data, which this endpoint"}, {fence, NULL},
              {fence_not_requested, "FI_FENCE, which this endpoint does not have"}, {registered_beside_poll, "keys without a lock"}};
 

@@ -2,6 +2,7 @@
 #include "double.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,6 +127,8 @@ static void end_change(const struct profile *p)
         __atomic_fetch_sub(&changing, 1, __ATOMIC_SEQ_CST);
 }
 
+enum { IDLE_READS = 1000 };
+
 static ssize_t cq_read(struct fid_cq *fid, void *buf, size_t count)
 {
     struct cq *q = (struct cq *)fid;
@@ -142,6 +145,9 @@ static ssize_t cq_read(struct fid_cq *fid, void *buf, size_t count)
         unlink_first(q, c);
         free(c);
     }
+    q->empty = n ? 0 : q->empty < INT_MAX ? q->empty + 1 : q->empty;
+    if (q->domain->profile->polls_again && count > 1 && q->empty > IDLE_READS)
+        misuse("fi_cq_read of %zu entries of an idle queue: the first would wait for another poll of the network", count);
     pthread_mutex_unlock(&fabric_lock);
     end_poll();
     return n ? n : c && count ? -FI_EAVAIL : -FI_EAGAIN;

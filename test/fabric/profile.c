@@ -41,10 +41,10 @@ static const struct profile profiles[] = {
      .data_bytes = 4},
     {.name = "psm3", .provider = "psm3", .domain = "psm3_0", .order = PSM3_ORDER, .mode = FI_CONTEXT, .key_bytes = 8,
      .inject_bytes = 64, .max_bytes = 0xfffff000, .waw_bytes = 4096, .depth = 1024, .data_bytes = 4, .data_on_request = 1,
-     .waits_for_peers = 1, .skips_polls = 20, .has_job_key = 1},
+     .waits_for_peers = 1, .skips_polls = 20, .polls_again = 1, .has_job_key = 1},
     {.name = "psm3-basic", .provider = "psm3", .domain = "psm3_0", .order = PSM3_ORDER, .mode = FI_CONTEXT,
      .mr_mode = FI_MR_VIRT_ADDR | KEYED, .key_bytes = 8, .inject_bytes = 64, .max_bytes = 0xfffff000, .waw_bytes = 4096,
-     .depth = 1024, .data_bytes = 4, .data_on_request = 1, .waits_for_peers = 1, .skips_polls = 20, .has_job_key = 1},
+     .depth = 1024, .data_bytes = 4, .data_on_request = 1, .waits_for_peers = 1, .skips_polls = 20, .polls_again = 1, .has_job_key = 1},
     {.name = "opx", .provider = "opx", .domain = "hfi1_0", .order = 0, .mr_mode = 0, .mode = FI_CONTEXT2, .key_bytes = 8,
      .inject_bytes = 16, .max_bytes = 0x7fffffff, .depth = 1024, .data_bytes = 4},
 };

@@ -50,6 +50,7 @@ static struct fid_domain *domain;
 static struct fid_av *av;
 static int me, n_pes;
 static int sockets_close; /* libfabric's sockets are opened close-on-exec */
+static int polls_again; /* fi_cq_read polls the network after each entry that it has found, for the next one */
 static int can_idle_wait; /* lane 0's completion queue has a wait that sleeps */
 static char *recvs, *end_of_recvs; /* all buffers for messages, which have RECV_BYTES */
 static struct recv *idle_recvs;
@@ -150,6 +151,7 @@ static int up(const struct shi_boot *boot, const struct shi_config *config, shi_
     written = on_write;
     failed = on_failure;
     limits = shi_ofi_limits(info);
+    polls_again = is_psm();
     limits.carryless = shi_carryless_here();
     limits.lane_cap = SHI_OFI_LANE_CAP;
     limits.peer_cap = PEER_CAP;
@@ -423,7 +425,8 @@ static void read_error(struct shi_ofi_lane *l, struct found *f)
 static void read_queue(struct shi_ofi_lane *l, struct found *f)
 {
     struct fi_cq_data_entry e[EVENTS];
-    ssize_t n = fi_cq_read(l->cq, e, EVENTS);
+    ssize_t n = fi_cq_read(l->cq, e, polls_again && !l->found ? 1 : EVENTS);
+    l->found = n > 0;
     if (n == -FI_EAVAIL)
         read_error(l, f);
     else if (n < 0 && n != -FI_EAGAIN)

@@ -26,6 +26,7 @@ struct shi_ofi_lane {
     struct shi_net_req *pool; /* for operations without a request */
     struct shi_net_req *late; /* reads into device memory for which no read of it has been posted yet */
     int in_flight;
+    int found; /* by the last read of its completion queue */
     struct shi_ofi_refused refused, refused_recvs; /* receives: of lane 0 */
 };
 
