@@ -150,6 +150,11 @@ size_t shi_am_answer_bytes(int pe)
     return peer_of(pe)->by->answer_bytes;
 }
 
+size_t shi_am_whole_bytes(int pe)
+{
+    return peer_of(pe)->by->whole_bytes;
+}
+
 /* ---- pending sends ------------------------------------------------------------------------------------------------ */
 
 static void list(struct peer *p)

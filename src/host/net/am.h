@@ -59,6 +59,10 @@ size_t shi_am_eager_bytes(int pe, int symmetric);
 /* The same for data that is sent in several messages while no other data is on its way to PE pe; 0: no more than that. */
 size_t shi_am_answer_bytes(int pe);
 
+/* Longest data that is better sent to PE pe in one message than in parts while no other data is on its way: of two parts the receiver
+ * copies one while the sender copies the other. */
+size_t shi_am_whole_bytes(int pe);
+
 /*
  * Pending sends. A send that was refused may be queued: retry is called from shi_progress_poll once there may be room, in
  * the order of queueing for each PE, round robin over PEs. It returns 0 when it has sent everything, and then belongs to

@@ -65,6 +65,7 @@ struct shi_am_carrier {
     size_t eager_bytes;      /* longer data is better fetched than sent */
     size_t symmetric_bytes;  /* the same for data in symmetric memory */
     size_t answer_bytes;     /* the same where no other data is under way; 0: as eager_bytes */
+    size_t whole_bytes;      /* longer data goes in parts where no other is under way; at most max_bytes - SHI_AM_FRONT_BYTES */
     int (*expose)(int pe, const void *addr, size_t bytes, struct shi_am_src *out);
     void (*withdraw)(int pe, const struct shi_am_src *src);
     size_t fetch_bytes; /* of the longest fetch */

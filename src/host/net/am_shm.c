@@ -502,5 +502,6 @@ static int fetch(int pe, const struct shi_am_src *src, size_t off, void *to, siz
 
 const struct shi_am_carrier shi_am_shm = {.up = up, .reaches = reaches, .drop = drop, .begin = begin, .end = end,
                                           .trim = trim, .poll = poll_once, .max_bytes = SHI_AM_MAX_BYTES,
+                                          .whole_bytes = SHI_AM_MAX_BYTES - SHI_AM_FRONT_BYTES,
                                           .eager_bytes = EAGER_BYTES, .symmetric_bytes = SYMMETRIC_BYTES,
                                           .expose = expose, .withdraw = withdraw, .fetch_bytes = SIZE_MAX, .fetch = fetch};

@@ -103,11 +103,18 @@ static int send_eager(struct shmemx_tag_request *r, struct shi_tag_peer *p)
     return sync ? ANSWERED : GONE;
 }
 
+/* Parts have about the same length: the receiver copies one while the sender copies the next. */
+static size_t part_bytes(int pe, size_t total)
+{
+    size_t most = shi_am_whole_bytes(pe) / SHI_LINE_BYTES * SHI_LINE_BYTES, parts = total > most ? (total + most - 1) / most : 1;
+    return shi_round_up((total + parts - 1) / parts, SHI_LINE_BYTES);
+}
+
 /* Send the rest of [at, end), in parts. The receiver answers a synchronous send after the last one. */
 static int send_parts(struct shmemx_tag_request *r)
 {
     int pe = r->pe, sync = r->sync && !r->recv;
-    size_t head = sizeof(struct shi_tag_part), at = r->at, end = r->end, most = shi_am_max_bytes(pe) - head;
+    size_t head = sizeof(struct shi_tag_part), at = r->at, end = r->end, most = part_bytes(pe, r->data.bytes);
     while (at < end) {
         size_t bytes = end - at < most ? end - at : most;
         char *room = shi_am_begin(pe, SHI_AM_TAG, head + bytes);
@@ -125,8 +132,8 @@ static int send_parts(struct shmemx_tag_request *r)
 
 static int send_long(struct shmemx_tag_request *r, struct shi_tag_peer *p)
 {
-    size_t head = sizeof(struct shi_tag_long_head), most = shi_am_max_bytes(r->pe), bytes = most - head;
-    char *room = shi_am_begin(r->pe, SHI_AM_TAG, most);
+    size_t head = sizeof(struct shi_tag_long_head), bytes = part_bytes(r->pe, r->data.bytes);
+    char *room = shi_am_begin(r->pe, SHI_AM_TAG, head + bytes);
     if (!room)
         return -EAGAIN;
     count(&p->used, shi_tag_cost(r->data.bytes));
@@ -135,7 +142,7 @@ static int send_long(struct shmemx_tag_request *r, struct shi_tag_peer *p)
     shi_tag_gather(&r->data, 0, room + head, bytes);
     r->started = 1;
     r->at = bytes;
-    shi_am_end(r->pe, most);
+    shi_am_end(r->pe, head + bytes);
     return send_parts(r);
 }
 
@@ -169,8 +176,9 @@ static int send_header(struct shmemx_tag_request *r, struct shi_tag_peer *p)
 static int send_on(struct shmemx_tag_request *r, struct shi_tag_peer *p)
 {
     size_t bytes = r->data.bytes;
-    if ((is_eager(p, &r->data) || is_answer(r, p)) && has_window(p, bytes))
-        return bytes + sizeof(struct shi_tag_long_head) <= shi_am_max_bytes(r->pe) ? send_eager(r, p) : send_long(r, p);
+    int alone = bytes > shi_am_whole_bytes(r->pe) && is_answer(r, p);
+    if ((alone || is_eager(p, &r->data)) && has_window(p, bytes))
+        return alone || bytes + sizeof(struct shi_tag_long_head) > shi_am_max_bytes(r->pe) ? send_long(r, p) : send_eager(r, p);
     if (unreturned(&p->headers, &p->matched) >= p->header_window)
         return NO_WINDOW;
     return send_header(r, p);
@@ -325,7 +333,7 @@ int shi_tag_send_now(const struct shmem_team *t, const struct shi_tag_data *data
     int world_pe = shi_team_world_pe(t, pe);
     struct shi_tag_peer *p = shi_tag_peer_of(world_pe);
     size_t bytes = data->bytes, all = sizeof(struct shi_tag_head) + bytes;
-    if (!is_eager(p, data) || all > shi_am_max_bytes(world_pe) || __atomic_load_n(&p->waits, __ATOMIC_RELAXED) ||
+    if (!is_eager(p, data) || bytes > shi_am_whole_bytes(world_pe) || __atomic_load_n(&p->waits, __ATOMIC_RELAXED) ||
         !has_window(p, bytes))
         return 0;
     struct shi_tag_head *room = shi_am_begin(world_pe, SHI_AM_TAG, all);
