@@ -10,11 +10,11 @@
 
 #include "../tap_pes.h"
 
-enum { MOST = 40000 };
+enum { MOST = 40000, BLOCKS = 200001 /* a part of a long reduction between nodes has more than a block */ };
 
 static shmem_team_t team;
 static int n;
-static int64_t *source, *dest; /* [n * MOST + 1] */
+static int64_t *source, *dest; /* [n * MOST + 1], at least BLOCKS + 1 */
 static double *real;           /* [2 * MOST] */
 
 static int64_t value(int pe, size_t i)
@@ -28,6 +28,7 @@ static void fill(size_t words, int64_t rest)
         source[i] = value(me, i);
     for (size_t i = 0; i < (size_t)n * MOST + 1; i++)
         dest[i] = rest;
+    dest[words] = rest;
     shmem_team_sync(team);
 }
 
@@ -88,6 +89,7 @@ static int64_t combined(size_t i, int kind, int64_t more)
     return sum;
 }
 
+/* Catches: another result; a source that is changed. */
 static void combine(size_t words, int kind, int in_place)
 {
     size_t bad = 0;
@@ -95,7 +97,7 @@ static void combine(size_t words, int kind, int in_place)
     int64_t *to = in_place ? source : dest;
     call(to, words, kind);
     for (size_t i = 0; i < words; i++)
-        bad += to[i] != combined(i, kind, 0);
+        bad += to[i] != combined(i, kind, 0) || (!in_place && source[i] != value(me, i));
     bad += !in_place && dest[words] != -1;
     CHECKF(bad == 0, "%s of %zu words: %zu are wrong", kind_name[kind], words, bad);
     shmem_team_sync(team);
@@ -136,6 +138,8 @@ static void test_world(void)
 {
     team = SHMEM_TEAM_WORLD;
     all_lengths();
+    combine(BLOCKS, 0, 0);
+    combine(BLOCKS, 0, 1);
 }
 
 static void test_reverse(void)
@@ -206,10 +210,11 @@ int main(void)
     shmem_init();
     tap_pes_begin();
     n = n_pes;
-    source = shmem_malloc(((size_t)n * MOST + 1) * sizeof *source);
-    dest = shmem_malloc(((size_t)n * MOST + 1) * sizeof *dest);
+    size_t words = (size_t)n * MOST > BLOCKS ? (size_t)n * MOST : BLOCKS;
+    source = shmem_malloc((words + 1) * sizeof *source);
+    dest = shmem_malloc((words + 1) * sizeof *dest);
     real = shmem_malloc(2 * MOST * sizeof *real);
-    RUN(test_world, "lengths up to 320,000 bytes in the world");
+    RUN(test_world, "lengths up to 320,000 bytes, reductions up to 1,600,008 bytes in the world");
     RUN(test_reverse, "the same in a team of all PEs in reverse order");
     RUN(test_every_second, "copies and scans of up to 52,488 bytes in a team of every second PE");
     RUN(test_late, "reductions and scans for which each PE in turn is late");

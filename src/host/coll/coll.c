@@ -12,7 +12,10 @@
 #include "host/ops/span.h"
 #include "host/util/log.h"
 
-enum { PULL_BYTES = 8192 }; /* from this length on members read a broadcast, all at the same time */
+enum {
+    PULL_BYTES = 8192, /* from this length on members read a broadcast, all at the same time */
+    INLINE_BYTES = 1032 /* longest block that a collect between nodes sends with its length */
+};
 
 void shi_coll_check(const char *routine, struct shmem_team *t, enum shi_use use, const char *arg, const void *addr,
                     size_t bytes)
@@ -366,21 +369,55 @@ void shi_coll_fcollect(const char *routine, struct shmem_team *t, void *dest, co
     (t->n_nodes > 1 ? store_nodes : store_everywhere)(t, dest, source, &(struct layout){.each = bytes});
 }
 
+/* What the members exchange in a collect: the length of a block, and the block if it is short. */
+struct collected {
+    size_t bytes;
+    char block[INLINE_BYTES];
+};
+
+/* Bytes of a record: those of all members together fill one record of the stream, so that a large team does not pay for short blocks. */
+static size_t record_of(const struct shmem_team *t)
+{
+    size_t most = t->n_nodes > 1 ? sizeof(struct collected) : SHI_EXCHANGE_BYTES, share = SHI_EXCHANGE_TOTAL_BYTES / (size_t)t->n / 16 * 16;
+    share = share < most ? share : most;
+    return share > sizeof(size_t) ? share : sizeof(size_t);
+}
+
+/* All blocks are in the records of the exchange. */
+static void copy_records(const struct shmem_team *t, void *dest, const size_t *at)
+{
+    char all[SHI_EXCHANGE_TOTAL_BYTES];
+    for (int i = 0; i < t->n; i++)
+        memcpy(all + at[i], ((const struct collected *)shi_team_buffer(t, t->me, i))->block, at[i + 1] - at[i]);
+    shi_coll_copy(dest, all, at[t->n]);
+}
+
 void shi_coll_collect(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t bytes)
 {
     shi_coll_check(routine, t, SHI_READ, "source", source, bytes);
     SHI_AGREE(routine, t, {0});
     SHI_SPAN(span, SHI_COLLECTIVES, routine, t, SHI_TO_ALL, bytes);
-    size_t *at = malloc(((size_t)t->n + 1) * sizeof *at);
+    size_t *at = malloc(((size_t)t->n + 1) * sizeof *at), record = record_of(t), most = 0;
+    struct collected mine;
     if (!at)
         shi_die(routine, "out of memory for the lengths of %d PEs", t->n);
-    shi_team_exchange(t, &bytes, sizeof bytes);
+    memset(&mine, 0, record);
+    mine.bytes = bytes;
+    if (bytes <= record - sizeof mine.bytes)
+        shi_coll_copy(mine.block, source, bytes);
+    shi_team_exchange(t, &mine, record);
     at[0] = 0;
-    for (int i = 0; i < t->n; i++)
-        at[i + 1] = at[i] + *(const size_t *)shi_team_buffer(t, t->me, i);
+    for (int i = 0; i < t->n; i++) {
+        size_t length = ((const struct collected *)shi_team_buffer(t, t->me, i))->bytes;
+        most = length > most ? length : most;
+        at[i + 1] = at[i] + length;
+    }
     shi_coll_check(routine, t, SHI_WRITE, "dest", dest, at[t->n]);
     check_apart(routine, dest, at[t->n], source, bytes);
-    (t->n_nodes > 1 ? store_nodes : store_everywhere)(t, dest, source, &(struct layout){.at = at});
+    if (most <= record - sizeof mine.bytes)
+        copy_records(t, dest, at);
+    else
+        (t->n_nodes > 1 ? store_nodes : store_everywhere)(t, dest, source, &(struct layout){.at = at});
     free(at);
 }
 

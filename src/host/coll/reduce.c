@@ -19,7 +19,7 @@
 
 enum {
     BLOCK_BYTES = 8192,      /* combined at a time: stays in the first-level cache */
-    REMOTE_BLOCK_BYTES = 131072 /* with remote members: long enough for the network, short enough for the second level */
+    REMOTE_BLOCK_BYTES = 524288 /* with remote members: each block waits for the network twice */
 };
 
 /* ---- reduction --------------------------------------------------------------------------------------------------- */
@@ -215,30 +215,71 @@ static void meet_holders(const struct shmem_team *t, uint64_t epoch, meet *meet)
         meet(t, shi_coll_holder(&t->node[(t->my_node + i) % t->n_nodes], t->local_rank[t->me]), epoch);
 }
 
-/* Combine a slice of the nodes' results, and give it to all holders; the blocks of all nodes come at the same time. */
-static void combine_slice(const struct shmem_team *t, void *dest, struct shi_range part, const struct shi_reduction *r)
+/* A slice of the nodes' results that this PE combines. Of a node with one member these are its source, which nobody has to copy. */
+struct slice {
+    char *dest;
+    const char *source;
+    size_t elem;
+    int k; /* the part */
+};
+
+/* A block of it: n elements from `at` on. What comes from node i has its place at in + i * each; this PE's own elements stay where they
+ * are if the host can access them, and the first node's result is made in dest. */
+struct block {
+    size_t at, n, each;
+    char *in;
+};
+
+static const char *results_of(const struct shmem_team *t, const struct slice *s, int node)
 {
-    int k = t->local_rank[t->me];
-    size_t block = REMOTE_BLOCK_BYTES / r->elem, piece = part.last - part.first;
-    block = piece < block ? piece : block;
-    char *in = shi_coll_room(t->routine, (size_t)t->n_nodes * block * r->elem);
-    for (size_t at = part.first; at < part.last; at += block) {
-        size_t n = part.last - at < block ? part.last - at : block, off = at * r->elem;
-        for (int i = 0; i < t->n_nodes; i++)
-            shi_coll_get(t, in + (size_t)i * block * r->elem, (char *)dest + off, n * r->elem, shi_coll_holder(&t->node[i], k));
+    return t->node[node].n == 1 ? s->source : s->dest;
+}
+
+/* Where the elements of a node are, or arrive; of node 0, where the result is made. */
+static char *place(const struct shmem_team *t, const struct slice *s, const struct block *b, int node)
+{
+    const char *own = (node ? results_of(t, s, node) : s->dest) + b->at * s->elem;
+    return node == t->my_node && !shi_dheap_is_private(own) ? (char *)own : b->in + (size_t)node * b->each;
+}
+
+static void get_block(const struct shmem_team *t, const struct slice *s, const struct block *b)
+{
+    for (int i = 0; i < t->n_nodes; i++) {
+        const char *from = results_of(t, s, i) + b->at * s->elem;
+        char *to = place(t, s, b, i);
+        if (to != from)
+            shi_coll_get(t, to, from, b->n * s->elem, shi_coll_holder(&t->node[i], s->k));
+    }
+}
+
+static void combine_block(const struct shmem_team *t, const struct slice *s, const struct block *b, const struct shi_reduction *r)
+{
+    char *sum = place(t, s, b, 0);
+    for (int i = 1; i < t->n_nodes; i++)
+        r->combine(sum, place(t, s, b, i), b->n);
+    for (int i = 0; i < t->n_nodes; i++)
+        shi_coll_put(t, s->dest + b->at * s->elem, sum, b->n * s->elem, shi_coll_holder(&t->node[i], s->k));
+}
+
+static void combine_slice(const struct shmem_team *t, const struct slice *s, struct shi_range part, const struct shi_reduction *r)
+{
+    size_t most = REMOTE_BLOCK_BYTES / s->elem, all = part.last - part.first;
+    most = most < all ? most : all;
+    struct block b = {.at = part.first, .each = most * s->elem};
+    b.in = shi_coll_room(t->routine, (size_t)t->n_nodes * b.each);
+    for (; b.at < part.last; b.at += b.n) {
+        b.n = part.last - b.at < most ? part.last - b.at : most;
+        get_block(t, s, &b);
         shi_coll_local(t);
-        for (int i = 1; i < t->n_nodes; i++)
-            r->combine(in, in + (size_t)i * block * r->elem, n);
-        for (int i = 0; i < t->n_nodes; i++)
-            shi_coll_put(t, (char *)dest + off, in, n * r->elem, shi_coll_holder(&t->node[i], k));
+        combine_block(t, s, &b, r);
         shi_coll_local(t);
     }
-    free(in);
+    free(b.in);
 }
 
 /* Each PE combines a slice. Its node's results are ready, so others may read and then change those that it holds. */
-static void reduce_pieces(const struct shmem_team *t, void *dest, size_t elements, const struct parts *p, const struct shi_reduction *r,
-                          uint64_t epoch)
+static void reduce_pieces(const struct shmem_team *t, void *dest, const void *source, size_t elements, const struct parts *p,
+                          const struct shi_reduction *r, uint64_t epoch)
 {
     int k = t->local_rank[t->me], slice = p->first[k];
     for (int i = 0; i < t->my_node; i++)
@@ -247,7 +288,7 @@ static void reduce_pieces(const struct shmem_team *t, void *dest, size_t element
     meet_combiners(t, p, epoch, shi_team_notify);
     meet_holders(t, epoch, shi_team_wait_notify);
     if (part.first < part.last)
-        combine_slice(t, dest, part, r);
+        combine_slice(t, &(const struct slice){dest, source, r->elem, k}, part, r);
     meet_holders(t, epoch + 1, shi_team_notify);
     meet_combiners(t, p, epoch + 1, shi_team_wait_notify);
 }
@@ -310,11 +351,12 @@ static void reduce_long_nodes(struct shmem_team *t, void *dest, const void *sour
     struct parts p = make_parts(t, way);
     int k = t->local_rank[t->me];
     shi_team_node_barrier(t); /* every source of the node is ready */
-    reduce_node(t, dest, source, n, &p, r);
+    if (way == SHI_BY_HALVING || t->node[t->my_node].n > 1)
+        reduce_node(t, dest, source, n, &p, r);
     shi_team_node_barrier(t); /* its results are ready */
     t->epoch += 2;
     if (way != SHI_BY_HALVING)
-        reduce_pieces(t, dest, n, &p, r, t->epoch - 1);
+        reduce_pieces(t, dest, source, n, &p, r, t->epoch - 1);
     else if (k < p.n)
         reduce_halves(t, dest, k, part_of(t, &p, n, k, r->elem), r, t->epoch - 1);
     shi_team_node_barrier(t); /* all nodes' results are here */
