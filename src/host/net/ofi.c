@@ -64,7 +64,10 @@ int shi_ofi_open(char *why, size_t bytes)
     setenv("IPATH_NO_BACKTRACE", "1", 0); /* else libraries of old networks, which libfabric loads, handle signals */
     setenv("HFI_NO_BACKTRACE", "1", 0);
     setenv("FI_TCP_MAX_RX_SIZE", "0", 0); /* else tcp of libfabric 2 keeps 17 MB for tagged messages, which are not used here */
-    void *lib = shi_ofi_has_rdma("/sys") ? NULL : load_without_psm();
+    int has_rdma = shi_ofi_has_rdma("/sys");
+    if (!has_rdma) /* verbs;ofi_rxm has no flow control but its receives */
+        setenv("FI_OFI_RXM_MSG_RX_SIZE", "1024", 0); /* else tcp;ofi_rxm posts 4,096 of 16 KiB and touches them all */
+    void *lib = has_rdma ? NULL : load_without_psm();
     if (!lib)
         lib = load_with_psm();
     if (!lib) {
