@@ -10,11 +10,16 @@
 
 #include "../tap_pes.h"
 
-enum { MOST = 40000, BLOCKS = 200001 /* a part of a long reduction between nodes has more than a block */ };
+enum {
+    MOST = 40000,
+    BLOCKS = 200001, /* a part of a long reduction between nodes has more than a block */
+    COLD_BYTES = 26 << 20
+};
 
 static shmem_team_t team;
 static int n;
-static int64_t *source, *dest; /* [n * MOST + 1], at least BLOCKS + 1 */
+static size_t most = MOST;
+static int64_t *source, *dest; /* [n * most + 1], at least BLOCKS + 1 */
 static double *real;           /* [2 * MOST] */
 
 static int64_t value(int pe, size_t i)
@@ -26,7 +31,7 @@ static void fill(size_t words, int64_t rest)
 {
     for (size_t i = 0; i < words; i++)
         source[i] = value(me, i);
-    for (size_t i = 0; i < (size_t)n * MOST + 1; i++)
+    for (size_t i = 0; i < (size_t)n * most + 1; i++)
         dest[i] = rest;
     dest[words] = rest;
     shmem_team_sync(team);
@@ -205,6 +210,28 @@ static void test_late(void)
         }
 }
 
+/* With more data on the node than the caches of most processors hold, for which copies may bypass them. Catches: a notification that is
+ * seen before the data. */
+static void test_cold(void)
+{
+    team = SHMEM_TEAM_WORLD;
+    most = COLD_BYTES / sizeof *source / ((size_t)n * (size_t)(n + 1)) + 1;
+    int64_t *old_source = source, *old_dest = dest;
+    if (most * (size_t)n > BLOCKS && most > MOST) {
+        source = shmem_malloc((most * (size_t)n + 1) * sizeof *source);
+        dest = shmem_malloc((most * (size_t)n + 1) * sizeof *dest);
+    }
+    if (CHECK(source && dest))
+        moves(most);
+    most = MOST;
+    if (source != old_source) {
+        shmem_free(source);
+        shmem_free(dest);
+    }
+    source = old_source;
+    dest = old_dest;
+}
+
 int main(void)
 {
     shmem_init();
@@ -217,6 +244,7 @@ int main(void)
     RUN(test_world, "lengths up to 320,000 bytes, reductions up to 1,600,008 bytes in the world");
     RUN(test_reverse, "the same in a team of all PEs in reverse order");
     RUN(test_every_second, "copies and scans of up to 52,488 bytes in a team of every second PE");
+    RUN(test_cold, "copies of 26 MiB on the node");
     RUN(test_late, "reductions and scans for which each PE in turn is late");
     shmem_finalize();
     return tap_end();

@@ -2,12 +2,15 @@
  * copy_lines.c - copies of all alignments and of lengths around each limit, against a copy byte by byte, between guard bytes.
  *
  * Catches: a last line that is not copied or copied twice with another alignment, a write outside the destination; an aligned word of
- * the destination that another thread sees half written.
+ * the destination that another thread sees half written; a later store that another thread sees before data that bypasses the caches.
  */
 #include "../tap.h"
 #include "../torn.h"
 
 #include <stdlib.h>
+
+#include <pthread.h>
+#include <sched.h>
 
 #include "host/util/copy_lines.h"
 
@@ -16,13 +19,17 @@ enum { GUARD = 64, ROOM = SHI_COPY_LINES_MAX + 64 + 2 * GUARD };
 static char *from, *to;
 
 /* The choices by length, and the loops, which some processors take for long copies only. */
-enum { BY_LENGTH, BY_LENGTH_WIDE, WORDS, LINES, LINES_WIDE } way;
+enum { BY_LENGTH, BY_LENGTH_WIDE, PART, WORDS, LINES, STREAMED, LINES_WIDE } way;
+
+static size_t way_of; /* PART: the bytes of the whole transfer */
 
 static void copy(char *t, const char *f, size_t bytes)
 {
     switch (way) {
     case BY_LENGTH: shi_copy_lines(t, f, bytes); return;
     case BY_LENGTH_WIDE: shi_copy_lines_wide(t, f, bytes); return;
+    case PART: shi_copy_part(t, f, bytes, way_of); return;
+    case STREAMED: shi_copy_streamed(t, f, bytes); return;
     case WORDS: shi_copy_words(t, f, bytes); return;
     case LINES: shi_copy_all_lines(t, f, bytes); return;
     case LINES_WIDE: shi_copy_all_lines_wide(t, f, bytes); return;
@@ -92,8 +99,65 @@ static void test_words(void)
 {
     memset(from, 1, ROOM / 2);
     memset(from + ROOM / 2, 2, ROOM / 2);
-    for (way = BY_LENGTH; way < LINES_WIDE || (way == LINES_WIDE && shi_copy_is_wide()); way++)
+    for (way = BY_LENGTH; way <= (shi_copy_is_wide() ? LINES_WIDE : LINES); way++)
         watch_way();
+}
+
+/* ---- order -------------------------------------------------------------------------------------------------------- */
+
+enum { ROUNDS = 40000, BLOCK = 1024 };
+static unsigned written, read_until;
+
+static void await(const unsigned *word, unsigned value)
+{
+    for (unsigned polls = 0; __atomic_load_n(word, __ATOMIC_ACQUIRE) != value; polls++)
+        if (polls > 1000)
+            sched_yield();
+}
+
+static cpu_set_t may;
+
+/* Onto the k-th processor that this process may use, if there are so many: on the same one no thread sees the other's stores late. */
+static void stay_on(int k)
+{
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &may) && k-- == 0)
+            CPU_SET(cpu, &one);
+    sched_setaffinity(0, sizeof one, &one);
+}
+
+static void *read_blocks(void *arg)
+{
+    size_t *old = arg;
+    stay_on(1);
+    for (unsigned i = 1; i <= ROUNDS; i++) {
+        await(&written, i);
+        for (size_t at = BLOCK; at > 0; at -= SHI_LINE_BYTES)
+            *old += to[at - 1] != (char)i;
+        __atomic_store_n(&read_until, i, __ATOMIC_RELEASE);
+    }
+    return NULL;
+}
+
+/* A store after the copy, as a signal is one, comes after all of it. */
+static void test_order(void)
+{
+    pthread_t reader;
+    size_t old = 0;
+    if (!CHECK(sched_getaffinity(0, sizeof may, &may) == 0) || !CHECK(pthread_create(&reader, NULL, read_blocks, &old) == 0))
+        return;
+    stay_on(0);
+    for (unsigned i = 1; i <= ROUNDS; i++) {
+        memset(from, (int)i, BLOCK);
+        copy(to, from, BLOCK);
+        __atomic_store_n(&written, i, __ATOMIC_RELEASE);
+        await(&read_until, i);
+    }
+    pthread_join(reader, NULL);
+    sched_setaffinity(0, sizeof may, &may);
+    CHECKF(old == 0, "%zu lines were older than the store after them", old);
 }
 
 int main(void)
@@ -112,8 +176,20 @@ int main(void)
     RUN(test_alignments, "all alignments of both sides, word by word");
     way = LINES;
     RUN(test_alignments, "all alignments of both sides, line by line");
+    way = shi_copy_is_wide() ? STREAMED : LINES;
+    RUN(test_alignments, "all alignments of both sides, past the caches where there are wide registers");
+    shi_copy_find_caches();
+    CHECKF(shi_copy_cache_bytes >= 1 << 20, "caches of %zu bytes", shi_copy_cache_bytes);
+    shi_copy_cache_bytes = shi_copy_is_wide() ? 1 << 20 : SIZE_MAX;
+    way = PART;
+    way_of = (1 << 20) - 1;
+    RUN(test_alignments, "a part of what the caches hold");
+    way_of = 1 << 20;
+    RUN(test_alignments, "a part of more than they hold");
     way = shi_copy_is_wide() ? LINES_WIDE : LINES;
     RUN(test_alignments, "all alignments of both sides, line by line with wide registers where there are any");
+    way = shi_copy_is_wide() ? STREAMED : LINES;
+    RUN(test_order, "a store after a copy past the caches is seen after it");
     RUN(test_words, "aligned words are never half written");
     free(from);
     free(to);

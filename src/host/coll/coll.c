@@ -49,6 +49,15 @@ void shi_coll_copy(void *to, const void *from, size_t bytes)
         shi_dheap_copy_any("collective", to, from, bytes);
 }
 
+/* The same of a part of a transfer, in which all PEs of the node read and write `of` bytes in total. */
+static void copy_part(void *to, const void *from, size_t bytes, size_t of)
+{
+    if (shi_likely(of < shi_copy_cache_bytes) || shi_world.dev_private || to == from)
+        shi_coll_copy(to, from, bytes);
+    else
+        shi_copy_part(to, from, bytes, of);
+}
+
 static struct shi_remote_addr remote_addr(const struct shmem_team *t, const void *addr, size_t bytes, int pe)
 {
     struct shi_remote_addr s;
@@ -57,14 +66,19 @@ static struct shi_remote_addr remote_addr(const struct shmem_team *t, const void
     return s;
 }
 
-void shi_coll_put(const struct shmem_team *t, void *dest, const void *source, size_t bytes, int pe)
+static void put_part(const struct shmem_team *t, void *dest, const void *source, size_t bytes, int pe, size_t of)
 {
     if (!t->peer[pe].remote) {
-        shi_coll_copy(shi_coll_at(t, dest, pe), source, bytes);
+        copy_part(shi_coll_at(t, dest, pe), source, bytes, of);
     } else if (bytes) {
         struct shi_remote_addr to = remote_addr(t, dest, bytes, pe);
         shi_remote_put(shi_world.lane, &to, source, bytes, SHI_NBI | SHI_MORE);
     }
+}
+
+void shi_coll_put(const struct shmem_team *t, void *dest, const void *source, size_t bytes, int pe)
+{
+    put_part(t, dest, source, bytes, pe, 2 * bytes);
 }
 
 void shi_coll_get(const struct shmem_team *t, void *dest, const void *source, size_t bytes, int pe)
@@ -284,10 +298,10 @@ static size_t start_of(const struct layout *l, int i)
 static void store_everywhere(struct shmem_team *t, void *dest, const void *source, const struct layout *l)
 {
     uint64_t epoch = ++t->epoch;
-    size_t off = start_of(l, t->me), bytes = start_of(l, t->me + 1) - off;
+    size_t off = start_of(l, t->me), bytes = start_of(l, t->me + 1) - off, of = shi_bytes(start_of(l, t->n), (size_t)t->n + 1);
     for (int k = 0; k < t->n && bytes; k++) {
         int i = t->me + k < t->n ? t->me + k : t->me + k - t->n;
-        shi_coll_copy(shi_coll_at(t, (char *)dest + off, i), source, bytes);
+        copy_part(shi_coll_at(t, (char *)dest + off, i), source, bytes, of);
     }
     shi_team_notify_and_wait(t, epoch);
 }
@@ -461,14 +475,15 @@ void shi_coll_alltoall(const char *routine, struct shmem_team *t, void *dest, co
     if (between_nodes(t, &(const struct shi_all_to_all){dest, source, 1, 1, bytes, 1}))
         return;
     uint64_t epoch = ++t->epoch;
+    size_t of = shi_bytes(2 * bytes * (size_t)t->n, (size_t)t->node[t->my_node].n);
     for (int k = 1; k < t->n; k++) {
         int i = t->me + k < t->n ? t->me + k : t->me + k - t->n;
-        shi_coll_put(t, (char *)dest + bytes * (size_t)t->me, (const char *)source + bytes * (size_t)i, bytes, i);
+        put_part(t, (char *)dest + bytes * (size_t)t->me, (const char *)source + bytes * (size_t)i, bytes, i, of);
         shi_team_notify(t, i, epoch);
         keep_step(t, k, epoch);
     }
     if (bytes)
-        shi_coll_copy((char *)dest + bytes * (size_t)t->me, (const char *)source + bytes * (size_t)t->me, bytes);
+        copy_part((char *)dest + bytes * (size_t)t->me, (const char *)source + bytes * (size_t)t->me, bytes, of);
     wait_last(t, epoch);
     shi_coll_local(t);
 }

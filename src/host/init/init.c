@@ -30,6 +30,7 @@
 #include "host/ops/statics.h"
 #include "host/ops/wait.h"
 #include "host/tag/tag.h"
+#include "host/util/copy_lines.h"
 #include "host/util/end.h"
 #include "host/util/libc.h"
 #include "host/util/log.h"
@@ -280,6 +281,7 @@ void shi_world_up(int thread_level)
             shi_log_error("the library cannot start: %s", strerror(-err)); /* a part that says nothing: mostly, no memory */
         abort_on_error(1);
     }
+    shi_copy_find_caches();
     shi_wait_set(shi_world.config.wait, shi_world.config.spin, shi_world.shm.oversubscribed, shi_world.lane != NULL);
     shi_set_main_thread();
     *SHI_CTX_DEFAULT = (struct shmem_ctx){.peer = shi_peers_fast(), .n_pes = shi_world.n_pes,

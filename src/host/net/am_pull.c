@@ -204,7 +204,7 @@ static int read_alone(int rank, const struct shi_am_src *src, size_t off, void *
     if (src->key == IN_DEVICE || to_device)
         world.device_copy(to, from, bytes);
     else
-        shi_copy_lines_wide(to, from, bytes);
+        shi_copy_part(to, from, bytes, 2 * src->bytes);
     return 0;
 }
 

@@ -4,6 +4,10 @@
  * glibc before 2.40 copies 2 or 4 KiB up to about 512 KiB by rep movsb. On AMD Zen 3 and Zen 4 that is up to 7 times slower where the
  * source is aligned to a cache line and the destination is not; on other processors memcpy is as quick up to 128 KiB, and up to twice
  * as quick in their caches (src/DECISIONS.md).
+ *
+ * Data that does not fit in the caches is copied by stores that bypass them: a usual store reads its line into the caches first, and later
+ * another line leaves them for it. glibc's memcpy does so from three quarters of the caches on; on AMD glibc before 2.38 counts the caches
+ * of all the processor's cores for that, often hundreds of MiB.
  */
 #ifndef SHI_COPY_LINES_H
 #define SHI_COPY_LINES_H
@@ -97,6 +101,18 @@ static inline int shi_copy_is_by_lines(size_t bytes)
 }
 #endif
 
+enum { SHI_COPY_STREAM_MIN = 4096 }; /* bytes of a copy past the caches: shorter ones gain nothing */
+
+/* Limit of shi_copy_part, from the caches that a core can use; set at init. SIZE_MAX where memcpy is as quick. */
+extern size_t shi_copy_cache_bytes;
+void shi_copy_find_caches(void);
+
+/* memcpy by stores that bypass the caches. Later stores are not seen before this copy. bytes >= 64. */
+void shi_copy_streamed(char *to, const char *from, size_t bytes);
+
+/* memcpy of a part of a transfer, in which all PEs of the node read and write `of` bytes in total. */
+void shi_copy_part(void *to, const void *from, size_t bytes, size_t of);
+
 /* For messages, which are copied into a queue and out of it by turns. */
 static inline void shi_copy_lines(void *to, const void *from, size_t bytes)
 {
@@ -109,7 +125,9 @@ static inline void shi_copy_lines(void *to, const void *from, size_t bytes)
 /* For data that is copied once. */
 static inline void shi_copy_lines_wide(void *to, const void *from, size_t bytes)
 {
-    if (!shi_copy_is_by_lines(bytes))
+    if (shi_unlikely(bytes >= SHI_COPY_LINES_MAX))
+        shi_copy_part(to, from, bytes, 2 * bytes);
+    else if (!shi_copy_is_by_lines(bytes))
         memcpy(to, from, bytes);
     else if (shi_copy_is_wide())
         shi_copy_all_lines_wide(to, from, bytes);
