@@ -151,7 +151,8 @@ static inline void bench_local(struct bench_case *cases, int n)
         bench_print(c);
 }
 
-/* Collective: every PE runs every loop with the same number of calls; prints PE 0's times. */
+/* Collective: every PE runs every loop with the same number of calls; prints PE 0's times. As in bench_calibrate, the faster of two tries
+ * counts: the first may touch memory that the library uses for the first time. */
 static inline void bench_joint(struct bench_case *cases, int n)
 {
     for (struct bench_case *c = cases; c < cases + n; c++) {
@@ -160,7 +161,8 @@ static inline void bench_joint(struct bench_case *cases, int n)
         shmem_barrier_all();
         c->loop(c->arg, least);
         shmem_barrier_all();
-        long calls = bench_fill(bench_call_us(c, 4 * least), BENCH_JOINT_US);
+        double first_us = bench_call_us(c, 4 * least), second_us = bench_call_us(c, 4 * least);
+        long calls = bench_fill(first_us < second_us ? first_us : second_us, BENCH_JOINT_US);
 
         c->calls = bench_agree(calls < least ? least : calls);
     }

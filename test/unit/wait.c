@@ -42,6 +42,12 @@ uint32_t *shi_shm_core(const struct shi_shm *s, int i)
     return &regions[i].core;
 }
 
+uint64_t *shi_shm_waited(const struct shi_shm *s, int i)
+{
+    (void)s;
+    return &regions[i].waited_ns;
+}
+
 int sched_getcpu(void)
 {
     return here;
@@ -87,6 +93,33 @@ static void busy(void)
 {
     int n = yields_of_waits(LONG_NS);
     CHECKF(n <= WAITS / 4, "%d yields in %d waits", n, WAITS);
+}
+
+/* The other PEs of the node wait, or not. */
+static void others_wait(int do_wait)
+{
+    for (int i = 1; i < 4; i++)
+        regions[i].waited_ns = do_wait ? shi_now_ns() + 1000000000 : 0;
+}
+
+/* Catches: waits that sleep for long after PEs of this node have computed, although these wait again; waits that yield to other
+ * processes again and again because all PEs wait. Other processes of this machine can disturb a try. */
+static void busy_peers(void)
+{
+    int n = 0, again = 0;
+    shi_world.shm.region = regions;
+    shi_world.shm.n = 4;
+    for (int i = 0; i < 20 && again < WAITS * TRIES; i++) {
+        others_wait(0);
+        n = yields_of_waits(LONG_NS);
+        CHECKF(n <= WAITS / 4, "%d yields in %d waits while PEs compute", n, WAITS);
+        others_wait(1);
+        again = yields_of_waits(0);
+    }
+    CHECKF(again == WAITS * TRIES, "%d yields in %d waits once all PEs wait", again, WAITS);
+    n = yields_of_waits(LONG_NS);
+    CHECKF(n <= WAITS / 4, "%d yields in %d waits while all PEs wait and others compute", n, WAITS);
+    shi_world.shm.region = NULL;
 }
 
 /* Catches: waits that sleep where no process uses the core, or after it became free. Other processes of this machine can
@@ -262,6 +295,8 @@ int main(void)
     shi_wait_set(SHI_WAIT_MODE_AUTO, 0, 1, 0); /* no polls: each try yields or sleeps */
     RUN(idle, "cores are free: waits yield");
     RUN(busy, "cores are busy: waits sleep");
+    RUN(idle, "cores are free again: waits yield");
+    RUN(busy_peers, "PEs of the node compute, then wait: waits sleep, then yield");
     RUN(idle, "cores are free again: waits yield");
     RUN(modes, "SHMEM_WAIT says when a wait sleeps");
     RUN(balance, "of PEs that wait on few of the cores one moves");

@@ -25,6 +25,7 @@ struct shi_shm_region {
     uint64_t held;      /* held by the agent that changes a word of this PE's device heap: a proxy of the node
                          * (proxy/staged.c), or this PE's thread that polls the network (stream_device.c) */
     uint32_t core;      /* on which the PE waited last, plus 1; 0: it has not waited for long (ops/balance.c) */
+    uint64_t waited_ns; /* a time at which the PE waited, at most half a millisecond before the last (ops/wait.c) */
 };
 
 struct shi_shm {
@@ -68,6 +69,9 @@ uint64_t *shi_shm_held(const struct shi_shm *s, int i);
 
 /* Likewise struct shi_shm_region.core. */
 uint32_t *shi_shm_core(const struct shi_shm *s, int i);
+
+/* Likewise struct shi_shm_region.waited_ns. */
+uint64_t *shi_shm_waited(const struct shi_shm *s, int i);
 
 /* Node-wide abort flag, polled by wait loops: 0, or the exit status plus 1. */
 int shi_shm_aborted(const struct shi_shm *s);

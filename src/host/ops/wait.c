@@ -11,6 +11,9 @@
  *
  *   busy_ns       waiters                               waiters          relaxed; a lost update is repeated
  *   busy_until_ns same                                  same             same
+ *   by_others     same                                  same             same
+ *   waited_ns     waiters of its PE                     waiters of the   relaxed: a hint; an old value ends a busy time later
+ *    (net_shm.h)                                         node
  */
 #include "host/ops/wait.h"
 
@@ -25,7 +28,8 @@
 
 enum { POLLS_ALONE = 4000, POLLS_A_ROUND = 16, TESTS_SHARED = 10, COMPUTES_NS = 20000, PASSIVE_NS = 100000, SHARED_NS = 2000000, ALONE_NS = 60000000,
        FIRST_SLEEP_US = 20, LAST_SLEEP_US = 1000, LONGEST_SLEEP_US = 4000, LONG_YIELD_NS = 1500000, LOST_NS = 2000000000,
-       FIRST_BUSY_NS = 20000000, LAST_BUSY_NS = 1280000000 };
+       FIRST_BUSY_NS = 20000000, LAST_BUSY_NS = 1280000000,
+       WAITED_NS = 500000 /* between two times that say that a PE waits */ };
 
 unsigned shi_wait_polls[2] = {POLLS_ALONE, 0};
 unsigned shi_wait_tests;
@@ -36,6 +40,7 @@ static uint64_t yield_ns = SHARED_NS;      /* a wait yields for so long, then sl
 static int never_sleeps;
 static int only_doorbell; /* SHMEM_WAIT=doorbell, for tests: announced waits sleep until it rings */
 static uint64_t busy_ns, busy_until_ns;    /* waits sleep for so long, until then, because other processes use the cores */
+static int by_others;                      /* these are not PEs of this node */
 
 /* Waits of further threads are not registered. */
 enum { BLOCKED_MAX = 64 };
@@ -96,19 +101,40 @@ int shi_wait_aborted(void)
     return 0;
 }
 
+static void say_waits(uint64_t now)
+{
+    uint64_t *at = shi_shm_waited(&shi_world.shm, shi_world.boot.local_index);
+    if (now - __atomic_load_n(at, __ATOMIC_RELAXED) > WAITED_NS)
+        __atomic_store_n(at, now, __ATOMIC_RELAXED);
+}
+
+/* 1: all PEs of the node have waited within the last millisecond. */
+static int all_wait(uint64_t now)
+{
+    for (int i = 0; i < shi_world.shm.n; i++)
+        if ((int64_t)(now - __atomic_load_n(shi_shm_waited(&shi_world.shm, i), __ATOMIC_RELAXED)) > 2 * WAITED_NS)
+            return 0;
+    return 1;
+}
+
 /* Another process that computes keeps the core for its whole time slice after each yield, but a sleeper gets the core back
  * when it wakes up. So after a long yield waits sleep instead, first briefly, for longer each time that the next yield is
- * long again. */
+ * long again. The process may be a PE of this node. Then waits yield again as soon as all PEs wait; if that yield is long, too, it is not. */
 static void yield_or_sleep(struct shi_wait *w)
 {
     uint64_t before = shi_now_ns(), now = before, most_ns = yield_ns;
+    int all = 0, shared = shi_wait_tests && shi_world.shm.region;
+    if (shared)
+        say_waits(before);
     if (shi_wait_tests && !shi_progress_own && !__atomic_load_n(&busy_ns, __ATOMIC_RELAXED))
         shi_balance();
     if (never_sleeps) {
         sched_yield();
         return;
     }
-    if (before >= __atomic_load_n(&busy_until_ns, __ATOMIC_RELAXED)) {
+    if (shared && __atomic_load_n(&busy_ns, __ATOMIC_RELAXED) && !__atomic_load_n(&by_others, __ATOMIC_RELAXED))
+        all = all_wait(before);
+    if (all || before >= __atomic_load_n(&busy_until_ns, __ATOMIC_RELAXED)) {
         sched_yield();
         now = shi_now_ns();
         uint64_t busy = __atomic_load_n(&busy_ns, __ATOMIC_RELAXED), next = 0;
@@ -116,6 +142,10 @@ static void yield_or_sleep(struct shi_wait *w)
             next = busy == 0 ? FIRST_BUSY_NS : busy * 2 < LAST_BUSY_NS ? busy * 2 : LAST_BUSY_NS;
             __atomic_store_n(&busy_until_ns, now + next, __ATOMIC_RELAXED);
         }
+        if (busy && !next)
+            __atomic_store_n(&busy_until_ns, 0, __ATOMIC_RELAXED);
+        if (all || (busy && !next))
+            __atomic_store_n(&by_others, next != 0, __ATOMIC_RELAXED);
         if (next != busy)
             __atomic_store_n(&busy_ns, next, __ATOMIC_RELAXED);
     } else if (!shi_progress_idle_wait(1)) {
