@@ -81,5 +81,6 @@ for line in ($tool --help 2>/dev/null | string match -r '^ +-.*')
             set action -x
     end
     test -n "$value" -a $tool = oshrun; and set -a __fulmar_with_value $words
-    complete -c $tool -n $condition $names $action -d (string trim -- $parts[2])
+    set -l text (string trim -- "$parts[2]")
+    complete -c $tool -n $condition $names $action -d "$text"
 end

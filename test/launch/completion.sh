@@ -10,7 +10,9 @@ trap 'rm -rf "$work"' EXIT
 log=$work/log
 PATH=$(cd "$top_builddir" && pwd)/src/tools:$PATH
 HOME=$work
-mkdir "$work/fish" "$work/zsh"
+mkdir "$work/fish" "$work/zsh" "$work/other"
+printf '#!/bin/sh\necho "  -x"\n' > "$work/other/oshcc"
+chmod +x "$work/other/oshcc"
 for tool in oshrun oshcc oshc++ oshinfo; do
     ln -s "$top_srcdir/pkg/completion.fish" "$work/fish/$tool.fish"
 done
@@ -64,6 +66,12 @@ for shell in bash fish zsh; do
         complete_line "$tool -" | sed 's/=$//' | sort -u | diff want - > "$log" && [ -s want ]
         ok $? "$shell: $tool: exactly the options of --help" "$log"
     done
+    # Catches: an option without a text, as another OpenSHMEM's oshcc prints the compiler's, for which the shell prints errors.
+    if [ $shell != zsh ]; then # its process has a PATH of its own
+        (PATH=$work/other:$PATH && complete_line 'oshcc -') > "$log" 2>&1
+        [ "$(cat "$log")" = -x ]
+        ok $? "$shell: an option without a text" "$log"
+    fi
     gives 'oshrun -n 2 --bind-to ' 'core hwthread none numa socket'
     gives 'oshrun --bind-to c' core
     gives 'oshrun --bind-to=no' none
