@@ -105,7 +105,7 @@ inline exchange_buffers() {
     od
 }
 
-/* The members of a node that is alone; the firsts' rounds between nodes are those of a dissemination barrier. */
+/* The members of a node that is alone; rounds.pml has the firsts' rounds between nodes. */
 inline exchange_gathered() {
     atomic {
         exchanges++;

@@ -76,16 +76,19 @@ void shi_team_node_barrier(struct shmem_team *t)
         shi_team_release(t, epoch);
 }
 
+/* The words are those of members, not of rounds: the partner of a round differs from plan to plan, and the store of a later operation
+ * may arrive before another partner's. A member sends another one in one round of an operation at most. */
 void shi_team_rounds(struct shmem_team *t, uint64_t epoch, const struct shi_carry *c)
 {
     const struct shi_slot *mine = t->slot[t->me];
     for (int r = 0; r < shi_plan_rounds(c->plan, t->n_nodes); r++) {
         struct shi_round x = shi_plan_round(c->plan, t->n_nodes, t->my_node, r);
+        int from = t->node[x.from].member[0];
         if (c->send)
             c->send(t, &x, r, c->arg);
-        shi_team_store_remote(t, t->node[x.to].member[0], &mine->flag[r].seen, &epoch, sizeof epoch, 0); /* R1 */
-        SHI_WAIT_UNTIL(__atomic_load_n(&mine->flag[r].seen, __ATOMIC_ACQUIRE) >= epoch, /* A1 */
-                       .routine = t->routine, .kind = SHI_FOR_NETWORK, .of = t->peer[t->node[x.from].member[0]].pe);
+        shi_team_store_remote(t, t->node[x.to].member[0], &mine->from[t->me], &epoch, sizeof epoch, 0); /* R4 */
+        SHI_WAIT_UNTIL(__atomic_load_n(&mine->from[from], __ATOMIC_ACQUIRE) >= epoch, /* A4 */
+                       .routine = t->routine, .kind = SHI_FOR_NETWORK, .of = t->peer[from].pe);
         if (c->take)
             c->take(t, &x, r, c->arg);
     }

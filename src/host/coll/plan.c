@@ -79,6 +79,21 @@ static struct shi_round disseminate(enum shi_plan plan, int n, int me, int r)
     return x;
 }
 
+/* Of a power of two of ranks: in round r each exchanges with the rank whose number differs in bit r. */
+static struct shi_round exchange_pairs(enum shi_plan plan, int me, int r)
+{
+    int step = 1 << r, other = me ^ step;
+    struct shi_round x = {.to = other, .from = other};
+    if (plan == SHI_PLAN_GATHER) { /* all that the two have */
+        x.send = (struct shi_run){me & -step, step};
+        x.recv = (struct shi_run){other & -step, step};
+    } else if (plan == SHI_PLAN_MERGE) {
+        x.send.n = x.recv.n = 1;
+        x.take = SHI_TAKE_UNDER;
+    }
+    return x;
+}
+
 int shi_plan_index_places(int n, int round)
 {
     int places = n - 1;
@@ -172,6 +187,9 @@ struct shi_round shi_plan_round(enum shi_plan plan, int n, int me, int r)
         int to = (me + r + 1) % n;
         return (struct shi_round){.to = to, .from = (me - r - 1 + n) % n, .send = {to, 1}, .recv = {me, 1}};
     }
+    case SHI_PLAN_BARRIER:
+    case SHI_PLAN_GATHER:
+    case SHI_PLAN_MERGE: return (n & (n - 1)) == 0 ? exchange_pairs(plan, me, r) : disseminate(plan, n, me, r);
     default: return disseminate(plan, n, me, r);
     }
 }

@@ -7,7 +7,8 @@
  * test/unit/plan by copies in memory, which it compares with the result by definition.
  *
  *   plan         rounds                what a round carries
- *   BARRIER      ceil(log2 n)          nothing; dissemination
+ *   BARRIER      ceil(log2 n)          nothing; dissemination, or with a power of two of ranks exchanges of pairs, in which the answer
+ *                                      acknowledges the message; so do GATHER and MERGE
  *   GATHER       ceil(log2 n)          the blocks that the rank has, at most those that the receiver lacks; each block goes to
  *                                      its final place, so every rank receives every block once
  *   MERGE        ceil(log2 n)          the whole record; for operators for which a op a is a, such as AND and MAX

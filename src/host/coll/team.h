@@ -30,21 +30,20 @@ enum {
 
 /*
  *   word            written by                        read by         order
- *   flag[r].seen    partner of round r: member or     owner of slot   R1 -> A1 dissemination: barriers, gathers, merges
- *                   first of a node, 2^r below
+ *   flag[r].seen    member 2^r below                  owner of slot   R1 -> A1 barriers of one node by dissemination
  *   came            owner of slot, in barriers that   reports; roots  relaxed: shi_team_came; R6 -> A6 the dests of
  *                   count and broadcasts over active                  earlier broadcasts are free
  *                   sets
  *   arrived         members, fetch-add; the last, or  members         R2 -> A2 slot of member 0, or of the node's first
  *                   the node's first, resets
  *   released        last to arrive, or the first      members         R3 -> A3
- *   from[i]         member i                          owner of slot   R4 -> A4 the stores of i for this epoch
+ *   from[i]         member i                          owner of slot   R4 -> A4 the stores of i for this epoch, or this round of it
  *   half[p]         direct: member i, record i,       owner of slot   plain, after A4
  *                   before from[i]
  *                   gathered, in the slot of a node's first:
  *                   members of the node, their        the first       plain, before R2, after A2
  *                   records
- *                   firsts of other nodes, records    the first       plain, before R1 or R4, after A1 or A4
+ *                   firsts of other nodes, records    the first       plain, before R4, after A4
  *                   and landing[r]
  *                   the first, its record and the     members         plain, before R3, after A3
  *                   result
@@ -56,7 +55,8 @@ enum {
  *
  * Words of a remote member come over the network: its progress engine stores them with a release, in stream order.
  *
- * R1 -> A1, R2 -> A2 -> R3 -> A3  stores of every member before the barrier are visible to all members after it.
+ * R1 -> A1, R2 -> A2 (-> R4 -> A4 between nodes) -> R3 -> A3  stores of every member before the barrier are visible to all members
+ * after it.
  */
 struct shi_slot {
     struct {
@@ -284,7 +284,7 @@ void shi_team_release(struct shmem_team *t, uint64_t epoch);
 /* Barrier among the members of this PE's node. All members of the team call it. */
 void shi_team_node_barrier(struct shmem_team *t);
 
-/* What the firsts send each other in the rounds of a plan by dissemination. x->to and x->from are nodes. Either may be NULL. */
+/* What the firsts send each other in the rounds of a plan by dissemination or pairs. x->to and x->from are nodes. Either may be NULL. */
 struct shi_carry {
     enum shi_plan plan;
     void (*send)(struct shmem_team *t, const struct shi_round *x, int r, void *arg); /* a notification follows */
