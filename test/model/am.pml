@@ -69,7 +69,10 @@ proctype sender() {
         if
         :: l == 0
         :: l > 0 ->
-            if :: used_n[slot(k)] && !M(6) -> reclaim() :: else fi; /* of the slot's last message */
+            if
+            :: !M(6) -> reclaim() /* of the slot's last message, or after some cells */
+            :: !used_n[slot(k)] || M(6) -> skip
+            fi;
             do
             :: some(l) -> break
             :: else -> (back < (M(4) -> k : taken)); reclaim() /* A2 */
