@@ -106,6 +106,14 @@ static void lost(int code)
     _exit(9);
 }
 
+/* A job that ends while PEs of another host still connect can leave slurmstepd 22.05 running; its server still ends its part of the
+ * connections after the fence. */
+static void join(void)
+{
+    check("fence", PMIx_Fence(NULL, 0, NULL, 0));
+    usleep(300000);
+}
+
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
@@ -121,26 +129,27 @@ int main(int argc, char **argv)
     else if (!strcmp(mode, "refused"))
         refused();
     else if (!strcmp(mode, "abort") || !strcmp(mode, "abort_joined")) { /* PE 1 ends the job while the others wait */
-        if (!strcmp(mode, "abort_joined")) {
-            check("fence", PMIx_Fence(NULL, 0, NULL, 0));
-            usleep(300000); /* Slurm 22.05's server still ends its part of the connections after the fence */
-        }
+        if (!strcmp(mode, "abort_joined"))
+            join();
         if (me.rank == 1)
             PMIx_Abort(code, "as told", NULL, 0);
         sleep(60);
     } else if (!strcmp(mode, "signal")) { /* a signal kills PE 1 while the others wait */
+        join();
         if (me.rank == 1)
             kill(getpid(), code);
         sleep(60);
     } else if (!strcmp(mode, "leave")) { /* PE 1 exits without finalize while the others wait */
+        join();
         if (me.rank == 1)
             _exit(0);
         sleep(60);
     } else if (!strcmp(mode, "lost"))
         lost(code);
-    else if (!strcmp(mode, "status") && me.rank == 1) {
+    else if (!strcmp(mode, "status")) {
+        join();
         check("finalize", PMIx_Finalize(NULL, 0));
-        return code;
+        return me.rank == 1 ? code : 0;
     }
     check("finalize", PMIx_Finalize(NULL, 0));
     return 0;

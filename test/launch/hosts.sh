@@ -196,8 +196,6 @@ test_ends() {
     ended 137 1 && grep -q 'PE 1 .* was killed by SIGKILL' "$work/err"
     result $? "a killed PE: 137 and one line"
 
-    # All PEs have joined and then wait: an abort while the other host's PEs still connect leaves slurmstepd 22.05 running in one
-    # run of eight.
     run "$client" abort_joined 7
     ended 7 1 && grep -q 'status 7' "$work/err"
     result $? "PMIx abort with 7: 7 and one line"

@@ -275,18 +275,30 @@ static int slow_or_bad(shmemx_gpc_call_t *c)
 }
 static int h_slow;
 
+static int holding; /* loads and stores are relaxed: another thread may run the function */
+
+static int held(shmemx_gpc_call_t *c)
+{
+    (void)c;
+    return __atomic_load_n(&holding, __ATOMIC_RELAXED) ? SHMEMX_GPC_PENDING : 0;
+}
+static int h_held;
+
 static void reuse(void)
 {
     int list[MOST], reply, bad = next_pe();
     shmemx_gpc_nbh_t nbh;
     shmemx_gpc_nbh_init(&nbh);
+    __atomic_store_n(&holding, 1, __ATOMIC_RELAXED);
+    CHECK(shmemx_gpc_exec(SHMEM_TEAM_WORLD, h_held, me, NULL, 0, NULL, 0, NULL, 0, NULL, 0, &nbh) == 0);
+    CHECK(shmemx_gpc_exec(SHMEM_TEAM_WORLD, h_hop, 0, NULL, 0, NULL, 0, NULL, 0, &reply, sizeof reply, &nbh) == -EBUSY);
+    __atomic_store_n(&holding, 0, __ATOMIC_RELAXED);
+    CHECK(shmemx_gpc_wait(&nbh) == 0);
     for (int i = 0; i < n_pes; i++)
         list[i] = i;
     for (int r = 0; n_pes > 1 && r < rounds(100); r++) {
         CHECK(shmemx_gpc_chained_exec(SHMEM_TEAM_WORLD, h_slow, SHMEMX_GPC_NONE, &bad, sizeof bad, NULL, 0, NULL, 0,
                                       &reply, sizeof reply, n_pes, list, &nbh, r % 2) == 0);
-        CHECK(shmemx_gpc_exec(SHMEM_TEAM_WORLD, h_hop, 0, NULL, 0, NULL, 0, NULL, 0, &reply, sizeof reply, &nbh) ==
-              -EBUSY);
         CHECK(shmemx_gpc_wait(&nbh) == -EIO && nbh.rdsize == 0);
         reply = 0;
         int at = below(n_pes);
@@ -308,6 +320,7 @@ int main(void)
     h_chain = shmemx_gpc_register(chain);
     h_ran = shmemx_gpc_register(ran);
     h_slow = shmemx_gpc_register(slow_or_bad);
+    h_held = shmemx_gpc_register(held);
     h_bad = shmemx_gpc_register_tree(bad_tree);
     h_visit = shmemx_gpc_register(visit);
     RUN(plain, "an echo of every length");
