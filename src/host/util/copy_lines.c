@@ -55,10 +55,6 @@ void shi_copy_part(void *to, const void *from, size_t bytes, size_t of)
 {
     if (of >= shi_copy_cache_bytes && bytes >= SHI_COPY_STREAM_MIN)
         shi_copy_streamed(to, from, bytes);
-    else if (!shi_copy_is_by_lines(bytes))
-        memcpy(to, from, bytes);
-    else if (shi_copy_is_wide())
-        shi_copy_all_lines_wide(to, from, bytes);
     else
-        shi_copy_all_lines(to, from, bytes);
+        shi_copy_through_caches(to, from, bytes);
 }

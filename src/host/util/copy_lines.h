@@ -122,17 +122,23 @@ static inline void shi_copy_lines(void *to, const void *from, size_t bytes)
         shi_copy_all_lines(to, from, bytes);
 }
 
-/* For data that is copied once. */
-static inline void shi_copy_lines_wide(void *to, const void *from, size_t bytes)
+static inline void shi_copy_through_caches(void *to, const void *from, size_t bytes)
 {
-    if (shi_unlikely(bytes >= SHI_COPY_LINES_MAX))
-        shi_copy_part(to, from, bytes, 2 * bytes);
-    else if (!shi_copy_is_by_lines(bytes))
+    if (!shi_copy_is_by_lines(bytes))
         memcpy(to, from, bytes);
     else if (shi_copy_is_wide())
         shi_copy_all_lines_wide(to, from, bytes);
     else
         shi_copy_all_lines(to, from, bytes);
+}
+
+/* For data that is copied once. */
+static inline void shi_copy_lines_wide(void *to, const void *from, size_t bytes)
+{
+    if (shi_unlikely(bytes >= SHI_COPY_LINES_MAX))
+        shi_copy_part(to, from, bytes, 2 * bytes);
+    else
+        shi_copy_through_caches(to, from, bytes);
 }
 
 #endif
