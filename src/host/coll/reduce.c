@@ -215,7 +215,8 @@ static void meet_holders(const struct shmem_team *t, uint64_t epoch, meet *meet)
         meet(t, shi_coll_holder(&t->node[(t->my_node + i) % t->n_nodes], t->local_rank[t->me]), epoch);
 }
 
-/* A slice of the nodes' results that this PE combines. Of a node with one member these are its source, which nobody has to copy. */
+/* The slice of the nodes' results that this PE combines. The result of a node with one member is its source, which is read where it is:
+ * no PE copies it into dest before. */
 struct slice {
     char *dest;
     const char *source;
