@@ -143,15 +143,17 @@ static int sleeps_within(enum shi_wait_mode mode, int oversubscribed, uint64_t n
     return w.sleep_us != 0;
 }
 
-/* Catches: an active wait that sleeps; a passive one that keeps its core; a PE with a core of its own that sleeps soon after
- * the start of a wait, or never. */
+/* Catches: an active wait that sleeps; a passive one that keeps its core; a PE that sleeps soon after the start of a wait although
+ * yields are short, or never. */
 static void modes(void)
 {
     const uint64_t ms = 1000000;
-    int alone = 1;
-    for (int i = 0; i < 100 && alone; i++) /* another process may take the core */
-        alone = sleeps_within(SHI_WAIT_MODE_AUTO, 0, 10 * ms);
-    CHECK(!alone);
+    for (int shared = 0; shared < 2; shared++) {
+        int sleeps = 1;
+        for (int i = 0; i < 100 && sleeps; i++) /* another process may take the core */
+            sleeps = sleeps_within(SHI_WAIT_MODE_AUTO, shared, 10 * ms);
+        CHECKF(!sleeps, "waits sleep within 10 ms, shared cores: %d", shared);
+    }
     CHECK(sleeps_within(SHI_WAIT_MODE_AUTO, 0, 10000 * ms));
     CHECK(sleeps_within(SHI_WAIT_MODE_AUTO, 1, 10000 * ms));
     CHECK(sleeps_within(SHI_WAIT_MODE_PASSIVE, 0, 10000 * ms));
@@ -229,10 +231,13 @@ static void network_wake(void)
     sem_post(&wakes);
 }
 
-/* Instead of libc's, of the progress thread: the longest sleep. */
+/* Instead of libc's. Of the progress thread: the longest sleep; of others: until when the PE has said that it waits. */
 static long longest_ns;
+static uint64_t said_ns;
 int nanosleep(const struct timespec *t, struct timespec *left)
 {
+    if (!shi_progress_own)
+        said_ns = regions[shi_world.boot.local_index].waited_ns;
     if (shi_progress_own && t->tv_nsec > __atomic_load_n(&longest_ns, __ATOMIC_RELAXED))
         __atomic_store_n(&longest_ns, t->tv_nsec, __ATOMIC_RELAXED);
     return clock_nanosleep(CLOCK_REALTIME, 0, t, left) ? -1 : 0;
@@ -242,6 +247,19 @@ static int network_doze(int ms)
 {
     (void)ms;
     return clock_nanosleep(CLOCK_REALTIME, 0, &(struct timespec){.tv_nsec = 500000}, NULL) == 0;
+}
+
+/* Catches: a PE that sleeps in a wait and counts as one that computes, so that the waits of others go on sleeping; one that still
+ * counts as waiting when it has woken up. */
+static void sleeper_says(void)
+{
+    uint64_t before = shi_now_ns();
+    struct shi_wait asleep = {.sleep_us = 1000, .since_ns = before};
+    shi_world.shm.region = regions;
+    shi_wait_slow(&asleep);
+    CHECK(said_ns >= before + 1000000);
+    CHECK(regions[shi_world.boot.local_index].waited_ns <= shi_now_ns());
+    shi_world.shm.region = NULL;
 }
 
 /* Until the thread sleeps in the network; or it does not within a minute. */
@@ -300,6 +318,7 @@ int main(void)
     RUN(idle, "cores are free again: waits yield");
     RUN(modes, "SHMEM_WAIT says when a wait sleeps");
     RUN(balance, "of PEs that wait on few of the cores one moves");
+    RUN(sleeper_says, "a PE that sleeps in a wait says that it waits");
     RUN(thread_rests, "beside a thread that sleeps in the network the progress thread sleeps for longer");
     RUN(thread_leaves, "a wait that begins takes the progress thread out of the network's wait");
     return tap_end();

@@ -25,7 +25,7 @@ struct shi_shm_region {
     uint64_t held;      /* held by the agent that changes a word of this PE's device heap: a proxy of the node
                          * (proxy/staged.c), or this PE's thread that polls the network (stream_device.c) */
     uint32_t core;      /* on which the PE waited last, plus 1; 0: it has not waited for long (ops/balance.c) */
-    uint64_t waited_ns; /* a time at which the PE waited, at most half a millisecond before the last (ops/wait.c) */
+    uint64_t waited_ns; /* the last time at which the PE waited, or half a millisecond earlier; the end of the sleep in which it waits (ops/wait.c) */
 };
 
 struct shi_shm {

@@ -12,8 +12,8 @@
  *   busy_ns       waiters                               waiters          relaxed; a lost update is repeated
  *   busy_until_ns same                                  same             same
  *   by_others     same                                  same             same
- *   waited_ns     waiters of its PE                     waiters of the   relaxed: a hint; an old value ends a busy time later
- *    (net_shm.h)                                         node
+ *   waited_ns     waiters of its PE; until the end of   waiters of the   relaxed: a hint; an old value ends a busy time later
+ *    (net_shm.h)  a sleep, then now                     node
  */
 #include "host/ops/wait.h"
 
@@ -26,7 +26,7 @@
 #include "host/util/end.h"
 #include "host/util/log.h"
 
-enum { POLLS_ALONE = 4000, POLLS_A_ROUND = 16, TESTS_SHARED = 10, COMPUTES_NS = 20000, PASSIVE_NS = 100000, SHARED_NS = 2000000, ALONE_NS = 60000000,
+enum { POLLS_ALONE = 4000, POLLS_A_ROUND = 16, TESTS_SHARED = 10, COMPUTES_NS = 20000, PASSIVE_NS = 100000, AUTO_NS = 60000000, BUSY_NS = 2000000,
        FIRST_SLEEP_US = 20, LAST_SLEEP_US = 1000, LONGEST_SLEEP_US = 4000, LONG_YIELD_NS = 1500000, LOST_NS = 2000000000,
        FIRST_BUSY_NS = 20000000, LAST_BUSY_NS = 1280000000,
        WAITED_NS = 500000 /* between two times that say that a PE waits */ };
@@ -36,7 +36,7 @@ unsigned shi_wait_tests;
 int (*shi_wait_work)(void);
 _Thread_local const char *shi_wait_inside;
 static unsigned most_rounds = POLLS_ALONE; /* polls of progress before the core is yielded */
-static uint64_t yield_ns = SHARED_NS;      /* a wait yields for so long, then sleeps */
+static uint64_t yield_ns = AUTO_NS;        /* a wait yields for so long, then sleeps */
 static int never_sleeps;
 static int only_doorbell; /* SHMEM_WAIT=doorbell, for tests: announced waits sleep until it rings */
 static uint64_t busy_ns, busy_until_ns;    /* waits sleep for so long, until then, because other processes use the cores */
@@ -76,7 +76,7 @@ void shi_wait_set(enum shi_wait_mode mode, long configured, int oversubscribed, 
     only_doorbell = mode == SHI_WAIT_MODE_DOORBELL;
     __atomic_store_n(&shi_progress_thread_off, only_doorbell && !network, __ATOMIC_RELAXED);
     shi_wait_tests = !oversubscribed ? 0 : configured == SHI_CONFIG_AUTO ? TESTS_SHARED : polls ? polls : 1;
-    yield_ns = mode == SHI_WAIT_MODE_PASSIVE || only_doorbell ? PASSIVE_NS : oversubscribed ? SHARED_NS : ALONE_NS;
+    yield_ns = mode == SHI_WAIT_MODE_PASSIVE || only_doorbell ? PASSIVE_NS : AUTO_NS;
     unsigned a_round = network && has_neighbours() ? POLLS_A_ROUND : 0;
     shi_wait_polls[0] = polls;
     shi_wait_polls[1] = polls < a_round ? polls : a_round;
@@ -101,11 +101,19 @@ int shi_wait_aborted(void)
     return 0;
 }
 
-static void say_waits(uint64_t now)
+static int shares_cores(void)
 {
+    return shi_wait_tests && shi_world.shm.region;
+}
+
+/* This PE waits until then: now, or the end of a sleep. */
+static void say_waits(uint64_t until)
+{
+    if (!shares_cores())
+        return;
     uint64_t *at = shi_shm_waited(&shi_world.shm, shi_world.boot.local_index);
-    if (now - __atomic_load_n(at, __ATOMIC_RELAXED) > WAITED_NS)
-        __atomic_store_n(at, now, __ATOMIC_RELAXED);
+    if (until - __atomic_load_n(at, __ATOMIC_RELAXED) > WAITED_NS)
+        __atomic_store_n(at, until, __ATOMIC_RELAXED);
 }
 
 /* 1: all PEs of the node have waited within the last millisecond. */
@@ -123,16 +131,15 @@ static int all_wait(uint64_t now)
 static void yield_or_sleep(struct shi_wait *w)
 {
     uint64_t before = shi_now_ns(), now = before, most_ns = yield_ns;
-    int all = 0, shared = shi_wait_tests && shi_world.shm.region;
-    if (shared)
-        say_waits(before);
+    int all = 0;
+    say_waits(before);
     if (shi_wait_tests && !shi_progress_own && !__atomic_load_n(&busy_ns, __ATOMIC_RELAXED))
         shi_balance();
     if (never_sleeps) {
         sched_yield();
         return;
     }
-    if (shared && __atomic_load_n(&busy_ns, __ATOMIC_RELAXED) && !__atomic_load_n(&by_others, __ATOMIC_RELAXED))
+    if (shares_cores() && __atomic_load_n(&busy_ns, __ATOMIC_RELAXED) && !__atomic_load_n(&by_others, __ATOMIC_RELAXED))
         all = all_wait(before);
     if (all || before >= __atomic_load_n(&busy_until_ns, __ATOMIC_RELAXED)) {
         sched_yield();
@@ -151,8 +158,8 @@ static void yield_or_sleep(struct shi_wait *w)
     } else if (!shi_progress_idle_wait(1)) {
         nanosleep(&(struct timespec){.tv_nsec = 1000}, NULL);
     }
-    if (most_ns > SHARED_NS && __atomic_load_n(&busy_ns, __ATOMIC_RELAXED))
-        most_ns = SHARED_NS;
+    if (most_ns > BUSY_NS && __atomic_load_n(&busy_ns, __ATOMIC_RELAXED))
+        most_ns = BUSY_NS;
     if (w->since_ns == 0)
         w->since_ns = before;
     else if (now - w->since_ns > most_ns)
@@ -247,6 +254,21 @@ static uint32_t most_us(const struct shi_wait *w)
     return us < LAST_SLEEP_US ? LAST_SLEEP_US : us < LONGEST_SLEEP_US ? (uint32_t)us : LONGEST_SLEEP_US;
 }
 
+static void sleep_once(struct shi_wait *w)
+{
+    uint32_t most = most_us(w);
+    struct sleeper *s = w->registered > 0 ? &blocked_waits[w->registered - 1].sleeper : NULL;
+    int announced = s && s->announced;
+    if (!(announced && has_neighbours()) && shi_progress_idle_wait((int)(most / 1000)))
+        return;
+    if (announced) {
+        sleep_announced(w, s, most);
+        return;
+    }
+    sleep_for(w->sleep_us);
+    w->sleep_us = w->sleep_us * 2 < most ? w->sleep_us * 2 : most;
+}
+
 void shi_wait_slow(struct shi_wait *w)
 {
     shi_wait_aborted();
@@ -272,17 +294,9 @@ void shi_wait_slow(struct shi_wait *w)
         yield_or_sleep(w);
         return;
     }
-    uint32_t most = most_us(w);
-    struct sleeper *s = w->registered > 0 ? &blocked_waits[w->registered - 1].sleeper : NULL;
-    int announced = s && s->announced;
-    if (!(announced && has_neighbours()) && shi_progress_idle_wait((int)(most / 1000)))
-        return;
-    if (announced) {
-        sleep_announced(w, s, most);
-        return;
-    }
-    sleep_for(w->sleep_us);
-    w->sleep_us = w->sleep_us * 2 < most ? w->sleep_us * 2 : most;
+    say_waits(shi_now_ns() + most_us(w) * 1000ull);
+    sleep_once(w);
+    say_waits(shi_now_ns());
 }
 
 static struct sleeper announce(const struct shi_wait *w, const struct shi_wait_for *what)
