@@ -1,6 +1,6 @@
 /*
  * wait.c - wait loops on cores that other processes use, and beside the progress thread. The time that a yield takes is simulated, and
- * so is a network in whose wait the thread sleeps.
+ * so is a network in whose wait the thread sleeps. Also: a lock that one PE takes again and again.
  */
 #include "host/ops/wait.h"
 
@@ -9,7 +9,10 @@
 #include <time.h>
 
 #include "../tap.h"
-#include "host/ops/state.h"
+#include "host/ops/lock.h"
+#include "host/ops/amo.h"
+#include "host/ops/remote.h"
+#include "host/ops/span.h"
 
 enum { WAITS = 50, TRIES = 4, LONG_NS = 4000000 };
 
@@ -308,6 +311,65 @@ static void thread_rests(void)
     CHECKF(longest_ns >= 2000000, "the longest sleep of the thread is %ld ns", longest_ns);
 }
 
+/* ---- a lock of one PE -------------------------------------------------------------------------------------------------- */
+
+enum { LOCKS = 10000 };
+
+struct shmem_ctx shi_ctx_small[2];
+static int polls_of_locks;
+
+void *shi_resolve_slow(const char *routine, const struct shmem_ctx *ctx, enum shi_use use, const char *arg, const void *addr,
+                       size_t bytes, int pe)
+{
+    (void)routine, (void)ctx, (void)use, (void)arg, (void)bytes, (void)pe;
+    return (void *)addr;
+}
+
+uint64_t shi_amo_fetch(const struct shmem_ctx *ctx, void *addr, size_t width, int pe, const struct shi_amo_call *call)
+{
+    (void)ctx, (void)pe;
+    return shi_amo_word(addr, width, call->op, call->value, call->cond);
+}
+
+void shi_remote_quiet(struct shi_lane *l)
+{
+    (void)l;
+}
+
+void shi_span_begin(struct shi_span *span, enum shi_family family, const char *routine, const struct shmem_team *team, int pe,
+                    size_t bytes)
+{
+    (void)span, (void)family, (void)routine, (void)team, (void)pe, (void)bytes;
+}
+
+static int count_poll(void)
+{
+    polls_of_locks += !shi_progress_own;
+    return 0;
+}
+
+void shi_span_count(const struct shi_span *span)
+{
+    (void)span;
+}
+
+/* Catches: a PE that takes its own lock again and again, for whose network nobody polls meanwhile; one that polls each time. */
+static void own_lock(void)
+{
+    static struct shi_progress_source network = {.poll = count_poll, .every_ms = 1};
+    static const struct shi_peer none;
+    static long lock;
+    shi_world.n_pes = 1;
+    shi_world.peer = &none;
+    CHECK(shi_progress_add(&network) == 0);
+    for (int i = 0; i < LOCKS; i++) {
+        shi_lock_set("shmem_set_lock", &lock);
+        shi_lock_clear("shmem_clear_lock", &lock);
+    }
+    shi_progress_stop();
+    CHECKF(polls_of_locks >= 5 && polls_of_locks <= LOCKS / 100, "%d polls in %d calls", polls_of_locks, LOCKS);
+}
+
 int main(void)
 {
     shi_wait_set(SHI_WAIT_MODE_AUTO, 0, 1, 0); /* no polls: each try yields or sleeps */
@@ -321,5 +383,6 @@ int main(void)
     RUN(sleeper_says, "a PE that sleeps in a wait says that it waits");
     RUN(thread_rests, "beside a thread that sleeps in the network the progress thread sleeps for longer");
     RUN(thread_leaves, "a wait that begins takes the progress thread out of the network's wait");
+    RUN(own_lock, "a PE that takes its own lock again and again polls now and then");
     return tap_end();
 }
