@@ -35,19 +35,20 @@ static void reduce_short(struct shmem_team *t, void *dest, const void *source, s
     shi_coll_copy(dest, acc, bytes);
 }
 
-/* A short reduction of nodes. In the half of a node's first: the sources of the node's members, then places for what comes
- * from other nodes, `each` bytes apart. */
+/* A short reduction of nodes. In the half of a node's first: the sources of the node's members, unless it has only one, then places for
+ * what comes from other nodes, `each` bytes apart. The result is made in acc. */
 struct between {
     const struct shi_reduction *r;
     size_t n, bytes, each;
     uint64_t epoch;
+    const char *of_node; /* the node's elements; may be acc */
     char *acc, *places;
 };
 
 /* Every first gets the nodes' elements and combines them in the order of nodes. */
 static void gather_nodes(struct shmem_team *t, const struct between *b)
 {
-    memcpy(b->places + (size_t)t->my_node * b->each, b->acc, b->bytes);
+    memcpy(b->places + (size_t)t->my_node * b->each, b->of_node, b->bytes);
     shi_team_gather(t, b->epoch, b->places, b->each);
     memcpy(b->acc, b->places, b->bytes);
     for (int k = 1; k < t->n_nodes; k++)
@@ -57,6 +58,8 @@ static void gather_nodes(struct shmem_team *t, const struct between *b)
 /* The firsts combine in rounds; the lower nodes' elements are the left operand. */
 static void double_nodes(struct shmem_team *t, const struct between *b)
 {
+    if (b->of_node != b->acc)
+        memcpy(b->acc, b->of_node, b->bytes);
     for (int k = 0; k < shi_plan_rounds(SHI_PLAN_DOUBLING, t->n_nodes); k++) {
         struct shi_round x = shi_plan_round(SHI_PLAN_DOUBLING, t->n_nodes, t->my_node, k);
         char *in = b->places + (size_t)k * b->each;
@@ -77,8 +80,13 @@ static void double_nodes(struct shmem_team *t, const struct between *b)
     }
 }
 
+static void combine_nodes(struct shmem_team *t, const struct between *b, enum shi_algorithm way)
+{
+    (way == SHI_BY_GATHER ? gather_nodes : double_nodes)(t, b);
+}
+
 /* The members of a node give their elements to its first, which combines them, combines with the other firsts, and leaves the
- * result to its node. */
+ * result to its node. A node's only member does without these copies. */
 static void reduce_short_nodes(struct shmem_team *t, void *dest, const void *source, size_t n,
                                const struct shi_reduction *r, enum shi_algorithm way)
 {
@@ -87,13 +95,21 @@ static void reduce_short_nodes(struct shmem_team *t, void *dest, const void *sou
     size_t bytes = n * r->elem, each = shi_round_up(bytes, 16);
     t->exchanges++;
     char *of_node = shi_team_records(t, here->member[0]), *result = of_node + (size_t)t->most_local * each;
-    const struct between b = {r, n, bytes, each, ++t->epoch, acc, result};
+    struct between b = {r, n, bytes, each, ++t->epoch, acc, acc, result};
+    if (here->n == 1) {
+        b.of_node = shi_coll_readable(acc, source, bytes);
+        shi_team_enter(t, b.epoch);
+        combine_nodes(t, &b, way);
+        shi_team_release(t, b.epoch);
+        shi_coll_copy(dest, acc, bytes);
+        return;
+    }
     shi_coll_copy(of_node + (size_t)t->local_rank[t->me] * each, source, bytes);
     if (shi_team_enter(t, b.epoch)) {
         memcpy(acc, of_node, bytes);
         for (int k = 1; k < here->n; k++)
             r->combine(acc, of_node + (size_t)k * each, n);
-        (way == SHI_BY_GATHER ? gather_nodes : double_nodes)(t, &b);
+        combine_nodes(t, &b, way);
         memcpy(result, acc, bytes);
         shi_team_release(t, b.epoch);
     }
