@@ -13,7 +13,7 @@
 #include "../tap_pes.h"
 
 enum { LAPS = 40, MOST_FAILED = 5000 }; /* a lap and PE: the scheduler may choose a PE that has yielded again, for a while */
-enum { MANY_TESTS = 30000000, MANY_SLEEPS = 1000 };
+enum { MANY_TESTS = 3000000, MANY_SLEEPS = 1000 };
 
 static long word, lock;
 static uint64_t signal_word;

@@ -26,7 +26,7 @@
 #include "host/util/end.h"
 #include "host/util/log.h"
 
-enum { POLLS_ALONE = 4000, POLLS_A_ROUND = 16, TESTS_SHARED = 10, COMPUTES_NS = 20000, PASSIVE_NS = 100000, AUTO_NS = 60000000, BUSY_NS = 2000000,
+enum { POLLS_ALONE = 4000, POLLS_A_ROUND = 16, TESTS_SHARED = 10, COMPUTES_NS = 20000, PASSIVE_NS = 100000, AUTO_NS = 60000000, BRIEF_NS = 2000000,
        FIRST_SLEEP_US = 20, LAST_SLEEP_US = 1000, LONGEST_SLEEP_US = 4000, LONG_YIELD_NS = 1500000, LOST_NS = 2000000000,
        FIRST_BUSY_NS = 20000000, LAST_BUSY_NS = 1280000000,
        WAITED_NS = 500000 /* between two times that say that a PE waits */ };
@@ -128,9 +128,9 @@ static int all_wait(uint64_t now)
 /* Another process that computes keeps the core for its whole time slice after each yield, but a sleeper gets the core back
  * when it wakes up. So after a long yield waits sleep instead, first briefly, for longer each time that the next yield is
  * long again. The process may be a PE of this node. Then waits yield again as soon as all PEs wait; if that yield is long, too, it is not. */
-static void yield_or_sleep(struct shi_wait *w)
+static void yield_or_sleep(struct shi_wait *w, uint64_t most_ns)
 {
-    uint64_t before = shi_now_ns(), now = before, most_ns = yield_ns;
+    uint64_t before = shi_now_ns(), now = before;
     int all = 0;
     say_waits(before);
     if (shi_wait_tests && !shi_progress_own && !__atomic_load_n(&busy_ns, __ATOMIC_RELAXED))
@@ -158,8 +158,8 @@ static void yield_or_sleep(struct shi_wait *w)
     } else if (!shi_progress_idle_wait(1)) {
         nanosleep(&(struct timespec){.tv_nsec = 1000}, NULL);
     }
-    if (most_ns > BUSY_NS && __atomic_load_n(&busy_ns, __ATOMIC_RELAXED))
-        most_ns = BUSY_NS;
+    if (most_ns > BRIEF_NS && __atomic_load_n(&busy_ns, __ATOMIC_RELAXED))
+        most_ns = BRIEF_NS;
     if (w->since_ns == 0)
         w->since_ns = before;
     else if (now - w->since_ns > most_ns)
@@ -173,13 +173,14 @@ static void sleep_for(uint32_t us)
 
 /* ---- tests ------------------------------------------------------------------------------------------------------------ */
 
-/* Sleeps are short: a test that sleeps for longer could not end in time. */
+/* Sleeps are short: a test that sleeps for longer could not end in time. Yields end early, because each gap between two tests in which
+ * another process has the core looks as if the program computed, and the time begins again. */
 static void yield_or_sleep_briefly(struct shi_wait *w)
 {
     if (w->sleep_us && !never_sleeps)
         sleep_for(FIRST_SLEEP_US);
     else
-        yield_or_sleep(w);
+        yield_or_sleep(w, yield_ns < BRIEF_NS ? yield_ns : BRIEF_NS);
 }
 
 int shi_wait_test_ended(int passed)
@@ -291,7 +292,7 @@ void shi_wait_slow(struct shi_wait *w)
         return;
     }
     if (w->sleep_us == 0) {
-        yield_or_sleep(w);
+        yield_or_sleep(w, yield_ns);
         return;
     }
     say_waits(shi_now_ns() + most_us(w) * 1000ull);

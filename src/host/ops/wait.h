@@ -82,7 +82,7 @@ extern unsigned shi_wait_tests;
 int shi_wait_test_ended(int passed);
 
 /* The result of a routine that tests and does not wait, and whose callers repeat it in loops: passed. Where PEs share cores, a
- * thread whose tests keep failing yields the core to the PE that has to act, and after as long as a wait yields it sleeps for 20 us at a
+ * thread whose tests keep failing yields the core to the PE that has to act, and after 2 ms of yields it sleeps for 20 us at a
  * time, unless the program computes between its tests. */
 static inline int shi_wait_tested(int passed)
 {
