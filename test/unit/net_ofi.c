@@ -488,6 +488,43 @@ static void refused_operations(void)
     CHECK(!shi_ofi_refused_check(&r, 2) && r.op.pe == 1 && r.checks == 1);
 }
 
+/* Catches: a message for which the provider makes a handshake; a limit of the user's that is not used; one for other networks. */
+static void message_lengths(void)
+{
+    static const char rxm[] = "FI_OFI_RXM_BUFFER_SIZE", psm3[] = "PSM3_MQ_RNDV_NIC_THRESH";
+    size_t by_sockets = shi_ofi_has_rdma("/sys") ? SHI_NET_MESSAGE_BYTES : 64000;
+    const struct {
+        const char *provider, *variable, *value;
+        size_t most, bytes;
+    } rows[] = {{"net", NULL, NULL, 1 << 30, SHI_NET_LONGEST_BYTES},         {"tcp", NULL, NULL, 20000, 19968},
+                {"tcp;ofi_rxm", rxm, NULL, 1 << 30, SHI_NET_MESSAGE_BYTES},  {"tcp;ofi_rxm", rxm, "100", 1 << 30, SHI_NET_MESSAGE_BYTES},
+                {"tcp;ofi_rxm", rxm, "40001", 1 << 30, 40000},               {"tcp;ofi_rxm", rxm, "65664", 1 << 30, SHI_NET_LONGEST_BYTES},
+                {"psm3", psm3, NULL, 1 << 30, by_sockets},                   {"psm3", psm3, "0", 1 << 30, SHI_NET_MESSAGE_BYTES},
+                {"verbs;ofi_rxm", rxm, "65664", 1 << 30, SHI_NET_MESSAGE_BYTES}, {"cxi", NULL, NULL, 1 << 30, SHI_NET_MESSAGE_BYTES}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct fi_tx_attr tx = {0};
+        struct fi_rx_attr rx = {0};
+        struct fi_ep_attr ep = {.max_msg_size = rows[i].most};
+        struct fi_domain_attr domain = {0};
+        struct fi_fabric_attr fabric = {.prov_name = (char *)rows[i].provider};
+        struct fi_info info = {.tx_attr = &tx, .rx_attr = &rx, .ep_attr = &ep, .domain_attr = &domain, .fabric_attr = &fabric};
+        const char *name = rows[i].variable ? rows[i].variable : rxm, *set = getenv(name);
+        char *kept = set ? strdup(set) : NULL;
+        if (!rows[i].value)
+            unsetenv(name);
+        else
+            setenv(name, rows[i].value, 1);
+        struct shi_net_limits l = shi_ofi_limits(&info);
+        CHECKF(l.message_bytes == rows[i].bytes && (l.eager_bytes > 0) == (l.message_bytes > SHI_NET_MESSAGE_BYTES) &&
+               l.answer_bytes >= l.eager_bytes, "%s: messages of %zu bytes", rows[i].provider, l.message_bytes);
+        if (kept)
+            setenv(name, kept, 1);
+        else
+            unsetenv(name);
+        free(kept);
+    }
+}
+
 int main(void)
 {
     static int local[1];
@@ -514,6 +551,7 @@ int main(void)
     RUN(connections, "libfabric accepts connections of this user from this job's hosts only");
     RUN(overdue, "operations that do not end");
     RUN(refused_operations, "operations that are always refused");
+    RUN(message_lengths, "messages are as long as the provider sends without a handshake");
     if (can_detach_filters())
         RUN(flood, "a flood of connections is dropped by the kernel until it is over");
     else

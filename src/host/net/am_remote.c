@@ -19,13 +19,10 @@
 #include "host/util/kept.h"
 #include "host/util/log.h"
 
-/* Data up to EAGER is better sent, in one message, than read; data alone up to ANSWER. LONG_: where messages may be long. Through Linux's
- * loopback a message that does not fit into one segment of 65,483 bytes takes 6 us more than a shorter one: data alone that is longer than
- * LONG_WHOLE goes in parts. See bench/tag.c. */
-enum {
-    EAGER_BYTES = SHI_AM_MAX_BYTES - 40, ANSWER_BYTES = 3 * EAGER_BYTES,
-    LONG_EAGER_BYTES = 65536, LONG_WHOLE_BYTES = 65280, LONG_ANSWER_BYTES = 131072
-};
+/* Data up to EAGER is better sent, in one message, than read; data alone up to ANSWER; where messages are longer, see shi_ofi_limits.
+ * Through Linux's loopback a message that does not fit into one segment of 65,483 bytes takes 6 us more than a shorter one: data alone that
+ * is longer than WHOLE goes in parts. See bench/tag.c. */
+enum { HEADS_BYTES = 40, EAGER_BYTES = SHI_AM_MAX_BYTES - HEADS_BYTES, ANSWER_BYTES = 3 * EAGER_BYTES, WHOLE_BYTES = 65280 };
 
 enum { KEPT_BYTES = 1 << 20 };
 
@@ -106,11 +103,14 @@ void shi_am_remote_up(int all)
     static struct shi_am_carrier carrier = {.begin = shi_stream_am_begin, .end = shi_stream_am_end,
                                             .seal = shi_stream_am_seal, .poll = deliver,
                                             .expose = expose, .withdraw = withdraw, .fetch = fetch};
-    carrier.max_bytes = shi_stream_am_bytes();
-    int is_long = carrier.max_bytes == SHI_AM_LONGEST_BYTES;
-    carrier.eager_bytes = carrier.symmetric_bytes = is_long ? LONG_EAGER_BYTES : EAGER_BYTES;
-    carrier.answer_bytes = is_long ? LONG_ANSWER_BYTES : ANSWER_BYTES;
-    carrier.whole_bytes = is_long ? LONG_WHOLE_BYTES : EAGER_BYTES;
+    shi_stream_am_limits(&carrier);
+    size_t whole = carrier.max_bytes - HEADS_BYTES;
+    if (!carrier.eager_bytes) {
+        carrier.eager_bytes = EAGER_BYTES;
+        carrier.answer_bytes = ANSWER_BYTES;
+    }
+    carrier.symmetric_bytes = carrier.eager_bytes;
+    carrier.whole_bytes = whole < WHOLE_BYTES ? whole : WHOLE_BYTES;
     carrier.fetch_bytes = shi_stream_rma_bytes();
     shi_am_set_remote(&carrier, all);
 }

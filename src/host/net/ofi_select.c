@@ -23,11 +23,15 @@ static const char *const ranks[] = {"cxi", "efa", "psm3", "psm2", "opx", "verbs;
                                     "tcp;ofi_rxm", psm3_by_sockets, "shm", "sockets", "sockets;ofi_rxd", "udp;ofi_rxd"};
 enum { N_RANKS = sizeof ranks / sizeof *ranks };
 
-static int rank_of(const struct fi_info *f)
+static const char *kind_of(const struct fi_info *f)
 {
     const char *name = f->fabric_attr->prov_name;
-    if (strcmp(name, "psm3") == 0 && !shi_ofi_has_rdma("/sys"))
-        name = psm3_by_sockets;
+    return strcmp(name, "psm3") == 0 && !shi_ofi_has_rdma("/sys") ? psm3_by_sockets : name;
+}
+
+static int rank_of(const struct fi_info *f)
+{
+    const char *name = kind_of(f);
     for (int i = 0; i < N_RANKS; i++)
         if (strcmp(ranks[i], name) == 0)
             return i;
@@ -378,18 +382,36 @@ static int reports_writes(const struct fi_info *f)
     return 0;
 }
 
-/* Do long messages go from buffer to buffer without a handshake? */
-static int sends_long(const struct fi_info *f)
+/* Providers over sockets that send messages without a handshake up to a length, which a variable of theirs may change; and up to which size
+ * their reads take longer than copies, see net.h. src/DECISIONS.md has the measurements. */
+static const struct long_messages {
+    const char *kind, *variable;
+    size_t bytes, eager_bytes, answer_bytes;
+} long_messages[] = {{"net", NULL, SHI_NET_LONGEST_BYTES, 65536, 131072},
+                     {"tcp", NULL, SHI_NET_LONGEST_BYTES, 65536, 131072},
+                     {"tcp;ofi_rxm", "FI_OFI_RXM_BUFFER_SIZE", 16384, 65536, 196608},
+                     {psm3_by_sockets, "PSM3_MQ_RNDV_NIC_THRESH", 64000, 131072, 1048576}};
+
+static void find_longest(const struct fi_info *f, struct shi_net_limits *l)
 {
-    int is_tcp = strcmp(provider_of(f), "net") == 0 || strcmp(provider_of(f), "tcp") == 0;
-    return is_tcp && f->ep_attr->max_msg_size >= SHI_NET_LONGEST_BYTES;
+    for (const struct long_messages *k = long_messages; k < long_messages + sizeof long_messages / sizeof *k; k++) {
+        const char *text = k->variable ? getenv(k->variable) : NULL;
+        size_t bytes = text ? strtoul(text, NULL, 0) : k->bytes;
+        bytes = bytes < f->ep_attr->max_msg_size ? bytes : f->ep_attr->max_msg_size;
+        bytes = bytes < SHI_NET_LONGEST_BYTES ? bytes / 64 * 64 : SHI_NET_LONGEST_BYTES;
+        if (strcmp(kind_of(f), k->kind) != 0 || bytes <= SHI_NET_MESSAGE_BYTES)
+            continue;
+        l->message_bytes = bytes;
+        l->eager_bytes = k->eager_bytes;
+        l->answer_bytes = k->answer_bytes;
+    }
 }
 
 struct shi_net_limits shi_ofi_limits(const struct fi_info *f)
 {
     uint64_t order = f->tx_attr->msg_order & f->rx_attr->msg_order;
     struct shi_net_limits l = {.short_bytes = f->tx_attr->inject_size,
-                               .message_bytes = sends_long(f) ? SHI_NET_LONGEST_BYTES : SHI_NET_MESSAGE_BYTES,
+                               .message_bytes = SHI_NET_MESSAGE_BYTES,
                                .rma_bytes = f->ep_attr->max_msg_size,
                                .pins = (f->domain_attr->mr_mode & FI_MR_ALLOCATED) != 0};
     int of_all_sizes = f->ep_attr->max_order_waw_size >= f->ep_attr->max_msg_size; /* psm3: up to 4 KiB */
@@ -397,5 +419,6 @@ struct shi_net_limits shi_ofi_limits(const struct fi_info *f)
         l.ordered = SHI_NET_WAW | (order & FI_ORDER_SAW ? SHI_NET_SAW : 0);
     if (reports_writes(f))
         l.ordered |= SHI_NET_IMMEDIATE;
+    find_longest(f, &l);
     return l;
 }

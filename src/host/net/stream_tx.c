@@ -508,9 +508,11 @@ int shi_stream_read_memory(int pe, const struct shi_net_memory *from, uint64_t o
 
 /* ---- active messages between nodes -------------------------------------------------------------------------------- */
 
-size_t shi_stream_am_bytes(void)
+void shi_stream_am_limits(struct shi_am_carrier *out)
 {
-    return shi_stream_net.limits.message_bytes - sizeof(struct head) - sizeof(struct record) - FOLLOWS_BYTES;
+    out->max_bytes = shi_stream_net.limits.message_bytes - sizeof(struct head) - sizeof(struct record) - FOLLOWS_BYTES;
+    out->eager_bytes = shi_stream_net.limits.eager_bytes;
+    out->answer_bytes = shi_stream_net.limits.answer_bytes;
 }
 
 void *shi_stream_am_begin(int pe, size_t bytes)
