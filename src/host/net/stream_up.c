@@ -536,3 +536,8 @@ size_t shi_stream_bcopy_bytes(void)
 {
     return bcopy_bytes;
 }
+
+size_t shi_stream_pair_bytes(void)
+{
+    return bcopy_bytes == SHI_STREAM_PUT_BYTES ? SHI_STREAM_PAIR_BYTES : 0;
+}
