@@ -41,7 +41,7 @@ struct peer_record {
     char library[24];        /* its version; up to here the same in all versions of the library from 2 on */
     uint32_t origin;         /* enum origin */
     unsigned char secret[SHI_SECRET_BYTES]; /* of PE 0 with FROM_PE_0, else 0 */
-    uint32_t carryless;      /* of net.h */
+    uint32_t carryless, message_bytes; /* of net.h */
     uint64_t exe_id;
     int32_t node, pe, n_local; /* its node's first PE; itself; PEs of its node */
     uint32_t known;          /* in this node's table: the record is there */
@@ -144,6 +144,7 @@ static int make_record(struct peer_record *c)
 {
     snprintf(c->provider, sizeof c->provider, "%s", NET->provider());
     c->carryless = (uint32_t)shi_stream_net.limits.carryless;
+    c->message_bytes = (uint32_t)shi_stream_net.limits.message_bytes;
     int err = NET->address(&c->address);
     for (int r = 0; !err && r < SHI_REGION_DEVICE; r++) {
         size_t bytes = shi_stream_net.own[r].bytes;
@@ -188,6 +189,9 @@ static int check_record(int pe, int err, const struct peer_record *c, const stru
     else if (strcmp(c->provider, mine->provider) != 0)
         shi_log_error("PE %d has another libfabric provider (%.24s, here %s); SHMEM_OFI_PROVIDER chooses one for all", pe,
                       c->provider, mine->provider);
+    else if (c->message_bytes != mine->message_bytes)
+        shi_log_error("PE %d exchanges messages of up to %u bytes, this PE up to %u: the environment variables of the libfabric provider "
+                      "%s must be the same on all PEs", pe, c->message_bytes, mine->message_bytes, mine->provider);
     else
         return 0;
     return -EPROTO;
