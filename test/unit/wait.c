@@ -257,7 +257,7 @@ static int network_doze(int ms)
 static void sleeper_says(void)
 {
     uint64_t before = shi_now_ns();
-    struct shi_wait asleep = {.sleep_us = 1000, .since_ns = before};
+    struct shi_wait asleep = {.sleep_us = 20, .since_ns = before};
     shi_world.shm.region = regions;
     shi_wait_slow(&asleep);
     CHECK(said_ns >= before + 1000000);
