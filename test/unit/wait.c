@@ -353,7 +353,7 @@ void shi_span_count(const struct shi_span *span)
     (void)span;
 }
 
-/* Catches: a PE that takes its own lock again and again, for whose network nobody polls meanwhile; one that polls each time. */
+/* Catches: a PE that takes its own lock again and again, which does not poll the network meanwhile; one that polls each time. */
 static void own_lock(void)
 {
     static struct shi_progress_source network = {.poll = count_poll, .every_ms = 1};
