@@ -255,9 +255,8 @@ static uint32_t most_us(const struct shi_wait *w)
     return us < LAST_SLEEP_US ? LAST_SLEEP_US : us < LONGEST_SLEEP_US ? (uint32_t)us : LONGEST_SLEEP_US;
 }
 
-static void sleep_once(struct shi_wait *w)
+static void sleep_once(struct shi_wait *w, uint32_t most)
 {
-    uint32_t most = most_us(w);
     struct sleeper *s = w->registered > 0 ? &blocked_waits[w->registered - 1].sleeper : NULL;
     int announced = s && s->announced;
     if (!(announced && has_neighbours()) && shi_progress_idle_wait((int)(most / 1000)))
@@ -295,8 +294,9 @@ void shi_wait_slow(struct shi_wait *w)
         yield_or_sleep(w, yield_ns);
         return;
     }
-    say_waits(shi_now_ns() + most_us(w) * 1000ull);
-    sleep_once(w);
+    uint32_t most = most_us(w);
+    say_waits(shi_now_ns() + most * 1000ull);
+    sleep_once(w, most);
     say_waits(shi_now_ns());
 }
 
