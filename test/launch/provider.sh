@@ -99,8 +99,12 @@ if [ -d /sys/class/infiniband ] || ! "$top_builddir/src/tools/oshinfo" | grep -q
 else
     ours=$(peak)
     theirs=$(FI_OFI_RXM_MSG_RX_SIZE=4096 peak)
-    [ "${ours:-0}" -gt 0 ] && [ $((ours + 30000)) -lt "${theirs:-0}" ]
-    ok $? "$name" "$work/log"
+    if [ "${ours:-0}" -gt 0 ] && [ -z "$theirs" ] && grep -q 'this libfabric does not have it' "$work/log"; then
+        skip "$name" "this libfabric's tcp refuses more than 1,024 receives"
+    else
+        [ "${ours:-0}" -gt 0 ] && [ $((ours + 30000)) -lt "${theirs:-0}" ]
+        ok $? "$name" "$work/log"
+    fi
 fi
 
 export FABRIC_MORE_NICS=1
