@@ -182,11 +182,11 @@ class Stack:
             self.noted.add(text)
             print(f"{self.name}: {text}", file=sys.stderr, flush=True)
 
-    def compile(self, program, directory, cflags):
+    def compile(self, program, directory, cflags, libraries=()):
         """Compile one program. If that fails, print one line with the reason."""
         exe = os.path.join(directory, f"{program}.{self.name}")
         mpi = ["-I", os.path.join(HERE, "mpi")] if self.kind == "mpicc" else []
-        command = [*self.cc, *cflags, *mpi, "-I", HERE, "-o", exe, os.path.join(HERE, program + ".c"), "-lpthread"]
+        command = [*self.cc, *cflags, *mpi, "-I", HERE, "-o", exe, os.path.join(HERE, program + ".c"), "-lpthread", *libraries]
         kernels = os.path.join(HERE, program + ".cl")
         command += [kernels] if os.path.exists(kernels) else []
         status, _, _, err = run(command, 300)

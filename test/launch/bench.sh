@@ -96,21 +96,23 @@ EOF
 env -u NO_COLOR python3 "$dir/colours.py" "$top_srcdir/bench/compare" >"$dir/out" 2>&1
 ok $? "ratios are coloured on a terminal only" "$dir/out"
 
-# Two straight curves, one with a peak at 1 KiB and one with a rise from 4 KiB; the third is straight.
+# Straight curves, one with a peak at 1 KiB and one with a rise from 4 KiB; the limit of the first has that peak at the next size.
 cat >"$dir/curves.py" <<'EOF'
 import json, sys
 sizes = [2 ** k for k in range(17)]
-cost = {"put": lambda n: (1 + n / 1000) * (1.3 if n == 1024 else 1), "get": lambda n: 1 + n / 1000 + (3 if n >= 4096 else 0), "tag": lambda n: 1 + n / 1000}
+cost = {"put": lambda n: (1 + n / 1000) * (1.3 if n == 1024 else 1), "get": lambda n: 1 + n / 1000 + (3 if n >= 4096 else 0), "tag": lambda n: 1 + n / 1000,
+        "bare_put": lambda n: (1 + n / 1000) * (1.2 if n == 2048 else 1), "bare_get": lambda n: 1 + n / 1000}
 json.dump([{"stack": "ours", "transport": "node", "bench": b, "bytes": n, "unit": "us", "median": f(n), "best": f(n)}
            for b, f in cost.items() for n in sizes], open(sys.argv[1], "w"))
 EOF
 python3 "$dir/curves.py" "$dir/curves.json" && "$top_srcdir/bench/sweep" --rows "$dir/curves.json" --html "$dir/sweep.html" >"$dir/out" 2>&1 &&
-    [ "$(sed -n 's/^ours  *node  *//p' "$dir/out" | tr -s ' ' | paste -sd ,)" = 'get 4096 B 1.59 rise,put 1024 B 1.30 peak' ] &&
-    [ "$(grep -c 'aria-label' "$dir/sweep.html")" -eq 3 ]
-ok $? "bench/sweep finds a peak and a rise, and no other size" "$dir/out"
-"$top_srcdir/bench/sweep" --ours "$OSHCC" "$OSHRUN" --transports node --max 64 put_get tag --json "$dir/sweep.json" >"$dir/out" 2>&1 &&
-    [ "$(grep -c '"bytes": 64' "$dir/sweep.json")" -eq 8 ]
-ok $? "bench/sweep measures puts, gets and tagged messages" "$dir/out"
+    [ "$(sed -n 's/^ours  *node  *//p' "$dir/out" | tr -s ' ' | paste -sd ,)" = \
+        'bare_put 2048 B 1.20 peak,get 4096 B 1.59 rise bare 1.00,put 1024 B 1.30 peak bare 1.20' ] &&
+    grep -q '^2 of 51 sizes of ours .*, 1 of them in the bare rows, too$' "$dir/out" && [ "$(grep -c 'aria-label' "$dir/sweep.html")" -eq 5 ]
+ok $? "bench/sweep finds a peak and a rise, which of them the limit has, and no other size" "$dir/out"
+"$top_srcdir/bench/sweep" --ours "$OSHCC" "$OSHRUN" --max 4 put_get tag gpc bare --json "$dir/sweep.json" >"$dir/out" 2>&1 &&
+    [ "$(grep -c '"bytes": 4,' "$dir/sweep.json")" -eq 26 ]
+ok $? "bench/sweep measures puts, gets, messages, calls and bare libfabric" "$dir/out"
 PYTHONDONTWRITEBYTECODE=1 python3 - "$top_srcdir/bench" >"$dir/out" 2>&1 <<'EOF'
 import importlib.machinery, importlib.util, sys
 sys.path.insert(0, sys.argv[1])
