@@ -24,7 +24,7 @@ static int h_echo;
 static void plain(void)
 {
     static char hdr[1024], rhdr[1024];
-    static const size_t around[] = {0, 8, 56, 7000, 8192, 16300, 16384, 250000};
+    static const size_t around[] = {0, 8, 56, 7000, 8192, 16270, 16300, 16384, 65530, 65560, 131070, 250000};
     char *data = malloc(DATA), *reply = malloc(DATA);
     for (size_t k = 0; k < sizeof around / sizeof *around; k++)
         for (int d = -2; d <= 2; d++) {

@@ -569,11 +569,12 @@ static void test_answer(void)
 {
     if (n_pes == 1)
         return;
-    int over_network = !shmem_ptr(heap_a, 1);
+    const char *provider = getenv("SHMEM_OFI_PROVIDER");
+    int answers = !shmem_ptr(heap_a, 1) && !(provider && strcmp(provider, "shm") == 0);
     int early[] = {sent_early(45000), sent_early(100000), sent_early(140000)};
     int none = !early[0] && !early[1] && !early[2], one = (early[0] == 1 || early[1] == 1 || early[2] == 1) && early[2] < 2;
     if (me == 0 && (HEADERS_ONLY || strcmp(EAGER_BYTES, "auto") == 0))
-        CHECKF(over_network && !HEADERS_ONLY ? one : none, "%d, %d and %d were sent early", early[0], early[1], early[2]);
+        CHECKF(answers && !HEADERS_ONLY ? one : none, "%d, %d and %d were sent early", early[0], early[1], early[2]);
 }
 
 int main(void)

@@ -191,6 +191,31 @@ void shi_am_withdraw(int pe, const struct shi_am_src *src)
     pthread_mutex_unlock(&lock);
 }
 
+size_t shi_am_max_bytes(int pe)
+{
+    (void)pe;
+    return SHI_AM_MAX_BYTES;
+}
+
+size_t shi_am_burst_bytes(int pe)
+{
+    return shi_am_max_bytes(pe);
+}
+
+/* Data of calls is fetched from a length on at which that of replies is still sent, in pieces. */
+size_t shi_am_eager_bytes(int pe, int symmetric)
+{
+    (void)pe;
+    CHECK(!symmetric);
+    return SHI_AM_MAX_BYTES;
+}
+
+size_t shi_am_answer_bytes(int pe)
+{
+    (void)pe;
+    return 2 * SHI_AM_MAX_BYTES;
+}
+
 size_t shi_am_fetch_bytes(int pe)
 {
     return pe >= 0 ? FETCH_BYTES : 0;

@@ -25,6 +25,7 @@
 struct reply {
     struct shi_gpc_task task;
     struct shi_gpc_child *child;
+    size_t block;       /* bytes of this memory */
     int status, failed; /* failed: with a status, the PE of the world */
     uint64_t fin;
     size_t rhsize, rdsize;
@@ -175,7 +176,8 @@ static int run_callback(struct shi_gpc_call *g, const struct reply *r)
 
 static void forget_reply(struct shi_gpc_out *o)
 {
-    free(shi_container_of(o, struct reply, out));
+    struct reply *r = shi_container_of(o, struct reply, out);
+    shi_gpc_free(r, r->block);
 }
 
 static void send_fin(struct shi_gpc_out *o, int pe, uint64_t fin, void (*sent)(struct shi_gpc_out *))
@@ -224,7 +226,7 @@ static int run_reply(struct shi_gpc_task *t)
     if (fetched)
         send_fin(&r->out, r->in.pe, r->fin, forget_reply);
     else
-        free(r);
+        shi_gpc_free(r, r->block);
     shi_gpc_call_drop(g);
     return 1;
 }
@@ -319,7 +321,9 @@ static void on_reply(int pe, const struct shi_gpc_reply *m, size_t bytes)
     }
     int err = 0;
     char *body;
-    struct reply *r = shi_gpc_alloc(sizeof *r, shi_gpc_padded(m->rhsize) + m->rdsize, &body, &err);
+    size_t block;
+    struct reply *r = shi_gpc_alloc(sizeof *r, shi_gpc_padded(m->rhsize) + m->rdsize, &body, &block, &err);
+    r->block = block;
     r->task.run = run_reply;
     r->child = k;
     r->status = m->status;
@@ -434,6 +438,7 @@ void shi_gpc_stop(void)
     if (!up)
         return;
     shi_gpc_run_down();
+    shi_kept_clear(&shi_gpc_kept);
     shi_gpc_forget();
     up = 0;
 }

@@ -11,13 +11,13 @@
 static int live; /* calls at this PE */
 static struct shi_limit roots = SHI_LIMIT_INIT(roots, SHI_GPC_IN_FLIGHT);
 
-void *shi_gpc_alloc(size_t head, size_t body, char **body_at, int *err)
+void *shi_gpc_alloc(size_t head, size_t body, char **body_at, size_t *block, int *err)
 {
-    char *p = malloc(shi_gpc_padded(head) + body);
+    char *p = shi_gpc_malloc(*block = shi_gpc_padded(head) + body);
     *body_at = p ? p + shi_gpc_padded(head) : NULL;
     if (!p) {
         *err = -ENOMEM;
-        p = malloc(head);
+        p = shi_gpc_malloc(*block = head);
     }
     if (!p)
         shi_die("shmemx_gpc_exec", "out of memory for a call");
@@ -27,7 +27,9 @@ void *shi_gpc_alloc(size_t head, size_t body, char **body_at, int *err)
 struct shi_gpc_call *shi_gpc_call_new(int ids, size_t body, char **body_at, int *err)
 {
     int n_few = ids < 2 ? ids : 2;
-    struct shi_gpc_call *g = shi_gpc_alloc(sizeof *g + (size_t)n_few * sizeof *g->few, body, body_at, err);
+    size_t block;
+    struct shi_gpc_call *g = shi_gpc_alloc(sizeof *g + (size_t)n_few * sizeof *g->few, body, body_at, &block, err);
+    g->block = block;
     g->n_few = n_few;
     g->child = g->few;
     g->holds = g->pins = 1;
@@ -51,7 +53,7 @@ static void unpin(struct shi_gpc_call *g)
         return; /* none is added any more */
     if (g->has_more)
         free(g->child);
-    free(g);
+    shi_gpc_free(g, g->block);
 }
 
 void shi_gpc_call_complete(struct shi_gpc_call *g, int status)

@@ -13,8 +13,7 @@
  *   called_back,    dispatcher                        dispatcher            `running` of gpc_run.c
  *   later
  *
- * Memory comes from malloc, since sizes vary; malloc's cache serves as the free list. It keeps blocks of at most 1032 bytes,
- * which a call with few children and a short header stays below.
+ * Memory is kept for later calls (kept.h) until none has used it for 10 s.
  */
 #ifndef SHI_GPC_CALL_H
 #define SHI_GPC_CALL_H
@@ -57,6 +56,7 @@ struct shi_gpc_call {
         struct shi_gpc_out out;   /* REPLY */
         struct shi_gpc_child one; /* plain root: its child, and then FIN to it */
     };
+    size_t block;             /* bytes of this memory */
     int n_few, has_more;      /* room in few; whether child[] is elsewhere, in memory of its own */
     struct shi_gpc_child *child, few[];
 };
@@ -66,8 +66,9 @@ static inline size_t shi_gpc_padded(size_t bytes)
     return shi_round_up(bytes, 16);
 }
 
-/* A zeroed head of `head` bytes, then a body: *body_at is NULL, and *err set, when there is no memory for it. */
-void *shi_gpc_alloc(size_t head, size_t body, char **body_at, int *err);
+/* A zeroed head of `head` bytes, then a body: *body_at is NULL, and *err set, when there is no memory for it. Pair: shi_gpc_free
+ * with *block. */
+void *shi_gpc_alloc(size_t head, size_t body, char **body_at, size_t *block, int *err);
 
 /* A new call with so many ids below it, and its body. Its task is not set. Pair: shi_gpc_call_answer, which ends it. */
 struct shi_gpc_call *shi_gpc_call_new(int ids, size_t body, char **body_at, int *err);

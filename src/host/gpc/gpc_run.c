@@ -32,6 +32,7 @@
 #include <time.h>
 
 #include "host/coll/team.h"
+#include "host/gpc/gpc_wire.h"
 #include "host/net/doorbell.h"
 #include "host/net/progress.h"
 #include "host/util/log.h"
@@ -413,9 +414,14 @@ static void *serve(void *arg)
     return arg;
 }
 
+static void trim(void)
+{
+    shi_kept_trim(&shi_gpc_kept);
+}
+
 int shi_gpc_run_up(void)
 {
-    static struct shi_progress_source source = {.poll = nudge, .every_ms = 1};
+    static struct shi_progress_source source = {.poll = nudge, .every_ms = 1, .trim = trim};
     threads.wake = threads.stop = 0;
     threads.allowed = shi_world.config.gpc_thread;
     if (threads.allowed)

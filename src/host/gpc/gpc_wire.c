@@ -23,15 +23,33 @@
 #include "host/ops/dheap.h"
 #include "host/util/base.h"
 
-enum { FETCHES = 4 };
+enum { FETCHES = 4, KEPT_BYTES = 128 << 20 };
 
 static struct shi_gpc_in *in_pieces;
 static uint64_t sent, received;
+struct shi_kept shi_gpc_kept = {.most = KEPT_BYTES};
 static struct shi_limit fetches = SHI_LIMIT_INIT(fetches, FETCHES);
 
 void shi_gpc_count_received(void)
 {
     __atomic_store_n(&received, received + 1, __ATOMIC_RELAXED);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------- */
+
+enum { MALLOC_KEEPS = 1032 }; /* bytes of the longest block in the cache of glibc's malloc */
+
+void *shi_gpc_malloc(size_t bytes)
+{
+    return bytes <= MALLOC_KEEPS ? malloc(bytes) : shi_kept_get(&shi_gpc_kept, bytes);
+}
+
+void shi_gpc_free(void *block, size_t bytes)
+{
+    if (bytes <= MALLOC_KEEPS)
+        free(block);
+    else
+        shi_kept_put(&shi_gpc_kept, block, bytes);
 }
 
 /* ---- scattered bytes --------------------------------------------------------------------------------------------- */
@@ -89,10 +107,17 @@ static int has_src(const struct shi_gpc_out *o)
     return (o->head.kind == SHI_GPC_START || o->head.kind == SHI_GPC_REPLY) && o->head.start.flags & SHI_GPC_FETCH;
 }
 
+/* Longer data is fetched by the receiver. The sender of a call often waits for its reply, so that no other data is under way. */
+static size_t most_sent(const struct shi_gpc_out *o)
+{
+    size_t eager = shi_am_eager_bytes(o->pe, 0), answer = o->head.kind == SHI_GPC_REPLY ? shi_am_answer_bytes(o->pe) : 0;
+    return answer > eager ? answer : eager;
+}
+
 int shi_gpc_out_data(struct shi_gpc_out *o, const void *data, size_t bytes)
 {
     size_t others = shi_gpc_head_bytes(&o->head) + o->iov.left;
-    if (others + bytes > SHI_AM_MAX_BYTES && shi_am_expose(o->pe, data, bytes, &o->src) == 0) {
+    if (others + bytes > shi_am_max_bytes(o->pe) && bytes > most_sent(o) && shi_am_expose(o->pe, data, bytes, &o->src) == 0) {
         o->head.start.flags |= SHI_GPC_FETCH;
         return 1;
     }
@@ -118,7 +143,7 @@ static int push(struct shi_gpc_out *o)
 {
     do {
         size_t head = shi_gpc_head_bytes(&o->head), src = has_src(o) ? sizeof o->src : 0;
-        size_t most = SHI_AM_MAX_BYTES - head - src, now = o->iov.left < most ? o->iov.left : most;
+        size_t most = shi_am_burst_bytes(o->pe) - head - src, now = o->iov.left < most ? o->iov.left : most;
         char *room = shi_am_begin(o->pe, SHI_AM_GPC, head + src + now);
         if (!room)
             return -EAGAIN;
@@ -163,7 +188,7 @@ static void end_fetch(struct shi_gpc_in *in, int err)
     in->err = in->err ? in->err : err;
     if (in->bounce && !err)
         shi_dheap_move(in->data, in->bounce, in->src.bytes);
-    free(in->bounce);
+    shi_gpc_free(in->bounce, in->src.bytes);
     in->whole(in);
 }
 
@@ -173,7 +198,7 @@ static int try_fetch(struct shi_gpc_in *in)
     size_t most = shi_am_fetch_bytes(in->pe);
     char *to = in->data;
     if (to && !shi_stream_sends(to, in->src.bytes))
-        to = in->bounce = in->bounce ? in->bounce : malloc(in->src.bytes);
+        to = in->bounce = in->bounce ? in->bounce : shi_gpc_malloc(in->src.bytes);
     int err = to ? 0 : -ENOMEM;
     while (!err && in->got < in->src.bytes) {
         in->piece = in->src.bytes - in->got < most ? in->src.bytes - in->got : most;

@@ -13,7 +13,13 @@
 #include <stdint.h>
 
 #include "host/net/am.h"
+#include "host/util/kept.h"
 #include "host/util/limit.h"
+
+/* Memory of calls, replies and data: kept for later ones, but malloc's own cache is faster for short ones. shi_gpc_free: the same bytes. */
+extern struct shi_kept shi_gpc_kept;
+void *shi_gpc_malloc(size_t bytes);
+void shi_gpc_free(void *block, size_t bytes);
 
 enum { SHI_GPC_START, SHI_GPC_REPLY, SHI_GPC_PIECE, SHI_GPC_FIN };
 enum { SHI_GPC_FETCH = 1 }; /* flag: a struct shi_am_src follows, and the data is not in the message */

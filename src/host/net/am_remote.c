@@ -104,7 +104,7 @@ void shi_am_remote_up(int all)
                                             .seal = shi_stream_am_seal, .poll = deliver,
                                             .expose = expose, .withdraw = withdraw, .fetch = fetch};
     shi_stream_am_limits(&carrier);
-    size_t whole = carrier.max_bytes - HEADS_BYTES;
+    size_t whole = carrier.whole_bytes ? carrier.whole_bytes : carrier.max_bytes - HEADS_BYTES;
     if (!carrier.eager_bytes) {
         carrier.eager_bytes = EAGER_BYTES;
         carrier.answer_bytes = ANSWER_BYTES;

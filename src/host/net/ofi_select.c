@@ -382,15 +382,16 @@ static int reports_writes(const struct fi_info *f)
     return 0;
 }
 
-/* Providers over sockets that send messages without a handshake up to a length, which a variable of theirs may change; and up to which size
- * their reads take longer than copies, see net.h. src/DECISIONS.md has the measurements. */
+/* Providers that send messages without a handshake up to a length, which a variable of theirs may change; and up to which size their reads
+ * take longer than copies, see net.h. src/DECISIONS.md has the measurements. */
 static const struct long_messages {
     const char *kind, *variable;
-    size_t bytes, eager_bytes, answer_bytes;
-} long_messages[] = {{"net", NULL, SHI_NET_LONGEST_BYTES, 65536, 131072},
-                     {"tcp", NULL, SHI_NET_LONGEST_BYTES, 65536, 131072},
-                     {"tcp;ofi_rxm", "FI_OFI_RXM_BUFFER_SIZE", 16384, 65536, 196608},
-                     {psm3_by_sockets, "PSM3_MQ_RNDV_NIC_THRESH", 64000, 131072, 1048576}};
+    size_t bytes, eager_bytes, answer_bytes, inline_bytes;
+} long_messages[] = {{"net", NULL, SHI_NET_LONGEST_BYTES, 65536, 131072, 0},
+                     {"tcp", NULL, SHI_NET_LONGEST_BYTES, 65536, 131072, 0},
+                     {"tcp;ofi_rxm", "FI_OFI_RXM_BUFFER_SIZE", 16384, 65536, 196608, 0},
+                     {psm3_by_sockets, "PSM3_MQ_RNDV_NIC_THRESH", 64000, 131072, 1048576, 0},
+                     {"shm", NULL, SHI_NET_MESSAGE_BYTES, 16280, 16280, 3904}}; /* a system call for messages of more than 4,096 bytes */
 
 static void find_longest(const struct fi_info *f, struct shi_net_limits *l)
 {
@@ -399,11 +400,12 @@ static void find_longest(const struct fi_info *f, struct shi_net_limits *l)
         size_t bytes = text ? strtoul(text, NULL, 0) : k->bytes;
         bytes = bytes < f->ep_attr->max_msg_size ? bytes : f->ep_attr->max_msg_size;
         bytes = bytes < SHI_NET_LONGEST_BYTES ? bytes / 64 * 64 : SHI_NET_LONGEST_BYTES;
-        if (strcmp(kind_of(f), k->kind) != 0 || bytes <= SHI_NET_MESSAGE_BYTES)
+        if (strcmp(kind_of(f), k->kind) != 0 || (k->variable && bytes <= SHI_NET_MESSAGE_BYTES))
             continue;
         l->message_bytes = bytes;
         l->eager_bytes = k->eager_bytes;
         l->answer_bytes = k->answer_bytes;
+        l->inline_bytes = k->inline_bytes;
     }
 }
 

@@ -218,7 +218,7 @@ size_t shi_stream_bcopy_bytes(void);
 size_t shi_stream_pair_bytes(void); /* longest blocking put that is better two records of one message than a write; 0: none */
 
 /* Active messages between nodes, for am_remote.c: as in am_carrier.h. */
-void shi_stream_am_limits(struct shi_am_carrier *out); /* max_bytes; eager_bytes and answer_bytes, or 0 */
+void shi_stream_am_limits(struct shi_am_carrier *out); /* max_bytes; eager_bytes, answer_bytes and whole_bytes, or 0 */
 void *shi_stream_am_begin(int pe, size_t bytes);
 void shi_stream_am_end(int pe, enum shi_am_id id, size_t bytes);
 int shi_stream_am_seal(int pe, void *to, const void *from, size_t bytes);

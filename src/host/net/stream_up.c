@@ -28,7 +28,7 @@
 
 #define NET (shi_stream_net.ops)
 
-enum { BCOPY_BYTES = 8192, SERVE_MS = 50, UNSENT_NS = 1000000000 };
+enum { SERVE_MS = 50, UNSENT_NS = 1000000000 };
 
 /* Origin of the secret that authenticates messages: oshrun, PE 0 where another launcher gives none, or nothing
  * (SHMEM_INSECURE=1). */
@@ -52,6 +52,15 @@ struct peer_record {
 _Static_assert(sizeof(struct peer_record) <= SHI_SHM_RECORD_BYTES, "the node's table holds them");
 
 static size_t bcopy_bytes;
+
+static void choose_bcopy(const struct shi_config *config)
+{
+    size_t own = shi_stream_net.limits.inline_bytes, most = own ? own : SHI_STREAM_PUT_BYTES;
+    bcopy_bytes = config->bcopy_bytes == SHI_CONFIG_AUTO ? most : (size_t)config->bcopy_bytes;
+    if (bcopy_bytes > SHI_STREAM_PUT_BYTES)
+        bcopy_bytes = SHI_STREAM_PUT_BYTES;
+}
+
 static int n_local; /* PEs of this node */
 static struct exposed { /* this PE's regions, the heap several times; the latest first */
     struct exposed *next;
@@ -328,9 +337,6 @@ int shi_stream_up(const struct shi_boot *boot, const struct shi_config *config, 
     shi_stream_net.memory = shi_table((size_t)boot->n_pes, sizeof *shi_stream_net.memory);
     shi_stream_net.peer_rx = shi_table((size_t)boot->n_pes, sizeof *shi_stream_net.peer_rx);
     shi_stream_net.silence_ns = config->heartbeat > 0 ? (uint64_t)config->heartbeat * 1000000000 : 0;
-    bcopy_bytes = config->bcopy_bytes == SHI_CONFIG_AUTO ? BCOPY_BYTES : (size_t)config->bcopy_bytes;
-    if (bcopy_bytes > SHI_STREAM_PUT_BYTES)
-        bcopy_bytes = SHI_STREAM_PUT_BYTES;
     peer_info = shi_table((size_t)boot->n_pes, sizeof *peer_info);
     n_local = boot->n_local;
     if (!peer_info || !shi_stream_net.memory || !shi_stream_net.peer_rx || shi_stream_receive(boot->n_pes)) {
@@ -340,6 +346,7 @@ int shi_stream_up(const struct shi_boot *boot, const struct shi_config *config, 
     int err = choose_secret(boot, config->insecure, &mine);
     if (!err)
         err = NET->up(boot, config, shi_stream_arrive, shi_written_arrived, shi_stream_net_failed, &shi_stream_net.limits);
+    choose_bcopy(config);
     if (!err)
         err = shi_written_up(boot->n_pes);
     if (!err)

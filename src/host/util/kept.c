@@ -24,6 +24,24 @@ static int size_of(size_t *bytes)
     return 16 * (log - 6) + (int)parts;
 }
 
+static size_t bytes_of(int i)
+{
+    return ((size_t)16 + (size_t)i % 16) << (i / 16 + 2);
+}
+
+/* Under lock. */
+static void *take(struct shi_kept *k, int i, size_t bytes)
+{
+    struct shi_kept_size *s = &k->size[i];
+    void *block = s->free;
+    if (block) {
+        memcpy(&s->free, block, sizeof s->free);
+        k->bytes -= bytes;
+        s->least = --s->n < s->least ? s->n : s->least;
+    }
+    return block;
+}
+
 void *shi_kept_get(struct shi_kept *k, size_t bytes)
 {
     size_t requested = bytes;
@@ -31,10 +49,7 @@ void *shi_kept_get(struct shi_kept *k, size_t bytes)
     void *block = NULL;
     if (i < SHI_KEPT_SIZES) {
         shi_spin_lock(&k->lock);
-        if ((block = k->free[i])) {
-            memcpy(&k->free[i], block, sizeof k->free[i]);
-            k->bytes -= bytes;
-        }
+        block = take(k, i, bytes);
         shi_spin_unlock(&k->lock);
     }
     return block ? block : malloc(KEEPS ? bytes : requested);
@@ -48,8 +63,9 @@ void shi_kept_put(struct shi_kept *k, void *block, size_t bytes)
     if (i < SHI_KEPT_SIZES) {
         shi_spin_lock(&k->lock);
         if ((keeps = KEEPS && k->bytes + bytes <= k->most)) {
-            memcpy(block, &k->free[i], sizeof k->free[i]);
-            k->free[i] = block;
+            memcpy(block, &k->size[i].free, sizeof k->size[i].free);
+            k->size[i].free = block;
+            k->size[i].n++;
             k->bytes += bytes;
         }
         shi_spin_unlock(&k->lock);
@@ -58,14 +74,33 @@ void shi_kept_put(struct shi_kept *k, void *block, size_t bytes)
         free(block);
 }
 
-void shi_kept_clear(struct shi_kept *k)
+/* Free all unused blocks, or those that nothing has used since the last trim. */
+static void give_back(struct shi_kept *k, int all)
 {
-    shi_spin_lock(&k->lock);
-    for (int i = 0; i < SHI_KEPT_SIZES; i++)
-        for (void *block; (block = k->free[i]);) {
-            memcpy(&k->free[i], block, sizeof k->free[i]);
+    for (int i = 0; i < SHI_KEPT_SIZES; i++) {
+        struct shi_kept_size *s = &k->size[i];
+        void *first = NULL, *block;
+        shi_spin_lock(&k->lock);
+        for (uint32_t n = all ? s->n : s->least; n > 0; n--) {
+            block = take(k, i, bytes_of(i));
+            memcpy(block, &first, sizeof first);
+            first = block;
+        }
+        s->least = s->n;
+        shi_spin_unlock(&k->lock);
+        while ((block = first)) {
+            memcpy(&first, block, sizeof first);
             free(block);
         }
-    k->bytes = 0;
-    shi_spin_unlock(&k->lock);
+    }
+}
+
+void shi_kept_trim(struct shi_kept *k)
+{
+    give_back(k, 0);
+}
+
+void shi_kept_clear(struct shi_kept *k)
+{
+    give_back(k, 1);
 }
