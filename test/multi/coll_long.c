@@ -127,7 +127,7 @@ static void same_bits(size_t words)
 
 static void all_lengths(void)
 {
-    static const size_t lengths[] = {1, 3, 100, 513, 4097, 12345, MOST};
+    static const size_t lengths[] = {1, 3, 100, 513, 2049, 4097, 12345, MOST};
     for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
         broadcasts(lengths[k]);
         moves(lengths[k]);

@@ -34,6 +34,8 @@ static void built_in(void)
         }
     CHECK(wrong == 0);
     CHECK(choose(SHI_COLL_BROADCAST, 2, 1, 1 << 20) == SHI_BY_TREE && choose(SHI_COLL_BROADCAST, 3, 1, 65536) == SHI_BY_TREE);
+    CHECK(choose(SHI_COLL_REDUCE, 2, 1, 8192) == SHI_BY_DOUBLING && choose(SHI_COLL_REDUCE, 2, 1, 8193) == SHI_BY_PIECES);
+    CHECK(choose(SHI_COLL_REDUCE, 5, 8, 8192) == SHI_BY_DOUBLING && choose(SHI_COLL_REDUCE, 5, 9, 2049) == SHI_BY_HALVING);
     CHECK(choose(SHI_COLL_ALLTOALL, 2, 1, 2048) == SHI_BY_INDEX && choose(SHI_COLL_ALLTOALL, 2, 1, 2049) == SHI_BY_PAIRWISE);
     CHECK(choose(SHI_COLL_ALLTOALL, 2, 2, 128) == SHI_BY_INDEX && choose(SHI_COLL_ALLTOALL, 2, 2, 129) == SHI_BY_NODES);
     CHECK(choose(SHI_COLL_ALLTOALL, 9, 2, 65536) == SHI_BY_NODES && choose(SHI_COLL_ALLTOALL, 9, 2, 65537) == SHI_BY_PAIRWISE);
@@ -49,7 +51,7 @@ static void given(void)
     CHECK(shi_rules_given() == 4);
     CHECK(choose(SHI_COLL_REDUCE, 2, 1, 8) == SHI_BY_DOUBLING && choose(SHI_COLL_REDUCE, 4, 9, 4096) == SHI_BY_DOUBLING);
     CHECK(choose(SHI_COLL_REDUCE, 5, 1, 8) == SHI_BY_GATHER && choose(SHI_COLL_REDUCE, 4, 3, 4097) == SHI_BY_HALVING);
-    CHECK(choose(SHI_COLL_REDUCE, 2, 2, 4097) == SHI_BY_PIECES); /* built-in: too few PEs for the second rule */
+    CHECK(choose(SHI_COLL_REDUCE, 2, 2, 4097) == SHI_BY_DOUBLING); /* built-in: too few PEs for the second rule */
     CHECK(choose(SHI_COLL_REDUCE, 4, 3, 8193) == SHI_BY_PIECES && choose(SHI_COLL_REDUCE, 6, 3, 8193) == SHI_BY_HALVING);
     CHECK(choose(SHI_COLL_REDUCE, 7, 1, 1 << 20) == SHI_BY_GATHER && choose(SHI_COLL_ALLTOALL, 2, 1, 8) == SHI_BY_PAIRWISE);
     CHECK(choose(SHI_COLL_BROADCAST, 3, 1, 8) == SHI_BY_TREE);

@@ -75,13 +75,13 @@ static void send_blocks(struct shmem_team *t, const struct shi_round *x, int r, 
             memcpy(message + used, place(p, d) + at, n);
             used += n;
             if (used == sizeof message) {
-                shi_team_carry(t, x->to, to, message, used);
+                shi_team_carry(t, t->node[x->to].member[0], to, message, used);
                 to += used;
                 used = 0;
             }
         }
     }
-    shi_team_carry(t, x->to, to, message, used);
+    shi_team_carry(t, t->node[x->to].member[0], to, message, used);
 }
 
 static void take_blocks(struct shmem_team *t, const struct shi_round *x, int r, void *arg)

@@ -9,11 +9,11 @@
 #include "host/coll/team.h"
 #include "host/net/stream.h"
 
-void shi_team_carry(const struct shmem_team *t, int node, const char *mine, const void *from, size_t bytes)
+void shi_team_carry(const struct shmem_team *t, int to, const char *mine, const void *from, size_t bytes)
 {
     for (size_t at = 0, n; at < bytes; at += n) {
         n = bytes - at < SHI_STREAM_PUT_BYTES ? bytes - at : SHI_STREAM_PUT_BYTES;
-        shi_team_store_remote(t, t->node[node].member[0], mine + at, (const char *)from + at, n, 1);
+        shi_team_store_remote(t, to, mine + at, (const char *)from + at, n, 1);
     }
 }
 
@@ -33,12 +33,12 @@ static char *block_start(const struct shmem_team *t, const struct blocks *b, int
 static void send_blocks(struct shmem_team *t, const struct shi_round *x, int r, void *arg)
 {
     (void)r;
-    int first = x->send.first, end = first + x->send.n, last = end < t->n_nodes ? end : t->n_nodes;
+    int to = t->node[x->to].member[0], first = x->send.first, end = first + x->send.n, last = end < t->n_nodes ? end : t->n_nodes;
     char *at = block_start(t, arg, first);
-    shi_team_carry(t, x->to, at, at, (size_t)(block_start(t, arg, last) - at));
+    shi_team_carry(t, to, at, at, (size_t)(block_start(t, arg, last) - at));
     if (end > last) {
         at = block_start(t, arg, 0);
-        shi_team_carry(t, x->to, at, at, (size_t)(block_start(t, arg, end - last) - at));
+        shi_team_carry(t, to, at, at, (size_t)(block_start(t, arg, end - last) - at));
     }
 }
 
@@ -92,7 +92,7 @@ static char *landing(const struct shmem_team *t, int r)
 static void send_record(struct shmem_team *t, const struct shi_round *x, int r, void *arg)
 {
     const struct merge *m = arg;
-    shi_team_carry(t, x->to, landing(t, r), m->record, m->bytes);
+    shi_team_carry(t, t->node[x->to].member[0], landing(t, r), m->record, m->bytes);
 }
 
 static void take_record(struct shmem_team *t, const struct shi_round *x, int r, void *arg)

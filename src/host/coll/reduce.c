@@ -64,8 +64,9 @@ static void double_nodes(struct shmem_team *t, const struct between *b)
         struct shi_round x = shi_plan_round(SHI_PLAN_DOUBLING, t->n_nodes, t->my_node, k);
         char *in = b->places + (size_t)k * b->each;
         if (x.to >= 0) {
-            shi_team_carry(t, x.to, in, b->acc, b->bytes);
-            shi_team_notify(t, t->node[x.to].member[0], b->epoch);
+            int to = t->node[x.to].member[0];
+            shi_team_carry(t, to, in, b->acc, b->bytes);
+            shi_team_notify(t, to, b->epoch);
         }
         if (x.from < 0)
             continue;
@@ -310,6 +311,14 @@ static void reduce_pieces(const struct shmem_team *t, void *dest, const void *so
     meet_combiners(t, p, epoch + 1, shi_team_wait_notify);
 }
 
+/* Combine what has come from another member into mine. */
+static void combine_in(char *mine, char *in, size_t n, const struct shi_reduction *r, enum shi_take take, char *room)
+{
+    char *own = (char *)shi_coll_readable(room, mine, n * r->elem), *result = take == SHI_TAKE_OVER ? own : in;
+    r->combine(result, take == SHI_TAKE_OVER ? in : own, n);
+    shi_coll_copy(mine, result, n * r->elem);
+}
+
 /* Combine a range of member `of`'s dest into mine. */
 static void combine_from(const struct shmem_team *t, char *dest, int of, struct shi_range part, const struct shi_reduction *r,
                          enum shi_take take)
@@ -319,41 +328,95 @@ static void combine_from(const struct shmem_team *t, char *dest, int of, struct 
     char *in = shi_coll_room(t->routine, 2 * block * r->elem + 1), *room = in + block * r->elem;
     for (size_t at = part.first; at < part.last; at += block) {
         size_t n = part.last - at < block ? part.last - at : block;
-        char *mine = dest + at * r->elem, *under = in, *over = room;
+        char *mine = dest + at * r->elem;
         shi_coll_get(t, in, mine, n * r->elem, of);
-        shi_coll_copy(room, mine, n * r->elem);
         shi_coll_local(t);
-        if (take == SHI_TAKE_OVER) {
-            under = room;
-            over = in;
-        }
-        r->combine(under, over, n);
-        shi_coll_copy(mine, under, n * r->elem);
+        combine_in(mine, in, n, r, take, room);
     }
     free(in);
 }
 
-/* The same for many nodes: in each round half of what is left is read and combined; then the results go back the same way. */
+/* A reduction by halves of a part of the array. */
+struct halves {
+    char *dest;
+    const struct shi_reduction *r;
+    struct shi_range part;
+    int n, blocks;      /* nodes; blocks of the plan, */
+    size_t block_bytes; /* of at most so many bytes */
+};
+
+/* Do all messages of the rounds before the results go back have places in a half of the exchange buffers? */
+static int halves_fit(const struct halves *h)
+{
+    return h->block_bytes * (size_t)h->blocks * (h->blocks < h->n ? 2 : 1) <= shi_team_half_bytes(shi_world.n_pes) - SHI_LANDING_BYTES;
+}
+
+/* The place of what comes in round i: behind the largest messages of the rounds before. */
+static char *halves_place(const struct shmem_team *t, const struct halves *h, int i)
+{
+    int fold = h->blocks < h->n, before = i < fold ? 0 : h->blocks * (1 + fold) - (h->blocks >> (i - fold));
+    return shi_team_records(t, t->me) + (size_t)before * h->block_bytes;
+}
+
+static struct shi_range halves_range(const struct halves *h, const struct shi_run *run)
+{
+    return (struct shi_range){shi_coll_cut(h->part, h->blocks, run->first, h->r->elem).first,
+                              shi_coll_cut(h->part, h->blocks, run->first + run->n - 1, h->r->elem).last};
+}
+
+/* Give member `to` the elements that it combines in round i: short ones with the notification, long ones are read. */
+static void give_half(const struct shmem_team *t, const struct halves *h, int i, const struct shi_run *run, int to, uint64_t epoch)
+{
+    struct shi_range of = halves_range(h, run);
+    size_t bytes = (of.last - of.first) * h->r->elem;
+    if (halves_fit(h)) {
+        char *from = h->dest + of.first * h->r->elem, *room = shi_dheap_is_private(from) ? shi_coll_room(t->routine, bytes + 1) : NULL;
+        shi_team_carry(t, to, halves_place(t, h, i), shi_coll_readable(room, from, bytes), bytes);
+        free(room);
+    }
+    shi_team_notify(t, to, epoch);
+}
+
+static void take_half(const struct shmem_team *t, const struct halves *h, int i, const struct shi_round *x, int from, uint64_t epoch)
+{
+    struct shi_range of = halves_range(h, &x->recv);
+    shi_team_wait_notify(t, from, epoch);
+    if (!halves_fit(h)) {
+        combine_from(t, h->dest, from, of, h->r, x->take);
+        return;
+    }
+    char *mine = h->dest + of.first * h->r->elem;
+    size_t n = of.last - of.first;
+    char *room = shi_dheap_is_private(mine) ? shi_coll_room(t->routine, n * h->r->elem + 1) : NULL;
+    combine_in(mine, halves_place(t, h, i), n, h->r, x->take, room);
+    free(room);
+}
+
+/* The same for many nodes: in each round half of what is left goes to another node and is combined there; then the results go back the
+ * same way. */
 static void reduce_halves(const struct shmem_team *t, void *dest, int k, struct shi_range part, const struct shi_reduction *r,
                           uint64_t epoch)
 {
     int n = t->n_nodes, blocks = shi_plan_blocks(SHI_PLAN_HALVING, n), rounds = shi_plan_rounds(SHI_PLAN_HALVING, n);
+    const struct halves h = {dest, r, part, n, blocks, shi_coll_part(part, blocks, r->elem) * r->elem};
     for (int i = 0; i < rounds; i++) {
         struct shi_round x = shi_plan_round(SHI_PLAN_HALVING, n, t->my_node, i);
-        const struct shi_run *run = i < rounds / 2 ? &x.recv : &x.send;
-        struct shi_range of = {shi_coll_cut(part, blocks, run->first, r->elem).first,
-                           shi_coll_cut(part, blocks, run->first + run->n - 1, r->elem).last};
-        size_t off = of.first * r->elem;
         int to = x.to < 0 ? -1 : t->node[x.to].member[k], from = x.from < 0 ? -1 : t->node[x.from].member[k];
-        uint64_t step = i < rounds / 2 ? epoch : epoch + 1;
-        if (to >= 0 && i >= rounds / 2)
+        if (i < rounds / 2) {
+            if (to >= 0)
+                give_half(t, &h, i, &x.send, to, epoch);
+            if (from >= 0)
+                take_half(t, &h, i, &x, from, epoch);
+            continue;
+        }
+        if (to >= 0) {
+            struct shi_range of = halves_range(&h, &x.send);
+            size_t off = of.first * r->elem;
             shi_coll_put(t, (char *)dest + off, (char *)dest + off, (of.last - of.first) * r->elem, to);
-        if (to >= 0)
-            shi_team_notify(t, to, step);
+            shi_team_notify(t, to, epoch + 1);
+        }
         if (from >= 0)
-            shi_team_wait_notify(t, from, step);
-        if (from >= 0 && i < rounds / 2)
-            combine_from(t, dest, from, of, r, x.take);
+            shi_team_wait_notify(t, from, epoch + 1);
     }
     shi_coll_local(t);
 }
@@ -372,6 +435,7 @@ static void reduce_long_nodes(struct shmem_team *t, void *dest, const void *sour
         reduce_node(t, dest, source, n, &p, r);
     shi_team_node_barrier(t); /* its results are ready */
     t->epoch += 2;
+    t->exchanges += way == SHI_BY_HALVING;
     if (way != SHI_BY_HALVING)
         reduce_pieces(t, dest, source, n, &p, r, t->epoch - 1);
     else if (k < p.n)

@@ -17,6 +17,7 @@ static const struct shi_rule built_in[] = {
     {.of = SHI_COLL_BROADCAST, .way = SHI_BY_SCATTER_GATHER},
     {.of = SHI_COLL_REDUCE, .way = SHI_BY_GATHER, .most_total = 8192},
     {.of = SHI_COLL_REDUCE, .way = SHI_BY_DOUBLING, .bytes = {0, 2048}},
+    {.of = SHI_COLL_REDUCE, .way = SHI_BY_DOUBLING, .pes = {0, 8}, .bytes = {0, 8192}},
     {.of = SHI_COLL_REDUCE, .way = SHI_BY_PIECES, .nodes = {0, 4}},
     {.of = SHI_COLL_REDUCE, .way = SHI_BY_HALVING},
     {.of = SHI_COLL_SCAN, .way = SHI_BY_GATHER, .most_total = 8192},

@@ -110,7 +110,7 @@ static void send_sum(struct shmem_team *t, const struct shi_round *x, int round,
     memcpy(all, some ? s->below : s->sum, s->bytes);
     if (some)
         s->r->combine(all, s->sum, s->n);
-    shi_team_carry(t, x->to, landing(s, round), all, s->bytes);
+    shi_team_carry(t, t->node[x->to].member[0], landing(s, round), all, s->bytes);
 }
 
 static void take_sum(struct shmem_team *t, const struct shi_round *x, int round, void *arg)

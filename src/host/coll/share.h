@@ -16,11 +16,17 @@ struct shi_range {
     size_t first, last;
 };
 
-/* Part i of so many. Parts begin on cache lines of the array, so that members do not store into the same line. */
-static inline struct shi_range shi_coll_cut(struct shi_range all, int parts, int i, size_t elem)
+/* The longest of so many parts. Parts begin on cache lines of the array, so that members do not store into the same line. */
+static inline size_t shi_coll_part(struct shi_range all, int parts, size_t elem)
 {
     size_t line = SHI_LINE_BYTES / elem ? SHI_LINE_BYTES / elem : 1, n = all.last - all.first;
-    size_t part = shi_round_up((n + (size_t)parts - 1) / (size_t)parts, line), skip = part * (size_t)i;
+    return shi_round_up((n + (size_t)parts - 1) / (size_t)parts, line);
+}
+
+/* Part i of so many. */
+static inline struct shi_range shi_coll_cut(struct shi_range all, int parts, int i, size_t elem)
+{
+    size_t n = all.last - all.first, part = shi_coll_part(all, parts, elem), skip = part * (size_t)i;
     size_t first = all.first + (skip < n ? skip : n);
     return (struct shi_range){first, all.last - first < part ? all.last : first + part};
 }

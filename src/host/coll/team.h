@@ -47,6 +47,8 @@ enum {
  *                   and landing[r]
  *                   the first, its record and the     members         plain, before R3, after A3
  *                   result
+ *                   reductions by halves: members of  owner of slot   plain, before R4, after A4; the owner combines them there
+ *                   other nodes, elements
  *   sets_used       PEs, fetch-add; world slot of     PEs             relaxed: hands out slots of active sets
  *                   PE 0 only
  *
@@ -296,7 +298,7 @@ void shi_team_rounds(struct shmem_team *t, uint64_t epoch, const struct shi_carr
 /* Between the firsts: node k's block, of `each` bytes from base + k * each in this PE's slot, to all. */
 void shi_team_gather(struct shmem_team *t, uint64_t epoch, char *base, size_t each);
 
-/* Store into the same place of the slot of node's first, ahead of a notification that follows at once. */
-void shi_team_carry(const struct shmem_team *t, int node, const char *mine, const void *from, size_t bytes);
+/* Store into the same place of the slot of a remote member, ahead of a notification that follows at once. */
+void shi_team_carry(const struct shmem_team *t, int to, const char *mine, const void *from, size_t bytes);
 
 #endif
