@@ -1,5 +1,6 @@
 /*
- * sweep.h - the sizes of a sweep: from 1 B to a limit in steps of the square root of 2, and one case for each.
+ * sweep.h - the sizes of a sweep: from 1 B to a limit in steps of the square root of 2, and one case for each. Arguments of the programs: the
+ * largest size or 0, the smallest.
  */
 #ifndef SWEEP_H
 #define SWEEP_H
@@ -14,22 +15,27 @@ struct sweep {
     long burst; /* operations before a quiet or a reply */
 };
 
+static size_t sweep_least = 1;
+
 /* Fill bytes[] up to and including limit; return how many. */
 static inline int sweep_sizes(size_t *bytes, size_t limit)
 {
     int n = 0;
     for (double size = 1; n < SWEEP_MAX && size < (double)limit * 1.01; size *= 1.4142135623730951) {
         size_t now = (size_t)(size + 0.5);
-        if (n == 0 || bytes[n - 1] != now)
+        if (now >= sweep_least && (n == 0 || bytes[n - 1] != now))
             bytes[n++] = now;
     }
     return n;
 }
 
-/* The limit: the program's argument, or most. */
+/* The limit: the program's argument, or most. Sets the smallest size. */
 static inline size_t sweep_limit(int argc, char **argv, size_t most)
 {
-    return argc > 1 ? strtoull(argv[1], NULL, 0) : most;
+    if (argc > 2)
+        sweep_least = strtoull(argv[2], NULL, 0);
+    size_t asked = argc > 1 ? strtoull(argv[1], NULL, 0) : 0;
+    return asked ? asked : most;
 }
 
 /* The number of operations of a burst: SWEEP_BURST, fewer of long ones. */

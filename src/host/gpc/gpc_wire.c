@@ -23,7 +23,7 @@
 #include "host/ops/dheap.h"
 #include "host/util/base.h"
 
-enum { FETCHES = 4, KEPT_BYTES = 128 << 20 };
+enum { FETCHES = 4, KEPT_BYTES = 256 << 20 };
 
 static struct shi_gpc_in *in_pieces;
 static uint64_t sent, received;
