@@ -26,6 +26,11 @@ rules 5 multi/coll_long 'reduce:*:*:*:doubling,alltoall:*:*:*:nodes,scan:*:*:*:n
 rules 5 multi/coll_long 'scan:*:*:*:read'
 rules 11 multi/coll_long 'alltoall:*:*:*:nodes' # more than the window of long alltoalls
 rules 2 conf/coll 'broadcast:*:*:*:scatter,reduce:*:*:*:gather,alltoall:*:*:*:nodes,scan:*:*:*:nodes'
+if [ -x "$top_builddir/test/multi/device_any_private.pes" ]; then
+    rules 3 multi/device_any_private 'reduce:*:*:*:halving'
+else
+    skip "reductions by halves of private device memory" "this build has no devices"
+fi
 program=$top_builddir/test/conf/coll.pes
 refused '"tree" is no schedule of reduce' 'reduce:*:*:*:tree' "$program"
 # shellcheck disable=SC2016
