@@ -35,23 +35,6 @@ void shi_gpc_count_received(void)
     __atomic_store_n(&received, received + 1, __ATOMIC_RELAXED);
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------- */
-
-enum { MALLOC_KEEPS = 1032 }; /* bytes of the longest block in the cache of glibc's malloc */
-
-void *shi_gpc_malloc(size_t bytes)
-{
-    return bytes <= MALLOC_KEEPS ? malloc(bytes) : shi_kept_get(&shi_gpc_kept, bytes);
-}
-
-void shi_gpc_free(void *block, size_t bytes)
-{
-    if (bytes <= MALLOC_KEEPS)
-        free(block);
-    else
-        shi_kept_put(&shi_gpc_kept, block, bytes);
-}
-
 /* ---- scattered bytes --------------------------------------------------------------------------------------------- */
 
 void shi_gpc_iov_add(struct shi_gpc_iov *r, const void *at, size_t bytes)

@@ -11,6 +11,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "host/net/am.h"
 #include "host/util/kept.h"
@@ -18,8 +19,20 @@
 
 /* Memory of calls, replies and data: kept for later ones, but malloc's own cache is faster for short ones. shi_gpc_free: the same bytes. */
 extern struct shi_kept shi_gpc_kept;
-void *shi_gpc_malloc(size_t bytes);
-void shi_gpc_free(void *block, size_t bytes);
+enum { SHI_GPC_MALLOC_KEEPS = 1032 }; /* bytes of the longest block in the cache of glibc's malloc */
+
+static inline void *shi_gpc_malloc(size_t bytes)
+{
+    return bytes <= SHI_GPC_MALLOC_KEEPS ? malloc(bytes) : shi_kept_get(&shi_gpc_kept, bytes);
+}
+
+static inline void shi_gpc_free(void *block, size_t bytes)
+{
+    if (bytes <= SHI_GPC_MALLOC_KEEPS)
+        free(block);
+    else
+        shi_kept_put(&shi_gpc_kept, block, bytes);
+}
 
 enum { SHI_GPC_START, SHI_GPC_REPLY, SHI_GPC_PIECE, SHI_GPC_FIN };
 enum { SHI_GPC_FETCH = 1 }; /* flag: a struct shi_am_src follows, and the data is not in the message */
