@@ -18,7 +18,7 @@
 #include "host/net/progress.h"
 #include "host/util/base.h"
 
-enum { MOST = 9, HEAP = 2 << 20 };
+enum { MOST = 9, MANY = 33, HEAP = 2 << 20 };
 
 /* Stubs of the modules that the linked sources use; the test polls instead of the progress engine. */
 static struct shi_progress_source source;
@@ -81,7 +81,7 @@ static void be(int pe)
 static void as_pes(int n, void (*program)(void))
 {
     make_node(n);
-    pid_t child[MOST];
+    pid_t child[MANY];
     fflush(stdout);
     for (int i = 0; i < n; i++)
         if ((child[i] = fork()) == 0) {

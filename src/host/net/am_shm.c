@@ -2,7 +2,7 @@
  * am_shm.c - active messages between PEs of one node: a FIFO of slots for each ordered pair, in the receiver's part of the file,
  * and cells for longer messages, of which each PE has a pool for all that it sends, in its own part.
  *
- * A message of at most SHI_AM_SHORT_BYTES is in the first cache line of its slot, one that is a little longer in both
+ * A message of at most SHI_AM_SHORT_BYTES is in the first cache line of its slot, one that fits into the slot in several of its
  * lines, any other in cells that the slot names. Slots carry their ticket, so that the receiver polls only the line of the
  * next message. Memory is touched by the first message of a pair. A message's cells are the sender's again when its slot is.
  * A cell is a page because processors prefetch lines behind those that they read in order, but not beyond a page: without
@@ -39,7 +39,8 @@
 #include "host/util/table.h"
 
 enum {
-    SLOT_BYTES = 2 * SHI_LINE_BYTES,
+    SLOT_BYTES = 5 * SHI_LINE_BYTES, /* a tagged message of 256 bytes with its header */
+    FEW_PES = 32, SHORT_SLOT_BYTES = 2 * SHI_LINE_BYTES, /* of nodes with more PEs than that, to save memory */
     MOST_SLOTS = 128,   /* few: the lines of a FIFO that is emptied as it fills stay in the caches */
     CELL_BYTES = 4096,  /* a page, beyond which no processor prefetches */
     PAIR_CELLS = 64, MOST_CELLS = 256, NODE_CELLS = 8192, /* of a pair and of a PE, at most; of a node */
@@ -56,20 +57,16 @@ enum {
 };
 
 struct slot {
-    uint64_t head; /* ticket + 1 in the low half, 16 bits of length, 8 of id, in_data */
-    union {
-        char body[SLOT_BYTES - sizeof(uint64_t)];
-        uint64_t at; /* in_cells: the first of the message's cells in the sender's pool */
-    };
+    uint64_t head;   /* ticket + 1 in the low half, 16 bits of length, 8 of id, in_cells */
+    uint64_t body[]; /* the message; in_cells: the first of its cells in the sender's pool */
 };
-_Static_assert(sizeof(struct slot) == SLOT_BYTES, "slots are lines");
 #define CELLS_OF(bytes) (((bytes) + CELL_BYTES - 1) / CELL_BYTES)
 _Static_assert(2 * CELLS_OF(SHI_AM_MAX_BYTES) <= PAIR_CELLS, "a message fits into half of a pool");
 static const uint64_t in_cells = 1ull << 63;
 
 struct fifo {
-    _Alignas(SLOT_BYTES) uint64_t taken; /* slots */
-    _Alignas(SLOT_BYTES) struct slot slot[];
+    _Alignas(2 * SHI_LINE_BYTES) uint64_t taken; /* slots */
+    _Alignas(2 * SHI_LINE_BYTES) char slots[];
 };
 
 /* Of a PE: a bit for each PE that has ever written to it; then its pool, and a FIFO for each PE of the node. */
@@ -111,6 +108,7 @@ struct in {
 static struct shi_am_world world;
 static int n, local;      /* PEs of the node; this one's local rank */
 static int n_slots, n_cells; /* of a FIFO, a power of two; of a pool */
+static size_t slot_bytes; /* with its head */
 static struct {
     uint8_t lock;
     uint64_t free[MOST_CELLS / 64]; /* a bit for each cell */
@@ -130,6 +128,11 @@ static int slots_of(int n_local)
     return n_local <= 16 ? MOST_SLOTS : n_local <= 64 ? MOST_SLOTS / 4 : n_local <= 256 ? MOST_SLOTS / 8 : MOST_SLOTS / 16;
 }
 
+static size_t slot_bytes_of(int n_local)
+{
+    return n_local <= FEW_PES ? SLOT_BYTES : SHORT_SLOT_BYTES;
+}
+
 static int cells_of(int n_local)
 {
     int each = NODE_CELLS / n_local / 64 * 64, pairs = (n_local - 1) * PAIR_CELLS;
@@ -140,7 +143,7 @@ static int cells_of(int n_local)
 
 static size_t fifo_stride(int n_local)
 {
-    size_t bytes = sizeof(struct fifo) + (size_t)slots_of(n_local) * sizeof(struct slot);
+    size_t bytes = sizeof(struct fifo) + (size_t)slots_of(n_local) * slot_bytes_of(n_local);
     return n_local <= 16 ? shi_round_up(bytes, SHI_PAGE_BYTES) : bytes;
 }
 
@@ -166,6 +169,11 @@ static struct fifo *fifo_of(int receiver, int sender)
     return (struct fifo *)(memory_of(receiver) + POOL_OFF + (size_t)n_cells * CELL_BYTES + (size_t)sender * fifo_stride(n));
 }
 
+static struct slot *slot_of(struct fifo *f, uint64_t ticket)
+{
+    return (struct slot *)(f->slots + (ticket & (uint64_t)(n_slots - 1)) * slot_bytes);
+}
+
 static int reaches(int pe)
 {
     return local_of[pe] >= 0;
@@ -187,6 +195,7 @@ static int up(const struct shi_am_world *w)
         return -ENOMEM;
     }
     n_slots = slots_of(n);
+    slot_bytes = slot_bytes_of(n);
     n_cells = cells_of(n);
     local_of = malloc((size_t)w->n_pes * sizeof *local_of);
     ins = calloc((size_t)n, sizeof *ins);
@@ -231,7 +240,7 @@ static void reclaim(struct out *o)
     if (taken - t > (uint64_t)n_slots)
         t = taken - (uint64_t)n_slots;
     for (; t != taken && o->held; t++) {
-        struct used *u = &o->cells[t % (uint64_t)n_slots];
+        struct used *u = &o->cells[t & (uint64_t)(n_slots - 1)];
         if (!u->n || u->ticket >= taken)
             continue;
         pool.free[u->at / 64] |= ((1ull << u->n) - 1) << u->at % 64;
@@ -258,7 +267,7 @@ static int find_cells(unsigned k)
  * it receives none. Cells that the receiver has read are used again soon: they are in both caches. 0: not enough are free. */
 static int take_cells(struct out *o, unsigned k)
 {
-    struct used *u = &o->cells[o->ticket % (uint64_t)n_slots];
+    struct used *u = &o->cells[o->ticket & (uint64_t)(n_slots - 1)];
     int most = n > 2 && n_cells < 2 * PAIR_CELLS ? PAIR_CELLS / 2 : PAIR_CELLS, at = -1;
     shi_spin_lock(&pool.lock);
     if (u->n || o->held + (int)k > most || o->held + (int)k > o->reclaim_at) {
@@ -319,23 +328,22 @@ static void trim(void)
 static void *begin(int pe, size_t bytes)
 {
     struct out *o = &outs[local_of[pe]];
-    struct slot *s = &o->fifo->slot[o->ticket % (uint64_t)n_slots];
     if (!has_slot(o))
         return NULL;
-    o->is_long = bytes > sizeof s->body;
+    o->is_long = sizeof(struct slot) + bytes > slot_bytes;
     if (!o->is_long)
-        return s->body;
+        return slot_of(o->fifo, o->ticket)->body;
     return take_cells(o, (unsigned)CELLS_OF(bytes)) ? pool.cell + o->at * CELL_BYTES : NULL;
 }
 
 static void end(int pe, enum shi_am_id id, size_t bytes)
 {
     struct out *o = &outs[local_of[pe]];
-    struct slot *s = &o->fifo->slot[o->ticket++ % (uint64_t)n_slots];
+    struct slot *s = slot_of(o->fifo, o->ticket++);
     uint64_t head = (uint32_t)o->ticket | (uint64_t)bytes << 32 | (uint64_t)id << 48;
     if (o->is_long) {
         head |= in_cells;
-        s->at = o->at;
+        s->body[0] = o->at;
     }
     __atomic_store_n(&s->head, head, __ATOMIC_RELEASE); /* R1 */
     if (shi_unlikely(!o->announced)) {
@@ -350,7 +358,7 @@ static void end(int pe, enum shi_am_id id, size_t bytes)
 /* The next message of a FIFO, or NULL. */
 static const struct slot *next(const struct in *f, uint64_t *head)
 {
-    const struct slot *s = &f->fifo->slot[f->ticket % (uint64_t)n_slots];
+    const struct slot *s = slot_of(f->fifo, f->ticket);
     *head = __atomic_load_n(&s->head, __ATOMIC_ACQUIRE); /* A1 */
     return (uint32_t)*head == (uint32_t)(f->ticket + 1) ? s : NULL;
 }
@@ -383,12 +391,12 @@ static int drain(struct in *f, int most)
         enum shi_am_id id = head >> 48 & 0xff;
         f->ticket++;
         if (!(head & in_cells)) {
-            shi_am_deliver(f->pe, id, prefetch(s->body, bytes), bytes);
+            shi_am_deliver(f->pe, id, prefetch((const char *)s->body, bytes), bytes);
             if (f->ticket - f->released >= (uint64_t)n_slots / 4)
                 release(f);
             continue;
         }
-        shi_am_deliver(f->pe, id, prefetch(f->cell + s->at * CELL_BYTES, bytes), bytes);
+        shi_am_deliver(f->pe, id, prefetch(f->cell + s->body[0] * CELL_BYTES, bytes), bytes);
         f->cells += (int)CELLS_OF(bytes);
         if (f->cells >= RELEASE_CELLS)
             release(f);
