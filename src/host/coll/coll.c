@@ -389,18 +389,19 @@ struct collected {
     char block[INLINE_BYTES];
 };
 
-/* Bytes of a record: those of all members together fill one record of the stream, so that a large team does not pay for short blocks. */
+/* Bytes of a record: the blocks of all members together fill one record of the stream, so that a large team does not pay for short ones. */
 static size_t record_of(const struct shmem_team *t)
 {
-    size_t most = t->n_nodes > 1 ? sizeof(struct collected) : SHI_EXCHANGE_BYTES, share = SHI_EXCHANGE_TOTAL_BYTES / (size_t)t->n / 16 * 16;
-    share = share < most ? share : most;
-    return share > sizeof(size_t) ? share : sizeof(size_t);
+    size_t most = t->n_nodes > 1 ? sizeof(struct collected) : SHI_EXCHANGE_BYTES, block = SHI_EXCHANGE_TOTAL_BYTES / (size_t)t->n / 16 * 16;
+    if (!block)
+        return sizeof(size_t);
+    return block + 16 < most ? block + 16 : most;
 }
 
 /* All blocks are in the records of the exchange. */
 static void copy_records(const struct shmem_team *t, void *dest, const size_t *at)
 {
-    char all[SHI_EXCHANGE_TOTAL_BYTES];
+    char all[2 * SHI_EXCHANGE_TOTAL_BYTES];
     for (int i = 0; i < t->n; i++)
         memcpy(all + at[i], ((const struct collected *)shi_team_buffer(t, t->me, i))->block, at[i + 1] - at[i]);
     shi_coll_copy(dest, all, at[t->n]);
