@@ -164,6 +164,7 @@ struct peer {
     uint64_t address;
     enum { UNKNOWN, ASKED, MET } state;
     struct op_queue posted, answers; /* to transmit */
+    int owes_welcome;                /* to its HELLO: its socket was full */
     int waiting;                     /* number of operations of this peer in the endpoint's `waiting` */
     struct partial *partials;
     struct packet *arrived, **arrived_last; /* not landed */

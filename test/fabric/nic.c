@@ -221,7 +221,9 @@ static int may_leave(const struct endpoint *e, const struct peer *p, const struc
 
 static void send_to(struct endpoint *e, struct peer *p, int at_once)
 {
-    struct head hello = {.kind = HELLO, .from = e->address};
+    struct head hello = {.kind = HELLO, .from = e->address}, welcome = {.kind = WELCOME, .from = e->address};
+    if (p->owes_welcome && transmit(e, p->address, &welcome, NULL) == 0)
+        p->owes_welcome = 0;
     if (p->posted.first && p->state == UNKNOWN && transmit(e, p->address, &hello, NULL) == 0)
         p->state = ASKED;
     while (may_leave(e, p, p->answers.first, at_once) && !send_parts(e, p, &p->answers))
@@ -359,10 +361,8 @@ static void land_all(struct endpoint *e, struct peer *p)
 static void arrived(struct endpoint *e, struct packet *k)
 {
     struct peer *p = peer_of(e, k->head.from);
-    struct head welcome = {.kind = WELCOME, .from = e->address};
     p->state = MET;
-    if (k->head.kind == HELLO)
-        transmit(e, p->address, &welcome, NULL); /* the peer repeats HELLO if this is lost */
+    p->owes_welcome |= k->head.kind == HELLO;
     if (k->head.kind == DATA || k->head.kind == PLACED)
         answered(e, p, k);
     if (k->head.kind >= KINDS) {
@@ -419,7 +419,7 @@ static int is_pending(const struct cq *q)
     for (const struct endpoint *e = q->endpoints; e; e = e->next) {
         pending |= e->held > 0;
         for (const struct peer *p = e->peers; p; p = p->next)
-            pending |= p->posted.first || p->answers.first;
+            pending |= p->posted.first || p->answers.first || p->owes_welcome;
     }
     return pending;
 }
