@@ -114,6 +114,19 @@ static inline void bare_transfer(int writes, size_t bytes)
     bare_check(rc, writes ? "fi_write" : "fi_read");
 }
 
+/* A message of PE 0 and PE 1's answer of the same length, so many times. */
+static inline void bare_in_turn(size_t bytes, long calls)
+{
+    for (; calls > 0; calls--) {
+        if (shmem_my_pe() == 1)
+            bare_await_messages(1);
+        bare_message(bytes);
+        if (shmem_my_pe() == 0)
+            bare_await_messages(1);
+    }
+    bare_flush();
+}
+
 /* PE 0: writes, then a message; wait for its answer, as a quiet does. PE 1: answer. */
 static inline void bare_put(size_t bytes, long writes)
 {

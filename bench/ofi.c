@@ -17,13 +17,7 @@ static long word, flag;
 static void loop_message(void *arg, long calls)
 {
     (void)arg;
-    for (; calls > 0; calls--) {
-        if (shmem_my_pe() == 1)
-            bare_await_messages(1);
-        bare_message(WORD);
-        if (shmem_my_pe() == 0)
-            bare_await_messages(1);
-    }
+    bare_in_turn(WORD, calls);
 }
 
 static void loop_put_signal(void *arg, long calls)

@@ -30,14 +30,7 @@ static void loop_message(void *arg, long calls)
 {
     const struct sweep *s = arg;
 
-    while (calls--) {
-        if (shmem_my_pe() == 1)
-            bare_await_messages(1);
-        bare_message(s->bytes);
-        if (shmem_my_pe() == 0)
-            bare_await_messages(1);
-    }
-    bare_flush();
+    bare_in_turn(s->bytes, calls);
 }
 
 /* One call is a burst from PE 0 to PE 1 and a reply. */
