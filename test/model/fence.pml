@@ -9,11 +9,14 @@
  *   landed       transfers that have landed at their PE (a mask), in any order that `wait` permits
  *   fences       ghost: number of fences; `from` and `to`: its values when an operation began and was posted
  *   must[x]      ghost: transfers that the specification orders before x
+ *   mapped       the device maps PE 0: a store to it lands at once, and an update by a request waits for its result (amo.h)
+ *   returned     ghost: updates of PE 0 (a mask of tickets) whose calls have returned
  *
  * Asserted: for the same PE, operations posted before a fence land before those begun after it, from any of the
- * context's producers; a signal lands after its data. The only valid end state is that all transfers have landed.
- * Bound: 2 producers, 2 operations each, to any of 2 PEs, with or without a fence before each; ticket 0 may have a
- * signal.
+ * context's producers; a signal lands after its data; a store to a mapped PE lands after all updates that have returned. The
+ * only valid end state is that all transfers have landed.
+ * Bound: 2 producers, 2 operations each, to any of 2 PEs, with or without a fence before each; ticket 0 has a
+ * signal, or PE 0 is mapped, or neither.
  *
  * mutant 1  assert  epochs are ignored
  * mutant 2  assert  fence waits until the proxy has taken all earlier ones (tail), and does not change the epoch
@@ -22,6 +25,7 @@
  * mutant 5  assert  fence increments by load and store: a slow producer decreases the epoch
  * mutant 6  assert  an ordered operation waits, later ones do not
  * mutant 7  assert  the signal is not ordered after its data
+ * mutant 8  assert  an update of a mapped PE by a request does not wait for its result
  */
 #define M(n) (MUTANT == n)
 #define PRODUCERS 2
@@ -38,7 +42,8 @@ typedef ops {
 ops op[TICKETS];
 byte last[PES], posted[PES], before[PES]; /* masks of transfers: posted to the PE; those before the last ordered one */
 byte wait[TRANSFERS], must[TRANSFERS], transfers, landed;
-bit signal;
+bit signal, mapped;
+byte returned;
 
 inline fence() {
     if
@@ -48,10 +53,18 @@ inline fence() {
     fi
 }
 
+/* Store to PE 0 directly. It changes nothing here; only what came before matters. */
+inline store() {
+    for (i : 0 .. TICKETS - 1) {
+        assert(!(returned & 1 << i) || (op[i].transfers && !(op[i].transfers & ~landed)))
+    }
+    i = 0
+}
+
 inline issue() {
     if
-    :: M(4) -> d_step { began = fences; ticket = head; head++ }; seen = epoch
-    :: else -> d_step { began = fences; seen = epoch }; d_step { ticket = head; head++ }
+    :: M(4) -> d_step { store(); began = fences; ticket = head; head++ }; seen = epoch
+    :: else -> d_step { store(); began = fences; seen = epoch }; d_step { ticket = head; head++ }
     fi;
     atomic {
         op[ticket].epoch = seen;
@@ -59,12 +72,19 @@ inline issue() {
         op[ticket].to = fences;
         if :: op[ticket].pe = 0 :: op[ticket].pe = 1 fi;
         op[ticket].there = 1;
-        ticket = 0; seen = 0; began = 0
+        seen = 0; began = 0;
+        if
+        :: mapped && op[ticket].pe == 0 ->
+            M(8) || (op[ticket].transfers && !(op[ticket].transfers & ~landed)); /* the result */
+            returned = returned | 1 << ticket
+        :: else
+        fi;
+        ticket = 0
     }
 }
 
 proctype producer() {
-    byte ticket, seen, began, turn;
+    byte ticket, seen, began, turn, i;
     for (turn : 1 .. TURNS) {
         if :: fence() :: skip fi;
         issue()
@@ -121,7 +141,7 @@ proctype network() {
 
 init {
     atomic {
-        if :: signal = 0 :: signal = 1 fi;
+        if :: skip :: signal = 1 :: mapped = 1 fi;
         run producer(); run producer(); run proxy(); run network()
     }
 }

@@ -10,7 +10,9 @@
  *   private         all map each other             atomics of devices; calls of the host must not overlap with them
  *   private         some only by requests          the holder of the word lock: a proxy, a record of the network, a call of the host
  *
- * Stores (p, put, signals that are set) are no updates: a word that is stored must not be updated at the same time.
+ * Stores (p, put, signals that are set) are no updates: a word that is stored must not be updated at the same time. Stores go
+ * directly to a PE that is mapped, and no fence of the ring orders them after a request. So an update by a request to a mapped
+ * PE always waits for its result: all later operations come after it, whichever way they go (test/model/fence.pml).
  */
 #ifndef SHI_AMO_H
 #define SHI_AMO_H
@@ -60,7 +62,7 @@ SHI_NOINLINE shi_u64 shi_amo_by_ring(shmem_ctx_t ctx, int pe, int amo, shi_u64 t
     return 0;
 }
 
-/* The old value with SHI_RESULT_SLOT; 0 when the request is refused. */
+/* The old value with SHI_RESULT_SLOT; 0 when the request is refused. A request to a mapped PE waits for its result, see above. */
 SHI_FN shi_u64 shi_amo(shmem_ctx_t ctx, int amo, const void *dest, shi_u64 bytes, shi_u64 value, shi_u64 cond, int pe,
                        int result)
 {
@@ -69,7 +71,8 @@ SHI_FN shi_u64 shi_amo(shmem_ctx_t ctx, int amo, const void *dest, shi_u64 bytes
         return 0;
     return shi_updates_directly(ctx, &to, amo != SHI_AMO_FETCH)
                ? shi_amo_direct(to.direct, amo, bytes, value, cond)
-               : shi_amo_by_ring(ctx, to.pe, amo, to.offset, bytes, value, cond, 0, result);
+               : shi_amo_by_ring(ctx, to.pe, amo, to.offset, bytes, value, cond, 0,
+                                 to.direct ? SHI_RESULT_SLOT : result);
 }
 
 /* The old value is in *fetch after the next quiet. */
@@ -81,7 +84,7 @@ SHI_FN void shi_amo_nbi(shmem_ctx_t ctx, int amo, void *fetch, const void *dest,
         return;
     shi_u64 address = (shi_u64)shi_to_global(fetch);
     int direct = shi_updates_directly(ctx, &to, amo != SHI_AMO_FETCH);
-    if (!direct && address) {
+    if (!to.direct && address) {
         shi_amo_by_ring(ctx, to.pe, amo, to.offset, bytes, value, cond, address, SHI_RESULT_ADDRESS);
         return;
     }

@@ -204,6 +204,15 @@ SHI_FN int shi_updates_directly(shmem_ctx_t ctx, const struct shi_location *at, 
     return at->direct && !(updates && ctx->ring_updates);
 }
 
+/* Add to a word of a mapped PE by a request, and wait until it is done, see amo.h. */
+SHI_NOINLINE void shi_signal_add_by_ring(shmem_ctx_t ctx, int pe, shi_u64 signal, shi_u64 value)
+{
+    struct shi_request q;
+    shi_request_amo(&q, SHI_AMO_ADD, signal, 8, value, 0, 0, SHI_RESULT_SLOT);
+    shi_fence_release(); /* the data, which was stored directly, is visible before the proxy changes the signal */
+    shi_post_and_take(ctx, &q, pe);
+}
+
 /* ---- put with signal -------------------------------------------------------------------------------------------- */
 
 SHI_NOINLINE void shi_put_signal_by_ring(shmem_ctx_t ctx, int g, int pe, shi_u64 target, const void *source,
@@ -242,7 +251,7 @@ SHI_FN void shi_put_signal(shmem_ctx_t ctx, int g, void *dest, const void *sourc
         return;
     }
     shi_group_barrier(g);
-    if (!shi_updates_directly(ctx, &signal, sig_op == SHI_SIGNAL_ADD)) {
+    if (!signal.direct) {
         shi_put_signal_by_ring(ctx, g, signal.pe, bytes ? to.offset : 0, source, bytes, signal.offset, value, sig_op, nbi);
     } else {
         if (bytes)
@@ -251,8 +260,12 @@ SHI_FN void shi_put_signal(shmem_ctx_t ctx, int g, void *dest, const void *sourc
         /* Pairs with the acquire of the wait for the signal: the data is visible before it. */
         if (shi_rank(g) == 0 && sig_op == SHI_SIGNAL_SET)
             shi_store_release((SHI_GLOBAL shi_u64 *)signal.direct, value);
-        if (shi_rank(g) == 0 && sig_op == SHI_SIGNAL_ADD)
-            shi_add_release((SHI_GLOBAL shi_u64 *)signal.direct, value);
+        if (shi_rank(g) == 0 && sig_op == SHI_SIGNAL_ADD) {
+            if (ctx->ring_updates)
+                shi_signal_add_by_ring(ctx, signal.pe, signal.offset, value);
+            else
+                shi_add_release((SHI_GLOBAL shi_u64 *)signal.direct, value);
+        }
     }
     shi_group_barrier(g);
 }

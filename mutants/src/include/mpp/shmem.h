@@ -1,0 +1,2 @@
+/* mpp/shmem.h - deprecated place of shmem.h. */
+#include <shmem.h>

@@ -1,0 +1,2 @@
+/* mpp/shmemx.h - deprecated place of shmemx.h. */
+#include <shmemx.h>

@@ -1,0 +1,236 @@
+/*
+ * driver.c - the table of calls, devices and contexts. The library exports cuGetProcAddress_v2 alone: a program loads it by its
+ * path and takes the calls from there.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cuda_cpu/entries.h"
+#include "cuda_cpu/stream.h"
+#include "ze_cpu/config.h"
+#include "ze_cpu/guard.h"
+#include "ze_cpu/mem.h"
+#include "ze_cpu/run.h"
+#include "ze_cpu/stalled.h"
+
+enum { VERSION = 13000, CONTEXTS = 16 };
+
+struct CUctx_st {
+    int device;
+};
+
+static struct CUctx_st contexts[ZC_DEVICES];
+static _Thread_local struct {
+    CUcontext stack[CONTEXTS];
+    unsigned n;
+} current __attribute__((tls_model("initial-exec")));
+
+CUresult cc_check_context(void)
+{
+    return current.n ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+int cc_current_device(void)
+{
+    return current.n ? current.stack[current.n - 1]->device : 0;
+}
+
+/* ---- driver ----------------------------------------------------------------------------------------------------- */
+
+static bool is_up;
+
+static void up(void)
+{
+    zc_config_up("CUDA_VISIBLE_DEVICES");
+    zc_mem_up();
+    zc_guard_up();
+    is_up = true;
+}
+
+CUresult cuInit(unsigned flags)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)flags;
+    pthread_once(&once, up);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDriverGetVersion(int *version)
+{
+    *version = VERSION;
+    return CUDA_SUCCESS;
+}
+
+static const struct {
+    CUresult error;
+    const char *name;
+} errors[] = {
+#define E(error) {error, #error}
+    E(CUDA_SUCCESS), E(CUDA_ERROR_INVALID_VALUE), E(CUDA_ERROR_OUT_OF_MEMORY), E(CUDA_ERROR_NO_DEVICE),
+    E(CUDA_ERROR_INVALID_DEVICE), E(CUDA_ERROR_INVALID_IMAGE), E(CUDA_ERROR_INVALID_CONTEXT),
+    E(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED), E(CUDA_ERROR_NOT_FOUND), E(CUDA_ERROR_NOT_READY), E(CUDA_ERROR_NOT_SUPPORTED),
+#undef E
+    {CC_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED"}, {CC_ERROR_INVALID_PTX, "CUDA_ERROR_INVALID_PTX"},
+};
+
+CUresult cuGetErrorName(CUresult error, const char **name)
+{
+    for (unsigned k = 0; k < sizeof errors / sizeof *errors; k++)
+        if (errors[k].error == error) {
+            *name = errors[k].name;
+            return CUDA_SUCCESS;
+        }
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuGetErrorString(CUresult error, const char **text)
+{
+    return cuGetErrorName(error, text);
+}
+
+/* ---- extensions ------------------------------------------------------------------------------------------------- */
+
+CUresult cuxCpuWhileIdle(int (*fn)(void))
+{
+    zc_while_idle(fn);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuxCpuStalled(int *at, char *kernel, size_t room, uint32_t *items, uint64_t *addr, uint64_t *value, uint32_t *words)
+{
+    return zc_stalled(at, kernel, room, items, addr, value, words) ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+/* ---- devices ---------------------------------------------------------------------------------------------------- */
+
+CUresult cuDeviceGetCount(int *n)
+{
+    *n = is_up ? (int)zc_config.devices : 0;
+    return is_up ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
+}
+
+CUresult cuDeviceGet(CUdevice *device, int ordinal)
+{
+    if (ordinal < 0 || ordinal >= (int)zc_config.devices)
+        return CUDA_ERROR_INVALID_DEVICE;
+    *device = ordinal;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetName(char *name, int bytes, CUdevice device)
+{
+    (void)device;
+    snprintf(name, (size_t)bytes, "CPU (PTX on threads)");
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetPCIBusId(char *id, int bytes, CUdevice device)
+{
+    snprintf(id, (size_t)bytes, "cpu:%u", zc_config.device[device]);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceTotalMem(size_t *bytes, CUdevice device)
+{
+    (void)device;
+    *bytes = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device)
+{
+    enum { THREADS = 1, X = 2, Y = 3, Z = 4, GRID_X = 5, GRID_Y = 6, GRID_Z = 7, SHARED = 8, WARP = 10, COOPERATIVE = 95 };
+    static const int values[][2] = {
+        {THREADS, 1024}, {X, 1024}, {Y, 1024}, {Z, 64}, {GRID_X, INT32_MAX}, {GRID_Y, 65535}, {GRID_Z, 65535},
+        {SHARED, 48 << 10}, {WARP, 32}, {COOPERATIVE, 1}, {CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, 1},
+        {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 9}, {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0},
+    };
+    (void)device;
+    *value = attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT ? (int)zc_config.threads : 0;
+    for (unsigned k = 0; k < sizeof values / sizeof *values; k++)
+        if (values[k][0] == attribute)
+            *value = values[k][1];
+    return CUDA_SUCCESS;
+}
+
+/* ---- contexts --------------------------------------------------------------------------------------------------- */
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
+{
+    contexts[device].device = device;
+    *context = &contexts[device];
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRelease(CUdevice device)
+{
+    (void)device;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxPushCurrent(CUcontext context)
+{
+    if (!context || current.n == CONTEXTS)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    current.stack[current.n++] = context;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxPopCurrent(CUcontext *context)
+{
+    if (!current.n)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    current.n--;
+    if (context)
+        *context = current.stack[current.n];
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSetCurrent(CUcontext context)
+{
+    if (current.n)
+        current.n--;
+    return context ? cuCtxPushCurrent(context) : CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetCurrent(CUcontext *context)
+{
+    *context = current.n ? current.stack[current.n - 1] : NULL;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSynchronize(void)
+{
+    CUresult r = cc_check_context();
+    return r ? r : cc_stream_wait_all();
+}
+
+/* ---- the table -------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    void (*call)(void);
+} calls[] = {
+#define X(call, params) {#call, (void (*)(void))call},
+    CUDA_CALLS(X) CUDA_CALLS_SINCE_12_4(X) CUDA_CALLS_CPU(X) CC_MORE_CALLS(X)
+#undef X
+};
+
+__attribute__((visibility("default"))) cuGetProcAddress_v2_t cuGetProcAddress_v2;
+
+CUresult cuGetProcAddress_v2(const char *name, void **call, int version, uint64_t flags, CUdriverProcAddressQueryResult *found)
+{
+    (void)version, (void)flags;
+    for (unsigned k = 0; k < sizeof calls / sizeof *calls; k++)
+        if (strcmp(calls[k].name, name) == 0) {
+            memcpy(call, &calls[k].call, sizeof *call);
+            if (found)
+                *found = 0;
+            return CUDA_SUCCESS;
+        }
+    *call = NULL;
+    return CUDA_ERROR_NOT_FOUND;
+}

@@ -1,0 +1,234 @@
+/* kernel.c - modules, kernels and their launches. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda_cpu/fatbin.h"
+#include "cuda_cpu/ptx.h"
+#include "cuda_cpu/stream.h"
+#include "ze_cpu/config.h"
+#include "ze_cpu/launch.h"
+
+struct CUfunc_st {
+    const struct zc_module *m;
+    const struct zc_kernel_info *info;
+};
+
+struct CUmod_st {
+    struct cc_image *image;
+    struct CUfunc_st *functions; /* one for each kernel */
+};
+
+enum { SHARED_MAX = 228 << 10 };
+
+/* ---- modules ---------------------------------------------------------------------------------------------------- */
+
+/* The log is the reason why the image cannot be loaded. */
+static CUresult load(CUmodule *out, const void *image, char *log, size_t room)
+{
+    const char *why;
+    char *build_log = NULL;
+    size_t bytes;
+    char *text = cc_ptx_of(image, &bytes, &why);
+    if (!text) {
+        snprintf(log, room, "cuda_cpu: the image cannot run on the CPU: %s", why);
+        return CUDA_ERROR_INVALID_IMAGE;
+    }
+    struct CUmod_st *m = calloc(1, sizeof *m);
+    struct cc_image *built = m ? cc_image_build(text, bytes, &build_log) : NULL;
+    free(text);
+    if (!built) {
+        snprintf(log, room, "cuda_cpu: %s", build_log ? build_log : "out of memory");
+        log[strcspn(log, "\n")] = 0;
+        free(build_log);
+        free(m);
+        return CC_ERROR_INVALID_PTX;
+    }
+    uint32_t n = built->m->kernels.n;
+    m->image = built;
+    m->functions = calloc(n + 1, sizeof *m->functions);
+    for (uint32_t k = 0; m->functions && k < n; k++)
+        m->functions[k] = (struct CUfunc_st){built->m, &built->m->kernels.v[k]};
+    *out = m;
+    return m->functions ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned n, CUjit_option *option, void **value)
+{
+    char own[700] = "", *log = own;
+    size_t room = sizeof own;
+    CUresult r = cc_check_context();
+    for (unsigned k = 0; k < n; k++) {
+        if (option[k] == CU_JIT_ERROR_LOG_BUFFER)
+            log = value[k];
+        if (option[k] == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES)
+            room = (size_t)(uintptr_t)value[k];
+    }
+    if (log == own)
+        room = sizeof own;
+    if (!r)
+        r = load(module, image, log, room);
+    if (r && log == own && own[0])
+        fprintf(stderr, "%s\n", own);
+    return r;
+}
+
+CUresult cuModuleLoadData(CUmodule *module, const void *image)
+{
+    return cuModuleLoadDataEx(module, image, 0, NULL, NULL);
+}
+
+CUresult cuModuleUnload(CUmodule m)
+{
+    CUresult r = cc_check_context();
+    if (r)
+        return r;
+    cc_stream_wait_all(); /* its kernels may run */
+    cc_image_free(m->image);
+    free(m->functions);
+    free(m);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuModuleGetFunction(CUfunction *out, CUmodule m, const char *name)
+{
+    CUresult r = cc_check_context();
+    if (r)
+        return r;
+    for (uint32_t k = 0; k < m->image->m->kernels.n; k++)
+        if (strcmp(m->functions[k].info->name, name) == 0) {
+            *out = &m->functions[k];
+            return CUDA_SUCCESS;
+        }
+    return CUDA_ERROR_NOT_FOUND;
+}
+
+CUresult cuModuleGetFunctionCount(unsigned *n, CUmodule m)
+{
+    *n = m->image->m->kernels.n;
+    return cc_check_context();
+}
+
+CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned n, CUmodule m)
+{
+    for (uint32_t k = 0; k < n && k < m->image->m->kernels.n; k++)
+        functions[k] = &m->functions[k];
+    return cc_check_context();
+}
+
+/* A module is built when it is loaded. */
+CUresult cuFuncLoad(CUfunction f)
+{
+    (void)f;
+    return cc_check_context();
+}
+
+CUresult cuModuleGetGlobal(CUdeviceptr *at, size_t *bytes, CUmodule m, const char *name)
+{
+    CUresult r = cc_check_context();
+    if (r)
+        return r;
+    for (uint32_t k = 0; k < m->image->symbols; k++)
+        if (strcmp(m->image->symbol[k].name, name) == 0) {
+            if (at)
+                *at = (CUdeviceptr)(uintptr_t)m->image->symbol[k].at;
+            if (bytes)
+                *bytes = m->image->symbol[k].bytes;
+            return CUDA_SUCCESS;
+        }
+    return CUDA_ERROR_NOT_FOUND;
+}
+
+/* ---- kernels ---------------------------------------------------------------------------------------------------- */
+
+/* The last argument, shared memory, is not the program's. */
+CUresult cuFuncGetParamInfo(CUfunction f, size_t i, size_t *offset, size_t *bytes)
+{
+    size_t at = 0;
+    if (i + 1 >= f->info->nargs)
+        return CUDA_ERROR_INVALID_VALUE;
+    for (size_t k = 0; k <= i; k++) {
+        size_t size = f->info->arg[k].size, align = size >= 8 ? 8 : size ? size : 1;
+        at = (at + align - 1) / align * align;
+        *offset = at;
+        at += size;
+    }
+    if (bytes)
+        *bytes = f->info->arg[i].size;
+    return CUDA_SUCCESS;
+}
+
+enum { FUNC_MAX_THREADS = 0, FUNC_SHARED_BYTES = 1, FUNC_LOCAL_BYTES = 3 };
+
+CUresult cuFuncGetAttribute(int *value, int attribute, CUfunction f)
+{
+    *value = attribute == FUNC_MAX_THREADS    ? ZC_GROUP_MAX
+             : attribute == FUNC_SHARED_BYTES ? (int)f->m->local_bytes
+             : attribute == FUNC_LOCAL_BYTES  ? (int)f->info->frame
+                                              : 0;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuFuncSetAttribute(CUfunction f, int attribute, int value)
+{
+    (void)f, (void)attribute, (void)value;
+    return CUDA_SUCCESS;
+}
+
+/* A group that others wait for is started: there is no limit. */
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *n, CUfunction f, int items, size_t shared_bytes)
+{
+    (void)f, (void)items, (void)shared_bytes;
+    *n = 1 << 20;
+    return CUDA_SUCCESS;
+}
+
+static CUresult launch(CUfunction f, const unsigned *groups, const unsigned *items, unsigned shared_bytes, CUstream stream,
+                       void **args, bool cooperative)
+{
+    const struct zc_kernel_info *info = f->info;
+    uint64_t total = (uint64_t)items[0] * items[1] * items[2];
+    size_t bytes = 0, head = (sizeof(struct zc_launch) + 15) & ~(size_t)15;
+    if (!total || total > ZC_GROUP_MAX || shared_bytes > SHARED_MAX || !groups[0] || !groups[1] || !groups[2])
+        return CUDA_ERROR_INVALID_VALUE;
+    for (unsigned k = 0; k < 3; k++)
+        if (info->group[0] && info->group[k] != items[k])
+            return CUDA_ERROR_INVALID_VALUE;
+    for (uint32_t k = 0; k < info->nargs; k++)
+        bytes += (info->arg[k].size + 15u) & ~(size_t)15;
+    uint8_t *block = calloc(1, head + bytes), *at = block + head;
+    if (!block)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    struct zc_launch *l = (struct zc_launch *)block;
+    l->m = f->m;
+    l->k = info;
+    l->cooperative = cooperative;
+    for (unsigned k = 0; k < 3; k++) {
+        l->group[k] = items[k];
+        l->count[k] = groups[k];
+    }
+    for (uint32_t k = 0; k + 1 < info->nargs; k++) {
+        memcpy(at, args[k], info->arg[k].size);
+        l->arg[k] = at;
+        at += (info->arg[k].size + 15u) & ~(size_t)15;
+    }
+    l->local[info->nargs - 1] = shared_bytes;
+    return cc_stream_launch(stream, l);
+}
+
+/* `extra`, arguments in a buffer, is not supported. */
+CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned x, unsigned y, unsigned z,
+                        unsigned shared_bytes, CUstream stream, void **args, void **extra)
+{
+    const unsigned groups[] = {gx, gy, gz}, items[] = {x, y, z};
+    if (extra)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    return launch(f, groups, items, shared_bytes, stream, args, false);
+}
+
+CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned x, unsigned y, unsigned z,
+                                   unsigned shared_bytes, CUstream stream, void **args)
+{
+    const unsigned groups[] = {gx, gy, gz}, items[] = {x, y, z};
+    return launch(f, groups, items, shared_bytes, stream, args, true);
+}

@@ -1,0 +1,152 @@
+/*
+ * memory.c - device memory and pinned host memory, both in the address space of the process, and handles of device memory for
+ * other processes. The allocations are those of ze_cpu (mem.c).
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cuda_cpu/entries.h"
+#include "ze_cpu/config.h"
+#include "ze_cpu/entries.h"
+#include "ze_cpu/mem.h"
+
+/* A handle names the memory's file by process and descriptor. */
+struct handle {
+    uint64_t magic, bytes;
+    int32_t pid, fd;
+    uint32_t device;
+};
+_Static_assert(sizeof(struct handle) <= sizeof(CUipcMemHandle), "a handle fits");
+static const uint64_t magic = 0x7570635f61647563ull;
+
+static CUresult result(ze_result_t r)
+{
+    return !r ? CUDA_SUCCESS : r == ZE_RESULT_ERROR_UNSUPPORTED_SIZE ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+/* ze_cpu keeps the device of an allocation, which is no object of its own here. */
+static ze_device_handle_t handle_of(int device)
+{
+    return (ze_device_handle_t)(uintptr_t)(1 + device);
+}
+
+static CUresult allocate(CUdeviceptr *out, size_t bytes, int import)
+{
+    const ze_external_memory_import_fd_t file = {.stype = ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMPORT_FD, .fd = import};
+    const ze_device_mem_alloc_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC,
+                                             .pNext = import < 0 ? NULL : &file};
+    void *at;
+    CUresult r = cc_check_context();
+    if (!r)
+        r = result(zc_MemAllocDevice(NULL, &desc, bytes, 512, handle_of(cc_current_device()), &at));
+    if (!r)
+        *out = (CUdeviceptr)(uintptr_t)at;
+    return r;
+}
+
+static CUresult release(void *at)
+{
+    CUresult r = cc_check_context();
+    return r ? r : zc_MemFree(NULL, at) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+CUresult cuMemAlloc(CUdeviceptr *out, size_t bytes)
+{
+    return allocate(out, bytes, -1);
+}
+
+CUresult cuMemFree(CUdeviceptr at)
+{
+    return release((void *)(uintptr_t)at);
+}
+
+CUresult cuMemHostAlloc(void **out, size_t bytes, unsigned flags)
+{
+    CUresult r = cc_check_context();
+    (void)flags;
+    return r ? r : result(zc_MemAllocHost(NULL, NULL, bytes, 0, out));
+}
+
+CUresult cuMemFreeHost(void *at)
+{
+    return release(at);
+}
+
+CUresult cuMemGetAddressRange(CUdeviceptr *base, size_t *bytes, CUdeviceptr at)
+{
+    struct zc_alloc a;
+    if (!zc_mem_find((void *)(uintptr_t)at, &a))
+        return CUDA_ERROR_NOT_FOUND;
+    if (base)
+        *base = (CUdeviceptr)(uintptr_t)a.base;
+    if (bytes)
+        *bytes = a.size;
+    return CUDA_SUCCESS;
+}
+
+/* Of the attributes that can be read, this library has one. */
+CUresult cuPointerGetAttribute(void *value, CUpointer_attribute attribute, CUdeviceptr at)
+{
+    struct zc_alloc a;
+    if (attribute != CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL || !zc_mem_find((void *)(uintptr_t)at, &a) || !a.device)
+        return CUDA_ERROR_INVALID_VALUE;
+    memcpy(value, &(int){(int)(uintptr_t)a.device - 1}, sizeof(int));
+    return CUDA_SUCCESS;
+}
+
+/* Copies that wait for their end always do. */
+CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute, CUdeviceptr at)
+{
+    struct zc_alloc a;
+    return value && attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS && zc_mem_find((void *)(uintptr_t)at, &a)
+               ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuIpcGetMemHandle(CUipcMemHandle *out, CUdeviceptr at)
+{
+    struct zc_alloc a;
+    if (!zc_mem_find((void *)(uintptr_t)at, &a) || a.fd < 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    const struct handle h = {magic, a.size, getpid(), a.fd, zc_config.device[cc_current_device()]};
+    memset(out, 0, sizeof *out);
+    memcpy(out, &h, sizeof h);
+    return CUDA_SUCCESS;
+}
+
+static bool is_visible(unsigned device)
+{
+    unsigned i = 0;
+    while (i < zc_config.devices && zc_config.device[i] != device)
+        i++;
+    return i < zc_config.devices;
+}
+
+/* As with a GPU, a process cannot open a handle that it made, one of a device that is not visible, nor, with ZE_CPU_PEERS=0, one
+ * of another device. */
+CUresult cuIpcOpenMemHandle(CUdeviceptr *out, CUipcMemHandle handle, unsigned flags)
+{
+    struct handle h;
+    char path[64];
+    (void)flags;
+    memcpy(&h, &handle, sizeof h);
+    if (h.magic != magic || h.pid == getpid())
+        return CUDA_ERROR_INVALID_CONTEXT;
+    if (!is_visible(h.device))
+        return CUDA_ERROR_INVALID_DEVICE;
+    if (!zc_config.peers && h.device != zc_config.device[cc_current_device()])
+        return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", h.pid, h.fd);
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0)
+        return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
+    CUresult r = allocate(out, h.bytes, fd);
+    close(fd);
+    return r;
+}
+
+CUresult cuIpcCloseMemHandle(CUdeviceptr at)
+{
+    return cuMemFree(at);
+}

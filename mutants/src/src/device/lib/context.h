@@ -1,0 +1,158 @@
+/*
+ * context.h - translate a context and an object's address to the object's location on a PE. Errors are recorded.
+ *
+ *   word                  written by                   read by  order
+ *   shmemg_ctx_default_   host, before the launch      device   the launch
+ *   shmemg_fault_         device, compare-and-swap     host     the kernel's end
+ *   *ctx->fault           device, compare-and-swap     host     relaxed: an error code; no other data depends on it
+ */
+#ifndef SHI_CONTEXT_H
+#define SHI_CONTEXT_H
+
+#include "device/lib/state.h"
+
+typedef SHI_GLOBAL struct shi_dev_ctx *shmem_ctx_t;
+typedef SHI_GLOBAL struct shi_dev_team *shmem_team_t;
+
+/* The address of the struct shi_dev_ctx that routines without a context use. The host writes it once per module. */
+SHI_PROGRAM_SCOPE shi_u64 shmemg_ctx_default_ = 0;
+/* The first error of a routine that was called without a valid context. As *ctx->fault. */
+SHI_PROGRAM_SCOPE shi_u64 shmemg_fault_ = 0;
+SHI_SYMBOLS(shmemg_ctx_default_, shmemg_fault_)
+
+/* The location of an object. */
+struct shi_location {
+    int pe;                  /* of the world */
+    shi_u64 offset;          /* in every PE's heap */
+    SHI_GLOBAL char *direct; /* for loads and stores, or NULL: only through the ring */
+};
+
+SHI_FN void shi_fault(shmem_ctx_t ctx, int kind, shi_u64 culprit)
+{
+    SHI_GLOBAL shi_u64 *word = ctx && ctx->fault ? (SHI_GLOBAL shi_u64 *)ctx->fault : &shmemg_fault_;
+    shi_atom64_cswap(word, 0, culprit << 8 | (shi_u64)kind);
+}
+
+SHI_FN int shi_ctx_good(shmem_ctx_t ctx)
+{
+    if (ctx && ctx->version == SHI_DEV_VERSION)
+        return 1;
+    shi_fault(0, SHI_FAULT_CONTEXT, (shi_u64)ctx);
+    return 0;
+}
+
+/* The heap offset of an address. 0 and a fault when it is outside the heap or not a multiple of align. */
+SHI_HOT int shi_offset(shmem_ctx_t ctx, const void *object, shi_u64 bytes, shi_u64 align, shi_u64 *out)
+{
+    shi_u64 address = (shi_u64)shi_to_global(object), offset = address - ctx->heap;
+    if (bytes && (offset >= ctx->heap_bytes || bytes > ctx->heap_bytes - offset || (address & (align - 1)))) {
+        shi_fault(ctx, SHI_FAULT_ADDRESS, (shi_u64)object);
+        return 0;
+    }
+    *out = offset;
+    return 1;
+}
+
+/* Find the object of a world PE that corresponds to this local address. 0 and a fault when there is none. */
+SHI_HOT int shi_find_world(shmem_ctx_t ctx, const void *object, shi_u64 bytes, shi_u64 align, int pe,
+                          struct shi_location *out)
+{
+    shi_u64 offset;
+    if (!shi_offset(ctx, object, bytes, align, &offset))
+        return 0;
+    shi_u64 base = ((const SHI_GLOBAL shi_u64 *)ctx->peer_heap)[pe];
+    out->pe = pe;
+    out->offset = offset;
+    out->direct = base ? (SHI_GLOBAL char *)(base + offset) : 0;
+    return 1;
+}
+
+/* World PE of member i of the context's team, and of a team. */
+SHI_FN int shi_ctx_member(shmem_ctx_t ctx, int i)
+{
+    return ctx->stride ? ctx->start + i * ctx->stride : ((const SHI_GLOBAL int *)ctx->list)[i];
+}
+SHI_FN int shi_member(shmem_team_t team, int i)
+{
+    return team->stride ? team->start + i * team->stride : ((const SHI_GLOBAL int *)team->list)[i];
+}
+
+/* The same for PE pe of the context's team. */
+SHI_HOT int shi_find(shmem_ctx_t ctx, const void *object, shi_u64 bytes, shi_u64 align, int pe, struct shi_location *out)
+{
+    if (!shi_ctx_good(ctx))
+        return 0;
+    int world = ctx->start + pe * ctx->stride;
+    if ((shi_u32)pe >= (shi_u32)ctx->n_even) {
+        if ((shi_u32)pe >= (shi_u32)ctx->n_pes) {
+            shi_fault(ctx, SHI_FAULT_PE, (shi_u32)pe);
+            return 0;
+        }
+        world = shi_ctx_member(ctx, pe);
+    }
+    return shi_find_world(ctx, object, bytes, align, world, out);
+}
+
+SHI_FN SHI_GLOBAL struct shi_ring *shi_ctx_ring(shmem_ctx_t ctx)
+{
+    return (SHI_GLOBAL struct shi_ring *)ctx->ring;
+}
+
+SHI_FN int shi_my_pe(shmem_ctx_t ctx)
+{
+    return shi_ctx_good(ctx) ? ctx->me : -1;
+}
+
+SHI_FN int shi_n_pes(shmem_ctx_t ctx)
+{
+    return shi_ctx_good(ctx) ? ctx->n_pes : -1;
+}
+
+/* The address of PE pe's object for loads and stores by this device, or NULL. */
+SHI_FN void *shi_ptr(shmem_ctx_t ctx, const void *object, int pe)
+{
+    struct shi_location at;
+    return shi_find(ctx, object, 1, 1, pe, &at) ? (void *)at.direct : (void *)0;
+}
+
+SHI_FN shmem_team_t shi_team_world(shmem_ctx_t ctx)
+{
+    return shi_ctx_good(ctx) ? (shmem_team_t)ctx->world : (shmem_team_t)0;
+}
+
+SHI_FN shmem_team_t shi_team_shared(shmem_ctx_t ctx)
+{
+    return shi_ctx_good(ctx) ? (shmem_team_t)ctx->shared : (shmem_team_t)0;
+}
+
+/* -1 for an invalid team and for a PE that is no member. */
+SHI_FN int shi_team_my_pe(shmem_team_t team)
+{
+    return team ? team->me : -1;
+}
+
+SHI_FN int shi_team_n_pes(shmem_team_t team)
+{
+    return team ? team->n : -1;
+}
+
+/* The number in the team of a world PE, or -1. */
+SHI_FN int shi_member_of(shmem_team_t team, int world_pe)
+{
+    int i = 0;
+    if (!team)
+        return -1;
+    if (team->stride)
+        i = (world_pe - team->start) / team->stride;
+    else
+        while (i < team->n && shi_member(team, i) != world_pe)
+            i++;
+    return i >= 0 && i < team->n && shi_member(team, i) == world_pe ? i : -1;
+}
+
+SHI_FN int shi_team_translate(shmem_team_t from, int pe, shmem_team_t to)
+{
+    return from && pe >= 0 && pe < from->n ? shi_member_of(to, shi_member(from, pe)) : -1;
+}
+
+#endif

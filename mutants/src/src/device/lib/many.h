@@ -1,0 +1,97 @@
+/*
+ * many.h - waits for and tests of several words of this PE's heap at once.
+ *
+ * Words with status[i] != 0 are skipped. One work-item of a group polls and writes indices, so all items of the group must
+ * be able to read that memory.
+ */
+#ifndef SHI_MANY_H
+#define SHI_MANY_H
+
+#include "device/lib/sync.h"
+
+/* The condition. Values are `vector` ? values[i] : value. */
+struct shi_many {
+    const SHI_GLOBAL char *ivars;
+    const char *values;
+    const int *status;
+    size_t n;
+    shi_u64 bytes, value;
+    int is_signed, cmp, vector;
+};
+
+enum { SHI_MANY_ALL, SHI_MANY_ANY, SHI_MANY_SOME };
+
+/* Relaxed: shi_many makes the acquire fence. */
+SHI_FN int shi_many_holds(const struct shi_many *m, size_t i)
+{
+    shi_u64 than = m->vector ? shi_gather(m->values + i * m->bytes, m->bytes) : m->value;
+    return shi_compare(shi_rankable(shi_peek(m->ivars + i * m->bytes, m->bytes), m->bytes, m->is_signed), m->cmp,
+                       shi_rankable(than, m->bytes, m->is_signed));
+}
+
+/* 1 when all hold. A word counts once it held, even if it changes during the wait for the others. */
+SHI_FN shi_u64 shi_many_all(shmem_ctx_t ctx, const struct shi_many *m, int wait)
+{
+    shi_u32 looks = 0;
+    for (size_t i = 0; i < m->n; i++)
+        while (!(m->status && m->status[i]) && !shi_many_holds(m, i)) {
+            if (!wait || shi_aborted_sometimes(ctx, &looks))
+                return 0;
+            shi_pause();
+        }
+    return 1;
+}
+
+/* The number of words that hold, and their indices in order; without indices, 1 + the index of the first. 0: none. *tested:
+ * the number of words tested. */
+SHI_FN shi_u64 shi_many_find(const struct shi_many *m, size_t *indices, shi_u64 *tested)
+{
+    shi_u64 n = 0;
+    *tested = 0;
+    for (size_t i = 0; i < m->n; i++) {
+        if (m->status && m->status[i])
+            continue;
+        ++*tested;
+        if (!shi_many_holds(m, i))
+            continue;
+        if (!indices)
+            return i + 1;
+        indices[n++] = i;
+    }
+    return n;
+}
+
+/* ALL: 1 or 0. ANY: the index of a word that holds, or SIZE_MAX. SOME: the number of those that hold, and their indices. */
+SHI_FN shi_u64 shi_many(shmem_ctx_t ctx, int g, int wait, int kind, const void *ivars, shi_u64 bytes, int is_signed,
+                        size_t n, size_t *indices, const int *status, int cmp, shi_u64 value, const void *values)
+{
+    shi_u64 found = 0, tested;
+    shi_u32 looks = 0;
+    if (!shi_may_wait(ctx, ivars, bytes, n, cmp))
+        return 0;
+    if (shi_rank(g) == 0) {
+        struct shi_many m;
+        m.ivars = (const SHI_GLOBAL char *)shi_to_global(ivars);
+        m.values = (const char *)values;
+        m.status = status;
+        m.n = n;
+        m.bytes = bytes;
+        m.value = value;
+        m.is_signed = is_signed;
+        m.cmp = cmp;
+        m.vector = values != 0;
+        if (kind == SHI_MANY_ALL)
+            found = shi_many_all(ctx, &m, wait);
+        else
+            while (!(found = shi_many_find(&m, kind == SHI_MANY_SOME ? indices : 0, &tested)) && wait && tested &&
+                   !shi_aborted_sometimes(ctx, &looks))
+                shi_pause();
+        if (found)
+            shi_fence_acquire();
+    }
+    shi_group_barrier(g);
+    found = shi_group_broadcast(g, found);
+    return kind == SHI_MANY_ANY ? found - 1 : found;
+}
+
+#endif

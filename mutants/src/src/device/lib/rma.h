@@ -1,0 +1,273 @@
+/*
+ * rma.h - put, get, put-with-signal: by load and store where this device reaches the PE's heap, else by the ring.
+ *
+ * The ring's part is in functions that are never inlined, so that the direct path keeps its registers; their PE numbers
+ * are the world's, as the proxy's. Requests and results carry data of private and local memory, which the proxy cannot
+ * access.
+ */
+#ifndef SHI_RMA_H
+#define SHI_RMA_H
+
+#include "device/lib/context.h"
+#include "device/lib/copy.h"
+#include "device/lib/group.h"
+#include "device/lib/request.h"
+
+enum { SHI_SIGNAL_SET = 1, SHI_SIGNAL_ADD = 2 }; /* SHMEM_SIGNAL_ */
+
+/* Post for one work-item. 0 and the ticket, or the abort word. */
+SHI_HOT shi_u64 shi_post(shmem_ctx_t ctx, const struct shi_request *q, int pe, shi_u64 *ticket)
+{
+    if (ctx->single)
+        return shi_ring_post_alone(shi_ctx_ring(ctx), q->op, (shi_u32)pe, q->arg, ticket);
+    if (SHI_AGGREGATE || ctx->lockstep)
+        return shi_ring_post_group(shi_ctx_ring(ctx), q->op, (shi_u32)pe, q->arg, 1, ticket);
+    return shi_ring_post(shi_ctx_ring(ctx), q->op, (shi_u32)pe, q->arg, ticket);
+}
+
+SHI_FN void shi_fence_ring(shmem_ctx_t ctx)
+{
+    if (ctx->single)
+        shi_ring_fence_alone(shi_ctx_ring(ctx));
+    else
+        shi_ring_fence(shi_ctx_ring(ctx));
+}
+
+/* Post for the items of a group that have a request; all items call. Even with a context of one caller at a time, the items
+ * of a group call at the same time. */
+SHI_FN shi_u64 shi_post_each(shmem_ctx_t ctx, int g, const struct shi_request *q, int pe, int mine, shi_u64 *ticket)
+{
+    if (SHI_AGGREGATE || g == SHI_HTG || ctx->lockstep)
+        return shi_ring_post_group(shi_ctx_ring(ctx), q->op, (shi_u32)pe, q->arg, mine, ticket);
+    return mine ? shi_ring_post(shi_ctx_ring(ctx), q->op, (shi_u32)pe, q->arg, ticket) : 0;
+}
+
+/* Post, and wait for completion unless nonblocking. */
+SHI_HOT void shi_post_and_wait(shmem_ctx_t ctx, const struct shi_request *q, int pe, int wait)
+{
+    shi_u64 ticket;
+    if (!shi_post(ctx, q, pe, &ticket) && wait)
+        shi_ring_wait_done(shi_ctx_ring(ctx), ticket + 1);
+}
+
+/* Post, and wait for the result. 0 after an abort. */
+SHI_FN shi_u64 shi_post_and_take(shmem_ctx_t ctx, const struct shi_request *q, int pe)
+{
+    shi_u64 ticket, value = 0;
+    if (!shi_post(ctx, q, pe, &ticket))
+        shi_ring_take_result(shi_ctx_ring(ctx), ticket, &value);
+    return value;
+}
+
+/* ---- put -------------------------------------------------------------------------------------------------------- */
+
+/* Put by inline requests, divided among the group. */
+SHI_FN void shi_put_in_pieces(shmem_ctx_t ctx, int g, int pe, shi_u64 target, const void *source, shi_u64 bytes)
+{
+    struct shi_request q;
+    shi_u64 ticket, mine = (shi_u64)shi_rank(g) * SHI_INLINE_PUT, all = (shi_u64)shi_lanes(g) * SHI_INLINE_PUT;
+    for (shi_u64 from = 0; from < bytes; from += all) {
+        shi_u64 at = from + mine, left = at < bytes ? bytes - at : 0, n = left < SHI_INLINE_PUT ? left : SHI_INLINE_PUT;
+        shi_gather_words(q.arg, SHI_INLINE_PUT / 8, (const char *)source + at, n);
+        shi_request_put_inline(&q, target + at, n);
+        if (shi_post_each(ctx, g, &q, pe, n != 0, &ticket) && g == SHI_THREAD)
+            return; /* aborted */
+    }
+}
+
+SHI_NOINLINE void shi_put_by_ring(shmem_ctx_t ctx, int g, int pe, shi_u64 target, const void *source, shi_u64 bytes,
+                                  int nbi)
+{
+    struct shi_request q;
+    shi_u64 address = (shi_u64)shi_to_global(source);
+    if (bytes > SHI_INLINE_PUT && !address) {
+        shi_put_in_pieces(ctx, g, pe, target, source, bytes);
+        return;
+    }
+    if (bytes == 0 || shi_rank(g) != 0)
+        return;
+    if (bytes <= SHI_INLINE_PUT) {
+        shi_gather_words(q.arg, SHI_INLINE_PUT / 8, source, bytes);
+        shi_request_put_inline(&q, target, bytes);
+        shi_post_and_wait(ctx, &q, pe, 0);
+        return;
+    }
+    shi_request_put(&q, target, address, bytes);
+    shi_fence_release(); /* R1 */
+    shi_post_and_wait(ctx, &q, pe, !nbi);
+}
+
+SHI_FN void shi_put(shmem_ctx_t ctx, int g, void *dest, const void *source, shi_u64 bytes, int pe, int nbi)
+{
+    struct shi_location to;
+    if (!shi_find(ctx, dest, bytes, 1, pe, &to))
+        return;
+    shi_group_barrier(g);
+    if (to.direct)
+        shi_copy(to.direct, source, bytes, shi_rank(g), shi_lanes(g));
+    else
+        shi_put_by_ring(ctx, g, to.pe, to.offset, source, bytes, nbi);
+    shi_group_barrier(g);
+}
+
+SHI_NOINLINE void shi_p_by_ring(shmem_ctx_t ctx, int pe, shi_u64 target, shi_u64 value, shi_u64 bytes)
+{
+    struct shi_request q;
+    q.arg[0] = value;
+    q.arg[1] = q.arg[2] = q.arg[3] = q.arg[4] = q.arg[5] = 0;
+    shi_request_put_inline(&q, target, bytes);
+    shi_post_and_wait(ctx, &q, pe, 0);
+}
+
+/* Put the low `bytes` bytes, at most 8, of a value; by one store where dest is aligned. */
+SHI_FN void shi_p(shmem_ctx_t ctx, void *dest, shi_u64 value, shi_u64 bytes, int pe)
+{
+    struct shi_location to;
+    if (!shi_find(ctx, dest, bytes, bytes, pe, &to))
+        return;
+    if (!to.direct)
+        shi_p_by_ring(ctx, to.pe, to.offset, value, bytes);
+    else if (bytes == 8)
+        shi_store_relaxed((SHI_GLOBAL shi_u64 *)to.direct, value);
+    else if (bytes == 4)
+        shi_atom32_set((SHI_GLOBAL shi_u32 *)to.direct, (shi_u32)value);
+    else
+        shi_scatter(to.direct, value, bytes);
+}
+
+/* ---- get -------------------------------------------------------------------------------------------------------- */
+
+SHI_NOINLINE shi_u64 shi_g_by_ring(shmem_ctx_t ctx, int pe, shi_u64 target, shi_u64 bytes)
+{
+    struct shi_request q;
+    shi_request_get_inline(&q, target, bytes);
+    return shi_post_and_take(ctx, &q, pe);
+}
+
+SHI_FN void shi_get_in_pieces(shmem_ctx_t ctx, int g, int pe, void *dest, shi_u64 target, shi_u64 bytes)
+{
+    struct shi_request q;
+    shi_u64 ticket = 0, value, mine = (shi_u64)shi_rank(g) * 8, all = (shi_u64)shi_lanes(g) * 8;
+    for (shi_u64 from = 0; from < bytes; from += all) {
+        shi_u64 at = from + mine, left = at < bytes ? bytes - at : 0, n = left < 8 ? left : 8;
+        shi_request_get_inline(&q, target + at, n);
+        shi_u64 aborted = shi_post_each(ctx, g, &q, pe, n != 0, &ticket);
+        if (n && !aborted && !shi_ring_take_result(shi_ctx_ring(ctx), ticket, &value))
+            shi_scatter((char *)dest + at, value, n);
+    }
+}
+
+SHI_NOINLINE void shi_get_by_ring(shmem_ctx_t ctx, int g, int pe, void *dest, shi_u64 target, shi_u64 bytes, int nbi)
+{
+    struct shi_request q;
+    shi_u64 address = (shi_u64)shi_to_global(dest);
+    if (!address) {
+        shi_get_in_pieces(ctx, g, pe, dest, target, bytes);
+    } else if (bytes && shi_rank(g) == 0) {
+        shi_request_get(&q, address, target, bytes);
+        shi_fence_release(); /* R1: earlier stores to dest must not overwrite the proxy's data */
+        shi_post_and_wait(ctx, &q, pe, !nbi);
+    }
+}
+
+SHI_FN void shi_get(shmem_ctx_t ctx, int g, void *dest, const void *source, shi_u64 bytes, int pe, int nbi)
+{
+    struct shi_location from;
+    if (!shi_find(ctx, source, bytes, 1, pe, &from))
+        return;
+    shi_group_barrier(g);
+    if (from.direct)
+        shi_copy(dest, from.direct, bytes, shi_rank(g), shi_lanes(g));
+    else
+        shi_get_by_ring(ctx, g, from.pe, dest, from.offset, bytes, nbi);
+    shi_group_barrier(g);
+}
+
+/* Get a value of at most 8 bytes; 0 when the request is refused. */
+SHI_FN shi_u64 shi_g(shmem_ctx_t ctx, const void *source, shi_u64 bytes, int pe)
+{
+    struct shi_location from;
+    if (!shi_find(ctx, source, bytes, bytes, pe, &from))
+        return 0;
+    if (!from.direct)
+        return shi_g_by_ring(ctx, from.pe, from.offset, bytes);
+    if (bytes == 8)
+        return shi_load_relaxed((SHI_GLOBAL shi_u64 *)from.direct);
+    if (bytes == 4)
+        return shi_atom32_fetch((SHI_GLOBAL shi_u32 *)from.direct);
+    return shi_gather(from.direct, bytes);
+}
+
+/* 1: this device accesses the word itself, 0: by a request. */
+SHI_FN int shi_updates_directly(shmem_ctx_t ctx, const struct shi_location *at, int updates)
+{
+    return at->direct && !(updates && ctx->ring_updates);
+}
+
+/* Add to a word of a mapped PE by a request, and wait until it is done, see amo.h. */
+SHI_NOINLINE void shi_signal_add_by_ring(shmem_ctx_t ctx, int pe, shi_u64 signal, shi_u64 value)
+{
+    struct shi_request q;
+    shi_request_amo(&q, SHI_AMO_ADD, signal, 8, value, 0, 0, SHI_RESULT_SLOT);
+    shi_fence_release(); /* the data, which was stored directly, is visible before the proxy changes the signal */
+    shi_post_and_take(ctx, &q, pe);
+}
+
+/* ---- put with signal -------------------------------------------------------------------------------------------- */
+
+SHI_NOINLINE void shi_put_signal_by_ring(shmem_ctx_t ctx, int g, int pe, shi_u64 target, const void *source,
+                                         shi_u64 bytes, shi_u64 signal, shi_u64 value, int sig_op, int nbi)
+{
+    struct shi_request q;
+    shi_u64 address = (shi_u64)shi_to_global(source);
+    if (bytes > SHI_INLINE_SIGNAL && !address) {
+        shi_put_in_pieces(ctx, g, pe, target, source, bytes);
+        shi_group_barrier(g);
+        if (shi_rank(g) == 0)
+            shi_fence_ring(ctx);
+        bytes = 0;
+    }
+    if (shi_rank(g) != 0)
+        return;
+    if (bytes <= SHI_INLINE_SIGNAL) {
+        shi_gather_words(q.arg, SHI_INLINE_SIGNAL / 8, source, bytes);
+        shi_request_put_signal_inline(&q, target, bytes, signal, value, sig_op);
+        shi_post_and_wait(ctx, &q, pe, 0);
+        return;
+    }
+    shi_request_put_signal(&q, target, address, bytes, signal, value, sig_op);
+    shi_fence_release(); /* R1 */
+    shi_post_and_wait(ctx, &q, pe, !nbi);
+}
+
+SHI_FN void shi_put_signal(shmem_ctx_t ctx, int g, void *dest, const void *source, shi_u64 bytes, void *sig_addr,
+                           shi_u64 value, int sig_op, int pe, int nbi)
+{
+    struct shi_location to, signal;
+    if (!shi_find(ctx, dest, bytes, 1, pe, &to) || !shi_find_world(ctx, sig_addr, 8, 8, to.pe, &signal))
+        return;
+    if (sig_op != SHI_SIGNAL_SET && sig_op != SHI_SIGNAL_ADD) {
+        shi_fault(ctx, SHI_FAULT_OPERATOR, (shi_u32)sig_op);
+        return;
+    }
+    shi_group_barrier(g);
+    if (!signal.direct) {
+        shi_put_signal_by_ring(ctx, g, signal.pe, bytes ? to.offset : 0, source, bytes, signal.offset, value, sig_op, nbi);
+    } else {
+        if (bytes)
+            shi_copy(to.direct, source, bytes, shi_rank(g), shi_lanes(g));
+        shi_group_barrier(g);
+        /* Pairs with the acquire of the wait for the signal: the data is visible before it. */
+        if (shi_rank(g) == 0 && sig_op == SHI_SIGNAL_SET)
+            shi_store_release((SHI_GLOBAL shi_u64 *)signal.direct, value);
+        if (shi_rank(g) == 0 && sig_op == SHI_SIGNAL_ADD) {
+            if (ctx->ring_updates)
+                shi_signal_add_by_ring(ctx, signal.pe, signal.offset, value);
+            else
+                shi_add_release((SHI_GLOBAL shi_u64 *)signal.direct, value);
+        }
+    }
+    shi_group_barrier(g);
+}
+
+#endif

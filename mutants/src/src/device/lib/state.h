@@ -1,0 +1,54 @@
+/*
+ * state.h - contexts and teams for kernels: written by the host before the launch, read by the device.
+ *
+ * Addresses are the device's, as integers, so that the layout does not depend on the pointer size of an address space. All
+ * but the ring and the sync words is constant while a kernel runs.
+ */
+#ifndef SHI_STATE_H
+#define SHI_STATE_H
+
+#include "device/lib/ring.h"
+
+/* A team has SHI_DEV_ROUNDS flags and after them the offset word of coll.h. */
+enum { SHI_DEV_VERSION = 7, SHI_DEV_ROUNDS = 24, SHI_DEV_TEAM_WORDS };
+
+/* A team on the device: the world PE of member i is start + i * stride, or list[i] where stride is 0. One work-item at a
+ * time may sync a team. Flags are never cleared: a later team with the same flags continues from their values in `seen`. */
+struct shi_dev_team {
+    int start, stride, n, me;
+    shi_u64 flags; /* offset in every PE's device heap of shi_u64 [SHI_DEV_TEAM_WORDS], this team's dissemination flags:
+                    * flag r counts the syncs that the member 2^r before this one has entered. Zero at first */
+    shi_u64 list;  /* int [n], for members without a constant stride */
+    shi_u64 seen[SHI_DEV_ROUNDS]; /* the value of flag r after this PE's last sync */
+};
+
+/* A context: its team, whose PE numbers it uses, the ring that orders and completes its operations, and what all contexts
+ * have in common. The default context of a kernel is the one that the host writes into the module. */
+struct shi_dev_ctx {
+    shi_u64 version;    /* SHI_DEV_VERSION; another value: the host did not write the context */
+    shi_u64 ring;       /* struct shi_ring, in host-visible memory */
+    shi_u64 heap;       /* this PE's device heap */
+    shi_u64 heap_bytes;
+    shi_u64 peer_heap;  /* shi_u64 []: address of world PE i's heap on this device, 0: only through the ring */
+    shi_u64 world;      /* struct shi_dev_team, of all PEs */
+    int me, n_even, start, stride; /* of its team, as in struct shi_dev_team; n_even: n_pes, or 0 for a team with a list */
+    shi_u64 fault;      /* shi_u64: the device's first error, see SHI_FAULT_ below; 0: none */
+    shi_u64 shared;     /* struct shi_dev_team, of the PEs on this node */
+    shi_u64 list;
+    int n_pes;
+    int ring_updates;   /* nonzero: updates of words are requests even where the word is mapped, see amo.h */
+    int single;         /* nonzero: no two calls with it overlap, see ring.h */
+    int lockstep;       /* nonzero: the lanes of a sub-group run in lock step, see group.h */
+};
+
+/* Errors of device routines, which the host reports. Bits 0-7: the kind; bits 8-63: the offending value. */
+enum { SHI_FAULT_NONE, SHI_FAULT_PE, SHI_FAULT_ADDRESS, SHI_FAULT_OPERATOR, SHI_FAULT_CONTEXT, SHI_FAULT_TEAM };
+
+#ifndef __OPENCL_C_VERSION__
+#ifndef __CUDACC__
+_Static_assert(sizeof(struct shi_dev_team) == 32 + 8 * SHI_DEV_ROUNDS, "host and device agree");
+_Static_assert(sizeof(struct shi_dev_ctx) == 104, "host and device agree");
+#endif
+#endif
+
+#endif

@@ -1,0 +1,153 @@
+/* init.c - entry points of set-up, exit and queries. */
+#include "host/api/def.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/coll/agree.h"
+#include "host/coll/team.h"
+#include "host/init/init.h"
+#include "host/ops/dheap.h"
+#include "host/ops/remote.h"
+#include "host/ops/span.h"
+#include "host/util/end.h"
+#include "host/util/log.h"
+
+/* Number of initialisations without their shmem_finalize. The first decides the thread level. */
+static int open_inits;
+
+static void initialise(int thread_level)
+{
+    if (shi_world.up) {
+        open_inits++;
+        return;
+    }
+    shi_world_up(thread_level);
+    open_inits = 1;
+}
+
+SHI_DEF(void, shmem_init, (void))
+{
+    initialise(SHMEM_THREAD_SINGLE);
+}
+
+SHI_DEF(int, shmem_init_thread, (int requested, int *provided))
+{
+    if (requested < SHMEM_THREAD_SINGLE || requested > SHMEM_THREAD_MULTIPLE)
+        shi_die(__func__, "requested = %d is not a SHMEM_THREAD_ level", requested);
+    initialise(requested);
+    *provided = shi_world.thread_level;
+    return 0;
+}
+
+SHI_DEF(void, start_pes, (int npes))
+{
+    (void)npes; /* ignored, as the specification says: the launcher decides */
+    if (!shi_world.up)
+        initialise(SHMEM_THREAD_SINGLE); /* counted, so that other pairs do not end it; a further call has no effect */
+}
+
+SHI_DEF(void, shmem_query_thread, (int *provided))
+{
+    shi_need_up(__func__);
+    *provided = shi_world.thread_level;
+}
+
+SHI_DEF(void, shmem_query_initialized, (int *initialized))
+{
+    *initialized = shi_world.up;
+}
+
+/* Only the outermost of nested pairs releases resources: OpenSHMEM 1.6, shmem_finalize. In an exit handler or a destructor
+ * after shmem_global_exit it does nothing, because the other PEs do not call it. A call too many does nothing either:
+ * programs whose libraries finalise, too, make it at their end, and other implementations ignore it. */
+SHI_DEF(void, shmem_finalize, (void))
+{
+    if (!shi_world.up && shi_world.ever_up && !shi_is_forked()) {
+        if (shi_world.check)
+            shi_log_error("%s: ignored: every shmem_init has had its shmem_finalize", shi_log_routine(__func__));
+        return;
+    }
+    shi_need_up(__func__);
+    if (shi_end_under_way())
+        return;
+    if (open_inits == 1) {
+        shi_world_down(__func__);
+        return;
+    }
+    SHI_AGREE("shmem_finalize of an inner pair", &shi_team_world, {0});
+    open_inits--;
+    SHI_SPAN(span, SHI_BARRIERS, __func__, NULL, SHI_TO_NONE, 0);
+    shi_team_quiet_barrier(__func__, &shi_team_world);
+}
+
+void shmem_global_exit(int status) __attribute__((weak, alias("pshmem_global_exit")));
+void pshmem_global_exit(int status)
+{
+    shi_need_up(__func__);
+    shi_world_exit(status);
+}
+
+SHI_DEF(int, shmem_my_pe, (void))
+{
+    shi_need_up(__func__);
+    return shi_world.pe;
+}
+
+SHI_DEF(int, shmem_n_pes, (void))
+{
+    shi_need_up(__func__);
+    return shi_world.n_pes;
+}
+
+SHI_DEF(int, _my_pe, (void))
+{
+    return pshmem_my_pe();
+}
+
+SHI_DEF(int, _num_pes, (void))
+{
+    return pshmem_n_pes();
+}
+
+SHI_DEF(int, shmem_pe_accessible, (int pe))
+{
+    shi_need_up(__func__);
+    return pe >= 0 && pe < shi_world.n_pes;
+}
+
+SHI_DEF(int, shmem_addr_accessible, (const void *addr, int pe))
+{
+    shi_need_up(__func__);
+    if (pe < 0 || pe >= shi_world.n_pes)
+        return 0;
+    const struct shi_peer *p = &shi_world.peer[pe];
+    struct shi_remote_addr remote;
+    if (shi_reach_read(p, addr, 1))
+        return 1;
+    return shi_dheap_hides(addr, 1) || (p->remote && shi_remote_addr_of(p, SHI_READ, addr, 1, &remote) == 0);
+}
+
+SHI_DEF(void *, shmem_ptr, (const void *dest, int pe))
+{
+    shi_need_up(__func__);
+    if (pe < 0 || pe >= shi_world.n_pes)
+        shi_die(__func__, "pe = %d: not one of PEs 0 to %d", pe, shi_world.n_pes - 1);
+    return shi_reach(&shi_world.peer[pe], dest, 1);
+}
+
+SHI_DEF(void, shmem_info_get_version, (int *major, int *minor))
+{
+    *major = SHMEM_MAJOR_VERSION;
+    *minor = SHMEM_MINOR_VERSION;
+}
+
+SHI_DEF(void, shmem_info_get_name, (char *name))
+{
+    strcpy(name, SHMEM_VENDOR_STRING); /* it has SHMEM_MAX_NAME_LEN bytes, which is more */
+}
+
+SHI_DEF(void, shmem_pcontrol, (int level, ...))
+{
+    (void)level; /* for profiling libraries that interpose; this library has no profiling control */
+}

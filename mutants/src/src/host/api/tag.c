@@ -1,0 +1,239 @@
+/* tag.c - entry points of tagged messages: send, receive, probe. tag_request.c has those of requests. */
+#include "host/api/tag_calls.h"
+
+/* ---- send -------------------------------------------------------------------------------------------------------- */
+
+/* The team, if the message needs a request; NULL when it is sent. */
+static const struct shmem_team *try_send(const char *routine, shmem_team_t team, const struct shi_tag_data *data,
+                                         uint64_t tag, int pe, int sync)
+{
+    const struct shmem_team *t = shi_tag_target(routine, team, pe);
+    return !sync && shi_tag_send_now(t, data, tag, pe) ? NULL : t;
+}
+
+static void send_and_wait(const char *routine, shmem_team_t team, const struct shi_tag_data *data, uint64_t tag, int pe,
+                          int sync)
+{
+    struct shmemx_tag_request r;
+    const struct shmem_team *t = try_send(routine, team, data, tag, pe, sync);
+    if (!t)
+        return;
+    shi_tag_start_send(&r, t, data, tag, pe, sync);
+    shi_tag_wait_for(routine, &r);
+}
+
+static void send_later(const char *routine, shmem_team_t team, const struct shi_tag_data *data, uint64_t tag, int pe,
+                       int sync, shmemx_tag_request_t *request)
+{
+    const struct shmem_team *t = try_send(routine, team, data, tag, pe, sync);
+    struct shmemx_tag_request *r = t ? shi_tag_request_get(routine) : &shi_tag_gone;
+    if (t)
+        shi_tag_start_send(r, t, data, tag, pe, sync);
+    *request = r;
+}
+
+void shmemx_tag_send(shmem_team_t team, const void *source, size_t bytes, uint64_t tag, int pe)
+{
+    const struct shi_tag_data d = shi_tag_one(__func__, source, bytes);
+    send_and_wait(__func__, team, &d, tag, pe, 0);
+}
+
+void shmemx_tag_ssend(shmem_team_t team, const void *source, size_t bytes, uint64_t tag, int pe)
+{
+    const struct shi_tag_data d = shi_tag_one(__func__, source, bytes);
+    send_and_wait(__func__, team, &d, tag, pe, 1);
+}
+
+void shmemx_tag_sendv(shmem_team_t team, const shmemx_tag_iov_t *iov, int n, uint64_t tag, int pe)
+{
+    const struct shi_tag_data d = shi_tag_many(__func__, iov, n);
+    send_and_wait(__func__, team, &d, tag, pe, 0);
+}
+
+void shmemx_tag_ssendv(shmem_team_t team, const shmemx_tag_iov_t *iov, int n, uint64_t tag, int pe)
+{
+    const struct shi_tag_data d = shi_tag_many(__func__, iov, n);
+    send_and_wait(__func__, team, &d, tag, pe, 1);
+}
+
+void shmemx_tag_isend(shmem_team_t team, const void *source, size_t bytes, uint64_t tag, int pe,
+                      shmemx_tag_request_t *request)
+{
+    const struct shi_tag_data d = shi_tag_one(__func__, source, bytes);
+    send_later(__func__, team, &d, tag, pe, 0, request);
+}
+
+void shmemx_tag_issend(shmem_team_t team, const void *source, size_t bytes, uint64_t tag, int pe,
+                       shmemx_tag_request_t *request)
+{
+    const struct shi_tag_data d = shi_tag_one(__func__, source, bytes);
+    send_later(__func__, team, &d, tag, pe, 1, request);
+}
+
+void shmemx_tag_isendv(shmem_team_t team, const shmemx_tag_iov_t *iov, int n, uint64_t tag, int pe,
+                       shmemx_tag_request_t *request)
+{
+    const struct shi_tag_data d = shi_tag_many(__func__, iov, n);
+    send_later(__func__, team, &d, tag, pe, 0, request);
+}
+
+void shmemx_tag_issendv(shmem_team_t team, const shmemx_tag_iov_t *iov, int n, uint64_t tag, int pe,
+                        shmemx_tag_request_t *request)
+{
+    const struct shi_tag_data d = shi_tag_many(__func__, iov, n);
+    send_later(__func__, team, &d, tag, pe, 1, request);
+}
+
+/* ---- receive ----------------------------------------------------------------------------------------------------- */
+
+static void recv_and_wait(const char *routine, const struct shi_tag_params *w, const struct shi_tag_data *data,
+                          shmemx_tag_status_t *status)
+{
+    struct shmemx_tag_request r;
+    shi_tag_init_request(&r, 0);
+    shi_tag_recv(&r, w, data);
+    shi_tag_wait_for(routine, &r);
+    if (status)
+        *status = r.status;
+}
+
+static void recv_later(const char *routine, const struct shi_tag_params *w, const struct shi_tag_data *data,
+                       shmemx_tag_request_t *request)
+{
+    struct shmemx_tag_request *r = shi_tag_request_get(routine);
+    shi_tag_init_request(r, 0);
+    shi_tag_recv(r, w, data);
+    *request = r;
+}
+
+void shmemx_tag_recv(shmem_team_t team, void *dest, size_t bytes, uint64_t tag, uint64_t mask, int pe,
+                     shmemx_tag_status_t *status)
+{
+    const struct shi_tag_params w = shi_tag_accepts(__func__, team, tag, mask, pe);
+    const struct shi_tag_data d = shi_tag_one(__func__, dest, bytes);
+    recv_and_wait(__func__, &w, &d, status);
+}
+
+void shmemx_tag_recvv(shmem_team_t team, const shmemx_tag_iov_t *iov, int n, uint64_t tag, uint64_t mask, int pe,
+                      shmemx_tag_status_t *status)
+{
+    const struct shi_tag_params w = shi_tag_accepts(__func__, team, tag, mask, pe);
+    const struct shi_tag_data d = shi_tag_many(__func__, iov, n);
+    recv_and_wait(__func__, &w, &d, status);
+}
+
+void shmemx_tag_irecv(shmem_team_t team, void *dest, size_t bytes, uint64_t tag, uint64_t mask, int pe,
+                      shmemx_tag_request_t *request)
+{
+    const struct shi_tag_params w = shi_tag_accepts(__func__, team, tag, mask, pe);
+    const struct shi_tag_data d = shi_tag_one(__func__, dest, bytes);
+    recv_later(__func__, &w, &d, request);
+}
+
+void shmemx_tag_irecvv(shmem_team_t team, const shmemx_tag_iov_t *iov, int n, uint64_t tag, uint64_t mask, int pe,
+                       shmemx_tag_request_t *request)
+{
+    const struct shi_tag_params w = shi_tag_accepts(__func__, team, tag, mask, pe);
+    const struct shi_tag_data d = shi_tag_many(__func__, iov, n);
+    recv_later(__func__, &w, &d, request);
+}
+
+/* ---- probe ------------------------------------------------------------------------------------------------------- */
+
+/* Probe once, after making progress. */
+static int probe(const struct shi_tag_params *w, shmemx_tag_message_t *taken, shmemx_tag_status_t *status)
+{
+    shmemx_tag_status_t unwanted;
+    shi_progress_poll();
+    return shi_tag_probe(w, taken, status ? status : &unwanted);
+}
+
+static void probe_until(const char *routine, const struct shi_tag_params *w, shmemx_tag_message_t *taken,
+                       shmemx_tag_status_t *status)
+{
+    shi_wait_allow(routine);
+    SHI_WAIT_LOOP(shi_tag_step, probe(w, taken, status), .routine = routine, .kind = SHI_FOR_OTHER,
+                  .words = "no such tagged message has come");
+}
+
+int shmemx_tag_iprobe(shmem_team_t team, uint64_t tag, uint64_t mask, int pe, shmemx_tag_status_t *status)
+{
+    const struct shi_tag_params w = shi_tag_accepts(__func__, team, tag, mask, pe);
+    return shi_wait_tested(probe(&w, NULL, status));
+}
+
+void shmemx_tag_probe(shmem_team_t team, uint64_t tag, uint64_t mask, int pe, shmemx_tag_status_t *status)
+{
+    const struct shi_tag_params w = shi_tag_accepts(__func__, team, tag, mask, pe);
+    probe_until(__func__, &w, NULL, status);
+}
+
+int shmemx_tag_improbe(shmem_team_t team, uint64_t tag, uint64_t mask, int pe, shmemx_tag_message_t *message,
+                       shmemx_tag_status_t *status)
+{
+    const struct shi_tag_params w = shi_tag_accepts(__func__, team, tag, mask, pe);
+    return shi_wait_tested(probe(&w, message, status));
+}
+
+void shmemx_tag_mprobe(shmem_team_t team, uint64_t tag, uint64_t mask, int pe, shmemx_tag_message_t *message,
+                       shmemx_tag_status_t *status)
+{
+    const struct shi_tag_params w = shi_tag_accepts(__func__, team, tag, mask, pe);
+    probe_until(__func__, &w, message, status);
+}
+
+static struct shmemx_tag_message *message_of(const char *routine, shmemx_tag_message_t *message)
+{
+    struct shmemx_tag_message *m = *message;
+    shi_tag_start(routine);
+    if (!m)
+        shi_die(routine, "message is SHMEMX_TAG_MESSAGE_NULL: no probe has taken one");
+    *message = SHMEMX_TAG_MESSAGE_NULL;
+    return m;
+}
+
+static void mrecv_and_wait(const char *routine, shmemx_tag_message_t *message, const struct shi_tag_data *data,
+                           shmemx_tag_status_t *status)
+{
+    struct shmemx_tag_message *m = message_of(routine, message);
+    struct shmemx_tag_request r;
+    shi_tag_init_request(&r, 0);
+    shi_tag_recv_message(&r, m, data);
+    shi_tag_wait_for(routine, &r);
+    if (status)
+        *status = r.status;
+}
+
+static void mrecv_later(const char *routine, shmemx_tag_message_t *message, const struct shi_tag_data *data,
+                        shmemx_tag_request_t *request)
+{
+    struct shmemx_tag_message *m = message_of(routine, message);
+    struct shmemx_tag_request *r = shi_tag_request_get(routine);
+    shi_tag_init_request(r, 0);
+    shi_tag_recv_message(r, m, data);
+    *request = r;
+}
+
+void shmemx_tag_mrecv(shmemx_tag_message_t *message, void *dest, size_t bytes, shmemx_tag_status_t *status)
+{
+    const struct shi_tag_data d = shi_tag_one(__func__, dest, bytes);
+    mrecv_and_wait(__func__, message, &d, status);
+}
+
+void shmemx_tag_mrecvv(shmemx_tag_message_t *message, const shmemx_tag_iov_t *iov, int n, shmemx_tag_status_t *status)
+{
+    const struct shi_tag_data d = shi_tag_many(__func__, iov, n);
+    mrecv_and_wait(__func__, message, &d, status);
+}
+
+void shmemx_tag_imrecv(shmemx_tag_message_t *message, void *dest, size_t bytes, shmemx_tag_request_t *request)
+{
+    const struct shi_tag_data d = shi_tag_one(__func__, dest, bytes);
+    mrecv_later(__func__, message, &d, request);
+}
+
+void shmemx_tag_imrecvv(shmemx_tag_message_t *message, const shmemx_tag_iov_t *iov, int n, shmemx_tag_request_t *request)
+{
+    const struct shi_tag_data d = shi_tag_many(__func__, iov, n);
+    mrecv_later(__func__, message, &d, request);
+}

@@ -1,0 +1,180 @@
+/* team.c - entry points of teams and contexts. */
+#include "host/api/def.h"
+
+#include "host/coll/agree.h"
+#include "host/coll/team.h"
+#include "host/net/doorbell.h"
+#include "host/ops/ctx.h"
+#include "host/util/log.h"
+
+SHI_DEF(int, shmem_team_my_pe, (shmem_team_t team))
+{
+    shi_need_up(__func__);
+    const struct shmem_team *t = shi_team_of(__func__, "team", team);
+    return t ? t->me : -1;
+}
+
+SHI_DEF(int, shmem_team_n_pes, (shmem_team_t team))
+{
+    shi_need_up(__func__);
+    const struct shmem_team *t = shi_team_of(__func__, "team", team);
+    return t ? t->n : -1;
+}
+
+SHI_DEF(int, shmem_team_get_config, (shmem_team_t team, long config_mask, shmem_team_config_t *config))
+{
+    shi_need_up(__func__);
+    const struct shmem_team *t = shi_team_of(__func__, "team", team);
+    if (!t || (config_mask & ~SHMEM_TEAM_NUM_CONTEXTS))
+        return -1;
+    if (config_mask)
+        config->num_contexts = t->config.num_contexts;
+    return 0;
+}
+
+SHI_DEF(int, shmem_team_translate_pe, (shmem_team_t src_team, int src_pe, shmem_team_t dest_team))
+{
+    shi_need_up(__func__);
+    const struct shmem_team *from = shi_team_of(__func__, "src_team", src_team);
+    const struct shmem_team *to = shi_team_of(__func__, "dest_team", dest_team);
+    if (!from || !to || src_pe < 0 || src_pe >= from->n)
+        return -1;
+    return shi_team_member(to, shi_team_world_pe(from, src_pe));
+}
+
+SHI_DEF(void *, shmem_team_ptr, (shmem_team_t team, const void *dest, int pe))
+{
+    shi_need_up(__func__);
+    const struct shmem_team *t = shi_team_of(__func__, "team", team);
+    if (!t || pe < 0 || pe >= t->n)
+        return NULL;
+    return shi_reach(&t->peer[pe], dest, 1);
+}
+
+static int config_ok(const shmem_team_config_t *config, long mask)
+{
+    return mask == 0 || (mask == SHMEM_TEAM_NUM_CONTEXTS && config && config->num_contexts >= 0);
+}
+
+static void give(shmem_team_t *out, struct shmem_team *t)
+{
+    *out = t ? shi_team_handle(t) : SHMEM_TEAM_INVALID;
+}
+
+SHI_DEF(int, shmem_team_split_strided,
+        (shmem_team_t parent_team, int start, int stride, int size, const shmem_team_config_t *config,
+         long config_mask, shmem_team_t *new_team))
+{
+    shi_need_up(__func__);
+    struct shmem_team *parent = shi_team_of(__func__, "parent_team", parent_team), *team = NULL;
+    *new_team = SHMEM_TEAM_INVALID;
+    if (!parent)
+        return -1;
+    SHI_AGREE(__func__, parent, {"start", start}, {"stride", stride}, {"size", size}, {"config_mask", config_mask});
+    int64_t last = (int64_t)start + (int64_t)stride * (size - 1);
+    int ok = size >= 1 && start >= 0 && start < parent->n && last >= 0 && last < parent->n &&
+             (stride != 0 || size == 1) && config_ok(config, config_mask);
+    const struct shi_subset s = {start, stride, size, config, config_mask, &team};
+    int err = shi_team_split(parent, &s, 1, ok);
+    give(new_team, team);
+    return err;
+}
+
+SHI_DEF(int, shmem_team_split_2d,
+        (shmem_team_t parent_team, int xrange, const shmem_team_config_t *xaxis_config, long xaxis_mask,
+         shmem_team_t *xaxis_team, const shmem_team_config_t *yaxis_config, long yaxis_mask, shmem_team_t *yaxis_team))
+{
+    shi_need_up(__func__);
+    struct shmem_team *parent = shi_team_of(__func__, "parent_team", parent_team), *team[2] = {NULL, NULL};
+    *xaxis_team = *yaxis_team = SHMEM_TEAM_INVALID;
+    if (!parent)
+        return -1;
+    SHI_AGREE(__func__, parent, {"xrange", xrange}, {"xaxis_mask", xaxis_mask}, {"yaxis_mask", yaxis_mask});
+    int ok = xrange >= 1 && config_ok(xaxis_config, xaxis_mask) && config_ok(yaxis_config, yaxis_mask);
+    int width = xrange < 1 ? 1 : xrange < parent->n ? xrange : parent->n, x = parent->me % width, row = parent->me - x;
+    const struct shi_subset s[2] = {
+        {row, 1, parent->n - row < width ? parent->n - row : width, xaxis_config, xaxis_mask, &team[0]},
+        {x, width, (parent->n - x + width - 1) / width, yaxis_config, yaxis_mask, &team[1]},
+    };
+    int err = shi_team_split(parent, s, 2, ok);
+    give(xaxis_team, team[0]);
+    give(yaxis_team, team[1]);
+    return err;
+}
+
+SHI_DEF(void, shmem_team_destroy, (shmem_team_t team))
+{
+    shi_need_up(__func__);
+    struct shmem_team *t = shi_team_of(__func__, "team", team);
+    if (t == &shi_team_world || t == &shi_team_shared)
+        shi_die(__func__, "a predefined team cannot be destroyed");
+    if (t)
+        shi_team_destroy(t);
+}
+
+/* ---- contexts ---------------------------------------------------------------------------------------------------- */
+
+static int create_ctx(struct shmem_team *t, long options, shmem_ctx_t *ctx)
+{
+    struct shmem_ctx *c = NULL;
+    int bad = !t || (options & ~(SHMEM_CTX_SERIALIZED | SHMEM_CTX_PRIVATE | SHMEM_CTX_NOSTORE));
+    int err = bad ? -1 : shi_team_ctx_create(t, options, &c);
+    *ctx = err ? SHMEM_CTX_INVALID : c;
+    return err;
+}
+
+SHI_DEF(int, shmem_ctx_create, (long options, shmem_ctx_t *ctx))
+{
+    shi_need_up(__func__);
+    return create_ctx(&shi_team_world, options, ctx);
+}
+
+SHI_DEF(int, shmem_team_create_ctx, (shmem_team_t team, long options, shmem_ctx_t *ctx))
+{
+    shi_need_up(__func__);
+    return create_ctx(shi_team_of(__func__, "team", team), options, ctx);
+}
+
+SHI_DEF(void, shmem_ctx_destroy, (shmem_ctx_t ctx))
+{
+    shi_need_up(__func__);
+    struct shmem_ctx *c = shi_ctx_checked(__func__, ctx);
+    if (c == SHI_CTX_DEFAULT)
+        shi_die(__func__, "SHMEM_CTX_DEFAULT cannot be destroyed");
+    if (!c->team)
+        return;
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    shi_doorbell_ring_words();
+    shi_team_ctx_destroy(c);
+}
+
+SHI_DEF(int, shmem_ctx_get_team, (shmem_ctx_t ctx, shmem_team_t *team))
+{
+    shi_need_up(__func__);
+    const struct shmem_ctx *c = shi_ctx_checked(__func__, ctx);
+    *team = c->team ? shi_team_handle(c->team) : SHMEM_TEAM_INVALID;
+    return c->team ? 0 : -1;
+}
+
+/* A session hints at batching, of network messages only: stores to mapped peers need none. No options or mask are an error;
+ * those of further calls add to the session's. */
+SHI_DEF(void, shmem_ctx_session_start,
+        (shmem_ctx_t ctx, long options, const shmem_ctx_session_config_t *config, long config_mask))
+{
+    shi_need_up(__func__);
+    (void)config;
+    if (shi_world.check && options & ~SHMEM_CTX_SESSION_BATCH)
+        shi_log_error("shmem_ctx_session_start: options = %#lx: bits that are no SHMEM_CTX_SESSION_ option are ignored",
+                      (unsigned long)options);
+    if (shi_world.check && config_mask & ~SHMEM_CTX_SESSION_TOTAL_OPS)
+        shi_log_error("shmem_ctx_session_start: config_mask = %#lx: bits that are no SHMEM_CTX_SESSION_ field are ignored",
+                      (unsigned long)config_mask);
+    if (options & SHMEM_CTX_SESSION_BATCH)
+        shi_ctx_session(shi_ctx_checked(__func__, ctx), 1);
+}
+
+SHI_DEF(void, shmem_ctx_session_stop, (shmem_ctx_t ctx))
+{
+    shi_need_up(__func__);
+    shi_ctx_session(shi_ctx_checked(__func__, ctx), 0);
+}

@@ -1,0 +1,50 @@
+/*
+ * boot.h - bootstrap: this PE's number, the PEs of its node, and an exchange of a few bytes before any transport exists.
+ *
+ * Backends: boot_pmix.c under a launcher with a PMIx server, boot_pmi.c under MPICH's launcher and
+ * Slurm's plugin pmi2, boot_single.c without a launcher.
+ */
+#ifndef SHI_BOOT_H
+#define SHI_BOOT_H
+
+#include <stddef.h>
+
+#define SHI_SECRET_NAME "fulmar.secret" /* PMIx key, given by oshrun: a PMIX_BYTE_OBJECT of SHI_SECRET_BYTES */
+enum { SHI_SECRET_BYTES = 16 };
+
+struct shi_boot {
+    int pe, n_pes;
+    int n_local;      /* PEs of this node, this one included */
+    int local_index;  /* this PE's local rank */
+    int *local_pe;    /* their PE numbers, ascending; owned by the backend until the process ends */
+    unsigned char secret[SHI_SECRET_BYTES]; /* random bits that only PEs of this job know; never print them */
+    int has_secret;                         /* 0: the launcher gives none */
+    const char *job;                        /* the launcher's name of the job */
+    const struct shi_boot_ops *ops;
+};
+
+struct shi_boot_ops {
+    const char *name;
+    /* Publish `bytes` bytes, a few KB at most, to all PEs under key. 0 or -errno. */
+    int (*publish)(const char *key, const void *data, size_t bytes);
+    /* Copy what PE pe published under key. After a fence this is a local operation; before one it may block or fail. 0, or
+     * -errno; -EMSGSIZE when the published data is not `bytes` long: then what fits is copied. */
+    int (*lookup)(int pe, const char *key, void *data, size_t bytes);
+    /* Barrier over all PEs; what they published before it is available locally after it. 0 or -errno. */
+    int (*fence)(void);
+    /* 1: the launcher has closed the connection, as after another library's finalize. NULL: never. */
+    int (*is_gone)(void);
+    /* End the job with this status. Returns only when the launcher is unreachable. */
+    void (*abort_job)(int status);
+    void (*down)(void); /* disconnect from the launcher; once in a process */
+};
+
+/* Connect to the launcher; without one the job has one PE. 0, or -errno after one logged line. Pair: out->ops->down. */
+int shi_boot_up(struct shi_boot *out);
+
+/* Backends. */
+int shi_boot_pmix_up(struct shi_boot *out);
+int shi_boot_pmi_up(struct shi_boot *out);
+int shi_boot_single_up(struct shi_boot *out);
+
+#endif

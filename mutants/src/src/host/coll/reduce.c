@@ -1,0 +1,483 @@
+/*
+ * reduce.c - reductions of a team.
+ *
+ * Short ones: every member sends its elements to all, and each combines them. Long ones: each member combines one part of the
+ * array from all sources and stores the result into all dests; no other member accesses that part, so dest may be source.
+ * Between nodes both work in two levels, on the node first; plan.h says in which rounds.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/coll/agree.h"
+#include "host/coll/coll.h"
+#include "host/coll/share.h"
+#include "host/ops/dheap.h"
+#include "host/ops/rma.h"
+#include "host/ops/span.h"
+#include "host/util/log.h"
+
+enum {
+    BLOCK_BYTES = 8192,      /* combined at a time: stays in the first-level cache */
+    REMOTE_BLOCK_BYTES = 524288 /* with remote members: each block waits for the network twice */
+};
+
+/* ---- reduction --------------------------------------------------------------------------------------------------- */
+
+static void reduce_short(struct shmem_team *t, void *dest, const void *source, size_t n, const struct shi_reduction *r)
+{
+    _Alignas(16) char acc[SHI_EXCHANGE_TOTAL_BYTES];
+    size_t bytes = n * r->elem;
+    shi_team_exchange(t, shi_coll_readable(acc, source, bytes), bytes);
+    memcpy(acc, shi_coll_record(t, 0), bytes);
+    for (int i = 1; i < t->n; i++)
+        r->combine(acc, shi_coll_record(t, i), n);
+    shi_coll_copy(dest, acc, bytes);
+}
+
+/* A short reduction of nodes. In the half of a node's first: the sources of the node's members, unless it has only one, then places for
+ * what comes from other nodes, `each` bytes apart. The result is made in acc. */
+struct between {
+    const struct shi_reduction *r;
+    size_t n, bytes, each;
+    uint64_t epoch;
+    const char *of_node; /* the node's elements; may be acc */
+    char *acc, *places;
+};
+
+/* Every first gets the nodes' elements and combines them in the order of nodes. */
+static void gather_nodes(struct shmem_team *t, const struct between *b)
+{
+    memcpy(b->places + (size_t)t->my_node * b->each, b->of_node, b->bytes);
+    shi_team_gather(t, b->epoch, b->places, b->each);
+    memcpy(b->acc, b->places, b->bytes);
+    for (int k = 1; k < t->n_nodes; k++)
+        b->r->combine(b->acc, b->places + (size_t)k * b->each, b->n);
+}
+
+/* The firsts combine in rounds; the lower nodes' elements are the left operand. */
+static void double_nodes(struct shmem_team *t, const struct between *b)
+{
+    if (b->of_node != b->acc)
+        memcpy(b->acc, b->of_node, b->bytes);
+    for (int k = 0; k < shi_plan_rounds(SHI_PLAN_DOUBLING, t->n_nodes); k++) {
+        struct shi_round x = shi_plan_round(SHI_PLAN_DOUBLING, t->n_nodes, t->my_node, k);
+        char *in = b->places + (size_t)k * b->each;
+        if (x.to >= 0) {
+            int to = t->node[x.to].member[0];
+            shi_team_carry(t, to, in, b->acc, b->bytes);
+            shi_team_notify(t, to, b->epoch);
+        }
+        if (x.from < 0)
+            continue;
+        shi_team_wait_notify(t, t->node[x.from].member[0], b->epoch);
+        if (x.take == SHI_TAKE_OVER) {
+            b->r->combine(b->acc, in, b->n);
+        } else {
+            if (x.take == SHI_TAKE_UNDER)
+                b->r->combine(in, b->acc, b->n);
+            memcpy(b->acc, in, b->bytes);
+        }
+    }
+}
+
+static void combine_nodes(struct shmem_team *t, const struct between *b, enum shi_algorithm way)
+{
+    (way == SHI_BY_GATHER ? gather_nodes : double_nodes)(t, b);
+}
+
+/* The members of a node give their elements to its first, which combines them, combines with the other firsts, and leaves the
+ * result to its node. A node's only member does without these copies. */
+static void reduce_short_nodes(struct shmem_team *t, void *dest, const void *source, size_t n,
+                               const struct shi_reduction *r, enum shi_algorithm way)
+{
+    _Alignas(16) char acc[SHI_EXCHANGE_TOTAL_BYTES];
+    const struct shi_node *here = &t->node[t->my_node];
+    size_t bytes = n * r->elem, each = shi_round_up(bytes, 16);
+    t->exchanges++;
+    char *of_node = shi_team_records(t, here->member[0]), *result = of_node + (size_t)t->most_local * each;
+    struct between b = {r, n, bytes, each, ++t->epoch, acc, acc, result};
+    if (here->n == 1) {
+        b.of_node = shi_coll_readable(acc, source, bytes);
+        shi_team_enter(t, b.epoch);
+        combine_nodes(t, &b, way);
+        shi_team_release(t, b.epoch);
+        shi_coll_copy(dest, acc, bytes);
+        return;
+    }
+    shi_coll_copy(of_node + (size_t)t->local_rank[t->me] * each, source, bytes);
+    if (shi_team_enter(t, b.epoch)) {
+        memcpy(acc, of_node, bytes);
+        for (int k = 1; k < here->n; k++)
+            r->combine(acc, of_node + (size_t)k * each, n);
+        combine_nodes(t, &b, way);
+        memcpy(result, acc, bytes);
+        shi_team_release(t, b.epoch);
+    }
+    shi_coll_copy(dest, result, bytes);
+}
+
+/* The records of a half: the elements of a node's members, and places for other nodes'. */
+static enum shi_algorithm reduce_way(const struct shmem_team *t, size_t bytes)
+{
+    int rounds = shi_plan_rounds(SHI_PLAN_DOUBLING, t->n_nodes);
+    unsigned without = shi_team_fits(shi_world.n_pes, bytes, t->most_local + t->n_nodes) ? 0 : 1 << SHI_BY_GATHER;
+    if (!shi_team_fits(shi_world.n_pes, bytes, t->most_local + rounds))
+        without |= 1 << SHI_BY_DOUBLING;
+    return shi_coll_choose(t, SHI_COLL_REDUCE, bytes, without);
+}
+
+void shi_coll_reduce_part(const struct shmem_team *t, void *dest, const void *source, struct shi_range part,
+                          const struct shi_reduction *r, int to)
+{
+    _Alignas(64) char acc[BLOCK_BYTES], room[BLOCK_BYTES];
+    const struct shi_node *here = &t->node[t->my_node];
+    size_t block = BLOCK_BYTES / r->elem;
+    for (size_t at = part.first; at < part.last; at += block) {
+        size_t n = part.last - at < block ? part.last - at : block, off = at * r->elem;
+        shi_coll_copy(acc, (char *)shi_coll_at(t, source, here->member[0]) + off, n * r->elem);
+        for (int k = 1; k < here->n; k++)
+            r->combine(acc, shi_coll_readable(room, (char *)shi_coll_at(t, source, here->member[k]) + off, n * r->elem), n);
+        for (int k = 0; k < here->n; k++)
+            if (to < 0 || here->member[k] == to)
+                shi_coll_copy((char *)shi_coll_at(t, dest, here->member[k]) + off, acc, n * r->elem);
+    }
+}
+
+static void reduce_long(struct shmem_team *t, void *dest, const void *source, size_t n, const struct shi_reduction *r)
+{
+    shi_team_barrier(t->routine, t); /* every source is ready */
+    shi_coll_reduce_part(t, dest, source, shi_coll_cut((struct shi_range){0, n}, t->n, t->me, r->elem), r, -1);
+    shi_team_barrier(t->routine, t); /* every dest is complete, every source read */
+}
+
+/*
+ * How a long reduction is shared between nodes, with any number of members each. The array has a slice for each member of the
+ * team; a part is a run of slices. On each node one member, the holder of part k, has the node's result of it in its dest.
+ */
+struct parts {
+    int n;
+    int *first; /* [n + 1] part k is slices first[k] to first[k + 1] - 1 */
+};
+
+/* Halving: parts of the same length, as many as the smallest node has members. Pieces: part k has a slice for each node with a
+ * member k, which combines it. Pair: free(parts.first). */
+static struct parts make_parts(const struct shmem_team *t, enum shi_algorithm way)
+{
+    struct parts p = {.n = t->most_local};
+    size_t bytes = (size_t)(p.n + 1) * sizeof *p.first;
+    p.first = (int *)shi_coll_room(t->routine, bytes);
+    memset(p.first, 0, bytes);
+    for (int i = 0; i < t->n_nodes; i++)
+        p.first[t->node[i].n]++;
+    if (way == SHI_BY_HALVING) {
+        p.n = 1;
+        while (!p.first[p.n])
+            p.n++;
+        for (int k = 0; k <= p.n; k++)
+            p.first[k] = (int)((int64_t)t->n * k / p.n);
+        return p;
+    }
+    for (int k = 0, with = t->n_nodes, at = 0; k <= p.n; at += with, k++) { /* with: nodes with a member k */
+        with -= p.first[k];
+        p.first[k] = at;
+    }
+    return p;
+}
+
+/* Elements of slices first to last - 1 of n elements. */
+static struct shi_range slices(const struct shmem_team *t, size_t n, int first, int last, size_t elem)
+{
+    const struct shi_range all = {0, n};
+    return (struct shi_range){shi_coll_cut(all, t->n, first, elem).first, shi_coll_cut(all, t->n, last, elem).first};
+}
+
+static struct shi_range part_of(const struct shmem_team *t, const struct parts *p, size_t n, int k, size_t elem)
+{
+    return slices(t, n, p->first[k], p->first[k + 1], elem);
+}
+
+/* Combine this node's sources into the dests of the holders; the members of the node share the work. */
+static void reduce_node(const struct shmem_team *t, void *dest, const void *source, size_t n, const struct parts *p,
+                        const struct shi_reduction *r)
+{
+    const struct shi_node *here = &t->node[t->my_node];
+    int64_t me = t->local_rank[t->me];
+    int first = (int)(t->n * me / here->n), last = (int)(t->n * (me + 1) / here->n);
+    for (int k = 0; k < p->n; k++) {
+        int from = first > p->first[k] ? first : p->first[k], to = last < p->first[k + 1] ? last : p->first[k + 1];
+        if (from < to)
+            shi_coll_reduce_part(t, dest, source, slices(t, n, from, to, r->elem), r, shi_coll_holder(here, k));
+    }
+}
+
+/* shi_team_notify or shi_team_wait_notify. */
+typedef void meet(const struct shmem_team *t, int member, uint64_t epoch);
+
+/* Of other nodes, the members that combine slices of the parts that this PE holds. */
+static void meet_combiners(const struct shmem_team *t, const struct parts *p, uint64_t epoch, meet *meet)
+{
+    for (int k = t->local_rank[t->me]; k < p->n; k += t->node[t->my_node].n)
+        for (int i = 1; i < t->n_nodes; i++) {
+            const struct shi_node *node = &t->node[(t->my_node + i) % t->n_nodes];
+            if (k < node->n)
+                meet(t, node->member[k], epoch);
+        }
+}
+
+/* Of other nodes, the holders of the part of which this PE combines a slice. */
+static void meet_holders(const struct shmem_team *t, uint64_t epoch, meet *meet)
+{
+    for (int i = 1; i < t->n_nodes; i++)
+        meet(t, shi_coll_holder(&t->node[(t->my_node + i) % t->n_nodes], t->local_rank[t->me]), epoch);
+}
+
+/* The slice of the nodes' results that this PE combines. The result of a node with one member is its source, which is read where it is:
+ * no PE copies it into dest before. */
+struct slice {
+    char *dest;
+    const char *source;
+    size_t elem;
+    int k; /* the part */
+};
+
+/* A block of it: n elements from `at` on. What comes from node i has its place at in + i * each; this PE's own elements stay where they
+ * are if the host can access them, and the first node's result is made in dest. */
+struct block {
+    size_t at, n, each;
+    char *in;
+};
+
+static const char *results_of(const struct shmem_team *t, const struct slice *s, int node)
+{
+    return t->node[node].n == 1 ? s->source : s->dest;
+}
+
+/* Where the elements of a node are, or arrive; of node 0, where the result is made. */
+static char *place(const struct shmem_team *t, const struct slice *s, const struct block *b, int node)
+{
+    const char *own = (node ? results_of(t, s, node) : s->dest) + b->at * s->elem;
+    return node == t->my_node && !shi_dheap_is_private(own) ? (char *)own : b->in + (size_t)node * b->each;
+}
+
+static void get_block(const struct shmem_team *t, const struct slice *s, const struct block *b)
+{
+    for (int i = 0; i < t->n_nodes; i++) {
+        const char *from = results_of(t, s, i) + b->at * s->elem;
+        char *to = place(t, s, b, i);
+        if (to != from)
+            shi_coll_get(t, to, from, b->n * s->elem, shi_coll_holder(&t->node[i], s->k));
+    }
+}
+
+static void combine_block(const struct shmem_team *t, const struct slice *s, const struct block *b, const struct shi_reduction *r)
+{
+    char *sum = place(t, s, b, 0);
+    for (int i = 1; i < t->n_nodes; i++)
+        r->combine(sum, place(t, s, b, i), b->n);
+    for (int i = 0; i < t->n_nodes; i++)
+        shi_coll_put(t, s->dest + b->at * s->elem, sum, b->n * s->elem, shi_coll_holder(&t->node[i], s->k));
+}
+
+static void combine_slice(const struct shmem_team *t, const struct slice *s, struct shi_range part, const struct shi_reduction *r)
+{
+    size_t most = REMOTE_BLOCK_BYTES / s->elem, all = part.last - part.first;
+    most = most < all ? most : all;
+    struct block b = {.at = part.first, .each = most * s->elem};
+    b.in = shi_coll_room(t->routine, (size_t)t->n_nodes * b.each);
+    for (; b.at < part.last; b.at += b.n) {
+        b.n = part.last - b.at < most ? part.last - b.at : most;
+        get_block(t, s, &b);
+        shi_coll_local(t);
+        combine_block(t, s, &b, r);
+        shi_coll_local(t);
+    }
+    free(b.in);
+}
+
+/* Each PE combines a slice. Its node's results are ready, so others may read and then change those that it holds. */
+static void reduce_pieces(const struct shmem_team *t, void *dest, const void *source, size_t elements, const struct parts *p,
+                          const struct shi_reduction *r, uint64_t epoch)
+{
+    int k = t->local_rank[t->me], slice = p->first[k];
+    for (int i = 0; i < t->my_node; i++)
+        slice += t->node[i].n > k;
+    struct shi_range part = slices(t, elements, slice, slice + 1, r->elem);
+    meet_combiners(t, p, epoch, shi_team_notify);
+    meet_holders(t, epoch, shi_team_wait_notify);
+    if (part.first < part.last)
+        combine_slice(t, &(const struct slice){dest, source, r->elem, k}, part, r);
+    meet_holders(t, epoch + 1, shi_team_notify);
+    meet_combiners(t, p, epoch + 1, shi_team_wait_notify);
+}
+
+/* Combine what has come from another member into mine. */
+static void combine_in(char *mine, char *in, size_t n, const struct shi_reduction *r, enum shi_take take, char *room)
+{
+    char *own = (char *)shi_coll_readable(room, mine, n * r->elem), *result = take == SHI_TAKE_OVER ? own : in;
+    r->combine(result, take == SHI_TAKE_OVER ? in : own, n);
+    shi_coll_copy(mine, result, n * r->elem);
+}
+
+/* Combine a range of member `of`'s dest into mine. */
+static void combine_from(const struct shmem_team *t, char *dest, int of, struct shi_range part, const struct shi_reduction *r,
+                         enum shi_take take)
+{
+    size_t block = REMOTE_BLOCK_BYTES / r->elem, all = part.last - part.first;
+    block = all < block ? all : block;
+    char *in = shi_coll_room(t->routine, 2 * block * r->elem + 1), *room = in + block * r->elem;
+    for (size_t at = part.first; at < part.last; at += block) {
+        size_t n = part.last - at < block ? part.last - at : block;
+        char *mine = dest + at * r->elem;
+        shi_coll_get(t, in, mine, n * r->elem, of);
+        shi_coll_local(t);
+        combine_in(mine, in, n, r, take, room);
+    }
+    free(in);
+}
+
+/* A reduction by halves of a part of the array. */
+struct halves {
+    char *dest;
+    const struct shi_reduction *r;
+    struct shi_range part;
+    int n, blocks;      /* nodes; blocks of the plan, */
+    size_t block_bytes; /* of at most so many bytes */
+};
+
+/* Do all messages of the rounds before the results go back have places in a half of the exchange buffers? */
+static int halves_fit(const struct halves *h)
+{
+    return h->block_bytes * (size_t)h->blocks * (h->blocks < h->n ? 2 : 1) <= shi_team_half_bytes(shi_world.n_pes) - SHI_LANDING_BYTES;
+}
+
+/* The place of what comes in round i: behind the largest messages of the rounds before. */
+static char *halves_place(const struct shmem_team *t, const struct halves *h, int i)
+{
+    int fold = h->blocks < h->n, before = i < fold ? 0 : h->blocks * (1 + fold) - (h->blocks >> (i - fold));
+    return shi_team_records(t, t->me) + (size_t)before * h->block_bytes;
+}
+
+static struct shi_range halves_range(const struct halves *h, const struct shi_run *run)
+{
+    return (struct shi_range){shi_coll_cut(h->part, h->blocks, run->first, h->r->elem).first,
+                              shi_coll_cut(h->part, h->blocks, run->first + run->n - 1, h->r->elem).last};
+}
+
+/* Give member `to` the elements that it combines in round i: short ones with the notification, long ones are read. */
+static void give_half(const struct shmem_team *t, const struct halves *h, int i, const struct shi_run *run, int to, uint64_t epoch)
+{
+    struct shi_range of = halves_range(h, run);
+    size_t bytes = (of.last - of.first) * h->r->elem;
+    if (halves_fit(h)) {
+        char *from = h->dest + of.first * h->r->elem, *room = shi_dheap_is_private(from) ? shi_coll_room(t->routine, bytes + 1) : NULL;
+        shi_team_carry(t, to, halves_place(t, h, i), shi_coll_readable(room, from, bytes), bytes);
+        free(room);
+    }
+    shi_team_notify(t, to, epoch);
+}
+
+static void take_half(const struct shmem_team *t, const struct halves *h, int i, const struct shi_round *x, int from, uint64_t epoch)
+{
+    struct shi_range of = halves_range(h, &x->recv);
+    shi_team_wait_notify(t, from, epoch);
+    if (!halves_fit(h)) {
+        combine_from(t, h->dest, from, of, h->r, x->take);
+        return;
+    }
+    char *mine = h->dest + of.first * h->r->elem;
+    size_t n = of.last - of.first;
+    char *room = shi_dheap_is_private(mine) ? shi_coll_room(t->routine, n * h->r->elem + 1) : NULL;
+    combine_in(mine, halves_place(t, h, i), n, h->r, x->take, room);
+    free(room);
+}
+
+/* The same for many nodes: in each round half of what is left goes to another node and is combined there; then the results go back the
+ * same way. */
+static void reduce_halves(const struct shmem_team *t, void *dest, int k, struct shi_range part, const struct shi_reduction *r,
+                          uint64_t epoch)
+{
+    int n = t->n_nodes, blocks = shi_plan_blocks(SHI_PLAN_HALVING, n), rounds = shi_plan_rounds(SHI_PLAN_HALVING, n);
+    const struct halves h = {dest, r, part, n, blocks, shi_coll_part(part, blocks, r->elem) * r->elem};
+    for (int i = 0; i < rounds; i++) {
+        struct shi_round x = shi_plan_round(SHI_PLAN_HALVING, n, t->my_node, i);
+        int to = x.to < 0 ? -1 : t->node[x.to].member[k], from = x.from < 0 ? -1 : t->node[x.from].member[k];
+        if (i < rounds / 2) {
+            if (to >= 0)
+                give_half(t, &h, i, &x.send, to, epoch);
+            if (from >= 0)
+                take_half(t, &h, i, &x, from, epoch);
+            continue;
+        }
+        if (to >= 0) {
+            struct shi_range of = halves_range(&h, &x.send);
+            size_t off = of.first * r->elem;
+            shi_coll_put(t, (char *)dest + off, (char *)dest + off, (of.last - of.first) * r->elem, to);
+            shi_team_notify(t, to, epoch + 1);
+        }
+        if (from >= 0)
+            shi_team_wait_notify(t, from, epoch + 1);
+    }
+    shi_coll_local(t);
+}
+
+/* The members of a node combine its sources, then members of all nodes combine the nodes' results, then the node's other members
+ * read them. So an element crosses between two nodes once each way. In each step only one member accesses what it changes, so
+ * dest may be source. Between nodes a member waits for those alone with which it exchanges data: nobody accesses its dest before it
+ * has notified them, nor after they have notified it. */
+static void reduce_long_nodes(struct shmem_team *t, void *dest, const void *source, size_t n,
+                              const struct shi_reduction *r, enum shi_algorithm way)
+{
+    struct parts p = make_parts(t, way);
+    int k = t->local_rank[t->me];
+    shi_team_node_barrier(t); /* every source of the node is ready */
+    if (way == SHI_BY_HALVING || t->node[t->my_node].n > 1)
+        reduce_node(t, dest, source, n, &p, r);
+    shi_team_node_barrier(t); /* its results are ready */
+    t->epoch += 2;
+    t->exchanges += way == SHI_BY_HALVING;
+    if (way != SHI_BY_HALVING)
+        reduce_pieces(t, dest, source, n, &p, r, t->epoch - 1);
+    else if (k < p.n)
+        reduce_halves(t, dest, k, part_of(t, &p, n, k, r->elem), r, t->epoch - 1);
+    shi_team_node_barrier(t); /* all nodes' results are here */
+    for (k = 0; k < p.n; k++) {
+        struct shi_range part = part_of(t, &p, n, k, r->elem);
+        int from = shi_coll_holder(&t->node[t->my_node], k);
+        size_t off = part.first * r->elem;
+        if (from != t->me)
+            shi_coll_get(t, (char *)dest + off, (char *)dest + off, (part.last - part.first) * r->elem, from);
+    }
+    shi_team_node_barrier(t); /* all have read them */
+    free(p.first);
+}
+
+void shi_coll_check_both(const char *routine, struct shmem_team *t, const void *dest, const void *source, size_t n,
+                       size_t elem)
+{
+    size_t bytes = shi_bytes(n, elem);
+    shi_coll_check(routine, t, SHI_WRITE, "dest", dest, bytes);
+    shi_coll_check(routine, t, SHI_READ, "source", source, bytes);
+    if (shi_world.check && dest != source)
+        shi_rma_check(routine, dest, source, bytes, shi_world.pe);
+    SHI_AGREE(routine, t, {"elements", (int64_t)n}, {"bytes an element", (int64_t)elem});
+}
+
+void shi_coll_reduce(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t n,
+                     const struct shi_reduction *r)
+{
+    shi_coll_check_both(routine, t, dest, source, n, r->elem);
+    SHI_SPAN(span, SHI_COLLECTIVES, routine, t, SHI_TO_ALL, n * r->elem);
+    if (n == 0)
+        return;
+    size_t bytes = n * r->elem;
+    if (t->n == 1) {
+        shi_coll_copy(dest, source, bytes);
+        t->epoch++;
+    } else if (t->n_nodes > 1) {
+        enum shi_algorithm way = reduce_way(t, bytes);
+        (way == SHI_BY_GATHER || way == SHI_BY_DOUBLING ? reduce_short_nodes : reduce_long_nodes)(t, dest, source, n, r, way);
+    } else {
+        (bytes <= t->buffer_bytes ? reduce_short : reduce_long)(t, dest, source, n, r);
+    }
+}

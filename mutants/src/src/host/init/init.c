@@ -1,0 +1,361 @@
+/* init.c - the start and end of the library and of its process: node, launcher, network, and the table of parts. */
+#include "host/init/init.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "device/device.h"
+#include "host/coll/agree.h"
+#include "host/coll/team.h"
+#include "host/gpc/gpc.h"
+#include "host/gpc/gpc_run.h"
+#include "host/init/device_heap.h"
+#include "host/init/heap_reg.h"
+#include "host/init/peers.h"
+#include "host/net/am.h"
+#include "host/net/am_remote.h"
+#include "host/net/am_shm.h"
+#include "host/net/progress.h"
+#include "host/net/stream.h"
+#include "host/observe/report.h"
+#include "host/observe/stats.h"
+#include "host/ops/ctx.h"
+#include "host/ops/dheap.h"
+#include "host/ops/heap.h"
+#include "host/ops/remote.h"
+#include "host/ops/statics.h"
+#include "host/ops/wait.h"
+#include "host/tag/tag.h"
+#include "host/util/copy_lines.h"
+#include "host/util/end.h"
+#include "host/util/libc.h"
+#include "host/util/log.h"
+
+/* ---- the process's end ------------------------------------------------------------------------------------------- */
+
+static void abort_now(int status)
+{
+    if (shi_world.shm.base)
+        shi_shm_abort(&shi_world.shm, status);
+    if (status)
+        shi_stats_abort();
+    if (shi_world.boot.ops)
+        shi_world.boot.ops->abort_job(status);
+    _exit(status);
+}
+
+/* Flush stdio first: what the program printed may explain the error. A forked child's buffers are copies of its parent's. */
+static void abort_on_error(int status)
+{
+    if (shi_is_forked())
+        abort_now(status);
+    shi_end_begin(status, SHI_END_FLUSH_S, abort_now);
+    shi_end_finish();
+}
+
+/* From the program's start on, for errors before shmem_init. */
+__attribute__((constructor)) static void catch_errors(void)
+{
+    shi_log_set_abort(abort_on_error);
+}
+
+/* The last destructor: all exit handlers have run, also those registered before shmem_init. */
+__attribute__((destructor(101))) static void after_handlers(void)
+{
+    if (shi_end_under_way())
+        shi_end_finish();
+}
+
+static void print_settings(void)
+{
+    if (shi_world.pe == 0 && shi_world.config.version)
+        printf("%s, OpenSHMEM %d.%d\n", SHMEM_VENDOR_STRING, SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION);
+    if (shi_world.pe == 0 && shi_world.config.info)
+        shi_config_print(&shi_world.config, stdout);
+    shi_log_debug("%d of %d on this node by %s%s; heap %zu bytes at %#lx, static data %zu bytes", shi_world.shm.n,
+                  shi_world.n_pes, shi_world.boot.ops->name, shi_world.shm.oversubscribed ? ", more PEs than cores" : "",
+                  shi_world.heap_bytes, (unsigned long)shi_world.heap_lo, shi_world.data_bytes);
+}
+
+/* A program may end without shmem_finalize: a return from main completes outstanding operations, an error ends the
+ * job. */
+static void at_exit(int status, void *arg)
+{
+    (void)arg;
+    if (shi_is_forked())
+        return; /* the PE is the parent */
+    if (shi_end_under_way())
+        return;
+    if (shi_world.up && status) {
+        shi_shm_abort(&shi_world.shm, status);
+        shi_end_begin(status, SHI_END_HANDLERS_S, abort_now); /* after_handlers ends it */
+        return;
+    }
+    if (shi_world.up)
+        shi_world_down("exit");
+    shi_stream_down();
+}
+
+static void in_forked_child(void)
+{
+    shi_world.up = 0;
+    SHI_CTX_DEFAULT->n_pes = 0;
+}
+
+static void report_unknown(const char *name, const char *like)
+{
+    if (like)
+        shi_log_error("%s is not a setting of this library; %s is", name, like);
+    else
+        shi_log_error("%s is not a setting of this library (SHMEM_INFO=1 lists them)", name);
+}
+
+/* Most PEs have the same settings, and the same mistakes in them: the others wait so that PE 0 reports and ends the job. */
+static int read_settings(void)
+{
+    char why[512];
+    int err = shi_config_read(&shi_world.config, why, sizeof why);
+    if (!err)
+        err = shi_rules_read(shi_world.config.collectives.text, why, sizeof why);
+    if (err) {
+        if (shi_world.boot.pe != 0)
+            sleep(1);
+        shi_log_error("%s", why);
+    }
+    if (!err && shi_world.boot.pe == 0)
+        shi_config_unknown(shi_world.config.debug || shi_world.config.check, report_unknown);
+    return err;
+}
+
+/* Once in a process, whatever the number of init and finalize pairs: the shared memory stays. */
+static int join_node(void)
+{
+    const struct shi_statics *st = shi_statics_find();
+    struct shi_shm_params params = {.sync_bytes = shi_team_sync_bytes(shi_world.boot.n_pes),
+                                    .am_bytes = shi_am_shared_bytes(shi_world.boot.n_local),
+                                    .heap_bytes = shi_world.config.heap_bytes, .data_bytes = st->relro_bytes + st->bytes,
+                                    .exe_id = st->exe_id, .huge_pages = shi_world.config.huge_pages,
+                                    .prefault = shi_world.config.prefault, .remap = shi_statics_remap,
+                                    .peer_bytes = sizeof(struct shi_peer), .fill_peers = shi_peers_fill};
+    struct shi_shm shm;
+    int err = shi_shm_up(&shi_world.boot, &params, &shm);
+    if (err)
+        return err;
+    shi_world.shm = shm;
+    shi_world.pid = getpid();
+    if (on_exit(at_exit, NULL) || pthread_atfork(NULL, NULL, in_forked_child))
+        return -ENOMEM;
+    return 0;
+}
+
+/* Join the launcher once in a process: when a PE leaves and joins again while others still leave, PMIx 4.2's server miscounts
+ * and ends fences early or never. 0, or -errno after one line. */
+static int join_job(void)
+{
+    int err = shi_world.ever_up ? 0 : shi_boot_up(&shi_world.boot);
+    if (err)
+        return err;
+    shi_log_set(shi_world.boot.pe, 0);
+    shi_world.pe = shi_world.boot.pe;
+    shi_report_up();
+    if (shi_world.ever_up)
+        return 0;
+    err = read_settings();
+    if (!err) {
+        shi_log_set(shi_world.boot.pe, shi_world.config.debug);
+        err = join_node();
+    }
+    return err;
+}
+
+static void node_barrier(void)
+{
+    shi_shm_barrier(&shi_world.shm);
+}
+
+/* Start the network if some PE is not on this node. 0 or -errno. */
+static int join_network(const struct shi_statics *st)
+{
+    const struct shi_shm *shm = &shi_world.shm;
+    const struct shi_shm_region *mine = &shm->region[shi_world.boot.local_index];
+    int forced = shi_world.config.transport == SHI_TRANSPORT_OFI && shi_world.n_pes > 1;
+    static struct shi_progress_source aborted = {.poll = shi_wait_aborted, .every_ms = 100};
+    static int up; /* the network stays, as the memory does */
+    if (shi_world.boot.n_local == shi_world.n_pes && !forced)
+        return 0;
+    const struct shi_stream_region own[SHI_REGIONS] = {
+        [SHI_REGION_HEAP] = {.base = (char *)shi_world.heap_lo, .bytes = shi_world.heap_bytes},
+        [SHI_REGION_DATA] = {.base = (char *)st->lo - st->relro_bytes, .bytes = st->relro_bytes + st->bytes,
+                             .registered = shm->base + mine->data_off, .read_only = st->relro_bytes},
+        [SHI_REGION_SYNC] = {.base = shm->base + mine->sync_off, .bytes = shi_team_sync_bytes(shi_world.n_pes)}};
+    const struct shi_stream_node node = {.record = shm->record, .barrier = node_barrier};
+    if (shi_world.config.ofi_hmem == SHI_CONFIG_AUTO)
+        shi_world.config.ofi_hmem = shi_device_is_expected(&shi_world.config.device);
+    int err = up ? 0 : shi_stream_up(&shi_world.boot, &shi_world.config, &node, own, st->exe_id);
+    explicit_bzero(shi_world.boot.secret, sizeof shi_world.boot.secret); /* the network has its copy */
+    if (!err)
+        err = shi_stream_resume();
+    if (!err) /* a launcher that has lost this host cannot end its PEs */
+        err = shi_progress_add(&aborted);
+    if (!err)
+        shi_world.lane = shi_stream_lane(0);
+    up = !err;
+    return err;
+}
+
+static int messages_up(void)
+{
+    const struct shi_am_world w = {.pe = shi_world.pe, .n_pes = shi_world.n_pes, .local = shi_world.boot.local_index,
+                                   .shm = &shi_world.shm, .data_lo = shi_world.data_lo - shi_world.relro_bytes,
+                                   .in_device = shi_dheap_holds, .device_of = shi_dheap_of, .device_copy = shi_dheap_move};
+    shi_am_up(&w, &shi_am_shm);
+    if (shi_world.lane)
+        shi_am_remote_up(shi_world.config.transport == SHI_TRANSPORT_OFI);
+    return 0;
+}
+
+static void messages_down(void)
+{
+    shi_am_down();
+    shi_am_remote_down();
+}
+
+/*
+ * The parts that come up after the memory, the network and the predefined teams, and go down before them. `up` and `finish`
+ * are called in this order, `stop` and `down` in the reverse: the same on all PEs, so that collective calls match.
+ */
+static const struct part {
+    int (*up)(void);      /* in every init; 0, or -errno after one line */
+    void (*finish)(void); /* may be collective: complete what is under way, with progress, and calls of all PEs */
+    void (*stop)(void);   /* may be collective: all operations are complete; start no more */
+    void (*down)(void);   /* no PE sends any more */
+} parts[] = {
+    {.finish = shi_device_heap_finish, .stop = shi_device_heap_stop, .down = shi_device_heap_down},
+    {.down = shi_report_down},
+    {.up = messages_up, .down = messages_down},
+    {.up = shi_gpc_prepare, .finish = shi_gpc_finish, .stop = shi_gpc_stop},
+    {.up = shi_tag_prepare, .down = shi_tag_down},
+    {.up = shi_stats_up, .stop = shi_stats_stop},
+};
+enum { N_PARTS = sizeof parts / sizeof parts[0] };
+
+/* Set shi_world and bring up network, tables, teams and parts. 0 or -errno. */
+static int build_world(int thread_level)
+{
+    const struct shi_statics *st = shi_statics_find();
+    shi_world.pe = shi_world.boot.pe;
+    shi_world.n_pes = shi_world.boot.n_pes;
+    shi_world.heap_lo = shi_world.shm.heap_lo;
+    shi_world.heap_bytes = shi_world.config.heap_bytes;
+    shi_world.data_lo = st->lo;
+    shi_world.data_bytes = st->bytes;
+    shi_world.relro_bytes = st->relro_bytes;
+    shi_world.check = shi_world.config.check;
+    shi_world.thread_level = thread_level;
+    shi_world.threads = thread_level == SHMEM_THREAD_MULTIPLE;
+    shi_world.heap = shi_heap_up(shi_world.heap_bytes);
+    int err = join_network(st);
+    if (err)
+        return err;
+    shi_heap_reg_up();
+    if (!shi_world.heap || shi_peers_up(st) || shi_team_up()) {
+        shi_log_error("out of memory for the tables of %d PEs", shi_world.n_pes);
+        return -ENOMEM;
+    }
+    for (int i = 0; i < N_PARTS && !err; i++)
+        err = parts[i].up ? parts[i].up() : 0;
+    return err;
+}
+
+void shi_world_up(int thread_level)
+{
+    int err = join_job();
+    if (!err)
+        err = build_world(thread_level);
+    if (err) {
+        if (!shi_log_lines())
+            shi_log_error("the library cannot start: %s", strerror(-err)); /* a part that says nothing: mostly, no memory */
+        abort_on_error(1);
+    }
+    shi_copy_find_caches();
+    shi_wait_set(shi_world.config.wait, shi_world.config.spin, shi_world.shm.oversubscribed, shi_world.lane != NULL);
+    shi_set_main_thread();
+    *SHI_CTX_DEFAULT = (struct shmem_ctx){.peer = shi_peers_fast(), .n_pes = shi_world.n_pes,
+                                          .peers = shi_world.peer, .team = &shi_team_world, .lane = shi_world.lane};
+    shi_world.up = 1;
+    if (!shi_world.ever_up)
+        print_settings();
+    shi_world.ever_up = 1;
+    if (shi_team_world.n_nodes > 1)
+        shi_agree_rules("shmem_init", &shi_team_world); /* in place of the barrier */
+    else
+        shi_team_barrier("shmem_init", &shi_team_world);
+}
+
+/* ---- down -------------------------------------------------------------------------------------------------------- */
+
+/* Stop progress on all PEs, after which none sends. Over the network two fences of the launcher do this: up to the first,
+ * progress still serves PEs that have not finished; then this PE leaves the launcher. After a later shmem_init, or after MPI_Finalize
+ * under MPICH's launcher, there is no launcher: the barrier uses the network, and progress serves PEs that are still in it until the
+ * process ends. */
+static void leave_network(const char *routine)
+{
+    static int left;
+    const struct shi_boot_ops *launcher = shi_world.boot.ops;
+    int by_launcher = shi_world.lane && !left && !(launcher->is_gone && launcher->is_gone());
+    if (shi_world.lane)
+        shi_stream_pause();
+    if (by_launcher)
+        launcher->fence();
+    shi_progress_stop();
+    if (shi_world.lane && !by_launcher)
+        shi_stream_serve();
+    if (by_launcher)
+        launcher->fence();
+    else
+        shi_team_barrier(routine, &shi_team_world);
+    if (!left)
+        launcher->down(); /* now, not at exit: after this the launcher accepts any exit status */
+    left = 1;
+}
+
+void shi_world_down(const char *routine)
+{
+    shi_need_up(routine);
+    SHI_AGREE("shmem_finalize", &shi_team_world, {0}); /* also for a PE that returned from main without it */
+    for (int i = 0; i < N_PARTS; i++)
+        if (parts[i].finish)
+            parts[i].finish();
+    struct shi_lane *lane;
+    for (int i = 0; shi_world.lane && (lane = shi_stream_lane_made(i)); i++)
+        shi_remote_quiet(lane);
+    shi_ctx_session(SHI_CTX_DEFAULT, 0);
+    shi_team_quiet_barrier(routine, &shi_team_world);
+    for (int i = N_PARTS - 1; i >= 0; i--)
+        if (parts[i].stop)
+            parts[i].stop();
+    leave_network(routine);
+    SHI_CTX_DEFAULT->n_pes = 0;
+    shi_world.up = 0;
+    for (int i = N_PARTS - 1; i >= 0; i--)
+        if (parts[i].down)
+            parts[i].down();
+    shi_world.lane = NULL;
+    shi_world.dev_lo = 0;
+    shi_world.dev_private = 0;
+    shi_shm_drop_heap(&shi_world.shm, shi_heap_reg_pinned(), shi_world.heap_bytes);
+    shi_heap_down(shi_world.heap);
+    shi_team_down();
+    shi_peers_down();
+}
+
+void shi_world_exit(int status)
+{
+    shi_shm_abort(&shi_world.shm, status);
+    shi_end_begin(status, SHI_END_HANDLERS_S, abort_now);
+    exit(status); /* after_handlers ends it */
+}

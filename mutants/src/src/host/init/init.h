@@ -1,0 +1,16 @@
+/* init.h - the library's start and end: the order in which its parts come up and go down. */
+#ifndef SHI_INIT_H
+#define SHI_INIT_H
+
+#include "host/ops/state.h"
+
+/* Bring the library up. Ends the job after one line when it cannot. */
+void shi_world_up(int thread_level);
+
+/* Collective: complete all operations and bring the library down. */
+void shi_world_down(const char *routine);
+
+/* Run this process's exit handlers, then end the job with this status, from any PE at any time. */
+_Noreturn void shi_world_exit(int status);
+
+#endif

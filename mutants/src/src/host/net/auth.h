@@ -1,0 +1,38 @@
+/*
+ * auth.h - authentication of messages: a tag of 64 bits that only PEs of the same job can compute.
+ *
+ * tag = SipHash-2-4(key, sequence number, sender, receiver, CLNH of each 8 KiB of the message, length): CLNH (Lemire, Kaser:
+ * Faster 64-bit universal hashing using carry-less multiplications, 2015) reduces 8 KiB to 128 bits with one multiplication for each
+ * 16 bytes; where a PE's processor lacks the instruction, NH does (Black, Halevi, Krawczyk, Krovetz, Rogaway: UMAC, 1999). SipHash
+ * (Aumasson, Bernstein, 2012) is the pseudorandom function over that. A message that was changed keeps its tag with a probability
+ * of 2^-64. Both keys are derived from the job's secret. A tag is valid once (stream_rx.c refuses a sequence number that it has
+ * seen) and at one PE.
+ *
+ * The data of a long active message has a tag of its own, by shi_auth_copy, which is computed while the data is copied. The message's
+ * tag covers its first bytes and that tag, so the data's needs no sequence number.
+ *
+ * No I/O. The keys are constant after shi_auth_set, which runs before the first message.
+ */
+#ifndef SHI_AUTH_H
+#define SHI_AUTH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "host/boot/boot.h"
+
+/* Derive the keys from the job's secret. carryless, equal on all PEs: reduce messages by shi_carryless_sum. */
+void shi_auth_set(const unsigned char secret[SHI_SECRET_BYTES], int carryless);
+
+/* A number of the job that messages may contain: the secret cannot be computed from it. */
+uint32_t shi_auth_job(void);
+
+/* The tag of message seq from PE `from` to PE `to`, of which the tag covers `words` words of 8 bytes, fewer than
+ * SHI_NET_LONGEST_BYTES in all. */
+uint64_t shi_auth_tag(uint64_t seq, uint32_t from, uint32_t to, const void *message, size_t words);
+
+/* Copy data of a message from PE `from` to PE `to` into `out`, unless that is NULL, and return its tag. Each byte is read once. Fewer
+ * bytes than SHI_NET_LONGEST_BYTES. */
+uint64_t shi_auth_copy(uint32_t from, uint32_t to, void *out, const void *data, size_t bytes);
+
+#endif

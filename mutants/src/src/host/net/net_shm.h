@@ -1,0 +1,80 @@
+/*
+ * net_shm.h - the memory that the PEs of one node share: all heaps and static data, the words of barriers and messages.
+ *
+ * A node has one memfd: a control block, then a region for each PE (sync area, messages, heap, static data). A PE maps the
+ * whole file once, so a peer's memory is an offset away, and nothing outlives the last process.
+ */
+#ifndef SHI_NET_SHM_H
+#define SHI_NET_SHM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "host/boot/boot.h"
+
+enum { SHI_CPU_WORDS = 16 }; /* of a mask of cores: 1,024 of them */
+enum { SHI_SHM_RECORD_BYTES = 384 };
+
+/* What one PE brings. Addresses are its own; offsets count from the start of the node's file. */
+struct shi_shm_region {
+    uint64_t sync_off, am_off, heap_off, data_off;
+    uint64_t heap_bytes, data_bytes;
+    uint64_t exe_id;    /* equal where static data has the same layout */
+    uint64_t cpus[SHI_CPU_WORDS]; /* affinity mask */
+    int pe, pid;
+    uint64_t held;      /* held by the agent that changes a word of this PE's device heap: a proxy of the node
+                         * (proxy/staged.c), or this PE's thread that polls the network (stream_device.c) */
+    uint32_t core;      /* on which the PE waited last, plus 1; 0: it has not waited for long (ops/balance.c) */
+    uint64_t waited_ns; /* the last time at which the PE waited, or half a millisecond earlier; the end of the sleep in which it waits (ops/wait.c) */
+};
+
+struct shi_shm {
+    int fd;                       /* close-on-exec; kept open for fork and for peers that still attach */
+    char *base;                   /* the whole file, mapped */
+    size_t bytes;
+    int n;                        /* PEs of this node */
+    const struct shi_shm_region *region; /* [n], in the order of boot->local_pe */
+    char *record;                 /* [n_pes][SHI_SHM_RECORD_BYTES], zero: what the node knows of each PE of the job (stream_up.c) */
+    uint64_t peers_off;           /* in the file, what params.fill_peers has written; where all PEs are on this node, nothing */
+    uintptr_t heap_lo;            /* this PE's heap, at an address of its own outside base */
+    int oversubscribed;                  /* more PEs than the cores they may run on together */
+};
+
+/* Parameters of a PE. remap puts the static data [data_lo, + data_bytes) onto the file: 0 or -errno. fill_peers writes n entries of
+ * peer_bytes, by the first PE of the node, before another opens the file. */
+struct shi_shm_params {
+    size_t sync_bytes, am_bytes, heap_bytes, data_bytes;
+    uint64_t exe_id;
+    int huge_pages, prefault;
+    int (*remap)(int fd, uint64_t off);
+    size_t peer_bytes;
+    void (*fill_peers)(void *peers, int n);
+};
+
+/* Collective over the node. 0 and *out, or -errno after one logged line. The memory stays mapped until the process ends,
+ * as the program uses its static data after shmem_finalize, and a later shmem_init the heap. */
+int shi_shm_up(const struct shi_boot *boot, const struct shi_shm_params *params, struct shi_shm *out);
+
+/* Barrier over the PEs of the node, during start-up: sleeps, and does not see the abort flag. */
+void shi_shm_barrier(const struct shi_shm *s);
+
+/* Let the calling thread run on every core that any PE of the node may run on, where the system allows that. */
+void shi_shm_spread(const struct shi_shm *s);
+
+/* Return the pages of this PE's heap from offset `from` on, a page's start, to the system; they then read as zeros. */
+void shi_shm_drop_heap(const struct shi_shm *s, size_t from, size_t heap_bytes);
+
+/* struct shi_shm_region.held of the node's i-th PE. */
+uint64_t *shi_shm_held(const struct shi_shm *s, int i);
+
+/* Likewise struct shi_shm_region.core. */
+uint32_t *shi_shm_core(const struct shi_shm *s, int i);
+
+/* Likewise struct shi_shm_region.waited_ns. */
+uint64_t *shi_shm_waited(const struct shi_shm *s, int i);
+
+/* Node-wide abort flag, polled by wait loops: 0, or the exit status plus 1. */
+int shi_shm_aborted(const struct shi_shm *s);
+void shi_shm_abort(const struct shi_shm *s, int status);
+
+#endif

@@ -1,0 +1,554 @@
+/*
+ * stream_up.c - start and stop the streams; exchange addresses and memory; expose and read memory for messages.
+ *
+ *   word              written by                           read by             order
+ *   exposed           the thread in a collective call      shi_stream_expose   R1 -> A1 an entry is whole. Entries are not freed
+ *   an entry's bytes  the same; 0 once it is withdrawn     the same            relaxed: memory in a transfer is not withdrawn
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "host/net/admit.h"
+#include "host/net/batch.h"
+#include "host/net/heartbeat.h"
+#include "host/net/lane.h"
+#include "host/net/progress.h"
+#include "host/net/stream_rx.h"
+#include "host/net/written.h"
+#include "host/util/base.h"
+#include "host/util/log.h"
+#include "host/util/memory.h"
+#include "host/util/random.h"
+#include "host/util/table.h"
+
+#define NET (shi_stream_net.ops)
+
+enum { SERVE_MS = 50, UNSENT_NS = 1000000000 };
+
+/* Origin of the secret that authenticates messages: oshrun, PE 0 where another launcher gives none, or nothing
+ * (SHMEM_INSECURE=1). */
+enum origin { FROM_LAUNCHER = 1, FROM_PE_0, INSECURE };
+
+/* What each PE has for the others. The first PE of a node publishes the records of all its PEs, its own first, and looks up
+ * those of the other nodes, for all PEs of its node: the lookups of a job grow with the square of its nodes, not of its PEs. */
+struct peer_record {
+    uint32_t version, order; /* order: a number that reads differently in another byte order */
+    char library[24];        /* its version; up to here the same in all versions of the library from 2 on */
+    uint32_t origin;         /* enum origin */
+    unsigned char secret[SHI_SECRET_BYTES]; /* of PE 0 with FROM_PE_0, else 0 */
+    uint32_t carryless, message_bytes; /* of net.h */
+    uint64_t exe_id;
+    int32_t node, pe, n_local; /* its node's first PE; itself; PEs of its node */
+    uint32_t known;          /* in this node's table: the record is there */
+    char provider[24];
+    struct shi_net_address address;
+    struct shi_net_memory memory[SHI_REGION_DEVICE], counters; /* counters: of written.h */
+};
+_Static_assert(sizeof(struct peer_record) <= SHI_SHM_RECORD_BYTES, "the node's table holds them");
+
+static size_t bcopy_bytes;
+
+static void choose_bcopy(const struct shi_config *config)
+{
+    size_t own = shi_stream_net.limits.inline_bytes, most = own ? own : SHI_STREAM_PUT_BYTES;
+    bcopy_bytes = config->bcopy_bytes == SHI_CONFIG_AUTO ? most : (size_t)config->bcopy_bytes;
+    if (bcopy_bytes > SHI_STREAM_PUT_BYTES)
+        bcopy_bytes = SHI_STREAM_PUT_BYTES;
+}
+
+static int n_local; /* PEs of this node */
+static struct exposed { /* this PE's regions, the heap several times; the latest first */
+    struct exposed *next;
+    enum shi_region region;
+    const char *base;
+    size_t bytes;
+    struct shi_net_memory memory;
+} *exposed;
+static const char key[] = "fulmar.net";
+static struct peer_info {
+    int node, same_program;
+} *peer_info; /* [n_pes] */
+
+/* ---- up --------------------------------------------------------------------------------------------------------- */
+
+static const char *own_memory(int region)
+{
+    const struct shi_stream_region *r = &shi_stream_net.own[region];
+    return r->registered ? r->registered : r->base;
+}
+
+int shi_stream_pins(void)
+{
+    return shi_stream_net.limits.pins;
+}
+
+void shi_stream_cannot_register(enum shi_region region, size_t bytes, int err)
+{
+    static const char *const names[SHI_REGIONS] = {"symmetric heap (SHMEM_SYMMETRIC_SIZE)", "static data", "sync area",
+                                                   "device heap (SHMEM_DEVICE_SYMMETRIC_SIZE)"};
+    struct rlimit locked = {.rlim_cur = RLIM_INFINITY};
+    char most[32] = "unlimited";
+    getrlimit(RLIMIT_MEMLOCK, &locked);
+    if (locked.rlim_cur != RLIM_INFINITY)
+        snprintf(most, sizeof most, "%llu bytes", (unsigned long long)locked.rlim_cur);
+    shi_log_error("network: %s cannot register %zu bytes of the %s: %s; available memory: %zu bytes for %d PEs, locked memory "
+                  "(ulimit -l): %s", NET->provider(), bytes, names[region], NET->error(err), shi_memory_room(""), n_local, most);
+}
+
+static int expose_memory(const struct shi_stream_region *r, const char *at, size_t bytes, struct shi_net_memory *out)
+{
+    return r->memory ? NET->expose_device(at, bytes, r->memory, out)
+                     : NET->expose(at, bytes, SHI_NET_READ | SHI_NET_WRITE, out);
+}
+
+/* Register a region's first `bytes`, until shi_stream_forget. 0, or an error that is not logged. */
+static int expose_region(enum shi_region region, size_t bytes, struct shi_net_memory *out)
+{
+    struct exposed *e = malloc(sizeof *e);
+    int err = e ? expose_memory(&shi_stream_net.own[region], own_memory(region), bytes, out) : -ENOMEM;
+    if (err) {
+        free(e);
+        return err;
+    }
+    *e = (struct exposed){exposed, region, shi_stream_net.own[region].base, bytes, *out};
+    __atomic_store_n(&exposed, e, __ATOMIC_RELEASE); /* R1 */
+    return 0;
+}
+
+void shi_stream_forget(enum shi_region region)
+{
+    for (struct exposed *e = exposed; e; e = e->next) {
+        if (e->region != region || !e->bytes)
+            continue;
+        __atomic_store_n(&e->bytes, 0, __ATOMIC_RELAXED);
+        NET->withdraw(&e->memory);
+    }
+    shi_stream_net.memory[shi_stream_net.me][region].handle = 0;
+}
+
+/* The registration of a region that contains [addr, + bytes), or NULL. */
+static const struct exposed *find_exposed(const char *addr, size_t bytes)
+{
+    const struct exposed *e = __atomic_load_n(&exposed, __ATOMIC_ACQUIRE); /* A1 */
+    for (; e; e = e->next) {
+        size_t off = (uintptr_t)addr - (uintptr_t)e->base, length = __atomic_load_n(&e->bytes, __ATOMIC_RELAXED);
+        if (off < length && bytes <= length - off)
+            return e;
+    }
+    return NULL;
+}
+
+int shi_stream_grow(enum shi_region region, size_t had, size_t bytes, struct shi_net_memory *out)
+{
+    int err = shi_stream_pins() ? shi_memory_populate((char *)own_memory(region) + had, bytes - had, n_local) : 0;
+    return err ? err : expose_region(region, bytes, out);
+}
+
+static int make_record(struct peer_record *c)
+{
+    snprintf(c->provider, sizeof c->provider, "%s", NET->provider());
+    c->carryless = (uint32_t)shi_stream_net.limits.carryless;
+    c->message_bytes = (uint32_t)shi_stream_net.limits.message_bytes;
+    int err = NET->address(&c->address);
+    for (int r = 0; !err && r < SHI_REGION_DEVICE; r++) {
+        size_t bytes = shi_stream_net.own[r].bytes;
+        if (!bytes || r == SHI_REGION_SYNC || (r == SHI_REGION_HEAP && shi_stream_pins())) /* SYNC: only records write there */
+            continue;
+        err = shi_stream_grow(r, 0, bytes, &c->memory[r]);
+        if (err)
+            shi_stream_cannot_register(r, bytes, err);
+    }
+    memcpy(shi_stream_net.memory[shi_stream_net.me], c->memory, sizeof c->memory);
+    c->counters = shi_stream_net.written.own;
+    return err;
+}
+
+/* Choose the origin of the secret, equal on all PEs of a job; PE 0 may have to make the secret. 0, or -errno after one line. */
+static int choose_secret(const struct shi_boot *boot, int insecure, struct peer_record *mine)
+{
+    mine->origin = insecure ? INSECURE : boot->has_secret ? FROM_LAUNCHER : FROM_PE_0;
+    if (insecure && boot->pe == 0)
+        shi_log_error("warning: SHMEM_INSECURE=1: messages over the network are not authenticated");
+    if (mine->origin != FROM_PE_0 || boot->pe != 0)
+        return 0;
+    int err = shi_random_bytes(mine->secret, sizeof mine->secret);
+    if (err)
+        shi_log_error("cannot make the secret that authenticates messages over the network: getrandom: %s; SHMEM_INSECURE=1 "
+                      "runs without one", strerror(-err));
+    return err;
+}
+
+/* Compare PE pe's record with this PE's. 0, or -EPROTO after one line. */
+static int check_record(int pe, int err, const struct peer_record *c, const struct peer_record *mine)
+{
+    static const char *const origins[] = {"?", "of oshrun", "of PE 0", "none (SHMEM_INSECURE=1)"};
+    if (c->order != mine->order)
+        shi_log_error("PE %d has another byte order", pe);
+    else if (err || c->version != mine->version)
+        shi_log_error("PE %d has Fulmar %.24s (messages of version %u), this PE has %s (version %u)", pe,
+                      c->version > 1 ? c->library : "0.1.0 or older", c->version, mine->library, mine->version);
+    else if (c->origin != mine->origin)
+        shi_log_error("PE %d has another secret for messages over the network: %s, here %s", pe,
+                      origins[c->origin > INSECURE ? 0 : c->origin], origins[mine->origin]);
+    else if (strcmp(c->provider, mine->provider) != 0)
+        shi_log_error("PE %d has another libfabric provider (%.24s, here %s); SHMEM_OFI_PROVIDER chooses one for all", pe,
+                      c->provider, mine->provider);
+    else if (c->message_bytes != mine->message_bytes)
+        shi_log_error("PE %d exchanges messages of up to %u bytes, this PE up to %u: the environment variables of the libfabric provider "
+                      "%s must be the same on all PEs", pe, c->message_bytes, mine->message_bytes, mine->provider);
+    else
+        return 0;
+    return -EPROTO;
+}
+
+/* ---- the records of all PEs ---------------------------------------------------------------------------------------- */
+
+static struct peer_record *record_of(const struct shi_stream_node *node, int pe)
+{
+    return (struct peer_record *)(node->record + (size_t)pe * SHI_SHM_RECORD_BYTES);
+}
+
+/* Publish the records of this node. */
+static int publish_node(const struct shi_boot *boot, const struct shi_stream_node *node)
+{
+    struct peer_record *all = malloc((size_t)boot->n_local * sizeof *all);
+    if (!all)
+        return -ENOMEM;
+    for (int i = 0; i < boot->n_local; i++)
+        all[i] = *record_of(node, boot->local_pe[i]);
+    int err = boot->ops->publish(key, all, (size_t)boot->n_local * sizeof *all);
+    explicit_bzero(all, (size_t)boot->n_local * sizeof *all);
+    free(all);
+    return err;
+}
+
+/* Check the records of a node whose first PE is pe and enter them in the table. 0, or -errno after one line. */
+static int enter(const struct shi_boot *boot, const struct shi_stream_node *node, int pe, const struct peer_record *all,
+                 const struct peer_record *mine)
+{
+    for (int i = 0; i < all->n_local; i++) {
+        int of = i ? all[i].pe : pe;
+        if (of < pe || of >= boot->n_pes || record_of(node, of)->known) {
+            shi_log_error("PE %d publishes the record of PE %d", pe, of);
+            return -EPROTO;
+        }
+        int err = check_record(of, 0, &all[i], mine);
+        if (err)
+            return err;
+        *record_of(node, of) = all[i];
+        record_of(node, of)->known = 1;
+    }
+    return 0;
+}
+
+/* Look up the records of the node whose first PE is pe; most nodes have as many PEs as this one. */
+static int look_up_node(const struct shi_boot *boot, const struct shi_stream_node *node, int pe, const struct peer_record *mine)
+{
+    size_t n = (size_t)boot->n_local;
+    for (;;) {
+        struct peer_record *all = malloc(n * sizeof *all);
+        if (!all)
+            return -ENOMEM;
+        *all = *mine;
+        int err = boot->ops->lookup(pe, key, all, n * sizeof *all);
+        int other_size = err == -EMSGSIZE && all->version == mine->version && all->order == mine->order && all->n_local > 0 &&
+                         all->n_local <= boot->n_pes && (size_t)all->n_local != n;
+        if (other_size)
+            n = (size_t)all->n_local;
+        else if (!err || err == -EMSGSIZE)
+            err = check_record(pe, err || (size_t)all->n_local != n, all, mine);
+        if (!err)
+            err = enter(boot, node, pe, all, mine);
+        explicit_bzero(all, sizeof *all);
+        free(all);
+        if (!other_size)
+            return err;
+    }
+}
+
+/* By the first PE of the node: check its records, and get those of the others. The lowest PE without a record is the first one
+ * of its node. */
+static int gather(const struct shi_boot *boot, const struct shi_stream_node *node, const struct peer_record *mine)
+{
+    int err = 0;
+    for (int i = 0; i < boot->n_local && !err; i++) {
+        err = check_record(boot->local_pe[i], 0, record_of(node, boot->local_pe[i]), mine);
+        record_of(node, boot->local_pe[i])->known = 1;
+    }
+    for (int pe = 0; pe < boot->n_pes && !err; pe++)
+        if (!record_of(node, pe)->known)
+            err = look_up_node(boot, node, pe, mine);
+    return err;
+}
+
+/* Fill the node's table of records. */
+static int exchange(const struct shi_boot *boot, const struct shi_stream_node *node, const struct peer_record *mine)
+{
+    int first = boot->local_index == 0, one_node = boot->n_local == boot->n_pes, err = 0;
+    *record_of(node, boot->pe) = *mine;
+    if (boot->n_local > 1)
+        node->barrier();
+    if (first && !one_node)
+        err = publish_node(boot, node);
+    if (!err && !one_node)
+        err = boot->ops->fence();
+    if (!err && first)
+        err = gather(boot, node, mine);
+    if (!err && boot->n_local > 1)
+        node->barrier();
+    return err;
+}
+
+/* This PE's part of the table. */
+static int learn_all(const struct shi_boot *boot, const struct shi_stream_node *node, const struct peer_record *mine)
+{
+    shi_stream_net.published = (const char *)record_of(node, 0)->memory;
+    int carryless = 1;
+    for (int pe = 0; pe < boot->n_pes; pe++) {
+        const struct peer_record *c = record_of(node, pe);
+        if (shi_stream_net.written.peer)
+            shi_stream_net.written.peer[pe] = c->counters;
+        peer_info[pe] = (struct peer_info){c->node, c->exe_id == mine->exe_id};
+        carryless &= c->carryless != 0;
+    }
+    shi_auth_set(mine->origin == FROM_LAUNCHER ? boot->secret : record_of(node, 0)->secret, carryless);
+    if (mine->origin == FROM_PE_0 && boot->n_local > 1)
+        node->barrier(); /* all have the secret */
+    explicit_bzero(record_of(node, 0)->secret, sizeof mine->secret);
+    return NET->connect(&record_of(node, 0)->address, SHI_SHM_RECORD_BYTES);
+}
+
+int shi_stream_up(const struct shi_boot *boot, const struct shi_config *config, const struct shi_stream_node *node,
+                  const struct shi_stream_region own[SHI_REGIONS], uint64_t exe_id)
+{
+    if (boot->n_pes > SHI_JOB_PES) {
+        shi_log_error("a job has at most %d PEs, and this one has %d", SHI_JOB_PES, boot->n_pes);
+        return -E2BIG;
+    }
+    struct peer_record mine = {.version = WIRE_VERSION, .order = 0x01020304, .library = PACKAGE_VERSION, .exe_id = exe_id,
+                               .node = boot->local_pe[0], .pe = boot->pe, .n_local = boot->n_local};
+    shi_stream_net = (struct shi_stream_net){.ops = &shi_net_ofi, .me = boot->pe, .n_pes = boot->n_pes};
+    memcpy(shi_stream_net.own, own, sizeof shi_stream_net.own);
+    shi_stream_net.memory = shi_table((size_t)boot->n_pes, sizeof *shi_stream_net.memory);
+    shi_stream_net.peer_rx = shi_table((size_t)boot->n_pes, sizeof *shi_stream_net.peer_rx);
+    shi_stream_net.silence_ns = config->heartbeat > 0 ? (uint64_t)config->heartbeat * 1000000000 : 0;
+    peer_info = shi_table((size_t)boot->n_pes, sizeof *peer_info);
+    n_local = boot->n_local;
+    if (!peer_info || !shi_stream_net.memory || !shi_stream_net.peer_rx || shi_stream_receive(boot->n_pes)) {
+        shi_log_error("out of memory for the streams to %d PEs", boot->n_pes);
+        return -ENOMEM;
+    }
+    int err = choose_secret(boot, config->insecure, &mine);
+    if (!err)
+        err = NET->up(boot, config, shi_stream_arrive, shi_written_arrived, shi_stream_net_failed, &shi_stream_net.limits);
+    choose_bcopy(config);
+    if (!err)
+        err = shi_written_up(boot->n_pes);
+    if (!err)
+        err = shi_stream_lane(0) ? make_record(&mine) : -ENOMEM;
+    if (!err)
+        err = exchange(boot, node, &mine);
+    if (!err)
+        err = learn_all(boot, node, &mine);
+    explicit_bzero(mine.secret, sizeof mine.secret);
+    return err;
+}
+
+int shi_stream_same_program(int pe)
+{
+    return peer_info[pe].same_program;
+}
+
+int shi_stream_node(int pe)
+{
+    return peer_info[pe].node;
+}
+
+int shi_stream_resume(void)
+{
+    shi_progress_stop();
+    __atomic_store_n(&shi_stream_net.closing, 0, __ATOMIC_RELAXED);
+    return shi_stream_serve();
+}
+
+/* Does a message or a transfer wait for writes or copies, whose end wakes no thread? */
+static int must_poll(void)
+{
+    return __atomic_load_n(&shi_stream_net.n_held, __ATOMIC_RELAXED) || __atomic_load_n(&shi_stream_net.n_active, __ATOMIC_RELAXED);
+}
+
+/* A thread of the program that waits then keeps its core; one of the library, which may poll beside it, sleeps for short times
+ * when no chunk advances. */
+static int poll(void)
+{
+    unsigned before = __atomic_load_n(&shi_stream_net.n_steps, __ATOMIC_RELAXED);
+    int n = NET->poll();
+    return n + (shi_progress_own ? __atomic_load_n(&shi_stream_net.n_steps, __ATOMIC_RELAXED) != before : must_poll());
+}
+
+static int idle_wait(int timeout_ms)
+{
+    return must_poll() ? 0 : NET->idle_wait(timeout_ms);
+}
+
+static void trim(void)
+{
+    for (int i = 0; i < shi_stream_n_lanes(); i++) {
+        struct shi_lane *l = shi_stream_net.lane[i];
+        shi_lane_lock(l); /* for 0.2 ms at most, once after a time without use */
+        shi_batch_trim(l);
+        shi_lane_unlock(l);
+    }
+}
+
+int shi_stream_serve(void)
+{
+    static struct shi_progress_source source;
+    source = (struct shi_progress_source){.poll = poll, .idle_wait = idle_wait, .wake = NET->wake, .every_ms = SERVE_MS, .trim = trim};
+    return shi_progress_add(&source);
+}
+
+/* Does a message wait for room in the transport? */
+static int has_unsent(void)
+{
+    int n = 0;
+    for (int i = 0; i < shi_stream_n_lanes(); i++)
+        n |= shi_stream_net.lane[i]->n_open | shi_stream_net.lane[i]->n_waiting;
+    return n;
+}
+
+void shi_stream_down(void)
+{
+    if (!NET || !shi_stream_net.memory)
+        return;
+    shi_progress_stop();
+    for (uint64_t end = shi_now_ns() + UNSENT_NS; has_unsent() && shi_now_ns() < end;) /* a peer may wait for the last one */
+        NET->poll();
+    for (int r = 0; r < SHI_REGIONS; r++) /* some providers do not close an endpoint that memory is bound to */
+        shi_stream_forget(r);
+    if (shi_stream_net.written.own.handle)
+        NET->withdraw(&shi_stream_net.written.own);
+    NET->down();
+}
+
+void shi_stream_pause(void)
+{
+    __atomic_store_n(&shi_stream_net.closing, 1, __ATOMIC_RELAXED);
+    shi_admit_report();
+}
+
+/* ---- memory added later ------------------------------------------------------------------------------------------- */
+
+int shi_stream_describe(enum shi_region region, const struct shi_stream_region *own, struct shi_net_memory *out)
+{
+    shi_stream_forget(region); /* that of an earlier shmem_init */
+    shi_stream_net.own[region] = *own;
+    *out = (struct shi_net_memory){0};
+    int err = !own->device || own->memory ? expose_region(region, own->bytes, out) : 0;
+    shi_stream_learn(shi_stream_net.me, region, out);
+    if (err && own->device)
+        shi_log_debug("network: %s cannot register %zu bytes of device memory: %s; transfers are copied through host memory",
+                      NET->provider(), own->bytes, NET->error(err));
+    else if (err)
+        shi_stream_cannot_register(region, own->bytes, err);
+    return own->device ? 0 : err;
+}
+
+void shi_stream_learn(int pe, enum shi_region region, const struct shi_net_memory *memory)
+{
+    struct shi_net_memory *m = &shi_stream_net.memory[pe][region];
+    m->base = memory->base;
+    __atomic_store_n(&m->key, memory->key, __ATOMIC_RELAXED); /* another thread may read the old one, which stays valid */
+    __atomic_store_n(&m->handle, memory->handle, __ATOMIC_RELEASE); /* R4 */
+}
+
+int shi_stream_reaches(int pe, enum shi_region region)
+{
+    return __atomic_load_n(&shi_stream_memory(pe, region)->handle, __ATOMIC_RELAXED) != 0; /* it is registered */
+}
+
+int shi_stream_sends(const void *local, size_t bytes)
+{
+    const struct shi_stream_region *d = &shi_stream_net.own[SHI_REGION_DEVICE];
+    uintptr_t off = (uintptr_t)local - (uintptr_t)d->base;
+    if (!d->device || off >= d->bytes)
+        return 1;
+    return shi_stream_reaches(shi_stream_net.me, SHI_REGION_DEVICE) && bytes <= d->bytes - off;
+}
+
+int shi_stream_expose(const void *addr, size_t bytes, struct shi_am_src *out)
+{
+    const struct exposed *e = find_exposed(addr, bytes);
+    struct shi_net_memory m;
+    if (e) { /* symmetric memory: peers have the key already */
+        uint64_t at = e->memory.base + (uint64_t)((const char *)addr - e->base);
+        *out = (struct shi_am_src){.addr = at, .key = e->memory.key, .bytes = bytes};
+        return 0;
+    }
+    int err = NET->expose(addr, bytes, SHI_NET_READ, &m);
+    if (!err)
+        *out = (struct shi_am_src){.addr = m.base, .key = m.key, .bytes = bytes, .handle = m.handle};
+    return err;
+}
+
+int shi_stream_registered(const void *addr, size_t bytes, struct shi_am_src *out)
+{
+    return find_exposed(addr, bytes) && shi_stream_expose(addr, bytes, out) == 0;
+}
+
+void shi_stream_withdraw(const struct shi_am_src *src)
+{
+    if (src->handle)
+        NET->withdraw(&(struct shi_net_memory){.handle = src->handle});
+}
+
+/* ---- reads of exposed memory -------------------------------------------------------------------------------------- */
+
+_Static_assert(sizeof(struct shi_net_req) + 16 <= sizeof ((struct shi_am_fetch *)0)->priv, "a fetch embeds a request");
+
+/* The request inside a fetch, aligned for libfabric's contexts. */
+static struct shi_net_req *req_of(struct shi_am_fetch *f)
+{
+    return (struct shi_net_req *)shi_round_up((uintptr_t)f->priv, 16);
+}
+
+static void fetched(struct shi_net_req *req, int err)
+{
+    struct shi_am_fetch *f;
+    memcpy(&f, req + 1, sizeof f);
+    f->done(f, err);
+}
+
+int shi_stream_fetch(int pe, const struct shi_am_src *src, size_t off, void *to, size_t bytes, struct shi_am_fetch *f)
+{
+    struct shi_lane *l = shi_stream_net.lane[0];
+    struct shi_net_req *req = req_of(f);
+    *req = (struct shi_net_req){.done = fetched};
+    memcpy(req + 1, &f, sizeof f);
+    shi_lane_lock(l);
+    int rc = NET->read(l->net, pe, &(struct shi_net_memory){.base = src->addr, .key = src->key}, off, to, bytes, req);
+    shi_lane_unlock(l);
+    return rc;
+}
+
+/* ---- figures ------------------------------------------------------------------------------------------------------ */
+
+size_t shi_stream_rma_bytes(void)
+{
+    return shi_stream_net.limits.rma_bytes < (size_t)1 << 30 ? shi_stream_net.limits.rma_bytes : (size_t)1 << 30;
+}
+
+size_t shi_stream_bcopy_bytes(void)
+{
+    return bcopy_bytes;
+}
+
+size_t shi_stream_pair_bytes(void)
+{
+    return bcopy_bytes == SHI_STREAM_PUT_BYTES ? SHI_STREAM_PAIR_BYTES : 0;
+}

@@ -1,0 +1,376 @@
+/*
+ * stats.c - counters of this PE's calls, printed or written at finalize.
+ *
+ *   word           written by               read by                 order
+ *   counters       all threads, fetch-add   finalize, after them    relaxed
+ *   routine.name   all threads, once        the same                relaxed: a constant string
+ *   ring.deepest   proxy thread             finalize                relaxed
+ */
+#include "host/observe/stats.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "host/coll/team.h"
+#include "host/observe/counts.h"
+#include "host/observe/trace.h"
+#include "host/ops/dheap.h"
+#include "host/ops/span.h"
+#include "host/util/libc.h"
+#include "host/util/log.h"
+#include "host/util/own_file.h"
+
+struct shi_counts shi_counts;
+#define all shi_counts
+
+static const char *stats_file, *trace_file; /* as the settings name them; "1" and "all" print statistics; NULL: off */
+
+/* ---- counting ---------------------------------------------------------------------------------------------------- */
+
+static void add(struct shi_counter *c, size_t bytes, uint64_t ns)
+{
+    __atomic_fetch_add(&c->calls, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&c->bytes, bytes, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&c->ns, ns, __ATOMIC_RELAXED);
+}
+
+static int world_pe(const struct shi_span *s)
+{
+    return s->team && s->pe >= 0 ? shi_team_world_pe(s->team, s->pe) : s->pe;
+}
+
+static enum shi_way way_to(const struct shi_span *s, int pe)
+{
+    return pe >= 0 && s->way == SHI_BY_STORES && shi_world.peer[pe].remote ? SHI_BY_NETWORK : s->way;
+}
+
+static void count_target(const struct shi_span *s, int pe, uint64_t ns)
+{
+    add(&all.way[way_to(s, pe)], s->bytes, ns);
+    add(&all.to[pe][s->family], s->bytes, ns);
+}
+
+/* The counter of a routine; NULL: the table is full. */
+static struct shi_routine *find_routine(const char *name)
+{
+    for (size_t i = 0, at = (uintptr_t)name / 16; i < SHI_ROUTINES; i++) {
+        struct shi_routine *r = &all.routine[(at + i) % SHI_ROUTINES];
+        const char *old = NULL;
+        if (__atomic_compare_exchange_n(&r->name, &old, name, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED) || old == name)
+            return r;
+    }
+    return NULL;
+}
+
+static void count_routine(const char *name, uint64_t ns)
+{
+    struct shi_routine *r = find_routine(name);
+    if (!r)
+        return;
+    __atomic_fetch_add(&r->calls, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&r->ns, ns, __ATOMIC_RELAXED);
+    uint64_t longest = __atomic_load_n(&r->longest_ns, __ATOMIC_RELAXED);
+    while (ns > longest && !__atomic_compare_exchange_n(&r->longest_ns, &longest, ns, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+}
+
+static void count(const struct shi_span *s, uint64_t ns)
+{
+    size_t targets = s->pe == SHI_TO_ALL ? (size_t)s->team->n - 1 : s->pe >= 0;
+    add(&all.family[s->family], s->bytes * targets, ns);
+    if (s->pe >= 0)
+        count_target(s, world_pe(s), ns);
+    for (int i = 0; s->pe == SHI_TO_ALL && i < s->team->n; i++)
+        if (i != s->team->me)
+            count_target(s, shi_team_world_pe(s->team, i), 0);
+}
+
+/* The place of an own address in symmetric memory; 0: it is not there. */
+static uint64_t place_of(const void *addr)
+{
+    uintptr_t a = (uintptr_t)addr;
+    if (!addr)
+        return 0;
+    if (a - shi_world.heap_lo < shi_world.heap_bytes)
+        return (a - shi_world.heap_lo) | (uint64_t)SHI_PLACE_HEAP << SHI_PLACE_SHIFT;
+    if (a - shi_world.data_lo < shi_world.data_bytes)
+        return (a - shi_world.data_lo) | (uint64_t)SHI_PLACE_DATA << SHI_PLACE_SHIFT;
+    if (a - shi_world.dev_lo < shi_world.dev_bytes)
+        return (a - shi_world.dev_lo) | (uint64_t)SHI_PLACE_DEVICE << SHI_PLACE_SHIFT;
+    return 0;
+}
+
+static void trace_span(const struct shi_span *s, const char *name, uint64_t took)
+{
+    int pe = world_pe(s);
+    shi_trace_add(name, &(struct shi_trace_event){.start_ns = s->began_ns, .took_ns = took, .bytes = s->bytes, .at = place_of(s->at),
+                                                  .extent = s->at ? s->extent : 0, .word = place_of(s->word), .value = s->value,
+                                                  .false_ns = s->false_ns, .to = (int32_t)pe, .thread = s->track,
+                                                  .family = (uint8_t)s->family, .way = (uint8_t)way_to(s, pe),
+                                                  .word_bytes = (uint8_t)s->word_bytes, .has_value = (uint8_t)s->has_value});
+}
+
+static void count_span(const struct shi_span *s)
+{
+    if (trace_file)
+        __atomic_thread_fence(__ATOMIC_SEQ_CST); /* other PEs see what the call has stored before its end: util/trace_arrows.c */
+    uint64_t took = shi_now_ns() - s->began_ns;
+    const char *name = shi_log_routine(s->routine);
+    if (all.up)
+        count(s, s->track ? 0 : took); /* requests of kernels take no time of the program */
+    if (all.up && (s->family == SHI_COLLECTIVES || s->family == SHI_BARRIERS))
+        count_routine(name, took);
+    trace_span(s, name, took);
+}
+
+void shi_stats_ring(uint64_t n, uint64_t deep)
+{
+    __atomic_fetch_add(&all.ring.requests, n, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&all.ring.rounds, 1, __ATOMIC_RELAXED);
+    if (deep > __atomic_load_n(&all.ring.deepest, __ATOMIC_RELAXED))
+        __atomic_store_n(&all.ring.deepest, deep, __ATOMIC_RELAXED);
+}
+
+int shi_stats_traces(void)
+{
+    return trace_file != NULL;
+}
+
+void shi_stats_kernel(const char *kernel, uint64_t start_ns, uint64_t end_ns)
+{
+    shi_trace_add(kernel, &(struct shi_trace_event){.start_ns = start_ns, .took_ns = end_ns - start_ns, .to = SHI_TO_NONE,
+                                                    .thread = SHI_TRACE_KERNELS, .family = SHI_WAITS});
+}
+
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
+
+static void print_counter(FILE *f, const char *before, const char *name, const struct shi_counter *c)
+{
+    fprintf(f, "%s\"%s\":{\"calls\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"ns\":%" PRIu64 "}", before, name, c->calls, c->bytes,
+            c->ns);
+}
+
+static void print_json(FILE *f)
+{
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    fprintf(f, "{\"pe\":%d,\"n_pes\":%d,\"host\":\"%s\",\"ns\":%" PRIu64 ",\n \"families\":{", shi_world.pe, shi_world.n_pes, host,
+            shi_now_ns() - all.start_ns);
+    for (int k = 0; k < SHI_FAMILIES; k++)
+        print_counter(f, k ? "," : "", shi_family_name[k], &all.family[k]);
+    fputs("},\n \"ways\":{", f);
+    for (int k = 0; k < SHI_WAYS; k++)
+        print_counter(f, k ? "," : "", shi_way_name[k], &all.way[k]);
+    int n_pes[SHI_DHEAP_WAYS];
+    shi_dheap_count(n_pes);
+    fputs("},\n \"device_memory\":{", f);
+    for (int k = 0; k < SHI_DHEAP_WAYS; k++)
+        fprintf(f, "%s\"%s\":%d", k ? "," : "", shi_dheap_way_name[k], n_pes[k]);
+    fprintf(f, "},\n \"ring\":{\"requests\":%" PRIu64 ",\"rounds\":%" PRIu64 ",\"deepest\":%" PRIu64 "},\n \"to\":[", all.ring.requests,
+            all.ring.rounds, all.ring.deepest);
+    for (int pe = 0, n = 0; pe < shi_world.n_pes; pe++) {
+        int any = 0;
+        for (int k = 0; k < SHI_TARGETED; k++)
+            any |= all.to[pe][k].calls != 0;
+        if (!any)
+            continue;
+        fprintf(f, "%s\n  {\"pe\":%d", n++ ? "," : "", pe);
+        for (int k = 0; k < SHI_TARGETED; k++)
+            if (all.to[pe][k].calls)
+                print_counter(f, ",", shi_family_name[k], &all.to[pe][k]);
+        fputc('}', f);
+    }
+    fputs("]}", f);
+}
+
+/* ---- up and down ------------------------------------------------------------------------------------------------- */
+
+/* The file that SHMEM_STATS names for this PE, in malloc'd memory. *shared: one for all PEs. */
+static char *file_name(const char *setting, int *shared)
+{
+    const char *mark = strstr(setting, "%p");
+    char *name;
+    *shared = !mark;
+    int n = mark ? asprintf(&name, "%.*s%d%s", (int)(mark - setting), setting, shi_world.pe, mark + 2)
+                 : asprintf(&name, "%s", setting);
+    return n < 0 ? NULL : name;
+}
+
+/* A shared file is an array to which each PE adds its object; a PE's own file is the object. 0, or -errno. */
+static int write_json(const char *setting)
+{
+    int shared, first = shi_world.pe == 0, last = shi_world.pe == shi_world.n_pes - 1;
+    char *name = file_name(setting, &shared);
+    int append = shared && !first;
+    int fd = name ? shi_own_file_open(name, O_WRONLY | (append ? O_APPEND : O_TRUNC)) : -ENOMEM;
+    FILE *f = fd < 0 ? NULL : fdopen(fd, append ? "a" : "w");
+    int err = fd < 0 ? fd : f ? 0 : -errno;
+    if (f) {
+        if (shared)
+            fputs(first ? "[" : ",\n", f);
+        print_json(f);
+        fputs(shared && last ? "]\n" : shared ? "" : "\n", f);
+        err = fflush(f) || ferror(f) ? -(errno ? errno : EIO) : 0;
+        err = fclose(f) && !err ? -errno : err;
+    }
+    free(name);
+    return err;
+}
+
+/* What `print` prints goes to standard error. 0, or -errno; a closed pipe is no error. */
+static int write_text(void (*print)(FILE *f))
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *f = open_memstream(&text, &bytes);
+    if (!f)
+        return -errno;
+    print(f);
+    fclose(f);
+    int err = 0;
+    for (size_t done = 0; done < bytes && !err;) {
+        ssize_t n = write(STDERR_FILENO, text + done, bytes - done);
+        if (n > 0)
+            done += (size_t)n;
+        else if (n == 0 || errno != EINTR)
+            err = n ? -errno : -EIO;
+    }
+    free(text);
+    return err == -EPIPE ? 0 : err;
+}
+
+static const char *set(const char *text)
+{
+    return *text && strcmp(text, "0") ? text : NULL;
+}
+
+/* The file of a program's nth init and finalize: later ones end in .2, .3 ... so that none overwrites another. NULL without
+ * memory. */
+static const char *of_round(const char *file, int round)
+{
+    char *name;
+    if (round == 1)
+        return file;
+    return asprintf(&name, "%s.%d", file, round) < 0 ? NULL : name;
+}
+
+static int name_files(const struct shi_config *c)
+{
+    static int round;
+    const char *stats = set(c->stats.text), *trace = set(c->trace.text);
+    if (trace && strcmp(trace, "1") == 0)
+        trace = "shmem_trace.json";
+    round++;
+    stats_file = stats && strcmp(stats, "1") && strcmp(stats, "all") ? of_round(stats, round) : stats;
+    trace_file = trace ? of_round(trace, round) : NULL;
+    return !stats_file == !stats && !trace_file == !trace ? 0 : -ENOMEM;
+}
+
+int shi_stats_up(void)
+{
+    if (name_files(&shi_world.config))
+        return -ENOMEM;
+    memset(&all, 0, sizeof all);
+    if (stats_file) {
+        all.to = calloc((size_t)shi_world.n_pes, sizeof *all.to);
+        if (!all.to)
+            return -ENOMEM;
+        all.up = 1;
+        all.start_ns = shi_now_ns();
+    }
+    int err = trace_file ? shi_trace_up(trace_file, shi_world.config.trace_bytes) : 0;
+    if (err) {
+        if (shi_world.pe != 0)
+            sleep(1); /* PE 0 writes the line, and ends the job, before the others do */
+        shi_log_error("SHMEM_TRACE=%s: %s", trace_file, shi_own_file_error(err));
+    }
+    shi_span_on_end(count_span);
+    if (!err && trace_file && shi_team_world.n_nodes > 1)
+        shi_trace_compare_clocks(SHI_TRACE_AT_START);
+    shi_world.watched = !err && (stats_file || trace_file);
+    return err;
+}
+
+/* The first failure of this PE to write statistics or trace; err 0: none. */
+struct trouble {
+    int32_t err, of_trace;
+};
+
+static void note(struct trouble *t, int err, int of_trace)
+{
+    if (!t->err)
+        *t = (struct trouble){err, of_trace};
+}
+
+/* A program that returned 0 ends with 1. The C library continues with the remaining handlers. */
+static void end_failed(int status, void *arg)
+{
+    (void)arg;
+    if (!status)
+        exit(EXIT_FAILURE);
+}
+
+/* The lowest PE that could not write reports it, and fails. No PE returns before all have closed the files. */
+static void report_trouble(const struct trouble *mine)
+{
+    shi_team_exchange(&shi_team_world, mine, sizeof *mine);
+    for (int pe = 0; pe < shi_world.pe; pe++)
+        if (((const struct trouble *)shi_team_buffer(&shi_team_world, shi_world.pe, pe))->err)
+            return;
+    if (!mine->err)
+        return;
+    if (mine->of_trace)
+        shi_log_error("SHMEM_TRACE=%s: %s: the trace is not complete", trace_file,
+                      shi_own_file_error(mine->err));
+    else
+        shi_log_error("SHMEM_STATS=%s: %s", stats_file, shi_own_file_error(mine->err));
+    on_exit(end_failed, NULL);
+}
+
+/* The table of all PEs, or what each PE counted, in turn. 0, or -errno. */
+static int write_stats(void)
+{
+    int err = 0, table = strcmp(stats_file, "1") == 0;
+    if (table && (err = shi_stats_gather()))
+        return err;
+    for (int pe = 0; pe < (table ? 1 : shi_world.n_pes); pe++) {
+        if (pe == shi_world.pe)
+            err = table ? write_text(shi_stats_table) : strcmp(stats_file, "all") == 0 ? write_text(shi_stats_text)
+                                                                                       : write_json(stats_file);
+        shi_team_barrier("shmem_finalize", &shi_team_world);
+    }
+    return err;
+}
+
+void shi_stats_stop(void)
+{
+    struct trouble mine = {0, 0};
+    if (!shi_world.watched)
+        return;
+    shi_world.watched = 0;
+    if (stats_file)
+        note(&mine, write_stats(), 0);
+    all.up = 0;
+    free(all.to);
+    all.to = NULL;
+    if (trace_file && shi_team_world.n_nodes > 1)
+        shi_trace_compare_clocks(SHI_TRACE_AT_END);
+    if (trace_file) {
+        note(&mine, shi_trace_down(), 1);
+        shi_team_barrier("shmem_finalize", &shi_team_world);
+        if (shi_world.pe == 0)
+            note(&mine, shi_trace_join_all(trace_file), 1);
+    }
+    report_trouble(&mine);
+}
+
+void shi_stats_abort(void)
+{
+    if (shi_world.watched && trace_file)
+        shi_log_error("the trace is left in parts: oshinfo --join %s", trace_file);
+}

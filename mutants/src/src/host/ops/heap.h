@@ -1,0 +1,34 @@
+/* heap.h - the allocator of symmetric heaps: offsets only, one instance for each kind of memory. */
+#ifndef SHI_HEAP_H
+#define SHI_HEAP_H
+
+#include <stddef.h>
+
+enum { SHI_HEAP_ALIGN = 64 }; /* a cache line: neighbours' signals do not share one */
+
+/* Every PE must make the same calls in the same order; callers ensure this, and one caller at a time. A PE without memory for its
+ * list of blocks ends the job: a result of its own would give later blocks another place than on the other PEs. */
+
+struct shi_heap;
+
+/* A heap of `bytes`, all free. NULL without memory. Pair: shi_heap_down, which takes NULL too. */
+struct shi_heap *shi_heap_up(size_t bytes);
+void shi_heap_down(struct shi_heap *h);
+
+/* Offset of a new block of at least `bytes` bytes (> 0), a multiple of the power of two `align`; the address is one too
+ * if the heap's base is. 0 and *off, or -ENOMEM. */
+int shi_heap_get(struct shi_heap *h, size_t bytes, size_t align, size_t *off);
+
+/* How many bytes are free, and the largest block that they hold. */
+void shi_heap_room(const struct shi_heap *h, size_t *free_bytes, size_t *largest);
+
+/* Release the block that starts at off. 0, or -EINVAL when none does. */
+int shi_heap_put(struct shi_heap *h, size_t off);
+
+/* Length of the block that starts at off, or 0 when none does. */
+size_t shi_heap_length(const struct shi_heap *h, size_t off);
+
+/* Give the block at off a new length without moving it. 0, or -ENOMEM when its neighbour is in use. */
+int shi_heap_resize(struct shi_heap *h, size_t off, size_t bytes);
+
+#endif

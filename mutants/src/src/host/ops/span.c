@@ -1,0 +1,22 @@
+/* span.c - begin a span, and count it at its end: the code for SHMEM_STATS and SHMEM_TRACE. */
+#include "host/ops/span.h"
+
+static void (*on_end)(const struct shi_span *s);
+
+void shi_span_on_end(void (*count)(const struct shi_span *s))
+{
+    on_end = count;
+}
+
+void shi_span_begin(struct shi_span *s, enum shi_family family, const char *routine, const struct shmem_team *team, int pe,
+                    size_t bytes)
+{
+    uint64_t now = shi_now_ns();
+    *s = (struct shi_span){.began_ns = now, .looked_ns = now, .routine = routine, .team = team, .bytes = bytes, .pe = pe,
+                           .family = family, .way = SHI_BY_STORES};
+}
+
+void shi_span_count(const struct shi_span *s)
+{
+    on_end(s);
+}

@@ -1,0 +1,314 @@
+/* tag.c - tagged messages: state, requests, buffers, notes between PEs. Sending and receiving are in tag_send.c,
+ * tag_recv.c and tag_claim.c. */
+#include "host/tag/tag.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/util/log.h"
+#include "host/util/table.h"
+
+enum { POOL_STEP = 32, KEPT_BYTES = 4 << 20 };
+
+struct shi_tag shi_tag;
+struct shi_kept shi_tag_kept = {.most = KEPT_BYTES};
+
+static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
+
+/* Free requests, in blocks that stay allocated until the process ends. The program's threads, and functions of GPCs, which
+ * also run on a thread of the library's, take them and put them back. */
+static struct {
+    uint8_t lock;
+    struct shmemx_tag_request *free;
+    struct shmemx_tag_request *released; /* some of them are not done */
+    struct block {
+        struct block *next;
+        struct shmemx_tag_request request[POOL_STEP];
+    } *blocks;
+} pool;
+
+/* ---- requests ---------------------------------------------------------------------------------------------------- */
+
+static void lock_pool(void)
+{
+    if (shi_world.threads)
+        shi_spin_lock(&pool.lock);
+}
+
+/* Under the lock: the released requests that are done are free. */
+static void collect_released(void)
+{
+    struct shmemx_tag_request **at = &pool.released;
+    while (*at) {
+        struct shmemx_tag_request *r = *at;
+        if (!shi_tag_is_done(r)) {
+            at = &r->next;
+            continue;
+        }
+        *at = r->next;
+        r->next = pool.free;
+        pool.free = r;
+    }
+}
+
+struct shmemx_tag_request *shi_tag_request_get(const char *routine)
+{
+    lock_pool();
+    if (!pool.free)
+        collect_released();
+    if (!pool.free) {
+        struct block *b = malloc(sizeof *b);
+        if (!b)
+            shi_die(routine, "out of memory for requests");
+        b->next = pool.blocks;
+        pool.blocks = b;
+        for (int i = 0; i < POOL_STEP; i++) {
+            b->request[i].next = pool.free;
+            pool.free = &b->request[i];
+        }
+    }
+    struct shmemx_tag_request *r = pool.free;
+    pool.free = r->next;
+    shi_spin_unlock(&pool.lock);
+    r->owned = 1;
+    r->persistent = NULL;
+    return r;
+}
+
+void shi_tag_request_put(struct shmemx_tag_request *r)
+{
+    r->owned = 0;
+    lock_pool();
+    r->next = pool.free;
+    pool.free = r;
+    shi_spin_unlock(&pool.lock);
+}
+
+void shi_tag_request_release(struct shmemx_tag_request *r)
+{
+    r->owned = 0;
+    lock_pool();
+    r->next = pool.released;
+    pool.released = r;
+    shi_spin_unlock(&pool.lock);
+}
+
+/* ---- buffers ----------------------------------------------------------------------------------------------------- */
+
+void *shi_tag_piece(const struct shi_tag_data *d, size_t at, size_t *bytes)
+{
+    const shmemx_tag_iov_t *v = d->iov ? d->iov : &d->one;
+    for (; at >= v->bytes && at; v++)
+        at -= v->bytes;
+    while (v->bytes == 0 && d->iov && v + 1 < d->iov + d->n)
+        v++;
+    *bytes = v->bytes - at;
+    return (char *)v->base + at;
+}
+
+void shi_tag_gather_pieces(const struct shi_tag_data *d, size_t at, void *to, size_t bytes)
+{
+    for (size_t some; bytes; bytes -= some, at += some, to = (char *)to + some) {
+        const void *from = shi_tag_piece(d, at, &some);
+        some = some < bytes ? some : bytes;
+        shi_dheap_memcpy(to, from, some);
+    }
+}
+
+void shi_tag_scatter_pieces(const struct shi_tag_data *d, size_t at, const void *from, size_t bytes)
+{
+    for (size_t some; bytes; bytes -= some, at += some, from = (const char *)from + some) {
+        void *to = shi_tag_piece(d, at, &some);
+        some = some < bytes ? some : bytes;
+        shi_dheap_memcpy(to, from, some);
+    }
+}
+
+/* ---- notes ------------------------------------------------------------------------------------------------------- */
+
+/* A note that waits for a free message slot. Rare. */
+struct kept_note {
+    struct shi_am_pending_send pending_send;
+    int pe;
+    struct shi_tag_note note;
+};
+
+static int send_note(int pe, const struct shi_tag_note *note)
+{
+    void *room = shi_am_begin(pe, SHI_AM_TAG, sizeof *note);
+    if (!room)
+        return -EAGAIN;
+    memcpy(room, note, sizeof *note);
+    shi_am_end(pe, sizeof *note);
+    return 0;
+}
+
+static int retry_note(struct shi_am_pending_send *pending_send)
+{
+    struct kept_note *k = (struct kept_note *)pending_send;
+    int err = send_note(k->pe, &k->note);
+    if (!err)
+        shi_kept_put(&shi_tag_kept, k, sizeof *k);
+    return err;
+}
+
+void shi_tag_notify(int pe, const struct shi_tag_note *note)
+{
+    if (send_note(pe, note) == 0)
+        return;
+    struct kept_note *k = shi_kept_get(&shi_tag_kept, sizeof *k);
+    if (!k)
+        shi_die("shmemx_tag", "out of memory for a note to PE %d", pe);
+    *k = (struct kept_note){.pending_send.retry = retry_note, .pe = pe, .note = *note};
+    shi_am_queue(pe, &k->pending_send);
+}
+
+/* ---- up and down ------------------------------------------------------------------------------------------------- */
+
+static const char *check_head(const struct shi_tag_head *h)
+{
+    return (uint32_t)h->source < (uint32_t)shi_world.n_pes ? NULL : "a tagged message from no PE of the team";
+}
+
+static const char *check_rts(const struct shi_tag_rts *rts)
+{
+    const struct shi_tag_long_head *h = &rts->head;
+    if (h->total > PTRDIFF_MAX || !h->send || (rts->src.bytes && rts->src.bytes != h->total))
+        return "an invalid header of a tagged message";
+    return check_head(&h->head);
+}
+
+/* What is invalid in a message, whatever the state of this PE; NULL: nothing. */
+static const char *check(const void *msg, size_t bytes)
+{
+    static const char *const length = "a tagged message of invalid length";
+    const struct shi_tag_long_head *h = msg;
+    const struct shi_tag_claim *c = msg;
+    switch (*(const uint8_t *)msg) {
+    case SHI_TAG_EAGER: return bytes < sizeof h->head ? length : check_head(&h->head);
+    case SHI_TAG_EAGER_SYNC: return bytes < sizeof *h ? length : check_head(&h->head);
+    case SHI_TAG_EAGER_LONG:
+        return bytes < sizeof *h || h->total <= bytes - sizeof *h || h->total > PTRDIFF_MAX / 2 ? length
+                                                                                              : check_head(&h->head);
+    case SHI_TAG_READY: return bytes != sizeof(struct shi_tag_rts) ? length : check_rts(msg);
+    case SHI_TAG_OFFER: return bytes != sizeof(struct shi_tag_offer) ? length : check_rts(msg);
+    case SHI_TAG_PART: return bytes <= sizeof(struct shi_tag_part) ? length : NULL;
+    case SHI_TAG_CLAIM:
+        return bytes <= offsetof(struct shi_tag_claim, query) || !c->n || c->n > SHI_TAG_QUERIES ||
+                       bytes != offsetof(struct shi_tag_claim, query) + c->n * sizeof *c->query ? length : NULL;
+    case SHI_TAG_FIN: case SHI_TAG_CLEAR: case SHI_TAG_CREDIT: case SHI_TAG_NONE: case SHI_TAG_TAKEN: case SHI_TAG_REFUSED:
+    case SHI_TAG_NEWS: case SHI_TAG_CANCEL: case SHI_TAG_CANCEL_ACK:
+        return bytes != sizeof(struct shi_tag_note) ? length : NULL;
+    default: return "a tagged message of unknown kind";
+    }
+}
+
+static void on_message(int pe, const void *msg, size_t bytes)
+{
+    shi_tag_start("a message of another PE"); /* it may arrive before this PE's first call */
+    if (*(const uint8_t *)msg != SHI_TAG_EAGER && shi_am_check() < 0)
+        return;
+    const char *invalid = check(msg, bytes);
+    if (shi_unlikely(invalid != NULL))
+        shi_am_refuse(pe, invalid);
+    switch (*(const uint8_t *)msg) {
+    case SHI_TAG_PART: shi_tag_on_part(pe, msg, bytes); break;
+    case SHI_TAG_FIN: shi_tag_on_fin(pe, msg); break;
+    case SHI_TAG_CLEAR: shi_tag_on_clear(pe, msg); break;
+    case SHI_TAG_CREDIT: shi_tag_on_credit(pe, msg); break;
+    case SHI_TAG_CLAIM: shi_tag_on_claim(pe, msg); break;
+    case SHI_TAG_OFFER: shi_tag_on_offer(pe, msg); break;
+    case SHI_TAG_NONE: shi_tag_on_none(pe); break;
+    case SHI_TAG_TAKEN: shi_tag_on_taken(pe, msg); break;
+    case SHI_TAG_REFUSED: shi_tag_on_refused(pe, msg); break;
+    case SHI_TAG_NEWS: shi_tag_on_news(pe); break;
+    case SHI_TAG_CANCEL: shi_tag_on_cancel(pe, msg); break;
+    case SHI_TAG_CANCEL_ACK: shi_tag_on_cancel_ack(pe, msg); break;
+    default: shi_tag_on_head(pe, msg, bytes);
+    }
+}
+
+int shi_tag_prepare(void)
+{
+    static const struct shi_team_hooks hooks = {.ended = shi_tag_forget};
+    shi_am_handle(SHI_AM_TAG, on_message);
+    shi_team_on_change(&hooks);
+    return 0;
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* All windows are equal: the limits of a PE, divided by the number of PEs that may send to it. */
+static void open_windows(struct shi_tag_peer *p, int pe)
+{
+    const struct shi_config *c = &shi_world.config;
+    size_t n = (size_t)shi_world.n_pes, headers;
+    p->window = least(c->tag_unexpected_bytes / n, c->tag_unexpected_per_peer);
+    headers = least((size_t)c->tag_unexpected_headers / n, (size_t)c->tag_unexpected_headers_per_peer);
+    p->eager = (uint32_t)shi_am_eager_bytes(pe, 0);
+    p->eager_symmetric = (uint32_t)shi_am_eager_bytes(pe, 1);
+    if (c->tag_eager_bytes != SHI_CONFIG_AUTO)
+        p->eager = p->eager_symmetric = (uint32_t)least((size_t)c->tag_eager_bytes, UINT32_MAX);
+    __atomic_store_n(&p->header_window, headers ? headers : 1, __ATOMIC_RELEASE); /* R3; with 0 no header could be sent */
+}
+
+struct shi_tag_peer *shi_tag_meet(int pe)
+{
+    static uint8_t meeting;
+    struct shi_tag_peer *p = &shi_tag.peer[pe];
+    shi_spin_lock(&meeting);
+    if (!p->header_window)
+        open_windows(p, pe);
+    shi_spin_unlock(&meeting);
+    return p;
+}
+
+static void make_tables(const char *routine)
+{
+    shi_tag.peer = shi_table((size_t)shi_world.n_pes, sizeof *shi_tag.peer);
+    if (!shi_tag.peer)
+        shi_die(routine, "out of memory for %d PEs", shi_world.n_pes);
+    shi_match_up(&shi_tag.posted, 0);
+    shi_match_up(&shi_tag.arrived, 1);
+}
+
+void shi_tag_start_slow(const char *routine)
+{
+    shi_need_up(routine);
+    pthread_mutex_lock(&starting);
+    if (!shi_tag.up) {
+        if (shi_am_start())
+            shi_die(routine, "messages cannot start");
+        make_tables(routine);
+        __atomic_store_n(&shi_tag.up, 1, __ATOMIC_RELEASE); /* R2 */
+    }
+    pthread_mutex_unlock(&starting);
+}
+
+void shi_tag_down(void)
+{
+    if (!shi_tag.up)
+        return;
+    shi_tag.up = 0;
+    while (shi_tag.arrived.first) {
+        struct shmemx_tag_message *m = (struct shmemx_tag_message *)shi_tag.arrived.first;
+        shi_match_remove(&shi_tag.arrived, &m->entry);
+        shi_tag_free_message(m);
+    }
+    shi_kept_clear(&shi_tag_kept);
+    shi_match_down(&shi_tag.arrived);
+    shi_match_down(&shi_tag.posted);
+    for (int i = 0; i < shi_world.n_pes; i++)
+        if (shi_tag.peer[i].pending) {
+            shi_match_down(&shi_tag.peer[i].pending->kept);
+            free(shi_tag.peer[i].pending);
+        }
+    shi_table_free(shi_tag.peer, (size_t)shi_world.n_pes, sizeof *shi_tag.peer);
+    shi_tag.peer = NULL;
+    shi_tag.full = 0;
+}

@@ -1,0 +1,577 @@
+/*
+ * tag_send.c - the sender's side of tagged messages: send at once, or keep a message until a message slot and a window are
+ * free or the receiver claims it; cancel sends.
+ *
+ * A cancel: the owner sets request.done from OPEN to CANCELLING; from then on `finish` does not complete the request, so that
+ * its memory serves no other send before the cancel has ended. A retry, which no handler and no other retry interrupts, then
+ * removes a kept message, or asks the receiver by CANCEL, which it sends after all of the message. The receiver discards the
+ * message if it is unmatched. Its answer ends the cancel: the send is CANCELLED, complete if it has finished meanwhile, or open.
+ * Checked by test/model/tag_cancel.pml.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/tag/tag.h"
+#include "host/util/log.h"
+
+/* The state of a send. ANSWERED: FIN or CLEAR completes it, perhaps at once on another thread, so r must not be accessed any
+ * more; except in a retry, during which no handler runs. */
+enum { GONE, ANSWERED, NO_WINDOW = -ENOBUFS /* the receiver's limit of headers is reached */ };
+
+static struct shi_tag_head head_of(const struct shmemx_tag_request *r, enum shi_tag_kind kind)
+{
+    const struct shi_match_key *k = &r->entry.key;
+    return (struct shi_tag_head){.kind = kind, .team = k->team, .source = k->source, .id = r->id, .tag = k->tag};
+}
+
+static struct shi_tag_long_head long_head_of(const struct shmemx_tag_request *r, enum shi_tag_kind kind)
+{
+    return (struct shi_tag_long_head){.head = head_of(r, kind), .total = r->data.bytes,
+                                      .send = r->sync || kind >= SHI_TAG_READY ? (uint64_t)r : 0};
+}
+
+/* Counters of a peer change between shi_am_begin and end, where one thread is at a time, so a plain addition is enough;
+ * others read them. */
+static void count(uint64_t *counter, uint64_t n)
+{
+    __atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
+}
+
+static uint64_t unreturned(const uint64_t *given, const uint64_t *back)
+{
+    return __atomic_load_n(given, __ATOMIC_RELAXED) - __atomic_load_n(back, __ATOMIC_RELAXED);
+}
+
+/* 1: the window has room. Threads that send at the same time may overdraw it by one message each. */
+static int has_window(const struct shi_tag_peer *p, size_t bytes)
+{
+    return unreturned(&p->used, &p->returned) + shi_tag_cost(bytes) <= p->window;
+}
+
+/* Is a message of this length sent before it is matched? Data in the symmetric heap has a limit of its own. */
+static int is_eager(const struct shi_tag_peer *p, const struct shi_tag_data *d)
+{
+    if (shi_likely(d->bytes <= p->eager_symmetric) || d->bytes > p->eager)
+        return d->bytes <= p->eager;
+    return d->iov || (uintptr_t)d->one.base - shi_world.heap_lo >= shi_world.heap_bytes;
+}
+
+/* Is a message beyond that limit sent eagerly, too? The first one after a message from its receiver: a program that sends in turn
+ * waits for each message. Those of a burst are better read by the receiver. */
+static int is_answer(const struct shmemx_tag_request *r, struct shi_tag_peer *p)
+{
+    if (!__atomic_load_n(&p->heard, __ATOMIC_RELAXED) || r->data.bytes > shi_am_answer_bytes(r->pe) ||
+        shi_world.config.tag_eager_bytes != SHI_CONFIG_AUTO)
+        return 0;
+    __atomic_store_n(&p->heard, 0, __ATOMIC_RELAXED);
+    return 1;
+}
+
+/* Write the payload behind a head of `head` bytes, which the caller writes next. A receiver polls the first cache line of a
+ * message, and each poll takes the line away from the sender: so that line is written last. */
+static void fill(int pe, char *room, size_t head, const struct shi_tag_data *d)
+{
+    size_t bytes = d->bytes, first = SHI_AM_SHORT_BYTES - head;
+    if (head == SHI_AM_FRONT_BYTES && bytes >= SHI_AM_SEAL_BYTES && !d->iov && !shi_dheap_hides(d->one.base, bytes) &&
+        shi_am_seal(pe, room + head, d->one.base, bytes))
+        return;
+    if (bytes > first) {
+        shi_tag_gather(d, first, room + SHI_AM_SHORT_BYTES, bytes - first);
+        bytes = first;
+        __atomic_signal_fence(__ATOMIC_RELEASE);
+    }
+    shi_tag_gather(d, 0, room + head, bytes);
+}
+
+/* ---- one active message each: GONE, ANSWERED, or -EAGAIN when no message slot is free ---------------------------- */
+
+static int send_eager(struct shmemx_tag_request *r, struct shi_tag_peer *p)
+{
+    int pe = r->pe, sync = r->sync;
+    size_t head = sync ? sizeof(struct shi_tag_long_head) : sizeof(struct shi_tag_head), bytes = r->data.bytes;
+    char *room = shi_am_begin(pe, SHI_AM_TAG, head + bytes);
+    if (!room)
+        return -EAGAIN;
+    count(&p->used, shi_tag_cost(bytes));
+    fill(pe, room, head, &r->data);
+    if (sync)
+        *(struct shi_tag_long_head *)room = long_head_of(r, SHI_TAG_EAGER_SYNC);
+    else
+        *(struct shi_tag_head *)room = head_of(r, SHI_TAG_EAGER);
+    shi_am_end(pe, head + bytes);
+    return sync ? ANSWERED : GONE;
+}
+
+/* Parts have about the same length: the receiver copies one while the sender copies the next. */
+static size_t part_bytes(int pe, size_t total)
+{
+    size_t most = shi_am_whole_bytes(pe) / SHI_LINE_BYTES * SHI_LINE_BYTES, parts = total > most ? (total + most - 1) / most : 1;
+    return shi_round_up((total + parts - 1) / parts, SHI_LINE_BYTES);
+}
+
+/* Send the rest of [at, end), in parts. The receiver answers a synchronous send after the last one. */
+static int send_parts(struct shmemx_tag_request *r)
+{
+    int pe = r->pe, sync = r->sync && !r->recv;
+    size_t head = sizeof(struct shi_tag_part), at = r->at, end = r->end, most = part_bytes(pe, r->data.bytes);
+    while (at < end) {
+        size_t bytes = end - at < most ? end - at : most;
+        char *room = shi_am_begin(pe, SHI_AM_TAG, head + bytes);
+        if (!room)
+            return -EAGAIN;
+        *(struct shi_tag_part *)room = (struct shi_tag_part){.kind = SHI_TAG_PART, .id = r->id, .recv = r->recv,
+                                                             .at = at};
+        shi_tag_gather(&r->data, at, room + head, bytes);
+        at += bytes;
+        r->at = at;
+        shi_am_end(pe, head + bytes);
+    }
+    return sync ? ANSWERED : GONE;
+}
+
+static int send_long(struct shmemx_tag_request *r, struct shi_tag_peer *p)
+{
+    size_t head = sizeof(struct shi_tag_long_head), bytes = part_bytes(r->pe, r->data.bytes);
+    char *room = shi_am_begin(r->pe, SHI_AM_TAG, head + bytes);
+    if (!room)
+        return -EAGAIN;
+    count(&p->used, shi_tag_cost(r->data.bytes));
+    r->id = p->next_id++;
+    *(struct shi_tag_long_head *)room = long_head_of(r, SHI_TAG_EAGER_LONG);
+    shi_tag_gather(&r->data, 0, room + head, bytes);
+    r->started = 1;
+    r->at = bytes;
+    shi_am_end(r->pe, head + bytes);
+    return send_parts(r);
+}
+
+static struct shi_tag_rts rts_of(struct shmemx_tag_request *r, enum shi_tag_kind kind)
+{
+    struct shi_tag_rts rts = {.head = long_head_of(r, kind)};
+    size_t whole;
+    const void *addr = shi_tag_piece(&r->data, 0, &whole);
+    if (!r->exposed && whole == r->data.bytes)
+        r->exposed = shi_am_expose(r->pe, addr, whole, &r->src) == 0;
+    if (r->exposed)
+        rts.src = r->src;
+    return rts;
+}
+
+static int send_header(struct shmemx_tag_request *r, struct shi_tag_peer *p)
+{
+    const struct shi_tag_rts rts = rts_of(r, SHI_TAG_READY);
+    int pe = r->pe;
+    struct shi_tag_rts *room = shi_am_begin(pe, SHI_AM_TAG, sizeof rts);
+    if (!room)
+        return -EAGAIN;
+    count(&p->headers, 1);
+    r->headed = 1;
+    *room = rts;
+    shi_am_end(pe, sizeof rts);
+    return ANSWERED;
+}
+
+/* Send the message, or its header. GONE, ANSWERED, -EAGAIN or NO_WINDOW. */
+static int send_on(struct shmemx_tag_request *r, struct shi_tag_peer *p)
+{
+    size_t bytes = r->data.bytes;
+    int alone = bytes > shi_am_whole_bytes(r->pe) && is_answer(r, p);
+    if ((alone || is_eager(p, &r->data)) && has_window(p, bytes))
+        return alone || bytes + sizeof(struct shi_tag_long_head) > shi_am_burst_bytes(r->pe) ? send_long(r, p) : send_eager(r, p);
+    if (unreturned(&p->headers, &p->matched) >= p->header_window)
+        return NO_WINDOW;
+    return send_header(r, p);
+}
+
+static void withdraw(struct shmemx_tag_request *r)
+{
+    if (r->exposed)
+        shi_am_withdraw(r->pe, &r->src);
+    r->exposed = 0;
+}
+
+/* The send is complete. If a cancel is under way, its end tells the owner. */
+static void finish(struct shmemx_tag_request *r)
+{
+    int open = SHI_TAG_OPEN;
+    withdraw(r);
+    r->finished = 1;
+    __atomic_compare_exchange_n(&r->done, &open, SHI_TAG_DONE, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED); /* R1 */
+}
+
+/* Retry: send the remaining parts. */
+static int send_rest(struct shi_am_pending_send *pending_send)
+{
+    struct shmemx_tag_request *r = shi_container_of(pending_send, struct shmemx_tag_request, pending_send);
+    int what = send_parts(r);
+    if (what == GONE)
+        finish(r);
+    return what < 0 ? what : 0;
+}
+
+static void queue_rest(struct shmemx_tag_request *r)
+{
+    r->pending_send.retry = send_rest;
+    shi_am_queue(r->pe, &r->pending_send);
+}
+
+/* ---- sends that wait for a PE ------------------------------------------------------------------------------------ */
+
+/* The first send that may go, or NULL, which ends the retry. An offered message and those behind it wait for the
+ * answer: a later one might match the same receive, or, if the offer is refused, one that must get the offered one first. */
+static struct shmemx_tag_request *first_pending(struct shi_tag_peer *p)
+{
+    struct shi_tag_pending *l = p->pending;
+    shi_spin_lock(&p->lock);
+    struct shmemx_tag_request *r = (struct shmemx_tag_request *)l->kept.first;
+    if (r == l->offered)
+        r = NULL;
+    l->queued = r != NULL;
+    shi_spin_unlock(&p->lock);
+    return r;
+}
+
+static void dequeue_pending(struct shi_tag_peer *p, struct shmemx_tag_request *r)
+{
+    struct shi_tag_pending *l = p->pending;
+    shi_spin_lock(&p->lock);
+    shi_match_remove(&l->kept, &r->entry);
+    r->kept = 0;
+    if (!l->kept.first) {
+        shi_match_down(&l->kept);
+        __atomic_store_n(&p->waits, 0, __ATOMIC_RELAXED);
+    }
+    shi_spin_unlock(&p->lock);
+}
+
+/* No window: FIN, CREDIT or an answer to an offer queues the retry again. Their handlers do not run during a retry. */
+static void pause_pending(struct shi_tag_peer *p)
+{
+    shi_spin_lock(&p->lock);
+    p->pending->queued = 0;
+    shi_spin_unlock(&p->lock);
+}
+
+/* Retry: send the messages that wait for a PE. Other sends to the PE get no message slot meanwhile, and queue after
+ * them. */
+static int send_pending(struct shi_am_pending_send *pending_send)
+{
+    struct shi_tag_pending *l = shi_container_of(pending_send, struct shi_tag_pending, pending_send);
+    struct shi_tag_peer *p = shi_tag_peer_of(l->pe);
+    for (struct shmemx_tag_request *r; (r = first_pending(p));) {
+        int what = send_on(r, p);
+        if (what == NO_WINDOW) {
+            pause_pending(p);
+            return 0;
+        }
+        if (what == -EAGAIN && !r->started)
+            return -EAGAIN;
+        dequeue_pending(p, r);
+        if (what == GONE)
+            finish(r);
+        if (what == -EAGAIN) { /* its remaining parts first, then the others */
+            queue_rest(r);
+            shi_am_queue(l->pe, pending_send);
+            return 0;
+        }
+    }
+    return 0;
+}
+
+/* Under the lock: the PE's pending sends, allocated at first use. */
+static struct shi_tag_pending *pending_of(struct shi_tag_peer *p, int pe)
+{
+    if (p->pending)
+        return p->pending;
+    struct shi_tag_pending *l = calloc(1, sizeof *l);
+    if (!l)
+        shi_die("shmemx_tag", "out of memory for messages that wait to be sent to PE %d", pe);
+    l->pe = pe;
+    l->pending_send.retry = send_pending;
+    shi_match_up(&l->kept, 1);
+    return p->pending = l;
+}
+
+static void enqueue_pending(struct shi_tag_peer *p, struct shmemx_tag_request *r)
+{
+    static const struct shi_tag_note news = {.kind = SHI_TAG_NEWS};
+    int pe = r->pe;
+    shi_spin_lock(&p->lock);
+    struct shi_tag_pending *l = pending_of(p, pe);
+    int wakes = !l->kept.first && !l->queued, awaited = p->awaited;
+    shi_match_add(&l->kept, &r->entry);
+    r->kept = 1;
+    __atomic_store_n(&p->waits, 1, __ATOMIC_RELAXED);
+    l->queued |= wakes;
+    p->awaited = 0;
+    shi_spin_unlock(&p->lock);
+    if (wakes)
+        shi_am_queue(pe, &l->pending_send);
+    if (awaited)
+        shi_tag_notify(pe, &news);
+}
+
+/* The window has grown, or an offer was answered: retry. */
+static void wake_pending(struct shi_tag_peer *p, int pe)
+{
+    if (shi_likely(!__atomic_load_n(&p->waits, __ATOMIC_RELAXED)))
+        return;
+    shi_spin_lock(&p->lock);
+    struct shi_tag_pending *l = p->pending;
+    int wakes = l->kept.first && !l->queued;
+    l->queued |= wakes;
+    shi_spin_unlock(&p->lock);
+    if (wakes)
+        shi_am_queue(pe, &l->pending_send);
+}
+
+/* ---- sends ------------------------------------------------------------------------------------------------------- */
+
+int shi_tag_send_now(const struct shmem_team *t, const struct shi_tag_data *data, uint64_t tag, int pe)
+{
+    int world_pe = shi_team_world_pe(t, pe);
+    struct shi_tag_peer *p = shi_tag_peer_of(world_pe);
+    size_t bytes = data->bytes, all = sizeof(struct shi_tag_head) + bytes;
+    if (!is_eager(p, data) || bytes > shi_am_whole_bytes(world_pe) || __atomic_load_n(&p->waits, __ATOMIC_RELAXED) ||
+        !has_window(p, bytes))
+        return 0;
+    struct shi_tag_head *room = shi_am_begin(world_pe, SHI_AM_TAG, all);
+    if (!room)
+        return 0;
+    count(&p->used, shi_tag_cost(bytes));
+    fill(world_pe, (char *)room, sizeof *room, data);
+    *room = (struct shi_tag_head){.kind = SHI_TAG_EAGER, .team = t->number, .source = t->me, .tag = tag};
+    shi_am_end(world_pe, all);
+    return 1;
+}
+
+void shi_tag_send(struct shmemx_tag_request *r, const struct shmem_team *t, const struct shi_tag_data *data, uint64_t tag,
+                  int pe, int sync)
+{
+    r->pe = shi_team_world_pe(t, pe);
+    struct shi_tag_peer *p = shi_tag_peer_of(r->pe);
+    r->entry.key = (struct shi_match_key){.tag = tag, .mask = ~0ull, .team = t->number, .source = t->me};
+    r->data = *data;
+    r->sync = sync;
+    r->id = 0;
+    r->started = r->headed = r->exposed = 0;
+    r->kept = r->matched = r->finished = r->asked = r->parked = 0;
+    r->at = 0;
+    r->end = data->bytes;
+    r->recv = 0;
+    if (shi_likely(!__atomic_load_n(&p->waits, __ATOMIC_RELAXED))) {
+        int what = send_on(r, p);
+        if (what == GONE)
+            shi_tag_complete(r);
+        if (what >= 0)
+            return;
+        if (r->started) { /* its head is sent */
+            queue_rest(r);
+            return;
+        }
+    }
+    enqueue_pending(p, r);
+}
+
+/* ---- answers ----------------------------------------------------------------------------------------------------- */
+
+/* The header is matched: it no longer counts in the window. */
+static void matched(struct shmemx_tag_request *r)
+{
+    struct shi_tag_peer *p = shi_tag_peer_of(r->pe);
+    if (!r->headed)
+        return;
+    r->headed = 0;
+    count(&p->matched, 1);
+    wake_pending(p, r->pe);
+}
+
+/* The send that an answer is for. */
+static struct shmemx_tag_request *answered_send(int pe, const struct shi_tag_note *note)
+{
+    struct shmemx_tag_request *r = (struct shmemx_tag_request *)note->send;
+    if (!r || !r->is_send || r->pe != pe)
+        shi_am_refuse(pe, "an answer to no tagged message of this PE");
+    return r;
+}
+
+void shi_tag_on_fin(int pe, const struct shi_tag_note *note)
+{
+    struct shmemx_tag_request *r = answered_send(pe, note);
+    matched(r);
+    finish(r);
+}
+
+void shi_tag_on_clear(int pe, const struct shi_tag_note *note)
+{
+    struct shmemx_tag_request *r = answered_send(pe, note);
+    if (note->at > r->data.bytes || note->bytes > r->data.bytes - note->at)
+        shi_am_refuse(pe, "a request for more than a tagged message has");
+    matched(r);
+    r->matched = 1;
+    r->recv = note->recv;
+    r->at = note->at;
+    r->end = note->at + note->bytes;
+    r->pending_send.retry = send_rest;
+    if (send_rest(&r->pending_send))
+        shi_am_queue(pe, &r->pending_send);
+}
+
+void shi_tag_on_credit(int pe, const struct shi_tag_note *note)
+{
+    struct shi_tag_peer *p = shi_tag_peer_of(pe);
+    if (note->bytes > unreturned(&p->used, &p->returned))
+        shi_am_refuse(pe, "a credit for more than was used");
+    count(&p->returned, note->bytes);
+    wake_pending(p, pe);
+}
+
+/* ---- claims ------------------------------------------------------------------------------------------------------ */
+
+/* Send the offer of a message; also its retry. */
+static int offer(struct shi_am_pending_send *pending_send)
+{
+    struct shmemx_tag_request *r = shi_container_of(pending_send, struct shmemx_tag_request, pending_send);
+    const struct shi_tag_offer o = {.rts = rts_of(r, SHI_TAG_OFFER), .seq = r->recv};
+    struct shi_tag_offer *room = shi_am_begin(r->pe, SHI_AM_TAG, sizeof o);
+    if (!room)
+        return -EAGAIN;
+    *room = o;
+    shi_am_end(r->pe, sizeof o);
+    return 0;
+}
+
+void shi_tag_on_claim(int pe, const struct shi_tag_claim *claim)
+{
+    static const struct shi_tag_note none = {.kind = SHI_TAG_NONE};
+    struct shi_tag_peer *p = shi_tag_peer_of(pe);
+    struct shmemx_tag_request *r = NULL;
+    shi_spin_lock(&p->lock);
+    int has_offer = p->pending && p->pending->offered;
+    for (uint32_t i = 0; p->pending && !has_offer && !r && i < claim->n; i++) {
+        const struct shi_tag_query *q = &claim->query[i];
+        const struct shi_match_key k = {.tag = q->tag, .mask = q->mask, .team = q->team, .source = SHI_MATCH_ANY};
+        r = (struct shmemx_tag_request *)shi_match_find(&p->pending->kept, &k);
+        if (r)
+            r->recv = q->seq;
+    }
+    if (r)
+        p->pending->offered = r;
+    p->awaited = 1; /* a later message may match a query that has no match now */
+    shi_spin_unlock(&p->lock);
+    if (has_offer)
+        shi_am_refuse(pe, "a claim before it has answered an offer");
+    if (!r) {
+        shi_tag_notify(pe, &none);
+        return;
+    }
+    r->pending_send.retry = offer;
+    if (offer(&r->pending_send))
+        shi_am_queue(pe, &r->pending_send);
+}
+
+/* The offered send, of which this is the answer. */
+static struct shmemx_tag_request *offered_send(int pe, const struct shi_tag_note *note)
+{
+    const struct shi_tag_peer *p = shi_tag_peer_of(pe);
+    struct shmemx_tag_request *r = p->pending ? p->pending->offered : NULL;
+    if (!r || (uint64_t)r != note->send)
+        shi_am_refuse(pe, "an answer to no offer of this PE");
+    return r;
+}
+
+static void answered(struct shmemx_tag_request *r, int pe)
+{
+    struct shi_tag_peer *p = shi_tag_peer_of(pe);
+    p->pending->offered = NULL;
+    if (r->parked)
+        shi_am_queue(pe, &r->cancel);
+    r->parked = 0;
+    wake_pending(p, pe);
+}
+
+void shi_tag_on_taken(int pe, const struct shi_tag_note *note)
+{
+    struct shmemx_tag_request *r = offered_send(pe, note);
+    dequeue_pending(shi_tag_peer_of(pe), r); /* FIN or CLEAR will follow */
+    r->matched = 1;
+    answered(r, pe);
+}
+
+void shi_tag_on_refused(int pe, const struct shi_tag_note *note)
+{
+    struct shmemx_tag_request *r = offered_send(pe, note);
+    r->recv = 0;
+    withdraw(r);
+    answered(r, pe);
+}
+
+/* ---- cancels: in retries and handlers, but for the first step ---------------------------------------------------- */
+
+/* The cancel has ended and has not taken the message back. */
+static void end_cancel(struct shmemx_tag_request *r)
+{
+    r->asked = 0;
+    __atomic_store_n(&r->done, r->finished ? SHI_TAG_DONE : SHI_TAG_OPEN, __ATOMIC_RELEASE); /* R1 */
+}
+
+static void complete_cancelled(struct shmemx_tag_request *r)
+{
+    withdraw(r);
+    __atomic_store_n(&r->done, SHI_TAG_CANCELLED, __ATOMIC_RELEASE); /* R1 */
+}
+
+static int ask_receiver(struct shmemx_tag_request *r)
+{
+    struct shi_tag_note *room = shi_am_begin(r->pe, SHI_AM_TAG, sizeof *room);
+    if (!room)
+        return -EAGAIN;
+    *room = (struct shi_tag_note){.kind = SHI_TAG_CANCEL, .send = (uint64_t)r};
+    r->asked = 1;
+    shi_am_end(r->pe, sizeof *room);
+    return 0;
+}
+
+/* Retry. */
+static int cancel(struct shi_am_pending_send *pending_send)
+{
+    struct shmemx_tag_request *r = shi_container_of(pending_send, struct shmemx_tag_request, cancel);
+    struct shi_tag_peer *p = shi_tag_peer_of(r->pe);
+    int offered = r->kept && p->pending->offered == r, sends_parts = r->started && r->at < r->end;
+    if (r->finished || r->matched) {
+        end_cancel(r);
+    } else if (r->kept && !offered) {
+        dequeue_pending(p, r);
+        complete_cancelled(r);
+    } else if (offered) {
+        r->parked = 1;
+    } else if (sends_parts) { /* a retry, which comes before this one the next time */
+        shi_am_queue(r->pe, pending_send);
+    } else {
+        return ask_receiver(r);
+    }
+    return 0;
+}
+
+void shi_tag_cancel_send(struct shmemx_tag_request *r)
+{
+    int open = SHI_TAG_OPEN;
+    if (!__atomic_compare_exchange_n(&r->done, &open, SHI_TAG_CANCELLING, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        return; /* complete, or being cancelled */
+    r->cancel.retry = cancel;
+    shi_am_queue(r->pe, &r->cancel);
+}
+
+void shi_tag_on_cancel_ack(int pe, const struct shi_tag_note *note)
+{
+    struct shmemx_tag_request *r = answered_send(pe, note);
+    if (!r->asked || (note->bytes && (r->finished || r->matched)))
+        shi_am_refuse(pe, "an answer to no cancel of this PE");
+    if (!note->bytes) {
+        end_cancel(r);
+        return;
+    }
+    matched(r); /* its header no longer counts */
+    complete_cancelled(r);
+}

@@ -1,0 +1,280 @@
+/*
+ * handle.c - contexts and teams for kernels: filled in here, read by the device, served by the proxy.
+ *
+ * Ring heads, contexts and teams are accessed by kernels only, so they belong in device memory. Where the host cannot access
+ * that, it keeps a copy here and copies each change to the device. Slots, results and the line, which kernels share with the
+ * proxy, are always in host memory. `at` below is the device's address of a structure here.
+ *
+ * A new context takes the memory of a destroyed one: its tickets and epochs continue, so nothing has to be cleared and the
+ * proxy serves a ring for ever.
+ */
+#include "proxy/handle.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "device/device.h"
+#include "device/lib/state.h"
+#include "host/init/device_heap.h"
+#include "host/ops/dheap.h"
+#include "host/util/log.h"
+#include "proxy/proxy.h"
+
+enum { FLAG_BYTES = SHI_DEV_TEAM_WORDS * sizeof(uint64_t), MIN_SLOTS = 2, MAX_SLOTS = 1 << 20 };
+_Static_assert(SHI_SLOTS * FLAG_BYTES <= SHI_DHEAP_HEAD_BYTES, "every team's flags head the heap");
+
+/* A context and its ring. */
+struct one {
+    struct shown {
+        struct shi_ring ring;
+        struct shi_dev_ctx ctx;
+    } shown, *at;
+    _Alignas(64) struct shi_ring_line line;
+    struct one *next, *next_free;
+    _Alignas(64) uint64_t slots[]; /* [n][SHI_RING_WORDS], then struct shi_ring_result [n] */
+};
+
+/* Shared by all contexts. */
+struct common {
+    uint64_t fault;
+    struct shi_dev_team team[SHI_SLOTS]; /* by the team's slot */
+    uint64_t peer_heap[];                /* [n_pes] */
+};
+
+static struct common *common, *common_at;
+static int *list_of[SHI_SLOTS]; /* for kernels: the members of a team that is not evenly spaced, or NULL */
+static struct one *standard, *all, *free_ones;
+/* Device copies of contexts: in the allocation of common_at, because each of its own would take a page of 2 MiB and, made while
+ * kernels run, might wait for them. */
+enum { COPIES = 256 };
+static struct shown *copies;
+static int n_copies; /* used */
+static unsigned log_slots;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* held to create and destroy contexts, never on the data path */
+
+/* Allocate the device's copy of the structure `here`, if it needs one. 0 or -errno after one line. */
+static int alloc_copy(void *here, size_t bytes, void **at)
+{
+    *at = here;
+    return shi_world.dev_private ? shi_device->alloc(bytes, at) : 0;
+}
+
+/* The device's copy of a context. */
+static int take_copy(struct one *o)
+{
+    void *at = copies + n_copies;
+    int err = copies && n_copies < COPIES ? 0 : alloc_copy(&o->shown, sizeof o->shown, &at);
+    n_copies += copies && n_copies < COPIES;
+    o->at = at;
+    return err;
+}
+
+static void release_copy(void *here, void *at)
+{
+    if (at && at != here)
+        shi_device->release(at);
+}
+
+/* Copy bytes of a structure here to the device's copy `at`, if there is one. */
+static void show(const void *here, void *at, size_t bytes)
+{
+    if (at != here)
+        shi_dheap_copy("shmemx_device_ctx", at, here, bytes);
+}
+
+static int read_ring_slots(void)
+{
+    long n = shi_world.config.device_ring;
+    if (n < MIN_SLOTS || n > MAX_SLOTS) {
+        shi_log_error("SHMEM_DEVICE_RING=%ld: give %d to %d slots", n, MIN_SLOTS, MAX_SLOTS);
+        return -EINVAL;
+    }
+    for (log_slots = 1; 1l << log_slots < n; log_slots++)
+        ;
+    return 0;
+}
+
+/* The members of such a team are PEs of one node. 0 or -errno after one line. */
+static int fill_list(const struct shmem_team *t)
+{
+    void *p = list_of[t->index];
+    int err = p ? 0 : shi_device->alloc_shared((size_t)shi_world.boot.n_local * sizeof(int), &p);
+    if (err)
+        return err;
+    list_of[t->index] = p;
+    for (int i = 0; i < t->n; i++)
+        list_of[t->index][i] = shi_team_world_pe(t, i);
+    return 0;
+}
+
+/* The team as kernels see it, or NULL after one line. */
+static const struct shi_dev_team *fill_team(const struct shmem_team *t)
+{
+    struct shi_dev_team *d = &common->team[t->index];
+    if (t->list && fill_list(t))
+        return NULL;
+    d->start = t->start;
+    d->stride = t->list ? 0 : t->n == 1 ? 1 : t->stride;
+    d->n = t->n;
+    d->me = t->me;
+    d->flags = (uint64_t)t->index * FLAG_BYTES;
+    d->list = (uint64_t)list_of[t->index];
+    show(d, &common_at->team[t->index], offsetof(struct shi_dev_team, seen));
+    return d;
+}
+
+/* Allocate a context and serve its ring. NULL after one line. */
+static struct one *make(void)
+{
+    size_t n = (size_t)1 << log_slots;
+    void *p;
+    if (shi_device->alloc_shared(sizeof(struct one) + n * (SHI_RING_WORDS * 8 + sizeof(struct shi_ring_result)), &p))
+        return NULL;
+    struct one *o = p;
+    o->next = all;
+    all = o;
+    if (take_copy(o))
+        return NULL;
+    o->shown.ring = (struct shi_ring){.slots = (uint64_t)o->slots, .results = (uint64_t)(o->slots + n * SHI_RING_WORDS),
+                                      .line = (uint64_t)&o->line, .log_n = log_slots};
+    show(&o->shown.ring, &o->at->ring, sizeof o->shown.ring);
+    return shi_proxy_serve(&o->shown.ring, &o->at->ring) ? NULL : o;
+}
+
+/* Sets every field: the memory may be that of a destroyed context. */
+static void fill(struct one *o, const struct shi_dev_team *t, long options)
+{
+    o->shown.ctx = (struct shi_dev_ctx){
+        .version = SHI_DEV_VERSION, .ring = (uint64_t)&o->at->ring, .heap = shi_world.dev_lo,
+        .heap_bytes = shi_world.dev_bytes, .peer_heap = (uint64_t)common_at->peer_heap,
+        .world = (uint64_t)&common_at->team[SHI_SLOT_WORLD], .shared = (uint64_t)&common_at->team[SHI_SLOT_SHARED],
+        .me = t->me, .n_even = t->stride ? t->n : 0, .n_pes = t->n, .start = t->start, .stride = t->stride, .list = t->list,
+        .fault = (uint64_t)&common_at->fault,
+        .ring_updates = shi_dheap_ring_updates(),
+        .single = (options & (SHMEM_CTX_PRIVATE | SHMEM_CTX_SERIALIZED)) != 0};
+    show(&o->shown.ctx, &o->at->ctx, sizeof o->shown.ctx);
+}
+
+/* The device is about to go down, and its memory with it. */
+static void down(void)
+{
+    shi_proxy_down();
+    for (struct one *o = all; o; o = o->next)
+        if (!copies || o->at < copies || o->at >= copies + COPIES)
+            release_copy(&o->shown, o->at);
+    release_copy(common, common_at);
+    common = common_at = NULL;
+    copies = NULL;
+    n_copies = 0;
+    memset(list_of, 0, sizeof list_of);
+    standard = all = free_ones = NULL;
+}
+
+int shi_handle_up(void)
+{
+    if (common)
+        return 0;
+    void *p, *at;
+    size_t bytes = sizeof *common + (size_t)shi_world.n_pes * sizeof(uint64_t);
+    int err = read_ring_slots();
+    if (!err)
+        err = shi_device->alloc_shared(bytes, &p);
+    size_t head = (bytes + 63) & ~(size_t)63;
+    if (!err)
+        err = alloc_copy(p, head + COPIES * sizeof *copies, &at);
+    if (err)
+        return err;
+    if (shi_world.dev_private)
+        copies = (struct shown *)((char *)at + head);
+    common = p;
+    common_at = at;
+    shi_device_heap_on_down(shi_proxy_quiet, down);
+    for (int i = 0; i < shi_world.n_pes; i++)
+        common->peer_heap[i] = shi_world.config.device_direct ? (uint64_t)shi_dheap_direct(i) : 0;
+    show(common, common_at, bytes);
+    const struct shi_dev_team *world = fill_team(&shi_team_world);
+    standard = fill_team(&shi_team_shared) ? make() : NULL;
+    if (!standard)
+        return -ENOMEM;
+    fill(standard, world, 0);
+    return 0;
+}
+
+void *shi_handle_ctx(void)
+{
+    return &standard->at->ctx;
+}
+
+int shi_handle_ctx_create(const struct shmem_team *t, long options, void **out)
+{
+    pthread_mutex_lock(&lock);
+    struct one *o = free_ones;
+    if (o)
+        free_ones = o->next_free;
+    else
+        o = make();
+    pthread_mutex_unlock(&lock);
+    const struct shi_dev_team *team = o ? fill_team(t) : NULL;
+    if (!team)
+        return -ENOMEM;
+    fill(o, team, options);
+    *out = &o->at->ctx;
+    return 0;
+}
+
+void shi_handle_ctx_destroy(void *ctx)
+{
+    pthread_mutex_lock(&lock);
+    struct one *o = all;
+    while (o && &o->at->ctx != ctx)
+        o = o->next;
+    pthread_mutex_unlock(&lock);
+    if (!o)
+        shi_die("shmemx_device_ctx_destroy", "ctx = %p is no context for kernels (pe = %d)", ctx, shi_world.pe);
+    shi_proxy_quiet_ring(&o->shown.ring);
+    o->shown.ctx.version = 0; /* a kernel that still uses it reports a fault */
+    show(&o->shown.ctx.version, &o->at->ctx.version, sizeof o->shown.ctx.version);
+    pthread_mutex_lock(&lock);
+    o->next_free = free_ones;
+    free_ones = o;
+    pthread_mutex_unlock(&lock);
+}
+
+void *shi_handle_team(const struct shmem_team *t)
+{
+    if (t->index >= SHI_SLOTS)
+        return NULL; /* an active set of the deprecated routines has no handle */
+    return fill_team(t) ? &common_at->team[t->index] : NULL;
+}
+
+uint64_t shi_handle_fault(void)
+{
+    static const uint64_t none = 0;
+    if (common_at == common)
+        return __atomic_exchange_n(&common->fault, 0, __ATOMIC_ACQ_REL);
+    uint64_t fault = 0;
+    shi_dheap_copy("shmemx_device_sync", &fault, &common_at->fault, sizeof fault);
+    if (fault)
+        shi_dheap_copy("shmemx_device_sync", &common_at->fault, &none, sizeof none);
+    return fault;
+}
+
+const char *shi_handle_fault_words(uint64_t fault)
+{
+    static char text[128];
+    static const char *const words[] = {
+        [SHI_FAULT_PE] = "PE %ld does not exist",
+        [SHI_FAULT_ADDRESS] = "address %#lx is not in the device symmetric heap",
+        [SHI_FAULT_OPERATOR] = "%ld is no comparison or signal operator",
+        [SHI_FAULT_CONTEXT] = "context %#lx is none of this library's",
+        [SHI_FAULT_TEAM] = "team %#lx is none of this PE's",
+    };
+    unsigned kind = fault & 0xff;
+    if (!fault)
+        return NULL;
+    snprintf(text, sizeof text, kind < sizeof words / sizeof *words && words[kind] ? words[kind] : "fault %#lx",
+             (long)(fault >> 8));
+    return text;
+}

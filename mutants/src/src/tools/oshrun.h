@@ -1,0 +1,240 @@
+/*
+ * oshrun.h - declarations shared by the files of oshrun: the job, its programs and its PEs.
+ *
+ * oshrun.c owns the job and its end, oshrun_opt.c the command line, oshrun_hosts.c the hosts, oshrun_place.c cores,
+ * oshrun_spawn.c processes, oshrun_io.c output lines and standard input, oshrun_pmix.c the PMIx server, oshrun_accept.c
+ * its connections, oshrun_engine.c launchers of several hosts, oshrun_debug.c debuggers. Nothing here is part of the library.
+ */
+#ifndef OSHRUN_H
+#define OSHRUN_H
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+enum { EXIT_USAGE = 2, EXIT_TIMEOUT = 124, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
+
+/* What this oshrun starts: all PEs of a job on this machine (ROLE_JOB); an engine, srun or mpirun, for a job on several
+ * hosts (ROLE_FRONT); or, itself started by an engine, one PE of such a job (ROLE_PE). */
+enum role { ROLE_JOB, ROLE_FRONT, ROLE_PE };
+
+/* Parts of a machine. NODE and SLOT, of --map-by only, are whole hosts. */
+enum level { LEVEL_DEFAULT, LEVEL_NONE, LEVEL_HWTHREAD, LEVEL_CORE, LEVEL_NUMA, LEVEL_SOCKET, LEVEL_NODE, LEVEL_SLOT };
+
+/* map: PEs go to these in turn, NODE: to the hosts; else the first host is filled first. bind: a PE may run on all cores of
+ * the one where it is. */
+struct place {
+    enum level map, bind;
+};
+
+enum { INPUT_NONE = -1, INPUT_ALL = -2 };
+
+/* One program of the job; ':' separates programs on the command line. */
+struct app {
+    char **argv;
+    char *wdir;  /* NULL: the directory in which oshrun was started */
+    char **env;  /* VAR=VALUE pairs of -x */
+    int nenv;
+    int npes;    /* 0 until the default is known */
+};
+
+struct host {
+    char *name;
+    int slots; /* 0: not given */
+};
+
+struct options {
+    enum role role;
+    const char *engine; /* of ROLE_FRONT; NULL: any */
+    struct host *hosts; /* of ROLE_FRONT: as many slots as PEs; none: the engine's allocation */
+    int nhosts;
+    struct app *apps;
+    int napps;
+    int npes;    /* of all programs together */
+    int per_host; /* -N; 0: not given */
+    bool label, report, verbose, dry_run;
+    struct app all; /* only env: -genv */
+    struct place place;
+    double timeout_s; /* 0: none */
+    int gdb;          /* the PE that runs under gdb; -1: none */
+    int input;        /* the PE that gets standard input, or INPUT_ */
+    const char *output; /* folder of a file for each PE's output; NULL: none */
+};
+
+/*
+ *   word       written by         read by      order
+ *   pmix       PMIx thread        main thread  acquire-release: P1 -> M1, so that a PE's finalize before its exit is
+ *                                              visible when the exit is
+ *   others     main thread        main thread  none
+ */
+enum pmix_state { PMIX_NEVER, PMIX_CONNECTED, PMIX_FINALIZED, PMIX_ABORTED };
+
+/* END_SEEN: its exit was found; END_JUDGED: and the job's status takes account of it. */
+enum end_state { END_NOT, END_SEEN, END_JUDGED };
+
+struct pe {
+    const struct app *app;
+    int appnum;
+    int rank;
+    bool foreground; /* its process group becomes that of the terminal */
+    bool own_session; /* if it is bound to one core: Linux 6.18 shares that core fairly only with sessions that use no other */
+    int death_sig;   /* parent-death signal, beside what the guardian sends; 0: none */
+    pid_t pid;       /* 0 until started; not reaped, so not reused until oshrun ends */
+    enum end_state ended;
+    siginfo_t end;   /* once it ended */
+    void *cpuset;    /* hwloc_cpuset_t of its core, NULL when not bound */
+    size_t nmask;    /* the same as a cpu_set_t of this many bytes */
+    void *mask;
+    _Atomic int pmix;
+};
+
+/* oshrun_opt.c */
+
+/* Fill *opt from the command line; ends the process after --help, --version or a usage error. */
+void opt_parse(struct options *opt, int argc, char **argv);
+/* The value of --bind-to or --map-by, NULL for the default. */
+const char *level_name(enum level level);
+_Noreturn void out_of_memory(void);
+/* Exit after something was printed on standard output. */
+_Noreturn void printed(void);
+_Noreturn void usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* A number of PEs or slots; what: what it is, for the error. */
+int opt_count(const char *what, const char *text);
+
+/* oshrun_hosts.c */
+
+/* Add the hosts of a list, or of a file, to the job's. */
+void hosts_add(struct options *opt, const char *list);
+void hosts_read(struct options *opt, const char *path);
+/* Decide the role of this oshrun. Returns the default number of PEs. */
+int hosts_choose_role(struct options *opt);
+/* Make the sum of slots equal the number of PEs: drop slots, or add one to each host in turn. */
+void hosts_spread(struct options *opt);
+/* The host of each PE, [opt->npes]; not freed. NULL without hosts. */
+const int *hosts_of_pes(const struct options *opt);
+/* In ROLE_PE: the index of PE `rank` among the PEs of its host; -1: unknown. */
+int hosts_local_index(const struct options *opt, int rank);
+/* The rank that a launcher gave this process, or NULL. */
+const char *hosts_rank(void);
+/* The number of hosts of a Slurm job that oshrun uses all of, else 0. */
+int hosts_of_slurm(const struct options *opt);
+
+/* oshrun_place.c */
+
+/* Number of cores oshrun may use, at least 1. */
+int cores_count(void);
+
+/* Choose the cores of npes PEs, the first of which has this index on its host; -1: unknown. Load the topology if that needs
+ * it. Returns the hwloc topology, never NULL. */
+void *cores_assign(struct pe *pe, int npes, int first, const struct place *place);
+/* Print a line with the host, the CPUs and the program of a PE. */
+void place_report(FILE *f, const struct pe *pe);
+
+/* oshrun_spawn.c */
+
+/* Start the guardian process. When oshrun is killed, it ends the registered process groups with SIGTERM, and after the given
+ * seconds with SIGKILL. Call before any thread exists. Returns 0 or -errno. */
+int guardian_up(double grace_s);
+void guardian_down(void);
+
+/* Raise the limit of open files for a job of npes PEs, with of_pe more files for each than for its output; the PEs start with
+ * the original limit. 0, or -errno after one line. */
+int files_up(int npes, int of_pe);
+
+/* Start one PE in a process group of its own, with fd[0..2] as its standard streams and env as its environment, and
+ * register the group with the guardian. Returns 0 or the -errno of chdir or exec, whose name is then in *what. */
+int pe_spawn(struct pe *pe, const int fd[3], char **env, const char **what);
+
+/* oshrun_io.c */
+
+/* A destination of lines: standard output or standard error of oshrun. */
+struct sink;
+/* A pipe from one PE, cut into lines. */
+struct stream;
+
+extern struct sink *const sink_out, *const sink_err;
+
+/* For npes PEs from rank first. heard, or NULL, is called with each line of error output and returns true to drop it. */
+void io_up(int first, int npes, bool label, bool (*heard)(const char *line, size_t n));
+/* Write the output of each PE to files of this folder, too; last: the job's last rank. 0, or -errno with the name of what
+ * cannot be written in *failed. */
+int io_files_up(const char *folder, int last, const char **failed);
+/* Create the pipe of a stream (0 output, 1 error) and return the end for the PE, or -errno. */
+int stream_open(int rank, int which);
+/* Number of streams a PE, or one of its children, may still write to. */
+int streams_left(void);
+/* Queue one line of oshrun itself on standard error. */
+void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Return a descriptor for the standard input of a PE, or -errno; several: other PEs get it, too. oshrun reads a terminal and
+ * forwards it, as no PE is ever in its foreground group, and any input of several PEs. Another file is inherited, so that
+ * input which the PE does not read stays unread. */
+int stdin_open(bool several);
+/* Wait up to timeout_ms for input, output or one of the nfds descriptors in fds, fill their revents, and move the bytes. */
+struct pollfd;
+void io_wait(struct pollfd *fds, int nfds, int timeout_ms);
+/* Read without waiting, write unfinished lines and close the streams. */
+void io_drain(void);
+/* True while bytes are queued for a slow reader. */
+bool output_left(void);
+/* The errno of the failed write to standard output, or 0. */
+int out_error(void);
+/* Queued bytes were lost on either stream, for another reason than a closed pipe. */
+bool output_lost(void);
+
+/* oshrun_engine.c */
+
+/* Make *app the command by which an engine starts the job and return the engine's name; exits when none is found. */
+const char *engine_command(const struct options *opt, struct app *app);
+/* Print that command line. */
+void engine_show(FILE *f, const struct app *app);
+/* Filter a line of standard error from the engine or its PEs: true when it must not be printed. */
+bool engine_heard(const char *line, size_t n);
+/* The job is being ended: drop the engine's own messages from now on. */
+void engine_hush(void);
+/* The status of the first PE that failed, 0 while there is none. */
+int engine_failure(void);
+/* After the engine's last line: its reason for ending the job, or NULL. */
+const char *engine_reason(void);
+/* In ROLE_PE: decode the command line after AS_PE. */
+#define AS_PE "--as-pe"
+void engine_decode(int argc, char **argv);
+/* In ROLE_PE: report this PE's failure to the oshrun in ROLE_FRONT. */
+void engine_report(int status, const char *text);
+
+/* oshrun_debug.c */
+
+/* All PEs have been started. */
+void debug_started(const struct pe *pe, int npes);
+/* The job is being ended after a failure. */
+void debug_aborting(const char *why);
+/* The command that runs this one under gdb; not freed. */
+char **debug_command(char **argv);
+
+/* oshrun_accept.c */
+
+/* From now on each accept(2) in this process refuses connections of other users; the first one makes wake_fd readable. */
+void accept_up(int wake_fd);
+/* The user of a refused connection, or -1. */
+int64_t accept_refused(void);
+
+/* oshrun_pmix.c */
+
+/* Start the server for the job: afterwards clients may connect. Sets *wake_fd, readable after an abort or accept_refused. */
+int server_up(struct pe *pe, int npes, int napps, void *topology, int *wake_fd);
+/* Append the variables by which a PE finds the server to its environment. Returns 0 or -errno. */
+int server_env(const struct pe *pe, char ***env);
+/* The arguments of a PE's PMIx_Abort. */
+struct abort_record {
+    int rank, status;
+    char words[256];
+};
+
+/* The first PMIx_Abort, or NULL. */
+const struct abort_record *server_aborted(void);
+
+#endif

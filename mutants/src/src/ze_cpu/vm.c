@@ -1,0 +1,629 @@
+/*
+ * vm.c - the interpreter: runs one work-item until it ends, waits, or has used its quantum.
+ *
+ * A work-item yields at barriers and group operations, after QUANTUM backward jumps, and as soon as it polls words that do
+ * not change: up to ZC_POLLED atomic or volatile loads, failed compare-exchanges or exchanges return the same values
+ * ZC_SPINS times, with no write between them. So a work-item that waits costs the others little, and all resident
+ * work-items make progress.
+ *
+ * A plain access of the kernel is a plain access here, an atomic one has the memory order of the kernel: ThreadSanitizer
+ * reports the kernel's races.
+ */
+#include "ze_cpu/vm.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "ze_cpu/builtin.h"
+#include "ze_cpu/convert.h"
+#include "ze_cpu/group_op.h"
+#include "ze_cpu/guard.h"
+#include "ze_cpu/op.h"
+#include "ze_cpu/print.h"
+
+enum { QUANTUM = 4096 };
+
+/* A kernel may access any type at any address: these have no alignment. */
+#define UNALIGNED(T) T __attribute__((aligned(1)))
+typedef UNALIGNED(u8) m8;
+typedef UNALIGNED(u16) m16;
+typedef UNALIGNED(u32) m32;
+typedef UNALIGNED(u64) m64;
+
+#define zc_sqrt(a) _Generic((a), float: sqrtf, default: sqrt)(a)
+#define zc_abs(a) _Generic((a), float: fabsf, default: fabs)(a)
+#define zc_fma(a, b, c) _Generic((a), float: fmaf, default: fma)(a, b, c)
+
+#define R(T, slot) (*(T *)(f + (slot)))
+/* Every operation dispatches the next one itself: branches predict better than with one dispatch for all. */
+#define NEXT                                                                                                          \
+    {                                                                                                                 \
+        i++;                                                                                                          \
+        goto *label[i->op];                                                                                           \
+    }
+#define JUMP(to)                                                                                                      \
+    {                                                                                                                 \
+        const struct zc_ins *t_ = code + (to);                                                                        \
+        if (t_ <= i && --quantum <= 0) {                                                                              \
+            it->pc = t_;                                                                                              \
+            return STOP_QUANTUM;                                                                                      \
+        }                                                                                                             \
+        i = t_;                                                                                                       \
+        goto *label[i->op];                                                                                           \
+    }
+/* The memory at an address of the kernel; goes to `fault` if the address is bad. */
+#define MEM(T, addr, bytes, kind)                                                                                     \
+    ({                                                                                                                \
+        uint64_t a_ = (addr);                                                                                         \
+        if (guarded) {                                                                                                \
+            a_ = zc_guard_address(x, it, a_, bytes, kind);                                                            \
+            if (!a_)                                                                                                  \
+                goto fault;                                                                                           \
+        }                                                                                                             \
+        (T *)a_;                                                                                                      \
+    })
+/* This instruction polled `value`. */
+#define POLLED(value)                                                                                                 \
+    {                                                                                                                 \
+        enum zc_stop s_ = zc_vm_polled(it, i, value);                                                                 \
+        if (s_)                                                                                                       \
+            return s_;                                                                                                \
+    }
+/* A work-item that writes does more than poll. */
+#define WRITES it->spins = 0;
+
+#define INT2_ONE(NAME, W, T, expr)                                                                                    \
+    on_##NAME##_##W: {                                                                                                \
+        T a = R(T, i->a), b = R(T, i->b);                                                                             \
+        R(T, i->d) = (T)(expr);                                                                                       \
+        NEXT                                                                                                          \
+    }                                                                                                                 \
+    on_##NAME##_##W##V:                                                                                               \
+        for (unsigned n = 0; n < i->n; n++) {                                                                         \
+            T a = (&R(T, i->a))[n], b = (&R(T, i->b))[n];                                                             \
+            (&R(T, i->d))[n] = (T)(expr);                                                                             \
+        }                                                                                                             \
+        NEXT
+#define INT2(NAME, s, expr)                                                                                           \
+    INT2_ONE(NAME, 1, s##8, expr)                                                                                     \
+    INT2_ONE(NAME, 2, s##16, expr) INT2_ONE(NAME, 4, s##32, expr) INT2_ONE(NAME, 8, s##64, expr)
+#define CMP_ONE(NAME, W, T, expr)                                                                                     \
+    on_##NAME##_##W: {                                                                                                \
+        T a = R(T, i->a), b = R(T, i->b);                                                                             \
+        R(u8, i->d) = (expr) != 0;                                                                                    \
+        NEXT                                                                                                          \
+    }                                                                                                                 \
+    on_##NAME##_##W##V:                                                                                               \
+        for (unsigned n = 0; n < i->n; n++) {                                                                         \
+            T a = (&R(T, i->a))[n], b = (&R(T, i->b))[n];                                                             \
+            (&R(u8, i->d))[n] = (expr) != 0;                                                                          \
+        }                                                                                                             \
+        NEXT
+#define ICMP(NAME, s, expr)                                                                                           \
+    CMP_ONE(NAME, 1, s##8, expr)                                                                                      \
+    CMP_ONE(NAME, 2, s##16, expr) CMP_ONE(NAME, 4, s##32, expr) CMP_ONE(NAME, 8, s##64, expr)
+#define BRANCH_ONE(NAME, W, T, expr)                                                                                  \
+    on_BR_##NAME##_##W: {                                                                                             \
+        T a = R(T, i->a), b = R(T, i->b);                                                                             \
+        JUMP((expr) ? i->c : i->d)                                                                                    \
+    }
+#define BRANCH(NAME, s, expr) BRANCH_ONE(NAME, 4, s##32, expr) BRANCH_ONE(NAME, 8, s##64, expr)
+#define FCMP(NAME, expr) CMP_ONE(NAME, 4, f32, expr) CMP_ONE(NAME, 8, f64, expr)
+#define FLT2(NAME, expr) INT2_ONE(NAME, 4, f32, expr) INT2_ONE(NAME, 8, f64, expr)
+
+#define ONE(NAME, W, T, expr)                                                                                         \
+    on_##NAME##_##W: {                                                                                                \
+        T a = R(T, i->a);                                                                                             \
+        R(T, i->d) = (T)(expr);                                                                                       \
+        NEXT                                                                                                          \
+    }                                                                                                                 \
+    on_##NAME##_##W##V:                                                                                               \
+        for (unsigned n = 0; n < i->n; n++) {                                                                         \
+            T a = (&R(T, i->a))[n];                                                                                   \
+            (&R(T, i->d))[n] = (T)(expr);                                                                             \
+        }                                                                                                             \
+        NEXT
+#define INT1(NAME, s, expr)                                                                                           \
+    ONE(NAME, 1, s##8, expr) ONE(NAME, 2, s##16, expr) ONE(NAME, 4, s##32, expr) ONE(NAME, 8, s##64, expr)
+#define FLT1(NAME, expr) ONE(NAME, 4, f32, expr) ONE(NAME, 8, f64, expr)
+#define THREE(NAME, W, T, expr)                                                                                       \
+    on_##NAME##_##W: {                                                                                                \
+        T a = R(T, i->a), b = R(T, i->b), c = R(T, i->c);                                                             \
+        R(T, i->d) = (T)(expr);                                                                                       \
+        NEXT                                                                                                          \
+    }                                                                                                                 \
+    on_##NAME##_##W##V:                                                                                               \
+        for (unsigned n = 0; n < i->n; n++) {                                                                         \
+            T a = (&R(T, i->a))[n], b = (&R(T, i->b))[n], c = (&R(T, i->c))[n];                                       \
+            (&R(T, i->d))[n] = (T)(expr);                                                                             \
+        }                                                                                                             \
+        NEXT
+#define FLT3(NAME, expr) THREE(NAME, 4, f32, expr) THREE(NAME, 8, f64, expr)
+
+/* Loads and stores: d is the value; the address is a + imm, or a + b * c + imm. */
+#define ADDR (R(u64, i->a) + (uint64_t)i->imm)
+#define ADDRX (R(u64, i->a) + R(u64, i->b) * i->c + (uint64_t)i->imm)
+#define ACCESS(W, T, M)                                                                                               \
+    on_LD_##W:                                                                                                        \
+        R(T, i->d) = *MEM(M, ADDR, W, "load");                                                                        \
+        NEXT                                                                                                          \
+    on_LDX_##W:                                                                                                       \
+        R(T, i->d) = *MEM(M, ADDRX, W, "load");                                                                       \
+        NEXT                                                                                                          \
+    on_ST_##W:                                                                                                        \
+        WRITES                                                                                                        \
+        *MEM(M, ADDR, W, "store") = R(T, i->d);                                                                       \
+        NEXT                                                                                                          \
+    on_STX_##W:                                                                                                       \
+        WRITES                                                                                                        \
+        *MEM(M, ADDRX, W, "store") = R(T, i->d);                                                                      \
+        NEXT                                                                                                          \
+    on_LDV_##W: {                                                                                                     \
+        T v = __atomic_load_n(MEM(T, ADDR, W, "load"), __ATOMIC_RELAXED);                                             \
+        R(T, i->d) = v;                                                                                               \
+        POLLED(v)                                                                                                     \
+        NEXT                                                                                                          \
+    }                                                                                                                 \
+    on_STV_##W:                                                                                                       \
+        WRITES                                                                                                        \
+        __atomic_store_n(MEM(T, ADDR, W, "store"), R(T, i->d), __ATOMIC_RELAXED);                                     \
+        NEXT                                                                                                          \
+    on_MOV_##W:                                                                                                       \
+        R(T, i->d) = R(T, i->a);                                                                                      \
+        NEXT                                                                                                          \
+    on_SEL_##W:                                                                                                       \
+        R(T, i->d) = R(u8, i->a) ? R(T, i->b) : R(T, i->c);                                                           \
+        NEXT
+
+#define EXTEND(F, FT, TW, TT, s, NAME)                                                                                \
+    on_##NAME##_##F##_##TW:                                                                                           \
+        R(s##TT, i->d) = R(s##FT, i->a);                                                                              \
+        NEXT
+#define EXTENDS(s, NAME)                                                                                              \
+    EXTEND(1, 8, 2, 16, s, NAME)                                                                                      \
+    EXTEND(1, 8, 4, 32, s, NAME) EXTEND(1, 8, 8, 64, s, NAME) EXTEND(2, 16, 4, 32, s, NAME)                           \
+    EXTEND(2, 16, 8, 64, s, NAME) EXTEND(4, 32, 8, 64, s, NAME)
+
+/* The atomic builtin `call` with the memory order o, a run-time value. */
+#define ORDERED(o, call)                                                                                              \
+    ((o) == __ATOMIC_RELAXED   ? call(__ATOMIC_RELAXED)                                                               \
+     : (o) == __ATOMIC_ACQUIRE ? call(__ATOMIC_ACQUIRE)                                                               \
+     : (o) == __ATOMIC_RELEASE ? call(__ATOMIC_RELEASE)                                                               \
+     : (o) == __ATOMIC_ACQ_REL ? call(__ATOMIC_ACQ_REL)                                                               \
+                               : call(__ATOMIC_SEQ_CST))
+/* ThreadSanitizer knows no fences. For it, an acquire fence loads the word of the last relaxed load again, with acquire. */
+#if defined(__has_feature)
+#define TSAN __has_feature(thread_sanitizer)
+#elif defined(__SANITIZE_THREAD__)
+#define TSAN 1
+#else
+#define TSAN 0
+#endif
+#if TSAN
+static _Thread_local const uint32_t *looked;
+#define LOOKED(p) (looked = (const uint32_t *)(p))
+#define LOOK_AGAIN() ((void)(looked && __atomic_load_n(looked, __ATOMIC_ACQUIRE)))
+#else
+#define LOOKED(p) ((void)(p))
+#define LOOK_AGAIN() ((void)0)
+#endif
+#define LOAD_AS(T, W, NAME, o)                                                                                        \
+    on_ALOAD_##NAME##_##W: {                                                                                          \
+        const T *p = MEM(T, ADDR, W, "atomic load");                                                                  \
+        T v = __atomic_load_n(p, o);                                                                                  \
+        LOOKED(p);                                                                                                    \
+        R(T, i->d) = v;                                                                                               \
+        POLLED(v)                                                                                                     \
+        NEXT                                                                                                          \
+    }
+#define STORE_AS(T, W, NAME, o)                                                                                       \
+    on_ASTORE_##NAME##_##W:                                                                                           \
+        WRITES                                                                                                        \
+        __atomic_store_n(MEM(T, ADDR, W, "atomic store"), R(T, i->d), o);                                             \
+        NEXT
+/* d: the old value; b: the operand; w: the order. */
+#define FETCH(T, W, NAME, fn)                                                                                         \
+    on_##NAME##_##W: {                                                                                                \
+        T *p = MEM(T, ADDR, W, "atomic");                                                                             \
+        T v = R(T, i->b);                                                                                             \
+        WRITES                                                                                                        \
+        R(T, i->d) = ORDERED(i->w, fn);                                                                               \
+        NEXT                                                                                                          \
+    }
+#define DO_ADD(o) __atomic_fetch_add(p, v, o)
+#define DO_SUB(o) __atomic_fetch_sub(p, v, o)
+#define DO_AND(o) __atomic_fetch_and(p, v, o)
+#define DO_OR(o) __atomic_fetch_or(p, v, o)
+#define DO_XOR(o) __atomic_fetch_xor(p, v, o)
+#define DO_XCHG(o) __atomic_exchange_n(p, v, o)
+#define DO_CAS(o)                                                                                                     \
+    __atomic_compare_exchange_n(p, &old, v, false, o,                                                                 \
+                                (o) == __ATOMIC_ACQ_REL || (o) == __ATOMIC_ACQUIRE ? __ATOMIC_ACQUIRE                 \
+                                : (o) == __ATOMIC_SEQ_CST                          ? __ATOMIC_SEQ_CST                 \
+                                                                                   : __ATOMIC_RELAXED)
+#define EXTREME(T, W, NAME, CT, better)                                                                               \
+    on_##NAME##_##W: {                                                                                                \
+        T *p = MEM(T, ADDR, W, "atomic");                                                                             \
+        T arg = R(T, i->b), v, old = __atomic_load_n(p, __ATOMIC_RELAXED);                                            \
+        WRITES                                                                                                        \
+        do                                                                                                            \
+            v = (CT)arg better(CT) old ? arg : old;                                                                   \
+        while (!ORDERED(i->w, DO_CAS));                                                                               \
+        R(T, i->d) = old;                                                                                             \
+        NEXT                                                                                                          \
+    }
+/* d: the old value; the new one is the function's of it, b and c. The address is a. */
+#define UPDATE(T, W)                                                                                                  \
+    on_AUPDATE_##W: {                                                                                                 \
+        T *p = MEM(T, R(u64, i->a), W, "atomic");                                                                     \
+        T v, old = __atomic_load_n(p, __ATOMIC_RELAXED);                                                              \
+        WRITES                                                                                                        \
+        do                                                                                                            \
+            v = (T)((zc_bits)i->ptr)(old, R(T, i->b), R(T, i->c), W);                                                 \
+        while (!ORDERED(i->w, DO_CAS));                                                                               \
+        R(T, i->d) = old;                                                                                             \
+        NEXT                                                                                                          \
+    }
+#define ATOMICS(T, ST, W)                                                                                             \
+    LOAD_AS(T, W, RLX, __ATOMIC_RELAXED)                                                                              \
+    LOAD_AS(T, W, ACQ, __ATOMIC_ACQUIRE) LOAD_AS(T, W, SEQ, __ATOMIC_SEQ_CST)                                         \
+    STORE_AS(T, W, RLX, __ATOMIC_RELAXED) STORE_AS(T, W, REL, __ATOMIC_RELEASE)                                       \
+    STORE_AS(T, W, SEQ, __ATOMIC_SEQ_CST) FETCH(T, W, AADD, DO_ADD) FETCH(T, W, ASUB, DO_SUB)                         \
+    FETCH(T, W, AAND, DO_AND) FETCH(T, W, AOR, DO_OR) FETCH(T, W, AXOR, DO_XOR)                                       \
+    EXTREME(T, W, ASMIN, ST, <) EXTREME(T, W, AUMIN, T, <) EXTREME(T, W, ASMAX, ST, >) EXTREME(T, W, AUMAX, T, >)     \
+    UPDATE(T, W)                                                                                                      \
+    on_AXCHG_##W: {                                                                                                   \
+        T *p = MEM(T, ADDR, W, "atomic");                                                                             \
+        T v = R(T, i->b), old = ORDERED(i->w, DO_XCHG);                                                               \
+        R(T, i->d) = old;                                                                                             \
+        POLLED(old)                                                                                                   \
+        NEXT                                                                                                          \
+    }                                                                                                                 \
+    on_ACAS_##W: {                                                                                                    \
+        T *p = MEM(T, ADDR, W, "atomic");                                                                             \
+        T v = R(T, i->b), old = R(T, i->c);                                                                           \
+        bool done = ORDERED(i->w, DO_CAS);                                                                            \
+        R(T, i->d) = old;                                                                                             \
+        if (!done)                                                                                                    \
+            POLLED(old)                                                                                               \
+        else                                                                                                          \
+            WRITES                                                                                                    \
+        NEXT                                                                                                          \
+    }
+
+static inline bool is_new(struct zc_item *it, const struct zc_ins *i, uint64_t value)
+{
+    for (unsigned k = 0; k < ZC_POLLED; k++)
+        if (it->polled[k].pc == i) {
+            bool changed = it->polled[k].value != value;
+            it->polled[k].value = value;
+            return changed;
+        }
+    unsigned k = it->oldest++ % ZC_POLLED;
+    it->polled[k].pc = i;
+    it->polled[k].value = value;
+    return true;
+}
+
+enum zc_stop zc_vm_polled(struct zc_item *it, const struct zc_ins *i, uint64_t value)
+{
+    if (is_new(it, i, value)) {
+        it->spins = 0;
+        it->fresh = true;
+        return STOP_NOT;
+    }
+    if (++it->spins < ZC_SPINS)
+        return STOP_NOT;
+    it->spins = ZC_SPINS - 1;
+    it->pc = i + 1;
+    return it->fresh ? STOP_QUANTUM : STOP_SPIN;
+}
+
+/* ---- operations outside the loop -------------------------------------------------------------------------------- */
+
+static const struct zc_ins *switch_to(const struct zc_module *m, const struct zc_ins *i, const uint8_t *f)
+{
+    uint64_t v = 0;
+    memcpy(&v, f + i->a, i->w);
+    const uint32_t *t = m->extra.v + i->c;
+    for (uint32_t n = 0; n < i->b; n++, t += 3)
+        if (v == (t[0] | (uint64_t)t[1] << 32))
+            return m->code.v + t[2];
+    return m->code.v + t[0];
+}
+
+static void pass_arguments(const struct zc_module *m, const struct zc_ins *i, uint8_t *f)
+{
+    const uint32_t *x = m->extra.v + i->b;
+    for (uint32_t n = 0; n < i->c; n++, x += 3) {
+        if (x[2] == 8)
+            R(u64, x[0]) = R(u64, x[1]);
+        else if (x[2] == 4)
+            R(u32, x[0]) = R(u32, x[1]);
+        else
+            memcpy(f + x[0], f + x[1], x[2]);
+    }
+}
+
+#define EACH(T, W, expr)                                                                                              \
+    for (unsigned n = 0; n < i->n; n++)                                                                               \
+        (&R(T, i->d))[n] = (expr);                                                                                    \
+    break;
+#define AT(T, slot) ((&R(T, i->slot))[n])
+
+/* A function of builtin.c on every component. */
+static void call_each(const struct zc_ins *i, uint8_t *f)
+{
+    unsigned args = i->op - OP_CALL_1 + 1u;
+    switch (args * 10 + i->w) {
+    case 14:
+        EACH(f32, 4, ((zc_f1)i->ptr)(AT(f32, a)))
+    case 18:
+        EACH(f64, 8, ((zc_d1)i->ptr)(AT(f64, a)))
+    case 24:
+        EACH(f32, 4, ((zc_f2)i->ptr)(AT(f32, a), AT(f32, b)))
+    case 28:
+        EACH(f64, 8, ((zc_d2)i->ptr)(AT(f64, a), AT(f64, b)))
+    case 34:
+        EACH(f32, 4, ((zc_f3)i->ptr)(AT(f32, a), AT(f32, b), AT(f32, c)))
+    default:
+        EACH(f64, 8, ((zc_d3)i->ptr)(AT(f64, a), AT(f64, b), AT(f64, c)))
+    }
+}
+
+static void call_int(const struct zc_ins *i, uint8_t *f)
+{
+    for (unsigned n = 0; n < i->n; n++) {
+        uint64_t v[3] = {0, 0, 0}, r;
+        memcpy(&v[0], f + i->a + n * i->w, i->w);
+        memcpy(&v[1], f + i->b + n * i->w, i->w);
+        memcpy(&v[2], f + i->c + n * i->w, i->w);
+        r = ((zc_bits)i->ptr)(v[0], v[1], v[2], i->w);
+        memcpy(f + i->d + n * i->w, &r, i->w);
+    }
+}
+
+static void call_ptr(const struct zc_ins *i, uint8_t *f)
+{
+    for (unsigned n = 0; n < i->n; n++)
+        ((zc_split)i->ptr)(f + i->d + n * (i->w & 1 ? 8 : 4), f + i->a + n * (i->w & 2 ? 8 : 4),
+                           f + i->b + n * (i->w & 4 ? 8 : 4), f + i->c + n * (i->w & 8 ? 8 : 4));
+}
+
+uint64_t zc_vm_to_space(const struct zc_item *it, uint64_t a, uint32_t storage)
+{
+    bool local = a - (uint64_t)(uintptr_t)it->local < it->local_bytes;
+    bool own = a - (uint64_t)(uintptr_t)it->f < (uint64_t)((const uint8_t *)it->stack - it->f);
+    return (storage == STORAGE_LOCAL ? local : storage == STORAGE_FUNCTION ? own : !local && !own) ? a : 0;
+}
+
+static void fence(int order)
+{
+#define DO_FENCE(o) (__atomic_thread_fence(o), 0)
+    (void)ORDERED(order, DO_FENCE);
+    LOOK_AGAIN();
+}
+
+/* Elements of `bytes` each, with a stride on the side that is not local memory. The first work-item copies them all. */
+static bool async_copy(struct zc_vm *x, const struct zc_item *it, const struct zc_ins *i, uint8_t *f)
+{
+    uint64_t d = R(u64, i->d), s = R(u64, i->a), n = R(u64, i->b), bytes = (uint64_t)i->imm;
+    uint64_t stride = R(u64, i->c) ? R(u64, i->c) : 1;
+    for (uint64_t k = 0; k < n && !it->index; k++) {
+        uint64_t to = d + k * bytes * (i->n ? 1 : stride), from = s + k * bytes * (i->n ? stride : 1);
+        if (x->guarded) {
+            to = zc_guard_address(x, it, to, bytes, "copy");
+            from = to ? zc_guard_address(x, it, from, bytes, "copy") : 0;
+            if (!from)
+                return false;
+        }
+        memcpy((void *)to, (const void *)from, bytes);
+    }
+    return true;
+}
+
+/* ---- the loop --------------------------------------------------------------------------------------------------- */
+
+enum zc_stop zc_vm_run(struct zc_vm *x, struct zc_item *it)
+{
+    const struct zc_module *const m = x->m;
+    const struct zc_ins *i = it->pc, *const code = m->code.v;
+    uint8_t *const f = it->f;
+    const bool guarded = x->guarded;
+    int quantum = QUANTUM;
+    it->fresh = false;
+    LOOKED(NULL);
+#define ZC_ROW(name) &&on_##name,
+    static const void *const label[] = {ZC_OPS};
+    goto *label[i->op];
+
+    ZC_INT2(INT2)
+    ZC_ICMP(ICMP)
+    ZC_ICMP(BRANCH)
+    ZC_INT1(INT1)
+    ZC_FLT2(FLT2)
+    ZC_FCMP(FCMP)
+    ZC_FLT1(FLT1)
+    ZC_FLT3(FLT3)
+    ACCESS(1, u8, m8)
+    ACCESS(2, u16, m16)
+    ACCESS(4, u32, m32)
+    ACCESS(8, u64, m64)
+    EXTENDS(u, ZX)
+    EXTENDS(s, SX)
+    ATOMICS(u32, s32, 4)
+    ATOMICS(u64, s64, 8)
+on_NATIVE: {
+    struct zc_resume s = ((zc_native_code)(uintptr_t)i->ptr)(f, it, (uint64_t)quantum);
+    if (!s.next)
+        return (enum zc_stop)s.left;
+    quantum = (int)s.left;
+    i = s.next;
+    goto *label[i->op];
+}
+on_LD_N:
+    memcpy(f + i->d, MEM(u8, ADDR, i->b, "load"), i->b);
+    NEXT
+on_ST_N:
+    WRITES
+    memcpy(MEM(u8, ADDR, i->b, "store"), f + i->d, i->b);
+    NEXT
+on_COPY: {
+    u8 *d = MEM(u8, R(u64, i->d), i->b, "copy"), *s = MEM(u8, R(u64, i->a), i->b, "copy");
+    WRITES
+    memmove(d, s, i->b);
+    NEXT
+}
+on_COPY_SIZED: {
+    uint64_t n = R(u64, i->b);
+    if (n) {
+        u8 *d = MEM(u8, R(u64, i->d), n, "copy"), *s = MEM(u8, R(u64, i->a), n, "copy");
+        WRITES
+        memmove(d, s, n);
+    }
+    NEXT
+}
+on_MOV_N:
+    memmove(f + i->d, f + i->a, i->b);
+    NEXT
+on_ZERO: /* then the first byte becomes a */
+    memset(f + i->d, 0, i->b);
+    f[i->d] = (uint8_t)i->a;
+    NEXT
+on_LEA:
+    R(u64, i->d) = (uint64_t)(uintptr_t)(f + i->a);
+    NEXT
+on_PADD:
+    R(u64, i->d) = ADDR;
+    NEXT
+on_PMAD:
+    R(u64, i->d) = R(u64, i->a) + R(u64, i->b) * (uint64_t)i->imm;
+    NEXT
+on_CONVERT:
+    for (unsigned n = 0; n < i->n; n++)
+        ((zc_converter)i->ptr)(f + i->d + n * i->c, f + i->a + n * i->w);
+    NEXT
+on_LNOT:
+    for (unsigned n = 0; n < i->n; n++)
+        AT(u8, d) = !AT(u8, a);
+    NEXT
+on_SEL_N:
+    memmove(f + i->d, f + (R(u8, i->a) ? i->b : i->c), i->u[0]);
+    NEXT
+on_SEL_V:
+    for (unsigned n = 0; n < i->n; n++)
+        memmove(f + i->d + n * i->w, f + (AT(u8, a) ? i->b : i->c) + n * i->w, i->w);
+    NEXT
+on_ANY: {
+    u8 any = 0;
+    for (unsigned n = 0; n < i->n; n++)
+        any |= AT(u8, a);
+    R(u8, i->d) = any;
+    NEXT
+}
+on_ALL: {
+    u8 all = 1;
+    for (unsigned n = 0; n < i->n; n++)
+        all &= AT(u8, a);
+    R(u8, i->d) = all;
+    NEXT
+}
+on_EXTRACT:
+    memmove(f + i->d, f + i->a + R(u64, i->b) % i->n * i->w, i->w);
+    NEXT
+on_INSERT:
+    memmove(f + i->d + R(u64, i->b) % i->n * i->w, f + i->a, i->w);
+    NEXT
+on_CALL_1:
+on_CALL_2:
+on_CALL_3:
+    call_each(i, f);
+    NEXT
+on_CALL_INT:
+    call_int(i, f);
+    NEXT
+on_CALL_PTR:
+    call_ptr(i, f);
+    NEXT
+on_GATHER:
+    zc_group_ballot(it, i);
+    NEXT
+on_AFLAG: {
+    u32 *p = MEM(u32, ADDR, 4, "atomic");
+    u32 v = i->n, old = ORDERED(i->w, DO_XCHG);
+    R(u8, i->d) = old != 0;
+    if (v && old)
+        POLLED(old)
+    NEXT
+}
+on_FENCE:
+    fence(i->w);
+    NEXT
+on_PREFETCH:
+    __builtin_prefetch((const void *)R(u64, i->a), 1);
+    NEXT
+on_BR:
+    JUMP(i->d)
+on_BRC:
+    JUMP(R(u8, i->a) ? i->b : i->c)
+on_SWITCH: {
+    const struct zc_ins *target = switch_to(m, i, f);
+    JUMP(target - code)
+}
+on_CALL:
+    pass_arguments(m, i, f);
+    it->stack[it->sp++] = i;
+    i = code + i->a;
+    goto *label[i->op];
+on_RET:
+    if (!it->sp)
+        return STOP_DONE;
+    i = it->stack[--it->sp];
+    NEXT
+on_RETV: {
+    const struct zc_ins *r = i;
+    if (!it->sp)
+        return STOP_DONE;
+    i = it->stack[--it->sp];
+    memmove(f + i->d, f + r->a, r->b);
+    NEXT
+}
+on_BARRIER:
+    it->pc = i + 1;
+    return STOP_BARRIER;
+on_EXIT:
+    return STOP_DONE;
+on_WARP:
+on_NAMED:
+on_GROUP:
+    it->pc = i;
+    return STOP_GROUP;
+on_PRINTF:
+    R(s32, i->d) = zc_print(x, it, R(u64, i->a), m->extra.v + i->b, i->c);
+    if (x->what)
+        goto fault;
+    NEXT
+on_PRINTF_PACKED:
+    R(s32, i->d) = zc_print_packed(x, it, R(u64, i->a), R(u64, i->b));
+    if (x->what)
+        goto fault;
+    NEXT
+on_TO_SPACE:
+    R(u64, i->d) = zc_vm_to_space(it, R(u64, i->a), i->b);
+    NEXT
+on_HALF_LD:
+    zc_half_load(f + i->d, i->w, MEM(u8, R(u64, i->a), i->n * 2u, "load"), i->n);
+    NEXT
+on_HALF_ST:
+    zc_half_store(MEM(u8, R(u64, i->a), i->n * 2u, "store"), f + i->d, i->w, i->n, (int)i->c);
+    NEXT
+on_ASYNC_COPY:
+    if (!async_copy(x, it, i, f))
+        goto fault;
+    NEXT
+on_TRAP:
+    x->what = i->ptr ? i->ptr : "reached code that is unreachable";
+fault:
+    it->pc = i;
+    return STOP_FAULT;
+}

@@ -1,0 +1,24 @@
+# run.sh - for tests that compile kernels and run them on every PE's device; source it first. Skips the whole test where
+# that is impossible; sets $work, a temporary folder, and defines run.
+if [ "${OSHCC_KERNELS:-spirv}" = cuda ]; then
+    if ! command -v "${NVCC:-nvcc}" > /dev/null && [ ! -x /usr/local/cuda/bin/nvcc ]; then
+        echo "1..0 # SKIP nvcc compiles kernels for CUDA; it is not installed"
+        exit 0
+    fi
+elif ! (. "${top_srcdir:=.}/src/tools/llvm.sh" && find_llvm); then
+    echo "1..0 # SKIP LLVM with llvm-spirv compiles kernels; it is not installed"
+    exit 0
+elif [ ! -f "$top_builddir/.libs/libze_cpu.so" ]; then
+    echo "1..0 # SKIP this build has no device backend (libze-dev)"
+    exit 0
+fi
+# Variants of jobs. Over the network no PE maps another's memory.
+# DEVICE_AGAIN: again.sh runs the test with its settings; parts that do not depend on them are left out.
+directs='1 0' privates=${ZE_CPU_PRIVATE:-0 1}
+[ "$SHMEM_TRANSPORT" != ofi ] || directs=0
+work=$(mktemp -d) || exit 99
+trap 'rm -rf "$work"' EXIT
+. "${top_srcdir:=.}/test/tap.sh"
+run() { # PEs, direct, program, arguments
+    SHMEM_DEVICE_DIRECT=$2 SHMEM_DEVICE_SYMMETRIC_SIZE=8M timeout 120 $OSHRUN -n "$1" "${@:3}" > "$work/log" 2>&1
+}

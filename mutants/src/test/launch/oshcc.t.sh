@@ -1,0 +1,136 @@
+#!/usr/bin/env bash
+# oshcc.t.sh - the compiler wrappers: the commands they print and run; the programs that they build run. The comment
+# above each test names the mistake that it catches.
+#
+# OSHCC, OSHCXX and OSHRUN name the tools under test.
+top=${top_builddir:-.}
+oshcc=${OSHCC:-$top/src/tools/oshcc}
+oshcxx=${OSHCXX:-$top/src/tools/oshc++}
+oshrun=${OSHRUN:-$top/src/tools/oshrun}
+work=$(mktemp -d) || exit 99
+trap 'rm -rf "$work"' EXIT
+tests=0
+
+ok() { # $?, name
+    tests=$((tests + 1))
+    if [ "$1" -eq 0 ]; then
+        echo "ok $tests - $2"
+    else
+        echo "not ok $tests - $2"
+        sed 's/^/# /' "$work/log" | tail -8
+    fi
+}
+
+cat >"$work/hello.c" <<'END'
+#include <shmem.h>
+#include <stdio.h>
+#ifndef TEXT
+#define TEXT "plain"
+#endif
+int main(void)
+{
+    shmem_init();
+    printf("%s %d\n", TEXT, shmem_n_pes());
+    shmem_finalize();
+    return 0;
+}
+END
+cp "$work/hello.c" "$work/hello.cc"
+echo 'int twice(int x) { return 2 * x; }' >"$work/lib.c"
+: >"$work/log"
+
+runs() { # program, the first word that each of two PEs must print
+    [ "$(timeout 60 "$oshrun" -n 2 "$1" 2>>"$work/log" | sort -u)" = "$2 2" ]
+}
+
+# A wrapper that finds neither header nor library.
+"$oshcc" "$work/hello.c" -o "$work/hello" >"$work/log" 2>&1 && runs "$work/hello" plain
+ok $? "oshcc builds a program that runs"
+
+"$oshcxx" "$work/hello.cc" -o "$work/hello++" >"$work/log" 2>&1 && runs "$work/hello++" plain
+ok $? "oshc++ builds a program that runs"
+
+# A static program that still needs libfulmar.so.
+"$oshcc" --static-shmem "$work/hello.c" -o "$work/static" >"$work/log" 2>&1 && runs "$work/static" plain &&
+    ! ldd "$work/static" | grep -q libfulmar
+ok $? "--static-shmem links the library into the program"
+
+OSHCC_STATIC=1 "$oshcc" "$work/hello.c" -o "$work/static" >"$work/log" 2>&1 && ! ldd "$work/static" | grep -q libfulmar
+ok $? "OSHCC_STATIC=1 does the same"
+
+# Hundreds of undefined references in place of a reason; -static refused where the compiler does not link.
+refused=0
+for arg in -static -static-pie; do
+    "$oshcc" $arg --static-shmem "$work/hello.c" -o "$work/all" >"$work/log" 2>&1 && refused=1
+    [ "$(wc -l <"$work/log")" -eq 1 ] && grep -q "^oshcc: $arg: .*--static-shmem" "$work/log" || refused=1
+done
+[ $refused = 0 ] && "$oshcc" -static -c "$work/hello.c" -o "$work/hello.o" >"$work/log" 2>&1
+ok $? "a fully static program is refused in one line"
+
+# Arguments split at blanks, or quotes lost in a second evaluation.
+text='it'\''s "two"  $words `x` \\ *'
+printf '#include <stdio.h>\nint main(void) { puts(TEXT); return 0; }\n' >"$work/a b.c"
+escaped=$(printf '%s' "$text" | sed 's/[\\"]/\\&/g')
+"$oshcc" "-DTEXT=\"$escaped\"" "$work/a b.c" -o "$work/a b" >"$work/log" 2>&1 &&
+    [ "$("$work/a b")" = "$text" ]
+ok $? "blanks, quotes and dollars in arguments survive"
+
+# A printed command that is not the one that runs, or that a shell reads differently.
+"$oshcc" -show "-DTEXT=\"shown words\"" "$work/hello.c" -o "$work/shown" >"$work/line" 2>"$work/log"
+[ ! -e "$work/shown" ] && [ "$(wc -l <"$work/line")" -eq 1 ] && eval "$(cat "$work/line")" >>"$work/log" 2>&1 &&
+    runs "$work/shown" "shown words"
+ok $? "-show prints a command with the same effect"
+
+bad=
+for other in --showme --show -showme -link_info -link-info; do
+    [ "$("$oshcc" -show x.c)" = "$("$oshcc" $other x.c)" ] || bad="$bad $other"
+done
+[ -z "$bad" ] && [ "$("$oshcc" -compile_info -c)" = "$("$oshcc" -show -c)" ] && ! "$oshcc" -compile_info | grep -q -- -lfulmar &&
+    [ "$("$oshcc" -showme:link)" = "$("$oshcc" --showme:link)" ]
+ok $? "-show, --show, -showme, --showme and -link_info print the same, and -compile_info does not link$bad"
+
+# Flags that do not suffice for build systems that query them and call the compiler themselves.
+cc=$("$oshcc" -show | sed 's/ -I.*//') # may be two words
+eval "$cc $("$oshcc" --showme:compile) -c '$work/hello.c' -o '$work/by-hand.o'" >"$work/log" 2>&1 &&
+    eval "$cc '$work/by-hand.o' -o '$work/by-hand' $("$oshcc" --showme:link)" >>"$work/log" 2>&1 && runs "$work/by-hand" plain
+ok $? "--showme:compile and --showme:link suffice to build"
+
+# Warnings about unused linker input, or a link that was not requested.
+"$oshcc" -Werror -c "$work/lib.c" -o "$work/lib.o" >"$work/log" 2>&1 && [ ! -s "$work/log" ] &&
+    "$oshcc" -E "$work/lib.c" 2>&1 | grep -q twice && "$oshcc" -MM "$work/lib.c" | grep -q lib.o &&
+    ! "$oshcc" -show -c x.c | grep -q -- -lfulmar
+ok $? "-c, -E and -MM do not link"
+
+# An option without a file that ends in a failed link.
+"$oshcc" --version >"$work/log" 2>&1 && "$oshcc" -v >>"$work/log" 2>&1
+ok $? "--version and -v of the compiler work"
+
+# The value of an option taken for an option of oshcc, or for a file.
+"$oshcc" -show -o -c x.c | grep -q -- -lfulmar && "$oshcc" -show -MF -show -c x.c >"$work/log" 2>&1
+ok $? "values of options are passed on unchanged"
+
+OSHCC_CC='echo used' "$oshcc" x.c >"$work/log" 2>&1 && grep -q '^used .*x.c' "$work/log"
+ok $? "OSHCC_CC names the compiler"
+
+# The status of the compiler lost.
+! "$oshcc" "$work/none.c" >"$work/log" 2>&1
+ok $? "a failed compilation fails"
+
+"$oshcc" --help >"$work/log" 2>&1 && grep -q -- --static-shmem "$work/log" && grep -q OSHCC_CC "$work/log"
+ok $? "--help"
+
+# An apt that has a translator of LLVM 98 without its clang. Catches: a message, or ./start, with packages that do not exist.
+mkdir "$work/apt" && cat >"$work/apt/apt-cache" <<'END'
+#!/bin/sh
+has="llvm-98 llvm-spirv-98 clang-97 llvm-97 llvm-spirv-97"
+case $1 in
+pkgnames) printf '%s\n' $has | grep "^$2" ;;
+show) shift && for p; do case " $has " in *" $p "*) exit 0 ;; esac; done; exit 100 ;;
+esac
+END
+chmod +x "$work/apt/apt-cache"
+(PATH=$work/apt:$PATH && . "${top_srcdir:-.}/src/tools/llvm.sh" && llvm_missing && OSHCC_LLVM=98 llvm_missing) >"$work/log" 2>&1
+grep -q 'install clang-97 llvm-97 llvm-spirv-97$' "$work/log" && grep -q '98; install the packages of' "$work/log"
+ok $? "the packages for kernels are of one version that apt has" "$work/log"
+
+echo "1..$tests"

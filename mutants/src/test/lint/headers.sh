@@ -1,0 +1,38 @@
+#!/bin/sh
+# headers.sh - every header compiles alone and twice; public ones also as pedantic C99, C11 and C++. Catches: a header
+# that needs another one before it, has no guard, or uses code that a user's stricter compiler refuses.
+. "${top_srcdir:=.}/test/tap.sh"
+out=$(mktemp) || exit 99
+trap 'rm -f "$out"' EXIT
+
+# Without Level Zero's headers the build leaves out the headers that include them; so does this test.
+headers() { # ARGUMENTS OF FIND
+    (cd "$top_srcdir" && find "$@" -name '*.h' | sort |
+        if echo '#include <level_zero/ze_api.h>' | ${CC:-cc} -E - >/dev/null 2>&1; then
+            cat
+        else
+            xargs grep -L -e level_zero -e ze_cpu/
+        fi)
+}
+
+compiles() { # HEADER LANGUAGE DESCRIPTION COMPILER...
+    header=$1 language=$2 what=$3
+    shift 3
+    printf '#include "%s"\n#include "%s"\nextern int nothing_else;\n' "$header" "$header" |
+        "$@" -x "$language" -I"$top_srcdir/include" -I"$top_srcdir/src" -fsyntax-only -Wall -Wextra -Werror - >"$out" 2>&1
+    ok $? "$header, $what" "$out"
+}
+
+for h in $(headers src ! -path 'src/tools/*' ! -path 'src/device/lib/*'); do
+    compiles "${h#src/}" c C ${CC:-cc} -std=gnu11 -D_GNU_SOURCE
+done
+for h in $(headers src/tools); do
+    compiles "${h#src/}" c C ${CC:-cc} -std=gnu11 -D_GNU_SOURCE $PMIX_CFLAGS $HWLOC_CFLAGS
+done
+for h in $(headers include); do
+    compiles "${h#include/}" c C99 ${CC:-cc} -std=c99 -pedantic
+    compiles "${h#include/}" c C11 ${CC:-cc} -std=c11 -pedantic
+    compiles "${h#include/}" c++ C++11 ${CXX:-c++} -std=c++11 -pedantic
+    compiles "${h#include/}" c++ C++20 ${CXX:-c++} -std=c++2a -pedantic
+done
+plan

@@ -1,0 +1,35 @@
+#!/bin/sh
+# oshinfo.sh - the output of oshinfo: valid JSON, the committed manual page, every variable of config.def.
+info=$top_builddir/src/tools/oshinfo
+. "${top_srcdir:=.}/test/tap.sh"
+# Catches: a misplaced quote or comma.
+"$info" --json | python3 -c 'import json, sys; json.load(sys.stdin)'
+ok $? "--json is JSON"
+# Catches: a section that is empty, or missing from the JSON.
+SHMEM_DEBUG='a"\b' "$info" --json | python3 -c '
+import json, sys
+d = json.load(sys.stdin)
+assert d["features"]["shared memory"] is True and d["node"]["threads"] >= d["node"]["cores"] >= 1 and d["node"]["numa"], d
+assert {"SHMEM_STATS", "SHMEM_TRACE"} <= {v["name"] for v in d["environment"] if v["help"]}, d
+assert [v["set"] for v in d["environment"] if v["name"] == "SHMEM_DEBUG"] == ["a\"\\b"], d
+' && "$info" | grep -q '^processor .* core' && "$info" | grep -q '^features '
+ok $? "features, node and environment, as JSON and as text"
+# Catches: a variable that was added or changed without its manual page.
+"$info" --man | cmp -s - "$top_srcdir/man/shmem_environment.7"
+ok $? "man/shmem_environment.7 is what oshinfo --man prints"
+# Catches: a variable that one of the outputs leaves out.
+missing=0
+for v in $(sed -n 's/^X([a-z_]*, [a-z]*, "\([A-Z_]*\)".*/\1/p' "$top_srcdir/src/host/util/config.def"); do
+    "$info" | grep -q "^$v " && "$info" --json | grep -q "\"$v\"" || missing=1
+done
+ok $missing "every variable is printed"
+# Catches: an invalid value that is silently ignored.
+SHMEM_SYMMETRIC_SIZE=junk "$info" > /dev/null 2>&1
+[ $? = 1 ]
+ok $? "an invalid value is refused"
+"$info" --nonsense 2>&1 > /dev/null | grep -q "unknown option '--nonsense'" && "$info" --json more 2>&1 > /dev/null | grep -q "'more'"
+ok $? "an unknown option is refused, and named"
+"$info" --json more > /dev/null 2>&1
+[ $? = 2 ]
+ok $? "with status 2"
+plan

@@ -1,0 +1,224 @@
+/* auth.c - tags of messages: against published vectors, against NH computed in another way, and every bit counts. */
+#include "host/net/auth.c"
+#include "host/net/carryless.c"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "../tap.h"
+
+enum { WORDS = SHI_NET_LONGEST_BYTES / 8 - 1 };
+
+/* Catches: a wrong rotation, order or finalization, which would make another, unexamined function. Inputs are the bytes
+ * 0, 1, 2, ..., the key is the bytes 0 to 15, as in the authors' vectors. */
+static void published_vectors(void)
+{
+    static const struct {
+        size_t bytes;
+        uint64_t tag;
+    } known[] = {{0, 0x726fdb47dd0e0e31}, {8, 0x93f5f5799a932462}, {15, 0xa129ca6149be45e5}, {16, 0x3f2acc7f57c29bdb},
+                 {34, 0x12e0b01abb051238}, {56, 0xb78dbfaf3a8d83bd}};
+    unsigned char key[16], input[56];
+    uint64_t k[2], w[7];
+    for (unsigned i = 0; i < sizeof input; i++)
+        input[i] = (unsigned char)i;
+    memcpy(key, input, sizeof key);
+    memcpy(k, key, sizeof k);
+    memcpy(w, input, sizeof w);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        size_t n = known[i].bytes;
+        uint64_t rest = n % 8 ? w[n / 8] & ((1ull << n % 8 * 8) - 1) : 0, tag = sip(k, w, n / 8, rest, n % 8);
+        CHECKF(tag == known[i].tag, "of %zu bytes: %#lx", n, (unsigned long)tag);
+    }
+}
+
+/* x * y of 128 bits from products of 32 bits, added to sum[2]. */
+static void add_product(uint64_t sum[2], uint64_t x, uint64_t y)
+{
+    uint64_t a = x >> 32, b = x & UINT32_MAX, c = y >> 32, d = y & UINT32_MAX, before = sum[0];
+    uint64_t middle = (b * d >> 32) + (uint32_t)(a * d) + (uint32_t)(b * c);
+    sum[0] += middle << 32 | (uint32_t)(b * d);
+    sum[1] += a * c + (a * d >> 32) + (b * c >> 32) + (middle >> 32) + (sum[0] < before);
+}
+
+/* Catches: a pair of words left out, a lost carry, a last odd word without its key. */
+static void nh_of_all_lengths(void)
+{
+    static uint64_t m[PART_WORDS];
+    unsigned random = 1;
+    for (size_t i = 0; i < PART_WORDS; i++)
+        m[i] = i % 5 ? (uint64_t)tap_random(&random) << 33 ^ tap_random(&random) : UINT64_MAX;
+    for (size_t n = 0; n <= PART_WORDS; n += n < 70 ? 1 : 61) {
+        uint64_t expect[2] = {0}, got[2];
+        for (size_t i = 0; i < n; i += 2)
+            add_product(expect, m[i] + own.nh[i], (i + 1 < n ? m[i + 1] : 0) + own.nh[i + 1]);
+        nh(NULL, (const char *)m, own.nh, 8 * n, got);
+        CHECKF(got[0] == expect[0] && got[1] == expect[1], "%zu words", n);
+    }
+}
+
+/* Catches: a pair of words left out or taken twice, a wrong half, a last odd word without its key. */
+static void carryless_of_all_lengths(void)
+{
+    static uint64_t m[PART_WORDS + 1];
+    unsigned random = 1;
+    for (size_t i = 0; i <= PART_WORDS; i++)
+        m[i] = i % 5 ? (uint64_t)tap_random(&random) << 33 ^ tap_random(&random) : UINT64_MAX;
+    for (size_t n = 0; shi_carryless_here() && n <= PART_WORDS; n += n < 70 ? 1 : 61) {
+        uint64_t expect[2] = {0}, got[2];
+        for (size_t i = 0; i < n; i += 2) {
+            uint64_t x = m[i + 1] ^ own.nh[i], y = (i + 1 < n ? m[i + 2] : 0) ^ own.nh[i + 1];
+            for (int bit = 0; bit < 64; bit++)
+                if (y >> bit & 1) {
+                    expect[0] ^= x << bit;
+                    expect[1] ^= bit ? x >> (64 - bit) : 0;
+                }
+        }
+        shi_carryless_sum(NULL, (const char *)(m + 1), own.nh, 8 * n, got);
+        CHECKF(got[0] == expect[0] && got[1] == expect[1], "%zu words", n);
+    }
+}
+
+/* Catches: a part of the message, its number, its sender or its receiver that the tag does not cover. */
+static void every_bit_counts(void)
+{
+    static uint64_t m[WORDS];
+    static const size_t lengths[] = {0, 1, 2, 3, 4, 5, 7, 16, PART_WORDS - 1, PART_WORDS, PART_WORDS + 1, WORDS};
+    for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
+        size_t n = lengths[k], step = n > 16 ? 1009 : 1;
+        uint64_t tag = shi_auth_tag(1, 2, 3, m, n);
+        for (size_t bit = 0; bit < n * 64; bit += step) {
+            m[bit / 64] ^= 1ull << bit % 64;
+            CHECKF(shi_auth_tag(1, 2, 3, m, n) != tag, "bit %zu of %zu words", bit, n);
+            m[bit / 64] ^= 1ull << bit % 64;
+        }
+        CHECKF(shi_auth_tag(1, 2, 3, m, n) == tag, "%zu words, twice", n);
+        for (int bit = 0; bit < 64; bit++)
+            CHECKF(shi_auth_tag(1 ^ 1ull << bit, 2, 3, m, n) != tag, "bit %d of the number", bit);
+        for (int bit = 0; bit < 32; bit++)
+            CHECKF(shi_auth_tag(1, 2 ^ 1u << bit, 3, m, n) != tag && shi_auth_tag(1, 2, 3 ^ 1u << bit, m, n) != tag,
+                   "bit %d of a PE", bit);
+        CHECKF(n == WORDS || shi_auth_tag(1, 2, 3, m, n + 1) != tag, "%zu words and a zero", n);
+    }
+}
+
+/* Catches: bytes that are not copied, or not covered, at any length; a tag of data that does not depend on its place, its length, its
+ * sender or its receiver, or that is a message's. */
+static void copies(void)
+{
+    static char from[SHI_NET_LONGEST_BYTES], to[SHI_NET_LONGEST_BYTES + 1];
+    static const size_t lengths[] = {1, 7, 8, 9, 15, 16, 17, 24, 127, 128, 129, 160, PART_BYTES - 1, PART_BYTES, PART_BYTES + 1, 3 * PART_BYTES + 77,
+                                     SHI_NET_LONGEST_BYTES - 8};
+    unsigned random = 1;
+    for (size_t i = 0; i < sizeof from; i++)
+        from[i] = (char)tap_random(&random);
+    for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
+        size_t n = lengths[k], step = n > 200 ? 1009 : 1;
+        memset(to, 1, sizeof to);
+        uint64_t tag = shi_auth_copy(2, 3, to, from, n);
+        CHECKF(memcmp(to, from, n) == 0 && to[n] == 1, "a copy of %zu bytes", n);
+        CHECKF(shi_auth_copy(2, 3, NULL, from, n) == tag, "%zu bytes without a copy", n);
+        CHECKF(shi_auth_copy(2, 3, NULL, to, n + 1) != tag, "%zu bytes and one more", n);
+        CHECKF(shi_auth_copy(2, 2, NULL, from, n) != tag && shi_auth_copy(3, 3, NULL, from, n) != tag, "%zu bytes, other PEs", n);
+        CHECKF(n % 8 || shi_auth_tag(n, 2, 3, from, n / 8) != tag, "%zu bytes as a message", n);
+        for (size_t bit = 0; bit < n * 8; bit += step) {
+            to[bit / 8] ^= (char)(1 << bit % 8);
+            CHECKF(shi_auth_copy(2, 3, NULL, to, n) != tag, "bit %zu of %zu bytes", bit, n);
+            to[bit / 8] ^= (char)(1 << bit % 8);
+        }
+    }
+}
+
+static uint64_t changing[20];
+static volatile int go_on;
+
+static void *change(void *unused)
+{
+    for (uint64_t n = 1; go_on; n++)
+        for (size_t i = 0; i < 20; i++)
+            __atomic_store_n(&changing[i], n * 0x9e3779b97f4a7c15, __ATOMIC_RELAXED);
+    return unused;
+}
+
+/* Catches: data that is read twice, for the copy and for the tag. The program may change it meanwhile: then any of its values may arrive,
+ * but the message is no forgery. */
+static void source_changes(void)
+{
+    static const size_t lengths[] = {40, 100, 160}; /* with the processor's widest instructions from 128 on */
+    char to[160];
+    unsigned wrong = 0;
+    pthread_t t;
+    go_on = 1;
+    CHECK(pthread_create(&t, NULL, change, NULL) == 0);
+    for (int i = 0; i < 200000; i++) {
+        size_t n = lengths[i % 3];
+        uint64_t tag = shi_auth_copy(2, 3, to, changing, n);
+        wrong += shi_auth_copy(2, 3, NULL, to, n) != tag;
+        if (i % 1000 == 0)
+            sched_yield();
+    }
+    go_on = 0;
+    pthread_join(t, NULL);
+    CHECKF(wrong == 0, "%u copies of 200000 are not what the tag covers", wrong);
+}
+
+/* Catches: parts whose order, or number, does not count. */
+static void parts_have_places(void)
+{
+    static uint64_t m[3 * PART_WORDS];
+    memset(m, 0, sizeof m);
+    m[0] = 1;
+    uint64_t tag = shi_auth_tag(1, 2, 3, m, 3 * PART_WORDS), two = shi_auth_tag(1, 2, 3, m, 2 * PART_WORDS);
+    m[PART_WORDS] = 1;
+    uint64_t same = shi_auth_tag(1, 2, 3, m, 3 * PART_WORDS);
+    m[0] = 0;
+    CHECK(tag != shi_auth_tag(1, 2, 3, m, 3 * PART_WORDS) && tag != same && tag != two);
+}
+
+/* Catches: an unused part of the secret, for the tag or for the job's number. */
+static void every_bit_of_the_secret_counts(void)
+{
+    unsigned char secret[SHI_SECRET_BYTES] = {0};
+    uint64_t m[6] = {1, 2, 3, 4, 5, 6}, tag[129];
+    uint32_t job[129];
+    for (int i = 0; i <= 128; i++) {
+        if (i)
+            secret[(i - 1) / 8] ^= (unsigned char)(1 << (i - 1) % 8);
+        shi_auth_set(secret, own.carryless);
+        tag[i] = shi_auth_tag(0, 1, 2, m, 6);
+        job[i] = shi_auth_job();
+        for (int k = 0; k < i; k++)
+            CHECKF(tag[k] != tag[i] && job[k] != job[i], "secrets %d and %d", k, i);
+    }
+}
+
+/* Catches: an NH key that is zero or repeats, so that changes of two words could cancel out. */
+static void key_words_differ(void)
+{
+    for (size_t i = 0; i < PART_WORDS; i++)
+        for (size_t k = 0; k < i; k++)
+            CHECKF(own.nh[i] != own.nh[k], "words %zu and %zu", i, k);
+    CHECK(own.key[0] != own.key[1] && own.key[0] != own.nh[0]);
+}
+
+int main(void)
+{
+    unsigned char secret[SHI_SECRET_BYTES] = "any secret here";
+    shi_auth_set(secret, 0);
+    RUN(published_vectors, "SipHash-2-4 gives the tags that its authors published");
+    RUN(nh_of_all_lengths, "NH equals products of half words");
+    RUN(every_bit_counts, "a changed bit changes the tag");
+    RUN(parts_have_places, "the parts of a long message have an order");
+    RUN(copies, "data is copied, and its tag covers it");
+    RUN(source_changes, "data that changes while it is copied");
+    RUN(key_words_differ, "the words of the keys differ");
+    RUN(every_bit_of_the_secret_counts, "a changed secret changes the tag and the job's number");
+    shi_auth_set(secret, shi_carryless_here());
+    RUN(carryless_of_all_lengths, "sums of products without carries equal those of single bits, where the processor has them");
+    RUN(every_bit_counts, "a changed bit changes the tag, with such sums");
+    RUN(parts_have_places, "the parts of a long message have an order, with such sums");
+    RUN(copies, "data is copied, and its tag covers it, with such sums");
+    RUN(source_changes, "data that changes while it is copied, with such sums");
+    RUN(every_bit_of_the_secret_counts, "a changed secret changes the tag and the job's number, with such sums");
+    return tap_end();
+}
