@@ -227,7 +227,7 @@ static int print_man(void)
            ".SH DESCRIPTION\nThe library reads these variables once, in\n.BR shmem_init (3).\n"
            "An invalid value ends the job at start-up with a one-line error.\n"
            "A flag is on unless it is unset, empty, 0, n, no, off or false; a bool is 0, n, no, off, false, 1, y, yes, on or true;\n"
-           "a size is a number of bytes, may have a fraction and one of the suffixes K, M, G and T; a count is a whole number.\n");
+           "a size is a number of bytes, may have a fraction and one of the suffixes K, M, G and T, after which characters are ignored; a count is a whole number.\n");
     for (int i = 0; i < N_VARIABLES; i++) {
         const struct variable *v = &variables[i];
         printf(".TP\n.BR %s \" (%s, default %s)\"\n%s.\n", v->name, v->kind, *v->standard ? v->standard : "empty", v->help);

@@ -51,7 +51,7 @@ int shi_config_parse_size(const char *text, size_t *bytes)
     static const char units[] = "kmgt";
     if (*end) {
         const char *u = strchr(units, tolower((unsigned char)*end));
-        if (!u || end[1])
+        if (!u)
             return -EINVAL;
         v = ldexp(v, 10 * (int)(u - units + 1));
     }

@@ -37,7 +37,8 @@ int shi_config_read(struct shi_config *out, char *why, size_t bytes);
  * `all` is set. Names that other libraries give the heap's size are reported unless SHMEM_SYMMETRIC_SIZE is set. */
 void shi_config_unknown(int all, void (*report)(const char *name, const char *nearest));
 
-/* Parse a size such as 64, 512k, 1.5G. 0 and *bytes, or -EINVAL. */
+/* Parse a size such as 64, 512k, 1.5G. 0 and *bytes, or -EINVAL. Characters after the suffix are ignored (specification, section
+ * 8), so 2GB is 2G, and 20kk is 20k. */
 int shi_config_parse_size(const char *text, size_t *bytes);
 
 /* Print every variable with value, default and help, one a line. */
