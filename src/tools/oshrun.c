@@ -321,8 +321,12 @@ static void signals_up(void)
     signal(SIGPIPE, SIG_IGN);
     signal(SIGTTIN, SIG_IGN);
     signal(SIGTTOU, SIG_IGN);
-    sigprocmask(SIG_SETMASK, &set, NULL);
     signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (signal_fd < 0) { /* without it oshrun would never see that a PE has ended */
+        fprintf(stderr, "oshrun: signalfd: %s; does a sandbox refuse it?\n", strerror(errno));
+        exit(1);
+    }
+    sigprocmask(SIG_SETMASK, &set, NULL);
 }
 
 static void *need(void *p)
