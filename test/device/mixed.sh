@@ -4,6 +4,7 @@
 #
 # MIXED_SEED and MIXED_ROUNDS repeat a run or make it longer; MIXED_ALL=1 tries every combination of ring and context.
 . "${top_srcdir:=.}/test/device/run.sh"
+command -v mpirun > /dev/null || skip_all "Open MPI (openmpi-bin) is not installed"
 need_hosts "$0"
 export SHMEM_SPIN=0 SHMEM_DEVICE_SYMMETRIC_SIZE=8M
 work=$FAKE_HOSTS seed=${MIXED_SEED:-$(($(date +%s) % 100000))} rounds=${MIXED_ROUNDS:-3}
