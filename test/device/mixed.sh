@@ -2,7 +2,7 @@
 # mixed.sh - random lists of a kernel's operations, with a fence or a quiet between any two on the same word, against an oracle:
 # on PEs of this host and of another, in memory that the host can and cannot access, by work-items and by whole groups.
 #
-# MIXED_SEED and MIXED_ROUNDS repeat a run or make it longer; MIXED_ALL=1 tries every combination of ring and context.
+# MIXED_SEED and MIXED_ROUNDS repeat a run or make it longer; MIXED_ALL=1 runs each way by work-items and by groups.
 . "${top_srcdir:=.}/test/device/run.sh"
 command -v mpirun > /dev/null || skip_all "Open MPI (openmpi-bin) is not installed"
 need_hosts "$0"
