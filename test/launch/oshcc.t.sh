@@ -181,4 +181,8 @@ for cc in ${CC:-gcc} clang; do
     done
 done
 
+# Catches: a file that oshcc adds, and that replaces the program's in its list of dependencies, or is compiled in the program's language.
+(cd "$work" && "$oshcc" -fsanitize=address -MD -MF dep.d -x c hello.c -o sane && grep -q 'hello\.c' dep.d && ! grep -q lsan dep.d) >"$work/log" 2>&1
+ok $? "-fsanitize=address leaves the dependencies of -MF as they are"
+
 echo "1..$tests"
