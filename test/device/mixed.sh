@@ -10,15 +10,12 @@ export SHMEM_SPIN=0 SHMEM_DEVICE_SYMMETRIC_SIZE=8M
 work=$FAKE_HOSTS seed=${MIXED_SEED:-$(($(date +%s) % 100000))} rounds=${MIXED_ROUNDS:-3}
 echo "# MIXED_SEED=$seed"
 
-cat > "$work/mixed.h" << 'END'
+cat > "$work/mixed.cl" << 'END'
+#include <shmemg.h>
 /* Each list of operations owns WORDS words at each PE. An operation has 4 words: what, first word, PE, value. */
 enum { WORDS = 8, LENGTH = 64, STEPS = 4, VALUES = 1024 };
 enum { NOTHING, FENCE, QUIET, P, PUT, PUT_NBI, PUT_ALL, SET, ADD, SIGNAL_SET, SIGNAL_ADD, PUT_SIGNAL_SET, PUT_SIGNAL_ADD, DATA_SIGNAL_ADD,
        FETCH_ADD, SWAP_NBI, G, KINDS };
-END
-cat > "$work/mixed.cl" << 'END'
-#include <shmemg.h>
-#include "mixed.h"
 /* words: of all lists at this PE; value: value[i] is i; old: the result of each step. tg: all items run one list together, and
  * operations of one item go from item to item. */
 SHMEMG_KERNEL void mixed(SHMEMG_GLOBAL void *c, SHMEMG_GLOBAL uint64_t *words, SHMEMG_GLOBAL uint64_t *value, SHMEMG_GLOBAL uint64_t *steps,
@@ -88,6 +85,7 @@ SHMEMG_KERNEL void mixed(SHMEMG_GLOBAL void *c, SHMEMG_GLOBAL uint64_t *words, S
         shmemg_ctx_quiet(ctx);
 }
 END
+sed -n '/^enum/,/;$/p' "$work/mixed.cl" > "$work/mixed.h"
 cat > "$work/mixed.c" << 'END'
 #include <shmem.h>
 #include <shmemx.h>
