@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -32,6 +33,7 @@ extern char **environ;
 #define USER_GRACE_S 2.0 /* the same when a signal to oshrun ends the job */
 #define ENGINE_GRACE_S 6.0 /* the same for an engine, which ends the job on all hosts */
 #define ENGINE_KILL_US 300000 /* between an engine's signal to a PE and the one to the PE's oshrun, at most */
+#define START_S 60            /* SHMEM_START_TIMEOUT's default, as in host/util/config.def */
 #define LEAVE_MS 1000         /* between a PE's exit and the server's news that it has left the job, at most */
 #define DYING_S 2.0        /* for the exit of a PE that is dying */
 #define OUTPUT_S 0.25    /* for output of children of PEs after all PEs exited */
@@ -42,6 +44,7 @@ static int npes, live, status; /* npes: PEs that this process starts, 1 except i
 static bool ending;
 static double kill_at, timeout_at; /* 0: not set */
 static double report_at;           /* PEs may report until then; 0: not set */
+static double start_at;            /* PEs should have called shmem_init by then; 0: no PE has called it, or this was checked */
 static double dying_until;         /* wait until then for the exit of a PE that is dying; 0: not set */
 static int signal_fd;
 static int wake_fd = -1; /* readable after a PE called PMIx_Abort; in ROLE_PE after the engine's daemon exited */
@@ -119,6 +122,29 @@ static void time_out(void)
             kill(-pes[i].pid, SIGUSR1);
 }
 
+/* What the kernel says of a process. */
+struct process {
+    char state;     /* 0: it is gone */
+    unsigned flags; /* PF_ */
+};
+
+static struct process process(const struct pe *pe)
+{
+    struct process p = {0};
+    char path[32], text[512];
+
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pe->pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    text[n > 0 ? n : 0] = 0;
+    const char *behind_name = strrchr(text, ')');
+    if (!behind_name || sscanf(behind_name, ") %c %*d %*d %*d %*d %*d %u", &p.state, &p.flags) != 2)
+        return (struct process){0};
+    return p;
+}
+
 static const char *whereabouts(const struct pe *pe)
 {
     static char text[512], host[256];
@@ -126,6 +152,30 @@ static const char *whereabouts(const struct pe *pe)
     gethostname(host, sizeof host - 1);
     snprintf(text, sizeof text, "PE %d (pid %d on %s, %s)", pe->rank, (int)pe->pid, host, pe->app->argv[0]);
     return text;
+}
+
+/* The limit of each step of the start; 0: none. The library reports a value that is not a number. */
+static long start_limit_s(void)
+{
+    const char *text = getenv("SHMEM_START_TIMEOUT");
+    char *end;
+    long n = text ? strtol(text, &end, 10) : START_S;
+
+    return text && (end == text || *end || n < 0) ? START_S : n;
+}
+
+/* A PE has waited in shmem_init for as long as it may, and ends the job a second later. Name the PEs for which it waits. */
+static void report_absent(void)
+{
+    start_at = 0;
+    if (server_fenced())
+        return;
+    for (int i = 0; i < npes; i++) {
+        bool never = pmix_of(&pes[i]) == PMIX_NEVER, stopped = !pes[i].ended && (process(&pes[i]).state | 32) == 't';
+        if (never || stopped)
+            say("oshrun: %s%s%s%s", whereabouts(&pes[i]), never ? " has not called shmem_init" : "",
+                never && (stopped || pes[i].ended) ? " and" : "", stopped ? " is stopped" : pes[i].ended ? " has ended" : "");
+    }
 }
 
 static void judge_abort(const struct abort_record *a)
@@ -208,17 +258,8 @@ static void lose_output(void)
 static bool dying(const struct pe *pe)
 {
     enum { PF_EXITING = 4 }; /* Linux, include/linux/sched.h */
-    unsigned flags = 0;
-    char path[32], text[512];
 
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pe->pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
-    if (fd >= 0)
-        close(fd);
-    text[n > 0 ? n : 0] = 0;
-    const char *behind_name = strrchr(text, ')');
-    return behind_name && sscanf(behind_name, ") %*c %*d %*d %*d %*d %*d %u", &flags) == 1 && (flags & PF_EXITING);
+    return process(pe).flags & PF_EXITING;
 }
 
 /* Is a PE exiting that did not call PMIx_Abort? It may be the cause of other PEs' failures, so wait for its exit. */
@@ -267,12 +308,24 @@ static void report_refused(void)
     reported |= accept_refused() >= 0;
 }
 
+/* A call without which the loop cannot go on. */
+static _Noreturn void cannot(const char *call)
+{
+    fprintf(stderr, "oshrun: %s: %s; does a sandbox refuse it?\n", call, strerror(errno));
+    signal_groups(SIGKILL);
+    _exit(1);
+}
+
 /* Find the PEs that exited. Do not reap them: while a zombie exists, its process group's number is not reused. */
 static void look_at_pes(void)
 {
     for (int i = 0; i < npes; i++) {
         siginfo_t how = {.si_pid = 0};
-        if (!pes[i].pid || pes[i].ended || waitid(P_PID, pes[i].pid, &how, WEXITED | WNOHANG | WNOWAIT) || !how.si_pid)
+        if (!pes[i].pid || pes[i].ended)
+            continue;
+        if (waitid(P_PID, pes[i].pid, &how, WEXITED | WNOHANG | WNOWAIT) && errno != EINTR)
+            cannot("waitid");
+        if (!how.si_pid)
             continue;
         pes[i].ended = END_SEEN;
         pes[i].end = how;
@@ -319,14 +372,14 @@ static void signals_up(void)
             sigaddset(&set, taken[i]);
     signal(SIGCHLD, SIG_DFL);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* the write of standard output fails instead */
     signal(SIGTTIN, SIG_IGN);
     signal(SIGTTOU, SIG_IGN);
     signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (signal_fd < 0) { /* without it oshrun would never see that a PE has ended */
-        fprintf(stderr, "oshrun: signalfd: %s; does a sandbox refuse it?\n", strerror(errno));
-        exit(1);
-    }
-    sigprocmask(SIG_SETMASK, &set, NULL);
+    if (signal_fd < 0)
+        cannot("signalfd"); /* nothing would tell that a PE has ended */
+    if (sigprocmask(SIG_SETMASK, &set, NULL))
+        cannot("sigprocmask");
 }
 
 static void *need(void *p)
@@ -434,15 +487,24 @@ static void step(double until)
         until = timeout_at;
     if (!ending && dying_until > now() && (!until || dying_until < until))
         until = dying_until;
-    io_wait(fds, 2, until ? wait_ms(until) : -1);
+    if (!ending && start_at && (!until || start_at < until))
+        until = start_at;
+    if (!io_wait(fds, 2, until ? wait_ms(until) : -1))
+        cannot("poll");
     if (opt.role == ROLE_FRONT && engine_failure())
         end_job(engine_failure(), 0, GRACE_S); /* the engine ends the others */
     if (opt.role == ROLE_PE && fds[1].revents)
         end_job(0, SIGTERM, GRACE_S); /* the engine's daemon is gone */
     else if (fds[1].revents && read(wake_fd, &count, sizeof count) > 0) {
         report_refused();
+        if (accept_failure())
+            fail(1, "accept: %s; does a sandbox refuse it?", strerror(accept_failure()));
+        if (server_connected() && !start_at && !server_fenced() && start_limit_s())
+            start_at = now() + start_limit_s();
         judge();
     }
+    if (!ending && start_at && now() >= start_at)
+        report_absent();
     while (fds[0].revents && read(signal_fd, &info, sizeof info) == sizeof info)
         on_signal(info.ssi_signo);
     if (out_error())
@@ -532,9 +594,15 @@ static void pes_up(void)
 /* Check what libpmix needs, for a clearer message than its own. 0, or -errno after one line. */
 static int machine_check(void)
 {
+    enum { STACK_LEAST = 256 << 10 }; /* libpmix 4.2's PMIx_server_setup_fork has 192 KiB of variables */
     char folder[PATH_MAX];
     bool stay = false;
+    struct rlimit stack;
 
+    if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < STACK_LEAST) {
+        say("oshrun: ulimit -s %llu: libpmix needs a stack of at least %d KiB", (unsigned long long)stack.rlim_cur >> 10, STACK_LEAST >> 10);
+        return -ENOMEM;
+    }
     for (int a = 0; a < opt.napps; a++)
         stay |= !opt.apps[a].wdir;
     if (stay && !getcwd(folder, sizeof folder) && errno == ENOENT)
@@ -578,6 +646,12 @@ static void show(FILE *f)
         printed();
 }
 
+static void on_late(int sig)
+{
+    (void)sig;
+    server_is_late();
+}
+
 /* What must be there before the first PE starts. 0, or -errno after one line. */
 static int ready(void *topology)
 {
@@ -590,7 +664,13 @@ static int ready(void *topology)
         fail(1, "--output-filename: cannot write '%s': %s", file, strerror(-err));
         return err;
     }
-    return opt.role == ROLE_JOB ? server_up(pes, npes, opt.napps, topology, &wake_fd) : 0;
+    if (opt.role != ROLE_JOB)
+        return 0;
+    signal(SIGALRM, on_late);
+    alarm(start_limit_s() < INT_MAX ? (unsigned)start_limit_s() : 0);
+    err = server_up(pes, npes, opt.napps, topology, &wake_fd);
+    alarm(0);
+    return err;
 }
 
 int main(int argc, char **argv)
@@ -601,6 +681,8 @@ int main(int argc, char **argv)
     standard_files();
     opt_parse(&opt, argc, argv);
     timeout_at = opt.timeout_s ? now() + opt.timeout_s : 0;
+    if (opt.gdb >= 0)
+        setenv("SHMEM_START_TIMEOUT", "0", 0); /* PEs wait while the user steps through another one */
     pes_up();
     io_up(pes[0].rank, npes, opt.label && opt.role != ROLE_FRONT, opt.role == ROLE_FRONT ? engine_heard : NULL);
     if (opt.role != ROLE_FRONT)

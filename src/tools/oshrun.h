@@ -174,9 +174,10 @@ void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
  * forwards it, as no PE is ever in its foreground group, and any input of several PEs. Another file is inherited, so that
  * input which the PE does not read stays unread. */
 int stdin_open(bool several);
-/* Wait up to timeout_ms for input, output or one of the nfds descriptors in fds, fill their revents, and move the bytes. */
+/* Wait up to timeout_ms for input, output or one of the nfds descriptors in fds, fill their revents, and move the bytes. False,
+ * with errno: poll(2) fails. */
 struct pollfd;
-void io_wait(struct pollfd *fds, int nfds, int timeout_ms);
+bool io_wait(struct pollfd *fds, int nfds, int timeout_ms);
 /* Read without waiting, write unfinished lines and close the streams. */
 void io_drain(void);
 /* True while bytes are queued for a slow reader. */
@@ -215,17 +216,30 @@ void debug_aborting(const char *why);
 /* The command that runs this one under gdb; not freed. */
 char **debug_command(char **argv);
 
+/* A function that libpmix calls in place of libc's of this name; ours has a name of its own, as libc declares some with types that
+ * differ between libraries. */
+#define REPLACES(name) __asm__(name) __attribute__((visibility("default"), used))
+
 /* oshrun_accept.c */
 
 /* From now on each accept(2) in this process refuses connections of other users; the first one makes wake_fd readable. */
 void accept_up(int wake_fd);
 /* The user of a refused connection, or -1. */
 int64_t accept_refused(void);
+/* The errno with which accept(2) is always refused, or 0; then wake_fd becomes readable, too. */
+int accept_failure(void);
 
 /* oshrun_pmix.c */
 
-/* Start the server for the job: afterwards clients may connect. Sets *wake_fd, readable after an abort or accept_refused. */
+/* Start the server for the job: afterwards clients may connect. Sets *wake_fd, readable after an abort, a connection, accept_refused and
+ * accept_failure. */
 int server_up(struct pe *pe, int npes, int napps, void *topology, int *wake_fd);
+/* Has a PE connected? *wake_fd becomes readable when the first one does. */
+bool server_connected(void);
+/* Have all PEs reached a fence? */
+bool server_fenced(void);
+/* In a signal handler, while server_up takes too long: say so and exit. */
+_Noreturn void server_is_late(void);
 /* Append the variables by which a PE finds the server to its environment. Returns 0 or -errno. */
 int server_env(const struct pe *pe, char ***env);
 /* The arguments of a PE's PMIx_Abort. */

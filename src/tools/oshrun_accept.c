@@ -7,6 +7,7 @@
  *
  *   word     written by          read by      order
  *   refused  PMIx's threads      main thread  relaxed: a number, no other data; the eventfd wakes the main thread
+ *   failure  PMIx's threads      main thread  the same
  */
 #include "oshrun.h"
 
@@ -23,6 +24,7 @@ enum { NONE = -1 };
 
 static int wake = -1;
 static _Atomic int64_t refused = NONE; /* the user of a refused connection */
+static atomic_int failure;             /* the errno of a sandbox that refuses accept: libpmix would repeat the call for ever */
 
 void accept_up(int wake_fd)
 {
@@ -34,12 +36,22 @@ int64_t accept_refused(void)
     return atomic_load_explicit(&refused, memory_order_relaxed);
 }
 
+int accept_failure(void)
+{
+    return atomic_load_explicit(&failure, memory_order_relaxed);
+}
+
 static int accept_trusted(int listener, struct sockaddr *addr, socklen_t *bytes, int flags)
 {
     /* close-on-exec: PEs that are started later must not hold the connections of earlier ones */
     int fd = syscall(SYS_accept4, listener, addr, bytes, flags | SOCK_CLOEXEC), own;
     uid_t user;
 
+    if (fd < 0 && (errno == EPERM || errno == EACCES || errno == ENOSYS) && !accept_failure()) {
+        atomic_store_explicit(&failure, errno, memory_order_relaxed);
+        eventfd_write(wake, 1);
+        errno = EAGAIN;
+    }
     if (fd < 0 || (own = shi_peer_is_own(fd, &user)) == 1)
         return fd;
     if (own == 0 && accept_refused() == NONE) {
@@ -50,8 +62,6 @@ static int accept_trusted(int listener, struct sockaddr *addr, socklen_t *bytes,
     return -1;
 }
 
-/* Under names of their own, as libc declares its functions with types that differ between libraries. */
-#define REPLACES(name) __asm__(name) __attribute__((visibility("default"), used))
 int our_accept(int listener, struct sockaddr *addr, socklen_t *bytes) REPLACES("accept");
 int our_accept4(int listener, struct sockaddr *addr, socklen_t *bytes, int flags) REPLACES("accept4");
 

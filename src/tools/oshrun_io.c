@@ -361,7 +361,7 @@ static void typed_move(const struct pollfd *p)
             typed_write(&typed.reader[i]);
 }
 
-void io_wait(struct pollfd *fds, int nfds, int timeout_ms)
+bool io_wait(struct pollfd *fds, int nfds, int timeout_ms)
 {
     int n = 0, first, m = 0;
 
@@ -383,7 +383,7 @@ void io_wait(struct pollfd *fds, int nfds, int timeout_ms)
     if (poll(polled, n, timeout_ms) < 0) {
         for (int i = 0; i < nfds; i++)
             fds[i].revents = 0;
-        return;
+        return errno == EINTR || errno == ENOMEM;
     }
     for (int i = 0; i < nfds; i++)
         fds[i].revents = polled[i].revents;
@@ -393,6 +393,7 @@ void io_wait(struct pollfd *fds, int nfds, int timeout_ms)
             stream_read(polled_stream[i]);
     for (int i = 0; i < 2; i++)
         sink_flush(&sinks[i]);
+    return true;
 }
 
 void io_drain(void)

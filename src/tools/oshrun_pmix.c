@@ -6,6 +6,9 @@
  *
  *   word          written by            read by      order
  *   pe->pmix      PMIx thread           main thread  P1 -> M1
+ *   connected     PMIx thread, once     main thread  relaxed: no other data
+ *   fenced        PMIx thread           main thread  relaxed: the same
+ *   thread_error  any thread            main thread  relaxed: the same
  *   abort record  PMIx thread, once     main thread  plain; ordered by P2 -> M2
  *   aborted       PMIx thread, once     main thread  P2 -> M2
  *
@@ -14,6 +17,7 @@
  */
 #include "oshrun.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ifaddrs.h>
@@ -21,6 +25,7 @@
 #include <pmix.h>
 #include <pmix_server.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +42,7 @@
 static char nspace[PMIX_MAX_NSLEN + 1], hostname[PMIX_MAX_NSLEN + 1];
 static int wake = -1;
 static struct abort_record record;
-static atomic_int aborted;
+static atomic_int aborted, connected, fenced, thread_error;
 
 /* A call of the server's interface whose callback runs on PMIx's thread. */
 struct answer {
@@ -75,6 +80,8 @@ static pmix_status_t on_connected(const pmix_proc_t *proc, void *object, pmix_in
 
     (void)proc, (void)info, (void)ninfo, (void)done, (void)arg;
     atomic_store_explicit(&pe->pmix, PMIX_CONNECTED, memory_order_release); /* P1 */
+    if (!atomic_exchange_explicit(&connected, 1, memory_order_relaxed))
+        eventfd_write(wake, 1);
     return PMIX_OPERATION_SUCCEEDED;
 }
 
@@ -109,6 +116,7 @@ static pmix_status_t on_fence(const pmix_proc_t procs[], size_t nprocs, const pm
                               size_t ndata, pmix_modex_cbfunc_t done, void *arg)
 {
     (void)procs, (void)nprocs, (void)info, (void)ninfo;
+    atomic_store_explicit(&fenced, 1, memory_order_relaxed);
     if (done)
         done(PMIX_SUCCESS, data, ndata, arg, free, data);
     return PMIX_SUCCESS;
@@ -295,6 +303,42 @@ static pmix_status_t register_clients(struct pe *pe, int npes)
     return await(&a);
 }
 
+/* Called in place of libc's function by libpmix, which ignores that a thread cannot be created: all clients would wait for ever. */
+int our_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *), void *arg) REPLACES("pthread_create");
+int our_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *), void *arg)
+{
+    int (*next)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) = (__typeof__(next))dlsym(RTLD_NEXT, "pthread_create");
+    int err = next(thread, attr, fn, arg);
+
+    if (err)
+        atomic_store_explicit(&thread_error, err, memory_order_relaxed);
+    return err;
+}
+
+/* Threads of libpmix get little memory, for the sake of ulimit -d and -v. */
+static void small_stacks(void)
+{
+    enum { STACK_BYTES = 1 << 20 };
+    pthread_attr_t attr;
+
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, STACK_BYTES);
+    pthread_setattr_default_np(&attr);
+    pthread_attr_destroy(&attr);
+}
+
+static int shown = 2; /* standard error while descriptor 2 is /dev/null */
+
+/* The abort then continues. */
+static void on_library_abort(int sig)
+{
+    static const char line[] = "oshrun: libpmix aborted in the PMIx server (PMIX_OUTPUT_STDERR_FD=2 shows what it says); does a sandbox "
+                               "refuse a system call?\n";
+
+    if (write(shown, line, sizeof line - 1) >= 0)
+        signal(sig, SIG_DFL);
+}
+
 /* Start libpmix and drop its messages on standard error, now (help texts go to descriptor 2) and later. A user who sets
  * PMIX_OUTPUT_STDERR_FD gets them. */
 static pmix_status_t init_hushed(pmix_info_t *info, size_t ninfo)
@@ -307,10 +351,15 @@ static pmix_status_t init_hushed(pmix_info_t *info, size_t ninfo)
     snprintf(number, sizeof number, "%d", fd);
     if (fd >= 0)
         setenv("PMIX_OUTPUT_STDERR_FD", number, 1);
-    if (own >= 0)
+    if (own >= 0) {
         dup2(fd, 2);
+        shown = own;
+    }
+    signal(SIGABRT, on_library_abort); /* from now on, also on libpmix's threads */
+    small_stacks();
     rc = PMIx_server_init(&server.module, info, ninfo);
     if (own >= 0) {
+        shown = 2;
         dup2(own, 2);
         close(own);
     }
@@ -335,6 +384,9 @@ static void say_why(pmix_status_t rc)
 {
     if (!have_interface())
         say("oshrun: cannot start the PMIx server: no network interface is up, not even the loopback (ip link set lo up)");
+    else if (atomic_load_explicit(&thread_error, memory_order_relaxed))
+        say("oshrun: cannot start a thread of the PMIx server: %s (ulimit -u, -v and -d limit threads and their memory)",
+            strerror(atomic_load_explicit(&thread_error, memory_order_relaxed)));
     else
         say("oshrun: cannot start the PMIx server: %s (PMIX_OUTPUT_STDERR_FD=2 shows what libpmix says)",
             PMIx_Error_string(rc));
@@ -367,6 +419,10 @@ int server_up(struct pe *pe, int npes, int napps, void *topology, int *wake_fd)
     gethostname(hostname, sizeof hostname - 1);
     name_job(bits.name, sizeof bits.name);
     wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (wake < 0) {
+        say("oshrun: eventfd: %s", strerror(errno));
+        return -1;
+    }
     accept_up(wake);
     /* the other stores use files, which would remain when oshrun is killed */
     setenv("PMIX_MCA_gds", "hash", 1);
@@ -375,6 +431,8 @@ int server_up(struct pe *pe, int npes, int napps, void *topology, int *wake_fd)
     PMIX_INFO_LOAD(&info[1], PMIX_SERVER_TOOL_SUPPORT, &no, PMIX_BOOL);
     PMIX_INFO_LOAD(&info[2], PMIX_SERVER_REMOTE_CONNECTIONS, &no, PMIX_BOOL);
     rc = init_hushed(info, sizeof info / sizeof *info);
+    if (rc == PMIX_SUCCESS && atomic_load_explicit(&thread_error, memory_order_relaxed))
+        rc = PMIX_ERR_OUT_OF_RESOURCE;
     if (rc == PMIX_SUCCESS)
         rc = register_job(pe, npes, napps, bits.secret);
     explicit_bzero(&bits, sizeof bits);
@@ -394,6 +452,23 @@ int server_env(const struct pe *pe, char ***env)
 
     PMIX_LOAD_PROCID(&proc, nspace, pe->rank);
     return PMIx_server_setup_fork(&proc, env) == PMIX_SUCCESS ? 0 : -EIO;
+}
+
+void server_is_late(void)
+{
+    static const char line[] = "oshrun: the PMIx server did not start within SHMEM_START_TIMEOUT (default: 60 s)\n";
+
+    _exit(write(shown, line, sizeof line - 1) < 0 ? 2 : 1);
+}
+
+bool server_connected(void)
+{
+    return atomic_load_explicit(&connected, memory_order_relaxed);
+}
+
+bool server_fenced(void)
+{
+    return atomic_load_explicit(&fenced, memory_order_relaxed);
 }
 
 const struct abort_record *server_aborted(void)

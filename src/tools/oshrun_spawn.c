@@ -123,7 +123,7 @@ static bool on_one_core(void)
 static _Noreturn void become(struct pe *pe, const int fd[3], char **env, pid_t parent, volatile int *error,
                              const char *volatile *what)
 {
-    static const int defaults[] = {SIGPIPE, SIGTTIN, SIGTTOU};
+    static const int defaults[] = {SIGPIPE, SIGTTIN, SIGTTOU, SIGXFSZ};
     sigset_t none;
 
     if (pe->nmask)
@@ -132,7 +132,8 @@ static _Noreturn void become(struct pe *pe, const int fd[3], char **env, pid_t p
         setpgid(0, 0);
     if (pe->foreground) /* oshrun ignores SIGTTOU, and so does this child, until below */
         tcsetpgrp(0, getpid());
-    if (prctl(PR_SET_PDEATHSIG, pe->death_sig) || getppid() != parent)
+    prctl(PR_SET_PDEATHSIG, pe->death_sig); /* a sandbox may refuse it: the guardian remains */
+    if (getppid() != parent)
         _exit(1);
     for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++)
         signal(defaults[i], SIG_DFL);

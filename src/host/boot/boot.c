@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "host/util/log.h"
+#include "host/util/startup.h"
 
 /* The name of a launcher that started several processes but is no PMIx server, or NULL. */
 static const char *other_launcher(void)
@@ -25,12 +26,23 @@ static const char *other_launcher(void)
     return NULL;
 }
 
+/* Later lines have the PE's number, also before the launcher has answered. */
+static int connect_as(const char *rank, int (*up)(struct shi_boot *out), struct shi_boot *out)
+{
+    static const struct shi_phase phase = {.text = "waiting for the launcher's answer"};
+    shi_log_set(atoi(rank), 0);
+    shi_startup_phase(&phase);
+    int err = up(out);
+    shi_startup_phase(NULL);
+    return err;
+}
+
 int shi_boot_up(struct shi_boot *out)
 {
     if (getenv("PMIX_NAMESPACE") && getenv("PMIX_RANK"))
-        return shi_boot_pmix_up(out);
+        return connect_as(getenv("PMIX_RANK"), shi_boot_pmix_up, out);
     if (getenv("PMI_FD") && getenv("PMI_RANK") && getenv("PMI_SIZE"))
-        return shi_boot_pmi_up(out);
+        return connect_as(getenv("PMI_RANK"), shi_boot_pmi_up, out);
     const char *other = other_launcher();
     if (other) {
         shi_log_error("started by %s, which offers no PMIx server; use oshrun, srun --mpi=pmix, prterun or Open MPI's mpirun", other);

@@ -9,6 +9,8 @@
 
 #include <stddef.h>
 
+#include "host/util/startup.h"
+
 #define SHI_SECRET_NAME "fulmar.secret" /* PMIx key, given by oshrun: a PMIX_BYTE_OBJECT of SHI_SECRET_BYTES */
 enum { SHI_SECRET_BYTES = 16 };
 
@@ -41,6 +43,27 @@ struct shi_boot_ops {
 
 /* Connect to the launcher; without one the job has one PE. 0, or -errno after one logged line. Pair: out->ops->down. */
 int shi_boot_up(struct shi_boot *out);
+
+/* b->ops->fence and lookup as phases of shmem_init; text: what the others have to do. */
+static inline int shi_boot_fence(const struct shi_boot *b, const char *text)
+{
+    static struct shi_phase phase;
+    phase.text = text;
+    phase.patience_s = 1 + (b->pe != 0);
+    shi_startup_phase(&phase);
+    int err = b->ops->fence();
+    shi_startup_phase(NULL);
+    return err;
+}
+
+static inline int shi_boot_lookup(const struct shi_boot *b, int pe, const char *key, void *data, size_t bytes)
+{
+    static const struct shi_phase phase = {.text = "waiting for the launcher to give another PE's data"};
+    shi_startup_phase(&phase);
+    int err = b->ops->lookup(pe, key, data, bytes);
+    shi_startup_phase(NULL);
+    return err;
+}
 
 /* Backends. */
 int shi_boot_pmix_up(struct shi_boot *out);

@@ -34,6 +34,7 @@
 #include "host/util/end.h"
 #include "host/util/libc.h"
 #include "host/util/log.h"
+#include "host/util/startup.h"
 
 /* ---- the process's end ------------------------------------------------------------------------------------------- */
 
@@ -114,17 +115,21 @@ static void report_unknown(const char *name, const char *like)
         shi_log_error("%s is not a setting of this library (SHMEM_INFO=1 lists them)", name);
 }
 
-/* Most PEs have the same settings, and the same mistakes in them: the others wait so that PE 0 reports and ends the job. */
+static char bad_setting[512];
+
 static int read_settings(void)
 {
-    char why[512];
-    int err = shi_config_read(&shi_world.config, why, sizeof why);
-    if (!err)
-        err = shi_rules_read(shi_world.config.collectives.text, why, sizeof why);
+    int err = shi_config_read(&shi_world.config, bad_setting, sizeof bad_setting);
+    return err ? err : shi_rules_read(shi_world.config.collectives.text, bad_setting, sizeof bad_setting);
+}
+
+/* Most PEs have the same settings, and the same mistakes in them: the others wait so that PE 0 reports and ends the job. */
+static int check_settings(int err)
+{
     if (err) {
         if (shi_world.boot.pe != 0)
             sleep(1);
-        shi_log_error("%s", why);
+        shi_log_error("%s", bad_setting);
     }
     if (!err && shi_world.boot.pe == 0)
         shi_config_unknown(shi_world.config.debug || shi_world.config.check, report_unknown);
@@ -156,6 +161,8 @@ static int join_node(void)
  * and ends fences early or never. 0, or -errno after one line. */
 static int join_job(void)
 {
+    int bad = shi_world.ever_up ? 0 : read_settings();
+    shi_startup_up(bad ? 0 : shi_world.config.start_timeout);
     int err = shi_world.ever_up ? 0 : shi_boot_up(&shi_world.boot);
     if (err)
         return err;
@@ -164,7 +171,7 @@ static int join_job(void)
     shi_report_up();
     if (shi_world.ever_up)
         return 0;
-    err = read_settings();
+    err = check_settings(bad);
     if (!err) {
         shi_log_set(shi_world.boot.pe, shi_world.config.debug);
         err = join_node();
@@ -290,10 +297,12 @@ void shi_world_up(int thread_level)
     if (!shi_world.ever_up)
         print_settings();
     shi_world.ever_up = 1;
+    shi_shm_phase(&shi_world.shm, "waiting for all PEs at the end of shmem_init");
     if (shi_team_world.n_nodes > 1)
         shi_agree_rules("shmem_init", &shi_team_world); /* in place of the barrier */
     else
         shi_team_barrier("shmem_init", &shi_team_world);
+    shi_startup_down();
 }
 
 /* ---- down -------------------------------------------------------------------------------------------------------- */

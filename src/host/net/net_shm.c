@@ -2,8 +2,10 @@
  * net_shm.c - set up the shared memory of a node; the data path is loads and stores, and calls nothing here.
  *
  *   word (control block)  written by                read by    order
+ *   file_bytes            first PE, before all      PEs       plain; it publishes the file afterwards
  *   reserved_off          every PE, fetch-add       every PE   relaxed: hands out file ranges
  *   arrived               every PE, fetch-add       every PE   R1 -> A1
+ *   region[i].waits       local PE i                every PE   relaxed: only for the report of a wait that is too long
  *   region[i]             local PE i, before R1     every PE   plain, after A1
  *   doorbells             see doorbell.c
  *   records               see stream_up.c           PEs       plain, between two barriers
@@ -17,11 +19,14 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -30,6 +35,7 @@
 #include "host/util/log.h"
 #include "host/util/memory.h"
 #include "host/util/peer_fd.h"
+#include "host/util/startup.h"
 
 enum { CONTROL_MAGIC = 0x466c6d73, PEERS_ALIGN = 65536 /* the largest page, for a mapping of the peers */ };
 
@@ -38,6 +44,7 @@ struct control {
     char library[28]; /* version of the first PE's library; up to here the same in all versions */
     int32_t abort;
     uint64_t reserved_off;
+    uint64_t file_bytes;
     _Alignas(SHI_LINE_BYTES) uint32_t arrived; /* a futex word */
     _Alignas(SHI_LINE_BYTES) struct shi_shm_region region[];
 };
@@ -46,8 +53,6 @@ struct control {
 struct rendezvous {
     int pid, fd;
 };
-
-static const uint64_t file_bytes = 1ull << 46; /* i_size only: pages exist once touched */
 
 /* The doorbells follow the regions, the records of the job's PEs follow the doorbells, and the peers follow the records. */
 static size_t doorbells_off(int n)
@@ -78,19 +83,59 @@ static int failed(const char *what)
     return err;
 }
 
+/* A file in memory without a name: a memfd, or where a sandbox refuses that, a file of /dev/shm, whose size the mount limits. The
+ * descriptor, or -errno after one line. */
+static int unnamed_file(void)
+{
+    int fd = (int)syscall(SYS_memfd_create, "fulmar", MFD_CLOEXEC), memfd_errno = errno;
+    if (fd >= 0)
+        return fd;
+    fd = open("/dev/shm", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        return fd;
+    int err = -errno;
+    shi_log_error("no shared memory: memfd_create: %s; a file in /dev/shm: %s; allow one of them", strerror(memfd_errno), strerror(-err));
+    return err;
+}
+
+/* The size of the node's file: i_size only, pages exist once touched. ulimit -f limits it, as for all files, and the kernel kills who
+ * asks for more. */
+static uint64_t file_bytes(void)
+{
+    struct rlimit most;
+    uint64_t bytes = 1ull << 46;
+    return getrlimit(RLIMIT_FSIZE, &most) || most.rlim_cur > bytes ? bytes : most.rlim_cur;
+}
+
+/* Log that the node's heaps do not fit. */
+static int too_large(size_t heap_bytes, uint64_t limit)
+{
+    struct rlimit most;
+    if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur <= limit)
+        shi_log_error("SHMEM_SYMMETRIC_SIZE=%zu: the heaps of a node do not fit into a file of %llu KiB, the limit of ulimit -f", heap_bytes,
+                      (unsigned long long)most.rlim_cur >> 10);
+    else
+        shi_log_error("SHMEM_SYMMETRIC_SIZE=%zu: the heaps of a node do not fit into %llu TiB", heap_bytes, (unsigned long long)limit >> 40);
+    return -ENOMEM;
+}
+
 /* A new file with an empty control block. The descriptor, or -errno. */
 static int create_node_file(const struct shi_boot *boot, const struct shi_shm_params *params)
 {
     size_t bytes = control_bytes(boot, params);
-    int fd = (int)syscall(SYS_memfd_create, "fulmar", MFD_CLOEXEC);
+    uint64_t limit = file_bytes();
+    if (bytes > limit)
+        return too_large(params->heap_bytes, limit);
+    int fd = unnamed_file();
     if (fd < 0)
-        return failed("memfd_create");
-    if (ftruncate(fd, file_bytes))
-        return failed("ftruncate of the node's shared memory (see ulimit -f)");
+        return fd;
+    if (ftruncate(fd, (off_t)limit))
+        return failed("ftruncate of the node's shared memory");
     struct control *c = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (c == MAP_FAILED)
         return failed("mmap of the node's control block");
     c->reserved_off = bytes;
+    c->file_bytes = limit;
     c->magic = CONTROL_MAGIC;
     strncpy(c->library, PACKAGE_VERSION, sizeof c->library - 1);
     if (boot->n_local < boot->n_pes)
@@ -112,9 +157,9 @@ static int open_node_file(const struct shi_boot *boot, const struct shi_shm_para
         err = boot->ops->publish(key, &r, sizeof r);
     }
     if (!err)
-        err = boot->ops->fence(); /* servers may answer "not found" before the key is published */
+        err = shi_boot_fence(boot, "waiting for all PEs to call shmem_init"); /* servers may answer "not found" before the key is published */
     if (!err && !first)
-        err = boot->ops->lookup(boot->local_pe[0], key, &r, sizeof r);
+        err = shi_boot_lookup(boot, boot->local_pe[0], key, &r, sizeof r);
     if (err)
         return err;
     return first ? r.fd : shi_peer_fd_open(r.pid, r.fd);
@@ -155,15 +200,57 @@ static int map_heap(int fd, const struct shi_shm_params *params, uint64_t off, i
     return 0;
 }
 
+/* The node's PEs and this one among them, for the barrier. */
+static struct {
+    const int *pe;
+    int n, me;
+    uint32_t waits; /* how many waits for all of them this PE has begun */
+} local;
+
+/* The PEs of the node that have not come so far: "PE 3 (pid 77, stopped)". */
+static void name_missing(char *text, size_t bytes, const void *arg)
+{
+    const struct control *c = arg;
+    size_t at = 0;
+    for (int i = 0; i < local.n && at + 64 < bytes; i++) {
+        const struct shi_shm_region *r = &c->region[i];
+        if (__atomic_load_n(&r->waits, __ATOMIC_RELAXED) >= local.waits)
+            continue;
+        at += (size_t)snprintf(text + at, bytes - at, "%sPE %d", at ? ", " : "", local.pe[i]);
+        if (r->pid)
+            at += (size_t)snprintf(text + at, bytes - at, " (pid %d%s)", r->pid, shi_startup_stopped(r->pid) ? ", stopped" : "");
+    }
+    if (at)
+        snprintf(text + at, bytes - at, at + 64 < bytes ? " not there" : ", ... not there");
+}
+
+/* A wait for all PEs of the node begins. */
+static void wait_for_local(struct control *c, const char *text)
+{
+    static struct shi_phase phase = {.missing = name_missing};
+    phase.text = text;
+    phase.arg = c;
+    phase.patience_s = 1 + (local.me != 0);
+    __atomic_store_n(&c->region[local.me].waits, ++local.waits, __ATOMIC_RELAXED);
+    shi_startup_phase(&phase);
+}
+
+void shi_shm_phase(const struct shi_shm *s, const char *text)
+{
+    wait_for_local((struct control *)s->base, text);
+}
+
 /* Sleep until all PEs of the node have called this as often as this PE; PEs that still start need the cores. */
-static void node_barrier(struct control *c, int n)
+static void node_barrier(struct control *c)
 {
     static uint32_t calls;
-    uint32_t all = (uint32_t)n * ++calls, seen = __atomic_add_fetch(&c->arrived, 1, __ATOMIC_ACQ_REL); /* R1, A1 */
+    wait_for_local(c, "waiting for the PEs of this node");
+    uint32_t all = (uint32_t)local.n * ++calls, seen = __atomic_add_fetch(&c->arrived, 1, __ATOMIC_ACQ_REL); /* R1, A1 */
     if (seen == all)
         syscall(SYS_futex, &c->arrived, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
     while ((seen = __atomic_load_n(&c->arrived, __ATOMIC_ACQUIRE)) < all) /* A1 */
         syscall(SYS_futex, &c->arrived, FUTEX_WAIT, seen, NULL, NULL, 0);
+    shi_startup_phase(NULL);
 }
 
 /* Reserve this PE's range of the file and fill it. */
@@ -175,11 +262,8 @@ static int bring_region(struct control *c, const struct shi_boot *boot, const st
     size_t heap = shi_round_up(params->heap_bytes, SHI_HUGE_BYTES);
     size_t total = head + heap + shi_round_up(params->data_bytes, SHI_HUGE_BYTES);
     uint64_t off = __atomic_fetch_add(&c->reserved_off, total, __ATOMIC_RELAXED);
-    if (total > file_bytes || off + total > file_bytes) {
-        shi_log_error("SHMEM_SYMMETRIC_SIZE=%zu: the heaps of a node do not fit into %llu TiB", params->heap_bytes,
-                      (unsigned long long)(file_bytes >> 40));
-        return -ENOMEM;
-    }
+    if (total > c->file_bytes || off + total > c->file_bytes)
+        return too_large(params->heap_bytes, c->file_bytes);
     struct shi_shm_region *r = &c->region[boot->local_index];
     *r = (struct shi_shm_region){.sync_off = off, .am_off = off + am, .heap_off = off + head,
                                  .data_off = off + head + heap, .heap_bytes = params->heap_bytes,
@@ -222,12 +306,13 @@ void shi_shm_spread(const struct shi_shm *s)
 
 void shi_shm_barrier(const struct shi_shm *s)
 {
-    node_barrier((struct control *)s->base, s->n);
+    node_barrier((struct control *)s->base);
 }
 
 int shi_shm_up(const struct shi_boot *boot, const struct shi_shm_params *params, struct shi_shm *out)
 {
     struct shi_shm s = {.n = boot->n_local};
+    local.pe = boot->local_pe, local.n = boot->n_local, local.me = boot->local_index;
     s.fd = open_node_file(boot, params);
     if (s.fd < 0)
         return s.fd;
@@ -243,7 +328,7 @@ int shi_shm_up(const struct shi_boot *boot, const struct shi_shm_params *params,
     int err = bring_region(c, boot, params, s.fd, &s.heap_lo);
     if (err)
         return err; /* the caller ends the job, which frees everything */
-    node_barrier(c, s.n);
+    node_barrier(c);
     s.bytes = __atomic_load_n(&c->reserved_off, __ATOMIC_RELAXED);
     munmap(c, head);
     s.base = mmap(NULL, s.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, s.fd, 0);

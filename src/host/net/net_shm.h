@@ -22,6 +22,7 @@ struct shi_shm_region {
     uint64_t exe_id;    /* equal where static data has the same layout */
     uint64_t cpus[SHI_CPU_WORDS]; /* affinity mask */
     int pe, pid;
+    uint32_t waits;     /* how many waits for all PEs of the node the PE has begun in shmem_init (net_shm.c) */
     uint64_t held;      /* held by the agent that changes a word of this PE's device heap: a proxy of the node
                          * (proxy/staged.c), or this PE's thread that polls the network (stream_device.c) */
     uint32_t core;      /* on which the PE waited last, plus 1; 0: it has not waited for long (ops/balance.c) */
@@ -57,6 +58,9 @@ int shi_shm_up(const struct shi_boot *boot, const struct shi_shm_params *params,
 
 /* Barrier over the PEs of the node, during start-up: sleeps, and does not see the abort flag. */
 void shi_shm_barrier(const struct shi_shm *s);
+
+/* A phase of shmem_init in which this PE waits for all of the node (util/startup.h). All PEs call it as often. */
+void shi_shm_phase(const struct shi_shm *s, const char *text);
 
 /* Let the calling thread run on every core that any PE of the node may run on, where the system allows that. */
 void shi_shm_spread(const struct shi_shm *s);

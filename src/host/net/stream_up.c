@@ -255,7 +255,7 @@ static int look_up_node(const struct shi_boot *boot, const struct shi_stream_nod
         if (!all)
             return -ENOMEM;
         *all = *mine;
-        int err = boot->ops->lookup(pe, key, all, n * sizeof *all);
+        int err = shi_boot_lookup(boot, pe, key, all, n * sizeof *all);
         int other_size = err == -EMSGSIZE && all->version == mine->version && all->order == mine->order && all->n_local > 0 &&
                          all->n_local <= boot->n_pes && (size_t)all->n_local != n;
         if (other_size)
@@ -296,7 +296,7 @@ static int exchange(const struct shi_boot *boot, const struct shi_stream_node *n
     if (first && !one_node)
         err = publish_node(boot, node);
     if (!err && !one_node)
-        err = boot->ops->fence();
+        err = shi_boot_fence(boot, "waiting for all PEs to start their network");
     if (!err && first)
         err = gather(boot, node, mine);
     if (!err && boot->n_local > 1)
