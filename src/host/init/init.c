@@ -147,6 +147,7 @@ static int join_node(void)
                                     .prefault = shi_world.config.prefault, .remap = shi_statics_remap,
                                     .peer_bytes = sizeof(struct shi_peer), .fill_peers = shi_peers_fill};
     struct shi_shm shm;
+    shi_config_equal(&shi_world.config, &params.settings);
     int err = shi_shm_up(&shi_world.boot, &params, &shm);
     if (err)
         return err;

@@ -32,6 +32,7 @@
 
 #include "host/net/doorbell.h"
 #include "host/util/base.h"
+#include "host/util/end.h"
 #include "host/util/log.h"
 #include "host/util/memory.h"
 #include "host/util/peer_fd.h"
@@ -267,7 +268,8 @@ static int bring_region(struct control *c, const struct shi_boot *boot, const st
     struct shi_shm_region *r = &c->region[boot->local_index];
     *r = (struct shi_shm_region){.sync_off = off, .am_off = off + am, .heap_off = off + head,
                                  .data_off = off + head + heap, .heap_bytes = params->heap_bytes,
-                                 .data_bytes = params->data_bytes, .exe_id = params->exe_id, .pe = boot->pe, .pid = getpid()};
+                                 .data_bytes = params->data_bytes, .exe_id = params->exe_id, .pe = boot->pe, .pid = getpid(),
+                                 .settings = params->settings};
     cpu_set_t set;
     CPU_ZERO(&set);
     if (sched_getaffinity(0, sizeof set, &set) == 0)
@@ -309,6 +311,21 @@ void shi_shm_barrier(const struct shi_shm *s)
     node_barrier((struct control *)s->base);
 }
 
+/* Compare the settings of the node's PEs with the first one's. 0, or -EINVAL after one line of the first PE. */
+static int compare_settings(const struct control *c)
+{
+    for (int i = 1; i < local.n; i++) {
+        const char *name = shi_config_differs(&c->region[i].settings, &c->region[0].settings);
+        if (!name)
+            continue;
+        if (local.me != 0)
+            sleep(SHI_END_LAUNCHER_S); /* the first PE ends the job before */
+        shi_log_error("PE %d and PE %d have different values of %s: all PEs need the same", local.pe[0], local.pe[i], name);
+        return -EINVAL;
+    }
+    return 0;
+}
+
 int shi_shm_up(const struct shi_boot *boot, const struct shi_shm_params *params, struct shi_shm *out)
 {
     struct shi_shm s = {.n = boot->n_local};
@@ -329,6 +346,9 @@ int shi_shm_up(const struct shi_boot *boot, const struct shi_shm_params *params,
     if (err)
         return err; /* the caller ends the job, which frees everything */
     node_barrier(c);
+    err = compare_settings(c);
+    if (err)
+        return err;
     s.bytes = __atomic_load_n(&c->reserved_off, __ATOMIC_RELAXED);
     munmap(c, head);
     s.base = mmap(NULL, s.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, s.fd, 0);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "host/boot/boot.h"
+#include "host/util/config.h"
 
 enum { SHI_CPU_WORDS = 16 }; /* of a mask of cores: 1,024 of them */
 enum { SHI_SHM_RECORD_BYTES = 384 };
@@ -22,6 +23,7 @@ struct shi_shm_region {
     uint64_t exe_id;    /* equal where static data has the same layout */
     uint64_t cpus[SHI_CPU_WORDS]; /* affinity mask */
     int pe, pid;
+    struct shi_config_equal settings;
     uint32_t waits;     /* how many waits for all PEs of the node the PE has begun in shmem_init (net_shm.c) */
     uint64_t held;      /* held by the agent that changes a word of this PE's device heap: a proxy of the node
                          * (proxy/staged.c), or this PE's thread that polls the network (stream_device.c) */
@@ -46,6 +48,7 @@ struct shi_shm {
 struct shi_shm_params {
     size_t sync_bytes, am_bytes, heap_bytes, data_bytes;
     uint64_t exe_id;
+    struct shi_config_equal settings; /* a job whose PEs differ in one does not start */
     int huge_pages, prefault;
     int (*remap)(int fd, uint64_t off);
     size_t peer_bytes;

@@ -42,6 +42,7 @@ struct peer_record {
     uint32_t origin;         /* enum origin */
     unsigned char secret[SHI_SECRET_BYTES]; /* of PE 0 with FROM_PE_0, else 0 */
     uint32_t carryless, message_bytes; /* of net.h */
+    struct shi_config_equal settings;
     uint64_t exe_id;
     int32_t node, pe, n_local; /* its node's first PE; itself; PEs of its node */
     uint32_t known;          /* in this node's table: the record is there */
@@ -187,11 +188,14 @@ static int choose_secret(const struct shi_boot *boot, int insecure, struct peer_
 static int check_record(int pe, int err, const struct peer_record *c, const struct peer_record *mine)
 {
     static const char *const origins[] = {"?", "of oshrun", "of PE 0", "none (SHMEM_INSECURE=1)"};
+    const char *setting = shi_config_differs(&c->settings, &mine->settings);
     if (c->order != mine->order)
         shi_log_error("PE %d has another byte order", pe);
     else if (err || c->version != mine->version)
         shi_log_error("PE %d has Fulmar %.24s (messages of version %u), this PE has %s (version %u)", pe,
                       c->version > 1 ? c->library : "0.1.0 or older", c->version, mine->library, mine->version);
+    else if (setting)
+        shi_log_error("PE %d has another value of %s: all PEs need the same (oshrun sends it to all hosts, mpirun with -x %s)", pe, setting, setting);
     else if (c->origin != mine->origin)
         shi_log_error("PE %d has another secret for messages over the network: %s, here %s", pe,
                       origins[c->origin > INSECURE ? 0 : c->origin], origins[mine->origin]);
@@ -332,6 +336,7 @@ int shi_stream_up(const struct shi_boot *boot, const struct shi_config *config, 
     }
     struct peer_record mine = {.version = WIRE_VERSION, .order = 0x01020304, .library = PACKAGE_VERSION, .exe_id = exe_id,
                                .node = boot->local_pe[0], .pe = boot->pe, .n_local = boot->n_local};
+    shi_config_equal(config, &mine.settings);
     shi_stream_net = (struct shi_stream_net){.ops = &shi_net_ofi, .me = boot->pe, .n_pes = boot->n_pes};
     memcpy(shi_stream_net.own, own, sizeof shi_stream_net.own);
     shi_stream_net.memory = shi_table((size_t)boot->n_pes, sizeof *shi_stream_net.memory);

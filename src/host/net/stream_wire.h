@@ -9,7 +9,7 @@
 #include "host/net/stream.h"
 #include "host/util/base.h"
 
-enum { WIRE_VERSION = 11 }; /* changes with the formats of this file, of active messages, and the rounds of coll/plan.h */
+enum { WIRE_VERSION = 12 }; /* changes with the formats of this file, of active messages, and the rounds of coll/plan.h */
 
 struct head {
     uint64_t tag;     /* of all that follows, or with SEALED up to SEALED_AT, and of the receiver (auth.h) */

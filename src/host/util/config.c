@@ -178,6 +178,35 @@ int shi_config_read(struct shi_config *out, char *why, size_t bytes)
     return 0;
 }
 
+/* ---- values that all PEs need --------------------------------------------------------------------------------- */
+
+static uint64_t is_set(const shi_config_text *t)
+{
+    return *t->text && strcmp(t->text, "0") != 0;
+}
+
+/* A table, a text and files are written by different collective calls; names of files may differ. */
+static uint64_t kind_of_stats(const shi_config_text *t)
+{
+    return !is_set(t) ? 0 : strcmp(t->text, "1") == 0 ? 1 : strcmp(t->text, "all") == 0 ? 2 : 3;
+}
+
+void shi_config_equal(const struct shi_config *c, struct shi_config_equal *out)
+{
+    *out = (struct shi_config_equal){{c->transport, c->check != 0, kind_of_stats(&c->stats), is_set(&c->trace), c->heap_bytes,
+                                      c->device_heap_bytes}};
+}
+
+const char *shi_config_differs(const struct shi_config_equal *a, const struct shi_config_equal *b)
+{
+    static const char *const names[SHI_CONFIG_EQUAL] = {"SHMEM_TRANSPORT", "SHMEM_CHECK", "SHMEM_STATS", "SHMEM_TRACE",
+                                                        "SHMEM_SYMMETRIC_SIZE", "SHMEM_DEVICE_SYMMETRIC_SIZE"};
+    for (int i = 0; i < SHI_CONFIG_EQUAL; i++)
+        if (a->value[i] != b->value[i])
+            return names[i];
+    return NULL;
+}
+
 /* ---- names that config.def does not list ----------------------------------------------------------------------- */
 
 enum { NAME_MOST = 64 };

@@ -3,6 +3,7 @@
 #define SHI_CONFIG_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 enum { SHI_CONFIG_AUTO = -1 };
@@ -31,6 +32,17 @@ struct shi_config {
 /* Read the environment into *out. 0, or -EINVAL, and then why[bytes] has one line that names the variable, its value and
  * the values that are accepted. */
 int shi_config_read(struct shi_config *out, char *why, size_t bytes);
+
+/* The settings that must be equal on all PEs, because they decide which messages and collective calls the library makes. */
+enum { SHI_CONFIG_EQUAL = 6 };
+struct shi_config_equal {
+    uint64_t value[SHI_CONFIG_EQUAL]; /* heap and device heap: bytes; text: what it requests, as a number */
+};
+
+void shi_config_equal(const struct shi_config *c, struct shi_config_equal *out);
+
+/* The variable of the first value that differs, or NULL. */
+const char *shi_config_differs(const struct shi_config_equal *a, const struct shi_config_equal *b);
 
 /* Call report for each environment variable that begins with SHMEM_ and is not in config.def, with the most similar
  * name of config.def. A name that is similar to none may belong to another library: it is reported, with NULL, only when
