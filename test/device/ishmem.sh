@@ -185,4 +185,52 @@ for direct in $directs; do
         ok $? "one work-item's collectives, and an invalid root, $pes PEs, direct=$direct" "$work/log"
     done
 done
+
+cat >"$work/bits.cl" <<'END'
+#include <ishmemx.h>
+SHMEMG_KERNEL void bits(SHMEMG_GLOBAL float *f, SHMEMG_GLOBAL float *sum, SHMEMG_GLOBAL double *d, SHMEMG_GLOBAL double *product)
+{
+    ishmemx_float_sum_reduce_work_group(sum, f, 200, ISHMEMX_WORK_GROUP);
+    ishmemx_double_prod_reduce_work_group(product, d, 200, ISHMEMX_WORK_GROUP);
+}
+END
+cat >"$work/bits.c" <<'END'
+#include <shmem.h>
+#include <shmemx.h>
+#include <stdio.h>
+#include <string.h>
+enum { N = 200 };
+static float f[N], of_kernel[N];
+static double d[N], product[N];
+int main(void)
+{
+    shmem_init();
+    int me = shmem_my_pe(), bad;
+    float *df = shmemg_calloc(N, sizeof *f), *ds = shmemg_calloc(N, sizeof *f);
+    double *dd = shmemg_calloc(N, sizeof *d), *dp = shmemg_calloc(N, sizeof *d);
+    for (int i = 0; i < N; i++)
+        d[i] = 1 + 1.0 / (me * 37 + i + 3), f[i] = (float)(d[i] * (i % 3 ? 1e-4 : 1e3));
+    shmem_putmem(df, f, sizeof f, me);
+    shmem_putmem(dd, d, sizeof d, me);
+    shmem_barrier_all();
+    bad = shmemx_launch("bits", (size_t[]){1, 1, 1}, (size_t[]){4, 1, 1}, (void *[]){&df, &ds, &dd, &dp}, (size_t[]){8, 8, 8, 8}, 4) ||
+          shmemx_device_sync();
+    shmem_float_sum_reduce(SHMEM_TEAM_WORLD, f, f, N);
+    shmem_double_prod_reduce(SHMEM_TEAM_WORLD, d, d, N);
+    shmem_getmem(of_kernel, ds, sizeof f, me);
+    shmem_getmem(product, dp, sizeof d, me);
+    bad |= memcmp(f, of_kernel, sizeof f) || memcmp(d, product, sizeof d);
+    if (bad)
+        printf("PE %d: other bits\n", me);
+    shmem_finalize();
+    return bad;
+}
+END
+$OSHCC -O2 "$work/bits.c" "$work/bits.cl" -o "$work/bits" >"$work/log" 2>&1
+ok $? "a program that reduces in a kernel and on the host compiles" "$work/log"
+# Catches: a kernel's reduction that combines in another order than the host's.
+for direct in $directs; do
+    SHMEM_DEVICE_DIRECT=$direct SHMEM_DEVICE_SYMMETRIC_SIZE=8M timeout 60 $OSHRUN -n 5 "$work/bits" >"$work/log" 2>&1
+    ok $? "reductions have the host's bits, 5 PEs, direct=$direct" "$work/log"
+done
 plan

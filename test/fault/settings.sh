@@ -20,7 +20,7 @@ refused() {
     [ $status -ne 0 ] && [ $status -ne 124 ] && [ $status -ne 137 ] && grep -q "^fulmar: PE 0: .*PE 1.* $name\\>" "$work/out"
 }
 
-for value in TRANSPORT=ofi CHECK=1 STATS=1 STATS=all "STATS=$work/s" "TRACE=$work/t" SYMMETRIC_SIZE=32M DEVICE_SYMMETRIC_SIZE=4M; do
+for value in TRANSPORT=ofi CHECK=1 STATS=1 STATS=all "STATS=$work/s" "TRACE=$work/t" SYMMETRIC_SIZE=32M DEVICE_SYMMETRIC_SIZE=4M REPRODUCIBLE=1; do
     refused "SHMEM_${value%%=*}" $OSHRUN -n 1 "$program" : -n 1 -x "SHMEM_$value" "$program"
     ok $? "SHMEM_$value on PE 1 only" "$work/out"
 done

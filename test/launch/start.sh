@@ -50,7 +50,7 @@ int main(int argc, char **argv)
     return 0;
 }
 END
-# stop.so: PE 1 stops in call STOP_CALL of the function STOP_IN.
+# stop.so: PE 1 stops in a call of the function STOP_IN: the first one, or with STOP_LATE the first one after PMIx_Fence.
 cat >"$work/stop.c" <<'END'
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -59,10 +59,11 @@ cat >"$work/stop.c" <<'END'
 #include <string.h>
 static void stop(const char *name)
 {
-    static int calls;
+    static int stopped, fenced;
     const char *in = getenv("STOP_IN"), *rank = getenv("PMIX_RANK");
-    if (in && rank && strcmp(in, name) == 0 && strcmp(rank, "1") == 0 && ++calls == atoi(getenv("STOP_CALL")))
+    if (in && rank && strcmp(in, name) == 0 && strcmp(rank, "1") == 0 && (fenced || !getenv("STOP_LATE")) && !stopped++)
         raise(SIGSTOP);
+    fenced |= strcmp(name, "PMIx_Fence") == 0;
 }
 #define STOPS(name) \
     long stop_##name(long a, long b, long c, long d, long e, long f) __asm__(#name); \
@@ -164,11 +165,14 @@ stops() { # name, pattern, command...
 }
 stops "PE 1 stops before shmem_init" "PE 1 .*has not called shmem_init and is stopped" $OSHRUN -n 2 "$work/hello" 19
 stops "PE 1 has ended without shmem_init" "PE 1 .*has not called shmem_init and has ended" $OSHRUN -n 1 "$work/hello" : -n 1 true
-for at in "PMIx_Init 1 auto" "PMIx_Get 1 auto" "PMIx_Fence 1 auto" "sched_getaffinity 1 auto" "on_exit 1 auto" "getifaddrs 1 ofi" "listen 1 ofi"; do
+for in in PMIx_Init PMIx_Get PMIx_Fence; do
+    stops "PE 1 stops in $in" "PE 1 .*(stopped|has not called)" $OSHRUN -n 2 -x STOP_IN=$in -x LD_PRELOAD="$work/stop.so" "$work/hello"
+done
+for at in "sched_getaffinity auto" "on_exit auto" "getifaddrs ofi" "listen ofi"; do
     # shellcheck disable=SC2086
     set -- $at
-    stops "PE 1 stops in call $2 of $1, $3" "PE 1 .*(stopped|has not called)" env SHMEM_TRANSPORT="$3" $OSHRUN -n 2 \
-        -x STOP_IN="$1" -x STOP_CALL="$2" -x LD_PRELOAD="$work/stop.so" "$work/hello"
+    stops "PE 1 stops in $1, with the others in a wait on the node, $2" "PE 0: .*PE 1 \(pid [0-9]+, stopped\) not there" \
+        env SHMEM_TRANSPORT="$2" $OSHRUN -n 2 -x STOP_LATE=1 -x STOP_IN="$1" -x LD_PRELOAD="$work/stop.so" "$work/hello"
 done
 
 # Catches: a limit where none is wanted.

@@ -26,6 +26,9 @@ rules 5 multi/coll_long 'reduce:*:*:*:doubling,alltoall:*:*:*:nodes,scan:*:*:*:n
 rules 5 multi/coll_long 'scan:*:*:*:read'
 rules 11 multi/coll_long 'alltoall:*:*:*:nodes' # more than the window of long alltoalls
 rules 2 conf/coll 'broadcast:*:*:*:scatter,reduce:*:*:*:gather,alltoall:*:*:*:nodes,scan:*:*:*:nodes'
+for way in gather doubling pieces halving; do
+    REPRODUCE_THREADS=1 rules 6 multi/reproduce "reduce:*:*:*:$way"
+done
 if [ -x "$top_builddir/test/multi/device_any_private.pes" ]; then
     rules 3 multi/device_any_private 'reduce:*:*:*:halving'
 else

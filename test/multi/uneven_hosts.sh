@@ -27,6 +27,12 @@ uneven h1:1,h2:1,h3:2,h4:1,h5:1,h6:1,h7:2,h8:1 "" conf/coll multi/coll_long
 uneven h1:2,h2:2,h3:1 "--map-by node" conf/coll
 uneven h1:1,h2:7 "" conf/coll multi/coll_long
 uneven h1:1,h2:1,h3:1,h4:1 "" multi/order
+# reductions: nodes whose results fit the order of the members, then others
+uneven h1:2,h2:2,h3:2 "" multi/reproduce
+export SHMEM_REPRODUCIBLE=1
+uneven h1:1,h2:3,h3:2 "" multi/reproduce
+uneven h1:2,h2:2 "--map-by node" multi/reproduce
+unset SHMEM_REPRODUCIBLE
 export SHMEM_COLLECTIVES='alltoall:*:*:*:nodes'
 uneven h1:1,h2:3,h3:2 "" conf/coll multi/coll_long
 uneven h1:2,h2:1,h3:1,h4:3,h5:1 "" conf/coll multi/coll_long

@@ -105,9 +105,30 @@ enum { SHI_FOLD_PART = 8 }; /* elements that a work-item holds in registers */
     case SHI_FOLD_XOR:                                                                                                \
         return (a) ^ (b);
 
+/* How many subtrees of a reduction of n members end with member i: see host/coll/tree.h, whose results have the same bits. */
+SHI_FN int shi_tree_ends(int n, int i)
+{
+    int power = 1, of_items, ends = 0;
+    while (2 * power <= n)
+        power *= 2;
+    if (i < 2 * (n - power)) {
+        if (i % 2 == 0)
+            return 0;
+        ends = 1;
+        of_items = i / 2 + 1;
+    } else {
+        of_items = i - (n - power) + 1;
+    }
+    for (; of_items % 2 == 0; of_items /= 2)
+        ends++;
+    return ends;
+}
+
+enum { SHI_TREE_DEPTH = 24 };
+
 /*
- * For the type T: shi_fold_N combines the elements of members 0 to last - 1 of a team, in that order; the result of no
- * members is 0. VALUE converts bits to T. All members read all sources, so dest is written after all have read: at the end,
+ * For the type T: shi_fold_N combines the elements of members 0 to last - 1 of a team, in the order of a reduction of so many; the
+ * result of no members is 0. VALUE converts bits to T. All members read all sources, so dest is written after all have read: at the end,
  * or, when dest is source, part by part.
  */
 #define SHI_FOLD_(N, T, VALUE, BITWISE)                                                                               \
@@ -127,10 +148,15 @@ enum { SHI_FOLD_PART = 8 }; /* elements that a work-item holds in registers */
     }                                                                                                                 \
     SHI_FN T shi_fold_one_##N##_(shmem_ctx_t ctx, shmem_team_t team, const T *source, int op, int last)               \
     {                                                                                                                 \
-        T all = last ? VALUE(shi_g(ctx, source, sizeof(T), shi_member(team, 0))) : (T)0;                              \
-        for (int i = 1; i < last; i++)                                                                                \
-            all = shi_combine_##N##_(op, all, VALUE(shi_g(ctx, source, sizeof(T), shi_member(team, i))));             \
-        return all;                                                                                                   \
+        T left[SHI_TREE_DEPTH] = {0}; /* the results of subtrees */                                                   \
+        int depth = 0;                                                                                                \
+        for (int i = 0; i < last; i++) {                                                                              \
+            T all = VALUE(shi_g(ctx, source, sizeof(T), shi_member(team, i)));                                        \
+            for (int ends = shi_tree_ends(last, i); ends > 0; ends--)                                                 \
+                all = shi_combine_##N##_(op, left[--depth], all);                                                     \
+            left[depth++] = all;                                                                                      \
+        }                                                                                                             \
+        return left[0];                                                                                               \
     }                                                                                                                 \
     SHI_FN int shi_fold_##N##_(shmem_ctx_t ctx, int g, shmem_team_t team, T *dest, const T *source, size_t n, int op, \
                                int last)                                                                              \

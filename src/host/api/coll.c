@@ -28,7 +28,8 @@
     shi_coll_alltoalls(__func__, TEAM, dest, source, dst, sst, nelems, E);                                           \
     return 0;
 
-#define REDUCTION(CLASS, OP, T) (&(const struct shi_reduction){SHI_COMBINE_##CLASS(OP, T), sizeof(T)})
+#define REDUCTION(CLASS, OP, T)                                                                                      \
+    (&(const struct shi_reduction){SHI_COMBINE_##CLASS(OP, T), sizeof(T), (T)0.5 != (T)0})
 #define REDUCE(CLASS, OP, T)                                                                                         \
     shi_coll_reduce(__func__, TEAM, dest, source, nreduce, REDUCTION(CLASS, OP, T));                                 \
     return 0;

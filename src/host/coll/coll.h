@@ -61,10 +61,12 @@ typedef void shi_combine(void *acc, const void *in, size_t n);
 struct shi_reduction {
     shi_combine *combine;
     size_t elem;
+    int ordered; /* the order of combination changes bits of the result, as with floating point; 0: it does not */
 };
 
-/* Every algorithm combines the members' elements in the order of their numbers, node by node where there are several nodes.
- * All members compute an element in this order, or one member computes it for all, so all get the same bits. */
+/* Which elements are combined with which depends on the number of members alone (tree.h), if all members are on one node, or each node
+ * has the same power of two of neighbouring members, or SHMEM_REPRODUCIBLE is 1; else also on the members of each node. All members compute
+ * an element in this order, or one member computes it for all, so all get the same bits. */
 void shi_coll_reduce(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t n,
                      const struct shi_reduction *r);
 

@@ -1,13 +1,14 @@
-/* combine.c - the loops of reductions. A fixed inner count lets the compiler use vector instructions at -O2. */
+/* combine.c - the loops of reductions. A fixed inner count and restrict parameters let the compiler use vector instructions at -O2; with
+ * restrict on local pointers alone gcc 12 does not. */
 #include "host/coll/combine.h"
 
 enum { UNROLL = 16 };
 
 #define LOOP(OP, KIND, T, EXPR)                                                                                      \
-    void shi_##OP##_##KIND(void *acc, const void *in, size_t n)                                                      \
+    void shi_##OP##_##KIND(void *restrict acc, const void *restrict in, size_t n)                                    \
     {                                                                                                                \
-        T *restrict x = acc;                                                                                         \
-        const T *restrict y = in;                                                                                    \
+        T *x = acc;                                                                                                  \
+        const T *y = in;                                                                                             \
         size_t i = 0;                                                                                                \
         for (; i + UNROLL <= n; i += UNROLL)                                                                         \
             for (size_t k = 0; k < UNROLL; k++) {                                                                    \

@@ -3,7 +3,8 @@
  *
  * Short ones: every member sends its elements to all, and each combines them. Long ones: each member combines one part of the
  * array from all sources and stores the result into all dests; no other member accesses that part, so dest may be source.
- * Between nodes both work in two levels, on the node first; plan.h says in which rounds.
+ * Between nodes both work in two levels, on the node first; plan.h says in which rounds. tree.h says which operands are combined with
+ * which.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include "host/coll/agree.h"
 #include "host/coll/coll.h"
 #include "host/coll/share.h"
+#include "host/coll/tree.h"
 #include "host/ops/dheap.h"
 #include "host/ops/rma.h"
 #include "host/ops/span.h"
@@ -28,10 +30,11 @@ static void reduce_short(struct shmem_team *t, void *dest, const void *source, s
 {
     _Alignas(16) char acc[SHI_EXCHANGE_TOTAL_BYTES];
     size_t bytes = n * r->elem;
+    struct shi_tree tree;
+    shi_tree_begin(&tree, r, n, t->n);
     shi_team_exchange(t, shi_coll_readable(acc, source, bytes), bytes);
-    memcpy(acc, shi_coll_record(t, 0), bytes);
-    for (int i = 1; i < t->n; i++)
-        r->combine(acc, shi_coll_record(t, i), n);
+    for (int i = 0; i < t->n; i++)
+        shi_tree_add_copy(&tree, shi_coll_record(t, i), acc, shi_round_up(bytes, 16));
     shi_coll_copy(dest, acc, bytes);
 }
 
@@ -45,14 +48,16 @@ struct between {
     char *acc, *places;
 };
 
-/* Every first gets the nodes' elements and combines them in the order of nodes. */
+/* Every first gets the nodes' elements and combines them. */
 static void gather_nodes(struct shmem_team *t, const struct between *b)
 {
+    struct shi_tree tree;
+    shi_tree_begin(&tree, b->r, b->n, t->n_nodes);
     memcpy(b->places + (size_t)t->my_node * b->each, b->of_node, b->bytes);
     shi_team_gather(t, b->epoch, b->places, b->each);
+    for (int k = 0; k < t->n_nodes; k++)
+        shi_tree_add(&tree, b->places + (size_t)k * b->each);
     memcpy(b->acc, b->places, b->bytes);
-    for (int k = 1; k < t->n_nodes; k++)
-        b->r->combine(b->acc, b->places + (size_t)k * b->each, b->n);
 }
 
 /* The firsts combine in rounds; the lower nodes' elements are the left operand. */
@@ -107,9 +112,11 @@ static void reduce_short_nodes(struct shmem_team *t, void *dest, const void *sou
     }
     shi_coll_copy(of_node + (size_t)t->local_rank[t->me] * each, source, bytes);
     if (shi_team_enter(t, b.epoch)) {
+        struct shi_tree tree;
+        shi_tree_begin(&tree, r, n, here->n);
+        for (int k = 0; k < here->n; k++)
+            shi_tree_add(&tree, of_node + (size_t)k * each);
         memcpy(acc, of_node, bytes);
-        for (int k = 1; k < here->n; k++)
-            r->combine(acc, of_node + (size_t)k * each, n);
         combine_nodes(t, &b, way);
         memcpy(result, acc, bytes);
         shi_team_release(t, b.epoch);
@@ -130,14 +137,23 @@ static enum shi_algorithm reduce_way(const struct shmem_team *t, size_t bytes)
 void shi_coll_reduce_part(const struct shmem_team *t, void *dest, const void *source, struct shi_range part,
                           const struct shi_reduction *r, int to)
 {
-    _Alignas(64) char acc[BLOCK_BYTES], room[BLOCK_BYTES];
+    _Alignas(64) char acc[2 * BLOCK_BYTES], room[BLOCK_BYTES];
     const struct shi_node *here = &t->node[t->my_node];
-    size_t block = BLOCK_BYTES / r->elem;
+    size_t rooms = (size_t)shi_tree_rooms(r, here->n), each = rooms > 2 ? 2 * BLOCK_BYTES / rooms & -64 : BLOCK_BYTES, block = each / r->elem;
     for (size_t at = part.first; at < part.last; at += block) {
         size_t n = part.last - at < block ? part.last - at : block, off = at * r->elem;
-        shi_coll_copy(acc, (char *)shi_coll_at(t, source, here->member[0]) + off, n * r->elem);
-        for (int k = 1; k < here->n; k++)
-            r->combine(acc, shi_coll_readable(room, (char *)shi_coll_at(t, source, here->member[k]) + off, n * r->elem), n);
+        struct shi_tree tree;
+        shi_tree_begin(&tree, r, n, here->n);
+        for (int k = 0; k < here->n; k++) {
+            const char *from = (char *)shi_coll_at(t, source, here->member[k]) + off;
+            char *left = acc + (size_t)tree.depth * each;
+            if (shi_tree_ends(&tree)) {
+                shi_tree_add(&tree, (void *)shi_coll_readable(room, from, n * r->elem));
+            } else {
+                shi_coll_copy(left, from, n * r->elem);
+                shi_tree_add(&tree, left);
+            }
+        }
         for (int k = 0; k < here->n; k++)
             if (to < 0 || here->member[k] == to)
                 shi_coll_copy((char *)shi_coll_at(t, dest, here->member[k]) + off, acc, n * r->elem);
@@ -242,10 +258,11 @@ struct slice {
 };
 
 /* A block of it: n elements from `at` on. What comes from node i has its place at in + i * each; this PE's own elements stay where they
- * are if the host can access them, and the first node's result is made in dest. */
+ * are if the host can access them and they are no left operand, and the first node's result is made in dest. */
 struct block {
     size_t at, n, each;
     char *in;
+    const struct shi_reduction *r;
 };
 
 static const char *results_of(const struct shmem_team *t, const struct slice *s, int node)
@@ -257,7 +274,11 @@ static const char *results_of(const struct shmem_team *t, const struct slice *s,
 static char *place(const struct shmem_team *t, const struct slice *s, const struct block *b, int node)
 {
     const char *own = (node ? results_of(t, s, node) : s->dest) + b->at * s->elem;
-    return node == t->my_node && !shi_dheap_is_private(own) ? (char *)own : b->in + (size_t)node * b->each;
+    struct shi_tree tree;
+    shi_tree_begin(&tree, b->r, b->n, t->n_nodes);
+    tree.at = node;
+    int changes = node && !shi_tree_ends(&tree);
+    return node == t->my_node && !changes && !shi_dheap_is_private(own) ? (char *)own : b->in + (size_t)node * b->each;
 }
 
 static void get_block(const struct shmem_team *t, const struct slice *s, const struct block *b)
@@ -270,26 +291,27 @@ static void get_block(const struct shmem_team *t, const struct slice *s, const s
     }
 }
 
-static void combine_block(const struct shmem_team *t, const struct slice *s, const struct block *b, const struct shi_reduction *r)
+static void combine_block(const struct shmem_team *t, const struct slice *s, const struct block *b)
 {
-    char *sum = place(t, s, b, 0);
-    for (int i = 1; i < t->n_nodes; i++)
-        r->combine(sum, place(t, s, b, i), b->n);
+    struct shi_tree tree;
+    shi_tree_begin(&tree, b->r, b->n, t->n_nodes);
     for (int i = 0; i < t->n_nodes; i++)
-        shi_coll_put(t, s->dest + b->at * s->elem, sum, b->n * s->elem, shi_coll_holder(&t->node[i], s->k));
+        shi_tree_add(&tree, place(t, s, b, i));
+    for (int i = 0; i < t->n_nodes; i++)
+        shi_coll_put(t, s->dest + b->at * s->elem, tree.stack[0], b->n * s->elem, shi_coll_holder(&t->node[i], s->k));
 }
 
 static void combine_slice(const struct shmem_team *t, const struct slice *s, struct shi_range part, const struct shi_reduction *r)
 {
     size_t most = REMOTE_BLOCK_BYTES / s->elem, all = part.last - part.first;
     most = most < all ? most : all;
-    struct block b = {.at = part.first, .each = most * s->elem};
+    struct block b = {.at = part.first, .each = most * s->elem, .r = r};
     b.in = shi_coll_room(t->routine, (size_t)t->n_nodes * b.each);
     for (; b.at < part.last; b.at += b.n) {
         b.n = part.last - b.at < most ? part.last - b.at : most;
         get_block(t, s, &b);
         shi_coll_local(t);
-        combine_block(t, s, &b, r);
+        combine_block(t, s, &b);
         shi_coll_local(t);
     }
     free(b.in);
@@ -452,6 +474,44 @@ static void reduce_long_nodes(struct shmem_team *t, void *dest, const void *sour
     free(p.first);
 }
 
+/* Does the tree of the nodes' trees equal that of the team's members? */
+static int nodes_fit_tree(const struct shmem_team *t)
+{
+    int each = t->node[0].n;
+    if (each & (each - 1))
+        return 0;
+    for (int i = 0; i < t->n_nodes; i++)
+        for (int k = 0; k < each; k++)
+            if (t->node[i].n != each || t->node[i].member[k] != i * each + k)
+                return 0;
+    return 1;
+}
+
+/* A long reduction in the team's order where the nodes' results do not give it: each member combines a part of all sources, which it reads
+ * from all nodes, and stores the result into all dests. */
+static void reduce_flat(struct shmem_team *t, void *dest, const void *source, size_t elements, const struct shi_reduction *r)
+{
+    struct shi_range part = shi_coll_cut((struct shi_range){0, elements}, t->n, t->me, r->elem);
+    size_t most = (REMOTE_BLOCK_BYTES / (size_t)t->n + BLOCK_BYTES) / r->elem, each = most * r->elem;
+    char *in = shi_coll_room(t->routine, (size_t)t->n * each);
+    shi_team_barrier(t->routine, t); /* every source is ready */
+    for (size_t at = part.first; at < part.last; at += most) {
+        size_t n = part.last - at < most ? part.last - at : most, off = at * r->elem;
+        struct shi_tree tree;
+        shi_tree_begin(&tree, r, n, t->n);
+        for (int i = 0; i < t->n; i++)
+            shi_coll_get(t, in + (size_t)i * each, (const char *)source + off, n * r->elem, i);
+        shi_coll_local(t);
+        for (int i = 0; i < t->n; i++)
+            shi_tree_add(&tree, in + (size_t)i * each);
+        for (int i = 0; i < t->n; i++)
+            shi_coll_put(t, (char *)dest + off, in, n * r->elem, i);
+        shi_coll_local(t);
+    }
+    free(in);
+    shi_team_quiet_barrier(t->routine, t); /* every dest is complete, every source read */
+}
+
 void shi_coll_check_both(const char *routine, struct shmem_team *t, const void *dest, const void *source, size_t n,
                        size_t elem)
 {
@@ -471,13 +531,14 @@ void shi_coll_reduce(const char *routine, struct shmem_team *t, void *dest, cons
     if (n == 0)
         return;
     size_t bytes = n * r->elem;
+    int flat = r->ordered && shi_world.config.reproducible && t->n_nodes > 1 && !nodes_fit_tree(t);
     if (t->n == 1) {
         shi_coll_copy(dest, source, bytes);
         t->epoch++;
-    } else if (t->n_nodes > 1) {
+    } else if (t->n_nodes > 1 && !flat) {
         enum shi_algorithm way = reduce_way(t, bytes);
         (way == SHI_BY_GATHER || way == SHI_BY_DOUBLING ? reduce_short_nodes : reduce_long_nodes)(t, dest, source, n, r, way);
     } else {
-        (bytes <= t->buffer_bytes ? reduce_short : reduce_long)(t, dest, source, n, r);
+        (bytes <= t->buffer_bytes ? reduce_short : flat ? reduce_flat : reduce_long)(t, dest, source, n, r);
     }
 }

@@ -14,7 +14,7 @@
 #include "host/util/config.h"
 
 enum { SHI_CPU_WORDS = 16 }; /* of a mask of cores: 1,024 of them */
-enum { SHI_SHM_RECORD_BYTES = 384 };
+enum { SHI_SHM_RECORD_BYTES = 448 };
 
 /* What one PE brings. Addresses are its own; offsets count from the start of the node's file. */
 struct shi_shm_region {

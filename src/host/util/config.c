@@ -194,13 +194,13 @@ static uint64_t kind_of_stats(const shi_config_text *t)
 void shi_config_equal(const struct shi_config *c, struct shi_config_equal *out)
 {
     *out = (struct shi_config_equal){{c->transport, c->check != 0, kind_of_stats(&c->stats), is_set(&c->trace), c->heap_bytes,
-                                      c->device_heap_bytes}};
+                                      c->device_heap_bytes, c->reproducible}};
 }
 
 const char *shi_config_differs(const struct shi_config_equal *a, const struct shi_config_equal *b)
 {
     static const char *const names[SHI_CONFIG_EQUAL] = {"SHMEM_TRANSPORT", "SHMEM_CHECK", "SHMEM_STATS", "SHMEM_TRACE",
-                                                        "SHMEM_SYMMETRIC_SIZE", "SHMEM_DEVICE_SYMMETRIC_SIZE"};
+                                                        "SHMEM_SYMMETRIC_SIZE", "SHMEM_DEVICE_SYMMETRIC_SIZE", "SHMEM_REPRODUCIBLE"};
     for (int i = 0; i < SHI_CONFIG_EQUAL; i++)
         if (a->value[i] != b->value[i])
             return names[i];

@@ -34,7 +34,7 @@ struct shi_config {
 int shi_config_read(struct shi_config *out, char *why, size_t bytes);
 
 /* The settings that must be equal on all PEs, because they decide which messages and collective calls the library makes. */
-enum { SHI_CONFIG_EQUAL = 6 };
+enum { SHI_CONFIG_EQUAL = 7 };
 struct shi_config_equal {
     uint64_t value[SHI_CONFIG_EQUAL]; /* heap and device heap: bytes; text: what it requests, as a number */
 };
