@@ -19,6 +19,10 @@ enum { SPARSE = 256 << 20, OFFSET = 4 << 20, THREADS = 4, FORKS = 60 };
 static char sparse[SPARSE];
 static int initialised = 1234, bss;
 static char text[5000] = "kept";
+/* Linkers give them a segment of their own, behind a gap. */
+static _Alignas(65536) long aligned[4];
+static _Alignas(65536) long aligned_one[4] = {1};
+static char *in_gap; /* a page that is not the program's; NULL where the linker makes no gap */
 static int fd;
 static char *map; /* the same file, as a peer sees it */
 
@@ -49,14 +53,23 @@ static int in_child(int (*does)(void))
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + status;
 }
 
+static char *map_gap(uintptr_t at)
+{
+    void *p = mmap((void *)((at & -65536) - 4096), 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    return p == MAP_FAILED ? NULL : memset(p, 0x5a, 4096);
+}
+
 /* Catches: contents lost in the move; a copy that the program continues to use instead of the file. */
 static void moved(void)
 {
     const struct shi_statics *st = shi_statics_find();
-    const void *inside[] = {&initialised, &bss, text, function_static(), &sparse[0], &sparse[SPARSE - 1]};
-    for (int i = 0; i < 6; i++)
+    const void *inside[] = {&initialised, &bss, text, function_static(), &sparse[0], &sparse[SPARSE - 1], aligned, aligned_one};
+    for (int i = 0; i < 8; i++)
         CHECKF((uintptr_t)inside[i] - st->lo < st->bytes, "object %d is outside the range", i);
+    if (!(in_gap = map_gap((uintptr_t)aligned)))
+        in_gap = map_gap((uintptr_t)aligned_one);
     bss = 77;
+    aligned[3] = 6;
     sparse[SPARSE / 2] = 3;
     *function_static() = 56;
     fd = memfd_create("statics", 0);
@@ -65,7 +78,9 @@ static void moved(void)
     map = mmap(NULL, st->relro_bytes + st->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, OFFSET);
     CHECK(map != MAP_FAILED);
     CHECK(initialised == 1234 && bss == 77 && strcmp(text, "kept") == 0 && sparse[SPARSE / 2] == 3);
-    CHECK(*function_static() == 56);
+    CHECK(*function_static() == 56 && aligned[3] == 6 && aligned_one[0] == 1 && (!in_gap || in_gap[4095] == 0x5a));
+    *(long *)peer_of(&aligned_one[1]) = 9;
+    CHECK(*(volatile long *)&aligned_one[1] == 9);
     initialised = 4321;
     CHECK(*(int *)peer_of(&initialised) == 4321);
     *(int *)peer_of(&bss) = 78;
@@ -96,7 +111,9 @@ static void stays_sparse(void)
 static int writes_all(void)
 {
     int good = initialised == 1 && bss == 2 && strcmp(text, "before") == 0 && *function_static() == 3 &&
-               sparse[SPARSE / 2] == 4 && sparse[SPARSE / 2 + 8192] == 0;
+               sparse[SPARSE / 2] == 4 && sparse[SPARSE / 2 + 8192] == 0 && aligned[3] == 6 && aligned_one[0] == 1 &&
+               (!in_gap || in_gap[4095] == 0x5a);
+    aligned[3] = aligned_one[0] = -1;
     initialised = bss = *function_static() = -1;
     strcpy(text, "child");
     memset(sparse, 9, 100000);
@@ -109,7 +126,8 @@ static void child_is_private(void)
     initialised = 1, bss = 2, *function_static() = 3, sparse[SPARSE / 2] = 4;
     strcpy(text, "before");
     CHECK(in_child(writes_all) == 0);
-    CHECK(initialised == 1 && bss == 2 && *function_static() == 3 && strcmp(text, "before") == 0 && sparse[0] == 0);
+    CHECK(initialised == 1 && bss == 2 && *function_static() == 3 && strcmp(text, "before") == 0 && sparse[0] == 0 &&
+          aligned[3] == 6 && aligned_one[0] == 1);
 }
 
 static int to_child[2], to_parent[2];

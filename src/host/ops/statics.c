@@ -25,8 +25,8 @@
 #include "host/util/base.h"
 #include "host/util/log.h"
 
-/* Segments with constants but without addresses; linkers make one or two. */
-enum { MAX_CONSTANTS = 4 };
+/* Segments with constants but without addresses; linkers make one or two, with large code models more. */
+enum { MAX_CONSTANTS = 16 };
 struct constants {
     uintptr_t lo;
     size_t bytes;
@@ -34,7 +34,15 @@ struct constants {
     int code; /* holds the code, too */
 };
 
-static struct shi_statics range;
+/* The writable segments, without RELRO, in the order of their addresses, in pages: [lo, file_hi) has initial values, [file_hi, hi) is
+ * .bss. Between two of them there may be nothing, or memory that is not the program's. The file has the same gaps. */
+enum { MAX_SEGMENTS = 16 };
+static struct segment {
+    uintptr_t lo, file_hi, hi;
+} segment[MAX_SEGMENTS];
+static int n_segments;
+
+static struct shi_statics range; /* from the first one to the end of the last one */
 static struct constants constants[MAX_CONSTANTS];
 static int n_constants;
 static size_t relro_file_bytes; /* without the gap behind it */
@@ -92,11 +100,11 @@ static uint64_t mix_constants(uint64_t h)
     return h;
 }
 
-/* From the program headers; all addresses but hi and file_hi are page-aligned. */
+/* From the program headers; the addresses are page-aligned. */
 struct found {
-    uintptr_t page, lo, hi, file_hi, relro_lo, relro_hi;
+    uintptr_t page, relro_lo, relro_hi;
     uint64_t id;
-    int has_id;
+    int has_id, too_many;
 };
 
 /* Constants lie in segments without code, and with it only where the linker has made no other. */
@@ -109,20 +117,25 @@ static void add_constants(const ElfW(Phdr) *p, uintptr_t at)
         constants[n_constants++] = c;
 }
 
-/* A writable segment begins with RELRO, or is all of it: lld makes that a segment of its own, and may leave a gap. */
+/* A writable segment begins with RELRO, or is all of it: lld makes that a segment of its own, and may leave a gap. Program headers are in
+ * the order of addresses. */
 static void add_variables(struct found *f, const ElfW(Phdr) *p, uintptr_t at)
 {
-    uintptr_t lo = at & -f->page, hi = at + p->p_memsz;
+    struct segment s = {at & -f->page, shi_round_up(at + p->p_filesz, f->page), shi_round_up(at + p->p_memsz, f->page)};
     f->id = mix(f->id, &p->p_vaddr, sizeof p->p_vaddr);
     f->id = mix(f->id, &p->p_memsz, sizeof p->p_memsz);
-    if (lo >= f->relro_lo && lo < f->relro_hi)
-        lo = f->relro_hi;
-    if (hi <= lo)
-        return;
-    f->lo = lo < f->lo ? lo : f->lo;
-    if (hi > f->hi) {
-        f->hi = hi;
-        f->file_hi = at + p->p_filesz;
+    if (s.lo >= f->relro_lo && s.lo < f->relro_hi)
+        s.lo = f->relro_hi;
+    struct segment *last = n_segments ? &segment[n_segments - 1] : NULL;
+    if (s.file_hi < s.lo || p->p_filesz == 0)
+        s.file_hi = s.lo;
+    if (last && s.lo < last->hi) { /* they share a page */
+        last->file_hi = s.file_hi > last->hi ? s.file_hi : last->hi;
+        last->hi = s.hi > last->hi ? s.hi : last->hi;
+    } else if (s.hi > s.lo && n_segments < MAX_SEGMENTS) {
+        segment[n_segments++] = s;
+    } else if (s.hi > s.lo) {
+        f->too_many = 1;
     }
 }
 
@@ -131,7 +144,7 @@ static int examine_executable(struct dl_phdr_info *info, size_t size, void *arg)
 {
     (void)size, (void)arg;
     const ElfW(Phdr) *p = info->dlpi_phdr, *end = p + info->dlpi_phnum;
-    struct found f = {.page = (uintptr_t)sysconf(_SC_PAGESIZE), .lo = UINTPTR_MAX, .id = 0xcbf29ce484222325};
+    struct found f = {.page = (uintptr_t)sysconf(_SC_PAGESIZE), .id = 0xcbf29ce484222325};
     for (p = info->dlpi_phdr; p < end; p++)
         if (p->p_type == PT_GNU_RELRO) {
             f.relro_lo = (info->dlpi_addr + p->p_vaddr) & -f.page;
@@ -148,10 +161,13 @@ static int examine_executable(struct dl_phdr_info *info, size_t size, void *arg)
     }
     if (!f.has_id)
         f.id = mix_constants(f.id);
-    f.hi = shi_round_up(f.hi, f.page);
-    f.file_hi = shi_round_up(f.file_hi, f.page);
-    if (f.hi > f.lo)
-        range = (struct shi_statics){f.lo, f.hi - f.lo, f.file_hi > f.lo ? f.file_hi - f.lo : 0, 0, f.id};
+    if (f.too_many)
+        shi_log_error("warning: the program has more than %d writable segments; those behind are not symmetric", MAX_SEGMENTS);
+    range.exe_id = f.id;
+    if (n_segments) {
+        range.lo = segment[0].lo;
+        range.bytes = segment[n_segments - 1].hi - range.lo;
+    }
     if (f.relro_hi > f.relro_lo && range.lo >= f.relro_hi) {
         range.relro_bytes = range.lo - f.relro_lo;
         relro_file_bytes = f.relro_hi - f.relro_lo;
@@ -246,8 +262,11 @@ static void in_child(void)
         return;
     }
     char *copy = mmap(NULL, range.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    int ok = copy != MAP_FAILED && copy_from_file(copy) == 0 &&
-             mremap(copy, range.bytes, range.bytes, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)range.lo) != MAP_FAILED;
+    int ok = copy != MAP_FAILED && copy_from_file(copy) == 0;
+    for (int i = 0, n = n_segments; ok && i < n; i++) { /* a copy of these variables may move, too */
+        struct segment s = segment[i];
+        ok = mremap(copy + (s.lo - range.lo), s.hi - s.lo, s.hi - s.lo, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)s.lo) != MAP_FAILED;
+    }
     __atomic_store_n(place.copied, 1, __ATOMIC_RELEASE); /* R1 */
     syscall(SYS_futex, place.copied, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
     if (!ok) {
@@ -269,6 +288,18 @@ static void in_parent(void)
     pthread_mutex_unlock(&forking);
 }
 
+/* Copy a segment to its place in the file and map it from there. */
+static int move(const struct segment *s, int fd, uint64_t off)
+{
+    size_t file = s->file_hi - s->lo, all = s->hi - s->lo;
+    int err = write_out(fd, off, s->lo, file);
+    if (!err)
+        err = write_out_bss(fd, off + file, s->file_hi, all - file);
+    if (!err && mmap((void *)s->lo, all, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, (off_t)off) == MAP_FAILED)
+        err = -errno;
+    return err;
+}
+
 int shi_statics_remap(int fd, uint64_t off)
 {
     int first = !place.copied;
@@ -282,13 +313,10 @@ int shi_statics_remap(int fd, uint64_t off)
     off += range.relro_bytes;
     place.fd = fd; /* before the copy: in a static link these words move too */
     place.off = off;
-    if (!err)
-        err = write_out(fd, off, range.lo, range.file_bytes);
-    if (!err)
-        err = write_out_bss(fd, off + range.file_bytes, range.lo + range.file_bytes, range.bytes - range.file_bytes);
-    if (!err && mmap((void *)range.lo, range.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, (off_t)off) ==
-                    MAP_FAILED)
-        err = -errno;
+    for (int i = 0; !err && i < n_segments; i++) {
+        struct segment s = segment[i]; /* with a static link the move of one moves the words of this file */
+        err = move(&s, fd, off + (s.lo - range.lo));
+    }
     if (!err && first)
         err = -pthread_atfork(before_fork, in_parent, in_child);
     if (err)

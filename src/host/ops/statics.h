@@ -12,8 +12,7 @@
 
 struct shi_statics {
     uintptr_t lo;       /* first writable page after RELRO */
-    size_t bytes;       /* up to the page-rounded _end */
-    size_t file_bytes;  /* of that, initialised data; the rest is .bss */
+    size_t bytes;       /* up to the page-rounded _end, with gaps between the segments */
     size_t relro_bytes; /* RELRO, and a gap behind it if there is one: the bytes before lo */
     uint64_t exe_id;    /* the build-id, or without one a hash of the constants, mixed with the layout */
 };
