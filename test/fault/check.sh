@@ -91,6 +91,42 @@ misaligned shmem_long_atomic_inc: .*0x[0-9a-f]+4 is not aligned to 8 bytes.*pe =
 second_thread shmem_int_p: called by a second thread.*SHMEM_THREAD_SINGLE
 EOF
 
+# A range in the symmetric heap that is not in one block, by memory and over the network. Catches: a family of routines, or one side of an
+# operation, that is not compared with the blocks; a size other than the requested one; ranges at a block's end that are refused.
+for transport in auto ofi; do
+    SHMEM_TRANSPORT=$transport
+    export SHMEM_TRANSPORT
+    while read -r mode pattern; do
+        refused 2 1 "$mode" "^fulmar: PE 1: $pattern.*pe = [01]\)$" </dev/null
+    done <<'EOF'
+block_put shmem_putmem: dest = 0x[0-9a-f]+: 65 bytes run past the end of a block of 64 bytes of the symmetric heap by 1\>
+block_get shmem_long_get: source = 0x[0-9a-f]+: 40 bytes run past the end of a block of 40 bytes of the symmetric heap by 8\>
+block_nbi shmem_long_put_nbi: dest = 0x[0-9a-f]+: 48 bytes run past the end of a block of 40 bytes .* by 8\>
+block_p shmem_long_p: dest = 0x[0-9a-f]+: 8 bytes run past the end of a block of 40 bytes .* by 8\>
+block_source shmem_putmem: source = 0x[0-9a-f]+: 41 bytes run past the end of a block of 40 bytes .* by 1\>
+block_dest shmem_getmem: dest = 0x[0-9a-f]+: 48 bytes run past the end of a block of 40 bytes .* by 8\>
+block_iput shmem_long_iput: dest = 0x[0-9a-f]+: 56 bytes run past the end of a block of 40 bytes .* by 16\>
+block_iget_dest shmem_long_iget: dest = 0x[0-9a-f]+: 48 bytes run past the end of a block of 40 bytes .* by 8\>
+block_amo shmem_long_atomic_fetch: source = 0x[0-9a-f]+: 8 bytes run past the end of a block of 40 bytes .* by 8\>
+block_signal shmem_long_put_signal: sig_addr = 0x[0-9a-f]+: 8 bytes run past the end of a block of 40 bytes .* by 8\>
+block_wait shmem_long_test_any: ivar = 0x[0-9a-f]+: 48 bytes run past the end of a block of 40 bytes .* by 8\>
+block_lock shmem_set_lock: lock = 0x[0-9a-f]+: 8 bytes run past the end of a block of 40 bytes .* by 8\>
+block_reduce shmem_long_sum_reduce: dest = 0x[0-9a-f]+: 48 bytes run past the end of a block of 40 bytes .* by 8\>
+block_fcollect shmem_long_fcollect: dest = 0x[0-9a-f]+: 48 bytes run past the end of a block of 40 bytes .* by 8\>
+block_none shmem_putmem: dest = 0x[0-9a-f]+, 8 bytes, is in no block of the symmetric heap: freed, or never allocated
+block_device shmem_putmem: dest = 0x[0-9a-f]+: 41 bytes run past the end of a block of 40 bytes of the device heap by 1\>
+freed_put shmem_long_p: dest = 0x[0-9a-f]+, 8 bytes, is in no block of the symmetric heap: freed, or never allocated
+freed_get shmem_long_g: source = 0x[0-9a-f]+, 8 bytes, is in no block of the symmetric heap: freed, or never allocated
+freed_wait shmem_signal_wait_until: ivar = 0x[0-9a-f]+, 8 bytes, is in no block of the symmetric heap: freed, or never allocated
+freed_source shmem_putmem: source = 0x[0-9a-f]+, 8 bytes, is in no block of the symmetric heap: freed, or never allocated
+freed_device shmem_putmem: dest = 0x[0-9a-f]+, 8 bytes, is in no block of the device heap: freed, or never allocated
+EOF
+    SHMEM_CHECK=1 timeout -k 5 20 $OSHRUN -n 2 "$misuse" all_edges >"$dir/out" 2>&1 </dev/null &&
+        [ "$(grep -c 'all_edges was not detected' "$dir/out")" -eq 2 ] && ! grep -q '^fulmar:' "$dir/out"
+    ok $? "accesses up to the end of blocks, SHMEM_TRANSPORT=$transport: not refused" "$dir/out"
+done
+unset SHMEM_TRANSPORT
+
 # Reported with SHMEM_CHECK=1, but no error. Catches: hints and calls that end the job, and ones that are silently ignored.
 for check in 0 1; do
     while read -r mode lines pattern; do

@@ -15,6 +15,10 @@ static const int constant = 3;
 static int *const relocated = &word; /* also constant, but in another segment */
 static uint64_t sig;
 static long *block; /* a heap block of 64 bytes */
+static long *odd;   /* of 40 */
+static long *device_block; /* of 40, of the device heap; all allocate it in modes with "device" */
+static void *once;  /* of 64; all free it before modes that begin with freed_ */
+static long many[64];
 static long psync[SHMEM_ALLTOALLS_SYNC_SIZE];
 static int me;
 
@@ -100,6 +104,25 @@ static void fill_heap(void)
         puts("the allocation succeeded");
 }
 
+/* Calls with SHMEM_CHECK=1 that touch the ends of blocks, and are right. */
+static void edges(void)
+{
+    char *end = (char *)(odd + 5), *grown = shmem_malloc(8);
+    grown = shmem_realloc(grown, 999);
+    shmem_putmem(end, many, 0, 0);
+    shmem_getmem(many, end + 24, 0, 0);
+    shmem_putmem(end - 1, many, 1, 0);
+    shmem_long_iput(odd, many, 2, 1, 3, 0);
+    shmem_long_iget(many, odd, 1, 4, 2, 0);
+    shmem_long_iput(odd + 5, many, 1, 1, 0, 0);
+    shmem_long_atomic_inc(odd + 4, 0);
+    shmem_long_broadcast(SHMEM_TEAM_WORLD, block, odd, 5, 0);
+    shmem_long_fcollect(SHMEM_TEAM_WORLD, block, odd, 8 / (size_t)shmem_n_pes());
+    shmem_long_alltoalls(SHMEM_TEAM_WORLD, block, many, 7, 1, 1);
+    shmem_putmem(grown + 990, many, 9, 0);
+    shmem_free(grown);
+}
+
 /* One PE calls another collective routine than the rest. */
 static void finalize_or_sync(void)
 {
@@ -141,6 +164,28 @@ static void finalize_or_sync(void)
     M(bad_cmp_wait, shmem_ulong_wait_until_any((unsigned long *)block, 1, NULL, 0, 0))                               \
     M(bad_sig_op, shmem_int_put_signal(words, &word, 1, &sig, 1, 3, 0))                                              \
     M(overlap, shmem_int_put(&words[1], &words[0], 4, shmem_my_pe()))                                                \
+    M(block_put, shmem_putmem(block, many, 65, 0))                                                                   \
+    M(block_get, shmem_long_get(many, odd + 1, 5, 0))                                                                \
+    M(block_nbi, shmem_long_put_nbi(odd, many, 6, 0))                                                                \
+    M(block_p, shmem_long_p(odd + 5, 1, 0))                                                                          \
+    M(block_source, shmem_putmem(many, odd, 41, 0))                                                                  \
+    M(block_dest, shmem_getmem(odd, many, 48, 0))                                                                    \
+    M(block_iput, shmem_long_iput(odd, many, 2, 1, 4, 0))                                                            \
+    M(block_iget_dest, shmem_long_iget(odd, many, 5, 1, 2, 0))                                                       \
+    M(block_amo, shmem_long_atomic_fetch(odd + 5, 0))                                                                \
+    M(block_signal, shmem_long_put_signal(odd, many, 5, (uint64_t *)odd + 5, 1, SHMEM_SIGNAL_ADD, 0))                \
+    M(block_wait, shmem_long_test_any(odd, 6, NULL, SHMEM_CMP_EQ, 0))                                                \
+    M(block_lock, shmem_set_lock(odd + 5))                                                                           \
+    M(block_reduce, shmem_long_sum_reduce(W, odd, many, 6))                                                          \
+    M(block_fcollect, shmem_long_fcollect(W, odd, many, 3))                                                          \
+    M(block_none, shmem_putmem(block + 4096, many, 8, 0))                                                            \
+    M(block_device, shmem_putmem(device_block, many, 41, 0))                                                         \
+    M(freed_put, shmem_long_p(once, 1, 0))                                                                           \
+    M(freed_get, (void)shmem_long_g((long *)once + 1, 0))                                                            \
+    M(freed_wait, shmem_signal_wait_until(once, SHMEM_CMP_GE, 0))                                                    \
+    M(freed_source, shmem_putmem(many, once, 8, 0))                                                                  \
+    M(freed_device, shmem_putmem(device_block, many, 8, 0))                                                          \
+    M(all_edges, edges())                                                                                            \
     M(misaligned, shmem_long_atomic_inc((long *)((char *)block + 4), 0))                                             \
     M(free_foreign, shmem_free(&on_stack))                                                                           \
     M(free_inside, shmem_free(block + 1))                                                                            \
@@ -211,7 +256,6 @@ int main(int argc, char **argv)
     const char *mode = argc > 1 ? argv[1] : "";
     int everyone = strncmp(mode, "all_", 4) == 0;
     int on_stack = 0, early = strncmp(mode, "before", 6) == 0 || strcmp(mode, "bad_level") == 0;
-    void *once = NULL;
     if (!early) {
         shmem_init();
         once = shmem_malloc(64);
@@ -221,6 +265,14 @@ int main(int argc, char **argv)
             return 9;
         }
         memset(block, 0, 64);
+        if (strstr(mode, "block_") || strcmp(mode, "all_edges") == 0)
+            odd = shmem_malloc(40);
+        if (strstr(mode, "_device"))
+            device_block = shmemg_malloc(40);
+        if (strncmp(mode, "freed_", 6) == 0)
+            shmem_free(once);
+        if (strcmp(mode, "freed_device") == 0)
+            shmemg_free(device_block);
         if (strncmp(mode, "gpc", 3) == 0)
             h_inside = shmemx_gpc_register(call_inside);
         me = shmem_my_pe();

@@ -181,6 +181,89 @@ for cc in ${CC:-gcc} clang; do
     done
 done
 
+# Catches: an access of the program past a block of the symmetric heap or after its end that AddressSanitizer does not report; a right access
+# that it does, also of the library's own copies, after a second shmem_init, and of memory that comes again.
+cat >"$work/blocks.c" <<'END'
+#include <shmem.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static char big[1 << 16];
+static volatile char c;
+static char *block(size_t bytes)
+{
+    char *p = shmem_malloc(bytes), *next = shmem_malloc(1);
+    memset(p, 1, bytes);
+    shmem_putmem(p, big, bytes, shmem_my_pe());
+    *next = 1;
+    return p;
+}
+static void all_is_right(void)
+{
+    for (int k = 0; k < 2; k++) {
+        char *p = block(77), *q = shmem_calloc(3, 1000), *r = shmem_align(8192, 100);
+        memset(r, 1, 100);
+        p = shmem_realloc(p, 3 << 20);
+        memset(p, 1, 3 << 20);
+        p = shmem_realloc(p, 10);
+        q = shmem_realloc(q, 3001);
+        memset(q, 1, 3001);
+        shmem_free(p);
+        p = shmem_malloc(2 << 20);
+        memset(p, 1, 2 << 20);
+        shmem_broadcastmem(SHMEM_TEAM_WORLD, p, q, 3001, 0);
+        shmem_free(q);
+        shmem_finalize();
+        shmem_init();
+    }
+}
+int main(int argc, char **argv)
+{
+    size_t n = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
+    shmem_init();
+    char *p = block(77);
+    switch (argc > 1 ? *argv[1] : 0) {
+    case 'r': all_is_right(); break;
+    case 'l': c = p[n]; break;
+    case 's': p[n] = 1; break;
+    case 'm': memcpy(big, p, n); break;
+    case 'b': p = shmem_malloc(n); p[n] = 1; break; /* behind all blocks */
+    case 'f': shmem_free(p); p[n] = 1; break;
+    case 'g': shmem_free(block(1 << 16)); shmem_free(p); c = p[n]; break;
+    case 'd': p = shmem_realloc(p, 20); c = p[n]; break;
+    case 'v': { char *q = shmem_realloc(p, 1 << 20); c = q[n]; c = p[n]; } break; /* moved */
+    }
+    printf("%s not reported\n", argc > 1 ? argv[1] : "");
+    shmem_finalize();
+    return 0;
+}
+END
+for cc in ${CC:-gcc} clang; do
+    if ! (cd "$work" && $cc -fsanitize=address empty.c -o empty && ./empty && OSHCC_CC=$cc "$oshcc" -g -fsanitize=address blocks.c -o blocks) >"$work/log" 2>&1; then
+        tests=$((tests + 1))
+        echo "ok $tests - $cc -fsanitize=address and blocks # SKIP the compiler has no AddressSanitizer, or it does not work here"
+        continue
+    fi
+    "$oshrun" -n 2 "$work/blocks" right >"$work/log" 2>&1
+    ok $? "$cc -fsanitize=address: right accesses of blocks are not reported"
+    while read -r what at; do
+        ! "$oshrun" -n 1 "$work/blocks" "$what" "$at" >"$work/log" 2>&1 && grep -q 'AddressSanitizer: use-after-poison on' "$work/log" &&
+            ! grep -q 'not reported' "$work/log"
+        ok $? "$cc -fsanitize=address: $what at $at is reported"
+    done <<'END'
+load 77
+load 127
+store 80
+memcpy 78
+behind 100000
+free 0
+free 76
+gap 3
+diminish 20
+vacate 0
+END
+done
+
 # Catches: a file that oshcc adds, and that replaces the program's in its list of dependencies, or is compiled in the program's language.
 (cd "$work" && "$oshcc" -fsanitize=address -MD -MF dep.d -x c hello.c -o sane && grep -q 'hello\.c' dep.d && ! grep -q lsan dep.d) >"$work/log" 2>&1
 ok $? "-fsanitize=address leaves the dependencies of -MF as they are"

@@ -31,6 +31,20 @@ static int is_free(size_t first, size_t n)
     return 1;
 }
 
+/* shi_heap_find against the map, at a random byte: the block's request, or free memory that no block crosses. */
+static void find_any(unsigned *state)
+{
+    struct shi_heap_part p;
+    size_t off = (tap_random(state) % UNITS) * SHI_HEAP_ALIGN + tap_random(state) % SHI_HEAP_ALIGN;
+    int who = owner[off / SHI_HEAP_ALIGN];
+    CHECKF(shi_heap_find(heap, off, &p) && p.used == (who != 0) && p.off <= off, "offset %zu: used %d", off, p.used);
+    if (who)
+        CHECKF(p.off == live[who - 1].off && p.bytes == live[who - 1].bytes, "offset %zu: a block of %zu bytes at %zu", off, p.bytes, p.off);
+    else
+        CHECKF(off - p.off < p.bytes && is_free(p.off / SHI_HEAP_ALIGN, units(p.bytes)), "offset %zu: %zu free bytes at %zu", off, p.bytes,
+               p.off);
+}
+
 static void mark(size_t off, size_t bytes, int who)
 {
     for (size_t u = off / SHI_HEAP_ALIGN, end = u + units(bytes); u < end; u++)
@@ -60,7 +74,7 @@ static void get(int i, size_t bytes, size_t align)
     }
     CHECKF(off % align == 0 && off % SHI_HEAP_ALIGN == 0, "offset %zu is not aligned to %zu", off, align);
     CHECKF(off + bytes <= heap_bytes && is_free(off / SHI_HEAP_ALIGN, units(bytes)), "[%zu, + %zu) overlaps", off, bytes);
-    CHECK(shi_heap_length(heap, off) >= bytes);
+    CHECK(shi_heap_length(heap, off) == bytes);
     live[i] = (struct block){off, bytes};
     mark(off, bytes, i + 1);
 }
@@ -74,7 +88,7 @@ static void resize(int i, size_t bytes)
     CHECKF(err == (fits ? 0 : -ENOMEM), "resize from %zu to %zu returned %d", b->bytes, bytes, err);
     if (err)
         return;
-    CHECK(shi_heap_length(heap, b->off) >= bytes);
+    CHECK(shi_heap_length(heap, b->off) == bytes);
     mark(b->off, b->bytes, 0);
     b->bytes = bytes;
     mark(b->off, bytes, i + 1);
@@ -111,12 +125,15 @@ static uint64_t play(unsigned state)
             put(i);
         else
             resize(i, bytes);
+        if (k % 8 == 0)
+            find_any(&state);
         h = h * 31 + live[i].off;
     }
     return h;
 }
 
-/* Catches: overlapping blocks, a block past the end, free space not found, a resize over the next block. */
+/* Catches: overlapping blocks, a block past the end, free space not found, a resize over the next block, a byte that is found in
+ * another block, a block longer than requested. */
 static void against_model(void)
 {
     play(2024);

@@ -11,6 +11,10 @@
 #include "host/ops/span.h"
 #include "host/util/end.h"
 #include "host/util/log.h"
+#include "host/util/poison.h"
+
+/* Under AddressSanitizer: memory behind all blocks that is poisoned, too, no more, because its shadow is an eighth as long. */
+enum { POISONED_BYTES = 1 << 20 };
 
 static void *at_offset(size_t off)
 {
@@ -50,6 +54,26 @@ static void report_full(const char *routine, size_t bytes, size_t align)
     shi_report_full(routine, bytes, align, "symmetric heap", shi_world.heap, shi_world.heap_bytes, "SHMEM_SYMMETRIC_SIZE");
 }
 
+/* The block is the program's memory now; what follows it up to the next block is not. It had `had` bytes before. */
+static void block_begins(size_t off, size_t bytes, size_t had)
+{
+    static size_t poisoned; /* the heap is, from its start up to here, where no block is or was aligned; stays over shmem_finalize */
+    size_t end = off + bytes, most = shi_world.heap_bytes - end, from = end > poisoned ? end : poisoned;
+    most = end + (most < POISONED_BYTES ? most : POISONED_BYTES);
+    shi_unpoison(at_offset(off), bytes);
+    shi_poison(at_offset(end), had > bytes ? had - bytes : shi_round_up(end, SHI_HEAP_ALIGN) - end);
+    if (most > from) {
+        shi_poison(at_offset(from), most - from);
+        poisoned = most;
+    }
+}
+
+static void free_block(size_t off)
+{
+    shi_poison(at_offset(off), shi_heap_length(shi_world.heap, off));
+    shi_heap_put(shi_world.heap, off);
+}
+
 /* A block that peers can access. 0 and *off, or -errno on every PE. */
 static int get_block(const char *routine, size_t bytes, size_t align, size_t *off)
 {
@@ -61,6 +85,8 @@ static int get_block(const char *routine, size_t bytes, size_t align, size_t *of
     err = shi_heap_reg_reach(routine, *off + bytes);
     if (err)
         shi_heap_put(shi_world.heap, *off);
+    else
+        block_begins(*off, bytes, 0);
     return err;
 }
 
@@ -90,7 +116,7 @@ static void put(const char *routine, void *ptr)
     size_t off = offset_of(routine, ptr);
     SHI_AGREE(routine, &shi_team_world, {"ptr's offset in the heap", (int64_t)off});
     shi_team_quiet_barrier(routine, &shi_team_world);
-    shi_heap_put(shi_world.heap, off);
+    free_block(off);
 }
 
 static void *resize(const char *routine, void *ptr, size_t bytes)
@@ -111,10 +137,12 @@ static void *resize(const char *routine, void *ptr, size_t bytes)
         if (shi_heap_reg_reach(routine, off + bytes)) {
             shi_heap_resize(shi_world.heap, off, had);
             ptr = NULL;
+        } else {
+            block_begins(off, bytes, had);
         }
     } else if (get_block(routine, bytes, SHI_HEAP_ALIGN, &to) == 0) {
         memcpy(at_offset(to), ptr, had < bytes ? had : bytes);
-        shi_heap_put(shi_world.heap, off);
+        free_block(off);
     } else {
         ptr = NULL; /* no room: the old block stays as it was */
     }

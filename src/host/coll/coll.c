@@ -26,6 +26,7 @@ void shi_coll_check(const char *routine, struct shmem_team *t, enum shi_use use,
     t->routine = routine;
     if (bytes && !shi_reach(&shi_world.peer[shi_world.pe], addr, bytes) && !shi_dheap_hides(addr, bytes))
         shi_resolve_slow(routine, SHI_CTX_DEFAULT, use, arg, addr, bytes, shi_world.pe);
+    shi_check_block(routine, arg, addr, bytes, shi_world.pe);
 }
 
 /* SHMEM_CHECK=1: die when source and dest of a collective share memory. */

@@ -2,6 +2,8 @@
 #include "host/ops/address.h"
 
 #include "host/ops/ctx.h"
+#include "host/ops/dheap.h"
+#include "host/ops/heap.h"
 #include "host/ops/statics.h"
 #include "host/ops/wait.h"
 #include "host/util/log.h"
@@ -50,6 +52,22 @@ _Noreturn void shi_not_symmetric(const char *routine, enum shi_use use, const ch
             pe);
 }
 
+void shi_check_block(const char *routine, const char *arg, const void *addr, size_t bytes, int pe)
+{
+    uintptr_t off = (uintptr_t)addr - shi_world.heap_lo, dev_off = (uintptr_t)addr - shi_world.dev_lo;
+    int in_heap = off < shi_world.heap_bytes && bytes <= shi_world.heap_bytes - off;
+    const char *heap = in_heap ? "symmetric heap" : "device heap";
+    struct shi_heap_part b;
+    if (shi_likely(!shi_world.check) || !bytes || (!in_heap && !shi_dheap_holds(addr, bytes)))
+        return; /* what runs past a heap's end is an error without SHMEM_CHECK, too */
+    off = in_heap ? off : dev_off;
+    if (!shi_heap_find(in_heap ? shi_world.heap : shi_dheap_blocks(), off, &b) || !b.used)
+        shi_die(routine, "%s = %p, %zu bytes, is in no block of the %s: freed, or never allocated (pe = %d)", arg, addr, bytes, heap, pe);
+    if (off - b.off + bytes > b.bytes)
+        shi_die(routine, "%s = %p: %zu bytes run past the end of a block of %zu bytes of the %s by %zu (pe = %d)", arg, addr, bytes,
+                b.bytes, heap, off - b.off + bytes - b.bytes, pe);
+}
+
 void shi_check_call(const char *routine, const struct shmem_ctx *ctx, int pe)
 {
     shi_need_up(routine);
@@ -68,6 +86,7 @@ void *shi_resolve_slow(const char *routine, const struct shmem_ctx *ctx, enum sh
                        const void *addr, size_t bytes, int pe)
 {
     shi_check_call(routine, ctx, pe);
+    shi_check_block(routine, arg, addr, bytes, pe);
     const struct shi_peer *p = &ctx->peers[pe];
     void *at = !bytes ? (void *)addr : use == SHI_READ ? (void *)shi_reach_read(p, addr, bytes) : shi_reach(p, addr, bytes);
     if (at || !bytes)
@@ -81,6 +100,7 @@ void *shi_resolve_slow_copy(const char *routine, const struct shmem_ctx *ctx, en
                             const void *addr, size_t bytes, int pe)
 {
     shi_check_call(routine, ctx, pe);
+    shi_check_block(routine, arg, addr, bytes, pe);
     void *at = shi_world.dev_private && bytes ? shi_reach_device(&ctx->peers[pe], addr, bytes) : NULL;
     return at ? at : shi_resolve_slow(routine, ctx, use, arg, addr, bytes, pe);
 }

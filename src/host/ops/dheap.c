@@ -64,7 +64,7 @@ int shi_dheap_get(size_t bytes, size_t align, void **addr)
     return err;
 }
 
-const struct shi_heap *shi_dheap_blocks(void)
+struct shi_heap *shi_dheap_blocks(void)
 {
     return own.blocks;
 }

@@ -53,7 +53,7 @@ enum { SHI_DHEAP_HEAD_BYTES = 512 * 25 * 8 };
 /* Offsets as in heap.h; callers hold the collective order. */
 int shi_dheap_get(size_t bytes, size_t align, void **addr);
 int shi_dheap_put(void *addr);
-const struct shi_heap *shi_dheap_blocks(void); /* while it is up */
+struct shi_heap *shi_dheap_blocks(void); /* while it is up */
 
 /* 1: the range is in this PE's own device heap. */
 int shi_dheap_holds(const void *addr, size_t bytes);

@@ -7,11 +7,13 @@
  *
  * Spans tile the heap in address order. Free ones also hang in bins, eight to a power of two; a request takes from
  * the first bin whose every span is long enough, so the time does not grow with the number of blocks. Blocks in use
- * are found by a hash of their offset.
+ * are found by a hash of their offset, and the one in which an offset is by a search in the array `order`, which the next
+ * shi_heap_find makes anew after a change: only SHMEM_CHECK=1 calls it, and it finds far more often than blocks change.
  */
 #include "host/ops/heap.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -20,6 +22,7 @@
 
 struct span {
     size_t off, bytes;
+    size_t asked;               /* used: the bytes that were requested */
     struct span *below, *above; /* in address order */
     struct span *prev, *next;   /* in its bin when free, in its hash chain when used */
     int used;
@@ -33,6 +36,9 @@ struct shi_heap {
     struct span **chains;
     size_t n_chains, n_used;
     struct span *first;
+    pthread_mutex_t lock;       /* held by calls that change spans, and by shi_heap_find */
+    const struct span **order;  /* n_order: all spans in address order; 0: to be made anew */
+    size_t n_order;
 };
 
 /* The bin of spans of this length: bins are ordered, and equal bins differ by less than an eighth. */
@@ -111,9 +117,10 @@ static void grow_chains(struct shi_heap *h)
     free(old);
 }
 
-static void mark_used(struct shi_heap *h, struct span *s)
+static void mark_used(struct shi_heap *h, struct span *s, size_t asked)
 {
     s->used = 1;
+    s->asked = asked;
     if (++h->n_used > h->n_chains * 2)
         grow_chains(h);
     list_add(&h->chains[hash(h, s->off)], s);
@@ -124,6 +131,7 @@ struct shi_heap *shi_heap_up(size_t bytes)
     struct shi_heap *h = calloc(1, sizeof *h);
     if (!h)
         return NULL;
+    pthread_mutex_init(&h->lock, NULL);
     h->n_chains = 256;
     h->chains = calloc(h->n_chains, sizeof *h->chains);
     h->first = calloc(1, sizeof *h->first);
@@ -146,7 +154,20 @@ void shi_heap_down(struct shi_heap *h)
         free(s);
     }
     free(h->chains);
+    free(h->order);
     free(h);
+}
+
+/* Before a change of the spans; at its end: unlock. */
+static void lock(struct shi_heap *h)
+{
+    pthread_mutex_lock(&h->lock);
+    h->n_order = 0;
+}
+
+static void unlock(struct shi_heap *h)
+{
+    pthread_mutex_unlock(&h->lock);
 }
 
 /* Cut s after `bytes` and return the new upper part, in no list yet. Without memory the job ends: other PEs cut theirs. */
@@ -201,11 +222,13 @@ int shi_heap_get(struct shi_heap *h, size_t bytes, size_t align, size_t *off)
 {
     if (bytes > SIZE_MAX / 4 || align > SIZE_MAX / 4)
         return -ENOMEM;
+    size_t asked = bytes;
     bytes = shi_round_up(bytes, SHI_HEAP_ALIGN);
     align = align > SHI_HEAP_ALIGN ? align : SHI_HEAP_ALIGN;
     struct span *s = find_free(h, bytes, align);
     if (!s)
         return -ENOMEM;
+    lock(h);
     bin_remove(h, s);
     size_t skip = shi_round_up(s->off, align) - s->off;
     struct span *mine = skip ? cut(s, skip) : s;
@@ -214,7 +237,8 @@ int shi_heap_get(struct shi_heap *h, size_t bytes, size_t align, size_t *off)
     struct span *rest = mine->bytes > bytes ? cut(mine, bytes) : NULL;
     if (rest)
         bin_add(h, rest);
-    mark_used(h, mine);
+    mark_used(h, mine, asked);
+    unlock(h);
     *off = mine->off;
     return 0;
 }
@@ -235,6 +259,7 @@ int shi_heap_put(struct shi_heap *h, size_t off)
     struct span *s = find_used(h, off);
     if (!s)
         return -EINVAL;
+    lock(h);
     list_remove(&h->chains[hash(h, off)], s);
     h->n_used--;
     s->used = 0;
@@ -248,13 +273,50 @@ int shi_heap_put(struct shi_heap *h, size_t off)
         join(s);
     }
     bin_add(h, s);
+    unlock(h);
     return 0;
 }
 
 size_t shi_heap_length(const struct shi_heap *h, size_t off)
 {
     struct span *s = find_used(h, off);
-    return s ? s->bytes : 0;
+    return s ? s->asked : 0;
+}
+
+/* Without memory for it n_order stays 0. */
+static void sort_spans(struct shi_heap *h)
+{
+    size_t n = 0;
+    for (const struct span *s = h->first; s; s = s->above)
+        n++;
+    const struct span **order = realloc(h->order, n * sizeof *order);
+    if (!order)
+        return;
+    h->order = order;
+    for (const struct span *s = h->first; s; s = s->above)
+        order[h->n_order++] = s;
+}
+
+int shi_heap_find(struct shi_heap *h, size_t off, struct shi_heap_part *out)
+{
+    pthread_mutex_lock(&h->lock);
+    if (!h->n_order)
+        sort_spans(h);
+    size_t low = 0, end = h->n_order; /* the last span that begins at or before off is in [low, end) */
+    while (end - low > 1) {
+        size_t middle = low + (end - low) / 2;
+        if (h->order[middle]->off <= off)
+            low = middle;
+        else
+            end = middle;
+    }
+    const struct span *s = end ? h->order[low] : h->first;
+    while (!h->n_order && s->above && s->above->off <= off)
+        s = s->above;
+    int inside = off - s->off < s->bytes;
+    *out = (struct shi_heap_part){s->off, s->used ? s->asked : s->bytes, s->used};
+    unlock(h);
+    return inside;
 }
 
 int shi_heap_resize(struct shi_heap *h, size_t off, size_t bytes)
@@ -264,11 +326,14 @@ int shi_heap_resize(struct shi_heap *h, size_t off, size_t bytes)
         return -EINVAL;
     if (bytes > SIZE_MAX / 4)
         return -ENOMEM;
+    size_t asked = bytes;
     bytes = shi_round_up(bytes, SHI_HEAP_ALIGN);
     int above_free = s->above && !s->above->used;
     size_t room = s->bytes + (above_free ? s->above->bytes : 0);
     if (room < bytes)
         return -ENOMEM;
+    lock(h);
+    s->asked = asked;
     if (above_free) {
         bin_remove(h, s->above);
         join(s);
@@ -276,5 +341,6 @@ int shi_heap_resize(struct shi_heap *h, size_t off, size_t bytes)
     struct span *rest = s->bytes > bytes ? cut(s, bytes) : NULL;
     if (rest)
         bin_add(h, rest);
+    unlock(h);
     return 0;
 }

@@ -25,8 +25,16 @@ void shi_heap_room(const struct shi_heap *h, size_t *free_bytes, size_t *largest
 /* Release the block that starts at off. 0, or -EINVAL when none does. */
 int shi_heap_put(struct shi_heap *h, size_t off);
 
-/* Length of the block that starts at off, or 0 when none does. */
+/* Bytes of the block that starts at off, as they were requested, or 0 when none does. */
 size_t shi_heap_length(const struct shi_heap *h, size_t off);
+
+/* The block, or the free memory, in which offset off is; bytes of a block: as requested. 1, or 0 when off is behind the heap's end. Unlike
+ * the others it may be called by several threads, also beside a call that changes the heap. */
+struct shi_heap_part {
+    size_t off, bytes;
+    int used;
+};
+int shi_heap_find(struct shi_heap *h, size_t off, struct shi_heap_part *out);
 
 /* Give the block at off a new length without moving it. 0, or -ENOMEM when its neighbour is in use. */
 int shi_heap_resize(struct shi_heap *h, size_t off, size_t bytes);

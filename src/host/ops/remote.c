@@ -47,6 +47,7 @@ int shi_is_remote(const char *routine, const struct shmem_ctx *ctx, enum shi_use
     const struct shi_peer *p = &ctx->peers[pe];
     if (!p->remote || bytes == 0 || (use == SHI_READ && shi_reach_read(p, addr, bytes)))
         return 0;
+    shi_check_block(routine, arg, addr, bytes, pe);
     if (shi_remote_addr_of(p, use, addr, bytes, out))
         shi_not_symmetric(routine, use, arg, addr, bytes, pe);
     return 1;

@@ -67,6 +67,7 @@ void shi_rma_put_slow(const char *routine, const struct shmem_ctx *ctx, void *de
                       int pe, int how)
 {
     int signals = how & SHI_MORE;
+    shi_check_block(routine, "source", source, bytes, pe);
     SHI_SPAN(span, signals ? SHI_SIGNALS : SHI_PUTS, routine, ctx->team, pe, bytes + (signals ? sizeof(uint64_t) : 0));
     struct shi_remote_addr to;
     if (shi_is_remote(routine, ctx, SHI_WRITE, "dest", dest, bytes, pe, &to))
@@ -87,6 +88,7 @@ void shi_rma_put_slow(const char *routine, const struct shmem_ctx *ctx, void *de
 void shi_rma_get_slow(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source, size_t bytes,
                       int pe, int how)
 {
+    shi_check_block(routine, "dest", dest, bytes, pe);
     SHI_SPAN(span, SHI_GETS, routine, ctx->team, pe, bytes);
     struct shi_remote_addr from;
     if (shi_is_remote(routine, ctx, SHI_READ, "source", source, bytes, pe, &from))
@@ -128,12 +130,13 @@ void shi_rma_put_strided(const char *routine, const struct shmem_ctx *ctx, void 
     span.extent = bytes;
     void *at = shi_fast(ctx, dest, bytes, pe);
     struct shi_remote_addr to;
-    if (!at && shi_is_remote(routine, ctx, SHI_WRITE, "dest", dest, bytes, pe, &to)) {
+    int remote = !at && shi_is_remote(routine, ctx, SHI_WRITE, "dest", dest, bytes, pe, &to);
+    if (!at && !remote)
+        at = shi_resolve_slow_copy(routine, ctx, SHI_WRITE, "dest", dest, bytes, pe);
+    shi_check_block(routine, "source", source, reach(s, s->sst), pe);
+    if (remote)
         shi_remote_put_strided(ctx->lane, &to, source, s);
-        return;
-    }
-    at = at ? at : shi_resolve_slow_copy(routine, ctx, SHI_WRITE, "dest", dest, bytes, pe);
-    if (bytes)
+    else if (bytes)
         shi_dheap_copy_strided(routine, at, source, s);
 }
 
@@ -146,12 +149,13 @@ void shi_rma_get_strided(const char *routine, const struct shmem_ctx *ctx, void 
     size_t bytes = reach(s, s->sst);
     const void *at = shi_fast(ctx, source, bytes, pe);
     struct shi_remote_addr from;
-    if (!at && shi_is_remote(routine, ctx, SHI_READ, "source", source, bytes, pe, &from)) {
+    int remote = !at && shi_is_remote(routine, ctx, SHI_READ, "source", source, bytes, pe, &from);
+    if (!at && !remote)
+        at = shi_resolve_slow_copy(routine, ctx, SHI_READ, "source", source, bytes, pe);
+    shi_check_block(routine, "dest", dest, reach(s, s->dst), pe);
+    if (remote)
         shi_remote_get_strided(ctx->lane, &from, dest, s);
-        return;
-    }
-    at = at ? at : shi_resolve_slow_copy(routine, ctx, SHI_READ, "source", source, bytes, pe);
-    if (bytes)
+    else if (bytes)
         shi_dheap_copy_strided(routine, dest, at, s);
 }
 
