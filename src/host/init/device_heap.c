@@ -106,8 +106,8 @@ static int bring(struct shi_device_share *share)
         err = shi_device->adopt(own.base, own.bytes);
     if (err)
         return err;
-    size_t off, head = adopted ? own.bytes / SHI_HEAP_ALIGN * SHI_HEAP_ALIGN : SHI_DHEAP_HEAD_BYTES;
-    own.blocks = shi_heap_up(own.bytes);
+    size_t off, head = adopted ? own.bytes : SHI_DHEAP_HEAD_BYTES;
+    own.blocks = shi_heap_up(adopted ? shi_round_up(own.bytes, SHI_HEAP_ALIGN) : own.bytes);
     own.mapped = calloc((size_t)shi_world.n_pes, sizeof *own.mapped);
     own.way = calloc((size_t)shi_world.n_pes, sizeof *own.way);
     if (!own.blocks || !own.mapped || !own.way || (head && shi_heap_get(own.blocks, head, 1, &off))) {
