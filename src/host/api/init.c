@@ -72,7 +72,7 @@ SHI_DEF(void, shmem_finalize, (void))
     if (shi_end_under_way())
         return;
     if (open_inits == 1) {
-        shi_world_down(__func__);
+        shi_world_down(__func__, 0);
         return;
     }
     SHI_AGREE("shmem_finalize of an inner pair", &shi_team_world, {0});

@@ -88,7 +88,7 @@ void shi_team_rounds(struct shmem_team *t, uint64_t epoch, const struct shi_carr
             c->send(t, &x, r, c->arg);
         shi_team_store_remote(t, t->node[x.to].member[0], &mine->from[t->me], &epoch, sizeof epoch, 0); /* R4 */
         SHI_WAIT_UNTIL(__atomic_load_n(&mine->from[from], __ATOMIC_ACQUIRE) >= epoch, /* A4 */
-                       .routine = t->routine, .kind = SHI_FOR_NETWORK, .of = t->peer[from].pe);
+                       .routine = t->routine, .kind = SHI_FOR_NETWORK, .of = t->peer[from].pe, .team = t);
         if (c->take)
             c->take(t, &x, r, c->arg);
     }

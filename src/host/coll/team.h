@@ -37,6 +37,7 @@ enum {
  *   arrived         members, fetch-add; the last, or  members         R2 -> A2 slot of member 0, or of the node's first
  *                   the node's first, resets
  *   released        last to arrive, or the first      members         R3 -> A3
+ *   left            owner of slot, when it leaves      PEs            R7 -> A7 what the owner has stored and sent before (left.c)
  *   from[i]         member i                          owner of slot   R4 -> A4 the stores of i for this epoch, or this round of it
  *   half[p]         direct: member i, record i,       owner of slot   plain, after A4
  *                   before from[i]
@@ -68,6 +69,7 @@ struct shi_slot {
     _Alignas(SHI_LINE_BYTES) uint64_t released;
     _Alignas(SHI_LINE_BYTES) uint64_t sets_used;
     uint64_t came;
+    uint64_t left; /* of the world: 0, or its epoch with which its owner came to shmem_finalize, twice, plus 1 at exit */
     _Alignas(SHI_LINE_BYTES) uint64_t from[]; /* [n_pes], then the two halves of the exchange buffers */
 };
 

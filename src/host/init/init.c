@@ -10,6 +10,7 @@
 
 #include "device/device.h"
 #include "host/coll/agree.h"
+#include "host/coll/left.h"
 #include "host/coll/team.h"
 #include "host/gpc/gpc.h"
 #include "host/gpc/gpc_run.h"
@@ -97,7 +98,7 @@ static void at_exit(int status, void *arg)
         return;
     }
     if (shi_world.up)
-        shi_world_down("exit");
+        shi_world_down("exit", 1);
     shi_stream_down();
 }
 
@@ -298,12 +299,14 @@ void shi_world_up(int thread_level)
     if (!shi_world.ever_up)
         print_settings();
     shi_world.ever_up = 1;
+    shi_left_up();
     shi_shm_phase(&shi_world.shm, "waiting for all PEs at the end of shmem_init");
     if (shi_team_world.n_nodes > 1)
         shi_agree_rules("shmem_init", &shi_team_world); /* in place of the barrier */
     else
         shi_team_barrier("shmem_init", &shi_team_world);
     shi_startup_down();
+    shi_left_watch();
 }
 
 /* ---- down -------------------------------------------------------------------------------------------------------- */
@@ -333,10 +336,9 @@ static void leave_network(const char *routine)
     left = 1;
 }
 
-void shi_world_down(const char *routine)
+void shi_world_down(const char *routine, int by_exit)
 {
     shi_need_up(routine);
-    SHI_AGREE("shmem_finalize", &shi_team_world, {0}); /* also for a PE that returned from main without it */
     for (int i = 0; i < N_PARTS; i++)
         if (parts[i].finish)
             parts[i].finish();
@@ -344,11 +346,14 @@ void shi_world_down(const char *routine)
     for (int i = 0; shi_world.lane && (lane = shi_stream_lane_made(i)); i++)
         shi_remote_quiet(lane);
     shi_ctx_session(SHI_CTX_DEFAULT, 0);
+    shi_left_say(by_exit);
+    SHI_AGREE("shmem_finalize", &shi_team_world, {0}); /* also for a PE that returned from main without it */
     shi_team_quiet_barrier(routine, &shi_team_world);
     for (int i = N_PARTS - 1; i >= 0; i--)
         if (parts[i].stop)
             parts[i].stop();
     leave_network(routine);
+    shi_left_down();
     SHI_CTX_DEFAULT->n_pes = 0;
     shi_world.up = 0;
     for (int i = N_PARTS - 1; i >= 0; i--)

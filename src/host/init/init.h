@@ -7,8 +7,8 @@
 /* Bring the library up. Ends the job after one line when it cannot. */
 void shi_world_up(int thread_level);
 
-/* Collective: complete all operations and bring the library down. */
-void shi_world_down(const char *routine);
+/* Collective: complete all operations and bring the library down. by_exit: the program has ended without shmem_finalize. */
+void shi_world_down(const char *routine, int by_exit);
 
 /* Run this process's exit handlers, then end the job with this status, from any PE at any time. */
 _Noreturn void shi_world_exit(int status);

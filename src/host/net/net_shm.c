@@ -375,11 +375,11 @@ int shi_shm_aborted(const struct shi_shm *s)
     return __atomic_load_n(&((struct control *)s->base)->abort, __ATOMIC_RELAXED);
 }
 
-void shi_shm_abort(const struct shi_shm *s, int status)
+int shi_shm_abort(const struct shi_shm *s, int status)
 {
     int32_t none = 0;
-    __atomic_compare_exchange_n(&((struct control *)s->base)->abort, &none, (status & 0xff) + 1, 0, __ATOMIC_RELAXED,
-                                __ATOMIC_RELAXED);
+    return __atomic_compare_exchange_n(&((struct control *)s->base)->abort, &none, (status & 0xff) + 1, 0, __ATOMIC_RELAXED,
+                                       __ATOMIC_RELAXED);
 }
 
 uint64_t *shi_shm_held(const struct shi_shm *s, int i)

@@ -82,6 +82,7 @@ uint64_t *shi_shm_waited(const struct shi_shm *s, int i);
 
 /* Node-wide abort flag, polled by wait loops: 0, or the exit status plus 1. */
 int shi_shm_aborted(const struct shi_shm *s);
-void shi_shm_abort(const struct shi_shm *s, int status);
+/* 1: this call sets it, 0: it is set already. */
+int shi_shm_abort(const struct shi_shm *s, int status);
 
 #endif

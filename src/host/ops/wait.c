@@ -7,7 +7,8 @@
  *                 then REGISTERED, FREE                 signal handler   R2 -> A2 the next owner's writes come after
  *   what          owner while TAKEN                     signal handler   plain, after A1; it reads the state again
  *   since_ns      same                                  same             same
- *   sleeper       owner                                 owner            plain
+ *   sleeper,      owner                                 owner            plain
+ *    watch
  *
  *   busy_ns       waiters                               waiters          relaxed; a lost update is repeated
  *   busy_until_ns same                                  same             same
@@ -30,10 +31,13 @@ enum { POLLS_ALONE = 4000, POLLS_A_ROUND = 16, TESTS_SHARED = 10, COMPUTES_NS = 
        FIRST_SLEEP_US = 20, LAST_SLEEP_US = 1000, LONGEST_SLEEP_US = 4000, LONG_YIELD_NS = 1500000, LOST_NS = 2000000000,
        FIRST_BUSY_NS = 20000000, LAST_BUSY_NS = 1280000000,
        WAITED_NS = 500000 /* between two times that say that a PE waits */ };
+#define FIRST_LOOK_NS 1000000000ull /* by a wait, whether it may end; then twice as late each time */
+#define LAST_LOOK_NS 16000000000ull
 
 unsigned shi_wait_polls[2] = {POLLS_ALONE, 0};
 unsigned shi_wait_tests;
 int (*shi_wait_work)(void);
+enum shi_wait_prospect (*shi_wait_look)(const struct shi_wait_for *what, int in_vain);
 _Thread_local const char *shi_wait_inside;
 static unsigned most_rounds = POLLS_ALONE; /* polls of progress before the core is yielded */
 static uint64_t yield_ns = AUTO_NS;        /* a wait yields for so long, then sleeps */
@@ -54,11 +58,17 @@ struct sleeper {
     uint32_t deaf_us; /* the last sleep without the doorbell, after a ring for something else */
     uint64_t off;     /* of the awaited word, for the doorbell */
 };
-static struct {
+/* When a registered wait looks next whether it may end. */
+struct watch {
+    uint64_t next_ns, every_ns;
+    int in_vain;
+};
+static struct blocked_wait {
     uint32_t state;
     uint64_t since_ns;
     struct shi_wait_for what;
     struct sleeper sleeper;
+    struct watch watch;
 } blocked_waits[BLOCKED_MAX];
 
 /* Other PEs of the node ring the doorbell, so a wait must not sleep in the network; the progress thread does. */
@@ -269,6 +279,20 @@ static void sleep_once(struct shi_wait *w, uint32_t most)
     w->sleep_us = w->sleep_us * 2 < most ? w->sleep_us * 2 : most;
 }
 
+static void look(struct blocked_wait *b, uint64_t now)
+{
+    if (now < b->watch.next_ns || !shi_wait_look)
+        return;
+    enum shi_wait_prospect p = shi_wait_look(&b->what, b->watch.in_vain);
+    if (p == SHI_WAIT_ASKS)
+        return;
+    b->watch.in_vain = p == SHI_WAIT_IN_VAIN;
+    if (p == SHI_WAIT_GOES_ON) {
+        b->watch.every_ns = b->watch.every_ns < LAST_LOOK_NS ? b->watch.every_ns * 2 : LAST_LOOK_NS;
+        b->watch.next_ns = now + b->watch.every_ns;
+    }
+}
+
 void shi_wait_slow(struct shi_wait *w)
 {
     shi_wait_aborted();
@@ -295,7 +319,10 @@ void shi_wait_slow(struct shi_wait *w)
         return;
     }
     uint32_t most = most_us(w);
-    say_waits(shi_now_ns() + most * 1000ull);
+    uint64_t now = shi_now_ns();
+    if (w->registered > 0)
+        look(&blocked_waits[w->registered - 1], now);
+    say_waits(now + most * 1000ull);
     sleep_once(w, most);
     say_waits(shi_now_ns());
 }
@@ -320,6 +347,7 @@ void shi_wait_register(struct shi_wait *w, const struct shi_wait_for *what)
         blocked_waits[i].what = *what;
         blocked_waits[i].since_ns = w->since_ns;
         blocked_waits[i].sleeper = announce(w, what);
+        blocked_waits[i].watch = (struct watch){w->since_ns + FIRST_LOOK_NS, FIRST_LOOK_NS, 0};
         __atomic_store_n(&blocked_waits[i].state, REGISTERED, __ATOMIC_RELEASE); /* R1 */
         w->registered = i + 1;
         return;

@@ -26,7 +26,7 @@ struct shi_wait_for {
     const void *addr;              /* WORDS: the first; LOCK: the lock */
     size_t n;                      /* WORDS: how many, one of which has to satisfy the condition */
     uint64_t value;                /* WORDS: wanted, extended to 64 bits */
-    const struct shmem_team *team; /* BARRIER, MEMBERS */
+    const struct shmem_team *team; /* BARRIER, MEMBERS; NETWORK: of a collective, or NULL */
     uint64_t epoch;                /* BARRIER, MEMBERS: the value that the others' words have to reach */
     int of;                        /* MEMBERS: the member awaited now; LOCK: the PE ahead in the queue;
                                     * NETWORK: the PE that has to receive or to answer, or -1 */
@@ -69,6 +69,11 @@ static inline void shi_wait_allow(const char *routine)
     if (shi_unlikely(shi_wait_inside != NULL))
         shi_wait_refuse(routine);
 }
+
+/* What becomes of a wait that lasts. in_vain: the last look has found the same, and the condition was false since; then it ends the job. Asks:
+ * look again soon, another PE has to answer. NULL: nobody looks. Set once, before waits look. */
+enum shi_wait_prospect { SHI_WAIT_GOES_ON, SHI_WAIT_ASKS, SHI_WAIT_IN_VAIN };
+extern enum shi_wait_prospect (*shi_wait_look)(const struct shi_wait_for *what, int in_vain);
 
 /* Returns 0, or does not return when the job was aborted. Also a source of progress, for PEs that do not wait. */
 int shi_wait_aborted(void);
