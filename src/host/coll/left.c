@@ -10,11 +10,13 @@
 #include "host/coll/left.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 #include "host/coll/team.h"
 #include "host/net/stream.h"
 #include "host/ops/launched.h"
 #include "host/ops/wait.h"
+#include "host/util/end.h"
 #include "host/util/log.h"
 
 #define WORLD (&shi_team_world)
@@ -107,10 +109,14 @@ static const char *how(uint64_t left)
     return left % 2 ? "ended its program (exit, or a return from main)" : "called shmem_finalize";
 }
 
-/* 1: this PE writes the line. Of the PEs of a node that notice it at the same time one does. */
+/* 1: this PE writes the line: of the PEs of a node that notice it at the same time one, and on other nodes than PE 0's only if the job goes
+ * on meanwhile. */
 static int is_first(void)
 {
-    return shi_shm_abort(&shi_world.shm, 1);
+    int first = shi_shm_abort(&shi_world.shm, 1);
+    if (first && shi_world.boot.local_pe[0] != 0)
+        sleep(SHI_END_LAUNCHER_S);
+    return first;
 }
 
 /* Member i of the team is not here yet. */
