@@ -115,7 +115,7 @@ static int is_first(void)
 {
     int first = shi_shm_abort(&shi_world.shm, 1);
     if (first && shi_world.boot.local_pe[0] != 0)
-        sleep(SHI_END_LAUNCHER_S);
+        sleep(SHI_END_HANDLERS_S + SHI_END_LAUNCHER_S); /* as in shi_wait_aborted */
     return first;
 }
 
