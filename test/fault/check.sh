@@ -108,6 +108,7 @@ block_dest shmem_getmem: dest = 0x[0-9a-f]+: 48 bytes run past the end of a bloc
 block_iput shmem_long_iput: dest = 0x[0-9a-f]+: 56 bytes run past the end of a block of 40 bytes .* by 16\>
 block_iget_dest shmem_long_iget: dest = 0x[0-9a-f]+: 48 bytes run past the end of a block of 40 bytes .* by 8\>
 block_amo shmem_long_atomic_fetch: source = 0x[0-9a-f]+: 8 bytes run past the end of a block of 40 bytes .* by 8\>
+block_fetch shmem_long_atomic_fetch_inc_nbi: fetch = 0x[0-9a-f]+: 8 bytes run past the end of a block of 40 bytes .* by 8\>
 block_signal shmem_long_put_signal: sig_addr = 0x[0-9a-f]+: 8 bytes run past the end of a block of 40 bytes .* by 8\>
 block_wait shmem_long_test_any: ivar = 0x[0-9a-f]+: 48 bytes run past the end of a block of 40 bytes .* by 8\>
 block_lock shmem_set_lock: lock = 0x[0-9a-f]+: 8 bytes run past the end of a block of 40 bytes .* by 8\>

@@ -173,6 +173,7 @@ static void finalize_or_sync(void)
     M(block_iput, shmem_long_iput(odd, many, 2, 1, 4, 0))                                                            \
     M(block_iget_dest, shmem_long_iget(odd, many, 5, 1, 2, 0))                                                       \
     M(block_amo, shmem_long_atomic_fetch(odd + 5, 0))                                                                \
+    M(block_fetch, shmem_long_atomic_fetch_inc_nbi(odd + 5, many, 0))                                                \
     M(block_signal, shmem_long_put_signal(odd, many, 5, (uint64_t *)odd + 5, 1, SHMEM_SIGNAL_ADD, 0))                \
     M(block_wait, shmem_long_test_any(odd, 6, NULL, SHMEM_CMP_EQ, 0))                                                \
     M(block_lock, shmem_set_lock(odd + 5))                                                                           \

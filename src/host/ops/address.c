@@ -52,14 +52,14 @@ _Noreturn void shi_not_symmetric(const char *routine, enum shi_use use, const ch
             pe);
 }
 
-void shi_check_block(const char *routine, const char *arg, const void *addr, size_t bytes, int pe)
+void shi_check_block_slow(const char *routine, const char *arg, const void *addr, size_t bytes, int pe)
 {
     uintptr_t off = (uintptr_t)addr - shi_world.heap_lo, dev_off = (uintptr_t)addr - shi_world.dev_lo;
     int in_heap = off < shi_world.heap_bytes && bytes <= shi_world.heap_bytes - off;
     const char *heap = in_heap ? "symmetric heap" : "device heap";
     struct shi_heap_part b;
-    if (shi_likely(!shi_world.check) || !bytes || (!in_heap && !shi_dheap_holds(addr, bytes)))
-        return; /* what runs past a heap's end is an error without SHMEM_CHECK, too */
+    if (!in_heap && !shi_dheap_holds(addr, bytes))
+        return; /* shi_not_symmetric reports a target that runs past a heap's end */
     off = in_heap ? off : dev_off;
     if (!shi_heap_find(in_heap ? shi_world.heap : shi_dheap_blocks(), off, &b) || !b.used)
         shi_die(routine, "%s = %p, %zu bytes, is in no block of the %s: freed, or never allocated (pe = %d)", arg, addr, bytes, heap, pe);

@@ -22,7 +22,12 @@ void *shi_resolve_slow_copy(const char *routine, const struct shmem_ctx *ctx, en
 
 /* With SHMEM_CHECK=1: die if the range begins in the symmetric or the device heap, but is not inside one block. This PE's table of
  * blocks counts, which is the same on all PEs. `arg` may be a local buffer. */
-void shi_check_block(const char *routine, const char *arg, const void *addr, size_t bytes, int pe);
+void shi_check_block_slow(const char *routine, const char *arg, const void *addr, size_t bytes, int pe);
+SHI_INLINE void shi_check_block(const char *routine, const char *arg, const void *addr, size_t bytes, int pe)
+{
+    if (shi_unlikely(shi_world.check) && bytes)
+        shi_check_block_slow(routine, arg, addr, bytes, pe);
+}
 
 /* Their first check: die unless the library is up, the context valid, pe one of its PEs, the thread allowed. */
 void shi_check_call(const char *routine, const struct shmem_ctx *ctx, int pe);

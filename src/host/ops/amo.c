@@ -104,6 +104,7 @@ void shi_amo_fetch_nbi(const struct shmem_ctx *ctx, void *addr, size_t width, in
     SHI_SPAN(span, SHI_ATOMICS, call->routine, ctx->team, pe, width);
     struct shi_remote_addr remote;
     void *at = find(ctx, addr, width, pe, call, &remote);
+    shi_check_block(call->routine, "fetch", fetch, width, pe);
     if (!at && !shi_dheap_hides(fetch, width)) {
         shi_remote_fetch_nbi(ctx->lane, &remote, width, call->op, call->value, call->cond, fetch);
         if (span.began_ns)

@@ -77,7 +77,7 @@ static void check(const struct shi_cond *c)
     if (shi_unlikely(shi_world.check) && c->n && c->n <= SIZE_MAX / 8 &&
         !shi_reach(me, c->ivars, c->n * width(c->word)) && !shi_dheap_hides(c->ivars, c->n * width(c->word)))
         shi_die(c->routine, "ivar = %p, %zu elements, is not symmetric (pe = %d)", c->ivars, c->n, shi_world.pe);
-    if (shi_unlikely(shi_world.check) && c->n <= SIZE_MAX / 8)
+    if (c->n <= SIZE_MAX / 8)
         shi_check_block(c->routine, "ivar", c->ivars, c->n * width(c->word), shi_world.pe);
 }
 
