@@ -30,7 +30,6 @@
 #include "host/net/ofi_memory.h"
 #include "host/net/ofi_peers.h"
 #include "host/net/ofi_psm.h"
-#include "host/net/ofi_throttle.h"
 #include "host/util/base.h"
 #include "host/util/fds.h"
 #include "host/util/libc.h"
@@ -499,7 +498,6 @@ static int poll_lanes(void)
     for (int i = 0; i < n; i++)
         handled += poll_lane(&shi_ofi_lane[i]);
     arrive(NULL, 0);
-    shi_ofi_throttle_poll();
     pthread_mutex_unlock(&receiving);
     return handled;
 }

@@ -13,7 +13,6 @@
 #include <fcntl.h>
 #include <ifaddrs.h>
 #include <netinet/in.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,7 +20,6 @@
 #include "host/net/net.h"
 #include "host/net/ofi_import.h"
 #include "host/net/ofi_local.h"
-#include "host/net/ofi_throttle.h"
 #include "host/util/base.h"
 #include "host/util/log.h"
 #include "host/util/peer_uid.h"
@@ -92,9 +90,6 @@ static void settle(void)
             hosts[n++] = hosts[i];
     n_hosts = n;
     find_local();
-    for (int i = 0; i < n_hosts; i++)
-        if (!hosts[i].local)
-            shi_ofi_throttle_exempt(&hosts[i].end.address);
     __atomic_store_n(&complete, 1, __ATOMIC_RELEASE); /* R2 */
 }
 
@@ -110,18 +105,18 @@ void shi_ofi_accept_from(const struct sockaddr *peer, int n_pes)
 
 /* ---- accepting ---------------------------------------------------------------------------------------------------- */
 
-/* Which endpoint of this PE the listening socket belongs to, or -1: the program may use libfabric too. */
-static int find_own(int listener)
+/* Does the listening socket belong to an endpoint of this PE? The program may use libfabric too. */
+static int is_own(int listener)
 {
     struct sockaddr_storage a;
     socklen_t bytes = sizeof a;
     struct shi_tcp_end e;
     if (getsockname(listener, (void *)&a, &bytes) || shi_tcp_end_of((void *)&a, &e))
-        return -1;
+        return 0;
     for (int i = 0, n = __atomic_load_n(&n_own, __ATOMIC_ACQUIRE); i < n; i++) /* A1 */
         if (own[i].port == e.port)
-            return i;
-    return -1;
+            return 1;
+    return 0;
 }
 
 /* May the other end be a PE of this job? If not, say so once, unless it has gone. *local: it is on this host. */
@@ -153,23 +148,20 @@ static int is_peer(int fd, int *local)
 
 static int checked_accept(int listener, struct sockaddr *a, socklen_t *bytes)
 {
-    int at = find_own(listener), local = 0;
-    if (at < 0) {
+    int local = 0;
+    if (!is_own(listener)) {
         int other = accept(listener, a, bytes);
         shi_ofi_local_accepted(other, 0);
         return other;
     }
-    uint64_t begin = shi_now_ns();
     int fd = __atomic_load_n(&complete, __ATOMIC_ACQUIRE) ? accept(listener, a, bytes) : -1; /* A2 */
     if (fd >= 0 && is_peer(fd, &local)) {
         shi_ofi_local_accepted(fd, local);
         fcntl(fd, F_SETFD, FD_CLOEXEC);
         return fd;
     }
-    if (fd >= 0) {
+    if (fd >= 0)
         shi_peer_refuse(fd);
-        shi_ofi_throttle_refused(at, listener, shi_now_ns() - begin);
-    }
     errno = EAGAIN;
     return -1;
 }
