@@ -228,6 +228,7 @@ static void *serve(void *arg)
     struct left left = {0};
     unsigned idle = 0;
     int came;
+    shi_allow_thread();
     prctl(PR_SET_TIMERSLACK, 1000); /* sleeps are short; the default adds 50 us */
     request_short_slices();
     shi_progress_own = 1;

@@ -128,6 +128,37 @@ EOF
 done
 unset SHMEM_TRANSPORT
 
+# Threads. Catches: a routine at which a thread that may not call is not noticed, on a node or over a network.
+levels() {
+    for call in $3; do
+        SHMEM_CHECK=1 timeout -k 5 20 $OSHRUN -n 1 "$top_builddir/test/fault/levels" "$1" "$call" >"$dir/out" 2>&1 </dev/null
+        status=$?
+        [ $status -ne 0 ] && [ $status -ne 124 ] && [ "$(grep -c '^fulmar:' "$dir/out")" -eq 1 ] && grep -Eq "^fulmar: PE 0: $2" "$dir/out"
+        ok $? "$1: $call" "$dir/out"
+    done
+}
+level='shmem_init_thread was given SHMEM_THREAD'
+levels single "shmem_.*: called by a second thread; ${level}_SINGLE" 'put quiet'
+levels funneled "shmem_.*: called by a second thread; ${level}_FUNNELED" 'put test barrier'
+levels serialized "shmem_.*: called while another thread is in shmem_.*; ${level}_SERIALIZED" \
+    'put put_many get strided put_signal signal_fetch add fetch quiet fence pe_quiet barrier wait_until test reduce locks allocate'
+levels private 'shmem_ctx_.*: ctx = 0x[0-9a-f]+ is SHMEM_CTX_PRIVATE, and another thread than the one that created it uses it' \
+    'put get put_signal add quiet fence pe_quiet destroy'
+
+SHMEM_TRANSPORT=ofi
+export SHMEM_TRANSPORT
+levels serialized "shmem_.*: called while another thread is in shmem_.*; ${level}_SERIALIZED" 'put get add quiet'
+levels private 'shmem_ctx_.*: ctx = 0x[0-9a-f]+ is SHMEM_CTX_PRIVATE' 'put quiet'
+unset SHMEM_TRANSPORT
+
+# Catches: a right program that is refused; a check that is made without SHMEM_CHECK=1.
+for right in serialized private; do
+    SHMEM_CHECK=1 timeout -k 5 60 $OSHRUN -n 1 "$top_builddir/test/fault/levels" right $right >"$dir/out" 2>&1 </dev/null
+    ok $? "right: $right" "$dir/out"
+done
+SHMEM_CHECK=0 timeout -k 5 60 $OSHRUN -n 1 "$top_builddir/test/fault/levels" private put >"$dir/out" 2>&1 </dev/null && grep -q 'was not detected' "$dir/out"
+ok $? 'private: put, SHMEM_CHECK=0' "$dir/out"
+
 # Reported with SHMEM_CHECK=1, but no error. Catches: hints and calls that end the job, and ones that are silently ignored.
 for check in 0 1; do
     while read -r mode lines pattern; do

@@ -5,6 +5,7 @@
 #include "host/coll/team.h"
 #include "host/net/doorbell.h"
 #include "host/net/progress.h"
+#include "host/ops/caller.h"
 #include "host/ops/ctx.h"
 #include "host/ops/dheap.h"
 #include "host/ops/p2p.h"
@@ -91,6 +92,8 @@ static inline const struct shmem_ctx *live(const char *routine, shmem_ctx_t ctx)
 static __attribute__((cold, noinline)) void count(const char *routine, const struct shmem_ctx *c,
                                                   void (*what)(const struct shmem_ctx *))
 {
+    if (shi_world.check)
+        shi_caller_check_ctx(routine, c);
     SHI_SPAN(span, SHI_ORDERS, routine, NULL, SHI_TO_NONE, 0);
     what(c);
 }
@@ -98,7 +101,7 @@ static __attribute__((cold, noinline)) void count(const char *routine, const str
 static void fence(const char *routine, const struct shmem_ctx *c)
 {
     shi_need_up(routine);
-    if (shi_unlikely(shi_world.watched))
+    if (shi_unlikely(shi_world.spans))
         count(routine, c, order);
     else
         order(c);
@@ -107,7 +110,7 @@ static void fence(const char *routine, const struct shmem_ctx *c)
 static void quiet(const char *routine, const struct shmem_ctx *c)
 {
     shi_need_up(routine);
-    if (shi_unlikely(shi_world.watched))
+    if (shi_unlikely(shi_world.spans))
         count(routine, c, complete);
     else
         complete(c);
@@ -116,6 +119,8 @@ static void quiet(const char *routine, const struct shmem_ctx *c)
 static void pe_quiet(const char *routine, const struct shmem_ctx *c, const int *target_pes, size_t npes)
 {
     shi_need_up(routine);
+    if (shi_unlikely(shi_world.check))
+        shi_caller_check_ctx(routine, c);
     for (size_t i = 0; i < npes; i++)
         if ((unsigned)target_pes[i] >= c->n_pes)
             shi_die(routine, "target_pes[%zu]: pe = %d: not a PE of the context, which has PEs 0 to %d", i,

@@ -4,6 +4,7 @@
 #include "host/coll/agree.h"
 #include "host/coll/team.h"
 #include "host/net/doorbell.h"
+#include "host/ops/caller.h"
 #include "host/ops/ctx.h"
 #include "host/util/log.h"
 
@@ -141,6 +142,8 @@ SHI_DEF(void, shmem_ctx_destroy, (shmem_ctx_t ctx))
     struct shmem_ctx *c = shi_ctx_checked(__func__, ctx);
     if (c == SHI_CTX_DEFAULT)
         shi_die(__func__, "SHMEM_CTX_DEFAULT cannot be destroyed");
+    if (shi_world.check)
+        shi_caller_check_ctx(__func__, c);
     if (!c->team)
         return;
     __atomic_thread_fence(__ATOMIC_SEQ_CST);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "host/ops/caller.h"
 #include "host/ops/wait.h"
 #include "host/util/end.h"
 #include "host/util/log.h"
@@ -34,6 +35,7 @@ void shi_agree(const char *routine, struct shmem_team *t, const struct shi_call 
 {
     struct announced mine = {.routine = ""};
     shi_wait_allow("shmem_barrier, sync or a collective");
+    shi_caller_check(routine);
     t->routine = routine;
     if (t->n == 1)
         return;

@@ -277,6 +277,7 @@ static int build_world(int thread_level)
     }
     for (int i = 0; i < N_PARTS && !err; i++)
         err = parts[i].up ? parts[i].up() : 0;
+    shi_world.spans = shi_world.check || shi_world.watched;
     return err;
 }
 
@@ -355,7 +356,7 @@ void shi_world_down(const char *routine, int by_exit)
     leave_network(routine);
     shi_left_down();
     SHI_CTX_DEFAULT->n_pes = 0;
-    shi_world.up = 0;
+    shi_world.up = shi_world.spans = 0;
     for (int i = N_PARTS - 1; i >= 0; i--)
         if (parts[i].down)
             parts[i].down();

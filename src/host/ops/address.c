@@ -1,6 +1,7 @@
 /* address.c - translate what missed the fast table, or end the job with the reason. */
 #include "host/ops/address.h"
 
+#include "host/ops/caller.h"
 #include "host/ops/ctx.h"
 #include "host/ops/dheap.h"
 #include "host/ops/heap.h"
@@ -76,10 +77,10 @@ void shi_check_call(const char *routine, const struct shmem_ctx *ctx, int pe)
     if ((unsigned)pe >= ctx->n_pes)
         shi_die(routine, "pe = %d: not a PE of the context, which has PEs 0 to %d", pe, (int)ctx->n_pes - 1);
     /* Without SHMEM_CHECK only some calls come here: a program that passes on one node has to run over a network too. */
-    if (shi_world.check && shi_world.thread_level <= SHMEM_THREAD_FUNNELED && !shi_is_allowed_thread() &&
-        !shi_wait_inside)
-        shi_die(routine, "called by a second thread; shmem_init_thread was given SHMEM_THREAD_%s",
-                shi_world.thread_level == SHMEM_THREAD_SINGLE ? "SINGLE" : "FUNNELED");
+    if (shi_unlikely(shi_world.check)) {
+        shi_caller_check(routine);
+        shi_caller_check_ctx(routine, ctx);
+    }
 }
 
 void *shi_resolve_slow(const char *routine, const struct shmem_ctx *ctx, enum shi_use use, const char *arg,

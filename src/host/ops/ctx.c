@@ -50,6 +50,7 @@ int shi_ctx_create(const struct shmem_ctx *like, struct shmem_ctx **out)
         return -ENOMEM;
     *c = *like;
     c->lane = lane_for(like->options);
+    c->creator = shi_world.check && like->options & SHMEM_CTX_PRIVATE ? shi_thread_id() : 0;
     if (shi_all_slow())
         c->peer = SHI_CTX_DEFAULT->peer;
     pthread_mutex_lock(&list_lock);

@@ -3,6 +3,7 @@
 
 #include "host/net/progress.h"
 #include "host/ops/address.h"
+#include "host/ops/caller.h"
 #include "host/ops/dheap.h"
 #include "host/ops/span.h"
 #include "host/ops/wait.h"
@@ -74,6 +75,8 @@ static void check(const struct shi_cond *c)
     if (c->cmp < SHMEM_CMP_EQ || c->cmp > SHMEM_CMP_GE)
         shi_die(c->routine, "cmp = %d is not a SHMEM_CMP_ operator", c->cmp);
     const struct shi_peer *me = &shi_world.peer[shi_world.pe];
+    if (shi_unlikely(shi_world.check))
+        shi_caller_check(c->routine);
     if (shi_unlikely(shi_world.check) && c->n && c->n <= SIZE_MAX / 8 &&
         !shi_reach(me, c->ivars, c->n * width(c->word)) && !shi_dheap_hides(c->ivars, c->n * width(c->word)))
         shi_die(c->routine, "ivar = %p, %zu elements, is not symmetric (pe = %d)", c->ivars, c->n, shi_world.pe);

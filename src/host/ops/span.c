@@ -1,5 +1,7 @@
-/* span.c - begin a span, and count it at its end: the code for SHMEM_STATS and SHMEM_TRACE. */
+/* span.c - begin a span, and count it at its end: the code for SHMEM_CHECK, SHMEM_STATS and SHMEM_TRACE. */
 #include "host/ops/span.h"
+
+#include "host/ops/caller.h"
 
 static void (*on_end)(const struct shi_span *s);
 
@@ -11,12 +13,18 @@ void shi_span_on_end(void (*count)(const struct shi_span *s))
 void shi_span_begin(struct shi_span *s, enum shi_family family, const char *routine, const struct shmem_team *team, int pe,
                     size_t bytes)
 {
+    s->inside = shi_world.check && shi_caller_enter(routine);
+    if (!shi_world.watched)
+        return;
     uint64_t now = shi_now_ns();
-    *s = (struct shi_span){.began_ns = now, .looked_ns = now, .routine = routine, .team = team, .bytes = bytes, .pe = pe,
+    *s = (struct shi_span){.began_ns = now, .inside = s->inside, .looked_ns = now, .routine = routine, .team = team, .bytes = bytes, .pe = pe,
                            .family = family, .way = SHI_BY_STORES};
 }
 
 void shi_span_count(const struct shi_span *s)
 {
-    on_end(s);
+    if (s->began_ns)
+        on_end(s);
+    if (s->inside)
+        shi_caller_leave();
 }

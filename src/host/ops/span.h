@@ -1,7 +1,8 @@
 /*
  * span.h - SHMEM_STATS and SHMEM_TRACE: measure each call from its beginning to its end; observe/stats.h counts them.
+ * SHMEM_CHECK=1: no two calls overlap that may not (caller.h).
  *
- * When either is set, every context has the empty table, so that put, get and atomics begin a span on their slow path only;
+ * When one of these is set, every context has the empty table, so that put, get and atomics begin a span on their slow path only;
  * collectives and waits test one word at their beginning and end.
  */
 #ifndef SHI_SPAN_H
@@ -13,6 +14,7 @@
 /* One call, from its beginning to the end of the scope it is declared in. Only calls that return are counted. */
 struct shi_span {
     uint64_t began_ns;             /* 0: not counted */
+    int inside;                    /* 1: shi_caller_leave follows */
     const char *routine;
     const struct shmem_team *team; /* of pe; NULL: the world */
     size_t bytes;                  /* to each target */
@@ -33,7 +35,7 @@ struct shi_span {
 /* Call `count` at the end of every span; set before shi_world.watched. It is called from any thread. */
 void shi_span_on_end(void (*count)(const struct shi_span *s));
 
-/* The beginning and the end of a span, with SHMEM_STATS or SHMEM_TRACE. */
+/* The beginning and the end of a span, with shi_world.spans. */
 void shi_span_begin(struct shi_span *s, enum shi_family family, const char *routine, const struct shmem_team *team,
                     int pe, size_t bytes) __attribute__((cold));
 void shi_span_count(const struct shi_span *s) __attribute__((cold));
@@ -62,7 +64,7 @@ static inline void shi_span_ended_by(struct shi_span *s, const void *word, size_
 
 static inline void shi_span_end(struct shi_span *s)
 {
-    if (shi_unlikely(s->began_ns != 0))
+    if (shi_unlikely(s->began_ns != 0 || s->inside))
         shi_span_count(s);
 }
 
@@ -70,7 +72,8 @@ static inline void shi_span_end(struct shi_span *s)
 #define SHI_SPAN(NAME, FAMILY, ROUTINE, TEAM, PE, BYTES)                                                             \
     struct shi_span NAME __attribute__((cleanup(shi_span_end)));                                                     \
     NAME.began_ns = 0;                                                                                               \
-    if (shi_unlikely(shi_world.watched))                                                                             \
+    NAME.inside = 0;                                                                                                 \
+    if (shi_unlikely(shi_world.spans))                                                                               \
         shi_span_begin(&NAME, FAMILY, ROUTINE, TEAM, PE, BYTES)
 
 #endif

@@ -12,7 +12,7 @@ struct shmem_ctx shi_ctx_small[2];
 static long main_thread;
 static _Thread_local int is_ours;
 
-static long thread_id(void)
+long shi_thread_id(void)
 {
     static _Thread_local long id;
     if (!id)
@@ -36,7 +36,7 @@ void shi_need_up(const char *routine)
 
 void shi_set_main_thread(void)
 {
-    main_thread = thread_id();
+    main_thread = shi_thread_id();
 }
 
 void shi_allow_thread(void)
@@ -44,7 +44,12 @@ void shi_allow_thread(void)
     is_ours = 1;
 }
 
-int shi_is_allowed_thread(void)
+int shi_is_main_thread(void)
 {
-    return is_ours || thread_id() == main_thread;
+    return shi_thread_id() == main_thread;
+}
+
+int shi_is_library_thread(void)
+{
+    return is_ours;
 }

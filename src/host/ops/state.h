@@ -36,7 +36,8 @@ struct shi_world {
     int pe, n_pes;
     int up;                      /* between shmem_init and shmem_finalize */
     int check;                   /* SHMEM_CHECK */
-    int watched;                 /* SHMEM_STATS or SHMEM_TRACE: span.h counts every call */
+    int spans;                   /* SHMEM_CHECK, SHMEM_STATS or SHMEM_TRACE: span.h begins and ends every call */
+    int watched;                 /* SHMEM_STATS or SHMEM_TRACE: and counts it */
     int thread_level;
     int threads;                 /* several threads may be in the library: set at init for SHMEM_THREAD_MULTIPLE, and
                                     when the library starts a thread that runs functions of the program */
@@ -63,7 +64,7 @@ struct shmem_ctx {
     unsigned n_pes;               /* 0: no operation is allowed */
     int batching;                 /* in a session that batches */
     const struct shi_peer *peers; /* [n_pes] by team PE, complete */
-    long options;
+    long options, creator;        /* creator: the thread that alone may use it (SHMEM_CHECK=1); 0: any */
     struct shmem_team *team;      /* NULL: not a context, or a destroyed one */
     struct shi_lane *lane;        /* NULL: no PE is remote */
     struct shmem_ctx **list, *next; /* head of the team's list of contexts, and its next one */
@@ -111,7 +112,11 @@ void shi_set_main_thread(void);
 /* The calling thread is one of the library's: it may call routines at any thread level. */
 void shi_allow_thread(void);
 
-/* 1: the calling thread is one of the two. */
-int shi_is_allowed_thread(void);
+/* 1: the calling thread is one of these. */
+int shi_is_main_thread(void);
+int shi_is_library_thread(void);
+
+/* The kernel's number of the calling thread. */
+long shi_thread_id(void);
 
 #endif
