@@ -4,6 +4,7 @@
  */
 #include "host/ops/wait.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <time.h>
@@ -370,6 +371,48 @@ static void own_lock(void)
     CHECKF(polls_of_locks >= 5 && polls_of_locks <= LOCKS / 100, "%d polls in %d calls", polls_of_locks, LOCKS);
 }
 
+static int undone;
+
+static void undo(void *arg)
+{
+    undone += arg == &undone;
+}
+
+static void *wait_for_ever(void *arg)
+{
+    struct shi_wait w = SHI_WAIT_INIT;
+    for (;;) {
+        shi_wait_slow_or_end(&w, undo, &undone);
+        SHI_WAIT_REGISTER(&w, .routine = "wait_for_ever", .kind = SHI_FOR_OTHER, .words = "nothing happens");
+        if (w.registered > 0)
+            __atomic_store_n((int *)arg, 1, __ATOMIC_RELEASE);
+    }
+    return NULL;
+}
+
+/* Catches: a thread that ends in a wait and leaves its place in the table of waits taken, so that reports read its stack, which is
+ * unmapped, and after 64 such threads name no wait. */
+static void cancelled(void)
+{
+    enum { THREADS = 5 };
+    struct shi_wait_for what;
+    uint64_t since_ns;
+    for (int i = 0; i < THREADS; i++) {
+        pthread_t t;
+        void *result;
+        int registered = 0, at = 0;
+        CHECK(pthread_create(&t, NULL, wait_for_ever, &registered) == 0);
+        while (!__atomic_load_n(&registered, __ATOMIC_ACQUIRE))
+            nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+        CHECK(shi_wait_next_blocked(&at, &what, &since_ns));
+        pthread_cancel(t);
+        CHECK(pthread_join(t, &result) == 0 && result == PTHREAD_CANCELED);
+        at = 0;
+        CHECKF(!shi_wait_next_blocked(&at, &what, &since_ns), "a wait of a thread that has ended");
+        CHECK(undone == i + 1);
+    }
+}
+
 int main(void)
 {
     shi_wait_set(SHI_WAIT_MODE_AUTO, 0, 1, 0); /* no polls: each try yields or sleeps */
@@ -384,5 +427,6 @@ int main(void)
     RUN(thread_rests, "beside a thread that sleeps in the network the progress thread sleeps for longer");
     RUN(thread_leaves, "a wait that begins takes the progress thread out of the network's wait");
     RUN(own_lock, "a PE that takes its own lock again and again polls now and then");
+    RUN(cancelled, "a cancelled thread leaves no wait");
     return tap_end();
 }

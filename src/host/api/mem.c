@@ -9,6 +9,7 @@
 #include "host/init/heap_reg.h"
 #include "host/ops/heap.h"
 #include "host/ops/span.h"
+#include "host/util/cancel.h"
 #include "host/util/end.h"
 #include "host/util/log.h"
 #include "host/util/poison.h"
@@ -93,6 +94,7 @@ static int get_block(const char *routine, size_t bytes, size_t align, size_t *of
 /* NULL without a barrier for 0 bytes; NULL on every PE when the heap is full. */
 static void *get(const char *routine, size_t bytes, size_t align, int clear)
 {
+    SHI_UNCANCELLED;
     shi_need_up(routine);
     if (bytes == 0)
         return NULL;
@@ -109,6 +111,7 @@ static void *get(const char *routine, size_t bytes, size_t align, int clear)
 /* Other PEs may still store into the block: free it after a barrier. */
 static void put(const char *routine, void *ptr)
 {
+    SHI_UNCANCELLED;
     shi_need_up(routine);
     if (!ptr || shi_end_under_way()) /* a destructor after shmem_global_exit: other PEs do not call this */
         return;
@@ -121,6 +124,7 @@ static void put(const char *routine, void *ptr)
 
 static void *resize(const char *routine, void *ptr, size_t bytes)
 {
+    SHI_UNCANCELLED;
     shi_need_up(routine);
     if (!ptr)
         return get(routine, bytes, SHI_HEAP_ALIGN, 0);

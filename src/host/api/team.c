@@ -6,6 +6,7 @@
 #include "host/net/doorbell.h"
 #include "host/ops/caller.h"
 #include "host/ops/ctx.h"
+#include "host/util/cancel.h"
 #include "host/util/log.h"
 
 SHI_DEF(int, shmem_team_my_pe, (shmem_team_t team))
@@ -66,6 +67,7 @@ SHI_DEF(int, shmem_team_split_strided,
         (shmem_team_t parent_team, int start, int stride, int size, const shmem_team_config_t *config,
          long config_mask, shmem_team_t *new_team))
 {
+    SHI_UNCANCELLED;
     shi_need_up(__func__);
     struct shmem_team *parent = shi_team_of(__func__, "parent_team", parent_team), *team = NULL;
     *new_team = SHMEM_TEAM_INVALID;
@@ -85,6 +87,7 @@ SHI_DEF(int, shmem_team_split_2d,
         (shmem_team_t parent_team, int xrange, const shmem_team_config_t *xaxis_config, long xaxis_mask,
          shmem_team_t *xaxis_team, const shmem_team_config_t *yaxis_config, long yaxis_mask, shmem_team_t *yaxis_team))
 {
+    SHI_UNCANCELLED;
     shi_need_up(__func__);
     struct shmem_team *parent = shi_team_of(__func__, "parent_team", parent_team), *team[2] = {NULL, NULL};
     *xaxis_team = *yaxis_team = SHMEM_TEAM_INVALID;
@@ -105,6 +108,7 @@ SHI_DEF(int, shmem_team_split_2d,
 
 SHI_DEF(void, shmem_team_destroy, (shmem_team_t team))
 {
+    SHI_UNCANCELLED;
     shi_need_up(__func__);
     struct shmem_team *t = shi_team_of(__func__, "team", team);
     if (t == &shi_team_world || t == &shi_team_shared)
@@ -117,6 +121,7 @@ SHI_DEF(void, shmem_team_destroy, (shmem_team_t team))
 
 static int create_ctx(struct shmem_team *t, long options, shmem_ctx_t *ctx)
 {
+    SHI_UNCANCELLED;
     struct shmem_ctx *c = NULL;
     int bad = !t || (options & ~(SHMEM_CTX_SERIALIZED | SHMEM_CTX_PRIVATE | SHMEM_CTX_NOSTORE));
     int err = bad ? -1 : shi_team_ctx_create(t, options, &c);
@@ -138,6 +143,7 @@ SHI_DEF(int, shmem_team_create_ctx, (shmem_team_t team, long options, shmem_ctx_
 
 SHI_DEF(void, shmem_ctx_destroy, (shmem_ctx_t ctx))
 {
+    SHI_UNCANCELLED;
     shi_need_up(__func__);
     struct shmem_ctx *c = shi_ctx_checked(__func__, ctx);
     if (c == SHI_CTX_DEFAULT)

@@ -31,6 +31,7 @@
 #include "host/net/ofi_peers.h"
 #include "host/net/ofi_psm.h"
 #include "host/util/base.h"
+#include "host/util/cancel.h"
 #include "host/util/fds.h"
 #include "host/util/libc.h"
 #include "host/util/log.h"
@@ -253,6 +254,7 @@ static int posted(struct shi_ofi_lane *l, int pe, struct shi_net_req *r, ssize_t
 
 static int post_short(struct shi_net_lane *pub, int pe, const void *msg, size_t bytes)
 {
+    SHI_UNCANCELLED;
     struct shi_ofi_lane *l = (struct shi_ofi_lane *)pub;
     ssize_t rc = fi_inject(l->ep, msg, bytes, shi_ofi_peer(pe));
     if (rc)
@@ -263,6 +265,7 @@ static int post_short(struct shi_net_lane *pub, int pe, const void *msg, size_t 
 
 static int post_send(struct shi_net_lane *pub, int pe, const void *msg, size_t bytes, struct shi_net_req *req)
 {
+    SHI_UNCANCELLED;
     struct shi_ofi_lane *l = (struct shi_ofi_lane *)pub;
     struct shi_net_req *r = get_request(l, pe, req, SHI_NET_SENDS, bytes);
     return r ? posted(l, pe, r, fi_send(l->ep, msg, bytes, NULL, shi_ofi_peer(pe), r->provider)) : -EAGAIN;
@@ -271,6 +274,7 @@ static int post_send(struct shi_net_lane *pub, int pe, const void *msg, size_t b
 static int post_write(struct shi_net_lane *pub, int pe, const struct shi_net_memory *to, uint64_t off, const void *from,
                  size_t bytes, uint32_t immediate, struct shi_net_req *req)
 {
+    SHI_UNCANCELLED;
     struct shi_ofi_lane *l = (struct shi_ofi_lane *)pub;
     struct shi_net_req *r = get_request(l, pe, req, SHI_NET_WRITES, bytes);
     if (!r)
@@ -288,6 +292,7 @@ static int post_write(struct shi_net_lane *pub, int pe, const struct shi_net_mem
 static int post_read(struct shi_net_lane *pub, int pe, const struct shi_net_memory *from, uint64_t off, void *to,
                 size_t bytes, struct shi_net_req *req)
 {
+    SHI_UNCANCELLED;
     struct shi_ofi_lane *l = (struct shi_ofi_lane *)pub;
     struct shi_net_req *r = get_request(l, pe, req, SHI_NET_READS, bytes);
     if (!r)
@@ -300,6 +305,7 @@ static int post_read(struct shi_net_lane *pub, int pe, const struct shi_net_memo
 
 static int post_flush(struct shi_net_lane *pub, int pe, struct shi_net_req *req)
 {
+    SHI_UNCANCELLED;
     struct shi_ofi_lane *l = (struct shi_ofi_lane *)pub;
     if (!l->posted[pe].head)
         return 0;
@@ -560,6 +566,7 @@ static void release_progress(void)
 
 static int expose(const void *base, size_t bytes, int rights, struct shi_net_memory *out)
 {
+    SHI_UNCANCELLED;
     hold_progress();
     int rc = shi_ofi_expose(base, bytes, rights, out);
     release_progress();
@@ -568,6 +575,7 @@ static int expose(const void *base, size_t bytes, int rights, struct shi_net_mem
 
 static int expose_device(const void *base, size_t bytes, const struct shi_device_memory *m, struct shi_net_memory *out)
 {
+    SHI_UNCANCELLED;
     hold_progress();
     int rc = shi_ofi_expose_device(base, bytes, m, out);
     release_progress();
@@ -576,6 +584,7 @@ static int expose_device(const void *base, size_t bytes, const struct shi_device
 
 static void withdraw(const struct shi_net_memory *m)
 {
+    SHI_UNCANCELLED;
     hold_progress();
     shi_ofi_withdraw(m);
     release_progress();

@@ -25,6 +25,7 @@
 
 #include "host/net/doorbell.h"
 #include "host/util/base.h"
+#include "host/util/cancel.h"
 #include "host/util/thread.h"
 
 enum { CHECK_NS = 1000000, RARE_NS = 4000000, LAST_NS = 8000000, OFTEN_NS = 20000 };
@@ -63,6 +64,7 @@ static int poll_all(void)
 
 int shi_progress_poll(void)
 {
+    SHI_UNCANCELLED;
     if (!shi_progress_own)
         __atomic_store_n(&polls, __atomic_load_n(&polls, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
     return poll_all();

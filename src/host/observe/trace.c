@@ -15,6 +15,7 @@
 
 #include "host/coll/team.h"
 #include "host/ops/state.h"
+#include "host/util/cancel.h"
 #include "host/util/log.h"
 #include "host/util/own_file.h"
 
@@ -111,6 +112,7 @@ static uint16_t thread_number(void)
 
 void shi_trace_add(const char *routine, const struct shi_trace_event *e)
 {
+    SHI_UNCANCELLED;
     pthread_mutex_lock(&lock);
     if (head) {
         uint64_t i = head->written % head->room;

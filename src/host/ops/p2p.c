@@ -115,6 +115,23 @@ static inline void ended_by(struct shi_span *s, const struct shi_cond *c, size_t
     .addr = (const char *)c->ivars + (i) * width(c->word), .n = (count),                                             \
     .value = shi_p2p_bits(c->word, (const char *)c->values + (c->vector ? (i) * width(c->word) : 0))
 
+/* A wait for a word may never end, so its thread can be cancelled. */
+static void cancelled(void *span)
+{
+    struct shi_span *s = span;
+    s->began_ns = 0;
+    shi_span_end(s);
+}
+
+static inline void step(struct shi_wait *w, struct shi_span *s)
+{
+    if (shi_unlikely(!shi_wait_relax(w)))
+        shi_wait_slow_or_end(w, cancelled, s);
+}
+
+#define STEP(W) step(W, &span)
+#define WAIT_UNTIL(CONDITION, ...) SHI_WAIT_LOOP(STEP, CONDITION, __VA_ARGS__)
+
 static int all_excluded(const struct shi_cond *c)
 {
     for (size_t i = 0; i < c->n; i++)
@@ -128,7 +145,7 @@ void shi_p2p_wait(const struct shi_cond *c)
     check_wait(c);
     SHI_SPAN(span, SHI_WAITS, c->routine, NULL, SHI_TO_NONE, 0);
     uint64_t value = load(c->word, c->values), now;
-    SHI_WAIT_UNTIL(holds(now = load_awaited(c->routine, c->word, c->ivars), c->cmp, value) || shi_span_in_vain(&span),
+    WAIT_UNTIL(holds(now = load_awaited(c->routine, c->word, c->ivars), c->cmp, value) || shi_span_in_vain(&span),
                    FOR_WORDS(0, 1));
     ended_by(&span, c, 0, now);
 }
@@ -138,7 +155,7 @@ uint64_t shi_p2p_wait_signal(const char *routine, const uint64_t *sig, int cmp, 
     check_wait(&(struct shi_cond){.routine = routine, .ivars = sig, .n = 1, .cmp = cmp, .word = SHI_U64});
     SHI_SPAN(span, SHI_WAITS, routine, NULL, SHI_TO_NONE, 0);
     uint64_t now;
-    SHI_WAIT_UNTIL(holds(now = load_awaited(routine, SHI_U64, sig), cmp, value) || shi_span_in_vain(&span), .routine = routine,
+    WAIT_UNTIL(holds(now = load_awaited(routine, SHI_U64, sig), cmp, value) || shi_span_in_vain(&span), .routine = routine,
                    .kind = SHI_FOR_WORDS, .word = SHI_U64, .cmp = cmp, .addr = sig, .n = 1, .value = value);
     shi_span_ended_by(&span, sig, sizeof *sig, now);
     return now;
@@ -196,7 +213,7 @@ void shi_p2p_wait_all(const struct shi_cond *c)
         if (excluded(c, i))
             continue;
         uint64_t false_ns = span.began_ns ? span.false_ns : 0;
-        SHI_WAIT_UNTIL(satisfied(c, i, &now) || shi_span_in_vain(&span), FOR_WORDS(i, 1));
+        WAIT_UNTIL(satisfied(c, i, &now) || shi_span_in_vain(&span), FOR_WORDS(i, 1));
         if (span.began_ns && span.false_ns != false_ns) /* the last word that was awaited ended the wait */
             ended_by(&span, c, i, now);
     }
@@ -210,7 +227,7 @@ size_t shi_p2p_wait_any(const struct shi_cond *c)
     SHI_SPAN(span, SHI_WAITS, c->routine, NULL, SHI_TO_NONE, 0);
     size_t i;
     uint64_t now;
-    SHI_WAIT_UNTIL((i = any_satisfied(c, &now)) != SIZE_MAX || shi_span_in_vain(&span), FOR_WORDS(0, c->n));
+    WAIT_UNTIL((i = any_satisfied(c, &now)) != SIZE_MAX || shi_span_in_vain(&span), FOR_WORDS(0, c->n));
     ended_by(&span, c, i, now);
     return i;
 }
@@ -223,7 +240,7 @@ size_t shi_p2p_wait_some(const struct shi_cond *c, size_t *indices)
     SHI_SPAN(span, SHI_WAITS, c->routine, NULL, SHI_TO_NONE, 0);
     size_t n;
     uint64_t now;
-    SHI_WAIT_UNTIL((n = some_satisfied(c, indices, &now)) != 0 || shi_span_in_vain(&span), FOR_WORDS(0, c->n));
+    WAIT_UNTIL((n = some_satisfied(c, indices, &now)) != 0 || shi_span_in_vain(&span), FOR_WORDS(0, c->n));
     ended_by(&span, c, indices[0], now);
     return n;
 }

@@ -24,6 +24,7 @@
 #include "host/net/doorbell.h"
 #include "host/ops/balance.h"
 #include "host/ops/state.h"
+#include "host/util/cancel.h"
 #include "host/util/end.h"
 #include "host/util/log.h"
 
@@ -204,6 +205,7 @@ int shi_wait_test_ended(int passed)
         t.failed = 0;
         t.w = SHI_WAIT_INIT;
     } else if (++t.failed >= shi_wait_tests) {
+        SHI_UNCANCELLED;
         t.failed = 0;
         if (shi_now_ns() - t.yielded_ns > COMPUTES_NS)
             t.w = SHI_WAIT_INIT;
@@ -295,6 +297,7 @@ static void look(struct blocked_wait *b, uint64_t now)
 
 void shi_wait_slow(struct shi_wait *w)
 {
+    SHI_UNCANCELLED;
     shi_wait_aborted();
     int some = shi_progress(), (*work)(void) = __atomic_load_n(&shi_wait_work, __ATOMIC_ACQUIRE); /* W2 */
     if (!some && (w->sleep_us || __atomic_load_n(&busy_ns, __ATOMIC_RELAXED)))
@@ -325,6 +328,30 @@ void shi_wait_slow(struct shi_wait *w)
     say_waits(now + most * 1000ull);
     sleep_once(w, most);
     say_waits(shi_now_ns());
+}
+
+struct cancelled {
+    struct shi_wait *w;
+    void (*undo)(void *arg);
+    void *arg;
+};
+
+static void end_cancelled(void *arg)
+{
+    const struct cancelled *c = arg;
+    shi_wait_end(c->w);
+    c->undo(c->arg);
+}
+
+void shi_wait_slow_or_end(struct shi_wait *w, void (*undo)(void *arg), void *arg)
+{
+    struct cancelled c = {w, undo, arg};
+    int old = shi_cancel_off();
+    shi_wait_slow(w);
+    pthread_cleanup_push(end_cancelled, &c);
+    shi_cancel_restore(old);
+    pthread_testcancel();
+    pthread_cleanup_pop(0);
 }
 
 static struct sleeper announce(const struct shi_wait *w, const struct shi_wait_for *what)

@@ -94,15 +94,24 @@ static inline int shi_wait_tested(int passed)
     return shi_likely(!shi_wait_tests) ? passed : shi_wait_test_ended(passed);
 }
 
+/* The same, and then the thread may be cancelled: its registration ends, and it calls undo(arg). Otherwise no wait can be cancelled. */
+void shi_wait_slow_or_end(struct shi_wait *w, void (*undo)(void *arg), void *arg);
+
+/* One poll of the condition, before the next one; 0: it is time for shi_wait_slow. */
+static inline int shi_wait_relax(struct shi_wait *w)
+{
+    if (shi_unlikely(w->polls >= shi_wait_polls[__atomic_load_n(&shi_progress_on, __ATOMIC_RELAXED)]))
+        return 0;
+    w->polls++;
+    shi_relax();
+    return 1;
+}
+
 /* One step of a wait loop whose condition was found false. */
 static inline void shi_wait_step(struct shi_wait *w)
 {
-    if (shi_likely(w->polls < shi_wait_polls[__atomic_load_n(&shi_progress_on, __ATOMIC_RELAXED)])) {
-        w->polls++;
-        shi_relax();
-    } else {
+    if (shi_unlikely(!shi_wait_relax(w)))
         shi_wait_slow(w);
-    }
 }
 
 /* Register a long wait for reports and, if it sleeps, for the doorbell; remove it. */

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "host/util/cancel.h"
+
 static int log_pe = -1;
 static int log_level;
 static int log_lines;
@@ -25,6 +27,7 @@ void shi_log_set_abort(void (*abort_job)(int status))
 
 static void write_line(const char *routine, const char *fmt, va_list ap)
 {
+    SHI_UNCANCELLED;
     char line[1024];
     size_t room = sizeof line - 1; /* without the newline */
     int n = log_pe < 0 ? snprintf(line, room, "fulmar: ") : snprintf(line, room, "fulmar: PE %d: ", log_pe);
@@ -73,6 +76,7 @@ const char *shi_log_routine(const char *routine)
 
 void shi_die(const char *routine, const char *fmt, ...)
 {
+    SHI_UNCANCELLED;
     va_list ap;
     va_start(ap, fmt);
     write_line(shi_log_routine(routine), fmt, ap);
