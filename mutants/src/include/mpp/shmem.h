@@ -1,2 +1,0 @@
-/* mpp/shmem.h - deprecated place of shmem.h. */
-#include <shmem.h>

@@ -1,2 +1,0 @@
-/* mpp/shmemx.h - deprecated place of shmemx.h. */
-#include <shmemx.h>

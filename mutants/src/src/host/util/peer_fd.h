@@ -1,8 +1,0 @@
-/* peer_fd.h - duplicate a file descriptor of another process of this node. */
-#ifndef SHI_PEER_FD_H
-#define SHI_PEER_FD_H
-
-/* A duplicate of descriptor fd of process pid, close-on-exec; or -errno after one logged line. */
-int shi_peer_fd_open(int pid, int fd);
-
-#endif
