@@ -264,6 +264,104 @@ vacate 0
 END
 done
 
+# Threads that one routine after the other orders, on a node and over a network. Catches: a race that ThreadSanitizer reports in a right
+# program, because it does not see how the library orders threads; a real one that it no longer reports.
+cat >"$work/order.c" <<'END'
+#include <pthread.h>
+#include <shmemx.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+enum { N = 40, ROUNDS = 20 };
+static long flag, dest[N], source[N];
+static uint64_t sig, there;
+static int me, next;
+static long *plain; /* what threads hand over */
+static void put_signal(long v) { shmem_long_put_signal(dest, source, N, &sig, (uint64_t)v, SHMEM_SIGNAL_SET, me); }
+static void take_signal(long v) { shmem_signal_wait_until(&sig, SHMEM_CMP_EQ, (uint64_t)v); }
+static void fetch_signal(long v) { while (shmem_signal_fetch(&sig) != (uint64_t)v) sched_yield(); }
+static void put(long v) { shmem_long_put(dest, source, N, me), shmem_fence(), shmem_long_p(&flag, v, me); }
+static void wait_until(long v) { shmem_long_wait_until(&flag, SHMEM_CMP_EQ, v); }
+static void wait_any(long v) { shmem_long_wait_until_any(&flag, 1, NULL, SHMEM_CMP_EQ, v); }
+static void test(long v) { while (!shmem_long_test(&flag, SHMEM_CMP_EQ, v)) sched_yield(); }
+static void set(long v) { shmem_long_atomic_set(&flag, v, me); }
+static void fetch(long v) { while (shmem_long_atomic_fetch(&flag, me) != v) sched_yield(); }
+static void get(long v) { while (shmem_long_g(&flag, me) != v) sched_yield(); }
+static void echo(long v) { shmem_long_put_signal(dest, source, N, &there, (uint64_t)v, SHMEM_SIGNAL_SET, next); }
+static void send(long v) { shmemx_tag_send(SHMEM_TEAM_WORLD, &v, sizeof v, (uint64_t)v, me); }
+static void receive(long v) { shmemx_tag_recv(SHMEM_TEAM_WORLD, &v, sizeof v, (uint64_t)v, SHMEMX_TAG_EXACT, me, NULL); }
+static const struct way { const char *name; void (*give)(long), (*take)(long); } ways[] = {
+    {"signal", put_signal, take_signal}, {"signal_fetch", put_signal, fetch_signal}, {"wait", put, wait_until},
+    {"wait_any", put, wait_any}, {"test", put, test}, {"set", set, wait_until}, {"fetch", set, fetch}, {"get", put, get},
+    {"other PE", echo, take_signal}, {"tag", send, receive}};
+static const struct way *way;
+static int races;
+static void *give(void *arg)
+{
+    *plain = 7;
+    way->give((long)arg);
+    if (races)
+        *plain = 8;
+    return NULL;
+}
+static void *take(void *arg)
+{
+    way->take((long)arg);
+    if (*plain < 7)
+        abort();
+    *plain = 0;
+    return NULL;
+}
+int main(int argc, char **argv)
+{
+    int level;
+    long v = 0;
+    shmem_init_thread(SHMEM_THREAD_MULTIPLE, &level);
+    me = shmem_my_pe();
+    next = (me + 1) % shmem_n_pes();
+    races = argc > 1;
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+        for (int r = 0; r < (races ? 1 : ROUNDS); r++) {
+            pthread_t a, b;
+            way = &ways[i];
+            if (races && strcmp(way->name, argv[1]))
+                continue;
+            plain = malloc(sizeof *plain);
+            v++;
+            pthread_create(&a, NULL, give, (void *)v);
+            pthread_create(&b, NULL, take, (void *)v);
+            if (way->give == echo) { /* back to where it came from */
+                shmem_signal_wait_until(&there, SHMEM_CMP_EQ, (uint64_t)v);
+                shmem_signal_set(&sig, (uint64_t)v, (me + shmem_n_pes() - 1) % shmem_n_pes());
+            }
+            pthread_join(a, NULL);
+            pthread_join(b, NULL);
+            free(plain);
+        }
+    shmem_finalize();
+    return 0;
+}
+END
+for cc in ${CC:-gcc} clang; do
+    name="$cc -fsanitize=thread"
+    if ! (cd "$work" && $cc -fsanitize=thread empty.c -o empty && ./empty) >"$work/log" 2>&1; then
+        tests=$((tests + 1))
+        echo "ok $tests - $name # SKIP the compiler has no such sanitizer, or it does not work here"
+        continue
+    fi
+    OSHCC_CC=$cc "$oshcc" -g -O1 -fsanitize=thread "$work/order.c" -o "$work/order" -lpthread >"$work/log" 2>&1
+    ok $? "$name: a program of threads is built"
+    for transport in auto ofi; do
+        SHMEM_TRANSPORT=$transport "$oshrun" -n 2 "$work/order" >"$work/log" 2>&1 && ! grep -q ThreadSanitizer "$work/log"
+        ok $? "$name, SHMEM_TRANSPORT=$transport: no race in a right program"
+        for way in signal test get tag; do
+            SHMEM_TRANSPORT=$transport "$oshrun" -n 1 "$work/order" $way >"$work/log" 2>&1
+            [ $? -eq 66 ] && grep -q 'data race.*in take' "$work/log"
+            ok $? "$name, SHMEM_TRANSPORT=$transport: a race after '$way' is reported"
+        done
+    done
+done
+
 # Catches: a file that oshcc adds, and that replaces the program's in its list of dependencies, or is compiled in the program's language.
 (cd "$work" && "$oshcc" -fsanitize=address -MD -MF dep.d -x c hello.c -o sane && grep -q 'hello\.c' dep.d && ! grep -q lsan dep.d) >"$work/log" 2>&1
 ok $? "-fsanitize=address leaves the dependencies of -MF as they are"

@@ -11,6 +11,7 @@
 #include "host/gpc/gpc_shape.h"
 #include "host/ops/wait.h"
 #include "host/util/log.h"
+#include "host/util/tsan.h"
 
 /* ---- handles of functions ---------------------------------------------------------------------------------------- */
 
@@ -80,6 +81,7 @@ int shmemx_gpc_test(shmemx_gpc_nbh_t *nbh)
         if (busy(nbh))
             shi_gpc_test_failed(nbh);
     }
+    shi_tsan_acquire();
     return shi_wait_tested(!busy(nbh));
 }
 
@@ -87,6 +89,7 @@ static int await(const shmemx_gpc_nbh_t *nbh)
 {
     SHI_WAIT_LOOP(shi_gpc_wait_step, !busy(nbh), .routine = "shmemx_gpc_wait", .kind = SHI_FOR_OTHER,
                   .words = "a GPC has not been answered");
+    shi_tsan_acquire();
     return nbh->status;
 }
 
@@ -152,6 +155,7 @@ static int start(const char *routine, struct shi_gpc_params *w)
     if (blocking)
         w->nbh = &own;
     w->nested = shi_wait_inside != NULL;
+    shi_tsan_release();
     int err = shi_gpc_start(w);
     if (err)
         shi_log_error("%s: out of memory", routine);

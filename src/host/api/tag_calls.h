@@ -8,6 +8,7 @@
 #include "host/ops/wait.h"
 #include "host/tag/tag.h"
 #include "host/util/log.h"
+#include "host/util/tsan.h"
 
 /* ---- arguments --------------------------------------------------------------------------------------------------- */
 
@@ -15,6 +16,7 @@ static inline const struct shmem_team *shi_tag_team_of(const char *routine, shme
 {
     shi_tag_start(routine);
     const struct shmem_team *t = shi_team_of(routine, "team", team);
+    shi_tsan_release();
     if (shi_unlikely(!t))
         shi_die(routine, "team is SHMEM_TEAM_INVALID");
     return t;
@@ -69,6 +71,7 @@ static inline void shi_tag_wait_for(const char *routine, const struct shmemx_tag
     shi_wait_allow(routine);
     SHI_WAIT_LOOP(shi_tag_step, shi_tag_is_done(r), .routine = routine, .kind = SHI_FOR_OTHER,
                   .words = "a tagged message has not been sent, or has not come");
+    shi_tsan_acquire();
 }
 
 /* ---- starts ------------------------------------------------------------------------------------------------------ */

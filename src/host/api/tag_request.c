@@ -37,6 +37,7 @@ static inline int is_active(const char *routine, const struct shmemx_tag_request
 
 static void get_status(const struct shmemx_tag_request *r, shmemx_tag_status_t *status)
 {
+    shi_tsan_acquire();
     if (!status)
         return;
     if (!r || (r->persistent && !r->persistent->active))

@@ -38,6 +38,7 @@
 #include "host/util/log.h"
 #include "host/util/spin.h"
 #include "host/util/thread.h"
+#include "host/util/tsan.h"
 
 enum {
     PATIENCE_POLLS = 64,
@@ -121,6 +122,7 @@ static void take_pending(struct shi_gpc_task *t)
 
 void shi_gpc_post(struct shi_gpc_task *t)
 {
+    shi_tsan_release();
     shi_spin_lock(&queue.lock);
     add_ready(t);
     shi_spin_unlock(&queue.lock);
@@ -128,6 +130,7 @@ void shi_gpc_post(struct shi_gpc_task *t)
 
 void shi_gpc_post_pending(struct shi_gpc_task *t)
 {
+    shi_tsan_release();
     shi_spin_lock(&queue.lock);
     if (t->woken) {
         add_ready(t);
@@ -141,6 +144,7 @@ void shi_gpc_post_pending(struct shi_gpc_task *t)
 
 void shi_gpc_wake(struct shi_gpc_task *t)
 {
+    shi_tsan_release();
     shi_spin_lock(&queue.lock);
     if (t->prev) {
         take_pending(t);
@@ -230,7 +234,9 @@ static int run_from(int ready, int n)
         if (!t)
             break;
         tests = 0;
+        shi_tsan_acquire();
         did += t->run(t);
+        shi_tsan_release();
     }
     return did;
 }

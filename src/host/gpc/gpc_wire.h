@@ -16,6 +16,7 @@
 #include "host/net/am.h"
 #include "host/util/kept.h"
 #include "host/util/limit.h"
+#include "host/util/tsan.h"
 
 /* Memory of calls, replies and data: kept for later ones, but malloc's own cache is faster for short ones. shi_gpc_free: the same bytes. */
 extern struct shi_kept shi_gpc_kept;
@@ -23,11 +24,15 @@ enum { SHI_GPC_MALLOC_KEEPS = 1032 }; /* bytes of the longest block in the cache
 
 static inline void *shi_gpc_malloc(size_t bytes)
 {
-    return bytes <= SHI_GPC_MALLOC_KEEPS ? malloc(bytes) : shi_kept_get(&shi_gpc_kept, bytes);
+    void *block = bytes <= SHI_GPC_MALLOC_KEEPS ? malloc(bytes) : shi_kept_get(&shi_gpc_kept, bytes);
+    shi_tsan_acquire();
+    return block;
 }
 
 static inline void shi_gpc_free(void *block, size_t bytes)
 {
+    shi_tsan_acquire();
+    shi_tsan_release();
     if (bytes <= SHI_GPC_MALLOC_KEEPS)
         free(block);
     else

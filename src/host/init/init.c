@@ -277,7 +277,7 @@ static int build_world(int thread_level)
     }
     for (int i = 0; i < N_PARTS && !err; i++)
         err = parts[i].up ? parts[i].up() : 0;
-    shi_world.spans = shi_world.check || shi_world.watched;
+    shi_world.spans = shi_world.check || shi_world.watched || SHI_TSAN_IS_HERE;
     return err;
 }
 

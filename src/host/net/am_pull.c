@@ -34,6 +34,7 @@
 #include "host/util/copy_lines.h"
 #include "host/util/log.h"
 #include "host/util/spin.h"
+#include "host/util/tsan.h"
 
 #ifndef PR_SET_PTRACER
 #define PR_SET_PTRACER 0x59616d61
@@ -190,6 +191,7 @@ static int read_to_device(int rank, char *to, uint64_t from, size_t bytes)
 /* Without the owner's help. */
 static int read_alone(int rank, const struct shi_am_src *src, size_t off, void *to, size_t bytes)
 {
+    SHI_TSAN_IGNORED; /* the owner may be a thread of this PE */
     int to_device = world.in_device(to, bytes);
     uint64_t addr = src->addr + off;
     const void *from;

@@ -35,6 +35,7 @@
 #include "host/util/fds.h"
 #include "host/util/libc.h"
 #include "host/util/log.h"
+#include "host/util/tsan.h"
 
 enum { RECV_BYTES = SHI_OFI_RECVS * SHI_NET_MESSAGE_BYTES, EVENTS = 16, PEER_CAP = 64, MANY_IDLE = 4 };
 
@@ -254,6 +255,7 @@ static int posted(struct shi_ofi_lane *l, int pe, struct shi_net_req *r, ssize_t
 
 static int post_short(struct shi_net_lane *pub, int pe, const void *msg, size_t bytes)
 {
+    SHI_TSAN_IGNORED;
     SHI_UNCANCELLED;
     struct shi_ofi_lane *l = (struct shi_ofi_lane *)pub;
     ssize_t rc = fi_inject(l->ep, msg, bytes, shi_ofi_peer(pe));
@@ -265,6 +267,7 @@ static int post_short(struct shi_net_lane *pub, int pe, const void *msg, size_t 
 
 static int post_send(struct shi_net_lane *pub, int pe, const void *msg, size_t bytes, struct shi_net_req *req)
 {
+    SHI_TSAN_IGNORED;
     SHI_UNCANCELLED;
     struct shi_ofi_lane *l = (struct shi_ofi_lane *)pub;
     struct shi_net_req *r = get_request(l, pe, req, SHI_NET_SENDS, bytes);
@@ -274,6 +277,7 @@ static int post_send(struct shi_net_lane *pub, int pe, const void *msg, size_t b
 static int post_write(struct shi_net_lane *pub, int pe, const struct shi_net_memory *to, uint64_t off, const void *from,
                  size_t bytes, uint32_t immediate, struct shi_net_req *req)
 {
+    SHI_TSAN_IGNORED;
     SHI_UNCANCELLED;
     struct shi_ofi_lane *l = (struct shi_ofi_lane *)pub;
     struct shi_net_req *r = get_request(l, pe, req, SHI_NET_WRITES, bytes);
@@ -292,6 +296,7 @@ static int post_write(struct shi_net_lane *pub, int pe, const struct shi_net_mem
 static int post_read(struct shi_net_lane *pub, int pe, const struct shi_net_memory *from, uint64_t off, void *to,
                 size_t bytes, struct shi_net_req *req)
 {
+    SHI_TSAN_IGNORED;
     SHI_UNCANCELLED;
     struct shi_ofi_lane *l = (struct shi_ofi_lane *)pub;
     struct shi_net_req *r = get_request(l, pe, req, SHI_NET_READS, bytes);
@@ -305,6 +310,7 @@ static int post_read(struct shi_net_lane *pub, int pe, const struct shi_net_memo
 
 static int post_flush(struct shi_net_lane *pub, int pe, struct shi_net_req *req)
 {
+    SHI_TSAN_IGNORED;
     SHI_UNCANCELLED;
     struct shi_ofi_lane *l = (struct shi_ofi_lane *)pub;
     if (!l->posted[pe].head)

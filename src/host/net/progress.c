@@ -27,6 +27,7 @@
 #include "host/util/base.h"
 #include "host/util/cancel.h"
 #include "host/util/thread.h"
+#include "host/util/tsan.h"
 
 enum { CHECK_NS = 1000000, RARE_NS = 4000000, LAST_NS = 8000000, OFTEN_NS = 20000 };
 static const uint64_t TRIM_NS = 10000000000;
@@ -54,6 +55,7 @@ static const struct shi_progress_source *follow(struct shi_progress_source *cons
 
 static int poll_all(void)
 {
+    SHI_TSAN_IGNORED;
     int handled = 0;
     for (const struct shi_progress_source *s = follow(&first); s; s = follow(&s->next))
         handled += s->poll();
@@ -89,6 +91,7 @@ static void leave_alone(struct alone *a, unsigned long polls_since, int slept)
 /* Sleep in the transport's wait, at most ms. 0 at once where no source can. */
 static int wait_in_source(int ms)
 {
+    SHI_TSAN_IGNORED;
     for (const struct shi_progress_source *s = follow(&first); s; s = follow(&s->next))
         if (s->idle_wait && s->idle_wait(ms))
             return 1;

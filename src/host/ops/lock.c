@@ -22,6 +22,7 @@
 #include "host/ops/span.h"
 #include "host/ops/wait.h"
 #include "host/util/log.h"
+#include "host/util/tsan.h"
 
 static const uint32_t waits = 1u << 31, queued = 1u << 30; /* the other bits: next PE + 1, or 0 */
 enum { QUEUE_AFTER_NS = 50000, POLL_EVERY = 1024 };
@@ -120,11 +121,14 @@ void shi_lock_set(const char *routine, long *lock)
 int shi_lock_test(const char *routine, long *lock)
 {
     struct halves *mine = mine_of(routine, lock);
-    return update(routine, lock, home_of(lock), 1, SHI_AMO_FETCH, 0, 0) || take(routine, lock, mine);
+    int held = update(routine, lock, home_of(lock), 1, SHI_AMO_FETCH, 0, 0) || take(routine, lock, mine);
+    shi_tsan_acquire();
+    return held;
 }
 
 void shi_lock_clear(const char *routine, long *lock)
 {
+    shi_tsan_release();
     struct halves *mine = mine_of(routine, lock);
     uint32_t me = (uint32_t)shi_world.pe + 1, next;
     uint32_t place = __atomic_fetch_and(&mine->place, ~queued, __ATOMIC_RELAXED);

@@ -8,6 +8,7 @@
 #include "host/ops/span.h"
 #include "host/ops/wait.h"
 #include "host/util/log.h"
+#include "host/util/tsan.h"
 
 static const uint64_t sign = 1ull << 63;
 
@@ -48,6 +49,7 @@ static inline uint64_t load_awaited(const char *routine, enum shi_word k, const 
 uint64_t shi_p2p_fetch_signal(const char *routine, const uint64_t *sig)
 {
     uint64_t now = load_awaited(routine, SHI_U64, sig);
+    shi_tsan_acquire();
     if (shi_unlikely(shi_wait_tests)) {
         static _Thread_local struct { const uint64_t *sig; uint64_t value; } last;
         shi_wait_tested(sig != last.sig || now != last.value); /* a fetch that brings nothing new is a failed test */
@@ -161,11 +163,19 @@ uint64_t shi_p2p_wait_signal(const char *routine, const uint64_t *sig, int cmp, 
     return now;
 }
 
+/* The result of a test: passed. */
+static inline int tested(int passed)
+{
+    if (passed)
+        shi_tsan_acquire();
+    return shi_wait_tested(passed);
+}
+
 int shi_p2p_test(const struct shi_cond *c)
 {
     uint64_t now;
     check(c);
-    return shi_wait_tested(satisfied(c, 0, &now) || (shi_progress() && satisfied(c, 0, &now)));
+    return tested(satisfied(c, 0, &now) || (shi_progress() && satisfied(c, 0, &now)));
 }
 
 static int all_satisfied(const struct shi_cond *c)
@@ -249,7 +259,7 @@ int shi_p2p_test_all(const struct shi_cond *c)
 {
     check(c);
     shi_progress(); /* programs test in loops */
-    return shi_wait_tested(all_satisfied(c));
+    return tested(all_satisfied(c));
 }
 
 size_t shi_p2p_test_any(const struct shi_cond *c)
@@ -258,7 +268,7 @@ size_t shi_p2p_test_any(const struct shi_cond *c)
     check(c);
     shi_progress();
     size_t i = any_satisfied(c, &now);
-    shi_wait_tested(i != SIZE_MAX);
+    tested(i != SIZE_MAX);
     return i;
 }
 
@@ -268,6 +278,6 @@ size_t shi_p2p_test_some(const struct shi_cond *c, size_t *indices)
     check(c);
     shi_progress();
     size_t n = some_satisfied(c, indices, &now);
-    shi_wait_tested(n != 0);
+    tested(n != 0);
     return n;
 }

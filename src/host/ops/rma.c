@@ -9,6 +9,7 @@
 #include "host/ops/remote.h"
 #include "host/ops/span.h"
 #include "host/util/log.h"
+#include "host/util/tsan.h"
 
 void shi_rma_check(const char *routine, const void *dest, const void *source, size_t bytes, int pe)
 {
@@ -69,6 +70,7 @@ void shi_rma_put_slow(const char *routine, const struct shmem_ctx *ctx, void *de
     int signals = how & SHI_MORE;
     shi_check_block(routine, "source", source, bytes, pe);
     SHI_SPAN(span, signals ? SHI_SIGNALS : SHI_PUTS, routine, ctx->team, pe, bytes + (signals ? sizeof(uint64_t) : 0));
+    SHI_TSAN_WRITES_IGNORED;
     struct shi_remote_addr to;
     if (shi_is_remote(routine, ctx, SHI_WRITE, "dest", dest, bytes, pe, &to))
         shi_remote_put(ctx->lane, &to, source, bytes, how);
@@ -123,6 +125,7 @@ void shi_rma_put_strided(const char *routine, const struct shmem_ctx *ctx, void 
                          const struct shi_strided *s, int pe)
 {
     SHI_SPAN(span, SHI_PUTS, routine, ctx->team, pe, s->count * s->block * s->elem);
+    SHI_TSAN_WRITES_IGNORED;
     if (s->count && s->block)
         check_strides(routine, s, pe);
     size_t bytes = reach(s, s->dst);

@@ -1,6 +1,6 @@
 /*
  * span.h - SHMEM_STATS and SHMEM_TRACE: measure each call from its beginning to its end; observe/stats.h counts them.
- * SHMEM_CHECK=1: no two calls overlap that may not (caller.h).
+ * SHMEM_CHECK=1: no two calls overlap that may not (caller.h). ThreadSanitizer: calls order threads (util/tsan.h).
  *
  * When one of these is set, every context has the empty table, so that put, get and atomics begin a span on their slow path only;
  * collectives and waits test one word at their beginning and end.
@@ -14,7 +14,8 @@
 /* One call, from its beginning to the end of the scope it is declared in. Only calls that return are counted. */
 struct shi_span {
     uint64_t began_ns;             /* 0: not counted */
-    int inside;                    /* 1: shi_caller_leave follows */
+    int begun;                     /* 1: shi_span_count follows */
+    int inside;                    /* 1: and shi_caller_leave */
     const char *routine;
     const struct shmem_team *team; /* of pe; NULL: the world */
     size_t bytes;                  /* to each target */
@@ -64,7 +65,7 @@ static inline void shi_span_ended_by(struct shi_span *s, const void *word, size_
 
 static inline void shi_span_end(struct shi_span *s)
 {
-    if (shi_unlikely(s->began_ns != 0 || s->inside))
+    if (shi_unlikely(s->begun))
         shi_span_count(s);
 }
 
@@ -72,7 +73,7 @@ static inline void shi_span_end(struct shi_span *s)
 #define SHI_SPAN(NAME, FAMILY, ROUTINE, TEAM, PE, BYTES)                                                             \
     struct shi_span NAME __attribute__((cleanup(shi_span_end)));                                                     \
     NAME.began_ns = 0;                                                                                               \
-    NAME.inside = 0;                                                                                                 \
+    NAME.begun = 0;                                                                                                  \
     if (shi_unlikely(shi_world.spans))                                                                               \
         shi_span_begin(&NAME, FAMILY, ROUTINE, TEAM, PE, BYTES)
 

@@ -4,8 +4,8 @@
  * A context's table holds, for each PE that loads and stores can reach, the distance to its heap and to its static data
  * and their lengths. shi_fast moves an address inside one of them by a constant. Everything else (bad PE, not symmetric,
  * past the end, library not initialised, a PE of another node) misses the table; address.h translates or diagnoses it.
- * SHMEM_CHECK=1, SHMEM_STATS and SHMEM_TRACE empty the table, so that every operation takes the slow path, which alone
- * checks and counts.
+ * SHMEM_CHECK=1, SHMEM_STATS, SHMEM_TRACE and ThreadSanitizer in the program empty the table, so that every operation takes the slow
+ * path, which alone checks and counts.
  */
 #ifndef SHI_OPS_STATE_H
 #define SHI_OPS_STATE_H
@@ -17,6 +17,7 @@
 #include "host/net/net_shm.h"
 #include "host/util/base.h"
 #include "host/util/config.h"
+#include "host/util/tsan.h"
 
 /* One reachable PE. Lengths 0: not reachable by load and store. */
 struct shi_peer {
@@ -36,7 +37,7 @@ struct shi_world {
     int pe, n_pes;
     int up;                      /* between shmem_init and shmem_finalize */
     int check;                   /* SHMEM_CHECK */
-    int spans;                   /* SHMEM_CHECK, SHMEM_STATS or SHMEM_TRACE: span.h begins and ends every call */
+    int spans;                   /* SHMEM_CHECK, SHMEM_STATS, SHMEM_TRACE or ThreadSanitizer: span.h begins and ends every call */
     int watched;                 /* SHMEM_STATS or SHMEM_TRACE: and counts it */
     int thread_level;
     int threads;                 /* several threads may be in the library: set at init for SHMEM_THREAD_MULTIPLE, and
@@ -97,7 +98,7 @@ SHI_INLINE void *shi_fast(const struct shmem_ctx *ctx, const void *addr, size_t 
 /* 1: contexts get the empty table. */
 static inline int shi_all_slow(void)
 {
-    return shi_world.check || shi_world.watched || shi_world.dev_private;
+    return shi_world.check || shi_world.watched || shi_world.dev_private || SHI_TSAN_IS_HERE;
 }
 
 /* Die unless the library is up. */

@@ -14,6 +14,7 @@
 
 #include "host/tag/tag.h"
 #include "host/util/log.h"
+#include "host/util/tsan.h"
 
 /* The state of a send. ANSWERED: FIN or CLEAR completes it, perhaps at once on another thread, so r must not be accessed any
  * more; except in a retry, during which no handler runs. */
@@ -72,6 +73,7 @@ static int is_answer(const struct shmemx_tag_request *r, struct shi_tag_peer *p)
  * message, and each poll takes the line away from the sender: so that line is written last. */
 static void fill(int pe, char *room, size_t head, const struct shi_tag_data *d)
 {
+    SHI_TSAN_WRITES_IGNORED; /* the slots of a FIFO are handed over by atomics */
     size_t bytes = d->bytes, first = SHI_AM_SHORT_BYTES - head;
     if (head == SHI_AM_FRONT_BYTES && bytes >= SHI_AM_SEAL_BYTES && !d->iov && !shi_dheap_hides(d->one.base, bytes) &&
         shi_am_seal(pe, room + head, d->one.base, bytes))

@@ -1,0 +1,4 @@
+/* tsan.c - see tsan.h. */
+#include "host/util/tsan.h"
+
+char shi_tsan_order;
