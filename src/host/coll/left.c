@@ -43,6 +43,7 @@ void shi_left_up(void)
     __atomic_store_n(word_of(shi_world.pe), 0, __ATOMIC_RELAXED);
     own = 0;
     confirmed = 0;
+    query.state = IDLE; /* a reply of the world before says nothing of this one */
 }
 
 static enum shi_wait_prospect look(const struct shi_wait_for *w, int again);
