@@ -1,7 +1,7 @@
 /*
  * oshrun.h - declarations shared by the files of oshrun: the job, its programs and its PEs.
  *
- * oshrun.c owns the job and its end, oshrun_opt.c the command line, oshrun_hosts.c the hosts, oshrun_place.c cores,
+ * oshrun.c owns the job and its end, oshrun_opt.c the command line, oshrun_hosts.c the hosts, oshrun_batch.c those of a batch job, oshrun_place.c cores,
  * oshrun_spawn.c processes, oshrun_io.c output lines and standard input, oshrun_pmix.c the PMIx server, oshrun_accept.c
  * its connections, oshrun_engine.c launchers of several hosts, oshrun_debug.c debuggers. Nothing here is part of the library.
  */
@@ -108,6 +108,8 @@ int opt_count(const char *what, const char *text);
 
 /* oshrun_hosts.c */
 
+/* Add a host, or add slots to a host in the list. slots 0: not given. */
+void hosts_put(struct options *opt, const char *name, int slots);
 /* Add the hosts of a list, or of a file, to the job's. */
 void hosts_add(struct options *opt, const char *list);
 void hosts_read(struct options *opt, const char *path);
@@ -123,6 +125,11 @@ int hosts_local_index(const struct options *opt, int rank);
 const char *hosts_rank(void);
 /* The number of hosts of a Slurm job that oshrun uses all of, else 0. */
 int hosts_of_slurm(const struct options *opt);
+
+/* oshrun_batch.c */
+
+/* Add the hosts of the batch system's job, if it has several. Returns the slots of all; 0: no such job. */
+int batch_hosts(struct options *opt);
 
 /* oshrun_place.c */
 

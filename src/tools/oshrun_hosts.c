@@ -13,15 +13,16 @@
 static bool host_is_here(const char *host)
 {
     char own[256] = "";
-    size_t len = strlen(host);
+    size_t len;
 
     gethostname(own, sizeof own - 1);
-    return !strcmp(host, "localhost") || !strncmp(host, "127.", 4) || !strcmp(host, "::1") || !strcmp(host, own) ||
-           (len && !strncmp(host, own, len) && own[len] == '.');
+    for (len = 0; host[len] && host[len] == own[len]; len++)
+        ;
+    return !strcmp(host, "localhost") || !strncmp(host, "127.", 4) || !strcmp(host, "::1") ||
+           (len && (!host[len] || host[len] == '.') && (!own[len] || own[len] == '.')); /* one may have a domain */
 }
 
-/* Add a host, or add slots to a host in the list. slots 0: not given. */
-static void host_add(struct options *opt, const char *name, int slots)
+void hosts_put(struct options *opt, const char *name, int slots)
 {
     int h = 0;
 
@@ -56,7 +57,7 @@ void hosts_add(struct options *opt, const char *text)
     while ((host = strsep(&next, ",")))
         if (*host) {
             int slots = host_slots(host, 1);
-            host_add(opt, host, slots);
+            hosts_put(opt, host, slots);
         }
     free(list);
     if (opt->nhosts == before)
@@ -81,7 +82,7 @@ void hosts_read(struct options *opt, const char *path)
         while ((word = strtok_r(NULL, " \t", &save)))
             if (!strncmp(word, "slots=", 6))
                 slots = opt_count("slots=", word + 6);
-        host_add(opt, host, slots);
+        hosts_put(opt, host, slots);
     }
     fclose(f);
     if (opt->nhosts == before)
@@ -125,8 +126,10 @@ int hosts_of_slurm(const struct options *opt)
 
 int hosts_choose_role(struct options *opt)
 {
-    int slots = 0, elsewhere = 0, nodes = hosts_of_slurm(opt);
+    int slots = 0, elsewhere = 0, nodes = hosts_of_slurm(opt), here = 0;
 
+    if (!opt->nhosts && !getenv("SLURM_JOB_ID") && !hosts_rank())
+        here = batch_hosts(opt);
     for (int h = 0; h < opt->nhosts; h++)
         elsewhere += !host_is_here(opt->hosts[h].name);
     for (int h = 0; h < opt->nhosts; h++) {
@@ -144,7 +147,7 @@ int hosts_choose_role(struct options *opt)
         return slots;
     if (opt->per_host)
         return opt->per_host * (nodes ? nodes : 1);
-    slots = nodes ? slurm_slots() : cores_count();
+    slots = nodes ? slurm_slots() : here ? here : cores_count();
     return slots ? slots : nodes;
 }
 

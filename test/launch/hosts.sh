@@ -61,6 +61,12 @@ test_places() {
     [ "$(sorted)" = "[0] h2|[1] h1|" ]
     result $? "--hostfile: both styles of slots, in the file's order"
 
+    printf 'h1\nh1\nh2\nh2\n' >"$work/nodes"
+    in_h1 env PBS_JOBID=1 PBS_NODEFILE="$work/nodes" timeout -k 10 40 "$OSHRUN" --engine $engine "$boot" >"$work/out" 2>"$work/err" </dev/null
+    status=$?
+    ended 0 0 && [ "$(sorted)" = "$two_and_two" ]
+    result $? "PBS_NODEFILE: the same without -H"
+
     run -l -n 5 hostname
     [ "$(sorted)" = "[0] h1|[1] h1|[2] h1|[3] h2|[4] h2|" ]
     result $? "more PEs than slots: a second round over the hosts"

@@ -320,6 +320,40 @@ status=$? took=0
 grep -q "a b c a b b --map-by seq" "$work/out"
 ok $? "--map-by node: hosts in turn, as far as they have slots"
 
+# A job of a batch system whose PEs all go to the first host, or whose slots are read as hosts, or hosts as slots.
+own=$(uname -n)
+printf '%s\n' a a b.cluster a b.cluster >"$work/pbs"
+printf '%s\n' "a.cluster 2 all.q@a UNDEFINED" "b 1 all.q@b UNDEFINED" >"$work/sge"
+printf '%s.cluster\n' "$own" "$own" "$own" >"$work/one"
+printf '#!/bin/sh\necho "$*" | grep -q "getattr size" && echo 3\n' >"$work/bin/flux" && chmod +x "$work/bin/flux"
+bad=
+while IFS='|' read -r settings args want; do
+    # shellcheck disable=SC2086
+    (
+        unset LD_LIBRARY_PATH
+        env ${settings//;/ } LSB_HOSTS="c c d" PATH="$work/bin:$PATH" "$oshrun" $args p >"$work/out" 2>&1
+    )
+    grep -qF -- "$want" "$work/out" || bad="$bad [$settings $args: $(head -1 "$work/out")]"
+done <<END
+PBS_JOBID=1;PBS_NODEFILE=$work/pbs||-n 5 ${root} a a a b.cluster b.cluster --map-by seq
+PBS_JOBID=1;PBS_NODEFILE=$work/pbs|-n 2|-n 2 ${root} a a --map-by seq
+PBS_JOBID=1;PBS_NODEFILE=$work/pbs|-N 1|-n 2 ${root} a b.cluster --map-by seq
+PBS_JOBID=1;PBS_NODEFILE=$work/pbs|-n 8|-n 8 ${root} a a a a a b.cluster b.cluster b.cluster --map-by seq
+PBS_JOBID=1;PBS_NODEFILE=$work/pbs|-H e:2|-n 2 ${root} e e --map-by seq
+PBS_JOBID=1;PBS_NODEFILE=$work/none|-n 2|cannot read the hosts of this PBS job: PBS_NODEFILE=$work/none: No such file or directory; -H gives them
+PBS_JOBID=1;PBS_NODEFILE=$work/pbs;PMI_RANK=0|--dry-run -n 1|PE 0 on $own
+PBS_JOBID=1;PBS_NODEFILE=$work/one|--dry-run|PE 2 on $own
+LSB_JOBID=1||-n 3 ${root} c c d --map-by seq
+LSB_JOBID=1;LSB_DJOB_HOSTFILE=$work/pbs||-n 5 ${root} a a a b.cluster b.cluster --map-by seq
+JOB_ID=1;PE_HOSTFILE=$work/sge||-n 3 ${root} a.cluster a.cluster b --map-by seq
+FLUX_URI=local|-n 2|this Flux job has 3 hosts
+FLUX_URI=local|-n 2 -H f:2|-n 2 ${root} f f --map-by seq
+END
+LSB_JOBID=1 LSB_MCPU_HOSTS="c 2 d 1" LSB_HOSTS="a b" PATH=$work/bin:$PATH "$oshrun" p >"$work/out" 2>&1
+grep -qF -- "-n 3 ${root} c c d --map-by seq" "$work/out" || bad="$bad [LSB_MCPU_HOSTS: $(head -1 "$work/out")]"
+[ -z "$bad" ]
+ok $? "the hosts of jobs of PBS, LSF, Grid Engine; a line in one of Flux$bad"
+
 # An engine's message about a failure that a PE has reported, printed as well; or dropped, where no PE has reported one.
 cat >"$work/bin/prterun" <<'END'
 #!/bin/bash
