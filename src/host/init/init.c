@@ -102,10 +102,17 @@ static void at_exit(int status, void *arg)
     shi_stream_down();
 }
 
+/* The child is no PE, and its memory is its own: statics.c has done that for the static data. A child of a child has nothing to do. */
 static void in_forked_child(void)
 {
+    static int done;
     shi_world.up = 0;
     SHI_CTX_DEFAULT->n_pes = 0;
+    if (!done && shi_shm_forked(&shi_world.shm, shi_world.boot.local_index)) {
+        shi_log_error("no memory for a forked child's copy of the symmetric heap (ulimit -v); the child ends");
+        _exit(127);
+    }
+    done = 1;
 }
 
 static void report_unknown(const char *name, const char *like)

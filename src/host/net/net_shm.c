@@ -370,6 +370,19 @@ void shi_shm_drop_heap(const struct shi_shm *s, size_t from, size_t heap_bytes)
         madvise((char *)s->heap_lo + from, heap_bytes - from, MADV_REMOVE);
 }
 
+static int map_own(void *at, size_t bytes, int fd, uint64_t off)
+{
+    void *p = mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, fd, (off_t)off);
+    return p == MAP_FAILED ? -errno : 0;
+}
+
+int shi_shm_forked(const struct shi_shm *s, int local)
+{
+    const struct shi_shm_region *own = &s->region[local];
+    int err = own->heap_bytes ? map_own((void *)s->heap_lo, own->heap_bytes, s->fd, own->heap_off) : 0;
+    return err ? err : map_own(s->base, s->bytes, s->fd, 0);
+}
+
 int shi_shm_aborted(const struct shi_shm *s)
 {
     return __atomic_load_n(&((struct control *)s->base)->abort, __ATOMIC_RELAXED);

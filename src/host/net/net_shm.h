@@ -71,6 +71,10 @@ void shi_shm_spread(const struct shi_shm *s);
 /* Return the pages of this PE's heap from offset `from` on, a page's start, to the system; they then read as zeros. */
 void shi_shm_drop_heap(const struct shi_shm *s, size_t from, size_t heap_bytes);
 
+/* In a child that the node's PE number `local` has forked: its stores to the heap, and to what the PEs share, are its own from here on. What it
+ * has not stored to may show later stores of the PEs. 0 or -errno. */
+int shi_shm_forked(const struct shi_shm *s, int local);
+
 /* struct shi_shm_region.held of the node's i-th PE. */
 uint64_t *shi_shm_held(const struct shi_shm *s, int i);
 
