@@ -40,6 +40,12 @@ put_to_relocated shmem_putmem: dest = 0x[0-9a-f]+: constant data, .*pe = 0
 amo_on_constant shmem_int_atomic_inc: dest = 0x[0-9a-f]+: constant data, .*pe = 0
 reduce_to_constant shmem_int_sum_reduce: dest = 0x[0-9a-f]+: constant data, .*pe = 1
 amo_on_stack shmem_int_atomic_inc: dest = 0x[0-9a-f]+ is not symmetric.*pe = 0
+signal_on_stack shmem_putmem_signal: sig_addr = 0x[0-9a-f]+ is not .*pe = 0
+wait_on_stack shmem_int_wait_until: ivar = 0x[0-9a-f]+.* is not symmetric.*pe = 1
+misaligned shmem_long_atomic_inc: .*0x[0-9a-f]+4 is not aligned to 8 bytes.*pe = 0
+misaligned_fetch shmem_int_atomic_fetch: source = 0x[0-9a-f]+2 is not aligned to 4 bytes.*pe = 1
+misaligned_set shmem_signal_set: sig_addr = 0x[0-9a-f]+4 is not aligned to 8 bytes.*pe = 0
+misaligned_signal shmem_putmem_signal: sig_addr = 0x[0-9a-f]+4 is not aligned to 8 bytes.*pe = 0
 past_heap shmem_putmem: dest = 0x[0-9a-f]+: 2097152 bytes run past the end of the symmetric heap.*pe = 0
 past_static shmem_getmem: source = 0x[0-9a-f]+: 1073741824 bytes run past the end of the static data.*pe = 0
 overflow_long shmem_long_put: dest = .* overflows .*pe = 0
@@ -77,8 +83,6 @@ EOF
 while read -r mode pattern; do
     refused 2 1 "$mode" "^fulmar: PE 1: $pattern" </dev/null
 done <<'EOF'
-signal_on_stack shmem_putmem_signal: sig_addr = 0x[0-9a-f]+ is not .*pe = 0
-wait_on_stack shmem_int_wait_until: ivar = 0x[0-9a-f]+.* is not symmetric.*pe = 1
 overlap_fcollect shmem_long_fcollect: dest and source overlap.* 16 bytes.* 8 bytes.*pe = 1
 all_overlap_collect shmem_collectmem: dest and source overlap
 overlap_alltoall shmem_int_alltoall: dest and source overlap.* 8 bytes.* 8 bytes.*pe = 1
@@ -87,7 +91,6 @@ overlap_broadcast shmem_broadcastmem: dest and source overlap.* 8 bytes
 overlap_reduce shmem_int_sum_reduce: dest and source overlap.* 8 bytes
 overlap_scan shmem_int_sum_inscan: dest and source overlap.* 8 bytes
 overlap shmem_int_put: dest and source overlap.* 16 bytes.*pe = 1
-misaligned shmem_long_atomic_inc: .*0x[0-9a-f]+4 is not aligned to 8 bytes.*pe = 0
 second_thread shmem_int_p: called by a second thread.*SHMEM_THREAD_SINGLE
 EOF
 

@@ -37,10 +37,12 @@ static void second_thread(void)
 
 static void forked(void)
 {
+    int status = 0;
     pid_t pid = fork();
     if (pid == 0)
         put_once(NULL);
-    waitpid(pid, NULL, 0);
+    if (waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 1)
+        shmem_global_exit(1); /* the child alone has ended */
 }
 
 static shmemx_tag_request_t tag_request;
@@ -188,6 +190,9 @@ static void finalize_or_sync(void)
     M(freed_device, shmem_putmem(device_block, many, 8, 0))                                                          \
     M(all_edges, edges())                                                                                            \
     M(misaligned, shmem_long_atomic_inc((long *)((char *)block + 4), 0))                                             \
+    M(misaligned_fetch, (void)shmem_int_atomic_fetch((int *)((char *)block + 2), 1))                                 \
+    M(misaligned_set, shmem_signal_set((uint64_t *)((char *)block + 4), 1, 0))                                       \
+    M(misaligned_signal, shmem_putmem_signal(words, words, 8, (uint64_t *)((char *)block + 4), 1, SHMEM_SIGNAL_ADD, 0))\
     M(free_foreign, shmem_free(&on_stack))                                                                           \
     M(free_inside, shmem_free(block + 1))                                                                            \
     M(realloc_foreign, (void)!shmem_realloc(&word, 8))                                                               \

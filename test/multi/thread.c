@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <shmemx.h>
 
 enum { THREADS = 4, ROUNDS = 20000 };
 
@@ -150,6 +151,54 @@ static void test_endless(void)
     }
 }
 
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__ || !defined __OPTIMIZE__
+enum { STACK_BYTES = 1 << 20 }; /* frames are larger */
+#else
+enum { STACK_BYTES = 64 << 10 }; /* as shmem_init(3) promises */
+#endif
+
+static void *call_everything(void *arg)
+{
+    static long many[5000], sums[5000], all[64 * 5000], lock, message;
+    long old = shmem_long_atomic_fetch_add(&counter, 1, next_pe());
+    shmem_putmem(put_dest, source, LONG, next_pe());
+    shmem_long_put_signal(target[0], source, 100, &signal_word[0], 1, SHMEM_SIGNAL_SET, next_pe());
+    shmem_signal_wait_until(&signal_word[0], SHMEM_CMP_EQ, 1);
+    shmem_set_lock(&lock);
+    shmem_clear_lock(&lock);
+    shmem_barrier_all();
+    shmem_long_sum_reduce(SHMEM_TEAM_WORLD, sums, many, 5000);
+    shmem_long_sum_inscan(SHMEM_TEAM_WORLD, sums, many, 1000);
+    shmem_long_fcollect(SHMEM_TEAM_WORLD, all, many, 5000);
+    shmem_long_alltoall(SHMEM_TEAM_WORLD, all, all + 32 * 5000, 1000);
+    shmem_free(shmem_malloc(1 << 16));
+    shmem_ctx_t c;
+    shmem_team_t t;
+    CHECK(shmem_ctx_create(0, &c) == 0 && shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n_pes, NULL, 0, &t) == 0);
+    shmem_ctx_long_iput(c, many, sums, 2, 2, 1000, next_pe());
+    shmem_ctx_destroy(c);
+    shmem_long_max_reduce(t, sums, many, 100);
+    shmem_team_destroy(t);
+    shmemx_tag_request_t r;
+    shmemx_tag_irecv(SHMEM_TEAM_WORLD, &message, sizeof message, 3, SHMEMX_TAG_EXACT, (me + n_pes - 1) % n_pes, &r);
+    shmemx_tag_send(SHMEM_TEAM_WORLD, &old, sizeof old, 3, next_pe());
+    shmemx_tag_wait(&r, NULL);
+    shmem_barrier_all();
+    return arg;
+}
+
+/* Catches: a routine that needs a large stack. */
+static void test_stack(void)
+{
+    pthread_attr_t attr;
+    pthread_t t;
+    CHECK(n_pes <= 32);
+    pthread_attr_init(&attr);
+    CHECK(pthread_attr_setstacksize(&attr, STACK_BYTES) == 0 && pthread_create(&t, &attr, call_everything, NULL) == 0);
+    pthread_join(t, NULL);
+    pthread_attr_destroy(&attr);
+}
+
 int main(void)
 {
     int provided = -1;
@@ -158,6 +207,7 @@ int main(void)
     RUN(test_contexts, "threads with their own contexts");
     RUN(test_sets, "threads that first use an active set at the same time");
     RUN(test_endless, "fence, quiet, barriers and broadcasts beside threads that transfer without end");
+    RUN(test_stack, "a thread with a small stack");
     int status = tap_end();
     shmem_finalize();
     return status;

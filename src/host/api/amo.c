@@ -13,7 +13,7 @@
 
 /* On a mapped word the update is one instruction; else the slow path does it. */
 #define UPDATE(T, OP, V, NEAR)                                                                                       \
-    T *at = shi_fast(c, dest, sizeof *at, pe);                                                                       \
+    T *at = shi_fast_word(c, dest, sizeof *at, pe);                                                                       \
     if (shi_likely(at != NULL)) {                                                                                    \
         NEAR;                                                                                                        \
         shi_doorbell_ring_word(&c->peer[pe].rank);                                                                   \
@@ -22,7 +22,7 @@
 #define FETCH(T, ADDR, OP, V, C, NEAR)                                                                               \
     READ(T, ADDR, OP, V, C, NEAR; shi_doorbell_ring_word(&c->peer[pe].rank))
 #define READ(T, ADDR, OP, V, C, NEAR)                                                                                \
-    T old, *at = shi_fast(c, ADDR, sizeof *at, pe);                                                                  \
+    T old, *at = shi_fast_word(c, ADDR, sizeof *at, pe);                                                                  \
     if (shi_likely(at != NULL)) {                                                                                    \
         NEAR;                                                                                                        \
     } else                                                                                                           \

@@ -108,6 +108,7 @@ static void in_forked_child(void)
     static int done;
     shi_world.up = 0;
     SHI_CTX_DEFAULT->n_pes = 0;
+    shi_log_set_abort(NULL); /* an error ends the child alone */
     if (!done && shi_shm_forked(&shi_world.shm, shi_world.boot.local_index)) {
         shi_log_error("no memory for a forked child's copy of the symmetric heap (ulimit -v); the child ends");
         _exit(127);

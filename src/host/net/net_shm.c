@@ -84,6 +84,19 @@ static int failed(const char *what)
     return err;
 }
 
+/* Log that the heaps of the node's n PEs do not fit into this PE's addresses. */
+static int no_addresses(size_t heap_bytes, int n)
+{
+    int err = -errno;
+    struct rlimit most;
+    if (getrlimit(RLIMIT_AS, &most) == 0 && most.rlim_cur != RLIM_INFINITY)
+        shi_log_error("SHMEM_SYMMETRIC_SIZE=%zu: the heaps of this node's %d PEs do not fit into %llu KiB of addresses, the limit of ulimit -v",
+                      heap_bytes, n, (unsigned long long)most.rlim_cur >> 10);
+    else
+        shi_log_error("SHMEM_SYMMETRIC_SIZE=%zu: no addresses for the heaps of this node's %d PEs: %s", heap_bytes, n, strerror(-err));
+    return err;
+}
+
 /* A file in memory without a name: a memfd, or where a sandbox refuses that, a file of /dev/shm, whose size the mount limits. The
  * descriptor, or -errno after one line. */
 static int unnamed_file(void)
@@ -188,7 +201,7 @@ static int map_heap(int fd, const struct shi_shm_params *params, uint64_t off, i
                      MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, (off_t)off);
     }
     if (p == MAP_FAILED)
-        return failed("mmap of the symmetric heap (SHMEM_SYMMETRIC_SIZE, ulimit -v)");
+        return no_addresses(bytes, n);
     if (params->huge_pages)
         madvise(p, bytes, MADV_HUGEPAGE); /* a hint: kernels without huge pages use small ones */
     int err = params->prefault ? shi_memory_populate(p, bytes, n) : 0;
@@ -353,7 +366,7 @@ int shi_shm_up(const struct shi_boot *boot, const struct shi_shm_params *params,
     munmap(c, head);
     s.base = mmap(NULL, s.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, s.fd, 0);
     if (s.base == MAP_FAILED)
-        return failed("mmap of the node's shared memory (ulimit -v)");
+        return no_addresses(params->heap_bytes, s.n);
     s.record = s.base + records_off(s.n);
     s.peers_off = peers_off(boot);
     madvise(s.base, s.bytes, MADV_DONTDUMP); /* a core file needs this PE's heap, not all heaps */

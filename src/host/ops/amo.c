@@ -15,14 +15,14 @@
 static void *find(const struct shmem_ctx *ctx, const void *addr, size_t width, int pe, const struct shi_amo_call *call,
                   struct shi_remote_addr *remote)
 {
-    void *at = shi_fast(ctx, addr, width, pe); /* for callers that have not tried */
+    void *at = shi_fast_word(ctx, addr, width, pe); /* for callers that have not tried */
     if (at)
         return at;
     enum shi_use use = call->op == SHI_AMO_FETCH ? SHI_READ : SHI_WRITE;
     int is_remote = shi_is_remote(call->routine, ctx, use, call->arg, addr, width, pe, remote);
     if (!is_remote)
         at = shi_resolve_slow_copy(call->routine, ctx, use, call->arg, addr, width, pe);
-    if ((is_remote || shi_world.check || shi_world.dev_private) && (uintptr_t)addr % width)
+    if ((uintptr_t)addr % width)
         shi_die(call->routine, "%s = %p is not aligned to %zu bytes, so no update of it is atomic (pe = %d)", call->arg,
                 addr, width, pe);
     return at;

@@ -20,8 +20,8 @@ struct shi_amo_call {
     uint64_t value, cond;
 };
 
-/* The slow path, where the fast table missed: over the network, or here after every check. Dies on a bad address and, over
- * the network or with SHMEM_CHECK=1, on a word that is not aligned to its size, since no update of it is atomic. */
+/* The slow path, where the fast table missed: over the network, or here after every check. Dies on a bad address, and on a word that is not
+ * aligned to its size, since no update of it is atomic. */
 void shi_amo_update(const struct shmem_ctx *ctx, void *addr, size_t width, int pe, const struct shi_amo_call *call);
 uint64_t shi_amo_fetch(const struct shmem_ctx *ctx, void *addr, size_t width, int pe, const struct shi_amo_call *call);
 

@@ -77,13 +77,12 @@ static void check(const struct shi_cond *c)
     if (c->cmp < SHMEM_CMP_EQ || c->cmp > SHMEM_CMP_GE)
         shi_die(c->routine, "cmp = %d is not a SHMEM_CMP_ operator", c->cmp);
     const struct shi_peer *me = &shi_world.peer[shi_world.pe];
+    size_t bytes = c->n <= SIZE_MAX / 8 ? c->n * width(c->word) : SIZE_MAX;
     if (shi_unlikely(shi_world.check))
         shi_caller_check(c->routine);
-    if (shi_unlikely(shi_world.check) && c->n && c->n <= SIZE_MAX / 8 &&
-        !shi_reach(me, c->ivars, c->n * width(c->word)) && !shi_dheap_hides(c->ivars, c->n * width(c->word)))
+    if (shi_unlikely(bytes && !shi_reach(me, c->ivars, bytes) && !shi_dheap_hides(c->ivars, bytes)))
         shi_die(c->routine, "ivar = %p, %zu elements, is not symmetric (pe = %d)", c->ivars, c->n, shi_world.pe);
-    if (c->n <= SIZE_MAX / 8)
-        shi_check_block(c->routine, "ivar", c->ivars, c->n * width(c->word), shi_world.pe);
+    shi_check_block(c->routine, "ivar", c->ivars, bytes, shi_world.pe);
 }
 
 static void check_wait(const struct shi_cond *c)

@@ -95,6 +95,12 @@ SHI_INLINE void *shi_fast(const struct shmem_ctx *ctx, const void *addr, size_t 
     return NULL;
 }
 
+/* The same of a word of width bytes; NULL also if it is not aligned to its width: no update of such a word is atomic. */
+SHI_INLINE void *shi_fast_word(const struct shmem_ctx *ctx, const void *addr, size_t width, int pe)
+{
+    return shi_unlikely((uintptr_t)addr & (width - 1)) ? NULL : shi_fast(ctx, addr, width, pe);
+}
+
 /* 1: contexts get the empty table. */
 static inline int shi_all_slow(void)
 {
