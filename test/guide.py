@@ -111,7 +111,7 @@ class Page:
         os.symlink(BUILD, os.path.join(folder, "build"))
         self.output = None
         self.environment = {k: v for k, v in os.environ.items() if not re.match("SHMEM_|SMA_|OSH|MAKE|MFLAGS", k)}
-        self.environment.update(PATH=os.path.join(BUILD, "src/tools") + ":" + os.environ["PATH"], LC_ALL="C.UTF-8",
+        self.environment.update(FULMAR=SRC, PATH=os.path.join(BUILD, "src/tools") + ":" + os.environ["PATH"], LC_ALL="C.UTF-8",
                                 OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
 
     def missing(self, needs):
