@@ -303,6 +303,15 @@ static pmix_status_t register_clients(struct pe *pe, int npes)
     return await(&a);
 }
 
+#ifdef __SANITIZE_THREAD__
+#define TSAN 1
+#elif defined __has_feature
+#define TSAN __has_feature(thread_sanitizer)
+#else
+#define TSAN 0
+#endif
+
+#if !TSAN /* its runtime replaces the function, too */
 /* Called in place of libc's function by libpmix, which ignores that a thread cannot be created: all clients would wait for ever. */
 int our_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *), void *arg) REPLACES("pthread_create");
 int our_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *), void *arg)
@@ -314,6 +323,7 @@ int our_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn
         atomic_store_explicit(&thread_error, err, memory_order_relaxed);
     return err;
 }
+#endif
 
 /* Threads of libpmix get little memory, for the sake of ulimit -d and -v. */
 static void small_stacks(void)
