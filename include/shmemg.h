@@ -60,7 +60,7 @@ typedef ulong uint64_t;
 #include <stddef.h>
 #include <stdint.h>
 #define SHMEMG_DEVICE __device__
-#define SHMEMG_KERNEL extern "C" __global__
+#define SHMEMG_KERNEL extern "C" __global__ __launch_bounds__(1024) /* else groups of 1,024 may lack registers */
 #define SHMEMG_GLOBAL
 #define SHMEMG_LOCAL __shared__
 #define shmemg_dim_(v, d) ((size_t)((d) == 0 ? (v).x : (d) == 1 ? (v).y : (v).z))

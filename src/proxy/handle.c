@@ -28,7 +28,7 @@ _Static_assert(SHI_SLOTS * FLAG_BYTES <= SHI_DHEAP_HEAD_BYTES, "every team's fla
 /* A context and its ring. */
 struct one {
     struct shown {
-        struct shi_ring ring;
+        _Alignas(64) struct shi_ring ring;
         struct shi_dev_ctx ctx;
     } shown, *at;
     _Alignas(64) struct shi_ring_line line;

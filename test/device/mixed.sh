@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # mixed.sh - random lists of a kernel's operations, with a fence or a quiet between any two on the same word, against an oracle:
-# on PEs of this host and of another, in memory that the host can and cannot access, by work-items and by whole groups.
+# on PEs of this host and of another, in memory that the host can and cannot access, by work-items and by whole groups. Behind a fence
+# at the end each list tells all PEs by a tagged message and by a GPC what it has left in their memory.
 #
 # MIXED_SEED and MIXED_ROUNDS repeat a run or make it longer; MIXED_ALL=1 runs each way by work-items and by groups.
 . "${top_srcdir:=.}/test/device/run.sh"
@@ -16,13 +17,14 @@ cat > "$work/mixed.cl" << 'END'
 enum { WORDS = 8, LENGTH = 64, STEPS = 4, VALUES = 1024 };
 enum { NOTHING, FENCE, QUIET, P, PUT, PUT_NBI, PUT_ALL, SET, ADD, SIGNAL_SET, SIGNAL_ADD, PUT_SIGNAL_SET, PUT_SIGNAL_ADD, DATA_SIGNAL_ADD,
        FETCH_ADD, SWAP_NBI, G, KINDS };
-/* words: of all lists at this PE; value: value[i] is i; old: the result of each step. tg: all items run one list together, and
+/* Lists use two contexts in turn. words: of all lists at this PE; value: value[i] is i; old: the result of each step; sum: of the words of
+ * each list at each PE, at its end; check: handle of a function. tg: all items run one list together, and
  * operations of one item go from item to item. */
-SHMEMG_KERNEL void mixed(SHMEMG_GLOBAL void *c, SHMEMG_GLOBAL uint64_t *words, SHMEMG_GLOBAL uint64_t *value, SHMEMG_GLOBAL uint64_t *steps,
-                         SHMEMG_GLOBAL uint64_t *old, int first, int tg)
+SHMEMG_KERNEL void mixed(SHMEMG_GLOBAL void *even, SHMEMG_GLOBAL void *odd, SHMEMG_GLOBAL uint64_t *words, SHMEMG_GLOBAL uint64_t *value, SHMEMG_GLOBAL uint64_t *steps,
+                         SHMEMG_GLOBAL uint64_t *old, SHMEMG_GLOBAL uint64_t *sum, int first, int check, int tg)
 {
-    shmem_ctx_t ctx = (shmem_ctx_t)c;
     size_t list = tg ? shmemg_group_id(0) : shmemg_global_id(0);
+    shmem_ctx_t ctx = (shmem_ctx_t)(list % 2 ? odd : even);
     SHMEMG_GLOBAL uint64_t *w = words + (first + list) * WORDS;
     for (int i = 0; i < LENGTH; i++) {
         SHMEMG_GLOBAL uint64_t *s = steps + (list * LENGTH + i) * STEPS, *to = w + s[1], *from = value + s[3];
@@ -80,6 +82,15 @@ SHMEMG_KERNEL void mixed(SHMEMG_GLOBAL void *c, SHMEMG_GLOBAL uint64_t *words, S
             *result = shmemg_ctx_uint64_g(ctx, to, pe);
     }
     if (tg)
+        shmemg_ctx_fence_tg(ctx);
+    else
+        shmemg_ctx_fence(ctx);
+    for (int pe = 0; pe < shmemg_n_pes() && (!tg || shmemg_local_id(0) == 0); pe++) {
+        uint64_t told[2] = {first + list, sum[list * (size_t)shmemg_n_pes() + (size_t)pe]};
+        shmemxg_ctx_tag_send(ctx, &told[1], 8, first + list, pe);
+        shmemxg_ctx_gpc_exec_nbi(ctx, check, pe, told, sizeof told);
+    }
+    if (tg)
         shmemg_ctx_quiet_tg(ctx);
     else
         shmemg_ctx_quiet(ctx);
@@ -87,6 +98,7 @@ SHMEMG_KERNEL void mixed(SHMEMG_GLOBAL void *c, SHMEMG_GLOBAL uint64_t *words, S
 END
 sed -n '/^enum/,/;$/p' "$work/mixed.cl" > "$work/mixed.h"
 cat > "$work/mixed.c" << 'END'
+#include <sched.h>
 #include <shmem.h>
 #include <shmemx.h>
 #include <stdio.h>
@@ -162,14 +174,34 @@ static void make(int l, int n_pes)
     while (n < LENGTH)
         step(l, &n, NOTHING, 0, 0, 0);
 }
+static uint64_t *words, told, untrue;
+/* The words of a list at this PE have another sum than the list has told. */
+static int differs(uint64_t list, uint64_t sum)
+{
+    uint64_t w[WORDS];
+    shmem_getmem(w, words + list * WORDS, sizeof w, shmem_my_pe());
+    for (int i = 0; i < WORDS; i++)
+        sum -= w[i] << i;
+    return sum != 0;
+}
+static int check(shmemx_gpc_call_t *c)
+{
+    const uint64_t *h = c->hdr;
+    if (differs(h[0], h[1]))
+        __atomic_fetch_add(&untrue, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&told, 1, __ATOMIC_RELEASE);
+    return 0;
+}
 int main(int argc, char **argv)
 {
     shmem_init();
     int me = shmem_my_pe(), n = shmem_n_pes(), tg = argc > 3 && atoi(argv[3]), rounds = atoi(argv[2]), first = me * LISTS, bad = n > PES;
-    uint64_t *words = shmemg_calloc((size_t)n * LISTS * WORDS, 8), *value = shmemg_calloc(VALUES, 8);
+    uint64_t *value = shmemg_calloc(VALUES, 8), *sums = shmemg_calloc(LISTS * PES, 8), sum[LISTS * PES], calls = 0;
     uint64_t *list = shmemg_calloc(LISTS * LENGTH * STEPS, 8), *old = shmemg_calloc(LISTS * LENGTH, 8), v[VALUES];
-    void *ctx;
-    bad |= shmemx_device_ctx_create(SHMEM_TEAM_WORLD, 0, &ctx);
+    int handle = shmemx_gpc_register(check);
+    void *even, *odd;
+    words = shmemg_calloc((size_t)n * LISTS * WORDS, 8);
+    bad |= shmemx_device_ctx_create(SHMEM_TEAM_WORLD, 0, &even) || shmemx_device_ctx_create(SHMEM_TEAM_WORLD, 0, &odd);
     for (int i = 0; i < VALUES; i++)
         v[i] = (uint64_t)i;
     shmem_putmem(value, v, sizeof v, me);
@@ -178,11 +210,28 @@ int main(int argc, char **argv)
         for (int l = 0; l < LISTS; l++)
             make(l, n);
         shmem_putmem(list, steps, sizeof steps, me);
+        memset(sum, 0, sizeof sum);
+        for (int i = 0; i < LISTS * n * WORDS; i++)
+            sum[i / WORDS] += at[i / WORDS % n][i / WORDS / n][i % WORDS] << i % WORDS;
+        shmem_putmem(sums, sum, sizeof sum, me);
         memset(got, 0, sizeof got);
         shmem_putmem(old, got, sizeof got, me);
         shmem_barrier_all();
-        const size_t groups[3] = {tg ? LISTS : 2, 1, 1}, items[3] = {tg ? ITEMS : LISTS / 2, 1, 1}, bytes[] = {8, 8, 8, 8, 8, 4, 4};
-        bad |= shmemx_launch("mixed", groups, items, (void *[]){&ctx, &words, &value, &list, &old, &first, &tg}, bytes, 7) || shmemx_device_sync();
+        const size_t groups[3] = {tg ? LISTS : 2, 1, 1}, items[3] = {tg ? ITEMS : LISTS / 2, 1, 1}, bytes[] = {8, 8, 8, 8, 8, 8, 8, 4, 4, 4};
+        bad |= shmemx_launch("mixed", groups, items, (void *[]){&even, &odd, &words, &value, &list, &old, &sums, &first, &handle, &tg}, bytes, 10);
+        for (int i = 0; i < n * LISTS && !bad; i++) { /* while the kernel runs */
+            shmemx_tag_status_t of;
+            uint64_t by_message = 0;
+            shmemx_tag_recv(SHMEM_TEAM_WORLD, &by_message, 8, 0, 0, SHMEMX_TAG_ANY_SOURCE, &of);
+            if (differs(of.tag, by_message) && bad++ < 3)
+                printf("PE %d round %d: a tagged message came before what list %lu has done earlier\n", me, r, (unsigned long)of.tag);
+        }
+        bad |= shmemx_device_sync();
+        for (calls += (uint64_t)(n * LISTS); !bad && __atomic_load_n(&told, __ATOMIC_ACQUIRE) < calls;)
+            sched_yield();
+        if (untrue)
+            printf("PE %d round %d: %lu calls came before what their lists have done earlier\n", me, r, (unsigned long)untrue);
+        bad += untrue != 0;
         shmem_getmem(got, old, sizeof got, me);
         for (int l = 0; l < LISTS; l++)
             for (int i = 0; i < LENGTH; i++)
@@ -199,7 +248,8 @@ int main(int argc, char **argv)
                                (unsigned long)at[p][l][i]);
         }
     }
-    shmemx_device_ctx_destroy(ctx);
+    shmemx_device_ctx_destroy(even);
+    shmemx_device_ctx_destroy(odd);
     if (bad)
         printf("PE %d: %d errors\n", me, bad);
     shmem_finalize();

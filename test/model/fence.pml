@@ -7,6 +7,7 @@
  *   last[pe]     epoch of the PE's last operation; an operation with another epoch is ordered after all earlier ones
  *   wait[x]      transfers that must end before transfer x (a mask): those before the last ordered one of its PE
  *   landed       transfers that have landed at their PE (a mask), in any order that `wait` permits
+ *   completed    a copy of done, which a producer makes after a wait: tickets below it have landed. The copy may be old
  *   fences       ghost: number of fences; `from` and `to`: its values when an operation began and was posted
  *   must[x]      ghost: transfers that the specification orders before x
  *   mapped       the device maps PE 0: a store to it lands at once, and an update by a request waits for its result (amo.h)
@@ -26,6 +27,8 @@
  * mutant 6  assert  an ordered operation waits, later ones do not
  * mutant 7  assert  the signal is not ordered after its data
  * mutant 8  assert  an update of a mapped PE by a request does not wait for its result
+ * mutant 9  assert  a fence has nothing to do where the proxy has taken all earlier operations: completed is a copy of tail
+ * mutant 10 assert  a fence has nothing to do where one earlier operation has completed
  */
 #define M(n) (MUTANT == n)
 #define PRODUCERS 2
@@ -43,13 +46,25 @@ ops op[TICKETS];
 byte last[PES], posted[PES], before[PES]; /* masks of transfers: posted to the PE; those before the last ordered one */
 byte wait[TRANSFERS], must[TRANSFERS], transfers, landed;
 bit signal, mapped;
-byte returned;
+byte returned, done, completed;
+
+/* The end of a wait for requests. */
+inline look() {
+    seen = (M(9) -> tail : done);
+    completed = seen;
+    seen = 0
+}
 
 inline fence() {
+    if :: look() :: skip fi;
     if
     :: M(2) -> seen = head; tail >= seen; fences++
     :: M(5) -> seen = epoch; atomic { epoch = seen + 1; fences++ }
-    :: !M(2) && !M(5) -> atomic { epoch++; fences++ }
+    :: !M(2) && !M(5) ->
+        if
+        :: atomic { completed >= (M(10) && head -> 1 : head) -> fences++ }
+        :: atomic { completed < (M(10) && head -> 1 : head) -> seen = 1 }; atomic { epoch++; fences++; seen = 0 }
+        fi
     fi
 }
 
@@ -128,7 +143,11 @@ inline land(x) {
     d_step {
         x < transfers && !(landed & 1 << x) && !(wait[x] & ~landed) ->
         assert(!(must[x] & ~landed));
-        landed = landed | 1 << x
+        landed = landed | 1 << x;
+        do
+        :: done < TICKETS && op[done].transfers && !(op[done].transfers & ~landed) -> done++
+        :: else -> break
+        od
     }
 }
 

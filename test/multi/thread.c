@@ -172,8 +172,8 @@ static void *call_everything(void *arg)
     shmem_long_fcollect(SHMEM_TEAM_WORLD, all, many, 5000);
     shmem_long_alltoall(SHMEM_TEAM_WORLD, all, all + 32 * 5000, 1000);
     shmem_free(shmem_malloc(1 << 16));
-    shmem_ctx_t c;
-    shmem_team_t t;
+    shmem_ctx_t c = SHMEM_CTX_INVALID;
+    shmem_team_t t = SHMEM_TEAM_INVALID;
     CHECK(shmem_ctx_create(0, &c) == 0 && shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n_pes, NULL, 0, &t) == 0);
     shmem_ctx_long_iput(c, many, sums, 2, 2, 1000, next_pe());
     shmem_ctx_destroy(c);
@@ -194,7 +194,8 @@ static void test_stack(void)
     pthread_t t;
     CHECK(n_pes <= 32);
     pthread_attr_init(&attr);
-    CHECK(pthread_attr_setstacksize(&attr, STACK_BYTES) == 0 && pthread_create(&t, &attr, call_everything, NULL) == 0);
+    CHECK(pthread_attr_setstacksize(&attr, STACK_BYTES) == 0);
+    CHECK(pthread_create(&t, &attr, call_everything, NULL) == 0);
     pthread_join(t, NULL);
     pthread_attr_destroy(&attr);
 }

@@ -27,7 +27,7 @@ static void ring_up(unsigned log_n, uint64_t first)
     }
     memset(&line, 0, sizeof line);
     line.tail = line.done = first;
-    ring = (struct shi_ring){.head = first, .slots = (uint64_t)slots, .line = (uint64_t)&line, .log_n = log_n,
+    ring = (struct shi_ring){.head = first, .completed = first, .slots = (uint64_t)slots, .line = (uint64_t)&line, .log_n = log_n,
                              .results = (uint64_t)calloc(n, sizeof(struct shi_ring_result))};
 }
 

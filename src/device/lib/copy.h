@@ -43,6 +43,11 @@ SHI_FN void shi_copy(void *dest, const void *source, shi_u64 bytes, shi_u32 rank
     shi_u64 unit = differ ? differ & (~differ + 1) : 16, small = 1;
     char *d = (char *)dest;
     const char *s = (const char *)source;
+    if (bytes <= 8 && (bytes & (bytes - 1)) == 0 && (((shi_u64)dest | (shi_u64)source) & (bytes - 1)) == 0) { /* one element, or none */
+        if (bytes && rank == 0)
+            shi_copy_unit_(d, s, bytes);
+        return;
+    }
     for (; small < unit && small <= bytes; small *= 2)
         if ((shi_u64)d & small) {
             if (rank == 0)

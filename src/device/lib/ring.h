@@ -13,6 +13,7 @@
  *   tail         proxy                           producers   R2 -> A2
  *   seen         producers, any value of tail    producers   R7 -> A7: a copy of tail near the device, extends R2 -> A2
  *   done         proxy                           producers   R3 -> A3
+ *   completed    producers, any value of done    producers   R8 -> A8: a copy of done near the device, extends R3 -> A3
  *   abort        proxy                           producers   relaxed: no data depends on it; producers return
  *   result.value, proxy, before result.tag        owner       plain, after A4
  *   .more
@@ -21,7 +22,8 @@
  * R1 -> A1  data that a request points to is complete before the proxy reads it (inline payloads need no R1).
  * R2 -> A2  the proxy has copied the slot before the owner of ticket + N overwrites it. A read of tail is slow for a
  *           device, so a producer that read it stores it in seen, which may be older than tail but never ahead.
- * R3 -> A3  all requests up to the ticket have completed and their stores are visible before the producer continues.
+ * R3 -> A3  all requests up to the ticket have completed and their stores are visible before the producer continues. Reads of done are slow,
+ *           too, so a producer that read it stores it in completed; where that has reached head, quiet and fence have nothing to do.
  *
  * Checked by test/model/ring.pml, fence.pml, retire.pml, result.pml and lanes.pml.
  */
@@ -59,7 +61,8 @@ struct shi_ring_result {
 /* One ring. Addresses, not pointers, so that host and device agree on the layout. */
 struct shi_ring {
     shi_u64 head;
-    shi_u64 pad0[7];
+    shi_u64 completed; /* read with head; the host sets both to the same value */
+    shi_u64 pad0[6];
     shi_u64 epoch;
     shi_u64 seen;
     shi_u64 pad1[6];
@@ -111,22 +114,31 @@ SHI_FN shi_u64 shi_ring_aborted_sometimes(const SHI_GLOBAL struct shi_ring *r, s
 
 /* ---- producers -------------------------------------------------------------------------------------------------- */
 
-/* Wait until tickets below `ticket` have completed. 0, or the abort word. The line is in host memory, so that a device needs a
- * trip for each look: one for both words, and no fence but the last one. */
-SHI_FN shi_u64 shi_ring_wait_done(const SHI_GLOBAL struct shi_ring *r, shi_u64 ticket)
+/* Poll until tickets below `ticket` have completed. 0 and *done, or the abort word. A fence (A3) must follow. The line is in host memory,
+ * so that a device needs a trip for each look: one for both words. */
+SHI_FN shi_u64 shi_ring_poll_done(const SHI_GLOBAL struct shi_ring *r, shi_u64 ticket, shi_u64 *done)
 {
     SHI_GLOBAL struct shi_ring_line *line = shi_ring_line(r);
-    shi_u64 done, aborted;
+    shi_u64 aborted;
     for (;;) {
-        shi_load_pair(&line->done, &done, &aborted);
-        if (!((shi_u64)(done - ticket) >> 63)) /* right across a wrap, too */
-            break;
+        shi_load_pair(&line->done, done, &aborted);
+        if (!((shi_u64)(*done - ticket) >> 63)) /* right across a wrap, too */
+            return 0;
         if (aborted)
             return aborted;
         shi_pause();
     }
-    shi_fence_acquire(); /* A3 */
-    return 0;
+}
+
+/* Wait until tickets below `ticket` have completed. 0, or the abort word. */
+SHI_FN shi_u64 shi_ring_wait_done(SHI_GLOBAL struct shi_ring *r, shi_u64 ticket)
+{
+    shi_u64 done, aborted = shi_ring_poll_done(r, ticket, &done);
+    if (!aborted) {
+        shi_fence_acq_rel(); /* A3, R8 */
+        shi_store_relaxed(&r->completed, done);
+    }
+    return aborted;
 }
 
 /* Wait until the slot of `ticket` is free. 0, or the abort word. */
@@ -195,23 +207,43 @@ SHI_HOT shi_u64 shi_ring_post_alone(SHI_GLOBAL struct shi_ring *r, shi_u32 op, s
     return aborted;
 }
 
+/* 1 if all tickets below *head, the next one, are known to have completed; a fence that acquires (A8) must follow. */
+SHI_FN int shi_ring_is_idle(const SHI_GLOBAL struct shi_ring *r, shi_u64 *head)
+{
+    shi_u64 completed;
+    shi_load_pair(&r->head, head, &completed);
+    return !((shi_u64)(completed - *head) >> 63);
+}
+
 /* Fence: later requests of this work-item to a PE are ordered after its earlier ones. No request is posted. */
 SHI_FN void shi_ring_fence(SHI_GLOBAL struct shi_ring *r)
 {
-    shi_fence_release();
-    shi_add_relaxed(&r->epoch, 1);
+    shi_u64 head;
+    int idle = shi_ring_is_idle(r, &head);
+    shi_fence_acq_rel(); /* A8 */
+    if (!idle)
+        shi_add_relaxed(&r->epoch, 1);
 }
 
 SHI_FN void shi_ring_fence_alone(SHI_GLOBAL struct shi_ring *r)
 {
-    shi_fence_release();
-    shi_store_relaxed(&r->epoch, shi_load_relaxed(&r->epoch) + 1);
+    shi_u64 head;
+    int idle = shi_ring_is_idle(r, &head);
+    shi_fence_acq_rel(); /* A8 */
+    if (!idle)
+        shi_store_relaxed(&r->epoch, shi_load_relaxed(&r->epoch) + 1);
 }
 
-/* Quiet: wait for all requests posted before. No request is posted. 0, or the abort word. */
-SHI_FN shi_u64 shi_ring_quiet(const SHI_GLOBAL struct shi_ring *r)
+/* Quiet: complete the stores before it, and wait for all requests posted before. No request is posted. 0, or the abort word. */
+SHI_FN shi_u64 shi_ring_quiet(SHI_GLOBAL struct shi_ring *r)
 {
-    return shi_ring_wait_done(r, shi_load_relaxed(&r->head));
+    shi_u64 head, done;
+    int idle = shi_ring_is_idle(r, &head);
+    shi_u64 aborted = idle ? 0 : shi_ring_poll_done(r, head, &done);
+    shi_fence_total(); /* A3, A8, R8 */
+    if (!idle && !aborted)
+        shi_store_relaxed(&r->completed, done);
+    return aborted;
 }
 
 /* Wait for the n words of a request's result, at most SHI_RESULT_WORDS. 0 and the words, or the abort word. */

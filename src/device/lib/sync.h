@@ -40,10 +40,8 @@ SHI_FN shi_u64 shi_quiet(shmem_ctx_t ctx, int g)
     if (!shi_ctx_good(ctx))
         return 0;
     shi_group_barrier(g);
-    if (shi_rank(g) == 0) {
-        shi_fence_total(); /* completes the stores of all items, which the barrier orders before it */
-        aborted = shi_ring_quiet(shi_ctx_ring(ctx));
-    }
+    if (shi_rank(g) == 0)
+        aborted = shi_ring_quiet(shi_ctx_ring(ctx)); /* the stores of all items, which the barrier orders before it, too */
     shi_group_barrier(g);
     return aborted;
 }
