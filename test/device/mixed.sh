@@ -8,7 +8,7 @@
 command -v mpirun > /dev/null || skip_all "Open MPI (openmpi-bin) is not installed"
 need_hosts "$0"
 export SHMEM_SPIN=0 SHMEM_DEVICE_SYMMETRIC_SIZE=8M
-work=$FAKE_HOSTS seed=${MIXED_SEED:-$(($(date +%s) % 100000))} rounds=${MIXED_ROUNDS:-3}
+work=$FAKE_HOSTS seed=${MIXED_SEED:-$(($(date +%s) % 100000))} rounds=${MIXED_ROUNDS:-2}
 echo "# MIXED_SEED=$seed"
 
 cat > "$work/mixed.cl" << 'END'

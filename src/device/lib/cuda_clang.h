@@ -49,6 +49,12 @@ SHI_CLANG_FN unsigned __activemask(void)
     asm volatile("activemask.b32 %0;" : "=r"(mask)::"memory");
     return mask;
 }
+SHI_CLANG_FN unsigned __match_any_sync(unsigned mask, unsigned long long v)
+{
+    unsigned equal;
+    asm volatile("match.any.sync.b64 %0, %1, %2;" : "=r"(equal) : "l"(v), "r"(mask) : "memory");
+    return equal;
+}
 SHI_CLANG_FN unsigned __ballot_sync(unsigned mask, int yes)
 {
     unsigned all;

@@ -6,7 +6,7 @@
  *
  * Tickets. Where the lanes of a sub-group run in lock step (ctx->lockstep), one ticket for each lane would deadlock: a lane
  * that spins for credit blocks the lane whose slot the proxy waits for (test/model/lanes.pml, mutants 1 and 2). There the
- * converged lanes take their tickets with one fetch-add, and no lane writes before the last ticket has credit. They also do
+ * converged lanes with one ring take their tickets with one fetch-add, and no lane writes before the last ticket has credit. They also do
  * so where SHI_AGGREGATE is set: this is cheap and needs no wait for diverged lanes. Otherwise each lane takes its own
  * ticket, because a wait for the others would undo their independence.
  */
@@ -17,7 +17,7 @@
 
 enum shi_group { SHI_THREAD, SHI_HTG, SHI_TG };
 
-/* A vote of the converged lanes: how many voted yes, and how many of them come before this lane. */
+/* A vote of the converged lanes with the same ring: how many voted yes, and how many of them come before this lane. */
 struct shi_vote {
     shi_u32 n, index;
     shi_u64 lanes; /* in the dialect's format */
@@ -51,14 +51,20 @@ SHI_FN shi_u64 shi_group_broadcast(int g, shi_u64 v)
     return g == SHI_THREAD ? v : g == SHI_HTG ? sub_group_broadcast(v, 0) : work_group_broadcast(v, 0, 0, 0);
 }
 #if defined(cl_khr_subgroup_ballot)
-SHI_FN struct shi_vote shi_vote(int hand)
+/* All converged lanes have this ring: shi_vote_turn is 1 for those whose ring is that of the first. */
+SHI_FN struct shi_vote shi_vote(int hand, shi_u64 ring)
 {
     struct shi_vote vote;
+    (void)ring;
     uint4 lanes = sub_group_ballot(hand);
     vote.n = sub_group_ballot_bit_count(lanes);
     vote.index = sub_group_ballot_exclusive_scan(lanes);
     vote.lanes = 0;
     return vote;
+}
+SHI_FN int shi_vote_turn(shi_u64 ring)
+{
+    return sub_group_broadcast_first(ring) == ring;
 }
 /* One fetch-add for the lanes that voted yes; all of them get the old value. */
 SHI_FN shi_u64 shi_vote_add(struct shi_vote vote, SHI_GLOBAL shi_u64 *p, shi_u64 v)
@@ -109,14 +115,21 @@ SHI_FN shi_u64 shi_group_broadcast(int g, shi_u64 v)
     __syncthreads();
     return v;
 }
-SHI_FN struct shi_vote shi_vote(int hand)
+/* Lanes whose rings differ vote at the same time: they may converge again at any place, so that a branch would not keep them apart. */
+SHI_FN struct shi_vote shi_vote(int hand, shi_u64 ring)
 {
     struct shi_vote vote;
-    vote.lanes = __activemask();
-    shi_u32 up = __ballot_sync((shi_u32)vote.lanes, hand);
+    shi_u32 active = __activemask();
+    vote.lanes = __match_any_sync(active, ring);
+    shi_u32 up = __ballot_sync(active, hand) & (shi_u32)vote.lanes;
     vote.n = __popc(up);
     vote.index = __popc(up & ((1u << shi_rank(SHI_HTG)) - 1));
     return vote;
+}
+SHI_FN int shi_vote_turn(shi_u64 ring)
+{
+    (void)ring;
+    return 1;
 }
 SHI_FN shi_u64 shi_vote_add(struct shi_vote vote, shi_u64 *p, shi_u64 v)
 {
@@ -175,9 +188,10 @@ SHI_FN shi_u64 shi_group_broadcast(int g, shi_u64 v)
     shi_group_barrier(g);
     return v;
 }
-/* All items of the sub-group are assumed to be converged. */
-SHI_FN struct shi_vote shi_vote(int hand)
+/* All items of the sub-group are assumed to be converged, and to have one ring. */
+SHI_FN struct shi_vote shi_vote(int hand, shi_u64 ring)
 {
+    (void)ring;
     struct shi_vote vote = {(shi_u32)!!hand, 0, 0};
     if (shi_item[SHI_HTG].n < 2)
         return vote;
@@ -189,6 +203,11 @@ SHI_FN struct shi_vote shi_vote(int hand)
     vote.index = (shi_u32)__builtin_popcountll(m->value & (((shi_u64)1 << shi_rank(SHI_HTG)) - 1));
     shi_group_barrier(SHI_HTG);
     return vote;
+}
+SHI_FN int shi_vote_turn(shi_u64 ring)
+{
+    (void)ring;
+    return 1;
 }
 SHI_FN shi_u64 shi_vote_add(struct shi_vote vote, shi_u64 *p, shi_u64 v)
 {
@@ -202,14 +221,14 @@ SHI_FN shi_u64 shi_vote_add(struct shi_vote vote, shi_u64 *p, shi_u64 v)
 /* ---- tickets ---------------------------------------------------------------------------------------------------- */
 
 #if defined(SHI_VOTES)
-/* Post for the converged lanes of a sub-group; those with `mine` have a request. As shi_ring_post, but with one fetch-add
+/* Post for the converged lanes of a sub-group with this ring; those with `mine` have a request. As shi_ring_post, but with one fetch-add
  * for all, and no lane writes before the last ticket has credit. A ring smaller than the group is filled in several
  * rounds. */
-SHI_HOT shi_u64 shi_ring_post_group(SHI_GLOBAL struct shi_ring *r, shi_u32 op, shi_u32 pe, const shi_u64 *arg, int mine,
+SHI_HOT shi_u64 shi_ring_post_equal(SHI_GLOBAL struct shi_ring *r, shi_u32 op, shi_u32 pe, const shi_u64 *arg, int mine,
                                     shi_u64 *ticket)
 {
     shi_u64 epoch = shi_ring_epoch(r), aborted = 0;
-    struct shi_vote vote = shi_vote(mine);
+    struct shi_vote vote = shi_vote(mine, (shi_u64)r);
     shi_u32 slots = (shi_u32)1 << r->log_n;
     for (shi_u32 from = 0; from < vote.n; from += slots) {
         shi_u32 n = vote.n - from < slots ? vote.n - from : slots;
@@ -221,6 +240,19 @@ SHI_HOT shi_u64 shi_ring_post_group(SHI_GLOBAL struct shi_ring *r, shi_u32 op, s
                 shi_ring_write(r, *ticket, epoch, op, pe, arg);
         }
     }
+    return aborted;
+}
+
+/* The same for lanes whose contexts may differ: ring by ring. */
+SHI_HOT shi_u64 shi_ring_post_group(SHI_GLOBAL struct shi_ring *r, shi_u32 op, shi_u32 pe, const shi_u64 *arg, int mine,
+                                    shi_u64 *ticket)
+{
+    shi_u64 aborted = 0;
+    for (int left = 1; left;)
+        if (shi_vote_turn((shi_u64)r)) {
+            aborted = shi_ring_post_equal(r, op, pe, arg, mine, ticket);
+            left = 0;
+        }
     return aborted;
 }
 #else
