@@ -24,9 +24,21 @@ static const char *error_name(CUresult r)
     return shi_cu.cuGetErrorName(r, &name) == CUDA_SUCCESS && name ? name : "an unknown error";
 }
 
+/* MPS is NVIDIA's daemon by which processes use a GPU at the same time. "" for other errors. */
+static const char *advice_on_mps(CUresult r)
+{
+    if (r == CUDA_ERROR_MPS_MAX_CLIENTS_REACHED || r == CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED)
+        return ": MPS, by which processes use the GPU at the same time, takes no more of them; run fewer PEs or jobs, or end MPS "
+               "(echo quit | nvidia-cuda-mps-control), after which PEs take turns";
+    if (r >= CUDA_ERROR_MPS_CONNECTION_FAILED && r <= CUDA_ERROR_MPS_SERVER_NOT_READY)
+        return ": MPS, by which processes use the GPU at the same time, does not answer; start it again (nvidia-cuda-mps-control -d), or "
+               "end it (echo quit | nvidia-cuda-mps-control)";
+    return "";
+}
+
 int shi_cuda_failed(const char *call, CUresult r)
 {
-    shi_log_error("CUDA: %s failed with %d, %s", call, r, error_name(r));
+    shi_log_error("CUDA: %s failed with %d, %s%s", call, r, error_name(r), advice_on_mps(r));
     return r == CUDA_ERROR_OUT_OF_MEMORY ? -ENOMEM : -EIO;
 }
 
@@ -34,6 +46,8 @@ static void no_device(CUresult r)
 {
     if (r == CUDA_ERROR_STUB_LIBRARY)
         shi_log_debug("no CUDA device: libcuda.so.1 is the toolkit's stub (error %d)", r);
+    else if (*advice_on_mps(r))
+        shi_cuda_failed("cuInit", r);
     else
         shi_log_debug("no CUDA device: cuInit failed with %d, %s", r, error_name(r));
 }

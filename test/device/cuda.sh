@@ -65,6 +65,9 @@ reports "a GPU in exclusive mode" "is in exclusive mode" FAKE_CUDA_MODE=mode=3 \
     FAKE_CUDA_FAIL=cuDevicePrimaryCtxRetain=46 "$program" up
 reports "IPC is not supported" "cuIpcGetMemHandle.* CUDA_ERROR_NOT_SUPPORTED" FAKE_CUDA_FAIL=cuIpcGetMemHandle=801 \
     "$program" share
+reports "MPS with too many processes" "failed with 809, .*: MPS, .* takes no more of them; run fewer PEs" \
+    FAKE_CUDA_FAIL=cuDevicePrimaryCtxRetain=809 "$program" up
+reports "MPS that does not answer" "cuInit failed with 807, .*: MPS, .* does not answer; start it again" FAKE_CUDA_FAIL=cuInit=807 "$program" up
 reports "kernels without code for this GPU" "(sm_90)" FAKE_CUDA_FAIL=cuModuleLoadDataEx=209 "$program" load
 reports "a long launch of more groups than fit" "has 9 work-groups and the device runs at most 8 at once" \
     "$program" launch late
