@@ -63,7 +63,12 @@ connect() {
         nsenter -t "$(keeper "$h")" -n sh -c "ip addr add 10.77.0.$n/24 dev eth0 && ip link set eth0 up"
     done
     for h in $names; do # a link comes up a moment after its interface
-        until nsenter -t "$(keeper "$h")" -n ip -o link show eth0 | grep -q 'state UP'; do sleep 0.02; done
+        looks=0
+        until nsenter -t "$(keeper "$h")" -n ip -o link show eth0 | grep -q 'state UP'; do
+            looks=$((looks + 1))
+            [ $looks -lt 500 ] || { echo "hosts.sh: eth0 of the fake host $h does not come up in 10 s" >&2; exit 1; }
+            sleep 0.02
+        done
     done
 }
 
