@@ -57,12 +57,13 @@ void zc_config_up(const char *affinity)
     select_devices(affinity);
     zc_config.threads = env("ZE_CPU_THREADS", cores > 0 ? (unsigned)cores : 1, 1, THREADS_MAX);
     zc_config.check = env("ZE_CPU_CHECK", 0, 0, 1);
+    zc_config.count = env("ZE_CPU_COUNT", 0, 0, 1);
     zc_config.private_memory = env("ZE_CPU_PRIVATE", 0, 0, 1);
     zc_config.reorder = env("ZE_CPU_REORDER", 0, 0, 1);
     zc_config.peers = env("ZE_CPU_PEERS", 1, 0, 1);
     zc_config.locals = env("CUDA_CPU_LOCALS", 1, 0, 1);
     zc_config.lanes = env("ZE_CPU_LANES", 1, 0, 1) && !zc_config.private_memory;
-    zc_config.native = env("ZE_CPU_NATIVE", 1, 0, 1) && !zc_config.check && !ZC_SANITIZED;
+    zc_config.native = env("ZE_CPU_NATIVE", 1, 0, 1) && !zc_config.check && !zc_config.count && !ZC_SANITIZED;
 }
 
 uint64_t zc_now_ns(void)

@@ -11,11 +11,12 @@ struct zc_config {
     unsigned devices, threads;  /* that are visible; ZE_CPU_THREADS */
     unsigned device[ZC_DEVICES]; /* the visible ones among ZE_CPU_DEVICES */
     bool check, private_memory; /* ZE_CPU_CHECK, ZE_CPU_PRIVATE */
+    bool count;                 /* ZE_CPU_COUNT */
     bool reorder;               /* ZE_CPU_REORDER */
     bool locals;                /* CUDA_CPU_LOCALS: programs find variables that are local to a PTX module */
     bool peers;                 /* ZE_CPU_PEERS: a device accesses the memory of others */
     bool lanes;                 /* ZE_CPU_LANES: translated kernels run 8 work-items at once where they can */
-    bool native;                /* ZE_CPU_NATIVE, where neither check nor a sanitizer needs the interpreter */
+    bool native;                /* ZE_CPU_NATIVE, where neither check, count nor a sanitizer needs the interpreter */
 };
 extern struct zc_config zc_config; /* constant after zc_config_up */
 

@@ -84,7 +84,8 @@ struct zc_vm {
     uint8_t *vectors;          /* of the kernel's lanes, or NULL: run work-items one by one */
     unsigned spills;           /* grows when 8 work-items that ran at once diverged, shrinks when they ended */
     uint64_t at_once, diverged; /* how often */
-    bool guarded;              /* addresses are checked or translated */
+    bool guarded;              /* addresses are checked or translated, or accesses counted */
+    struct zc_counts *counts;  /* of this thread; NULL: not counted */
     uint64_t lo, hi, changes;  /* the allocation found last, and zc_mem_changes at that time */
     uint64_t bad, bad_bytes;   /* address and size of a faulting access */
     const char *what;          /* the kind of fault, or NULL */

@@ -20,6 +20,7 @@
 #include <time.h>
 
 #include "ze_cpu/config.h"
+#include "ze_cpu/count.h"
 #include "ze_cpu/group_op.h"
 #include "ze_cpu/guard.h"
 #include "ze_cpu/lanes_run.h"
@@ -572,12 +573,16 @@ void zc_run_groups(struct zc_worker *w, struct zc_launch *l)
         w->group[k].live = 0;
     }
     w->next = w->end = 0;
-    struct zc_vm x = {.l = l, .m = l->m, .guarded = zc_config.check || zc_config.private_memory};
+    struct zc_counts counts = {0};
+    struct zc_vm x = {.l = l, .m = l->m, .guarded = zc_config.check || zc_config.private_memory || zc_config.count,
+                      .counts = zc_config.count ? &counts : NULL};
     x.vectors = vectors(w, l->k->lanes);
     zc_guard_run(l);
     bool good = work(w, l, &x);
     not_stalled(w);
     zc_guard_run(NULL);
+    if (x.counts)
+        zc_count_add(l->k->name, x.counts);
     if (x.vectors) {
         atomic_fetch_add_explicit(&at_once, x.at_once, memory_order_relaxed);
         atomic_fetch_add_explicit(&diverged, x.diverged, memory_order_relaxed);

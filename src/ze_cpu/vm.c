@@ -17,6 +17,7 @@
 #include "ze_cpu/builtin.h"
 #include "ze_cpu/convert.h"
 #include "ze_cpu/group_op.h"
+#include "ze_cpu/count.h"
 #include "ze_cpu/guard.h"
 #include "ze_cpu/op.h"
 #include "ze_cpu/print.h"
@@ -56,6 +57,8 @@ typedef UNALIGNED(u64) m64;
     ({                                                                                                                \
         uint64_t a_ = (addr);                                                                                         \
         if (guarded) {                                                                                                \
+            if (x->counts)                                                                                            \
+                zc_count_access(x->counts, i, a_, kind);                                                              \
             a_ = zc_guard_address(x, it, a_, bytes, kind);                                                            \
             if (!a_)                                                                                                  \
                 goto fault;                                                                                           \
@@ -557,6 +560,8 @@ on_AFLAG: {
     NEXT
 }
 on_FENCE:
+    if (guarded && x->counts)
+        x->counts->fences++;
     fence(i->w);
     NEXT
 on_PREFETCH:

@@ -181,7 +181,7 @@ static void on_pe(int pe)
 }
 
 /* The same object on another PE. */
-static inline void *there(int pe, const void *mine)
+static void *there(int pe, const void *mine)
 {
     return world[pe].heap + ((const char *)mine - (const char *)((shmem_ctx_t)shmemg_ctx_default_)->heap);
 }
@@ -229,7 +229,7 @@ static inline void run_lanes(int n_pes, int lanes, int width, void (*work)(void)
 static char *mine; /* scratch of PE 0: objects at fixed places of its heap */
 #define AT(T, place) ((T *)(mine + (place)))
 
-static inline int all_asked(void)
+static int all_asked(void)
 {
     int n = 0;
     for (int op = 0; op <= SHI_OP_GET_INLINE; op++)

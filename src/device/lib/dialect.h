@@ -219,55 +219,43 @@ typedef struct {
 #define SHI_C_fetch_and __atomic_fetch_and
 #define SHI_C_fetch_or __atomic_fetch_or
 #define SHI_C_fetch_xor __atomic_fetch_xor
-#ifndef SHI_COUNT_ /* test/device/cost.c counts what a call does; p: NULL for a fence */
-#define SHI_COUNT_(access, order, p) ((void)0)
-#endif
 #if SHI_TSAN_ /* ThreadSanitizer knows no fences, one of which may follow a relaxed load */
-#define SHI_C_LOAD_(W, p, order) __atomic_load_n((const shi_a##W *)(p), __ATOMIC_ACQUIRE)
+#define SHI_LOAD_(W, p, order) __atomic_load_n((const shi_a##W *)(p), __ATOMIC_ACQUIRE)
 #else
-#define SHI_C_LOAD_(W, p, order) __atomic_load_n((const shi_a##W *)(p), SHI_ORDER_##order##_)
+#define SHI_LOAD_(W, p, order) __atomic_load_n((const shi_a##W *)(p), SHI_ORDER_##order##_)
 #endif
-#define SHI_C_STORE_(W, p, v, order) __atomic_store_n((shi_a##W *)(p), v, SHI_ORDER_##order##_)
-#define SHI_LOAD_(W, p, order) (SHI_COUNT_(load, order, p), SHI_C_LOAD_(W, p, order))
-#define SHI_STORE_(W, p, v, order) (SHI_COUNT_(store, order, p), SHI_C_STORE_(W, p, v, order))
-#define SHI_UPDATE_(W, op, p, v, order) (SHI_COUNT_(update, order, p), SHI_C_##op((shi_a##W *)(p), v, SHI_ORDER_##order##_))
+#define SHI_STORE_(W, p, v, order) __atomic_store_n((shi_a##W *)(p), v, SHI_ORDER_##order##_)
+#define SHI_UPDATE_(W, op, p, v, order) SHI_C_##op((shi_a##W *)(p), v, SHI_ORDER_##order##_)
 #define SHI_CSWAP_(W, p, seen, v)                                                                                    \
-    (SHI_COUNT_(update, relaxed, p),                                                                                 \
-     __atomic_compare_exchange_n((shi_a##W *)(p), (shi_a##W *)(seen), v, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    __atomic_compare_exchange_n((shi_a##W *)(p), (shi_a##W *)(seen), v, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)
 SHI_FN void shi_prefetch_write(const shi_u64 *p)
 {
     __builtin_prefetch(p, 1);
 }
 SHI_FN void shi_store_pair(shi_u64 *p, shi_u64 v0, shi_u64 v1)
 {
-    SHI_COUNT_(store, relaxed, p);
-    SHI_C_STORE_(64, p, v0, relaxed);
-    SHI_C_STORE_(64, p + 1, v1, relaxed);
+    SHI_STORE_(64, p, v0, relaxed);
+    SHI_STORE_(64, p + 1, v1, relaxed);
 }
 SHI_FN void shi_load_pair(const SHI_GLOBAL shi_u64 *p, shi_u64 *v0, shi_u64 *v1)
 {
-    SHI_COUNT_(load, relaxed, p);
-    *v0 = SHI_C_LOAD_(64, p, relaxed);
-    *v1 = SHI_C_LOAD_(64, p + 1, relaxed);
+    *v0 = SHI_LOAD_(64, p, relaxed);
+    *v1 = SHI_LOAD_(64, p + 1, relaxed);
 }
 SHI_FN void shi_fence_release(void)
 {
-    SHI_COUNT_(fence, release, (void *)0);
     __atomic_thread_fence(__ATOMIC_RELEASE);
 }
 SHI_FN void shi_fence_acquire(void)
 {
-    SHI_COUNT_(fence, acquire, (void *)0);
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
 }
 SHI_FN void shi_fence_acq_rel(void)
 {
-    SHI_COUNT_(fence, acq_rel, (void *)0);
     __atomic_thread_fence(__ATOMIC_ACQ_REL);
 }
 SHI_FN void shi_fence_total(void)
 {
-    SHI_COUNT_(fence, seq_cst, (void *)0);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 /* A yield that takes over 1 ms shows that other threads want the core, and they may be ones that have yielded as well. The next 512

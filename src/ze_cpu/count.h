@@ -1,0 +1,22 @@
+/* count.h - what kernels do to memory (ZE_CPU_COUNT): loads, stores, atomic updates, fences, by the memory that they reach. */
+#ifndef ZC_COUNT_H
+#define ZC_COUNT_H
+
+#include <stdint.h>
+
+struct zc_ins;
+
+/* Of this device; of another, or opened by its IPC handle; of the host; frames, local memory and the module's variables. */
+enum zc_memory { MEMORY_OWN, MEMORY_PEER, MEMORY_HOST, MEMORY_OTHER, MEMORIES };
+
+/* A release, of a store or an update, is a fence, too. */
+struct zc_counts {
+    uint64_t loads[MEMORIES], stores[MEMORIES], updates[MEMORIES], fences;
+};
+
+/* Count the access of an instruction to an address; what: as in guard.h. */
+void zc_count_access(struct zc_counts *c, const struct zc_ins *i, uint64_t addr, const char *what);
+/* Add to what the kernel of this name has done. The sums of all kernels are printed when the process ends. */
+void zc_count_add(const char *kernel, const struct zc_counts *c);
+
+#endif
