@@ -6,7 +6,7 @@
 . "${top_srcdir:=.}/test/device/run.sh"
 export SHMEM_DEVICE_SYMMETRIC_SIZE=8M ZE_CPU_COUNT=1 ZE_CPU_PRIVATE=1
 
-cat > "$work/call.cl" << 'END2'
+cat > "$work/call.cl" << 'END'
 #include <shmemg.h>
 SHMEMG_KERNEL void call(SHMEMG_GLOBAL uint64_t *w, int what, int pe)
 {
@@ -23,8 +23,8 @@ SHMEMG_KERNEL void call(SHMEMG_GLOBAL uint64_t *w, int what, int pe)
     case 9: shmemg_uint64_p(w, 1, pe); shmemg_fence(); break;
     }
 }
-END2
-cat > "$work/call.c" << 'END2'
+END
+cat > "$work/call.c" << 'END'
 #include <shmem.h>
 #include <shmemx.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ int main(int argc, char **argv)
     shmem_finalize();
     return bad;
 }
-END2
+END
 $OSHCC -O2 "$work/call.c" "$work/call.cl" -o "$work/call-spirv" > "$work/log" 2>&1
 ok $? "the program compiles" "$work/log"
 ways=spirv:auto
@@ -68,7 +68,7 @@ while read -r direct what most_own most_host most_stores most_host_stores most_u
             [ "$fences" -le "$most_fences" ]
         ok $? "${way%:*}, direct=$direct: $name" "$work/log"
     done
-done << 'END2'
+done << 'END'
 1 0 8 0 1 0 0 0 0.33 p
 1 1 9 0 1 0 0 0 0.46 g
 1 2 9 0 1 0 0 0 0.90 put of 8 bytes
@@ -84,5 +84,5 @@ done << 'END2'
 0 6 5 0 0 0 0 1 1.10 fence
 0 7 4 0 0 0 0 1 2.78 quiet
 0 9 23 0 0 8 2 1 - p and fence
-END2
+END
 plan

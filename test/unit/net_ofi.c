@@ -496,6 +496,36 @@ static void message_lengths(void)
     }
 }
 
+static int registered, waits_since;
+
+/* As a progress thread that finds nothing: it waits again at once. */
+static void *wait_again(void *arg)
+{
+    while (!__atomic_load_n(&registered, __ATOMIC_ACQUIRE))
+        if (shi_net_ofi.idle_wait(PATIENCE_S * 1000))
+            __atomic_fetch_add(&waits_since, 1, __ATOMIC_RELAXED);
+    return arg;
+}
+
+/* Catches: a registration of memory whose turn does not come, because the thread that waits in the network takes it again and again. */
+static void register_beside_waits(void)
+{
+    enum { TIMES = 100 };
+    static char memory[4096];
+    pthread_t t;
+    struct shi_net_memory m;
+    CHECK(pthread_create(&t, NULL, wait_again, NULL) == 0);
+    for (int i = 0; i < TIMES; i++) {
+        CHECK(shi_net_ofi.expose(memory, sizeof memory, SHI_NET_READ, &m) == 0);
+        shi_net_ofi.withdraw(&m);
+    }
+    int waits = __atomic_load_n(&waits_since, __ATOMIC_RELAXED);
+    CHECKF(waits <= 2 * 2 * TIMES, "%d waits ended during %d registrations", waits, 2 * TIMES);
+    __atomic_store_n(&registered, 1, __ATOMIC_RELEASE);
+    shi_net_ofi.wake();
+    pthread_join(t, NULL);
+}
+
 int main(void)
 {
     static int local[1];
@@ -518,6 +548,7 @@ int main(void)
     RUN(local_control, "connections within this host are not paced");
     RUN(wait_beside_poll, "no thread sleeps in the network's wait while another polls");
     RUN(woken_wait, "a wait in the network is ended by another thread");
+    RUN(register_beside_waits, "memory is registered beside a thread that waits in the network");
     RUN(too_long, "receives that a stranger makes fail");
     RUN(connections, "libfabric accepts connections of this user from this job's hosts only");
     RUN(overdue, "operations that do not end");

@@ -524,7 +524,8 @@ static int is_polled(void)
     return 0;
 }
 
-static int waiting;
+static int waiting; /* a thread is in libfabric's wait, or registers memory */
+static int holders; /* threads that want to register memory: the progress thread, which waits again at once, must let them */
 
 /* Reads no entry, so that the poller gets them all. One thread at a time: tcp gives all waiting threads one array of
  * poll(2) results. */
@@ -533,7 +534,8 @@ static int idle_wait(int timeout_ms)
     struct fi_cq_data_entry none;
     if (is_polled())
         return 0;
-    if (!__atomic_load_n(&can_idle_wait, __ATOMIC_RELAXED) || __atomic_exchange_n(&waiting, 1, __ATOMIC_ACQUIRE))
+    if (!__atomic_load_n(&can_idle_wait, __ATOMIC_RELAXED) || __atomic_load_n(&holders, __ATOMIC_RELAXED) ||
+        __atomic_exchange_n(&waiting, 1, __ATOMIC_ACQUIRE))
         return 0;
     ssize_t rc = fi_cq_sread(shi_ofi_lane[0].cq, &none, 0, NULL, timeout_ms);
     __atomic_store_n(&waiting, 0, __ATOMIC_RELEASE);
@@ -557,10 +559,12 @@ static void wake(void)
 static void hold_progress(void)
 {
     static const struct timespec a_moment = {.tv_nsec = 20000};
+    __atomic_fetch_add(&holders, 1, __ATOMIC_RELAXED);
     while (__atomic_exchange_n(&waiting, 1, __ATOMIC_ACQUIRE)) {
         fi_cq_signal(shi_ofi_lane[0].cq); /* it may wait for milliseconds */
         nanosleep(&a_moment, NULL);
     }
+    __atomic_fetch_sub(&holders, 1, __ATOMIC_RELAXED);
     shi_ofi_lanes_hold();
 }
 
