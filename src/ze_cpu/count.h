@@ -6,10 +6,10 @@
 
 struct zc_ins;
 
-/* Of this device; of another, or opened by its IPC handle; of the host; frames, local memory and the module's variables. */
+/* Of this process's devices; opened by an IPC handle; of the host; frames, local memory and the module's variables. */
 enum zc_memory { MEMORY_OWN, MEMORY_PEER, MEMORY_HOST, MEMORY_OTHER, MEMORIES };
 
-/* A release, of a store or an update, is a fence, too. */
+/* A release, of a store or an update, is a fence, too. Copies of whole objects (OP_COPY, ASYNC_COPY) are not counted. */
 struct zc_counts {
     uint64_t loads[MEMORIES], stores[MEMORIES], updates[MEMORIES], fences;
 };

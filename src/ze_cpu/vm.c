@@ -16,8 +16,8 @@
 
 #include "ze_cpu/builtin.h"
 #include "ze_cpu/convert.h"
-#include "ze_cpu/group_op.h"
 #include "ze_cpu/count.h"
+#include "ze_cpu/group_op.h"
 #include "ze_cpu/guard.h"
 #include "ze_cpu/op.h"
 #include "ze_cpu/print.h"

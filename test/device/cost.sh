@@ -39,22 +39,12 @@ int main(int argc, char **argv)
     return bad;
 }
 END
-$OSHCC -O2 "$work/call.c" "$work/call.cl" -o "$work/call-spirv" > "$work/log" 2>&1
-ok $? "the program compiles" "$work/log"
-ways=spirv:auto
-if command -v nvcc > /dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then
-    $OSHCC --kernels=cuda -O2 "$work/call.c" "$work/call.cl" -o "$work/call-cuda" > "$work/log" 2>&1
-    ok $? "the program compiles for CUDA" "$work/log"
-    ways="$ways cuda:cuda-cpu"
-else
-    skip "the program compiles for CUDA" "nvcc is not installed"
-fi
+compile_ways call
 
 # Catches: a load of host memory, an update or a fence more than a call needs.
 while read -r direct what most_own most_host most_stores most_host_stores most_updates most_fences measured name; do
     for way in $ways; do
-        export SHMEM_DEVICE=${way#*:}
-        [ "$SHMEM_DEVICE" != auto ] || unset SHMEM_DEVICE
+        use_way "$way"
         SHMEM_DEVICE_DIRECT=$direct timeout 60 "$work/call-${way%:*}" "$what" > "$work/log" 2>&1
         status=$?
         read -r own host stores host_stores updates fences <<< "$(sed -n 's/.*kernel call: \(.*\)/\1/p' "$work/log" | tr -d , | awk '

@@ -256,22 +256,12 @@ int main(int argc, char **argv)
     return bad != 0;
 }
 END
-$OSHCC -O2 "$work/mixed.c" "$work/mixed.cl" -o "$work/mixed-spirv" > "$work/log" 2>&1
-ok $? "the program compiles" "$work/log"
-ways="spirv:auto"
-if command -v nvcc > /dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then
-    $OSHCC --kernels=cuda -O2 "$work/mixed.c" "$work/mixed.cl" -o "$work/mixed-cuda" > "$work/log" 2>&1
-    ok $? "the program compiles for CUDA" "$work/log"
-    ways="$ways cuda:cuda-cpu"
-else
-    skip "the program compiles for CUDA" "nvcc is not installed"
-fi
+compile_ways mixed
 
 # Catches: an operation that overtakes an earlier one of its context because one is a request and the other a direct store; a
 # fence or quiet that holds for the calling item alone; data after its signal.
 for way in $ways; do
-    export SHMEM_DEVICE=${way#*:}
-    [ "$SHMEM_DEVICE" != auto ] || unset SHMEM_DEVICE
+    use_way "$way"
     for private in 0 1; do
         for setting in "2 -H h1:2,h2:2 1" "8 -H h1:2,h2:2 0" "1024 -H h1:2,h2:2 1" "2 -n3:auto 0" "8 -n3:ofi 1" "1024 -n2:auto 0"; do
             # shellcheck disable=SC2086

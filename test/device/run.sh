@@ -19,6 +19,23 @@ directs='1 0' privates=${ZE_CPU_PRIVATE:-0 1}
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
 . "${top_srcdir:=.}/test/tap.sh"
+# Compile $work/NAME.c and NAME.cl to $work/NAME-spirv and, with nvcc, NAME-cuda. $ways: those made, each with its device.
+compile_ways() { # NAME
+    $OSHCC -O2 "$work/$1.c" "$work/$1.cl" -o "$work/$1-spirv" > "$work/log" 2>&1
+    ok $? "the program compiles" "$work/log"
+    ways=spirv:auto
+    if command -v nvcc > /dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then
+        $OSHCC --kernels=cuda -O2 "$work/$1.c" "$work/$1.cl" -o "$work/$1-cuda" > "$work/log" 2>&1
+        ok $? "the program compiles for CUDA" "$work/log"
+        ways="$ways cuda:cuda-cpu"
+    else
+        skip "the program compiles for CUDA" "nvcc is not installed"
+    fi
+}
+use_way() { # one of $ways
+    export SHMEM_DEVICE=${1#*:}
+    [ "$SHMEM_DEVICE" != auto ] || unset SHMEM_DEVICE
+}
 run() { # PEs, direct, program, arguments
     SHMEM_DEVICE_DIRECT=$2 SHMEM_DEVICE_SYMMETRIC_SIZE=8M timeout 120 $OSHRUN -n "$1" "${@:3}" > "$work/log" 2>&1
 }

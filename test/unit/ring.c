@@ -72,7 +72,7 @@ static void *produce(void *arg)
         if (shi_ring_post(&ring, (shi_u32)(i % 6), (shi_u32)(who % PES), a, &ticket))
             return NULL;
         if (i % 1000 == 999)
-            shi_ring_fence(&ring);
+            shi_ring_fence(&ring, 0);
         if (i % 5000 == 4999)
             shi_ring_quiet(&ring);
     }
@@ -237,7 +237,7 @@ static void test_order(void)
                 post((int)(tap_random(&random) % PES));
                 posted++;
                 if (tap_random(&random) % 5 == 0)
-                    shi_ring_fence(&ring);
+                    shi_ring_fence(&ring, 0);
             }
             if (shi_engine_poll(net.engine) < 0)
                 break;
@@ -263,7 +263,7 @@ static void test_stall(void)
         int pe = i % 100 == 0 ? 2 : i % 2;
         others += pe != 2;
         post(pe);
-        shi_ring_fence(&ring);
+        shi_ring_fence(&ring, 0);
         for (int k = 0; k < 4; k++)
             shi_engine_poll(net.engine);
     }
@@ -459,7 +459,7 @@ static void test_many(void)
     for (int i = 0; i < TURNS; i++) {
         for (int k = 0; k < 2; k++) {
             CHECK(shi_ring_post(&ring, 0, k ? (1 << 24) - 1 : 5, a, &ticket) == 0);
-            shi_ring_fence(&ring);
+            shi_ring_fence(&ring, 0);
         }
         for (int k = 0; k < 3; k++)
             CHECK(shi_engine_poll(slow.engine) >= 0);

@@ -215,23 +215,19 @@ SHI_FN int shi_ring_is_idle(const SHI_GLOBAL struct shi_ring *r, shi_u64 *head)
     return !((shi_u64)(completed - *head) >> 63);
 }
 
-/* Fence: later requests of this work-item to a PE are ordered after its earlier ones. No request is posted. */
-SHI_FN void shi_ring_fence(SHI_GLOBAL struct shi_ring *r)
+/* Fence: later requests of this work-item to a PE are ordered after its earlier ones. No request is posted. alone: no other call posts to
+ * this ring or fences it at the same time. */
+SHI_FN void shi_ring_fence(SHI_GLOBAL struct shi_ring *r, int alone)
 {
     shi_u64 head;
     int idle = shi_ring_is_idle(r, &head);
     shi_fence_acq_rel(); /* A8 */
-    if (!idle)
-        shi_add_relaxed(&r->epoch, 1);
-}
-
-SHI_FN void shi_ring_fence_alone(SHI_GLOBAL struct shi_ring *r)
-{
-    shi_u64 head;
-    int idle = shi_ring_is_idle(r, &head);
-    shi_fence_acq_rel(); /* A8 */
-    if (!idle)
+    if (idle)
+        return;
+    if (alone)
         shi_store_relaxed(&r->epoch, shi_load_relaxed(&r->epoch) + 1);
+    else
+        shi_add_relaxed(&r->epoch, 1);
 }
 
 /* Quiet: complete the stores before it, and wait for all requests posted before. No request is posted. 0, or the abort word. */

@@ -27,10 +27,7 @@ SHI_HOT shi_u64 shi_post(shmem_ctx_t ctx, const struct shi_request *q, int pe, s
 
 SHI_FN void shi_fence_ring(shmem_ctx_t ctx)
 {
-    if (ctx->single)
-        shi_ring_fence_alone(shi_ctx_ring(ctx));
-    else
-        shi_ring_fence(shi_ctx_ring(ctx));
+    shi_ring_fence(shi_ctx_ring(ctx), ctx->single);
 }
 
 /* Post for the items of a group that have a request; all items call. Even with a context of one caller at a time, the items

@@ -105,3 +105,9 @@ void *shi_resolve_slow_copy(const char *routine, const struct shmem_ctx *ctx, en
     void *at = shi_world.dev_private && bytes ? shi_reach_device(&ctx->peers[pe], addr, bytes) : NULL;
     return at ? at : shi_resolve_slow(routine, ctx, use, arg, addr, bytes, pe);
 }
+
+void shi_check_aligned(const char *routine, const char *arg, const void *addr, size_t width, int pe)
+{
+    if ((uintptr_t)addr % width)
+        shi_die(routine, "%s = %p is not aligned to %zu bytes, so no update of it is atomic (pe = %d)", arg, addr, width, pe);
+}

@@ -65,4 +65,7 @@ static inline void *shi_reach(const struct shi_peer *p, const void *addr, size_t
 /* The same for loads only: constant static data too; constants without addresses even of a remote PE. */
 const void *shi_reach_read(const struct shi_peer *p, const void *addr, size_t bytes);
 
+/* Die if a word of width bytes is not aligned to its width: no update of it is atomic. */
+void shi_check_aligned(const char *routine, const char *arg, const void *addr, size_t width, int pe);
+
 #endif

@@ -22,9 +22,7 @@ static void *find(const struct shmem_ctx *ctx, const void *addr, size_t width, i
     int is_remote = shi_is_remote(call->routine, ctx, use, call->arg, addr, width, pe, remote);
     if (!is_remote)
         at = shi_resolve_slow_copy(call->routine, ctx, use, call->arg, addr, width, pe);
-    if ((uintptr_t)addr % width)
-        shi_die(call->routine, "%s = %p is not aligned to %zu bytes, so no update of it is atomic (pe = %d)", call->arg,
-                addr, width, pe);
+    shi_check_aligned(call->routine, call->arg, addr, width, pe);
     return at;
 }
 

@@ -172,9 +172,7 @@ void shi_signal(const char *routine, const struct shmem_ctx *ctx, uint64_t *sig_
     struct shi_remote_addr remote;
     if (sig_op != SHMEM_SIGNAL_SET && sig_op != SHMEM_SIGNAL_ADD)
         shi_die(routine, "sig_op = %d is neither SHMEM_SIGNAL_SET nor SHMEM_SIGNAL_ADD (pe = %d)", sig_op, pe);
-    if ((uintptr_t)sig_addr % sizeof *sig_addr)
-        shi_die(routine, "sig_addr = %p is not aligned to %zu bytes, so no update of it is atomic (pe = %d)", (void *)sig_addr,
-                sizeof *sig_addr, pe);
+    shi_check_aligned(routine, "sig_addr", sig_addr, sizeof *sig_addr, pe);
     if (!at && shi_is_remote(routine, ctx, SHI_WRITE, "sig_addr", sig_addr, sizeof *sig_addr, pe, &remote)) {
         shi_remote_update(ctx->lane, &remote, sizeof *sig_addr, sig_op == SHMEM_SIGNAL_SET ? SHI_AMO_SET : SHI_AMO_ADD, signal,
                           1);
