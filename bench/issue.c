@@ -21,7 +21,7 @@ static _Alignas(64) uint64_t slots[1 << LOG_N][SHI_RING_WORDS], heap[HEAP / 8], 
 static struct shi_ring_result cells[1 << LOG_N];
 static struct shi_ring ring = {.log_n = LOG_N};
 static uint64_t peers[2];
-static struct shi_dev_ctx ctx = {.version = SHI_DEV_VERSION, .heap_bytes = HEAP, .n_even = 2, .n_pes = 2, .stride = 1};
+static struct shi_dev_ctx ctx = {.version = SHI_DEV_VERSION, .heap_bytes = HEAP, .n_pes = 2, .stride = 1};
 
 static void nothing(void)
 {
@@ -91,6 +91,8 @@ int main(void)
     ctx.peer_heap = (uint64_t)peers;
     for (int w = 0; w < 3; w++) {
         peers[1] = w == 0 ? (uint64_t)direct_heap : 0;
+        ctx.near[1] = peers[1];
+        ctx.near_n = w == 0 ? 2 : 0;
         ctx.single = w == 2;
         for (unsigned i = 0; i < sizeof row / sizeof *row; i++)
             printf("{\"bench\":\"issue_%s\",\"place\":\"%s\",\"bytes\":%d,\"pes\":1,\"unit\":\"instructions\","

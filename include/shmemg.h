@@ -92,7 +92,7 @@ typedef ulong uint64_t;
 #define SHMEM_SIGNAL_SET 1
 #define SHMEM_SIGNAL_ADD 2
 
-#define SHMEM_DEVICE_CTX_DEFAULT ((shmem_ctx_t)shmemg_ctx_default_)
+#define SHMEM_DEVICE_CTX_DEFAULT SHI_CTX_DEFAULT_
 #define SHMEM_DEVICE_TEAM_WORLD shi_team_world(SHMEM_DEVICE_CTX_DEFAULT)
 #define SHMEM_DEVICE_TEAM_SHARED shi_team_shared(SHMEM_DEVICE_CTX_DEFAULT)
 

@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "device/cuda_loader.h"
+#include "device/lib/state.h"
 #include "host/util/base.h"
 #include "host/util/log.h"
 #include "host/util/thread.h"
@@ -164,7 +165,7 @@ static int ask_module(CUmodule module, uint64_t symbol[SYMBOLS])
 
 static int find_symbol(CUmodule module, const char *name, void **addr)
 {
-    static const char *const names[SYMBOLS] = {"shmemg_ctx_default_", "shmemg_fault_"};
+    static const char *const names[SYMBOLS] = {SHMEMG_DEFAULT_NAME_, "shmemg_fault_"};
     struct loaded *l = modules, foreign = {0};
     int i = 0;
     while (i < SYMBOLS && strcmp(name, names[i]))

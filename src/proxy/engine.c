@@ -81,7 +81,9 @@ void shi_engine_down(struct shi_engine *e)
 
 void shi_engine_abort(struct shi_engine *e, int status)
 {
-    shi_store_relaxed(&shi_ring_line(e->ring)->abort, (uint64_t)(status & 0xff) + 1);
+    struct shi_ring_line *line = shi_ring_line(e->ring);
+    shi_store_relaxed(&line->abort, (uint64_t)(status & 0xff) + 1);
+    shi_store_relaxed(&line->abort_beside_tail, line->abort);
 }
 
 static void fail(struct shi_engine *e, int err)
@@ -231,7 +233,7 @@ void shi_engine_complete(struct shi_engine *e, struct shi_engine_op *op, int err
 /* Copy the request of the next ticket. 0: a word of its slot is not written yet; out is unchanged. */
 static int read_slot(const struct shi_engine *e, struct shi_request *out)
 {
-    const uint64_t *slot = shi_ring_slot(e->ring, e->next);
+    const uint64_t *slot = shi_ring_slot(shi_ring_slots(e->ring), e->next);
     uint64_t word[SHI_RING_WORDS], phase = shi_ring_phase(e->next, e->ring->log_n);
     for (int i = 0; i < SHI_RING_WORDS; i++) {
         word[i] = shi_load_acquire(&slot[i]); /* A1 */

@@ -143,17 +143,30 @@ static struct one *make(void)
     return shi_proxy_serve(&o->shown.ring, &o->at->ring) ? NULL : o;
 }
 
+/* The first run of PEs of the team that the device reaches. */
+static void fill_near(struct shi_dev_ctx *ctx, const struct shmem_team *t)
+{
+    int first = 0, n = 0;
+    while (first < t->n && !common->peer_heap[shi_team_world_pe(t, first)])
+        first++;
+    for (; n < SHI_DEV_NEAR && first + n < t->n && common->peer_heap[shi_team_world_pe(t, first + n)]; n++)
+        ctx->near[n] = common->peer_heap[shi_team_world_pe(t, first + n)];
+    ctx->near_first = (uint32_t)first;
+    ctx->near_n = (uint32_t)n;
+}
+
 /* Sets every field: the memory may be that of a destroyed context. */
-static void fill(struct one *o, const struct shi_dev_team *t, long options)
+static void fill(struct one *o, const struct shmem_team *team, const struct shi_dev_team *t, long options)
 {
     o->shown.ctx = (struct shi_dev_ctx){
         .version = SHI_DEV_VERSION, .ring = (uint64_t)&o->at->ring, .heap = shi_world.dev_lo,
         .heap_bytes = shi_world.dev_bytes, .peer_heap = (uint64_t)common_at->peer_heap,
         .world = (uint64_t)&common_at->team[SHI_SLOT_WORLD], .shared = (uint64_t)&common_at->team[SHI_SLOT_SHARED],
-        .me = t->me, .n_even = t->stride ? t->n : 0, .n_pes = t->n, .start = t->start, .stride = t->stride, .list = t->list,
+        .me = t->me, .n_pes = t->n, .start = t->start, .stride = t->stride, .list = t->list,
         .fault = (uint64_t)&common_at->fault,
         .ring_updates = shi_dheap_ring_updates(),
         .single = (options & (SHMEM_CTX_PRIVATE | SHMEM_CTX_SERIALIZED)) != 0};
+    fill_near(&o->shown.ctx, team);
     show(&o->shown.ctx, &o->at->ctx, sizeof o->shown.ctx);
 }
 
@@ -198,13 +211,18 @@ int shi_handle_up(void)
     standard = fill_team(&shi_team_shared) ? make() : NULL;
     if (!standard)
         return -ENOMEM;
-    fill(standard, world, 0);
+    fill(standard, &shi_team_world, world, 0);
     return 0;
 }
 
 void *shi_handle_ctx(void)
 {
     return &standard->at->ctx;
+}
+
+const struct shi_dev_ctx *shi_handle_default(void)
+{
+    return &standard->shown.ctx;
 }
 
 int shi_handle_ctx_create(const struct shmem_team *t, long options, void **out)
@@ -219,7 +237,7 @@ int shi_handle_ctx_create(const struct shmem_team *t, long options, void **out)
     const struct shi_dev_team *team = o ? fill_team(t) : NULL;
     if (!team)
         return -ENOMEM;
-    fill(o, team, options);
+    fill(o, t, team, options);
     *out = &o->at->ctx;
     return 0;
 }

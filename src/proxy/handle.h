@@ -9,12 +9,15 @@
 
 #include "host/coll/team.h"
 
+struct shi_dev_ctx;
+
 /* Create the default context and the predefined teams, once; the device heap must be up. Everything in this file goes down
  * with the device. 0 or -errno after one line. */
 int shi_handle_up(void);
 
-/* The default context. */
+/* The default context: where kernels find it, and its contents, which each module has a copy of. */
 void *shi_handle_ctx(void);
+const struct shi_dev_ctx *shi_handle_default(void);
 
 /* A context of the team with a ring of its own. options: SHMEM_CTX_. 0 and *out, or -errno after one line. Pair:
  * shi_handle_ctx_destroy, which completes its requests; no kernel may use the context any more. */

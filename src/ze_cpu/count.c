@@ -18,6 +18,8 @@ static struct sum {
 } *sums;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+enum { PACKET = 16 };
+
 static enum zc_memory memory_of(uint64_t addr)
 {
     struct zc_alloc a;
@@ -26,10 +28,17 @@ static enum zc_memory memory_of(uint64_t addr)
     return a.type != ZE_MEMORY_TYPE_DEVICE ? MEMORY_HOST : a.imported ? MEMORY_PEER : MEMORY_OWN;
 }
 
-void zc_count_access(struct zc_counts *c, const struct zc_ins *i, uint64_t addr, const char *what)
+void zc_count_access(struct zc_counts *c, const struct zc_ins *i, uint64_t addr, size_t bytes, const char *what)
 {
     enum zc_memory m = memory_of(addr);
-    if (strstr(what, "load")) {
+    bool again = what == c->before && addr == c->next && addr % PACKET;
+    c->before = what;
+    c->next = addr + bytes;
+    if (again)
+        return;
+    if (!strcmp(what, "atomic load")) {
+        c->atomic_loads[m]++;
+    } else if (!strcmp(what, "load")) {
         c->loads[m]++;
     } else if (strstr(what, "store")) {
         c->stores[m]++;
@@ -53,11 +62,14 @@ void zc_count_add(const char *kernel, const struct zc_counts *c)
     }
     for (int m = 0; s && m < MEMORIES; m++) {
         s->counts.loads[m] += c->loads[m];
+        s->counts.atomic_loads[m] += c->atomic_loads[m];
         s->counts.stores[m] += c->stores[m];
         s->counts.updates[m] += c->updates[m];
     }
-    if (s)
+    if (s) {
+        s->counts.instructions += c->instructions;
         s->counts.fences += c->fences;
+    }
     pthread_mutex_unlock(&lock);
 }
 
@@ -71,8 +83,9 @@ __attribute__((destructor)) static void print_sums(void)
 {
     for (const struct sum *s = sums; s; s = s->next) {
         print(s->kernel, "loads", s->counts.loads);
+        print(s->kernel, "atomic loads", s->counts.atomic_loads);
         print(s->kernel, "stores", s->counts.stores);
         print(s->kernel, "updates", s->counts.updates);
-        fprintf(stderr, "ze_cpu: kernel %s: fences %" PRIu64 "\n", s->kernel, s->counts.fences);
+        fprintf(stderr, "ze_cpu: kernel %s: fences %" PRIu64 ", instructions %" PRIu64 "\n", s->kernel, s->counts.fences, s->counts.instructions);
     }
 }

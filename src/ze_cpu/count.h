@@ -1,7 +1,9 @@
-/* count.h - what kernels do to memory (ZE_CPU_COUNT): loads, stores, atomic updates, fences, by the memory that they reach. */
+/* count.h - what kernels do (ZE_CPU_COUNT): instructions of the interpreter; loads, stores and atomic updates, by the memory that they
+ * reach; fences. */
 #ifndef ZC_COUNT_H
 #define ZC_COUNT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct zc_ins;
@@ -11,11 +13,12 @@ enum zc_memory { MEMORY_OWN, MEMORY_PEER, MEMORY_HOST, MEMORY_OTHER, MEMORIES };
 
 /* A release, of a store or an update, is a fence, too. Copies of whole objects (OP_COPY, ASYNC_COPY) are not counted. */
 struct zc_counts {
-    uint64_t loads[MEMORIES], stores[MEMORIES], updates[MEMORIES], fences;
+    const char *before; /* the last access, and the address behind it */
+    uint64_t next, instructions, loads[MEMORIES], atomic_loads[MEMORIES], stores[MEMORIES], updates[MEMORIES], fences;
 };
 
-/* Count the access of an instruction to an address; what: as in guard.h. */
-void zc_count_access(struct zc_counts *c, const struct zc_ins *i, uint64_t addr, const char *what);
+/* Count the access of an instruction to an address; what: as in guard.h. Elements of a vector of 16 bytes or less are one access. */
+void zc_count_access(struct zc_counts *c, const struct zc_ins *i, uint64_t addr, size_t bytes, const char *what);
 /* Add to what the kernel of this name has done. The sums of all kernels are printed when the process ends. */
 void zc_count_add(const char *kernel, const struct zc_counts *c);
 

@@ -58,7 +58,7 @@ typedef UNALIGNED(u64) m64;
         uint64_t a_ = (addr);                                                                                         \
         if (guarded) {                                                                                                \
             if (x->counts)                                                                                            \
-                zc_count_access(x->counts, i, a_, kind);                                                              \
+                zc_count_access(x->counts, i, a_, bytes, kind);                                                       \
             a_ = zc_guard_address(x, it, a_, bytes, kind);                                                            \
             if (!a_)                                                                                                  \
                 goto fault;                                                                                           \
@@ -437,8 +437,15 @@ enum zc_stop zc_vm_run(struct zc_vm *x, struct zc_item *it)
     it->fresh = false;
     LOOKED(NULL);
 #define ZC_ROW(name) &&on_##name,
-    static const void *const label[] = {ZC_OPS};
+    static const void *const uncounted[] = {ZC_OPS};
+#undef ZC_ROW
+#define ZC_ROW(name) &&on_counted,
+    static const void *const counted[] = {ZC_OPS};
+    const void *const *const label = guarded && x->counts ? counted : uncounted;
     goto *label[i->op];
+on_counted:
+    x->counts->instructions++;
+    goto *uncounted[i->op];
 
     ZC_INT2(INT2)
     ZC_ICMP(ICMP)

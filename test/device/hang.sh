@@ -8,7 +8,7 @@ cat > "$work/k.cl" << 'END'
 /* Take a ticket, and write its slot when the host allows it. */
 SHMEMG_KERNEL void starve(SHMEMG_GLOBAL uint64_t *w)
 {
-    shmem_ctx_t ctx = (shmem_ctx_t)shmemg_ctx_default_;
+    shmem_ctx_t ctx = SHMEM_DEVICE_CTX_DEFAULT;
     SHMEMG_GLOBAL struct shi_ring *r = shi_ctx_ring(ctx);
     struct shi_request q = {0};
     shi_u64 epoch = shi_ring_epoch(r), t = shi_add_relaxed(&r->head, 1);
@@ -16,13 +16,13 @@ SHMEMG_KERNEL void starve(SHMEMG_GLOBAL uint64_t *w)
         shi_pause();
     q.arg[0] = 41;
     shi_request_put_inline(&q, (shi_u64)(w + 1) - ctx->heap, 8);
-    shi_ring_wait_credit(r, t);
-    shi_ring_write(r, t, epoch, q.op, 0, q.arg);
+    shi_ring_wait_credit(r, 0, r->log_n, t);
+    shi_ring_write(shi_ring_slots(r), t, epoch, q.op, 0, q.arg, 0);
     shmemg_quiet();
 }
 SHMEMG_KERNEL void give_up(SHMEMG_GLOBAL uint64_t *w)
 {
-    shi_add_relaxed(&shi_ctx_ring((shmem_ctx_t)shmemg_ctx_default_)->head, 1);
+    shi_add_relaxed(&shi_ctx_ring(SHMEM_DEVICE_CTX_DEFAULT)->head, 1);
 }
 SHMEMG_KERNEL void wait(SHMEMG_GLOBAL uint64_t *w)
 {

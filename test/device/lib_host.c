@@ -264,7 +264,7 @@ enum { ROUNDS = 400 };
 /* PE 0 sends, PE 1 checks the data after the signal and answers. There are three ways to signal. */
 static void ping(void)
 {
-    shmem_ctx_t ctx = (shmem_ctx_t)shmemg_ctx_default_;
+    shmem_ctx_t ctx = SHMEM_DEVICE_CTX_DEFAULT;
     char *data = (char *)ctx->heap + 1024, *source = (char *)ctx->heap + 8192;
     uint64_t *there_is = (uint64_t *)ctx->heap, *answer = there_is + 1, *added = there_is + 2, sum = 0;
     for (uint64_t i = 1; i <= ROUNDS; i++) {
@@ -400,15 +400,15 @@ static void refuse(void)
     REFUSED(SHI_FAULT_TEAM, 0, shmemg_team_sync(NULL));
     CHECK(f == 4 && stack == 0);
     world[0].ctx.version++;
-    REFUSED(SHI_FAULT_CONTEXT, (uint64_t)&world[0].ctx, shmemg_quiet());
-    REFUSED(SHI_FAULT_CONTEXT, (uint64_t)&world[0].ctx, CHECK(shmemg_long_atomic_fetch(x, 1) == 0));
+    REFUSED(SHI_FAULT_CONTEXT, (uint64_t)&world[0].ctx, shmemg_ctx_quiet(&world[0].ctx));
+    REFUSED(SHI_FAULT_CONTEXT, (uint64_t)&world[0].ctx, CHECK(shmemg_ctx_long_atomic_fetch(&world[0].ctx, x, 1) == 0));
     world[0].ctx.version--;
-    shmemg_ctx_default_ = 0;
-    REFUSED(SHI_FAULT_CONTEXT, 0, CHECK(shmemg_my_pe() == -1));
-    REFUSED(SHI_FAULT_CONTEXT, 0, shmemg_long_p(x, 1, 1));
-    REFUSED(SHI_FAULT_CONTEXT, 0, shmemg_fence_tg());
-    REFUSED(SHI_FAULT_CONTEXT, 0, CHECK(shmemg_sync_all() == -1));
-    REFUSED(SHI_FAULT_CONTEXT, 0, shmemg_signal_wait_until(s, SHMEM_CMP_EQ, 1));
+    SHMEMG_DEFAULT_ = (struct shi_dev_ctx){0};
+    REFUSED(SHI_FAULT_CONTEXT, (uint64_t)SHMEM_DEVICE_CTX_DEFAULT, CHECK(shmemg_my_pe() == -1));
+    REFUSED(SHI_FAULT_CONTEXT, (uint64_t)SHMEM_DEVICE_CTX_DEFAULT, shmemg_long_p(x, 1, 1));
+    REFUSED(SHI_FAULT_CONTEXT, (uint64_t)SHMEM_DEVICE_CTX_DEFAULT, shmemg_fence_tg());
+    REFUSED(SHI_FAULT_CONTEXT, (uint64_t)SHMEM_DEVICE_CTX_DEFAULT, CHECK(shmemg_sync_all() == -1));
+    REFUSED(SHI_FAULT_CONTEXT, (uint64_t)SHMEM_DEVICE_CTX_DEFAULT, shmemg_signal_wait_until(s, SHMEM_CMP_EQ, 1));
     REFUSED(SHI_FAULT_CONTEXT, 0, shmemg_ctx_putmem(NULL, x, x, 8, 1));
 }
 

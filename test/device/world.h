@@ -144,13 +144,17 @@ static void world_up(int n, int direct, unsigned log_n, int late)
         pe->ctx = (struct shi_dev_ctx){.version = SHI_DEV_VERSION, .ring = (uint64_t)&pe->ring,
                                        .heap = (uint64_t)pe->heap, .heap_bytes = HEAP_BYTES,
                                        .peer_heap = (uint64_t)pe->peers, .world = (uint64_t)&pe->team,
-                                       .shared = (uint64_t)&pe->some, .me = i, .n_even = n, .n_pes = n, .stride = 1,
+                                       .shared = (uint64_t)&pe->some, .me = i, .n_pes = n, .stride = 1,
                                        .fault = (uint64_t)&pe->fault};
         pe->even = pe->ctx;
+        for (int k = 0; direct && k < n && k < SHI_DEV_NEAR; k++) {
+            pe->ctx.near[pe->ctx.near_n++] = pe->peers[k];
+            if (k % 2 == 0)
+                pe->even.near[pe->even.near_n++] = pe->peers[k];
+        }
         pe->even.me = i / 2;
         pe->even.n_pes = (n + 1) / 2;
         pe->even.stride = world_lists ? 0 : 2;
-        pe->even.n_even = world_lists ? 0 : pe->even.n_pes;
         pe->some.stride = pe->even.stride;
         pe->some.list = pe->even.list = (uint64_t)pe->list;
         for (int k = 0; k < pe->some.n; k++)
@@ -177,13 +181,13 @@ static void world_down(void)
 
 static void on_pe(int pe)
 {
-    shmemg_ctx_default_ = (uint64_t)&world[pe].ctx;
+    SHMEMG_DEFAULT_ = world[pe].ctx;
 }
 
 /* The same object on another PE. */
 static void *there(int pe, const void *mine)
 {
-    return world[pe].heap + ((const char *)mine - (const char *)((shmem_ctx_t)shmemg_ctx_default_)->heap);
+    return world[pe].heap + ((const char *)mine - (const char *)SHMEMG_DEFAULT_.heap);
 }
 
 static int asked(int pe, int op)

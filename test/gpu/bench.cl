@@ -13,7 +13,7 @@ static inline SHMEMG_DEVICE void post_empty(shmem_ctx_t ctx, int pe, int wait)
     for (int i = 0; i < 6; i++)
         q.arg[i] = 0;
     shi_request_put_inline(&q, 0, 0);
-    shi_post_and_wait(ctx, &q, pe, wait);
+    shi_post_and_wait(ctx, &q, pe, 0, wait);
 }
 
 static inline SHMEMG_DEVICE void once(shmem_ctx_t ctx, SHMEMG_GLOBAL uint64_t *w, SHMEMG_GLOBAL uint64_t *sig, int what,

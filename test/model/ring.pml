@@ -6,14 +6,14 @@
  *   head         next ticket; one fetch-add takes one
  *   bit_of, body the slot's words: the lap's phase bit and the rest; one load or store accesses both
  *   tail         published by the proxy: number of slots that it has taken
- *   seen         a value of tail that a producer read and stored for the others
+ *   seen         a value of tail that a producer read and stored for the others; reader.pml models who reads tail
  *   ticket       a producer's ticket; the body of its words, so that a stale or wrong word shows
  *
  * A producer's words become visible in any order and the proxy reads them in any order, which is more than any memory
  * model allows: the words need no order among themselves. Two edges remain:
  * E1  a word with the phase of lap p / N is the word of p (checked for each word alone)
  * E2  R2 tail is published after the last word was read -> A2 the owner of p writes when p < tail + N, or
- *     R7 seen holds an earlier tail -> A7 when p < seen + N
+ *     R7 seen holds an earlier tail -> A7 when p < seen + N: the stores depend on the load, whose order needs no fence
  * Asserted: every word of ticket k is k's. A ticket that is never taken is an invalid end state.
  * Bound: 3 producers, 2 tickets each, 2 slots of 3 words (the code: 8): 3 laps.
  *

@@ -27,7 +27,7 @@ static void ring_up(unsigned log_n, uint64_t first)
     }
     memset(&line, 0, sizeof line);
     line.tail = line.done = first;
-    ring = (struct shi_ring){.head = first, .completed = first, .slots = (uint64_t)slots, .line = (uint64_t)&line, .log_n = log_n,
+    ring = (struct shi_ring){.head = first, .completed = first, .seen = first, .slots = (uint64_t)slots, .line = (uint64_t)&line, .log_n = log_n,
                              .results = (uint64_t)calloc(n, sizeof(struct shi_ring_result))};
 }
 
@@ -69,12 +69,12 @@ static void *produce(void *arg)
         a[0] = who << 32 | i;
         for (int k = 1; k < SHI_RING_ARGS; k++)
             a[k] = pattern(who, i, k);
-        if (shi_ring_post(&ring, (shi_u32)(i % 6), (shi_u32)(who % PES), a, &ticket))
+        if (shi_ring_post(&ring, 0, (shi_u32)(i % 6), (shi_u32)(who % PES), a, NULL, &ticket))
             return NULL;
         if (i % 1000 == 999)
             shi_ring_fence(&ring, 0);
         if (i % 5000 == 4999)
-            shi_ring_quiet(&ring);
+            shi_ring_quiet(&ring, 0);
     }
     return NULL;
 }
@@ -134,14 +134,14 @@ static void test_torn(void)
         scratch = (struct shi_ring){.head = i, .epoch = ring.epoch, .slots = (uint64_t)words - (i & 3) * 64,
                                     .line = (uint64_t)&scratch_line, .log_n = 2};
         scratch_line.tail = i;
-        shi_ring_post(&scratch, (shi_u32)(i % 6), 0, a, &ticket); /* makes the words; the test stores them one by one */
+        shi_ring_post(&scratch, 0, (shi_u32)(i % 6), 0, a, NULL, &ticket); /* makes the words; the test stores them one by one */
         ring.head++;
         for (unsigned left = 0xff; left;) {
             unsigned w = tap_random(&random) % 8;
             if (!(left >> w & 1))
                 continue;
             CHECKF(shi_engine_poll(e) == 0, "request %lu was taken before all its words were there", (unsigned long)i);
-            shi_ring_slot(&ring, i)[w] = words[w];
+            shi_ring_slot(shi_ring_slots(&ring), i)[w] = words[w];
             left &= ~(1u << w);
         }
         CHECK(shi_engine_poll(e) > 0);
@@ -220,7 +220,7 @@ static void net_up(int refuse, int stalled_pe, int max_ops)
 static void post(int pe)
 {
     uint64_t a[SHI_RING_ARGS] = {1}, ticket;
-    shi_ring_post(&ring, SHI_OP_PUT, (shi_u32)pe, a, &ticket);
+    shi_ring_post(&ring, 0, SHI_OP_PUT, (shi_u32)pe, a, NULL, &ticket);
 }
 
 /* Catches: a request after a fence issued while the PE's earlier ones are under way; `done` past a request that has not
@@ -299,7 +299,7 @@ static void *ask(void *arg)
     uint64_t who = (uintptr_t)arg, a[SHI_RING_ARGS] = {0}, ticket, value;
     for (uint64_t i = 0; i < 5000; i++) {
         a[1] = who << 40 | i;
-        if (shi_ring_post(&ring, SHI_OP_AMO, (shi_u32)(who % PES), a, &ticket) ||
+        if (shi_ring_post(&ring, 0, SHI_OP_AMO, (shi_u32)(who % PES), a, NULL, &ticket) ||
             shi_ring_take_result(&ring, ticket, &value))
             return NULL;
         if (value != a[1])
@@ -334,7 +334,7 @@ static void *fill_and_wait(void *arg)
 {
     uint64_t a[SHI_RING_ARGS] = {0}, ticket, why = 0;
     while (!why)
-        why = shi_ring_post(&ring, SHI_OP_PUT, 0, a, &ticket);
+        why = shi_ring_post(&ring, 0, SHI_OP_PUT, 0, a, NULL, &ticket);
     *(uint64_t *)arg = why;
     return NULL;
 }
@@ -357,7 +357,7 @@ static void test_abort(void)
         pthread_join(t[i], NULL);
         CHECKF(why[i] == 8, "the producer returned with %lu", (unsigned long)why[i]);
     }
-    CHECK(shi_ring_quiet(&ring) == 8);
+    CHECK(shi_ring_quiet(&ring, 0) == 8);
     shi_engine_down(net.engine);
     ring_down();
 }
@@ -458,7 +458,7 @@ static void test_many(void)
     slow.engine = shi_engine_up(&ring, &(struct shi_engine_exec){issue_later, complete_one, NULL, NULL}, 1 << 24, 8);
     for (int i = 0; i < TURNS; i++) {
         for (int k = 0; k < 2; k++) {
-            CHECK(shi_ring_post(&ring, 0, k ? (1 << 24) - 1 : 5, a, &ticket) == 0);
+            CHECK(shi_ring_post(&ring, 0, 0, k ? (1 << 24) - 1 : 5, a, NULL, &ticket) == 0);
             shi_ring_fence(&ring, 0);
         }
         for (int k = 0; k < 3; k++)

@@ -49,47 +49,47 @@ SHI_FN shi_u64 shi_amo_direct(SHI_GLOBAL char *p, int amo, shi_u64 bytes, shi_u6
     return shi_amo_direct32((SHI_GLOBAL shi_u32 *)p, amo, (shi_u32)value, (shi_u32)cond);
 }
 
+/* On PE pe of the context's team. */
 SHI_NOINLINE shi_u64 shi_amo_by_ring(shmem_ctx_t ctx, int pe, int amo, shi_u64 target, shi_u64 bytes, shi_u64 value,
                                      shi_u64 cond, shi_u64 fetch, int result)
 {
     struct shi_request q;
+    shi_u64 ticket, before = 0;
     shi_request_amo(&q, amo, target, bytes, value, cond, fetch, result);
-    if (result == SHI_RESULT_SLOT)
-        return shi_post_and_take(ctx, &q, pe);
     if (result == SHI_RESULT_ADDRESS)
         shi_fence_release(); /* R1: earlier stores to fetch must not overwrite the proxy's result */
-    shi_post_and_wait(ctx, &q, pe, 0);
-    return 0;
+    if (!shi_post(ctx, &q, shi_ctx_member(ctx, pe), 0, &ticket) && result == SHI_RESULT_SLOT)
+        shi_ring_take_result(shi_ctx_ring(ctx), ticket, &before);
+    return before;
 }
 
 /* The old value with SHI_RESULT_SLOT; 0 when the request is refused. A request to a mapped PE waits for its result, see above. */
 SHI_FN shi_u64 shi_amo(shmem_ctx_t ctx, int amo, const void *dest, shi_u64 bytes, shi_u64 value, shi_u64 cond, int pe,
                        int result)
 {
-    struct shi_location to;
-    if (!shi_find(ctx, dest, bytes, bytes, pe, &to))
+    shi_u64 to = shi_find(ctx, dest, bytes, bytes, pe);
+    if (!to)
         return 0;
-    return shi_updates_directly(ctx, &to, amo != SHI_AMO_FETCH)
-               ? shi_amo_direct(to.direct, amo, bytes, value, cond)
-               : shi_amo_by_ring(ctx, to.pe, amo, to.offset, bytes, value, cond, 0,
-                                 to.direct ? SHI_RESULT_SLOT : result);
+    return shi_updates_directly(ctx, to, amo != SHI_AMO_FETCH)
+               ? shi_amo_direct((SHI_GLOBAL char *)to, amo, bytes, value, cond)
+               : shi_amo_by_ring(ctx, pe, amo, shi_far_offset(ctx, dest), bytes, value, cond, 0,
+                                 shi_is_direct(to) ? SHI_RESULT_SLOT : result);
 }
 
 /* The old value is in *fetch after the next quiet. */
 SHI_FN void shi_amo_nbi(shmem_ctx_t ctx, int amo, void *fetch, const void *dest, shi_u64 bytes, shi_u64 value,
                         shi_u64 cond, int pe)
 {
-    struct shi_location to;
-    if (!shi_find(ctx, dest, bytes, bytes, pe, &to))
+    shi_u64 to = shi_find(ctx, dest, bytes, bytes, pe), address = (shi_u64)shi_to_global(fetch), before;
+    if (!to)
         return;
-    shi_u64 address = (shi_u64)shi_to_global(fetch);
-    int direct = shi_updates_directly(ctx, &to, amo != SHI_AMO_FETCH);
-    if (!to.direct && address) {
-        shi_amo_by_ring(ctx, to.pe, amo, to.offset, bytes, value, cond, address, SHI_RESULT_ADDRESS);
+    if (!shi_is_direct(to) && address) {
+        shi_amo_by_ring(ctx, pe, amo, shi_far_offset(ctx, dest), bytes, value, cond, address, SHI_RESULT_ADDRESS);
         return;
     }
-    shi_u64 before = direct ? shi_amo_direct(to.direct, amo, bytes, value, cond)
-                            : shi_amo_by_ring(ctx, to.pe, amo, to.offset, bytes, value, cond, 0, SHI_RESULT_SLOT);
+    before = shi_updates_directly(ctx, to, amo != SHI_AMO_FETCH)
+                 ? shi_amo_direct((SHI_GLOBAL char *)to, amo, bytes, value, cond)
+                 : shi_amo_by_ring(ctx, pe, amo, shi_far_offset(ctx, dest), bytes, value, cond, 0, SHI_RESULT_SLOT);
     shi_scatter(fetch, before, bytes);
 }
 

@@ -2,7 +2,7 @@
  * context.h - translate a context and an object's address to the object's location on a PE. Errors are recorded.
  *
  *   word                  written by                   read by  order
- *   shmemg_ctx_default_   host, before the launch      device   the launch
+ *   SHMEMG_DEFAULT_       host, before the launch      device   the launch
  *   shmemg_fault_         device, compare-and-swap     host     the kernel's end
  *   *ctx->fault           device, compare-and-swap     host     relaxed: an error code; no other data depends on it
  */
@@ -14,18 +14,12 @@
 typedef SHI_GLOBAL struct shi_dev_ctx *shmem_ctx_t;
 typedef SHI_GLOBAL struct shi_dev_team *shmem_team_t;
 
-/* The address of the struct shi_dev_ctx that routines without a context use. The host writes it once per module. */
-SHI_PROGRAM_SCOPE shi_u64 shmemg_ctx_default_ = 0;
+/* The context of routines without one. The host writes it once per module. */
+SHI_CONSTANT struct shi_dev_ctx SHMEMG_DEFAULT_ = {0};
 /* The first error of a routine that was called without a valid context. As *ctx->fault. */
 SHI_PROGRAM_SCOPE shi_u64 shmemg_fault_ = 0;
-SHI_SYMBOLS(shmemg_ctx_default_, shmemg_fault_)
-
-/* The location of an object. */
-struct shi_location {
-    int pe;                  /* of the world */
-    shi_u64 offset;          /* in every PE's heap */
-    SHI_GLOBAL char *direct; /* for loads and stores, or NULL: only through the ring */
-};
+SHI_SYMBOLS(SHMEMG_DEFAULT_, shmemg_fault_)
+#define SHI_CTX_DEFAULT_ ((shmem_ctx_t)&SHMEMG_DEFAULT_)
 
 SHI_FN void shi_fault(shmem_ctx_t ctx, int kind, shi_u64 culprit)
 {
@@ -44,26 +38,12 @@ SHI_FN int shi_ctx_good(shmem_ctx_t ctx)
 /* The heap offset of an address. 0 and a fault when it is outside the heap or not a multiple of align. */
 SHI_HOT int shi_offset(shmem_ctx_t ctx, const void *object, shi_u64 bytes, shi_u64 align, shi_u64 *out)
 {
-    shi_u64 address = (shi_u64)shi_to_global(object), offset = address - ctx->heap;
+    shi_u64 address = shi_address(object), offset = address - ctx->heap;
     if (bytes && (offset >= ctx->heap_bytes || bytes > ctx->heap_bytes - offset || (address & (align - 1)))) {
         shi_fault(ctx, SHI_FAULT_ADDRESS, (shi_u64)object);
         return 0;
     }
     *out = offset;
-    return 1;
-}
-
-/* Find the object of a world PE that corresponds to this local address. 0 and a fault when there is none. */
-SHI_HOT int shi_find_world(shmem_ctx_t ctx, const void *object, shi_u64 bytes, shi_u64 align, int pe,
-                          struct shi_location *out)
-{
-    shi_u64 offset;
-    if (!shi_offset(ctx, object, bytes, align, &offset))
-        return 0;
-    shi_u64 base = ((const SHI_GLOBAL shi_u64 *)ctx->peer_heap)[pe];
-    out->pe = pe;
-    out->offset = offset;
-    out->direct = base ? (SHI_GLOBAL char *)(base + offset) : 0;
     return 1;
 }
 
@@ -77,20 +57,53 @@ SHI_FN int shi_member(shmem_team_t team, int i)
     return team->stride ? team->start + i * team->stride : ((const SHI_GLOBAL int *)team->list)[i];
 }
 
-/* The same for PE pe of the context's team. */
-SHI_HOT int shi_find(shmem_ctx_t ctx, const void *object, shi_u64 bytes, shi_u64 align, int pe, struct shi_location *out)
+/* Where PE pe of the context's team has the object that corresponds to this local address: an address, if this device reaches it, or 1 + the
+ * PE's number in the world, for a request. 0: nowhere, with a fault; or there are no bytes. */
+SHI_NOINLINE shi_u64 shi_find_far(shmem_ctx_t ctx, const void *object, shi_u64 bytes, shi_u64 align, int pe)
 {
+    shi_u64 offset;
     if (!shi_ctx_good(ctx))
         return 0;
-    int world = ctx->start + pe * ctx->stride;
-    if ((shi_u32)pe >= (shi_u32)ctx->n_even) {
-        if ((shi_u32)pe >= (shi_u32)ctx->n_pes) {
-            shi_fault(ctx, SHI_FAULT_PE, (shi_u32)pe);
-            return 0;
-        }
-        world = shi_ctx_member(ctx, pe);
+    if ((shi_u32)pe >= (shi_u32)ctx->n_pes) {
+        shi_fault(ctx, SHI_FAULT_PE, (shi_u32)pe);
+        return 0;
     }
-    return shi_find_world(ctx, object, bytes, align, world, out);
+    if (!shi_offset(ctx, object, bytes, align, &offset) || !bytes)
+        return 0;
+    int world = shi_ctx_member(ctx, pe);
+    shi_u64 base = ((const SHI_GLOBAL shi_u64 *)ctx->peer_heap)[world];
+    return base ? base + offset : 1 + (shi_u64)world;
+}
+
+SHI_FN int shi_is_direct(shi_u64 at)
+{
+    return at > (shi_u64)1 << SHI_PE_BITS;
+}
+
+/* The same; what is usual is here. The default context of a module that the host has not written has no near PEs. */
+SHI_HOT shi_u64 shi_find(shmem_ctx_t ctx, const void *object, shi_u64 bytes, shi_u64 align, int pe)
+{
+    if (ctx != SHI_CTX_DEFAULT_ && !ctx)
+        return shi_find_far(ctx, object, bytes, align, pe);
+    shi_u64 address = shi_address(object), offset = address - ctx->heap, at;
+    shi_u32 near = (shi_u32)pe - ctx->near_first;
+    if ((ctx == SHI_CTX_DEFAULT_ || ctx->version == SHI_DEV_VERSION) && near < ctx->near_n && (bytes <= 8 || bytes <= ctx->heap_bytes) &&
+        offset <= ctx->heap_bytes - bytes && !(address & (align - 1))) { /* no heap has less than 8 bytes */
+        at = ctx->near[near] + offset;
+        SHI_ASSUME(at > (shi_u64)1 << SHI_PE_BITS);
+        return at;
+    }
+    return shi_find_far(ctx, object, bytes, align, pe);
+}
+
+/* What a request needs of an object that is not direct: the PE of the world, and the offset. */
+SHI_FN int shi_far_pe(shi_u64 at)
+{
+    return (int)at - 1;
+}
+SHI_FN shi_u64 shi_far_offset(shmem_ctx_t ctx, const void *object)
+{
+    return shi_address(object) - ctx->heap;
 }
 
 SHI_FN SHI_GLOBAL struct shi_ring *shi_ctx_ring(shmem_ctx_t ctx)
@@ -111,8 +124,8 @@ SHI_FN int shi_n_pes(shmem_ctx_t ctx)
 /* The address of PE pe's object for loads and stores by this device, or NULL. */
 SHI_FN void *shi_ptr(shmem_ctx_t ctx, const void *object, int pe)
 {
-    struct shi_location at;
-    return shi_find(ctx, object, 1, 1, pe, &at) ? (void *)at.direct : (void *)0;
+    shi_u64 at = shi_find(ctx, object, 1, 1, pe);
+    return shi_is_direct(at) ? (void *)(SHI_GLOBAL char *)at : (void *)0;
 }
 
 SHI_FN shmem_team_t shi_team_world(shmem_ctx_t ctx)

@@ -9,12 +9,23 @@
 
 #include "device/lib/dialect.h"
 
+/* Four units are loaded before they are stored: a lane waits for memory once for all of them. */
 #define SHI_COPY_UNITS_(BITS)                                                                                         \
     SHI_FN void shi_copy_##BITS##_(void *dest, const void *source, shi_u64 n, shi_u32 rank, shi_u32 lanes)            \
     {                                                                                                                 \
         shi_a##BITS *d = (shi_a##BITS *)dest;                                                                         \
         const shi_a##BITS *s = (const shi_a##BITS *)source;                                                           \
-        for (shi_u64 i = rank; i < n; i += lanes)                                                                     \
+        shi_u64 i = rank, l = lanes;                                                                                  \
+        SHI_ROLLED                                                                                                    \
+        for (; i + 3 * l < n; i += 4 * l) {                                                                           \
+            shi_a##BITS u = s[i], v = s[i + l], w = s[i + 2 * l], x = s[i + 3 * l];                                   \
+            d[i] = u;                                                                                                 \
+            d[i + l] = v;                                                                                             \
+            d[i + 2 * l] = w;                                                                                         \
+            d[i + 3 * l] = x;                                                                                         \
+        }                                                                                                             \
+        SHI_ROLLED                                                                                                    \
+        for (; i < n; i += l)                                                                                         \
             d[i] = s[i];                                                                                              \
     }
 SHI_COPY_UNITS_(8)
@@ -54,17 +65,17 @@ SHI_FN void shi_copy(void *dest, const void *source, shi_u64 bytes, shi_u32 rank
                 shi_copy_unit_(d, s, small);
             d += small, s += small, bytes -= small;
         }
-    shi_u64 n = bytes / unit, done = n * unit;
+    shi_u64 done = bytes & ~(unit - 1);
     if (unit == 16)
-        shi_copy_128_(d, s, n, rank, lanes);
+        shi_copy_128_(d, s, bytes / 16, rank, lanes);
     else if (unit == 8)
-        shi_copy_64_(d, s, n, rank, lanes);
+        shi_copy_64_(d, s, bytes / 8, rank, lanes);
     else if (unit == 4)
-        shi_copy_32_(d, s, n, rank, lanes);
+        shi_copy_32_(d, s, bytes / 4, rank, lanes);
     else if (unit == 2)
-        shi_copy_16_(d, s, n, rank, lanes);
+        shi_copy_16_(d, s, bytes / 2, rank, lanes);
     else
-        shi_copy_8_(d, s, n, rank, lanes);
+        shi_copy_8_(d, s, bytes, rank, lanes);
     for (small = unit / 2; rank == 0 && small; small /= 2)
         if (bytes & small) {
             shi_copy_unit_(d + done, s + done, small);
@@ -82,6 +93,7 @@ SHI_FN shi_u64 shi_gather(const void *source, shi_u64 bytes)
     if (bytes == 2 && !((shi_u64)source & 1))
         return *(const shi_a16 *)source;
     shi_u64 v = 0;
+    SHI_ROLLED
     for (shi_u64 i = 0; i < bytes; i++)
         v |= (shi_u64)((const shi_a8 *)source)[i] << 8 * i;
     return v;
@@ -101,17 +113,9 @@ SHI_FN void shi_scatter(void *dest, shi_u64 v, shi_u64 bytes)
         *(shi_a16 *)dest = (shi_a16)v;
         return;
     }
+    SHI_ROLLED
     for (shi_u64 i = 0; i < bytes; i++)
         ((shi_a8 *)dest)[i] = (shi_a8)(v >> 8 * i);
-}
-
-/* Copy the first `bytes` bytes of source into `words` words. */
-SHI_FN void shi_gather_words(shi_u64 *word, int words, const void *source, shi_u64 bytes)
-{
-    for (int i = 0; i < words; i++) {
-        shi_u64 at = 8 * (shi_u64)i, left = bytes > at ? bytes - at : 0;
-        word[i] = left ? shi_gather((const char *)source + at, left < 8 ? left : 8) : 0;
-    }
 }
 
 #endif

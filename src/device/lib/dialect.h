@@ -7,7 +7,10 @@
  *   SHI_GLOBAL         address space of memory that peers and the host can access; a pointer without it is generic
  *   SHI_FN             a function of the library; SHI_NOINLINE: never inlined, to save its callers' registers; SHI_HOT:
  *                      always inlined, which keeps its request in registers
+ *   SHI_ROLLED         before a loop: it is not unrolled, for few registers
+ *   SHI_ASSUME         a condition that holds, for the compiler
  *   SHI_PROGRAM_SCOPE  a variable of the module, which the host finds by its name
+ *   SHI_CONSTANT       the same, of which kernels only read; in CUDA's constant memory. OpenCL C has none that a host can write
  *   SHI_SYMBOLS        a kernel that reports the addresses of two such variables, where compilers may hide them from the host
  *   shi_a8 .. shi_a128 types for copies of memory of any type
  *   SHI_LOAD_ to SHI_CSWAP_  an atomic operation on W bits in the given order (CSWAP: relaxed); the functions at the end of the
@@ -15,6 +18,7 @@
  *   shi_fence_release  a release fence; _acquire: an acquire fence, for relaxed loads before it; _acq_rel: both; _total: earlier stores are visible
  *                      to all before later loads and stores
  *   shi_to_global      NULL for private and local memory, which neither proxy nor peer can access
+ *   shi_address        the same as an integer; any value outside of global memory instead of NULL
  *   shi_atom32_, 64_   relaxed; they return the old value
  *   shi_prefetch_write a hint to fetch a cache line for writing
  *   shi_store_pair     two relaxed stores, 16-byte aligned, unordered; one packet where the device has such a store
@@ -29,7 +33,10 @@
 #define SHI_FN static inline
 #define SHI_HOT static inline __attribute__((always_inline))
 #define SHI_NOINLINE static __attribute__((noinline, unused))
+#define SHI_ROLLED
+#define SHI_ASSUME(x) __builtin_assume(x)
 #define SHI_PROGRAM_SCOPE __global
+#define SHI_CONSTANT __global
 #define SHI_SYMBOLS(a, b)
 typedef ulong shi_u64;
 typedef uint shi_u32;
@@ -83,6 +90,10 @@ SHI_FN SHI_GLOBAL void *shi_to_global(const void *p)
 {
     return to_global((void *)p);
 }
+SHI_FN shi_u64 shi_address(const void *p)
+{
+    return (shi_u64)shi_to_global(p);
+}
 
 #elif defined(__CUDACC__)
 
@@ -91,11 +102,15 @@ SHI_FN SHI_GLOBAL void *shi_to_global(const void *p)
 #define SHI_FN static inline __device__
 #define SHI_HOT SHI_FN
 #define SHI_NOINLINE static __noinline__ __device__
+#define SHI_ROLLED _Pragma("unroll 1")
+#define SHI_ASSUME(x) __builtin_assume(x)
 #ifdef __CUDACC_RDC__
 #define SHI_PROGRAM_SCOPE inline __device__ /* one copy in all linked files, which the host finds */
+#define SHI_CONSTANT inline __constant__
 #define SHI_SYMBOLS(a, b)
 #else
 #define SHI_PROGRAM_SCOPE __device__
+#define SHI_CONSTANT __constant__
 #define SHI_SYMBOLS(a, b)                                                                                            \
     extern "C" __attribute__((weak, used)) __global__ void shmemg_symbols_(shi_u64 *out)                             \
     {                                                                                                                \
@@ -182,6 +197,10 @@ SHI_FN void *shi_to_global(const void *p)
 {
     return __isGlobal(p) ? const_cast<void *>(p) : 0;
 }
+SHI_FN shi_u64 shi_address(const void *p)
+{
+    return (shi_u64)p;
+}
 
 #else
 
@@ -193,7 +212,10 @@ SHI_FN void *shi_to_global(const void *p)
 #define SHI_FN static inline
 #define SHI_HOT SHI_FN
 #define SHI_NOINLINE static __attribute__((noinline, unused))
+#define SHI_ROLLED
+#define SHI_ASSUME(x) ((void)0)
 #define SHI_PROGRAM_SCOPE static _Thread_local __attribute__((unused)) /* each thread is a work-item of a PE */
+#define SHI_CONSTANT SHI_PROGRAM_SCOPE
 #define SHI_SYMBOLS(a, b)
 typedef uint64_t shi_u64;
 typedef uint32_t shi_u32;
@@ -282,6 +304,10 @@ static _Thread_local __attribute__((unused)) struct {
 SHI_FN void *shi_to_global(const void *p)
 {
     return (uintptr_t)p >= shi_private.from && (uintptr_t)p < shi_private.to ? (void *)0 : (void *)p;
+}
+SHI_FN shi_u64 shi_address(const void *p)
+{
+    return (shi_u64)shi_to_global(p);
 }
 
 #endif

@@ -32,11 +32,11 @@ SHI_NOINLINE int shi_gpc(shmem_ctx_t ctx, int func, int pe, const void *hdr, shi
     shi_u64 ticket, status = 0, reply = (shi_u64)shi_to_global(rhdr);
     if (!shi_gpc_request(ctx, pe, hdr, hlen, reply, rhlen))
         return -22;
-    shi_gather_words(q.arg + 2, SHI_INLINE_GPC / 8, hdr, hlen);
+    struct shi_payload p = {(const char *)hdr, hlen, 2, SHI_RING_ARGS};
     shi_request_gpc(&q, func, hlen, reply, rhlen, wait ? SHI_RESULT_SLOT : SHI_RESULT_NONE);
     if (rhlen)
         shi_fence_release(); /* R1: earlier stores to rhdr must not overwrite the proxy's reply */
-    if (shi_post(ctx, &q, shi_ctx_member(ctx, pe), &ticket))
+    if (shi_post(ctx, &q, shi_ctx_member(ctx, pe), &p, &ticket))
         return -5;
     if (wait && shi_ring_take_result(shi_ctx_ring(ctx), ticket, &status))
         return -5;
@@ -59,11 +59,11 @@ SHI_NOINLINE int shi_gpc_chained(shmem_ctx_t ctx, int func, int callback, const 
     }
     if (ids && !shi_offset(ctx, ids, idlen ? (shi_u64)idlen * 4 : 1, 4, &offset))
         return -22;
-    shi_gather_words(q.arg + 4, SHI_INLINE_GPC_CHAINED / 8, hdr, hlen);
+    struct shi_payload p = {(const char *)hdr, hlen, 4, SHI_RING_ARGS};
     shi_request_gpc(&q, func, hlen, reply, rhlen, wait ? SHI_RESULT_SLOT : SHI_RESULT_NONE);
     shi_request_gpc_chained(&q, callback, tree, idlen, ids ? ctx->heap + offset : 0);
     shi_fence_release(); /* R1: ids is complete; as above */
-    if (shi_post(ctx, &q, shi_team_world(ctx)->me, &ticket))
+    if (shi_post(ctx, &q, shi_team_world(ctx)->me, &p, &ticket))
         return -5;
     if (wait && shi_ring_take_words(shi_ctx_ring(ctx), ticket, result, 2))
         return -5;

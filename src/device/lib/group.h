@@ -82,8 +82,9 @@ SHI_FN shi_u64 shi_vote_add(struct shi_vote vote, SHI_GLOBAL shi_u64 *p, shi_u64
 enum { SHI_AGGREGATE = 1 };
 SHI_FN shi_u32 shi_rank(int g)
 {
-    shi_u32 i = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
-    return g == SHI_THREAD ? 0 : g == SHI_HTG ? i % 32 : i;
+    shi_u32 lane;
+    asm("mov.u32 %0, %%laneid;" : "=r"(lane));
+    return g == SHI_THREAD ? 0 : g == SHI_HTG ? lane : threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
 }
 SHI_FN shi_u32 shi_lanes(int g)
 {
@@ -223,43 +224,51 @@ SHI_FN shi_u64 shi_vote_add(struct shi_vote vote, shi_u64 *p, shi_u64 v)
 #if defined(SHI_VOTES)
 /* Post for the converged lanes of a sub-group with this ring; those with `mine` have a request. As shi_ring_post, but with one fetch-add
  * for all, and no lane writes before the last ticket has credit. A ring smaller than the group is filled in several
- * rounds. */
-SHI_HOT shi_u64 shi_ring_post_equal(SHI_GLOBAL struct shi_ring *r, shi_u32 op, shi_u32 pe, const shi_u64 *arg, int mine,
-                                    shi_u64 *ticket)
+ * rounds. alone: there is one lane, and no other call posts at the same time. */
+SHI_HOT shi_u64 shi_ring_post_equal(SHI_GLOBAL struct shi_ring *r, int alone, shi_u32 op, shi_u32 pe, const shi_u64 *arg,
+                                    const struct shi_payload *p, int mine, shi_u64 *ticket)
 {
+    struct shi_ring_slots s = shi_ring_slots(r);
     shi_u64 epoch = shi_ring_epoch(r), aborted = 0;
-    struct shi_vote vote = shi_vote(mine, (shi_u64)r);
-    shi_u32 slots = (shi_u32)1 << r->log_n;
-    for (shi_u32 from = 0; from < vote.n; from += slots) {
-        shi_u32 n = vote.n - from < slots ? vote.n - from : slots;
-        shi_u64 first = shi_vote_add(vote, &r->head, n);
-        if (mine && vote.index - from < n) { /* for other lanes the last ticket may have completed long ago */
-            *ticket = first + (vote.index - from);
-            aborted = shi_ring_wait_credit(r, first + n - 1);
+    shi_u32 slots = (shi_u32)1 << s.log_n, left = 1; /* left: requests, fewer than before in each round */
+    SHI_ROLLED
+    while (left) {
+        struct shi_vote vote = {1, 0, 0};
+        if (!alone)
+            vote = shi_vote(mine, (shi_u64)r);
+        shi_u32 n = vote.n < slots ? vote.n : slots;
+        left = vote.n - n;
+        if (!n)
+            break;
+        shi_u64 first = alone ? shi_ring_take(r, 1, 1) : shi_vote_add(vote, &r->head, n);
+        if (mine && vote.index < n) { /* for other lanes the last ticket may have completed long ago */
+            *ticket = first + vote.index;
+            aborted = shi_ring_wait_credit(r, alone, s.log_n, first + n - 1);
             if (!aborted)
-                shi_ring_write(r, *ticket, epoch, op, pe, arg);
+                shi_ring_write(s, *ticket, epoch, op, pe, arg, p);
+            mine = 0;
         }
     }
     return aborted;
 }
 
 /* The same for lanes whose contexts may differ: ring by ring. */
-SHI_HOT shi_u64 shi_ring_post_group(SHI_GLOBAL struct shi_ring *r, shi_u32 op, shi_u32 pe, const shi_u64 *arg, int mine,
-                                    shi_u64 *ticket)
+SHI_HOT shi_u64 shi_ring_post_group(SHI_GLOBAL struct shi_ring *r, int alone, shi_u32 op, shi_u32 pe, const shi_u64 *arg,
+                                    const struct shi_payload *p, int mine, shi_u64 *ticket)
 {
     shi_u64 aborted = 0;
     for (int left = 1; left;)
         if (shi_vote_turn((shi_u64)r)) {
-            aborted = shi_ring_post_equal(r, op, pe, arg, mine, ticket);
+            aborted = shi_ring_post_equal(r, alone, op, pe, arg, p, mine, ticket);
             left = 0;
         }
     return aborted;
 }
 #else
-SHI_HOT shi_u64 shi_ring_post_group(SHI_GLOBAL struct shi_ring *r, shi_u32 op, shi_u32 pe, const shi_u64 *arg, int mine,
-                                    shi_u64 *ticket)
+SHI_HOT shi_u64 shi_ring_post_group(SHI_GLOBAL struct shi_ring *r, int alone, shi_u32 op, shi_u32 pe, const shi_u64 *arg,
+                                    const struct shi_payload *p, int mine, shi_u64 *ticket)
 {
-    return mine ? shi_ring_post(r, op, pe, arg, ticket) : 0;
+    return mine ? shi_ring_post(r, alone, op, pe, arg, p, ticket) : 0;
 }
 #endif
 

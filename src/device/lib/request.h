@@ -63,7 +63,7 @@ SHI_FN void shi_request_put(struct shi_request *q, shi_u64 target, shi_u64 sourc
     q->arg[3] = q->arg[4] = q->arg[5] = q->arg[6] = 0;
 }
 
-/* The payload is already in arg 0 to 5. */
+/* The payload is arg 0 to 5. */
 SHI_FN void shi_request_put_inline(struct shi_request *q, shi_u64 target, shi_u64 bytes)
 {
     q->op = SHI_OP_PUT_INLINE;
@@ -79,7 +79,7 @@ SHI_FN void shi_request_put_signal(struct shi_request *q, shi_u64 target, shi_u6
     q->arg[4] = value;
 }
 
-/* The payload is already in arg 0 to 3. */
+/* The payload is arg 0 to 3. */
 SHI_FN void shi_request_put_signal_inline(struct shi_request *q, shi_u64 target, shi_u64 bytes, shi_u64 signal,
                                           shi_u64 value, int sig_op)
 {
@@ -114,7 +114,7 @@ SHI_FN void shi_request_amo(struct shi_request *q, int amo, shi_u64 target, shi_
     q->arg[6] = 0;
 }
 
-/* hdr is already in arg 2 to 6. */
+/* hdr is arg 2 to 6. */
 SHI_FN void shi_request_gpc(struct shi_request *q, int func, shi_u64 hlen, shi_u64 rhdr, shi_u64 rhlen, int result)
 {
     q->op = SHI_OP_GPC;
@@ -122,7 +122,7 @@ SHI_FN void shi_request_gpc(struct shi_request *q, int func, shi_u64 hlen, shi_u
     q->arg[1] = rhdr;
 }
 
-/* After shi_request_gpc; hdr is already in arg 4 to 6. */
+/* After shi_request_gpc; hdr is arg 4 to 6. */
 SHI_FN void shi_request_gpc_chained(struct shi_request *q, int callback, int tree, int idlen, shi_u64 ids)
 {
     q->op = SHI_OP_GPC_CHAINED;
@@ -130,7 +130,7 @@ SHI_FN void shi_request_gpc_chained(struct shi_request *q, int callback, int tre
     q->arg[3] = ids;
 }
 
-/* Inline: the payload is already in arg 2 to 6. */
+/* Inline: the payload is arg 2 to 6. */
 SHI_FN void shi_request_tag(struct shi_request *q, shi_u64 tag, shi_u64 source, shi_u64 bytes)
 {
     shi_request_put(q, tag, source, bytes);

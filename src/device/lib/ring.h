@@ -12,8 +12,10 @@
  *   slot word    owner of the ticket             proxy       A1 by the phase bit; R1 -> A1 for memory it points to
  *   tail         proxy                           producers   R2 -> A2
  *   seen         producers, any value of tail    producers   R7 -> A7: a copy of tail near the device, extends R2 -> A2
+ *   tail_reader  producers, compare-and-swap     producers   relaxed: 1 while one of those that wait for tail reads it
  *   done         proxy                           producers   R3 -> A3
  *   completed    producers, any value of done    producers   R8 -> A8: a copy of done near the device, extends R3 -> A3
+ *   done_reader  producers, compare-and-swap     producers   relaxed: as tail_reader
  *   abort        proxy                           producers   relaxed: no data depends on it; producers return
  *   result.value, proxy, before result.tag        owner       plain, after A4
  *   .more
@@ -21,11 +23,16 @@
  *
  * R1 -> A1  data that a request points to is complete before the proxy reads it (inline payloads need no R1).
  * R2 -> A2  the proxy has copied the slot before the owner of ticket + N overwrites it. A read of tail is slow for a
- *           device, so a producer that read it stores it in seen, which may be older than tail but never ahead.
+ *           device, so a producer that read it stores it in seen, which may be older than tail but never ahead. A7 is the dependency of the
+ *           owner's stores on what it read: no processor makes a store visible before the branch that leads to it is decided.
  * R3 -> A3  all requests up to the ticket have completed and their stores are visible before the producer continues. Reads of done are slow,
  *           too, so a producer that read it stores it in completed; where that has reached head, quiet and fence have nothing to do.
  *
- * Checked by test/model/ring.pml, fence.pml, retire.pml, result.pml and lanes.pml.
+ * The line is in host memory, whose loads a GPU makes one after another, about 1 us each, however many threads wait. So one of those that
+ * wait for a word, its reader, loads it and stores what it saw in the copy, where the others look. A reader that leaves, also because of an
+ * abort, lets another one take its place. Where no two calls overlap there is no election.
+ *
+ * Checked by test/model/ring.pml, fence.pml, retire.pml, result.pml, reader.pml and lanes.pml.
  */
 #ifndef SHI_RING_H
 #define SHI_RING_H
@@ -45,10 +52,10 @@ enum shi_op {
 /* The proxy writes these words together, done last. */
 struct shi_ring_line {
     shi_u64 tail;  /* the proxy has copied the slots of tickets below it */
-    shi_u64 pad;
-    shi_u64 done;  /* tickets below it have completed; 16 bytes aligned: read with abort */
+    shi_u64 abort_beside_tail; /* as abort: one load reads a word and an abort */
+    shi_u64 done;  /* tickets below it have completed */
     shi_u64 abort; /* nonzero: 1 + the exit status of the job that ends */
-    shi_u64 pad1[4];
+    shi_u64 pad[4];
 };
 
 /* A result slot: the one of ticket T is number T % N. */
@@ -61,11 +68,13 @@ struct shi_ring_result {
 /* One ring. Addresses, not pointers, so that host and device agree on the layout. */
 struct shi_ring {
     shi_u64 head;
-    shi_u64 completed; /* read with head; the host sets both to the same value */
-    shi_u64 pad0[6];
+    shi_u64 completed; /* read with head; at first head, completed, seen, tail and done are equal */
+    shi_u64 done_reader;
+    shi_u64 pad0[5];
     shi_u64 epoch;
     shi_u64 seen;
-    shi_u64 pad1[6];
+    shi_u64 tail_reader;
+    shi_u64 pad1[5];
     shi_u64 slots; /* shi_u64 [N][8], in host-visible memory, 16 bytes aligned, zero except the phase bit of the lap
                     * before head's */
     shi_u64 results; /* struct shi_ring_result [N] */
@@ -100,62 +109,103 @@ SHI_FN SHI_GLOBAL struct shi_ring_line *shi_ring_line(const SHI_GLOBAL struct sh
     return (SHI_GLOBAL struct shi_ring_line *)r->line;
 }
 
-SHI_FN SHI_GLOBAL shi_u64 *shi_ring_slot(const SHI_GLOBAL struct shi_ring *r, shi_u64 ticket)
+/* Where a ring's slots are. A producer reads it before it takes a ticket: what else it reads then does not wait for this. */
+struct shi_ring_slots {
+    SHI_GLOBAL shi_u64 *at;
+    shi_u64 log_n;
+};
+SHI_FN struct shi_ring_slots shi_ring_slots(const SHI_GLOBAL struct shi_ring *r)
 {
-    shi_u64 mask = ((shi_u64)1 << r->log_n) - 1;
-    return (SHI_GLOBAL shi_u64 *)r->slots + (ticket & mask) * SHI_RING_WORDS;
+    struct shi_ring_slots s = {(SHI_GLOBAL shi_u64 *)r->slots, r->log_n};
+    return s;
 }
 
-/* The abort word at each 64th look of a wait: it is in host memory, to which each look of a device is a trip. */
+SHI_FN SHI_GLOBAL shi_u64 *shi_ring_slot(struct shi_ring_slots s, shi_u64 ticket)
+{
+    return s.at + (ticket & (((shi_u64)1 << s.log_n) - 1)) * SHI_RING_WORDS;
+}
+
+/* The abort word at some looks of a wait: at the 64th, at twice that number and so on, then at each 8,192nd. It is in host memory, where
+ * each look of a device takes its turn, and delays those of others. */
 SHI_FN shi_u64 shi_ring_aborted_sometimes(const SHI_GLOBAL struct shi_ring *r, shi_u32 *looks)
 {
-    return ++*looks % 64 == 0 ? shi_load_relaxed(&shi_ring_line(r)->abort) : 0;
+    ++*looks;
+    return *looks % 64 == 0 && ((*looks & (*looks - 1)) == 0 || *looks % 8192 == 0) ? shi_load_relaxed(&shi_ring_line(r)->abort) : 0;
 }
 
 /* ---- producers -------------------------------------------------------------------------------------------------- */
 
-/* Poll until tickets below `ticket` have completed. 0 and *done, or the abort word. A fence (A3) must follow. The line is in host memory,
- * so that a device needs a trip for each look: one for both words. */
-SHI_FN shi_u64 shi_ring_poll_done(const SHI_GLOBAL struct shi_ring *r, shi_u64 ticket, shi_u64 *done)
+/* right across a wrap, too */
+SHI_FN int shi_ring_reached(shi_u64 value, shi_u64 least)
 {
-    SHI_GLOBAL struct shi_ring_line *line = shi_ring_line(r);
-    shi_u64 aborted;
-    for (;;) {
-        shi_load_pair(&line->done, done, &aborted);
-        if (!((shi_u64)(*done - ticket) >> 63)) /* right across a wrap, too */
+    return !((shi_u64)(value - least) >> 63);
+}
+
+/* A wait for a word of the line. */
+struct shi_ring_wait {
+    shi_u64 value;                 /* what was seen last */
+    SHI_GLOBAL shi_u64 *copy;      /* of the word, near the device */
+    SHI_GLOBAL shi_u64 *reader;    /* 1 while one that waits reads the line */
+    int reads, alone;              /* reads: this one is the reader. alone: no two calls overlap */
+};
+
+/* Wait until the word has reached `least`. 0, or the abort word. A fence and shi_ring_leave must follow. */
+SHI_FN shi_u64 shi_ring_await(struct shi_ring_wait *w, const SHI_GLOBAL shi_u64 *word, shi_u64 least)
+{
+    shi_u64 before = 0, aborted;
+    for (w->reads = w->alone;; shi_pause()) {
+        aborted = 0;
+        if (w->reads || shi_load_relaxed(w->reader) == 0) {
+            int mine = w->reads || shi_atom64_cswap(w->reader, 0, 1) == 0; /* on its way while the line is read */
+            shi_load_pair(word, &w->value, &aborted);
+            w->reads = mine;
+        } else {
+            w->value = shi_load_relaxed(w->copy);
+        }
+        if (shi_ring_reached(w->value, least))
             return 0;
         if (aborted)
             return aborted;
-        shi_pause();
+        if (w->reads && !w->alone && w->value != before) {
+            shi_fence_acq_rel(); /* A2, R7; A3, R8 */
+            shi_store_relaxed(w->copy, w->value);
+            before = w->value;
+        }
     }
 }
 
-/* Wait until tickets below `ticket` have completed. 0, or the abort word. */
-SHI_FN shi_u64 shi_ring_wait_done(SHI_GLOBAL struct shi_ring *r, shi_u64 ticket)
+/* The end of a wait, behind a fence: A2, R7; A3, R8. */
+SHI_FN void shi_ring_leave(const struct shi_ring_wait *w)
 {
-    shi_u64 done, aborted = shi_ring_poll_done(r, ticket, &done);
-    if (!aborted) {
-        shi_fence_acq_rel(); /* A3, R8 */
-        shi_store_relaxed(&r->completed, done);
-    }
+    if (!w->reads)
+        return;
+    shi_store_relaxed(w->copy, w->value);
+    if (!w->alone)
+        shi_store_relaxed(w->reader, 0);
+}
+
+/* Wait until tickets below `ticket` have completed. 0, or the abort word. alone: no other call posts to this ring or waits for it at the
+ * same time. */
+SHI_FN shi_u64 shi_ring_wait_done(SHI_GLOBAL struct shi_ring *r, int alone, shi_u64 ticket)
+{
+    struct shi_ring_wait w = {0, &r->completed, &r->done_reader, 0, alone};
+    shi_u64 aborted = shi_ring_await(&w, &shi_ring_line(r)->done, ticket);
+    shi_fence_acq_rel();
+    shi_ring_leave(&w);
     return aborted;
 }
 
 /* Wait until the slot of `ticket` is free. 0, or the abort word. */
-SHI_FN shi_u64 shi_ring_wait_credit(SHI_GLOBAL struct shi_ring *r, shi_u64 ticket)
+SHI_FN shi_u64 shi_ring_wait_credit(SHI_GLOBAL struct shi_ring *r, int alone, shi_u64 log_n, shi_u64 ticket)
 {
-    SHI_GLOBAL struct shi_ring_line *line = shi_ring_line(r);
-    shi_u64 tail = shi_load_acquire(&r->seen); /* A7 */
-    if (!((ticket - tail) >> r->log_n))
+    shi_u64 least = ticket + 1 - ((shi_u64)1 << log_n);
+    if (shi_ring_reached(shi_load_relaxed(&r->seen), least)) /* A7 */
         return 0;
-    for (shi_u32 looks = 0; (ticket - (tail = shi_load_relaxed(&line->tail))) >> r->log_n; shi_pause()) {
-        shi_u64 aborted = shi_ring_aborted_sometimes(r, &looks);
-        if (aborted)
-            return aborted;
-    }
-    shi_fence_acquire(); /* A2 */
-    shi_store_release(&r->seen, tail); /* R7 */
-    return 0;
+    struct shi_ring_wait w = {0, &r->seen, &r->tail_reader, 0, alone};
+    shi_u64 aborted = shi_ring_await(&w, &shi_ring_line(r)->tail, least);
+    shi_fence_acq_rel();
+    shi_ring_leave(&w);
+    return aborted;
 }
 
 /* The current epoch. Read it before taking the ticket. */
@@ -164,46 +214,67 @@ SHI_FN shi_u64 shi_ring_epoch(const SHI_GLOBAL struct shi_ring *r)
     return shi_load_relaxed(&r->epoch) & (((shi_u64)1 << SHI_EPOCH_BITS) - 1);
 }
 
+/* Data of a request, which is read as its slot is written: that of arguments first to end - 1. */
+struct shi_payload {
+    const char *at;
+    shi_u64 bytes;
+    int first, end;
+};
+
+/* Argument i: of the payload, or of arg. */
+SHI_FN shi_u64 shi_ring_word_(const shi_u64 *arg, const struct shi_payload *p, int i)
+{
+    if (!p || i < p->first || i >= p->end)
+        return arg[i];
+    shi_u64 at = 8 * (shi_u64)(i - p->first), left = p->bytes > at ? p->bytes - at : 0, v = 0;
+    if (left >= 8 && !((shi_u64)p->at & 7))
+        return *(const shi_a64 *)(p->at + at);
+    SHI_ROLLED
+    for (shi_u32 k = 0; k < 8 && k < left; k++)
+        v |= (shi_u64)((const shi_a8 *)p->at)[at + k] << 8 * k;
+    return v;
+}
+
 /* Fill the slot of a ticket that has credit. Prefetch the line of a later ticket, which is in the consumer's cache:
  * otherwise the next fetch-add, which waits for all stores, waits for this ticket's line. */
-SHI_HOT void shi_ring_write(const SHI_GLOBAL struct shi_ring *r, shi_u64 t, shi_u64 epoch, shi_u32 op, shi_u32 pe,
-                            const shi_u64 *arg)
+SHI_HOT void shi_ring_write(struct shi_ring_slots s, shi_u64 t, shi_u64 epoch, shi_u32 op, shi_u32 pe, const shi_u64 *arg,
+                            const struct shi_payload *p)
 {
-    SHI_GLOBAL shi_u64 *slot = shi_ring_slot(r, t);
-    shi_prefetch_write(shi_ring_slot(r, t + SHI_RING_AHEAD));
-    shi_u64 word[SHI_RING_WORDS], phase = shi_ring_phase(t, r->log_n);
-    word[0] = ((shi_u64)op << (SHI_PE_BITS + SHI_EPOCH_BITS) | (shi_u64)pe << SHI_EPOCH_BITS | epoch) << 8 | phase;
-    for (int i = 0; i < SHI_RING_ARGS; i++) {
-        word[i + 1] = (arg[i] & ~(shi_u64)1) | phase;
-        word[0] |= (arg[i] & 1) << (i + 1); /* the bit that the phase displaced */
+    SHI_GLOBAL shi_u64 *slot = shi_ring_slot(s, t);
+    shi_prefetch_write(shi_ring_slot(s, t + SHI_RING_AHEAD));
+    shi_u64 phase = shi_ring_phase(t, s.log_n), last = 0;
+    shi_u64 header = ((shi_u64)op << (SHI_PE_BITS + SHI_EPOCH_BITS) | (shi_u64)pe << SHI_EPOCH_BITS | epoch) << 8 | phase;
+    for (int i = SHI_RING_ARGS - 1; i >= 0; i--) { /* from the end: the header has the bits that the phase displaces */
+        shi_u64 word = shi_ring_word_(arg, p, i), marked = (word & ~(shi_u64)1) | phase;
+        header |= (word & 1) << (i + 1);
+        if (i % 2)
+            shi_store_pair(slot + i + 1, marked, last);
+        last = marked;
     }
-    for (int i = 0; i < SHI_RING_WORDS; i += 2)
-        shi_store_pair(slot + i, word[i], word[i + 1]);
+    shi_store_pair(slot, header, last);
 }
 
-/* Post one request. When it refers to memory written before, the caller first makes R1 (shi_fence_release). 0 and *ticket,
- * or the abort word, and then nothing was posted. */
-SHI_HOT shi_u64 shi_ring_post(SHI_GLOBAL struct shi_ring *r, shi_u32 op, shi_u32 pe, const shi_u64 *arg, shi_u64 *ticket)
+/* Take the next n tickets; the first of them. */
+SHI_FN shi_u64 shi_ring_take(SHI_GLOBAL struct shi_ring *r, int alone, shi_u64 n)
 {
+    if (!alone)
+        return shi_add_relaxed(&r->head, n);
+    shi_u64 t = r->head;
+    shi_store_relaxed(&r->head, t + n);
+    return t;
+}
+
+/* Post one request. When it refers to memory written before, the caller first makes R1 (shi_fence_release). alone: no other call posts to
+ * this ring or fences it at the same time. p: NULL: there is none. 0 and *ticket, or the abort word, and then nothing was posted. */
+SHI_HOT shi_u64 shi_ring_post(SHI_GLOBAL struct shi_ring *r, int alone, shi_u32 op, shi_u32 pe, const shi_u64 *arg,
+                              const struct shi_payload *p, shi_u64 *ticket)
+{
+    struct shi_ring_slots s = shi_ring_slots(r);
     shi_u64 epoch = shi_ring_epoch(r);
-    shi_u64 t = shi_add_relaxed(&r->head, 1);
-    *ticket = t;
-    shi_u64 aborted = shi_ring_wait_credit(r, t);
+    *ticket = shi_ring_take(r, alone, 1);
+    shi_u64 aborted = shi_ring_wait_credit(r, alone, s.log_n, *ticket);
     if (!aborted)
-        shi_ring_write(r, t, epoch, op, pe, arg);
-    return aborted;
-}
-
-/* The same when no other call posts to this ring or fences it at the same time. */
-SHI_HOT shi_u64 shi_ring_post_alone(SHI_GLOBAL struct shi_ring *r, shi_u32 op, shi_u32 pe, const shi_u64 *arg,
-                                    shi_u64 *ticket)
-{
-    shi_u64 epoch = shi_ring_epoch(r), t = shi_load_relaxed(&r->head);
-    shi_store_relaxed(&r->head, t + 1);
-    *ticket = t;
-    shi_u64 aborted = shi_ring_wait_credit(r, t);
-    if (!aborted)
-        shi_ring_write(r, t, epoch, op, pe, arg);
+        shi_ring_write(s, *ticket, epoch, op, pe, arg, p);
     return aborted;
 }
 
@@ -212,7 +283,7 @@ SHI_FN int shi_ring_is_idle(const SHI_GLOBAL struct shi_ring *r, shi_u64 *head)
 {
     shi_u64 completed;
     shi_load_pair(&r->head, head, &completed);
-    return !((shi_u64)(completed - *head) >> 63);
+    return shi_ring_reached(completed, *head);
 }
 
 /* Fence: later requests of this work-item to a PE are ordered after its earlier ones. No request is posted. alone: no other call posts to
@@ -231,14 +302,14 @@ SHI_FN void shi_ring_fence(SHI_GLOBAL struct shi_ring *r, int alone)
 }
 
 /* Quiet: complete the stores before it, and wait for all requests posted before. No request is posted. 0, or the abort word. */
-SHI_FN shi_u64 shi_ring_quiet(SHI_GLOBAL struct shi_ring *r)
+SHI_FN shi_u64 shi_ring_quiet(SHI_GLOBAL struct shi_ring *r, int alone)
 {
-    shi_u64 head, done;
-    int idle = shi_ring_is_idle(r, &head);
-    shi_u64 aborted = idle ? 0 : shi_ring_poll_done(r, head, &done);
+    shi_u64 head, aborted = 0;
+    struct shi_ring_wait w = {0, &r->completed, &r->done_reader, 0, alone};
+    if (!shi_ring_is_idle(r, &head))
+        aborted = shi_ring_await(&w, &shi_ring_line(r)->done, head);
     shi_fence_total(); /* A3, A8, R8 */
-    if (!idle && !aborted)
-        shi_store_relaxed(&r->completed, done);
+    shi_ring_leave(&w);
     return aborted;
 }
 

@@ -15,14 +15,20 @@
 
 enum { SHI_SIGNAL_SET = 1, SHI_SIGNAL_ADD = 2 }; /* SHMEM_SIGNAL_ */
 
-/* Post for one work-item. 0 and the ticket, or the abort word. */
-SHI_HOT shi_u64 shi_post(shmem_ctx_t ctx, const struct shi_request *q, int pe, shi_u64 *ticket)
+/* Post for the items of a group that have a request; all items call. 0 and the ticket, or the abort word. A context of one caller at a time
+ * may be a group's, whose items call at the same time. */
+SHI_HOT shi_u64 shi_post_each(shmem_ctx_t ctx, int g, const struct shi_request *q, int pe,
+                              const struct shi_payload *p, int mine, shi_u64 *ticket)
 {
-    if (ctx->single)
-        return shi_ring_post_alone(shi_ctx_ring(ctx), q->op, (shi_u32)pe, q->arg, ticket);
-    if (SHI_AGGREGATE || ctx->lockstep)
-        return shi_ring_post_group(shi_ctx_ring(ctx), q->op, (shi_u32)pe, q->arg, 1, ticket);
-    return shi_ring_post(shi_ctx_ring(ctx), q->op, (shi_u32)pe, q->arg, ticket);
+    int alone = g == SHI_THREAD && ctx->single;
+    if (SHI_AGGREGATE || (!alone && (g == SHI_HTG || ctx->lockstep)))
+        return shi_ring_post_group(shi_ctx_ring(ctx), alone, q->op, (shi_u32)pe, q->arg, p, mine, ticket);
+    return mine ? shi_ring_post(shi_ctx_ring(ctx), alone, q->op, (shi_u32)pe, q->arg, p, ticket) : 0;
+}
+
+SHI_HOT shi_u64 shi_post(shmem_ctx_t ctx, const struct shi_request *q, int pe, const struct shi_payload *p, shi_u64 *ticket)
+{
+    return shi_post_each(ctx, SHI_THREAD, q, pe, p, 1, ticket);
 }
 
 SHI_FN void shi_fence_ring(shmem_ctx_t ctx)
@@ -30,80 +36,68 @@ SHI_FN void shi_fence_ring(shmem_ctx_t ctx)
     shi_ring_fence(shi_ctx_ring(ctx), ctx->single);
 }
 
-/* Post for the items of a group that have a request; all items call. Even with a context of one caller at a time, the items
- * of a group call at the same time. */
-SHI_FN shi_u64 shi_post_each(shmem_ctx_t ctx, int g, const struct shi_request *q, int pe, int mine, shi_u64 *ticket)
-{
-    if (SHI_AGGREGATE || g == SHI_HTG || ctx->lockstep)
-        return shi_ring_post_group(shi_ctx_ring(ctx), q->op, (shi_u32)pe, q->arg, mine, ticket);
-    return mine ? shi_ring_post(shi_ctx_ring(ctx), q->op, (shi_u32)pe, q->arg, ticket) : 0;
-}
-
 /* Post, and wait for completion unless nonblocking. */
-SHI_HOT void shi_post_and_wait(shmem_ctx_t ctx, const struct shi_request *q, int pe, int wait)
+SHI_HOT void shi_post_and_wait(shmem_ctx_t ctx, const struct shi_request *q, int pe, const struct shi_payload *p, int wait)
 {
     shi_u64 ticket;
-    if (!shi_post(ctx, q, pe, &ticket) && wait)
-        shi_ring_wait_done(shi_ctx_ring(ctx), ticket + 1);
+    if (!shi_post(ctx, q, pe, p, &ticket) && wait)
+        shi_ring_wait_done(shi_ctx_ring(ctx), ctx->single, ticket + 1);
 }
 
 /* Post, and wait for the result. 0 after an abort. */
 SHI_FN shi_u64 shi_post_and_take(shmem_ctx_t ctx, const struct shi_request *q, int pe)
 {
     shi_u64 ticket, value = 0;
-    if (!shi_post(ctx, q, pe, &ticket))
+    if (!shi_post(ctx, q, pe, 0, &ticket))
         shi_ring_take_result(shi_ctx_ring(ctx), ticket, &value);
     return value;
 }
 
 /* ---- put -------------------------------------------------------------------------------------------------------- */
 
-/* Put by inline requests, divided among the group. */
-SHI_FN void shi_put_in_pieces(shmem_ctx_t ctx, int g, int pe, shi_u64 target, const void *source, shi_u64 bytes)
+/* Put by inline requests, divided among the group: from memory that the proxy cannot access. */
+SHI_NOINLINE void shi_put_in_pieces(shmem_ctx_t ctx, int g, int pe, shi_u64 target, const void *source, shi_u64 bytes)
 {
     struct shi_request q;
     shi_u64 ticket, mine = (shi_u64)shi_rank(g) * SHI_INLINE_PUT, all = (shi_u64)shi_lanes(g) * SHI_INLINE_PUT;
+    SHI_ROLLED
     for (shi_u64 from = 0; from < bytes; from += all) {
         shi_u64 at = from + mine, left = at < bytes ? bytes - at : 0, n = left < SHI_INLINE_PUT ? left : SHI_INLINE_PUT;
-        shi_gather_words(q.arg, SHI_INLINE_PUT / 8, (const char *)source + at, n);
+        struct shi_payload p = {(const char *)source + at, n, 0, SHI_INLINE_PUT / 8};
         shi_request_put_inline(&q, target + at, n);
-        if (shi_post_each(ctx, g, &q, pe, n != 0, &ticket) && g == SHI_THREAD)
+        if (shi_post_each(ctx, g, &q, pe, &p, n != 0, &ticket) && g == SHI_THREAD)
             return; /* aborted */
     }
 }
 
-SHI_NOINLINE void shi_put_by_ring(shmem_ctx_t ctx, int g, int pe, shi_u64 target, const void *source, shi_u64 bytes,
-                                  int nbi)
+/* For one work-item. */
+SHI_NOINLINE void shi_put_by_ring(shmem_ctx_t ctx, int pe, shi_u64 target, const void *source, shi_u64 bytes, int nbi)
 {
     struct shi_request q;
-    shi_u64 address = (shi_u64)shi_to_global(source);
-    if (bytes > SHI_INLINE_PUT && !address) {
-        shi_put_in_pieces(ctx, g, pe, target, source, bytes);
-        return;
-    }
-    if (bytes == 0 || shi_rank(g) != 0)
-        return;
+    struct shi_payload p = {(const char *)source, bytes, 0, 0};
+    shi_request_put(&q, target, (shi_u64)shi_to_global(source), bytes);
     if (bytes <= SHI_INLINE_PUT) {
-        shi_gather_words(q.arg, SHI_INLINE_PUT / 8, source, bytes);
         shi_request_put_inline(&q, target, bytes);
-        shi_post_and_wait(ctx, &q, pe, 0);
-        return;
+        p.end = SHI_INLINE_PUT / 8;
+        nbi = 1;
+    } else {
+        shi_fence_release(); /* R1 */
     }
-    shi_request_put(&q, target, address, bytes);
-    shi_fence_release(); /* R1 */
-    shi_post_and_wait(ctx, &q, pe, !nbi);
+    shi_post_and_wait(ctx, &q, pe, &p, !nbi);
 }
 
 SHI_FN void shi_put(shmem_ctx_t ctx, int g, void *dest, const void *source, shi_u64 bytes, int pe, int nbi)
 {
-    struct shi_location to;
-    if (!shi_find(ctx, dest, bytes, 1, pe, &to))
+    shi_u64 to = shi_find(ctx, dest, bytes, 1, pe);
+    if (!to)
         return;
     shi_group_barrier(g);
-    if (to.direct)
-        shi_copy(to.direct, source, bytes, shi_rank(g), shi_lanes(g));
-    else
-        shi_put_by_ring(ctx, g, to.pe, to.offset, source, bytes, nbi);
+    if (shi_is_direct(to))
+        shi_copy((SHI_GLOBAL char *)to, source, bytes, shi_rank(g), shi_lanes(g));
+    else if (bytes > SHI_INLINE_PUT && !shi_to_global(source))
+        shi_put_in_pieces(ctx, g, shi_far_pe(to), shi_far_offset(ctx, dest), source, bytes);
+    else if (shi_rank(g) == 0)
+        shi_put_by_ring(ctx, shi_far_pe(to), shi_far_offset(ctx, dest), source, bytes, nbi);
     shi_group_barrier(g);
 }
 
@@ -113,23 +107,23 @@ SHI_NOINLINE void shi_p_by_ring(shmem_ctx_t ctx, int pe, shi_u64 target, shi_u64
     q.arg[0] = value;
     q.arg[1] = q.arg[2] = q.arg[3] = q.arg[4] = q.arg[5] = 0;
     shi_request_put_inline(&q, target, bytes);
-    shi_post_and_wait(ctx, &q, pe, 0);
+    shi_post_and_wait(ctx, &q, pe, 0, 0);
 }
 
 /* Put the low `bytes` bytes, at most 8, of a value; by one store where dest is aligned. */
 SHI_FN void shi_p(shmem_ctx_t ctx, void *dest, shi_u64 value, shi_u64 bytes, int pe)
 {
-    struct shi_location to;
-    if (!shi_find(ctx, dest, bytes, bytes, pe, &to))
+    shi_u64 to = shi_find(ctx, dest, bytes, bytes, pe);
+    if (!to)
         return;
-    if (!to.direct)
-        shi_p_by_ring(ctx, to.pe, to.offset, value, bytes);
+    if (!shi_is_direct(to))
+        shi_p_by_ring(ctx, shi_far_pe(to), shi_far_offset(ctx, dest), value, bytes);
     else if (bytes == 8)
-        shi_store_relaxed((SHI_GLOBAL shi_u64 *)to.direct, value);
+        shi_store_relaxed((SHI_GLOBAL shi_u64 *)to, value);
     else if (bytes == 4)
-        shi_atom32_set((SHI_GLOBAL shi_u32 *)to.direct, (shi_u32)value);
+        shi_atom32_set((SHI_GLOBAL shi_u32 *)to, (shi_u32)value);
     else
-        shi_scatter(to.direct, value, bytes);
+        shi_scatter((SHI_GLOBAL char *)to, value, bytes);
 }
 
 /* ---- get -------------------------------------------------------------------------------------------------------- */
@@ -141,70 +135,71 @@ SHI_NOINLINE shi_u64 shi_g_by_ring(shmem_ctx_t ctx, int pe, shi_u64 target, shi_
     return shi_post_and_take(ctx, &q, pe);
 }
 
-SHI_FN void shi_get_in_pieces(shmem_ctx_t ctx, int g, int pe, void *dest, shi_u64 target, shi_u64 bytes)
+/* The same for get. */
+SHI_NOINLINE void shi_get_in_pieces(shmem_ctx_t ctx, int g, int pe, void *dest, shi_u64 target, shi_u64 bytes)
 {
     struct shi_request q;
     shi_u64 ticket = 0, value, mine = (shi_u64)shi_rank(g) * 8, all = (shi_u64)shi_lanes(g) * 8;
+    SHI_ROLLED
     for (shi_u64 from = 0; from < bytes; from += all) {
         shi_u64 at = from + mine, left = at < bytes ? bytes - at : 0, n = left < 8 ? left : 8;
         shi_request_get_inline(&q, target + at, n);
-        shi_u64 aborted = shi_post_each(ctx, g, &q, pe, n != 0, &ticket);
+        shi_u64 aborted = shi_post_each(ctx, g, &q, pe, 0, n != 0, &ticket);
         if (n && !aborted && !shi_ring_take_result(shi_ctx_ring(ctx), ticket, &value))
             shi_scatter((char *)dest + at, value, n);
     }
 }
 
-SHI_NOINLINE void shi_get_by_ring(shmem_ctx_t ctx, int g, int pe, void *dest, shi_u64 target, shi_u64 bytes, int nbi)
+/* For one work-item; address: dest, for the proxy. */
+SHI_NOINLINE void shi_get_by_ring(shmem_ctx_t ctx, int pe, shi_u64 address, shi_u64 target, shi_u64 bytes, int nbi)
 {
     struct shi_request q;
-    shi_u64 address = (shi_u64)shi_to_global(dest);
-    if (!address) {
-        shi_get_in_pieces(ctx, g, pe, dest, target, bytes);
-    } else if (bytes && shi_rank(g) == 0) {
-        shi_request_get(&q, address, target, bytes);
-        shi_fence_release(); /* R1: earlier stores to dest must not overwrite the proxy's data */
-        shi_post_and_wait(ctx, &q, pe, !nbi);
-    }
+    shi_request_get(&q, address, target, bytes);
+    shi_fence_release(); /* R1: earlier stores to dest must not overwrite the proxy's data */
+    shi_post_and_wait(ctx, &q, pe, 0, !nbi);
 }
 
 SHI_FN void shi_get(shmem_ctx_t ctx, int g, void *dest, const void *source, shi_u64 bytes, int pe, int nbi)
 {
-    struct shi_location from;
-    if (!shi_find(ctx, source, bytes, 1, pe, &from))
+    shi_u64 from = shi_find(ctx, source, bytes, 1, pe);
+    if (!from)
         return;
     shi_group_barrier(g);
-    if (from.direct)
-        shi_copy(dest, from.direct, bytes, shi_rank(g), shi_lanes(g));
-    else
-        shi_get_by_ring(ctx, g, from.pe, dest, from.offset, bytes, nbi);
+    if (shi_is_direct(from))
+        shi_copy(dest, (SHI_GLOBAL char *)from, bytes, shi_rank(g), shi_lanes(g));
+    else if (!shi_to_global(dest))
+        shi_get_in_pieces(ctx, g, shi_far_pe(from), dest, shi_far_offset(ctx, source), bytes);
+    else if (shi_rank(g) == 0)
+        shi_get_by_ring(ctx, shi_far_pe(from), shi_address(dest), shi_far_offset(ctx, source), bytes, nbi);
     shi_group_barrier(g);
 }
 
 /* Get a value of at most 8 bytes; 0 when the request is refused. */
 SHI_FN shi_u64 shi_g(shmem_ctx_t ctx, const void *source, shi_u64 bytes, int pe)
 {
-    struct shi_location from;
-    if (!shi_find(ctx, source, bytes, bytes, pe, &from))
+    shi_u64 from = shi_find(ctx, source, bytes, bytes, pe);
+    if (!from)
         return 0;
-    if (!from.direct)
-        return shi_g_by_ring(ctx, from.pe, from.offset, bytes);
+    if (!shi_is_direct(from))
+        return shi_g_by_ring(ctx, shi_far_pe(from), shi_far_offset(ctx, source), bytes);
     if (bytes == 8)
-        return shi_load_relaxed((SHI_GLOBAL shi_u64 *)from.direct);
+        return shi_load_relaxed((SHI_GLOBAL shi_u64 *)from);
     if (bytes == 4)
-        return shi_atom32_fetch((SHI_GLOBAL shi_u32 *)from.direct);
-    return shi_gather(from.direct, bytes);
+        return shi_atom32_fetch((SHI_GLOBAL shi_u32 *)from);
+    return shi_gather((SHI_GLOBAL char *)from, bytes);
 }
 
 /* 1: this device accesses the word itself, 0: by a request. */
-SHI_FN int shi_updates_directly(shmem_ctx_t ctx, const struct shi_location *at, int updates)
+SHI_FN int shi_updates_directly(shmem_ctx_t ctx, shi_u64 at, int updates)
 {
-    return at->direct && !(updates && ctx->ring_updates);
+    return shi_is_direct(at) && !(updates && ctx->ring_updates);
 }
 
-/* Add to a word of a mapped PE by a request, and wait until it is done, see amo.h. */
+/* Add to a word of a mapped PE of the context's team by a request, and wait until it is done, see amo.h. */
 SHI_NOINLINE void shi_signal_add_by_ring(shmem_ctx_t ctx, int pe, shi_u64 signal, shi_u64 value)
 {
     struct shi_request q;
+    pe = shi_ctx_member(ctx, pe);
     shi_request_amo(&q, SHI_AMO_ADD, signal, 8, value, 0, 0, SHI_RESULT_SLOT);
     shi_fence_release(); /* the data, which was stored directly, is visible before the proxy changes the signal */
     shi_post_and_take(ctx, &q, pe);
@@ -212,56 +207,58 @@ SHI_NOINLINE void shi_signal_add_by_ring(shmem_ctx_t ctx, int pe, shi_u64 signal
 
 /* ---- put with signal -------------------------------------------------------------------------------------------- */
 
-SHI_NOINLINE void shi_put_signal_by_ring(shmem_ctx_t ctx, int g, int pe, shi_u64 target, const void *source,
+/* For one work-item. fence: of its earlier requests. */
+SHI_NOINLINE void shi_put_signal_by_ring(shmem_ctx_t ctx, int fence, int pe, shi_u64 target, const void *source,
                                          shi_u64 bytes, shi_u64 signal, shi_u64 value, int sig_op, int nbi)
 {
     struct shi_request q;
-    shi_u64 address = (shi_u64)shi_to_global(source);
-    if (bytes > SHI_INLINE_SIGNAL && !address) {
-        shi_put_in_pieces(ctx, g, pe, target, source, bytes);
-        shi_group_barrier(g);
-        if (shi_rank(g) == 0)
-            shi_fence_ring(ctx);
-        bytes = 0;
-    }
-    if (shi_rank(g) != 0)
-        return;
+    if (fence)
+        shi_fence_ring(ctx);
+    struct shi_payload p = {(const char *)source, bytes, 0, 0};
+    shi_request_put_signal(&q, target, (shi_u64)shi_to_global(source), bytes, signal, value, sig_op);
     if (bytes <= SHI_INLINE_SIGNAL) {
-        shi_gather_words(q.arg, SHI_INLINE_SIGNAL / 8, source, bytes);
         shi_request_put_signal_inline(&q, target, bytes, signal, value, sig_op);
-        shi_post_and_wait(ctx, &q, pe, 0);
-        return;
+        p.end = SHI_INLINE_SIGNAL / 8;
+        nbi = 1;
+    } else {
+        shi_fence_release(); /* R1 */
     }
-    shi_request_put_signal(&q, target, address, bytes, signal, value, sig_op);
-    shi_fence_release(); /* R1 */
-    shi_post_and_wait(ctx, &q, pe, !nbi);
+    shi_post_and_wait(ctx, &q, pe, &p, !nbi);
 }
 
 SHI_FN void shi_put_signal(shmem_ctx_t ctx, int g, void *dest, const void *source, shi_u64 bytes, void *sig_addr,
                            shi_u64 value, int sig_op, int pe, int nbi)
 {
-    struct shi_location to, signal;
-    if (!shi_find(ctx, dest, bytes, 1, pe, &to) || !shi_find_world(ctx, sig_addr, 8, 8, to.pe, &signal))
+    shi_u64 to = shi_find(ctx, dest, bytes, 1, pe), signal = bytes && !to ? 0 : shi_find(ctx, sig_addr, 8, 8, pe);
+    if (!signal)
         return;
     if (sig_op != SHI_SIGNAL_SET && sig_op != SHI_SIGNAL_ADD) {
         shi_fault(ctx, SHI_FAULT_OPERATOR, (shi_u32)sig_op);
         return;
     }
     shi_group_barrier(g);
-    if (!signal.direct) {
-        shi_put_signal_by_ring(ctx, g, signal.pe, bytes ? to.offset : 0, source, bytes, signal.offset, value, sig_op, nbi);
+    if (!shi_is_direct(signal)) {
+        int pieces = bytes > SHI_INLINE_SIGNAL && !shi_to_global(source);
+        if (pieces) {
+            shi_put_in_pieces(ctx, g, shi_far_pe(to), shi_far_offset(ctx, dest), source, bytes);
+            shi_group_barrier(g);
+            bytes = 0;
+        }
+        if (shi_rank(g) == 0)
+            shi_put_signal_by_ring(ctx, pieces, shi_far_pe(signal), bytes ? shi_far_offset(ctx, dest) : 0, source, bytes,
+                                   shi_far_offset(ctx, sig_addr), value, sig_op, nbi);
     } else {
         if (bytes)
-            shi_copy(to.direct, source, bytes, shi_rank(g), shi_lanes(g));
+            shi_copy((SHI_GLOBAL char *)to, source, bytes, shi_rank(g), shi_lanes(g));
         shi_group_barrier(g);
         /* Pairs with the acquire of the wait for the signal: the data is visible before it. */
         if (shi_rank(g) == 0 && sig_op == SHI_SIGNAL_SET)
-            shi_store_release((SHI_GLOBAL shi_u64 *)signal.direct, value);
+            shi_store_release((SHI_GLOBAL shi_u64 *)signal, value);
         if (shi_rank(g) == 0 && sig_op == SHI_SIGNAL_ADD) {
             if (ctx->ring_updates)
-                shi_signal_add_by_ring(ctx, signal.pe, signal.offset, value);
+                shi_signal_add_by_ring(ctx, pe, shi_far_offset(ctx, sig_addr), value);
             else
-                shi_add_release((SHI_GLOBAL shi_u64 *)signal.direct, value);
+                shi_add_release((SHI_GLOBAL shi_u64 *)signal, value);
         }
     }
     shi_group_barrier(g);

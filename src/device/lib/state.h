@@ -9,8 +9,12 @@
 
 #include "device/lib/ring.h"
 
+/* The default context's variable in a module. Its name has the version, so that kernels of another version of the structure are refused. */
+#define SHMEMG_DEFAULT_ shmemg_default_8_
+#define SHMEMG_DEFAULT_NAME_ "shmemg_default_8_"
+
 /* A team has SHI_DEV_ROUNDS flags and after them the offset word of coll.h. */
-enum { SHI_DEV_VERSION = 7, SHI_DEV_ROUNDS = 24, SHI_DEV_TEAM_WORDS };
+enum { SHI_DEV_VERSION = 8, SHI_DEV_ROUNDS = 24, SHI_DEV_TEAM_WORDS, SHI_DEV_NEAR = 32 };
 
 /* A team on the device: the world PE of member i is start + i * stride, or list[i] where stride is 0. One work-item at a
  * time may sync a team. Flags are never cleared: a later team with the same flags continues from their values in `seen`. */
@@ -23,22 +27,25 @@ struct shi_dev_team {
 };
 
 /* A context: its team, whose PE numbers it uses, the ring that orders and completes its operations, and what all contexts
- * have in common. The default context of a kernel is the one that the host writes into the module. */
+ * have in common. The default context of a kernel is a copy that the host writes into the module: its address is known when the kernel is
+ * compiled, and where the language has constant memory, so that reading it is free, it is there. */
 struct shi_dev_ctx {
-    shi_u64 version;    /* SHI_DEV_VERSION; another value: the host did not write the context */
+    shi_u32 version;    /* SHI_DEV_VERSION; another value: the host did not write the context */
+    shi_u32 near_n;     /* PEs in near */
     shi_u64 ring;       /* struct shi_ring, in host-visible memory */
     shi_u64 heap;       /* this PE's device heap */
     shi_u64 heap_bytes;
     shi_u64 peer_heap;  /* shi_u64 []: address of world PE i's heap on this device, 0: only through the ring */
     shi_u64 world;      /* struct shi_dev_team, of all PEs */
-    int me, n_even, start, stride; /* of its team, as in struct shi_dev_team; n_even: n_pes, or 0 for a team with a list */
+    int me, n_pes, start, stride; /* of its team, as in struct shi_dev_team */
     shi_u64 fault;      /* shi_u64: the device's first error, see SHI_FAULT_ below; 0: none */
     shi_u64 shared;     /* struct shi_dev_team, of the PEs on this node */
     shi_u64 list;
-    int n_pes;
     int ring_updates;   /* nonzero: updates of words are requests even where the word is mapped, see amo.h */
     int single;         /* nonzero: no two calls with it overlap, see ring.h */
     int lockstep;       /* nonzero: the lanes of a sub-group run in lock step, see group.h */
+    shi_u32 near_first, pad;    /* a PE of the context's team: the first that this device reaches */
+    shi_u64 near[SHI_DEV_NEAR]; /* address of the heap of near_first, and of those after it that this device reaches as well */
 };
 
 /* Errors of device routines, which the host reports. Bits 0-7: the kind; bits 8-63: the offending value. */
@@ -47,7 +54,7 @@ enum { SHI_FAULT_NONE, SHI_FAULT_PE, SHI_FAULT_ADDRESS, SHI_FAULT_OPERATOR, SHI_
 #ifndef __OPENCL_C_VERSION__
 #ifndef __CUDACC__
 _Static_assert(sizeof(struct shi_dev_team) == 32 + 8 * SHI_DEV_ROUNDS, "host and device agree");
-_Static_assert(sizeof(struct shi_dev_ctx) == 104, "host and device agree");
+_Static_assert(sizeof(struct shi_dev_ctx) == 112 + 8 * SHI_DEV_NEAR, "host and device agree");
 #endif
 #endif
 

@@ -15,7 +15,7 @@ SHI_FN shi_u64 shi_aborted(shmem_ctx_t ctx)
     return shi_load_relaxed(&shi_ring_line(shi_ctx_ring(ctx))->abort);
 }
 
-/* The same at each 64th look of a wait. */
+/* The same at some looks of a wait. */
 SHI_FN shi_u64 shi_aborted_sometimes(shmem_ctx_t ctx, shi_u32 *looks)
 {
     return shi_ring_aborted_sometimes(shi_ctx_ring(ctx), looks);
@@ -41,7 +41,7 @@ SHI_FN shi_u64 shi_quiet(shmem_ctx_t ctx, int g)
         return 0;
     shi_group_barrier(g);
     if (shi_rank(g) == 0)
-        aborted = shi_ring_quiet(shi_ctx_ring(ctx)); /* the stores of all items, which the barrier orders before it, too */
+        aborted = shi_ring_quiet(shi_ctx_ring(ctx), ctx->single); /* the stores of all items, which the barrier orders before it, too */
     shi_group_barrier(g);
     return aborted;
 }
@@ -144,13 +144,11 @@ SHI_FN shi_u64 shi_signal_fetch(shmem_ctx_t ctx, const void *sig_addr)
 /* Add 1 to a flag of a PE of the world. */
 SHI_FN void shi_raise(shmem_ctx_t ctx, SHI_GLOBAL shi_u64 *flag, int world_pe)
 {
-    struct shi_location at;
-    if (!shi_find_world(ctx, flag, 8, 8, world_pe, &at))
-        return;
-    if (at.direct)
-        shi_add_release((SHI_GLOBAL shi_u64 *)at.direct, 1);
+    shi_u64 offset = (shi_u64)flag - ctx->heap, base = ((const SHI_GLOBAL shi_u64 *)ctx->peer_heap)[world_pe];
+    if (base)
+        shi_add_release((SHI_GLOBAL shi_u64 *)(base + offset), 1);
     else
-        shi_put_signal_by_ring(ctx, SHI_THREAD, at.pe, 0, flag, 0, at.offset, 1, SHI_SIGNAL_ADD, 1);
+        shi_put_signal_by_ring(ctx, 0, world_pe, 0, flag, 0, offset, 1, SHI_SIGNAL_ADD, 1);
 }
 
 SHI_FN int shi_team_good(shmem_ctx_t ctx, shmem_team_t team)
@@ -169,7 +167,7 @@ SHI_FN int shi_disseminate(shmem_ctx_t ctx, shmem_team_t team)
 {
     for (int r = 0, ahead = 1; ahead < team->n; r++, ahead *= 2) {
         SHI_GLOBAL shi_u64 *flag = (SHI_GLOBAL shi_u64 *)(ctx->heap + team->flags) + r;
-        int to = shi_member(team, (int)(((long)team->me + ahead) % team->n));
+        int left = team->n - team->me, to = shi_member(team, ahead < left ? team->me + ahead : ahead - left);
         shi_u64 seen = ++team->seen[r];
         shi_u32 looks = 0;
         shi_raise(ctx, flag, to);

@@ -22,13 +22,13 @@ SHI_NOINLINE void shi_tag_by_ring(shmem_ctx_t ctx, const void *source, shi_u64 b
     }
     pe = shi_ctx_member(ctx, pe);
     if (bytes <= SHI_INLINE_TAG) {
-        shi_gather_words(q.arg + 2, SHI_INLINE_TAG / 8, source, bytes);
+        struct shi_payload p = {(const char *)source, bytes, 2, SHI_RING_ARGS};
         shi_request_tag_inline(&q, tag, bytes);
-        shi_post_and_wait(ctx, &q, pe, 0);
+        shi_post_and_wait(ctx, &q, pe, &p, 0);
     } else if (shi_offset(ctx, source, bytes, 1, &offset)) {
         shi_request_tag(&q, tag, ctx->heap + offset, bytes);
         shi_fence_release(); /* R1 */
-        shi_post_and_wait(ctx, &q, pe, !nbi);
+        shi_post_and_wait(ctx, &q, pe, 0, !nbi);
     }
 }
 
@@ -90,7 +90,7 @@ SHI_NOINLINE int shi_tag_take(shmem_ctx_t ctx, shi_u64 ticket, shi_u64 room, str
 
 SHI_FN int shi_tag_post(shmem_ctx_t ctx, const struct shi_request *q, shi_u64 *ticket)
 {
-    return shi_post(ctx, q, shi_team_world(ctx)->me, ticket) ? -5 : 0;
+    return shi_post(ctx, q, shi_team_world(ctx)->me, 0, ticket) ? -5 : 0;
 }
 
 /* Post a receive. 0 and *ticket, or a negative number, after an abort or a fault. */

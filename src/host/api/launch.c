@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "device/device.h"
+#include "device/lib/state.h"
 #include "host/api/def.h"
 #include "host/coll/team.h"
 #include "host/init/device_heap.h"
@@ -58,15 +59,15 @@ static void forget_modules(void)
     registered = 0;
 }
 
-static const char ctx_name[] = "shmemg_ctx_default_";
+static const char ctx_name[] = SHMEMG_DEFAULT_NAME_;
 
-/* Store the address of the default context in a module. 0, or -ENOENT when the module does not contain the device library. */
+/* Store the default context in a module. 0, or -ENOENT when the module does not contain the device library. */
 static int tell_module(const char *routine, void *module)
 {
-    void *at, *ctx = shi_handle_ctx();
+    void *at;
     int err = shi_device->variable(module, ctx_name, &at);
     if (!err)
-        shi_dheap_copy(routine, at, &ctx, sizeof ctx);
+        shi_dheap_copy(routine, at, shi_handle_default(), sizeof(struct shi_dev_ctx));
     return err;
 }
 
@@ -212,7 +213,7 @@ static int enter(const char *routine, void *module)
         return -ENOMEM;
     if (tell_module(routine, module)) {
         free(i);
-        shi_log_error("%s: the module has no shmemg_ctx_default_: it includes no shmemg.h, or calls nothing of it", routine);
+        shi_log_error("%s: the module has no %s: it includes no shmemg.h or that of another version, or calls nothing of it", routine, ctx_name);
         return -EINVAL;
     }
     *i = (struct image){.module = module, .next = images};
