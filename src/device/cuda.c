@@ -6,6 +6,8 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "device/cuda_launch.h"
 #include "device/cuda_loader.h"
@@ -99,9 +101,19 @@ static int stalled(int *at, struct shi_device_stalled *out)
                                                         &out->words) == CUDA_SUCCESS;
 }
 
+/* The control daemon of NVIDIA's Multi-Process Service has a pipe here. */
+static int takes_turns(const char **how)
+{
+    char path[4096];
+    const char *folder = getenv("CUDA_MPS_PIPE_DIRECTORY");
+    snprintf(path, sizeof path, "%s/control", folder && *folder ? folder : "/tmp/nvidia-mps");
+    *how = "with NVIDIA's Multi-Process Service they run at the same time; oshrun --mps starts it";
+    return access(path, F_OK) != 0;
+}
+
 #define CUDA_OPS                                                                                                     \
     describe, up, down, shi_cuda_alloc, shi_cuda_release, shi_cuda_share, shi_cuda_map, shi_cuda_unmap, shi_cuda_export_memory, \
         shi_cuda_copy, shi_cuda_copy_start, shi_cuda_copies_ended, shi_cuda_clear, shi_cuda_alloc_shared, shi_cuda_load, \
         shi_cuda_variable, shi_cuda_launch, shi_cuda_finish, shi_cuda_busy, shi_cuda_host_call
-const struct shi_device_ops shi_device_cuda = {"cuda", probe, CUDA_OPS, is_near, NULL, NULL, NULL, shi_cuda_adopt},
-                            shi_device_cuda_cpu = {"cuda-cpu", probe_cpu, CUDA_OPS, NULL, while_idle, stalled, NULL, shi_cuda_adopt};
+const struct shi_device_ops shi_device_cuda = {"cuda", probe, CUDA_OPS, is_near, NULL, NULL, NULL, shi_cuda_adopt, takes_turns},
+                            shi_device_cuda_cpu = {"cuda-cpu", probe_cpu, CUDA_OPS, NULL, while_idle, stalled, NULL, shi_cuda_adopt, NULL};

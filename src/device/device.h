@@ -95,6 +95,8 @@ struct shi_device_ops {
     void (*registered)(const void *image, size_t bytes);
     /* Prepare memory that the program has allocated on this device for the other calls, except release. NULL: nothing is needed. */
     int (*adopt)(void *addr, size_t bytes);
+    /* Do processes that share a device take turns on it, each for milliseconds? Then *how says how they can run at the same time. NULL: no. */
+    int (*takes_turns)(const char **how);
 };
 
 /* For backends: compare the size given for argument i with the size that the kernel takes; NULL: no such argument. 0, or
@@ -119,8 +121,8 @@ int shi_device_find(const shi_config_device *choice, const struct shi_device_ops
 extern const struct shi_device_ops *shi_device;
 
 /* Initialise the device that *choice (SHMEM_DEVICE) names. By default: of the first backend that finds devices, those near
- * this process's cores, in turn by local rank. Pair: shi_device->down. */
-int shi_device_take(const shi_config_device *choice, int local_index, int *host_access);
+ * this process's cores, in turn by local rank. n_local: PEs of this node. Pair: shi_device->down. */
+int shi_device_take(const shi_config_device *choice, int local_index, int n_local, int *host_access);
 
 /* Will the program probably use a device? It has kernels, or SHMEM_DEVICE (*choice) is set. */
 int shi_device_is_expected(const shi_config_device *choice);

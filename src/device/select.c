@@ -57,7 +57,17 @@ static int choose(const struct shi_device_ops *ops, int n, int local_index)
             return i;
 }
 
-int shi_device_take(const shi_config_device *choice, int local_index, int *host_access)
+/* One line of the node's first PE where PEs share a device on which they take turns. */
+static void warn_of_turns(const struct shi_device_ops *ops, int n_local, int n_devices)
+{
+    static int said;
+    const char *how;
+    if (!said++ && n_local > n_devices && ops->takes_turns && ops->takes_turns(&how))
+        shi_log_error("%d PEs share %d %s device%s and take turns of milliseconds, for which each wait for another PE waits: %s", n_local,
+                      n_devices, ops->name, n_devices > 1 ? "s" : "", how);
+}
+
+int shi_device_take(const shi_config_device *choice, int local_index, int n_local, int *host_access)
 {
     const struct shi_device_ops *ops;
     char text[256];
@@ -73,6 +83,8 @@ int shi_device_take(const shi_config_device *choice, int local_index, int *host_
     if (err)
         return err;
     shi_device = ops;
+    if (local_index == 0)
+        warn_of_turns(ops, n_local, choice->index != SHI_CONFIG_AUTO ? 1 : n);
     ops->describe(i, text, sizeof text);
     shi_log_debug("device %s:%d of %d: %s", ops->name, i, n, text);
     return 0;

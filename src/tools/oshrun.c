@@ -701,7 +701,7 @@ int main(int argc, char **argv)
             fcntl(atoi(pmi), F_SETFD, 0);
         wake_fd = syscall(SYS_pidfd_open, getppid(), 0);
     }
-    if (ready(topology))
+    if ((opt.mps && mps_up()) || ready(topology))
         status = 1;
     else {
         start_all();
@@ -710,6 +710,7 @@ int main(int argc, char **argv)
     if (opt.gdb >= 0 && isatty(0))
         tcsetpgrp(0, getpgrp());
     guardian_down();
+    mps_down();
     for (int i = 0; i < npes; i++) /* reap them, so that time(1) counts their processor time */
         if (pes[i].pid)
             waitpid(pes[i].pid, NULL, 0);

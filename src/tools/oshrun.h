@@ -61,6 +61,7 @@ struct options {
     struct place place;
     double timeout_s; /* 0: none */
     int gdb;          /* the PE that runs under gdb; -1: none */
+    bool mps;         /* NVIDIA's Multi-Process Service runs for the job */
     int input;        /* the PE that gets standard input, or INPUT_ */
     const char *output; /* folder of a file for each PE's output; NULL: none */
 };
@@ -156,6 +157,13 @@ int files_up(int npes, int of_pe);
 /* Start one PE in a process group of its own, with fd[0..2] as its standard streams and env as its environment, and
  * register the group with the guardian. Returns 0 or the -errno of chdir or exec, whose name is then in *what. */
 int pe_spawn(struct pe *pe, const int fd[3], char **env, const char **what);
+
+/* oshrun_mps.c */
+
+/* Start NVIDIA's Multi-Process Service for this job, whose environment then names it, and wait until it answers. It ends with oshrun, or with
+ * mps_down. Call before any thread exists. Returns 0, or -errno after one line. */
+int mps_up(void);
+void mps_down(void);
 
 /* oshrun_io.c */
 

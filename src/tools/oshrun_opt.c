@@ -20,7 +20,7 @@
 enum { MAX_PES = 1 << 15 };
 
 enum key {
-    NP, PER_HOST, LABEL, OUTPUT, INPUT, GDB, ENV, ENV_ALL, BIND, MAP, REPORT, VERBOSE, DRY_RUN, TIMEOUT, WDIR, HOST, HOSTFILE, ENGINE,
+    NP, PER_HOST, LABEL, OUTPUT, INPUT, GDB, MPS, ENV, ENV_ALL, BIND, MAP, REPORT, VERBOSE, DRY_RUN, TIMEOUT, WDIR, HOST, HOSTFILE, ENGINE,
     HELP, SHOW_VERSION, UNUSED, REFUSED
 };
 
@@ -39,6 +39,7 @@ static const struct row {
     {OUTPUT, {"output-filename"}, "DIR", "write each PE's output to files of this folder, too: pe.3.out and pe.3.err", NULL},
     {INPUT, {"stdin", NULL, "input"}, "N|all|none", "the PE that gets standard input (default: 0)", NULL},
     {GDB, {"gdb"}, "N", "start this PE under gdb, in this terminal; all PEs are on this machine", NULL},
+    {MPS, {"mps"}, NULL, "run NVIDIA's Multi-Process Service for this job; all PEs are on this machine", NULL},
     {ENV, {"x"}, "VAR[=VALUE]", "set this environment variable for the PEs of this program (repeatable)", NULL},
     {MAP, {"map-by"}, "slot|node|socket|numa|core|hwthread", "PEs go to these in turn, node: to the hosts; slot: fill host after host (default)", NULL},
     {BIND, {"bind-to"}, "core|hwthread|numa|socket|none", "to what each PE is bound (default: core for 2 PEs or more, if there are enough)", NULL},
@@ -254,6 +255,7 @@ static void apply(struct options *opt, struct app *app, const struct row *row, c
     case OUTPUT: opt->output = strdup(value); break;
     case INPUT: opt->input = input_of(value); break;
     case GDB: opt->gdb = gdb_of(value); break;
+    case MPS: opt->mps = true; break;
     case ENV: add_env(app, value); break;
     case ENV_ALL: add_env(&opt->all, value); break;
     case MAP: map_by(opt, value); break;
@@ -370,5 +372,7 @@ void opt_parse(struct options *opt, int argc, char **argv)
     if (opt->input >= opt->npes)
         usage_error("--stdin %d: the job has %d PEs", opt->input, opt->npes);
     check_gdb(opt);
+    if (opt->mps && opt->role != ROLE_JOB)
+        usage_error("--mps: the PEs must be on this machine; on other hosts start nvidia-cuda-mps-control before the job");
     hosts_spread(opt);
 }

@@ -45,14 +45,14 @@ direct fence_tg 0 1 0 0 0 0 1
 direct quiet_tg 0 1 0 0 0 0 1
 direct fence_htg 0 2 0 0 0 0 2
 direct quiet_htg 0 2 0 0 0 0 2
-ring p 4 2 0 0 8 1 0
-ring put_8 5 2 0 0 8 1 0
-ring put_signal_8 6 2 0 0 8 1 0
-ring add 4 2 0 0 8 1 0
-ring signal_add 5 2 0 0 8 1 0
+ring p 3 2 0 0 4 1 0
+ring put_8 4 2 0 0 4 1 0
+ring put_signal_8 5 2 0 0 4 1 0
+ring add 3 2 0 0 4 1 0
+ring signal_add 3 2 0 0 4 1 0
 ring fence 0 1 0 0 0 1 1
-ring p_and_fence 4 3 0 0 8 2 1
+ring p_and_fence 3 3 0 0 4 2 1
 ring quiet 1 2 - 2 0 1 1
-ring put_signal_1024_tg - 2 0 0 8 1 1
+ring put_signal_1024_tg - 2 0 0 4 1 1
 END
 plan

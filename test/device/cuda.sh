@@ -31,7 +31,13 @@ ok $? "nothing waits for kernels that wait: copies, fills, launches, the loading
 calls FAKE_CUDA_SLOW=3000 timeout 300 "$program" && ! grep -q '^fake:' "$work/log"
 ok $? "copies that are late are awaited" "$work/log"
 calls SHMEM_DEVICE=cuda ZE_CPU_DEVICES=1 timeout 60 $OSHRUN -n 2 "$top_builddir/test/multi/device_private.pes"
-ok $? "two PEs on one device" "$work/log"
+status=$?
+[ $status = 0 ] && [ "$(grep -c '2 PEs share 1 cuda device and take turns' "$work/log")" = 1 ]
+ok $? "two PEs on one device, and a line that they take turns" "$work/log"
+mkdir "$work/mps" && touch "$work/mps/control"
+calls SHMEM_DEVICE=cuda ZE_CPU_DEVICES=1 CUDA_MPS_PIPE_DIRECTORY="$work/mps" timeout 60 $OSHRUN -n 2 "$top_builddir/test/multi/device_private.pes" &&
+    ! grep -q 'take turns' "$work/log"
+ok $? "no such line where MPS runs" "$work/log"
 
 # Catches: an error, a crash or two lines on a machine without a GPU.
 none() { # DESCRIPTION, text of the line, environment

@@ -16,7 +16,7 @@ top=$PWD
         libudev1 libfabric-dev libpng16-16 libpng-dev > /dev/null)
 tar -czhf "$dir/configure.tar.gz" configure config.h.in Makefile.in aclocal.m4 build-aux m4
 if command -v nvcc > /dev/null; then
-    for k in test/gpu/litmus test/gpu/bench examples/heat bench/ring; do
+    for k in test/gpu/litmus test/gpu/bench test/gpu/compare examples/heat bench/ring; do
         nvcc -x cu -std=c++17 -O3 -t 3 -fatbin -gencode arch=compute_80,code=sm_80 \
             -gencode "arch=compute_90,code=[sm_90,compute_90]" "-I$top/include" "-I$top/src" "$top/$k.cl" \
             -o "$dir/${k##*/}.fatbin"

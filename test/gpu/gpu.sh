@@ -8,7 +8,7 @@ skip() { # DESCRIPTION, REASON
 }
 
 # Catches: a litmus test or benchmark that does not build, or that fails on a driver with correct ordering.
-for k in test/gpu/litmus test/gpu/bench bench/ring; do
+for k in test/gpu/litmus test/gpu/bench test/gpu/compare bench/ring; do
     name=${k##*/}
     $OSHCC -O2 "-I$top_srcdir/bench" "$top_srcdir/$k.c" "$top_srcdir/$k.cl" -o "$work/$name" > "$work/log" 2>&1
     ok $? "$name compiles" "$work/log"
@@ -43,6 +43,10 @@ ZE_CPU_PRIVATE=1 run 1 0 "$work/litmus" 20
 ok $? "litmus through the ring, on memory that the host cannot access" "$work/log"
 run 1 0 "$work/bench" 0.05 && [ "$(grep -c '^{"bench": .*}$' "$work/log")" = 8 ]
 ok $? "bench prints one JSON line per figure" "$work/log"
+run 1 1 "$work/compare" 2 65536 && [ "$(grep -c '^{"bench": .*}$' "$work/log")" = 25 ]
+ok $? "compare: one PE" "$work/log"
+run 2 0 "$work/compare" 20 65536 && [ "$(grep -c '^{"bench": .*}$' "$work/log")" = 2 ]
+ok $? "compare: two PEs" "$work/log"
 
 # Catches: a script that prints many errors, or passes, without a GPU.
 if [ -e /dev/nvidia0 ]; then

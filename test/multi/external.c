@@ -184,6 +184,7 @@ static void afterwards(void)
     if (p)
         shmem_long_p(p, 1, next_pe());
     shmemg_free(p);
+    give_back(); /* it is still the program's; freed sooner, its addresses could become the library's */
 }
 
 int main(int argc, char **argv)
@@ -200,7 +201,6 @@ int main(int argc, char **argv)
     RUN(around, "handles, older names, shmemg_malloc");
     shmem_finalize();
     memset(&tap_sum_, 0, sizeof tap_sum_);
-    give_back(); /* it is still the program's */
     shmemx_heap_preinit();
     tap_pes_begin();
     RUN(afterwards, "a session without external memory");

@@ -64,7 +64,7 @@ int shi_device_heap_take(void)
     int restore = sched_getaffinity(0, sizeof before, &before) == 0;
     if (restore) /* threads that run kernels start here and inherit the affinity: not this PE's core */
         shi_shm_spread(&shi_world.shm);
-    int err = shi_device_take(chosen ? &choice : &shi_world.config.device, shi_world.boot.local_index,
+    int err = shi_device_take(chosen ? &choice : &shi_world.config.device, shi_world.boot.local_index, shi_world.boot.n_local,
                               &own.host_access);
     taken = !err;
     if (restore)

@@ -1,0 +1,136 @@
+/*
+ * compare_host.h - the host's side of compare.c and compare_nvshmem.cu, which define before: launch_NAME for the kernels of compare.h,
+ * sync(), which ends the program where a kernel failed, and barrier().
+ *
+ * A time is the difference of a long and a short run of a kernel by their difference in rounds, so that the launch does not count; rows are
+ * medians. One JSON line each: {"bench": ..., "way": STACK, "unit": ..., "value": ...}.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { TIMES = 9, BULK_TIMES = 5, ITEMS_MOST = 1024, SHORT = 16 };
+
+static const char *stack;
+
+static double now_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double d = *(const double *)a - *(const double *)b;
+    return (d > 0) - (d < 0);
+}
+
+static double median(double *v, int n)
+{
+    qsort(v, (size_t)n, sizeof *v, ascending);
+    return v[n / 2];
+}
+
+static void row(const char *name, double value, const char *unit)
+{
+    printf("{\"bench\": \"%s\", \"way\": \"%s\", \"unit\": \"%s\", \"value\": %.4f}\n", name, stack, unit, value);
+    fflush(stdout);
+}
+
+static double loop_us(int what, int groups, int items, uint64_t rounds)
+{
+    double from = now_us();
+    launch_loop(what, groups, items, rounds);
+    sync();
+    return now_us() - from;
+}
+
+static double call_us(int what, int groups, int items, uint64_t rounds)
+{
+    double v[TIMES];
+    loop_us(what, groups, items, SHORT);
+    for (int t = 0; t < TIMES; t++)
+        v[t] = (loop_us(what, groups, items, SHORT + rounds) - loop_us(what, groups, items, SHORT)) / (double)rounds;
+    return median(v, TIMES);
+}
+
+/* Without a shift and gets, -1: the plain copy. */
+static double bulk_us(uint64_t words, int groups, int items, int shift, int gets, uint64_t rounds)
+{
+    double from = now_us();
+    if (shift < 0)
+        launch_plain(words, groups, items, rounds);
+    else
+        launch_bulk(words, groups, items, shift, gets, rounds);
+    sync();
+    return now_us() - from;
+}
+
+static void bulk_row(const char *name, uint64_t words, int groups, int items, int shift, int gets)
+{
+    enum { MORE = 5 };
+    char text[128];
+    double v[BULK_TIMES];
+    for (int t = 0; t < BULK_TIMES; t++)
+        v[t] = (bulk_us(words, groups, items, shift, gets, 1 + MORE) - bulk_us(words, groups, items, shift, gets, 1)) / MORE;
+    snprintf(text, sizeof text, "%s %llu KiB, %d groups of %d", name, (unsigned long long)words * 8 >> 10, groups, items);
+    row(text, (double)words * 8 / median(v, BULK_TIMES) / 1e3, "GB/s");
+}
+
+/* quick: on a driver on the CPU. */
+static void one_pe(uint64_t n, uint64_t words, int quick)
+{
+    static const struct {
+        const char *name;
+        int what;
+    } calls[] = {{"p 8 B", W_P}, {"g 8 B", W_G}, {"put 8 B", W_PUT}, {"get 8 B", W_GET}, {"p + quiet", W_P_QUIET}, {"quiet", W_QUIET}, {"fence", W_FENCE},
+                 {"put_signal_nbi 8 B", W_PUT_SIGNAL}, {"atomic_fetch_add", W_FETCH_ADD}, {"atomic_add", W_ADD}};
+    static const int groups[] = {1, 8, 132, 264}, items[] = {512, ITEMS_MOST};
+    int most = quick ? 2 : 132;
+    char text[128];
+    for (unsigned i = 0; i < sizeof calls / sizeof *calls; i++) {
+        snprintf(text, sizeof text, "%s, one thread", calls[i].name);
+        row(text, call_us(calls[i].what, 1, 1, n), "us");
+    }
+    row("p, 132 groups of 256: rate", most * 256 / call_us(W_P, most, 256, n / 8 + 1), "M/s");
+    row("put_signal_nbi, 132 groups of 32: rate", most * 32 / call_us(W_PUT_SIGNAL, most, 32, n / 8 + 1), "M/s");
+    row("atomic_add, 132 groups of 256: rate", most * 256 / call_us(W_ADD, most, 256, n / 8 + 1), "M/s");
+    for (int i = 0; i < (quick ? 1 : 2); i++)
+        for (int g = 0; g < (quick ? 2 : 4); g++) {
+            bulk_row("put by groups", words, groups[g], items[i], 0, 0);
+            bulk_row("get by groups", words, groups[g], items[i], 0, 1);
+            bulk_row("put by groups, 8 B aligned", words, groups[g], items[i], 8, 0);
+            bulk_row("put by groups, 4 B aligned", words, groups[g], items[i], 4, 0);
+            bulk_row("put by groups, misaligned", words, groups[g], items[i], 1, 0);
+            bulk_row("plain copy", words, groups[g], items[i], -1, 0);
+        }
+}
+
+/* The time of a round of a kernel that both PEs run, of `few` rounds and of `more`; total: rounds before. */
+static double both_us(void (*launch)(uint64_t before, uint64_t n), uint64_t few, uint64_t more)
+{
+    static uint64_t total;
+    double v[TIMES], us[2];
+    for (int t = 0; t < TIMES; t++) {
+        for (int s = 0; s < 2; s++) {
+            barrier();
+            double from = now_us();
+            launch(total, s ? more : few);
+            sync();
+            us[s] = now_us() - from;
+            total += s ? more : few;
+        }
+        v[t] = (us[1] - us[0]) / (double)(more - few);
+    }
+    return median(v, TIMES);
+}
+
+static void two_pes(uint64_t n, int first)
+{
+    double ping = both_us(launch_ping, SHORT, n / 10 + 2 * SHORT), meet = both_us(launch_meet, SHORT, n / 20 + 2 * SHORT);
+    if (first) {
+        row("put_signal ping-pong, round trip, 2 PEs on one GPU", ping, "us");
+        row("sync_all by a warp, 2 PEs on one GPU", meet, "us");
+    }
+}
