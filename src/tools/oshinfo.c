@@ -59,7 +59,8 @@ static const struct {
     {"shared memory", 1, "between PEs of a node, by loads and stores", ""},
     {"network", 1, "between nodes, over libfabric", ""},
     {"launchers", 1, "oshrun; any PMIx server (Open MPI's mpirun, prterun, srun --mpi=pmix); MPICH's mpiexec, srun --mpi=pmi2; a single PE needs none", ""},
-    {"Level Zero", WITH_ZE, "device memory and kernels on GPUs, or on the CPU", "built without libze-dev"},
+    {"CUDA", 1, "device memory and kernels on NVIDIA GPUs (last run on an H200, driver 580.159.04, 2026-11-27), or on the CPU", ""},
+    {"Level Zero", WITH_ZE, "device memory and kernels on GPUs (run on none yet), or on the CPU", "built without libze-dev"},
     {"statistics", 1, "SHMEM_STATS, SHMEM_TRACE, oshinfo --plot", ""},
     {"threads", 1, "SHMEM_THREAD_MULTIPLE", ""},
 };
