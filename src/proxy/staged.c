@@ -6,7 +6,8 @@
  * is a copy to the host, then a copy back. Between the two the proxy holds the target PE's lock word `held`, as for every
  * update of a word that another proxy, a record of the network (net/stream_device.h) or a host's call (host/ops/amo.c) may
  * update: it excludes these from each other (test/model/words.pml). It does not exclude the atomics that kernels execute
- * themselves, see amo.h.
+ * themselves, see amo.h. Signals that this proxy sets on one PE, which need no old value, hold the lock together, so that a stream of puts with
+ * signals does not wait for each copy; after some of them another agent gets its turn.
  *
  *   word   written by                                       read by   order
  *   held   proxies, threads that poll, threads of the       the same  R8 (release) -> A8 (acquire): the previous update has ended
@@ -26,6 +27,13 @@
 #include "host/util/tracer.h"
 
 enum { N_STAGED = 512, OLD = 6, NEW = 7 }; /* indices into `data`: the word before and after an update */
+enum { N_SHARED = 16, MOST_JOINED = 64 };
+
+/* A lock that this proxy holds for signals that it sets. */
+struct shared {
+    uint64_t *held;
+    int sets, joined; /* in progress; since the lock was taken. sets 0: not in use */
+};
 
 /* A request in progress. */
 struct staged {
@@ -36,10 +44,12 @@ struct staged {
     uint64_t after;                                 /* that is when this many copies in all have ended */
     char *at;
     uint64_t *signal, *held, *data; /* data: 8 words in memory that the device can access */
+    struct shared *shared;          /* how `held` is held; NULL: by this request alone */
     struct staged *next;
 };
 
 static struct staged *all, *free_list, *first, **last = &first; /* first to last: in the order of `after` */
+static struct shared shared[N_SHARED];
 static uint64_t n_started;
 static uint64_t checked, checked_ns; /* 1 + how many copies had ended at the last check, 0: no request was in progress; when it last changed */
 
@@ -60,6 +70,7 @@ int shi_staged_up(void)
         free_list = &all[i];
     }
     n_started = 0;
+    memset(shared, 0, sizeof shared);
     return 0;
 }
 
@@ -95,10 +106,31 @@ static int then(int err, struct staged *s, int next_step)
 
 static void release(struct staged *s)
 {
-    if (s->held)
+    if (s->held && (!s->shared || --s->shared->sets == 0))
         shi_amo_unlock(s->held); /* R8 */
     s->next = free_list;
     free_list = s;
+}
+
+/* Take the lock for a signal that is set, or join others that hold it. 0: another agent has it, or comes first. *out: NULL: alone. */
+static int hold_together(uint64_t *held, struct shared **out)
+{
+    struct shared *unused = NULL;
+    for (int i = 0; i < N_SHARED; i++) {
+        struct shared *h = &shared[i];
+        if (h->sets && h->held == held) {
+            *out = h;
+            h->sets += h->joined < MOST_JOINED;
+            return h->joined++ < MOST_JOINED;
+        }
+        unused = h->sets ? unused : h;
+    }
+    if (!shi_amo_try_lock(held)) /* A8 */
+        return 0;
+    if (unused)
+        *unused = (struct shared){.held = held, .sets = 1};
+    *out = unused;
+    return 1;
 }
 
 /* ---- first step --------------------------------------------------------------------------------------------------- */
@@ -133,17 +165,19 @@ int shi_staged_issue(struct shi_proxy_ring *p, struct shi_engine_op *op, const s
                      uint64_t *signal)
 {
     uint64_t *held = NULL;
+    struct shared *together = NULL;
     struct staged *s = free_list;
+    int sets = signal && v->sig_op == SHMEM_SIGNAL_SET;
     if (v->bytes == 0 && !signal)
         return 0;
     if (!s)
         return -EAGAIN;
     if (signal || (op->request.op == SHI_OP_AMO && v->amo != SHI_AMO_FETCH))
         held = shi_dheap_word_lock((int)op->request.pe);
-    if (held && !shi_amo_try_lock(held)) /* A8 */
+    if (held && !(sets ? hold_together(held, &together) : shi_amo_try_lock(held))) /* A8 */
         return -EAGAIN;
     free_list = s->next;
-    *s = (struct staged){.ring = p, .op = op, .v = *v, .at = at, .signal = signal, .held = held, .data = s->data};
+    *s = (struct staged){.ring = p, .op = op, .v = *v, .at = at, .signal = signal, .held = held, .data = s->data, .shared = together};
     int err = begin(s);
     if (err)
         release(s);

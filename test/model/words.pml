@@ -12,12 +12,14 @@
  *
  * Asserted: at the end the word has the value of these updates, so none is lost. A lock that is never released is an invalid
  * end state.
- * Bound: an agent that adds twice, and one that assigns and then adds.
+ * Assignments of one agent, whose copies the device makes in order, hold the lock together.
+ * Bound: an agent that adds twice, and one that assigns twice and then adds.
  *
  * mutant 1  assert  an agent does not take the lock
  * mutant 2  assert  an assignment, which needs no old value, does not take the lock
  * mutant 3  assert  the lock is released when the copy back has started
  * mutant 4  assert  the new value is computed before the old one has come
+ * mutant 5  assert  of two assignments the first that ends releases the lock
  */
 #define M(n) (MUTANT == n)
 #define AGENTS 2
@@ -45,8 +47,22 @@ inline update(me, sets) {
     !stores[me] && !fetches[me]
 }
 
+/* Two assignments. The copy of the second may begin when that of the first has ended, as they are in order; the other agent cannot get between. */
+inline assign_twice(me) {
+    atomic { !locked || unlocked(me, 1) -> locked = (unlocked(me, 1) -> locked : 1); right = SET - 1 };
+    new[me] = SET - 1;
+    stores[me] = 1;
+    !stores[me];
+    if :: M(5) -> locked = 0 :: else fi;
+    atomic { right = SET; new[me] = SET };
+    stores[me] = 1;
+    M(3) || !stores[me];
+    if :: M(5) || unlocked(me, 1) :: else -> locked = 0 fi;
+    !stores[me]
+}
+
 proctype agent(byte me) {
-    update(me, (me == 1));
+    if :: me == 1 -> assign_twice(me) :: else -> update(me, 0) fi;
     update(me, 0);
     done[me] = 1
 }

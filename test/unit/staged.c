@@ -54,6 +54,7 @@ static struct {
 } copies[COPIES];
 static uint64_t started, ended, held[PES];
 static int calm, stopped;
+static uint64_t may_end = UINT64_MAX; /* so many copies */
 
 static int copy_start(enum shi_device_queue q, void *to, const void *from, size_t bytes)
 {
@@ -67,7 +68,7 @@ static int copy_start(enum shi_device_queue q, void *to, const void *from, size_
 static int copies_ended(enum shi_device_queue q, uint64_t *n)
 {
     CHECK(q == SHI_DEVICE_REQUESTS);
-    for (; ended < started && !stopped && (calm || below(3)); ended++)
+    for (; ended < started && ended < may_end && !stopped && (calm || below(3)); ended++)
         memcpy(copies[ended % COPIES].to, copies[ended % COPIES].from, copies[ended % COPIES].bytes);
     *n = ended;
     return 0;
@@ -197,6 +198,8 @@ static void other_agent(void)
         shi_amo_unlock(&held[pe]);
         others ^= 1ull << pe;
     } else if (shi_amo_try_lock(&held[pe])) {
+        for (const struct request *r = requests; r < requests + OPS; r++)
+            CHECK(r->used != 1 || !r->touches[1] || r->op.request.pe != pe);
         others ^= 1ull << pe;
         if (!is_touched(&word[pe][a]))
             expected[pe][a] = ++word[pe][a];
@@ -254,6 +257,43 @@ static void random_requests(void)
         CHECK(!held[pe] == !(others >> pe & 1));
 }
 
+/* A put of 8 bytes with a signal to PE 0. */
+static int put_signal(struct request *r, int sig_op)
+{
+    struct shi_request_view v = {.bytes = 8, .payload = &r->source, .sig_op = sig_op, .signal_value = 1};
+    *r = (struct request){.used = 1, .op.request.op = SHI_OP_PUT_SIGNAL_INLINE};
+    int err = shi_staged_issue(&proxy, &r->op, &v, (char *)&word[0][0], &word[0][1]);
+    r->used = err == -EINPROGRESS;
+    return err;
+}
+
+/* Catches: puts with signals one by one, an addition among them, others that wait for ever behind a stream of them. */
+static void sets_together(void)
+{
+    int n = 0;
+    stopped = 1;
+    others = 0;
+    memset(held, 0, sizeof held);
+    CHECK(put_signal(&requests[0], SHMEM_SIGNAL_SET) == -EINPROGRESS && put_signal(&requests[1], SHMEM_SIGNAL_SET) == -EINPROGRESS);
+    CHECK(put_signal(&requests[2], SHMEM_SIGNAL_ADD) == -EAGAIN && !shi_amo_try_lock(&held[0]));
+    stopped = 0;
+    for (; n < 1000 && !shi_amo_try_lock(&held[0]); n++) { /* there is always one in progress, until joining is refused */
+        for (int i = 0; i < 2; i++)
+            if (requests[i].used != 1)
+                put_signal(&requests[i], SHMEM_SIGNAL_SET);
+        may_end = ended + 2;
+        shi_staged_poll();
+    }
+    may_end = UINT64_MAX;
+    CHECKF(n > 1 && n < 1000, "another agent has its turn after %d rounds", n);
+    CHECK(put_signal(&requests[2], SHMEM_SIGNAL_SET) == -EAGAIN);
+    shi_amo_unlock(&held[0]);
+    for (int i = 0; i < 1000 && (requests[0].used == 1 || requests[1].used == 1); i++)
+        shi_staged_poll();
+    CHECK(requests[0].used != 1 && requests[1].used != 1 && !held[0]);
+    memset(requests, 0, sizeof requests);
+}
+
 /* Catches: a copy that never ends and is not found, or is found early, or one that follows others taken for one that lasts. */
 static void late_copies(void)
 {
@@ -299,6 +339,7 @@ int main(void)
     if (shi_staged_up())
         return 1;
     RUN(random_requests, "random requests");
+    RUN(sets_together, "signals that are set hold the lock together, for some time");
     RUN(late_copies, "a copy that never ends ends the job with a line");
     shi_staged_down();
     return tap_end();
