@@ -5,6 +5,7 @@
 #include <string.h>
 
 enum { W_P, W_P_QUIET, W_PUT_SIGNAL, W_G, W_FETCH_ADD, W_ADD, W_FENCE, W_QUIET, W_PUT, W_GET }; /* compare.h */
+enum { C_SYNC, C_BROADCAST, C_FCOLLECT, C_ALLTOALL, C_SUM };
 static uint64_t *w, *from, *signals;
 static int peer, first;
 
@@ -29,15 +30,16 @@ static void launch_plain(uint64_t words, int groups, int items, uint64_t rounds)
     launch("plain", groups, items, (void *[]){&w, &from, &words, &rounds}, (const size_t[]){8, 8, 8, 8}, 4);
 }
 
-static void launch_ping(uint64_t before, uint64_t n)
+static void launch_ping(int items, int what, uint64_t words, uint64_t before, uint64_t n)
 {
+    (void)items, (void)what, (void)words;
     launch("ping", 1, 1, (void *[]){&w, &from, &signals, &before, &n, &first, &peer}, (const size_t[]){8, 8, 8, 8, 8, 4, 4}, 7);
 }
 
-static void launch_meet(uint64_t before, uint64_t n)
+static void launch_meet(int items, int what, uint64_t words, uint64_t before, uint64_t n)
 {
     (void)before;
-    launch("meet", 1, 32, (void *[]){&n}, (const size_t[]){8}, 1);
+    launch("meet", 1, items, (void *[]){&w, &from, &what, &words, &n}, (const size_t[]){8, 8, 4, 8, 8}, 5);
 }
 
 static void sync(void)
@@ -57,6 +59,7 @@ int main(int argc, char **argv)
 {
     const char *direct = getenv("SHMEM_DEVICE_DIRECT"), *device = getenv("SHMEM_DEVICE");
     uint64_t n = argc > 1 ? strtoull(argv[1], NULL, 0) : 10000, words = (argc > 2 ? strtoull(argv[2], NULL, 0) : 64 << 20) / 8;
+    int quick = !device || strcmp(device, "cuda"); /* a driver on the CPU */
     shmem_init();
     stack = direct && *direct == '0' ? "fulmar-ring" : "fulmar";
     first = shmem_my_pe() == 0;
@@ -64,10 +67,10 @@ int main(int argc, char **argv)
     if (!w || !from || !signals)
         shmem_global_exit(1);
     if (shmem_n_pes() == 1) {
-        one_pe(n, words, !device || strcmp(device, "cuda"));
+        one_pe(n, words, quick);
     } else {
         peer = (shmem_my_pe() + 1) % shmem_n_pes();
-        two_pes(n, first);
+        two_pes(n, first, quick);
     }
     shmem_finalize();
     return 0;

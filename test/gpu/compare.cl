@@ -1,4 +1,5 @@
 /* compare.cl - the kernels of compare.h for Fulmar: OpenCL C and CUDA C++. */
+#include <ishmemx.h>
 #include <shmemg.h>
 #define KERNEL SHMEMG_KERNEL
 #define GLOBAL SHMEMG_GLOBAL
@@ -21,4 +22,8 @@
 #define QUIET shmemg_quiet
 #define WAIT(s, v) shmemg_signal_wait_until(s, SHMEM_CMP_GE, v)
 #define SYNC_ALL_GROUP shmemg_sync_all_tg
+#define BROADCAST_GROUP(d, s, n) ishmemx_uint64_broadcast_work_group(ISHMEM_TEAM_WORLD, d, s, n, 0, SHI_TG)
+#define FCOLLECT_GROUP(d, s, n) ishmemx_uint64_fcollect_work_group(ISHMEM_TEAM_WORLD, d, s, n, SHI_TG)
+#define ALLTOALL_GROUP(d, s, n) ishmemx_uint64_alltoall_work_group(ISHMEM_TEAM_WORLD, d, s, n, SHI_TG)
+#define SUM_GROUP(d, s, n) ishmemx_uint64_sum_reduce_work_group(ISHMEM_TEAM_WORLD, d, s, n, SHI_TG)
 #include "compare.h"

@@ -3,6 +3,7 @@
  * loops.
  */
 enum { W_P, W_P_QUIET, W_PUT_SIGNAL, W_G, W_FETCH_ADD, W_ADD, W_FENCE, W_QUIET, W_PUT, W_GET };
+enum { C_SYNC, C_BROADCAST, C_FCOLLECT, C_ALLTOALL, C_SUM };
 
 /* Each work-item makes one kind of call on words of its own. */
 KERNEL void loop(GLOBAL uint64_t *w, GLOBAL uint64_t *from, GLOBAL uint64_t *signal, int what, int pe, uint64_t rounds)
@@ -65,8 +66,16 @@ KERNEL void ping(GLOBAL uint64_t *w, GLOBAL uint64_t *from, GLOBAL uint64_t *sig
     }
 }
 
-KERNEL void meet(uint64_t n)
+/* A group of each PE makes one kind of collective of `words` words for each PE, again and again. */
+KERNEL void meet(GLOBAL uint64_t *w, GLOBAL uint64_t *from, int what, uint64_t words, uint64_t n)
 {
-    for (uint64_t i = 0; i < n; i++)
-        SYNC_ALL_GROUP();
+    for (uint64_t i = 0; i < n; i++) {
+        switch (what) {
+        case C_BROADCAST: BROADCAST_GROUP(w, from, words); break;
+        case C_FCOLLECT: FCOLLECT_GROUP(w, from, words); break;
+        case C_ALLTOALL: ALLTOALL_GROUP(w, from, words); break;
+        case C_SUM: SUM_GROUP(w, from, words); break;
+        default: SYNC_ALL_GROUP(); break;
+        }
+    }
 }

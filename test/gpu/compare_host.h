@@ -107,30 +107,46 @@ static void one_pe(uint64_t n, uint64_t words, int quick)
         }
 }
 
-/* The time of a round of a kernel that both PEs run, of `few` rounds and of `more`; total: rounds before. */
-static double both_us(void (*launch)(uint64_t before, uint64_t n), uint64_t few, uint64_t more)
+/* The time of a round of a kernel that both PEs run, from `few` rounds and `more`. */
+static double both_us(void (*launch)(int items, int what, uint64_t words, uint64_t before, uint64_t n), int items, int what, uint64_t words,
+                      uint64_t more)
 {
-    static uint64_t total;
+    static uint64_t total; /* rounds before */
     double v[TIMES], us[2];
     for (int t = 0; t < TIMES; t++) {
         for (int s = 0; s < 2; s++) {
             barrier();
             double from = now_us();
-            launch(total, s ? more : few);
+            launch(items, what, words, total, s ? SHORT + more : SHORT);
             sync();
             us[s] = now_us() - from;
-            total += s ? more : few;
+            total += s ? SHORT + more : SHORT;
         }
-        v[t] = (us[1] - us[0]) / (double)(more - few);
+        v[t] = (us[1] - us[0]) / (double)more;
     }
     return median(v, TIMES);
 }
 
-static void two_pes(uint64_t n, int first)
+static void two_pes(uint64_t n, int first, int quick)
 {
-    double ping = both_us(launch_ping, SHORT, n / 10 + 2 * SHORT), meet = both_us(launch_meet, SHORT, n / 20 + 2 * SHORT);
-    if (first) {
-        row("put_signal ping-pong, round trip, 2 PEs on one GPU", ping, "us");
-        row("sync_all by a warp, 2 PEs on one GPU", meet, "us");
+    static const struct {
+        const char *name;
+        int what;
+        uint64_t words;
+    } collectives[] = {{"broadcast of 1 KiB", C_BROADCAST, 128}, {"fcollect of 1 KiB", C_FCOLLECT, 128}, {"alltoall of 1 KiB", C_ALLTOALL, 128},
+                       {"sum of 8 B", C_SUM, 1}, {"sum of 1 KiB", C_SUM, 128}};
+    double us = both_us(launch_ping, 1, 0, 0, n / 10 + SHORT);
+    char text[128];
+    if (first)
+        row("put_signal ping-pong, round trip, 2 PEs on one GPU", us, "us");
+    us = both_us(launch_meet, 32, C_SYNC, 0, n / 20 + SHORT);
+    if (first)
+        row("sync_all by a warp, 2 PEs on one GPU", us, "us");
+    for (unsigned i = 0; i < sizeof collectives / sizeof *collectives; i++) {
+        int items = quick ? 32 : 256;
+        us = both_us(launch_meet, items, collectives[i].what, collectives[i].words, n / 20 + SHORT);
+        snprintf(text, sizeof text, "%s by a group of %d, 2 PEs on one GPU", collectives[i].name, items);
+        if (first)
+            row(text, us, "us");
     }
 }

@@ -27,6 +27,10 @@
 #define QUIET nvshmem_quiet
 #define WAIT(s, v) nvshmem_signal_wait_until(s, NVSHMEM_CMP_GE, v)
 #define SYNC_ALL_GROUP nvshmemx_sync_all_block
+#define BROADCAST_GROUP(d, s, n) nvshmemx_uint64_broadcast_block(NVSHMEM_TEAM_WORLD, d, s, n, 0)
+#define FCOLLECT_GROUP(d, s, n) nvshmemx_uint64_fcollect_block(NVSHMEM_TEAM_WORLD, d, s, n)
+#define ALLTOALL_GROUP(d, s, n) nvshmemx_uint64_alltoall_block(NVSHMEM_TEAM_WORLD, d, s, n)
+#define SUM_GROUP(d, s, n) nvshmemx_uint64_sum_reduce_block(NVSHMEM_TEAM_WORLD, d, s, n)
 #include "compare.h"
 
 static uint64_t *w, *from, *signals;
@@ -47,15 +51,16 @@ static void launch_plain(uint64_t words, int groups, int items, uint64_t rounds)
     plain<<<groups, items>>>(w, from, words, rounds);
 }
 
-static void launch_ping(uint64_t before, uint64_t n)
+static void launch_ping(int items, int what, uint64_t words, uint64_t before, uint64_t n)
 {
+    (void)items, (void)what, (void)words;
     ping<<<1, 1>>>(w, from, signals, before, n, first, peer);
 }
 
-static void launch_meet(uint64_t before, uint64_t n)
+static void launch_meet(int items, int what, uint64_t words, uint64_t before, uint64_t n)
 {
     (void)before;
-    meet<<<1, 32>>>(n);
+    meet<<<1, items>>>(w, from, what, words, n);
 }
 
 static void sync(void)
@@ -115,7 +120,7 @@ int main(int argc, char **argv)
     if (n_pes == 1)
         one_pe(n, words, 0);
     else
-        two_pes(n, first);
+        two_pes(n, first, 0);
     nvshmem_finalize();
     return 0;
 }

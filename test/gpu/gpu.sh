@@ -45,7 +45,7 @@ run 1 0 "$work/bench" 0.05 && [ "$(grep -c '^{"bench": .*}$' "$work/log")" = 8 ]
 ok $? "bench prints one JSON line per figure" "$work/log"
 run 1 1 "$work/compare" 2 65536 && [ "$(grep -c '^{"bench": .*}$' "$work/log")" = 25 ]
 ok $? "compare: one PE" "$work/log"
-run 2 0 "$work/compare" 20 65536 && [ "$(grep -c '^{"bench": .*}$' "$work/log")" = 2 ]
+run 2 0 "$work/compare" 20 65536 && [ "$(grep -c '^{"bench": .*}$' "$work/log")" = 7 ]
 ok $? "compare: two PEs" "$work/log"
 
 # Catches: a script that prints many errors, or passes, without a GPU.

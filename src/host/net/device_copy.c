@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "host/net/stream_device.h"
 #include "host/util/copying.h"
 #include "host/util/log.h"
 
@@ -34,6 +35,7 @@ int shi_device_copy_poll(void)
         failed("copy data of the network", err);
     if (shi_stream_net.copies_ended == before)
         return 0;
+    shi_stream_device_settle();
     shi_stream_step();
     return 1;
 }

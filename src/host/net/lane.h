@@ -142,6 +142,8 @@ struct shi_stream_net {
     int *known, n_known; /* PEs that a message has come from, or was sent to: those whose heartbeats are checked */
     struct stashed *free_slot;              /* of stream_device.c */
     uint64_t copies_started, copies_ended;  /* to and from device memory */
+    uint64_t assigned;                      /* copies that must have ended before assignments release word_lock; 0: they do not hold it */
+    unsigned n_assigned;                    /* since they took it */
     uint64_t copies_checked;                /* copies_ended at the last check */
     unsigned copy_checks;                   /* since a copy ended last */
     struct shi_pipeline *pipeline;          /* NULL: never up */

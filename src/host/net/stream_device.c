@@ -12,6 +12,7 @@
 #define DEVICE (shi_stream_net.own[SHI_REGION_DEVICE].device)
 
 enum { BEGIN, UPDATE, REPLY }; /* steps of a record */
+enum { MOST_ASSIGNED = 64 };
 
 /* A slot: a stashed message, then data that it fetches. */
 enum { SLOT_BYTES = sizeof(struct stashed) + SHI_NET_MESSAGE_BYTES + SHI_STREAM_REPLY_BYTES };
@@ -29,7 +30,7 @@ static char *fetched_of(struct stashed *s)
 void shi_stream_device_up(const struct shi_stream_device *device, int n)
 {
     shi_stream_net.free_slot = NULL;
-    shi_stream_net.copies_started = shi_stream_net.copies_ended = 0;
+    shi_stream_net.copies_started = shi_stream_net.copies_ended = shi_stream_net.assigned = 0;
     for (int i = 0; i < n; i++) {
         struct stashed *s = (struct stashed *)(device->memory + (size_t)i * SLOT_BYTES);
         *s = (struct stashed){.next = shi_stream_net.free_slot, .in_slot = 1};
@@ -92,21 +93,41 @@ static int get_blocks(struct stashed *s, const struct record *r)
     return 1;
 }
 
+void shi_stream_device_settle(void)
+{
+    if (!shi_stream_net.assigned || shi_stream_net.assigned > shi_stream_net.copies_ended)
+        return;
+    shi_stream_net.assigned = 0;
+    shi_amo_unlock(DEVICE->word_lock); /* R8 */
+}
+
+/* Assign a word. The copy is from the message, which lasts until it has ended. */
+static int assign(struct stashed *s, const struct record *r, const uint64_t *value, size_t width)
+{
+    if (shi_stream_net.assigned ? shi_stream_net.n_assigned >= MOST_ASSIGNED : !shi_amo_try_lock(DEVICE->word_lock)) /* A8 */
+        return 0;
+    shi_stream_net.n_assigned = shi_stream_net.assigned ? shi_stream_net.n_assigned + 1 : 1;
+    start(s, local_address(r), value, width);
+    shi_stream_net.assigned = s->after;
+    return 1;
+}
+
 static int update(struct stashed *s, const struct record *r)
 {
     const struct amo_payload *p = (const struct amo_payload *)(r + 1);
     size_t width = r->width & 0x7f;
-    int fetches = r->width & 0x80, stores = r->what != SHI_AMO_FETCH, loads = fetches || r->what != SHI_AMO_SET;
+    int fetches = r->width & 0x80, stores = r->what != SHI_AMO_FETCH;
+    if (!fetches && r->what == SHI_AMO_SET)
+        return assign(s, r, &p->value, width);
     if (s->step == BEGIN) {
         if (stores && !shi_amo_try_lock(DEVICE->word_lock)) /* A8 */
             return 0;
         s->word[0] = 0;
-        if (loads)
-            start(s, &s->word[0], local_address(r), width);
+        start(s, &s->word[0], local_address(r), width);
         s->step = UPDATE;
     }
     if (s->step == UPDATE) {
-        if (loads && !shi_stream_device_ended(s))
+        if (!shi_stream_device_ended(s)) /* the old value comes */
             return 0;
         s->word[1] = s->word[0];
         shi_amo_word(&s->word[1], width, r->what, p->value, r->bytes > sizeof p->value ? p->cond : 0);
@@ -114,7 +135,7 @@ static int update(struct stashed *s, const struct record *r)
             start(s, local_address(r), &s->word[1], width);
         s->step = REPLY;
     }
-    if (!shi_stream_device_ended(s))
+    if (!shi_stream_device_ended(s)) /* the new value goes */
         return 0;
     if (stores)
         shi_amo_unlock(DEVICE->word_lock); /* R8 */
