@@ -121,8 +121,9 @@ static void put(struct shi_lane *l, int pe, int lane, int to)
     p->pulled = way == 3;
     f->busy[slot] = 1;
     long data = p->index;
-    if (fabric_below(2) ||
-        shi_stream_amo(l, &word, 8, SHI_AMO_ADD, 1, 0, NULL, SHI_STREAM_AFTER_WRITES, NULL) == -EAGAIN)
+    int sets = fabric_below(2) == 0; /* to what an addition makes of it: signals of a stream are in order */
+    if (fabric_below(2) || shi_stream_amo(l, &word, 8, sets ? SHI_AMO_SET : SHI_AMO_ADD, sets ? f->signalled + 1 : 1, 0, NULL,
+                                          SHI_STREAM_AFTER_WRITES, NULL) == -EAGAIN)
         return;
     p = expect_in_place(f, pe, lane, &memory[to].area[pe][lane].signal, ++f->signalled);
     p->kind = SIGNAL;
