@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "host/net/stream_device.h"
+#include "host/net/amo_word.h"
 #include "host/util/copying.h"
 #include "host/util/log.h"
 
@@ -25,6 +25,15 @@ uint64_t shi_device_copy(void *to, const void *from, size_t bytes)
     return shi_stream_net.copies_started = number;
 }
 
+/* Assignments whose copies have ended hold the lock no longer, see stream_device.h. */
+static void release_assigned(void)
+{
+    if (!shi_stream_net.assigned || shi_stream_net.assigned > shi_stream_net.copies_ended)
+        return;
+    shi_stream_net.assigned = 0;
+    shi_amo_unlock(DEVICE->word_lock); /* R8 */
+}
+
 int shi_device_copy_poll(void)
 {
     uint64_t before = shi_stream_net.copies_ended;
@@ -35,7 +44,7 @@ int shi_device_copy_poll(void)
         failed("copy data of the network", err);
     if (shi_stream_net.copies_ended == before)
         return 0;
-    shi_stream_device_settle();
+    release_assigned();
     shi_stream_step();
     return 1;
 }

@@ -93,14 +93,6 @@ static int get_blocks(struct stashed *s, const struct record *r)
     return 1;
 }
 
-void shi_stream_device_settle(void)
-{
-    if (!shi_stream_net.assigned || shi_stream_net.assigned > shi_stream_net.copies_ended)
-        return;
-    shi_stream_net.assigned = 0;
-    shi_amo_unlock(DEVICE->word_lock); /* R8 */
-}
-
 /* Assign a word. The copy is from the message, which lasts until it has ended. */
 static int assign(struct stashed *s, const struct record *r, const uint64_t *value, size_t width)
 {

@@ -16,8 +16,8 @@
  *   message in slot thread that polls, device                thread that polls   a copy has ended (`ended` of the device)
  *   word_lock       agents of proxy/staged.c                 the same            A8, R8 of proxy/staged.c
  *
- * Assignments, which need no old value, hold word_lock together, and the records behind them do not wait for their copies. After some of them
- * another agent gets its turn.
+ * Assignments, which need no old value, hold word_lock together, and the records behind them do not wait for their copies; device_copy.c releases
+ * it when these have ended. After some of them another agent gets its turn.
  */
 #ifndef SHI_STREAM_DEVICE_H
 #define SHI_STREAM_DEVICE_H
@@ -55,9 +55,6 @@ static inline int shi_stream_device_ended(const struct stashed *s)
 {
     return s->after <= shi_stream_net.copies_ended;
 }
-
-/* Some copies have ended: release what waits for them. */
-void shi_stream_device_settle(void);
 
 /* Carry out r, the next record of a message in a slot, as far as possible. 1: the next record may follow; 0: try again. */
 int shi_stream_device_step(struct stashed *s, const struct record *r);
