@@ -17,7 +17,7 @@ above() {
     includes "$1" | awk -F'[:"]' '
         BEGIN { r["tools"] = 9; r["host/api"] = r["proxy"] = 8; r["host/init"] = 7
                 r["host/tag"] = r["host/gpc"] = r["host/observe"] = 6; r["host/coll"] = 5; r["host/ops"] = 4
-                r["host/net"] = r["device"] = r["device/lib"] = 3; r["host/boot"] = 2; r["host/util"] = 1
+                r["host/net"] = r["device"] = r["device/lib"] = 3; r["host/boot"] = 2; r["host/util"] = r["host/policy"] = 1
                 r["ze_cpu"] = r["cuda_cpu"] = 0 }
         $4 == "device/cuda_driver.h" && $1 ~ "^cuda_cpu/" { next }
         { a = $1; b = $4; sub("/[^/]*$", "", a); sub("/[^/]*$", "", b)

@@ -77,11 +77,6 @@ static int cannot(const char *what, ssize_t rc)
     return -EIO;
 }
 
-static int is_psm(void)
-{
-    return strncmp(info->fabric_attr->prov_name, "psm", 3) == 0;
-}
-
 /* ---- up -------------------------------------------------------------------------------------------------------- */
 
 static int post_recv(struct recv *r)
@@ -152,14 +147,15 @@ static int up(const struct shi_boot *boot, const struct shi_config *config, shi_
     written = on_write;
     failed = on_failure;
     limits = shi_ofi_limits(info);
-    polls_again = is_psm();
+    const struct shi_provider *row = shi_ofi_row(info);
+    polls_again = row && row->polls_again;
     limits.carryless = shi_carryless_here();
     limits.lane_cap = SHI_OFI_LANE_CAP;
     limits.peer_cap = PEER_CAP;
     shi_net_fault_limits(&limits);
     struct shi_fds before;
     shi_fds_note(&before);
-    if (is_psm())
+    if (row && row->job_key)
         err = shi_ofi_psm_key(info, boot->job);
     if (!err)
         err = open_domain();
@@ -608,13 +604,14 @@ static void met(void)
         shi_fds_close_connections_on_exec((const struct sockaddr *)own.data);
 }
 
-/* Closing sends what the provider still holds, and removes files of libfabric's shm provider. An endpoint of psm2 or psm3
- * waits for its peers meanwhile, up to 5 s. Messages to PEs that still poll are on lane 0, which all PEs close; the other
+/* Closing sends what the provider still holds, and removes files of libfabric's shm provider. With late_close an endpoint
+ * waits for its peers meanwhile (psm2 and psm3: up to 5 s). Messages to PEs that still poll are on lane 0, which all PEs close; the other
  * lanes are quiet, and their peers, lanes 0 of other PEs, no longer answer. */
 static void down(void)
 {
+    const struct shi_provider *row = shi_ofi_row(info);
     int n = shi_ofi_lanes();
-    shi_ofi_lanes_down(n > 1 && is_psm() ? 1 : n);
+    shi_ofi_lanes_down(n > 1 && row && row->late_close ? 1 : n);
 }
 
 const struct shi_net_ops shi_net_ofi = {

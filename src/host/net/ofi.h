@@ -5,6 +5,7 @@
 #include <rdma/fabric.h>
 
 #include "host/net/net.h"
+#include "host/policy/provider.h"
 
 /* libfabric's functions that are not inline, and its version. Opening the library takes up to 0.2 s, so programs on one node do not. 0, or
  * -ENOENT and in why[bytes] what is missing. */
@@ -40,6 +41,9 @@ int shi_ofi_select(const struct shi_ofi_params *params, shi_ofi_report *report, 
 
 /* What it promises; lane_cap and peer_cap are the caller's. */
 struct shi_net_limits shi_ofi_limits(const struct fi_info *chosen);
+
+/* What this library knows of its provider, or NULL. */
+const struct shi_provider *shi_ofi_row(const struct fi_info *chosen);
 
 static inline int shi_ofi_has_ip_addresses(const struct fi_info *i)
 {

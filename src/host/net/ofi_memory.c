@@ -5,6 +5,7 @@
 #include <rdma/fi_errno.h>
 #include <string.h>
 
+#include "host/net/ofi.h"
 #include "host/util/log.h"
 #include "host/util/random.h"
 
@@ -111,17 +112,6 @@ static int register_device(union attr *a, uint64_t flags, struct fid_mr **mr)
     return rc;
 }
 
-/* Do data of this provider become visible in device memory later than its messages, where the device allows that? Others copy
- * with the device's own calls, or with the host's. */
-static int is_hardware(void)
-{
-    static const char *const copies[] = {"shm", "tcp", "net", "sockets", "udp;ofi_rxd"};
-    for (size_t i = 0; i < sizeof copies / sizeof *copies; i++)
-        if (strcmp(info->fabric_attr->prov_name, copies[i]) == 0)
-            return 0;
-    return 1;
-}
-
 int shi_ofi_expose_device(const void *base, size_t bytes, const struct shi_device_memory *m, struct shi_net_memory *out)
 {
     struct iovec range = {(void *)base, bytes};
@@ -144,7 +134,8 @@ int shi_ofi_expose_device(const void *base, size_t bytes, const struct shi_devic
         rc = finish(base, mr, out);
     if (rc)
         return rc;
-    out->handle |= m->late && is_hardware() ? SHI_NET_LATE : 0;
+    const struct shi_provider *row = shi_ofi_row(info);
+    out->handle |= m->late && !(row && row->copies) ? SHI_NET_LATE : 0;
     shi_ofi_device.base = (uintptr_t)base;
     shi_ofi_device.desc = fi_mr_desc(mr);
     shi_ofi_device.memory = *out;

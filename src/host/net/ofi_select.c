@@ -17,30 +17,17 @@
 
 #include "host/net/ofi_near.h"
 
-/* Best first: special networks before TCP; shm reaches this node only. */
-static const char psm3_by_sockets[] = "psm3 without an RDMA device";
-static const char *const ranks[] = {"cxi", "efa", "psm3", "psm2", "opx", "verbs;ofi_rxm", "verbs", "net", "tcp",
-                                    "tcp;ofi_rxm", psm3_by_sockets, "shm", "sockets", "sockets;ofi_rxd", "udp;ofi_rxd"};
-enum { N_RANKS = sizeof ranks / sizeof *ranks };
-
-static const char *kind_of(const struct fi_info *f)
-{
-    const char *name = f->fabric_attr->prov_name;
-    return strcmp(name, "psm3") == 0 && !shi_ofi_has_rdma("/sys") ? psm3_by_sockets : name;
-}
-
-static int rank_of(const struct fi_info *f)
-{
-    const char *name = kind_of(f);
-    for (int i = 0; i < N_RANKS; i++)
-        if (strcmp(ranks[i], name) == 0)
-            return i;
-    return N_RANKS;
-}
-
 static const char *provider_of(const struct fi_info *f)
 {
     return f->fabric_attr->prov_name;
+}
+
+const struct shi_provider *shi_ofi_row(const struct fi_info *f)
+{
+    static int has_rdma = -1; /* not looked for */
+    if (has_rdma < 0)
+        has_rdma = shi_ofi_has_rdma("/sys");
+    return shi_provider_of(provider_of(f), has_rdma);
 }
 
 static const char *domain_of(const struct fi_info *f)
@@ -91,11 +78,11 @@ static enum unfit unfit(const struct fi_info *f, const struct shi_ofi_params *w)
         return OTHER_PROVIDER;
     if (w->domain[0] && !lists(w->domain, domain_of(f)))
         return OTHER_DOMAIN;
-    if (!asked && rank_of(f) == N_RANKS)
+    if (!asked && !shi_ofi_row(f))
         return NOT_RANKED;
     if (!w->one_node && is_loopback(f) && !w->domain[0])
         return LOOPBACK;
-    if (!w->one_node && strcmp(provider_of(f), "shm") == 0)
+    if (!w->one_node && shi_ofi_row(f) && shi_ofi_row(f)->node_only)
         return NODE_ONLY;
     return FIT;
 }
@@ -111,7 +98,7 @@ struct candidate {
 static int cost_of(const struct fi_info *f, const struct shi_ofi_params *w)
 {
     int exact = names(w->provider, provider_of(f)) == 2, detour = w->one_node && !is_loopback(f);
-    return 4 * (exact ? -1 : rank_of(f)) + 2 * detour + (f->addr_format == FI_SOCKADDR_IN6);
+    return 4 * (exact ? -1 : shi_provider_rank(shi_ofi_row(f))) + 2 * detour + (f->addr_format == FI_SOCKADDR_IN6);
 }
 
 static int compare(const void *a, const void *b)
@@ -371,56 +358,23 @@ int shi_ofi_select(const struct shi_ofi_params *params, shi_ofi_report *report, 
 
 /* ---- what the chosen provider promises ------------------------------------------------------------------------------- */
 
-/* Does it report writes with 4 bytes of immediate data at the target? domain_attr->cq_data_size does not tell: psm3 has 0 and
- * reports them, cxi has 8 for messages only. */
-static int reports_writes(const struct fi_info *f)
-{
-    static const char *const known[] = {"efa", "psm3", "opx", "net", "tcp"};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(provider_of(f), known[i]) == 0)
-            return 1;
-    return 0;
-}
-
-/* Providers that send messages without a handshake up to a length, which a variable of theirs may change; and up to which size their reads
- * take longer than copies, see net.h. src/DECISIONS.md has the measurements. */
-static const struct long_messages {
-    const char *kind, *variable;
-    size_t bytes, eager_bytes, answer_bytes, inline_bytes;
-} long_messages[] = {{"net", NULL, SHI_NET_LONGEST_BYTES, 65536, 131072, 0},
-                     {"tcp", NULL, SHI_NET_LONGEST_BYTES, 65536, 131072, 0},
-                     {"tcp;ofi_rxm", "FI_OFI_RXM_BUFFER_SIZE", 16384, 65536, 196608, 0},
-                     {psm3_by_sockets, "PSM3_MQ_RNDV_NIC_THRESH", 64000, 131072, 1048576, 0},
-                     {"shm", NULL, SHI_NET_MESSAGE_BYTES, 16280, 16280, 3904}}; /* a system call for messages of more than 4,096 bytes */
-
-static void find_longest(const struct fi_info *f, struct shi_net_limits *l)
-{
-    for (const struct long_messages *k = long_messages; k < long_messages + sizeof long_messages / sizeof *k; k++) {
-        const char *text = k->variable ? getenv(k->variable) : NULL;
-        size_t bytes = text ? strtoul(text, NULL, 0) : k->bytes;
-        bytes = bytes < f->ep_attr->max_msg_size ? bytes : f->ep_attr->max_msg_size;
-        bytes = bytes < SHI_NET_LONGEST_BYTES ? bytes / 64 * 64 : SHI_NET_LONGEST_BYTES;
-        if (strcmp(kind_of(f), k->kind) != 0 || (k->variable && bytes <= SHI_NET_MESSAGE_BYTES))
-            continue;
-        l->message_bytes = bytes;
-        l->eager_bytes = k->eager_bytes;
-        l->answer_bytes = k->answer_bytes;
-        l->inline_bytes = k->inline_bytes;
-    }
-}
-
 struct shi_net_limits shi_ofi_limits(const struct fi_info *f)
 {
     uint64_t order = f->tx_attr->msg_order & f->rx_attr->msg_order;
+    const struct shi_provider *p = shi_ofi_row(f);
+    struct shi_provider_lengths bytes = shi_provider_lengths(p, p && p->variable ? getenv(p->variable) : NULL, f->ep_attr->max_msg_size,
+                                                             SHI_NET_MESSAGE_BYTES, SHI_NET_LONGEST_BYTES);
     struct shi_net_limits l = {.short_bytes = f->tx_attr->inject_size,
-                               .message_bytes = SHI_NET_MESSAGE_BYTES,
+                               .message_bytes = bytes.message,
+                               .eager_bytes = bytes.eager,
+                               .answer_bytes = bytes.answer,
+                               .inline_bytes = bytes.inlined,
                                .rma_bytes = f->ep_attr->max_msg_size,
                                .pins = (f->domain_attr->mr_mode & FI_MR_ALLOCATED) != 0};
     int of_all_sizes = f->ep_attr->max_order_waw_size >= f->ep_attr->max_msg_size; /* psm3: up to 4 KiB */
     if (order & FI_ORDER_WAW && of_all_sizes)
         l.ordered = SHI_NET_WAW | (order & FI_ORDER_SAW ? SHI_NET_SAW : 0);
-    if (reports_writes(f))
+    if (p && p->immediate)
         l.ordered |= SHI_NET_IMMEDIATE;
-    find_longest(f, &l);
     return l;
 }

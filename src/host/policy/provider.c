@@ -1,0 +1,60 @@
+/* provider.c - see provider.h. */
+#include "host/policy/provider.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MESSAGE_UNIT = 64 };
+
+/* Best first: special networks before TCP. Those that are not here are chosen only where SHMEM_OFI_PROVIDER names them. */
+static const struct shi_provider rows[] = {
+    {.name = "cxi"},
+    {.name = "efa", .immediate = 1},
+    {.name = "psm3", .immediate = 1, .job_key = 1, .polls_again = 1, .late_close = 1},
+    {.name = "psm2", .job_key = 1, .polls_again = 1, .late_close = 1},
+    {.name = "opx", .immediate = 1},
+    {.name = "verbs;ofi_rxm"},
+    {.name = "verbs"},
+    {.name = "net", .immediate = 1, .copies = 1, .bytes = {SIZE_MAX, 65536, 131072, 0}},
+    {.name = "tcp", .immediate = 1, .copies = 1, .bytes = {SIZE_MAX, 65536, 131072, 0}},
+    {.name = "tcp;ofi_rxm", .variable = "FI_OFI_RXM_BUFFER_SIZE", .bytes = {16384, 65536, 196608, 0}},
+    {.name = "psm3", .ethernet = 1, .immediate = 1, .job_key = 1, .polls_again = 1, .late_close = 1, .variable = "PSM3_MQ_RNDV_NIC_THRESH",
+     .bytes = {64000, 131072, 1048576, 0}},
+    /* A system call for messages of more than 4,096 bytes. */
+    {.name = "shm", .node_only = 1, .copies = 1, .bytes = {0, 16280, 16280, 3904}},
+    {.name = "sockets", .copies = 1},
+    {.name = "sockets;ofi_rxd"},
+    {.name = "udp;ofi_rxd", .copies = 1},
+};
+enum { N_ROWS = sizeof rows / sizeof *rows };
+
+const struct shi_provider *shi_provider_of(const char *name, int has_rdma)
+{
+    const struct shi_provider *found = NULL;
+    for (int i = 0; i < N_ROWS; i++)
+        if (strcmp(rows[i].name, name) == 0 && (!rows[i].ethernet || !has_rdma))
+            found = &rows[i]; /* the row for Ethernet is behind the other */
+    return found;
+}
+
+int shi_provider_rank(const struct shi_provider *p)
+{
+    return p ? (int)(p - rows) : N_ROWS;
+}
+
+struct shi_provider_lengths shi_provider_lengths(const struct shi_provider *p, const char *text, size_t largest, size_t usual, size_t most)
+{
+    static const struct shi_provider_lengths none;
+    struct shi_provider_lengths l = p ? p->bytes : none;
+    if (p && p->variable && text)
+        l.message = strtoul(text, NULL, 0);
+    l.message = l.message < largest ? l.message : largest;
+    l.message = l.message < most ? l.message / MESSAGE_UNIT * MESSAGE_UNIT : most;
+    if (l.message > usual)
+        return l;
+    if (p && p->variable)
+        l = none;
+    l.message = usual;
+    return l;
+}
