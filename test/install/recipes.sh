@@ -46,10 +46,10 @@ sed -n 's/^PKG_CHECK_MODULES(\[[A-Z]*\], \[\([a-z]*\) >= \([0-9.]*\)\].*/\1 \2/p
 while read -r name version; do
     grep -qx "BuildRequires:  pkgconfig($name) >= $version" "$spec" || echo "fulmar.spec: $name $version"
     grep -qx "    depends_on(\"$name@$version:\")" "$package" || echo "package.py: $name $version"
-    tr '\n' ' ' < "$top_srcdir/README.md" | grep -q "$name ($version or later)" || echo "README.md: $name $version"
+    tr '\n' ' ' < "$top_srcdir/doc/install.md" | grep -q "$name ($version or later)" || echo "doc/install.md: $name $version"
 done < "$work/needs" > "$work/out"
 [ -s "$work/needs" ] && [ ! -s "$work/out" ]
-ok $? "recipes and README name configure.ac's versions of $(cut -d' ' -f1 "$work/needs" | paste -sd ' ')" "$work/out"
+ok $? "recipes and doc/install.md name configure.ac's versions of $(cut -d' ' -f1 "$work/needs" | paste -sd ' ')" "$work/out"
 
 sed -n 's/^RUN //p' "$top_srcdir/pkg/Dockerfile" > "$work/docker"
 sed -n '/^%post/,/^$/s/^    //p' "$top_srcdir/pkg/fulmar.def" | grep -v '^cd ' | diff "$work/docker" - > "$log" && [ -s "$work/docker" ]
