@@ -172,7 +172,7 @@ static void measure_others(char *out, char *in)
 
 int main(int argc, char **argv)
 {
-    setenv("SHMEM_TAG_UNEXPECTED_PER_PEER", "32M", 0); /* 65,536 unexpected messages */
+    setenv("SHMEM_TEST_TAG_UNEXPECTED_PER_PEER", "32M", 0); /* 65,536 unexpected messages */
     bench_init("tag", 2);
 
     char *heap = bench_symmetric(2 * BYTES_MAX), *local = bench_private(2 * BYTES_MAX);

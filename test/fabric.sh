@@ -83,7 +83,7 @@ done
 # what the network can access, memory that is released while it is registered, a way to register that is never used. Short
 # transfers are writes, too.
 hmem_job() { # PROFILE, FABRIC_HMEM, program
-    ZE_CPU_PRIVATE=1 SHMEM_DEVICE=cpu SHMEM_OFI_BCOPY=64 FABRIC_HMEM=$2 job $1 3 $3
+    ZE_CPU_PRIVATE=1 SHMEM_DEVICE=cpu SHMEM_TEST_OFI_BCOPY=64 FABRIC_HMEM=$2 job $1 3 $3
 }
 hmem() { # the same; each PE says that it reaches a device by registered memory
     SHMEM_DEBUG=1 hmem_job $1 $2 $3 && [ "$(grep -c 'by registered' "$work/log")" -ge 3 ]
@@ -105,7 +105,7 @@ cuda() { # PROFILE, program
     (
         LD_LIBRARY_PATH=$work:$top_builddir/test/fabric/.libs
         export LD_LIBRARY_PATH FAKE_CUDA_DRIVER="$top_builddir/.libs/libcuda_cpu.so" ZE_CPU_PRIVATE=1 SHMEM_DEVICE=cuda SHMEM_DEBUG=1
-        export SHMEM_OFI_BCOPY=64 FABRIC_HMEM=dmabuf FABRIC_PROFILE=$1 FABRIC_SEED=$seed
+        export SHMEM_TEST_OFI_BCOPY=64 FABRIC_HMEM=dmabuf FABRIC_PROFILE=$1 FABRIC_SEED=$seed
         timeout -k 5 300 $OSHRUN -n 3 "$top_builddir/test/$2" > "$work/log" 2>&1
     ) && [ "$(grep -c 'by registered' "$work/log")" -ge 3 ] && ! grep -q '^fake:' "$work/log"
     ok $? "$2 over $1, CUDA's memory: dmabuf, seed $seed" "$work/log"

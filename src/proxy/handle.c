@@ -88,7 +88,7 @@ static int read_ring_slots(void)
 {
     long n = shi_world.config.device_ring;
     if (n < MIN_SLOTS || n > MAX_SLOTS) {
-        shi_log_error("SHMEM_DEVICE_RING=%ld: give %d to %d slots", n, MIN_SLOTS, MAX_SLOTS);
+        shi_log_error("SHMEM_TEST_DEVICE_RING=%ld: give %d to %d slots", n, MIN_SLOTS, MAX_SLOTS);
         return -EINVAL;
     }
     for (log_slots = 1; 1l << log_slots < n; log_slots++)

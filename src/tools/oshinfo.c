@@ -101,7 +101,7 @@ static const char *way_between_hosts(const char *device)
     if (strstr(device, SHI_DEVICE_STORES))
         return "host access: the network registers it as memory of the host";
     return oshinfo_net_chosen.hmem ? "registered: the network accesses it (FI_HMEM); where it refuses, a pipeline through host memory"
-                                   : "pipeline: through host memory (SHMEM_DEVICE_STAGING)";
+                                   : "pipeline: through host memory";
 }
 
 /* After the devices and the network. */
@@ -153,9 +153,12 @@ static void print_collectives(int json)
 
 static void print_environment_json(void)
 {
+    int n = 0;
     for (int i = 0; i < N_VARIABLES; i++) {
         const struct variable *v = &variables[i];
-        print_string(i ? ",\n  {\"name\": " : "  {\"name\": ", v->name);
+        if (shi_config_is_of_tests(v->name))
+            continue;
+        print_string(n++ ? ",\n  {\"name\": " : "  {\"name\": ", v->name);
         printf(", \"deprecated_name\": ");
         printf(v->old ? "\"%s\"" : "null", v->old);
         print_string(", \"kind\": ", v->kind);
@@ -231,6 +234,8 @@ static int print_man(void)
            "a size is a number of bytes, may have a fraction and one of the suffixes K, M, G and T, after which characters are ignored; a count is a whole number.\n");
     for (int i = 0; i < N_VARIABLES; i++) {
         const struct variable *v = &variables[i];
+        if (shi_config_is_of_tests(v->name))
+            continue;
         printf(".TP\n.BR %s \" (%s, default %s)\"\n%s.\n", v->name, v->kind, *v->standard ? v->standard : "empty", v->help);
         if (v->old)
             printf("The deprecated name\n.B %s\nis read when this one is not set.\n", v->old);

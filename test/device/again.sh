@@ -10,7 +10,7 @@ for suite in kernels contexts gpc ishmem own queue tag threads; do
     for setting in "2 ofi 0" "4 ofi 1" "2 auto 1"; do
         # shellcheck disable=SC2086
         set -- $setting
-        DEVICE_AGAIN=1 SHMEM_DEVICE_RING=$1 SHMEM_TRANSPORT=$2 ZE_CPU_PRIVATE=$3 \
+        DEVICE_AGAIN=1 SHMEM_TEST_DEVICE_RING=$1 SHMEM_TRANSPORT=$2 ZE_CPU_PRIVATE=$3 \
             bash "$top_srcdir/test/device/$suite.sh" > "$work/all" 2>&1
         grep -A 5 '^not ok' "$work/all" > "$work/log" || grep -q '^1\.\.[1-9]' "$work/all" && [ ! -s "$work/log" ]
         ok $? "$suite: $1 slots, transport $2, device memory private: $3" "$work/log"

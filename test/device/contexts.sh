@@ -152,17 +152,17 @@ ok $? "the program compiles" "$work/log"
 
 # Catches: a slot overwritten before it was read, a ticket without credit, a result delivered to the owner of a later
 # lap, private memory of a work-item taken for heap memory.
-SHMEM_DEVICE_RING=16 run 1 0 "$work/many"
+SHMEM_TEST_DEVICE_RING=16 run 1 0 "$work/many"
 ok $? "4096 work-items on a ring of 16 slots" "$work/log"
-SHMEM_DEVICE_RING=2 run 1 0 "$work/many" 64
+SHMEM_TEST_DEVICE_RING=2 run 1 0 "$work/many" 64
 ok $? "64 work-items on a ring of 2 slots" "$work/log"
 for i in 1 ${DEVICE_AGAIN:-2 3}; do
     run 2 0 "$work/many"
     ok $? "4096 work-items of two PEs, ring of the usual size, run $i" "$work/log"
 done
 for slots in 1 auto 2000000; do
-    SHMEM_DEVICE_RING=$slots run 1 0 "$work/many" 64
-    [ $? != 0 ] && grep -q "SHMEM_DEVICE_RING=" "$work/log"
-    ok $? "SHMEM_DEVICE_RING=$slots is refused" "$work/log"
+    SHMEM_TEST_DEVICE_RING=$slots run 1 0 "$work/many" 64
+    [ $? != 0 ] && grep -q "SHMEM_TEST_DEVICE_RING=" "$work/log"
+    ok $? "SHMEM_TEST_DEVICE_RING=$slots is refused" "$work/log"
 done
 plan

@@ -144,12 +144,12 @@ breaks() { # DESCRIPTION, text, environment, program
 device_private=$top_builddir/test/multi/device_private.pes
 breaks "of the host" 'shmem_[a-z]*: the device failed to copy 200000 bytes' FAKE_CUDA_COPY=200000=719 "$device_private"
 breaks "through the pipeline, at once" 'network: the device cannot start a copy for the network' FAKE_CUDA_COPY=3392=719 \
-    SHMEM_TRANSPORT=ofi SHMEM_DEVICE_STAGING=32K "$device_private"
+    SHMEM_TRANSPORT=ofi SHMEM_TEST_DEVICE_STAGING=32K "$device_private"
 breaks "through the pipeline, later" 'network: the device cannot copy data of the network' FAKE_CUDA_COPY=3392=719 FAKE_CUDA_EVENT=1 \
-    SHMEM_TRANSPORT=ofi SHMEM_DEVICE_STAGING=32K "$device_private"
+    SHMEM_TRANSPORT=ofi SHMEM_TEST_DEVICE_STAGING=32K "$device_private"
 
 # Catches: a copy that never ends, for which the job waits for ever, although its PEs answer (600: CUDA_ERROR_NOT_READY).
-calls SHMEM_DEVICE=cuda SHMEM_HEARTBEAT=5 SHMEM_TRANSPORT=ofi SHMEM_DEVICE_STAGING=32K FAKE_CUDA_COPY=3392=600 FAKE_CUDA_EVENT=1 \
+calls SHMEM_DEVICE=cuda SHMEM_HEARTBEAT=5 SHMEM_TRANSPORT=ofi SHMEM_TEST_DEVICE_STAGING=32K FAKE_CUDA_COPY=3392=600 FAKE_CUDA_EVENT=1 \
     timeout 60 $OSHRUN -n 2 "$device_private"
 status=$?
 [ $status -ne 0 ] && [ $status -ne 124 ] &&

@@ -7,7 +7,7 @@
 . "${top_srcdir:=.}/test/device/run.sh"
 command -v mpirun > /dev/null || skip_all "Open MPI (openmpi-bin) is not installed"
 need_hosts "$0"
-export SHMEM_SPIN=0 SHMEM_DEVICE_SYMMETRIC_SIZE=8M
+export SHMEM_TEST_SPIN=0 SHMEM_DEVICE_SYMMETRIC_SIZE=8M
 work=$FAKE_HOSTS seed=${MIXED_SEED:-$(($(date +%s) % 100000))} rounds=${MIXED_ROUNDS:-2}
 echo "# MIXED_SEED=$seed"
 
@@ -274,7 +274,7 @@ for way in $ways; do
             fi
             for tg in $([ -z "$MIXED_ALL" ] && echo "$tg" || echo 0 1); do
                 # shellcheck disable=SC2086
-                SHMEM_DEVICE_RING=$ring SHMEM_TRANSPORT=$transport ZE_CPU_PRIVATE=$private timeout 120 "$hosts" in h1 $OSHRUN $hosts_option \
+                SHMEM_TEST_DEVICE_RING=$ring SHMEM_TRANSPORT=$transport ZE_CPU_PRIVATE=$private timeout 120 "$hosts" in h1 $OSHRUN $hosts_option \
                     "$work/mixed-${way%:*}" "$seed" "$rounds" "$tg" > "$work/log" 2>&1
                 ok $? "$way, private $private, ring of $ring, $hosts_option, $transport, groups $tg" "$work/log"
             done

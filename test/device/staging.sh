@@ -224,11 +224,11 @@ network() {
 # for pieces; PEs that block each other.
 network 2 "$work/staging"
 ok $? "puts and gets of 1 B to 16 MiB, two PEs" "$work/log"
-SHMEM_DEVICE_STAGING=32K network 3 "$work/staging" 300000
+SHMEM_TEST_DEVICE_STAGING=32K network 3 "$work/staging" 300000
 ok $? "the same up to 256 KiB through chunks of 8 KiB, three PEs" "$work/log"
-SHMEM_NET_FAULT=reorder=3,delay=2,again=5,unordered=1 SHMEM_DEVICE_STAGING=200K network 2 "$work/staging" 300000
+SHMEM_TEST_NET_FAULT=reorder=3,delay=2,again=5,unordered=1 SHMEM_TEST_DEVICE_STAGING=200K network 2 "$work/staging" 300000
 ok $? "the same over a network without order that refuses posts" "$work/log"
-SHMEM_NET_FAULT=reorder=5,unordered=2,unreported=1 network 2 "$work/staging" 300000
+SHMEM_TEST_NET_FAULT=reorder=5,unordered=2,unreported=1 network 2 "$work/staging" 300000
 ok $? "the same where the network does not report writes at their target" "$work/log"
 for profile in cxi efa psm3 opx; do # test/fabric plays them
     [ -e "$top_builddir/test/fabric/.libs/libfabric.so.1" ] || break
@@ -254,7 +254,7 @@ status=$?
 ok $? "a PE that no longer answers ends a job with transfers in progress" "$work/log"
 # Catches: a piece that the network never ends, for which the job waits for ever, although its PE answers (within 5 s, even where it
 # waits for a core).
-SHMEM_HEARTBEAT=5 SHMEM_NET_FAULT=lost=3 network 2 "$work/staging" finalize
+SHMEM_HEARTBEAT=5 SHMEM_TEST_NET_FAULT=lost=3 network 2 "$work/staging" finalize
 status=$?
 [ $status -ne 0 ] && [ $status -ne 124 ] && grep -q -E 'network: a (read of [0-9]* bytes from|write of [0-9]* bytes to) PE [01] has not ended for 5 s' "$work/log"
 ok $? "a piece that the network never ends ends the job with a line" "$work/log"
@@ -294,7 +294,7 @@ stuck() { # copies that the program's own thread makes, and those of the proxy, 
     ) &
 }
 stuck
-LD_PRELOAD=$work/stall.so SHMEM_HEARTBEAT=5 SHMEM_DEVICE_STAGING=32K network 2 "$top_builddir/test/multi/device_private.pes"
+LD_PRELOAD=$work/stall.so SHMEM_HEARTBEAT=5 SHMEM_TEST_DEVICE_STAGING=32K network 2 "$top_builddir/test/multi/device_private.pes"
 status=$?
 [ $status -ne 0 ] && [ $status -ne 124 ] && [ "$(grep -c '^fulmar: .*network' "$work/log")" -ge 1 ] &&
     [ "$(grep '^fulmar: .*network' "$work/log" | grep -cv 'the device has not ended a copy of 3392 bytes for 2.5 s (SHMEM_HEARTBEAT)')" -eq 0 ]
@@ -338,7 +338,7 @@ for profile in verbs cxi efa; do # the same where the network accesses device me
         *) text='libfabric has refused (a read of [0-9]* bytes from|a write of [0-9]* bytes to) PE [01] for want of room' ;;
         esac
         LD_LIBRARY_PATH=$top_builddir/test/fabric/.libs FABRIC_PROFILE=$profile FABRIC_HMEM=iface SHMEM_HEARTBEAT=$limit \
-            SHMEM_NET_FAULT=$fault network 2 "$work/staging" $how
+            SHMEM_TEST_NET_FAULT=$fault network 2 "$work/staging" $how
         status=$?
         # Two PEs that are refused at the same time have a line each.
         [ $status -ne 0 ] && [ $status -ne 124 ] && grep -q '^fulmar: .*network' "$work/log" && ! grep '^fulmar: ' "$work/log" | grep -qvE "$text"

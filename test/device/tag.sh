@@ -213,7 +213,7 @@ ok $? "oshcc compiles a program whose kernels receive" "$work/log"
 # results share slots); order lost among a work-item's receives.
 for pes in 1 2 3; do
     for private in $privates; do
-        SHMEM_DEVICE_RING=$((pes == 2 ? 4 : 1024)) SHMEM_TAG_UNEXPECTED_HEADERS_PER_PEER=8 ZE_CPU_PRIVATE=$private \
+        SHMEM_TEST_DEVICE_RING=$((pes == 2 ? 4 : 1024)) SHMEM_TEST_TAG_UNEXPECTED_HEADERS_PER_PEER=8 ZE_CPU_PRIVATE=$private \
             run $pes 1 "$work/reply" && ! grep -q fulmar "$work/log"
         ok $? "kernels receive, probe and reply, $pes PEs, device memory private: $private" "$work/log"
     done

@@ -3,7 +3,7 @@
 . "${top_srcdir:=.}/test/device/run.sh"
 command -v mpirun > /dev/null || skip_all "Open MPI (openmpi-bin) is not installed"
 need_hosts "$0"
-export SHMEM_SPIN=0 SHMEM_DEVICE_SYMMETRIC_SIZE=8M
+export SHMEM_TEST_SPIN=0 SHMEM_DEVICE_SYMMETRIC_SIZE=8M
 
 cat > "$work/k.cl" << 'END'
 #include <shmemg.h>
@@ -83,7 +83,7 @@ ok $? "the program compiles" "$work/log"
 printf '%s\n' h1 h2 h1 h1 h2 > "$FAKE_HOSTS/places"
 for private in 0 1; do
     SHMEM_DEVICE_DIRECT=$((1 - private)) ZE_CPU_PRIVATE=$private timeout 120 "$hosts" in h1 mpirun -np 5 \
-        --hostfile "$FAKE_HOSTS/places" --map-by seq --bind-to none -x SHMEM_SPIN -x SHMEM_DEVICE_SYMMETRIC_SIZE \
+        --hostfile "$FAKE_HOSTS/places" --map-by seq --bind-to none -x SHMEM_TEST_SPIN -x SHMEM_DEVICE_SYMMETRIC_SIZE \
         -x SHMEM_DEVICE_DIRECT -x ZE_CPU_PRIVATE "$FAKE_HOSTS/k" > "$work/log" 2>&1
     ok $? "teams of unevenly spaced PEs, device memory private: $private" "$work/log"
 done

@@ -4,7 +4,7 @@
 command -v mpirun >/dev/null || skip_all "Open MPI (openmpi-bin) is not installed"
 export FAKE_HOSTS_N=3
 need_hosts "$0"
-export SHMEM_SYMMETRIC_SIZE=1m SHMEM_SPIN=0
+export SHMEM_SYMMETRIC_SIZE=1m SHMEM_TEST_SPIN=0
 dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
 while read -r places mode lines; do

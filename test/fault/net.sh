@@ -7,8 +7,8 @@ trap 'rm -rf "$work"' EXIT
 export SHMEM_TRANSPORT=ofi
 
 run() { # faults, PEs, program...
-    SHMEM_NET_FAULT=$1
-    export SHMEM_NET_FAULT
+    SHMEM_TEST_NET_FAULT=$1
+    export SHMEM_TEST_NET_FAULT
     n=$2
     shift 2
     timeout -k 5 400 $OSHRUN -n "$n" "$@" > "$work/log" 2>&1
@@ -50,8 +50,8 @@ done
 # Catches: an operation that the network always refuses for want of room, for which the job waits for ever, although its PE answers.
 cat > "$work/pe0" <<'EOF'
 #!/bin/sh
-[ "$PMIX_RANK" = 0 ] || SHMEM_NET_FAULT=$(echo "$SHMEM_NET_FAULT" | sed 's/full[a-z_]*=[0-9]*,*//')
-export SHMEM_NET_FAULT
+[ "$PMIX_RANK" = 0 ] || SHMEM_TEST_NET_FAULT=$(echo "$SHMEM_TEST_NET_FAULT" | sed 's/full[a-z_]*=[0-9]*,*//')
+export SHMEM_TEST_NET_FAULT
 exec "$@"
 EOF
 chmod +x "$work/pe0"
@@ -123,7 +123,7 @@ ok $? "registrations beside reads of other PEs" "$work/log"
 
 # Catches: an invalid list of faults that is silently ignored.
 run late=3 2 "$top_builddir/test/conf/rma.pes"
-[ $? != 0 ] && grep -q 'SHMEM_NET_FAULT=late=3: not accepted' "$work/log"
+[ $? != 0 ] && grep -q 'SHMEM_TEST_NET_FAULT=late=3: not accepted' "$work/log"
 ok $? "an unknown fault is refused" "$work/log"
 
 # Catches: a missing provider silently replaced by another one, or an error without its name.

@@ -165,11 +165,11 @@ test_options() {
     [ "$(sorted)" = "[0] ab|[1] ab|[2] ab|[3] ab|" ] && [ "$(sort "$work/err" | tr '\n' '|')" = "[0] err|[1] err|[2] err|[3] err|" ]
     result $? "-l labels whole lines, separately for output and errors"
 
-    SHMEM_SPIN=77 run -l -n 1 -x "A=1 2:" --wdir /usr sh -c 'pwd; echo "$A $SHMEM_SPIN"' a b : -n 2 sh -c 'echo "$PMIX_RANK $0 $1 $A"' -n '=:'
+    SHMEM_TEST_SPIN=77 run -l -n 1 -x "A=1 2:" --wdir /usr sh -c 'pwd; echo "$A $SHMEM_TEST_SPIN"' a b : -n 2 sh -c 'echo "$PMIX_RANK $0 $1 $A"' -n '=:'
     [ "$(sorted)" = "[0] /usr|[0] 1 2: 77|[1] 1 -n =: |[2] 2 -n =: |" ]
     result $? "several programs, -x, --wdir, SHMEM_ variables, and words that engines know"
 
-    SHMEM_SPIN=77 FI_UNUSED=x run -l sh -c 'echo $SHMEM_SPIN $FI_UNUSED'
+    SHMEM_TEST_SPIN=77 FI_UNUSED=x run -l sh -c 'echo $SHMEM_TEST_SPIN $FI_UNUSED'
     [ "$(sorted)" = "[0] 77 x|[1] 77 x|[2] 77 x|[3] 77 x|" ]
     result $? "SHMEM_ and FI_ variables reach the PEs of every host"
 

@@ -3,7 +3,7 @@
 # node of its own. Catches: a schedule that is wrong for lengths or numbers of nodes for which the built-in rules never take it;
 # PEs with different rules that wait for each other; an error that each PE reports.
 . "${top_srcdir:=.}/test/tap.sh"
-export SHMEM_SYMMETRIC_SIZE=64M SHMEM_SPIN=0 SHMEM_TRANSPORT=ofi
+export SHMEM_SYMMETRIC_SIZE=64M SHMEM_TEST_SPIN=0 SHMEM_TRANSPORT=ofi
 "$top_builddir/src/tools/oshinfo" | grep -q '^network .*none' && skip_all "this build has no network"
 out=$(mktemp) || exit 99
 trap 'rm -f "$out"' EXIT

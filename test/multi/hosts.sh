@@ -8,7 +8,7 @@
 [ -n "$PES_PROGRAMS" ] || skip_all "no programs named in PES_PROGRAMS"
 command -v mpirun >/dev/null || skip_all "Open MPI (openmpi-bin) is not installed"
 need_hosts "$0"
-export SHMEM_SPIN=0 # the hosts share the cores, which the PEs cannot detect
+export SHMEM_TEST_SPIN=0 # the hosts share the cores, which the PEs cannot detect
 FULMAR_TEST_TIMEOUT=${FULMAR_TEST_TIMEOUT:-240} && export FULMAR_TEST_TIMEOUT
 oshrun=$OSHRUN
 cd "$top_builddir" || exit 99

@@ -83,7 +83,7 @@ static void gpc_tests(void)
 int main(void)
 {
     if (getenv("SHMEM_CHECK") && atoi(getenv("SHMEM_CHECK")))
-        setenv("SHMEM_SPIN", "40000", 0); /* polls take longer than a pause between tests, as the usual number does on a slow processor */
+        setenv("SHMEM_TEST_SPIN", "40000", 0); /* polls take longer than a pause between tests, as the usual number does on a slow processor */
     shmem_init();
     tap_pes_begin();
     h_look = shmemx_gpc_register(look);

@@ -6,7 +6,7 @@
 . "${top_srcdir:=.}/test/tap.sh"
 export FAKE_HOSTS_N=16
 need_hosts "$0"
-export SHMEM_SYMMETRIC_SIZE=1M SHMEM_SPIN=0
+export SHMEM_SYMMETRIC_SIZE=1M SHMEM_TEST_SPIN=0
 pes=${MANY_PES:-256} each=${MANY_EACH:-4}
 out=$(mktemp) || exit 99
 trap 'rm -f "$out"' EXIT

@@ -28,15 +28,15 @@ network() {
     export SHMEM_TRANSPORT=ofi
     run "network" 3
     run "network, threads" 2 threads=3
-    SHMEM_NET_FAULT=reorder=7,delay=3 run "network, completions late and out of order" 3
-    SHMEM_NET_FAULT=again=3,window=4 run "network, few buffers" 2 threads=2
-    SHMEM_NET_FAULT=reorder=2,delay=2,again=5,unordered=20 run "network without order" 4
+    SHMEM_TEST_NET_FAULT=reorder=7,delay=3 run "network, completions late and out of order" 3
+    SHMEM_TEST_NET_FAULT=again=3,window=4 run "network, few buffers" 2 threads=2
+    SHMEM_TEST_NET_FAULT=reorder=2,delay=2,again=5,unordered=20 run "network without order" 4
     unset SHMEM_TRANSPORT
 }
 
 hosts() {
     if [ -n "$FAKE_HOSTS" ]; then
-        export SHMEM_SPIN=0
+        export SHMEM_TEST_SPIN=0
         launch="$hosts in h1 $OSHRUN --engine mpirun -H h1:2,h2:1" run "memory and network" 3
     elif ! command -v mpirun > /dev/null; then
         skip "memory and network" "Open MPI (openmpi-bin) is not installed"
@@ -61,7 +61,7 @@ kernels() {
     run "kernels, loads and stores" 2 kernels=1
     SHMEM_DEVICE_DIRECT=0 run "kernels, ring" 3 kernels=1
     SHMEM_TRANSPORT=ofi run "kernels, network" 2 kernels=1
-    SHMEM_DEVICE_RING=8 SHMEM_TRANSPORT=ofi run "kernels, network, a short ring" 2 kernels=1
+    SHMEM_TEST_DEVICE_RING=8 SHMEM_TRANSPORT=ofi run "kernels, network, a short ring" 2 kernels=1
     ZE_CPU_PRIVATE=1 run "kernels, private device memory" 2 kernels=1
 }
 

@@ -210,8 +210,8 @@ static void test_order(void)
 
 int main(void)
 {
-    setenv("SHMEM_TAG_UNEXPECTED_PER_PEER", "1M", 1);
-    setenv("SHMEM_TAG_UNEXPECTED_HEADERS_PER_PEER", "1000", 1);
+    setenv("SHMEM_TEST_TAG_UNEXPECTED_PER_PEER", "1M", 1);
+    setenv("SHMEM_TEST_TAG_UNEXPECTED_HEADERS_PER_PEER", "1000", 1);
     shmem_init();
     tap_pes_begin();
     sends = calloc(FLOOD, sizeof *sends);

@@ -412,8 +412,8 @@ static void test_cancelled(void)
 
 int main(void)
 {
-    setenv("SHMEM_TAG_UNEXPECTED_PER_PEER", "12000", 1);
-    setenv("SHMEM_TAG_UNEXPECTED_HEADERS_PER_PEER", "4", 1);
+    setenv("SHMEM_TEST_TAG_UNEXPECTED_PER_PEER", "12000", 1);
+    setenv("SHMEM_TEST_TAG_UNEXPECTED_HEADERS_PER_PEER", "4", 1);
     if (OVER_NETWORK)
         setenv("SHMEM_TRANSPORT", "ofi", 1);
     shmem_init();

@@ -306,7 +306,7 @@ int main(void)
 {
     if (HEADERS_ONLY) {
         setenv("SHMEM_TAG_UNEXPECTED_BYTES", "0", 1);
-        setenv("SHMEM_TAG_UNEXPECTED_HEADERS_PER_PEER", "1", 1);
+        setenv("SHMEM_TEST_TAG_UNEXPECTED_HEADERS_PER_PEER", "1", 1);
     }
     shmem_init();
     tap_pes_begin();

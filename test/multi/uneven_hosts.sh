@@ -6,7 +6,7 @@
 export FAKE_HOSTS_N=8
 need_hosts "$0"
 command -v mpirun >/dev/null || skip_all "Open MPI (openmpi-bin) is not installed"
-export SHMEM_SYMMETRIC_SIZE=64M SHMEM_SPIN=0
+export SHMEM_SYMMETRIC_SIZE=64M SHMEM_TEST_SPIN=0
 out=$(mktemp) || exit 99
 trap 'rm -f "$out"' EXIT
 

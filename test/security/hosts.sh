@@ -8,7 +8,7 @@ need_hosts "$0"
 work=$FAKE_HOSTS
 attacker=61003
 chmod 711 "${work%/*}" "$work"
-export SHMEM_SPIN=0
+export SHMEM_TEST_SPIN=0
 
 start() { # ARGUMENTS of oshrun: a job of two PEs; returns when it is under way
     rm -f "$work/stop"

@@ -76,8 +76,8 @@ static void other_kinds(void)
         CHECKF(read_with("SHMEM_VERSION", off[i], &c) == 0 && c.version == 0, "SHMEM_VERSION=%s", off[i]);
     }
     CHECK(read_with("SHMEM_VERSION", "anything", &c) == 0 && c.version == 1);
-    CHECK(read_with("SHMEM_SPIN", "12", &c) == 0 && c.spin == 12);
-    CHECK(read_with("SHMEM_SPIN", "auto", &c) == 0 && c.spin == SHI_CONFIG_AUTO);
+    CHECK(read_with("SHMEM_TEST_SPIN", "12", &c) == 0 && c.spin == 12);
+    CHECK(read_with("SHMEM_TEST_SPIN", "auto", &c) == 0 && c.spin == SHI_CONFIG_AUTO);
 }
 
 /* Catches: a truncated or misread kind, a number taken for a kind, a device number where none was given. */
@@ -99,9 +99,9 @@ static void devices(void)
 /* Catches: an invalid value that is silently ignored, or that leaves the configuration half set. */
 static void refused(void)
 {
-    static const char *const bad[][2] = {{"SHMEM_SYMMETRIC_SIZE", "junk"}, {"SHMEM_CHECK", "2"}, {"SHMEM_SPIN", "-1"},
-                                         {"SHMEM_SPIN", "1x"}, {"SHMEM_WAIT", "activ"}, {"SHMEM_SPIN", " 1"}, {"SHMEM_SPIN", "+1"},
-                                         {"SHMEM_SPIN", "99999999999999999999"}, {"SHMEM_SPIN", "4294967296"},
+    static const char *const bad[][2] = {{"SHMEM_SYMMETRIC_SIZE", "junk"}, {"SHMEM_CHECK", "2"}, {"SHMEM_TEST_SPIN", "-1"},
+                                         {"SHMEM_TEST_SPIN", "1x"}, {"SHMEM_WAIT", "activ"}, {"SHMEM_TEST_SPIN", " 1"}, {"SHMEM_TEST_SPIN", "+1"},
+                                         {"SHMEM_TEST_SPIN", "99999999999999999999"}, {"SHMEM_TEST_SPIN", "4294967296"},
                                          {"SHMEM_PREFAULT", "maybe"}, {"SMA_SYMMETRIC_SIZE", "-5"},
                                          {"SHMEM_DEVICE", "gpu"}, {"SHMEM_DEVICE", "ze:"}, {"SHMEM_DEVICE", "ze:x"},
                                          {"SHMEM_DEVICE", "ze:auto"}, {"SHMEM_DEVICE", ":1"}, {"SHMEM_DEVICE", "-1"},
@@ -126,7 +126,7 @@ static void report(const char *name, const char *like)
 /* Catches: a misspelt name that is silently ignored; a valid, deprecated or foreign name reported as misspelt. */
 static void unknown_names(void)
 {
-    static const char *const known[] = {"SHMEM_CHECK", "SHMEM_SPIN", "SHMEM_OFI_PROVIDER", "SMA_VERSION", "SHMEMG_X"};
+    static const char *const known[] = {"SHMEM_CHECK", "SHMEM_TEST_SPIN", "SHMEM_OFI_PROVIDER", "SMA_VERSION", "SHMEMG_X"};
     static const char *const others[] = {"SHMEM_OFI_FABRIC", "SHMEM_TEAMS_MAX", "SHMEM_INC",
                                          "SHMEM_DIR", "SHMEM_BACKTRACE", "SHMEM_COLL_RADIX", "SHMEM_", "SHMEM_BOUNCE_SIZE"};
     static const char *const wrong[][2] = {

@@ -100,7 +100,7 @@ int shi_net_fault_set(const char *text, char *why, size_t bytes)
         char *end = (char *)p;
         long value = at && p[length] == '=' ? strtol(p + length + 1, &end, 10) : -1;
         if (value < 0 || end == p + length + 1 || (*end && *end != ',')) {
-            snprintf(why, bytes, "SHMEM_NET_FAULT=%s: not accepted; give delay, reorder, again, rma, full, full_messages, "
+            snprintf(why, bytes, "SHMEM_TEST_NET_FAULT=%s: not accepted; give delay, reorder, again, rma, full, full_messages, "
                      "full_receives, error, lost, receive, rest, lanes, window, unordered, unreported, each as NAME=N, with commas between", text);
             return -EINVAL;
         }

@@ -1,4 +1,4 @@
-/* net_fault.h - fault injection for tests (SHMEM_NET_FAULT): a libfabric endpoint that fails, delays and reorders. */
+/* net_fault.h - fault injection for tests (SHMEM_TEST_NET_FAULT): a libfabric endpoint that fails, delays and reorders. */
 #ifndef SHI_NET_FAULT_H
 #define SHI_NET_FAULT_H
 

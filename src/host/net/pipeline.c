@@ -63,7 +63,7 @@ int shi_pipeline_up(char *memory, size_t chunk_bytes)
         return -ENOMEM;
     int err = NET->expose(memory, bytes, SHI_NET_READ | SHI_NET_WRITE, &m);
     if (err) {
-        shi_log_error("network: %s cannot register %zu bytes (SHMEM_DEVICE_STAGING): %s", NET->provider(), bytes, NET->error(err));
+        shi_log_error("network: %s cannot register %zu bytes (SHMEM_TEST_DEVICE_STAGING): %s", NET->provider(), bytes, NET->error(err));
         return -EIO;
     }
     *p = (struct shi_pipeline){.base = memory, .memory = m};

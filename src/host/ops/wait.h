@@ -51,7 +51,7 @@ static inline void shi_wait_anew(struct shi_wait *w)
 
 extern unsigned shi_wait_polls[2]; /* of the condition between two polls of progress, set at init; [0]: no progress source */
 
-/* Set the poll counts and the time until a wait sleeps: SHMEM_WAIT, SHMEM_SPIN, 1 when the node has more PEs than cores, 1
+/* Set the poll counts and the time until a wait sleeps: SHMEM_WAIT, SHMEM_TEST_SPIN, 1 when the node has more PEs than cores, 1
  * when there is a network. */
 void shi_wait_set(enum shi_wait_mode mode, long polls, int oversubscribed, int network);
 

@@ -336,9 +336,11 @@ static void print_device(FILE *f, shi_config_device d)
 void shi_config_print(const struct shi_config *c, FILE *f)
 {
 #define X(field, kind, name, old, def, help)                                                                         \
-    fprintf(f, "%-22s ", name);                                                                                      \
-    print_##kind(f, c->field);                                                                                       \
-    fprintf(f, " (default %s): %s\n", *def ? def : "empty", help);
+    if (!shi_config_is_of_tests(name)) {                                                                             \
+        fprintf(f, "%-22s ", name);                                                                                  \
+        print_##kind(f, c->field);                                                                                   \
+        fprintf(f, " (default %s): %s\n", *def ? def : "empty", help);                                               \
+    }
 #include "host/util/config.def"
 #undef X
 }

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { SHI_CONFIG_AUTO = -1 };
 
@@ -55,5 +56,11 @@ int shi_config_parse_size(const char *text, size_t *bytes);
 
 /* Print every variable with value, default and help, one a line. */
 void shi_config_print(const struct shi_config *c, FILE *f);
+
+/* 1: a variable that only tests set, which is not shown. */
+static inline int shi_config_is_of_tests(const char *name)
+{
+    return strncmp(name, "SHMEM_TEST_", 11) == 0;
+}
 
 #endif
