@@ -10,7 +10,8 @@
 #include <shmemx.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "timing.h"
 
 enum { ISSUE, PUT, PUT_QUIET, PUT_SIGNAL, FETCH, EMPTY_WAIT };
 enum { TIMES = 15, BEHIND = 64, WARPS = 64, WARP = 32 };
@@ -18,19 +19,6 @@ static uint64_t *w, *sig, *over;
 static void *other;
 static int me;
 static double scale = 100;
-
-static double now_us(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
-}
-
-static int ascending(const void *a, const void *b)
-{
-    double d = *(const double *)a - *(const double *)b;
-    return (d > 0) - (d < 0);
-}
 
 static double run_us(int busy, int what, size_t groups, size_t items, uint64_t rounds)
 {
@@ -56,8 +44,7 @@ static double round_us(int busy, int what, size_t groups, size_t items, uint64_t
     run_us(busy, what, groups, items, few);
     for (int t = 0; t < TIMES; t++)
         us[t] = (run_us(busy, what, groups, items, few + more) - run_us(busy, what, groups, items, few)) / (double)more;
-    qsort(us, TIMES, sizeof *us, ascending);
-    return us[TIMES / 2];
+    return median(us, TIMES);
 }
 
 /* A negative median means that the noise was larger than the measured time. */

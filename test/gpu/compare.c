@@ -42,7 +42,7 @@ static void launch_meet(int items, int what, uint64_t words, uint64_t before, ui
     launch("meet", 1, items, (void *[]){&w, &from, &what, &words, &n}, (const size_t[]){8, 8, 4, 8, 8}, 5);
 }
 
-static void sync(void)
+static void finish(void)
 {
     if (shmemx_device_sync())
         shmem_global_exit(1);

@@ -1,36 +1,17 @@
 /*
  * compare_host.h - the host's side of compare.c and compare_nvshmem.cu, which define before: launch_NAME for the kernels of compare.h,
- * sync(), which ends the program where a kernel failed, and barrier().
+ * finish(), which ends the program where a kernel failed, and barrier().
  *
  * A time is the difference of a long and a short run of a kernel by their difference in rounds, so that the launch does not count; rows are
  * medians. One JSON line each: {"bench": ..., "way": STACK, "unit": ..., "value": ...}.
  */
 #include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
+
+#include "timing.h"
 
 enum { TIMES = 9, BULK_TIMES = 5, ITEMS_MOST = 1024, SHORT = 16 };
 
 static const char *stack;
-
-static double now_us(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
-}
-
-static int ascending(const void *a, const void *b)
-{
-    double d = *(const double *)a - *(const double *)b;
-    return (d > 0) - (d < 0);
-}
-
-static double median(double *v, int n)
-{
-    qsort(v, (size_t)n, sizeof *v, ascending);
-    return v[n / 2];
-}
 
 static void row(const char *name, double value, const char *unit)
 {
@@ -42,7 +23,7 @@ static double loop_us(int what, int groups, int items, uint64_t rounds)
 {
     double from = now_us();
     launch_loop(what, groups, items, rounds);
-    sync();
+    finish();
     return now_us() - from;
 }
 
@@ -63,7 +44,7 @@ static double bulk_us(uint64_t words, int groups, int items, int shift, int gets
         launch_plain(words, groups, items, rounds);
     else
         launch_bulk(words, groups, items, shift, gets, rounds);
-    sync();
+    finish();
     return now_us() - from;
 }
 
@@ -118,7 +99,7 @@ static double both_us(void (*launch)(int items, int what, uint64_t words, uint64
             barrier();
             double from = now_us();
             launch(items, what, words, total, s ? SHORT + more : SHORT);
-            sync();
+            finish();
             us[s] = now_us() - from;
             total += s ? SHORT + more : SHORT;
         }

@@ -63,7 +63,7 @@ static void launch_meet(int items, int what, uint64_t words, uint64_t before, ui
     meet<<<1, items>>>(w, from, what, words, n);
 }
 
-static void sync(void)
+static void finish(void)
 {
     cudaError_t e = cudaDeviceSynchronize();
     if (e == cudaSuccess)
