@@ -14,7 +14,7 @@ struct shi_provider_lengths {
     size_t inlined;       /* up to here a message needs no system call */
 };
 
-/* Properties. src/DECISIONS.md has the measurements of the lengths. */
+/* Properties. The lengths are measured: bench/README.md. */
 struct shi_provider {
     const char *name;         /* libfabric's */
     unsigned ethernet : 1;    /* the row is for machines without an RDMA device, where psm3 uses sockets */
