@@ -30,16 +30,17 @@ static void properties(void)
 {
     static const struct {
         const char *name;
-        const char *has; /* n: node_only; k: job_key, polls_again, late_close; i: immediate; c: copies */
-    } of[] = {{"cxi", ""}, {"efa", "i"}, {"psm3", "ki"}, {"psm2", "k"}, {"opx", "i"}, {"verbs;ofi_rxm", ""}, {"verbs", ""}, {"net", "ic"},
+        const char *has; /* n: node_only; j: job_key; p: polls_again; l: late_close; i: immediate; c: copies */
+    } of[] = {{"cxi", ""}, {"efa", "i"}, {"psm3", "jpli"}, {"psm2", "jpl"}, {"opx", "i"}, {"verbs;ofi_rxm", ""}, {"verbs", ""}, {"net", "ic"},
               {"tcp", "ic"}, {"tcp;ofi_rxm", ""}, {"shm", "nc"}, {"sockets", "c"}, {"sockets;ofi_rxd", ""}, {"udp;ofi_rxd", "c"}};
     for (int has_rdma = 0; has_rdma < 2; has_rdma++)
         for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
-            const struct shi_provider *p = shi_provider_of(of[i].name, has_rdma);
-            int k = strchr(of[i].has, 'k') != NULL;
-            CHECKF(p && p->node_only == (strchr(of[i].has, 'n') != NULL) && p->job_key == k && p->polls_again == k && p->late_close == k &&
-                       p->immediate == (strchr(of[i].has, 'i') != NULL) && p->copies == (strchr(of[i].has, 'c') != NULL),
-                   "%s, RDMA device %d", of[i].name, has_rdma);
+            static const struct shi_provider none;
+            const struct shi_provider *found = shi_provider_of(of[i].name, has_rdma), *p = found ? found : &none;
+            char has[7];
+            snprintf(has, sizeof has, "%.*s%.*s%.*s%.*s%.*s%.*s", p->node_only, "n", p->job_key, "j", p->polls_again, "p", p->late_close, "l",
+                     p->immediate, "i", p->copies, "c");
+            CHECKF(found && strcmp(has, of[i].has) == 0, "%s, RDMA device %d: '%s'", of[i].name, has_rdma, has);
         }
 }
 
