@@ -121,7 +121,6 @@ SHI_DEF(void, shmem_team_destroy, (shmem_team_t team))
 
 static int create_ctx(struct shmem_team *t, long options, shmem_ctx_t *ctx)
 {
-    SHI_UNCANCELLED;
     struct shmem_ctx *c = NULL;
     int bad = !t || (options & ~(SHMEM_CTX_SERIALIZED | SHMEM_CTX_PRIVATE | SHMEM_CTX_NOSTORE));
     int err = bad ? -1 : shi_team_ctx_create(t, options, &c);
@@ -143,7 +142,6 @@ SHI_DEF(int, shmem_team_create_ctx, (shmem_team_t team, long options, shmem_ctx_
 
 SHI_DEF(void, shmem_ctx_destroy, (shmem_ctx_t ctx))
 {
-    SHI_UNCANCELLED;
     shi_need_up(__func__);
     struct shmem_ctx *c = shi_ctx_checked(__func__, ctx);
     if (c == SHI_CTX_DEFAULT)

@@ -9,13 +9,12 @@
 #include <pthread.h>
 
 #include "host/net/stream.h"
+#include "host/util/cancel.h"
 #include "host/util/log.h"
 #include "host/util/pool.h"
 
-/* Creation is not collective and may happen on several threads; the data path never takes this. */
-static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
-
-/* A destroyed context has n_pes = 0: every operation on it misses the fast table and is reported. */
+/* A destroyed context has n_pes = 0: every operation on it misses the fast table and is reported. Creation is not collective and may happen
+ * on several threads: the pool's lock protects the teams' lists, too. The data path never takes it. */
 static struct shi_pool pool = SHI_POOL_OF(struct shmem_ctx);
 
 _Noreturn void shi_ctx_die(const char *routine, const struct shmem_ctx *c)
@@ -40,25 +39,27 @@ static struct shi_lane *lane_for(long options)
     static int made;
     if (!shi_world.lane || !(options & (SHMEM_CTX_SERIALIZED | SHMEM_CTX_PRIVATE)))
         return shi_world.lane;
+    SHI_UNCANCELLED;
     return shi_stream_lane(1 + __atomic_fetch_add(&made, 1, __ATOMIC_RELAXED) % 64);
 }
 
 int shi_ctx_create(const struct shmem_ctx *like, struct shmem_ctx **out)
 {
-    struct shmem_ctx *c = shi_pool_get(&pool);
-    if (!c)
-        return -ENOMEM;
-    *c = *like;
-    c->lane = lane_for(like->options);
-    c->creator = shi_world.check && like->options & SHMEM_CTX_PRIVATE ? shi_thread_id() : 0;
+    struct shmem_ctx filled = *like;
+    filled.lane = lane_for(like->options);
+    filled.creator = shi_world.check && like->options & SHMEM_CTX_PRIVATE ? shi_thread_id() : 0;
     if (shi_all_slow())
-        c->peer = SHI_CTX_DEFAULT->peer;
-    pthread_mutex_lock(&list_lock);
-    c->next = *c->list;
-    *c->list = c;
-    pthread_mutex_unlock(&list_lock);
+        filled.peer = SHI_CTX_DEFAULT->peer;
+    pthread_mutex_lock(&pool.lock);
+    struct shmem_ctx *c = shi_pool_take(&pool);
+    if (c) {
+        filled.next = *like->list;
+        *c = filled;
+        *like->list = c;
+    }
+    pthread_mutex_unlock(&pool.lock);
     *out = c;
-    return 0;
+    return c ? 0 : -ENOMEM;
 }
 
 void shi_ctx_session(struct shmem_ctx *c, int batching)
@@ -70,11 +71,11 @@ void shi_ctx_session(struct shmem_ctx *c, int batching)
 
 void shi_ctx_destroy(struct shmem_ctx *c)
 {
-    pthread_mutex_lock(&list_lock);
+    pthread_mutex_lock(&pool.lock);
     struct shmem_ctx **at = c->list;
     while (*at != c)
         at = &(*at)->next;
     *at = c->next;
-    pthread_mutex_unlock(&list_lock);
-    shi_pool_put(&pool, c);
+    shi_pool_give(&pool, c);
+    pthread_mutex_unlock(&pool.lock);
 }

@@ -56,7 +56,7 @@ static int grow(struct shi_pool *p)
     return 1;
 }
 
-static void *take(struct shi_pool *p)
+void *shi_pool_take(struct shi_pool *p)
 {
     struct shi_pool_item *i = p->oldest;
     if (p->n_dead > SHI_POOL_DEAD) {
@@ -74,15 +74,14 @@ static void *take(struct shi_pool *p)
 void *shi_pool_get(struct shi_pool *p)
 {
     pthread_mutex_lock(&p->lock);
-    void *object = take(p);
+    void *object = shi_pool_take(p);
     pthread_mutex_unlock(&p->lock);
     return object;
 }
 
-void shi_pool_put(struct shi_pool *p, void *object)
+void shi_pool_give(struct shi_pool *p, void *object)
 {
     memset(object, 0, p->bytes);
-    pthread_mutex_lock(&p->lock);
     struct shi_pool_item *i = find(p, object);
     assert(i);
     __atomic_store_n(&i->live, 0, __ATOMIC_RELAXED);
@@ -92,6 +91,12 @@ void shi_pool_put(struct shi_pool *p, void *object)
     else
         p->oldest = i;
     p->newest = i;
+}
+
+void shi_pool_put(struct shi_pool *p, void *object)
+{
+    pthread_mutex_lock(&p->lock);
+    shi_pool_give(p, object);
     pthread_mutex_unlock(&p->lock);
 }
 

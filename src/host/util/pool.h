@@ -31,6 +31,10 @@ struct shi_pool {
 void *shi_pool_get(struct shi_pool *p);
 void shi_pool_put(struct shi_pool *p, void *object);
 
+/* The same by a caller that holds p->lock, which then also protects a list of the objects. */
+void *shi_pool_take(struct shi_pool *p);
+void shi_pool_give(struct shi_pool *p, void *object);
+
 /* State of the object that a handle refers to; SHI_HANDLE_NONE for a value that is no handle. Any thread. */
 enum shi_pool_state shi_pool_state_of(const struct shi_pool *p, const void *handle);
 
