@@ -141,14 +141,19 @@ int mps_up(void)
     if (getenv("CUDA_MPS_PIPE_DIRECTORY"))
         say("oshrun: note: --mps: the job has a daemon of its own, not that of CUDA_MPS_PIPE_DIRECTORY");
     snprintf(folder, sizeof folder, "%s/oshrun-mps.XXXXXX", tmp && strlen(tmp) < sizeof folder / 2 ? tmp : "/tmp");
-    if (!mkdtemp(folder) || pipe2(alive, O_CLOEXEC) || pipe2(ready, O_CLOEXEC)) {
+    if (!mkdtemp(folder)) {
         int err = -errno;
         say("oshrun: --mps: no folder %s: %s", folder, strerror(-err));
         return err;
     }
     setenv("CUDA_MPS_PIPE_DIRECTORY", folder, 1);
     setenv("CUDA_MPS_LOG_DIRECTORY", folder, 1);
-    keeper = fork();
+    if (pipe2(alive, O_CLOEXEC) || pipe2(ready, O_CLOEXEC) || (keeper = fork()) < 0) {
+        int err = -errno;
+        say("oshrun: --mps: no process to keep " DAEMON ": %s", strerror(-err));
+        rmdir(folder);
+        return err;
+    }
     if (keeper == 0) {
         close(alive[1]);
         keep(alive[0], ready[1]);
@@ -156,7 +161,7 @@ int mps_up(void)
     close(alive[0]);
     close(ready[1]);
     keeper_fd = alive[1];
-    while (keeper > 0 && read(ready[0], &word, 1) < 0 && errno == EINTR)
+    while (read(ready[0], &word, 1) < 0 && errno == EINTR)
         ;
     close(ready[0]);
     if (word)

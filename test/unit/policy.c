@@ -25,7 +25,8 @@ static void preference(void)
     CHECK(!shi_provider_of("net;ofi_rxm", 1) && !shi_provider_of("psm", 1) && !shi_provider_of("psm3;ofi_rxd", 0));
 }
 
-/* Catches: a property of another row: jobs that are taken for each other, a write that nobody reports, data that is not visible yet. */
+/* Catches: a row with a property too many or too few. The library would then connect PEs of two jobs, wait for a completion that the provider
+ * does not report, or announce data in device memory before it is visible. */
 static void properties(void)
 {
     static const struct {

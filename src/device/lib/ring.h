@@ -125,8 +125,8 @@ SHI_FN SHI_GLOBAL shi_u64 *shi_ring_slot(struct shi_ring_slots s, shi_u64 ticket
     return s.at + (ticket & (((shi_u64)1 << s.log_n) - 1)) * SHI_RING_WORDS;
 }
 
-/* The abort word at some looks of a wait: at the 64th, at twice that number and so on, then at each 8,192nd. It is in host memory, where
- * each look of a device takes its turn, and delays those of others. */
+/* The abort word at some looks of a wait: at the 64th, at twice that number and so on, then at each 8,192nd. It is in host memory,
+ * which serves the loads of a device one after another: each look delays the others. */
 SHI_FN shi_u64 shi_ring_aborted_sometimes(const SHI_GLOBAL struct shi_ring *r, shi_u32 *looks)
 {
     ++*looks;
@@ -135,7 +135,7 @@ SHI_FN shi_u64 shi_ring_aborted_sometimes(const SHI_GLOBAL struct shi_ring *r, s
 
 /* ---- producers -------------------------------------------------------------------------------------------------- */
 
-/* right across a wrap, too */
+/* Is the value at least `least`? Correct when both wrap. */
 SHI_FN int shi_ring_reached(shi_u64 value, shi_u64 least)
 {
     return !((shi_u64)(value - least) >> 63);
@@ -156,7 +156,7 @@ SHI_FN shi_u64 shi_ring_await(struct shi_ring_wait *w, const SHI_GLOBAL shi_u64 
     for (w->reads = w->alone;; shi_pause()) {
         aborted = 0;
         if (w->reads || shi_load_relaxed(w->reader) == 0) {
-            int mine = w->reads || shi_atom64_cswap(w->reader, 0, 1) == 0; /* on its way while the line is read */
+            int mine = w->reads || shi_atom64_cswap(w->reader, 0, 1) == 0; /* both loads are in progress at the same time */
             shi_load_pair(word, &w->value, &aborted);
             w->reads = mine;
         } else {
