@@ -80,11 +80,12 @@ SHI_FN int shi_is_direct(shi_u64 at)
     return at > (shi_u64)1 << SHI_PE_BITS;
 }
 
-/* The same; what is usual is here. The default context of a module that the host has not written has no near PEs. */
-SHI_HOT shi_u64 shi_find(shmem_ctx_t ctx, const void *object, shi_u64 bytes, shi_u64 align, int pe)
+/* The address, if what is usual holds: the PE is near, no error. Else 0. The default context of a module that the host has not written has no
+ * near PEs. */
+SHI_HOT shi_u64 shi_near(shmem_ctx_t ctx, const void *object, shi_u64 bytes, shi_u64 align, int pe)
 {
     if (ctx != SHI_CTX_DEFAULT_ && !ctx)
-        return shi_find_far(ctx, object, bytes, align, pe);
+        return 0;
     shi_u64 address = shi_address(object), offset = address - ctx->heap, at;
     shi_u32 near = (shi_u32)pe - ctx->near_first;
     if ((ctx == SHI_CTX_DEFAULT_ || ctx->version == SHI_DEV_VERSION) && near < ctx->near_n && (bytes <= 8 || bytes <= ctx->heap_bytes) &&
@@ -93,7 +94,13 @@ SHI_HOT shi_u64 shi_find(shmem_ctx_t ctx, const void *object, shi_u64 bytes, shi
         SHI_ASSUME(at > (shi_u64)1 << SHI_PE_BITS);
         return at;
     }
-    return shi_find_far(ctx, object, bytes, align, pe);
+    return 0;
+}
+
+SHI_HOT shi_u64 shi_find(shmem_ctx_t ctx, const void *object, shi_u64 bytes, shi_u64 align, int pe)
+{
+    shi_u64 at = shi_near(ctx, object, bytes, align, pe);
+    return at ? at : shi_find_far(ctx, object, bytes, align, pe);
 }
 
 /* What a request needs of an object that is not direct: the PE of the world, and the offset. */

@@ -20,7 +20,7 @@ enum shi_group { SHI_THREAD, SHI_HTG, SHI_TG };
 /* A vote of the converged lanes with the same ring: how many voted yes, and how many of them come before this lane. */
 struct shi_vote {
     shi_u32 n, index;
-    shi_u64 lanes; /* in the dialect's format */
+    shi_u32 lanes; /* in the dialect's format */
 };
 
 #if defined(__OPENCL_C_VERSION__)
@@ -69,7 +69,8 @@ SHI_FN int shi_vote_turn(shi_u64 ring)
 /* One fetch-add for the lanes that voted yes; all of them get the old value. */
 SHI_FN shi_u64 shi_vote_add(struct shi_vote vote, SHI_GLOBAL shi_u64 *p, shi_u64 v)
 {
-    shi_u64 before = vote.lanes;
+    shi_u64 before = 0;
+    (void)vote;
     if (sub_group_elect())
         before = shi_add_relaxed(p, v);
     return sub_group_broadcast_first(before);
@@ -122,7 +123,7 @@ SHI_FN struct shi_vote shi_vote(int hand, shi_u64 ring)
     struct shi_vote vote;
     shi_u32 active = __activemask();
     vote.lanes = __match_any_sync(active, ring);
-    shi_u32 up = __ballot_sync(active, hand) & (shi_u32)vote.lanes;
+    shi_u32 up = __ballot_sync(active, hand) & vote.lanes;
     vote.n = __popc(up);
     vote.index = __popc(up & ((1u << shi_rank(SHI_HTG)) - 1));
     return vote;
@@ -134,7 +135,7 @@ SHI_FN int shi_vote_turn(shi_u64 ring)
 }
 SHI_FN shi_u64 shi_vote_add(struct shi_vote vote, shi_u64 *p, shi_u64 v)
 {
-    shi_u32 lanes = (shi_u32)vote.lanes, first = __ffs(lanes) - 1;
+    shi_u32 lanes = vote.lanes, first = __ffs(lanes) - 1;
     shi_u64 before = 0;
     if (shi_rank(SHI_HTG) == first)
         before = shi_add_relaxed(p, v);
@@ -229,7 +230,8 @@ SHI_HOT shi_u64 shi_ring_post_equal(SHI_GLOBAL struct shi_ring *r, int alone, sh
                                     const struct shi_payload *p, int mine, shi_u64 *ticket)
 {
     struct shi_ring_slots s = shi_ring_slots(r);
-    shi_u64 epoch = shi_ring_epoch(r), aborted = 0;
+    shi_u32 epoch = shi_ring_epoch(r);
+    shi_u64 aborted = 0;
     shi_u32 slots = (shi_u32)1 << s.log_n, left = 1; /* left: requests, fewer than before in each round */
     SHI_ROLLED
     while (left) {

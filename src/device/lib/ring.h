@@ -112,11 +112,11 @@ SHI_FN SHI_GLOBAL struct shi_ring_line *shi_ring_line(const SHI_GLOBAL struct sh
 /* Where a ring's slots are. A producer reads it before it takes a ticket: what else it reads then does not wait for this. */
 struct shi_ring_slots {
     SHI_GLOBAL shi_u64 *at;
-    shi_u64 log_n;
+    shi_u32 log_n;
 };
 SHI_FN struct shi_ring_slots shi_ring_slots(const SHI_GLOBAL struct shi_ring *r)
 {
-    struct shi_ring_slots s = {(SHI_GLOBAL shi_u64 *)r->slots, r->log_n};
+    struct shi_ring_slots s = {(SHI_GLOBAL shi_u64 *)r->slots, (shi_u32)r->log_n};
     return s;
 }
 
@@ -196,7 +196,7 @@ SHI_FN shi_u64 shi_ring_wait_done(SHI_GLOBAL struct shi_ring *r, int alone, shi_
 }
 
 /* Wait until the slot of `ticket` is free. 0, or the abort word. */
-SHI_FN shi_u64 shi_ring_wait_credit(SHI_GLOBAL struct shi_ring *r, int alone, shi_u64 log_n, shi_u64 ticket)
+SHI_FN shi_u64 shi_ring_wait_credit(SHI_GLOBAL struct shi_ring *r, int alone, shi_u32 log_n, shi_u64 ticket)
 {
     shi_u64 least = ticket + 1 - ((shi_u64)1 << log_n);
     if (shi_ring_reached(shi_load_relaxed(&r->seen), least)) /* A7 */
@@ -209,9 +209,9 @@ SHI_FN shi_u64 shi_ring_wait_credit(SHI_GLOBAL struct shi_ring *r, int alone, sh
 }
 
 /* The current epoch. Read it before taking the ticket. */
-SHI_FN shi_u64 shi_ring_epoch(const SHI_GLOBAL struct shi_ring *r)
+SHI_FN shi_u32 shi_ring_epoch(const SHI_GLOBAL struct shi_ring *r)
 {
-    return shi_load_relaxed(&r->epoch) & (((shi_u64)1 << SHI_EPOCH_BITS) - 1);
+    return (shi_u32)shi_load_relaxed(&r->epoch) & (((shi_u32)1 << SHI_EPOCH_BITS) - 1);
 }
 
 /* Data of a request, which is read as its slot is written: that of arguments first to end - 1. */
@@ -237,7 +237,7 @@ SHI_FN shi_u64 shi_ring_word_(const shi_u64 *arg, const struct shi_payload *p, i
 
 /* Fill the slot of a ticket that has credit. Prefetch the line of a later ticket, which is in the consumer's cache:
  * otherwise the next fetch-add, which waits for all stores, waits for this ticket's line. */
-SHI_HOT void shi_ring_write(struct shi_ring_slots s, shi_u64 t, shi_u64 epoch, shi_u32 op, shi_u32 pe, const shi_u64 *arg,
+SHI_HOT void shi_ring_write(struct shi_ring_slots s, shi_u64 t, shi_u32 epoch, shi_u32 op, shi_u32 pe, const shi_u64 *arg,
                             const struct shi_payload *p)
 {
     SHI_GLOBAL shi_u64 *slot = shi_ring_slot(s, t);
@@ -270,7 +270,7 @@ SHI_HOT shi_u64 shi_ring_post(SHI_GLOBAL struct shi_ring *r, int alone, shi_u32 
                               const struct shi_payload *p, shi_u64 *ticket)
 {
     struct shi_ring_slots s = shi_ring_slots(r);
-    shi_u64 epoch = shi_ring_epoch(r);
+    shi_u32 epoch = shi_ring_epoch(r);
     *ticket = shi_ring_take(r, alone, 1);
     shi_u64 aborted = shi_ring_wait_credit(r, alone, s.log_n, *ticket);
     if (!aborted)

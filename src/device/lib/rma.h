@@ -55,21 +55,6 @@ SHI_FN shi_u64 shi_post_and_take(shmem_ctx_t ctx, const struct shi_request *q, i
 
 /* ---- put -------------------------------------------------------------------------------------------------------- */
 
-/* Put by inline requests, divided among the group: from memory that the proxy cannot access. */
-SHI_NOINLINE void shi_put_in_pieces(shmem_ctx_t ctx, int g, int pe, shi_u64 target, const void *source, shi_u64 bytes)
-{
-    struct shi_request q;
-    shi_u64 ticket, mine = (shi_u64)shi_rank(g) * SHI_INLINE_PUT, all = (shi_u64)shi_lanes(g) * SHI_INLINE_PUT;
-    SHI_ROLLED
-    for (shi_u64 from = 0; from < bytes; from += all) {
-        shi_u64 at = from + mine, left = at < bytes ? bytes - at : 0, n = left < SHI_INLINE_PUT ? left : SHI_INLINE_PUT;
-        struct shi_payload p = {(const char *)source + at, n, 0, SHI_INLINE_PUT / 8};
-        shi_request_put_inline(&q, target + at, n);
-        if (shi_post_each(ctx, g, &q, pe, &p, n != 0, &ticket) && g == SHI_THREAD)
-            return; /* aborted */
-    }
-}
-
 /* For one work-item. */
 SHI_NOINLINE void shi_put_by_ring(shmem_ctx_t ctx, int pe, shi_u64 target, const void *source, shi_u64 bytes, int nbi)
 {
@@ -86,18 +71,57 @@ SHI_NOINLINE void shi_put_by_ring(shmem_ctx_t ctx, int pe, shi_u64 target, const
     shi_post_and_wait(ctx, &q, pe, &p, !nbi);
 }
 
-SHI_FN void shi_put(shmem_ctx_t ctx, int g, void *dest, const void *source, shi_u64 bytes, int pe, int nbi)
+/* A piece of at most SHI_INLINE_PUT bytes for each item of a group; or none. */
+SHI_NOINLINE void shi_put_piece(shmem_ctx_t ctx, int g, int pe, shi_u64 target, const char *source, shi_u32 bytes)
 {
-    shi_u64 to = shi_find(ctx, dest, bytes, 1, pe);
+    struct shi_request q;
+    shi_u64 ticket;
+    struct shi_payload p = {source, bytes, 0, SHI_INLINE_PUT / 8};
+    shi_request_put_inline(&q, target, bytes);
+    shi_post_each(ctx, g, &q, pe, &p, bytes != 0, &ticket);
+}
+
+/* Put by inline requests, divided among the group: from memory that the proxy cannot access. */
+SHI_FN void shi_put_in_pieces(shmem_ctx_t ctx, int g, int pe, shi_u64 target, const void *source, shi_u64 bytes)
+{
+    SHI_ROLLED
+    for (shi_u64 from = 0; from < bytes; from += (shi_u64)shi_lanes(g) * SHI_INLINE_PUT) {
+        shi_u64 at = from + (shi_u64)shi_rank(g) * SHI_INLINE_PUT, left = at < bytes ? bytes - at : 0;
+        shi_put_piece(ctx, g, pe, target + at, (const char *)source + at, left < SHI_INLINE_PUT ? (shi_u32)left : SHI_INLINE_PUT);
+    }
+}
+
+/* to: of shi_find. */
+SHI_FN void shi_put_to(shmem_ctx_t ctx, int g, shi_u64 to, void *dest, const void *source, shi_u64 bytes, int nbi)
+{
     if (!to)
         return;
-    shi_group_barrier(g);
     if (shi_is_direct(to))
         shi_copy((SHI_GLOBAL char *)to, source, bytes, shi_rank(g), shi_lanes(g));
     else if (bytes > SHI_INLINE_PUT && !shi_to_global(source))
         shi_put_in_pieces(ctx, g, shi_far_pe(to), shi_far_offset(ctx, dest), source, bytes);
     else if (shi_rank(g) == 0)
         shi_put_by_ring(ctx, shi_far_pe(to), shi_far_offset(ctx, dest), source, bytes, nbi);
+}
+
+/* Put by a group to a PE that is not near. */
+SHI_NOINLINE void shi_put_far(shmem_ctx_t ctx, int g, void *dest, const void *source, shi_u64 bytes, int pe, int nbi)
+{
+    shi_put_to(ctx, g, shi_find_far(ctx, dest, bytes, 1, pe), dest, source, bytes, nbi);
+}
+
+SHI_FN void shi_put(shmem_ctx_t ctx, int g, void *dest, const void *source, shi_u64 bytes, int pe, int nbi)
+{
+    if (g == SHI_THREAD) {
+        shi_put_to(ctx, g, shi_find(ctx, dest, bytes, 1, pe), dest, source, bytes, nbi);
+        return;
+    }
+    shi_u64 to = shi_near(ctx, dest, bytes, 1, pe);
+    shi_group_barrier(g);
+    if (to)
+        shi_copy((SHI_GLOBAL char *)to, source, bytes, shi_rank(g), shi_lanes(g));
+    else
+        shi_put_far(ctx, g, dest, source, bytes, pe, nbi);
     shi_group_barrier(g);
 }
 
@@ -135,18 +159,24 @@ SHI_NOINLINE shi_u64 shi_g_by_ring(shmem_ctx_t ctx, int pe, shi_u64 target, shi_
     return shi_post_and_take(ctx, &q, pe);
 }
 
-/* The same for get. */
-SHI_NOINLINE void shi_get_in_pieces(shmem_ctx_t ctx, int g, int pe, void *dest, shi_u64 target, shi_u64 bytes)
+/* Get a piece of at most 8 bytes for each item of a group; or none. */
+SHI_NOINLINE void shi_get_piece(shmem_ctx_t ctx, int g, int pe, char *dest, shi_u64 target, shi_u32 bytes)
 {
     struct shi_request q;
-    shi_u64 ticket = 0, value, mine = (shi_u64)shi_rank(g) * 8, all = (shi_u64)shi_lanes(g) * 8;
+    shi_u64 ticket = 0, value;
+    shi_request_get_inline(&q, target, bytes);
+    shi_u64 aborted = shi_post_each(ctx, g, &q, pe, 0, bytes != 0, &ticket);
+    if (bytes && !aborted && !shi_ring_take_result(shi_ctx_ring(ctx), ticket, &value))
+        shi_scatter(dest, value, bytes);
+}
+
+/* Get by such requests, divided among the group: to memory that the proxy cannot access. */
+SHI_FN void shi_get_in_pieces(shmem_ctx_t ctx, int g, int pe, void *dest, shi_u64 target, shi_u64 bytes)
+{
     SHI_ROLLED
-    for (shi_u64 from = 0; from < bytes; from += all) {
-        shi_u64 at = from + mine, left = at < bytes ? bytes - at : 0, n = left < 8 ? left : 8;
-        shi_request_get_inline(&q, target + at, n);
-        shi_u64 aborted = shi_post_each(ctx, g, &q, pe, 0, n != 0, &ticket);
-        if (n && !aborted && !shi_ring_take_result(shi_ctx_ring(ctx), ticket, &value))
-            shi_scatter((char *)dest + at, value, n);
+    for (shi_u64 from = 0; from < bytes; from += (shi_u64)shi_lanes(g) * 8) {
+        shi_u64 at = from + (shi_u64)shi_rank(g) * 8, left = at < bytes ? bytes - at : 0;
+        shi_get_piece(ctx, g, pe, (char *)dest + at, target + at, left < 8 ? (shi_u32)left : 8);
     }
 }
 
@@ -159,18 +189,28 @@ SHI_NOINLINE void shi_get_by_ring(shmem_ctx_t ctx, int pe, shi_u64 address, shi_
     shi_post_and_wait(ctx, &q, pe, 0, !nbi);
 }
 
-SHI_FN void shi_get(shmem_ctx_t ctx, int g, void *dest, const void *source, shi_u64 bytes, int pe, int nbi)
+/* Get from a PE that is not near. */
+SHI_NOINLINE void shi_get_far(shmem_ctx_t ctx, int g, void *dest, const void *source, shi_u64 bytes, int pe, int nbi)
 {
-    shi_u64 from = shi_find(ctx, source, bytes, 1, pe);
+    shi_u64 from = shi_find_far(ctx, source, bytes, 1, pe);
     if (!from)
         return;
-    shi_group_barrier(g);
     if (shi_is_direct(from))
         shi_copy(dest, (SHI_GLOBAL char *)from, bytes, shi_rank(g), shi_lanes(g));
     else if (!shi_to_global(dest))
         shi_get_in_pieces(ctx, g, shi_far_pe(from), dest, shi_far_offset(ctx, source), bytes);
     else if (shi_rank(g) == 0)
         shi_get_by_ring(ctx, shi_far_pe(from), shi_address(dest), shi_far_offset(ctx, source), bytes, nbi);
+}
+
+SHI_FN void shi_get(shmem_ctx_t ctx, int g, void *dest, const void *source, shi_u64 bytes, int pe, int nbi)
+{
+    shi_u64 from = shi_near(ctx, source, bytes, 1, pe);
+    shi_group_barrier(g);
+    if (from)
+        shi_copy(dest, (SHI_GLOBAL char *)from, bytes, shi_rank(g), shi_lanes(g));
+    else
+        shi_get_far(ctx, g, dest, source, bytes, pe, nbi);
     shi_group_barrier(g);
 }
 
@@ -226,40 +266,56 @@ SHI_NOINLINE void shi_put_signal_by_ring(shmem_ctx_t ctx, int fence, int pe, shi
     shi_post_and_wait(ctx, &q, pe, &p, !nbi);
 }
 
-SHI_FN void shi_put_signal(shmem_ctx_t ctx, int g, void *dest, const void *source, shi_u64 bytes, void *sig_addr,
-                           shi_u64 value, int sig_op, int pe, int nbi)
+/* Data and signal to a PE that is not near, a signal that is added by a request, or an error. */
+SHI_NOINLINE void shi_put_signal_far(shmem_ctx_t ctx, int g, void *dest, const void *source, shi_u64 bytes, void *sig_addr,
+                                     shi_u64 value, int sig_op, int pe, int nbi)
 {
-    shi_u64 to = shi_find(ctx, dest, bytes, 1, pe), signal = bytes && !to ? 0 : shi_find(ctx, sig_addr, 8, 8, pe);
+    shi_u64 to = shi_find_far(ctx, dest, bytes, 1, pe), signal = bytes && !to ? 0 : shi_find_far(ctx, sig_addr, 8, 8, pe);
     if (!signal)
         return;
     if (sig_op != SHI_SIGNAL_SET && sig_op != SHI_SIGNAL_ADD) {
         shi_fault(ctx, SHI_FAULT_OPERATOR, (shi_u32)sig_op);
         return;
     }
+    int direct = shi_is_direct(signal), pieces = !direct && bytes > SHI_INLINE_SIGNAL && !shi_to_global(source);
+    if (direct && bytes)
+        shi_copy((SHI_GLOBAL char *)to, source, bytes, shi_rank(g), shi_lanes(g));
+    if (pieces) {
+        shi_put_in_pieces(ctx, g, shi_far_pe(to), shi_far_offset(ctx, dest), source, bytes);
+        bytes = 0;
+    }
+    if (direct || pieces)
+        shi_group_barrier(g);
+    if (shi_rank(g))
+        return;
+    if (!direct)
+        shi_put_signal_by_ring(ctx, pieces, shi_far_pe(signal), bytes ? shi_far_offset(ctx, dest) : 0, source, bytes,
+                               shi_far_offset(ctx, sig_addr), value, sig_op, nbi);
+    else if (sig_op == SHI_SIGNAL_SET)
+        shi_store_release((SHI_GLOBAL shi_u64 *)signal, value);
+    else if (ctx->ring_updates)
+        shi_signal_add_by_ring(ctx, pe, shi_far_offset(ctx, sig_addr), value);
+    else
+        shi_add_release((SHI_GLOBAL shi_u64 *)signal, value);
+}
+
+SHI_FN void shi_put_signal(shmem_ctx_t ctx, int g, void *dest, const void *source, shi_u64 bytes, void *sig_addr,
+                           shi_u64 value, int sig_op, int pe, int nbi)
+{
+    shi_u64 to = bytes ? shi_near(ctx, dest, bytes, 1, pe) : 1, signal = shi_near(ctx, sig_addr, 8, 8, pe);
+    int near = to && signal && (sig_op == SHI_SIGNAL_SET || (sig_op == SHI_SIGNAL_ADD && !ctx->ring_updates));
     shi_group_barrier(g);
-    if (!shi_is_direct(signal)) {
-        int pieces = bytes > SHI_INLINE_SIGNAL && !shi_to_global(source);
-        if (pieces) {
-            shi_put_in_pieces(ctx, g, shi_far_pe(to), shi_far_offset(ctx, dest), source, bytes);
-            shi_group_barrier(g);
-            bytes = 0;
-        }
-        if (shi_rank(g) == 0)
-            shi_put_signal_by_ring(ctx, pieces, shi_far_pe(signal), bytes ? shi_far_offset(ctx, dest) : 0, source, bytes,
-                                   shi_far_offset(ctx, sig_addr), value, sig_op, nbi);
-    } else {
+    if (near) {
         if (bytes)
             shi_copy((SHI_GLOBAL char *)to, source, bytes, shi_rank(g), shi_lanes(g));
         shi_group_barrier(g);
         /* Pairs with the acquire of the wait for the signal: the data is visible before it. */
         if (shi_rank(g) == 0 && sig_op == SHI_SIGNAL_SET)
             shi_store_release((SHI_GLOBAL shi_u64 *)signal, value);
-        if (shi_rank(g) == 0 && sig_op == SHI_SIGNAL_ADD) {
-            if (ctx->ring_updates)
-                shi_signal_add_by_ring(ctx, pe, shi_far_offset(ctx, sig_addr), value);
-            else
-                shi_add_release((SHI_GLOBAL shi_u64 *)signal, value);
-        }
+        if (shi_rank(g) == 0 && sig_op == SHI_SIGNAL_ADD)
+            shi_add_release((SHI_GLOBAL shi_u64 *)signal, value);
+    } else {
+        shi_put_signal_far(ctx, g, dest, source, bytes, sig_addr, value, sig_op, pe, nbi);
     }
     shi_group_barrier(g);
 }

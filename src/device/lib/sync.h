@@ -141,14 +141,22 @@ SHI_FN shi_u64 shi_signal_fetch(shmem_ctx_t ctx, const void *sig_addr)
 
 /* ---- sync ------------------------------------------------------------------------------------------------------- */
 
-/* Add 1 to a flag of a PE of the world. */
-SHI_FN void shi_raise(shmem_ctx_t ctx, SHI_GLOBAL shi_u64 *flag, int world_pe)
+SHI_NOINLINE void shi_raise_by_ring(shmem_ctx_t ctx, shi_u64 flag, int world_pe)
 {
-    shi_u64 offset = (shi_u64)flag - ctx->heap, base = ((const SHI_GLOBAL shi_u64 *)ctx->peer_heap)[world_pe];
+    struct shi_request q;
+    shi_request_put(&q, 0, 0, 0);
+    shi_request_put_signal_inline(&q, 0, 0, flag, 1, SHI_SIGNAL_ADD);
+    shi_post_and_wait(ctx, &q, world_pe, 0, 0);
+}
+
+/* Add 1 to the flag at this offset of a PE of the world. */
+SHI_FN void shi_raise(shmem_ctx_t ctx, shi_u64 flag, int world_pe)
+{
+    shi_u64 base = ((const SHI_GLOBAL shi_u64 *)ctx->peer_heap)[world_pe];
     if (base)
-        shi_add_release((SHI_GLOBAL shi_u64 *)(base + offset), 1);
+        shi_add_release((SHI_GLOBAL shi_u64 *)(base + flag), 1);
     else
-        shi_put_signal_by_ring(ctx, 0, world_pe, 0, flag, 0, offset, 1, SHI_SIGNAL_ADD, 1);
+        shi_raise_by_ring(ctx, flag, world_pe);
 }
 
 SHI_FN int shi_team_good(shmem_ctx_t ctx, shmem_team_t team)
@@ -166,11 +174,12 @@ SHI_FN int shi_team_good(shmem_ctx_t ctx, shmem_team_t team)
 SHI_FN int shi_disseminate(shmem_ctx_t ctx, shmem_team_t team)
 {
     for (int r = 0, ahead = 1; ahead < team->n; r++, ahead *= 2) {
-        SHI_GLOBAL shi_u64 *flag = (SHI_GLOBAL shi_u64 *)(ctx->heap + team->flags) + r;
-        int left = team->n - team->me, to = shi_member(team, ahead < left ? team->me + ahead : ahead - left);
+        shi_u64 offset = team->flags + 8 * (shi_u64)r;
+        int left = team->n - team->me;
+        shi_raise(ctx, offset, shi_member(team, ahead < left ? team->me + ahead : ahead - left));
+        const SHI_GLOBAL shi_u64 *flag = (SHI_GLOBAL shi_u64 *)(ctx->heap + offset);
         shi_u64 seen = ++team->seen[r];
         shi_u32 looks = 0;
-        shi_raise(ctx, flag, to);
         while ((shi_u64)(shi_load_relaxed(flag) - seen) >> 63) {
             if (shi_aborted_sometimes(ctx, &looks))
                 return -1;
