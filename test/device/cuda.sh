@@ -26,6 +26,9 @@ ok $? "memory, sharing, images, launches, host calls" "$work/log"
 ! grep -q '^fake:' "$work/log"
 ok $? "everything is freed and no stream waits for the default stream" "$work/log"
 
+calls "$top_builddir/test/device/backend" && [ "$(grep -c '^ok' "$work/log")" = 5 ] && ! grep -q '^fake:' "$work/log"
+ok $? "what every backend of devices does" "$work/log"
+
 calls FAKE_CUDA_WAITING=1 FAKE_CUDA_STALL=4194304 timeout 300 "$program" && ! grep -q '^fake:' "$work/log"
 ok $? "nothing waits for kernels that wait: copies, fills, launches, the loading of kernels" "$work/log"
 calls FAKE_CUDA_SLOW=3000 timeout 300 "$program" && ! grep -q '^fake:' "$work/log"
