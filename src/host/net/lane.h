@@ -121,7 +121,8 @@ struct shi_written_state {
 struct shi_stream_net {
     const struct shi_net_ops *ops;
     struct shi_net_limits limits;
-    int me, n_pes;
+    int me, n_pes, n_local; /* n_local: PEs of this node */
+    size_t bcopy_bytes;     /* longest put that is better a record than a write */
     struct shi_stream_region own[SHI_REGIONS];
     struct shi_net_memory (*memory)[SHI_REGIONS]; /* [n_pes], of this PE, and what others described since start-up */
     const char *published; /* PE pe's first SHI_REGION_DEVICE regions, as it published them: SHI_SHM_RECORD_BYTES apart */
