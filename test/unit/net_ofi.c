@@ -281,41 +281,6 @@ static void immediate(void)
     shi_net_ofi.withdraw(&m);
 }
 
-/* Connections within this host, of either side. *paced: those that do not use reno. */
-static int connections_here(int *paced)
-{
-    int n = 0;
-    char control[16] = "";
-    struct sockaddr_in a, b;
-    for (int fd = 3; fd < 256; fd++) {
-        socklen_t bytes = sizeof control, bytes_a = sizeof a, bytes_b = sizeof b;
-        if (getpeername(fd, (void *)&a, &bytes_a) || getsockname(fd, (void *)&b, &bytes_b) || a.sin_family != AF_INET ||
-            a.sin_addr.s_addr != b.sin_addr.s_addr || getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, control, &bytes))
-            continue;
-        n++;
-        *paced += strcmp(control, "reno") != 0;
-    }
-    return n;
-}
-
-/* A connection of two processes of this host that bbr paces, at the end that accepts or the end that connects. Shows nothing where
- * reno is the host's default. */
-static void local_control(void)
-{
-    struct fi_cq_msg_entry none;
-    static char here[64];
-    int rc = stranger_open() ? -FI_EOTHER : -FI_EAGAIN, paced = 0, before = messages;
-    for (time_t from = time(NULL); (rc == -FI_EAGAIN || messages == before) && !late(from); shi_net_ofi.poll()) {
-        rc = rc == -FI_EAGAIN ? (int)fi_send(stranger.ep, here, sizeof here, NULL, stranger.pe, NULL) : rc;
-        fi_cq_read(stranger.cq, &none, 0);
-    }
-    int n = connections_here(&paced);
-    stranger_close();
-    CHECKF(paced == 0, "%d of %d connections", paced, n);
-    CHECKF(n >= 2 || strcmp(shi_net_ofi.provider(), "net"), "%d connections", n);
-    messages = before;
-}
-
 /* The progress thread waits in libfabric while a long poll of the program is under way, and takes its work and its core. */
 static void wait_beside_poll(void)
 {
@@ -545,7 +510,6 @@ int main(void)
     stranger_close();
     RUN(strangers_access, "a stranger cannot read or write without the key, nor beyond its region and rights");
     RUN(immediate, "writes with immediate data are reported at the target");
-    RUN(local_control, "connections within this host are not paced");
     RUN(wait_beside_poll, "no thread sleeps in the network's wait while another polls");
     RUN(woken_wait, "a wait in the network is ended by another thread");
     RUN(register_beside_waits, "memory is registered beside a thread that waits in the network");

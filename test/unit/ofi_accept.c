@@ -16,7 +16,6 @@
 
 #include "../tap.h"
 #include "host/net/ofi_import.h"
-#include "host/net/ofi_local.h"
 
 enum { OTHER = 54321, MANY = 1000, PATIENCE_MS = 10000, SKIPPED = 2 };
 
@@ -28,17 +27,6 @@ int shi_ofi_import(const char *name, void *function)
     if (strcmp(name, "accept") == 0)
         memcpy(&accept_, &function, sizeof accept_);
     return 1;
-}
-
-void shi_ofi_local_install(int (*is_local)(const struct sockaddr *))
-{
-    (void)is_local;
-}
-
-void shi_ofi_local_accepted(int fd, int local)
-{
-    (void)fd;
-    (void)local;
 }
 
 static socklen_t address(const char *text, struct sockaddr_storage *out)

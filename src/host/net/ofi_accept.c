@@ -3,8 +3,7 @@
  *
  *   word             written by                          read by                 order
  *   own[], n_own     shi_ofi_accept_at, one at a time    accept, on any thread   R1 -> A1 an address is whole before it is counted
- *   hosts[], n_hosts shi_ofi_accept_from, one thread     accept and connect, on  R2 -> A2 complete before anything is accepted
- *                                                        any thread
+ *   hosts[], n_hosts shi_ofi_accept_from, one thread     accept, on any thread   R2 -> A2 complete before anything is accepted
  */
 #include "host/net/ofi_accept.h"
 
@@ -19,7 +18,6 @@
 
 #include "host/net/net.h"
 #include "host/net/ofi_import.h"
-#include "host/net/ofi_local.h"
 #include "host/util/base.h"
 #include "host/util/log.h"
 #include "host/util/peer_uid.h"
@@ -51,16 +49,6 @@ static struct host *find_host(const struct shi_tcp_end *e)
 {
     const struct host wanted = {.end = *e};
     return bsearch(&wanted, hosts, (size_t)n_hosts, sizeof *hosts, compare);
-}
-
-/* Is this the address of a PE on this host? 0 before all PEs are named. */
-static int is_local(const struct sockaddr *a)
-{
-    struct shi_tcp_end e;
-    if (!__atomic_load_n(&complete, __ATOMIC_ACQUIRE) || shi_tcp_end_of(a, &e)) /* A2 */
-        return 0;
-    const struct host *h = find_host(&e);
-    return h && h->local;
 }
 
 /* Mark the addresses that an interface of this host has. */
@@ -119,8 +107,8 @@ static int is_own(int listener)
     return 0;
 }
 
-/* May the other end be a PE of this job? If not, say so once, unless it has gone. *local: it is on this host. */
-static int is_peer(int fd, int *local)
+/* May the other end be a PE of this job? If not, say so once, unless it has gone. */
+static int is_peer(int fd)
 {
     static int reported;
     struct sockaddr_storage a;
@@ -131,8 +119,7 @@ static int is_peer(int fd, int *local)
     if (getpeername(fd, (void *)&a, &bytes) || shi_tcp_end_of((void *)&a, &e))
         return 0;
     const struct host *h = find_host(&e);
-    *local = h && h->local;
-    int own_user = *local ? shi_peer_is_own(fd, &uid) : h != NULL;
+    int own_user = h && h->local ? shi_peer_is_own(fd, &uid) : h != NULL;
     if (own_user == 1)
         return 1;
     if (own_user < 0 || __atomic_exchange_n(&reported, 1, __ATOMIC_RELAXED))
@@ -148,15 +135,10 @@ static int is_peer(int fd, int *local)
 
 static int checked_accept(int listener, struct sockaddr *a, socklen_t *bytes)
 {
-    int local = 0;
-    if (!is_own(listener)) {
-        int other = accept(listener, a, bytes);
-        shi_ofi_local_accepted(other, 0);
-        return other;
-    }
+    if (!is_own(listener))
+        return accept(listener, a, bytes);
     int fd = __atomic_load_n(&complete, __ATOMIC_ACQUIRE) ? accept(listener, a, bytes) : -1; /* A2 */
-    if (fd >= 0 && is_peer(fd, &local)) {
-        shi_ofi_local_accepted(fd, local);
+    if (fd >= 0 && is_peer(fd)) {
         fcntl(fd, F_SETFD, FD_CLOEXEC);
         return fd;
     }
@@ -174,8 +156,6 @@ static int socket_close_on_exec(int domain, int type, int protocol)
 int shi_ofi_accept_install(int *close_on_exec)
 {
     int n = shi_ofi_import("accept", (void *)checked_accept);
-    if (n)
-        shi_ofi_local_install(is_local);
     *close_on_exec = n && shi_ofi_import("socket", (void *)socket_close_on_exec);
     return n;
 }
