@@ -9,7 +9,6 @@
  * An input is its kind in one byte, then as in records.h or handlers.h. For clang's libFuzzer compile the sources of
  * Makefile.am with -fsanitize=fuzzer,address,undefined -DLIBFUZZER, and run with -detect_leaks=0 -max_len=33000.
  */
-#include "sealed.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -270,8 +269,6 @@ int main(int argc, char **argv)
     printf("# %d messages in the corpus\n", n_seeds);
     if (strcmp(only, "handlers") != 0)
         RUN(records, "changed records");
-    if (!inputs)
-        RUN(sealed, "messages whose data has a tag of its own");
     if (strcmp(only, "records") != 0)
         RUN(handlers, "changed messages of tags and GPCs");
     return tap_end();

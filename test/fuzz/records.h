@@ -91,10 +91,8 @@ static uint64_t *fabric_word(int pe)
 static int am_is_live;
 static void take_am(int pe, unsigned id, const void *msg, size_t bytes);
 
-void shi_am_remote_arrived(int pe, unsigned id, const void *msg, size_t bytes, const struct shi_am_seal *seal)
+void shi_am_remote_arrived(int pe, unsigned id, const void *msg, size_t bytes)
 {
-    if (seal)
-        seal->open(seal, NULL, (const char *)msg + SHI_AM_FRONT_BYTES, bytes - SHI_AM_FRONT_BYTES);
     if (am_is_live)
         take_am(pe, id, msg, bytes);
 }

@@ -63,18 +63,11 @@ void shi_die(const char *routine, const char *fmt, ...)
     exit(1);
 }
 
-void shi_am_remote_arrived(int pe, unsigned id, const void *msg, size_t bytes, const struct shi_am_seal *seal)
+void shi_am_remote_arrived(int pe, unsigned id, const void *msg, size_t bytes)
 {
-    static uint64_t taken[SHI_AM_LONGEST_BYTES / 8];
-    const uint64_t *data = (const uint64_t *)msg + SHI_AM_FRONT_BYTES / 8;
     uint64_t n;
-    memset(taken, 0, sizeof taken);
-    if (seal && !seal->open(seal, fabric_below(2) ? taken : NULL, data, bytes - SHI_AM_FRONT_BYTES))
-        return;
-    n_opened += seal != NULL;
-    for (size_t i = SHI_AM_FRONT_BYTES / 8; bytes > 8 && i < bytes / 8 - 1; i++)
+    for (size_t i = 1; bytes > 8 && i < bytes / 8 - 1; i++)
         CHECKF(((const uint64_t *)msg)[i] == pattern_of(came[pe][fabric.pe], i), "word %zu of message %lu", i, came[pe][fabric.pe]);
-    CHECK(!taken[0] || memcmp(taken, data, bytes - SHI_AM_FRONT_BYTES) == 0);
     memcpy(&n, (const char *)msg + bytes - sizeof n, sizeof n);
     CHECKF(id == 1 && memcmp(msg, &n, sizeof n) == 0 && n == came[pe][fabric.pe], "message %lu of PE %d came as number %lu", n, pe,
            came[pe][fabric.pe]);
@@ -740,38 +733,6 @@ static void long_with_device_record(void)
     may_die = on_devices = 0;
 }
 
-/* Catches: records that no tag covers, because they are behind the first bytes of a sealed message, or in place of its active message. */
-static void seals_one_message(void)
-{
-    enum { BYTES = SEALED_AT + SHI_AM_SEAL_BYTES + 64 };
-    static _Alignas(8) char message[BYTES];
-    struct head *h = (struct head *)message;
-    struct record *r = (struct record *)(h + 1);
-    const struct {
-        uint8_t op, flags;
-        uint32_t less; /* bytes of the record than there are */
-        size_t bytes;
-    } wrong[] = {{OP_PUT, 0, 0, BYTES}, {OP_AM, FOLLOWS_WRITES, 0, BYTES}, {OP_AM, 0, 8, BYTES}, {OP_AM, 0, 0, BYTES - 128},
-                 {OP_AM, 0, 0, SEALED_AT}, {OP_AM, 0, 0, sizeof *h}};
-    may_die = 1;
-    for (volatile size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        last_words[0] = 0;
-        if (setjmp(died) == 0) {
-            open_all(&(struct shi_net_limits){.short_bytes = 128, .rma_bytes = 1 << 20, .lane_cap = 48, .peer_cap = 24,
-                                              .ordered = SHI_NET_SAW | SHI_NET_WAW, .message_bytes = SHI_NET_LONGEST_BYTES});
-            fabric_be(1);
-            size_t bytes = wrong[i].bytes;
-            *r = (struct record){.op = wrong[i].op, .region = SHI_REGION_HEAP, .what = 1,
-                                 .bytes = (uint32_t)(bytes - sizeof *h - sizeof *r) - wrong[i].less};
-            write_head(h, 0, bytes, SEALED | wrong[i].flags, 0, 0, 1, 0);
-            h->tag = message_tag(h, 1);
-            shi_stream_arrive(message, bytes);
-        }
-        CHECKF(strstr(last_words, "seals more than one active message"), "%zu: %s", (size_t)i, last_words);
-    }
-    may_die = 0;
-}
-
 /* Catches: registered memory that no peer reads or writes directly, and a message's data that peers may overwrite; symmetric
  * memory that is registered again, or beyond whose end a message's data may lie. */
 static void registered(void)
@@ -979,8 +940,6 @@ int main(int argc, char **argv)
     RUN(lost, "a message that is lost ends the job with a line");
     RUN(read_slowly, "a silent PE from which much is read has time until all of it could have come");
     RUN(long_with_device_record, "a long message cannot wait for copies");
-    RUN(seals_one_message, "a seal is of one active message");
-    CHECKF(n_sealed > 0 && n_opened > 0 && n_opened <= n_sealed, "%ld messages sealed, %ld of them came", n_sealed, n_opened);
     RUN(registered, "registered memory and its rights");
     printf("# %ld steps, %ld operations\n", n_done, n_operations);
     return tap_end();

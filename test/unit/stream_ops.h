@@ -332,8 +332,6 @@ static void local(struct shi_lane *l, int pe, int lane)
                    "PE %d lane %d: a put is to be pulled after local", pe, lane);
 }
 
-static long n_sealed, n_opened;
-
 static uint64_t pattern_of(uint64_t message, size_t word)
 {
     return (message << 32 ^ word) * 0x9e3779b97f4a7c15;
@@ -346,13 +344,10 @@ static void message(int pe, int to)
     uint64_t *p = shi_stream_am_begin(to, bytes + 8 <= SHI_AM_MAX_BYTES ? bytes + 8 : bytes);
     if (!p)
         return;
-    static uint64_t data[SHI_AM_LONGEST_BYTES / 8];
-    size_t front = SHI_AM_FRONT_BYTES / 8, n = bytes / 8;
-    p[0] = p[n - 1] = data[n - 1] = sent[pe][to];
-    for (size_t i = front; bytes > 8 && i < n - 1; i++)
-        data[i] = p[i] = pattern_of(sent[pe][to], i);
-    if (bytes > 8 && fabric_below(4))
-        n_sealed += shi_stream_am_seal(to, p + front, data + front, bytes - SHI_AM_FRONT_BYTES);
+    size_t n = bytes / 8;
+    p[0] = p[n - 1] = sent[pe][to];
+    for (size_t i = 1; i < n - 1 && bytes > 8; i++)
+        p[i] = pattern_of(sent[pe][to], i);
     sent[pe][to]++;
     shi_stream_am_end(to, 1, bytes);
 }

@@ -19,13 +19,6 @@ static int drop(enum reason why)
     return first;
 }
 
-void shi_admit_changed(const struct head *h)
-{
-    if (drop(WRONG_TAG))
-        shi_log_error("network: dropped a message whose tag is wrong: it claims to be of PE %u, but does not come from "
-                      "this job, or was changed", h->pe);
-}
-
 int shi_admit(const void *msg, size_t bytes)
 {
     const struct head *h = msg;
@@ -40,7 +33,9 @@ int shi_admit(const void *msg, size_t bytes)
         if (drop(OTHER_JOB))
             shi_log_error("network: dropped a message of another job (id %08x, this job is %08x)", h->job, shi_auth_job());
     } else if (h->tag != message_tag(h, shi_stream_net.me)) {
-        shi_admit_changed(h);
+        if (drop(WRONG_TAG))
+            shi_log_error("network: dropped a message whose tag is wrong: it claims to be of PE %u, but does not come from "
+                          "this job, or was changed", h->pe);
     } else {
         return 1;
     }

@@ -9,11 +9,8 @@
 
 #include "host/net/stream_wire.h"
 
-/* Is this a message of `bytes` bytes from a PE of this job to this PE? 0: it is dropped. The data of a SEALED one is not checked. */
+/* Is this a message of `bytes` bytes from a PE of this job to this PE? 0: it is dropped. */
 int shi_admit(const void *msg, size_t bytes);
-
-/* Drop a message whose tag, or that of its data, is wrong. */
-void shi_admit_changed(const struct head *h);
 
 /* Drop a message of this job that has come before. */
 void shi_admit_again(const struct head *h);

@@ -8,7 +8,6 @@
  *   waiting.n               under waiting.lock      poll            relaxed: a hint, seen by a later poll at the latest
  *   polling                 thread that calls       the same        spin.h; a try-lock, no thread waits for it
  *                           handlers
- *   sealed                  holder of polling       the same        polling
  *   started                 the first to start      all             R1 -> A1 tables are whole
  *   peer.by                 the first use of it,    all             R2 -> A2 the rest of struct peer is set
  *                           under peer.lock
@@ -43,11 +42,6 @@ static const struct shi_am_carrier *node, *remote;
 static int all_remote;
 static struct peer *peers; /* [n_pes] */
 static uint8_t polling;
-static struct {
-    const struct shi_am_seal *seal; /* of the message whose handler runs, until its data is checked */
-    const char *data;
-    size_t bytes;
-} sealed;
 static int started;
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 static struct {
@@ -127,12 +121,6 @@ void shi_am_end(int pe, size_t bytes)
     struct peer *p = peer_of(pe);
     p->by->end(pe, p->id, bytes);
     shi_spin_unlock(&p->lock);
-}
-
-int shi_am_seal(int pe, void *to, const void *from, size_t bytes)
-{
-    const struct shi_am_carrier *by = peer_of(pe)->by;
-    return by->seal && by->seal(pe, to, from, bytes);
 }
 
 size_t shi_am_max_bytes(int pe)
@@ -267,34 +255,13 @@ static void trim(void)
         node->trim();
 }
 
-int shi_am_deliver_now(int pe, enum shi_am_id id, const void *msg, size_t bytes, const struct shi_am_seal *seal)
+int shi_am_deliver_now(int pe, enum shi_am_id id, const void *msg, size_t bytes)
 {
     if (!__atomic_load_n(&started, __ATOMIC_ACQUIRE) || !shi_spin_try(&polling)) /* A1 */
         return 0;
-    if (seal) {
-        sealed.seal = seal;
-        sealed.data = (const char *)msg + SHI_AM_FRONT_BYTES;
-        sealed.bytes = bytes - SHI_AM_FRONT_BYTES;
-    }
-    if (id == SHI_AM_TAG || shi_am_check() > 0)
-        shi_am_deliver(pe, id, msg, bytes);
-    sealed.seal = NULL;
+    shi_am_deliver(pe, id, msg, bytes);
     shi_spin_unlock(&polling);
     return 1;
-}
-
-int shi_am_take(void *to)
-{
-    const struct shi_am_seal *seal = sealed.seal;
-    if (shi_likely(!seal))
-        return 0;
-    sealed.seal = NULL;
-    return seal->open(seal, to, sealed.data, sealed.bytes) ? 1 : -1;
-}
-
-int shi_am_check(void)
-{
-    return shi_am_take(NULL) < 0 ? -1 : 1;
 }
 
 /* ---- rendezvous --------------------------------------------------------------------------------------------------- */

@@ -40,16 +40,6 @@ size_t shi_am_max_bytes(int pe);
 void *shi_am_begin(int pe, enum shi_am_id id, size_t bytes);
 void shi_am_end(int pe, size_t bytes);
 
-/* Between them, for a message of which `bytes` follow the first SHI_AM_FRONT_BYTES, from `to` on: copy these, its data, and compute their
- * tag on the way. 1, or 0: nothing is done, copy them by other means. Only messages of SHI_AM_TAG. */
-int shi_am_seal(int pe, void *to, const void *from, size_t bytes);
-
-/* In a handler, before it changes anything or reads the data of a message that may be sealed. take: copy the data, and check it on the way.
- * check: only that. 1, or -1: it was changed on its way, the message does not count; the bytes at `to` may be any. take: 0: the message is
- * not sealed, nothing is done. */
-int shi_am_take(void *to);
-int shi_am_check(void);
-
 /* Messages of at most so many bytes travel in one cache line on a node, with the least latency. */
 enum { SHI_AM_SHORT_BYTES = 56 };
 
@@ -108,7 +98,7 @@ void shi_am_down(void);
 void shi_am_deliver(int pe, enum shi_am_id id, const void *msg, size_t bytes);
 
 /* The same from elsewhere, where no earlier message waits. 1, or 0 and nothing done: another thread polls, or shi_am_start
- * has not been called. seal: NULL, or of a message whose data is not checked yet. */
-int shi_am_deliver_now(int pe, enum shi_am_id id, const void *msg, size_t bytes, const struct shi_am_seal *seal);
+ * has not been called. */
+int shi_am_deliver_now(int pe, enum shi_am_id id, const void *msg, size_t bytes);
 
 #endif

@@ -39,15 +39,7 @@ struct shi_am_world {
     void (*device_copy)(void *to, const void *from, size_t bytes); /* either side may be in one */
 };
 
-/* A message of whose bytes only the first SHI_AM_FRONT_BYTES are known to be the sender's: the rest, its data, is checked while it is
- * copied. Data shorter than SHI_AM_SEAL_BYTES is never sealed. open: copy the data, unless `to` is NULL; 1, or 0: it was changed on its
- * way, and the carrier drops the message. */
-enum { SHI_AM_FRONT_BYTES = 24, SHI_AM_SEAL_BYTES = 8192 };
-struct shi_am_seal {
-    int (*open)(const struct shi_am_seal *self, void *to, const void *data, size_t bytes);
-    uint64_t tag;
-    int pe;
-};
+enum { SHI_AM_FRONT_BYTES = 24 }; /* of the head of a short tagged message */
 
 struct shi_am_carrier {
     /* The node's carrier only. up: before the first message; 0 or -errno after one logged line. reaches: does it carry to
@@ -58,7 +50,6 @@ struct shi_am_carrier {
     /* begin and end come in pairs with the PE's lock held between them. */
     void *(*begin)(int pe, size_t bytes);
     void (*end)(int pe, enum shi_am_id id, size_t bytes);
-    int (*seal)(int pe, void *to, const void *from, size_t bytes); /* between them; NULL, or as shi_am_seal */
     void (*trim)(void);      /* NULL, or gives memory back that no message has used since the last call. Any thread */
     int (*poll)(int budget); /* hand at most so many messages to shi_am_deliver; how many, and other progress */
     size_t max_bytes;        /* of one message; at least SHI_AM_MAX_BYTES */

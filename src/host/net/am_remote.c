@@ -38,12 +38,10 @@ static struct queued *first, **last = &first;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct shi_kept kept = {.most = KEPT_BYTES};
 
-void shi_am_remote_arrived(int pe, unsigned id, const void *msg, size_t bytes, const struct shi_am_seal *seal)
+void shi_am_remote_arrived(int pe, unsigned id, const void *msg, size_t bytes)
 {
     if (!__atomic_load_n(&first, __ATOMIC_RELAXED) &&
-        shi_am_deliver_now(pe, (enum shi_am_id)id, msg, bytes, seal))
-        return;
-    if (seal && !seal->open(seal, NULL, (const char *)msg + SHI_AM_FRONT_BYTES, bytes - SHI_AM_FRONT_BYTES))
+        shi_am_deliver_now(pe, (enum shi_am_id)id, msg, bytes))
         return;
     struct queued *k = shi_kept_get(&kept, sizeof *k + bytes);
     if (!k)
@@ -101,7 +99,7 @@ static void withdraw(int pe, const struct shi_am_src *src)
 void shi_am_remote_up(int all)
 {
     static struct shi_am_carrier carrier = {.begin = shi_stream_am_begin, .end = shi_stream_am_end,
-                                            .seal = shi_stream_am_seal, .poll = deliver,
+                                            .poll = deliver,
                                             .expose = expose, .withdraw = withdraw, .fetch = fetch};
     shi_stream_am_limits(&carrier);
     size_t whole = carrier.whole_bytes ? carrier.whole_bytes : carrier.max_bytes - HEADS_BYTES;

@@ -9,8 +9,7 @@
 void shi_am_remote_up(int all);
 void shi_am_remote_down(void);
 
-/* A message has come: call its handler now, or later from the carrier's poll. Any thread, one at a time. seal: NULL, or of a message
- * whose data is not checked yet. */
-void shi_am_remote_arrived(int pe, unsigned id, const void *msg, size_t bytes, const struct shi_am_seal *seal);
+/* A message has come: call its handler now, or later from the carrier's poll. Any thread, one at a time. */
+void shi_am_remote_arrived(int pe, unsigned id, const void *msg, size_t bytes);
 
 #endif

@@ -57,17 +57,14 @@ static inline uint64_t sip(const uint64_t key[2], const uint64_t *word, size_t w
     return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
-/* NH with words of 64 bits, copied unless `to` is NULL. It tells messages of one length apart; the tag has the length besides. */
-static void nh(char *to, const char *message, const uint64_t *key, size_t bytes, uint64_t out[2])
+/* NH with words of 64 bits. It tells messages of one length apart; the tag has the length besides. */
+static void nh(const char *message, const uint64_t *key, size_t bytes, uint64_t out[2])
 {
     unsigned __int128 sum = 0;
     for (size_t i = 0, n; i < bytes; i += n) {
         uint64_t w[2] = {0};
         n = bytes - i < sizeof w ? bytes - i : sizeof w;
         memcpy(w, message + i, n);
-        shi_loaded();
-        if (to)
-            memcpy(to + i, w, n);
         sum += (unsigned __int128)(w[0] + key[i / 8]) * (w[1] + key[i / 8 + 1]);
     }
     out[0] = (uint64_t)sum;
@@ -75,12 +72,12 @@ static void nh(char *to, const char *message, const uint64_t *key, size_t bytes,
 }
 
 /* The parts of a message reduced, two words each, at least one part. Returns the number of words. */
-static inline size_t reduce(char *to, const char *message, size_t bytes, uint64_t out[2 * PARTS])
+static inline size_t reduce(const char *message, size_t bytes, uint64_t out[2 * PARTS])
 {
     size_t n = 0;
     for (size_t at = 0; at < bytes || n == 0; at += PART_BYTES, n += 2) {
         size_t some = bytes - at < PART_BYTES ? bytes - at : PART_BYTES;
-        (own.carryless ? shi_carryless_sum : nh)(to ? to + at : NULL, message + at, own.nh, some, out + n);
+        (own.carryless ? shi_carryless_sum : nh)(message + at, own.nh, some, out + n);
     }
     return n;
 }
@@ -109,15 +106,6 @@ uint64_t shi_auth_tag(uint64_t seq, uint32_t from, uint32_t to, const void *mess
     uint64_t w[2 + 2 * PARTS];
     w[0] = seq;
     w[1] = (uint64_t)from << 32 | to;
-    size_t n = 2 + reduce(NULL, message, 8 * words, w + 2);
+    size_t n = 2 + reduce(message, 8 * words, w + 2);
     return sip(own.key, w, n, words, 2);
-}
-
-uint64_t shi_auth_copy(uint32_t from, uint32_t to, void *out, const void *data, size_t bytes)
-{
-    uint64_t w[2 + 2 * PARTS];
-    w[0] = bytes;
-    w[1] = (uint64_t)from << 32 | to;
-    size_t n = 2 + reduce(out, data, bytes, w + 2);
-    return sip(own.key, w, n, 0, 0); /* of whole words, so it is never the tag of a message */
 }

@@ -8,9 +8,6 @@
  * of 2^-64. Both keys are derived from the job's secret. A tag is valid once (stream_rx.c refuses a sequence number that it has
  * seen) and at one PE.
  *
- * The data of a long active message has a tag of its own, by shi_auth_copy, which is computed while the data is copied. The message's
- * tag covers its first bytes and that tag, so the data's needs no sequence number.
- *
  * No I/O. The keys are constant after shi_auth_set, which runs before the first message.
  */
 #ifndef SHI_AUTH_H
@@ -30,9 +27,5 @@ uint32_t shi_auth_job(void);
 /* The tag of message seq from PE `from` to PE `to`, of which the tag covers `words` words of 8 bytes, fewer than
  * SHI_NET_LONGEST_BYTES in all. */
 uint64_t shi_auth_tag(uint64_t seq, uint32_t from, uint32_t to, const void *message, size_t words);
-
-/* Copy data of a message from PE `from` to PE `to` into `out`, unless that is NULL, and return its tag. Each byte is read once. Fewer
- * bytes than SHI_NET_LONGEST_BYTES. */
-uint64_t shi_auth_copy(uint32_t from, uint32_t to, void *out, const void *data, size_t bytes);
 
 #endif

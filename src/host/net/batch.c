@@ -91,7 +91,7 @@ static struct batch *get(struct shi_lane *l, int is_long, int forced)
         b->is_long = (unsigned char)is_long;
     }
     b->next = NULL;
-    b->trimmed = b->is_sealed = 0;
+    b->trimmed = 0;
     b->bytes = sizeof(struct head);
     return b;
 }
@@ -164,7 +164,7 @@ void shi_batch_send(struct shi_lane *l, int pe, uint32_t flags)
         flags |= FOLLOWS_WRITES;
         s->follows = 0;
     }
-    flags |= __atomic_load_n(&shi_stream_net.traced, __ATOMIC_RELAXED) | (b->is_sealed ? SEALED : 0);
+    flags |= __atomic_load_n(&shi_stream_net.traced, __ATOMIC_RELAXED);
     if (shi_unlikely(s->bulk != 0))
         flags |= bulk_now(l, pe) << BULK_SHIFT;
     uint64_t ack;
@@ -265,8 +265,7 @@ void shi_batch_commit(struct shi_lane *l, int pe, int more)
         shi_order_record(&s->order, l->fences);
         shi_lane_dirty(l, pe);
     }
-    int is_full = s->open->bytes > MESSAGE_RECORD_BYTES || s->open->is_sealed;
-    if (is_full || (!more && shi_order_in_window(&s->order) && !s->ready))
+    if (s->open->bytes > MESSAGE_RECORD_BYTES || (!more && shi_order_in_window(&s->order) && !s->ready))
         shi_batch_send(l, pe, 0);
     else
         list_open(l, pe);

@@ -15,7 +15,6 @@ struct batch {
     struct shi_lane *lane;
     size_t bytes;
     unsigned char is_long; /* its length: that of a long message */
-    unsigned char is_sealed; /* holds one active message, with a tag of its data */
     unsigned char trimmed; /* in the list free: its pages are given back */
     _Alignas(16) char data[]; /* struct head, records */
 };

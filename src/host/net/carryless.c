@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "host/util/copy_lines.h"
-
 #if defined __x86_64__
 
 #include <immintrin.h>
@@ -25,53 +23,35 @@ TARGET static inline vector product(vector x)
 
 #define TARGET_WIDE __attribute__((target("pclmul,vpclmulqdq,avx2")))
 
-/* The products of the i-th pair of words and of the next, which are copied unless `to` is NULL. */
-TARGET_WIDE static inline __m256i two_terms(char *to, const char *message, const uint64_t *key, size_t i)
+/* The products of the i-th pair of words and of the next. */
+TARGET_WIDE static inline __m256i two_terms(const char *message, const uint64_t *key, size_t i)
 {
     __m256i m = _mm256_loadu_si256((const __m256i *)(const void *)(message + 16 * i));
-    shi_loaded();
     __m256i x = m ^ _mm256_loadu_si256((const __m256i *)(const void *)(key + 2 * i));
-    if (to)
-        _mm256_storeu_si256((__m256i *)(void *)(to + 16 * i), m);
     return _mm256_clmulepi64_epi128(x, x, 0x10);
 }
 
-TARGET_WIDE static inline __attribute__((always_inline)) size_t each_wide(char *to, const char *message, const uint64_t *key, size_t pairs,
-                                                                          vector *sum)
+TARGET_WIDE static size_t each_wide(const char *message, const uint64_t *key, size_t pairs, vector *sum)
 {
     __m256i a = {0}, b = a, c = a, d = a;
     size_t i = 0;
     for (; i + 8 <= pairs; i += 8) {
-        if (to) {
-            __builtin_prefetch(message + 16 * i + SHI_COPY_AHEAD);
-            __builtin_prefetch(message + 16 * i + SHI_COPY_AHEAD + SHI_LINE_BYTES);
-        }
-        a ^= two_terms(to, message, key, i);
-        b ^= two_terms(to, message, key, i + 2);
-        c ^= two_terms(to, message, key, i + 4);
-        d ^= two_terms(to, message, key, i + 6);
+        a ^= two_terms(message, key, i);
+        b ^= two_terms(message, key, i + 2);
+        c ^= two_terms(message, key, i + 4);
+        d ^= two_terms(message, key, i + 6);
     }
     a ^= b ^ c ^ d;
     *sum = _mm256_castsi256_si128(a) ^ _mm256_extracti128_si256(a, 1);
     return i;
 }
 
-TARGET_WIDE static size_t sum_wide(const char *message, const uint64_t *key, size_t pairs, vector *sum)
-{
-    return each_wide(NULL, message, key, pairs, sum);
-}
-
-TARGET_WIDE static size_t copy_wide(char *to, const char *message, const uint64_t *key, size_t pairs, vector *sum)
-{
-    return each_wide(to, message, key, pairs, sum);
-}
-
 /* The sum for the first pairs of words, two products with each instruction. Returns for how many pairs; 0: this processor cannot. */
-static inline size_t first_pairs(char *to, const char *message, const uint64_t *key, size_t pairs, vector *sum)
+static inline size_t first_pairs(const char *message, const uint64_t *key, size_t pairs, vector *sum)
 {
     if (pairs < 8 || !__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("vpclmulqdq"))
         return 0;
-    return to ? copy_wide(to, message, key, pairs, sum) : sum_wide(message, key, pairs, sum);
+    return each_wide(message, key, pairs, sum);
 }
 
 #elif defined __aarch64__ && defined __linux__
@@ -111,9 +91,9 @@ static inline vector product(vector x)
 #endif
 
 #if !defined __x86_64__
-static inline size_t first_pairs(char *to, const char *message, const uint64_t *key, size_t pairs, vector *sum)
+static inline size_t first_pairs(const char *message, const uint64_t *key, size_t pairs, vector *sum)
 {
-    (void)to, (void)message, (void)key, (void)pairs, (void)sum;
+    (void)message, (void)key, (void)pairs, (void)sum;
     return 0;
 }
 #endif
@@ -125,44 +105,29 @@ TARGET static inline vector load(const void *from)
     return v;
 }
 
-/* Of the i-th pair of words, which is copied unless `to` is NULL. */
-TARGET static inline vector term(char *to, const char *message, const uint64_t *key, size_t i)
+/* Of the i-th pair of words. */
+TARGET static inline vector term(const char *message, const uint64_t *key, size_t i)
 {
-    vector m = load(message + 16 * i);
-    shi_loaded();
-    if (to)
-        memcpy(to + 16 * i, &m, sizeof m);
-    return product(m ^ load(key + 2 * i));
+    return product(load(message + 16 * i) ^ load(key + 2 * i));
 }
 
-TARGET static inline __attribute__((always_inline)) void each(char *to, const char *message, const uint64_t *key, size_t bytes,
-                                                              uint64_t out[2])
+TARGET void shi_carryless_sum(const char *message, const uint64_t *key, size_t bytes, uint64_t out[2])
 {
     vector a = {0}, b = a, c = a, d = a; /* four sums: the next instruction need not wait for the last one */
-    size_t pairs = bytes / 16, i = first_pairs(to, message, key, pairs, &a);
+    size_t pairs = bytes / 16, i = first_pairs(message, key, pairs, &a);
     for (; i + 4 <= pairs; i += 4) {
-        a ^= term(to, message, key, i);
-        b ^= term(to, message, key, i + 1);
-        c ^= term(to, message, key, i + 2);
-        d ^= term(to, message, key, i + 3);
+        a ^= term(message, key, i);
+        b ^= term(message, key, i + 1);
+        c ^= term(message, key, i + 2);
+        d ^= term(message, key, i + 3);
     }
     for (; i < pairs; i++)
-        a ^= term(to, message, key, i);
+        a ^= term(message, key, i);
     if (bytes % 16) {
         uint64_t last[2] = {0};
         memcpy(last, message + 16 * i, bytes % 16);
-        b ^= term(NULL, (const char *)last, key + 2 * i, 0);
-        if (to)
-            memcpy(to + 16 * i, last, bytes % 16);
+        b ^= term((const char *)last, key + 2 * i, 0);
     }
     a ^= b ^ c ^ d;
     memcpy(out, &a, sizeof a);
-}
-
-TARGET void shi_carryless_sum(char *to, const char *message, const uint64_t *key, size_t bytes, uint64_t out[2])
-{
-    if (to)
-        each(to, message, key, bytes, out);
-    else
-        each(NULL, message, key, bytes, out);
 }

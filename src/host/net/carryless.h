@@ -13,9 +13,8 @@
 int shi_carryless_here(void);
 
 /* Only there: the sum in GF(2)[x], in 128 bits, of the products (m[0] + key[0]) (m[1] + key[1]), (m[2] + key[2]) (m[3] + key[3]) and so on
- * of the words m of a message of `bytes` bytes, which needs no alignment and is padded with zeros to pairs of words. Unless `to` is
- * NULL the message is copied there on the way, and each byte is read once: the sum is that of the copy, also where the program changes
- * the message meanwhile. key: as many words as m, aligned to 16 bytes. */
-void shi_carryless_sum(char *to, const char *message, const uint64_t *key, size_t bytes, uint64_t out[2]);
+ * of the words m of a message of `bytes` bytes, which needs no alignment and is padded with zeros to pairs of words. key: as many words
+ * as m, aligned to 16 bytes. */
+void shi_carryless_sum(const char *message, const uint64_t *key, size_t bytes, uint64_t out[2]);
 
 #endif

@@ -221,7 +221,6 @@ size_t shi_stream_pair_bytes(void); /* longest blocking put that is better two r
 void shi_stream_am_limits(struct shi_am_carrier *out); /* max_bytes; eager_bytes, answer_bytes and whole_bytes, or 0 */
 void *shi_stream_am_begin(int pe, size_t bytes);
 void shi_stream_am_end(int pe, enum shi_am_id id, size_t bytes);
-int shi_stream_am_seal(int pe, void *to, const void *from, size_t bytes);
 int shi_stream_expose(const void *addr, size_t bytes, struct shi_am_src *out);
 int shi_stream_registered(const void *addr, size_t bytes, struct shi_am_src *out); /* 1: peers read and write it anyway */
 void shi_stream_withdraw(const struct shi_am_src *src);

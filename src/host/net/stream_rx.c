@@ -146,27 +146,6 @@ static void amo(const struct head *h, const struct record *r, const struct amo_p
     }
 }
 
-static int broken_seal; /* the data of the message that is being applied was changed: it has not come */
-
-static int open_seal(const struct shi_am_seal *seal, void *to, const void *data, size_t bytes)
-{
-    broken_seal = shi_auth_copy((uint32_t)seal->pe, (uint32_t)shi_stream_net.me, to, data, bytes) != seal->tag;
-    return !broken_seal;
-}
-
-static void active_message(const struct head *h, const struct record *r)
-{
-    const struct shi_am_seal seal = {open_seal, r->off, (int)h->pe};
-    shi_am_remote_arrived((int)h->pe, r->what, r + 1, r->bytes, h->flags & SEALED ? &seal : NULL);
-}
-
-static int data_is_unchanged(const struct head *h)
-{
-    const struct record *r = (const struct record *)(h + 1);
-    const struct shi_am_seal seal = {open_seal, r->off, (int)h->pe};
-    return open_seal(&seal, NULL, (const char *)h + SEALED_AT, r->bytes - SHI_AM_FRONT_BYTES);
-}
-
 /* is_last: of a message that is applied in order. */
 static void apply(const struct head *h, const struct record *r, int is_last)
 {
@@ -177,7 +156,7 @@ static void apply(const struct head *h, const struct record *r, int is_last)
     case OP_AMO: amo(h, r, p, is_last); break;
     case OP_GET_BLOCKS: get_blocks(h, r, p, is_last); break;
     case OP_REPLY: take_reply(h, r, p); break;
-    default: active_message(h, r);
+    default: shi_am_remote_arrived((int)h->pe, r->what, r + 1, r->bytes);
     }
 }
 
@@ -332,11 +311,7 @@ static void apply_message(const struct head *h)
 {
     size_t at = sizeof *h;
     take_ack(h);
-    broken_seal = 0;
-    int all = apply_records(h, NULL, &at);
-    if (shi_unlikely(broken_seal))
-        shi_admit_changed(h);
-    else if (shi_likely(all))
+    if (shi_likely(apply_records(h, NULL, &at)))
         end_message(h);
     else
         stash(&shi_stream_net.peer_rx[h->pe], h, at);
@@ -475,14 +450,6 @@ static void end_of_poll(void)
     send_acks(); /* those that no message above has carried */
 }
 
-/* Does the tag cover all but the data of an active message? */
-static int is_sealed(const struct head *h)
-{
-    const struct record *r = (const struct record *)(h + 1);
-    return h->bytes > SEALED_AT && !(h->flags & FOLLOWS_WRITES) && r->op == OP_AM &&
-           r->bytes >= SHI_AM_FRONT_BYTES + SHI_AM_SEAL_BYTES && sizeof *h + record_bytes(r) == h->bytes;
-}
-
 void shi_stream_arrive(const void *msg, size_t bytes)
 {
     const struct head *h = msg;
@@ -494,8 +461,6 @@ void shi_stream_arrive(const void *msg, size_t bytes)
         return;
     if (h->pe >= (uint32_t)shi_stream_net.n_pes || h->lane >= SHI_NET_LANES)
         shi_die("network", "protocol error: a message of lane %u of PE %u", h->lane, h->pe);
-    if (shi_unlikely(h->flags & SEALED) && !is_sealed(h))
-        shi_die("network", "protocol error: PE %u seals more than one active message (%u bytes)", h->pe, h->bytes);
     struct peer_rx *x = &shi_stream_net.peer_rx[h->pe];
     int is_next = shi_acks_is_next(&x->acks, h->lane, h->seq);
     if ((!is_next || x->early) && is_known(x, h)) {
@@ -511,10 +476,6 @@ void shi_stream_arrive(const void *msg, size_t bytes)
         NET->met();
     }
     if (!is_next || h->flags & SETTLES || !writes_are_in_place(h)) {
-        if (h->flags & SEALED && !data_is_unchanged(h)) {
-            shi_admit_changed(h);
-            return;
-        }
         stash(x, h, 0);
         if (is_next)
             hold((int)h->pe, x);

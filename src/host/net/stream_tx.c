@@ -526,19 +526,6 @@ void *shi_stream_am_begin(int pe, size_t bytes)
     return p;
 }
 
-/* Two of these do not fit into one message of the stream, so nothing is lost by sending each at once. */
-int shi_stream_am_seal(int pe, void *to, const void *from, size_t bytes)
-{
-    const struct stream *s = &shi_stream_net.lane[0]->to[pe];
-    struct batch *b = s->open;
-    if (bytes < SHI_AM_SEAL_BYTES || (char *)to != b->data + SEALED_AT || s->follows)
-        return 0;
-    struct record *r = (struct record *)(b->data + sizeof(struct head));
-    r->off = shi_auth_copy((uint32_t)shi_stream_net.me, (uint32_t)pe, to, from, bytes);
-    b->is_sealed = 1;
-    return 1;
-}
-
 void shi_stream_am_end(int pe, enum shi_am_id id, size_t bytes)
 {
     struct shi_lane *l = shi_stream_net.lane[0];

@@ -9,15 +9,15 @@
 #include "host/net/stream.h"
 #include "host/util/base.h"
 
-enum { WIRE_VERSION = 12 }; /* changes with the formats of this file, of active messages, and the rounds of coll/plan.h */
+enum { WIRE_VERSION = 13 }; /* changes with the formats of this file, of active messages, and the rounds of coll/plan.h */
 
 struct head {
-    uint64_t tag;     /* of all that follows, or with SEALED up to SEALED_AT, and of the receiver (auth.h) */
+    uint64_t tag;     /* of all that follows, and of the receiver (auth.h) */
     uint32_t job;     /* shi_auth_job */
     uint32_t pe;      /* sender */
     uint32_t bytes;   /* of the message, this head included */
     uint8_t version;  /* WIRE_VERSION */
-    uint8_t flags;    /* ACK_ of order.h, FOLLOWS_WRITES, SETTLES, TRACED, SEALED, a level of BULK_ */
+    uint8_t flags;    /* ACK_ of order.h, FOLLOWS_WRITES, SETTLES, TRACED, a level of BULK_ */
     uint8_t lane;     /* the sender's stream */
     uint8_t ack_lane;
     uint64_t seq;     /* messages of this stream count from 1 */
@@ -26,10 +26,9 @@ struct head {
 
 /* Of head.flags. FOLLOWS_WRITES: the message's last 8 bytes are a count n; its records follow the first n writes of the stream.
  * SETTLES: they follow writes to device memory whose data must be made visible first (settle.h). TRACED: a debugger is attached
- * to the sender, which may be stopped for any time. SEALED: its only record is an active message whose data has a tag of its own, so
- * that both sides compute that while they copy the data (am_carrier.h). The highest two bits: how much data of the sender is on
- * its way to the receiver. */
-enum { FOLLOWS_WRITES = 4, SETTLES = 8, TRACED = 16, SEALED = 32, BULK_SHIFT = 6, FOLLOWS_BYTES = 8 };
+ * to the sender, which may be stopped for any time. The highest two bits: how much data of the sender is on its way to the
+ * receiver. */
+enum { FOLLOWS_WRITES = 4, SETTLES = 8, TRACED = 16, BULK_SHIFT = 6, FOLLOWS_BYTES = 8 };
 
 /* Messages of a PE may arrive behind its data, and its silence then does not show that it is dead. So it sends a message before
  * a write with which more than BULK_BYTES are on their way. Level i: at most BULK_BYTES * 8^i; the last one: any number. */
@@ -69,16 +68,13 @@ struct record {
                       * OP_PUSH: 1: no fence since the record before */
     uint8_t width;   /* OP_AMO: bytes of the word; bit 7: return its old value */
     uint32_t bytes;  /* of the payload */
-    uint64_t off;    /* OP_REPLY: the cookie; OP_AM of a SEALED message: the data's tag */
+    uint64_t off;    /* OP_REPLY: the cookie */
 };
-
-enum { SEALED_AT = sizeof(struct head) + sizeof(struct record) + SHI_AM_FRONT_BYTES }; /* where a sealed message's data begins */
 
 /* The tag of a message to PE `to`: see auth.h. */
 static inline uint64_t message_tag(const struct head *h, int to)
 {
-    size_t bytes = h->flags & SEALED && h->bytes > SEALED_AT ? SEALED_AT : h->bytes;
-    return shi_auth_tag(h->seq, h->pe, (uint32_t)to, &h->tag + 1, (bytes - sizeof h->tag) / 8);
+    return shi_auth_tag(h->seq, h->pe, (uint32_t)to, &h->tag + 1, (h->bytes - sizeof h->tag) / 8);
 }
 
 /* With its payload. */
@@ -114,7 +110,5 @@ _Static_assert(SHI_AM_MAX_BYTES + sizeof(struct head) + sizeof(struct record) <=
                "an active message");
 _Static_assert(SHI_AM_LONGEST_BYTES + sizeof(struct head) + sizeof(struct record) + FOLLOWS_BYTES == SHI_NET_LONGEST_BYTES,
                "a long one fills a long message");
-_Static_assert(2 * (SHI_AM_SEAL_BYTES + SEALED_AT - sizeof(struct head)) > MESSAGE_RECORD_BYTES - sizeof(struct head), "a sealed message leaves no "
-               "room for another one");
 
 #endif

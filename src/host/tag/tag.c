@@ -208,8 +208,6 @@ static const char *check(const void *msg, size_t bytes)
 static void on_message(int pe, const void *msg, size_t bytes)
 {
     shi_tag_start("a message of another PE"); /* it may arrive before this PE's first call */
-    if (*(const uint8_t *)msg != SHI_TAG_EAGER && shi_am_check() < 0)
-        return;
     const char *invalid = check(msg, bytes);
     if (shi_unlikely(invalid != NULL))
         shi_am_refuse(pe, invalid);

@@ -14,7 +14,6 @@ struct arrival {
     const char *payload;
     size_t have;   /* bytes of it */
     const struct shi_tag_rts *rts;
-    int taken;     /* the payload is in the receive's buffer */
 };
 
 static struct shmemx_tag_request discard; /* claims messages that are to be discarded */
@@ -258,8 +257,7 @@ static void accept(struct shmemx_tag_request *r, const struct arrival *a)
     const struct shi_match_key k = shi_tag_key_of(a->head);
     set_match(r, a->pe, &k, a->total);
     r->send = a->send;
-    if (!a->taken)
-        shi_tag_scatter(&r->data, 0, a->payload, a->have);
+    shi_tag_scatter(&r->data, 0, a->payload, a->have);
     if (a->head->kind == SHI_TAG_EAGER_LONG)
         begin_flow(&r->flow, a, r, NULL);
     else
@@ -328,15 +326,6 @@ static void keep(const struct arrival *a)
     shi_match_add(&shi_tag.arrived, &m->entry);
 }
 
-/* Under the lock, so that a receive into which a changed message is copied stays posted. 1: the payload is in r's buffer; 0: it is
- * unchanged; -1: it was changed. */
-static int take_payload(const struct shmemx_tag_request *r, const struct arrival *a)
-{
-    if (r && !r->data.iov && a->have <= r->data.bytes && !shi_dheap_hides(r->data.one.base, a->have))
-        return shi_am_take(r->data.one.base);
-    return shi_am_check() < 0 ? -1 : 0;
-}
-
 void shi_tag_on_head(int pe, const void *msg, size_t bytes)
 {
     struct arrival a = read_head(pe, msg, bytes);
@@ -348,10 +337,6 @@ void shi_tag_on_head(int pe, const void *msg, size_t bytes)
     shi_spin_lock(&shi_tag.lock);
     int gone = shi_unlikely(k.team < dead[shi_team_slot_of(k.team)]);
     struct shmemx_tag_request *r = gone ? NULL : (struct shmemx_tag_request *)shi_match_find(&shi_tag.posted, &k);
-    if (a.have >= SHI_AM_SEAL_BYTES && (a.taken = take_payload(r, &a)) < 0) {
-        shi_spin_unlock(&shi_tag.lock);
-        return;
-    }
     if (r) {
         shi_match_remove(&shi_tag.posted, &r->entry);
         r->posted = 0;

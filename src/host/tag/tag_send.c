@@ -71,13 +71,10 @@ static int is_answer(const struct shmemx_tag_request *r, struct shi_tag_peer *p)
 
 /* Write the payload behind a head of `head` bytes, which the caller writes next. A receiver polls the first cache line of a
  * message, and each poll takes the line away from the sender: so that line is written last. */
-static void fill(int pe, char *room, size_t head, const struct shi_tag_data *d)
+static void fill(char *room, size_t head, const struct shi_tag_data *d)
 {
     SHI_TSAN_WRITES_IGNORED; /* the slots of a FIFO are handed over by atomics */
     size_t bytes = d->bytes, first = SHI_AM_SHORT_BYTES - head;
-    if (head == SHI_AM_FRONT_BYTES && bytes >= SHI_AM_SEAL_BYTES && !d->iov && !shi_dheap_hides(d->one.base, bytes) &&
-        shi_am_seal(pe, room + head, d->one.base, bytes))
-        return;
     if (bytes > first) {
         shi_tag_gather(d, first, room + SHI_AM_SHORT_BYTES, bytes - first);
         bytes = first;
@@ -96,7 +93,7 @@ static int send_eager(struct shmemx_tag_request *r, struct shi_tag_peer *p)
     if (!room)
         return -EAGAIN;
     count(&p->used, shi_tag_cost(bytes));
-    fill(pe, room, head, &r->data);
+    fill(room, head, &r->data);
     if (sync)
         *(struct shi_tag_long_head *)room = long_head_of(r, SHI_TAG_EAGER_SYNC);
     else
@@ -342,7 +339,7 @@ int shi_tag_send_now(const struct shmem_team *t, const struct shi_tag_data *data
     if (!room)
         return 0;
     count(&p->used, shi_tag_cost(bytes));
-    fill(world_pe, (char *)room, sizeof *room, data);
+    fill((char *)room, sizeof *room, data);
     *room = (struct shi_tag_head){.kind = SHI_TAG_EAGER, .team = t->number, .source = t->me, .tag = tag};
     shi_am_end(world_pe, all);
     return 1;

@@ -36,7 +36,7 @@ struct shi_tag_head {
     uint32_t id;    /* of an EAGER_LONG and its parts */
     uint64_t tag;
 };
-_Static_assert(sizeof(struct shi_tag_head) == SHI_AM_FRONT_BYTES, "the payload of SHI_TAG_EAGER is the data of shi_am_seal");
+_Static_assert(sizeof(struct shi_tag_head) == SHI_AM_FRONT_BYTES, "whole_bytes of a carrier leaves room for it");
 _Static_assert(sizeof(struct shi_tag_head) == 24, "32 bytes of payload fit into a line with it");
 
 struct shi_tag_long_head {
