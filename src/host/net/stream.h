@@ -82,7 +82,6 @@ struct shi_stream_wait {
 };
 
 enum { SHI_STREAM_PUT_BYTES = 8192, SHI_STREAM_REPLY_BYTES = 8192 }; /* of one record */
-enum { SHI_STREAM_PAIR_BYTES = 16288 }; /* of two records of puts in one message */
 enum { SHI_JOB_PES = 1 << SHI_PE_BITS }; /* that requests of kernels can number, and barriers of teams can have */
 
 /* What the PEs of a node share at start-up. barrier: over them; not called where there is one. */
@@ -215,7 +214,6 @@ int shi_stream_sends(const void *local, size_t bytes);
 /* Longest transfer of one write or read; longest put that is better a record than a write. */
 size_t shi_stream_rma_bytes(void);
 size_t shi_stream_bcopy_bytes(void);
-size_t shi_stream_pair_bytes(void); /* longest blocking put that is better two records of one message than a write; 0: none */
 
 /* Active messages between nodes, for am_remote.c: as in am_carrier.h. */
 void shi_stream_am_limits(struct shi_am_carrier *out); /* max_bytes; eager_bytes, answer_bytes and whole_bytes, or 0 */

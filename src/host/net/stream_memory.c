@@ -202,8 +202,3 @@ size_t shi_stream_bcopy_bytes(void)
 {
     return shi_stream_net.bcopy_bytes;
 }
-
-size_t shi_stream_pair_bytes(void)
-{
-    return shi_stream_net.bcopy_bytes == SHI_STREAM_PUT_BYTES ? SHI_STREAM_PAIR_BYTES : 0;
-}

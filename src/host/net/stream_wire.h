@@ -105,7 +105,6 @@ enum { MESSAGE_RECORD_BYTES = SHI_NET_MESSAGE_BYTES - FOLLOWS_BYTES };
 
 _Static_assert(sizeof(struct head) + sizeof(struct record) + sizeof(struct blocks_payload) + SHI_STREAM_PUT_BYTES <=
                    MESSAGE_RECORD_BYTES, "the longest record fits into a message");
-_Static_assert(sizeof(struct head) + 2 * sizeof(struct record) + SHI_STREAM_PAIR_BYTES <= MESSAGE_RECORD_BYTES, "and so do two");
 _Static_assert(SHI_AM_MAX_BYTES + sizeof(struct head) + sizeof(struct record) <= MESSAGE_RECORD_BYTES, "and so does "
                "an active message");
 _Static_assert(SHI_AM_LONGEST_BYTES + sizeof(struct head) + sizeof(struct record) + FOLLOWS_BYTES == SHI_NET_LONGEST_BYTES,

@@ -102,13 +102,7 @@ void shi_remote_put(struct shi_lane *l, const struct shi_remote_addr *to, const 
 {
     int hidden = shi_dheap_hides(source, 1), flags = how & SHI_MORE ? SHI_STREAM_MORE : 0;
     enum shi_remote_way way = shi_remote_way(to, source, bytes, hidden);
-    if (way == SHI_REMOTE_DIRECT && bytes <= shi_stream_pair_bytes() && !hidden && !(how & SHI_NBI)) {
-        size_t first = SHI_STREAM_PUT_BYTES - to->off % 8; /* the second begins at a word */
-        struct shi_remote_addr rest = *to;                 /* in one message, with a signal or quiet's request */
-        rest.off += first;
-        put_record(l, to, source, first, SHI_STREAM_MORE, "put");
-        put_record(l, &rest, (const char *)source + first, bytes - first, flags, "put");
-    } else if (way != SHI_REMOTE_RECORDS || bytes > SHI_STREAM_PUT_BYTES) {
+    if (way != SHI_REMOTE_RECORDS || bytes > SHI_STREAM_PUT_BYTES) {
         transfer(SHI_REMOTE_PUT, way, l, to, (void *)source, bytes, how & SHI_NBI);
     } else {
         put_record(l, to, source, bytes, flags, "put");
