@@ -20,9 +20,8 @@
 #include "host/util/log.h"
 
 /* Data up to EAGER is better sent, in one message, than read; data alone up to ANSWER; where messages are longer, see shi_ofi_limits.
- * Through Linux's loopback a message that does not fit into one segment of 65,483 bytes takes 6 us more than a shorter one: data alone that
- * is longer than WHOLE goes in parts. See bench/tag.c. */
-enum { HEADS_BYTES = 40, EAGER_BYTES = SHI_AM_MAX_BYTES - HEADS_BYTES, ANSWER_BYTES = 3 * EAGER_BYTES, WHOLE_BYTES = 65280 };
+ * See bench/tag.c. */
+enum { HEADS_BYTES = 40, EAGER_BYTES = SHI_AM_MAX_BYTES - HEADS_BYTES, ANSWER_BYTES = 3 * EAGER_BYTES };
 
 enum { KEPT_BYTES = 1 << 20 };
 
@@ -108,7 +107,7 @@ void shi_am_remote_up(int all)
         carrier.answer_bytes = ANSWER_BYTES;
     }
     carrier.symmetric_bytes = carrier.eager_bytes;
-    carrier.whole_bytes = whole < WHOLE_BYTES ? whole : WHOLE_BYTES;
+    carrier.whole_bytes = whole;
     carrier.fetch_bytes = shi_stream_rma_bytes();
     shi_am_set_remote(&carrier, all);
 }
