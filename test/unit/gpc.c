@@ -197,12 +197,6 @@ size_t shi_am_max_bytes(int pe)
     return SHI_AM_MAX_BYTES;
 }
 
-size_t shi_am_burst_bytes(int pe)
-{
-    return shi_am_max_bytes(pe);
-}
-
-/* Data of calls is fetched from a length on at which that of replies is still sent, in pieces. */
 size_t shi_am_eager_bytes(int pe, int symmetric)
 {
     (void)pe;

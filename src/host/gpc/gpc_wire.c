@@ -128,7 +128,7 @@ static int push(struct shi_gpc_out *o)
 {
     do {
         size_t head = shi_gpc_head_bytes(&o->head), src = has_src(o) ? sizeof o->src : 0;
-        size_t most = shi_am_burst_bytes(o->pe) - head - src, now = o->iov.left < most ? o->iov.left : most;
+        size_t most = shi_am_max_bytes(o->pe) - head - src, now = o->iov.left < most ? o->iov.left : most;
         char *room = shi_am_begin(o->pe, SHI_AM_GPC, head + src + now);
         if (!room)
             return -EAGAIN;

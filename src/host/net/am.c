@@ -133,13 +133,6 @@ size_t shi_am_eager_bytes(int pe, int symmetric)
     return symmetric ? peer_of(pe)->by->symmetric_bytes : peer_of(pe)->by->eager_bytes;
 }
 
-/* Where whole messages are that short, the provider makes a system call for a longer one (inline_bytes of net.h): it costs more than parts. */
-size_t shi_am_burst_bytes(int pe)
-{
-    const struct shi_am_carrier *by = peer_of(pe)->by;
-    return by->whole_bytes < SHI_AM_MAX_BYTES / 2 ? by->whole_bytes : by->max_bytes;
-}
-
 size_t shi_am_answer_bytes(int pe)
 {
     return peer_of(pe)->by->answer_bytes;

@@ -53,9 +53,6 @@ size_t shi_am_answer_bytes(int pe);
  * copies one while the sender copies the other. */
 size_t shi_am_whole_bytes(int pe);
 
-/* Longest message that is better sent to PE pe in one than in parts while others are on their way. */
-size_t shi_am_burst_bytes(int pe);
-
 /*
  * Pending sends. A send that was refused may be queued: retry is called from shi_progress_poll once there may be room, in
  * the order of queueing for each PE, round robin over PEs. It returns 0 when it has sent everything, and then belongs to

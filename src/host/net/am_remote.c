@@ -101,13 +101,12 @@ void shi_am_remote_up(int all)
                                             .poll = deliver,
                                             .expose = expose, .withdraw = withdraw, .fetch = fetch};
     shi_stream_am_limits(&carrier);
-    size_t whole = carrier.whole_bytes ? carrier.whole_bytes : carrier.max_bytes - HEADS_BYTES;
     if (!carrier.eager_bytes) {
         carrier.eager_bytes = EAGER_BYTES;
         carrier.answer_bytes = ANSWER_BYTES;
     }
     carrier.symmetric_bytes = carrier.eager_bytes;
-    carrier.whole_bytes = whole;
+    carrier.whole_bytes = carrier.max_bytes - HEADS_BYTES;
     carrier.fetch_bytes = shi_stream_rma_bytes();
     shi_am_set_remote(&carrier, all);
 }

@@ -368,7 +368,6 @@ struct shi_net_limits shi_ofi_limits(const struct fi_info *f)
                                .message_bytes = bytes.message,
                                .eager_bytes = bytes.eager,
                                .answer_bytes = bytes.answer,
-                               .inline_bytes = bytes.inlined,
                                .rma_bytes = f->ep_attr->max_msg_size,
                                .pins = (f->domain_attr->mr_mode & FI_MR_ALLOCATED) != 0};
     int of_all_sizes = f->ep_attr->max_order_waw_size >= f->ep_attr->max_msg_size; /* psm3: up to 4 KiB */

@@ -216,7 +216,7 @@ size_t shi_stream_rma_bytes(void);
 size_t shi_stream_bcopy_bytes(void);
 
 /* Active messages between nodes, for am_remote.c: as in am_carrier.h. */
-void shi_stream_am_limits(struct shi_am_carrier *out); /* max_bytes; eager_bytes, answer_bytes and whole_bytes, or 0 */
+void shi_stream_am_limits(struct shi_am_carrier *out); /* max_bytes; eager_bytes and answer_bytes, or 0 */
 void *shi_stream_am_begin(int pe, size_t bytes);
 void shi_stream_am_end(int pe, enum shi_am_id id, size_t bytes);
 int shi_stream_expose(const void *addr, size_t bytes, struct shi_am_src *out);

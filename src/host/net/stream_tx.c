@@ -513,7 +513,6 @@ void shi_stream_am_limits(struct shi_am_carrier *out)
     out->max_bytes = shi_stream_net.limits.message_bytes - sizeof(struct head) - sizeof(struct record) - FOLLOWS_BYTES;
     out->eager_bytes = shi_stream_net.limits.eager_bytes;
     out->answer_bytes = shi_stream_net.limits.answer_bytes;
-    out->whole_bytes = shi_stream_net.limits.inline_bytes;
 }
 
 void *shi_stream_am_begin(int pe, size_t bytes)

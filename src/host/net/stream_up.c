@@ -46,8 +46,7 @@ _Static_assert(sizeof(struct peer_record) <= SHI_SHM_RECORD_BYTES, "the node's t
 
 static void choose_bcopy(const struct shi_config *config)
 {
-    size_t own = shi_stream_net.limits.inline_bytes, most = own ? own : SHI_STREAM_PUT_BYTES;
-    size_t bytes = config->bcopy_bytes == SHI_CONFIG_AUTO ? most : (size_t)config->bcopy_bytes;
+    size_t bytes = config->bcopy_bytes == SHI_CONFIG_AUTO ? SHI_STREAM_PUT_BYTES : (size_t)config->bcopy_bytes;
     shi_stream_net.bcopy_bytes = bytes < SHI_STREAM_PUT_BYTES ? bytes : SHI_STREAM_PUT_BYTES;
 }
 

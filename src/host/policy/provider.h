@@ -11,7 +11,6 @@
 struct shi_provider_lengths {
     size_t message;       /* it sends messages without a handshake up to here, if that is more than usual */
     size_t eager, answer; /* up to here its reads take longer than copies */
-    size_t inlined;       /* up to here a message needs no system call */
 };
 
 /* Properties. The lengths are measured: bench/README.md. */

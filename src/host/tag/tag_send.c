@@ -177,7 +177,7 @@ static int send_on(struct shmemx_tag_request *r, struct shi_tag_peer *p)
     size_t bytes = r->data.bytes;
     int alone = bytes > shi_am_whole_bytes(r->pe) && is_answer(r, p);
     if ((alone || is_eager(p, &r->data)) && has_window(p, bytes))
-        return alone || bytes + sizeof(struct shi_tag_long_head) > shi_am_burst_bytes(r->pe) ? send_long(r, p) : send_eager(r, p);
+        return alone || bytes + sizeof(struct shi_tag_long_head) > shi_am_max_bytes(r->pe) ? send_long(r, p) : send_eager(r, p);
     if (unreturned(&p->headers, &p->matched) >= p->header_window)
         return NO_WINDOW;
     return send_header(r, p);
