@@ -37,7 +37,7 @@
 #include "host/util/log.h"
 #include "host/util/tsan.h"
 
-enum { RECV_BYTES = SHI_OFI_RECVS * SHI_NET_MESSAGE_BYTES, EVENTS = 16, PEER_CAP = 64, MANY_IDLE = 4 };
+enum { RECV_BYTES = SHI_OFI_RECVS * SHI_NET_MESSAGE_BYTES, EVENTS = 16, PEER_CAP = 64 };
 
 struct recv {
     struct fi_context2 context;
@@ -55,7 +55,6 @@ static int polls_again; /* fi_cq_read polls the network after each entry that it
 static int can_idle_wait; /* lane 0's completion queue has a wait that sleeps */
 static char *recvs, *end_of_recvs; /* all buffers for messages, which have RECV_BYTES */
 static struct recv *idle_recvs;
-static int n_idle_recvs;
 static pthread_mutex_t receiving = PTHREAD_MUTEX_INITIALIZER;
 static shi_net_arrive *arrive;
 static shi_net_written *written;
@@ -410,7 +409,6 @@ static void post_later(struct recv *r)
 {
     r->next = idle_recvs;
     idle_recvs = r;
-    n_idle_recvs++;
 }
 
 static void read_error(struct shi_ofi_lane *l, struct found *f)
@@ -455,7 +453,7 @@ static void read_queue(struct shi_ofi_lane *l, struct found *f)
         post_late(l, f);
 }
 
-/* Post receives again. The poll that brings a message leaves a few to the next one: the program may wait for the message. */
+/* Post receives again. */
 static void repost_recvs(void)
 {
     int rc = 0;
@@ -463,7 +461,6 @@ static void repost_recvs(void)
     while (idle_recvs && (rc = post_recv(idle_recvs)) == 0) {
         shi_ofi_accept(&shi_ofi_lane[0].refused_recvs, SHI_NET_RECEIVES, me, limits.message_bytes);
         idle_recvs = idle_recvs->next;
-        n_idle_recvs--;
     }
     if (is_busy(rc))
         shi_ofi_refuse(&shi_ofi_lane[0].refused_recvs, SHI_NET_RECEIVES, me, limits.message_bytes);
@@ -493,7 +490,7 @@ static int poll_lane(struct shi_ofi_lane *l)
         arrive(r->data, f.message[i].bytes);
         post_later(r);
     }
-    if (idle_recvs && (!f.n_messages || n_idle_recvs >= MANY_IDLE))
+    if (idle_recvs)
         repost_recvs();
     return f.n;
 }
