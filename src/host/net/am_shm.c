@@ -44,7 +44,6 @@ enum {
     MOST_SLOTS = 128,   /* few: the lines of a FIFO that is emptied as it fills stay in the caches */
     CELL_BYTES = 4096,  /* a page, beyond which no processor prefetches */
     PAIR_CELLS = 64, MOST_CELLS = 256, NODE_CELLS = 8192, /* of a pair and of a PE, at most; of a node */
-    PREFETCH = 1536,    /* bytes of a message, at most */
     DRAIN = 32,         /* messages of one FIFO in a row, at most */
     KEPT_CELLS = 16,    /* trim leaves the memory of so many */
     RELEASE_CELLS = 16, /* read, then the sender may reuse them */
@@ -372,14 +371,6 @@ static void release(struct in *f)
     shi_doorbell_ring_pe(&f->rank);
 }
 
-/* The lines arrive while the handler polls up what to do with them. */
-static const void *prefetch(const char *msg, size_t bytes)
-{
-    for (size_t i = 0; i < bytes && i < PREFETCH; i += SHI_LINE_BYTES)
-        __builtin_prefetch(msg + i);
-    return msg;
-}
-
 /* Deliver arrived messages, at most `most`. Slots and cells are released many at a time. */
 static int drain(struct in *f, int most)
 {
@@ -391,12 +382,12 @@ static int drain(struct in *f, int most)
         enum shi_am_id id = head >> 48 & 0xff;
         f->ticket++;
         if (!(head & in_cells)) {
-            shi_am_deliver(f->pe, id, prefetch((const char *)s->body, bytes), bytes);
+            shi_am_deliver(f->pe, id, s->body, bytes);
             if (f->ticket - f->released >= (uint64_t)n_slots / 4)
                 release(f);
             continue;
         }
-        shi_am_deliver(f->pe, id, prefetch(f->cell + s->body[0] * CELL_BYTES, bytes), bytes);
+        shi_am_deliver(f->pe, id, f->cell + s->body[0] * CELL_BYTES, bytes);
         f->cells += (int)CELLS_OF(bytes);
         if (f->cells >= RELEASE_CELLS)
             release(f);
