@@ -474,35 +474,6 @@ static void idle_alone(void)
     shi_am_down();
 }
 
-/* Messages that are received one by one. */
-static void in_turn(void)
-{
-    int pages = 0;
-    shi_am_handle(SHI_AM_TAG, take_long);
-    CHECK(shi_am_start() == 0);
-    arrived[0] = 0;
-    for (int sent = 1; sent <= 200; sent++) {
-        void *room = shi_am_begin(0, SHI_AM_TAG, LONG);
-        CHECK(room != NULL);
-        write_message(room, LONG, LONG * 4);
-        shi_am_end(0, LONG);
-        while (source.poll() > 0)
-            ;
-        CHECKF(arrived[0] == sent, "%d of %d messages came", arrived[0], sent);
-        pages = sent == 1 ? resident() : pages;
-    }
-    int slots = 128 * 320 / SHI_PAGE_BYTES, more = resident() - pages; /* the FIFO's, and cells */
-    CHECKF(more <= slots + 8, "messages in turn take %d pages more than one", more);
-    shi_am_down();
-}
-
-/* Catches: each message in other cells than the one before, so that messages in turn go through all cells of a pair, which the
- * caches of a core do not hold. */
-static void warm_cells(void)
-{
-    as_pes(1, in_turn);
-}
-
 static void idle_memory(void)
 {
     as_pes(1, idle_alone);
@@ -553,7 +524,6 @@ int main(void)
     RUN(pending, "pending sends go first");
     RUN(again, "messages of an earlier session");
     RUN(idle_memory, "memory of messages is given back when nothing uses it");
-    RUN(warm_cells, "messages in turn use few cells again and again");
     RUN(others, "a message takes the memory of messages that other PEs have read");
     RUN(threads, "4 threads send, 2 poll");
     return tap_end();

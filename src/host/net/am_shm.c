@@ -47,7 +47,6 @@ enum {
     DRAIN = 32,         /* messages of one FIFO in a row, at most */
     KEPT_CELLS = 16,    /* trim leaves the memory of so many */
     RELEASE_CELLS = 16, /* read, then the sender may reuse them */
-    RECLAIM_CELLS = 8, RECLAIM_LONG = 4, /* of a pair taken since the last reclaim, before the next one; by messages of several cells */
     HOT = 8,            /* every poll reads at least so many FIFOs, idle or not */
     PATIENCE = 1000,    /* idle polls until a FIFO beyond those is read less often */
     EAGER_BYTES = SHI_AM_MAX_BYTES - 40, /* with a header one message; see bench/tag.c */
@@ -89,7 +88,6 @@ struct out {
     uint64_t reclaimed;      /* the cells of messages before this ticket are back in the pool */
     struct used *cells;      /* [n_slots] */
     int held;                /* cells */
-    int reclaim_at;          /* cells that are held before the next reclaim */
     uint8_t is_long;         /* the message begun is in cells */
     uint8_t announced;       /* the bit is set */
 } __attribute__((aligned(SHI_LINE_BYTES)));
@@ -263,16 +261,14 @@ static int find_cells(unsigned k)
 }
 
 /* Cells for the next message. One PE of several gets at most half of them, so that it does not keep back messages to others while
- * it receives none. Cells that the receiver has read are used again soon: they are in both caches. 0: not enough are free. */
+ * it receives none. 0: not enough are free. */
 static int take_cells(struct out *o, unsigned k)
 {
     struct used *u = &o->cells[o->ticket & (uint64_t)(n_slots - 1)];
     int most = n > 2 && n_cells < 2 * PAIR_CELLS ? PAIR_CELLS / 2 : PAIR_CELLS, at = -1;
     shi_spin_lock(&pool.lock);
-    if (u->n || o->held + (int)k > most || o->held + (int)k > o->reclaim_at) {
+    if (u->n || o->held + (int)k > most)
         reclaim(o);
-        o->reclaim_at = o->held + (k > 1 ? RECLAIM_LONG : RECLAIM_CELLS);
-    }
     if (o->held + (int)k <= most && (at = find_cells(k)) < 0) {
         for (int i = 0; i < n; i++)
             if (outs[i].held)
