@@ -102,8 +102,6 @@ static void flood(void)
         idle = source.poll() ? 0 : idle + 1;
         if (idle > 10)
             sched_yield();
-        if (idle % 16 == 1)
-            source.trim();
         left = shm.n * EACH;
         for (int i = 0; i < shm.n; i++)
             left -= arrived[i];
@@ -378,10 +376,8 @@ static void *poster(void *arg)
 static void *poller(void *arg)
 {
     for (long all = 0; all < (long)THREADS * POSTS;) {
-        if (!source.poll()) {
-            source.trim();
+        if (!source.poll())
             sched_yield();
-        }
         all = 0;
         for (int i = 0; i < THREADS; i++)
             all += __atomic_load_n(&sums[i], __ATOMIC_RELAXED);
@@ -439,46 +435,6 @@ static int fill(int pe)
     return n;
 }
 
-/* Pages of the node's memory that exist. */
-static int resident(void)
-{
-    size_t pages = shm.bytes / SHI_PAGE_BYTES;
-    unsigned char *in = malloc(pages);
-    int n = 0;
-    CHECK(in && mincore(shm.base, shm.bytes, in) == 0);
-    for (size_t i = 0; i < pages; i++)
-        n += in[i] & 1;
-    free(in);
-    return n;
-}
-
-/* Catches: memory of messages that is kept for ever, or given back under a message that is not read. */
-static void idle_alone(void)
-{
-    shi_am_handle(SHI_AM_TAG, take_long);
-    CHECK(shi_am_start() == 0);
-    for (int round = 0; round < 3; round++) {
-        int sent = fill(0), full;
-        CHECKF(sent >= 20, "only %d messages fit", sent);
-        source.trim();
-        full = resident();
-        source.trim();
-        CHECKF(resident() == full, "%d pages under messages were given back", full - resident());
-        arrived[0] = 0;
-        while (source.poll() > 0)
-            ;
-        CHECKF(arrived[0] == sent, "%d of %d messages came", arrived[0], sent);
-        source.trim();
-        CHECKF(full - resident() >= sent, "%d of %d pages were given back", full - resident(), full);
-    }
-    shi_am_down();
-}
-
-static void idle_memory(void)
-{
-    as_pes(1, idle_alone);
-}
-
 /* PE 0 fills its pool with messages to the others, which take them; then it sends one to itself. */
 static void take_back(void)
 {
@@ -523,7 +479,6 @@ int main(void)
     RUN(cold, "FIFOs that are idle for long");
     RUN(pending, "pending sends go first");
     RUN(again, "messages of an earlier session");
-    RUN(idle_memory, "memory of messages is given back when nothing uses it");
     RUN(others, "a message takes the memory of messages that other PEs have read");
     RUN(threads, "4 threads send, 2 poll");
     return tap_end();

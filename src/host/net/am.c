@@ -242,12 +242,6 @@ static int poll_once(void)
     return n;
 }
 
-static void trim(void)
-{
-    if (node->trim)
-        node->trim();
-}
-
 int shi_am_deliver_now(int pe, enum shi_am_id id, const void *msg, size_t bytes)
 {
     if (!__atomic_load_n(&started, __ATOMIC_ACQUIRE) || !shi_spin_try(&polling)) /* A1 */
@@ -305,7 +299,7 @@ int shi_am_start(void)
 {
     if (shi_likely(__atomic_load_n(&started, __ATOMIC_ACQUIRE))) /* A1 */
         return 0;
-    static struct shi_progress_source source = {.poll = poll_once, .every_ms = 1, .trim = trim};
+    static struct shi_progress_source source = {.poll = poll_once, .every_ms = 1};
     int err = 0;
     pthread_mutex_lock(&starting);
     if (!started) {

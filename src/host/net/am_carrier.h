@@ -50,7 +50,6 @@ struct shi_am_carrier {
     /* begin and end come in pairs with the PE's lock held between them. */
     void *(*begin)(int pe, size_t bytes);
     void (*end)(int pe, enum shi_am_id id, size_t bytes);
-    void (*trim)(void);      /* NULL, or gives memory back that no message has used since the last call. Any thread */
     int (*poll)(int budget); /* hand at most so many messages to shi_am_deliver; how many, and other progress */
     size_t max_bytes;        /* of one message; at least SHI_AM_MAX_BYTES */
     size_t eager_bytes;      /* longer data is better fetched than sent */

@@ -13,11 +13,11 @@
  *   slot.head             sender               receiver    R1 -> A1; ticket, id and length
  *   slot.body, cell       sender, before R1    receiver    plain, after A1
  *   taken                 receiver             sender      R2 -> A2
- *   pool, out.reclaimed,  sender's threads,    the same    under pool.lock (spin.h): messages to different PEs
- *   .held, .cells         trim
+ *   pool, out.reclaimed,  sender's threads     the same    under pool.lock (spin.h): messages to different PEs
+ *   .held, .cells
  *
  * E1 (R1 -> A1)  the message is whole before the handler reads it.
- * E2 (R2 -> A2)  its handler has returned before the sender writes to its slot or cells again, or gives the cells' pages back.
+ * E2 (R2 -> A2)  its handler has returned before the sender writes to its slot or cells again.
  * E3 (R3 -> A3)  the FIFO's first message is there when its receiver reads it first (else a later poll would find it).
  * A FIFO's sender is the thread that holds the PE's lock of am.c, its receiver the one that polls.
  * Checked by test/model/am.pml, which must fail when one of R1 A1 R2 A2 is weakened.
@@ -27,7 +27,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "host/net/am.h"
@@ -45,7 +44,6 @@ enum {
     CELL_BYTES = 4096,  /* a page, beyond which no processor prefetches */
     PAIR_CELLS = 64, MOST_CELLS = 256, NODE_CELLS = 8192, /* of a pair and of a PE, at most; of a node */
     DRAIN = 32,         /* messages of one FIFO in a row, at most */
-    KEPT_CELLS = 16,    /* trim leaves the memory of so many */
     RELEASE_CELLS = 16, /* read, then the sender may reuse them */
     HOT = 8,            /* every poll reads at least so many FIFOs, idle or not */
     PATIENCE = 1000,    /* idle polls until a FIFO beyond those is read less often */
@@ -110,8 +108,6 @@ static struct {
     uint8_t lock;
     uint64_t free[MOST_CELLS / 64]; /* a bit for each cell */
     char *cell;
-    int used;    /* the cells below have been taken since the last trim */
-    int touched; /* the cells from here on had no memory after it */
 } pool;
 static int *local_of;     /* [n_pes] local rank of a PE, or -1 */
 static struct out *outs;  /* [n] */
@@ -280,44 +276,9 @@ static int take_cells(struct out *o, unsigned k)
         *u = (struct used){o->ticket, (uint16_t)at, (uint16_t)k};
         o->held += (int)k;
         o->at = (uint64_t)at;
-        pool.used = at + (int)k > pool.used ? at + (int)k : pool.used;
     }
     shi_spin_unlock(&pool.lock);
     return at >= 0;
-}
-
-/* Set [first, last) free or taken. The pool is locked. */
-static void set_cells(int first, int last, int is_free)
-{
-    for (int i = first; i < last; i++) {
-        uint64_t bit = 1ull << i % 64;
-        pool.free[i / 64] = is_free ? pool.free[i / 64] | bit : pool.free[i / 64] & ~bit;
-    }
-}
-
-/* Give back the memory of the free cells behind those that were taken since the last call. Meanwhile they count as taken; a
- * message that finds no cell waits as for a receiver. */
-static void trim(void)
-{
-    if (sysconf(_SC_PAGESIZE) != CELL_BYTES)
-        return;
-    shi_spin_lock(&pool.lock);
-    for (int i = 0; i < n; i++)
-        if (outs[i].held)
-            reclaim(&outs[i]);
-    int first = pool.used > KEPT_CELLS ? pool.used : KEPT_CELLS, last = pool.used > pool.touched ? pool.used : pool.touched;
-    for (int i = first; i < last; i++)
-        first = pool.free[i / 64] >> i % 64 & 1 ? first : i + 1;
-    set_cells(first, last, 0);
-    pool.used = 0;
-    pool.touched = first < last ? first : last;
-    shi_spin_unlock(&pool.lock);
-    if (first >= last)
-        return;
-    madvise(pool.cell + (size_t)first * CELL_BYTES, (size_t)(last - first) * CELL_BYTES, MADV_REMOVE);
-    shi_spin_lock(&pool.lock);
-    set_cells(first, last, 1);
-    shi_spin_unlock(&pool.lock);
 }
 
 static void *begin(int pe, size_t bytes)
@@ -500,7 +461,7 @@ static int fetch(int pe, const struct shi_am_src *src, size_t off, void *to, siz
 }
 
 const struct shi_am_carrier shi_am_shm = {.up = up, .reaches = reaches, .drop = drop, .begin = begin, .end = end,
-                                          .trim = trim, .poll = poll_once, .max_bytes = SHI_AM_MAX_BYTES,
+                                          .poll = poll_once, .max_bytes = SHI_AM_MAX_BYTES,
                                           .whole_bytes = SHI_AM_MAX_BYTES - SHI_AM_FRONT_BYTES,
                                           .eager_bytes = EAGER_BYTES, .symmetric_bytes = SYMMETRIC_BYTES,
                                           .expose = expose, .withdraw = withdraw, .fetch_bytes = SIZE_MAX, .fetch = fetch};
