@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 
 #include "host/net/ofi_absent.h"
 #include "host/net/ofi_import.h"
@@ -25,18 +24,6 @@ static FILE *open_except_symbols(const char *path, const char *mode)
 static void *load(void)
 {
     return dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
-}
-
-/* Constructors of psm libraries, which libfabric loads, sleep 400 times 125 us to measure the clock for 0.1 s; coarser timers let
- * them sleep 10 times. */
-static void *load_with_psm(void)
-{
-    enum { COARSE_NS = 10000000 };
-    int usual_ns = prctl(PR_GET_TIMERSLACK);
-    prctl(PR_SET_TIMERSLACK, COARSE_NS);
-    void *lib = load();
-    prctl(PR_SET_TIMERSLACK, usual_ns);
-    return lib;
 }
 
 /* Without its networks, and where libfabric does not need more of psm's libraries than their replacements have. */
@@ -69,7 +56,7 @@ int shi_ofi_open(char *why, size_t bytes)
         setenv("FI_OFI_RXM_MSG_RX_SIZE", "1024", 0); /* else tcp;ofi_rxm posts 4,096 of 16 KiB and touches them all */
     void *lib = has_rdma ? NULL : load_without_psm();
     if (!lib)
-        lib = load_with_psm();
+        lib = load();
     if (!lib) {
         snprintf(why, bytes, "libfabric cannot be loaded (%s); install libfabric1", dlerror());
         return -ENOENT;
