@@ -109,45 +109,12 @@ void shi_remote_put(struct shi_lane *l, const struct shi_remote_addr *to, const 
     }
 }
 
-/* Short gets: a record with its reply, or a read. Which is quicker depends on the provider: on one host 1.4 against 2.4 us
- * by shm, 23 against 15 by tcp;ofi_rxm. So the first gets of either length take both ways in turn and are timed, and the
- * best time of each way decides; a read, which does not keep a waiting target awake as a record does, has to be faster by an eighth.
- * Threads may lose a measurement to each other. Nonblocking gets share messages, so they are records. */
-enum { WAYS = SHI_REMOTE_DIRECT + 1, TRIES = 8, SHORTER = 2048 };
-static struct lengths {
-    unsigned tries;
-    uint64_t least_ns[WAYS];
-} get_lengths[2] = {{.least_ns = {UINT64_MAX, UINT64_MAX}}, {.least_ns = {UINT64_MAX, UINT64_MAX}}};
-
-static void get_short(struct shi_lane *l, const struct shi_remote_addr *from, void *dest, size_t bytes)
-{
-    struct lengths *k = &get_lengths[bytes > SHORTER];
-    unsigned tries = __atomic_load_n(&k->tries, __ATOMIC_RELAXED);
-    uint64_t records_ns = __atomic_load_n(&k->least_ns[SHI_REMOTE_RECORDS], __ATOMIC_RELAXED);
-    uint64_t direct_ns = __atomic_load_n(&k->least_ns[SHI_REMOTE_DIRECT], __ATOMIC_RELAXED);
-    int timed = tries < WAYS * TRIES;
-    int way = timed ? (int)(tries % WAYS) : direct_ns < records_ns - records_ns / 8 ? SHI_REMOTE_DIRECT : SHI_REMOTE_RECORDS;
-    if (way == SHI_REMOTE_DIRECT && !shi_stream_idle(l, from->pe)) { /* a read would overtake earlier puts */
-        way = SHI_REMOTE_RECORDS;
-        timed = 0;
-    }
-    uint64_t begin = timed ? shi_now_ns() : 0;
-    transfer(SHI_REMOTE_GET, way, l, from, dest, bytes, 0);
-    if (!timed)
-        return;
-    uint64_t ns = shi_now_ns() - begin;
-    if (ns < __atomic_load_n(&k->least_ns[way], __ATOMIC_RELAXED))
-        __atomic_store_n(&k->least_ns[way], ns, __ATOMIC_RELAXED);
-    __atomic_store_n(&k->tries, tries + 1, __ATOMIC_RELAXED);
-}
-
 void shi_remote_get(struct shi_lane *l, const struct shi_remote_addr *from, void *dest, size_t bytes, int how)
 {
     enum shi_remote_way way = shi_remote_way(from, dest, bytes, shi_dheap_hides(dest, 1));
-    if (way == SHI_REMOTE_RECORDS && !(how & SHI_NBI) && shi_stream_reaches(from->pe, from->region))
-        get_short(l, from, dest, bytes);
-    else
-        transfer(SHI_REMOTE_GET, way, l, from, dest, bytes, how & SHI_NBI);
+    if (way == SHI_REMOTE_RECORDS && !(how & SHI_NBI) && shi_stream_reaches(from->pe, from->region) && shi_stream_idle(l, from->pe))
+        way = SHI_REMOTE_DIRECT; /* it overtakes no put; nonblocking gets share messages */
+    transfer(SHI_REMOTE_GET, way, l, from, dest, bytes, how & SHI_NBI);
 }
 
 /* ---- strides ------------------------------------------------------------------------------------------------------ */
