@@ -124,9 +124,9 @@ static int fetch(int pe, const struct shi_am_src *src, size_t off, void *to, siz
 }
 
 static const struct shi_am_carrier carrier = {.up = up, .reaches = reaches, .drop = drop, .begin = begin, .end = end,
-                                              .poll = poll_nothing, .max_bytes = SHI_AM_MAX_BYTES,
-                                              .whole_bytes = SHI_AM_MAX_BYTES - SHI_AM_FRONT_BYTES, .eager_bytes = SHI_AM_MAX_BYTES,
-                                              .symmetric_bytes = SHI_AM_MAX_BYTES, .expose = expose,
+                                              .poll = poll_nothing, .expose = expose,
+                                              .lengths = {SHI_AM_MAX_BYTES, SHI_AM_MAX_BYTES - SHI_MESSAGE_HEAD_BYTES, SHI_AM_MAX_BYTES,
+                                                          SHI_AM_MAX_BYTES},
                                               .withdraw = withdraw, .fetch_bytes = SIZE_MAX, .fetch = fetch};
 
 /* ---- pointers ----------------------------------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
  * An input is its kind in one byte, then as in records.h or handlers.h. For clang's libFuzzer compile the sources of
  * Makefile.am with -fsanitize=fuzzer,address,undefined -DLIBFUZZER, and run with -detect_leaks=0 -max_len=33000.
  */
+#include "handlers.h"
 
 #include <signal.h>
 #include <sys/wait.h>

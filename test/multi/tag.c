@@ -527,56 +527,6 @@ static void test_race(void)
     CHECKF(errors == 0, "%ld of 3000 messages were wrong", errors);
 }
 
-static int done_soon(shmemx_tag_request_t *s)
-{
-    int done = 0;
-    for (int i = 0; i < 1000 && !done; i++)
-        done = shmemx_tag_test(s, NULL);
-    return done;
-}
-
-/* Two messages after one from their receiver, which receives them once both were tested. How many of them were sent before: bit 0 the first. */
-static int sent_early(size_t bytes)
-{
-    int peer = me ^ 1, early = 0;
-    char go = 0;
-    shmemx_tag_request_t s[2];
-    shmem_barrier_all();
-    if (me == 0) {
-        shmemx_tag_recv(world, &go, 1, 1, SHMEMX_TAG_EXACT, peer, NULL);
-        for (int i = 0; i < 2; i++) {
-            fill(private_a + (size_t)i * bytes, bytes, 5 + (unsigned)i);
-            shmemx_tag_isend(world, private_a + (size_t)i * bytes, bytes, 2, peer, &s[i]);
-        }
-        early = done_soon(&s[0]) | done_soon(&s[1]) << 1;
-        shmemx_tag_send(world, &go, 1, 3, peer);
-        shmemx_tag_wait_all(2, s, NULL);
-    } else if (me == 1) {
-        shmemx_tag_send(world, &go, 1, 1, peer);
-        shmemx_tag_recv(world, &go, 1, 3, SHMEMX_TAG_EXACT, peer, NULL);
-        for (int i = 0; i < 2; i++) {
-            shmemx_tag_recv(world, private_b, bytes, 2, SHMEMX_TAG_EXACT, peer, NULL);
-            CHECK(is_filled(private_b, bytes, 5 + (unsigned)i));
-        }
-    }
-    shmem_barrier_all();
-    return early;
-}
-
-/* Three lengths, because the limits depend on the provider: one of them is above the eager limit, and below that of an answer. Catches: all
- * messages of a burst sent eagerly, not only the first after a message from their receiver; over a network, none; on a node, one. */
-static void test_answer(void)
-{
-    if (n_pes == 1)
-        return;
-    const char *provider = getenv("SHMEM_OFI_PROVIDER");
-    int answers = !shmem_ptr(heap_a, 1) && !(provider && strcmp(provider, "shm") == 0);
-    int early[] = {sent_early(45000), sent_early(100000), sent_early(140000)};
-    int none = !early[0] && !early[1] && !early[2], one = (early[0] == 1 || early[1] == 1 || early[2] == 1) && early[2] < 2;
-    if (me == 0 && (HEADERS_ONLY || strcmp(EAGER_BYTES, "auto") == 0))
-        CHECKF(answers && !HEADERS_ONLY ? one : none, "%d, %d and %d were sent early", early[0], early[1], early[2]);
-}
-
 int main(void)
 {
     setenv("SHMEM_TAG_EAGER_BYTES", EAGER_BYTES, 1);
@@ -606,7 +556,6 @@ int main(void)
     RUN(test_sync, "synchronous sends");
     RUN(test_several, "wait for any, some, all");
     RUN(test_both_flood, "all send before any receives");
-    RUN(test_answer, "one longer message is sent before its receive");
     RUN(test_race, "messages that arrive while their receive is posted");
     int status = tap_end();
     shmem_finalize();

@@ -191,23 +191,11 @@ void shi_am_withdraw(int pe, const struct shi_am_src *src)
     pthread_mutex_unlock(&lock);
 }
 
-size_t shi_am_max_bytes(int pe)
+const struct shi_message_lengths *shi_am_lengths(int pe)
 {
+    static const struct shi_message_lengths lengths = {.longest = SHI_AM_MAX_BYTES, .whole = SHI_AM_MAX_BYTES - SHI_MESSAGE_HEAD_BYTES, .eager = SHI_AM_MAX_BYTES};
     (void)pe;
-    return SHI_AM_MAX_BYTES;
-}
-
-size_t shi_am_eager_bytes(int pe, int symmetric)
-{
-    (void)pe;
-    CHECK(!symmetric);
-    return SHI_AM_MAX_BYTES;
-}
-
-size_t shi_am_answer_bytes(int pe)
-{
-    (void)pe;
-    return 2 * SHI_AM_MAX_BYTES;
+    return &lengths;
 }
 
 size_t shi_am_fetch_bytes(int pe)

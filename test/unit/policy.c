@@ -1,5 +1,6 @@
 /* policy.c - tables of situations and of what src/host/policy decides in them. */
 #include "host/policy/provider.h"
+#include "host/policy/transfer.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -51,24 +52,71 @@ static void lengths(void)
     static const struct {
         const char *name, *text;
         int has_rdma;
-        size_t largest, message, eager, answer;
-    } of[] = {{"net", NULL, 0, SIZE_MAX, MOST, 65536, 131072},
-              {"tcp", NULL, 0, 40001, 40000, 65536, 131072},
-              {"tcp;ofi_rxm", NULL, 0, SIZE_MAX, USUAL, 0, 0},
-              {"tcp;ofi_rxm", "32768", 0, SIZE_MAX, 32768, 65536, 196608},
-              {"tcp;ofi_rxm", "4096", 0, SIZE_MAX, USUAL, 0, 0},
-              {"tcp;ofi_rxm", "many", 0, SIZE_MAX, USUAL, 0, 0},
-              {"tcp;ofi_rxm", "1000000", 0, 50000, 49984, 65536, 196608},
-              {"psm3", NULL, 0, SIZE_MAX, 64000, 131072, 1048576},
-              {"psm3", "20001", 0, SIZE_MAX, 19968, 131072, 1048576},
-              {"psm3", NULL, 1, SIZE_MAX, USUAL, 0, 0},
-              {"shm", NULL, 0, SIZE_MAX, USUAL, 0, 0},
-              {"verbs;ofi_rxm", NULL, 1, SIZE_MAX, USUAL, 0, 0},
-              {"another", NULL, 1, SIZE_MAX, USUAL, 0, 0}};
+        size_t largest, message, eager;
+    } of[] = {{"net", NULL, 0, SIZE_MAX, MOST, 65536},
+              {"tcp", NULL, 0, 40001, 40000, 65536},
+              {"tcp;ofi_rxm", NULL, 0, SIZE_MAX, USUAL, 0},
+              {"tcp;ofi_rxm", "32768", 0, SIZE_MAX, 32768, 65536},
+              {"tcp;ofi_rxm", "4096", 0, SIZE_MAX, USUAL, 0},
+              {"tcp;ofi_rxm", "many", 0, SIZE_MAX, USUAL, 0},
+              {"tcp;ofi_rxm", "1000000", 0, 50000, 49984, 65536},
+              {"psm3", NULL, 0, SIZE_MAX, 64000, 131072},
+              {"psm3", "20001", 0, SIZE_MAX, 19968, 131072},
+              {"psm3", NULL, 1, SIZE_MAX, USUAL, 0},
+              {"shm", NULL, 0, SIZE_MAX, USUAL, 0},
+              {"verbs;ofi_rxm", NULL, 1, SIZE_MAX, USUAL, 0},
+              {"another", NULL, 1, SIZE_MAX, USUAL, 0}};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
         struct shi_provider_lengths l = shi_provider_lengths(shi_provider_of(of[i].name, of[i].has_rdma), of[i].text, of[i].largest, USUAL, MOST);
-        CHECKF(l.message == of[i].message && l.eager == of[i].eager && l.answer == of[i].answer,
-               "%s, %s: %zu %zu %zu", of[i].name, of[i].text ? of[i].text : "", l.message, l.eager, l.answer);
+        CHECKF(l.message == of[i].message && l.eager == of[i].eager,
+               "%s, %s: %zu %zu", of[i].name, of[i].text ? of[i].text : "", l.message, l.eager);
+    }
+}
+
+/* Catches: memory that is named to the network though it cannot access it; long data in records though it need not be, short data in a
+ * transfer; data that no peer can read as one that peers read. Rows: bytes, then reached, accessed, registered, hidden, chunks. */
+static void ways(void)
+{
+    enum { COPIED = 4096, LONG = SHI_RECORD_BYTES + 1 };
+    static const struct {
+        size_t bytes;
+        int reached, accessed, registered, hidden, chunks;
+        enum shi_remote_way way;
+    } of[] = {{0, 1, 1, 1, 0, 1, SHI_REMOTE_RECORDS},      {COPIED, 1, 1, 1, 0, 1, SHI_REMOTE_RECORDS},
+              {COPIED + 1, 1, 1, 1, 0, 1, SHI_REMOTE_DIRECT}, {COPIED + 1, 1, 0, 0, 0, 0, SHI_REMOTE_DIRECT},
+              {LONG, 1, 1, 0, 1, 1, SHI_REMOTE_DIRECT},    {LONG, 1, 0, 1, 1, 1, SHI_REMOTE_STAGED},
+              {8, 1, 1, 1, 1, 1, SHI_REMOTE_STAGED},       {LONG, 0, 1, 1, 1, 1, SHI_REMOTE_STAGED},
+              {COPIED + 1, 0, 1, 1, 0, 1, SHI_REMOTE_RECORDS}, {SHI_RECORD_BYTES, 0, 1, 1, 0, 1, SHI_REMOTE_RECORDS},
+              {LONG, 0, 1, 1, 0, 1, SHI_REMOTE_RENDEZVOUS}, {LONG, 0, 1, 1, 0, 0, SHI_REMOTE_RENDEZVOUS},
+              {LONG, 0, 1, 0, 0, 1, SHI_REMOTE_STAGED},    {LONG, 0, 1, 0, 0, 0, SHI_REMOTE_RECORDS}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        const struct shi_way_facts f = {.bytes = of[i].bytes, .copied = COPIED, .reached = of[i].reached, .accessed = of[i].accessed,
+                                        .registered = of[i].registered, .hidden = of[i].hidden, .chunks = of[i].chunks};
+        enum shi_remote_way way = shi_way_of(&f);
+        CHECKF(way == of[i].way, "row %zu: way %d", i, (int)way);
+    }
+}
+
+/* Catches: a message longer than its carrier's; data that is sent though a read takes less time, or read though it fits; symmetric data of a node
+ * that is copied twice. */
+static void messages(void)
+{
+    static const struct {
+        struct shi_message_facts facts;
+        int symmetric;
+        size_t whole, parts; /* the longest data that goes so; parts 0: none */
+    } of[] = {{{1, 16320, 0}, 0, 16280, 0},         {{1, 16320, 0}, 1, 8152, 0},      {{0, 16320, 0}, 0, 16280, 16384},
+              {{0, 16320, 0}, 1, 16280, 16384},     {{0, 65600, 65536}, 0, 65536, 0}, {{0, 40000, 65536}, 1, 39960, 65536},
+              {{0, 63936, 131072}, 0, 63896, 131072}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        struct shi_message_lengths l = shi_message_lengths_of(&of[i].facts);
+        size_t eager = of[i].symmetric ? l.symmetric : l.eager, most = of[i].parts ? of[i].parts : of[i].whole;
+        CHECKF(l.longest == of[i].facts.longest && l.symmetric <= l.eager, "row %zu: %zu %zu", i, l.longest, l.symmetric);
+        CHECKF(shi_message_way(0, l.whole, eager) == SHI_MESSAGE_WHOLE && shi_message_way(of[i].whole, l.whole, eager) == SHI_MESSAGE_WHOLE,
+               "row %zu: %zu bytes do not go in one message", i, of[i].whole);
+        CHECKF(shi_message_way(of[i].whole + 1, l.whole, eager) == (of[i].parts ? SHI_MESSAGE_PARTS : SHI_MESSAGE_READ), "row %zu: one more", i);
+        CHECKF((shi_message_way(most, l.whole, eager) == SHI_MESSAGE_PARTS) == (of[i].parts > 0), "row %zu: %zu bytes", i, most);
+        CHECKF(shi_message_way(most + 1, l.whole, eager) == SHI_MESSAGE_READ, "row %zu: %zu bytes are not read", i, most + 1);
     }
 }
 
@@ -77,5 +125,7 @@ int main(void)
     RUN(preference, "providers: the order of preference");
     RUN(properties, "providers: what each needs");
     RUN(lengths, "providers: lengths of messages");
+    RUN(ways, "transfers: by which way puts and gets go");
+    RUN(messages, "transfers: which data is sent in one message, in parts, or read");
     return tap_end();
 }

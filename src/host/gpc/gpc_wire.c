@@ -92,17 +92,11 @@ static int has_src(const struct shi_gpc_out *o)
     return (o->head.kind == SHI_GPC_START || o->head.kind == SHI_GPC_REPLY) && o->head.start.flags & SHI_GPC_FETCH;
 }
 
-/* Longer data is fetched by the receiver. The sender of a call often waits for its reply, so that no other data is under way. */
-static size_t most_sent(const struct shi_gpc_out *o)
-{
-    size_t eager = shi_am_eager_bytes(o->pe, 0), answer = o->head.kind == SHI_GPC_REPLY ? shi_am_answer_bytes(o->pe) : 0;
-    return answer > eager ? answer : eager;
-}
-
 int shi_gpc_out_data(struct shi_gpc_out *o, const void *data, size_t bytes)
 {
     size_t others = shi_gpc_head_bytes(&o->head) + o->iov.left;
-    if (others + bytes > shi_am_max_bytes(o->pe) && bytes > most_sent(o) && shi_am_expose(o->pe, data, bytes, &o->src) == 0) {
+    const struct shi_message_lengths *l = shi_am_lengths(o->pe);
+    if (others + bytes > l->longest && bytes > l->eager && shi_am_expose(o->pe, data, bytes, &o->src) == 0) {
         o->head.start.flags |= SHI_GPC_FETCH;
         return 1;
     }
@@ -128,7 +122,7 @@ static int push(struct shi_gpc_out *o)
 {
     do {
         size_t head = shi_gpc_head_bytes(&o->head), src = has_src(o) ? sizeof o->src : 0;
-        size_t most = shi_am_max_bytes(o->pe) - head - src, now = o->iov.left < most ? o->iov.left : most;
+        size_t most = shi_am_lengths(o->pe)->longest - head - src, now = o->iov.left < most ? o->iov.left : most;
         char *room = shi_am_begin(o->pe, SHI_AM_GPC, head + src + now);
         if (!room)
             return -EAGAIN;

@@ -123,24 +123,9 @@ void shi_am_end(int pe, size_t bytes)
     shi_spin_unlock(&p->lock);
 }
 
-size_t shi_am_max_bytes(int pe)
+const struct shi_message_lengths *shi_am_lengths(int pe)
 {
-    return peer_of(pe)->by->max_bytes;
-}
-
-size_t shi_am_eager_bytes(int pe, int symmetric)
-{
-    return symmetric ? peer_of(pe)->by->symmetric_bytes : peer_of(pe)->by->eager_bytes;
-}
-
-size_t shi_am_answer_bytes(int pe)
-{
-    return peer_of(pe)->by->answer_bytes;
-}
-
-size_t shi_am_whole_bytes(int pe)
-{
-    return peer_of(pe)->by->whole_bytes;
+    return &peer_of(pe)->by->lengths;
 }
 
 /* ---- pending sends ------------------------------------------------------------------------------------------------ */

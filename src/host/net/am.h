@@ -31,8 +31,8 @@ void shi_am_handle(enum shi_am_id id, shi_am_handler *handler);
  * programs without messages have neither thread nor tables. 0, or -errno after one logged line. Any thread. */
 int shi_am_start(void);
 
-/* Bytes of the longest message to PE pe: SHI_AM_MAX_BYTES or more. */
-size_t shi_am_max_bytes(int pe);
+/* The lengths of messages to PE pe; the longest one: SHI_AM_MAX_BYTES or more. */
+const struct shi_message_lengths *shi_am_lengths(int pe);
 
 /* Room for a message of at most so many bytes, 8-byte aligned, or NULL: no slot is free, or earlier sends wait for
  * one. shi_am_end on the same thread sends it; make no other am call in between. `bytes` of the end may be less than
@@ -42,16 +42,6 @@ void shi_am_end(int pe, size_t bytes);
 
 /* Messages of at most so many bytes travel in one cache line on a node, with the least latency. */
 enum { SHI_AM_SHORT_BYTES = 56 };
-
-/* Eager limit: data up to this size is better sent to PE pe than fetched by it; symmetric: data in symmetric memory. */
-size_t shi_am_eager_bytes(int pe, int symmetric);
-
-/* The same for data that is sent in several messages while no other data is on its way to PE pe; 0: no more than that. */
-size_t shi_am_answer_bytes(int pe);
-
-/* Longest data that is better sent to PE pe in one message than in parts while no other data is on its way: of two parts the receiver
- * copies one while the sender copies the other. */
-size_t shi_am_whole_bytes(int pe);
 
 /*
  * Pending sends. A send that was refused may be queued: retry is called from shi_progress_poll once there may be room, in

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "host/net/net_shm.h"
+#include "host/policy/transfer.h"
 
 enum shi_am_id { SHI_AM_TAG, SHI_AM_GPC, SHI_AM_PULL /* am_pull.c's own */, SHI_AM_IDS };
 
@@ -39,8 +40,6 @@ struct shi_am_world {
     void (*device_copy)(void *to, const void *from, size_t bytes); /* either side may be in one */
 };
 
-enum { SHI_AM_FRONT_BYTES = 24 }; /* of the head of a short tagged message */
-
 struct shi_am_carrier {
     /* The node's carrier only. up: before the first message; 0 or -errno after one logged line. reaches: does it carry to
      * PE pe? drop: discard what has arrived, whether up was called or not; see shi_am_down. */
@@ -51,11 +50,7 @@ struct shi_am_carrier {
     void *(*begin)(int pe, size_t bytes);
     void (*end)(int pe, enum shi_am_id id, size_t bytes);
     int (*poll)(int budget); /* hand at most so many messages to shi_am_deliver; how many, and other progress */
-    size_t max_bytes;        /* of one message; at least SHI_AM_MAX_BYTES */
-    size_t eager_bytes;      /* longer data is better fetched than sent */
-    size_t symmetric_bytes;  /* the same for data in symmetric memory */
-    size_t answer_bytes;     /* the same where no other data is under way; 0: as eager_bytes */
-    size_t whole_bytes;      /* longer data goes in parts where no other is under way; at most max_bytes - SHI_AM_FRONT_BYTES */
+    struct shi_message_lengths lengths; /* longest: at least SHI_AM_MAX_BYTES */
     int (*expose)(int pe, const void *addr, size_t bytes, struct shi_am_src *out);
     void (*withdraw)(int pe, const struct shi_am_src *src);
     size_t fetch_bytes; /* of the longest fetch */

@@ -19,10 +19,6 @@
 #include "host/util/kept.h"
 #include "host/util/log.h"
 
-/* Data up to EAGER is better sent, in one message, than read; data alone up to ANSWER; where messages are longer, see shi_ofi_limits.
- * See bench/tag.c. */
-enum { HEADS_BYTES = 40, EAGER_BYTES = SHI_AM_MAX_BYTES - HEADS_BYTES, ANSWER_BYTES = 3 * EAGER_BYTES };
-
 enum { KEPT_BYTES = 1 << 20 };
 
 struct queued {
@@ -100,13 +96,8 @@ void shi_am_remote_up(int all)
     static struct shi_am_carrier carrier = {.begin = shi_stream_am_begin, .end = shi_stream_am_end,
                                             .poll = deliver,
                                             .expose = expose, .withdraw = withdraw, .fetch = fetch};
-    shi_stream_am_limits(&carrier);
-    if (!carrier.eager_bytes) {
-        carrier.eager_bytes = EAGER_BYTES;
-        carrier.answer_bytes = ANSWER_BYTES;
-    }
-    carrier.symmetric_bytes = carrier.eager_bytes;
-    carrier.whole_bytes = carrier.max_bytes - HEADS_BYTES;
+    const struct shi_message_facts facts = shi_stream_am_facts();
+    carrier.lengths = shi_message_lengths_of(&facts);
     carrier.fetch_bytes = shi_stream_rma_bytes();
     shi_am_set_remote(&carrier, all);
 }

@@ -47,8 +47,6 @@ enum {
     RELEASE_CELLS = 16, /* read, then the sender may reuse them */
     HOT = 8,            /* every poll reads at least so many FIFOs, idle or not */
     PATIENCE = 1000,    /* idle polls until a FIFO beyond those is read less often */
-    EAGER_BYTES = SHI_AM_MAX_BYTES - 40, /* with a header one message; see bench/tag.c */
-    SYMMETRIC_BYTES = 8152, /* the receiver reads longer data there itself, in one copy */
     COLD_POLLS = 4      /* FIFOs that a poll reads of those that are read less often */
 };
 
@@ -178,6 +176,7 @@ static int reaches(int pe)
 static int up(const struct shi_am_world *w)
 {
     world = *w;
+    shi_am_shm.lengths = shi_message_lengths_of(&(struct shi_message_facts){.node = 1, .longest = SHI_AM_MAX_BYTES});
     int err = shi_am_pull_up(w);
     if (err || outs)
         return err;
@@ -460,8 +459,5 @@ static int fetch(int pe, const struct shi_am_src *src, size_t off, void *to, siz
     return shi_am_pull_fetch(local_of[pe], src, off, to, bytes, f);
 }
 
-const struct shi_am_carrier shi_am_shm = {.up = up, .reaches = reaches, .drop = drop, .begin = begin, .end = end,
-                                          .poll = poll_once, .max_bytes = SHI_AM_MAX_BYTES,
-                                          .whole_bytes = SHI_AM_MAX_BYTES - SHI_AM_FRONT_BYTES,
-                                          .eager_bytes = EAGER_BYTES, .symmetric_bytes = SYMMETRIC_BYTES,
-                                          .expose = expose, .withdraw = withdraw, .fetch_bytes = SIZE_MAX, .fetch = fetch};
+struct shi_am_carrier shi_am_shm = {.up = up, .reaches = reaches, .drop = drop, .begin = begin, .end = end, .poll = poll_once,
+                                    .expose = expose, .withdraw = withdraw, .fetch_bytes = SIZE_MAX, .fetch = fetch};

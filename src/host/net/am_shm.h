@@ -4,7 +4,7 @@
 
 #include "host/net/am_carrier.h"
 
-extern const struct shi_am_carrier shi_am_shm;
+extern struct shi_am_carrier shi_am_shm;
 
 /* Bytes of shared memory each PE of a node of n must bring (struct shi_shm_params); touched only when used. */
 size_t shi_am_shared_bytes(int n);

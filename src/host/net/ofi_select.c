@@ -367,7 +367,6 @@ struct shi_net_limits shi_ofi_limits(const struct fi_info *f)
     struct shi_net_limits l = {.short_bytes = f->tx_attr->inject_size,
                                .message_bytes = bytes.message,
                                .eager_bytes = bytes.eager,
-                               .answer_bytes = bytes.answer,
                                .rma_bytes = f->ep_attr->max_msg_size,
                                .pins = (f->domain_attr->mr_mode & FI_MR_ALLOCATED) != 0};
     int of_all_sizes = f->ep_attr->max_order_waw_size >= f->ep_attr->max_msg_size; /* psm3: up to 4 KiB */

@@ -5,26 +5,26 @@
 
 #include "host/util/base.h"
 
-enum { RECORD_BYTES = 8192 };
-
-_Static_assert((int)RECORD_BYTES <= (int)SHI_STREAM_PUT_BYTES && (int)RECORD_BYTES <= (int)SHI_STREAM_REPLY_BYTES,
-               "a piece is a record");
-
 /* ---- ways --------------------------------------------------------------------------------------------------------- */
 
 enum shi_remote_way shi_remote_way(const struct shi_remote_addr *at, const void *local, size_t bytes, int hidden)
 {
     struct shi_am_src own;
-    int reaches = shi_stream_reaches(at->pe, at->region);
-    if (bytes > shi_stream_bcopy_bytes() && reaches && (!hidden || shi_stream_sends(local, bytes)))
-        return SHI_REMOTE_DIRECT;
-    if (hidden)
-        return SHI_REMOTE_STAGED;
-    if (reaches || bytes <= RECORD_BYTES)
-        return SHI_REMOTE_RECORDS;
-    if (shi_stream_registered(local, bytes, &own))
-        return SHI_REMOTE_RENDEZVOUS;
-    return shi_pipeline_is_up() ? SHI_REMOTE_STAGED : SHI_REMOTE_RECORDS;
+    struct shi_way_facts f = {.bytes = bytes, .copied = shi_stream_bcopy_bytes(), .reached = shi_stream_reaches(at->pe, at->region),
+                              .hidden = hidden != 0};
+    if (f.hidden)
+        f.accessed = shi_stream_sends(local, bytes);
+    else if (!f.reached)
+        f.registered = shi_stream_registered(local, bytes, &own);
+    f.chunks = !f.reached && shi_pipeline_is_up();
+    return shi_way_of(&f);
+}
+
+/* The same for a piece in a chunk, which peers have the key of. */
+static enum shi_remote_way chunk_way(const struct shi_remote_op *o, const struct shi_remote_addr *s)
+{
+    return shi_way_of(&(struct shi_way_facts){.bytes = o->bytes, .copied = shi_stream_bcopy_bytes(),
+                                              .reached = shi_stream_reaches(s->pe, s->region), .accessed = 1, .registered = 1});
 }
 
 /* ---- callbacks ---------------------------------------------------------------------------------------------------- */
@@ -114,7 +114,7 @@ static int post_piece(struct shi_remote_op *o)
 {
     size_t left = o->bytes - o->moved, most = o->way == SHI_REMOTE_DIRECT       ? shi_stream_rma_bytes()
                                               : o->way == SHI_REMOTE_RENDEZVOUS ? left
-                                                                                : RECORD_BYTES;
+                                                                                : SHI_RECORD_BYTES;
     size_t n = left < most ? left : most;
     struct shi_remote_addr s = o->at;
     char *local = o->local + o->moved;
@@ -146,10 +146,10 @@ static void chunk_confirmed(struct shi_after *after)
 static int put_chunk(const struct shi_remote_op *o, const struct shi_remote_addr *s, struct shi_chunk *c)
 {
     struct shi_am_src own = shi_chunk_src(c);
-    int reaches = shi_stream_reaches(s->pe, s->region);
-    if (o->bytes <= RECORD_BYTES && (!reaches || o->bytes <= shi_stream_bcopy_bytes()))
+    enum shi_remote_way way = chunk_way(o, s);
+    if (way == SHI_REMOTE_RECORDS)
         return shi_stream_put(o->lane, s, c->memory, c->bytes, 0, NULL);
-    if (reaches)
+    if (way == SHI_REMOTE_DIRECT)
         return shi_stream_write(o->lane, s, c->memory, c->bytes, shi_chunk_req(c), NULL);
     c->wait.after = (struct shi_after){.done = chunk_confirmed};
     int err = shi_stream_pull(o->lane, s, &own, c->bytes, &c->wait.after, NULL);
@@ -160,11 +160,11 @@ static int get_chunk(const struct shi_remote_op *o, const struct shi_remote_addr
 {
     struct shi_am_src own = shi_chunk_src(c);
     struct shi_blocks b = {(uint32_t)c->bytes, 1, 0};
-    int reaches = shi_stream_reaches(s->pe, s->region);
-    if (reaches && o->bytes > shi_stream_bcopy_bytes())
+    enum shi_remote_way way = chunk_way(o, s);
+    if (way == SHI_REMOTE_DIRECT)
         return shi_stream_read(o->lane, s, c->memory, c->bytes, shi_chunk_req(c));
     c->wait.reply = (struct shi_reply){.to = c->memory, .block = c->bytes, .done = chunk_replied};
-    int err = o->bytes <= RECORD_BYTES ? shi_stream_get_blocks(o->lane, s, &b, &c->wait.reply, NULL)
+    int err = way == SHI_REMOTE_RECORDS ? shi_stream_get_blocks(o->lane, s, &b, &c->wait.reply, NULL)
                                        : shi_stream_push(o->lane, s, &own, c->bytes, &c->wait.reply, NULL);
     return err ? err : -EINPROGRESS;
 }
@@ -190,7 +190,7 @@ static int stage(struct shi_remote_op *o)
     }
     o->piece = o->bytes;
     o->wait.transfer = (struct shi_transfer){.wire = stage_piece, .done = staged, .local = o->local, .bytes = o->bytes,
-                                             .pool = o->bytes <= RECORD_BYTES ? SHI_POOL_SHORT : SHI_POOL_OWN,
+                                             .pool = o->bytes <= SHI_RECORD_BYTES ? SHI_POOL_SHORT : SHI_POOL_OWN,
                                              .in = o->kind == SHI_REMOTE_GET, .hidden = (unsigned char)o->hidden,
                                              .detached = o->kind == SHI_REMOTE_PUT};
     shi_pipeline_start(&o->wait.transfer);

@@ -29,11 +29,6 @@
 
 enum shi_remote_kind { SHI_REMOTE_PUT, SHI_REMOTE_GET, SHI_REMOTE_AMO };
 
-/* RECORDS: copied into and out of messages. DIRECT: written or read by the network's hardware, in pieces of at most
- * shi_stream_rma_bytes. RENDEZVOUS: the target reads the data from registered memory here, or writes it there. STAGED: in pieces
- * through chunks of pipeline.h. */
-enum shi_remote_way { SHI_REMOTE_RECORDS, SHI_REMOTE_DIRECT, SHI_REMOTE_RENDEZVOUS, SHI_REMOTE_STAGED };
-
 /* When an operation is complete. POSTED: the network has all of it; quiet waits for completion. LOCAL: the source may
  * change, or the fetched data is here. TARGET, not for fetches: data and signal are in place. */
 enum shi_remote_until { SHI_REMOTE_POSTED, SHI_REMOTE_LOCAL, SHI_REMOTE_TARGET };

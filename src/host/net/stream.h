@@ -81,7 +81,7 @@ struct shi_stream_wait {
     uint64_t seq;    /* of a write: the message whose acknowledgement it must follow */
 };
 
-enum { SHI_STREAM_PUT_BYTES = 8192, SHI_STREAM_REPLY_BYTES = 8192 }; /* of one record */
+enum { SHI_STREAM_PUT_BYTES = SHI_RECORD_BYTES, SHI_STREAM_REPLY_BYTES = SHI_RECORD_BYTES }; /* of one record */
 enum { SHI_JOB_PES = 1 << SHI_PE_BITS }; /* that requests of kernels can number, and barriers of teams can have */
 
 /* What the PEs of a node share at start-up. barrier: over them; not called where there is one. */
@@ -216,7 +216,7 @@ size_t shi_stream_rma_bytes(void);
 size_t shi_stream_bcopy_bytes(void);
 
 /* Active messages between nodes, for am_remote.c: as in am_carrier.h. */
-void shi_stream_am_limits(struct shi_am_carrier *out); /* max_bytes; eager_bytes and answer_bytes, or 0 */
+struct shi_message_facts shi_stream_am_facts(void);
 void *shi_stream_am_begin(int pe, size_t bytes);
 void shi_stream_am_end(int pe, enum shi_am_id id, size_t bytes);
 int shi_stream_expose(const void *addr, size_t bytes, struct shi_am_src *out);

@@ -508,11 +508,10 @@ int shi_stream_read_memory(int pe, const struct shi_net_memory *from, uint64_t o
 
 /* ---- active messages between nodes -------------------------------------------------------------------------------- */
 
-void shi_stream_am_limits(struct shi_am_carrier *out)
+struct shi_message_facts shi_stream_am_facts(void)
 {
-    out->max_bytes = shi_stream_net.limits.message_bytes - sizeof(struct head) - sizeof(struct record) - FOLLOWS_BYTES;
-    out->eager_bytes = shi_stream_net.limits.eager_bytes;
-    out->answer_bytes = shi_stream_net.limits.answer_bytes;
+    return (struct shi_message_facts){.longest = shi_stream_net.limits.message_bytes - sizeof(struct head) - sizeof(struct record) - FOLLOWS_BYTES,
+                                      .eager = shi_stream_net.limits.eager_bytes};
 }
 
 void *shi_stream_am_begin(int pe, size_t bytes)

@@ -10,7 +10,7 @@
 /* Lengths in bytes, see net.h; 0: the usual one. */
 struct shi_provider_lengths {
     size_t message;       /* it sends messages without a handshake up to here, if that is more than usual */
-    size_t eager, answer; /* up to here its reads take longer than copies */
+    size_t eager;         /* up to here its reads take longer than copies */
 };
 
 /* Properties. The lengths are measured: bench/README.md. */

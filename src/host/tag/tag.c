@@ -248,8 +248,8 @@ static void open_windows(struct shi_tag_peer *p, int pe)
     size_t n = (size_t)shi_world.n_pes, headers;
     p->window = least(c->tag_unexpected_bytes / n, c->tag_unexpected_per_peer);
     headers = least((size_t)c->tag_unexpected_headers / n, (size_t)c->tag_unexpected_headers_per_peer);
-    p->eager = (uint32_t)shi_am_eager_bytes(pe, 0);
-    p->eager_symmetric = (uint32_t)shi_am_eager_bytes(pe, 1);
+    p->eager = (uint32_t)shi_am_lengths(pe)->eager;
+    p->eager_symmetric = (uint32_t)shi_am_lengths(pe)->symmetric;
     if (c->tag_eager_bytes != SHI_CONFIG_AUTO)
         p->eager = p->eager_symmetric = (uint32_t)least((size_t)c->tag_eager_bytes, UINT32_MAX);
     __atomic_store_n(&p->header_window, headers ? headers : 1, __ATOMIC_RELEASE); /* R3; with 0 no header could be sent */

@@ -21,7 +21,6 @@
  *   peer.pending and its       under peer.lock               the same        spin.h; `offered` and removals: in handlers only
  *   fields, peer.awaited
  *   peer.waits                 under peer.lock               senders         relaxed: a thread sees its own messages wait
- *   peer.heard                 handlers; senders             senders         relaxed: it decides how a message is sent, not whether
  *   peer.claim                 thread that set peer.open     the same        under lock
  *   peer.flows                 handlers                      handlers        one at a time
  */
@@ -130,7 +129,6 @@ struct shi_tag_peer {
     uint8_t awaited;                    /* send NEWS to the receiver when a message is kept */
     uint8_t open, probing, probed;      /* a claim is unanswered; it is a probe's; the last answered one was a probe's */
     uint8_t again;                      /* NEWS has arrived: claim for all receives once more */
-    uint8_t heard;                      /* a message has come since the last one that was sent as an answer */
     uint32_t next_id, held;             /* held: its headers here that no receive has taken */
     size_t window;                      /* bytes: unexpected memory there for us */
     uint32_t eager, eager_symmetric;    /* the longest eager message; the same from symmetric memory */

@@ -332,8 +332,6 @@ void shi_tag_on_head(int pe, const void *msg, size_t bytes)
     const struct shi_match_key k = shi_tag_key_of(a.head);
     struct shi_tag_peer *p = shi_tag_peer_of(pe);
     uint64_t credit = 0;
-    if (!__atomic_load_n(&p->heard, __ATOMIC_RELAXED))
-        __atomic_store_n(&p->heard, 1, __ATOMIC_RELAXED);
     shi_spin_lock(&shi_tag.lock);
     int gone = shi_unlikely(k.team < dead[shi_team_slot_of(k.team)]);
     struct shmemx_tag_request *r = gone ? NULL : (struct shmemx_tag_request *)shi_match_find(&shi_tag.posted, &k);

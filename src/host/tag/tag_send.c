@@ -50,23 +50,12 @@ static int has_window(const struct shi_tag_peer *p, size_t bytes)
     return unreturned(&p->used, &p->returned) + shi_tag_cost(bytes) <= p->window;
 }
 
-/* Is a message of this length sent before it is matched? Data in the symmetric heap has a limit of its own. */
-static int is_eager(const struct shi_tag_peer *p, const struct shi_tag_data *d)
+/* Up to which length data is sent before it is matched: data in the symmetric heap has a limit of its own, which is no greater. */
+static size_t eager_bytes(const struct shi_tag_peer *p, const struct shi_tag_data *d)
 {
-    if (shi_likely(d->bytes <= p->eager_symmetric) || d->bytes > p->eager)
-        return d->bytes <= p->eager;
-    return d->iov || (uintptr_t)d->one.base - shi_world.heap_lo >= shi_world.heap_bytes;
-}
-
-/* Is a message beyond that limit sent eagerly, too? The first one after a message from its receiver: a program that sends in turn
- * waits for each message. Those of a burst are better read by the receiver. */
-static int is_answer(const struct shmemx_tag_request *r, struct shi_tag_peer *p)
-{
-    if (!__atomic_load_n(&p->heard, __ATOMIC_RELAXED) || r->data.bytes > shi_am_answer_bytes(r->pe) ||
-        shi_world.config.tag_eager_bytes != SHI_CONFIG_AUTO)
-        return 0;
-    __atomic_store_n(&p->heard, 0, __ATOMIC_RELAXED);
-    return 1;
+    if (shi_likely(d->bytes <= p->eager_symmetric))
+        return p->eager_symmetric;
+    return d->iov || (uintptr_t)d->one.base - shi_world.heap_lo >= shi_world.heap_bytes ? p->eager : p->eager_symmetric;
 }
 
 /* Write the payload behind a head of `head` bytes, which the caller writes next. A receiver polls the first cache line of a
@@ -105,7 +94,7 @@ static int send_eager(struct shmemx_tag_request *r, struct shi_tag_peer *p)
 /* Parts have about the same length: the receiver copies one while the sender copies the next. */
 static size_t part_bytes(int pe, size_t total)
 {
-    size_t most = shi_am_whole_bytes(pe) / SHI_LINE_BYTES * SHI_LINE_BYTES, parts = total > most ? (total + most - 1) / most : 1;
+    size_t most = shi_am_lengths(pe)->whole / SHI_LINE_BYTES * SHI_LINE_BYTES, parts = total > most ? (total + most - 1) / most : 1;
     return shi_round_up((total + parts - 1) / parts, SHI_LINE_BYTES);
 }
 
@@ -175,9 +164,9 @@ static int send_header(struct shmemx_tag_request *r, struct shi_tag_peer *p)
 static int send_on(struct shmemx_tag_request *r, struct shi_tag_peer *p)
 {
     size_t bytes = r->data.bytes;
-    int alone = bytes > shi_am_whole_bytes(r->pe) && is_answer(r, p);
-    if ((alone || is_eager(p, &r->data)) && has_window(p, bytes))
-        return alone || bytes + sizeof(struct shi_tag_long_head) > shi_am_max_bytes(r->pe) ? send_long(r, p) : send_eager(r, p);
+    enum shi_message_way way = shi_message_way(bytes, shi_am_lengths(r->pe)->whole, eager_bytes(p, &r->data));
+    if (way != SHI_MESSAGE_READ && has_window(p, bytes))
+        return way == SHI_MESSAGE_PARTS ? send_long(r, p) : send_eager(r, p);
     if (unreturned(&p->headers, &p->matched) >= p->header_window)
         return NO_WINDOW;
     return send_header(r, p);
@@ -332,7 +321,7 @@ int shi_tag_send_now(const struct shmem_team *t, const struct shi_tag_data *data
     int world_pe = shi_team_world_pe(t, pe);
     struct shi_tag_peer *p = shi_tag_peer_of(world_pe);
     size_t bytes = data->bytes, all = sizeof(struct shi_tag_head) + bytes;
-    if (!is_eager(p, data) || bytes > shi_am_whole_bytes(world_pe) || __atomic_load_n(&p->waits, __ATOMIC_RELAXED) ||
+    if (shi_message_way(bytes, shi_am_lengths(world_pe)->whole, eager_bytes(p, data)) != SHI_MESSAGE_WHOLE || __atomic_load_n(&p->waits, __ATOMIC_RELAXED) ||
         !has_window(p, bytes))
         return 0;
     struct shi_tag_head *room = shi_am_begin(world_pe, SHI_AM_TAG, all);

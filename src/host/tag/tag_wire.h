@@ -36,7 +36,6 @@ struct shi_tag_head {
     uint32_t id;    /* of an EAGER_LONG and its parts */
     uint64_t tag;
 };
-_Static_assert(sizeof(struct shi_tag_head) == SHI_AM_FRONT_BYTES, "whole_bytes of a carrier leaves room for it");
 _Static_assert(sizeof(struct shi_tag_head) == 24, "32 bytes of payload fit into a line with it");
 
 struct shi_tag_long_head {
@@ -44,7 +43,7 @@ struct shi_tag_long_head {
     uint64_t total; /* bytes of the message */
     uint64_t send;  /* 0: no FIN */
 };
-_Static_assert(sizeof(struct shi_tag_long_head) == 40, "no padding");
+_Static_assert(sizeof(struct shi_tag_long_head) == SHI_MESSAGE_HEAD_BYTES, "no padding");
 
 struct shi_tag_rts {
     struct shi_tag_long_head head;
