@@ -271,6 +271,24 @@ void shi_batch_commit(struct shi_lane *l, int pe, int more)
         list_open(l, pe);
 }
 
+void shi_stream_session(struct shi_lane *l, int change)
+{
+    shi_lane_lock(l);
+    l->sessions += change;
+    if (change < 0)
+        shi_batch_poll(l);
+    shi_lane_unlock(l);
+}
+
+void shi_stream_send(struct shi_lane *l)
+{
+    if (!__atomic_load_n(&l->n_open, __ATOMIC_RELAXED) && !__atomic_load_n(&l->n_waiting, __ATOMIC_RELAXED))
+        return;
+    shi_lane_lock(l);
+    shi_batch_poll(l);
+    shi_lane_unlock(l);
+}
+
 /* ---- replies ------------------------------------------------------------------------------------------------------ */
 
 void *shi_batch_begin_reply(const struct head *h, uint64_t cookie, size_t bytes)

@@ -1,15 +1,13 @@
 /*
- * net_ofi.c - the transport over libfabric: endpoints, completion in order.
+ * net_ofi.c - the transport over libfabric: start, operations, the wait for messages. Their completion: ofi_poll.c.
  *
  *   what                 owner                                        order
- *   receive buffer       libfabric while posted, else the poller      receiving
  *   can_idle_wait        set with lane 0; cleared by idle_wait        relaxed: another thread may fail once more
  *   waiting              a thread, from its exchange to 1 until it    exchange: acquire, store of 0: release; so a call of fi_cq_sread
  *                        stores 0: in fi_cq_sread or while it         and a registration never overlap
  *                        registers memory
  *
- * Lanes and requests: ofi_lane.c. The provider may end what a lane has posted to a PE in any order; callbacks come from the queue's head.
- * Lock order: receiving, waiting, then those of ofi_lane.c.
+ * Lanes and requests: ofi_lane.c. Lock order: receiving (ofi_poll.c), waiting, then those of ofi_lane.c.
  */
 #include "host/net/net.h"
 
@@ -29,6 +27,7 @@
 #include "host/net/ofi_lane.h"
 #include "host/net/ofi_memory.h"
 #include "host/net/ofi_peers.h"
+#include "host/net/ofi_poll.h"
 #include "host/net/ofi_psm.h"
 #include "host/util/base.h"
 #include "host/util/cancel.h"
@@ -37,13 +36,7 @@
 #include "host/util/log.h"
 #include "host/util/tsan.h"
 
-enum { RECV_BYTES = SHI_OFI_RECVS * SHI_NET_MESSAGE_BYTES, EVENTS = 16, PEER_CAP = 64 };
-
-struct recv {
-    struct fi_context2 context;
-    struct recv *next; /* to be posted again */
-    _Alignas(16) char data[]; /* limits.message_bytes */
-};
+enum { PEER_CAP = 64 };
 
 static struct fi_info *info;
 static struct fid_fabric *fabric;
@@ -51,23 +44,10 @@ static struct fid_domain *domain;
 static struct fid_av *av;
 static int me, n_pes;
 static int sockets_close; /* libfabric's sockets are opened close-on-exec */
-static int polls_again; /* fi_cq_read polls the network after each entry that it has found, for the next one */
 static int can_idle_wait; /* lane 0's completion queue has a wait that sleeps */
-static char *recvs, *end_of_recvs; /* all buffers for messages, which have RECV_BYTES */
-static struct recv *idle_recvs;
-static pthread_mutex_t receiving = PTHREAD_MUTEX_INITIALIZER;
-static shi_net_arrive *arrive;
-static shi_net_written *written;
-static shi_net_failed *failed;
 static struct shi_net_limits limits;
 
 _Static_assert(sizeof(struct fi_context2) <= sizeof ((struct shi_net_req *)0)->provider, "a request embeds the provider's");
-
-/* Back-pressure has several names among providers. */
-static int is_busy(ssize_t rc)
-{
-    return rc == -FI_EAGAIN || rc == -FI_ENOMEM;
-}
 
 static int cannot(const char *what, ssize_t rc)
 {
@@ -77,25 +57,6 @@ static int cannot(const char *what, ssize_t rc)
 }
 
 /* ---- up -------------------------------------------------------------------------------------------------------- */
-
-static int post_recv(struct recv *r)
-{
-    return (int)fi_recv(shi_ofi_lane[0].ep, r->data, limits.message_bytes, NULL, FI_ADDR_UNSPEC, &r->context);
-}
-
-static int post_recvs(void)
-{
-    size_t bytes = shi_round_up(sizeof(struct recv) + limits.message_bytes, 64), n = RECV_BYTES / limits.message_bytes;
-    if (posix_memalign((void **)&recvs, 64, n * bytes))
-        return -ENOMEM;
-    end_of_recvs = recvs + n * bytes;
-    for (char *r = recvs; r < end_of_recvs; r += bytes) {
-        int rc = post_recv((struct recv *)r);
-        if (rc)
-            return cannot("post a receive", rc);
-    }
-    return 0;
-}
 
 static int open_domain(void)
 {
@@ -142,12 +103,8 @@ static int up(const struct shi_boot *boot, const struct shi_config *config, shi_
                   info->domain_attr->name);
     me = boot->pe;
     n_pes = boot->n_pes;
-    arrive = on_arrival;
-    written = on_write;
-    failed = on_failure;
     limits = shi_ofi_limits(info);
     const struct shi_provider *row = shi_ofi_row(info);
-    polls_again = row && row->polls_again;
     limits.carryless = shi_carryless_here();
     limits.lane_cap = SHI_OFI_LANE_CAP;
     limits.peer_cap = PEER_CAP;
@@ -166,7 +123,10 @@ static int up(const struct shi_boot *boot, const struct shi_config *config, shi_
     if (!err) {
         can_idle_wait = sleeps(shi_ofi_lane[0].cq);
         shi_ofi_memory_up(domain, shi_ofi_lane[0].ep, info, no_cuda_calls);
-        err = post_recvs();
+        const struct shi_ofi_receiver r = {.arrive = on_arrival, .written = on_write, .failed = on_failure, .me = me,
+                                           .message_bytes = limits.message_bytes, .polls_again = row && row->polls_again};
+        if ((err = shi_ofi_receive(&r)))
+            err = cannot("post a receive", err);
     }
     shi_fds_close_on_exec(&before);
     *out = limits;
@@ -228,7 +188,7 @@ static struct shi_net_req *get_request(struct shi_ofi_lane *l, int pe, struct sh
 
 static int refused_or_failed(struct shi_ofi_lane *l, enum shi_net_what what, int pe, size_t bytes, ssize_t rc)
 {
-    if (!is_busy(rc))
+    if (!shi_ofi_is_busy(rc))
         return (int)rc;
     shi_ofi_refuse(&l->refused, what, pe, bytes);
     return -EAGAIN;
@@ -315,208 +275,6 @@ static int post_flush(struct shi_net_lane *pub, int pe, struct shi_net_req *req)
     return -EINPROGRESS;
 }
 
-/* ---- completion --------------------------------------------------------------------------------------------------- */
-
-/* What one read of a lane's completion queue found, to be handled without its lock. */
-struct found {
-    struct shi_net_req *first, *last;
-    struct {
-        struct recv *recv;
-        size_t bytes;
-    } message[EVENTS];
-    uint32_t immediate[EVENTS];
-    int n_messages, n_immediate, n;
-    int failed_pe, err; /* of a transfer without a request, or a message; err 0: none */
-};
-
-/* The arrays stay as they are: to clear them takes as long as the rest of a poll that finds nothing. */
-static void begin_found(struct found *f)
-{
-    f->first = f->last = NULL;
-    f->n_messages = f->n_immediate = f->n = f->failed_pe = f->err = 0;
-}
-
-static void add_failure(struct found *f, int pe, int err)
-{
-    if (!f->err) {
-        f->failed_pe = pe;
-        f->err = err;
-    }
-}
-
-/* A request has ended: collect what has ended at the head of its queue. */
-static void end(struct shi_ofi_lane *l, struct shi_net_req *r, int err, struct found *f)
-{
-    struct shi_ofi_queue *q = &l->posted[r->pe];
-    r->ended = 1;
-    r->err = err;
-    while ((r = q->head) && r->ended) {
-        q->head = r->next;
-        if (!q->head)
-            q->tail = NULL;
-        q->n--;
-        l->in_flight--;
-        if (r->pooled) {
-            if (r->err)
-                add_failure(f, r->pe, r->err);
-            r->next = l->pool;
-            l->pool = r;
-            continue;
-        }
-        r->next = NULL;
-        *(f->last ? &f->last->next : &f->first) = r;
-        f->last = r;
-    }
-}
-
-/* Reads into device memory have ended, but what they brought may still be under way to the memory: a read of it by the same NIC
- * pushes it there. */
-static void post_late(struct shi_ofi_lane *l, struct found *f)
-{
-    static uint64_t read[SHI_NET_LANES];
-    const struct shi_net_memory *m = &shi_ofi_device.memory;
-    for (struct shi_net_req *r; (r = l->late);) {
-        ssize_t rc = fi_read(l->ep, &read[l->pub.index], sizeof *read, NULL, shi_ofi_peer(me), m->base, m->key, r->provider);
-        if (is_busy(rc)) {
-            shi_ofi_refuse(&l->refused, SHI_NET_READS, me, sizeof *read);
-            return;
-        }
-        shi_ofi_accept(&l->refused, SHI_NET_READS, me, sizeof *read);
-        l->late = r->next_late;
-        r->late = 0;
-        if (rc)
-            end(l, r, (int)rc, f);
-    }
-}
-
-/* A request's operation has completed. */
-static void complete(struct shi_ofi_lane *l, struct shi_net_req *r, struct found *f)
-{
-    if (shi_likely(!r->late)) {
-        end(l, r, 0, f);
-        return;
-    }
-    r->next_late = l->late;
-    l->late = r;
-}
-
-static int is_recv(const void *context)
-{
-    return (const char *)context >= recvs && (const char *)context < end_of_recvs;
-}
-
-static void post_later(struct recv *r)
-{
-    r->next = idle_recvs;
-    idle_recvs = r;
-}
-
-static void read_error(struct shi_ofi_lane *l, struct found *f)
-{
-    struct fi_cq_err_entry e = {0};
-    if (fi_cq_readerr(l->cq, &e, 0) < 1)
-        return;
-    f->n++;
-    int err = e.err == FI_EAGAIN ? -EIO : -e.err;
-    if (e.op_context && !is_recv(e.op_context)) {
-        end(l, (struct shi_net_req *)e.op_context, err, f);
-        return;
-    }
-    add_failure(f, e.op_context ? SHI_NET_RECEIVE : SHI_NET_BROKEN, err);
-    if (e.op_context)
-        post_later(e.op_context);
-}
-
-static void read_queue(struct shi_ofi_lane *l, struct found *f)
-{
-    struct fi_cq_data_entry e[EVENTS];
-    ssize_t n = fi_cq_read(l->cq, e, polls_again && !l->found ? 1 : EVENTS);
-    l->found = n > 0;
-    if (n == -FI_EAVAIL)
-        read_error(l, f);
-    else if (n < 0 && n != -FI_EAGAIN)
-        add_failure(f, SHI_NET_BROKEN, (int)n);
-    for (ssize_t i = 0; i < n; i++) {
-        f->n++;
-        if (shi_unlikely(e[i].flags & FI_REMOTE_WRITE)) {
-            f->immediate[f->n_immediate++] = (uint32_t)e[i].data;
-            continue;
-        }
-        if (!is_recv(e[i].op_context)) {
-            complete(l, (struct shi_net_req *)e[i].op_context, f);
-            continue;
-        }
-        f->message[f->n_messages].recv = (struct recv *)e[i].op_context;
-        f->message[f->n_messages++].bytes = e[i].len;
-    }
-    if (shi_unlikely(l->late != NULL))
-        post_late(l, f);
-}
-
-/* Post receives again. */
-static void repost_recvs(void)
-{
-    int rc = 0;
-    pthread_mutex_lock(&shi_ofi_lane[0].pub.lock);
-    while (idle_recvs && (rc = post_recv(idle_recvs)) == 0) {
-        shi_ofi_accept(&shi_ofi_lane[0].refused_recvs, SHI_NET_RECEIVES, me, limits.message_bytes);
-        idle_recvs = idle_recvs->next;
-    }
-    if (is_busy(rc))
-        shi_ofi_refuse(&shi_ofi_lane[0].refused_recvs, SHI_NET_RECEIVES, me, limits.message_bytes);
-    pthread_mutex_unlock(&shi_ofi_lane[0].pub.lock);
-    if (rc && !is_busy(rc))
-        failed(SHI_NET_BROKEN, rc);
-}
-
-static int poll_lane(struct shi_ofi_lane *l)
-{
-    struct found f;
-    begin_found(&f);
-    pthread_mutex_lock(&l->pub.lock);
-    read_queue(l, &f);
-    pthread_mutex_unlock(&l->pub.lock);
-    while (f.first) {
-        struct shi_net_req *r = f.first;
-        f.first = r->next;
-        r->done(r, r->err);
-    }
-    if (f.err)
-        failed(f.failed_pe, f.err);
-    for (int i = 0; i < f.n_immediate; i++)
-        written(f.immediate[i]);
-    for (int i = 0; i < f.n_messages; i++) {
-        struct recv *r = f.message[i].recv;
-        arrive(r->data, f.message[i].bytes);
-        post_later(r);
-    }
-    if (idle_recvs)
-        repost_recvs();
-    return f.n;
-}
-
-static int poll_lanes(void)
-{
-    if (pthread_mutex_trylock(&receiving))
-        return 0;
-    int handled = 0, n = shi_ofi_lanes();
-    for (int i = 0; i < n; i++)
-        handled += poll_lane(&shi_ofi_lane[i]);
-    arrive(NULL, 0);
-    pthread_mutex_unlock(&receiving);
-    return handled;
-}
-
-/* Does another thread poll? A poll may last for milliseconds: tcp copies all that peers have requested. A wait would take its
- * work, and libfabric's lock, from it. */
-static int is_polled(void)
-{
-    if (pthread_mutex_trylock(&receiving))
-        return 1;
-    pthread_mutex_unlock(&receiving);
-    return 0;
-}
-
 static int waiting; /* a thread is in libfabric's wait, or registers memory */
 static int holders; /* threads that want to register memory: the progress thread, which waits again at once, must let them */
 
@@ -525,7 +283,7 @@ static int holders; /* threads that want to register memory: the progress thread
 static int idle_wait(int timeout_ms)
 {
     struct fi_cq_data_entry none;
-    if (is_polled())
+    if (shi_ofi_is_polled())
         return 0;
     if (!__atomic_load_n(&can_idle_wait, __ATOMIC_RELAXED) || __atomic_load_n(&holders, __ATOMIC_RELAXED) ||
         __atomic_exchange_n(&waiting, 1, __ATOMIC_ACQUIRE))
@@ -615,6 +373,6 @@ const struct shi_net_ops shi_net_ofi = {
     .provider = provider, .error = error, .up = up, .address = address, .connect = connect_to,
     .expose = expose, .expose_device = expose_device, .withdraw = withdraw, .lane = shi_ofi_lane_at,
     .send_short = post_short, .send = post_send, .write = post_write, .read = post_read, .flush = post_flush,
-    .in_flight = shi_ofi_lane_in_flight, .overdue = shi_ofi_lanes_overdue, .refused = shi_ofi_lanes_refused, .poll = poll_lanes,
+    .in_flight = shi_ofi_lane_in_flight, .overdue = shi_ofi_lanes_overdue, .refused = shi_ofi_lanes_refused, .poll = shi_ofi_poll,
     .idle_wait = idle_wait, .wake = wake, .met = met, .down = down,
 };

@@ -6,6 +6,7 @@
 
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
 
 #include "host/net/net.h"
 #include "host/net/ofi_refused.h"
@@ -32,6 +33,12 @@ struct shi_ofi_lane {
 
 extern struct shi_ofi_lane shi_ofi_lane[SHI_NET_LANES];
 extern int shi_ofi_n_lanes;
+
+/* Does libfabric lack room for an operation? Providers have several names for that. */
+static inline int shi_ofi_is_busy(ssize_t rc)
+{
+    return rc == -FI_EAGAIN || rc == -FI_ENOMEM;
+}
 
 /* How many are open. */
 static inline int shi_ofi_lanes(void)

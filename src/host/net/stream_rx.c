@@ -1,5 +1,5 @@
 /*
- * stream_rx.c - the receiving side of the streams: apply records in order, send acknowledgements and replies.
+ * stream_rx.c - the receiving side of the streams: apply records in order, send replies.
  *
  * Runs inside the transport's poll, on one thread at a time, without a lane's lock. It takes that lock to change the lane
  * (acknowledgements, callbacks, replies).
@@ -16,6 +16,7 @@
 #include "host/net/device_copy.h"
 #include "host/net/heartbeat.h"
 #include "host/net/settle.h"
+#include "host/net/stream_ack.h"
 #include "host/net/stream_check.h"
 #include "host/net/stream_device.h"
 #include "host/net/written.h"
@@ -95,23 +96,6 @@ static void take_reply(const struct head *h, const struct record *r, const void 
         __atomic_fetch_sub(&l->fetches.outstanding[half], 1, __ATOMIC_RELEASE); /* R2 */
 }
 
-static void queue_ack(const struct head *h)
-{
-    if (shi_acks_queue(&shi_stream_net.peer_rx[h->pe].acks, h->lane, h->flags, shi_stream_net.polls))
-        shi_stream_net.ack_queue[shi_stream_net.n_ack_queue++] = (int)h->pe;
-}
-
-/* All records are applied. The reply to the last one calls this first, so that it acknowledges the message. */
-static void end_message(const struct head *h)
-{
-    struct shi_acks *a = &shi_stream_net.peer_rx[h->pe].acks;
-    if (a->applied_seq[h->lane] >= h->seq)
-        return;
-    shi_acks_applied(a, h->lane, h->seq);
-    if (h->flags & ACK_ANY)
-        queue_ack(h);
-}
-
 /* ---- records ------------------------------------------------------------------------------------------------------ */
 
 static void put_blocks(const struct record *r, const struct shi_blocks *b)
@@ -130,7 +114,7 @@ static void get_blocks(const struct head *h, const struct record *r, const struc
     for (uint32_t i = 0; i < b->count; i++, out += b->block)
         shi_copy_lines(out, from + (ptrdiff_t)i * b->stride, b->block);
     if (is_last)
-        end_message(h);
+        shi_ack_end_message(h);
     shi_batch_end_reply(h);
 }
 
@@ -140,7 +124,7 @@ static void amo(const struct head *h, const struct record *r, const struct amo_p
     uint64_t old = shi_amo_word(local_address(r), width, r->what, p->value, r->bytes > sizeof p->value ? p->cond : 0);
     if (r->width & 0x80) {
         if (is_last)
-            end_message(h);
+            shi_ack_end_message(h);
         memcpy(shi_batch_begin_reply(h, p->cookie, width), &old, width);
         shi_batch_end_reply(h);
     }
@@ -167,58 +151,6 @@ static void refuse(const struct head *h, const struct record *r, size_t left, co
         r = &none;
     shi_die("network", "protocol error: PE %u sends %s (record type %u, region %u, offset %#lx, %u bytes)", h->pe, what,
             r->op, r->region, (unsigned long)r->off, r->bytes);
-}
-
-/* ---- acknowledgements --------------------------------------------------------------------------------------------- */
-
-/* That PE has applied our messages up to h->ack. */
-static void take_ack(const struct head *h)
-{
-    if (h->ack_lane >= shi_stream_n_lanes())
-        shi_die("network", "protocol error: PE %u acknowledges a message of lane %u, which is not in use", h->pe, h->ack_lane);
-    struct shi_lane *l = shi_stream_net.lane[h->ack_lane];
-    struct stream *s = &l->to[h->pe];
-    struct shi_after *ready = NULL, **end = &ready;
-    if (!shi_order_is_news(&s->order, h->ack))
-        return;
-    if (!shi_order_was_sent(&s->order, h->ack))
-        shi_die("network", "protocol error: PE %u acknowledges message %lu of lane %u, which was not sent", h->pe,
-                (unsigned long)h->ack, h->ack_lane);
-    shi_lane_lock(l);
-    shi_order_acked(&s->order, h->ack);
-    while (s->after && s->after->seq <= h->ack) {
-        *end = s->after;
-        end = &s->after->next;
-        s->after = s->after->next;
-    }
-    *end = NULL;
-    if (!s->after)
-        s->last_after = NULL;
-    shi_lane_unlock(l);
-    while (ready) {
-        struct shi_after *a = ready;
-        ready = a->next;
-        a->done(a);
-    }
-}
-
-/* Send the acknowledgements that no other message has carried in time. */
-static void send_acks(void)
-{
-    struct shi_lane *l = shi_stream_net.lane[0];
-    int *queue = shi_stream_net.ack_queue;
-    for (int i = 0; i < shi_stream_net.n_ack_queue;) {
-        uint32_t lanes;
-        if (!shi_acks_due(&shi_stream_net.peer_rx[queue[i]].acks, shi_stream_net.polls, &lanes)) {
-            i++;
-            continue;
-        }
-        shi_lane_lock(l);
-        for (; lanes; lanes &= lanes - 1)
-            shi_batch_send(l, queue[i], 0);
-        shi_lane_unlock(l);
-        queue[i] = queue[--shi_stream_net.n_ack_queue];
-    }
 }
 
 /* ---- messages ----------------------------------------------------------------------------------------------------- */
@@ -310,9 +242,9 @@ static int apply_records(const struct head *h, struct stashed *s, size_t *at)
 static void apply_message(const struct head *h)
 {
     size_t at = sizeof *h;
-    take_ack(h);
+    shi_ack_take(h);
     if (shi_likely(apply_records(h, NULL, &at)))
-        end_message(h);
+        shi_ack_end_message(h);
     else
         stash(&shi_stream_net.peer_rx[h->pe], h, at);
 }
@@ -331,7 +263,7 @@ static int go_on(struct stashed **link)
     size_t at = s->at;
     if (at == 0) {
         at = sizeof *h;
-        take_ack(h);
+        shi_ack_take(h);
     }
     int all = apply_records(h, s, &at);
     s->at = (uint32_t)at;
@@ -342,7 +274,7 @@ static int go_on(struct stashed **link)
     if (!all || !shi_stream_device_ended(s))
         return 0;
     *link = s->next;
-    end_message(h);
+    shi_ack_end_message(h);
     free_stashed(s);
     return 1;
 }
@@ -447,7 +379,7 @@ static void end_of_poll(void)
     shi_heartbeat_poll();
     for (int i = 0, n = shi_stream_n_lanes(); i < n; i++)
         shi_stream_send(shi_stream_net.lane[i]);
-    send_acks(); /* those that no message above has carried */
+    shi_ack_send(); /* those that no message above has carried */
 }
 
 void shi_stream_arrive(const void *msg, size_t bytes)
@@ -480,7 +412,7 @@ void shi_stream_arrive(const void *msg, size_t bytes)
         if (is_next)
             hold((int)h->pe, x);
         if (h->flags & ACK_ANY) /* it may be a ping, behind a lost message */
-            queue_ack(h);
+            shi_ack_queue(h);
         return;
     }
     apply_message(h);
