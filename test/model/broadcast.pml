@@ -1,5 +1,5 @@
 /*
- * broadcast.pml - models broadcasts over an active set of one node, src/host/coll/coll.c, of short messages to two dests in turns,
+ * broadcast.pml - models broadcasts over an active set of one node, src/host/coll/broadcast.c, of short messages to two dests in turns,
  * with no barrier between them.
  *
  *   model         code

@@ -84,6 +84,13 @@ void *shi_coll_at(const struct shmem_team *t, const void *addr, int pe);
 /* Copy between such addresses, or addresses of this process. */
 void shi_coll_copy(void *to, const void *from, size_t bytes);
 
+/* The same of a part of a transfer in which all PEs of the node read and write `of` bytes in total. put_part: to any member. */
+void shi_coll_copy_part(void *to, const void *from, size_t bytes, size_t of);
+void shi_coll_put_part(const struct shmem_team *t, void *dest, const void *source, size_t bytes, int pe, size_t of);
+
+/* The address of symmetric memory of a remote member. */
+struct shi_remote_addr shi_coll_remote(const struct shmem_team *t, const void *addr, size_t bytes, int pe);
+
 /* Copy to or from a member's symmetric memory, on this node or another; shi_coll_local completes the copies to and from
  * remote members. */
 void shi_coll_put(const struct shmem_team *t, void *dest, const void *source, size_t bytes, int pe);
@@ -93,5 +100,8 @@ void shi_coll_local(const struct shmem_team *t);
 /* Die unless the team is valid and [addr, + bytes) is symmetric. Sets the team's routine, for reports. */
 void shi_coll_check(const char *routine, struct shmem_team *t, enum shi_use use, const char *arg, const void *addr,
                     size_t bytes);
+
+/* SHMEM_CHECK=1: die when source and dest of a collective share memory. */
+void shi_coll_check_apart(const char *routine, const void *dest, size_t dest_bytes, const void *source, size_t bytes);
 
 #endif

@@ -1,4 +1,4 @@
-/* team.c - making and unmaking teams: membership, slots, configuration. What members do together is in barrier.c. */
+/* team.c - the teams of this PE: handles, members and their nodes, lists. split.c and set.c make them; what members do together is in barrier.c. */
 #include "host/coll/team.h"
 
 #include <assert.h>
@@ -18,13 +18,8 @@
 struct shmem_team shi_team_world, shi_team_shared;
 struct shmem_team *const shi_team_small[3] = {NULL, &shi_team_world, &shi_team_shared};
 
-/* Threads may split different teams at the same time; collectives use none of these. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t slot_free[SHI_SLOTS / 64];
-static int leaving[SHI_SLOTS]; /* members of this node that have to destroy a team of this PE's slot before it is free */
-static int n_leaving; /* slots with such members; for a moment one more */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for the words below; collectives use none of them */
 static uint64_t clock_max; /* the highest epoch of a destroyed team */
-static uint64_t generations; /* the highest there has been here */
 static uint64_t newest[SHI_SLOTS]; /* number of the newest team in each slot here */
 static struct shmem_team *teams;
 static struct shmem_team *sets; /* R5 -> A5: a set is complete before it is listed; added under lock, removed by shi_team_down */
@@ -60,29 +55,13 @@ size_t shi_team_sync_bytes(int n_pes)
     return slot_bytes(n_pes) * (SHI_SLOTS + SHI_SETS);
 }
 
-/* NULL: that PE is remote. */
-static struct shi_slot *slot_of(int world_pe, int index)
+struct shi_slot *shi_team_slot(int world_pe, int index)
 {
     const struct shi_shm *shm = &shi_world.shm;
     const struct shi_peer *p = &shi_world.peer[world_pe];
     if (p->remote)
         return NULL;
     return (struct shi_slot *)(shm->base + shm->region[p->rank].sync_off + index * slot_bytes(shi_world.n_pes));
-}
-
-/* The slots of destroyed teams whose records no other member of the node reads any more. all: nobody does, in finalize. */
-static void free_left_slots(int all)
-{
-    for (int i = 0; i < SHI_SLOTS && __atomic_load_n(&n_leaving, __ATOMIC_RELAXED); i++) {
-        int n = __atomic_load_n(&leaving[i], __ATOMIC_RELAXED);
-        struct shi_slot *s = n ? slot_of(shi_world.pe, i) : NULL;
-        if (!n || (!all && __atomic_load_n(&s->arrived, __ATOMIC_ACQUIRE) != (uint64_t)n)) /* A2 */
-            continue;
-        __atomic_store_n(&s->arrived, 0, __ATOMIC_RELAXED);
-        __atomic_store_n(&leaving[i], 0, __ATOMIC_RELAXED);
-        __atomic_sub_fetch(&n_leaving, 1, __ATOMIC_RELAXED);
-        slot_free[i / 64] |= 1ull << (i % 64);
-    }
 }
 
 struct shmem_team *shi_team_find(uint64_t number, int *later)
@@ -194,7 +173,7 @@ static int fill(struct shmem_team *t)
         int pe = shi_team_world_pe(t, i);
         if (own)
             own[i] = shi_world.peer[pe];
-        t->slot[i] = slot_of(pe, t->index);
+        t->slot[i] = shi_team_slot(pe, t->index);
     }
     t->me = shi_team_member(t, shi_world.pe);
     t->oversubscribed = shi_world.shm.oversubscribed;
@@ -268,10 +247,6 @@ static struct shmem_team shared(void)
 
 int shi_team_up(void)
 {
-    memset(slot_free, 0xff, sizeof slot_free);
-    memset(leaving, 0, sizeof leaving);
-    n_leaving = 0;
-    slot_free[0] &= ~(1ull << SHI_SLOT_WORLD | 1ull << SHI_SLOT_SHARED);
     struct shmem_team *t[] = {&shi_team_world, &shi_team_shared};
     struct shmem_team is[] = {{.n = shi_world.n_pes, .stride = 1, .index = SHI_SLOT_WORLD}, shared()};
     is[1].index = SHI_SLOT_SHARED;
@@ -286,8 +261,6 @@ int shi_team_up(void)
     return 0;
 }
 
-static void unmake(struct shmem_team *t);
-
 void shi_team_on_change(const struct shi_team_hooks *h)
 {
     assert(n_hooks < MAX_HOOKS);
@@ -296,9 +269,8 @@ void shi_team_on_change(const struct shi_team_hooks *h)
 
 void shi_team_down(void)
 {
-    free_left_slots(1);
     while (teams)
-        unmake(teams);
+        shi_team_unmake(teams);
     while (sets) {
         struct shmem_team *t = sets;
         sets = t->next;
@@ -310,43 +282,25 @@ void shi_team_down(void)
     n_hooks = 0;
 }
 
-/* ---- split ------------------------------------------------------------------------------------------------------- */
+/* ---- making and unmaking ---------------------------------------------------------------------------------------------- */
 
-/* The record of each member of the parent, and of all of them together. */
-struct offer {
-    uint64_t slot_free[SHI_SLOTS / 64];
-    uint64_t clock;
-    uint64_t generation;
-    int32_t ok;
-};
-_Static_assert(SHI_SLOT_WORLD == 0, "the world's slot begins a sync area");
-_Static_assert(sizeof(struct offer) <= SHI_EXCHANGE_BYTES, "a split needs one merge");
+void shi_team_fill(const char *routine, struct shmem_team *t)
+{
+    if (fill(t))
+        shi_die(routine, "out of memory for a team of %d PEs", t->n);
+}
 
-/* A team this PE is a member of, or NULL without memory. */
-static struct shmem_team *create(const struct shmem_team *parent, const struct shi_subset *s, int index,
-                                 const struct offer *all)
+struct shmem_team *shi_team_make(const struct shmem_team *like)
 {
     struct shmem_team *t = shi_pool_get(&pool);
     if (!t)
-        return NULL;
-    t->list = parent->list;
-    t->start = parent->start + s->start * parent->stride;
-    t->stride = s->size > 1 ? s->stride * parent->stride : 1;
-    t->n = s->size;
-    t->index = index;
-    t->epoch = all->clock;
-    t->number = all->generation * SHI_SLOTS + (uint64_t)index;
-    if (s->mask & SHMEM_TEAM_NUM_CONTEXTS)
-        t->config.num_contexts = s->config->num_contexts;
-    if (fill(t)) {
-        empty(t);
-        shi_pool_put(&pool, t);
-        return NULL;
-    }
+        shi_die("shmem_team_split", "out of memory for a team of %d PEs", like->n);
+    *t = *like;
+    shi_team_fill("shmem_team_split", t);
     pthread_mutex_lock(&lock);
     t->next = teams;
     teams = t;
-    newest[index] = t->number;
+    newest[t->index] = t->number;
     pthread_mutex_unlock(&lock);
     for (int i = 0; i < n_hooks; i++)
         if (hooks[i]->made)
@@ -354,131 +308,7 @@ static struct shmem_team *create(const struct shmem_team *parent, const struct s
     return t;
 }
 
-static int contains(const struct shi_subset *s, int pe)
-{
-    int d = pe - s->start;
-    if (s->size == 1)
-        return d == 0;
-    return d % s->stride == 0 && d / s->stride >= 0 && d / s->stride < s->size;
-}
-
-static void merge_offers(void *to, const void *from)
-{
-    struct offer *all = to;
-    const struct offer *o = from;
-    for (int w = 0; w < SHI_SLOTS / 64; w++)
-        all->slot_free[w] &= o->slot_free[w];
-    all->clock = o->clock > all->clock ? o->clock : all->clock;
-    all->generation = o->generation > all->generation ? o->generation : all->generation;
-    all->ok &= o->ok;
-}
-
-/* Merge the members' records. 0, or -EINVAL when one of them is not ok. */
-static int gather(struct shmem_team *parent, const struct offer *mine, struct offer *all)
-{
-    *all = *mine;
-    shi_team_merge(parent, all, sizeof *all, merge_offers);
-    return all->ok ? 0 : -EINVAL;
-}
-
-/* The lowest free slots. 0 or -ENOSPC. */
-static int choose(const struct offer *all, int n_slots, int *index)
-{
-    for (int s = 0, found = 0; s < SHI_SLOTS; s++) {
-        if (all->slot_free[s / 64] >> (s % 64) & 1)
-            index[found++] = s;
-        if (found == n_slots)
-            return 0;
-    }
-    return -ENOSPC;
-}
-
-/* Take the slots, all or none; another thread's split may have taken one first. `mine` gets the result, and a clock and a
- * generation that are above those of all teams that have had the slots, even since the offer. */
-static void claim(const int *index, int n_slots, uint64_t generation, struct offer *mine)
-{
-    mine->ok = 1;
-    pthread_mutex_lock(&lock);
-    for (int i = 0; i < n_slots; i++)
-        mine->ok &= (int)(slot_free[index[i] / 64] >> (index[i] % 64) & 1);
-    for (int i = 0; mine->ok && i < n_slots; i++)
-        slot_free[index[i] / 64] &= ~(1ull << (index[i] % 64));
-    generations = generation > generations ? generation : generations + 1;
-    mine->generation = generations;
-    mine->clock = clock_max;
-    pthread_mutex_unlock(&lock);
-}
-
-static void note_generation(uint64_t generation)
-{
-    pthread_mutex_lock(&lock);
-    generations = generation > generations ? generation : generations;
-    pthread_mutex_unlock(&lock);
-}
-
-static void give_back(int index)
-{
-    pthread_mutex_lock(&lock);
-    slot_free[index / 64] |= 1ull << (index % 64);
-    pthread_mutex_unlock(&lock);
-}
-
-/* Agree on slots that are free on every member, and take them; *all has a clock above every member's, and a generation. 0
- * or -errno, the same on all. Only with several threads can a slot be gone between offer and claim: then all try again. They
- * also do when no slot is free, as members of this node may have destroyed a team after this PE made its offer. */
-static int agree(struct shmem_team *parent, int n_slots, int ok, int *index, struct offer *all)
-{
-    for (int full = 0;;) {
-        struct offer mine = {.ok = ok}, again;
-        pthread_mutex_lock(&lock);
-        free_left_slots(0);
-        mine.clock = clock_max;
-        mine.generation = generations;
-        memcpy(mine.slot_free, slot_free, sizeof slot_free);
-        pthread_mutex_unlock(&lock);
-        int err = gather(parent, &mine, all);
-        if (!err)
-            err = choose(all, n_slots, index);
-        if (err == -ENOSPC && !full++)
-            continue;
-        if (err)
-            return err;
-        claim(index, n_slots, ++all->generation, &mine);
-        int claimed = mine.ok;
-        if (shi_world.thread_level < SHMEM_THREAD_MULTIPLE)
-            return 0;
-        if (gather(parent, &mine, &again) == 0) {
-            all->clock = again.clock;
-            all->generation = again.generation;
-            note_generation(all->generation);
-            return 0;
-        }
-        for (int i = 0; claimed && i < n_slots; i++)
-            give_back(index[i]);
-    }
-}
-
-int shi_team_split(struct shmem_team *parent, const struct shi_subset *subset, int n_subsets, int ok)
-{
-    int index[2];
-    struct offer all;
-    parent->routine = "shmem_team_split";
-    for (int i = 0; i < n_subsets; i++)
-        *subset[i].out = NULL;
-    int err = agree(parent, n_subsets, ok, index, &all);
-    for (int i = 0; !err && i < n_subsets; i++) {
-        if (!contains(&subset[i], parent->me)) {
-            give_back(index[i]);
-            continue;
-        }
-        *subset[i].out = create(parent, &subset[i], index[i], &all);
-        if (!*subset[i].out)
-            shi_die("shmem_team_split", "out of memory for a team of %d PEs", subset[i].size);
-    }
-    return err;
-}
-
-static void unmake(struct shmem_team *t)
+void shi_team_unmake(struct shmem_team *t)
 {
     pthread_mutex_lock(&lock);
     clock_max = t->epoch > clock_max ? t->epoch : clock_max;
@@ -494,75 +324,26 @@ static void unmake(struct shmem_team *t)
     shi_pool_put(&pool, t);
 }
 
-void shi_team_destroy(struct shmem_team *t)
+uint64_t shi_team_clock(void)
 {
-    int index = t->index, others = t->gathered ? t->node[t->my_node].n - 1 : 0;
-    struct shi_slot *first = t->gathered ? t->slot[shi_team_first(t)] : NULL, *mine = t->slot[t->me];
-    unmake(t);
-    if (first && first != mine) {
-        __atomic_add_fetch(&first->arrived, 1, __ATOMIC_ACQ_REL); /* R2: this PE no longer reads the records there */
-    } else if (others) {
-        __atomic_add_fetch(&n_leaving, 1, __ATOMIC_RELAXED);
-        __atomic_store_n(&leaving[index], others, __ATOMIC_RELAXED); /* under no lock: the slot is this thread's */
-    }
-    if (!others || first != mine)
-        give_back(index);
+    pthread_mutex_lock(&lock);
+    uint64_t clock = clock_max;
+    pthread_mutex_unlock(&lock);
+    return clock;
 }
 
-/* ---- active sets ------------------------------------------------------------------------------------------------- */
-
-/* The first member takes a slot that no other set has and sends its index through pSync, which keeps its initial value. */
-static int agree_on_set(const char *routine, const struct shmem_team *t, long *psync)
+struct shmem_team *shi_team_find_set(int start, int stride, int n)
 {
-    if (t->me > 0) {
-        long index;
-        shi_wait_allow(routine);
-        SHI_WAIT_UNTIL((index = __atomic_load_n(psync, __ATOMIC_ACQUIRE)) != SHMEM_SYNC_VALUE, .routine = routine,
-                       .kind = SHI_FOR_WORDS, .word = SHI_S64, .cmp = SHMEM_CMP_NE, .addr = psync, .n = 1,
-                       .value = (uint64_t)SHMEM_SYNC_VALUE);
-        __atomic_store_n(psync, SHMEM_SYNC_VALUE, __ATOMIC_RELAXED);
-        return (int)index;
-    }
-    struct shi_slot *first = slot_of(0, SHI_SLOT_WORLD);
-    const struct shi_remote_addr remote = {0, SHI_REGION_SYNC, offsetof(struct shi_slot, sets_used)};
-    uint64_t n = first ? __atomic_fetch_add(&first->sets_used, 1, __ATOMIC_RELAXED)
-                       : shi_remote_fetch(shi_world.lane, &remote, sizeof first->sets_used, SHI_AMO_ADD, 1, 0);
-    if (n >= SHI_SETS)
-        shi_die(routine, "more than %d different active sets in one job; use teams", SHI_SETS);
-    long index = SHI_SLOTS + (long)n;
-    for (int i = 1; i < t->n; i++)
-        shi_amo_update(SHI_CTX_DEFAULT, psync, sizeof *psync, shi_team_world_pe(t, i),
-                       &(struct shi_amo_call){routine, "pSync", SHI_AMO_SET, (uint64_t)index, 0});
-    return (int)index;
+    struct shmem_team *t = __atomic_load_n(&sets, __ATOMIC_ACQUIRE); /* A5 */
+    while (t && (t->start != start || t->stride != stride || t->n != n))
+        t = t->next;
+    return t;
 }
 
-struct shmem_team *shi_team_of_set(const char *routine, int start, int log_stride, int size, long *psync)
+void shi_team_list_set(struct shmem_team *t)
 {
-    shi_need_up(routine);
-    int bad = start < 0 || log_stride < 0 || log_stride > 30 || size < 1;
-    if (bad || start + ((int64_t)(size - 1) << log_stride) >= shi_world.n_pes)
-        shi_die(routine, "PE_start = %d, logPE_stride = %d, PE_size = %d is not an active set of %d PEs", start, log_stride,
-                size, shi_world.n_pes);
-    int stride = size > 1 ? 1 << log_stride : 1;
-    if (start == 0 && stride == 1 && size == shi_world.n_pes)
-        return &shi_team_world;
-    for (struct shmem_team *t = __atomic_load_n(&sets, __ATOMIC_ACQUIRE); t; t = t->next) /* A5 */
-        if (t->start == start && t->stride == stride && t->n == size)
-            return t;
-    struct shmem_team *t = calloc(1, sizeof *t);
-    if (!t)
-        shi_die(routine, "out of memory for an active set of %d PEs", size);
-    *t = (struct shmem_team){.start = start, .stride = stride, .n = size};
-    t->me = shi_team_member(t, shi_world.pe);
-    if (t->me < 0)
-        shi_die(routine, "PE %d is not in the active set PE_start = %d, logPE_stride = %d, PE_size = %d", shi_world.pe,
-                start, log_stride, size);
-    t->index = agree_on_set(routine, t, psync);
-    if (fill(t))
-        shi_die(routine, "out of memory for an active set of %d PEs", size);
     pthread_mutex_lock(&lock);
     t->next = sets;
     __atomic_store_n(&sets, t, __ATOMIC_RELEASE); /* R5 */
     pthread_mutex_unlock(&lock);
-    return t;
 }

@@ -185,6 +185,10 @@ void shi_team_on_change(const struct shi_team_hooks *h);
 int shi_team_split(struct shmem_team *parent, const struct shi_subset *subset, int n_subsets, int ok);
 void shi_team_destroy(struct shmem_team *t);
 
+/* Slots are free, but the predefined teams'. Pair: shi_split_down, before shi_team_down. */
+void shi_split_up(void);
+void shi_split_down(void);
+
 /* The team of a deprecated active set, made at first use, which must have every member in it; dies on a bad triplet. */
 struct shmem_team *shi_team_of_set(const char *routine, int start, int log_stride, int size, long *psync);
 
@@ -201,6 +205,25 @@ void shi_team_quiet_barrier(const char *routine, struct shmem_team *t);
 
 /* 1: the member has entered the barrier of this epoch; 0: it has not; -1: it is remote. A hint, for reports. */
 int shi_team_came(const struct shmem_team *t, int member, uint64_t epoch);
+
+/* ---- teams in the making: host/coll/split.c, set.c ------------------------------------------------------------------- */
+
+/* Slot `index` of a PE, or NULL: it is remote. */
+struct shi_slot *shi_team_slot(int world_pe, int index);
+
+/* Set up the tables of a team whose members, number and slot are set; dies without memory. */
+void shi_team_fill(const char *routine, struct shmem_team *t);
+
+/* A listed team with these members, number and slot. Pair: shi_team_unmake. */
+struct shmem_team *shi_team_make(const struct shmem_team *like);
+void shi_team_unmake(struct shmem_team *t);
+
+/* The highest epoch of a team that was unmade. */
+uint64_t shi_team_clock(void);
+
+/* Active sets stay until shi_team_down. Any thread may look for one: NULL: there is none. */
+struct shmem_team *shi_team_find_set(int start, int stride, int n);
+void shi_team_list_set(struct shmem_team *t);
 
 /* ---- for collectives --------------------------------------------------------------------------------------------- */
 

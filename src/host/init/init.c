@@ -283,6 +283,7 @@ static int build_world(int thread_level)
         shi_log_error("out of memory for the tables of %d PEs", shi_world.n_pes);
         return -ENOMEM;
     }
+    shi_split_up();
     for (int i = 0; i < N_PARTS && !err; i++)
         err = parts[i].up ? parts[i].up() : 0;
     shi_world.spans = shi_world.check || shi_world.watched || SHI_TSAN_IS_HERE;
@@ -373,6 +374,7 @@ void shi_world_down(const char *routine, int by_exit)
     shi_world.dev_private = 0;
     shi_shm_drop_heap(&shi_world.shm, shi_heap_reg_pinned(), shi_world.heap_bytes);
     shi_heap_down(shi_world.heap);
+    shi_split_down();
     shi_team_down();
     shi_peers_down();
 }

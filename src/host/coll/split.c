@@ -1,0 +1,207 @@
+/*
+ * split.c - splitting and destroying teams: all members of the parent agree on a slot that is free on each of them, an epoch and a number.
+ *
+ * Threads may split different teams at the same time; the words below are changed under the lock.
+ */
+#include "host/coll/team.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "host/util/log.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t slot_free[SHI_SLOTS / 64];
+static int leaving[SHI_SLOTS]; /* members of this node that have to destroy a team of this PE's slot before it is free */
+static int n_leaving; /* slots with such members; for a moment one more */
+static uint64_t generations; /* the highest there has been here */
+
+/* ---- slots ------------------------------------------------------------------------------------------------------- */
+
+/* The slots of destroyed teams whose records no other member of the node reads any more. all: nobody does, in finalize. */
+static void free_left_slots(int all)
+{
+    for (int i = 0; i < SHI_SLOTS && __atomic_load_n(&n_leaving, __ATOMIC_RELAXED); i++) {
+        int n = __atomic_load_n(&leaving[i], __ATOMIC_RELAXED);
+        struct shi_slot *s = n ? shi_team_slot(shi_world.pe, i) : NULL;
+        if (!n || (!all && __atomic_load_n(&s->arrived, __ATOMIC_ACQUIRE) != (uint64_t)n)) /* A2 */
+            continue;
+        __atomic_store_n(&s->arrived, 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&leaving[i], 0, __ATOMIC_RELAXED);
+        __atomic_sub_fetch(&n_leaving, 1, __ATOMIC_RELAXED);
+        slot_free[i / 64] |= 1ull << (i % 64);
+    }
+}
+
+void shi_split_up(void)
+{
+    memset(slot_free, 0xff, sizeof slot_free);
+    memset(leaving, 0, sizeof leaving);
+    n_leaving = 0;
+    slot_free[0] &= ~(1ull << SHI_SLOT_WORLD | 1ull << SHI_SLOT_SHARED);
+}
+
+void shi_split_down(void)
+{
+    free_left_slots(1);
+}
+
+/* ---- agreement --------------------------------------------------------------------------------------------------- */
+
+/* The record of each member of the parent, and of all of them together. */
+struct offer {
+    uint64_t slot_free[SHI_SLOTS / 64];
+    uint64_t clock;
+    uint64_t generation;
+    int32_t ok;
+};
+_Static_assert(SHI_SLOT_WORLD == 0, "the world's slot begins a sync area");
+_Static_assert(sizeof(struct offer) <= SHI_EXCHANGE_BYTES, "a split needs one merge");
+
+static int contains(const struct shi_subset *s, int pe)
+{
+    int d = pe - s->start;
+    if (s->size == 1)
+        return d == 0;
+    return d % s->stride == 0 && d / s->stride >= 0 && d / s->stride < s->size;
+}
+
+static void merge_offers(void *to, const void *from)
+{
+    struct offer *all = to;
+    const struct offer *o = from;
+    for (int w = 0; w < SHI_SLOTS / 64; w++)
+        all->slot_free[w] &= o->slot_free[w];
+    all->clock = o->clock > all->clock ? o->clock : all->clock;
+    all->generation = o->generation > all->generation ? o->generation : all->generation;
+    all->ok &= o->ok;
+}
+
+/* Merge the members' records. 0, or -EINVAL when one of them is not ok. */
+static int gather(struct shmem_team *parent, const struct offer *mine, struct offer *all)
+{
+    *all = *mine;
+    shi_team_merge(parent, all, sizeof *all, merge_offers);
+    return all->ok ? 0 : -EINVAL;
+}
+
+/* The lowest free slots. 0 or -ENOSPC. */
+static int choose(const struct offer *all, int n_slots, int *index)
+{
+    for (int s = 0, found = 0; s < SHI_SLOTS; s++) {
+        if (all->slot_free[s / 64] >> (s % 64) & 1)
+            index[found++] = s;
+        if (found == n_slots)
+            return 0;
+    }
+    return -ENOSPC;
+}
+
+/* Take the slots, all or none; another thread's split may have taken one first. `mine` gets the result, and a clock and a
+ * generation that are above those of all teams that have had the slots, even since the offer. */
+static void claim(const int *index, int n_slots, uint64_t generation, struct offer *mine)
+{
+    mine->ok = 1;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < n_slots; i++)
+        mine->ok &= (int)(slot_free[index[i] / 64] >> (index[i] % 64) & 1);
+    for (int i = 0; mine->ok && i < n_slots; i++)
+        slot_free[index[i] / 64] &= ~(1ull << (index[i] % 64));
+    generations = generation > generations ? generation : generations + 1;
+    mine->generation = generations;
+    mine->clock = shi_team_clock();
+    pthread_mutex_unlock(&lock);
+}
+
+static void note_generation(uint64_t generation)
+{
+    pthread_mutex_lock(&lock);
+    generations = generation > generations ? generation : generations;
+    pthread_mutex_unlock(&lock);
+}
+
+static void give_back(int index)
+{
+    pthread_mutex_lock(&lock);
+    slot_free[index / 64] |= 1ull << (index % 64);
+    pthread_mutex_unlock(&lock);
+}
+
+/* Agree on slots that are free on every member, and take them; *all has a clock above every member's, and a generation. 0
+ * or -errno, the same on all. Only with several threads can a slot be gone between offer and claim: then all try again. They
+ * also do when no slot is free, as members of this node may have destroyed a team after this PE made its offer. */
+static int agree(struct shmem_team *parent, int n_slots, int ok, int *index, struct offer *all)
+{
+    for (int full = 0;;) {
+        struct offer mine = {.ok = ok}, again;
+        pthread_mutex_lock(&lock);
+        free_left_slots(0);
+        mine.clock = shi_team_clock();
+        mine.generation = generations;
+        memcpy(mine.slot_free, slot_free, sizeof slot_free);
+        pthread_mutex_unlock(&lock);
+        int err = gather(parent, &mine, all);
+        if (!err)
+            err = choose(all, n_slots, index);
+        if (err == -ENOSPC && !full++)
+            continue;
+        if (err)
+            return err;
+        claim(index, n_slots, ++all->generation, &mine);
+        int claimed = mine.ok;
+        if (shi_world.thread_level < SHMEM_THREAD_MULTIPLE)
+            return 0;
+        if (gather(parent, &mine, &again) == 0) {
+            all->clock = again.clock;
+            all->generation = again.generation;
+            note_generation(all->generation);
+            return 0;
+        }
+        for (int i = 0; claimed && i < n_slots; i++)
+            give_back(index[i]);
+    }
+}
+
+static struct shmem_team *create(const struct shmem_team *parent, const struct shi_subset *s, int index, const struct offer *all)
+{
+    struct shmem_team like = {.list = parent->list, .start = parent->start + s->start * parent->stride,
+                              .stride = s->size > 1 ? s->stride * parent->stride : 1, .n = s->size, .index = index, .epoch = all->clock,
+                              .number = all->generation * SHI_SLOTS + (uint64_t)index};
+    if (s->mask & SHMEM_TEAM_NUM_CONTEXTS)
+        like.config.num_contexts = s->config->num_contexts;
+    return shi_team_make(&like);
+}
+
+int shi_team_split(struct shmem_team *parent, const struct shi_subset *subset, int n_subsets, int ok)
+{
+    int index[2];
+    struct offer all;
+    parent->routine = "shmem_team_split";
+    for (int i = 0; i < n_subsets; i++)
+        *subset[i].out = NULL;
+    int err = agree(parent, n_subsets, ok, index, &all);
+    for (int i = 0; !err && i < n_subsets; i++) {
+        if (!contains(&subset[i], parent->me)) {
+            give_back(index[i]);
+            continue;
+        }
+        *subset[i].out = create(parent, &subset[i], index[i], &all);
+    }
+    return err;
+}
+
+void shi_team_destroy(struct shmem_team *t)
+{
+    int index = t->index, others = t->gathered ? t->node[t->my_node].n - 1 : 0;
+    struct shi_slot *first = t->gathered ? t->slot[shi_team_first(t)] : NULL, *mine = t->slot[t->me];
+    shi_team_unmake(t);
+    if (first && first != mine) {
+        __atomic_add_fetch(&first->arrived, 1, __ATOMIC_ACQ_REL); /* R2: this PE no longer reads the records there */
+    } else if (others) {
+        __atomic_add_fetch(&n_leaving, 1, __ATOMIC_RELAXED);
+        __atomic_store_n(&leaving[index], others, __ATOMIC_RELAXED); /* under no lock: the slot is this thread's */
+    }
+    if (!others || first != mine)
+        give_back(index);
+}
