@@ -3,8 +3,7 @@
  * implementations takes milliseconds. bench/hosts runs it.
  *
  * PE 0 prints the median over BATCHES of the time of a call, with a barrier before each batch and calls back to back in it.
- * With the name of a collective: only that one, with lengths from 8 B on in steps of 4. bench/tune does that. One of these names is scan, an
- * inclusive prefix sum (OpenSHMEM 1.6). `node` is the number of PEs that share memory with PE 0.
+ * With the name of a collective: only that one, with lengths from 8 B on in steps of 4. bench/tune does that. `node` is the number of PEs that share memory with PE 0.
  */
 #include <shmem.h>
 #include <stdio.h>
@@ -45,14 +44,6 @@ static void alltoall(int nelems)
 {
     shmem_alltoall64(dest, source, (size_t)nelems, 0, 0, n, take_set());
 }
-
-#if SHMEM_MAJOR_VERSION > 1 || SHMEM_MINOR_VERSION >= 6
-#define HAVE_SCAN 1
-static void scan(int nelems)
-{
-    shmem_long_sum_inscan(SHMEM_TEAM_WORLD, dest, source, (size_t)nelems);
-}
-#endif
 
 static double now_us(void)
 {
@@ -97,9 +88,6 @@ static int sweep(const char *name)
         {"reduce", reduce},
         {"broadcast", broadcast},
         {"alltoall", alltoall},
-#ifdef HAVE_SCAN
-        {"scan", scan},
-#endif
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strcmp(rows[i].name, name) == 0) {

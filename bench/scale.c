@@ -24,14 +24,14 @@
 
 #include "host/coll/coll.h"
 #include "host/coll/plan.h"
-#include "host/coll/rules.h"
 #include "host/net/lane.h"
 #include "host/net/stream.h"
 #include "host/ops/state.h"
+#include "host/policy/schedule.h"
 #include "host/tag/tag.h"
 
-enum { EACH = 64, PEERS = 64, TABLES = -2 };
-enum { CHECKED = 8192, MOST = 1000000, PHASES = 6, NAME_BYTES = 24, BLOCK = 131072, PULLED = 8192 };
+enum { EACH = 64, PEERS = 64, TABLES = -2, SCAN = -3, COLLECT = -4 };
+enum { CHECKED = 8192, MOST = 1000000, PHASES = 3, NAME_BYTES = 24, BLOCK = 131072, PULLED = 8192 };
 
 static double latency = 3, overhead = 1.5, gap = 0.5, ns_a_byte = 0.4; /* measured over tcp on one host */
 static double store = 0.1, ns_a_copied_byte = 0.1;
@@ -56,7 +56,7 @@ struct phase {
 
 struct row {
     char name[NAME_BYTES];
-    int collective; /* enum shi_collective, or -1: a plan for itself, or TABLES */
+    int collective; /* enum shi_collective, SCAN or COLLECT; -1: a plan for itself; or TABLES */
     size_t bytes;
     struct phase alone;
 };
@@ -68,10 +68,10 @@ static const struct row rows[] = {
     {"broadcast-1M", SHI_COLL_BROADCAST, 1 << 20, {0}},
     {"reduce-8", SHI_COLL_REDUCE, 8, {0}},
     {"reduce-1M", SHI_COLL_REDUCE, 1 << 20, {0}},
-    {"scan-8", SHI_COLL_SCAN, 8, {0}},
-    {"scan-1M", SHI_COLL_SCAN, 1 << 20, {0}},
-    {"fcollect-8", SHI_COLL_COLLECT, 8, {0}},
-    {"fcollect-1K", SHI_COLL_COLLECT, 1024, {0}},
+    {"scan-8", SCAN, 8, {0}},
+    {"scan-1M", SCAN, 1 << 20, {0}},
+    {"fcollect-8", COLLECT, 8, {0}},
+    {"fcollect-1K", COLLECT, 1024, {0}},
     {"alltoall-8", SHI_COLL_ALLTOALL, 8, {0}},
     {"alltoall-1K", SHI_COLL_ALLTOALL, 1024, {0}},
     {"tables", TABLES, 0, {0}},
@@ -119,41 +119,33 @@ static int by_firsts(struct phase *p, int pes, double given, enum shi_plan plan,
     return 3;
 }
 
-/* Two barriers of the node, with what it combines between them; the rounds of a plan or several; the members read the result. */
-static int by_holders(struct phase *p, int pes, double all, const struct phase *between, int n)
+/* Two barriers of the node, with what it combines between them; the rounds of a plan; the members read the result. */
+static int by_holders(struct phase *p, int pes, double all, const struct phase *between)
 {
     p[0] = on_node(pes > 1 ? 2 * pes : 0, pes > 1 ? all * (pes + 1) : 0);
-    for (int i = 0; i < n; i++) {
-        p[1 + i] = between[i];
-        p[1 + i].participants = HOLDERS;
-    }
-    p[1 + n] = on_node(pes > 1 ? 2 * pes : 0, all * (pes - 1));
-    return 2 + n;
+    p[1] = *between;
+    p[1].participants = HOLDERS;
+    p[2] = on_node(pes > 1 ? 2 * pes : 0, all * (pes - 1));
+    return 3;
+}
+
+static enum shi_schedule choose(enum shi_collective of, const struct shape *s, size_t bytes, unsigned without)
+{
+    return shi_schedule_choose(of, &(const struct shi_schedule_facts){s->nodes, s->pes, bytes, without}, NULL, 0);
 }
 
 /* The phases of a reduction, and the memory that they need. Returns their number. */
 static int reduce_phases(const struct shape *s, size_t bytes, struct phase *p, double *memory)
 {
     int n = s->nodes, pes = s->pes, doublings = shi_plan_rounds(SHI_PLAN_DOUBLING, n);
-    double all = (double)bytes, record = (double)shi_round_up(bytes, 16), part = all / pes / n;
-    unsigned without = (shi_team_fits(n * pes, bytes, pes + n) ? 0 : 1 << SHI_BY_GATHER) |
-                       (shi_team_fits(n * pes, bytes, pes + doublings) ? 0 : 1 << SHI_BY_DOUBLING);
-    switch (shi_rules_choose(SHI_COLL_REDUCE, &(const struct shi_shape){n, pes, n}, bytes, without)) {
-    case SHI_BY_GATHER:
-        *memory = 2 * record * (pes + n);
-        return by_firsts(p, pes, all * (2 * pes - 1), SHI_PLAN_GATHER, record, all * pes);
-    case SHI_BY_DOUBLING:
+    double all = (double)bytes, record = (double)shi_round_up(bytes, 16), part = all / pes / shi_plan_blocks(SHI_PLAN_HALVING, n);
+    int fits = shi_team_fits(n * pes, bytes, pes + doublings);
+    if (choose(SHI_COLL_REDUCE, s, bytes, fits ? 0 : 1 << SHI_BY_DOUBLING) == SHI_BY_DOUBLING) {
         *memory = 2 * record * (pes + doublings);
         return by_firsts(p, pes, all * (2 * pes - 1), SHI_PLAN_DOUBLING, all, all * pes);
-    case SHI_BY_PIECES: /* notifications, reads of all pieces, writes */
-        *memory = n * (part < BLOCK ? part : BLOCK);
-        return by_holders(p, pes, all, (const struct phase[]){{.plan = SHI_PLAN_PAIRWISE}, {.plan = SHI_PLAN_PAIRWISE, .block = part},
-                                                              {.plan = SHI_PLAN_PAIRWISE, .block = part}}, 3);
-    default:
-        part = all / pes / shi_plan_blocks(SHI_PLAN_HALVING, n);
-        *memory = 2 * (all / pes / 2 < BLOCK ? all / pes / 2 : BLOCK);
-        return by_holders(p, pes, all, &(const struct phase){.plan = SHI_PLAN_HALVING, .block = part, .extra = 1}, 1); /* reads */
     }
+    *memory = 2 * (all / pes / 2 < BLOCK ? all / pes / 2 : BLOCK);
+    return by_holders(p, pes, all, &(const struct phase){.plan = SHI_PLAN_HALVING, .block = part, .extra = 1}); /* reads */
 }
 
 static int alltoall_phases(const struct shape *s, size_t bytes, struct phase *p, double *memory)
@@ -163,7 +155,7 @@ static int alltoall_phases(const struct shape *s, size_t bytes, struct phase *p,
     double places = block * shi_plan_index_places(n, shi_plan_log2(n));
     int fits = places <= (double)(shi_team_half_bytes(n * pes) - SHI_LANDING_BYTES);
     int is_short = block <= (double)shi_coll_place_bytes(n * pes, n, pes) && bytes <= SHI_STREAM_PUT_BYTES;
-    switch (shi_rules_choose(SHI_COLL_ALLTOALL, &(const struct shi_shape){n, pes, n}, bytes, fits ? 0 : 1 << SHI_BY_INDEX)) {
+    switch (choose(SHI_COLL_ALLTOALL, s, bytes, fits ? 0 : 1 << SHI_BY_INDEX)) {
     case SHI_BY_INDEX:
         *memory = 2 * places; /* the two halves of the exchange buffers */
         return by_firsts(p, pes, copied, SHI_PLAN_INDEX, block, copied);
@@ -186,7 +178,7 @@ static int broadcast_phases(const struct shape *s, size_t bytes, struct phase *p
     int n = s->nodes, others = s->pes - 1, phases = 1;
     double all = (double)bytes;
     p[0] = (struct phase){.plan = SHI_PLAN_TREE, .block = all};
-    if (shi_rules_choose(SHI_COLL_BROADCAST, &(const struct shi_shape){n, s->pes, n}, bytes, 0) != SHI_BY_TREE) {
+    if (choose(SHI_COLL_BROADCAST, s, bytes, 0) != SHI_BY_TREE) {
         p[0] = (struct phase){.plan = SHI_PLAN_SCATTER, .block = (double)((bytes + (size_t)n - 1) / (size_t)n)};
         p[1] = (struct phase){.plan = SHI_PLAN_GATHER, .block = p[0].block};
         phases = 2;
@@ -199,11 +191,7 @@ static int scan_phases(const struct shape *s, size_t bytes, struct phase *p, dou
 {
     int n = s->nodes, pes = s->pes, ranks = n * pes, records = pes + 1 + shi_plan_rounds(SHI_PLAN_SCAN, n);
     double record = (double)shi_round_up(bytes, 16), all = (double)bytes;
-    if (shi_rules_choose(SHI_COLL_SCAN, &(const struct shi_shape){n, pes, ranks}, bytes, 0) == SHI_BY_GATHER) {
-        *memory = 2 * record * ranks;
-        return by_firsts(p, pes, record * pes, SHI_PLAN_GATHER, record * pes, record * ranks * pes);
-    }
-    if (shi_team_fits(ranks, bytes, records)) {
+    if (shi_schedule_scan(&(const struct shi_scan_facts){1, 1, 0, shi_team_fits(ranks, bytes, records)}) == SHI_SCAN_FIRSTS) {
         *memory = 2 * record * records;
         return by_firsts(p, pes, all * 2 * pes, SHI_PLAN_SCAN, all, all * pes * pes);
     }
@@ -223,8 +211,8 @@ static int phases_of(const struct row *r, const struct shape *s, struct phase *p
     case SHI_COLL_REDUCE: return reduce_phases(s, r->bytes, p, memory);
     case SHI_COLL_ALLTOALL: return alltoall_phases(s, r->bytes, p, memory);
     case SHI_COLL_BROADCAST: return broadcast_phases(s, r->bytes, p);
-    case SHI_COLL_SCAN: return scan_phases(s, r->bytes, p, memory);
-    case SHI_COLL_COLLECT: return by_firsts(p, s->pes, each, SHI_PLAN_GATHER, each, each * s->nodes * (s->pes - 1));
+    case SCAN: return scan_phases(s, r->bytes, p, memory);
+    case COLLECT: return by_firsts(p, s->pes, each, SHI_PLAN_GATHER, each, each * s->nodes * (s->pes - 1));
     default:
         if (r->alone.plan == SHI_PLAN_MERGE)
             *memory = 2.0 * SHI_EXCHANGE_BYTES * (shi_plan_log2(s->nodes) + s->pes);

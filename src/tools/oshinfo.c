@@ -135,18 +135,18 @@ static int read_rules(void)
 /* How collectives between nodes are carried out: the first line of a collective that applies. */
 static void print_collectives(int json)
 {
-    const struct shi_rule *r;
-    for (int i = 0; (r = shi_rules_at(i)); i++) {
+    int n;
+    const struct shi_rule *given = shi_rules_given(&n), *r, *before = NULL;
+    for (int i = 0; (r = i < n ? &given[i] : shi_schedule_rule(i - n)); before = r, i++) {
         char text[160];
         shi_rules_describe(r, text, sizeof text);
         if (json) {
             print_string(i ? ",\n  {\"collective\": " : "  {\"collective\": ", shi_rules_collective(r->of));
             print_string(", \"algorithm\": ", text);
-            print_string(", \"from\": ", i < shi_rules_given() ? "SHMEM_COLLECTIVES" : "built in");
+            print_string(", \"from\": ", i < n ? "SHMEM_COLLECTIVES" : "built in");
             printf("}");
         } else {
-            printf("  %-18s %s%s\n", i && shi_rules_at(i - 1)->of == r->of ? "" : shi_rules_collective(r->of), text,
-                   i < shi_rules_given() ? " (SHMEM_COLLECTIVES)" : "");
+            printf("  %-18s %s%s\n", before && before->of == r->of ? "" : shi_rules_collective(r->of), text, i < n ? " (SHMEM_COLLECTIVES)" : "");
         }
     }
 }

@@ -125,8 +125,7 @@ assert tune.crossing(other, copy, 64, 262144) == 4096, tune.crossing(other, copy
 assert tune.crossing(copy, other, 64, 4096) == 64
 EOF
 ok $? "bench/tune takes the size at which the protocols cross" "$dir/out"
-# Collectives of an invented launcher: with several PEs a node the schedule nodes of alltoalls is the fastest from 128 B to 8 KiB, that of
-# scans from 128 B on.
+# Collectives of an invented launcher: with several PEs a node the schedule nodes of alltoalls is the fastest from 128 B to 8 KiB.
 cat >"$dir/oshrun" <<'EOF'
 #!/usr/bin/env python3
 import os, sys
@@ -137,14 +136,14 @@ each = int(places[0].split(":")[1]) if places else 1
 assert not places or pes == each * len(places) and "SHMEM_TRANSPORT" not in os.environ
 way = os.environ["SHMEM_COLLECTIVES"].split(":")[-1]
 for n in (8, 32, 128, 512, 2048, 8192, 32768):
-    us = {"index": 1 + n / 100, "nodes": 2 + n / 1000 if each > 1 else 99, "pairwise": 5 + n / 2000, "gather": 1 + n / 100, "read": 99}[way]
+    us = {"index": 1 + n / 100, "nodes": 2 + n / 1000 if each > 1 else 99, "pairwise": 5 + n / 2000}[way]
     print(f'{{"bench": "nodes", "case": "{args[-1]}", "bytes": {n}, "pes": {pes}, "node": {each}, "us": {us}}}')
 EOF
 chmod +x "$dir/oshrun"
-"$top_srcdir/bench/tune" --ours "$OSHCC" "$dir/oshrun" --rounds 1 --nodes 2,3 --pes 1,2 --hosts a,b,c alltoall scan >"$dir/out" 2>&1
+"$top_srcdir/bench/tune" --ours "$OSHCC" "$dir/oshrun" --rounds 1 --nodes 2,3 --pes 1,2 --hosts a,b,c alltoall >"$dir/out" 2>&1
 [ "$(grep -v '^#' "$dir/out" | paste -sd ,)" = "$(for nodes in 2-2 3-; do
-    echo "alltoall $nodes 1 -128 index,alltoall $nodes 1 129- pairwise,scan $nodes 1 -8192 gather,scan $nodes 1 8193- nodes"
-    echo "alltoall $nodes 2- -32 index,alltoall $nodes 2- 33-2048 nodes,alltoall $nodes 2- 2049- pairwise,scan $nodes 2- -32 gather,scan $nodes 2- 33- nodes"
+    echo "alltoall $nodes 1 -128 index,alltoall $nodes 1 129- pairwise"
+    echo "alltoall $nodes 2- -32 index,alltoall $nodes 2- 33-2048 nodes,alltoall $nodes 2- 2049- pairwise"
 done | paste -sd ,)" ]
 ok $? "bench/tune --pes finds the lengths of the schedules by nodes" "$dir/out"
 bad=

@@ -24,7 +24,7 @@ for pes in 1 64; do # the nodes' first PEs alone send
     ok $? "6 messages for 64 nodes with PEs: $pes" "$dir/out"
 done
 "$top_builddir/src/tools/oshinfo" >"$dir/out" 2>&1 && grep -q '^  broadcast .*binomial tree' "$dir/out" &&
-    grep -q '^  reduce .*up to 8192 bytes of all nodes: allgather' "$dir/out" && grep -q 'recursive halving' "$dir/out"
+    grep -q '^  reduce .*up to 8192 bytes: recursive doubling' "$dir/out" && grep -q 'recursive halving' "$dir/out"
 ok $? "oshinfo shows the algorithms of collectives" "$dir/out"
 "$top_builddir/src/tools/oshinfo" --json >"$dir/out" 2>&1 &&
     python3 -c 'import json, sys; assert len(json.load(sys.stdin)["collectives"]) > 8' <"$dir/out"

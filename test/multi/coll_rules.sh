@@ -20,13 +20,12 @@ refused() { # what the one line has, command
     ok $? "one line: $1" "$out"
 }
 
-rules 5 conf/coll 'broadcast:*:*:*:scatter,reduce:*:*:*:halving,scan:*:*:*:read,alltoall:*:*:*:pairwise'
-rules 3 conf/coll 'broadcast:*:*:*:tree,reduce:*:*:*:pieces,scan:*:*:*:gather,alltoall:*:*:*:index'
-rules 5 multi/coll_long 'reduce:*:*:*:doubling,alltoall:*:*:*:nodes,scan:*:*:*:nodes'
-rules 5 multi/coll_long 'scan:*:*:*:read'
+rules 5 conf/coll 'broadcast:*:*:*:scatter,reduce:*:*:*:halving,alltoall:*:*:*:pairwise'
+rules 3 conf/coll 'broadcast:*:*:*:tree,alltoall:*:*:*:index'
+rules 5 multi/coll_long 'broadcast:*:*:*:scatter,alltoall:*:*:*:nodes'
 rules 11 multi/coll_long 'alltoall:*:*:*:nodes' # more than the window of long alltoalls
-rules 2 conf/coll 'broadcast:*:*:*:scatter,reduce:*:*:*:gather,alltoall:*:*:*:nodes,scan:*:*:*:nodes'
-for way in gather doubling pieces halving; do
+rules 2 conf/coll 'broadcast:*:*:*:scatter,reduce:*:*:*:halving,alltoall:*:*:*:nodes'
+for way in doubling halving; do
     REPRODUCE_THREADS=1 rules 6 multi/reproduce "reduce:*:*:*:$way"
 done
 if [ -x "$top_builddir/test/multi/device_any_private.pes" ]; then
@@ -37,8 +36,8 @@ fi
 program=$top_builddir/test/conf/coll.pes
 refused '"tree" is no schedule of reduce' 'reduce:*:*:*:tree' "$program"
 # shellcheck disable=SC2016
-refused 'PE 1 has other rules than PE 0' 'reduce:*:*:*:gather' \
-    sh -c 'if [ "$PMIX_RANK" = 1 ]; then SHMEM_COLLECTIVES=reduce:*:*:-8:gather; fi; exec "$0"' "$program"
+refused 'PE 1 has other rules than PE 0' 'reduce:*:*:*:doubling' \
+    sh -c 'if [ "$PMIX_RANK" = 1 ]; then SHMEM_COLLECTIVES=reduce:*:*:-8:doubling; fi; exec "$0"' "$program"
 SHMEM_COLLECTIVES='reduce:2-4:*:-4K:doubling' "$top_builddir/src/tools/oshinfo" >"$out" &&
     grep -q 'reduce .*up to 4096 bytes, 2 to 4 nodes: recursive doubling (SHMEM_COLLECTIVES)' "$out"
 ok $? "oshinfo shows a rule" "$out"

@@ -40,8 +40,7 @@ uneven h1:3,h2:2,h3:2 "--map-by node" conf/coll multi/coll_long
 uneven h1:1,h2:7 "" multi/coll_long
 export SHMEM_COLLECTIVES='alltoall:*:*:*:pairwise'
 uneven h1:1,h2:3,h3:2 "" multi/coll_long
-export SHMEM_COLLECTIVES='reduce:*:*:*:pieces'
-uneven h1:3,h2:1,h3:2,h4:1,h5:1 "" multi/coll_long
 export SHMEM_COLLECTIVES='reduce:*:*:*:halving'
 uneven h1:2,h2:4,h3:3 "" multi/coll_long
+uneven h1:3,h2:1,h3:2,h4:1,h5:1 "" multi/coll_long
 plan

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "host/coll/rules.h"
 #include "host/ops/caller.h"
 #include "host/ops/wait.h"
 #include "host/util/end.h"

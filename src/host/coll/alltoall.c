@@ -32,7 +32,7 @@ static int between_nodes(struct shmem_team *t, const struct shi_all_to_all *a)
         return 0;
     unsigned without = (shi_coll_index_fits(t, a) ? 0 : 1 << SHI_BY_INDEX) |
                        (shi_coll_by_nodes_fits(t, a) ? 0 : 1 << SHI_BY_NODES);
-    enum shi_algorithm way = shi_coll_choose(t, SHI_COLL_ALLTOALL, a->nelems * a->elem, without);
+    enum shi_schedule way = shi_coll_choose(t, SHI_COLL_ALLTOALL, a->nelems * a->elem, without);
     if (way == SHI_BY_INDEX)
         shi_coll_index(t, a);
     else if (way == SHI_BY_NODES)

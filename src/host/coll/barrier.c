@@ -3,6 +3,7 @@
 #include "host/net/doorbell.h"
 #include "host/ops/remote.h"
 #include "host/ops/wait.h"
+#include "host/policy/schedule.h"
 
 /* Until *word >= value, in the barrier that the team's epoch counts now. */
 #define AWAIT_BARRIER(t, word, value)                                                                                \
@@ -121,7 +122,7 @@ void shi_team_barrier(const char *routine, struct shmem_team *t)
         return;
     if (t->n_nodes > 1)
         barrier_nodes(t, epoch);
-    else if (t->oversubscribed)
+    else if (shi_schedule_barrier(t->oversubscribed) == SHI_BARRIER_COUNTING)
         barrier_counting(t, epoch);
     else
         barrier_dissemination(t, epoch);

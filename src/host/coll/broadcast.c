@@ -8,8 +8,6 @@
 #include "host/ops/span.h"
 #include "host/util/log.h"
 
-enum { PULL_BYTES = 8192 /* from this length on members read a broadcast, all at the same time */ };
-
 /* Data from one member of a node to its others: pushed, or, when long, read by all at the same time while the sender waits.
  * `source` is the sender's address of the data, symmetric. */
 struct chunk {
@@ -55,7 +53,7 @@ static void begin_over_set(const char *routine, struct shmem_team *t, struct chu
 static void push_node(struct shmem_team *t, const struct chunk *g)
 {
     const struct shi_node *here = &t->node[t->my_node];
-    int pulled = g->bytes >= PULL_BYTES;
+    int pulled = shi_schedule_pulls(g->bytes);
     for (int k = 0; k < here->n; k++) {
         int i = here->member[k];
         if (i == t->me)
@@ -76,7 +74,7 @@ static void push_node(struct shmem_team *t, const struct chunk *g)
 static void pull_chunk(struct shmem_team *t, const struct chunk *g)
 {
     shi_team_wait_notify(t, g->sender, g->epoch);
-    if (g->bytes >= PULL_BYTES) {
+    if (shi_schedule_pulls(g->bytes)) {
         shi_coll_copy(g->dest, shi_coll_at(t, g->source, g->sender), g->bytes);
         shi_team_notify(t, g->sender, g->epoch);
     }

@@ -9,6 +9,7 @@
 #ifndef SHI_COLL_H
 #define SHI_COLL_H
 
+#include "host/coll/rules.h"
 #include "host/coll/team.h"
 #include "host/ops/address.h"
 
@@ -24,12 +25,12 @@ void shi_coll_alltoall(const char *routine, struct shmem_team *t, void *dest, co
 void shi_coll_alltoalls(const char *routine, struct shmem_team *t, void *dest, const void *source, ptrdiff_t dst,
                         ptrdiff_t sst, size_t nelems, size_t elem);
 
-/* The schedule that the rules give a collective of so many bytes; `without` as of shi_rules_choose. */
-static inline enum shi_algorithm shi_coll_choose(const struct shmem_team *t, enum shi_collective of, size_t bytes,
-                                                 unsigned without)
+/* The schedule of a collective of so many bytes; `without` as in struct shi_schedule_facts. */
+static inline enum shi_schedule shi_coll_choose(const struct shmem_team *t, enum shi_collective of, size_t bytes, unsigned without)
 {
-    const struct shi_shape shape = {t->n_nodes, t->most_local, of == SHI_COLL_SCAN ? t->n : t->n_nodes};
-    return shi_rules_choose(of, &shape, bytes, without);
+    int n;
+    const struct shi_rule *given = shi_rules_given(&n);
+    return shi_schedule_choose(of, &(const struct shi_schedule_facts){t->n_nodes, t->most_local, bytes, without}, given, n);
 }
 
 /* An alltoall: `nelems` elements of `elem` bytes for each member, in strides dst and sst of elements. elem: a power of two, at

@@ -10,7 +10,7 @@
 #include "host/ops/span.h"
 #include "host/util/log.h"
 
-enum { PULL_BYTES = 8192, INLINE_BYTES = 1032 /* longest block that a collect between nodes sends with its length */ };
+enum { INLINE_BYTES = 1032 /* longest block that a collect between nodes sends with its length */ };
 
 /* The members' blocks in dest: member i's from at[i] to at[i + 1], or all of `each` bytes. */
 struct layout {
@@ -82,7 +82,7 @@ static void store_nodes(struct shmem_team *t, void *dest, const void *source, co
     const struct shi_node *here = &t->node[t->my_node];
     size_t off = start_of(l, t->me), bytes = start_of(l, t->me + 1) - off, all = start_of(l, t->n);
     uint64_t read = t->epoch += 2, epoch = read - 1;
-    int first = here->member[0], pulled = all >= PULL_BYTES;
+    int first = here->member[0], pulled = shi_schedule_pulls(all);
     struct gather g = {dest, l};
     if (bytes)
         shi_coll_copy(shi_coll_at(t, (char *)dest + off, first), source, bytes);

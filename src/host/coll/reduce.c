@@ -1,10 +1,10 @@
 /*
  * reduce.c - reductions of a team.
  *
- * Short ones: every member sends its elements to all, and each combines them. Long ones: each member combines one part of the
- * array from all sources and stores the result into all dests; no other member accesses that part, so dest may be source.
- * Between nodes both work in two levels, on the node first; plan.h says in which rounds. tree.h says which operands are combined with
- * which.
+ * Short ones of few PEs: every member sends its elements to all, and each combines them. Other short ones: a node's first member combines
+ * for its node, and the firsts in rounds. Long ones: each member combines one part of the array from all sources and stores the result into
+ * all dests; no other member accesses that part, so dest may be source. Between nodes they do that on the node first. plan.h says in which
+ * rounds, policy/schedule.h which way. tree.h says which operands are combined with which.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -48,18 +48,6 @@ struct between {
     char *acc, *places;
 };
 
-/* Every first gets the nodes' elements and combines them. */
-static void gather_nodes(struct shmem_team *t, const struct between *b)
-{
-    struct shi_tree tree;
-    shi_tree_begin(&tree, b->r, b->n, t->n_nodes);
-    memcpy(b->places + (size_t)t->my_node * b->each, b->of_node, b->bytes);
-    shi_team_gather(t, b->epoch, b->places, b->each);
-    for (int k = 0; k < t->n_nodes; k++)
-        shi_tree_add(&tree, b->places + (size_t)k * b->each);
-    memcpy(b->acc, b->places, b->bytes);
-}
-
 /* The firsts combine in rounds; the lower nodes' elements are the left operand. */
 static void double_nodes(struct shmem_team *t, const struct between *b)
 {
@@ -86,15 +74,9 @@ static void double_nodes(struct shmem_team *t, const struct between *b)
     }
 }
 
-static void combine_nodes(struct shmem_team *t, const struct between *b, enum shi_algorithm way)
-{
-    (way == SHI_BY_GATHER ? gather_nodes : double_nodes)(t, b);
-}
-
 /* The members of a node give their elements to its first, which combines them, combines with the other firsts, and leaves the
  * result to its node. A node's only member does without these copies. */
-static void reduce_short_nodes(struct shmem_team *t, void *dest, const void *source, size_t n,
-                               const struct shi_reduction *r, enum shi_algorithm way)
+static void reduce_gathered(struct shmem_team *t, void *dest, const void *source, size_t n, const struct shi_reduction *r)
 {
     _Alignas(16) char acc[SHI_EXCHANGE_TOTAL_BYTES];
     const struct shi_node *here = &t->node[t->my_node];
@@ -105,7 +87,7 @@ static void reduce_short_nodes(struct shmem_team *t, void *dest, const void *sou
     if (here->n == 1) {
         b.of_node = shi_coll_readable(acc, source, bytes);
         shi_team_enter(t, b.epoch);
-        combine_nodes(t, &b, way);
+        double_nodes(t, &b);
         shi_team_release(t, b.epoch);
         shi_coll_copy(dest, acc, bytes);
         return;
@@ -117,7 +99,7 @@ static void reduce_short_nodes(struct shmem_team *t, void *dest, const void *sou
         for (int k = 0; k < here->n; k++)
             shi_tree_add(&tree, of_node + (size_t)k * each);
         memcpy(acc, of_node, bytes);
-        combine_nodes(t, &b, way);
+        double_nodes(t, &b);
         memcpy(result, acc, bytes);
         shi_team_release(t, b.epoch);
     }
@@ -125,13 +107,10 @@ static void reduce_short_nodes(struct shmem_team *t, void *dest, const void *sou
 }
 
 /* The records of a half: the elements of a node's members, and places for other nodes'. */
-static enum shi_algorithm reduce_way(const struct shmem_team *t, size_t bytes)
+static enum shi_schedule reduce_way(const struct shmem_team *t, size_t bytes)
 {
-    int rounds = shi_plan_rounds(SHI_PLAN_DOUBLING, t->n_nodes);
-    unsigned without = shi_team_fits(shi_world.n_pes, bytes, t->most_local + t->n_nodes) ? 0 : 1 << SHI_BY_GATHER;
-    if (!shi_team_fits(shi_world.n_pes, bytes, t->most_local + rounds))
-        without |= 1 << SHI_BY_DOUBLING;
-    return shi_coll_choose(t, SHI_COLL_REDUCE, bytes, without);
+    int fits = shi_team_fits(shi_world.n_pes, bytes, t->most_local + shi_plan_rounds(SHI_PLAN_DOUBLING, t->n_nodes));
+    return shi_coll_choose(t, SHI_COLL_REDUCE, bytes, fits ? 0 : 1 << SHI_BY_DOUBLING);
 }
 
 void shi_coll_reduce_part(const struct shmem_team *t, void *dest, const void *source, struct shi_range part,
@@ -168,169 +147,26 @@ static void reduce_long(struct shmem_team *t, void *dest, const void *source, si
 }
 
 /*
- * How a long reduction is shared between nodes, with any number of members each. The array has a slice for each member of the
- * team; a part is a run of slices. On each node one member, the holder of part k, has the node's result of it in its dest.
+ * How a long reduction is shared between nodes, with any number of members each: in parts of the same length, as many as the smallest node
+ * has members. On each node one member, the holder of part k, has the node's result of it in its dest.
  */
-struct parts {
-    int n;
-    int *first; /* [n + 1] part k is slices first[k] to first[k + 1] - 1 */
-};
-
-/* Halving: parts of the same length, as many as the smallest node has members. Pieces: part k has a slice for each node with a
- * member k, which combines it. Pair: free(parts.first). */
-static struct parts make_parts(const struct shmem_team *t, enum shi_algorithm way)
+static struct shi_range part_of(const struct shmem_team *t, size_t n, int k, size_t elem)
 {
-    struct parts p = {.n = t->most_local};
-    size_t bytes = (size_t)(p.n + 1) * sizeof *p.first;
-    p.first = (int *)shi_coll_room(t->routine, bytes);
-    memset(p.first, 0, bytes);
-    for (int i = 0; i < t->n_nodes; i++)
-        p.first[t->node[i].n]++;
-    if (way == SHI_BY_HALVING) {
-        p.n = 1;
-        while (!p.first[p.n])
-            p.n++;
-        for (int k = 0; k <= p.n; k++)
-            p.first[k] = (int)((int64_t)t->n * k / p.n);
-        return p;
-    }
-    for (int k = 0, with = t->n_nodes, at = 0; k <= p.n; at += with, k++) { /* with: nodes with a member k */
-        with -= p.first[k];
-        p.first[k] = at;
-    }
-    return p;
-}
-
-/* Elements of slices first to last - 1 of n elements. */
-static struct shi_range slices(const struct shmem_team *t, size_t n, int first, int last, size_t elem)
-{
-    const struct shi_range all = {0, n};
-    return (struct shi_range){shi_coll_cut(all, t->n, first, elem).first, shi_coll_cut(all, t->n, last, elem).first};
-}
-
-static struct shi_range part_of(const struct shmem_team *t, const struct parts *p, size_t n, int k, size_t elem)
-{
-    return slices(t, n, p->first[k], p->first[k + 1], elem);
+    return shi_coll_cut((struct shi_range){0, n}, t->least_local, k, elem);
 }
 
 /* Combine this node's sources into the dests of the holders; the members of the node share the work. */
-static void reduce_node(const struct shmem_team *t, void *dest, const void *source, size_t n, const struct parts *p,
-                        const struct shi_reduction *r)
+static void reduce_node(const struct shmem_team *t, void *dest, const void *source, size_t n, const struct shi_reduction *r)
 {
     const struct shi_node *here = &t->node[t->my_node];
-    int64_t me = t->local_rank[t->me];
-    int first = (int)(t->n * me / here->n), last = (int)(t->n * (me + 1) / here->n);
-    for (int k = 0; k < p->n; k++) {
-        int from = first > p->first[k] ? first : p->first[k], to = last < p->first[k + 1] ? last : p->first[k + 1];
-        if (from < to)
-            shi_coll_reduce_part(t, dest, source, slices(t, n, from, to, r->elem), r, shi_coll_holder(here, k));
+    struct shi_range mine = shi_coll_cut((struct shi_range){0, n}, here->n, t->local_rank[t->me], r->elem);
+    for (int k = 0; k < t->least_local; k++) {
+        struct shi_range part = part_of(t, n, k, r->elem);
+        part.first = part.first > mine.first ? part.first : mine.first;
+        part.last = part.last < mine.last ? part.last : mine.last;
+        if (part.first < part.last)
+            shi_coll_reduce_part(t, dest, source, part, r, here->member[k]);
     }
-}
-
-/* shi_team_notify or shi_team_wait_notify. */
-typedef void meet(const struct shmem_team *t, int member, uint64_t epoch);
-
-/* Of other nodes, the members that combine slices of the parts that this PE holds. */
-static void meet_combiners(const struct shmem_team *t, const struct parts *p, uint64_t epoch, meet *meet)
-{
-    for (int k = t->local_rank[t->me]; k < p->n; k += t->node[t->my_node].n)
-        for (int i = 1; i < t->n_nodes; i++) {
-            const struct shi_node *node = &t->node[(t->my_node + i) % t->n_nodes];
-            if (k < node->n)
-                meet(t, node->member[k], epoch);
-        }
-}
-
-/* Of other nodes, the holders of the part of which this PE combines a slice. */
-static void meet_holders(const struct shmem_team *t, uint64_t epoch, meet *meet)
-{
-    for (int i = 1; i < t->n_nodes; i++)
-        meet(t, shi_coll_holder(&t->node[(t->my_node + i) % t->n_nodes], t->local_rank[t->me]), epoch);
-}
-
-/* The slice of the nodes' results that this PE combines. The result of a node with one member is its source, which is read where it is:
- * no PE copies it into dest before. */
-struct slice {
-    char *dest;
-    const char *source;
-    size_t elem;
-    int k; /* the part */
-};
-
-/* A block of it: n elements from `at` on. What comes from node i has its place at in + i * each; this PE's own elements stay where they
- * are if the host can access them and they are no left operand, and the first node's result is made in dest. */
-struct block {
-    size_t at, n, each;
-    char *in;
-    const struct shi_reduction *r;
-};
-
-static const char *results_of(const struct shmem_team *t, const struct slice *s, int node)
-{
-    return t->node[node].n == 1 ? s->source : s->dest;
-}
-
-/* Where the elements of a node are, or arrive; of node 0, where the result is made. */
-static char *place(const struct shmem_team *t, const struct slice *s, const struct block *b, int node)
-{
-    const char *own = (node ? results_of(t, s, node) : s->dest) + b->at * s->elem;
-    struct shi_tree tree;
-    shi_tree_begin(&tree, b->r, b->n, t->n_nodes);
-    tree.at = node;
-    int changes = node && !shi_tree_ends(&tree);
-    return node == t->my_node && !changes && !shi_dheap_is_private(own) ? (char *)own : b->in + (size_t)node * b->each;
-}
-
-static void get_block(const struct shmem_team *t, const struct slice *s, const struct block *b)
-{
-    for (int i = 0; i < t->n_nodes; i++) {
-        const char *from = results_of(t, s, i) + b->at * s->elem;
-        char *to = place(t, s, b, i);
-        if (to != from)
-            shi_coll_get(t, to, from, b->n * s->elem, shi_coll_holder(&t->node[i], s->k));
-    }
-}
-
-static void combine_block(const struct shmem_team *t, const struct slice *s, const struct block *b)
-{
-    struct shi_tree tree;
-    shi_tree_begin(&tree, b->r, b->n, t->n_nodes);
-    for (int i = 0; i < t->n_nodes; i++)
-        shi_tree_add(&tree, place(t, s, b, i));
-    for (int i = 0; i < t->n_nodes; i++)
-        shi_coll_put(t, s->dest + b->at * s->elem, tree.stack[0], b->n * s->elem, shi_coll_holder(&t->node[i], s->k));
-}
-
-static void combine_slice(const struct shmem_team *t, const struct slice *s, struct shi_range part, const struct shi_reduction *r)
-{
-    size_t most = REMOTE_BLOCK_BYTES / s->elem, all = part.last - part.first;
-    most = most < all ? most : all;
-    struct block b = {.at = part.first, .each = most * s->elem, .r = r};
-    b.in = shi_coll_room(t->routine, (size_t)t->n_nodes * b.each);
-    for (; b.at < part.last; b.at += b.n) {
-        b.n = part.last - b.at < most ? part.last - b.at : most;
-        get_block(t, s, &b);
-        shi_coll_local(t);
-        combine_block(t, s, &b);
-        shi_coll_local(t);
-    }
-    free(b.in);
-}
-
-/* Each PE combines a slice. Its node's results are ready, so others may read and then change those that it holds. */
-static void reduce_pieces(const struct shmem_team *t, void *dest, const void *source, size_t elements, const struct parts *p,
-                          const struct shi_reduction *r, uint64_t epoch)
-{
-    int k = t->local_rank[t->me], slice = p->first[k];
-    for (int i = 0; i < t->my_node; i++)
-        slice += t->node[i].n > k;
-    struct shi_range part = slices(t, elements, slice, slice + 1, r->elem);
-    meet_combiners(t, p, epoch, shi_team_notify);
-    meet_holders(t, epoch, shi_team_wait_notify);
-    if (part.first < part.last)
-        combine_slice(t, &(const struct slice){dest, source, r->elem, k}, part, r);
-    meet_holders(t, epoch + 1, shi_team_notify);
-    meet_combiners(t, p, epoch + 1, shi_team_wait_notify);
 }
 
 /* Combine what has come from another member into mine. */
@@ -414,7 +250,7 @@ static void take_half(const struct shmem_team *t, const struct halves *h, int i,
     free(room);
 }
 
-/* The same for many nodes: in each round half of what is left goes to another node and is combined there; then the results go back the
+/* Between the holders of part k: in each round half of what is left goes to another node and is combined there; then the results go back the
  * same way. */
 static void reduce_halves(const struct shmem_team *t, void *dest, int k, struct shi_range part, const struct shi_reduction *r,
                           uint64_t epoch)
@@ -447,31 +283,25 @@ static void reduce_halves(const struct shmem_team *t, void *dest, int k, struct 
  * read them. So an element crosses between two nodes once each way. In each step only one member accesses what it changes, so
  * dest may be source. Between nodes a member waits for those alone with which it exchanges data: nobody accesses its dest before it
  * has notified them, nor after they have notified it. */
-static void reduce_long_nodes(struct shmem_team *t, void *dest, const void *source, size_t n,
-                              const struct shi_reduction *r, enum shi_algorithm way)
+static void reduce_long_nodes(struct shmem_team *t, void *dest, const void *source, size_t n, const struct shi_reduction *r)
 {
-    struct parts p = make_parts(t, way);
-    int k = t->local_rank[t->me];
+    const struct shi_node *here = &t->node[t->my_node];
+    int me = t->local_rank[t->me];
     shi_team_node_barrier(t); /* every source of the node is ready */
-    if (way == SHI_BY_HALVING || t->node[t->my_node].n > 1)
-        reduce_node(t, dest, source, n, &p, r);
+    reduce_node(t, dest, source, n, r);
     shi_team_node_barrier(t); /* its results are ready */
     t->epoch += 2;
-    t->exchanges += way == SHI_BY_HALVING;
-    if (way != SHI_BY_HALVING)
-        reduce_pieces(t, dest, source, n, &p, r, t->epoch - 1);
-    else if (k < p.n)
-        reduce_halves(t, dest, k, part_of(t, &p, n, k, r->elem), r, t->epoch - 1);
+    t->exchanges++;
+    if (me < t->least_local)
+        reduce_halves(t, dest, me, part_of(t, n, me, r->elem), r, t->epoch - 1);
     shi_team_node_barrier(t); /* all nodes' results are here */
-    for (k = 0; k < p.n; k++) {
-        struct shi_range part = part_of(t, &p, n, k, r->elem);
-        int from = shi_coll_holder(&t->node[t->my_node], k);
+    for (int k = 0; k < t->least_local; k++) {
+        struct shi_range part = part_of(t, n, k, r->elem);
         size_t off = part.first * r->elem;
-        if (from != t->me)
-            shi_coll_get(t, (char *)dest + off, (char *)dest + off, (part.last - part.first) * r->elem, from);
+        if (k != me)
+            shi_coll_get(t, (char *)dest + off, (char *)dest + off, (part.last - part.first) * r->elem, here->member[k]);
     }
     shi_team_node_barrier(t); /* all have read them */
-    free(p.first);
 }
 
 /* Does the tree of the nodes' trees equal that of the team's members? */
@@ -535,10 +365,11 @@ void shi_coll_reduce(const char *routine, struct shmem_team *t, void *dest, cons
     if (t->n == 1) {
         shi_coll_copy(dest, source, bytes);
         t->epoch++;
-    } else if (t->n_nodes > 1 && !flat) {
-        enum shi_algorithm way = reduce_way(t, bytes);
-        (way == SHI_BY_GATHER || way == SHI_BY_DOUBLING ? reduce_short_nodes : reduce_long_nodes)(t, dest, source, n, r, way);
-    } else {
+    } else if (flat || !t->gathered) {
         (bytes <= t->buffer_bytes ? reduce_short : flat ? reduce_flat : reduce_long)(t, dest, source, n, r);
+    } else if (reduce_way(t, bytes) == SHI_BY_DOUBLING) {
+        reduce_gathered(t, dest, source, n, r);
+    } else {
+        (t->n_nodes > 1 ? reduce_long_nodes : reduce_long)(t, dest, source, n, r);
     }
 }

@@ -1,4 +1,4 @@
-/* rules.c - which schedule a collective between nodes takes: built-in rules, and those of SHMEM_COLLECTIVES. */
+/* rules.c - the rules of SHMEM_COLLECTIVES: text in, rules out, and their text. policy/schedule.h applies them. */
 #include "host/coll/rules.h"
 
 #include <errno.h>
@@ -10,43 +10,17 @@
 
 enum { MOST_GIVEN = 256, FILE_BYTES = 16384, FIELDS = 5 };
 
-/* Lengths measured over tcp on one host; see src/DECISIONS.md. */
-static const struct shi_rule built_in[] = {
-    {.of = SHI_COLL_BROADCAST, .way = SHI_BY_TREE, .nodes = {0, 2}},
-    {.of = SHI_COLL_BROADCAST, .way = SHI_BY_TREE, .nodes = {3, 0}, .bytes = {0, 65536}},
-    {.of = SHI_COLL_BROADCAST, .way = SHI_BY_SCATTER_GATHER},
-    {.of = SHI_COLL_REDUCE, .way = SHI_BY_GATHER, .most_total = 8192},
-    {.of = SHI_COLL_REDUCE, .way = SHI_BY_DOUBLING, .bytes = {0, 2048}},
-    {.of = SHI_COLL_REDUCE, .way = SHI_BY_DOUBLING, .pes = {0, 8}, .bytes = {0, 8192}},
-    {.of = SHI_COLL_REDUCE, .way = SHI_BY_PIECES, .nodes = {0, 4}},
-    {.of = SHI_COLL_REDUCE, .way = SHI_BY_HALVING},
-    {.of = SHI_COLL_SCAN, .way = SHI_BY_GATHER, .most_total = 8192},
-    {.of = SHI_COLL_SCAN, .way = SHI_BY_NODES},
-    {.of = SHI_COLL_SCAN, .way = SHI_BY_READ},
-    {.of = SHI_COLL_COLLECT, .way = SHI_BY_GATHER},
-    {.of = SHI_COLL_ALLTOALL, .way = SHI_BY_INDEX, .pes = {0, 1}, .bytes = {0, 2048}},
-    {.of = SHI_COLL_ALLTOALL, .way = SHI_BY_INDEX, .bytes = {0, 128}},
-    {.of = SHI_COLL_ALLTOALL, .way = SHI_BY_NODES, .pes = {2, 0}, .bytes = {0, 65536}},
-    {.of = SHI_COLL_ALLTOALL, .way = SHI_BY_PAIRWISE},
-};
-enum { BUILT_IN = sizeof built_in / sizeof *built_in };
-
 static struct shi_rule given[MOST_GIVEN]; /* set at init */
 static int n_given;
 
 /* Names in rules. */
-static const char *const collective_words[SHI_COLLECTIVES_N] = {"broadcast", "reduce", "scan", "collect", "alltoall"};
-static const char *const way_words[SHI_ALGORITHMS] = {"tree", "scatter", "gather", "doubling", "pieces", "halving", "read",
-                                                      "index", "nodes", "pairwise"};
+static const char *const collective_words[SHI_COLLECTIVES_N] = {"broadcast", "reduce", "alltoall"};
+static const char *const way_words[SHI_SCHEDULES] = {"tree", "scatter", "doubling", "halving", "index", "nodes", "pairwise"};
 
-const struct shi_rule *shi_rules_at(int i)
+const struct shi_rule *shi_rules_given(int *n)
 {
-    return i < n_given ? &given[i] : i < n_given + BUILT_IN ? &built_in[i - n_given] : NULL;
-}
-
-int shi_rules_given(void)
-{
-    return n_given;
+    *n = n_given;
+    return given;
 }
 
 /* FNV-1a, of numbers. */
@@ -60,32 +34,6 @@ uint64_t shi_rules_digest(void)
             digest = (digest ^ number[i]) * 1099511628211u;
     }
     return n_given ? digest : 0;
-}
-
-/* ---- choice -------------------------------------------------------------------------------------------------------- */
-
-static int within(struct shi_limits limits, size_t n)
-{
-    return n >= limits.least && (!limits.most || n <= limits.most);
-}
-
-static int holds(const struct shi_rule *r, const struct shi_shape *s, size_t bytes)
-{
-    return within(r->nodes, (size_t)s->nodes) && within(r->pes, (size_t)s->pes) && within(r->bytes, bytes) &&
-           (!r->most_total || bytes <= r->most_total / (size_t)s->ranks);
-}
-
-enum shi_algorithm shi_rules_choose(enum shi_collective of, const struct shi_shape *shape, size_t bytes, unsigned without)
-{
-    const struct shi_rule *r = NULL, *last = NULL;
-    for (int i = shape->nodes > 1 ? 0 : n_given; (r = shi_rules_at(i)); i++) {
-        if (r->of != of)
-            continue;
-        last = r;
-        if (holds(r, shape, bytes) && !(without >> r->way & 1))
-            break;
-    }
-    return r ? r->way : last->way;
 }
 
 /* ---- SHMEM_COLLECTIVES ------------------------------------------------------------------------------------------------ */
@@ -134,26 +82,14 @@ static int parse_limits(char *text, struct shi_limits *out)
     return 0;
 }
 
-/* Does the library have such a schedule of this collective? */
-static int has(enum shi_collective of, enum shi_algorithm way)
-{
-    static const unsigned ways[SHI_COLLECTIVES_N] = {
-        [SHI_COLL_BROADCAST] = 1 << SHI_BY_TREE | 1 << SHI_BY_SCATTER_GATHER,
-        [SHI_COLL_REDUCE] = 1 << SHI_BY_GATHER | 1 << SHI_BY_DOUBLING | 1 << SHI_BY_PIECES | 1 << SHI_BY_HALVING,
-        [SHI_COLL_SCAN] = 1 << SHI_BY_GATHER | 1 << SHI_BY_NODES | 1 << SHI_BY_READ,
-        [SHI_COLL_COLLECT] = 1 << SHI_BY_GATHER,
-        [SHI_COLL_ALLTOALL] = 1 << SHI_BY_INDEX | 1 << SHI_BY_NODES | 1 << SHI_BY_PAIRWISE};
-    return ways[of] >> way & 1;
-}
-
 /* The five words of a rule. 0, or -EINVAL and why. */
 static int parse_rule(char *const *word, struct shi_rule *r, char *why, size_t bytes)
 {
     static const char *const what[] = {"nodes", "PEs a node", "bytes"};
     struct shi_limits *const limits[] = {&r->nodes, &r->pes, &r->bytes};
-    int of = find(word[0], collective_words, SHI_COLLECTIVES_N), way = find(word[4], way_words, SHI_ALGORITHMS);
+    int of = find(word[0], collective_words, SHI_COLLECTIVES_N), way = find(word[4], way_words, SHI_SCHEDULES);
     if (of < 0)
-        return refuse(why, bytes, "\"%s\" is no collective: give broadcast, reduce, scan, collect or alltoall", word[0]);
+        return refuse(why, bytes, "\"%s\" is no collective: give broadcast, reduce or alltoall", word[0]);
     for (int i = 0; i < 3; i++) {
         char copy[32];
         snprintf(copy, sizeof copy, "%s", word[1 + i]);
@@ -161,14 +97,14 @@ static int parse_rule(char *const *word, struct shi_rule *r, char *why, size_t b
             return refuse(why, bytes, "\"%s\" is no number of %s: give *, N, N-M, N- or -M", word[1 + i], what[i]);
     }
     r->of = (enum shi_collective)of;
-    if (way < 0 || !has(r->of, (enum shi_algorithm)way)) {
+    if (way < 0 || !shi_schedule_has(r->of, (enum shi_schedule)way)) {
         int n = snprintf(why, bytes, "\"%s\" is no schedule of %s: give", word[4], word[0]);
-        for (int i = 0; i < SHI_ALGORITHMS && n > 0 && (size_t)n < bytes; i++)
-            if (has(r->of, (enum shi_algorithm)i))
+        for (int i = 0; i < SHI_SCHEDULES && n > 0 && (size_t)n < bytes; i++)
+            if (shi_schedule_has(r->of, (enum shi_schedule)i))
                 n += snprintf(why + n, bytes - (size_t)n, " %s", way_words[i]);
         return -EINVAL;
     }
-    r->way = (enum shi_algorithm)way;
+    r->way = (enum shi_schedule)way;
     return 0;
 }
 
@@ -239,7 +175,7 @@ int shi_rules_read(const char *value, char *why, size_t bytes)
 
 const char *shi_rules_collective(enum shi_collective of)
 {
-    return of == SHI_COLL_COLLECT ? "collect, fcollect" : collective_words[of];
+    return collective_words[of];
 }
 
 static void add_limits(char *text, size_t bytes, struct shi_limits l, const char *unit)
@@ -258,18 +194,13 @@ static void add_limits(char *text, size_t bytes, struct shi_limits l, const char
 
 void shi_rules_describe(const struct shi_rule *r, char *text, size_t bytes)
 {
-    static const char *const way[] = {"binomial tree", "binomial scatter, then allgather", "allgather, then each combines",
-                                      "recursive doubling", "each combines a piece of all", "recursive halving, then doubling",
-                                      "dissemination by reads", "Bruck's index", "pairwise between nodes", "pairwise"};
+    static const char *const way[SHI_SCHEDULES] = {"binomial tree", "binomial scatter, then allgather", "recursive doubling",
+                                                   "recursive halving, then doubling", "Bruck's index", "pairwise between nodes", "pairwise"};
     char limits[128] = "";
     add_limits(limits, sizeof limits, r->bytes, "bytes");
-    add_limits(limits, sizeof limits, (struct shi_limits){0, r->most_total}, "bytes of all nodes");
     if (!limits[0])
         strcpy(limits, "any length");
     add_limits(limits, sizeof limits, r->nodes, "nodes");
     add_limits(limits, sizeof limits, r->pes, "PEs a node");
-    const char *name = r->of == SHI_COLL_COLLECT ? "allgather by dissemination"
-                     : r->of == SHI_COLL_SCAN && r->way == SHI_BY_NODES ? "on each node, then dissemination between nodes"
-                     : way[r->way];
-    snprintf(text, bytes, "%s: %s", limits, name);
+    snprintf(text, bytes, "%s: %s", limits, way[r->way]);
 }

@@ -1,11 +1,11 @@
 /*
  * scan.c - prefix sums of a team.
  *
- * Short ones of few PEs: every member sends its elements to all, and each combines those up to its own. Long ones of few PEs of one
- * node: each reads the sources. Else, where the PEs of each node are neighbours in the team, in two levels: a node's elements are
- * combined, the nodes combine what the nodes below them have in rounds (SHI_PLAN_SCAN), and the members add their own node's elements
- * to that. Short: the node's first does it. Long: member (k mod members), the holder of part k, does it for that part of the array,
- * for all members of its node. Where they are no neighbours, all members take part in the rounds.
+ * policy/schedule.h chooses. Short ones of few PEs: every member sends its elements to all, and each combines those up to its own. Else,
+ * where the PEs of each node are neighbours in the team, in two levels: a node's elements are combined, the nodes combine what the nodes
+ * below them have in rounds (SHI_PLAN_SCAN), and the members add their own node's elements to that. Short: the node's first does it. Long:
+ * member (k mod members), the holder of part k, does it for that part of the array, for all members of its node. Where they are no
+ * neighbours, all members take part in the rounds.
  *
  *   long ones     written by                 read by                    order
  *   source        member                     holders of its node        plain, before the node's first barrier, after it
@@ -23,10 +23,7 @@
 #include "host/coll/share.h"
 #include "host/ops/span.h"
 
-enum {
-    BLOCK_BYTES = 8192, /* combined at a time: stays in the first-level cache */
-    FEW = 3             /* members of one node */
-};
+enum { BLOCK_BYTES = 8192 /* combined at a time: stays in the first-level cache */ };
 
 static void scan_short(struct shmem_team *t, void *dest, const void *source, size_t n, const struct shi_reduction *r,
                        int last)
@@ -41,47 +38,6 @@ static void scan_short(struct shmem_team *t, void *dest, const void *source, siz
     for (int i = 1; i <= last; i++)
         r->combine(acc, shi_coll_record(t, i), n);
     shi_coll_copy(dest, acc, bytes);
-}
-
-/* ---- a few members of one node -------------------------------------------------------------------------------------- */
-
-/* Combine member i's source into sum; member 0's begins it. */
-static void add_source(const char *routine, const struct shmem_team *t, char *sum, const void *source, size_t n,
-                       const struct shi_reduction *r, int i)
-{
-    const char *from = shi_dheap_hides(source, 1) ? NULL : shi_coll_at(t, source, i);
-    char *copy = from ? NULL : shi_coll_room(routine, n * r->elem);
-    if (!from) {
-        shi_coll_get(t, copy, source, n * r->elem, i);
-        shi_coll_local(t);
-        from = copy;
-    }
-    if (i == 0)
-        memcpy(sum, from, n * r->elem);
-    else
-        r->combine(sum, from, n);
-    free(copy);
-}
-
-/* Each reads the sources up to its own, which moves less between caches than parts do. Others read my source until all are done, so a
- * scan in place keeps its sums in private memory until then. */
-static void few_long(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t n,
-                     const struct shi_reduction *r, int last)
-{
-    size_t bytes = n * r->elem;
-    char *sum = dest == source || shi_dheap_hides(dest, 1) ? shi_coll_room(routine, bytes) : dest;
-    shi_team_barrier(t->routine, t);
-    if (last < 0)
-        memset(sum, 0, bytes);
-    else
-        add_source(routine, t, sum, source, n, r, 0);
-    for (int i = 1; i <= last; i++)
-        add_source(routine, t, sum, source, n, r, i);
-    shi_team_barrier(t->routine, t);
-    if (sum != dest) {
-        shi_coll_copy(dest, sum, bytes);
-        free(sum);
-    }
 }
 
 /* ---- in two levels, short --------------------------------------------------------------------------------------------- */
@@ -316,15 +272,10 @@ void shi_coll_scan(const char *routine, struct shmem_team *t, void *dest, const 
     if (n == 0)
         return;
     size_t bytes = n * r->elem;
-    int last = exclusive ? t->me - 1 : t->me;
-    unsigned without = (bytes <= t->buffer_bytes ? 0 : 1 << SHI_BY_GATHER) | (t->ordered ? 0 : 1 << SHI_BY_NODES);
-    enum shi_algorithm way = bytes <= t->buffer_bytes && !t->gathered ? SHI_BY_GATHER : shi_coll_choose(t, SHI_COLL_SCAN, bytes, without);
-    if (way == SHI_BY_GATHER)
-        scan_short(t, dest, source, n, r, last);
-    else if (t->n_nodes == 1 && t->n <= FEW)
-        few_long(routine, t, dest, source, n, r, last);
-    else if (way == SHI_BY_NODES)
-        (t->gathered && is_short(t, bytes) ? nodes_short : nodes_long)(t, dest, source, n, r, exclusive);
-    else
-        scan_rounds(routine, t, dest, source, n, r, exclusive);
+    switch (shi_schedule_scan(&(const struct shi_scan_facts){t->gathered, t->ordered, bytes <= t->buffer_bytes, is_short(t, bytes)})) {
+    case SHI_SCAN_EXCHANGE: scan_short(t, dest, source, n, r, exclusive ? t->me - 1 : t->me); break;
+    case SHI_SCAN_FIRSTS: nodes_short(t, dest, source, n, r, exclusive); break;
+    case SHI_SCAN_PARTS: nodes_long(t, dest, source, n, r, exclusive); break;
+    case SHI_SCAN_READ: scan_rounds(routine, t, dest, source, n, r, exclusive); break;
+    }
 }

@@ -12,6 +12,7 @@
 #include "host/ops/p2p.h"
 #include "host/ops/remote.h"
 #include "host/ops/wait.h"
+#include "host/policy/schedule.h"
 #include "host/util/log.h"
 #include "host/util/pool.h"
 
@@ -137,7 +138,7 @@ static int find_nodes(struct shmem_team *t)
         t->position[i] = (int)(k->member - t->members) + t->local_rank[i];
         t->ordered &= t->position[i] == i;
     }
-    t->gathered = t->n_nodes > 1 || t->n > SHI_DIRECT;
+    t->gathered = shi_schedule_gathers(t->n_nodes, t->n);
     if (node_at != &one)
         free(node_at);
     return 0;

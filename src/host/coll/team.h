@@ -10,7 +10,6 @@
 #define SHI_TEAM_H
 
 #include "host/coll/plan.h"
-#include "host/coll/rules.h"
 #include "host/net/doorbell.h"
 #include "host/ops/state.h"
 
@@ -24,8 +23,7 @@ enum {
     SHI_EXCHANGE_TOTAL_BYTES = 8192,
     SHI_LANDING_BYTES = SHI_ROUNDS * SHI_EXCHANGE_BYTES, /* heads a half: what a round of a merge brings */
     SHI_RECORDS_BYTES = 65536, /* the least size of the records of a half, which follow */
-    SHI_SET_DESTS = 4, /* so many last broadcasts over an active set are remembered */
-    SHI_DIRECT = 16 /* up to so many members of one node store into each other's slots */
+    SHI_SET_DESTS = 4 /* so many last broadcasts over an active set are remembered */
 };
 
 /*

@@ -11,6 +11,7 @@
 #include "device/device.h"
 #include "host/coll/agree.h"
 #include "host/coll/left.h"
+#include "host/coll/rules.h"
 #include "host/coll/team.h"
 #include "host/gpc/gpc.h"
 #include "host/gpc/gpc_run.h"
