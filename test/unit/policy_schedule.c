@@ -18,9 +18,9 @@ static void situations(void)
         struct shi_schedule_facts facts; /* nodes, PEs a node, bytes, without */
         enum shi_schedule way;
     } of[] = {{SHI_COLL_BROADCAST, {2, 1, 8, 0}, SHI_BY_TREE},
-              {SHI_COLL_BROADCAST, {2, 64, 1 << 20, 0}, SHI_BY_TREE},
-              {SHI_COLL_BROADCAST, {3, 1, 65536, 0}, SHI_BY_TREE},
-              {SHI_COLL_BROADCAST, {3, 1, 65537, 0}, SHI_BY_SCATTER_GATHER},
+              {SHI_COLL_BROADCAST, {15, 64, 1 << 20, 0}, SHI_BY_TREE},
+              {SHI_COLL_BROADCAST, {16, 1, 131072, 0}, SHI_BY_TREE},
+              {SHI_COLL_BROADCAST, {16, 1, 131073, 0}, SHI_BY_SCATTER_GATHER},
               {SHI_COLL_BROADCAST, {1000, 64, 1 << 30, 0}, SHI_BY_SCATTER_GATHER},
               {SHI_COLL_REDUCE, {2, 1, 8192, 0}, SHI_BY_DOUBLING},
               {SHI_COLL_REDUCE, {1000, 64, 8, 0}, SHI_BY_DOUBLING},
@@ -30,12 +30,12 @@ static void situations(void)
               {SHI_COLL_ALLTOALL, {64, 1, 2048, 0}, SHI_BY_INDEX},
               {SHI_COLL_ALLTOALL, {64, 1, 2049, 0}, SHI_BY_PAIRWISE},
               {SHI_COLL_ALLTOALL, {64, 1, 8, NO_INDEX}, SHI_BY_PAIRWISE},
-              {SHI_COLL_ALLTOALL, {64, 2, 128, 0}, SHI_BY_INDEX},
+              {SHI_COLL_ALLTOALL, {64, 2, 2048, 0}, SHI_BY_INDEX},
               {SHI_COLL_ALLTOALL, {64, 2, 8, NO_INDEX}, SHI_BY_NODES},
-              {SHI_COLL_ALLTOALL, {64, 64, 129, 0}, SHI_BY_NODES},
+              {SHI_COLL_ALLTOALL, {64, 64, 2049, 0}, SHI_BY_NODES},
               {SHI_COLL_ALLTOALL, {64, 64, 65536, 0}, SHI_BY_NODES},
               {SHI_COLL_ALLTOALL, {64, 64, 65537, 0}, SHI_BY_PAIRWISE},
-              {SHI_COLL_ALLTOALL, {64, 64, 129, NO_NODES}, SHI_BY_PAIRWISE}};
+              {SHI_COLL_ALLTOALL, {64, 64, 2049, NO_NODES}, SHI_BY_PAIRWISE}};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
         enum shi_schedule way = shi_schedule_choose(of[i].of, &of[i].facts, NULL, 0);
         CHECKF(way == of[i].way, "situation %zu: %d nodes of %d PEs, %zu bytes, without %x: %s", i, of[i].facts.nodes, of[i].facts.pes,
@@ -53,6 +53,38 @@ static void complete(void)
         r = last[of];
         CHECKF(r && !r->nodes.least && !r->nodes.most && !r->pes.least && !r->pes.most && !r->bytes.least && !r->bytes.most, "collective %d", of);
     }
+}
+
+static unsigned state = 7;
+
+static int any(int most)
+{
+    return (int)(tap_random(&state) % (unsigned)(most + 1));
+}
+
+/* Random teams, calls and rules. Catches: a schedule that the collective does not have or that is impossible, a rule of the user that is not
+ * the first one that holds. */
+static void every_team(void)
+{
+    int wrong = 0;
+    for (int i = 0; i < 200000 && !wrong; i++) {
+        enum shi_collective of = (enum shi_collective)any(SHI_COLLECTIVES_N - 1);
+        enum shi_schedule last = of == SHI_COLL_BROADCAST ? SHI_BY_SCATTER_GATHER : of == SHI_COLL_REDUCE ? SHI_BY_HALVING : SHI_BY_PAIRWISE;
+        struct shi_schedule_facts f = {1 + any(40), 1 + any(70), (size_t)any(1 << any(20)), (unsigned)any((1 << SHI_SCHEDULES) - 1) & ~(1u << last)};
+        struct shi_rule given[3];
+        int first = -1;
+        for (int k = 0; k < 3; k++) {
+            given[k] = (struct shi_rule){(enum shi_collective)any(SHI_COLLECTIVES_N - 1), SHI_BY_TREE, {(size_t)any(9), 0}, {0, (size_t)any(70)}, {(size_t)any(99), 0}};
+            while (!shi_schedule_has(given[k].of, given[k].way))
+                given[k].way = (enum shi_schedule)any(SHI_SCHEDULES - 1);
+            int holds = given[k].of == of && (size_t)f.nodes >= given[k].nodes.least && (!given[k].pes.most || (size_t)f.pes <= given[k].pes.most) &&
+                        f.bytes >= given[k].bytes.least && !(f.without >> given[k].way & 1);
+            first = first < 0 && holds && f.nodes > 1 ? k : first;
+        }
+        enum shi_schedule way = shi_schedule_choose(of, &f, given, 3);
+        wrong += !shi_schedule_has(of, way) || f.without >> way & 1 || way != (first < 0 ? shi_schedule_choose(of, &f, NULL, 0) : given[first].way);
+    }
+    CHECK(!wrong);
 }
 
 /* Catches: a schedule that a collective does not have, or that another one alone has. */
@@ -93,6 +125,7 @@ int main(void)
 {
     RUN(situations, "the schedules between nodes");
     RUN(complete, "each collective has a schedule for every length and number of nodes");
+    RUN(every_team, "random teams, calls and rules");
     RUN(has, "the schedules of each collective");
     RUN(short_ones, "exchanges, long broadcasts and barriers of a node");
     RUN(scans, "prefix sums");

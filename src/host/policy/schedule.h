@@ -48,7 +48,7 @@ int shi_schedule_gathers(int nodes, int members);
 /* Does one member of a node read what another has, instead of getting it stored? */
 int shi_schedule_pulls(size_t bytes);
 
-/* Barriers of one node. */
+/* Barriers of one node. oversubscribed: it may have more PEs than cores. */
 enum shi_barrier { SHI_BARRIER_DISSEMINATION, SHI_BARRIER_COUNTING };
 enum shi_barrier shi_schedule_barrier(int oversubscribed);
 
