@@ -37,6 +37,7 @@ struct zc_item {
         const struct zc_ins *pc;
         uint64_t value;
     } polled[ZC_POLLED]; /* the last polling instructions and the values they read */
+    uint16_t *chain;      /* of each byte of the frame, see count.h; after the call stack. NULL: not counted */
     const uint8_t *local; /* the group's memory */
     uint64_t local_bytes;
     uint32_t sp, index, lid[3];

@@ -41,10 +41,16 @@ static uint64_t round_up(uint64_t v, uint64_t to)
     return (v + to - 1) / to * to;
 }
 
-/* Bytes of one work-item: frame, copies of arguments by value, call stack; an odd number of cache lines. */
+/* Bytes of frame, copies of arguments by value, and call stack of one work-item. */
+static uint64_t state_bytes(const struct zc_launch *l)
+{
+    return round_up(l->k->frame, 8) + (l->m->fns.v[l->k->fn].depth + 1) * sizeof(void *);
+}
+
+/* All bytes of one work-item: an odd number of cache lines. */
 static uint64_t item_bytes(const struct zc_launch *l)
 {
-    return round_up(l->k->frame + (l->m->fns.v[l->k->fn].depth + 1) * sizeof(void *), 64) | 64;
+    return round_up(state_bytes(l) + (zc_config.count ? l->k->frame * sizeof(uint16_t) : 0), 64) | 64;
 }
 
 static uint64_t local_bytes(const struct zc_launch *l)
@@ -78,6 +84,7 @@ static int allocate(struct zc_group *g, const struct zc_launch *l, uint32_t item
     for (uint32_t k = 0; k < items; k++) {
         g->item[k].f = g->frames + each * k;
         g->item[k].stack = (void *)(g->item[k].f + round_up(l->k->frame, 8));
+        g->item[k].chain = zc_config.count ? (void *)(g->item[k].f + state_bytes(l)) : NULL;
         g->item[k].local = g->local;
         g->item[k].local_bytes = (uint64_t)(g->frames + g->bytes - g->local);
     }
@@ -229,6 +236,8 @@ static void start_item(const struct zc_group *g, const struct zc_launch *l, stru
     it->spins = 0;
     it->sp = 0;
     it->state = ITEM_RUN;
+    if (it->chain)
+        memset(it->chain, 0, l->k->frame * sizeof *it->chain);
     group_builtins(l, g, it, it->f);
     for (uint32_t i = 0; i < l->k->nargs; i++)
         if (l->k->arg[i].byval)

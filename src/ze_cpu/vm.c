@@ -58,7 +58,7 @@ typedef UNALIGNED(u64) m64;
         uint64_t a_ = (addr);                                                                                         \
         if (guarded) {                                                                                                \
             if (x->counts)                                                                                            \
-                zc_count_access(x->counts, i, a_, bytes, kind);                                                       \
+                zc_count_access(x->counts, it, i, a_, bytes, kind);                                                       \
             a_ = zc_guard_address(x, it, a_, bytes, kind);                                                            \
             if (!a_)                                                                                                  \
                 goto fault;                                                                                           \
@@ -444,7 +444,7 @@ enum zc_stop zc_vm_run(struct zc_vm *x, struct zc_item *it)
     const void *const *const label = guarded && x->counts ? counted : uncounted;
     goto *label[i->op];
 on_counted:
-    x->counts->instructions++;
+    zc_count_step(x->counts, m, it, i);
     goto *uncounted[i->op];
 
     ZC_INT2(INT2)

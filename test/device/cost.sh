@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # cost.sh - what each call of a kernel does: bench/device_cost counts it, and its lines before the results have the time that a GPU needs
 # for it. Pinned are loads of the device's and the host's memory, stores, atomic updates and fences of one work-item's call, direct and by
-# the ring, and the fences and loads of a group's.
+# the ring, and the fences and loads of a group's; and how many loads of memory that is not constant wait for each other.
 . "${top_srcdir:=.}/test/device/run.sh"
 nvcc=
 if command -v nvcc > /dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then nvcc=--nvcc; fi
@@ -55,4 +55,34 @@ ring p_and_fence 3 3 0 0 4 2 1
 ring quiet 1 2 - 2 0 1 1
 ring put_signal_1024_tg - 2 0 0 4 1 1
 END
+
+# Catches: a load whose address another load of the same call gives, such as a table that is found through a pointer.
+while read -r way most; do
+    awk -v way="$way" -v most="$most" '$2 == way { n++; if ($13 > most) { bad++; print } } END { exit !n || bad > 0 }' "$work/lines" > "$work/log"
+    ok $? "$way: no call has a chain of more than $most loads" "$work/log"
+done << 'END'
+direct 1
+ring 2
+END
+
+# Catches: chains that are not followed through arithmetic, functions, loops and atomic updates, or that grow with each load.
+cat > "$work/chain.cl" << 'END'
+#include <shmemg.h>
+static __attribute__((noinline)) SHMEMG_DEVICE uint64_t next(SHMEMG_GLOBAL uint64_t *w, uint64_t i) { return w[i * 2 & 7]; }
+SHMEMG_KERNEL void cost_chain(SHMEMG_GLOBAL uint64_t *w, int pe)
+{
+    uint64_t i = next(w, w[8 + pe]), sum = 0;
+    for (uint64_t k = 0; k < 4; k++)
+        sum += w[i + k & 7];
+    w[16] = next(w, shmemg_uint64_atomic_fetch_add(w + (sum & 7), 1, pe));
+}
+END
+for kind in ${nvcc:+cuda} spirv; do
+    device=
+    [ $kind = spirv ] || device=cuda-cpu
+    $OSHCC $([ $kind = spirv ] || echo --kernels=cuda) -O2 "$top_srcdir/bench/device_cost.c" "$work/chain.cl" -o "$work/chain" > "$work/log" 2>&1 &&
+        SHMEM_DEVICE=$device ZE_CPU_COUNT=1 ZE_CPU_PRIVATE=1 SHMEM_DEVICE_SYMMETRIC_SIZE=8M "$work/chain" cost_chain > "$work/log" 2>&1 &&
+        grep -q 'kernel cost_chain: fences 0, .*, loads in a chain 5$' "$work/log"
+    ok $? "$kind: five loads in a chain are counted" "$work/log"
+done
 plan
