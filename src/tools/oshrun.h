@@ -1,7 +1,8 @@
 /*
  * oshrun.h - declarations shared by the files of oshrun: the job, its programs and its PEs.
  *
- * oshrun.c owns the job and its end, oshrun_opt.c the command line, oshrun_hosts.c the hosts, oshrun_batch.c those of a batch job, oshrun_place.c cores,
+ * oshrun.c has the event loop, oshrun_judge.c the end of the job, oshrun_start.c its start,
+ * oshrun_opt.c the command line, oshrun_hosts.c the hosts, oshrun_batch.c those of a batch job, oshrun_place.c cores,
  * oshrun_spawn.c processes, oshrun_io.c output lines and standard input, oshrun_pmix.c the PMIx server, oshrun_accept.c
  * its connections, oshrun_engine.c launchers of several hosts, oshrun_debug.c debuggers. Nothing here is part of the library.
  */
@@ -93,19 +94,76 @@ struct pe {
     _Atomic int pmix;
 };
 
+/* The job that this process starts, watches and ends. Only the main thread accesses it, but for struct pe's pmix. */
+extern struct job {
+    struct options opt;
+    struct pe *pes;
+    int npes, live, status; /* npes: PEs that this process starts, 1 except in ROLE_JOB */
+    bool ending;
+    /* Times; 0: not set */
+    double kill_at, timeout_at;
+    double report_at;   /* PEs may report until then */
+    double start_at;    /* PEs should have called shmem_init by then; 0: no PE has called it, or this was checked */
+    double dying_until; /* wait until then for the exit of a PE that is dying */
+    int wake_fd; /* readable after a PE called PMIx_Abort; in ROLE_PE after the engine's daemon exited; -1: none */
+} job;
+
+/* oshrun_usage.c */
+
+_Noreturn void out_of_memory(void);
+/* p, which malloc has returned; ends the process without memory. */
+void *need(void *p);
+/* Exit after something was printed on standard output. */
+_Noreturn void printed(void);
+_Noreturn void usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+enum { MAX_PES = 1 << 15 };
+/* A number of PEs or slots; what: what it is, for the error. */
+int opt_count(const char *what, const char *text);
+/* The value of --bind-to or --map-by, NULL for the default. */
+const char *level_name(enum level level);
+
+/* oshrun_judge.c */
+
+#define GRACE_S 0.4        /* from SIGTERM to SIGKILL after a failure */
+#define USER_GRACE_S 2.0   /* the same when a signal to oshrun ends the job */
+#define ENGINE_GRACE_S 6.0 /* the same for an engine, which ends the job on all hosts */
+
+double now(void);
+void signal_groups(int sig);
+/* End the job with this exit status: sig now, SIGKILL after grace seconds. The first call decides the status. */
+void end_job(int exit_status, int sig, double grace_s);
+/* End the job after a failure and print the reason. */
+void fail(int exit_status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* End the job with EXIT_TIMEOUT. On one machine, PEs that have initialised the library first report where they wait. */
+void time_out(void);
+/* End the job: writing standard output failed. A closed pipe needs no message. */
+void lose_output(void);
+/* The limit of each step of the start; 0: none. The library reports a value that is not a number. */
+long start_limit_s(void);
+/* A PE has waited in shmem_init for as long as it may, and ends the job a second later. Name the PEs for which it waits. */
+void report_absent(void);
+/* The engine exited and its output was read. Its status is the job's when no PE's oshrun reported a failure. */
+void engine_ended(void);
+/* Decide the job's status from the PEs that exited and the first PMIx_Abort. When several are new, a PE that died without
+ * PMIx_Abort counts first, as its death may have caused the abort, and among those one killed by a signal. */
+void judge(void);
+
+/* oshrun_start.c */
+
+/* The PEs, or the engine, that this process starts. */
+void pes_up(void);
+/* Choose the cores of the PEs. Returns the hwloc topology; NULL in ROLE_FRONT. */
+void *cores_up(void);
+/* Print what this process starts, where an option asks for it; --dry-run ends here. */
+void show(void);
+/* What must be there before the first PE starts. 0, or -errno after one line. */
+int start_ready(void *topology);
+void start_all(void);
+
 /* oshrun_opt.c */
 
 /* Fill *opt from the command line; ends the process after --help, --version or a usage error. */
 void opt_parse(struct options *opt, int argc, char **argv);
-/* The value of --bind-to or --map-by, NULL for the default. */
-const char *level_name(enum level level);
-_Noreturn void out_of_memory(void);
-/* Exit after something was printed on standard output. */
-_Noreturn void printed(void);
-_Noreturn void usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-/* A number of PEs or slots; what: what it is, for the error. */
-int opt_count(const char *what, const char *text);
 
 /* oshrun_hosts.c */
 
@@ -114,8 +172,8 @@ void hosts_put(struct options *opt, const char *name, int slots);
 /* Add the hosts of a list, or of a file, to the job's. */
 void hosts_add(struct options *opt, const char *list);
 void hosts_read(struct options *opt, const char *path);
-/* Decide the role of this oshrun. Returns the default number of PEs. */
-int hosts_choose_role(struct options *opt);
+/* Decide the role of this oshrun. here: the slots of a batch job, or 0. Returns the default number of PEs. */
+int hosts_choose_role(struct options *opt, int here);
 /* Make the sum of slots equal the number of PEs: drop slots, or add one to each host in turn. */
 void hosts_spread(struct options *opt);
 /* The host of each PE, [opt->npes]; not freed. NULL without hosts. */
@@ -124,12 +182,11 @@ const int *hosts_of_pes(const struct options *opt);
 int hosts_local_index(const struct options *opt, int rank);
 /* The rank that a launcher gave this process, or NULL. */
 const char *hosts_rank(void);
-/* The number of hosts of a Slurm job that oshrun uses all of, else 0. */
-int hosts_of_slurm(const struct options *opt);
 
 /* oshrun_batch.c */
 
-/* Add the hosts of the batch system's job, if it has several. Returns the slots of all; 0: no such job. */
+/* Unless the user or Slurm names the hosts: add those of the batch system's job, if it has several. Returns the slots of all; 0: no
+ * such job. */
 int batch_hosts(struct options *opt);
 
 /* oshrun_place.c */
@@ -166,13 +223,6 @@ int mps_up(void);
 void mps_down(void);
 
 /* oshrun_io.c */
-
-/* A destination of lines: standard output or standard error of oshrun. */
-struct sink;
-/* A pipe from one PE, cut into lines. */
-struct stream;
-
-extern struct sink *const sink_out, *const sink_err;
 
 /* For npes PEs from rank first. heard, or NULL, is called with each line of error output and returns true to drop it. */
 void io_up(int first, int npes, bool label, bool (*heard)(const char *line, size_t n));

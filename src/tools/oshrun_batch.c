@@ -68,6 +68,8 @@ int batch_hosts(struct options *opt)
 {
     int slots = 0;
 
+    if (opt->nhosts || getenv("SLURM_JOB_ID") || hosts_rank())
+        return 0;
     for (int i = 0; i < NBATCHES && !opt->nhosts; i++) {
         const struct batch *b = &batches[i];
         const char *list = getenv(b->list);

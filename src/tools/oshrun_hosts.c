@@ -114,7 +114,8 @@ const char *hosts_rank(void)
     return rank ? rank : getenv("PMI_RANK");
 }
 
-int hosts_of_slurm(const struct options *opt)
+/* The number of hosts of a Slurm job that oshrun uses all of, else 0. */
+static int hosts_of_slurm(const struct options *opt)
 {
     const char *nodes = getenv("SLURM_JOB_NUM_NODES");
 
@@ -124,12 +125,10 @@ int hosts_of_slurm(const struct options *opt)
     return atoi(nodes);
 }
 
-int hosts_choose_role(struct options *opt)
+int hosts_choose_role(struct options *opt, int here)
 {
-    int slots = 0, elsewhere = 0, nodes = hosts_of_slurm(opt), here = 0;
+    int slots = 0, elsewhere = 0, nodes = hosts_of_slurm(opt);
 
-    if (!opt->nhosts && !getenv("SLURM_JOB_ID") && !hosts_rank())
-        here = batch_hosts(opt);
     for (int h = 0; h < opt->nhosts; h++)
         elsewhere += !host_is_here(opt->hosts[h].name);
     for (int h = 0; h < opt->nhosts; h++) {

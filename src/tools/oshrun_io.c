@@ -22,6 +22,7 @@ enum {
     ATOMIC_WRITE = 4096,  /* a pipe that polls writable accepts this many bytes without blocking */
 };
 
+/* A destination of lines: standard output or standard error of oshrun. */
 struct sink {
     int fd;
     int error; /* errno of the failed write; no further write is tried */
@@ -31,6 +32,7 @@ struct sink {
     size_t head, len, cap; /* queue[head .. head + len) is to be written */
 };
 
+/* A pipe from one PE, cut into lines. */
 struct stream {
     int fd;
     int rank;
@@ -41,7 +43,7 @@ struct stream {
 };
 
 static struct sink sinks[2] = {{.fd = 1}, {.fd = 2}};
-struct sink *const sink_out = &sinks[0], *const sink_err = &sinks[1];
+static struct sink *const sink_out = &sinks[0], *const sink_err = &sinks[1];
 static struct stream *streams;
 static struct pollfd *polled;
 static struct stream **polled_stream;
@@ -62,13 +64,6 @@ static struct {
     } *reader;
     int nreaders, nopen;
 } typed;
-
-static void *need(void *p)
-{
-    if (!p)
-        out_of_memory();
-    return p;
-}
 
 void io_up(int first, int npes, bool label, bool (*listener)(const char *line, size_t n))
 {

@@ -8,7 +8,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +15,6 @@
 #ifndef PACKAGE_VERSION
 #define PACKAGE_VERSION "(not configured)"
 #endif
-
-enum { MAX_PES = 1 << 15 };
 
 enum key {
     NP, PER_HOST, LABEL, OUTPUT, INPUT, GDB, MPS, ENV, ENV_ALL, BIND, MAP, REPORT, VERBOSE, DRY_RUN, TIMEOUT, WDIR, HOST, HOSTFILE, ENGINE,
@@ -62,33 +59,6 @@ static const struct row {
 };
 enum { NROWS = sizeof rows / sizeof *rows, NNAMES = sizeof rows->names / sizeof *rows->names, NSHOWN = 2 };
 
-void usage_error(const char *format, ...)
-{
-    va_list ap;
-
-    va_start(ap, format);
-    fprintf(stderr, "oshrun: ");
-    vfprintf(stderr, format, ap);
-    fprintf(stderr, " (oshrun --help lists the options)\n");
-    va_end(ap);
-    exit(EXIT_USAGE);
-}
-
-void out_of_memory(void)
-{
-    fprintf(stderr, "oshrun: out of memory\n");
-    exit(1);
-}
-
-_Noreturn void printed(void)
-{
-    if (fflush(stdout)) {
-        fprintf(stderr, "oshrun: cannot write standard output: %s\n", strerror(errno));
-        exit(1);
-    }
-    exit(0);
-}
-
 static _Noreturn void help(void)
 {
     printf("usage: oshrun [OPTIONS] PROGRAM [ARGUMENTS] [: [OPTIONS] PROGRAM [ARGUMENTS]]...\n"
@@ -132,18 +102,6 @@ static const struct row *find(const char *arg, const char **value)
     return NULL;
 }
 
-int opt_count(const char *what, const char *text)
-{
-    char *end;
-    long n;
-
-    errno = 0;
-    n = strtol(text, &end, 10);
-    if (!isdigit((unsigned char)*text) || *end || errno || n < 1 || n > MAX_PES)
-        usage_error("%s must be a number from 1 to %d, not '%s'", what, MAX_PES, text);
-    return n;
-}
-
 static double seconds(const char *text)
 {
     char *end;
@@ -156,19 +114,10 @@ static double seconds(const char *text)
     return s;
 }
 
-static const char *const levels[] = {[LEVEL_NONE] = "none", [LEVEL_HWTHREAD] = "hwthread", [LEVEL_CORE] = "core",
-                                     [LEVEL_NUMA] = "numa", [LEVEL_SOCKET] = "socket", [LEVEL_NODE] = "node",
-                                     [LEVEL_SLOT] = "slot"};
-
-const char *level_name(enum level level)
-{
-    return levels[level];
-}
-
 static enum level level_of(const char *option, const char *text, enum level first, enum level last)
 {
     for (enum level l = first; l <= last; l++)
-        if (!strcmp(text, levels[l]))
+        if (!strcmp(text, level_name(l)))
             return l;
     if (!strcmp(text, "package"))
         return LEVEL_SOCKET;
@@ -359,7 +308,7 @@ void opt_parse(struct options *opt, int argc, char **argv)
     } while (i < argc);
     share_env(opt);
     if (opt->role != ROLE_PE)
-        slots = hosts_choose_role(opt);
+        slots = hosts_choose_role(opt, batch_hosts(opt));
     for (int a = 0; a < opt->napps; a++) {
         if (!opt->apps[a].npes && opt->napps > 1)
             usage_error("with several programs each needs its own -n; '%s' has none", opt->apps[a].argv[0]);
