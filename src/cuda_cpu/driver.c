@@ -1,5 +1,5 @@
 /*
- * driver.c - the table of calls, devices and contexts. The library exports cuGetProcAddress_v2 alone: a program loads it by its
+ * driver.c - the table of calls, and the calls for devices. The library exports cuGetProcAddress_v2 alone: a program loads it by its
  * path and takes the calls from there.
  */
 #include <pthread.h>
@@ -16,27 +16,7 @@
 #include "ze_cpu/run.h"
 #include "ze_cpu/stalled.h"
 
-enum { VERSION = 13000, CONTEXTS = 16 };
-
-struct CUctx_st {
-    int device;
-};
-
-static struct CUctx_st contexts[ZC_DEVICES];
-static _Thread_local struct {
-    CUcontext stack[CONTEXTS];
-    unsigned n;
-} current __attribute__((tls_model("initial-exec")));
-
-CUresult cc_check_context(void)
-{
-    return current.n ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
-}
-
-int cc_current_device(void)
-{
-    return current.n ? current.stack[current.n - 1]->device : 0;
-}
+enum { VERSION = 13000 };
 
 /* ---- driver ----------------------------------------------------------------------------------------------------- */
 
@@ -153,52 +133,6 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
     for (unsigned k = 0; k < sizeof values / sizeof *values; k++)
         if (values[k][0] == attribute)
             *value = values[k][1];
-    return CUDA_SUCCESS;
-}
-
-/* ---- contexts --------------------------------------------------------------------------------------------------- */
-
-CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
-{
-    contexts[device].device = device;
-    *context = &contexts[device];
-    return CUDA_SUCCESS;
-}
-
-CUresult cuDevicePrimaryCtxRelease(CUdevice device)
-{
-    (void)device;
-    return CUDA_SUCCESS;
-}
-
-CUresult cuCtxPushCurrent(CUcontext context)
-{
-    if (!context || current.n == CONTEXTS)
-        return CUDA_ERROR_INVALID_CONTEXT;
-    current.stack[current.n++] = context;
-    return CUDA_SUCCESS;
-}
-
-CUresult cuCtxPopCurrent(CUcontext *context)
-{
-    if (!current.n)
-        return CUDA_ERROR_INVALID_CONTEXT;
-    current.n--;
-    if (context)
-        *context = current.stack[current.n];
-    return CUDA_SUCCESS;
-}
-
-CUresult cuCtxSetCurrent(CUcontext context)
-{
-    if (current.n)
-        current.n--;
-    return context ? cuCtxPushCurrent(context) : CUDA_SUCCESS;
-}
-
-CUresult cuCtxGetCurrent(CUcontext *context)
-{
-    *context = current.n ? current.stack[current.n - 1] : NULL;
     return CUDA_SUCCESS;
 }
 

@@ -1,6 +1,6 @@
 /*
  * entries.h - the calls of the CUDA driver API that this library has: those that cuda_driver.h lists, and more. Every call has
- * a body in memory.c, stream.c, kernel.c or driver.c: one without fails to link.
+ * a body in context.c, memory.c, stream.c, kernel.c or driver.c: one without fails to link.
  */
 #ifndef CC_ENTRIES_H
 #define CC_ENTRIES_H
