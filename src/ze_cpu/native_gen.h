@@ -48,7 +48,7 @@ static inline bool n_translate(struct zc_gen *g, const struct zc_ins *i, const s
     return false;
 }
 
-/* Translate i or return false: native_arith.c, native_mem.c, native.c. */
+/* Translate i or return false: native_arith.c, native_mem.c, native_control.c. */
 bool zc_native_arith(struct zc_gen *g, const struct zc_ins *i);
 bool zc_native_memory(struct zc_gen *g, const struct zc_ins *i);
 bool zc_native_control(struct zc_gen *g, const struct zc_ins *i);
@@ -102,6 +102,15 @@ static inline void n_writes(struct zc_gen *g)
 static inline uint64_t n_address_of(const struct zc_gen *g, uint32_t pc)
 {
     return (uint64_t)(uintptr_t)&g->m->code.v[pc];
+}
+
+/* Return and report that the work-item stopped. */
+static inline void n_stop(struct zc_gen *g, enum zc_stop why)
+{
+    x_reg(&g->o, X_XOR, false, RAX, RAX);
+    x_byte(&g->o, X_MOV_IMM + RDX);
+    x_u32(&g->o, why);
+    x_byte(&g->o, X_RET);
 }
 
 /* Compare a byte with 0. */
