@@ -15,7 +15,10 @@
 #include "host/gpc/gpc_shape.h"
 #include "host/net/progress.h"
 #include "host/ops/dheap.h"
+#include "host/util/kept.h"
 #include "host/util/log.h"
+
+static struct shi_kept kept = {.most = 1 << 20}; /* memory of GPCs in progress; by the thread that polls */
 
 struct shi_proxy_call {
     struct shi_proxy_call *next;
@@ -63,7 +66,7 @@ int shi_proxy_call(struct shi_proxy_ring *p, struct shi_engine_op *op, const str
     union shi_gpc_entry e;
     if (!shi_gpc_find(v->func, SHI_GPC_FUNC, &e))
         return -EINVAL;
-    struct shi_proxy_call *c = shi_kept_get(&shi_proxy_kept, sizeof *c + v->rhlen); /* bounded by the requests in progress */
+    struct shi_proxy_call *c = shi_kept_get(&kept, sizeof *c + v->rhlen); /* bounded by the requests in progress */
     if (!c)
         return -ENOMEM;
     memset(c, 0, sizeof *c + v->rhlen);
@@ -76,7 +79,7 @@ int shi_proxy_call(struct shi_proxy_ring *p, struct shi_engine_op *op, const str
                                      .hlen = v->bytes, .rhdr = c->reply, .rhlen = v->rhlen, .nbh = &c->nbh, .nested = 1};
     int err = op->request.op == SHI_OP_GPC_CHAINED ? start_chained(&w, v) : shi_gpc_start(&w);
     if (err) {
-        shi_kept_put(&shi_proxy_kept, c, sizeof *c + v->rhlen);
+        shi_kept_put(&kept, c, sizeof *c + v->rhlen);
         return err;
     }
     c->next = p->calls;
@@ -109,6 +112,6 @@ void shi_proxy_call_poll(struct shi_proxy_ring *p)
         }
         *at = c->next;
         shi_engine_complete(p->engine, c->op, 0);
-        shi_kept_put(&shi_proxy_kept, c, sizeof *c + c->rhlen);
+        shi_kept_put(&kept, c, sizeof *c + c->rhlen);
     }
 }

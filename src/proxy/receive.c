@@ -16,6 +16,9 @@
 
 #include "host/net/progress.h"
 #include "host/tag/tag.h"
+#include "host/util/kept.h"
+
+static struct shi_kept kept = {.most = 1 << 20}; /* memory of receives and probes in progress; by the thread that polls */
 
 struct shi_proxy_receive {
     struct shi_proxy_receive *next;
@@ -60,7 +63,7 @@ int shi_proxy_receive(struct shi_proxy_ring *p, uint64_t ticket, const struct sh
     struct shi_tag_params params;
     if (accepts(v, &params))
         return -EINVAL;
-    struct shi_proxy_receive *r = shi_kept_get(&shi_proxy_kept, sizeof *r); /* bounded by the receives that kernels have not completed */
+    struct shi_proxy_receive *r = shi_kept_get(&kept, sizeof *r); /* bounded by the receives that kernels have not completed */
     if (!r)
         return -ENOMEM;
     memset(r, 0, sizeof *r);
@@ -96,7 +99,7 @@ int shi_proxy_probe(struct shi_proxy_ring *p, struct shi_engine_op *op, const st
     struct shi_tag_params params;
     if (accepts(v, &params))
         return -EINVAL;
-    struct shi_proxy_probe *x = shi_kept_get(&shi_proxy_kept, sizeof *x); /* bounded by the requests in progress */
+    struct shi_proxy_probe *x = shi_kept_get(&kept, sizeof *x); /* bounded by the requests in progress */
     if (!x)
         return -ENOMEM;
     memset(x, 0, sizeof *x);
@@ -131,7 +134,7 @@ void shi_proxy_receive_poll(struct shi_proxy_ring *p)
         }
         *at = r->next;
         publish(p, r->answer, &r->request.status);
-        shi_kept_put(&shi_proxy_kept, r, sizeof *r);
+        shi_kept_put(&kept, r, sizeof *r);
     }
     for (struct shi_proxy_probe **at = &p->probes, *x; (x = *at);) {
         if (!advance(p, x)) {
@@ -140,7 +143,7 @@ void shi_proxy_receive_poll(struct shi_proxy_ring *p)
         }
         *at = x->next;
         shi_engine_complete(p->engine, x->op, 0);
-        shi_kept_put(&shi_proxy_kept, x, sizeof *x);
+        shi_kept_put(&kept, x, sizeof *x);
     }
 }
 
@@ -150,6 +153,6 @@ void shi_proxy_receive_down(struct shi_proxy_ring *p)
         p->receives = r->next;
         shi_tag_cancel(&r->request);
         if (shi_tag_is_done(&r->request)) /* else its message is on the way and refers to it */
-            shi_kept_put(&shi_proxy_kept, r, sizeof *r);
+            shi_kept_put(&kept, r, sizeof *r);
     }
 }

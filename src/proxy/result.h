@@ -7,16 +7,12 @@
 #define SHI_PROXY_RESULT_H
 
 #include "device/lib/request.h"
-#include "host/util/kept.h"
 #include "proxy/engine.h"
 
 struct shi_proxy_call;
 struct shi_proxy_message;
 struct shi_proxy_receive;
 struct shi_proxy_probe;
-
-/* Memory of tagged messages, receives, probes and GPCs of kernels that are in progress. By the thread that polls. */
-extern struct shi_kept shi_proxy_kept;
 
 struct shi_proxy_ring {
     struct shi_ring *ring;              /* mapped by the host; kernels increment the head of device_ring */

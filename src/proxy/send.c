@@ -10,6 +10,9 @@
 
 #include "host/net/progress.h"
 #include "host/tag/tag.h"
+#include "host/util/kept.h"
+
+static struct shi_kept kept = {.most = 1 << 20}; /* memory of sends in progress; by the thread that polls */
 
 struct shi_proxy_message {
     struct shi_proxy_message *next;
@@ -25,7 +28,7 @@ int shi_proxy_send(struct shi_proxy_ring *p, struct shi_engine_op *op, const str
     shi_tag_start("shmemxg_tag_send");
     if (shi_tag_send_now(&shi_team_world, &data, v->tag, pe))
         return 0;
-    struct shi_proxy_message *m = shi_kept_get(&shi_proxy_kept, sizeof *m); /* bounded by the requests in progress */
+    struct shi_proxy_message *m = shi_kept_get(&kept, sizeof *m); /* bounded by the requests in progress */
     if (!m)
         return -ENOMEM;
     m->op = op;
@@ -47,6 +50,6 @@ void shi_proxy_send_poll(struct shi_proxy_ring *p)
         }
         *at = m->next;
         shi_engine_complete(p->engine, m->op, 0);
-        shi_kept_put(&shi_proxy_kept, m, sizeof *m);
+        shi_kept_put(&kept, m, sizeof *m);
     }
 }
