@@ -27,7 +27,7 @@
 
 #include "device/device.h"
 #include "host/net/doorbell.h"
-#include "host/observe/stats.h"
+#include "host/observe/counts.h"
 #include "host/ops/dheap.h"
 #include "host/ops/launched.h"
 #include "host/ops/state.h"
@@ -43,7 +43,7 @@
 #include "proxy/send.h"
 #include "proxy/staged.h"
 
-enum { MAX_OPS = 1024, MANY = 64, POLLS = 200, SLICE_NS = 100000, CHECKS = 20, KEPT_BYTES = 1 << 20 };
+enum { MAX_OPS = 1024, MANY = 64, POLLS = 200, SLICE_NS = 100000, CHECKS = 20 };
 /* Sleeps without requests; the long ones after LONG_IDLE rounds. */
 enum { FIRST_SLEEP_US = 20, LAST_SLEEP_US = 160, LONG_IDLE = 1000, LONG_SLEEP_US = 4000 };
 enum { LEFT_SLEEP_US = 1000, OFTEN_US = 100 }; /* while kernels' threads poll, at least every OFTEN_US */
@@ -55,7 +55,6 @@ static int running, stop;
 static int others_launch; /* set once */
 static unsigned long kernels_polls;
 static int warned; /* of a slot that stays empty; under polling */
-struct shi_kept shi_proxy_kept = {.most = KEPT_BYTES};
 static pthread_mutex_t polling = PTHREAD_MUTEX_INITIALIZER;
 /* Under polling: requests of all rings have been advanced in this round; what the network brought, or -1: it was not polled. */
 static struct {
@@ -70,7 +69,7 @@ static int poll_counted(struct shi_proxy_ring *p)
     int n = shi_engine_poll(p->engine);
     taken = shi_engine_taken(p->engine) - taken;
     if (taken)
-        shi_stats_ring(taken, *done - before + shi_engine_pending(p->engine));
+        shi_counts_ring(taken, *done - before + shi_engine_pending(p->engine));
     return n;
 }
 

@@ -13,7 +13,7 @@
 #include "host/api/def.h"
 #include "host/coll/team.h"
 #include "host/init/device_heap.h"
-#include "host/observe/stats.h"
+#include "host/observe/counts.h"
 #include "host/ops/dheap.h"
 #include "host/ops/launched.h"
 #include "host/util/log.h"
@@ -148,7 +148,7 @@ static void kernel_ended(void *arg)
     static uint64_t before_ns; /* the queue runs one call at a time */
     struct traced *t = arg;
     uint64_t now = shi_now_ns(), before = __atomic_exchange_n(&before_ns, now, __ATOMIC_RELAXED);
-    shi_stats_kernel(t->name, t->launched_ns > before ? t->launched_ns : before, now);
+    shi_counts_kernel(t->name, t->launched_ns > before ? t->launched_ns : before, now);
     free(t);
 }
 
@@ -170,7 +170,7 @@ int shmemx_launch(const char *kernel, const size_t groups[3], const size_t items
     shi_need_device(__func__);
     const struct shi_device_grid g = {{groups[0], groups[1], groups[2]}, {items[0], items[1], items[2]}};
     int any, usable = 0, err = -ENOENT;
-    uint64_t launched_ns = shi_unlikely(shi_world.watched) && shi_stats_traces() ? shi_now_ns() : 0;
+    uint64_t launched_ns = shi_unlikely(shi_world.watched) && shi_counts.traces ? shi_now_ns() : 0;
     pthread_mutex_lock(&lock);
     build_modules(__func__);
     any = images != NULL;

@@ -241,7 +241,9 @@ static int run_from(int ready, int n)
     return did;
 }
 
-int shi_gpc_dispatch(void)
+/* Run the tasks that are ready now and some pending ones, unless another thread does or this thread is inside a task. The
+ * number of tasks that made progress. */
+static int dispatch(void)
 {
     if (shi_likely(!queued()) || has_running || nested >= NESTED || __atomic_load_n(&resuming, __ATOMIC_RELAXED) ||
         !shi_spin_try(&running))
@@ -263,7 +265,7 @@ int shi_gpc_dispatch(void)
 
 int shi_gpc_step(void)
 {
-    return shi_progress() + shi_gpc_dispatch();
+    return shi_progress() + dispatch();
 }
 
 void shi_gpc_wait_step(struct shi_wait *w)
@@ -409,7 +411,7 @@ static void *serve(void *arg)
     while (sleep_until_woken()) {
         struct timespec pause = {.tv_nsec = FIRST_PAUSE_NS};
         while (queued() && !__atomic_load_n(&threads.stop, __ATOMIC_RELAXED)) {
-            if (shi_gpc_dispatch()) {
+            if (dispatch()) {
                 pause.tv_nsec = FIRST_PAUSE_NS;
                 continue;
             }
@@ -439,7 +441,7 @@ int shi_gpc_run_up(void)
         shi_log_error("global procedure calls cannot start: %s", strerror(-err));
         return err;
     }
-    __atomic_store_n(&shi_wait_work, shi_gpc_dispatch, __ATOMIC_RELEASE); /* W1 */
+    __atomic_store_n(&shi_wait_work, dispatch, __ATOMIC_RELEASE); /* W1 */
     return 0;
 }
 

@@ -31,10 +31,6 @@ void shi_gpc_post_on_team(struct shi_gpc_task *t);
 void shi_gpc_post_pending(struct shi_gpc_task *t);
 void shi_gpc_wake(struct shi_gpc_task *t);
 
-/* Run the tasks that are ready now and some pending ones, unless another thread does or this thread is inside a task. The
- * number of tasks that made progress. */
-int shi_gpc_dispatch(void);
-
 /*
  * Before and after a wait inside a task: in between other tasks may run, also on this thread, nested up to a limit; beyond it
  * threads of the library run them, and a further thread is started when all have reached the limit. 1: shi_gpc_resume must

@@ -67,12 +67,7 @@ static void move(struct shi_gpc_iov *r, char *msg, size_t bytes, int out)
     }
 }
 
-void shi_gpc_iov_out(struct shi_gpc_iov *r, void *msg, size_t bytes)
-{
-    move(r, msg, bytes, 1);
-}
-
-void shi_gpc_iov_in(struct shi_gpc_iov *r, const void *msg, size_t bytes)
+static void copy_in(struct shi_gpc_iov *r, const void *msg, size_t bytes)
 {
     assert(bytes <= r->left);
     move(r, (char *)msg, bytes, 0);
@@ -80,7 +75,7 @@ void shi_gpc_iov_in(struct shi_gpc_iov *r, const void *msg, size_t bytes)
 
 /* ---- sending ----------------------------------------------------------------------------------------------------- */
 
-size_t shi_gpc_head_bytes(const union shi_gpc_head *head)
+static size_t head_bytes(const union shi_gpc_head *head)
 {
     static const uint8_t bytes[] = {[SHI_GPC_START] = sizeof head->start, [SHI_GPC_REPLY] = sizeof head->reply,
                                     [SHI_GPC_PIECE] = sizeof head->piece, [SHI_GPC_FIN] = sizeof head->fin};
@@ -94,7 +89,7 @@ static int has_src(const struct shi_gpc_out *o)
 
 int shi_gpc_out_data(struct shi_gpc_out *o, const void *data, size_t bytes)
 {
-    size_t others = shi_gpc_head_bytes(&o->head) + o->iov.left;
+    size_t others = head_bytes(&o->head) + o->iov.left;
     const struct shi_message_lengths *l = shi_am_lengths(o->pe);
     if (others + bytes > l->longest && bytes > l->eager && shi_am_expose(o->pe, data, bytes, &o->src) == 0) {
         o->head.start.flags |= SHI_GPC_FETCH;
@@ -121,14 +116,14 @@ static void become_piece(struct shi_gpc_out *o)
 static int push(struct shi_gpc_out *o)
 {
     do {
-        size_t head = shi_gpc_head_bytes(&o->head), src = has_src(o) ? sizeof o->src : 0;
+        size_t head = head_bytes(&o->head), src = has_src(o) ? sizeof o->src : 0;
         size_t most = shi_am_lengths(o->pe)->longest - head - src, now = o->iov.left < most ? o->iov.left : most;
         char *room = shi_am_begin(o->pe, SHI_AM_GPC, head + src + now);
         if (!room)
             return -EAGAIN;
         memcpy(room, &o->head, head);
         memcpy(room + head, &o->src, src);
-        shi_gpc_iov_out(&o->iov, room + head + src, now);
+        move(&o->iov, room + head + src, now, 1);
         int more = o->iov.left > 0;
         __atomic_fetch_add(&sent, 1, __ATOMIC_RELAXED);
         if (more)
@@ -240,7 +235,7 @@ void shi_gpc_receive(struct shi_gpc_in *in, uint8_t flags, const void *msg, size
     const char *rest = msg;
     size_t src = flags & SHI_GPC_FETCH ? sizeof in->src : 0;
     memcpy(&in->src, rest, src);
-    shi_gpc_iov_in(&in->iov, rest + src, bytes - src);
+    copy_in(&in->iov, rest + src, bytes - src);
     if (in->iov.left == 0) {
         go_on(in);
         return;
@@ -257,7 +252,7 @@ void shi_gpc_receive_piece(int pe, const struct shi_gpc_piece *p, size_t bytes)
     struct shi_gpc_in *in = *at;
     if (bytes <= sizeof *p || !in || bytes - sizeof *p > in->iov.left)
         shi_am_refuse(pe, "a piece of no GPC of this PE");
-    shi_gpc_iov_in(&in->iov, p + 1, bytes - sizeof *p);
+    copy_in(&in->iov, p + 1, bytes - sizeof *p);
     if (in->iov.left == 0) {
         *at = in->next;
         go_on(in);

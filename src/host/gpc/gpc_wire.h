@@ -104,10 +104,6 @@ struct shi_gpc_iov {
 
 void shi_gpc_iov_add(struct shi_gpc_iov *r, const void *at, size_t bytes);
 
-/* Copy the next `bytes` (at most left) into a message, or out of one. */
-void shi_gpc_iov_out(struct shi_gpc_iov *r, void *msg, size_t bytes);
-void shi_gpc_iov_in(struct shi_gpc_iov *r, const void *msg, size_t bytes);
-
 /* ---- sending ----------------------------------------------------------------------------------------------------- */
 
 struct shi_gpc_out {
@@ -126,9 +122,6 @@ void shi_gpc_withdraw(struct shi_gpc_out *o);
 
 /* Send now, or when a message slot is free. */
 void shi_gpc_send(struct shi_gpc_out *o);
-
-/* Bytes of a head. */
-size_t shi_gpc_head_bytes(const union shi_gpc_head *head);
 
 /* ---- receiving --------------------------------------------------------------------------------------------------- */
 

@@ -1,12 +1,11 @@
-/*
- * counts.h - what SHMEM_STATS counts, between stats.c, which counts, and stats_text.c, which prints.
- */
+/* counts.h - what SHMEM_STATS counts: counts.c counts, stats_text.c and stats.c print. */
 #ifndef SHI_COUNTS_H
 #define SHI_COUNTS_H
 
 #include <stdint.h>
 #include <stdio.h>
 
+#include "host/ops/span.h"
 #include "host/util/trace_format.h"
 
 struct shi_counter {
@@ -30,8 +29,20 @@ extern struct shi_counts {
         uint64_t requests, rounds, deepest;
     } ring;
     uint64_t start_ns;
-    int up;
+    int up, traces; /* there are statistics; there is a trace */
 } shi_counts;
+
+/* A call of the program has ended: count it, and add it to the trace. */
+void shi_counts_span(const struct shi_span *s);
+
+/* The proxy took n requests of kernels in one round, at whose start `deep` were in the ring or under way. Call it only when
+ * shi_world.watched: counting reads the ring's head, a cache line that kernels write. */
+void shi_counts_ring(uint64_t n, uint64_t deep);
+
+/* For the trace: a kernel ran between these times. Any thread. */
+void shi_counts_kernel(const char *kernel, uint64_t start_ns, uint64_t end_ns);
+
+/* ---- stats_text.c ------------------------------------------------------------------------------------------------ */
 
 /* Print what this PE counted. */
 void shi_stats_text(FILE *f);

@@ -89,7 +89,8 @@ static int is_on_lane(const struct shi_trace_event *e)
     return e->thread == SHI_TRACE_KERNELS || e->thread == SHI_TRACE_REQUESTS;
 }
 
-unsigned shi_trace_tid(const struct shi_trace_part *p, uint64_t i)
+/* The number of event i's thread or lane in the joined file. */
+static unsigned tid(const struct shi_trace_part *p, uint64_t i)
 {
     const struct shi_trace_event *e = shi_trace_at(p, i);
     return is_on_lane(e) ? first_lane(e->thread) + (p->lane ? p->lane[i - shi_trace_first(p->head)] : 0) : e->thread;
@@ -159,7 +160,7 @@ static void print_event(FILE *f, const struct shi_trace_part *p, uint64_t i)
     int is_kernel = e->thread == SHI_TRACE_KERNELS;
     fprintf(f, ",\n{\"name\":\"%.*s\",\"cat\":\"%s\",\"ph\":\"X\",\"pid\":%d,\"tid\":%u,\"ts\":%" PRId64 ".%03d,\"dur\":%" PRIu64
                ".%03d,\"args\":{\"bytes\":%" PRIu64,
-            SHI_TRACE_NAME_BYTES, e->name, is_kernel ? "kernel" : shi_family_name[e->family], p->head->pe, shi_trace_tid(p, i),
+            SHI_TRACE_NAME_BYTES, e->name, is_kernel ? "kernel" : shi_family_name[e->family], p->head->pe, tid(p, i),
             at / 1000, (int)(at % 1000), e->took_ns / 1000, (int)(e->took_ns % 1000), e->bytes);
     if (e->to >= 0)
         fprintf(f, ",\"to\":%d", e->to);
@@ -191,7 +192,7 @@ struct arrows {
 static void print_end(const struct arrows *a, char kind, const struct shi_trace_part *p, uint64_t event, int64_t at)
 {
     fprintf(a->f, ",\n{\"name\":\"put to wait\",\"cat\":\"arrow\",\"ph\":\"%c\",%s\"id\":%" PRIu64 ",\"pid\":%d,\"tid\":%u,\"ts\":%" PRId64
-                  ".%03d}", kind, kind == 'f' ? "\"bp\":\"e\"," : "", a->n, p->head->pe, shi_trace_tid(p, event), at / 1000,
+                  ".%03d}", kind, kind == 'f' ? "\"bp\":\"e\"," : "", a->n, p->head->pe, tid(p, event), at / 1000,
             (int)(at % 1000));
 }
 

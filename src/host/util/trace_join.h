@@ -43,9 +43,6 @@ static inline int64_t shi_trace_start_ns(const struct shi_trace_part *p, const s
     return (int64_t)e->start_ns + p->shift_ns;
 }
 
-/* The number of event i's thread or lane in the joined file. */
-unsigned shi_trace_tid(const struct shi_trace_part *p, uint64_t i);
-
 /* Set shift_ns and error_ns of all parts; time 0 is the start of the first PE. */
 void shi_trace_align(struct shi_trace_part *parts, int n);
 
