@@ -16,8 +16,6 @@ src/host/net/net_ofi.c 623
 src/host/net/stream_rx.c 540
 src/host/net/stream_tx.c 550
 src/host/net/stream_up.c 559
-src/host/tag/tag_recv.c 557
-src/host/tag/tag_send.c 579
 src/ze_cpu/lanes_vector.c 574
 src/ze_cpu/run.c 603
 src/ze_cpu/vm.c 641

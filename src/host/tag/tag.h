@@ -1,5 +1,6 @@
 /*
- * tag.h - tagged messages: requests, and what the parts of the protocol (tag.c, tag_send.c, tag_recv.c) share.
+ * tag.h - tagged messages: requests, and what the parts of the protocol share: tag_out.c, tag_send.c, tag_payload.c,
+ * tag_claim.c, tag_recv.c, and below them tag_base.c.
  *
  * Flow control: a message of at most the eager limit is sent with its header and uses the receiver's memory until it is
  * matched; for these every sender has a window at every receiver, returned by CREDIT. For a longer message, or one that finds
@@ -16,7 +17,7 @@
  *   posted, arrived, .posted,  under lock                    under lock      spin.h
  *   .claimed, peer.credit_due, dead,
  *   full, peer.held to .again
- *   peer.used, .headers        sender with the PE's room     senders         relaxed; see has_window in tag_send.c
+ *   peer.used, .headers        sender with the PE's room     senders         relaxed; see has_window in tag_out.c
  *   peer.returned, .matched    handlers                      senders         relaxed: windows may seem smaller, never larger
  *   peer.pending and its       under peer.lock               the same        spin.h; `offered` and removals: in handlers only
  *   fields, peer.awaited
@@ -27,6 +28,7 @@
 #ifndef SHI_TAG_H
 #define SHI_TAG_H
 
+#include <errno.h>
 #include <shmemx_tag.h>
 
 #include "host/coll/team.h"
@@ -262,6 +264,40 @@ static inline size_t shi_tag_cost(size_t bytes)
     return bytes + sizeof(struct shmemx_tag_message);
 }
 
+/* ---- tag_out.c: one message ---------------------------------------------------------------------------------------- */
+
+/* The state of a send. ANSWERED: FIN or CLEAR completes it, perhaps at once on another thread, so r must not be accessed any
+ * more; except in a retry, during which no handler runs. NO_WINDOW: the receiver's limit of headers is reached. */
+enum { SHI_TAG_GONE, SHI_TAG_ANSWERED, SHI_TAG_NO_WINDOW = -ENOBUFS };
+
+/* Send the message, or its header. One of these, or -EAGAIN. */
+int shi_tag_out(struct shmemx_tag_request *r, struct shi_tag_peer *p);
+
+/* Send the remaining parts: a retry; or queue it. */
+int shi_tag_out_rest(struct shi_am_pending_send *pending_send);
+void shi_tag_queue_rest(struct shmemx_tag_request *r);
+
+/* The header of a message, which exposes its memory to the receiver; take that back. */
+struct shi_tag_rts shi_tag_rts_of(struct shmemx_tag_request *r, enum shi_tag_kind kind);
+void shi_tag_withdraw(struct shmemx_tag_request *r);
+
+/* The send is complete. If a cancel is under way, its end tells the owner. */
+void shi_tag_finish(struct shmemx_tag_request *r);
+
+/* Counters of a peer change between shi_am_begin and end, where one thread is at a time, so a plain addition is enough;
+ * others read them. */
+static inline void shi_tag_count(uint64_t *counter, uint64_t n)
+{
+    __atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
+}
+
+static inline uint64_t shi_tag_unreturned(const uint64_t *given, const uint64_t *back)
+{
+    return __atomic_load_n(given, __ATOMIC_RELAXED) - __atomic_load_n(back, __ATOMIC_RELAXED);
+}
+
+/* ---- handlers ------------------------------------------------------------------------------------------------------ */
+
 /* Handlers of tag_send.c. */
 void shi_tag_on_fin(int pe, const struct shi_tag_note *note);
 void shi_tag_on_clear(int pe, const struct shi_tag_note *note);
@@ -271,10 +307,47 @@ void shi_tag_on_taken(int pe, const struct shi_tag_note *note);
 void shi_tag_on_refused(int pe, const struct shi_tag_note *note);
 void shi_tag_on_cancel_ack(int pe, const struct shi_tag_note *note);
 
-/* Handlers of tag_recv.c; bytes: of the whole active message. */
+/* Handlers of tag_recv.c and tag_payload.c; bytes: of the whole active message. */
 void shi_tag_on_head(int pe, const void *msg, size_t bytes);
 void shi_tag_on_cancel(int pe, const struct shi_tag_note *note);
 void shi_tag_on_part(int pe, const struct shi_tag_part *part, size_t bytes);
+
+/* ---- tag_payload.c ------------------------------------------------------------------------------------------------- */
+
+/* The receive of messages that are to be discarded. */
+extern struct shmemx_tag_request shi_tag_discard;
+
+/* The message has matched r, or was discarded: complete its synchronous send. */
+void shi_tag_send_fin(int pe, uint64_t send);
+
+static inline void shi_tag_set_match(struct shmemx_tag_request *r, int pe, const struct shi_match_key *k, size_t total)
+{
+    r->pe = pe;
+    r->status = (shmemx_tag_status_t){.tag = k->tag, .bytes = total, .source = k->source,
+                                      .truncated = total > r->data.bytes};
+}
+
+/* The payload is in r's buffers. */
+static inline void shi_tag_received(struct shmemx_tag_request *r)
+{
+    if (shi_unlikely(r->send))
+        shi_tag_send_fin(r->pe, r->send);
+    shi_tag_complete(r);
+}
+
+/* A header has matched r: fetch the payload, or request it. */
+void shi_tag_receive_header(struct shmemx_tag_request *r, uint64_t send, const struct shi_am_src *src);
+
+/* `got` bytes of PE pe's message id have arrived, its parts follow; f->recv or f->to is set. */
+void shi_tag_begin_flow(struct shi_tag_flow *f, int pe, uint32_t id, size_t total, size_t got);
+
+/* All parts of an unexpected message have arrived: deliver it to r, which has claimed it. */
+void shi_tag_deliver(struct shmemx_tag_request *r, struct shmemx_tag_message *m);
+
+/* A new unexpected message: of a header (rts), or else with room for the payload, which the caller fills in. NULL without
+ * memory. */
+struct shmemx_tag_message *shi_tag_new_message(int pe, const struct shi_tag_head *h, size_t total, uint64_t send,
+                                               const struct shi_tag_rts *rts);
 
 /* Free an unexpected message that is in no list, or NULL. */
 void shi_tag_free_message(struct shmemx_tag_message *m);

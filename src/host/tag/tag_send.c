@@ -1,208 +1,19 @@
 /*
- * tag_send.c - the sender's side of tagged messages: send at once, or keep a message until a message slot and a window are
- * free or the receiver claims it; cancel sends.
+ * tag_send.c - the sender's side of tagged messages: keep a message until a message slot and a window are free (tag_out.c sends it) or
+ * the receiver claims it; handle answers; cancel sends.
  *
- * A cancel: the owner sets request.done from OPEN to CANCELLING; from then on `finish` does not complete the request, so that
+ * A cancel: the owner sets request.done from OPEN to CANCELLING; from then on shi_tag_finish does not complete the request, so that
  * its memory serves no other send before the cancel has ended. A retry, which no handler and no other retry interrupts, then
  * removes a kept message, or asks the receiver by CANCEL, which it sends after all of the message. The receiver discards the
  * message if it is unmatched. Its answer ends the cancel: the send is CANCELLED, complete if it has finished meanwhile, or open.
  * Checked by test/model/tag_cancel.pml.
  */
+#include "host/tag/tag.h"
+
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "host/tag/tag.h"
 #include "host/util/log.h"
-#include "host/util/tsan.h"
-
-/* The state of a send. ANSWERED: FIN or CLEAR completes it, perhaps at once on another thread, so r must not be accessed any
- * more; except in a retry, during which no handler runs. */
-enum { GONE, ANSWERED, NO_WINDOW = -ENOBUFS /* the receiver's limit of headers is reached */ };
-
-static struct shi_tag_head head_of(const struct shmemx_tag_request *r, enum shi_tag_kind kind)
-{
-    const struct shi_match_key *k = &r->entry.key;
-    return (struct shi_tag_head){.kind = kind, .team = k->team, .source = k->source, .id = r->id, .tag = k->tag};
-}
-
-static struct shi_tag_long_head long_head_of(const struct shmemx_tag_request *r, enum shi_tag_kind kind)
-{
-    return (struct shi_tag_long_head){.head = head_of(r, kind), .total = r->data.bytes,
-                                      .send = r->sync || kind >= SHI_TAG_READY ? (uint64_t)r : 0};
-}
-
-/* Counters of a peer change between shi_am_begin and end, where one thread is at a time, so a plain addition is enough;
- * others read them. */
-static void count(uint64_t *counter, uint64_t n)
-{
-    __atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
-}
-
-static uint64_t unreturned(const uint64_t *given, const uint64_t *back)
-{
-    return __atomic_load_n(given, __ATOMIC_RELAXED) - __atomic_load_n(back, __ATOMIC_RELAXED);
-}
-
-/* 1: the window has room. Threads that send at the same time may overdraw it by one message each. */
-static int has_window(const struct shi_tag_peer *p, size_t bytes)
-{
-    return unreturned(&p->used, &p->returned) + shi_tag_cost(bytes) <= p->window;
-}
-
-/* Up to which length data is sent before it is matched: data in the symmetric heap has a limit of its own, which is no greater. */
-static size_t eager_bytes(const struct shi_tag_peer *p, const struct shi_tag_data *d)
-{
-    if (shi_likely(d->bytes <= p->eager_symmetric))
-        return p->eager_symmetric;
-    return d->iov || (uintptr_t)d->one.base - shi_world.heap_lo >= shi_world.heap_bytes ? p->eager : p->eager_symmetric;
-}
-
-/* Write the payload behind a head of `head` bytes, which the caller writes next. A receiver polls the first cache line of a
- * message, and each poll takes the line away from the sender: so that line is written last. */
-static void fill(char *room, size_t head, const struct shi_tag_data *d)
-{
-    SHI_TSAN_WRITES_IGNORED; /* the slots of a FIFO are handed over by atomics */
-    size_t bytes = d->bytes, first = SHI_AM_SHORT_BYTES - head;
-    if (bytes > first) {
-        shi_tag_gather(d, first, room + SHI_AM_SHORT_BYTES, bytes - first);
-        bytes = first;
-        __atomic_signal_fence(__ATOMIC_RELEASE);
-    }
-    shi_tag_gather(d, 0, room + head, bytes);
-}
-
-/* ---- one active message each: GONE, ANSWERED, or -EAGAIN when no message slot is free ---------------------------- */
-
-static int send_eager(struct shmemx_tag_request *r, struct shi_tag_peer *p)
-{
-    int pe = r->pe, sync = r->sync;
-    size_t head = sync ? sizeof(struct shi_tag_long_head) : sizeof(struct shi_tag_head), bytes = r->data.bytes;
-    char *room = shi_am_begin(pe, SHI_AM_TAG, head + bytes);
-    if (!room)
-        return -EAGAIN;
-    count(&p->used, shi_tag_cost(bytes));
-    fill(room, head, &r->data);
-    if (sync)
-        *(struct shi_tag_long_head *)room = long_head_of(r, SHI_TAG_EAGER_SYNC);
-    else
-        *(struct shi_tag_head *)room = head_of(r, SHI_TAG_EAGER);
-    shi_am_end(pe, head + bytes);
-    return sync ? ANSWERED : GONE;
-}
-
-/* Parts have about the same length: the receiver copies one while the sender copies the next. */
-static size_t part_bytes(int pe, size_t total)
-{
-    size_t most = shi_am_lengths(pe)->whole / SHI_LINE_BYTES * SHI_LINE_BYTES, parts = total > most ? (total + most - 1) / most : 1;
-    return shi_round_up((total + parts - 1) / parts, SHI_LINE_BYTES);
-}
-
-/* Send the rest of [at, end), in parts. The receiver answers a synchronous send after the last one. */
-static int send_parts(struct shmemx_tag_request *r)
-{
-    int pe = r->pe, sync = r->sync && !r->recv;
-    size_t head = sizeof(struct shi_tag_part), at = r->at, end = r->end, most = part_bytes(pe, r->data.bytes);
-    while (at < end) {
-        size_t bytes = end - at < most ? end - at : most;
-        char *room = shi_am_begin(pe, SHI_AM_TAG, head + bytes);
-        if (!room)
-            return -EAGAIN;
-        *(struct shi_tag_part *)room = (struct shi_tag_part){.kind = SHI_TAG_PART, .id = r->id, .recv = r->recv,
-                                                             .at = at};
-        shi_tag_gather(&r->data, at, room + head, bytes);
-        at += bytes;
-        r->at = at;
-        shi_am_end(pe, head + bytes);
-    }
-    return sync ? ANSWERED : GONE;
-}
-
-static int send_long(struct shmemx_tag_request *r, struct shi_tag_peer *p)
-{
-    size_t head = sizeof(struct shi_tag_long_head), bytes = part_bytes(r->pe, r->data.bytes);
-    char *room = shi_am_begin(r->pe, SHI_AM_TAG, head + bytes);
-    if (!room)
-        return -EAGAIN;
-    count(&p->used, shi_tag_cost(r->data.bytes));
-    r->id = p->next_id++;
-    *(struct shi_tag_long_head *)room = long_head_of(r, SHI_TAG_EAGER_LONG);
-    shi_tag_gather(&r->data, 0, room + head, bytes);
-    r->started = 1;
-    r->at = bytes;
-    shi_am_end(r->pe, head + bytes);
-    return send_parts(r);
-}
-
-static struct shi_tag_rts rts_of(struct shmemx_tag_request *r, enum shi_tag_kind kind)
-{
-    struct shi_tag_rts rts = {.head = long_head_of(r, kind)};
-    size_t whole;
-    const void *addr = shi_tag_piece(&r->data, 0, &whole);
-    if (!r->exposed && whole == r->data.bytes)
-        r->exposed = shi_am_expose(r->pe, addr, whole, &r->src) == 0;
-    if (r->exposed)
-        rts.src = r->src;
-    return rts;
-}
-
-static int send_header(struct shmemx_tag_request *r, struct shi_tag_peer *p)
-{
-    const struct shi_tag_rts rts = rts_of(r, SHI_TAG_READY);
-    int pe = r->pe;
-    struct shi_tag_rts *room = shi_am_begin(pe, SHI_AM_TAG, sizeof rts);
-    if (!room)
-        return -EAGAIN;
-    count(&p->headers, 1);
-    r->headed = 1;
-    *room = rts;
-    shi_am_end(pe, sizeof rts);
-    return ANSWERED;
-}
-
-/* Send the message, or its header. GONE, ANSWERED, -EAGAIN or NO_WINDOW. */
-static int send_on(struct shmemx_tag_request *r, struct shi_tag_peer *p)
-{
-    size_t bytes = r->data.bytes;
-    enum shi_message_way way = shi_message_way(bytes, shi_am_lengths(r->pe)->whole, eager_bytes(p, &r->data));
-    if (way != SHI_MESSAGE_READ && has_window(p, bytes))
-        return way == SHI_MESSAGE_PARTS ? send_long(r, p) : send_eager(r, p);
-    if (unreturned(&p->headers, &p->matched) >= p->header_window)
-        return NO_WINDOW;
-    return send_header(r, p);
-}
-
-static void withdraw(struct shmemx_tag_request *r)
-{
-    if (r->exposed)
-        shi_am_withdraw(r->pe, &r->src);
-    r->exposed = 0;
-}
-
-/* The send is complete. If a cancel is under way, its end tells the owner. */
-static void finish(struct shmemx_tag_request *r)
-{
-    int open = SHI_TAG_OPEN;
-    withdraw(r);
-    r->finished = 1;
-    __atomic_compare_exchange_n(&r->done, &open, SHI_TAG_DONE, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED); /* R1 */
-}
-
-/* Retry: send the remaining parts. */
-static int send_rest(struct shi_am_pending_send *pending_send)
-{
-    struct shmemx_tag_request *r = shi_container_of(pending_send, struct shmemx_tag_request, pending_send);
-    int what = send_parts(r);
-    if (what == GONE)
-        finish(r);
-    return what < 0 ? what : 0;
-}
-
-static void queue_rest(struct shmemx_tag_request *r)
-{
-    r->pending_send.retry = send_rest;
-    shi_am_queue(r->pe, &r->pending_send);
-}
 
 /* ---- sends that wait for a PE ------------------------------------------------------------------------------------ */
 
@@ -248,18 +59,18 @@ static int send_pending(struct shi_am_pending_send *pending_send)
     struct shi_tag_pending *l = shi_container_of(pending_send, struct shi_tag_pending, pending_send);
     struct shi_tag_peer *p = shi_tag_peer_of(l->pe);
     for (struct shmemx_tag_request *r; (r = first_pending(p));) {
-        int what = send_on(r, p);
-        if (what == NO_WINDOW) {
+        int what = shi_tag_out(r, p);
+        if (what == SHI_TAG_NO_WINDOW) {
             pause_pending(p);
             return 0;
         }
         if (what == -EAGAIN && !r->started)
             return -EAGAIN;
         dequeue_pending(p, r);
-        if (what == GONE)
-            finish(r);
+        if (what == SHI_TAG_GONE)
+            shi_tag_finish(r);
         if (what == -EAGAIN) { /* its remaining parts first, then the others */
-            queue_rest(r);
+            shi_tag_queue_rest(r);
             shi_am_queue(l->pe, pending_send);
             return 0;
         }
@@ -316,24 +127,6 @@ static void wake_pending(struct shi_tag_peer *p, int pe)
 
 /* ---- sends ------------------------------------------------------------------------------------------------------- */
 
-int shi_tag_send_now(const struct shmem_team *t, const struct shi_tag_data *data, uint64_t tag, int pe)
-{
-    int world_pe = shi_team_world_pe(t, pe);
-    struct shi_tag_peer *p = shi_tag_peer_of(world_pe);
-    size_t bytes = data->bytes, all = sizeof(struct shi_tag_head) + bytes;
-    if (shi_message_way(bytes, shi_am_lengths(world_pe)->whole, eager_bytes(p, data)) != SHI_MESSAGE_WHOLE || __atomic_load_n(&p->waits, __ATOMIC_RELAXED) ||
-        !has_window(p, bytes))
-        return 0;
-    struct shi_tag_head *room = shi_am_begin(world_pe, SHI_AM_TAG, all);
-    if (!room)
-        return 0;
-    count(&p->used, shi_tag_cost(bytes));
-    fill((char *)room, sizeof *room, data);
-    *room = (struct shi_tag_head){.kind = SHI_TAG_EAGER, .team = t->number, .source = t->me, .tag = tag};
-    shi_am_end(world_pe, all);
-    return 1;
-}
-
 void shi_tag_send(struct shmemx_tag_request *r, const struct shmem_team *t, const struct shi_tag_data *data, uint64_t tag,
                   int pe, int sync)
 {
@@ -349,13 +142,13 @@ void shi_tag_send(struct shmemx_tag_request *r, const struct shmem_team *t, cons
     r->end = data->bytes;
     r->recv = 0;
     if (shi_likely(!__atomic_load_n(&p->waits, __ATOMIC_RELAXED))) {
-        int what = send_on(r, p);
-        if (what == GONE)
+        int what = shi_tag_out(r, p);
+        if (what == SHI_TAG_GONE)
             shi_tag_complete(r);
         if (what >= 0)
             return;
         if (r->started) { /* its head is sent */
-            queue_rest(r);
+            shi_tag_queue_rest(r);
             return;
         }
     }
@@ -371,7 +164,7 @@ static void matched(struct shmemx_tag_request *r)
     if (!r->headed)
         return;
     r->headed = 0;
-    count(&p->matched, 1);
+    shi_tag_count(&p->matched, 1);
     wake_pending(p, r->pe);
 }
 
@@ -388,7 +181,7 @@ void shi_tag_on_fin(int pe, const struct shi_tag_note *note)
 {
     struct shmemx_tag_request *r = answered_send(pe, note);
     matched(r);
-    finish(r);
+    shi_tag_finish(r);
 }
 
 void shi_tag_on_clear(int pe, const struct shi_tag_note *note)
@@ -401,17 +194,17 @@ void shi_tag_on_clear(int pe, const struct shi_tag_note *note)
     r->recv = note->recv;
     r->at = note->at;
     r->end = note->at + note->bytes;
-    r->pending_send.retry = send_rest;
-    if (send_rest(&r->pending_send))
+    r->pending_send.retry = shi_tag_out_rest;
+    if (shi_tag_out_rest(&r->pending_send))
         shi_am_queue(pe, &r->pending_send);
 }
 
 void shi_tag_on_credit(int pe, const struct shi_tag_note *note)
 {
     struct shi_tag_peer *p = shi_tag_peer_of(pe);
-    if (note->bytes > unreturned(&p->used, &p->returned))
+    if (note->bytes > shi_tag_unreturned(&p->used, &p->returned))
         shi_am_refuse(pe, "a credit for more than was used");
-    count(&p->returned, note->bytes);
+    shi_tag_count(&p->returned, note->bytes);
     wake_pending(p, pe);
 }
 
@@ -421,7 +214,7 @@ void shi_tag_on_credit(int pe, const struct shi_tag_note *note)
 static int offer(struct shi_am_pending_send *pending_send)
 {
     struct shmemx_tag_request *r = shi_container_of(pending_send, struct shmemx_tag_request, pending_send);
-    const struct shi_tag_offer o = {.rts = rts_of(r, SHI_TAG_OFFER), .seq = r->recv};
+    const struct shi_tag_offer o = {.rts = shi_tag_rts_of(r, SHI_TAG_OFFER), .seq = r->recv};
     struct shi_tag_offer *room = shi_am_begin(r->pe, SHI_AM_TAG, sizeof o);
     if (!room)
         return -EAGAIN;
@@ -491,7 +284,7 @@ void shi_tag_on_refused(int pe, const struct shi_tag_note *note)
 {
     struct shmemx_tag_request *r = offered_send(pe, note);
     r->recv = 0;
-    withdraw(r);
+    shi_tag_withdraw(r);
     answered(r, pe);
 }
 
@@ -506,7 +299,7 @@ static void end_cancel(struct shmemx_tag_request *r)
 
 static void complete_cancelled(struct shmemx_tag_request *r)
 {
-    withdraw(r);
+    shi_tag_withdraw(r);
     __atomic_store_n(&r->done, SHI_TAG_CANCELLED, __ATOMIC_RELEASE); /* R1 */
 }
 
