@@ -11,11 +11,9 @@ src/device/cuda_launch.c 544
 src/host/coll/coll.c 540
 src/host/coll/reduce.c 544
 src/host/coll/team.c 568
-src/host/net/am_shm.c 519
 src/host/net/net_ofi.c 623
 src/host/net/stream_rx.c 540
 src/host/net/stream_tx.c 550
-src/host/net/stream_up.c 559
 src/ze_cpu/lanes_vector.c 574
 src/ze_cpu/run.c 603
 src/ze_cpu/vm.c 641
@@ -25,7 +23,6 @@ test/fabric/object.c 522
 test/launch/oshrun.t.sh 657
 test/multi/device_any.c 521
 test/multi/tag.c 614
-test/unit/am.c 560
 test/unit/fabric.h 674
 test/unit/net_ofi.c 560
 test/unit/order.c 511
