@@ -2,7 +2,7 @@
  * ring.c - requests of kernels to the proxy: requests per second, round trip, put with signal beside the host's, GB/s of
  * puts with and without signal. Fulmar only: it needs shmemx.h, and `oshcc ring.c ring.cl`.
  *
- * Everything uses the ring; with SHMEM_DEVICE_DIRECT=1 the device's loads and stores, and the rows have other names. A
+ * Everything uses the ring; with SHMEM_TEST_DEVICE_DIRECT=1 the device's loads and stores, and the rows have other names. A
  * batch is a launch of thousands of operations, so that the launch itself takes less than a hundredth of it.
  */
 #include "pingpong.h"
@@ -82,10 +82,10 @@ int main(int argc, char **argv)
 {
     if (argc > 1 && atoi(argv[1]) > 1)
         ops /= atoi(argv[1]), trips /= atoi(argv[1]);
-    setenv("SHMEM_DEVICE_DIRECT", "0", 0);
+    setenv("SHMEM_TEST_DEVICE_DIRECT", "0", 0);
     bench_init("ring", 2);
 
-    const char *place = strcmp(getenv("SHMEM_DEVICE_DIRECT"), "0") ? "direct" : "ring";
+    const char *place = strcmp(getenv("SHMEM_TEST_DEVICE_DIRECT"), "0") ? "direct" : "ring";
     uint64_t *w = shmemg_calloc(128, 8), *dsignal = shmemg_calloc(1, 8), *blocks = shmemg_calloc(WINDOW, BLOCK_BYTES);
     uint64_t *hw = bench_symmetric(4096), *hsignal = shmem_calloc(1, 8);
     long *bare = shmem_calloc(PINGPONG_STRIDE, 8);

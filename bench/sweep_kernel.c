@@ -23,7 +23,7 @@ static void loop_kernel(void *arg, long calls)
 
 int main(int argc, char **argv)
 {
-    setenv("SHMEM_DEVICE_DIRECT", "0", 0);
+    setenv("SHMEM_TEST_DEVICE_DIRECT", "0", 0);
     bench_init("sweep_kernel", 2);
 
     size_t limit = sweep_limit(argc, argv, BYTES_MAX);

@@ -10,7 +10,7 @@ void oshinfo_net_people(const char *lead);
 void oshinfo_net_json(void);
 
 /* Of the provider that one of them has shown as chosen: its name, "" for none, and whether it may access memory of devices:
- * it has FI_HMEM, and SHMEM_OFI_HMEM is not 0. */
+ * it has FI_HMEM, and SHMEM_TEST_OFI_HMEM is not 0. */
 extern struct oshinfo_net_chosen {
     char provider[64];
     int hmem;

@@ -165,7 +165,7 @@ if command -v "${NVCC:-nvcc}" > /dev/null || [ -x /usr/local/cuda/bin/nvcc ]; th
     ok $? "the litmus tests compile" "$work/log"
     for devices in 1 2; do
         for direct in 1 0; do
-            calls ZE_CPU_DEVICES=$devices FAKE_CUDA_WAITING=1 SHMEM_DEVICE=cuda SHMEM_DEVICE_DIRECT=$direct timeout 120 \
+            calls ZE_CPU_DEVICES=$devices FAKE_CUDA_WAITING=1 SHMEM_DEVICE=cuda SHMEM_TEST_DEVICE_DIRECT=$direct timeout 120 \
                 $OSHRUN -n 2 "$work/litmus" 50 && ! grep -q -e '^not ok' -e '^fake:' "$work/log"
             ok $? "litmus tests: nothing waits for kernels, 2 PEs on $devices devices, direct=$direct" "$work/log"
         done
@@ -194,10 +194,10 @@ int main(void)
 END
     $OSHCC --kernels=cuda "$work/one.c" "$work/one.cl" -o "$work/one" > "$work/log" 2>&1
     ok $? "a kernel with one put compiles" "$work/log"
-    export SHMEM_DEVICE_DIRECT=0
+    export SHMEM_TEST_DEVICE_DIRECT=0
     breaks "of a kernel's request, at once" 'proxy: a request of a kernel failed' FAKE_CUDA_COPY=3392=719 "$work/one"
     breaks "of a kernel's request, later" 'proxy: a request of a kernel failed' FAKE_CUDA_COPY=3392=719 FAKE_CUDA_EVENT=1 "$work/one"
-    unset SHMEM_DEVICE_DIRECT
+    unset SHMEM_TEST_DEVICE_DIRECT
 else
     tests=$((tests + 1))
     echo "ok $tests - litmus tests, requests whose copies fail # SKIP nvcc compiles their kernels; it is not installed"

@@ -171,7 +171,7 @@ END
 $OSHCC -O2 "$work/k.c" "$work/k.cl" -o "$work/k" >"$work/log" 2>&1
 ok $? "a program with only Intel SHMEM's names compiles" "$work/log"
 run() { # PEs, direct, argument
-    SHMEM_DEVICE_DIRECT=$2 SHMEM_DEVICE_SYMMETRIC_SIZE=8M timeout 60 $OSHRUN -n "$1" "$work/k" $3 >"$work/log" 2>&1
+    SHMEM_TEST_DEVICE_DIRECT=$2 SHMEM_DEVICE_SYMMETRIC_SIZE=8M timeout 60 $OSHRUN -n "$1" "$work/k" $3 >"$work/log" 2>&1
 }
 # Catches: blocks in wrong places, a collective that ends before its data has arrived or that the next one overtakes,
 # the index of an excluded word, signed words compared as unsigned.
@@ -230,7 +230,7 @@ $OSHCC -O2 "$work/bits.c" "$work/bits.cl" -o "$work/bits" >"$work/log" 2>&1
 ok $? "a program that reduces in a kernel and on the host compiles" "$work/log"
 # Catches: a kernel's reduction that combines in another order than the host's.
 for direct in $directs; do
-    SHMEM_DEVICE_DIRECT=$direct SHMEM_DEVICE_SYMMETRIC_SIZE=8M timeout 60 $OSHRUN -n 5 "$work/bits" >"$work/log" 2>&1
+    SHMEM_TEST_DEVICE_DIRECT=$direct SHMEM_DEVICE_SYMMETRIC_SIZE=8M timeout 60 $OSHRUN -n 5 "$work/bits" >"$work/log" 2>&1
     ok $? "reductions have the host's bits, 5 PEs, direct=$direct" "$work/log"
 done
 plan

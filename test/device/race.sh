@@ -63,7 +63,7 @@ compile() { # NAME, options
 }
 export TSAN_OPTIONS="exitcode=66 halt_on_error=0"
 race() { # direct, program
-    SHMEM_DEVICE_DIRECT=$1 SHMEM_DEVICE_SYMMETRIC_SIZE=8M timeout 120 "$work/$2" > "$work/log" 2>&1
+    SHMEM_TEST_DEVICE_DIRECT=$1 SHMEM_DEVICE_SYMMETRIC_SIZE=8M timeout 120 "$work/$2" > "$work/log" 2>&1
 }
 
 compile sound

@@ -37,5 +37,5 @@ use_way() { # one of $ways
     [ "$SHMEM_DEVICE" != auto ] || unset SHMEM_DEVICE
 }
 run() { # PEs, direct, program, arguments
-    SHMEM_DEVICE_DIRECT=$2 SHMEM_DEVICE_SYMMETRIC_SIZE=8M timeout 120 $OSHRUN -n "$1" "${@:3}" > "$work/log" 2>&1
+    SHMEM_TEST_DEVICE_DIRECT=$2 SHMEM_DEVICE_SYMMETRIC_SIZE=8M timeout 120 $OSHRUN -n "$1" "${@:3}" > "$work/log" 2>&1
 }

@@ -144,11 +144,11 @@ jobs() { # TEXT, ENVIRONMENT...: a job must say the same in its statistics
 if [ -e "$top_builddir/test/fabric/.libs/libfabric.so.1" ]; then
     reach 'cxi: host access' FABRIC_PROFILE=cxi
     reach 'cxi: registered' FABRIC_PROFILE=cxi FABRIC_HMEM=iface ZE_CPU_PRIVATE=1
-    reach 'cxi: pipeline' FABRIC_PROFILE=cxi FABRIC_HMEM=iface ZE_CPU_PRIVATE=1 SHMEM_OFI_HMEM=0
+    reach 'cxi: pipeline' FABRIC_PROFILE=cxi FABRIC_HMEM=iface ZE_CPU_PRIVATE=1 SHMEM_TEST_OFI_HMEM=0
     reach 'psm3: pipeline' FABRIC_PROFILE=psm3 ZE_CPU_PRIVATE=1
     reach 'none: not reached' FABRIC_PROFILE=cxi SHMEM_OFI_PROVIDER=tcp
     jobs 'by registered' FABRIC_PROFILE=cxi FABRIC_HMEM=iface ZE_CPU_PRIVATE=1
-    jobs 'by staged' FABRIC_PROFILE=cxi FABRIC_HMEM=iface ZE_CPU_PRIVATE=1 SHMEM_OFI_HMEM=0
+    jobs 'by staged' FABRIC_PROFILE=cxi FABRIC_HMEM=iface ZE_CPU_PRIVATE=1 SHMEM_TEST_OFI_HMEM=0
     LD_LIBRARY_PATH=$top_builddir/test/fabric/.libs FABRIC_PROFILE=cxi FABRIC_HMEM=iface ZE_CPU_PRIVATE=1 "$top_builddir/src/tools/oshinfo" \
         --json | python3 -c 'import json, sys; assert "registered" in json.load(sys.stdin)["device_memory_between_hosts"]["cpu:0"]'
     ok $? "the same as JSON"

@@ -281,14 +281,14 @@ stuck() { # copies that the program's own thread makes, and those of the proxy, 
     for how in copy request; do
         for transport in auto ofi; do
             (
-                LD_PRELOAD=$work/stall.so SHMEM_HEARTBEAT=5 ZE_CPU_PRIVATE=1 SHMEM_TRANSPORT=$transport SHMEM_DEVICE_DIRECT=0 SHMEM_DEVICE_SYMMETRIC_SIZE=40M \
+                LD_PRELOAD=$work/stall.so SHMEM_HEARTBEAT=5 ZE_CPU_PRIVATE=1 SHMEM_TRANSPORT=$transport SHMEM_TEST_DEVICE_DIRECT=0 SHMEM_DEVICE_SYMMETRIC_SIZE=40M \
                     timeout 120 $OSHRUN -n 2 "$work/staging" $how > "$work/stuck.$how.$transport" 2>&1
                 echo "status $?" >> "$work/stuck.$how.$transport"
             ) &
         done
     done
     (
-        LD_PRELOAD=$work/stall.so SHMEM_HEARTBEAT=5 ZE_CPU_PRIVATE=1 SHMEM_DEVICE_DIRECT=0 SHMEM_DEVICE_SYMMETRIC_SIZE=40M \
+        LD_PRELOAD=$work/stall.so SHMEM_HEARTBEAT=5 ZE_CPU_PRIVATE=1 SHMEM_TEST_DEVICE_DIRECT=0 SHMEM_DEVICE_SYMMETRIC_SIZE=40M \
             other timeout 120 $OSHRUN -n 2 "$work/staging" request > "$work/stuck.later" 2>&1
         echo "status $?" >> "$work/stuck.later"
     ) &

@@ -73,7 +73,7 @@ ok $? "the program compiles" "$work/log"
 for direct in $directs; do
     for pes in 1 2; do
         run $pes $direct "$work/k"
-        ok $? "three threads, $pes PEs, SHMEM_DEVICE_DIRECT=$direct" "$work/log"
+        ok $? "three threads, $pes PEs, SHMEM_TEST_DEVICE_DIRECT=$direct" "$work/log"
     done
 done
 plan

@@ -82,9 +82,9 @@ ok $? "the program compiles" "$work/log"
 # Catches: a team's members assumed to be evenly spaced, so that operations go to PEs of another host.
 printf '%s\n' h1 h2 h1 h1 h2 > "$FAKE_HOSTS/places"
 for private in 0 1; do
-    SHMEM_DEVICE_DIRECT=$((1 - private)) ZE_CPU_PRIVATE=$private timeout 120 "$hosts" in h1 mpirun -np 5 \
+    SHMEM_TEST_DEVICE_DIRECT=$((1 - private)) ZE_CPU_PRIVATE=$private timeout 120 "$hosts" in h1 mpirun -np 5 \
         --hostfile "$FAKE_HOSTS/places" --map-by seq --bind-to none -x SHMEM_TEST_SPIN -x SHMEM_DEVICE_SYMMETRIC_SIZE \
-        -x SHMEM_DEVICE_DIRECT -x ZE_CPU_PRIVATE "$FAKE_HOSTS/k" > "$work/log" 2>&1
+        -x SHMEM_TEST_DEVICE_DIRECT -x ZE_CPU_PRIVATE "$FAKE_HOSTS/k" > "$work/log" 2>&1
     ok $? "teams of unevenly spaced PEs, device memory private: $private" "$work/log"
 done
 plan

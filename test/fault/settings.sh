@@ -24,7 +24,7 @@ for value in TRANSPORT=ofi CHECK=1 STATS=1 STATS=all "STATS=$work/s" "TRACE=$wor
     refused "SHMEM_${value%%=*}" $OSHRUN -n 1 "$program" : -n 1 -x "SHMEM_$value" "$program"
     ok $? "SHMEM_$value on PE 1 only" "$work/out"
 done
-for value in WAIT=passive SPIN=0 HUGE_PAGES=0 GPC_THREAD=0 DEBUG=1 TAG_EAGER_BYTES=100 START_TIMEOUT=0 STATS=0 CHECK=no; do
+for value in WAIT=passive TEST_SPIN=0 PREFAULT=1 GPC_THREAD=0 DEBUG=1 TEST_TAG_EAGER_BYTES=100 START_TIMEOUT=0 STATS=0 CHECK=no; do
     timeout -k 5 60 $OSHRUN -n 1 "$program" : -n 1 -x "SHMEM_$value" "$program" >"$work/out" 2>&1
     ok $? "SHMEM_$value on PE 1 only: it may differ" "$work/out"
 done

@@ -2,7 +2,7 @@
  * bench.c - the ring and the direct path, timed from the host: the difference between a short and a long run of each
  * loop, so that launch and first touch do not count. Prints medians as a table, then one JSON line per figure.
  *
- * The figures are for one node: a put goes to this PE's own device memory, through the proxy if SHMEM_DEVICE_DIRECT=0.
+ * The figures are for one node: a put goes to this PE's own device memory, through the proxy if SHMEM_TEST_DEVICE_DIRECT=0.
  *
  *   usage: oshrun -n 1 bench [SCALE]      SCALE: 100 (default) for a GPU; 1 for a quick check that it works
  */
@@ -68,7 +68,7 @@ int main(int argc, char **argv)
         shmem_global_exit(1);
     if (shmemx_device_ctx_create(SHMEM_TEAM_WORLD, 0, &other))
         shmem_global_exit(1);
-    const char *direct = getenv("SHMEM_DEVICE_DIRECT");
+    const char *direct = getenv("SHMEM_TEST_DEVICE_DIRECT");
     const char *way = direct && *direct == '0' ? "ring" : "direct";
     uint64_t n = (uint64_t)(100 * scale);
     report("issue of an inline request, below the ring's slots", "us", round_us(0, ISSUE, 1, 1, 16, 400), 0.2, way);

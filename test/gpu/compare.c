@@ -57,7 +57,7 @@ static void barrier(void)
 
 int main(int argc, char **argv)
 {
-    const char *direct = getenv("SHMEM_DEVICE_DIRECT"), *device = getenv("SHMEM_DEVICE");
+    const char *direct = getenv("SHMEM_TEST_DEVICE_DIRECT"), *device = getenv("SHMEM_DEVICE");
     uint64_t n = argc > 1 ? strtoull(argv[1], NULL, 0) : 10000, words = (argc > 2 ? strtoull(argv[2], NULL, 0) : 64 << 20) / 8;
     int quick = !device || strcmp(device, "cuda"); /* a driver on the CPU */
     shmem_init();

@@ -2,7 +2,7 @@
  * litmus.c - runs each kernel of litmus.cl for ROUNDS rounds and counts forbidden outcomes. With several PEs, messages
  * go to the next PE; all other accesses stay on the own PE.
  *
- *   usage: oshrun -n N litmus ROUNDS      SHMEM_DEVICE_DIRECT=0 sends everything through the ring
+ *   usage: oshrun -n N litmus ROUNDS      SHMEM_TEST_DEVICE_DIRECT=0 sends everything through the ring
  */
 #include "../tap_pes.h"
 

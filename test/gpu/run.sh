@@ -112,7 +112,7 @@ nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2> /dev/null)
 # ---- figures, and what they depend on: in the order of their worth, as the time may end --------------------------------------
 
 [ "$quick" ] || (cd "$build" && make test/multi/device_private.pes test/multi/external_cuda.pes test/device/cuda_calls) > "$out/tests.build.log" 2>&1
-direct_of() { # direct|ring: the value of SHMEM_DEVICE_DIRECT
+direct_of() { # direct|ring: the value of SHMEM_TEST_DEVICE_DIRECT
     [ "$1" = ring ]
     echo $?
 }
@@ -145,14 +145,14 @@ fi
 if program test/gpu compare; then
     figures "calls of kernels, direct" compare-direct.log 60 env SHMEM_DEVICE_SYMMETRIC_SIZE=512M "$OSHRUN" -n 1 "$out/compare" "$rounds_of_call" "$bytes"
     [ -z "$theirs" ] || figures "calls of kernels, NVSHMEM" compare-nvshmem.log 60 "$theirs" 0 1 "$out/nvshmem.id1" "$rounds_of_call" "$bytes"
-    figures "calls of kernels, through the ring" compare-ring.log 60 env SHMEM_DEVICE_DIRECT=0 "$OSHRUN" -n 1 "$out/compare" "$rounds_of_request" \
+    figures "calls of kernels, through the ring" compare-ring.log 60 env SHMEM_TEST_DEVICE_DIRECT=0 "$OSHRUN" -n 1 "$out/compare" "$rounds_of_request" \
         $([ "$gpu" ] && echo $((4 << 20)) || echo 65536)
 else
     result "calls of kernels" fail "does not build: compare.build.log"
 fi
 if program test/gpu bench; then
     for way in ring direct; do
-        figures "bench, $way" bench-$way.log 60 env SHMEM_DEVICE_DIRECT="$(direct_of $way)" "$OSHRUN" -n 1 "$out/bench" $([ "$gpu" ] && echo 20 || echo 0.05)
+        figures "bench, $way" bench-$way.log 60 env SHMEM_TEST_DEVICE_DIRECT="$(direct_of $way)" "$OSHRUN" -n 1 "$out/bench" $([ "$gpu" ] && echo 20 || echo 0.05)
     done
 else
     result "bench" fail "does not build: bench.build.log"
@@ -161,7 +161,7 @@ if [ "$gpu" ] && [ -z "$mps" ]; then
     result "2 PEs sharing the GPU by MPS" skip "nvidia-cuda-mps-control is not installed"
 else
     [ ! -x "$out/compare" ] || for way in direct ring; do
-        figures "calls between 2 PEs${mps:+, MPS}, $way" compare-2-$way.log 60 env SHMEM_DEVICE_DIRECT="$(direct_of $way)" \
+        figures "calls between 2 PEs${mps:+, MPS}, $way" compare-2-$way.log 60 env SHMEM_TEST_DEVICE_DIRECT="$(direct_of $way)" \
             "$OSHRUN" $mps -n 2 "$out/compare" $((rounds_of_call / 5)) 1048576
     done
     if [ "$theirs" ]; then
@@ -177,10 +177,10 @@ if program test/gpu litmus; then
     for way in direct ring; do
         # A request that writes device memory is a copy: tens of microseconds.
         many=$([ $way = ring ] && echo $((rounds / 50)) || echo "$rounds")
-        check "litmus, 1 PE, $way, $many rounds" litmus-$way.log 150 env SHMEM_DEVICE_DIRECT="$(direct_of $way)" \
+        check "litmus, 1 PE, $way, $many rounds" litmus-$way.log 150 env SHMEM_TEST_DEVICE_DIRECT="$(direct_of $way)" \
             "$OSHRUN" -n 1 "$out/litmus" "$many"
         [ -z "$mps" ] || check "litmus, 2 PEs sharing the GPU by MPS, $way" litmus2-mps-$way.log 100 \
-            env SHMEM_DEVICE_DIRECT="$(direct_of $way)" "$OSHRUN" $mps -n 2 "$out/litmus" $((rounds / 100))
+            env SHMEM_TEST_DEVICE_DIRECT="$(direct_of $way)" "$OSHRUN" $mps -n 2 "$out/litmus" $((rounds / 100))
     done
 else
     result "litmus" fail "does not build: litmus.build.log"
@@ -207,7 +207,7 @@ if program examples heat $png -lm; then
     for n in 1 2 4; do # PEs that time-share one GPU wait for each other in each step
         for way in direct ring; do
             [ "$quick" ] && [ $n = 4 ] && continue
-            check "2-D heat equation, $n PEs, $way" heat-$way$n.log 60 env SHMEM_DEVICE_DIRECT="$(direct_of $way)" \
+            check "2-D heat equation, $n PEs, $way" heat-$way$n.log 60 env SHMEM_TEST_DEVICE_DIRECT="$(direct_of $way)" \
                 "$OSHRUN" -n $n "$out/heat" $([ "$quick" ] && echo 48 40 || echo 96 100) "$out/heat.png"
         done
     done
@@ -220,7 +220,7 @@ for tool in memcheck racecheck; do
         result "compute-sanitizer $tool" skip "it needs a GPU"
     elif [ -x "$out/litmus" ] && command -v compute-sanitizer > /dev/null; then
         for way in direct ring; do
-            check "compute-sanitizer $tool, litmus, $way" $tool-$way.log 100 env SHMEM_DEVICE_DIRECT="$(direct_of $way)" \
+            check "compute-sanitizer $tool, litmus, $way" $tool-$way.log 100 env SHMEM_TEST_DEVICE_DIRECT="$(direct_of $way)" \
                 compute-sanitizer --tool $tool --error-exitcode 9 "$out/litmus" 20
         done
     else
@@ -235,7 +235,7 @@ fi
 [ -z "$nvcc" ] || check "kernels, direct and through the ring (kernels.sh)" kernels.log 240 bash "$source/test/device/kernels.sh"
 if [ -x "$out/litmus" ]; then
     for way in direct ring; do
-        check "litmus, 2 PEs that time-share one GPU, $way" litmus2-$way.log 150 env SHMEM_DEVICE_DIRECT="$(direct_of $way)" \
+        check "litmus, 2 PEs that time-share one GPU, $way" litmus2-$way.log 150 env SHMEM_TEST_DEVICE_DIRECT="$(direct_of $way)" \
             "$OSHRUN" -n 2 "$out/litmus" "$((rounds / 50 / 20000 + 5))"
     done
 fi

@@ -113,18 +113,6 @@ ok $? "bench/sweep finds a peak and a rise, which of them the limit has, and no 
 "$top_srcdir/bench/sweep" --ours "$OSHCC" "$OSHRUN" --max 4 put_get tag gpc bare --json "$dir/sweep.json" >"$dir/out" 2>&1 &&
     [ "$(grep -c '"bytes": 4,' "$dir/sweep.json")" -eq 26 ]
 ok $? "bench/sweep measures puts, gets, messages, calls and bare libfabric" "$dir/out"
-PYTHONDONTWRITEBYTECODE=1 python3 - "$top_srcdir/bench" >"$dir/out" 2>&1 <<'EOF'
-import importlib.machinery, importlib.util, sys
-sys.path.insert(0, sys.argv[1])
-loader = importlib.machinery.SourceFileLoader("tune", sys.argv[1] + "/tune")
-tune = importlib.util.module_from_spec(importlib.util.spec_from_loader("tune", loader))
-loader.exec_module(tune)
-sizes = [2 ** k for k in range(4, 20)]
-copy, other = {("tag", n): 1 + n / 1000 for n in sizes}, {("tag", n): 5 + n / 2000 for n in sizes}
-assert tune.crossing(other, copy, 64, 262144) == 4096, tune.crossing(other, copy, 64, 262144)
-assert tune.crossing(copy, other, 64, 4096) == 64
-EOF
-ok $? "bench/tune takes the size at which the protocols cross" "$dir/out"
 # Collectives of an invented launcher: with several PEs a node the schedule nodes of alltoalls is the fastest from 128 B to 8 KiB.
 cat >"$dir/oshrun" <<'EOF'
 #!/usr/bin/env python3

@@ -123,13 +123,13 @@ SHMEM_TRACE=$dir/no/where.json $OSHRUN -n 2 "$observe" >"$dir/out" 2>&1
 ok $? "a trace that cannot be written fails the start of the job" "$dir/out"
 
 # Fewer slots than events: the newest events remain.
-SHMEM_TRACE=$dir/small.json SHMEM_TRACE_SIZE=1 $OSHRUN -n 2 "$observe" many >"$dir/out" 2>&1 && python3 - "$dir/small.json" >>"$dir/out" 2>&1 <<'EOF'
+SHMEM_TRACE=$dir/small.json:1 $OSHRUN -n 2 "$observe" many >"$dir/out" 2>&1 && python3 - "$dir/small.json" >>"$dir/out" 2>&1 <<'EOF'
 import json, sys
 names = [e["name"] for e in json.load(open(sys.argv[1]))["traceEvents"] if e["ph"] == "X" and e["pid"] == 1]
 assert len(names) == 16384 and names[-1] == "shmem_long_fcollect" and names[0] == "shmem_long_p", (len(names), names[0], names[-1])
 EOF
-[ $? -eq 0 ] && grep -q 'SHMEM_TRACE_SIZE' "$dir/out"
-ok $? "a trace above SHMEM_TRACE_SIZE keeps the newest events and reports it" "$dir/out"
+[ $? -eq 0 ] && grep -q 'small.json:SIZE gives more room' "$dir/out"
+ok $? "a trace above the size that SHMEM_TRACE gives keeps the newest events and reports it" "$dir/out"
 
 # A full disk, which the first or the second PE notices. Catches: a silently truncated file, a line from every PE, a job that hangs or
 # succeeds.
@@ -154,7 +154,7 @@ fi
 
 for program in conf/rma conf/amo conf/signal conf/coll multi/team multi/lock multi/thread multi/device multi/device_private; do
     [ -x "$top_builddir/test/$program.pes" ] || continue
-    SHMEM_STATS=$dir/s.json SHMEM_TRACE=$dir/t.json SHMEM_TRACE_SIZE=4M timeout -k 5 120 $OSHRUN -n 3 "$top_builddir/test/$program.pes" >"$dir/out" 2>&1 &&
+    SHMEM_STATS=$dir/s.json SHMEM_TRACE=$dir/t.json:4M timeout -k 5 120 $OSHRUN -n 3 "$top_builddir/test/$program.pes" >"$dir/out" 2>&1 &&
         ! grep -q '^not ok' "$dir/out" && grep -q '^ok' "$dir/out" && python3 -m json.tool "$dir/s.json" >"$dir/pretty" 2>>"$dir/out"
     ok $? "$program passes with statistics and a trace" "$dir/out"
 done

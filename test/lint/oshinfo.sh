@@ -2,6 +2,8 @@
 # oshinfo.sh - the output of oshinfo: valid JSON, the committed manual page, every variable of config.def.
 info=$top_builddir/src/tools/oshinfo
 . "${top_srcdir:=.}/test/tap.sh"
+dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$dir"' EXIT
 # Catches: a misplaced quote or comma.
 "$info" --json | python3 -c 'import json, sys; json.load(sys.stdin)'
 ok $? "--json is JSON"
@@ -27,6 +29,11 @@ for v in $(sed -n 's/^X([a-z_]*, [a-z]*, "\([A-Z_]*\)".*/\1/p' "$top_srcdir/src/
 done
 [ -z "$wrong" ]
 ok $? "every variable is printed, those of the tests are not$wrong"
+# Catches: one more variable that nobody knows a value for.
+sed -n 's/^X([a-z_]*, [a-z]*, "\([A-Z_]*\)".*/\1/p' "$top_srcdir/src/host/util/config.def" | grep -v '^SHMEM_TEST_' | sort >"$dir/shown"
+sed -n '/^| variable | who sets it |/,/^$/p' "$top_srcdir/doc/tuning.md" | cut -d'|' -f2 | grep -oE 'SHMEM_[A-Z_]+' | sort >"$dir/explained"
+cmp "$dir/shown" "$dir/explained" && [ "$(wc -l <"$dir/shown")" -le 20 ]
+ok $? "doc/tuning.md says of each of $(wc -l <"$dir/shown") variables who sets it, and there are at most 20"
 # Catches: an invalid value that is silently ignored.
 SHMEM_SYMMETRIC_SIZE=junk "$info" > /dev/null 2>&1
 [ $? = 1 ]

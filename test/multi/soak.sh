@@ -59,7 +59,7 @@ kernels() {
     $OSHCC -O2 "$top_srcdir"/test/multi/soak*.c "$top_srcdir/test/multi/soak.cl" -lpthread -o "$soak" > "$work/log" 2>&1
     ok $? "the soak test with kernels compiles" "$work/log"
     run "kernels, loads and stores" 2 kernels=1
-    SHMEM_DEVICE_DIRECT=0 run "kernels, ring" 3 kernels=1
+    SHMEM_TEST_DEVICE_DIRECT=0 run "kernels, ring" 3 kernels=1
     SHMEM_TRANSPORT=ofi run "kernels, network" 2 kernels=1
     SHMEM_TEST_DEVICE_RING=8 SHMEM_TRANSPORT=ofi run "kernels, network, a short ring" 2 kernels=1
     ZE_CPU_PRIVATE=1 run "kernels, private device memory" 2 kernels=1

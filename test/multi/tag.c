@@ -529,7 +529,7 @@ static void test_race(void)
 
 int main(void)
 {
-    setenv("SHMEM_TAG_EAGER_BYTES", EAGER_BYTES, 1);
+    setenv("SHMEM_TEST_TAG_EAGER_BYTES", EAGER_BYTES, 1);
     if (HEADERS_ONLY) {
         setenv("SHMEM_TEST_TAG_UNEXPECTED_PER_PEER", "0", 1);
         setenv("SHMEM_TEST_TAG_UNEXPECTED_HEADERS_PER_PEER", "3", 1);

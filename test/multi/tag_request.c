@@ -305,7 +305,7 @@ static void test_free_active(void)
 int main(void)
 {
     if (HEADERS_ONLY) {
-        setenv("SHMEM_TAG_UNEXPECTED_BYTES", "0", 1);
+        setenv("SHMEM_TEST_TAG_UNEXPECTED_BYTES", "0", 1);
         setenv("SHMEM_TEST_TAG_UNEXPECTED_HEADERS_PER_PEER", "1", 1);
     }
     shmem_init();

@@ -153,8 +153,7 @@ static int join_node(void)
     struct shi_shm_params params = {.sync_bytes = shi_team_sync_bytes(shi_world.boot.n_pes),
                                     .am_bytes = shi_am_shared_bytes(shi_world.boot.n_local),
                                     .heap_bytes = shi_world.config.heap_bytes, .data_bytes = st->relro_bytes + st->bytes,
-                                    .exe_id = st->exe_id, .huge_pages = shi_world.config.huge_pages,
-                                    .prefault = shi_world.config.prefault, .remap = shi_statics_remap,
+                                    .exe_id = st->exe_id, .prefault = shi_world.config.prefault, .remap = shi_statics_remap,
                                     .peer_bytes = sizeof(struct shi_peer), .fill_peers = shi_peers_fill};
     struct shi_shm shm;
     shi_config_equal(&shi_world.config, &params.settings);

@@ -202,8 +202,7 @@ static int map_heap(int fd, const struct shi_shm_params *params, uint64_t off, i
     }
     if (p == MAP_FAILED)
         return no_addresses(bytes, n);
-    if (params->huge_pages)
-        madvise(p, bytes, MADV_HUGEPAGE); /* a hint: kernels without huge pages use small ones */
+    madvise(p, bytes, MADV_HUGEPAGE); /* a hint: kernels without huge pages use small ones */
     int err = params->prefault ? shi_memory_populate(p, bytes, n) : 0;
     if (err) {
         shi_log_error("SHMEM_PREFAULT=1: not enough memory for the symmetric heaps of this node's %d PEs "

@@ -49,7 +49,7 @@ struct shi_shm_params {
     size_t sync_bytes, am_bytes, heap_bytes, data_bytes;
     uint64_t exe_id;
     struct shi_config_equal settings; /* a job whose PEs differ in one does not start */
-    int huge_pages, prefault;
+    int prefault;
     int (*remap)(int fd, uint64_t off);
     size_t peer_bytes;
     void (*fill_peers)(void *peers, int n);

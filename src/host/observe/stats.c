@@ -20,6 +20,8 @@
 
 #define all shi_counts
 
+enum { TRACE_BYTES = 256 << 20 }; /* of a PE, unless SHMEM_TRACE says another size */
+
 static const char *stats_file, *trace_file; /* as the settings name them; "1" and "all" print statistics; NULL: off */
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
@@ -134,9 +136,21 @@ static const char *of_round(const char *file, int round)
     return asprintf(&name, "%s.%d", file, round) < 0 ? NULL : name;
 }
 
-static int name_files(const struct shi_config *c)
+/* Cut :SIZE off the name of a trace and return it; without it the usual one. */
+static size_t cut_size(char *name)
+{
+    size_t bytes = TRACE_BYTES;
+    char *colon = strrchr(name, ':');
+    if (colon && shi_config_parse_size(colon + 1, &bytes) == 0)
+        *colon = 0;
+    return bytes;
+}
+
+/* *trace_bytes: of each PE's events. */
+static int name_files(struct shi_config *c, size_t *trace_bytes)
 {
     static int round;
+    *trace_bytes = cut_size(c->trace.text);
     const char *stats = set(c->stats.text), *trace = set(c->trace.text);
     if (trace && strcmp(trace, "1") == 0)
         trace = "shmem_trace.json";
@@ -148,7 +162,8 @@ static int name_files(const struct shi_config *c)
 
 int shi_stats_up(void)
 {
-    if (name_files(&shi_world.config))
+    size_t trace_bytes;
+    if (name_files(&shi_world.config, &trace_bytes))
         return -ENOMEM;
     memset(&all, 0, sizeof all);
     all.traces = trace_file != NULL;
@@ -159,7 +174,7 @@ int shi_stats_up(void)
         all.up = 1;
         all.start_ns = shi_now_ns();
     }
-    int err = trace_file ? shi_trace_up(trace_file, shi_world.config.trace_bytes) : 0;
+    int err = trace_file ? shi_trace_up(trace_file, trace_bytes) : 0;
     if (err) {
         if (shi_world.pe != 0)
             sleep(1); /* PE 0 writes the line, and ends the job, before the others do */

@@ -152,7 +152,7 @@ int shi_trace_join_all(const char *path)
     if (found < n_pes)
         shi_log_error("SHMEM_TRACE=%s: only %d of %d parts are seen from here", path, found, n_pes);
     else if (lost)
-        shi_log_error("SHMEM_TRACE=%s: the first %lu events were overwritten; SHMEM_TRACE_SIZE gives more room", path,
-                      (unsigned long)lost);
+        shi_log_error("SHMEM_TRACE=%s: the first %lu events were overwritten; SHMEM_TRACE=%s:SIZE gives more room than 256M", path,
+                      (unsigned long)lost, path);
     return 0;
 }

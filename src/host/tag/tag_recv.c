@@ -95,7 +95,7 @@ static void keep(const struct arrival *a)
 {
     struct shmemx_tag_message *m = shi_tag_new_message(a->pe, a->head, a->total, a->send, a->rts);
     if (!m)
-        shi_die("shmemx_tag", "out of memory for a message of %zu bytes from PE %d (see SHMEM_TAG_UNEXPECTED_BYTES)",
+        shi_die("shmemx_tag", "out of memory for a message of %zu bytes from PE %d, for which no receive is posted",
                 a->total, a->pe);
     if (a->rts)
         hold(m);

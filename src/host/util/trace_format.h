@@ -82,7 +82,7 @@ _Static_assert(sizeof(struct shi_trace_head) <= SHI_TRACE_HEAD_BYTES, "events fo
 char *shi_trace_part_name(const char *path, int pe);
 
 /* Join the parts into `path` and remove them. Returns the number of parts found, or -errno; *n_pes is the
- * job's number of PEs, *lost the number of events overwritten because of SHMEM_TRACE_SIZE. */
+ * job's number of PEs, *lost the number of events overwritten because they did not fit. */
 int shi_trace_join(const char *path, int *n_pes, uint64_t *lost);
 
 #endif
