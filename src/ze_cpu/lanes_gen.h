@@ -1,4 +1,4 @@
-/* lanes_gen.h - the state of the translation for 8 work-items, shared by lanes.c and lanes_vector.c. */
+/* lanes_gen.h - the state of the translation for 8 work-items, shared by lanes.c, lanes_vector.c and lanes_operand.c. */
 #ifndef ZC_LANES_GEN_H
 #define ZC_LANES_GEN_H
 

@@ -5,184 +5,9 @@
  * A boolean is an element of 4 bytes of which the lowest bit counts.
  */
 #include "ze_cpu/convert.h"
-#include "ze_cpu/lanes_gen.h"
+#include "ze_cpu/lanes_operand.h"
 
 #if defined(__x86_64__)
-
-enum { Y0, Y1, Y2, Y3, NO_VECTOR = 16 };
-/* Two words of each register: the first and third, the second and fourth, or one choice each. */
-enum { LOW_WORDS = 0x88, HIGH_WORDS = 0xdd, LOW_HIGH_WORDS = 0xd8, IN_ORDER = 0xd8, ALL_LANES = 0xff };
-
-/* ---- operands --------------------------------------------------------------------------------------------------- */
-
-/* The place of a constant vector first, first + step, ... */
-static uint32_t constant(struct zc_lanes_gen *l, unsigned width, uint64_t first, uint64_t step)
-{
-    for (uint32_t k = 0; k < l->constants; k++) {
-        const struct zc_lanes_constant *c = &l->constant[k];
-        if (c->width == width && c->first == first && c->step == step)
-            return c->vector;
-    }
-    if (l->constants == ZC_LANES_CONSTANTS) {
-        l->full = true;
-        return 0;
-    }
-    l->constant[l->constants++] = (struct zc_lanes_constant){(uint32_t)l->p.bytes, width, first, step};
-    l->p.bytes += (uint64_t)width * ZC_LANES;
-    return (uint32_t)l->p.bytes - width * ZC_LANES;
-}
-
-/* Two registers of 8-byte elements to one, d, of their low or high words. Clobbers reg. */
-static void narrow(struct zc_lanes_gen *l, unsigned d, unsigned reg, unsigned high, unsigned shuffle)
-{
-    v_reg(&l->g.o, V_SHUFFLE, reg, reg, high);
-    x_byte(&l->g.o, shuffle);
-    v_reg(&l->g.o, V_PERMUTE8, d, 0, reg);
-    x_byte(&l->g.o, IN_ORDER);
-}
-
-/* Which of the registers has the vector; ZC_LANES_KEPT: none. */
-static unsigned find_kept(const struct zc_lanes_gen *l, uint32_t vector)
-{
-    unsigned k = 0;
-    while (k < ZC_LANES_KEPT && l->kept.vector[k] != 1 + vector)
-        k++;
-    return k;
-}
-
-/* Load a vector of 4-byte elements, or one half of another. */
-static void load_vector(struct zc_lanes_gen *l, unsigned reg, uint32_t vector)
-{
-    unsigned k = find_kept(l, vector);
-    if (k == ZC_LANES_KEPT)
-        v_mem(&l->g.o, V_MOV, reg, 0, RBX, vector);
-    else
-        v_reg(&l->g.o, V_MOV, reg, 0, FIRST_KEPT + k);
-}
-
-/* A register for a vector that the next instruction of the processor writes. It may be one that this instruction reads. */
-static unsigned keep_vector(struct zc_lanes_gen *l, uint32_t vector)
-{
-    unsigned k = find_kept(l, vector);
-    if (k == ZC_LANES_KEPT) {
-        k = l->kept.next;
-        l->kept.next = (k + 1) % ZC_LANES_KEPT;
-        l_save_vector(l, k);
-        l->kept.vector[k] = 1 + vector;
-    }
-    return FIRST_KEPT + k;
-}
-
-/* That instruction is written: store the vector now, or, if it is local, when its register is needed. */
-static void written(struct zc_lanes_gen *l, unsigned reg, bool local)
-{
-    unsigned k = reg - FIRST_KEPT;
-    l->kept.unsaved[k] = true;
-    if (!local)
-        l_save_vector(l, k);
-}
-
-/* Load 8 elements of 4 bytes, or one half of those of 8 bytes, or return false. Clobbers Y3. */
-static bool get(struct zc_lanes_gen *l, unsigned reg, uint32_t slot, unsigned width, unsigned half)
-{
-    const struct zc_lanes_region *r = l_region(l, slot);
-    struct zc_value x = zc_lanes_value(&l->p, slot, width);
-    uint32_t off = slot - r->slot;
-    if (r->kind == LANES_VARYING && r->each == width && !off) {
-        load_vector(l, reg, r->vector + half * VECTOR_BYTES);
-        return true;
-    }
-    if (r->kind == LANES_VARYING && r->each == 8 && width == 4 && off % 4 == 0) {
-        load_vector(l, reg, r->vector);
-        load_vector(l, Y3, r->vector + VECTOR_BYTES);
-        narrow(l, reg, reg, Y3, off ? HIGH_WORDS : LOW_WORDS);
-        return true;
-    }
-    if (x.kind == LANES_VARYING)
-        return false;
-    v_mem(&l->g.o, width == 4 ? V_ALL4 : V_ALL8, reg, 0, RDI, slot);
-    if (x.kind == LANES_AFFINE)
-        v_mem(&l->g.o, width == 4 ? V_ADD4 : V_ADD8, reg, reg, RBX,
-              constant(l, width, 0, (uint64_t)x.stride) + half * VECTOR_BYTES);
-    return true;
-}
-
-/* The register that has such a vector already, or `reg` after loading it; NO_VECTOR: get would return false. */
-static unsigned find(struct zc_lanes_gen *l, unsigned reg, uint32_t slot, unsigned width, unsigned half)
-{
-    const struct zc_lanes_region *r = l_region(l, slot);
-    if (r->kind == LANES_VARYING && r->each == width && slot == r->slot) {
-        unsigned k = find_kept(l, r->vector + half * VECTOR_BYTES);
-        if (k != ZC_LANES_KEPT)
-            return FIRST_KEPT + k;
-    }
-    return get(l, reg, slot, width, half) ? reg : NO_VECTOR;
-}
-
-/* The register for a result, which one instruction of the processor writes before put_done; NO_VECTOR: put would return false. */
-static unsigned put_later(struct zc_lanes_gen *l, uint32_t slot, unsigned width, unsigned half)
-{
-    const struct zc_lanes_region *r = l_region(l, slot);
-    if (r->kind != LANES_VARYING || r->size != width || r->each != (width < 4 ? 4 : width))
-        return NO_VECTOR;
-    return keep_vector(l, r->vector + half * VECTOR_BYTES);
-}
-
-static bool put_done(struct zc_lanes_gen *l, unsigned reg, uint32_t slot)
-{
-    written(l, reg, l_region(l, slot)->local);
-    return true;
-}
-
-static bool put(struct zc_lanes_gen *l, unsigned reg, uint32_t slot, unsigned width, unsigned half)
-{
-    unsigned d = put_later(l, slot, width, half);
-    if (d == NO_VECTOR)
-        return false;
-    v_reg(&l->g.o, V_MOV, d, 0, reg);
-    return put_done(l, d, slot);
-}
-
-/* A result of one instruction with two operands, which are in registers. */
-static bool put_op(struct zc_lanes_gen *l, unsigned op, unsigned a, unsigned b, uint32_t slot, unsigned width, unsigned half)
-{
-    unsigned d = put_later(l, slot, width, half);
-    if (d == NO_VECTOR)
-        return false;
-    v_reg(&l->g.o, op, d, a, b);
-    return put_done(l, d, slot);
-}
-
-/* Load 8 booleans. */
-static bool get_flags(struct zc_lanes_gen *l, unsigned reg, uint32_t slot)
-{
-    const struct zc_lanes_region *r = l_region(l, slot);
-    if (r->kind == LANES_VARYING && r->size <= 4 && r->slot == slot) {
-        load_vector(l, reg, r->vector);
-    } else if (r->kind == LANES_UNIFORM) {
-        v_mem(&l->g.o, V_ALL_BYTES, reg, 0, RDI, slot);
-    } else {
-        return false;
-    }
-    return true;
-}
-
-bool zc_lanes_broadcast(struct zc_lanes_gen *l, uint32_t slot, uint32_t size)
-{
-    const struct zc_lanes_region *r = l_region(l, slot);
-    if (r->size != size || (size != 1 && size != 4 && size != 8))
-        return false;
-    v_mem(&l->g.o, size == 1 ? V_ALL_BYTES : size == 4 ? V_ALL4 : V_ALL8, Y0, 0, RDI, slot);
-    for (unsigned half = 0; half < (size == 8 ? 2 : 1); half++)
-        put(l, Y0, slot, size, half);
-    return true;
-}
-
-/* reg = reg op a constant. */
-static void with_constant(struct zc_lanes_gen *l, unsigned op, unsigned reg, unsigned width, uint64_t v)
-{
-    v_mem(&l->g.o, op, reg, reg, RBX, constant(l, width, v, 0));
-}
 
 static void shift_left(struct zc_lanes_gen *l, unsigned reg, unsigned bits)
 {
@@ -203,16 +28,16 @@ static bool integer(struct zc_lanes_gen *l, const struct zc_ins *i, unsigned k)
     bool logic = width == 1 && family >= 3 && family <= 5, shifts = family == 6 || family == 7 || family == 12;
     uint32_t op = integer_op[family][width == 8];
     if (logic && !(k & 4))
-        return get_flags(l, Y0, i->a) && get_flags(l, Y1, i->b) && (v_reg(&l->g.o, op, Y0, Y0, Y1), put(l, Y0, i->d, 1, 0));
+        return zc_vec_flags(l, Y0, i->a) && zc_vec_flags(l, Y1, i->b) && (v_reg(&l->g.o, op, Y0, Y0, Y1), zc_vec_put(l, Y0, i->d, 1, 0));
     if ((k & 4) || width < 4 || !op)
         return false;
     for (unsigned half = 0; half < width / 4; half++) {
-        unsigned a = find(l, Y0, i->a, width, half), b = Y1;
-        if (shifts && get(l, Y1, i->b, width, half))
-            with_constant(l, V_AND, Y1, width, width * 8 - 1);
+        unsigned a = zc_vec_find(l, Y0, i->a, width, half), b = Y1;
+        if (shifts && zc_vec_get(l, Y1, i->b, width, half))
+            zc_vec_with(l, V_AND, Y1, width, width * 8 - 1);
         else
-            b = shifts ? NO_VECTOR : find(l, Y1, i->b, width, half);
-        if (a == NO_VECTOR || b == NO_VECTOR || !put_op(l, op, a, b, i->d, width, half))
+            b = shifts ? NO_VECTOR : zc_vec_find(l, Y1, i->b, width, half);
+        if (a == NO_VECTOR || b == NO_VECTOR || !zc_vec_put_op(l, op, a, b, i->d, width, half))
             return false;
     }
     return true;
@@ -225,13 +50,13 @@ static bool negate(struct zc_lanes_gen *l, const struct zc_ins *i, unsigned k)
     if ((k & 4) || width < 4)
         return false;
     for (unsigned half = 0; half < width / 4; half++) {
-        if (!get(l, Y1, i->a, width, half))
+        if (!zc_vec_get(l, Y1, i->a, width, half))
             return false;
         v_reg(&l->g.o, V_XOR, Y0, Y0, Y0);
         if (k / 8)
-            with_constant(l, V_XOR, Y1, width, UINT64_MAX);
+            zc_vec_with(l, V_XOR, Y1, width, UINT64_MAX);
         v_reg(&l->g.o, k / 8 ? V_OR : width == 4 ? V_SUB4 : V_SUB8, Y0, Y0, Y1);
-        if (!put(l, Y0, i->d, width, half))
+        if (!zc_vec_put(l, Y0, i->d, width, half))
             return false;
     }
     return true;
@@ -246,11 +71,11 @@ static bool float2(struct zc_lanes_gen *l, const struct zc_ins *i, unsigned k)
     if (k & 2)
         return false;
     for (unsigned half = 0; half < width / 4; half++) {
-        unsigned a = find(l, Y0, i->a, width, half), b = find(l, Y1, i->b, width, half);
+        unsigned a = zc_vec_find(l, Y0, i->a, width, half), b = zc_vec_find(l, Y1, i->b, width, half);
         if (a == NO_VECTOR || b == NO_VECTOR)
             return false;
         if (k / 4 < 4) {
-            if (!put_op(l, op[k / 4] | of, a, b, i->d, width, half))
+            if (!zc_vec_put_op(l, op[k / 4] | of, a, b, i->d, width, half))
                 return false;
             continue;
         }
@@ -262,7 +87,7 @@ static bool float2(struct zc_lanes_gen *l, const struct zc_ins *i, unsigned k)
         v_reg(&l->g.o, V_OR, Y2, Y2, Y3);
         v_reg(&l->g.o, width == 4 ? V_BLEND4 : V_BLEND8, Y0, a, b);
         x_byte(&l->g.o, Y2 << 4);
-        if (!put(l, Y0, i->d, width, half))
+        if (!zc_vec_put(l, Y0, i->d, width, half))
             return false;
     }
     return true;
@@ -276,12 +101,12 @@ static bool float1(struct zc_lanes_gen *l, const struct zc_ins *i, unsigned k)
     if (k & 2)
         return false;
     for (unsigned half = 0; half < width / 4; half++) {
-        unsigned a = kind == 1 ? find(l, Y0, i->a, width, half) : get(l, Y0, i->a, width, half) ? Y0 : NO_VECTOR;
+        unsigned a = kind == 1 ? zc_vec_find(l, Y0, i->a, width, half) : zc_vec_get(l, Y0, i->a, width, half) ? Y0 : NO_VECTOR;
         if (a == NO_VECTOR)
             return false;
         if (kind != 1)
-            with_constant(l, kind ? V_AND : V_XOR, Y0, width, kind ? sign - 1 : sign);
-        if (kind == 1 ? !put_op(l, V_SQRT | (width == 8 ? V_DOUBLE : 0), 0, a, i->d, width, half) : !put(l, Y0, i->d, width, half))
+            zc_vec_with(l, kind ? V_AND : V_XOR, Y0, width, kind ? sign - 1 : sign);
+        if (kind == 1 ? !zc_vec_put_op(l, V_SQRT | (width == 8 ? V_DOUBLE : 0), 0, a, i->d, width, half) : !zc_vec_put(l, Y0, i->d, width, half))
             return false;
     }
     return true;
@@ -294,18 +119,18 @@ static bool float3(struct zc_lanes_gen *l, const struct zc_ins *i, unsigned k)
     if (k & 2)
         return false;
     for (unsigned half = 0; half < width / 4; half++) {
-        unsigned a = k / 4 ? get(l, Y0, i->a, width, half) ? Y0 : NO_VECTOR : find(l, Y0, i->a, width, half);
-        unsigned b = find(l, Y1, i->b, width, half), c = find(l, Y2, i->c, width, half);
+        unsigned a = k / 4 ? zc_vec_get(l, Y0, i->a, width, half) ? Y0 : NO_VECTOR : zc_vec_find(l, Y0, i->a, width, half);
+        unsigned b = zc_vec_find(l, Y1, i->b, width, half), c = zc_vec_find(l, Y2, i->c, width, half);
         if (a == NO_VECTOR || b == NO_VECTOR || c == NO_VECTOR)
             return false;
         if (k / 4) {
             v_reg(&l->g.o, V_FMA | (width == 8 ? V_WIDE : 0), Y0, b, c);
-            if (!put(l, Y0, i->d, width, half))
+            if (!zc_vec_put(l, Y0, i->d, width, half))
                 return false;
             continue;
         }
         v_reg(&l->g.o, V_MUL_F | of, Y0, a, b);
-        if (!put_op(l, V_ADD_F | of, Y0, c, i->d, width, half))
+        if (!zc_vec_put_op(l, V_ADD_F | of, Y0, c, i->d, width, half))
             return false;
     }
     return true;
@@ -320,11 +145,11 @@ static bool compare_half(struct zc_lanes_gen *l, unsigned reg, unsigned how, uin
     bool swap = how == 3 || how == 4 || how == 7 || how == 8, unsign = how >= 2 && how <= 5;
     unsigned op = how < 2 ? (width == 4 ? V_EQ4 : V_EQ8) : width == 4 ? V_GT4 : V_GT8;
     *not = how == 1 || how == 3 || how == 5 || how == 7 || how == 9;
-    if (!get(l, reg, swap ? b : a, width, half) || !get(l, Y2, swap ? a : b, width, half))
+    if (!zc_vec_get(l, reg, swap ? b : a, width, half) || !zc_vec_get(l, Y2, swap ? a : b, width, half))
         return false;
     if (unsign) {
-        with_constant(l, V_XOR, reg, width, 1ull << (width * 8 - 1));
-        with_constant(l, V_XOR, Y2, width, 1ull << (width * 8 - 1));
+        zc_vec_with(l, V_XOR, reg, width, 1ull << (width * 8 - 1));
+        zc_vec_with(l, V_XOR, Y2, width, 1ull << (width * 8 - 1));
     }
     v_reg(&l->g.o, op, reg, reg, Y2);
     return true;
@@ -337,7 +162,7 @@ static bool compare_all(struct zc_lanes_gen *l, unsigned how, uint32_t a, uint32
         if (!compare_half(l, half ? Y1 : Y0, how, a, b, width, half, not))
             return false;
     if (width == 8)
-        narrow(l, Y0, Y0, Y1, LOW_WORDS);
+        zc_vec_narrow(l, Y0, Y0, Y1, LOW_WORDS);
     return true;
 }
 
@@ -345,12 +170,12 @@ static bool compare_all(struct zc_lanes_gen *l, unsigned how, uint32_t a, uint32
 static bool put_mask(struct zc_lanes_gen *l, uint32_t slot, bool not)
 {
     if (not) {
-        with_constant(l, V_ADD4, Y0, 4, 1);
+        zc_vec_with(l, V_ADD4, Y0, 4, 1);
     } else {
         v_reg(&l->g.o, V_SHIFT4_IMM, V_SHIFT_RIGHT, Y0, Y0);
         x_byte(&l->g.o, 31);
     }
-    return put(l, Y0, slot, 1, 0);
+    return zc_vec_put(l, Y0, slot, 1, 0);
 }
 
 static bool compare(struct zc_lanes_gen *l, const struct zc_ins *i, unsigned k)
@@ -368,33 +193,33 @@ static bool float_compare(struct zc_lanes_gen *l, const struct zc_ins *i, unsign
         return false;
     for (unsigned half = 0; half < width / 4; half++) {
         unsigned reg = half ? Y1 : Y0;
-        if (!get(l, reg, i->a, width, half) || !get(l, Y2, i->b, width, half))
+        if (!zc_vec_get(l, reg, i->a, width, half) || !zc_vec_get(l, Y2, i->b, width, half))
             return false;
         v_reg(&l->g.o, V_COMPARE | (width == 8 ? V_DOUBLE : 0), reg, reg, Y2);
         x_byte(&l->g.o, predicate[k / 4]);
     }
     if (width == 8)
-        narrow(l, Y0, Y0, Y1, LOW_WORDS);
+        zc_vec_narrow(l, Y0, Y0, Y1, LOW_WORDS);
     return put_mask(l, i->d, false);
 }
 
 static bool logical_not(struct zc_lanes_gen *l, const struct zc_ins *i, unsigned k)
 {
     (void)k;
-    if (i->n != 1 || !get_flags(l, Y0, i->a))
+    if (i->n != 1 || !zc_vec_flags(l, Y0, i->a))
         return false;
-    with_constant(l, V_XOR, Y0, 4, 1);
-    return put(l, Y0, i->d, 1, 0);
+    zc_vec_with(l, V_XOR, Y0, 4, 1);
+    return zc_vec_put(l, Y0, i->d, 1, 0);
 }
 
 static bool select_one(struct zc_lanes_gen *l, const struct zc_ins *i, unsigned k)
 {
-    if (k != 2 || !get_flags(l, Y2, i->a) || !get(l, Y0, i->c, 4, 0) || !get(l, Y1, i->b, 4, 0))
+    if (k != 2 || !zc_vec_flags(l, Y2, i->a) || !zc_vec_get(l, Y0, i->c, 4, 0) || !zc_vec_get(l, Y1, i->b, 4, 0))
         return false;
     shift_left(l, Y2, 31);
     v_reg(&l->g.o, V_BLEND4, Y0, Y0, Y1);
     x_byte(&l->g.o, Y2 << 4);
-    return put(l, Y0, i->d, 4, 0);
+    return zc_vec_put(l, Y0, i->d, 4, 0);
 }
 
 /* ---- conversions, moves ----------------------------------------------------------------------------------------- */
@@ -403,11 +228,11 @@ static bool move(struct zc_lanes_gen *l, const struct zc_ins *i, unsigned k)
 {
     unsigned width = 1u << k;
     if (k == 0)
-        return get_flags(l, Y0, i->a) && put(l, Y0, i->d, 1, 0);
+        return zc_vec_flags(l, Y0, i->a) && zc_vec_put(l, Y0, i->d, 1, 0);
     if (k < 2)
         return false;
     for (unsigned half = 0; half < width / 4; half++)
-        if (!get(l, Y0, i->a, width, half) || !put(l, Y0, i->d, width, half))
+        if (!zc_vec_get(l, Y0, i->a, width, half) || !zc_vec_put(l, Y0, i->d, width, half))
             return false;
     return true;
 }
@@ -417,28 +242,28 @@ static bool extend(struct zc_lanes_gen *l, const struct zc_ins *i, unsigned k)
 {
     bool zero = i->op <= OP_ZX_4_8;
     if (i->op == OP_ZX_1_4) {
-        if (!get_flags(l, Y0, i->a))
+        if (!zc_vec_flags(l, Y0, i->a))
             return false;
-        with_constant(l, V_AND, Y0, 4, 255);
-        return put(l, Y0, i->d, 4, 0);
+        zc_vec_with(l, V_AND, Y0, 4, 255);
+        return zc_vec_put(l, Y0, i->d, 4, 0);
     }
-    if (k % 6 != 5 || !get(l, Y0, i->a, 4, 0))
+    if (k % 6 != 5 || !zc_vec_get(l, Y0, i->a, 4, 0))
         return false;
     v_reg(&l->g.o, zero ? V_ZX_4_8 : V_SX_4_8, Y1, 0, Y0);
     v_reg(&l->g.o, V_HALF, Y0, 0, Y0);
     x_byte(&l->g.o, 1);
     v_reg(&l->g.o, zero ? V_ZX_4_8 : V_SX_4_8, Y2, 0, Y0);
-    return put(l, Y1, i->d, 8, 0) && put(l, Y2, i->d, 8, 1);
+    return zc_vec_put(l, Y1, i->d, 8, 0) && zc_vec_put(l, Y2, i->d, 8, 1);
 }
 
 static bool convert(struct zc_lanes_gen *l, const struct zc_ins *i, unsigned k)
 {
     (void)k;
     if (i->n != 1 || i->w != 4 || i->c != 4 ||
-        i->ptr != (const void *)zc_math_converter(NUMBER_SIGNED, 4, NUMBER_FLOAT, 4, false) || !get(l, Y0, i->a, 4, 0))
+        i->ptr != (const void *)zc_math_converter(NUMBER_SIGNED, 4, NUMBER_FLOAT, 4, false) || !zc_vec_get(l, Y0, i->a, 4, 0))
         return false;
     v_reg(&l->g.o, V_FLOAT_OF_INT, Y0, 0, Y0);
-    return put(l, Y0, i->d, 4, 0);
+    return zc_vec_put(l, Y0, i->d, 4, 0);
 }
 
 /* ---- memory ----------------------------------------------------------------------------------------------------- */
@@ -463,7 +288,7 @@ static bool load_from(struct zc_lanes_gen *l, const struct zc_ins *i, unsigned k
         return false;
     uint32_t disp = zc_native_address(&l->g, i, indexed);
     for (unsigned half = 0; half < width / 4; half++) {
-        unsigned d = put_later(l, i->d, width, half);
+        unsigned d = zc_vec_later(l, i->d, width, half);
         if (d == NO_VECTOR)
             return false;
         if (s == width) {
@@ -471,14 +296,14 @@ static bool load_from(struct zc_lanes_gen *l, const struct zc_ins *i, unsigned k
         } else if (s == 8) { /* the second 4 start one word early, so that the last one's neighbour is not read */
             v_mem(&l->g.o, V_MOV, Y0, 0, R10, disp);
             v_mem(&l->g.o, V_MOV, Y1, 0, R10, disp + VECTOR_BYTES - 4);
-            narrow(l, d, Y0, Y1, LOW_HIGH_WORDS);
+            zc_vec_narrow(l, d, Y0, Y1, LOW_HIGH_WORDS);
         } else {
-            v_mem(&l->g.o, V_MOV, Y1, 0, RBX, constant(l, 4, 0, (uint64_t)s));
+            v_mem(&l->g.o, V_MOV, Y1, 0, RBX, zc_vec_constant(l, 4, 0, (uint64_t)s));
             v_reg(&l->g.o, V_EQ4, Y2, Y2, Y2);
             v_gather(&l->g.o, Y0, Y1, Y2, R10, disp);
             v_reg(&l->g.o, V_MOV, d, 0, Y0);
         }
-        put_done(l, d, i->d);
+        zc_vec_done(l, d, i->d);
     }
     return true;
 }
@@ -491,7 +316,7 @@ static bool store_to(struct zc_lanes_gen *l, const struct zc_ins *i, unsigned k,
         return false;
     uint32_t disp = zc_native_address(&l->g, i, indexed);
     for (unsigned half = 0; half < width / 4; half++) {
-        unsigned reg = find(l, Y0, i->d, width, half);
+        unsigned reg = zc_vec_find(l, Y0, i->d, width, half);
         if (reg == NO_VECTOR)
             return false;
         v_mem(&l->g.o, V_STORE, reg, 0, R10, disp + half * VECTOR_BYTES);
@@ -546,7 +371,7 @@ bool zc_lanes_branch(struct zc_lanes_gen *l, const struct zc_ins *i)
     uint32_t yes = i->c, no = i->d;
     bool not = false;
     if (i->op == OP_BRC) {
-        if (!get_flags(l, Y0, i->a))
+        if (!zc_vec_flags(l, Y0, i->a))
             return false;
         shift_left(l, Y0, 31);
         yes = i->b;
