@@ -11,9 +11,6 @@ src/device/cuda_launch.c 544
 src/host/coll/coll.c 540
 src/host/coll/reduce.c 544
 src/host/coll/team.c 568
-src/host/net/net_ofi.c 623
-src/host/net/stream_rx.c 540
-src/host/net/stream_tx.c 550
 test/cuda_cpu/programs.c 541
 test/device/fake/cuda.c 564
 test/fabric/object.c 522
