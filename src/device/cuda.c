@@ -12,6 +12,7 @@
 #include "device/cuda_launch.h"
 #include "device/cuda_loader.h"
 #include "device/cuda_memory.h"
+#include "device/cuda_module.h"
 #include "device/device.h"
 #include "host/util/log.h"
 #include "host/util/numa.h"

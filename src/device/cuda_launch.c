@@ -1,5 +1,5 @@
 /*
- * cuda_launch.c - modules and kernels of the CUDA backend, and host calls between kernels.
+ * cuda_launch.c - launches of kernels of the CUDA backend, and host calls between kernels.
  *
  * Kernels run in one stream. Host calls make CUDA calls, which cuLaunchHostFunc forbids, and a stream that waited for the host
  * could hold up other streams that share its hardware queue, the call's own copies among them. So no command of a stream waits
@@ -16,7 +16,7 @@
 #include <time.h>
 
 #include "device/cuda_loader.h"
-#include "device/lib/state.h"
+#include "device/cuda_module.h"
 #include "host/util/base.h"
 #include "host/util/log.h"
 #include "host/util/thread.h"
@@ -30,27 +30,6 @@ static CUstream kernels;
  * event behind each MARK_EVERY-th, awaited outside of the driver MARKS later. */
 static CUevent marks[MARKS];
 static uint64_t n_launches;
-
-/* What the driver has reported of a kernel: each query is made once for a kernel of our modules. */
-struct kernel {
-    struct kernel *next;
-    CUfunction function;
-    size_t items, room; /* room: groups of `items` that the device runs at once; items 0: not queried */
-    int n_params;       /* entries in param; -1: the driver does not report them */
-    size_t *param;      /* bytes */
-    char name[];
-};
-
-/* Modules to unload when the device goes down. */
-enum { SYMBOLS = 2 };
-struct loaded {
-    CUmodule module;
-    uint64_t symbol[SYMBOLS]; /* addresses that the module's kernel has reported, or 0 */
-    struct kernel *kernels;
-    struct loaded *next;
-};
-static struct loaded *modules;
-static uint64_t *reported; /* pinned: SYMBOLS words that a kernel writes */
 
 /* A launch since the last sync with more work-groups than can be resident at once. */
 static struct {
@@ -77,185 +56,8 @@ static struct {
     int up, stop, err;
 } queue = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
-/* ---- modules ------------------------------------------------------------------------------------------------------ */
-
-/* Is the image a fatbin, a cubin, or PTX, which begins with comments and a line .version? */
-static int is_image(const unsigned char *image, size_t bytes)
-{
-    static const unsigned char fatbin[] = {0x50, 0xed, 0x55, 0xba}, elf[] = {0x7f, 'E', 'L', 'F'};
-    enum { MACHINE_AT = 18, MACHINE_CUDA = 190 };
-    if (bytes < 32)
-        return 0;
-    if (memcmp(image, elf, sizeof elf) == 0)
-        return image[MACHINE_AT] == MACHINE_CUDA && image[MACHINE_AT + 1] == 0;
-    return memcmp(image, fatbin, sizeof fatbin) == 0 || memmem(image, bytes < 4096 ? bytes : 4096, "\n.version ", 10);
-}
-
-/* Load all kernels of a module now: if the program has initialized CUDA, lazy loading may be on, and a first launch would load
- * the kernel's code while another kernel runs, and wait for it. Drivers before 12.4 cannot be asked. */
-static CUresult load_kernels(CUmodule m)
-{
-    unsigned n = 0;
-    if (!shi_cu.cuModuleGetFunctionCount || !shi_cu.cuModuleEnumerateFunctions || !shi_cu.cuFuncLoad)
-        return CUDA_SUCCESS;
-    CUresult r = SHI_CU(cuModuleGetFunctionCount(&n, m));
-    CUfunction *f = calloc(n + 1, sizeof *f);
-    if (!f)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    if (!r && n)
-        r = SHI_CU(cuModuleEnumerateFunctions(f, n, m));
-    for (unsigned i = 0; !r && i < n; i++)
-        r = SHI_CU(cuFuncLoad(f[i]));
-    free(f);
-    return r;
-}
-
-static int refused(CUresult r, const char *log, size_t bytes)
-{
-    if (r == CUDA_ERROR_NO_BINARY_FOR_GPU) {
-        shi_log_error("CUDA: the kernel image of %zu bytes has no code for this GPU (sm_%d%d)", bytes,
-                      shi_cuda_attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
-                      shi_cuda_attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
-        return -EINVAL;
-    }
-    if (log[0])
-        shi_log_error("CUDA: the driver cannot build the kernels: %s", log);
-    return shi_cuda_failed("cuModuleLoadDataEx", r);
-}
-
-int shi_cuda_load(const void *image, size_t bytes, void **module)
-{
-    char log[700] = "";
-    int option[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-    void *value[] = {log, (void *)(sizeof log - 1)};
-    CUmodule m;
-    if (!is_image(image, bytes))
-        return -ENOEXEC;
-    struct loaded *l = malloc(sizeof *l);
-    if (!l)
-        return -ENOMEM;
-    CUresult r = SHI_CU(cuModuleLoadDataEx(&m, image, 2, option, value));
-    if (r) {
-        free(l);
-        return refused(r, log, bytes);
-    }
-    *module = m;
-    pthread_mutex_lock(&queue.lock);
-    *l = (struct loaded){.module = m, .next = modules};
-    modules = l;
-    pthread_mutex_unlock(&queue.lock);
-    r = load_kernels(m);
-    return r ? shi_cuda_failed("cuFuncLoad", r) : 0;
-}
-
-/* nvcc makes variables local to a module that is not compiled with -rdc=true, and the driver need not find local ones. Kernels
- * are always found: the device library has one that reports the addresses of its variables (SHI_SYMBOLS). */
-static int ask_module(CUmodule module, uint64_t symbol[SYMBOLS])
-{
-    CUfunction f;
-    void *args[] = {&reported};
-    if (SHI_CU(cuModuleGetFunction(&f, module, "shmemg_symbols_")))
-        return -ENOENT;
-    CUresult r = SHI_CU(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, kernels, args, NULL));
-    if (!r)
-        r = SHI_CU(cuStreamSynchronize(kernels));
-    memcpy(symbol, reported, SYMBOLS * sizeof *symbol);
-    return r ? shi_cuda_failed("a kernel that reports addresses", r) : 0;
-}
-
-static int find_symbol(CUmodule module, const char *name, void **addr)
-{
-    static const char *const names[SYMBOLS] = {SHMEMG_DEFAULT_NAME_, "shmemg_fault_"};
-    struct loaded *l = modules, foreign = {0};
-    int i = 0;
-    while (i < SYMBOLS && strcmp(name, names[i]))
-        i++;
-    while (l && l->module != module)
-        l = l->next;
-    l = l ? l : &foreign;
-    if (i == SYMBOLS || (!l->symbol[i] && ask_module(module, l->symbol)))
-        return -ENOENT;
-    *addr = (void *)l->symbol[i];
-    return 0;
-}
-
-int shi_cuda_variable(void *module, const char *name, void **addr)
-{
-    CUdeviceptr at;
-    size_t bytes;
-    if (SHI_CU(cuModuleGetGlobal(&at, &bytes, module, name)) == CUDA_SUCCESS) {
-        *addr = (void *)at;
-        return 0;
-    }
-    pthread_mutex_lock(&queue.lock);
-    int err = find_symbol(module, name, addr);
-    pthread_mutex_unlock(&queue.lock);
-    return err;
-}
-
-/* ---- what the driver reports of a kernel --------------------------------------------------------------------------- */
-
-static void drop_kernel(struct kernel *k)
-{
-    free(k->param);
-    free(k);
-}
-
-/* Query the sizes of the parameters. 0 or -ENOMEM. */
-static int find_params(struct kernel *k)
-{
-    size_t offset, bytes, *more;
-    k->n_params = shi_cu.cuFuncGetParamInfo ? 0 : -1;
-    while (k->n_params >= 0 && SHI_CU(cuFuncGetParamInfo(k->function, (size_t)k->n_params, &offset, &bytes)) == CUDA_SUCCESS) {
-        more = realloc(k->param, ((size_t)k->n_params + 1) * sizeof *more);
-        if (!more)
-            return -ENOMEM;
-        k->param = more;
-        k->param[k->n_params++] = bytes;
-    }
-    return 0;
-}
-
-static int make_kernel(CUfunction f, const char *name, struct kernel **out)
-{
-    struct kernel *k = calloc(1, sizeof *k + strlen(name) + 1);
-    if (!k)
-        return -ENOMEM;
-    k->function = f;
-    strcpy(k->name, name);
-    int err = find_params(k);
-    if (err)
-        drop_kernel(k);
-    else
-        *out = k;
-    return err;
-}
-
-/* *foreign: the caller drops *out. A program can unload its own modules, so their kernels are not kept. */
-static int find_kernel(void *module, const char *name, struct kernel **out, int *foreign)
-{
-    struct loaded *l = modules;
-    CUfunction f;
-    while (l && l->module != module)
-        l = l->next;
-    *foreign = !l;
-    for (struct kernel *k = l ? l->kernels : NULL; k; k = k->next)
-        if (strcmp(k->name, name) == 0) {
-            *out = k;
-            return 0;
-        }
-    if (SHI_CU(cuModuleGetFunction(&f, module, name)))
-        return -ENOENT;
-    int err = make_kernel(f, name, out);
-    if (!err && l) {
-        (*out)->next = l->kernels;
-        l->kernels = *out;
-    }
-    return err;
-}
-
 /* cuLaunchKernel copies as many bytes as the kernel's parameter has: check the sizes given. */
-static int check_args(const struct kernel *k, const size_t *arg_bytes, int n_args)
+static int check_args(const struct shi_cuda_kernel *k, const size_t *arg_bytes, int n_args)
 {
     for (int i = 0; k->n_params >= 0 && (i < n_args || i < k->n_params); i++)
         if (shi_device_check_argument(k->name, i, i < n_args ? &arg_bytes[i] : NULL, i < k->n_params ? &k->param[i] : NULL))
@@ -265,7 +67,7 @@ static int check_args(const struct kernel *k, const size_t *arg_bytes, int n_arg
 
 /* Work-groups that wait for each other or for other PEs must all be resident. Whether they wait is unknown here, so the
  * warning is printed only when the kernel runs long. */
-static void note_oversized(struct kernel *k, const struct shi_device_grid *g)
+static void note_oversized(struct shi_cuda_kernel *k, const struct shi_device_grid *g)
 {
     size_t groups = g->groups[0] * g->groups[1] * g->groups[2], items = g->items[0] * g->items[1] * g->items[2];
     int each = 0;
@@ -344,8 +146,8 @@ static int postpone(CUfunction f, const struct shi_device_grid *g, void *const *
 static int launch(void *module, const char *name, const struct shi_device_grid *g, void *const *args, const size_t *arg_bytes,
                   int n_args)
 {
-    struct kernel *k;
-    int foreign, err = find_kernel(module, name, &k, &foreign);
+    struct shi_cuda_kernel *k;
+    int foreign, err = shi_cuda_kernel_find(module, name, &k, &foreign);
     if (err)
         return err;
     err = check_args(k, arg_bytes, n_args);
@@ -354,7 +156,7 @@ static int launch(void *module, const char *name, const struct shi_device_grid *
         err = queue.entered == queue.ended ? start(k->function, g, args) : postpone(k->function, g, args, arg_bytes, n_args);
     }
     if (foreign)
-        drop_kernel(k);
+        shi_cuda_kernel_drop(k);
     return err;
 }
 
@@ -504,19 +306,11 @@ int shi_cuda_launch_up(void)
     for (int i = 0; !r && i < MARKS; i++)
         r = SHI_CU(cuEventCreate(&marks[i], CU_EVENT_DISABLE_TIMING));
     if (!r)
-        r = SHI_CU(cuMemHostAlloc((void **)&reported, SYMBOLS * sizeof *reported, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP));
+        r = shi_cuda_modules_up(kernels);
     if (!r)
         return 0;
     shi_cuda_launch_down();
     return shi_cuda_failed("cuStreamCreate", r);
-}
-
-static void drop_module(struct loaded *l)
-{
-    for (struct kernel *k; (k = l->kernels); drop_kernel(k))
-        l->kernels = k->next;
-    SHI_CU(cuModuleUnload(l->module));
-    free(l);
 }
 
 void shi_cuda_launch_down(void)
@@ -524,10 +318,7 @@ void shi_cuda_launch_down(void)
     stop_thread();
     if (kernels)
         SHI_CU(cuStreamSynchronize(kernels));
-    for (struct loaded *l; (l = modules);) {
-        modules = l->next;
-        drop_module(l);
-    }
+    shi_cuda_modules_down();
     for (int i = 0; i < MARKS; i++) {
         if (marks[i])
             SHI_CU(cuEventDestroy(marks[i]));
@@ -535,10 +326,7 @@ void shi_cuda_launch_down(void)
     }
     if (kernels)
         SHI_CU(cuStreamDestroy(kernels));
-    if (reported)
-        SHI_CU(cuMemFreeHost(reported));
     kernels = NULL;
-    reported = NULL;
     n_launches = 0;
     oversized.groups = 0;
 }

@@ -1,4 +1,4 @@
-/* cuda_launch.h - modules and kernels of the CUDA backend: the functions of struct shi_device_ops that concern them. */
+/* cuda_launch.h - launches of kernels and host calls of the CUDA backend: the functions of struct shi_device_ops that concern them. */
 #ifndef SHI_DEVICE_CUDA_LAUNCH_H
 #define SHI_DEVICE_CUDA_LAUNCH_H
 
@@ -8,8 +8,6 @@
 int shi_cuda_launch_up(void);
 void shi_cuda_launch_down(void);
 
-int shi_cuda_load(const void *image, size_t bytes, void **module);
-int shi_cuda_variable(void *module, const char *name, void **addr);
 int shi_cuda_launch(void *module, const char *kernel, const struct shi_device_grid *g, void *const *args,
                     const size_t *arg_bytes, int n_args);
 int shi_cuda_host_call(void (*fn)(void *), void *arg);
