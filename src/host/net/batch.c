@@ -202,7 +202,8 @@ static void retry(struct shi_lane *l)
     }
 }
 
-void shi_batch_poll(struct shi_lane *l)
+/* Send all that waits for room or for more records, as far as the transport has room. */
+static void send_waiting(struct shi_lane *l)
 {
     if (l->n_waiting)
         retry(l);
@@ -276,7 +277,7 @@ void shi_stream_session(struct shi_lane *l, int change)
     shi_lane_lock(l);
     l->sessions += change;
     if (change < 0)
-        shi_batch_poll(l);
+        send_waiting(l);
     shi_lane_unlock(l);
 }
 
@@ -285,7 +286,7 @@ void shi_stream_send(struct shi_lane *l)
     if (!__atomic_load_n(&l->n_open, __ATOMIC_RELAXED) && !__atomic_load_n(&l->n_waiting, __ATOMIC_RELAXED))
         return;
     shi_lane_lock(l);
-    shi_batch_poll(l);
+    send_waiting(l);
     shi_lane_unlock(l);
 }
 

@@ -38,13 +38,10 @@ void shi_batch_end_reply(const struct head *h);
 /* Close the open batch, empty or not, and send it behind those that wait for room. flags: ACK_. */
 void shi_batch_send(struct shi_lane *l, int pe, uint32_t flags);
 
-/* Let the next message to pe carry these ACK_ flags; shi_batch_poll sends it at the latest. */
+/* Let the next message to pe carry these ACK_ flags; the next poll sends it at the latest. */
 void shi_batch_ask(struct shi_lane *l, int pe, uint32_t flags);
 
 /* Give back the pages of batches that nothing has used since the last call. */
 void shi_batch_trim(struct shi_lane *l);
-
-/* Send all that waits for room or for more records, as far as the transport has room. */
-void shi_batch_poll(struct shi_lane *l);
 
 #endif
