@@ -42,7 +42,8 @@ static void send_blocks(struct shmem_team *t, const struct shi_round *x, int r, 
     }
 }
 
-void shi_team_gather(struct shmem_team *t, uint64_t epoch, char *base, size_t each)
+/* Between the firsts: node k's block, of `each` bytes from base + k * each in this PE's slot, to all. */
+static void gather_nodes(struct shmem_team *t, uint64_t epoch, char *base, size_t each)
 {
     struct blocks b = {base, each};
     shi_team_rounds(t, epoch, &(const struct shi_carry){SHI_PLAN_GATHER, send_blocks, NULL, &b});
@@ -73,7 +74,7 @@ void shi_team_exchange(struct shmem_team *t, const void *data, size_t bytes)
     t->record_stride = shi_round_up(bytes, 16);
     memcpy(shi_team_buffer(t, t->me, t->me), data, bytes);
     if (shi_team_enter(t, epoch)) {
-        shi_team_gather(t, epoch, shi_team_records(t, t->me), 0);
+        gather_nodes(t, epoch, shi_team_records(t, t->me), 0);
         shi_team_release(t, epoch);
     }
 }

@@ -318,9 +318,6 @@ struct shi_carry {
 };
 void shi_team_rounds(struct shmem_team *t, uint64_t epoch, const struct shi_carry *c);
 
-/* Between the firsts: node k's block, of `each` bytes from base + k * each in this PE's slot, to all. */
-void shi_team_gather(struct shmem_team *t, uint64_t epoch, char *base, size_t each);
-
 /* Store into the same place of the slot of a remote member, ahead of a notification that follows at once. */
 void shi_team_carry(const struct shmem_team *t, int to, const char *mine, const void *from, size_t bytes);
 
