@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ze_cpu/lanes_plan.h"
+#include "ze_cpu/access.h"
 #include "ze_cpu/launch.h"
 #include "ze_cpu/mem.h"
 #include "ze_cpu/op.h"
@@ -76,7 +76,7 @@ void zc_count_step(struct zc_counts *c, const struct zc_module *m, const struct 
         move(it, it->stack[it->sp - 1]->d, i->a, i->b);
     if (i->op == OP_TO_SPACE)
         move(it, i->d, i->a, 8);
-    int n = zc_lanes_accesses(i, v);
+    int n = zc_accesses(i, v);
     n = n < 0 ? atomic_accesses(i, v) : n;
     for (int k = 0; k < n; k++) {
         uint16_t of = v[k].read ? longest(it, v[k].slot, v[k].size) : 0;

@@ -119,7 +119,7 @@ static void step(struct zc_lanes_gen *l, const struct zc_access *v, int accesses
 static bool one_by_one(struct zc_lanes_gen *l, const struct zc_ins *i)
 {
     struct zc_access v[ZC_ACCESSES];
-    int n = zc_lanes_accesses(i, v);
+    int n = zc_accesses(i, v);
     for (int k = 0; k < n; k++)
         if (v[k].size > COPIED_MAX)
             return false;
@@ -175,7 +175,7 @@ static bool translate(struct zc_lanes_gen *l, const struct zc_ins *i)
 {
     struct zc_access v[ZC_ACCESSES] = {{0, 0, false, false}};
     struct zc_value x = zc_lanes_result(&l->p, i);
-    int n = zc_lanes_accesses(i, v);
+    int n = zc_accesses(i, v);
     bool branches = zc_lanes_is_branch(i);
     if (i->op == OP_RET || i->op == OP_EXIT)
         return end(l);

@@ -2,15 +2,9 @@
 #ifndef ZC_LANES_PLAN_H
 #define ZC_LANES_PLAN_H
 
+#include "ze_cpu/access.h"
 #include "ze_cpu/lanes_run.h"
 #include "ze_cpu/op.h"
-
-/* Bytes of the frame that an instruction reads or writes. */
-struct zc_access {
-    uint32_t slot, size;
-    bool read, write;
-};
-enum { ZC_ACCESSES = 4 };
 
 struct zc_value {
     uint8_t kind; /* enum zc_lanes_kind */
@@ -41,8 +35,6 @@ bool zc_lanes_step(const struct zc_lanes_plan *p, uint32_t pc, uint32_t n, struc
 bool zc_lanes_starts_block(const struct zc_lanes_plan *p, const bool *is_target, uint32_t pc);
 /* A branch. The 8 work-items may leave at it, and then repeat it one by one. */
 bool zc_lanes_is_branch(const struct zc_ins *i);
-/* What i accesses in the frame. -1: 8 work-items cannot execute it at once. */
-int zc_lanes_accesses(const struct zc_ins *i, struct zc_access v[ZC_ACCESSES]);
 /* The value in these bytes. An affine one that is read in part, except for its low half, counts as varying. */
 struct zc_value zc_lanes_value(const struct zc_lanes_plan *p, uint32_t slot, uint32_t size);
 /* The result of i, from its operands; LANES_UNIFORM for an instruction without operands. */
