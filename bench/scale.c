@@ -24,8 +24,8 @@
 
 #include "host/coll/coll.h"
 #include "host/coll/plan.h"
-#include "host/net/lane.h"
-#include "host/net/stream.h"
+#include "host/net/stream/lane.h"
+#include "host/net/stream/stream.h"
 #include "host/ops/state.h"
 #include "host/policy/schedule.h"
 #include "host/tag/tag.h"

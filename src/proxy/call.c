@@ -13,7 +13,7 @@
 #include "host/gpc/gpc.h"
 #include "host/gpc/gpc_handle.h"
 #include "host/gpc/gpc_shape.h"
-#include "host/net/progress.h"
+#include "host/net/node/progress.h"
 #include "host/ops/dheap.h"
 #include "host/util/kept.h"
 #include "host/util/log.h"

@@ -2,7 +2,7 @@
 #ifndef SHI_PROXY_CPU_H
 #define SHI_PROXY_CPU_H
 
-#include "host/net/net_shm.h"
+#include "host/net/node/net_shm.h"
 
 /* A core for the proxy thread of PE number `me` of the n in region[], in the node's order; `near` are the cores of its
  * processor, or 0: consider only its own cores. The first choice is a core that no PE is bound to; the second, if the PE's

@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 #include "device/device.h"
-#include "host/net/doorbell.h"
+#include "host/net/node/doorbell.h"
 #include "host/observe/counts.h"
 #include "host/ops/dheap.h"
 #include "host/ops/launched.h"

@@ -1,5 +1,5 @@
 /*
- * remote.c - requests of kernels on PEs that only the network reaches: each is a remote operation (net/remote_op.h), which
+ * remote.c - requests of kernels on PEs that only the network reaches: each is a remote operation (net/stream/remote_op.h), which
  * the proxy thread advances, and a result that it delivers.
  *
  * A put is complete, for the device's quiet, when the target has acknowledged all of it; a get when its data is in place.
@@ -13,8 +13,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "host/net/progress.h"
-#include "host/net/remote_op.h"
+#include "host/net/node/progress.h"
+#include "host/net/stream/remote_op.h"
 #include "host/ops/dheap.h"
 #include "host/ops/remote.h"
 #include "host/ops/state.h"

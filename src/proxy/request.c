@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "device/lib/request.h"
-#include "host/net/amo_word.h"
+#include "host/net/node/amo_word.h"
 #include "host/ops/address.h"
 #include "host/ops/copy.h"
 #include "host/ops/span.h"

@@ -8,7 +8,7 @@
 
 #include <errno.h>
 
-#include "host/net/progress.h"
+#include "host/net/node/progress.h"
 #include "host/tag/tag.h"
 #include "host/util/kept.h"
 

@@ -4,7 +4,7 @@
  *
  * A put with a signal that is set is two copies. An update that depends on the old value (atomics, signals that are added)
  * is a copy to the host, then a copy back. Between the two the proxy holds the target PE's lock word `held`, as for every
- * update of a word that another proxy, a record of the network (net/stream_device.h) or a host's call (host/ops/amo.c) may
+ * update of a word that another proxy, a record of the network (net/stream/stream_device.h) or a host's call (host/ops/amo.c) may
  * update: it excludes these from each other (test/model/words.pml). It does not exclude the atomics that kernels execute
  * themselves, see amo.h. Signals that this proxy sets on one PE, which need no old value, hold the lock together, so that a stream of puts with
  * signals does not wait for each copy; after some of them another agent gets its turn.
@@ -20,7 +20,7 @@
 #include <string.h>
 
 #include "device/device.h"
-#include "host/net/amo_word.h"
+#include "host/net/node/amo_word.h"
 #include "host/ops/dheap.h"
 #include "host/util/copying.h"
 #include "host/util/log.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/net/ofi.h"
+#include "host/net/fabric/ofi.h"
 
 struct flag {
     uint64_t bit;

@@ -10,7 +10,7 @@
 
 #include <sys/mman.h>
 
-#include "host/net/admit.h"
+#include "host/net/stream/admit.h"
 #include "world.h"
 
 enum { REGION = 16384, READ_ONLY = 4096, SEEDS = 512, WAITING = 64 };

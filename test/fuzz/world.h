@@ -11,9 +11,9 @@
 #include "../unit/no_device.h"
 #include "host/coll/team.h"
 #include "host/gpc/gpc_run.h"
-#include "host/net/am.h"
-#include "host/net/am_remote.h"
-#include "host/net/progress.h"
+#include "host/net/am/am.h"
+#include "host/net/node/progress.h"
+#include "host/net/stream/am_remote.h"
 #include "host/ops/wait.h"
 
 struct shi_world shi_world = {.up = 1, .n_pes = PES};

@@ -14,7 +14,8 @@ END
 ranks='BEGIN {
     r["tools"] = 9; r["host/api"] = r["proxy"] = 8; r["host/init"] = 7
     r["host/tag"] = r["host/gpc"] = r["host/observe"] = 6; r["host/coll"] = 5; r["host/ops"] = 4
-    r["host/net"] = r["device"] = r["device/lib"] = 3; r["host/boot"] = 2; r["host/util"] = r["host/policy"] = 1
+    r["host/net/stream"] = 3.4; r["host/net/am"] = 3.2
+    r["host/net/node"] = r["host/net/fabric"] = r["device"] = r["device/lib"] = 3; r["host/boot"] = 2; r["host/util"] = r["host/policy"] = 1
     r["ze_cpu"] = r["cuda_cpu"] = 0 }'
 
 includes() { # ROOT: lines FILE:LINE:#include "FILE", paths relative to src; a name without folder is in the same folder

@@ -1,5 +1,5 @@
 /*
- * am.pml - models a FIFO of active messages between two PEs of a node (src/host/net/am_shm.c): slots that contain their
+ * am.pml - models a FIFO of active messages between two PEs of a node (src/host/net/am/am_shm.c): slots that contain their
  * ticket, and cells of the sender's pool for the contiguous bodies of longer messages.
  *
  *   model                  code

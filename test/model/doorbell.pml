@@ -1,5 +1,5 @@
 /*
- * doorbell.pml - models src/host/net/doorbell.c and how src/host/ops/wait.c sleeps: two threads of a PE that await a word
+ * doorbell.pml - models src/host/net/node/doorbell.c and how src/host/ops/wait.c sleeps: two threads of a PE that await a word
  * each, and an agent for each word that stores and rings.
  *
  *   model          code

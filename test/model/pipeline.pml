@@ -1,5 +1,5 @@
 /*
- * pipeline.pml - models chunks of two PEs that put to and get from each other at once (net/pipeline.c, net/stream_device.c).
+ * pipeline.pml - models chunks of two PEs that put to and get from each other at once (net/stream/pipeline.c, net/stream/stream_device.c).
  *
  *   model      protocol
  *   transfer   a piece of an own operation: takes an own chunk; put: fills it, asks the peer to pull; get: asks the peer to push;

@@ -1,5 +1,5 @@
 /*
- * pull.pml - models a job of src/host/net/am_pull.c: a PE reads another's memory in pieces; both PEs claim and copy
+ * pull.pml - models a job of src/host/net/am/am_pull.c: a PE reads another's memory in pieces; both PEs claim and copy
  * them.
  *
  *   model         code

@@ -1,6 +1,6 @@
 /*
  * words.pml - models updates of a word in device memory that the host cannot load and store: by the proxy of a kernel's PE
- * (proxy/staged.c) and by the thread that applies records of the network (net/stream_device.c).
+ * (proxy/staged.c) and by the thread that applies records of the network (net/stream/stream_device.c).
  *
  *   model      protocol
  *   agent      a proxy of the node, the thread that polls, or a thread in a call of the host (ops/amo.c): takes word_lock,

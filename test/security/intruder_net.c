@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "host/net/ofi.h"
+#include "host/net/fabric/ofi.h"
 
 struct sockaddr_in port[PORTS];
 int n_ports;

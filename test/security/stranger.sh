@@ -1,6 +1,6 @@
 #!/bin/sh
 # stranger.sh - another user connects to the ports of a job's PEs like a libfabric peer. libfabric trusts the messages
-# of a connection, so it must not accept one of another user; see src/host/net/ofi_accept.h.
+# of a connection, so it must not accept one of another user; see src/host/net/fabric/ofi_accept.h.
 . "${top_srcdir:=.}/test/tap.sh"
 . "$top_srcdir/test/security/two_users.sh"
 seconds=${FULMAR_STRANGER_SECONDS:-1}

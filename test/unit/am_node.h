@@ -5,7 +5,7 @@
 #ifndef AM_NODE_H
 #define AM_NODE_H
 
-#include "host/net/am.h"
+#include "host/net/am/am.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "../tap.h"
-#include "host/net/am_shm.h"
-#include "host/net/progress.h"
+#include "host/net/am/am_shm.h"
+#include "host/net/node/progress.h"
 #include "host/util/base.h"
 
 enum { MOST = 9, MANY = 33, HEAP = 2 << 20 };

@@ -1,6 +1,6 @@
 /* auth.c - tags of messages: against published vectors, against NH computed in another way, and every bit counts. */
-#include "host/net/auth.c"
-#include "host/net/carryless.c"
+#include "host/net/stream/auth.c"
+#include "host/util/carryless.c"
 
 #include <stdlib.h>
 

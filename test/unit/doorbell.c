@@ -2,7 +2,7 @@
  * doorbell.c - two PEs, one of which has two threads: each waiting thread sleeps until the doorbell rings, while the other PE
  * stores and rings at random times.
  */
-#include "host/net/doorbell.h"
+#include "host/net/node/doorbell.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -18,12 +18,12 @@
 
 #include "../tap.h"
 #include "host/boot/boot.h"
-#include "host/net/admit.h"
-#include "host/net/batch.h"
-#include "host/net/carryless.h"
-#include "host/net/stream_device.h"
-#include "host/net/stream_rx.h"
-#include "host/net/written.h"
+#include "host/net/stream/admit.h"
+#include "host/net/stream/batch.h"
+#include "host/net/stream/stream_device.h"
+#include "host/net/stream/stream_rx.h"
+#include "host/net/stream/written.h"
+#include "host/util/carryless.h"
 
 enum { PES = 3, LANES = 2, WIRE = 96, SLOTS_OF_DEVICE = 3, COPIES = 8192 };
 enum fabric_kind { MESSAGE, WRITE, READ, FLUSH };

@@ -14,9 +14,9 @@
 #include "host/gpc/gpc_handle.h"
 #include "host/gpc/gpc_run.h"
 #include "host/gpc/gpc_wire.h"
-#include "host/net/am.h"
-#include "host/net/progress.h"
-#include "host/net/stream.h"
+#include "host/net/am/am.h"
+#include "host/net/node/progress.h"
+#include "host/net/stream/stream.h"
 #include "host/ops/wait.h"
 #include "no_device.h"
 

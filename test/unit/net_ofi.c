@@ -22,10 +22,10 @@
 #include <unistd.h>
 
 #include "../tap.h"
-#include "host/net/net.h"
-#include "host/net/ofi.h"
-#include "host/net/ofi_near.h"
-#include "host/net/ofi_refused.h"
+#include "host/net/fabric/net.h"
+#include "host/net/fabric/ofi.h"
+#include "host/net/fabric/ofi_near.h"
+#include "host/net/fabric/ofi_refused.h"
 
 enum { WORDS = 512, PATIENCE_S = 60 };
 

@@ -4,7 +4,7 @@
  *
  * Each row runs in a process of its own, because a PE names its peers once.
  */
-#include "host/net/ofi_accept.h"
+#include "host/net/fabric/ofi_accept.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "../tap.h"
-#include "host/net/ofi_import.h"
+#include "host/net/fabric/ofi_import.h"
 
 enum { OTHER = 54321, MANY = 1000, PATIENCE_MS = 10000, SKIPPED = 2 };
 

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "../tap.h"
-#include "host/net/ofi_near.h"
+#include "host/net/fabric/ofi_near.h"
 
 enum { MOST = 4, NICS = MOST * MOST, PES = 96 };
 

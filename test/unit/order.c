@@ -10,7 +10,7 @@
  *
  * Waits (struct shi_wait_round) begin at random, are tried at random, and must end although records and writes go on.
  */
-#include "host/net/order.h"
+#include "host/net/stream/order.h"
 
 #include <limits.h>
 

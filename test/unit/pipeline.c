@@ -1,11 +1,11 @@
 /*
- * pipeline.c - transfers through chunks (host/net/pipeline.c) at random: a network that refuses pieces and ends them in any
+ * pipeline.c - transfers through chunks (host/net/stream/pipeline.c) at random: a network that refuses pieces and ends them in any
  * order, a device that copies late.
  *
  * It asserts: every byte goes where it belongs; `done` comes once, after the last piece; a chunk goes to the transfer that holds
  * the fewest, and one that holds none waits at most for one chunk of each other transfer.
  */
-#include "host/net/pipeline.h"
+#include "host/net/stream/pipeline.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "../tap.h"
-#include "host/net/device_copy.h"
+#include "host/net/stream/device_copy.h"
 #include "host/util/copying.h"
 #include "host/util/log.h"
 

@@ -1,8 +1,8 @@
 /*
- * remote_op.c - remote operations (host/net/remote_op.c) over a stream that records each call, refuses every other one,
+ * remote_op.c - remote operations (host/net/stream/remote_op.c) over a stream that records each call, refuses every other one,
  * and completes operations when the test calls call_back. Transfers have one chunk.
  */
-#include "host/net/remote_op.h"
+#include "host/net/stream/remote_op.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -13,10 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "host/net/admit.h"
-#include "host/net/lane.h"
-#include "host/net/progress.h"
-#include "host/net/stream_rx.h"
+#include "host/net/node/progress.h"
+#include "host/net/stream/admit.h"
+#include "host/net/stream/lane.h"
+#include "host/net/stream/stream_rx.h"
 #include "host/util/log.h"
 
 #include "../tap.h"

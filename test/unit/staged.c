@@ -16,7 +16,7 @@
 
 #include "../tap.h"
 #include "device/device.h"
-#include "host/net/amo_word.h"
+#include "host/net/node/amo_word.h"
 #include "host/ops/dheap.h"
 #include "host/util/copying.h"
 #include "host/util/log.h"

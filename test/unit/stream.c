@@ -24,9 +24,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "host/net/am_remote.h"
-#include "host/net/batch.h"
-#include "host/net/progress.h"
+#include "host/net/node/progress.h"
+#include "host/net/stream/am_remote.h"
+#include "host/net/stream/batch.h"
 #include "host/util/log.h"
 
 enum { STEPS = 2500000, SECONDS = 3, DRAIN = 20000, PHASE = 1000, FAILURES = 200, CHUNK_BYTES = 64 };

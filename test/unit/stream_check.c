@@ -1,12 +1,12 @@
-/* stream_check.c - records that the receiver refuses (host/net/stream_check.c), one case for each kind of error. */
-#include "host/net/stream_check.h"
+/* stream_check.c - records that the receiver refuses (host/net/stream/stream_check.c), one case for each kind of error. */
+#include "host/net/stream/stream_check.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 
 #include "../tap.h"
-#include "host/net/lane.h"
-#include "host/net/pipeline.h"
+#include "host/net/stream/lane.h"
+#include "host/net/stream/pipeline.h"
 
 enum { BYTES = 4096, READ_ONLY = 1024 };
 

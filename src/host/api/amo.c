@@ -1,7 +1,7 @@
 /* amo.c - entry points of the atomic memory operations, with their deprecated names. */
 #include "host/api/def.h"
 
-#include "host/net/doorbell.h"
+#include "host/net/node/doorbell.h"
 #include "host/ops/amo.h"
 
 #define ORDER __ATOMIC_SEQ_CST

@@ -3,8 +3,8 @@
 
 #include "host/coll/agree.h"
 #include "host/coll/team.h"
-#include "host/net/doorbell.h"
-#include "host/net/progress.h"
+#include "host/net/node/doorbell.h"
+#include "host/net/node/progress.h"
 #include "host/ops/caller.h"
 #include "host/ops/ctx.h"
 #include "host/ops/dheap.h"

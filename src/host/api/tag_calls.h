@@ -4,7 +4,7 @@
 
 #include <shmemx.h>
 
-#include "host/net/progress.h"
+#include "host/net/node/progress.h"
 #include "host/ops/wait.h"
 #include "host/tag/tag.h"
 #include "host/util/log.h"

@@ -3,7 +3,7 @@
 
 #include "host/coll/agree.h"
 #include "host/coll/team.h"
-#include "host/net/doorbell.h"
+#include "host/net/node/doorbell.h"
 #include "host/ops/caller.h"
 #include "host/ops/ctx.h"
 #include "host/util/cancel.h"

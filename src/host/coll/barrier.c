@@ -1,6 +1,6 @@
 /* barrier.c - how the members of a team synchronise: barriers, notifications of members, of nodes' firsts in rounds. */
 #include "host/coll/team.h"
-#include "host/net/doorbell.h"
+#include "host/net/node/doorbell.h"
 #include "host/ops/remote.h"
 #include "host/ops/wait.h"
 #include "host/policy/schedule.h"

@@ -24,7 +24,7 @@
 
 #include <stdlib.h>
 
-#include "host/net/stream.h"
+#include "host/net/stream/stream.h"
 #include "host/ops/dheap.h"
 #include "host/util/log.h"
 

@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-#include "host/net/stream.h"
+#include "host/net/stream/stream.h"
 #include "host/ops/dheap.h"
 
 struct places {

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "host/coll/team.h"
-#include "host/net/stream.h"
+#include "host/net/stream/stream.h"
 #include "host/ops/launched.h"
 #include "host/ops/wait.h"
 #include "host/util/end.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "host/coll/team.h"
-#include "host/net/stream.h"
+#include "host/net/stream/stream.h"
 
 void shi_team_carry(const struct shmem_team *t, int to, const char *mine, const void *from, size_t bytes)
 {

@@ -10,7 +10,7 @@
 #define SHI_TEAM_H
 
 #include "host/coll/plan.h"
-#include "host/net/doorbell.h"
+#include "host/net/node/doorbell.h"
 #include "host/ops/state.h"
 
 enum {

@@ -33,8 +33,8 @@
 
 #include "host/coll/team.h"
 #include "host/gpc/gpc_wire.h"
-#include "host/net/doorbell.h"
-#include "host/net/progress.h"
+#include "host/net/node/doorbell.h"
+#include "host/net/node/progress.h"
 #include "host/util/log.h"
 #include "host/util/spin.h"
 #include "host/util/thread.h"

@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "host/coll/team.h"
-#include "host/net/stream.h"
+#include "host/net/stream/stream.h"
 #include "host/ops/dheap.h"
 #include "host/util/base.h"
 #include "host/util/tsan.h"

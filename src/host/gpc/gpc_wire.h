@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "host/net/am.h"
+#include "host/net/am/am.h"
 #include "host/util/kept.h"
 #include "host/util/limit.h"
 #include "host/util/tsan.h"

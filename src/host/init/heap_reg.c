@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 #include "host/coll/team.h"
-#include "host/net/stream.h"
+#include "host/net/stream/stream.h"
 #include "host/util/log.h"
 #include "host/util/memory.h"
 

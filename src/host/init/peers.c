@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 #include "host/coll/team.h"
-#include "host/net/stream.h"
+#include "host/net/stream/stream.h"
 #include "host/util/table.h"
 
 static struct shi_peer *peers;

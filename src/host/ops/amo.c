@@ -3,8 +3,8 @@
 
 #include <sched.h>
 
-#include "host/net/doorbell.h"
-#include "host/net/progress.h"
+#include "host/net/node/doorbell.h"
+#include "host/net/node/progress.h"
 #include "host/ops/dheap.h"
 #include "host/ops/remote.h"
 #include "host/ops/span.h"

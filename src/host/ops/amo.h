@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "host/net/amo_word.h"
+#include "host/net/node/amo_word.h"
 #include "host/ops/address.h"
 
 /* An operation on a word of 4 or 8 bytes; values in the low bytes. */

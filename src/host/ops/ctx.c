@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <pthread.h>
 
-#include "host/net/stream.h"
+#include "host/net/stream/stream.h"
 #include "host/util/cancel.h"
 #include "host/util/log.h"
 #include "host/util/pool.h"

@@ -1,7 +1,7 @@
 /* p2p.c - wait for, or test, words that other PEs update; every load is an acquire. */
 #include "host/ops/p2p.h"
 
-#include "host/net/progress.h"
+#include "host/net/node/progress.h"
 #include "host/ops/address.h"
 #include "host/ops/caller.h"
 #include "host/ops/dheap.h"

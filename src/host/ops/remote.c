@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-#include "host/net/remote_op.h"
+#include "host/net/stream/remote_op.h"
 #include "host/ops/dheap.h"
 #include "host/ops/wait.h"
 #include "host/util/log.h"

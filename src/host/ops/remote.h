@@ -5,7 +5,7 @@
 #ifndef SHI_OPS_REMOTE_H
 #define SHI_OPS_REMOTE_H
 
-#include "host/net/stream.h"
+#include "host/net/stream/stream.h"
 #include "host/ops/address.h"
 #include "host/ops/copy.h"
 

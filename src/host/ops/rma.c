@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "host/net/doorbell.h"
+#include "host/net/node/doorbell.h"
 #include "host/ops/amo.h"
 #include "host/ops/dheap.h"
 #include "host/ops/remote.h"

@@ -14,7 +14,7 @@
 #include <sys/types.h>
 
 #include "host/boot/boot.h"
-#include "host/net/net_shm.h"
+#include "host/net/node/net_shm.h"
 #include "host/util/base.h"
 #include "host/util/config.h"
 #include "host/util/tsan.h"

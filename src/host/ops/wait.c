@@ -21,7 +21,7 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include "host/net/doorbell.h"
+#include "host/net/node/doorbell.h"
 #include "host/ops/balance.h"
 #include "host/ops/state.h"
 #include "host/util/cancel.h"

@@ -3,7 +3,7 @@
  * can report them.
  *
  * Other PEs change the awaited words by plain stores, which wake no sleeper. The routines that complete or announce such
- * stores ring the sleeper's doorbell (net/doorbell.h); sleeps are timed, because not all stores are followed by a ring.
+ * stores ring the sleeper's doorbell (net/node/doorbell.h); sleeps are timed, because not all stores are followed by a ring.
  * SHMEM_WAIT says how long a wait yields before it sleeps.
  */
 #ifndef SHI_WAIT_H
@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "host/net/progress.h"
+#include "host/net/node/progress.h"
 #include "host/util/base.h"
 #include "host/util/config.h"
 

@@ -32,7 +32,7 @@
 #include <shmemx_tag.h>
 
 #include "host/coll/team.h"
-#include "host/net/am.h"
+#include "host/net/am/am.h"
 #include "host/ops/dheap.h"
 #include "host/tag/match.h"
 #include "host/tag/tag_wire.h"

@@ -29,7 +29,7 @@
 #include <sched.h>
 #include <string.h>
 
-#include "host/net/progress.h"
+#include "host/net/node/progress.h"
 #include "host/ops/wait.h"
 #include "host/tag/tag.h"
 #include "host/util/log.h"

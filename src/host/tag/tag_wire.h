@@ -8,7 +8,7 @@
 #define SHI_TAG_WIRE_H
 
 #include "host/coll/team.h"
-#include "host/net/am.h"
+#include "host/net/am/am.h"
 
 enum shi_tag_kind {
     SHI_TAG_EAGER,      /* head, payload */

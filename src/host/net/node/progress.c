@@ -1,0 +1,213 @@
+/*
+ * progress.c - the list of progress sources, and the helper thread that polls them when the program does not.
+ *
+ *   word            written by             read by     order
+ *   polls, posts,   program's threads      thread      relaxed: they only have to differ after a while
+ *   sleeps
+ *   left            waits              thread      relaxed: a hint; a wait that sleeps polls, too, but seldom
+ *   thread_off      shi_wait_set           thread      relaxed: it may poll once more
+ *   asleep          thread, waits          waits       relaxed: one that sees it early or late wakes the thread once more,
+ *                                                      or not
+ *   stop            shi_progress_stop      thread      R1 -> A1; the join orders everything else
+ *   first, .next    shi_progress_add       all         R2 -> A2 a source is whole before it is in the list
+ *
+ * Once a millisecond the thread compares the counts of polls and posts. While the program polls, the thread touches nothing
+ * and checks less often the longer that lasts, for each check takes the core from the program. While the program only
+ * posts, the thread polls once a millisecond. When it does neither, or sleeps until a doorbell rings, the thread sleeps in
+ * the transport's wait, handles what comes, and rings the doorbell. A wait of the program that begins wakes it there.
+ */
+#include "host/net/node/progress.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <time.h>
+
+#include "host/net/node/doorbell.h"
+#include "host/util/base.h"
+#include "host/util/cancel.h"
+#include "host/util/thread.h"
+#include "host/util/tsan.h"
+
+enum { CHECK_NS = 1000000, RARE_NS = 4000000, LAST_NS = 8000000, OFTEN_NS = 20000 };
+static const uint64_t TRIM_NS = 10000000000;
+
+/* How long the program has polled by itself, and how long the thread slept last. */
+struct alone {
+    long for_ns, sleep_ns;
+};
+
+int shi_progress_on;
+_Thread_local int shi_progress_own;
+int shi_progress_left, shi_progress_thread_off, shi_progress_asleep;
+
+static struct shi_progress_source *first, **last = &first;
+static unsigned long polls, sleeps;
+unsigned long shi_progress_posts;
+static int stop, running;
+static pthread_t thread;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* add and stop */
+
+static const struct shi_progress_source *follow(struct shi_progress_source *const *link)
+{
+    return __atomic_load_n(link, __ATOMIC_ACQUIRE); /* A2 */
+}
+
+static int poll_all(void)
+{
+    SHI_TSAN_IGNORED;
+    int handled = 0;
+    for (const struct shi_progress_source *s = follow(&first); s; s = follow(&s->next))
+        handled += s->poll();
+    if (handled) /* other threads may wait for it */
+        shi_doorbell_ring_own();
+    return handled;
+}
+
+int shi_progress_poll(void)
+{
+    SHI_UNCANCELLED;
+    if (!shi_progress_own)
+        __atomic_store_n(&polls, __atomic_load_n(&polls, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+    return poll_all();
+}
+
+static void pause_ns(long ns)
+{
+    struct timespec t = {.tv_nsec = ns};
+    nanosleep(&t, NULL);
+}
+
+/* Sleep while the program polls by itself: longer and longer while it does so often, or sleeps in the transport's wait, but at most an
+ * eighth of the time for which it has, so that a message that comes once it computes waits little in comparison. */
+static void leave_alone(struct alone *a, unsigned long polls_since, int slept)
+{
+    int often = slept || polls_since * OFTEN_NS >= (unsigned long)a->sleep_ns;
+    a->for_ns = often ? a->for_ns + a->sleep_ns : 0;
+    a->sleep_ns = a->for_ns / 8 < CHECK_NS ? CHECK_NS : a->for_ns / 8 < RARE_NS ? a->for_ns / 8 : RARE_NS;
+    pause_ns(a->sleep_ns);
+}
+
+/* Sleep in the transport's wait, at most ms. 0 at once where no source can. */
+static int wait_in_source(int ms)
+{
+    SHI_TSAN_IGNORED;
+    for (const struct shi_progress_source *s = follow(&first); s; s = follow(&s->next))
+        if (s->idle_wait && s->idle_wait(ms))
+            return 1;
+    return 0;
+}
+
+/* Sleep until something may have come: in the transport's wait where there is one, else longer and longer. */
+static void idle_wait(long *idle_ns)
+{
+    int ms = INT_MAX;
+    for (const struct shi_progress_source *s = follow(&first); s; s = follow(&s->next))
+        ms = s->every_ms < ms ? s->every_ms : ms;
+    __atomic_store_n(&shi_progress_asleep, 1, __ATOMIC_RELAXED);
+    int slept = wait_in_source(ms);
+    __atomic_store_n(&shi_progress_asleep, 0, __ATOMIC_RELAXED);
+    if (slept)
+        return;
+    pause_ns(*idle_ns);
+    *idle_ns = *idle_ns * 2 < LAST_NS ? *idle_ns * 2 : LAST_NS;
+}
+
+void shi_progress_wake_thread(void)
+{
+    if (!__atomic_exchange_n(&shi_progress_asleep, 0, __ATOMIC_RELAXED))
+        return;
+    for (const struct shi_progress_source *s = follow(&first); s; s = follow(&s->next))
+        if (s->wake)
+            s->wake();
+}
+
+int shi_progress_idle_wait(int timeout_ms)
+{
+    int slept = wait_in_source(timeout_ms);
+    if (slept && !shi_progress_own)
+        __atomic_store_n(&sleeps, __atomic_load_n(&sleeps, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+    return slept;
+}
+
+static void trim(uint64_t *due_ns)
+{
+    uint64_t now = shi_now_ns();
+    if (now < *due_ns)
+        return;
+    *due_ns = now + TRIM_NS;
+    for (const struct shi_progress_source *s = follow(&first); s; s = follow(&s->next))
+        if (s->trim)
+            s->trim();
+}
+
+static void *serve(void *arg)
+{
+    uint64_t trim_ns = shi_now_ns() + TRIM_NS;
+    struct alone alone = {0};
+    unsigned long polled = 0, posted = 0, slept = 0;
+    long idle_ns = CHECK_NS;
+    shi_progress_own = 1;
+    while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE)) { /* A1 */
+        if (shi_unlikely(__atomic_load_n(&shi_progress_thread_off, __ATOMIC_RELAXED))) {
+            pause_ns(CHECK_NS);
+            continue;
+        }
+        trim(&trim_ns);
+        unsigned long polled_now = __atomic_load_n(&polls, __ATOMIC_RELAXED);
+        unsigned long slept_now = __atomic_load_n(&sleeps, __ATOMIC_RELAXED);
+        unsigned long posted_now = __atomic_load_n(&shi_progress_posts, __ATOMIC_RELAXED);
+        if (polled_now != polled && !__atomic_load_n(&shi_progress_left, __ATOMIC_RELAXED)) {
+            leave_alone(&alone, polled_now - polled, slept_now != slept);
+            polled = polled_now;
+            slept = slept_now;
+            continue;
+        }
+        alone = (struct alone){0};
+        polled = polled_now;
+        if (posted_now != posted) { /* the program needs the locks and the core, and will poll */
+            posted = posted_now;
+            poll_all();
+            pause_ns(CHECK_NS);
+        } else if (poll_all() + poll_all()) { /* twice: psm3 reads its sockets at every second poll only */
+            idle_ns = CHECK_NS;
+        } else {
+            idle_wait(&idle_ns);
+        }
+    }
+    return arg;
+}
+
+static int start_thread(void)
+{
+    __atomic_store_n(&stop, 0, __ATOMIC_RELAXED);
+    return shi_thread_start(&thread, serve, NULL, "shmem-progress");
+}
+
+int shi_progress_add(struct shi_progress_source *source)
+{
+    int err = 0;
+    pthread_mutex_lock(&lock);
+    __atomic_store_n(&source->next, NULL, __ATOMIC_RELAXED);
+    __atomic_store_n(last, source, __ATOMIC_RELEASE); /* R2 */
+    last = &source->next;
+    __atomic_store_n(&shi_progress_on, 1, __ATOMIC_RELAXED);
+    if (!running)
+        err = start_thread();
+    running = !err;
+    pthread_mutex_unlock(&lock);
+    return err;
+}
+
+void shi_progress_stop(void)
+{
+    pthread_mutex_lock(&lock);
+    __atomic_store_n(&stop, 1, __ATOMIC_RELEASE); /* R1 */
+    if (running)
+        pthread_join(thread, NULL);
+    running = 0;
+    __atomic_store_n(&first, NULL, __ATOMIC_RELAXED);
+    last = &first;
+    __atomic_store_n(&shi_progress_on, 0, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&lock);
+}

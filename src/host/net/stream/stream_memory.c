@@ -1,0 +1,204 @@
+/*
+ * stream_memory.c - the memory that transfers name: this PE's regions, those of peers, memory that is exposed for messages.
+ *
+ *   word              written by                           read by             order
+ *   exposed           the thread in a collective call      shi_stream_expose   R1 -> A1 an entry is whole. Entries are not freed
+ *   an entry's bytes  the same; 0 once it is withdrawn     the same            relaxed: memory in a transfer is not withdrawn
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "host/net/stream/lane.h"
+#include "host/util/base.h"
+#include "host/util/log.h"
+#include "host/util/memory.h"
+
+#define NET (shi_stream_net.ops)
+
+static struct exposed { /* this PE's regions, the heap several times; the latest first */
+    struct exposed *next;
+    enum shi_region region;
+    const char *base;
+    size_t bytes;
+    struct shi_net_memory memory;
+} *exposed;
+
+static const char *own_memory(int region)
+{
+    const struct shi_stream_region *r = &shi_stream_net.own[region];
+    return r->registered ? r->registered : r->base;
+}
+
+int shi_stream_pins(void)
+{
+    return shi_stream_net.limits.pins;
+}
+
+void shi_stream_cannot_register(enum shi_region region, size_t bytes, int err)
+{
+    static const char *const names[SHI_REGIONS] = {"symmetric heap (SHMEM_SYMMETRIC_SIZE)", "static data", "sync area",
+                                                   "device heap (SHMEM_DEVICE_SYMMETRIC_SIZE)"};
+    struct rlimit locked = {.rlim_cur = RLIM_INFINITY};
+    char most[32] = "unlimited";
+    getrlimit(RLIMIT_MEMLOCK, &locked);
+    if (locked.rlim_cur != RLIM_INFINITY)
+        snprintf(most, sizeof most, "%llu bytes", (unsigned long long)locked.rlim_cur);
+    shi_log_error("network: %s cannot register %zu bytes of the %s: %s; available memory: %zu bytes for %d PEs, locked memory "
+                  "(ulimit -l): %s", NET->provider(), bytes, names[region], NET->error(err), shi_memory_room(""), shi_stream_net.n_local, most);
+}
+
+static int expose_memory(const struct shi_stream_region *r, const char *at, size_t bytes, struct shi_net_memory *out)
+{
+    return r->memory ? NET->expose_device(at, bytes, r->memory, out)
+                     : NET->expose(at, bytes, SHI_NET_READ | SHI_NET_WRITE, out);
+}
+
+/* Register a region's first `bytes`, until shi_stream_forget. 0, or an error that is not logged. */
+static int expose_region(enum shi_region region, size_t bytes, struct shi_net_memory *out)
+{
+    struct exposed *e = malloc(sizeof *e);
+    int err = e ? expose_memory(&shi_stream_net.own[region], own_memory(region), bytes, out) : -ENOMEM;
+    if (err) {
+        free(e);
+        return err;
+    }
+    *e = (struct exposed){exposed, region, shi_stream_net.own[region].base, bytes, *out};
+    __atomic_store_n(&exposed, e, __ATOMIC_RELEASE); /* R1 */
+    return 0;
+}
+
+void shi_stream_forget(enum shi_region region)
+{
+    for (struct exposed *e = exposed; e; e = e->next) {
+        if (e->region != region || !e->bytes)
+            continue;
+        __atomic_store_n(&e->bytes, 0, __ATOMIC_RELAXED);
+        NET->withdraw(&e->memory);
+    }
+    shi_stream_net.memory[shi_stream_net.me][region].handle = 0;
+}
+
+/* The registration of a region that contains [addr, + bytes), or NULL. */
+static const struct exposed *find_exposed(const char *addr, size_t bytes)
+{
+    const struct exposed *e = __atomic_load_n(&exposed, __ATOMIC_ACQUIRE); /* A1 */
+    for (; e; e = e->next) {
+        size_t off = (uintptr_t)addr - (uintptr_t)e->base, length = __atomic_load_n(&e->bytes, __ATOMIC_RELAXED);
+        if (off < length && bytes <= length - off)
+            return e;
+    }
+    return NULL;
+}
+
+int shi_stream_grow(enum shi_region region, size_t had, size_t bytes, struct shi_net_memory *out)
+{
+    int err = shi_stream_pins() ? shi_memory_populate((char *)own_memory(region) + had, bytes - had, shi_stream_net.n_local) : 0;
+    return err ? err : expose_region(region, bytes, out);
+}
+
+int shi_stream_describe(enum shi_region region, const struct shi_stream_region *own, struct shi_net_memory *out)
+{
+    shi_stream_forget(region); /* that of an earlier shmem_init */
+    shi_stream_net.own[region] = *own;
+    *out = (struct shi_net_memory){0};
+    int err = !own->device || own->memory ? expose_region(region, own->bytes, out) : 0;
+    shi_stream_learn(shi_stream_net.me, region, out);
+    if (err && own->device)
+        shi_log_debug("network: %s cannot register %zu bytes of device memory: %s; transfers are copied through host memory",
+                      NET->provider(), own->bytes, NET->error(err));
+    else if (err)
+        shi_stream_cannot_register(region, own->bytes, err);
+    return own->device ? 0 : err;
+}
+
+void shi_stream_learn(int pe, enum shi_region region, const struct shi_net_memory *memory)
+{
+    struct shi_net_memory *m = &shi_stream_net.memory[pe][region];
+    m->base = memory->base;
+    __atomic_store_n(&m->key, memory->key, __ATOMIC_RELAXED); /* another thread may read the old one, which stays valid */
+    __atomic_store_n(&m->handle, memory->handle, __ATOMIC_RELEASE); /* R4 */
+}
+
+int shi_stream_reaches(int pe, enum shi_region region)
+{
+    return __atomic_load_n(&shi_stream_memory(pe, region)->handle, __ATOMIC_RELAXED) != 0; /* it is registered */
+}
+
+int shi_stream_sends(const void *local, size_t bytes)
+{
+    const struct shi_stream_region *d = &shi_stream_net.own[SHI_REGION_DEVICE];
+    uintptr_t off = (uintptr_t)local - (uintptr_t)d->base;
+    if (!d->device || off >= d->bytes)
+        return 1;
+    return shi_stream_reaches(shi_stream_net.me, SHI_REGION_DEVICE) && bytes <= d->bytes - off;
+}
+
+int shi_stream_expose(const void *addr, size_t bytes, struct shi_am_src *out)
+{
+    const struct exposed *e = find_exposed(addr, bytes);
+    struct shi_net_memory m;
+    if (e) { /* symmetric memory: peers have the key already */
+        uint64_t at = e->memory.base + (uint64_t)((const char *)addr - e->base);
+        *out = (struct shi_am_src){.addr = at, .key = e->memory.key, .bytes = bytes};
+        return 0;
+    }
+    int err = NET->expose(addr, bytes, SHI_NET_READ, &m);
+    if (!err)
+        *out = (struct shi_am_src){.addr = m.base, .key = m.key, .bytes = bytes, .handle = m.handle};
+    return err;
+}
+
+int shi_stream_registered(const void *addr, size_t bytes, struct shi_am_src *out)
+{
+    return find_exposed(addr, bytes) && shi_stream_expose(addr, bytes, out) == 0;
+}
+
+void shi_stream_withdraw(const struct shi_am_src *src)
+{
+    if (src->handle)
+        NET->withdraw(&(struct shi_net_memory){.handle = src->handle});
+}
+
+/* ---- reads of exposed memory -------------------------------------------------------------------------------------- */
+
+_Static_assert(sizeof(struct shi_net_req) + 16 <= sizeof ((struct shi_am_fetch *)0)->priv, "a fetch embeds a request");
+
+/* The request inside a fetch, aligned for libfabric's contexts. */
+static struct shi_net_req *req_of(struct shi_am_fetch *f)
+{
+    return (struct shi_net_req *)shi_round_up((uintptr_t)f->priv, 16);
+}
+
+static void fetched(struct shi_net_req *req, int err)
+{
+    struct shi_am_fetch *f;
+    memcpy(&f, req + 1, sizeof f);
+    f->done(f, err);
+}
+
+int shi_stream_fetch(int pe, const struct shi_am_src *src, size_t off, void *to, size_t bytes, struct shi_am_fetch *f)
+{
+    struct shi_lane *l = shi_stream_net.lane[0];
+    struct shi_net_req *req = req_of(f);
+    *req = (struct shi_net_req){.done = fetched};
+    memcpy(req + 1, &f, sizeof f);
+    shi_lane_lock(l);
+    int rc = NET->read(l->net, pe, &(struct shi_net_memory){.base = src->addr, .key = src->key}, off, to, bytes, req);
+    shi_lane_unlock(l);
+    return rc;
+}
+
+/* ---- figures ------------------------------------------------------------------------------------------------------ */
+
+size_t shi_stream_rma_bytes(void)
+{
+    return shi_stream_net.limits.rma_bytes < (size_t)1 << 30 ? shi_stream_net.limits.rma_bytes : (size_t)1 << 30;
+}
+
+size_t shi_stream_bcopy_bytes(void)
+{
+    return shi_stream_net.bcopy_bytes;
+}
