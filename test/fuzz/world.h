@@ -19,7 +19,6 @@
 struct shi_world shi_world = {.up = 1, .n_pes = PES};
 struct shmem_team shi_team_world = {.n = PES, .stride = 1};
 int shi_progress_on;
-unsigned long shi_progress_posts;
 _Thread_local int shi_progress_own;
 _Thread_local const char *shi_wait_inside;
 

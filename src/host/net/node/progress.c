@@ -2,8 +2,7 @@
  * progress.c - the list of progress sources, and the helper thread that polls them when the program does not.
  *
  *   word            written by             read by     order
- *   polls, posts,   program's threads      thread      relaxed: they only have to differ after a while
- *   sleeps
+ *   polls           program's threads      thread      relaxed: it only has to differ after a while
  *   left            waits              thread      relaxed: a hint; a wait that sleeps polls, too, but seldom
  *   thread_off      shi_wait_set           thread      relaxed: it may poll once more
  *   asleep          thread, waits          waits       relaxed: one that sees it early or late wakes the thread once more,
@@ -11,10 +10,9 @@
  *   stop            shi_progress_stop      thread      R1 -> A1; the join orders everything else
  *   first, .next    shi_progress_add       all         R2 -> A2 a source is whole before it is in the list
  *
- * Once a millisecond the thread compares the counts of polls and posts. While the program polls, the thread touches nothing
- * and checks less often the longer that lasts, for each check takes the core from the program. While the program only
- * posts, the thread polls once a millisecond. When it does neither, or sleeps until a doorbell rings, the thread sleeps in
- * the transport's wait, handles what comes, and rings the doorbell. A wait of the program that begins wakes it there.
+ * While the program polls, the thread only compares the count of polls every PAUSE_NS, for each look takes the core from the program.
+ * When it does not, or sleeps until a doorbell rings, the thread sleeps in the transport's wait, handles what comes, and rings the
+ * doorbell. A wait of the program that begins wakes it there.
  */
 #include "host/net/node/progress.h"
 
@@ -29,21 +27,16 @@
 #include "host/util/thread.h"
 #include "host/util/tsan.h"
 
-enum { CHECK_NS = 1000000, RARE_NS = 4000000, LAST_NS = 8000000, OFTEN_NS = 20000 };
+/* A message for a program that has just begun to compute waits for a pause. FIRST_NS to LAST_NS: without a transport that can wait. */
+enum { PAUSE_NS = 2000000, FIRST_NS = 1000000, LAST_NS = 8000000 };
 static const uint64_t TRIM_NS = 10000000000;
-
-/* How long the program has polled by itself, and how long the thread slept last. */
-struct alone {
-    long for_ns, sleep_ns;
-};
 
 int shi_progress_on;
 _Thread_local int shi_progress_own;
 int shi_progress_left, shi_progress_thread_off, shi_progress_asleep;
 
 static struct shi_progress_source *first, **last = &first;
-static unsigned long polls, sleeps;
-unsigned long shi_progress_posts;
+static unsigned long polls;
 static int stop, running;
 static pthread_t thread;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* add and stop */
@@ -78,22 +71,11 @@ static void pause_ns(long ns)
     nanosleep(&t, NULL);
 }
 
-/* Sleep while the program polls by itself: longer and longer while it does so often, or sleeps in the transport's wait, but at most an
- * eighth of the time for which it has, so that a message that comes once it computes waits little in comparison. */
-static void leave_alone(struct alone *a, unsigned long polls_since, int slept)
-{
-    int often = slept || polls_since * OFTEN_NS >= (unsigned long)a->sleep_ns;
-    a->for_ns = often ? a->for_ns + a->sleep_ns : 0;
-    a->sleep_ns = a->for_ns / 8 < CHECK_NS ? CHECK_NS : a->for_ns / 8 < RARE_NS ? a->for_ns / 8 : RARE_NS;
-    pause_ns(a->sleep_ns);
-}
-
-/* Sleep in the transport's wait, at most ms. 0 at once where no source can. */
-static int wait_in_source(int ms)
+int shi_progress_idle_wait(int timeout_ms)
 {
     SHI_TSAN_IGNORED;
     for (const struct shi_progress_source *s = follow(&first); s; s = follow(&s->next))
-        if (s->idle_wait && s->idle_wait(ms))
+        if (s->idle_wait && s->idle_wait(timeout_ms))
             return 1;
     return 0;
 }
@@ -105,7 +87,7 @@ static void idle_wait(long *idle_ns)
     for (const struct shi_progress_source *s = follow(&first); s; s = follow(&s->next))
         ms = s->every_ms < ms ? s->every_ms : ms;
     __atomic_store_n(&shi_progress_asleep, 1, __ATOMIC_RELAXED);
-    int slept = wait_in_source(ms);
+    int slept = shi_progress_idle_wait(ms);
     __atomic_store_n(&shi_progress_asleep, 0, __ATOMIC_RELAXED);
     if (slept)
         return;
@@ -122,14 +104,6 @@ void shi_progress_wake_thread(void)
             s->wake();
 }
 
-int shi_progress_idle_wait(int timeout_ms)
-{
-    int slept = wait_in_source(timeout_ms);
-    if (slept && !shi_progress_own)
-        __atomic_store_n(&sleeps, __atomic_load_n(&sleeps, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
-    return slept;
-}
-
 static void trim(uint64_t *due_ns)
 {
     uint64_t now = shi_now_ns();
@@ -144,36 +118,23 @@ static void trim(uint64_t *due_ns)
 static void *serve(void *arg)
 {
     uint64_t trim_ns = shi_now_ns() + TRIM_NS;
-    struct alone alone = {0};
-    unsigned long polled = 0, posted = 0, slept = 0;
-    long idle_ns = CHECK_NS;
+    unsigned long polled = 0;
+    long idle_ns = FIRST_NS;
     shi_progress_own = 1;
     while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE)) { /* A1 */
         if (shi_unlikely(__atomic_load_n(&shi_progress_thread_off, __ATOMIC_RELAXED))) {
-            pause_ns(CHECK_NS);
+            pause_ns(PAUSE_NS);
             continue;
         }
         trim(&trim_ns);
-        unsigned long polled_now = __atomic_load_n(&polls, __ATOMIC_RELAXED);
-        unsigned long slept_now = __atomic_load_n(&sleeps, __ATOMIC_RELAXED);
-        unsigned long posted_now = __atomic_load_n(&shi_progress_posts, __ATOMIC_RELAXED);
-        if (polled_now != polled && !__atomic_load_n(&shi_progress_left, __ATOMIC_RELAXED)) {
-            leave_alone(&alone, polled_now - polled, slept_now != slept);
-            polled = polled_now;
-            slept = slept_now;
-            continue;
-        }
-        alone = (struct alone){0};
-        polled = polled_now;
-        if (posted_now != posted) { /* the program needs the locks and the core, and will poll */
-            posted = posted_now;
-            poll_all();
-            pause_ns(CHECK_NS);
-        } else if (poll_all() + poll_all()) { /* twice: psm3 reads its sockets at every second poll only */
-            idle_ns = CHECK_NS;
-        } else {
+        unsigned long before = polled;
+        polled = __atomic_load_n(&polls, __ATOMIC_RELAXED);
+        if (polled != before && !__atomic_load_n(&shi_progress_left, __ATOMIC_RELAXED))
+            pause_ns(PAUSE_NS);
+        else if (poll_all() + poll_all()) /* twice: psm3 reads its sockets at every second poll only */
+            idle_ns = FIRST_NS;
+        else
             idle_wait(&idle_ns);
-        }
     }
     return arg;
 }

@@ -43,14 +43,6 @@ extern int shi_progress_on; /* there is a source; relaxed: a poll that sees it e
 /* For the program's threads: poll every source once. How much was handled; 0 is idle. */
 int shi_progress_poll(void);
 
-/* The program posts to the network: the thread leaves it the locks. */
-extern unsigned long shi_progress_posts;
-static inline void shi_progress_post(void)
-{
-    if (!shi_progress_own)
-        __atomic_store_n(&shi_progress_posts, __atomic_load_n(&shi_progress_posts, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
-}
-
 /* How many threads of the program sleep until a doorbell rings: while there are any, the thread does their polling. */
 extern int shi_progress_left;
 

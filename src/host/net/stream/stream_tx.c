@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "host/net/node/progress.h"
 #include "host/net/stream/batch.h"
 #include "host/net/stream/stream_quiet.h"
 #include "host/net/stream/written.h"
@@ -31,7 +30,6 @@ static void *begin(struct shi_lane *l, const struct shi_remote_addr *to, struct 
 {
     r.region = (uint8_t)to->region;
     r.off = to->off;
-    shi_progress_post();
     shi_lane_lock(l);
     int may_go = shi_stream_behind_writes(l, to->pe, flags & SHI_STREAM_AFTER_WRITES, w);
     void *p = may_go ? shi_batch_append(l, to->pe, &r, room_of(&l->to[to->pe], w)) : NULL;
@@ -220,7 +218,6 @@ int shi_stream_write(struct shi_lane *l, const struct shi_remote_addr *to, const
                      struct shi_net_req *req, struct shi_stream_wait *w)
 {
     int rc = -EAGAIN;
-    shi_progress_post();
     shi_lane_lock(l);
     if (shi_stream_behind_fence(l, to->pe, w))
         rc = write_memory(l, to->pe, shi_stream_memory(to->pe, to->region), to->off, from, bytes, req);
@@ -245,7 +242,6 @@ static void keep_awake(struct shi_lane *l, int pe)
 int shi_stream_read(struct shi_lane *l, const struct shi_remote_addr *from, void *to, size_t bytes,
                     struct shi_net_req *req)
 {
-    shi_progress_post();
     shi_lane_lock(l);
     int rc = started(from->pe, NET->read(l->net, from->pe, shi_stream_memory(from->pe, from->region), from->off, to,
                                          bytes, req));
