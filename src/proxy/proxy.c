@@ -44,9 +44,7 @@
 #include "proxy/staged.h"
 
 enum { MAX_OPS = 1024, MANY = 64, POLLS = 200, SLICE_NS = 100000, CHECKS = 20 };
-/* Sleeps without requests; the long ones after LONG_IDLE rounds. */
-enum { FIRST_SLEEP_US = 20, LAST_SLEEP_US = 160, LONG_IDLE = 1000, LONG_SLEEP_US = 4000 };
-enum { LEFT_SLEEP_US = 1000, OFTEN_US = 100 }; /* while kernels' threads poll, at least every OFTEN_US */
+enum { FIRST_SLEEP_US = 20, LEFT_SLEEP_US = 1000, OFTEN_US = 100 }; /* while kernels' threads poll, at least every OFTEN_US */
 static const uint64_t patience_ns = 2000000000;
 
 static struct shi_proxy_ring *rings;
@@ -199,9 +197,10 @@ static void idle_wait(struct shi_wait *w, unsigned idle)
         shi_relax();
         return;
     }
-    uint32_t most = idle < LONG_IDLE ? LAST_SLEEP_US : LONG_SLEEP_US;
-    w->sleep_us = w->sleep_us == 0 ? FIRST_SLEEP_US : w->sleep_us * 2 < most ? w->sleep_us * 2 : most;
-    sleep_for(w->sleep_us);
+    uint64_t now = shi_now_ns();
+    w->since_ns = w->sleeps ? w->since_ns : now;
+    w->sleeps = 1;
+    sleep_for((uint32_t)(shi_wait_sleeps_for(now - w->since_ns) / 1000));
 }
 
 /* The proxy runs for microseconds at a time: with a short time slice the scheduler prefers it to kernels that compute. Takes
@@ -247,7 +246,7 @@ static void *serve(void *arg)
         }
         idle_wait(&w, idle++);
         shi_copying_poll();
-        if (w.sleep_us)
+        if (w.sleeps)
             check_stuck();
     }
     return arg;

@@ -50,7 +50,7 @@ uint64_t shi_p2p_fetch_signal(const char *routine, const uint64_t *sig)
 {
     uint64_t now = load_awaited(routine, SHI_U64, sig);
     shi_tsan_acquire();
-    if (shi_unlikely(shi_wait_tests)) {
+    if (shi_unlikely(shi_wait_rules.tests)) {
         static _Thread_local struct { const uint64_t *sig; uint64_t value; } last;
         shi_wait_tested(sig != last.sig || now != last.value); /* a fetch that brings nothing new is a failed test */
         last.sig = sig;

@@ -1,6 +1,6 @@
 /*
- * wait.h - wait loops: poll briefly, then yield the core, then sleep; notice an abort; register long waits so that SIGUSR1
- * can report them.
+ * wait.h - wait loops: poll briefly, then yield the core, then sleep, as host/policy/wait.h says; notice an abort; register long waits
+ * so that SIGUSR1 can report them.
  *
  * Other PEs change the awaited words by plain stores, which wake no sleeper. The routines that complete or announce such
  * stores ring the sleeper's doorbell (net/node/doorbell.h); sleeps are timed, because not all stores are followed by a ring.
@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 #include "host/net/node/progress.h"
+#include "host/policy/wait.h"
 #include "host/util/base.h"
-#include "host/util/config.h"
 
 struct shmem_team;
 
@@ -36,7 +36,7 @@ struct shi_wait_for {
 struct shi_wait {
     unsigned polls;    /* of the condition, since progress was last polled */
     unsigned rounds;   /* polls of progress that brought nothing */
-    uint32_t sleep_us; /* 0 while yielding */
+    int sleeps;        /* 0 while yielding */
     uint64_t since_ns; /* first yield, 0 before */
     int registered;    /* its index in the table of blocked waits, plus 1; -1: the table was full; 0: not registered */
 };
@@ -49,11 +49,9 @@ static inline void shi_wait_anew(struct shi_wait *w)
     *w = (struct shi_wait){.registered = w->registered};
 }
 
-extern unsigned shi_wait_polls[2]; /* of the condition between two polls of progress, set at init; [0]: no progress source */
-
-/* Set the poll counts and the time until a wait sleeps: SHMEM_WAIT, SHMEM_TEST_SPIN, 1 when the node has more PEs than cores, 1
- * when there is a network. */
-void shi_wait_set(enum shi_wait_mode mode, long polls, int oversubscribed, int network);
+/* Set at init; before, waits yield. */
+extern struct shi_wait_rules shi_wait_rules;
+void shi_wait_set(enum shi_wait_mode mode, long spin, int oversubscribed, int network);
 
 /* Work that waiting threads of the program do besides progress; returns how much was done. NULL: none. Set and cleared with
  * release while other threads may wait (W1); a wait loads it with acquire (W2). */
@@ -82,8 +80,6 @@ int shi_wait_aborted(void);
  * wait for something that only progress brings call it directly. */
 void shi_wait_slow(struct shi_wait *w);
 
-/* How many tests of a thread may fail before one yields the core, set at init; 0: PEs have cores of their own, no test yields. */
-extern unsigned shi_wait_tests;
 int shi_wait_test_ended(int passed);
 
 /* The result of a routine that tests and does not wait, and whose callers repeat it in loops: passed. Where PEs share cores, a
@@ -91,7 +87,7 @@ int shi_wait_test_ended(int passed);
  * time, unless the program computes between its tests. */
 static inline int shi_wait_tested(int passed)
 {
-    return shi_likely(!shi_wait_tests) ? passed : shi_wait_test_ended(passed);
+    return shi_likely(!shi_wait_rules.tests) ? passed : shi_wait_test_ended(passed);
 }
 
 /* The same, and then the thread may be cancelled: its registration ends, and it calls undo(arg). Otherwise no wait can be cancelled. */
@@ -100,7 +96,7 @@ void shi_wait_slow_or_end(struct shi_wait *w, void (*undo)(void *arg), void *arg
 /* One poll of the condition, before the next one; 0: it is time for shi_wait_slow. */
 static inline int shi_wait_relax(struct shi_wait *w)
 {
-    if (shi_unlikely(w->polls >= shi_wait_polls[__atomic_load_n(&shi_progress_on, __ATOMIC_RELAXED)]))
+    if (shi_unlikely(w->polls >= shi_wait_rules.polls[__atomic_load_n(&shi_progress_on, __ATOMIC_RELAXED)]))
         return 0;
     w->polls++;
     shi_relax();
@@ -142,7 +138,7 @@ int shi_wait_next_blocked(int *at, struct shi_wait_for *out, uint64_t *since_ns)
 /* Its parts, for other loops: after each step, and at the end. */
 #define SHI_WAIT_REGISTER(W, ...)                                                                                    \
     do {                                                                                                             \
-        if (shi_unlikely((W)->sleep_us && !(W)->registered))                                                         \
+        if (shi_unlikely((W)->sleeps && !(W)->registered))                                                         \
             shi_wait_register(W, &(const struct shi_wait_for){__VA_ARGS__});                                         \
     } while (0)
 
