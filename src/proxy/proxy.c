@@ -3,14 +3,12 @@
  * kernels that ended or hang after they took a ticket and before they filled its slot.
  *
  * Where kernels run on threads of the host, those threads poll too while they wait: a reply then needs no switch to another
- * core. While they poll often the proxy thread polls neither rings nor network, because it would take their core and their
- * messages. shmemx_device_sync polls too. `polling` is a try-lock held while polling.
+ * core. shmemx_device_sync polls too. `polling` is a try-lock held while polling.
  *
  *   word           written by              read by         order
  *   rings          shi_proxy_serve         pollers         R1 -> A1: a ring is complete before it is served; rings are
  *                                                          removed only when the thread has ended
  *   stop           shi_proxy_down          proxy thread    relaxed: the join orders everything else
- *   kernels_polls  kernels' threads        proxy thread    relaxed: a hint; lost increments do not matter
  *   others_launch  the program             proxy thread    relaxed: set before the program's first launch
  */
 #include "proxy/proxy.h"
@@ -43,15 +41,13 @@
 #include "proxy/send.h"
 #include "proxy/staged.h"
 
-enum { MAX_OPS = 1024, MANY = 64, POLLS = 200, SLICE_NS = 100000, CHECKS = 20 };
-enum { FIRST_SLEEP_US = 20, LEFT_SLEEP_US = 1000, OFTEN_US = 100 }; /* while kernels' threads poll, at least every OFTEN_US */
+enum { MAX_OPS = 1024, POLLS = 200, SLICE_NS = 100000, CHECKS = 20 };
 static const uint64_t patience_ns = 2000000000;
 
 static struct shi_proxy_ring *rings;
 static pthread_t thread;
 static int running, stop;
 static int others_launch; /* set once */
-static unsigned long kernels_polls;
 static int warned; /* of a slot that stays empty; under polling */
 static pthread_mutex_t polling = PTHREAD_MUTEX_INITIALIZER;
 /* Under polling: requests of all rings have been advanced in this round; what the network brought, or -1: it was not polled. */
@@ -113,41 +109,17 @@ static uint64_t head_of(const struct shi_proxy_ring *p)
     return head;
 }
 
-/* For kernels' threads while they wait: poll. Rounds of many requests do not count as polls: the proxy thread then helps. */
+/* For kernels' threads while they wait: poll. */
 static int while_idle(void)
 {
     int came, served = try_poll(&came);
-    if (came < 0)
-        came = shi_progress();
-    if (served <= MANY)
-        __atomic_store_n(&kernels_polls, __atomic_load_n(&kernels_polls, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
-    return served + came;
+    return served + (came < 0 ? shi_progress() : came);
 }
 
 static void sleep_for(uint32_t us)
 {
     shi_wait_aborted();
     nanosleep(&(struct timespec){.tv_nsec = us * 1000L}, NULL);
-}
-
-/* How often kernels' threads had polled at the last look, and how long the proxy thread has slept since. */
-struct left {
-    unsigned long polls;
-    uint32_t us;
-};
-
-/* Sleep while kernels' threads poll often, longer each time that they still do. 0 at once when they do not. */
-static int leave_to_kernels(struct left *l)
-{
-    unsigned long polls = __atomic_load_n(&kernels_polls, __ATOMIC_RELAXED), since = polls - l->polls;
-    l->polls = polls;
-    if (since == 0 || since * OFTEN_US < l->us) {
-        l->us = 0;
-        return 0;
-    }
-    l->us = l->us == 0 ? FIRST_SLEEP_US : l->us * 2 < LEFT_SLEEP_US ? l->us * 2 : LEFT_SLEEP_US;
-    sleep_for(l->us);
-    return 1;
 }
 
 /* A kernel took a ticket and its slot stays empty: it is starved, stopped or dead. */
@@ -223,7 +195,6 @@ static void request_short_slices(void)
 static void *serve(void *arg)
 {
     struct shi_wait w = SHI_WAIT_INIT;
-    struct left left = {0};
     unsigned idle = 0;
     int came;
     shi_allow_thread();
@@ -235,10 +206,6 @@ static void *serve(void *arg)
     else
         shi_cpu_leave_busy();
     while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
-        if (leave_to_kernels(&left)) {
-            check_stuck();
-            continue;
-        }
         if (try_poll(&came)) {
             w = SHI_WAIT_INIT;
             idle = 0;
