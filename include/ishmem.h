@@ -1,5 +1,5 @@
 /*
- * ishmem.h - Intel SHMEM's names for Fulmar: on the host from C and C++, in kernels from OpenCL C and CUDA C++.
+ * ishmem.h - Intel SHMEM's names for Fulmar: on the host from C and C++, in kernels from OpenCL C and CUDA C++, in SYCL for both.
  *
  * ishmem_malloc allocates from the device symmetric heap, as in Intel SHMEM; routines accept any symmetric object. On the
  * host, typed names are declarations of the shmem_ symbols: they cost nothing, and profiling libraries intercept the calls.
@@ -28,14 +28,16 @@
 #define ISHMEM_THREAD_MULTIPLE 3
 #define ISHMEM_TEAM_NUM_CONTEXTS 1L
 
+#if defined(SYCL_LANGUAGE_VERSION) || defined(__ACPP__) || defined(__ADAPTIVECPP__)
+#include "ishmem_sycl.h"
+#elif defined(__OPENCL_C_VERSION__) || defined(__CUDACC__)
 #define ISHMEM_TEAM_INVALID ((ishmem_team_t)0)
-
-#if defined(__OPENCL_C_VERSION__) || defined(__CUDACC__)
 #include "ishmem_device.h"
 #else
 
 #include "shmem.h"
 
+#define ISHMEM_TEAM_INVALID ((ishmem_team_t)0)
 #define ISHMEM_TEAM_WORLD SHMEM_TEAM_WORLD
 #define ISHMEM_TEAM_SHARED SHMEM_TEAM_SHARED
 #define ISHMEMX_TEAM_NODE SHMEM_TEAM_SHARED

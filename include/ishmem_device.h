@@ -5,7 +5,7 @@
  * of work-items that call it together, N and T the type, E the element's bytes. It is the body of ishmem_N_name, of the
  * overload ishmem_name, and of the _work_group forms of ishmemx.h.
  */
-#if !defined(ISHMEM_DEVICE_H) && (defined(__OPENCL_C_VERSION__) || defined(__CUDACC__))
+#if !defined(ISHMEM_DEVICE_H) && (defined(__OPENCL_C_VERSION__) || defined(__CUDACC__) || defined(SHI_SYCL))
 #define ISHMEM_DEVICE_H
 
 #include "shmemg.h"
@@ -19,9 +19,11 @@ typedef struct {
     int num_contexts;
 } ishmem_team_config_t;
 
+#ifndef SHI_SYCL
 #define ISHMEM_TEAM_WORLD SHMEM_DEVICE_TEAM_WORLD
 #define ISHMEM_TEAM_SHARED SHMEM_DEVICE_TEAM_SHARED
 #define ISHMEMX_TEAM_NODE SHMEM_DEVICE_TEAM_SHARED
+#endif
 
 #if defined(__OPENCL_C_VERSION__)
 #define ISHMEM_FN SHI_FN __attribute__((overloadable))

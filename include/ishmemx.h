@@ -5,7 +5,9 @@
 #define ISHMEMX_H
 #include "ishmem.h"
 
-#if defined(__OPENCL_C_VERSION__) || defined(__CUDACC__)
+#if defined(SHI_SYCL)
+#include "ishmemx_sycl.h"
+#elif defined(__OPENCL_C_VERSION__) || defined(__CUDACC__)
 #include "ishmemx_device.h"
 #else
 

@@ -2,7 +2,7 @@
  * ishmemx_device.h - the device's part of ishmemx.h: block transfers, signals, and the _work_group forms, whose last
  * argument is the group of work-items that calls together.
  */
-#if !defined(ISHMEMX_DEVICE_H) && (defined(__OPENCL_C_VERSION__) || defined(__CUDACC__))
+#if !defined(ISHMEMX_DEVICE_H) && (defined(__OPENCL_C_VERSION__) || defined(__CUDACC__) || defined(SHI_SYCL))
 #define ISHMEMX_DEVICE_H
 
 #include "ishmem.h"

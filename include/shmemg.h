@@ -27,7 +27,7 @@
 #ifndef SHMEMG_H
 #define SHMEMG_H
 
-#if defined(__OPENCL_C_VERSION__) || defined(__CUDACC__) || defined(SHMEMG_HOST_ITEMS)
+#if defined(__OPENCL_C_VERSION__) || defined(__CUDACC__) || defined(SHMEMG_HOST_ITEMS) || defined(SHI_SYCL)
 
 #include "shmem_table.h"
 

@@ -58,6 +58,15 @@ int shmemx_ze_get(ze_driver_handle_t *driver, ze_context_handle_t *context, ze_d
 int shmemx_ze_module_enter(ze_module_handle_t module);
 int shmemx_ze_module_leave(ze_module_handle_t module);
 
+/*
+ * For ishmem.h in SYCL, which calls them. shmemx_sycl_claim, before main: where the device will be the CPU, name its driver to Level Zero's
+ * loader. shmemx_sycl_up, collective: use these handles, or with NULL those that SHMEM_DEVICE selects, for the device symmetric heap, and
+ * give kernels their default context. shmemx_sycl_state: its address for kernels of this Level Zero context, or NULL.
+ */
+void shmemx_sycl_claim(void);
+int shmemx_sycl_up(ze_driver_handle_t driver, ze_context_handle_t context, ze_device_handle_t device);
+void *shmemx_sycl_state(ze_context_handle_t context, ze_device_handle_t device);
+
 #ifdef __GNUC__
 #pragma GCC visibility pop
 #endif

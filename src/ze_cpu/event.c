@@ -65,6 +65,7 @@ struct _ze_event_pool_handle_t {
     struct zc_event_state *states;
     uint32_t count;
     int fd;
+    bool opened; /* by its IPC handle */
 };
 
 static ze_result_t pool_map(int fd, uint32_t count, ze_event_pool_handle_t *out)
@@ -75,7 +76,7 @@ static ze_result_t pool_map(int fd, uint32_t count, ze_event_pool_handle_t *out)
         free(p);
         return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
     }
-    *p = (struct _ze_event_pool_handle_t){at, count, fd};
+    *p = (struct _ze_event_pool_handle_t){at, count, fd, false};
     *out = p;
     return ZE_RESULT_SUCCESS;
 }
@@ -133,6 +134,8 @@ ze_result_t zc_EventPoolOpenIpcHandle(ze_context_handle_t c, ze_ipc_event_pool_h
     ze_result_t r = pool_map(fd, h.count, out);
     if (r)
         close(fd);
+    else
+        (*out)->opened = true;
     return r;
 }
 
@@ -151,6 +154,8 @@ ze_result_t zc_EventCreate(ze_event_pool_handle_t p, const ze_event_desc_t *desc
     if (!e)
         return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
     e->state = &p->states[desc->index];
+    if (!p->opened) /* an earlier event of this index may have been destroyed */
+        zc_flag_set(&e->state->flag, FLAG_CLEAR);
     *out = e;
     return ZE_RESULT_SUCCESS;
 }

@@ -202,6 +202,7 @@ static bool control(struct zc_module *m, const uint32_t *p)
     case OpLifetimeStart:
     case OpLifetimeStop:
     case OpAssumeTrueKHR:
+    case OpLoopControlINTEL:
         return true;
     }
     return false;

@@ -87,7 +87,9 @@
     X(PtrEqual, 401, "trvv") X(PtrNotEqual, 402, "trvv")                                                              \
     X(SubgroupShuffleINTEL, 5571, "trvv") X(SubgroupShuffleDownINTEL, 5572, "trvvv")                                  \
     X(SubgroupShuffleUpINTEL, 5573, "trvvv") X(SubgroupShuffleXorINTEL, 5574, "trvv")                                 \
-    X(AssumeTrueKHR, 5630, "v") X(ExpectKHR, 5631, "trvv")
+    X(AssumeTrueKHR, 5630, "v") X(ExpectKHR, 5631, "trvv")                                                            \
+    X(LoopControlINTEL, 5887, "n*") X(AliasDomainDeclINTEL, 5911, "ri?") X(AliasScopeDeclINTEL, 5912, "rii?")        \
+    X(AliasScopeListDeclINTEL, 5913, "ri*")
 /* clang-format on */
 
 #define ZC_SPIRV_ENUM(name, number, shape) Op##name = number,

@@ -143,6 +143,9 @@ static void exporter(int s)
     send_fd(s, mem);
     send_fd(s, evs);
     CHECK(!zeEventHostSynchronize(e, LIMIT_NS));
+    ZE(zeEventDestroy(e));
+    ZE(zeEventCreate(p, &desc, &e));
+    CHECK(zeEventQueryStatus(e) == ZE_RESULT_NOT_READY);
     zt_copy(h, d, BYTES);
     for (uint32_t i = 0; i < BYTES / 4; i++)
         CHECKF(h[i] == i * 3 + 1, "word %u: %u", i, h[i]);

@@ -14,12 +14,29 @@
 typedef SHI_GLOBAL struct shi_dev_ctx *shmem_ctx_t;
 typedef SHI_GLOBAL struct shi_dev_team *shmem_team_t;
 
+#ifdef SHI_SYCL
+#define SHI_CTX_DEFAULT_ (&shi_sycl_state()->ctx)
+#define shmemg_fault_ (shi_sycl_state()->fault)
+#if SHI_ACPP
+SHI_HOT SHI_GLOBAL struct shi_sycl_state *shi_sycl_state(void)
+{
+    return (SHI_GLOBAL struct shi_sycl_state *)SHI_SYCL_PLACE;
+}
+#else
+inline sycl::ext::oneapi::experimental::device_global<struct shi_sycl_state *> shi_sycl_at;
+SHI_HOT SHI_GLOBAL struct shi_sycl_state *shi_sycl_state(void)
+{
+    return shi_sycl_at;
+}
+#endif
+#else
 /* The context of routines without one. The host writes it once per module. */
 SHI_CONSTANT struct shi_dev_ctx SHMEMG_DEFAULT_ = {0};
 /* The first error of a routine that was called without a valid context. As *ctx->fault. */
 SHI_PROGRAM_SCOPE shi_u64 shmemg_fault_ = 0;
 SHI_SYMBOLS(SHMEMG_DEFAULT_, shmemg_fault_)
 #define SHI_CTX_DEFAULT_ ((shmem_ctx_t)&SHMEMG_DEFAULT_)
+#endif
 
 SHI_FN void shi_fault(shmem_ctx_t ctx, int kind, shi_u64 culprit)
 {

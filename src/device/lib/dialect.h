@@ -1,5 +1,5 @@
 /*
- * dialect.h - the differences of OpenCL C, CUDA C++ and C11, so that the rest of the device library is one source.
+ * dialect.h - the differences of OpenCL C, CUDA C++, SYCL (sycl.h) and C11, so that the rest of the device library is one source.
  *
  * C11 is for the host: the proxy's side of shared words, and threads that act as work-items in tests.
  * Atomics and fences have system scope: the other side is a host thread or another device.
@@ -201,6 +201,10 @@ SHI_FN shi_u64 shi_address(const void *p)
 {
     return (shi_u64)p;
 }
+
+#elif defined(SHI_SYCL)
+
+#include "device/lib/sycl.h"
 
 #else
 

@@ -143,6 +143,10 @@ SHI_FN shi_u64 shi_vote_add(struct shi_vote vote, shi_u64 *p, shi_u64 v)
 }
 #define SHI_VOTES
 
+#elif defined(SHI_SYCL)
+
+#include "device/lib/sycl_group.h"
+
 #else
 
 /*

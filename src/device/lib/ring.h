@@ -84,7 +84,7 @@ struct shi_ring {
 };
 
 #ifndef __OPENCL_C_VERSION__
-#ifndef __CUDACC__
+#ifndef __cplusplus
 _Static_assert(sizeof(struct shi_ring_line) == 64, "the line is published as one");
 _Static_assert(sizeof(struct shi_ring_result) == 32, "host and device agree");
 _Static_assert(sizeof(struct shi_ring) == 192, "host and device agree");

@@ -48,11 +48,21 @@ struct shi_dev_ctx {
     shi_u64 near[SHI_DEV_NEAR]; /* address of the heap of near_first, and of those after it that this device reaches as well */
 };
 
+/* What a kernel in SYCL finds without an argument, see sycl.h: the default context, and the first error of a routine that was called
+ * without a valid one. The constant stands for its address; it has the version, as SHMEMG_DEFAULT_. */
+struct shi_sycl_state {
+    struct shi_dev_ctx ctx;
+    shi_u64 fault;
+};
+#define SHI_SYCL_PLACES 0x46756c6d61720000 /* of all versions: the next 64 KiB */
+#define SHI_SYCL_PLACE (SHI_SYCL_PLACES + (SHI_DEV_VERSION << 10))
+
 /* Errors of device routines, which the host reports. Bits 0-7: the kind; bits 8-63: the offending value. */
 enum { SHI_FAULT_NONE, SHI_FAULT_PE, SHI_FAULT_ADDRESS, SHI_FAULT_OPERATOR, SHI_FAULT_CONTEXT, SHI_FAULT_TEAM };
 
 #ifndef __OPENCL_C_VERSION__
-#ifndef __CUDACC__
+#ifndef __cplusplus
+_Static_assert(sizeof(struct shi_sycl_state) <= 1 << 10, "places of two versions differ");
 _Static_assert(sizeof(struct shi_dev_team) == 32 + 8 * SHI_DEV_ROUNDS, "host and device agree");
 _Static_assert(sizeof(struct shi_dev_ctx) == 112 + 8 * SHI_DEV_NEAR, "host and device agree");
 #endif

@@ -240,6 +240,13 @@ static uint64_t module_fault(const char *routine, const struct image *i)
     return fault;
 }
 
+static uint64_t (*others_fault)(void); /* of modules that the library does not know; NULL: none */
+
+void shi_module_faults(uint64_t (*fault)(void))
+{
+    others_fault = fault;
+}
+
 /* Complete requests of kernels that have ended; die if one was refused. */
 static void complete(const char *routine)
 {
@@ -249,6 +256,8 @@ static void complete(const char *routine)
     for (const struct image *i = images; !fault && i; i = i->next)
         fault = module_fault(routine, i);
     pthread_mutex_unlock(&lock);
+    if (!fault && others_fault)
+        fault = others_fault();
     if (fault)
         shi_die(routine, "a kernel was refused: %s", shi_handle_fault_words(fault));
 }

@@ -28,7 +28,7 @@ static shi_config_device choice; /* good when chosen */
 static int chosen;
 static struct {
     void (*finish)(void), (*stop)(void);
-} above[4]; /* registered by the proxy and by kernel launches */
+} above[8]; /* registered by the proxy and by kernel launches */
 static int n_above;
 
 /* The record that each PE sends to the others. */

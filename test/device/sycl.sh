@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# sycl.sh - Intel SHMEM's API in SYCL (sycl.cpp) by AdaptiveCpp: in kernels by a work-item, sub-groups and groups, on the host and on
+# queues, direct and by the ring; with kernels in OpenCL C in the same program. Catches: a name that is not emitted or goes to another routine,
+# a kernel without the default context, a handle of a team that differs between host and kernels.
+. "${top_srcdir:=.}/test/tap.sh"
+PATH=${ACPP_DIR:-$PWD/acpp}/bin:$PATH
+command -v acpp > /dev/null || skip_all "acpp (AdaptiveCpp) compiles SYCL; it is not installed"
+[ -f "$top_builddir/.libs/libze_cpu.so" ] || skip_all "this build has no device backend (libze-dev)"
+work=$(mktemp -d) || exit 99
+trap 'rm -rf "$work"' EXIT
+export OSHCC_SYCL="acpp --acpp-targets=generic" ACPP_APPDB_DIR=$work/jit
+
+$OSHCXX --sycl -O2 "$top_srcdir/test/device/sycl.cpp" -o "$work/api" > "$work/log" 2>&1
+ok $? "the program compiles" "$work/log"
+for pes in ${FULMAR_TEST_PES:-2 4}; do
+    for direct in 1 0; do
+        SHMEM_DEVICE_DIRECT=$direct timeout 150 $OSHRUN -n "$pes" "$work/api" > "$work/log" 2>&1 && grep -q 'all as expected' "$work/log"
+        ok $? "$pes PEs, direct $direct" "$work/log"
+    done
+done
+
+cat > "$work/mixed.cpp" << 'END'
+#include <ishmemx.h>
+#include <cstdio>
+int main()
+{
+    ishmem_init();
+    int me = ishmem_my_pe(), n = ishmem_n_pes(), got[2];
+    sycl::queue q;
+    int *a = (int *)ishmem_calloc(2, sizeof *a);
+    q.single_task([=] { ishmem_int_p(a, 100 + me, (me + 1) % n); }).wait();
+    size_t one[3] = {1, 1, 1}, bytes[1] = {sizeof a};
+    void *args[1] = {&a};
+    int err = shmemx_launch("from_opencl", one, one, args, bytes, 1);
+    ishmem_barrier_all();
+    q.memcpy(got, a, sizeof got).wait();
+    int from = (me + n - 1) % n, good = !err && got[0] == 100 + from && got[1] == 200 + from;
+    if (!good)
+        printf("PE %d: %d %d %d\n", me, err, got[0], got[1]);
+    ishmem_barrier_all();
+    int *wrong = (int *)malloc(4);
+    if (me == 0 && getenv("WRONG"))
+        q.single_task([=] { ishmem_int_p(wrong, 1, 0); }).wait();
+    ishmem_quiet();
+    ishmem_finalize();
+    return !good;
+}
+END
+cat > "$work/more.cl" << 'END'
+#include <shmemg.h>
+SHMEMG_KERNEL void from_opencl(SHMEMG_GLOBAL int *a)
+{
+    shmemg_int_p(a + 1, 200 + shmemg_my_pe(), (shmemg_my_pe() + 1) % shmemg_n_pes());
+}
+END
+if (. "$top_srcdir/src/tools/llvm.sh" && find_llvm); then
+    $OSHCXX --sycl -O2 "$work/mixed.cpp" "$work/more.cl" -o "$work/mixed" > "$work/log" 2>&1 &&
+        timeout 100 $OSHRUN -n 2 "$work/mixed" > "$work/log" 2>&1
+    ok $? "kernels in SYCL and OpenCL C in one program" "$work/log"
+    WRONG=1 timeout 100 $OSHRUN -n 2 "$work/mixed" > "$work/log" 2>&1
+    grep -q 'a kernel was refused: address 0x[0-9a-f]* is not in the device symmetric heap' "$work/log"
+    ok $? "a kernel's error is reported" "$work/log"
+else
+    skip "kernels in SYCL and OpenCL C in one program" "LLVM with llvm-spirv compiles kernels; it is not installed"
+fi
+plan
