@@ -32,7 +32,8 @@ static void *loader(const char *name)
     return so ? dlsym(so, name) : NULL;
 }
 
-int shi_ze_patch_words(uint32_t *words, size_t n, uint64_t address, int *other)
+/* Replace the constants in SPIR-V of n words; their number. *other: set if the kernels are of another version. */
+static int patch_words(uint32_t *words, size_t n, uint64_t address, int *other)
 {
     int found = 0;
     for (size_t i = HEAD_WORDS, length; i < n && (words[i] & 0xffff) != OP_FUNCTION; i += length) {
@@ -135,7 +136,7 @@ static int patch(ze_context_handle_t context, ze_device_handle_t device, const z
     if (!words)
         return -1;
     memcpy(words, d->pInputModule, n * 4);
-    shi_ze_patch_words(words, n, (uint64_t)s, &other);
+    patch_words(words, n, (uint64_t)s, &other);
     if (other)
         shi_log_error("kernels were compiled with another version of ishmem.h than this library's: compile the program again");
     *patched = words;

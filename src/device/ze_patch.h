@@ -20,7 +20,4 @@ struct shi_sycl_state *shi_ze_patch_state(ze_context_handle_t context, ze_device
 /* The first error of a routine that was called without a valid context, or 0; it is cleared. */
 uint64_t shi_ze_patch_fault(void);
 
-/* For tests: replace the constants in SPIR-V of n words; their number. *other: set if the kernels are of another version. */
-int shi_ze_patch_words(uint32_t *words, size_t n, uint64_t address, int *other);
-
 #endif
