@@ -14,6 +14,7 @@
 
 #include "device/cuda_launch.h"
 #include "device/cuda_loader.h"
+#include "device/marks.h"
 #include "device/places.h"
 #include "host/util/log.h"
 
@@ -28,12 +29,12 @@ static struct copier {
     int in_use;
 } copiers[COPIERS];
 
-/* Copies of copy_start: started, started before the event was recorded, completed. */
+/* Copies of copies_start. */
 static struct queue {
     CUstream stream;
     char *bounce;
-    CUevent mark;
-    uint64_t started, marked, ended;
+    CUevent event[SHI_MARKS];
+    struct shi_marks marks;
 } queues[SHI_DEVICE_QUEUES];
 
 /* Pinned memory to free when the device goes down. */
@@ -64,8 +65,8 @@ static int make_streams(void)
         r = SHI_CU(cuStreamCreateWithPriority(&copiers[i].stream, CU_STREAM_NON_BLOCKING, greatest));
     for (int i = 0; !r && i < SHI_DEVICE_QUEUES; i++) {
         r = SHI_CU(cuStreamCreateWithPriority(&queues[i].stream, CU_STREAM_NON_BLOCKING, greatest));
-        if (!r)
-            r = SHI_CU(cuEventCreate(&queues[i].mark, CU_EVENT_DISABLE_TIMING));
+        for (int k = 0; !r && k < SHI_MARKS; k++)
+            r = SHI_CU(cuEventCreate(&queues[i].event[k], CU_EVENT_DISABLE_TIMING));
     }
     return r ? shi_cuda_failed("cuStreamCreate", r) : 0;
 }
@@ -100,7 +101,8 @@ static void drop_streams(void)
         drop_stream(&copiers[i].stream);
     for (int i = 0; i < SHI_DEVICE_QUEUES; i++) {
         drop_stream(&queues[i].stream);
-        drop_event(&queues[i].mark);
+        for (int k = 0; k < SHI_MARKS; k++)
+            drop_event(&queues[i].event[k]);
         queues[i] = (struct queue){0};
     }
 }
@@ -325,17 +327,29 @@ int shi_cuda_export_memory(void *addr, size_t bytes, struct shi_device_memory *o
 
 /* ---- copies ------------------------------------------------------------------------------------------------------- */
 
-/* Start a copy in the stream, through `bounce` unless that is NULL: the stream's order protects it. */
+/* Make our context current for several calls; the pair of leave. */
+static CUresult enter(void)
+{
+    return shi_cu.cuCtxPushCurrent(shi_cuda.context);
+}
+
+static void leave(void)
+{
+    CUcontext gone;
+    shi_cu.cuCtxPopCurrent(&gone);
+}
+
+/* Start a copy in the stream, through `bounce` unless that is NULL: the stream's order protects it. Our context is current. */
 static CUresult start(CUstream stream, char *bounce, void *to, const void *from, size_t bytes)
 {
     CUresult r = CUDA_SUCCESS;
     if (!bounce)
-        return SHI_CU(cuMemcpyAsync((CUdeviceptr)to, (CUdeviceptr)from, bytes, stream));
+        return shi_cu.cuMemcpyAsync((CUdeviceptr)to, (CUdeviceptr)from, bytes, stream);
     for (size_t done = 0, n; !r && done < bytes; done += n) {
         n = bytes - done < BOUNCE_BYTES ? bytes - done : BOUNCE_BYTES;
-        r = SHI_CU(cuMemcpyAsync((CUdeviceptr)bounce, (CUdeviceptr)from + done, n, stream));
+        r = shi_cu.cuMemcpyAsync((CUdeviceptr)bounce, (CUdeviceptr)from + done, n, stream);
         if (!r)
-            r = SHI_CU(cuMemcpyAsync((CUdeviceptr)to + done, (CUdeviceptr)bounce, n, stream));
+            r = shi_cu.cuMemcpyAsync((CUdeviceptr)to + done, (CUdeviceptr)bounce, n, stream);
     }
     return r;
 }
@@ -355,9 +369,13 @@ int shi_cuda_copy(void *to, const void *from, size_t bytes)
 {
     struct copier *c = take_copier();
     int within = shi_places_find(to) == SHI_PLACE_OWN && shi_places_find(from) == SHI_PLACE_OWN && shi_cuda_busy();
-    CUresult r = start(c->stream, within ? c->bounce : NULL, to, from, bytes);
-    if (!r)
-        r = SHI_CU(cuStreamSynchronize(c->stream));
+    CUresult r = enter();
+    if (!r) {
+        r = start(c->stream, within ? c->bounce : NULL, to, from, bytes);
+        if (!r)
+            r = shi_cu.cuStreamSynchronize(c->stream);
+        leave();
+    }
     __atomic_store_n(&c->in_use, 0, __ATOMIC_RELEASE);
     return r ? shi_cuda_failed("cuMemcpyAsync", r) : 0;
 }
@@ -380,27 +398,54 @@ int shi_cuda_clear(void *addr, size_t bytes)
     return r ? shi_cuda_failed("cuMemsetD8Async", r) : 0;
 }
 
-int shi_cuda_copy_start(enum shi_device_queue which, void *to, const void *from, size_t bytes)
+/* Through the bounce buffer where both sides are memory of this device; of unknown memory: the program's, probably of the device. */
+static int is_within(const struct shi_device_copy *c)
+{
+    enum shi_place t = shi_places_find(c->to), f = shi_places_find(c->from);
+    return t != SHI_PLACE_PINNED && t != SHI_PLACE_OTHER && f != SHI_PLACE_PINNED && f != SHI_PLACE_OTHER;
+}
+
+/* Place an event behind what has been started, if one is free. Our context is current. */
+static CUresult mark(struct queue *q)
+{
+    int i = shi_marks_place(&q->marks);
+    CUresult r = i < 0 ? CUDA_SUCCESS : shi_cu.cuEventRecord(q->event[i], q->stream);
+    if (i >= 0 && !r)
+        shi_marks_placed(&q->marks);
+    return r;
+}
+
+/* A stream makes its copies in order, also those that need not be. */
+int shi_cuda_copies_start(enum shi_device_queue which, const struct shi_device_copy *c, int n)
 {
     struct queue *q = &queues[which];
-    enum shi_place t = shi_places_find(to), f = shi_places_find(from); /* unknown: the program's memory, probably of the device */
-    int within = t != SHI_PLACE_PINNED && t != SHI_PLACE_OTHER && f != SHI_PLACE_PINNED && f != SHI_PLACE_OTHER;
-    CUresult r = start(q->stream, within ? q->bounce : NULL, to, from, bytes);
-    q->started += r == CUDA_SUCCESS;
+    CUresult r = enter();
+    if (r)
+        return shi_cuda_failed("cuCtxPushCurrent", r);
+    for (int i = 0; !r && i < n; i++)
+        r = start(q->stream, is_within(&c[i]) ? q->bounce : NULL, c[i].to, c[i].from, c[i].bytes);
+    q->marks.started += r ? 0 : (uint64_t)n;
+    if (!r)
+        r = mark(q);
+    leave();
     return r ? shi_cuda_failed("cuMemcpyAsync, for a request,", r) : 0;
 }
 
-/* One event at a time: it covers all copies started before it. */
 int shi_cuda_copies_ended(enum shi_device_queue which, uint64_t *n)
 {
     struct queue *q = &queues[which];
-    CUresult r = q->marked > q->ended ? SHI_CU(cuEventQuery(q->mark)) : CUDA_SUCCESS;
-    if (!r)
-        q->ended = q->marked;
-    if (!r && q->started > q->ended) {
-        r = SHI_CU(cuEventRecord(q->mark, q->stream));
-        q->marked = q->started;
+    CUresult r = q->marks.ended == q->marks.started ? CUDA_SUCCESS : enter();
+    *n = q->marks.ended;
+    if (r || *n == q->marks.started)
+        return r ? shi_cuda_failed("cuCtxPushCurrent", r) : 0;
+    for (int i; !r && (i = shi_marks_first(&q->marks)) >= 0;) {
+        r = shi_cu.cuEventQuery(q->event[i]);
+        if (!r)
+            shi_marks_passed(&q->marks);
     }
-    *n = q->ended;
-    return r && r != CUDA_ERROR_NOT_READY ? shi_cuda_failed("cuEventQuery, for requests,", r) : 0;
+    if (!r || r == CUDA_ERROR_NOT_READY)
+        r = mark(q);
+    leave();
+    *n = q->marks.ended;
+    return r ? shi_cuda_failed("cuEventQuery, for requests,", r) : 0;
 }

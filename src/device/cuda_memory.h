@@ -17,7 +17,7 @@ int shi_cuda_map(const struct shi_device_share *s, size_t bytes, void **addr, in
 void shi_cuda_unmap(void *addr);
 int shi_cuda_export_memory(void *addr, size_t bytes, struct shi_device_memory *out);
 int shi_cuda_copy(void *to, const void *from, size_t bytes);
-int shi_cuda_copy_start(enum shi_device_queue which, void *to, const void *from, size_t bytes);
+int shi_cuda_copies_start(enum shi_device_queue which, const struct shi_device_copy *c, int n);
 int shi_cuda_copies_ended(enum shi_device_queue which, uint64_t *n);
 int shi_cuda_clear(void *addr, size_t bytes);
 

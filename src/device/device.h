@@ -52,17 +52,17 @@ struct shi_device_ops {
     int (*alloc)(size_t bytes, void **addr);
     void (*release)(void *addr);
     int (*share)(void *addr, struct shi_device_share *out);
-    /* Map `bytes`. *copies_only: this device cannot access the peer's device, so the address is only for copy and copy_start. */
+    /* Map `bytes`. *copies_only: this device cannot access the peer's device, so the address is only for copy and copies_start. */
     int (*map)(const struct shi_device_share *share, size_t bytes, void **addr, int *copies_only);
     void (*unmap)(void *addr);
     /* Describe this memory to a network, which may register it until it is released. The caller closes out->fd. */
     int (*export_memory)(void *addr, size_t bytes, struct shi_device_memory *out);
     /* Copy; either side may be device or host memory. Complete on return. */
     int (*copy)(void *to, const void *from, size_t bytes);
-    /* Start a copy between memory of the device or of alloc_shared, in order after earlier ones of this queue. One thread at a
-     * time for a queue. */
-    int (*copy_start)(enum shi_device_queue q, void *to, const void *from, size_t bytes);
-    /* The number of these copies that completed since up; they complete in order. */
+    /* Start n copies between memory of the device or of alloc_shared: one submission, in order after earlier ones of this queue, and
+     * among themselves unless `beside` is set. One thread at a time for a queue. */
+    int (*copies_start)(enum shi_device_queue q, const struct shi_device_copy *c, int n);
+    /* The number of these copies that completed since up; those of one submission may be counted together. */
     int (*copies_ended)(enum shi_device_queue q, uint64_t *n);
     /* Fill memory of this device with zeros; complete on return. NULL: by copies. */
     int (*clear)(void *addr, size_t bytes);

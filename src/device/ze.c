@@ -295,20 +295,38 @@ static int copy(void *to, const void *from, size_t bytes)
     return err;
 }
 
-static int copy_start(enum shi_device_queue q, void *to, const void *from, size_t bytes)
+static int copies_far(const struct shi_device_copy *c)
 {
-    if (opened == &shi_device_cpu) {
-        int err = copy(to, from, bytes);
-        n_copied[q] += !err;
-        return err;
-    }
-    if (!shi_ze_is_far(to) && !shi_ze_is_far(from))
-        return shi_ze_queue_start(q, to, from, bytes);
+    return shi_ze_is_far(c->to) || shi_ze_is_far(c->from);
+}
+
+/* One copy with memory of a device that ours cannot access, when all before it have ended. */
+static int copy_far(enum shi_device_queue q, const struct shi_device_copy *c)
+{
     int err = shi_ze_queue_drain(q);
     if (!err)
-        err = copy(to, from, bytes);
+        err = copy(c->to, c->from, c->bytes);
     if (!err)
         shi_ze_queue_count(q);
+    return err;
+}
+
+/* The driver on the CPU makes copies in the call. */
+static int copy_at_once(enum shi_device_queue q, const struct shi_device_copy *c)
+{
+    int err = copy(c->to, c->from, c->bytes);
+    n_copied[q] += !err;
+    return err;
+}
+
+static int copies_start(enum shi_device_queue q, const struct shi_device_copy *c, int n)
+{
+    int err = 0, at_once = opened == &shi_device_cpu;
+    for (int i = 0, run; !err && i < n; i += run ? run : 1) {
+        for (run = 0; !at_once && i + run < n && !copies_far(&c[i + run]);)
+            run++;
+        err = at_once ? copy_at_once(q, &c[i]) : run ? shi_ze_queue_start(q, c + i, run) : copy_far(q, &c[i]);
+    }
     return err;
 }
 
@@ -353,7 +371,7 @@ static int stalled(int *at, struct shi_device_stalled *out)
 }
 
 #define ZE_OPS                                                                                                       \
-    describe, up, down, alloc, release, share, map, unmap, export_memory, copy, copy_start, copies_ended,       \
+    describe, up, down, alloc, release, share, map, unmap, export_memory, copy, copies_start, copies_ended,       \
         NULL, alloc_shared, shi_ze_load_module, shi_ze_variable, shi_ze_launch, shi_ze_finish, shi_ze_busy,         \
         shi_ze_host_call, NULL
 const struct shi_device_ops shi_device_ze = {"ze", probe_ze, ZE_OPS, NULL, NULL, NULL, NULL, NULL},

@@ -1,13 +1,14 @@
 /* ze_queue.c - see ze_queue.h. */
 #include "device/ze_queue.h"
 
+#include "device/marks.h"
 #include "device/ze_loader.h"
 
 static ze_event_pool_handle_t pool;
 static struct queue {
     ze_command_list_handle_t list;
-    ze_event_handle_t mark;
-    uint64_t started, marked, ended; /* marked: how many the event covers */
+    ze_event_handle_t event[SHI_MARKS];
+    struct shi_marks marks;
 } queues[SHI_DEVICE_QUEUES];
 
 uint32_t shi_ze_copy_group(ze_device_handle_t device)
@@ -28,14 +29,16 @@ uint32_t shi_ze_copy_group(ze_device_handle_t device)
 int shi_ze_queue_up(ze_context_handle_t context, ze_device_handle_t device)
 {
     const ze_event_pool_desc_t p = {.stype = ZE_STRUCTURE_TYPE_EVENT_POOL_DESC, .flags = ZE_EVENT_POOL_FLAG_HOST_VISIBLE,
-                                    .count = SHI_DEVICE_QUEUES};
+                                    .count = SHI_DEVICE_QUEUES * SHI_MARKS};
     const ze_command_queue_desc_t d = {.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC, .ordinal = shi_ze_copy_group(device),
                                        .mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS};
     int err = SHI_ZE(zeEventPoolCreate, context, &p, 1, &device, &pool);
     for (uint32_t i = 0; !err && i < SHI_DEVICE_QUEUES; i++) {
-        const ze_event_desc_t e = {.stype = ZE_STRUCTURE_TYPE_EVENT_DESC, .index = i, .signal = ZE_EVENT_SCOPE_FLAG_HOST};
         queues[i] = (struct queue){0};
-        err = SHI_ZE(zeEventCreate, pool, &e, &queues[i].mark);
+        for (uint32_t k = 0; !err && k < SHI_MARKS; k++) {
+            const ze_event_desc_t e = {.stype = ZE_STRUCTURE_TYPE_EVENT_DESC, .index = i * SHI_MARKS + k, .signal = ZE_EVENT_SCOPE_FLAG_HOST};
+            err = SHI_ZE(zeEventCreate, pool, &e, &queues[i].event[k]);
+        }
         if (!err)
             err = SHI_ZE(zeCommandListCreateImmediate, context, device, &d, &queues[i].list);
     }
@@ -47,8 +50,9 @@ void shi_ze_queue_down(void)
     for (struct queue *q = queues; q < queues + SHI_DEVICE_QUEUES; q++) {
         if (q->list)
             shi_ze.zeCommandListDestroy(q->list);
-        if (q->mark)
-            shi_ze.zeEventDestroy(q->mark);
+        for (int k = 0; k < SHI_MARKS; k++)
+            if (q->event[k])
+                shi_ze.zeEventDestroy(q->event[k]);
         *q = (struct queue){0};
     }
     if (pool)
@@ -56,55 +60,66 @@ void shi_ze_queue_down(void)
     pool = NULL;
 }
 
-int shi_ze_queue_start(enum shi_device_queue which, void *to, const void *from, size_t bytes)
+/* Place an event behind all copies that have been started, if one is free. Its barrier holds back later copies, too. */
+static int mark(struct queue *q)
 {
-    struct queue *q = &queues[which];
-    int err = SHI_ZE(zeCommandListAppendBarrier, q->list, NULL, 0, NULL);
-    if (!err)
-        err = SHI_ZE(zeCommandListAppendMemoryCopy, q->list, to, from, bytes, NULL, 0, NULL);
-    q->started += !err;
+    int i = shi_marks_place(&q->marks);
+    int err = i < 0 ? 0 : SHI_ZE(zeEventHostReset, q->event[i]);
+    if (!err && i >= 0)
+        err = SHI_ZE(zeCommandListAppendBarrier, q->list, q->event[i], 0, NULL);
+    if (!err && i >= 0)
+        shi_marks_placed(&q->marks);
     return err;
 }
 
-/* Let the event cover all copies that have been started. It is not under way. */
-static int mark(struct queue *q)
+/* Is the last command the barrier of an event? */
+static int is_marked(const struct shi_marks *m)
 {
-    int err = SHI_ZE(zeEventHostReset, q->mark);
-    if (!err)
-        err = SHI_ZE(zeCommandListAppendBarrier, q->list, q->mark, 0, NULL);
-    if (!err)
-        q->marked = q->started;
-    return err;
+    return m->next && m->covers[(m->next - 1) % SHI_MARKS] == m->started;
+}
+
+int shi_ze_queue_start(enum shi_device_queue which, const struct shi_device_copy *c, int n)
+{
+    struct queue *q = &queues[which];
+    int err = 0;
+    for (int i = 0; !err && i < n; i++) {
+        if (i ? !c[i].beside : !is_marked(&q->marks))
+            err = SHI_ZE(zeCommandListAppendBarrier, q->list, NULL, 0, NULL);
+        if (!err)
+            err = SHI_ZE(zeCommandListAppendMemoryCopy, q->list, c[i].to, c[i].from, c[i].bytes, NULL, 0, NULL);
+    }
+    q->marks.started += err ? 0 : (uint64_t)n;
+    return err ? err : mark(q);
 }
 
 int shi_ze_queue_ended(enum shi_device_queue which, uint64_t *n)
 {
     struct queue *q = &queues[which];
-    ze_result_t r = q->marked > q->ended ? shi_ze.zeEventQueryStatus(q->mark) : ZE_RESULT_SUCCESS;
-    int err = 0;
-    if (!r)
-        q->ended = q->marked;
-    if (!r && q->started > q->ended)
-        err = mark(q);
-    *n = q->ended;
-    return r && r != ZE_RESULT_NOT_READY ? shi_ze_checked("zeEventQueryStatus", r) : err;
+    ze_result_t r = ZE_RESULT_SUCCESS;
+    for (int i; !r && (i = shi_marks_first(&q->marks)) >= 0;) {
+        r = shi_ze.zeEventQueryStatus(q->event[i]);
+        if (!r)
+            shi_marks_passed(&q->marks);
+    }
+    *n = q->marks.ended;
+    return r && r != ZE_RESULT_NOT_READY ? shi_ze_checked("zeEventQueryStatus", r) : mark(q);
 }
 
 int shi_ze_queue_drain(enum shi_device_queue which)
 {
     struct queue *q = &queues[which];
     int err = 0;
-    while (!err && q->ended < q->started) {
-        err = q->marked > q->ended ? 0 : mark(q);
-        if (!err)
-            err = SHI_ZE(zeEventHostSynchronize, q->mark, UINT64_MAX);
-        q->ended = err ? q->ended : q->marked;
+    while (!err && q->marks.ended < q->marks.started) {
+        int i = shi_marks_first(&q->marks);
+        err = i < 0 ? mark(q) : SHI_ZE(zeEventHostSynchronize, q->event[i], UINT64_MAX);
+        if (!err && i >= 0)
+            shi_marks_passed(&q->marks);
     }
     return err;
 }
 
 void shi_ze_queue_count(enum shi_device_queue which)
 {
-    struct queue *q = &queues[which];
-    q->ended = q->marked = ++q->started;
+    struct shi_marks *m = &queues[which].marks;
+    m->ended = ++m->started;
 }

@@ -79,6 +79,8 @@ static int poll_all(void)
             shi_die("proxy", "a request of a kernel failed: %s", strerror(-n));
         done += n;
     }
+    if (shi_world.dev_private)
+        shi_staged_submit(); /* what rings after the first one brought */
     return done;
 }
 

@@ -12,12 +12,14 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "host/net/node/progress.h"
 #include "host/net/stream/remote_op.h"
 #include "host/ops/dheap.h"
 #include "host/ops/remote.h"
 #include "host/ops/state.h"
+#include "proxy/staged.h"
 
 static struct shi_lane *lane; /* made with the first request; lasts as long as the process */
 
@@ -48,10 +50,13 @@ static void push(struct shi_remote_op *op)
         ;
 }
 
+/* 0: the request is complete; 1: staged.c completes it; -EAGAIN. */
 static int deliver(const struct pending *p)
 {
+    if (p->result == SHI_RESULT_ADDRESS && shi_world.dev_private)
+        return shi_staged_deliver(p->ring, p->request, p->address, p->value, p->op.bytes) ? -EAGAIN : 1;
     if (p->result == SHI_RESULT_ADDRESS)
-        shi_dheap_move(p->address, &p->value, p->op.bytes);
+        memcpy(p->address, &p->value, p->op.bytes);
     if (p->result != SHI_RESULT_SLOT)
         return 0;
     if (!shi_result_free(p->ring, p->request->ticket))
@@ -79,7 +84,7 @@ static void note_order(struct pending *p, int err)
     }
 }
 
-/* 0: complete; -EINPROGRESS: push will be called; -EAGAIN: queued as stalled. */
+/* 0, 1: as deliver; -EINPROGRESS: push will be called; -EAGAIN: queued as stalled. */
 static int advance(struct pending *p)
 {
     int err = shi_remote_op_advance(&p->op);
@@ -168,19 +173,22 @@ int shi_remote_issue(struct shi_proxy_ring *ring, struct shi_engine_op *request,
     p->goes_first = 0;
     in_progress++;
     describe(p, &at, v->sig_op ? &signal : NULL, v);
-    if (advance(p))
+    int err = advance(p);
+    if (err < 0)
         return -EINPROGRESS;
     release(p);
-    return 0;
+    return err ? -EINPROGRESS : 0;
 }
 
 static void advance_all(struct pending *list)
 {
     for (struct pending *p = list, *next; p; p = next) {
         next = p->next;
-        if (advance(p))
+        int err = advance(p);
+        if (err < 0)
             continue;
-        shi_engine_complete(p->ring->engine, p->request, 0);
+        if (!err)
+            shi_engine_complete(p->ring->engine, p->request, 0);
         release(p);
     }
 }

@@ -1,17 +1,10 @@
 /*
- * staged.c - requests on device memory that the host cannot load and store. Each is a sequence of copies; the device makes
- * copies in order, and the proxy polls for their end.
+ * staged.c - requests on device memory that the host cannot load and store. Each is a few copies; those of the requests that the proxy takes
+ * in one round are submitted together (host/net/stream/copies.h), and the proxy polls for their end.
  *
- * A put with a signal that is set is two copies. An update that depends on the old value (atomics, signals that are added)
- * is a copy to the host, then a copy back. Between the two the proxy holds the target PE's lock word `held`, as for every
- * update of a word that another proxy, a record of the network (net/stream/stream_device.h) or a host's call (host/ops/amo.c) may
- * update: it excludes these from each other (test/model/words.pml). It does not exclude the atomics that kernels execute
- * themselves, see amo.h. Signals that this proxy sets on one PE, which need no old value, hold the lock together, so that a stream of puts with
- * signals does not wait for each copy; after some of them another agent gets its turn.
- *
- *   word   written by                                       read by   order
- *   held   proxies, threads that poll, threads of the       the same  R8 (release) -> A8 (acquire): the previous update has ended
- *          program; compare-and-swap
+ * A put is a copy, its signal an update behind it. Updates (atomics, signals) of one PE go in rounds, under the lock of its words
+ * (host/net/stream/words.h), which excludes other proxies, records of the network (net/stream/stream_device.h) and calls of the host (host/ops/amo.c). No
+ * fence is between two requests of one PE that are in progress: the engine issues none behind a fence before the others are complete.
  */
 #include "proxy/staged.h"
 
@@ -20,57 +13,61 @@
 #include <string.h>
 
 #include "device/device.h"
-#include "host/net/node/amo_word.h"
+#include "host/net/stream/words.h"
 #include "host/ops/dheap.h"
+#include "host/util/base.h"
 #include "host/util/copying.h"
 #include "host/util/log.h"
 #include "host/util/tracer.h"
 
-enum { N_STAGED = 512, OLD = 6, NEW = 7 }; /* indices into `data`: the word before and after an update */
-enum { N_SHARED = 16, MOST_JOINED = 64 };
-
-/* A lock that this proxy holds for signals that it sets. */
-struct shared {
-    uint64_t *held;
-    int sets, joined; /* in progress; since the lock was taken. sets 0: not in use */
-};
+enum { N_STAGED = 512, N_PES = 16 };
+enum { UPDATED = 64, WORDS = UPDATED + 2 }; /* of the memory of a request: payloads, then the words of its update */
 
 /* A request in progress. */
 struct staged {
     struct shi_proxy_ring *ring;
     struct shi_engine_op *op;
     struct shi_request_view v;
-    enum { LAST, SIGNAL_ADD, AMO, DELIVER } next_step; /* when its copies have ended */
-    uint64_t after;                                 /* that is when this many copies in all have ended */
-    char *at;
-    uint64_t *signal, *held, *data; /* data: 8 words in memory that the device can access */
-    struct shared *shared;          /* how `held` is held; NULL: by this request alone */
+    enum { LAST, DELIVER } next_step; /* when its copies have ended */
+    uint64_t after;                   /* that is when this many copies in all have ended */
+    uint64_t *data;                   /* WORDS words in memory that the device can access */
+    struct shi_word_update update;
     struct staged *next;
 };
 
-static struct staged *all, *free_list, *first, **last = &first; /* first to last: in the order of `after` */
-static struct shared shared[N_SHARED];
-static uint64_t n_started;
-static uint64_t checked, checked_ns; /* 1 + how many copies had ended at the last check, 0: no request was in progress; when it last changed */
+static struct staged *all, *free_list, *first, **last = &first; /* first to last: whose copies are gathered, in that order */
+static struct shi_copies copies;
+static struct shi_words words[N_PES]; /* of PEs that are being updated, in any order; idle ones are reused */
+static uint64_t checked, checked_ns; /* 1 + how many copies had ended at the last check, 0: none was in progress; when it last changed */
+
+static int start(const struct shi_device_copy *c, int n)
+{
+    return shi_device->copies_start(SHI_DEVICE_REQUESTS, c, n);
+}
+
+static int look(uint64_t *n)
+{
+    return shi_device->copies_ended(SHI_DEVICE_REQUESTS, n);
+}
 
 int shi_staged_up(void)
 {
     void *data;
     if (!shi_world.dev_private)
         return 0;
-    int err = shi_device->alloc_shared(N_STAGED * 8 * sizeof(uint64_t), &data);
+    int err = shi_device->alloc_shared(N_STAGED * WORDS * sizeof(uint64_t), &data);
     if (err)
         return err;
     all = calloc(N_STAGED, sizeof *all);
     if (!all)
         return -ENOMEM;
     for (int i = 0; i < N_STAGED; i++) {
-        all[i].data = (uint64_t *)data + 8 * i;
+        all[i].data = (uint64_t *)data + WORDS * i;
         all[i].next = free_list;
         free_list = &all[i];
     }
-    n_started = 0;
-    memset(shared, 0, sizeof shared);
+    copies = (struct shi_copies){.start = start, .look = look, .routine = "proxy", .agent = SHI_COPIES_REQUESTS};
+    memset(words, 0, sizeof words);
     return 0;
 }
 
@@ -82,167 +79,180 @@ void shi_staged_down(void)
     last = &first;
 }
 
-static int start(void *to, const void *from, size_t bytes)
+/* Take next_step when the copy with this number has ended. */
+static void then(struct staged *s, int next_step, uint64_t after)
 {
-    struct shi_copying *c = shi_copying_begin("proxy", bytes);
-    int err = shi_device->copy_start(SHI_DEVICE_REQUESTS, to, from, bytes);
-    shi_copying_end(c);
-    n_started += !err;
-    return err;
-}
-
-/* Take next_step when all copies started so far have ended. Returns err, and does nothing if it is not 0. */
-static int then(int err, struct staged *s, int next_step)
-{
-    if (err)
-        return err;
     s->next_step = next_step;
-    s->after = n_started;
+    s->after = after;
     s->next = NULL;
     *last = s;
     last = &s->next;
-    return 0;
 }
 
-static void release(struct staged *s)
+static uint64_t copy(void *to, const void *from, size_t bytes)
 {
-    if (s->held && (!s->shared || --s->shared->sets == 0))
-        shi_amo_unlock(s->held); /* R8 */
-    s->next = free_list;
-    free_list = s;
+    return shi_copies_add(&copies, to, from, bytes, 0);
 }
 
-/* Take the lock for a signal that is set, or join others that hold it. 0: another agent has it, or comes first. *out: NULL: alone. */
-static int hold_together(uint64_t *held, struct shared **out)
+/* ---- updates ------------------------------------------------------------------------------------------------------ */
+
+/* The word is written, by copies that are gathered. */
+static void written(struct shi_word_update *u)
 {
-    struct shared *unused = NULL;
-    for (int i = 0; i < N_SHARED; i++) {
-        struct shared *h = &shared[i];
-        if (h->sets && h->held == held) {
-            *out = h;
-            h->sets += h->joined < MOST_JOINED;
-            return h->joined++ < MOST_JOINED;
-        }
-        unused = h->sets ? unused : h;
+    struct staged *s = shi_container_of(u, struct staged, update);
+    uint64_t after = u->after;
+    if (s->op->request.op == SHI_OP_AMO && s->v.result == SHI_RESULT_ADDRESS)
+        after = copy((void *)s->v.local, &u->word[0], u->width);
+    then(s, s->op->request.op == SHI_OP_AMO && s->v.result == SHI_RESULT_SLOT ? DELIVER : LAST, after);
+}
+
+/* The updates of a PE's words; NULL: of too many PEs are in progress. */
+static struct shi_words *words_of(int pe)
+{
+    uint64_t *lock = shi_dheap_word_lock(pe);
+    struct shi_words *unused = NULL;
+    for (struct shi_words *w = words; w < words + N_PES; w++) {
+        if (w->lock == lock)
+            return w;
+        unused = shi_words_idle(w) ? w : unused;
     }
-    if (!shi_amo_try_lock(held)) /* A8 */
-        return 0;
     if (unused)
-        *unused = (struct shared){.held = held, .sets = 1};
-    *out = unused;
-    return 1;
+        *unused = (struct shi_words){.lock = lock, .copies = &copies, .written = written};
+    return unused;
 }
 
-/* ---- first step --------------------------------------------------------------------------------------------------- */
-
-static int begin_put(struct staged *s)
+static void join(struct shi_words *w, struct staged *s, const struct shi_word_update *u)
 {
-    const struct shi_request_view *v = &s->v;
-    if (v->payload)
-        memcpy(s->data, v->payload, v->bytes);
-    int err = v->bytes ? start(s->at, v->payload ? s->data : (const void *)v->local, v->bytes) : 0;
-    if (err || !s->signal)
-        return then(err, s, LAST);
-    if (v->sig_op == SHMEM_SIGNAL_ADD)
-        return then(start(&s->data[OLD], s->signal, sizeof *s->signal), s, SIGNAL_ADD);
-    s->data[NEW] = v->signal_value;
-    return then(start(s->signal, &s->data[NEW], sizeof *s->signal), s, LAST);
+    s->update = *u;
+    s->update.word = &s->data[UPDATED];
+    shi_words_join(w, &s->update);
 }
 
-static int begin(struct staged *s)
+/* ---- requests ----------------------------------------------------------------------------------------------------- */
+
+/* The memory of the request whose payload the last gathered copy begins with, if the next bytes continue that; else NULL. */
+static char *continued(const char *at, size_t bytes)
+{
+    const struct shi_device_copy *c = copies.n ? &copies.gathered[copies.n - 1] : NULL;
+    size_t off = c ? (size_t)((const char *)c->from - (const char *)all[0].data) : 0;
+    if (!c || (const char *)c->from < (const char *)all[0].data || off >= N_STAGED * WORDS * sizeof(uint64_t) ||
+        off % (WORDS * sizeof(uint64_t)) || (char *)c->to + c->bytes != at || c->bytes + bytes > UPDATED * sizeof(uint64_t))
+        return NULL;
+    return (char *)c->from + c->bytes;
+}
+
+/* Payloads that follow each other in device memory are one copy: no fence is between them. */
+static uint64_t put(struct staged *s, char *at)
 {
     const struct shi_request_view *v = &s->v;
-    s->data[OLD] = 0;
-    switch (s->op->request.op) {
-    case SHI_OP_GET: return then(start((void *)v->local, s->at, v->bytes), s, LAST);
-    case SHI_OP_GET_INLINE: return then(start(&s->data[OLD], s->at, v->bytes), s, DELIVER);
-    case SHI_OP_AMO: return then(start(&s->data[OLD], s->at, v->bytes), s, AMO);
-    default: return begin_put(s);
-    }
+    if (!v->payload)
+        return copy(at, (const void *)v->local, v->bytes);
+    char *more = continued(at, v->bytes);
+    memcpy(more ? more : (char *)s->data, v->payload, v->bytes);
+    if (!more)
+        return copy(at, s->data, v->bytes);
+    copies.gathered[copies.n - 1].bytes += v->bytes;
+    return copies.started + (uint64_t)copies.n;
 }
 
 int shi_staged_issue(struct shi_proxy_ring *p, struct shi_engine_op *op, const struct shi_request_view *v, char *at,
                      uint64_t *signal)
 {
-    uint64_t *held = NULL;
-    struct shared *together = NULL;
     struct staged *s = free_list;
-    int sets = signal && v->sig_op == SHMEM_SIGNAL_SET;
+    struct shi_words *w = NULL;
+    int kind = (int)op->request.op;
     if (v->bytes == 0 && !signal)
         return 0;
-    if (!s)
-        return -EAGAIN;
-    if (signal || (op->request.op == SHI_OP_AMO && v->amo != SHI_AMO_FETCH))
-        held = shi_dheap_word_lock((int)op->request.pe);
-    if (held && !(sets ? hold_together(held, &together) : shi_amo_try_lock(held))) /* A8 */
+    if (!s || ((signal || kind == SHI_OP_AMO) && !(w = words_of((int)op->request.pe))))
         return -EAGAIN;
     free_list = s->next;
-    *s = (struct staged){.ring = p, .op = op, .v = *v, .at = at, .signal = signal, .held = held, .data = s->data, .shared = together};
-    int err = begin(s);
-    if (err)
-        release(s);
-    return err ? err : -EINPROGRESS;
+    *s = (struct staged){.ring = p, .op = op, .v = *v, .data = s->data};
+    if (kind == SHI_OP_AMO) {
+        join(w, s, &(struct shi_word_update){.at = at, .width = (unsigned char)v->bytes, .op = (unsigned char)v->amo, .value = v->value,
+                                             .cond = v->cond, .fetches = v->result != SHI_RESULT_NONE});
+    } else if (kind == SHI_OP_GET) {
+        then(s, LAST, copy((void *)v->local, at, v->bytes));
+    } else if (kind == SHI_OP_GET_INLINE) {
+        s->data[UPDATED] = 0;
+        then(s, DELIVER, copy(&s->data[UPDATED], at, v->bytes));
+    } else {
+        uint64_t after = v->bytes ? put(s, at) : 0;
+        if (!signal)
+            then(s, LAST, after);
+        else
+            join(w, s, &(struct shi_word_update){.at = (char *)signal, .width = sizeof *signal, .value = v->signal_value,
+                                                 .op = v->sig_op == SHMEM_SIGNAL_SET ? SHI_AMO_SET : SHI_AMO_ADD});
+    }
+    return -EINPROGRESS;
 }
 
-/* ---- further steps ------------------------------------------------------------------------------------------------ */
-
-static int update(struct staged *s)
+int shi_staged_deliver(struct shi_proxy_ring *p, struct shi_engine_op *op, void *to, uint64_t value, size_t bytes)
 {
-    const struct shi_request_view *v = &s->v;
-    int err = 0;
-    s->data[NEW] = s->data[OLD];
-    if (s->next_step == SIGNAL_ADD) {
-        s->data[NEW] += v->signal_value;
-        return then(start(s->signal, &s->data[NEW], sizeof *s->signal), s, LAST);
-    }
-    shi_amo_word(&s->data[NEW], v->bytes, v->amo, v->value, v->cond);
-    if (v->amo != SHI_AMO_FETCH)
-        err = start(s->at, &s->data[NEW], v->bytes);
-    if (!err && v->result == SHI_RESULT_ADDRESS)
-        err = start((void *)v->local, &s->data[OLD], v->bytes);
-    return then(err, s, v->result == SHI_RESULT_SLOT ? DELIVER : LAST);
+    struct staged *s = free_list;
+    if (!s)
+        return -EAGAIN;
+    free_list = s->next;
+    *s = (struct staged){.ring = p, .op = op, .data = s->data};
+    s->data[UPDATED] = value; /* little-endian: the low bytes */
+    then(s, LAST, copy(to, &s->data[UPDATED], bytes));
+    return 0;
 }
 
 /* Take the next step of the first request. 0 when the result slot is not free: try again. */
-static int advance(struct staged *s, int err)
+static int advance(struct staged *s)
 {
-    if (!err && s->next_step == DELIVER && !shi_result_free(s->ring, s->op->ticket))
+    if (s->next_step == DELIVER && !shi_result_free(s->ring, s->op->ticket))
         return 0;
     first = s->next;
     if (!first)
         last = &first;
-    int more = s->next_step == SIGNAL_ADD || s->next_step == AMO;
-    if (!err && more && !(err = update(s)))
-        return 1;
-    if (!err && s->next_step == DELIVER)
-        shi_result_publish(s->ring, s->op->ticket, s->data[OLD]);
+    if (s->next_step == DELIVER)
+        shi_result_publish(s->ring, s->op->ticket, s->data[UPDATED]);
     struct shi_engine_op *op = s->op;
     struct shi_engine *engine = s->ring->engine;
-    release(s);
-    shi_engine_complete(engine, op, err);
+    s->next = free_list;
+    free_list = s;
+    shi_engine_complete(engine, op, 0);
     return 1;
+}
+
+static void update_words(void)
+{
+    for (struct shi_words *w = words; w < words + N_PES; w++)
+        if (!shi_words_idle(w))
+            shi_words_poll(w);
+}
+
+void shi_staged_submit(void)
+{
+    update_words();
+    int err = shi_copies_submit(&copies);
+    if (err)
+        shi_die("proxy", "a request of a kernel failed: %s", strerror(-err));
 }
 
 void shi_staged_poll(void)
 {
-    uint64_t ended = 0;
-    if (!first)
-        return;
-    int err = shi_device->copies_ended(SHI_DEVICE_REQUESTS, &ended);
-    while (first && (err || first->after <= ended) && advance(first, err))
+    shi_staged_submit();
+    int ended = shi_copies_look(&copies);
+    if (ended < 0)
+        shi_die("proxy", "a request of a kernel failed: %s", strerror(-ended));
+    if (ended)
+        update_words(); /* locks are released before requests are complete */
+    while (first && first->after <= copies.ended && advance(first))
         ;
 }
 
 void shi_staged_check(uint64_t now_ns)
 {
-    uint64_t ended = 0, limit = shi_copying_limit_ns();
-    if (first && shi_device->copies_ended(SHI_DEVICE_REQUESTS, &ended))
+    uint64_t limit = shi_copying_limit_ns();
+    if (shi_copies_look(&copies) < 0)
         return; /* the next poll ends the job */
-    if (!first || first->after <= ended || ended + 1 != checked) {
-        checked = first ? ended + 1 : 0;
+    uint64_t left = copies.started - copies.ended;
+    if (!left || copies.ended + 1 != checked) {
+        checked = left ? copies.ended + 1 : 0;
         checked_ns = now_ns;
     } else if (limit && now_ns - checked_ns > limit && !shi_is_traced()) { /* a debugger may stop the device */
-        shi_die("proxy", "the device has ended none of %lu copies for %g s (SHMEM_HEARTBEAT)", (unsigned long)(n_started - ended),
-                (double)limit / 1e9);
+        shi_die("proxy", "the device has ended none of %lu copies for %g s (SHMEM_HEARTBEAT)", (unsigned long)left, (double)limit / 1e9);
     }
 }

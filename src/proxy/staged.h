@@ -17,7 +17,13 @@ int shi_staged_issue(struct shi_proxy_ring *p, struct shi_engine_op *op, const s
 /* At intervals: end the job when the device has ended no copy since the first check with requests in progress, for SHMEM_HEARTBEAT. */
 void shi_staged_check(uint64_t now_ns);
 
-/* Advance the requests of all rings whose copies have ended. */
+/* Copy a fetched value to memory of the device, and then complete the request, for which nothing else is left to do. 0, or -EAGAIN. */
+int shi_staged_deliver(struct shi_proxy_ring *p, struct shi_engine_op *op, void *to, uint64_t value, size_t bytes);
+
+/* Submit the copies of requests that were issued since the last call. */
+void shi_staged_submit(void);
+
+/* The same, and advance the requests of all rings whose copies have ended. */
 void shi_staged_poll(void);
 
 #endif

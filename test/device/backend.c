@@ -70,8 +70,9 @@ static void started(void)
             break;
     for (uint64_t i = 0; i < 64; i++) { /* each copies what the one before it has stored */
         shared[i] = i + 1;
-        CHECK(ops->copy_start(SHI_DEVICE_REQUESTS, memory, shared + i, 8) == 0);
-        CHECK(ops->copy_start(SHI_DEVICE_REQUESTS, shared + 256 + i, memory, 8) == 0);
+        const struct shi_device_copy both[] = {{memory, shared + i, 8, 0}, {shared + 256 + i, memory, 8, 0}};
+        CHECK(ops->copies_start(SHI_DEVICE_REQUESTS, both, i % 2 ? 1 : 2) == 0);
+        CHECK(i % 2 == 0 || ops->copies_start(SHI_DEVICE_REQUESTS, both + 1, 1) == 0);
     }
     for (int i = 0; i < POLLS && ended < 128; i++) {
         CHECK(ops->copies_ended(SHI_DEVICE_REQUESTS, &ended) == 0);

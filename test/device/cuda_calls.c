@@ -77,7 +77,8 @@ static void test_requests(void)
         enum shi_device_queue q = k % 2 ? SHI_DEVICE_RECORDS : SHI_DEVICE_REQUESTS;
         uint64_t i = k / 2;
         host[0] = i;
-        CHECK(cuda->copy_start(q, a, host, 8) == 0 && cuda->copy_start(q, host + 1, a, 8) == 0);
+        const struct shi_device_copy both[] = {{a, host, 8, 0}, {host + 1, a, 8, 0}};
+        CHECK(k % 4 < 2 ? cuda->copies_start(q, both, 2) == 0 : cuda->copies_start(q, both, 1) == 0 && cuda->copies_start(q, both + 1, 1) == 0);
         int polls = 0;
         do
             CHECK(cuda->copies_ended(q, &n) == 0 && n <= 2 * i && (n < 2 * i || host[1] == i));
@@ -191,7 +192,7 @@ static void test_within(void)
     for (int i = 0; i < BYTES; i++)
         sent[i] = (unsigned char)(i * 7 + i / 256);
     CHECK(cuda->load(ptx, sizeof ptx, &m) == 0 && hold(m, 8, &word) == 0 && cuda->busy());
-    CHECK(cuda->copy(a, sent, BYTES) == 0 && cuda->copy_start(SHI_DEVICE_REQUESTS, b, a, BYTES) == 0);
+    CHECK(cuda->copy(a, sent, BYTES) == 0 && cuda->copies_start(SHI_DEVICE_REQUESTS, &(struct shi_device_copy){b, a, BYTES, 0}, 1) == 0);
     for (int i = 0; n < 1 && i < POLLS && !usleep(100); i++)
         CHECK(cuda->copies_ended(SHI_DEVICE_REQUESTS, &n) == 0);
     CHECK(n == 1 && cuda->copy(got, b, BYTES) == 0 && memcmp(got, sent, BYTES) == 0);

@@ -224,6 +224,14 @@ network() {
 # for pieces; PEs that block each other.
 network 2 "$work/staging"
 ok $? "puts and gets of 1 B to 16 MiB, two PEs" "$work/log"
+# Catches: copies that no statistics show.
+SHMEM_STATS=$work/stats.json network 2 "$work/staging" 4096 && python3 - "$work/stats.json" > "$work/log" 2>&1 << 'END'
+import json, sys
+for pe in json.load(open(sys.argv[1])):
+    records = pe["device_copies"]["records"]
+    assert records["copies"] >= records["submissions"] > 0 and records["updates"] > 0, pe
+END
+ok $? "statistics count copies, submissions and updates" "$work/log"
 SHMEM_TEST_DEVICE_STAGING=32K network 3 "$work/staging" 300000
 ok $? "the same up to 256 KiB through chunks of 8 KiB, three PEs" "$work/log"
 SHMEM_TEST_NET_FAULT=reorder=3,delay=2,again=5,unordered=1 SHMEM_TEST_DEVICE_STAGING=200K network 2 "$work/staging" 300000

@@ -68,12 +68,8 @@ static void withdraw(const struct shi_net_memory *m)
     n_exposed--;
 }
 
-static struct {
-    void *to;
-    const void *from;
-    size_t bytes;
-} copies[COPIES];
-static uint64_t started, ended, may_end = UINT64_MAX; /* may_end: the device is held before further ones */
+static struct shi_device_copy copies[COPIES];
+static uint64_t started, ended, submissions, may_end = UINT64_MAX; /* may_end: the device is held before further ones */
 static int at_once, n_long; /* copies end when they start; how many of a chunk's length there were */
 
 static int copies_ended(uint64_t *n)
@@ -128,7 +124,7 @@ static void took(struct moved *m, size_t off)
     check_turn(m);
 }
 
-/* Another thread checks while the polling one is in start_copy. */
+/* Another thread checks while the polling one is in start_copies. */
 static int beside, n_beside;
 
 static void check_beside(void)
@@ -139,15 +135,16 @@ static void check_beside(void)
     n_beside += beside > 0;
 }
 
-static int start_copy(void *to, const void *from, size_t bytes)
+static int start_copies(const struct shi_device_copy *c, int n)
 {
-    size_t at = (size_t)((const char *)from - (const char *)moves);
-    if (at < sizeof moves) /* from local memory: the first step of its piece */
-        took(&moves[at / sizeof *moves], (size_t)((const char *)from - moves[at / sizeof *moves].here));
-    n_long += bytes >= CHUNK;
-    copies[started % COPIES].to = to;
-    copies[started % COPIES].from = from;
-    copies[started++ % COPIES].bytes = bytes;
+    for (int i = 0; i < n; i++, started++) {
+        size_t at = (size_t)((const char *)c[i].from - (const char *)moves);
+        if (at < sizeof moves) /* from local memory: the first step of its piece */
+            took(&moves[at / sizeof *moves], (size_t)((const char *)c[i].from - moves[at / sizeof *moves].here));
+        n_long += c[i].bytes >= CHUNK;
+        copies[started % COPIES] = c[i];
+    }
+    submissions++;
     check_beside();
     return 0;
 }
@@ -399,20 +396,51 @@ static void each_direction(void)
     copies_at_once(1);
 }
 
+/* Catches: short pieces whose copies are submitted one by one. */
+static void short_pieces(void)
+{
+    enum { MANY = 8 };
+    uint64_t before = submissions, copies_before = started;
+    calm = 1;
+    for (int i = 0; i < MANY; i++) {
+        struct moved *m = &moves[i];
+        *m = (struct moved){.used = 1, .t = {.wire = start_piece, .done = ends, .local = m->here, .hidden = 1, .pool = SHI_POOL_SHORT, .bytes = CHUNK}};
+        shi_pipeline_serve(&m->t);
+    }
+    shi_pipeline_poll();
+    CHECKF(submissions - before == 1 && started - copies_before == MANY, "%lu copies, %lu submissions", started - copies_before, submissions - before);
+    for (int i = 0; i < 100 && shi_stream_net.n_active; i++) {
+        shi_pipeline_poll();
+        while (n_wire)
+            end_piece();
+    }
+    for (int i = 0; i < MANY; i++) {
+        CHECK(moves[i].done);
+        finish(&moves[i]);
+    }
+    calm = 0;
+}
+
+static void copy(char to[8], const char from[8])
+{
+    shi_device_copy(to, from, 8);
+    CHECK(shi_copies_submit(&shi_stream_net.copies) == 0);
+}
+
 /* Catches: a copy that never ends and is not found, or that is found early; copies that go on and are taken for late. */
 static void late_copies(void)
 {
     static char from[8], to[8];
-    shi_device_copy(to, from, sizeof to);
+    copy(to, from);
     for (int i = 0; i < 10; i++) { /* at each check one is under way, another one each time */
         CHECKF(shi_device_copies_overdue(3) == 0, "check %d", i);
-        shi_device_copy(to, from, sizeof to);
-        shi_stream_net.copies_ended++;
+        copy(to, from);
+        shi_stream_net.copies.ended++;
     }
-    shi_stream_net.copies_ended++;
+    shi_stream_net.copies.ended++;
     CHECK(shi_device_copies_overdue(3) == 0);
-    shi_device_copy(to, from, sizeof to);
-    shi_device_copy(to, from, sizeof to);
+    copy(to, from);
+    copy(to, from);
     for (int i = 0; i < 3; i++)
         CHECKF(shi_device_copies_overdue(3) == 0, "check %d", i);
     CHECK(shi_device_copies_overdue(3) == 2);
@@ -428,9 +456,9 @@ static void blocking_copies(void)
     static char from[8], to[8];
     size_t bytes;
     for (beside = 1; beside <= 8; beside++) {
-        shi_device_copy(to, from, sizeof to);
+        copy(to, from);
         CHECK(!shi_copying_overdue(0, &bytes));
-        shi_device_copy(to, from, sizeof to);
+        copy(to, from);
     }
     CHECK(n_beside == 16);
     beside = 0;
@@ -451,15 +479,17 @@ static void up_and_down(void)
 int main(void)
 {
     static const struct shi_net_ops ops = {.expose = expose, .withdraw = withdraw};
-    static const struct shi_stream_device device = {.start = start_copy, .ended = copies_ended};
+    static const struct shi_stream_device device = {.start = start_copies, .ended = copies_ended};
     shi_stream_net.ops = &ops;
     shi_stream_net.own[SHI_REGION_DEVICE].device = &device;
+    shi_device_copy_up(&device);
     memory = malloc(shi_pipeline_bytes(CHUNK));
     CHECK(memory && !shi_pipeline_is_up() && shi_pipeline_up(memory, CHUNK) == 0);
     RUN(up_and_down, "chunks are registered while they are in use");
     RUN(lost_chunk, "others go on beside a chunk that never comes back");
     RUN(each_direction, "one long copy a poll where the caller makes it, for each in its turn");
     RUN(copies_overlap_the_wire, "copies of the device overlap the network's transfers");
+    RUN(short_pieces, "short pieces are submitted together");
     RUN(late_copies, "a copy that never ends is found after several checks");
     RUN(blocking_copies, "a copy that blocks the polling thread is found after several checks");
     RUN(random_transfers, "random transfers");

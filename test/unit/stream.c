@@ -275,6 +275,8 @@ static int is_quiet(struct shi_lane *l, int pe)
     return shi_stream_quiet(l, pe, &wait);
 }
 
+#include "stream_copies.h"
+
 /* PE 0 starts something, if there is room. */
 static void start(enum action what, struct shi_lane *l)
 {
@@ -920,6 +922,7 @@ int main(int argc, char **argv)
     RUN(reported, "no order, and writes reported at the target");
     RUN(hidden, "device memory that the host cannot access");
     RUN(pulls_in_order, "pulls before and behind a fence");
+    RUN(copies_of_a_message, "copies and submissions of the records of a message");
     RUN(follows, "a signal follows its data without waiting for it");
     RUN(endless, "a quiet ends while others go on");
     RUN(served, "calls behind writes are served while others go on");

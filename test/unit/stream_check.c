@@ -184,7 +184,7 @@ static void atomics(void)
     is_invalid("another operator", "kind or width");
     for (int width = 0; width < 128; width++) {
         amo(SHI_AMO_ADD, width, 8, 0);
-        if (width != 4 && width != 8)
+        if ((width & WIDTH_BYTES) != 4 && (width & WIDTH_BYTES) != 8)
             is_invalid("another width", "kind or width");
     }
     amo(SHI_AMO_ADD, 8, 8, 4);

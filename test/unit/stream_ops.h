@@ -88,7 +88,7 @@ static void stage_put(struct flow *f, int slot, int pe, int lane, int to, const 
 static void put(struct shi_lane *l, int pe, int lane, int to)
 {
     struct flow *f = &flows[pe][lane][to];
-    int slot = (int)fabric_below(SLOTS), n = 1 + (int)fabric_below(WORDS), rc;
+    int slot = (int)fabric_below(SLOTS), n = fabric_below(4) ? 1 + (int)fabric_below(WORDS) : WORDS, rc;
     enum shi_region region = fabric_below(2) ? region_of(lane, SHI_REGION_HEAP) : SHI_REGION_HEAP;
     unsigned way = region == SHI_REGION_DEVICE             ? 1 + fabric_below(4)
                    : on_devices && fabric_below(4) == 0 ? 4

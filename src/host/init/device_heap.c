@@ -160,9 +160,9 @@ static int map_peers(int16_t *indirect)
     return 0;
 }
 
-static int start_copy(void *to, const void *from, size_t bytes)
+static int start_copies(const struct shi_device_copy *c, int n)
 {
-    return shi_device->copy_start(SHI_DEVICE_RECORDS, to, from, bytes);
+    return shi_device->copies_start(SHI_DEVICE_RECORDS, c, n);
 }
 
 static int copies_ended(uint64_t *n)
@@ -188,7 +188,7 @@ static int describe(struct shi_net_memory *out)
             err = shi_device->export_memory(own.base, own.bytes, &how);
         if (err)
             return err;
-        copier = (struct shi_stream_device){.start = start_copy, .ended = copies_ended, .memory = memory,
+        copier = (struct shi_stream_device){.start = start_copies, .ended = copies_ended, .memory = memory,
                                             .word_lock = shi_shm_held(&shi_world.shm, shi_world.boot.local_index)};
         mine.device = &copier;
         mine.memory = shi_world.config.ofi_hmem ? &how : NULL;

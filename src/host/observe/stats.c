@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "host/coll/team.h"
+#include "host/net/stream/copies.h"
 #include "host/observe/counts.h"
 #include "host/observe/trace.h"
 #include "host/ops/dheap.h"
@@ -48,6 +49,12 @@ static void print_json(FILE *f)
     fputs("},\n \"device_memory\":{", f);
     for (int k = 0; k < SHI_DHEAP_WAYS; k++)
         fprintf(f, "%s\"%s\":%d", k ? "," : "", shi_dheap_way_name[k], n_pes[k]);
+    fputs("},\n \"device_copies\":{", f);
+    for (int k = 0; k < SHI_COPIES_AGENTS; k++) {
+        const struct shi_copies_counts c = shi_copies_counted((enum shi_copies_agent)k);
+        fprintf(f, "%s\"%s\":{\"copies\":%" PRIu64 ",\"submissions\":%" PRIu64 ",\"updates\":%" PRIu64 ",\"rounds\":%" PRIu64 "}", k ? "," : "",
+                shi_copies_agent_name[k], c.copies, c.submissions, c.updates, c.rounds);
+    }
     fprintf(f, "},\n \"ring\":{\"requests\":%" PRIu64 ",\"rounds\":%" PRIu64 ",\"deepest\":%" PRIu64 "},\n \"to\":[", all.ring.requests,
             all.ring.rounds, all.ring.deepest);
     for (int pe = 0, n = 0; pe < shi_world.n_pes; pe++) {
@@ -167,6 +174,7 @@ int shi_stats_up(void)
         return -ENOMEM;
     memset(&all, 0, sizeof all);
     all.traces = trace_file != NULL;
+    memset(shi_copies_counts, 0, sizeof shi_copies_counts);
     if (stats_file) {
         all.to = calloc((size_t)shi_world.n_pes, sizeof *all.to);
         if (!all.to)

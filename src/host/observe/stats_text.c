@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "host/coll/team.h"
+#include "host/net/stream/copies.h"
 #include "host/observe/counts.h"
 #include "host/ops/dheap.h"
 #include "host/ops/state.h"
@@ -82,6 +83,12 @@ void shi_stats_text(FILE *f)
         fprintf(f, "fulmar: PE %d: the ring brought %" PRIu64 " requests in %" PRIu64 " rounds, at most %" PRIu64 " at a time\n",
                 pe, all.ring.requests, all.ring.rounds, all.ring.deepest);
     print_device_ways(f, pe);
+    for (int k = 0; k < SHI_COPIES_AGENTS; k++) {
+        const struct shi_copies_counts c = shi_copies_counted((enum shi_copies_agent)k);
+        if (c.copies)
+            fprintf(f, "fulmar: PE %d: %s on device memory made %" PRIu64 " copies in %" PRIu64 " submissions, with %" PRIu64
+                    " updates that read words in %" PRIu64 " rounds\n", pe, shi_copies_agent_name[k], c.copies, c.submissions, c.updates, c.rounds);
+    }
 }
 
 /* ---- gathering ---------------------------------------------------------------------------------------------------- */

@@ -7,10 +7,13 @@
 
 #include "host/net/stream/lane.h"
 
-/* Start a copy, or end the job. Returns the number of copies that will have ended when it has. */
+/* Make copies by this device; none has been made. */
+void shi_device_copy_up(const struct shi_stream_device *device);
+
+/* Gather a copy. Returns the number of copies that will have ended when it has. */
 uint64_t shi_device_copy(void *to, const void *from, size_t bytes);
 
-/* Look which copies have ended. 1: further ones have. */
+/* Submit the gathered copies, look which have ended, or end the job. 1: further ones have. */
 int shi_device_copy_poll(void);
 
 /* For checks at regular intervals: how many copies have not ended, when none has in more than `checks` checks. 0: none is late. */
@@ -18,7 +21,7 @@ uint64_t shi_device_copies_overdue(unsigned checks);
 
 static inline int shi_device_copy_ended(uint64_t number)
 {
-    return number <= shi_stream_net.copies_ended;
+    return number <= shi_stream_net.copies.ended;
 }
 
 #endif

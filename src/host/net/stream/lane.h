@@ -28,6 +28,7 @@
 #include "host/net/node/net_shm.h"
 #include "host/net/stream/order.h"
 #include "host/net/stream/stream.h"
+#include "host/net/stream/words.h"
 
 enum { MAX_REPLIES = 1024 };
 
@@ -142,10 +143,10 @@ struct shi_stream_net {
     int *held, n_held;   /* PEs with messages that wait for writes or copies */
     int *known, n_known; /* PEs that a message has come from, or was sent to: those whose heartbeats are checked */
     struct stashed *free_slot;              /* of stream_device.c */
-    uint64_t copies_started, copies_ended;  /* to and from device memory */
-    uint64_t assigned;                      /* copies that must have ended before assignments release word_lock; 0: they do not hold it */
-    unsigned n_assigned;                    /* since they took it */
-    uint64_t copies_checked;                /* copies_ended at the last check */
+    struct device_update *free_update, *updated, *last_updated; /* the same: free; whose words are written, in order */
+    struct shi_words words;                 /* updates by records */
+    struct shi_copies copies;               /* to and from device memory */
+    uint64_t copies_checked;                /* copies.ended at the last check */
     unsigned copy_checks;                   /* since a copy ended last */
     struct shi_pipeline *pipeline;          /* NULL: never up */
     unsigned n_steps;    /* of chunks and copies; may wrap */

@@ -139,7 +139,8 @@ static void copy(struct shi_pipeline *p, struct shi_chunk *c)
     c->after = 0;
     if (t->hidden) {
         c->after = shi_device_copy(to, from, c->bytes);
-        shi_device_copy_poll();
+        if (c->pool != SHI_POOL_SHORT) /* short ones are submitted together */
+            shi_device_copy_poll();
     } else {
         memcpy(to, from, c->bytes);
     }
@@ -265,6 +266,15 @@ static void assign_all(struct shi_pipeline *p)
         assign_chunks(p, pool);
 }
 
+static void advance_all(struct shi_pipeline *p)
+{
+    for (int i = 0, first = p->turn; i < CHUNKS; i++) {
+        struct shi_chunk *c = &p->chunk[(first + i) % CHUNKS];
+        if (c->state != FREE)
+            advance(p, c, c->of && c->of->in);
+    }
+}
+
 int shi_pipeline_poll(void)
 {
     struct shi_pipeline *p = shi_stream_net.pipeline;
@@ -275,12 +285,10 @@ int shi_pipeline_poll(void)
     shi_device_copy_poll();
     if (p->copied_in)
         assign_all(p);
-    for (int i = 0, first = p->turn; i < CHUNKS; i++) {
-        struct shi_chunk *c = &p->chunk[(first + i) % CHUNKS];
-        if (c->state != FREE)
-            advance(p, c, c->of && c->of->in);
-    }
+    advance_all(p);
     assign_all(p);
+    if (shi_device_copy_poll())
+        advance_all(p);
     return p->n_ended;
 }
 

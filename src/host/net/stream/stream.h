@@ -28,7 +28,7 @@ enum shi_region { SHI_REGION_HEAP, SHI_REGION_DATA, SHI_REGION_SYNC, SHI_REGION_
 
 /* A device whose memory the host cannot load and store. Its copies are made in order. */
 struct shi_stream_device {
-    int (*start)(void *to, const void *from, size_t bytes); /* between device memory and `memory`; 0 or -errno */
+    int (*start)(const struct shi_device_copy *c, int n); /* one submission, between device memory and `memory`; 0 or -errno */
     int (*ended)(uint64_t *n); /* how many of them have ended, since up; 0 or -errno */
     char *memory;              /* of the host, for messages; the device can access it */
     uint64_t *word_lock;       /* `held` of net_shm.h, of this PE */

@@ -51,7 +51,7 @@ static const char *check_get_blocks(const struct record *r)
 static const char *check_amo(const struct record *r)
 {
     const struct amo_payload *p = (const struct amo_payload *)(r + 1);
-    size_t width = r->width & 0x7f, fetches = r->width & 0x80;
+    size_t width = r->width & WIDTH_BYTES, fetches = r->width & WIDTH_FETCHES;
     size_t bytes = fetches ? sizeof *p : r->what == SHI_AMO_CSWAP ? 2 * sizeof p->value : sizeof p->value;
     if ((width != 4 && width != 8) || r->what >= SHI_AMOS)
         return "an atomic operation of unknown kind or width";

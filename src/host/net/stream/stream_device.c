@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "host/net/node/amo_word.h"
 #include "host/net/stream/batch.h"
 #include "host/net/stream/device_copy.h"
 #include "host/util/base.h"
@@ -11,15 +10,23 @@
 
 #define DEVICE (shi_stream_net.own[SHI_REGION_DEVICE].device)
 
-enum { BEGIN, UPDATE, REPLY }; /* steps of a record */
-enum { MOST_ASSIGNED = 64 };
+enum { BEGIN, REPLY }; /* steps of a record */
+enum { UPDATES = 256, SHORT_PUT_BYTES = 512 };
 
 /* A slot: a stashed message, then data that it fetches. */
 enum { SLOT_BYTES = sizeof(struct stashed) + SHI_NET_MESSAGE_BYTES + SHI_STREAM_REPLY_BYTES };
 
+/* An update by a record, from when it joins a round until its copies have ended. */
+struct device_update {
+    struct shi_word_update update;
+    struct device_update *next; /* of the free ones, or of those whose words are written */
+    struct stashed *of;
+    uint64_t cookie, word[2];
+};
+
 size_t shi_stream_device_bytes(int n)
 {
-    return (size_t)n * SLOT_BYTES;
+    return (size_t)n * SLOT_BYTES + UPDATES * sizeof(struct device_update);
 }
 
 static char *fetched_of(struct stashed *s)
@@ -27,14 +34,32 @@ static char *fetched_of(struct stashed *s)
     return (char *)s->data + SHI_NET_MESSAGE_BYTES;
 }
 
+/* The copy of its word, and those before, are gathered. */
+static void written(struct shi_word_update *u)
+{
+    struct device_update *d = shi_container_of(u, struct device_update, update);
+    d->of->joined--;
+    d->of->after = u->after > d->of->after ? u->after : d->of->after;
+    d->next = NULL;
+    *(shi_stream_net.updated ? &shi_stream_net.last_updated->next : &shi_stream_net.updated) = d;
+    shi_stream_net.last_updated = d;
+}
+
 void shi_stream_device_up(const struct shi_stream_device *device, int n)
 {
+    struct device_update *updates = (struct device_update *)(device->memory + (size_t)n * SLOT_BYTES);
     shi_stream_net.free_slot = NULL;
-    shi_stream_net.copies_started = shi_stream_net.copies_ended = shi_stream_net.assigned = 0;
+    shi_stream_net.free_update = shi_stream_net.updated = NULL;
+    shi_device_copy_up(device);
+    shi_stream_net.words = (struct shi_words){.lock = device->word_lock, .copies = &shi_stream_net.copies, .written = written};
     for (int i = 0; i < n; i++) {
         struct stashed *s = (struct stashed *)(device->memory + (size_t)i * SLOT_BYTES);
         *s = (struct stashed){.next = shi_stream_net.free_slot, .in_slot = 1};
         shi_stream_net.free_slot = s;
+    }
+    for (int i = 0; i < UPDATES; i++) {
+        updates[i].next = shi_stream_net.free_update;
+        shi_stream_net.free_update = &updates[i];
     }
 }
 
@@ -93,50 +118,54 @@ static int get_blocks(struct stashed *s, const struct record *r)
     return 1;
 }
 
-/* Assign a word. The copy is from the message, which lasts until it has ended. */
-static int assign(struct stashed *s, const struct record *r, const uint64_t *value, size_t width)
-{
-    if (shi_stream_net.assigned ? shi_stream_net.n_assigned >= MOST_ASSIGNED : !shi_amo_try_lock(DEVICE->word_lock)) /* A8 */
-        return 0;
-    shi_stream_net.n_assigned = shi_stream_net.assigned ? shi_stream_net.n_assigned + 1 : 1;
-    start(s, local_address(r), value, width);
-    shi_stream_net.assigned = s->after;
-    return 1;
-}
-
+/* The update takes part in the next round. 0: not now. */
 static int update(struct stashed *s, const struct record *r)
 {
     const struct amo_payload *p = (const struct amo_payload *)(r + 1);
-    size_t width = r->width & 0x7f;
-    int fetches = r->width & 0x80, stores = r->what != SHI_AMO_FETCH;
-    if (!fetches && r->what == SHI_AMO_SET)
-        return assign(s, r, &p->value, width);
-    if (s->step == BEGIN) {
-        if (stores && !shi_amo_try_lock(DEVICE->word_lock)) /* A8 */
-            return 0;
-        s->word[0] = 0;
-        start(s, &s->word[0], local_address(r), width);
-        s->step = UPDATE;
-    }
-    if (s->step == UPDATE) {
-        if (!shi_stream_device_ended(s)) /* the old value comes */
-            return 0;
-        s->word[1] = s->word[0];
-        shi_amo_word(&s->word[1], width, r->what, p->value, r->bytes > sizeof p->value ? p->cond : 0);
-        if (stores)
-            start(s, local_address(r), &s->word[1], width);
-        s->step = REPLY;
-    }
-    if (!shi_stream_device_ended(s)) /* the new value goes */
+    struct device_update *d = shi_stream_net.free_update;
+    int fetches = r->width & WIDTH_FETCHES;
+    if (!d)
         return 0;
-    if (stores)
-        shi_amo_unlock(DEVICE->word_lock); /* R8 */
-    if (fetches) {
-        const struct head *h = (const struct head *)s->data;
-        memcpy(shi_batch_begin_reply(h, p->cookie, width), &s->word[0], width);
-        shi_batch_end_reply(h);
-    }
+    shi_stream_net.free_update = d->next;
+    d->of = s;
+    d->cookie = fetches ? p->cookie : 0;
+    d->update = (struct shi_word_update){.at = local_address(r), .width = r->width & WIDTH_BYTES, .op = r->what, .value = p->value,
+                                         .cond = r->bytes > sizeof p->value ? p->cond : 0, .fetches = fetches != 0, .word = d->word};
+    s->joined++;
+    s->fetching += fetches != 0;
+    shi_words_join(&shi_stream_net.words, &d->update);
     return 1;
+}
+
+/* Updates whose copies have ended are complete. 1: there are such. */
+static int complete(void)
+{
+    int any = 0;
+    for (struct device_update *d; (d = shi_stream_net.updated) && d->update.after <= shi_stream_net.copies.ended; any = 1) {
+        const struct head *h = (const struct head *)d->of->data;
+        shi_stream_net.updated = d->next;
+        if (d->update.fetches) {
+            memcpy(shi_batch_begin_reply(h, d->cookie, d->update.width), d->word, d->update.width);
+            shi_batch_end_reply(h);
+            d->of->fetching--;
+        }
+        d->next = shi_stream_net.free_update;
+        shi_stream_net.free_update = d;
+    }
+    return any;
+}
+
+int shi_stream_device_poll(void)
+{
+    struct shi_words *w = &shi_stream_net.words;
+    if (shi_likely(!w->lock)) /* the host can access this PE's device memory */
+        return 0;
+    if (shi_words_poll(w)) /* further records of these messages may gather copies first */
+        return 1;
+    int further = shi_device_copy_poll();
+    if (further)
+        shi_words_poll(w);
+    return further | complete();
 }
 
 /* Read or write a piece of the requester's memory. */
@@ -172,13 +201,46 @@ static int serve(struct stashed *s, const struct record *r)
     return 1;
 }
 
-int shi_stream_device_step(struct stashed *s, const struct record *r)
+/* A short put whose payload can follow that of the last gathered copy, of the same message, in the same copy. */
+static int is_continued(const struct stashed *s, const struct record *r)
+{
+    const struct shi_copies *c = &shi_stream_net.copies;
+    const struct shi_device_copy *last = c->n ? &c->gathered[c->n - 1] : NULL;
+    return last && c->started + (uint64_t)c->n > s->fenced && r->bytes <= SHORT_PUT_BYTES && (const char *)last->from > (const char *)s->data &&
+           (const char *)last->from < (const char *)r && (char *)last->to + last->bytes == local_address(r);
+}
+
+static void put(struct stashed *s, struct record *r)
+{
+    if (!is_continued(s, r)) {
+        start(s, local_address(r), r + 1, r->bytes);
+        return;
+    }
+    struct shi_copies *c = &shi_stream_net.copies;
+    struct shi_device_copy *last = &c->gathered[c->n - 1];
+    size_t bytes = r->bytes;
+    memmove((char *)last->from + last->bytes, r + 1, bytes); /* to the left: over r, and updates before it */
+    last->bytes += bytes;
+    s->after = c->started + (uint64_t)c->n;
+}
+
+/* May the record be carried out beside the message's updates that are not written yet? */
+static int is_beside(const struct record *r)
+{
+    return r->width & WIDTH_CONTINUES && (r->op == OP_PUT || r->op == OP_PUT_BLOCKS || r->op == OP_AMO);
+}
+
+int shi_stream_device_step(struct stashed *s, struct record *r)
 {
     int done = 1;
+    if (s->joined && !is_beside(r))
+        return 0;
+    if (!(r->width & WIDTH_CONTINUES))
+        s->fenced = shi_stream_net.copies.started + (uint64_t)shi_stream_net.copies.n;
     switch (r->op) {
-    case OP_PUT: start(s, local_address(r), r + 1, r->bytes); break;
-    case OP_PUT_BLOCKS: put_blocks(s, r); break;
-    case OP_AMO: done = update(s, r); break;
+    case OP_PUT: put(s, r); return 1;
+    case OP_PUT_BLOCKS: put_blocks(s, r); return 1;
+    case OP_AMO: return update(s, r);
     case OP_PULL:
     case OP_PUSH: done = serve(s, r); break;
     default: done = get_blocks(s, r);

@@ -1,23 +1,25 @@
 /*
  * stream_device.h - records on device memory that the host cannot load and store. The device copies; the thread that polls
- * starts copies and never waits for them: the message keeps its place in its stream, and end_of_poll goes on with it.
+ * gathers copies (copies.h) and never waits for them: the message keeps its place in its stream, and end_of_poll goes on with it.
  *
  *   record      copies                                           the message goes on
- *   put         payload to device                                at once with a further put, else when they have ended
- *   update      word to host; new value to device                when each has ended
+ *   put         payload to device                                at once with records on device memory, else when they have ended
+ *   update      word to host; new value to device (words.h)      at once with puts and updates up to a fence, else when it is written
  *   get         device to host                                   when they have ended, with the reply
  *   pull, push  by pipeline.h                                    when all has ended; push: with the reply
  *
- * The device makes copies in order. A message's buffer is memory that the device can access, in one of few slots, until
+ * The device makes copies in order. What comes in one poll is one submission: puts, and behind them the words of updates, which need
+ * another one if their old values count. A message ends, and is acknowledged, when all its copies have ended; a fetched value is sent then.
+ * A put that continues the one before it, in the message and in device memory, makes that copy longer: its payload moves to the other's end.
+ *
+ * A message's buffer is memory that the device can access, in one of few slots, until
  * all its copies have ended; a message without a slot waits in memory of util/kept. Only the next message of a stream, and those that
  * continue it (start_ahead in stream_rx.c), take slots, and none of them waits for a slot while it holds one: so slots become free.
+ * An update takes one of few struct device_update, and keeps it until its copies have ended, for which it waits for no further one.
  *
  *   word            written by                               read by             order
  *   message in slot thread that polls, device                thread that polls   a copy has ended (`ended` of the device)
- *   word_lock       agents of proxy/staged.c                 the same            A8, R8 of proxy/staged.c
- *
- * Assignments, which need no old value, hold word_lock together, and the records behind them do not wait for their copies; device_copy.c releases
- * it when these have ended. After some of them another agent gets its turn.
+ *   word_lock       words.h                                  the same            A8, R8
  */
 #ifndef SHI_STREAM_DEVICE_H
 #define SHI_STREAM_DEVICE_H
@@ -34,7 +36,9 @@ struct stashed {
     uint8_t in_slot;
     uint64_t settled;  /* of settle.h; 0: not requested yet */
     uint64_t after;    /* copies that must have ended before the next step */
-    uint64_t word[2];  /* before and after an update */
+    uint64_t fenced;   /* the last copy gathered before the last record behind a fence */
+    uint32_t joined;   /* updates whose words are not written yet */
+    uint32_t fetching; /* updates whose old values are not sent yet */
     struct shi_transfer transfer; /* of a pull or push; in a slot */
     const struct record *served;  /* that record; NULL: none is in progress */
     uint64_t data[];
@@ -53,10 +57,14 @@ void shi_stream_device_release(struct stashed *s);
 /* Have all copies for this message ended? */
 static inline int shi_stream_device_ended(const struct stashed *s)
 {
-    return s->after <= shi_stream_net.copies_ended;
+    return !s->joined && !s->fetching && s->after <= shi_stream_net.copies.ended;
 }
 
-/* Carry out r, the next record of a message in a slot, as far as possible. 1: the next record may follow; 0: try again. */
-int shi_stream_device_step(struct stashed *s, const struct record *r);
+/* Carry out r, the next record of a message in a slot, as far as possible. 1: the next record may follow, and r may have been overwritten;
+ * 0: try again. */
+int shi_stream_device_step(struct stashed *s, struct record *r);
+
+/* Go on with updates; if that writes no word, submit what records have gathered. 1: messages may go on, then call it again. */
+int shi_stream_device_poll(void);
 
 #endif

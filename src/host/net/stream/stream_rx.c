@@ -9,11 +9,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "host/net/node/amo_word.h"
 #include "host/net/stream/admit.h"
 #include "host/net/stream/am_remote.h"
+#include "host/net/node/amo_word.h"
 #include "host/net/stream/batch.h"
-#include "host/net/stream/device_copy.h"
 #include "host/net/stream/heartbeat.h"
 #include "host/net/stream/settle.h"
 #include "host/net/stream/stream_ack.h"
@@ -120,9 +119,9 @@ static void get_blocks(const struct head *h, const struct record *r, const struc
 
 static void amo(const struct head *h, const struct record *r, const struct amo_payload *p, int is_last)
 {
-    size_t width = r->width & 0x7f;
+    size_t width = r->width & WIDTH_BYTES;
     uint64_t old = shi_amo_word(local_address(r), width, r->what, p->value, r->bytes > sizeof p->value ? p->cond : 0);
-    if (r->width & 0x80) {
+    if (r->width & WIDTH_FETCHES) {
         if (is_last)
             shi_ack_end_message(h);
         memcpy(shi_batch_begin_reply(h, p->cookie, width), &old, width);
@@ -219,7 +218,8 @@ static int apply_records(const struct head *h, struct stashed *s, size_t *at)
     const char *end = end_of_records(h);
     const struct record *r = (const struct record *)((const char *)h + *at);
     int goes_on = 1;
-    for (size_t left; (left = (size_t)(end - (const char *)r)); r = (const struct record *)((const char *)r + record_bytes(r))) {
+    for (size_t left, bytes; (left = (size_t)(end - (const char *)r)); r = (const struct record *)((const char *)r + bytes)) {
+        bytes = left < sizeof *r ? 0 : record_bytes(r); /* a step may overwrite r */
         if (shi_likely(!s && shi_stream_is_heap_put(r, left))) {
             store(local_address(r), r + 1, r->bytes);
             continue;
@@ -228,11 +228,11 @@ static int apply_records(const struct head *h, struct stashed *s, size_t *at)
         if (shi_unlikely(invalid != NULL))
             refuse(h, r, left, invalid);
         int on_device = r->op < OP_REPLY && shi_stream_net.own[r->region].device;
-        goes_on = on_device ? s && s->in_slot && shi_stream_device_step(s, r) : !s || shi_stream_device_ended(s);
+        goes_on = on_device ? s && s->in_slot && shi_stream_device_step(s, (struct record *)r) : !s || shi_stream_device_ended(s);
         if (!goes_on)
             break;
         if (!on_device)
-            apply(h, r, !s && left == record_bytes(r));
+            apply(h, r, !s && left == bytes);
     }
     *at = (size_t)((const char *)r - (const char *)h);
     return goes_on;
@@ -314,7 +314,7 @@ static int continues(const struct stashed *s, const struct stashed *next)
 {
     const struct head *h = (const struct head *)next->data;
     const struct record *r = (const struct record *)(h + 1);
-    return s->in_slot && s->served && is_last(s, s->served) && h->bytes >= sizeof *h + sizeof *r && r->op == s->served->op && r->what;
+    return s->in_slot && s->served && is_last(s, s->served) && h->bytes >= sizeof *h + sizeof *r && r->op == s->served->op && r->width & WIDTH_CONTINUES;
 }
 
 /* While the lane's next message waits for data to be moved, start those behind it that continue it. */
@@ -363,10 +363,9 @@ static void apply_once(void)
 /* A device whose copies end at once takes no further poll for them. */
 static void apply_held(void)
 {
-    do {
-        shi_device_copy_poll();
+    do
         apply_once();
-    } while (shi_device_copy_poll());
+    while (shi_stream_device_poll());
 }
 
 static void end_of_poll(void)

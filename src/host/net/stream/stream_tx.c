@@ -25,12 +25,21 @@ static enum shi_batch_room room_of(const struct stream *s, const struct shi_stre
                                                                                                      : SHI_ROOM;
 }
 
+/* Has nothing been fenced since the last record to pe? */
+static int continues(const struct shi_lane *l, int pe)
+{
+    const struct shi_order *o = &l->to[pe].order;
+    return o->flush_seq && o->record_epoch == l->fences;
+}
+
 /* Room for a record's payload, when the record may be sent; the lane stays locked. NULL: not now, unlocked. */
 static void *begin(struct shi_lane *l, const struct shi_remote_addr *to, struct record r, int flags, struct shi_stream_wait *w)
 {
     r.region = (uint8_t)to->region;
     r.off = to->off;
     shi_lane_lock(l);
+    if (shi_unlikely(to->region == SHI_REGION_DEVICE) && continues(l, to->pe))
+        r.width |= WIDTH_CONTINUES;
     int may_go = shi_stream_behind_writes(l, to->pe, flags & SHI_STREAM_AFTER_WRITES, w);
     void *p = may_go ? shi_batch_append(l, to->pe, &r, room_of(&l->to[to->pe], w)) : NULL;
     if (shi_unlikely(may_go && !p && w && !w->since))
@@ -102,7 +111,7 @@ int shi_stream_amo(struct shi_lane *l, const struct shi_remote_addr *at, int wid
 {
     size_t bytes = reply ? sizeof(struct amo_payload) : op == SHI_AMO_CSWAP ? 2 * sizeof value : sizeof value;
     struct amo_payload *p = begin(l, at, (struct record){.op = OP_AMO, .what = (uint8_t)op, .bytes = (uint32_t)bytes,
-                                                         .width = (uint8_t)(width | (reply ? 0x80 : 0))}, flags, w);
+                                                         .width = (uint8_t)(width | (reply ? WIDTH_FETCHES : 0))}, flags, w);
     if (!p)
         return -EAGAIN;
     p->value = value;
@@ -134,20 +143,12 @@ int shi_stream_get_blocks(struct shi_lane *l, const struct shi_remote_addr *from
     return reply->done ? end_fetch(l, from->pe) : end(l, from->pe, 0);
 }
 
-/* Has nothing been fenced since the last record to pe? */
-static uint8_t continues(const struct shi_lane *l, int pe)
-{
-    const struct shi_order *o = &l->to[pe].order;
-    return o->flush_seq && o->record_epoch == l->fences;
-}
-
 static struct served_payload *begin_served(struct shi_lane *l, const struct shi_remote_addr *at, int op,
                                            const struct shi_am_src *memory, size_t bytes, struct shi_stream_wait *w)
 {
     struct served_payload *p = begin(l, at, (struct record){.op = (uint8_t)op, .bytes = sizeof *p}, 0, w);
     if (!p)
         return NULL;
-    ((struct record *)p - 1)->what = continues(l, at->pe);
     *p = (struct served_payload){.addr = memory->addr, .key = memory->key, .bytes = bytes};
     return p;
 }

@@ -9,7 +9,7 @@
 #include "host/net/stream/stream.h"
 #include "host/util/base.h"
 
-enum { WIRE_VERSION = 13 }; /* changes with the formats of this file, of active messages, and the rounds of coll/plan.h */
+enum { WIRE_VERSION = 14 }; /* changes with the formats of this file, of active messages, and the rounds of coll/plan.h */
 
 struct head {
     uint64_t tag;     /* of all that follows, and of the receiver (auth.h) */
@@ -64,12 +64,14 @@ enum { OP_PUT, OP_PUT_BLOCKS, OP_AMO, OP_GET_BLOCKS, OP_PULL, OP_PUSH, OP_REPLY,
 /* A record; its payload follows, 8-byte aligned, its length rounded up to 8. */
 struct record {
     uint8_t op, region;
-    uint8_t what;    /* OP_AMO: enum shi_amo; OP_AM: enum shi_am_id; OP_REPLY: lane of the request; OP_PULL,
-                      * OP_PUSH: 1: no fence since the record before */
-    uint8_t width;   /* OP_AMO: bytes of the word; bit 7: return its old value */
+    uint8_t what;    /* OP_AMO: enum shi_amo; OP_AM: enum shi_am_id; OP_REPLY: lane of the request */
+    uint8_t width;   /* OP_AMO: bytes of the word, and WIDTH_FETCHES; on device memory WIDTH_CONTINUES */
     uint32_t bytes;  /* of the payload */
     uint64_t off;    /* OP_REPLY: the cookie */
 };
+
+/* Parts of record.width. FETCHES: return the old value. CONTINUES: no fence is between this record and the one before. */
+enum { WIDTH_BYTES = 0x3f, WIDTH_CONTINUES = 0x40, WIDTH_FETCHES = 0x80 };
 
 /* The tag of a message to PE `to`: see auth.h. */
 static inline uint64_t message_tag(const struct head *h, int to)
