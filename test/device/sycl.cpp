@@ -1,7 +1,7 @@
 /*
  * sycl.cpp - Intel SHMEM's API in SYCL, each routine against a value that does not depend on the library: by a work-item, by
- * sub-groups and groups of one to three dimensions, on the host, and on a queue. The typed routines are run for the types of SOME_TYPES,
- * and instantiated for all of them by sycl_names.cpp. `sycl [PART]...` runs these parts.
+ * sub-groups and groups of one to three dimensions, on the host, and on a queue. The typed routines are run for the types of SOME_TYPES; no
+ * test instantiates them for the others. `sycl [PART]...` runs these parts.
  */
 #include <ishmem.h>
 #include <ishmemx.h>
