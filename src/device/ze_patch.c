@@ -143,9 +143,9 @@ static int patch(ze_context_handle_t context, ze_device_handle_t device, const z
     return 0;
 }
 
-__attribute__((visibility("default"))) ze_result_t zeModuleCreate(ze_context_handle_t context, ze_device_handle_t device,
-                                                                  const ze_module_desc_t *desc, ze_module_handle_t *module,
-                                                                  ze_module_build_log_handle_t *log)
+__attribute__((visibility("default")))
+ze_result_t zeModuleCreate(ze_context_handle_t context, ze_device_handle_t device, const ze_module_desc_t *desc, ze_module_handle_t *module,
+                           ze_module_build_log_handle_t *log)
 {
     __typeof__(&zeModuleCreate) create = (__typeof__(create))loader("zeModuleCreate");
     uint32_t *words = NULL;

@@ -3,7 +3,7 @@
 # points that src/tags.awk does not know, and a name with another routine's line.
 . "${top_srcdir:=.}/test/tap.sh"
 cd "$top_srcdir" || exit 99
-tags=$(${AWK:-awk} -f src/tags.awk test/lint/symbols.txt src/host/api/*.c src/host/boot/boot_pmix.c)
+tags=$(${AWK:-awk} -f src/tags.awk test/lint/symbols.txt src/host/api/*.c src/host/boot/boot_pmix.c src/device/ze_patch.c)
 
 [ "$(echo "$tags" | wc -l)" -eq "$(wc -l <test/lint/symbols.txt)" ]
 ok $? "$(echo "$tags" | wc -l) names, all of symbols.txt"
