@@ -76,22 +76,24 @@ struct shmemx_tag_request *shi_tag_request_get(const char *routine)
     return r;
 }
 
-void shi_tag_request_put(struct shmemx_tag_request *r)
+/* To the front of a list of the pool. */
+static void push(struct shmemx_tag_request **list, struct shmemx_tag_request *r)
 {
     r->owned = 0;
     lock_pool();
-    r->next = pool.free;
-    pool.free = r;
+    r->next = *list;
+    *list = r;
     shi_spin_unlock(&pool.lock);
+}
+
+void shi_tag_request_put(struct shmemx_tag_request *r)
+{
+    push(&pool.free, r);
 }
 
 void shi_tag_request_release(struct shmemx_tag_request *r)
 {
-    r->owned = 0;
-    lock_pool();
-    r->next = pool.released;
-    pool.released = r;
-    shi_spin_unlock(&pool.lock);
+    push(&pool.released, r);
 }
 
 /* ---- buffers ----------------------------------------------------------------------------------------------------- */
