@@ -120,6 +120,15 @@ static void messages(void)
     }
 }
 
+/* Catches: a second copier for a short read, pieces that are no whole pages, or so many that calls cost more than copies. */
+static void shared_reads(void)
+{
+    static const size_t of[][2] = {{0, 0}, {262143, 0}, {262144, 131072}, {524288, 131072}, {600000, 151552}, {1 << 20, 262144},
+                                   {2 << 20, 524288}, {SIZE_MAX / 2, 524288}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        CHECKF(shi_shared_read_piece(of[i][0]) == of[i][1], "%zu bytes: pieces of %zu", of[i][0], shi_shared_read_piece(of[i][0]));
+}
+
 int main(void)
 {
     RUN(preference, "providers: the order of preference");
@@ -127,5 +136,6 @@ int main(void)
     RUN(lengths, "providers: lengths of messages");
     RUN(ways, "transfers: by which way puts and gets go");
     RUN(messages, "transfers: which data is sent in one message, in parts, or read");
+    RUN(shared_reads, "transfers: which reads of private memory both PEs copy");
     return tap_end();
 }

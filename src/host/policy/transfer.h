@@ -51,4 +51,8 @@ static inline enum shi_message_way shi_message_way(size_t bytes, size_t whole, s
     return bytes > eager ? SHI_MESSAGE_READ : bytes > whole ? SHI_MESSAGE_PARTS : SHI_MESSAGE_WHOLE;
 }
 
+/* A read of another PE's private memory on a node: into pieces of so many bytes, of which the memory's owner copies some; 0: the reader
+ * copies all of it. */
+size_t shi_shared_read_piece(size_t bytes);
+
 #endif

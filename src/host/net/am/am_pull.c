@@ -1,7 +1,7 @@
 /*
- * am_pull.c - reads of another PE's memory on the node, in one copy. Both PEs copy a long read: the reader takes pieces, and
- * the memory's owner, if it polls, takes pieces and writes them into the reader's memory. The reader waits only for pieces
- * that the owner has taken.
+ * am_pull.c - reads of another PE's memory on the node, in one copy. Both PEs copy a long read of private memory: the reader takes
+ * pieces, and the memory's owner, if it polls, takes pieces and writes them into the reader's memory. The reader waits only for
+ * pieces that the owner has taken.
  *
  * A PE has a few jobs, one for each of its long reads in progress. A message asks the owner to help. Help is best effort: a
  * request that cannot be sent, or is late, is ignored.
@@ -11,7 +11,6 @@
  *             not taken yet         (compare and                   taken belongs to the present job, which cannot end
  *                                   swap)                          before the piece is copied
  *   job.from .to .bytes .piece      reader, before R1 owner        relaxed, between A1 and R2
- *     .in_file
  *   job.done  the owner's pieces;   owner; 0 by the   reader       R2 -> A2 the owner has copied them
  *             in the high half,     reader before R1
  *             those it could not
@@ -40,16 +39,13 @@
 #define PR_SET_PTRACER 0x59616d61
 #endif
 
-/* Shortest reads that both PEs copy, from the symmetric heap and from private memory, where a copy is slower; sizes of
- * pieces: with long ones the reader waits for the owner's last one, short ones cost calls. See src/DECISIONS.md. */
-enum { FILE_BYTES = 1 << 20, PRIVATE_BYTES = 256 << 10, PIECE_LEAST = 128 << 10, PIECE_MOST = 512 << 10 };
 enum { JOBS = 4 };
 
 enum key { IN_FILE, IN_DEVICE, IN_PROCESS }; /* addr: offset in the node's file, in the device heap, or an address */
 
 struct job {
     _Alignas(SHI_LINE_BYTES) uint64_t left; /* see pack */
-    uint64_t from, to, bytes, piece, in_file; /* from: as in struct shi_am_src; to: the reader's address */
+    uint64_t from, to, bytes, piece; /* addresses of the owner and of the reader */
     _Alignas(SHI_LINE_BYTES) uint64_t done; /* the low half: pieces; the high half: of these, failures */
 };
 _Static_assert(JOBS * sizeof(struct job) <= SHI_AM_PULL_BYTES, "the jobs of a PE have room");
@@ -267,14 +263,12 @@ static int end(struct mine *m, uint64_t done)
 /* Publish the job. How many pieces it has. */
 static uint64_t publish(struct job *j, const struct mine *m)
 {
-    size_t bytes = m->src.bytes, piece = shi_round_up(bytes / 4, SHI_PAGE_BYTES);
-    piece = piece < PIECE_LEAST ? PIECE_LEAST : piece > PIECE_MOST ? PIECE_MOST : piece;
+    size_t bytes = m->src.bytes, piece = shi_shared_read_piece(bytes);
     uint64_t pieces = (bytes + piece - 1) / piece;
     set(&j->from, m->src.addr);
     set(&j->to, (uint64_t)m->to);
     set(&j->bytes, bytes);
     set(&j->piece, piece);
-    set(&j->in_file, m->src.key == IN_FILE);
     set(&j->done, 0);
     __atomic_store_n(&j->left, pack(m->rank, pieces), __ATOMIC_RELEASE); /* R1 */
     return pieces;
@@ -328,9 +322,7 @@ static int read_together(int i, struct shi_am_fetch *f)
 
 static int is_worth_sharing(int rank, const struct shi_am_src *src, const void *to, size_t bytes)
 {
-    if (rank == local || src->key == IN_DEVICE || bytes < (src->key == IN_FILE ? FILE_BYTES : PRIVATE_BYTES))
-        return 0;
-    return !world.in_device(to, bytes);
+    return rank != local && src->key == IN_PROCESS && shi_shared_read_piece(bytes) && !world.in_device(to, bytes);
 }
 
 int shi_am_pull_fetch(int rank, const struct shi_am_src *src, size_t off, void *to, size_t bytes, struct shi_am_fetch *f)
@@ -386,9 +378,9 @@ static void help(int pe, const void *msg, size_t bytes)
         return;
     struct job *j = &jobs_of(reader)[asked->job];
     for (int64_t k; (k = take(j, local)) >= 0;) {
-        uint64_t at = start_of(j, k, &bytes), from = word(&j->from) + at;
-        const void *here = word(&j->in_file) ? world.shm->base + from : (const void *)(uintptr_t)from;
-        int err = move_all(process_vm_writev, reader, here, word(&j->to) + at, bytes);
+        uint64_t at = start_of(j, k, &bytes);
+        const void *from = (const void *)(uintptr_t)(word(&j->from) + at);
+        int err = move_all(process_vm_writev, reader, from, word(&j->to) + at, bytes);
         if (err)
             shi_log_debug("process_vm_writev to process %d: %s; it reads alone", (int)world.shm->region[reader].pid,
                           strerror(-err));
