@@ -15,10 +15,11 @@
 #include "host/gpc/gpc_shape.h"
 #include "host/net/node/progress.h"
 #include "host/ops/dheap.h"
+#include "host/policy/limits.h"
 #include "host/util/kept.h"
 #include "host/util/log.h"
 
-static struct shi_kept kept = {.most = 1 << 20}; /* memory of GPCs in progress; by the thread that polls */
+static struct shi_kept kept = {.most = SHI_KEPT_REQUESTS}; /* memory of GPCs in progress; by the thread that polls */
 
 struct shi_proxy_call {
     struct shi_proxy_call *next;

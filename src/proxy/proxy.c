@@ -30,6 +30,7 @@
 #include "host/ops/launched.h"
 #include "host/ops/state.h"
 #include "host/ops/wait.h"
+#include "host/policy/limits.h"
 #include "host/util/copying.h"
 #include "host/util/log.h"
 #include "host/util/thread.h"
@@ -41,8 +42,7 @@
 #include "proxy/send.h"
 #include "proxy/staged.h"
 
-enum { MAX_OPS = 1024, POLLS = 200, SLICE_NS = 100000, CHECKS = 20 };
-static const uint64_t patience_ns = 2000000000;
+enum { MAX_OPS = 1024 }; /* requests under way */
 
 static struct shi_proxy_ring *rings;
 static pthread_t thread;
@@ -128,7 +128,7 @@ static void sleep_for(uint32_t us)
 static void report_stuck(struct shi_proxy_ring *p, uint64_t now)
 {
     int ended = !__atomic_load_n(&others_launch, __ATOMIC_RELAXED) && shi_launched_count() && !shi_device->busy();
-    int64_t stuck = shi_engine_stuck(p->engine, now, patience_ns); /* again: an ended kernel may have written since */
+    int64_t stuck = shi_engine_stuck(p->engine, now, SHI_STUCK_NS); /* again: an ended kernel may have written since */
     if (stuck < 0)
         return;
     if (ended)
@@ -136,7 +136,7 @@ static void report_stuck(struct shi_proxy_ring *p, uint64_t now)
                 shi_launched_words(), (long)stuck);
     if (!warned)
         shi_log_error("proxy: %s took ticket %ld of the ring and has not filled its slot for %d s: it is starved, stopped or "
-                      "hangs; the job continues", shi_launched_words(), (long)stuck, (int)(patience_ns / 1000000000));
+                      "hangs; the job continues", shi_launched_words(), (long)stuck, (int)(SHI_STUCK_NS / 1000000000));
     warned = 1;
 }
 
@@ -147,34 +147,33 @@ static void check_stuck(void)
     uint64_t now = shi_now_ns();
     if (now < next_ns || pthread_mutex_trylock(&polling))
         return;
-    next_ns = now + patience_ns / CHECKS;
+    next_ns = now + SHI_STUCK_NS / SHI_STUCK_CHECKS;
     shi_staged_check(now);
     for (struct shi_proxy_ring *p = __atomic_load_n(&rings, __ATOMIC_ACQUIRE); p; p = p->next) { /* A1 */
         head_of(p);
-        if (shi_engine_stuck(p->engine, now, patience_ns) >= 0)
+        if (shi_engine_stuck(p->engine, now, SHI_STUCK_NS) >= 0)
             report_stuck(p, now);
     }
     pthread_mutex_unlock(&polling);
 }
 
-/* Wait after `idle` empty rounds. On oversubscribed nodes, and where kernels run on the host's cores, sleep soon: a thread that
- * wakes from sleep gets a core at once, one that yields only when the kernels that poll for its reply have used up their time
- * slices. These sleeps do not end with a message of the network: rounds poll it while requests await messages. */
+/* Wait after `idle` empty rounds. Its sleeps do not end with a message of the network: rounds poll it while requests await messages. */
 static void idle_wait(struct shi_wait *w, unsigned idle)
 {
-    int oversubscribed = shi_world.shm.oversubscribed;
-    if (!oversubscribed && !shi_device->while_idle) {
+    uint64_t now;
+    switch (shi_wait_of_proxy(idle, shi_world.shm.oversubscribed, shi_device->while_idle != NULL)) {
+    case SHI_PROXY_WAITS:
         shi_wait_step(w);
-        return;
-    }
-    if (idle < POLLS && !oversubscribed) {
+        break;
+    case SHI_PROXY_POLLS:
         shi_relax();
-        return;
+        break;
+    case SHI_PROXY_SLEEPS:
+        now = shi_now_ns();
+        w->since_ns = w->sleeps ? w->since_ns : now;
+        w->sleeps = 1;
+        sleep_for((uint32_t)(shi_wait_sleeps_for(now - w->since_ns) / 1000));
     }
-    uint64_t now = shi_now_ns();
-    w->since_ns = w->sleeps ? w->since_ns : now;
-    w->sleeps = 1;
-    sleep_for((uint32_t)(shi_wait_sleeps_for(now - w->since_ns) / 1000));
 }
 
 /* The proxy runs for microseconds at a time: with a short time slice the scheduler prefers it to kernels that compute. Takes
@@ -189,7 +188,7 @@ static void request_short_slices(void)
         uint64_t runtime_ns, deadline_ns, period_ns;
     } a = {.size = sizeof a};
     if (syscall(SYS_sched_getattr, 0, &a, sizeof a, 0) == 0 && a.policy == SCHED_OTHER) {
-        a.runtime_ns = SLICE_NS;
+        a.runtime_ns = SHI_PROXY_SLICE_NS;
         syscall(SYS_sched_setattr, 0, &a, 0);
     }
 }

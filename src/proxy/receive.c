@@ -15,10 +15,11 @@
 #include <string.h>
 
 #include "host/net/node/progress.h"
+#include "host/policy/limits.h"
 #include "host/tag/tag.h"
 #include "host/util/kept.h"
 
-static struct shi_kept kept = {.most = 1 << 20}; /* memory of receives and probes in progress; by the thread that polls */
+static struct shi_kept kept = {.most = SHI_KEPT_REQUESTS}; /* memory of receives and probes in progress; by the thread that polls */
 
 struct shi_proxy_receive {
     struct shi_proxy_receive *next;

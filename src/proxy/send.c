@@ -9,10 +9,11 @@
 #include <errno.h>
 
 #include "host/net/node/progress.h"
+#include "host/policy/limits.h"
 #include "host/tag/tag.h"
 #include "host/util/kept.h"
 
-static struct shi_kept kept = {.most = 1 << 20}; /* memory of sends in progress; by the thread that polls */
+static struct shi_kept kept = {.most = SHI_KEPT_REQUESTS}; /* memory of sends in progress; by the thread that polls */
 
 struct shi_proxy_message {
     struct shi_proxy_message *next;

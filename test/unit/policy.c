@@ -1,4 +1,5 @@
 /* policy.c - tables of situations and of what src/host/policy decides in them. */
+#include "host/policy/copy.h"
 #include "host/policy/provider.h"
 #include "host/policy/transfer.h"
 
@@ -129,6 +130,24 @@ static void shared_reads(void)
         CHECKF(shi_shared_read_piece(of[i][0]) == of[i][1], "%zu bytes: pieces of %zu", of[i][0], shi_shared_read_piece(of[i][0]));
 }
 
+/* Catches: memcpy where it is slow, lines where it is quicker; data that stays in the caches past them, or data that does not through them,
+ * where memcpy counts caches that a core cannot use. */
+static void copies(void)
+{
+    static const struct {
+        size_t bytes;
+        int slow, by_lines;
+    } of[] = {{0, 1, 0},      {2047, 1, 0},   {2048, 1, 1},         {2048, 0, 0},   {131071, 1, 1},
+              {131071, 0, 0}, {131072, 0, 1}, {(1 << 20) - 1, 1, 1}, {1 << 20, 1, 0}, {1 << 20, 0, 0}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        CHECKF(shi_copy_goes_by_lines(of[i].bytes, of[i].slow) == of[i].by_lines, "%zu bytes, slow %d", of[i].bytes, of[i].slow);
+    size_t limit = shi_copy_cache_limit(16 << 20, 1, 1);
+    CHECK(limit == 10 << 20 && shi_copy_cache_limit(16 << 20, 0, 1) == SIZE_MAX && shi_copy_cache_limit(16 << 20, 1, 0) == SIZE_MAX &&
+          shi_copy_cache_limit(0, 1, 1) == SIZE_MAX);
+    CHECK(shi_copy_goes_past_caches(1 << 20, limit, limit) && !shi_copy_goes_past_caches(1 << 20, limit - 1, limit) &&
+          !shi_copy_goes_past_caches(4095, SIZE_MAX, limit) && shi_copy_goes_past_caches(4096, SIZE_MAX, limit));
+}
+
 int main(void)
 {
     RUN(preference, "providers: the order of preference");
@@ -137,5 +156,6 @@ int main(void)
     RUN(ways, "transfers: by which way puts and gets go");
     RUN(messages, "transfers: which data is sent in one message, in parts, or read");
     RUN(shared_reads, "transfers: which reads of private memory both PEs copy");
+    RUN(copies, "copies: by memcpy, by lines, past the caches");
     return tap_end();
 }

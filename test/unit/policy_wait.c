@@ -151,6 +151,14 @@ static void rest(void)
     CHECK(shi_wait_looks_after(0) == 1000 * MS && shi_wait_looks_after(8000 * MS) == 16000 * MS && shi_wait_looks_after(16000 * MS) == 16000 * MS);
 }
 
+/* Catches: a proxy that takes the core from the kernels that it serves, that sleeps on a core of its own, or between two requests. */
+static void proxy(void)
+{
+    CHECK(shi_wait_of_proxy(0, 0, 0) == SHI_PROXY_WAITS && shi_wait_of_proxy(5000, 0, 0) == SHI_PROXY_WAITS);
+    CHECK(shi_wait_of_proxy(199, 0, 1) == SHI_PROXY_POLLS && shi_wait_of_proxy(200, 0, 1) == SHI_PROXY_SLEEPS);
+    CHECK(shi_wait_of_proxy(0, 1, 0) == SHI_PROXY_SLEEPS && shi_wait_of_proxy(0, 1, 1) == SHI_PROXY_SLEEPS);
+}
+
 int main(void)
 {
     RUN(rules, "waits: what the start decides");
@@ -158,5 +166,6 @@ int main(void)
     RUN(peer_computes, "waits: a PE of the node computes, then waits");
     RUN(ends_of_yields, "waits: the end of yields, and sleeps");
     RUN(rest, "waits: rings, tests, signs, looks");
+    RUN(proxy, "waits: the proxy thread");
     return tap_end();
 }

@@ -8,20 +8,19 @@
 #include "host/ops/remote.h"
 #include "host/ops/rma.h"
 #include "host/ops/span.h"
+#include "host/policy/limits.h"
 #include "host/util/log.h"
-
-enum { STEPS_AHEAD = 8 };
 
 /* No member is more than some steps ahead of those that send to it, so that none is flooded. Member me - k sends in step k. */
 static void keep_step(const struct shmem_team *t, int k, uint64_t epoch)
 {
-    if (k > STEPS_AHEAD)
-        shi_team_wait_notify(t, (t->me - (k - STEPS_AHEAD) + t->n) % t->n, epoch);
+    if (k > SHI_STEPS_AHEAD)
+        shi_team_wait_notify(t, (t->me - (k - SHI_STEPS_AHEAD) + t->n) % t->n, epoch);
 }
 
 static void wait_last(const struct shmem_team *t, uint64_t epoch)
 {
-    for (int k = t->n > STEPS_AHEAD ? t->n - STEPS_AHEAD : 1; k < t->n; k++)
+    for (int k = t->n > SHI_STEPS_AHEAD ? t->n - SHI_STEPS_AHEAD : 1; k < t->n; k++)
         shi_team_wait_notify(t, (t->me - k + t->n) % t->n, epoch);
 }
 

@@ -26,9 +26,8 @@
 
 #include "host/net/stream/stream.h"
 #include "host/ops/dheap.h"
+#include "host/policy/limits.h"
 #include "host/util/log.h"
-
-enum { WINDOW = 8 }; /* nodes to which a member has sent longer messages, ahead of those from which its node has some */
 
 /* From one node's members to another's: for each receiver in the order of its node, what each sender in the order of theirs
  * sends to it. */
@@ -154,11 +153,11 @@ static void run_short(struct shmem_team *t, const struct shi_all_to_all *a)
     shi_team_node_barrier(t); /* the dests of the node are complete, the sources have been read */
 }
 
-/* Do not send to a node before the messages have come that were due WINDOW nodes of each member ago, so that none is flooded. Each wait
+/* Do not send to a node before the messages have come that were due SHI_STEPS_AHEAD nodes of each member ago, so that none is flooded. Each wait
  * is for a message to a node at a shorter distance. */
 static void keep_pace(const struct shmem_team *t, int other)
 {
-    int n = t->n_nodes, distance = (other - t->my_node + n) % n, due = distance - WINDOW * t->node[t->my_node].n;
+    int n = t->n_nodes, distance = (other - t->my_node + n) % n, due = distance - SHI_STEPS_AHEAD * t->node[t->my_node].n;
     if (due > 0)
         shi_team_wait_notify(t, handler(t, (t->my_node - due + n) % n, t->my_node), t->epoch); /* A4 */
 }

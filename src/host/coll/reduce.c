@@ -17,12 +17,8 @@
 #include "host/ops/dheap.h"
 #include "host/ops/rma.h"
 #include "host/ops/span.h"
+#include "host/policy/limits.h"
 #include "host/util/log.h"
-
-enum {
-    BLOCK_BYTES = 8192,      /* combined at a time: stays in the first-level cache */
-    REMOTE_BLOCK_BYTES = 524288 /* with remote members: each block waits for the network twice */
-};
 
 /* ---- reduction --------------------------------------------------------------------------------------------------- */
 
@@ -116,9 +112,9 @@ static enum shi_schedule reduce_way(const struct shmem_team *t, size_t bytes)
 void shi_coll_reduce_part(const struct shmem_team *t, void *dest, const void *source, struct shi_range part,
                           const struct shi_reduction *r, int to)
 {
-    _Alignas(64) char acc[2 * BLOCK_BYTES], room[BLOCK_BYTES];
+    _Alignas(64) char acc[2 * SHI_BLOCK_BYTES], room[SHI_BLOCK_BYTES];
     const struct shi_node *here = &t->node[t->my_node];
-    size_t rooms = (size_t)shi_tree_rooms(r, here->n), each = rooms > 2 ? 2 * BLOCK_BYTES / rooms & -64 : BLOCK_BYTES, block = each / r->elem;
+    size_t rooms = (size_t)shi_tree_rooms(r, here->n), each = rooms > 2 ? 2 * SHI_BLOCK_BYTES / rooms & -64 : SHI_BLOCK_BYTES, block = each / r->elem;
     for (size_t at = part.first; at < part.last; at += block) {
         size_t n = part.last - at < block ? part.last - at : block, off = at * r->elem;
         struct shi_tree tree;
@@ -181,7 +177,7 @@ static void combine_in(char *mine, char *in, size_t n, const struct shi_reductio
 static void combine_from(const struct shmem_team *t, char *dest, int of, struct shi_range part, const struct shi_reduction *r,
                          enum shi_take take)
 {
-    size_t block = REMOTE_BLOCK_BYTES / r->elem, all = part.last - part.first;
+    size_t block = SHI_REMOTE_BLOCK_BYTES / r->elem, all = part.last - part.first;
     block = all < block ? all : block;
     char *in = shi_coll_room(t->routine, 2 * block * r->elem + 1), *room = in + block * r->elem;
     for (size_t at = part.first; at < part.last; at += block) {
@@ -322,7 +318,7 @@ static int nodes_fit_tree(const struct shmem_team *t)
 static void reduce_flat(struct shmem_team *t, void *dest, const void *source, size_t elements, const struct shi_reduction *r)
 {
     struct shi_range part = shi_coll_cut((struct shi_range){0, elements}, t->n, t->me, r->elem);
-    size_t most = (REMOTE_BLOCK_BYTES / (size_t)t->n + BLOCK_BYTES) / r->elem, each = most * r->elem;
+    size_t most = (SHI_REMOTE_BLOCK_BYTES / (size_t)t->n + SHI_BLOCK_BYTES) / r->elem, each = most * r->elem;
     char *in = shi_coll_room(t->routine, (size_t)t->n * each);
     shi_team_barrier(t->routine, t); /* every source is ready */
     for (size_t at = part.first; at < part.last; at += most) {

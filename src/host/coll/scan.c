@@ -22,8 +22,7 @@
 #include "host/coll/coll.h"
 #include "host/coll/share.h"
 #include "host/ops/span.h"
-
-enum { BLOCK_BYTES = 8192 /* combined at a time: stays in the first-level cache */ };
+#include "host/policy/limits.h"
 
 static void scan_short(struct shmem_team *t, void *dest, const void *source, size_t n, const struct shi_reduction *r,
                        int last)
@@ -130,8 +129,8 @@ static void fetch(struct shmem_team *t, char *to, const void *dest, size_t bytes
 /* Add what came from below to n elements at dest; `below` is what has come in all rounds. */
 static void add_below(char *dest, char *in, char *below, size_t n, const struct shi_reduction *r, int first)
 {
-    _Alignas(64) char acc[BLOCK_BYTES], room[BLOCK_BYTES];
-    size_t block = BLOCK_BYTES / r->elem;
+    _Alignas(64) char acc[SHI_BLOCK_BYTES], room[SHI_BLOCK_BYTES];
+    size_t block = SHI_BLOCK_BYTES / r->elem;
     for (size_t at = 0, part; at < n; at += part) {
         part = n - at < block ? n - at : block;
         size_t off = at * r->elem, bytes = part * r->elem;
@@ -168,9 +167,9 @@ static void holders_rounds(struct shmem_team *t, int k, char *dest, char *in, ch
 static void scan_part(const struct shmem_team *t, void *dest, const void *source, struct shi_range part, const struct shi_reduction *r,
                       int exclusive, const char *below, const char *own)
 {
-    _Alignas(64) char sums[2][BLOCK_BYTES], room[BLOCK_BYTES];
+    _Alignas(64) char sums[2][SHI_BLOCK_BYTES], room[SHI_BLOCK_BYTES];
     const struct shi_node *here = &t->node[t->my_node];
-    size_t block = BLOCK_BYTES / r->elem;
+    size_t block = SHI_BLOCK_BYTES / r->elem;
     for (size_t at = part.first, n; at < part.last; at += n) {
         n = part.last - at < block ? part.last - at : block;
         size_t off = at * r->elem, bytes = n * r->elem, in_part = (at - part.first) * r->elem;

@@ -35,17 +35,11 @@
 #include "host/gpc/gpc_wire.h"
 #include "host/net/node/doorbell.h"
 #include "host/net/node/progress.h"
+#include "host/policy/limits.h"
 #include "host/util/log.h"
 #include "host/util/spin.h"
 #include "host/util/thread.h"
 #include "host/util/tsan.h"
-
-enum {
-    PATIENCE_POLLS = 64,
-    PROBES = 64,  /* of pending tasks in one dispatch */
-    NESTED = 16,  /* tasks on one stack */
-    FIRST_PAUSE_NS = 20000, LAST_PAUSE_NS = 1000000
-};
 
 struct list {
     struct shi_gpc_task *first, **last;
@@ -245,7 +239,7 @@ static int run_from(int ready, int n)
  * number of tasks that made progress. */
 static int dispatch(void)
 {
-    if (shi_likely(!queued()) || has_running || nested >= NESTED || __atomic_load_n(&resuming, __ATOMIC_RELAXED) ||
+    if (shi_likely(!queued()) || has_running || nested >= SHI_GPC_NESTED || __atomic_load_n(&resuming, __ATOMIC_RELAXED) ||
         !shi_spin_try(&running))
         return 0;
     __atomic_store_n(&ignored, 0, __ATOMIC_RELAXED);
@@ -254,7 +248,7 @@ static int dispatch(void)
     has_running = 1;
     int ready = __atomic_load_n(&queue.n_ready, __ATOMIC_RELAXED);
     int pending = __atomic_load_n(&queue.n_pending, __ATOMIC_RELAXED);
-    int did = run_from(1, ready) + run_from(0, pending < PROBES ? pending : PROBES);
+    int did = run_from(1, ready) + run_from(0, pending < SHI_GPC_PROBES ? pending : SHI_GPC_PROBES);
     has_running = 0;
     if (--nested == 0)
         shi_wait_inside = NULL;
@@ -323,7 +317,7 @@ static int pause_task(void)
 {
     if (!nested)
         return 0;
-    int err = nested < NESTED ? 0 : hand_over();
+    int err = nested < SHI_GPC_NESTED ? 0 : hand_over();
     if (err)
         return err;
     has_running = 0;
@@ -350,7 +344,7 @@ static void resume(int first)
                   .words = "the function of another GPC is running");
     __atomic_sub_fetch(&resuming, first, __ATOMIC_RELAXED);
     has_running = 1;
-    if (nested < NESTED || !shi_progress_own)
+    if (nested < SHI_GPC_NESTED || !shi_progress_own)
         return;
     pthread_mutex_lock(&threads.lock);
     threads.n_deep--;
@@ -365,15 +359,15 @@ void shi_gpc_resume(void)
 void shi_gpc_test_failed(const shmemx_gpc_nbh_t *nbh)
 {
     int busy = 1;
-    if (!nested || ++tests < PATIENCE_POLLS || pause_task() != 1)
+    if (!nested || ++tests < SHI_GPC_PATIENCE || pause_task() != 1)
         return;
-    uint64_t end_ns = shi_now_ns() + LAST_PAUSE_NS;
+    uint64_t end_ns = shi_now_ns() + SHI_GPC_PAUSE_NS;
     if (tested.nbh != nbh)
         tested.w = SHI_WAIT_INIT;
     while ((busy = __atomic_load_n(&nbh->busy, __ATOMIC_RELAXED)) && shi_now_ns() < end_ns)
         shi_gpc_wait_step(&tested.w); /* over all pauses, so that a function that tests for long sleeps, as one that waits does */
     resume(!busy); /* while busy: the GPC may need other tasks to run first */
-    tests = PATIENCE_POLLS;
+    tests = SHI_GPC_PATIENCE;
     tested.nbh = busy ? nbh : NULL;
 }
 
@@ -385,7 +379,7 @@ static int nudge(void)
     if (shi_likely(!queued()) || __atomic_load_n(&running, __ATOMIC_RELAXED))
         return 0;
     int passed = __atomic_add_fetch(&ignored, 1, __ATOMIC_RELAXED);
-    if (threads.allowed && (shi_progress_own || passed >= PATIENCE_POLLS)) {
+    if (threads.allowed && (shi_progress_own || passed >= SHI_GPC_PATIENCE)) {
         pthread_mutex_lock(&threads.lock);
         wake_one();
         pthread_mutex_unlock(&threads.lock);
@@ -409,14 +403,12 @@ static void *serve(void *arg)
 {
     shi_progress_own = 1;
     while (sleep_until_woken()) {
-        struct timespec pause = {.tv_nsec = FIRST_PAUSE_NS};
+        uint64_t idle_ns = shi_now_ns();
         while (queued() && !__atomic_load_n(&threads.stop, __ATOMIC_RELAXED)) {
-            if (dispatch()) {
-                pause.tv_nsec = FIRST_PAUSE_NS;
-                continue;
-            }
-            nanosleep(&pause, NULL); /* all are pending, or another thread dispatches */
-            pause.tv_nsec = pause.tv_nsec * 2 < LAST_PAUSE_NS ? pause.tv_nsec * 2 : LAST_PAUSE_NS;
+            if (dispatch())
+                idle_ns = shi_now_ns();
+            else /* all are pending, or another thread dispatches */
+                nanosleep(&(struct timespec){.tv_nsec = (long)shi_wait_sleeps_for(shi_now_ns() - idle_ns)}, NULL);
         }
     }
     return arg;

@@ -21,15 +21,14 @@
 #include "host/coll/team.h"
 #include "host/net/stream/stream.h"
 #include "host/ops/dheap.h"
+#include "host/policy/limits.h"
 #include "host/util/base.h"
 #include "host/util/tsan.h"
 
-enum { FETCHES = 4, KEPT_BYTES = 256 << 20 };
-
 static struct shi_gpc_in *in_pieces;
 static uint64_t sent, received;
-struct shi_kept shi_gpc_kept = {.most = KEPT_BYTES};
-static struct shi_limit fetches = SHI_LIMIT_INIT(fetches, FETCHES);
+struct shi_kept shi_gpc_kept = {.most = SHI_KEPT_GPC};
+static struct shi_limit fetches = SHI_LIMIT_INIT(fetches, SHI_GPC_FETCHES);
 
 void shi_gpc_count_received(void)
 {

@@ -136,7 +136,7 @@ struct shi_gpc_in {
     struct shi_gpc_iov iov;  /* the rest, as the sender filled it */
     uint64_t token;
     int pe, of, err;
-    struct shi_limited fetching; /* of the FETCHES; see shi_gpc_fetched */
+    struct shi_limited fetching; /* of the SHI_GPC_FETCHES; see shi_gpc_fetched */
     void (*whole)(struct shi_gpc_in *self); /* called when complete, or with err */
 };
 

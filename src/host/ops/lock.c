@@ -12,7 +12,7 @@
  *
  * A clear completes the section's operations (quiet) before it passes the lock on.
  *
- * A PE polls a lock of its node for QUEUE_AFTER_NS before it queues. Until then the PE that has cleared the lock may take it again,
+ * A PE polls a lock of its node for SHI_LOCK_POLLS_NS before it queues. Until then the PE that has cleared the lock may take it again,
  * which saves a switch of processes where PEs share cores; no PE can tell such a poll from a call that comes later.
  */
 #include "host/ops/lock.h"
@@ -21,11 +21,11 @@
 #include "host/ops/remote.h"
 #include "host/ops/span.h"
 #include "host/ops/wait.h"
+#include "host/policy/limits.h"
 #include "host/util/log.h"
 #include "host/util/tsan.h"
 
 static const uint32_t waits = 1u << 31, queued = 1u << 30; /* the other bits: next PE + 1, or 0 */
-enum { QUEUE_AFTER_NS = 50000, POLL_EVERY = 1024 };
 
 struct halves {
     uint32_t place, tail;
@@ -80,7 +80,7 @@ static int take_soon(const char *routine, long *lock, struct halves *mine)
             return 0;
         uint64_t now = shi_now_ns();
         since_ns = since_ns ? since_ns : now;
-        if (now - since_ns > QUEUE_AFTER_NS)
+        if (now - since_ns > SHI_LOCK_POLLS_NS)
             return 0;
     }
     return 0;
@@ -92,7 +92,7 @@ static void poll_seldom(void)
     static unsigned calls;
     unsigned n = __atomic_load_n(&calls, __ATOMIC_RELAXED) + 1;
     __atomic_store_n(&calls, n, __ATOMIC_RELAXED);
-    if (n % POLL_EVERY == 0)
+    if (n % SHI_LOCK_CALLS_A_POLL == 0)
         shi_progress();
 }
 

@@ -23,11 +23,10 @@
 #include "host/net/node/doorbell.h"
 #include "host/ops/balance.h"
 #include "host/ops/state.h"
+#include "host/policy/limits.h"
 #include "host/util/cancel.h"
 #include "host/util/end.h"
 #include "host/util/log.h"
-
-static const uint64_t lost_ns = 2000000000; /* SHMEM_WAIT=doorbell: a ring that has not come by then is missing */
 
 struct shi_wait_rules shi_wait_rules = {.yields_for = SHI_WAIT_NEVER};
 int (*shi_wait_work)(void);
@@ -197,7 +196,7 @@ static void sleep_announced(struct sleeper *s, uint64_t limit)
         sleep_for(shi_wait_first_sleep());
     } else {
         __atomic_add_fetch(&shi_progress_left, 1, __ATOMIC_RELAXED);
-        s->rung = shi_doorbell_sleep(s->armed, only_doorbell ? lost_ns : limit);
+        s->rung = shi_doorbell_sleep(s->armed, only_doorbell ? SHI_LOST_RING_NS : limit);
         __atomic_sub_fetch(&shi_progress_left, 1, __ATOMIC_RELAXED);
         s->overslept = only_doorbell && !s->rung;
     }

@@ -13,6 +13,8 @@ enum {
     LOOKS_A_POLL = 16,
     /* Tests that fail for each yield: 4 to 16 PEs on two cores, whose tests else keep a core for a time slice. */
     TESTS_A_YIELD = 10,
+    /* Rounds of the proxy without requests, about 20 us, before it sleeps beside kernels on the CPU. */
+    PROXY_POLLS = 200,
 };
 
 /* A wait yields for so long. It answers within some us and, in a wait of 5 s, uses 0.1 s of a core (no core is burnt). */
@@ -79,6 +81,13 @@ uint64_t shi_wait_sleeps_for(uint64_t waited)
 {
     uint64_t ns = waited / SLEEPS_OF_WAIT;
     return ns < FIRST_SLEEP ? FIRST_SLEEP : ns < LAST_SLEEP ? ns : LAST_SLEEP;
+}
+
+enum shi_wait_proxy shi_wait_of_proxy(unsigned idle, int oversubscribed, int kernels_on_cores)
+{
+    if (!oversubscribed && !kernels_on_cores)
+        return SHI_PROXY_WAITS;
+    return oversubscribed || idle >= PROXY_POLLS ? SHI_PROXY_SLEEPS : SHI_PROXY_POLLS;
 }
 
 uint64_t shi_wait_first_sleep(void)

@@ -47,6 +47,12 @@ int shi_wait_is_to_sleep(struct shi_wait_cores c, uint64_t yields_for, uint64_t 
 /* A sleep's time limit, when the wait has taken so long. Also of the proxy thread, for its time without requests. */
 uint64_t shi_wait_sleeps_for(uint64_t waited);
 
+/* How the proxy thread waits after `idle` rounds without requests: as waits do, or it polls, or sleeps. On shared cores, and where kernels
+ * run on the host's cores, it sleeps soon: a thread that wakes from sleep gets a core at once, one that yields only when the kernels that
+ * poll for its reply have used up their time slices. */
+enum shi_wait_proxy { SHI_PROXY_WAITS, SHI_PROXY_POLLS, SHI_PROXY_SLEEPS };
+enum shi_wait_proxy shi_wait_of_proxy(unsigned idle, int oversubscribed, int kernels_on_cores);
+
 /* The first sleep of a wait, and a sleep between tests. */
 uint64_t shi_wait_first_sleep(void);
 

@@ -6,13 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/policy/limits.h"
 #include "host/util/log.h"
 #include "host/util/table.h"
 
-enum { POOL_STEP = 32, KEPT_BYTES = 4 << 20 };
+enum { POOL_STEP = 32 };
 
 struct shi_tag shi_tag;
-struct shi_kept shi_tag_kept = {.most = KEPT_BYTES};
+struct shi_kept shi_tag_kept = {.most = SHI_KEPT_TAGS};
 
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 

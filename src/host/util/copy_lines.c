@@ -7,14 +7,12 @@ size_t shi_copy_cache_bytes = SIZE_MAX;
 #include <cpuid.h>
 #include <immintrin.h>
 
-enum { AHEAD_BYTES = 1024 };
-
 /* Whole lines of the destination bypass the caches; its first and last line are copied unaligned and may overlap with their neighbours. */
 __attribute__((target("avx"))) void shi_copy_streamed(char *to, const char *from, size_t bytes)
 {
     shi_copy_line(to, from);
     for (size_t i = SHI_LINE_BYTES - (uintptr_t)to % SHI_LINE_BYTES; i + SHI_LINE_BYTES < bytes; i += SHI_LINE_BYTES) {
-        __builtin_prefetch(from + i + AHEAD_BYTES);
+        __builtin_prefetch(from + i + SHI_COPY_AHEAD);
         __m256i a = _mm256_loadu_si256((const __m256i *)(const void *)(from + i));
         __m256i b = _mm256_loadu_si256((const __m256i *)(const void *)(from + i + 32));
         _mm256_stream_si256((__m256i *)(void *)(to + i), a);
@@ -37,8 +35,7 @@ static size_t third_level_bytes(void)
 
 void shi_copy_find_caches(void)
 {
-    size_t bytes = shi_copy_is_wide() && shi_copy_has_slow_memcpy() ? third_level_bytes() : 0;
-    shi_copy_cache_bytes = bytes ? bytes / 8 * 5 : SIZE_MAX;
+    shi_copy_cache_bytes = shi_copy_cache_limit(third_level_bytes(), shi_copy_has_slow_memcpy(), shi_copy_is_wide());
 }
 #else
 void shi_copy_streamed(char *to, const char *from, size_t bytes)
@@ -53,7 +50,7 @@ void shi_copy_find_caches(void)
 
 void shi_copy_part(void *to, const void *from, size_t bytes, size_t of)
 {
-    if (of >= shi_copy_cache_bytes && bytes >= SHI_COPY_STREAM_MIN)
+    if (shi_copy_goes_past_caches(bytes, of, shi_copy_cache_bytes))
         shi_copy_streamed(to, from, bytes);
     else
         shi_copy_through_caches(to, from, bytes);

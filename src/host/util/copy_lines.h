@@ -1,13 +1,6 @@
 /*
  * copy_lines.h - memcpy for data that another core may have written: line by line, with prefetches; word by word except on x86-64.
- *
- * glibc before 2.40 copies 2 or 4 KiB up to about 512 KiB by rep movsb. On AMD Zen 3 and Zen 4 that is up to 7 times slower where the
- * source is aligned to a cache line and the destination is not; on other processors memcpy is as quick up to 128 KiB, and up to twice
- * as quick in their caches (src/DECISIONS.md).
- *
- * Data that does not fit in the caches is copied by stores that bypass them: a usual store reads its line into the caches first, and later
- * another line leaves them for it. glibc's memcpy does so from three quarters of the caches on; on AMD glibc before 2.38 counts the caches
- * of all the processor's cores for that, often hundreds of MiB.
+ * host/policy/copy.h says which routine copies what.
  */
 #ifndef SHI_COPY_LINES_H
 #define SHI_COPY_LINES_H
@@ -16,10 +9,11 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "host/policy/copy.h"
 #include "host/util/base.h"
 #include "host/util/copy_words.h"
 
-enum { SHI_COPY_LINES_MIN = 2048, SHI_COPY_LINES_LONG = 131072, SHI_COPY_LINES_MAX = 1 << 20, SHI_COPY_AHEAD = 1024 };
+enum { SHI_COPY_AHEAD = 1024 };
 
 #if defined(__x86_64__)
 typedef uint64_t shi_16_bytes __attribute__((vector_size(16), aligned(1), may_alias));
@@ -74,7 +68,7 @@ static inline int shi_copy_is_wide(void)
     return __builtin_cpu_supports("avx") != 0;
 }
 
-/* Processors on which memcpy may be slow from SHI_COPY_LINES_MIN on. */
+/* Processors on which memcpy may be slow. */
 static inline int shi_copy_has_slow_memcpy(void)
 {
     return __builtin_cpu_is("amd") != 0;
@@ -82,9 +76,7 @@ static inline int shi_copy_has_slow_memcpy(void)
 
 static inline int shi_copy_is_by_lines(size_t bytes)
 {
-    if (bytes >= SHI_COPY_LINES_LONG)
-        return bytes < SHI_COPY_LINES_MAX;
-    return bytes >= SHI_COPY_LINES_MIN && shi_copy_has_slow_memcpy();
+    return bytes >= SHI_COPY_LINES_MIN && shi_copy_goes_by_lines(bytes, shi_copy_has_slow_memcpy());
 }
 #else
 #define shi_copy_all_lines shi_copy_words
@@ -101,9 +93,7 @@ static inline int shi_copy_is_by_lines(size_t bytes)
 }
 #endif
 
-enum { SHI_COPY_STREAM_MIN = 4096 }; /* bytes of a copy past the caches: shorter ones gain nothing */
-
-/* Limit of shi_copy_part, from the caches that a core can use; set at init. SIZE_MAX where memcpy is as quick. */
+/* shi_copy_cache_limit of this processor; set at init. */
 extern size_t shi_copy_cache_bytes;
 void shi_copy_find_caches(void);
 

@@ -28,6 +28,7 @@
 #include "host/net/fabric/ofi_peers.h"
 #include "host/net/fabric/ofi_poll.h"
 #include "host/net/fabric/ofi_psm.h"
+#include "host/policy/limits.h"
 #include "host/util/base.h"
 #include "host/util/cancel.h"
 #include "host/util/carryless.h"
@@ -35,8 +36,6 @@
 #include "host/util/libc.h"
 #include "host/util/log.h"
 #include "host/util/tsan.h"
-
-enum { PEER_CAP = 64 };
 
 static struct fi_info *info;
 static struct fid_fabric *fabric;
@@ -107,7 +106,7 @@ static int up(const struct shi_boot *boot, const struct shi_config *config, shi_
     const struct shi_provider *row = shi_ofi_row(info);
     limits.carryless = shi_carryless_here();
     limits.lane_cap = SHI_OFI_LANE_CAP;
-    limits.peer_cap = PEER_CAP;
+    limits.peer_cap = SHI_WRITES;
     shi_net_fault_limits(&limits);
     struct shi_fds before;
     shi_fds_note(&before);

@@ -10,7 +10,7 @@
  *   stop            shi_progress_stop      thread      R1 -> A1; the join orders everything else
  *   first, .next    shi_progress_add       all         R2 -> A2 a source is whole before it is in the list
  *
- * While the program polls, the thread only compares the count of polls every PAUSE_NS, for each look takes the core from the program.
+ * While the program polls, the thread only compares the count of polls every SHI_LOOK_NS, for each look takes the core from the program.
  * When it does not, or sleeps until a doorbell rings, the thread sleeps in the transport's wait, handles what comes, and rings the
  * doorbell. A wait of the program that begins wakes it there.
  */
@@ -22,14 +22,11 @@
 #include <time.h>
 
 #include "host/net/node/doorbell.h"
+#include "host/policy/limits.h"
 #include "host/util/base.h"
 #include "host/util/cancel.h"
 #include "host/util/thread.h"
 #include "host/util/tsan.h"
-
-/* A message for a program that has just begun to compute waits for a pause. FIRST_NS to LAST_NS: without a transport that can wait. */
-enum { PAUSE_NS = 2000000, FIRST_NS = 1000000, LAST_NS = 8000000 };
-static const uint64_t TRIM_NS = 10000000000;
 
 int shi_progress_on;
 _Thread_local int shi_progress_own;
@@ -92,7 +89,7 @@ static void idle_wait(long *idle_ns)
     if (slept)
         return;
     pause_ns(*idle_ns);
-    *idle_ns = *idle_ns * 2 < LAST_NS ? *idle_ns * 2 : LAST_NS;
+    *idle_ns = *idle_ns * 2 < SHI_IDLE_LAST_NS ? *idle_ns * 2 : SHI_IDLE_LAST_NS;
 }
 
 void shi_progress_wake_thread(void)
@@ -109,7 +106,7 @@ static void trim(uint64_t *due_ns)
     uint64_t now = shi_now_ns();
     if (now < *due_ns)
         return;
-    *due_ns = now + TRIM_NS;
+    *due_ns = now + SHI_TRIM_NS;
     for (const struct shi_progress_source *s = follow(&first); s; s = follow(&s->next))
         if (s->trim)
             s->trim();
@@ -117,22 +114,22 @@ static void trim(uint64_t *due_ns)
 
 static void *serve(void *arg)
 {
-    uint64_t trim_ns = shi_now_ns() + TRIM_NS;
+    uint64_t trim_ns = shi_now_ns() + SHI_TRIM_NS;
     unsigned long polled = 0;
-    long idle_ns = FIRST_NS;
+    long idle_ns = SHI_IDLE_FIRST_NS;
     shi_progress_own = 1;
     while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE)) { /* A1 */
         if (shi_unlikely(__atomic_load_n(&shi_progress_thread_off, __ATOMIC_RELAXED))) {
-            pause_ns(PAUSE_NS);
+            pause_ns(SHI_LOOK_NS);
             continue;
         }
         trim(&trim_ns);
         unsigned long before = polled;
         polled = __atomic_load_n(&polls, __ATOMIC_RELAXED);
         if (polled != before && !__atomic_load_n(&shi_progress_left, __ATOMIC_RELAXED))
-            pause_ns(PAUSE_NS);
+            pause_ns(SHI_LOOK_NS);
         else if (poll_all() + poll_all()) /* twice: psm3 reads its sockets at every second poll only */
-            idle_ns = FIRST_NS;
+            idle_ns = SHI_IDLE_FIRST_NS;
         else
             idle_wait(&idle_ns);
     }

@@ -18,7 +18,7 @@
  *            At most one source has one.
  * wake       NULL, or ends an idle_wait of another thread.
  * every_ms   how long the thread may leave the source alone meanwhile.
- * trim       NULL, or gives memory back that nothing has used since its last call. The thread calls it every TRIM_NS.
+ * trim       NULL, or gives memory back that nothing has used since its last call. The thread calls it every SHI_TRIM_NS.
  */
 struct shi_progress_source {
     int (*poll)(void);

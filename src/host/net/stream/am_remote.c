@@ -16,10 +16,10 @@
 
 #include "host/net/am/am.h"
 #include "host/net/stream/stream.h"
+#include "host/policy/limits.h"
 #include "host/util/kept.h"
 #include "host/util/log.h"
 
-enum { KEPT_BYTES = 1 << 20 };
 
 struct queued {
     struct queued *next;
@@ -31,7 +31,7 @@ struct queued {
 
 static struct queued *first, **last = &first;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct shi_kept kept = {.most = KEPT_BYTES};
+static struct shi_kept kept = {.most = SHI_KEPT_REQUESTS};
 
 void shi_am_remote_arrived(int pe, unsigned id, const void *msg, size_t bytes)
 {

@@ -8,12 +8,6 @@
 
 #include "host/util/log.h"
 
-enum {
-    READY_CAP = 4,    /* closed batches of a stream that wait for room */
-    BATCHES = 256,    /* of a lane; replies may take more, as many as there are requests in flight. So many are kept */
-    LONG = 16         /* long messages of a lane, which no reply needs */
-};
-
 #define NET (shi_stream_net.ops)
 
 /* ---- memory ----------------------------------------------------------------------------------------------------- */
@@ -26,7 +20,7 @@ static size_t data_bytes(int is_long)
 static void put_back(struct shi_lane *l, struct batch *b)
 {
     struct batch_pool *p = &l->pool[b->is_long];
-    if (p->n > BATCHES) {
+    if (p->n > SHI_BATCHES) {
         p->n--;
         free(b);
         return;
@@ -80,7 +74,7 @@ static struct batch *get(struct shi_lane *l, int is_long, int forced)
         p->free = b->next;
         p->n_free--;
         p->least_free = p->n_free < p->least_free ? p->n_free : p->least_free;
-    } else if (p->n >= (is_long ? LONG : BATCHES) && !forced) {
+    } else if (p->n >= (is_long ? SHI_BATCHES_LONG : SHI_BATCHES) && !forced) {
         return NULL;
     } else if (posix_memalign((void **)&b, SHI_LINE_BYTES, sizeof *b + data_bytes(is_long))) {
         shi_die("network", "out of memory for a message");
@@ -181,7 +175,7 @@ static void retry(struct shi_lane *l)
     for (int i = 0, n = l->n_waiting; i < n; i++) {
         int at = shi_order_first(l->failed_retries, l->n_waiting), pe = l->waiting[at];
         struct stream *s = &l->to[pe];
-        for (int budget = READY_CAP; s->ready && budget > 0; budget--) {
+        for (int budget = SHI_BATCH_READY; s->ready && budget > 0; budget--) {
             struct batch *b = s->ready;
             struct batch *next = b->next;
             if (post(l, pe, b))
@@ -241,7 +235,7 @@ void *shi_batch_append(struct shi_lane *l, int pe, const struct record *r, enum 
 {
     struct stream *s = &l->to[pe];
     size_t bytes = record_bytes(r);
-    if (room == SHI_ROOM && s->n_ready >= READY_CAP)
+    if (room == SHI_ROOM && s->n_ready >= SHI_BATCH_READY)
         return NULL;
     if (s->open && s->open->bytes + bytes > MESSAGE_RECORD_BYTES)
         shi_batch_send(l, pe, 0);

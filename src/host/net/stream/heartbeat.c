@@ -10,14 +10,11 @@
 #include "host/net/stream/device_copy.h"
 #include "host/net/stream/stream_device.h"
 #include "host/net/stream/stream_wire.h"
+#include "host/policy/limits.h"
 #include "host/util/log.h"
 #include "host/util/tracer.h"
 
 #define NET (shi_stream_net.ops)
-
-/* Checks within the limit; and those that an operation may be refused: peers of a PE that sends no message declare it dead after the
- * limit, and it is to give the reason before. */
-enum { CHECKS = 16, REFUSED_CHECKS = 12 };
 
 int shi_is_stashed(const struct peer_rx *x, int lane, uint64_t seq)
 {
@@ -97,12 +94,12 @@ static void check_operations(uint64_t limit)
     char text[96];
     double s = (double)limit / 1e9;
     struct shi_net_overdue o;
-    if (NET->overdue(CHECKS, &o) && !shi_stream_net.peer_rx[o.pe].traced && !shi_stream_closing())
+    if (NET->overdue(SHI_CHECKS, &o) && !shi_stream_net.peer_rx[o.pe].traced && !shi_stream_closing())
         shi_die("network", "%s has not ended for %g s (SHMEM_HEARTBEAT, %s)", text_of(&o, text, sizeof text), s, NET->provider());
-    if (NET->refused(REFUSED_CHECKS, &o) && !any_traced() && !may_be_dead(o.pe, limit) && !shi_stream_closing())
+    if (NET->refused(SHI_REFUSED_CHECKS, &o) && !any_traced() && !may_be_dead(o.pe, limit) && !shi_stream_closing())
         shi_die("network", "libfabric has refused %s for want of room for %g s (SHMEM_HEARTBEAT, %s)",
-                text_of(&o, text, sizeof text), s * REFUSED_CHECKS / CHECKS, NET->provider());
-    uint64_t copies = shi_device_copies_overdue(CHECKS);
+                text_of(&o, text, sizeof text), s * SHI_REFUSED_CHECKS / SHI_CHECKS, NET->provider());
+    uint64_t copies = shi_device_copies_overdue(SHI_CHECKS);
     if (copies && !shi_stream_net.traced && !shi_stream_closing()) /* a debugger may stop the device */
         shi_die("network", "the device has ended none of %lu copies for %g s (SHMEM_HEARTBEAT)", (unsigned long)copies, s);
 }
@@ -134,12 +131,12 @@ static void ask_lanes(void)
     }
 }
 
-/* Look for a debugger every 100 ms, and send all PEs a message when it comes or goes: a PE that it stops answers no heartbeat.
+/* Look for a debugger now and then, and send all PEs a message when it comes or goes: a PE that it stops answers no heartbeat.
  * PEs that are not met yet get it too, as their first message could come to a stopped PE. The system calls take 10 us. */
 static void look_for_tracer(void)
 {
     uint64_t now = shi_stream_net.now_ns;
-    if (!shi_stream_net.silence_ns || now - shi_stream_net.tracer_ns < 100000000)
+    if (!shi_stream_net.silence_ns || now - shi_stream_net.tracer_ns < SHI_TRACER_NS)
         return;
     uint32_t traced = shi_is_traced() ? TRACED : 0;
     shi_stream_net.tracer_ns = now;
@@ -178,7 +175,7 @@ static uint64_t patience(int pe, struct peer_rx *x, uint64_t silent, uint64_t li
 static void check_heartbeats(void)
 {
     uint64_t now = shi_stream_net.now_ns, limit = shi_stream_net.silence_ns;
-    if (!limit || now - shi_stream_net.checked_ns < limit / CHECKS)
+    if (!limit || now - shi_stream_net.checked_ns < limit / SHI_CHECKS)
         return;
     int overslept = now - shi_stream_net.checked_ns > limit / 3; /* this PE itself was stopped */
     int asks = now - shi_stream_net.asked_ns > limit / 3;

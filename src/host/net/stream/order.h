@@ -24,15 +24,10 @@
 #define SHI_ORDER_H
 
 #include "host/net/fabric/net.h"
+#include "host/policy/limits.h"
 
 /* What a message asks of its receiver: an acknowledgement soon, in the head of any message; or at once. */
 enum { ACK_SOON = 1, ACK_NOW = 2, ACK_ANY = 3 };
-
-enum {
-    SHI_ORDER_WINDOW = 16,    /* unacknowledged messages after which records are collected */
-    SHI_ORDER_MOST = 256,     /* unacknowledged messages after which records wait: the target may have to keep them all */
-    SHI_ORDER_ACK_EVERY = 8   /* messages without an acknowledgement, so that a stream without a quiet gets one too */
-};
 
 /*
  * A wait for what was issued before it began: quiet, or a wait for buffers. Other threads may issue more meanwhile, without end.

@@ -19,6 +19,7 @@
 #include "host/net/stream/stream_check.h"
 #include "host/net/stream/stream_device.h"
 #include "host/net/stream/written.h"
+#include "host/policy/limits.h"
 #include "host/util/base.h"
 #include "host/util/copy_lines.h"
 #include "host/util/kept.h"
@@ -27,8 +28,7 @@
 
 #define NET (shi_stream_net.ops)
 
-enum { KEPT_BYTES = 4 << 20 };
-static struct shi_kept kept = {.most = KEPT_BYTES}; /* memory of messages that wait */
+static struct shi_kept kept = {.most = SHI_KEPT_STREAM}; /* memory of messages that wait */
 
 /* ---- memory of this PE -------------------------------------------------------------------------------------------- */
 

@@ -5,6 +5,7 @@
 #include "host/net/stream/batch.h"
 #include "host/net/stream/stream_quiet.h"
 #include "host/net/stream/written.h"
+#include "host/policy/limits.h"
 #include "host/util/copy_lines.h"
 
 #define NET (shi_stream_net.ops)
@@ -185,7 +186,6 @@ int shi_stream_push(struct shi_lane *l, const struct shi_remote_addr *from, cons
 
 /* ---- writes and reads --------------------------------------------------------------------------------------------- */
 
-enum { AWAKE_NS = 20000000 };
 enum { LONG_WRITE_BYTES = 1 << 18 }; /* shorter ones cannot fill a level: at most peer_cap are in flight */
 
 /* Messages of lane 0, which are those that answer pings, may arrive behind this write. */
@@ -232,7 +232,7 @@ static void keep_awake(struct shi_lane *l, int pe)
 {
     struct stream *s = &l->to[pe];
     uint64_t now = shi_coarse_ns();
-    if (shi_stream_net.limits.pins || now - s->awake_ns < AWAKE_NS)
+    if (shi_stream_net.limits.pins || now - s->awake_ns < SHI_AWAKE_NS)
         return;
     if (s->awake_seq == s->order.sent_seq && !s->ready)
         shi_batch_send(l, pe, 0);

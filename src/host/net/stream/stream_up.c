@@ -13,6 +13,7 @@
 #include "host/net/stream/lane.h"
 #include "host/net/stream/stream_rx.h"
 #include "host/net/stream/written.h"
+#include "host/policy/limits.h"
 #include "host/util/base.h"
 #include "host/util/log.h"
 #include "host/util/random.h"
@@ -20,7 +21,6 @@
 
 #define NET (shi_stream_net.ops)
 
-enum { SERVE_MS = 50, UNSENT_NS = 1000000000 };
 
 /* Origin of the secret that authenticates messages: oshrun, PE 0 where another launcher gives none, or nothing
  * (SHMEM_INSECURE=1). */
@@ -320,7 +320,7 @@ static void trim(void)
 int shi_stream_serve(void)
 {
     static struct shi_progress_source source;
-    source = (struct shi_progress_source){.poll = poll, .idle_wait = idle_wait, .wake = NET->wake, .every_ms = SERVE_MS, .trim = trim};
+    source = (struct shi_progress_source){.poll = poll, .idle_wait = idle_wait, .wake = NET->wake, .every_ms = SHI_SERVE_MS, .trim = trim};
     return shi_progress_add(&source);
 }
 
@@ -338,7 +338,7 @@ void shi_stream_down(void)
     if (!NET || !shi_stream_net.memory)
         return;
     shi_progress_stop();
-    for (uint64_t end = shi_now_ns() + UNSENT_NS; has_unsent() && shi_now_ns() < end;) /* a peer may wait for the last one */
+    for (uint64_t end = shi_now_ns() + SHI_UNSENT_NS; has_unsent() && shi_now_ns() < end;) /* a peer may wait for the last one */
         NET->poll();
     for (int r = 0; r < SHI_REGIONS; r++) /* some providers do not close an endpoint that memory is bound to */
         shi_stream_forget(r);

@@ -1,0 +1,77 @@
+/*
+ * limits.h - times, counts and amounts of memory at which the library changes what it does and that depend on no fact: constants, each
+ * with its reason. What depends on facts is in the files beside this one. Sizes that are formats (slots of a node's FIFOs, records, exchange
+ * buffers) stand beside the formats.
+ */
+#ifndef SHI_POLICY_LIMITS_H
+#define SHI_POLICY_LIMITS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- the threads of the library ---------------------------------------------------------------------------------------- */
+
+#define SHI_LOOK_NS 2000000ull    /* the progress thread looks so often whether the program polls: each look takes the core from it */
+#define SHI_IDLE_FIRST_NS 1000000 /* without a network that it can sleep in, its sleeps begin with this, */
+#define SHI_IDLE_LAST_NS 8000000  /* and double up to this */
+#define SHI_TRIM_NS 10000000000ull /* so often memory is given back that nothing has used since */
+enum {
+    SHI_SERVE_MS = 50,      /* the longest sleep in the network's wait: heartbeats, acknowledgements */
+    SHI_PROXY_SLICE_NS = 100000 /* the proxy's time slice: it runs for microseconds, so the scheduler may prefer it */
+};
+
+/* ---- procedure calls, locks -------------------------------------------------------------------------------------------- */
+
+#define SHI_LOCK_POLLS_NS 50000u /* a PE polls a lock of its node for so long before it queues: a switch of processes */
+enum {
+    SHI_LOCK_CALLS_A_POLL = 1024, /* calls of a PE that takes its own lock, for each poll for others */
+    SHI_GPC_PATIENCE = 64,        /* polls of the program that run no function, until a thread does; tests by a function, until it pauses */
+    SHI_GPC_PAUSE_NS = 1000000,   /* such a pause */
+    SHI_GPC_PROBES = 64,          /* functions that cannot go on yet which one dispatch asks */
+    SHI_GPC_NESTED = 16,          /* functions on one stack */
+    SHI_GPC_FETCHES = 4           /* long data that a PE reads at a time: more would wait for the same memory */
+};
+
+/* ---- a stream of messages to a PE of another node ---------------------------------------------------------------------- */
+
+enum {
+    SHI_ORDER_WINDOW = 16,    /* unacknowledged messages, after which records are collected: the target is behind */
+    SHI_ORDER_MOST = 256,     /* and after which records wait: the target may have to keep them all */
+    SHI_ORDER_ACK_EVERY = 8,  /* messages without an acknowledgement: a stream without a quiet gets one, too */
+    SHI_BATCH_READY = 4,      /* closed messages of a stream that wait for room */
+    SHI_BATCHES = 256,        /* messages of a lane; replies may take more. So many are kept */
+    SHI_BATCHES_LONG = 16,    /* of those, longer than a provider's usual ones */
+    SHI_WRITES = 64,          /* writes and reads to one PE at a time */
+    SHI_AWAKE_NS = 20000000,  /* a PE whose library serves reads gets a message so often: its waits yield for 60 ms */
+    SHI_STEPS_AHEAD = 8       /* exchanges of an alltoall that a PE begins ahead of those that send to it, so that none is flooded */
+};
+#define SHI_UNSENT_NS 1000000000ull /* at the end: for messages that the network has no room for yet */
+
+/* ---- failures ---------------------------------------------------------------------------------------------------------- */
+
+enum {
+    SHI_CHECKS = 16,         /* checks within SHMEM_HEARTBEAT; an operation that all of them see is lost */
+    SHI_REFUSED_CHECKS = 12, /* an operation that so many see refused: it is to be reported before peers declare this PE dead */
+    SHI_STUCK_CHECKS = 20    /* checks within SHI_STUCK_NS */
+};
+#define SHI_TRACER_NS 100000000ull /* so often the library looks for a debugger: 10 us each */
+#define SHI_STUCK_NS 2000000000ull /* a kernel that has not filled its slot for so long is reported */
+#define SHI_LOST_RING_NS 2000000000ull /* SHMEM_WAIT=doorbell: a ring that has not come by then is missing */
+
+/* ---- memory that is kept for later operations, at most ------------------------------------------------------------------- */
+
+enum {
+    SHI_KEPT_GPC = 256 << 20, /* calls and their data: a call of 64 MiB each way and its copy */
+    SHI_KEPT_TAGS = 4 << 20,  /* unexpected messages */
+    SHI_KEPT_STREAM = 4 << 20, /* messages that came early */
+    SHI_KEPT_REQUESTS = 1 << 20 /* each kind: active messages between nodes, kernels' messages, receives, calls */
+};
+
+/* ---- collectives ------------------------------------------------------------------------------------------------------- */
+
+enum {
+    SHI_BLOCK_BYTES = 8192,          /* combined at a time: stays in the first-level cache */
+    SHI_REMOTE_BLOCK_BYTES = 524288  /* the same between nodes: each block waits for the network twice */
+};
+
+#endif
