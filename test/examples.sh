@@ -2,7 +2,7 @@
 # examples.sh - every example builds without a warning, and its output equals that of standard tools.
 #
 # Catches: an example that no longer builds, or is correct only for one number of PEs. test/device/kernels.sh tests
-# heat, test/install hello and pass, test/guide.sh the guide, test/shmem4py.sh client.py and kernel.py.
+# heat.cl, test/install hello and pass, test/guide.sh the guide, test/shmem4py.sh client.py and kernel.py.
 . "${top_srcdir:=.}/test/tap.sh"
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
@@ -77,6 +77,37 @@ build "$OSHCC" first.c
 timeout 60 $OSHRUN -n 4 ./first 2> "$log" | sort > out
 [ "$(cat out)" = "$(printf 'PE %d of 4: 4 hits\n' 0 1 2 3)" ]
 ok $? "./first, 4 PEs" out
+
+# The heat equation in the other languages of kernels, against the solution of one PE.
+heat() { # program, language
+    for n in 1 2 3; do
+        timeout 150 $OSHRUN -n $n "./$1" 48 60 "$1.png" > "$log" 2>&1 && grep -q ': right$' "$log" && [ -s "$1.png" ]
+        ok $? "the heat equation in $2, $n PEs" "$log"
+    done
+}
+. "$top_srcdir/test/lib/sycl.sh"
+if ! pkg-config --exists libpng; then
+    skip "the heat equation in CUDA C++ and in SYCL" "libpng-dev is not installed"
+else
+    png="$(pkg-config --cflags --libs libpng) -lm"
+    # shellcheck disable=SC2086
+    "$OSHCC" -O2 -Wall -Wextra -Werror "$top_srcdir/examples/heat.c" "$top_srcdir/examples/heat.cu" -o heat_cuda $png > "$log" 2>&1
+    status=$?
+    if no_cuda=$(grep 'compiling kernels needs' "$log") || ! [ -f "$top_builddir/.libs/libcuda_cpu.so" ]; then
+        skip "the heat equation in CUDA C++" "${no_cuda:-this build has no device backend (libze-dev)}"
+    else
+        ok $status "heat.c and heat.cu build" "$log"
+        SHMEM_DEVICE=cuda-cpu heat heat_cuda "CUDA C++"
+    fi
+    if find_sycl "$work/jit"; then
+        # shellcheck disable=SC2086
+        $OSHCXX --sycl -O2 -Wall -Wextra -Werror "$top_srcdir/examples/heat_sycl.cpp" -o heat_sycl $png > "$log" 2>&1
+        ok $? "heat_sycl.cpp builds" "$log"
+        heat heat_sycl SYCL
+    else
+        skip "the heat equation in SYCL" "$no_sycl"
+    fi
+fi
 
 if command -v mpicc > /dev/null && command -v mpirun > /dev/null; then
     OSHCC_CC=mpicc && export OSHCC_CC

@@ -3,12 +3,10 @@
 # queues, direct and by the ring; with kernels in OpenCL C in the same program. Catches: a name that is not emitted or goes to another routine,
 # a kernel without the default context, a handle of a team that differs between host and kernels.
 . "${top_srcdir:=.}/test/tap.sh"
-PATH=${ACPP_DIR:-$PWD/acpp}/bin:$PATH
-command -v acpp > /dev/null || skip_all "acpp (AdaptiveCpp) compiles SYCL; it is not installed"
-[ -f "$top_builddir/.libs/libze_cpu.so" ] || skip_all "this build has no device backend (libze-dev)"
+. "$top_srcdir/test/lib/sycl.sh"
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
-export OSHCC_SYCL="acpp --acpp-targets=generic" ACPP_APPDB_DIR=$work/jit
+find_sycl "$work/jit" || skip_all "$no_sycl"
 
 $OSHCXX --sycl -O2 "$top_srcdir/test/device/sycl.cpp" -o "$work/api" > "$work/log" 2>&1
 ok $? "the program compiles" "$work/log"

@@ -168,7 +168,7 @@ SHI_FN void shi_request_tag_probe(struct shi_request *q, shi_u64 tag, shi_u64 ma
 
 /* ---- host ------------------------------------------------------------------------------------------------------- */
 
-#if !defined(__OPENCL_C_VERSION__) && !defined(__CUDACC__)
+#if !defined(__OPENCL_C_VERSION__) && !defined(__CUDACC__) && !defined(SHI_SYCL)
 /* A decoded request. Fields that its op does not have are 0. */
 struct shi_request_view {
     shi_u64 target, bytes;
