@@ -14,7 +14,8 @@ A comment before a block says more:
   <!-- file: NAME -->          the file's name; it must be there
   <!-- part of: NAME -->       the block is a part of this example
   <!-- fails: N -->            the commands end with this exit status
-  <!-- needs: PROGRAM... -->   skipped where one is missing; `kernels`: where oshcc cannot compile OpenCL C
+  <!-- needs: PROGRAM... -->   skipped where one is missing; `kernels`, `cuda-kernels`, `sycl`: where oshcc cannot compile OpenCL C,
+                               CUDA C++, SYCL
   <!-- hosts: h1 h2 -->        runs on h1 of two fake hosts (test/lib/hosts.sh)
   <!-- not run: REASON -->     for what a test machine does not have; bash checks its syntax
 
@@ -111,7 +112,9 @@ class Page:
         os.symlink(BUILD, os.path.join(folder, "build"))
         self.output = None
         self.environment = {k: v for k, v in os.environ.items() if not re.match("SHMEM_|SMA_|OSH|MAKE|MFLAGS", k)}
-        self.environment.update(FULMAR=SRC, PATH=os.path.join(BUILD, "src/tools") + ":" + os.environ["PATH"], LC_ALL="C.UTF-8",
+        sycl = os.environ.get("ACPP_DIR", BUILD + "/acpp") + "/bin" # as in test/lib/sycl.sh
+        self.environment.update(FULMAR=SRC, PATH=":".join([BUILD + "/src/tools", sycl, os.environ["PATH"]]), LC_ALL="C.UTF-8",
+                                ACPP_APPDB_DIR=folder + "/jit", ACPP_DEBUG_LEVEL="1",
                                 OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
 
     def missing(self, needs):
@@ -121,6 +124,16 @@ class Page:
                 script = f". {SRC}/src/tools/llvm.sh && find_llvm"
                 if subprocess.run(["sh", "-c", script], check=False, stdout=subprocess.DEVNULL).returncode:
                     return "LLVM with llvm-spirv"
+            elif need == "cuda-kernels":
+                empty = os.path.join(self.folder, "empty.cu")
+                with open(empty, "w", encoding="utf-8"):
+                    pass
+                done = subprocess.run(["oshcc", "-c", empty, "-o", empty + ".o"], env=self.environment, text=True, check=False, capture_output=True)
+                if "compiling kernels needs" in done.stderr:
+                    return "nvcc, or clang with the target nvptx64,"
+            elif need == "sycl":
+                if not any(shutil.which(name, path=self.environment["PATH"]) for name in ("icpx", "acpp")):
+                    return "a compiler of SYCL, icpx or acpp,"
             elif need == "libpng":
                 if subprocess.run(["pkg-config", "--exists", "libpng"], check=False).returncode:
                     return "libpng"
