@@ -15,7 +15,8 @@ A comment before a block says more:
   <!-- part of: NAME -->       the block is a part of this example
   <!-- fails: N -->            the commands end with this exit status
   <!-- needs: PROGRAM... -->   skipped where one is missing; `kernels`, `cuda-kernels`, `sycl`: where oshcc cannot compile OpenCL C,
-                               CUDA C++, SYCL
+                               CUDA C++, SYCL; `numpy`: python3 is one with NumPy, and finds the package fulmar of the
+                               source tree
   <!-- hosts: h1 h2 -->        runs on h1 of two fake hosts (test/lib/hosts.sh)
   <!-- not run: REASON -->     for what a test machine does not have; bash checks its syntax
 
@@ -120,6 +121,10 @@ class Page:
     def missing(self, needs):
         """The first thing that the block needs and this machine lacks."""
         for need in needs.split():
+            if need == "numpy":
+                if not self.use_numpy():
+                    return "NumPy"
+                continue
             if need == "kernels":
                 script = f". {SRC}/src/tools/llvm.sh && find_llvm"
                 if subprocess.run(["sh", "-c", script], check=False, stdout=subprocess.DEVNULL).returncode:
@@ -140,6 +145,21 @@ class Page:
             elif not shutil.which(need):
                 return need
         return None
+
+    def use_numpy(self):
+        """Let python3 be an interpreter with NumPy, and import the package of the source tree. False if there is none."""
+        for python in ("python3", "/usr/bin/python3"):
+            if shutil.which(python) and subprocess.run([python, "-c", "import numpy"], check=False, capture_output=True).returncode == 0:
+                bin_folder = os.path.join(self.folder, ".bin")
+                os.makedirs(bin_folder, exist_ok=True)
+                with open(os.path.join(bin_folder, "python3"), "w", encoding="utf-8", opener=lambda p, f: os.open(p, f, 0o755)) as file:
+                    file.write(f'#!/bin/sh\nexec {shutil.which(python)} "$@"\n')
+                self.environment.update(PYTHONPATH=os.path.join(SRC, "python"), LD_LIBRARY_PATH=os.path.join(BUILD, ".libs"),
+                                        PYTHONDONTWRITEBYTECODE="1")
+                if not self.environment["PATH"].startswith(bin_folder):
+                    self.environment["PATH"] = bin_folder + ":" + self.environment["PATH"]
+                return True
+        return False
 
     def run(self):
         for line, language, notes, text in self.blocks:
