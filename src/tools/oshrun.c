@@ -207,6 +207,7 @@ int main(int argc, char **argv)
     int err;
 
     standard_files();
+    unsetenv("SHMEM_UNIQUEID"); /* of the job that this one may be started from */
     opt_parse(&job.opt, argc, argv);
     job.timeout_at = job.opt.timeout_s ? now() + job.opt.timeout_s : 0;
     if (job.opt.gdb >= 0)

@@ -1,9 +1,12 @@
 /* init.c - entry points of set-up, exit and queries. */
 #include "host/api/def.h"
 
+#include <errno.h>
+#include <shmemx_uniqueid.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/boot/boot.h"
 #include "host/coll/agree.h"
 #include "host/coll/team.h"
 #include "host/init/init.h"
@@ -38,6 +41,78 @@ SHI_DEF(int, shmem_init_thread, (int requested, int *provided))
     initialise(requested);
     *provided = shi_world.thread_level;
     return 0;
+}
+
+int shmemx_get_uniqueid(shmemx_uniqueid_t *uniqueid)
+{
+    struct shi_uid id;
+    int err = shi_uid_make(getenv("SHMEM_UID_INTERFACE"), &id);
+    if (!err)
+        memcpy(uniqueid, &id, sizeof *uniqueid);
+    explicit_bzero(&id, sizeof id);
+    return err;
+}
+
+int shmemx_set_attr_uniqueid_args(const int myrank, const int nranks, const shmemx_uniqueid_t *uniqueid, shmemx_init_attr_t *attr)
+{
+    if (myrank < 0 || myrank >= nranks)
+        return -EINVAL;
+    *attr = (shmemx_init_attr_t)SHMEMX_INIT_ATTR_INITIALIZER;
+    attr->args.uid_args.id = (shmemx_uniqueid_t *)uniqueid;
+    attr->args.uid_args.myrank = myrank;
+    attr->args.uid_args.nranks = nranks;
+    return 0;
+}
+
+static int refuse(const char *routine, const char *why)
+{
+    shi_log_error("%s: %s", routine, why);
+    return -EINVAL;
+}
+
+/* The unique id of the attributes is that of the next job. 0, or -EINVAL after one line. */
+static int choose_uniqueid(const char *routine, const shmemx_init_attr_t *attr)
+{
+    struct shi_uid id;
+    if (!attr || !attr->args.uid_args.id)
+        return refuse(routine, "SHMEMX_INIT_WITH_UNIQUEID without a unique id (shmemx_set_attr_uniqueid_args)");
+    const shmemx_uniqueid_args_t *a = &attr->args.uid_args;
+    if (a->myrank < 0 || a->myrank >= a->nranks)
+        return refuse(routine, "the number of this PE is not from 0 to that of all PEs minus 1");
+    if (shi_world.ever_up)
+        return refuse(routine, "this process has been in a job; it cannot join another one");
+    memcpy(&id, a->id, sizeof id);
+    int err = shi_boot_by_uid(&id, a->myrank, a->nranks);
+    explicit_bzero(&id, sizeof id);
+    return err ? refuse(routine, "the unique id is not one of this library (shmemx_get_uniqueid), or was changed on the way") : 0;
+}
+
+static int initialise_by(const char *routine, unsigned flags, const shmemx_init_attr_t *attr, int thread_level)
+{
+    int err = 0;
+    if (flags == SHMEMX_INIT_WITH_MPI_COMM)
+        return refuse(routine, "SHMEMX_INIT_WITH_MPI_COMM: the program has to include mpi.h before shmemx.h");
+    if (flags != 0 && flags != SHMEMX_INIT_WITH_SHMEM && flags != SHMEMX_INIT_WITH_UNIQUEID)
+        return refuse(routine, "flags: one of SHMEMX_INIT_WITH_UNIQUEID, SHMEMX_INIT_WITH_MPI_COMM and SHMEMX_INIT_WITH_SHMEM is expected");
+    if (flags == SHMEMX_INIT_WITH_UNIQUEID && !shi_world.up)
+        err = choose_uniqueid(routine, attr);
+    if (!err)
+        initialise(thread_level);
+    return err;
+}
+
+int shmemx_init_attr(unsigned flags, shmemx_init_attr_t *attributes)
+{
+    return initialise_by(__func__, flags, attributes, SHMEM_THREAD_SERIALIZED);
+}
+
+int shmemx_init_thread_attr(unsigned flags, shmemx_init_attr_t *attributes, int requested, int *provided)
+{
+    if (requested < SHMEM_THREAD_SINGLE || requested > SHMEM_THREAD_MULTIPLE)
+        shi_die(__func__, "requested = %d is not a SHMEM_THREAD_ level", requested);
+    int err = initialise_by(__func__, flags, attributes, requested);
+    *provided = shi_world.thread_level;
+    return err;
 }
 
 SHI_DEF(void, start_pes, (int npes))

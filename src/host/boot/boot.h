@@ -2,7 +2,7 @@
  * boot.h - bootstrap: this PE's number, the PEs of its node, and an exchange of a few bytes before any transport exists.
  *
  * Backends: boot_pmix.c under a launcher with a PMIx server, boot_pmi.c under MPICH's launcher and
- * Slurm's plugin pmi2, boot_single.c without a launcher.
+ * Slurm's plugin pmi2, boot_uid.c for processes that meet by a unique id, boot_single.c for one process.
  */
 #ifndef SHI_BOOT_H
 #define SHI_BOOT_H
@@ -12,7 +12,12 @@
 #include "host/util/startup.h"
 
 #define SHI_SECRET_NAME "fulmar.secret" /* PMIx key, given by oshrun: a PMIX_BYTE_OBJECT of SHI_SECRET_BYTES */
-enum { SHI_SECRET_BYTES = 16 };
+enum { SHI_SECRET_BYTES = 16, SHI_UID_BYTES = 128 };
+
+/* The unique id of a job that is started without a launcher: boot_uid.c. It holds the job's secret; never print it. */
+struct shi_uid {
+    unsigned char bytes[SHI_UID_BYTES];
+};
 
 struct shi_boot {
     int pe, n_pes;
@@ -41,8 +46,15 @@ struct shi_boot_ops {
     void (*down)(void); /* disconnect from the launcher; once in a process */
 };
 
-/* Connect to the launcher; without one the job has one PE. 0, or -errno after one logged line. Pair: out->ops->down. */
-int shi_boot_up(struct shi_boot *out);
+/* Connect to the launcher, or to the other processes with the unique id; without both the job has one PE. A host that is silent for
+ * silence_s seconds is dead, where the backend finds that out; 0: never. 0, or -errno after one logged line. Pair: out->ops->down. */
+int shi_boot_up(long silence_s, struct shi_boot *out);
+
+/* Make a unique id at whose addresses this process listens, on the named interfaces, NULL or "": all. 0, or -errno after one line. */
+int shi_uid_make(const char *interface, struct shi_uid *out);
+
+/* The next shi_boot_up is by this id, as PE pe of n_pes, whatever launcher there is. 0, or -EINVAL: no unique id of this version. */
+int shi_boot_by_uid(const struct shi_uid *id, int pe, int n_pes);
 
 /* b->ops->fence and lookup as phases of shmem_init; text: what the others have to do. */
 static inline int shi_boot_fence(const struct shi_boot *b, const char *text)
@@ -69,5 +81,9 @@ static inline int shi_boot_lookup(const struct shi_boot *b, int pe, const char *
 int shi_boot_pmix_up(struct shi_boot *out);
 int shi_boot_pmi_up(struct shi_boot *out);
 int shi_boot_single_up(struct shi_boot *out);
+
+/* Is there a unique id, or SHMEM_UNIQUEID? */
+int shi_boot_uid_is_given(void);
+int shi_boot_uid_up(long silence_s, struct shi_boot *out);
 
 #endif

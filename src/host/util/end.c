@@ -20,7 +20,10 @@
 
 #include "host/util/log.h"
 
-enum { STEP_MS = 20 }; /* the watchdog's polling interval */
+enum {
+    STEP_MS = 20,  /* the watchdog's polling interval */
+    TERM_MS = 400  /* from SIGTERM to the end */
+};
 enum { OFF, FILLING, FILLED };
 
 static int state, crashed, finishing;
@@ -122,6 +125,16 @@ void shi_end_begin(int status, int grace_s, void (*last)(int status))
     __atomic_store_n(&state, FILLED, __ATOMIC_RELEASE); /* R1 */
     start_watching();
     flush();
+}
+
+_Noreturn void shi_end_terminated(int status)
+{
+    struct sigaction term;
+    if (sigaction(SIGTERM, NULL, &term) == 0 && term.sa_handler != SIG_DFL && term.sa_handler != SIG_IGN) {
+        kill(getpid(), SIGTERM);
+        usleep(TERM_MS * 1000);
+    }
+    _exit(status);
 }
 
 void shi_end_finish(void)

@@ -15,6 +15,10 @@ enum {
  */
 void shi_end_begin(int status, int grace_s, void (*last)(int status));
 
+/* End this process as a launcher ends a PE when another one has failed: SIGTERM, if the program handles it, and some time for that; then the
+ * end with this status. */
+_Noreturn void shi_end_terminated(int status);
+
 /* Flush stdio, call `last` and leave with the status, all as given to shi_end_begin. */
 _Noreturn void shi_end_finish(void);
 

@@ -35,6 +35,24 @@ static inline int shi_tcp_end_of(const struct sockaddr *a, struct shi_tcp_end *o
     return 0;
 }
 
+/* The address for a socket of its family. Returns its length. */
+static inline socklen_t shi_tcp_end_to(const struct shi_tcp_end *end, struct sockaddr_storage *out)
+{
+    struct sockaddr_in *v4 = (void *)out;
+    struct sockaddr_in6 *v6 = (void *)out;
+    memset(out, 0, sizeof *out);
+    if (IN6_IS_ADDR_V4MAPPED(&end->address)) {
+        v4->sin_family = AF_INET;
+        v4->sin_port = htons((uint16_t)end->port);
+        memcpy(&v4->sin_addr, &end->address.s6_addr[12], sizeof v4->sin_addr);
+        return sizeof *v4;
+    }
+    v6->sin6_family = AF_INET6;
+    v6->sin6_port = htons((uint16_t)end->port);
+    v6->sin6_addr = end->address;
+    return sizeof *v6;
+}
+
 /* Orders addresses. */
 static inline int shi_tcp_compare_hosts(const struct shi_tcp_end *a, const struct shi_tcp_end *b)
 {

@@ -1,4 +1,4 @@
-/* auth.c - SipHash-2-4, NH and CLNH: see auth.h. */
+/* auth.c - the tag of a message, and NH: see auth.h. */
 #include "host/net/stream/auth.h"
 
 #include <string.h>
@@ -6,6 +6,7 @@
 #include "host/net/fabric/net.h"
 #include "host/util/base.h"
 #include "host/util/carryless.h"
+#include "host/util/siphash.h"
 
 /* A message is reduced in parts, with the same key: messages of one length that differ do so in one part at least. */
 enum { PART_WORDS = 1024, PART_BYTES = 8 * PART_WORDS, PARTS = (SHI_NET_LONGEST_BYTES / 8 + PART_WORDS - 1) / PART_WORDS };
@@ -16,46 +17,6 @@ static struct {
     uint32_t job;
     int carryless;
 } own;
-
-static inline uint64_t rotate(uint64_t x, int bits)
-{
-    return x << bits | x >> (64 - bits);
-}
-
-static inline void sip_rounds(uint64_t v[4], int n)
-{
-    for (; n > 0; n--) {
-        v[0] += v[1];
-        v[2] += v[3];
-        v[1] = rotate(v[1], 13) ^ v[0];
-        v[3] = rotate(v[3], 16) ^ v[2];
-        v[0] = rotate(v[0], 32) + v[3];
-        v[2] += v[1];
-        v[3] = rotate(v[3], 21) ^ v[0];
-        v[1] = rotate(v[1], 17) ^ v[2];
-        v[2] = rotate(v[2], 32);
-    }
-}
-
-static inline void sip_word(uint64_t v[4], uint64_t word)
-{
-    v[3] ^= word;
-    sip_rounds(v, 2);
-    v[0] ^= word;
-}
-
-/* SipHash-2-4 of whole words and the n low bytes of rest, at most 7. */
-static inline uint64_t sip(const uint64_t key[2], const uint64_t *word, size_t words, uint64_t rest, size_t n)
-{
-    uint64_t v[4] = {key[0] ^ 0x736f6d6570736575, key[1] ^ 0x646f72616e646f6d, key[0] ^ 0x6c7967656e657261,
-                     key[1] ^ 0x7465646279746573};
-    for (size_t i = 0; i < words; i++)
-        sip_word(v, word[i]);
-    sip_word(v, (uint64_t)(words * 8 + n) << 56 | rest);
-    v[2] ^= 0xff;
-    sip_rounds(v, 4);
-    return v[0] ^ v[1] ^ v[2] ^ v[3];
-}
 
 /* NH with words of 64 bits. It tells messages of one length apart; the tag has the length besides. */
 static void nh(const char *message, const uint64_t *key, size_t bytes, uint64_t out[2])
@@ -87,12 +48,12 @@ void shi_auth_set(const unsigned char secret[SHI_SECRET_BYTES], int carryless)
     uint64_t root[2], label[2] = {0};
     own.carryless = carryless;
     memcpy(root, secret, sizeof root);
-    own.job = (uint32_t)sip(root, label, 2, 0, 0);
+    own.job = (uint32_t)shi_sip_words(root, label, 2, 0, 0);
     for (label[0] = 1; label[1] < 2; label[1]++)
-        own.key[label[1]] = sip(root, label, 2, 0, 0);
+        own.key[label[1]] = shi_sip_words(root, label, 2, 0, 0);
     label[0] = 2;
     for (label[1] = 0; label[1] < sizeof own.nh / sizeof *own.nh; label[1]++)
-        own.nh[label[1]] = sip(root, label, 2, 0, 0);
+        own.nh[label[1]] = shi_sip_words(root, label, 2, 0, 0);
     explicit_bzero(root, sizeof root);
 }
 
@@ -107,5 +68,5 @@ uint64_t shi_auth_tag(uint64_t seq, uint32_t from, uint32_t to, const void *mess
     w[0] = seq;
     w[1] = (uint64_t)from << 32 | to;
     size_t n = 2 + reduce(message, 8 * words, w + 2);
-    return sip(own.key, w, n, words, 2);
+    return shi_sip_words(own.key, w, n, words, 2);
 }

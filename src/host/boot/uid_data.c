@@ -1,0 +1,155 @@
+/*
+ * uid_data.c - see uid_data.h.
+ *
+ *   word          written by                              read by   order
+ *   news          the PE, in shmem_init                   the same  lock
+ *   of_pe         uid_tree.c's thread, at a fence's end   the PE    lock
+ */
+#include "host/boot/uid_data.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/util/log.h"
+
+struct head {
+    uint32_t pe, key_bytes, data_bytes;
+};
+
+struct entry {
+    struct entry *next;
+    uint32_t key_bytes, data_bytes;
+    unsigned char bytes[]; /* the key, then the data */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct shi_uid_blob news;
+static struct entry **of_pe;
+static int own_pe, n_pes;
+
+int shi_uid_blob_add(struct shi_uid_blob *b, const void *from, size_t bytes)
+{
+    if (b->bytes + bytes > b->room) {
+        size_t room = (b->bytes + bytes) * 2;
+        unsigned char *at = realloc(b->at, room);
+        if (!at)
+            return -ENOMEM;
+        b->at = at;
+        b->room = room;
+    }
+    if (bytes)
+        memcpy(b->at + b->bytes, from, bytes);
+    b->bytes += bytes;
+    return 0;
+}
+
+void shi_uid_blob_free(struct shi_uid_blob *b)
+{
+    free(b->at);
+    *b = (struct shi_uid_blob){.at = NULL};
+}
+
+static int add_record(struct shi_uid_blob *b, int pe, const char *key, const void *data, size_t bytes)
+{
+    struct head h = {(uint32_t)pe, (uint32_t)strlen(key), (uint32_t)bytes};
+    size_t before = b->bytes;
+    int err = shi_uid_blob_add(b, &h, sizeof h);
+    err = err ? err : shi_uid_blob_add(b, key, h.key_bytes);
+    err = err ? err : shi_uid_blob_add(b, data, bytes);
+    if (err)
+        b->bytes = before;
+    return err;
+}
+
+int shi_uid_data_publish(const char *key, const void *data, size_t bytes)
+{
+    pthread_mutex_lock(&lock);
+    int err = add_record(&news, own_pe, key, data, bytes);
+    pthread_mutex_unlock(&lock);
+    if (err)
+        shi_log_error("out of memory for what this PE publishes");
+    return err;
+}
+
+int shi_uid_data_take_news(struct shi_uid_blob *to)
+{
+    pthread_mutex_lock(&lock);
+    int err = shi_uid_blob_add(to, news.at, news.bytes);
+    shi_uid_blob_free(&news);
+    pthread_mutex_unlock(&lock);
+    return err;
+}
+
+int shi_uid_data_up(int pe, int n)
+{
+    of_pe = calloc((size_t)n, sizeof *of_pe);
+    own_pe = pe;
+    n_pes = of_pe ? n : 0;
+    return of_pe ? 0 : -ENOMEM;
+}
+
+void shi_uid_data_down(void)
+{
+    for (int pe = 0; pe < n_pes; pe++)
+        for (struct entry *e = of_pe[pe], *next; e; e = next) {
+            next = e->next;
+            explicit_bzero(e, sizeof *e + e->key_bytes + e->data_bytes);
+            free(e);
+        }
+    free(of_pe);
+    shi_uid_blob_free(&news);
+    of_pe = NULL;
+    n_pes = 0;
+}
+
+static struct entry **find(int pe, const void *key, size_t key_bytes)
+{
+    struct entry **at = &of_pe[pe];
+    while (*at && ((*at)->key_bytes != key_bytes || memcmp((*at)->bytes, key, key_bytes) != 0))
+        at = &(*at)->next;
+    return at;
+}
+
+static int learn(const void *from, size_t bytes)
+{
+    const unsigned char *p = from, *end = p + bytes;
+    struct head h;
+    for (; p < end; p += (size_t)h.key_bytes + h.data_bytes) {
+        if ((size_t)(end - p) < sizeof h)
+            return -EPROTO;
+        memcpy(&h, p, sizeof h);
+        p += sizeof h;
+        if (h.pe >= (uint32_t)n_pes || (uint64_t)h.key_bytes + h.data_bytes > (uint64_t)(end - p))
+            return -EPROTO;
+        struct entry *e = malloc(sizeof *e + h.key_bytes + h.data_bytes), **at = find((int)h.pe, p, h.key_bytes);
+        if (!e)
+            return -ENOMEM;
+        *e = (struct entry){*at ? (*at)->next : NULL, h.key_bytes, h.data_bytes};
+        memcpy(e->bytes, p, (size_t)h.key_bytes + h.data_bytes);
+        free(*at);
+        *at = e;
+    }
+    return 0;
+}
+
+int shi_uid_data_learn(const void *from, size_t bytes)
+{
+    pthread_mutex_lock(&lock);
+    int err = learn(from, bytes);
+    pthread_mutex_unlock(&lock);
+    return err;
+}
+
+int shi_uid_data_lookup(int pe, const char *key, void *data, size_t bytes)
+{
+    pthread_mutex_lock(&lock);
+    const struct entry *e = pe < n_pes ? *find(pe, key, strlen(key)) : NULL;
+    int err = !e ? -ENOENT : e->data_bytes == bytes ? 0 : -EMSGSIZE;
+    if (e)
+        memcpy(data, e->bytes + e->key_bytes, e->data_bytes < bytes ? e->data_bytes : bytes);
+    pthread_mutex_unlock(&lock);
+    return err;
+}
