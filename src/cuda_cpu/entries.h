@@ -19,11 +19,13 @@ typedef void (*CUhostFn)(void *arg);
     X(cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned flags))                                            \
     X(cuLaunchHostFunc, (CUstream stream, CUhostFn fn, void *arg))                                                    \
     X(cuEventSynchronize, (CUevent event))                                                                            \
+    X(cuEventElapsedTime, (float *ms, CUevent from, CUevent to))                                                      \
     X(cuMemcpy, (CUdeviceptr to, CUdeviceptr from, size_t bytes))                                                     \
     X(cuMemcpyHtoD, (CUdeviceptr to, const void *from, size_t bytes))                                                 \
     X(cuMemcpyDtoH, (void *to, CUdeviceptr from, size_t bytes))                                                       \
     X(cuMemsetD8, (CUdeviceptr to, unsigned char value, size_t bytes))                                                \
     X(cuModuleLoadData, (CUmodule * module, const void *image))                                                       \
+    X(cuModuleLoad, (CUmodule * module, const char *file))                                                            \
     X(cuFuncGetAttribute, (int *value, int attribute, CUfunction function))                                           \
     X(cuFuncSetAttribute, (CUfunction function, int attribute, int value))                                            \
     X(cuLaunchCooperativeKernel, (CUfunction function, unsigned groups_x, unsigned groups_y, unsigned groups_z,       \
@@ -37,7 +39,7 @@ CUDA_CALLS_CPU(CC_DECLARE_CALL)
 CC_MORE_CALLS(CC_DECLARE_CALL)
 #undef CC_DECLARE_CALL
 
-enum { CC_ERROR_LAUNCH_FAILED = 719, CC_ERROR_INVALID_HANDLE = 400, CC_ERROR_INVALID_PTX = 218 };
+enum { CC_ERROR_LAUNCH_FAILED = 719, CC_ERROR_INVALID_HANDLE = 400, CC_ERROR_INVALID_PTX = 218, CC_ERROR_FILE_NOT_FOUND = 301 };
 
 /* 0, or CUDA_ERROR_INVALID_CONTEXT when the thread has no current context. */
 CUresult cc_check_context(void);

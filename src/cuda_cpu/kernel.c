@@ -1,7 +1,10 @@
 /* kernel.c - modules, kernels and their launches. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cuda_cpu/fatbin.h"
 #include "cuda_cpu/ptx.h"
@@ -76,6 +79,19 @@ CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned n, CUj
 CUresult cuModuleLoadData(CUmodule *module, const void *image)
 {
     return cuModuleLoadDataEx(module, image, 0, NULL, NULL);
+}
+
+CUresult cuModuleLoad(CUmodule *module, const char *file)
+{
+    struct stat st;
+    int fd = open(file, O_RDONLY | O_CLOEXEC);
+    char *image = fd >= 0 && !fstat(fd, &st) ? calloc(1, (size_t)st.st_size + 1) : NULL;
+    bool got = image && read(fd, image, (size_t)st.st_size) == st.st_size;
+    CUresult r = got ? cuModuleLoadData(module, image) : CC_ERROR_FILE_NOT_FOUND;
+    if (fd >= 0)
+        close(fd);
+    free(image);
+    return r;
 }
 
 CUresult cuModuleUnload(CUmodule m)

@@ -2,7 +2,8 @@
  * stream.c - streams and events. Each stream has a thread that runs its commands in order: copies, kernels, host functions. Where
  * the stream is idle, the caller makes a copy of at most INLINE_BYTES itself: where processes share cores, that is much faster.
  *
- * The default stream is one of them and does not wait for the others. After a fault of a kernel, all calls on its stream fail.
+ * A command of the default stream waits for earlier ones of all streams that were not created with CU_STREAM_NON_BLOCKING, and theirs
+ * for it. After a fault of a kernel, all calls on its stream fail.
  * All state is under `lock`, except what only the stream's thread uses.
  */
 #include "cuda_cpu/stream.h"
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ze_cpu/config.h"
 #include "ze_cpu/mem.h"
 #include "ze_cpu/pool.h"
 #include "ze_cpu/run.h"
@@ -22,6 +24,7 @@ enum what { COPY, FILL, KERNEL, HOST, RECORD, WAIT };
 
 struct command {
     struct command *next;
+    uint64_t number; /* of all commands of all streams */
     enum what what;
     void *to;
     const void *from; /* or the argument of fn */
@@ -40,6 +43,8 @@ struct CUstream_st {
     struct zc_worker worker; /* of the thread */
     struct command *head, **tail;
     uint64_t submitted, finished;
+    uint64_t running; /* the number of the command that executes, or 0 */
+    bool blocking;    /* waits for the default stream, and that for it */
     bool stop;
     bool by_caller; /* a thread that called executes a command: the stream's thread waits */
     CUresult error;
@@ -47,11 +52,13 @@ struct CUstream_st {
 
 struct CUevent_st {
     uint64_t recorded, reached; /* records submitted, executed */
+    uint64_t reached_ns;        /* when the last was executed */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct CUstream_st *streams, *default_stream;
+static uint64_t n_commands;
 
 /* ---- the thread ------------------------------------------------------------------------------------------------- */
 
@@ -91,6 +98,7 @@ static CUresult execute(struct CUstream_st *s, struct command *c)
     case RECORD:
         pthread_mutex_lock(&lock);
         c->event->reached = c->turn > c->event->reached ? c->turn : c->event->reached;
+        c->event->reached_ns = zc_now_ns();
         pthread_cond_broadcast(&changed);
         pthread_mutex_unlock(&lock);
         break;
@@ -104,6 +112,23 @@ static CUresult execute(struct CUstream_st *s, struct command *c)
     return CUDA_SUCCESS;
 }
 
+/* Has the stream a command before this number? */
+static bool is_behind(const struct CUstream_st *s, uint64_t number)
+{
+    return (s->running && s->running < number) || (s->head && s->head->number < number);
+}
+
+/* Does a command of this number have to wait for one of another stream? */
+static bool must_wait(const struct CUstream_st *s, uint64_t number)
+{
+    if (s->blocking)
+        return default_stream && is_behind(default_stream, number);
+    for (const struct CUstream_st *other = s == default_stream ? streams : NULL; other; other = other->next)
+        if (other->blocking && is_behind(other, number))
+            return true;
+    return false;
+}
+
 static void *work(void *arg)
 {
     struct CUstream_st *s = arg;
@@ -114,7 +139,10 @@ static void *work(void *arg)
         if (!s->head)
             break;
         struct command *c = s->head;
+        while (must_wait(s, c->number))
+            pthread_cond_wait(&changed, &lock);
         CUresult r = s->error;
+        s->running = c->number;
         s->head = c->next;
         if (!s->head)
             s->tail = &s->head;
@@ -125,6 +153,7 @@ static void *work(void *arg)
         free(c);
         pthread_mutex_lock(&lock);
         s->error = s->error ? s->error : r;
+        s->running = 0;
         s->finished++;
         pthread_cond_broadcast(&changed);
     }
@@ -135,13 +164,14 @@ static void *work(void *arg)
 
 /* ---- streams ---------------------------------------------------------------------------------------------------- */
 
-static CUresult start(CUstream *out)
+static CUresult start(bool blocking, CUstream *out)
 {
     struct CUstream_st *s = calloc(1, sizeof *s);
     sigset_t all, before;
     if (!s)
         return CUDA_ERROR_OUT_OF_MEMORY;
     s->tail = &s->head;
+    s->blocking = blocking;
     pthread_cond_init(&s->more, NULL);
     sigfillset(&all);
     sigdelset(&all, SIGSEGV);
@@ -165,13 +195,18 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void start_default(void)
 {
-    if (start(&default_stream))
-        default_stream = NULL;
+    CUstream s;
+    if (start(false, &s))
+        return;
+    pthread_mutex_lock(&lock);
+    default_stream = s;
+    pthread_mutex_unlock(&lock);
 }
 
 static struct CUstream_st *stream_of(CUstream s)
 {
-    if (s)
+    enum { PER_THREAD = 2 }; /* CUDA has handles for the default stream: 1, and 2 for one of each thread, which is the same here */
+    if ((uintptr_t)s > PER_THREAD)
         return s;
     pthread_once(&once, start_default);
     return default_stream;
@@ -181,12 +216,14 @@ static struct CUstream_st *stream_of(CUstream s)
 static CUresult execute_now(struct CUstream_st *s, struct command *c)
 {
     s->by_caller = true;
+    s->running = c->number;
     s->submitted++;
     pthread_mutex_unlock(&lock);
     CUresult r = execute(s, c);
     free(c);
     pthread_mutex_lock(&lock);
     s->by_caller = false;
+    s->running = 0;
     s->finished++;
     pthread_cond_signal(&s->more);
     pthread_cond_broadcast(&changed);
@@ -209,7 +246,9 @@ static CUresult submit(CUstream stream, struct command *c)
     }
     pthread_mutex_lock(&lock);
     r = s->error;
-    if (!r && s->submitted == s->finished && (c->what == RECORD || (c->what == COPY && c->bytes <= INLINE_BYTES)))
+    c->number = ++n_commands;
+    bool is_short = c->what == RECORD || (c->what == COPY && c->bytes <= INLINE_BYTES);
+    if (!r && is_short && s->submitted == s->finished && !must_wait(s, c->number))
         return execute_now(s, c);
     *s->tail = c;
     s->tail = &c->next;
@@ -230,8 +269,8 @@ static struct command *command(enum what what)
 CUresult cuStreamCreateWithPriority(CUstream *out, unsigned flags, int priority)
 {
     CUresult r = cc_check_context();
-    (void)flags, (void)priority;
-    return r ? r : start(out);
+    (void)priority;
+    return r ? r : start(!(flags & CU_STREAM_NON_BLOCKING), out);
 }
 
 CUresult cuStreamCreate(CUstream *out, unsigned flags)
@@ -254,15 +293,17 @@ CUresult cuStreamDestroy(CUstream s)
     if (r)
         return r;
     pthread_mutex_lock(&lock);
+    s->stop = true;
+    pthread_cond_signal(&s->more);
+    pthread_mutex_unlock(&lock);
+    pthread_join(s->thread, NULL);
+    pthread_mutex_lock(&lock);
     struct CUstream_st **at = &streams;
     while (*at && *at != s)
         at = &(*at)->next;
     if (*at)
         *at = s->next;
-    s->stop = true;
-    pthread_cond_signal(&s->more);
     pthread_mutex_unlock(&lock);
-    pthread_join(s->thread, NULL);
     pthread_cond_destroy(&s->more);
     free(s);
     return CUDA_SUCCESS;
@@ -427,6 +468,17 @@ CUresult cuEventSynchronize(CUevent e)
         pthread_cond_wait(&changed, &lock);
     pthread_mutex_unlock(&lock);
     return CUDA_SUCCESS;
+}
+
+CUresult cuEventElapsedTime(float *ms, CUevent from, CUevent to)
+{
+    pthread_mutex_lock(&lock);
+    CUresult r = !from->recorded || !to->recorded ? CC_ERROR_INVALID_HANDLE
+                 : from->reached < from->recorded || to->reached < to->recorded ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+    if (!r)
+        *ms = (float)((double)(int64_t)(to->reached_ns - from->reached_ns) * 1e-6);
+    pthread_mutex_unlock(&lock);
+    return r;
 }
 
 CUresult cuStreamWaitEvent(CUstream stream, CUevent e, unsigned flags)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # others.sh - well-known CUDA programs, unchanged, on libcuda_cpu.so: they compare their results with the host's. Their sources
-# are not in this tree; the variables below name checkouts of their repositories. runtime.cc stands for libcudart.
+# are not in this tree; the variables below name checkouts of their repositories.
 #
 #   FULMAR_CUDA_SAMPLES    https://github.com/NVIDIA/cuda-samples
 #   FULMAR_POLYBENCH_GPU   https://github.com/sgrauerg/polybenchGpu
@@ -20,11 +20,9 @@ skip_all() {
 [ -f "$top_builddir/.libs/libcuda_cpu.so" ] || skip_all "this build has no libcuda_cpu.so (libze-dev)"
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
-export LIBCUDA_CPU="$(cd "$top_builddir" && pwd)/.libs/libcuda_cpu.so"
+export SHMEM_DEVICE=cuda-cpu
 # Names that CUDA 13 no longer has.
 printf '#define cudaThreadSynchronize cudaDeviceSynchronize\n#define cudaThreadExit cudaDeviceReset\n' > "$work/older.h"
-"$nvcc" -x c++ -std=c++17 -c "$top_srcdir/test/cuda_cpu/runtime.cc" -o "$work/runtime.o" > "$work/log" 2>&1
-ok $? "the calls of the run time compile" "$work/log"
 
 # Compile a program and run it; it passes if it ends with 0 and a line of its output matches.
 program() { # NAME, PATTERN, FLAGS, sources, then -- and arguments
@@ -34,8 +32,7 @@ program() { # NAME, PATTERN, FLAGS, sources, then -- and arguments
     while [ $# -gt 0 ] && [ "$1" != -- ]; do sources+=("$1") && shift; done
     shift
     # shellcheck disable=SC2086
-    "$nvcc" -w -std=c++17 -cudart none -gencode arch=compute_80,code=compute_80 -include "$work/older.h" $flags \
-        "${sources[@]}" "$work/runtime.o" -ldl -o "$work/$name" > "$work/log" 2>&1 &&
+    $OSHCC --cuda -w -gencode arch=compute_80,code=compute_80 -include "$work/older.h" $flags "${sources[@]}" -o "$work/$name" > "$work/log" 2>&1 &&
         (cd "$work" && timeout 600 "./$name" "$@") >> "$work/log" 2>&1 && grep -qE "$pattern" "$work/log" &&
         ! grep -q '^cuda_cpu:' "$work/log"
     ok $? "$name${*:+ $*}" "$work/log"

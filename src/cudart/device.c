@@ -1,0 +1,139 @@
+/* device.c - properties of devices, versions, limits, peers, the profiler. */
+#include "runtime.h"
+
+#include <string.h>
+
+#define CALL(name, ...) rt_result((int)DRIVER(name)(__VA_ARGS__))
+
+cudaError_t cudaDriverGetVersion(int *v)
+{
+    cudaError_t e = rt_open();
+    *v = 0;
+    return e ? cudaSuccess : CALL(cuDriverGetVersion, v);
+}
+
+cudaError_t cudaRuntimeGetVersion(int *v)
+{
+    *v = CUDART_VERSION;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int *v, enum cudaDeviceAttr a, int device)
+{
+    CUdevice d;
+    cudaError_t e = rt_open();
+    e = e ? e : CALL(cuDeviceGet, &d, device);
+    return e ? e : CALL(cuDeviceGetAttribute, v, (CUdevice_attribute)a, d);
+}
+
+static int attribute(enum cudaDeviceAttr a, int device)
+{
+    int v = 0;
+    cudaDeviceGetAttribute(&v, a, device);
+    return v;
+}
+
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int device)
+{
+    CUdevice d;
+    cudaError_t e = rt_open();
+    memset(p, 0, sizeof *p);
+    e = e ? e : CALL(cuDeviceGet, &d, device);
+    e = e ? e : CALL(cuDeviceGetName, p->name, sizeof p->name, d);
+    e = e ? e : CALL(cuDeviceTotalMem, &p->totalGlobalMem, d);
+    if (e)
+        return e;
+#define A(a) attribute(cudaDevAttr##a, device)
+    p->major = A(ComputeCapabilityMajor);
+    p->minor = A(ComputeCapabilityMinor);
+    p->multiProcessorCount = A(MultiProcessorCount);
+    p->warpSize = A(WarpSize);
+    p->maxThreadsPerBlock = A(MaxThreadsPerBlock);
+    p->maxThreadsPerMultiProcessor = A(MaxThreadsPerMultiProcessor);
+    p->maxBlocksPerMultiProcessor = A(MaxBlocksPerMultiprocessor);
+    p->maxThreadsDim[0] = A(MaxBlockDimX), p->maxThreadsDim[1] = A(MaxBlockDimY), p->maxThreadsDim[2] = A(MaxBlockDimZ);
+    p->maxGridSize[0] = A(MaxGridDimX), p->maxGridSize[1] = A(MaxGridDimY), p->maxGridSize[2] = A(MaxGridDimZ);
+    p->sharedMemPerBlock = (size_t)A(MaxSharedMemoryPerBlock);
+    p->sharedMemPerBlockOptin = (size_t)A(MaxSharedMemoryPerBlockOptin);
+    p->sharedMemPerMultiprocessor = (size_t)A(MaxSharedMemoryPerMultiprocessor);
+    p->totalConstMem = (size_t)A(TotalConstantMemory);
+    p->regsPerBlock = A(MaxRegistersPerBlock);
+    p->regsPerMultiprocessor = A(MaxRegistersPerMultiprocessor);
+    p->memoryBusWidth = A(GlobalMemoryBusWidth);
+    p->l2CacheSize = A(L2CacheSize);
+    p->asyncEngineCount = A(AsyncEngineCount);
+    p->concurrentKernels = A(ConcurrentKernels);
+    p->cooperativeLaunch = A(CooperativeLaunch);
+    p->managedMemory = A(ManagedMemory);
+    p->concurrentManagedAccess = A(ConcurrentManagedAccess);
+    p->canMapHostMemory = A(CanMapHostMemory);
+    p->unifiedAddressing = A(UnifiedAddressing);
+    p->pciBusID = A(PciBusId), p->pciDeviceID = A(PciDeviceId), p->pciDomainID = A(PciDomainId);
+#undef A
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetPCIBusId(char *id, int bytes, int device)
+{
+    CUdevice d;
+    cudaError_t e = rt_open();
+    e = e ? e : CALL(cuDeviceGet, &d, device);
+    return e ? e : CALL(cuDeviceGetPCIBusId, id, bytes, d);
+}
+
+/* How the host waits and how much a device may cache: hints. */
+cudaError_t cudaSetDeviceFlags(unsigned flags)
+{
+    (void)flags;
+    return rt_open();
+}
+
+cudaError_t cudaDeviceSetCacheConfig(enum cudaFuncCache config)
+{
+    (void)config;
+    return rt_open();
+}
+
+cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value)
+{
+    RT_BEGIN;
+    return rt_is_cpu() ? cudaSuccess : CALL(cuCtxSetLimit, (CUlimit)limit, value);
+}
+
+/* The context is Fulmar's, too, so it stays. */
+cudaError_t cudaDeviceReset(void)
+{
+    return cudaDeviceSynchronize();
+}
+
+cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer)
+{
+    CUdevice d, p;
+    cudaError_t e = rt_open();
+    *can = device != peer;
+    e = e || rt_is_cpu() ? e : CALL(cuDeviceGet, &d, device);
+    e = e || rt_is_cpu() ? e : CALL(cuDeviceGet, &p, peer);
+    return e || rt_is_cpu() ? e : CALL(cuDeviceCanAccessPeer, can, d, p);
+}
+
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags)
+{
+    CUdevice d;
+    CUcontext c;
+    RT_BEGIN;
+    if (rt_is_cpu())
+        return cudaSuccess;
+    cudaError_t e = CALL(cuDeviceGet, &d, peer);
+    e = e ? e : CALL(cuDevicePrimaryCtxRetain, &c, d);
+    return e ? e : CALL(cuCtxEnablePeerAccess, c, flags);
+}
+
+cudaError_t cudaProfilerStart(void)
+{
+    return cudaSuccess;
+}
+
+cudaError_t cudaProfilerStop(void)
+{
+    return cudaSuccess;
+}

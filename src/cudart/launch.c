@@ -1,0 +1,344 @@
+/*
+ * launch.c - modules and kernels: what the code that nvcc generates registers before main, and launches.
+ *
+ * A module is loaded in a device at its first use there. When the device symmetric heap is up, it gets the default context before the
+ * next launch.
+ */
+#include "runtime.h"
+
+#include <pthread.h>
+#include <shmemx_cuda.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What nvcc's code calls. */
+void **__cudaRegisterFatBinary(void *wrapper);
+void __cudaRegisterFatBinaryEnd(void **image);
+void __cudaUnregisterFatBinary(void **image);
+char __cudaInitModule(void **image);
+void __cudaRegisterFunction(void **image, const char *host, char *device, const char *name, int threads, void *, void *, void *, void *, int *);
+void __cudaRegisterVar(void **image, char *host, char *device, const char *name, int, size_t, int, int);
+void __cudaRegisterManagedVar(void **image, void **host, char *device, const char *name, int, size_t, int, int);
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, cudaStream_t stream);
+cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream);
+cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *host);
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **args, size_t shared, cudaStream_t stream);
+
+/* The structure of nvcc's __fatDeviceText. Version 2: of a program that is linked for the device; parts end with NULL. */
+struct wrapper {
+    int magic, version;
+    const void *data;
+    const void *const *parts;
+};
+
+struct image {
+    const struct wrapper *of;
+    CUmodule module[RT_DEVICES];
+    int entered; /* the session of Fulmar (shmemx_cuda_session) in which the module has its context */
+    struct image *next;
+};
+
+struct symbol {
+    const void *host;
+    const char *name;
+    struct image *image;
+    CUfunction function[RT_DEVICES];
+    struct symbol *next;
+};
+
+enum { BUCKETS = 1024 };
+static struct image *images;
+static struct symbol *symbols[BUCKETS];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all above, from main on */
+
+static void *need(size_t bytes)
+{
+    void *p = calloc(1, bytes);
+    if (!p) {
+        fprintf(stderr, "fulmar cudart: out of memory\n");
+        abort();
+    }
+    return p;
+}
+
+void **__cudaRegisterFatBinary(void *wrapper)
+{
+    struct image *i = need(sizeof *i);
+    i->of = wrapper;
+    i->next = images;
+    images = i;
+    return (void **)i;
+}
+
+void __cudaRegisterFatBinaryEnd(void **image)
+{
+    (void)image;
+}
+
+/* The driver may be down already. */
+void __cudaUnregisterFatBinary(void **image)
+{
+    (void)image;
+}
+
+char __cudaInitModule(void **image)
+{
+    (void)image;
+    return 1;
+}
+
+static struct symbol **bucket(const void *host)
+{
+    return &symbols[(size_t)host / 4 % BUCKETS];
+}
+
+static void enter(void **image, const void *host, const char *name)
+{
+    struct symbol *s = need(sizeof *s), **b = bucket(host);
+    s->host = host;
+    s->name = name;
+    s->image = (struct image *)image;
+    s->next = *b;
+    *b = s;
+}
+
+void __cudaRegisterFunction(void **image, const char *host, char *device, const char *name, int threads, void *a, void *b, void *c,
+                            void *d, int *e)
+{
+    (void)device, (void)threads, (void)a, (void)b, (void)c, (void)d, (void)e;
+    enter(image, host, name);
+}
+
+void __cudaRegisterVar(void **image, char *host, char *device, const char *name, int external, size_t bytes, int constant, int global)
+{
+    (void)device, (void)external, (void)bytes, (void)constant, (void)global;
+    enter(image, host, name);
+}
+
+void __cudaRegisterManagedVar(void **image, void **host, char *device, const char *name, int external, size_t bytes, int constant,
+                              int global)
+{
+    (void)image, (void)host, (void)device, (void)external, (void)bytes, (void)constant, (void)global;
+    fprintf(stderr, "fulmar cudart: the variable %s is __managed__, which is not supported: use cudaMallocManaged\n", name);
+    exit(1);
+}
+
+/* ---- modules --------------------------------------------------------------------------------------------------------- */
+
+/* A program of several files that are linked for the device: the driver links their parts. */
+static CUresult link_parts(CUmodule *out, const struct wrapper *w)
+{
+    CUlinkState state;
+    void *image;
+    size_t bytes;
+    CUresult r = DRIVER(cuLinkCreate)(0, NULL, NULL, &state);
+    if (r)
+        return r;
+    for (const void *const *part = w->parts; !r && *part; part++)
+        r = DRIVER(cuLinkAddData)(state, CU_JIT_INPUT_FATBINARY, (void *)*part, 0, "a file of the program", 0, NULL, NULL);
+    if (!r)
+        r = DRIVER(cuLinkComplete)(state, &image, &bytes);
+    if (!r)
+        r = DRIVER(cuModuleLoadData)(out, image);
+    DRIVER(cuLinkDestroy)(state);
+    return r;
+}
+
+/* With the lock. Machine code for the GPU is linked already; where there is none, the parts have PTX. */
+static CUresult load(struct image *i)
+{
+    CUmodule *m = &i->module[rt_device()];
+    int linked = i->of->version == 2 && i->of->parts && i->of->parts[0];
+    CUresult r = CUDA_SUCCESS;
+    if (*m)
+        return r;
+    r = linked && rt_is_cpu() ? link_parts(m, i->of) : DRIVER(cuModuleLoadData)(m, i->of->data);
+    if (linked && r == CUDA_ERROR_NO_BINARY_FOR_GPU)
+        r = link_parts(m, i->of);
+    return r;
+}
+
+/* With the lock, before a launch. A module without calls of Fulmar needs no context; an error has its line. */
+static void enter_session(struct image *i)
+{
+    int session = shmemx_cuda_session(rt_device());
+    if (!session || session == i->entered)
+        return;
+    shmemx_cuda_module_enter(i->module[rt_device()]);
+    i->entered = session;
+}
+
+static struct symbol *find(const void *host)
+{
+    struct symbol *s = *bucket(host);
+    while (s && s->host != host)
+        s = s->next;
+    return s;
+}
+
+cudaError_t rt_function(const void *host, CUfunction *out)
+{
+    RT_BEGIN;
+    pthread_mutex_lock(&lock);
+    struct symbol *s = find(host);
+    CUresult r = s ? load(s->image) : (CUresult)cudaErrorInvalidDeviceFunction;
+    CUfunction *f = s ? &s->function[rt_device()] : NULL;
+    if (!r && !*f)
+        r = DRIVER(cuModuleGetFunction)(f, s->image->module[rt_device()], s->name);
+    if (!r) {
+        enter_session(s->image);
+        *out = *f;
+    }
+    pthread_mutex_unlock(&lock);
+    return rt_result((int)r);
+}
+
+cudaError_t rt_variable(const void *host, CUdeviceptr *at, size_t *bytes)
+{
+    RT_BEGIN;
+    pthread_mutex_lock(&lock);
+    struct symbol *s = find(host);
+    CUresult r = s ? load(s->image) : (CUresult)cudaErrorInvalidSymbol;
+    if (!r)
+        r = DRIVER(cuModuleGetGlobal)(at, bytes, s->image->module[rt_device()], s->name);
+    pthread_mutex_unlock(&lock);
+    return rt_result((int)r);
+}
+
+/* ---- launches -------------------------------------------------------------------------------------------------------- */
+
+enum { NESTED = 8 };
+static __thread struct {
+    dim3 grid, block;
+    size_t shared;
+    cudaStream_t stream;
+} pushed[NESTED];
+static __thread int n_pushed;
+
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, cudaStream_t stream)
+{
+    if (n_pushed == NESTED)
+        return 1;
+    pushed[n_pushed].grid = grid;
+    pushed[n_pushed].block = block;
+    pushed[n_pushed].shared = shared;
+    pushed[n_pushed++].stream = stream;
+    return 0;
+}
+
+cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream)
+{
+    if (!n_pushed)
+        return rt_result(cudaErrorMissingConfiguration);
+    n_pushed--;
+    *grid = pushed[n_pushed].grid;
+    *block = pushed[n_pushed].block;
+    *shared = pushed[n_pushed].shared;
+    *(cudaStream_t *)stream = pushed[n_pushed].stream;
+    return cudaSuccess;
+}
+
+/* A grid or a block of no or of too many threads is a wrong configuration here, and a wrong argument for the driver. */
+static cudaError_t launched(CUresult r)
+{
+    return rt_result(r == CUDA_ERROR_INVALID_VALUE ? cudaErrorInvalidConfiguration : (int)r);
+}
+
+cudaError_t cudaLaunchKernel(const void *host, dim3 g, dim3 b, void **args, size_t shared, cudaStream_t stream)
+{
+    CUfunction f;
+    cudaError_t e = rt_function(host, &f);
+    return e ? e : launched(DRIVER(cuLaunchKernel)(f, g.x, g.y, g.z, b.x, b.y, b.z, (unsigned)shared, stream, args, NULL));
+}
+
+cudaError_t cudaLaunchCooperativeKernel(const void *host, dim3 g, dim3 b, void **args, size_t shared, cudaStream_t stream)
+{
+    CUfunction f;
+    cudaError_t e = rt_function(host, &f);
+    return e ? e : launched(DRIVER(cuLaunchCooperativeKernel)(f, g.x, g.y, g.z, b.x, b.y, b.z, (unsigned)shared, stream, args));
+}
+
+/* Of the attributes, all but one say how a GPU places blocks, which changes no result. */
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *c, const void *host, void **args)
+{
+    int cooperative = 0;
+    for (unsigned k = 0; k < c->numAttrs; k++) {
+        cooperative |= c->attrs[k].id == cudaLaunchAttributeCooperative && c->attrs[k].val.cooperative;
+        if (c->attrs[k].id == cudaLaunchAttributeClusterDimension)
+            return rt_result(cudaErrorNotSupported);
+    }
+    return (cooperative ? cudaLaunchCooperativeKernel : cudaLaunchKernel)(host, c->gridDim, c->blockDim, args, c->dynamicSmemBytes, c->stream);
+}
+
+cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *host)
+{
+    *kernel = (cudaKernel_t)(size_t)host;
+    return cudaSuccess;
+}
+
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **args, size_t shared, cudaStream_t stream)
+{
+    return cudaLaunchKernel((const void *)kernel, grid, block, args, shared, stream);
+}
+
+cudaError_t cudaGetFuncBySymbol(cudaFunction_t *out, const void *host)
+{
+    return rt_function(host, (CUfunction *)out);
+}
+
+/* ---- functions ------------------------------------------------------------------------------------------------------- */
+
+cudaError_t cudaFuncSetAttribute(const void *host, enum cudaFuncAttribute a, int value)
+{
+    CUfunction f;
+    cudaError_t e = rt_function(host, &f);
+    return e ? e : rt_result((int)DRIVER(cuFuncSetAttribute)(f, (CUfunction_attribute)a, value));
+}
+
+/* A hint. */
+cudaError_t cudaFuncSetCacheConfig(const void *host, enum cudaFuncCache config)
+{
+    CUfunction f;
+    (void)config;
+    return rt_function(host, &f);
+}
+
+cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *a, const void *host)
+{
+    CUfunction f;
+    int v[8] = {0};
+    cudaError_t e = rt_function(host, &f);
+    for (int k = 0; !e && k < 8; k++)
+        e = rt_result((int)DRIVER(cuFuncGetAttribute)(&v[k], (CUfunction_attribute)k, f));
+    memset(a, 0, sizeof *a);
+    a->maxThreadsPerBlock = v[CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK];
+    a->sharedSizeBytes = (size_t)v[CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES];
+    a->constSizeBytes = (size_t)v[CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES];
+    a->localSizeBytes = (size_t)v[CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES];
+    a->numRegs = v[CU_FUNC_ATTRIBUTE_NUM_REGS];
+    a->ptxVersion = v[CU_FUNC_ATTRIBUTE_PTX_VERSION];
+    a->binaryVersion = v[CU_FUNC_ATTRIBUTE_BINARY_VERSION];
+    return e;
+}
+
+/* libcuda_cpu.so has no limit; a program that multiplies it by the processors would launch millions of blocks. */
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *n, const void *host, int items, size_t shared, unsigned flags)
+{
+    enum { BLOCKS = 32, THREADS = 2048 };
+    CUfunction f;
+    cudaError_t e = rt_function(host, &f);
+    (void)flags;
+    if (!e && items < 1)
+        e = rt_result(cudaErrorInvalidValue);
+    if (!e)
+        e = rt_result((int)DRIVER(cuOccupancyMaxActiveBlocksPerMultiprocessor)(n, f, items, shared));
+    if (!e && *n > BLOCKS)
+        *n = BLOCKS < THREADS / items ? BLOCKS : THREADS / items;
+    return e;
+}
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *n, const void *host, int items, size_t shared)
+{
+    return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(n, host, items, shared, 0);
+}

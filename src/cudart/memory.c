@@ -1,0 +1,217 @@
+/* memory.c - memory of the device and of the host, and copies between them. All addresses are in one space, so the kind of a copy is not needed. */
+#include "runtime.h"
+
+#define CALL(name, ...) rt_result((int)DRIVER(name)(__VA_ARGS__))
+#define AT(p) ((CUdeviceptr)(size_t)(p))
+
+cudaError_t cudaMalloc(void **p, size_t bytes)
+{
+    RT_BEGIN;
+    *p = NULL;
+    return bytes ? CALL(cuMemAlloc, (CUdeviceptr *)p, bytes) : cudaSuccess;
+}
+
+cudaError_t cudaFree(void *p)
+{
+    RT_BEGIN;
+    return p ? CALL(cuMemFree, AT(p)) : cudaSuccess;
+}
+
+/* A copy or an allocation in the order of a stream. */
+cudaError_t cudaMallocAsync(void **p, size_t bytes, cudaStream_t stream)
+{
+    RT_BEGIN;
+    return rt_is_cpu() ? cudaMalloc(p, bytes) : CALL(cuMemAllocAsync, (CUdeviceptr *)p, bytes, stream);
+}
+
+cudaError_t cudaFreeAsync(void *p, cudaStream_t stream)
+{
+    RT_BEGIN;
+    if (!rt_is_cpu())
+        return CALL(cuMemFreeAsync, AT(p), stream);
+    cudaError_t e = CALL(cuStreamSynchronize, stream);
+    return e ? e : cudaFree(p);
+}
+
+cudaError_t cudaMallocPitch(void **p, size_t *pitch, size_t width, size_t height)
+{
+    enum { ROW = 512 };
+    *pitch = (width + ROW - 1) / ROW * ROW;
+    return cudaMalloc(p, *pitch * height);
+}
+
+/* ---- host ------------------------------------------------------------------------------------------------------------ */
+
+cudaError_t cudaHostAlloc(void **p, size_t bytes, unsigned flags)
+{
+    RT_BEGIN;
+    *p = NULL;
+    return bytes ? CALL(cuMemHostAlloc, p, bytes, flags | CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP) : cudaSuccess;
+}
+
+cudaError_t cudaMallocHost(void **p, size_t bytes)
+{
+    return cudaHostAlloc(p, bytes, 0);
+}
+
+cudaError_t cudaFreeHost(void *p)
+{
+    RT_BEGIN;
+    return p ? CALL(cuMemFreeHost, p) : cudaSuccess;
+}
+
+cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned flags)
+{
+    RT_BEGIN;
+    return rt_is_cpu() ? cudaSuccess : CALL(cuMemHostRegister, p, bytes, flags | CU_MEMHOSTREGISTER_PORTABLE);
+}
+
+cudaError_t cudaHostUnregister(void *p)
+{
+    RT_BEGIN;
+    return rt_is_cpu() ? cudaSuccess : CALL(cuMemHostUnregister, p);
+}
+
+cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned flags)
+{
+    RT_BEGIN;
+    *device = host;
+    return rt_is_cpu() ? cudaSuccess : CALL(cuMemHostGetDevicePointer, (CUdeviceptr *)device, host, flags);
+}
+
+cudaError_t cudaMallocManaged(void **p, size_t bytes, unsigned flags)
+{
+    RT_BEGIN;
+    return rt_is_cpu() ? cudaHostAlloc(p, bytes, 0) : CALL(cuMemAllocManaged, (CUdeviceptr *)p, bytes, flags);
+}
+
+#if CUDART_VERSION >= 13000
+cudaError_t cudaMemPrefetchAsync(const void *p, size_t bytes, struct cudaMemLocation to, unsigned flags, cudaStream_t stream)
+{
+    (void)p, (void)bytes, (void)to, (void)flags, (void)stream;
+    return cudaSuccess; /* a hint */
+}
+#else
+cudaError_t cudaMemPrefetchAsync(const void *p, size_t bytes, int to, cudaStream_t stream)
+{
+    (void)p, (void)bytes, (void)to, (void)stream;
+    return cudaSuccess;
+}
+#endif
+
+/* ---- copies ---------------------------------------------------------------------------------------------------------- */
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream)
+{
+    RT_BEGIN;
+    (void)kind;
+    return bytes ? CALL(cuMemcpyAsync, AT(to), AT(from), bytes, stream) : cudaSuccess;
+}
+
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
+{
+    RT_BEGIN;
+    (void)kind;
+    return bytes ? CALL(cuMemcpy, AT(to), AT(from), bytes) : cudaSuccess;
+}
+
+cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
+                              enum cudaMemcpyKind kind, cudaStream_t stream)
+{
+    cudaError_t e = cudaSuccess;
+    for (size_t i = 0; !e && i < height; i++)
+        e = cudaMemcpyAsync((char *)to + i * to_pitch, (const char *)from + i * from_pitch, width, kind, stream);
+    return e;
+}
+
+cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height, enum cudaMemcpyKind kind)
+{
+    cudaError_t e = cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, NULL);
+    return e ? e : CALL(cuStreamSynchronize, NULL);
+}
+
+cudaError_t cudaMemsetAsync(void *p, int v, size_t bytes, cudaStream_t stream)
+{
+    RT_BEGIN;
+    return bytes ? CALL(cuMemsetD8Async, AT(p), (unsigned char)v, bytes, stream) : cudaSuccess;
+}
+
+cudaError_t cudaMemset(void *p, int v, size_t bytes)
+{
+    RT_BEGIN;
+    return bytes ? CALL(cuMemsetD8, AT(p), (unsigned char)v, bytes) : cudaSuccess;
+}
+
+cudaError_t cudaMemGetInfo(size_t *left, size_t *all)
+{
+    RT_BEGIN;
+    if (!rt_is_cpu())
+        return CALL(cuMemGetInfo, left, all);
+    cudaError_t e = CALL(cuDeviceTotalMem, all, 0);
+    *left = *all / 2;
+    return e;
+}
+
+/* ---- variables ------------------------------------------------------------------------------------------------------- */
+
+cudaError_t cudaGetSymbolAddress(void **p, const void *symbol)
+{
+    size_t bytes;
+    return rt_variable(symbol, (CUdeviceptr *)p, &bytes);
+}
+
+cudaError_t cudaGetSymbolSize(size_t *bytes, const void *symbol)
+{
+    CUdeviceptr at;
+    return rt_variable(symbol, &at, bytes);
+}
+
+cudaError_t cudaMemcpyToSymbolAsync(const void *symbol, const void *from, size_t bytes, size_t offset, enum cudaMemcpyKind kind,
+                                    cudaStream_t stream)
+{
+    CUdeviceptr at;
+    size_t has;
+    cudaError_t e = rt_variable(symbol, &at, &has);
+    if (!e && (offset > has || bytes > has - offset))
+        e = rt_result(cudaErrorInvalidValue);
+    return e ? e : cudaMemcpyAsync((char *)(size_t)at + offset, from, bytes, kind, stream);
+}
+
+cudaError_t cudaMemcpyFromSymbolAsync(void *to, const void *symbol, size_t bytes, size_t offset, enum cudaMemcpyKind kind,
+                                      cudaStream_t stream)
+{
+    CUdeviceptr at;
+    size_t has;
+    cudaError_t e = rt_variable(symbol, &at, &has);
+    if (!e && (offset > has || bytes > has - offset))
+        e = rt_result(cudaErrorInvalidValue);
+    return e ? e : cudaMemcpyAsync(to, (const char *)(size_t)at + offset, bytes, kind, stream);
+}
+
+cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *from, size_t bytes, size_t offset, enum cudaMemcpyKind kind)
+{
+    cudaError_t e = cudaMemcpyToSymbolAsync(symbol, from, bytes, offset, kind, NULL);
+    return e ? e : CALL(cuStreamSynchronize, NULL);
+}
+
+cudaError_t cudaMemcpyFromSymbol(void *to, const void *symbol, size_t bytes, size_t offset, enum cudaMemcpyKind kind)
+{
+    cudaError_t e = cudaMemcpyFromSymbolAsync(to, symbol, bytes, offset, kind, NULL);
+    return e ? e : CALL(cuStreamSynchronize, NULL);
+}
+
+/* What the memory is: a device's, or other. */
+cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *a, const void *p)
+{
+    RT_BEGIN;
+    int device = 0, type = 0;
+    *a = (struct cudaPointerAttributes){.type = cudaMemoryTypeUnregistered, .device = -1, .hostPointer = (void *)(size_t)p};
+    int is_device = DRIVER(cuPointerGetAttribute)(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, AT(p)) == CUDA_SUCCESS;
+    if (!rt_is_cpu() && DRIVER(cuPointerGetAttribute)(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, AT(p)) == CUDA_SUCCESS)
+        is_device = type == CU_MEMORYTYPE_DEVICE;
+    if (is_device)
+        *a = (struct cudaPointerAttributes){.type = cudaMemoryTypeDevice, .device = device, .devicePointer = (void *)(size_t)p};
+    else if (type == CU_MEMORYTYPE_HOST)
+        a->type = cudaMemoryTypeHost, a->device = device, a->devicePointer = (void *)(size_t)p;
+    return cudaSuccess;
+}

@@ -1,0 +1,201 @@
+/*
+ * program.cu - CUDA C++ of one source, for program.sh: what ordinary programs use of the runtime API, and Fulmar's device library in
+ * kernels that are launched with <<<>>>. Each check prints one line when it fails.
+ */
+#include <cooperative_groups.h>
+#include <cuda_runtime.h>
+#include <shmem.h>
+#include <shmemx.h>
+#include <shmemx_cuda.h>
+#include <shmemg.h>
+
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+#include "program.h"
+
+static int failed;
+#define CHECK(x) ((x) ? (void)0 : (void)(failed++, fprintf(stderr, "program.cu:%d: %s\n", __LINE__, #x)))
+#define GOOD(call) CHECK((call) == cudaSuccess)
+
+__device__ int scale = 2;
+__constant__ int offsets[2] = {1, 2};
+
+template <typename T> __global__ void affine(T *p, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        p[i] = p[i] * scale + offsets[i % 2];
+}
+
+__global__ void slow(int *p, int rounds)
+{
+    int v = 0;
+    for (int i = 0; i < rounds; i++)
+        v = v * 3 + i;
+    *p = v ? 1 : 2;
+}
+
+__global__ void add_one(int *p)
+{
+    *p += 100;
+}
+
+__global__ void grid_sum(int *parts, int *sum)
+{
+    cooperative_groups::grid_group grid = cooperative_groups::this_grid();
+    extern __shared__ int mine[];
+    mine[threadIdx.x] = threadIdx.x + blockIdx.x;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        parts[blockIdx.x] = 0;
+        for (unsigned i = 0; i < blockDim.x; i++)
+            parts[blockIdx.x] += mine[i];
+    }
+    grid.sync();
+    if (grid.thread_rank() == 0) {
+        *sum = 0;
+        for (unsigned i = 0; i < gridDim.x; i++)
+            *sum += parts[i];
+    }
+}
+
+static void memory()
+{
+    enum { N = 1000 };
+    std::vector<double> h(N);
+    double *d;
+    for (int i = 0; i < N; i++)
+        h[i] = i;
+    GOOD(cudaMalloc(&d, N * sizeof *d));
+    GOOD(cudaMemcpy(d, h.data(), N * sizeof *d, cudaMemcpyHostToDevice));
+    int three = 3, back[2] = {}, changed[2] = {10, 20};
+    GOOD(cudaMemcpyToSymbol(scale, &three, sizeof three));
+    GOOD(cudaMemcpyFromSymbol(back, offsets, sizeof back));
+    CHECK(back[0] == 1 && back[1] == 2);
+    GOOD(cudaMemcpyToSymbol(offsets, changed, sizeof changed));
+    affine<<<(N + 127) / 128, 128>>>(d, N);
+    GOOD(cudaGetLastError());
+    GOOD(cudaMemcpy(h.data(), d, N * sizeof *d, cudaMemcpyDefault));
+    bool right = true;
+    for (int i = 0; i < N; i++)
+        right = right && h[i] == i * 3 + (i % 2 ? 20 : 10);
+    CHECK(right);
+    float *f = (float *)d, one = 1;
+    GOOD(cudaMemset(d, 0, 8));
+    GOOD(cudaMemcpy(f, &one, 4, cudaMemcpyHostToDevice));
+    affine<float><<<1, 2>>>(f, 2);
+    float g[2];
+    GOOD(cudaMemcpy(g, f, 8, cudaMemcpyDeviceToHost));
+    CHECK(g[0] == 13 && g[1] == 20);
+    cudaPointerAttributes a;
+    GOOD(cudaPointerGetAttributes(&a, d));
+    CHECK(a.type == cudaMemoryTypeDevice);
+    GOOD(cudaFree(d));
+}
+
+/* Catches: a default stream that does not wait for others, or they for it; a non-blocking stream that does. */
+static void streams()
+{
+    cudaStream_t s, free_one;
+    cudaEvent_t from, to;
+    int *d, h = 0;
+    float ms = -1;
+    GOOD(cudaMalloc(&d, sizeof *d));
+    GOOD(cudaStreamCreate(&s));
+    GOOD(cudaStreamCreateWithFlags(&free_one, cudaStreamNonBlocking));
+    GOOD(cudaEventCreate(&from));
+    GOOD(cudaEventCreate(&to));
+    GOOD(cudaEventRecord(from, s));
+    slow<<<1, 1, 0, s>>>(d, 2000000);
+    GOOD(cudaEventRecord(to, s));
+    CHECK(cudaStreamQuery(free_one) == cudaSuccess);
+    add_one<<<1, 1>>>(d); /* after the stream's kernel */
+    GOOD(cudaMemcpyAsync(&h, d, sizeof h, cudaMemcpyDefault, s)); /* after the default stream's */
+    GOOD(cudaStreamSynchronize(s));
+    CHECK(h == 101);
+    GOOD(cudaEventSynchronize(to));
+    GOOD(cudaEventElapsedTime(&ms, from, to));
+    CHECK(ms > 0 && ms < 60000);
+    slow<<<1, 1, 0, s>>>(d, 2000000);
+    GOOD(cudaEventRecord(to, s));
+    GOOD(cudaStreamWaitEvent(free_one, to, 0));
+    add_one<<<1, 1, 0, free_one>>>(d);
+    GOOD(cudaMemcpyAsync(&h, d, sizeof h, cudaMemcpyDefault, free_one));
+    GOOD(cudaStreamSynchronize(free_one));
+    CHECK(h == 101);
+    GOOD(cudaStreamDestroy(s));
+    GOOD(cudaStreamDestroy(free_one));
+    GOOD(cudaEventDestroy(from));
+    GOOD(cudaEventDestroy(to));
+    GOOD(cudaFree(d));
+}
+
+static void launches()
+{
+    enum { GROUPS = 3, ITEMS = 40 };
+    int *d, sum = 0, want = 0, groups = 0;
+    GOOD(cudaMalloc(&d, (GROUPS + 1) * sizeof *d));
+    int *total = d + GROUPS;
+    void *args[] = {&d, &total};
+    GOOD(cudaLaunchCooperativeKernel((void *)grid_sum, dim3(GROUPS), dim3(ITEMS), args, ITEMS * sizeof(int), 0));
+    GOOD(cudaMemcpy(&sum, total, sizeof sum, cudaMemcpyDefault));
+    for (int g = 0; g < GROUPS; g++)
+        for (int i = 0; i < ITEMS; i++)
+            want += g + i;
+    CHECK(sum == want);
+    GOOD(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&groups, grid_sum, 512, 0));
+    CHECK(groups >= 1 && groups <= 4);
+    add_one<<<1, 5000>>>(d);
+    CHECK(cudaGetLastError() == cudaErrorInvalidConfiguration && cudaGetLastError() == cudaSuccess);
+    CHECK(cudaSetDevice(1000) == cudaErrorInvalidDevice);
+    CHECK(!strcmp(cudaGetErrorName(cudaGetLastError()), "cudaErrorInvalidDevice"));
+    cudaDeviceProp p;
+    GOOD(cudaGetDeviceProperties(&p, 0));
+    CHECK(p.warpSize == 32 && p.maxThreadsPerBlock == 1024 && p.totalGlobalMem > 0 && p.name[0]);
+    CHECK(from_other_file(d) == 42);
+    GOOD(cudaFree(d));
+}
+
+/* ---- Fulmar ---------------------------------------------------------------------------------------------------------- */
+
+__global__ void send(uint64_t *word, int to)
+{
+    shmemg_uint64_atomic_add(word, 7 + shmemg_my_pe(), to);
+    shmemg_quiet();
+}
+
+static void ring()
+{
+    int device, me = shmem_my_pe(), n = shmem_n_pes();
+    GOOD(cudaGetDevice(&device));
+    CHECK(shmemx_cuda_session(device) == 0);
+    CHECK(shmemx_cuda_use(device) == 0);
+    uint64_t *word = (uint64_t *)shmemg_calloc(1, sizeof *word), got = 0;
+    CHECK(shmemx_cuda_use(device) == -16); /* EBUSY */
+    cudaStream_t s;
+    GOOD(cudaStreamCreate(&s));
+    send<<<1, 1, 0, s>>>(word, (me + 1) % n);
+    send_from_other_file(word, (me + 1) % n, s);
+    GOOD(cudaStreamSynchronize(s));
+    CHECK(shmemx_device_sync() == 0);
+    shmem_barrier_all();
+    GOOD(cudaMemcpy(&got, word, sizeof got, cudaMemcpyDefault));
+    CHECK(got == 1000 + 7 + (uint64_t)((me + n - 1) % n));
+    GOOD(cudaStreamDestroy(s));
+}
+
+int main()
+{
+    memory();
+    streams();
+    launches();
+    for (int k = 0; k < 2; k++) { /* the modules get the context of each session */
+        shmem_init();
+        ring();
+        shmem_finalize();
+    }
+    printf("%d failed\n", failed);
+    return failed != 0;
+}
