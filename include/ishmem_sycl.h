@@ -3,7 +3,7 @@
  *
  * In a kernel it calls the device library, which is in namespace shi_device; on the host a routine of shmem.h. DPC++ compiles twice,
  * AdaptiveCpp once, with a condition that its passes resolve. A team is a number, its slot, the same for both. Routines are emitted from
- * shmem_table.h into namespace ishmem_sycl, where shmem_team_t is that number.
+ * shmem_table.h into namespace ishmem_sycl; their shmem_team_t is that number.
  */
 #if !defined(ISHMEM_SYCL_H) && (defined(SYCL_LANGUAGE_VERSION) || defined(__ACPP__) || defined(__ADAPTIVECPP__))
 #define ISHMEM_SYCL_H
@@ -157,7 +157,7 @@ inline void ishmem_team_destroy(ishmem_team_t team)
         shi_teams[team] = SHMEM_TEAM_INVALID;
 }
 
-typedef ishmem_team_t shmem_team_t; /* in the parameters of the table */
+#define shmem_team_t ishmem_team_t /* in the parameters of the table */
 
 /* Complete what kernels that have ended left in progress. */
 inline void shi_complete(void)
@@ -246,6 +246,7 @@ ISHMEM_ONE_SIDED_(ISHMEM_SYCL_ANY, , TYPE, 1, 1, 1)
 ISHMEM_ATOMIC_(ISHMEM_SYCL_ANY, , TYPE, 1, 1, 1)
 ISHMEM_COLLECTIVE_(ISHMEM_SYCL_ANY_T, , TYPE, 1)
 
+#undef shmem_team_t
 }
 using namespace ishmem_sycl;
 

@@ -67,4 +67,45 @@
 #define ISHMEM_ARGS_sum_reduce ISHMEM_ARGS_and_reduce
 #define ISHMEM_ARGS_prod_reduce ISHMEM_ARGS_and_reduce
 
+/* What _on_queue forms divide among work-items: the elements that move, or nothing. */
+#define ISHMEM_COUNT_put nelems
+#define ISHMEM_COUNT_get nelems
+#define ISHMEM_COUNT_put_nbi nelems
+#define ISHMEM_COUNT_get_nbi nelems
+#define ISHMEM_COUNT_iput nelems
+#define ISHMEM_COUNT_iget nelems
+#define ISHMEM_COUNT_put_signal nelems
+#define ISHMEM_COUNT_put_signal_nbi nelems
+#define ISHMEM_COUNT_ibput bsize *nblocks
+#define ISHMEM_COUNT_ibget bsize *nblocks
+#define ISHMEM_COUNT_p 1
+#define ISHMEM_COUNT_g 1
+#define ISHMEM_COUNT_wait_until 1
+#define ISHMEM_COUNT_test 1
+#define ISHMEM_COUNT_wait_until_all 1
+#define ISHMEM_COUNT_wait_until_any 1
+#define ISHMEM_COUNT_test_all 1
+#define ISHMEM_COUNT_test_any 1
+#define ISHMEM_COUNT_wait_until_some 1
+#define ISHMEM_COUNT_test_some 1
+#define ISHMEM_COUNT_wait_until_all_vector 1
+#define ISHMEM_COUNT_wait_until_any_vector 1
+#define ISHMEM_COUNT_test_all_vector 1
+#define ISHMEM_COUNT_test_any_vector 1
+#define ISHMEM_COUNT_wait_until_some_vector 1
+#define ISHMEM_COUNT_test_some_vector 1
+#define ISHMEM_COUNT_broadcast nelems
+#define ISHMEM_COUNT_collect nelems
+#define ISHMEM_COUNT_fcollect nelems
+#define ISHMEM_COUNT_alltoall nelems
+#define ISHMEM_COUNT_sum_inscan nelems
+#define ISHMEM_COUNT_sum_exscan nelems
+#define ISHMEM_COUNT_and_reduce nreduce
+#define ISHMEM_COUNT_or_reduce nreduce
+#define ISHMEM_COUNT_xor_reduce nreduce
+#define ISHMEM_COUNT_max_reduce nreduce
+#define ISHMEM_COUNT_min_reduce nreduce
+#define ISHMEM_COUNT_sum_reduce nreduce
+#define ISHMEM_COUNT_prod_reduce nreduce
+
 #endif

@@ -78,4 +78,18 @@ ISHMEM_UNTYPED_(void, ishmemx_sync_all_work_group, (int group), shi_sync(ctx, gr
 ISHMEM_UNTYPED_(void, ishmemx_barrier_all_work_group, (int group), shi_quiet_sync(ctx, group, shi_team_world(ctx)))
 ISHMEM_UNTYPED_(int, ishmemx_team_sync_work_group, (ishmem_team_t team, int group), return shi_sync(ctx, group, team))
 
+/* The proxy stores its time in ns at dst, in memory of the host, or nowhere if it is 0. */
+typedef uint64_t ishmemx_ts_handle_t;
+SHI_FN void shi_clock(shmem_ctx_t ctx, ishmemx_ts_handle_t dst, int wait)
+{
+    struct shi_request q;
+    shi_request_clock(&q, dst);
+    if (shi_ctx_good(ctx))
+        shi_post_and_wait(ctx, &q, shi_team_world(ctx)->me, 0, wait);
+}
+ISHMEM_UNTYPED_(void, ishmemx_timestamp, (ishmemx_ts_handle_t dst), shi_clock(ctx, dst, 1))
+ISHMEM_UNTYPED_(void, ishmemx_timestamp_nbi, (ishmemx_ts_handle_t dst), shi_clock(ctx, dst, 0))
+ISHMEM_UNTYPED_(void, ishmemx_nop, (void), shi_clock(ctx, 0, 1))
+ISHMEM_UNTYPED_(void, ishmemx_nop_no_r, (void), shi_clock(ctx, 0, 0))
+
 #endif

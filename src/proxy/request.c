@@ -49,6 +49,14 @@ static int do_get_inline(const struct shi_proxy_ring *p, uint64_t ticket, const 
     return 0;
 }
 
+static int do_clock(const struct shi_request_view *v)
+{
+    uint64_t now = shi_now_ns();
+    if (v->local)
+        memcpy((void *)v->local, &now, sizeof now);
+    return 0;
+}
+
 static int do_signal(const struct shi_request_view *v, uint64_t *at)
 {
     if (v->sig_op == SHMEM_SIGNAL_SET)
@@ -72,6 +80,8 @@ static int perform(struct shi_proxy_ring *p, struct shi_engine_op *op, const str
         return shi_proxy_receive_test(p, op->ticket, v);
     if (q->op == SHI_OP_TAG_PROBE)
         return shi_proxy_probe(p, op, v);
+    if (q->op == SHI_OP_CLOCK)
+        return do_clock(v);
     if ((signals && (v->signal % sizeof(uint64_t) || (v->sig_op != SHMEM_SIGNAL_SET && v->sig_op != SHMEM_SIGNAL_ADD))) ||
         (q->op == SHI_OP_AMO && v->target % v->bytes))
         return -EINVAL;

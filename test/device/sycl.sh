@@ -12,7 +12,7 @@ $OSHCXX --sycl -O2 "$top_srcdir/test/device/sycl.cpp" -o "$work/api" > "$work/lo
 ok $? "the program compiles" "$work/log"
 for pes in ${FULMAR_TEST_PES:-2 4}; do
     for direct in 1 0; do
-        SHMEM_DEVICE_DIRECT=$direct timeout 150 $OSHRUN -n "$pes" "$work/api" > "$work/log" 2>&1 && grep -q 'all as expected' "$work/log"
+        SHMEM_TEST_DEVICE_DIRECT=$direct timeout 150 $OSHRUN -n "$pes" "$work/api" > "$work/log" 2>&1 && grep -q 'all as expected' "$work/log"
         ok $? "$pes PEs, direct $direct" "$work/log"
     done
 done
@@ -24,6 +24,7 @@ int main()
 {
     ishmem_init();
     int me = ishmem_my_pe(), n = ishmem_n_pes(), got[2];
+    shmem_team_t world = SHMEM_TEAM_WORLD; /* shmem.h's names beside ishmem.h's */
     sycl::queue q;
     int *a = (int *)ishmem_calloc(2, sizeof *a);
     q.single_task([=] { ishmem_int_p(a, 100 + me, (me + 1) % n); }).wait();
@@ -32,7 +33,21 @@ int main()
     int err = shmemx_launch("from_opencl", one, one, args, bytes, 1);
     ishmem_barrier_all();
     q.memcpy(got, a, sizeof got).wait();
-    int from = (me + n - 1) % n, good = !err && got[0] == 100 + from && got[1] == 200 + from;
+    int from = (me + n - 1) % n, good = !err && got[0] == 100 + from && got[1] == 200 + from && shmem_team_n_pes(world) == n;
+    unsigned long before, after, *of_kernel = sycl::malloc_host<unsigned long>(3, q);
+    ishmemx_ts_handle_t at[3] = {ishmemx_ts_handle(of_kernel), ishmemx_ts_handle(of_kernel + 1), ishmemx_ts_handle(of_kernel + 2)};
+    ishmemx_timestamp(ishmemx_ts_handle(&before));
+    q.single_task([=] {
+         ishmemx_timestamp(at[0]);
+         *(unsigned long *)at[2] = *(volatile unsigned long *)at[0];
+         ishmemx_timestamp_nbi(at[1]);
+         ishmemx_nop();
+         ishmemx_print("file", 1, "kernel", "with its name\n", WARNING);
+         ishmemx_print("100%s\n");
+     }).wait();
+    ishmemx_timestamp(ishmemx_ts_handle(&after));
+    ishmemx_print("of the host\n", STDERR);
+    good = good && before <= of_kernel[0] && of_kernel[0] == of_kernel[2] && of_kernel[0] <= of_kernel[1] && of_kernel[1] <= after;
     if (!good)
         printf("PE %d: %d %d %d\n", me, err, got[0], got[1]);
     ishmem_barrier_all();
@@ -54,7 +69,10 @@ END
 if (. "$top_srcdir/src/tools/llvm.sh" && find_llvm); then
     $OSHCXX --sycl -O2 "$work/mixed.cpp" "$work/more.cl" -o "$work/mixed" > "$work/log" 2>&1 &&
         timeout 100 $OSHRUN -n 2 "$work/mixed" > "$work/log" 2>&1
-    ok $? "kernels in SYCL and OpenCL C in one program" "$work/log"
+    ok $? "kernels in SYCL and OpenCL C in one program, with names of shmem.h; time stamps" "$work/log"
+    [ "$(grep -c '^\[000[01]\] WARN: kernel: with its name$' "$work/log")" = 2 ] && [ "$(grep -c '^100%s$' "$work/log")" = 2 ] &&
+        [ "$(grep -c '^of the host$' "$work/log")" = 2 ]
+    ok $? "ishmemx_print, by type, of kernels and of the host" "$work/log"
     WRONG=1 timeout 100 $OSHRUN -n 2 "$work/mixed" > "$work/log" 2>&1
     grep -q 'a kernel was refused: address 0x[0-9a-f]* is not in the device symmetric heap' "$work/log"
     ok $? "a kernel's error is reported" "$work/log"

@@ -43,4 +43,10 @@ ok $? "an unknown option is refused, and named"
 "$info" --json more > /dev/null 2>&1
 [ $? = 2 ]
 ok $? "with status 2"
+# Catches: a test or document that sets a variable that nothing reads. report.sh invents the one that is left out.
+(cd "$top_srcdir" && grep -rhoE '\bSHMEM_[A-Z_0-9]+=' test bench doc examples man src) | tr -d = | grep -vx SHMEM_API_TOKEN | sort -u > "$dir/set"
+(cd "$top_srcdir" && grep -rhoE '"SHMEM_[A-Z_0-9]+"' src test bench) | tr -d '"' | sort -u > "$dir/read"
+comm -23 "$dir/set" "$dir/read" > "$dir/unknown"
+[ -s "$dir/set" ] && [ ! -s "$dir/unknown" ]
+ok $? "each variable that a script or document sets is read somewhere" "$dir/unknown"
 plan

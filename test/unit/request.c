@@ -188,6 +188,17 @@ static void refused(void)
     CHECK(memcmp(heap[1], zero, sizeof zero) == 0);
 }
 
+/* Catches: a time that goes nowhere, or is the wrong clock's; a request without an address that writes. */
+static void clock_of_host(void)
+{
+    uint64_t at[2] = {1, 2}, before = shi_now_ns();
+    begin(0);
+    shi_request_clock(&op.request, (uintptr_t)at);
+    CHECK(issue() == 0 && at[0] >= before && at[0] <= shi_now_ns() && at[1] == 2);
+    shi_request_clock(&op.request, 0);
+    CHECK(issue() == 0);
+}
+
 /* Catches: a bounds check that is missing for private memory; a request that the host carries out on memory that it
  * cannot access, or on this node for a remote PE. */
 static void elsewhere(void)
@@ -208,6 +219,7 @@ int main(void)
     RUN(result_at_address, "a result goes to an address");
     RUN(signals, "data with signals");
     RUN(refused, "wrong requests are refused and change nothing");
+    RUN(clock_of_host, "the host's time for kernels");
     RUN(elsewhere, "private memory and remote PEs");
     return tap_end();
 }

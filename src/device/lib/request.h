@@ -16,9 +16,10 @@
  *   TAG_RECV           tag       mask    dest   bytes           sender           result       -> the ticket's result slot, if asked
  *   TAG_TEST           ticket    wait                                                         -> the ticket's result slot
  *   TAG_PROBE          tag       mask                           sender                        -> the ticket's result slot
+ *   CLOCK              dest
  *
  * target, signal  offset of the object in the device heap, the same on every PE; below 2^56
- * source, dest, fetch, rhdr  an address of the posting device
+ * source, dest, fetch, rhdr  an address of the posting device; dest of CLOCK: of the host, or 0. It gets the host's time in ns
  * a + b           a in bits 56-63, b in bits 0-55
  * data            the payload's bytes in order, the first in the low byte of argument 0; unused bytes are 0
  * bytes           of PUT_INLINE at most 48, PUT_SIGNAL_INLINE 32 (0: only the signal), GET_INLINE 8, AMO 4 or 8
@@ -166,6 +167,13 @@ SHI_FN void shi_request_tag_probe(struct shi_request *q, shi_u64 tag, shi_u64 ma
     q->op = SHI_OP_TAG_PROBE;
 }
 
+/* The target is this PE. */
+SHI_FN void shi_request_clock(struct shi_request *q, shi_u64 dest)
+{
+    shi_request_put(q, dest, 0, 0);
+    q->op = SHI_OP_CLOCK;
+}
+
 /* ---- host ------------------------------------------------------------------------------------------------------- */
 
 #if !defined(__OPENCL_C_VERSION__) && !defined(__CUDACC__) && !defined(SHI_SYCL)
@@ -303,6 +311,9 @@ SHI_FN int shi_request_view(const struct shi_request *q, struct shi_request_view
     case SHI_OP_TAG_TEST:
         v->ticket = q->arg[0];
         v->wait = q->arg[1] != 0;
+        break;
+    case SHI_OP_CLOCK:
+        v->local = q->arg[0];
         break;
     default:
         bad = -1;

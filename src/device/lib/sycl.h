@@ -49,6 +49,8 @@ __attribute__((convergent)) shi_spirv_ballot_t __spirv_GroupNonUniformBallot(__s
 __attribute__((convergent)) unsigned long __spirv_GroupNonUniformBroadcastFirst(__spv::ScopeFlag execution, unsigned long value);
 __attribute__((convergent)) bool __spirv_GroupNonUniformElect(__spv::ScopeFlag execution);
 __attribute__((address_space(1))) void *__spirv_GenericCastToPtrExplicit_ToGlobal(void *p, unsigned storage_class);
+template <typename... Args>
+int __spirv_ocl_printf(const char *format, Args... args);
 }
 namespace shi_device {
 #define SHI_SPIRV_(...)                                                                                               \
