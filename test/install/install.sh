@@ -96,6 +96,42 @@ if command -v cmake > /dev/null; then
 else
     skip "find_package(Fulmar)" "cmake is not installed"
 fi
+
+# Intel SHMEM's package: a program for the host with any compiler, one in SYCL by both ways to call AdaptiveCpp.
+ishmem() { # description, folder, arguments of cmake
+    mkdir -p "$work/$2" && cp "$top_srcdir/test/install/ishmem.cmake" "$work/$2/CMakeLists.txt" &&
+        cmake -S "$work/$2" -B "$work/$2/b" "-DCMAKE_PREFIX_PATH=$at;$acpp" "${@:3}" > "$log" 2>&1 &&
+        cmake --build "$work/$2/b" >> "$log" 2>&1 && (cd "$work/$2/b" && ctest --no-tests=error --output-on-failure) >> "$log" 2>&1
+    ok $? "find_package(ISHMEM): $1" "$log"
+}
+if command -v cmake > /dev/null; then
+    cat > "$work/host.cpp" << 'END'
+#include <ishmem.h>
+#include <cstdio>
+int main()
+{
+    ishmem_init();
+    static long from;
+    ishmem_long_p(&from, 10 * ishmem_my_pe(), (ishmem_my_pe() + 1) % ishmem_n_pes());
+    ishmem_barrier_all();
+    printf("PE %d of %d: %ld\n", ishmem_my_pe(), ishmem_n_pes(), from);
+    ishmem_finalize();
+}
+END
+    ishmem "a program for the host" host "-DEXAMPLE=$work/host.cpp"
+    ! cmake -S "$work/host" -B "$work/host/9" -DCMAKE_PREFIX_PATH="$at" "-DEXAMPLE=$work/host.cpp" -DVERSION=9.9 > "$log" 2>&1
+    ok $? "find_package(ISHMEM) refuses version 9.9" "$log"
+    . "$top_srcdir/test/lib/sycl.sh"
+    if find_sycl "$work/jit"; then
+        acpp=$(dirname "$(dirname "$(command -v acpp)")")
+        ishmem "SYCL with acpp" acpp -DCMAKE_CXX_COMPILER=acpp "-DEXAMPLE=$top_srcdir/examples/pass_sycl.cpp"
+        ishmem "SYCL with AdaptiveCpp's launcher" launcher -DACPP_LAUNCHER=ON "-DEXAMPLE=$top_srcdir/examples/pass_sycl.cpp"
+    else
+        skip "find_package(ISHMEM): SYCL" "$no_sycl"
+    fi
+else
+    skip "find_package(ISHMEM)" "cmake is not installed"
+fi
 if [ $kernels = ON ]; then
     "$at/bin/oshcc" "$work/pass.c" "$work/pass.cl" -o "$work/pass" > "$log" 2>&1 &&
         run "$work/pass" "$(printf 'PE %d of 2: %d\n' 0 10 1 0)"
