@@ -120,6 +120,9 @@ int shi_device_find(const shi_config_device *choice, const struct shi_device_ops
 /* The backend in use, or of the last use; NULL before. */
 extern const struct shi_device_ops *shi_device;
 
+/* The number of the backend in use, equal on PEs that use the same; -1: none. */
+int shi_device_kind(void);
+
 /* Initialise the device that *choice (SHMEM_DEVICE) names. By default: of the first backend that finds devices, those near
  * this process's cores, in turn by local rank. n_local: PEs of this node. Pair: shi_device->down. */
 int shi_device_take(const shi_config_device *choice, int local_index, int n_local, int *host_access);

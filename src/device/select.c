@@ -90,6 +90,14 @@ int shi_device_take(const shi_config_device *choice, int local_index, int n_loca
     return 0;
 }
 
+int shi_device_kind(void)
+{
+    for (int i = 0; backends[i]; i++)
+        if (backends[i] == shi_device)
+            return i;
+    return -1;
+}
+
 int shi_device_is_expected(const shi_config_device *choice)
 {
     return n_images > 0 || choice->backend[0] || choice->index != SHI_CONFIG_AUTO;

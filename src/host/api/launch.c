@@ -164,33 +164,39 @@ static void trace_kernel(const char *name, uint64_t launched_ns)
         free(t);
 }
 
+/* Say why no module has the kernel. usable, others: there are images for this device, for others. */
+static int not_found(const char *kernel, int usable, int others)
+{
+    if (others && !usable)
+        shi_log_error("shmemx_launch: all kernels are for another kind of device than %s: see oshcc --kernels", shi_device->name);
+    else if (others)
+        shi_log_error("shmemx_launch: no kernel \"%s\" among those for %s; the program has others, for another kind of device: see "
+                      "oshcc --kernels", kernel, shi_device->name);
+    else
+        shi_log_error("shmemx_launch: no kernel \"%s\" among those that were compiled in or registered", kernel);
+    return -ENOENT;
+}
+
 int shmemx_launch(const char *kernel, const size_t groups[3], const size_t items[3], void *const *args,
                   const size_t *arg_bytes, int n_args)
 {
     shi_need_device(__func__);
     const struct shi_device_grid g = {{groups[0], groups[1], groups[2]}, {items[0], items[1], items[2]}};
-    int any, usable = 0, err = -ENOENT;
+    int usable = 0, others = 0, err = -ENOENT;
     uint64_t launched_ns = shi_unlikely(shi_world.watched) && shi_counts.traces ? shi_now_ns() : 0;
     pthread_mutex_lock(&lock);
     build_modules(__func__);
-    any = images != NULL;
     for (const struct image *i = images; i && err == -ENOENT; i = i->next) {
         err = i->module ? shi_device->launch(i->module, kernel, &g, args, arg_bytes, n_args) : -ENOENT;
         usable |= i->module != NULL;
+        others |= i->module == NULL;
     }
     if (!err)
         shi_launched_add(kernel);
     if (!err && launched_ns)
         trace_kernel(kernel, launched_ns);
     pthread_mutex_unlock(&lock);
-    if (err != -ENOENT)
-        return err;
-    if (any && !usable)
-        shi_log_error("shmemx_launch: all kernels are for another kind of device than %s: see oshcc --kernels",
-                      shi_device->name);
-    else
-        shi_log_error("shmemx_launch: no kernel \"%s\" among those that were compiled in or registered", kernel);
-    return -ENOENT;
+    return err == -ENOENT ? not_found(kernel, usable, others) : err;
 }
 
 /* The link to the module, or to the end of the list. */

@@ -35,7 +35,8 @@ static int n_above;
 struct offer {
     struct shi_device_share share;
     int16_t err;
-    int16_t indirect; /* this PE's device does not access the heaps of all PEs */
+    int8_t indirect; /* this PE's device does not access the heaps of all PEs */
+    int8_t kind;     /* shi_device_kind */
     struct shi_net_memory memory; /* for PEs of other nodes */
     size_t bytes;
 };
@@ -135,8 +136,15 @@ static void log_ways(void)
     shi_log_debug("device memory of PEs:%s", text);
 }
 
+static int of_other_kind(int pe)
+{
+    shi_log_error("this PE's device is %s's, PE %d of this node has one of another kind: set SHMEM_DEVICE for all, or SHMEM_TRANSPORT=ofi, "
+                  "by which such PEs communicate", shi_device->name, pe);
+    return -EINVAL;
+}
+
 /* Map the peers' heaps, from the records that `agree` has exchanged. */
-static int map_peers(int16_t *indirect)
+static int map_peers(int8_t *indirect)
 {
     const struct shmem_team *world = &shi_team_world;
     for (int i = 0; i < world->n; i++) {
@@ -150,6 +158,8 @@ static int map_peers(int16_t *indirect)
             own.mapped[i] = own.base;
         else if (shi_world.peer[i].remote)
             shi_stream_learn(i, SHI_REGION_DEVICE, &o->memory);
+        else if (o->kind != shi_device_kind())
+            err = of_other_kind(i);
         else
             err = shi_device->map(&o->share, own.bytes, &own.mapped[i], &copies_only);
         if (err)
@@ -209,6 +219,7 @@ static int bring_all(void)
     static struct shi_progress_source copying = {.poll = shi_copying_poll, .every_ms = 100};
     mine.err = (int16_t)bring(&mine.share);
     mine.bytes = own.bytes;
+    mine.kind = (int8_t)shi_device_kind();
     shi_copying_limit((uint64_t)shi_world.config.heartbeat * 1000000000);
     if (!mine.err && !own.host_access)
         mine.err = (int16_t)shi_progress_add(&copying);
