@@ -11,28 +11,16 @@
 #include "ishmemx_device.h"
 #else
 
+#include "ishmemx_attr.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-typedef enum {
-    ISHMEMX_RUNTIME_MPI,
-    ISHMEMX_RUNTIME_OPENSHMEM,
-    ISHMEMX_RUNTIME_PMI,
-    ISHMEMX_RUNTIME_INVALID
-} ishmemx_runtime_type_t;
-
-/* Ignored: this library is the runtime, and initialises itself once. */
-typedef struct {
-    ishmemx_runtime_type_t runtime;
-    unsigned char initialize_runtime, gpu;
-    void *mpi_comm;
-} ishmemx_attr_t;
-
 static inline void ishmemx_init_attr(ishmemx_attr_t *attr)
 {
-    (void)attr;
-    ishmem_init();
+    if (!ishmemx_init_by_uid_(attr))
+        ishmem_init();
 }
 
 static inline ishmemx_runtime_type_t ishmemx_runtime_get_type(void)

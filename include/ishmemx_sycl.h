@@ -9,25 +9,11 @@
 #define ISHMEMX_SYCL_H
 
 #include "ishmem.h"
+#include "ishmemx_attr.h"
 
 #include <time.h>
 
 #include <vector>
-
-typedef enum : uint8_t {
-    ISHMEMX_RUNTIME_MPI,
-    ISHMEMX_RUNTIME_OPENSHMEM,
-    ISHMEMX_RUNTIME_PMI,
-    ISHMEMX_RUNTIME_INVALID
-} ishmemx_runtime_type_t;
-
-/* Ignored: this library is the runtime, and initialises itself once. */
-typedef struct ishmemx_attr_t {
-    ishmemx_runtime_type_t runtime = ISHMEMX_RUNTIME_OPENSHMEM;
-    bool initialize_runtime = true;
-    bool gpu = true;
-    void *mpi_comm = nullptr;
-} ishmemx_attr_t;
 
 typedef enum { DEBUG, WARNING, ERROR, STDOUT, STDERR } ishmemx_print_msg_type_t;
 
@@ -37,8 +23,10 @@ namespace ishmem_sycl {
 
 inline void ishmemx_init_attr(ishmemx_attr_t *attr)
 {
-    (void)attr;
-    ishmem_init();
+    if (ishmemx_init_by_uid_(attr))
+        shi_up();
+    else
+        ishmem_init();
 }
 inline ishmemx_runtime_type_t ishmemx_runtime_get_type(void)
 {

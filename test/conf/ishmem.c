@@ -45,7 +45,7 @@ static void names(void)
     CHECK(PAIRS > 700);
     for (int i = 0; i < PAIRS; i++)
         CHECKF(pairs[i].ours == pairs[i].standard, "%s is not its shmem_ routine", pairs[i].name);
-    ishmemx_attr_t attr = {ISHMEMX_RUNTIME_OPENSHMEM, 1, 0, NULL};
+    ishmemx_attr_t attr = {.runtime = ISHMEMX_RUNTIME_OPENSHMEM, .initialize_runtime = 1};
     int up = 0;
     ishmemx_init_attr(&attr); /* the second call has no effect */
     ishmemx_query_initialized(&up);
