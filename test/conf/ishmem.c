@@ -45,8 +45,10 @@ static void names(void)
     CHECK(PAIRS > 700);
     for (int i = 0; i < PAIRS; i++)
         CHECKF(pairs[i].ours == pairs[i].standard, "%s is not its shmem_ routine", pairs[i].name);
-    ishmemx_attr_t attr = {.runtime = ISHMEMX_RUNTIME_OPENSHMEM, .initialize_runtime = 1};
+    ishmemx_attr_t attr;
     int up = 0;
+    attr.runtime = ISHMEMX_RUNTIME_OPENSHMEM;
+    attr.use_uid = 0;
     ishmemx_init_attr(&attr); /* the second call has no effect */
     ishmemx_query_initialized(&up);
     CHECK(up == 1 && ishmem_my_pe() == me && ishmemx_runtime_get_type() == ISHMEMX_RUNTIME_OPENSHMEM);
