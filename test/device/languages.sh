@@ -74,6 +74,14 @@ ok $? "a program with kernels in all languages compiles" "$work/log"
 runs 2 "100 200 0
 101 201 0" "$work/three" sycl,opencl
 ok $? "kernels in SYCL and OpenCL C on one device" "$work/log"
+# Catches: PEs that share a device although the node has more.
+printf '#!/bin/sh\nZE_AFFINITY_MASK=$PMIX_RANK exec "%s" sycl\n' "$work/three" > "$work/own" && chmod +x "$work/own"
+ZE_CPU_DEVICES=2 runs 2 "100 0 0
+101 0 0" "$work/three" sycl && says "2 PEs of this node use SYCL's default device, 1 of 2"
+ok $? "a line says that the PEs share SYCL's default device" "$work/log"
+ZE_CPU_DEVICES=2 SHMEM_DEBUG=1 runs 2 "100 0 0
+101 0 0" "$work/own" && ! says "use SYCL's default device" && says 'PE 1: device cpu:0 of 1: ze_cpu device 1'
+ok $? "ZE_AFFINITY_MASK gives each PE a device of its own" "$work/log"
 if [ "$cuda" ]; then
     timeout 60 $OSHRUN -n 2 "$work/three" cuda > "$work/log" 2>&1 && says 'no kernel "from_cuda" among those for cpu; the program has others, for another'
     ok $? "a line says that a kernel is for another kind of device" "$work/log"

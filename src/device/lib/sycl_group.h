@@ -82,10 +82,15 @@ SHI_FN shi_u64 shi_group_broadcast(int g, shi_u64 v)
            : g == SHI_HTG  ? sycl::group_broadcast(shi_here::get_sub_group(), v)
                            : sycl::group_broadcast(shi_here::get_work_group<3>(), v);
 }
-/* As above; an opportunistic group has the converged lanes. */
+/* As above; an opportunistic group has the converged lanes. Its function is in another namespace since oneAPI 2026.0, where it is made of fragments. */
+#if __has_include(<sycl/ext/oneapi/experimental/fragment.hpp>) && !(defined(__INTEL_LLVM_COMPILER) && __INTEL_LLVM_COMPILER < 20260000)
+namespace shi_lanes_here = sycl::ext::oneapi::experimental::this_work_item;
+#else
+namespace shi_lanes_here = sycl::ext::oneapi::experimental::this_kernel;
+#endif
 SHI_FN auto shi_sycl_converged(void)
 {
-    return sycl::ext::oneapi::experimental::this_kernel::get_opportunistic_group();
+    return shi_lanes_here::get_opportunistic_group();
 }
 SHI_FN struct shi_vote shi_vote(int hand, shi_u64 ring)
 {

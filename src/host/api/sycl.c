@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <shmemx_ze.h>
 
+#include "device/device.h"
 #include "device/ze_loader.h"
 #include "device/ze_patch.h"
 #include "host/api/launch.h"
@@ -22,12 +23,24 @@ static void forget(void)
     shi_ze_patch_tell(NULL);
 }
 
+/* SYCL's default device is the first that a process sees: one line of the node's first PE where its PEs see more than one. */
+static void warn_of_one_device(void)
+{
+    const struct shi_device_ops *ops;
+    int n;
+    if (shi_world.boot.local_index == 0 && shi_world.boot.n_local > 1 && !shi_device_find(&shi_world.config.device, &ops, &n) && n > 1)
+        shi_log_error("ishmem_init: %d PEs of this node use SYCL's default device, 1 of %d: ZE_AFFINITY_MASK gives each PE its own, see ishmem(7)",
+                      shi_world.boot.n_local, n);
+}
+
 int shmemx_sycl_up(ze_driver_handle_t driver, ze_context_handle_t context, ze_device_handle_t device)
 {
     int err = driver ? shmemx_ze_use(driver, context, device) : 0;
     void *first = shmemg_malloc(1); /* collective: the device heap comes up */
     if (!first)
         return err ? err : -ENODEV;
+    if (driver && !err)
+        warn_of_one_device();
     shmemg_free(first);
     shi_need_device(__func__);
     shi_module_faults(shi_ze_patch_fault);
