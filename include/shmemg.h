@@ -105,24 +105,28 @@ typedef ulong uint64_t;
 
 /* ---- emitters --------------------------------------------------------------------------------------------------- */
 
+#ifndef SHMEMG_API_
+#define SHMEMG_API_ SHI_FN /* src/device/lib/bitcode.cu makes functions with C names of them */
+#endif
+
 /* Both forms of a routine; the body uses ctx and the parameters. NAME begins with an underscore, so that and, or and
  * xor stay out of the token stream. */
 #define SHMEMG_FN0_(R, NAME, ...)                                                                                     \
-    SHI_FN R shmemg_ctx##NAME(shmem_ctx_t ctx)                                                                        \
+    SHMEMG_API_ R shmemg_ctx##NAME(shmem_ctx_t ctx)                                                                        \
     {                                                                                                                 \
         __VA_ARGS__;                                                                                                  \
     }                                                                                                                 \
-    SHI_FN R shmemg##NAME(void)                                                                                       \
+    SHMEMG_API_ R shmemg##NAME(void)                                                                                       \
     {                                                                                                                 \
         shmem_ctx_t ctx = SHMEM_DEVICE_CTX_DEFAULT;                                                                   \
         __VA_ARGS__;                                                                                                  \
     }
 #define SHMEMG_FN_(R, NAME, PARAMS, ...)                                                                              \
-    SHI_FN R shmemg_ctx##NAME(shmem_ctx_t ctx, SHMEM_UNWRAP PARAMS)                                                   \
+    SHMEMG_API_ R shmemg_ctx##NAME(shmem_ctx_t ctx, SHMEM_UNWRAP PARAMS)                                                   \
     {                                                                                                                 \
         __VA_ARGS__;                                                                                                  \
     }                                                                                                                 \
-    SHI_FN R shmemg##NAME PARAMS                                                                                      \
+    SHMEMG_API_ R shmemg##NAME PARAMS                                                                                      \
     {                                                                                                                 \
         shmem_ctx_t ctx = SHMEM_DEVICE_CTX_DEFAULT;                                                                   \
         __VA_ARGS__;                                                                                                  \
@@ -130,11 +134,11 @@ typedef ulong uint64_t;
 
 /* The same for an extension. */
 #define SHMEMG_FN_X_(R, NAME, PARAMS, ...)                                                                            \
-    SHI_FN R shmemxg_ctx_##NAME(shmem_ctx_t ctx, SHMEM_UNWRAP PARAMS)                                                 \
+    SHMEMG_API_ R shmemxg_ctx_##NAME(shmem_ctx_t ctx, SHMEM_UNWRAP PARAMS)                                                 \
     {                                                                                                                 \
         __VA_ARGS__;                                                                                                  \
     }                                                                                                                 \
-    SHI_FN R shmemxg_##NAME PARAMS                                                                                    \
+    SHMEMG_API_ R shmemxg_##NAME PARAMS                                                                                    \
     {                                                                                                                 \
         shmem_ctx_t ctx = SHMEM_DEVICE_CTX_DEFAULT;                                                                   \
         __VA_ARGS__;                                                                                                  \
@@ -161,22 +165,22 @@ typedef ulong uint64_t;
  * shmemxg_gpc_exec waits and returns 0, with the reply header in rhdr (device memory), or a negative number; it does not
  * return the reply's size. shmemxg_gpc_exec_nbi does not wait; the next quiet does.
  */
-SHI_FN int shmemxg_ctx_gpc_exec(shmem_ctx_t ctx, int func, int pe, const void *hdr, size_t hlen, void *rhdr, size_t rhlen)
+SHMEMG_API_ int shmemxg_ctx_gpc_exec(shmem_ctx_t ctx, int func, int pe, const void *hdr, size_t hlen, void *rhdr, size_t rhlen)
 {
     return shi_gpc(ctx, func, pe, hdr, hlen, rhdr, rhlen, 1);
 }
 
-SHI_FN int shmemxg_gpc_exec(int func, int pe, const void *hdr, size_t hlen, void *rhdr, size_t rhlen)
+SHMEMG_API_ int shmemxg_gpc_exec(int func, int pe, const void *hdr, size_t hlen, void *rhdr, size_t rhlen)
 {
     return shmemxg_ctx_gpc_exec(SHMEM_DEVICE_CTX_DEFAULT, func, pe, hdr, hlen, rhdr, rhlen);
 }
 
-SHI_FN void shmemxg_ctx_gpc_exec_nbi(shmem_ctx_t ctx, int func, int pe, const void *hdr, size_t hlen)
+SHMEMG_API_ void shmemxg_ctx_gpc_exec_nbi(shmem_ctx_t ctx, int func, int pe, const void *hdr, size_t hlen)
 {
     shi_gpc(ctx, func, pe, hdr, hlen, 0, 0, 0);
 }
 
-SHI_FN void shmemxg_gpc_exec_nbi(int func, int pe, const void *hdr, size_t hlen)
+SHMEMG_API_ void shmemxg_gpc_exec_nbi(int func, int pe, const void *hdr, size_t hlen)
 {
     shmemxg_ctx_gpc_exec_nbi(SHMEM_DEVICE_CTX_DEFAULT, func, pe, hdr, hlen);
 }
@@ -249,15 +253,15 @@ SHMEMG_FN_X_(void, tag_probe, (uint64_t tag, uint64_t mask, int pe, shmemxg_tag_
 
 SHMEMG_FN0_(int, _my_pe, return shi_my_pe(ctx))
 SHMEMG_FN0_(int, _n_pes, return shi_n_pes(ctx))
-SHI_FN int shmemg_team_my_pe(shmem_team_t team)
+SHMEMG_API_ int shmemg_team_my_pe(shmem_team_t team)
 {
     return shi_team_my_pe(team);
 }
-SHI_FN int shmemg_team_n_pes(shmem_team_t team)
+SHMEMG_API_ int shmemg_team_n_pes(shmem_team_t team)
 {
     return shi_team_n_pes(team);
 }
-SHI_FN int shmemg_team_translate_pe(shmem_team_t src_team, int src_pe, shmem_team_t dest_team)
+SHMEMG_API_ int shmemg_team_translate_pe(shmem_team_t src_team, int src_pe, shmem_team_t dest_team)
 {
     return shi_team_translate(src_team, src_pe, dest_team);
 }

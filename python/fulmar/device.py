@@ -179,6 +179,15 @@ def load(image):
     _register(_images[-1], len(image))
 
 
+def library(form="bc"):
+    """The path of the device library with C names such as shmemg_int64_put: "bc", LLVM's bitcode for NVIDIA GPUs (Triton), or "ptx" (Numba),
+    which has only types of 4 and 8 bytes."""
+    path = os.path.join(_lib.PREFIX, "lib", f"libfulmar_device.{form}")
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"{path}: the wheel was made without clang for NVIDIA GPUs")
+    return path
+
+
 def _argument(a):
     """An argument of a kernel: an array stands for its address, a number of Python for a long or a double."""
     if hasattr(a, "__fulmar_memory__") or hasattr(a, "__cuda_array_interface__"):
