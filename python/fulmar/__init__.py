@@ -2,7 +2,8 @@
 has arrays and kernels of GPUs. doc/python.md begins with a tutorial."""
 from ._context import NOSTORE, PRIVATE, SERIALIZED, SIGNAL_ADD, SIGNAL_SET, Context, default as _default
 from ._heap import array, empty, free, freed, full, remote_view, zeros
-from ._init import THREAD_FUNNELED, THREAD_MULTIPLE, THREAD_SERIALIZED, THREAD_SINGLE, finalize, global_exit, init, my_pe, n_pes
+from ._init import (THREAD_FUNNELED, THREAD_MULTIPLE, THREAD_SERIALIZED, THREAD_SINGLE, finalize, global_exit, init, init_from_file,
+                    init_from_mpi, init_from_store, my_pe, n_pes, unique_id)
 from ._lib import PREFIX
 from ._team import SHARED, WORLD, Team, barrier_all, sync_all
 from ._wait import (clear_lock, locked, set_lock, signal_fetch, signal_wait_until, test, test_all, test_any, test_lock, test_some,

@@ -6,19 +6,68 @@ import unittest
 import numpy as np
 
 import fulmar
-from fulmar import device
+from fulmar import _init, device
 
 INTS, FLOATS = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"), ("f4", "f8", "f16")
 ATOMIC = ("i4", "i8", "u4", "u8")
 
 
+class Store:
+    """What torch.distributed and mpi4py have, by files."""
+
+    def __init__(self, folder, rank, size):
+        self.folder, self.rank, self.size = folder, rank, size
+
+    def _path(self, key):
+        return os.path.join(self.folder, key.replace("/", "_"))
+
+    def set(self, key, text):
+        with open(self._path(key) + ".new", "w", encoding="ascii") as file:
+            file.write(text)
+        os.rename(self._path(key) + ".new", self._path(key))
+
+    def get(self, key):
+        try:
+            with open(self._path(key), "rb") as file:
+                return file.read()
+        except FileNotFoundError:
+            return None
+
+    def bcast(self, value):
+        if value is not None:
+            self.set("bcast", value.hex())
+            return value
+        while (text := self.get("bcast")) is None:
+            pass
+        return bytes.fromhex(text.decode())
+
+
+def start():
+    """Under a launcher, or as FULMAR_TEST_INIT says: the way, a folder for it, this PE's number, the number of PEs."""
+    if "FULMAR_TEST_INIT" not in os.environ:
+        fulmar.init()
+        return
+    way, folder, rank, size = os.environ["FULMAR_TEST_INIT"].split()
+    store = Store(folder, int(rank), int(size))
+    if way == "file":
+        fulmar.init_from_file(os.path.join(folder, "id"), store.rank, store.size)
+    elif way == "store":
+        fulmar.init_from_store(store, store.rank, store.size)
+    else:
+        fulmar.init_from_mpi(store)
+    assert (fulmar.my_pe(), fulmar.n_pes()) == (store.rank, store.size)
+
+
 def setUpModule():
-    fulmar.init()
+    start()
     print(f"PE {fulmar.my_pe()} of {fulmar.n_pes()}", flush=True)
 
 
 def tearDownModule():
     fulmar.finalize()
+    if os.environ.get("FULMAR_TEST_INIT", "").startswith("store"):
+        start()  # a second job of the same processes
+        fulmar.finalize()
 
 
 class Case(unittest.TestCase):
@@ -65,6 +114,8 @@ class Arrays(Case):
         with fulmar.freed(fulmar.zeros(4), fulmar.zeros(4, "i8")) as (a, i):
             for error, call in (
                     (ValueError, lambda: fulmar.put(np.zeros(4), [1], 0)),
+                    (ValueError, lambda: _init._init_by_id(b"x" * 127, 0, 1, 0, None)),
+                    (ValueError, lambda: _init._init_by_id(b"x" * 128, 1, 1, 0, None)),
                     (ValueError, lambda: fulmar.put(a, [1], self.n)),
                     (ValueError, lambda: fulmar.put(a, [1], -1)),
                     (ValueError, lambda: fulmar.put(a[:2], [1, 2, 3], 0)),

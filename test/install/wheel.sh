@@ -47,6 +47,10 @@ if (. "$top_srcdir/src/tools/llvm.sh" && find_llvm) && [ -f "$site/fulmar/prefix
 else
     skip "kernels" "$why"
 fi
+if [ "$kernels" ] && clang --print-targets 2> /dev/null | grep -q nvptx64; then
+    python -c 'from fulmar import device; print(device.library(), device.library("ptx"))' > "$log" 2>&1
+    ok $? "it has the device library for Triton and Numba" "$log"
+fi
 tests() { # what, PEs, environment
     what=$1 n=$2
     shift 2
@@ -58,6 +62,24 @@ tests "" 1
 tests "" 2
 tests "" 4
 tests ", network" 2 SHMEM_TRANSPORT=ofi
+without_launcher() { # way, PEs
+    way=$1 n=$2 pids=
+    mkdir "$work/$way"
+    for rank in $(seq $((n - 1)) -1 0); do
+        FULMAR_TEST_INIT="$way $work/$way $rank $n" FULMAR_TEST_KERNELS="$kernels" timeout 100 python -m unittest discover \
+            -s "$top_srcdir/python/test" > "$work/$way/log.$rank" 2>&1 &
+        pids="$pids $!"
+    done
+    failed=0
+    for pid in $pids; do wait "$pid" || failed=1; done
+    cat "$work/$way"/log.* > "$log"
+    [ $failed = 0 ] && [ "$(grep -c '^OK' "$log")" = "$n" ] && [ "$(grep -c "^PE [0-9]* of $n\$" "$log")" = "$n" ] &&
+        [ ! -e "$work/$way/id" ]
+    ok $? "the package's tests, $n PEs without a launcher, by an id from $way" "$log"
+}
+without_launcher file 2
+without_launcher store 3
+without_launcher mpi 1
 if [ -f "$site/fulmar/prefix/lib/libcuda_cpu.so" ]; then
     kernels= && tests ", CUDA on the CPU" 2 SHMEM_DEVICE=cuda-cpu
 fi
