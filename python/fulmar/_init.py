@@ -19,13 +19,12 @@ _init_attr = _lib.routine("shmemx_init_thread_attr", INT, ctypes.c_uint, PTR, IN
 
 THREAD_SINGLE, THREAD_FUNNELED, THREAD_SERIALIZED, THREAD_MULTIPLE = range(4)
 _ID_BYTES, _ATTR_BYTES, _WITH_UNIQUEID = 128, 144, 1 << 3
-_inits = 0  # of this process: each has its own key in a store
 
 
 def init(id=None, rank=None, size=None, threads=THREAD_MULTIPLE):
     """Start this PE. Collective over all PEs of the job. Without an id the launcher says which PE this is (oshrun, srun, mpirun; none: a
-    job of one PE). With the id of unique_id(), this is PE `rank` of `size`, whatever started the processes."""
-    global _inits
+    job of one PE). With the id of unique_id(), this is PE `rank` of `size`, whatever started the processes; a process can be in one such job
+    only."""
     if state["up"]:
         return
     provided = ctypes.c_int()
@@ -35,7 +34,6 @@ def init(id=None, rank=None, size=None, threads=THREAD_MULTIPLE):
         failed = _init_by_id(id, rank, size, threads, provided)
     if failed:
         raise RuntimeError("the library did not start: see the line above")
-    _inits += 1
     state["up"] = True
 
 
@@ -104,9 +102,8 @@ def init_from_file(path, rank, size, seconds=60):
             os.unlink(path)
 
 
-def init_from_store(store, rank, size, key=None, seconds=60):
+def init_from_store(store, rank, size, key="fulmar/id", seconds=60):
     """init by an id in a store with set(key, text) and get(key), such as those of torch.distributed. get may wait, or return None."""
-    key = key or f"fulmar/{_inits}"
     if rank == 0:
         made = unique_id()
         store.set(key, base64.b64encode(made).decode())

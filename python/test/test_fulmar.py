@@ -66,8 +66,11 @@ def setUpModule():
 def tearDownModule():
     fulmar.finalize()
     if os.environ.get("FULMAR_TEST_INIT", "").startswith("store"):
-        start()  # a second job of the same processes
-        fulmar.finalize()
+        try:
+            fulmar.init(fulmar.unique_id(), 0, 1)
+        except RuntimeError:
+            return
+        raise AssertionError("a second job of the same process: no error")
 
 
 class Case(unittest.TestCase):
