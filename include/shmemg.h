@@ -112,21 +112,21 @@ typedef ulong uint64_t;
 /* Both forms of a routine; the body uses ctx and the parameters. NAME begins with an underscore, so that and, or and
  * xor stay out of the token stream. */
 #define SHMEMG_FN0_(R, NAME, ...)                                                                                     \
-    SHMEMG_API_ R shmemg_ctx##NAME(shmem_ctx_t ctx)                                                                        \
+    SHMEMG_API_ R shmemg_ctx##NAME(shmem_ctx_t ctx)                                                                   \
     {                                                                                                                 \
         __VA_ARGS__;                                                                                                  \
     }                                                                                                                 \
-    SHMEMG_API_ R shmemg##NAME(void)                                                                                       \
+    SHMEMG_API_ R shmemg##NAME(void)                                                                                  \
     {                                                                                                                 \
         shmem_ctx_t ctx = SHMEM_DEVICE_CTX_DEFAULT;                                                                   \
         __VA_ARGS__;                                                                                                  \
     }
 #define SHMEMG_FN_(R, NAME, PARAMS, ...)                                                                              \
-    SHMEMG_API_ R shmemg_ctx##NAME(shmem_ctx_t ctx, SHMEM_UNWRAP PARAMS)                                                   \
+    SHMEMG_API_ R shmemg_ctx##NAME(shmem_ctx_t ctx, SHMEM_UNWRAP PARAMS)                                              \
     {                                                                                                                 \
         __VA_ARGS__;                                                                                                  \
     }                                                                                                                 \
-    SHMEMG_API_ R shmemg##NAME PARAMS                                                                                      \
+    SHMEMG_API_ R shmemg##NAME PARAMS                                                                                 \
     {                                                                                                                 \
         shmem_ctx_t ctx = SHMEM_DEVICE_CTX_DEFAULT;                                                                   \
         __VA_ARGS__;                                                                                                  \
@@ -134,11 +134,11 @@ typedef ulong uint64_t;
 
 /* The same for an extension. */
 #define SHMEMG_FN_X_(R, NAME, PARAMS, ...)                                                                            \
-    SHMEMG_API_ R shmemxg_ctx_##NAME(shmem_ctx_t ctx, SHMEM_UNWRAP PARAMS)                                                 \
+    SHMEMG_API_ R shmemxg_ctx_##NAME(shmem_ctx_t ctx, SHMEM_UNWRAP PARAMS)                                            \
     {                                                                                                                 \
         __VA_ARGS__;                                                                                                  \
     }                                                                                                                 \
-    SHMEMG_API_ R shmemxg_##NAME PARAMS                                                                                    \
+    SHMEMG_API_ R shmemxg_##NAME PARAMS                                                                               \
     {                                                                                                                 \
         shmem_ctx_t ctx = SHMEM_DEVICE_CTX_DEFAULT;                                                                   \
         __VA_ARGS__;                                                                                                  \

@@ -1,5 +1,6 @@
 """device.py - arrays in the symmetric heap of devices, kernels, and calls in the queue of the kernels."""
 import ctypes
+import errno
 import os
 
 import numpy as np
@@ -22,6 +23,9 @@ _describe = _lib.routine("shmemx_device_describe", INT, INT, PTR, SIZE)
 _launch = _lib.routine("shmemx_launch", INT, TEXT, PTR, PTR, PTR, PTR, INT)
 _sync = _lib.routine("shmemx_device_sync", INT)
 _register = _lib.routine("shmemx_kernels_register", None, PTR, SIZE)
+_use = _lib.routine("shmemx_cuda_use", INT, INT)
+_enter = _lib.routine("shmemx_cuda_module_enter", INT, PTR)
+_leave = _lib.routine("shmemx_cuda_module_leave", INT, PTR)
 _ctx = _lib.routine("shmemx_device_ctx", PTR)
 _team = _lib.routine("shmemx_device_team", PTR, PTR)
 
@@ -116,14 +120,18 @@ _POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9
 def _cuda_ordinal(address):
     """The number of the CUDA device with this memory, or None."""
     for driver in ("libcuda.so.1", "libcuda_cpu.so"):
-        find = _lib.routine_of(driver, "cuGetProcAddress_v2", INT, TEXT, PTR, INT, U64, PTR)
-        at, ordinal = ctypes.c_void_p(), ctypes.c_int()
-        if not find or find(b"cuPointerGetAttribute", ctypes.byref(at), 12000, 0, None):
-            continue
-        attribute = ctypes.CFUNCTYPE(INT, PTR, INT, U64)(at.value)
-        if attribute(ctypes.byref(ordinal), _POINTER_ATTRIBUTE_DEVICE_ORDINAL, address) == 0:
+        attribute, ordinal = _cuda_call(driver, "cuPointerGetAttribute", PTR, INT, U64), ctypes.c_int()
+        if attribute and attribute(ctypes.byref(ordinal), _POINTER_ATTRIBUTE_DEVICE_ORDINAL, address) == 0:
             return ordinal.value
     return None
+
+
+def _cuda_call(driver, name, *arguments):
+    """A routine of a CUDA driver that the process has loaded, or None."""
+    find, at = _lib.routine_of(driver, "cuGetProcAddress_v2", INT, TEXT, PTR, INT, U64, PTR), ctypes.c_void_p()
+    if not find or find(name.encode(), ctypes.byref(at), 12000, 0, None):
+        return None
+    return ctypes.CFUNCTYPE(INT, *arguments)(at.value)
 
 
 def _make(allocate, shape, dtype):
@@ -218,6 +226,30 @@ def sync():
     need_up()
     if _sync():
         raise RuntimeError("kernels failed: see the line above")
+
+
+def use(number):
+    """Take the CUDA device of this number, such as the current one of another package. It comes before the first array of a device."""
+    need_up()
+    if _use(number):
+        raise RuntimeError(f"CUDA device {number} cannot be taken: see the line above")
+
+
+def enter(module):
+    """Give the default context to a CUDA module that another package has loaded: its CUmodule as a number. It comes after the first array
+    of a device, and before kernels of the module that call routines without a context."""
+    need_up()
+    status = _enter(module)
+    if status:
+        raise RuntimeError("the module has no routine of the device library" if status == -errno.ENOENT else
+                           "the module cannot be entered: see the line above")
+
+
+def leave(module):
+    """Complete the operations of the module's kernels, before the other package unloads it."""
+    need_up()
+    if _leave(module):
+        raise RuntimeError("the module was not entered: see the line above")
 
 
 def context():

@@ -52,6 +52,10 @@ for form in bc ptx; do
         ok $? "it runs with the $form, $n PEs" "$log"
     done
 done
+for n in 1 3; do
+    timeout 100 $OSHRUN -n $n $python "$top_srcdir/test/device/bitcode_run.py" "$work/by_bc.ptx" other > "$log" 2>&1 && grep -q "^right on $n PEs" "$log"
+    ok $? "in a module that another package loads and launches, $n PEs" "$log"
+done
 if ptxas=$(first_of ptxas /usr/local/cuda/bin/ptxas); then
     "$ptxas" -arch=sm_90 "$work/by_bc.ptx" -o "$work/cubin" > "$log" 2>&1
     ok $? "NVIDIA's assembler accepts the linked kernel" "$log"
