@@ -1,4 +1,4 @@
-/* cpu.c - choose the proxy thread's core by sysfs and by the affinity that the PEs of the node have exchanged. */
+/* cpu.c - give the proxy thread a core, by sysfs and by the affinity that the PEs of the node have exchanged: host/policy/place.h. */
 #include "proxy/cpu.h"
 
 #include <sched.h>
@@ -7,66 +7,10 @@
 #include <string.h>
 
 #include "host/ops/state.h"
+#include "host/policy/place.h"
 #include "host/util/log.h"
 
 enum { BITS = 64 * SHI_CPU_WORDS };
-
-static int has(const uint64_t *mask, int cpu)
-{
-    return (int)(mask[cpu / 64] >> (cpu % 64) & 1);
-}
-
-static int count(const uint64_t *mask)
-{
-    int n = 0;
-    for (int w = 0; w < SHI_CPU_WORDS; w++)
-        n += __builtin_popcountll(mask[w]);
-    return n;
-}
-
-static int first(const uint64_t *mask)
-{
-    int cpu = 0;
-    while (cpu < BITS && !has(mask, cpu))
-        cpu++;
-    return cpu < BITS ? cpu : -1;
-}
-
-/* The k-th core from the end, which must exist. */
-static int from_end(const uint64_t *mask, int k)
-{
-    int cpu = BITS;
-    do
-        cpu--;
-    while (!has(mask, cpu) || k-- > 0);
-    return cpu;
-}
-
-int shi_cpu_choose(const struct shi_shm_region *region, int n, int me, const uint64_t near[SHI_CPU_WORDS])
-{
-    const uint64_t *mine = region[me].cpus;
-    uint64_t spare[SHI_CPU_WORDS];
-    int neighbours = 0, near_rank = 0, sharers = 0, rank = 0;
-    memcpy(spare, near, sizeof spare);
-    for (int i = 0; i < n; i++) {
-        const uint64_t *theirs = region[i].cpus;
-        int begins = first(theirs), is_near = begins >= 0 && has(near, begins), meets = 0, same = 1;
-        for (int w = 0; w < SHI_CPU_WORDS; w++) {
-            spare[w] &= ~theirs[w];
-            meets |= (theirs[w] & mine[w]) != 0;
-            same &= theirs[w] == mine[w];
-        }
-        neighbours += is_near;
-        near_rank += is_near && i < me;
-        sharers += same;
-        rank += same && i < me;
-        if (meets && !same)
-            sharers = BITS; /* PEs that share some cores only cannot all agree on a count */
-    }
-    if (neighbours && count(spare) >= neighbours)
-        return from_end(spare, near_rank);
-    return count(mine) >= 2 * sharers ? from_end(mine, rank) : -1;
-}
 
 /* The cores of the processor that has this core; empty if sysfs does not have it. */
 static void read_near(int cpu, uint64_t *near)
@@ -93,15 +37,31 @@ static void read_near(int cpu, uint64_t *near)
     fclose(f);
 }
 
+/* The node's masks; NULL without memory. */
+static uint64_t (*masks(const struct shi_shm *shm))[SHI_CPU_WORDS]
+{
+    uint64_t (*cpus)[SHI_CPU_WORDS] = malloc((size_t)shm->n * sizeof *cpus);
+    for (int i = 0; cpus && i < shm->n; i++)
+        memcpy(cpus[i], shm->region[i].cpus, sizeof cpus[i]);
+    return cpus;
+}
+
+/* The proxy's core; -1: none. */
+static int choose(const struct shi_shm *shm)
+{
+    uint64_t near[SHI_CPU_WORDS], (*cpus)[SHI_CPU_WORDS] = masks(shm);
+    int me = shi_world.boot.local_index, begins = cpus ? shi_place_first(cpus[me]) : -1, core = -1;
+    if (begins >= 0) {
+        read_near(begins, near);
+        core = shi_place_proxy(cpus, shm->n, me, near);
+    }
+    free(cpus);
+    return core;
+}
+
 void shi_cpu_leave_busy(void)
 {
-    const struct shi_shm *shm = &shi_world.shm;
-    uint64_t near[SHI_CPU_WORDS];
-    int me = shi_world.boot.local_index, begins = first(shm->region[me].cpus);
-    if (shm->oversubscribed || begins < 0)
-        return;
-    read_near(begins, near);
-    int cpu = shi_cpu_choose(shm->region, shm->n, me, near);
+    int cpu = shi_world.shm.oversubscribed ? -1 : choose(&shi_world.shm);
     cpu_set_t *set = cpu < 0 ? NULL : CPU_ALLOC(BITS);
     if (!set)
         return;

@@ -31,13 +31,6 @@ _Thread_local int shi_progress_own;
 int shi_progress_left, shi_progress_thread_off, shi_progress_asleep;
 static struct shi_progress_source source;
 
-uint32_t *shi_shm_core(const struct shi_shm *s, int i)
-{
-    static uint32_t core;
-    (void)s, (void)i;
-    return &core;
-}
-
 uint64_t *shi_shm_waited(const struct shi_shm *s, int i)
 {
     static uint64_t waited_ns;

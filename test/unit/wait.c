@@ -38,45 +38,11 @@ int shi_shm_aborted(const struct shi_shm *s)
 
 /* Four PEs of a node on two cores; this is one of them. */
 static struct shi_shm_region regions[4];
-static int here, moves, restores, only_here;
-
-uint32_t *shi_shm_core(const struct shi_shm *s, int i)
-{
-    (void)s;
-    return &regions[i].core;
-}
 
 uint64_t *shi_shm_waited(const struct shi_shm *s, int i)
 {
     (void)s;
     return &regions[i].waited_ns;
-}
-
-int sched_getcpu(void)
-{
-    return here;
-}
-
-int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
-{
-    (void)pid;
-    memset(set, 0, bytes);
-    for (int core = 0; core < 2; core++)
-        if (core == here || !only_here)
-            CPU_SET(core, set);
-    return 0;
-}
-
-int sched_setaffinity(pid_t pid, size_t bytes, const cpu_set_t *set)
-{
-    (void)pid, (void)bytes;
-    if (CPU_COUNT(set) == 2) {
-        restores++;
-        return 0;
-    }
-    moves++;
-    here = CPU_ISSET(1, set);
-    return 0;
 }
 
 /* Yields of waits, one after the other, when each yield takes so long. */
@@ -167,42 +133,6 @@ static void modes(void)
     yields_of_waits(LONG_NS);
     CHECK(!sleeps_within(SHI_WAIT_MODE_ACTIVE, 0, 10 * ms));
     shi_wait_set(SHI_WAIT_MODE_AUTO, 0, 1, 0);
-}
-
-/* The core of PE `me`, which waits, after waits; the other PEs have waited on `cores`, "0" or "1" each, or not yet: "/". Until it moves, or for 400 ms. */
-static int core_after(int me, const char *cores)
-{
-    const struct timespec ms = {.tv_nsec = 1000000};
-    moves = restores = 0;
-    for (int i = 0; i < 4; i++)
-        regions[i].core = (uint32_t)(cores[i] - '0') + 1;
-    here = cores[me] - '0';
-    shi_world.boot.local_index = me;
-    for (int i = 0; i < 40 && !moves; i++) {
-        nanosleep(&ms, NULL);
-        yields_of_waits(0);
-    }
-    CHECKF(moves == restores && moves <= 1, "%d moves, %d times bound to both cores again", moves, restores);
-    return here;
-}
-
-/* Catches: a PE that stays on a core with two more PEs than another one; more than one that leaves it; a PE that stays bound; one that
- * moves where nothing is gained, or to a core that it may not use. */
-static void balance(void)
-{
-    shi_world.shm.region = regions;
-    shi_world.shm.n = 4;
-    only_here = 0;
-    CHECK(core_after(3, "0100") == 1 && moves == 1);
-    CHECK(core_after(2, "1110") == 0 && moves == 1);
-    CHECK(core_after(1, "1110") == 1 && moves == 0);
-    CHECK(core_after(3, "1110") == 0 && moves == 0);
-    CHECK(core_after(3, "0101") == 1 && moves == 0);
-    CHECK(core_after(3, "/010") == 0 && moves == 0);
-    CHECK(core_after(3, "1111") == 0 && moves == 1);
-    only_here = 1;
-    CHECK(core_after(3, "0000") == 0 && moves == 0);
-    shi_world.shm.region = NULL;
 }
 
 /* ---- a network in which nothing comes ------------------------------------------------------------------------------ */
@@ -401,7 +331,6 @@ int main(void)
     RUN(busy_peers, "PEs of the node compute, then wait: waits sleep, then yield");
     RUN(idle, "cores are free again: waits yield");
     RUN(modes, "SHMEM_WAIT says when a wait sleeps");
-    RUN(balance, "of PEs that wait on few of the cores one moves");
     RUN(sleeper_says, "a PE that sleeps in a wait says that it waits");
     RUN(thread_leaves, "a wait that begins takes the progress thread out of the network's wait");
     RUN(own_lock, "a PE that takes its own lock again and again polls now and then");

@@ -21,7 +21,6 @@
 #include <unistd.h>
 
 #include "host/net/node/doorbell.h"
-#include "host/ops/balance.h"
 #include "host/ops/state.h"
 #include "host/policy/limits.h"
 #include "host/util/cancel.h"
@@ -128,8 +127,6 @@ static void yield(struct shi_wait *w, uint64_t yields_for)
     w->since_ns = w->since_ns ? w->since_ns : now;
     if (w->sleeps)
         return;
-    if (shi_wait_rules.tests && !shi_progress_own && !was.busy_until)
-        shi_balance();
     sched_yield();
     struct shi_wait_cores is = shi_wait_after_yield(was, now, shi_now_ns(), all);
     if (is.busy_until == was.busy_until)

@@ -412,11 +412,6 @@ uint64_t *shi_shm_held(const struct shi_shm *s, int i)
     return (uint64_t *)&s->region[i].held;
 }
 
-uint32_t *shi_shm_core(const struct shi_shm *s, int i)
-{
-    return (uint32_t *)&s->region[i].core;
-}
-
 uint64_t *shi_shm_waited(const struct shi_shm *s, int i)
 {
     return (uint64_t *)&s->region[i].waited_ns;

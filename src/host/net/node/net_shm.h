@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 #include "host/boot/boot.h"
+#include "host/policy/place.h"
 #include "host/util/config.h"
 
-enum { SHI_CPU_WORDS = 16 }; /* of a mask of cores: 1,024 of them */
 enum { SHI_SHM_RECORD_BYTES = 448 };
 
 /* What one PE brings. Addresses are its own; offsets count from the start of the node's file. */
@@ -27,7 +27,6 @@ struct shi_shm_region {
     uint32_t waits;     /* how many waits for all PEs of the node the PE has begun in shmem_init (net_shm.c) */
     uint64_t held;      /* held by the agent that changes a word of this PE's device heap: a proxy of the node
                          * (proxy/staged.c), or this PE's thread that polls the network (stream_device.c) */
-    uint32_t core;      /* on which the PE waited last, plus 1; 0: it has not waited for long (ops/balance.c) */
     uint64_t waited_ns; /* the last time at which the PE waited, or half a millisecond earlier; the end of the sleep in which it waits (ops/wait.c) */
 };
 
@@ -78,8 +77,6 @@ int shi_shm_forked(const struct shi_shm *s, int local);
 /* struct shi_shm_region.held of the node's i-th PE. */
 uint64_t *shi_shm_held(const struct shi_shm *s, int i);
 
-/* Likewise struct shi_shm_region.core. */
-uint32_t *shi_shm_core(const struct shi_shm *s, int i);
 
 /* Likewise struct shi_shm_region.waited_ns. */
 uint64_t *shi_shm_waited(const struct shi_shm *s, int i);

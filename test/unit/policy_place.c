@@ -1,14 +1,12 @@
-/* cpu.c - the core that each proxy thread gets, on machines described in this file. */
-#include "proxy/cpu.h"
+/* policy_place.c - the core that each proxy thread gets (src/host/policy/place.c), on machines described in this file. */
+#include "host/policy/place.h"
+
+#include <string.h>
 
 #include "../tap.h"
 
-/* Replaces the library's state. */
-#include "host/ops/state.h"
-struct shi_world shi_world;
-
 enum { MOST = 8 };
-static struct shi_shm_region region[MOST];
+static uint64_t cpus[MOST][SHI_CPU_WORDS];
 
 static uint64_t cores(int from, int n)
 {
@@ -18,16 +16,16 @@ static uint64_t cores(int from, int n)
 /* Bind n PEs to `of` cores each, consecutively from core `from`. */
 static void bound(int n, int from, int of)
 {
-    memset(region, 0, sizeof region);
+    memset(cpus, 0, sizeof cpus);
     for (int i = 0; i < n; i++)
-        region[i].cpus[0] = cores(from + i * of, of);
+        cpus[i][0] = cores(from + i * of, of);
 }
 
 static void check(int n, uint64_t near_cores, const int *want, const char *what)
 {
     uint64_t near[SHI_CPU_WORDS] = {near_cores};
     for (int i = 0; i < n; i++) {
-        int got = shi_cpu_choose(region, n, i, near);
+        int got = shi_place_proxy((const uint64_t (*)[SHI_CPU_WORDS])cpus, n, i, near);
         CHECKF(got == want[i], "%s: PE %d gets core %d, not %d", what, i, got, want[i]);
     }
 }
@@ -48,26 +46,26 @@ static void free_cores(void)
 static void shared_cores(void)
 {
     for (int i = 0; i < 3; i++)
-        region[i] = (struct shi_shm_region){.cpus = {cores(0, 6)}};
+        cpus[i][0] = cores(0, 6);
     check(3, cores(0, 6), (int[]){5, 4, 3}, "3 that share 6");
     for (int i = 0; i < 3; i++)
-        region[i].cpus[0] = cores(0, 5);
+        cpus[i][0] = cores(0, 5);
     check(3, cores(0, 5), (int[]){-1, -1, -1}, "3 that share 5");
-    region[0].cpus[0] = cores(0, 8), region[1].cpus[0] = cores(4, 8);
+    cpus[0][0] = cores(0, 8), cpus[1][0] = cores(4, 8);
     check(2, cores(0, 12), (int[]){-1, -1}, "2 PEs whose cores overlap in part");
 }
 
 /* Catches: a core of another processor, free cores counted over all processors. */
 static void two_processors(void)
 {
-    region[0] = region[1] = (struct shi_shm_region){.cpus = {0}};
-    region[0].cpus[0] = 1, region[1].cpus[1] = 1; /* cores 0 and 64 */
+    memset(cpus, 0, sizeof cpus);
+    cpus[0][0] = 1, cpus[1][1] = 1; /* cores 0 and 64 */
     uint64_t low[SHI_CPU_WORDS] = {cores(0, 64)}, high[SHI_CPU_WORDS] = {0, cores(0, 64)};
-    CHECK(shi_cpu_choose(region, 2, 0, low) == 63 && shi_cpu_choose(region, 2, 1, high) == 127);
+    CHECK(shi_place_proxy((const uint64_t (*)[SHI_CPU_WORDS])cpus, 2, 0, low) == 63 && shi_place_proxy((const uint64_t (*)[SHI_CPU_WORDS])cpus, 2, 1, high) == 127);
     uint64_t top[SHI_CPU_WORDS] = {0};
-    memset(region[0].cpus, 0, sizeof region[0].cpus);
-    region[0].cpus[SHI_CPU_WORDS - 1] = top[SHI_CPU_WORDS - 1] = 3ull << 62;
-    CHECK(shi_cpu_choose(region, 1, 0, top) == 64 * SHI_CPU_WORDS - 1);
+    memset(cpus[0], 0, sizeof cpus[0]);
+    cpus[0][SHI_CPU_WORDS - 1] = top[SHI_CPU_WORDS - 1] = 3ull << 62;
+    CHECK(shi_place_proxy((const uint64_t (*)[SHI_CPU_WORDS])cpus, 1, 0, top) == 64 * SHI_CPU_WORDS - 1);
 }
 
 int main(void)
