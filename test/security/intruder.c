@@ -336,7 +336,7 @@ int main(int argc, char **argv)
     unsigned own = (unsigned)atoi(argv[3]);
     observed = (unsigned)atoi(argv[2]);
     target = argc > 4 ? (unsigned)atoi(argv[4]) : observed;
-    shi_auth_set((unsigned char[SHI_SECRET_BYTES]){0}, shi_carryless_here());
+    shi_auth_set((unsigned char[SHI_SECRET_BYTES]){0});
     for (size_t i = 0; i < sizeof attacks / sizeof *attacks; i++)
         if (strcmp(argv[1], attacks[i].name) == 0) {
             if (attacks[i].run == replay)

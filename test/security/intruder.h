@@ -14,7 +14,6 @@
 #include <rdma/fi_rma.h>
 
 #include "host/net/stream/stream_wire.h"
-#include "host/util/carryless.h"
 
 enum { PORTS = 64 };
 extern struct sockaddr_in port[PORTS]; /* ports of the attacked processes */

@@ -23,7 +23,6 @@
 #include "host/net/stream/stream_device.h"
 #include "host/net/stream/stream_rx.h"
 #include "host/net/stream/written.h"
-#include "host/util/carryless.h"
 
 enum { PES = 3, LANES = 2, WIRE = 96, SLOTS_OF_DEVICE = 3, COPIES = 8192 };
 enum fabric_kind { MESSAGE, WRITE, READ, FLUSH };
@@ -81,7 +80,6 @@ static struct {
     struct fabric_immediate *immediate[PES], **last_immediate[PES];
     struct shi_stream_net net[PES]; /* the streams of the PEs that do not run */
     struct shi_net_limits limits;
-    int without_carryless;  /* so many PEs, the first ones, have no shi_carryless_sum */
     unsigned random;
     int pe;                 /* the PE that runs */
     int calm;               /* no post is refused, no operation stalls */
@@ -533,7 +531,6 @@ static int fabric_up(const struct shi_boot *boot, const struct shi_config *confi
     (void)boot, (void)config, (void)arrive, (void)written;
     fabric.failed = failed;
     *out = fabric.limits;
-    out->carryless = shi_carryless_here() && fabric.pe >= fabric.without_carryless;
     return 0;
 }
 
@@ -633,11 +630,9 @@ static void fabric_open(const struct shi_net_limits *limits, unsigned seed,
 {
     static const struct shi_boot_ops ops = {.publish = fabric_publish, .fence = fabric_fence, .lookup = fabric_lookup};
     const struct shi_config config = {.bcopy_bytes = -1, .heartbeat = fabric_heartbeat};
-    static int n_opened;
     memset(&fabric, 0, sizeof fabric);
     fabric.limits = *limits;
     fabric.limits.message_bytes = SHI_NET_LONGEST_BYTES;
-    fabric.without_carryless = n_opened++ % 3;
     fabric.refusals = fabric.patience = fabric.pace = 1;
     fabric.random = seed * 2654435761u + 1;
     static _Alignas(64) char record[PES][PES * SHI_SHM_RECORD_BYTES];

@@ -25,7 +25,7 @@ enum { PES = 2, RECORD_BYTES = 2048, KEY_BYTES = SHI_SECRET_BYTES };
 
 /* How one PE starts. */
 struct setup {
-    int has_secret, insecure, no_random, no_carryless;
+    int has_secret, insecure, no_random;
     const char *provider;
     size_t cut; /* bytes missing from its record, as in another version */
     int version; /* of its messages; 0: the right one */
@@ -35,7 +35,7 @@ static struct board {
     struct {
         unsigned char record[RECORD_BYTES], secret[KEY_BYTES];
         size_t bytes;
-        int published, ended, rc, lines, carryless;
+        int published, ended, rc, lines;
         char line[400];
     } pe[PES];
 } *board;
@@ -118,8 +118,7 @@ static const char *net_provider(void)
 static int net_up(const struct shi_boot *boot, const struct shi_config *config, shi_net_arrive *arrive, shi_net_written *written,
                   shi_net_failed *failed, struct shi_net_limits *limits)
 {
-    (void)boot, (void)config, (void)arrive, (void)written, (void)failed;
-    limits->carryless = !setup->no_carryless;
+    (void)boot, (void)config, (void)arrive, (void)written, (void)failed, (void)limits;
     return 0;
 }
 
@@ -176,9 +175,8 @@ void shi_progress_stop(void)
 {
 }
 
-void shi_auth_set(const unsigned char secret[SHI_SECRET_BYTES], int carryless)
+void shi_auth_set(const unsigned char secret[SHI_SECRET_BYTES])
 {
-    board->pe[me].carryless = carryless;
     memcpy(board->pe[me].secret, secret, KEY_BYTES);
 }
 
@@ -298,16 +296,6 @@ static void versions(void)
     CHECK(board->pe[1].rc == -EPROTO && strstr(board->pe[1].line, "older"));
 }
 
-/* Catches: PEs that reduce messages in different ways. */
-static void processors(void)
-{
-    for (int without = -1; without < PES; without++) {
-        start((struct setup[PES]){{.no_carryless = without == 0}, {.no_carryless = without == 1}});
-        for (int pe = 0; pe < PES; pe++)
-            CHECK(board->pe[pe].rc == 0 && board->pe[pe].carryless == (without < 0));
-    }
-}
-
 int main(void)
 {
     board = mmap(NULL, sizeof *board, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -317,7 +305,6 @@ int main(void)
     RUN(foreign, "without a launcher's secret PE 0 makes one for all");
     RUN(none, "no random bits: the network is refused with one line");
     RUN(insecure, "SHMEM_INSECURE=1: no secret, and one warning");
-    RUN(processors, "products without carries are used if all PEs' processors have them");
     RUN(disagree, "PEs with different settings end with one line");
     RUN(versions, "versions: the line names both");
     return tap_end();

@@ -86,7 +86,6 @@ struct shi_net_limits {
     size_t rma_bytes;   /* of one write or read */
     int ordered;        /* SHI_NET_SAW, _WAW, _IMMEDIATE */
     int lane_cap, peer_cap;
-    int carryless; /* this PE has shi_carryless_sum */
     int pins; /* registration allocates all of the memory, and keeps its pages: returning them needs a new registration */
 };
 

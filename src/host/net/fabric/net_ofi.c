@@ -31,7 +31,6 @@
 #include "host/policy/limits.h"
 #include "host/util/base.h"
 #include "host/util/cancel.h"
-#include "host/util/carryless.h"
 #include "host/util/fds.h"
 #include "host/util/libc.h"
 #include "host/util/log.h"
@@ -104,7 +103,6 @@ static int up(const struct shi_boot *boot, const struct shi_config *config, shi_
     n_pes = boot->n_pes;
     limits = shi_ofi_limits(info);
     const struct shi_provider *row = shi_ofi_row(info);
-    limits.carryless = shi_carryless_here();
     limits.lane_cap = SHI_OFI_LANE_CAP;
     limits.peer_cap = SHI_WRITES;
     shi_net_fault_limits(&limits);

@@ -5,7 +5,6 @@
 
 #include "host/net/fabric/net.h"
 #include "host/util/base.h"
-#include "host/util/carryless.h"
 #include "host/util/siphash.h"
 
 /* A message is reduced in parts, with the same key: messages of one length that differ do so in one part at least. */
@@ -15,7 +14,6 @@ static struct {
     uint64_t key[2];
     _Alignas(64) uint64_t nh[PART_WORDS];
     uint32_t job;
-    int carryless;
 } own;
 
 /* NH with words of 64 bits. It tells messages of one length apart; the tag has the length besides. */
@@ -38,15 +36,14 @@ static inline size_t reduce(const char *message, size_t bytes, uint64_t out[2 * 
     size_t n = 0;
     for (size_t at = 0; at < bytes || n == 0; at += PART_BYTES, n += 2) {
         size_t some = bytes - at < PART_BYTES ? bytes - at : PART_BYTES;
-        (own.carryless ? shi_carryless_sum : nh)(message + at, own.nh, some, out + n);
+        nh(message + at, own.nh, some, out + n);
     }
     return n;
 }
 
-void shi_auth_set(const unsigned char secret[SHI_SECRET_BYTES], int carryless)
+void shi_auth_set(const unsigned char secret[SHI_SECRET_BYTES])
 {
     uint64_t root[2], label[2] = {0};
-    own.carryless = carryless;
     memcpy(root, secret, sizeof root);
     own.job = (uint32_t)shi_sip_words(root, label, 2, 0, 0);
     for (label[0] = 1; label[1] < 2; label[1]++)

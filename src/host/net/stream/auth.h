@@ -1,12 +1,10 @@
 /*
  * auth.h - authentication of messages: a tag of 64 bits that only PEs of the same job can compute.
  *
- * tag = SipHash-2-4(key, sequence number, sender, receiver, CLNH of each 8 KiB of the message, length): CLNH (Lemire, Kaser:
- * Faster 64-bit universal hashing using carry-less multiplications, 2015) reduces 8 KiB to 128 bits with one multiplication for each
- * 16 bytes; where a PE's processor lacks the instruction, NH does (Black, Halevi, Krawczyk, Krovetz, Rogaway: UMAC, 1999). SipHash
- * (Aumasson, Bernstein, 2012) is the pseudorandom function over that. A message that was changed keeps its tag with a probability
- * of 2^-64. Both keys are derived from the job's secret. A tag is valid once (stream_rx.c refuses a sequence number that it has
- * seen) and at one PE.
+ * tag = SipHash-2-4(key, sequence number, sender, receiver, NH of each 8 KiB of the message, length): NH (Black, Halevi, Krawczyk,
+ * Krovetz, Rogaway: UMAC, 1999) reduces 8 KiB to 128 bits with one multiplication for each 16 bytes; SipHash (Aumasson, Bernstein,
+ * 2012) is the pseudorandom function over that. A message that was changed keeps its tag with a probability of 2^-64. Both keys are
+ * derived from the job's secret. A tag is valid once (stream_rx.c refuses a sequence number that it has seen) and at one PE.
  *
  * No I/O. The keys are constant after shi_auth_set, which runs before the first message.
  */
@@ -18,8 +16,8 @@
 
 #include "host/boot/boot.h"
 
-/* Derive the keys from the job's secret. carryless, equal on all PEs: reduce messages by shi_carryless_sum. */
-void shi_auth_set(const unsigned char secret[SHI_SECRET_BYTES], int carryless);
+/* Derive the keys from the job's secret. */
+void shi_auth_set(const unsigned char secret[SHI_SECRET_BYTES]);
 
 /* A number of the job that messages may contain: the secret cannot be computed from it. */
 uint32_t shi_auth_job(void);

@@ -21,7 +21,6 @@
 
 #define NET (shi_stream_net.ops)
 
-
 /* Origin of the secret that authenticates messages: oshrun, PE 0 where another launcher gives none, or nothing
  * (SHMEM_INSECURE=1). */
 enum origin { FROM_LAUNCHER = 1, FROM_PE_0, INSECURE };
@@ -33,7 +32,7 @@ struct peer_record {
     char library[24];        /* its version; up to here the same in all versions of the library from 2 on */
     uint32_t origin;         /* enum origin */
     unsigned char secret[SHI_SECRET_BYTES]; /* of PE 0 with FROM_PE_0, else 0 */
-    uint32_t carryless, message_bytes; /* of net.h */
+    uint32_t message_bytes;  /* of net.h */
     struct shi_config_equal settings;
     uint64_t exe_id;
     int32_t node, pe, n_local; /* its node's first PE; itself; PEs of its node */
@@ -60,7 +59,6 @@ static struct peer_info {
 static int make_record(struct peer_record *c)
 {
     snprintf(c->provider, sizeof c->provider, "%s", NET->provider());
-    c->carryless = (uint32_t)shi_stream_net.limits.carryless;
     c->message_bytes = (uint32_t)shi_stream_net.limits.message_bytes;
     int err = NET->address(&c->address);
     for (int r = 0; !err && r < SHI_REGION_DEVICE; r++) {
@@ -219,15 +217,13 @@ static int exchange(const struct shi_boot *boot, const struct shi_stream_node *n
 static int learn_all(const struct shi_boot *boot, const struct shi_stream_node *node, const struct peer_record *mine)
 {
     shi_stream_net.published = (const char *)record_of(node, 0)->memory;
-    int carryless = 1;
     for (int pe = 0; pe < boot->n_pes; pe++) {
         const struct peer_record *c = record_of(node, pe);
         if (shi_stream_net.written.peer)
             shi_stream_net.written.peer[pe] = c->counters;
         peer_info[pe] = (struct peer_info){c->node, c->exe_id == mine->exe_id};
-        carryless &= c->carryless != 0;
     }
-    shi_auth_set(mine->origin == FROM_LAUNCHER ? boot->secret : record_of(node, 0)->secret, carryless);
+    shi_auth_set(mine->origin == FROM_LAUNCHER ? boot->secret : record_of(node, 0)->secret);
     if (mine->origin == FROM_PE_0 && boot->n_local > 1)
         node->barrier(); /* all have the secret */
     explicit_bzero(record_of(node, 0)->secret, sizeof mine->secret);

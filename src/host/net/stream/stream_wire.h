@@ -9,7 +9,7 @@
 #include "host/net/stream/stream.h"
 #include "host/util/base.h"
 
-enum { WIRE_VERSION = 14 }; /* changes with the formats of this file, of active messages, and the rounds of coll/plan.h */
+enum { WIRE_VERSION = 15 }; /* changes with the formats of this file, of active messages, and the rounds of coll/plan.h */
 
 struct head {
     uint64_t tag;     /* of all that follows, and of the receiver (auth.h) */
