@@ -7,7 +7,4 @@
 /* Start a call. -EINPROGRESS, -EINVAL for an invalid function handle, or -ENOMEM. */
 int shi_proxy_call(struct shi_proxy_ring *p, struct shi_engine_op *op, const struct shi_request_view *v);
 
-/* Complete the calls of this ring whose replies have arrived. */
-void shi_proxy_call_poll(struct shi_proxy_ring *p);
-
 #endif

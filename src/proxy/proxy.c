@@ -34,12 +34,10 @@
 #include "host/util/copying.h"
 #include "host/util/log.h"
 #include "host/util/thread.h"
-#include "proxy/call.h"
 #include "proxy/cpu.h"
-#include "proxy/receive.h"
+#include "proxy/ongoing.h"
 #include "proxy/remote.h"
 #include "proxy/request.h"
-#include "proxy/send.h"
 #include "proxy/staged.h"
 
 enum { MAX_OPS = 1024 }; /* requests under way */
@@ -243,12 +241,7 @@ static void go_on(void *ring)
             shi_staged_poll();
         this_round.came = shi_remote_poll();
     }
-    if (p->calls)
-        shi_proxy_call_poll(p);
-    if (p->messages)
-        shi_proxy_send_poll(p);
-    if (p->receives || p->probes)
-        shi_proxy_receive_poll(p);
+    shi_proxy_ongoing_poll(p);
 }
 
 int shi_proxy_serve(struct shi_ring *ring, const struct shi_ring *device_ring)
@@ -314,7 +307,7 @@ void shi_proxy_down(void)
     shi_staged_down();
     for (struct shi_proxy_ring *p; (p = rings); free(p)) {
         rings = p->next;
-        shi_proxy_receive_down(p);
+        shi_proxy_ongoing_down(p);
         shi_engine_down(p->engine);
     }
 }

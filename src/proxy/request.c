@@ -1,7 +1,7 @@
 /*
  * request.c - check one request and carry it out: here on memory that the host can load and store, by staged.c on memory
  * that only a device can access, by remote.c on PEs that only the network reaches; GPCs by call.c, tagged messages by
- * send.c and receive.c. device/lib/request.h defines the arguments.
+ * message.c. device/lib/request.h defines the arguments.
  */
 #include "proxy/request.h"
 
@@ -15,9 +15,8 @@
 #include "host/ops/span.h"
 #include "host/util/log.h"
 #include "proxy/call.h"
-#include "proxy/receive.h"
+#include "proxy/message.h"
 #include "proxy/remote.h"
-#include "proxy/send.h"
 #include "proxy/staged.h"
 
 static void *target_of(uint32_t pe, uint64_t off, size_t bytes)

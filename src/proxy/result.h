@@ -9,19 +9,13 @@
 #include "device/lib/request.h"
 #include "proxy/engine.h"
 
-struct shi_proxy_call;
-struct shi_proxy_message;
-struct shi_proxy_receive;
-struct shi_proxy_probe;
+struct shi_proxy_ongoing;
 
 struct shi_proxy_ring {
     struct shi_ring *ring;              /* mapped by the host; kernels increment the head of device_ring */
     const struct shi_ring *device_ring; /* the same ring, or a copy in memory that the host cannot access */
     struct shi_engine *engine;
-    struct shi_proxy_call *calls;       /* GPCs in progress, see call.h */
-    struct shi_proxy_message *messages; /* tagged messages in progress, see send.h */
-    struct shi_proxy_receive *receives; /* receives that are not completed, see receive.h */
-    struct shi_proxy_probe *probes;     /* probes in progress, the same */
+    struct shi_proxy_ongoing *ongoing;  /* see ongoing.h */
     struct shi_proxy_ring *next;
 };
 

@@ -11,9 +11,8 @@
 #include "../tap.h"
 #include "host/ops/span.h"
 #include "proxy/call.h"
-#include "proxy/receive.h"
+#include "proxy/message.h"
 #include "proxy/remote.h"
-#include "proxy/send.h"
 #include "proxy/staged.h"
 
 /* ---- stubs of the library --------------------------------------------------------------------------------------------- */

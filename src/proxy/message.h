@@ -1,8 +1,11 @@
-/* receive.h - receives and probes of tagged messages by kernels. */
-#ifndef SHI_PROXY_RECEIVE_H
-#define SHI_PROXY_RECEIVE_H
+/* message.h - tagged messages of kernels: sends, which are complete when the source may be written again, receives and probes. */
+#ifndef SHI_PROXY_MESSAGE_H
+#define SHI_PROXY_MESSAGE_H
 
 #include "proxy/result.h"
+
+/* Start a send. 0: complete; -EINPROGRESS, or -ENOMEM. */
+int shi_proxy_send(struct shi_proxy_ring *p, struct shi_engine_op *op, const struct shi_request_view *v);
 
 /* Post the receive of this ticket. 0, -EINVAL or -ENOMEM. */
 int shi_proxy_receive(struct shi_proxy_ring *p, uint64_t ticket, const struct shi_request_view *v);
@@ -13,11 +16,5 @@ int shi_proxy_receive_test(struct shi_proxy_ring *p, uint64_t ticket, const stru
 
 /* Probe. -EINPROGRESS, -EINVAL or -ENOMEM. */
 int shi_proxy_probe(struct shi_proxy_ring *p, struct shi_engine_op *op, const struct shi_request_view *v);
-
-/* Deliver results of this ring that are there. */
-void shi_proxy_receive_poll(struct shi_proxy_ring *p);
-
-/* Cancel the receives that kernels have left. */
-void shi_proxy_receive_down(struct shi_proxy_ring *p);
 
 #endif
