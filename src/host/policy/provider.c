@@ -16,11 +16,11 @@ static const struct shi_provider rows[] = {
     {.name = "opx", .immediate = 1},
     {.name = "verbs;ofi_rxm"},
     {.name = "verbs"},
-    {.name = "net", .immediate = 1, .copies = 1, .bytes = {SIZE_MAX, 65536}},
-    {.name = "tcp", .immediate = 1, .copies = 1, .bytes = {SIZE_MAX, 65536}},
-    {.name = "tcp;ofi_rxm", .variable = "FI_OFI_RXM_BUFFER_SIZE", .bytes = {16384, 65536}},
+    {.name = "net", .immediate = 1, .copies = 1, .message = SIZE_MAX},
+    {.name = "tcp", .immediate = 1, .copies = 1, .message = SIZE_MAX},
+    {.name = "tcp;ofi_rxm", .variable = "FI_OFI_RXM_BUFFER_SIZE", .message = 16384},
     {.name = "psm3", .ethernet = 1, .immediate = 1, .job_key = 1, .polls_again = 1, .late_close = 1, .variable = "PSM3_MQ_RNDV_NIC_THRESH",
-     .bytes = {64000, 131072}},
+     .message = 64000},
     {.name = "shm", .node_only = 1, .copies = 1},
     {.name = "sockets", .copies = 1},
     {.name = "sockets;ofi_rxd"},
@@ -42,18 +42,10 @@ int shi_provider_rank(const struct shi_provider *p)
     return p ? (int)(p - rows) : N_ROWS;
 }
 
-struct shi_provider_lengths shi_provider_lengths(const struct shi_provider *p, const char *text, size_t largest, size_t usual, size_t most)
+size_t shi_provider_message(const struct shi_provider *p, const char *text, size_t largest, size_t usual, size_t most)
 {
-    static const struct shi_provider_lengths none;
-    struct shi_provider_lengths l = p ? p->bytes : none;
-    if (p && p->variable && text)
-        l.message = strtoul(text, NULL, 0);
-    l.message = l.message < largest ? l.message : largest;
-    l.message = l.message < most ? l.message / MESSAGE_UNIT * MESSAGE_UNIT : most;
-    if (l.message > usual)
-        return l;
-    if (p && p->variable)
-        l = none;
-    l.message = usual;
-    return l;
+    size_t bytes = p && p->variable && text ? strtoul(text, NULL, 0) : p ? p->message : 0;
+    bytes = bytes < largest ? bytes : largest;
+    bytes = bytes < most ? bytes / MESSAGE_UNIT * MESSAGE_UNIT : most;
+    return bytes > usual ? bytes : usual;
 }

@@ -7,13 +7,7 @@
 
 #include <stddef.h>
 
-/* Lengths in bytes, see net.h; 0: the usual one. */
-struct shi_provider_lengths {
-    size_t message;       /* it sends messages without a handshake up to here, if that is more than usual */
-    size_t eager;         /* up to here its reads take longer than copies */
-};
-
-/* Properties. The lengths are measured: bench/README.md. */
+/* Properties. */
 struct shi_provider {
     const char *name;         /* libfabric's */
     unsigned ethernet : 1;    /* the row is for machines without an RDMA device, where psm3 uses sockets */
@@ -24,7 +18,7 @@ struct shi_provider {
     unsigned immediate : 1;   /* reports writes with 4 bytes of immediate data at the target, whatever cq_data_size says */
     unsigned copies : 1;      /* its data in device memory is copied by calls, so it is visible before later messages */
     const char *variable;     /* its environment variable for the length of messages; NULL: none */
-    struct shi_provider_lengths bytes;
+    size_t message;           /* bytes: it sends messages without a handshake up to here, if that is more than usual; 0: the usual length */
 };
 
 /* The row of a provider, or NULL. */
@@ -33,9 +27,8 @@ const struct shi_provider *shi_provider_of(const char *name, int has_rdma);
 /* The place of a row in the order of preference, from 0; that of NULL is behind all. */
 int shi_provider_rank(const struct shi_provider *p);
 
-/* The lengths to use. text: the value of the row's variable, NULL: not set. Messages are as long as that or the row says, but at most
- * `largest`, the provider's own limit, and `most`, and a multiple of 64 below it; where that is no more than `usual` the row's other lengths do
- * not hold, unless it has no variable. */
-struct shi_provider_lengths shi_provider_lengths(const struct shi_provider *p, const char *text, size_t largest, size_t usual, size_t most);
+/* The length of messages. text: the value of the row's variable, NULL: not set. Messages are as long as that or the row says, but at most
+ * `largest`, the provider's own limit, and `most`, and a multiple of 64 below it, and at least `usual`. */
+size_t shi_provider_message(const struct shi_provider *p, const char *text, size_t largest, size_t usual, size_t most);
 
 #endif

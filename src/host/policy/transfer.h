@@ -28,10 +28,10 @@ enum shi_remote_way shi_way_of(const struct shi_way_facts *f);
 
 /* ---- messages ------------------------------------------------------------------------------------------------------------ */
 
-/* node: through shared memory; longest: of a message; eager: the provider's, see provider.h, 0: the usual one. */
+/* node: through shared memory; longest: of a message. */
 struct shi_message_facts {
     int node;
-    size_t longest, eager;
+    size_t longest;
 };
 
 /* For messages to one PE. Data of at most `whole` bytes goes in one message with its head, longer data in parts; data of more than `eager`

@@ -82,7 +82,6 @@ enum { SHI_NET_LANES = 8 }; /* the most */
 struct shi_net_limits {
     size_t short_bytes; /* of a short message */
     size_t message_bytes; /* of the longest message: SHI_NET_MESSAGE_BYTES to SHI_NET_LONGEST_BYTES */
-    size_t eager_bytes; /* the provider's, see policy/provider.h; 0: the usual one */
     size_t rma_bytes;   /* of one write or read */
     int ordered;        /* SHI_NET_SAW, _WAW, _IMMEDIATE */
     int lane_cap, peer_cap;

@@ -362,11 +362,10 @@ struct shi_net_limits shi_ofi_limits(const struct fi_info *f)
 {
     uint64_t order = f->tx_attr->msg_order & f->rx_attr->msg_order;
     const struct shi_provider *p = shi_ofi_row(f);
-    struct shi_provider_lengths bytes = shi_provider_lengths(p, p && p->variable ? getenv(p->variable) : NULL, f->ep_attr->max_msg_size,
-                                                             SHI_NET_MESSAGE_BYTES, SHI_NET_LONGEST_BYTES);
+    const char *text = p && p->variable ? getenv(p->variable) : NULL;
     struct shi_net_limits l = {.short_bytes = f->tx_attr->inject_size,
-                               .message_bytes = bytes.message,
-                               .eager_bytes = bytes.eager,
+                               .message_bytes = shi_provider_message(p, text, f->ep_attr->max_msg_size, SHI_NET_MESSAGE_BYTES,
+                                                                     SHI_NET_LONGEST_BYTES),
                                .rma_bytes = f->ep_attr->max_msg_size,
                                .pins = (f->domain_attr->mr_mode & FI_MR_ALLOCATED) != 0};
     int of_all_sizes = f->ep_attr->max_order_waw_size >= f->ep_attr->max_msg_size; /* psm3: up to 4 KiB */

@@ -280,8 +280,7 @@ int shi_stream_read_memory(int pe, const struct shi_net_memory *from, uint64_t o
 
 struct shi_message_facts shi_stream_am_facts(void)
 {
-    return (struct shi_message_facts){.longest = shi_stream_net.limits.message_bytes - sizeof(struct head) - sizeof(struct record) - FOLLOWS_BYTES,
-                                      .eager = shi_stream_net.limits.eager_bytes};
+    return (struct shi_message_facts){.longest = shi_stream_net.limits.message_bytes - sizeof(struct head) - sizeof(struct record) - FOLLOWS_BYTES};
 }
 
 void *shi_stream_am_begin(int pe, size_t bytes)
