@@ -86,23 +86,32 @@ void shmemx_tag_issendv(shmem_team_t team, const shmemx_tag_iov_t *iov, int n, u
 
 /* ---- receive ----------------------------------------------------------------------------------------------------- */
 
-static void recv_and_wait(const char *routine, const struct shi_tag_params *w, const struct shi_tag_data *data,
-                          shmemx_tag_status_t *status)
+/* Receive the message that a probe has taken, or, without one, what w accepts. */
+static inline void begin_recv(struct shmemx_tag_request *r, const struct shi_tag_params *w, struct shmemx_tag_message *taken,
+                              const struct shi_tag_data *data)
+{
+    shi_tag_init_request(r, 0);
+    if (taken)
+        shi_tag_recv_message(r, taken, data);
+    else
+        shi_tag_recv(r, w, data);
+}
+
+static inline void recv_and_wait(const char *routine, const struct shi_tag_params *w, struct shmemx_tag_message *taken,
+                                 const struct shi_tag_data *data, shmemx_tag_status_t *status)
 {
     struct shmemx_tag_request r;
-    shi_tag_init_request(&r, 0);
-    shi_tag_recv(&r, w, data);
+    begin_recv(&r, w, taken, data);
     shi_tag_wait_for(routine, &r);
     if (status)
         *status = r.status;
 }
 
-static void recv_later(const char *routine, const struct shi_tag_params *w, const struct shi_tag_data *data,
-                       shmemx_tag_request_t *request)
+static inline void recv_later(const char *routine, const struct shi_tag_params *w, struct shmemx_tag_message *taken,
+                              const struct shi_tag_data *data, shmemx_tag_request_t *request)
 {
     struct shmemx_tag_request *r = shi_tag_request_get(routine);
-    shi_tag_init_request(r, 0);
-    shi_tag_recv(r, w, data);
+    begin_recv(r, w, taken, data);
     *request = r;
 }
 
@@ -111,7 +120,7 @@ void shmemx_tag_recv(shmem_team_t team, void *dest, size_t bytes, uint64_t tag, 
 {
     const struct shi_tag_params w = shi_tag_accepts(__func__, team, tag, mask, pe);
     const struct shi_tag_data d = shi_tag_one(__func__, dest, bytes);
-    recv_and_wait(__func__, &w, &d, status);
+    recv_and_wait(__func__, &w, NULL, &d, status);
 }
 
 void shmemx_tag_recvv(shmem_team_t team, const shmemx_tag_iov_t *iov, int n, uint64_t tag, uint64_t mask, int pe,
@@ -119,7 +128,7 @@ void shmemx_tag_recvv(shmem_team_t team, const shmemx_tag_iov_t *iov, int n, uin
 {
     const struct shi_tag_params w = shi_tag_accepts(__func__, team, tag, mask, pe);
     const struct shi_tag_data d = shi_tag_many(__func__, iov, n);
-    recv_and_wait(__func__, &w, &d, status);
+    recv_and_wait(__func__, &w, NULL, &d, status);
 }
 
 void shmemx_tag_irecv(shmem_team_t team, void *dest, size_t bytes, uint64_t tag, uint64_t mask, int pe,
@@ -127,7 +136,7 @@ void shmemx_tag_irecv(shmem_team_t team, void *dest, size_t bytes, uint64_t tag,
 {
     const struct shi_tag_params w = shi_tag_accepts(__func__, team, tag, mask, pe);
     const struct shi_tag_data d = shi_tag_one(__func__, dest, bytes);
-    recv_later(__func__, &w, &d, request);
+    recv_later(__func__, &w, NULL, &d, request);
 }
 
 void shmemx_tag_irecvv(shmem_team_t team, const shmemx_tag_iov_t *iov, int n, uint64_t tag, uint64_t mask, int pe,
@@ -135,7 +144,7 @@ void shmemx_tag_irecvv(shmem_team_t team, const shmemx_tag_iov_t *iov, int n, ui
 {
     const struct shi_tag_params w = shi_tag_accepts(__func__, team, tag, mask, pe);
     const struct shi_tag_data d = shi_tag_many(__func__, iov, n);
-    recv_later(__func__, &w, &d, request);
+    recv_later(__func__, &w, NULL, &d, request);
 }
 
 /* ---- probe ------------------------------------------------------------------------------------------------------- */
@@ -192,48 +201,26 @@ static struct shmemx_tag_message *message_of(const char *routine, shmemx_tag_mes
     return m;
 }
 
-static void mrecv_and_wait(const char *routine, shmemx_tag_message_t *message, const struct shi_tag_data *data,
-                           shmemx_tag_status_t *status)
-{
-    struct shmemx_tag_message *m = message_of(routine, message);
-    struct shmemx_tag_request r;
-    shi_tag_init_request(&r, 0);
-    shi_tag_recv_message(&r, m, data);
-    shi_tag_wait_for(routine, &r);
-    if (status)
-        *status = r.status;
-}
-
-static void mrecv_later(const char *routine, shmemx_tag_message_t *message, const struct shi_tag_data *data,
-                        shmemx_tag_request_t *request)
-{
-    struct shmemx_tag_message *m = message_of(routine, message);
-    struct shmemx_tag_request *r = shi_tag_request_get(routine);
-    shi_tag_init_request(r, 0);
-    shi_tag_recv_message(r, m, data);
-    *request = r;
-}
-
 void shmemx_tag_mrecv(shmemx_tag_message_t *message, void *dest, size_t bytes, shmemx_tag_status_t *status)
 {
     const struct shi_tag_data d = shi_tag_one(__func__, dest, bytes);
-    mrecv_and_wait(__func__, message, &d, status);
+    recv_and_wait(__func__, NULL, message_of(__func__, message), &d, status);
 }
 
 void shmemx_tag_mrecvv(shmemx_tag_message_t *message, const shmemx_tag_iov_t *iov, int n, shmemx_tag_status_t *status)
 {
     const struct shi_tag_data d = shi_tag_many(__func__, iov, n);
-    mrecv_and_wait(__func__, message, &d, status);
+    recv_and_wait(__func__, NULL, message_of(__func__, message), &d, status);
 }
 
 void shmemx_tag_imrecv(shmemx_tag_message_t *message, void *dest, size_t bytes, shmemx_tag_request_t *request)
 {
     const struct shi_tag_data d = shi_tag_one(__func__, dest, bytes);
-    mrecv_later(__func__, message, &d, request);
+    recv_later(__func__, NULL, message_of(__func__, message), &d, request);
 }
 
 void shmemx_tag_imrecvv(shmemx_tag_message_t *message, const shmemx_tag_iov_t *iov, int n, shmemx_tag_request_t *request)
 {
     const struct shi_tag_data d = shi_tag_many(__func__, iov, n);
-    mrecv_later(__func__, message, &d, request);
+    recv_later(__func__, NULL, message_of(__func__, message), &d, request);
 }
