@@ -95,11 +95,6 @@ void shi_stats_text(FILE *f)
 
 enum { TOP_TARGETS = 5, TOP_ROUTINES = 4, SHOWN_ROUTINES = 5 };
 
-/* Records of one exchange each. */
-struct shares {
-    uint64_t ns, waited_ns; /* from init to finalize; of that in calls that wait for other PEs */
-    uint64_t requests, rounds, deepest;
-};
 struct target {
     int32_t pe, from;
     uint64_t bytes;
@@ -112,24 +107,28 @@ struct routine {
     uint64_t calls, ns, longest_ns;
     int32_t pe, longest_pe; /* where ns and longest_ns are greatest */
 };
-_Static_assert(sizeof(struct targets) <= SHI_EXCHANGE_BYTES && sizeof(struct routine) <= SHI_EXCHANGE_BYTES,
-               "one exchange suffices");
 
-static struct gathered {
-    struct shi_counter *family[SHI_FAMILIES], *way[SHI_WAYS]; /* [n_pes] each */
-    struct shares *shares;
-    struct targets *targets;
-    struct routine *routine; /* [n_pes][TOP_ROUTINES] */
-} of;
+/* What each PE sends. */
+struct record {
+    struct shi_counter family[SHI_FAMILIES], way[SHI_WAYS];
+    uint64_t ns, waited_ns; /* from init to finalize; of that in calls that wait for other PEs */
+    uint64_t requests, rounds, deepest;
+    struct targets targets;
+    struct routine routine[TOP_ROUTINES];
+};
+static struct record *of; /* [n_pes] */
 
-/* Send `bytes` from `mine`; PE 0 gets those of all PEs, `stride` apart. */
-static void gather(const void *mine, size_t bytes, void *out, size_t stride)
+/* Send `mine`; PE 0 gets those of all PEs. */
+static void gather(const struct record *mine)
 {
     struct shmem_team *world = &shi_team_world;
     world->routine = "shmem_finalize";
-    shi_team_exchange(world, mine, bytes);
-    for (int pe = 0; pe < world->n && shi_world.pe == 0; pe++)
-        memcpy((char *)out + (size_t)pe * stride, shi_team_buffer(world, 0, pe), bytes);
+    for (size_t at = 0, some; at < sizeof *mine; at += some) {
+        some = sizeof *mine - at < SHI_EXCHANGE_BYTES ? sizeof *mine - at : SHI_EXCHANGE_BYTES;
+        shi_team_exchange(world, (const char *)mine + at, some);
+        for (int pe = 0; pe < world->n && shi_world.pe == 0; pe++)
+            memcpy((char *)&of[pe] + at, shi_team_buffer(world, 0, pe), some);
+    }
 }
 
 /* Keep t if it is among those with most bytes, which are in descending order. */
@@ -177,53 +176,23 @@ static int waits(int family)
     return family == SHI_COLLECTIVES || family == SHI_BARRIERS || family == SHI_WAITS || family == SHI_LOCKS || family == SHI_ORDERS;
 }
 
-static int allocate(void)
-{
-    size_t n = shi_world.pe == 0 ? (size_t)shi_world.n_pes : 1;
-    struct shi_counter *counters = calloc(n * (SHI_FAMILIES + SHI_WAYS), sizeof *counters);
-    of.shares = calloc(n, sizeof *of.shares);
-    of.targets = calloc(n, sizeof *of.targets);
-    of.routine = calloc(n * TOP_ROUTINES, sizeof *of.routine);
-    for (int k = 0; k < SHI_FAMILIES; k++)
-        of.family[k] = counters + (size_t)k * n;
-    for (int k = 0; k < SHI_WAYS; k++)
-        of.way[k] = counters + (size_t)(SHI_FAMILIES + k) * n;
-    return counters && of.shares && of.targets && of.routine ? 0 : -ENOMEM;
-}
-
-static void release(void)
-{
-    free(of.family[0]);
-    free(of.shares);
-    free(of.targets);
-    free(of.routine);
-}
-
 int shi_stats_gather(void)
 {
-    struct shares mine = {.ns = shi_now_ns() - all.start_ns, .requests = all.ring.requests, .rounds = all.ring.rounds,
-                          .deepest = all.ring.deepest};
-    int err = allocate();
-    if (!shi_team_all("shmem_finalize", &shi_team_world, !err)) {
-        release();
+    struct record mine = {.ns = shi_now_ns() - all.start_ns, .requests = all.ring.requests, .rounds = all.ring.rounds,
+                          .deepest = all.ring.deepest, .targets = top_targets()};
+    of = shi_world.pe == 0 ? calloc((size_t)shi_world.n_pes, sizeof *of) : NULL;
+    if (!shi_team_all("shmem_finalize", &shi_team_world, of || shi_world.pe)) {
+        free(of);
         return -ENOMEM;
     }
-    for (int k = 0; k < SHI_FAMILIES; k++) {
-        gather(&all.family[k], sizeof all.family[k], of.family[k], sizeof *of.family[k]);
+    memcpy(mine.family, all.family, sizeof mine.family);
+    memcpy(mine.way, all.way, sizeof mine.way);
+    for (int k = 0; k < SHI_FAMILIES; k++)
         mine.waited_ns += waits(k) ? all.family[k].ns : 0;
-    }
-    for (int k = 0; k < SHI_WAYS; k++)
-        gather(&all.way[k], sizeof all.way[k], of.way[k], sizeof *of.way[k]);
-    gather(&mine, sizeof mine, of.shares, sizeof *of.shares);
-    struct targets targets = top_targets();
-    gather(&targets, sizeof targets, of.targets, sizeof *of.targets);
     qsort(all.routine, SHI_ROUTINES, sizeof *all.routine, by_time);
-    for (int i = 0; i < TOP_ROUTINES; i++) {
-        struct routine r = describe(&all.routine[i]);
-        gather(&r, sizeof r, of.routine + i, TOP_ROUTINES * sizeof *of.routine);
-    }
-    if (shi_world.pe != 0)
-        release();
+    for (int i = 0; i < TOP_ROUTINES; i++)
+        mine.routine[i] = describe(&all.routine[i]);
+    gather(&mine);
     return 0;
 }
 
@@ -257,13 +226,15 @@ static struct spread spread_of(double *v, int n)
     return s;
 }
 
-static struct shi_counter sum(const struct shi_counter *c)
+/* Of all PEs: the counter that PE 0 has there. */
+static struct shi_counter sum(const struct shi_counter *of_pe_0)
 {
     struct shi_counter s = {0, 0, 0};
     for (int pe = 0; pe < shi_world.n_pes; pe++) {
-        s.calls += c[pe].calls;
-        s.bytes += c[pe].bytes;
-        s.ns += c[pe].ns;
+        const struct shi_counter *c = (const void *)((const char *)of_pe_0 + (size_t)pe * sizeof *of);
+        s.calls += c->calls;
+        s.bytes += c->bytes;
+        s.ns += c->ns;
     }
     return s;
 }
@@ -274,11 +245,11 @@ static void print_families(FILE *f, double *v)
     fprintf(f, "fulmar: %-10s %12s %10s | ms of a PE: %10s %10s %10s %8s %10s\n", "what", "calls", "bytes", "least", "median", "most",
             "by PE", "most/mean");
     for (int k = 0; k < SHI_FAMILIES; k++) {
-        struct shi_counter total = sum(of.family[k]);
+        struct shi_counter total = sum(&of->family[k]);
         if (!total.calls)
             continue;
         for (int pe = 0; pe < shi_world.n_pes; pe++)
-            v[pe] = (double)of.family[k][pe].ns * 1e-6;
+            v[pe] = (double)of[pe].family[k].ns * 1e-6;
         struct spread s = spread_of(v, shi_world.n_pes);
         fprintf(f, "fulmar: %-10s %12" PRIu64 " %10s | %11s %10.3f %10.3f %10.3f %8d %10.2f\n", shi_family_name[k], total.calls,
                 k < SHI_TARGETED ? human(total.bytes, text) : "-", "", s.least, s.median, s.most, s.pe,
@@ -289,9 +260,9 @@ static void print_families(FILE *f, double *v)
 static void print_ways(FILE *f)
 {
     char text[16];
-    struct shares s = {0};
+    uint64_t requests = 0, rounds = 0, deepest = 0;
     for (int k = 0, n = 0; k < SHI_WAYS; k++) {
-        struct shi_counter total = sum(of.way[k]);
+        struct shi_counter total = sum(&of->way[k]);
         if (total.calls)
             fprintf(f, "%s %" PRIu64 " calls by %s with %s", n++ ? "," : "fulmar: ways:", total.calls, shi_way_name[k],
                     human(total.bytes, text));
@@ -299,13 +270,13 @@ static void print_ways(FILE *f)
             fputc('\n', f);
     }
     for (int pe = 0; pe < shi_world.n_pes; pe++) {
-        s.requests += of.shares[pe].requests;
-        s.rounds += of.shares[pe].rounds;
-        s.deepest = of.shares[pe].deepest > s.deepest ? of.shares[pe].deepest : s.deepest;
+        requests += of[pe].requests;
+        rounds += of[pe].rounds;
+        deepest = of[pe].deepest > deepest ? of[pe].deepest : deepest;
     }
-    if (s.requests)
+    if (requests)
         fprintf(f, "fulmar: rings: %" PRIu64 " requests of kernels in %" PRIu64 " rounds, at most %" PRIu64 " at a time\n",
-                s.requests, s.rounds, s.deepest);
+                requests, rounds, deepest);
 }
 
 static void print_pairs(FILE *f)
@@ -313,7 +284,7 @@ static void print_pairs(FILE *f)
     char text[16];
     struct targets best = {0};
     for (int i = 0; i < shi_world.n_pes * TOP_TARGETS; i++)
-        keep_top(&best, of.targets[i / TOP_TARGETS].top[i % TOP_TARGETS]);
+        keep_top(&best, of[i / TOP_TARGETS].targets.top[i % TOP_TARGETS]);
     for (int i = 0; i < TOP_TARGETS && best.top[i].bytes; i++)
         fprintf(f, "%s PE %d with PE %d %s", i ? "," : "fulmar: most bytes:", best.top[i].from, best.top[i].pe,
                 human(best.top[i].bytes, text));
@@ -321,30 +292,30 @@ static void print_pairs(FILE *f)
         fputc('\n', f);
 }
 
-/* Add the routines of all PEs by name to the first entries. Returns their number. */
-static int merge_routines(void)
+/* Add the routines of all PEs by name. Returns their number. */
+static int merge_routines(struct routine *merged)
 {
     int n = 0;
     for (int i = 0; i < shi_world.n_pes * TOP_ROUTINES; i++) {
-        const struct routine r = of.routine[i];
+        const struct routine *r = &of[i / TOP_ROUTINES].routine[i % TOP_ROUTINES];
         int at = 0;
-        while (at < n && strcmp(of.routine[at].name, r.name) != 0)
+        while (at < n && strcmp(merged[at].name, r->name) != 0)
             at++;
-        struct routine *to = &of.routine[at];
-        if (!*r.name)
+        struct routine *to = &merged[at];
+        if (!*r->name)
             continue;
         if (at == n) {
-            of.routine[n++] = r;
+            merged[n++] = *r;
             continue;
         }
-        to->calls += r.calls;
-        if (r.ns > to->ns) {
-            to->ns = r.ns;
-            to->pe = r.pe;
+        to->calls += r->calls;
+        if (r->ns > to->ns) {
+            to->ns = r->ns;
+            to->pe = r->pe;
         }
-        if (r.longest_ns > to->longest_ns) {
-            to->longest_ns = r.longest_ns;
-            to->longest_pe = r.longest_pe;
+        if (r->longest_ns > to->longest_ns) {
+            to->longest_ns = r->longest_ns;
+            to->longest_pe = r->longest_pe;
         }
     }
     return n;
@@ -358,13 +329,16 @@ static int routines_by_time(const void *a, const void *b)
 
 static void print_routines(FILE *f)
 {
-    int n = merge_routines();
-    qsort(of.routine, (size_t)n, sizeof *of.routine, routines_by_time);
+    struct routine *merged = calloc((size_t)shi_world.n_pes * TOP_ROUTINES, sizeof *merged);
+    int n = merged ? merge_routines(merged) : 0;
+    if (merged)
+        qsort(merged, (size_t)n, sizeof *merged, routines_by_time);
     for (int i = 0; i < n && i < SHOWN_ROUTINES; i++) {
-        const struct routine *r = &of.routine[i];
+        const struct routine *r = &merged[i];
         fprintf(f, "fulmar: %-32s %8" PRIu64 " calls, %.3f ms in PE %d, the longest %.3f ms in PE %d\n", r->name, r->calls,
                 (double)r->ns * 1e-6, r->pe, (double)r->longest_ns * 1e-6, r->longest_pe);
     }
+    free(merged);
 }
 
 void shi_stats_table(FILE *f)
@@ -372,13 +346,13 @@ void shi_stats_table(FILE *f)
     int n = shi_world.n_pes;
     double *v = calloc((size_t)n, sizeof *v);
     for (int pe = 0; v && pe < n; pe++)
-        v[pe] = (double)of.shares[pe].ns * 1e-6;
+        v[pe] = (double)of[pe].ns * 1e-6;
     if (v) {
         struct spread s = spread_of(v, n);
         fprintf(f, "fulmar: %d PE%s, %.3f ms from init to finalize\n", n, n == 1 ? "" : "s", s.most);
         print_families(f, v);
         for (int pe = 0; pe < n; pe++)
-            v[pe] = 100.0 * (double)of.shares[pe].waited_ns / (double)(of.shares[pe].ns + 1);
+            v[pe] = 100.0 * (double)of[pe].waited_ns / (double)(of[pe].ns + 1);
         s = spread_of(v, n);
         fprintf(f, "fulmar: waiting for other PEs (collective, barrier, wait, lock, order): %.1f %% of the time in the median, "
                    "%.1f %% to %.1f %% (PE %d)\n", s.median, s.least, s.most, s.pe);
@@ -388,5 +362,5 @@ void shi_stats_table(FILE *f)
         print_routines(f);
     }
     free(v);
-    release();
+    free(of);
 }
