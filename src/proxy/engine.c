@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH = 64 };
+#include "host/policy/limits.h"
 
 struct shi_cohort {
     uint64_t end; /* the ticket after its last */
@@ -251,7 +251,7 @@ static int read_slot(const struct shi_engine *e, struct shi_request *out)
 
 static void take(struct shi_engine *e)
 {
-    for (int n = 0; n < BATCH && e->free_ops && read_slot(e, &e->free_ops->request); n++) {
+    for (int n = 0; n < SHI_PROXY_BATCH && e->free_ops && read_slot(e, &e->free_ops->request); n++) {
         if (!e->open)
             cohort_open(e);
         struct shi_engine_op *op = e->free_ops;

@@ -6,6 +6,7 @@
 
 #include "host/net/node/progress.h"
 #include "host/ops/wait.h"
+#include "host/policy/limits.h"
 #include "host/tag/tag.h"
 #include "host/util/log.h"
 #include "host/util/tsan.h"
@@ -55,8 +56,6 @@ static inline struct shi_tag_params shi_tag_accepts(const char *routine, shmem_t
 }
 
 /* ---- waiting ----------------------------------------------------------------------------------------------------- */
-
-enum { SHI_TAG_POLLS = 64 }; /* back to back, before a wait step, which checks for an abort and may yield */
 
 static inline void shi_tag_step(struct shi_wait *w)
 {

@@ -8,9 +8,8 @@
 #include "host/coll/agree.h"
 #include "host/ops/rma.h"
 #include "host/ops/span.h"
+#include "host/policy/limits.h"
 #include "host/util/log.h"
-
-enum { INLINE_BYTES = 1032 /* longest block that a collect between nodes sends with its length */ };
 
 /* The members' blocks in dest: member i's from at[i] to at[i + 1], or all of `each` bytes. */
 struct layout {
@@ -115,7 +114,7 @@ void shi_coll_fcollect(const char *routine, struct shmem_team *t, void *dest, co
 /* What the members exchange in a collect: the length of a block, and the block if it is short. */
 struct collected {
     size_t bytes;
-    char block[INLINE_BYTES];
+    char block[SHI_INLINE_BYTES];
 };
 
 /* Bytes of a record: the blocks of all members together fill one record of the stream, so that a large team does not pay for short ones. */

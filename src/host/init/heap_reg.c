@@ -5,10 +5,9 @@
 
 #include "host/coll/team.h"
 #include "host/net/stream/stream.h"
+#include "host/policy/limits.h"
 #include "host/util/log.h"
 #include "host/util/memory.h"
-
-static const size_t least_step = 64 << 20;
 
 /* What each PE sends to the others: its last registration. */
 struct offer {
@@ -34,7 +33,7 @@ size_t shi_heap_reg_pinned(void)
  * that takes more than half of the memory that is left. */
 static size_t generous(size_t bytes)
 {
-    size_t all = shi_world.heap_bytes, step = own.bytes < least_step ? least_step : own.bytes;
+    size_t all = shi_world.heap_bytes, step = own.bytes < SHI_PIN_STEP ? SHI_PIN_STEP : own.bytes;
     size_t most = all - own.bytes < step ? all : own.bytes + step;
     if (shi_world.config.prefault)
         return all;

@@ -17,6 +17,7 @@
 #define SHI_TRIM_NS 10000000000ull /* so often memory is given back that nothing has used since */
 enum {
     SHI_SERVE_MS = 50,      /* the longest sleep in the network's wait: heartbeats, acknowledgements */
+    SHI_PROXY_BATCH = 64,   /* requests that the proxy takes from a ring in one round */
     SHI_PROXY_SLICE_NS = 100000 /* the proxy's time slice: it runs for microseconds, so the scheduler may prefer it */
 };
 
@@ -30,6 +31,19 @@ enum {
     SHI_GPC_PROBES = 64,          /* functions that cannot go on yet which one dispatch asks */
     SHI_GPC_NESTED = 16,          /* functions on one stack */
     SHI_GPC_FETCHES = 4           /* long data that a PE reads at a time: more would wait for the same memory */
+};
+
+/* ---- messages on a node -------------------------------------------------------------------------------------------------- */
+
+enum {
+    SHI_AM_BUDGET = 64,        /* messages that one poll hands over */
+    SHI_AM_RETRIES = 8,        /* and retries of sends to each PE */
+    SHI_AM_IN_A_ROW = 32,      /* messages of one sender in a row */
+    SHI_AM_RELEASE_CELLS = 16, /* read, then the sender may reuse them */
+    SHI_AM_HOT = 8,            /* every poll reads the FIFOs of so many senders, idle or not */
+    SHI_AM_PATIENCE = 1000,    /* idle polls until a FIFO beyond those is read less often: each is a line of the caches */
+    SHI_AM_COLD = 4,           /* FIFOs of those that a poll reads */
+    SHI_TAG_POLLS = 64         /* of a wait for a tagged message, back to back, before it looks for an abort and may yield */
 };
 
 /* ---- a stream of messages to a PE of another node ---------------------------------------------------------------------- */
@@ -46,6 +60,14 @@ enum {
     SHI_STEPS_AHEAD = 8       /* exchanges of an alltoall that a PE begins ahead of those that send to it, so that none is flooded */
 };
 #define SHI_UNSENT_NS 1000000000ull /* at the end: for messages that the network has no room for yet */
+
+/* ---- memory that only a device, or that the network accesses ------------------------------------------------------------ */
+
+enum {
+    SHI_WORDS_JOINED = 64, /* updates of words, after which another agent gets its turn, */
+    SHI_WORDS_REST = 8,    /* for so many calls */
+    SHI_PIN_STEP = 64 << 20 /* of the heap, registered at a time, at least, where the network pins it */
+};
 
 /* ---- failures ---------------------------------------------------------------------------------------------------------- */
 
@@ -71,6 +93,7 @@ enum {
 
 enum {
     SHI_BLOCK_BYTES = 8192,          /* combined at a time: stays in the first-level cache */
+    SHI_INLINE_BYTES = 1032,         /* of a block that a collect between nodes sends with its length, as it may be shorter than others */
     SHI_REMOTE_BLOCK_BYTES = 524288  /* the same between nodes: each block waits for the network twice */
 };
 

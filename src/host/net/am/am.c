@@ -19,11 +19,10 @@
 #include <stdlib.h>
 
 #include "host/net/node/progress.h"
+#include "host/policy/limits.h"
 #include "host/util/log.h"
 #include "host/util/spin.h"
 #include "host/util/table.h"
-
-enum { BUDGET = 64, RETRIES = 8 }; /* of one poll: messages; retries for each PE */
 
 struct peer {
     uint8_t lock;
@@ -202,7 +201,7 @@ static int retry_all(void)
     for (int n = __atomic_load_n(&waiting.n, __ATOMIC_RELAXED); n > 0; n--) {
         struct peer *p = unlist();
         int more = 1, err = 0;
-        for (int i = 0; i < RETRIES && more && !err; i++) {
+        for (int i = 0; i < SHI_AM_RETRIES && more && !err; i++) {
             err = run_first(p, &more);
             complete += !err;
         }
@@ -218,9 +217,9 @@ static int poll_once(void)
 {
     if (!shi_spin_try(&polling))
         return 0;
-    int n = node->poll(BUDGET);
+    int n = node->poll(SHI_AM_BUDGET);
     if (remote)
-        n += remote->poll(BUDGET);
+        n += remote->poll(SHI_AM_BUDGET);
     if (__atomic_load_n(&waiting.n, __ATOMIC_RELAXED))
         n += retry_all();
     shi_spin_unlock(&polling);

@@ -32,6 +32,7 @@
 #include "host/net/am/am.h"
 #include "host/net/am/am_pull.h"
 #include "host/net/node/doorbell.h"
+#include "host/policy/limits.h"
 #include "host/util/base.h"
 #include "host/util/log.h"
 #include "host/util/spin.h"
@@ -42,12 +43,7 @@ enum {
     FEW_PES = 32, SHORT_SLOT_BYTES = 2 * SHI_LINE_BYTES, /* of nodes with more PEs than that, to save memory */
     MOST_SLOTS = 128,   /* few: the lines of a FIFO that is emptied as it fills stay in the caches */
     CELL_BYTES = 4096,  /* a page, beyond which no processor prefetches */
-    PAIR_CELLS = 64, MOST_CELLS = 256, NODE_CELLS = 8192, /* of a pair and of a PE, at most; of a node */
-    DRAIN = 32,         /* messages of one FIFO in a row, at most */
-    RELEASE_CELLS = 16, /* read, then the sender may reuse them */
-    HOT = 8,            /* every poll reads at least so many FIFOs, idle or not */
-    PATIENCE = 1000,    /* idle polls until a FIFO beyond those is read less often */
-    COLD_POLLS = 4      /* FIFOs that a poll reads of those that are read less often */
+    PAIR_CELLS = 64, MOST_CELLS = 256, NODE_CELLS = 8192 /* of a pair and of a PE, at most; of a node */
 };
 
 struct slot {
@@ -95,7 +91,7 @@ struct in {
     uint64_t ticket, released; /* of the next message; slots that the sender may reuse */
     int cells;               /* read since then */
     int pe, rank;
-    int idle; /* polls that found nothing, up to PATIENCE + 1 */
+    int idle; /* polls that found nothing, up to SHI_AM_PATIENCE + 1 */
 };
 
 static struct shi_am_world world;
@@ -345,7 +341,7 @@ static int drain(struct in *f, int most)
         }
         shi_am_deliver(f->pe, id, f->cell + s->body[0] * CELL_BYTES, bytes);
         f->cells += (int)CELLS_OF(bytes);
-        if (f->cells >= RELEASE_CELLS)
+        if (f->cells >= SHI_AM_RELEASE_CELLS)
             release(f);
     }
     if (f->ticket != f->released)
@@ -384,7 +380,7 @@ static void swap(int a, int b)
 /* Read some of the FIFOs that have long been idle; those with messages move to the hot ones. */
 static int poll_cold(int most)
 {
-    int count = 0, polls = n_in - n_hot < COLD_POLLS ? n_in - n_hot : COLD_POLLS;
+    int count = 0, polls = n_in - n_hot < SHI_AM_COLD ? n_in - n_hot : SHI_AM_COLD;
     for (; polls > 0 && count < most; polls--) {
         cold_next = cold_next + 1 < n_in && cold_next >= n_hot ? cold_next + 1 : n_hot;
         int some = drain(&ins[cold_next], most - count);
@@ -403,10 +399,10 @@ static int poll_hot(int most)
     int count = 0;
     first = first + 1 < n_hot ? first + 1 : 0;
     for (int k = 0, i = first; k < n_hot && count < most; k++, i = i + 1 < n_hot ? i + 1 : 0) {
-        int some = drain(&ins[i], most - count < DRAIN ? most - count : DRAIN);
+        int some = drain(&ins[i], most - count < SHI_AM_IN_A_ROW ? most - count : SHI_AM_IN_A_ROW);
         count += some;
-        ins[i].idle = some ? 0 : ins[i].idle + (ins[i].idle <= PATIENCE);
-        if (shi_unlikely(ins[i].idle > PATIENCE) && n_hot > HOT)
+        ins[i].idle = some ? 0 : ins[i].idle + (ins[i].idle <= SHI_AM_PATIENCE);
+        if (shi_unlikely(ins[i].idle > SHI_AM_PATIENCE) && n_hot > SHI_AM_HOT)
             swap(i, --n_hot);
     }
     return count;

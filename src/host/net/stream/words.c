@@ -4,8 +4,7 @@
 #include <stddef.h>
 
 #include "host/net/node/amo_word.h"
-
-enum { MOST_JOINED = 64, REST = 8 }; /* updates after which another agent gets its turn: for so many calls */
+#include "host/policy/limits.h"
 
 /* The old value does not matter. */
 static int sets(const struct shi_word_update *u)
@@ -34,9 +33,9 @@ static struct shi_word_update **find(struct shi_word_update **firsts, int n, con
 /* Remove the updates of the next round from `open`: up to one whose word overlaps with a different word of the round. */
 static struct shi_word_update *take(struct shi_words *w)
 {
-    struct shi_word_update *firsts[MOST_JOINED], **f, *all = w->open, *u = all, *before = NULL;
+    struct shi_word_update *firsts[SHI_WORDS_JOINED], **f, *all = w->open, *u = all, *before = NULL;
     int n = 0;
-    for (; u && w->joined < MOST_JOINED; before = u, u = u->next, w->joined++) {
+    for (; u && w->joined < SHI_WORDS_JOINED; before = u, u = u->next, w->joined++) {
         f = find(firsts, n, u);
         if (f == firsts + n) {
             firsts[n++] = u;
@@ -109,10 +108,10 @@ int shi_words_poll(struct shi_words *w)
     }
     if (w->held && !w->reading && w->writes <= w->copies->ended) { /* else the next round has begun behind these copies */
         w->held = 0;
-        w->rest = w->open && w->joined >= MOST_JOINED ? REST : 0;
+        w->rest = w->open && w->joined >= SHI_WORDS_JOINED ? SHI_WORDS_REST : 0;
         shi_amo_unlock(w->lock); /* R8 */
     }
-    if (!w->open || w->reading || w->rest > 0 || (w->held && w->joined >= MOST_JOINED)) {
+    if (!w->open || w->reading || w->rest > 0 || (w->held && w->joined >= SHI_WORDS_JOINED)) {
         w->rest -= w->rest > 0;
         return went_on;
     }
