@@ -11,7 +11,7 @@ FNR == NR { exported[$1]; next }
     next
 }
 
-/SHI_DEF(_BOTH)?\(|^HANDLE\(|^ *ON_QUEUE\(|^ *[a-z_][A-Za-z0-9_ ]* \**[a-z0-9_#A-Z]+\(.*[^;]$/ {
+/SHI_DEF(_BOTH)?\(|^SHI_TAG_BUFFERS\(|^HANDLE\(|^ *ON_QUEUE\(|^ *[a-z_][A-Za-z0-9_ ]* \**[a-z0-9_#A-Z]+\(.*[^;]$/ {
     line = $0
     while (match(line, /[A-Za-z_][A-Za-z0-9_#]*/)) {
         word = substr(line, RSTART, RLENGTH)

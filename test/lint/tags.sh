@@ -28,5 +28,6 @@ leads shmemx_int_sum_inscan '#define DO_sum_inscan(N)'
 leads shmem_broadcast64 'SHI_DEF(void, shmem_broadcast##Z,'
 leads shmemx_int_sum_reduce_on_queue 'ON_QUEUE(shmemx_##NAME##_on_queue,'
 leads shmemx_putmem_on_queue 'ON_QUEUE(shmemx_putmem_on_queue,'
+leads shmemx_tag_sendv 'SHI_TAG_BUFFERS(shmemx_tag_send, shmemx_tag_sendv,'
 leads shmemx_gpc_wait 'shmemx_gpc_wait('
 plan

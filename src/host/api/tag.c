@@ -32,57 +32,14 @@ static void send_later(const char *routine, shmem_team_t team, const struct shi_
     *request = r;
 }
 
-void shmemx_tag_send(shmem_team_t team, const void *source, size_t bytes, uint64_t tag, int pe)
-{
-    const struct shi_tag_data d = shi_tag_one(__func__, source, bytes);
-    send_and_wait(__func__, team, &d, tag, pe, 0);
-}
-
-void shmemx_tag_ssend(shmem_team_t team, const void *source, size_t bytes, uint64_t tag, int pe)
-{
-    const struct shi_tag_data d = shi_tag_one(__func__, source, bytes);
-    send_and_wait(__func__, team, &d, tag, pe, 1);
-}
-
-void shmemx_tag_sendv(shmem_team_t team, const shmemx_tag_iov_t *iov, int n, uint64_t tag, int pe)
-{
-    const struct shi_tag_data d = shi_tag_many(__func__, iov, n);
-    send_and_wait(__func__, team, &d, tag, pe, 0);
-}
-
-void shmemx_tag_ssendv(shmem_team_t team, const shmemx_tag_iov_t *iov, int n, uint64_t tag, int pe)
-{
-    const struct shi_tag_data d = shi_tag_many(__func__, iov, n);
-    send_and_wait(__func__, team, &d, tag, pe, 1);
-}
-
-void shmemx_tag_isend(shmem_team_t team, const void *source, size_t bytes, uint64_t tag, int pe,
-                      shmemx_tag_request_t *request)
-{
-    const struct shi_tag_data d = shi_tag_one(__func__, source, bytes);
-    send_later(__func__, team, &d, tag, pe, 0, request);
-}
-
-void shmemx_tag_issend(shmem_team_t team, const void *source, size_t bytes, uint64_t tag, int pe,
-                       shmemx_tag_request_t *request)
-{
-    const struct shi_tag_data d = shi_tag_one(__func__, source, bytes);
-    send_later(__func__, team, &d, tag, pe, 1, request);
-}
-
-void shmemx_tag_isendv(shmem_team_t team, const shmemx_tag_iov_t *iov, int n, uint64_t tag, int pe,
-                       shmemx_tag_request_t *request)
-{
-    const struct shi_tag_data d = shi_tag_many(__func__, iov, n);
-    send_later(__func__, team, &d, tag, pe, 0, request);
-}
-
-void shmemx_tag_issendv(shmem_team_t team, const shmemx_tag_iov_t *iov, int n, uint64_t tag, int pe,
-                        shmemx_tag_request_t *request)
-{
-    const struct shi_tag_data d = shi_tag_many(__func__, iov, n);
-    send_later(__func__, team, &d, tag, pe, 1, request);
-}
+SHI_TAG_BUFFERS(shmemx_tag_send, shmemx_tag_sendv, shmem_team_t team, const void, (uint64_t tag, int pe),
+                send_and_wait(__func__, team, &d, tag, pe, 0))
+SHI_TAG_BUFFERS(shmemx_tag_ssend, shmemx_tag_ssendv, shmem_team_t team, const void, (uint64_t tag, int pe),
+                send_and_wait(__func__, team, &d, tag, pe, 1))
+SHI_TAG_BUFFERS(shmemx_tag_isend, shmemx_tag_isendv, shmem_team_t team, const void, (uint64_t tag, int pe, shmemx_tag_request_t *request),
+                send_later(__func__, team, &d, tag, pe, 0, request))
+SHI_TAG_BUFFERS(shmemx_tag_issend, shmemx_tag_issendv, shmem_team_t team, const void, (uint64_t tag, int pe, shmemx_tag_request_t *request),
+                send_later(__func__, team, &d, tag, pe, 1, request))
 
 /* ---- receive ----------------------------------------------------------------------------------------------------- */
 
@@ -115,37 +72,25 @@ static inline void recv_later(const char *routine, const struct shi_tag_params *
     *request = r;
 }
 
-void shmemx_tag_recv(shmem_team_t team, void *dest, size_t bytes, uint64_t tag, uint64_t mask, int pe,
-                     shmemx_tag_status_t *status)
+static struct shmemx_tag_message *message_of(const char *routine, shmemx_tag_message_t *message)
 {
-    const struct shi_tag_params w = shi_tag_accepts(__func__, team, tag, mask, pe);
-    const struct shi_tag_data d = shi_tag_one(__func__, dest, bytes);
-    recv_and_wait(__func__, &w, NULL, &d, status);
+    struct shmemx_tag_message *m = *message;
+    shi_tag_start(routine);
+    if (!m)
+        shi_die(routine, "message is SHMEMX_TAG_MESSAGE_NULL: no probe has taken one");
+    *message = SHMEMX_TAG_MESSAGE_NULL;
+    return m;
 }
 
-void shmemx_tag_recvv(shmem_team_t team, const shmemx_tag_iov_t *iov, int n, uint64_t tag, uint64_t mask, int pe,
-                      shmemx_tag_status_t *status)
-{
-    const struct shi_tag_params w = shi_tag_accepts(__func__, team, tag, mask, pe);
-    const struct shi_tag_data d = shi_tag_many(__func__, iov, n);
-    recv_and_wait(__func__, &w, NULL, &d, status);
-}
-
-void shmemx_tag_irecv(shmem_team_t team, void *dest, size_t bytes, uint64_t tag, uint64_t mask, int pe,
-                      shmemx_tag_request_t *request)
-{
-    const struct shi_tag_params w = shi_tag_accepts(__func__, team, tag, mask, pe);
-    const struct shi_tag_data d = shi_tag_one(__func__, dest, bytes);
-    recv_later(__func__, &w, NULL, &d, request);
-}
-
-void shmemx_tag_irecvv(shmem_team_t team, const shmemx_tag_iov_t *iov, int n, uint64_t tag, uint64_t mask, int pe,
-                       shmemx_tag_request_t *request)
-{
-    const struct shi_tag_params w = shi_tag_accepts(__func__, team, tag, mask, pe);
-    const struct shi_tag_data d = shi_tag_many(__func__, iov, n);
-    recv_later(__func__, &w, NULL, &d, request);
-}
+#define ACCEPTED (&(const struct shi_tag_params[]){shi_tag_accepts(__func__, team, tag, mask, pe)}[0])
+SHI_TAG_BUFFERS(shmemx_tag_recv, shmemx_tag_recvv, shmem_team_t team, void, (uint64_t tag, uint64_t mask, int pe, shmemx_tag_status_t *status),
+                recv_and_wait(__func__, ACCEPTED, NULL, &d, status))
+SHI_TAG_BUFFERS(shmemx_tag_irecv, shmemx_tag_irecvv, shmem_team_t team, void, (uint64_t tag, uint64_t mask, int pe, shmemx_tag_request_t *request),
+                recv_later(__func__, ACCEPTED, NULL, &d, request))
+SHI_TAG_BUFFERS(shmemx_tag_mrecv, shmemx_tag_mrecvv, shmemx_tag_message_t *message, void, (shmemx_tag_status_t *status),
+                recv_and_wait(__func__, NULL, message_of(__func__, message), &d, status))
+SHI_TAG_BUFFERS(shmemx_tag_imrecv, shmemx_tag_imrecvv, shmemx_tag_message_t *message, void, (shmemx_tag_request_t *request),
+                recv_later(__func__, NULL, message_of(__func__, message), &d, request))
 
 /* ---- probe ------------------------------------------------------------------------------------------------------- */
 
@@ -189,38 +134,4 @@ void shmemx_tag_mprobe(shmem_team_t team, uint64_t tag, uint64_t mask, int pe, s
 {
     const struct shi_tag_params w = shi_tag_accepts(__func__, team, tag, mask, pe);
     probe_until(__func__, &w, message, status);
-}
-
-static struct shmemx_tag_message *message_of(const char *routine, shmemx_tag_message_t *message)
-{
-    struct shmemx_tag_message *m = *message;
-    shi_tag_start(routine);
-    if (!m)
-        shi_die(routine, "message is SHMEMX_TAG_MESSAGE_NULL: no probe has taken one");
-    *message = SHMEMX_TAG_MESSAGE_NULL;
-    return m;
-}
-
-void shmemx_tag_mrecv(shmemx_tag_message_t *message, void *dest, size_t bytes, shmemx_tag_status_t *status)
-{
-    const struct shi_tag_data d = shi_tag_one(__func__, dest, bytes);
-    recv_and_wait(__func__, NULL, message_of(__func__, message), &d, status);
-}
-
-void shmemx_tag_mrecvv(shmemx_tag_message_t *message, const shmemx_tag_iov_t *iov, int n, shmemx_tag_status_t *status)
-{
-    const struct shi_tag_data d = shi_tag_many(__func__, iov, n);
-    recv_and_wait(__func__, NULL, message_of(__func__, message), &d, status);
-}
-
-void shmemx_tag_imrecv(shmemx_tag_message_t *message, void *dest, size_t bytes, shmemx_tag_request_t *request)
-{
-    const struct shi_tag_data d = shi_tag_one(__func__, dest, bytes);
-    recv_later(__func__, NULL, message_of(__func__, message), &d, request);
-}
-
-void shmemx_tag_imrecvv(shmemx_tag_message_t *message, const shmemx_tag_iov_t *iov, int n, shmemx_tag_request_t *request)
-{
-    const struct shi_tag_data d = shi_tag_many(__func__, iov, n);
-    recv_later(__func__, NULL, message_of(__func__, message), &d, request);
 }

@@ -55,6 +55,21 @@ static inline struct shi_tag_params shi_tag_accepts(const char *routine, shmem_t
                                    .pe = pe == SHMEMX_TAG_ANY_SOURCE ? SHI_MATCH_ANY : shi_team_world_pe(t, pe)};
 }
 
+/* Two routines: NAME has one buffer, of the type BUFFER, and NAMEV a list, behind the parameter FIRST and before those in REST, which are
+ * in parentheses. CALL has the data in `d`. */
+#define SHI_TAG_BUFFERS(NAME, NAMEV, FIRST, BUFFER, REST, CALL)                \
+    void NAME(FIRST, BUFFER *buffer, size_t bytes, SHI_TAG_UNPACK REST)        \
+    {                                                                          \
+        const struct shi_tag_data d = shi_tag_one(__func__, buffer, bytes);    \
+        CALL;                                                                  \
+    }                                                                          \
+    void NAMEV(FIRST, const shmemx_tag_iov_t *iov, int n, SHI_TAG_UNPACK REST) \
+    {                                                                          \
+        const struct shi_tag_data d = shi_tag_many(__func__, iov, n);          \
+        CALL;                                                                  \
+    }
+#define SHI_TAG_UNPACK(...) __VA_ARGS__
+
 /* ---- waiting ----------------------------------------------------------------------------------------------------- */
 
 static inline void shi_tag_step(struct shi_wait *w)

@@ -239,33 +239,10 @@ static void init_send(const char *routine, shmem_team_t team, const struct shi_t
     init(routine, &p, request);
 }
 
-void shmemx_tag_send_init(shmem_team_t team, const void *source, size_t bytes, uint64_t tag, int pe,
-                          shmemx_tag_request_t *request)
-{
-    const struct shi_tag_data d = shi_tag_one(__func__, source, bytes);
-    init_send(__func__, team, &d, tag, pe, 0, request);
-}
-
-void shmemx_tag_ssend_init(shmem_team_t team, const void *source, size_t bytes, uint64_t tag, int pe,
-                           shmemx_tag_request_t *request)
-{
-    const struct shi_tag_data d = shi_tag_one(__func__, source, bytes);
-    init_send(__func__, team, &d, tag, pe, 1, request);
-}
-
-void shmemx_tag_sendv_init(shmem_team_t team, const shmemx_tag_iov_t *iov, int n, uint64_t tag, int pe,
-                           shmemx_tag_request_t *request)
-{
-    const struct shi_tag_data d = shi_tag_many(__func__, iov, n);
-    init_send(__func__, team, &d, tag, pe, 0, request);
-}
-
-void shmemx_tag_ssendv_init(shmem_team_t team, const shmemx_tag_iov_t *iov, int n, uint64_t tag, int pe,
-                            shmemx_tag_request_t *request)
-{
-    const struct shi_tag_data d = shi_tag_many(__func__, iov, n);
-    init_send(__func__, team, &d, tag, pe, 1, request);
-}
+SHI_TAG_BUFFERS(shmemx_tag_send_init, shmemx_tag_sendv_init, shmem_team_t team, const void,
+                (uint64_t tag, int pe, shmemx_tag_request_t *request), init_send(__func__, team, &d, tag, pe, 0, request))
+SHI_TAG_BUFFERS(shmemx_tag_ssend_init, shmemx_tag_ssendv_init, shmem_team_t team, const void,
+                (uint64_t tag, int pe, shmemx_tag_request_t *request), init_send(__func__, team, &d, tag, pe, 1, request))
 
 static void init_recv(const char *routine, shmem_team_t team, const struct shi_tag_data *data, uint64_t tag, uint64_t mask,
                       int pe, shmemx_tag_request_t *request)
@@ -275,19 +252,8 @@ static void init_recv(const char *routine, shmem_team_t team, const struct shi_t
     init(routine, &p, request);
 }
 
-void shmemx_tag_recv_init(shmem_team_t team, void *dest, size_t bytes, uint64_t tag, uint64_t mask, int pe,
-                          shmemx_tag_request_t *request)
-{
-    const struct shi_tag_data d = shi_tag_one(__func__, dest, bytes);
-    init_recv(__func__, team, &d, tag, mask, pe, request);
-}
-
-void shmemx_tag_recvv_init(shmem_team_t team, const shmemx_tag_iov_t *iov, int n, uint64_t tag, uint64_t mask, int pe,
-                           shmemx_tag_request_t *request)
-{
-    const struct shi_tag_data d = shi_tag_many(__func__, iov, n);
-    init_recv(__func__, team, &d, tag, mask, pe, request);
-}
+SHI_TAG_BUFFERS(shmemx_tag_recv_init, shmemx_tag_recvv_init, shmem_team_t team, void, (uint64_t tag, uint64_t mask, int pe, shmemx_tag_request_t *request),
+                init_recv(__func__, team, &d, tag, mask, pe, request))
 
 static void start(const char *routine, struct shmemx_tag_request *r)
 {
