@@ -8,7 +8,7 @@
  *   fetches            progress, dispatcher           the same          limit.h
  *   sent, received     all senders; progress          shi_gpc_settle    relaxed: compared when nothing moves
  *
- * At most FETCHES messages are being fetched, or fetched and not yet used, so that large calls do not fill this PE's memory.
+ * At most SHI_GPC_FETCHES messages are being fetched, or fetched and not yet used, so that large calls do not fill this PE's memory.
  * They cannot deadlock: a message's fetch ends before its function begins.
  */
 #include "host/gpc/gpc_wire.h"

@@ -16,7 +16,7 @@
 #define SHI_IDLE_LAST_NS 8000000  /* and double up to this */
 #define SHI_TRIM_NS 10000000000ull /* so often memory is given back that nothing has used since */
 enum {
-    SHI_SERVE_MS = 50,      /* the longest sleep in the network's wait: heartbeats, acknowledgements */
+    SHI_SERVE_MS = 50,      /* the longest sleep of the progress thread in the network's wait */
     SHI_PROXY_BATCH = 64,   /* requests that the proxy takes from a ring in one round */
     SHI_PROXY_SLICE_NS = 100000 /* the proxy's time slice: it runs for microseconds, so the scheduler may prefer it */
 };
@@ -30,7 +30,7 @@ enum {
     SHI_GPC_PAUSE_NS = 1000000,   /* such a pause */
     SHI_GPC_PROBES = 64,          /* functions that cannot go on yet which one dispatch asks */
     SHI_GPC_NESTED = 16,          /* functions on one stack */
-    SHI_GPC_FETCHES = 4           /* long data that a PE reads at a time: more would wait for the same memory */
+    SHI_GPC_FETCHES = 4           /* calls whose long data has been read, or is being read: large ones do not fill the memory */
 };
 
 /* ---- messages on a node -------------------------------------------------------------------------------------------------- */
@@ -54,7 +54,7 @@ enum {
     SHI_ORDER_ACK_EVERY = 8,  /* messages without an acknowledgement: a stream without a quiet gets one, too */
     SHI_BATCH_READY = 4,      /* closed messages of a stream that wait for room */
     SHI_BATCHES = 256,        /* messages of a lane; replies may take more. So many are kept */
-    SHI_BATCHES_LONG = 16,    /* of those, longer than a provider's usual ones */
+    SHI_BATCHES_LONG = 16,    /* the same, of those that are longer than usual */
     SHI_WRITES = 64,          /* writes and reads to one PE at a time */
     SHI_AWAKE_NS = 20000000,  /* a PE whose library serves reads gets a message so often: its waits yield for 60 ms */
     SHI_STEPS_AHEAD = 8       /* exchanges of an alltoall that a PE begins ahead of those that send to it, so that none is flooded */
@@ -83,18 +83,18 @@ enum {
 /* ---- memory that is kept for later operations, at most ------------------------------------------------------------------- */
 
 enum {
-    SHI_KEPT_GPC = 256 << 20, /* calls and their data: a call of 64 MiB each way and its copy */
+    SHI_KEPT_GPC = 256 << 20, /* calls and their data */
     SHI_KEPT_TAGS = 4 << 20,  /* unexpected messages */
     SHI_KEPT_STREAM = 4 << 20, /* messages that came early */
-    SHI_KEPT_REQUESTS = 1 << 20 /* each kind: active messages between nodes, kernels' messages, receives, calls */
+    SHI_KEPT_REQUESTS = 1 << 20 /* of kernels; and active messages between nodes */
 };
 
 /* ---- collectives ------------------------------------------------------------------------------------------------------- */
 
 enum {
     SHI_BLOCK_BYTES = 8192,          /* combined at a time: stays in the first-level cache */
-    SHI_INLINE_BYTES = 1032,         /* of a block that a collect between nodes sends with its length, as it may be shorter than others */
-    SHI_REMOTE_BLOCK_BYTES = 524288  /* the same between nodes: each block waits for the network twice */
+    SHI_REMOTE_BLOCK_BYTES = 524288, /* the same between nodes: each block waits for the network twice */
+    SHI_INLINE_BYTES = 1032          /* the longest block that a collect between nodes sends with its length */
 };
 
 #endif
