@@ -11,13 +11,20 @@
 #include <stdio.h>
 #include <string.h>
 
-/* 1: built with ThreadSanitizer, for #if. */
+/* 1: built with ThreadSanitizer, or with AddressSanitizer; for #if. */
 #ifdef __SANITIZE_THREAD__
 #define TAP_TSAN 1
 #elif defined(__has_feature)
 #define TAP_TSAN __has_feature(thread_sanitizer)
 #else
 #define TAP_TSAN 0
+#endif
+#ifdef __SANITIZE_ADDRESS__
+#define TAP_ASAN 1
+#elif defined(__has_feature)
+#define TAP_ASAN __has_feature(address_sanitizer)
+#else
+#define TAP_ASAN 0
 #endif
 
 static int tap_pe_ = -1;             /* set by tap_pes.h */
