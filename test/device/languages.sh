@@ -98,6 +98,9 @@ if [ "$cuda" ]; then
 else
     skip "kernels in CUDA C++ in the same program" "$no_cuda"
 fi
+echo '__global__ void k() {} void start() { k<<<1, 1>>>(); }' > "$work/one.cu"
+! $OSHCXX --sycl "$work/three.cpp" "$work/one.cu" -o "$work/refused" > "$work/log" 2>&1 && says 'takes from CUDA C++ only kernels that shmemx_launch starts'
+ok $? "a line refuses CUDA C++ of one source in a program in SYCL" "$work/log"
 if [ -f "$top_builddir/.libs/libfulmar.a" ]; then
     $OSHCXX --sycl --static-shmem -O2 "$top_srcdir/examples/pass_sycl.cpp" -o "$work/static" > "$work/log" 2>&1
     ok $? "oshc++ --sycl --static-shmem compiles" "$work/log"
