@@ -2,6 +2,7 @@
 import ctypes
 import os
 import unittest
+import weakref
 
 import numpy as np
 
@@ -174,6 +175,13 @@ class Rma(Case):
             fulmar.quiet()
             fulmar.barrier_all()
             self.same(a, np.add.outer(self.last + np.arange(50), np.zeros(1000)))
+            source = np.zeros(1000)
+            kept = weakref.ref(source)
+            fulmar.put_nbi(a[0], source, self.me)
+            del source
+            self.assertIsNotNone(kept())
+            fulmar.quiet()
+            self.assertIsNone(kept())
             got = np.zeros(1000)
             fulmar.get_nbi(got, a[7], self.next)
             fulmar.quiet()
@@ -266,6 +274,10 @@ class Waits(Case):
                 self.assertFalse(fulmar.test(a, "<", 0))
                 self.assertTrue(fulmar.test(a, "<=", 1))
                 self.assertFalse(fulmar.test(a, ">", 1))
+                if dtype[0] == "i":
+                    a[0] = -3
+                    self.assertTrue(fulmar.test(a, "<", 0))
+                    a[0] = 0
                 fulmar.sync_all()
                 fulmar.p(a, self.me + 1, self.next)
                 fulmar.wait_until(a, ">", 0)
@@ -296,7 +308,8 @@ class Collectives(Case):
                 "or": lambda v: np.bitwise_or.reduce(v), "xor": lambda v: np.bitwise_xor.reduce(v)}
         for dtype in (*INTS, *FLOATS, "c8", "c16"):
             ops = [op for op in want if dtype in INTS or op in ("sum", "prod") or dtype in FLOATS and op in ("min", "max")]
-            values = [np.array([pe + 1, 2, pe % 2], dtype) for pe in range(self.n)]
+            sign = 1 if dtype[0] == "u" else -1
+            values = [np.array([pe + 1, 2, sign * (pe % 2)], dtype) for pe in range(self.n)]
             with fulmar.freed(fulmar.array(values[self.me]), fulmar.zeros(3, dtype)) as (source, dest):
                 for op in ops:
                     fulmar.reduce(dest, source, op)
@@ -328,7 +341,7 @@ class Collectives(Case):
             with fulmar.freed(fulmar.zeros((n, 2)), fulmar.array(np.arange(3.0 * n) + 100 * me)) as (into, out):
                 fulmar.alltoall(into[:, 1], out[::3])
                 self.same(into, [[0, 100 * pe + 3 * me] for pe in range(n)])
-            self.assertRaises(ValueError, fulmar.fcollect, dest[:1], source)
+            self.assertRaises(ValueError, fulmar.fcollect, dest[:2 * n - 1], source)
             self.assertRaises(TypeError, fulmar.broadcast, dest, ragged)
             fulmar.barrier_all()
 
