@@ -50,6 +50,13 @@ int shmemx_cuda_module_leave(struct CUmod_st *module);
  */
 int shmemx_cuda_session(int device);
 
+/* The address of PE pe's object for kernels of this PE's device, or NULL. */
+void *shmemx_cuda_ptr(const void *dest, int pe);
+
+/* The index of a team: kernels find its structure so many structures after that of SHMEM_DEVICE_TEAM_WORLD, once shmemx_device_team has been
+ * called for it. -1 for SHMEM_TEAM_INVALID. */
+int shmemx_cuda_team_index(shmem_team_t team);
+
 #ifdef __GNUC__
 #pragma GCC visibility pop
 #endif

@@ -11,8 +11,8 @@ fi
 ptx="-gencode arch=compute_90,code=compute_90" # all that libcuda_cpu.so uses
 
 # shellcheck disable=SC2086
-(cd "$work" && $OSHCC $ptx -c "$top_srcdir/test/device/program_other.cu" -o other.o &&
-    $OSHCC $ptx "$top_srcdir/test/device/program.cu" other.o -o program) > "$work/log" 2>&1
+{ $OSHCC $ptx -c "$top_srcdir/test/device/program_other.cu" -o "$work/other.o" &&
+    $OSHCC $ptx "$top_srcdir/test/device/program.cu" "$work/other.o" -o "$work/program"; } > "$work/log" 2>&1
 ok $? "a program of two files compiles, one of them to an object" "$work/log"
 for n in 1 2; do
     run $n 1 "$work/program" && [ "$(grep -c '^0 failed$' "$work/log")" = $n ]

@@ -9,7 +9,9 @@
 #include "device/device.h"
 #include "device/lib/state.h"
 #include "host/api/launch.h"
+#include "host/coll/team.h"
 #include "host/init/device_heap.h"
+#include "host/ops/dheap.h"
 #include "host/util/log.h"
 
 static int need_cuda(const char *routine, const struct shi_device_ops *ops)
@@ -57,6 +59,21 @@ int shmemx_cuda_session(int device)
         in_session = 1;
     }
     return session;
+}
+
+void *shmemx_cuda_ptr(const void *dest, int pe)
+{
+    shi_need_up(__func__);
+    uint64_t offset = (uintptr_t)dest - shi_world.dev_lo;
+    char *base = shi_world.dev_lo && offset < shi_world.dev_bytes && pe >= 0 && pe < shi_world.n_pes ? shi_dheap_direct(pe) : NULL;
+    return base ? base + offset : NULL;
+}
+
+int shmemx_cuda_team_index(shmem_team_t team)
+{
+    shi_need_up(__func__);
+    const struct shmem_team *t = shi_team_of(__func__, "team", team);
+    return t && t->index < SHI_SLOTS ? (int)t->index - SHI_SLOT_WORLD : -1;
 }
 
 int shmemx_cuda_module_enter(struct CUmod_st *module)

@@ -1,0 +1,303 @@
+/*
+ * host.cc - NVSHMEM's calls of the host that are no plain names of Fulmar's: start, teams by number, memory of the device that
+ * the program has chosen, launches, modules. oshcc compiles it with the program's toolkit.
+ */
+#include <nvshmemx.h>
+
+#include <cuda.h>
+
+enum { TEAMS = 512, FIRST = NVSHMEM_TEAMS_MIN - 2, SAME_INDEX = 3 }; /* as in nvshmem_device.h */
+
+static shmem_team_t same, own[TEAMS]; /* by index */
+static int status, has_heap;
+
+extern "C" {
+int rt_is_cpu(void); /* of src/cudart */
+
+/* ---- start and end ------------------------------------------------------------------------------------------------------------- */
+
+/* The teams that kernels find by their index. The one of the same PE of each node: where nodes have as many PEs. */
+static int make_teams(void)
+{
+    shmem_team_t x = SHMEM_TEAM_INVALID;
+    int on_node = shmem_team_n_pes(SHMEM_TEAM_SHARED), most = on_node;
+    for (int pe = 0; pe < shmem_n_pes(); pe++)
+        most = pe % on_node == 0 && shmem_team_translate_pe(SHMEM_TEAM_WORLD, pe, SHMEM_TEAM_SHARED) > 0 ? 0 : most;
+    if (!most || shmem_n_pes() % on_node || shmem_team_split_2d(SHMEM_TEAM_WORLD, on_node, NULL, 0, &x, NULL, 0, &same))
+        return 0;
+    if (shmemx_cuda_team_index(same) != SAME_INDEX) { /* the axes are the first teams of the job */
+        fprintf(stderr, "nvshmem_init: this build of nvshmem does not belong to this libfulmar.so\n");
+        return NVSHMEMX_ERROR_INTERNAL;
+    }
+    shmem_team_destroy(x);
+    return 0;
+}
+
+static int started(void)
+{
+    char n[16];
+    snprintf(n, sizeof n, "%d", shmem_team_n_pes(SHMEM_TEAM_SHARED));
+    setenv("ZE_CPU_DEVICES", n, 0); /* libcuda_cpu.so: programs give each PE of a node a device of its own */
+    status = NVSHMEM_STATUS_IS_BOOTSTRAPPED;
+    return make_teams();
+}
+
+/* Before Fulmar reads its variables. */
+static void take_size(void)
+{
+    const char *size = getenv("NVSHMEM_SYMMETRIC_SIZE");
+    if (size && *size)
+        setenv("SHMEM_DEVICE_SYMMETRIC_SIZE", size, 0);
+}
+
+int nvshmem_init_thread(int requested, int *provided)
+{
+    take_size();
+    int err = shmem_init_thread(requested, provided);
+    return err ? NVSHMEMX_ERROR_INTERNAL : started();
+}
+
+/* The processes of MPI's world are the PEs, as the launcher has started them. */
+int nvshmemx_init_attr(unsigned flags, nvshmemx_init_attr_t *a)
+{
+    int provided;
+    shmemx_uniqueid_t id;
+    shmemx_init_attr_t attr;
+    if (!(flags & NVSHMEMX_INIT_WITH_UNIQUEID))
+        return nvshmem_init_thread(NVSHMEM_THREAD_SERIALIZED, &provided);
+    if (!a || !a->args.uid_args.id)
+        return NVSHMEMX_ERROR_INVALID_VALUE;
+    take_size();
+    memcpy(&id, a->args.uid_args.id, sizeof id);
+    if (shmemx_set_attr_uniqueid_args(a->args.uid_args.myrank, a->args.uid_args.nranks, &id, &attr) ||
+        shmemx_init_thread_attr(SHMEMX_INIT_WITH_UNIQUEID, &attr, SHMEM_THREAD_SERIALIZED, &provided))
+        return NVSHMEMX_ERROR_INVALID_VALUE;
+    return started();
+}
+
+int nvshmemx_hostlib_init_attr(unsigned flags, nvshmemx_init_attr_t *attributes)
+{
+    return nvshmemx_init_attr(flags, attributes);
+}
+
+int nvshmemx_get_uniqueid(nvshmemx_uniqueid_t *uniqueid)
+{
+    static_assert(sizeof(nvshmemx_uniqueid_t) == sizeof(shmemx_uniqueid_t), "an id of Fulmar is one of NVSHMEM");
+    return shmemx_get_uniqueid((shmemx_uniqueid_t *)uniqueid) ? NVSHMEMX_ERROR_INTERNAL : 0;
+}
+
+int nvshmemx_set_attr_uniqueid_args(const int myrank, const int nranks, const nvshmemx_uniqueid_t *uniqueid, nvshmemx_init_attr_t *attr)
+{
+    attr->args.uid_args.id = (nvshmemx_uniqueid_t *)uniqueid;
+    attr->args.uid_args.myrank = myrank;
+    attr->args.uid_args.nranks = nranks;
+    return myrank < 0 || myrank >= nranks ? NVSHMEMX_ERROR_INVALID_VALUE : 0;
+}
+
+int nvshmemx_set_attr_mpi_comm_args(void *mpi_comm, nvshmemx_init_attr_t *attr)
+{
+    attr->mpi_comm = mpi_comm;
+    return 0;
+}
+
+int nvshmemx_init_status(void)
+{
+    return status;
+}
+
+void nvshmem_query_thread(int *provided)
+{
+    shmem_query_thread(provided);
+}
+
+void nvshmem_finalize(void)
+{
+    cudaDeviceSynchronize();
+    shmem_finalize();
+    status = has_heap = 0;
+    same = SHMEM_TEAM_INVALID;
+    memset(own, 0, sizeof own);
+}
+
+void nvshmemx_hostlib_finalize(void)
+{
+    nvshmem_finalize();
+}
+
+/* ---- teams --------------------------------------------------------------------------------------------------------------------- */
+
+shmem_team_t fulmar_nvshmem_team(nvshmem_team_t team)
+{
+    return team == NVSHMEM_TEAM_WORLD                                ? SHMEM_TEAM_WORLD
+           : team == NVSHMEM_TEAM_SHARED || team == NVSHMEMX_TEAM_NODE ? SHMEM_TEAM_SHARED
+           : team == NVSHMEMX_TEAM_SAME_MYPE_NODE                    ? same
+           : team >= NVSHMEM_TEAMS_MIN && team < FIRST + TEAMS       ? own[team - FIRST]
+                                                                     : SHMEM_TEAM_INVALID;
+}
+
+/* The number of a new team; kernels can use it from now on, or when the device heap comes up. */
+static nvshmem_team_t number_of(shmem_team_t team)
+{
+    int index = team == SHMEM_TEAM_INVALID ? -1 : shmemx_cuda_team_index(team);
+    if (index < 2)
+        return NVSHMEM_TEAM_INVALID;
+    own[index] = team;
+    if (has_heap)
+        shmemx_device_team(team);
+    return FIRST + index;
+}
+
+int nvshmem_team_split_strided(nvshmem_team_t parent, int start, int stride, int size, const nvshmem_team_config_t *, long, nvshmem_team_t *out)
+{
+    shmem_team_t team = SHMEM_TEAM_INVALID;
+    int err = shmem_team_split_strided(fulmar_nvshmem_team(parent), start, stride, size, NULL, 0, &team);
+    *out = number_of(team);
+    return err ? NVSHMEMX_ERROR_INVALID_VALUE : 0;
+}
+
+int nvshmem_team_split_2d(nvshmem_team_t parent, int xrange, const nvshmem_team_config_t *, long, nvshmem_team_t *x, const nvshmem_team_config_t *,
+                          long, nvshmem_team_t *y)
+{
+    shmem_team_t tx = SHMEM_TEAM_INVALID, ty = SHMEM_TEAM_INVALID;
+    int err = shmem_team_split_2d(fulmar_nvshmem_team(parent), xrange, NULL, 0, &tx, NULL, 0, &ty);
+    *x = number_of(tx);
+    *y = number_of(ty);
+    return err ? NVSHMEMX_ERROR_INVALID_VALUE : 0;
+}
+
+void nvshmem_team_destroy(nvshmem_team_t team)
+{
+    if (team < NVSHMEM_TEAMS_MIN)
+        return;
+    shmem_team_destroy(fulmar_nvshmem_team(team));
+    own[team - FIRST] = SHMEM_TEAM_INVALID;
+}
+
+void nvshmem_team_get_config(nvshmem_team_t, nvshmem_team_config_t *config)
+{
+    *config = NVSHMEM_TEAM_CONFIG_INITIALIZER;
+    config->num_contexts = 0;
+}
+
+/* ---- memory -------------------------------------------------------------------------------------------------------------------- */
+
+/* The first allocation takes the device that is the program's now. */
+static void need_device(void)
+{
+    int device;
+    if (!has_heap && cudaGetDevice(&device) == cudaSuccess && shmemx_cuda_session(device) == 0)
+        shmemx_cuda_use(device);
+}
+
+static void *got(void *p)
+{
+    if (p && !has_heap) {
+        has_heap = 1;
+        status = NVSHMEM_STATUS_IS_INITIALIZED;
+        shmemx_device_team(SHMEM_TEAM_WORLD);
+        if (same != SHMEM_TEAM_INVALID)
+            shmemx_device_team(same);
+        for (int i = 0; i < TEAMS; i++)
+            if (own[i] != SHMEM_TEAM_INVALID)
+                shmemx_device_team(own[i]);
+    }
+    return p;
+}
+
+void *nvshmem_malloc(size_t size)
+{
+    need_device();
+    return got(shmemg_malloc(size));
+}
+
+void *nvshmem_calloc(size_t count, size_t size)
+{
+    need_device();
+    return got(shmemg_calloc(count, size));
+}
+
+void *nvshmem_align(size_t alignment, size_t size)
+{
+    need_device();
+    return got(shmemg_align(alignment, size));
+}
+
+void nvshmem_free(void *ptr)
+{
+    if (ptr)
+        fulmar_nvshmem_complete();
+    shmemg_free(ptr);
+}
+
+/* Host memory needs no registration: puts copy it. */
+int nvshmemx_buffer_register(void *, size_t)
+{
+    return 0;
+}
+
+int nvshmemx_buffer_unregister(void *)
+{
+    return 0;
+}
+
+void nvshmemx_buffer_unregister_all(void)
+{
+}
+
+void *nvshmemx_buffer_register_symmetric(void *, size_t, int)
+{
+    fprintf(stderr, "nvshmemx_buffer_register_symmetric: memory of the program cannot join the symmetric heap; use nvshmem_malloc\n");
+    return NULL;
+}
+
+int nvshmemx_buffer_unregister_symmetric(void *, size_t)
+{
+    return NVSHMEMX_ERROR_NOT_SUPPORTED;
+}
+
+/* ---- kernels -------------------------------------------------------------------------------------------------------------------- */
+
+void fulmar_nvshmem_complete(void)
+{
+    if (has_heap)
+        shmemx_device_sync();
+}
+
+int nvshmemx_cumodule_init(struct CUmod_st *module)
+{
+    void *first = has_heap ? NULL : nvshmem_malloc(1); /* collective, as this call is */
+    int err = shmemx_cuda_module_enter(module);
+    nvshmem_free(first);
+    return err ? NVSHMEMX_ERROR_INTERNAL : 0;
+}
+
+int nvshmemx_cumodule_finalize(struct CUmod_st *module)
+{
+    return shmemx_cuda_module_leave(module) ? NVSHMEMX_ERROR_INVALID_VALUE : 0;
+}
+
+int nvshmemx_collective_launch_query_gridsize(const void *func, dim3 block, void **, size_t shared, int *gridsize)
+{
+    enum { LIKE_GPU = 132 }; /* libcuda_cpu.so starts a group that others wait for: programs that ask get as many as on a GPU */
+    int each = 0, processors = 0, device = 0;
+    if (cudaGetDevice(&device) || cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device) ||
+        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, func, (int)(block.x * block.y * block.z), shared))
+        return NVSHMEMX_ERROR_INTERNAL;
+    if (rt_is_cpu() && processors < LIKE_GPU)
+        processors = LIKE_GPU;
+    *gridsize = each * processors;
+    return 0;
+}
+
+/* A grid of 0: as many blocks as fit. */
+int nvshmemx_collective_launch(const void *func, dim3 grid, dim3 block, void **args, size_t shared, cudaStream_t stream)
+{
+    int most = 1;
+    if (!grid.x && !grid.y && !grid.z) {
+        if (nvshmemx_collective_launch_query_gridsize(func, block, args, shared, &most))
+            return NVSHMEMX_ERROR_COLLECTIVE_LAUNCH_FAILED;
+        grid = dim3((unsigned)most);
+    }
+    return cudaLaunchCooperativeKernel(func, grid, block, args, shared, stream) ? NVSHMEMX_ERROR_COLLECTIVE_LAUNCH_FAILED : 0;
+}
+}

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# nvshmem.sh - a program with NVSHMEM's names (nvshmem.cu), compiled by oshcc with nvcc, on libcuda_cpu.so; and the list of the names.
+#
+# Catches: a routine of nvshmem.h that calls another one of Fulmar's, a team that kernels do not find, an operation on a stream that does not
+# wait for earlier ones.
+export OSHCC_KERNELS=cuda SHMEM_DEVICE=cuda-cpu
+if [ ! -f "$top_builddir/.libs/libcuda_cpu.so" ]; then
+    echo "1..0 # SKIP this build has no libcuda_cpu.so (libze-dev)"
+    exit 0
+fi
+. "${top_srcdir:=.}/test/device/run.sh"
+
+OSHCC_CACHE=$work/cache $OSHCC -gencode arch=compute_90,code=compute_90 "$top_srcdir/test/device/nvshmem.cu" -o "$work/program" > "$work/log" 2>&1
+ok $? "the program compiles" "$work/log"
+[ "$(ls "$work/cache" | wc -l)" = 2 ]
+ok $? "OSHCC_CACHE keeps the objects of the runtime and of NVSHMEM's calls"
+works() { # PEs, direct, arguments
+    run "$1" "$2" "$work/program" "${@:3}" && [ "$(grep -c '^0 failed$' "$work/log")" = "$1" ]
+}
+for n in 1 2 3; do
+    works $n 1
+    ok $? "$n PEs" "$work/log"
+done
+works 2 0
+ok $? "2 PEs, by the ring" "$work/log"
+works 1 1 alone
+ok $? "a PE that starts by a unique id" "$work/log"
+SHMEM_TRANSPORT=ofi works 2 0
+ok $? "2 PEs over the network" "$work/log"
+plan
