@@ -213,6 +213,7 @@ static void thread_leaves(void)
     shi_wait_slow(&w);
     __atomic_store_n(&shi_progress_left, 0, __ATOMIC_RELAXED);
     CHECKF(woken == 0, "%d wakes beside a thread whose polling the progress thread does", woken);
+    w = SHI_WAIT_INIT; /* the one before may sleep, as another process may have had the core */
     shi_wait_slow(&w);
     CHECKF(woken == 1, "%d wakes by a wait that begins", woken);
     for (int i = 0; i < 1000; i++)
