@@ -76,10 +76,10 @@ else
 fi
 
 # Catches: time that counts although the machine, and with it this process, was stopped.
-start 1 sh -c 'until [ -e "$1" ]; do sleep 0.05; done' sh "$work/go"
+start 3 sh -c 'until [ -e "$1" ]; do sleep 0.05; done' sh "$work/go"
 sleep 0.2
 kill -STOP $job
-sleep 2
+sleep 4
 kill -CONT $job
 go
 wrong "time in which timeout itself is stopped does not count"

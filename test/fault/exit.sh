@@ -90,13 +90,13 @@ ok $? "quick_exit_0 of one of 3 PEs: neither success nor a hang (status $status)
 touch "$dir/start"
 $OSHRUN -n 3 "$dir/bin/leave" killed_asleep >"$dir/out" 2>&1 </dev/null &
 pid=$!
-for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+for i in $(seq 100); do
     [ "$(left | grep -c process)" -lt 3 ] || break
     sleep 0.2
 done
 kill -9 $pid
 wait $pid 2>/dev/null
-for i in 1 2 3 4 5 6 7 8 9 10; do
+for i in $(seq 40); do # the PEs sleep for 30 s
     [ "$(left | grep -c process)" -gt 0 ] || break
     sleep 0.2
 done

@@ -48,10 +48,11 @@ ok $? "a daemon that ends at once: its last line" "$work/log"
 # Catches: a daemon that outlives an oshrun that was killed; one that holds oshrun's output open.
 $OSHRUN --mps -n 1 sh -c 'echo started; sleep 1000' > "$work/log" 2>&1 &
 job=$!
-while ! grep -q started "$work/log"; do sleep 0.1; done
+until_grep started "$work/log"
+started=$?
 kill -KILL $job
 wait $job 2> /dev/null
-! left
+[ $started -eq 0 ] && ! left
 ok $? "oshrun is killed: the daemon and its folder are gone" "$work/log"
 $OSHRUN --mps -H a,b -n 2 true > "$work/log" 2>&1
 [ $? -eq 2 ] && grep -q -- '--mps: the PEs must be on this machine' "$work/log"
