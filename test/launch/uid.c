@@ -113,8 +113,11 @@ static int pe(int i)
     }
     if (i == odd && is("never"))
         return 0;
-    while (!__atomic_load_n(&shared->ready[job], __ATOMIC_ACQUIRE))
+    for (int ms = 0; !__atomic_load_n(&shared->ready[job], __ATOMIC_ACQUIRE); ms++) {
+        if (ms == 4000)
+            return 95; /* the first PE was killed before it made the id */
         usleep(1000);
+    }
     id = shared->id[job];
     if (is("args"))
         return args(&id);

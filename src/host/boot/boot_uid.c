@@ -28,7 +28,8 @@
 enum {
     REACH_MS = 500,       /* for one address at first; twice as long with each try */
     REACH_MS_MAX = 8000,
-    AGAIN_US = 20000,     /* between two tries */
+    AGAIN_US = 1000,      /* between two tries at first; twice as long each time */
+    AGAIN_US_MAX = 64000,
     REFUSED_S = 3         /* nothing has listened for so long: the process that made the id has ended */
 };
 
@@ -89,7 +90,8 @@ static int nothing_listens(const struct shi_uid *id)
 static int reach(struct shi_uid_tree *t, const struct shi_uid_file *f)
 {
     uint64_t refused_since = 0;
-    for (int ms = REACH_MS;; ms = ms < REACH_MS_MAX ? 2 * ms : ms) {
+    useconds_t again = AGAIN_US;
+    for (int ms = REACH_MS;; again = again < AGAIN_US_MAX ? 2 * again : again) {
         int err = f ? shi_uid_file_read(f, &t->own.id) : 0;
         if (err && err != -EAGAIN)
             return err;
@@ -101,7 +103,9 @@ static int reach(struct shi_uid_tree *t, const struct shi_uid_file *f)
         refused_since = err != -ECONNREFUSED ? 0 : refused_since ? refused_since : now;
         if (!f && refused_since && now - refused_since > REFUSED_S * 1000000000ull)
             return nothing_listens(&t->own.id);
-        usleep(AGAIN_US);
+        if (err == -ETIMEDOUT && ms < REACH_MS_MAX)
+            ms *= 2;
+        usleep(again);
     }
 }
 
