@@ -87,8 +87,12 @@ inline ishmem_team_t shi_number(::shmem_team_t team)
 
 /* ---- setup, memory, teams: host ------------------------------------------------------------------------------------------ */
 
+inline int shi_inits; /* nested pairs of ishmem_init and ishmem_finalize */
+
 inline void shi_up(void)
 {
+    if (shi_inits++)
+        return;
     ze_driver_handle_t driver = nullptr;
     ze_context_handle_t context = nullptr;
     ze_device_handle_t device = nullptr;
@@ -114,6 +118,7 @@ inline void ishmem_query_thread(int *provided)
 }
 inline void ishmem_finalize(void)
 {
+    shi_inits--;
     ::shmem_finalize();
 }
 inline void *ishmem_malloc(size_t size)
