@@ -13,7 +13,8 @@
  *     shmemx_set_attr_uniqueid_args(rank, n_ranks, &id, &attr);
  *     shmemx_init_attr(SHMEMX_INIT_WITH_UNIQUEID, &attr);
  *
- * The id contains the job's secret: who has it can join the job. One id serves one shmemx_init_attr; a further job needs another one.
+ * The id contains the job's secret: who has it can join the job. One id serves one job, and a process can be in one:
+ * after shmem_finalize another id is refused.
  */
 #ifndef SHMEMX_UNIQUEID_H
 #define SHMEMX_UNIQUEID_H

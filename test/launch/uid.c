@@ -95,6 +95,8 @@ static int args(const shmemx_uniqueid_t *id)
     bad |= (shmemx_init_thread_attr(SHMEMX_INIT_WITH_UNIQUEID, &attr, SHMEM_THREAD_MULTIPLE, &provided) != 0) << 7;
     bad |= (provided != SHMEM_THREAD_MULTIPLE || shmem_n_pes() != 1) << 8;
     shmem_finalize();
+    bad |= (shmemx_get_uniqueid(&none) || shmemx_set_attr_uniqueid_args(0, 1, &none, &attr)) << 9;
+    bad |= (shmemx_init_attr(SHMEMX_INIT_WITH_UNIQUEID, &attr) != -EINVAL) << 10; /* another job */
     printf("args: %#x\n", bad);
     return bad != 0;
 }
