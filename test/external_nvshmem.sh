@@ -69,7 +69,7 @@ tries=1
 for file in "$FULMAR_NVSHMEM"/examples/*.cu; do
     case $(basename "$file" .cu) in
     *mpi* | uid-based-init | shmem-based-init) continue ;; # need MPI, another SHMEM
-    moe_shuffle) program moe_shuffle 2 "$file" -- -b 8 -t 64 ;; # of two PEs at least
+    moe_shuffle) program moe_shuffle 16 "$file" -- -b 8 -t 64 ;; # has 16 experts, and takes the counts of as many PEs
     ring-reduce) program ring-reduce 1 "$file" -- -b 32768 -e 65536 -m 1024 -c 4 -t 32 ;;
     put-block) # a PE compares its data without waiting for the PE that puts it
         tries='1 2 3 4 5' program put-block 1 "$file" --
