@@ -42,12 +42,20 @@ static int started(void)
     return make_teams();
 }
 
-/* Before Fulmar reads its variables. */
+/* Before Fulmar reads its variables. NVSHMEM's size is what the program can allocate: the library's words come in addition. */
 static void take_size(void)
 {
-    const char *size = getenv("NVSHMEM_SYMMETRIC_SIZE");
-    if (size && *size)
-        setenv("SHMEM_DEVICE_SYMMETRIC_SIZE", size, 0);
+    enum { MORE = 16 << 20 };
+    const char *units = "kmgt", *size = getenv("NVSHMEM_SYMMETRIC_SIZE"), *unit;
+    char *end, text[32];
+    double bytes = size ? strtod(size, &end) : 0;
+    if (bytes <= 0)
+        return;
+    unit = *end ? strchr(units, *end | 0x20) : NULL;
+    for (; unit && unit >= units; unit--)
+        bytes *= 1024;
+    snprintf(text, sizeof text, "%.0f", bytes + MORE);
+    setenv("SHMEM_DEVICE_SYMMETRIC_SIZE", text, 0);
 }
 
 int nvshmem_init_thread(int requested, int *provided)
