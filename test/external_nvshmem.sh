@@ -89,7 +89,10 @@ if [ -d "$perf" ]; then
         program "$(basename "${file%.*}")" 1 "$file" "$work/utils.o" -- -b 8 -e 64 -n 2 -w 1
     done
     for file in "$perf"/host/pt-to-pt/*.cpp "$perf"/host/pt-to-pt/*.cu; do
-        NVSHMEM_PES=2 program "$(basename "${file%.*}")" 2 "$file" "$work/utils.o" -- -b 8 -e 64 -n 2 -w 1
+        options='-b 8 -e 64 -n 2 -w 1'
+        [ "$(basename "$file")" != stream_latency.cu ] || options='-s 8 -S 64 -n 2 -b 2 -t 32'
+        # shellcheck disable=SC2086
+        NVSHMEM_PES=2 program "$(basename "${file%.*}")" 2 "$file" "$work/utils.o" -- $options
     done
 fi
 plan
