@@ -19,6 +19,11 @@ directs='1 0' privates=${ZE_CPU_PRIVATE:-0 1}
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
 . "${top_srcdir:=.}/test/tap.sh"
+. "$top_srcdir/test/lib/sycl.sh"
+# Compile a program with its kernels as SYCL.
+compile_sycl() { # OUT FILE.c FILE.cl [OPTIONS]
+    OSHCC=$OSHCC OSHCXX=$OSHCXX "$top_srcdir/bench/sycl_kernels" "$@" > "$work/log" 2>&1
+}
 # Compile $work/NAME.c and NAME.cl to $work/NAME-spirv and, with nvcc, NAME-cuda. $ways: those made, each with its device.
 compile_ways() { # NAME
     $OSHCC -O2 "$work/$1.c" "$work/$1.cl" -o "$work/$1-spirv" > "$work/log" 2>&1

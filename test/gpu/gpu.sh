@@ -33,6 +33,16 @@ if "$(cat "$work/clang")" -print-targets 2> /dev/null | grep -q nvptx64; then
 else
     skip "litmus compiled by clang for CUDA" "clang has no target nvptx64"
 fi
+if find_sycl "$work/jit"; then
+    compile_sycl "$work/litmus.sycl" "$top_srcdir/test/gpu/litmus.c" "$top_srcdir/test/gpu/litmus.cl"
+    ok $? "litmus compiles as SYCL" "$work/log"
+    for setting in 1:1 2:1 2:0; do # the first compiles the kernels for all
+        run "${setting%:*}" "${setting#*:}" "$work/litmus.sycl" 20
+        ok $? "litmus as SYCL, ${setting%:*} PEs, direct=${setting#*:}" "$work/log"
+    done
+else
+    skip "litmus compiles as SYCL" "$no_sycl"
+fi
 for pes in 1 2; do
     for direct in 1 0; do
         run $pes $direct "$work/litmus" 20
