@@ -10,6 +10,8 @@ find_sycl "$work/jit" || skip_all "$no_sycl"
 
 $OSHCXX --sycl -O2 "$top_srcdir/test/device/sycl.cpp" -o "$work/api" > "$work/log" 2>&1
 ok $? "the program compiles" "$work/log"
+timeout 150 $OSHRUN -n 1 "$work/api" > "$work/log" 2>&1 && grep -q 'all as expected' "$work/log" # compiles the kernels once for all PEs
+ok $? "1 PE" "$work/log"
 for pes in ${FULMAR_TEST_PES:-2 4}; do
     for direct in 1 0; do
         SHMEM_TEST_DEVICE_DIRECT=$direct timeout 150 $OSHRUN -n "$pes" "$work/api" > "$work/log" 2>&1 && grep -q 'all as expected' "$work/log"
