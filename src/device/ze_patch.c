@@ -1,9 +1,9 @@
 /*
- * ze_patch.c - see ze_patch.h. The library exports zeModuleCreate, which the program's SYCL runtime then finds before the loader's: the
- * dynamic linker looks in the program and its libraries first. The loader's function does the work.
+ * ze_patch.c - see ze_patch.h. The library exports zeModuleCreate and zeContextDestroy, which the program's SYCL runtime then finds before
+ * the loader's: the dynamic linker looks in the program and its libraries first. The loader's functions do the work.
  *
  * The address differs between Level Zero contexts, in each of which the state is allocated, because a device may access only memory of
- * the context.
+ * the context. Each call of a kernel reads the state, so it is in device memory; the word for errors is in host memory.
  */
 #include "device/ze_patch.h"
 
@@ -12,15 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/ze_loader.h"
 #include "host/util/log.h"
 
-enum { OP_CONSTANT = 43, OP_FUNCTION = 54, HEAD_WORDS = 5, MAX_STATES = 64, STATE_BYTES = 4096 };
+enum { OP_CONSTANT = 43, OP_FUNCTION = 54, HEAD_WORDS = 5, MAX_STATES = 64 };
 
 /* A state for each Level Zero context and device that made a module with the device library. */
-static struct {
+static struct state {
     ze_context_handle_t context;
     ze_device_handle_t device;
-    struct shi_sycl_state *at;
+    struct shi_sycl_state *at; /* device memory */
+    uint64_t *fault;           /* host memory */
 } states[MAX_STATES];
 static int n_states;
 static struct shi_dev_ctx now; /* version 0: none */
@@ -57,18 +59,49 @@ static int patch_words(uint32_t *words, size_t n, uint64_t address, int *other)
     return found;
 }
 
-/* Memory that the host writes and the device reads. */
-static struct shi_sycl_state *allocate(ze_context_handle_t context, ze_device_handle_t device)
+/* Call a function of the loader, and the same result as shi_ze_checked. */
+#define LOADER(call, ...)                                                                     \
+    ({                                                                                        \
+        __typeof__(&call) f = (__typeof__(f))loader(#call);                                   \
+        shi_ze_checked(#call, f ? f(__VA_ARGS__) : ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);      \
+    })
+
+/* Copy the default context to the device. 0 or -errno. */
+static int tell(const struct state *s)
 {
-    __typeof__(&zeMemAllocShared) alloc = (__typeof__(alloc))loader("zeMemAllocShared");
-    __typeof__(&zeMemAllocHost) alloc_host = (__typeof__(alloc_host))loader("zeMemAllocHost");
+    struct shi_sycl_state new = {.ctx = now, .fault = (uint64_t)s->fault};
+    ze_command_queue_desc_t d = {.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC, .mode = ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS};
+    ze_command_list_handle_t copies;
+    int err = LOADER(zeCommandListCreateImmediate, s->context, s->device, &d, &copies);
+    if (err)
+        return err;
+    err = LOADER(zeCommandListAppendMemoryCopy, copies, s->at, &new, sizeof new, NULL, 0, NULL);
+    LOADER(zeCommandListDestroy, copies);
+    return err;
+}
+
+static void free_state(const struct state *s)
+{
+    if (s->at)
+        LOADER(zeMemFree, s->context, s->at);
+    if (s->fault)
+        LOADER(zeMemFree, s->context, s->fault);
+}
+
+static int make_state(ze_context_handle_t context, ze_device_handle_t device, struct state *out)
+{
     ze_device_mem_alloc_desc_t d = {.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC};
     ze_host_mem_alloc_desc_t h = {.stype = ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC};
-    void *p = NULL;
-    if (!alloc || alloc(context, &d, &h, STATE_BYTES, 64, device, &p))
-        if (!alloc_host || alloc_host(context, &h, STATE_BYTES, 64, &p))
-            return NULL;
-    return memset(p, 0, STATE_BYTES);
+    void *at = NULL, *fault = NULL;
+    int err = LOADER(zeMemAllocDevice, context, &d, sizeof(struct shi_sycl_state), 64, device, &at);
+    err = err ? err : LOADER(zeMemAllocHost, context, &h, sizeof(uint64_t), sizeof(uint64_t), &fault);
+    *out = (struct state){context, device, at, fault};
+    if (fault)
+        *out->fault = 0;
+    err = err ? err : tell(out);
+    if (err)
+        free_state(out);
+    return err;
 }
 
 static struct shi_sycl_state *state_of(ze_context_handle_t context, ze_device_handle_t device)
@@ -76,16 +109,12 @@ static struct shi_sycl_state *state_of(ze_context_handle_t context, ze_device_ha
     for (int i = 0; i < n_states; i++)
         if (states[i].context == context && states[i].device == device)
             return states[i].at;
-    struct shi_sycl_state *s = n_states < MAX_STATES ? allocate(context, device) : NULL;
-    if (!s) {
-        shi_log_error("kernels of a Level Zero context have no default context: %s", n_states < MAX_STATES ? "out of memory" : "too many contexts");
+    if (n_states == MAX_STATES || make_state(context, device, &states[n_states])) {
+        shi_log_error("kernels of a Level Zero context have no default context: %s",
+                      n_states < MAX_STATES ? "no memory for it on the device" : "too many contexts");
         return NULL;
     }
-    states[n_states].context = context;
-    states[n_states].device = device;
-    states[n_states++].at = s;
-    s->ctx = now;
-    return s;
+    return states[n_states++].at;
 }
 
 struct shi_sycl_state *shi_ze_patch_state(ze_context_handle_t context, ze_device_handle_t device)
@@ -101,7 +130,7 @@ void shi_ze_patch_tell(const struct shi_dev_ctx *ctx)
     pthread_mutex_lock(&lock);
     now = ctx ? *ctx : (struct shi_dev_ctx){0};
     for (int i = 0; i < n_states; i++)
-        states[i].at->ctx = now;
+        tell(&states[i]);
     pthread_mutex_unlock(&lock);
 }
 
@@ -110,7 +139,7 @@ uint64_t shi_ze_patch_fault(void)
     uint64_t fault = 0;
     pthread_mutex_lock(&lock);
     for (int i = 0; !fault && i < n_states; i++)
-        fault = __atomic_exchange_n(&states[i].at->fault, 0, __ATOMIC_RELAXED);
+        fault = __atomic_exchange_n(states[i].fault, 0, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&lock);
     return fault;
 }
@@ -160,4 +189,19 @@ ze_result_t zeModuleCreate(ze_context_handle_t context, ze_device_handle_t devic
     ze_result_t r = create(context, device, desc, module, log);
     free(words);
     return r;
+}
+
+__attribute__((visibility("default"))) ze_result_t zeContextDestroy(ze_context_handle_t context)
+{
+    __typeof__(&zeContextDestroy) destroy = (__typeof__(destroy))loader("zeContextDestroy");
+    if (!destroy)
+        return ZE_RESULT_ERROR_UNINITIALIZED;
+    pthread_mutex_lock(&lock);
+    for (int i = n_states - 1; i >= 0; i--)
+        if (states[i].context == context) {
+            free_state(&states[i]);
+            states[i] = states[--n_states];
+        }
+    pthread_mutex_unlock(&lock);
+    return destroy(context);
 }

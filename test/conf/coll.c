@@ -74,7 +74,7 @@ SHMEM_TYPES(FILL, )
 #define OP_max_reduce(a, b) a > b ? a : b
 #define OP_min_reduce(a, b) a < b ? a : b
 #define OP_sum_reduce(a, b) a + b
-#define OP_prod_reduce(a, b) (1 ? a : 0u) * b /* unsigned for 16-bit operands: as int it could overflow */
+#define OP_prod_reduce(a, b) 1u * a * b /* unsigned for 16-bit operands: as int it could overflow */
 #define OP_sum_inscan(a, b) a + b
 #define OP_sum_exscan(a, b) a + b
 #define OP_and_to_all(a, b) a & b

@@ -16,7 +16,7 @@ OSHCXX=$OSHCXX "$top_srcdir/bench/device_cost" --oshcc "$OSHCC" --lines $nvcc $s
 ok $? "the kernels compile and run" "$work/log"
 sed 's/^/# /' "$work/lines"
 
-# In SYCL a context is in memory that host and device share; in the others in a variable of the module, whose loads are not counted here.
+# In SYCL a context is in a block of device memory; in the others in a variable of the module, whose loads are not counted here.
 # Catches: a load of host memory, an update, a fence or a store more than a call needs; a message without its four packets.
 while read -r way name device atomic host stores to_host updates fences; do
     kinds=spirv,cuda what="$way $name"
@@ -63,22 +63,22 @@ ring fence 0 1 0 0 0 1 1
 ring p_and_fence 3 3 0 0 4 2 1
 ring quiet 1 2 - 2 0 1 1
 ring put_signal_1024_tg - 2 0 0 4 1 1
-sycl-direct p 0 0 5 1 0 0 0
-sycl-direct g 0 1 5 1 0 0 0
-sycl-direct put_8 1 0 5 1 0 0 0
-sycl-direct put_signal_8 1 0 6 2 0 0 1
-sycl-direct fetch_add 0 0 6 1 0 1 0
-sycl-direct fence 0 1 3 0 0 0 1
-sycl-direct quiet 0 1 3 0 0 0 1
-sycl-direct p_and_quiet 0 1 8 1 0 0 1
-sycl-direct put_signal_1024_tg - - 768 - 0 0 1
-sycl-direct quiet_tg 0 1 130 0 0 0 1
-sycl-ring p 3 2 12 0 4 1 0
-sycl-ring put_8 4 2 12 0 4 1 0
-sycl-ring put_signal_8 5 2 13 0 4 1 0
-sycl-ring fence 0 1 3 0 0 1 1
-sycl-ring quiet 1 2 4 2 0 1 1
-sycl-ring put_signal_1024_tg - 2 1284 0 4 1 1
+sycl-direct p 5 0 0 1 0 0 0
+sycl-direct g 5 1 0 1 0 0 0
+sycl-direct put_8 6 0 0 1 0 0 0
+sycl-direct put_signal_8 7 0 0 2 0 0 1
+sycl-direct fetch_add 6 0 0 1 0 1 0
+sycl-direct fence 3 1 0 0 0 0 1
+sycl-direct quiet 3 1 0 0 0 0 1
+sycl-direct p_and_quiet 8 1 0 1 0 0 1
+sycl-direct put_signal_1024_tg - - 0 - 0 0 1
+sycl-direct quiet_tg 130 1 0 0 0 0 1
+sycl-ring p 15 2 0 0 4 1 0
+sycl-ring put_8 16 2 0 0 4 1 0
+sycl-ring put_signal_8 18 2 0 0 4 1 0
+sycl-ring fence 3 1 0 0 0 1 1
+sycl-ring quiet 4 2 - 2 0 1 1
+sycl-ring put_signal_1024_tg - 2 0 0 4 1 1
 END
 
 # Catches: a load whose address another load of the same call gives, such as a table that is found through a pointer.

@@ -84,6 +84,23 @@ static void session(const char *folder, int wrong)
     NEED(shmemx_ze_module_leave(m) == 0 && shmemx_ze_module_leave(m) == -EINVAL);
     NEED(zeModuleDestroy(m) == 0 && zeModuleDestroy(without) == 0);
 }
+static ze_memory_type_t type_of(const void *p)
+{
+    ze_memory_allocation_properties_t a = {.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES};
+    NEED(zeMemGetAllocProperties(context, p, &a, NULL) == 0);
+    return a.type;
+}
+static void sycl_state(void) /* what kernels in SYCL read is in device memory, and ends with their context */
+{
+    ze_context_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC};
+    for (int i = 0; i < 100; i++) {
+        ze_context_handle_t c;
+        NEED(zeContextCreate(driver, &desc, &c) == 0);
+        void *at = shmemx_sycl_state(c, device);
+        NEED(at && shmemx_sycl_state(c, device) == at && type_of(at) == ZE_MEMORY_TYPE_DEVICE);
+        NEED(zeContextDestroy(c) == 0 && type_of(at) == ZE_MEMORY_TYPE_UNKNOWN);
+    }
+}
 int main(int argc, char **argv)
 {
     const char *how = argv[argc - 1];
@@ -111,6 +128,7 @@ int main(int argc, char **argv)
     }
     NEED(shmemx_ze_get(&driver, &context, &device) == 0);
     session(argv[1], how[0] == 'w');
+    sycl_state();
     shmem_finalize();
     return 0;
 }
@@ -119,11 +137,11 @@ for f in own plain; do
     sh "$top_srcdir/test/ze_cpu/cl.sh" "$work/$f.cl" "$work/$f.spv" "-I$top_srcdir/include" "-I$top_srcdir/src" > "$work/log" 2>&1
     ok $? "$f.cl becomes SPIR-V" "$work/log"
 done
-$OSHCC "$work/own.c" -o "$work/own" -lze_loader > "$work/log" 2>&1
+$OSHCC "$work/own.c" -o "$work/own" -lfulmar -lze_loader > "$work/log" 2>&1
 ok $? "the program compiles" "$work/log"
 
 # Catches: handles of another context than the memory's, a module whose contexts are not set, an own device or context
-# that is not used, or is destroyed with Fulmar's, a module forgotten or kept too long.
+# that is not used, or is destroyed with Fulmar's, a module forgotten or kept too long; memory of a context that has ended.
 for direct in $directs; do
     SHMEM_DEVICE=cpu:0 run 2 $direct "$work/own" "$work" get
     ok $? "own modules and queues on Fulmar's context, direct=$direct" "$work/log"

@@ -16,7 +16,7 @@ typedef SHI_GLOBAL struct shi_dev_team *shmem_team_t;
 
 #ifdef SHI_SYCL
 #define SHI_CTX_DEFAULT_ (&shi_sycl_state()->ctx)
-#define shmemg_fault_ (shi_sycl_state()->fault)
+#define shmemg_fault_ (*(SHI_GLOBAL shi_u64 *)shi_sycl_state()->fault)
 #if SHI_ACPP
 SHI_HOT SHI_GLOBAL struct shi_sycl_state *shi_sycl_state(void)
 {
