@@ -15,6 +15,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -63,6 +64,7 @@ ze_result_t zc_flag_wait(struct zc_flag *f, uint64_t timeout_ns)
 
 struct _ze_event_pool_handle_t {
     struct zc_event_state *states;
+    _Atomic bool *taken; /* of each index: an event of this process has it */
     uint32_t count;
     int fd;
     bool opened; /* by its IPC handle */
@@ -71,12 +73,14 @@ struct _ze_event_pool_handle_t {
 static ze_result_t pool_map(int fd, uint32_t count, ze_event_pool_handle_t *out)
 {
     struct _ze_event_pool_handle_t *p = malloc(sizeof *p);
-    void *at = p ? mmap(NULL, count * sizeof *p->states, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
+    _Atomic bool *taken = calloc(count, sizeof *taken);
+    void *at = p && taken ? mmap(NULL, count * sizeof *p->states, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
     if (at == MAP_FAILED) {
         free(p);
+        free((void *)taken);
         return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
     }
-    *p = (struct _ze_event_pool_handle_t){at, count, fd, false};
+    *p = (struct _ze_event_pool_handle_t){at, taken, count, fd, false};
     *out = p;
     return ZE_RESULT_SUCCESS;
 }
@@ -100,6 +104,7 @@ ze_result_t zc_EventPoolDestroy(ze_event_pool_handle_t p)
 {
     munmap(p->states, p->count * sizeof *p->states);
     close(p->fd);
+    free((void *)p->taken);
     free(p);
     return ZE_RESULT_SUCCESS;
 }
@@ -146,6 +151,15 @@ ze_result_t zc_EventPoolCloseIpcHandle(ze_event_pool_handle_t p)
 
 /* ---- events ----------------------------------------------------------------------------------------------------- */
 
+/* Level Zero allows one event an index. AdaptiveCpp 24.06 makes two with index 0 in each pool but the first: on one flag, the second
+ * event ends with the first one's command. Here it has a flag of its own; on a GPU it may have none. */
+static void say_taken(uint32_t index)
+{
+    static _Atomic bool said;
+    if (zc_config.check && !atomic_exchange(&said, true))
+        fprintf(stderr, "ze_cpu: zeEventCreate: another event has index %u of this pool; on a GPU both may be one\n", index);
+}
+
 ze_result_t zc_EventCreate(ze_event_pool_handle_t p, const ze_event_desc_t *desc, ze_event_handle_t *out)
 {
     if (desc->index >= p->count)
@@ -153,15 +167,23 @@ ze_result_t zc_EventCreate(ze_event_pool_handle_t p, const ze_event_desc_t *desc
     struct _ze_event_handle_t *e = malloc(sizeof *e);
     if (!e)
         return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
-    e->state = &p->states[desc->index];
-    if (!p->opened) /* an earlier event of this index may have been destroyed */
-        zc_flag_set(&e->state->flag, FLAG_CLEAR);
+    *e = (struct _ze_event_handle_t){.state = &p->states[desc->index]};
+    if (!p->opened) {
+        if (atomic_exchange(&p->taken[desc->index], true)) {
+            e->state = &e->own;
+            say_taken(desc->index);
+        } else
+            e->taken = &p->taken[desc->index];
+        zc_flag_set(&e->state->flag, FLAG_CLEAR); /* an earlier event of this index may have been destroyed */
+    }
     *out = e;
     return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zc_EventDestroy(ze_event_handle_t e)
 {
+    if (e->taken)
+        atomic_store(e->taken, false);
     free(e);
     return ZE_RESULT_SUCCESS;
 }

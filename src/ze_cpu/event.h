@@ -3,6 +3,7 @@
 #define ZC_EVENT_H
 
 #include <level_zero/ze_api.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 enum zc_flag_value { FLAG_CLEAR, FLAG_DONE, FLAG_LOST };
@@ -23,7 +24,9 @@ struct zc_event_state {
     uint64_t began_ns, ended_ns;
 };
 struct _ze_event_handle_t {
-    struct zc_event_state *state;
+    struct zc_event_state *state; /* its index's in the pool, or own */
+    struct zc_event_state own;
+    _Atomic bool *taken;          /* of its index; NULL: with own, or of a pool of another process */
 };
 struct _ze_fence_handle_t {
     struct zc_flag flag;

@@ -151,6 +151,27 @@ static void exporter(int s)
         CHECKF(h[i] == i * 3 + 1, "word %u: %u", i, h[i]);
 }
 
+/* Catches: events with one index of a pool, which AdaptiveCpp makes, that are one; an index that stays taken. */
+static void same_index(void)
+{
+    zt_up();
+    ze_event_pool_desc_t pool = {.stype = ZE_STRUCTURE_TYPE_EVENT_POOL_DESC, .flags = ZE_EVENT_POOL_FLAG_HOST_VISIBLE, .count = 2};
+    ze_event_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_EVENT_DESC, .index = 1};
+    ze_event_pool_handle_t p;
+    ze_event_handle_t a, b;
+    ZE(zeEventPoolCreate(zt_context, &pool, 1, &zt_device, &p));
+    ZE(zeEventCreate(p, &desc, &a));
+    ZE(zeEventHostSignal(a));
+    ZE(zeEventCreate(p, &desc, &b));
+    CHECK(zeEventQueryStatus(a) == ZE_RESULT_SUCCESS && zeEventQueryStatus(b) == ZE_RESULT_NOT_READY);
+    ZE(zeEventHostReset(a));
+    ZE(zeEventHostSignal(b));
+    CHECK(zeEventQueryStatus(a) == ZE_RESULT_NOT_READY && zeEventQueryStatus(b) == ZE_RESULT_SUCCESS);
+    ZE(zeEventDestroy(b));
+    ZE(zeEventDestroy(a));
+    ZE(zeEventPoolDestroy(p));
+}
+
 /* Catches: the importer maps other memory or too little of it; an event that does not wake the other process. */
 static void ipc(void)
 {
@@ -329,5 +350,6 @@ int main(void)
     RUN(private_memory, "ZE_CPU_PRIVATE: the host cannot access device memory");
     RUN(devices, "ZE_CPU_DEVICES");
     RUN(reorder, "ZE_CPU_REORDER: only barriers order commands");
+    RUN(same_index, "two events with one index of a pool"); /* the last: forked children start without a driver */
     return tap_end();
 }
