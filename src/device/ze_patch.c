@@ -191,7 +191,8 @@ ze_result_t zeModuleCreate(ze_context_handle_t context, ze_device_handle_t devic
     return r;
 }
 
-__attribute__((visibility("default"))) ze_result_t zeContextDestroy(ze_context_handle_t context)
+__attribute__((visibility("default")))
+ze_result_t zeContextDestroy(ze_context_handle_t context)
 {
     __typeof__(&zeContextDestroy) destroy = (__typeof__(destroy))loader("zeContextDestroy");
     if (!destroy)
