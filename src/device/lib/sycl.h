@@ -28,9 +28,7 @@ typedef uint8_t __attribute__((may_alias)) shi_a8;
 typedef uint16_t __attribute__((may_alias)) shi_a16;
 typedef uint32_t __attribute__((may_alias)) shi_a32;
 typedef uint64_t __attribute__((may_alias)) shi_a64;
-typedef struct {
-    uint64_t x, y;
-} __attribute__((may_alias, aligned(16))) shi_a128;
+typedef uint64_t __attribute__((ext_vector_type(2), may_alias)) shi_a128; /* one load and one store; of a structure, a copy of memory */
 
 /* ---- what AdaptiveCpp lacks --------------------------------------------------------------------------------------------- */
 
