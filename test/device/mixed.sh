@@ -281,4 +281,21 @@ for way in $ways; do
         done
     done
 done
+
+# The same kernel as SYCL: on this host, as AdaptiveCpp's files need not be on the other.
+if find_sycl "$work/jit"; then
+    compile_sycl "$work/mixed-sycl" "$work/mixed.c" "$work/mixed.cl" "-I$work"
+    ok $? "the program compiles as SYCL" "$work/log"
+    unset SHMEM_DEVICE
+    for setting in "8 auto 0 0" "2 auto 1 1" "1024 ofi 0 1" "8 ofi 1 0"; do
+        # shellcheck disable=SC2086
+        set -- $setting
+        for tg in $([ -z "$MIXED_ALL" ] && echo "$4" || echo 0 1); do
+            SHMEM_TEST_DEVICE_RING=$1 SHMEM_TRANSPORT=$2 ZE_CPU_PRIVATE=$3 timeout 120 $OSHRUN -n 3 "$work/mixed-sycl" "$seed" $((rounds * 10)) "$tg" > "$work/log" 2>&1
+            ok $? "SYCL, private $3, ring of $1, -n 3, $2, groups $tg" "$work/log"
+        done
+    done
+else
+    skip "SYCL" "$no_sycl"
+fi
 plan
