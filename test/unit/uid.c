@@ -231,13 +231,13 @@ static void seats(void)
 /* Catches: records that are cut and read all the same, a PE beyond the last one, data of another key or PE, an old value that stays. */
 static void data(void)
 {
-    struct shi_uid_blob all = {.at = NULL};
+    struct shi_uid_bytes all = {.at = NULL};
     char value[8];
     CHECK(shi_uid_data_up(1, 3) == 0);
     CHECK(shi_uid_data_publish("a", "one", 3) == 0 && shi_uid_data_publish("bb", "", 0) == 0 && shi_uid_data_publish("a", "two2", 4) == 0);
     CHECK(shi_uid_data_take_news(&all) == 0);
-    size_t bytes = all.bytes, whole = 0;
-    CHECK(shi_uid_data_take_news(&all) == 0 && all.bytes == bytes); /* nothing new */
+    size_t bytes = shi_uid_bytes_used(&all), whole = 0;
+    CHECK(shi_uid_data_take_news(&all) == 0 && shi_uid_bytes_used(&all) == bytes); /* nothing new */
     for (size_t n = 0; n <= bytes; n++) {
         unsigned char *cut = malloc(n ? n : 1); /* so that a sanitizer sees a read beyond */
         memcpy(cut, all.at, n);
@@ -249,8 +249,8 @@ static void data(void)
     CHECK(shi_uid_data_lookup(1, "a", value, 3) == -EMSGSIZE && shi_uid_data_lookup(1, "bb", value, 0) == 0);
     CHECK(shi_uid_data_lookup(0, "a", value, 4) == -ENOENT && shi_uid_data_lookup(1, "b", value, 0) == -ENOENT);
     all.at[0] = 3; /* PE 3 of 3 */
-    CHECK(shi_uid_data_learn(all.at, all.bytes) == -EPROTO);
-    shi_uid_blob_free(&all);
+    CHECK(shi_uid_data_learn(all.at, shi_uid_bytes_used(&all)) == -EPROTO);
+    shi_uid_bytes_free(&all);
     shi_uid_data_down();
 }
 

@@ -3,7 +3,7 @@
  * that SHMEM_UNIQUEID names.
  *
  * What a launcher does otherwise: the numbers come from the program or the environment; the node of a PE is its host, its PID namespace and its
- * user; data is exchanged, failures are seen, and the job is ended, over a tree of connections (uid_tree.h). Layers: uid_id (the
+ * user; data is exchanged, failures are seen, and the job is ended, over a tree of connections (uid_tree.h). Layers: uid_bytes, uid_id (the
  * id), uid_link (proof of the secret, frames), uid_wire (which frames), uid_seats and uid_data (tables), uid_accept, uid_meet, uid_file,
  * uid_tree.
  */

@@ -26,41 +26,19 @@ struct entry {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct shi_uid_blob news;
+static struct shi_uid_bytes news;
 static struct entry **of_pe;
 static int own_pe, n_pes;
 
-int shi_uid_blob_add(struct shi_uid_blob *b, const void *from, size_t bytes)
-{
-    if (b->bytes + bytes > b->room) {
-        size_t room = (b->bytes + bytes) * 2;
-        unsigned char *at = realloc(b->at, room);
-        if (!at)
-            return -ENOMEM;
-        b->at = at;
-        b->room = room;
-    }
-    if (bytes)
-        memcpy(b->at + b->bytes, from, bytes);
-    b->bytes += bytes;
-    return 0;
-}
-
-void shi_uid_blob_free(struct shi_uid_blob *b)
-{
-    free(b->at);
-    *b = (struct shi_uid_blob){.at = NULL};
-}
-
-static int add_record(struct shi_uid_blob *b, int pe, const char *key, const void *data, size_t bytes)
+static int add_record(struct shi_uid_bytes *b, int pe, const char *key, const void *data, size_t bytes)
 {
     struct head h = {(uint32_t)pe, (uint32_t)strlen(key), (uint32_t)bytes};
-    size_t before = b->bytes;
-    int err = shi_uid_blob_add(b, &h, sizeof h);
-    err = err ? err : shi_uid_blob_add(b, key, h.key_bytes);
-    err = err ? err : shi_uid_blob_add(b, data, bytes);
+    size_t before = b->to;
+    int err = shi_uid_bytes_append(b, &h, sizeof h);
+    err = err ? err : shi_uid_bytes_append(b, key, h.key_bytes);
+    err = err ? err : shi_uid_bytes_append(b, data, bytes);
     if (err)
-        b->bytes = before;
+        b->to = before;
     return err;
 }
 
@@ -74,11 +52,11 @@ int shi_uid_data_publish(const char *key, const void *data, size_t bytes)
     return err;
 }
 
-int shi_uid_data_take_news(struct shi_uid_blob *to)
+int shi_uid_data_take_news(struct shi_uid_bytes *to)
 {
     pthread_mutex_lock(&lock);
-    int err = shi_uid_blob_add(to, news.at, news.bytes);
-    shi_uid_blob_free(&news);
+    int err = shi_uid_bytes_append(to, news.at, shi_uid_bytes_used(&news));
+    shi_uid_bytes_free(&news);
     pthread_mutex_unlock(&lock);
     return err;
 }
@@ -100,7 +78,7 @@ void shi_uid_data_down(void)
             free(e);
         }
     free(of_pe);
-    shi_uid_blob_free(&news);
+    shi_uid_bytes_free(&news);
     of_pe = NULL;
     n_pes = 0;
 }

@@ -7,16 +7,7 @@
 #ifndef SHI_UID_DATA_H
 #define SHI_UID_DATA_H
 
-#include <stddef.h>
-
-struct shi_uid_blob {
-    unsigned char *at;
-    size_t bytes, room;
-};
-
-/* 0 or -ENOMEM. */
-int shi_uid_blob_add(struct shi_uid_blob *b, const void *from, size_t bytes);
-void shi_uid_blob_free(struct shi_uid_blob *b);
+#include "host/boot/uid_bytes.h"
 
 /* This PE has published nothing, and of the n_pes PEs nothing is known. 0 or -ENOMEM. Pair: shi_uid_data_down. */
 int shi_uid_data_up(int pe, int n_pes);
@@ -26,7 +17,7 @@ void shi_uid_data_down(void);
 int shi_uid_data_publish(const char *key, const void *data, size_t bytes);
 
 /* Append what this PE has published since the last call. 0 or -ENOMEM. */
-int shi_uid_data_take_news(struct shi_uid_blob *to);
+int shi_uid_data_take_news(struct shi_uid_bytes *to);
 
 /* Take in records. A later one of a PE's key replaces the earlier. 0, -EPROTO, -ENOMEM. */
 int shi_uid_data_learn(const void *from, size_t bytes);

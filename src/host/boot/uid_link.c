@@ -15,7 +15,6 @@
 
 enum {
     FRAME_BYTES_MAX = 256 << 20,
-    ROOM_MIN = 4096,
     READ_BYTES = 64 << 10 /* at least so many are asked for at once, of an open link */
 };
 
@@ -47,42 +46,9 @@ void shi_uid_derive(const uint64_t key[2], uint64_t label, const uint64_t nonce[
 
 /* ---- buffers ------------------------------------------------------------------------------------------------------ */
 
-static size_t used(const struct shi_uid_bytes *b)
-{
-    return b->to - b->from;
-}
-
-/* Room for `more` bytes behind the used ones. 0 or -ENOMEM. */
-static int reserve(struct shi_uid_bytes *b, size_t more)
-{
-    if (b->from) {
-        memmove(b->at, b->at + b->from, used(b));
-        b->to -= b->from;
-        b->from = 0;
-    }
-    if (b->to + more <= b->room)
-        return 0;
-    size_t room = b->to + more < ROOM_MIN ? ROOM_MIN : (b->to + more) * 2;
-    unsigned char *at = realloc(b->at, room);
-    if (!at)
-        return -ENOMEM;
-    b->at = at;
-    b->room = room;
-    return 0;
-}
-
-static int append(struct shi_uid_bytes *b, const void *from, size_t bytes)
-{
-    int err = reserve(b, bytes);
-    if (!err && bytes)
-        memcpy(b->at + b->to, from, bytes);
-    b->to += err ? 0 : bytes;
-    return err;
-}
-
 static int take(struct shi_uid_bytes *b, void *to, size_t bytes)
 {
-    if (used(b) < bytes)
+    if (shi_uid_bytes_used(b) < bytes)
         return 0;
     memcpy(to, b->at + b->from, bytes);
     b->from += bytes;
@@ -117,7 +83,7 @@ static int answer_hello(struct shi_uid_link *l)
     memcpy(a.nonce, l->nonce + 2, sizeof a.nonce);
     shi_uid_derive(l->secret, OF_SERVER, l->nonce, a.proof);
     l->state = SHI_UID_PROOF;
-    return append(&l->out, &a, sizeof a);
+    return shi_uid_bytes_append(&l->out, &a, sizeof a);
 }
 
 static int take_client_proof(struct shi_uid_link *l)
@@ -144,7 +110,7 @@ static int take_server_proof(struct shi_uid_link *l)
         return -EACCES;
     shi_uid_derive(l->secret, OF_CLIENT, l->nonce, proof);
     open_now(l);
-    return append(&l->out, proof, sizeof proof);
+    return shi_uid_bytes_append(&l->out, proof, sizeof proof);
 }
 
 static int advance(struct shi_uid_link *l)
@@ -168,7 +134,7 @@ int shi_uid_link_open(struct shi_uid_link *l, int fd, int is_client, const uint6
     if (!err && is_client) {
         struct hello h = {.nonce = {l->nonce[0], l->nonce[1]}};
         memcpy(h.magic, magic, sizeof magic);
-        err = append(&l->out, &h, sizeof h);
+        err = shi_uid_bytes_append(&l->out, &h, sizeof h);
     }
     if (err)
         shi_uid_link_close(l);
@@ -180,8 +146,8 @@ void shi_uid_link_close(struct shi_uid_link *l)
     if (!shi_uid_link_is(l))
         return;
     close(l->fd);
-    free(l->in.at);
-    free(l->out.at);
+    shi_uid_bytes_free(&l->in);
+    shi_uid_bytes_free(&l->out);
     explicit_bzero(l, sizeof *l);
     l->fd = -1;
 }
@@ -201,18 +167,18 @@ void shi_uid_link_keep(struct shi_uid_link *l, long silence_s)
 
 short shi_uid_link_events(const struct shi_uid_link *l)
 {
-    return (short)(POLLIN | (used(&l->out) ? POLLOUT : 0));
+    return (short)(POLLIN | (shi_uid_bytes_used(&l->out) ? POLLOUT : 0));
 }
 
 int shi_uid_link_put(struct shi_uid_link *l, uint32_t type, const void *payload, size_t bytes)
 {
     struct head h = {.number = l->n_out, .type = type, .bytes = (uint32_t)bytes};
-    size_t at = used(&l->out);
-    int err = bytes <= FRAME_BYTES_MAX ? reserve(&l->out, sizeof h + bytes) : -EMSGSIZE;
+    size_t at = shi_uid_bytes_used(&l->out);
+    int err = bytes <= FRAME_BYTES_MAX ? shi_uid_bytes_reserve(&l->out, sizeof h + bytes) : -EMSGSIZE;
     if (err)
         return err;
-    append(&l->out, &h, sizeof h);
-    append(&l->out, payload, bytes);
+    shi_uid_bytes_append(&l->out, &h, sizeof h);
+    shi_uid_bytes_append(&l->out, payload, bytes);
     unsigned char *begin = l->out.at + at;
     h.tag = shi_sip_bytes(l->key_out, begin + sizeof h.tag, sizeof h - sizeof h.tag + bytes);
     memcpy(begin, &h.tag, sizeof h.tag);
@@ -222,8 +188,8 @@ int shi_uid_link_put(struct shi_uid_link *l, uint32_t type, const void *payload,
 
 int shi_uid_link_write(struct shi_uid_link *l)
 {
-    while (used(&l->out)) {
-        ssize_t n = send(l->fd, l->out.at + l->out.from, used(&l->out), MSG_NOSIGNAL | MSG_DONTWAIT);
+    while (shi_uid_bytes_used(&l->out)) {
+        ssize_t n = send(l->fd, l->out.at + l->out.from, shi_uid_bytes_used(&l->out), MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
@@ -236,16 +202,16 @@ int shi_uid_link_write(struct shi_uid_link *l)
 /* How many more bytes the other end may send before it is heard: without a proof, what that takes. */
 static size_t wanted(const struct shi_uid_link *l)
 {
-    size_t all = l->state == SHI_UID_OPEN ? used(&l->in) + READ_BYTES : l->state == SHI_UID_PROOF ? 2 * sizeof(uint64_t)
+    size_t all = l->state == SHI_UID_OPEN ? shi_uid_bytes_used(&l->in) + READ_BYTES : l->state == SHI_UID_PROOF ? 2 * sizeof(uint64_t)
                  : l->is_client ? sizeof(struct answer) : sizeof(struct hello);
-    return all > used(&l->in) ? all - used(&l->in) : 0;
+    return all > shi_uid_bytes_used(&l->in) ? all - shi_uid_bytes_used(&l->in) : 0;
 }
 
 int shi_uid_link_read(struct shi_uid_link *l)
 {
     for (;;) {
         size_t want = wanted(l);
-        int err = reserve(&l->in, want);
+        int err = shi_uid_bytes_reserve(&l->in, want);
         if (err)
             return err;
         ssize_t n = recv(l->fd, l->in.at + l->in.to, want, MSG_DONTWAIT);
@@ -263,13 +229,13 @@ int shi_uid_link_read(struct shi_uid_link *l)
 int shi_uid_link_next(struct shi_uid_link *l, struct shi_uid_frame *out)
 {
     struct head h;
-    if (l->state != SHI_UID_OPEN || used(&l->in) < sizeof h)
+    if (l->state != SHI_UID_OPEN || shi_uid_bytes_used(&l->in) < sizeof h)
         return 0;
     const unsigned char *begin = l->in.at + l->in.from;
     memcpy(&h, begin, sizeof h);
     if (h.bytes > FRAME_BYTES_MAX || h.number != l->n_in)
         return -EACCES;
-    if (used(&l->in) < sizeof h + h.bytes)
+    if (shi_uid_bytes_used(&l->in) < sizeof h + h.bytes)
         return 0;
     if (h.tag != shi_sip_bytes(l->key_in, begin + sizeof h.tag, sizeof h - sizeof h.tag + h.bytes))
         return -EACCES;

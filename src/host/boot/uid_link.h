@@ -22,12 +22,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum shi_uid_state { SHI_UID_CLOSED, SHI_UID_HELLO, SHI_UID_PROOF, SHI_UID_OPEN };
+#include "host/boot/uid_bytes.h"
 
-struct shi_uid_bytes {
-    unsigned char *at;
-    size_t from, to, room; /* of the bytes in use: at + from to at + to */
-};
+enum shi_uid_state { SHI_UID_CLOSED, SHI_UID_HELLO, SHI_UID_PROOF, SHI_UID_OPEN };
 
 struct shi_uid_link {
     int fd; /* -1 when closed */

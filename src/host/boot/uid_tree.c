@@ -40,7 +40,7 @@ static struct {
     struct child child[SHI_UID_FAN];
     int n_children, n_joined;
     struct shi_uid_seats seats;      /* of seat 0 */
-    struct shi_uid_blob gathered;    /* what the subtree has published in this fence, as far as it is here */
+    struct shi_uid_bytes gathered;    /* what the subtree has published in this fence, as far as it is here */
     int wake, running, ended;
     int entered, n_came, n_fences;   /* this PE is in a fence; children are; fences that have ended */
     int over;                        /* a BYE was sent or received */
@@ -172,14 +172,14 @@ static void fence_goes_on(void)
 {
     if (!s.entered || s.n_came < s.n_children)
         return;
-    struct shi_uid_blob all = s.gathered;
-    s.gathered = (struct shi_uid_blob){.at = NULL};
+    struct shi_uid_bytes all = s.gathered;
+    s.gathered = (struct shi_uid_bytes){.at = NULL};
     s.entered = s.n_came = 0;
     if (s.t.seat == 0)
-        fence_ends(all.at, all.bytes);
-    else if (shi_uid_link_put(&s.t.up, SHI_UID_UP, all.at, all.bytes))
+        fence_ends(all.at, shi_uid_bytes_used(&all));
+    else if (shi_uid_link_put(&s.t.up, SHI_UID_UP, all.at, shi_uid_bytes_used(&all)))
         no_memory();
-    shi_uid_blob_free(&all);
+    shi_uid_bytes_free(&all);
 }
 
 /* ---- frames ------------------------------------------------------------------------------------------------------- */
@@ -214,7 +214,7 @@ static int from_child(struct child *c, const struct shi_uid_frame *f)
             return -EPROTO;
         c->came = 1;
         s.n_came++;
-        if (shi_uid_blob_add(&s.gathered, f->payload, f->bytes))
+        if (shi_uid_bytes_append(&s.gathered, f->payload, f->bytes))
             no_memory();
         fence_goes_on();
         return 0;
@@ -416,7 +416,7 @@ static void tidy(void)
     close_all();
     shi_uid_data_down();
     shi_uid_seats_down(&s.seats);
-    shi_uid_blob_free(&s.gathered);
+    shi_uid_bytes_free(&s.gathered);
     if (s.wake >= 0)
         close(s.wake);
     pthread_cond_destroy(&changed);
