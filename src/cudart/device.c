@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#define CALL(name, ...) rt_result((int)DRIVER(name)(__VA_ARGS__))
-
 cudaError_t cudaDriverGetVersion(int *v)
 {
     cudaError_t e = rt_open();
@@ -18,32 +16,36 @@ cudaError_t cudaRuntimeGetVersion(int *v)
     return cudaSuccess;
 }
 
+static cudaError_t device_of(int ordinal, CUdevice *d)
+{
+    cudaError_t e = rt_open();
+    return e ? e : CALL(cuDeviceGet, d, ordinal);
+}
+
 cudaError_t cudaDeviceGetAttribute(int *v, enum cudaDeviceAttr a, int device)
 {
     CUdevice d;
-    cudaError_t e = rt_open();
-    e = e ? e : CALL(cuDeviceGet, &d, device);
+    cudaError_t e = device_of(device, &d);
     return e ? e : CALL(cuDeviceGetAttribute, v, (CUdevice_attribute)a, d);
 }
 
-static int attribute(enum cudaDeviceAttr a, int device)
+static int attribute(enum cudaDeviceAttr a, CUdevice d)
 {
     int v = 0;
-    cudaDeviceGetAttribute(&v, a, device);
+    CALL(cuDeviceGetAttribute, &v, (CUdevice_attribute)a, d);
     return v;
 }
 
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int device)
 {
     CUdevice d;
-    cudaError_t e = rt_open();
+    cudaError_t e = device_of(device, &d);
     memset(p, 0, sizeof *p);
-    e = e ? e : CALL(cuDeviceGet, &d, device);
     e = e ? e : CALL(cuDeviceGetName, p->name, sizeof p->name, d);
     e = e ? e : CALL(cuDeviceTotalMem, &p->totalGlobalMem, d);
     if (e)
         return e;
-#define A(a) attribute(cudaDevAttr##a, device)
+#define A(a) attribute(cudaDevAttr##a, d)
     p->major = A(ComputeCapabilityMajor);
     p->minor = A(ComputeCapabilityMinor);
     p->multiProcessorCount = A(MultiProcessorCount);
@@ -76,8 +78,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int device)
 cudaError_t cudaDeviceGetPCIBusId(char *id, int bytes, int device)
 {
     CUdevice d;
-    cudaError_t e = rt_open();
-    e = e ? e : CALL(cuDeviceGet, &d, device);
+    cudaError_t e = device_of(device, &d);
     return e ? e : CALL(cuDeviceGetPCIBusId, id, bytes, d);
 }
 
@@ -111,9 +112,11 @@ cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer)
     CUdevice d, p;
     cudaError_t e = rt_open();
     *can = device != peer;
-    e = e || rt_is_cpu() ? e : CALL(cuDeviceGet, &d, device);
-    e = e || rt_is_cpu() ? e : CALL(cuDeviceGet, &p, peer);
-    return e || rt_is_cpu() ? e : CALL(cuDeviceCanAccessPeer, can, d, p);
+    if (e || rt_is_cpu())
+        return e;
+    e = device_of(device, &d);
+    e = e ? e : device_of(peer, &p);
+    return e ? e : CALL(cuDeviceCanAccessPeer, can, d, p);
 }
 
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags)
@@ -123,7 +126,7 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags)
     RT_BEGIN;
     if (rt_is_cpu())
         return cudaSuccess;
-    cudaError_t e = CALL(cuDeviceGet, &d, peer);
+    cudaError_t e = device_of(peer, &d);
     e = e ? e : CALL(cuDevicePrimaryCtxRetain, &c, d);
     return e ? e : CALL(cuCtxEnablePeerAccess, c, flags);
 }

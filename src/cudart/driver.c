@@ -132,7 +132,7 @@ cudaError_t cudaGetDeviceCount(int *n)
 {
     cudaError_t e = rt_open();
     *n = 0;
-    return e ? e : rt_result((int)DRIVER(cuDeviceGetCount)(n));
+    return e ? e : CALL(cuDeviceGetCount, n);
 }
 
 cudaError_t cudaSetDevice(int device)
@@ -203,18 +203,23 @@ static const struct {
 #undef E
 };
 
-const char *cudaGetErrorName(cudaError_t e)
+/* Its place in the table, or the table's length. */
+static size_t find(cudaError_t e)
 {
     size_t k = 0;
     while (k < sizeof errors / sizeof *errors && errors[k].error != e)
         k++;
+    return k;
+}
+
+const char *cudaGetErrorName(cudaError_t e)
+{
+    size_t k = find(e);
     return k < sizeof errors / sizeof *errors ? errors[k].name : "unrecognized error code";
 }
 
 const char *cudaGetErrorString(cudaError_t e)
 {
-    size_t k = 0;
-    while (k < sizeof errors / sizeof *errors && errors[k].error != e)
-        k++;
+    size_t k = find(e);
     return k < sizeof errors / sizeof *errors ? errors[k].text : "unrecognized error code";
 }

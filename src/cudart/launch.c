@@ -293,7 +293,7 @@ cudaError_t cudaFuncSetAttribute(const void *host, enum cudaFuncAttribute a, int
 {
     CUfunction f;
     cudaError_t e = rt_function(host, &f);
-    return e ? e : rt_result((int)DRIVER(cuFuncSetAttribute)(f, (CUfunction_attribute)a, value));
+    return e ? e : CALL(cuFuncSetAttribute, f, (CUfunction_attribute)a, value);
 }
 
 /* A hint. */
@@ -310,7 +310,7 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *a, const void *host
     int v[8] = {0};
     cudaError_t e = rt_function(host, &f);
     for (int k = 0; !e && k < 8; k++)
-        e = rt_result((int)DRIVER(cuFuncGetAttribute)(&v[k], (CUfunction_attribute)k, f));
+        e = CALL(cuFuncGetAttribute, &v[k], (CUfunction_attribute)k, f);
     memset(a, 0, sizeof *a);
     a->maxThreadsPerBlock = v[CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK];
     a->sharedSizeBytes = (size_t)v[CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES];
@@ -332,7 +332,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *n, const
     if (!e && items < 1)
         e = rt_result(cudaErrorInvalidValue);
     if (!e)
-        e = rt_result((int)DRIVER(cuOccupancyMaxActiveBlocksPerMultiprocessor)(n, f, items, shared));
+        e = CALL(cuOccupancyMaxActiveBlocksPerMultiprocessor, n, f, items, shared);
     if (!e && *n > BLOCKS)
         *n = BLOCKS < THREADS / items ? BLOCKS : THREADS / items;
     return e;

@@ -1,7 +1,6 @@
 /* memory.c - memory of the device and of the host, and copies between them. All addresses are in one space, so the kind of a copy is not needed. */
 #include "runtime.h"
 
-#define CALL(name, ...) rt_result((int)DRIVER(name)(__VA_ARGS__))
 #define AT(p) ((CUdeviceptr)(size_t)(p))
 
 cudaError_t cudaMalloc(void **p, size_t bytes)
@@ -166,26 +165,33 @@ cudaError_t cudaGetSymbolSize(size_t *bytes, const void *symbol)
     return rt_variable(symbol, &at, bytes);
 }
 
-cudaError_t cudaMemcpyToSymbolAsync(const void *symbol, const void *from, size_t bytes, size_t offset, enum cudaMemcpyKind kind,
-                                    cudaStream_t stream)
+/* The address of bytes of a variable. */
+static cudaError_t part_of(const void *symbol, size_t bytes, size_t offset, char **out)
 {
     CUdeviceptr at;
     size_t has;
     cudaError_t e = rt_variable(symbol, &at, &has);
     if (!e && (offset > has || bytes > has - offset))
         e = rt_result(cudaErrorInvalidValue);
-    return e ? e : cudaMemcpyAsync((char *)(size_t)at + offset, from, bytes, kind, stream);
+    if (!e)
+        *out = (char *)(size_t)at + offset;
+    return e;
+}
+
+cudaError_t cudaMemcpyToSymbolAsync(const void *symbol, const void *from, size_t bytes, size_t offset, enum cudaMemcpyKind kind,
+                                    cudaStream_t stream)
+{
+    char *at;
+    cudaError_t e = part_of(symbol, bytes, offset, &at);
+    return e ? e : cudaMemcpyAsync(at, from, bytes, kind, stream);
 }
 
 cudaError_t cudaMemcpyFromSymbolAsync(void *to, const void *symbol, size_t bytes, size_t offset, enum cudaMemcpyKind kind,
                                       cudaStream_t stream)
 {
-    CUdeviceptr at;
-    size_t has;
-    cudaError_t e = rt_variable(symbol, &at, &has);
-    if (!e && (offset > has || bytes > has - offset))
-        e = rt_result(cudaErrorInvalidValue);
-    return e ? e : cudaMemcpyAsync(to, (const char *)(size_t)at + offset, bytes, kind, stream);
+    char *at;
+    cudaError_t e = part_of(symbol, bytes, offset, &at);
+    return e ? e : cudaMemcpyAsync(to, at, bytes, kind, stream);
 }
 
 cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *from, size_t bytes, size_t offset, enum cudaMemcpyKind kind)

@@ -37,6 +37,9 @@ int rt_device(void);
 /* Note the error for cudaGetLastError, and return it. */
 cudaError_t rt_result(int driver_result);
 
+/* Make a call of the driver, and the same. */
+#define CALL(name, ...) rt_result((int)DRIVER(name)(__VA_ARGS__))
+
 /* The module's function for the kernel with this host address, in the current device. */
 cudaError_t rt_function(const void *host, CUfunction *out);
 cudaError_t rt_variable(const void *host, CUdeviceptr *at, size_t *bytes);

@@ -3,91 +3,41 @@
 
 #include <stdio.h>
 
-#define CALL(name, ...) rt_result((int)DRIVER(name)(__VA_ARGS__))
+/* A call that the driver has under another name. */
+#define SAME(name, driver, params, ...)                                                                               \
+    cudaError_t name params                                                                                           \
+    {                                                                                                                 \
+        RT_BEGIN;                                                                                                     \
+        return CALL(driver, __VA_ARGS__);                                                                             \
+    }
 
-cudaError_t cudaDeviceSynchronize(void)
-{
-    RT_BEGIN;
-    return rt_result((int)DRIVER(cuCtxSynchronize)());
-}
-
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned flags)
-{
-    RT_BEGIN;
-    return CALL(cuStreamCreate, s, flags);
-}
+SAME(cudaDeviceSynchronize, cuCtxSynchronize, (void))
+SAME(cudaStreamCreateWithFlags, cuStreamCreate, (cudaStream_t *s, unsigned flags), s, flags)
 
 cudaError_t cudaStreamCreate(cudaStream_t *s)
 {
     return cudaStreamCreateWithFlags(s, cudaStreamDefault);
 }
 
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t *s, unsigned flags, int priority)
-{
-    RT_BEGIN;
-    return CALL(cuStreamCreateWithPriority, s, flags, priority);
-}
-
-cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
-{
-    RT_BEGIN;
-    return CALL(cuCtxGetStreamPriorityRange, least, greatest);
-}
-
-cudaError_t cudaStreamDestroy(cudaStream_t s)
-{
-    RT_BEGIN;
-    return CALL(cuStreamDestroy, s);
-}
-
-cudaError_t cudaStreamSynchronize(cudaStream_t s)
-{
-    RT_BEGIN;
-    return CALL(cuStreamSynchronize, s);
-}
-
-cudaError_t cudaStreamQuery(cudaStream_t s)
-{
-    RT_BEGIN;
-    return CALL(cuStreamQuery, s);
-}
-
-cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned flags)
-{
-    RT_BEGIN;
-    return CALL(cuStreamWaitEvent, s, e, flags);
-}
-
-cudaError_t cudaLaunchHostFunc(cudaStream_t s, cudaHostFn_t fn, void *arg)
-{
-    RT_BEGIN;
-    return CALL(cuLaunchHostFunc, s, fn, arg);
-}
+SAME(cudaStreamCreateWithPriority, cuStreamCreateWithPriority, (cudaStream_t *s, unsigned flags, int priority), s, flags, priority)
+SAME(cudaDeviceGetStreamPriorityRange, cuCtxGetStreamPriorityRange, (int *least, int *greatest), least, greatest)
+SAME(cudaStreamDestroy, cuStreamDestroy, (cudaStream_t s), s)
+SAME(cudaStreamSynchronize, cuStreamSynchronize, (cudaStream_t s), s)
+SAME(cudaStreamQuery, cuStreamQuery, (cudaStream_t s), s)
+SAME(cudaStreamWaitEvent, cuStreamWaitEvent, (cudaStream_t s, cudaEvent_t e, unsigned flags), s, e, flags)
+SAME(cudaLaunchHostFunc, cuLaunchHostFunc, (cudaStream_t s, cudaHostFn_t fn, void *arg), s, fn, arg)
 
 /* ---- events ---------------------------------------------------------------------------------------------------------- */
 
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t *e, unsigned flags)
-{
-    RT_BEGIN;
-    return CALL(cuEventCreate, e, flags);
-}
+SAME(cudaEventCreateWithFlags, cuEventCreate, (cudaEvent_t *e, unsigned flags), e, flags)
 
 cudaError_t cudaEventCreate(cudaEvent_t *e)
 {
     return cudaEventCreateWithFlags(e, cudaEventDefault);
 }
 
-cudaError_t cudaEventDestroy(cudaEvent_t e)
-{
-    RT_BEGIN;
-    return CALL(cuEventDestroy, e);
-}
-
-cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
-{
-    RT_BEGIN;
-    return CALL(cuEventRecord, e, s);
-}
+SAME(cudaEventDestroy, cuEventDestroy, (cudaEvent_t e), e)
+SAME(cudaEventRecord, cuEventRecord, (cudaEvent_t e, cudaStream_t s), e, s)
 
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t e, cudaStream_t s, unsigned flags)
 {
@@ -95,23 +45,9 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t e, cudaStream_t s, unsigned fla
     return cudaEventRecord(e, s);
 }
 
-cudaError_t cudaEventSynchronize(cudaEvent_t e)
-{
-    RT_BEGIN;
-    return CALL(cuEventSynchronize, e);
-}
-
-cudaError_t cudaEventQuery(cudaEvent_t e)
-{
-    RT_BEGIN;
-    return CALL(cuEventQuery, e);
-}
-
-cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)
-{
-    RT_BEGIN;
-    return CALL(cuEventElapsedTime, ms, from, to);
-}
+SAME(cudaEventSynchronize, cuEventSynchronize, (cudaEvent_t e), e)
+SAME(cudaEventQuery, cuEventQuery, (cudaEvent_t e), e)
+SAME(cudaEventElapsedTime, cuEventElapsedTime, (float *ms, cudaEvent_t from, cudaEvent_t to), ms, from, to)
 
 /* ---- graphs ---------------------------------------------------------------------------------------------------------- */
 

@@ -14,9 +14,14 @@
 #include "host/ops/dheap.h"
 #include "host/util/log.h"
 
+static int is_cuda(const struct shi_device_ops *ops)
+{
+    return ops == &shi_device_cuda || ops == &shi_device_cuda_cpu;
+}
+
 static int need_cuda(const char *routine, const struct shi_device_ops *ops)
 {
-    if (ops == &shi_device_cuda || ops == &shi_device_cuda_cpu)
+    if (is_cuda(ops))
         return 0;
     shi_log_error("%s: this PE's device is %s's, not CUDA's; SHMEM_DEVICE chooses", routine, ops->name);
     return -ENODEV;
@@ -50,7 +55,7 @@ static void end_session(void)
 
 int shmemx_cuda_session(int device)
 {
-    if (!shi_world.dev_lo || (shi_device != &shi_device_cuda && shi_device != &shi_device_cuda_cpu) || shi_cuda.device != device ||
+    if (!shi_world.dev_lo || !is_cuda(shi_device) || shi_cuda.device != device ||
         shi_device_heap_adopted())
         return 0;
     if (!in_session) {
