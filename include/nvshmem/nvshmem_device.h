@@ -26,9 +26,7 @@ namespace shi_device {
 #undef SHI_CTX_DEFAULT_
 #define SHI_CTX_DEFAULT_ ((shi_device::shmem_ctx_t)&shi_device::SHMEMG_DEFAULT_)
 
-/* The structure of a team: the world's, the node's, those of the same PE of each node, or the program's. FULMAR_TEAM_FIRST is the number of
- * index 2: see src/nvshmem/host.cc. */
-enum { FULMAR_TEAM_FIRST = NVSHMEM_TEAMS_MIN - 2, FULMAR_SAME_INDEX = 3 };
+/* The structure of a team: the world's, the node's, those of the same PE of each node, or the program's. */
 SHI_FN shmem_team_t fulmar_team(shmem_ctx_t ctx, int team)
 {
     if (!shi_ctx_good(ctx) || team < 0 || (team > NVSHMEMX_TEAM_SAME_MYPE_NODE && team < NVSHMEM_TEAMS_MIN))

@@ -65,6 +65,8 @@ typedef enum {
     NVSHMEM_TEAM_SAME_MYPE_NODE_INDEX = 3,
     NVSHMEM_TEAMS_MIN = 6
 } nvshmem_team_id_t;
+/* A team of the program is number FULMAR_TEAM_FIRST + the index of its structure, at least 2. FULMAR_SAME_INDEX: that of the same PE of each node. */
+enum { FULMAR_TEAM_FIRST = NVSHMEM_TEAMS_MIN - 2, FULMAR_SAME_INDEX = 3 };
 typedef struct {
     int version, num_contexts;
     nvshmemx_team_uniqueid_t uniqueid;

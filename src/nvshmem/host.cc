@@ -6,7 +6,7 @@
 
 #include <cuda.h>
 
-enum { TEAMS = 512, FIRST = NVSHMEM_TEAMS_MIN - 2, SAME_INDEX = 3 }; /* as in nvshmem_device.h */
+enum { TEAMS = 512 };
 
 static shmem_team_t same, own[TEAMS]; /* by index */
 static int status, has_heap;
@@ -25,7 +25,7 @@ static int make_teams(void)
         most = pe % on_node == 0 && shmem_team_translate_pe(SHMEM_TEAM_WORLD, pe, SHMEM_TEAM_SHARED) > 0 ? 0 : most;
     if (!most || shmem_n_pes() % on_node || shmem_team_split_2d(SHMEM_TEAM_WORLD, on_node, NULL, 0, &x, NULL, 0, &same))
         return 0;
-    if (shmemx_cuda_team_index(same) != SAME_INDEX) { /* the axes are the first teams of the job */
+    if (shmemx_cuda_team_index(same) != FULMAR_SAME_INDEX) { /* the axes are the first teams of the job */
         fprintf(stderr, "nvshmem_init: this build of nvshmem does not belong to this libfulmar.so\n");
         return NVSHMEMX_ERROR_INTERNAL;
     }
@@ -139,7 +139,7 @@ shmem_team_t fulmar_nvshmem_team(nvshmem_team_t team)
     return team == NVSHMEM_TEAM_WORLD                                ? SHMEM_TEAM_WORLD
            : team == NVSHMEM_TEAM_SHARED || team == NVSHMEMX_TEAM_NODE ? SHMEM_TEAM_SHARED
            : team == NVSHMEMX_TEAM_SAME_MYPE_NODE                    ? same
-           : team >= NVSHMEM_TEAMS_MIN && team < FIRST + TEAMS       ? own[team - FIRST]
+           : team >= NVSHMEM_TEAMS_MIN && team < FULMAR_TEAM_FIRST + TEAMS       ? own[team - FULMAR_TEAM_FIRST]
                                                                      : SHMEM_TEAM_INVALID;
 }
 
@@ -152,7 +152,7 @@ static nvshmem_team_t number_of(shmem_team_t team)
     own[index] = team;
     if (has_heap)
         shmemx_device_team(team);
-    return FIRST + index;
+    return FULMAR_TEAM_FIRST + index;
 }
 
 int nvshmem_team_split_strided(nvshmem_team_t parent, int start, int stride, int size, const nvshmem_team_config_t *, long, nvshmem_team_t *out)
@@ -178,7 +178,7 @@ void nvshmem_team_destroy(nvshmem_team_t team)
     if (team < NVSHMEM_TEAMS_MIN)
         return;
     shmem_team_destroy(fulmar_nvshmem_team(team));
-    own[team - FIRST] = SHMEM_TEAM_INVALID;
+    own[team - FULMAR_TEAM_FIRST] = SHMEM_TEAM_INVALID;
 }
 
 void nvshmem_team_get_config(nvshmem_team_t, nvshmem_team_config_t *config)
