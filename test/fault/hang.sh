@@ -10,6 +10,7 @@ trap 'rm -rf "$dir"' EXIT
 reports() { # PEs MODE WRONG PATTERN...
     pes=$1 mode=$2 wrong=$3
     shift 3
+    : >"$dir/out" # the background shell opens it later; an earlier job's lines must not be read as this one's
     $OSHRUN -n "$pes" "$hang" "$mode" >"$dir/out" 2>&1 &
     pid=$!
     bad=1

@@ -12,6 +12,7 @@ export SHMEM_TEST_SPIN=0
 
 start() { # ARGUMENTS of oshrun: a job of two PEs; returns when it is under way
     rm -f "$work/stop"
+    : > "$work/job" # the background shell opens it later; an earlier job's lines must not be read as this one's
     "$hosts" in h1 timeout -k 5 60 "$OSHRUN" "$@" "$top_builddir/test/security/victim" "$work/stop" >"$work/job" 2>&1 </dev/null &
     job=$!
     for _ in $(seq 300); do

@@ -26,6 +26,7 @@ as $owner test -x "$top_builddir/test/security/victim" || skip_all "other users 
 
 # start NAME UID PEs: start a job; return when it is under way.
 start() {
+    : > "$work/$1" # the job's own shell opens the file later: an earlier job's lines must not be read as this one's
     as "$2" SHMEM_TRANSPORT=ofi timeout -k 5 60 $OSHRUN -n "$3" "$top_builddir/test/security/victim" "$work/$1.stop" \
         > "$work/$1" 2>&1 &
     eval "pid_$1=\$!"
