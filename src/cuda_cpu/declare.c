@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cuda_cpu/ptx.h"
+#include "ze_cpu/entries.h"
 
 enum { VARIABLE_MAX = 1 << 30, SHARED_MAX = 1 << 20, REGISTERS_MAX = 1 << 20 };
 
@@ -131,7 +132,16 @@ static void registers(struct ptx *p, struct ptx_var *v, struct ptx_type t)
         r[k] = (struct ptx_reg){t.class, t.width, ZC_NONE, 0};
 }
 
-static void memory(struct ptx *p, struct ptx_var *v, struct ptx_type t)
+/* Memory that the program reads as managed (cuPointerGetAttribute); cc_image_free frees it. */
+static uint8_t *managed_memory(struct zc_module *m, uint64_t bytes)
+{
+    void *at;
+    if (zc_MemAllocShared(NULL, NULL, NULL, bytes, 512, NULL, &at))
+        zc_fail(m, "out of memory");
+    return at;
+}
+
+static void memory(struct ptx *p, struct ptx_var *v, struct ptx_type t, bool managed)
 {
     struct zc_module *m = p->m;
     bool initial = ptx_accept(p, '=');
@@ -143,8 +153,9 @@ static void memory(struct ptx *p, struct ptx_var *v, struct ptx_type t)
             ptx_fail(p, "more than %d bytes of shared memory", SHARED_MAX);
     }
     if ((v->space == SPACE_GLOBAL || v->space == SPACE_CONST) && !v->external) {
-        uint8_t *at = zc_keep(m, v->size ? v->size : 1);
-        *zc_push(m, m->globals) = (struct zc_global){.mem = at, .size = v->size};
+        struct zc_global *g = zc_push(m, m->globals);
+        uint8_t *at = managed ? managed_memory(m, v->size) : zc_keep(m, v->size ? v->size : 1);
+        *g = (struct zc_global){.mem = at, .size = v->size, .managed = managed};
         v->at = (uint64_t)(uintptr_t)at;
         struct fill f = {at, at + v->size, t};
         if (initial)
@@ -155,7 +166,7 @@ static void memory(struct ptx *p, struct ptx_var *v, struct ptx_type t)
 }
 
 /* Attributes before the name: alignment, vector, those that change nothing here. Returns elements of a vector. */
-static unsigned attributes(struct ptx *p, struct ptx_type *t, uint64_t *align)
+static unsigned attributes(struct ptx *p, struct ptx_type *t, uint64_t *align, bool *managed)
 {
     unsigned vector = 1;
     bool typed = false;
@@ -168,8 +179,10 @@ static unsigned attributes(struct ptx *p, struct ptx_type *t, uint64_t *align)
         else if (ptx_type_named(word + 1, t))
             typed = true;
         else if (strcmp(word, ".attribute") == 0)
-            while (!ptx_accept(p, ')'))
+            while (!ptx_accept(p, ')')) {
+                *managed |= p->tok.kind == T_NAME && strcmp(p->tok.text, ".managed") == 0;
                 ptx_next(p);
+            }
         else if (strcmp(word, ".ptr") && strcmp(word, ".global") && strcmp(word, ".shared") && strcmp(word, ".const") &&
                  strcmp(word, ".local"))
             ptx_fail(p, "declarations with %s are not supported", word);
@@ -194,7 +207,8 @@ static uint64_t dimensions(struct ptx *p, bool *open)
     return n;
 }
 
-static struct ptx_var *named(struct ptx *p, uint8_t space, bool external, struct ptx_type t, unsigned vector, uint64_t align)
+static struct ptx_var *named(struct ptx *p, uint8_t space, bool external, struct ptx_type t, unsigned vector, uint64_t align,
+                             bool managed)
 {
     struct ptx_var v = {.space = space, .external = external, .visible = p->visible, .slot = ZC_NONE};
     bool open = false;
@@ -212,7 +226,7 @@ static struct ptx_var *named(struct ptx *p, uint8_t space, bool external, struct
     if (space == SPACE_REG)
         registers(p, &v, t);
     else if (space != SPACE_PARAM && space != SPACE_LOCAL && !v.dynamic)
-        memory(p, &v, t);
+        memory(p, &v, t, managed);
     *zc_push(p->m, p->scope) = p->vars.n;
     struct ptx_var *kept = zc_push(p->m, p->vars);
     *kept = v;
@@ -223,8 +237,9 @@ struct ptx_var *ptx_variable(struct ptx *p, uint8_t space, bool external)
 {
     struct ptx_type t = {0};
     uint64_t align = 1;
-    unsigned vector = attributes(p, &t, &align);
-    return named(p, space, external, t, vector, align);
+    bool managed = false;
+    unsigned vector = attributes(p, &t, &align, &managed);
+    return named(p, space, external, t, vector, align, managed);
 }
 
 void ptx_variables(struct ptx *p, uint8_t space, bool external)
@@ -232,9 +247,10 @@ void ptx_variables(struct ptx *p, uint8_t space, bool external)
     struct ptx_type t = {0};
     uint64_t align = 1;
     p->line = p->tok.line;
-    unsigned vector = attributes(p, &t, &align);
+    bool managed = false;
+    unsigned vector = attributes(p, &t, &align, &managed);
     do
-        named(p, space, external, t, vector, align);
+        named(p, space, external, t, vector, align, managed);
     while (ptx_accept(p, ','));
     ptx_expect(p, ';');
 }

@@ -1,6 +1,6 @@
 /*
  * entries.h - the calls of the CUDA driver API that this library has: those that cuda_driver.h lists, and more. Every call has
- * a body in context.c, memory.c, stream.c, kernel.c or driver.c: one without fails to link.
+ * a body in context.c, memory.c, virtual.c, stream.c, kernel.c or driver.c: one without fails to link.
  */
 #ifndef CC_ENTRIES_H
 #define CC_ENTRIES_H
@@ -23,6 +23,12 @@ typedef void (*CUhostFn)(void *arg);
     X(cuMemcpy, (CUdeviceptr to, CUdeviceptr from, size_t bytes))                                                     \
     X(cuMemcpyHtoD, (CUdeviceptr to, const void *from, size_t bytes))                                                 \
     X(cuMemcpyDtoH, (void *to, CUdeviceptr from, size_t bytes))                                                       \
+    X(cuMemGetInfo, (size_t *left, size_t *all))                                                                      \
+    X(cuMemAllocManaged, (CUdeviceptr * at, size_t bytes, unsigned flags))                                            \
+    X(cuMemPrefetchAsync, (CUdeviceptr at, size_t bytes, CUdevice to, CUstream stream))                               \
+    X(cuMemPrefetchAsync_v2, (CUdeviceptr at, size_t bytes, CUmemLocation to, unsigned flags, CUstream stream))       \
+    X(cuMemAdvise, (CUdeviceptr at, size_t bytes, int advice, CUdevice where))                                        \
+    X(cuMemAdvise_v2, (CUdeviceptr at, size_t bytes, int advice, CUmemLocation where))                                \
     X(cuMemsetD8, (CUdeviceptr to, unsigned char value, size_t bytes))                                                \
     X(cuModuleLoadData, (CUmodule * module, const void *image))                                                       \
     X(cuModuleLoad, (CUmodule * module, const char *file))                                                            \
@@ -34,11 +40,13 @@ typedef void (*CUhostFn)(void *arg);
 
 #define CC_DECLARE_CALL(call, params) CUresult call params;
 CUDA_CALLS(CC_DECLARE_CALL)
+CUDA_CALLS_VIRTUAL(CC_DECLARE_CALL)
 CUDA_CALLS_SINCE_12_4(CC_DECLARE_CALL)
 CUDA_CALLS_CPU(CC_DECLARE_CALL)
 CC_MORE_CALLS(CC_DECLARE_CALL)
 #undef CC_DECLARE_CALL
 
+enum { CU_MEMORYTYPE_HOST = 1, CU_MEMORYTYPE_DEVICE = 2, CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2, CU_POINTER_ATTRIBUTE_IS_MANAGED = 8 };
 enum { CC_ERROR_LAUNCH_FAILED = 719, CC_ERROR_INVALID_HANDLE = 400, CC_ERROR_INVALID_PTX = 218, CC_ERROR_FILE_NOT_FOUND = 301 };
 
 /* 0, or CUDA_ERROR_INVALID_CONTEXT when the thread has no current context. */

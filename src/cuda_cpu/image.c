@@ -4,6 +4,7 @@
 
 #include "cuda_cpu/ptx.h"
 #include "ze_cpu/config.h"
+#include "ze_cpu/entries.h"
 #include "ze_cpu/native.h"
 
 enum { WARP = 32 };
@@ -75,6 +76,9 @@ struct cc_image *cc_image_build(const char *text, size_t n, char **log)
 
 void cc_image_free(struct cc_image *image)
 {
+    for (uint32_t k = 0; k < image->m->globals.n; k++)
+        if (image->m->globals.v[k].managed)
+            zc_MemFree(NULL, image->m->globals.v[k].mem);
     zc_module_free(image->m);
     free(image);
 }

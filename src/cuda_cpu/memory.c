@@ -62,6 +62,63 @@ CUresult cuMemFree(CUdeviceptr at)
     return release((void *)(uintptr_t)at);
 }
 
+/* Cores access all memory at the same address: managed memory needs no more than a name. */
+CUresult cuMemAllocManaged(CUdeviceptr *out, size_t bytes, unsigned flags)
+{
+    enum { GLOBAL = 1, HOST = 2 };
+    void *at;
+    CUresult r = cc_check_context();
+    if (r || (flags != GLOBAL && flags != HOST))
+        return r ? r : CUDA_ERROR_INVALID_VALUE;
+    r = result(zc_MemAllocShared(NULL, NULL, NULL, bytes, 512, handle_of(cc_current_device()), &at));
+    if (!r)
+        *out = (CUdeviceptr)(uintptr_t)at;
+    return r;
+}
+
+/* Hints about managed memory, which also may be any of the host's (PAGEABLE_MEMORY_ACCESS): not about a device's own. */
+static CUresult hint(CUdeviceptr at, size_t bytes, CUmemLocation l)
+{
+    struct zc_alloc a;
+    if (!at || !bytes || (zc_mem_find((void *)(uintptr_t)at, &a) && (a.type == ZE_MEMORY_TYPE_DEVICE || bytes > a.size - (at - (uintptr_t)a.base))))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (l.type != CU_MEM_LOCATION_TYPE_DEVICE)
+        return l.type >= CU_MEM_LOCATION_TYPE_HOST && l.type <= CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return l.id >= 0 && l.id < (int)zc_config.devices ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+/* The location that a device's number means; -1 is the host. */
+static CUmemLocation location_of(CUdevice d)
+{
+    return (CUmemLocation){d == -1 ? CU_MEM_LOCATION_TYPE_HOST : CU_MEM_LOCATION_TYPE_DEVICE, d};
+}
+
+CUresult cuMemPrefetchAsync_v2(CUdeviceptr at, size_t bytes, CUmemLocation to, unsigned flags, CUstream stream)
+{
+    (void)stream;
+    return flags ? CUDA_ERROR_INVALID_VALUE : hint(at, bytes, to);
+}
+
+CUresult cuMemPrefetchAsync(CUdeviceptr at, size_t bytes, CUdevice to, CUstream stream)
+{
+    return cuMemPrefetchAsync_v2(at, bytes, location_of(to), 0, stream);
+}
+
+/* Advice that names no place ignores it. */
+CUresult cuMemAdvise_v2(CUdeviceptr at, size_t bytes, int advice, CUmemLocation where)
+{
+    enum { FIRST = 1, UNSET_READ_MOSTLY = 2, UNSET_PREFERRED = 4, LAST = 6 };
+    if (advice < FIRST || advice > LAST)
+        return CUDA_ERROR_INVALID_VALUE;
+    int named = advice > UNSET_READ_MOSTLY && advice != UNSET_PREFERRED;
+    return hint(at, bytes, named ? where : (CUmemLocation){CU_MEM_LOCATION_TYPE_HOST, 0});
+}
+
+CUresult cuMemAdvise(CUdeviceptr at, size_t bytes, int advice, CUdevice where)
+{
+    return cuMemAdvise_v2(at, bytes, advice, location_of(where));
+}
+
 CUresult cuMemHostAlloc(void **out, size_t bytes, unsigned flags)
 {
     CUresult r = cc_check_context();
@@ -86,14 +143,19 @@ CUresult cuMemGetAddressRange(CUdeviceptr *base, size_t *bytes, CUdeviceptr at)
     return CUDA_SUCCESS;
 }
 
-/* Of the attributes that can be read, this library has one. */
+/* Memory of the host is of no device. */
 CUresult cuPointerGetAttribute(void *value, CUpointer_attribute attribute, CUdeviceptr at)
 {
     struct zc_alloc a;
-    if (attribute != CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL || !zc_mem_find((void *)(uintptr_t)at, &a) || !a.device)
+    if (!zc_mem_find((void *)(uintptr_t)at, &a) || (attribute == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL && a.type == ZE_MEMORY_TYPE_HOST))
         return CUDA_ERROR_INVALID_VALUE;
-    memcpy(value, &(int){(int)(uintptr_t)a.device - 1}, sizeof(int));
-    return CUDA_SUCCESS;
+    int number = attribute == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL ? (a.device ? (int)(uintptr_t)a.device - 1 : 0)
+                 : attribute == CU_POINTER_ATTRIBUTE_MEMORY_TYPE   ? (a.type == ZE_MEMORY_TYPE_HOST ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE)
+                 : attribute == CU_POINTER_ATTRIBUTE_IS_MANAGED    ? a.type == ZE_MEMORY_TYPE_SHARED
+                                                                   : -1;
+    if (number >= 0)
+        memcpy(value, &number, attribute == CU_POINTER_ATTRIBUTE_IS_MANAGED ? sizeof(char) : sizeof number); /* little-endian */
+    return number < 0 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
 /* Copies that wait for their end always do. */

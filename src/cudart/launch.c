@@ -41,6 +41,7 @@ struct image {
 
 struct symbol {
     const void *host;
+    void **managed; /* where the program keeps the variable's address; NULL: not a managed one */
     const char *name;
     struct image *image;
     CUfunction function[RT_DEVICES];
@@ -82,18 +83,12 @@ void __cudaUnregisterFatBinary(void **image)
     (void)image;
 }
 
-char __cudaInitModule(void **image)
-{
-    (void)image;
-    return 1;
-}
-
 static struct symbol **bucket(const void *host)
 {
     return &symbols[(size_t)host / 4 % BUCKETS];
 }
 
-static void enter(void **image, const void *host, const char *name)
+static struct symbol *enter(void **image, const void *host, const char *name)
 {
     struct symbol *s = need(sizeof *s), **b = bucket(host);
     s->host = host;
@@ -101,6 +96,7 @@ static void enter(void **image, const void *host, const char *name)
     s->image = (struct image *)image;
     s->next = *b;
     *b = s;
+    return s;
 }
 
 void __cudaRegisterFunction(void **image, const char *host, char *device, const char *name, int threads, void *a, void *b, void *c,
@@ -119,9 +115,8 @@ void __cudaRegisterVar(void **image, char *host, char *device, const char *name,
 void __cudaRegisterManagedVar(void **image, void **host, char *device, const char *name, int external, size_t bytes, int constant,
                               int global)
 {
-    (void)image, (void)host, (void)device, (void)external, (void)bytes, (void)constant, (void)global;
-    fprintf(stderr, "fulmar cudart: the variable %s is __managed__, which is not supported: use cudaMallocManaged\n", name);
-    exit(1);
+    (void)device, (void)external, (void)bytes, (void)constant, (void)global;
+    enter(image, host, name)->managed = host;
 }
 
 /* ---- modules --------------------------------------------------------------------------------------------------------- */
@@ -157,6 +152,37 @@ static CUresult load(struct image *i)
     if (linked && r == CUDA_ERROR_NO_BINARY_FOR_GPU)
         r = link_parts(m, i->of);
     return r;
+}
+
+/* With the lock. The program reads the addresses of the image's managed variables, and names them by these from now on. */
+static CUresult place_managed(struct image *i)
+{
+    CUresult r = load(i);
+    for (int b = 0; !r && b < BUCKETS; b++)
+        for (struct symbol *s = symbols[b]; !r && s; s = s->next) {
+            CUdeviceptr at;
+            size_t bytes;
+            if (s->image != i || !s->managed || *s->managed)
+                continue;
+            r = DRIVER(cuModuleGetGlobal)(&at, &bytes, i->module[rt_device()], s->name);
+            if (!r)
+                enter((void **)i, *s->managed = (void *)(size_t)at, s->name);
+        }
+    return r;
+}
+
+/* Before the host's first access to a managed variable, which cannot go on without it. */
+char __cudaInitModule(void **image)
+{
+    cudaError_t e = rt_ready();
+    pthread_mutex_lock(&lock);
+    e = e ? e : rt_result((int)place_managed((struct image *)image));
+    pthread_mutex_unlock(&lock);
+    if (e) {
+        fprintf(stderr, "fulmar cudart: the program's __managed__ variables have no memory: %s\n", cudaGetErrorString(e));
+        exit(1);
+    }
+    return 1;
 }
 
 /* With the lock, before a launch. A module without calls of Fulmar needs no context; an error has its line. */

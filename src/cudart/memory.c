@@ -81,22 +81,33 @@ cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned flags)
 cudaError_t cudaMallocManaged(void **p, size_t bytes, unsigned flags)
 {
     RT_BEGIN;
-    return rt_is_cpu() ? cudaHostAlloc(p, bytes, 0) : CALL(cuMemAllocManaged, (CUdeviceptr *)p, bytes, flags);
+    return CALL(cuMemAllocManaged, (CUdeviceptr *)p, bytes, flags);
 }
 
+/* Since CUDA 13 a location names the place, before a device's number. */
 #if CUDART_VERSION >= 13000
-cudaError_t cudaMemPrefetchAsync(const void *p, size_t bytes, struct cudaMemLocation to, unsigned flags, cudaStream_t stream)
-{
-    (void)p, (void)bytes, (void)to, (void)flags, (void)stream;
-    return cudaSuccess; /* a hint */
-}
+#define PLACE struct cudaMemLocation
+#define PREFETCH_PARAMS struct cudaMemLocation to, unsigned flags
+#define DRIVERS(l) ((CUmemLocation){.type = (CUmemLocationType)(l).type, .id = (l).id})
+#define PREFETCH_ARGS DRIVERS(to), flags
 #else
-cudaError_t cudaMemPrefetchAsync(const void *p, size_t bytes, int to, cudaStream_t stream)
-{
-    (void)p, (void)bytes, (void)to, (void)stream;
-    return cudaSuccess;
-}
+#define PLACE int
+#define PREFETCH_PARAMS int to
+#define DRIVERS(l) (l)
+#define PREFETCH_ARGS to
 #endif
+
+cudaError_t cudaMemPrefetchAsync(const void *p, size_t bytes, PREFETCH_PARAMS, cudaStream_t stream)
+{
+    RT_BEGIN;
+    return CALL(cuMemPrefetchAsync, AT(p), bytes, PREFETCH_ARGS, stream);
+}
+
+cudaError_t cudaMemAdvise(const void *p, size_t bytes, enum cudaMemoryAdvise advice, PLACE where)
+{
+    RT_BEGIN;
+    return CALL(cuMemAdvise, AT(p), bytes, (CUmem_advise)advice, DRIVERS(where));
+}
 
 /* ---- copies ---------------------------------------------------------------------------------------------------------- */
 
@@ -144,11 +155,7 @@ cudaError_t cudaMemset(void *p, int v, size_t bytes)
 cudaError_t cudaMemGetInfo(size_t *left, size_t *all)
 {
     RT_BEGIN;
-    if (!rt_is_cpu())
-        return CALL(cuMemGetInfo, left, all);
-    cudaError_t e = CALL(cuDeviceTotalMem, all, 0);
-    *left = *all / 2;
-    return e;
+    return CALL(cuMemGetInfo, left, all);
 }
 
 /* ---- variables ------------------------------------------------------------------------------------------------------- */
@@ -206,18 +213,19 @@ cudaError_t cudaMemcpyFromSymbol(void *to, const void *symbol, size_t bytes, siz
     return e ? e : CALL(cuStreamSynchronize, NULL);
 }
 
-/* What the memory is: a device's, or other. */
+/* A pointer that the driver does not know is of the program alone. */
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *a, const void *p)
 {
     RT_BEGIN;
-    int device = 0, type = 0;
+    int device = -1, type = 0;
+    unsigned managed = 0;
     *a = (struct cudaPointerAttributes){.type = cudaMemoryTypeUnregistered, .device = -1, .hostPointer = (void *)(size_t)p};
-    int is_device = DRIVER(cuPointerGetAttribute)(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, AT(p)) == CUDA_SUCCESS;
-    if (!rt_is_cpu() && DRIVER(cuPointerGetAttribute)(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, AT(p)) == CUDA_SUCCESS)
-        is_device = type == CU_MEMORYTYPE_DEVICE;
-    if (is_device)
-        *a = (struct cudaPointerAttributes){.type = cudaMemoryTypeDevice, .device = device, .devicePointer = (void *)(size_t)p};
-    else if (type == CU_MEMORYTYPE_HOST)
-        a->type = cudaMemoryTypeHost, a->device = device, a->devicePointer = (void *)(size_t)p;
+    if (DRIVER(cuPointerGetAttribute)(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, AT(p)))
+        return cudaSuccess;
+    DRIVER(cuPointerGetAttribute)(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, AT(p));
+    DRIVER(cuPointerGetAttribute)(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, AT(p));
+    *a = (struct cudaPointerAttributes){.device = device, .devicePointer = (void *)(size_t)p};
+    a->type = managed ? cudaMemoryTypeManaged : type == CU_MEMORYTYPE_HOST ? cudaMemoryTypeHost : cudaMemoryTypeDevice;
+    a->hostPointer = a->type == cudaMemoryTypeDevice ? NULL : a->devicePointer;
     return cudaSuccess;
 }

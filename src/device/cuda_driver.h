@@ -22,6 +22,27 @@ typedef struct CUevent_st *CUevent;
 typedef struct {
     char reserved[64];
 } CUipcMemHandle;
+typedef unsigned long long CUmemGenericAllocationHandle;
+typedef int CUmemLocationType, CUmemAllocationType, CUmemAllocationHandleType, CUmemAccess_flags, CUmemAllocationGranularity_flags;
+typedef struct {
+    CUmemLocationType type;
+    int id;
+} CUmemLocation;
+typedef struct {
+    CUmemAllocationType type;
+    CUmemAllocationHandleType requestedHandleTypes;
+    CUmemLocation location;
+    void *win32HandleMetaData;
+    struct {
+        unsigned char compressionType, gpuDirectRDMACapable;
+        unsigned short usage;
+        unsigned char reserved[4];
+    } allocFlags;
+} CUmemAllocationProp;
+typedef struct {
+    CUmemLocation location;
+    CUmemAccess_flags flags;
+} CUmemAccessDesc;
 
 enum {
     CUDA_SUCCESS = 0,
@@ -49,11 +70,25 @@ enum {
     CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING = 41,
     CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
     CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
+    CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED = 102,
+    CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED = 103,
     CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING = 118,
     CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED = 124,
 
     CU_POINTER_ATTRIBUTE_SYNC_MEMOPS = 6,
     CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,
+
+    CU_MEM_ALLOCATION_TYPE_PINNED = 1,
+    CU_MEM_LOCATION_TYPE_DEVICE = 1,
+    CU_MEM_LOCATION_TYPE_HOST = 2,
+    CU_MEM_LOCATION_TYPE_HOST_NUMA = 3,
+    CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT = 4,
+    CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR = 1,
+    CU_MEM_ALLOC_GRANULARITY_MINIMUM = 0,
+    CU_MEM_ALLOC_GRANULARITY_RECOMMENDED = 1,
+    CU_MEM_ACCESS_FLAGS_PROT_NONE = 0,
+    CU_MEM_ACCESS_FLAGS_PROT_READ = 1,
+    CU_MEM_ACCESS_FLAGS_PROT_READWRITE = 3,
 
     CU_COMPUTEMODE_EXCLUSIVE_PROCESS = 3,
     CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER = 100,
@@ -116,6 +151,21 @@ enum { CU_API_VERSION = 12000, CU_API_VERSION_12_4 = 12040 }; /* versions for cu
 #define CUDA_CALLS_OPTIONAL(X)                                                                                       \
     X(cuMemGetHandleForAddressRange, (void *handle, CUdeviceptr at, size_t bytes, CUmemRangeHandleType type,              \
        unsigned long long flags))
+/* Memory without an address, which the program maps to addresses that it reserves. */
+#define CUDA_CALLS_VIRTUAL(X)                                                                                        \
+    X(cuMemGetAllocationGranularity, (size_t *bytes, const CUmemAllocationProp *prop, CUmemAllocationGranularity_flags which)) \
+    X(cuMemCreate, (CUmemGenericAllocationHandle * handle, size_t bytes, const CUmemAllocationProp *prop, unsigned long long flags)) \
+    X(cuMemRelease, (CUmemGenericAllocationHandle handle))                                                           \
+    X(cuMemAddressReserve, (CUdeviceptr * at, size_t bytes, size_t align, CUdeviceptr hint, unsigned long long flags)) \
+    X(cuMemAddressFree, (CUdeviceptr at, size_t bytes))                                                              \
+    X(cuMemMap, (CUdeviceptr at, size_t bytes, size_t offset, CUmemGenericAllocationHandle handle, unsigned long long flags)) \
+    X(cuMemUnmap, (CUdeviceptr at, size_t bytes))                                                                    \
+    X(cuMemSetAccess, (CUdeviceptr at, size_t bytes, const CUmemAccessDesc *desc, size_t n))                         \
+    X(cuMemGetAccess, (unsigned long long *flags, const CUmemLocation *location, CUdeviceptr at))                    \
+    X(cuMemExportToShareableHandle, (void *out, CUmemGenericAllocationHandle handle, CUmemAllocationHandleType type, unsigned long long flags)) \
+    X(cuMemImportFromShareableHandle, (CUmemGenericAllocationHandle * handle, void *from, CUmemAllocationHandleType type)) \
+    X(cuMemRetainAllocationHandle, (CUmemGenericAllocationHandle * handle, void *at))                                \
+    X(cuMemGetAllocationPropertiesFromHandle, (CUmemAllocationProp * prop, CUmemGenericAllocationHandle handle))
 #define CUDA_CALLS_SINCE_12_4(X)                                                                                     \
     X(cuFuncGetParamInfo, (CUfunction function, size_t i, size_t *offset, size_t *bytes))                            \
     X(cuModuleGetFunctionCount, (unsigned *n, CUmodule module))                                                      \

@@ -299,7 +299,7 @@ static void global_variable(struct zc_module *m, const uint32_t *p, uint64_t siz
         memcpy(mem, m->data.v + init->at, size);
         m->id[p[2]].import = m->id[p[2]].import ? m->id[p[2]].import : init->import;
     }
-    *zc_push(m, m->globals) = (struct zc_global){p[2], mem, size};
+    *zc_push(m, m->globals) = (struct zc_global){.id = p[2], .mem = mem, .size = size};
     make_u64(m, p[2], (uint64_t)(uintptr_t)mem);
 }
 

@@ -120,12 +120,19 @@ static bool insert(struct zc_alloc *a)
     return true;
 }
 
+enum which { ALLOCATED, IMPORTED, PART };
+
+static bool is_one(const struct zc_alloc *a, enum which which)
+{
+    return a->part == (which == PART) && (which != IMPORTED || a->imported);
+}
+
 /* Remove the allocation that starts at p from the table. */
-static bool take(const void *p, bool imported_only, struct zc_alloc *out)
+static bool take(const void *p, enum which which, struct zc_alloc *out)
 {
     pthread_rwlock_wrlock(&lock);
     size_t i = place(p);
-    bool found = i && table[i - 1].base == p && (!imported_only || table[i - 1].imported);
+    bool found = i && table[i - 1].base == p && is_one(&table[i - 1], which);
     if (found) {
         *out = table[i - 1];
         memmove(table + i - 1, table + i, (count - i) * sizeof *table);
@@ -138,45 +145,60 @@ static bool take(const void *p, bool imported_only, struct zc_alloc *out)
 
 /* ---- mapping ---------------------------------------------------------------------------------------------------- */
 
-/* Map a file, or anonymous memory (fd -1), at an aligned address. */
-static uint8_t *map_aligned(size_t mapped, size_t align, int fd)
+/* Aligned addresses without access, near `hint` if they are free there, or NULL. */
+static uint8_t *addresses(void *hint, size_t bytes, size_t align)
 {
-    size_t all = mapped + (align > page ? align : 0);
-    uint8_t *p = mmap(NULL, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    size_t all = bytes + (align > page ? align : 0);
+    uint8_t *p = mmap(hint, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED)
         return NULL;
-    size_t before = align > page ? (align - (uintptr_t)p % align) % align : 0, after = all - before - mapped;
+    size_t before = align > page ? (align - (uintptr_t)p % align) % align : 0, after = all - before - bytes;
     if (before)
         munmap(p, before);
     if (after)
-        munmap(p + before + mapped, after);
+        munmap(p + before + bytes, after);
+    return p + before;
+}
+
+/* Map a file, or anonymous memory (fd -1), at an aligned address. */
+static uint8_t *map_aligned(size_t mapped, size_t align, int fd)
+{
     int flags = MAP_FIXED | (fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED);
-    if (mmap(p + before, mapped, PROT_READ | PROT_WRITE, flags, fd, 0) != MAP_FAILED)
-        return p + before;
-    munmap(p + before, mapped);
+    uint8_t *p = addresses(NULL, mapped, align);
+    if (!p || mmap(p, mapped, PROT_READ | PROT_WRITE, flags, fd, 0) != MAP_FAILED)
+        return p;
+    munmap(p, mapped);
     return NULL;
 }
 
-/* Map a file for an address in the window. Addresses are not reused: there are 2^40, or fewer with `ulimit -v`. */
-static uint8_t *map_private(size_t mapped, int fd)
+/* Addresses in the window, or NULL. They are not reused: there are 2^40, or fewer with `ulimit -v`. */
+static uint8_t *take_window(size_t bytes, size_t align)
 {
     pthread_rwlock_wrlock(&lock);
-    uint64_t at = window.next, step = (mapped + SLOT - 1) & ~(uint64_t)(SLOT - 1);
-    bool fits = step <= window.hi - at;
-    window.next += fits ? step : 0;
+    uint64_t at = (window.next + align - 1) & ~(uint64_t)(align - 1), step = (bytes + SLOT - 1) & ~(uint64_t)(SLOT - 1);
+    bool fits = at <= window.hi && step <= window.hi - at;
+    window.next = fits ? at + step : window.next;
     pthread_rwlock_unlock(&lock);
-    if (!fits)
-        return NULL;
-    void *p =
-        mmap((void *)(uintptr_t)(at + window.delta), mapped, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
-    return p == MAP_FAILED ? NULL : (uint8_t *)(uintptr_t)at;
+    return fits ? (uint8_t *)(uintptr_t)at : NULL;
+}
+
+/* Map a file for an address in the window. */
+static uint8_t *map_private(size_t mapped, int fd)
+{
+    uint8_t *at = take_window(mapped, SLOT);
+    void *p = at ? mmap(at + window.delta, mapped, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) : MAP_FAILED;
+    return p == MAP_FAILED ? NULL : at;
+}
+
+static bool map_nothing(void *at, size_t bytes)
+{
+    return mmap(at, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED;
 }
 
 static void unmap(const struct zc_alloc *a)
 {
     if (a->type == ZE_MEMORY_TYPE_DEVICE && window.lo)
-        mmap(zc_mem_device_view(a->base), a->mapped, PROT_NONE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+        map_nothing(zc_mem_device_view(a->base), a->mapped);
     else
         munmap(a->base, a->mapped);
     if (a->fd >= 0)
@@ -228,6 +250,56 @@ static ze_result_t allocate(ze_memory_type_t type, size_t size, size_t align, ze
     return ZE_RESULT_SUCCESS;
 }
 
+/* ---- reservations ------------------------------------------------------------------------------------------------ */
+
+void *zc_mem_reserve(size_t bytes, size_t align, void *hint)
+{
+    return zc_config.private_memory ? take_window(bytes, align > SLOT ? align : SLOT) : addresses(hint, bytes, align);
+}
+
+void zc_mem_unreserve(void *at, size_t bytes)
+{
+    if (!zc_config.private_memory)
+        munmap(at, bytes);
+}
+
+/* Under ZE_CPU_PRIVATE memory of the host is at the host's address, too. */
+bool zc_mem_part_map(void *at, size_t bytes, int fd, bool of_host)
+{
+    void *view = zc_mem_device_view(at);
+    if (mmap(view, bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED)
+        return false;
+    if (view == at || !of_host || mmap(at, bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED)
+        return true;
+    map_nothing(view, bytes);
+    return false;
+}
+
+static void forget_part(void *at)
+{
+    struct zc_alloc a;
+    take(at, PART, &a);
+}
+
+void zc_mem_part_unmap(void *at, size_t bytes)
+{
+    forget_part(at);
+    map_nothing(zc_mem_device_view(at), bytes);
+    if (zc_mem_device_view(at) != at)
+        map_nothing(at, bytes);
+}
+
+bool zc_mem_part_access(void *at, size_t bytes, int prot, ze_device_handle_t device, bool of_host)
+{
+    struct zc_alloc a = {.base = at, .size = bytes, .mapped = bytes, .fd = -1, .part = true, .device = device,
+                         .type = of_host ? ZE_MEMORY_TYPE_HOST : ZE_MEMORY_TYPE_DEVICE};
+    void *view = zc_mem_device_view(at);
+    forget_part(at);
+    if (mprotect(view, bytes, prot) || (view != at && of_host && mprotect(at, bytes, prot)))
+        return false;
+    return prot == PROT_NONE || insert(&a);
+}
+
 /* ---- entry points ----------------------------------------------------------------------------------------------- */
 
 ze_result_t zc_MemAllocHost(ze_context_handle_t c, const ze_host_mem_alloc_desc_t *desc, size_t size, size_t align,
@@ -256,10 +328,10 @@ ze_result_t zc_MemAllocDevice(ze_context_handle_t c, const ze_device_mem_alloc_d
     return allocate(ZE_MEMORY_TYPE_DEVICE, size, align, device, import, out);
 }
 
-static ze_result_t release(const void *p, bool imported_only)
+static ze_result_t release(const void *p, enum which which)
 {
     struct zc_alloc a;
-    if (!take(p, imported_only, &a))
+    if (!take(p, which, &a))
         return ZE_RESULT_ERROR_INVALID_ARGUMENT;
     unmap(&a);
     return ZE_RESULT_SUCCESS;
@@ -268,7 +340,7 @@ static ze_result_t release(const void *p, bool imported_only)
 ze_result_t zc_MemFree(ze_context_handle_t c, void *p)
 {
     (void)c;
-    return release(p, false);
+    return release(p, ALLOCATED);
 }
 
 ze_result_t zc_MemFreeExt(ze_context_handle_t c, const ze_memory_free_ext_desc_t *desc, void *p)
@@ -314,5 +386,5 @@ ze_result_t zc_MemGetAddressRange(ze_context_handle_t c, const void *p, void **b
 ze_result_t zc_MemCloseIpcHandle(ze_context_handle_t c, const void *p)
 {
     (void)c;
-    return release(p, true);
+    return release(p, IMPORTED);
 }

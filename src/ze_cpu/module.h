@@ -138,6 +138,7 @@ struct zc_global {
     uint32_t id;
     uint8_t *mem;
     size_t size;
+    bool managed; /* of cuda_cpu, whose it is */
 };
 
 struct zc_slot_of {

@@ -18,7 +18,7 @@
 #include "device/cuda_driver.h"
 
 #define X(call, params) __attribute__((unused)) static CUresult(*call) params;
-CUDA_CALLS(X) CUDA_CALLS_SINCE_12_4(X)
+CUDA_CALLS(X) CUDA_CALLS_VIRTUAL(X) CUDA_CALLS_SINCE_12_4(X)
 #undef X
 
 #define CT(call)                                                                                                      \
@@ -47,7 +47,7 @@ static void ct_up(void)
 #define X(call, params)                                                                                               \
     CT(ct_get(#call, &at, CU_API_VERSION, 0, NULL));                                                                     \
     call = (__typeof__(call))at;
-    CUDA_CALLS(X) CUDA_CALLS_SINCE_12_4(X)
+    CUDA_CALLS(X) CUDA_CALLS_VIRTUAL(X) CUDA_CALLS_SINCE_12_4(X)
 #undef X
     CUdevice d;
     CUcontext c;

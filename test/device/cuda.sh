@@ -249,9 +249,9 @@ if [ "$header" ]; then
         sed -n 's/^    \(CU[A-Z_]* = [0-9]*\),\{0,1\}$/\1/p' "$top_srcdir/src/device/cuda_driver.h" |
             sed 's/\(.*\) = \(.*\)/_Static_assert(\1 == \2, "\1");/'
         echo '#define X(call, params) _Static_assert(__builtin_types_compatible_p(__typeof__(call), CUresult params), #call);'
-        echo 'CUDA_CALLS(X) CUDA_CALLS_OPTIONAL(X) CUDA_CALLS_SINCE_12_4(X)'
+        echo 'CUDA_CALLS(X) CUDA_CALLS_OPTIONAL(X) CUDA_CALLS_VIRTUAL(X) CUDA_CALLS_SINCE_12_4(X)'
         echo '_Static_assert(__builtin_types_compatible_p(__typeof__(cuGetProcAddress), cuGetProcAddress_v2_t), "");'
-        echo '_Static_assert(sizeof(CUipcMemHandle) == 64, "");'
+        echo '_Static_assert(sizeof(CUipcMemHandle) == 64 && sizeof(CUmemAllocationProp) == 32 && sizeof(CUmemAccessDesc) == 12, "");'
     } > "$work/same.c"
     [ "$(grep -c 'CU.*==' "$work/same.c")" -gt 20 ] &&
         $cc -std=gnu11 "-I$top_srcdir/src" -fsyntax-only "$work/same.c" > "$work/log" 2>&1

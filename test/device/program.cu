@@ -95,6 +95,75 @@ static void memory()
     GOOD(cudaFree(d));
 }
 
+__managed__ int counter = 5;
+static __managed__ float table[3] = {1, 2, 3};
+
+__global__ void change_managed()
+{
+    counter += 1;
+    table[1] *= 4;
+}
+
+#if CUDART_VERSION >= 13000
+static cudaMemLocation place(int device)
+{
+    cudaMemLocation l = {device < 0 ? cudaMemLocationTypeHost : cudaMemLocationTypeDevice, device};
+    return l;
+}
+#define PREFETCH(p, bytes, device) cudaMemPrefetchAsync(p, bytes, place(device), 0, 0)
+#define ADVISE(p, bytes, advice, device) cudaMemAdvise(p, bytes, advice, place(device))
+#else
+#define PREFETCH(p, bytes, device) cudaMemPrefetchAsync(p, bytes, device, 0)
+#define ADVISE cudaMemAdvise
+#endif
+
+/* Catches: a managed variable that host and kernels do not share, from its initial value on, or that the runtime does not know by its
+ * address; hints that are not checked; figures that do not come from the driver. */
+static void managed()
+{
+    int *d, *m, three = 3, back = 0;
+    size_t left = 0, all = 0, bytes = 0;
+    cudaPointerAttributes a;
+    CHECK(counter == 5 && table[2] == 3);
+    counter = 7;
+    change_managed<<<1, 1>>>();
+    GOOD(cudaDeviceSynchronize());
+    CHECK(counter == 8 && table[1] == 8 && table[0] == 1);
+    GOOD(cudaMemcpyToSymbol(counter, &three, sizeof three));
+    GOOD(cudaGetSymbolSize(&bytes, table));
+    CHECK(counter == 3 && bytes == sizeof table);
+    GOOD(cudaPointerGetAttributes(&a, &table[1]));
+    CHECK(a.type == cudaMemoryTypeManaged && a.hostPointer == &table[1]);
+    GOOD(cudaMallocManaged(&m, 4096));
+    GOOD(cudaMalloc(&d, 4096));
+    *m = 1;
+    add_one<<<1, 1>>>(m);
+    GOOD(PREFETCH(m, 4096, -1));
+    GOOD(cudaDeviceSynchronize());
+    CHECK(*m == 101);
+    GOOD(PREFETCH(m, 4096, 0));
+    GOOD(ADVISE(m, 4096, cudaMemAdviseSetPreferredLocation, 0));
+    CHECK(PREFETCH(d, 4096, 0) == cudaErrorInvalidValue && PREFETCH(m, 4096, 1000) == cudaErrorInvalidDevice);
+    CHECK(ADVISE(d, 4096, cudaMemAdviseSetReadMostly, 0) == cudaErrorInvalidValue);
+    GOOD(cudaPointerGetAttributes(&a, m));
+    CHECK(a.type == cudaMemoryTypeManaged);
+    GOOD(cudaMemcpy(&back, m, sizeof back, cudaMemcpyDefault));
+    CHECK(back == 101);
+    GOOD(cudaPointerGetAttributes(&a, d));
+    CHECK(a.type == cudaMemoryTypeDevice && a.device == 0 && !a.hostPointer);
+    GOOD(cudaPointerGetAttributes(&a, &back));
+    CHECK(a.type == cudaMemoryTypeUnregistered);
+    GOOD(cudaFree(m));
+    GOOD(cudaFree(d));
+    GOOD(cudaMallocHost(&m, 4096));
+    GOOD(cudaPointerGetAttributes(&a, m));
+    CHECK(a.type == cudaMemoryTypeHost);
+    GOOD(cudaFreeHost(m));
+    cudaGetLastError();
+    GOOD(cudaMemGetInfo(&left, &all));
+    CHECK(left > 0 && left < all && left != all / 2);
+}
+
 /* Catches: a default stream that does not wait for others, or they for it; a non-blocking stream that does. */
 static void streams()
 {
@@ -189,6 +258,7 @@ static void ring()
 int main()
 {
     memory();
+    managed();
     streams();
     launches();
     for (int k = 0; k < 2; k++) { /* the modules get the context of each session */
