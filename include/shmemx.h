@@ -8,6 +8,7 @@
 #include "shmem.h"
 #include "shmemx_tag.h"
 #include "shmemx_gpc.h"
+#include "shmemx_team.h"
 #include "shmemx_uniqueid.h"
 
 #ifdef __cplusplus

@@ -96,11 +96,11 @@ static int read_ring_slots(void)
     return 0;
 }
 
-/* The members of such a team are PEs of one node. 0 or -errno after one line. */
+/* A later team in the slot uses the same memory. 0 or -errno after one line. */
 static int fill_list(const struct shmem_team *t)
 {
     void *p = list_of[t->index];
-    int err = p ? 0 : shi_device->alloc_shared((size_t)shi_world.boot.n_local * sizeof(int), &p);
+    int err = p ? 0 : shi_device->alloc_shared((size_t)shi_world.n_pes * sizeof(int), &p);
     if (err)
         return err;
     list_of[t->index] = p;
@@ -120,7 +120,7 @@ static const struct shi_dev_team *fill_team(const struct shmem_team *t)
     d->n = t->n;
     d->me = t->me;
     d->flags = (uint64_t)t->index * FLAG_BYTES;
-    d->list = (uint64_t)list_of[t->index];
+    d->list = t->list ? (uint64_t)list_of[t->index] : 0;
     show(d, &common_at->team[t->index], offsetof(struct shi_dev_team, seen));
     return d;
 }

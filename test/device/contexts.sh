@@ -74,6 +74,16 @@ int main(int argc, char **argv)
         shmem_barrier_all();
         shmem_team_destroy(team);
     }
+    for (int round = 0; round < 6; round++) { /* lists: other members, then members that are evenly spaced, in one slot */
+        int pes[64];
+        shmem_team_t team;
+        for (int i = 0; i < n; i++)
+            pes[i] = round % 3 == 2 ? i : (i * (n % 3 ? 3 : 4) + round) % n;
+        shmemx_team_split_list(SHMEM_TEAM_WORLD, pes, n - (n > 1 && round % 2), NULL, 0, &team);
+        pass(team, 0, 4000 + 100 * (uint64_t)round);
+        shmem_barrier_all();
+        shmem_team_destroy(team);
+    }
     pass(SHMEM_TEAM_WORLD, SHMEM_CTX_SERIALIZED | SHMEM_CTX_NOSTORE, 5000);
     pass(SHMEM_TEAM_SHARED, 0, 6000);
     shmem_barrier_all(); /* a PE of another node may still read the word that the next pass writes */

@@ -1,6 +1,9 @@
 /* team.c - entry points of teams and contexts. */
 #include "host/api/def.h"
 
+#include <shmemx_team.h>
+#include <stdlib.h>
+
 #include "host/coll/agree.h"
 #include "host/coll/team.h"
 #include "host/net/node/doorbell.h"
@@ -77,7 +80,7 @@ SHI_DEF(int, shmem_team_split_strided,
     int64_t last = (int64_t)start + (int64_t)stride * (size - 1);
     int ok = size >= 1 && start >= 0 && start < parent->n && last >= 0 && last < parent->n &&
              (stride != 0 || size == 1) && config_ok(config, config_mask);
-    const struct shi_subset s = {start, stride, size, config, config_mask, &team};
+    const struct shi_subset s = {NULL, start, stride, size, config, config_mask, &team};
     int err = shi_team_split(parent, &s, 1, ok);
     give(new_team, team);
     return err;
@@ -97,13 +100,111 @@ SHI_DEF(int, shmem_team_split_2d,
     int ok = xrange >= 1 && config_ok(xaxis_config, xaxis_mask) && config_ok(yaxis_config, yaxis_mask);
     int width = xrange < 1 ? 1 : xrange < parent->n ? xrange : parent->n, x = parent->me % width, row = parent->me - x;
     const struct shi_subset s[2] = {
-        {row, 1, parent->n - row < width ? parent->n - row : width, xaxis_config, xaxis_mask, &team[0]},
-        {x, width, (parent->n - x + width - 1) / width, yaxis_config, yaxis_mask, &team[1]},
+        {NULL, row, 1, parent->n - row < width ? parent->n - row : width, xaxis_config, xaxis_mask, &team[0]},
+        {NULL, x, width, (parent->n - x + width - 1) / width, yaxis_config, yaxis_mask, &team[1]},
     };
     int err = shi_team_split(parent, s, 2, ok);
     give(xaxis_team, team[0]);
     give(yaxis_team, team[1]);
     return err;
+}
+
+/* The list names PEs of the parent, none twice. */
+static int list_ok(const struct shmem_team *parent, const int *pes, int n)
+{
+    char *named = n >= 1 && n <= parent->n ? calloc((size_t)parent->n, 1) : NULL;
+    int ok = named != NULL;
+    for (int i = 0; ok && i < n; i++)
+        ok = pes[i] >= 0 && pes[i] < parent->n && !named[pes[i]]++;
+    free(named);
+    return ok;
+}
+
+static int64_t digest(const int *pes, int n)
+{
+    uint64_t d = 0;
+    for (int i = 0; i < n; i++)
+        d = d * 31 + (uint64_t)(uint32_t)pes[i];
+    return (int64_t)(d >> 1);
+}
+
+SHI_DEF(int, shmemx_team_split_list,
+        (shmem_team_t parent_team, const int *pes, int n_pes, const shmem_team_config_t *config, long config_mask,
+         shmem_team_t *new_team))
+{
+    SHI_UNCANCELLED;
+    shi_need_up(__func__);
+    struct shmem_team *parent = shi_team_of(__func__, "parent_team", parent_team), *team = NULL;
+    *new_team = SHMEM_TEAM_INVALID;
+    if (!parent)
+        return -1;
+    SHI_AGREE(__func__, parent, {"n_pes", n_pes}, {"digest of pes", digest(pes, n_pes)}, {"config_mask", config_mask});
+    int ok = list_ok(parent, pes, n_pes) && config_ok(config, config_mask);
+    const struct shi_subset s = {pes, 0, 0, n_pes, config, config_mask, &team};
+    int err = shi_team_split(parent, &s, 1, ok);
+    give(new_team, team);
+    return err;
+}
+
+SHI_DEF(int, shmemx_team_split_color,
+        (shmem_team_t parent_team, int color, int key, const shmem_team_config_t *config, long config_mask,
+         shmem_team_t *new_team))
+{
+    SHI_UNCANCELLED;
+    shi_need_up(__func__);
+    struct shmem_team *parent = shi_team_of(__func__, "parent_team", parent_team), *team = NULL;
+    *new_team = SHMEM_TEAM_INVALID;
+    if (!parent)
+        return -1;
+    SHI_AGREE(__func__, parent, {"config_mask", config_mask});
+    const struct shi_subset like = {.config = config, .mask = config_mask, .out = &team};
+    int err = shi_team_split_color(parent, color, key, &like, config_ok(config, config_mask));
+    give(new_team, team);
+    return err;
+}
+
+SHI_DEF(int, shmemx_team_dup, (shmem_team_t team, shmem_team_t *new_team))
+{
+    SHI_UNCANCELLED;
+    shi_need_up(__func__);
+    struct shmem_team *t = shi_team_of(__func__, "team", team), *copy = NULL;
+    *new_team = SHMEM_TEAM_INVALID;
+    if (!t)
+        return -1;
+    SHI_AGREE(__func__, t, {0});
+    const struct shi_subset all = {NULL, 0, 1, t->n, &t->config, SHMEM_TEAM_NUM_CONTEXTS, &copy};
+    int err = shi_team_split(t, &all, 1, 1);
+    give(new_team, copy);
+    return err;
+}
+
+SHI_DEF(int, shmemx_team_translate_pes,
+        (shmem_team_t src_team, const int *src_pes, int n_pes, shmem_team_t dest_team, int *dest_pes))
+{
+    shi_need_up(__func__);
+    const struct shmem_team *from = shi_team_of(__func__, "src_team", src_team);
+    const struct shmem_team *to = shi_team_of(__func__, "dest_team", dest_team);
+    if (!from || !to)
+        return -1;
+    for (int i = 0; i < n_pes; i++) {
+        int pe = src_pes ? src_pes[i] : i;
+        dest_pes[i] = pe < 0 || pe >= from->n ? -1 : shi_team_member(to, shi_team_world_pe(from, pe));
+    }
+    return 0;
+}
+
+SHI_DEF(int, shmemx_team_compare, (shmem_team_t a, shmem_team_t b))
+{
+    shi_need_up(__func__);
+    const struct shmem_team *x = shi_team_of(__func__, "a", a), *y = shi_team_of(__func__, "b", b);
+    if (x == y)
+        return SHMEMX_TEAM_IDENT;
+    int is = x && y && x->n == y->n ? SHMEMX_TEAM_CONGRUENT : SHMEMX_TEAM_UNEQUAL;
+    for (int i = 0; is != SHMEMX_TEAM_UNEQUAL && i < x->n; i++) {
+        int at = shi_team_member(y, shi_team_world_pe(x, i));
+        is = at < 0 ? SHMEMX_TEAM_UNEQUAL : at != i ? SHMEMX_TEAM_SIMILAR : is;
+    }
+    return is;
 }
 
 SHI_DEF(void, shmem_team_destroy, (shmem_team_t team))

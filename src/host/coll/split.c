@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "host/util/log.h"
@@ -62,6 +63,11 @@ _Static_assert(sizeof(struct offer) <= SHI_EXCHANGE_BYTES, "a split needs one me
 static int contains(const struct shi_subset *s, int pe)
 {
     int d = pe - s->start;
+    for (int i = 0; s->member && i < s->size; i++)
+        if (s->member[i] == pe)
+            return 1;
+    if (s->member)
+        return 0;
     if (s->size == 1)
         return d == 0;
     return d % s->stride == 0 && d / s->stride >= 0 && d / s->stride < s->size;
@@ -163,14 +169,32 @@ static int agree(struct shmem_team *parent, int n_slots, int ok, int *index, str
     }
 }
 
+/* The world's numbers of a subset's members; the caller frees them. */
+static int *world_pes(const struct shmem_team *parent, const struct shi_subset *s)
+{
+    int *pe = malloc((size_t)s->size * sizeof *pe);
+    if (!pe)
+        shi_die(parent->routine, "out of memory for a team of %d PEs", s->size);
+    for (int i = 0; i < s->size; i++)
+        pe[i] = shi_team_world_pe(parent, s->member ? s->member[i] : s->start + i * s->stride);
+    return pe;
+}
+
 static struct shmem_team *create(const struct shmem_team *parent, const struct shi_subset *s, int index, const struct offer *all)
 {
-    struct shmem_team like = {.list = parent->list, .start = parent->start + s->start * parent->stride,
-                              .stride = s->size > 1 ? s->stride * parent->stride : 1, .n = s->size, .index = index, .epoch = all->clock,
-                              .number = all->generation * SHI_SLOTS + (uint64_t)index};
+    int *list = s->member || parent->list ? world_pes(parent, s) : NULL;
+    struct shmem_team like = {.start = parent->start + s->start * parent->stride, .stride = s->size > 1 ? s->stride * parent->stride : 1,
+                              .n = s->size};
+    if (list)
+        like = shi_team_listed(list, s->size);
+    like.index = index;
+    like.epoch = all->clock;
+    like.number = all->generation * SHI_SLOTS + (uint64_t)index;
     if (s->mask & SHMEM_TEAM_NUM_CONTEXTS)
         like.config.num_contexts = s->config->num_contexts;
-    return shi_team_make(&like);
+    struct shmem_team *t = shi_team_make(&like);
+    free(list);
+    return t;
 }
 
 int shi_team_split(struct shmem_team *parent, const struct shi_subset *subset, int n_subsets, int ok)
@@ -188,6 +212,49 @@ int shi_team_split(struct shmem_team *parent, const struct shi_subset *subset, i
         }
         *subset[i].out = create(parent, &subset[i], index[i], &all);
     }
+    return err;
+}
+
+struct pick {
+    int32_t color, key;
+};
+
+static int ascending(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The members of the parent with this color, by key and number in the parent. Returns their number. */
+static int pick_members(const struct shmem_team *parent, int color, uint64_t *order, int *member)
+{
+    int n = 0;
+    for (int i = 0; i < parent->n; i++) {
+        const struct pick *p = shi_team_buffer(parent, parent->me, i);
+        if (p->color == color)
+            order[n++] = (uint64_t)((int64_t)p->key - INT32_MIN) << 32 | (uint32_t)i;
+    }
+    qsort(order, (size_t)n, sizeof *order, ascending);
+    for (int i = 0; i < n; i++)
+        member[i] = (int)(uint32_t)order[i];
+    return n;
+}
+
+/* One slot serves all colors: no PE is in two of the teams. */
+int shi_team_split_color(struct shmem_team *parent, int color, int key, const struct shi_subset *like, int ok)
+{
+    const struct pick mine = {color, key};
+    struct shi_subset s = *like;
+    uint64_t *order = malloc((size_t)parent->n * (sizeof *order + sizeof *s.member));
+    if (!order)
+        shi_die("shmemx_team_split_color", "out of memory for the colors of %d PEs", parent->n);
+    int *member = (int *)(order + parent->n);
+    parent->routine = "shmemx_team_split_color";
+    shi_team_exchange(parent, &mine, sizeof mine);
+    s.member = member;
+    s.size = color < 0 ? 0 : pick_members(parent, color, order, member);
+    int err = shi_team_split(parent, &s, 1, ok);
+    free(order);
     return err;
 }
 

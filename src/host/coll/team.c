@@ -149,7 +149,7 @@ static int find_nodes(struct shmem_team *t)
 static int allocate_tables(struct shmem_team *t)
 {
     size_t n = (size_t)t->n, peers = t == &shi_team_world ? 0 : n * sizeof *t->peer;
-    size_t bytes = n * (sizeof *t->slot + sizeof *t->node + 3 * sizeof *t->members);
+    size_t bytes = n * (sizeof *t->slot + sizeof *t->node + (t->list ? 4 : 3) * sizeof *t->members);
     t->tables = malloc(peers + bytes + SHI_LINE_BYTES);
     if (!t->tables)
         return -ENOMEM;
@@ -161,6 +161,8 @@ static int allocate_tables(struct shmem_team *t)
     t->members = (int *)(t->node + n);
     t->local_rank = t->members + n;
     t->position = t->local_rank + n;
+    if (t->list)
+        t->list = memcpy(t->position + n, t->list, n * sizeof *t->list);
     return 0;
 }
 
@@ -204,6 +206,7 @@ static void empty(struct shmem_team *t)
         shi_team_ctx_destroy(t->ctxs);
     free(t->tables);
     t->tables = NULL;
+    t->list = NULL;
     t->node = NULL;
     t->members = NULL;
     t->n_nodes = 0;
@@ -231,19 +234,20 @@ void shi_team_refresh(void)
         refresh(t);
 }
 
-/* The PEs that load and store each other's memory. Their numbers need not be evenly spaced. */
+struct shmem_team shi_team_listed(const int *list, int n)
+{
+    struct shmem_team t = {.n = n, .stride = n > 1 ? list[1] - list[0] : 1, .start = list[0]};
+    for (int i = 0; i < n; i++)
+        if (list[i] != t.start + i * t.stride)
+            return (struct shmem_team){.n = n, .list = list};
+    return t;
+}
+
+/* The PEs that load and store each other's memory. */
 static struct shmem_team shared(void)
 {
     const struct shi_boot *b = &shi_world.boot;
-    if (shi_world.config.transport == SHI_TRANSPORT_OFI)
-        return (struct shmem_team){.n = 1, .start = shi_world.pe, .stride = 1};
-    struct shmem_team t = {.n = b->n_local, .stride = 1, .start = b->local_pe[0]};
-    if (t.n > 1)
-        t.stride = b->local_pe[1] - b->local_pe[0];
-    for (int i = 0; i < t.n; i++)
-        if (b->local_pe[i] != t.start + i * t.stride)
-            return (struct shmem_team){.n = b->n_local, .stride = 1, .list = b->local_pe};
-    return t;
+    return shi_world.config.transport == SHI_TRANSPORT_OFI ? shi_team_listed(&shi_world.pe, 1) : shi_team_listed(b->local_pe, b->n_local);
 }
 
 int shi_team_up(void)

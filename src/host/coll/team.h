@@ -90,7 +90,7 @@ struct shmem_team {
     struct shi_slot **slot;      /* [n] by team PE: that member's slot, mapped here, or NULL for a remote one */
     int n, me;
     int start, stride;           /* world PE of team PE i is start + i * stride... */
-    const int *list;             /* ...or list[start + i * stride], where the PEs of a node are not evenly spaced */
+    const int *list;             /* ...or list[i], in tables, where the members are not evenly spaced */
     struct shi_node *node;       /* [n_nodes] where its members are; this PE's node is node[my_node] */
     int n_nodes, my_node;        /* n_nodes 1: none is remote */
     int *members;                /* [n] by node, for struct shi_node */
@@ -155,13 +155,17 @@ struct shmem_team *shi_team_find(uint64_t number, int *later);
 /* World number of a member, and the member number of a world PE or -1. */
 static inline int shi_team_world_pe(const struct shmem_team *t, int pe)
 {
-    int at = t->start + pe * t->stride;
-    return t->list ? t->list[at] : at;
+    return t->list ? t->list[pe] : t->start + pe * t->stride;
 }
 int shi_team_member(const struct shmem_team *t, int world_pe);
 
-/* One subset of a split; members are start + i * stride in the parent. *out is NULL on non-members. */
+/* Members list[n], n > 0, none twice, as those of a team whose tables are not filled: evenly spaced, or that list. */
+struct shmem_team shi_team_listed(const int *list, int n);
+
+/* One subset of a split; members are start + i * stride in the parent, or member[i]. Members of the parent may give different
+ * subsets that have no PE in common. *out is NULL on non-members. */
 struct shi_subset {
+    const int *member; /* or NULL */
     int start, stride, size;
     const shmem_team_config_t *config;
     long mask;
@@ -181,6 +185,10 @@ void shi_team_on_change(const struct shi_team_hooks *h);
 /* Collective over the parent: make a team of each subset, all or none. A member with ok = 0 takes part and makes the split
  * fail on every member. 0 or -errno, the same on all. */
 int shi_team_split(struct shmem_team *parent, const struct shi_subset *subset, int n_subsets, int ok);
+
+/* Collective over the parent: a team of each color that is not negative, its members in the order of their keys, equal keys in that
+ * of the parent. ok and the result as above. */
+int shi_team_split_color(struct shmem_team *parent, int color, int key, const struct shi_subset *like, int ok);
 void shi_team_destroy(struct shmem_team *t);
 
 /* Slots are free, but the predefined teams'. Pair: shi_split_down, before shi_team_down. */
