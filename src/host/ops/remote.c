@@ -198,11 +198,16 @@ void shi_remote_quiet(struct shi_lane *l)
     shi_remote_quiet_pe(l, -1);
 }
 
+void shi_remote_quiet_wait(struct shi_lane *l, int world_pe, uint64_t *wait)
+{
+    AWAIT(shi_stream_quiet(l, world_pe, wait), "quiet", world_pe);
+}
+
 void shi_remote_quiet_pe(struct shi_lane *l, int world_pe)
 {
     uint64_t wait = 0;
     if (l)
-        AWAIT(shi_stream_quiet(l, world_pe, &wait), "quiet", world_pe);
+        shi_remote_quiet_wait(l, world_pe, &wait);
 }
 
 void shi_remote_local(struct shi_lane *l)

@@ -39,6 +39,9 @@ void shi_remote_fence(struct shi_lane *l);
 void shi_remote_quiet(struct shi_lane *l);
 void shi_remote_quiet_pe(struct shi_lane *l, int world_pe);
 
+/* The end of a wait that shi_stream_quiet has numbered. */
+void shi_remote_quiet_wait(struct shi_lane *l, int world_pe, uint64_t *wait);
+
 /* Sources of nbi puts may change again, dests of nbi gets are complete. */
 void shi_remote_local(struct shi_lane *l);
 

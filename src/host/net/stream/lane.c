@@ -73,6 +73,11 @@ struct shi_lane *shi_stream_lane_made(int i)
     return i < shi_stream_n_lanes() ? shi_stream_net.lane[i] : NULL;
 }
 
+int shi_stream_lane_index(const struct shi_lane *l)
+{
+    return l->index;
+}
+
 void shi_stream_fail(int pe, int err)
 {
     if (pe < 0)

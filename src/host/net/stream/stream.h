@@ -134,8 +134,9 @@ struct shi_lane *shi_stream_lane(int i);
  * look at. Lane 0 where no more can be made. */
 struct shi_lane *shi_stream_lane_beside(void);
 
-/* The i-th lane that was made, or NULL past the last. */
+/* The i-th lane that was made, or NULL past the last; and which of them a lane is. */
 struct shi_lane *shi_stream_lane_made(int i);
+int shi_stream_lane_index(const struct shi_lane *l);
 
 /* One more (1) or one less (-1) of the lane's contexts is in a session that batches. While any is, records wait for others,
  * a poll, quiet or the end of the session even when no message is unacknowledged. */
