@@ -49,6 +49,13 @@ void shmemx_heap_postinit(void);
 SHMEM_TYPES(SHMEMX_ROW_, SHMEMX_FN_)
 
 /*
+ * From now on for ns nanoseconds, shmem_wait_until* and shmem_signal_wait_until of the calling thread wait; then they return, and those that
+ * follow return, too, whether their condition holds or not: _any with SIZE_MAX, _some with 0. ns = 0: they wait without a limit again. For
+ * programs that have to look at other events, such as signals, during a wait.
+ */
+void shmemx_wait_limit(uint64_t ns);
+
+/*
  * Describe the i-th device that SHMEM_DEVICE can select, as "ze:0 NAME": 0, or -1 if there is none. May be called before
  * shmem_init. Lists only backends that one process can use together: with the Level Zero driver of a GPU there is no cpu.
  */

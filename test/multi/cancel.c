@@ -1,5 +1,5 @@
 /*
- * cancel.c - a thread that is cancelled inside a call of the library: the other threads and PEs go on.
+ * cancel.c - a thread that is cancelled inside a call of the library: the other threads and PEs go on; waits that a limit of time ends.
  */
 #include <pthread.h>
 #include <shmemx.h>
@@ -167,6 +167,48 @@ static void barriers(void)
     }
 }
 
+static long now_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+/* Catches: a wait that its limit does not end, or ends too early; a limit that a satisfied condition does not precede, that other threads
+ * have, or that remains. */
+static void limits(void)
+{
+    enum { LIMIT_US = 20000 };
+    static long two[2];
+    static uint64_t no_signal;
+    size_t found[2] = {7, 7};
+    void *result;
+    pthread_t t = start(wait_until, NULL);
+    long begin = now_us();
+    shmemx_wait_limit(LIMIT_US * 1000ull);
+    shmem_long_wait_until(&never, SHMEM_CMP_NE, 0);
+    CHECKF(now_us() - begin >= LIMIT_US, "the wait ended after %ld us", now_us() - begin);
+    shmem_long_wait_until_all(two, 2, NULL, SHMEM_CMP_NE, 0);
+    CHECK(shmem_long_wait_until_any(two, 2, NULL, SHMEM_CMP_NE, 0) == SIZE_MAX);
+    CHECK(shmem_long_wait_until_some(two, 2, found, NULL, SHMEM_CMP_NE, 0) == 0);
+    CHECK(shmem_signal_wait_until(&no_signal, SHMEM_CMP_NE, 0) == 0);
+    shmem_long_atomic_set(&two[1], 5, me);
+    CHECK(shmem_long_wait_until_any(two, 2, NULL, SHMEM_CMP_NE, 0) == 1);
+    CHECK(shmem_long_wait_until_some(two, 2, found, NULL, SHMEM_CMP_NE, 0) == 1 && found[0] == 1);
+    shmem_barrier_all();
+    shmemx_wait_limit(1);
+    shmemx_wait_limit(0);
+    turn = 0;
+    shmem_barrier_all();
+    pause_for(LIMIT_US);
+    shmem_long_p(&turn, 1, next);
+    shmem_long_wait_until(&turn, SHMEM_CMP_EQ, 1);
+    CHECK(turn == 1);
+    pthread_cancel(t);
+    CHECK(pthread_join(t, &result) == 0 && result == PTHREAD_CANCELED);
+    shmem_barrier_all();
+}
+
 int main(void)
 {
     int level;
@@ -176,6 +218,7 @@ int main(void)
     RUN(repeated, "threads that are cancelled while they communicate");
     RUN(waits, "threads that are cancelled while they wait for words");
     RUN(barriers, "threads that are cancelled in a barrier");
+    RUN(limits, "waits that a limit of time ends");
     int rc = tap_end();
     shmem_finalize();
     return rc;

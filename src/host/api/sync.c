@@ -1,6 +1,8 @@
 /* sync.c - entry points of ordering, barriers, signals and point-to-point waits. */
 #include "host/api/def.h"
 
+#include <shmemx.h>
+
 #include "host/coll/agree.h"
 #include "host/coll/team.h"
 #include "host/net/node/doorbell.h"
@@ -36,6 +38,11 @@
 #define ROW(F, N, T, RMA, AMO, EXT, BIT, WT, ...)                                                                    \
     SHMEM_IF_##WT(SHMEM_API_WT(F##_C, F##_P, N, T) SHMEM_API_SYN(F##_C, F##_P, N, T))
 SHMEM_TYPES(ROW, SHI_DEF)
+
+void shmemx_wait_limit(uint64_t ns)
+{
+    shi_p2p_limit(ns);
+}
 
 /* ---- signals ----------------------------------------------------------------------------------------------------- */
 

@@ -124,14 +124,25 @@ static void cancelled(void *span)
     shi_span_end(s);
 }
 
-static inline void step(struct shi_wait *w, struct shi_span *s)
+/* When this thread's waits return though their condition is false; 0: never. */
+static _Thread_local uint64_t limit_ns;
+
+void shi_p2p_limit(uint64_t ns)
 {
-    if (shi_unlikely(!shi_wait_relax(w)))
-        shi_wait_slow_or_end(w, cancelled, s);
+    limit_ns = ns ? shi_now_ns() + ns : 0;
 }
 
-#define STEP(W) step(W, &span)
-#define WAIT_UNTIL(CONDITION, ...) SHI_WAIT_LOOP(STEP, CONDITION, __VA_ARGS__)
+static inline void step(struct shi_wait *w, struct shi_span *s, int *late)
+{
+    if (shi_likely(shi_wait_relax(w)))
+        return;
+    shi_wait_slow_or_end(w, cancelled, s);
+    *late = shi_unlikely(limit_ns != 0) && shi_now_ns() >= limit_ns;
+}
+
+/* late: set when the limit has ended the wait. */
+#define STEP(W) step(W, &span, &late)
+#define WAIT_UNTIL(CONDITION, ...) SHI_WAIT_LOOP(STEP, (CONDITION) || late || shi_span_in_vain(&span), __VA_ARGS__)
 
 static int all_excluded(const struct shi_cond *c)
 {
@@ -146,9 +157,10 @@ void shi_p2p_wait(const struct shi_cond *c)
     check_wait(c);
     SHI_SPAN(span, SHI_WAITS, c->routine, NULL, SHI_TO_NONE, 0);
     uint64_t value = load(c->word, c->values), now;
-    WAIT_UNTIL(holds(now = load_awaited(c->routine, c->word, c->ivars), c->cmp, value) || shi_span_in_vain(&span),
-                   FOR_WORDS(0, 1));
-    ended_by(&span, c, 0, now);
+    int late = 0;
+    WAIT_UNTIL(holds(now = load_awaited(c->routine, c->word, c->ivars), c->cmp, value), FOR_WORDS(0, 1));
+    if (shi_likely(!late))
+        ended_by(&span, c, 0, now);
 }
 
 uint64_t shi_p2p_wait_signal(const char *routine, const uint64_t *sig, int cmp, uint64_t value)
@@ -156,9 +168,11 @@ uint64_t shi_p2p_wait_signal(const char *routine, const uint64_t *sig, int cmp, 
     check_wait(&(struct shi_cond){.routine = routine, .ivars = sig, .n = 1, .cmp = cmp, .word = SHI_U64});
     SHI_SPAN(span, SHI_WAITS, routine, NULL, SHI_TO_NONE, 0);
     uint64_t now;
-    WAIT_UNTIL(holds(now = load_awaited(routine, SHI_U64, sig), cmp, value) || shi_span_in_vain(&span), .routine = routine,
-                   .kind = SHI_FOR_WORDS, .word = SHI_U64, .cmp = cmp, .addr = sig, .n = 1, .value = value);
-    shi_span_ended_by(&span, sig, sizeof *sig, now);
+    int late = 0;
+    WAIT_UNTIL(holds(now = load_awaited(routine, SHI_U64, sig), cmp, value), .routine = routine, .kind = SHI_FOR_WORDS, .word = SHI_U64,
+               .cmp = cmp, .addr = sig, .n = 1, .value = value);
+    if (shi_likely(!late))
+        shi_span_ended_by(&span, sig, sizeof *sig, now);
     return now;
 }
 
@@ -218,12 +232,13 @@ void shi_p2p_wait_all(const struct shi_cond *c)
     check_wait(c);
     SHI_SPAN(span, SHI_WAITS, c->routine, NULL, SHI_TO_NONE, 0);
     uint64_t now;
-    for (size_t i = 0; i < c->n; i++) {
+    int late = 0;
+    for (size_t i = 0; i < c->n && !late; i++) {
         if (excluded(c, i))
             continue;
         uint64_t false_ns = span.began_ns ? span.false_ns : 0;
-        WAIT_UNTIL(satisfied(c, i, &now) || shi_span_in_vain(&span), FOR_WORDS(i, 1));
-        if (span.began_ns && span.false_ns != false_ns) /* the last word that was awaited ended the wait */
+        WAIT_UNTIL(satisfied(c, i, &now), FOR_WORDS(i, 1));
+        if (span.began_ns && span.false_ns != false_ns && !late) /* the last word that was awaited ended the wait */
             ended_by(&span, c, i, now);
     }
 }
@@ -236,8 +251,10 @@ size_t shi_p2p_wait_any(const struct shi_cond *c)
     SHI_SPAN(span, SHI_WAITS, c->routine, NULL, SHI_TO_NONE, 0);
     size_t i;
     uint64_t now;
-    WAIT_UNTIL((i = any_satisfied(c, &now)) != SIZE_MAX || shi_span_in_vain(&span), FOR_WORDS(0, c->n));
-    ended_by(&span, c, i, now);
+    int late = 0;
+    WAIT_UNTIL((i = any_satisfied(c, &now)) != SIZE_MAX, FOR_WORDS(0, c->n));
+    if (shi_likely(!late))
+        ended_by(&span, c, i, now);
     return i;
 }
 
@@ -249,8 +266,10 @@ size_t shi_p2p_wait_some(const struct shi_cond *c, size_t *indices)
     SHI_SPAN(span, SHI_WAITS, c->routine, NULL, SHI_TO_NONE, 0);
     size_t n;
     uint64_t now;
-    WAIT_UNTIL((n = some_satisfied(c, indices, &now)) != 0 || shi_span_in_vain(&span), FOR_WORDS(0, c->n));
-    ended_by(&span, c, indices[0], now);
+    int late = 0;
+    WAIT_UNTIL((n = some_satisfied(c, indices, &now)) != 0, FOR_WORDS(0, c->n));
+    if (shi_likely(!late))
+        ended_by(&span, c, indices[0], now);
     return n;
 }
 

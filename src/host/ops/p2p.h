@@ -35,6 +35,10 @@ uint64_t shi_p2p_wait_signal(const char *routine, const uint64_t *sig, int cmp, 
 int shi_p2p_test(const struct shi_cond *c);      /* n == 1, no status */
 uint64_t shi_p2p_fetch_signal(const char *routine, const uint64_t *sig);
 
+/* Waits of the calling thread return when so many ns have passed from now on, though their condition is false: any with SIZE_MAX, some with 0.
+ * 0: they do not. */
+void shi_p2p_limit(uint64_t ns);
+
 /* All, any, some; SIZE_MAX from any, and 0 from some, when none satisfies or all are left out. */
 void shi_p2p_wait_all(const struct shi_cond *c);
 size_t shi_p2p_wait_any(const struct shi_cond *c);
