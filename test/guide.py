@@ -16,8 +16,9 @@ A comment before a block says more:
   <!-- fails: N -->            the commands end with this exit status
   <!-- needs: PROGRAM... -->   skipped where one is missing; `kernels`, `cuda-kernels`, `sycl`: where oshcc cannot compile OpenCL C,
                                CUDA C++, SYCL; `numpy`: python3 is one with NumPy, and finds the package fulmar of the
-                               source tree
-  <!-- hosts: h1 h2 -->        runs on h1 of two fake hosts (test/lib/hosts.sh)
+                               source tree; `mpi4py`, after it: python3 has that package
+  <!-- hosts: h1 h2 -->        runs on h1 of two fake hosts (test/lib/hosts.sh); `h1 h2, each`: on both at once; `h1 h2, Slurm`: on h1,
+                               with a private Slurm (test/lib/slurm.sh)
   <!-- not run: REASON -->     for what a test machine does not have; bash checks its syntax
 
 In all text, names that begin with SHMEM_, shmem and oshrun's options must exist; in tables of porting.md the last column only.
@@ -34,6 +35,10 @@ SRC = os.path.abspath(os.environ.get("top_srcdir", "."))
 BUILD = os.path.abspath(os.environ.get("top_builddir", "."))
 REASONS = ("a cluster", "a GPU", "a container engine", "root", "the network", "minutes", "a terminal", "another library",
            "shmem4py")
+# How a block runs inside `hosts.sh run`: $0 is test/lib, the arguments are the command.
+ON_HOSTS = {"": '"$0/hosts.sh" in h1 "$@"',
+            "each": '"$0/hosts.sh" in h1 "$@" & first=$!; "$0/hosts.sh" in h2 "$@" && wait $first',
+            "Slurm": '"$0/slurm.sh" up && SLURM_CONF=$FAKE_HOSTS/slurm.conf "$0/hosts.sh" in h1 "$@"'}
 tests = 0
 
 
@@ -139,6 +144,9 @@ class Page:
             elif need == "sycl":
                 if not any(shutil.which(name, path=self.environment["PATH"]) for name in ("icpx", "acpp")):
                     return "a compiler of SYCL, icpx or acpp,"
+            elif need == "mpi4py":
+                if subprocess.run(["python3", "-c", "import mpi4py"], env=self.environment, check=False, capture_output=True).returncode:
+                    return "mpi4py"
             elif need == "libpng":
                 if subprocess.run(["pkg-config", "--exists", "libpng"], check=False).returncode:
                     return "libpng"
@@ -209,13 +217,14 @@ class Page:
             return
         script, wrapper = "set -eu -o pipefail\n" + text, []
         if "hosts" in notes:
-            hosts = os.path.join(SRC, "test/lib/hosts.sh")
-            why = subprocess.run([hosts, "can"], text=True, check=False, capture_output=True)
-            if why.returncode:
-                self.output = False
-                skip(where, why.stdout.strip())
-                return
-            wrapper = [hosts, "run", hosts, "in", "h1"]
+            way = notes["hosts"].partition(", ")[2]
+            for tool in ["hosts.sh"] + ["slurm.sh"] * (way == "Slurm"):
+                why = subprocess.run([f"{SRC}/test/lib/{tool}", "can"], text=True, check=False, capture_output=True)
+                if why.returncode:
+                    self.output = False
+                    skip(where, why.stdout.strip())
+                    return
+            wrapper = [f"{SRC}/test/lib/hosts.sh", "run", "bash", "-c", ON_HOSTS[way], f"{SRC}/test/lib"]
         try:
             done = subprocess.run(["timeout", "-k", "5", "150", *wrapper, "bash", "-c", script], cwd=self.folder, env=self.environment,
                                   text=True, errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
