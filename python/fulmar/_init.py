@@ -6,7 +6,7 @@ import time
 
 from . import _lib
 from ._lib import INT, PTR
-from ._memory import need_up, state
+from ._memory import need_up, on_finalize, state
 
 _init_thread = _lib.routine("shmem_init_thread", INT, INT, PTR)
 _finalize = _lib.routine("shmem_finalize", None)
@@ -58,6 +58,8 @@ def finalize():
     """Wait for all PEs, and end the library. Symmetric arrays must not be used afterwards. A program that ends without an error does this
     by itself."""
     if state["up"]:
+        while on_finalize:
+            on_finalize.pop()()
         state["up"] = False
         _finalize()
 

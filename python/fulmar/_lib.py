@@ -41,3 +41,11 @@ def routine(name, result, *arguments):
     function.restype = result
     function.argtypes = arguments
     return function
+
+
+def device_file(name):
+    """The path of a file of the device library, in the wheel; FULMAR_DEVICE_LIBRARY names another folder, such as a build folder."""
+    path = os.path.join(os.environ.get("FULMAR_DEVICE_LIBRARY") or os.path.join(PREFIX, "lib"), name)
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"{path}: the wheel was made without clang for NVIDIA GPUs")
+    return path

@@ -1,12 +1,14 @@
-"""_memory.py - the memory of an argument: NumPy arrays, and arrays of devices by the CUDA array interface. Checks come before the call:
-the C library ends the job on an error, a notebook needs an exception."""
+"""_memory.py - the memory of an argument: NumPy arrays, arrays of other packages by DLPack (of the CPU) and by the CUDA array interface.
+Checks come before the call: the C library ends the job on an error, a notebook needs an exception."""
 import numpy as np
 
 from . import _lib
 
 _accessible = _lib.routine("shmem_addr_accessible", _lib.INT, _lib.PTR, _lib.INT)
 _me = _lib.routine("shmem_my_pe", _lib.INT)
+_DLPACK_CPU = 1
 state = {"up": False}
+on_finalize = []  # functions to call before the library ends
 
 
 def need_up():
@@ -51,7 +53,8 @@ def memory(array):
         return own()
     interface = getattr(array, "__cuda_array_interface__", None)
     if interface is None:
-        return None
+        device = getattr(array, "__dlpack_device__", None)
+        return memory(np.from_dlpack(array)) if device and device()[0] == _DLPACK_CPU else None
     return Memory(interface["data"][0], interface["shape"], interface.get("strides"), np.dtype(interface["typestr"]))
 
 

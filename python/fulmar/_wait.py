@@ -1,6 +1,9 @@
-"""_wait.py - waits for values that other PEs write, tests of them, and locks. A comparison is one of "==", "!=", ">", "<=", "<", ">="."""
+"""_wait.py - waits for values that other PEs write, tests of them, and locks. A comparison is one of "==", "!=", ">", "<=", "<", ">=".
+
+Waits of the C library are called with a limit of time, again and again, because Python handles a signal, such as Ctrl-C, between calls only."""
 import contextlib
 import ctypes
+import operator
 
 import numpy as np
 
@@ -13,25 +16,38 @@ from ._types import VALUE, typed
 COMPARISONS = {"==": 1, "!=": 2, ">": 3, "<=": 4, "<": 5, ">=": 6}
 _signal_fetch = _lib.routine("shmem_signal_fetch", U64, PTR)
 _signal_wait = _lib.routine("shmem_signal_wait_until", U64, PTR, INT, U64)
+_limit = _lib.routine("shmemx_wait_limit", None, U64)
+_LIMIT_NS = 50_000_000
+_HOLDS = {"==": operator.eq, "!=": operator.ne, ">": operator.gt, "<=": operator.le, "<": operator.lt, ">=": operator.ge}
 _locks = {n: _lib.routine(f"shmem_{n}_lock", INT if n == "test" else None, PTR) for n in ("set", "clear", "test")}
 _NONE = ctypes.c_size_t(-1).value
 
 
-def _comparison(text):
+def comparison_of(text):
     try:
         return COMPARISONS[text]
     except KeyError:
         raise ValueError(f"{text!r} is not a comparison: one of {' '.join(COMPARISONS)}") from None
 
 
+def _for_a_while(wait, *arguments):
+    """A wait of the C library, which may return although its condition is false."""
+    _limit(_LIMIT_NS)
+    try:
+        return wait(*arguments)
+    finally:
+        _limit(0)
+
+
 def _one(name, result, ivar, comparison, value):
     m = element(ivar, "ivar")
-    return typed("shmem_{}_" + name, m.dtype, result, PTR, INT, VALUE)(m.address, _comparison(comparison), m.dtype.type(value).item())
+    return typed("shmem_{}_" + name, m.dtype, result, PTR, INT, VALUE)(m.address, comparison_of(comparison), m.dtype.type(value).item())
 
 
 def wait_until(ivar, comparison, value):
     """Wait until the array of one element compares so with the value."""
-    _one("wait_until", None, ivar, comparison, value)
+    element(ivar, "ivar")
+    wait_until_any(ivar, comparison, value)
 
 
 def test(ivar, comparison, value):
@@ -52,7 +68,7 @@ def _many(name, result, ivars, comparison, value, ignore, indices=None):
     found = () if indices is None else (indices.ctypes.data,)
     call = typed("shmem_{}_" + name + ("_vector" if value.ndim else ""), m.dtype, result, PTR, SIZE, *([PTR] * len(found)), PTR, INT,
                  PTR if value.ndim else VALUE)
-    return call(m.address, m.nelems, *found, None if status is None else status.ctypes.data, _comparison(comparison),
+    return call(m.address, m.nelems, *found, None if status is None else status.ctypes.data, comparison_of(comparison),
                 value.ctypes.data if value.ndim else value.item())
 
 
@@ -69,17 +85,25 @@ def _any(name, ivars, comparison, value, ignore):
 
 def wait_until_all(ivars, comparison, value, ignore=None):
     """Wait for all elements, but for those with a true value in `ignore`. value: one, or an array with one for each element."""
-    _many("wait_until_all", None, ivars, comparison, value, ignore)
+    left = np.zeros(symmetric(ivars, "ivars").nelems, bool) if ignore is None else np.array(ignore, bool).reshape(-1)
+    while not left.all():  # an element that has held counts, even if it changes
+        left[_for_a_while(_some, "wait_until_some", ivars, comparison, value, left)] = True
 
 
 def wait_until_any(ivars, comparison, value, ignore=None):
     """Wait for one element, and return its index; None if all are ignored."""
-    return _any("wait_until_any", ivars, comparison, value, ignore)
+    found = None
+    while found is None and not (ignore is not None and np.all(ignore)):
+        found = _for_a_while(_any, "wait_until_any", ivars, comparison, value, ignore)
+    return found
 
 
 def wait_until_some(ivars, comparison, value, ignore=None):
     """Wait for at least one element, and return the indices of all that compare so."""
-    return _some("wait_until_some", ivars, comparison, value, ignore)
+    found = []
+    while not found and not (ignore is not None and np.all(ignore)):
+        found = _for_a_while(_some, "wait_until_some", ivars, comparison, value, ignore)
+    return found
 
 
 def test_all(ivars, comparison, value, ignore=None):
@@ -101,7 +125,10 @@ def signal_fetch(signal):
 
 def signal_wait_until(signal, comparison, value):
     """Wait until this PE's signal compares so with the value, and return its value."""
-    return _signal_wait(signal_of(signal), _comparison(comparison), value)
+    while True:
+        now = _for_a_while(_signal_wait, signal_of(signal), comparison_of(comparison), value)
+        if _HOLDS[comparison](now, value):
+            return now
 
 
 def _lock(name, lock):

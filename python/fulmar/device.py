@@ -5,12 +5,13 @@ import os
 
 import numpy as np
 
-from . import _lib
+from . import _cuda, _lib
 from ._dlpack import capsule
 from ._context import SIGNAL_SET, signal_of
 from ._lib import INT, PTR, SIZE, TEXT, U64
 from ._memory import Memory, need_up, source_of, symmetric
-from ._wait import _comparison
+from ._stream import Stream
+from ._wait import comparison_of
 
 _calloc = _lib.routine("shmemg_calloc", PTR, SIZE, SIZE)
 _malloc = _lib.routine("shmemg_malloc", PTR, SIZE)
@@ -97,14 +98,14 @@ class DeviceArray:
 
     @property
     def __cuda_array_interface__(self):
-        if _cuda_ordinal(self.address) is None:
+        if _cuda.owner(self.address) is None:
             raise AttributeError("the memory is not that of a CUDA device")
         return {"shape": self.shape, "typestr": self.dtype.str, "data": (self.address, False), "version": 3, "strides": None}
 
     def __dlpack_device__(self):
-        cuda = _cuda_ordinal(self.address)
+        cuda = _cuda.owner(self.address)
         if cuda is not None:
-            return 2, cuda
+            return 2, cuda[1]
         if _ptr(self.address, _me()):
             return 1, 0
         raise BufferError("DLPack: neither the memory of a CUDA device nor that of the processor")
@@ -112,26 +113,6 @@ class DeviceArray:
     def __dlpack__(self, **_):
         """The memory is the consumer's until free(). Operations on it have ended when quiet, or a wait for a signal, has."""
         return capsule(self.address, self.shape, self.dtype, self.__dlpack_device__())
-
-
-_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9
-
-
-def _cuda_ordinal(address):
-    """The number of the CUDA device with this memory, or None."""
-    for driver in ("libcuda.so.1", "libcuda_cpu.so"):
-        attribute, ordinal = _cuda_call(driver, "cuPointerGetAttribute", PTR, INT, U64), ctypes.c_int()
-        if attribute and attribute(ctypes.byref(ordinal), _POINTER_ATTRIBUTE_DEVICE_ORDINAL, address) == 0:
-            return ordinal.value
-    return None
-
-
-def _cuda_call(driver, name, *arguments):
-    """A routine of a CUDA driver that the process has loaded, or None."""
-    find, at = _lib.routine_of(driver, "cuGetProcAddress_v2", INT, TEXT, PTR, INT, U64, PTR), ctypes.c_void_p()
-    if not find or find(name.encode(), ctypes.byref(at), 12000, 0, None):
-        return None
-    return ctypes.CFUNCTYPE(INT, *arguments)(at.value)
 
 
 def _make(allocate, shape, dtype):
@@ -190,10 +171,7 @@ def load(image):
 def library(form="bc"):
     """The path of the device library with C names such as shmemg_int64_put: "bc", LLVM's bitcode for NVIDIA GPUs (Triton), or "ptx" (Numba),
     which has only types of 4 and 8 bytes."""
-    path = os.path.join(_lib.PREFIX, "lib", f"libfulmar_device.{form}")
-    if not os.path.exists(path):
-        raise FileNotFoundError(f"{path}: the wheel was made without clang for NVIDIA GPUs")
-    return path
+    return _lib.device_file(f"libfulmar_device.{form}")
 
 
 def _argument(a):
@@ -300,7 +278,7 @@ class Queue:
         self._call("putmem_signal", (PTR, PTR, SIZE, PTR, U64, INT, INT), far, near, nbytes, signal_of(signal), value, op, pe)
 
     def signal_wait_until(self, signal, comparison, value):
-        self._call("signal_wait_until", (PTR, INT, U64), signal_of(signal), _comparison(comparison), value)
+        self._call("signal_wait_until", (PTR, INT, U64), signal_of(signal), comparison_of(comparison), value)
 
     def quiet(self):
         self._call("quiet", ())

@@ -1,62 +1,19 @@
 """test_fulmar.py - the package, with any number of PEs: oshrun -n 4 python3 -m unittest test_fulmar. Above each test: what it catches."""
 import ctypes
 import os
+import signal
+import time
 import unittest
 import weakref
 
 import numpy as np
 
 import fulmar
+import streams
+from case import FLOATS, INTS, Case, start
 from fulmar import _init, device
 
-INTS, FLOATS = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"), ("f4", "f8", "f16")
 ATOMIC = ("i4", "i8", "u4", "u8")
-
-
-class Store:
-    """What torch.distributed and mpi4py have, by files."""
-
-    def __init__(self, folder, rank, size):
-        self.folder, self.rank, self.size = folder, rank, size
-
-    def _path(self, key):
-        return os.path.join(self.folder, key.replace("/", "_"))
-
-    def set(self, key, text):
-        with open(self._path(key) + ".new", "w", encoding="ascii") as file:
-            file.write(text)
-        os.rename(self._path(key) + ".new", self._path(key))
-
-    def get(self, key):
-        try:
-            with open(self._path(key), "rb") as file:
-                return file.read()
-        except FileNotFoundError:
-            return None
-
-    def bcast(self, value):
-        if value is not None:
-            self.set("bcast", value.hex())
-            return value
-        while (text := self.get("bcast")) is None:
-            pass
-        return bytes.fromhex(text.decode())
-
-
-def start():
-    """Under a launcher, or as FULMAR_TEST_INIT says: the way, a folder for it, this PE's number, the number of PEs."""
-    if "FULMAR_TEST_INIT" not in os.environ:
-        fulmar.init()
-        return
-    way, folder, rank, size = os.environ["FULMAR_TEST_INIT"].split()
-    store = Store(folder, int(rank), int(size))
-    if way == "file":
-        fulmar.init_from_file(os.path.join(folder, "id"), store.rank, store.size)
-    elif way == "store":
-        fulmar.init_from_store(store, store.rank, store.size)
-    else:
-        fulmar.init_from_mpi(store)
-    assert (fulmar.my_pe(), fulmar.n_pes()) == (store.rank, store.size)
 
 
 def setUpModule():
@@ -72,15 +29,6 @@ def tearDownModule():
         except RuntimeError:
             return
         raise AssertionError("a second job of the same process: no error")
-
-
-class Case(unittest.TestCase):
-    def setUp(self):
-        self.me, self.n = fulmar.my_pe(), fulmar.n_pes()
-        self.next, self.last = (self.me + 1) % self.n, (self.me - 1) % self.n
-
-    def same(self, a, b):
-        np.testing.assert_array_equal(a, b)
 
 
 class Arrays(Case):
@@ -300,6 +248,37 @@ class Waits(Case):
             fulmar.barrier_all()
 
 
+    # Catches: a wait during which Python handles no signal; one that a signal ends although its handler raises nothing.
+    def test_interrupted(self):
+        class Interrupt(Exception):
+            pass
+
+        def interrupt(*_):
+            raise Interrupt
+
+        seen = []
+        before = signal.getsignal(signal.SIGALRM)
+        with fulmar.freed(fulmar.zeros(2, "i8"), fulmar.zeros(1, "u8")) as (a, s):
+            try:
+                signal.signal(signal.SIGALRM, interrupt)
+                for wait in (lambda: fulmar.wait_until(a[:1], "==", 1), lambda: fulmar.wait_until_all(a, "==", 1),
+                             lambda: fulmar.wait_until_any(a, "==", 1), lambda: fulmar.wait_until_some(a, ">", [0, 1]),
+                             lambda: fulmar.signal_wait_until(s, "!=", 0)):
+                    signal.setitimer(signal.ITIMER_REAL, 0.02)
+                    self.assertRaises(Interrupt, wait)
+                signal.signal(signal.SIGALRM, lambda *_: seen.append(1))
+                signal.setitimer(signal.ITIMER_REAL, 0.001)
+                fulmar.sync_all()
+                time.sleep(0.2)
+                fulmar.put_signal(a, [1, 1], s, 3, self.next)
+                self.assertEqual(fulmar.signal_wait_until(s, ">", 2), 3)
+                fulmar.wait_until_all(a, "==", 1)
+                self.assertEqual(seen, [1])
+            finally:
+                signal.signal(signal.SIGALRM, before)
+            fulmar.barrier_all()
+
+
 class Collectives(Case):
     # Catches: a wrong operation, type or number of elements.
     def test_reduce(self):
@@ -420,8 +399,27 @@ class Devices(Case):
             self.assertEqual(ctypes.c_void_p.from_address(get(a.__dlpack__(), b"dltensor")).value, a.address)
             fulmar.barrier_all()
 
-    # Catches: an array of another package, such as a tensor of PyTorch on the device, that is not found to be symmetric.
+    # Catches: an array of another package, such as a tensor of PyTorch, that is not found to be symmetric or is copied.
     def test_other_packages(self):
+        class CpuTensor:
+            def __init__(self, a):
+                self.a = a
+
+            def __dlpack__(self):
+                return self.a.__dlpack__()
+
+            def __dlpack_device__(self):
+                return self.a.__dlpack_device__()
+
+        with fulmar.freed(fulmar.zeros((4, 2), "i4")) as a:
+            fulmar.put(CpuTensor(a[:, 1]), CpuTensor(np.arange(4, dtype="i4") + self.me), self.next)
+            fulmar.barrier_all()
+            self.same(a, [[0, i + self.last] for i in range(4)])
+            got = np.zeros(4, "i4")
+            fulmar.get(CpuTensor(got), CpuTensor(a[:, 1]), self.me)
+            self.same(got, a[:, 1])
+            fulmar.barrier_all()
+
         class Tensor:
             def __init__(self, a):
                 self.__cuda_array_interface__ = {"shape": a.shape, "typestr": a.dtype.str, "data": (a.address, False), "version": 3}
@@ -446,6 +444,10 @@ class Devices(Case):
                 self.same(all_of_them.numpy(), [10 * ((pe - 1) % self.n) for pe in range(self.n)])
             self.assertRaises(RuntimeError, device.launch, "no such kernel", 1, 1)
             fulmar.barrier_all()
+
+
+class Streams(streams.Streams):
+    """The tests of that module, in a class of this one, whose setUpModule and tearDownModule start and end the library."""
 
 
 if __name__ == "__main__":

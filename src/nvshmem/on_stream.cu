@@ -1,6 +1,10 @@
 /* on_stream.cu - NVSHMEM's operations in the order of a stream: a kernel each, of one block. */
 #include <nvshmemx.h>
 
+namespace shi_device {
+#include "device/lib/on_stream.h"
+}
+
 enum { THREADS = 64 };
 using namespace shi_device;
 
@@ -81,41 +85,26 @@ static __device__ shi_u64 combine(int type, int op, shi_u64 a, shi_u64 b)
     return 0;
 }
 
-/* As shi_fold_one of coll.h, whose order of additions it has. */
-static __device__ shi_u64 fold(shi_device::shmem_team_t team, const char *source, size_t bytes, int type, int op)
-{
-    shi_u64 left[SHI_TREE_DEPTH];
-    int depth = 0;
-    for (int i = 0; i < team->n; i++) {
-        shi_u64 all = shi_g(SHI_CTX_DEFAULT_, source, bytes, shi_member(team, i));
-        for (int ends = shi_tree_ends(team->n, i); ends > 0; ends--)
-            all = combine(type, op, left[--depth], all);
-        left[depth++] = all;
+struct combine_values {
+    int type, op;
+    __device__ shi_u64 operator()(shi_u64 a, shi_u64 b) const
+    {
+        return combine(type, op, a, b);
     }
-    return left[0];
-}
+};
 
 static __global__ void reduce(int type, int op, int number, char *dest, const char *source, size_t n, size_t bytes, int scatter)
 {
     shi_device::shmem_ctx_t ctx = SHI_CTX_DEFAULT_;
     shi_device::shmem_team_t team = fulmar_team(ctx, number);
-    size_t lanes = shi_lanes(SHI_TG), rank = shi_rank(SHI_TG);
-    if (!shi_team_good(ctx, team) || shi_quiet_sync(ctx, SHI_TG, team))
+    if (!shi_team_good(ctx, team))
         return;
     if (scatter && dest + n * bytes > source && dest < source + n * bytes * team->n) {
         shi_fault(ctx, SHI_FAULT_ADDRESS, (shi_u64)dest);
         return;
     }
     source += scatter ? team->me * n * bytes : 0;
-    for (size_t from = 0; from < n; from += lanes) {
-        size_t at = from + rank;
-        shi_u64 all = at < n ? fold(team, source + at * bytes, bytes, type, op) : 0;
-        if (dest == source)
-            shi_sync(ctx, SHI_TG, team);
-        if (at < n)
-            shi_scatter(dest + at * bytes, all, bytes);
-    }
-    shi_sync(ctx, SHI_TG, team);
+    shi_reduce_bits(ctx, SHI_TG, team, dest, source, n, bytes, combine_values{type, op});
 }
 
 static int launched(const char *routine)

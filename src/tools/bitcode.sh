@@ -1,7 +1,8 @@
 #!/bin/sh
 # bitcode.sh FOLDER - make the device library for compilers of other languages, with C names such as shmemg_int64_put:
 # FOLDER/libfulmar_device.bc, LLVM's bitcode for NVIDIA GPUs with all routines, and FOLDER/libfulmar_device.ptx, for programs that
-# link PTX, with the types of fixed size of 4 and 8 bytes and those without a type. Fail with one line if there is no clang for it.
+# link PTX, with the types of fixed size of 4 and 8 bytes and those without a type; and FOLDER/libfulmar_on_stream.ptx, the kernels of
+# src/device/lib/on_stream.cu. Fail with one line if there is no clang for it.
 here=$(cd "$(dirname "$0")" && pwd) || exit 1
 src=$here/..
 . "$here/llvm.sh"
@@ -16,9 +17,14 @@ tool() { # NAME: of the same version as clang
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 
-"$clang" -x cuda --cuda-device-only --cuda-gpu-arch=sm_80 -Xclang -target-feature -Xclang +ptx70 -nocudainc -nocudalib \
-    -Wno-unknown-cuda-version -std=c++17 -O2 -include "$src/device/lib/cuda_clang.h" "-I$src/../include" "-I$src" -emit-llvm -S \
-    "$src/device/lib/bitcode.cu" -o "$work/all.ll" || exit 1
+compile() { # FILE OPTION...
+    file=$1
+    shift
+    "$clang" -x cuda --cuda-device-only --cuda-gpu-arch=sm_80 -Xclang -target-feature -Xclang +ptx70 -nocudainc -nocudalib \
+        -Wno-unknown-cuda-version -std=c++17 -O2 -include "$src/device/lib/cuda_clang.h" "-I$src/../include" "-I$src" \
+        "$src/device/lib/$file" -S "$@"
+}
+compile on_stream.cu -o "$out/libfulmar_on_stream.ptx" && compile bitcode.cu -emit-llvm -o "$work/all.ll" || exit 1
 # Without a processor's name the functions can be inlined into those of any other.
 sed -E 's/"target-(cpu|features)"="[^"]*"//g' "$work/all.ll" > "$work/any.ll" && "$(tool llvm-as)" "$work/any.ll" -o "$out/libfulmar_device.bc" || exit 1
 

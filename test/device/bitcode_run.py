@@ -4,7 +4,7 @@ import ctypes
 import sys
 
 import fulmar
-from fulmar import device
+from fulmar import _cuda, device
 
 fulmar.init()
 me, n = fulmar.my_pe(), fulmar.n_pes()
@@ -19,7 +19,7 @@ def by_another_package(image):
     INT, PTR = ctypes.c_int, ctypes.c_void_p
 
     def call(name, *types):
-        return device._cuda_call("libcuda_cpu.so", name, *types)
+        return _cuda.call("libcuda_cpu.so", name, *types)
 
     context, module, function, unsigned = PTR(), PTR(), PTR(), ctypes.c_uint
     good(call("cuDevicePrimaryCtxRetain", PTR, INT)(ctypes.byref(context), 0))

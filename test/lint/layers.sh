@@ -12,7 +12,7 @@ cat >"$dir/known" <<'END'
 END
 
 ranks='BEGIN {
-    r["tools"] = r["cudart"] = 9; r["host/api"] = r["proxy"] = 8; r["host/init"] = 7
+    r["tools"] = r["cudart"] = r["nvshmem"] = 9; r["host/api"] = r["proxy"] = 8; r["host/init"] = 7
     r["host/tag"] = r["host/gpc"] = r["host/observe"] = 6; r["host/coll"] = 5; r["host/ops"] = 4
     r["host/net/stream"] = 3.4; r["host/net/am"] = 3.2
     r["host/net/node"] = r["host/net/fabric"] = r["device"] = r["device/lib"] = 3; r["host/boot"] = 2; r["host/util"] = r["host/policy"] = 1
