@@ -10,7 +10,8 @@ if [ ! -f "$top_builddir/.libs/libcuda_cpu.so" ]; then
 fi
 . "${top_srcdir:=.}/test/device/run.sh"
 
-OSHCC_CACHE=$work/cache $OSHCC -gencode arch=compute_90,code=compute_90 "$top_srcdir/test/device/nvshmem.cu" -o "$work/program" > "$work/log" 2>&1
+# As makefiles of programs for NVSHMEM do, with options that nvcc passes on.
+OSHCC_CACHE=$work/cache $OSHCC -Xcompiler -fopenmp -Xcompiler=-Wall -lnvshmem_host -gencode arch=compute_90,code=compute_90 "$top_srcdir/test/device/nvshmem.cu" -o "$work/program" > "$work/log" 2>&1
 ok $? "the program compiles" "$work/log"
 [ "$(ls "$work/cache" | wc -l)" = 2 ]
 ok $? "OSHCC_CACHE keeps the objects of the runtime and of NVSHMEM's calls"
