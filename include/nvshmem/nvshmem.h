@@ -8,10 +8,12 @@
 #define NVSHMEM_H
 
 #include <assert.h>
+#include <cuda.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,8 +60,9 @@ int nvshmem_team_split_2d(nvshmem_team_t parent, int xrange, const nvshmem_team_
                           nvshmem_team_t *yaxis_team);
 void nvshmem_team_destroy(nvshmem_team_t team);
 void nvshmem_team_get_config(nvshmem_team_t team, nvshmem_team_config_t *config);
-/* Fulmar's own: a team's handle on the host; completion of what kernels have started; the type of a reduction, its operation. */
+/* Fulmar's own: a team's handle on the host; the device heap comes up, if it has not (all PEs call); completion of what kernels have started; the type of a reduction, its operation. */
 shmem_team_t fulmar_nvshmem_team(nvshmem_team_t team);
+void fulmar_nvshmem_begin(void);
 void fulmar_nvshmem_complete(void);
 int fulmar_nvshmem_reduce(int type, int op, nvshmem_team_t team, void *dest, const void *source, size_t n, int scatter, cudaStream_t stream, int wait);
 #ifdef __cplusplus
@@ -254,7 +257,7 @@ FULMAR_BOTH_ int nvshmem_barrier(nvshmem_team_t team)
 }
 FULMAR_BOTH_ void nvshmem_barrier_all(void)
 {
-    FULMAR_EITHER_((void)shi_device::fulmar_barrier(shi_device::SHI_THREAD, NVSHMEM_TEAM_WORLD), (fulmar_nvshmem_complete(), shmem_barrier_all()));
+    FULMAR_EITHER_((void)shi_device::fulmar_barrier(shi_device::SHI_THREAD, NVSHMEM_TEAM_WORLD), (fulmar_nvshmem_begin(), fulmar_nvshmem_complete(), shmem_barrier_all()));
 }
 FULMAR_BOTH_ int nvshmem_team_sync(nvshmem_team_t team)
 {
@@ -264,7 +267,7 @@ FULMAR_BOTH_ int nvshmem_team_sync(nvshmem_team_t team)
 #define nvshmem_sync nvshmem_team_sync
 FULMAR_BOTH_ void nvshmem_sync_all(void)
 {
-    FULMAR_EITHER_((void)nvshmem_team_sync(NVSHMEM_TEAM_WORLD), shmem_sync_all());
+    FULMAR_EITHER_((void)nvshmem_team_sync(NVSHMEM_TEAM_WORLD), (fulmar_nvshmem_begin(), shmem_sync_all()));
 }
 
 #define FULMAR_COLL_(P, N, T, B, ATTR, G, S)                                                                          \

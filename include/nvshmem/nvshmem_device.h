@@ -7,6 +7,7 @@
 #ifndef NVSHMEM_DEVICE_H
 #define NVSHMEM_DEVICE_H
 
+#include <cooperative_groups.h> /* as NVSHMEM's headers do, and programs rely on it */
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <stddef.h>
@@ -17,6 +18,7 @@
 #include "nvshmem_types.h"
 
 #define SHI_NAMESPACE shi_device
+#define SHI_SELF_ANYWHERE 1
 namespace shi_device {
 #include "device/lib/amo.h"
 #include "device/lib/coll.h"

@@ -237,6 +237,13 @@ void nvshmem_free(void *ptr)
     shmemg_free(ptr);
 }
 
+/* NVSHMEM's start ends with the first call that needs the device; kernels may communicate from then on. */
+void fulmar_nvshmem_begin(void)
+{
+    if (!has_heap)
+        nvshmem_free(nvshmem_malloc(1));
+}
+
 /* Host memory needs no registration: puts copy it. */
 int nvshmemx_buffer_register(void *, size_t)
 {
@@ -273,9 +280,8 @@ void fulmar_nvshmem_complete(void)
 
 int nvshmemx_cumodule_init(struct CUmod_st *module)
 {
-    void *first = has_heap ? NULL : nvshmem_malloc(1); /* collective, as this call is */
+    fulmar_nvshmem_begin(); /* collective, as this call is */
     int err = shmemx_cuda_module_enter(module);
-    nvshmem_free(first);
     return err ? NVSHMEMX_ERROR_INTERNAL : 0;
 }
 

@@ -55,6 +55,16 @@ __global__ void one_thread(int *data, uint64_t *words, int *bad)
     EXPECT(me || (*(float *)(words + 4) == 1.5f * n && *(double *)(words + 5) == 0.25 * n));
 }
 
+/* Operations on the own PE, on memory that is not symmetric. */
+__global__ void on_itself(int *own, int *bad)
+{
+    int me = nvshmem_my_pe();
+    nvshmem_int_p(own, 7, me);
+    cooperative_groups::this_thread_block().sync(); /* of a header that nvshmem.h includes */
+    nvshmem_int_put(own + 1, own, 1, me);
+    EXPECT(own[0] == 7 && nvshmem_int_g(own + 1, me) == 7 && nvshmem_int_atomic_fetch_add(own + 1, 2, me) == 7 && own[1] == 9);
+}
+
 template <typename T> __device__ void fill(T *p, int n, int rank, int step, int me)
 {
     for (int i = rank; i < n; i += step)
@@ -153,18 +163,20 @@ int main(int argc, char **argv)
     } else {
         nvshmem_init();
     }
-    int me = nvshmem_my_pe(), n = nvshmem_n_pes(), line = 0;
+    int me = nvshmem_my_pe(), n = nvshmem_n_pes(), line = 0, *bad;
     CHECK(cudaSetDevice(nvshmem_team_my_pe(NVSHMEMX_TEAM_NODE)) == cudaSuccess);
+    cudaMalloc(&bad, 4 * sizeof *bad);
+    cudaMemset(bad, 0, 4 * sizeof *bad);
+    nvshmem_barrier_all(); /* from now on kernels may communicate, without an allocation */
+    on_itself<<<1, 1>>>(bad + 1, bad);
     nvshmem_team_t half_team = NVSHMEM_TEAM_INVALID;
     int size = (n + 1) / 2, member = me % 2 == 0;
     CHECK(nvshmem_team_split_strided(NVSHMEM_TEAM_WORLD, 0, 2, size, NULL, 0, &half_team) == 0);
     CHECK(member == (half_team != NVSHMEM_TEAM_INVALID) && nvshmem_team_my_pe(half_team) == (member ? me / 2 : -1));
-    int *d = (int *)nvshmem_malloc(ROOM * sizeof(int)), *s = (int *)nvshmem_malloc(ROOM * sizeof(int)), *bad;
+    int *d = (int *)nvshmem_malloc(ROOM * sizeof(int)), *s = (int *)nvshmem_malloc(ROOM * sizeof(int));
     half *hd = (half *)nvshmem_malloc(N * sizeof(half)), *hs = (half *)nvshmem_malloc(N * sizeof(half));
     uint64_t *words = (uint64_t *)nvshmem_calloc(16, sizeof *words);
     CHECK(d && s && hd && hs && words && nvshmem_ptr(d, me) != NULL);
-    cudaMalloc(&bad, sizeof *bad);
-    cudaMemset(bad, 0, sizeof *bad);
     void *args[] = {&d, &words, &bad};
     CHECK(nvshmemx_collective_launch((const void *)one_thread, dim3(1), dim3(1), args, 0, 0) == 0);
     by_block<<<1, GROUP>>>(NVSHMEM_TEAM_WORLD, d, s, hd, hs, bad);

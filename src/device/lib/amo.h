@@ -70,7 +70,7 @@ SHI_FN shi_u64 shi_amo(shmem_ctx_t ctx, int amo, const void *dest, shi_u64 bytes
     shi_u64 to = shi_find(ctx, dest, bytes, bytes, pe);
     if (!to)
         return 0;
-    return shi_updates_directly(ctx, to, amo != SHI_AMO_FETCH)
+    return shi_updates_directly(ctx, dest, to, amo != SHI_AMO_FETCH)
                ? shi_amo_direct((SHI_GLOBAL char *)to, amo, bytes, value, cond)
                : shi_amo_by_ring(ctx, pe, amo, shi_far_offset(ctx, dest), bytes, value, cond, 0,
                                  shi_is_direct(to) ? SHI_RESULT_SLOT : result);
@@ -87,7 +87,7 @@ SHI_FN void shi_amo_nbi(shmem_ctx_t ctx, int amo, void *fetch, const void *dest,
         shi_amo_by_ring(ctx, pe, amo, shi_far_offset(ctx, dest), bytes, value, cond, address, SHI_RESULT_ADDRESS);
         return;
     }
-    before = shi_updates_directly(ctx, to, amo != SHI_AMO_FETCH)
+    before = shi_updates_directly(ctx, dest, to, amo != SHI_AMO_FETCH)
                  ? shi_amo_direct((SHI_GLOBAL char *)to, amo, bytes, value, cond)
                  : shi_amo_by_ring(ctx, pe, amo, shi_far_offset(ctx, dest), bytes, value, cond, 0, SHI_RESULT_SLOT);
     shi_scatter(fetch, before, bytes);

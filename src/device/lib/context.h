@@ -74,6 +74,15 @@ SHI_FN int shi_member(shmem_team_t team, int i)
     return team->stride ? team->start + i * team->stride : ((const SHI_GLOBAL int *)team->list)[i];
 }
 
+/* 1: an operation on the own PE may name any memory of the device, as NVSHMEM's may; else only the device heap's. */
+#ifndef SHI_SELF_ANYWHERE
+#define SHI_SELF_ANYWHERE 0
+#endif
+SHI_FN int shi_is_outside(shmem_ctx_t ctx, const void *object)
+{
+    return SHI_SELF_ANYWHERE && shi_address(object) - ctx->heap >= ctx->heap_bytes;
+}
+
 /* Where PE pe of the context's team has the object that corresponds to this local address: an address, if this device reaches it, or 1 + the
  * PE's number in the world, for a request. 0: nowhere, with a fault; or there are no bytes. */
 SHI_NOINLINE shi_u64 shi_find_far(shmem_ctx_t ctx, const void *object, shi_u64 bytes, shi_u64 align, int pe)
@@ -85,6 +94,8 @@ SHI_NOINLINE shi_u64 shi_find_far(shmem_ctx_t ctx, const void *object, shi_u64 b
         shi_fault(ctx, SHI_FAULT_PE, (shi_u32)pe);
         return 0;
     }
+    if (bytes && pe == ctx->me && shi_is_outside(ctx, object))
+        return shi_address(object);
     if (!shi_offset(ctx, object, bytes, align, &offset) || !bytes)
         return 0;
     int world = shi_ctx_member(ctx, pe);

@@ -229,10 +229,10 @@ SHI_FN shi_u64 shi_g(shmem_ctx_t ctx, const void *source, shi_u64 bytes, int pe)
     return shi_gather((SHI_GLOBAL char *)from, bytes);
 }
 
-/* 1: this device accesses the word itself, 0: by a request. */
-SHI_FN int shi_updates_directly(shmem_ctx_t ctx, shi_u64 at, int updates)
+/* at: of shi_find. 1: this device accesses the word itself, 0: by a request. */
+SHI_FN int shi_updates_directly(shmem_ctx_t ctx, const void *object, shi_u64 at, int updates)
 {
-    return shi_is_direct(at) && !(updates && ctx->ring_updates);
+    return shi_is_direct(at) && !(updates && ctx->ring_updates && !shi_is_outside(ctx, object));
 }
 
 /* Add to a word of a mapped PE of the context's team by a request, and wait until it is done, see amo.h. */
@@ -293,7 +293,7 @@ SHI_NOINLINE void shi_put_signal_far(shmem_ctx_t ctx, int g, void *dest, const v
                                shi_far_offset(ctx, sig_addr), value, sig_op, nbi);
     else if (sig_op == SHI_SIGNAL_SET)
         shi_store_release((SHI_GLOBAL shi_u64 *)signal, value);
-    else if (ctx->ring_updates)
+    else if (!shi_updates_directly(ctx, sig_addr, signal, 1))
         shi_signal_add_by_ring(ctx, pe, shi_far_offset(ctx, sig_addr), value);
     else
         shi_add_release((SHI_GLOBAL shi_u64 *)signal, value);
