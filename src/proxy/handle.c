@@ -205,7 +205,7 @@ int shi_handle_up(void)
     common_at = at;
     shi_device_heap_on_down(shi_proxy_quiet, down);
     for (int i = 0; i < shi_world.n_pes; i++)
-        common->peer_heap[i] = shi_world.config.device_direct ? (uint64_t)shi_dheap_direct(i) : 0;
+        common->peer_heap[i] = shi_world.config.device_direct && !shi_world.check ? (uint64_t)shi_dheap_direct(i) : 0;
     show(common, common_at, bytes);
     const struct shi_dev_team *world = fill_team(&shi_team_world);
     standard = fill_team(&shi_team_shared) ? make() : NULL;

@@ -15,9 +15,50 @@
 #include "host/ops/span.h"
 #include "host/util/log.h"
 #include "proxy/call.h"
+#include "proxy/late.h"
 #include "proxy/message.h"
 #include "proxy/remote.h"
 #include "proxy/staged.h"
+
+/* ---- names, and SHMEM_CHECK=1 ------------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *name; /* for SHMEM_STATS, SHMEM_TRACE and errors; NULL: not counted */
+    enum shi_family family;
+} kinds[] = {
+    [SHI_OP_PUT] = {"kernel_put", SHI_PUTS},
+    [SHI_OP_PUT_INLINE] = {"kernel_put", SHI_PUTS},
+    [SHI_OP_PUT_SIGNAL] = {"kernel_put_signal", SHI_SIGNALS},
+    [SHI_OP_PUT_SIGNAL_INLINE] = {"kernel_put_signal", SHI_SIGNALS},
+    [SHI_OP_GET] = {"kernel_get", SHI_GETS},
+    [SHI_OP_GET_INLINE] = {"kernel_get", SHI_GETS},
+    [SHI_OP_AMO] = {"kernel_atomic", SHI_ATOMICS},
+    [SHI_OP_GPC] = {"kernel_gpc", SHI_PUTS},
+    [SHI_OP_GPC_CHAINED] = {"kernel_gpc", SHI_PUTS},
+    [SHI_OP_TAG] = {"kernel_tag_send", SHI_PUTS},
+    [SHI_OP_TAG_INLINE] = {"kernel_tag_send", SHI_PUTS},
+};
+
+static const char *name_of(const struct shi_request *q)
+{
+    return q->op < sizeof kinds / sizeof *kinds ? kinds[q->op].name : NULL;
+}
+
+/* The ranges in device heaps and the signal are inside blocks; the caller refuses those that are outside the heap. */
+static void check_blocks(const struct shi_request *q, const struct shi_request_view *v)
+{
+    const char *heap = (const char *)shi_world.dev_lo, *name = name_of(q);
+    int get = q->op == SHI_OP_GET || q->op == SHI_OP_GET_INLINE;
+    if (!name || q->op == SHI_OP_GPC || q->op == SHI_OP_GPC_CHAINED || q->op == SHI_OP_TAG || q->op == SHI_OP_TAG_INLINE)
+        return;
+    shi_check_block(name, get ? "source" : "dest", heap + v->target, v->bytes, (int)q->pe);
+    if (v->local && q->op != SHI_OP_AMO)
+        shi_check_block(name, get ? "dest" : "source", (const void *)v->local, v->bytes, (int)q->pe);
+    if (v->sig_op)
+        shi_check_block(name, "sig_addr", heap + v->signal, sizeof v->signal_value, (int)q->pe);
+}
+
+/* ---- carry out --------------------------------------------------------------------------------------------------- */
 
 static void *target_of(uint32_t pe, uint64_t off, size_t bytes)
 {
@@ -84,6 +125,8 @@ static int perform(struct shi_proxy_ring *p, struct shi_engine_op *op, const str
     if ((signals && (v->signal % sizeof(uint64_t) || (v->sig_op != SHMEM_SIGNAL_SET && v->sig_op != SHMEM_SIGNAL_ADD))) ||
         (q->op == SHI_OP_AMO && v->target % v->bytes))
         return -EINVAL;
+    if (shi_unlikely(shi_world.check))
+        check_blocks(q, v);
     if (shi_world.peer[q->pe].remote)
         return shi_remote_issue(p, op, v);
     void *at = v->bytes ? target_of(q->pe, v->target, v->bytes) : NULL;
@@ -102,11 +145,9 @@ static int perform(struct shi_proxy_ring *p, struct shi_engine_op *op, const str
     return signals ? do_signal(v, signal) : 0;
 }
 
-int shi_proxy_issue(void *ring, struct shi_engine_op *op)
+static int decode_and_perform(void *ring, struct shi_engine_op *op)
 {
     struct shi_request_view v;
-    if (shi_unlikely(shi_world.watched) && !op->since_ns)
-        op->since_ns = shi_now_ns();
     int err = shi_request_view(&op->request, &v) || op->request.pe >= (uint32_t)shi_world.n_pes ? -EINVAL
                                                                                                 : perform(ring, op, &v);
     if (err && err != -EAGAIN && err != -EINPROGRESS)
@@ -115,24 +156,16 @@ int shi_proxy_issue(void *ring, struct shi_engine_op *op)
     return err;
 }
 
-/* ---- SHMEM_STATS and SHMEM_TRACE ---------------------------------------------------------------------------------- */
+int shi_proxy_issue(void *ring, struct shi_engine_op *op)
+{
+    if (shi_unlikely(shi_world.watched) && !op->since_ns)
+        op->since_ns = shi_now_ns();
+    if (shi_unlikely(shi_world.check) && shi_late_hold(ring, op, decode_and_perform))
+        return -EINPROGRESS;
+    return decode_and_perform(ring, op);
+}
 
-static const struct {
-    const char *name; /* NULL: not counted */
-    enum shi_family family;
-} kinds[] = {
-    [SHI_OP_PUT] = {"kernel_put", SHI_PUTS},
-    [SHI_OP_PUT_INLINE] = {"kernel_put", SHI_PUTS},
-    [SHI_OP_PUT_SIGNAL] = {"kernel_put_signal", SHI_SIGNALS},
-    [SHI_OP_PUT_SIGNAL_INLINE] = {"kernel_put_signal", SHI_SIGNALS},
-    [SHI_OP_GET] = {"kernel_get", SHI_GETS},
-    [SHI_OP_GET_INLINE] = {"kernel_get", SHI_GETS},
-    [SHI_OP_AMO] = {"kernel_atomic", SHI_ATOMICS},
-    [SHI_OP_GPC] = {"kernel_gpc", SHI_PUTS},
-    [SHI_OP_GPC_CHAINED] = {"kernel_gpc", SHI_PUTS},
-    [SHI_OP_TAG] = {"kernel_tag_send", SHI_PUTS},
-    [SHI_OP_TAG_INLINE] = {"kernel_tag_send", SHI_PUTS},
-};
+/* ---- SHMEM_STATS and SHMEM_TRACE ---------------------------------------------------------------------------------- */
 
 static void describe(struct shi_span *s, const struct shi_request *q, const struct shi_request_view *v)
 {
@@ -165,10 +198,10 @@ void shi_proxy_ended(void *ring, const struct shi_engine_op *op)
 {
     struct shi_request_view v;
     (void)ring;
-    if (!shi_world.watched || !op->since_ns || op->request.op >= sizeof kinds / sizeof *kinds || !kinds[op->request.op].name ||
+    if (!shi_world.watched || !op->since_ns || !name_of(&op->request) ||
         shi_request_view(&op->request, &v) || op->request.pe >= (uint32_t)shi_world.n_pes)
         return;
-    SHI_SPAN(span, kinds[op->request.op].family, kinds[op->request.op].name, NULL, (int)op->request.pe, v.bytes);
+    SHI_SPAN(span, kinds[op->request.op].family, name_of(&op->request), NULL, (int)op->request.pe, v.bytes);
     span.began_ns = op->since_ns;
     span.track = SHI_TRACE_REQUESTS;
     span.way = SHI_BY_RING;

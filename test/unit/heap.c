@@ -210,6 +210,20 @@ static void refused(void)
     shi_heap_down(heap);
 }
 
+/* Catches: a block that begins where another one ends, so that nobody finds what runs over; a gap that counts as part of a block. */
+static void gaps(void)
+{
+    size_t a, b;
+    struct shi_heap_part part;
+    CHECK((heap = shi_heap_up(4096)) != NULL);
+    shi_heap_gap(heap, 1);
+    CHECK(shi_heap_get(heap, 64, 64, &a) == 0 && shi_heap_get(heap, 64, 64, &b) == 0 && b == a + 128);
+    CHECK(shi_heap_find(heap, a + 64, &part) && part.off == a && part.bytes == 64);
+    CHECK(shi_heap_put(heap, b) == 0 && shi_heap_resize(heap, a, 128) == 0);
+    CHECK(shi_heap_get(heap, 64, 64, &b) == 0 && b == a + 192);
+    shi_heap_down(heap);
+}
+
 int main(void)
 {
     RUN(against_model, "10^5 random calls");
@@ -217,5 +231,6 @@ int main(void)
     RUN(all_free_is_one, "after freeing all, one block of full size");
     RUN(many_blocks, "20,000 blocks at once");
     RUN(refused, "invalid blocks and sizes");
+    RUN(gaps, "a gap behind each block");
     return tap_end();
 }

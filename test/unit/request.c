@@ -9,9 +9,12 @@
 #include <string.h>
 
 #include "../tap.h"
+#include "host/ops/address.h"
 #include "host/ops/span.h"
+#include "host/policy/limits.h"
 #include "proxy/call.h"
 #include "proxy/message.h"
+#include "proxy/ongoing.h"
 #include "proxy/remote.h"
 #include "proxy/staged.h"
 
@@ -21,7 +24,7 @@ enum { WORDS = 8, BYTES = WORDS * 8, LOG_N = 2 };
 static uint64_t heap[2][WORDS]; /* the device heaps of PE 0 (this PE) and PE 1 */
 static struct shi_peer peer[3]; /* PE 2 is remote */
 struct shi_world shi_world;
-static int staged, remote;
+static int staged, remote, remote_err;
 
 int shi_staged_issue(struct shi_proxy_ring *p, struct shi_engine_op *op, const struct shi_request_view *v, char *at,
                      uint64_t *signal)
@@ -35,7 +38,7 @@ int shi_remote_issue(struct shi_proxy_ring *p, struct shi_engine_op *op, const s
 {
     (void)p, (void)op, (void)v;
     remote++;
-    return 0;
+    return remote_err;
 }
 
 int shi_proxy_call(struct shi_proxy_ring *p, struct shi_engine_op *op, const struct shi_request_view *v)
@@ -84,6 +87,40 @@ void shi_log_error(const char *format, ...) /* refusals are expected */
     (void)format;
 }
 
+static struct {
+    const char *routine, *arg;
+    const void *addr;
+    size_t bytes;
+} checked[4];
+static int n_checked;
+
+void shi_check_block_slow(const char *routine, const char *arg, const void *addr, size_t bytes, int pe)
+{
+    (void)pe;
+    checked[n_checked % 4].routine = routine;
+    checked[n_checked % 4].arg = arg;
+    checked[n_checked % 4].addr = addr;
+    checked[n_checked++ % 4].bytes = bytes;
+}
+
+static uint64_t ongoing[8]; /* the only request that goes on */
+
+void *shi_proxy_ongoing_get(const struct shi_proxy_ongoing *o)
+{
+    memcpy(ongoing, o, sizeof *o);
+    return ongoing;
+}
+
+void shi_proxy_ongoing_add(struct shi_proxy_ring *p, struct shi_proxy_ongoing *o)
+{
+    p->ongoing = o;
+}
+
+void shi_engine_complete(struct shi_engine *e, struct shi_engine_op *op, int err)
+{
+    (void)e, (void)op, (void)err;
+}
+
 /* ---- a ring's results ------------------------------------------------------------------------------------------------- */
 
 static struct shi_ring_result results[1 << LOG_N];
@@ -101,7 +138,7 @@ static void begin(int pe)
                                     .dev_delta = i == 1 ? (char *)heap[1] - (char *)heap[0] : 0};
     shi_world = (struct shi_world){.n_pes = 3, .peer = peer, .dev_lo = (uintptr_t)heap[0], .dev_bytes = BYTES};
     op = (struct shi_engine_op){.ticket = 5, .request.pe = (uint32_t)pe};
-    staged = remote = 0;
+    staged = remote = n_checked = 0;
 }
 
 static int issue(void)
@@ -212,6 +249,80 @@ static void elsewhere(void)
     CHECK(amo(SHI_AMO_ADD, 8, 8, 1, NULL, SHI_RESULT_NONE) == 0 && remote == 1);
 }
 
+/* Catches: an operation that is never late, or for ever; one that is late twice, so that a quiet lasts; an update that is late, for
+ * whose result a kernel waits. */
+static void late(void)
+{
+    struct shi_engine_op second;
+    begin(1);
+    served.ongoing = NULL;
+    shi_world.check = 1;
+    op.request.arg[0] = 7;
+    shi_request_put_inline(&op.request, 8, 8);
+    uint64_t from = shi_now_ns();
+    CHECK(issue() == -EINPROGRESS && served.ongoing && heap[1][1] == 0);
+    second = op;
+    second.request.arg[0] = 8;
+    shi_request_put_inline(&second.request, 16, 8);
+    CHECK(shi_proxy_issue(&served, &second) == 0 && heap[1][2] == 8 && heap[1][1] == 0);
+    while (!served.ongoing->advance(&served, served.ongoing))
+        ;
+    CHECK(shi_now_ns() - from >= SHI_LATE_NS && heap[1][1] == 7 && served.ongoing->op == &op);
+    served.ongoing = NULL;
+    CHECK(amo(SHI_AMO_ADD, 16, 8, 2, NULL, SHI_RESULT_NONE) == 0 && heap[1][2] == 10);
+    shi_world.check = 0;
+    shi_request_put_inline(&op.request, 8, 8);
+    CHECK(issue() == 0 && !served.ongoing);
+    begin(2);
+    shi_world.check = 1;
+    shi_request_put_inline(&op.request, 8, 8);
+    CHECK(issue() == -EINPROGRESS);
+    while (!served.ongoing->advance(&served, served.ongoing))
+        ;
+    CHECK(remote == 1 && served.ongoing->op == &op);
+    remote_err = -EINPROGRESS; /* remote.c completes it */
+    served.ongoing = NULL;
+    CHECK(issue() == -EINPROGRESS);
+    while (!served.ongoing->advance(&served, served.ongoing))
+        ;
+    CHECK(remote == 2 && !served.ongoing->op);
+    served.ongoing = NULL;
+    remote_err = 0;
+}
+
+static void blocks_are(const char *routine, const char *first, const void *at, size_t bytes, const char *then, const void *also)
+{
+    CHECK(n_checked == 1 + (then != NULL) && !strcmp(checked[0].routine, routine) && !strcmp(checked[0].arg, first) &&
+          checked[0].addr == at && checked[0].bytes == bytes);
+    CHECK(!then || (!strcmp(checked[1].arg, then) && checked[1].addr == also));
+    n_checked = 0;
+}
+
+/* Catches: a range that is not checked, or another one; the address of another PE, which the program does not know. */
+static void blocks(void)
+{
+    uint64_t data[2] = {1, 2};
+    begin(1);
+    shi_world.check = 1;
+    served.ongoing = (struct shi_proxy_ongoing *)ongoing;
+    memset(ongoing, 0, sizeof ongoing);
+    CHECK(signal_to(8, 8, 32, SHMEM_SIGNAL_ADD) == 0);
+    blocks_are("kernel_put_signal", "dest", &heap[0][1], 8, "sig_addr", &heap[0][4]);
+    CHECK(amo(SHI_AMO_ADD, 16, 4, 2, data, SHI_RESULT_ADDRESS) == 0);
+    blocks_are("kernel_atomic", "dest", &heap[0][2], 4, NULL, NULL);
+    results[1].tag = 0;
+    shi_request_get_inline(&op.request, 24, 2);
+    CHECK(issue() == 0);
+    blocks_are("kernel_get", "source", &heap[0][3], 2, NULL, NULL);
+    shi_request_put_signal(&op.request, 0, (uintptr_t)data, 16, 56, 1, SHMEM_SIGNAL_SET);
+    CHECK(issue() == 0);
+    CHECK(n_checked == 3 && !strcmp(checked[1].arg, "source") && checked[1].addr == data && checked[2].addr == &heap[0][7]);
+    n_checked = 0;
+    shi_request_clock(&op.request, 0);
+    CHECK(issue() == 0 && n_checked == 0);
+    served.ongoing = NULL;
+}
+
 int main(void)
 {
     RUN(slots_in_use, "a result waits for its result slot");
@@ -220,5 +331,7 @@ int main(void)
     RUN(refused, "wrong requests are refused and change nothing");
     RUN(clock_of_host, "the host's time for kernels");
     RUN(elsewhere, "private memory and remote PEs");
+    RUN(late, "SHMEM_CHECK=1: one request to a PE is late");
+    RUN(blocks, "SHMEM_CHECK=1: ranges are compared with blocks");
     return tap_end();
 }

@@ -116,6 +116,7 @@ static int bring(struct shi_device_share *share)
                       SHI_DHEAP_HEAD_BYTES);
         return -ENOMEM;
     }
+    shi_heap_gap(own.blocks, shi_world.check ? SHI_HEAP_ALIGN : 0);
     shi_dheap_set(&own);
     if (!adopted)
         shi_dheap_clear("shmemg_malloc", own.base, head);

@@ -36,6 +36,7 @@ struct shi_heap {
     struct span **chains;
     size_t n_chains, n_used;
     struct span *first;
+    size_t gap;                 /* behind each block */
     pthread_mutex_t lock;       /* held by calls that change spans, and by shi_heap_find */
     const struct span **order;  /* n_order: all spans in address order; 0: to be made anew */
     size_t n_order;
@@ -158,6 +159,11 @@ void shi_heap_down(struct shi_heap *h)
     free(h);
 }
 
+void shi_heap_gap(struct shi_heap *h, size_t bytes)
+{
+    h->gap = bytes;
+}
+
 /* Before a change of the spans; at its end: unlock. */
 static void lock(struct shi_heap *h)
 {
@@ -223,7 +229,7 @@ int shi_heap_get(struct shi_heap *h, size_t bytes, size_t align, size_t *off)
     if (bytes > SIZE_MAX / 4 || align > SIZE_MAX / 4)
         return -ENOMEM;
     size_t asked = bytes;
-    bytes = shi_round_up(bytes, SHI_HEAP_ALIGN);
+    bytes = shi_round_up(bytes + h->gap, SHI_HEAP_ALIGN);
     align = align > SHI_HEAP_ALIGN ? align : SHI_HEAP_ALIGN;
     struct span *s = find_free(h, bytes, align);
     if (!s)
@@ -327,7 +333,7 @@ int shi_heap_resize(struct shi_heap *h, size_t off, size_t bytes)
     if (bytes > SIZE_MAX / 4)
         return -ENOMEM;
     size_t asked = bytes;
-    bytes = shi_round_up(bytes, SHI_HEAP_ALIGN);
+    bytes = shi_round_up(bytes + h->gap, SHI_HEAP_ALIGN);
     int above_free = s->above && !s->above->used;
     size_t room = s->bytes + (above_free ? s->above->bytes : 0);
     if (room < bytes)

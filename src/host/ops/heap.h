@@ -15,6 +15,9 @@ struct shi_heap;
 struct shi_heap *shi_heap_up(size_t bytes);
 void shi_heap_down(struct shi_heap *h);
 
+/* Leave at least so many bytes behind each later block: what runs past a block's end is then in no block (SHMEM_CHECK=1). */
+void shi_heap_gap(struct shi_heap *h, size_t bytes);
+
 /* Offset of a new block of at least `bytes` bytes (> 0), a multiple of the power of two `align`; the address is one too
  * if the heap's base is. 0 and *off, or -ENOMEM. */
 int shi_heap_get(struct shi_heap *h, size_t bytes, size_t align, size_t *off);

@@ -78,6 +78,7 @@ enum {
 };
 #define SHI_TRACER_NS 100000000ull /* so often the library looks for a debugger: 10 us each */
 #define SHI_STUCK_NS 2000000000ull /* a kernel that has not filled its slot for so long is reported */
+#define SHI_LATE_NS 4000000ull /* SHMEM_CHECK=1: an operation of a kernel is so late, longer than another process has the core */
 #define SHI_LOST_RING_NS 2000000000ull /* SHMEM_WAIT=doorbell: a ring that has not come by then is missing */
 
 /* ---- memory that is kept for later operations, at most ------------------------------------------------------------------- */
