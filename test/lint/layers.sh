@@ -12,7 +12,7 @@ cat >"$dir/known" <<'END'
 END
 
 ranks='BEGIN {
-    r["tools"] = r["cudart"] = r["nvshmem"] = 9; r["host/api"] = r["proxy"] = 8; r["host/init"] = 7
+    r["race"] = 10; r["tools"] = r["cudart"] = r["nvshmem"] = 9; r["host/api"] = r["proxy"] = 8; r["host/init"] = 7
     r["host/tag"] = r["host/gpc"] = r["host/observe"] = 6; r["host/coll"] = 5; r["host/ops"] = 4
     r["host/net/stream"] = 3.4; r["host/net/am"] = 3.2
     r["host/net/node"] = r["host/net/fabric"] = r["device"] = r["device/lib"] = 3; r["host/boot"] = 2; r["host/util"] = r["host/policy"] = 1
@@ -59,8 +59,8 @@ symbols() {
         m in source && $3 == "U" { print m, "U", $2 }' | LC_ALL=C sort -u
 }
 
-# of symbols: lines MODULE MODULE SYMBOL: the first uses the symbol, which the second defines. What oshrun defines in place of libc is
-# not what the libraries use.
+# of symbols: lines MODULE MODULE SYMBOL: the first uses the symbol, which the second defines. What oshrun and libfulmar_race define in place
+# of libc is not what the libraries use.
 calls() {
     awk '$2 == "D" { of[$3] = of[$3] " " $1; next }
         { user[++n] = $1; what[n] = $3 }
@@ -68,7 +68,7 @@ calls() {
                   some = split(of[what[i]], owner, " "); self = 0
                   for (k = 1; k <= some; k++) self += owner[k] == user[i]
                   for (k = 1; k <= some && !self; k++)
-                      if (owner[k] !~ /^tools/ || user[i] ~ /^tools/) print user[i], owner[k], what[i] } }'
+                      if (owner[k] !~ /^(tools|race)/ || substr(user[i], 1, 4) == substr(owner[k], 1, 4)) print user[i], owner[k], what[i] } }'
 }
 
 calls_above() { # of calls: those that point up
@@ -92,10 +92,10 @@ circles() { # of calls: the modules of each circle, one circle a line
 
 # SOURCES, of symbols: functions and variables that no other file, no test, no program of bench and no export uses.
 unused() {
-    grep -rhowE '(shi|zc|cc)_\w+' "$1/test" "$1/bench" --include='*.[ch]*' 2>/dev/null | LC_ALL=C sort -u >"$dir/mentioned"
+    grep -rhowE '(shi|zc|cc|race)_\w+' "$1/test" "$1/bench" --include='*.[ch]*' 2>/dev/null | LC_ALL=C sort -u >"$dir/mentioned"
     awk '$2 == "U" { print $3 }' "$dir/symbols" | cat - "$dir/mentioned" | awk '
         NR == FNR { used[$1] = 1; next }
-        $2 == "D" && ($3 ~ /^(shi|zc|cc)_/ || $1 ~ /^tools/ && $3 !~ /^(main|pthread_create|accept4?|MPIR_.*)$/) && !($3 in used) { print $1 ".c: " $3 " is used by no other file" }' - "$dir/symbols"
+        $2 == "D" && ($3 ~ /^(shi|zc|cc|race)_/ || $1 ~ /^tools/ && $3 !~ /^(main|pthread_create|accept4?|MPIR_.*)$/) && !($3 in used) { print $1 ".c: " $3 " is used by no other file" }' - "$dir/symbols"
 }
 
 s=$dir/src/host

@@ -1,0 +1,64 @@
+/* clock.c - see clock.h. */
+#include "race/clock.h"
+
+#include <string.h>
+
+struct race_dimensions race_dim;
+
+void race_clock_dimensions(unsigned pes)
+{
+    race_dim.pes = pes;
+    race_dim.bits = 1; /* streams have 1 added: PE 0's first one must not be 0 */
+    while (1u << race_dim.bits < pes)
+        race_dim.bits++;
+    race_dim.row = (size_t)(3 + pes) * pes;
+    race_dim.bytes = (sizeof(struct race_clock) + RACE_ROWS * race_dim.row * sizeof(uint32_t) + 63) & ~(size_t)63;
+}
+
+void race_clock_use(unsigned k)
+{
+    uint32_t now = __atomic_load_n(race_dim.rows, __ATOMIC_RELAXED);
+    while (now <= k && !__atomic_compare_exchange_n(race_dim.rows, &now, k + 1, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+}
+
+static void raise_to(uint32_t *word, uint32_t value)
+{
+    if (*word < value)
+        *word = value;
+}
+
+void race_clock_deliver(struct race_clock *c, unsigned stream, unsigned target, uint32_t epoch)
+{
+    raise_to(race_d(c, stream) + target, epoch);
+}
+
+int race_clock_has(const struct race_clock *c, unsigned stream, uint32_t epoch)
+{
+    for (uint32_t i = 0; i < c->exacts; i++)
+        if (c->exact[i].stream == stream && c->exact[i].epoch == epoch)
+            return 1;
+    return 0;
+}
+
+/* Where there is no room, the oldest one becomes a delivery of everything up to it. */
+void race_clock_exact(struct race_clock *c, struct race_exact one)
+{
+    if (race_clock_has(c, one.stream, one.epoch) || *race_q(c, one.stream) >= one.epoch ||
+        race_d(c, one.stream)[one.target] >= one.epoch)
+        return;
+    if (c->exacts == RACE_EXACT) {
+        race_clock_deliver(c, c->exact[0].stream, c->exact[0].target, c->exact[0].epoch);
+        memmove(c->exact, c->exact + 1, --c->exacts * sizeof *c->exact);
+    }
+    c->exact[c->exacts++] = one;
+}
+
+void race_clock_join(struct race_clock *of, const struct race_clock *from)
+{
+    size_t n = __atomic_load_n(race_dim.rows, __ATOMIC_RELAXED) * race_dim.row;
+    for (size_t i = 0; i < n; i++)
+        raise_to(of->word + i, from->word[i]);
+    for (uint32_t i = 0; i < from->exacts; i++)
+        race_clock_exact(of, from->exact[i]);
+}

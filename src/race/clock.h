@@ -1,0 +1,75 @@
+/*
+ * clock.h - the vector clocks of race.h: T, Q, F and D in rows, and the single operations that are known to be delivered.
+ *
+ * Actors and streams have numbers of the form k << bits | PE: row k of a clock has the entries of the k-th thread and the k-th context of
+ * every PE. Only rows that are in use are read and written, so a clock is as short as the program's threads and contexts are few.
+ */
+#ifndef RACE_CLOCK_H
+#define RACE_CLOCK_H
+
+#include "race/race.h"
+
+enum { RACE_ROWS = 16, RACE_EXACT = 8 }; /* threads, and contexts, of a PE that are told apart */
+
+struct race_exact {
+    uint16_t stream, target;
+    uint32_t epoch;
+};
+
+struct race_clock {
+    uint32_t lock; /* of clocks that actors share */
+    uint32_t exacts;
+    struct race_exact exact[RACE_EXACT];
+    uint32_t word[];
+};
+
+/* Dimensions, set once at init. */
+extern RACE_HIDDEN struct race_dimensions {
+    unsigned pes, bits;
+    size_t row, bytes; /* words of a row, bytes of a clock */
+    uint32_t *rows;    /* in use in the job, in the shared file */
+} race_dim;
+
+void race_clock_dimensions(unsigned pes);
+
+/* Row k is in use from now on. */
+void race_clock_use(unsigned k);
+
+/* of |= from */
+void race_clock_join(struct race_clock *of, const struct race_clock *from);
+/* D[stream][target] of the clock is at least epoch. */
+void race_clock_deliver(struct race_clock *c, unsigned stream, unsigned target, uint32_t epoch);
+void race_clock_exact(struct race_clock *c, struct race_exact one);
+int race_clock_has(const struct race_clock *c, unsigned stream, uint32_t epoch);
+
+static inline uint32_t *race_clock_row(const struct race_clock *c, unsigned id)
+{
+    return (uint32_t *)c->word + (id >> race_dim.bits) * race_dim.row;
+}
+
+static inline unsigned race_pe_of(unsigned id)
+{
+    return id & ((1u << race_dim.bits) - 1);
+}
+
+static inline uint32_t *race_t(const struct race_clock *c, unsigned actor)
+{
+    return race_clock_row(c, actor) + race_pe_of(actor);
+}
+
+static inline uint32_t *race_q(const struct race_clock *c, unsigned stream)
+{
+    return race_clock_row(c, stream) + race_dim.pes + race_pe_of(stream);
+}
+
+static inline uint32_t *race_f(const struct race_clock *c, unsigned stream)
+{
+    return race_clock_row(c, stream) + (size_t)2 * race_dim.pes + race_pe_of(stream);
+}
+
+static inline uint32_t *race_d(const struct race_clock *c, unsigned stream)
+{
+    return race_clock_row(c, stream) + (size_t)(3 + race_pe_of(stream)) * race_dim.pes;
+}
+
+#endif

@@ -1,0 +1,115 @@
+/* place.c - see place.h. */
+#include "race/place.h"
+
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "race/node.h"
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+    h = (h ^ v) * 0x9e3779b97f4a7c15u;
+    return h ^ h >> 29;
+}
+
+static uint64_t hash_text(const char *s)
+{
+    uint64_t h = 14695981039346656037u;
+    for (; *s; s++)
+        h = (h ^ (unsigned char)*s) * 1099511628211u;
+    return h | 2; /* neither free nor being filled */
+}
+
+/* The entry of a table of texts, taken by the first that asks for it. */
+static uint32_t text_of(uint64_t *key, char *texts, size_t width, uint32_t entries, const char *text)
+{
+    uint64_t h = hash_text(text);
+    for (uint32_t i = (uint32_t)(h >> 32) % entries, n = 0; n < entries; n++, i = (i + 1) % entries) {
+        uint64_t k = __atomic_load_n(&key[i], __ATOMIC_ACQUIRE); /* A3 */
+        if (k == 0 && __atomic_compare_exchange_n(&key[i], &k, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+            snprintf(texts + i * width, width, "%s", text);
+            __atomic_store_n(&key[i], h, __ATOMIC_RELEASE); /* R3 */
+            return i;
+        }
+        while (k == 1)
+            k = __atomic_load_n(&key[i], __ATOMIC_ACQUIRE);
+        if (k == h)
+            return i;
+    }
+    return 0;
+}
+
+struct module {
+    uintptr_t pc, base;
+    char name[RACE_MODULE_NAME];
+};
+
+static int holds(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    (void)size;
+    struct module *m = arg;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        if (p->p_type != PT_LOAD || m->pc - (info->dlpi_addr + p->p_vaddr) >= p->p_memsz)
+            continue;
+        m->base = info->dlpi_addr;
+        snprintf(m->name, sizeof m->name, "%s", info->dlpi_name);
+        if (!*m->name) {
+            ssize_t n = readlink("/proc/self/exe", m->name, sizeof m->name - 1);
+            m->name[n > 0 ? n : 0] = 0;
+        }
+        return 1;
+    }
+    return 0;
+}
+
+/* By address and routine, the places of this process: direct-mapped, since the shared table needs the module. */
+enum { NEAR = 1024 };
+static __thread struct {
+    const void *pc;
+    const char *routine;
+    uint32_t place;
+} near_place[NEAR];
+
+uint32_t race_place_of(const void *pc, const char *routine)
+{
+    size_t at = mix((uintptr_t)pc, (uintptr_t)routine) % NEAR;
+    if (near_place[at].pc == pc && near_place[at].routine == routine)
+        return near_place[at].place;
+
+    struct race_shared *s = race_node.shared;
+    struct module m = {.pc = (uintptr_t)pc};
+    dl_iterate_phdr(holds, &m);
+    struct race_place p = {.offset = m.pc - m.base,
+                           .module = text_of(s->module_key, s->module[0], RACE_MODULE_NAME, RACE_MODULES, m.name)};
+    p.routine = routine ? 1 + text_of(s->routine_key, s->routine[0], sizeof s->routine[0],
+                                      sizeof s->routine / sizeof *s->routine, routine)
+                        : 0;
+    uint64_t key = mix(mix(p.offset, p.module), p.routine) | 2;
+    uint32_t found = 0;
+    for (uint32_t i = 1 + (uint32_t)(key >> 40) % (RACE_PLACES - 1), n = 0; n < 64 && !found;
+         n++, i = i % (RACE_PLACES - 1) + 1) {
+        uint64_t k = __atomic_load_n(&s->place[i].key, __ATOMIC_ACQUIRE); /* A3 */
+        if (k == 0 && __atomic_compare_exchange_n(&s->place[i].key, &k, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+            s->place[i].offset = p.offset, s->place[i].module = p.module, s->place[i].routine = p.routine;
+            __atomic_store_n(&s->place[i].key, k = key, __ATOMIC_RELEASE); /* R3 */
+        }
+        while (k == 1)
+            k = __atomic_load_n(&s->place[i].key, __ATOMIC_ACQUIRE);
+        if (k == key)
+            found = i;
+    }
+    near_place[at].pc = pc, near_place[at].routine = routine, near_place[at].place = found;
+    return found;
+}
+
+void race_place_read(uint32_t place, const char **routine, const char **module, uint64_t *offset)
+{
+    struct race_shared *s = race_node.shared;
+    const struct race_place *p = &s->place[place];
+    *routine = p->routine ? s->routine[p->routine - 1] : NULL;
+    *module = place ? s->module[p->module] : "";
+    *offset = p->offset;
+}

@@ -1,0 +1,215 @@
+/* report.c - see report.h. */
+#include "race/report.h"
+
+#define SHMEM_NO_GENERICS
+#include <fnmatch.h>
+#include <pshmem.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "race/clock.h"
+#include "race/node.h"
+#include "race/object.h"
+#include "race/place.h"
+#include "race/source.h"
+#include "race/sync.h"
+
+enum { LINE = 256, PATTERNS = 256 };
+static enum { REPORT, JSON, ABORT } mode;
+static char *pattern[PATTERNS];
+static int patterns;
+static pid_t process; /* a child of it is no PE */
+static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+
+/* A launcher ends the job at the first PE that fails: a PE waits for the others to come here, for a while. */
+static void at_exit(int status, void *arg)
+{
+    (void)arg;
+    enum { NAPS = 2000, NAP_US = 1000 };
+    struct race_shared *s = race_node.shared;
+    if (!s || status != 0 || getpid() != process)
+        return;
+    fflush(NULL);
+    __atomic_fetch_add(&s->leaving, 1, __ATOMIC_RELAXED);
+    for (int i = 0; i < NAPS && __atomic_load_n(&s->leaving, __ATOMIC_RELAXED) < (unsigned)race_node.pes; i++)
+        usleep(NAP_US);
+    if (__atomic_load_n(&s->races, __ATOMIC_RELAXED))
+        _exit(RACE_STATUS);
+}
+
+/* From a constructor of a library: after every other handler and destructor. */
+__attribute__((constructor)) static void enter(void)
+{
+    on_exit(at_exit, NULL);
+}
+
+static void read_patterns(const char *path)
+{
+    char line[LINE];
+    FILE *f = fopen(path, "re");
+    if (!f) {
+        fprintf(stderr, "fulmar race: PE %d: SHMEM_RACE_SUPPRESS: cannot read %s\n", race_node.me, path);
+        pshmem_global_exit(1);
+    }
+    while (fgets(line, sizeof line, f)) {
+        line[strcspn(line, "\n")] = 0;
+        if (*line && *line != '#' && patterns < PATTERNS)
+            pattern[patterns++] = strdup(line);
+    }
+    fclose(f);
+}
+
+void race_report_up(void)
+{
+    const char *how = getenv("SHMEM_RACE"), *file = getenv("SHMEM_RACE_SUPPRESS");
+    process = getpid();
+    if (how && strcmp(how, "json") == 0)
+        mode = JSON;
+    else if (how && strcmp(how, "abort") == 0)
+        mode = ABORT;
+    else if (how && *how && strcmp(how, "report") != 0) {
+        fprintf(stderr, "fulmar race: PE %d: SHMEM_RACE=%s: is none of report, json, abort\n", race_node.me, how);
+        pshmem_global_exit(1);
+    }
+    if (file)
+        read_patterns(file);
+}
+
+/* ---- what is said ----------------------------------------------------------------------------------------------- */
+
+struct side {
+    int pe;
+    unsigned thread, kind;
+    const char *routine; /* NULL: a load or store */
+    char name[LINE];     /* of the routine, or what the access is */
+    char function[LINE], source[LINE];
+};
+
+static void describe(uint64_t bits, struct side *s)
+{
+    const char *module;
+    uint64_t offset;
+    s->pe = (int)race_pe_of(RACE_ACTOR_OF(bits));
+    s->thread = RACE_ACTOR_OF(bits) >> race_dim.bits;
+    s->kind = RACE_KIND_OF(bits);
+    race_place_read(RACE_PLACE_OF(bits), &s->routine, &module, &offset);
+    snprintf(s->name, sizeof s->name, "%s", s->routine ? s->routine : s->kind == RACE_LOAD ? "load" : "store");
+    race_source_of(module, offset, s->function, s->source, LINE);
+}
+
+static const char *does(const struct side *s)
+{
+    int nonblocking = s->kind == RACE_SOURCE || s->kind == RACE_DEST;
+    if (race_kind_writes(s->kind))
+        return nonblocking                                        ? "writes it until the quiet"
+               : s->kind == RACE_AMO || s->kind == RACE_AMO_FETCH ? "updates"
+                                                                  : "writes";
+    return nonblocking ? "reads it until the quiet" : "reads";
+}
+
+static const char *mend(const struct side *x, const struct side *o, enum race_missing what, int same_stream)
+{
+    if (what == RACE_NO_ORDER && x->pe == o->pe)
+        return "nothing orders the two threads: a barrier of the threads, a join or a lock between the accesses";
+    if (what == RACE_NO_ORDER)
+        return "nothing orders the two PEs: a barrier between the accesses, or a wait for a signal that the other PE sends after its access";
+    if (o->kind == RACE_SOURCE || o->kind == RACE_DEST || o->kind == RACE_GET_NBI || o->kind == RACE_AMO_NBI ||
+        o->kind == RACE_AMO_NBI_READ)
+        return "the nonblocking call may not be complete: a shmem_quiet of its context after it, before the other access or what announces it";
+    if (same_stream && (x->kind == RACE_PUT || x->kind == RACE_AMO))
+        return "nothing orders the deliveries: a shmem_fence of the context between the two calls";
+    if (x->pe == o->pe)
+        return "the first call may not be complete at the other PE: a shmem_quiet of its context between the two";
+    return "the synchronisation does not include the data: a shmem_quiet of the context between the call and the synchronisation, a shmem_fence"
+           " before the flag, or put-with-signal";
+}
+
+static int matches(const char *text)
+{
+    for (int i = 0; i < patterns; i++)
+        if (fnmatch(pattern[i], text, 0) == 0)
+            return 1;
+    return 0;
+}
+
+static int suppressed(const struct side *s, int n, const char *object)
+{
+    for (int i = 0; i < n; i++) {
+        const char *base = strrchr(s[i].source, '/');
+        char file[LINE];
+        snprintf(file, sizeof file, "%s", base ? base + 1 : s[i].source);
+        file[strcspn(file, ":")] = 0;
+        if (matches(s[i].name) || matches(s[i].function) || matches(file))
+            return 1;
+    }
+    return matches(object);
+}
+
+static void print_json(const struct side *s, const char *object, const struct race_where *w, const char *how)
+{
+    char text[4096];
+    int n = snprintf(text, sizeof text, "{\"race\": {\"object\": \"%s\", \"pe\": %d, \"bytes\": %zu, \"accesses\": [",
+                     object, w->pe, w->bytes);
+    for (int i = 0; i < 2; i++)
+        n += snprintf(text + n, sizeof text - (size_t)n,
+                      "%s{\"pe\": %d, \"thread\": %u, \"routine\": \"%s\", \"writes\": %s, \"function\": \"%s\", \"at\": \"%s\"}",
+                      i ? ", " : "", s[i].pe, s[i].thread, s[i].name, race_kind_writes(s[i].kind) ? "true" : "false",
+                      s[i].function, s[i].source);
+    n += snprintf(text + n, sizeof text - (size_t)n, "], \"missing\": \"%s\"}}\n", how);
+    fwrite(text, 1, (size_t)n, stderr);
+}
+
+static void print_text(const struct side *s, const char *object, const struct race_where *w, const char *how)
+{
+    char text[4096];
+    int n = snprintf(text, sizeof text, "fulmar race: %s of PE %d, %zu byte%s\n", object, w->pe, w->bytes,
+                     w->bytes == 1 ? "" : "s");
+    for (int i = 0; i < 2; i++)
+        n += snprintf(text + n, sizeof text - (size_t)n, "    PE %d thread %u: %s %s, in %s at %s\n", s[i].pe,
+                      s[i].thread, s[i].name, does(&s[i]), s[i].function, s[i].source);
+    n += snprintf(text + n, sizeof text - (size_t)n, "    missing: %s\n", how);
+    fwrite(text, 1, (size_t)n, stderr);
+}
+
+/* The first report of the pair in the job? */
+static int first(uint64_t x, uint64_t old)
+{
+    uint64_t a = RACE_PLACE_OF(x), b = RACE_PLACE_OF(old), key = race_sync_key(a < b ? a : b, a < b ? b : a, 4);
+    uint64_t *seen = race_node.shared->seen;
+    for (uint64_t i = 0; i < 64; i++) {
+        uint64_t *at = &seen[((key >> 16) + i) & (RACE_SEEN - 1)], was = 0;
+        if (__atomic_compare_exchange_n(at, &was, key, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            return 1;
+        if (was == key)
+            return 0;
+    }
+    return 0;
+}
+
+void race_report(const struct race_access *a, uint64_t x, uint64_t old, enum race_missing what, const struct race_where *w)
+{
+    const char *routine, *module;
+    uint64_t offset;
+    race_place_read(RACE_PLACE_OF(old), &routine, &module, &offset);
+    if (race_pe_of(RACE_ACTOR_OF(x)) == race_pe_of(RACE_ACTOR_OF(old)) && !a->routine && !routine)
+        return; /* of two threads: ThreadSanitizer's */
+    if (!first(x, old))
+        return;
+    pthread_mutex_lock(&one_at_a_time);
+    struct side s[2];
+    char object[LINE];
+    describe(old, &s[0]);
+    describe(x, &s[1]);
+    race_object_name(w, object, sizeof object);
+    if (!suppressed(s, 2, object)) {
+        __atomic_fetch_add(&race_node.shared->races, 1, __ATOMIC_RELAXED);
+        const char *how = mend(&s[1], &s[0], what, RACE_STREAM_OF(x) == RACE_STREAM_OF(old));
+        (mode == JSON ? print_json : print_text)(s, object, w, how);
+        if (mode == ABORT)
+            pshmem_global_exit(RACE_STATUS);
+    }
+    pthread_mutex_unlock(&one_at_a_time);
+}

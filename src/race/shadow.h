@@ -1,0 +1,24 @@
+/*
+ * shadow.h - the cells: check an access against those that were recorded, and record it.
+ */
+#ifndef RACE_SHADOW_H
+#define RACE_SHADOW_H
+
+#include "race/cell.h"
+
+/* The access at an address of this process: its own memory, or what shmem_ptr gave of a peer's. */
+void race_shadow_here(const struct race_access *a, uintptr_t addr, size_t bytes);
+/* The access at symmetric memory of another PE; addr is the symmetric address in this process. */
+void race_shadow_at(const struct race_access *a, int pe, uintptr_t addr, size_t bytes);
+/* The operations whose effect on this word of its own PE the thread has seen are complete. */
+void race_shadow_complete(const struct race_thread *u, uintptr_t addr, size_t bytes);
+/* Is one of the cells of this word a put of the PE? */
+int race_shadow_put_by(uintptr_t addr, int pe);
+/* Private memory that is given back. */
+void race_shadow_forget(uintptr_t addr, size_t bytes);
+
+/* Up: addresses at which this process sees the peers' segments. */
+void race_shadow_up(void);
+extern RACE_HIDDEN int race_alone; /* this PE has had one thread until now */
+
+#endif

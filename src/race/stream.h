@@ -1,0 +1,47 @@
+/*
+ * stream.h - the PE's contexts as streams, and teams and active sets as groups of PEs.
+ */
+#ifndef RACE_STREAM_H
+#define RACE_STREAM_H
+
+#define SHMEM_NO_GENERICS
+#include <pshmem.h>
+
+#include "race/race.h"
+
+struct race_stream {
+    shmem_ctx_t ctx;
+    unsigned id;     /* as of clock.h */
+    uint32_t epoch;  /* of operations that are issued now */
+    unsigned domain; /* atomicity domain: 0 is that of SHMEM_TEAM_WORLD */
+    shmem_team_t team;
+    int used;
+};
+
+void race_stream_up(void);
+void race_stream_create(shmem_ctx_t ctx, shmem_team_t team);
+void race_stream_destroy(struct race_thread *u, shmem_ctx_t ctx);
+struct race_stream *race_stream_of(shmem_ctx_t ctx);
+/* Everything issued on it until now is complete, or delivered in order, for what the thread does later. */
+void race_stream_quiet(struct race_thread *u, struct race_stream *s);
+void race_stream_fence(struct race_thread *u, struct race_stream *s);
+
+struct race_group {
+    uint64_t id;
+    uint32_t turn; /* collectives on it until now; members count alike */
+    uint32_t splits;
+    int n;
+    int pe[];
+};
+
+struct race_group *race_group_of_team(shmem_team_t team);
+struct race_group *race_group_of_set(int start, int log_stride, int size, const void *psync);
+/* `made` was split from `parent` by parameters that all of the new team's members know. */
+void race_group_split(shmem_team_t parent, shmem_team_t made, uint64_t parameters);
+void race_group_forget(shmem_team_t team);
+
+/* A collective: the thread's clock is given to the members before it, those of the root (-1: of all) are taken after it. */
+void race_group_give(struct race_thread *u, struct race_group *g);
+void race_group_take(struct race_thread *u, struct race_group *g, int root);
+
+#endif

@@ -1,0 +1,108 @@
+/* wrap_init.c - start and end of the job, and the symmetric heap, whose routines are barriers. */
+#include "race/node.h"
+#include "race/object.h"
+#include "race/report.h"
+#include "race/shadow.h"
+#include "race/wrap.h"
+
+static void up(void)
+{
+    if (race_running || race_node.shared)
+        return;
+    race_node_up();
+    race_report_up();
+    race_shadow_up();
+    race_stream_up();
+    pshmem_barrier_all();
+    race_running = 1;
+    race_thread_attach();
+}
+
+RACE_WRAP(void, shmem_init, (void))
+{
+    pshmem_init();
+    up();
+}
+
+RACE_WRAP(int, shmem_init_thread, (int requested, int *provided))
+{
+    int error = pshmem_init_thread(requested, provided);
+    if (!error)
+        up();
+    return error;
+}
+
+RACE_WRAP(void, start_pes, (int npes))
+{
+    pstart_pes(npes);
+    up();
+}
+
+RACE_WRAP(void, shmem_finalize, (void))
+{
+    race_running = 0;
+    race_thread = NULL;
+    pshmem_finalize();
+}
+
+/* ---- the heap ------------------------------------------------------------------------------------------------------------ */
+
+/* The call is a barrier if it has an effect, which it has in all PEs or in none. */
+static struct race_group *before(struct race_op *op, int effect)
+{
+    if (!op->u || !effect)
+        return NULL;
+    struct race_group *g = race_group_of_team(SHMEM_TEAM_WORLD);
+    race_stream_quiet(op->u, op->s);
+    race_group_give(op->u, g);
+    return g;
+}
+
+static void after(const struct race_op *op, struct race_group *g)
+{
+    if (g)
+        race_group_take(op->u, g, -1);
+}
+
+#define ALLOCATE(CALL, BYTES)                                                                                        \
+    {                                                                                                                \
+        RACE_OP(SHMEM_CTX_DEFAULT, 0);                                                                               \
+        struct race_group *g = before(&op, (BYTES) > 0);                                                             \
+        void *block = CALL;                                                                                          \
+        after(&op, g);                                                                                               \
+        if (g)                                                                                                       \
+            race_object_allocated(block, BYTES, op.pc, op.routine);                                                  \
+        return block;                                                                                                \
+    }
+#define FREE(CALL)                                                                                                   \
+    {                                                                                                                \
+        RACE_OP(SHMEM_CTX_DEFAULT, 0);                                                                               \
+        struct race_group *g = before(&op, ptr != NULL);                                                             \
+        race_object_freed(ptr);                                                                                      \
+        CALL;                                                                                                        \
+        after(&op, g);                                                                                               \
+    }
+#define REALLOCATE(CALL)                                                                                             \
+    {                                                                                                                \
+        RACE_OP(SHMEM_CTX_DEFAULT, 0);                                                                               \
+        struct race_group *g = before(&op, ptr || size);                                                             \
+        race_object_freed(ptr);                                                                                      \
+        void *block = CALL;                                                                                          \
+        after(&op, g);                                                                                               \
+        if (g)                                                                                                       \
+            race_object_allocated(block, size, op.pc, op.routine);                                                   \
+        return block;                                                                                                \
+    }
+
+/* clang-format off */
+RACE_WRAP(void *, shmem_malloc, (size_t size)) ALLOCATE(pshmem_malloc(size), size)
+RACE_WRAP(void *, shmem_calloc, (size_t count, size_t size)) ALLOCATE(pshmem_calloc(count, size), count * size)
+RACE_WRAP(void *, shmem_align, (size_t alignment, size_t size)) ALLOCATE(pshmem_align(alignment, size), size)
+RACE_WRAP(void *, shmem_malloc_with_hints, (size_t size, long hints)) ALLOCATE(pshmem_malloc_with_hints(size, hints), size)
+RACE_WRAP(void *, shmem_realloc, (void *ptr, size_t size)) REALLOCATE(pshmem_realloc(ptr, size))
+RACE_WRAP(void, shmem_free, (void *ptr)) FREE(pshmem_free(ptr))
+RACE_WRAP(void *, shmalloc, (size_t size)) ALLOCATE(pshmalloc(size), size)
+RACE_WRAP(void *, shmemalign, (size_t alignment, size_t size)) ALLOCATE(pshmemalign(alignment, size), size)
+RACE_WRAP(void *, shrealloc, (void *ptr, size_t size)) REALLOCATE(pshrealloc(ptr, size))
+RACE_WRAP(void, shfree, (void *ptr)) FREE(pshfree(ptr))
+/* clang-format on */
