@@ -169,9 +169,9 @@ def load(image):
 
 
 def library(form="bc"):
-    """The path of the device library with C names such as shmemg_int64_put: "bc", LLVM's bitcode for NVIDIA GPUs (Triton), or "ptx" (Numba),
-    which has only types of 4 and 8 bytes."""
-    return _lib.device_file(f"libfulmar_device.{form}")
+    """The path of the device library with C names such as shmemg_int64_put: "bc", LLVM's bitcode for NVIDIA GPUs (Triton); "ptx", which has
+    only types of 4 and 8 bytes; or "numba", the same in the form in which Numba calls functions."""
+    return _lib.device_file("libfulmar_numba.ptx" if form == "numba" else f"libfulmar_device.{form}")
 
 
 def _argument(a):

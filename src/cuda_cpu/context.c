@@ -69,3 +69,23 @@ CUresult cuCtxGetCurrent(CUcontext *context)
     *context = current.n ? current.stack[current.n - 1] : NULL;
     return CUDA_SUCCESS;
 }
+
+CUresult cuCtxGetDevice(CUdevice *device)
+{
+    *device = cc_current_device();
+    return cc_check_context();
+}
+
+CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *active)
+{
+    (void)device;
+    *flags = 0;
+    *active = 1;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned flags)
+{
+    (void)device, (void)flags;
+    return CUDA_SUCCESS;
+}

@@ -1,6 +1,6 @@
 /*
- * driver.c - the table of calls, and the calls for devices. The library exports cuGetProcAddress_v2 alone: a program loads it by its
- * path and takes the calls from there.
+ * driver.c - the table of calls, and the calls for devices. A program loads the library by its path and takes the calls from
+ * cuGetProcAddress_v2, or by their names.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -134,6 +134,19 @@ CUresult cuMemGetInfo(size_t *left, size_t *all)
     cuDeviceTotalMem(all, 0);
     *left = kib ? kib * 1024 : (size_t)sysconf(_SC_AVPHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
     return r;
+}
+
+CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice device)
+{
+    *uuid = (CUuuid){"CPU"};
+    uuid->bytes[sizeof uuid->bytes - 1] = (char)zc_config.device[device];
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice device)
+{
+    cuDeviceGetAttribute(major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+    return cuDeviceGetAttribute(minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
 }
 
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device)

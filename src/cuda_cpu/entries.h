@@ -8,6 +8,10 @@
 #include "device/cuda_driver.h"
 
 typedef void (*CUhostFn)(void *arg);
+typedef struct CUlinkState_st *CUlinkState;
+typedef struct {
+    char bytes[16];
+} CUuuid;
 
 #define CC_MORE_CALLS(X)                                                                                              \
     X(cuGetErrorString, (CUresult error, const char **text))                                                          \
@@ -15,6 +19,22 @@ typedef void (*CUhostFn)(void *arg);
     X(cuDeviceTotalMem, (size_t *bytes, CUdevice device))                                                             \
     X(cuCtxSetCurrent, (CUcontext context))                                                                           \
     X(cuCtxGetCurrent, (CUcontext * context))                                                                         \
+    X(cuCtxGetDevice, (CUdevice * device))                                                                            \
+    X(cuDeviceComputeCapability, (int *major, int *minor, CUdevice device))                                           \
+    X(cuDeviceGetUuid, (CUuuid * uuid, CUdevice device))                                                              \
+    X(cuDevicePrimaryCtxGetState, (CUdevice device, unsigned *flags, int *active))                                    \
+    X(cuDevicePrimaryCtxSetFlags, (CUdevice device, unsigned flags))                                                  \
+    X(cuMemHostGetDevicePointer, (CUdeviceptr * at, void *host, unsigned flags))                                      \
+    X(cuMemcpyDtoD, (CUdeviceptr to, CUdeviceptr from, size_t bytes))                                                 \
+    X(cuMemcpyDtoDAsync, (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream))                           \
+    X(cuMemcpyHtoDAsync, (CUdeviceptr to, const void *from, size_t bytes, CUstream stream))                           \
+    X(cuMemcpyDtoHAsync, (void *to, CUdeviceptr from, size_t bytes, CUstream stream))                                 \
+    X(cuLinkCreate, (unsigned n, CUjit_option *option, void **value, CUlinkState *state))                             \
+    X(cuLinkAddData, (CUlinkState state, int type, void *data, size_t bytes, const char *name, unsigned n,            \
+                      CUjit_option *option, void **value))                                                            \
+    X(cuLinkAddFile, (CUlinkState state, int type, const char *path, unsigned n, CUjit_option *option, void **value)) \
+    X(cuLinkComplete, (CUlinkState state, void **image, size_t *bytes))                                               \
+    X(cuLinkDestroy, (CUlinkState state))                                                                             \
     X(cuCtxSynchronize, (void))                                                                                       \
     X(cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned flags))                                            \
     X(cuLaunchHostFunc, (CUstream stream, CUhostFn fn, void *arg))                                                    \
@@ -38,7 +58,8 @@ typedef void (*CUhostFn)(void *arg);
                                   unsigned items_x, unsigned items_y, unsigned items_z, unsigned shared_bytes,        \
                                   CUstream stream, void **args))
 
-#define CC_DECLARE_CALL(call, params) CUresult call params;
+/* Programs find the calls by dlsym or by cuGetProcAddress_v2. -Bsymbolic: calls inside the library stay in it. */
+#define CC_DECLARE_CALL(call, params) __attribute__((visibility("default"))) CUresult call params;
 CUDA_CALLS(CC_DECLARE_CALL)
 CUDA_CALLS_VIRTUAL(CC_DECLARE_CALL)
 CUDA_CALLS_SINCE_12_4(CC_DECLARE_CALL)

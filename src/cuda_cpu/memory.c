@@ -126,6 +126,13 @@ CUresult cuMemHostAlloc(void **out, size_t bytes, unsigned flags)
     return r ? r : result(zc_MemAllocHost(NULL, NULL, bytes, 0, out));
 }
 
+CUresult cuMemHostGetDevicePointer(CUdeviceptr *at, void *host, unsigned flags)
+{
+    (void)flags;
+    *at = (CUdeviceptr)(uintptr_t)host;
+    return cc_check_context();
+}
+
 CUresult cuMemFreeHost(void *at)
 {
     return release(at);
@@ -144,11 +151,17 @@ CUresult cuMemGetAddressRange(CUdeviceptr *base, size_t *bytes, CUdeviceptr at)
 }
 
 /* Memory of the host is of no device. */
+enum { POINTER_ATTRIBUTE_DEVICE_POINTER = 3 };
+
 CUresult cuPointerGetAttribute(void *value, CUpointer_attribute attribute, CUdeviceptr at)
 {
     struct zc_alloc a;
     if (!zc_mem_find((void *)(uintptr_t)at, &a) || (attribute == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL && a.type == ZE_MEMORY_TYPE_HOST))
         return CUDA_ERROR_INVALID_VALUE;
+    if (attribute == POINTER_ATTRIBUTE_DEVICE_POINTER) {
+        memcpy(value, &at, sizeof at);
+        return CUDA_SUCCESS;
+    }
     int number = attribute == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL ? (a.device ? (int)(uintptr_t)a.device - 1 : 0)
                  : attribute == CU_POINTER_ATTRIBUTE_MEMORY_TYPE   ? (a.type == ZE_MEMORY_TYPE_HOST ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE)
                  : attribute == CU_POINTER_ATTRIBUTE_IS_MANAGED    ? a.type == ZE_MEMORY_TYPE_SHARED
@@ -211,4 +224,26 @@ CUresult cuIpcOpenMemHandle(CUdeviceptr *out, CUipcMemHandle handle, unsigned fl
 CUresult cuIpcCloseMemHandle(CUdeviceptr at)
 {
     return cuMemFree(at);
+}
+
+/* ---- copies by other names: all memory has an address of the host ------------------------------------------------------- */
+
+CUresult cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, size_t bytes)
+{
+    return cuMemcpy(to, from, bytes);
+}
+
+CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
+{
+    return cuMemcpyAsync(to, from, bytes, stream);
+}
+
+CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t bytes, CUstream stream)
+{
+    return cuMemcpyAsync(to, (CUdeviceptr)(uintptr_t)from, bytes, stream);
+}
+
+CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
+{
+    return cuMemcpyAsync((CUdeviceptr)(uintptr_t)to, from, bytes, stream);
 }

@@ -1,8 +1,8 @@
 #!/bin/sh
 # bitcode.sh FOLDER - make the device library for compilers of other languages, with C names such as shmemg_int64_put:
 # FOLDER/libfulmar_device.bc, LLVM's bitcode for NVIDIA GPUs with all routines, and FOLDER/libfulmar_device.ptx, for programs that
-# link PTX, with the types of fixed size of 4 and 8 bytes and those without a type; and FOLDER/libfulmar_on_stream.ptx, the kernels of
-# src/device/lib/on_stream.cu. Fail with one line if there is no clang for it.
+# link PTX, with the types of fixed size of 4 and 8 bytes and those without a type; FOLDER/libfulmar_numba.ptx, the same routines as
+# Numba calls them; and FOLDER/libfulmar_on_stream.ptx, the kernels of src/device/lib/on_stream.cu. Fail with one line if there is no clang for it.
 here=$(cd "$(dirname "$0")" && pwd) || exit 1
 src=$here/..
 . "$here/llvm.sh"
@@ -30,5 +30,36 @@ sed -E 's/"target-(cpu|features)"="[^"]*"//g' "$work/all.ll" > "$work/any.ll" &&
 
 types='char|schar|short|int|long|longlong|uchar|ushort|uint|ulong|ulonglong|int8|int16|uint8|uint16|size|ptrdiff'
 sed -nE 's/^define .*@(shmemx?g_[a-z0-9_]+)\(.*/\1/p' "$work/any.ll" | grep -vE "^shmemg_(ctx_)?($types)_" > "$work/names"
-"$opt" -passes=internalize,globaldce -internalize-public-api-file="$work/names" "$work/all.ll" -o "$work/some.bc" &&
-    "$(tool llc)" -march=nvptx64 -mcpu=sm_80 -mattr=+ptx70 "$work/some.bc" -o "$out/libfulmar_device.ptx"
+to_ptx() { # IR, NAME: with the functions of $work/names
+    "$opt" -passes=internalize,globaldce -internalize-public-api-file="$work/names" "$1" -o "$work/some.bc" &&
+        "$(tool llc)" -march=nvptx64 -mcpu=sm_80 -mattr=+ptx70 "$work/some.bc" -o "$out/$2.ptx"
+}
+to_ptx "$work/all.ll" libfulmar_device || exit 1
+
+# Numba's functions return a status, 0, and their value through a pointer, the first argument: for each routine a function of that kind.
+{
+    sed -E 's/@(shmemx?g_[a-z0-9_]+)\(/@c_\1(/g' "$work/all.ll"
+    awk -v wanted="$work/names" -v opaque="$(grep -c '^define .*(ptr' "$work/all.ll")" '
+        function pointer(to) { return opaque > 0 ? "ptr" : (to == "void" ? "i8" : to) "*" }
+        BEGIN { while ((getline name < wanted) > 0) want[name] = 1 }
+        /^define / && match($0, /@shmemx?g_[a-z0-9_]+\(/) {
+            name = substr($0, RSTART + 1, RLENGTH - 2)
+            if (!(name in want))
+                next
+            n = split(substr($0, 1, RSTART - 1), head, " ")
+            result = head[n]
+            rest = substr($0, RSTART + RLENGTH)
+            n = split(substr(rest, 1, index(rest, ")") - 1), param, /, */)
+            all = call = ""
+            for (i = 1; i <= n; i++) {
+                split(param[i], word, " ")
+                all = all ", " word[1] " %a" i
+                call = call (i > 1 ? ", " : "") word[1] " %a" i
+            }
+            print "define i32 @" name "(" pointer(result) " %result" all ") {"
+            print (result == "void" ? "  call void" : "  %value = call " result) " @c_" name "(" call ")"
+            if (result != "void")
+                print "  store " result " %value, " pointer(result) " %result"
+            print "  ret i32 0\n}"
+        }' "$work/all.ll"
+} > "$work/numba.ll" && to_ptx "$work/numba.ll" libfulmar_numba

@@ -30,6 +30,14 @@ ok $? "the bitcode has all routines by their names" "$log"
 ! "$(tool llvm-dis)" "$bc" -o - | grep -E 'target-cpu|^define .*ptx_kernel|nvvm.annotations' > "$log"
 ok $? "the bitcode is for every processor, and has no kernel" "$log"
 
+visible() { # the functions of a PTX for others, with the kinds of their results
+    sed -nE 's/^\.visible \.func *(\([^)]*\))? *(shmemx?g_[a-z0-9_]+)\(.*/\2 \1/p' "$top_builddir/$1.ptx" | sort -u
+}
+visible libfulmar_device | sed 's/ .*//' > "$work/names"
+visible libfulmar_numba > "$work/have"
+[ "$(wc -l < "$work/names")" -gt 500 ] && sed 's/$/ (.param .b32 func_retval0)/' "$work/names" | diff - "$work/have" > "$log"
+ok $? "each routine of the PTX has a form for Numba, which returns a status" "$log"
+
 "$clang" -x cuda --cuda-device-only --cuda-gpu-arch=sm_80 -Xclang -target-feature -Xclang +ptx70 -nocudainc -nocudalib \
     -Wno-unknown-cuda-version -O2 -emit-llvm -c "$top_srcdir/test/device/bitcode_kernel.cu" -o "$work/kernel.bc" > "$log" 2>&1
 ok $? "a kernel that declares C names" "$log"

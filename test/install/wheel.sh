@@ -48,7 +48,7 @@ else
     skip "kernels" "$why"
 fi
 if [ "$kernels" ] && clang --print-targets 2> /dev/null | grep -q nvptx64; then
-    python -c 'from fulmar import device; print(device.library(), device.library("ptx"))' > "$log" 2>&1
+    python -c 'from fulmar import device; print(device.library(), device.library("ptx"), device.library("numba"))' > "$log" 2>&1
     ok $? "it has the device library for Triton and Numba" "$log"
 fi
 tests() { # what, PEs, environment
