@@ -1,6 +1,8 @@
 /* memory.c - memory of the device and of the host, and copies between them. All addresses are in one space, so the kind of a copy is not needed. */
 #include "runtime.h"
 
+#include <string.h>
+
 #define AT(p) ((CUdeviceptr)(size_t)(p))
 
 cudaError_t cudaMalloc(void **p, size_t bytes)
@@ -37,6 +39,30 @@ cudaError_t cudaMallocPitch(void **p, size_t *pitch, size_t width, size_t height
     enum { ROW = 512 };
     *pitch = (width + ROW - 1) / ROW * ROW;
     return cudaMalloc(p, *pitch * height);
+}
+
+/* ---- memory of another process ---------------------------------------------------------------------------------------- */
+
+_Static_assert(sizeof(CUipcMemHandle) == sizeof(cudaIpcMemHandle_t), "the runtime's handles are the driver's");
+
+cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t *out, void *p)
+{
+    RT_BEGIN;
+    return CALL(cuIpcGetMemHandle, (CUipcMemHandle *)out, AT(p));
+}
+
+cudaError_t cudaIpcOpenMemHandle(void **p, cudaIpcMemHandle_t handle, unsigned flags)
+{
+    CUipcMemHandle h;
+    RT_BEGIN;
+    memcpy(&h, &handle, sizeof h);
+    return CALL(cuIpcOpenMemHandle, (CUdeviceptr *)p, h, flags);
+}
+
+cudaError_t cudaIpcCloseMemHandle(void *p)
+{
+    RT_BEGIN;
+    return CALL(cuIpcCloseMemHandle, AT(p));
 }
 
 /* ---- host ------------------------------------------------------------------------------------------------------------ */

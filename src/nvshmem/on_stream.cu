@@ -148,6 +148,8 @@ void nvshmemx_quiet_on_stream(cudaStream_t s)
 
 int fulmar_nvshmem_coll(int kind, nvshmem_team_t team, void *dest, const void *source, size_t bytes, int root, cudaStream_t s)
 {
+    if (team == NVSHMEM_TEAM_WORLD)
+        fulmar_nvshmem_begin();
     collective<<<1, kind >= FULMAR_COLL_BARRIER ? 1 : THREADS, 0, s>>>(kind, team, dest, source, bytes, root);
     return launched("a collective on a stream");
 }

@@ -153,6 +153,26 @@ static void by_host(int *d, int *s)
     CHECK(all == n - 1 + 70);
 }
 
+/* Memory of the device that is in no heap, of another process. */
+static void shared_memory(void)
+{
+    int me = nvshmem_my_pe(), n = nvshmem_n_pes(), *own, *theirs = NULL, value = -1;
+    cudaIpcMemHandle_t mine, *sent = (cudaIpcMemHandle_t *)nvshmem_malloc(sizeof mine);
+    CHECK(cudaMalloc(&own, sizeof *own) == cudaSuccess && cudaMemcpy(own, &me, sizeof me, cudaMemcpyDefault) == cudaSuccess);
+    CHECK(cudaIpcGetMemHandle(&mine, own) == cudaSuccess);
+    nvshmem_putmem(sent, &mine, sizeof mine, (me + 1) % n);
+    nvshmem_barrier_all();
+    cudaMemcpy(&mine, sent, sizeof mine, cudaMemcpyDefault);
+    if (n > 1) {
+        CHECK(cudaIpcOpenMemHandle((void **)&theirs, mine, cudaIpcMemLazyEnablePeerAccess) == cudaSuccess);
+        cudaMemcpy(&value, theirs, sizeof value, cudaMemcpyDefault);
+        CHECK(value == (me + n - 1) % n && cudaIpcCloseMemHandle(theirs) == cudaSuccess);
+    }
+    nvshmem_barrier_all();
+    cudaFree(own);
+    nvshmem_free(sent);
+}
+
 int main(int argc, char **argv)
 {
     nvshmemx_init_attr_t attr = NVSHMEMX_INIT_ATTR_INITIALIZER;
@@ -167,7 +187,10 @@ int main(int argc, char **argv)
     CHECK(cudaSetDevice(nvshmem_team_my_pe(NVSHMEMX_TEAM_NODE)) == cudaSuccess);
     cudaMalloc(&bad, 4 * sizeof *bad);
     cudaMemset(bad, 0, 4 * sizeof *bad);
-    nvshmem_barrier_all(); /* from now on kernels may communicate, without an allocation */
+    if (argc > 1) /* from now on kernels may communicate, without an allocation */
+        nvshmemx_barrier_all_on_stream(0);
+    else
+        nvshmem_barrier_all();
     on_itself<<<1, 1>>>(bad + 1, bad);
     nvshmem_team_t half_team = NVSHMEM_TEAM_INVALID;
     int size = (n + 1) / 2, member = me % 2 == 0;
@@ -190,6 +213,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "nvshmem.cu:%d: PE %d: failed in a kernel\n", line, me), failed++;
     on_streams(d, s, words);
     by_host(d, s);
+    shared_memory();
     nvshmem_team_destroy(half_team);
     CHECK(nvshmemx_mc_ptr(NVSHMEM_TEAM_WORLD, d) == NULL && nvshmemx_buffer_register_symmetric(d, 8, 0) == NULL);
     nvshmem_free(d);
